@@ -1,0 +1,40 @@
+"""The shapes that Cairn's targets have: one pair of files is one library, with one test of its name."""
+
+COPTS = [
+    "-std=c++20",
+    "-Wall",
+    "-Wextra",
+    "-Werror",
+    "-Wno-unused-parameter",
+    "-Wno-sign-compare",
+    "-Wno-missing-field-initializers",
+]
+
+def cairn_library(name, srcs = None, hdrs = None, copts = [], **kwargs):
+    """name.h and, unless srcs = [] says that there is none, name.cc."""
+    native.cc_library(
+        name = name,
+        srcs = [name + ".cc"] if srcs == None else srcs,
+        hdrs = [name + ".h"] if hdrs == None else hdrs,
+        copts = COPTS + copts,
+        **kwargs
+    )
+
+def cairn_binary(name, srcs = ["main.cc"], copts = [], **kwargs):
+    native.cc_binary(
+        name = name,
+        srcs = srcs,
+        copts = COPTS + copts,
+        **kwargs
+    )
+
+def cairn_test(name, srcs = None, deps = [], copts = [], size = "small", **kwargs):
+    """name.cc, with GoogleTest's main."""
+    native.cc_test(
+        name = name,
+        srcs = [name + ".cc"] if srcs == None else srcs,
+        copts = COPTS + copts,
+        size = size,
+        deps = deps + ["//third_party:gtest_main"],
+        **kwargs
+    )
