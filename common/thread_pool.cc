@@ -1,0 +1,39 @@
+#include "common/thread_pool.h"
+
+#include <pthread.h>
+
+#include <optional>
+#include <utility>
+
+#include "common/check.h"
+
+namespace cairn {
+namespace {
+
+// Linux refuses longer names instead of cutting them.
+constexpr size_t kThreadNameLengthMax = 15;
+
+}  // namespace
+
+ThreadPool::ThreadPool(int threads, const std::string& name, size_t queue_capacity)
+    : tasks_(queue_capacity) {
+  CAIRN_CHECK(threads > 0);
+  const std::string short_name = name.substr(0, kThreadNameLengthMax);
+  for (int i = 0; i < threads; ++i) {
+    threads_.emplace_back([this] {
+      while (std::optional<Task> task = tasks_.Pop()) (*task)();
+    });
+    pthread_setname_np(threads_.back().native_handle(), short_name.c_str());
+  }
+}
+
+ThreadPool::~ThreadPool() {
+  tasks_.Close();
+  for (std::thread& thread : threads_) thread.join();
+}
+
+void ThreadPool::Submit(Task task) { CAIRN_CHECK(tasks_.Push(std::move(task))); }
+
+bool ThreadPool::TrySubmit(Task&& task) { return tasks_.TryPush(std::move(task)); }
+
+}  // namespace cairn

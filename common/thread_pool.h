@@ -1,0 +1,42 @@
+#ifndef CAIRN_COMMON_THREAD_POOL_H_
+#define CAIRN_COMMON_THREAD_POOL_H_
+
+#include <cstddef>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "absl/functional/any_invocable.h"
+#include "common/bounded_queue.h"
+
+namespace cairn {
+
+// A fixed number of threads that run tasks in the order of their submission (with one thread:
+// strictly one after the other). Thread-safe. The destructor waits until all submitted tasks have
+// run; whatever tasks refer to must outlive the pool.
+class ThreadPool {
+ public:
+  using Task = absl::AnyInvocable<void()>;
+
+  // `threads` and `queue_capacity` are at least 1. `name` is what `top -H` shows: the first 15
+  // characters of it count.
+  ThreadPool(int threads, const std::string& name, size_t queue_capacity);
+  ~ThreadPool();
+  ThreadPool(const ThreadPool&) = delete;
+  ThreadPool& operator=(const ThreadPool&) = delete;
+
+  // Blocks while the queue is full, so a task must not submit to its own pool: it may wait for
+  // itself. Use TrySubmit there.
+  void Submit(Task task);
+
+  // Does not block. Returns false, leaving `task` as it was, if the queue is full.
+  bool TrySubmit(Task&& task);
+
+ private:
+  BoundedQueue<Task> tasks_;
+  std::vector<std::thread> threads_;
+};
+
+}  // namespace cairn
+
+#endif  // CAIRN_COMMON_THREAD_POOL_H_
