@@ -1,0 +1,92 @@
+#include "common/logging.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <iterator>
+#include <regex>
+#include <string>
+
+namespace cairn {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::MatchesRegex;
+
+// What `action` writes to standard error.
+template <typename Action>
+std::string Captured(Action action) {
+  testing::internal::CaptureStderr();
+  action();
+  return testing::internal::GetCapturedStderr();
+}
+
+class LoggingTest : public testing::Test {
+ protected:
+  void SetUp() override { ASSERT_TRUE(InitLogging({.program = "worker"}).ok()); }
+  void TearDown() override { ASSERT_TRUE(InitLogging({.program = "cairn"}).ok()); }
+};
+
+TEST_F(LoggingTest, ALineHasTimeLevelProgramMessageAndFields) {
+  const std::string line =
+      Captured([] { CAIRN_LOG_INFO("batch done", "batch", 12, "loss", 0.5, "last", false); });
+  const std::regex form(
+      "\\d{4}-\\d\\d-\\d\\dT\\d\\d:\\d\\d:\\d\\d\\.\\d{3}[+-]\\d\\d:?\\d\\d "
+      "info worker batch done batch=12 loss=0.5 last=false\n");
+  EXPECT_TRUE(std::regex_match(line, form)) << line;
+}
+
+TEST_F(LoggingTest, AMessageNeedsNoFields) {
+  EXPECT_THAT(Captured([] { CAIRN_LOG_ERROR("gone"); }), HasSubstr(" error worker gone\n"));
+}
+
+TEST_F(LoggingTest, ValuesThatWouldBreakTheLineAreQuotedAndEscaped) {
+  const std::string line = Captured([] {
+    CAIRN_LOG_WARNING("odd", "a", "x y", "b", "", "c", "k=v", "d", "say \"hi\"\n", "e",
+                      std::string("\x01"), "f", "{}%s");
+  });
+  EXPECT_THAT(line, HasSubstr(" warning worker odd a=\"x y\" b=\"\" c=\"k=v\" "
+                              "d=\"say \\\"hi\\\"\\n\" e=\"\\x01\" f={}%s\n"));
+}
+
+TEST_F(LoggingTest, StatusesAndDurationsHaveAText) {
+  const std::string line = Captured([] {
+    CAIRN_LOG_INFO("x", "status", absl::NotFoundError("no job"), "wait", absl::Milliseconds(1500));
+  });
+  EXPECT_THAT(line, HasSubstr("status=\"NOT_FOUND: no job\" wait=1.5s\n"));
+}
+
+TEST_F(LoggingTest, ALevelThatIsOffDoesNotEvaluateItsArguments) {
+  int evaluated = 0;
+  EXPECT_EQ(Captured([&] { CAIRN_LOG_DEBUG("quiet", "count", ++evaluated); }), "");
+  EXPECT_EQ(evaluated, 0);
+  ASSERT_TRUE(InitLogging({.level = "debug", .program = "worker"}).ok());
+  EXPECT_THAT(Captured([&] { CAIRN_LOG_DEBUG("loud", "count", ++evaluated); }),
+              HasSubstr(" debug worker loud count=1\n"));
+}
+
+TEST_F(LoggingTest, LinesAreAppendedToTheFileToo) {
+  const std::string file = testing::TempDir() + "/logging_test.log";
+  std::ofstream(file) << "earlier\n";
+  ASSERT_TRUE(InitLogging({.file = file, .program = "worker"}).ok());
+  Captured([] { CAIRN_LOG_INFO("both"); });
+  std::ifstream input(file);
+  const std::string content{std::istreambuf_iterator<char>(input), {}};
+  EXPECT_THAT(content, MatchesRegex("earlier\n.* info worker both\n"));
+}
+
+TEST_F(LoggingTest, AnUnknownLevelIsRefusedWithTheKnownOnes) {
+  const absl::Status status = InitLogging({.level = "loud"});
+  EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_THAT(std::string(status.message()), HasSubstr("\"loud\" is none of debug, info"));
+}
+
+TEST_F(LoggingTest, AFileThatCannotBeOpenedIsNamed) {
+  const absl::Status status = InitLogging({.file = "/proc/no/such.log"});
+  EXPECT_EQ(status.code(), absl::StatusCode::kUnavailable);
+  EXPECT_THAT(std::string(status.message()), HasSubstr("/proc/no/such.log"));
+}
+
+}  // namespace
+}  // namespace cairn
