@@ -1,0 +1,25 @@
+#ifndef CAIRN_STORAGE_ROCKSDB_STATUS_H_
+#define CAIRN_STORAGE_ROCKSDB_STATUS_H_
+
+#include <string_view>
+
+#include "absl/status/status.h"
+
+namespace rocksdb {
+class Status;
+}
+
+namespace cairn::storage {
+
+// RocksDB's status as ours; `action` says what was tried on what, and begins the message.
+//   ResourceExhausted: the disk (or a quota) is full       DataLoss: bytes are not what was written
+//   NotFound: no such key or file                          Internal: the disk or its driver failed
+absl::Status FromRocksdb(const rocksdb::Status& status, std::string_view action);
+
+// True if a directory could not be opened because another database handle, of this process or
+// another, holds its lock.
+bool IsLockHeld(const rocksdb::Status& status);
+
+}  // namespace cairn::storage
+
+#endif  // CAIRN_STORAGE_ROCKSDB_STATUS_H_
