@@ -1,0 +1,64 @@
+#include "tests/end_to_end/counting_job.h"
+
+#include <filesystem>
+#include <set>
+#include <vector>
+
+#include "nlohmann/json.hpp"
+#include "tests/end_to_end/arrays.h"
+#include "tests/end_to_end/process.h"
+
+namespace cairn::testing {
+
+using nlohmann::json;
+
+std::string WriteCountingJob(const CountingJob& job, const std::string& folder) {
+  std::filesystem::create_directories(folder);
+  const int64_t examples = job.batches_per_epoch * job.batch_size;
+  WriteFile(folder + "/x.npy",
+            EncodeNpy({{examples, job.rows}, std::vector<float>(examples * job.rows, 1.0f)}));
+  WriteFile(folder + "/y.npy", EncodeNpy({{examples, 1}, std::vector<float>(examples, -1e30f)}));
+  const json model = {
+      {"class_name", "Sequential"},
+      {"config",
+       {{"name", "counter"},
+        {"layers",
+         {{{"class_name", "Dense"},
+           {"config",
+            {{"name", "counter"},
+             {"units", 1},
+             {"use_bias", false},
+             {"activation", "linear"},
+             {"kernel_initializer", {{"class_name", "Zeros"}, {"config", json::object()}}},
+             {"batch_input_shape", {nullptr, job.rows}}}}}}}}},
+      {"keras_version", "2.15.0"},
+      {"backend", "tensorflow"}};
+  WriteFile(folder + "/model.json", model.dump());
+  json file = {{"name", job.name},
+               {"model", "model.json"},
+               {"train", {{"npy", {{"features", "x.npy"}, {"labels", "y.npy"}}}}},
+               {"loss", "mean_absolute_error"},
+               {"optimizer", {{"name", "sgd"}, {"learning_rate", 1.0}}},
+               {"batch_size", job.batch_size},
+               {"epochs", job.batches / job.batches_per_epoch},
+               {"strategy", json::parse(job.strategy)},
+               {"partitioner", {{"min_slice_bytes", 16}}}};
+  if (job.checkpoint_every > 0) file["checkpoint"] = {{"every_steps", job.checkpoint_every}};
+  WriteFile(folder + "/job.json", file.dump());
+  return folder + "/job.json";
+}
+
+std::string CountIsNot(int64_t count, const std::string& folder, int rows) {
+  const auto weights = ReadTfjsWeights(folder);
+  if (weights.size() != 1) return "the export has " + std::to_string(weights.size()) + " weights";
+  const Array& counter = weights.begin()->second;
+  if (static_cast<int>(counter.values.size()) != rows)
+    return "the weight has " + std::to_string(counter.values.size()) + " elements";
+  const std::set<float> distinct(counter.values.begin(), counter.values.end());
+  if (distinct.size() == 1 && *distinct.begin() == -static_cast<float>(count)) return "";
+  std::string text = "the weights are";
+  for (float value : distinct) text += " " + std::to_string(value);
+  return text + ", not " + std::to_string(-count);
+}
+
+}  // namespace cairn::testing

@@ -1,0 +1,179 @@
+// The counting job under fire: workers killed and stopped past their leases; everything, a ps or
+// the coordinator killed. The final weight says how many batches were counted.
+
+#include <signal.h>
+
+#include <cstdlib>
+#include <random>
+
+#include "gtest/gtest.h"
+#include "nlohmann/json.hpp"
+#include "tests/end_to_end/counting_job.h"
+#include "tests/end_to_end/test_cluster.h"
+
+namespace cairn::testing {
+namespace {
+
+using nlohmann::json;
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+
+// A longer drill by hand: CAIRN_DRILL_FAULTS=20.
+int DrillFaults() {
+  const char* value = std::getenv("CAIRN_DRILL_FAULTS");
+  return value != nullptr ? std::atoi(value) : 6;
+}
+
+class ExactlyOnce : public ::testing::Test {
+ protected:
+  void Submit(TestCluster* cluster, const CountingJob& job) {
+    const std::string file = WriteCountingJob(job, cluster->folder("job"));
+    const CommandResult result = cluster->Cairn({"submit", file});
+    ASSERT_EQ(result.exit_code, 0) << result.output << result.errors;
+  }
+
+  static int64_t BatchesDone(TestCluster* cluster) {
+    const json status = cluster->Status("count");
+    return status.is_object() ? status.value("batches_done", int64_t{0}) : 0;
+  }
+
+  static void WaitForProgress(TestCluster* cluster, int64_t batches) {
+    ASSERT_TRUE(WaitUntil(seconds(60), [&] { return BatchesDone(cluster) >= batches; }))
+        << cluster->Status("count") << cluster->Logs();
+  }
+
+  // The job ends well; its count is returned in words if it is not exact.
+  static std::string FinishAndCount(TestCluster* cluster, const CountingJob& job, json* status) {
+    *status = cluster->WaitForEnd("count", seconds(240));
+    if (status->value("state", "") != "finished")
+      return "the job did not finish: " + status->dump() + cluster->Logs();
+    const CommandResult result =
+        cluster->Cairn({"export", "count", "--output", cluster->folder("export")});
+    if (result.exit_code != 0) return result.errors;
+    return CountIsNot(job.batches, cluster->folder("export"), job.rows);
+  }
+};
+
+struct Drill {
+  int faults = 0;
+  int stops = 0;
+  int stops_while_running = 0;
+};
+
+// Kills workers at random and starts them again; every third fault is a stop past the lease.
+Drill RunDrill(TestCluster* cluster, int faults, unsigned seed) {
+  std::mt19937 random(seed);
+  Drill drill;
+  std::vector<std::pair<int, std::chrono::steady_clock::time_point>> stopped;
+  const auto continue_due = [&](bool all) {
+    std::erase_if(stopped, [&](const auto& entry) {
+      if (!all && std::chrono::steady_clock::now() < entry.second) return false;
+      cluster->task("worker", entry.first).Signal(SIGCONT);
+      if (cluster->Status("count").value("state", "") == "running") ++drill.stops_while_running;
+      return true;
+    });
+  };
+  while (drill.faults < faults) {
+    std::this_thread::sleep_for(milliseconds(300 + random() % 1200));
+    continue_due(false);
+    const int index = static_cast<int>(random() % 3);
+    const bool is_stopped = std::any_of(stopped.begin(), stopped.end(),
+                                        [&](const auto& entry) { return entry.first == index; });
+    if (is_stopped) continue;
+    ++drill.faults;
+    if (drill.faults % 3 == 0 && stopped.size() < 2) {
+      cluster->task("worker", index).Signal(SIGSTOP);
+      stopped.emplace_back(index, std::chrono::steady_clock::now() + seconds(12));
+      ++drill.stops;
+    } else {
+      cluster->task("worker", index).Kill();
+      cluster->Start("worker", index);
+    }
+  }
+  while (!stopped.empty()) {
+    std::this_thread::sleep_for(milliseconds(100));
+    continue_due(false);
+  }
+  return drill;
+}
+
+TEST_F(ExactlyOnce, CountIsExactWhenWorkersAreKilledAndStoppedPastTheirLeases) {
+  const int faults = DrillFaults();
+  CountingJob job;
+  job.batches_per_epoch = 2000;
+  job.batches = job.batches_per_epoch * (faults > 10 ? 60 : 20);
+  TestCluster cluster(/*ps_count=*/2, /*worker_count=*/3);
+  cluster.StartAll();
+  ASSERT_NO_FATAL_FAILURE(Submit(&cluster, job));
+  ASSERT_NO_FATAL_FAILURE(WaitForProgress(&cluster, 100));
+  const Drill drill = RunDrill(&cluster, faults, /*seed=*/1);
+  json status;
+  EXPECT_EQ(FinishAndCount(&cluster, job, &status), "");
+  EXPECT_EQ(status.value("rollbacks", -1), 0) << status;
+  EXPECT_GE(status.value("workers_lost", 0), drill.faults / 2) << status;
+  RecordProperty("faults", drill.faults);
+  RecordProperty("stops", drill.stops);
+  RecordProperty("stops_while_running", drill.stops_while_running);
+}
+
+TEST_F(ExactlyOnce, EverythingKilledAtOnceGoesOnByItself) {
+  CountingJob job;
+  job.batches = 20000;
+  job.checkpoint_every = 500;
+  TestCluster cluster(2, 2);
+  cluster.StartAll();
+  ASSERT_NO_FATAL_FAILURE(Submit(&cluster, job));
+  ASSERT_NO_FATAL_FAILURE(WaitForProgress(&cluster, 1500));
+  cluster.KillAll();
+  cluster.StartAll();
+  json status;
+  EXPECT_EQ(FinishAndCount(&cluster, job, &status), "");
+  EXPECT_EQ(status.value("rollbacks", 0), 1) << status;
+}
+
+TEST_F(ExactlyOnce, ALostParameterServerComesBackFromTheLastCheckpoint) {
+  CountingJob job;
+  job.batches = 20000;
+  job.checkpoint_every = 500;
+  TestCluster cluster(2, 2);
+  cluster.StartAll();
+  ASSERT_NO_FATAL_FAILURE(Submit(&cluster, job));
+  ASSERT_NO_FATAL_FAILURE(WaitForProgress(&cluster, 1500));
+  cluster.task("ps", 1).Kill();
+  cluster.Start("ps", 1);
+  json status;
+  EXPECT_EQ(FinishAndCount(&cluster, job, &status), "");
+  EXPECT_EQ(status.value("rollbacks", 0), 1) << status;
+}
+
+TEST_F(ExactlyOnce, ALostCoordinatorCostsNoRollback) {
+  CountingJob job;
+  job.batches = 20000;
+  job.checkpoint_every = 500;
+  TestCluster cluster(2, 2);
+  cluster.StartAll();
+  ASSERT_NO_FATAL_FAILURE(Submit(&cluster, job));
+  ASSERT_NO_FATAL_FAILURE(WaitForProgress(&cluster, 1500));
+  cluster.task("chief", 0).Kill();
+  cluster.Start("chief", 0);
+  json status;
+  EXPECT_EQ(FinishAndCount(&cluster, job, &status), "");
+  EXPECT_EQ(status.value("rollbacks", -1), 0) << status;
+}
+
+// The proof that the drill can fail: the same faults with the ledger switched off count too much.
+TEST_F(ExactlyOnce, WithoutTheLedgerTheCountIsWrong) {
+  CountingJob job;
+  job.batches_per_epoch = 2000;
+  job.batches = 20000;
+  TestCluster cluster(2, 3, {"--unsafe_disable_ledger"});
+  cluster.StartAll();
+  ASSERT_NO_FATAL_FAILURE(Submit(&cluster, job));
+  ASSERT_NO_FATAL_FAILURE(WaitForProgress(&cluster, 100));
+  RunDrill(&cluster, 6, /*seed=*/1);
+  json status;
+  EXPECT_NE(FinishAndCount(&cluster, job, &status), "");
+}
+
+}  // namespace
+}  // namespace cairn::testing

@@ -1,0 +1,131 @@
+#include "tests/end_to_end/test_cluster.h"
+
+#include <signal.h>
+#include <stdlib.h>
+
+#include <filesystem>
+#include <sstream>
+
+namespace cairn::testing {
+
+TemporaryFolder::TemporaryFolder() {
+  const char* base = getenv("TEST_TMPDIR");
+  std::string name = std::string(base != nullptr ? base : "/tmp") + "/cairn_XXXXXX";
+  path_ = mkdtemp(name.data());
+}
+
+TemporaryFolder::~TemporaryFolder() {
+  std::error_code ignored;
+  std::filesystem::remove_all(path_, ignored);
+}
+
+std::vector<nlohmann::json> CommandResult::lines() const {
+  std::vector<nlohmann::json> result;
+  std::istringstream text(output);
+  for (std::string line; std::getline(text, line);) {
+    result.push_back(nlohmann::json::parse(line, nullptr, /*allow_exceptions=*/false));
+  }
+  return result;
+}
+
+std::string ProgramPath(const std::string& name) {
+  return std::filesystem::absolute(name).string();
+}
+
+CommandResult RunCairn(const std::vector<std::string>& arguments, std::chrono::seconds timeout,
+                       const std::map<std::string, std::string>& environment) {
+  TemporaryFolder folder;
+  Process::Options options;
+  options.arguments = {ProgramPath("cli/cairn")};
+  options.arguments.insert(options.arguments.end(), arguments.begin(), arguments.end());
+  options.environment = environment;
+  options.output_file = folder.path("out");
+  options.error_file = folder.path("err");
+  Process process(options);
+  CommandResult result;
+  result.exit_code = process.Wait(timeout).value_or(-1);
+  process.Kill();
+  result.output = ReadFile(options.output_file);
+  result.errors = ReadFile(options.error_file);
+  return result;
+}
+
+TestCluster::TestCluster(int ps_count, int worker_count, std::vector<std::string> ps_flags)
+    : ps_flags_(std::move(ps_flags)) {
+  const std::map<std::string, int> counts = {
+      {"chief", 1}, {"ps", ps_count}, {"worker", worker_count}};
+  for (const auto& [type, count] : counts) {
+    for (int i = 0; i < count; ++i)
+      addresses_[type].push_back("127.0.0.1:" + std::to_string(FreePort()));
+  }
+}
+
+std::string TestCluster::coordinator_address() const { return addresses_.at("chief")[0]; }
+
+std::string TestCluster::TfConfig(const std::string& type, int index) const {
+  return nlohmann::json{{"cluster", addresses_}, {"task", {{"type", type}, {"index", index}}}}
+      .dump();
+}
+
+void TestCluster::StartAll() {
+  for (const auto& [type, addresses] : addresses_) {
+    for (int i = 0; i < static_cast<int>(addresses.size()); ++i) Start(type, i);
+  }
+}
+
+void TestCluster::Start(const std::string& type, int index) {
+  Process& process = task(type, index);
+  if (process.running()) return;
+  const std::string program = type == "chief" ? "coordinator"
+                              : type == "ps"  ? "ps_server"
+                                              : "worker";
+  Process::Options options;
+  options.arguments = {ProgramPath(program + "/" + program), "--state", folder("state")};
+  if (type == "ps")
+    options.arguments.insert(options.arguments.end(), ps_flags_.begin(), ps_flags_.end());
+  options.environment = {{"TF_CONFIG", TfConfig(type, index)}};
+  options.output_file = folder(type + std::to_string(index) + ".log");
+  process = Process(options);
+}
+
+void TestCluster::KillAll() {
+  for (auto& [name, process] : processes_) process.Signal(SIGKILL);
+  for (auto& [name, process] : processes_) process.Kill();
+}
+
+CommandResult TestCluster::Cairn(std::vector<std::string> arguments, std::chrono::seconds timeout) {
+  arguments.push_back("--coordinator");
+  arguments.push_back(coordinator_address());
+  return RunCairn(arguments, timeout);
+}
+
+nlohmann::json TestCluster::Status(const std::string& job) {
+  const CommandResult result = Cairn({"status", job, "--json"}, std::chrono::seconds(20));
+  const auto lines = result.lines();
+  return result.exit_code == 3 || lines.empty() ? nlohmann::json() : lines.back();
+}
+
+nlohmann::json TestCluster::WaitForEnd(const std::string& job, std::chrono::seconds timeout) {
+  nlohmann::json status;
+  WaitUntil(timeout, [&] {
+    status = Status(job);
+    if (!status.is_object()) return false;
+    const std::string state = status.value("state", "");
+    return state == "finished" || state == "failed" || state == "cancelled";
+  });
+  return status;
+}
+
+std::string TestCluster::Logs() const {
+  std::string text;
+  for (const auto& [type, addresses] : addresses_) {
+    for (size_t i = 0; i < addresses.size(); ++i) {
+      const std::string log = ReadFile(folder(type + std::to_string(i) + ".log"));
+      text += "---- " + type + " " + std::to_string(i) + "\n" +
+              log.substr(log.size() > 4000 ? log.size() - 4000 : 0);
+    }
+  }
+  return text;
+}
+
+}  // namespace cairn::testing
