@@ -1,0 +1,76 @@
+#ifndef CAIRN_CLUSTER_PS_CLIENT_H_
+#define CAIRN_CLUSTER_PS_CLIENT_H_
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/functional/any_invocable.h"
+#include "absl/status/statusor.h"
+#include "absl/time/time.h"
+#include "absl/types/span.h"
+#include "cluster/tensor_codec.h"
+#include "proto/parameter_server.pb.h"
+
+namespace cairn::cluster {
+
+struct PsClientOptions {
+  std::vector<std::string> addresses;  // Of all ps, by index.
+  uint64_t cluster_id = 0;             // From the coordinator's Welcome or SubmitReply.
+  std::string sender;                  // "worker 3", "cairn".
+  // Of one attempt. A parked pull may well take that long; it is then asked for again.
+  absl::Duration attempt_timeout = absl::Seconds(30);
+  absl::Duration first_delay = absl::Milliseconds(20);
+  absl::Duration max_delay = absl::Seconds(1);
+};
+
+// Calls to the parameter servers, asynchronous, on one thread of its own. Attempts that fail for a
+// passing reason (IsRetryable) are repeated, with back-off, until they succeed or are cancelled:
+// the ledgers make that safe. Everything else (FAILED_PRECONDITION: wrong job, generation or
+// cluster) is the result at once. Thread-safe.
+//
+// Callbacks run on the client's thread, exactly once for each call, and must not block; they may
+// start other calls. Destinations must stay valid until then; pieces as FramePiece says.
+class PsClient {
+ public:
+  using PullCallback = absl::AnyInvocable<void(absl::StatusOr<proto::PullReplyHeader>)>;
+  using PushCallback = absl::AnyInvocable<void(absl::StatusOr<proto::PushReplyHeader>)>;
+  using UploadCallback = absl::AnyInvocable<void(absl::StatusOr<proto::UploadReplyHeader>)>;
+  // Calls that are cancelled together; any number that the caller likes.
+  using Group = uint64_t;
+
+  explicit PsClient(const PsClientOptions& options);
+  // Cancels all calls and waits for their callbacks. Not on the client's thread.
+  ~PsClient();
+  PsClient(const PsClient&) = delete;
+  PsClient& operator=(const PsClient&) = delete;
+
+  int ps_count() const;
+
+  // `header` without its envelope. One destination for each of header.blocks, of the block's size.
+  // They are written only if the result is OK and not batch_settled.
+  void Pull(int ps, proto::PullHeader header, std::vector<absl::Span<float>> destinations,
+            PullCallback callback, Group group = 0);
+
+  // One piece for each of header.blocks; with want_values one destination for each, else none.
+  void Push(int ps, proto::PushHeader header, std::vector<FramePiece> pieces,
+            std::vector<absl::Span<float>> destinations, PushCallback callback, Group group = 0);
+
+  // One piece for each of header.blocks.
+  void Upload(int ps, proto::UploadHeader header, std::vector<FramePiece> pieces,
+              UploadCallback callback, Group group = 0);
+
+  // Every call of the group, or every call, that has not ended gets CANCELLED, at once even if its
+  // ps does not answer. Calls started afterwards are not concerned. Does not wait.
+  void Cancel(Group group);
+  void CancelAll();
+
+ private:
+  class Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace cairn::cluster
+
+#endif  // CAIRN_CLUSTER_PS_CLIENT_H_
