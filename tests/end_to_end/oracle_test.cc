@@ -27,7 +27,7 @@ std::string OracleFolder(const std::string& name) {
 
 std::vector<float> Floats(const json& numbers) { return numbers.get<std::vector<float>>(); }
 
-struct Run {
+struct ReferenceRun {
   std::string folder;  // Of the reference case.
   int ps = 1;
   int workers = 1;
@@ -36,7 +36,7 @@ struct Run {
 class OracleRun : public ::testing::TestWithParam<std::tuple<std::string, int>> {
  protected:
   // Trains the case, each of its batches split over `run.workers`.
-  void Train(const Run& run) {
+  void Train(const ReferenceRun& run) {
     const json reference = json::parse(ReadFile(run.folder + "/case.json"));
     json features = json::array();
     for (const auto& input : reference.at("inputs"))
@@ -77,7 +77,7 @@ class OracleRun : public ::testing::TestWithParam<std::tuple<std::string, int>> 
     return losses;
   }
 
-  void ExpectWeightsAndPrediction(const Run& run) {
+  void ExpectWeightsAndPrediction(const ReferenceRun& run) {
     const json expected = json::parse(ReadFile(run.folder + "/expected.json"));
     const auto weights = ReadTfjsWeights(temporary_.path("export"));
     EXPECT_EQ(weights.size(), expected.at("weights_after_last_update").size());
@@ -89,7 +89,7 @@ class OracleRun : public ::testing::TestWithParam<std::tuple<std::string, int>> 
     ExpectPrediction(run, expected.at("prediction_on_first_batch_after_training"));
   }
 
-  void ExpectPrediction(const Run& run, const json& expected) {
+  void ExpectPrediction(const ReferenceRun& run, const json& expected) {
     std::vector<std::string> arguments = {"predict",  "reference",
                                           "--state",  temporary_.path("state"),
                                           "--output", temporary_.path("prediction.npy")};
@@ -112,7 +112,7 @@ class OracleRun : public ::testing::TestWithParam<std::tuple<std::string, int>> 
 
 TEST_P(OracleRun, AgreesWithTensorFlowStepByStep) {
   const auto& [name, ps] = GetParam();
-  const Run run{OracleFolder(name), ps, 1};
+  const ReferenceRun run{OracleFolder(name), ps, 1};
   if (run.folder.empty()) GTEST_SKIP() << "CAIRN_ORACLE does not name the reference runs";
   ASSERT_NO_FATAL_FAILURE(Train(run));
   const json expected = json::parse(ReadFile(run.folder + "/expected.json"));
@@ -134,7 +134,7 @@ class OracleRunOnTwoWorkers : public OracleRun {};
 
 TEST_P(OracleRunOnTwoWorkers, HalfBatchesFoldToTheWholeOne) {
   const auto& [name, ps] = GetParam();
-  const Run run{OracleFolder(name), ps, 2};
+  const ReferenceRun run{OracleFolder(name), ps, 2};
   if (run.folder.empty()) GTEST_SKIP() << "CAIRN_ORACLE does not name the reference runs";
   ASSERT_NO_FATAL_FAILURE(Train(run));
   const json expected = json::parse(ReadFile(run.folder + "/expected.json"));

@@ -1,0 +1,44 @@
+#!/usr/bin/env bash
+# Sets everything up on a Debian 12 machine and runs every test.
+#
+#   tests/run.sh [--config=asan|tsan|ubsan] [TARGET...]
+#
+# Ends with one line "N passed, N failed" and fails if a test failed or none ran. Reference runs that
+# are not part of the project are looked for in ../shared/oracle, or where CAIRN_ORACLE says.
+set -u -o pipefail
+cd "$(dirname "$0")/.."
+
+options=()
+targets=()
+for argument in "$@"; do
+  case "$argument" in
+    -h | --help) sed -n '2,8s/^# \{0,1\}//p' "$0"; exit 0 ;;
+    --*) options+=("$argument") ;;
+    *) targets+=("$argument") ;;
+  esac
+done
+[ ${#targets[@]} -gt 0 ] || targets=(//...)
+
+./deploy/install_dependencies.sh || exit 1
+
+if [ -z "${CAIRN_ORACLE:-}" ] && [ -d ../shared/oracle ]; then
+  CAIRN_ORACLE=$(realpath ../shared/oracle)
+fi
+if [ -n "${CAIRN_ORACLE:-}" ]; then
+  options+=("--test_env=CAIRN_ORACLE=$CAIRN_ORACLE")
+else
+  echo "The reference runs are not here: their tests will say that they are skipped."
+fi
+
+events=$(mktemp)
+trap 'rm -f "$events"' EXIT
+
+echo "Building and testing ${targets[*]} (the first build takes a while) ..."
+bazel test --keep_going --build_event_json_file="$events" "${options[@]}" "${targets[@]}"
+status=$?
+
+echo "Checking the house rules ..."
+python3 tests/tidy/tidy.py
+tidy_status=$?
+
+python3 tests/count_results.py "$events" "$status" "$tidy_status"

@@ -1,0 +1,268 @@
+#include "storage/journal.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+#include <functional>
+#include <map>
+#include <set>
+
+#include "absl/strings/str_cat.h"
+#include "tests/storage/faulty_file_system.h"
+
+namespace cairn::storage {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::Pair;
+using Records = std::map<std::string, std::string>;
+
+std::string FreshDirectory() {
+  const auto* test = testing::UnitTest::GetInstance()->current_test_info();
+  const std::string directory = absl::StrCat(testing::TempDir(), "/journal_", test->name());
+  std::filesystem::remove_all(directory);
+  return directory;
+}
+
+std::unique_ptr<Journal> MustOpen(const std::string& directory, rocksdb::Env* env = nullptr) {
+  auto journal = Journal::Open(directory, env);
+  EXPECT_TRUE(journal.ok()) << journal.status();
+  return journal.ok() ? *std::move(journal) : nullptr;
+}
+
+Records All(const Journal& journal, std::string_view prefix = "") {
+  Records records;
+  const absl::Status status =
+      journal.ReadPrefix(prefix, [&](std::string_view key, std::string_view value) {
+        records.emplace(key, value);
+        return true;
+      });
+  EXPECT_TRUE(status.ok()) << status;
+  return records;
+}
+
+std::set<std::string> FilesIn(const std::string& directory) {
+  std::set<std::string> files;
+  for (const auto& entry : std::filesystem::directory_iterator(directory)) {
+    files.insert(absl::StrCat(entry.path().filename().string(), " ", entry.file_size()));
+  }
+  return files;
+}
+
+// Runs `work` in a child process that then dies as by kill -9.
+void InKilledProcess(const std::function<void()>& work) {
+  const pid_t child = fork();
+  if (child == 0) {
+    work();
+    kill(getpid(), SIGKILL);
+  }
+  int status = 0;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  ASSERT_TRUE(WIFSIGNALED(status));
+}
+
+TEST(JournalTest, RecordsComeBackInKeyOrder) {
+  const auto journal = MustOpen(FreshDirectory());
+  ASSERT_TRUE(journal->Write({{"b", "2"}, {"a", "1"}, {"c", std::string("\0x", 2)}}, false).ok());
+  EXPECT_THAT(All(*journal),
+              ElementsAre(Pair("a", "1"), Pair("b", "2"), Pair("c", std::string("\0x", 2))));
+  EXPECT_EQ(**journal->Read("b"), "2");
+  EXPECT_EQ(*journal->Read("missing"), std::nullopt);
+}
+
+TEST(JournalTest, OfTwoChangesOfOneKeyTheLaterWins) {
+  const auto journal = MustOpen(FreshDirectory());
+  ASSERT_TRUE(journal->Write({{"a", "1"}, {"a", "2"}, {"b", "1"}, {"b", std::nullopt}}, true).ok());
+  EXPECT_THAT(All(*journal), ElementsAre(Pair("a", "2")));
+}
+
+TEST(JournalTest, APrefixIsReadAndDeletedWithoutItsNeighbours) {
+  const auto journal = MustOpen(FreshDirectory());
+  const std::string high = "p\xff";
+  ASSERT_TRUE(journal
+                  ->Write({{"o", "1"},
+                           {"p", "2"},
+                           {"p/1", "3"},
+                           {high, "4"},
+                           {high + "z", "5"},
+                           {"q", "6"},
+                           {"\xff\xff", "7"}},
+                          false)
+                  .ok());
+  EXPECT_THAT(All(*journal, "p/"), ElementsAre(Pair("p/1", "3")));
+  EXPECT_THAT(All(*journal, high), ElementsAre(Pair(high, "4"), Pair(high + "z", "5")));
+  EXPECT_THAT(All(*journal, "\xff"), ElementsAre(Pair("\xff\xff", "7")));
+  ASSERT_TRUE(journal->DeletePrefix("p", false).ok());
+  ASSERT_TRUE(journal->DeletePrefix("\xff", false).ok());
+  EXPECT_THAT(All(*journal), ElementsAre(Pair("o", "1"), Pair("q", "6")));
+}
+
+TEST(JournalTest, ReadPrefixStopsWhenTold) {
+  const auto journal = MustOpen(FreshDirectory());
+  ASSERT_TRUE(journal->Write({{"a", "1"}, {"b", "2"}, {"c", "3"}}, false).ok());
+  int visited = 0;
+  ASSERT_TRUE(
+      journal->ReadPrefix("", [&](std::string_view, std::string_view) { return ++visited < 2; })
+          .ok());
+  EXPECT_EQ(visited, 2);
+}
+
+TEST(JournalTest, WhatAKilledProcessWroteIsThere) {
+  const std::string directory = FreshDirectory();
+  InKilledProcess([&] {
+    auto journal = Journal::Open(directory);
+    for (int i = 0; i < 100; ++i) {
+      if (!(*journal)->Write({{absl::StrCat("key", i), "v"}}, i % 10 == 0).ok()) _exit(1);
+    }
+  });
+  EXPECT_EQ(All(*MustOpen(directory)).size(), 100u);
+}
+
+TEST(JournalTest, ASecondWriterIsRefusedWithTheDirectory) {
+  const std::string directory = FreshDirectory();
+  const auto journal = MustOpen(directory);
+  const absl::Status status = Journal::Open(directory).status();
+  EXPECT_EQ(status.code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_THAT(std::string(status.message()), HasSubstr("another coordinator uses"));
+  EXPECT_THAT(std::string(status.message()), HasSubstr(directory));
+}
+
+TEST(JournalTest, ASecondProcessIsRefusedToo) {
+  const std::string directory = FreshDirectory();
+  int ready[2], release[2];
+  ASSERT_EQ(pipe(ready), 0);
+  ASSERT_EQ(pipe(release), 0);
+  const pid_t child = fork();
+  char byte = 0;
+  if (child == 0) {
+    auto journal = Journal::Open(directory);
+    if (write(ready[1], &byte, 1) != 1 || read(release[0], &byte, 1) != 1) _exit(1);
+    _exit(journal.ok() ? 0 : 1);
+  }
+  ASSERT_EQ(read(ready[0], &byte, 1), 1);
+  EXPECT_THAT(std::string(Journal::Open(directory).status().message()),
+              HasSubstr("another coordinator uses"));
+  ASSERT_EQ(write(release[1], &byte, 1), 1);
+  int status = 0;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  EXPECT_EQ(status, 0);
+  EXPECT_TRUE(Journal::Open(directory).ok());
+}
+
+TEST(JournalTest, AReaderSeesARunningWritersRecordsAndChangesNothing) {
+  const std::string directory = FreshDirectory();
+  const auto writer = MustOpen(directory);
+  ASSERT_TRUE(writer->Write({{"a", "1"}}, true).ok());
+  ASSERT_TRUE(writer->Write({{"b", "2"}}, false).ok());
+  const auto before = FilesIn(directory);
+  {
+    const auto reader = Journal::OpenReadOnly(directory);
+    ASSERT_TRUE(reader.ok()) << reader.status();
+    EXPECT_THAT(All(**reader), ElementsAre(Pair("a", "1"), Pair("b", "2")));
+  }
+  EXPECT_EQ(FilesIn(directory), before);
+  ASSERT_TRUE(writer->Write({{"c", "3"}}, true).ok());
+  EXPECT_EQ(All(**Journal::OpenReadOnly(directory)).size(), 3u);
+}
+
+TEST(JournalTest, AReaderOfNothingIsToldSoAndLeavesNothing) {
+  const std::string directory = FreshDirectory();
+  const absl::Status status = Journal::OpenReadOnly(directory).status();
+  EXPECT_EQ(status.code(), absl::StatusCode::kNotFound);
+  EXPECT_THAT(std::string(status.message()), HasSubstr(directory));
+  EXPECT_FALSE(std::filesystem::exists(directory));
+}
+
+TEST(JournalTest, ADamagedRecordIsNotDroppedInSilence) {
+  const std::string directory = FreshDirectory();
+  InKilledProcess([&] {
+    auto journal = Journal::Open(directory);
+    for (int i = 0; i < 3; ++i) {
+      if (!(*journal)->Write({{absl::StrCat("k", i), "find" + std::string(100, 'x')}}, true).ok()) {
+        _exit(1);
+      }
+    }
+  });
+  for (const auto& entry : std::filesystem::directory_iterator(directory)) {
+    if (entry.path().extension() != ".log") continue;
+    std::fstream log(entry.path(), std::ios::in | std::ios::out | std::ios::binary);
+    const std::string bytes(std::istreambuf_iterator<char>(log), {});
+    log.seekp(bytes.find("find") + 20);
+    log.put('y');
+  }
+  const absl::Status status = Journal::Open(directory).status();
+  EXPECT_EQ(status.code(), absl::StatusCode::kDataLoss) << status;
+  EXPECT_THAT(std::string(status.message()), HasSubstr(directory));
+}
+
+// A journal with one record on a disk that is about to misbehave.
+class JournalFaultTest : public testing::Test {
+ protected:
+  std::unique_ptr<Journal> Begin() {
+    std::filesystem::remove_all(directory_);
+    auto journal = MustOpen(directory_, env_.get());
+    EXPECT_TRUE(journal->Write({{"old", "1"}}, true).ok());
+    return journal;
+  }
+
+  const std::string directory_ = FreshDirectory();
+  std::shared_ptr<FaultyFileSystem> disk_ = std::make_shared<FaultyFileSystem>();
+  std::unique_ptr<rocksdb::Env> env_ = rocksdb::NewCompositeEnv(disk_);
+};
+
+TEST_F(JournalFaultTest, AFullDiskStopsTheJournalUntilItIsOpenedAgain) {
+  auto journal = Begin();
+  disk_->FillDiskAfter(0);
+  const absl::Status full = journal->Write({{"lost", "1"}}, true);
+  EXPECT_EQ(full.code(), absl::StatusCode::kResourceExhausted) << full;
+  EXPECT_THAT(std::string(full.message()), HasSubstr(directory_));
+  disk_->Heal();
+  EXPECT_FALSE(journal->Write({{"too early", "1"}}, true).ok());
+  EXPECT_EQ(**journal->Read("old"), "1");
+  journal.reset();
+  journal = MustOpen(directory_, env_.get());
+  EXPECT_TRUE(journal->Write({{"new", "1"}}, true).ok());
+  EXPECT_THAT(All(*journal, "old"), ElementsAre(Pair("old", "1")));
+}
+
+TEST_F(JournalFaultTest, AFailedAppendOrSyncIsNeverFollowedByASuccess) {
+  for (int good = 0; good < 2; ++good) {
+    const auto journal = Begin();
+    disk_->FailOnceAfter(good);
+    EXPECT_FALSE(journal->Write({{"lost", "1"}}, true).ok()) << good;
+    EXPECT_TRUE(disk_->struck());
+    EXPECT_FALSE(journal->Write({{"later", "1"}}, true).ok()) << good;
+  }
+}
+
+TEST_F(JournalFaultTest, SyncedWritesSurviveAPowerCutAtAnyPoint) {
+  constexpr int kWrites = 4;
+  bool struck = true;
+  for (int good = 0; struck; ++good) {
+    auto journal = Begin();
+    disk_->CutPowerAfter(good);
+    int written = 0;
+    for (int i = 0; i < kWrites; ++i) {
+      const std::string value = absl::StrCat(i);
+      if (journal->Write({{"left", value}, {"right", value}}, true).ok()) written = i + 1;
+    }
+    journal.reset();
+    struck = disk_->struck();
+    disk_->RestorePower();
+    const Records records = All(*MustOpen(directory_, env_.get()));
+    EXPECT_EQ(records.at("old"), "1");
+    EXPECT_EQ(records.count("left"), records.count("right")) << good;
+    if (written == 0) continue;
+    EXPECT_EQ(records.at("left"), absl::StrCat(written - 1)) << good;
+    EXPECT_EQ(records.at("right"), absl::StrCat(written - 1)) << good;
+  }
+}
+
+}  // namespace
+}  // namespace cairn::storage

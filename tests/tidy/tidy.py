@@ -1,0 +1,170 @@
+#!/usr/bin/env python3
+"""Checks the house rules that a program can see. Prints every breach and fails if there is one.
+
+Run from anywhere: python3 tests/tidy/tidy.py. Needs clang for the thread-safety pass and the headers
+that `bazel build` generated; without either it says so and fails.
+"""
+
+import concurrent.futures
+import pathlib
+import re
+import subprocess
+import sys
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+FILE_LINES_MAX = 500
+FUNCTION_LINES_MAX = 70
+FOLDER_PAIRS_MAX = 15
+# Families: one table, one conformance suite, as many members as there are.
+FAMILIES = {"nn/layers", "nn/cpu", "nn/cuda", "nn/optimizers", "nn/formats"}
+ROWS = {"common": 0, "proto": 0, "cluster": 1, "storage": 1, "nn": 1,
+        "ps_server": 2, "worker": 2, "coordinator": 2, "cli": 2}
+# Sources whose test is a suite over the family.
+SUITE_OF_FAMILY = {"nn/layers": "nn/layers_test.cc", "nn/cpu": "nn/layers_test.cc",
+                   "nn/cuda": "nn/cuda_test.cc", "nn/optimizers": "nn/optimizer_test.cc",
+                   "cli/commands": "cli/commands_test.cc"}
+
+
+def tracked(*suffixes):
+    names = subprocess.run(["git", "ls-files", "-co", "--exclude-standard"], cwd=ROOT, text=True,
+                           capture_output=True, check=True).stdout.splitlines()
+    return [n for n in names if n.endswith(suffixes) and (ROOT / n).is_file()]
+
+
+def lines_of(name):
+    return (ROOT / name).read_text(errors="replace").splitlines()
+
+
+def check_file_sizes():
+    for name in tracked(".h", ".cc", ".cu", ".py", ".sh", ".bzl"):
+        count = len(lines_of(name))
+        if count > FILE_LINES_MAX:
+            yield f"{name}: {count} lines, at most {FILE_LINES_MAX}: split it by subject"
+
+
+def check_function_sizes():
+    """A function's body runs from a line at column 0 (or a class member's indent) that ends in '{'
+    to the closing brace at the same indent."""
+    opening = re.compile(r"^( {0,2})(?!namespace|class|struct|enum|union|extern|//|#|\}).*\)[^;]*\{$")
+    for name in tracked(".h", ".cc", ".cu"):
+        start, indent = None, ""
+        for number, line in enumerate(lines_of(name), 1):
+            if start is None:
+                match = opening.match(line)
+                if match:
+                    start, indent = number, match.group(1)
+            elif line.startswith(indent + "}"):
+                if number - start - 1 > FUNCTION_LINES_MAX:
+                    yield (f"{name}:{start}: a function of {number - start - 1} lines, at most "
+                           f"{FUNCTION_LINES_MAX}")
+                start = None
+
+
+def check_folder_sizes():
+    folders = {}
+    for name in tracked(".cc"):
+        folder = str(pathlib.PurePath(name).parent)
+        if folder.split("/")[0] in ROWS and folder not in FAMILIES:
+            folders[folder] = folders.get(folder, 0) + 1
+    for folder, count in folders.items():
+        if count > FOLDER_PAIRS_MAX + 1:  # main.cc
+            yield f"{folder}/: {count} sources, at most {FOLDER_PAIRS_MAX}: find the second subject"
+
+
+def check_includes():
+    include = re.compile(r'^#include "([a-z_]+)/')
+    for name in tracked(".h", ".cc", ".cu"):
+        folder = name.split("/")[0]
+        if folder not in ROWS:
+            continue
+        for number, line in enumerate(lines_of(name), 1):
+            match = include.match(line)
+            target = match.group(1) if match else folder
+            if target in ROWS and target != folder and ROWS[target] >= ROWS[folder] > 0:
+                yield f"{name}:{number}: {folder}/ may not include {target}/"
+
+
+def check_environment():
+    for name in tracked(".h", ".cc", ".cu"):
+        if name.split("/")[0] not in ROWS or name.endswith("main.cc"):
+            continue
+        for number, line in enumerate(lines_of(name), 1):
+            if re.search(r"\b(secure_)?getenv *\(", line):
+                yield f"{name}:{number}: the environment is read outside main.cc"
+
+
+def check_words():
+    for name in tracked(".h", ".cc", ".cu", ".sh", ".py", ".bzl"):
+        if name == "tests/tidy/tidy.py":
+            continue
+        for number, line in enumerate(lines_of(name), 1):
+            if re.search(r"\b(TODO|FIXME|XXX|HACK)\b", line):
+                yield f"{name}:{number}: unfinished by its own word"
+
+
+def check_rocksdb():
+    for name in tracked(".h", ".cc"):
+        if name.startswith(("storage/", "tests/")):
+            continue
+        if any(line.startswith("#include \"rocksdb/") or line.startswith("#include <rocksdb/")
+               for line in lines_of(name)):
+            yield f"{name}: RocksDB is storage/'s alone"
+
+
+def check_tests():
+    tests = set(tracked("_test.cc"))
+    for name in tracked(".cc"):
+        folder = str(pathlib.PurePath(name).parent)
+        if name.split("/")[0] not in ROWS or name.endswith("main.cc"):
+            continue
+        suite = SUITE_OF_FAMILY.get(folder)
+        own = f"tests/{name[:-3]}_test.cc"
+        if own not in tests and (suite is None or f"tests/{suite}" not in tests):
+            yield f"{name}: no {own}"
+
+
+def check_format():
+    names = tracked(".h", ".cc", ".cu")
+    result = subprocess.run(["clang-format", "--dry-run", "-Werror", *names], cwd=ROOT, text=True,
+                            capture_output=True)
+    for line in result.stderr.splitlines():
+        if "error:" in line:
+            yield line.split(" code should be")[0] + " not as clang-format would have it"
+
+
+def check_thread_safety():
+    """clang's -Wthread-safety on every source that holds a Mutex."""
+    generated = ROOT / "bazel-bin"
+    if not (generated / "proto" / "job.pb.h").exists():
+        yield "bazel-bin/proto has no generated headers: run bazel build //proto:all first"
+        return
+    holds_mutex = re.compile(r"\bMutex(Lock)?\b|ABSL_GUARDED_BY")
+    names = [n for n in tracked(".cc") if n.split("/")[0] in ROWS and any(
+        (ROOT / f).exists() and holds_mutex.search((ROOT / f).read_text(errors="replace"))
+        for f in (n, n[:-3] + ".h"))]
+
+    def check(name):
+        command = ["clang++", "-std=c++20", "-fsyntax-only", "-Wthread-safety", "-Werror",
+                   "-Wno-unknown-attributes", "-Wno-unknown-warning-option", "-DSPDLOG_COMPILED_LIB",
+                   "-DSPDLOG_FMT_EXTERNAL", "-I.", f"-I{generated}", name]
+        result = subprocess.run(command, cwd=ROOT, text=True, capture_output=True)
+        return [] if result.returncode == 0 else result.stderr.splitlines()[:4]
+
+    with concurrent.futures.ThreadPoolExecutor(2) as pool:
+        for lines in pool.map(check, names):
+            yield from lines
+
+
+CHECKS = [check_file_sizes, check_function_sizes, check_folder_sizes, check_includes,
+          check_environment, check_words, check_rocksdb, check_tests, check_format,
+          check_thread_safety]
+
+
+def main():
+    breaches = [breach for check in CHECKS for breach in check()]
+    print("\n".join(breaches) if breaches else "The house is tidy.")
+    sys.exit(1 if breaches else 0)
+
+
+if __name__ == "__main__":
+    main()
