@@ -1,0 +1,22 @@
+#ifndef CAIRN_CLI_FILES_H_
+#define CAIRN_CLI_FILES_H_
+
+#include <string>
+#include <string_view>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+
+namespace cairn::cli {
+
+// Reads a whole regular file. Errors name it and the operating system's reason; NotFound if there
+// is none, InvalidArgument for a folder or something else that is not a file.
+absl::StatusOr<std::string> ReadFile(const std::string& file);
+
+// Replaces the file in one step (it is written beside it and renamed), so that a reader never sees
+// half of it. Missing folders above it are made.
+absl::Status WriteFile(const std::string& file, std::string_view contents);
+
+}  // namespace cairn::cli
+
+#endif  // CAIRN_CLI_FILES_H_

@@ -1,0 +1,174 @@
+#include "cli/job_file.h"
+
+#include <algorithm>
+#include <cmath>
+#include <filesystem>
+#include <initializer_list>
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "cli/files.h"
+#include "cli/json_text.h"
+#include "cli/json_to_message.h"
+#include "common/status_macros.h"
+
+namespace cairn::cli {
+namespace {
+
+absl::Status Bad(std::string_view path, std::string_view problem) {
+  return absl::InvalidArgumentError(absl::StrCat(std::string(path), ": ", std::string(problem)));
+}
+
+absl::Status Missing(std::string_view path, std::string_view example) {
+  return Bad(path, absl::StrCat("is missing; for example ", std::string(example)));
+}
+
+absl::Status CheckAtLeast(std::string_view path, bool is_set, int64_t value, int64_t least) {
+  if (!is_set || value >= least) return absl::OkStatus();
+  return Bad(path, absl::StrCat(value, " is not a whole number of ", least, " or more"));
+}
+
+absl::Status CheckOneOf(std::string_view path, bool is_set, const std::string& value,
+                        std::initializer_list<const char*> known) {
+  if (!is_set || std::find(known.begin(), known.end(), value) != known.end()) {
+    return absl::OkStatus();
+  }
+  return Bad(path, absl::StrCat("\"", value, "\" is not one of ", absl::StrJoin(known, ", ")));
+}
+
+// Names stand in commands, where all digits would be an id, and in file names.
+absl::Status CheckName(const std::string& name) {
+  constexpr size_t kLongest = 128;
+  if (name.empty()) return Missing("name", R"("name": "mnist")");
+  const bool clean = std::all_of(name.begin(), name.end(), [](char c) {
+    return absl::ascii_isalnum(c) || c == '_' || c == '-' || c == '.';
+  });
+  if (!clean || name.size() > kLongest || name.front() == '-' || name.front() == '.') {
+    return Bad("name", absl::StrCat("\"", name.substr(0, kLongest),
+                                    "\" is not made of at most 128 letters, digits, '_', '-' and "
+                                    "'.', beginning with none of the last two"));
+  }
+  if (std::all_of(name.begin(), name.end(), absl::ascii_isdigit)) {
+    return Bad("name", absl::StrCat("\"", name, "\" has digits only and would be taken for an id"));
+  }
+  return absl::OkStatus();
+}
+
+template <typename Source>
+absl::Status CheckFiles(const std::string& path, const Source& source) {
+  if (source.features().empty()) {
+    return Missing(path + ".features", R"("features": "x.npy")");
+  }
+  for (const std::string& file : source.features()) {
+    if (file.empty()) return Bad(path + ".features", "\"\" is not the name of a file");
+  }
+  if (source.labels().empty()) return Missing(path + ".labels", R"("labels": "y.npy")");
+  return absl::OkStatus();
+}
+
+absl::Status CheckData(const std::string& path, const proto::DataSource& data) {
+  if (data.has_scale() && !std::isfinite(data.scale())) {
+    return Bad(path + ".scale", "is not a finite number");
+  }
+  switch (data.format_case()) {
+    case proto::DataSource::kIdx:
+      return CheckFiles(path + ".idx", data.idx());
+    case proto::DataSource::kNpy:
+      return CheckFiles(path + ".npy", data.npy());
+    case proto::DataSource::FORMAT_NOT_SET:
+      break;
+  }
+  return Bad(path,
+             R"(says no format; for example {"npy": {"features": "x.npy", "labels": "y.npy"}})");
+}
+
+absl::Status CheckLength(const proto::Job& job) {
+  if (job.has_epochs() == job.has_steps()) {
+    return Bad("epochs", job.has_epochs() ? "stands beside \"steps\"; leave one of them"
+                                          : "is missing, and \"steps\" too; say one of them");
+  }
+  CAIRN_RETURN_IF_ERROR(CheckAtLeast("epochs", job.has_epochs(), job.epochs(), 1));
+  return CheckAtLeast("steps", job.has_steps(), job.steps(), 1);
+}
+
+absl::Status CheckStrategy(const proto::Job& job) {
+  const auto& ps = job.strategy().parameter_server();
+  const std::string path = "strategy.parameter_server";
+  CAIRN_RETURN_IF_ERROR(
+      CheckOneOf(path + ".mode", ps.has_mode(), ps.mode(), {"async", "sync", "stale"}));
+  CAIRN_RETURN_IF_ERROR(CheckAtLeast(path + ".batches_per_update", ps.has_batches_per_update(),
+                                     ps.batches_per_update(), 1));
+  return CheckAtLeast(path + ".window", ps.has_window(), ps.window(), 0);
+}
+
+absl::Status CheckPolicies(const proto::Job& job) {
+  const auto& checkpoint = job.checkpoint();
+  CAIRN_RETURN_IF_ERROR(CheckAtLeast("checkpoint.every_steps", checkpoint.has_every_steps(),
+                                     checkpoint.every_steps(), 1));
+  CAIRN_RETURN_IF_ERROR(
+      CheckAtLeast("checkpoint.keep", checkpoint.has_keep(), checkpoint.keep(), 1));
+  CAIRN_RETURN_IF_ERROR(CheckAtLeast("partitioner.min_slice_bytes",
+                                     job.partitioner().has_min_slice_bytes(),
+                                     job.partitioner().min_slice_bytes(), 1));
+  return CheckOneOf("on_lost_checkpoint", job.has_on_lost_checkpoint(), job.on_lost_checkpoint(),
+                    {"restart", "fail"});
+}
+
+absl::Status CheckJob(const proto::Job& job) {
+  CAIRN_RETURN_IF_ERROR(CheckName(job.name()));
+  if (job.model().empty()) return Missing("model", R"("model": "model.json")");
+  if (!job.has_train()) {
+    return Missing("train", R"("train": {"npy": {"features": "x.npy", "labels": "y.npy"}})");
+  }
+  CAIRN_RETURN_IF_ERROR(CheckData("train", job.train()));
+  if (job.has_validation()) CAIRN_RETURN_IF_ERROR(CheckData("validation", job.validation()));
+  if (!job.has_loss()) return Missing("loss", R"("loss": "sparse_categorical_crossentropy")");
+  if (job.loss().name().empty()) return Missing("loss.name", R"("name": "mse")");
+  if (!job.has_optimizer()) return Missing("optimizer", R"("optimizer": "adam")");
+  if (job.optimizer().name().empty()) return Missing("optimizer.name", R"("name": "adam")");
+  if (!job.has_batch_size()) return Missing("batch_size", R"("batch_size": 128)");
+  CAIRN_RETURN_IF_ERROR(CheckAtLeast("batch_size", true, job.batch_size(), 1));
+  CAIRN_RETURN_IF_ERROR(CheckLength(job));
+  CAIRN_RETURN_IF_ERROR(CheckStrategy(job));
+  return CheckPolicies(job);
+}
+
+void Resolve(const std::filesystem::path& folder, std::string* file) {
+  *file = (folder / *file).lexically_normal().string();
+}
+
+template <typename Source>
+void ResolveFiles(const std::filesystem::path& folder, Source* source) {
+  for (std::string& file : *source->mutable_features()) Resolve(folder, &file);
+  Resolve(folder, source->mutable_labels());
+}
+
+void ResolveData(const std::filesystem::path& folder, proto::DataSource* data) {
+  if (data->has_idx()) ResolveFiles(folder, data->mutable_idx());
+  if (data->has_npy()) ResolveFiles(folder, data->mutable_npy());
+}
+
+}  // namespace
+
+absl::StatusOr<proto::Job> ParseJobFile(std::string_view text, const std::string& folder) {
+  CAIRN_ASSIGN_OR_RETURN(const nlohmann::json json, ParseJson(text));
+  proto::Job job;
+  CAIRN_RETURN_IF_ERROR(JsonToMessage(json, &job));
+  CAIRN_RETURN_IF_ERROR(CheckJob(job));
+  Resolve(folder, job.mutable_model());
+  ResolveData(folder, job.mutable_train());
+  if (job.has_validation()) ResolveData(folder, job.mutable_validation());
+  return job;
+}
+
+absl::StatusOr<proto::Job> ReadJobFile(const std::string& file) {
+  CAIRN_ASSIGN_OR_RETURN(const std::string text, ReadFile(file));
+  const std::filesystem::path absolute = std::filesystem::absolute(file);
+  auto job = ParseJobFile(text, absolute.parent_path().string());
+  if (job.ok()) return job;
+  return absl::Status(job.status().code(),
+                      absl::StrCat(file, ": ", std::string(job.status().message())));
+}
+
+}  // namespace cairn::cli

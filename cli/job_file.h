@@ -1,0 +1,22 @@
+#ifndef CAIRN_CLI_JOB_FILE_H_
+#define CAIRN_CLI_JOB_FILE_H_
+
+#include <string>
+#include <string_view>
+
+#include "absl/status/statusor.h"
+#include "proto/job.pb.h"
+
+namespace cairn::cli {
+
+// Reads a job file's text (doc/job_file.md). Relative paths in it become absolute ones, as seen
+// from `folder`, which is absolute. No file is opened. InvalidArgument, with the field's path, its
+// value and what is expected: everything that can be seen to be wrong without model and data.
+absl::StatusOr<proto::Job> ParseJobFile(std::string_view text, const std::string& folder);
+
+// The same for a file. Errors begin with its name. NotFound or PermissionDenied: cannot be read.
+absl::StatusOr<proto::Job> ReadJobFile(const std::string& file);
+
+}  // namespace cairn::cli
+
+#endif  // CAIRN_CLI_JOB_FILE_H_

@@ -1,0 +1,82 @@
+#include "cli/json_text.h"
+
+#include <set>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+
+namespace cairn::cli {
+namespace {
+
+using nlohmann::json;
+
+// Follows the parser's events and remembers the first key that comes twice in its object.
+class DuplicateFinder {
+ public:
+  bool OnEvent(json::parse_event_t event, const json& parsed) {
+    if (event == json::parse_event_t::object_start) {
+      objects_.emplace_back();
+    } else if (event == json::parse_event_t::object_end) {
+      objects_.pop_back();
+    } else if (event == json::parse_event_t::key) {
+      OnKey(parsed.get<std::string>());
+    }
+    return true;
+  }
+
+  // Empty if there is none.
+  const std::string& duplicate() const { return duplicate_; }
+
+ private:
+  struct Object {
+    std::set<std::string> keys;
+    std::string last_key;
+  };
+
+  void OnKey(const std::string& key) {
+    Object& object = objects_.back();
+    object.last_key = key;
+    if (object.keys.insert(key).second || !duplicate_.empty()) return;
+    duplicate_ = absl::StrJoin(
+        objects_, ".", [](std::string* out, const Object& at) { out->append(at.last_key); });
+  }
+
+  std::vector<Object> objects_;
+  std::string duplicate_;
+};
+
+// nlohmann's messages begin with "[json.exception.parse_error.101] ".
+std::string WithoutTag(std::string message) {
+  const size_t end = message.find("] ");
+  return message.front() == '[' && end != std::string::npos ? message.substr(end + 2) : message;
+}
+
+}  // namespace
+
+absl::StatusOr<json> ParseJson(std::string_view text) {
+  DuplicateFinder finder;
+  json result;
+  try {
+    result = json::parse(text, [&finder](int, json::parse_event_t event, json& parsed) {
+      return finder.OnEvent(event, parsed);
+    });
+  } catch (const json::exception& error) {
+    return absl::InvalidArgumentError(absl::StrCat("not JSON: ", WithoutTag(error.what())));
+  }
+  if (!finder.duplicate().empty()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(finder.duplicate(), ": is there twice; leave one of them"));
+  }
+  return result;
+}
+
+std::string ShortJson(const json& value) {
+  constexpr size_t kLongest = 60;
+  std::string text = value.dump(-1, ' ', true, json::error_handler_t::replace);
+  if (text.size() > kLongest) text = text.substr(0, kLongest - 3) + "...";
+  return text;
+}
+
+}  // namespace cairn::cli

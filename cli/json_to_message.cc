@@ -1,0 +1,197 @@
+#include "cli/json_to_message.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <limits>
+#include <optional>
+#include <string_view>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "cli/json_text.h"
+#include "common/status_macros.h"
+#include "google/protobuf/message.h"
+
+namespace cairn::cli {
+namespace {
+
+using google::protobuf::Descriptor;
+using google::protobuf::FieldDescriptor;
+using google::protobuf::Message;
+using nlohmann::json;
+
+absl::Status Bad(const std::string& path, std::string_view problem) {
+  return absl::InvalidArgumentError(
+      absl::StrCat(path.empty() ? "the file" : path, ": ", std::string(problem)));
+}
+
+absl::Status Expected(const std::string& path, const json& value, std::string_view expected) {
+  return Bad(path, absl::StrCat(ShortJson(value), " is not ", std::string(expected)));
+}
+
+// Levenshtein's distance: insertions, deletions and replacements.
+size_t EditDistance(std::string_view a, std::string_view b) {
+  std::vector<size_t> row(b.size() + 1);
+  for (size_t j = 0; j <= b.size(); ++j) row[j] = j;
+  for (size_t i = 1; i <= a.size(); ++i) {
+    size_t diagonal = row[0];
+    row[0] = i;
+    for (size_t j = 1; j <= b.size(); ++j) {
+      const size_t replaced = diagonal + (a[i - 1] != b[j - 1]);
+      diagonal = row[j];
+      row[j] = std::min({row[j] + 1, row[j - 1] + 1, replaced});
+    }
+  }
+  return row[b.size()];
+}
+
+absl::Status UnknownField(const std::string& path, std::string_view key, const Descriptor& type) {
+  std::vector<std::string> known;
+  std::string nearest;
+  size_t nearest_distance = std::max<size_t>(2, key.size() / 3) + 1;
+  for (int i = 0; i < type.field_count(); ++i) {
+    known.push_back(type.field(i)->name());
+    const size_t distance = EditDistance(key, known.back());
+    if (distance < nearest_distance) {
+      nearest = known.back();
+      nearest_distance = distance;
+    }
+  }
+  return Bad(path, nearest.empty()
+                       ? absl::StrCat("unknown field; known here: ", absl::StrJoin(known, ", "))
+                       : absl::StrCat("unknown field; did you mean \"", nearest, "\"?"));
+}
+
+const FieldDescriptor* NameField(const Descriptor& type) {
+  const FieldDescriptor* field = type.FindFieldByName("name");
+  return field != nullptr && field->type() == FieldDescriptor::TYPE_STRING ? field : nullptr;
+}
+
+// One field of one message. With `is_list` values are added, else set.
+class FieldWriter {
+ public:
+  FieldWriter(Message* message, const FieldDescriptor* field)
+      : message_(message), field_(field), reflection_(message->GetReflection()) {}
+
+  absl::Status Write(const std::string& path, const json& value) {
+    switch (field_->cpp_type()) {
+      case FieldDescriptor::CPPTYPE_STRING:
+        return WriteString(path, value);
+      case FieldDescriptor::CPPTYPE_BOOL:
+        if (!value.is_boolean()) return Expected(path, value, "true or false");
+        Put(&google::protobuf::Reflection::SetBool, &google::protobuf::Reflection::AddBool,
+            value.get<bool>());
+        return absl::OkStatus();
+      case FieldDescriptor::CPPTYPE_DOUBLE:
+        if (!value.is_number()) return Expected(path, value, "a number");
+        Put(&google::protobuf::Reflection::SetDouble, &google::protobuf::Reflection::AddDouble,
+            value.get<double>());
+        return absl::OkStatus();
+      case FieldDescriptor::CPPTYPE_INT64:
+        return WriteInt64(path, value);
+      case FieldDescriptor::CPPTYPE_UINT64:
+        return WriteUint64(path, value);
+      case FieldDescriptor::CPPTYPE_MESSAGE:
+        return WriteMessage(path, value);
+      default:
+        return absl::InternalError(absl::StrCat(path, ": no JSON form for this type of field"));
+    }
+  }
+
+ private:
+  template <typename Set, typename Add, typename Value>
+  void Put(Set set, Add add, Value value) {
+    if (field_->is_repeated()) {
+      (reflection_->*add)(message_, field_, std::move(value));
+    } else {
+      (reflection_->*set)(message_, field_, std::move(value));
+    }
+  }
+
+  absl::Status WriteString(const std::string& path, const json& value) {
+    if (!value.is_string()) return Expected(path, value, "a string");
+    auto text = value.get<std::string>();
+    // A path with a zero in it would be cut there by the operating system.
+    if (text.find('\0') != std::string::npos) {
+      return Bad(path, absl::StrCat(ShortJson(value), " holds a zero character"));
+    }
+    Put(&google::protobuf::Reflection::SetString, &google::protobuf::Reflection::AddString,
+        std::move(text));
+    return absl::OkStatus();
+  }
+
+  absl::Status WriteInt64(const std::string& path, const json& value) {
+    if (!value.is_number_integer()) return Expected(path, value, "a whole number");
+    const bool too_large =
+        value.is_number_unsigned() && value.get<uint64_t>() > std::numeric_limits<int64_t>::max();
+    if (too_large) return Expected(path, value, "a whole number below 2^63");
+    Put(&google::protobuf::Reflection::SetInt64, &google::protobuf::Reflection::AddInt64,
+        value.get<int64_t>());
+    return absl::OkStatus();
+  }
+
+  absl::Status WriteUint64(const std::string& path, const json& value) {
+    if (!value.is_number_unsigned()) {
+      return Expected(path, value, "a whole number from 0 to 18446744073709551615");
+    }
+    Put(&google::protobuf::Reflection::SetUInt64, &google::protobuf::Reflection::AddUInt64,
+        value.get<uint64_t>());
+    return absl::OkStatus();
+  }
+
+  absl::Status WriteMessage(const std::string& path, const json& value);
+
+  Message* const message_;
+  const FieldDescriptor* const field_;
+  const google::protobuf::Reflection* const reflection_;
+};
+
+absl::Status ReadObject(const std::string& path, const json& object, Message* message);
+
+absl::Status FieldWriter::WriteMessage(const std::string& path, const json& value) {
+  const FieldDescriptor* name = NameField(*field_->message_type());
+  if (!value.is_object() && !(name != nullptr && value.is_string())) {
+    return Expected(path, value, name == nullptr ? "an object" : "a name or an object");
+  }
+  Message* child = field_->is_repeated() ? reflection_->AddMessage(message_, field_)
+                                         : reflection_->MutableMessage(message_, field_);
+  if (value.is_object()) return ReadObject(path, value, child);
+  return FieldWriter(child, name).Write(path, value);
+}
+
+absl::Status ReadField(const std::string& path, const json& value, const FieldDescriptor* field,
+                       Message* message) {
+  FieldWriter writer(message, field);
+  if (!field->is_repeated() || !value.is_array()) return writer.Write(path, value);
+  for (size_t i = 0; i < value.size(); ++i) {
+    CAIRN_RETURN_IF_ERROR(writer.Write(absl::StrCat(path, "[", i, "]"), value[i]));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status ReadObject(const std::string& path, const json& object, Message* message) {
+  const Descriptor& type = *message->GetDescriptor();
+  for (const auto& [key, value] : object.items()) {
+    const std::string field_path = path.empty() ? key : absl::StrCat(path, ".", key);
+    const FieldDescriptor* field = type.FindFieldByName(key);
+    if (field == nullptr) return UnknownField(field_path, key, type);
+    if (const auto* oneof = field->real_containing_oneof()) {
+      if (const auto* other = message->GetReflection()->GetOneofFieldDescriptor(*message, oneof)) {
+        return Bad(path, absl::StrCat("has both \"", other->name(), "\" and \"", key,
+                                      "\"; leave one of them"));
+      }
+    }
+    CAIRN_RETURN_IF_ERROR(ReadField(field_path, value, field, message));
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::Status JsonToMessage(const json& json, Message* message) {
+  if (!json.is_object()) return Expected("", json, "an object, {...}");
+  return ReadObject("", json, message);
+}
+
+}  // namespace cairn::cli

@@ -1,0 +1,37 @@
+#include "cli/files.h"
+
+#include <filesystem>
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+
+namespace cairn::cli {
+namespace {
+
+using ::testing::HasSubstr;
+
+TEST(FilesTest, WhatWasWrittenIsReadAndNothingElseIsLeft) {
+  const std::string folder = testing::TempDir() + "/files_test/a/b";
+  ASSERT_TRUE(WriteFile(folder + "/x", "one").ok());
+  ASSERT_TRUE(WriteFile(folder + "/x", std::string("two\0", 4)).ok());
+  EXPECT_EQ(*ReadFile(folder + "/x"), std::string("two\0", 4));
+  EXPECT_EQ(std::distance(std::filesystem::directory_iterator(folder), {}), 1);
+}
+
+TEST(FilesTest, EmptyFileIsRead) {
+  const std::string file = testing::TempDir() + "/files_test_empty";
+  ASSERT_TRUE(WriteFile(file, "").ok());
+  EXPECT_EQ(*ReadFile(file), "");
+}
+
+TEST(FilesTest, ErrorsNameTheFileAndTheReason) {
+  EXPECT_THAT(std::string(ReadFile("/no/such").status().message()), HasSubstr("/no/such"));
+  EXPECT_EQ(ReadFile("/no/such").status().code(), absl::StatusCode::kNotFound);
+  EXPECT_THAT(std::string(ReadFile("/dev/zero").status().message()), HasSubstr("not a file"));
+  const std::string file = testing::TempDir() + "/files_test_file";
+  ASSERT_TRUE(WriteFile(file, "").ok());
+  EXPECT_THAT(std::string(WriteFile(file + "/below", "").message()), HasSubstr(file));
+}
+
+}  // namespace
+}  // namespace cairn::cli

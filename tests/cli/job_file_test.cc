@@ -1,0 +1,182 @@
+#include "cli/job_file.h"
+
+#include <filesystem>
+#include <set>
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "nlohmann/json.hpp"
+
+namespace cairn::cli {
+namespace {
+
+using nlohmann::json;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+// The example of doc/job_file.md.
+json GoodJob() {
+  return json::parse(R"({
+    "name": "fashion_mnist_cnn",
+    "model": "fashion_cnn.json",
+    "train": {"idx": {"features": "data/x.gz", "labels": "/abs/y.gz"}, "scale": 0.5},
+    "validation": {"npy": {"features": ["a.npy", "../b.npy"], "labels": "c.npy"}},
+    "loss": "sparse_categorical_crossentropy",
+    "metrics": ["accuracy"],
+    "optimizer": {"name": "adam", "learning_rate": 0.001},
+    "batch_size": 128, "epochs": 3, "shuffle": true, "seed": 18446744073709551615,
+    "strategy": {"parameter_server": {"mode": "sync", "batches_per_update": 2}},
+    "checkpoint": {"every_steps": 200, "keep": 3}
+  })");
+}
+
+std::string Refusal(const std::string& text) {
+  const auto job = ParseJobFile(text, "/jobs");
+  if (job.ok()) return "accepted";
+  EXPECT_EQ(job.status().code(), absl::StatusCode::kInvalidArgument);
+  return std::string(job.status().message());
+}
+
+// The good job with the value at a JSON pointer replaced.
+std::string RefusalWith(const std::string& pointer, const json& value) {
+  json job = GoodJob();
+  job[json::json_pointer(pointer)] = value;
+  return Refusal(job.dump());
+}
+
+std::string RefusalWithout(const std::string& key) {
+  json job = GoodJob();
+  job.erase(key);
+  return Refusal(job.dump());
+}
+
+TEST(JobFileTest, WholeExampleIsRead) {
+  const auto job = ParseJobFile(GoodJob().dump(), "/jobs/mine");
+  ASSERT_TRUE(job.ok()) << job.status();
+  EXPECT_EQ(job->name(), "fashion_mnist_cnn");
+  EXPECT_EQ(job->train().scale(), 0.5);
+  EXPECT_EQ(job->loss().name(), "sparse_categorical_crossentropy");
+  EXPECT_EQ(job->optimizer().learning_rate(), 0.001);
+  EXPECT_EQ(job->seed(), 18446744073709551615u);
+  EXPECT_TRUE(job->shuffle());
+  EXPECT_EQ(job->strategy().parameter_server().batches_per_update(), 2);
+  EXPECT_EQ(job->checkpoint().every_steps(), 200);
+  EXPECT_FALSE(job->has_steps());
+}
+
+TEST(JobFileTest, RelativePathsAreRelativeToTheJobFile) {
+  const auto job = ParseJobFile(GoodJob().dump(), "/jobs/mine");
+  ASSERT_TRUE(job.ok()) << job.status();
+  EXPECT_EQ(job->model(), "/jobs/mine/fashion_cnn.json");
+  EXPECT_THAT(job->train().idx().features(), ElementsAre("/jobs/mine/data/x.gz"));
+  EXPECT_EQ(job->train().idx().labels(), "/abs/y.gz");
+  EXPECT_THAT(job->validation().npy().features(), ElementsAre("/jobs/mine/a.npy", "/jobs/b.npy"));
+}
+
+TEST(JobFileTest, NamesStandForMessagesAndSingleValuesForLists) {
+  json text = GoodJob();
+  text["optimizer"] = "sgd";
+  text["loss"] = {{"name", "mse"}};
+  text["metrics"] = "mae";
+  const auto job = ParseJobFile(text.dump(), "/jobs");
+  ASSERT_TRUE(job.ok()) << job.status();
+  EXPECT_EQ(job->optimizer().name(), "sgd");
+  EXPECT_EQ(job->loss().name(), "mse");
+  EXPECT_THAT(job->metrics(), ElementsAre("mae"));
+}
+
+TEST(JobFileTest, EveryKindOfMistakeHasItsOwnMessage) {
+  const std::vector<std::pair<std::string, std::string>> cases = {
+      {Refusal("{"),
+       "not JSON: parse error at line 1, column 2: syntax error while parsing object "
+       "key - unexpected end of input; expected string literal"},
+      {Refusal("[1, 2]"), "the file: [1,2] is not an object, {...}"},
+      {Refusal(R"({"name": "a", "name": "b"})"), "name: is there twice; leave one of them"},
+      {RefusalWith("/optimiser", "adam"), "optimiser: unknown field; did you mean \"optimizer\"?"},
+      {RefusalWith("/train/idx/feature", "x"),
+       "train.idx.feature: unknown field; did you mean \"features\"?"},
+      {RefusalWith("/train/csv", json::object()),
+       "train.csv: unknown field; known here: idx, npy, scale"},
+      {RefusalWith("/train/npy", json::object()),
+       "train: has both \"idx\" and \"npy\"; leave one of them"},
+      {RefusalWith("/name", 5), "name: 5 is not a string"},
+      {RefusalWith("/name", "42"), "name: \"42\" has digits only and would be taken for an id"},
+      {RefusalWith("/name", "a b"),
+       "name: \"a b\" is not made of at most 128 letters, digits, '_', '-' and '.', beginning with "
+       "none of the last two"},
+      {RefusalWithout("name"), "name: is missing; for example \"name\": \"mnist\""},
+      {RefusalWithout("model"), "model: is missing; for example \"model\": \"model.json\""},
+      {RefusalWith("/model", std::string("a\0b", 3)),
+       "model: \"a\\u0000b\" holds a zero character"},
+      {RefusalWithout("train"),
+       "train: is missing; for example \"train\": {\"npy\": {\"features\": "
+       "\"x.npy\", \"labels\": \"y.npy\"}}"},
+      {RefusalWith("/train", json::object()),
+       "train: says no format; for example {\"npy\": {\"features\": \"x.npy\", \"labels\": "
+       "\"y.npy\"}}"},
+      {RefusalWith("/train", "x.npy"), "train: \"x.npy\" is not an object"},
+      {RefusalWith("/train/idx", {{"labels", "y"}}),
+       "train.idx.features: is missing; for example \"features\": \"x.npy\""},
+      {RefusalWith("/train/idx", {{"features", ""}, {"labels", "y"}}),
+       "train.idx.features: \"\" is not the name of a file"},
+      {RefusalWith("/train/idx", {{"features", {"x", 7}}, {"labels", "y"}}),
+       "train.idx.features[1]: 7 is not a string"},
+      {RefusalWith("/validation/npy", {{"features", "x"}}),
+       "validation.npy.labels: is missing; for example \"labels\": \"y.npy\""},
+      {RefusalWith("/train/scale", "1/255"), "train.scale: \"1/255\" is not a number"},
+      {RefusalWithout("loss"),
+       "loss: is missing; for example \"loss\": \"sparse_categorical_crossentropy\""},
+      {RefusalWith("/loss", json::object()),
+       "loss.name: is missing; for example \"name\": \"mse\""},
+      {RefusalWith("/loss", 3), "loss: 3 is not a name or an object"},
+      {RefusalWith("/loss", {{"name", "mse"}, {"from_logits", "yes"}}),
+       "loss.from_logits: \"yes\" is not true or false"},
+      {RefusalWith("/metrics", json::array({"mae", nullptr})), "metrics[1]: null is not a string"},
+      {RefusalWithout("optimizer"), "optimizer: is missing; for example \"optimizer\": \"adam\""},
+      {RefusalWith("/optimizer", {{"learning_rate", 1}}),
+       "optimizer.name: is missing; for example \"name\": \"adam\""},
+      {RefusalWith("/optimizer/learning_rate", json::array({0.1})),
+       "optimizer.learning_rate: [0.1] is not a number"},
+      {RefusalWithout("batch_size"), "batch_size: is missing; for example \"batch_size\": 128"},
+      {RefusalWith("/batch_size", 0), "batch_size: 0 is not a whole number of 1 or more"},
+      {RefusalWith("/batch_size", 1.5), "batch_size: 1.5 is not a whole number"},
+      {RefusalWith("/batch_size", 9223372036854775808u),
+       "batch_size: 9223372036854775808 is not a whole number below 2^63"},
+      {RefusalWithout("epochs"), "epochs: is missing, and \"steps\" too; say one of them"},
+      {RefusalWith("/steps", 10), "epochs: stands beside \"steps\"; leave one of them"},
+      {RefusalWith("/epochs", -3), "epochs: -3 is not a whole number of 1 or more"},
+      {RefusalWith("/shuffle", 1), "shuffle: 1 is not true or false"},
+      {RefusalWith("/seed", -1), "seed: -1 is not a whole number from 0 to 18446744073709551615"},
+      {RefusalWith("/strategy", "parameter_server"),
+       "strategy: \"parameter_server\" is not an object"},
+      {RefusalWith("/strategy/parameter_server/mode", "fast"),
+       "strategy.parameter_server.mode: \"fast\" is not one of async, sync, stale"},
+      {RefusalWith("/strategy/parameter_server/batches_per_update", 0),
+       "strategy.parameter_server.batches_per_update: 0 is not a whole number of 1 or more"},
+      {RefusalWith("/strategy/parameter_server/window", -1),
+       "strategy.parameter_server.window: -1 is not a whole number of 0 or more"},
+      {RefusalWith("/checkpoint/keep", 0), "checkpoint.keep: 0 is not a whole number of 1 or more"},
+      {RefusalWith("/checkpoint/every_steps", 0),
+       "checkpoint.every_steps: 0 is not a whole number of 1 or more"},
+      {RefusalWith("/partitioner", {{"min_slice_bytes", 0}}),
+       "partitioner.min_slice_bytes: 0 is not a whole number of 1 or more"},
+      {RefusalWith("/on_lost_checkpoint", "cry"),
+       "on_lost_checkpoint: \"cry\" is not one of restart, fail"},
+  };
+  std::set<std::string> all;
+  for (const auto& [got, expected] : cases) {
+    EXPECT_EQ(got, expected);
+    EXPECT_TRUE(all.insert(got).second) << "twice: " << got;
+  }
+}
+
+TEST(JobFileTest, FilesThatCannotBeReadAreNamed) {
+  const auto missing = ReadJobFile("/no/such/job.json");
+  EXPECT_EQ(missing.status().code(), absl::StatusCode::kNotFound);
+  EXPECT_THAT(std::string(missing.status().message()), HasSubstr("/no/such/job.json"));
+  const auto folder = ReadJobFile("/tmp");
+  EXPECT_THAT(std::string(folder.status().message()), HasSubstr("/tmp: it is not a file"));
+}
+
+}  // namespace
+}  // namespace cairn::cli

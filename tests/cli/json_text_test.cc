@@ -1,0 +1,42 @@
+#include "cli/json_text.h"
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+
+namespace cairn::cli {
+namespace {
+
+using ::testing::HasSubstr;
+
+std::string Refusal(const std::string& text) {
+  const auto json = ParseJson(text);
+  return json.ok() ? "accepted" : std::string(json.status().message());
+}
+
+TEST(JsonTextTest, SyntaxErrorsSayLineAndColumn) {
+  EXPECT_THAT(Refusal("{\n  \"a\": }"), HasSubstr("line 2, column 8"));
+  EXPECT_THAT(Refusal(""), HasSubstr("not JSON"));
+  EXPECT_THAT(Refusal("{\"a\": NaN}"), HasSubstr("not JSON"));
+  EXPECT_THAT(Refusal("{\"a\": 1e999}"), HasSubstr("1e999"));
+  EXPECT_THAT(Refusal("{} {}"), HasSubstr("not JSON"));
+  EXPECT_THAT(Refusal("{\"a\": \"\xff\"}"), HasSubstr("not JSON"));
+}
+
+TEST(JsonTextTest, KeysThatStandTwiceAreRefusedWithTheirPath) {
+  EXPECT_EQ(Refusal(R"({"a": 1, "b": {"c": 1, "c": 2}})"),
+            "b.c: is there twice; leave one of them");
+  EXPECT_EQ(Refusal(R"({"a": {"x": 1}, "b": {"x": 1}, "c": [{"x": 1}, {"x": 2}]})"), "accepted");
+}
+
+TEST(JsonTextTest, DeepNestingDoesNotOverflowTheStack) {
+  const std::string deep = std::string(200000, '[') + std::string(200000, ']');
+  EXPECT_EQ(Refusal(deep), "accepted");
+}
+
+TEST(JsonTextTest, LongValuesAreCutShort) {
+  EXPECT_EQ(ShortJson(nlohmann::json(std::string(1000, 'a'))).size(), 60);
+  EXPECT_EQ(ShortJson(nlohmann::json("caf\xc3\xa9")), "\"caf\\u00e9\"");
+}
+
+}  // namespace
+}  // namespace cairn::cli
