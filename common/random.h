@@ -7,8 +7,8 @@
 namespace cairn {
 
 // Counter-based random numbers: draw i of a stream is a pure function of (key, i), so any process
-// can make any draw, in any order, and get the same. Philox-like quality is not needed for training;
-// this is SplitMix64's finaliser (Steele, Lea, Flood 2014) applied to key and counter.
+// can make any draw, in any order, and get the same. Philox-like quality is not needed for
+// training; this is SplitMix64's finaliser (Steele, Lea, Flood 2014) applied to key and counter.
 constexpr uint64_t MixBits(uint64_t x) {
   x ^= x >> 30;
   x *= 0xbf58476d1ce4e5b9u;
@@ -42,8 +42,8 @@ constexpr float RandomUniform(uint64_t key, uint64_t index) {
 // A uniform whole number in [0, bound), bound > 0 (Lemire's multiplication; bias below 2^-32 for
 // bounds below 2^32).
 constexpr uint64_t RandomBelow(uint64_t key, uint64_t index, uint64_t bound) {
-  return static_cast<uint64_t>(
-      (static_cast<unsigned __int128>(RandomBits(key, index)) * bound) >> 64);
+  return static_cast<uint64_t>((static_cast<unsigned __int128>(RandomBits(key, index)) * bound) >>
+                               64);
 }
 
 }  // namespace cairn

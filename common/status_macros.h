@@ -7,10 +7,9 @@
 #include "absl/status/statusor.h"
 
 // Returns the status of `expression` from the enclosing function unless it is OK.
-#define CAIRN_RETURN_IF_ERROR(expression)                              \
-  do {                                                                 \
-    if (::absl::Status cairn_status = (expression); !cairn_status.ok()) \
-      return cairn_status;                                             \
+#define CAIRN_RETURN_IF_ERROR(expression)                                                    \
+  do {                                                                                       \
+    if (::absl::Status cairn_status = (expression); !cairn_status.ok()) return cairn_status; \
   } while (false)
 
 // Evaluates a StatusOr: assigns its value to `target` (which may be a declaration), or returns its
