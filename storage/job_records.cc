@@ -1,0 +1,199 @@
+#include "storage/job_records.h"
+
+#include <algorithm>
+#include <charconv>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
+#include "common/status_macros.h"
+
+namespace cairn::storage {
+namespace {
+
+// Fixed width, so that the order of bytes is the order of numbers.
+std::string Hex(uint64_t number) { return absl::StrFormat("%016x", number); }
+
+template <typename Message>
+absl::Status Parse(std::string_view key, std::string_view value, Message* message) {
+  if (message->ParseFromArray(value.data(), static_cast<int>(value.size()))) {
+    return absl::OkStatus();
+  }
+  return absl::DataLossError(absl::StrCat("the journal's record ", std::string(key), " (",
+                                          value.size(), " bytes) is not a ",
+                                          message->GetTypeName()));
+}
+
+// False: there is no such record.
+template <typename Message>
+absl::StatusOr<bool> ReadMessage(const Journal& journal, const std::string& key, Message* message) {
+  CAIRN_ASSIGN_OR_RETURN(std::optional<std::string> value, journal.Read(key));
+  if (!value.has_value()) return false;
+  CAIRN_RETURN_IF_ERROR(Parse(key, *value, message));
+  return true;
+}
+
+template <typename Message>
+absl::StatusOr<std::vector<Message>> ReadAll(const Journal& journal, const std::string& prefix) {
+  std::vector<Message> messages;
+  absl::Status parsed;
+  CAIRN_RETURN_IF_ERROR(
+      journal.ReadPrefix(prefix, [&](std::string_view key, std::string_view value) {
+        parsed = Parse(key, value, &messages.emplace_back());
+        return parsed.ok();
+      }));
+  CAIRN_RETURN_IF_ERROR(parsed);
+  return messages;
+}
+
+proto::JobState StateFromRecord(const JobRecords& job) {
+  switch (job.record.phase()) {
+    case proto::JobRecord::UPLOADING_PHASE:
+      return proto::UPLOADING;
+    case proto::JobRecord::STARTED_PHASE:
+      if (!job.plan.has_value()) return proto::PREPARING;
+      return job.run.generation() <= 1 && !job.run.restored() ? proto::PREPARING : proto::RUNNING;
+    case proto::JobRecord::FINISHED_PHASE:
+      return proto::FINISHED;
+    case proto::JobRecord::FAILED_PHASE:
+      return proto::FAILED;
+    case proto::JobRecord::CANCELLED_PHASE:
+      return proto::CANCELLED;
+    default:
+      return proto::QUEUED;
+  }
+}
+
+void FillProgress(const JobRecords& job, proto::JobStatus* status) {
+  status->set_batches_done(job.run.batches_done());
+  if (!job.plan.has_value()) return;
+  const int64_t per_epoch = std::max<int64_t>(1, job.plan->batches_per_epoch());
+  const int64_t last = std::max<int64_t>(0, job.run.batches_done() - 1);
+  status->set_total_batches(job.plan->total_batches());
+  status->set_batches_per_epoch(job.plan->batches_per_epoch());
+  status->set_epochs((job.plan->total_batches() + per_epoch - 1) / per_epoch);
+  status->set_epoch(last / per_epoch);
+  status->set_batch_in_epoch(job.run.batches_done() - status->epoch() * per_epoch);
+  status->set_loss(job.run.loss());
+  for (int i = 0; i < job.run.metrics_size() && i < job.record.job().metrics_size(); ++i) {
+    proto::NamedNumber* metric = status->add_metrics();
+    metric->set_name(job.record.job().metrics(i));
+    metric->set_value(job.run.metrics(i));
+  }
+}
+
+void FillFaults(const proto::RunRecord& run, proto::JobStatus* status) {
+  status->set_generation(run.generation());
+  status->set_rollbacks(run.rollbacks());
+  status->set_duplicates_refused(run.duplicates_refused());
+  status->set_workers_lost(run.workers_lost());
+  status->set_workers_joined(run.workers_joined());
+  status->set_checkpoints_skipped(run.checkpoints_skipped());
+  status->set_checkpoints_failed(run.checkpoints_failed());
+  status->set_checkpoint_error(run.checkpoint_error());
+  *status->mutable_notes() = run.notes();
+}
+
+}  // namespace
+
+std::string ClusterKey() { return "cluster"; }
+std::string JobPrefix(uint64_t job_id) { return absl::StrCat("job/", Hex(job_id), "/"); }
+std::string JobKey(uint64_t job_id) { return absl::StrCat("jobs/", Hex(job_id)); }
+std::string RunKey(uint64_t job_id) { return absl::StrCat(JobPrefix(job_id), "run"); }
+std::string PlanKey(uint64_t job_id) { return absl::StrCat(JobPrefix(job_id), "plan"); }
+
+std::string ManifestKey(uint64_t job_id, uint64_t checkpoint) {
+  return absl::StrCat(JobPrefix(job_id), "manifest/", Hex(checkpoint));
+}
+
+std::string BatchKey(uint64_t job_id, int64_t batch) {
+  return absl::StrCat(JobPrefix(job_id), "batch/", Hex(static_cast<uint64_t>(batch)));
+}
+
+std::string EvaluationKey(uint64_t job_id, int64_t epoch) {
+  return absl::StrCat(JobPrefix(job_id), "evaluation/", Hex(static_cast<uint64_t>(epoch)));
+}
+
+absl::StatusOr<proto::ClusterRecord> ReadCluster(const Journal& journal) {
+  proto::ClusterRecord record;
+  CAIRN_RETURN_IF_ERROR(ReadMessage(journal, ClusterKey(), &record).status());
+  return record;
+}
+
+absl::StatusOr<std::vector<proto::JobRecord>> ReadJobs(const Journal& journal) {
+  return ReadAll<proto::JobRecord>(journal, "jobs/");
+}
+
+absl::StatusOr<JobRecords> ReadJob(const Journal& journal, uint64_t job_id) {
+  JobRecords job;
+  CAIRN_ASSIGN_OR_RETURN(const bool found, ReadMessage(journal, JobKey(job_id), &job.record));
+  if (!found) return absl::NotFoundError(absl::StrCat("there is no job ", job_id));
+  CAIRN_RETURN_IF_ERROR(ReadMessage(journal, RunKey(job_id), &job.run).status());
+  proto::JobPlan plan;
+  CAIRN_ASSIGN_OR_RETURN(const bool planned, ReadMessage(journal, PlanKey(job_id), &plan));
+  if (planned) job.plan = std::move(plan);
+  CAIRN_ASSIGN_OR_RETURN(job.manifests, ReadAll<proto::Manifest>(
+                                            journal, absl::StrCat(JobPrefix(job_id), "manifest/")));
+  CAIRN_ASSIGN_OR_RETURN(
+      job.evaluations,
+      ReadAll<proto::EvaluationRecord>(journal, absl::StrCat(JobPrefix(job_id), "evaluation/")));
+  return job;
+}
+
+absl::Status ReadBatches(const Journal& journal, uint64_t job_id, int64_t first,
+                         absl::FunctionRef<bool(const proto::BatchRecord&)> visit) {
+  const std::string begin = BatchKey(job_id, first);
+  absl::Status parsed;
+  proto::BatchRecord record;
+  CAIRN_RETURN_IF_ERROR(journal.ReadPrefix(absl::StrCat(JobPrefix(job_id), "batch/"),
+                                           [&](std::string_view key, std::string_view value) {
+                                             if (key < begin) return true;
+                                             parsed = Parse(key, value, &record);
+                                             return parsed.ok() && visit(record);
+                                           }));
+  return parsed;
+}
+
+absl::StatusOr<uint64_t> ResolveJob(absl::Span<const proto::JobRecord> jobs,
+                                    const std::string& reference) {
+  uint64_t id = 0;
+  const char* end = reference.data() + reference.size();
+  const bool is_number =
+      std::from_chars(reference.data(), end, id).ptr == end && !reference.empty();
+  const proto::JobRecord* named = nullptr;
+  for (const proto::JobRecord& job : jobs) {
+    if (is_number && job.job_id() == id) return id;
+    if (job.job().name() == reference) named = &job;
+  }
+  if (named != nullptr) return named->job_id();
+  if (jobs.empty()) {
+    return absl::NotFoundError(absl::StrCat("there is no job '", reference, "': there are none"));
+  }
+  const std::string known =
+      absl::StrJoin(jobs, ", ", [](std::string* out, const proto::JobRecord& job) {
+        absl::StrAppend(out, job.job_id(), " (", job.job().name(), ")");
+      });
+  return absl::NotFoundError(absl::StrCat("there is no job '", reference, "'; there are ", known));
+}
+
+proto::JobStatus StatusFromRecords(const JobRecords& job) {
+  proto::JobStatus status;
+  status.set_job_id(job.record.job_id());
+  status.set_name(job.record.job().name());
+  status.set_state(StateFromRecord(job));
+  status.set_error(job.record.error());
+  status.set_parameters(job.record.parameters());
+  status.set_submitted_unix_seconds(job.record.submitted_unix_seconds());
+  status.set_ended_unix_seconds(job.record.ended_unix_seconds());
+  *status.mutable_metric_names() = job.record.job().metrics();
+  for (const proto::EvaluationRecord& evaluation : job.evaluations) {
+    *status.add_evaluations() = evaluation;
+  }
+  if (!job.manifests.empty()) status.set_last_checkpoint(job.manifests.back().checkpoint());
+  FillProgress(job, &status);
+  FillFaults(job.run, &status);
+  return status;
+}
+
+}  // namespace cairn::storage

@@ -1,0 +1,137 @@
+#include "storage/job_records.h"
+
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace cairn::storage {
+namespace {
+
+class JobRecordsTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    auto journal = Journal::Open(testing::TempDir() + "/" +
+                                 testing::UnitTest::GetInstance()->current_test_info()->name());
+    ASSERT_TRUE(journal.ok()) << journal.status();
+    journal_ = *std::move(journal);
+  }
+
+  void Put(const std::string& key, const google::protobuf::MessageLite& message) {
+    const std::vector<Journal::Change> changes = {{key, message.SerializeAsString()}};
+    ASSERT_TRUE(journal_->Write(changes, /*sync=*/false).ok());
+  }
+
+  void PutJob(uint64_t id, const std::string& name) {
+    proto::JobRecord record;
+    record.set_job_id(id);
+    record.mutable_job()->set_name(name);
+    record.mutable_job()->add_metrics("accuracy");
+    record.set_phase(proto::JobRecord::STARTED_PHASE);
+    Put(JobKey(id), record);
+  }
+
+  std::unique_ptr<Journal> journal_;
+};
+
+TEST_F(JobRecordsTest, ANewJournalHasNothing) {
+  EXPECT_EQ(ReadCluster(*journal_)->term(), 0u);
+  EXPECT_TRUE(ReadJobs(*journal_)->empty());
+  EXPECT_EQ(ReadJob(*journal_, 1).status().code(), absl::StatusCode::kNotFound);
+}
+
+TEST_F(JobRecordsTest, JobsComeOldestFirst) {
+  for (uint64_t id : {300, 2, 17}) PutJob(id, "job");
+  const auto jobs = ReadJobs(*journal_);
+  ASSERT_TRUE(jobs.ok());
+  ASSERT_EQ(jobs->size(), 3u);
+  EXPECT_EQ((*jobs)[0].job_id(), 2u);
+  EXPECT_EQ((*jobs)[2].job_id(), 300u);
+}
+
+TEST_F(JobRecordsTest, AJobIsReadWithEverythingThatBelongsToItAndNothingOfOthers) {
+  PutJob(1, "a");
+  PutJob(2, "b");
+  proto::Manifest manifest;
+  for (uint64_t checkpoint : {12, 3}) {
+    manifest.set_checkpoint(checkpoint);
+    Put(ManifestKey(2, checkpoint), manifest);
+  }
+  manifest.set_checkpoint(99);
+  Put(ManifestKey(1, 99), manifest);
+  proto::EvaluationRecord evaluation;
+  evaluation.set_epoch(4);
+  Put(EvaluationKey(2, 4), evaluation);
+  proto::JobPlan plan;
+  plan.set_total_batches(7);
+  Put(PlanKey(2), plan);
+
+  const auto job = ReadJob(*journal_, 2);
+  ASSERT_TRUE(job.ok()) << job.status();
+  EXPECT_EQ(job->record.job().name(), "b");
+  ASSERT_EQ(job->manifests.size(), 2u);
+  EXPECT_EQ(job->manifests[0].checkpoint(), 3u);
+  EXPECT_EQ(job->manifests[1].checkpoint(), 12u);
+  EXPECT_EQ(job->evaluations.at(0).epoch(), 4);
+  EXPECT_EQ(job->plan->total_batches(), 7);
+}
+
+TEST_F(JobRecordsTest, BatchesComeInOrderFromTheOneAskedFor) {
+  proto::BatchRecord record;
+  for (int64_t batch : {1000, 5, 255, 256}) {
+    record.set_batch(batch);
+    Put(BatchKey(1, batch), record);
+  }
+  std::vector<int64_t> seen;
+  ASSERT_TRUE(ReadBatches(*journal_, 1, 6, [&](const proto::BatchRecord& batch) {
+                seen.push_back(batch.batch());
+                return true;
+              }).ok());
+  EXPECT_EQ(seen, (std::vector<int64_t>{255, 256, 1000}));
+}
+
+TEST_F(JobRecordsTest, ARecordThatDoesNotParseIsDataLossUnderItsKey) {
+  const std::vector<Journal::Change> changes = {{JobKey(1), "\xff\xff\xff"}};
+  ASSERT_TRUE(journal_->Write(changes, /*sync=*/false).ok());
+  const absl::Status status = ReadJob(*journal_, 1).status();
+  EXPECT_EQ(status.code(), absl::StatusCode::kDataLoss);
+  EXPECT_NE(status.ToString().find(JobKey(1)), std::string::npos) << status;
+}
+
+TEST_F(JobRecordsTest, ANameMeansItsNewestJobAndANumberIsAnIdFirst) {
+  PutJob(1, "mnist");
+  PutJob(2, "mnist");
+  PutJob(3, "1");
+  const auto jobs = ReadJobs(*journal_);
+  EXPECT_EQ(*ResolveJob(*jobs, "mnist"), 2u);
+  EXPECT_EQ(*ResolveJob(*jobs, "1"), 1u);
+  const absl::Status status = ResolveJob(*jobs, "cifar").status();
+  EXPECT_EQ(status.code(), absl::StatusCode::kNotFound);
+  EXPECT_NE(status.ToString().find("cifar"), std::string::npos);
+  EXPECT_NE(status.ToString().find("2 (mnist)"), std::string::npos);
+}
+
+TEST_F(JobRecordsTest, TheStatusOfAJobAtRestHasItsProgressAndFaults) {
+  PutJob(1, "mnist");
+  proto::JobPlan plan;
+  plan.set_total_batches(25);
+  plan.set_batches_per_epoch(10);
+  Put(PlanKey(1), plan);
+  proto::RunRecord run;
+  run.set_generation(2);
+  run.set_batches_done(20);
+  run.set_rollbacks(1);
+  run.add_metrics(0.5);
+  Put(RunKey(1), run);
+  const proto::JobStatus status = StatusFromRecords(*ReadJob(*journal_, 1));
+  EXPECT_EQ(status.state(), proto::RUNNING);
+  EXPECT_EQ(status.epochs(), 3);
+  EXPECT_EQ(status.epoch(), 1);
+  EXPECT_EQ(status.batch_in_epoch(), 10);
+  EXPECT_EQ(status.rollbacks(), 1);
+  EXPECT_EQ(status.metrics(0).name(), "accuracy");
+}
+
+}  // namespace
+}  // namespace cairn::storage
