@@ -206,14 +206,16 @@ class JournalFaultTest : public testing::Test {
  protected:
   std::unique_ptr<Journal> Begin() {
     std::filesystem::remove_all(directory_);
+    disk_ = std::make_shared<FaultyFileSystem>();
+    env_ = rocksdb::NewCompositeEnv(disk_);
     auto journal = MustOpen(directory_, env_.get());
     EXPECT_TRUE(journal->Write({{"old", "1"}}, true).ok());
     return journal;
   }
 
   const std::string directory_ = FreshDirectory();
-  std::shared_ptr<FaultyFileSystem> disk_ = std::make_shared<FaultyFileSystem>();
-  std::unique_ptr<rocksdb::Env> env_ = rocksdb::NewCompositeEnv(disk_);
+  std::shared_ptr<FaultyFileSystem> disk_;
+  std::unique_ptr<rocksdb::Env> env_;
 };
 
 TEST_F(JournalFaultTest, AFullDiskStopsTheJournalUntilItIsOpenedAgain) {
@@ -233,7 +235,7 @@ TEST_F(JournalFaultTest, AFullDiskStopsTheJournalUntilItIsOpenedAgain) {
 
 TEST_F(JournalFaultTest, AFailedAppendOrSyncIsNeverFollowedByASuccess) {
   for (int good = 0; good < 2; ++good) {
-    const auto journal = Begin();
+    std::unique_ptr<Journal> journal = Begin();
     disk_->FailOnceAfter(good);
     EXPECT_FALSE(journal->Write({{"lost", "1"}}, true).ok()) << good;
     EXPECT_TRUE(disk_->struck());

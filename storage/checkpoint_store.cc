@@ -1,0 +1,144 @@
+#include "storage/checkpoint_store.h"
+
+#include <rocksdb/env.h>
+
+#include <algorithm>
+#include <string_view>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "common/status_macros.h"
+#include "storage/directory.h"
+#include "storage/rocksdb_status.h"
+
+namespace cairn::storage {
+namespace {
+
+constexpr std::string_view kUnfinishedSuffix = ".unfinished";
+
+}  // namespace
+
+CheckpointStore::CheckpointStore(std::string directory, rocksdb::Env* env)
+    : directory_(std::move(directory)), env_(env != nullptr ? env : rocksdb::Env::Default()) {}
+
+CheckpointStore::~CheckpointStore() {
+  if (lock_ != nullptr) env_->UnlockFile(lock_).PermitUncheckedError();
+}
+
+absl::StatusOr<std::unique_ptr<CheckpointStore>> CheckpointStore::Open(const std::string& directory,
+                                                                       rocksdb::Env* env) {
+  CAIRN_RETURN_IF_ERROR(CreateDirectories(directory));
+  std::unique_ptr<CheckpointStore> store(new CheckpointStore(directory, env));
+  CAIRN_RETURN_IF_ERROR(store->Lock());
+  CAIRN_RETURN_IF_ERROR(store->RemoveLeftovers());
+  return store;
+}
+
+absl::StatusOr<std::unique_ptr<const CheckpointStore>> CheckpointStore::OpenReadOnly(
+    const std::string& directory, rocksdb::Env* env) {
+  std::unique_ptr<const CheckpointStore> store(new CheckpointStore(directory, env));
+  CAIRN_RETURN_IF_ERROR(FromRocksdb(store->env_->FileExists(directory),
+                                    absl::StrCat("no checkpoint store in \"", directory, "\"")));
+  return store;
+}
+
+absl::Status CheckpointStore::Lock() {
+  const rocksdb::Status locked = env_->LockFile(directory_ + "/LOCK", &lock_);
+  if (IsLockHeld(locked)) {
+    return absl::FailedPreconditionError(absl::StrCat("another ps uses the checkpoint store in \"",
+                                                      directory_,
+                                                      "\"; stop it or choose another directory"));
+  }
+  return FromRocksdb(locked,
+                     absl::StrCat("cannot lock the checkpoint store in \"", directory_, "\""));
+}
+
+absl::Status CheckpointStore::RemoveLeftovers() {
+  const std::string action =
+      absl::StrCat("cannot tidy the checkpoint store in \"", directory_, "\"");
+  std::vector<std::string> files;
+  CAIRN_RETURN_IF_ERROR(FromRocksdb(env_->GetChildren(directory_, &files), action));
+  for (const std::string& file : files) {
+    if (!std::string_view(file).ends_with(kUnfinishedSuffix)) continue;
+    CAIRN_RETURN_IF_ERROR(FromRocksdb(env_->DeleteFile(directory_ + "/" + file), action));
+  }
+  return absl::OkStatus();
+}
+
+std::string CheckpointStore::PathOf(const SnapshotName& name) const {
+  return directory_ + "/" + SnapshotFileName(name);
+}
+
+absl::StatusOr<std::unique_ptr<SnapshotWriter>> CheckpointStore::BeginSnapshot(
+    uint64_t job_id, uint64_t checkpoint) {
+  uint64_t number;
+  {
+    MutexLock lock(&mutex_);
+    number = snapshots_begun_++;
+  }
+  const SnapshotName name{job_id, checkpoint};
+  // The number keeps two writers of one snapshot apart: the later to finish wins.
+  const std::string file =
+      absl::StrCat(SnapshotFileName(name), ".", number, std::string(kUnfinishedSuffix));
+  return SnapshotWriter::Create(env_, directory_, file, name);
+}
+
+absl::StatusOr<std::unique_ptr<SnapshotReader>> CheckpointStore::OpenSnapshot(
+    uint64_t job_id, uint64_t checkpoint) const {
+  const SnapshotName name{job_id, checkpoint};
+  return SnapshotReader::Open(env_, PathOf(name), name);
+}
+
+absl::StatusOr<BlockRecord> CheckpointStore::ReadBlock(uint64_t job_id, uint64_t checkpoint,
+                                                       uint32_t block_id) const {
+  CAIRN_ASSIGN_OR_RETURN(const auto snapshot, OpenSnapshot(job_id, checkpoint));
+  return snapshot->ReadBlock(block_id);
+}
+
+absl::StatusOr<std::vector<uint32_t>> CheckpointStore::ListBlocks(uint64_t job_id,
+                                                                  uint64_t checkpoint) const {
+  CAIRN_ASSIGN_OR_RETURN(const auto snapshot, OpenSnapshot(job_id, checkpoint));
+  return snapshot->ListBlocks();
+}
+
+absl::StatusOr<std::vector<uint64_t>> CheckpointStore::ListSnapshots(uint64_t job_id) const {
+  std::vector<std::string> files;
+  CAIRN_RETURN_IF_ERROR(
+      FromRocksdb(env_->GetChildren(directory_, &files),
+                  absl::StrCat("cannot list the checkpoint store in \"", directory_, "\"")));
+  std::vector<uint64_t> checkpoints;
+  for (const std::string& file : files) {
+    SnapshotName name;
+    if (ParseSnapshotFileName(file, &name) && name.job_id == job_id) {
+      checkpoints.push_back(name.checkpoint);
+    }
+  }
+  std::sort(checkpoints.begin(), checkpoints.end());
+  return checkpoints;
+}
+
+absl::Status CheckpointStore::DeleteSnapshot(uint64_t job_id, uint64_t checkpoint) {
+  return Delete({{job_id, checkpoint}});
+}
+
+absl::Status CheckpointStore::DeleteJob(uint64_t job_id) {
+  CAIRN_ASSIGN_OR_RETURN(const std::vector<uint64_t> checkpoints, ListSnapshots(job_id));
+  std::vector<SnapshotName> names;
+  for (uint64_t checkpoint : checkpoints) names.push_back({job_id, checkpoint});
+  return Delete(names);
+}
+
+absl::Status CheckpointStore::Delete(const std::vector<SnapshotName>& names) {
+  const std::string action =
+      absl::StrCat("cannot delete from the checkpoint store in \"", directory_, "\"");
+  for (const SnapshotName& name : names) {
+    const rocksdb::Status deleted = env_->DeleteFile(PathOf(name));
+    if (deleted.IsPathNotFound() || deleted.IsNotFound()) continue;
+    CAIRN_RETURN_IF_ERROR(FromRocksdb(deleted, action));
+  }
+  std::unique_ptr<rocksdb::Directory> directory;
+  CAIRN_RETURN_IF_ERROR(FromRocksdb(env_->NewDirectory(directory_, &directory), action));
+  return FromRocksdb(directory->Fsync(), action);
+}
+
+}  // namespace cairn::storage

@@ -1,0 +1,84 @@
+#ifndef CAIRN_STORAGE_CHECKPOINT_STORE_H_
+#define CAIRN_STORAGE_CHECKPOINT_STORE_H_
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "common/mutex.h"
+#include "storage/snapshot_format.h"
+#include "storage/snapshot_reader.h"
+#include "storage/snapshot_writer.h"
+
+namespace rocksdb {
+class Env;
+class FileLock;
+}  // namespace rocksdb
+
+namespace cairn::storage {
+
+// One ps's snapshots, on its own disk. Thread-safe; several snapshots may be written and read at
+// the same time. One process writes a directory; any number may read it.
+//
+// Each snapshot is one RocksDB table file (snapshot_format.h), complete or absent. There is no
+// database around them, on purpose: it would join what must fail alone. A damaged file costs one
+// snapshot, a full disk the one being written, and nothing has to be repaired before the next.
+class CheckpointStore {
+ public:
+  // Opens the store in `directory`, or begins one, and removes what writers that died left there.
+  // `env` stands in for the machine's disk in tests; it is not owned. FailedPrecondition: another
+  // ps uses the directory, or it cannot be made.
+  static absl::StatusOr<std::unique_ptr<CheckpointStore>> Open(const std::string& directory,
+                                                               rocksdb::Env* env = nullptr);
+
+  // For tools; also while a ps goes on writing. Changes nothing. NotFound: no such directory.
+  static absl::StatusOr<std::unique_ptr<const CheckpointStore>> OpenReadOnly(
+      const std::string& directory, rocksdb::Env* env = nullptr);
+
+  // Writers must be gone; readers may go on.
+  ~CheckpointStore();
+  CheckpointStore(const CheckpointStore&) = delete;
+  CheckpointStore& operator=(const CheckpointStore&) = delete;
+
+  absl::StatusOr<std::unique_ptr<SnapshotWriter>> BeginSnapshot(uint64_t job_id,
+                                                                uint64_t checkpoint);
+
+  // To read many blocks of one snapshot.
+  absl::StatusOr<std::unique_ptr<SnapshotReader>> OpenSnapshot(uint64_t job_id,
+                                                               uint64_t checkpoint) const;
+
+  // NotFound: no such snapshot or block. DataLoss: damaged; the message names the block.
+  absl::StatusOr<BlockRecord> ReadBlock(uint64_t job_id, uint64_t checkpoint,
+                                        uint32_t block_id) const;
+
+  // The ids of a snapshot's blocks, ascending.
+  absl::StatusOr<std::vector<uint32_t>> ListBlocks(uint64_t job_id, uint64_t checkpoint) const;
+
+  // The checkpoints of which a finished snapshot is here, ascending. None is not an error.
+  absl::StatusOr<std::vector<uint64_t>> ListSnapshots(uint64_t job_id) const;
+
+  // Gives the space back. Deleting what is not there is not an error.
+  absl::Status DeleteSnapshot(uint64_t job_id, uint64_t checkpoint);
+  absl::Status DeleteJob(uint64_t job_id);
+
+ private:
+  CheckpointStore(std::string directory, rocksdb::Env* env);
+
+  absl::Status Lock();
+  absl::Status RemoveLeftovers();
+  absl::Status Delete(const std::vector<SnapshotName>& names);
+  std::string PathOf(const SnapshotName& name) const;
+
+  const std::string directory_;
+  rocksdb::Env* const env_;
+  rocksdb::FileLock* lock_ = nullptr;  // null in a store that is only read
+  Mutex mutex_;
+  uint64_t snapshots_begun_ ABSL_GUARDED_BY(mutex_) = 0;
+};
+
+}  // namespace cairn::storage
+
+#endif  // CAIRN_STORAGE_CHECKPOINT_STORE_H_

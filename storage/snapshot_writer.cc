@@ -1,0 +1,105 @@
+#include "storage/snapshot_writer.h"
+
+#include <rocksdb/env.h>
+#include <rocksdb/options.h>
+#include <rocksdb/sst_file_writer.h>
+
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "common/check.h"
+#include "common/status_macros.h"
+#include "storage/rocksdb_status.h"
+#include "storage/snapshot_reader.h"
+#include "storage/snapshot_table.h"
+
+namespace cairn::storage {
+
+SnapshotWriter::SnapshotWriter(rocksdb::Env* env, const std::string& directory,
+                               const std::string& temporary_file, const SnapshotName& name)
+    : env_(env),
+      directory_(directory),
+      temporary_path_(directory + "/" + temporary_file),
+      name_(name) {
+  const rocksdb::Options options = SnapshotTableOptions(env);
+  table_ = std::make_unique<rocksdb::SstFileWriter>(rocksdb::EnvOptions(options), options);
+}
+
+SnapshotWriter::~SnapshotWriter() {
+  if (!finished_ && status_.ok()) Fail(absl::CancelledError("not finished")).IgnoreError();
+}
+
+absl::StatusOr<std::unique_ptr<SnapshotWriter>> SnapshotWriter::Create(
+    rocksdb::Env* env, const std::string& directory, const std::string& temporary_file,
+    const SnapshotName& name) {
+  std::unique_ptr<SnapshotWriter> writer(new SnapshotWriter(env, directory, temporary_file, name));
+  const absl::Status opened =
+      FromRocksdb(writer->table_->Open(writer->temporary_path_), writer->Doing("begin"));
+  if (!opened.ok()) return writer->Fail(opened);
+  return writer;
+}
+
+absl::Status SnapshotWriter::Add(uint32_t block_id, std::string_view header,
+                                 absl::Span<const std::string_view> pieces) {
+  CAIRN_CHECK(!finished_);
+  CAIRN_CHECK(index_.entries.empty() || index_.entries.back().block_id < block_id);
+  if (!status_.ok()) return status_;
+  index_.entries.push_back(EncodeRecord(block_id, header, pieces, &record_));
+  const absl::Status added =
+      FromRocksdb(table_->Put(BlockKey(name_, block_id), record_), Doing("write"));
+  return added.ok() ? added : Fail(added);
+}
+
+absl::StatusOr<SnapshotSummary> SnapshotWriter::Finish() {
+  CAIRN_CHECK(!finished_);
+  if (!status_.ok()) return status_;
+  if (absl::Status closed = Close(); !closed.ok()) return Fail(closed);
+  if (absl::Status read = ReadBack(); !read.ok()) return Fail(read);
+  if (absl::Status published = Publish(); !published.ok()) return Fail(published);
+  finished_ = true;
+  return index_.Summary();
+}
+
+absl::Status SnapshotWriter::Close() {
+  CAIRN_RETURN_IF_ERROR(
+      FromRocksdb(table_->Put(IndexKey(name_), EncodeIndex(index_)), Doing("write")));
+  // Syncs, and drops the file from the page cache: what is read next comes from the disk.
+  CAIRN_RETURN_IF_ERROR(FromRocksdb(table_->Finish(), Doing("sync")));
+  table_.reset();
+  return absl::OkStatus();
+}
+
+absl::Status SnapshotWriter::ReadBack() const {
+  CAIRN_ASSIGN_OR_RETURN(const std::unique_ptr<SnapshotReader> reader,
+                         SnapshotReader::Open(env_, temporary_path_, name_));
+  if (reader->summary() != index_.Summary()) {
+    return absl::DataLossError(absl::StrCat(Doing("read back"), ": another index was read"));
+  }
+  return reader->Verify();
+}
+
+absl::Status SnapshotWriter::Publish() {
+  const std::string path = directory_ + "/" + SnapshotFileName(name_);
+  CAIRN_RETURN_IF_ERROR(FromRocksdb(env_->RenameFile(temporary_path_, path), Doing("name")));
+  std::unique_ptr<rocksdb::Directory> directory;
+  rocksdb::Status synced = env_->NewDirectory(directory_, &directory);
+  if (synced.ok()) synced = directory->Fsync();
+  // Nobody must find what its writer was told does not exist.
+  if (!synced.ok()) env_->DeleteFile(path).PermitUncheckedError();
+  return FromRocksdb(synced, Doing("name"));
+}
+
+absl::Status SnapshotWriter::Fail(absl::Status status) {
+  status_ = std::move(status);
+  table_.reset();
+  // Best effort: what stays is removed when the store is opened next.
+  env_->DeleteFile(temporary_path_).PermitUncheckedError();
+  return status_;
+}
+
+std::string SnapshotWriter::Doing(std::string_view verb) const {
+  return absl::StrCat("cannot ", std::string(verb), " the snapshot of ", DescribeSnapshot(name_),
+                      " in \"", directory_, "\"");
+}
+
+}  // namespace cairn::storage
