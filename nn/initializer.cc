@@ -1,0 +1,148 @@
+#include "nn/initializer.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numbers>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "common/check.h"
+#include "common/random.h"
+#include "nn/orthogonal_matrix.h"
+
+namespace cairn::nn {
+namespace {
+
+using Kind = InitializerSpec::Kind;
+using Fan = InitializerSpec::Fan;
+using Distribution = InitializerSpec::Distribution;
+
+constexpr int64_t kMaxOrthogonalElements = int64_t{1} << 24;
+
+// Keras's correction: a normal distribution cut off at two standard deviations has this one.
+constexpr double kTruncatedStddev = 0.87962566103423978;
+
+// The variable seen as a matrix: the last axis is the columns.
+int64_t Columns(const VariableSpec& variable) {
+  return variable.shape.empty() ? 1 : variable.shape.back();
+}
+
+double Uniform(uint64_t key, uint64_t index) {
+  return static_cast<double>(RandomBits(key, index) >> 11) * 0x1p-53;
+}
+
+// Box and Muller's transform of draws `index` and `index + 1`.
+double Normal(uint64_t key, uint64_t index) {
+  const double radius = std::sqrt(-2 * std::log(1 - Uniform(key, index)));
+  return radius * std::cos(2 * std::numbers::pi * Uniform(key, index + 1));
+}
+
+// Each element has 64 draws of its own, so that how often one is drawn again shifts no other. All
+// 32 attempts fail with probability 1e-43.
+double TruncatedNormal(uint64_t key, uint64_t element) {
+  for (uint64_t attempt = 0; attempt < 32; ++attempt) {
+    const double draw = Normal(key, element * 64 + attempt * 2);
+    if (std::abs(draw) <= 2) return draw;
+  }
+  return 0;
+}
+
+// Keras's compute_fans: a kernel's receptive field multiplies both.
+double FanOf(const VariableSpec& variable) {
+  const std::vector<int64_t>& shape = variable.shape;
+  double in = 1, out = 1;
+  if (shape.size() == 1) {
+    in = out = static_cast<double>(shape[0]);
+  } else if (shape.size() >= 2) {
+    double field = 1;
+    for (size_t i = 0; i + 2 < shape.size(); ++i) field *= static_cast<double>(shape[i]);
+    in = field * static_cast<double>(shape[shape.size() - 2]);
+    out = field * static_cast<double>(shape.back());
+  }
+  switch (variable.initializer.fan) {
+    case Fan::kIn:
+      return in;
+    case Fan::kOut:
+      return out;
+    case Fan::kAverage:
+      return (in + out) / 2;
+  }
+  return 1;
+}
+
+// Variance scaling is one of the plain distributions with parameters from the shape.
+InitializerSpec WithoutScaling(const VariableSpec& variable) {
+  const InitializerSpec& spec = variable.initializer;
+  if (spec.kind != Kind::kVarianceScaling) return spec;
+  const double variance = spec.value / std::max(1.0, FanOf(variable));
+  switch (spec.distribution) {
+    case Distribution::kUniform: {
+      const double limit = std::sqrt(3 * variance);
+      return {.kind = Kind::kUniform, .minimum = -limit, .maximum = limit};
+    }
+    case Distribution::kTruncatedNormal:
+      return {.kind = Kind::kTruncatedNormal, .stddev = std::sqrt(variance) / kTruncatedStddev};
+    case Distribution::kNormal:
+      break;
+  }
+  return {.kind = Kind::kNormal, .stddev = std::sqrt(variance)};
+}
+
+std::vector<double> Orthogonal(const VariableSpec& variable, uint64_t key) {
+  const int64_t count = variable.element_count();
+  std::vector<double> draws(count);
+  for (int64_t i = 0; i < count; ++i) draws[i] = Normal(key, i * 2);
+  return OrthogonalMatrix(count / Columns(variable), Columns(variable), std::move(draws));
+}
+
+}  // namespace
+
+absl::Status CheckInitializer(const VariableSpec& variable) {
+  const Kind kind = variable.initializer.kind;
+  if (kind == Kind::kIdentity && variable.shape.size() != 2) {
+    return absl::InvalidArgumentError(absl::StrCat("initializer Identity is for two dimensions; ",
+                                                   variable.name, " has ", variable.shape.size()));
+  }
+  if (kind == Kind::kOrthogonal &&
+      (variable.shape.size() < 2 || variable.element_count() > kMaxOrthogonalElements)) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "initializer Orthogonal is for at least two dimensions and at most ",
+        kMaxOrthogonalElements, " elements; ", variable.name, " has ", variable.shape.size(),
+        " dimensions and ", variable.element_count(), " elements"));
+  }
+  return absl::OkStatus();
+}
+
+// Draws are computed in double and rounded once, so that last-bit differences between the maths
+// libraries of two hosts vanish.
+void FillInitialValues(const VariableSpec& variable, uint64_t seed, int64_t begin, int64_t end,
+                       float* out) {
+  CAIRN_CHECK(0 <= begin && begin <= end && end <= variable.element_count());
+  const InitializerSpec spec = WithoutScaling(variable);
+  const uint64_t key = DeriveKey(seed, variable.name);
+  const int64_t columns = Columns(variable);
+  const std::vector<double> matrix =
+      spec.kind == Kind::kOrthogonal ? Orthogonal(variable, key) : std::vector<double>();
+  auto value_of = [&](int64_t i) -> double {
+    switch (spec.kind) {
+      case Kind::kConstant:
+        return spec.value;
+      case Kind::kUniform:
+        return spec.minimum + (spec.maximum - spec.minimum) * Uniform(key, i);
+      case Kind::kNormal:
+        return spec.mean + spec.stddev * Normal(key, i * 2);
+      case Kind::kTruncatedNormal:
+        return spec.mean + spec.stddev * TruncatedNormal(key, i);
+      case Kind::kIdentity:
+        return i / columns == i % columns ? spec.value : 0;
+      case Kind::kOrthogonal:
+        return spec.value * matrix[i];
+      case Kind::kVarianceScaling:
+        break;  // WithoutScaling left none.
+    }
+    return 0;
+  };
+  for (int64_t i = begin; i < end; ++i) *out++ = static_cast<float>(value_of(i));
+}
+
+}  // namespace cairn::nn
