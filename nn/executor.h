@@ -1,0 +1,92 @@
+#ifndef CAIRN_NN_EXECUTOR_H_
+#define CAIRN_NN_EXECUTOR_H_
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "absl/functional/function_ref.h"
+#include "absl/status/statusor.h"
+#include "absl/types/span.h"
+#include "nn/device.h"
+#include "nn/loss.h"
+#include "nn/metric.h"
+#include "nn/model.h"
+
+namespace cairn::nn {
+
+// One model on one device: its variables' values and gradients, and the passes over a batch. All
+// memory is laid out up front; a step allocates nothing, except the first of each batch size.
+// Results depend on values, batch and thread count only. Belongs to one thread.
+class Executor {
+ public:
+  struct Options {
+    // The largest batch.
+    int64_t batch_size = 0;
+    // Of the host.
+    int threads = 1;
+    // False: no gradients, no memory for them; Backward must not be called.
+    bool training = true;
+  };
+
+  struct Batch {
+    // 1 to Options::batch_size.
+    int64_t size = 0;
+    // One contiguous array per model input, float or int32 as the input says. Borrowed until
+    // Backward has returned.
+    std::vector<const void*> inputs;
+    // As the loss's label_type(); null to compute the output only (no loss, no metrics).
+    const void* labels = nullptr;
+    // Makes the batch's random draws: a pure function of (random_key, layer name, element).
+    uint64_t random_key = 0;
+  };
+
+  struct Sums {
+    int64_t examples = 0;
+    // The mean loss times the examples, without the penalty.
+    double loss_sum = 0;
+    // The regularizers' sum. What Keras reports as loss is loss_sum / examples + penalty.
+    double penalty = 0;
+    // In the order of Create's metrics.
+    std::vector<MetricSum> metrics;
+  };
+
+  // `loss` may be null: then batches have no labels, and there are no metrics. Everything pointed
+  // to must outlive the executor. INVALID_ARGUMENT: options out of range. UNIMPLEMENTED: the device
+  // lacks a layer. RESOURCE_EXHAUSTED: no memory.
+  static absl::StatusOr<std::unique_ptr<Executor>> Create(const Model* model, const Loss* loss,
+                                                          absl::Span<const Metric* const> metrics,
+                                                          const Options& options, Device* device);
+  ~Executor();
+  Executor(const Executor&) = delete;
+  Executor& operator=(const Executor&) = delete;
+
+  // Parameters, zero at first; written by the caller between steps. `variable` is a position in
+  // Model::variables(). The span stays where it is as long as the executor lives.
+  absl::Span<float> values(int variable);
+  // Valid from its on_gradient call until the next Backward; for moving statistics it is the
+  // batch's mean or biased variance. Empty for frozen variables.
+  absl::Span<const float> gradient(int variable) const;
+
+  // `training` as Keras's: dropout drops and batch normalisation uses the batch's statistics.
+  // INVALID_ARGUMENT: an id or a class number out of range.
+  absl::StatusOr<Sums> Forward(const Batch& batch, bool training);
+
+  // Computes the gradient of mean loss + penalties for the batch of the last Forward, which had
+  // labels and was a training one. Calls `on_gradient` for each variable that is not frozen the
+  // moment its gradient is complete, from the last layer to the first.
+  void Backward(absl::FunctionRef<void(int variable)> on_gradient);
+
+  // The model's output for the last Forward's batch: its size times the output shape.
+  absl::Span<const float> output() const;
+
+ private:
+  class Impl;
+  explicit Executor(std::unique_ptr<Impl> impl);
+
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace cairn::nn
+
+#endif  // CAIRN_NN_EXECUTOR_H_

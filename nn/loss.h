@@ -1,0 +1,71 @@
+#ifndef CAIRN_NN_LOSS_H_
+#define CAIRN_NN_LOSS_H_
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "nn/activation.h"
+#include "nn/tensor.h"
+
+namespace cairn::proto {
+class Loss;
+}
+
+namespace cairn::nn {
+
+// Keras's losses: the mean over examples (and positions in an example) of a distance between the
+// model's output and labels. Probabilities are clipped to [1e-7, 1 - 1e-7]. Immutable, thread-safe.
+class Loss {
+ public:
+  // A batch of outputs, `examples` times `shape`, with its labels: int32 or float as label_type().
+  struct Batch {
+    int64_t examples = 0;
+    const Shape* shape = nullptr;
+    const float* output = nullptr;
+    const void* labels = nullptr;
+    // The output came from fused_activation().
+    bool fused = false;
+  };
+
+  virtual ~Loss() = default;
+
+  // Keras's full name.
+  const std::string& name() const { return name_; }
+  // INT32 for class numbers, else FLOAT32.
+  proto::DataType label_type() const { return label_type_; }
+
+  // Shapes of one example. INVALID_ARGUMENT shows both and what is wanted. A last axis of 1 may be
+  // absent from or present in the labels.
+  virtual absl::Status ValidateShapes(const Shape& output, const Shape& labels) const = 0;
+  // How many label values belong to one example of a valid output shape.
+  virtual int64_t LabelCount(const Shape& output) const = 0;
+
+  // The activation whose derivative cancels with this loss's: computed together they are exact
+  // where the clipped form has no gradient (as Keras does with TensorFlow). kLinear if none.
+  virtual Activation::Kind fused_activation() const { return Activation::Kind::kLinear; }
+
+  // Returns the sum over examples of the example's loss. Unless `gradient` is null it receives the
+  // derivative of the batch's mean loss by the output or, if batch.fused, by what the activation
+  // was applied to. INVALID_ARGUMENT: a class number that is out of range.
+  virtual absl::StatusOr<double> Compute(const Batch& batch, float* gradient) const = 0;
+
+ protected:
+  Loss(std::string name, proto::DataType label_type)
+      : name_(std::move(name)), label_type_(label_type) {}
+
+ private:
+  const std::string name_;
+  const proto::DataType label_type_;
+};
+
+// INVALID_ARGUMENT names an unknown loss, or an argument that it does not have, and lists what is
+// known.
+absl::StatusOr<std::unique_ptr<Loss>> CreateLoss(const proto::Loss& config);
+
+}  // namespace cairn::nn
+
+#endif  // CAIRN_NN_LOSS_H_
