@@ -1,0 +1,263 @@
+#include "cluster/partition_map.h"
+
+#include <algorithm>
+#include <numeric>
+#include <string_view>
+
+#include "absl/container/flat_hash_set.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "common/status_macros.h"
+
+namespace cairn::cluster {
+namespace {
+
+constexpr int64_t kElementBytes = sizeof(float);
+
+// Rows and bytes of a shape that was checked.
+struct Extent {
+  int64_t rows = 1;
+  int64_t row_bytes = kElementBytes;
+  int64_t bytes() const { return rows * row_bytes; }
+};
+
+template <typename Shape>
+std::string ShapeText(const Shape& shape) {
+  return absl::StrCat("[", absl::StrJoin(shape, ", "), "]");
+}
+
+// Multiplies without overflow as long as both limits are far below 2^63 / 2^40.
+template <typename Shape>
+absl::StatusOr<Extent> ExtentOf(const std::string& name, const Shape& shape) {
+  Extent extent;
+  for (size_t axis = 0; axis < static_cast<size_t>(shape.size()); ++axis) {
+    const int64_t dimension = shape[axis];
+    if (dimension < 1) {
+      return absl::InvalidArgumentError(absl::StrCat("variable ", name, " has the shape ",
+                                                     ShapeText(shape), ": dimension ", axis,
+                                                     " must be at least 1"));
+    }
+    int64_t& product = axis == 0 ? extent.rows : extent.row_bytes;
+    const int64_t limit = axis == 0 ? kModelBytesMax / kElementBytes : kRowBytesMax;
+    if (dimension > limit / product) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("variable ", name, " of shape ", ShapeText(shape), " is too large: ",
+                       axis == 0 ? "a model may have " : "a row of the first dimension may have ",
+                       axis == 0 ? kModelBytesMax : kRowBytesMax, " bytes"));
+    }
+    product *= dimension;
+  }
+  return extent;
+}
+
+absl::Status TooLarge() {
+  return absl::InvalidArgumentError(
+      absl::StrCat("the variables together are larger than ", kModelBytesMax, " bytes"));
+}
+
+// What ExtentOf does not say about a list of variables: names, and the sum of the bytes.
+template <typename Variables>
+absl::StatusOr<std::vector<Extent>> ExtentsOf(const Variables& variables) {
+  std::vector<Extent> extents;
+  absl::flat_hash_set<std::string> names;
+  int64_t bytes_left = kModelBytesMax;
+  for (const auto& [name, shape] : variables) {
+    if (name.empty()) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("variable ", extents.size(), " has an empty name"));
+    }
+    if (!names.insert(name).second) {
+      return absl::InvalidArgumentError(absl::StrCat("two variables are named ", name));
+    }
+    CAIRN_ASSIGN_OR_RETURN(const Extent extent, ExtentOf(name, shape));
+    if (extent.rows > bytes_left / extent.row_bytes) return TooLarge();
+    bytes_left -= extent.bytes();
+    extents.push_back(extent);
+  }
+  return extents;
+}
+
+// Indices by descending size; of equal ones the first stands first.
+std::vector<size_t> LargestFirst(const std::vector<Extent>& extents) {
+  std::vector<size_t> order(extents.size());
+  std::iota(order.begin(), order.end(), 0);
+  std::stable_sort(order.begin(), order.end(), [&](size_t left, size_t right) {
+    return extents[left].bytes() > extents[right].bytes();
+  });
+  return order;
+}
+
+// Indices of the ps by ascending load; of equal ones the first stands first.
+std::vector<uint32_t> LeastLoadedFirst(const std::vector<int64_t>& load) {
+  std::vector<uint32_t> order(load.size());
+  std::iota(order.begin(), order.end(), 0);
+  std::stable_sort(order.begin(), order.end(),
+                   [&](uint32_t left, uint32_t right) { return load[left] < load[right]; });
+  return order;
+}
+
+// The ps of each slice of one variable, in row order. The slices with one row more come first, so
+// they go to those that have least.
+std::vector<uint32_t> PlaceSlices(const Extent& extent, int64_t min_slice_bytes,
+                                  std::vector<int64_t>* load) {
+  std::vector<uint32_t> ps = LeastLoadedFirst(*load);
+  const bool sliced = extent.bytes() >= min_slice_bytes;
+  const int64_t slices = sliced ? std::min<int64_t>(ps.size(), extent.rows) : 1;
+  ps.resize(slices);
+  for (int64_t slice = 0; slice < slices; ++slice) {
+    const int64_t rows = extent.rows / slices + (slice < extent.rows % slices ? 1 : 0);
+    (*load)[ps[slice]] += rows * extent.row_bytes;
+  }
+  return ps;
+}
+
+// Cuts rows [begin, end) of one ps into blocks.
+void AddBlocks(uint32_t variable, const Extent& extent, int64_t begin, int64_t end, uint32_t ps,
+               proto::PartitionMap* map) {
+  const int64_t rows_max = std::max<int64_t>(1, kBlockBytesMax / extent.row_bytes);
+  for (int64_t row = begin; row < end; row += rows_max) {
+    proto::PartitionMap::Block* block = map->add_blocks();
+    block->set_variable(variable);
+    block->set_row_begin(row);
+    block->set_row_end(std::min(end, row + rows_max));
+    block->set_ps(ps);
+  }
+}
+
+void AddVariable(const VariableExtent& variable, const Extent& extent,
+                 const std::vector<uint32_t>& slices, proto::PartitionMap* map) {
+  const uint32_t index = map->variables_size();
+  proto::PartitionMap::Variable* added = map->add_variables();
+  added->set_name(variable.name);
+  added->mutable_shape()->Assign(variable.shape.begin(), variable.shape.end());
+  added->set_pushed(variable.pushed);
+  const int64_t count = slices.size();
+  int64_t row = 0;
+  for (int64_t slice = 0; slice < count; ++slice) {
+    const int64_t rows = extent.rows / count + (slice < extent.rows % count ? 1 : 0);
+    AddBlocks(index, extent, row, row + rows, slices[slice], map);
+    row += rows;
+  }
+}
+
+absl::Status CheckPsCount(int64_t ps_count) {
+  if (ps_count >= 1) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat("a partition over ", ps_count, " ps; there must be at least 1"));
+}
+
+// Whether a block may stand here: the next rows of its variable.
+absl::Status CheckBlock(const proto::PartitionMap& map, int index, uint32_t variable, int64_t row,
+                        const Extent& extent) {
+  const proto::PartitionMap::Block& block = map.blocks(index);
+  if (block.variable() != variable || block.row_begin() != row ||
+      block.row_end() <= block.row_begin() || block.row_end() > extent.rows) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "block ", index, " of the partition has rows [", block.row_begin(), ", ", block.row_end(),
+        ") of variable ", block.variable(), " where rows from ", row, " (of ", extent.rows,
+        ") of variable ", variable, " (", map.variables(variable).name(), ") are due"));
+  }
+  if (block.ps() >= map.ps_count()) {
+    return absl::InvalidArgumentError(absl::StrCat("block ", index, " of the partition is on ps ",
+                                                   block.ps(), " of ", map.ps_count()));
+  }
+  const int64_t rows = block.row_end() - block.row_begin();
+  if (rows > 1 && rows * extent.row_bytes > kBlockBytesMax) {
+    return absl::InvalidArgumentError(absl::StrCat("block ", index, " of the partition has ",
+                                                   rows * extent.row_bytes, " bytes, more than ",
+                                                   kBlockBytesMax));
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::StatusOr<proto::PartitionMap> PlaceVariables(absl::Span<const VariableExtent> variables,
+                                                   int ps_count, int64_t min_slice_bytes) {
+  CAIRN_RETURN_IF_ERROR(CheckPsCount(ps_count));
+  std::vector<std::pair<std::string, absl::Span<const int64_t>>> shapes;
+  for (const VariableExtent& variable : variables) {
+    shapes.emplace_back(variable.name, variable.shape);
+  }
+  CAIRN_ASSIGN_OR_RETURN(const std::vector<Extent> extents, ExtentsOf(shapes));
+
+  std::vector<int64_t> load(ps_count, 0);
+  std::vector<std::vector<uint32_t>> slices(variables.size());
+  for (size_t variable : LargestFirst(extents)) {
+    slices[variable] = PlaceSlices(extents[variable], min_slice_bytes, &load);
+  }
+  proto::PartitionMap map;
+  map.set_ps_count(ps_count);
+  for (size_t variable = 0; variable < variables.size(); ++variable) {
+    AddVariable(variables[variable], extents[variable], slices[variable], &map);
+  }
+  return map;
+}
+
+absl::Status ValidatePartitionMap(const proto::PartitionMap& map) {
+  CAIRN_RETURN_IF_ERROR(CheckPsCount(map.ps_count()));
+  std::vector<std::pair<std::string, absl::Span<const int64_t>>> shapes;
+  for (const proto::PartitionMap::Variable& variable : map.variables()) {
+    shapes.emplace_back(variable.name(), variable.shape());
+  }
+  CAIRN_ASSIGN_OR_RETURN(const std::vector<Extent> extents, ExtentsOf(shapes));
+
+  int index = 0;
+  for (uint32_t variable = 0; variable < extents.size(); ++variable) {
+    int64_t row = 0;
+    while (row < extents[variable].rows) {
+      if (index == map.blocks_size()) {
+        return absl::InvalidArgumentError(absl::StrCat("the partition has no block for row ", row,
+                                                       " of variable ",
+                                                       map.variables(variable).name()));
+      }
+      CAIRN_RETURN_IF_ERROR(CheckBlock(map, index, variable, row, extents[variable]));
+      row = map.blocks(index++).row_end();
+    }
+  }
+  if (index == map.blocks_size()) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat("the partition has ", map.blocks_size(),
+                                                 " blocks where ", index, " cover all variables"));
+}
+
+int64_t RowCount(const proto::PartitionMap::Variable& variable) {
+  return variable.shape_size() == 0 ? 1 : variable.shape(0);
+}
+
+int64_t RowElements(const proto::PartitionMap::Variable& variable) {
+  int64_t elements = 1;
+  for (int axis = 1; axis < variable.shape_size(); ++axis) elements *= variable.shape(axis);
+  return elements;
+}
+
+int64_t VariableElements(const proto::PartitionMap::Variable& variable) {
+  return RowCount(variable) * RowElements(variable);
+}
+
+int64_t BlockElements(const proto::PartitionMap& map, uint32_t block) {
+  const proto::PartitionMap::Block& found = map.blocks(block);
+  return (found.row_end() - found.row_begin()) * RowElements(map.variables(found.variable()));
+}
+
+int64_t BlockOffset(const proto::PartitionMap& map, uint32_t block) {
+  const proto::PartitionMap::Block& found = map.blocks(block);
+  return found.row_begin() * RowElements(map.variables(found.variable()));
+}
+
+std::vector<uint32_t> BlocksOfPs(const proto::PartitionMap& map, uint32_t ps) {
+  std::vector<uint32_t> blocks;
+  for (int block = 0; block < map.blocks_size(); ++block) {
+    if (map.blocks(block).ps() == ps) blocks.push_back(block);
+  }
+  return blocks;
+}
+
+std::vector<uint32_t> BlocksOfVariable(const proto::PartitionMap& map, uint32_t variable) {
+  std::vector<uint32_t> blocks;
+  for (int block = 0; block < map.blocks_size(); ++block) {
+    if (map.blocks(block).variable() == variable) blocks.push_back(block);
+  }
+  return blocks;
+}
+
+}  // namespace cairn::cluster

@@ -1,0 +1,46 @@
+#include "cluster/raw_call.h"
+
+#include <utility>
+
+#include "common/check.h"
+
+namespace cairn::cluster {
+
+std::string_view DataMethodName(DataMethod method) {
+  switch (method) {
+    case DataMethod::kPull:
+      return "Pull";
+    case DataMethod::kPush:
+      return "Push";
+    case DataMethod::kUpload:
+      return "Upload";
+  }
+  return "unknown";
+}
+
+RawCall::RawCall(DataMethod method, Frame request, std::string peer, Done done, Abandoned abandoned)
+    : method_(method),
+      request_(std::move(request)),
+      peer_(std::move(peer)),
+      done_(std::move(done)),
+      abandoned_(std::move(abandoned)) {
+  CAIRN_CHECK(done_ != nullptr);
+}
+
+RawCall::~RawCall() {
+  if (done_ != nullptr) done_(absl::UnavailableError("the call was dropped; try again"));
+}
+
+void RawCall::Reply(Frame reply) {
+  CAIRN_CHECK(done_ != nullptr);  // Answered once.
+  std::exchange(done_, nullptr)(std::move(reply));
+}
+
+void RawCall::Fail(const absl::Status& status) {
+  CAIRN_CHECK(done_ != nullptr && !status.ok());
+  std::exchange(done_, nullptr)(status);
+}
+
+bool RawCall::abandoned() const { return abandoned_ != nullptr && abandoned_(); }
+
+}  // namespace cairn::cluster
