@@ -1,0 +1,147 @@
+// Daemons are started as people start them, rightly and wrongly.
+
+#include <signal.h>
+
+#include <set>
+
+#include "gtest/gtest.h"
+#include "nlohmann/json.hpp"
+#include "tests/end_to_end/counting_job.h"
+#include "tests/end_to_end/test_cluster.h"
+
+namespace cairn::testing {
+namespace {
+
+using nlohmann::json;
+using std::chrono::seconds;
+
+struct DaemonResult {
+  int exit_code;
+  std::string last_line;
+};
+
+// Runs a daemon that should end by itself.
+DaemonResult RunDaemon(const std::string& program, const std::vector<std::string>& flags,
+                       const std::string& tf_config) {
+  TemporaryFolder folder;
+  Process::Options options;
+  options.arguments = {ProgramPath(program + "/" + program), "--state", folder.path("state")};
+  options.arguments.insert(options.arguments.end(), flags.begin(), flags.end());
+  options.environment = {{"TF_CONFIG", tf_config}};
+  options.output_file = folder.path("log");
+  Process process(options);
+  const int exit_code = process.Wait(seconds(20)).value_or(-1);
+  process.Kill();
+  std::string text = ReadFile(options.output_file);
+  while (!text.empty() && text.back() == '\n') text.pop_back();
+  const size_t line = text.rfind('\n');
+  return {exit_code, line == std::string::npos ? text : text.substr(line + 1)};
+}
+
+struct BadConfig {
+  const char* tf_config;
+  const char* named;  // Stands in the message.
+};
+
+constexpr BadConfig kBadConfigs[] = {
+    {"{", "JSON"},
+    {"[]", "object"},
+    {R"({"task": {"type": "ps", "index": 0}})", "cluster"},
+    {R"({"cluster": {"chief": ["a:1"], "ps": ["b:2"], "worker": ["c:3"]}})", "task"},
+    {R"({"cluster": {"chief": ["a:1"], "ps": ["b:2"], "worker": ["c:3"]}, "task": {"type": "boss", "index": 0}})",
+     "boss"},
+    {R"({"cluster": {"chief": ["a:1"], "ps": ["b:2"], "worker": ["c:3"]}, "task": {"type": "ps"}})",
+     "index"},
+    {R"({"cluster": {"chief": ["a:1"], "ps": ["b:2"], "worker": ["c:3"]}, "task": {"type": "ps", "index": -1}})",
+     "-1"},
+    {R"({"cluster": {"chief": ["a:1"], "ps": ["b:2"], "worker": ["c:3"]}, "task": {"type": "ps", "index": 7}})",
+     "7"},
+    {R"({"cluster": {"chief": ["a"], "ps": ["b:2"], "worker": ["c:3"]}, "task": {"type": "ps", "index": 0}})",
+     "port"},
+    {R"({"cluster": {"chief": ["a:99999"], "ps": ["b:2"], "worker": ["c:3"]}, "task": {"type": "ps", "index": 0}})",
+     "99999"},
+    {R"({"cluster": {"chief": ["a:1"], "ps": ["a:1"], "worker": ["c:3"]}, "task": {"type": "ps", "index": 0}})",
+     "a:1"},
+    {R"({"cluster": {"chief": ["a:1", "b:1"], "ps": ["b:2"], "worker": ["c:3"]}, "task": {"type": "ps", "index": 0}})",
+     "chief"},
+    {R"({"cluster": {"chief": ["a:1"], "worker": ["c:3"]}, "task": {"type": "worker", "index": 0}})",
+     "ps"},
+    {R"({"cluster": {"chief": ["a:1"], "ps": ["b:2"]}, "task": {"type": "ps", "index": 0}})",
+     "worker"},
+    {R"({"cluster": {"chief": ["a:1"], "ps": {"1": "b:2"}, "worker": ["c:3"]}, "task": {"type": "ps", "index": 1}})",
+     "ps"},
+};
+
+TEST(Launching, EveryWrongTfConfigIsRefusedWithItsOwnReason) {
+  std::set<std::string> messages;
+  for (const BadConfig& bad : kBadConfigs) {
+    const DaemonResult result = RunDaemon("ps_server", {}, bad.tf_config);
+    EXPECT_GE(result.exit_code, 1) << bad.tf_config;
+    EXPECT_LT(result.exit_code, 128) << bad.tf_config;
+    EXPECT_NE(result.last_line.find(bad.named), std::string::npos) << bad.tf_config << "\n"
+                                                                   << result.last_line;
+    messages.insert(result.last_line);
+  }
+  EXPECT_EQ(messages.size(), std::size(kBadConfigs)) << "two of them say the same";
+}
+
+TEST(Launching, WrongFlagsAreBadUsage) {
+  for (const char* program : {"ps_server", "worker", "coordinator"}) {
+    const DaemonResult result = RunDaemon(program, {"--no_such_flag"}, "");
+    EXPECT_EQ(result.exit_code, 2) << program << result.last_line;
+    EXPECT_EQ(RunDaemon(program, {"--help"}, "").exit_code, 0) << program;
+  }
+}
+
+TEST(Launching, SigtermEndsEveryDaemonWith143) {
+  TestCluster cluster(1, 1);
+  cluster.StartAll();
+  ASSERT_TRUE(WaitUntil(seconds(20), [&] {
+    return cluster.Cairn({"jobs"}, seconds(5)).exit_code == 0;
+  })) << cluster.Logs();
+  for (const char* type : {"worker", "ps", "chief"}) {
+    cluster.task(type, 0).Signal(SIGTERM);
+    EXPECT_EQ(cluster.task(type, 0).Wait(seconds(15)).value_or(-1), 143) << type << cluster.Logs();
+  }
+}
+
+TEST(Launching, AWorkerThatNobodyNamedJoinsAndTrains) {
+  TestCluster cluster(1, 1);
+  cluster.Start("chief", 0);
+  cluster.Start("ps", 0);
+  Process::Options options;
+  options.arguments = {ProgramPath("worker/worker"), "--coordinator", cluster.coordinator_address(),
+                       "--state", cluster.folder("joined")};
+  options.output_file = cluster.folder("joined.log");
+  Process joined(options);
+  CountingJob job;
+  job.batches = 200;
+  job.batches_per_epoch = 100;
+  const CommandResult result = cluster.Cairn(
+      {"submit", WriteCountingJob(job, cluster.folder("job")), "--follow"}, seconds(60));
+  EXPECT_EQ(result.exit_code, 0) << result.output << result.errors << cluster.Logs()
+                                 << ReadFile(options.output_file);
+}
+
+TEST(Launching, ADaemonWhoseListOfPsDiffersIsRefusedAndBothAreShown) {
+  TestCluster cluster(1, 1);
+  cluster.Start("chief", 0);
+  const std::string ps = "127.0.0.1:" + std::to_string(FreePort());
+  const json config = {{"cluster",
+                        {{"chief", {cluster.coordinator_address()}},
+                         {"ps", {ps, "127.0.0.1:1"}},
+                         {"worker", {"127.0.0.1:2"}}}},
+                       {"task", {{"type", "ps"}, {"index", 0}}}};
+  const DaemonResult result = RunDaemon("ps_server", {}, config.dump());
+  EXPECT_EQ(result.exit_code, 1) << result.last_line;
+  EXPECT_NE(result.last_line.find(ps), std::string::npos) << result.last_line;
+}
+
+TEST(Launching, NoClusterMeansExitCode3) {
+  const CommandResult result =
+      RunCairn({"jobs", "--coordinator", "127.0.0.1:" + std::to_string(FreePort())}, seconds(60));
+  EXPECT_EQ(result.exit_code, 3) << result.errors;
+}
+
+}  // namespace
+}  // namespace cairn::testing
