@@ -1,0 +1,43 @@
+#include "cluster/grpc_status.h"
+
+#include <grpcpp/support/status.h>
+
+#include <string>
+
+namespace cairn::cluster {
+namespace {
+
+// Messages travel in HTTP/2 trailers, for which gRPC accepts 8 KiB by default, percent-encoded.
+constexpr size_t kMessageBytesMax = 2000;
+
+std::string Shortened(std::string message) {
+  if (message.size() <= kMessageBytesMax) return message;
+  message.resize(kMessageBytesMax);
+  return message + "...";
+}
+
+}  // namespace
+
+absl::Status FromGrpc(const grpc::Status& status) {
+  return absl::Status(static_cast<absl::StatusCode>(status.error_code()), status.error_message());
+}
+
+grpc::Status ToGrpc(const absl::Status& status) {
+  if (status.ok()) return grpc::Status::OK;
+  return grpc::Status(static_cast<grpc::StatusCode>(status.code()),
+                      Shortened(std::string(status.message())));
+}
+
+bool IsRetryable(const absl::Status& status) {
+  switch (status.code()) {
+    case absl::StatusCode::kUnavailable:
+    case absl::StatusCode::kDeadlineExceeded:
+    case absl::StatusCode::kResourceExhausted:
+    case absl::StatusCode::kDataLoss:
+      return true;
+    default:
+      return false;
+  }
+}
+
+}  // namespace cairn::cluster

@@ -1,0 +1,293 @@
+#include "cluster/rpc_server.h"
+
+#include <grpcpp/completion_queue.h>
+#include <grpcpp/server.h>
+#include <grpcpp/server_builder.h>
+#include <grpcpp/server_context.h>
+#include <grpcpp/support/async_unary_call.h>
+#include <grpcpp/support/byte_buffer.h>
+
+#include <atomic>
+#include <chrono>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "absl/container/flat_hash_set.h"
+#include "absl/strings/str_cat.h"
+#include "cluster/grpc_server_setup.h"
+#include "cluster/grpc_status.h"
+#include "cluster/grpc_tag.h"
+#include "common/mutex.h"
+#include "proto/parameter_server.grpc.pb.h"
+
+namespace cairn::cluster {
+namespace {
+
+using RawService =
+    proto::ParameterServer::WithRawMethod_Pull<proto::ParameterServer::WithRawMethod_Push<
+        proto::ParameterServer::WithRawMethod_Upload<proto::ParameterServer::Service>>>;
+using Writer = grpc::ServerAsyncResponseWriter<grpc::ByteBuffer>;
+
+constexpr DataMethod kMethods[] = {DataMethod::kPull, DataMethod::kPush, DataMethod::kUpload};
+// Calls of a method that a queue is ready to take at the same moment.
+constexpr int kReadyCalls = 8;
+
+}  // namespace
+
+class DataServer::Impl {
+ public:
+  class Call;
+  struct Link;
+
+  Impl(int calls_max, Handler handler) : calls_max_(calls_max), handler_(std::move(handler)) {}
+
+  absl::Status Start(const DataServerOptions& options);
+  void Shutdown(absl::Duration grace);
+  int port() const { return port_; }
+
+  // For Call, on a queue's thread.
+  void Expect(DataMethod method, grpc::ServerCompletionQueue* queue);
+  void Arrived(Call* call, std::unique_ptr<RawCall> raw);
+  void Gone(Call* call);
+
+  int calls_in_progress() const {
+    MutexLock lock(&mutex_);
+    return static_cast<int>(calls_.size());
+  }
+  RawService& service() { return service_; }
+
+ private:
+  static void Serve(grpc::ServerCompletionQueue* queue);
+  // False if this is not the first shutdown.
+  bool BeginShutdown(std::vector<std::shared_ptr<Link>>* unanswered);
+
+  const int calls_max_;
+  const Handler handler_;
+  RawService service_;
+  int port_ = 0;
+  std::vector<std::unique_ptr<grpc::ServerCompletionQueue>> queues_;
+  std::unique_ptr<grpc::Server> server_;
+  std::vector<std::thread> threads_;
+
+  mutable Mutex mutex_;
+  ConditionVariable no_calls_;
+  bool stopped_ ABSL_GUARDED_BY(mutex_) = false;
+  // Those that have arrived and whose tags have not all come back.
+  absl::flat_hash_set<Call*> calls_ ABSL_GUARDED_BY(mutex_);
+};
+
+// What the owner of a RawCall holds of its Call, which may be gone before: a server that shuts down
+// answers by itself.
+struct DataServer::Impl::Link {
+  Mutex mutex;
+  // Until it is answered.
+  Call* call ABSL_GUARDED_BY(mutex) = nullptr;
+  std::atomic<bool> abandoned = false;
+
+  void Answer(absl::StatusOr<Frame> answer);
+};
+
+// One call from before it arrives until all of its tags are back; then it deletes itself. Runs on
+// its queue's thread only, except for Finish.
+class DataServer::Impl::Call {
+ public:
+  Call(Impl* server, DataMethod method, grpc::ServerCompletionQueue* queue)
+      : server_(server), method_(method), queue_(queue) {
+    context_.AsyncNotifyWhenDone(ended_.Released());
+    void* tag = arrived_.Released();
+    RawService& service = server->service();
+    switch (method) {
+      case DataMethod::kPull:
+        service.RequestPull(&context_, &request_, &writer_, queue, queue, tag);
+        break;
+      case DataMethod::kPush:
+        service.RequestPush(&context_, &request_, &writer_, queue, queue, tag);
+        break;
+      case DataMethod::kUpload:
+        service.RequestUpload(&context_, &request_, &writer_, queue, queue, tag);
+        break;
+    }
+  }
+
+  const std::shared_ptr<Link>& link() const { return link_; }
+
+  // Once; any thread, with the link's mutex held.
+  void Finish(const absl::StatusOr<Frame>& answer) {
+    void* tag = finished_.Released();
+    if (answer.ok() && answer->buffer() != nullptr) {
+      writer_.Finish(*answer->buffer(), grpc::Status::OK, tag);
+    } else if (answer.ok()) {
+      writer_.FinishWithError(ToGrpc(absl::InternalError("the answer is empty")), tag);
+    } else {
+      writer_.FinishWithError(ToGrpc(answer.status()), tag);
+    }
+  }
+
+ private:
+  template <void (Call::*method)(bool)>
+  class Tag final : public GrpcTag {
+   public:
+    explicit Tag(Call* call) : call_(call) {}
+    void OnEvent(bool ok) override { (call_->*method)(ok); }
+
+   private:
+    Call* const call_;
+  };
+
+  void OnArrived(bool ok) {
+    if (!ok) {  // The server shuts down; a call that never began has no other tags.
+      delete this;
+      return;
+    }
+    server_->Expect(method_, queue_);
+    {
+      MutexLock lock(&link_->mutex);
+      link_->call = this;
+    }
+    auto request = std::make_shared<grpc::ByteBuffer>();
+    request->Swap(&request_);
+    server_->Arrived(
+        this, std::make_unique<RawCall>(
+                  method_, Frame(std::move(request)), context_.peer(),
+                  [link = link_](absl::StatusOr<Frame> answer) { link->Answer(std::move(answer)); },
+                  [link = link_] { return link->abandoned.load(); }));
+  }
+
+  void OnFinished(bool) { TagIsBack(); }
+
+  void OnEnded(bool) {
+    if (context_.IsCancelled()) link_->abandoned = true;
+    TagIsBack();
+  }
+
+  void TagIsBack() {
+    if (--tags_out_ > 0) return;
+    {  // Whoever called Finish has come out of it.
+      MutexLock lock(&link_->mutex);
+    }
+    server_->Gone(this);
+    delete this;
+  }
+
+  Impl* const server_;
+  const DataMethod method_;
+  grpc::ServerCompletionQueue* const queue_;
+  const std::shared_ptr<Link> link_ = std::make_shared<Link>();
+  grpc::ServerContext context_;
+  grpc::ByteBuffer request_;
+  Writer writer_{&context_};
+  int tags_out_ = 2;  // Of a call that has arrived: finished_ and ended_.
+  Tag<&Call::OnArrived> arrived_{this};
+  Tag<&Call::OnFinished> finished_{this};
+  Tag<&Call::OnEnded> ended_{this};
+};
+
+void DataServer::Impl::Link::Answer(absl::StatusOr<Frame> answer) {
+  MutexLock lock(&mutex);
+  if (Call* waiting = std::exchange(call, nullptr)) waiting->Finish(answer);
+}
+
+absl::Status DataServer::Impl::Start(const DataServerOptions& options) {
+  GrpcServerSetup setup(options.address);
+  setup.builder().RegisterService(&service_);
+  for (int i = 0; i < options.threads; ++i) {
+    queues_.push_back(setup.builder().AddCompletionQueue());
+  }
+  absl::StatusOr<std::unique_ptr<grpc::Server>> server = setup.Build();
+  if (!server.ok()) {
+    for (auto& queue : queues_) queue->Shutdown();
+    for (auto& queue : queues_) Serve(queue.get());
+    return server.status();
+  }
+  server_ = *std::move(server);
+  port_ = setup.port();
+  for (auto& queue : queues_) {
+    for (DataMethod method : kMethods) {
+      for (int i = 0; i < kReadyCalls; ++i) Expect(method, queue.get());
+    }
+    threads_.emplace_back(&Impl::Serve, queue.get());
+  }
+  return absl::OkStatus();
+}
+
+void DataServer::Impl::Serve(grpc::ServerCompletionQueue* queue) {
+  void* tag;
+  bool ok;
+  while (queue->Next(&tag, &ok)) GrpcTag::Acquired(tag)->OnEvent(ok);
+}
+
+void DataServer::Impl::Expect(DataMethod method, grpc::ServerCompletionQueue* queue) {
+  // Under the lock: nothing may be asked of a queue that is being shut down.
+  MutexLock lock(&mutex_);
+  if (!stopped_) new Call(this, method, queue);
+}
+
+void DataServer::Impl::Arrived(Call* call, std::unique_ptr<RawCall> raw) {
+  absl::Status refused;
+  {
+    MutexLock lock(&mutex_);
+    if (stopped_) {
+      refused = absl::UnavailableError("the server is shutting down");
+    } else if (calls_.size() >= static_cast<size_t>(calls_max_)) {
+      refused = absl::ResourceExhaustedError(
+          absl::StrCat("the server has ", calls_max_, " calls in progress already; try later"));
+    }
+    calls_.insert(call);
+  }
+  if (refused.ok()) {
+    handler_(std::move(raw));
+  } else {
+    raw->Fail(refused);
+  }
+}
+
+void DataServer::Impl::Gone(Call* call) {
+  MutexLock lock(&mutex_);
+  calls_.erase(call);
+  if (calls_.empty()) no_calls_.NotifyAll();
+}
+
+bool DataServer::Impl::BeginShutdown(std::vector<std::shared_ptr<Link>>* unanswered) {
+  MutexLock lock(&mutex_);
+  if (stopped_) return false;
+  stopped_ = true;
+  for (Call* call : calls_) unanswered->push_back(call->link());
+  return true;
+}
+
+void DataServer::Impl::Shutdown(absl::Duration grace) {
+  std::vector<std::shared_ptr<Link>> unanswered;
+  if (server_ == nullptr || !BeginShutdown(&unanswered)) return;
+  for (auto& link : unanswered) {
+    link->Answer(absl::UnavailableError("the server is shutting down"));
+  }
+  server_->Shutdown(std::chrono::system_clock::now() + absl::ToChronoMicroseconds(grace));
+  {
+    MutexLock lock(&mutex_);
+    while (!calls_.empty()) no_calls_.Wait(&mutex_);
+  }
+  for (auto& queue : queues_) queue->Shutdown();
+  for (std::thread& thread : threads_) thread.join();
+}
+
+absl::StatusOr<std::unique_ptr<DataServer>> DataServer::Start(const DataServerOptions& options,
+                                                              Handler handler) {
+  if (options.threads < 1 || options.calls_max < 1) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("a data server needs at least 1 thread and 1 "
+                     "call, not ",
+                     options.threads, " and ", options.calls_max));
+  }
+  auto impl = std::make_unique<Impl>(options.calls_max, std::move(handler));
+  if (absl::Status status = impl->Start(options); !status.ok()) return status;
+  return std::unique_ptr<DataServer>(new DataServer(std::move(impl)));
+}
+
+DataServer::DataServer(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+DataServer::~DataServer() { impl_->Shutdown(absl::Seconds(1)); }
+int DataServer::port() const { return impl_->port(); }
+int DataServer::calls_in_progress() const { return impl_->calls_in_progress(); }
+void DataServer::Shutdown(absl::Duration grace) { impl_->Shutdown(grace); }
+
+}  // namespace cairn::cluster
