@@ -1,0 +1,33 @@
+#ifndef CAIRN_CLI_LOCAL_CLUSTER_FILE_H_
+#define CAIRN_CLI_LOCAL_CLUSTER_FILE_H_
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+
+namespace cairn::cli {
+
+// STATE/cluster.json: the cluster that `cairn run` runs, or last ran, on a state directory.
+struct ClusterFile {
+  std::string coordinator;           // HOST:PORT
+  std::vector<std::string> ps;       // By index.
+  std::vector<std::string> workers;  // By index.
+  int64_t cairn_pid = 0;
+  std::map<std::string, int64_t> pids;  // By task: "coordinator", "ps-0", "worker-1".
+
+  // As TF_CONFIG for one of its tasks: `type` is "chief", "ps" or "worker".
+  std::string TfConfig(const std::string& type, int index) const;
+};
+
+// nullopt: there is none. InvalidArgument: there is one, but not of this form.
+absl::StatusOr<std::optional<ClusterFile>> ReadClusterFile(const std::string& state);
+absl::Status WriteClusterFile(const std::string& state, const ClusterFile& cluster);
+
+}  // namespace cairn::cli
+
+#endif  // CAIRN_CLI_LOCAL_CLUSTER_FILE_H_

@@ -1,0 +1,91 @@
+#include "cli/local/daemon_task.h"
+
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
+#include "cli/files.h"
+
+namespace cairn::cli {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+
+constexpr milliseconds kFirstDelay(100);
+constexpr milliseconds kMaxDelay(5000);
+// One that ran for so long has earned a quick start.
+constexpr seconds kSteadyRun(10);
+constexpr int kFirstRestartableCode = 128;
+
+std::string LastLines(const std::string& file) {
+  constexpr size_t kLines = 8;
+  const auto text = ReadFile(file);
+  if (!text.ok()) return "";
+  std::vector<std::string> lines = absl::StrSplit(*text, '\n', absl::SkipEmpty());
+  if (lines.size() > kLines) lines.erase(lines.begin(), lines.end() - kLines);
+  return absl::StrJoin(lines, "\n  ");
+}
+
+std::string InWords(int exit_code) {
+  return exit_code > kFirstRestartableCode && exit_code < kFirstRestartableCode + 32
+             ? absl::StrCat("killed by signal ", exit_code - kFirstRestartableCode)
+             : absl::StrCat("exit code ", exit_code);
+}
+
+}  // namespace
+
+DaemonTask::DaemonTask(std::string name, ChildOptions options)
+    : name_(std::move(name)), options_(std::move(options)) {}
+
+absl::Status DaemonTask::Start() {
+  auto child = ChildProcess::Start(options_);
+  if (!child.ok()) return child.status();
+  child_ = *std::move(child);
+  started_at_ = std::chrono::steady_clock::now();
+  return absl::OkStatus();
+}
+
+DaemonTask::Event DaemonTask::Watch(Time now) {
+  if (!is_wanted_) return {};
+  if (child_ != nullptr) {
+    const auto exit_code = child_->TryWait();
+    return exit_code ? OnEnd(*exit_code, now) : Event{};
+  }
+  if (now < start_due_) return {};
+  Event event;
+  event.failure = Start();
+  event.started_again = event.failure.ok();
+  is_wanted_ = event.failure.ok();
+  return event;
+}
+
+DaemonTask::Event DaemonTask::OnEnd(int exit_code, Time now) {
+  child_ = nullptr;
+  Event event;
+  if (exit_code > 0 && exit_code < kFirstRestartableCode) {
+    is_wanted_ = false;
+    event.failure = absl::FailedPreconditionError(
+        absl::StrCat(name_, " cannot run (exit code ", exit_code, "); the end of its log, ",
+                     options_.output_file, ":\n  ", LastLines(options_.output_file)));
+    return event;
+  }
+  quick_ends_ = now - started_at_ < kSteadyRun ? quick_ends_ + 1 : 0;
+  const milliseconds delay =
+      std::min(kMaxDelay, kFirstDelay * (1 << std::min(std::max(quick_ends_ - 1, 0), 6)));
+  start_due_ = now + delay;
+  event.note = absl::StrCat(name_, " died (", InWords(exit_code), "); starting it again");
+  return event;
+}
+
+void DaemonTask::Signal(int signal) {
+  is_wanted_ = false;
+  if (child_ != nullptr) child_->Signal(signal);
+}
+
+bool DaemonTask::IsRunning() { return child_ != nullptr && !child_->TryWait(); }
+
+}  // namespace cairn::cli

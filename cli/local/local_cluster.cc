@@ -1,0 +1,239 @@
+#include "cli/local/local_cluster.h"
+
+#include <signal.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <filesystem>
+#include <optional>
+#include <system_error>
+#include <thread>
+#include <utility>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "cli/local/cluster_file.h"
+#include "cli/local/daemon_task.h"
+#include "cli/local/ports.h"
+#include "cli/local/programs.h"
+#include "common/mutex.h"
+#include "common/status_macros.h"
+
+namespace cairn::cli {
+namespace {
+
+using SteadyClock = std::chrono::steady_clock;
+constexpr std::chrono::milliseconds kPollInterval(25);
+
+std::vector<std::string> EnvironmentWith(const std::vector<std::string>& environment,
+                                         const std::string& tf_config) {
+  std::vector<std::string> result;
+  for (const std::string& variable : environment) {
+    if (!absl::StartsWith(variable, "TF_CONFIG=")) result.push_back(variable);
+  }
+  result.push_back("TF_CONFIG=" + tf_config);
+  return result;
+}
+
+// The daemons of a killed `cairn run` are killed by the kernel, but not before this process may
+// start: their locks and ports are free only when they are gone.
+void WaitForPredecessors(const ClusterFile& last) {
+  const auto end = SteadyClock::now() + std::chrono::seconds(5);
+  for (const auto& [task, pid] : last.pids) {
+    const std::string folder = absl::StrCat("/proc/", pid);
+    std::error_code error;
+    const auto program = std::filesystem::read_symlink(folder + "/exe", error).filename().string();
+    if (error || (program != "coordinator" && program != "ps_server" && program != "worker")) {
+      continue;  // Gone, or the number is somebody else's by now.
+    }
+    while (std::filesystem::exists(folder + "/exe", error) && SteadyClock::now() < end) {
+      std::this_thread::sleep_for(kPollInterval);
+    }
+  }
+}
+
+absl::StatusOr<ClusterFile> ChooseCluster(const LocalClusterOptions& options) {
+  CAIRN_ASSIGN_OR_RETURN(const auto last, ReadClusterFile(options.state));
+  std::vector<std::string> wanted;
+  if (last) {
+    WaitForPredecessors(*last);
+    wanted.push_back(last->coordinator);
+    wanted.insert(wanted.end(), last->ps.begin(), last->ps.end());
+    wanted.insert(wanted.end(), last->workers.begin(), last->workers.end());
+  }
+  if (last && static_cast<int>(last->ps.size()) != options.ps) {
+    return absl::FailedPreconditionError(absl::StrCat(
+        "the state directory ", options.state, " belongs to a cluster of ", last->ps.size(),
+        " ps; go on with --ps ", last->ps.size(), ", or choose another one with --state"));
+  }
+  CAIRN_ASSIGN_OR_RETURN(const auto addresses,
+                         ChooseAddresses(wanted, 1 + options.ps + options.workers));
+  ClusterFile cluster;
+  cluster.coordinator = addresses[0];
+  cluster.ps.assign(addresses.begin() + 1, addresses.begin() + 1 + options.ps);
+  cluster.workers.assign(addresses.begin() + 1 + options.ps, addresses.end());
+  cluster.cairn_pid = getpid();
+  return cluster;
+}
+
+absl::StatusOr<std::vector<DaemonTask>> MakeTasks(const LocalClusterOptions& options,
+                                                  const ClusterFile& cluster) {
+  std::vector<DaemonTask> tasks;
+  const auto add = [&](const std::string& program, const std::string& type, int index,
+                       const std::string& name) -> absl::Status {
+    CAIRN_ASSIGN_OR_RETURN(const std::string path, FindProgram(options.programs_folder, program));
+    ChildOptions child;
+    child.command = {path, "--state", options.state};
+    child.environment = EnvironmentWith(options.environment, cluster.TfConfig(type, index));
+    child.output_file = absl::StrCat(options.state, "/logs/", name, ".log");
+    tasks.emplace_back(name, std::move(child));
+    return absl::OkStatus();
+  };
+  CAIRN_RETURN_IF_ERROR(add("coordinator", "chief", 0, "coordinator"));
+  for (int i = 0; i < options.ps; ++i) {
+    CAIRN_RETURN_IF_ERROR(add("ps_server", "ps", i, absl::StrCat("ps-", i)));
+  }
+  for (int i = 0; i < options.workers; ++i) {
+    CAIRN_RETURN_IF_ERROR(add("worker", "worker", i, absl::StrCat("worker-", i)));
+  }
+  return tasks;
+}
+
+}  // namespace
+
+// Owns the tasks on a thread of its own, since children die with the thread that started them.
+class LocalCluster::Supervisor {
+ public:
+  Supervisor(LocalClusterOptions options, ClusterFile cluster, std::vector<DaemonTask> tasks)
+      : options_(std::move(options)), cluster_(std::move(cluster)), tasks_(std::move(tasks)) {
+    thread_ = std::thread([this] { Run(); });
+  }
+  ~Supervisor() { Stop(absl::Seconds(5)); }
+
+  const std::string& coordinator_address() const { return cluster_.coordinator; }
+
+  absl::Status failure() const {
+    MutexLock lock(&mutex_);
+    return failure_;
+  }
+
+  // Returns when the tasks of the first start run or one of them could not be started.
+  absl::Status WaitUntilStarted() {
+    MutexLock lock(&mutex_);
+    while (!started_) changed_.Wait(&mutex_);
+    return failure_;
+  }
+
+  void Stop(absl::Duration grace) {
+    {
+      MutexLock lock(&mutex_);
+      if (!stop_grace_) stop_grace_ = grace;
+      changed_.NotifyAll();
+    }
+    MutexLock lock(&join_mutex_);
+    if (thread_.joinable()) thread_.join();
+  }
+
+ private:
+  void Run() {
+    for (DaemonTask& task : tasks_) Fail(task.Start());
+    RecordPids();
+    {
+      MutexLock lock(&mutex_);
+      started_ = true;
+      changed_.NotifyAll();
+    }
+    absl::Duration grace;
+    while (!WaitForStop(&grace)) Watch();
+    StopTasks(grace);
+  }
+
+  // Waits one poll interval; true when it is time to stop.
+  bool WaitForStop(absl::Duration* grace) {
+    MutexLock lock(&mutex_);
+    if (!stop_grace_) changed_.WaitFor(&mutex_, kPollInterval);
+    if (stop_grace_) *grace = *stop_grace_;
+    return stop_grace_.has_value();
+  }
+
+  void Watch() {
+    bool changed = false;
+    for (DaemonTask& task : tasks_) {
+      const auto event = task.Watch(SteadyClock::now());
+      changed |= event.started_again;
+      if (!event.note.empty() && options_.on_event) options_.on_event(event.note);
+      Fail(event.failure);
+    }
+    if (changed) RecordPids();
+  }
+
+  void StopTasks(absl::Duration grace) {
+    for (DaemonTask& task : tasks_) task.Signal(SIGTERM);
+    const auto end = SteadyClock::now() + absl::ToChronoNanoseconds(grace);
+    for (DaemonTask& task : tasks_) {
+      while (task.IsRunning() && SteadyClock::now() < end) {
+        std::this_thread::sleep_for(std::chrono::milliseconds(5));
+      }
+    }
+    tasks_.clear();  // Kills what is left.
+    cluster_.pids.clear();
+    WriteClusterFile(options_.state, cluster_).IgnoreError();
+  }
+
+  void RecordPids() {
+    for (const DaemonTask& task : tasks_) cluster_.pids[task.name()] = task.pid();
+    Fail(WriteClusterFile(options_.state, cluster_));
+  }
+
+  void Fail(const absl::Status& status) {
+    MutexLock lock(&mutex_);
+    if (failure_.ok()) failure_ = status;
+  }
+
+  const LocalClusterOptions options_;
+  // These two belong to the thread, apart from the address, which never changes.
+  ClusterFile cluster_;
+  std::vector<DaemonTask> tasks_;
+
+  mutable Mutex mutex_;
+  ConditionVariable changed_;
+  bool started_ ABSL_GUARDED_BY(mutex_) = false;
+  absl::Status failure_ ABSL_GUARDED_BY(mutex_);
+  std::optional<absl::Duration> stop_grace_ ABSL_GUARDED_BY(mutex_);
+
+  Mutex join_mutex_;
+  std::thread thread_ ABSL_GUARDED_BY(join_mutex_);
+};
+
+LocalCluster::LocalCluster(std::unique_ptr<Supervisor> supervisor)
+    : supervisor_(std::move(supervisor)) {}
+LocalCluster::~LocalCluster() = default;
+
+absl::StatusOr<std::unique_ptr<LocalCluster>> LocalCluster::Start(LocalClusterOptions options) {
+  std::error_code error;
+  std::filesystem::create_directories(options.state + "/logs", error);
+  if (error) {
+    return absl::ErrnoToStatus(error.value(), absl::StrCat("cannot make ", options.state, "/logs"));
+  }
+  CAIRN_ASSIGN_OR_RETURN(ClusterFile cluster, ChooseCluster(options));
+  CAIRN_ASSIGN_OR_RETURN(auto tasks, MakeTasks(options, cluster));
+  auto supervisor =
+      std::make_unique<Supervisor>(std::move(options), std::move(cluster), std::move(tasks));
+  CAIRN_RETURN_IF_ERROR(supervisor->WaitUntilStarted());
+  return std::unique_ptr<LocalCluster>(new LocalCluster(std::move(supervisor)));
+}
+
+const std::string& LocalCluster::coordinator_address() const {
+  return supervisor_->coordinator_address();
+}
+
+absl::Status LocalCluster::failure() const { return supervisor_->failure(); }
+
+void LocalCluster::Stop(absl::Duration grace) { supervisor_->Stop(grace); }
+
+absl::StatusOr<int> PsCountOfState(const std::string& state) {
+  CAIRN_ASSIGN_OR_RETURN(const auto cluster, ReadClusterFile(state));
+  return cluster ? static_cast<int>(cluster->ps.size()) : 0;
+}
+
+}  // namespace cairn::cli

@@ -1,0 +1,136 @@
+#include "cli/local/local_cluster.h"
+
+#include <signal.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <chrono>
+#include <filesystem>
+#include <thread>
+
+#include "cli/files.h"
+#include "cli/local/cluster_file.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+
+namespace cairn::cli {
+namespace {
+
+using ::testing::HasSubstr;
+
+template <typename Condition>
+bool WaitUntil(Condition condition) {
+  const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+  while (!condition()) {
+    if (std::chrono::steady_clock::now() > end) return false;
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  }
+  return true;
+}
+
+// Clusters whose programs are shell scripts.
+class LocalClusterTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    const auto* test = testing::UnitTest::GetInstance()->current_test_info();
+    folder_ = testing::TempDir() + "/local_cluster_" + test->name();
+    for (const char* name : {"coordinator", "ps_server", "worker"}) {
+      MakeProgram(name, "echo $TF_CONFIG $2; exec sleep 1000");
+    }
+  }
+
+  void MakeProgram(const std::string& name, const std::string& script) {
+    const std::string path = folder_ + "/programs/" + name;
+    ASSERT_TRUE(WriteFile(path, "#!/bin/sh\n" + script + "\n").ok());
+    std::filesystem::permissions(path, std::filesystem::perms::owner_all);
+  }
+
+  std::string state() const { return folder_ + "/state"; }
+
+  LocalClusterOptions Options(int ps, int workers) {
+    LocalClusterOptions options;
+    options.state = state();
+    options.programs_folder = folder_ + "/programs";
+    options.ps = ps;
+    options.workers = workers;
+    options.environment = {"PATH=/usr/bin:/bin", "TF_CONFIG=somebody else's"};
+    return options;
+  }
+
+  ClusterFile File() { return **ReadClusterFile(state()); }
+  std::string Log(const std::string& task) { return *ReadFile(state() + "/logs/" + task + ".log"); }
+
+  std::string folder_;
+};
+
+TEST_F(LocalClusterTest, EveryTaskRunsWithItsOwnTfConfigAndLog) {
+  auto cluster = LocalCluster::Start(Options(2, 1));
+  ASSERT_TRUE(cluster.ok()) << cluster.status();
+  const ClusterFile file = File();
+  EXPECT_EQ(file.pids.size(), 4);
+  EXPECT_EQ(file.coordinator, (*cluster)->coordinator_address());
+  ASSERT_TRUE(WaitUntil([&] { return Log("ps-1").find('\n') != std::string::npos; }));
+  EXPECT_EQ(Log("ps-1"), file.TfConfig("ps", 1) + " " + state() + "\n");
+  EXPECT_EQ((*cluster)->failure(), absl::OkStatus());
+}
+
+TEST_F(LocalClusterTest, NobodyIsLeftAfterStop) {
+  // This worker does not listen to SIGTERM.
+  MakeProgram("worker", "trap '' TERM; while true; do sleep 1000; done");
+  auto cluster = LocalCluster::Start(Options(1, 1));
+  ASSERT_TRUE(cluster.ok()) << cluster.status();
+  const ClusterFile file = File();
+  (*cluster)->Stop(absl::Milliseconds(50));
+  for (const auto& [task, pid] : file.pids) {
+    EXPECT_EQ(kill(static_cast<pid_t>(pid), 0), -1) << task;
+  }
+  EXPECT_TRUE(File().pids.empty());
+}
+
+TEST_F(LocalClusterTest, DeadDaemonIsStartedAgainAndTold) {
+  std::atomic<int> notes = 0;
+  LocalClusterOptions options = Options(1, 1);
+  options.on_event = [&notes](const std::string& note) {
+    if (note == "ps-0 died (killed by signal 9); starting it again") ++notes;
+  };
+  auto cluster = LocalCluster::Start(options);
+  ASSERT_TRUE(cluster.ok()) << cluster.status();
+  const int64_t first = File().pids.at("ps-0");
+  kill(static_cast<pid_t>(first), SIGKILL);
+  EXPECT_TRUE(WaitUntil([&] { return File().pids.at("ps-0") != first; }));
+  EXPECT_EQ(notes, 1);
+  EXPECT_EQ((*cluster)->failure(), absl::OkStatus());
+}
+
+TEST_F(LocalClusterTest, DaemonThatCannotRunFailsTheClusterWithItsLastLines) {
+  MakeProgram("ps_server", "echo the port is taken; exit 1");
+  auto cluster = LocalCluster::Start(Options(1, 1));
+  ASSERT_TRUE(cluster.ok()) << cluster.status();
+  ASSERT_TRUE(WaitUntil([&] { return !(*cluster)->failure().ok(); }));
+  EXPECT_THAT(std::string((*cluster)->failure().message()), HasSubstr("the port is taken"));
+}
+
+TEST_F(LocalClusterTest, NextRunHasTheSameAddressesAndMustHaveTheSamePs) {
+  std::string address;
+  {
+    auto cluster = LocalCluster::Start(Options(2, 1));
+    ASSERT_TRUE(cluster.ok()) << cluster.status();
+    address = (*cluster)->coordinator_address();
+  }
+  EXPECT_EQ(*PsCountOfState(state()), 2);
+  EXPECT_THAT(std::string(LocalCluster::Start(Options(3, 1)).status().message()),
+              HasSubstr("belongs to a cluster of 2 ps; go on with --ps 2"));
+  auto again = LocalCluster::Start(Options(2, 3));
+  ASSERT_TRUE(again.ok()) << again.status();
+  EXPECT_EQ((*again)->coordinator_address(), address);
+}
+
+TEST_F(LocalClusterTest, MissingProgramIsNamedAndNothingRuns) {
+  std::filesystem::remove(folder_ + "/programs/worker");
+  EXPECT_THAT(std::string(LocalCluster::Start(Options(1, 1)).status().message()),
+              HasSubstr("the program worker"));
+  EXPECT_FALSE(std::filesystem::exists(state() + "/cluster.json"));
+}
+
+}  // namespace
+}  // namespace cairn::cli
