@@ -1,0 +1,69 @@
+#ifndef CAIRN_TESTS_NN_OPTIMIZERS_OPTIMIZER_HARNESS_H_
+#define CAIRN_TESTS_NN_OPTIMIZERS_OPTIMIZER_HARNESS_H_
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "common/random.h"
+#include "nn/optimizer.h"
+#include "proto/job.pb.h"
+
+namespace cairn::nn {
+
+inline proto::Optimizer OptimizerNamed(const std::string& name) {
+  proto::Optimizer config;
+  config.set_name(name);
+  return config;
+}
+
+// The gradient of element i in update t: of both signs and several magnitudes.
+inline float TestGradient(int64_t t, int64_t i) {
+  return (RandomUniform(t, i) - 0.5f) * (i % 3 == 0 ? 10.0f : 0.1f);
+}
+
+// Values and slots that an optimizer works on.
+struct OptimizerState {
+  std::vector<float> values;
+  std::vector<std::vector<float>> slots;
+
+  OptimizerState(const Optimizer& optimizer, int64_t count) : values(count) {
+    for (int64_t i = 0; i < count; ++i) values[i] = RandomUniform(99, i) * 2 - 1;
+    for (int slot = 0; slot < optimizer.slot_count(); ++slot) {
+      slots.emplace_back(count, optimizer.initial_slot_value(slot));
+    }
+  }
+
+  bool operator==(const OptimizerState&) const = default;
+};
+
+// One update of elements [begin, end) from `in` to `out`, which may be the same.
+inline void ApplyRange(const Optimizer& optimizer, const OptimizerState& in, OptimizerState* out,
+                       int64_t begin, int64_t end, int64_t update_count, float rate) {
+  std::vector<float> gradient;
+  for (int64_t i = begin; i < end; ++i) gradient.push_back(TestGradient(update_count, i));
+  std::vector<const float*> slots_in;
+  std::vector<float*> slots_out;
+  for (const auto& slot : in.slots) slots_in.push_back(slot.data() + begin);
+  for (auto& slot : out->slots) slots_out.push_back(slot.data() + begin);
+  optimizer.Apply({.count = end - begin,
+                   .gradient = gradient.data(),
+                   .values_in = in.values.data() + begin,
+                   .values_out = out->values.data() + begin,
+                   .slots_in = slots_in.data(),
+                   .slots_out = slots_out.data()},
+                  update_count, rate);
+}
+
+// `updates` updates in place on fresh state.
+inline OptimizerState Train(const Optimizer& optimizer, int64_t count, int64_t updates) {
+  OptimizerState state(optimizer, count);
+  for (int64_t t = 0; t < updates; ++t) {
+    ApplyRange(optimizer, state, &state, 0, count, t, optimizer.learning_rate());
+  }
+  return state;
+}
+
+}  // namespace cairn::nn
+
+#endif  // CAIRN_TESTS_NN_OPTIMIZERS_OPTIMIZER_HARNESS_H_
