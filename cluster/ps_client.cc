@@ -1,0 +1,379 @@
+#include "cluster/ps_client.h"
+
+#include <grpcpp/alarm.h>
+#include <grpcpp/channel.h>
+#include <grpcpp/client_context.h>
+#include <grpcpp/completion_queue.h>
+#include <grpcpp/generic/generic_stub.h>
+#include <grpcpp/support/byte_buffer.h>
+
+#include <bit>
+#include <chrono>
+#include <thread>
+#include <utility>
+
+#include "absl/container/flat_hash_set.h"
+#include "absl/strings/str_cat.h"
+#include "cluster/grpc_status.h"
+#include "cluster/grpc_tag.h"
+#include "cluster/rpc_channel.h"
+#include "common/check.h"
+#include "common/logging.h"
+#include "common/mutex.h"
+#include "common/version.h"
+
+namespace cairn::cluster {
+namespace {
+
+using Destinations = std::vector<absl::Span<float>>;
+
+// A ps that is away is mentioned after so many attempts in vain, and at each doubling.
+constexpr int kAttemptsBeforeWarning = 8;
+
+std::chrono::system_clock::time_point TimeIn(absl::Duration delay) {
+  return std::chrono::system_clock::now() + absl::ToChronoMicroseconds(delay);
+}
+
+size_t TotalBytes(const Destinations& destinations) {
+  size_t bytes = 0;
+  for (const auto& destination : destinations) bytes += destination.size() * sizeof(float);
+  return bytes;
+}
+
+// A checksum was right and still the reply does not fit the request: trying again will not help.
+absl::Status Mismatch(size_t versions, size_t payload_bytes, const Destinations& destinations) {
+  return absl::InternalError(absl::StrCat(
+      "the reply has ", versions, " blocks with ", payload_bytes, " bytes where ",
+      destinations.size(), " blocks with ", TotalBytes(destinations), " bytes were asked for"));
+}
+
+absl::Status ReadBlocks(FrameReader* reader, size_t versions, const Destinations& destinations) {
+  if (versions != destinations.size() || reader->bytes_left() != TotalBytes(destinations)) {
+    return Mismatch(versions, reader->bytes_left(), destinations);
+  }
+  for (const absl::Span<float>& destination : destinations) {
+    if (absl::Status status = reader->Read(destination); !status.ok()) return status;
+  }
+  return absl::OkStatus();
+}
+
+// One of these for each kind of reply: parses the frame and fills the destinations.
+absl::Status ReadReply(Frame frame, const Destinations& destinations,
+                       proto::PullReplyHeader* header) {
+  absl::StatusOr<FrameReader> reader = FrameReader::Open(std::move(frame), header);
+  if (!reader.ok()) return reader.status();
+  if (header->batch_settled()) return reader->ExpectEnd();
+  return ReadBlocks(&*reader, header->versions_size(), destinations);
+}
+
+absl::Status ReadReply(Frame frame, const Destinations& destinations,
+                       proto::PushReplyHeader* header) {
+  absl::StatusOr<FrameReader> reader = FrameReader::Open(std::move(frame), header);
+  if (!reader.ok()) return reader.status();
+  if (destinations.empty()) return reader->ExpectEnd();
+  return ReadBlocks(&*reader, header->versions_size(), destinations);
+}
+
+absl::Status ReadReply(Frame frame, const Destinations&, proto::UploadReplyHeader* header) {
+  absl::StatusOr<FrameReader> reader = FrameReader::Open(std::move(frame), header);
+  return reader.ok() ? reader->ExpectEnd() : reader.status();
+}
+
+absl::Status CheckCount(const char* what, size_t count, size_t blocks) {
+  if (count == blocks) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat("a call with ", blocks, " blocks and ", count, " ", what));
+}
+
+// What is asked, and what to do with the answer.
+struct Request {
+  std::string method;  // "Pull"
+  int ps = 0;
+  uint64_t group = 0;
+  absl::StatusOr<Frame> frame = Frame();  // Not OK: the call fails with that.
+  absl::AnyInvocable<absl::Status(Frame)> read;
+  absl::AnyInvocable<void(const absl::Status&)> finish;
+};
+
+template <typename Reply>
+void ReadInto(Destinations destinations, absl::AnyInvocable<void(absl::StatusOr<Reply>)> callback,
+              Request* request) {
+  auto reply = std::make_shared<Reply>();
+  request->read = [reply, destinations = std::move(destinations)](Frame frame) {
+    return ReadReply(std::move(frame), destinations, reply.get());
+  };
+  request->finish = [reply, callback = std::move(callback)](const absl::Status& status) mutable {
+    if (status.ok()) {
+      callback(std::move(*reply));
+    } else {
+      callback(status);
+    }
+  };
+}
+
+}  // namespace
+
+class PsClient::Impl {
+ public:
+  class Call;
+
+  explicit Impl(const PsClientOptions& options);
+  ~Impl();
+
+  int ps_count() const { return static_cast<int>(stubs_.size()); }
+
+  // The request, unless the arguments are wrong already.
+  template <typename Header>
+  absl::StatusOr<Frame> Encode(const absl::Status& arguments, int ps, Header* header,
+                               std::vector<FramePiece> pieces) const;
+  void Start(Request request);
+
+  template <typename Selected>
+  void CancelIf(Selected selected);
+
+ private:
+  friend class Call;
+
+  void Serve();
+  void Ended(Call* call);
+
+  const PsClientOptions options_;
+  std::vector<std::unique_ptr<grpc::GenericStub>> stubs_;
+  grpc::CompletionQueue queue_;
+
+  Mutex mutex_;
+  ConditionVariable no_calls_;
+  bool closing_ ABSL_GUARDED_BY(mutex_) = false;
+  absl::flat_hash_set<Call*> calls_ ABSL_GUARDED_BY(mutex_);
+
+  std::thread thread_;  // Last: uses all of the above.
+};
+
+// A call with all of its attempts. At any time exactly one thing is asked of the queue: an
+// attempt's end, or an alarm before the next attempt. Deletes itself when it has ended.
+class PsClient::Impl::Call final : public GrpcTag {
+ public:
+  Call(Impl* client, Request request)
+      : client_(client),
+        request_(std::move(request)),
+        backoff_(client->options_.first_delay, client->options_.max_delay, RandomSeed()) {}
+
+  uint64_t group() const { return request_.group; }
+
+  // The first attempt; `cancelled` before it has begun.
+  void Start(bool cancelled) {
+    MutexLock lock(&mutex_);
+    cancelled_ |= cancelled;
+    // Errors too take the way over the queue: callbacks run on its thread only.
+    if (cancelled_ || !request_.frame.ok()) return WaitLocked(absl::ZeroDuration());
+    AttemptLocked();
+  }
+
+  // Any thread, while the client knows the call.
+  void Cancel() {
+    MutexLock lock(&mutex_);
+    cancelled_ = true;
+    if (context_ != nullptr) context_->TryCancel();
+    if (waiting_) alarm_.Cancel();
+  }
+
+  void OnEvent(bool) override {
+    absl::Status result;
+    if (!NextStep(&result)) return;
+    request_.frame = Frame();  // The caller may use the memory again.
+    request_.finish(result);
+    client_->Ended(this);
+  }
+
+ private:
+  // Begins what has to be done next and returns false, or returns true and the result.
+  bool NextStep(absl::Status* result) {
+    MutexLock lock(&mutex_);
+    if (!std::exchange(waiting_, false)) {
+      *result = AttemptResultLocked();
+    } else if (!request_.frame.ok()) {
+      *result = request_.frame.status();
+    } else if (!cancelled_) {
+      AttemptLocked();
+      return false;
+    }
+    if (cancelled_) {
+      *result = absl::CancelledError(absl::StrCat(Name(), " was cancelled"));
+      return true;
+    }
+    if (!request_.frame.ok() || result->ok() || !IsRetryable(*result)) return true;
+    WarnLocked(*result);
+    WaitLocked(backoff_.Next());
+    return false;
+  }
+
+  void AttemptLocked() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+    ++attempts_;
+    context_ = std::make_unique<grpc::ClientContext>();
+    context_->set_deadline(TimeIn(client_->options_.attempt_timeout));
+    reply_.Clear();
+    reader_ = client_->stubs_[request_.ps]->PrepareUnaryCall(
+        context_.get(), absl::StrCat("/cairn.proto.ParameterServer/", request_.method),
+        *request_.frame->buffer(), &client_->queue_);
+    reader_->StartCall();
+    reader_->Finish(&reply_, &status_, Released());
+  }
+
+  absl::Status AttemptResultLocked() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+    absl::Status result = FromGrpc(status_);
+    if (result.ok() && !cancelled_) {
+      auto buffer = std::make_shared<grpc::ByteBuffer>();
+      buffer->Swap(&reply_);
+      result = request_.read(Frame(std::move(buffer)));
+    }
+    reader_.reset();  // Lives in the memory of the context's call.
+    context_.reset();
+    if (result.ok()) return result;
+    return absl::Status(result.code(), absl::StrCat(Name(), ": ", result.message()));
+  }
+
+  void WaitLocked(absl::Duration delay) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+    waiting_ = true;
+    alarm_.Set(&client_->queue_, TimeIn(delay), Released());
+  }
+
+  void WarnLocked(const absl::Status& status) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+    if (attempts_ < kAttemptsBeforeWarning || !std::has_single_bit(attempts_)) return;
+    CAIRN_LOG_WARNING("no answer yet, trying on", "call", Name(), "attempts", attempts_, "why",
+                      status);
+  }
+
+  std::string Name() const {
+    return absl::StrCat(request_.method, " of ps ", request_.ps, " (",
+                        client_->options_.addresses[request_.ps], ")");
+  }
+
+  Impl* const client_;
+  Request request_;  // Its functions: the queue's thread only.
+
+  Mutex mutex_;
+  bool cancelled_ ABSL_GUARDED_BY(mutex_) = false;
+  bool waiting_ ABSL_GUARDED_BY(mutex_) = false;  // For the alarm, not for an attempt.
+  unsigned attempts_ ABSL_GUARDED_BY(mutex_) = 0;
+  Backoff backoff_ ABSL_GUARDED_BY(mutex_);
+  grpc::Alarm alarm_ ABSL_GUARDED_BY(mutex_);
+  // Of the attempt under way.
+  std::unique_ptr<grpc::ClientContext> context_ ABSL_GUARDED_BY(mutex_);
+  std::unique_ptr<grpc::GenericClientAsyncResponseReader> reader_ ABSL_GUARDED_BY(mutex_);
+  grpc::ByteBuffer reply_ ABSL_GUARDED_BY(mutex_);
+  grpc::Status status_ ABSL_GUARDED_BY(mutex_);
+};
+
+PsClient::Impl::Impl(const PsClientOptions& options) : options_(options) {
+  for (const std::string& address : options.addresses) {
+    stubs_.push_back(std::make_unique<grpc::GenericStub>(CreateChannel(address)));
+  }
+  thread_ = std::thread([this] { Serve(); });
+}
+
+PsClient::Impl::~Impl() {
+  {
+    MutexLock lock(&mutex_);
+    closing_ = true;
+  }
+  CancelIf([](const Call&) { return true; });
+  {
+    MutexLock lock(&mutex_);
+    while (!calls_.empty()) no_calls_.Wait(&mutex_);
+  }
+  queue_.Shutdown();
+  thread_.join();
+}
+
+void PsClient::Impl::Serve() {
+  void* tag;
+  bool ok;
+  while (queue_.Next(&tag, &ok)) GrpcTag::Acquired(tag)->OnEvent(ok);
+}
+
+template <typename Header>
+absl::StatusOr<Frame> PsClient::Impl::Encode(const absl::Status& arguments, int ps, Header* header,
+                                             std::vector<FramePiece> pieces) const {
+  if (!arguments.ok()) return arguments;
+  proto::Envelope* envelope = header->mutable_envelope();
+  envelope->set_version(kVersion);
+  envelope->set_cluster_id(options_.cluster_id);
+  envelope->set_receiver(ps);
+  envelope->set_sender(options_.sender);
+  return EncodeFrame(*header, std::move(pieces));
+}
+
+void PsClient::Impl::Start(Request request) {
+  CAIRN_CHECK(request.ps >= 0 && request.ps < ps_count());
+  auto* call = new Call(this, std::move(request));
+  bool closing;
+  {
+    MutexLock lock(&mutex_);
+    closing = closing_;
+    calls_.insert(call);
+  }
+  call->Start(closing);
+}
+
+void PsClient::Impl::Ended(Call* call) {
+  {
+    MutexLock lock(&mutex_);
+    calls_.erase(call);
+  }
+  delete call;
+  MutexLock lock(&mutex_);
+  if (calls_.empty()) no_calls_.NotifyAll();
+}
+
+template <typename Selected>
+void PsClient::Impl::CancelIf(Selected selected) {
+  // The lock keeps the calls alive meanwhile.
+  MutexLock lock(&mutex_);
+  for (Call* call : calls_) {
+    if (selected(*call)) call->Cancel();
+  }
+}
+
+PsClient::PsClient(const PsClientOptions& options) : impl_(std::make_unique<Impl>(options)) {}
+PsClient::~PsClient() = default;
+int PsClient::ps_count() const { return impl_->ps_count(); }
+
+void PsClient::Pull(int ps, proto::PullHeader header, std::vector<absl::Span<float>> destinations,
+                    PullCallback callback, Group group) {
+  const absl::Status good = CheckCount("destinations", destinations.size(), header.blocks_size());
+  Request request = {"Pull", ps, group};
+  request.frame = impl_->Encode(good, ps, &header, {});
+  ReadInto(std::move(destinations), std::move(callback), &request);
+  impl_->Start(std::move(request));
+}
+
+void PsClient::Push(int ps, proto::PushHeader header, std::vector<FramePiece> pieces,
+                    std::vector<absl::Span<float>> destinations, PushCallback callback,
+                    Group group) {
+  absl::Status good = CheckCount("pieces", pieces.size(), header.blocks_size());
+  good.Update(CheckCount("destinations", destinations.size(),
+                         header.want_values() ? header.blocks_size() : 0));
+  Request request = {"Push", ps, group};
+  request.frame = impl_->Encode(good, ps, &header, std::move(pieces));
+  ReadInto(std::move(destinations), std::move(callback), &request);
+  impl_->Start(std::move(request));
+}
+
+void PsClient::Upload(int ps, proto::UploadHeader header, std::vector<FramePiece> pieces,
+                      UploadCallback callback, Group group) {
+  const absl::Status good = CheckCount("pieces", pieces.size(), header.blocks_size());
+  Request request = {"Upload", ps, group};
+  request.frame = impl_->Encode(good, ps, &header, std::move(pieces));
+  ReadInto({}, std::move(callback), &request);
+  impl_->Start(std::move(request));
+}
+
+void PsClient::Cancel(Group group) {
+  impl_->CancelIf([group](const Impl::Call& call) { return call.group() == group; });
+}
+
+void PsClient::CancelAll() {
+  impl_->CancelIf([](const Impl::Call&) { return true; });
+}
+
+}  // namespace cairn::cluster
