@@ -64,7 +64,7 @@ absl::Status SnapshotWriter::Close() {
   CAIRN_RETURN_IF_ERROR(
       FromRocksdb(table_->Put(IndexKey(name_), EncodeIndex(index_)), Doing("write")));
   // Syncs, and drops the file from the page cache: what is read next comes from the disk.
-  CAIRN_RETURN_IF_ERROR(FromRocksdb(table_->Finish(), Doing("sync")));
+  CAIRN_RETURN_IF_ERROR(FromRocksdb(table_->Finish(), Doing("finish")));
   table_.reset();
   return absl::OkStatus();
 }

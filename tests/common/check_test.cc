@@ -1,0 +1,20 @@
+#include "common/check.h"
+
+#include <gtest/gtest.h>
+
+namespace cairn {
+namespace {
+
+TEST(CheckTest, WhatHoldsIsPassedAndEvaluatedOnce) {
+  int evaluated = 0;
+  CAIRN_CHECK(++evaluated == 1);
+  EXPECT_EQ(evaluated, 1);
+}
+
+TEST(CheckDeathTest, WhatDoesNotHoldAbortsWithPlaceAndCondition) {
+  const int two = 2;
+  EXPECT_DEATH(CAIRN_CHECK(two + two == 5), "check_test.cc:[0-9]+: check failed: two \\+ two == 5");
+}
+
+}  // namespace
+}  // namespace cairn

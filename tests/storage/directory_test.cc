@@ -1,0 +1,29 @@
+#include "storage/directory.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+
+namespace cairn::storage {
+namespace {
+
+TEST(DirectoryTest, MissingParentsAreMadeAndExistingOnesKept) {
+  const std::string root = testing::TempDir() + "/directory_test";
+  std::filesystem::remove_all(root);
+  EXPECT_TRUE(CreateDirectories(root + "/a/b").ok());
+  EXPECT_TRUE(CreateDirectories(root + "/a/b").ok());
+  EXPECT_TRUE(std::filesystem::is_directory(root + "/a/b"));
+}
+
+TEST(DirectoryTest, APathThroughAFileIsRefusedByName) {
+  const std::string file = testing::TempDir() + "/directory_test_file";
+  std::ofstream(file) << "x";
+  const absl::Status status = CreateDirectories(file + "/below");
+  EXPECT_EQ(status.code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_THAT(std::string(status.message()), testing::HasSubstr(file + "/below"));
+}
+
+}  // namespace
+}  // namespace cairn::storage

@@ -1,0 +1,45 @@
+#include "storage/rocksdb_status.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <rocksdb/env.h>
+#include <rocksdb/status.h>
+
+#include <string>
+
+namespace cairn::storage {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::StartsWith;
+
+TEST(RocksdbStatusTest, EachKindOfFailureHasItsCode) {
+  using rocksdb::Status;
+  EXPECT_EQ(FromRocksdb(Status::OK(), "x"), absl::OkStatus());
+  EXPECT_EQ(FromRocksdb(Status::NoSpace(), "x").code(), absl::StatusCode::kResourceExhausted);
+  EXPECT_EQ(FromRocksdb(Status::SpaceLimit(), "x").code(), absl::StatusCode::kResourceExhausted);
+  EXPECT_EQ(FromRocksdb(Status::NotFound(), "x").code(), absl::StatusCode::kNotFound);
+  EXPECT_EQ(FromRocksdb(Status::PathNotFound(), "x").code(), absl::StatusCode::kNotFound);
+  EXPECT_EQ(FromRocksdb(Status::Corruption(), "x").code(), absl::StatusCode::kDataLoss);
+  EXPECT_EQ(FromRocksdb(Status::IOError(), "x").code(), absl::StatusCode::kInternal);
+}
+
+TEST(RocksdbStatusTest, TheMessageSaysWhatWasTriedAndWhatWentWrong) {
+  const absl::Status status =
+      FromRocksdb(rocksdb::Status::IOError("disk on fire"), "cannot write \"a\"");
+  EXPECT_THAT(std::string(status.message()), StartsWith("cannot write \"a\": "));
+  EXPECT_THAT(std::string(status.message()), HasSubstr("disk on fire"));
+}
+
+TEST(RocksdbStatusTest, AHeldLockIsToldFromAnImpossibleOne) {
+  rocksdb::Env* const env = rocksdb::Env::Default();
+  const std::string path = testing::TempDir() + "/rocksdb_status_test.lock";
+  rocksdb::FileLock *lock = nullptr, *second = nullptr;
+  ASSERT_TRUE(env->LockFile(path, &lock).ok());
+  EXPECT_TRUE(IsLockHeld(env->LockFile(path, &second)));
+  EXPECT_FALSE(IsLockHeld(env->LockFile("/proc/no/such/lock", &second)));
+  ASSERT_TRUE(env->UnlockFile(lock).ok());
+}
+
+}  // namespace
+}  // namespace cairn::storage
