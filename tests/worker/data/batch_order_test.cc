@@ -1,0 +1,74 @@
+#include "worker/data/batch_order.h"
+
+#include <algorithm>
+#include <numeric>
+#include <vector>
+
+#include "gtest/gtest.h"
+
+namespace cairn::worker {
+namespace {
+
+std::vector<int64_t> ExamplesOf(const BatchOrder& order, int64_t batch) {
+  std::vector<int64_t> indices;
+  order.ExamplesOf(batch, &indices);
+  return indices;
+}
+
+std::vector<int64_t> EpochOf(const BatchOrder& order, int64_t epoch) {
+  std::vector<int64_t> all;
+  for (int64_t b = 0; b < order.batches_per_epoch(); ++b) {
+    const auto batch = ExamplesOf(order, epoch * order.batches_per_epoch() + b);
+    all.insert(all.end(), batch.begin(), batch.end());
+  }
+  return all;
+}
+
+TEST(BatchOrderTest, WithoutShuffleBatchesStandInFileOrderAndTheLastIsSmaller) {
+  const BatchOrder order(10, 4, false, 0);
+  EXPECT_EQ(order.batches_per_epoch(), 3);
+  EXPECT_EQ(ExamplesOf(order, 1), (std::vector<int64_t>{4, 5, 6, 7}));
+  EXPECT_EQ(ExamplesOf(order, 2), (std::vector<int64_t>{8, 9}));
+  EXPECT_EQ(ExamplesOf(order, 3), ExamplesOf(order, 0));
+}
+
+TEST(BatchOrderTest, EveryEpochHasEachExampleExactlyOnceInANewOrder) {
+  const BatchOrder order(1003, 32, true, 5);
+  std::vector<int64_t> all(1003);
+  std::iota(all.begin(), all.end(), 0);
+  auto first = EpochOf(order, 0);
+  auto second = EpochOf(order, 1);
+  EXPECT_NE(first, second);
+  EXPECT_NE(first, all);
+  std::sort(first.begin(), first.end());
+  std::sort(second.begin(), second.end());
+  EXPECT_EQ(first, all);
+  EXPECT_EQ(second, all);
+}
+
+TEST(BatchOrderTest, ABatchIsTheSameWhoeverAsksAndInWhateverOrder) {
+  const BatchOrder one(500, 7, true, 9);
+  const BatchOrder other(500, 7, true, 9);
+  for (int64_t batch = 300; batch >= 0; --batch) ExamplesOf(one, batch);
+  EXPECT_EQ(ExamplesOf(one, 123), ExamplesOf(other, 123));
+  EXPECT_NE(ExamplesOf(one, 123), ExamplesOf(BatchOrder(500, 7, true, 10), 123));
+}
+
+TEST(BatchOrderTest, ABatchLargerThanTheDataHasThemAll) {
+  const BatchOrder order(3, 128, false, 0);
+  EXPECT_EQ(order.batches_per_epoch(), 1);
+  EXPECT_EQ(ExamplesOf(order, 5), (std::vector<int64_t>{0, 1, 2}));
+}
+
+TEST(BatchOrderTest, ValidationStandsInFileOrderWhateverTheJobShuffles) {
+  proto::JobPlan plan;
+  plan.set_examples(100);
+  plan.set_validation_examples(5);
+  plan.set_batch_size(3);
+  plan.set_shuffle(true);
+  EXPECT_EQ(ExamplesOf(BatchOrder::OfValidation(plan), 1), (std::vector<int64_t>{3, 4}));
+  EXPECT_EQ(BatchOrder::OfPlan(plan).batches_per_epoch(), 34);
+}
+
+}  // namespace
+}  // namespace cairn::worker

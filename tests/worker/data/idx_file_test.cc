@@ -1,0 +1,101 @@
+#include "worker/data/idx_file.h"
+
+#include <sys/stat.h>
+
+#include <vector>
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "tests/worker/data/data_files.h"
+
+namespace cairn::worker {
+namespace {
+
+using cairn::testing::Gzip;
+using cairn::testing::IdxBytes;
+using cairn::testing::WriteDataFile;
+using ::testing::HasSubstr;
+
+std::vector<float> FloatsOf(const Array& array) {
+  int64_t count = 1;
+  for (int64_t size : array.shape) count *= size;
+  std::vector<float> out(count);
+  CopyAsFloat(array, 0, count, 1, out.data());
+  return out;
+}
+
+TEST(IdxFileTest, ReadsBytesAsTheyStand) {
+  const auto array = ReadIdxFile(WriteDataFile("a", IdxBytes(8, {2, 3}, "\1\2\3\4\5\xff")));
+  ASSERT_TRUE(array.ok()) << array.status();
+  EXPECT_EQ(array->shape, (nn::Shape{2, 3}));
+  EXPECT_EQ(array->type, ElementType::kUint8);
+  EXPECT_EQ(FloatsOf(*array), (std::vector<float>{1, 2, 3, 4, 5, 255}));
+}
+
+TEST(IdxFileTest, ReadsGzipLikePlain) {
+  const auto array = ReadIdxFile(WriteDataFile("a.gz", Gzip(IdxBytes(8, {3}, "\7\10\11"))));
+  ASSERT_TRUE(array.ok()) << array.status();
+  EXPECT_EQ(FloatsOf(*array), (std::vector<float>{7, 8, 9}));
+}
+
+TEST(IdxFileTest, ReadsBigEndianElementsOfEveryType) {
+  const struct {
+    uint8_t code;
+    std::string data;
+    float value;
+  } cases[] = {
+      {0x09, std::string("\xfe", 1), -2},
+      {0x0b, std::string("\x01\x02", 2), 258},
+      {0x0c, std::string("\xff\xff\xff\xfd", 4), -3},
+      {0x0d, std::string("\x3f\xc0\x00\x00", 4), 1.5},
+      {0x0e, std::string("\xc0\x04\x00\x00\x00\x00\x00\x00", 8), -2.5},
+  };
+  for (const auto& one : cases) {
+    const auto array = ReadIdxFile(WriteDataFile("t", IdxBytes(one.code, {1}, one.data)));
+    ASSERT_TRUE(array.ok()) << array.status();
+    EXPECT_EQ(FloatsOf(*array), std::vector<float>{one.value});
+  }
+}
+
+TEST(IdxFileTest, EveryDefectIsNamedWithTheFile) {
+  const std::string good = IdxBytes(8, {4}, "abcd");
+  const std::string packed = Gzip(good);
+  const struct {
+    const char* name;
+    std::string bytes;
+    const char* reason;
+  } cases[] = {
+      {"empty", "", "it is empty"},
+      {"short", std::string("\0\0", 2), "4 bytes of idx signature expected, 2 found"},
+      {"png", "\x89PNG....", "not an idx file: it begins with bytes 89504e47"},
+      {"type", IdxBytes(0x0a, {4}, "abcd"), "not an idx file"},
+      {"axes", IdxBytes(8, {}, "abcd"), "not an idx file"},
+      {"sizes", good.substr(0, 6), "4 bytes of axis sizes expected, 2 found"},
+      {"cut", good.substr(0, 10), "4 bytes of uint8 (4,) expected, 2 found"},
+      {"long", good + "e", "it goes on after the 4 bytes of uint8"},
+      {"huge", IdxBytes(8, {1u << 31, 1u << 31, 1u << 31}, "abcd"), "too large"},
+      {"lies", IdxBytes(8, {1u << 31, 1u << 10}, "abcd"), "expected, 4 found"},
+      {"cut.gz", packed.substr(0, packed.size() - 12), "cut off"},
+      {"crc.gz", packed.substr(0, packed.size() - 8) + "12345678", "damaged"},
+  };
+  for (const auto& one : cases) {
+    const auto array = ReadIdxFile(WriteDataFile(one.name, one.bytes));
+    ASSERT_FALSE(array.ok()) << one.name;
+    EXPECT_THAT(array.status().message(), HasSubstr(one.reason)) << one.name;
+    EXPECT_THAT(array.status().message(), HasSubstr(std::string("/") + one.name));
+  }
+}
+
+TEST(IdxFileTest, MissingFilesAndFoldersAreSaid) {
+  const auto missing = ReadIdxFile("/nowhere/data");
+  EXPECT_EQ(missing.status().code(), absl::StatusCode::kNotFound);
+  EXPECT_THAT(missing.status().message(), HasSubstr("/nowhere/data"));
+  const auto folder = ReadIdxFile(::testing::TempDir());
+  EXPECT_THAT(folder.status().message(), HasSubstr("not a regular file"));
+  const std::string pipe = ::testing::TempDir() + "/pipe";
+  ASSERT_EQ(mkfifo(pipe.c_str(), 0600), 0);
+  EXPECT_THAT(ReadIdxFile(pipe).status().message(), HasSubstr("not a regular file"));
+}
+
+}  // namespace
+}  // namespace cairn::worker

@@ -1,0 +1,85 @@
+#include "worker/data/npy_file.h"
+
+#include <vector>
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "tests/worker/data/data_files.h"
+
+namespace cairn::worker {
+namespace {
+
+using cairn::testing::NpyBytes;
+using cairn::testing::Raw;
+using cairn::testing::WriteDataFile;
+using ::testing::HasSubstr;
+
+TEST(NpyFileTest, ReadsAllVersions) {
+  for (int major = 1; major <= 3; ++major) {
+    const std::string data = Raw<float>({1, 2, 3, 4, 5, 6});
+    const auto array = ReadNpyFile(WriteDataFile("v.npy", NpyBytes("<f4", "(3, 2)", data, major)));
+    ASSERT_TRUE(array.ok()) << array.status();
+    EXPECT_EQ(array->shape, (nn::Shape{3, 2}));
+    float out[2];
+    CopyAsFloat(*array, 4, 2, 1, out);
+    EXPECT_EQ(out[0], 5);
+    EXPECT_EQ(out[1], 6);
+  }
+}
+
+TEST(NpyFileTest, KeepsTheTypeOfTheFile) {
+  const struct {
+    const char* descr;
+    std::string data;
+    ElementType type;
+  } cases[] = {
+      {"|b1", Raw<uint8_t>({1}), ElementType::kBool},
+      {"|u1", Raw<uint8_t>({1}), ElementType::kUint8},
+      {"|i1", Raw<int8_t>({1}), ElementType::kInt8},
+      {"<i2", Raw<int16_t>({1}), ElementType::kInt16},
+      {"<u2", Raw<uint16_t>({1}), ElementType::kUint16},
+      {"<i4", Raw<int32_t>({1}), ElementType::kInt32},
+      {"<u4", Raw<uint32_t>({1}), ElementType::kUint32},
+      {"<i8", Raw<int64_t>({1}), ElementType::kInt64},
+      {"<u8", Raw<uint64_t>({1}), ElementType::kUint64},
+      {"<f4", Raw<float>({1}), ElementType::kFloat32},
+      {"<f8", Raw<double>({1}), ElementType::kFloat64},
+  };
+  for (const auto& one : cases) {
+    const auto array = ReadNpyFile(WriteDataFile("t.npy", NpyBytes(one.descr, "(1,)", one.data)));
+    ASSERT_TRUE(array.ok()) << one.descr << array.status();
+    EXPECT_EQ(array->type, one.type) << one.descr;
+    float out = 0;
+    CopyAsFloat(*array, 0, 1, 1, &out);
+    EXPECT_EQ(out, 1) << one.descr;
+  }
+}
+
+TEST(NpyFileTest, EveryDefectIsNamedWithTheFile) {
+  const std::string data = Raw<float>({1, 2});
+  const std::string good = NpyBytes("<f4", "(2,)", data);
+  const struct {
+    const char* name;
+    std::string bytes;
+    const char* reason;
+  } cases[] = {
+      {"empty.npy", "", "it is empty"},
+      {"text.npy", "hello, this is no array", "NumPy's signature"},
+      {"cut.npy", good.substr(0, good.size() - 3), "needs 8 bytes of data, the file has 5"},
+      {"long.npy", good + "x", "needs 8 bytes of data, the file has 9"},
+      {"header.npy", good.substr(0, 40), "ends within its header"},
+      {"fortran.npy", NpyBytes("<f4", "(2,)", data, 1, "True"), "Fortran order"},
+      {"object.npy", NpyBytes("|O8", "(1,)", data), "type '|O8'"},
+      {"scalar.npy", NpyBytes("<f8", "()", data), "a single number"},
+      {"negative.npy", NpyBytes("<f4", "(-2,)", data), "not a whole number"},
+  };
+  for (const auto& one : cases) {
+    const auto array = ReadNpyFile(WriteDataFile(one.name, one.bytes));
+    ASSERT_FALSE(array.ok()) << one.name;
+    EXPECT_THAT(array.status().message(), HasSubstr(one.reason)) << one.name;
+    EXPECT_THAT(array.status().message(), HasSubstr(std::string("/") + one.name));
+  }
+}
+
+}  // namespace
+}  // namespace cairn::worker

@@ -1,0 +1,41 @@
+#include "worker/data/batch_order.h"
+
+#include <algorithm>
+
+#include "common/check.h"
+#include "common/random.h"
+#include "worker/data/permutation.h"
+
+namespace cairn::worker {
+
+BatchOrder::BatchOrder(int64_t examples, int64_t batch_size, bool shuffle, uint64_t seed)
+    : examples_(examples),
+      batch_size_(batch_size),
+      batches_per_epoch_((examples - 1) / batch_size + 1),
+      shuffle_(shuffle),
+      key_(DeriveKey(seed, "shuffle")) {
+  CAIRN_CHECK(examples > 0 && batch_size > 0);
+}
+
+BatchOrder BatchOrder::OfPlan(const proto::JobPlan& plan) {
+  return BatchOrder(plan.examples(), plan.batch_size(), plan.shuffle(), plan.seed());
+}
+
+BatchOrder BatchOrder::OfValidation(const proto::JobPlan& plan) {
+  return BatchOrder(plan.validation_examples(), plan.batch_size(), false, 0);
+}
+
+void BatchOrder::ExamplesOf(int64_t batch, std::vector<int64_t>* indices) const {
+  const int64_t epoch = batch / batches_per_epoch_;
+  const int64_t begin = batch % batches_per_epoch_ * batch_size_;
+  const int64_t end = begin + std::min(batch_size_, examples_ - begin);
+  indices->resize(end - begin);
+  if (!shuffle_) {
+    for (int64_t i = begin; i < end; ++i) (*indices)[i - begin] = i;
+    return;
+  }
+  const Permutation order(examples_, DeriveKey(key_, static_cast<uint64_t>(epoch)));
+  for (int64_t i = begin; i < end; ++i) (*indices)[i - begin] = order.At(i);
+}
+
+}  // namespace cairn::worker
