@@ -22,6 +22,14 @@ struct LayerVariable {
 // Subclasses (nn/layers) add the arguments that their kernels need.
 class Layer {
  public:
+  // The name and the inputs, as its factory got them.
+  struct Base {
+    std::string name;
+    std::string class_name;
+    bool trainable = true;
+    std::vector<TensorSpec> inputs;
+  };
+
   virtual ~Layer() = default;
   Layer(const Layer&) = delete;
   Layer& operator=(const Layer&) = delete;
@@ -43,13 +51,6 @@ class Layer {
   virtual bool is_view() const { return false; }
 
  protected:
-  // The name and the inputs, as CreateLayer got them.
-  struct Base {
-    std::string name;
-    std::string class_name;
-    bool trainable = true;
-    std::vector<TensorSpec> inputs;
-  };
   Layer(Base base, TensorSpec output, std::vector<LayerVariable> variables)
       : name_(std::move(base.name)),
         class_name_(std::move(base.class_name)),

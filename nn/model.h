@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "nn/layer.h"
 #include "nn/tensor.h"
@@ -52,6 +53,8 @@ class Model {
 
  private:
   Model() = default;
+  absl::Status AddLayer(const proto::LayerSpec& spec, std::vector<int> inputs);
+  absl::Status AddInputs(const proto::ModelSpec& spec);
 
   std::vector<Node> nodes_;
   std::vector<VariableSpec> variables_;

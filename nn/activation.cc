@@ -1,0 +1,64 @@
+#include "nn/activation.h"
+
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+
+namespace cairn::nn {
+namespace {
+
+using Kind = Activation::Kind;
+
+struct KnownActivation {
+  std::string_view name;
+  Activation activation;
+};
+
+constexpr KnownActivation kKnownActivations[] = {
+    {"linear", {.kind = Kind::kLinear}},
+    {"relu", {.kind = Kind::kRelu}},
+    {"relu6", {.kind = Kind::kRelu, .max_value = 6, .has_max_value = true}},
+    {"leaky_relu", {.kind = Kind::kRelu, .slope = 0.2f}},
+    {"sigmoid", {.kind = Kind::kSigmoid}},
+    {"hard_sigmoid", {.kind = Kind::kHardSigmoid}},
+    {"tanh", {.kind = Kind::kTanh}},
+    {"softmax", {.kind = Kind::kSoftmax}},
+    {"softplus", {.kind = Kind::kSoftplus}},
+    {"softsign", {.kind = Kind::kSoftsign}},
+    {"elu", {.kind = Kind::kElu, .slope = 1}},
+    {"selu", {.kind = Kind::kSelu}},
+    {"gelu", {.kind = Kind::kGelu}},
+    {"swish", {.kind = Kind::kSwish}},
+    {"silu", {.kind = Kind::kSwish}},
+    {"exponential", {.kind = Kind::kExponential}},
+};
+
+}  // namespace
+
+bool Activation::differentiates_from_output() const {
+  switch (kind) {
+    case Kind::kGelu:
+    case Kind::kSwish:
+      return false;
+    case Kind::kRelu:
+      // The sign of the output tells the two sides apart only if they meet at zero.
+      return threshold == 0 && slope >= 0;
+    case Kind::kElu:
+      return slope >= 0;
+    default:
+      return true;
+  }
+}
+
+absl::StatusOr<Activation> ParseActivation(std::string_view name) {
+  std::string known_names;
+  for (const KnownActivation& known : kKnownActivations) {
+    if (known.name == name) return known.activation;
+    absl::StrAppend(&known_names, known_names.empty() ? "" : ", ", std::string(known.name));
+  }
+  return absl::InvalidArgumentError(
+      absl::StrCat("unknown activation '", std::string(name), "'; known: ", known_names));
+}
+
+}  // namespace cairn::nn

@@ -1,0 +1,48 @@
+#ifndef CAIRN_NN_LAYERS_CONV2D_H_
+#define CAIRN_NN_LAYERS_CONV2D_H_
+
+#include <cstdint>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "nn/layer.h"
+#include "nn/layer_config.h"
+#include "nn/layers/window.h"
+
+namespace cairn::nn {
+
+// output = activation(convolution of images (height, width, channels) with kernel + bias).
+class Conv2DLayer : public Layer {
+ public:
+  static absl::StatusOr<std::unique_ptr<const Layer>> Create(LayerConfig& config);
+
+  Activation activation() const override { return activation_; }
+  const Window& window() const { return window_; }
+  int64_t groups() const { return groups_; }
+  // If true the bias is the second variable. The first is the kernel: (height, width, input
+  // channels / groups, filters).
+  bool use_bias() const { return variables().size() > 1; }
+
+ private:
+  struct Geometry {
+    Window window;
+    int64_t groups = 1;
+    Activation activation;
+  };
+  Conv2DLayer(Base base, TensorSpec output, std::vector<LayerVariable> variables,
+              const Geometry& geometry)
+      : Layer(std::move(base), std::move(output), std::move(variables)),
+        window_(geometry.window),
+        groups_(geometry.groups),
+        activation_(geometry.activation) {}
+
+  const Window window_;
+  const int64_t groups_;
+  const Activation activation_;
+};
+
+}  // namespace cairn::nn
+
+#endif  // CAIRN_NN_LAYERS_CONV2D_H_

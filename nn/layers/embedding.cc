@@ -1,0 +1,27 @@
+#include "nn/layers/embedding.h"
+
+#include <limits>
+#include <optional>
+#include <utility>
+
+#include "common/status_macros.h"
+
+namespace cairn::nn {
+
+absl::StatusOr<std::unique_ptr<const Layer>> EmbeddingLayer::Create(LayerConfig& config) {
+  // Ids are 31 bits wide.
+  const int64_t rows =
+      config.Int("input_dim", std::nullopt, 1, std::numeric_limits<int32_t>::max());
+  const int64_t width = config.Int("output_dim", std::nullopt, 1);
+  if (config.Bool("mask_zero", false)) config.FailArgument("mask_zero", "is not supported");
+  // Says what the input's shape says already; weights are initial values, which travel elsewhere.
+  config.Ignore({"input_length", "sparse"});
+  std::vector<LayerVariable> variables = {config.Variable("embeddings", {rows, width}, "uniform")};
+  TensorSpec output{.shape = config.AnyInput().shape};
+  output.shape.push_back(width);
+  CAIRN_RETURN_IF_ERROR(config.Finish());
+  return std::unique_ptr<const Layer>(
+      new EmbeddingLayer(config.base(), std::move(output), std::move(variables)));
+}
+
+}  // namespace cairn::nn

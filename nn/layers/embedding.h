@@ -1,0 +1,30 @@
+#ifndef CAIRN_NN_LAYERS_EMBEDDING_H_
+#define CAIRN_NN_LAYERS_EMBEDDING_H_
+
+#include <cstdint>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "nn/layer.h"
+#include "nn/layer_config.h"
+
+namespace cairn::nn {
+
+// The table's row for every id. Ids are int32, or float and cut to whole numbers as Keras does.
+class EmbeddingLayer : public Layer {
+ public:
+  static absl::StatusOr<std::unique_ptr<const Layer>> Create(LayerConfig& config);
+
+  int64_t rows() const { return variables()[0].spec.shape[0]; }
+  int64_t width() const { return variables()[0].spec.shape[1]; }
+
+ private:
+  EmbeddingLayer(Base base, TensorSpec output, std::vector<LayerVariable> variables)
+      : Layer(std::move(base), std::move(output), std::move(variables)) {}
+};
+
+}  // namespace cairn::nn
+
+#endif  // CAIRN_NN_LAYERS_EMBEDDING_H_

@@ -1,0 +1,34 @@
+#ifndef CAIRN_NN_LAYERS_POOLING2D_H_
+#define CAIRN_NN_LAYERS_POOLING2D_H_
+
+#include <memory>
+#include <utility>
+
+#include "absl/status/statusor.h"
+#include "nn/layer.h"
+#include "nn/layer_config.h"
+#include "nn/layers/window.h"
+
+namespace cairn::nn {
+
+// MaxPooling2D and AveragePooling2D. What is padded counts for neither.
+class Pooling2DLayer : public Layer {
+ public:
+  enum class Kind { kMaximum, kAverage };
+
+  static absl::StatusOr<std::unique_ptr<const Layer>> Create(LayerConfig& config);
+
+  Kind kind() const { return kind_; }
+  const Window& window() const { return window_; }
+
+ private:
+  Pooling2DLayer(Base base, TensorSpec output, Kind kind, const Window& window)
+      : Layer(std::move(base), std::move(output), {}), kind_(kind), window_(window) {}
+
+  const Kind kind_;
+  const Window window_;
+};
+
+}  // namespace cairn::nn
+
+#endif  // CAIRN_NN_LAYERS_POOLING2D_H_
