@@ -1,0 +1,406 @@
+#include "cluster/coordinator_client.h"
+
+#include <grpcpp/channel.h>
+#include <grpcpp/client_context.h>
+#include <grpcpp/support/client_callback.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <deque>
+#include <optional>
+#include <thread>
+#include <utility>
+#include <variant>
+
+#include "absl/strings/str_cat.h"
+#include "cluster/grpc_status.h"
+#include "cluster/rpc_channel.h"
+#include "common/clock.h"
+#include "common/logging.h"
+#include "common/mutex.h"
+#include "common/version.h"
+#include "proto/coordinator.grpc.pb.h"
+
+namespace cairn::cluster {
+namespace {
+
+// What the handler's thread is told, of which stream: a command, or that it is gone.
+struct Event {
+  uint64_t stream = 0;
+  std::variant<proto::Command, absl::Status> what;
+};
+
+absl::Status Ended(const absl::Status& status) {
+  return status.ok() ? absl::UnavailableError("the coordinator ended the stream") : status;
+}
+
+}  // namespace
+
+// Two threads: one keeps the stream and never waits for the handler, the other runs the handler.
+// gRPC's own threads only note what has happened.
+class TaskSession::Impl {
+ public:
+  Impl(SessionOptions options, SessionHandler* handler);
+  ~Impl() { Stop(); }
+
+  bool Send(proto::TaskMessage message);
+  void Stop();
+  uint64_t instance_id() const { return instance_id_; }
+
+ private:
+  class Stream;
+  // What RunStream does next, outside the lock.
+  struct Step {
+    absl::Status over;  // Not OK: the stream is to be ended.
+    bool read = false;
+    bool heartbeat = false;
+    std::optional<proto::TaskMessage> message;
+  };
+
+  // gRPC's threads.
+  void ReadDone(bool ok);
+  void WriteDone(bool ok);
+  void StreamDone(absl::Status status);
+
+  // The stream's thread.
+  void KeepStream();
+  absl::Status RunStream();
+  void BeginStream();
+  absl::Status EndStream(Stream* stream, const absl::Status& why);
+  Step NextStep(Stream* stream);
+  bool SomethingToDo() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  absl::Status TakeCommand(proto::Command command) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  absl::Status TakeWelcome(const proto::Welcome& welcome) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  absl::Duration NextTimeout() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  bool LeaseIsOver() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  bool HeartbeatIsDue() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // False: the session is to end.
+  bool WaitBeforeNextStream();
+  proto::TaskMessage MakeJoin() const;
+  proto::TaskMessage MakeHeartbeat() const;
+
+  // The handler's thread.
+  void HandleEvents();
+  void Handle(const Event& event);
+
+  const SessionOptions options_;
+  SessionHandler* const handler_;
+  const uint64_t instance_id_;
+  const std::unique_ptr<proto::Coordinator::Stub> stub_;
+  const RealClock clock_;
+
+  // The stream's thread only.
+  Backoff backoff_;
+  uint64_t term_seen_ = 0;
+  bool away_was_logged_ = false;
+
+  Mutex mutex_;
+  ConditionVariable changed_;
+  bool stopping_ ABSL_GUARDED_BY(mutex_) = false;
+  uint64_t stream_number_ ABSL_GUARDED_BY(mutex_) = 0;  // Counts up.
+  uint64_t heard_number_ ABSL_GUARDED_BY(mutex_) = 0;   // The last one the handler has heard of.
+  bool joined_ ABSL_GUARDED_BY(mutex_) = false;         // A Welcome has come.
+  std::optional<proto::Refused> refused_ ABSL_GUARDED_BY(mutex_);
+  // What gRPC's threads have noted about the stream.
+  bool arrived_ ABSL_GUARDED_BY(mutex_) = false;  // A command is there to be taken.
+  bool writing_ ABSL_GUARDED_BY(mutex_) = false;
+  bool broken_ ABSL_GUARDED_BY(mutex_) = false;
+  bool done_ ABSL_GUARDED_BY(mutex_) = false;
+  absl::Status done_status_ ABSL_GUARDED_BY(mutex_);
+  absl::Duration lease_ ABSL_GUARDED_BY(mutex_);
+  absl::Duration last_heard_ ABSL_GUARDED_BY(mutex_);
+  absl::Duration next_heartbeat_ ABSL_GUARDED_BY(mutex_);
+  std::deque<proto::TaskMessage> outbox_ ABSL_GUARDED_BY(mutex_);
+  std::deque<Event> inbox_ ABSL_GUARDED_BY(mutex_);
+
+  std::thread stream_thread_;
+  std::thread handler_thread_;
+};
+
+// gRPC's side of one stream. The stream's thread starts everything, without the lock: gRPC may call
+// back at once, on the same thread.
+class TaskSession::Impl::Stream final
+    : public grpc::ClientBidiReactor<proto::TaskMessage, proto::Command> {
+ public:
+  explicit Stream(Impl* session) : session_(session) {
+    session->stub_->async()->Session(&context_, this);
+    AddHold();  // Reads and writes are started from outside of gRPC's callbacks.
+    StartRead(&in_);
+    StartCall();
+  }
+
+  void Write(proto::TaskMessage message) {
+    out_ = std::move(message);
+    StartWrite(&out_);
+  }
+  proto::Command TakeCommand() { return std::move(in_); }
+  void Read() { StartRead(&in_); }
+  // OnDone follows, and after it nothing.
+  void End() {
+    context_.TryCancel();
+    RemoveHold();
+  }
+
+  void OnReadDone(bool ok) override { session_->ReadDone(ok); }
+  void OnWriteDone(bool ok) override { session_->WriteDone(ok); }
+  void OnDone(const grpc::Status& status) override { session_->StreamDone(FromGrpc(status)); }
+
+ private:
+  Impl* const session_;
+  grpc::ClientContext context_;
+  proto::Command in_;
+  proto::TaskMessage out_;
+};
+
+TaskSession::Impl::Impl(SessionOptions options, SessionHandler* handler)
+    : options_(std::move(options)),
+      handler_(handler),
+      instance_id_(RandomSeed()),
+      stub_(proto::Coordinator::NewStub(CreateChannel(options_.address))),
+      backoff_(options_.first_delay, options_.max_delay, instance_id_) {
+  stream_thread_ = std::thread([this] { KeepStream(); });
+  handler_thread_ = std::thread([this] { HandleEvents(); });
+}
+
+bool TaskSession::Impl::Send(proto::TaskMessage message) {
+  MutexLock lock(&mutex_);
+  if (!joined_ || heard_number_ != stream_number_) return false;
+  if (outbox_.size() >= options_.outbox_max) return false;
+  outbox_.push_back(std::move(message));
+  changed_.NotifyAll();
+  return true;
+}
+
+void TaskSession::Impl::Stop() {
+  {
+    MutexLock lock(&mutex_);
+    stopping_ = true;
+    changed_.NotifyAll();
+  }
+  if (stream_thread_.joinable()) stream_thread_.join();
+  if (handler_thread_.joinable()) handler_thread_.join();
+}
+
+void TaskSession::Impl::ReadDone(bool ok) {
+  MutexLock lock(&mutex_);
+  arrived_ = ok;
+  broken_ |= !ok;
+  if (ok) last_heard_ = clock_.Now();
+  changed_.NotifyAll();
+}
+
+void TaskSession::Impl::WriteDone(bool ok) {
+  MutexLock lock(&mutex_);
+  writing_ = false;
+  broken_ |= !ok;
+  changed_.NotifyAll();
+}
+
+void TaskSession::Impl::StreamDone(absl::Status status) {
+  MutexLock lock(&mutex_);
+  done_ = true;
+  done_status_ = std::move(status);
+  changed_.NotifyAll();
+}
+
+void TaskSession::Impl::KeepStream() {
+  do {
+    const absl::Status why = RunStream();
+    MutexLock lock(&mutex_);
+    if (stopping_) return;
+    if (!std::exchange(away_was_logged_, true)) {
+      CAIRN_LOG_WARNING("no stream to the coordinator, trying on", "address", options_.address,
+                        "why", why);
+    }
+    if (joined_) inbox_.push_back({stream_number_, why});
+    if (refused_.has_value() && (!joined_ || refused_->permanent())) {
+      proto::Command command;
+      *command.mutable_refused() = *refused_;
+      inbox_.push_back({stream_number_, std::move(command)});
+    }
+    joined_ = false;
+    outbox_.clear();
+    changed_.NotifyAll();
+  } while (WaitBeforeNextStream());
+}
+
+bool TaskSession::Impl::WaitBeforeNextStream() {
+  const absl::Duration until = clock_.Now() + backoff_.Next();
+  MutexLock lock(&mutex_);
+  const bool for_good = refused_.has_value() && refused_->permanent();
+  while (!stopping_ && !for_good) {
+    const absl::Duration left = until - clock_.Now();
+    if (left <= absl::ZeroDuration()) return true;
+    changed_.WaitFor(&mutex_, absl::ToChronoNanoseconds(left));
+  }
+  return false;
+}
+
+void TaskSession::Impl::BeginStream() {
+  MutexLock lock(&mutex_);
+  ++stream_number_;
+  refused_.reset();
+  arrived_ = broken_ = done_ = false;
+  writing_ = true;  // The Join.
+  lease_ = options_.lease;
+  last_heard_ = clock_.Now();
+}
+
+absl::Status TaskSession::Impl::RunStream() {
+  BeginStream();
+  proto::TaskMessage join = MakeJoin();
+  Stream stream(this);
+  stream.Write(std::move(join));
+  while (true) {
+    Step step = NextStep(&stream);
+    if (!step.over.ok()) return EndStream(&stream, step.over);
+    if (step.read) stream.Read();
+    if (step.heartbeat) step.message = MakeHeartbeat();
+    if (step.message.has_value()) stream.Write(*std::move(step.message));
+  }
+}
+
+absl::Status TaskSession::Impl::EndStream(Stream* stream, const absl::Status& why) {
+  stream->End();
+  MutexLock lock(&mutex_);
+  while (!done_) changed_.Wait(&mutex_);
+  // gRPC knows best why it broke; that we cancelled it is no news.
+  return broken_ && !absl::IsCancelled(done_status_) ? Ended(done_status_) : why;
+}
+
+TaskSession::Impl::Step TaskSession::Impl::NextStep(Stream* stream) {
+  MutexLock lock(&mutex_);
+  while (!SomethingToDo()) {
+    changed_.WaitFor(&mutex_, absl::ToChronoNanoseconds(NextTimeout()));
+  }
+  Step step;
+  if (stopping_) {
+    step.over = absl::CancelledError("the session ends");
+  } else if (arrived_ && inbox_.size() < options_.inbox_max) {
+    // Before broken_: what the coordinator said last may be why it ended the stream.
+    arrived_ = false;
+    step.over = TakeCommand(stream->TakeCommand());
+    step.read = step.over.ok();
+  } else if (broken_) {
+    step.over = Ended(absl::OkStatus());
+  } else if (LeaseIsOver()) {
+    step.over = absl::DeadlineExceededError(
+        absl::StrCat("nothing came from the coordinator for ", absl::FormatDuration(lease_)));
+  } else if (HeartbeatIsDue()) {
+    next_heartbeat_ = clock_.Now() + options_.heartbeat;
+    step.heartbeat = writing_ = true;
+  } else if (!writing_ && !outbox_.empty()) {
+    step.message = std::move(outbox_.front());
+    outbox_.pop_front();
+    writing_ = true;
+  }
+  return step;
+}
+
+bool TaskSession::Impl::SomethingToDo() {
+  return stopping_ || (arrived_ ? inbox_.size() < options_.inbox_max : broken_) || LeaseIsOver() ||
+         HeartbeatIsDue() || (!writing_ && !outbox_.empty());
+}
+
+// A command that waits for the handler is no silence.
+bool TaskSession::Impl::LeaseIsOver() { return !arrived_ && clock_.Now() >= last_heard_ + lease_; }
+
+bool TaskSession::Impl::HeartbeatIsDue() {
+  return joined_ && !writing_ && clock_.Now() >= next_heartbeat_;
+}
+
+absl::Duration TaskSession::Impl::NextTimeout() {
+  const absl::Duration now = clock_.Now();
+  absl::Duration next = arrived_ ? now + lease_ : last_heard_ + lease_;
+  if (joined_ && !writing_) next = std::min(next, next_heartbeat_);
+  return std::max(next - now, absl::ZeroDuration());
+}
+
+absl::Status TaskSession::Impl::TakeCommand(proto::Command command) {
+  if (command.has_heartbeat()) return absl::OkStatus();
+  if (command.has_refused()) {
+    refused_ = command.refused();
+    return absl::FailedPreconditionError(
+        absl::StrCat("the coordinator refused: ", command.refused().reason()));
+  }
+  if (command.has_welcome() == joined_) {
+    return absl::InternalError(joined_ ? "the coordinator sent a second Welcome"
+                                       : "the coordinator's first word is no Welcome");
+  }
+  if (command.has_welcome()) {
+    if (absl::Status status = TakeWelcome(command.welcome()); !status.ok()) return status;
+  }
+  inbox_.push_back({stream_number_, std::move(command)});
+  changed_.NotifyAll();
+  return absl::OkStatus();
+}
+
+absl::Status TaskSession::Impl::TakeWelcome(const proto::Welcome& welcome) {
+  if (welcome.term() < term_seen_) {
+    return absl::FailedPreconditionError(
+        absl::StrCat("a coordinator of term ", welcome.term(), " has answered, but one of term ",
+                     term_seen_, " was there before: it has lost its state or is a leftover"));
+  }
+  term_seen_ = welcome.term();
+  joined_ = true;
+  if (welcome.lease_milliseconds() > 0) lease_ = absl::Milliseconds(welcome.lease_milliseconds());
+  next_heartbeat_ = clock_.Now() + options_.heartbeat;
+  backoff_.Reset();
+  away_was_logged_ = false;
+  CAIRN_LOG_INFO("joined", "coordinator", options_.address, "term", welcome.term(), "index",
+                 welcome.index(), "incarnation", welcome.incarnation());
+  return absl::OkStatus();
+}
+
+proto::TaskMessage TaskSession::Impl::MakeJoin() const {
+  proto::TaskMessage message;
+  proto::Join* join = message.mutable_join();
+  *join = options_.make_join();
+  join->set_version(kVersion);
+  join->set_instance_id(instance_id_);
+  join->set_pid(getpid());
+  join->set_term_seen(term_seen_);
+  return message;
+}
+
+proto::TaskMessage TaskSession::Impl::MakeHeartbeat() const {
+  proto::TaskMessage message;
+  proto::Heartbeat* heartbeat = message.mutable_heartbeat();
+  if (options_.fill_heartbeat != nullptr) options_.fill_heartbeat(heartbeat);
+  return message;
+}
+
+void TaskSession::Impl::HandleEvents() {
+  while (true) {
+    Event event;
+    {
+      MutexLock lock(&mutex_);
+      while (!stopping_ && inbox_.empty()) changed_.Wait(&mutex_);
+      if (stopping_) return;
+      event = std::move(inbox_.front());
+      inbox_.pop_front();
+      heard_number_ = event.stream;
+      changed_.NotifyAll();
+    }
+    Handle(event);
+  }
+}
+
+void TaskSession::Impl::Handle(const Event& event) {
+  if (const auto* why = std::get_if<absl::Status>(&event.what)) {
+    return handler_->OnDisconnected(*why);
+  }
+  const auto& command = std::get<proto::Command>(event.what);
+  if (command.has_welcome()) return handler_->OnWelcome(command.welcome());
+  if (command.has_refused()) return handler_->OnRefused(command.refused());
+  handler_->OnCommand(command);
+}
+
+TaskSession::TaskSession(SessionOptions options, SessionHandler* handler)
+    : impl_(std::make_unique<Impl>(std::move(options), handler)) {}
+TaskSession::~TaskSession() = default;
+bool TaskSession::Send(proto::TaskMessage message) { return impl_->Send(std::move(message)); }
+void TaskSession::Stop() { impl_->Stop(); }
+uint64_t TaskSession::instance_id() const { return impl_->instance_id(); }
+
+}  // namespace cairn::cluster
