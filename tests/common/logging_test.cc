@@ -5,7 +5,6 @@
 
 #include <fstream>
 #include <iterator>
-#include <regex>
 #include <string>
 
 namespace cairn {
@@ -31,10 +30,9 @@ class LoggingTest : public testing::Test {
 TEST_F(LoggingTest, ALineHasTimeLevelProgramMessageAndFields) {
   const std::string line =
       Captured([] { CAIRN_LOG_INFO("batch done", "batch", 12, "loss", 0.5, "last", false); });
-  const std::regex form(
-      "\\d{4}-\\d\\d-\\d\\dT\\d\\d:\\d\\d:\\d\\d\\.\\d{3}[+-]\\d\\d:?\\d\\d "
-      "info worker batch done batch=12 loss=0.5 last=false\n");
-  EXPECT_TRUE(std::regex_match(line, form)) << line;
+  EXPECT_THAT(line, MatchesRegex("[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}\\.[0-9]{3}"
+                                 "[+-][0-9]{2}:?[0-9]{2} "
+                                 "info worker batch done batch=12 loss=0.5 last=false\n"));
 }
 
 TEST_F(LoggingTest, AMessageNeedsNoFields) {

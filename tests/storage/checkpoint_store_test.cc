@@ -3,7 +3,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <signal.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <filesystem>
@@ -249,19 +248,19 @@ TEST(CheckpointStoreTest, ToolsReadARunningPssStoreAndChangeNothing) {
             absl::StatusCode::kNotFound);
 }
 
-TEST(CheckpointStoreTest, AProcessKilledWhileWritingLeavesItsFinishedSnapshotsOnly) {
+// Finishes one snapshot, begins a second, and dies as by kill -9.
+void WriteAndDie(const std::string& directory) {
+  auto store = CheckpointStore::Open(directory);
+  if (!WriteSnapshot(**store, 1, 1, 3).ok()) _exit(1);
+  auto writer = (*store)->BeginSnapshot(1, 2);
+  if (!(*writer)->Add(0, "h", {Payload(3, 0)}).ok()) _exit(1);
+  kill(getpid(), SIGKILL);
+}
+
+TEST(CheckpointStoreDeathTest, AProcessKilledWhileWritingLeavesItsFinishedSnapshotsOnly) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
   const std::string directory = FreshDirectory();
-  const pid_t child = fork();
-  if (child == 0) {
-    auto store = CheckpointStore::Open(directory);
-    if (!WriteSnapshot(**store, 1, 1, 3).ok()) _exit(1);
-    auto writer = (*store)->BeginSnapshot(1, 2);
-    if (!(*writer)->Add(0, "h", {Payload(3, 0)}).ok()) _exit(1);
-    kill(getpid(), SIGKILL);
-  }
-  int status = 0;
-  ASSERT_EQ(waitpid(child, &status, 0), child);
-  ASSERT_TRUE(WIFSIGNALED(status));
+  EXPECT_EXIT(WriteAndDie(directory), testing::KilledBySignal(SIGKILL), "");
   EXPECT_EQ(FilesIn(directory).size(), 3u);
   const auto store = MustOpen(directory);
   EXPECT_THAT(FilesIn(directory), UnorderedElementsAre("LOCK", "job-1.checkpoint-1.sst"));

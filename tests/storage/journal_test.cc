@@ -3,12 +3,12 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <signal.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <filesystem>
 #include <fstream>
-#include <functional>
+#include <iostream>
+#include <iterator>
 #include <map>
 #include <set>
 
@@ -55,16 +55,21 @@ std::set<std::string> FilesIn(const std::string& directory) {
   return files;
 }
 
-// Runs `work` in a child process that then dies as by kill -9.
-void InKilledProcess(const std::function<void()>& work) {
-  const pid_t child = fork();
-  if (child == 0) {
-    work();
-    kill(getpid(), SIGKILL);
+// For the tests that need a second process: it is this program again, and runs the test from its
+// start up to the statement that it is asked for (see "threadsafe" in GoogleTest's documentation).
+class JournalDeathTest : public testing::Test {
+ protected:
+  JournalDeathTest() { GTEST_FLAG_SET(death_test_style, "threadsafe"); }
+};
+
+// Writes `count` records, key0 to key<count - 1>, and dies as by kill -9.
+void WriteAndDie(const std::string& directory, int count) {
+  auto journal = Journal::Open(directory);
+  for (int i = 0; i < count; ++i) {
+    const std::string value = absl::StrCat("value", i, std::string(100, 'x'));
+    if (!(*journal)->Write({{absl::StrCat("key", i), value}}, i % 10 == 0).ok()) _exit(1);
   }
-  int status = 0;
-  ASSERT_EQ(waitpid(child, &status, 0), child);
-  ASSERT_TRUE(WIFSIGNALED(status));
+  kill(getpid(), SIGKILL);
 }
 
 TEST(JournalTest, RecordsComeBackInKeyOrder) {
@@ -113,14 +118,9 @@ TEST(JournalTest, ReadPrefixStopsWhenTold) {
   EXPECT_EQ(visited, 2);
 }
 
-TEST(JournalTest, WhatAKilledProcessWroteIsThere) {
+TEST_F(JournalDeathTest, WhatAKilledProcessWroteIsThere) {
   const std::string directory = FreshDirectory();
-  InKilledProcess([&] {
-    auto journal = Journal::Open(directory);
-    for (int i = 0; i < 100; ++i) {
-      if (!(*journal)->Write({{absl::StrCat("key", i), "v"}}, i % 10 == 0).ok()) _exit(1);
-    }
-  });
+  EXPECT_EXIT(WriteAndDie(directory, 100), testing::KilledBySignal(SIGKILL), "");
   EXPECT_EQ(All(*MustOpen(directory)).size(), 100u);
 }
 
@@ -133,26 +133,17 @@ TEST(JournalTest, ASecondWriterIsRefusedWithTheDirectory) {
   EXPECT_THAT(std::string(status.message()), HasSubstr(directory));
 }
 
-TEST(JournalTest, ASecondProcessIsRefusedToo) {
-  const std::string directory = FreshDirectory();
-  int ready[2], release[2];
-  ASSERT_EQ(pipe(ready), 0);
-  ASSERT_EQ(pipe(release), 0);
-  const pid_t child = fork();
-  char byte = 0;
-  if (child == 0) {
-    auto journal = Journal::Open(directory);
-    if (write(ready[1], &byte, 1) != 1 || read(release[0], &byte, 1) != 1) _exit(1);
-    _exit(journal.ok() ? 0 : 1);
-  }
-  ASSERT_EQ(read(ready[0], &byte, 1), 1);
-  EXPECT_THAT(std::string(Journal::Open(directory).status().message()),
-              HasSubstr("another coordinator uses"));
-  ASSERT_EQ(write(release[1], &byte, 1), 1);
-  int status = 0;
-  ASSERT_EQ(waitpid(child, &status, 0), child);
-  EXPECT_EQ(status, 0);
-  EXPECT_TRUE(Journal::Open(directory).ok());
+TEST_F(JournalDeathTest, ASecondProcessIsRefusedToo) {
+  // Not a fresh one: the second process must not take it from under the first.
+  const std::string directory = testing::TempDir() + "/journal_of_two_processes";
+  const auto journal = Journal::Open(directory);
+  EXPECT_EXIT(
+      {
+        std::cerr << journal.status().message();
+        _exit(3);
+      },
+      testing::ExitedWithCode(3), "another coordinator uses .*journal_of_two_processes");
+  EXPECT_TRUE(journal.ok()) << journal.status();
 }
 
 TEST(JournalTest, AReaderSeesARunningWritersRecordsAndChangesNothing) {
@@ -179,21 +170,14 @@ TEST(JournalTest, AReaderOfNothingIsToldSoAndLeavesNothing) {
   EXPECT_FALSE(std::filesystem::exists(directory));
 }
 
-TEST(JournalTest, ADamagedRecordIsNotDroppedInSilence) {
+TEST_F(JournalDeathTest, ADamagedRecordIsNotDroppedInSilence) {
   const std::string directory = FreshDirectory();
-  InKilledProcess([&] {
-    auto journal = Journal::Open(directory);
-    for (int i = 0; i < 3; ++i) {
-      if (!(*journal)->Write({{absl::StrCat("k", i), "find" + std::string(100, 'x')}}, true).ok()) {
-        _exit(1);
-      }
-    }
-  });
+  EXPECT_EXIT(WriteAndDie(directory, 3), testing::KilledBySignal(SIGKILL), "");
   for (const auto& entry : std::filesystem::directory_iterator(directory)) {
     if (entry.path().extension() != ".log") continue;
     std::fstream log(entry.path(), std::ios::in | std::ios::out | std::ios::binary);
     const std::string bytes(std::istreambuf_iterator<char>(log), {});
-    log.seekp(bytes.find("find") + 20);
+    log.seekp(bytes.find("value1") + 20);
     log.put('y');
   }
   const absl::Status status = Journal::Open(directory).status();
