@@ -1,0 +1,57 @@
+#include "nn/formats/json_text.h"
+
+#include <nlohmann/json.hpp>
+
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+
+namespace cairn::nn {
+namespace {
+
+constexpr int kMaxDepth = 100;
+
+// Counts brackets outside of strings; malformed text is left for the parser to refuse.
+bool NestsTooDeeply(std::string_view text) {
+  int depth = 0;
+  bool in_string = false;
+  for (size_t i = 0; i < text.size(); ++i) {
+    const char c = text[i];
+    if (in_string) {
+      if (c == '\\') ++i;
+      if (c == '"') in_string = false;
+    } else if (c == '"') {
+      in_string = true;
+    } else if (c == '[' || c == '{') {
+      if (++depth > kMaxDepth) return true;
+    } else if (c == ']' || c == '}') {
+      --depth;
+    }
+  }
+  return false;
+}
+
+// "[json.exception.parse_error.101] parse error at line 1..." without the library's label.
+std::string WithoutLabel(const std::string& what) {
+  const size_t end = what.find("] ");
+  return end == std::string::npos ? what : what.substr(end + 2);
+}
+
+}  // namespace
+
+absl::StatusOr<nlohmann::json> ParseJson(std::string_view text) {
+  if (NestsTooDeeply(text)) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("JSON: nested deeper than ", kMaxDepth, " levels"));
+  }
+  try {
+    return nlohmann::json::parse(text.begin(), text.end());
+  } catch (const nlohmann::json::exception& error) {
+    return absl::InvalidArgumentError(absl::StrCat("not JSON: ", WithoutLabel(error.what())));
+  }
+}
+
+std::string PrintJson(const nlohmann::json& json) {
+  return json.dump(1, ' ', false, nlohmann::json::error_handler_t::replace);
+}
+
+}  // namespace cairn::nn

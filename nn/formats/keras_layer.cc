@@ -1,0 +1,155 @@
+#include "nn/formats/keras_layer.h"
+
+#include <cmath>
+#include <limits>
+#include <nlohmann/json.hpp>
+#include <set>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "common/status_macros.h"
+#include "nn/formats/struct_json.h"
+
+namespace cairn::nn {
+namespace {
+
+using google::protobuf::Value;
+
+constexpr char kDefaultDtype[] = "float32";
+
+// A name, or a policy object: {"class_name": "DTypePolicy", "config": {"name": "float32"}}.
+absl::StatusOr<std::string> DtypeOf(const JsonNode& config) {
+  const std::optional<JsonNode> dtype = config.Find("dtype");
+  if (!dtype.has_value()) return std::string(kDefaultDtype);
+  if (!dtype->json().is_object()) return dtype->String();
+  CAIRN_ASSIGN_OR_RETURN(const JsonNode policy, dtype->Member("config"));
+  CAIRN_ASSIGN_OR_RETURN(const JsonNode name, policy.Member("name"));
+  return name.String();
+}
+
+// Arguments of every InputLayer of Keras. Of others only those that say nothing are accepted.
+absl::Status CheckInputArguments(const JsonNode& config) {
+  const std::set<std::string> known = {"name", "batch_shape", "batch_input_shape", "dtype",
+                                       "trainable"};
+  for (const auto& [key, value] : config.Members()) {
+    const bool says_nothing = value.json().is_null() || value.json() == false;
+    if (known.count(key) == 0 && !says_nothing) {
+      return value.Error("is not supported for an InputLayer");
+    }
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<proto::LayerSpec> ReadInputLayer(const std::string& name, const JsonNode& config) {
+  CAIRN_RETURN_IF_ERROR(CheckInputArguments(config));
+  const std::optional<JsonNode> shape = StatedInputShape(config);
+  if (!shape.has_value()) return config.Error("has no 'batch_shape'");
+  CAIRN_ASSIGN_OR_RETURN(const std::string dtype, DtypeOf(config));
+  return MakeInputLayer(name, *shape, dtype);
+}
+
+// What the dialect leaves out: see ReadKerasJson.
+bool IsLeftOut(const std::string& key, const JsonNode& value) {
+  static constexpr const char* kElsewhere[] = {"name", "dtype", "batch_shape", "batch_input_shape",
+                                               "input_shape"};
+  for (const char* elsewhere : kElsewhere) {
+    if (key == elsewhere) return true;
+  }
+  return value.json().is_null() && !absl::EndsWith(key, "_initializer");
+}
+
+absl::Status ReadArguments(const JsonNode& config, proto::LayerSpec* layer) {
+  auto& fields = *layer->mutable_config()->mutable_fields();
+  for (const auto& [key, value] : config.Members()) {
+    if (IsLeftOut(key, value)) continue;
+    CAIRN_ASSIGN_OR_RETURN(fields[key], ValueFromJson(value));
+  }
+  // Keras 2 writes the one axis of a BatchNormalization as a list.
+  if (auto axis = fields.find("axis");
+      axis != fields.end() && axis->second.list_value().values_size() == 1) {
+    const Value only = axis->second.list_value().values(0);
+    axis->second = only;
+  }
+  return absl::OkStatus();
+}
+
+absl::Status CheckDimension(const JsonNode& node, const Value& value) {
+  if (value.has_null_value()) return absl::OkStatus();
+  const double size = value.number_value();
+  if (value.kind_case() != Value::kNumberValue || size != std::floor(size) || size < 1 ||
+      size > std::numeric_limits<int32_t>::max()) {
+    return node.Error("has a dimension that is neither null nor a positive whole number");
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<std::string> NameOf(const JsonNode& node, const JsonNode& config) {
+  std::optional<JsonNode> name = node.Find("name");
+  if (!name.has_value()) name = config.Find("name");
+  if (!name.has_value()) return config.Error("has no 'name'");
+  CAIRN_ASSIGN_OR_RETURN(std::string text, name->String());
+  if (text.empty()) return name->Error("is empty");
+  return text;
+}
+
+}  // namespace
+
+std::optional<JsonNode> StatedInputShape(const JsonNode& config) {
+  for (const char* key : {"batch_shape", "batch_input_shape", "build_input_shape"}) {
+    if (std::optional<JsonNode> shape = config.Find(key); shape.has_value()) return shape;
+  }
+  return std::nullopt;
+}
+
+absl::StatusOr<proto::LayerSpec> MakeInputLayer(const std::string& name,
+                                                const JsonNode& batch_shape,
+                                                const std::string& dtype) {
+  if (dtype != "float32" && dtype != "int32" && dtype != "int64" && dtype != "uint8") {
+    return batch_shape.Error(absl::StrCat("input '", name, "' is of dtype '", dtype,
+                                          "'; known: float32, int32, int64, uint8"));
+  }
+  CAIRN_ASSIGN_OR_RETURN(Value shape, ValueFromJson(batch_shape));
+  if (shape.list_value().values().empty()) {
+    return batch_shape.Error("is not a shape: a list, the batch axis (null) first");
+  }
+  for (const Value& dimension : shape.list_value().values()) {
+    CAIRN_RETURN_IF_ERROR(CheckDimension(batch_shape, dimension));
+  }
+  shape.mutable_list_value()->mutable_values(0)->set_null_value(google::protobuf::NULL_VALUE);
+  proto::LayerSpec layer;
+  layer.set_name(name);
+  layer.set_class_name("InputLayer");
+  auto& fields = *layer.mutable_config()->mutable_fields();
+  fields["batch_shape"] = std::move(shape);
+  fields["dtype"].set_string_value(dtype);
+  return layer;
+}
+
+absl::StatusOr<proto::LayerSpec> ReadKerasLayer(const JsonNode& node) {
+  CAIRN_ASSIGN_OR_RETURN(const JsonNode class_node, node.Member("class_name"));
+  CAIRN_ASSIGN_OR_RETURN(const std::string class_name, class_node.String());
+  CAIRN_ASSIGN_OR_RETURN(const JsonNode config, node.Member("config"));
+  const bool is_model = class_name == "Sequential" || class_name == "Functional" ||
+                        class_name == "Model" || config.Find("layers").has_value();
+  if (is_model) {
+    return node.Error(absl::StrCat("layer '", NameOf(node, config).value_or(""),
+                                   "' is itself a model (", class_name,
+                                   "); nested models are not supported: put its layers in its "
+                                   "place"));
+  }
+  if (!config.json().is_object()) return config.Error("is not an object");
+  CAIRN_ASSIGN_OR_RETURN(const std::string name, NameOf(node, config));
+  if (class_name == "InputLayer") return ReadInputLayer(name, config);
+  CAIRN_ASSIGN_OR_RETURN(const std::string dtype, DtypeOf(config));
+  if (dtype != kDefaultDtype) {
+    return config.Error(
+        absl::StrCat("layer '", name, "' has dtype '", dtype, "'; only float32 is supported"));
+  }
+  proto::LayerSpec layer;
+  layer.set_name(name);
+  layer.set_class_name(class_name);
+  CAIRN_RETURN_IF_ERROR(ReadArguments(config, &layer));
+  return layer;
+}
+
+}  // namespace cairn::nn

@@ -1,0 +1,58 @@
+#include "nn/formats/keras_topology.h"
+
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "absl/strings/str_cat.h"
+#include "common/status_macros.h"
+#include "nn/formats/keras_functional.h"
+#include "nn/formats/keras_sequential.h"
+#include "nn/formats/topological_order.h"
+
+namespace cairn::nn {
+namespace {
+
+absl::StatusOr<proto::ModelSpec> ReadLayers(const JsonNode& model, const std::string& class_name) {
+  if (class_name == "Sequential") {
+    CAIRN_ASSIGN_OR_RETURN(proto::ModelSpec spec, ReadKerasSequential(model));
+    // A chain is in order; what can be wrong are its names.
+    if (absl::Status status = SortTopologically(&spec); !status.ok()) {
+      return model.Error(std::string(status.message()));
+    }
+    return spec;
+  }
+  if (class_name == "Functional" || class_name == "Model") return ReadKerasFunctional(model);
+  return model.Error(absl::StrCat("class_name '", class_name,
+                                  "' is not Sequential, Functional or Model; a subclassed model "
+                                  "has no architecture to read"));
+}
+
+// Keras freezes a model by freezing its layers.
+void Freeze(proto::ModelSpec* spec) {
+  for (proto::LayerSpec& layer : *spec->mutable_layers()) {
+    if (layer.class_name() == "InputLayer") continue;
+    (*layer.mutable_config()->mutable_fields())["trainable"].set_bool_value(false);
+  }
+}
+
+}  // namespace
+
+absl::StatusOr<proto::ModelSpec> ReadKerasTopology(const JsonNode& node) {
+  // tensorflowjs_converter and HDF5 files wrap the architecture.
+  const JsonNode model = node.Find("model_config").value_or(node);
+  CAIRN_ASSIGN_OR_RETURN(const JsonNode class_node, model.Member("class_name"));
+  CAIRN_ASSIGN_OR_RETURN(const std::string class_name, class_node.String());
+  CAIRN_ASSIGN_OR_RETURN(proto::ModelSpec spec, ReadLayers(model, class_name));
+  CAIRN_ASSIGN_OR_RETURN(const JsonNode config, model.Member("config"));
+  spec.set_name("model");
+  if (const auto name = config.Find("name"); name.has_value()) {
+    CAIRN_ASSIGN_OR_RETURN(*spec.mutable_name(), name->String());
+  }
+  if (const auto trainable = config.Find("trainable");
+      trainable.has_value() && trainable->json() == false) {
+    Freeze(&spec);
+  }
+  return spec;
+}
+
+}  // namespace cairn::nn
