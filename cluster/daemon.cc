@@ -1,0 +1,180 @@
+#include "cluster/daemon.h"
+
+#include <malloc.h>
+#include <pthread.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cstdio>
+#include <fstream>
+#include <sstream>
+#include <thread>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "common/logging.h"
+#include "common/mutex.h"
+#include "common/status_macros.h"
+#include "common/version.h"
+
+namespace cairn::cluster {
+namespace {
+
+// Sent by Exit to wake Run.
+constexpr int kWakeSignal = SIGUSR1;
+
+// Messages of some MiB come and go all the time: without this glibc would map and unmap each of
+// them, and pay for fresh pages every time (1.05 to 1.25 times as slow).
+void KeepMemory() {
+  constexpr int kMmapThresholdBytes = 32 << 20;  // The largest that glibc takes.
+  constexpr int kTrimThresholdBytes = 1 << 30;
+  constexpr int kTopPadBytes = 16 << 20;
+  mallopt(M_MMAP_THRESHOLD, kMmapThresholdBytes);
+  mallopt(M_TRIM_THRESHOLD, kTrimThresholdBytes);
+  mallopt(M_TOP_PAD, kTopPadBytes);
+}
+
+sigset_t WaitedSignals() {
+  sigset_t signals;
+  sigemptyset(&signals);
+  sigaddset(&signals, SIGTERM);
+  sigaddset(&signals, SIGINT);
+  sigaddset(&signals, kWakeSignal);
+  return signals;
+}
+
+absl::StatusOr<std::string> ReadFile(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  std::ostringstream text;
+  text << file.rdbuf();
+  if (!file || text.bad()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("cannot read ", path, ", the file that should hold TF_CONFIG"));
+  }
+  return text.str();
+}
+
+}  // namespace
+
+class Daemon::Impl {
+ public:
+  explicit Impl(DaemonOptions options) : options_(std::move(options)) {}
+
+  void Exit(int code, const std::string& reason);
+  int Run(const std::function<void()>& stop);
+
+ private:
+  struct Ending {
+    int code = 0;
+    std::string reason;
+  };
+
+  Ending WaitForEnding();
+  // Ends the process unless stopped_ is set in time.
+  void Watch(int code);
+
+  const DaemonOptions options_;
+  const pid_t pid_ = getpid();
+
+  Mutex mutex_;
+  ConditionVariable changed_;
+  bool exiting_ ABSL_GUARDED_BY(mutex_) = false;
+  Ending ending_ ABSL_GUARDED_BY(mutex_);
+  bool stopped_ ABSL_GUARDED_BY(mutex_) = false;
+};
+
+void Daemon::Impl::Exit(int code, const std::string& reason) {
+  MutexLock lock(&mutex_);
+  if (std::exchange(exiting_, true)) return;
+  ending_ = {code, reason};
+  // To the process: it is blocked in every thread, and waits for Run if that has not begun.
+  kill(pid_, kWakeSignal);
+}
+
+Daemon::Impl::Ending Daemon::Impl::WaitForEnding() {
+  const sigset_t signals = WaitedSignals();
+  while (true) {
+    int signal = 0;
+    if (sigwait(&signals, &signal) != 0) continue;
+    if (signal == SIGTERM) return {kExitTerminated, "SIGTERM"};
+    if (signal == SIGINT) return {kExitInterrupted, "SIGINT"};
+    MutexLock lock(&mutex_);
+    if (exiting_) return ending_;
+  }
+}
+
+void Daemon::Impl::Watch(int code) {
+  const auto timeout = absl::ToChronoNanoseconds(options_.stop_timeout);
+  const auto deadline = std::chrono::steady_clock::now() + timeout;
+  MutexLock lock(&mutex_);
+  while (!stopped_) {
+    const auto left = deadline - std::chrono::steady_clock::now();
+    if (left.count() <= 0) {
+      CAIRN_LOG_ERROR("stopping takes too long, ending without it", "after", options_.stop_timeout,
+                      "code", code);
+      _exit(code);
+    }
+    changed_.WaitFor(&mutex_, left);
+  }
+}
+
+int Daemon::Impl::Run(const std::function<void()>& stop) {
+  const Ending ending = WaitForEnding();
+  CAIRN_LOG_INFO("stopping", "why", ending.reason);
+  std::thread watch([&] { Watch(ending.code); });
+  stop();
+  {
+    MutexLock lock(&mutex_);
+    stopped_ = true;
+    changed_.NotifyAll();
+  }
+  watch.join();
+  if (ending.code == kExitTerminated || ending.code == kExitInterrupted || ending.code == 0) {
+    CAIRN_LOG_INFO("stopped", "why", ending.reason, "code", ending.code);
+  } else {
+    CAIRN_LOG_ERROR("ended", "why", ending.reason, "code", ending.code);
+  }
+  return ending.code;
+}
+
+absl::StatusOr<std::unique_ptr<Daemon>> Daemon::Start(const DaemonOptions& options) {
+  KeepMemory();
+  signal(SIGPIPE, SIG_IGN);
+  const sigset_t signals = WaitedSignals();
+  pthread_sigmask(SIG_BLOCK, &signals, nullptr);
+  LogOptions log;
+  log.level = options.log_level;
+  log.file = options.log_file;
+  log.program = options.program;
+  CAIRN_RETURN_IF_ERROR(InitLogging(log));
+  CAIRN_LOG_INFO("starting", "version", kVersion, "pid", getpid());
+  return std::unique_ptr<Daemon>(new Daemon(std::make_unique<Impl>(options)));
+}
+
+Daemon::Daemon(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+Daemon::~Daemon() = default;
+void Daemon::Exit(int code, const std::string& reason) { impl_->Exit(code, reason); }
+int Daemon::Run(const std::function<void()>& stop) { return impl_->Run(stop); }
+
+int ReportFailure(const std::string& program, const absl::Status& status) {
+  std::fprintf(stderr, "%s: %s\n", program.c_str(), std::string(status.message()).c_str());
+  const bool may_pass = absl::IsUnavailable(status) || absl::IsResourceExhausted(status) ||
+                        absl::IsAlreadyExists(status);
+  return may_pass ? kExitRestart : kExitPermanent;
+}
+
+absl::StatusOr<TfConfig> LoadTfConfig(const std::string& file, const std::string& environment) {
+  if (file.empty() && environment.empty()) {
+    return absl::NotFoundError(
+        "no cluster is known: set TF_CONFIG, or give --tf_config FILE (workers: --coordinator "
+        "HOST:PORT)");
+  }
+  if (file.empty()) return ParseTfConfig(environment);
+  CAIRN_ASSIGN_OR_RETURN(const std::string text, ReadFile(file));
+  absl::StatusOr<TfConfig> config = ParseTfConfig(text);
+  if (config.ok()) return config;
+  return absl::Status(config.status().code(), absl::StrCat(file, ": ", config.status().message()));
+}
+
+}  // namespace cairn::cluster
