@@ -1,0 +1,191 @@
+#include "cluster/partition_map.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <functional>
+#include <random>
+
+namespace cairn::cluster {
+namespace {
+
+using Map = proto::PartitionMap;
+
+constexpr int64_t kAlwaysSlice = 1;
+constexpr int64_t kNeverSlice = int64_t{1} << 50;
+
+Map Place(const std::vector<VariableExtent>& variables, int ps_count, int64_t min_slice_bytes) {
+  auto map = PlaceVariables(variables, ps_count, min_slice_bytes);
+  EXPECT_TRUE(map.ok()) << map.status();
+  EXPECT_TRUE(ValidatePartitionMap(*map).ok()) << ValidatePartitionMap(*map);
+  return *map;
+}
+
+std::vector<int64_t> Loads(const Map& map) {
+  std::vector<int64_t> loads(map.ps_count(), 0);
+  for (int block = 0; block < map.blocks_size(); ++block) {
+    loads[map.blocks(block).ps()] += BlockBytes(map, block);
+  }
+  return loads;
+}
+
+// Rows of each slice of a variable, in row order: neighbouring blocks of one ps are one slice.
+std::vector<int64_t> SliceRows(const Map& map, uint32_t variable) {
+  std::vector<int64_t> rows;
+  int64_t last_ps = -1;
+  for (uint32_t block : BlocksOfVariable(map, variable)) {
+    const Map::Block& found = map.blocks(block);
+    if (found.ps() != last_ps) rows.push_back(0);
+    rows.back() += found.row_end() - found.row_begin();
+    last_ps = found.ps();
+  }
+  return rows;
+}
+
+TEST(PartitionMapTest, DivLayoutGivesTheFirstSlicesOneRowMore) {
+  EXPECT_EQ(SliceRows(Place({{"v", {10, 3}}}, 3, kAlwaysSlice), 0),
+            (std::vector<int64_t>{4, 3, 3}));
+  EXPECT_EQ(SliceRows(Place({{"v", {11}}}, 3, kAlwaysSlice), 0), (std::vector<int64_t>{4, 4, 3}));
+  EXPECT_EQ(SliceRows(Place({{"v", {12, 2, 2}}}, 4, kAlwaysSlice), 0),
+            (std::vector<int64_t>{3, 3, 3, 3}));
+}
+
+TEST(PartitionMapTest, FewerRowsThanPsMakeFewerSlices) {
+  const Map map = Place({{"v", {2, 5}}}, 3, kAlwaysSlice);
+  EXPECT_EQ(SliceRows(map, 0), (std::vector<int64_t>{1, 1}));
+  EXPECT_TRUE(BlocksOfPs(map, 2).empty());
+}
+
+TEST(PartitionMapTest, SmallVariablesAreNotSliced) {
+  const Map map = Place({{"small", {8, 8}}, {"large", {9, 8}}}, 2, 9 * 8 * 4);
+  EXPECT_EQ(SliceRows(map, 0).size(), 1u);
+  EXPECT_EQ(SliceRows(map, 1).size(), 2u);
+}
+
+TEST(PartitionMapTest, LargestGoFirstToTheLeastLoaded) {
+  // 50 -> ps 0; 40 -> ps 1; 30 -> ps 1 (40 < 50); 20 -> ps 0 (50 < 70): 70 and 70.
+  const Map map = Place({{"a", {20}}, {"b", {50}}, {"c", {30}}, {"d", {40}}}, 2, kNeverSlice);
+  EXPECT_EQ(map.blocks(0).ps(), 0u);
+  EXPECT_EQ(map.blocks(1).ps(), 0u);
+  EXPECT_EQ(map.blocks(2).ps(), 1u);
+  EXPECT_EQ(map.blocks(3).ps(), 1u);
+}
+
+TEST(PartitionMapTest, LargeSlicesBecomeBlocksOfAtMostOneMebibyte) {
+  const Map map = Place({{"v", {1000, 1000}}}, 1, kAlwaysSlice);  // 262 rows are 1,048,000 bytes.
+  ASSERT_EQ(map.blocks_size(), 4);
+  EXPECT_EQ(map.blocks(0).row_end(), 262);
+  EXPECT_EQ(map.blocks(3).row_begin(), 786);
+  EXPECT_EQ(BlockElements(map, 3), 214 * 1000);
+  EXPECT_EQ(BlockOffset(map, 3), 786 * 1000);
+}
+
+TEST(PartitionMapTest, RowLargerThanABlockIsABlockOfItsOwn) {
+  const Map map = Place({{"v", {3, 1 << 20}}}, 1, kAlwaysSlice);
+  EXPECT_EQ(map.blocks_size(), 3);
+  EXPECT_EQ(BlockBytes(map, 1), 4 << 20);
+}
+
+TEST(PartitionMapTest, ScalarIsOneRowOfOneElement) {
+  const Map map = Place({{"s", {}, false}}, 2, kAlwaysSlice);
+  ASSERT_EQ(map.blocks_size(), 1);
+  EXPECT_EQ(BlockElements(map, 0), 1);
+  EXPECT_FALSE(map.variables(0).pushed());
+  EXPECT_EQ(VariableElements(map.variables(0)), 1);
+}
+
+TEST(PartitionMapTest, EveryElementIsInOneBlockAndLoadsAreBalancedForRandomModels) {
+  std::mt19937 random(7);
+  for (int round = 0; round < 300; ++round) {
+    std::vector<VariableExtent> variables(1 + random() % 20);
+    int64_t largest = 0;
+    for (size_t i = 0; i < variables.size(); ++i) {
+      variables[i].name = "v" + std::to_string(i);
+      int64_t bytes = 4;
+      for (int axis = random() % 4; axis > 0; --axis) {
+        variables[i].shape.push_back(1 + random() % 60);
+        bytes *= variables[i].shape.back();
+      }
+      largest = std::max(largest, bytes);
+    }
+    const int ps_count = 1 + random() % 5;
+    const int64_t min_slice_bytes = random() % 100000;
+    const Map map = Place(variables, ps_count, min_slice_bytes);
+    EXPECT_EQ(map.SerializeAsString(),
+              Place(variables, ps_count, min_slice_bytes).SerializeAsString());
+
+    std::vector<std::vector<int>> covered;
+    for (const auto& variable : map.variables()) covered.emplace_back(VariableElements(variable));
+    size_t blocks = 0;
+    for (int ps = 0; ps < ps_count; ++ps) {
+      for (uint32_t block : BlocksOfPs(map, ps)) {
+        ++blocks;
+        for (int64_t i = 0; i < BlockElements(map, block); ++i) {
+          ++covered[map.blocks(block).variable()][BlockOffset(map, block) + i];
+        }
+      }
+    }
+    EXPECT_EQ(blocks, static_cast<size_t>(map.blocks_size()));
+    for (const auto& elements : covered) {
+      EXPECT_TRUE(std::all_of(elements.begin(), elements.end(), [](int n) { return n == 1; }));
+    }
+    const auto loads = Loads(map);
+    EXPECT_LE(*std::max_element(loads.begin(), loads.end()) -
+                  *std::min_element(loads.begin(), loads.end()),
+              largest);
+  }
+}
+
+std::string WhyNotPlaced(std::vector<VariableExtent> variables, int ps_count = 1) {
+  return std::string(PlaceVariables(variables, ps_count, 1).status().message());
+}
+
+TEST(PartitionMapTest, ImpossibleVariablesAreRefusedByName) {
+  EXPECT_EQ(WhyNotPlaced({{"v", {1}}}, 0), "a partition over 0 ps; there must be at least 1");
+  EXPECT_EQ(WhyNotPlaced({{"", {1}}}), "variable 0 has an empty name");
+  EXPECT_EQ(WhyNotPlaced({{"v", {1}}, {"v", {2}}}), "two variables are named v");
+  EXPECT_EQ(WhyNotPlaced({{"v", {4, 0}}}),
+            "variable v has the shape [4, 0]: dimension 1 must be at least 1");
+  EXPECT_EQ(WhyNotPlaced({{"v", {2, (16 << 20) + 1}}}),
+            "variable v of shape [2, 16777217] is too large: a row of the first dimension may have "
+            "67108864 bytes");
+  EXPECT_EQ(WhyNotPlaced({{"v", {int64_t{1} << 62, 1}}}),
+            "variable v of shape [4611686018427387904, 1] is too large: a model may have "
+            "1099511627776 bytes");
+  EXPECT_EQ(WhyNotPlaced({{"v", {int64_t{1} << 33, 1 << 10}}}),
+            "the variables together are larger than 1099511627776 bytes");
+  EXPECT_EQ(WhyNotPlaced({{"v", {2, int64_t{1} << 40, int64_t{1} << 40}}}),
+            "variable v of shape [2, 1099511627776, 1099511627776] is too large: a row of the "
+            "first dimension may have 67108864 bytes");
+}
+
+TEST(PartitionMapTest, RowOf64MebibytesIsTheLargest) {
+  EXPECT_EQ(Place({{"v", {2, 16 << 20}}}, 1, 1).blocks_size(), 2);
+}
+
+TEST(PartitionMapTest, MapsFromOutsideAreChecked) {
+  const Map good = Place({{"a", {10, 2}}, {"b", {7}}}, 2, kAlwaysSlice);
+  const auto refused = [&](const std::function<void(Map*)>& change) {
+    Map map = good;
+    change(&map);
+    return absl::IsInvalidArgument(ValidatePartitionMap(map));
+  };
+  EXPECT_TRUE(refused([](Map* map) { map->set_ps_count(0); }));
+  EXPECT_TRUE(refused([](Map* map) { map->set_ps_count(1); }));
+  EXPECT_TRUE(refused([](Map* map) { map->mutable_blocks()->RemoveLast(); }));
+  EXPECT_TRUE(refused([](Map* map) { *map->add_blocks() = map->blocks(0); }));
+  EXPECT_TRUE(refused([](Map* map) { map->mutable_blocks(0)->set_row_end(4); }));
+  EXPECT_TRUE(refused([](Map* map) { map->mutable_blocks(0)->set_row_end(0); }));
+  EXPECT_TRUE(refused([](Map* map) { map->mutable_blocks(1)->set_row_end(11); }));
+  EXPECT_TRUE(refused([](Map* map) { map->mutable_blocks(0)->set_row_begin(-1); }));
+  EXPECT_TRUE(refused([](Map* map) { map->mutable_blocks(0)->set_variable(1); }));
+  EXPECT_TRUE(refused([](Map* map) { map->mutable_blocks(0)->set_variable(9); }));
+  EXPECT_TRUE(refused([](Map* map) { map->mutable_blocks()->SwapElements(0, 1); }));
+  EXPECT_TRUE(refused([](Map* map) { map->mutable_variables(0)->set_shape(0, 0); }));
+  EXPECT_TRUE(refused([](Map* map) { map->mutable_variables(0)->set_name("b"); }));
+  EXPECT_TRUE(refused([](Map* map) { map->mutable_variables(0)->set_shape(1, 1 << 20); }))
+      << "blocks would be too large";
+}
+
+}  // namespace
+}  // namespace cairn::cluster

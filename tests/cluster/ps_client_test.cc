@@ -1,0 +1,295 @@
+#include "cluster/ps_client.h"
+
+#include <gtest/gtest.h>
+
+#include <numeric>
+
+#include "common/version.h"
+#include "tests/cluster/rpc_fixture.h"
+
+namespace cairn::cluster {
+namespace {
+
+using PullResult = absl::StatusOr<proto::PullReplyHeader>;
+using PushResult = absl::StatusOr<proto::PushReplyHeader>;
+
+constexpr PsClient::Group kSomeGroup = 5;
+
+class PsClientTest : public testing::Test {
+ protected:
+  PsClientOptions Options() {
+    PsClientOptions options;
+    options.addresses = {AddressOf(*server_)};
+    options.cluster_id = 77;
+    options.sender = "worker 3";
+    return options;
+  }
+
+  static proto::PullHeader PullOf(int64_t batch, int blocks) {
+    proto::PullHeader header;
+    header.set_batch(batch);
+    for (int block = 0; block < blocks; ++block) header.add_blocks(block);
+    return header;
+  }
+
+  void Pull(PsClient* client, int64_t batch, std::vector<absl::Span<float>> destinations,
+            PsClient::Group group = 0) {
+    const int blocks = destinations.size();
+    client->Pull(
+        0, PullOf(batch, blocks), std::move(destinations),
+        [this](PullResult result) { pulls_.Put(std::move(result)); }, group);
+  }
+
+  // The header of a request that has come.
+  template <typename Header>
+  static Header HeaderOf(RawCall* call) {
+    Header header;
+    auto reader = FrameReader::Open(call->TakeRequest(), &header);
+    EXPECT_TRUE(reader.ok()) << reader.status();
+    return header;
+  }
+
+  static Frame PullReply(const std::vector<float>& values, int blocks = 1) {
+    proto::PullReplyHeader header;
+    for (int block = 0; block < blocks; ++block) header.add_versions(100 + block);
+    auto owner = std::make_shared<std::vector<float>>(values);
+    return *EncodeFrame(header, {FramePiece::OfFloats(*owner, owner)});
+  }
+
+  CallBox calls_;
+  Mailbox<PullResult> pulls_;
+  std::unique_ptr<DataServer> server_ = StartServer(&calls_);
+};
+
+TEST_F(PsClientTest, PulledBlocksArriveInTheirDestinations) {
+  PsClient client(Options());
+  std::vector<float> values(3 << 20);
+  std::iota(values.begin(), values.end(), 0.0f);
+  std::vector<float> first(1 << 20), second(2 << 20);
+  Pull(&client, 42, {absl::MakeSpan(first), absl::MakeSpan(second)});
+  auto call = calls_.Take();
+  EXPECT_EQ(call->method(), DataMethod::kPull);
+  const auto header = HeaderOf<proto::PullHeader>(call.get());
+  EXPECT_EQ(header.batch(), 42);
+  EXPECT_EQ(header.envelope().version(), kVersion);
+  EXPECT_EQ(header.envelope().cluster_id(), 77u);
+  EXPECT_EQ(header.envelope().receiver(), 0u);
+  EXPECT_EQ(header.envelope().sender(), "worker 3");
+  call->Reply(PullReply(values, 2));
+  const PullResult result = pulls_.Take();
+  ASSERT_TRUE(result.ok()) << result.status();
+  EXPECT_EQ(result->versions(1), 101);
+  EXPECT_TRUE(std::equal(first.begin(), first.end(), values.begin()));
+  EXPECT_TRUE(std::equal(second.begin(), second.end(), values.begin() + first.size()));
+}
+
+TEST_F(PsClientTest, SettledBatchLeavesTheDestinationsAlone) {
+  PsClient client(Options());
+  std::vector<float> block(4, 7.0f);
+  Pull(&client, 1, {absl::MakeSpan(block)});
+  proto::PullReplyHeader header;
+  header.set_batch_settled(true);
+  calls_.Take()->Reply(*EncodeFrame(header, {}));
+  const PullResult result = pulls_.Take();
+  ASSERT_TRUE(result.ok()) << result.status();
+  EXPECT_TRUE(result->batch_settled());
+  EXPECT_EQ(block, std::vector<float>(4, 7.0f));
+}
+
+TEST_F(PsClientTest, PushCarriesGradientsAndBringsValuesBack) {
+  PsClient client(Options());
+  auto gradient = std::make_shared<std::vector<float>>(1 << 20, 0.25f);
+  std::vector<float> values(1 << 20);
+  proto::PushHeader header;
+  header.set_batch(9);
+  header.add_blocks(4);
+  header.set_want_values(true);
+  Mailbox<PushResult> pushes;
+  client.Push(0, header, {FramePiece::OfFloats(*gradient, gradient)}, {absl::MakeSpan(values)},
+              [&](PushResult result) { pushes.Put(std::move(result)); });
+  auto call = calls_.Take();
+  proto::PushHeader received;
+  auto reader = FrameReader::Open(call->TakeRequest(), &received);
+  ASSERT_TRUE(reader.ok());
+  std::vector<float> pushed(1 << 20);
+  ASSERT_TRUE(reader->Read(absl::MakeSpan(pushed)).ok());
+  EXPECT_TRUE(reader->ExpectEnd().ok());
+  EXPECT_EQ(pushed, *gradient);
+  proto::PushReplyHeader reply;
+  reply.add_versions(10);
+  reply.set_duplicates(1);
+  call->Reply(*EncodeFrame(reply, {FramePiece::OfFloats(pushed, nullptr)}));
+  const PushResult result = pushes.Take();
+  ASSERT_TRUE(result.ok()) << result.status();
+  EXPECT_EQ(result->duplicates(), 1u);
+  EXPECT_EQ(values, *gradient);
+}
+
+TEST_F(PsClientTest, UploadCarriesDescriptionsAndValues) {
+  PsClient client(Options());
+  const std::vector<float> values = {1, 2, 3};
+  proto::UploadHeader header;
+  header.add_blocks()->set_variable("dense/kernel");
+  Mailbox<absl::StatusOr<proto::UploadReplyHeader>> uploads;
+  client.Upload(0, header, {FramePiece::OfFloats(values, nullptr)},
+                [&](auto result) { uploads.Put(std::move(result)); });
+  auto call = calls_.Take();
+  EXPECT_EQ(HeaderOf<proto::UploadHeader>(call.get()).blocks(0).variable(), "dense/kernel");
+  proto::UploadReplyHeader reply;
+  reply.set_stored(1);
+  call->Reply(*EncodeFrame(reply, {}));
+  EXPECT_EQ(uploads.Take()->stored(), 1u);
+}
+
+TEST_F(PsClientTest, WrongGenerationIsTheResultAtOnceAndNamesThePs) {
+  PsClient client(Options());
+  Pull(&client, 1, {});
+  calls_.Take()->Fail(absl::FailedPreconditionError("generation 2, not 1"));
+  const PullResult result = pulls_.Take();
+  EXPECT_TRUE(absl::IsFailedPrecondition(result.status()));
+  EXPECT_NE(result.status().message().find("Pull of ps 0 (127.0.0.1:"), std::string::npos);
+  EXPECT_NE(result.status().message().find("generation 2, not 1"), std::string::npos);
+}
+
+TEST_F(PsClientTest, PassingFailuresAreTriedAgain) {
+  PsClient client(Options());
+  std::vector<float> block(1);
+  Pull(&client, 1, {absl::MakeSpan(block)});
+  calls_.Take()->Fail(absl::UnavailableError("soon"));
+  calls_.Take()->Fail(absl::ResourceExhaustedError("too many"));
+  calls_.Take().reset();  // Dropped without an answer.
+  calls_.Take()->Reply(Frame::FromBytes("garbled"));
+  calls_.Take()->Reply(PullReply({5.0f}));
+  EXPECT_TRUE(pulls_.Take().ok());
+  EXPECT_EQ(block[0], 5.0f);
+}
+
+TEST_F(PsClientTest, AttemptThatIsParkedTooLongIsAskedAgainAndTheOldOneAbandoned) {
+  PsClientOptions options = Options();
+  options.attempt_timeout = absl::Milliseconds(200);
+  PsClient client(options);
+  std::vector<float> block(1);
+  Pull(&client, 1, {absl::MakeSpan(block)});
+  auto parked = calls_.Take();
+  auto again = calls_.Take();
+  again->Reply(PullReply({5.0f}));
+  EXPECT_TRUE(pulls_.Take().ok());
+  const absl::Time deadline = absl::Now() + kPatience;
+  while (!parked->abandoned() && absl::Now() < deadline) absl::SleepFor(absl::Milliseconds(1));
+  EXPECT_TRUE(parked->abandoned());
+  parked->Reply(PullReply({6.0f}));  // Nobody hears it.
+  EXPECT_EQ(block[0], 5.0f);
+}
+
+TEST_F(PsClientTest, ReplyOfAnotherSizeIsAnErrorAndWritesNothing) {
+  PsClient client(Options());
+  std::vector<float> block(3, 1.0f);
+  Pull(&client, 1, {absl::MakeSpan(block)});
+  calls_.Take()->Reply(PullReply({5.0f, 5.0f}));
+  EXPECT_TRUE(absl::IsInternal(pulls_.Take().status()));
+  EXPECT_EQ(block, std::vector<float>(3, 1.0f));
+}
+
+TEST_F(PsClientTest, WrongNumberOfTensorsIsRefusedWithoutACall) {
+  PsClient client(Options());
+  client.Pull(0, PullOf(1, 2), {}, [&](PullResult result) { pulls_.Put(std::move(result)); });
+  EXPECT_TRUE(absl::IsInvalidArgument(pulls_.Take().status()));
+  EXPECT_TRUE(calls_.empty());
+}
+
+TEST_F(PsClientTest, ParkedCallsAreAnsweredInAnyOrder) {
+  PsClient client(Options());
+  std::vector<float> blocks(50);
+  for (int batch = 0; batch < 50; ++batch)
+    Pull(&client, batch, {absl::MakeSpan(&blocks[batch], 1)});
+  std::vector<std::unique_ptr<RawCall>> parked;
+  for (int i = 0; i < 50; ++i) parked.push_back(calls_.Take());
+  EXPECT_EQ(server_->calls_in_progress(), 50);
+  EXPECT_TRUE(pulls_.empty());
+  while (!parked.empty()) {
+    const int64_t batch = HeaderOf<proto::PullHeader>(parked.back().get()).batch();
+    parked.back()->Reply(PullReply({static_cast<float>(batch)}));
+    parked.pop_back();
+  }
+  for (int i = 0; i < 50; ++i) EXPECT_TRUE(pulls_.Take().ok());
+  for (int batch = 0; batch < 50; ++batch) EXPECT_EQ(blocks[batch], batch);
+}
+
+TEST_F(PsClientTest, CancelEndsTheCallsOfItsGroupOnly) {
+  PsClient client(Options());
+  std::vector<float> block(1);
+  Pull(&client, 1, {}, kSomeGroup);
+  Pull(&client, 2, {}, kSomeGroup);
+  Pull(&client, 3, {absl::MakeSpan(block)});
+  std::vector<std::unique_ptr<RawCall>> parked;
+  for (int i = 0; i < 3; ++i) parked.push_back(calls_.Take());
+  client.Cancel(kSomeGroup);
+  EXPECT_TRUE(absl::IsCancelled(pulls_.Take().status()));
+  EXPECT_TRUE(absl::IsCancelled(pulls_.Take().status()));
+  for (auto& call : parked) call->Reply(PullReply({8.0f}));
+  EXPECT_TRUE(pulls_.Take().ok());
+  EXPECT_EQ(block[0], 8.0f);
+}
+
+TEST_F(PsClientTest, CancelEndsCallsThatWaitForTheirNextAttempt) {
+  PsClientOptions options = Options();
+  options.first_delay = options.max_delay = absl::Hours(1);
+  PsClient client(options);
+  Pull(&client, 1, {});
+  calls_.Take()->Fail(absl::UnavailableError("later"));
+  client.CancelAll();  // Before or after the client has heard of it.
+  EXPECT_TRUE(absl::IsCancelled(pulls_.Take().status()));
+}
+
+TEST_F(PsClientTest, DestructorCancelsAlsoWhatCallbacksStart) {
+  auto client = std::make_unique<PsClient>(Options());
+  client->Pull(0, PullOf(1, 0), {}, [&](PullResult first) {
+    pulls_.Put(std::move(first));
+    Pull(client.get(), 2, {});
+  });
+  auto parked = calls_.Take();
+  PsClient* raw = client.get();
+  raw->CancelAll();
+  EXPECT_TRUE(absl::IsCancelled(pulls_.Take().status()));
+  auto second = calls_.Take();
+  client.reset();
+  EXPECT_TRUE(absl::IsCancelled(pulls_.Take().status()));
+}
+
+TEST_F(PsClientTest, CallsSurviveAServerThatIsRestartedOnTheSamePort) {
+  PsClient client(Options());
+  const int port = server_->port();
+  std::vector<float> blocks(20);
+  for (int batch = 0; batch < 20; ++batch)
+    Pull(&client, batch, {absl::MakeSpan(&blocks[batch], 1)});
+  std::vector<std::unique_ptr<RawCall>> lost;
+  for (int i = 0; i < 20; ++i) lost.push_back(calls_.Take());
+  server_->Shutdown(absl::ZeroDuration());
+  server_.reset();
+  lost.clear();
+  CallBox calls_of_next;
+  server_ = StartServer(&calls_of_next, port);
+  for (int i = 0; i < 20; ++i) {
+    auto call = calls_of_next.Take();
+    const int64_t batch = HeaderOf<proto::PullHeader>(call.get()).batch();
+    call->Reply(PullReply({static_cast<float>(batch)}));
+  }
+  for (int i = 0; i < 20; ++i) EXPECT_TRUE(pulls_.Take().ok());
+  for (int batch = 0; batch < 20; ++batch) EXPECT_EQ(blocks[batch], batch);
+  server_.reset();
+}
+
+TEST_F(PsClientTest, PsThatIsNotThereYetIsWaitedFor) {
+  const int port = server_->port();
+  PsClientOptions options = Options();
+  server_.reset();
+  PsClient client(options);
+  Pull(&client, 1, {});
+  server_ = StartServer(&calls_, port);
+  proto::PullReplyHeader header;
+  calls_.Take()->Reply(*EncodeFrame(header, {}));
+  EXPECT_TRUE(pulls_.Take().ok());
+}
+
+}  // namespace
+}  // namespace cairn::cluster

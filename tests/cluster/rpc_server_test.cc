@@ -1,0 +1,110 @@
+#include "cluster/rpc_server.h"
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <thread>
+
+#include "cluster/ps_client.h"
+#include "tests/cluster/rpc_fixture.h"
+
+namespace cairn::cluster {
+namespace {
+
+using PullResult = absl::StatusOr<proto::PullReplyHeader>;
+
+PsClientOptions ClientOf(const DataServer& server) {
+  PsClientOptions options;
+  options.addresses = {AddressOf(server)};
+  return options;
+}
+
+Frame EmptyReply() { return *EncodeFrame(proto::PullReplyHeader(), {}); }
+
+TEST(RpcServerTest, PortInUseIsSaidSo) {
+  CallBox calls;
+  auto server = StartServer(&calls);
+  DataServerOptions options;
+  options.address = AddressOf(*server);
+  auto second = DataServer::Start(options, [](std::unique_ptr<RawCall>) {});
+  EXPECT_EQ(second.status(), absl::AlreadyExistsError(absl::StrCat(
+                                 "cannot listen on ", AddressOf(*server),
+                                 ": another process does; stop it or choose another port")));
+}
+
+TEST(RpcServerTest, AddressOfAnotherMachineIsUnavailable) {
+  DataServerOptions options;
+  options.address = "192.0.2.1:1234";  // TEST-NET-1 of RFC 5737: nobody's.
+  auto server = DataServer::Start(options, [](std::unique_ptr<RawCall>) {});
+  EXPECT_TRUE(absl::IsUnavailable(server.status())) << server.status();
+}
+
+TEST(RpcServerTest, BadOptionsAreRefused) {
+  DataServerOptions options;
+  options.address = "127.0.0.1";
+  EXPECT_TRUE(absl::IsInvalidArgument(
+      DataServer::Start(options, [](std::unique_ptr<RawCall>) {}).status()));
+  options.address = "127.0.0.1:0";
+  options.threads = 0;
+  EXPECT_TRUE(absl::IsInvalidArgument(
+      DataServer::Start(options, [](std::unique_ptr<RawCall>) {}).status()));
+}
+
+TEST(RpcServerTest, CallsBeyondTheLimitAreRefusedAndTriedAgain) {
+  CallBox calls;
+  auto server = StartServer(&calls, 0, /*calls_max=*/2);
+  PsClient client(ClientOf(*server));
+  Mailbox<PullResult> pulls;
+  for (int i = 0; i < 5; ++i) {
+    client.Pull(0, {}, {}, [&](PullResult result) { pulls.Put(std::move(result)); });
+  }
+  auto first = calls.Take();
+  auto second = calls.Take();
+  EXPECT_TRUE(calls.empty());
+  first->Reply(EmptyReply());
+  second->Reply(EmptyReply());
+  for (int i = 0; i < 3; ++i) calls.Take()->Reply(EmptyReply());
+  for (int i = 0; i < 5; ++i) EXPECT_TRUE(pulls.Take().ok());
+}
+
+TEST(RpcServerTest, ShutdownAnswersParkedCallsAndIgnoresLateReplies) {
+  CallBox calls;
+  auto server = StartServer(&calls);
+  PsClientOptions options = ClientOf(*server);
+  PsClient client(options);
+  Mailbox<PullResult> pulls;
+  client.Pull(0, {}, {}, [&](PullResult result) { pulls.Put(std::move(result)); });
+  client.Pull(0, {}, {}, [&](PullResult result) { pulls.Put(std::move(result)); });
+  auto replied_late = calls.Take();
+  auto dropped_late = calls.Take();
+  server->Shutdown();
+  EXPECT_EQ(server->calls_in_progress(), 0);
+  server->Shutdown();
+  replied_late->Reply(EmptyReply());
+  server.reset();
+  dropped_late.reset();
+  client.CancelAll();
+  EXPECT_TRUE(absl::IsCancelled(pulls.Take().status()));
+  EXPECT_TRUE(absl::IsCancelled(pulls.Take().status()));
+}
+
+TEST(RpcServerTest, RepliesFromManyThreadsDuringShutdownAreHarmless) {
+  for (int round = 0; round < 5; ++round) {
+    CallBox calls;
+    auto server = StartServer(&calls);
+    std::atomic<int> answered = 0;
+    PsClient client(ClientOf(*server));
+    for (int i = 0; i < 200; ++i) client.Pull(0, {}, {}, [&](PullResult) { ++answered; });
+    std::vector<std::unique_ptr<RawCall>> parked;
+    for (int i = 0; i < 200; ++i) parked.push_back(calls.Take());
+    std::thread replier([&] {
+      for (auto& call : parked) call->Reply(EmptyReply());
+    });
+    server->Shutdown();
+    replier.join();
+    server.reset();
+  }
+}
+
+}  // namespace
+}  // namespace cairn::cluster
