@@ -1,0 +1,160 @@
+#include "nn/cpu/activation_function.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+
+#include "common/simd.h"
+
+namespace cairn::nn {
+namespace {
+
+using Kind = Activation::Kind;
+
+constexpr float kSeluScale = 1.05070098735548049342f;
+constexpr float kSeluAlpha = 1.67326324235437728482f;
+constexpr float kSqrtHalf = 0.70710678118654752440f;
+constexpr float kInverseSqrtTwoPi = 0.39894228040143267794f;
+
+float Sigmoid(float x) { return 1.0f / (1.0f + std::exp(-x)); }
+float GelusNormal(float x) { return 0.5f * (1.0f + std::erf(x * kSqrtHalf)); }
+
+float Relu(const Activation& a, float x) {
+  if (a.has_max_value && x >= a.max_value) return a.max_value;
+  return x >= a.threshold ? x : a.slope * (x - a.threshold);
+}
+
+template <typename Function>
+void ForEach(int64_t count, const float* x, float* y, const Function& function) {
+  for (int64_t i = 0; i < count; ++i) y[i] = function(x[i]);
+}
+
+template <typename Derivative>
+void Multiply(int64_t count, const float* at, float* gradient, const Derivative& derivative) {
+  for (int64_t i = 0; i < count; ++i) gradient[i] *= derivative(at[i]);
+}
+
+CAIRN_SIMD void PlainRelu(int64_t count, const float* x, float* y) {
+  for (int64_t i = 0; i < count; ++i) y[i] = x[i] > 0 ? x[i] : 0;
+}
+
+CAIRN_SIMD void PlainReluGradient(int64_t count, const float* y, float* gradient) {
+  for (int64_t i = 0; i < count; ++i) gradient[i] = y[i] > 0 ? gradient[i] : 0;
+}
+
+void Softmax(int64_t rows, int64_t width, const float* x, float* y) {
+  for (int64_t row = 0; row < rows; ++row, x += width, y += width) {
+    const float maximum = *std::max_element(x, x + width);
+    double sum = 0;
+    for (int64_t i = 0; i < width; ++i) {
+      y[i] = std::exp(x[i] - maximum);
+      sum += y[i];
+    }
+    const float scale = static_cast<float>(1 / sum);
+    for (int64_t i = 0; i < width; ++i) y[i] *= scale;
+  }
+}
+
+void SoftmaxGradient(int64_t rows, int64_t width, const float* y, float* gradient) {
+  for (int64_t row = 0; row < rows; ++row, y += width, gradient += width) {
+    double inner = 0;
+    for (int64_t i = 0; i < width; ++i) inner += static_cast<double>(gradient[i]) * y[i];
+    const float mean = static_cast<float>(inner);
+    for (int64_t i = 0; i < width; ++i) gradient[i] = y[i] * (gradient[i] - mean);
+  }
+}
+
+// The derivative of relu, by x or, if the activation differentiates from its output, by y: the two
+// then lie on the same side of every edge.
+float ReluDerivative(const Activation& a, float at) {
+  if (a.has_max_value && at >= a.max_value) return 0;
+  return at > a.threshold ? 1 : a.slope;
+}
+
+float GeluDerivative(float x) {
+  return GelusNormal(x) + x * kInverseSqrtTwoPi * std::exp(-0.5f * x * x);
+}
+
+float SwishDerivative(float x) {
+  const float s = Sigmoid(x);
+  return s + x * s * (1 - s);
+}
+
+float Elu(float x, float slope) { return x > 0 ? x : slope * std::expm1(x); }
+
+float Softplus(float x) { return std::max(x, 0.0f) + std::log1p(std::exp(-std::fabs(x))); }
+
+}  // namespace
+
+void ApplyActivation(const Activation& a, int64_t rows, int64_t width, const float* x, float* y) {
+  const int64_t n = rows * width;
+  switch (a.kind) {
+    case Kind::kLinear:
+      if (x != y) std::memcpy(y, x, n * sizeof(float));
+      return;
+    case Kind::kRelu:
+      if (a.is_plain_relu()) return PlainRelu(n, x, y);
+      return ForEach(n, x, y, [&a](float v) { return Relu(a, v); });
+    case Kind::kSigmoid:
+      return ForEach(n, x, y, Sigmoid);
+    case Kind::kHardSigmoid:
+      return ForEach(n, x, y, [](float v) { return std::clamp(v + 3, 0.0f, 6.0f) / 6; });
+    case Kind::kTanh:
+      return ForEach(n, x, y, [](float v) { return std::tanh(v); });
+    case Kind::kSoftmax:
+      return Softmax(rows, width, x, y);
+    case Kind::kSoftplus:
+      return ForEach(n, x, y, Softplus);
+    case Kind::kSoftsign:
+      return ForEach(n, x, y, [](float v) { return v / (1 + std::fabs(v)); });
+    case Kind::kElu:
+      return ForEach(n, x, y, [&a](float v) { return Elu(v, a.slope); });
+    case Kind::kSelu:
+      return ForEach(n, x, y, [](float v) { return kSeluScale * Elu(v, kSeluAlpha); });
+    case Kind::kGelu:
+      return ForEach(n, x, y, [](float v) { return v * GelusNormal(v); });
+    case Kind::kSwish:
+      return ForEach(n, x, y, [](float v) { return v * Sigmoid(v); });
+    case Kind::kExponential:
+      return ForEach(n, x, y, [](float v) { return std::exp(v); });
+  }
+}
+
+void MultiplyByDerivative(const Activation& a, int64_t rows, int64_t width, const float* x,
+                          const float* y, float* gradient) {
+  const int64_t n = rows * width;
+  switch (a.kind) {
+    case Kind::kLinear:
+      return;
+    case Kind::kRelu:
+      if (a.is_plain_relu()) return PlainReluGradient(n, y, gradient);
+      return Multiply(n, a.differentiates_from_output() ? y : x, gradient,
+                      [&a](float v) { return ReluDerivative(a, v); });
+    case Kind::kSigmoid:
+      return Multiply(n, y, gradient, [](float v) { return v * (1 - v); });
+    case Kind::kHardSigmoid:
+      return Multiply(n, y, gradient, [](float v) { return v > 0 && v < 1 ? 1.0f / 6 : 0.0f; });
+    case Kind::kTanh:
+      return Multiply(n, y, gradient, [](float v) { return 1 - v * v; });
+    case Kind::kSoftmax:
+      return SoftmaxGradient(rows, width, y, gradient);
+    case Kind::kSoftplus:
+      return Multiply(n, y, gradient, [](float v) { return -std::expm1(-v); });
+    case Kind::kSoftsign:
+      return Multiply(n, y, gradient,
+                      [](float v) { return (1 - std::fabs(v)) * (1 - std::fabs(v)); });
+    case Kind::kElu:
+      return Multiply(n, y, gradient, [&a](float v) { return v > 0 ? 1 : v + a.slope; });
+    case Kind::kSelu:
+      return Multiply(n, y, gradient,
+                      [](float v) { return v > 0 ? kSeluScale : v + kSeluScale * kSeluAlpha; });
+    case Kind::kGelu:
+      return Multiply(n, x, gradient, GeluDerivative);
+    case Kind::kSwish:
+      return Multiply(n, x, gradient, SwishDerivative);
+    case Kind::kExponential:
+      return Multiply(n, y, gradient, [](float v) { return v; });
+  }
+}
+
+}  // namespace cairn::nn

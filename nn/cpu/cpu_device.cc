@@ -1,0 +1,120 @@
+#include "nn/cpu/cpu_device.h"
+
+#include <omp.h>
+
+#include <cstdlib>
+#include <cstring>
+#include <exception>
+#include <new>
+
+#include "absl/strings/str_cat.h"
+#include "nn/cpu/activation_kernel.h"
+#include "nn/cpu/add_kernel.h"
+#include "nn/cpu/batch_normalization_kernel.h"
+#include "nn/cpu/concatenate_kernel.h"
+#include "nn/cpu/conv2d_kernel.h"
+#include "nn/cpu/dense_kernel.h"
+#include "nn/cpu/dense_product.h"
+#include "nn/cpu/dnnl_context.h"
+#include "nn/cpu/dropout_kernel.h"
+#include "nn/cpu/embedding_kernel.h"
+#include "nn/cpu/global_average_pooling2d_kernel.h"
+#include "nn/cpu/kernel_context.h"
+#include "nn/cpu/pooling2d_kernel.h"
+
+namespace cairn::nn {
+namespace {
+
+struct KnownKernel {
+  const char* class_name;
+  std::unique_ptr<Kernel> (*create)(const Layer& layer, const KernelContext& context);
+};
+
+// Layers that are views of their input need none.
+constexpr KnownKernel kKnownKernels[] = {
+    {"Activation", CreateActivationKernel},
+    {"Add", CreateAddKernel},
+    {"AveragePooling2D", CreatePooling2DKernel},
+    {"BatchNormalization", CreateBatchNormalizationKernel},
+    {"Concatenate", CreateConcatenateKernel},
+    {"Conv2D", CreateConv2DKernel},
+    {"Dense", CreateDenseKernel},
+    {"Dropout", CreateDropoutKernel},
+    {"ELU", CreateActivationKernel},
+    {"Embedding", CreateEmbeddingKernel},
+    {"GlobalAveragePooling2D", CreateGlobalAveragePooling2DKernel},
+    {"LeakyReLU", CreateActivationKernel},
+    {"MaxPooling2D", CreatePooling2DKernel},
+    {"ReLU", CreateActivationKernel},
+    {"Softmax", CreateActivationKernel},
+};
+
+// Runs `work`, turning what oneDNN and the allocator throw into a status.
+template <typename Work>
+absl::Status Guarded(const std::string& what, const Work& work) {
+  try {
+    work();
+    return absl::OkStatus();
+  } catch (const std::bad_alloc&) {
+    return absl::ResourceExhaustedError(absl::StrCat("no memory for ", what));
+  } catch (const dnnl::error& error) {
+    if (error.status == dnnl_out_of_memory) {
+      return absl::ResourceExhaustedError(absl::StrCat("no memory for ", what));
+    }
+    return absl::InternalError(absl::StrCat("oneDNN refuses ", what, ": ", error.what()));
+  }
+}
+
+}  // namespace
+
+CpuDevice::CpuDevice() : dnnl_(std::make_unique<DnnlContext>()) {}
+CpuDevice::~CpuDevice() = default;
+
+absl::StatusOr<void*> CpuDevice::Allocate(size_t bytes) {
+  constexpr size_t kAlignment = 64;
+  const size_t rounded = (bytes / kAlignment + 1) * kAlignment;
+  void* memory = std::aligned_alloc(kAlignment, rounded);
+  if (memory != nullptr) return memory;
+  return absl::ResourceExhaustedError(absl::StrCat("no memory for ", bytes, " bytes"));
+}
+
+void CpuDevice::Free(void* memory) { std::free(memory); }
+
+absl::Status CpuDevice::CopyToDevice(void* device, const void* host, size_t bytes) {
+  std::memcpy(device, host, bytes);
+  return absl::OkStatus();
+}
+
+absl::Status CpuDevice::CopyFromDevice(void* host, const void* device, size_t bytes) {
+  std::memcpy(host, device, bytes);
+  return absl::OkStatus();
+}
+
+absl::Status CpuDevice::Multiply(const Product& product) {
+  return Guarded("a product", [&] {
+    DenseProduct::Options options{.rows = product.rows,
+                                  .columns = product.columns,
+                                  .inner = product.inner,
+                                  .a_transposed = product.a_transposed,
+                                  .b_transposed = product.b_transposed};
+    DenseProduct(options, dnnl_.get()).Run(product.a, product.b, nullptr, product.c);
+  });
+}
+
+void CpuDevice::UseThreads(int threads) { omp_set_num_threads(threads); }
+
+absl::StatusOr<std::unique_ptr<Kernel>> CpuDevice::CreateKernel(const Layer& layer,
+                                                                const KernelOptions& options) {
+  const std::string what = absl::StrCat("layer '", layer.name(), "' (", layer.class_name(), ")");
+  for (const KnownKernel& known : kKnownKernels) {
+    if (layer.class_name() != known.class_name) continue;
+    std::unique_ptr<Kernel> kernel;
+    absl::Status status = Guarded(
+        what, [&] { kernel = known.create(layer, {.options = options, .dnnl = dnnl_.get()}); });
+    if (!status.ok()) return status;
+    return kernel;
+  }
+  return absl::UnimplementedError(absl::StrCat(what, " has no kernel on the cpu"));
+}
+
+}  // namespace cairn::nn

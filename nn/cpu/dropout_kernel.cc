@@ -1,0 +1,51 @@
+#include "nn/cpu/dropout_kernel.h"
+
+#include <cstring>
+
+#include "common/random.h"
+#include "nn/layers/dropout.h"
+
+namespace cairn::nn {
+namespace {
+
+class DropoutKernel : public Kernel {
+ public:
+  DropoutKernel(const DropoutLayer& layer, const KernelContext& context)
+      : count_(context.options.examples * ElementCount(layer.output().shape)),
+        rate_(static_cast<float>(layer.rate())),
+        scale_(rate_ < 1 ? 1 / (1 - rate_) : 0) {}
+
+  absl::Status Forward(const ForwardArguments& arguments) override {
+    if (arguments.training) {
+      Drop(arguments.random_key, arguments.inputs[0], arguments.output);
+    } else {
+      std::memcpy(arguments.output, arguments.inputs[0], count_ * sizeof(float));
+    }
+    return absl::OkStatus();
+  }
+
+  // The draws are made again rather than kept: they are a pure function of the key.
+  void Backward(const BackwardArguments& arguments) override {
+    float* gradient = arguments.input_gradients[0];
+    if (gradient != nullptr) Drop(arguments.random_key, arguments.output_gradient, gradient);
+  }
+
+ private:
+  void Drop(uint64_t key, const float* from, float* to) const {
+    for (int64_t i = 0; i < count_; ++i) {
+      to[i] = RandomUniform(key, i) < rate_ ? 0 : from[i] * scale_;
+    }
+  }
+
+  const int64_t count_;
+  const float rate_;
+  const float scale_;
+};
+
+}  // namespace
+
+std::unique_ptr<Kernel> CreateDropoutKernel(const Layer& layer, const KernelContext& context) {
+  return std::make_unique<DropoutKernel>(static_cast<const DropoutLayer&>(layer), context);
+}
+
+}  // namespace cairn::nn
