@@ -6,9 +6,13 @@
 #include <vector>
 
 #include "absl/functional/function_ref.h"
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
 #include "nn/device.h"
+#include "nn/device_buffer.h"
+#include "nn/gradient_flow.h"
+#include "nn/kernel.h"
 #include "nn/loss.h"
 #include "nn/metric.h"
 #include "nn/model.h"
@@ -81,10 +85,58 @@ class Executor {
   absl::Span<const float> output() const;
 
  private:
-  class Impl;
-  explicit Executor(std::unique_ptr<Impl> impl);
+  // A layer's place in the passes: where it reads and writes. The pointers of model inputs change
+  // with each batch; the others stay.
+  struct Stage {
+    std::vector<const float*> inputs;
+    float* output = nullptr;
+    std::vector<const float*> variables;
+    float* output_gradient = nullptr;
+    std::vector<float*> input_gradients;
+    std::vector<float*> variable_gradients;
+    uint64_t random_key = 0;
+  };
+  // The kernels for batches of one size, by node; null for views.
+  struct Plan {
+    int64_t batch_size = 0;
+    int64_t last_use = 0;
+    std::vector<std::unique_ptr<Kernel>> kernels;
+  };
 
-  std::unique_ptr<Impl> impl_;
+  Executor(const Model* model, const Loss* loss, absl::Span<const Metric* const> metrics,
+           const Options& options, Device* device);
+
+  absl::Status AllocateVariables();
+  absl::Status AllocateOutputs();
+  absl::Status AllocateGradients();
+  absl::StatusOr<float*> Allocate(int64_t count);
+  absl::StatusOr<Plan*> FindPlan(int64_t batch_size);
+  void BindInputs(const Batch& batch);
+  absl::Status ComputeLoss(const Batch& batch, bool training, Sums* sums);
+  double Penalty() const;
+  void AddSlots(int node);
+  void FinishGradients(int node, absl::FunctionRef<void(int variable)> on_gradient);
+
+  const Model* const model_;
+  const Loss* const loss_;
+  const std::vector<const Metric*> metrics_;
+  const Options options_;
+  Device* const device_;
+  const GradientFlow flow_;
+  // The loss gives the gradient of what the last layer's activation was applied to.
+  const bool fuses_loss_;
+
+  std::vector<DeviceBuffer> memory_;
+  std::vector<float*> values_;     // By variable.
+  std::vector<float*> gradients_;  // By variable; null if frozen or not training.
+  std::vector<Stage> stages_;      // By node.
+  std::vector<Plan> plans_;
+  int64_t forward_count_ = 0;
+
+  // The last Forward's.
+  int64_t batch_size_ = 0;
+  Plan* plan_ = nullptr;
+  bool can_run_backward_ = false;
 };
 
 }  // namespace cairn::nn

@@ -75,6 +75,7 @@ absl::StatusOr<std::unique_ptr<Model>> Model::Create(const proto::ModelSpec& spe
     return absl::InvalidArgumentError("the model's output is not float32");
   }
   CAIRN_RETURN_IF_ERROR(model->AddInputs(spec));
+  CAIRN_RETURN_IF_ERROR(model->ExpectAllUsed());
   return model;
 }
 
@@ -115,6 +116,20 @@ absl::Status Model::AddInputs(const proto::ModelSpec& spec) {
     }
   }
   if (inputs_.empty()) return absl::InvalidArgumentError("the model has no inputs");
+  return absl::OkStatus();
+}
+
+absl::Status Model::ExpectAllUsed() const {
+  std::vector<bool> is_used(nodes_.size(), false);
+  is_used[output_] = true;
+  for (int i = static_cast<int>(nodes_.size()) - 1; i >= 0; --i) {
+    const bool is_input = nodes_[i].inputs.empty();
+    if (!is_used[i] && !is_input) {
+      return absl::InvalidArgumentError(absl::StrCat("layer '", nodes_[i].layer->name(),
+                                                     "' does not lead to the model's output"));
+    }
+    for (int input : nodes_[i].inputs) is_used[input] = true;
+  }
   return absl::OkStatus();
 }
 

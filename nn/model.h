@@ -55,6 +55,7 @@ class Model {
   Model() = default;
   absl::Status AddLayer(const proto::LayerSpec& spec, std::vector<int> inputs);
   absl::Status AddInputs(const proto::ModelSpec& spec);
+  absl::Status ExpectAllUsed() const;
 
   std::vector<Node> nodes_;
   std::vector<VariableSpec> variables_;

@@ -1,0 +1,46 @@
+#ifndef CAIRN_NN_DEVICE_BUFFER_H_
+#define CAIRN_NN_DEVICE_BUFFER_H_
+
+#include <cstdint>
+#include <utility>
+
+#include "absl/status/statusor.h"
+#include "nn/device.h"
+
+namespace cairn::nn {
+
+// Floats in a device's memory. Movable; the device must outlive it.
+class DeviceBuffer {
+ public:
+  static absl::StatusOr<DeviceBuffer> Create(Device* device, int64_t count) {
+    absl::StatusOr<void*> memory = device->Allocate(static_cast<size_t>(count) * sizeof(float));
+    if (!memory.ok()) return memory.status();
+    return DeviceBuffer(device, static_cast<float*>(*memory));
+  }
+
+  // Empty: data() is null.
+  DeviceBuffer() = default;
+  ~DeviceBuffer() {
+    if (device_ != nullptr) device_->Free(data_);
+  }
+  DeviceBuffer(DeviceBuffer&& other) noexcept
+      : device_(std::exchange(other.device_, nullptr)),
+        data_(std::exchange(other.data_, nullptr)) {}
+  DeviceBuffer& operator=(DeviceBuffer&& other) noexcept {
+    std::swap(device_, other.device_);
+    std::swap(data_, other.data_);
+    return *this;
+  }
+
+  float* data() const { return data_; }
+
+ private:
+  DeviceBuffer(Device* device, float* data) : device_(device), data_(data) {}
+
+  Device* device_ = nullptr;
+  float* data_ = nullptr;
+};
+
+}  // namespace cairn::nn
+
+#endif  // CAIRN_NN_DEVICE_BUFFER_H_

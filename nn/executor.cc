@@ -1,0 +1,294 @@
+#include "nn/executor.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "absl/strings/str_cat.h"
+#include "common/check.h"
+#include "common/random.h"
+#include "common/simd.h"
+#include "common/status_macros.h"
+
+namespace cairn::nn {
+namespace {
+
+// So that sizes in bytes fit an int64 (see kTensorElementsMax).
+constexpr int64_t kBatchSizeMax = int64_t{1} << 20;
+// Training has two batch sizes (the last of an epoch is smaller), evaluation perhaps two more.
+constexpr size_t kPlansMax = 4;
+
+CAIRN_SIMD void AddTo(int64_t count, const float* from, float* to) {
+  for (int64_t i = 0; i < count; ++i) to[i] += from[i];
+}
+
+bool FusesLoss(const Model& model, const Loss* loss) {
+  const Layer& last = *model.nodes()[model.output_node()].layer;
+  const Activation::Kind kind = last.activation().kind;
+  return loss != nullptr && !last.is_view() && kind != Activation::Kind::kLinear &&
+         kind == loss->fused_activation();
+}
+
+}  // namespace
+
+Executor::Executor(const Model* model, const Loss* loss, absl::Span<const Metric* const> metrics,
+                   const Options& options, Device* device)
+    : model_(model),
+      loss_(loss),
+      metrics_(metrics.begin(), metrics.end()),
+      options_(options),
+      device_(device),
+      flow_(*model),
+      fuses_loss_(FusesLoss(*model, loss)),
+      stages_(model->nodes().size()) {
+  // FindPlan hands out pointers into it.
+  plans_.reserve(kPlansMax);
+}
+
+Executor::~Executor() = default;
+
+absl::StatusOr<std::unique_ptr<Executor>> Executor::Create(const Model* model, const Loss* loss,
+                                                           absl::Span<const Metric* const> metrics,
+                                                           const Options& options, Device* device) {
+  if (options.batch_size < 1 || options.batch_size > kBatchSizeMax) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("batch size ", options.batch_size, " is not from 1 to ", kBatchSizeMax));
+  }
+  if (options.threads < 1) {
+    return absl::InvalidArgumentError(absl::StrCat(options.threads, " threads are too few"));
+  }
+  if (!device->memory_is_host()) {
+    return absl::UnimplementedError(
+        absl::StrCat(device->name(), " cannot run models yet; use the cpu"));
+  }
+  std::unique_ptr<Executor> executor(new Executor(model, loss, metrics, options, device));
+  CAIRN_RETURN_IF_ERROR(executor->AllocateVariables());
+  CAIRN_RETURN_IF_ERROR(executor->AllocateOutputs());
+  if (options.training) CAIRN_RETURN_IF_ERROR(executor->AllocateGradients());
+  CAIRN_RETURN_IF_ERROR(executor->FindPlan(options.batch_size).status());
+  return executor;
+}
+
+absl::StatusOr<float*> Executor::Allocate(int64_t count) {
+  CAIRN_ASSIGN_OR_RETURN(DeviceBuffer buffer, DeviceBuffer::Create(device_, count));
+  memory_.push_back(std::move(buffer));
+  return memory_.back().data();
+}
+
+absl::Status Executor::AllocateVariables() {
+  for (const VariableSpec& variable : model_->variables()) {
+    const int64_t count = variable.element_count();
+    CAIRN_ASSIGN_OR_RETURN(float* values, Allocate(count));
+    std::memset(values, 0, count * sizeof(float));
+    values_.push_back(values);
+    float* gradient = nullptr;
+    if (options_.training && variable.update != VariableSpec::Update::kFrozen) {
+      CAIRN_ASSIGN_OR_RETURN(gradient, Allocate(count));
+      std::memset(gradient, 0, count * sizeof(float));
+    }
+    gradients_.push_back(gradient);
+  }
+  for (size_t i = 0; i < stages_.size(); ++i) {
+    const Model::Node& node = model_->nodes()[i];
+    for (size_t v = 0; v < node.layer->variables().size(); ++v) {
+      stages_[i].variables.push_back(values_[node.first_variable + v]);
+      stages_[i].variable_gradients.push_back(gradients_[node.first_variable + v]);
+    }
+  }
+  return absl::OkStatus();
+}
+
+absl::Status Executor::AllocateOutputs() {
+  for (size_t i = 0; i < stages_.size(); ++i) {
+    const Model::Node& node = model_->nodes()[i];
+    stages_[i].inputs.resize(node.inputs.size());
+    // Inputs and their views lie where the batch is.
+    if (node.inputs.empty() || node.layer->is_view()) continue;
+    const int64_t count = options_.batch_size * ElementCount(node.layer->output().shape);
+    CAIRN_ASSIGN_OR_RETURN(stages_[i].output, Allocate(count));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status Executor::AllocateGradients() {
+  for (size_t i = 0; i < stages_.size(); ++i) {
+    const Model::Node& node = model_->nodes()[i];
+    const int64_t count = options_.batch_size * ElementCount(node.layer->output().shape);
+    if (flow_.shares_gradient[i]) {
+      stages_[i].output_gradient = stages_[node.inputs[0]].output_gradient;
+    } else if (flow_.needed[i] || static_cast<int>(i) == model_->output_node()) {
+      CAIRN_ASSIGN_OR_RETURN(stages_[i].output_gradient, Allocate(count));
+    }
+    for (size_t slot = 0; slot < node.inputs.size(); ++slot) {
+      float* target = nullptr;
+      const Stage& input = stages_[node.inputs[slot]];
+      if (flow_.slots[i][slot] == GradientFlow::Slot::kWrite) target = input.output_gradient;
+      if (flow_.slots[i][slot] == GradientFlow::Slot::kAdd) {
+        const int64_t input_count =
+            options_.batch_size * ElementCount(node.layer->inputs()[slot].shape);
+        CAIRN_ASSIGN_OR_RETURN(target, Allocate(input_count));
+      }
+      stages_[i].input_gradients.push_back(target);
+    }
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<Executor::Plan*> Executor::FindPlan(int64_t batch_size) {
+  for (Plan& plan : plans_) {
+    if (plan.batch_size != batch_size) continue;
+    plan.last_use = ++forward_count_;
+    return &plan;
+  }
+  Plan plan{.batch_size = batch_size, .last_use = ++forward_count_};
+  for (const Model::Node& node : model_->nodes()) {
+    std::unique_ptr<Kernel> kernel;
+    if (!node.inputs.empty() && !node.layer->is_view()) {
+      CAIRN_ASSIGN_OR_RETURN(
+          kernel, device_->CreateKernel(*node.layer,
+                                        {.examples = batch_size, .training = options_.training}));
+    }
+    plan.kernels.push_back(std::move(kernel));
+  }
+  if (plans_.size() == kPlansMax) {
+    plans_.erase(std::min_element(plans_.begin(), plans_.end(), [](const Plan& a, const Plan& b) {
+      return a.last_use < b.last_use;
+    }));
+  }
+  plans_.push_back(std::move(plan));
+  return &plans_.back();
+}
+
+absl::Span<float> Executor::values(int variable) {
+  return absl::MakeSpan(values_[variable], model_->variables()[variable].element_count());
+}
+
+absl::Span<const float> Executor::gradient(int variable) const {
+  if (gradients_[variable] == nullptr) return {};
+  return absl::MakeConstSpan(gradients_[variable], model_->variables()[variable].element_count());
+}
+
+void Executor::BindInputs(const Batch& batch) {
+  CAIRN_CHECK(batch.inputs.size() == model_->inputs().size());
+  for (size_t i = 0; i < batch.inputs.size(); ++i) {
+    // Nobody writes to it: inputs have no kernel.
+    stages_[model_->input_nodes()[i]].output =
+        const_cast<float*>(static_cast<const float*>(batch.inputs[i]));
+  }
+  for (size_t i = 0; i < stages_.size(); ++i) {
+    const Model::Node& node = model_->nodes()[i];
+    for (size_t slot = 0; slot < node.inputs.size(); ++slot) {
+      stages_[i].inputs[slot] = stages_[node.inputs[slot]].output;
+    }
+    if (node.layer->is_view()) stages_[i].output = stages_[node.inputs[0]].output;
+    stages_[i].random_key = DeriveKey(batch.random_key, node.layer->name());
+  }
+}
+
+absl::StatusOr<Executor::Sums> Executor::Forward(const Batch& batch, bool training) {
+  CAIRN_CHECK(batch.size >= 1 && batch.size <= options_.batch_size);
+  can_run_backward_ = false;
+  device_->UseThreads(options_.threads);
+  CAIRN_ASSIGN_OR_RETURN(plan_, FindPlan(batch.size));
+  batch_size_ = batch.size;
+  BindInputs(batch);
+  for (size_t i = 0; i < stages_.size(); ++i) {
+    if (plan_->kernels[i] == nullptr) continue;
+    const Stage& stage = stages_[i];
+    CAIRN_RETURN_IF_ERROR(plan_->kernels[i]->Forward({.inputs = stage.inputs,
+                                                      .output = stage.output,
+                                                      .variables = stage.variables,
+                                                      .training = training,
+                                                      .random_key = stage.random_key}));
+  }
+  Sums sums{.examples = batch.size};
+  if (batch.labels != nullptr && loss_ != nullptr) {
+    CAIRN_RETURN_IF_ERROR(ComputeLoss(batch, training, &sums));
+  }
+  return sums;
+}
+
+absl::Status Executor::ComputeLoss(const Batch& batch, bool training, Sums* sums) {
+  const Stage& last = stages_[model_->output_node()];
+  const Loss::Batch result{.examples = batch.size,
+                           .shape = &model_->output_shape(),
+                           .output = last.output,
+                           .labels = batch.labels,
+                           .fused = fuses_loss_};
+  can_run_backward_ = training && options_.training;
+  CAIRN_ASSIGN_OR_RETURN(
+      sums->loss_sum, loss_->Compute(result, can_run_backward_ ? last.output_gradient : nullptr));
+  sums->penalty = Penalty();
+  for (const Metric* metric : metrics_) sums->metrics.push_back(metric->Compute(result));
+  return absl::OkStatus();
+}
+
+double Executor::Penalty() const {
+  double penalty = 0;
+  for (const Model::Node& node : model_->nodes()) {
+    for (size_t v = 0; v < node.layer->variables().size(); ++v) {
+      const LayerVariable& variable = node.layer->variables()[v];
+      if (variable.regularizer.empty()) continue;
+      // Keras: what is frozen costs nothing.
+      if (variable.spec.update != VariableSpec::Update::kOptimized) continue;
+      penalty += variable.regularizer.Penalty(values_[node.first_variable + v],
+                                              variable.spec.element_count());
+    }
+  }
+  return penalty;
+}
+
+void Executor::Backward(absl::FunctionRef<void(int variable)> on_gradient) {
+  CAIRN_CHECK(can_run_backward_);
+  can_run_backward_ = false;
+  device_->UseThreads(options_.threads);
+  for (int i = static_cast<int>(stages_.size()) - 1; i >= 0; --i) {
+    if (!flow_.needed[i]) continue;
+    const Stage& stage = stages_[i];
+    if (plan_->kernels[i] != nullptr) {
+      plan_->kernels[i]->Backward({.inputs = stage.inputs,
+                                   .output = stage.output,
+                                   .variables = stage.variables,
+                                   .random_key = stage.random_key,
+                                   .output_gradient = stage.output_gradient,
+                                   .before_activation = fuses_loss_ && i == model_->output_node(),
+                                   .input_gradients = stage.input_gradients,
+                                   .variable_gradients = stage.variable_gradients});
+    } else if (!stage.input_gradients.empty() && !flow_.shares_gradient[i]) {
+      const int64_t count = batch_size_ * ElementCount(model_->nodes()[i].layer->output().shape);
+      std::memcpy(stage.input_gradients[0], stage.output_gradient, count * sizeof(float));
+    }
+    AddSlots(i);
+    FinishGradients(i, on_gradient);
+  }
+}
+
+// Adds what could not be written to its place because another gradient was there first.
+void Executor::AddSlots(int node) {
+  const Model::Node& taker = model_->nodes()[node];
+  for (size_t slot = 0; slot < taker.inputs.size(); ++slot) {
+    if (flow_.slots[node][slot] != GradientFlow::Slot::kAdd) continue;
+    AddTo(batch_size_ * ElementCount(taker.layer->inputs()[slot].shape),
+          stages_[node].input_gradients[slot], stages_[taker.inputs[slot]].output_gradient);
+  }
+}
+
+void Executor::FinishGradients(int node, absl::FunctionRef<void(int variable)> on_gradient) {
+  const Model::Node& finished = model_->nodes()[node];
+  for (size_t v = 0; v < finished.layer->variables().size(); ++v) {
+    const LayerVariable& variable = finished.layer->variables()[v];
+    const int position = finished.first_variable + static_cast<int>(v);
+    if (gradients_[position] == nullptr) continue;
+    if (!variable.regularizer.empty() && variable.spec.update == VariableSpec::Update::kOptimized) {
+      variable.regularizer.AddGradient(values_[position], variable.spec.element_count(),
+                                       gradients_[position]);
+    }
+    on_gradient(position);
+  }
+}
+
+absl::Span<const float> Executor::output() const {
+  return absl::MakeConstSpan(stages_[model_->output_node()].output,
+                             batch_size_ * ElementCount(model_->output_shape()));
+}
+
+}  // namespace cairn::nn

@@ -1,0 +1,40 @@
+#include "nn/gradient_flow.h"
+
+#include <algorithm>
+
+namespace cairn::nn {
+namespace {
+
+bool IsTrained(const LayerVariable& variable) {
+  return variable.spec.update != VariableSpec::Update::kFrozen;
+}
+
+}  // namespace
+
+GradientFlow::GradientFlow(const Model& model) {
+  const std::vector<Model::Node>& nodes = model.nodes();
+  std::vector<int> takers(nodes.size(), 0);
+  for (const Model::Node& node : nodes) {
+    bool is_needed =
+        std::any_of(node.layer->variables().begin(), node.layer->variables().end(), IsTrained);
+    for (int input : node.inputs) {
+      is_needed = is_needed || needed[input];
+      ++takers[input];
+    }
+    needed.push_back(is_needed);
+  }
+
+  std::vector<bool> has_arrived(nodes.size(), false);
+  slots.resize(nodes.size());
+  shares_gradient.resize(nodes.size(), false);
+  for (int i = static_cast<int>(nodes.size()) - 1; i >= 0; --i) {
+    for (int input : nodes[i].inputs) {
+      const Slot first = has_arrived[input] ? Slot::kAdd : Slot::kWrite;
+      slots[i].push_back(needed[input] ? first : Slot::kNone);
+      has_arrived[input] = true;
+      shares_gradient[i] = nodes[i].layer->is_view() && takers[input] == 1;
+    }
+  }
+}
+
+}  // namespace cairn::nn
