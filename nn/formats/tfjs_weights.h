@@ -1,0 +1,26 @@
+#ifndef CAIRN_NN_FORMATS_TFJS_WEIGHTS_H_
+#define CAIRN_NN_FORMATS_TFJS_WEIGHTS_H_
+
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/types/span.h"
+#include "nn/formats/imported_model.h"
+#include "nn/formats/json_node.h"
+
+namespace cairn::nn {
+
+// A TF.js weight manifest: groups of {paths, weights}. The files of a group, one behind the other,
+// hold its weights in order, without gaps.
+
+// The paths of all groups, in order. Refuses those that leave the model's folder.
+absl::StatusOr<std::vector<std::string>> ReadWeightPaths(const JsonNode& manifest);
+
+// The weights of all groups; `file_contents` has one entry for each of ReadWeightPaths.
+absl::StatusOr<std::vector<NamedTensor>> ReadWeights(const JsonNode& manifest,
+                                                     absl::Span<const std::string> file_contents);
+
+}  // namespace cairn::nn
+
+#endif  // CAIRN_NN_FORMATS_TFJS_WEIGHTS_H_

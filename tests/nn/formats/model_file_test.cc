@@ -1,0 +1,42 @@
+#include "nn/formats/model_file.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/nn/formats/testdata.h"
+
+namespace cairn::nn {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+TEST(ModelFileTest, AKerasArchitectureStandsAlone) {
+  const std::string text = Testdata("keras3_sequential.json");
+  EXPECT_TRUE(ModelWeightFiles(text).value().empty());
+  const ImportedModel model = ReadModel(text, {}).value();
+  EXPECT_EQ(model.spec.layers_size(), 7);
+  EXPECT_TRUE(model.weights.empty());
+}
+
+TEST(ModelFileTest, ALayersModelBringsItsWeights) {
+  const std::string text = R"({"format": "layers-model", "modelTopology": )" +
+                           Testdata("keras2_sequential.json") + R"(, "weightsManifest": [{
+      "paths": ["w.bin"], "weights": [{"name": "a", "shape": [1], "dtype": "float32"}]}]})";
+  EXPECT_THAT(ModelWeightFiles(text).value(), ElementsAre("w.bin"));
+  const ImportedModel model = ReadModel(text, {std::string(4, '\0')}).value();
+  ASSERT_EQ(model.weights.size(), 1);
+  EXPECT_THAT(model.weights[0].values, ElementsAre(0));
+}
+
+TEST(ModelFileTest, SaysWhatItWantsInPlaceOfSomethingElse) {
+  for (const char* text : {"{}", "[]", "3", R"({"name": "job"})"}) {
+    EXPECT_THAT(std::string(ReadModel(text, {}).status().message()),
+                HasSubstr("is neither a Keras architecture"));
+    EXPECT_FALSE(ModelWeightFiles(text).ok());
+  }
+  EXPECT_THAT(std::string(ReadModel("\x89HDF", {}).status().message()), HasSubstr("not JSON"));
+}
+
+}  // namespace
+}  // namespace cairn::nn

@@ -1,0 +1,53 @@
+#include "nn/formats/topological_order.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace cairn::nn {
+namespace {
+
+using Layers = std::vector<std::pair<std::string, std::vector<std::string>>>;
+
+proto::ModelSpec Spec(const Layers& layers) {
+  proto::ModelSpec spec;
+  for (const auto& [name, inputs] : layers) {
+    proto::LayerSpec& layer = *spec.add_layers();
+    layer.set_name(name);
+    for (const std::string& input : inputs) layer.add_inputs(input);
+  }
+  return spec;
+}
+
+std::string Sorted(const Layers& layers) {
+  proto::ModelSpec spec = Spec(layers);
+  if (absl::Status status = SortTopologically(&spec); !status.ok()) {
+    return std::string(status.message());
+  }
+  std::string names;
+  for (const proto::LayerSpec& layer : spec.layers()) names += layer.name();
+  return names;
+}
+
+TEST(TopologicalOrderTest, WhatIsInOrderStays) {
+  EXPECT_EQ(Sorted({{"i", {}}, {"a", {"i"}}, {"w", {}}, {"b", {"w"}}, {"c", {"a", "b"}}}), "iawbc");
+}
+
+TEST(TopologicalOrderTest, ALayerMovesBehindItsInputs) {
+  EXPECT_EQ(Sorted({{"c", {"a", "b"}}, {"b", {"i"}}, {"a", {"i"}}, {"i", {}}}), "ibac");
+}
+
+TEST(TopologicalOrderTest, OneInputMayBeTakenTwice) {
+  EXPECT_EQ(Sorted({{"sum", {"x", "x"}}, {"x", {}}}), "xsum");
+}
+
+TEST(TopologicalOrderTest, RefusesCyclesStrangersAndTwins) {
+  EXPECT_EQ(Sorted({{"a", {"b"}}, {"b", {"a"}}}), "layer 'a' depends on itself");
+  EXPECT_EQ(Sorted({{"a", {"b"}}}), "layer 'a' has input 'b', which is no layer");
+  EXPECT_EQ(Sorted({{"a", {}}, {"a", {}}}), "two layers have the name 'a'");
+}
+
+}  // namespace
+}  // namespace cairn::nn
