@@ -1,4 +1,5 @@
-"""Finds the CUDA toolkit: CUDA_PATH, else /usr/local/cuda. `@cuda//:defs.bzl` says what was found."""
+"""Finds the CUDA toolkit: CUDA_PATH, else /usr/local/cuda. `@cuda//:defs.bzl` says what was found;
+`@cuda//:cuda`, which exists where the toolkit does, is its run time and cuBLAS."""
 
 _ABSENT = """
 HAVE_CUDA = False
@@ -10,10 +11,38 @@ HAVE_CUDA = True
 CUDA_ROOT = "{root}"
 """
 
+# A program finds cuBLAS beside itself, in the toolkit that it was built with, or where the loader
+# looks. The run time is linked in: it must not be needed where there is no GPU.
+_LIBRARY = """
+cc_library(
+    name = "cuda",
+    hdrs = glob([
+        "include/*.h",
+        "include/*.hpp",
+        "include/crt/*",
+        "include/nv/**",
+    ]),
+    includes = ["include"],
+    linkopts = [
+        "-L{root}/lib64",
+        "-Wl,-rpath,$$ORIGIN",
+        "-Wl,-rpath,{root}/lib64",
+        "-lcublas",
+        "-lcudart_static",
+        "-lpthread",
+        "-ldl",
+        "-lrt",
+    ],
+    visibility = ["//visibility:public"],
+)
+"""
+
 def _cuda_toolkit_impl(repository_ctx):
     root = repository_ctx.os.environ.get("CUDA_PATH", "/usr/local/cuda")
     found = repository_ctx.path(root + "/bin/nvcc").exists
-    repository_ctx.file("BUILD.bazel", "")
+    if found:
+        repository_ctx.symlink(root + "/include", "include")
+    repository_ctx.file("BUILD.bazel", _LIBRARY.format(root = root) if found else "")
     repository_ctx.file("defs.bzl", (_PRESENT if found else _ABSENT).format(root = root))
 
 cuda_toolkit = repository_rule(

@@ -1,0 +1,143 @@
+#include "nn/cuda/cuda_device.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/memory/memory.h"
+#include "absl/strings/str_cat.h"
+#include "common/status_macros.h"
+#include "nn/cuda/cuda_status.h"
+#include "nn/layer.h"
+
+namespace cairn::nn {
+namespace {
+
+// CUDA writes 13.0 as 13000.
+std::string VersionText(int version) {
+  return absl::StrCat(version / 1000, ".", version % 1000 / 10);
+}
+
+// What to do about a GPU that cannot be reached.
+std::string Remedy(cudaError_t error) {
+  if (error == cudaErrorNoDevice) return "no GPU is visible; check CUDA_VISIBLE_DEVICES";
+  int driver = 0;
+  if (cudaDriverGetVersion(&driver) != cudaSuccess || driver == 0) {
+    return "no NVIDIA driver is installed";
+  }
+  if (error != cudaErrorInsufficientDriver) return "check the driver with nvidia-smi";
+  return absl::StrCat("the NVIDIA driver knows CUDA ", VersionText(driver),
+                      " but this build needs ", VersionText(CUDART_VERSION), "; update the driver");
+}
+
+absl::Status CheckOrdinal(int ordinal) {
+  int count = 0;
+  const cudaError_t error = cudaGetDeviceCount(&count);
+  if (error != cudaSuccess) {
+    const absl::Status status = CudaStatus(error, Remedy(error));
+    return absl::UnavailableError(status.message());
+  }
+  if (ordinal >= 0 && ordinal < count) return absl::OkStatus();
+  return absl::UnavailableError(
+      absl::StrCat("there is no GPU ", ordinal, ": ", count, " visible, counted from 0"));
+}
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<Device>> CudaDevice::Create(int ordinal) {
+  CAIRN_RETURN_IF_ERROR(CheckOrdinal(ordinal));
+  auto device = absl::WrapUnique(new CudaDevice(ordinal));
+  CAIRN_RETURN_IF_ERROR(device->Initialize());
+  return device;
+}
+
+absl::Status CudaDevice::Initialize() {
+  CAIRN_RETURN_IF_ERROR(MakeCurrent());
+  cudaDeviceProp properties;
+  CAIRN_RETURN_IF_ERROR(
+      CudaStatus(cudaGetDeviceProperties(&properties, ordinal_), "asking for the GPU's name"));
+  name_ = absl::StrCat("cuda:", ordinal_, " (", properties.name, ")");
+
+  cudaStream_t stream = nullptr;
+  CAIRN_RETURN_IF_ERROR(CudaStatus(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking),
+                                   absl::StrCat("creating a stream on ", name_)));
+  stream_.reset(stream);
+  CAIRN_ASSIGN_OR_RETURN(copies_, StagedCopies::Create(stream));
+
+  cublasHandle_t cublas = nullptr;
+  CAIRN_RETURN_IF_ERROR(
+      CublasStatus(cublasCreate(&cublas), absl::StrCat("starting cuBLAS on ", name_)));
+  cublas_.reset(cublas);
+  // Full float32: TF32 would have to be asked for.
+  CAIRN_RETURN_IF_ERROR(
+      CublasStatus(cublasSetMathMode(cublas, CUBLAS_DEFAULT_MATH), "keeping TF32 off"));
+  return CublasStatus(cublasSetStream(cublas, stream), "giving cuBLAS its stream");
+}
+
+CudaDevice::~CudaDevice() {
+  // Else a buffer that is still being copied would be freed under the GPU.
+  if (stream_ != nullptr && MakeCurrent().ok()) cudaStreamSynchronize(stream_.get());
+}
+
+absl::StatusOr<void*> CudaDevice::Allocate(size_t bytes) {
+  CAIRN_RETURN_IF_ERROR(MakeCurrent());
+  void* memory = nullptr;
+  // Aligned to 256. Nothing would come back as a null pointer, which means failure elsewhere.
+  CAIRN_RETURN_IF_ERROR(CudaStatus(cudaMalloc(&memory, std::max<size_t>(bytes, 1)),
+                                   absl::StrCat("allocating ", bytes, " bytes on ", name_)));
+  return memory;
+}
+
+void CudaDevice::Free(void* memory) {
+  if (memory == nullptr || !MakeCurrent().ok()) return;
+  cudaStreamSynchronize(stream_.get());
+  cudaFree(memory);
+}
+
+absl::Status CudaDevice::CopyToDevice(void* device, const void* host, size_t bytes) {
+  CAIRN_RETURN_IF_ERROR(MakeCurrent());
+  return copies_->ToDevice(device, host, bytes);
+}
+
+absl::Status CudaDevice::CopyFromDevice(void* host, const void* device, size_t bytes) {
+  CAIRN_RETURN_IF_ERROR(MakeCurrent());
+  return copies_->FromDevice(host, device, bytes);
+}
+
+absl::Status CudaDevice::Synchronize() {
+  CAIRN_RETURN_IF_ERROR(MakeCurrent());
+  return CudaStatus(cudaStreamSynchronize(stream_.get()), absl::StrCat("waiting for ", name_));
+}
+
+absl::Status CudaDevice::Multiply(const Product& product) {
+  CAIRN_RETURN_IF_ERROR(MakeCurrent());
+  const int64_t rows = product.rows, columns = product.columns, inner = product.inner;
+  if (rows == 0 || columns == 0) return absl::OkStatus();
+  if (inner == 0) {
+    return CudaStatus(cudaMemsetAsync(product.c, 0, rows * columns * sizeof(float), stream_.get()),
+                      "zeroing a product");
+  }
+  // cuBLAS reads columns first, so it sees every matrix transposed: it is asked for c' = b' a'.
+  const auto operation = [](bool transposed) { return transposed ? CUBLAS_OP_T : CUBLAS_OP_N; };
+  const int64_t b_stride = product.b_transposed ? inner : columns;
+  const int64_t a_stride = product.a_transposed ? rows : inner;
+  const float one = 1, zero = 0;
+  return CublasStatus(
+      cublasSgemm_64(cublas_.get(), operation(product.b_transposed),
+                     operation(product.a_transposed), columns, rows, inner, &one, product.b,
+                     b_stride, product.a, a_stride, &zero, product.c, columns),
+      absl::StrCat("multiplying ", rows, " x ", inner, " by ", inner, " x ", columns, " on ",
+                   name_));
+}
+
+absl::Status CudaDevice::MakeCurrent() {
+  return CudaStatus(cudaSetDevice(ordinal_), absl::StrCat("choosing GPU ", ordinal_));
+}
+
+absl::StatusOr<std::unique_ptr<Kernel>> CudaDevice::CreateKernel(const Layer& layer,
+                                                                 const KernelOptions& options) {
+  return absl::UnimplementedError(absl::StrCat(
+      "layer '", layer.name(), "' (", layer.class_name(), ") has no kernel on ", name_,
+      ", which has memory, copies and dense products but no layers so far; train on \"cpu\""));
+}
+
+}  // namespace cairn::nn

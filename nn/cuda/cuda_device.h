@@ -1,0 +1,55 @@
+#ifndef CAIRN_NN_CUDA_CUDA_DEVICE_H_
+#define CAIRN_NN_CUDA_CUDA_DEVICE_H_
+
+#include <memory>
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "nn/cuda/cuda_handles.h"
+#include "nn/cuda/staged_copies.h"
+#include "nn/device.h"
+
+namespace cairn::nn {
+
+// One GPU. All work goes to one stream, in the order of the calls; only Synchronize and
+// CopyFromDevice wait for it, so an error of earlier work may come from any later call. Products
+// are full float32 (no TF32), and the same bits every time on the same GPU. Has no kernels yet.
+class CudaDevice : public Device {
+ public:
+  // UNAVAILABLE: no driver, one that is too old, or no GPU of that number.
+  static absl::StatusOr<std::unique_ptr<Device>> Create(int ordinal);
+  ~CudaDevice() override;
+
+  std::string name() const override { return name_; }
+  bool memory_is_host() const override { return false; }
+
+  absl::StatusOr<void*> Allocate(size_t bytes) override;
+  // Waits for what was asked for before, which may still be using the memory.
+  void Free(void* memory) override;
+  absl::Status CopyToDevice(void* device, const void* host, size_t bytes) override;
+  absl::Status CopyFromDevice(void* host, const void* device, size_t bytes) override;
+  absl::Status Synchronize() override;
+  absl::Status Multiply(const Product& product) override;
+
+  // The host's threads have nothing to do here.
+  void UseThreads(int threads) override {}
+  absl::StatusOr<std::unique_ptr<Kernel>> CreateKernel(const Layer& layer,
+                                                       const KernelOptions& options) override;
+
+ private:
+  explicit CudaDevice(int ordinal) : ordinal_(ordinal) {}
+
+  absl::Status Initialize();
+  // CUDA keeps the current GPU per thread, and the calling thread may have another one.
+  absl::Status MakeCurrent();
+
+  const int ordinal_;
+  std::string name_;
+  CudaStream stream_;
+  CublasHandle cublas_;
+  std::unique_ptr<StagedCopies> copies_;
+};
+
+}  // namespace cairn::nn
+
+#endif  // CAIRN_NN_CUDA_CUDA_DEVICE_H_

@@ -1,0 +1,32 @@
+#ifndef CAIRN_NN_CUDA_CUDA_HANDLES_H_
+#define CAIRN_NN_CUDA_CUDA_HANDLES_H_
+
+#include <cublas_v2.h>
+#include <cuda_runtime_api.h>
+
+#include <memory>
+#include <type_traits>
+
+namespace cairn::nn {
+
+// What CUDA hands out, given back when its owner goes. An error then has nobody to go to.
+template <auto kDestroy>
+struct CudaDeleter {
+  template <typename T>
+  void operator()(T* handle) const {
+    kDestroy(handle);
+  }
+};
+
+using CudaStream =
+    std::unique_ptr<std::remove_pointer_t<cudaStream_t>, CudaDeleter<cudaStreamDestroy>>;
+using CudaEvent =
+    std::unique_ptr<std::remove_pointer_t<cudaEvent_t>, CudaDeleter<cudaEventDestroy>>;
+using CublasHandle =
+    std::unique_ptr<std::remove_pointer_t<cublasHandle_t>, CudaDeleter<cublasDestroy>>;
+// Host memory that the GPU copies from and to without the driver's help.
+using PinnedMemory = std::unique_ptr<char, CudaDeleter<cudaFreeHost>>;
+
+}  // namespace cairn::nn
+
+#endif  // CAIRN_NN_CUDA_CUDA_HANDLES_H_
