@@ -1,0 +1,146 @@
+#include "ps_server/job_blocks.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "common/check.h"
+
+namespace cairn::ps {
+
+struct JobBlocks::Request {
+  virtual ~Request() = default;
+  // Asks the block of positions[index], on its owner's thread.
+  virtual void Ask(const std::shared_ptr<Request>& self, Block* block, size_t index) = 0;
+
+  std::vector<int> positions;
+  // Gone when each index was answered once.
+  ReplyCollector* replies = nullptr;
+};
+
+struct JobBlocks::PullRequest final : Request {
+  void Ask(const std::shared_ptr<Request>& self, Block* block, size_t index) override {
+    ParkedPulls::Pull pull;
+    pull.batch = batch;
+    pull.done = replies->CallbackFor(index);
+    if (abandoned != nullptr) {
+      pull.abandoned = [self] { return static_cast<const PullRequest&>(*self).abandoned(); };
+    }
+    block->Pull(std::move(pull));
+  }
+
+  int64_t batch = 0;
+  absl::AnyInvocable<bool() const> abandoned;
+};
+
+struct JobBlocks::PushRequest final : Request {
+  void Ask(const std::shared_ptr<Request>&, Block* block, size_t index) override {
+    BlockPush push;
+    push.batch = batch;
+    push.examples = examples;
+    push.gradient = std::move(gradients[index]);
+    push.want_values = want_values && push.gradient;
+    block->Push(std::move(push), replies->CallbackFor(index));
+  }
+
+  int64_t batch = 0;
+  int64_t examples = 0;
+  bool want_values = false;
+  std::vector<BlockBuffer> gradients;
+};
+
+std::shared_ptr<JobBlocks> JobBlocks::Create(std::shared_ptr<const JobLayout> layout, JobLife life,
+                                             std::vector<BlockState> states, OwnerThreads* owners,
+                                             BufferPool* pool, const Block::Options& options) {
+  std::shared_ptr<JobBlocks> job(new JobBlocks(std::move(layout), life, pool, owners));
+  job->AddBlocks(std::move(states), options);
+  return job;
+}
+
+JobBlocks::JobBlocks(std::shared_ptr<const JobLayout> layout, JobLife life, BufferPool* pool,
+                     OwnerThreads* owners)
+    : layout_(std::move(layout)), life_(life), rule_(layout_.get(), pool), owners_(*owners) {}
+
+JobBlocks::~JobBlocks() = default;
+
+// Each block goes to the owner that has the least to look after so far.
+void JobBlocks::AddBlocks(std::vector<BlockState> states, const Block::Options& options) {
+  CAIRN_CHECK(states.size() == layout_->blocks().size());
+  std::vector<int64_t> load(owners_.count(), 0);
+  for (size_t position = 0; position < states.size(); ++position) {
+    const auto least = std::min_element(load.begin(), load.end());
+    *least += layout_->blocks()[position].count;
+    owner_of_.push_back(static_cast<int>(least - load.begin()));
+    blocks_.push_back(std::make_unique<Block>(layout_.get(), static_cast<int>(position), &rule_,
+                                              std::move(states[position]), options));
+  }
+}
+
+void JobBlocks::Pull(int64_t batch, std::vector<int> positions,
+                     absl::AnyInvocable<bool() const> abandoned, RepliesCallback done) {
+  auto request = std::make_shared<PullRequest>();
+  request->replies = ReplyCollector::Create(positions.size(), std::move(done));
+  request->positions = std::move(positions);
+  request->batch = batch;
+  request->abandoned = std::move(abandoned);
+  Dispatch(request);
+}
+
+void JobBlocks::Push(int64_t batch, int64_t examples, std::vector<Gradient> gradients,
+                     bool want_values, RepliesCallback done) {
+  auto request = std::make_shared<PushRequest>();
+  request->replies = ReplyCollector::Create(gradients.size(), std::move(done));
+  for (Gradient& gradient : gradients) {
+    request->positions.push_back(gradient.position);
+    request->gradients.push_back(std::move(gradient.values));
+  }
+  request->batch = batch;
+  request->examples = examples;
+  request->want_values = want_values;
+  Dispatch(request);
+}
+
+void JobBlocks::Dispatch(const std::shared_ptr<Request>& request) {
+  // Asking may answer the whole request, and the answer may drop what it holds: `positions` stays.
+  const std::vector<int>& positions = request->positions;
+  for (int thread = 0; thread < owners_.count(); ++thread) {
+    const auto is_share = [&](int position) { return owner_of_[position] == thread; };
+    if (std::none_of(positions.begin(), positions.end(), is_share)) continue;
+    absl::AnyInvocable<void()> ask = [self = shared_from_this(), request, thread] {
+      for (size_t i = 0; i < request->positions.size(); ++i) {
+        const int position = request->positions[i];
+        if (self->owner_of_[position] != thread) continue;
+        request->Ask(request, self->blocks_[position].get(), i);
+      }
+    };
+    if (owners_.TryRun(thread, std::move(ask))) continue;
+    for (size_t i = 0; i < positions.size(); ++i) {
+      if (!is_share(positions[i])) continue;
+      BlockReply refusal;
+      refusal.status = absl::ResourceExhaustedError(
+          absl::StrCat("the queue of ", layout_->blocks()[positions[i]].name,
+                       "'s owner thread is full; try again"));
+      request->replies->CallbackFor(i)(std::move(refusal));
+    }
+  }
+}
+
+std::vector<BlockState> JobBlocks::Capture() {
+  std::vector<BlockState> states(blocks_.size());
+  owners_.RunOnAll([&](int thread) {
+    for (size_t position = 0; position < blocks_.size(); ++position) {
+      if (owner_of_[position] == thread) states[position] = blocks_[position]->state();
+    }
+  });
+  return states;
+}
+
+void JobBlocks::Close(const absl::Status& why) {
+  owners_.RunOnAll([&](int thread) {
+    for (size_t position = 0; position < blocks_.size(); ++position) {
+      if (owner_of_[position] == thread) blocks_[position]->Close(why);
+    }
+  });
+}
+
+}  // namespace cairn::ps

@@ -1,0 +1,84 @@
+#ifndef CAIRN_PS_SERVER_JOB_BLOCKS_H_
+#define CAIRN_PS_SERVER_JOB_BLOCKS_H_
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "absl/functional/any_invocable.h"
+#include "absl/status/status.h"
+#include "ps_server/block.h"
+#include "ps_server/block_buffer.h"
+#include "ps_server/job_layout.h"
+#include "ps_server/owner_threads.h"
+#include "ps_server/reply_collector.h"
+#include "ps_server/update_rule.h"
+
+namespace cairn::ps {
+
+// Which life of a job: its blocks as they were restored from one checkpoint in one generation.
+struct JobLife {
+  uint64_t generation = 0;
+  uint64_t checkpoint = 0;
+};
+
+// All blocks of one job on this ps in one generation, each on its owner thread. Thread-safe. Close
+// must be called before the last reference goes.
+class JobBlocks : public std::enable_shared_from_this<JobBlocks> {
+ public:
+  // A gradient on its way to a block (null: none, the batch only settles there).
+  struct Gradient {
+    int position = 0;
+    BlockBuffer values;
+  };
+
+  // One state for each of layout->blocks(). `owners` and `pool` must outlive it.
+  static std::shared_ptr<JobBlocks> Create(std::shared_ptr<const JobLayout> layout, JobLife life,
+                                           std::vector<BlockState> states, OwnerThreads* owners,
+                                           BufferPool* pool, const Block::Options& options);
+  ~JobBlocks();
+
+  const std::shared_ptr<const JobLayout>& layout() const { return layout_; }
+  const JobLife& life() const { return life_; }
+
+  // As Block::Pull on each of these positions, of which there is at least one. `abandoned` must
+  // stay callable, from any thread, until `done` is called. A block whose thread has too much to do
+  // answers RESOURCE_EXHAUSTED.
+  void Pull(int64_t batch, std::vector<int> positions, absl::AnyInvocable<bool() const> abandoned,
+            RepliesCallback done);
+
+  // As Block::Push on each of these positions, of which there is at least one; values are wanted
+  // from those that have a gradient.
+  void Push(int64_t batch, int64_t examples, std::vector<Gradient> gradients, bool want_values,
+            RepliesCallback done);
+
+  // The state of every block, by position: each at a moment between two updates; all at the same
+  // one only if nobody pushes. Blocks for as long as the owners' queues are. Not on an owner.
+  std::vector<BlockState> Capture();
+
+  // Answers everything that waits, and all later calls, with `why`. As blocking as Capture.
+  void Close(const absl::Status& why);
+
+ private:
+  // What is asked of several blocks.
+  struct Request;
+  struct PullRequest;
+  struct PushRequest;
+
+  JobBlocks(std::shared_ptr<const JobLayout> layout, JobLife life, BufferPool* pool,
+            OwnerThreads* owners);
+  void AddBlocks(std::vector<BlockState> states, const Block::Options& options);
+  // Gives each owner its share of the request.
+  void Dispatch(const std::shared_ptr<Request>& request);
+
+  const std::shared_ptr<const JobLayout> layout_;
+  const JobLife life_;
+  const UpdateRule rule_;
+  OwnerThreads& owners_;
+  std::vector<int> owner_of_;                   // By position.
+  std::vector<std::unique_ptr<Block>> blocks_;  // By position; each is touched by its owner only.
+};
+
+}  // namespace cairn::ps
+
+#endif  // CAIRN_PS_SERVER_JOB_BLOCKS_H_

@@ -1,0 +1,207 @@
+#include "ps_server/job_control.h"
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "common/logging.h"
+#include "common/status_macros.h"
+#include "nn/model.h"
+#include "ps_server/initial_values.h"
+#include "ps_server/snapshot.h"
+
+namespace cairn::ps {
+
+namespace {
+
+// One cut is written at a time; the coordinator asks for the next when it has the answer.
+constexpr size_t kSnapshotQueueMax = 16;
+
+}  // namespace
+
+JobControl::JobControl(const Parts& parts, Send send)
+    : parts_(parts), send_(std::move(send)), snapshots_(1, "snapshots", kSnapshotQueueMax) {}
+
+JobControl::~JobControl() = default;
+
+void JobControl::Handle(const proto::Command& command) {
+  switch (command.command_case()) {
+    case proto::Command::kRestore:
+      return Restore(command.restore());
+    case proto::Command::kStopJob:
+      return StopJob(command.stop_job());
+    case proto::Command::kLedgerQuery:
+      return QueryLedgers(command.ledger_query());
+    case proto::Command::kMakeCut:
+      return MakeCut(command.make_cut());
+    case proto::Command::kPersist:
+      return Persist(command.persist());
+    case proto::Command::kDropCut:
+      return parts_.store->DropCut(command.drop_cut().job_id(), command.drop_cut().cut());
+    case proto::Command::kDeleteCheckpoint:
+      return DeleteCheckpoint(command.delete_checkpoint());
+    default:
+      CAIRN_LOG_WARNING("a command that is not for a ps was dropped", "command",
+                        static_cast<int>(command.command_case()));
+  }
+}
+
+void JobControl::FillJoin(proto::Join* join) const {
+  const std::shared_ptr<JobBlocks> job = parts_.store->current();
+  if (job == nullptr) return;
+  join->set_job_id(job->layout()->job_id());
+  join->set_generation(job->life().generation);
+  *join->mutable_ledger() = parts_.store->Ledgers();
+  join->set_duplicates_refused(parts_.store->counters().duplicates_refused);
+}
+
+void JobControl::FillHeartbeat(proto::Heartbeat* heartbeat) const {
+  const ParameterStore::Counters& counters = parts_.store->counters();
+  heartbeat->set_duplicates_refused(counters.duplicates_refused);
+  heartbeat->set_pulls(counters.pulls);
+  heartbeat->set_pushes(counters.pushes);
+}
+
+void JobControl::Restore(const proto::Restore& command) {
+  const absl::Status status = RestoreJob(command);
+  proto::TaskMessage message;
+  proto::RestoreReply& reply = *message.mutable_restored();
+  reply.set_job_id(command.plan().job_id());
+  reply.set_generation(command.generation());
+  reply.set_checkpoint(command.checkpoint());
+  if (status.ok()) {
+    *reply.mutable_ledger() = parts_.store->Ledgers();
+  } else {
+    CAIRN_LOG_ERROR("restore failed", "job", command.plan().job_id(), "generation",
+                    command.generation(), "checkpoint", command.checkpoint(), "error", status);
+    reply.set_error(std::string(status.message()));
+  }
+  send_(std::move(message));
+}
+
+absl::Status JobControl::RestoreJob(const proto::Restore& command) {
+  const uint64_t job_id = command.plan().job_id();
+  if (const std::shared_ptr<JobBlocks> present = parts_.store->current();
+      present != nullptr && present->layout()->job_id() == job_id) {
+    const JobLife& life = present->life();
+    if (life.generation == command.generation() && life.checkpoint == command.checkpoint()) {
+      return absl::OkStatus();
+    }
+    if (life.generation > command.generation()) {
+      return absl::FailedPreconditionError(
+          absl::StrCat("ps ", parts_.ps, " has job ", job_id, " in generation ", life.generation,
+                       " and does not go back to generation ", command.generation()));
+    }
+  }
+  // Before the new blocks are made: two generations may not fit into memory together.
+  parts_.store->Drop(absl::AbortedError(
+      absl::StrCat("job ", job_id, " is restored in generation ", command.generation())));
+  CAIRN_ASSIGN_OR_RETURN(std::shared_ptr<JobBlocks> job, Load(command));
+  CAIRN_LOG_INFO("restored", "job", job_id, "generation", command.generation(), "checkpoint",
+                 command.checkpoint(), "blocks", job->layout()->blocks().size());
+  parts_.store->Install(std::move(job));
+  return absl::OkStatus();
+}
+
+absl::StatusOr<std::shared_ptr<JobBlocks>> JobControl::Load(const proto::Restore& command) {
+  const proto::JobPlan& plan = command.plan();
+  CAIRN_ASSIGN_OR_RETURN(const std::unique_ptr<nn::Model> model, nn::Model::Create(plan.model()));
+  CAIRN_ASSIGN_OR_RETURN(std::shared_ptr<const JobLayout> layout,
+                         JobLayout::Create(plan, model->variables(), parts_.ps));
+  auto states = command.checkpoint() == 0
+                    ? MakeInitialStates(*layout, parts_.uploads, parts_.pool)
+                    : ReadSnapshot(*layout, command.checkpoint(), *parts_.checkpoints, parts_.pool);
+  if (!states.ok()) return states.status();
+  return JobBlocks::Create(std::move(layout), {command.generation(), command.checkpoint()},
+                           *std::move(states), parts_.owners, parts_.pool, parts_.block_options);
+}
+
+void JobControl::StopJob(const proto::StopJob& command) {
+  const std::shared_ptr<JobBlocks> present = parts_.store->current();
+  if (present != nullptr && present->layout()->job_id() == command.job_id()) {
+    parts_.store->Drop(absl::AbortedError(absl::StrCat("job ", command.job_id(), " has ended")));
+    parts_.pool->Trim();
+    CAIRN_LOG_INFO("job stopped", "job", command.job_id());
+  }
+  if (!command.delete_data()) return;
+  const absl::Status deleted = parts_.checkpoints->DeleteJob(command.job_id());
+  parts_.uploads->Forget(command.job_id());
+  if (!deleted.ok()) {
+    CAIRN_LOG_WARNING("a job's data could not be deleted", "job", command.job_id(), "error",
+                      deleted);
+  }
+}
+
+void JobControl::QueryLedgers(const proto::LedgerQuery& command) {
+  proto::TaskMessage message;
+  proto::LedgerReply& reply = *message.mutable_ledger();
+  // Of whatever job is here: the coordinator compares job and generation.
+  reply = parts_.store->Ledgers();
+  reply.set_query(command.query());
+  send_(std::move(message));
+}
+
+void JobControl::MakeCut(const proto::Cut& command) {
+  const absl::StatusOr<std::shared_ptr<const Cut>> cut =
+      parts_.store->MakeCut(command.job_id(), command.generation(), command.cut());
+  proto::TaskMessage message;
+  proto::CutReply& reply = *message.mutable_cut();
+  reply.set_cut(command.cut());
+  reply.set_generation(command.generation());
+  if (cut.ok()) {
+    *reply.mutable_ledger() = (*cut)->ledger;
+  } else {
+    reply.set_error(std::string(cut.status().message()));
+  }
+  send_(std::move(message));
+}
+
+void JobControl::Persist(const proto::Persist& command) {
+  absl::StatusOr<std::shared_ptr<const Cut>> cut =
+      parts_.store->FindCut(command.job_id(), command.generation(), command.cut());
+  if (!cut.ok()) return FailPersist(command, cut.status());
+  // It is written to the end even if it is dropped, or its generation ends, meanwhile.
+  if (!snapshots_.TrySubmit([this, cut = *std::move(cut)] { WriteCut(*cut); })) {
+    FailPersist(command, absl::ResourceExhaustedError(absl::StrCat(
+                             "ps ", parts_.ps, " has too many snapshots to write already")));
+  }
+}
+
+void JobControl::WriteCut(const Cut& cut) {
+  const absl::StatusOr<storage::SnapshotSummary> written = WriteSnapshot(cut, parts_.checkpoints);
+  proto::TaskMessage message;
+  proto::PersistReply& reply = *message.mutable_persisted();
+  reply.set_cut(cut.id);
+  reply.set_generation(cut.generation);
+  if (written.ok()) {
+    reply.mutable_part()->set_ps(parts_.ps);
+    reply.mutable_part()->set_blocks(written->blocks);
+    reply.mutable_part()->set_bytes(written->bytes);
+    reply.mutable_part()->set_checksum(written->checksum);
+  } else {
+    CAIRN_LOG_ERROR("snapshot failed", "job", cut.layout->job_id(), "checkpoint", cut.id, "error",
+                    written.status());
+    reply.set_error(std::string(written.status().message()));
+  }
+  send_(std::move(message));
+}
+
+void JobControl::FailPersist(const proto::Persist& command, const absl::Status& status) {
+  proto::TaskMessage message;
+  proto::PersistReply& reply = *message.mutable_persisted();
+  reply.set_cut(command.cut());
+  reply.set_generation(command.generation());
+  reply.set_error(std::string(status.message()));
+  send_(std::move(message));
+}
+
+void JobControl::DeleteCheckpoint(const proto::DeleteCheckpoint& command) {
+  const absl::Status deleted =
+      parts_.checkpoints->DeleteSnapshot(command.job_id(), command.checkpoint());
+  if (deleted.ok()) return;
+  CAIRN_LOG_WARNING("a checkpoint could not be deleted", "job", command.job_id(), "checkpoint",
+                    command.checkpoint(), "error", deleted);
+}
+
+}  // namespace cairn::ps

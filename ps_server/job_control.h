@@ -1,0 +1,72 @@
+#ifndef CAIRN_PS_SERVER_JOB_CONTROL_H_
+#define CAIRN_PS_SERVER_JOB_CONTROL_H_
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "common/thread_pool.h"
+#include "proto/coordinator.pb.h"
+#include "ps_server/block.h"
+#include "ps_server/block_buffer.h"
+#include "ps_server/owner_threads.h"
+#include "ps_server/parameter_store.h"
+#include "ps_server/upload_store.h"
+#include "storage/checkpoint_store.h"
+
+namespace cairn::ps {
+
+// Does what the coordinator orders: restores jobs, cuts them, writes cuts to the disk, forgets. It
+// knows no network: commands come by Handle, answers go out by a callback. Commands may come again
+// after a lost answer; doing them again gives the same.
+class JobControl {
+ public:
+  // None of them is owned.
+  struct Parts {
+    uint32_t ps = 0;
+    ParameterStore* store = nullptr;
+    UploadStore* uploads = nullptr;
+    storage::CheckpointStore* checkpoints = nullptr;
+    BufferPool* pool = nullptr;
+    OwnerThreads* owners = nullptr;
+    Block::Options block_options;
+  };
+  // Called on Handle's thread, and, for PersistReply, on one of JobControl's own.
+  using Send = std::function<void(proto::TaskMessage)>;
+
+  JobControl(const Parts& parts, Send send);
+  // Waits for a snapshot that is being written.
+  ~JobControl();
+  JobControl(const JobControl&) = delete;
+  JobControl& operator=(const JobControl&) = delete;
+
+  // From one thread. Blocks while a job is restored; cuts are written in the background. Commands
+  // that are not for a ps are logged and dropped.
+  void Handle(const proto::Command& command);
+
+  // What a Join and a heartbeat say of the job in memory. Any thread.
+  void FillJoin(proto::Join* join) const;
+  void FillHeartbeat(proto::Heartbeat* heartbeat) const;
+
+ private:
+  void Restore(const proto::Restore& command);
+  absl::Status RestoreJob(const proto::Restore& command);
+  absl::StatusOr<std::shared_ptr<JobBlocks>> Load(const proto::Restore& command);
+  void StopJob(const proto::StopJob& command);
+  void QueryLedgers(const proto::LedgerQuery& command);
+  void MakeCut(const proto::Cut& command);
+  void Persist(const proto::Persist& command);
+  void WriteCut(const Cut& cut);
+  void FailPersist(const proto::Persist& command, const absl::Status& status);
+  void DeleteCheckpoint(const proto::DeleteCheckpoint& command);
+
+  const Parts parts_;
+  const Send send_;
+  ThreadPool snapshots_;
+};
+
+}  // namespace cairn::ps
+
+#endif  // CAIRN_PS_SERVER_JOB_CONTROL_H_

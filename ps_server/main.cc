@@ -1,0 +1,112 @@
+// ps_server: the daemon that keeps a part of the variables.
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <memory>
+#include <string>
+#include <thread>
+#include <utility>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
+#include "cluster/address.h"
+#include "cluster/daemon.h"
+#include "cluster/tf_config.h"
+#include "common/status_macros.h"
+#include "common/version.h"
+#include "ps_server/ps_task.h"
+
+namespace cairn::ps {
+namespace {
+
+constexpr char kProgram[] = "ps_server";
+
+struct Flags {
+  std::string tf_config;
+  std::string coordinator;
+  std::string state = "cairn-state";
+  std::string log_level = "info";
+  std::string log_file;
+  int threads = 0;
+  bool unsafe_disable_ledger = false;
+};
+
+void AddFlags(CLI::App& app, Flags& flags) {
+  app.set_version_flag("--version", kVersion);
+  app.add_option("--tf_config", flags.tf_config, "File with TF_CONFIG; default: the environment's");
+  app.add_option("--coordinator", flags.coordinator,
+                 "HOST:PORT of the coordinator; default: TF_CONFIG's chief");
+  app.add_option("--state", flags.state, "Directory; snapshots go to STATE/ps-INDEX")
+      ->capture_default_str();
+  app.add_option("--threads", flags.threads,
+                 "Threads that own blocks; default: half of the machine's cores")
+      ->check(CLI::Range(1, 1024));
+  app.add_option("--log_level", flags.log_level, "debug, info, warning or error")
+      ->capture_default_str();
+  app.add_option("--log_file", flags.log_file, "Append the log here as well");
+  app.add_flag("--unsafe_disable_ledger", flags.unsafe_disable_ledger,
+               "For tests: apply repeated pushes again, which spoils every job");
+}
+
+absl::StatusOr<PsTaskOptions> MakeOptions(const Flags& flags) {
+  const char* const environment = std::getenv("TF_CONFIG");
+  CAIRN_ASSIGN_OR_RETURN(
+      const cluster::TfConfig config,
+      cluster::LoadTfConfig(flags.tf_config, environment != nullptr ? environment : ""));
+  if (!config.task.has_value() || config.task->role != proto::PS) {
+    return absl::InvalidArgumentError(
+        "TF_CONFIG's task is not a ps: ps_server needs {\"type\": \"ps\", \"index\": N}");
+  }
+  const absl::StatusOr<cluster::Address> coordinator =
+      flags.coordinator.empty() ? config.chief : cluster::ParseAddress(flags.coordinator);
+  if (!coordinator.ok()) return coordinator.status();
+  const cluster::Address own = *config.OwnAddress();
+  const int cores = static_cast<int>(std::thread::hardware_concurrency());
+  PsTaskOptions options;
+  options.index = config.task->index;
+  options.bind_address = cluster::BindAddress(own);
+  options.own_address = own.ToString();
+  options.ps_addresses = config.PsAddresses();
+  options.coordinator = coordinator->ToString();
+  options.directory = absl::StrCat(flags.state, "/ps-", options.index);
+  options.owner_threads = flags.threads > 0 ? flags.threads : std::max(1, cores / 2);
+  options.server_threads = std::max(2, cores / 4);
+  options.unsafe_disable_ledger = flags.unsafe_disable_ledger;
+  return options;
+}
+
+int Serve(const Flags& flags) {
+  absl::StatusOr<PsTaskOptions> options = MakeOptions(flags);
+  if (!options.ok()) return cluster::ReportFailure(kProgram, options.status());
+  cluster::DaemonOptions daemon_options;
+  daemon_options.program = kProgram;
+  daemon_options.log_level = flags.log_level;
+  daemon_options.log_file = flags.log_file;
+  const auto daemon = cluster::Daemon::Start(daemon_options);
+  if (!daemon.ok()) return cluster::ReportFailure(kProgram, daemon.status());
+  options->on_refused = [&](const std::string& reason) {
+    (*daemon)->Exit(cluster::kExitPermanent, reason);
+  };
+  const absl::StatusOr<std::unique_ptr<PsTask>> task = PsTask::Start(*options);
+  if (!task.ok()) return cluster::ReportFailure(kProgram, task.status());
+  return (*daemon)->Run([&] { (*task)->Stop(); });
+}
+
+int Main(int argc, char** argv) {
+  CLI::App app("Keeps a part of the variables of the job that is trained.", kProgram);
+  Flags flags;
+  AddFlags(app, flags);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    return app.exit(error) == 0 ? 0 : cluster::kExitBadUsage;
+  }
+  return Serve(flags);
+}
+
+}  // namespace
+}  // namespace cairn::ps
+
+int main(int argc, char** argv) { return cairn::ps::Main(argc, argv); }

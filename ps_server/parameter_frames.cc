@@ -1,0 +1,170 @@
+#include "ps_server/parameter_frames.h"
+
+#include <memory>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "common/status_macros.h"
+
+namespace cairn::ps {
+
+namespace {
+
+absl::Status FirstError(const std::vector<BlockReply>& replies) {
+  for (const BlockReply& reply : replies) {
+    if (!reply.status.ok()) return reply.status;
+  }
+  return absl::OkStatus();
+}
+
+// The replies' values as they stand in memory; all pieces keep all of the replies.
+std::vector<cluster::FramePiece> PiecesOf(std::vector<BlockReply> replies) {
+  const auto owner = std::make_shared<const std::vector<BlockReply>>(std::move(replies));
+  std::vector<cluster::FramePiece> pieces;
+  pieces.reserve(owner->size());
+  for (const BlockReply& reply : *owner) {
+    if (!reply.values) continue;
+    pieces.push_back(cluster::FramePiece::OfFloats(
+        {reply.values.data(), static_cast<size_t>(reply.values.count())}, owner));
+  }
+  return pieces;
+}
+
+absl::Status CheckNumbers(const JobLayout& layout, const proto::PushHeader& header) {
+  const proto::JobPlan& plan = layout.plan();
+  if (header.batch() < 0 || header.batch() >= plan.total_batches()) {
+    return absl::InvalidArgumentError(absl::StrCat("push of batch ", header.batch(), ": job ",
+                                                   layout.job_id(), " has batches 0 to ",
+                                                   plan.total_batches() - 1));
+  }
+  if (header.examples() < 1 || header.examples() > plan.batch_size()) {
+    return absl::InvalidArgumentError(absl::StrCat("push of batch ", header.batch(), " with ",
+                                                   header.examples(), " examples, expected 1 to ",
+                                                   plan.batch_size()));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status CheckPayload(const JobLayout& layout, const std::vector<int>& positions,
+                          const cluster::FrameReader& reader) {
+  uint64_t expected = 0;
+  for (const int position : positions) {
+    expected += static_cast<uint64_t>(layout.blocks()[position].count) * sizeof(float);
+  }
+  if (reader.bytes_left() == expected) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat("the gradients for ", positions.size(), " blocks, the first of which is ",
+                   layout.blocks()[positions.front()].name, ", have ", reader.bytes_left(),
+                   " bytes, expected ", expected));
+}
+
+absl::StatusOr<BlockBuffer> ReadGradient(const BlockSpec& block, cluster::FrameReader* reader,
+                                         BufferPool* pool) {
+  BlockBuffer gradient = pool->Allocate(block.count);
+  if (!gradient) {
+    return absl::ResourceExhaustedError(absl::StrCat("no memory for a gradient of ", block.name));
+  }
+  CAIRN_RETURN_IF_ERROR(
+      reader->Read(absl::MakeSpan(gradient.data(), static_cast<size_t>(block.count))));
+  return gradient;
+}
+
+}  // namespace
+
+absl::StatusOr<std::vector<int>> FindBlocks(
+    const JobLayout& layout, const google::protobuf::RepeatedField<uint32_t>& blocks) {
+  if (static_cast<size_t>(blocks.size()) > layout.blocks().size()) {
+    return absl::InvalidArgumentError(absl::StrCat(blocks.size(), " blocks are named, this ps has ",
+                                                   layout.blocks().size(), " of job ",
+                                                   layout.job_id()));
+  }
+  std::vector<int> positions;
+  positions.reserve(blocks.size());
+  for (const uint32_t block : blocks) {
+    CAIRN_ASSIGN_OR_RETURN(const int position, layout.Find(block));
+    positions.push_back(position);
+  }
+  return positions;
+}
+
+absl::StatusOr<std::vector<JobBlocks::Gradient>> ReadGradients(const JobLayout& layout,
+                                                               const proto::PushHeader& header,
+                                                               cluster::FrameReader* reader,
+                                                               BufferPool* pool) {
+  CAIRN_RETURN_IF_ERROR(CheckNumbers(layout, header));
+  CAIRN_ASSIGN_OR_RETURN(const std::vector<int> pushed, FindBlocks(layout, header.blocks()));
+  CAIRN_ASSIGN_OR_RETURN(const std::vector<int> settled,
+                         FindBlocks(layout, header.settled_blocks()));
+  if (pushed.empty() && settled.empty()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("push of batch ", header.batch(), " names no block"));
+  }
+  if (pushed.empty()) {
+    CAIRN_RETURN_IF_ERROR(reader->ExpectEnd());
+  } else {
+    CAIRN_RETURN_IF_ERROR(CheckPayload(layout, pushed, *reader));
+  }
+  std::vector<JobBlocks::Gradient> gradients;
+  gradients.reserve(pushed.size() + settled.size());
+  for (const int position : pushed) {
+    CAIRN_ASSIGN_OR_RETURN(BlockBuffer values,
+                           ReadGradient(layout.blocks()[position], reader, pool));
+    gradients.push_back({position, std::move(values)});
+  }
+  for (const int position : settled) gradients.push_back({position, BlockBuffer()});
+  return gradients;
+}
+
+absl::StatusOr<std::vector<UploadStore::Upload>> ReadUploads(const proto::UploadHeader& header,
+                                                             cluster::FrameReader* reader,
+                                                             BufferPool* pool) {
+  std::vector<UploadStore::Upload> uploads;
+  for (const proto::UploadedBlock& block : header.blocks()) {
+    CAIRN_ASSIGN_OR_RETURN(const int64_t count, UploadStore::Count(block));
+    const uint64_t bytes = static_cast<uint64_t>(count) * sizeof(float);
+    if (bytes > reader->bytes_left()) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("uploaded block ", block.block(), " of ", block.variable(), " has ",
+                       reader->bytes_left(), " bytes of values, expected ", bytes));
+    }
+    UploadStore::Upload upload;
+    upload.block = block;
+    upload.values = pool->Allocate(count);
+    if (!upload.values) {
+      return absl::ResourceExhaustedError(
+          absl::StrCat("no memory for uploaded block ", block.block()));
+    }
+    CAIRN_RETURN_IF_ERROR(
+        reader->Read(absl::MakeSpan(upload.values.data(), static_cast<size_t>(count))));
+    uploads.push_back(std::move(upload));
+  }
+  if (uploads.empty()) return absl::InvalidArgumentError("an upload names no block");
+  CAIRN_RETURN_IF_ERROR(reader->ExpectEnd());
+  return uploads;
+}
+
+absl::StatusOr<cluster::Frame> EncodePullReply(std::vector<BlockReply> replies) {
+  CAIRN_RETURN_IF_ERROR(FirstError(replies));
+  proto::PullReplyHeader header;
+  for (const BlockReply& reply : replies) {
+    header.add_versions(reply.version);
+    if (reply.settled_before) header.set_batch_settled(true);
+  }
+  if (header.batch_settled()) return cluster::EncodeFrame(header, {});
+  return cluster::EncodeFrame(header, PiecesOf(std::move(replies)));
+}
+
+absl::StatusOr<cluster::Frame> EncodePushReply(std::vector<BlockReply> replies, size_t pushed,
+                                               uint32_t* duplicates) {
+  *duplicates = 0;
+  for (const BlockReply& reply : replies) {
+    if (reply.settled_before) ++*duplicates;
+  }
+  CAIRN_RETURN_IF_ERROR(FirstError(replies));
+  proto::PushReplyHeader header;
+  header.set_duplicates(*duplicates);
+  for (size_t i = 0; i < pushed; ++i) header.add_versions(replies[i].version);
+  return cluster::EncodeFrame(header, PiecesOf(std::move(replies)));
+}
+
+}  // namespace cairn::ps

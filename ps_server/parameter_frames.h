@@ -1,0 +1,47 @@
+#ifndef CAIRN_PS_SERVER_PARAMETER_FRAMES_H_
+#define CAIRN_PS_SERVER_PARAMETER_FRAMES_H_
+
+#include <cstdint>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "cluster/tensor_codec.h"
+#include "proto/parameter_server.pb.h"
+#include "ps_server/block_buffer.h"
+#include "ps_server/block_reply.h"
+#include "ps_server/job_blocks.h"
+#include "ps_server/upload_store.h"
+
+namespace cairn::ps {
+
+// Between the frames of the data plane and the blocks. Everything in a header is as the sender
+// wrote it and is checked here.
+
+// The places in the layout of the blocks that a header names. InvalidArgument: none, more than the
+// job has, or one that is not on this ps.
+absl::StatusOr<std::vector<int>> FindBlocks(
+    const JobLayout& layout, const google::protobuf::RepeatedField<uint32_t>& blocks);
+
+// The push's gradients, and, without values, its settled blocks, in this order. Sizes are compared
+// before anything is allocated; batch and examples with the plan. InvalidArgument names the block.
+absl::StatusOr<std::vector<JobBlocks::Gradient>> ReadGradients(const JobLayout& layout,
+                                                               const proto::PushHeader& header,
+                                                               cluster::FrameReader* reader,
+                                                               BufferPool* pool);
+
+// The blocks of an upload with their values; as careful as ReadGradients.
+absl::StatusOr<std::vector<UploadStore::Upload>> ReadUploads(const proto::UploadHeader& header,
+                                                             cluster::FrameReader* reader,
+                                                             BufferPool* pool);
+
+// The answer to a pull: the blocks' values, or that the batch is settled, or the first error.
+absl::StatusOr<cluster::Frame> EncodePullReply(std::vector<BlockReply> replies);
+
+// The answer to a push; the first `pushed` replies are those of PushHeader.blocks. Counts
+// duplicates into `*duplicates`.
+absl::StatusOr<cluster::Frame> EncodePushReply(std::vector<BlockReply> replies, size_t pushed,
+                                               uint32_t* duplicates);
+
+}  // namespace cairn::ps
+
+#endif  // CAIRN_PS_SERVER_PARAMETER_FRAMES_H_

@@ -1,0 +1,229 @@
+#include "ps_server/parameter_service.h"
+
+#include <string>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "common/status_macros.h"
+#include "common/version.h"
+#include "ps_server/parameter_frames.h"
+
+namespace cairn::ps {
+
+namespace {
+
+using cluster::FrameReader;
+using cluster::RawCall;
+
+// Few, because they compete for one disk.
+constexpr int kDiskThreads = 2;
+constexpr size_t kDiskQueueMax = 256;
+
+void Answer(RawCall* call, absl::StatusOr<cluster::Frame> frame) {
+  if (frame.ok()) {
+    call->Reply(*std::move(frame));
+  } else {
+    call->Fail(frame.status());
+  }
+}
+
+}  // namespace
+
+ParameterService::ParameterService(const Parts& parts)
+    : parts_(parts), disk_(kDiskThreads, "disk", kDiskQueueMax) {}
+
+void ParameterService::set_cluster_id(uint64_t cluster_id) { cluster_id_ = cluster_id; }
+
+void ParameterService::Handle(Call call) {
+  absl::Status status;
+  switch (call->method()) {
+    case cluster::DataMethod::kPull:
+      status = Pull(call);
+      break;
+    case cluster::DataMethod::kPush:
+      status = Push(call);
+      break;
+    case cluster::DataMethod::kUpload:
+      status = Upload(call);
+      break;
+  }
+  if (!status.ok()) call->Fail(status);
+}
+
+absl::Status ParameterService::CheckEnvelope(const proto::Envelope& envelope) const {
+  if (envelope.version() != kVersion) {
+    return absl::FailedPreconditionError(absl::StrCat(envelope.sender(), " has version ",
+                                                      envelope.version(), ", ps ", parts_.ps,
+                                                      " has ", kVersion));
+  }
+  const uint64_t cluster_id = cluster_id_;
+  if (cluster_id == 0) {
+    return absl::UnavailableError(
+        absl::StrCat("ps ", parts_.ps, " has not met its coordinator yet"));
+  }
+  if (envelope.cluster_id() != cluster_id) {
+    return absl::FailedPreconditionError(absl::StrCat(envelope.sender(), " belongs to cluster ",
+                                                      absl::Hex(envelope.cluster_id()), ", ps ",
+                                                      parts_.ps, " to ", absl::Hex(cluster_id)));
+  }
+  if (envelope.receiver() != parts_.ps) {
+    return absl::FailedPreconditionError(absl::StrCat(
+        envelope.sender(), " wants ps ", envelope.receiver(), ", this is ps ", parts_.ps));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status ParameterService::Pull(Call& call) {
+  proto::PullHeader header;
+  CAIRN_ASSIGN_OR_RETURN(const FrameReader reader, FrameReader::Open(call->TakeRequest(), &header));
+  CAIRN_RETURN_IF_ERROR(reader.ExpectEnd());
+  CAIRN_RETURN_IF_ERROR(CheckEnvelope(header.envelope()));
+  if (header.blocks().empty()) return absl::InvalidArgumentError("a pull names no block");
+  switch (header.source_case()) {
+    case proto::PullHeader::kBatch:
+      return PullLive(header, call);
+    case proto::PullHeader::kCut:
+      return PullCut(header, call);
+    case proto::PullHeader::kCheckpoint:
+      return PullCheckpoint(std::move(header), call);
+    case proto::PullHeader::SOURCE_NOT_SET:
+      break;
+  }
+  return absl::InvalidArgumentError("a pull names neither a batch nor a cut nor a checkpoint");
+}
+
+absl::Status ParameterService::PullLive(const proto::PullHeader& header, Call& call) {
+  CAIRN_ASSIGN_OR_RETURN(const std::shared_ptr<JobBlocks> job,
+                         parts_.store->Find(header.job_id(), header.generation()));
+  const JobLayout& layout = *job->layout();
+  if (header.batch() < 0 || header.batch() >= layout.plan().total_batches()) {
+    return absl::InvalidArgumentError(absl::StrCat("pull for batch ", header.batch(), ": job ",
+                                                   layout.job_id(), " has batches 0 to ",
+                                                   layout.plan().total_batches() - 1));
+  }
+  CAIRN_ASSIGN_OR_RETURN(std::vector<int> positions, FindBlocks(layout, header.blocks()));
+  ++parts_.store->counters().pulls;
+  // The call lives until all blocks have answered, and nobody asks whether it is abandoned later.
+  const RawCall* const raw = call.get();
+  job->Pull(
+      header.batch(), std::move(positions), [raw] { return raw->abandoned(); },
+      [call = std::move(call)](std::vector<BlockReply> replies) {
+        Answer(call.get(), EncodePullReply(std::move(replies)));
+      });
+  return absl::OkStatus();
+}
+
+absl::Status ParameterService::PullCut(const proto::PullHeader& header, Call& call) {
+  CAIRN_ASSIGN_OR_RETURN(const std::shared_ptr<const Cut> cut,
+                         parts_.store->FindCut(header.job_id(), header.generation(), header.cut()));
+  CAIRN_ASSIGN_OR_RETURN(const std::vector<int> positions,
+                         FindBlocks(*cut->layout, header.blocks()));
+  std::vector<BlockReply> replies;
+  replies.reserve(positions.size());
+  for (const int position : positions) {
+    const BlockState& state = cut->states[position];
+    replies.push_back({absl::OkStatus(), state.values, state.version, false});
+  }
+  Answer(call.get(), EncodePullReply(std::move(replies)));
+  return absl::OkStatus();
+}
+
+// When the disk has too much to do the task is dropped and the call with it, which is answered with
+// UNAVAILABLE then: it may be tried again. So it is below.
+absl::Status ParameterService::PullCheckpoint(proto::PullHeader header, Call& call) {
+  disk_.TrySubmit([this, call = std::move(call), header = std::move(header)] {
+    Answer(call.get(), ReadCheckpoint(header));
+  });
+  return absl::OkStatus();
+}
+
+absl::StatusOr<BlockReply> ParameterService::ReadBlock(uint64_t job_id, uint64_t checkpoint,
+                                                       uint32_t block) {
+  absl::StatusOr<StoredBlock> stored = absl::UnknownError("");
+  if (checkpoint == 0) {
+    stored = parts_.uploads->Read(job_id, block);
+  } else {
+    CAIRN_ASSIGN_OR_RETURN(storage::BlockRecord record,
+                           parts_.checkpoints->ReadBlock(job_id, checkpoint, block));
+    stored = StoredBlock::Parse(block, std::move(record));
+  }
+  if (!stored.ok()) return stored.status();
+  BlockReply reply;
+  reply.version = stored->header().version();
+  reply.values = parts_.pool->Allocate(stored->count());
+  if (!reply.values) {
+    return absl::ResourceExhaustedError(absl::StrCat("no memory for block ", block));
+  }
+  stored->CopyValues(reply.values.data());
+  return reply;
+}
+
+absl::StatusOr<cluster::Frame> ParameterService::ReadCheckpoint(const proto::PullHeader& header) {
+  std::vector<BlockReply> replies;
+  uint64_t bytes = 0;
+  for (const uint32_t block : header.blocks()) {
+    CAIRN_ASSIGN_OR_RETURN(BlockReply reply,
+                           ReadBlock(header.job_id(), header.checkpoint(), block));
+    bytes += static_cast<uint64_t>(reply.values.count()) * sizeof(float);
+    replies.push_back(std::move(reply));
+    // Before the memory is spent: EncodeFrame would say no as well.
+    if (bytes > cluster::kFrameBytesMax) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("the first ", replies.size(), " blocks of a pull have ", bytes,
+                       " bytes, at most ", cluster::kFrameBytesMax, " are allowed: ask for fewer"));
+    }
+  }
+  return EncodePullReply(std::move(replies));
+}
+
+absl::Status ParameterService::Push(Call& call) {
+  proto::PushHeader header;
+  CAIRN_ASSIGN_OR_RETURN(FrameReader reader, FrameReader::Open(call->TakeRequest(), &header));
+  CAIRN_RETURN_IF_ERROR(CheckEnvelope(header.envelope()));
+  CAIRN_ASSIGN_OR_RETURN(const std::shared_ptr<JobBlocks> job,
+                         parts_.store->Find(header.job_id(), header.generation()));
+  CAIRN_ASSIGN_OR_RETURN(std::vector<JobBlocks::Gradient> gradients,
+                         ReadGradients(*job->layout(), header, &reader, parts_.pool));
+  ParameterStore::Counters& counters = parts_.store->counters();
+  ++counters.pushes;
+  const auto pushed = static_cast<size_t>(header.blocks_size());
+  job->Push(header.batch(), header.examples(), std::move(gradients), header.want_values(),
+            [call = std::move(call), pushed, &counters](std::vector<BlockReply> replies) {
+              uint32_t duplicates = 0;
+              auto frame = EncodePushReply(std::move(replies), pushed, &duplicates);
+              counters.duplicates_refused += duplicates;
+              Answer(call.get(), std::move(frame));
+            });
+  return absl::OkStatus();
+}
+
+absl::Status ParameterService::CheckUpload(const proto::UploadHeader& header) const {
+  const std::shared_ptr<JobBlocks> job = parts_.store->current();
+  if (job == nullptr || job->layout()->job_id() != header.job_id()) return absl::OkStatus();
+  return absl::FailedPreconditionError(
+      absl::StrCat("initial values of job ", header.job_id(), " come too late: it runs already"));
+}
+
+absl::Status ParameterService::Upload(Call& call) {
+  proto::UploadHeader header;
+  CAIRN_ASSIGN_OR_RETURN(FrameReader reader, FrameReader::Open(call->TakeRequest(), &header));
+  CAIRN_RETURN_IF_ERROR(CheckEnvelope(header.envelope()));
+  CAIRN_RETURN_IF_ERROR(CheckUpload(header));
+  CAIRN_ASSIGN_OR_RETURN(std::vector<UploadStore::Upload> uploads,
+                         ReadUploads(header, &reader, parts_.pool));
+  disk_.TrySubmit([this, call = std::move(call), job_id = header.job_id(),
+                   uploads = std::move(uploads)]() mutable {
+    Answer(call.get(), StoreUploads(job_id, std::move(uploads)));
+  });
+  return absl::OkStatus();
+}
+
+absl::StatusOr<cluster::Frame> ParameterService::StoreUploads(
+    uint64_t job_id, std::vector<UploadStore::Upload> uploads) {
+  proto::UploadReplyHeader header;
+  header.set_stored(static_cast<uint32_t>(uploads.size()));
+  CAIRN_RETURN_IF_ERROR(parts_.uploads->Store(job_id, std::move(uploads)));
+  return cluster::EncodeFrame(header, {});
+}
+
+}  // namespace cairn::ps

@@ -1,0 +1,75 @@
+#ifndef CAIRN_PS_SERVER_PARAMETER_SERVICE_H_
+#define CAIRN_PS_SERVER_PARAMETER_SERVICE_H_
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "cluster/raw_call.h"
+#include "cluster/tensor_codec.h"
+#include "common/thread_pool.h"
+#include "proto/parameter_server.pb.h"
+#include "ps_server/block_buffer.h"
+#include "ps_server/parameter_store.h"
+#include "ps_server/reply_collector.h"
+#include "ps_server/upload_store.h"
+#include "storage/checkpoint_store.h"
+
+namespace cairn::ps {
+
+// The data plane of a ps: decodes a call, checks that it is meant for this ps and that its sizes
+// are right, hands it to the blocks and encodes their replies. Knows no rule of training.
+// Thread-safe. Must be destroyed after the calls that it was given were answered (ParameterStore
+// dropped, server shut down).
+class ParameterService {
+ public:
+  // None of them is owned. What has to wait for the disk waits on a thread of the service's own.
+  struct Parts {
+    uint32_t ps = 0;
+    ParameterStore* store = nullptr;
+    UploadStore* uploads = nullptr;
+    const storage::CheckpointStore* checkpoints = nullptr;
+    BufferPool* pool = nullptr;
+  };
+
+  explicit ParameterService(const Parts& parts);
+  ParameterService(const ParameterService&) = delete;
+  ParameterService& operator=(const ParameterService&) = delete;
+
+  // Known once the coordinator has welcomed this task; until then calls are answered UNAVAILABLE.
+  void set_cluster_id(uint64_t cluster_id);
+
+  // Answers the call, now or later. Does not block.
+  void Handle(std::unique_ptr<cluster::RawCall> call);
+
+ private:
+  using Call = std::unique_ptr<cluster::RawCall>;
+
+  absl::Status CheckEnvelope(const proto::Envelope& envelope) const;
+
+  // Each answers the call or keeps it for later, or returns an error and leaves it unanswered.
+  absl::Status Pull(Call& call);
+  absl::Status PullLive(const proto::PullHeader& header, Call& call);
+  absl::Status PullCut(const proto::PullHeader& header, Call& call);
+  absl::Status PullCheckpoint(proto::PullHeader header, Call& call);
+  absl::Status Push(Call& call);
+  absl::Status Upload(Call& call);
+
+  absl::Status CheckUpload(const proto::UploadHeader& header) const;
+  // One block of a checkpoint, from the disk.
+  absl::StatusOr<BlockReply> ReadBlock(uint64_t job_id, uint64_t checkpoint, uint32_t block);
+  absl::StatusOr<cluster::Frame> ReadCheckpoint(const proto::PullHeader& header);
+  absl::StatusOr<cluster::Frame> StoreUploads(uint64_t job_id,
+                                              std::vector<UploadStore::Upload> uploads);
+
+  const Parts parts_;
+  std::atomic<uint64_t> cluster_id_ = 0;
+  ThreadPool disk_;
+};
+
+}  // namespace cairn::ps
+
+#endif  // CAIRN_PS_SERVER_PARAMETER_SERVICE_H_

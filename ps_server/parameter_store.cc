@@ -1,0 +1,116 @@
+#include "ps_server/parameter_store.h"
+
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "common/status_macros.h"
+#include "ps_server/ledger_summary.h"
+
+namespace cairn::ps {
+
+ParameterStore::~ParameterStore() { Drop(absl::UnavailableError("the parameter server stops")); }
+
+absl::Status ParameterStore::Check(uint64_t job_id, uint64_t generation) const {
+  if (job_ == nullptr) {
+    return absl::FailedPreconditionError(
+        absl::StrCat("ps ", ps_, " is not restored yet: it has no job, but was asked for job ",
+                     job_id, " in generation ", generation));
+  }
+  if (job_->layout()->job_id() == job_id && job_->life().generation == generation) {
+    return absl::OkStatus();
+  }
+  return absl::FailedPreconditionError(absl::StrCat(
+      "ps ", ps_, " has job ", job_->layout()->job_id(), " in generation ", job_->life().generation,
+      ", but was asked for job ", job_id, " in generation ", generation));
+}
+
+absl::StatusOr<std::shared_ptr<JobBlocks>> ParameterStore::Find(uint64_t job_id,
+                                                                uint64_t generation) const {
+  MutexLock lock(&mutex_);
+  CAIRN_RETURN_IF_ERROR(Check(job_id, generation));
+  return job_;
+}
+
+std::shared_ptr<JobBlocks> ParameterStore::current() const {
+  MutexLock lock(&mutex_);
+  return job_;
+}
+
+proto::LedgerReply ParameterStore::Ledgers() const {
+  const std::shared_ptr<JobBlocks> job = current();
+  if (job == nullptr) return proto::LedgerReply();
+  return SummarizeLedgers(*job->layout(), job->life().generation, job->Capture());
+}
+
+void ParameterStore::Install(std::shared_ptr<JobBlocks> job) {
+  Drop(absl::AbortedError(absl::StrCat("job ", job->layout()->job_id(), " begins its generation ",
+                                       job->life().generation)));
+  MutexLock lock(&mutex_);
+  if (counted_job_id_ != job->layout()->job_id()) {
+    counted_job_id_ = job->layout()->job_id();
+    counters_.pulls = 0;
+    counters_.pushes = 0;
+    counters_.duplicates_refused = 0;
+  }
+  job_ = std::move(job);
+}
+
+void ParameterStore::Drop(const absl::Status& why) {
+  std::shared_ptr<JobBlocks> job;
+  std::map<uint64_t, std::shared_ptr<const Cut>> cuts;
+  {
+    MutexLock lock(&mutex_);
+    job = std::exchange(job_, nullptr);
+    cuts.swap(cuts_);
+  }
+  // Nobody finds the job any more: what is still queued for it is answered by its owners.
+  if (job != nullptr) job->Close(why);
+}
+
+absl::StatusOr<std::shared_ptr<const Cut>> ParameterStore::MakeCut(uint64_t job_id,
+                                                                   uint64_t generation,
+                                                                   uint64_t cut) {
+  CAIRN_ASSIGN_OR_RETURN(const std::shared_ptr<JobBlocks> job, Find(job_id, generation));
+  {
+    MutexLock lock(&mutex_);
+    const auto found = cuts_.find(cut);
+    if (found != cuts_.end()) return found->second;
+    if (cuts_.size() >= kCutsMax) {
+      return absl::ResourceExhaustedError(absl::StrCat("cut ", cut, " of job ", job_id, ": ps ",
+                                                       ps_, " keeps ", cuts_.size(),
+                                                       " cuts already; drop one first"));
+    }
+  }
+  auto made = std::make_shared<Cut>();
+  made->id = cut;
+  made->generation = generation;
+  made->layout = job->layout();
+  made->states = job->Capture();
+  made->ledger = SummarizeLedgers(*made->layout, generation, made->states);
+  MutexLock lock(&mutex_);
+  cuts_[cut] = made;
+  return made;
+}
+
+absl::StatusOr<std::shared_ptr<const Cut>> ParameterStore::FindCut(uint64_t job_id,
+                                                                   uint64_t generation,
+                                                                   uint64_t cut) const {
+  MutexLock lock(&mutex_);
+  CAIRN_RETURN_IF_ERROR(Check(job_id, generation));
+  const auto found = cuts_.find(cut);
+  if (found != cuts_.end()) return found->second;
+  return absl::NotFoundError(
+      absl::StrCat("cut ", cut, " of job ", job_id, " is not (or no longer) on ps ", ps_));
+}
+
+void ParameterStore::DropCut(uint64_t job_id, uint64_t cut) {
+  std::shared_ptr<const Cut> dropped;
+  MutexLock lock(&mutex_);
+  if (job_ == nullptr || job_->layout()->job_id() != job_id) return;
+  const auto found = cuts_.find(cut);
+  if (found == cuts_.end()) return;
+  dropped = std::move(found->second);
+  cuts_.erase(found);
+}
+
+}  // namespace cairn::ps

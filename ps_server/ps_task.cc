@@ -1,0 +1,104 @@
+#include "ps_server/ps_task.h"
+
+#include <utility>
+
+#include "common/logging.h"
+#include "common/status_macros.h"
+
+namespace cairn::ps {
+
+namespace {
+
+// Requests that may wait for each owner thread; with blocks of 1 MiB far more than a second's work.
+constexpr size_t kOwnerQueueMax = 4096;
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<PsTask>> PsTask::Start(const PsTaskOptions& options) {
+  CAIRN_ASSIGN_OR_RETURN(std::unique_ptr<storage::CheckpointStore> checkpoints,
+                         storage::CheckpointStore::Open(options.directory));
+  std::unique_ptr<PsTask> task(new PsTask(options, std::move(checkpoints)));
+  cluster::DataServerOptions server;
+  server.address = options.bind_address;
+  server.threads = options.server_threads;
+  CAIRN_ASSIGN_OR_RETURN(task->server_,
+                         cluster::DataServer::Start(server, [service = &task->service_](auto call) {
+                           service->Handle(std::move(call));
+                         }));
+  CAIRN_LOG_INFO("serving", "ps", options.index, "port", task->port(), "owner_threads",
+                 options.owner_threads, "checkpoints", options.directory);
+  if (options.unsafe_disable_ledger) {
+    CAIRN_LOG_WARNING("the ledger is switched off: repeated pushes will be applied again");
+  }
+  task->Join();
+  return task;
+}
+
+PsTask::PsTask(const PsTaskOptions& options, std::unique_ptr<storage::CheckpointStore> checkpoints)
+    : options_(options),
+      checkpoints_(std::move(checkpoints)),
+      uploads_(checkpoints_.get()),
+      owners_(options.owner_threads, kOwnerQueueMax),
+      store_(options.index),
+      service_({options.index, &store_, &uploads_, checkpoints_.get(), &pool_}),
+      control_({options.index, &store_, &uploads_, checkpoints_.get(), &pool_, &owners_,
+                Block::Options{.unsafe_disable_ledger = options.unsafe_disable_ledger}},
+               [this](proto::TaskMessage message) { Send(std::move(message)); }) {}
+
+PsTask::~PsTask() { Stop(); }
+
+void PsTask::Join() {
+  cluster::SessionOptions session;
+  session.address = options_.coordinator;
+  session.make_join = [this] {
+    proto::Join join;
+    join.set_role(proto::PS);
+    join.set_index(options_.index);
+    join.set_address(options_.own_address);
+    join.mutable_ps_addresses()->Assign(options_.ps_addresses.begin(), options_.ps_addresses.end());
+    control_.FillJoin(&join);
+    return join;
+  };
+  session.fill_heartbeat = [this](proto::Heartbeat* heartbeat) {
+    control_.FillHeartbeat(heartbeat);
+  };
+  MutexLock lock(&mutex_);
+  session_ = std::make_unique<cluster::TaskSession>(std::move(session), this);
+}
+
+void PsTask::Send(proto::TaskMessage message) {
+  MutexLock lock(&mutex_);
+  // Not sent: the stream is gone. The coordinator asks again when it is back.
+  if (session_ != nullptr) session_->Send(std::move(message));
+}
+
+void PsTask::Stop() {
+  std::unique_ptr<cluster::TaskSession> session;
+  {
+    MutexLock lock(&mutex_);
+    session = std::move(session_);
+  }
+  // Outside of the lock, which its handlers may want.
+  if (session != nullptr) session->Stop();
+  if (server_ != nullptr) server_->Shutdown();
+  store_.Drop(absl::UnavailableError("the parameter server stops"));
+}
+
+void PsTask::OnWelcome(const proto::Welcome& welcome) {
+  service_.set_cluster_id(welcome.cluster_id());
+}
+
+void PsTask::OnCommand(const proto::Command& command) { control_.Handle(command); }
+
+// Workers are served on: they and the blocks do not need the coordinator.
+void PsTask::OnDisconnected(const absl::Status& why) {
+  CAIRN_LOG_WARNING("lost the coordinator", "why", why);
+}
+
+void PsTask::OnRefused(const proto::Refused& refused) {
+  CAIRN_LOG_WARNING("refused by the coordinator", "reason", refused.reason(), "permanent",
+                    refused.permanent());
+  if (refused.permanent() && options_.on_refused != nullptr) options_.on_refused(refused.reason());
+}
+
+}  // namespace cairn::ps

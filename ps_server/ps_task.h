@@ -1,0 +1,82 @@
+#ifndef CAIRN_PS_SERVER_PS_TASK_H_
+#define CAIRN_PS_SERVER_PS_TASK_H_
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "cluster/coordinator_client.h"
+#include "cluster/rpc_server.h"
+#include "common/mutex.h"
+#include "ps_server/block_buffer.h"
+#include "ps_server/job_control.h"
+#include "ps_server/owner_threads.h"
+#include "ps_server/parameter_service.h"
+#include "ps_server/parameter_store.h"
+#include "ps_server/upload_store.h"
+#include "storage/checkpoint_store.h"
+
+namespace cairn::ps {
+
+struct PsTaskOptions {
+  uint32_t index = 0;
+  std::string bind_address;               // HOST:PORT to serve on; port 0: any free one.
+  std::string own_address;                // As the cluster knows it.
+  std::vector<std::string> ps_addresses;  // Of all ps, by index.
+  std::string coordinator;                // HOST:PORT.
+  std::string directory;                  // Of the checkpoint store.
+  int owner_threads = 1;
+  int server_threads = 2;
+  bool unsafe_disable_ledger = false;  // See Block::Options.
+  // The coordinator will not have this task, for good. Called on a thread that must not be blocked.
+  std::function<void(const std::string& reason)> on_refused;
+};
+
+// A parameter server: the store with its disk, served to workers, in the hands of the coordinator.
+class PsTask final : public cluster::SessionHandler {
+ public:
+  // Serves when it returns, and looks for the coordinator until it is stopped. Errors: as
+  // CheckpointStore::Open and DataServer::Start.
+  static absl::StatusOr<std::unique_ptr<PsTask>> Start(const PsTaskOptions& options);
+  ~PsTask() override;
+
+  int port() const { return server_->port(); }
+
+  // Leaves the coordinator, then answers everybody else with UNAVAILABLE. Once.
+  void Stop();
+
+ private:
+  PsTask(const PsTaskOptions& options, std::unique_ptr<storage::CheckpointStore> checkpoints);
+
+  void Join();
+  void Send(proto::TaskMessage message);
+
+  // cluster::SessionHandler.
+  void OnWelcome(const proto::Welcome& welcome) override;
+  void OnCommand(const proto::Command& command) override;
+  void OnDisconnected(const absl::Status& why) override;
+  void OnRefused(const proto::Refused& refused) override;
+
+  const PsTaskOptions options_;
+  // In the order of dependence: what is below refers to what is above. Stop has silenced the server
+  // and the session, which refer to the rest, before anything is destroyed.
+  const std::unique_ptr<storage::CheckpointStore> checkpoints_;
+  std::unique_ptr<cluster::DataServer> server_;
+  Mutex mutex_;
+  // Its handlers may run before its constructor has returned: they wait for the lock.
+  std::unique_ptr<cluster::TaskSession> session_ ABSL_GUARDED_BY(mutex_);
+  UploadStore uploads_;
+  BufferPool pool_;
+  OwnerThreads owners_;
+  ParameterStore store_;
+  ParameterService service_;
+  JobControl control_;
+};
+
+}  // namespace cairn::ps
+
+#endif  // CAIRN_PS_SERVER_PS_TASK_H_

@@ -1,0 +1,62 @@
+#ifndef CAIRN_PS_SERVER_UPLOAD_STORE_H_
+#define CAIRN_PS_SERVER_UPLOAD_STORE_H_
+
+#include <cstdint>
+#include <map>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/types/span.h"
+#include "common/mutex.h"
+#include "proto/parameter_server.pb.h"
+#include "ps_server/block_buffer.h"
+#include "ps_server/stored_block.h"
+#include "storage/checkpoint_store.h"
+
+namespace cairn::ps {
+
+// Initial values that `cairn` uploads before a job starts: together they are its checkpoint 0. A
+// model comes in many calls, and each is on the disk before it is answered: as a snapshot of its
+// own, numbered far above all checkpoints. A block that is uploaded again replaces the earlier one.
+// Thread-safe; Store and Read block.
+class UploadStore {
+ public:
+  struct Upload {
+    proto::UploadedBlock block;
+    BlockBuffer values;  // As many as its rows have elements.
+  };
+
+  // `store` must outlive it.
+  explicit UploadStore(storage::CheckpointStore* store) : store_(*store) {}
+
+  // Checks what came over the wire; the number of values that belong to it. InvalidArgument.
+  static absl::StatusOr<int64_t> Count(const proto::UploadedBlock& block);
+
+  // All of `uploads` or, on an error, none. InvalidArgument: the same block twice.
+  absl::Status Store(uint64_t job_id, std::vector<Upload> uploads);
+
+  // NotFound: the block was not uploaded. DataLoss: it is damaged.
+  absl::StatusOr<StoredBlock> Read(uint64_t job_id, uint32_t block_id);
+
+  // To be called when the job's snapshots were deleted from the store.
+  void Forget(uint64_t job_id);
+
+ private:
+  struct Job {
+    std::map<uint32_t, uint64_t> snapshot_of_block;
+    uint64_t next_snapshot = 0;
+  };
+
+  // The job's index, read from the disk the first time.
+  absl::StatusOr<Job*> FindJob(uint64_t job_id) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  absl::Status Write(uint64_t job_id, uint64_t snapshot, absl::Span<const Upload> uploads);
+
+  storage::CheckpointStore& store_;
+  Mutex mutex_;
+  std::map<uint64_t, Job> jobs_ ABSL_GUARDED_BY(mutex_);
+};
+
+}  // namespace cairn::ps
+
+#endif  // CAIRN_PS_SERVER_UPLOAD_STORE_H_
