@@ -23,24 +23,24 @@ class Pooling2DKernel : public Kernel {
       : dnnl_(*context.dnnl),
         input_(Images(context.options.examples, layer.inputs()[0].shape)),
         output_(Images(context.options.examples, layer.output().shape)) {
-    const Window& window = layer.window();
     const bool is_maximum = layer.kind() == Pooling2DLayer::Kind::kMaximum;
-    const auto algorithm =
-        is_maximum ? dnnl::algorithm::pooling_max : dnnl::algorithm::pooling_avg_exclude_padding;
-    const bool training = context.options.training;
-    const dnnl::pooling_forward::primitive_desc forward(
-        {training ? dnnl::prop_kind::forward_training : dnnl::prop_kind::forward_inference,
-         algorithm, input_, output_, Dims(window.strides), Dims(window.size),
-         Dims(window.padding_before), Dims(window.padding_after)},
-        dnnl_.engine);
+    const Window& window = layer.window();
+    const ForwardDescription forward =
+        Describe(is_maximum ? algorithm::pooling_max : algorithm::pooling_avg_exclude_padding,
+                 window, context.options.training);
     forward_ = dnnl::pooling_forward(forward);
-    if (!training) return;
+    if (!context.options.training) return;
     if (is_maximum) winners_ = memory(forward.workspace_desc(), dnnl_.engine);
-    backward_ = dnnl::pooling_backward(
-        {{algorithm, input_, output_, Dims(window.strides), Dims(window.size),
-          Dims(window.padding_before), Dims(window.padding_after)},
-         dnnl_.engine,
-         forward});
+    // TensorFlow.js gives an element's share of an average as 1 / window size, also in windows that
+    // reach into the padding, where TensorFlow divides by what was averaged. The reference runs are
+    // TensorFlow.js's, so are the gradients here; without padding there is no difference.
+    const auto backward =
+        is_maximum ? algorithm::pooling_max : algorithm::pooling_avg_include_padding;
+    backward_ =
+        dnnl::pooling_backward({{backward, input_, output_, Dims(window.strides), Dims(window.size),
+                                 Dims(window.padding_before), Dims(window.padding_after)},
+                                dnnl_.engine,
+                                Describe(backward, window, true)});
   }
 
   absl::Status Forward(const ForwardArguments& arguments) override {
@@ -62,6 +62,17 @@ class Pooling2DKernel : public Kernel {
   }
 
  private:
+  using algorithm = dnnl::algorithm;
+  using ForwardDescription = dnnl::pooling_forward::primitive_desc;
+
+  ForwardDescription Describe(algorithm kind, const Window& window, bool training) const {
+    return ForwardDescription(
+        {training ? dnnl::prop_kind::forward_training : dnnl::prop_kind::forward_inference, kind,
+         input_, output_, Dims(window.strides), Dims(window.size), Dims(window.padding_before),
+         Dims(window.padding_after)},
+        dnnl_.engine);
+  }
+
   const DnnlContext& dnnl_;
   const memory::desc input_;
   const memory::desc output_;
