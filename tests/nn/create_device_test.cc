@@ -1,0 +1,57 @@
+#include "nn/create_device.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+namespace cairn::nn {
+namespace {
+
+using ::testing::AnyOf;
+using ::testing::HasSubstr;
+using ::testing::StartsWith;
+
+TEST(CreateDeviceTest, TheCpuMultiplies) {
+  absl::StatusOr<std::unique_ptr<Device>> device = CreateDevice("cpu");
+  ASSERT_TRUE(device.ok()) << device.status();
+  EXPECT_EQ((*device)->name(), "cpu");
+  const std::vector<float> a = {1, 2, 3, 4, 5, 6}, b = {1, 0, -1};
+  std::vector<float> c(2);
+  ASSERT_TRUE(
+      (*device)
+          ->Multiply(
+              {.rows = 2, .columns = 1, .inner = 3, .a = a.data(), .b = b.data(), .c = c.data()})
+          .ok());
+  EXPECT_EQ(c, (std::vector<float>{-2, -2}));
+}
+
+TEST(CreateDeviceTest, AutoIsOneThatCanTrain) {
+  absl::StatusOr<std::unique_ptr<Device>> device = CreateDevice("auto");
+  ASSERT_TRUE(device.ok()) << device.status();
+  EXPECT_EQ((*device)->name(), "cpu");
+}
+
+TEST(CreateDeviceTest, AnUnknownKindListsTheKinds) {
+  const absl::Status status = CreateDevice("tpu").status();
+  EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
+  for (const char* word : {"'tpu'", "auto", "cpu", "cuda"}) {
+    EXPECT_THAT(std::string(status.message()), HasSubstr(word));
+  }
+}
+
+// This program carries no library, so there is none unless the host has one installed.
+TEST(CreateDeviceTest, CudaIsAGpuOrSaysWhatIsMissing) {
+  absl::StatusOr<std::unique_ptr<Device>> device = CreateDevice("cuda");
+  if (device.ok()) {
+    EXPECT_THAT((*device)->name(), StartsWith("cuda:0 ("));
+    return;
+  }
+  EXPECT_EQ(device.status().code(), absl::StatusCode::kUnavailable) << device.status();
+  EXPECT_THAT(std::string(device.status().message()),
+              AnyOf(HasSubstr("libcairn_cuda.so"), HasSubstr("driver"), HasSubstr("GPU")));
+}
+
+}  // namespace
+}  // namespace cairn::nn
