@@ -119,7 +119,8 @@ void PushLedger::AbsorbSetBits() {
 
 void PushLedger::ForEachOpen(absl::FunctionRef<void(int64_t batch)> visit) const {
   int64_t left = open_count_;
-  for (int64_t batch = low_water_ + 1; left > 0; ++batch) {
+  // From the low-water mark itself: its bit is set while Union is at work.
+  for (int64_t batch = low_water_; left > 0; ++batch) {
     if (!Bit(batch)) continue;
     visit(batch);
     --left;
