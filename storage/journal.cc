@@ -6,6 +6,7 @@
 #include <rocksdb/options.h>
 #include <rocksdb/write_batch.h>
 
+#include <algorithm>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -147,13 +148,14 @@ absl::StatusOr<std::optional<std::string>> Journal::Read(std::string_view key) c
 
 absl::Status Journal::ReadPrefix(
     std::string_view prefix,
-    absl::FunctionRef<bool(std::string_view key, std::string_view value)> visit) const {
+    absl::FunctionRef<bool(std::string_view key, std::string_view value)> visit,
+    std::string_view from) const {
   const std::optional<std::string> end = EndOfPrefix(prefix);
   const rocksdb::Slice bound = end.has_value() ? rocksdb::Slice(*end) : rocksdb::Slice();
   rocksdb::ReadOptions options;
   if (end.has_value()) options.iterate_upper_bound = &bound;
   const std::unique_ptr<rocksdb::Iterator> records(database_->NewIterator(options));
-  for (records->Seek(ToSlice(prefix)); records->Valid(); records->Next()) {
+  for (records->Seek(ToSlice(std::max(prefix, from))); records->Valid(); records->Next()) {
     if (!visit(ToView(records->key()), ToView(records->value()))) return absl::OkStatus();
   }
   return FromRocksdb(records->status(), Quoted("cannot read the journal in", directory_));

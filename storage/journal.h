@@ -60,10 +60,11 @@ class Journal {
 
   // Calls `visit` for each record whose key begins with `prefix` (empty: for all), in key order,
   // until it returns false. It sees one moment of the journal and may itself write. The views last
-  // for the call.
+  // for the call. Keys below `from` are passed over without being read.
   absl::Status ReadPrefix(
       std::string_view prefix,
-      absl::FunctionRef<bool(std::string_view key, std::string_view value)> visit) const;
+      absl::FunctionRef<bool(std::string_view key, std::string_view value)> visit,
+      std::string_view from = {}) const;
 
  private:
   Journal(std::string directory, std::unique_ptr<rocksdb::DB> database);

@@ -1,0 +1,120 @@
+#include "coordinator/control_loop.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/time/clock.h"
+#include "common/logging.h"
+#include "common/status_macros.h"
+
+namespace cairn::coordinator {
+namespace {
+
+constexpr absl::Duration kTick = absl::Milliseconds(50);
+
+}  // namespace
+
+ControlLoop::ControlLoop(Options options)
+    : options_(std::move(options)), queue_(options_.queue_capacity) {}
+
+absl::StatusOr<std::unique_ptr<ControlLoop>> ControlLoop::Start(Options options) {
+  std::unique_ptr<ControlLoop> loop(new ControlLoop(std::move(options)));
+  Outbox outbox;
+  Scheduler::Options scheduler_options = loop->options_.scheduler;
+  scheduler_options.journal = loop->options_.journal;
+  CAIRN_ASSIGN_OR_RETURN(loop->scheduler_,
+                         Scheduler::Create(std::move(scheduler_options), loop->Now(), &outbox));
+  CAIRN_RETURN_IF_ERROR(loop->options_.journal->Write(outbox.changes, /*sync=*/true));
+  loop->thread_ = std::thread([raw = loop.get()] { raw->Run(); });
+  return loop;
+}
+
+ControlLoop::~ControlLoop() {
+  queue_.Close();
+  if (thread_.joinable()) thread_.join();
+}
+
+Moment ControlLoop::Now() const {
+  return {options_.clock->Now(), absl::ToUnixSeconds(absl::Now())};
+}
+
+bool ControlLoop::Post(Event event) { return queue_.TryPush(std::move(event)); }
+
+bool ControlLoop::PostMessage(uint64_t session, proto::TaskMessage message) {
+  return Post(
+      [session, message = std::move(message)](Scheduler* scheduler, Moment now, Outbox* outbox) {
+        scheduler->OnMessage(session, message, now, outbox);
+      });
+}
+
+void ControlLoop::PostSessionEnd(uint64_t session) {
+  const bool posted = Post([session](Scheduler* scheduler, Moment now, Outbox* outbox) {
+    scheduler->OnSessionEnd(session, now, outbox);
+  });
+  if (!posted) options_.sessions->PutEnded(session);
+}
+
+void ControlLoop::Follow(uint64_t job_id, std::shared_ptr<StatusSink> sink) {
+  const bool posted = Post([this, job_id, sink](Scheduler* scheduler, Moment now, Outbox*) {
+    followers_.Add(job_id, sink);
+    followers_.Update(scheduler, now);
+  });
+  if (!posted) sink->End(absl::ResourceExhaustedError("the coordinator is overloaded"));
+}
+
+void ControlLoop::Run() {
+  absl::Duration tick_at = options_.clock->Now();
+  while (true) {
+    const absl::Duration wait = tick_at - options_.clock->Now();
+    std::optional<Event> event = queue_.Pop(std::max(wait, absl::ZeroDuration()));
+    if (event.has_value()) Handle(*std::move(event));
+    if (!event.has_value() && queue_.closed()) return;
+    const Moment now = Now();
+    if (now.monotonic < tick_at) continue;
+    tick_at = now.monotonic + kTick;
+    Tick(now);
+  }
+}
+
+void ControlLoop::Handle(Event event) {
+  Outbox outbox;
+  event(scheduler_.get(), Now(), &outbox);
+  CarryOut(&outbox);
+}
+
+void ControlLoop::Tick(Moment now) {
+  if (failed_) return;
+  for (const uint64_t session : options_.sessions->TakeEnded()) {
+    Handle([session](Scheduler* scheduler, Moment at, Outbox* outbox) {
+      scheduler->OnSessionEnd(session, at, outbox);
+    });
+  }
+  Outbox outbox;
+  scheduler_->OnTick(now, &outbox);
+  CarryOut(&outbox);
+  followers_.Update(scheduler_.get(), now);
+}
+
+void ControlLoop::CarryOut(Outbox* outbox) {
+  if (!failed_ && !outbox->changes.empty()) {
+    const absl::Status written = options_.journal->Write(outbox->changes, outbox->sync);
+    if (!written.ok()) {
+      failed_ = true;
+      CAIRN_LOG_ERROR("the journal cannot be written", "error", written);
+      options_.on_failure(written);
+    }
+  }
+  // Whoever waits for an answer gets none about what was not written; its connection breaks.
+  if (failed_) return;
+  for (Outbox::Answer& answer : outbox->answers) {
+    options_.sessions->Send(answer.session, answer.command);
+    if (answer.close) options_.sessions->Close(answer.session);
+  }
+  for (Outbox::Sending& sending : outbox->commands) {
+    const uint64_t session = scheduler_->SessionOf(sending.task);
+    if (session != 0) options_.sessions->Send(session, sending.command);
+  }
+  for (auto& reply : outbox->replies) reply();
+}
+
+}  // namespace cairn::coordinator

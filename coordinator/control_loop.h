@@ -1,0 +1,76 @@
+#ifndef CAIRN_COORDINATOR_CONTROL_LOOP_H_
+#define CAIRN_COORDINATOR_CONTROL_LOOP_H_
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <thread>
+
+#include "absl/functional/any_invocable.h"
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "common/bounded_queue.h"
+#include "common/clock.h"
+#include "coordinator/job_followers.h"
+#include "coordinator/moment.h"
+#include "coordinator/outbox.h"
+#include "coordinator/scheduler.h"
+#include "coordinator/session_registry.h"
+#include "proto/coordinator.pb.h"
+#include "storage/journal.h"
+
+namespace cairn::coordinator {
+
+// The one thread on which everything is decided: takes events from one bounded queue, lets the
+// scheduler decide, writes its decisions to the journal, and only then tells anybody. Thread-safe.
+class ControlLoop {
+ public:
+  struct Options {
+    Scheduler::Options scheduler;
+    storage::Journal* journal = nullptr;  // Outlives the loop, as do the others.
+    const Clock* clock = nullptr;
+    SessionRegistry* sessions = nullptr;
+    // The journal cannot be written: nothing is decided any more. Called once, on the loop.
+    std::function<void(const absl::Status&)> on_failure;
+    size_t queue_capacity = 65536;
+  };
+  using Event = absl::AnyInvocable<void(Scheduler*, Moment, Outbox*)>;
+
+  // Reads the journal and begins. Errors: as Scheduler::Create, or the journal's.
+  static absl::StatusOr<std::unique_ptr<ControlLoop>> Start(Options options);
+  // Handles what is queued, and ends.
+  ~ControlLoop();
+  ControlLoop(const ControlLoop&) = delete;
+  ControlLoop& operator=(const ControlLoop&) = delete;
+
+  // Does not block. False: overloaded or ending; the event will not run.
+  bool Post(Event event);
+  void Follow(uint64_t job_id, std::shared_ptr<StatusSink> sink);
+
+  // Tasks' streams. False: overloaded; the stream should be ended.
+  bool PostMessage(uint64_t session, proto::TaskMessage message);
+  // Never lost.
+  void PostSessionEnd(uint64_t session);
+
+ private:
+  explicit ControlLoop(Options options);
+
+  Moment Now() const;
+  void Run();
+  void Handle(Event event);
+  void Tick(Moment now);
+  void CarryOut(Outbox* outbox);
+
+  const Options options_;
+  BoundedQueue<Event> queue_;
+  // Owned by the loop's thread.
+  std::unique_ptr<Scheduler> scheduler_;
+  JobFollowers followers_;
+  bool failed_ = false;
+
+  std::thread thread_;
+};
+
+}  // namespace cairn::coordinator
+
+#endif  // CAIRN_COORDINATOR_CONTROL_LOOP_H_

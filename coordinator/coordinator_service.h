@@ -1,0 +1,82 @@
+#ifndef CAIRN_COORDINATOR_COORDINATOR_SERVICE_H_
+#define CAIRN_COORDINATOR_COORDINATOR_SERVICE_H_
+
+#include <functional>
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "coordinator/control_loop.h"
+#include "coordinator/session_registry.h"
+#include "proto/coordinator.grpc.pb.h"
+#include "storage/journal.h"
+
+namespace cairn::coordinator {
+
+// The Coordinator service on gRPC's callback API: turns calls into events of the control loop and
+// answers them when the loop does. Validates submitted jobs, and streams history from the journal,
+// on gRPC's own threads, so that the loop never waits for either. Thread-safe.
+class CoordinatorService final : public proto::Coordinator::CallbackService {
+ public:
+  struct Options {
+    std::string version;
+    int ps_count = 1;
+  };
+
+  // All outlive the service; the loop must go on until the server that serves it has shut down.
+  CoordinatorService(Options options, ControlLoop* loop, SessionRegistry* sessions,
+                     const storage::Journal* journal)
+      : options_(std::move(options)), loop_(loop), sessions_(sessions), journal_(journal) {}
+
+  grpc::ServerBidiReactor<proto::TaskMessage, proto::Command>* Session(
+      grpc::CallbackServerContext* context) override;
+
+  grpc::ServerUnaryReactor* Submit(grpc::CallbackServerContext* context,
+                                   const proto::SubmitRequest* request,
+                                   proto::SubmitReply* reply) override;
+  grpc::ServerUnaryReactor* CommitWeights(grpc::CallbackServerContext* context,
+                                          const proto::JobReference* request,
+                                          proto::JobStatus* reply) override;
+  grpc::ServerUnaryReactor* ListJobs(grpc::CallbackServerContext* context,
+                                     const proto::ListJobsRequest* request,
+                                     proto::ListJobsReply* reply) override;
+  grpc::ServerUnaryReactor* GetJob(grpc::CallbackServerContext* context,
+                                   const proto::JobReference* request,
+                                   proto::JobStatus* reply) override;
+  grpc::ServerWriteReactor<proto::JobStatus>* FollowJob(
+      grpc::CallbackServerContext* context, const proto::JobReference* request) override;
+  grpc::ServerUnaryReactor* CancelJob(grpc::CallbackServerContext* context,
+                                      const proto::JobReference* request,
+                                      proto::JobStatus* reply) override;
+  grpc::ServerUnaryReactor* GetPlan(grpc::CallbackServerContext* context,
+                                    const proto::JobReference* request,
+                                    proto::JobPlan* reply) override;
+  grpc::ServerWriteReactor<proto::HistoryChunk>* GetHistory(
+      grpc::CallbackServerContext* context, const proto::JobReference* request) override;
+  grpc::ServerUnaryReactor* TakeCheckpoint(grpc::CallbackServerContext* context,
+                                           const proto::JobReference* request,
+                                           proto::Manifest* reply) override;
+  grpc::ServerUnaryReactor* ListCheckpoints(grpc::CallbackServerContext* context,
+                                            const proto::JobReference* request,
+                                            proto::CheckpointList* reply) override;
+  grpc::ServerUnaryReactor* GetCluster(grpc::CallbackServerContext* context,
+                                       const proto::GetClusterRequest* request,
+                                       proto::ClusterStatus* reply) override;
+  grpc::ServerUnaryReactor* PrepareStop(grpc::CallbackServerContext* context,
+                                        const proto::PrepareStopRequest* request,
+                                        proto::PrepareStopReply* reply) override;
+
+ private:
+  // Runs `call` on the loop, and answers with what it returns once that is in the journal.
+  template <typename Reply>
+  grpc::ServerUnaryReactor* OnLoop(
+      Reply* reply, std::function<absl::StatusOr<Reply>(Scheduler*, Moment, Outbox*)> call);
+
+  const Options options_;
+  ControlLoop* const loop_;
+  SessionRegistry* const sessions_;
+  const storage::Journal* const journal_;
+};
+
+}  // namespace cairn::coordinator
+
+#endif  // CAIRN_COORDINATOR_COORDINATOR_SERVICE_H_

@@ -1,0 +1,127 @@
+#ifndef CAIRN_COORDINATOR_JOB_H_
+#define CAIRN_COORDINATOR_JOB_H_
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "coordinator/membership.h"
+#include "coordinator/moment.h"
+#include "coordinator/outbox.h"
+#include "coordinator/training/restoration.h"
+#include "coordinator/training/training.h"
+#include "proto/coordinator.pb.h"
+#include "storage/job_records.h"
+
+namespace cairn::coordinator {
+
+// A job's life: waiting for its weights and its turn, its data inspected, its blocks loaded by all
+// ps, trained, rolled back when a ps is lost, and over. Every decision is in its records in the
+// journal before it is sent; a Job made from those records goes on where the last one was. A pure
+// machine (but for reading history), not thread-safe.
+class Job {
+ public:
+  // All outlive the job.
+  struct Context {
+    const Membership* members = nullptr;
+    const storage::Journal* journal = nullptr;
+  };
+
+  Job(Context context, storage::JobRecords records);
+
+  uint64_t id() const { return record_.job_id(); }
+  const proto::JobRecord& record() const { return record_; }
+  const std::optional<proto::JobPlan>& plan() const { return plan_; }
+  uint64_t generation() const { return run_.generation(); }
+  bool over() const;
+  // Waits for its turn; or had it before the coordinator started again.
+  bool ready() const;
+  // Has its turn now.
+  bool active() const { return phase_ != Phase::kIdle; }
+  bool trains() const { return phase_ == Phase::kTraining; }
+  const std::vector<proto::Manifest>& manifests() const;
+
+  void CommitWeights(Outbox* outbox);
+  // Its turn begins. `after_restart`: with what tasks still hold of it, if all ps do.
+  void Activate(Moment now, Outbox* outbox);
+  void Cancel(Moment now, Outbox* outbox);
+  // FailedPrecondition unless it trains.
+  void AskForCheckpoint(const std::string& reason, CheckpointCallback callback, Outbox* outbox);
+  // After a checkpoint for a stop that did not come.
+  void Resume();
+
+  // Active jobs hear of these. Whether a worker that joins may keep what it says it holds:
+  bool KeepsLeases(const proto::Join& join, const Membership::Joined& joined) const;
+  void WorkerJoined(TaskId worker, const proto::Join& join, bool keeps_leases, Outbox* outbox);
+  void WorkerGone(TaskId worker, Outbox* outbox);
+  void PsJoined(uint32_t ps, const proto::Join& join, bool continues, Outbox* outbox);
+  void PsAway(uint32_t ps);
+  void PsLost(uint32_t ps, Moment now, Outbox* outbox);
+  void OnMessage(TaskId task, const proto::TaskMessage& message, Moment now, Outbox* outbox);
+
+  // Does what can be done now; to be called after every event and on ticks.
+  void Advance(Moment now, Outbox* outbox);
+
+  proto::JobStatus Status(absl::Duration now);
+
+ private:
+  enum class Phase {
+    kIdle,        // Not its turn.
+    kInspecting,  // A worker reads the data.
+    kResuming,    // After a restart of the coordinator: which ps still have it?
+    kRestoring,   // All ps load a checkpoint.
+    kTraining,
+  };
+
+  void OnInspected(TaskId worker, const proto::InspectReply& reply, Moment now, Outbox* outbox);
+  void OnFailure(TaskId worker, const proto::JobFailure& failure, Moment now, Outbox* outbox);
+  void OnRestored(uint32_t ps, const proto::RestoreReply& reply, Moment now, Outbox* outbox);
+  void OnHeartbeat(uint32_t ps, uint64_t duplicates_refused);
+
+  void AdvanceInspection(Outbox* outbox);
+  void AdvanceRestoration(Moment now, Outbox* outbox);
+  void RollBack(const std::string& why, Moment now, Outbox* outbox);
+  void RestoreFailed(const std::string& error, Moment now, Outbox* outbox);
+  void NextGeneration(uint64_t checkpoint, Outbox* outbox);
+  void BeginTraining(Moment now, Outbox* outbox);
+  int64_t EpochsCut(const BatchRanges& open) const;
+  void Finish(Moment now, Outbox* outbox);
+  void Fail(const std::string& why, Moment now, Outbox* outbox);
+  void End(proto::JobRecord::Phase phase, const std::string& error, Moment now, Outbox* outbox);
+  void StartJobOn(TaskId worker, Outbox* outbox);
+  bool HasAllPs() const;
+  std::vector<TaskId> LiveWorkers() const;
+  std::string MissingPs() const;
+  std::string WaitingFor() const;
+  void Note(std::string line);
+  void SaveRun(Outbox* outbox);
+
+  const Membership& members_;
+  const storage::Journal& journal_;
+
+  proto::JobRecord record_;
+  proto::RunRecord run_;
+  std::optional<proto::JobPlan> plan_;
+  std::vector<proto::Manifest> manifests_;            // While nothing trains.
+  std::vector<proto::EvaluationRecord> evaluations_;  // Until history_ is there.
+
+  Phase phase_ = Phase::kIdle;
+  std::optional<TaskId> inspector_;
+  std::optional<Restoration> restoration_;
+  std::unique_ptr<History> history_;
+  std::unique_ptr<Training> training_;
+  // What workers said they hold while the ps were not all back.
+  std::map<TaskId, std::vector<proto::Split>> holding_;
+  std::map<TaskId, std::string> unfit_;
+  std::optional<uint32_t> lost_ps_;        // To be acted on by Advance.
+  std::vector<uint64_t> duplicates_seen_;  // By ps, of its present process.
+};
+
+}  // namespace cairn::coordinator
+
+#endif  // CAIRN_COORDINATOR_JOB_H_

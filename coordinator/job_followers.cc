@@ -1,0 +1,49 @@
+#include "coordinator/job_followers.h"
+
+#include <google/protobuf/util/message_differencer.h>
+
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+
+namespace cairn::coordinator {
+namespace {
+
+constexpr absl::Duration kPeriod = absl::Milliseconds(200);
+
+bool IsOver(const proto::JobStatus& status) {
+  return status.state() == proto::FINISHED || status.state() == proto::FAILED ||
+         status.state() == proto::CANCELLED;
+}
+
+}  // namespace
+
+void JobFollowers::Add(uint64_t job_id, std::shared_ptr<StatusSink> sink) {
+  Follower& follower = followers_.emplace_back();
+  follower.job_id = job_id;
+  follower.sink = std::move(sink);
+}
+
+bool JobFollowers::UpdateOne(Follower* follower, Scheduler* scheduler, Moment now) {
+  absl::StatusOr<proto::JobStatus> status = scheduler->GetJob(absl::StrCat(follower->job_id), now);
+  if (!status.ok()) {
+    follower->sink->End(status.status());
+    return false;
+  }
+  const bool new_state = status->state() != follower->shown.state();
+  if (!new_state && now.monotonic - follower->shown_at < kPeriod) return true;
+  if (google::protobuf::util::MessageDifferencer::Equals(*status, follower->shown)) return true;
+  if (!follower->sink->Show(*status)) return false;
+  follower->shown_at = now.monotonic;
+  const bool over = IsOver(*status);
+  if (over) follower->sink->End(absl::OkStatus());
+  follower->shown = *std::move(status);
+  return !over;
+}
+
+void JobFollowers::Update(Scheduler* scheduler, Moment now) {
+  std::erase_if(followers_,
+                [&](Follower& follower) { return !UpdateOne(&follower, scheduler, now); });
+}
+
+}  // namespace cairn::coordinator

@@ -1,0 +1,49 @@
+#ifndef CAIRN_COORDINATOR_JOB_FOLLOWERS_H_
+#define CAIRN_COORDINATOR_JOB_FOLLOWERS_H_
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "coordinator/moment.h"
+#include "coordinator/scheduler.h"
+#include "proto/coordinator.pb.h"
+
+namespace cairn::coordinator {
+
+// One who wants to see a job's status as it changes.
+class StatusSink {
+ public:
+  virtual ~StatusSink() = default;
+  // Replaces a status that is not out yet; does not block. False: nobody listens any more.
+  virtual bool Show(const proto::JobStatus& status) = 0;
+  // After the last status.
+  virtual void End(const absl::Status& status) = 0;
+};
+
+// Those who follow jobs: each sees the status when it begins, every 200 ms if it changed, at once
+// when the job's state changes, and a last time when the job is over. Owned by the control loop.
+class JobFollowers {
+ public:
+  void Add(uint64_t job_id, std::shared_ptr<StatusSink> sink);
+  // To be called on every tick.
+  void Update(Scheduler* scheduler, Moment now);
+
+ private:
+  struct Follower {
+    uint64_t job_id = 0;
+    std::shared_ptr<StatusSink> sink;
+    proto::JobStatus shown;
+    absl::Duration shown_at = -absl::InfiniteDuration();
+  };
+
+  // False: it needs no more.
+  static bool UpdateOne(Follower* follower, Scheduler* scheduler, Moment now);
+
+  std::vector<Follower> followers_;
+};
+
+}  // namespace cairn::coordinator
+
+#endif  // CAIRN_COORDINATOR_JOB_FOLLOWERS_H_

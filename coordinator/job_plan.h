@@ -1,0 +1,35 @@
+#ifndef CAIRN_COORDINATOR_JOB_PLAN_H_
+#define CAIRN_COORDINATOR_JOB_PLAN_H_
+
+#include <cstdint>
+
+#include "absl/status/statusor.h"
+#include "proto/coordinator.pb.h"
+#include "proto/job.pb.h"
+#include "proto/journal.pb.h"
+
+namespace cairn::coordinator {
+
+// More batches than these are a mistake: at a microsecond each they take 11 days.
+inline constexpr int64_t kTotalBatchesMax = int64_t{1} << 40;
+
+// What a job's fields come to mean when they are absent. `job` was validated.
+struct JobNumbers {
+  int64_t batch_size = 32;
+  bool synchronous = false;
+  // Of a synchronous job that does not say: 0, the cluster's workers.
+  int64_t batches_per_update = 1;
+  int64_t window = -1;
+  uint64_t seed = 0;
+  bool shuffle = true;
+};
+JobNumbers ResolveNumbers(const proto::Job& job);
+
+// Fixes everything about a job, now that its data were counted. InvalidArgument: no examples, or
+// more batches than kTotalBatchesMax.
+absl::StatusOr<proto::JobPlan> MakeJobPlan(const proto::JobRecord& record,
+                                           const proto::InspectReply& inspected);
+
+}  // namespace cairn::coordinator
+
+#endif  // CAIRN_COORDINATOR_JOB_PLAN_H_

@@ -1,0 +1,213 @@
+#include "coordinator/job_validation.h"
+
+#include <cmath>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "cluster/partition_map.h"
+#include "common/status_macros.h"
+#include "coordinator/job_plan.h"
+#include "nn/loss.h"
+#include "nn/metric.h"
+#include "nn/model.h"
+#include "nn/optimizer.h"
+
+namespace cairn::coordinator {
+namespace {
+
+constexpr int64_t kDefaultMinSliceBytes = 262144;
+constexpr int64_t kBatchSizeMax = int64_t{1} << 24;
+constexpr int64_t kBatchesPerUpdateMax = 4096;
+constexpr int64_t kWindowMax = 32768;
+constexpr int64_t kKeepMax = 1000;
+constexpr size_t kNameMax = 200;
+
+template <typename... Parts>
+absl::Status Invalid(const Parts&... parts) {
+  return absl::InvalidArgumentError(absl::StrCat(parts...));
+}
+
+// Puts the field's path in front of what a library says about it.
+absl::Status At(const char* path, const absl::Status& status) {
+  if (status.ok()) return status;
+  return absl::Status(status.code(), absl::StrCat(path, ": ", status.message()));
+}
+
+absl::Status CheckRange(const char* path, int64_t value, int64_t smallest, int64_t largest) {
+  if (value >= smallest && value <= largest) return absl::OkStatus();
+  return Invalid(path, ": ", value, " is not between ", smallest, " and ", largest);
+}
+
+absl::Status CheckName(const std::string& name) {
+  if (name.empty()) return Invalid("name: is missing; say what the job is called");
+  if (name.size() > kNameMax) {
+    return Invalid("name: has ", name.size(), " characters; at most ", kNameMax, " are allowed");
+  }
+  for (const char c : name) {
+    if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) {
+      return Invalid("name: has a control character (code ", static_cast<int>(c), ")");
+    }
+  }
+  return absl::OkStatus();
+}
+
+absl::Status CheckFile(const std::string& path, const std::string& file) {
+  if (file.empty()) return Invalid(path, ": is missing; say which file");
+  if (file[0] == '/') return absl::OkStatus();
+  return Invalid(path, ": '", file, "' is not an absolute path");
+}
+
+template <typename Source>
+absl::Status CheckFiles(const std::string& path, const Source& source) {
+  if (source.features().empty()) {
+    return Invalid(path, ".features: is missing; say which files hold the model's inputs");
+  }
+  for (int i = 0; i < source.features_size(); ++i) {
+    CAIRN_RETURN_IF_ERROR(CheckFile(absl::StrCat(path, ".features[", i, "]"), source.features(i)));
+  }
+  return CheckFile(path + ".labels", source.labels());
+}
+
+absl::Status CheckData(const std::string& path, const proto::DataSource& data) {
+  if (data.has_scale() && !std::isfinite(data.scale())) {
+    return Invalid(path, ".scale: ", data.scale(), " is not a finite number");
+  }
+  switch (data.format_case()) {
+    case proto::DataSource::kIdx:
+      return CheckFiles(path + ".idx", data.idx());
+    case proto::DataSource::kNpy:
+      return CheckFiles(path + ".npy", data.npy());
+    default:
+      return Invalid(path, ": says no format; known are idx, npy");
+  }
+}
+
+absl::Status CheckLength(const proto::Job& job) {
+  if (job.has_epochs() && job.has_steps()) {
+    return Invalid("steps: ", job.steps(), " steps and epochs: ", job.epochs(),
+                   " are both there; say one of them");
+  }
+  if (job.has_epochs()) return CheckRange("epochs", job.epochs(), 1, kTotalBatchesMax);
+  if (job.has_steps()) return CheckRange("steps", job.steps(), 1, kTotalBatchesMax);
+  return Invalid("epochs: is missing; say epochs or steps");
+}
+
+absl::Status CheckStrategy(const proto::ParameterServerStrategy& strategy) {
+  const std::string path = "strategy.parameter_server";
+  const std::string mode = strategy.has_mode() ? strategy.mode() : "async";
+  if (mode != "async" && mode != "sync" && mode != "stale") {
+    return Invalid(path, ".mode: '", mode, "' is unknown; known are async, sync, stale");
+  }
+  if (strategy.has_batches_per_update()) {
+    if (mode != "sync") {
+      return Invalid(path, ".batches_per_update: is of mode sync only, the mode is ", mode);
+    }
+    CAIRN_RETURN_IF_ERROR(CheckRange("strategy.parameter_server.batches_per_update",
+                                     strategy.batches_per_update(), 1, kBatchesPerUpdateMax));
+  }
+  if (mode != "stale") {
+    if (!strategy.has_window()) return absl::OkStatus();
+    return Invalid(path, ".window: is of mode stale only, the mode is ", mode);
+  }
+  if (!strategy.has_window()) return Invalid(path, ".window: is missing; mode stale needs it");
+  return CheckRange("strategy.parameter_server.window", strategy.window(), 0, kWindowMax);
+}
+
+absl::Status CheckPolicies(const proto::Job& job) {
+  const proto::CheckpointPolicy& checkpoint = job.checkpoint();
+  if (checkpoint.has_every_steps()) {
+    CAIRN_RETURN_IF_ERROR(
+        CheckRange("checkpoint.every_steps", checkpoint.every_steps(), 1, kTotalBatchesMax));
+  }
+  if (checkpoint.has_keep()) {
+    CAIRN_RETURN_IF_ERROR(CheckRange("checkpoint.keep", checkpoint.keep(), 1, kKeepMax));
+  }
+  if (job.partitioner().has_min_slice_bytes()) {
+    CAIRN_RETURN_IF_ERROR(CheckRange("partitioner.min_slice_bytes",
+                                     job.partitioner().min_slice_bytes(), 1, int64_t{1} << 50));
+  }
+  const std::string& lost = job.on_lost_checkpoint();
+  if (job.has_on_lost_checkpoint() && lost != "restart" && lost != "fail") {
+    return Invalid("on_lost_checkpoint: '", lost, "' is unknown; known are restart, fail");
+  }
+  return absl::OkStatus();
+}
+
+// The number of files of a source that passed CheckData.
+int FeatureFiles(const proto::DataSource& data) {
+  return data.has_idx() ? data.idx().features_size() : data.npy().features_size();
+}
+
+absl::Status CheckInputs(const char* path, const proto::DataSource& data, const nn::Model& model) {
+  const int files = FeatureFiles(data);
+  const int inputs = static_cast<int>(model.inputs().size());
+  if (files == inputs) return absl::OkStatus();
+  return Invalid(path, ".", data.has_idx() ? "idx" : "npy", ".features: names ", files,
+                 files == 1 ? " file" : " files", ", the model has ", inputs,
+                 inputs == 1 ? " input" : " inputs", "; one file per input");
+}
+
+absl::Status CheckLearning(const proto::Job& job, const nn::Model& model) {
+  if (job.loss().name().empty()) return Invalid("loss: is missing");
+  if (job.optimizer().name().empty()) return Invalid("optimizer: is missing");
+  auto loss = nn::CreateLoss(job.loss());
+  CAIRN_RETURN_IF_ERROR(At("loss", loss.status()));
+  CAIRN_RETURN_IF_ERROR(At("optimizer", nn::CreateOptimizer(job.optimizer()).status()));
+  for (int i = 0; i < job.metrics_size(); ++i) {
+    const std::string path = absl::StrCat("metrics[", i, "]");
+    CAIRN_RETURN_IF_ERROR(
+        At(path.c_str(), nn::CreateMetric(job.metrics(i), **loss, model.output_shape()).status()));
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::Status ValidateFields(const proto::Job& job) {
+  CAIRN_RETURN_IF_ERROR(CheckName(job.name()));
+  if (!job.has_train()) return Invalid("train: is missing; say where the examples are");
+  CAIRN_RETURN_IF_ERROR(CheckData("train", job.train()));
+  if (job.has_validation()) CAIRN_RETURN_IF_ERROR(CheckData("validation", job.validation()));
+  if (!job.has_batch_size()) return Invalid("batch_size: is missing");
+  CAIRN_RETURN_IF_ERROR(CheckRange("batch_size", job.batch_size(), 1, kBatchSizeMax));
+  CAIRN_RETURN_IF_ERROR(CheckLength(job));
+  CAIRN_RETURN_IF_ERROR(CheckStrategy(job.strategy().parameter_server()));
+  return CheckPolicies(job);
+}
+
+absl::StatusOr<ValidatedJob> ValidateJob(proto::SubmitRequest request, int ps_count) {
+  const proto::Job& job = request.job();
+  CAIRN_RETURN_IF_ERROR(ValidateFields(job));
+  auto model = nn::Model::Create(request.model());
+  CAIRN_RETURN_IF_ERROR(At("model", model.status()));
+  CAIRN_RETURN_IF_ERROR(CheckInputs("train", job.train(), **model));
+  if (job.has_validation()) {
+    CAIRN_RETURN_IF_ERROR(CheckInputs("validation", job.validation(), **model));
+  }
+  CAIRN_RETURN_IF_ERROR(CheckLearning(job, **model));
+
+  ValidatedJob validated;
+  std::vector<cluster::VariableExtent> extents;
+  bool learns = false;
+  for (const nn::VariableSpec& variable : (*model)->variables()) {
+    extents.push_back(
+        {variable.name, variable.shape, variable.update != nn::VariableSpec::Update::kFrozen});
+    learns |= extents.back().pushed;
+    validated.parameters += variable.element_count();
+  }
+  if (!learns) return Invalid("model: no variable is trainable: there is nothing to train");
+  const int64_t min_slice_bytes = job.partitioner().has_min_slice_bytes()
+                                      ? job.partitioner().min_slice_bytes()
+                                      : kDefaultMinSliceBytes;
+  auto partition = cluster::PlaceVariables(extents, ps_count, min_slice_bytes);
+  CAIRN_RETURN_IF_ERROR(At("model", partition.status()));
+  validated.partition = *std::move(partition);
+  validated.request = std::move(request);
+  return validated;
+}
+
+}  // namespace cairn::coordinator

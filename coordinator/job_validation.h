@@ -1,0 +1,31 @@
+#ifndef CAIRN_COORDINATOR_JOB_VALIDATION_H_
+#define CAIRN_COORDINATOR_JOB_VALIDATION_H_
+
+#include <cstdint>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "proto/coordinator.pb.h"
+#include "proto/job.pb.h"
+#include "proto/model.pb.h"
+
+namespace cairn::coordinator {
+
+// A job of which everything was checked that can be without its data.
+struct ValidatedJob {
+  proto::SubmitRequest request;
+  proto::PartitionMap partition;
+  int64_t parameters = 0;  // Elements of all variables.
+};
+
+// Checks a submitted job for a cluster of `ps_count` ps and places its variables. InvalidArgument
+// begins with the field's path in the job file and names the value and what it may be.
+// Pure; takes milliseconds for a large model.
+absl::StatusOr<ValidatedJob> ValidateJob(proto::SubmitRequest request, int ps_count);
+
+// The part that needs no model: numbers, names, paths.
+absl::Status ValidateFields(const proto::Job& job);
+
+}  // namespace cairn::coordinator
+
+#endif  // CAIRN_COORDINATOR_JOB_VALIDATION_H_

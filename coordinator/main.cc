@@ -1,0 +1,136 @@
+// coordinator: the daemon that takes jobs, hands out work and repairs the cluster.
+
+#include <CLI/CLI.hpp>
+#include <cstdlib>
+#include <memory>
+#include <random>
+#include <string>
+#include <utility>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
+#include "absl/time/time.h"
+#include "cluster/address.h"
+#include "cluster/control_server.h"
+#include "cluster/daemon.h"
+#include "cluster/tf_config.h"
+#include "common/clock.h"
+#include "common/logging.h"
+#include "common/status_macros.h"
+#include "common/version.h"
+#include "coordinator/control_loop.h"
+#include "coordinator/coordinator_service.h"
+#include "coordinator/session_registry.h"
+#include "storage/journal.h"
+
+namespace cairn::coordinator {
+namespace {
+
+constexpr char kProgram[] = "coordinator";
+
+struct Flags {
+  std::string tf_config;
+  std::string state = "cairn-state";
+  std::string log_level = "info";
+  std::string log_file;
+  double lease_seconds = 10;
+};
+
+void AddFlags(CLI::App& app, Flags& flags) {
+  app.set_version_flag("--version", kVersion);
+  app.add_option("--tf_config", flags.tf_config, "File with TF_CONFIG; default: the environment's");
+  app.add_option("--state", flags.state, "Directory; the journal goes to STATE/coordinator")
+      ->capture_default_str();
+  app.add_option("--lease_seconds", flags.lease_seconds,
+                 "A task that says nothing for so long is taken for dead")
+      ->capture_default_str()
+      ->check(CLI::Range(2.0, 3600.0));
+  app.add_option("--log_level", flags.log_level, "debug, info, warning or error")
+      ->capture_default_str();
+  app.add_option("--log_file", flags.log_file, "Append the log here as well");
+}
+
+absl::StatusOr<cluster::TfConfig> LoadConfig(const Flags& flags) {
+  const char* const environment = std::getenv("TF_CONFIG");
+  CAIRN_ASSIGN_OR_RETURN(
+      cluster::TfConfig config,
+      cluster::LoadTfConfig(flags.tf_config, environment != nullptr ? environment : ""));
+  if (!config.task.has_value() || config.task->role != proto::COORDINATOR) {
+    return absl::InvalidArgumentError(
+        "TF_CONFIG's task is not the chief: coordinator needs {\"type\": \"chief\", \"index\": 0}");
+  }
+  return config;
+}
+
+Scheduler::Options MakeSchedulerOptions(const cluster::TfConfig& config, const Flags& flags) {
+  Scheduler::Options options;
+  options.membership.version = kVersion;
+  options.membership.ps_addresses = config.PsAddresses();
+  options.membership.lease = absl::Seconds(flags.lease_seconds);
+  for (const auto& [index, address] : config.workers) {
+    options.membership.named_workers.insert(index);
+  }
+  for (const auto& [index, address] : config.evaluators) {
+    options.membership.named_evaluators.insert(index);
+  }
+  std::random_device random;
+  options.new_cluster_id = (uint64_t{random()} << 32 | random()) | 1;
+  return options;
+}
+
+// Serves until the daemon is told to end.
+absl::StatusOr<int> Serve(const cluster::TfConfig& config, const Flags& flags,
+                          cluster::Daemon* daemon) {
+  CAIRN_ASSIGN_OR_RETURN(const std::unique_ptr<storage::Journal> journal,
+                         storage::Journal::Open(absl::StrCat(flags.state, "/coordinator")));
+  const RealClock clock;
+  SessionRegistry sessions;
+  ControlLoop::Options options;
+  options.scheduler = MakeSchedulerOptions(config, flags);
+  options.journal = journal.get();
+  options.clock = &clock;
+  options.sessions = &sessions;
+  options.on_failure = [daemon](const absl::Status& status) {
+    daemon->Exit(cluster::kExitRestart, std::string(status.message()));
+  };
+  CAIRN_ASSIGN_OR_RETURN(const std::unique_ptr<ControlLoop> loop,
+                         ControlLoop::Start(std::move(options)));
+  CoordinatorService service({kVersion, static_cast<int>(config.ps.size())}, loop.get(), &sessions,
+                             journal.get());
+  CAIRN_ASSIGN_OR_RETURN(
+      const std::unique_ptr<cluster::ControlServer> server,
+      cluster::ControlServer::Start(cluster::BindAddress(*config.OwnAddress()), {&service}));
+  CAIRN_LOG_INFO("serving", "port", server->port(), "ps", config.ps.size(), "state", flags.state);
+  return daemon->Run([&] { server->Shutdown(); });
+}
+
+int Start(const Flags& flags) {
+  const absl::StatusOr<cluster::TfConfig> config = LoadConfig(flags);
+  if (!config.ok()) return cluster::ReportFailure(kProgram, config.status());
+  cluster::DaemonOptions options;
+  options.program = kProgram;
+  options.log_level = flags.log_level;
+  options.log_file = flags.log_file;
+  const auto daemon = cluster::Daemon::Start(options);
+  if (!daemon.ok()) return cluster::ReportFailure(kProgram, daemon.status());
+  const absl::StatusOr<int> exit_code = Serve(*config, flags, daemon->get());
+  return exit_code.ok() ? *exit_code : cluster::ReportFailure(kProgram, exit_code.status());
+}
+
+int Main(int argc, char** argv) {
+  CLI::App app("Takes jobs, hands out their batches and repairs the cluster.", kProgram);
+  Flags flags;
+  AddFlags(app, flags);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    return app.exit(error) == 0 ? 0 : cluster::kExitBadUsage;
+  }
+  return Start(flags);
+}
+
+}  // namespace
+}  // namespace cairn::coordinator
+
+int main(int argc, char** argv) { return cairn::coordinator::Main(argc, argv); }

@@ -1,0 +1,192 @@
+#include "coordinator/membership.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/types/span.h"
+#include "google/protobuf/repeated_field.h"
+
+namespace cairn::coordinator {
+namespace {
+
+// Names more than these are a mistake or an attack.
+constexpr uint32_t kWorkersMax = 4096;
+
+proto::Refused Refuse(bool permanent, std::string reason) {
+  proto::Refused refused;
+  refused.set_permanent(permanent);
+  refused.set_reason(std::move(reason));
+  return refused;
+}
+
+template <typename List>
+std::string ListText(const List& addresses) {
+  return absl::StrCat("[", absl::StrJoin(addresses, ", "), "]");
+}
+
+}  // namespace
+
+Membership::Membership(MembershipOptions options) : options_(std::move(options)) {}
+
+std::optional<proto::Refused> Membership::CheckJoin(const proto::Join& join) const {
+  if (join.version() != options_.version) {
+    return Refuse(true, absl::StrCat("the coordinator is version ", options_.version,
+                                     ", this process is version ", join.version(),
+                                     "; run the same version everywhere"));
+  }
+  if (join.term_seen() > options_.term) {
+    return Refuse(false, absl::StrCat("this coordinator's term is ", options_.term,
+                                      ", the task has seen term ", join.term_seen(),
+                                      "; a newer coordinator must be running"));
+  }
+  const auto& own = join.ps_addresses();
+  if (!own.empty() && !std::equal(own.begin(), own.end(), options_.ps_addresses.begin(),
+                                  options_.ps_addresses.end())) {
+    return Refuse(true, absl::StrCat("the lists of ps differ: the coordinator has ",
+                                     ListText(options_.ps_addresses), ", this process ",
+                                     ListText(own), "; give both the same TF_CONFIG cluster"));
+  }
+  const int64_t ps_count = static_cast<int64_t>(options_.ps_addresses.size());
+  if (join.role() == proto::PS && (join.index() < 0 || join.index() >= ps_count)) {
+    return Refuse(true, absl::StrCat("there is no ps ", join.index(), ": the cluster has ",
+                                     ps_count, ": ", ListText(options_.ps_addresses)));
+  }
+  const bool may_work = join.role() == proto::WORKER || join.role() == proto::EVALUATOR;
+  if (may_work && (join.index() < -1 || join.index() >= kWorkersMax)) {
+    return Refuse(true, absl::StrCat("a worker's index is -1 or from 0 to ", kWorkersMax - 1,
+                                     ", not ", join.index()));
+  }
+  if (!may_work && join.role() != proto::PS) {
+    return Refuse(true, absl::StrCat("role ", static_cast<int>(join.role()),
+                                     " does not join: only ps, workers and evaluators do"));
+  }
+  return std::nullopt;
+}
+
+bool Membership::IsNamed(TaskId task) const {
+  if (task.role == proto::PS) return true;
+  const auto& named =
+      task.role == proto::WORKER ? options_.named_workers : options_.named_evaluators;
+  return named.contains(task.index);
+}
+
+uint32_t Membership::FreeWorkerIndex() const {
+  const auto& named = options_.named_workers;
+  uint32_t index = named.empty() ? 0 : *named.rbegin() + 1;
+  while (IsLive(WorkerTask(index))) ++index;
+  return index;
+}
+
+TaskId Membership::TaskOf(const proto::Join& join) const {
+  if (join.index() >= 0) return {join.role(), static_cast<uint32_t>(join.index())};
+  for (const auto& [task, member] : members_) {
+    if (task.role == join.role() && member.instance_id == join.instance_id()) return task;
+  }
+  return {join.role(), FreeWorkerIndex()};
+}
+
+proto::Refused Membership::RefuseDuplicate(const Member& member, const proto::Join& join,
+                                           absl::Duration now) {
+  Challenger& challenger = challengers_[member.task];
+  if (challenger.instance_id != join.instance_id()) challenger = {join.instance_id(), now};
+  // The other may be hung, and then its lease ends; if it is not, two have the same TF_CONFIG.
+  const bool permanent = now - challenger.since > options_.lease;
+  return Refuse(permanent,
+                absl::StrCat(member.task.Name(), " is alive in another process (pid ", member.pid,
+                             member.address.empty() ? "" : " at ", member.address,
+                             permanent ? "); two processes must not have the same task index"
+                                       : "); try again when its lease is over"));
+}
+
+Membership::Joined Membership::Join(uint64_t session, const proto::Join& join, absl::Duration now) {
+  Joined result;
+  result.refused = CheckJoin(join);
+  if (result.refused.has_value()) return result;
+  const TaskId task = TaskOf(join);
+  if (task.index >= kWorkersMax) {
+    result.refused = Refuse(false, absl::StrCat("there are ", kWorkersMax, " workers already"));
+    return result;
+  }
+  result.first = !members_.contains(task);
+  Member& member = members_[task];
+  const bool same = !result.first && member.instance_id == join.instance_id();
+  if (member.live() && !same) {
+    result.refused = RefuseDuplicate(member, join, now);
+    return result;
+  }
+  result.task = task;
+  result.continues = same && !member.lost;
+  result.superseded_session = member.session;
+  sessions_.erase(member.session);
+  sessions_[session] = task;
+  challengers_.erase(task);
+  const uint64_t incarnation = member.incarnation + 1;
+  member = Member{task,  join.instance_id(), incarnation, session,        now,
+                  false, IsNamed(task),      join.pid(),  join.address(), join.device()};
+  result.incarnation = incarnation;
+  return result;
+}
+
+std::optional<TaskId> Membership::Heard(uint64_t session, absl::Duration now) {
+  auto it = sessions_.find(session);
+  if (it == sessions_.end()) return std::nullopt;
+  members_[it->second].last_heard = now;
+  return it->second;
+}
+
+std::optional<TaskId> Membership::StreamEnded(uint64_t session) {
+  auto it = sessions_.find(session);
+  if (it == sessions_.end()) return std::nullopt;
+  const TaskId task = it->second;
+  sessions_.erase(it);
+  members_[task].session = 0;
+  return task;
+}
+
+std::vector<Membership::Expired> Membership::Tick(absl::Duration now) {
+  const absl::Duration slept = now - last_tick_.value_or(now);
+  last_tick_ = now;
+  if (slept > options_.lease / 2) {
+    for (auto& [task, member] : members_) member.last_heard += slept;
+  }
+  std::vector<Expired> expired;
+  for (auto& [task, member] : members_) {
+    if (member.lost || now - member.last_heard <= options_.lease) continue;
+    expired.push_back({task, member.session});
+    sessions_.erase(member.session);
+    member.session = 0;
+    member.lost = true;
+  }
+  // A worker that nobody named leaves nothing behind but its index, for another.
+  std::erase_if(members_,
+                [](const auto& entry) { return entry.second.lost && !entry.second.named; });
+  return expired;
+}
+
+const Member* Membership::Find(TaskId task) const {
+  auto it = members_.find(task);
+  return it == members_.end() ? nullptr : &it->second;
+}
+
+bool Membership::IsLive(TaskId task) const {
+  const Member* member = Find(task);
+  return member != nullptr && member->live();
+}
+
+std::vector<TaskId> Membership::Live(proto::Role role) const {
+  std::vector<TaskId> live;
+  for (const auto& [task, member] : members_) {
+    if (task.role == role && member.live()) live.push_back(task);
+  }
+  return live;
+}
+
+int64_t Membership::WorkerCount() const {
+  int64_t count = static_cast<int64_t>(options_.named_workers.size());
+  for (const TaskId task : Live(proto::WORKER)) count += IsNamed(task) ? 0 : 1;
+  return count;
+}
+
+}  // namespace cairn::coordinator

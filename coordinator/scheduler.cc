@@ -1,0 +1,402 @@
+#include "coordinator/scheduler.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "common/logging.h"
+#include "common/status_macros.h"
+#include "coordinator/job_difference.h"
+#include "coordinator/job_plan.h"
+#include "storage/job_records.h"
+
+namespace cairn::coordinator {
+namespace {
+
+constexpr absl::Duration kHeartbeat = absl::Seconds(1);
+// How long a job rests after a checkpoint for a stop.
+constexpr absl::Duration kRestAfterStop = absl::Seconds(60);
+
+proto::Command RefusedCommand(const std::string& reason, bool permanent) {
+  proto::Command command;
+  command.mutable_refused()->set_reason(reason);
+  command.mutable_refused()->set_permanent(permanent);
+  return command;
+}
+
+MembershipOptions WithTerm(MembershipOptions options, uint64_t term) {
+  options.term = term;
+  return options;
+}
+
+}  // namespace
+
+Scheduler::Scheduler(Options options, proto::ClusterRecord cluster)
+    : journal_(options.journal),
+      cluster_(std::move(cluster)),
+      members_(WithTerm(std::move(options.membership), cluster_.term())) {}
+
+absl::StatusOr<std::unique_ptr<Scheduler>> Scheduler::Create(Options options, Moment now,
+                                                             Outbox* outbox) {
+  CAIRN_ASSIGN_OR_RETURN(proto::ClusterRecord cluster, storage::ReadCluster(*options.journal));
+  CAIRN_ASSIGN_OR_RETURN(const std::vector<proto::JobRecord> jobs,
+                         storage::ReadJobs(*options.journal));
+  if (cluster.cluster_id() == 0) cluster.set_cluster_id(options.new_cluster_id);
+  cluster.set_term(cluster.term() + 1);
+  outbox->PutSynced(storage::ClusterKey(), cluster);
+  std::unique_ptr<Scheduler> scheduler(new Scheduler(std::move(options), std::move(cluster)));
+  const Job::Context context = {&scheduler->members_, scheduler->journal_};
+  for (const proto::JobRecord& job : jobs) {
+    CAIRN_ASSIGN_OR_RETURN(storage::JobRecords records,
+                           storage::ReadJob(*scheduler->journal_, job.job_id()));
+    scheduler->jobs_[job.job_id()] = std::make_unique<Job>(context, std::move(records));
+  }
+  scheduler->Advance(now, outbox);
+  return scheduler;
+}
+
+// ---------------------------------------------------------------------------------------- tasks
+
+void Scheduler::OnMessage(uint64_t session, const proto::TaskMessage& message, Moment now,
+                          Outbox* outbox) {
+  if (message.has_join()) return OnJoin(session, message.join(), now, outbox);
+  const std::optional<TaskId> task = members_.Heard(session, now.monotonic);
+  if (!task.has_value()) return;
+  if (active_ != nullptr) active_->OnMessage(*task, message, now, outbox);
+  Advance(now, outbox);
+}
+
+void Scheduler::OnJoin(uint64_t session, const proto::Join& join, Moment now, Outbox* outbox) {
+  const Membership::Joined joined = members_.Join(session, join, now.monotonic);
+  if (joined.refused.has_value()) {
+    CAIRN_LOG_WARNING("refused", "role", static_cast<int>(join.role()), "index", join.index(),
+                      "reason", joined.refused->reason());
+    proto::Command command;
+    *command.mutable_refused() = *joined.refused;
+    outbox->answers.push_back({session, std::move(command), /*close=*/true});
+    return;
+  }
+  const TaskId task = joined.task;
+  CAIRN_LOG_INFO("joined", "task", task.Name(), "incarnation", joined.incarnation, "pid",
+                 join.pid(), "address", join.address());
+  if (joined.superseded_session != 0) {
+    outbox->answers.push_back({joined.superseded_session,
+                               RefusedCommand("this process has a newer stream", false), true});
+    if (task.role != proto::PS && active_ != nullptr) active_->WorkerGone(task, outbox);
+  }
+  const bool keeps_leases = active_ != nullptr && active_->KeepsLeases(join, joined);
+  Welcome(session, joined, keeps_leases, outbox);
+  if (join.job_id() != 0 && (active_ == nullptr || active_->id() != join.job_id())) {
+    proto::Command command;
+    command.mutable_stop_job()->set_job_id(join.job_id());
+    outbox->Send(task, std::move(command));
+  }
+  if (active_ != nullptr && task.role == proto::PS) {
+    active_->PsJoined(task.index, join, joined.continues, outbox);
+  } else if (active_ != nullptr) {
+    active_->WorkerJoined(task, join, keeps_leases, outbox);
+  }
+  Advance(now, outbox);
+}
+
+void Scheduler::Welcome(uint64_t session, const Membership::Joined& joined, bool keeps_leases,
+                        Outbox* outbox) {
+  proto::Command command;
+  proto::Welcome* welcome = command.mutable_welcome();
+  welcome->set_term(cluster_.term());
+  welcome->set_cluster_id(cluster_.cluster_id());
+  welcome->set_incarnation(joined.incarnation);
+  welcome->set_index(joined.task.index);
+  welcome->set_lease_milliseconds(absl::ToInt64Milliseconds(members_.options().lease));
+  for (const std::string& address : members_.options().ps_addresses) {
+    welcome->add_ps_addresses(address);
+  }
+  welcome->set_keep_leases(keeps_leases);
+  outbox->answers.push_back({session, std::move(command), /*close=*/false});
+}
+
+void Scheduler::OnSessionEnd(uint64_t session, Moment now, Outbox* outbox) {
+  const std::optional<TaskId> task = members_.StreamEnded(session);
+  if (!task.has_value()) return;
+  CAIRN_LOG_WARNING("stream broken", "task", task->Name());
+  if (active_ != nullptr && task->role == proto::PS) active_->PsAway(task->index);
+  if (active_ != nullptr && task->role != proto::PS) active_->WorkerGone(*task, outbox);
+  Advance(now, outbox);
+}
+
+void Scheduler::OnTick(Moment now, Outbox* outbox) {
+  for (const Membership::Expired& expired : members_.Tick(now.monotonic)) {
+    CAIRN_LOG_WARNING("lease over", "task", expired.task.Name());
+    if (expired.session != 0) {
+      const std::string reason =
+          absl::StrCat("nothing was heard for ", absl::FormatDuration(members_.options().lease),
+                       ": the lease is over");
+      outbox->answers.push_back({expired.session, RefusedCommand(reason, false), true});
+    }
+    if (active_ == nullptr) continue;
+    if (expired.task.role == proto::PS) {
+      active_->PsLost(expired.task.index, now, outbox);
+    } else if (expired.session != 0) {
+      active_->WorkerGone(expired.task, outbox);
+    }
+  }
+  SendHeartbeats(now, outbox);
+  EndStops(now, outbox);
+  Advance(now, outbox);
+}
+
+uint64_t Scheduler::SessionOf(TaskId task) const {
+  const Member* member = members_.Find(task);
+  return member == nullptr ? 0 : member->session;
+}
+
+void Scheduler::SendHeartbeats(Moment now, Outbox* outbox) {
+  if (now.monotonic - heartbeat_at_ < kHeartbeat) return;
+  heartbeat_at_ = now.monotonic;
+  proto::Command command;
+  command.mutable_heartbeat();
+  for (const auto& [task, member] : members_.members()) {
+    if (member.live()) outbox->Send(task, command);
+  }
+}
+
+// A job that is over makes room for the next.
+void Scheduler::Advance(Moment now, Outbox* outbox) {
+  while (true) {
+    if (active_ == nullptr) active_ = NextJob();
+    if (active_ == nullptr) return;
+    if (!active_->active()) active_->Activate(now, outbox);
+    active_->Advance(now, outbox);
+    if (!active_->over()) return;
+    active_ = nullptr;
+  }
+}
+
+Job* Scheduler::NextJob() {
+  Job* next = nullptr;
+  for (const auto& [id, job] : jobs_) {
+    if (!job->ready()) continue;
+    if (job->record().phase() == proto::JobRecord::STARTED_PHASE) return job.get();
+    if (next == nullptr) next = job.get();
+  }
+  return next;
+}
+
+// -------------------------------------------------------------------------------------- clients
+
+Job* Scheduler::NewestOfName(const std::string& name) {
+  for (auto it = jobs_.rbegin(); it != jobs_.rend(); ++it) {
+    if (it->second->record().job().name() == name) return it->second.get();
+  }
+  return nullptr;
+}
+
+proto::SubmitReply Scheduler::MakeSubmitReply(Job* job, bool existed, Moment now) {
+  proto::SubmitReply reply;
+  reply.set_job_id(job->id());
+  reply.set_existed(existed);
+  *reply.mutable_status() = StatusOf(job, now);
+  *reply.mutable_partition() = job->record().partition();
+  reply.set_cluster_id(cluster_.cluster_id());
+  for (const std::string& address : members_.options().ps_addresses) {
+    reply.add_ps_addresses(address);
+  }
+  return reply;
+}
+
+absl::StatusOr<proto::SubmitReply> Scheduler::SubmitAgain(Job* job, const ValidatedJob& again,
+                                                          Moment now) {
+  const std::string difference = JobDifference(job->record().job(), job->record().model(),
+                                               again.request.job(), again.request.model());
+  if (difference.empty()) return MakeSubmitReply(job, true, now);
+  return absl::InvalidArgumentError(absl::StrCat(
+      "job ", job->id(), " has the name '", again.request.job().name(),
+      "' already and is another job: ", difference, "; give the new one another name"));
+}
+
+absl::StatusOr<proto::SubmitReply> Scheduler::Submit(const ValidatedJob& job, Moment now,
+                                                     Outbox* outbox) {
+  const proto::SubmitRequest& request = job.request;
+  if (Job* known = request.reuse() ? NewestOfName(request.job().name()) : nullptr) {
+    return SubmitAgain(known, job, now);
+  }
+  cluster_.set_last_job_id(cluster_.last_job_id() + 1);
+  outbox->PutSynced(storage::ClusterKey(), cluster_);
+  storage::JobRecords records;
+  proto::JobRecord& record = records.record;
+  record.set_job_id(cluster_.last_job_id());
+  *record.mutable_job() = request.job();
+  *record.mutable_model() = request.model();
+  *record.mutable_partition() = job.partition;
+  record.set_weights_follow(request.weights_follow());
+  const int64_t said = ResolveNumbers(request.job()).batches_per_update;
+  record.set_batches_per_update(said > 0 ? said : std::max<int64_t>(1, members_.WorkerCount()));
+  record.set_parameters(job.parameters);
+  record.set_submitted_unix_seconds(now.unix_seconds);
+  record.set_phase(request.weights_follow() ? proto::JobRecord::UPLOADING_PHASE
+                                            : proto::JobRecord::QUEUED_PHASE);
+  outbox->PutSynced(storage::JobKey(record.job_id()), record);
+  CAIRN_LOG_INFO("job accepted", "job", record.job_id(), "name", record.job().name());
+  auto& entry = jobs_[record.job_id()];
+  entry = std::make_unique<Job>(Job::Context{&members_, journal_}, std::move(records));
+  Advance(now, outbox);
+  return MakeSubmitReply(entry.get(), false, now);
+}
+
+absl::StatusOr<uint64_t> Scheduler::FindJob(const std::string& job) const {
+  std::vector<proto::JobRecord> records;
+  for (const auto& [id, known] : jobs_) {
+    proto::JobRecord& record = records.emplace_back();
+    record.set_job_id(id);
+    record.mutable_job()->set_name(known->record().job().name());
+  }
+  return storage::ResolveJob(records, job);
+}
+
+absl::StatusOr<Job*> Scheduler::Lookup(const std::string& job) const {
+  CAIRN_ASSIGN_OR_RETURN(const uint64_t id, FindJob(job));
+  return jobs_.at(id).get();
+}
+
+absl::StatusOr<proto::JobStatus> Scheduler::CommitWeights(const std::string& reference, Moment now,
+                                                          Outbox* outbox) {
+  CAIRN_ASSIGN_OR_RETURN(Job * job, Lookup(reference));
+  if (!job->record().weights_follow()) {
+    return absl::FailedPreconditionError(
+        absl::StrCat("job ", job->id(), " was submitted without weights to follow"));
+  }
+  if (job->record().phase() == proto::JobRecord::UPLOADING_PHASE) job->CommitWeights(outbox);
+  Advance(now, outbox);
+  return StatusOf(job, now);
+}
+
+absl::StatusOr<proto::JobStatus> Scheduler::CancelJob(const std::string& reference, Moment now,
+                                                      Outbox* outbox) {
+  CAIRN_ASSIGN_OR_RETURN(Job * job, Lookup(reference));
+  if (job->over()) {
+    return absl::FailedPreconditionError(absl::StrCat(
+        "job ", job->id(), " is over already: ", proto::JobState_Name(StatusOf(job, now).state())));
+  }
+  job->Cancel(now, outbox);
+  if (job == active_) active_ = nullptr;
+  Advance(now, outbox);
+  return StatusOf(job, now);
+}
+
+proto::JobStatus Scheduler::StatusOf(Job* job, Moment now) {
+  proto::JobStatus status = job->Status(now.monotonic);
+  if (!job->ready() || job->active()) return status;
+  int64_t before = active_ != nullptr ? 1 : 0;
+  for (const auto& [id, other] : jobs_) {
+    if (id < job->id() && other->ready() && !other->active()) ++before;
+  }
+  status.set_queue_place(before);
+  status.set_waiting_for(absl::StrCat("behind ", before, before == 1 ? " job" : " jobs"));
+  return status;
+}
+
+absl::StatusOr<proto::JobStatus> Scheduler::GetJob(const std::string& reference, Moment now) {
+  CAIRN_ASSIGN_OR_RETURN(Job * job, Lookup(reference));
+  return StatusOf(job, now);
+}
+
+proto::ListJobsReply Scheduler::ListJobs(Moment now) {
+  proto::ListJobsReply reply;
+  for (const auto& [id, job] : jobs_) *reply.add_jobs() = StatusOf(job.get(), now);
+  return reply;
+}
+
+absl::StatusOr<proto::JobPlan> Scheduler::GetPlan(const std::string& reference) const {
+  CAIRN_ASSIGN_OR_RETURN(Job * job, Lookup(reference));
+  if (job->plan().has_value()) return *job->plan();
+  return absl::FailedPreconditionError(
+      absl::StrCat("job ", job->id(), " has no plan yet: its data were not inspected"));
+}
+
+absl::StatusOr<proto::CheckpointList> Scheduler::ListCheckpoints(
+    const std::string& reference) const {
+  CAIRN_ASSIGN_OR_RETURN(Job * job, Lookup(reference));
+  proto::CheckpointList list;
+  for (const proto::Manifest& manifest : job->manifests()) {
+    *list.add_manifests() = manifest;
+    list.mutable_manifests()->rbegin()->clear_partition();
+  }
+  return list;
+}
+
+proto::ClusterStatus Scheduler::GetCluster(Moment now) const {
+  proto::ClusterStatus status;
+  status.set_version(members_.options().version);
+  status.set_cluster_id(cluster_.cluster_id());
+  status.set_term(cluster_.term());
+  for (const std::string& address : members_.options().ps_addresses) {
+    status.add_ps_addresses(address);
+  }
+  for (const auto& [task, member] : members_.members()) {
+    proto::Member* shown = status.add_members();
+    shown->set_role(task.role);
+    shown->set_index(task.index);
+    shown->set_address(member.address);
+    shown->set_incarnation(member.incarnation);
+    shown->set_live(member.live());
+    shown->set_lease_age_seconds(absl::ToDoubleSeconds(now.monotonic - member.last_heard));
+    shown->set_pid(member.pid);
+    shown->set_device(member.device);
+    shown->set_named(member.named);
+  }
+  return status;
+}
+
+void Scheduler::TakeCheckpoint(const std::string& reference, CheckpointCallback callback,
+                               Moment now, Outbox* outbox) {
+  const absl::StatusOr<Job*> job = Lookup(reference);
+  if (!job.ok()) {
+    outbox->replies.push_back(
+        [callback = std::move(callback), status = job.status()]() mutable { callback(status); });
+    return;
+  }
+  (*job)->AskForCheckpoint("asked", std::move(callback), outbox);
+  Advance(now, outbox);
+}
+
+void Scheduler::PrepareStop(absl::Duration timeout, StopCallback callback, Moment now,
+                            Outbox* outbox) {
+  auto stop = std::make_shared<PendingStop>();
+  stop->callback = std::move(callback);
+  stop->deadline = now.monotonic + std::clamp(timeout, absl::ZeroDuration(), absl::Hours(1));
+  auto answer = [stop](absl::StatusOr<proto::Manifest> manifest) {
+    if (stop->callback == nullptr) return;
+    StopCallback callback = std::exchange(stop->callback, nullptr);
+    if (!manifest.ok()) return callback(manifest.status());
+    proto::PrepareStopReply reply;
+    *reply.mutable_manifest() = *std::move(manifest);
+    reply.mutable_manifest()->clear_partition();
+    callback(std::move(reply));
+  };
+  if (active_ != nullptr && active_->trains()) {
+    stops_.push_back(stop);
+    active_->AskForCheckpoint("stop", answer, outbox);
+  } else {
+    outbox->replies.push_back(
+        [stop] { std::exchange(stop->callback, nullptr)(proto::PrepareStopReply()); });
+  }
+  Advance(now, outbox);
+}
+
+void Scheduler::EndStops(Moment now, Outbox* outbox) {
+  for (const auto& stop : stops_) {
+    if (stop->callback == nullptr || now.monotonic <= stop->deadline) continue;
+    outbox->replies.push_back([stop] {
+      if (stop->callback == nullptr) return;
+      std::exchange(stop->callback, nullptr)(absl::DeadlineExceededError(
+          "the checkpoint before the stop is not done; the job can go on from the one before"));
+    });
+  }
+  std::erase_if(stops_, [&](const auto& stop) {
+    if (now.monotonic <= stop->deadline + kRestAfterStop) return false;
+    if (active_ != nullptr) active_->Resume();
+    return true;
+  });
+}
+
+}  // namespace cairn::coordinator

@@ -1,0 +1,101 @@
+#ifndef CAIRN_COORDINATOR_SCHEDULER_H_
+#define CAIRN_COORDINATOR_SCHEDULER_H_
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/functional/any_invocable.h"
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "coordinator/job.h"
+#include "coordinator/job_validation.h"
+#include "coordinator/membership.h"
+#include "coordinator/moment.h"
+#include "coordinator/outbox.h"
+#include "proto/coordinator.pb.h"
+#include "proto/journal.pb.h"
+#include "storage/journal.h"
+
+namespace cairn::coordinator {
+
+using StopCallback = absl::AnyInvocable<void(absl::StatusOr<proto::PrepareStopReply>)>;
+
+// All that the coordinator knows and decides: its members, its jobs and which one has its turn.
+// Events go in, an Outbox of journal changes, commands and answers comes out; time comes with each
+// event. Pure but for reading the journal, to which it never writes. Not thread-safe.
+class Scheduler {
+ public:
+  struct Options {
+    MembershipOptions membership;  // Its term is set from the journal.
+    uint64_t new_cluster_id = 0;   // For a journal that has none.
+    const storage::Journal* journal = nullptr;
+  };
+
+  // Reads the journal, counts this start as a new term and takes up unfinished jobs. `outbox` has
+  // to be carried out before any event. DataLoss: the journal cannot be understood.
+  static absl::StatusOr<std::unique_ptr<Scheduler>> Create(Options options, Moment now,
+                                                           Outbox* outbox);
+
+  // ---- tasks. A session is one stream; numbers are never used again.
+  void OnMessage(uint64_t session, const proto::TaskMessage& message, Moment now, Outbox* outbox);
+  void OnSessionEnd(uint64_t session, Moment now, Outbox* outbox);
+  // Several times a second.
+  void OnTick(Moment now, Outbox* outbox);
+
+  // The stream on which a task is reached now; 0: none.
+  uint64_t SessionOf(TaskId task) const;
+
+  // ---- clients. Errors as proto/coordinator.proto says; `job` is an id or a name.
+  absl::StatusOr<proto::SubmitReply> Submit(const ValidatedJob& job, Moment now, Outbox* outbox);
+  absl::StatusOr<proto::JobStatus> CommitWeights(const std::string& job, Moment now,
+                                                 Outbox* outbox);
+  absl::StatusOr<proto::JobStatus> CancelJob(const std::string& job, Moment now, Outbox* outbox);
+  absl::StatusOr<uint64_t> FindJob(const std::string& job) const;
+  absl::StatusOr<proto::JobStatus> GetJob(const std::string& job, Moment now);
+  proto::ListJobsReply ListJobs(Moment now);
+  absl::StatusOr<proto::JobPlan> GetPlan(const std::string& job) const;
+  absl::StatusOr<proto::CheckpointList> ListCheckpoints(const std::string& job) const;
+  proto::ClusterStatus GetCluster(Moment now) const;
+  void TakeCheckpoint(const std::string& job, CheckpointCallback callback, Moment now,
+                      Outbox* outbox);
+  // Answered when the running job, if there is one, has a checkpoint and rests, or `timeout` is
+  // over. If nobody stops the process within a minute after that the job goes on.
+  void PrepareStop(absl::Duration timeout, StopCallback callback, Moment now, Outbox* outbox);
+
+ private:
+  struct PendingStop {
+    StopCallback callback;  // Null once answered.
+    absl::Duration deadline;
+  };
+
+  Scheduler(Options options, proto::ClusterRecord cluster);
+
+  void OnJoin(uint64_t session, const proto::Join& join, Moment now, Outbox* outbox);
+  void Welcome(uint64_t session, const Membership::Joined& joined, bool keeps_leases,
+               Outbox* outbox);
+  void SendHeartbeats(Moment now, Outbox* outbox);
+  void EndStops(Moment now, Outbox* outbox);
+  void Advance(Moment now, Outbox* outbox);
+  Job* NextJob();
+  Job* NewestOfName(const std::string& name);
+  absl::StatusOr<proto::SubmitReply> SubmitAgain(Job* job, const ValidatedJob& again, Moment now);
+  proto::SubmitReply MakeSubmitReply(Job* job, bool existed, Moment now);
+  absl::StatusOr<Job*> Lookup(const std::string& job) const;
+  proto::JobStatus StatusOf(Job* job, Moment now);
+
+  const storage::Journal* const journal_;
+  proto::ClusterRecord cluster_;
+  Membership members_;
+  std::map<uint64_t, std::unique_ptr<Job>> jobs_;  // By id: oldest first.
+  Job* active_ = nullptr;
+  absl::Duration heartbeat_at_ = -absl::InfiniteDuration();
+  std::vector<std::shared_ptr<PendingStop>> stops_;
+};
+
+}  // namespace cairn::coordinator
+
+#endif  // CAIRN_COORDINATOR_SCHEDULER_H_

@@ -1,0 +1,46 @@
+#include "coordinator/session_registry.h"
+
+#include <utility>
+
+namespace cairn::coordinator {
+
+uint64_t SessionRegistry::Add(std::shared_ptr<OutgoingStream> stream) {
+  MutexLock lock(&mutex_);
+  streams_[++last_session_] = std::move(stream);
+  return last_session_;
+}
+
+void SessionRegistry::Remove(uint64_t session) {
+  std::shared_ptr<OutgoingStream> last;  // Destroyed without the lock.
+  MutexLock lock(&mutex_);
+  auto it = streams_.find(session);
+  if (it == streams_.end()) return;
+  last = std::move(it->second);
+  streams_.erase(it);
+}
+
+std::shared_ptr<OutgoingStream> SessionRegistry::Find(uint64_t session) {
+  MutexLock lock(&mutex_);
+  auto it = streams_.find(session);
+  return it == streams_.end() ? nullptr : it->second;
+}
+
+void SessionRegistry::Send(uint64_t session, const proto::Command& command) {
+  if (auto stream = Find(session)) stream->Send(command);
+}
+
+void SessionRegistry::Close(uint64_t session) {
+  if (auto stream = Find(session)) stream->Close();
+}
+
+void SessionRegistry::PutEnded(uint64_t session) {
+  MutexLock lock(&mutex_);
+  ended_.push_back(session);
+}
+
+std::vector<uint64_t> SessionRegistry::TakeEnded() {
+  MutexLock lock(&mutex_);
+  return std::exchange(ended_, {});
+}
+
+}  // namespace cairn::coordinator

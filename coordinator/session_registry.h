@@ -1,0 +1,50 @@
+#ifndef CAIRN_COORDINATOR_SESSION_REGISTRY_H_
+#define CAIRN_COORDINATOR_SESSION_REGISTRY_H_
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <vector>
+
+#include "common/mutex.h"
+#include "proto/coordinator.pb.h"
+
+namespace cairn::coordinator {
+
+// The outgoing half of a task's stream.
+class OutgoingStream {
+ public:
+  virtual ~OutgoingStream() = default;
+  // Queues the command; does not block. A stream whose task does not read ends itself.
+  virtual void Send(const proto::Command& command) = 0;
+  // Ends the stream when all that is queued is out.
+  virtual void Close() = 0;
+};
+
+// The streams that are open, by session number. Thread-safe.
+class SessionRegistry {
+ public:
+  // A number that was never used in this process.
+  uint64_t Add(std::shared_ptr<OutgoingStream> stream);
+  void Remove(uint64_t session);
+  // Dropped if the session is gone.
+  void Send(uint64_t session, const proto::Command& command);
+  void Close(uint64_t session);
+
+  // A session that has ended while nobody could be told (the loop's queue was full): kept for
+  // TakeEnded.
+  void PutEnded(uint64_t session);
+  std::vector<uint64_t> TakeEnded();
+
+ private:
+  std::shared_ptr<OutgoingStream> Find(uint64_t session);
+
+  Mutex mutex_;
+  uint64_t last_session_ ABSL_GUARDED_BY(mutex_) = 0;
+  std::map<uint64_t, std::shared_ptr<OutgoingStream>> streams_ ABSL_GUARDED_BY(mutex_);
+  std::vector<uint64_t> ended_ ABSL_GUARDED_BY(mutex_);
+};
+
+}  // namespace cairn::coordinator
+
+#endif  // CAIRN_COORDINATOR_SESSION_REGISTRY_H_

@@ -1,0 +1,67 @@
+#ifndef CAIRN_COORDINATOR_TRAINING_ALIGNED_CUT_H_
+#define CAIRN_COORDINATOR_TRAINING_ALIGNED_CUT_H_
+
+#include <cstdint>
+#include <map>
+#include <set>
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "coordinator/task.h"
+#include "coordinator/training/settled.h"
+#include "proto/coordinator.pb.h"
+
+namespace cairn::coordinator {
+
+// What a cut is made for.
+struct CutPurpose {
+  std::string reason;  // As Manifest.reason.
+  bool persist = false;
+  bool evaluate = false;
+  // The epoch that it ends; -1: none.
+  int64_t epoch = -1;
+};
+
+// One attempt to have every ps keep its values at the same place in the job: first the workers come
+// to rest, then every ps cuts, then the ledgers show whether all have the same batches. A pure
+// machine: says what is waited for, sends nothing.
+class AlignedCut {
+ public:
+  // `hold`: the number under which workers are asked to hold. `end`: batches below it are finished
+  // first (it is the end of what may be leased meanwhile).
+  AlignedCut(CutPurpose purpose, uint64_t hold, int64_t end)
+      : purpose_(std::move(purpose)), hold_(hold), end_(end) {}
+
+  void AwaitHeld(TaskId worker) { holding_.insert(worker); }
+  // False: an answer to an older hold, or one that was not asked.
+  bool Held(TaskId worker, uint64_t hold);
+  void WorkerGone(TaskId worker) { holding_.erase(worker); }
+  bool holding() const { return !holding_.empty(); }
+
+  // Every ps of `ps_count` was told to cut under this number.
+  void Begin(uint64_t cut, uint32_t ps_count);
+  bool begun() const { return cut_ != 0; }
+  void Reply(uint32_t ps, const proto::CutReply& reply);
+  bool complete() const { return begun() && replies_.size() == ps_count_; }
+
+  // What all ledgers say, complete() only. The error is a ps's, and names it.
+  absl::StatusOr<Settled> Result(int64_t total_batches) const;
+
+  const CutPurpose& purpose() const { return purpose_; }
+  uint64_t hold() const { return hold_; }
+  uint64_t cut() const { return cut_; }
+  int64_t end() const { return end_; }
+
+ private:
+  const CutPurpose purpose_;
+  const uint64_t hold_;
+  const int64_t end_;
+  std::set<TaskId> holding_;
+  uint64_t cut_ = 0;
+  uint32_t ps_count_ = 0;
+  std::map<uint32_t, proto::CutReply> replies_;
+};
+
+}  // namespace cairn::coordinator
+
+#endif  // CAIRN_COORDINATOR_TRAINING_ALIGNED_CUT_H_

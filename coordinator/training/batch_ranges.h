@@ -1,0 +1,48 @@
+#ifndef CAIRN_COORDINATOR_TRAINING_BATCH_RANGES_H_
+#define CAIRN_COORDINATOR_TRAINING_BATCH_RANGES_H_
+
+#include <cstdint>
+#include <map>
+
+namespace cairn::coordinator {
+
+// A set of batch numbers, kept as ranges: costs memory by the number of gaps, not of batches.
+// Changes cost O(log ranges) and the ranges that they cover.
+class BatchRanges {
+ public:
+  using Map = std::map<int64_t, int64_t>;  // begin -> end; disjoint, not touching.
+
+  BatchRanges() = default;
+  // [begin, end).
+  BatchRanges(int64_t begin, int64_t end) { Add(begin, end); }
+
+  void Add(int64_t begin, int64_t end);
+  void Remove(int64_t begin, int64_t end);
+  void Add(const BatchRanges& other);
+  void Remove(const BatchRanges& other);
+  void Clear();
+
+  bool Contains(int64_t batch) const;
+  bool empty() const { return ranges_.empty(); }
+  int64_t size() const { return size_; }
+  // The smallest member; the set is not empty.
+  int64_t front() const { return ranges_.begin()->first; }
+  // One past the largest member; the set is not empty.
+  int64_t end() const { return ranges_.rbegin()->second; }
+  // How many members are smaller than `limit`.
+  int64_t CountBelow(int64_t limit) const;
+  // The members of [begin, end).
+  BatchRanges Intersection(int64_t begin, int64_t end) const;
+  BatchRanges Intersection(const BatchRanges& other) const;
+
+  const Map& ranges() const { return ranges_; }
+  bool operator==(const BatchRanges& other) const { return ranges_ == other.ranges_; }
+
+ private:
+  Map ranges_;
+  int64_t size_ = 0;
+};
+
+}  // namespace cairn::coordinator
+
+#endif  // CAIRN_COORDINATOR_TRAINING_BATCH_RANGES_H_

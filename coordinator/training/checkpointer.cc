@@ -1,0 +1,67 @@
+#include "coordinator/training/checkpointer.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "common/check.h"
+
+namespace cairn::coordinator {
+
+Checkpointer::Checkpointer(Options options, std::vector<proto::Manifest> manifests,
+                           int64_t done_batches)
+    : options_(options), manifests_(std::move(manifests)) {
+  CAIRN_CHECK(options_.keep > 0 && options_.ps_count > 0);
+  Passed(done_batches);
+}
+
+bool Checkpointer::Due(int64_t done_batches) const {
+  return options_.every_steps > 0 && done_batches >= due_at_;
+}
+
+void Checkpointer::Passed(int64_t done_batches) { due_at_ = done_batches + options_.every_steps; }
+
+void Checkpointer::Begin(const proto::HeldCut& cut, uint64_t generation) {
+  CAIRN_CHECK(!writing());
+  cut_ = cut;
+  generation_ = generation;
+  replies_.clear();
+}
+
+void Checkpointer::Reply(uint32_t ps, const proto::PersistReply& reply) {
+  const bool expected = writing() && reply.cut() == cut_->cut() &&
+                        reply.generation() == generation_ && ps < options_.ps_count;
+  if (expected) replies_[ps] = reply;
+}
+
+std::optional<absl::StatusOr<proto::Manifest>> Checkpointer::TakeResult() {
+  if (!writing() || replies_.size() < options_.ps_count) return std::nullopt;
+  proto::Manifest manifest;
+  manifest.set_checkpoint(cut_->cut());
+  manifest.set_generation(generation_);
+  *manifest.mutable_ledger() = cut_->ledger();
+  manifest.set_settled_batches(cut_->settled_batches());
+  manifest.set_reason(cut_->reason());
+  cut_.reset();
+  for (const auto& [ps, reply] : replies_) {
+    if (!reply.error().empty()) {
+      return absl::StatusOr<proto::Manifest>(absl::InternalError(absl::StrCat(
+          "ps ", ps, " could not write checkpoint ", manifest.checkpoint(), ": ", reply.error())));
+    }
+    *manifest.add_parts() = reply.part();
+    manifest.mutable_parts()->rbegin()->set_ps(ps);
+  }
+  manifests_.push_back(manifest);
+  return absl::StatusOr<proto::Manifest>(std::move(manifest));
+}
+
+std::vector<proto::Manifest> Checkpointer::TakeSurplus() {
+  std::vector<proto::Manifest> surplus;
+  while (manifests_.size() > options_.keep) {
+    surplus.push_back(std::move(manifests_.front()));
+    manifests_.erase(manifests_.begin());
+  }
+  return surplus;
+}
+
+}  // namespace cairn::coordinator

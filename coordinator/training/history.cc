@@ -1,0 +1,116 @@
+#include "coordinator/training/history.h"
+
+#include <algorithm>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "common/status_macros.h"
+#include "storage/job_records.h"
+
+namespace cairn::coordinator {
+
+History::History(const storage::Journal* journal, uint64_t job_id, int64_t batches_per_epoch,
+                 int metrics)
+    : journal_(journal),
+      job_id_(job_id),
+      batches_per_epoch_(std::max<int64_t>(1, batches_per_epoch)),
+      metrics_(metrics) {
+  sums_.metrics.resize(metrics);
+}
+
+absl::StatusOr<std::unique_ptr<History>> History::Load(const storage::Journal* journal,
+                                                       uint64_t job_id, int64_t batches_per_epoch,
+                                                       int metrics) {
+  std::unique_ptr<History> history(new History(journal, job_id, batches_per_epoch, metrics));
+  CAIRN_RETURN_IF_ERROR(
+      storage::ReadBatches(*journal, job_id, 0, [&](const proto::BatchRecord& record) {
+        history->recorded_.Add(record.batch(), record.batch() + 1);
+        return true;
+      }));
+  CAIRN_ASSIGN_OR_RETURN(storage::JobRecords records, storage::ReadJob(*journal, job_id));
+  history->evaluations_ = std::move(records.evaluations);
+  CAIRN_RETURN_IF_ERROR(history->Recount());
+  return history;
+}
+
+void History::Count(const proto::BatchRecord& record, double sign) {
+  const double weight = sign * static_cast<double>(std::max<int64_t>(1, record.examples()));
+  sums_.batches += sign > 0 ? 1 : -1;
+  sums_.examples += weight;
+  sums_.loss += weight * record.loss();
+  for (int i = 0; i < metrics_; ++i) sums_.metrics[i] += weight * record.metrics(i);
+}
+
+absl::Status History::Recount() {
+  sums_ = Means();
+  sums_.metrics.resize(metrics_);
+  if (recorded_.empty()) return absl::OkStatus();
+  sums_.epoch = (recorded_.end() - 1) / batches_per_epoch_;
+  return storage::ReadBatches(*journal_, job_id_, sums_.epoch * batches_per_epoch_,
+                              [&](const proto::BatchRecord& record) {
+                                if (recorded_.Contains(record.batch())) Count(record, 1);
+                                return true;
+                              });
+}
+
+void History::Add(const proto::BatchRecord& record, Outbox* outbox) {
+  const int64_t batch = record.batch();
+  if (batch < 0 || record.metrics_size() != metrics_) return;
+  const std::string key = storage::BatchKey(job_id_, batch);
+  const int64_t epoch = batch / batches_per_epoch_;
+  if (epoch > sums_.epoch) {
+    sums_ = Means();
+    sums_.epoch = epoch;
+    sums_.metrics.resize(metrics_);
+  }
+  if (epoch == sums_.epoch) {
+    absl::StatusOr<std::optional<std::string>> old = std::nullopt;
+    if (recorded_.Contains(batch)) old = journal_->Read(key);
+    proto::BatchRecord replaced;
+    if (old.ok() && old->has_value() && replaced.ParseFromString(**old)) Count(replaced, -1);
+    Count(record, 1);
+  }
+  recorded_.Add(batch, batch + 1);
+  outbox->Put(key, record);
+}
+
+void History::Add(const proto::EvaluationRecord& record, Outbox* outbox) {
+  std::erase_if(evaluations_, [&](const auto& other) { return other.epoch() == record.epoch(); });
+  auto place = std::find_if(evaluations_.begin(), evaluations_.end(),
+                            [&](const auto& other) { return other.epoch() > record.epoch(); });
+  evaluations_.insert(place, record);
+  outbox->Put(storage::EvaluationKey(job_id_, record.epoch()), record);
+}
+
+absl::Status History::Unsettle(const BatchRanges& open, Outbox* outbox) {
+  const BatchRanges removed = recorded_.Intersection(open);
+  for (const auto& [begin, end] : removed.ranges()) {
+    for (int64_t batch = begin; batch < end; ++batch) {
+      outbox->Erase(storage::BatchKey(job_id_, batch));
+    }
+  }
+  recorded_.Remove(removed);
+  std::erase_if(evaluations_, [&](const proto::EvaluationRecord& evaluation) {
+    const bool unsettled =
+        !open.empty() && open.front() < (evaluation.epoch() + 1) * batches_per_epoch_;
+    if (unsettled) outbox->Erase(storage::EvaluationKey(job_id_, evaluation.epoch()));
+    return unsettled;
+  });
+  return Recount();
+}
+
+bool History::HasEvaluation(int64_t epoch) const {
+  return std::any_of(evaluations_.begin(), evaluations_.end(),
+                     [&](const auto& evaluation) { return evaluation.epoch() == epoch; });
+}
+
+History::Means History::EpochMeans() const {
+  Means means = sums_;
+  if (means.examples <= 0) return means;
+  means.loss /= means.examples;
+  for (double& metric : means.metrics) metric /= means.examples;
+  return means;
+}
+
+}  // namespace cairn::coordinator

@@ -1,0 +1,67 @@
+#ifndef CAIRN_COORDINATOR_TRAINING_HISTORY_H_
+#define CAIRN_COORDINATOR_TRAINING_HISTORY_H_
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "coordinator/outbox.h"
+#include "coordinator/training/batch_ranges.h"
+#include "proto/job.pb.h"
+#include "storage/journal.h"
+
+namespace cairn::coordinator {
+
+// The losses and metrics of a job's batches and epochs, in the journal. A later report of a batch
+// replaces the earlier one; what a rollback unsettles is removed; a report that never came leaves a
+// gap. Records are not synced: they are no decisions. Not thread-safe.
+class History {
+ public:
+  // Means over the batches of one epoch that have a record, weighted by their examples.
+  struct Means {
+    int64_t epoch = 0;
+    int64_t batches = 0;
+    double examples = 0;
+    double loss = 0;
+    std::vector<double> metrics;
+  };
+
+  // Begins with what the journal has of the job. `metrics`: how many each batch has. The journal
+  // must outlive the history; it is read here, and in Unsettle.
+  static absl::StatusOr<std::unique_ptr<History>> Load(const storage::Journal* journal,
+                                                       uint64_t job_id, int64_t batches_per_epoch,
+                                                       int metrics);
+
+  // A record that cannot be (another number of metrics, a negative batch) is dropped.
+  void Add(const proto::BatchRecord& record, Outbox* outbox);
+  void Add(const proto::EvaluationRecord& record, Outbox* outbox);
+  // Removes the records of the batches in `open`, and the evaluations of epochs that are not wholly
+  // settled.
+  absl::Status Unsettle(const BatchRanges& open, Outbox* outbox);
+
+  bool HasEvaluation(int64_t epoch) const;
+  const std::vector<proto::EvaluationRecord>& evaluations() const { return evaluations_; }
+  const BatchRanges& recorded() const { return recorded_; }
+  // Of the newest epoch that has a record.
+  Means EpochMeans() const;
+
+ private:
+  History(const storage::Journal* journal, uint64_t job_id, int64_t batches_per_epoch, int metrics);
+
+  void Count(const proto::BatchRecord& record, double sign);
+  absl::Status Recount();
+
+  const storage::Journal* const journal_;
+  const uint64_t job_id_;
+  const int64_t batches_per_epoch_;
+  const int metrics_;
+  BatchRanges recorded_;
+  std::vector<proto::EvaluationRecord> evaluations_;  // By epoch.
+  Means sums_;                                        // Sums of value x examples, not yet divided.
+};
+
+}  // namespace cairn::coordinator
+
+#endif  // CAIRN_COORDINATOR_TRAINING_HISTORY_H_

@@ -1,0 +1,39 @@
+#include "coordinator/training/restoration.h"
+
+#include <algorithm>
+
+#include "common/check.h"
+
+namespace cairn::coordinator {
+
+std::vector<uint32_t> Restoration::TakeUntold(const std::vector<bool>& live) {
+  CAIRN_CHECK(live.size() == ps_.size());
+  std::vector<uint32_t> untold;
+  if (std::find(live.begin(), live.end(), false) != live.end()) return untold;
+  for (uint32_t ps = 0; ps < ps_.size(); ++ps) {
+    if (ps_[ps].told || ps_[ps].ledger.has_value()) continue;
+    ps_[ps].told = true;
+    untold.push_back(ps);
+  }
+  return untold;
+}
+
+void Restoration::PsAway(uint32_t ps) { ps_[ps].told = false; }
+
+std::string Restoration::Reply(uint32_t ps, const proto::RestoreReply& reply) {
+  if (reply.error().empty()) ps_[ps].ledger = reply.ledger();
+  return reply.error();
+}
+
+bool Restoration::complete() const {
+  return std::all_of(ps_.begin(), ps_.end(), [](const Ps& ps) { return ps.ledger.has_value(); });
+}
+
+std::vector<proto::LedgerReply> Restoration::Ledgers() const {
+  CAIRN_CHECK(complete());
+  std::vector<proto::LedgerReply> ledgers;
+  for (const Ps& ps : ps_) ledgers.push_back(*ps.ledger);
+  return ledgers;
+}
+
+}  // namespace cairn::coordinator

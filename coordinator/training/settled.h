@@ -1,0 +1,32 @@
+#ifndef CAIRN_COORDINATOR_TRAINING_SETTLED_H_
+#define CAIRN_COORDINATOR_TRAINING_SETTLED_H_
+
+#include <cstdint>
+
+#include "absl/status/statusor.h"
+#include "absl/types/span.h"
+#include "coordinator/training/batch_ranges.h"
+#include "proto/coordinator.pb.h"
+#include "proto/job.pb.h"
+
+namespace cairn::coordinator {
+
+// What the ledgers of all ps say together about the batches [0, total).
+struct Settled {
+  BatchRanges open;  // Not settled on every block of every ps.
+  BatchRanges half;  // Of those: settled on at least one block.
+};
+
+// Ledgers come from other processes: DataLoss says which one cannot be. A ps without pushed blocks
+// has no say; if none has any, nothing is settled.
+absl::StatusOr<Settled> CombineLedgers(absl::Span<const proto::LedgerReply> ledgers, int64_t total);
+
+// The batches of [0, total) that `ledger` lacks. DataLoss: it is not a ledger of that many batches.
+absl::StatusOr<BatchRanges> OpenBatches(const proto::LedgerState& ledger, int64_t total);
+
+// The ledger that lacks exactly `open` of [0, total).
+proto::LedgerState MakeLedgerState(const BatchRanges& open, int64_t total);
+
+}  // namespace cairn::coordinator
+
+#endif  // CAIRN_COORDINATOR_TRAINING_SETTLED_H_

@@ -1,0 +1,234 @@
+#include "coordinator/training/split_queue.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "common/check.h"
+
+namespace cairn::coordinator {
+namespace {
+
+constexpr int64_t kOnHandMin = 2;  // One is computed, one is read meanwhile.
+constexpr int64_t kOnHandMax = 4096;
+// What a worker gets at once of the batches that it waits for.
+constexpr int64_t kUnblockMax = 64;
+// Shorter measurements say little about a worker's speed.
+constexpr absl::Duration kMeasureMin = absl::Milliseconds(100);
+
+// Calls visit(begin, end) for each run of neighbours in a split; what lies outside of [0, total) or
+// makes no sense is left out.
+template <typename Visit>
+void VisitRuns(const proto::Split& split, int64_t total, Visit visit) {
+  const int64_t stride = split.stride();
+  if (split.first() < 0 || stride < 1 || split.count() < 1) return;
+  const int64_t first = std::min(split.first(), total);
+  const int64_t count = std::min(split.count(), (total - first + stride - 1) / stride);
+  if (stride == 1) return visit(first, first + count);
+  for (int64_t i = 0; i < std::min(count, kLeasedAheadMax); ++i) {
+    visit(first + i * stride, first + i * stride + 1);
+  }
+}
+
+proto::Split MakeSplit(int64_t first, int64_t stride, int64_t count) {
+  proto::Split split;
+  split.set_first(first);
+  split.set_stride(stride);
+  split.set_count(count);
+  return split;
+}
+
+}  // namespace
+
+SplitQueue::SplitQueue(SplitQueueOptions options, BatchRanges open)
+    : options_(options), open_(std::move(open)) {
+  CAIRN_CHECK(options_.batches_per_epoch > 0 && options_.batches_per_update > 0);
+}
+
+void SplitQueue::Lease(Worker* worker, int64_t begin, int64_t end) {
+  open_.Remove(begin, end);
+  worker->leased.Add(begin, end);
+  leased_count_ += end - begin;
+}
+
+void SplitQueue::Unlease(Worker* worker, int64_t begin, int64_t end) {
+  const int64_t before = worker->leased.size();
+  worker->leased.Remove(begin, end);
+  leased_count_ -= before - worker->leased.size();
+}
+
+void SplitQueue::ReturnAll(Worker* worker) {
+  open_.Add(worker->leased);
+  leased_count_ -= worker->leased.size();
+  worker->leased.Clear();
+}
+
+bool SplitQueue::Report(TaskId id, const proto::WorkReport& report, absl::Duration now) {
+  Worker& worker = workers_[id];
+  worker.wanted = std::max<int64_t>(0, report.wanted());
+  worker.blocked_on = report.blocked_on();
+  const bool confused = report.queued() == 0 && !worker.leased.empty() &&
+                        now - worker.granted_at > options_.confusion_timeout;
+  if (confused) ReturnAll(&worker);
+  return confused;
+}
+
+void SplitQueue::Measure(Worker* worker, int64_t done, absl::Duration now) {
+  worker->done_since += done;
+  const absl::Duration elapsed = now - worker->measured_at;
+  if (elapsed < kMeasureMin) return;
+  const double rate = static_cast<double>(worker->done_since) / absl::ToDoubleSeconds(elapsed);
+  double& known = worker->batches_per_second;
+  known = known == 0 ? rate : 0.6 * known + 0.4 * rate;
+  worker->measured_at = now;
+  worker->done_since = 0;
+}
+
+void SplitQueue::Done(TaskId id, absl::Span<const int64_t> batches, absl::Duration now) {
+  if (batches.empty()) return;
+  Worker& worker = workers_[id];
+  for (const int64_t batch : batches) {
+    Unlease(&worker, batch, batch + 1);
+    open_.Remove(batch, batch + 1);
+  }
+  Measure(&worker, static_cast<int64_t>(batches.size()), now);
+}
+
+void SplitQueue::Return(TaskId id, absl::Span<const proto::Split> splits) {
+  Worker& worker = workers_[id];
+  for (const proto::Split& split : splits) {
+    VisitRuns(split, options_.total_batches, [&](int64_t begin, int64_t end) {
+      const BatchRanges returned = worker.leased.Intersection(begin, end);
+      Unlease(&worker, begin, end);
+      open_.Add(returned);
+      worker.wanted += returned.size();
+    });
+  }
+}
+
+void SplitQueue::Drop(TaskId id) {
+  auto it = workers_.find(id);
+  if (it == workers_.end()) return;
+  ReturnAll(&it->second);
+  workers_.erase(it);
+}
+
+void SplitQueue::Adopt(TaskId id, absl::Span<const proto::Split> splits) {
+  Worker& worker = workers_[id];
+  for (const proto::Split& split : splits) {
+    VisitRuns(split, options_.total_batches, [&](int64_t begin, int64_t end) {
+      const BatchRanges held = open_.Intersection(begin, end);
+      for (const auto& [from, to] : held.ranges()) Lease(&worker, from, to);
+    });
+  }
+}
+
+void SplitQueue::Reopen(const BatchRanges& batches) {
+  BatchRanges lacking = batches;
+  for (const auto& [id, worker] : workers_) lacking.Remove(worker.leased);
+  open_.Add(lacking);
+}
+
+int64_t SplitQueue::LowWater() const {
+  int64_t low_water = open_.empty() ? options_.total_batches : open_.front();
+  for (const auto& [id, worker] : workers_) {
+    if (!worker.leased.empty()) low_water = std::min(low_water, worker.leased.front());
+  }
+  return low_water;
+}
+
+int64_t SplitQueue::LeasedEnd() const {
+  int64_t end = 0;
+  for (const auto& [id, worker] : workers_) {
+    if (!worker.leased.empty()) end = std::max(end, worker.leased.end());
+  }
+  return end;
+}
+
+std::vector<TaskId> SplitQueue::Holders() const {
+  std::vector<TaskId> holders;
+  for (const auto& [id, worker] : workers_) {
+    if (!worker.leased.empty()) holders.push_back(id);
+  }
+  return holders;
+}
+
+BatchRanges SplitQueue::Unfinished(const BatchRanges& batches) const {
+  BatchRanges unfinished = open_.Intersection(batches);
+  for (const auto& [id, worker] : workers_) unfinished.Add(worker.leased.Intersection(batches));
+  return unfinished;
+}
+
+int64_t SplitQueue::AllowedEnd() const { return std::min(limit_, LowWater() + kLeasedAheadMax); }
+
+int64_t SplitQueue::Stride(int64_t workers) const {
+  if (options_.synchronous) return options_.batches_per_update;
+  return options_.window >= 0 ? workers : 1;
+}
+
+int64_t SplitQueue::Target(const Worker& worker, int64_t workers) const {
+  int64_t target = options_.first_batches;
+  if (worker.batches_per_second > 0) {
+    target =
+        static_cast<int64_t>(worker.batches_per_second * absl::ToDoubleSeconds(options_.on_hand));
+  }
+  const int64_t left = open_.CountBelow(AllowedEnd()) + leased_count_;
+  const int64_t fair_share = std::max<int64_t>(1, (left + workers - 1) / workers);
+  return std::min(std::clamp(target, kOnHandMin, kOnHandMax), fair_share);
+}
+
+// Columns are begun at the lowest open batch, so no gap is left below what is leased.
+void SplitQueue::Take(Worker* worker, int64_t count, int64_t columns, int64_t stride, int64_t end,
+                      std::vector<proto::Split>* splits) {
+  const int64_t rows = std::max<int64_t>(1, count / columns);
+  while (count > 0 && AnyOpenBelow(end)) {
+    const int64_t first = open_.front();
+    const int64_t epoch_end = (first / options_.batches_per_epoch + 1) * options_.batches_per_epoch;
+    const int64_t column_end = std::min(end, epoch_end);
+    int64_t taken = 0;
+    int64_t batch = first;
+    if (stride == 1) {
+      taken = std::min({count, column_end - first, open_.ranges().begin()->second - first});
+      Lease(worker, first, first + taken);
+    } else {
+      for (; taken < std::min(rows, count) && batch < column_end && open_.Contains(batch);
+           batch += stride) {
+        Lease(worker, batch, batch + 1);
+        ++taken;
+      }
+    }
+    splits->push_back(MakeSplit(first, stride, taken));
+    count -= taken;
+  }
+}
+
+std::vector<proto::Split> SplitQueue::Grant(TaskId id, int64_t workers, absl::Duration now) {
+  std::vector<proto::Split> splits;
+  auto it = workers_.find(id);
+  if (it == workers_.end()) return splits;
+  Worker& worker = it->second;
+  const int64_t end = AllowedEnd();
+  if (!AnyOpenBelow(end)) return splits;
+  workers = std::max<int64_t>(1, workers);
+  const int64_t stride = Stride(workers);
+  const bool was_idle = worker.leased.empty();
+  const int64_t before = worker.leased.size();
+  if (worker.blocked_on >= 0) {
+    Take(&worker, kUnblockMax, stride, stride, std::min(end, worker.blocked_on), &splits);
+  }
+  const int64_t target = Target(worker, workers);
+  // Not topped up before a quarter is done: one message for many batches.
+  const int64_t on_hand = worker.leased.size();
+  const int64_t room = on_hand > target * 3 / 4 ? 0 : target - on_hand;
+  const int64_t columns = std::max<int64_t>(1, (stride + workers - 1) / workers);
+  Take(&worker, std::min(worker.wanted, room), columns, stride, end, &splits);
+  if (splits.empty()) return splits;
+  worker.wanted = std::max<int64_t>(0, worker.wanted - (worker.leased.size() - before));
+  worker.granted_at = now;
+  if (was_idle) {
+    worker.measured_at = now;
+    worker.done_since = 0;
+  }
+  return splits;
+}
+
+}  // namespace cairn::coordinator

@@ -1,0 +1,108 @@
+#ifndef CAIRN_COORDINATOR_TRAINING_SPLIT_QUEUE_H_
+#define CAIRN_COORDINATOR_TRAINING_SPLIT_QUEUE_H_
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <vector>
+
+#include "absl/time/time.h"
+#include "absl/types/span.h"
+#include "coordinator/task.h"
+#include "coordinator/training/batch_ranges.h"
+#include "proto/coordinator.pb.h"
+
+namespace cairn::coordinator {
+
+// A ledger's bitmap covers so many batches above its low-water mark; nothing further is leased.
+inline constexpr int64_t kLeasedAheadMax = 65536;
+
+struct SplitQueueOptions {
+  int64_t batches_per_epoch = 1;
+  int64_t total_batches = 0;
+  // The job's consistency, as in JobPlan.
+  bool synchronous = false;
+  int64_t batches_per_update = 1;
+  int64_t window = -1;
+  // How much work a worker should have on hand, and how many batches until its speed is known.
+  absl::Duration on_hand = absl::Seconds(1);
+  int64_t first_batches = 8;
+  // What a worker does not know of any more (it says that it has nothing) goes back after this.
+  absl::Duration confusion_timeout = absl::Seconds(5);
+};
+
+// Which batch is whose: every batch of the job is open, leased to one worker, or done (reported;
+// the ledgers have the last word, see Reopen). A pure machine, not thread-safe. Costs memory by
+// the number of leased batches (at most kLeasedAheadMax), never by the size of the job.
+//
+// The lowest open batches are leased first. Asynchronous: runs. Where a batch has to wait for lower
+// ones (synchronous, stale) neighbouring batches go to different workers: a lease is a column of
+// every stride-th batch, so that all workers stay close to the low-water mark.
+class SplitQueue {
+ public:
+  SplitQueue(SplitQueueOptions options, BatchRanges open);
+
+  // Only batches below `limit` are leased. At first: none.
+  void SetLimit(int64_t limit) { limit_ = limit; }
+  int64_t limit() const { return limit_; }
+
+  // What the worker has on hand, wants and is blocked on; its finished batches come by Done. True
+  // if it said that it has nothing although leases were on its name, which are open again now.
+  bool Report(TaskId worker, const proto::WorkReport& report, absl::Duration now);
+  // `batches` was acknowledged on every block.
+  void Done(TaskId worker, absl::Span<const int64_t> batches, absl::Duration now);
+  // The worker gives back what it did not start.
+  void Return(TaskId worker, absl::Span<const proto::Split> splits);
+  // The worker is gone: all that it had is open.
+  void Drop(TaskId worker);
+  // The worker had these before this queue existed. What is not open is left alone.
+  void Adopt(TaskId worker, absl::Span<const proto::Split> splits);
+  // The ledgers lack them, whatever was reported. What is leased stays leased.
+  void Reopen(const BatchRanges& batches);
+
+  // Leases as much to `worker` as it wants, is good for it and allowed. `workers` share the work.
+  std::vector<proto::Split> Grant(TaskId worker, int64_t workers, absl::Duration now);
+
+  // All batches below are done.
+  int64_t LowWater() const;
+  // One past the highest batch that is leased; 0 if none is.
+  int64_t LeasedEnd() const;
+  int64_t DoneCount() const { return options_.total_batches - open_.size() - leased_count_; }
+  bool AnyLeased() const { return leased_count_ > 0; }
+  bool AnyOpenBelow(int64_t limit) const { return !open_.empty() && open_.front() < limit; }
+  std::vector<TaskId> Holders() const;
+  // Those of `batches` that are not done.
+  BatchRanges Unfinished(const BatchRanges& batches) const;
+  const BatchRanges& open() const { return open_; }
+
+ private:
+  struct Worker {
+    BatchRanges leased;
+    int64_t wanted = 0;
+    int64_t blocked_on = -1;
+    double batches_per_second = 0;  // 0: not known yet.
+    absl::Duration measured_at;     // Since when `done_since` counts.
+    int64_t done_since = 0;
+    absl::Duration granted_at;
+  };
+
+  int64_t AllowedEnd() const;
+  int64_t Stride(int64_t workers) const;
+  int64_t Target(const Worker& worker, int64_t workers) const;
+  void Measure(Worker* worker, int64_t done, absl::Duration now);
+  void Take(Worker* worker, int64_t count, int64_t columns, int64_t stride, int64_t end,
+            std::vector<proto::Split>* splits);
+  void Lease(Worker* worker, int64_t begin, int64_t end);
+  void Unlease(Worker* worker, int64_t begin, int64_t end);
+  void ReturnAll(Worker* worker);
+
+  const SplitQueueOptions options_;
+  BatchRanges open_;
+  std::map<TaskId, Worker> workers_;
+  int64_t leased_count_ = 0;
+  int64_t limit_ = 0;
+};
+
+}  // namespace cairn::coordinator
+
+#endif  // CAIRN_COORDINATOR_TRAINING_SPLIT_QUEUE_H_
