@@ -186,8 +186,13 @@ class LocalCluster::Supervisor {
   }
 
   void Fail(const absl::Status& status) {
-    MutexLock lock(&mutex_);
-    if (failure_.ok()) failure_ = status;
+    if (status.ok()) return;
+    {
+      MutexLock lock(&mutex_);
+      if (!failure_.ok()) return;
+      failure_ = status;
+    }
+    if (options_.on_failure) options_.on_failure();
   }
 
   const LocalClusterOptions options_;

@@ -20,6 +20,8 @@ struct LocalClusterOptions {
   std::vector<std::string> environment;  // Of this process, NAME=VALUE; TF_CONFIG is replaced.
   // One line for people about a daemon that ended and was started again. Any thread; may be null.
   std::function<void(const std::string&)> on_event;
+  // Called once, when failure() begins to be something else than OK. Any thread; may be null.
+  std::function<void()> on_failure;
 };
 
 // A coordinator, ps and workers as children of this process, on free loopback ports (the same as

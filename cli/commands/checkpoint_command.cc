@@ -1,0 +1,41 @@
+#include <memory>
+
+#include "cli/commands/command.h"
+#include "cli/commands/flags.h"
+#include "cli/status_json.h"
+#include "common/status_macros.h"
+
+namespace cairn::cli {
+namespace {
+
+constexpr absl::Duration kTimeout = absl::Minutes(10);
+
+absl::StatusOr<int> TakeCheckpoint(const CommonFlags& flags, const CommandContext& context) {
+  CAIRN_ASSIGN_OR_RETURN(const auto api, FindCoordinator(flags.Choice(context)));
+  CAIRN_RETURN_IF_ERROR(api->GetJob(flags.job).status());  // Waits for the coordinator.
+  CAIRN_ASSIGN_OR_RETURN(const proto::Manifest manifest, api->TakeCheckpoint(flags.job, kTimeout));
+  if (flags.json) {
+    *context.out << CheckpointJson(manifest).dump() << "\n";
+  } else {
+    *context.out << "checkpoint " << manifest.checkpoint() << " of job " << manifest.job_id()
+                 << " holds " << manifest.settled_batches() << " batches\n";
+  }
+  return kExitDone;
+}
+
+}  // namespace
+
+void AddCheckpointCommand(CLI::App* app, Action* action) {
+  CLI::App* command =
+      app->add_subcommand("checkpoint", "Take a checkpoint of a running job, and wait for it");
+  auto flags = std::make_shared<CommonFlags>();
+  AddJobArgument(command, flags.get())->required();
+  AddJsonFlag(command, flags.get());
+  AddClusterFlags(command, flags.get());
+  command->footer("Example:\n  cairn checkpoint fashion_mnist_cnn");
+  command->callback([flags, action] {
+    *action = [flags](const CommandContext& context) { return TakeCheckpoint(*flags, context); };
+  });
+}
+
+}  // namespace cairn::cli

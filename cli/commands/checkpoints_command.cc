@@ -1,0 +1,61 @@
+#include <ctime>
+#include <memory>
+
+#include "absl/strings/str_format.h"
+#include "cli/commands/command.h"
+#include "cli/commands/flags.h"
+#include "cli/progress_text.h"
+#include "cli/status_json.h"
+#include "common/status_macros.h"
+
+namespace cairn::cli {
+namespace {
+
+std::string TimeText(int64_t unix_seconds) {
+  const time_t time = unix_seconds;
+  tm local{};
+  localtime_r(&time, &local);
+  char text[32];
+  return std::string(text, std::strftime(text, sizeof(text), "%Y-%m-%d %H:%M:%S", &local));
+}
+
+void PrintTable(const proto::CheckpointList& list, std::ostream* out) {
+  if (list.manifests().empty()) *out << "There are no checkpoints yet.\n";
+  for (const auto& manifest : list.manifests()) {
+    double bytes = 0;
+    for (const auto& part : manifest.parts()) bytes += static_cast<double>(part.bytes());
+    *out << absl::StrFormat("%4d  %10d batches  %8sB  %-6s  %s\n", manifest.checkpoint(),
+                            manifest.settled_batches(), CountText(bytes), manifest.reason(),
+                            TimeText(manifest.unix_seconds()));
+  }
+}
+
+absl::StatusOr<int> PrintCheckpoints(const CommonFlags& flags, const CommandContext& context) {
+  CAIRN_ASSIGN_OR_RETURN(const FoundSource found, FindSource(flags.Choice(context)));
+  CAIRN_ASSIGN_OR_RETURN(const auto list, found.source->ListCheckpoints(flags.job));
+  if (!flags.json) {
+    PrintTable(list, context.out);
+    return kExitDone;
+  }
+  for (const auto& manifest : list.manifests()) {
+    *context.out << CheckpointJson(manifest).dump() << "\n";
+  }
+  return kExitDone;
+}
+
+}  // namespace
+
+void AddCheckpointsCommand(CLI::App* app, Action* action) {
+  CLI::App* command =
+      app->add_subcommand("checkpoints", "List the checkpoints of a job, the oldest first");
+  auto flags = std::make_shared<CommonFlags>();
+  AddJobArgument(command, flags.get())->required();
+  AddJsonFlag(command, flags.get());
+  AddClusterFlags(command, flags.get());
+  command->footer("Example:\n  cairn checkpoints fashion_mnist_cnn");
+  command->callback([flags, action] {
+    *action = [flags](const CommandContext& context) { return PrintCheckpoints(*flags, context); };
+  });
+}
+
+}  // namespace cairn::cli

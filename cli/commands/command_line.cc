@@ -1,0 +1,96 @@
+#include "cli/commands/command_line.h"
+
+#include <algorithm>
+#include <memory>
+
+#include "CLI/CLI.hpp"
+#include "absl/strings/str_cat.h"
+
+namespace cairn::cli {
+namespace {
+
+int ExitCodeOf(const absl::Status& status) {
+  switch (status.code()) {
+    case absl::StatusCode::kOk:
+      return kExitDone;
+    case absl::StatusCode::kUnavailable:
+    case absl::StatusCode::kDeadlineExceeded:
+      return kExitUnreachable;
+    case absl::StatusCode::kInternal:
+    case absl::StatusCode::kDataLoss:
+    case absl::StatusCode::kUnknown:
+      return kExitJobFailed;
+    default:
+      return kExitBadInput;
+  }
+}
+
+void AddCommands(CLI::App* app, Action* action) {
+  AddRunCommand(app, action);
+  AddSubmitCommand(app, action);
+  AddJobsCommand(app, action);
+  AddStatusCommand(app, action);
+  AddFollowCommand(app, action);
+  AddCancelCommand(app, action);
+  AddHistoryCommand(app, action);
+  AddCheckpointCommand(app, action);
+  AddCheckpointsCommand(app, action);
+  AddExportCommand(app, action);
+  AddPredictCommand(app, action);
+  AddVersionCommand(app, action);
+}
+
+// `cairn help [COMMAND]`, the same as --help.
+void AddHelpCommand(CLI::App* app, Action* action) {
+  CLI::App* command = app->add_subcommand("help", "Explain cairn, or one of its commands");
+  auto topic = std::make_shared<std::string>();
+  command->add_option("COMMAND", *topic, "The command to explain");
+  command->footer("Example:\n  cairn help run");
+  command->callback([app, topic, action] {
+    *action = [app, topic](const CommandContext& context) -> absl::StatusOr<int> {
+      const auto named = app->get_subcommands(
+          [&topic](const CLI::App* command) { return command->get_name() == *topic; });
+      if (!topic->empty() && named.empty()) {
+        return absl::InvalidArgumentError(
+            absl::StrCat("there is no command ", *topic, "; see cairn --help"));
+      }
+      const CLI::App* explained = topic->empty() ? app : named.front();
+      *context.out << explained->help();
+      return kExitDone;
+    };
+  });
+}
+
+std::string UsageHint(const CLI::App& app) {
+  const auto used = app.get_subcommands();
+  return used.empty() ? "see cairn --help"
+                      : absl::StrCat("see cairn ", used.front()->get_name(), " --help");
+}
+
+}  // namespace
+
+int RunCommandLine(const std::vector<std::string>& arguments, const CommandContext& context) {
+  CLI::App app("Cairn trains models on a cluster with parameter servers.", "cairn");
+  app.require_subcommand(1);
+  app.footer(
+      "Example:\n  cairn run job.json\n\n"
+      "Exit codes: 0 done, 1 job failed, 2 bad usage or input, 3 cannot reach the cluster.");
+  Action action;
+  AddCommands(&app, &action);
+  AddHelpCommand(&app, &action);
+  try {
+    // CLI11 takes the last argument first.
+    app.parse(std::vector<std::string>(arguments.rbegin(), arguments.rend()));
+  } catch (const CLI::Success& help) {
+    return app.exit(help, *context.out, *context.err);
+  } catch (const CLI::ParseError& error) {
+    *context.err << "cairn: " << error.what() << "; " << UsageHint(app) << "\n";
+    return kExitBadInput;
+  }
+  const absl::StatusOr<int> result = action(context);
+  if (result.ok()) return *result;
+  *context.err << "cairn: " << std::string(result.status().message()) << "\n";
+  return ExitCodeOf(result.status());
+}
+
+}  // namespace cairn::cli

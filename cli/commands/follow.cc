@@ -1,0 +1,112 @@
+#include "cli/commands/follow.h"
+
+#include <thread>
+
+#include "absl/strings/str_cat.h"
+#include "cli/interrupts.h"
+#include "cli/progress_text.h"
+#include "cli/status_json.h"
+#include "common/clock.h"
+#include "common/status_macros.h"
+
+namespace cairn::cli {
+namespace {
+
+constexpr absl::Duration kRetryInterval = absl::Milliseconds(200);
+// Long enough for a coordinator to be started again by whatever supervises it.
+constexpr absl::Duration kAwayMax = absl::Minutes(1);
+
+// Errors that the next attempt would meet too.
+bool IsFinal(const absl::Status& status) {
+  switch (status.code()) {
+    case absl::StatusCode::kNotFound:
+    case absl::StatusCode::kInvalidArgument:
+    case absl::StatusCode::kFailedPrecondition:
+    case absl::StatusCode::kUnimplemented:
+      return true;
+    default:
+      return false;
+  }
+}
+
+}  // namespace
+
+ProgressOptions ProgressFor(const CommandContext& context, bool json) {
+  ProgressOptions options;
+  options.style = json                  ? ProgressOptions::Style::kJson
+                  : context.is_terminal ? ProgressOptions::Style::kLive
+                                        : ProgressOptions::Style::kPlain;
+  options.color = context.color;
+  options.width = context.terminal_width;
+  return options;
+}
+
+absl::StatusOr<proto::JobStatus> FollowToEnd(
+    CoordinatorApi* api, const std::string& job, Progress* progress,
+    absl::FunctionRef<absl::Status(absl::Duration)> may_retry) {
+  const RealClock clock;
+  absl::Duration last_heard = clock.Now();
+  proto::JobStatus last;
+  while (true) {
+    const absl::Status status = api->Follow(job, [&](const proto::JobStatus& now) {
+      last = now;
+      last_heard = clock.Now();
+      progress->Update(now, last_heard);
+    });
+    if (HasEnded(last.state())) return last;
+    if (IsFinal(status)) return status;
+    CAIRN_RETURN_IF_ERROR(may_retry(clock.Now() - last_heard));
+    std::this_thread::sleep_for(absl::ToChronoMilliseconds(kRetryInterval));
+  }
+}
+
+absl::StatusOr<int> FollowAndReport(CoordinatorApi* api, const std::string& job, bool json,
+                                    const CommandContext& context) {
+  const Interrupts interrupts([api] { api->CancelFollow(); });
+  absl::StatusOr<proto::JobStatus> last;
+  {
+    Progress progress(ProgressFor(context, json), context.out);
+    last = FollowToEnd(api, job, &progress, [&](absl::Duration away) -> absl::Status {
+      if (interrupts.exit_code() != 0) return absl::CancelledError("detached");
+      if (away < kAwayMax) return absl::OkStatus();
+      return absl::UnavailableError(absl::StrCat("the coordinator at ", api->address(),
+                                                 " has not answered for a minute; look at its log, "
+                                                 "then go on with cairn follow ",
+                                                 job));
+    });
+  }
+  if (interrupts.exit_code() != 0) {
+    *context.err << "cairn: detached; the job goes on. See it again with cairn follow " << job
+                 << "\n";
+    return interrupts.exit_code();
+  }
+  if (!last.ok()) return last.status();
+  return ReportEnd(*last, json, context);
+}
+
+int ReportEnd(const proto::JobStatus& job, bool json, const CommandContext& context) {
+  const std::string name = absl::StrCat("job ", job.job_id(), " (", job.name(), ")");
+  if (job.state() != proto::FINISHED) {
+    *context.err << "cairn: " << name << " "
+                 << (job.state() == proto::FAILED ? "failed: " + job.error() : "was cancelled")
+                 << "\n";
+    return kExitJobFailed;
+  }
+  if (json) return kExitDone;  // The last status has told it.
+  *context.out << name << " finished: " << job.epochs()
+               << (job.epochs() == 1 ? " epoch" : " epochs") << ", " << job.total_batches()
+               << " batches";
+  const int64_t seconds = job.ended_unix_seconds() - job.submitted_unix_seconds();
+  if (job.ended_unix_seconds() > 0) {
+    *context.out << ", " << DurationText(static_cast<double>(seconds));
+  }
+  *context.out << "\n";
+  if (!job.evaluations().empty()) {
+    const auto& evaluation = *job.evaluations().rbegin();
+    *context.out << "  test        " << EvaluationText(evaluation, job.metric_names()) << "  ("
+                 << evaluation.examples() << " examples)\n";
+  }
+  return kExitDone;
+}
+
+}  // namespace cairn::cli

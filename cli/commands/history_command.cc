@@ -1,0 +1,124 @@
+#include <algorithm>
+#include <memory>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "cli/commands/command.h"
+#include "cli/commands/flags.h"
+#include "cli/progress_text.h"
+#include "cli/status_json.h"
+#include "common/status_macros.h"
+
+namespace cairn::cli {
+namespace {
+
+// Prints the chunks of a history as they come. A batch that is settled but whose report was lost
+// with its worker has a line without numbers.
+class HistoryPrinter {
+ public:
+  // Below `settled` every batch is known to be in.
+  HistoryPrinter(bool json, int64_t settled, std::ostream* out)
+      : json_(json), settled_(settled), out_(out) {}
+
+  void PrintBatches(const proto::HistoryChunk& chunk) {
+    per_epoch_ = std::max<int64_t>(1, chunk.batches_per_epoch());
+    metric_names_ = {chunk.metric_names().begin(), chunk.metric_names().end()};
+    for (const proto::BatchRecord& batch : chunk.batches()) {
+      PrintMissingUpTo(batch.batch());
+      Print(batch.batch(), &batch);
+      next_ = batch.batch() + 1;
+    }
+    evaluations_.insert(evaluations_.end(), chunk.evaluations().begin(), chunk.evaluations().end());
+  }
+
+  void PrintEnd() {
+    PrintMissingUpTo(settled_);
+    google::protobuf::RepeatedPtrField<std::string> names(metric_names_.begin(),
+                                                          metric_names_.end());
+    for (const auto& evaluation : evaluations_) {
+      if (json_) {
+        *out_ << EvaluationJson(evaluation, names).dump() << "\n";
+      } else {
+        *out_ << "epoch " << evaluation.epoch() << " validation  "
+              << EvaluationText(evaluation, names) << "\n";
+      }
+    }
+  }
+
+ private:
+  void PrintMissingUpTo(int64_t end) {
+    for (; next_ < std::min(end, settled_); ++next_) Print(next_, nullptr);
+  }
+
+  void Print(int64_t number, const proto::BatchRecord* batch) {
+    json_ ? PrintJson(number, batch) : PrintText(number, batch);
+  }
+
+  void PrintJson(int64_t number, const proto::BatchRecord* batch) {
+    nlohmann::ordered_json line;
+    line["epoch"] = number / per_epoch_;
+    line["batch"] = number % per_epoch_;
+    line["loss"] = nullptr;
+    if (batch != nullptr) line["loss"] = NumberJson(batch->loss());
+    for (int i = 0; i < static_cast<int>(metric_names_.size()); ++i) {
+      line[metric_names_[i]] = batch != nullptr && i < batch->metrics_size()
+                                   ? NumberJson(batch->metrics(i))
+                                   : nlohmann::ordered_json(nullptr);
+    }
+    *out_ << line.dump() << "\n";
+  }
+
+  void PrintText(int64_t number, const proto::BatchRecord* batch) {
+    *out_ << "epoch " << number / per_epoch_ << " batch " << number % per_epoch_ << "  ";
+    if (batch == nullptr) {
+      *out_ << "report lost\n";
+      return;
+    }
+    std::vector<std::pair<std::string, double>> metrics;
+    for (int i = 0; i < std::min<int>(batch->metrics_size(), metric_names_.size()); ++i) {
+      metrics.emplace_back(metric_names_[i], batch->metrics(i));
+    }
+    *out_ << LossText(batch->loss(), metrics) << "\n";
+  }
+
+  const bool json_;
+  const int64_t settled_;
+  std::ostream* const out_;
+  int64_t per_epoch_ = 1;
+  int64_t next_ = 0;
+  std::vector<std::string> metric_names_;
+  std::vector<proto::EvaluationRecord> evaluations_;
+};
+
+absl::StatusOr<int> PrintHistory(const CommonFlags& flags, const CommandContext& context) {
+  CAIRN_ASSIGN_OR_RETURN(const FoundSource found, FindSource(flags.Choice(context)));
+  CAIRN_ASSIGN_OR_RETURN(const proto::JobStatus job, found.source->GetJob(flags.job));
+  // Of a job that has not finished only the records say what is settled.
+  const int64_t settled = job.state() == proto::FINISHED ? job.total_batches() : 0;
+  HistoryPrinter printer(flags.json, settled, context.out);
+  CAIRN_RETURN_IF_ERROR(found.source->ReadHistory(
+      absl::StrCat(job.job_id()),
+      [&printer](const proto::HistoryChunk& chunk) { printer.PrintBatches(chunk); }));
+  printer.PrintEnd();
+  return kExitDone;
+}
+
+}  // namespace
+
+void AddHistoryCommand(CLI::App* app, Action* action) {
+  CLI::App* command = app->add_subcommand(
+      "history", "Print loss and metrics of every batch in order, then every evaluation");
+  auto flags = std::make_shared<CommonFlags>();
+  AddJobArgument(command, flags.get())->required();
+  AddJsonFlag(command, flags.get());
+  AddClusterFlags(command, flags.get());
+  command->footer(
+      "Epochs and batches count from 0 here.\n\n"
+      "Example:\n  cairn history fashion_mnist_cnn --json > history.jsonl");
+  command->callback([flags, action] {
+    *action = [flags](const CommandContext& context) { return PrintHistory(*flags, context); };
+  });
+}
+
+}  // namespace cairn::cli

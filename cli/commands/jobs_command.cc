@@ -1,0 +1,56 @@
+#include <memory>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "cli/commands/command.h"
+#include "cli/commands/flags.h"
+#include "cli/status_json.h"
+#include "common/status_macros.h"
+
+namespace cairn::cli {
+namespace {
+
+std::string StateText(const proto::JobStatus& job) {
+  if (job.state() != proto::QUEUED || job.queue_place() <= 0) return StateName(job.state());
+  return absl::StrCat("queued, place ", job.queue_place());
+}
+
+std::string ProgressText(const proto::JobStatus& job) {
+  if (job.total_batches() == 0) return "-";
+  return absl::StrFormat("%d/%d (%d%%)", job.batches_done(), job.total_batches(),
+                         100 * job.batches_done() / job.total_batches());
+}
+
+absl::StatusOr<int> PrintJobs(const CommonFlags& flags, const CommandContext& context) {
+  CAIRN_ASSIGN_OR_RETURN(const FoundSource found, FindSource(flags.Choice(context)));
+  CAIRN_ASSIGN_OR_RETURN(const auto jobs, found.source->ListJobs());
+  if (flags.json) {
+    for (const auto& job : jobs) *context.out << StatusJson(job).dump() << "\n";
+    return kExitDone;
+  }
+  if (jobs.empty()) {
+    *context.out << "There are no jobs yet.\n";
+    return kExitDone;
+  }
+  *context.out << absl::StrFormat("%4s  %-24s %-16s %s\n", "ID", "NAME", "STATE", "BATCHES");
+  for (const auto& job : jobs) {
+    *context.out << absl::StrFormat("%4d  %-24s %-16s %s\n", job.job_id(), job.name(),
+                                    StateText(job), ProgressText(job));
+  }
+  return kExitDone;
+}
+
+}  // namespace
+
+void AddJobsCommand(CLI::App* app, Action* action) {
+  CLI::App* command = app->add_subcommand("jobs", "List all jobs, the oldest first");
+  auto flags = std::make_shared<CommonFlags>();
+  AddJsonFlag(command, flags.get());
+  AddClusterFlags(command, flags.get());
+  command->footer("Example:\n  cairn jobs --coordinator 10.0.0.1:2222");
+  command->callback([flags, action] {
+    *action = [flags](const CommandContext& context) { return PrintJobs(*flags, context); };
+  });
+}
+
+}  // namespace cairn::cli

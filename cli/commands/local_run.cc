@@ -1,0 +1,167 @@
+#include "cli/commands/local_run.h"
+
+#include <thread>
+
+#include "absl/strings/str_cat.h"
+#include "cli/commands/trained_model.h"
+#include "cli/local/state_lock.h"
+#include "cli/remote_source.h"
+#include "cli/status_json.h"
+#include "common/clock.h"
+#include "common/status_macros.h"
+#include "nlohmann/json.hpp"
+
+namespace cairn::cli {
+namespace {
+
+constexpr int kDefaultPs = 2;
+constexpr absl::Duration kStartTimeout = absl::Minutes(1);
+constexpr absl::Duration kCheckpointTimeout = absl::Seconds(30);
+constexpr absl::Duration kStopGrace = absl::Seconds(10);
+
+absl::StatusOr<int> ChoosePsCount(const LocalRunOptions& options) {
+  if (options.ps > 0) return options.ps;
+  CAIRN_ASSIGN_OR_RETURN(const int last, PsCountOfState(options.state));
+  return last > 0 ? last : kDefaultPs;
+}
+
+// What goes on with the run. The state directory knows its number of ps.
+std::string RunCommandAgain(const LocalRunOptions& options) {
+  const LocalRunOptions defaults;
+  std::string command = absl::StrCat("cairn run ", options.job_file);
+  if (options.state != defaults.state) absl::StrAppend(&command, " --state ", options.state);
+  if (options.workers != defaults.workers) {
+    absl::StrAppend(&command, " --workers ", options.workers);
+  }
+  if (!options.export_folder.empty()) {
+    absl::StrAppend(&command, " --export ", options.export_folder);
+  }
+  return command;
+}
+
+std::string NameOf(const proto::JobStatus& job) {
+  return absl::StrCat("job ", job.job_id(), " (", job.name(), ")");
+}
+
+}  // namespace
+
+absl::StatusOr<int> LocalRun::Run(const Submission& submission) {
+  CAIRN_ASSIGN_OR_RETURN(const auto lock, StateLock::Take(options_.state));
+  interrupts_ = std::make_unique<Interrupts>([this] {
+    if (CoordinatorApi* api = followed_) api->CancelFollow();
+  });
+  auto exit_code = TrainAndReport(submission);
+  if (interrupts_->exit_code() != 0) exit_code = StopOnInterrupt();
+  cluster_ = nullptr;  // Before the lock is released.
+  return exit_code;
+}
+
+absl::StatusOr<int> LocalRun::TrainAndReport(const Submission& submission) {
+  CAIRN_ASSIGN_OR_RETURN(cluster_, StartCluster());
+  api_ = std::make_unique<CoordinatorApi>(cluster_->coordinator_address(), absl::Seconds(5));
+  const absl::StatusOr<proto::JobStatus> job = Train(submission);
+  progress_.End();
+  if (!job.ok()) return job.status();
+  return Finish(*job);
+}
+
+absl::StatusOr<std::unique_ptr<LocalCluster>> LocalRun::StartCluster() {
+  LocalClusterOptions options;
+  options.state = options_.state;
+  options.programs_folder = context_.programs_folder;
+  CAIRN_ASSIGN_OR_RETURN(options.ps, ChoosePsCount(options_));
+  options.workers = options_.workers;
+  options.environment = context_.environment;
+  options.on_event = [this](const std::string& line) { progress_.Note(line); };
+  options.on_failure = [this] {
+    if (CoordinatorApi* api = followed_) api->CancelFollow();
+  };
+  Say(absl::StrCat("starting 1 coordinator, ", options.ps, " ps and ", options.workers,
+                   " workers; state in ", options_.state, ", logs in ", options_.state, "/logs"));
+  return LocalCluster::Start(std::move(options));
+}
+
+absl::Status LocalRun::CheckGoingOn() const {
+  if (interrupts_->exit_code() != 0) return absl::CancelledError("interrupted");
+  const absl::Status failure = cluster_->failure();
+  return failure.ok() ? absl::OkStatus() : absl::UnavailableError(failure.message());
+}
+
+absl::StatusOr<proto::SubmitReply> LocalRun::SubmitPatiently(const Submission& submission) {
+  const RealClock clock;
+  const absl::Duration end = clock.Now() + kStartTimeout;
+  // The start of the daemons takes a moment, in which a failure or Ctrl-C is to be seen.
+  CoordinatorApi impatient(cluster_->coordinator_address(), absl::Milliseconds(500));
+  while (true) {
+    CAIRN_RETURN_IF_ERROR(CheckGoingOn());
+    auto reply = Submit(&impatient, submission, /*reuse=*/true);
+    if (reply.ok() && reply->existed() &&
+        (reply->status().state() == proto::FAILED || reply->status().state() == proto::CANCELLED)) {
+      Say(absl::StrCat(NameOf(reply->status()), " ", StateName(reply->status().state()),
+                       " before; this is a new attempt"));
+      reply = Submit(&impatient, submission, /*reuse=*/false);
+    }
+    if (!absl::IsUnavailable(reply.status()) || clock.Now() > end) return reply;
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));
+  }
+}
+
+absl::StatusOr<proto::JobStatus> LocalRun::Train(const Submission& submission) {
+  CAIRN_ASSIGN_OR_RETURN(const proto::SubmitReply reply, SubmitPatiently(submission));
+  const proto::JobStatus& job = reply.status();
+  if (job.state() == proto::FINISHED) {
+    Say(absl::StrCat(NameOf(job), " has finished before; nothing is left to do"));
+  } else if (reply.existed()) {
+    Say(absl::StrCat(NameOf(job), " goes on"));
+  } else {
+    Say(absl::StrCat(NameOf(job), " has ", job.parameters(), " parameters"));
+  }
+  followed_ = api_.get();
+  CAIRN_RETURN_IF_ERROR(CheckGoingOn());
+  return FollowToEnd(api_.get(), absl::StrCat(reply.job_id()), &progress_,
+                     [this](absl::Duration) { return CheckGoingOn(); });
+}
+
+absl::StatusOr<int> LocalRun::Finish(const proto::JobStatus& job) {
+  const int exit_code = ReportEnd(job, options_.json, context_);
+  if (exit_code != kExitDone) return exit_code;
+  const std::string state =
+      options_.state == kDefaultState ? "" : absl::StrCat(" --state ", options_.state);
+  std::string model = absl::StrCat("cairn export ", job.name(), " --output FOLDER", state);
+  if (!options_.export_folder.empty()) {
+    RemoteSource source(api_.get());
+    CAIRN_ASSIGN_OR_RETURN(const TrainedModel trained,
+                           ReadTrainedModel(&source, absl::StrCat(job.job_id()), 0));
+    CAIRN_RETURN_IF_ERROR(ExportModel(trained, options_.export_folder));
+    model = options_.export_folder + "/model.json";
+    if (options_.json) *context_.out << nlohmann::json{{"model", model}}.dump() << "\n";
+  }
+  Say(absl::StrCat("  model       ", model));
+  Say(absl::StrCat("  checkpoint  ", job.last_checkpoint(), " in ", options_.state,
+                   "; cairn checkpoints ", job.name(), state));
+  Say(absl::StrCat("  history     cairn history ", job.name(), state));
+  return kExitDone;
+}
+
+int LocalRun::StopOnInterrupt() {
+  if (cluster_ == nullptr) return interrupts_->exit_code();
+  Say("stopping: taking a checkpoint first (once more stops at once)");
+  if (api_ != nullptr && cluster_->failure().ok()) {
+    const auto reply = api_->PrepareStop(kCheckpointTimeout);
+    if (!reply.ok()) {
+      *context_.err << "cairn: no checkpoint: " << std::string(reply.status().message()) << "\n";
+    } else if (reply->manifest().checkpoint() > 0) {
+      Say(absl::StrCat("checkpoint ", reply->manifest().checkpoint(), " holds ",
+                       reply->manifest().settled_batches(), " batches"));
+    }
+  }
+  cluster_->Stop(kStopGrace);
+  Say(absl::StrCat("stopped; go on with: ", RunCommandAgain(options_)));
+  return interrupts_->exit_code();
+}
+
+void LocalRun::Say(const std::string& line) const {
+  if (!options_.json) *context_.out << line << std::endl;
+}
+
+}  // namespace cairn::cli

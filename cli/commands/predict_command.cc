@@ -1,0 +1,82 @@
+#include <memory>
+
+#include "absl/strings/str_cat.h"
+#include "cli/commands/command.h"
+#include "cli/commands/flags.h"
+#include "cli/commands/prediction.h"
+#include "cli/commands/trained_model.h"
+#include "cli/files.h"
+#include "common/npy.h"
+#include "common/status_macros.h"
+#include "nlohmann/json.hpp"
+
+namespace cairn::cli {
+namespace {
+
+struct PredictFlags : CommonFlags {
+  std::vector<std::string> inputs;
+  std::string output;
+  uint64_t checkpoint = 0;
+  double scale = 1;
+};
+
+absl::Status WriteNpy(const std::string& file, const Prediction& prediction) {
+  NpyHeader header;
+  header.shape = prediction.shape;
+  std::string bytes = FormatNpyHeader(header);
+  bytes.append(reinterpret_cast<const char*>(prediction.values.data()),
+               prediction.values.size() * sizeof(float));
+  return WriteFile(file, bytes);
+}
+
+absl::StatusOr<int> PredictFiles(const PredictFlags& flags, const CommandContext& context) {
+  std::vector<std::string> files;
+  for (const std::string& name : flags.inputs) {
+    CAIRN_ASSIGN_OR_RETURN(files.emplace_back(), ReadFile(name));
+  }
+  CAIRN_ASSIGN_OR_RETURN(const FoundSource found, FindSource(flags.Choice(context)));
+  CAIRN_ASSIGN_OR_RETURN(const TrainedModel model,
+                         ReadTrainedModel(found.source.get(), flags.job, flags.checkpoint));
+  CAIRN_ASSIGN_OR_RETURN(const Prediction prediction,
+                         Predict(model, files, flags.inputs, flags.scale));
+  CAIRN_RETURN_IF_ERROR(WriteNpy(flags.output, prediction));
+  if (flags.json) {
+    const nlohmann::ordered_json line = {{"job", model.plan.job_id()},
+                                         {"checkpoint", model.checkpoint.checkpoint()},
+                                         {"shape", prediction.shape},
+                                         {"output", flags.output}};
+    *context.out << line.dump() << "\n";
+  } else {
+    *context.out << "wrote " << prediction.shape[0] << " predictions of checkpoint "
+                 << model.checkpoint.checkpoint() << " to " << flags.output << "\n";
+  }
+  return kExitDone;
+}
+
+}  // namespace
+
+void AddPredictCommand(CLI::App* app, Action* action) {
+  CLI::App* command =
+      app->add_subcommand("predict", "Run a trained model on .npy files, on this machine");
+  auto flags = std::make_shared<PredictFlags>();
+  AddJobArgument(command, flags.get())->required();
+  command
+      ->add_option("--input", flags->inputs,
+                   "A .npy file, examples first; once for each of the model's inputs, in order")
+      ->required()
+      ->expected(1)
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+  command->add_option("--output", flags->output, "The .npy file to write")->required();
+  command->add_option("--scale", flags->scale,
+                      "Multiply every input by this, as a job's \"scale\" does [1]");
+  command->add_option("--checkpoint", flags->checkpoint, "Which checkpoint's values [the newest's]")
+      ->check(CLI::PositiveNumber);
+  AddJsonFlag(command, flags.get());
+  AddClusterFlags(command, flags.get());
+  command->footer("Example:\n  cairn predict fashion_mnist_cnn --input x.npy --output y.npy");
+  command->callback([flags, action] {
+    *action = [flags](const CommandContext& context) { return PredictFiles(*flags, context); };
+  });
+}
+
+}  // namespace cairn::cli

@@ -1,0 +1,26 @@
+#ifndef CAIRN_CLI_COMMANDS_PREDICTION_H_
+#define CAIRN_CLI_COMMANDS_PREDICTION_H_
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "cli/commands/trained_model.h"
+
+namespace cairn::cli {
+
+struct Prediction {
+  std::vector<int64_t> shape;  // Examples first.
+  std::vector<float> values;
+};
+
+// Runs the model, as for inference, on the contents of one .npy file per model input, on this
+// machine's CPU. Every input is multiplied by `scale`. `names` (of the files) are for errors.
+absl::StatusOr<Prediction> Predict(const TrainedModel& trained,
+                                   const std::vector<std::string>& npy_files,
+                                   const std::vector<std::string>& names, double scale);
+
+}  // namespace cairn::cli
+
+#endif  // CAIRN_CLI_COMMANDS_PREDICTION_H_

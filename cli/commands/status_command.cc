@@ -1,0 +1,102 @@
+#include <memory>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "cli/commands/command.h"
+#include "cli/commands/flags.h"
+#include "cli/progress_text.h"
+#include "cli/status_json.h"
+#include "common/status_macros.h"
+
+namespace cairn::cli {
+namespace {
+
+void PrintFaults(const proto::JobStatus& job, std::ostream* out) {
+  *out << absl::StrFormat(
+      "  faults       %d rollbacks, %d workers lost, %d joined, %d duplicate pushes refused\n",
+      job.rollbacks(), job.workers_lost(), job.workers_joined(), job.duplicates_refused());
+  *out << absl::StrFormat("  checkpoints  last %d, %d skipped, %d failed\n", job.last_checkpoint(),
+                          job.checkpoints_skipped(), job.checkpoints_failed());
+  if (!job.checkpoint_error().empty()) {
+    *out << "               last error: " << job.checkpoint_error() << "\n";
+  }
+}
+
+void PrintJob(const proto::JobStatus& job, std::ostream* out) {
+  *out << "job " << job.job_id() << " (" << job.name() << "): " << StateName(job.state());
+  if (!job.error().empty()) *out << ": " << job.error();
+  *out << "\n";
+  if (!HasEnded(job.state())) *out << "  now          " << ProgressLine(job, 0) << "\n";
+  *out << absl::StrFormat("  batches      %d of %d\n", job.batches_done(), job.total_batches());
+  for (const auto& evaluation : job.evaluations()) {
+    *out << "  epoch " << absl::StrFormat("%-6d", evaluation.epoch() + 1) << " validation "
+         << EvaluationText(evaluation, job.metric_names()) << "\n";
+  }
+  PrintFaults(job, out);
+}
+
+void PrintCluster(const proto::ClusterStatus& cluster, const std::string& address,
+                  std::ostream* out) {
+  *out << "coordinator " << address << ", Cairn " << cluster.version() << ", started "
+       << cluster.term() << " times\n";
+  for (const auto& member : cluster.members()) {
+    *out << absl::StrFormat("  %-10s %3d  %-5s  %-22s pid %-8d %s\n",
+                            member.role() == proto::PS ? "ps" : "worker", member.index(),
+                            member.live() ? "live" : "away", member.address(), member.pid(),
+                            member.device());
+  }
+}
+
+// Without JOB: the cluster, if it is up, and the jobs that have not ended, or else the last one.
+absl::StatusOr<int> PrintOverview(const CommonFlags& flags, const FoundSource& found,
+                                  const CommandContext& context) {
+  if (found.api != nullptr) {
+    CAIRN_ASSIGN_OR_RETURN(const auto cluster, found.api->GetCluster());
+    if (flags.json) {
+      for (const auto& member : cluster.members()) {
+        *context.out << MemberJson(member).dump() << "\n";
+      }
+    } else {
+      PrintCluster(cluster, found.api->address(), context.out);
+    }
+  }
+  CAIRN_ASSIGN_OR_RETURN(const auto jobs, found.source->ListJobs());
+  for (size_t i = 0; i < jobs.size(); ++i) {
+    if (HasEnded(jobs[i].state()) && i + 1 < jobs.size()) continue;
+    if (flags.json) {
+      *context.out << StatusJson(jobs[i]).dump() << "\n";
+    } else {
+      PrintJob(jobs[i], context.out);
+    }
+  }
+  return kExitDone;
+}
+
+absl::StatusOr<int> PrintStatus(const CommonFlags& flags, const CommandContext& context) {
+  CAIRN_ASSIGN_OR_RETURN(const FoundSource found, FindSource(flags.Choice(context)));
+  if (flags.job.empty()) return PrintOverview(flags, found, context);
+  CAIRN_ASSIGN_OR_RETURN(const proto::JobStatus job, found.source->GetJob(flags.job));
+  if (flags.json) {
+    *context.out << StatusJson(job).dump() << "\n";
+  } else {
+    PrintJob(job, context.out);
+  }
+  return kExitDone;
+}
+
+}  // namespace
+
+void AddStatusCommand(CLI::App* app, Action* action) {
+  CLI::App* command = app->add_subcommand(
+      "status", "Show how a job goes; without JOB the cluster and what it works on");
+  auto flags = std::make_shared<CommonFlags>();
+  AddJobArgument(command, flags.get());
+  AddJsonFlag(command, flags.get());
+  AddClusterFlags(command, flags.get());
+  command->footer("Example:\n  cairn status fashion_mnist_cnn --json");
+  command->callback([flags, action] {
+    *action = [flags](const CommandContext& context) { return PrintStatus(*flags, context); };
+  });
+}
+
+}  // namespace cairn::cli

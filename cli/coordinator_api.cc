@@ -1,0 +1,182 @@
+#include "cli/coordinator_api.h"
+
+#include <grpcpp/grpcpp.h>
+
+#include <chrono>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "cluster/grpc_status.h"
+#include "cluster/rpc_channel.h"
+#include "common/mutex.h"
+#include "common/status_macros.h"
+#include "proto/coordinator.grpc.pb.h"
+
+namespace cairn::cli {
+namespace {
+
+using Stub = proto::Coordinator::Stub;
+
+proto::JobReference Reference(const std::string& job) {
+  proto::JobReference reference;
+  reference.set_job(job);
+  return reference;
+}
+
+}  // namespace
+
+class CoordinatorApi::Impl {
+ public:
+  Impl(const std::string& address, absl::Duration patience)
+      : address_(address), stub_(proto::Coordinator::NewStub(cluster::CreateChannel(address))) {
+    patient_.give_up_after = patience;
+    patient_.max_delay = absl::Milliseconds(500);
+  }
+
+  template <typename Reply, typename Request>
+  absl::StatusOr<Reply> Call(grpc::Status (Stub::*method)(grpc::ClientContext*, const Request&,
+                                                          Reply*),
+                             const Request& request) {
+    return CallWithPolicy<Reply>(patient_, method, request);
+  }
+
+  // For calls that take a while or must not be made twice.
+  template <typename Reply, typename Request>
+  absl::StatusOr<Reply> CallOnce(grpc::Status (Stub::*method)(grpc::ClientContext*, const Request&,
+                                                              Reply*),
+                                 const Request& request, absl::Duration timeout) {
+    cluster::RetryPolicy once;
+    once.attempt_timeout = timeout;
+    once.give_up_after = absl::ZeroDuration();
+    return CallWithPolicy<Reply>(once, method, request);
+  }
+
+  // Reads a server's stream to its end.
+  template <typename Message>
+  absl::Status ReadStream(std::unique_ptr<grpc::ClientReader<Message>> (Stub::*method)(
+                              grpc::ClientContext*, const proto::JobReference&),
+                          grpc::ClientContext* context, const std::string& job,
+                          absl::FunctionRef<void(const Message&)> visit) {
+    const auto reader = (stub_.get()->*method)(context, Reference(job));
+    Message message;
+    while (reader->Read(&message)) visit(message);
+    return Explain(cluster::FromGrpc(reader->Finish()));
+  }
+
+  absl::Status Follow(const std::string& job,
+                      absl::FunctionRef<void(const proto::JobStatus&)> visit) {
+    grpc::ClientContext context;
+    {
+      MutexLock lock(&mutex_);
+      if (follow_cancelled_) return absl::CancelledError("following was stopped");
+      following_ = &context;
+    }
+    const absl::Status status =
+        ReadStream<proto::JobStatus>(&Stub::FollowJob, &context, job, visit);
+    MutexLock lock(&mutex_);
+    following_ = nullptr;
+    return status;
+  }
+
+  void CancelFollow() {
+    MutexLock lock(&mutex_);
+    follow_cancelled_ = true;
+    if (following_ != nullptr) following_->TryCancel();
+  }
+
+ private:
+  template <typename Reply, typename Request, typename Method>
+  absl::StatusOr<Reply> CallWithPolicy(const cluster::RetryPolicy& policy, Method method,
+                                       const Request& request) {
+    Reply reply;
+    const absl::Status status = cluster::CallWithRetry(policy, [&](grpc::ClientContext* context) {
+      return (stub_.get()->*method)(context, request, &reply);
+    });
+    if (!status.ok()) return Explain(status);
+    return reply;
+  }
+
+  absl::Status Explain(const absl::Status& status) const {
+    if (!absl::IsUnavailable(status) && !absl::IsDeadlineExceeded(status)) return status;
+    return absl::UnavailableError(absl::StrCat("cannot reach the coordinator at ", address_, " (",
+                                               std::string(status.message()),
+                                               "); is the cluster up, and is this its address?"));
+  }
+
+  const std::string address_;
+  const std::unique_ptr<Stub> stub_;
+  cluster::RetryPolicy patient_;
+
+  Mutex mutex_;
+  bool follow_cancelled_ ABSL_GUARDED_BY(mutex_) = false;
+  grpc::ClientContext* following_ ABSL_GUARDED_BY(mutex_) = nullptr;
+};
+
+CoordinatorApi::CoordinatorApi(const std::string& address, absl::Duration patience)
+    : address_(address), impl_(std::make_unique<Impl>(address, patience)) {}
+CoordinatorApi::~CoordinatorApi() = default;
+
+absl::StatusOr<proto::SubmitReply> CoordinatorApi::Submit(const proto::SubmitRequest& request) {
+  if (request.reuse()) return impl_->Call<proto::SubmitReply>(&Stub::Submit, request);
+  // Nothing is lost by asking twice for what changes nothing: now the coordinator is known to be
+  // there, and a failure of Submit itself is told rather than repeated.
+  CAIRN_RETURN_IF_ERROR(GetCluster().status());
+  return impl_->CallOnce<proto::SubmitReply>(&Stub::Submit, request, absl::Seconds(60));
+}
+
+absl::StatusOr<proto::JobStatus> CoordinatorApi::CommitWeights(const std::string& job) {
+  return impl_->Call<proto::JobStatus>(&Stub::CommitWeights, Reference(job));
+}
+
+absl::StatusOr<proto::ListJobsReply> CoordinatorApi::ListJobs() {
+  return impl_->Call<proto::ListJobsReply>(&Stub::ListJobs, proto::ListJobsRequest());
+}
+
+absl::StatusOr<proto::JobStatus> CoordinatorApi::GetJob(const std::string& job) {
+  return impl_->Call<proto::JobStatus>(&Stub::GetJob, Reference(job));
+}
+
+absl::StatusOr<proto::JobStatus> CoordinatorApi::CancelJob(const std::string& job) {
+  return impl_->Call<proto::JobStatus>(&Stub::CancelJob, Reference(job));
+}
+
+absl::StatusOr<proto::JobPlan> CoordinatorApi::GetPlan(const std::string& job) {
+  return impl_->Call<proto::JobPlan>(&Stub::GetPlan, Reference(job));
+}
+
+absl::StatusOr<proto::CheckpointList> CoordinatorApi::ListCheckpoints(const std::string& job) {
+  return impl_->Call<proto::CheckpointList>(&Stub::ListCheckpoints, Reference(job));
+}
+
+absl::StatusOr<proto::ClusterStatus> CoordinatorApi::GetCluster() {
+  return impl_->Call<proto::ClusterStatus>(&Stub::GetCluster, proto::GetClusterRequest());
+}
+
+absl::StatusOr<proto::Manifest> CoordinatorApi::TakeCheckpoint(const std::string& job,
+                                                               absl::Duration timeout) {
+  return impl_->CallOnce<proto::Manifest>(&Stub::TakeCheckpoint, Reference(job), timeout);
+}
+
+absl::StatusOr<proto::PrepareStopReply> CoordinatorApi::PrepareStop(absl::Duration timeout) {
+  proto::PrepareStopRequest request;
+  request.set_timeout_seconds(absl::ToDoubleSeconds(timeout));
+  return impl_->CallOnce<proto::PrepareStopReply>(&Stub::PrepareStop, request,
+                                                  timeout + absl::Seconds(5));
+}
+
+absl::Status CoordinatorApi::ReadHistory(
+    const std::string& job, absl::FunctionRef<void(const proto::HistoryChunk&)> visit) {
+  // A stream is not repeated, so wait for the coordinator with a call that is.
+  CAIRN_RETURN_IF_ERROR(GetJob(job).status());
+  grpc::ClientContext context;
+  return impl_->ReadStream<proto::HistoryChunk>(&Stub::GetHistory, &context, job, visit);
+}
+
+absl::Status CoordinatorApi::Follow(const std::string& job,
+                                    absl::FunctionRef<void(const proto::JobStatus&)> visit) {
+  return impl_->Follow(job, visit);
+}
+
+void CoordinatorApi::CancelFollow() { impl_->CancelFollow(); }
+
+}  // namespace cairn::cli

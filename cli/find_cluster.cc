@@ -1,0 +1,90 @@
+#include "cli/find_cluster.h"
+
+#include <filesystem>
+#include <system_error>
+
+#include "absl/strings/str_cat.h"
+#include "cli/local/cluster_file.h"
+#include "cli/local/state_lock.h"
+#include "cli/remote_source.h"
+#include "cli/state_source.h"
+#include "cluster/address.h"
+#include "cluster/tf_config.h"
+#include "common/status_macros.h"
+
+namespace cairn::cli {
+namespace {
+
+constexpr char kHowToName[] =
+    "name the cluster with --coordinator HOST:PORT or TF_CONFIG, or the state directory of a cairn "
+    "run with --state DIR";
+
+// Empty: no cluster runs on the directory.
+absl::StatusOr<std::string> CoordinatorOfState(const std::string& state) {
+  if (!IsStateLocked(state)) return "";
+  CAIRN_ASSIGN_OR_RETURN(const auto file, ReadClusterFile(state));
+  return file ? file->coordinator : "";
+}
+
+bool Exists(const std::string& path) {
+  std::error_code ignored;
+  return std::filesystem::exists(path, ignored);
+}
+
+// What the choice comes to: an address, or else a state directory, or neither.
+struct Place {
+  std::string address;
+  std::string state;
+};
+
+absl::StatusOr<Place> FindPlace(const ClusterChoice& choice) {
+  Place place;
+  if (!choice.coordinator.empty()) {
+    const auto address = cluster::ParseAddress(choice.coordinator);
+    if (!address.ok()) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("--coordinator: ", std::string(address.status().message())));
+    }
+    place.address = choice.coordinator;
+  } else if (choice.state.empty() && !choice.tf_config.empty()) {
+    CAIRN_ASSIGN_OR_RETURN(const auto config, cluster::ParseTfConfig(choice.tf_config));
+    place.address = config.chief.ToString();
+  } else {
+    place.state = choice.state;
+    if (place.state.empty() && Exists(kDefaultState)) place.state = kDefaultState;
+    CAIRN_ASSIGN_OR_RETURN(place.address, CoordinatorOfState(place.state));
+  }
+  return place;
+}
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<CoordinatorApi>> FindCoordinator(const ClusterChoice& choice) {
+  CAIRN_ASSIGN_OR_RETURN(const Place place, FindPlace(choice));
+  if (place.address.empty()) {
+    return absl::UnavailableError(
+        place.state.empty() ? absl::StrCat("no cluster is known here: ", kHowToName)
+                            : absl::StrCat("no cluster runs on the state directory ", place.state,
+                                           "; start it with cairn run, or ", kHowToName));
+  }
+  return std::make_unique<CoordinatorApi>(place.address, choice.patience);
+}
+
+absl::StatusOr<FoundSource> FindSource(const ClusterChoice& choice) {
+  CAIRN_ASSIGN_OR_RETURN(const Place place, FindPlace(choice));
+  FoundSource found;
+  if (!place.address.empty()) {
+    found.api = std::make_unique<CoordinatorApi>(place.address, choice.patience);
+    found.source = std::make_unique<RemoteSource>(found.api.get());
+    // A run whose coordinator is just being started again: the directory knows as much.
+    if (place.state.empty() || found.api->GetCluster().ok()) return found;
+    found = FoundSource();
+  }
+  if (place.state.empty()) {
+    return absl::UnavailableError(absl::StrCat("no cluster is known here: ", kHowToName));
+  }
+  CAIRN_ASSIGN_OR_RETURN(found.source, StateSource::Open(place.state));
+  return found;
+}
+
+}  // namespace cairn::cli

@@ -1,0 +1,42 @@
+#ifndef CAIRN_CLI_FIND_CLUSTER_H_
+#define CAIRN_CLI_FIND_CLUSTER_H_
+
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "absl/time/time.h"
+#include "cli/coordinator_api.h"
+#include "cli/job_source.h"
+
+namespace cairn::cli {
+
+// Where `run` keeps things unless it is told otherwise.
+inline constexpr char kDefaultState[] = "cairn-state";
+
+// What a user has said about which cluster is meant.
+struct ClusterChoice {
+  std::string coordinator;  // --coordinator; empty: not said.
+  std::string state;        // --state; empty: not said.
+  std::string tf_config;    // The environment's TF_CONFIG; empty: not set.
+  absl::Duration patience = absl::Seconds(10);
+};
+
+// The coordinator: by --coordinator, by --state (of a `cairn run` that runs), by TF_CONFIG's chief,
+// or by kDefaultState in the working directory. InvalidArgument: an address or a TF_CONFIG is
+// wrong. Unavailable: there is none; the message says how to name one.
+absl::StatusOr<std::unique_ptr<CoordinatorApi>> FindCoordinator(const ClusterChoice& choice);
+
+// A JobSource and what it stands on.
+struct FoundSource {
+  std::unique_ptr<CoordinatorApi> api;  // Null: a state directory that no cluster uses.
+  std::unique_ptr<JobSource> source;
+};
+
+// The same for commands that only read: a state directory will do, if its cluster is down.
+absl::StatusOr<FoundSource> FindSource(const ClusterChoice& choice);
+
+}  // namespace cairn::cli
+
+#endif  // CAIRN_CLI_FIND_CLUSTER_H_

@@ -1,0 +1,51 @@
+#include "cli/interrupts.h"
+
+#include <signal.h>
+#include <unistd.h>
+
+#include <utility>
+
+namespace cairn::cli {
+namespace {
+
+// SIGHUP stays ignored where nohup has seen to it. (SIGINT is ignored too in what a script starts
+// in the background, but there it can only be meant.)
+sigset_t TakenSignals() {
+  sigset_t signals;
+  sigemptyset(&signals);
+  sigaddset(&signals, SIGINT);
+  sigaddset(&signals, SIGTERM);
+  struct sigaction hangup {};
+  sigaction(SIGHUP, nullptr, &hangup);
+  if (hangup.sa_handler != SIG_IGN) sigaddset(&signals, SIGHUP);
+  return signals;
+}
+
+}  // namespace
+
+Interrupts::Interrupts(std::function<void()> on_first) : on_first_(std::move(on_first)) {
+  const sigset_t signals = TakenSignals();
+  pthread_sigmask(SIG_BLOCK, &signals, nullptr);
+  thread_ = std::thread([this] { Run(); });
+}
+
+Interrupts::~Interrupts() {
+  is_over_ = true;
+  // Wakes the thread; it sees that this is no interrupt.
+  pthread_kill(thread_.native_handle(), SIGTERM);
+  thread_.join();
+}
+
+void Interrupts::Run() {
+  const sigset_t signals = TakenSignals();
+  while (true) {
+    const int signal = sigwaitinfo(&signals, nullptr);
+    if (is_over_) return;
+    if (signal < 0) continue;
+    if (exit_code_ != 0) _exit(128 + signal);
+    exit_code_ = 128 + signal;
+    on_first_();
+  }
+}
+
+}  // namespace cairn::cli

@@ -1,0 +1,63 @@
+#ifndef CAIRN_CLI_PROGRESS_H_
+#define CAIRN_CLI_PROGRESS_H_
+
+#include <iosfwd>
+#include <string>
+
+#include "absl/time/time.h"
+#include "common/mutex.h"
+#include "proto/coordinator.pb.h"
+
+namespace cairn::cli {
+
+struct ProgressOptions {
+  enum class Style {
+    kLive,   // A terminal: one line that is rewritten, events above it.
+    kPlain,  // A file or a pipe: a line every `plain_interval`, and one per event.
+    kJson,   // The status as an object: every `plain_interval`, and with every event.
+    kQuiet,  // Nothing.
+  };
+  Style style = Style::kPlain;
+  bool color = false;
+  int width = 80;  // Of the terminal.
+  absl::Duration plain_interval = absl::Seconds(5);
+};
+
+// What a person sees while a job runs. Thread-safe; each call writes whole lines.
+class Progress {
+ public:
+  // `out` must outlive it.
+  Progress(const ProgressOptions& options, std::ostream* out);
+  ~Progress() { End(); }
+  Progress(const Progress&) = delete;
+  Progress& operator=(const Progress&) = delete;
+
+  // The job's status now. `now` is monotonic.
+  void Update(const proto::JobStatus& status, absl::Duration now);
+
+  // A line of its own (not in JSON: there it would be no object).
+  void Note(const std::string& line);
+
+  // Takes the live line away, so that others may write. Updates are ignored from now on.
+  void End();
+
+ private:
+  void ClearLine() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void WriteEvent(const std::string& line) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void WriteStatus(const proto::JobStatus& status, bool is_due)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+
+  const ProgressOptions options_;
+  Mutex mutex_;
+  std::ostream* const out_ ABSL_PT_GUARDED_BY(mutex_);
+  bool line_is_live_ ABSL_GUARDED_BY(mutex_) = false;
+  bool has_ended_ ABSL_GUARDED_BY(mutex_) = false;
+  bool has_status_ ABSL_GUARDED_BY(mutex_) = false;
+  proto::JobStatus last_ ABSL_GUARDED_BY(mutex_);
+  std::string last_line_ ABSL_GUARDED_BY(mutex_);
+  absl::Duration last_written_ ABSL_GUARDED_BY(mutex_) = -absl::InfiniteDuration();
+};
+
+}  // namespace cairn::cli
+
+#endif  // CAIRN_CLI_PROGRESS_H_

@@ -1,0 +1,126 @@
+#include "cli/progress_text.h"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "cli/status_json.h"
+
+namespace cairn::cli {
+namespace {
+
+std::string Bar(int64_t done, int64_t total, int width) {
+  const int64_t filled = total <= 0 ? 0 : std::clamp<int64_t>(done * width / total, 0, width);
+  std::string bar(filled, '=');
+  if (filled < width) bar += '>';
+  bar.resize(width, ' ');
+  return absl::StrCat("[", bar, "] ");
+}
+
+std::string Plural(int64_t count, const std::string& noun) {
+  return absl::StrCat(count, " ", noun, count == 1 ? "" : "s");
+}
+
+std::vector<std::pair<std::string, double>> Means(const proto::JobStatus& status) {
+  std::vector<std::pair<std::string, double>> metrics;
+  for (const auto& metric : status.metrics()) metrics.emplace_back(metric.name(), metric.value());
+  return metrics;
+}
+
+// A job that does not train: why.
+std::string WaitingLine(const proto::JobStatus& status) {
+  std::string line = StateName(status.state());
+  if (!status.waiting_for().empty()) absl::StrAppend(&line, ": waiting ", status.waiting_for());
+  return line;
+}
+
+// "3 workers lost" once the counter has moved from `before` to `after`.
+void AddCount(int64_t before, int64_t after, const std::string& noun, const std::string& what,
+              std::vector<std::string>* events) {
+  if (after > before) events->push_back(absl::StrCat(Plural(after - before, noun), " ", what));
+}
+
+void AddCheckpointEvents(const proto::JobStatus& before, const proto::JobStatus& after,
+                         std::vector<std::string>* events) {
+  if (after.last_checkpoint() > before.last_checkpoint()) {
+    events->push_back(absl::StrCat("checkpoint ", after.last_checkpoint(), " written"));
+  }
+  if (after.checkpoints_failed() > before.checkpoints_failed()) {
+    events->push_back(
+        absl::StrCat("a checkpoint failed, training goes on: ", after.checkpoint_error()));
+  }
+}
+
+}  // namespace
+
+std::string DurationText(double seconds) {
+  constexpr double kTooLong = 1e9;
+  if (!std::isfinite(seconds) || seconds < 0 || seconds > kTooLong) return "-";
+  const auto whole = static_cast<int64_t>(std::llround(seconds));
+  if (whole < 3600) return absl::StrFormat("%d:%02d", whole / 60, whole % 60);
+  return absl::StrFormat("%d:%02d:%02d", whole / 3600, whole / 60 % 60, whole % 60);
+}
+
+std::string CountText(double count) {
+  if (count < 1000) return absl::StrFormat("%.0f", count);
+  if (count < 1e6) return absl::StrFormat("%.3gk", count / 1e3);
+  return absl::StrFormat("%.3gM", count / 1e6);
+}
+
+std::string LossText(double loss, const std::vector<std::pair<std::string, double>>& metrics) {
+  std::string text = absl::StrFormat("loss %.4f", loss);
+  for (const auto& [name, value] : metrics) absl::StrAppendFormat(&text, "  %s %.4f", name, value);
+  return text;
+}
+
+std::string EvaluationText(const proto::EvaluationRecord& evaluation,
+                           const google::protobuf::RepeatedPtrField<std::string>& metric_names) {
+  std::vector<std::pair<std::string, double>> metrics;
+  for (int i = 0; i < std::min(evaluation.metrics_size(), metric_names.size()); ++i) {
+    metrics.emplace_back(metric_names[i], evaluation.metrics(i));
+  }
+  return LossText(evaluation.loss(), metrics);
+}
+
+std::string ProgressLine(const proto::JobStatus& status, int bar_width) {
+  if (status.state() != proto::RUNNING || status.batches_per_epoch() == 0) {
+    return WaitingLine(status);
+  }
+  std::string line = absl::StrCat("epoch ", status.epoch() + 1, "/", status.epochs(), " ");
+  if (bar_width > 0) {
+    line += Bar(status.batch_in_epoch(), status.batches_per_epoch(), bar_width);
+  }
+  absl::StrAppend(&line, status.batch_in_epoch(), "/", status.batches_per_epoch());
+  if (status.batches_done() > 0) {
+    absl::StrAppend(&line, "  ", LossText(status.loss(), Means(status)), "  ",
+                    CountText(status.examples_per_second()), " examples/s  ETA ",
+                    DurationText(status.eta_seconds()));
+  }
+  absl::StrAppend(&line, "  ", Plural(status.workers_live(), "worker"));
+  if (!status.waiting_for().empty()) {
+    absl::StrAppend(&line, "  waiting ", status.waiting_for());
+  } else if (status.evaluating()) {
+    line += "  evaluating";
+  }
+  return line;
+}
+
+std::vector<std::string> NewEvents(const proto::JobStatus& before, const proto::JobStatus& after) {
+  std::vector<std::string> events;
+  for (int i = before.notes_size(); i < after.notes_size(); ++i) events.push_back(after.notes(i));
+  AddCount(before.workers_lost(), after.workers_lost(), "worker", "lost", &events);
+  AddCount(before.workers_joined(), after.workers_joined(), "worker", "joined", &events);
+  AddCount(before.rollbacks(), after.rollbacks(), "rollback", "to the last checkpoint", &events);
+  for (int i = before.evaluations_size(); i < after.evaluations_size(); ++i) {
+    const auto& evaluation = after.evaluations(i);
+    events.push_back(
+        absl::StrCat("epoch ", evaluation.epoch() + 1, "/", after.epochs(),
+                     " validated: ", EvaluationText(evaluation, after.metric_names())));
+  }
+  AddCheckpointEvents(before, after, &events);
+  return events;
+}
+
+}  // namespace cairn::cli

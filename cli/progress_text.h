@@ -1,0 +1,33 @@
+#ifndef CAIRN_CLI_PROGRESS_TEXT_H_
+#define CAIRN_CLI_PROGRESS_TEXT_H_
+
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "proto/coordinator.pb.h"
+
+namespace cairn::cli {
+
+// Progress in words, for one line of a terminal. Epochs are counted from 1 here, as people do.
+
+// "0:07", "12:30", "2:05:00"; "-" if it is not known.
+std::string DurationText(double seconds);
+// "850", "8.2k", "1.25M".
+std::string CountText(double count);
+// "loss 0.3121  accuracy 0.8912"; for an evaluation or a mean.
+std::string LossText(double loss, const std::vector<std::pair<std::string, double>>& metrics);
+std::string EvaluationText(const proto::EvaluationRecord& evaluation,
+                           const google::protobuf::RepeatedPtrField<std::string>& metric_names);
+
+// "epoch 2/3 [=====>    ] 133/469  loss 0.2512  accuracy 0.9081  8.2k examples/s  ETA 0:12
+//  2 workers", without the bar if `bar_width` is 0; or what the job waits for.
+std::string ProgressLine(const proto::JobStatus& status, int bar_width);
+
+// One line for each thing that is worth telling and is in `after` but not in `before`.
+std::vector<std::string> NewEvents(const proto::JobStatus& before, const proto::JobStatus& after);
+
+}  // namespace cairn::cli
+
+#endif  // CAIRN_CLI_PROGRESS_TEXT_H_

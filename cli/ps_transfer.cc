@@ -1,0 +1,177 @@
+#include "cli/ps_transfer.h"
+
+#include <chrono>
+#include <functional>
+#include <memory>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/time/time.h"
+#include "absl/types/span.h"
+#include "cluster/partition_map.h"
+#include "cluster/ps_client.h"
+#include "common/mutex.h"
+#include "common/status_macros.h"
+
+namespace cairn::cli {
+namespace {
+
+constexpr int64_t kRequestBytesMax = int64_t{2} << 20;
+constexpr int kRequestsInFlight = 8;
+constexpr std::chrono::seconds kSilenceMax(30);
+
+// Counts calls that have not ended, and keeps the first error.
+class Outstanding {
+ public:
+  // Waits until fewer than `limit` calls run. False: an error, or no call has ended for too long.
+  bool WaitBelow(int limit) {
+    MutexLock lock(&mutex_);
+    while (status_.ok() && running_ >= limit) {
+      const int64_t ended_before = ended_;
+      if (!changed_.WaitFor(&mutex_, kSilenceMax) && ended_ == ended_before) {
+        status_ = absl::UnavailableError("a ps has not answered for 30 s");
+      }
+    }
+    return status_.ok();
+  }
+
+  void Begin() {
+    MutexLock lock(&mutex_);
+    ++running_;
+  }
+
+  void End(const absl::Status& status) {
+    MutexLock lock(&mutex_);
+    --running_;
+    ++ended_;
+    if (status_.ok()) status_ = status;
+    changed_.NotifyAll();
+  }
+
+  absl::Status status() const {
+    MutexLock lock(&mutex_);
+    return status_;
+  }
+
+ private:
+  mutable Mutex mutex_;
+  ConditionVariable changed_;
+  int running_ ABSL_GUARDED_BY(mutex_) = 0;
+  int64_t ended_ ABSL_GUARDED_BY(mutex_) = 0;
+  absl::Status status_ ABSL_GUARDED_BY(mutex_);
+};
+
+absl::Status CheckSizes(const PsEndpoints& ps, const proto::PartitionMap& partition) {
+  CAIRN_RETURN_IF_ERROR(cluster::ValidatePartitionMap(partition));
+  if (ps.addresses.size() == partition.ps_count()) return absl::OkStatus();
+  return absl::FailedPreconditionError(absl::StrCat("the job lives on ", partition.ps_count(),
+                                                    " ps, the cluster has ", ps.addresses.size()));
+}
+
+cluster::PsClientOptions ClientOptions(const PsEndpoints& ps) {
+  cluster::PsClientOptions options;
+  options.addresses = ps.addresses;
+  options.cluster_id = ps.cluster_id;
+  options.sender = "cairn";
+  return options;
+}
+
+// Calls `send(ps, blocks)` for groups of blocks that fit into one request; until it is false.
+void ForEachRequest(const proto::PartitionMap& partition,
+                    const std::function<bool(uint32_t, std::vector<uint32_t>)>& send) {
+  for (uint32_t ps = 0; ps < partition.ps_count(); ++ps) {
+    std::vector<uint32_t> blocks;
+    int64_t bytes = 0;
+    for (const uint32_t block : cluster::BlocksOfPs(partition, ps)) {
+      const int64_t block_bytes = cluster::BlockBytes(partition, block);
+      if (!blocks.empty() && bytes + block_bytes > kRequestBytesMax) {
+        if (!send(ps, std::exchange(blocks, {}))) return;
+        bytes = 0;
+      }
+      blocks.push_back(block);
+      bytes += block_bytes;
+    }
+    if (!blocks.empty() && !send(ps, std::move(blocks))) return;
+  }
+}
+
+proto::UploadHeader MakeUploadHeader(uint64_t job_id, const proto::PartitionMap& partition,
+                                     const std::vector<uint32_t>& blocks) {
+  proto::UploadHeader header;
+  header.set_job_id(job_id);
+  for (const uint32_t id : blocks) {
+    const auto& block = partition.blocks(id);
+    const auto& variable = partition.variables(block.variable());
+    proto::UploadedBlock* uploaded = header.add_blocks();
+    uploaded->set_block(id);
+    uploaded->set_variable(variable.name());
+    *uploaded->mutable_variable_shape() = variable.shape();
+    uploaded->set_row_begin(block.row_begin());
+    uploaded->set_row_end(block.row_end());
+  }
+  return header;
+}
+
+}  // namespace
+
+absl::Status UploadVariables(const PsEndpoints& ps, uint64_t job_id,
+                             const proto::PartitionMap& partition,
+                             const std::vector<std::vector<float>>& variables) {
+  CAIRN_RETURN_IF_ERROR(CheckSizes(ps, partition));
+  Outstanding outstanding;
+  // gRPC may hold on to the memory longer than a call lasts, so it owns a share of a copy.
+  const auto values = std::make_shared<const std::vector<std::vector<float>>>(variables);
+  cluster::PsClient client(ClientOptions(ps));
+  ForEachRequest(partition, [&](uint32_t index, std::vector<uint32_t> blocks) {
+    if (!outstanding.WaitBelow(kRequestsInFlight)) return false;
+    std::vector<cluster::FramePiece> pieces;
+    for (const uint32_t block : blocks) {
+      const auto& variable = (*values)[partition.blocks(block).variable()];
+      pieces.push_back(cluster::FramePiece::OfFloats(
+          absl::MakeConstSpan(variable).subspan(cluster::BlockOffset(partition, block),
+                                                cluster::BlockElements(partition, block)),
+          values));
+    }
+    outstanding.Begin();
+    client.Upload(static_cast<int>(index), MakeUploadHeader(job_id, partition, blocks),
+                  std::move(pieces),
+                  [&outstanding](const auto& reply) { outstanding.End(reply.status()); });
+    return true;
+  });
+  outstanding.WaitBelow(1);
+  return outstanding.status();
+}
+
+absl::StatusOr<std::vector<std::vector<float>>> DownloadVariables(
+    const PsEndpoints& ps, uint64_t job_id, const proto::PartitionMap& partition,
+    uint64_t checkpoint) {
+  CAIRN_RETURN_IF_ERROR(CheckSizes(ps, partition));
+  std::vector<std::vector<float>> variables;
+  for (const auto& variable : partition.variables()) {
+    variables.emplace_back(cluster::VariableElements(variable));
+  }
+  Outstanding outstanding;
+  cluster::PsClient client(ClientOptions(ps));
+  ForEachRequest(partition, [&](uint32_t index, std::vector<uint32_t> blocks) {
+    if (!outstanding.WaitBelow(kRequestsInFlight)) return false;
+    proto::PullHeader header;
+    header.set_job_id(job_id);
+    header.set_checkpoint(checkpoint);
+    std::vector<absl::Span<float>> destinations;
+    for (const uint32_t block : blocks) {
+      header.add_blocks(block);
+      auto& variable = variables[partition.blocks(block).variable()];
+      destinations.push_back(absl::MakeSpan(variable).subspan(
+          cluster::BlockOffset(partition, block), cluster::BlockElements(partition, block)));
+    }
+    outstanding.Begin();
+    client.Pull(static_cast<int>(index), std::move(header), std::move(destinations),
+                [&outstanding](const auto& reply) { outstanding.End(reply.status()); });
+    return true;
+  });
+  outstanding.WaitBelow(1);
+  CAIRN_RETURN_IF_ERROR(outstanding.status());
+  return variables;
+}
+
+}  // namespace cairn::cli

@@ -1,0 +1,35 @@
+#ifndef CAIRN_CLI_PS_TRANSFER_H_
+#define CAIRN_CLI_PS_TRANSFER_H_
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "proto/checkpoint.pb.h"
+#include "proto/job.pb.h"
+
+namespace cairn::cli {
+
+struct PsEndpoints {
+  std::vector<std::string> addresses;  // By index.
+  uint64_t cluster_id = 0;
+};
+
+// Values of whole variables between this process and the ps, directly. Both block until all is
+// done, or until a ps has not answered for half a minute (Unavailable).
+
+// `variables` has for each of partition.variables its elements.
+absl::Status UploadVariables(const PsEndpoints& ps, uint64_t job_id,
+                             const proto::PartitionMap& partition,
+                             const std::vector<std::vector<float>>& variables);
+
+// From a checkpoint on the ps's disks.
+absl::StatusOr<std::vector<std::vector<float>>> DownloadVariables(
+    const PsEndpoints& ps, uint64_t job_id, const proto::PartitionMap& partition,
+    uint64_t checkpoint);
+
+}  // namespace cairn::cli
+
+#endif  // CAIRN_CLI_PS_TRANSFER_H_

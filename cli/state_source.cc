@@ -1,0 +1,134 @@
+#include "cli/state_source.h"
+
+#include <cstring>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "cluster/partition_map.h"
+#include "common/status_macros.h"
+#include "storage/checkpoint_store.h"
+
+namespace cairn::cli {
+namespace {
+
+constexpr int kChunkBatches = 1000;
+
+// Copies one block's values into its variable.
+absl::Status ReadBlock(const storage::SnapshotReader& snapshot,
+                       const proto::PartitionMap& partition, uint32_t id,
+                       std::vector<float>* variable) {
+  CAIRN_ASSIGN_OR_RETURN(const storage::BlockRecord record, snapshot.ReadBlock(id));
+  const auto& block = partition.blocks(id);
+  proto::BlockHeader header;
+  const bool is_the_block =
+      header.ParseFromArray(record.header().data(), static_cast<int>(record.header().size())) &&
+      header.variable() == partition.variables(block.variable()).name() &&
+      header.row_begin() == block.row_begin() && header.row_end() == block.row_end();
+  const size_t bytes = cluster::BlockBytes(partition, id);
+  if (!is_the_block || record.payload().size() < bytes) {
+    return absl::DataLossError(absl::StrCat("block ", id, " of the checkpoint is not rows ",
+                                            block.row_begin(), " to ", block.row_end(), " of ",
+                                            partition.variables(block.variable()).name()));
+  }
+  // The values come first, then the optimizer's slots.
+  std::memcpy(variable->data() + cluster::BlockOffset(partition, id), record.payload().data(),
+              bytes);
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+StateSource::StateSource(std::string state, std::unique_ptr<const storage::Journal> journal)
+    : state_(std::move(state)), journal_(std::move(journal)) {}
+
+absl::StatusOr<std::unique_ptr<StateSource>> StateSource::Open(const std::string& state) {
+  auto journal = storage::Journal::OpenReadOnly(state + "/coordinator");
+  if (absl::IsNotFound(journal.status())) {
+    return absl::NotFoundError(absl::StrCat("nothing has run on the state directory ", state, " (",
+                                            std::string(journal.status().message()), ")"));
+  }
+  if (!journal.ok()) return journal.status();
+  return std::unique_ptr<StateSource>(new StateSource(state, *std::move(journal)));
+}
+
+absl::StatusOr<storage::JobRecords> StateSource::ReadRecords(const std::string& job) {
+  CAIRN_ASSIGN_OR_RETURN(const auto jobs, storage::ReadJobs(*journal_));
+  CAIRN_ASSIGN_OR_RETURN(const uint64_t id, storage::ResolveJob(jobs, job));
+  return storage::ReadJob(*journal_, id);
+}
+
+absl::StatusOr<std::vector<proto::JobStatus>> StateSource::ListJobs() {
+  CAIRN_ASSIGN_OR_RETURN(const auto jobs, storage::ReadJobs(*journal_));
+  std::vector<proto::JobStatus> statuses;
+  for (const proto::JobRecord& job : jobs) {
+    CAIRN_ASSIGN_OR_RETURN(const auto records, storage::ReadJob(*journal_, job.job_id()));
+    statuses.push_back(storage::StatusFromRecords(records));
+  }
+  return statuses;
+}
+
+absl::StatusOr<proto::JobStatus> StateSource::GetJob(const std::string& job) {
+  CAIRN_ASSIGN_OR_RETURN(const auto records, ReadRecords(job));
+  return storage::StatusFromRecords(records);
+}
+
+absl::StatusOr<proto::JobPlan> StateSource::GetPlan(const std::string& job) {
+  CAIRN_ASSIGN_OR_RETURN(const auto records, ReadRecords(job));
+  if (records.plan) return *records.plan;
+  return absl::FailedPreconditionError(absl::StrCat("job ", job, " has not started"));
+}
+
+absl::Status StateSource::ReadHistory(const std::string& job,
+                                      absl::FunctionRef<void(const proto::HistoryChunk&)> visit) {
+  CAIRN_ASSIGN_OR_RETURN(const auto records, ReadRecords(job));
+  proto::HistoryChunk chunk;
+  *chunk.mutable_metric_names() = records.record.job().metrics();
+  if (records.plan) chunk.set_batches_per_epoch(records.plan->batches_per_epoch());
+  CAIRN_RETURN_IF_ERROR(storage::ReadBatches(*journal_, records.record.job_id(), 0,
+                                             [&](const proto::BatchRecord& batch) {
+                                               *chunk.add_batches() = batch;
+                                               if (chunk.batches_size() < kChunkBatches)
+                                                 return true;
+                                               visit(chunk);
+                                               chunk.clear_batches();
+                                               return true;
+                                             }));
+  chunk.mutable_evaluations()->Assign(records.evaluations.begin(), records.evaluations.end());
+  visit(chunk);
+  return absl::OkStatus();
+}
+
+absl::StatusOr<proto::CheckpointList> StateSource::ListCheckpoints(const std::string& job) {
+  CAIRN_ASSIGN_OR_RETURN(const auto records, ReadRecords(job));
+  proto::CheckpointList list;
+  for (const proto::Manifest& manifest : records.manifests) {
+    *list.add_manifests() = manifest;
+    list.mutable_manifests()->rbegin()->clear_partition();
+  }
+  return list;
+}
+
+absl::StatusOr<std::vector<std::vector<float>>> StateSource::ReadVariables(
+    const proto::JobPlan& plan, const proto::Manifest& checkpoint) {
+  const proto::PartitionMap& partition = plan.partition();
+  CAIRN_RETURN_IF_ERROR(cluster::ValidatePartitionMap(partition));
+  std::vector<std::vector<float>> variables;
+  for (const auto& variable : partition.variables()) {
+    variables.emplace_back(cluster::VariableElements(variable));
+  }
+  for (uint32_t ps = 0; ps < partition.ps_count(); ++ps) {
+    const auto blocks = cluster::BlocksOfPs(partition, ps);
+    if (blocks.empty()) continue;
+    CAIRN_ASSIGN_OR_RETURN(
+        const auto store, storage::CheckpointStore::OpenReadOnly(absl::StrCat(state_, "/ps-", ps)));
+    CAIRN_ASSIGN_OR_RETURN(const auto snapshot,
+                           store->OpenSnapshot(plan.job_id(), checkpoint.checkpoint()));
+    for (const uint32_t id : blocks) {
+      CAIRN_RETURN_IF_ERROR(
+          ReadBlock(*snapshot, partition, id, &variables[partition.blocks(id).variable()]));
+    }
+  }
+  return variables;
+}
+
+}  // namespace cairn::cli

@@ -1,0 +1,120 @@
+#include "cli/status_json.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "absl/strings/ascii.h"
+
+namespace cairn::cli {
+namespace {
+
+using nlohmann::ordered_json;
+
+void AddProgress(const proto::JobStatus& status, ordered_json* json) {
+  ordered_json& out = *json;
+  out["epoch"] = status.epoch();
+  out["epochs"] = status.epochs();
+  out["batch"] = status.batch_in_epoch();
+  out["batches_per_epoch"] = status.batches_per_epoch();
+  out["batches_done"] = status.batches_done();
+  out["total_batches"] = status.total_batches();
+  out["loss"] = NumberJson(status.loss());
+  for (const auto& metric : status.metrics()) out[metric.name()] = NumberJson(metric.value());
+  out["examples_per_second"] = NumberJson(status.examples_per_second());
+  out["eta_seconds"] = NumberJson(status.eta_seconds());
+  out["evaluating"] = status.evaluating();
+  ordered_json evaluations = ordered_json::array();
+  for (const auto& evaluation : status.evaluations()) {
+    evaluations.push_back(EvaluationJson(evaluation, status.metric_names()));
+  }
+  out["evaluations"] = evaluations;
+}
+
+void AddFaults(const proto::JobStatus& status, ordered_json* json) {
+  ordered_json& out = *json;
+  out["workers_live"] = status.workers_live();
+  out["ps_live"] = status.ps_live();
+  out["generation"] = status.generation();
+  out["rollbacks"] = status.rollbacks();
+  out["duplicates_refused"] = status.duplicates_refused();
+  out["workers_lost"] = status.workers_lost();
+  out["workers_joined"] = status.workers_joined();
+  out["last_checkpoint"] = status.last_checkpoint();
+  out["checkpoints_skipped"] = status.checkpoints_skipped();
+  out["checkpoints_failed"] = status.checkpoints_failed();
+  if (!status.checkpoint_error().empty()) out["checkpoint_error"] = status.checkpoint_error();
+  out["notes"] = std::vector<std::string>(status.notes().begin(), status.notes().end());
+}
+
+}  // namespace
+
+std::string StateName(proto::JobState state) {
+  return state == proto::JOB_STATE_UNSPECIFIED ? "unknown"
+                                               : absl::AsciiStrToLower(proto::JobState_Name(state));
+}
+
+bool HasEnded(proto::JobState state) {
+  return state == proto::FINISHED || state == proto::FAILED || state == proto::CANCELLED;
+}
+
+ordered_json NumberJson(double value) {
+  return std::isfinite(value) ? ordered_json(value) : ordered_json(nullptr);
+}
+
+ordered_json StatusJson(const proto::JobStatus& status) {
+  ordered_json out;
+  out["job"] = status.job_id();
+  out["name"] = status.name();
+  out["state"] = StateName(status.state());
+  if (!status.error().empty()) out["error"] = status.error();
+  if (!status.waiting_for().empty()) out["waiting_for"] = status.waiting_for();
+  if (status.state() == proto::QUEUED) out["queue_place"] = status.queue_place();
+  AddProgress(status, &out);
+  AddFaults(status, &out);
+  out["parameters"] = status.parameters();
+  out["submitted_unix_seconds"] = status.submitted_unix_seconds();
+  out["ended_unix_seconds"] = status.ended_unix_seconds();
+  return out;
+}
+
+ordered_json CheckpointJson(const proto::Manifest& manifest) {
+  uint64_t bytes = 0;
+  for (const auto& part : manifest.parts()) bytes += part.bytes();
+  ordered_json out;
+  out["checkpoint"] = manifest.checkpoint();
+  out["job"] = manifest.job_id();
+  out["settled_batches"] = manifest.settled_batches();
+  out["reason"] = manifest.reason();
+  out["generation"] = manifest.generation();
+  out["unix_seconds"] = manifest.unix_seconds();
+  out["bytes"] = bytes;
+  return out;
+}
+
+ordered_json MemberJson(const proto::Member& member) {
+  ordered_json out;
+  out["role"] = absl::AsciiStrToLower(proto::Role_Name(member.role()));
+  out["index"] = member.index();
+  out["live"] = member.live();
+  out["address"] = member.address();
+  out["pid"] = member.pid();
+  out["device"] = member.device();
+  out["incarnation"] = member.incarnation();
+  out["lease_age_seconds"] = NumberJson(member.lease_age_seconds());
+  out["named"] = member.named();
+  return out;
+}
+
+ordered_json EvaluationJson(const proto::EvaluationRecord& evaluation,
+                            const google::protobuf::RepeatedPtrField<std::string>& metric_names) {
+  ordered_json out;
+  out["epoch"] = evaluation.epoch();
+  out["evaluation"] = true;
+  out["loss"] = NumberJson(evaluation.loss());
+  const int metrics = std::min(evaluation.metrics_size(), metric_names.size());
+  for (int i = 0; i < metrics; ++i) out[metric_names[i]] = NumberJson(evaluation.metrics(i));
+  out["examples"] = evaluation.examples();
+  return out;
+}
+
+}  // namespace cairn::cli

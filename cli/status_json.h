@@ -1,0 +1,35 @@
+#ifndef CAIRN_CLI_STATUS_JSON_H_
+#define CAIRN_CLI_STATUS_JSON_H_
+
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "nlohmann/json.hpp"
+#include "proto/checkpoint.pb.h"
+#include "proto/coordinator.pb.h"
+#include "proto/job.pb.h"
+
+namespace cairn::cli {
+
+// What --json prints, one object a line; doubles so that they read back to the same bits, and null
+// for a number that is not finite.
+
+// "running", "finished": as people and scripts see it.
+std::string StateName(proto::JobState state);
+// Finished, failed or cancelled.
+bool HasEnded(proto::JobState state);
+
+nlohmann::ordered_json StatusJson(const proto::JobStatus& status);
+nlohmann::ordered_json CheckpointJson(const proto::Manifest& manifest);
+nlohmann::ordered_json MemberJson(const proto::Member& member);
+// One evaluation; `metric_names` name its metrics.
+nlohmann::ordered_json EvaluationJson(
+    const proto::EvaluationRecord& evaluation,
+    const google::protobuf::RepeatedPtrField<std::string>& metric_names);
+
+// `value`, or null if it is not finite.
+nlohmann::ordered_json NumberJson(double value);
+
+}  // namespace cairn::cli
+
+#endif  // CAIRN_CLI_STATUS_JSON_H_

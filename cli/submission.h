@@ -1,0 +1,29 @@
+#ifndef CAIRN_CLI_SUBMISSION_H_
+#define CAIRN_CLI_SUBMISSION_H_
+
+#include "absl/status/statusor.h"
+#include "cli/coordinator_api.h"
+#include "cli/model_reader.h"
+#include "proto/coordinator.pb.h"
+#include "proto/job.pb.h"
+
+namespace cairn::cli {
+
+// A job file with the model it names: everything that `cairn` reads itself.
+struct Submission {
+  proto::Job job;
+  SubmittedModel model;
+};
+
+// Reads both. Errors begin with the file that is wrong.
+absl::StatusOr<Submission> ReadSubmission(const std::string& job_file);
+
+// Submits it, and brings initial weights to the ps if the model has any. With `reuse` the job of
+// the same name is answered if it is the same, and refused, naming what differs, if not; an upload
+// that was broken off is then made again.
+absl::StatusOr<proto::SubmitReply> Submit(CoordinatorApi* api, const Submission& submission,
+                                          bool reuse);
+
+}  // namespace cairn::cli
+
+#endif  // CAIRN_CLI_SUBMISSION_H_
