@@ -1,0 +1,85 @@
+#include "worker/lease_queue.h"
+
+#include <vector>
+
+#include "gtest/gtest.h"
+
+namespace cairn::worker {
+namespace {
+
+proto::Split Split(int64_t first, int64_t stride, int64_t count) {
+  proto::Split split;
+  split.set_first(first);
+  split.set_stride(stride);
+  split.set_count(count);
+  return split;
+}
+
+std::vector<int64_t> StartAll(LeaseQueue* queue) {
+  std::vector<int64_t> batches;
+  while (const auto batch = queue->Start()) batches.push_back(*batch);
+  return batches;
+}
+
+TEST(LeaseQueueTest, SmallestBatchIsNextWhateverSplitItIsIn) {
+  LeaseQueue queue;
+  queue.Add(Split(1, 4, 3));
+  queue.Add(Split(2, 4, 2));
+  queue.Add(Split(0, 1, 1));
+  EXPECT_EQ(queue.waiting(), 6);
+  EXPECT_EQ(StartAll(&queue), (std::vector<int64_t>{0, 1, 2, 5, 6, 9}));
+  EXPECT_EQ(queue.waiting(), 0);
+  EXPECT_EQ(queue.started().size(), 6u);
+}
+
+TEST(LeaseQueueTest, BatchesGrantedTwiceAreHereOnce) {
+  LeaseQueue queue;
+  queue.Add(Split(0, 1, 4));
+  EXPECT_EQ(queue.Start(), 0);
+  queue.Add(Split(0, 1, 6));
+  queue.Add(Split(2, 1, 1));
+  EXPECT_EQ(StartAll(&queue), (std::vector<int64_t>{1, 2, 3, 4, 5}));
+}
+
+TEST(LeaseQueueTest, PutBackWaitsAgainAndFinishedIsForgotten) {
+  LeaseQueue queue;
+  queue.Add(Split(7, 1, 2));
+  EXPECT_EQ(queue.Start(), 7);
+  queue.PutBack(7);
+  EXPECT_EQ(queue.Next(), 7);
+  EXPECT_EQ(queue.Start(), 7);
+  queue.Finish(7);
+  EXPECT_TRUE(queue.started().empty());
+  queue.PutBack(7);
+  EXPECT_EQ(queue.Next(), 8);
+}
+
+TEST(LeaseQueueTest, WhatWaitsIsReturnedAsSplitsAndWhatIsStartedStays) {
+  LeaseQueue queue;
+  queue.Add(Split(0, 3, 4));
+  queue.Start();
+  const auto holding = queue.Holding();
+  ASSERT_EQ(holding.size(), 2u);
+  EXPECT_EQ(holding[0].first(), 0);
+  EXPECT_EQ(holding[0].count(), 1);
+  const auto returned = queue.TakeWaiting();
+  ASSERT_EQ(returned.size(), 1u);
+  EXPECT_EQ(returned[0].first(), 3);
+  EXPECT_EQ(returned[0].stride(), 3);
+  EXPECT_EQ(returned[0].count(), 3);
+  EXPECT_EQ(queue.waiting(), 0);
+  EXPECT_EQ(queue.started().size(), 1u);
+}
+
+TEST(LeaseQueueTest, SplitsThatHoldNothingAreIgnored) {
+  LeaseQueue queue;
+  queue.Add(Split(0, 1, 0));
+  queue.Add(Split(0, 0, 5));
+  queue.Add(Split(-3, 1, 5));
+  queue.Add(Split(3, 1, -5));
+  EXPECT_FALSE(queue.Next().has_value());
+  EXPECT_EQ(queue.waiting(), 0);
+}
+
+}  // namespace
+}  // namespace cairn::worker

@@ -1,0 +1,228 @@
+#include "worker/work_state.h"
+
+#include <vector>
+
+#include "gtest/gtest.h"
+
+namespace cairn::worker {
+namespace {
+
+constexpr JobKey kKey{3, 1};
+
+proto::Command StartJob(uint64_t generation) {
+  proto::Command command;
+  proto::JobPlan* plan = command.mutable_start_job()->mutable_plan();
+  plan->set_job_id(3);
+  plan->set_total_batches(1000);
+  plan->set_validation_examples(100);
+  command.mutable_start_job()->set_generation(generation);
+  return command;
+}
+
+proto::Command Grant(uint64_t generation, int64_t first, int64_t count) {
+  proto::Command command;
+  proto::Grant* grant = command.mutable_grant();
+  grant->set_job_id(3);
+  grant->set_generation(generation);
+  proto::Split* split = grant->add_train();
+  split->set_first(first);
+  split->set_stride(1);
+  split->set_count(count);
+  return command;
+}
+
+proto::Command Hold(bool drain) {
+  proto::Command command;
+  command.mutable_hold()->set_hold_id(5);
+  command.mutable_hold()->set_drain(drain);
+  return command;
+}
+
+proto::BatchRecord Record(int64_t batch) {
+  proto::BatchRecord record;
+  record.set_batch(batch);
+  return record;
+}
+
+class WorkStateTest : public ::testing::Test {
+ protected:
+  // A worker that is ready for generation 1.
+  void SetUp() override {
+    state_.OnCommand(StartJob(1));
+    EXPECT_EQ(state_.NextTask()->kind, Task::Kind::kStartJob);
+    state_.Ready(kKey);
+    Messages();
+  }
+
+  std::vector<proto::TaskMessage> Messages() {
+    now_ += absl::Milliseconds(60);
+    return state_.TakeMessages(now_);
+  }
+
+  int64_t NextBatch() {
+    const auto task = state_.NextTask();
+    return task && task->kind == Task::Kind::kTrain ? task->batch : -1;
+  }
+
+  WorkState state_;
+  absl::Duration now_;
+};
+
+TEST_F(WorkStateTest, ABatchIsReportedWhenItIsSettledAndNotBefore) {
+  state_.OnCommand(Grant(1, 0, 2));
+  EXPECT_EQ(NextBatch(), 0);
+  for (const auto& message : Messages()) EXPECT_EQ(message.work().batches_size(), 0);
+  state_.Settled(kKey, Record(0));
+  const auto messages = Messages();
+  ASSERT_EQ(messages.size(), 1u);
+  ASSERT_EQ(messages[0].work().batches_size(), 1);
+  EXPECT_EQ(messages[0].work().generation(), 1u);
+  EXPECT_EQ(messages[0].work().queued(), 1);
+}
+
+TEST_F(WorkStateTest, ANewGenerationVoidsLeasesAndLateAcknowledgements) {
+  state_.OnCommand(Grant(1, 0, 5));
+  EXPECT_EQ(NextBatch(), 0);
+  state_.OnCommand(StartJob(2));
+  EXPECT_FALSE(state_.MayWait(kKey, 0));
+  state_.Settled(kKey, Record(0));
+  EXPECT_EQ(state_.NextTask()->kind, Task::Kind::kStartJob);
+  state_.Settled(kKey, Record(0));
+  state_.Ready({3, 2});
+  EXPECT_FALSE(state_.NextTask().has_value());
+  const auto messages = Messages();
+  ASSERT_EQ(messages.size(), 1u);
+  EXPECT_EQ(messages[0].work().generation(), 2u);
+  EXPECT_EQ(messages[0].work().batches_size(), 0);
+  state_.OnCommand(Grant(1, 5, 5));
+  EXPECT_FALSE(state_.NextTask().has_value());
+}
+
+TEST_F(WorkStateTest, TheSameJobAndGenerationAgainChangesNothing) {
+  state_.OnCommand(Grant(1, 0, 2));
+  state_.OnCommand(StartJob(1));
+  EXPECT_EQ(NextBatch(), 0);
+}
+
+TEST_F(WorkStateTest, HoldReturnsWhatIsNotStartedAndWaitsForTheRest) {
+  state_.OnCommand(Grant(1, 0, 10));
+  EXPECT_EQ(NextBatch(), 0);
+  state_.OnCommand(Hold(false));
+  EXPECT_FALSE(state_.NextTask().has_value());
+  for (const auto& message : Messages()) EXPECT_FALSE(message.has_held());
+  state_.Settled(kKey, Record(0));
+  const auto messages = Messages();
+  ASSERT_EQ(messages.size(), 2u);
+  EXPECT_EQ(messages[0].work().batches_size(), 1);
+  EXPECT_EQ(messages[1].held().hold_id(), 5u);
+  ASSERT_EQ(messages[1].held().returned_size(), 1);
+  EXPECT_EQ(messages[1].held().returned(0).first(), 1);
+  EXPECT_EQ(messages[1].held().returned(0).count(), 9);
+}
+
+TEST_F(WorkStateTest, GrantsAfterAHoldAreGoodAndDoNotDelayItsAnswer) {
+  state_.OnCommand(Grant(1, 0, 1));
+  EXPECT_EQ(NextBatch(), 0);
+  state_.OnCommand(Hold(false));
+  state_.OnCommand(Grant(1, 20, 1));
+  EXPECT_EQ(NextBatch(), 20);
+  state_.Settled(kKey, Record(0));
+  EXPECT_TRUE(Messages().back().has_held());
+}
+
+TEST_F(WorkStateTest, ADrainingHoldIsAnsweredWhenAllIsDone) {
+  state_.OnCommand(Grant(1, 0, 2));
+  state_.OnCommand(Hold(true));
+  for (int64_t batch : {0, 1}) {
+    EXPECT_EQ(NextBatch(), batch);
+    for (const auto& message : Messages()) EXPECT_FALSE(message.has_held());
+    state_.Settled(kKey, Record(batch));
+  }
+  const auto messages = Messages();
+  ASSERT_FALSE(messages.empty());
+  ASSERT_TRUE(messages.back().has_held());
+  EXPECT_EQ(messages.back().held().returned_size(), 0);
+}
+
+TEST_F(WorkStateTest, ABatchThatWaitsGivesWayToASmallerOne) {
+  state_.OnCommand(Grant(1, 8, 1));
+  EXPECT_EQ(NextBatch(), 8);
+  EXPECT_TRUE(state_.MayWait(kKey, 8));
+  EXPECT_EQ(Messages()[0].work().blocked_on(), 8);
+  state_.OnCommand(Grant(1, 4, 1));
+  EXPECT_FALSE(state_.MayWait(kKey, 8));
+  state_.WaitIsOver();
+  state_.PutBack(kKey, 8);
+  EXPECT_EQ(NextBatch(), 4);
+  EXPECT_EQ(NextBatch(), 8);
+}
+
+TEST_F(WorkStateTest, AnotherStreamKeepsLeasesOnlyIfItSaysSo) {
+  state_.OnCommand(Grant(1, 0, 3));
+  EXPECT_EQ(NextBatch(), 0);
+  proto::Join join;
+  state_.FillJoin(&join);
+  EXPECT_EQ(join.job_id(), 3u);
+  EXPECT_EQ(join.generation(), 1u);
+  EXPECT_EQ(join.holding_size(), 2);
+  state_.OnDisconnected();
+  state_.OnWelcome(true, now_);
+  EXPECT_EQ(NextBatch(), 1);
+  state_.OnDisconnected();
+  state_.OnWelcome(false, now_);
+  EXPECT_EQ(NextBatch(), -1);
+  EXPECT_FALSE(state_.MayWait(kKey, 1));
+}
+
+TEST_F(WorkStateTest, TrainingAndEvaluationTakeTurns) {
+  proto::Command command = Grant(1, 0, 2);
+  command.mutable_grant()->set_cut(9);
+  proto::Split* split = command.mutable_grant()->add_evaluate();
+  split->set_first(10);
+  split->set_stride(1);
+  split->set_count(2);
+  state_.OnCommand(command);
+  std::vector<std::pair<Task::Kind, int64_t>> tasks;
+  while (const auto task = state_.NextTask()) tasks.push_back({task->kind, task->batch});
+  EXPECT_EQ(tasks, (std::vector<std::pair<Task::Kind, int64_t>>{{Task::Kind::kEvaluate, 10},
+                                                                {Task::Kind::kTrain, 0},
+                                                                {Task::Kind::kEvaluate, 11},
+                                                                {Task::Kind::kTrain, 1}}));
+}
+
+TEST_F(WorkStateTest, AFailureIsSaidOnEveryStreamUntilTheJobIsStopped) {
+  state_.OnCommand(Grant(1, 0, 2));
+  state_.Failed(kKey, "no such file");
+  EXPECT_FALSE(state_.NextTask().has_value());
+  auto messages = Messages();
+  ASSERT_EQ(messages.size(), 1u);
+  EXPECT_EQ(messages[0].failure().error(), "no such file");
+  EXPECT_TRUE(Messages().empty());
+  state_.OnWelcome(false, now_);
+  EXPECT_EQ(Messages().size(), 1u);
+  proto::Command stop;
+  stop.mutable_stop_job()->set_job_id(3);
+  state_.OnCommand(stop);
+  EXPECT_EQ(state_.NextTask()->kind, Task::Kind::kDropJob);
+  state_.OnWelcome(false, now_);
+  EXPECT_TRUE(Messages().empty());
+}
+
+TEST_F(WorkStateTest, AGenerationThatThePsGaveUpWaitsForStartJob) {
+  state_.OnCommand(Grant(1, 0, 2));
+  EXPECT_EQ(NextBatch(), 0);
+  state_.GenerationIsOver(kKey);
+  EXPECT_EQ(NextBatch(), -1);
+  EXPECT_TRUE(Messages().empty());
+  state_.OnCommand(StartJob(1));
+  EXPECT_EQ(state_.NextTask()->kind, Task::Kind::kStartJob);
+}
+
+TEST_F(WorkStateTest, GrantsBeyondTheJobAreNotTaken) {
+  state_.OnCommand(Grant(1, 1000, 1));
+  state_.OnCommand(Grant(1, 0, int64_t{1} << 60));
+  EXPECT_EQ(NextBatch(), -1);
+}
+
+}  // namespace
+}  // namespace cairn::worker

@@ -1,0 +1,80 @@
+#include "worker/evaluator.h"
+
+#include <utility>
+
+#include "common/status_macros.h"
+#include "worker/trainer.h"
+
+namespace cairn::worker {
+namespace {
+
+constexpr cluster::PsClient::Group kCutGroup = 3;
+
+proto::EvaluatedBatch MakeResult(uint64_t cut, int64_t batch, const nn::Executor::Sums& sums) {
+  proto::EvaluatedBatch result;
+  result.set_cut(cut);
+  result.set_batch(batch);
+  result.set_examples(sums.examples);
+  result.set_loss_sum(sums.loss_sum + sums.penalty * static_cast<double>(sums.examples));
+  for (const nn::MetricSum& metric : sums.metrics) {
+    result.add_metric_sums(metric.sum);
+    result.add_metric_counts(metric.count);
+  }
+  return result;
+}
+
+}  // namespace
+
+Evaluator::Evaluator(const proto::StartJob& job, BlockTable table,
+                     std::shared_ptr<const Dataset> validation, cluster::PsClient* client)
+    : job_id_(job.plan().job_id()),
+      generation_(job.generation()),
+      table_(std::move(table)),
+      loader_(std::move(validation), BatchOrder::OfValidation(job.plan())),
+      puller_(client, &table_, kCutGroup) {}
+
+absl::StatusOr<std::unique_ptr<Evaluator>> Evaluator::Create(
+    const proto::StartJob& job, const JobModel& model, std::shared_ptr<const Dataset> validation,
+    int threads, nn::Device* device, cluster::PsClient* client) {
+  CAIRN_ASSIGN_OR_RETURN(BlockTable table,
+                         BlockTable::Create(job.plan().partition(), *model.model));
+  std::unique_ptr<Evaluator> evaluator(
+      new Evaluator(job, std::move(table), std::move(validation), client));
+  nn::Executor::Options options;
+  options.batch_size = job.plan().batch_size();
+  options.threads = threads;
+  options.training = false;
+  CAIRN_ASSIGN_OR_RETURN(evaluator->executor_,
+                         nn::Executor::Create(model.model.get(), model.loss.get(),
+                                              model.metric_list(), options, device));
+  return evaluator;
+}
+
+absl::Status Evaluator::PullCut(uint64_t cut, absl::FunctionRef<bool()> should_abandon) {
+  proto::PullHeader header;
+  header.set_job_id(job_id_);
+  header.set_generation(generation_);
+  header.set_cut(cut);
+  cut_ = 0;
+  const auto destination = [this](uint32_t id) {
+    const BlockTable::Block& block = table_.block(id);
+    return executor_->values(block.variable).subspan(block.offset, block.elements);
+  };
+  CAIRN_ASSIGN_OR_RETURN(const ValuePuller::Outcome outcome,
+                         puller_.Pull(header, table_.all(), destination, should_abandon));
+  if (outcome != ValuePuller::Outcome::kValues) return absl::CancelledError("evaluation given up");
+  cut_ = cut;
+  return absl::OkStatus();
+}
+
+absl::StatusOr<proto::EvaluatedBatch> Evaluator::Evaluate(
+    uint64_t cut, int64_t batch, std::optional<int64_t> next,
+    absl::FunctionRef<bool()> should_abandon) {
+  if (cut != cut_) CAIRN_RETURN_IF_ERROR(PullCut(cut, should_abandon));
+  const LoadedBatch& loaded = loader_.Get(batch, next);
+  CAIRN_ASSIGN_OR_RETURN(const nn::Executor::Sums sums,
+                         executor_->Forward(ExecutorBatch(loaded, 0), false));
+  return MakeResult(cut, batch, sums);
+}
+
+}  // namespace cairn::worker

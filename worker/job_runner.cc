@@ -1,0 +1,114 @@
+#include "worker/job_runner.h"
+
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "common/status_macros.h"
+#include "worker/strategy/parameter_server_strategy.h"
+
+namespace cairn::worker {
+
+absl::StatusOr<std::unique_ptr<JobRunner>> JobRunner::Create(const proto::StartJob& job,
+                                                             const Options& options,
+                                                             nn::Device* device) {
+  std::unique_ptr<JobRunner> runner(new JobRunner(job, options, device));
+  const proto::JobPlan& plan = job.plan();
+  CAIRN_ASSIGN_OR_RETURN(runner->model_, JobModel::Create(plan.job(), plan.model()));
+  CAIRN_ASSIGN_OR_RETURN(runner->data_,
+                         LoadJobData(plan.job(), runner->model_, options.trains, true));
+  const auto check = [](const char* what, const Dataset* data, int64_t wanted) {
+    if (data == nullptr || data->examples() == wanted) return absl::OkStatus();
+    return absl::FailedPreconditionError(absl::StrCat(what, ": the files hold ", data->examples(),
+                                                      " examples on this host, ", wanted,
+                                                      " when the job was planned"));
+  };
+  CAIRN_RETURN_IF_ERROR(check("train", runner->data_.train.get(), plan.examples()));
+  CAIRN_RETURN_IF_ERROR(
+      check("validation", runner->data_.validation.get(), plan.validation_examples()));
+  return runner;
+}
+
+JobRunner::~JobRunner() { EndGeneration(); }
+
+absl::Status JobRunner::MakeExecutor() {
+  nn::Executor::Options options;
+  options.batch_size = job_.plan().batch_size();
+  options.threads = options_.threads;
+  CAIRN_ASSIGN_OR_RETURN(executor_, nn::Executor::Create(model_.model.get(), model_.loss.get(),
+                                                         model_.metric_list(), options, device_));
+  loader_ = std::make_unique<BatchLoader>(data_.train, BatchOrder::OfPlan(job_.plan()));
+  return absl::OkStatus();
+}
+
+absl::Status JobRunner::StartGeneration(const proto::StartJob& job,
+                                        std::shared_ptr<cluster::PsClient> client,
+                                        Strategy::OnSettled on_settled) {
+  EndGeneration();
+  job_ = job;
+  client_ = std::move(client);
+  if (!options_.trains) return absl::OkStatus();
+  if (executor_ == nullptr) CAIRN_RETURN_IF_ERROR(MakeExecutor());
+  CAIRN_ASSIGN_OR_RETURN(
+      std::unique_ptr<Strategy> strategy,
+      ParameterServerStrategy::Create(job.plan(), job.generation(), *model_.model, executor_.get(),
+                                      client_.get(), std::move(on_settled)));
+  trainer_ =
+      std::make_unique<Trainer>(executor_.get(), loader_.get(), strategy.get(), job.plan().seed());
+  MutexLock lock(&mutex_);
+  strategy_ = std::move(strategy);
+  return absl::OkStatus();
+}
+
+void JobRunner::EndGeneration() {
+  trainer_.reset();
+  // Destroyed without the lock: that waits for callbacks.
+  std::unique_ptr<Strategy> strategy;
+  std::unique_ptr<Evaluator> evaluator;
+  {
+    MutexLock lock(&mutex_);
+    strategy.swap(strategy_);
+    evaluator.swap(evaluator_);
+  }
+}
+
+absl::StatusOr<Strategy::Ready> JobRunner::Train(const Trainer::Assignment& assignment,
+                                                 absl::FunctionRef<bool()> should_abandon) {
+  if (trainer_ == nullptr) return absl::FailedPreconditionError("this task does not train");
+  return trainer_->Step(assignment, should_abandon);
+}
+
+absl::Status JobRunner::MakeEvaluator() {
+  if (data_.validation == nullptr) {
+    return absl::FailedPreconditionError("the job has no validation data");
+  }
+  CAIRN_ASSIGN_OR_RETURN(
+      std::unique_ptr<Evaluator> evaluator,
+      Evaluator::Create(job_, model_, data_.validation, options_.threads, device_, client_.get()));
+  MutexLock lock(&mutex_);
+  evaluator_ = std::move(evaluator);
+  return absl::OkStatus();
+}
+
+absl::StatusOr<proto::EvaluatedBatch> JobRunner::Evaluate(
+    uint64_t cut, int64_t batch, std::optional<int64_t> next,
+    absl::FunctionRef<bool()> should_abandon) {
+  Evaluator* evaluator;
+  {
+    MutexLock lock(&mutex_);
+    evaluator = evaluator_.get();
+  }
+  if (evaluator == nullptr) {
+    CAIRN_RETURN_IF_ERROR(MakeEvaluator());
+    MutexLock lock(&mutex_);
+    evaluator = evaluator_.get();
+  }
+  return evaluator->Evaluate(cut, batch, next, should_abandon);
+}
+
+void JobRunner::Wake() {
+  MutexLock lock(&mutex_);
+  if (strategy_ != nullptr) strategy_->Wake();
+  if (evaluator_ != nullptr) evaluator_->Wake();
+}
+
+}  // namespace cairn::worker

@@ -1,0 +1,101 @@
+#include <cstdlib>
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "CLI/CLI.hpp"
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "cluster/daemon.h"
+#include "cluster/tf_config.h"
+#include "common/status_macros.h"
+#include "common/version.h"
+#include "nn/create_device.h"
+#include "worker/worker_task.h"
+
+namespace {
+
+using cairn::cluster::Daemon;
+
+struct Flags {
+  std::string tf_config;
+  std::string coordinator;
+  std::string state = "cairn-state";
+  std::string log_level = "info";
+  std::string log_file;
+  std::string device = "auto";
+  int threads = 1;
+};
+
+// Of the 2 s in which SIGTERM ends a worker: the rest is for computing the batch in hand.
+constexpr absl::Duration kSettleGrace = absl::Seconds(1);
+constexpr absl::Duration kStopTimeout = absl::Seconds(2);
+
+void AddFlags(CLI::App* app, Flags* flags) {
+  app->set_version_flag("--version", std::string("worker ") + cairn::kVersion);
+  app->add_option("--tf_config", flags->tf_config,
+                  "File with the cluster description; default: the environment variable TF_CONFIG");
+  app->add_option("--coordinator", flags->coordinator,
+                  "HOST:PORT of the coordinator, for a worker that TF_CONFIG does not name");
+  app->add_option("--state", flags->state,
+                  "Accepted as every daemon's; a worker keeps nothing on disk");
+  app->add_option("--log_level", flags->log_level, "debug, info, warning or error");
+  app->add_option("--log_file", flags->log_file, "Append the log to this file too");
+  app->add_option("--device", flags->device, "Where to compute: auto, cpu or cuda");
+  app->add_option("--threads", flags->threads, "CPU threads that compute; default 1")
+      ->check(CLI::Range(1, 1024));
+}
+
+absl::StatusOr<cairn::worker::WorkerTaskOptions> MakeOptions(const Flags& flags) {
+  cairn::worker::WorkerTaskOptions options;
+  options.threads = flags.threads;
+  const char* environment = std::getenv("TF_CONFIG");
+  const auto config = cairn::cluster::LoadTfConfig(flags.tf_config, environment ? environment : "");
+  if (absl::IsNotFound(config.status()) && !flags.coordinator.empty()) {
+    options.coordinator = flags.coordinator;
+    return options;
+  }
+  CAIRN_RETURN_IF_ERROR(config.status());
+  options.coordinator = flags.coordinator.empty() ? config->chief.ToString() : flags.coordinator;
+  options.ps_addresses = config->PsAddresses();
+  if (!config->task) return options;
+  if (config->task->role != cairn::proto::WORKER && config->task->role != cairn::proto::EVALUATOR) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "TF_CONFIG's task is ", std::string(cairn::cluster::RoleName(config->task->role)),
+        ", this program is for worker and evaluator"));
+  }
+  options.role = config->task->role;
+  options.index = config->task->index;
+  return options;
+}
+
+absl::StatusOr<int> RunWorker(const Flags& flags) {
+  CAIRN_ASSIGN_OR_RETURN(const cairn::worker::WorkerTaskOptions options, MakeOptions(flags));
+  cairn::cluster::DaemonOptions daemon_options;
+  daemon_options.program = "worker";
+  daemon_options.log_level = flags.log_level;
+  daemon_options.log_file = flags.log_file;
+  daemon_options.stop_timeout = kStopTimeout;
+  CAIRN_ASSIGN_OR_RETURN(const std::unique_ptr<Daemon> daemon, Daemon::Start(daemon_options));
+  CAIRN_ASSIGN_OR_RETURN(const auto device, cairn::nn::CreateDevice(flags.device));
+  cairn::worker::WorkerTask task(options, device.get(), [&daemon](const std::string& reason) {
+    daemon->Exit(cairn::cluster::kExitPermanent, reason);
+  });
+  return daemon->Run([&task] { task.Stop(kSettleGrace); });
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  CLI::App app("Computes forward and backward passes for Cairn's parameter servers.", "worker");
+  Flags flags;
+  AddFlags(&app, &flags);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    return app.exit(error) == 0 ? 0 : cairn::cluster::kExitBadUsage;
+  }
+  const absl::StatusOr<int> code = RunWorker(flags);
+  if (!code.ok()) return cairn::cluster::ReportFailure("worker", code.status());
+  return *code;
+}

@@ -1,0 +1,80 @@
+#include "worker/report_book.h"
+
+#include <algorithm>
+
+namespace cairn::worker {
+namespace {
+
+// Between reports that only bring results.
+constexpr absl::Duration kInterval = absl::Milliseconds(50);
+// Between reports of a worker that has run out of work.
+constexpr absl::Duration kUrgentInterval = absl::Milliseconds(5);
+// A worker that has nothing to tell repeats that it wants work.
+constexpr absl::Duration kRepeatInterval = absl::Seconds(1);
+// A broken stream is noticed within a lease (10 s): what was sent longer ago has arrived.
+constexpr absl::Duration kKept = absl::Seconds(15);
+constexpr size_t kKeptMax = 65536;
+constexpr int kRecordsMax = 4096;  // In one report.
+// The coordinator knows how much is good; this only bounds a worker's memory.
+constexpr int64_t kOnHandMax = 4096;
+
+}  // namespace
+
+void ReportBook::Clear() { *this = ReportBook(); }
+
+void ReportBook::SendAgain(absl::Duration now) {
+  Forget(now);
+  for (auto it = sent_.rbegin(); it != sent_.rend(); ++it) batches_.push_front(it->record);
+  sent_.clear();
+  last_.reset();
+}
+
+void ReportBook::Forget(absl::Duration now) {
+  while (!sent_.empty() && (now - sent_.front().at > kKept || sent_.size() > kKeptMax)) {
+    sent_.pop_front();
+  }
+}
+
+bool ReportBook::Due(const Standing& standing, bool all, absl::Duration now) const {
+  if (!last_) return true;
+  const absl::Duration elapsed = now - *last_;
+  const bool anything = !batches_.empty() || !evaluated_.empty();
+  if (anything && (all || elapsed >= kInterval)) return true;
+  if (standing.blocked_on != last_standing_.blocked_on && elapsed >= kInterval) return true;
+  const bool newly_starved = standing.starved && (anything || !last_standing_.starved);
+  return (newly_starved && elapsed >= kUrgentInterval) || elapsed >= kRepeatInterval;
+}
+
+std::optional<proto::WorkReport> ReportBook::TakeDue(const Standing& standing, bool all,
+                                                     absl::Duration now) {
+  if (!Due(standing, all, now)) return std::nullopt;
+  Forget(now);
+  proto::WorkReport report;
+  while (!batches_.empty() && report.batches_size() < kRecordsMax) {
+    sent_.push_back({now, batches_.front()});
+    *report.add_batches() = std::move(batches_.front());
+    batches_.pop_front();
+  }
+  while (!evaluated_.empty() && report.evaluated_size() < kRecordsMax) {
+    *report.add_evaluated() = std::move(evaluated_.front());
+    evaluated_.pop_front();
+  }
+  report.set_queued(standing.queued);
+  report.set_wanted(std::max<int64_t>(0, kOnHandMax - standing.queued));
+  report.set_blocked_on(standing.blocked_on);
+  last_ = now;
+  last_standing_ = standing;
+  return report;
+}
+
+void ReportBook::PutBack(const proto::WorkReport& report) {
+  for (int i = report.batches_size() - 1; i >= 0; --i) {
+    batches_.push_front(report.batches(i));
+    if (!sent_.empty()) sent_.pop_back();
+  }
+  for (int i = report.evaluated_size() - 1; i >= 0; --i) {
+    evaluated_.push_front(report.evaluated(i));
+  }
+}
+
+}  // namespace cairn::worker

@@ -1,0 +1,75 @@
+#include "worker/strategy/local_strategy.h"
+
+#include <utility>
+
+#include "common/status_macros.h"
+#include "nn/initializer.h"
+#include "nn/moving_average.h"
+
+namespace cairn::worker {
+
+LocalStrategy::LocalStrategy(const nn::Model* model, nn::Executor* executor,
+                             std::unique_ptr<nn::Optimizer> optimizer, OnSettled on_settled)
+    : model_(model),
+      executor_(executor),
+      optimizer_(std::move(optimizer)),
+      on_settled_(std::move(on_settled)) {
+  for (const nn::VariableSpec& variable : model->variables()) {
+    auto& slots = slots_.emplace_back();
+    if (variable.update != nn::VariableSpec::Update::kOptimized) continue;
+    for (int slot = 0; slot < optimizer_->slot_count(); ++slot) {
+      slots.emplace_back(variable.element_count(), optimizer_->initial_slot_value(slot));
+    }
+  }
+}
+
+absl::StatusOr<std::unique_ptr<LocalStrategy>> LocalStrategy::Create(
+    const nn::Model* model, nn::Executor* executor, std::unique_ptr<nn::Optimizer> optimizer,
+    uint64_t seed, OnSettled on_settled) {
+  for (size_t i = 0; i < model->variables().size(); ++i) {
+    const nn::VariableSpec& variable = model->variables()[i];
+    CAIRN_RETURN_IF_ERROR(nn::CheckInitializer(variable));
+    nn::FillInitialValues(variable, seed, 0, variable.element_count(),
+                          executor->values(static_cast<int>(i)).data());
+  }
+  return std::unique_ptr<LocalStrategy>(
+      new LocalStrategy(model, executor, std::move(optimizer), std::move(on_settled)));
+}
+
+absl::StatusOr<Strategy::Ready> LocalStrategy::BeginStep(const Step&, absl::FunctionRef<bool()>) {
+  complete_.clear();
+  return Ready::kYes;
+}
+
+// The backward pass still reads the values, so they change only at its end.
+void LocalStrategy::OnGradient(int variable) { complete_.push_back(variable); }
+
+absl::Status LocalStrategy::EndStep(const proto::BatchRecord& record) {
+  for (int variable : complete_) Update(variable);
+  ++updates_;
+  on_settled_(record);
+  return absl::OkStatus();
+}
+
+void LocalStrategy::Update(int variable) {
+  const nn::VariableSpec& spec = model_->variables()[variable];
+  const absl::Span<float> values = executor_->values(variable);
+  const absl::Span<const float> gradient = executor_->gradient(variable);
+  if (spec.update == nn::VariableSpec::Update::kMovingAverage) {
+    nn::ApplyMovingAverage(spec.element_count(), gradient.data(), spec.momentum, values.data(),
+                           values.data());
+    return;
+  }
+  std::vector<float*> slots;
+  for (auto& slot : slots_[variable]) slots.push_back(slot.data());
+  nn::Optimizer::Block block;
+  block.count = spec.element_count();
+  block.gradient = gradient.data();
+  block.values_in = values.data();
+  block.values_out = values.data();
+  block.slots_in = slots.data();
+  block.slots_out = slots.data();
+  optimizer_->Apply(block, updates_, optimizer_->learning_rate());
+}
+
+}  // namespace cairn::worker

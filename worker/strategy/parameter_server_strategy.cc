@@ -1,0 +1,145 @@
+#include "worker/strategy/parameter_server_strategy.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "common/status_macros.h"
+
+namespace cairn::worker {
+namespace {
+
+// Steps whose acknowledgements may be under way when another one begins, plus one.
+constexpr int kStepsMax = 2;
+
+constexpr cluster::PsClient::Group kPullGroup = 1;
+constexpr cluster::PsClient::Group kPushGroup = 2;
+
+}  // namespace
+
+ParameterServerStrategy::ParameterServerStrategy(const proto::JobPlan& plan, uint64_t generation,
+                                                 BlockTable table, nn::Executor* executor,
+                                                 cluster::PsClient* client, OnSettled on_settled)
+    : mode_(plan.synchronous()  ? Mode::kSynchronous
+            : plan.window() < 0 ? Mode::kAsynchronous
+                                : Mode::kStale),
+      job_id_(plan.job_id()),
+      generation_(generation),
+      batches_per_epoch_(plan.batches_per_epoch()),
+      batches_per_update_(std::max<int64_t>(1, plan.batches_per_update())),
+      table_(std::move(table)),
+      executor_(executor),
+      versions_(table_.block_count(), -1),
+      puller_(client, &table_, kPullGroup),
+      pusher_(client, &table_,
+              {.job_id = job_id_,
+               .generation = generation_,
+               .group = kPushGroup,
+               .want_values = mode_ == Mode::kAsynchronous,
+               .on_settled = std::move(on_settled)}) {}
+
+absl::StatusOr<std::unique_ptr<ParameterServerStrategy>> ParameterServerStrategy::Create(
+    const proto::JobPlan& plan, uint64_t generation, const nn::Model& model, nn::Executor* executor,
+    cluster::PsClient* client, OnSettled on_settled) {
+  CAIRN_ASSIGN_OR_RETURN(BlockTable table, BlockTable::Create(plan.partition(), model));
+  if (table.ps_count() > client->ps_count()) {
+    return absl::InvalidArgumentError(absl::StrCat("the job lives on ", table.ps_count(),
+                                                   " ps, the cluster has ", client->ps_count()));
+  }
+  if (plan.batches_per_epoch() < 1) {
+    return absl::InvalidArgumentError("the plan has no batches in an epoch");
+  }
+  return std::unique_ptr<ParameterServerStrategy>(new ParameterServerStrategy(
+      plan, generation, std::move(table), executor, client, std::move(on_settled)));
+}
+
+int64_t ParameterServerStrategy::UpdateOf(int64_t batch) const {
+  const int64_t updates_per_epoch = (batches_per_epoch_ - 1) / batches_per_update_ + 1;
+  return batch / batches_per_epoch_ * updates_per_epoch +
+         batch % batches_per_epoch_ / batches_per_update_;
+}
+
+absl::StatusOr<Strategy::Ready> ParameterServerStrategy::BeginStep(
+    const Step& step, absl::FunctionRef<bool()> should_abandon) {
+  CAIRN_RETURN_IF_ERROR(pusher_.status());
+  // Acknowledgements of a synchronous step may need this very step.
+  if (mode_ != Mode::kSynchronous) {
+    CAIRN_ASSIGN_OR_RETURN(const bool room, pusher_.WaitForRoom(kStepsMax, should_abandon));
+    if (!room) return Ready::kAbandoned;
+  }
+  CAIRN_ASSIGN_OR_RETURN(const Ready ready, MakeFresh(step, should_abandon));
+  if (ready == Ready::kYes) pusher_.Begin(step.batch, step.examples);
+  return ready;
+}
+
+absl::StatusOr<Strategy::Ready> ParameterServerStrategy::MakeFresh(
+    const Step& step, absl::FunctionRef<bool()> should_abandon) {
+  switch (mode_) {
+    case Mode::kAsynchronous:
+      pusher_.TakeFreshValues(
+          [this](uint32_t block, int64_t version, absl::Span<const float> values) {
+            Install(block, version, values);
+          });
+      if (has_values_ && !step.after_idle) return Ready::kYes;
+      break;
+    case Mode::kSynchronous:
+      if (has_values_ && UpdateOf(step.batch) == update_) return Ready::kYes;
+      break;
+    case Mode::kStale:
+      break;
+  }
+  return Pull(step.batch, should_abandon);
+}
+
+absl::StatusOr<Strategy::Ready> ParameterServerStrategy::Pull(
+    int64_t batch, absl::FunctionRef<bool()> should_abandon) {
+  proto::PullHeader header;
+  header.set_job_id(job_id_);
+  header.set_generation(generation_);
+  header.set_batch(batch);
+  const auto& requests = has_frozen_ ? table_.pushed() : table_.all();
+  // A pull that ends early leaves values of several versions behind.
+  has_values_ = false;
+  CAIRN_ASSIGN_OR_RETURN(
+      const ValuePuller::Outcome outcome,
+      puller_.Pull(
+          header, requests, [this](uint32_t block) { return ValuesOf(block); }, should_abandon));
+  if (outcome == ValuePuller::Outcome::kAbandoned) return Ready::kAbandoned;
+  if (outcome == ValuePuller::Outcome::kSettled) return Ready::kSettled;
+  for (const BlockTable::Request& request : requests) {
+    for (uint32_t block : request.blocks) versions_[block] = puller_.versions()[block];
+  }
+  has_frozen_ = true;
+  has_values_ = true;
+  update_ = UpdateOf(batch);
+  return Ready::kYes;
+}
+
+absl::Span<float> ParameterServerStrategy::ValuesOf(uint32_t id) {
+  const BlockTable::Block& block = table_.block(id);
+  return executor_->values(block.variable).subspan(block.offset, block.elements);
+}
+
+void ParameterServerStrategy::Install(uint32_t block, int64_t version,
+                                      absl::Span<const float> values) {
+  // Replies overtake each other.
+  if (version <= versions_[block]) return;
+  versions_[block] = version;
+  std::copy(values.begin(), values.end(), ValuesOf(block).begin());
+}
+
+void ParameterServerStrategy::OnGradient(int variable) {
+  pusher_.Add(variable, executor_->gradient(variable));
+}
+
+absl::Status ParameterServerStrategy::EndStep(const proto::BatchRecord& record) {
+  pusher_.End(record);
+  return absl::OkStatus();
+}
+
+void ParameterServerStrategy::Wake() {
+  puller_.Wake();
+  pusher_.Wake();
+}
+
+}  // namespace cairn::worker

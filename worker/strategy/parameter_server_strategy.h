@@ -1,0 +1,75 @@
+#ifndef CAIRN_WORKER_STRATEGY_PARAMETER_SERVER_STRATEGY_H_
+#define CAIRN_WORKER_STRATEGY_PARAMETER_SERVER_STRATEGY_H_
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "cluster/ps_client.h"
+#include "nn/executor.h"
+#include "nn/model.h"
+#include "proto/job.pb.h"
+#include "worker/strategy/block_table.h"
+#include "worker/strategy/gradient_pusher.h"
+#include "worker/strategy/strategy.h"
+#include "worker/strategy/value_puller.h"
+
+namespace cairn::worker {
+
+// Training with parameter servers, for one generation of a job.
+//
+// Asynchronous: push replies carry the updated values, so that values are pulled only at first and
+// after idle times. A step may begin while the acknowledgements of the step before are under way:
+// it then computes on values that lack that step (one batch staler), never on those of half a
+// block. Stale synchronous: every step pulls, and the ps answer when the window allows it.
+// Synchronous: one pull for each update; steps of the same update follow each other without waiting
+// for acknowledgements, which come when the update is complete.
+class ParameterServerStrategy final : public Strategy {
+ public:
+  // Everything but `on_settled` must outlive it. InvalidArgument: the plan's partition is not one
+  // of `model`, or of as many ps as the client knows.
+  static absl::StatusOr<std::unique_ptr<ParameterServerStrategy>> Create(
+      const proto::JobPlan& plan, uint64_t generation, const nn::Model& model,
+      nn::Executor* executor, cluster::PsClient* client, OnSettled on_settled);
+
+  absl::StatusOr<Ready> BeginStep(const Step& step,
+                                  absl::FunctionRef<bool()> should_abandon) override;
+  void OnGradient(int variable) override;
+  absl::Status EndStep(const proto::BatchRecord& record) override;
+  void Wake() override;
+
+ private:
+  enum class Mode { kAsynchronous, kStale, kSynchronous };
+
+  ParameterServerStrategy(const proto::JobPlan& plan, uint64_t generation, BlockTable table,
+                          nn::Executor* executor, cluster::PsClient* client, OnSettled on_settled);
+  absl::StatusOr<Ready> MakeFresh(const Step& step, absl::FunctionRef<bool()> should_abandon);
+  absl::StatusOr<Ready> Pull(int64_t batch, absl::FunctionRef<bool()> should_abandon);
+  absl::Span<float> ValuesOf(uint32_t block);
+  void Install(uint32_t block, int64_t version, absl::Span<const float> values);
+  // The update that a batch belongs to.
+  int64_t UpdateOf(int64_t batch) const;
+
+  const Mode mode_;
+  const uint64_t job_id_;
+  const uint64_t generation_;
+  const int64_t batches_per_epoch_;
+  const int64_t batches_per_update_;
+  const BlockTable table_;
+  nn::Executor* const executor_;
+
+  // Frozen variables are pulled once.
+  bool has_frozen_ = false;
+  // The executor's values are those of `update_` (only synchronously does that mean something).
+  bool has_values_ = false;
+  int64_t update_ = 0;
+  // Of the values that the executor has, by block.
+  std::vector<int64_t> versions_;
+
+  ValuePuller puller_;
+  GradientPusher pusher_;
+};
+
+}  // namespace cairn::worker
+
+#endif  // CAIRN_WORKER_STRATEGY_PARAMETER_SERVER_STRATEGY_H_

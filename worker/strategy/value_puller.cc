@@ -1,0 +1,102 @@
+#include "worker/strategy/value_puller.h"
+
+#include <chrono>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+
+namespace cairn::worker {
+namespace {
+
+constexpr std::chrono::milliseconds kAskInterval(50);
+
+}  // namespace
+
+absl::StatusOr<ValuePuller::Outcome> ValuePuller::Pull(
+    const proto::PullHeader& header, const std::vector<BlockTable::Request>& requests,
+    Destination destination, absl::FunctionRef<bool()> should_abandon) {
+  versions_.resize(table_->block_count());
+  {
+    MutexLock lock(&mutex_);
+    outstanding_ = static_cast<int>(requests.size());
+    settled_ = false;
+    error_ = absl::OkStatus();
+  }
+  for (const BlockTable::Request& request : requests) Send(header, request, destination);
+  bool abandoned = false;
+  bool cancelled = false;
+  while (!WaitForReplies()) {
+    abandoned = abandoned || (!CanStop() && should_abandon());
+    if (!cancelled && (abandoned || CanStop())) {
+      cancelled = true;
+      client_->Cancel(group_);
+    }
+  }
+  MutexLock lock(&mutex_);
+  if (settled_) return Outcome::kSettled;
+  if (abandoned) return Outcome::kAbandoned;
+  if (!error_.ok()) return error_;
+  return Outcome::kValues;
+}
+
+void ValuePuller::Send(const proto::PullHeader& header, const BlockTable::Request& request,
+                       Destination destination) {
+  proto::PullHeader own = header;
+  std::vector<absl::Span<float>> destinations;
+  for (uint32_t block : request.blocks) {
+    own.add_blocks(block);
+    destinations.push_back(destination(block));
+  }
+  client_->Pull(
+      request.ps, std::move(own), std::move(destinations),
+      [this, &request](absl::StatusOr<proto::PullReplyHeader> reply) {
+        OnReply(request, std::move(reply));
+      },
+      group_);
+}
+
+void ValuePuller::OnReply(const BlockTable::Request& request,
+                          absl::StatusOr<proto::PullReplyHeader> reply) {
+  MutexLock lock(&mutex_);
+  if (reply.ok() && reply->batch_settled()) {
+    settled_ = true;
+  } else if (reply.ok() && reply->versions_size() != static_cast<int>(request.blocks.size())) {
+    error_ = absl::InternalError(absl::StrCat("ps ", request.ps, " answered a pull of ",
+                                              request.blocks.size(), " blocks with ",
+                                              reply->versions_size(), " versions"));
+  } else if (reply.ok()) {
+    for (size_t i = 0; i < request.blocks.size(); ++i) {
+      versions_[request.blocks[i]] = reply->versions(static_cast<int>(i));
+    }
+  } else if (error_.ok()) {
+    error_ = reply.status();
+  }
+  --outstanding_;
+  changed_.NotifyAll();
+}
+
+bool ValuePuller::CanStop() {
+  MutexLock lock(&mutex_);
+  return settled_ || !error_.ok();
+}
+
+bool ValuePuller::WaitForReplies() {
+  MutexLock lock(&mutex_);
+  const auto until = std::chrono::steady_clock::now() + kAskInterval;
+  while (outstanding_ > 0 && !woken_) {
+    const auto left = until - std::chrono::steady_clock::now();
+    if (left.count() <= 0) return false;
+    changed_.WaitFor(&mutex_, left);
+    if (settled_ || !error_.ok()) break;
+  }
+  woken_ = false;
+  return outstanding_ == 0;
+}
+
+void ValuePuller::Wake() {
+  MutexLock lock(&mutex_);
+  woken_ = true;
+  changed_.NotifyAll();
+}
+
+}  // namespace cairn::worker

@@ -1,0 +1,275 @@
+#include "worker/work_state.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace cairn::worker {
+
+// ---------------------------------------------------------------- the coordinator's side
+
+void WorkState::OnWelcome(bool keep_leases, absl::Duration now) {
+  if (!keep_leases) ForgetLeases();
+  failure_sent_ = false;
+  book_.SendAgain(now);
+}
+
+void WorkState::OnDisconnected() {
+  validation_.clear();
+  // Whoever asked asks again on the next stream.
+  holds_.clear();
+  answers_.clear();
+  inspections_.clear();
+}
+
+void WorkState::OnCommand(const proto::Command& command) {
+  switch (command.command_case()) {
+    case proto::Command::kStartJob:
+      return OnStartJob(command.start_job());
+    case proto::Command::kStopJob:
+      return OnStopJob(command.stop_job().job_id());
+    case proto::Command::kGrant:
+      return OnGrant(command.grant());
+    case proto::Command::kHold:
+      return OnHold(command.hold());
+    case proto::Command::kInspect:
+      inspections_.push_back(std::make_shared<proto::Inspect>(command.inspect()));
+      return;
+    default:
+      return;
+  }
+}
+
+void WorkState::FillJoin(proto::Join* join) const {
+  if (!job_) return;
+  join->set_job_id(job_->plan().job_id());
+  join->set_generation(job_->generation());
+  for (const proto::Split& split : leases_.Holding()) *join->add_holding() = split;
+}
+
+void WorkState::OnStartJob(const proto::StartJob& start) {
+  if (job_ && job_->plan().job_id() == start.plan().job_id()) {
+    // The same one again, after a new stream: what is leased stays leased. Generations only grow.
+    const bool again = over_ && start.generation() == job_->generation();
+    if (start.generation() <= job_->generation() && !again) return;
+  }
+  ForgetLeases();
+  book_.Clear();
+  failure_.reset();
+  job_ = std::make_shared<proto::StartJob>(start);
+  job_changed_ = true;
+  ready_ = false;
+  over_ = false;
+}
+
+void WorkState::OnStopJob(uint64_t job_id) {
+  if (!job_ || job_->plan().job_id() != job_id) return;
+  ForgetLeases();
+  book_.Clear();
+  failure_.reset();
+  job_.reset();
+  job_changed_ = true;
+  ready_ = false;
+}
+
+void WorkState::OnGrant(const proto::Grant& grant) {
+  if (!job_ || failure_ || grant.job_id() != job_->plan().job_id() ||
+      grant.generation() != job_->generation()) {
+    return;
+  }
+  const int64_t total = job_->plan().total_batches();
+  for (const proto::Split& split : grant.train()) {
+    if (split.first() < total && split.count() <= total) leases_.Add(split);
+  }
+  for (const proto::Split& split : grant.evaluate()) {
+    const int64_t count = std::min(split.count(), job_->plan().validation_examples());
+    for (int64_t i = 0; i < count; ++i) {
+      validation_.push_back({grant.cut(), split.first() + i * split.stride()});
+    }
+  }
+}
+
+void WorkState::OnHold(const proto::Hold& hold) {
+  PendingHold pending;
+  pending.held.set_hold_id(hold.hold_id());
+  pending.drain = hold.drain();
+  if (!hold.drain()) {
+    for (const proto::Split& split : leases_.TakeWaiting()) *pending.held.add_returned() = split;
+    pending.awaits = leases_.started();
+  }
+  holds_.push_back(std::move(pending));
+}
+
+void WorkState::ForgetLeases() {
+  leases_.Clear();
+  validation_.clear();
+  holds_.clear();
+  blocked_on_ = -1;
+}
+
+bool WorkState::IsRest(const PendingHold& hold) const {
+  if (!hold.drain) return hold.awaits.empty();
+  return leases_.waiting() == 0 && leases_.started().empty();
+}
+
+std::vector<proto::TaskMessage> WorkState::TakeMessages(absl::Duration now) {
+  std::vector<proto::TaskMessage> messages;
+  if (failure_ && !failure_sent_) {
+    *messages.emplace_back().mutable_failure() = *failure_;
+    failure_sent_ = true;
+  }
+  while (AddReport(&messages, now)) {
+  }
+  // After the reports: a worker that holds has told all that it did.
+  while (!holds_.empty() && IsRest(holds_.front())) {
+    *messages.emplace_back().mutable_held() = std::move(holds_.front().held);
+    holds_.pop_front();
+  }
+  for (proto::TaskMessage& answer : answers_) messages.push_back(std::move(answer));
+  answers_.clear();
+  return messages;
+}
+
+bool WorkState::AddReport(std::vector<proto::TaskMessage>* messages, absl::Duration now) {
+  if (!ready_) return false;
+  ReportBook::Standing standing;
+  standing.queued = leases_.waiting() + static_cast<int64_t>(leases_.started().size());
+  standing.starved = leases_.waiting() == 0;
+  standing.blocked_on = blocked_on_;
+  const bool all = stopping_ || (!holds_.empty() && IsRest(holds_.front()));
+  auto report = book_.TakeDue(standing, all, now);
+  if (!report) return false;
+  report->set_job_id(job_->plan().job_id());
+  report->set_generation(job_->generation());
+  if (stopping_) report->set_wanted(0);
+  *messages->emplace_back().mutable_work() = *std::move(report);
+  return true;
+}
+
+void WorkState::NotSent(const proto::TaskMessage& message) {
+  switch (message.message_case()) {
+    case proto::TaskMessage::kWork:
+      if (IsCurrent({message.work().job_id(), message.work().generation()}))
+        book_.PutBack(message.work());
+      return;
+    case proto::TaskMessage::kFailure:
+      failure_sent_ = false;
+      return;
+    default:
+      answers_.push_back(message);
+      return;
+  }
+}
+
+// ---------------------------------------------------------------- the trainer's side
+
+std::optional<Task> WorkState::NextTask() {
+  if (stopping_) return std::nullopt;
+  if (job_changed_) {
+    job_changed_ = false;
+    Task task;
+    task.kind = job_ ? Task::Kind::kStartJob : Task::Kind::kDropJob;
+    task.job = job_;
+    return task;
+  }
+  if (!inspections_.empty()) {
+    Task task;
+    task.kind = Task::Kind::kInspect;
+    task.inspect = std::move(inspections_.front());
+    inspections_.pop_front();
+    return task;
+  }
+  if (!ready_) return std::nullopt;
+  // In turn: neither waits for all of the other.
+  const bool can_train = leases_.Next().has_value();
+  if (!validation_.empty() && !(evaluated_last_ && can_train)) return EvaluationTask();
+  if (can_train) return TrainingTask();
+  return std::nullopt;
+}
+
+Task WorkState::EvaluationTask() {
+  Task task;
+  task.kind = Task::Kind::kEvaluate;
+  task.cut = validation_.front().cut;
+  task.batch = validation_.front().batch;
+  validation_.pop_front();
+  if (!validation_.empty()) task.next = validation_.front().batch;
+  evaluated_last_ = true;
+  return task;
+}
+
+Task WorkState::TrainingTask() {
+  Task task;
+  task.kind = Task::Kind::kTrain;
+  task.batch = *leases_.Start();
+  task.next = leases_.Next();
+  evaluated_last_ = false;
+  return task;
+}
+
+bool WorkState::IsCurrent(JobKey key) const {
+  return job_ && !job_changed_ && key == JobKey{job_->plan().job_id(), job_->generation()};
+}
+
+void WorkState::Ready(JobKey key) {
+  if (IsCurrent(key)) ready_ = true;
+}
+
+void WorkState::Failed(JobKey key, const std::string& why) {
+  if (!IsCurrent(key)) return;
+  GenerationIsOver(key);
+  failure_.emplace();
+  failure_->set_job_id(key.job_id);
+  failure_->set_generation(key.generation);
+  failure_->set_error(why);
+  failure_sent_ = false;
+}
+
+void WorkState::GenerationIsOver(JobKey key) {
+  if (!IsCurrent(key)) return;
+  ForgetLeases();
+  book_.Clear();
+  ready_ = false;
+  over_ = true;
+}
+
+void WorkState::Inspected(const proto::InspectReply& reply) {
+  *answers_.emplace_back().mutable_inspected() = reply;
+}
+
+void WorkState::FinishBatch(int64_t batch) {
+  leases_.Finish(batch);
+  for (PendingHold& hold : holds_) hold.awaits.erase(batch);
+}
+
+void WorkState::Settled(JobKey key, const proto::BatchRecord& record) {
+  if (!IsCurrent(key)) return;
+  FinishBatch(record.batch());
+  book_.AddBatch(record);
+}
+
+void WorkState::SettledByOthers(JobKey key, int64_t batch) {
+  if (IsCurrent(key)) FinishBatch(batch);
+}
+
+void WorkState::PutBack(JobKey key, int64_t batch) {
+  if (IsCurrent(key)) leases_.PutBack(batch);
+}
+
+void WorkState::Evaluated(JobKey key, const proto::EvaluatedBatch& batch) {
+  if (IsCurrent(key)) book_.AddEvaluated(batch);
+}
+
+void WorkState::EvaluationLost(JobKey key, uint64_t cut) {
+  if (!IsCurrent(key)) return;
+  std::erase_if(validation_, [cut](const Validation& item) { return item.cut == cut; });
+}
+
+bool WorkState::MayWait(JobKey key, int64_t batch) {
+  if (stopping_ || !IsCurrent(key) || !leases_.started().contains(batch)) return false;
+  const std::optional<int64_t> next = leases_.Next();
+  if (next && *next < batch) return false;
+  blocked_on_ = batch;
+  return true;
+}
+
+}  // namespace cairn::worker

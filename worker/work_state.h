@@ -1,0 +1,137 @@
+#ifndef CAIRN_WORKER_WORK_STATE_H_
+#define CAIRN_WORKER_WORK_STATE_H_
+
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "absl/time/time.h"
+#include "proto/coordinator.pb.h"
+#include "worker/lease_queue.h"
+#include "worker/report_book.h"
+
+namespace cairn::worker {
+
+// One generation of one job.
+struct JobKey {
+  uint64_t job_id = 0;
+  uint64_t generation = 0;
+  bool operator==(const JobKey&) const = default;
+};
+
+// Something for the trainer to do.
+struct Task {
+  enum class Kind { kInspect, kStartJob, kDropJob, kTrain, kEvaluate };
+  Kind kind = Kind::kTrain;
+  std::shared_ptr<const proto::Inspect> inspect;
+  std::shared_ptr<const proto::StartJob> job;
+  // kTrain, kEvaluate: the batch, and the one that will probably follow.
+  int64_t batch = 0;
+  std::optional<int64_t> next;
+  uint64_t cut = 0;  // kEvaluate.
+};
+
+// What a worker was told by the coordinator, what it does about it, and what it has to answer: the
+// whole worker but for computing. The trainer takes tasks and says what became of them; messages
+// are taken out and sent by somebody else. Everything that concerns another generation than the
+// present one is ignored. A pure machine, not thread-safe.
+class WorkState {
+ public:
+  // ------------------------------------------------ the coordinator's side
+
+  // A new stream. Unless it may keep its leases the worker forgets them.
+  void OnWelcome(bool keep_leases, absl::Duration now);
+  // Grants of validation batches end with the stream that brought them.
+  void OnDisconnected();
+  // StartJob, StopJob, Grant, Hold, Inspect; others are ignored.
+  void OnCommand(const proto::Command& command);
+  // Job, generation and leases.
+  void FillJoin(proto::Join* join) const;
+
+  // Messages that are due now, oldest first. Those that cannot be sent come back by NotSent.
+  std::vector<proto::TaskMessage> TakeMessages(absl::Duration now);
+  void NotSent(const proto::TaskMessage& message);
+  // Whether somebody may be waiting for what TakeMessages would give.
+  bool SendSoon() const { return leases_.waiting() == 0 || !holds_.empty(); }
+
+  // ------------------------------------------------ the trainer's side
+
+  std::optional<Task> NextTask();
+
+  // The job of the last kStartJob task can be worked on.
+  void Ready(JobKey key);
+  // It cannot be, ever: the coordinator is told why, and nothing of it is done any more.
+  void Failed(JobKey key, const std::string& why);
+  // The ps know a newer generation, or none: nothing is done before the next StartJob.
+  void GenerationIsOver(JobKey key);
+  void Inspected(const proto::InspectReply& reply);
+
+  // How a kTrain task ended. Settled may be said long after the task.
+  void Settled(JobKey key, const proto::BatchRecord& record);
+  void SettledByOthers(JobKey key, int64_t batch);
+  void PutBack(JobKey key, int64_t batch);
+  // How a kEvaluate task ended; EvaluationLost: the cut is gone.
+  void Evaluated(JobKey key, const proto::EvaluatedBatch& batch);
+  void EvaluationLost(JobKey key, uint64_t cut);
+
+  // The batch waits for others. False if it should not wait any longer: a smaller one has come, or
+  // it is not leased any more.
+  bool MayWait(JobKey key, int64_t batch);
+  // It waits no longer.
+  void WaitIsOver() { blocked_on_ = -1; }
+  // Whether the job is still this one.
+  bool IsCurrent(JobKey key) const;
+
+  // Nothing is started any more.
+  void Stop() { stopping_ = true; }
+  bool stopping() const { return stopping_; }
+  // Batches that were started and are not settled.
+  bool anything_started() const { return !leases_.started().empty(); }
+
+ private:
+  struct PendingHold {
+    proto::Held held;
+    bool drain = false;
+    std::set<int64_t> awaits;  // Unless drain: then everything that is leased.
+  };
+  struct Validation {
+    uint64_t cut = 0;
+    int64_t batch = 0;
+  };
+
+  void OnStartJob(const proto::StartJob& start);
+  void OnStopJob(uint64_t job_id);
+  void OnGrant(const proto::Grant& grant);
+  void OnHold(const proto::Hold& hold);
+  void ForgetLeases();
+  void FinishBatch(int64_t batch);
+  bool IsRest(const PendingHold& hold) const;
+  Task EvaluationTask();
+  Task TrainingTask();
+  bool AddReport(std::vector<proto::TaskMessage>* messages, absl::Duration now);
+
+  std::shared_ptr<const proto::StartJob> job_;
+  bool job_changed_ = false;  // The trainer does not know yet.
+  bool ready_ = false;
+  bool over_ = false;  // This generation is, as a ps said.
+  bool stopping_ = false;
+  std::deque<std::shared_ptr<const proto::Inspect>> inspections_;
+  std::deque<proto::TaskMessage> answers_;
+  std::optional<proto::JobFailure> failure_;
+  bool failure_sent_ = false;
+
+  LeaseQueue leases_;
+  std::deque<Validation> validation_;
+  bool evaluated_last_ = false;
+  std::deque<PendingHold> holds_;
+  int64_t blocked_on_ = -1;
+  ReportBook book_;
+};
+
+}  // namespace cairn::worker
+
+#endif  // CAIRN_WORKER_WORK_STATE_H_

@@ -1,0 +1,291 @@
+#include "worker/worker_task.h"
+
+#include <chrono>
+#include <new>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "cluster/tf_config.h"
+#include "common/logging.h"
+#include "common/status_macros.h"
+
+namespace cairn::worker {
+namespace {
+
+// How often the sender looks whether a report is due.
+constexpr std::chrono::milliseconds kSendInterval(10);
+// A worker that did nothing for so long pulls values before its next step.
+constexpr absl::Duration kIdle = absl::Milliseconds(50);
+
+bool IsOver(const absl::Status& status) {
+  return absl::IsFailedPrecondition(status) || absl::IsCancelled(status);
+}
+
+}  // namespace
+
+WorkerTask::WorkerTask(const WorkerTaskOptions& options, nn::Device* device,
+                       OnRefusedForGood on_refused_for_good)
+    : options_(options),
+      device_(device),
+      device_text_(absl::StrCat(device->name(), ", ", options.threads, " threads")),
+      on_refused_for_good_(std::move(on_refused_for_good)),
+      index_(options.index) {
+  cluster::SessionOptions session;
+  session.address = options.coordinator;
+  session.make_join = [this] { return MakeJoin(); };
+  session_ = std::make_unique<cluster::TaskSession>(std::move(session), this);
+  trainer_ = std::thread([this] { Train(); });
+  sender_ = std::thread([this] { Send(); });
+}
+
+WorkerTask::~WorkerTask() { Stop(absl::ZeroDuration()); }
+
+void WorkerTask::Stop(absl::Duration grace) {
+  {
+    MutexLock lock(&mutex_);
+    state_.Stop();
+    grace_ = grace;
+    work_changed_.NotifyAll();
+  }
+  WakeRunner();
+  if (trainer_.joinable()) trainer_.join();
+  {
+    MutexLock lock(&mutex_);
+    sender_stops_ = true;
+    send_soon_.NotifyAll();
+  }
+  if (sender_.joinable()) sender_.join();
+  session_->Stop();
+}
+
+// ---------------------------------------------------------------- the session's threads
+
+proto::Join WorkerTask::MakeJoin() {
+  proto::Join join;
+  join.set_role(options_.role);
+  join.set_device(device_text_);
+  for (const std::string& address : options_.ps_addresses) join.add_ps_addresses(address);
+  MutexLock lock(&mutex_);
+  join.set_index(index_);
+  state_.FillJoin(&join);
+  return join;
+}
+
+void WorkerTask::OnWelcome(const proto::Welcome& welcome) {
+  CAIRN_LOG_INFO("joined", "as", cluster::TaskName(options_.role, welcome.index()), "term",
+                 welcome.term(), "keeps leases", welcome.keep_leases());
+  std::vector<std::string> addresses(welcome.ps_addresses().begin(), welcome.ps_addresses().end());
+  std::shared_ptr<cluster::PsClient> old;
+  MutexLock lock(&mutex_);
+  index_ = welcome.index();
+  if (client_ == nullptr || addresses != ps_addresses_ || cluster_id_ != welcome.cluster_id()) {
+    cluster::PsClientOptions options;
+    options.addresses = addresses;
+    options.cluster_id = welcome.cluster_id();
+    options.sender = cluster::TaskName(options_.role, welcome.index());
+    old = std::exchange(client_, std::make_shared<cluster::PsClient>(options));
+    ps_addresses_ = std::move(addresses);
+    cluster_id_ = welcome.cluster_id();
+  }
+  state_.OnWelcome(welcome.keep_leases(), clock_.Now());
+  connected_ = true;
+  send_soon_.NotifyAll();
+}
+
+void WorkerTask::OnCommand(const proto::Command& command) {
+  {
+    MutexLock lock(&mutex_);
+    state_.OnCommand(command);
+    work_changed_.NotifyAll();
+    send_soon_.NotifyAll();
+  }
+  WakeRunner();
+}
+
+void WorkerTask::OnDisconnected(const absl::Status& why) {
+  CAIRN_LOG_WARNING("lost the coordinator", "why", why);
+  MutexLock lock(&mutex_);
+  connected_ = false;
+  state_.OnDisconnected();
+}
+
+void WorkerTask::OnRefused(const proto::Refused& refused) {
+  CAIRN_LOG_WARNING("refused by the coordinator", "reason", refused.reason(), "permanent",
+                    refused.permanent());
+  if (refused.permanent()) on_refused_for_good_(refused.reason());
+}
+
+void WorkerTask::WakeRunner() {
+  MutexLock lock(&runner_mutex_);
+  if (runner_ != nullptr) runner_->Wake();
+}
+
+// ---------------------------------------------------------------- the sender's thread
+
+void WorkerTask::Send() {
+  while (true) {
+    std::vector<proto::TaskMessage> messages;
+    bool last = false;
+    {
+      MutexLock lock(&mutex_);
+      last = sender_stops_;
+      if (connected_) messages = state_.TakeMessages(clock_.Now());
+      if (messages.empty() && !last) send_soon_.WaitFor(&mutex_, kSendInterval);
+    }
+    for (const proto::TaskMessage& message : messages) {
+      if (session_->Send(message)) continue;
+      MutexLock lock(&mutex_);
+      state_.NotSent(message);
+      if (!last) send_soon_.WaitFor(&mutex_, kSendInterval);
+    }
+    if (last) return;
+  }
+}
+
+// ---------------------------------------------------------------- the trainer's thread
+
+void WorkerTask::Train() {
+  while (const std::optional<Task> task = WaitForTask()) {
+    try {
+      Run(*task);
+    } catch (const std::bad_alloc&) {
+      RunFailed(absl::ResourceExhaustedError("this worker has not enough memory for the job"));
+    }
+  }
+  WaitForSettlement();
+  DropJob();
+}
+
+std::optional<Task> WorkerTask::WaitForTask() {
+  MutexLock lock(&mutex_);
+  while (true) {
+    if (state_.stopping()) return std::nullopt;
+    if (std::optional<Task> task = state_.NextTask()) return task;
+    work_changed_.Wait(&mutex_);
+  }
+}
+
+void WorkerTask::Run(const Task& task) {
+  switch (task.kind) {
+    case Task::Kind::kInspect: {
+      const proto::InspectReply reply = InspectJob(*task.inspect);
+      CAIRN_LOG_INFO("inspected the data", "job", reply.job_id(), "examples", reply.examples(),
+                     "validation examples", reply.validation_examples(), "error", reply.error());
+      MutexLock lock(&mutex_);
+      state_.Inspected(reply);
+      send_soon_.NotifyAll();
+      return;
+    }
+    case Task::Kind::kStartJob:
+      return RunStartJob(*task.job);
+    case Task::Kind::kDropJob:
+      CAIRN_LOG_INFO("job ended", "job", key_.job_id);
+      return DropJob();
+    case Task::Kind::kTrain:
+      return RunTraining(task);
+    case Task::Kind::kEvaluate:
+      return RunEvaluation(task);
+  }
+}
+
+void WorkerTask::RunStartJob(const proto::StartJob& job) {
+  key_ = {job.plan().job_id(), job.generation()};
+  CAIRN_LOG_INFO("starting job", "job", key_.job_id, "name", job.plan().job().name(), "generation",
+                 key_.generation);
+  const absl::Status status = StartJob(job);
+  if (!status.ok()) return RunFailed(status);
+  MutexLock lock(&mutex_);
+  state_.Ready(key_);
+  send_soon_.NotifyAll();
+}
+
+absl::Status WorkerTask::StartJob(const proto::StartJob& job) {
+  if (runner_ == nullptr || runner_->job_id() != key_.job_id) {
+    // First out with the old one: both may not fit into memory.
+    DropJob();
+    JobRunner::Options options;
+    options.threads = options_.threads;
+    options.trains = options_.role != proto::EVALUATOR;
+    CAIRN_ASSIGN_OR_RETURN(auto runner, JobRunner::Create(job, options, device_));
+    MutexLock lock(&runner_mutex_);
+    runner_ = std::move(runner);
+  }
+  std::shared_ptr<cluster::PsClient> client;
+  {
+    MutexLock lock(&mutex_);
+    client = client_;
+  }
+  const auto on_settled = [this, key = key_](const proto::BatchRecord& record) {
+    MutexLock lock(&mutex_);
+    state_.Settled(key, record);
+    if (state_.SendSoon()) send_soon_.NotifyAll();
+    if (state_.stopping()) work_changed_.NotifyAll();
+  };
+  return runner_->StartGeneration(job, std::move(client), on_settled);
+}
+
+void WorkerTask::DropJob() {
+  std::unique_ptr<JobRunner> runner;
+  {
+    MutexLock lock(&runner_mutex_);
+    runner.swap(runner_);
+  }
+}
+
+void WorkerTask::RunFailed(const absl::Status& status) {
+  CAIRN_LOG_ERROR("the job cannot go on here", "job", key_.job_id, "why", status);
+  DropJob();
+  MutexLock lock(&mutex_);
+  state_.Failed(key_, std::string(status.message()));
+  send_soon_.NotifyAll();
+}
+
+void WorkerTask::RunTraining(const Task& task) {
+  Trainer::Assignment assignment;
+  assignment.batch = task.batch;
+  assignment.next = task.next;
+  assignment.after_idle = clock_.Now() - last_step_end_ > kIdle;
+  const auto result = runner_->Train(assignment, [this, &task] {
+    MutexLock lock(&mutex_);
+    return !state_.MayWait(key_, task.batch);
+  });
+  last_step_end_ = clock_.Now();
+  if (!result.ok() && !IsOver(result.status())) return RunFailed(result.status());
+  MutexLock lock(&mutex_);
+  state_.WaitIsOver();
+  if (!result.ok()) {
+    CAIRN_LOG_WARNING("this generation is over", "generation", key_.generation, "why",
+                      result.status());
+    state_.GenerationIsOver(key_);
+  } else if (*result == Strategy::Ready::kAbandoned) {
+    state_.PutBack(key_, task.batch);
+  } else if (*result == Strategy::Ready::kSettled) {
+    state_.SettledByOthers(key_, task.batch);
+  }
+}
+
+void WorkerTask::RunEvaluation(const Task& task) {
+  const auto result = runner_->Evaluate(task.cut, task.batch, task.next, [this] {
+    MutexLock lock(&mutex_);
+    return state_.stopping() || !state_.IsCurrent(key_);
+  });
+  const bool lost = !result.ok() && (IsOver(result.status()) || absl::IsNotFound(result.status()));
+  if (!result.ok() && !lost) return RunFailed(result.status());
+  MutexLock lock(&mutex_);
+  if (result.ok()) {
+    state_.Evaluated(key_, *result);
+  } else {
+    CAIRN_LOG_WARNING("evaluation given up", "cut", task.cut, "why", result.status());
+    state_.EvaluationLost(key_, task.cut);
+  }
+}
+
+void WorkerTask::WaitForSettlement() {
+  MutexLock lock(&mutex_);
+  const absl::Duration deadline = clock_.Now() + grace_;
+  while (state_.anything_started() && clock_.Now() < deadline) {
+    work_changed_.WaitFor(&mutex_, absl::ToChronoNanoseconds(deadline - clock_.Now()));
+  }
+}
+
+}  // namespace cairn::worker

@@ -1,0 +1,101 @@
+#ifndef CAIRN_WORKER_WORKER_TASK_H_
+#define CAIRN_WORKER_WORKER_TASK_H_
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "cluster/coordinator_client.h"
+#include "cluster/ps_client.h"
+#include "common/clock.h"
+#include "common/mutex.h"
+#include "nn/device.h"
+#include "proto/coordinator.pb.h"
+#include "worker/job_runner.h"
+#include "worker/work_state.h"
+
+namespace cairn::worker {
+
+struct WorkerTaskOptions {
+  std::string coordinator;                // HOST:PORT.
+  proto::Role role = proto::WORKER;       // Or EVALUATOR, which only evaluates.
+  int64_t index = -1;                     // In TF_CONFIG; -1: the coordinator chooses one.
+  std::vector<std::string> ps_addresses;  // As TF_CONFIG says; empty: as the coordinator says.
+  int threads = 1;                        // That compute.
+};
+
+// A worker: does what the coordinator says over its session. Its threads are the session's (which
+// only changes WorkState and wakes others), the trainer (which does the tasks, one after the
+// other), the sender (which sends what is due), the ps client's, and the batch loaders'.
+class WorkerTask final : public cluster::SessionHandler {
+ public:
+  // Called once, from a thread of the task, when the coordinator refuses this worker for good.
+  using OnRefusedForGood = std::function<void(const std::string& reason)>;
+
+  // Begins at once. `device` must outlive it.
+  WorkerTask(const WorkerTaskOptions& options, nn::Device* device,
+             OnRefusedForGood on_refused_for_good);
+  // Stops.
+  ~WorkerTask() override;
+
+  // Finishes the batch in hand if its pushes are acknowledged within `grace`, drops it otherwise,
+  // and ends the session. Blocks for as long as that batch's forward and backward pass take. May be
+  // called more than once.
+  void Stop(absl::Duration grace);
+
+ private:
+  void OnWelcome(const proto::Welcome& welcome) override;
+  void OnCommand(const proto::Command& command) override;
+  void OnDisconnected(const absl::Status& why) override;
+  void OnRefused(const proto::Refused& refused) override;
+  proto::Join MakeJoin();
+
+  // The trainer's.
+  void Train();
+  std::optional<Task> WaitForTask();
+  void Run(const Task& task);
+  void RunStartJob(const proto::StartJob& job);
+  absl::Status StartJob(const proto::StartJob& job);
+  void DropJob();
+  void RunTraining(const Task& task);
+  void RunEvaluation(const Task& task);
+  void RunFailed(const absl::Status& status);
+  void WaitForSettlement();
+
+  void Send();
+  void WakeRunner();
+
+  const WorkerTaskOptions options_;
+  nn::Device* const device_;
+  const std::string device_text_;
+  const OnRefusedForGood on_refused_for_good_;
+  const RealClock clock_;
+
+  // Of the trainer's thread. The pointer is changed with runner_mutex_ held, for WakeRunner.
+  std::unique_ptr<JobRunner> runner_;
+  JobKey key_;
+  absl::Duration last_step_end_ = -absl::InfiniteDuration();
+  Mutex runner_mutex_;
+
+  Mutex mutex_;
+  ConditionVariable work_changed_;  // For the trainer.
+  ConditionVariable send_soon_;     // For the sender.
+  WorkState state_ ABSL_GUARDED_BY(mutex_);
+  bool connected_ ABSL_GUARDED_BY(mutex_) = false;
+  bool sender_stops_ ABSL_GUARDED_BY(mutex_) = false;
+  absl::Duration grace_ ABSL_GUARDED_BY(mutex_);
+  int64_t index_ ABSL_GUARDED_BY(mutex_);
+  std::vector<std::string> ps_addresses_ ABSL_GUARDED_BY(mutex_);
+  uint64_t cluster_id_ ABSL_GUARDED_BY(mutex_) = 0;
+  std::shared_ptr<cluster::PsClient> client_ ABSL_GUARDED_BY(mutex_);
+
+  std::unique_ptr<cluster::TaskSession> session_;
+  std::thread trainer_;
+  std::thread sender_;
+};
+
+}  // namespace cairn::worker
+
+#endif  // CAIRN_WORKER_WORKER_TASK_H_
