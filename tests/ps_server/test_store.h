@@ -1,0 +1,80 @@
+#ifndef CAIRN_TESTS_PS_SERVER_TEST_STORE_H_
+#define CAIRN_TESTS_PS_SERVER_TEST_STORE_H_
+
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "common/bounded_queue.h"
+#include "ps_server/initial_values.h"
+#include "ps_server/job_blocks.h"
+#include "ps_server/parameter_store.h"
+#include "tests/ps_server/test_job.h"
+
+namespace cairn::ps {
+
+// Hands what callbacks deliver to the test's thread.
+template <typename T>
+class Mailbox {
+ public:
+  void Put(T item) { items_.Push(std::move(item)); }
+  // Fails the test, and gives a default, if nothing comes in 20 seconds.
+  T Take() {
+    std::optional<T> item = items_.Pop(absl::Seconds(20));
+    EXPECT_TRUE(item.has_value()) << "nothing came";
+    return item.has_value() ? *std::move(item) : T();
+  }
+  size_t size() const { return items_.size(); }
+
+ private:
+  BoundedQueue<T> items_{100000};
+};
+
+// A ps's memory with a job in it whose values all begin with zero.
+struct TestStore {
+  explicit TestStore(const TestJobOptions& options, uint64_t generation = 1, int threads = 2)
+      : owners(threads, 1024), store(options.ps) {
+    Install(options, generation);
+  }
+
+  void Install(const TestJobOptions& options, uint64_t generation) {
+    layout = MakeLayout(options);
+    std::vector<BlockState> states = *MakeInitialStates(*layout, nullptr, &pool);
+    for (BlockState& state : states) {
+      std::fill_n(state.values.data(), state.values.count(), 0.0f);
+    }
+    store.Install(
+        JobBlocks::Create(layout, {generation, 0}, std::move(states), &owners, &pool, {}));
+  }
+
+  // Every pushed block's gradient for one batch, all of one value.
+  std::vector<JobBlocks::Gradient> Gradients(float value) {
+    std::vector<JobBlocks::Gradient> gradients;
+    for (size_t position = 0; position < layout->blocks().size(); ++position) {
+      const BlockSpec& block = layout->blocks()[position];
+      if (!block.pushed()) continue;
+      gradients.push_back({static_cast<int>(position), Filled(&pool, block.count, value)});
+    }
+    return gradients;
+  }
+
+  // Waits for the answer.
+  std::vector<BlockReply> Push(int64_t batch, float value = -1) {
+    Mailbox<std::vector<BlockReply>> box;
+    store.current()->Push(batch, 1, Gradients(value), true,
+                          [&](std::vector<BlockReply> replies) { box.Put(std::move(replies)); });
+    return box.Take();
+  }
+
+  BufferPool pool;
+  OwnerThreads owners;
+  ParameterStore store;
+  std::shared_ptr<const JobLayout> layout;
+};
+
+}  // namespace cairn::ps
+
+#endif  // CAIRN_TESTS_PS_SERVER_TEST_STORE_H_
