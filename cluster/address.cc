@@ -74,7 +74,8 @@ absl::StatusOr<Address> ParseAddress(std::string_view text, bool allow_port_zero
 }
 
 std::string BindAddress(const Address& own) {
-  if (own.IsLoopback()) return absl::StrCat("127.0.0.1:", own.port);
+  // "localhost" may mean both 127.0.0.1 and ::1, and binding half of it would look like success.
+  if (own.host == "localhost") return absl::StrCat("127.0.0.1:", own.port);
   return own.ToString();
 }
 

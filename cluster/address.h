@@ -25,9 +25,9 @@ struct Address {
 // `allow_port_zero`), no host, an IPv6 address without brackets, a scheme, blanks.
 absl::StatusOr<Address> ParseAddress(std::string_view text, bool allow_port_zero = false);
 
-// What a daemon binds: loopback (127.0.0.1 with the own port) unless its own address's host says
-// otherwise; then that host, so that it listens on the interface that others know it by and on no
-// other. 0.0.0.0 and [::] mean every interface.
+// What a daemon binds: the host of its own address, so that it listens on the interface that others
+// know it by and on no other: loopback for localhost (127.0.0.1), 127.x.x.x and ::1. 0.0.0.0 and
+// [::] mean every interface.
 std::string BindAddress(const Address& own);
 
 }  // namespace cairn::cluster

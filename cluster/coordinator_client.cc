@@ -164,7 +164,7 @@ TaskSession::Impl::Impl(SessionOptions options, SessionHandler* handler)
 
 bool TaskSession::Impl::Send(proto::TaskMessage message) {
   MutexLock lock(&mutex_);
-  if (!joined_ || heard_number_ != stream_number_) return false;
+  if (stopping_ || !joined_ || heard_number_ != stream_number_) return false;
   if (outbox_.size() >= options_.outbox_max) return false;
   outbox_.push_back(std::move(message));
   changed_.NotifyAll();
@@ -279,6 +279,7 @@ TaskSession::Impl::Step TaskSession::Impl::NextStep(Stream* stream) {
   } else if (arrived_ && inbox_.size() < options_.inbox_max) {
     // Before broken_: what the coordinator said last may be why it ended the stream.
     arrived_ = false;
+    last_heard_ = clock_.Now();  // It may have waited for long, and others behind it.
     step.over = TakeCommand(stream->TakeCommand());
     step.read = step.over.ok();
   } else if (broken_) {

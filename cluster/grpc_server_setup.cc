@@ -15,6 +15,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "cluster/address.h"
+#include "cluster/grpc_library.h"
 #include "cluster/tensor_codec.h"
 #include "common/status_macros.h"
 
@@ -28,6 +29,7 @@ constexpr int kLookaheadBytes = 64 << 20;
 
 // Both are looked at by the constructor of a ServerBuilder.
 std::unique_ptr<grpc::ServerBuilder> MakeBuilder() {
+  KeepGrpcRunning();
   static const bool plugins = [] {
     grpc::EnableDefaultHealthCheckService(true);
     grpc::reflection::InitProtoReflectionServerBuilderPlugin();

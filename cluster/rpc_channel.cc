@@ -11,6 +11,7 @@
 #include <random>
 #include <thread>
 
+#include "cluster/grpc_library.h"
 #include "cluster/grpc_status.h"
 #include "cluster/tensor_codec.h"
 #include "common/random.h"
@@ -55,6 +56,7 @@ std::chrono::system_clock::time_point DeadlineIn(absl::Duration timeout) {
 }  // namespace
 
 std::shared_ptr<grpc::Channel> CreateChannel(const std::string& address) {
+  KeepGrpcRunning();
   return grpc::CreateCustomChannel(address, grpc::InsecureChannelCredentials(), Arguments());
 }
 

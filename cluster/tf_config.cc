@@ -60,7 +60,9 @@ absl::StatusOr<proto::Role> RoleOf(const std::string& name, const std::string& p
 class ParseGuard {
  public:
   bool operator()(int depth, Json::parse_event_t event, Json& parsed) {
-    if (depth > kDepthMax && problem_.empty()) {
+    const bool opens =
+        event == Json::parse_event_t::object_start || event == Json::parse_event_t::array_start;
+    if (opens && depth >= kDepthMax && problem_.empty()) {
       problem_ = absl::StrCat(" is nested more than ", kDepthMax, " deep");
     }
     if (!problem_.empty()) return false;

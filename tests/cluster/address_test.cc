@@ -1,0 +1,34 @@
+#include "cluster/address.h"
+
+#include <gtest/gtest.h>
+
+namespace cairn::cluster {
+namespace {
+
+// What is refused stands in tf_config_test, with its messages.
+
+TEST(AddressTest, WhatIsParsedPrintsTheSame) {
+  for (const char* text : {"localhost:1", "10.0.0.7:65535", "[::1]:2222", "[fe80::1%eth0]:80",
+                           "ps-0.cluster_a.example:2222"}) {
+    const auto address = ParseAddress(text);
+    ASSERT_TRUE(address.ok()) << address.status();
+    EXPECT_EQ(address->ToString(), text);
+  }
+}
+
+TEST(AddressTest, PortZeroIsAllowedOnlyWhenAskedFor) {
+  EXPECT_FALSE(ParseAddress("h:0").ok());
+  EXPECT_EQ(ParseAddress("h:0", /*allow_port_zero=*/true)->port, 0);
+}
+
+TEST(AddressTest, DaemonsBindLoopbackUnlessTheirAddressSaysOtherwise) {
+  EXPECT_EQ(BindAddress({"localhost", 5}), "127.0.0.1:5");
+  EXPECT_EQ(BindAddress({"127.0.0.1", 5}), "127.0.0.1:5");
+  EXPECT_EQ(BindAddress({"::1", 5}), "[::1]:5");
+  EXPECT_EQ(BindAddress({"10.0.0.7", 5}), "10.0.0.7:5");
+  EXPECT_EQ(BindAddress({"0.0.0.0", 5}), "0.0.0.0:5");
+  EXPECT_EQ(BindAddress({"ps-0.example", 5}), "ps-0.example:5");
+}
+
+}  // namespace
+}  // namespace cairn::cluster

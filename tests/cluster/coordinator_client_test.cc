@@ -1,0 +1,337 @@
+#include "cluster/coordinator_client.h"
+
+#include <grpcpp/server_context.h>
+#include <grpcpp/support/sync_stream.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <functional>
+
+#include "cluster/control_server.h"
+#include "common/mutex.h"
+#include "common/version.h"
+#include "proto/coordinator.grpc.pb.h"
+#include "tests/cluster/rpc_fixture.h"
+
+namespace cairn::cluster {
+namespace {
+
+using ServerStream = grpc::ServerReaderWriter<proto::Command, proto::TaskMessage>;
+
+// A coordinator in a test's hands: hands over what it hears, says what it is told to.
+class FakeCoordinator final : public proto::Coordinator::Service {
+ public:
+  grpc::Status Session(grpc::ServerContext* context, ServerStream* stream) override {
+    proto::TaskMessage message;
+    while (stream->Read(&message)) {
+      if (message.has_heartbeat()) {
+        heartbeats.fetch_add(1);
+      } else {
+        heard.Put(message);
+      }
+      if (message.has_join()) {
+        MutexLock lock(&mutex_);
+        stream_ = stream;
+        context_ = context;
+      }
+    }
+    MutexLock lock(&mutex_);
+    if (stream_ == stream) stream_ = nullptr;
+    return grpc::Status::OK;
+  }
+
+  // To the newest stream; true if it was there.
+  bool Say(const proto::Command& command) {
+    const absl::Time deadline = absl::Now() + kPatience;
+    while (absl::Now() < deadline) {
+      {
+        MutexLock lock(&mutex_);
+        if (stream_ != nullptr) return stream_->Write(command);
+      }
+      absl::SleepFor(absl::Milliseconds(1));
+    }
+    return false;
+  }
+
+  void Break() {
+    MutexLock lock(&mutex_);
+    if (stream_ != nullptr) context_->TryCancel();
+    stream_ = nullptr;
+  }
+
+  Mailbox<proto::TaskMessage> heard;
+  std::atomic<int> heartbeats = 0;
+
+ private:
+  Mutex mutex_;
+  ServerStream* stream_ ABSL_GUARDED_BY(mutex_) = nullptr;
+  grpc::ServerContext* context_ ABSL_GUARDED_BY(mutex_) = nullptr;
+};
+
+// What a handler was told, one line each.
+class Recorder final : public SessionHandler {
+ public:
+  void OnWelcome(const proto::Welcome& welcome) override {
+    lines.Put(absl::StrCat("welcome ", welcome.term()));
+  }
+  void OnCommand(const proto::Command& command) override {
+    const std::string line = absl::StrCat("command ", command.ledger_query().query());
+    lines.Put(line);
+    if (during_command) during_command();
+  }
+  void OnDisconnected(const absl::Status& why) override {
+    reasons.Put(why);
+    lines.Put("disconnected");
+  }
+  void OnRefused(const proto::Refused& refused) override {
+    lines.Put(absl::StrCat("refused ", refused.reason()));
+  }
+
+  Mailbox<std::string> lines;
+  Mailbox<absl::Status> reasons;
+  std::function<void()> during_command;
+};
+
+proto::Command Welcome(uint64_t term) {
+  proto::Command command;
+  command.mutable_welcome()->set_term(term);
+  return command;
+}
+
+proto::Command Query(uint64_t number) {
+  proto::Command command;
+  command.mutable_ledger_query()->set_query(number);
+  return command;
+}
+
+proto::Command Refuse(const std::string& reason, bool permanent) {
+  proto::Command command;
+  command.mutable_refused()->set_reason(reason);
+  command.mutable_refused()->set_permanent(permanent);
+  return command;
+}
+
+proto::TaskMessage Reply(uint64_t number) {
+  proto::TaskMessage message;
+  message.mutable_ledger()->set_query(number);
+  return message;
+}
+
+class CoordinatorClientTest : public testing::Test {
+ protected:
+  CoordinatorClientTest() { StartCoordinator(0); }
+  ~CoordinatorClientTest() override {
+    session_.reset();
+    server_->Shutdown();
+  }
+
+  void StartCoordinator(int port) {
+    coordinator_ = std::make_unique<FakeCoordinator>();
+    auto server = ControlServer::Start(absl::StrCat("127.0.0.1:", port), {coordinator_.get()});
+    ASSERT_TRUE(server.ok()) << server.status();
+    server_ = *std::move(server);
+  }
+
+  SessionOptions Options() {
+    SessionOptions options;
+    options.address = absl::StrCat("127.0.0.1:", server_->port());
+    options.first_delay = absl::Milliseconds(5);
+    options.max_delay = absl::Milliseconds(50);
+    options.make_join = [this] {
+      proto::Join join;
+      join.set_role(proto::PS);
+      join.set_index(++joins_);
+      return join;
+    };
+    return options;
+  }
+
+  void StartSession(const SessionOptions& options) {
+    session_ = std::make_unique<TaskSession>(options, &recorder_);
+  }
+  void StartSession() { StartSession(Options()); }
+
+  // The Join that comes next; other messages are skipped.
+  proto::Join NextJoin() {
+    while (true) {
+      const proto::TaskMessage message = coordinator_->heard.Take();
+      if (message.has_join() || HasFailure()) return message.join();
+    }
+  }
+
+  void Joined(uint64_t term = 1) {
+    NextJoin();
+    EXPECT_TRUE(coordinator_->Say(Welcome(term)));
+    EXPECT_EQ(recorder_.lines.Take(), absl::StrCat("welcome ", term));
+  }
+
+  std::atomic<int> joins_ = 0;
+  std::unique_ptr<FakeCoordinator> coordinator_;
+  std::unique_ptr<ControlServer> server_;
+  Mailbox<int> go_on_;
+  Recorder recorder_;
+  std::unique_ptr<TaskSession> session_;
+};
+
+TEST_F(CoordinatorClientTest, JoinComesFirstAndSaysWhoIsThere) {
+  StartSession();
+  const proto::Join join = NextJoin();
+  EXPECT_EQ(join.role(), proto::PS);
+  EXPECT_EQ(join.version(), kVersion);
+  EXPECT_EQ(join.instance_id(), session_->instance_id());
+  EXPECT_EQ(join.pid(), getpid());
+  EXPECT_EQ(join.term_seen(), 0u);
+}
+
+TEST_F(CoordinatorClientTest, CommandsComeInOrderAndRepliesGoBackInOrder) {
+  StartSession();
+  Joined();
+  for (int i = 0; i < 1000; ++i) ASSERT_TRUE(coordinator_->Say(Query(i)));
+  for (int i = 0; i < 1000; ++i) ASSERT_EQ(recorder_.lines.Take(), absl::StrCat("command ", i));
+  for (int i = 0; i < 1000; ++i) ASSERT_TRUE(session_->Send(Reply(i)));
+  for (int i = 0; i < 1000; ++i) ASSERT_EQ(coordinator_->heard.Take().ledger().query(), i);
+}
+
+TEST_F(CoordinatorClientTest, NothingIsSentBeforeTheWelcome) {
+  StartSession();
+  NextJoin();
+  EXPECT_FALSE(session_->Send(Reply(1)));
+}
+
+TEST_F(CoordinatorClientTest, HeartbeatsGoOnWhileTheHandlerWorks) {
+  SessionOptions options = Options();
+  options.heartbeat = absl::Milliseconds(5);
+  options.fill_heartbeat = [](proto::Heartbeat* heartbeat) { heartbeat->set_pulls(3); };
+  recorder_.during_command = [&] {
+    const int before = coordinator_->heartbeats;
+    const absl::Time deadline = absl::Now() + kPatience;
+    while (coordinator_->heartbeats < before + 5 && absl::Now() < deadline) {
+      absl::SleepFor(absl::Milliseconds(1));
+    }
+    recorder_.lines.Put(coordinator_->heartbeats >= before + 5 ? "beat" : "no beat");
+  };
+  StartSession(options);
+  Joined();
+  ASSERT_TRUE(coordinator_->Say(Query(1)));
+  EXPECT_EQ(recorder_.lines.Take(), "command 1");
+  EXPECT_EQ(recorder_.lines.Take(), "beat");
+}
+
+TEST_F(CoordinatorClientTest, BrokenStreamIsJoinedAgainAsTheSameInstance) {
+  StartSession();
+  const proto::Join first = NextJoin();
+  for (int round = 1; round <= 5; ++round) {
+    ASSERT_TRUE(coordinator_->Say(Welcome(round)));
+    EXPECT_EQ(recorder_.lines.Take(), absl::StrCat("welcome ", round));
+    coordinator_->Break();
+    EXPECT_EQ(recorder_.lines.Take(), "disconnected");
+    const proto::Join again = NextJoin();
+    EXPECT_EQ(again.instance_id(), first.instance_id());
+    EXPECT_EQ(again.term_seen(), static_cast<uint64_t>(round));
+    EXPECT_GT(again.index(), first.index());
+  }
+}
+
+TEST_F(CoordinatorClientTest, CoordinatorThatRestartsIsJoinedAgain) {
+  StartSession();
+  Joined(1);
+  const int port = server_->port();
+  server_->Shutdown(absl::ZeroDuration());
+  server_.reset();
+  EXPECT_EQ(recorder_.lines.Take(), "disconnected");
+  EXPECT_FALSE(session_->Send(Reply(1)));
+  StartCoordinator(port);
+  Joined(2);
+}
+
+TEST_F(CoordinatorClientTest, CoordinatorOfALowerTermIsNotAccepted) {
+  StartSession();
+  Joined(7);
+  coordinator_->Break();
+  EXPECT_EQ(recorder_.lines.Take(), "disconnected");
+  NextJoin();
+  ASSERT_TRUE(coordinator_->Say(Welcome(6)));
+  Joined(7);  // The session has left the old one and joined again.
+}
+
+TEST_F(CoordinatorClientTest, SilentCoordinatorIsLeftAfterALease) {
+  SessionOptions options = Options();
+  options.lease = absl::Milliseconds(100);
+  StartSession(options);
+  Joined();
+  EXPECT_EQ(recorder_.lines.Take(), "disconnected");
+  EXPECT_EQ(recorder_.reasons.Take(),
+            absl::DeadlineExceededError("nothing came from the coordinator for 100ms"));
+  Joined();
+}
+
+TEST_F(CoordinatorClientTest, WelcomeSaysHowLongALeaseIs) {
+  StartSession();
+  NextJoin();
+  proto::Command welcome = Welcome(1);
+  welcome.mutable_welcome()->set_lease_milliseconds(50);
+  ASSERT_TRUE(coordinator_->Say(welcome));
+  EXPECT_EQ(recorder_.lines.Take(), "welcome 1");
+  EXPECT_EQ(recorder_.lines.Take(), "disconnected");
+}
+
+TEST_F(CoordinatorClientTest, PermanentRefusalIsTheLastWord) {
+  StartSession();
+  NextJoin();
+  ASSERT_TRUE(coordinator_->Say(Refuse("version 0.0.9, not 0.1.0", true)));
+  EXPECT_EQ(recorder_.lines.Take(), "refused version 0.0.9, not 0.1.0");
+  session_->Stop();
+  EXPECT_EQ(joins_, 1);
+}
+
+TEST_F(CoordinatorClientTest, PassingRefusalIsTriedAgain) {
+  StartSession();
+  NextJoin();
+  ASSERT_TRUE(coordinator_->Say(Refuse("another worker 0 is alive", false)));
+  EXPECT_EQ(recorder_.lines.Take(), "refused another worker 0 is alive");
+  Joined();
+}
+
+TEST_F(CoordinatorClientTest, EndOfTheLeaseIsADisconnection) {
+  StartSession();
+  Joined();
+  ASSERT_TRUE(coordinator_->Say(Refuse("the lease is over", false)));
+  EXPECT_EQ(recorder_.lines.Take(), "disconnected");
+  EXPECT_EQ(recorder_.reasons.Take(),
+            absl::FailedPreconditionError("the coordinator refused: the lease is over"));
+  Joined();
+}
+
+TEST_F(CoordinatorClientTest, HandlerThatIsSlowSlowsTheCoordinatorDownButLosesNothing) {
+  SessionOptions options = Options();
+  options.inbox_max = 2;
+  options.lease = absl::Milliseconds(200);
+  recorder_.during_command = [this] { go_on_.Take(); };
+  StartSession(options);
+  Joined();
+  for (int i = 0; i < 20; ++i) ASSERT_TRUE(coordinator_->Say(Query(i)));
+  EXPECT_EQ(recorder_.lines.Take(), "command 0");
+  absl::SleepFor(absl::Milliseconds(400));  // Longer than a lease: no silence of the coordinator's.
+  EXPECT_TRUE(recorder_.lines.empty());
+  for (int i = 0; i < 20; ++i) go_on_.Put(0);
+  for (int i = 1; i < 20; ++i) EXPECT_EQ(recorder_.lines.Take(), absl::StrCat("command ", i));
+}
+
+TEST_F(CoordinatorClientTest, StopEndsTheStreamAtOnce) {
+  StartSession();
+  Joined();
+  session_->Stop();
+  session_->Stop();
+  EXPECT_FALSE(session_->Send(Reply(1)));
+  EXPECT_TRUE(recorder_.lines.empty());
+}
+
+TEST_F(CoordinatorClientTest, SessionWithoutACoordinatorStopsAtOnce) {
+  server_->Shutdown();
+  StartSession();
+  session_->Stop();
+}
+
+}  // namespace
+}  // namespace cairn::cluster

@@ -1,0 +1,126 @@
+#include "cluster/daemon.h"
+
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <fstream>
+#include <functional>
+#include <thread>
+
+namespace cairn::cluster {
+namespace {
+
+// Runs `body` in a process of its own, as daemons are; returns its exit code, or 1000 + the signal
+// that killed it.
+int ExitCodeOf(const std::function<int()>& body) {
+  const pid_t child = fork();
+  if (child == 0) _exit(body());
+  int status = 0;
+  EXPECT_EQ(waitpid(child, &status, 0), child);
+  return WIFEXITED(status) ? WEXITSTATUS(status) : 1000 + WTERMSIG(status);
+}
+
+DaemonOptions Options() {
+  DaemonOptions options;
+  options.program = "tester";
+  return options;
+}
+
+TEST(DaemonTest, SigtermEndsWith143AfterStopping) {
+  EXPECT_EQ(ExitCodeOf([] {
+              auto daemon = Daemon::Start(Options());
+              kill(getpid(), SIGTERM);
+              bool stopped = false;
+              const int code = (*daemon)->Run([&] { stopped = true; });
+              return stopped ? code : 99;
+            }),
+            143);
+}
+
+TEST(DaemonTest, SigintEndsWith130) {
+  EXPECT_EQ(ExitCodeOf([] {
+              auto daemon = Daemon::Start(Options());
+              std::thread killer([] { kill(getpid(), SIGINT); });
+              const int code = (*daemon)->Run([] {});
+              killer.join();
+              return code;
+            }),
+            130);
+}
+
+TEST(DaemonTest, FirstExitCountsFromAnyThread) {
+  EXPECT_EQ(ExitCodeOf([] {
+              auto daemon = Daemon::Start(Options());
+              std::thread refused([&] {
+                (*daemon)->Exit(kExitPermanent, "refused");
+                (*daemon)->Exit(kExitRestart, "too late");
+              });
+              const int code = (*daemon)->Run([] {});
+              refused.join();
+              return code;
+            }),
+            1);
+}
+
+TEST(DaemonTest, StopThatHangsIsCutShort) {
+  EXPECT_EQ(ExitCodeOf([] {
+              DaemonOptions options = Options();
+              options.stop_timeout = absl::Milliseconds(50);
+              auto daemon = Daemon::Start(options);
+              kill(getpid(), SIGTERM);
+              return (*daemon)->Run([] { pause(); });
+            }),
+            143);
+}
+
+TEST(DaemonTest, WritingToAClosedPipeDoesNotKill) {
+  EXPECT_EQ(ExitCodeOf([] {
+              auto daemon = Daemon::Start(Options());
+              int ends[2];
+              if (pipe(ends) != 0) return 98;
+              close(ends[0]);
+              return write(ends[1], "x", 1) == -1 ? 7 : 99;
+            }),
+            7);
+}
+
+TEST(DaemonTest, UnknownLogLevelIsRefused) {
+  EXPECT_EQ(ExitCodeOf([] {
+              DaemonOptions options = Options();
+              options.log_level = "loud";
+              return absl::IsInvalidArgument(Daemon::Start(options).status()) ? 7 : 99;
+            }),
+            7);
+}
+
+TEST(DaemonTest, FailuresThatMayPassAskForARestart) {
+  EXPECT_EQ(ReportFailure("tester", absl::InvalidArgumentError("bad")), kExitPermanent);
+  EXPECT_EQ(ReportFailure("tester", absl::AlreadyExistsError("port")), kExitRestart);
+  EXPECT_EQ(ReportFailure("tester", absl::UnavailableError("disk")), kExitRestart);
+}
+
+constexpr char kConfig[] = R"({"cluster": {"chief": ["h:1"], "ps": ["h:2"], "worker": ["h:3"]}})";
+
+TEST(LoadTfConfigTest, FileGoesBeforeTheEnvironment) {
+  const std::string path = testing::TempDir() + "/tf_config.json";
+  std::ofstream(path) << kConfig;
+  EXPECT_EQ(LoadTfConfig(path, "nonsense")->chief.ToString(), "h:1");
+  EXPECT_EQ(LoadTfConfig("", kConfig)->chief.ToString(), "h:1");
+}
+
+TEST(LoadTfConfigTest, WhatIsMissingOrWrongIsNamed) {
+  EXPECT_TRUE(absl::IsNotFound(LoadTfConfig("", "").status()));
+  EXPECT_EQ(LoadTfConfig("/nowhere/tf.json", "").status(),
+            absl::InvalidArgumentError(
+                "cannot read /nowhere/tf.json, the file that should hold TF_CONFIG"));
+  const std::string path = testing::TempDir() + "/bad.json";
+  std::ofstream(path) << "[]";
+  EXPECT_EQ(LoadTfConfig(path, kConfig).status(),
+            absl::InvalidArgumentError(path + ": TF_CONFIG is []; it must be a JSON object with "
+                                              "\"cluster\" and \"task\""));
+}
+
+}  // namespace
+}  // namespace cairn::cluster

@@ -1,0 +1,36 @@
+#include "cluster/grpc_status.h"
+
+#include <grpcpp/support/status.h>
+#include <gtest/gtest.h>
+
+namespace cairn::cluster {
+namespace {
+
+TEST(GrpcStatusTest, EveryCodeComesBackAsItWas) {
+  EXPECT_TRUE(FromGrpc(ToGrpc(absl::OkStatus())).ok());
+  for (int code = 1; code <= 16; ++code) {
+    const absl::Status status(static_cast<absl::StatusCode>(code), "what happened");
+    EXPECT_EQ(FromGrpc(ToGrpc(status)), status);
+  }
+  EXPECT_EQ(ToGrpc(absl::DataLossError("x")).error_code(), grpc::StatusCode::DATA_LOSS);
+}
+
+TEST(GrpcStatusTest, LongMessagesAreShortened) {
+  const grpc::Status status = ToGrpc(absl::InternalError(std::string(100000, 'x')));
+  EXPECT_EQ(status.error_message().size(), 2003u);
+}
+
+TEST(GrpcStatusTest, OnlyPassingFailuresAreRetried) {
+  EXPECT_TRUE(IsRetryable(absl::UnavailableError("")));
+  EXPECT_TRUE(IsRetryable(absl::DeadlineExceededError("")));
+  EXPECT_TRUE(IsRetryable(absl::ResourceExhaustedError("")));
+  EXPECT_TRUE(IsRetryable(absl::DataLossError("")));
+  EXPECT_FALSE(IsRetryable(absl::OkStatus()));
+  EXPECT_FALSE(IsRetryable(absl::FailedPreconditionError("")));
+  EXPECT_FALSE(IsRetryable(absl::AbortedError("")));
+  EXPECT_FALSE(IsRetryable(absl::CancelledError("")));
+  EXPECT_FALSE(IsRetryable(absl::InvalidArgumentError("")));
+}
+
+}  // namespace
+}  // namespace cairn::cluster

@@ -1,0 +1,241 @@
+#include "cluster/tf_config.h"
+
+#include <gtest/gtest.h>
+
+#include <set>
+#include <utility>
+
+namespace cairn::cluster {
+namespace {
+
+constexpr char kCluster[] =
+    R"("cluster": {"chief": ["h:1"], "ps": ["h:2", "h:3"], "worker": ["h:4", "h:5"]})";
+
+// A TF_CONFIG with the good cluster and this task.
+std::string WithTask(const std::string& task) {
+  return std::string("{") + kCluster + ", \"task\": " + task + "}";
+}
+
+TEST(TfConfigTest, ListsAreRead) {
+  const auto config = ParseTfConfig(WithTask(R"({"type": "ps", "index": 1})"));
+  ASSERT_TRUE(config.ok()) << config.status();
+  EXPECT_EQ(config->chief.ToString(), "h:1");
+  EXPECT_EQ(config->PsAddresses(), (std::vector<std::string>{"h:2", "h:3"}));
+  EXPECT_EQ(config->workers.at(1).ToString(), "h:5");
+  EXPECT_EQ(config->task->role, proto::PS);
+  EXPECT_EQ(config->task->index, 1u);
+  EXPECT_EQ(config->OwnAddress()->ToString(), "h:3");
+}
+
+TEST(TfConfigTest, SparseDictionariesMayHaveHolesForWorkers) {
+  const auto config = ParseTfConfig(R"({"cluster": {"chief": {"0": "h:1"}, "ps": {"1": "h:3",
+      "0": "h:2"}, "worker": {"7": "h:4", "12": "h:5"}}, "task": {"type": "worker", "index": 12}})");
+  ASSERT_TRUE(config.ok()) << config.status();
+  EXPECT_EQ(config->PsAddresses(), (std::vector<std::string>{"h:2", "h:3"}));
+  EXPECT_EQ(config->workers.size(), 2u);
+  EXPECT_EQ(config->OwnAddress()->ToString(), "h:5");
+}
+
+TEST(TfConfigTest, IndexMayBeANumericString) {
+  const auto config = ParseTfConfig(WithTask(R"({"type": "worker", "index": "1"})"));
+  ASSERT_TRUE(config.ok()) << config.status();
+  EXPECT_EQ(config->task->index, 1u);
+}
+
+TEST(TfConfigTest, EvaluatorMayBeOutsideTheCluster) {
+  const auto config = ParseTfConfig(WithTask(R"({"type": "evaluator", "index": 4})"));
+  ASSERT_TRUE(config.ok()) << config.status();
+  EXPECT_EQ(config->task->role, proto::EVALUATOR);
+  EXPECT_EQ(config->OwnAddress(), std::nullopt);
+}
+
+TEST(TfConfigTest, KeysOfOthersAreAccepted) {
+  const auto config = ParseTfConfig(std::string("{") + kCluster + R"(, "rpc_layer": "grpc",
+      "environment": "cloud", "job": {"any": 1},
+      "task": {"type": "chief", "index": 0, "trial": "1", "cloud": "x"}})");
+  ASSERT_TRUE(config.ok()) << config.status();
+  EXPECT_EQ(config->OwnAddress()->ToString(), "h:1");
+}
+
+TEST(TfConfigTest, TaskMayBeAbsentAndIpv6AddressesAreRead) {
+  const auto config = ParseTfConfig(
+      R"({"cluster": {"chief": ["[::1]:1"], "ps": ["[fe80::1%eth0]:2"], "worker": ["W:3"]}})");
+  ASSERT_TRUE(config.ok()) << config.status();
+  EXPECT_FALSE(config->task.has_value());
+  EXPECT_EQ(config->chief.host, "::1");
+  EXPECT_EQ(config->workers.at(0).ToString(), "w:3");
+}
+
+struct BadCase {
+  std::string json;
+  std::string message;
+};
+
+std::string ClusterOf(const std::string& chief, const std::string& ps, const std::string& worker) {
+  return R"({"cluster": {"chief": )" + chief + R"(, "ps": )" + ps + R"(, "worker": )" + worker +
+         "}}";
+}
+std::string PsOf(const std::string& ps) { return ClusterOf(R"(["h:1"])", ps, R"(["h:9"])"); }
+std::string PsAddress(const std::string& address) { return PsOf("[\"" + address + "\"]"); }
+
+constexpr char kForm[] = "; write HOST:PORT, for example 10.0.0.7:2222 or [fe80::1]:2222";
+
+std::vector<BadCase> BadTexts() {
+  return {
+      {"", R"( is empty; it must be a JSON object with "cluster" and "task")"},
+      {"{\"cluster\": ",
+       " is not JSON: parse error at line 1, column 13: syntax error while parsing value - "
+       "unexpected end of input; expected '[', '{', or a literal"},
+      {"{} x",
+       " is not JSON: parse error at line 1, column 4: syntax error while parsing value - invalid "
+       "literal; last read: '{} x'; expected end of input"},
+      {"[1]", R"( is [1]; it must be a JSON object with "cluster" and "task")"},
+      {"null", R"( is null; it must be a JSON object with "cluster" and "task")"},
+      {std::string(17, '[') + std::string(17, ']'), " is nested more than 16 deep"},
+      {std::string((4 << 20) + 1, ' ') + "1", " has 4194306 bytes, more than 4194304"},
+      {R"({"cluster": {}, "cluster": {}})",
+       R"( has the key "cluster" twice in one object; keep one)"},
+      {R"({"clusters": {}})",
+       R"( has the unknown key "clusters"; known are cluster, task, rpc_layer, environment, )"
+       "session_master, eval_session_master, model_dir, service, job"},
+      {R"({"cluster": {}, "rpc_layer": 1})",
+       " rpc_layer is 1; it must be a string, or be left out"},
+      {R"({"environment": null})", " environment is null; it must be a string, or be left out"},
+      {R"({"task": {"type": "ps", "index": 0}})",
+       R"( has no "cluster"; it must say where the tasks are)"},
+      {R"({"cluster": ["h:1"]})",
+       R"( cluster is ["h:1"]; it must be an object from task type to addresses)"},
+  };
+}
+
+std::vector<BadCase> BadClusters() {
+  return {
+      {R"({"cluster": {"master": ["h:1"]}})",
+       R"( cluster: "master" is no task type; use chief, ps, worker or evaluator)"},
+      {R"({"cluster": {"ps": ["h:1"], "worker": ["h:2"]}})",
+       R"( cluster has no chief; name the coordinator's address under "chief")"},
+      {ClusterOf(R"(["h:1", "h:2"])", R"(["h:3"])", R"(["h:4"])"),
+       " cluster.chief has 2 tasks; there is exactly one coordinator"},
+      {ClusterOf(R"({"1": "h:1"})", R"(["h:3"])", R"(["h:4"])"),
+       " cluster.chief has the index 1; the only chief has the index 0"},
+      {PsOf("[]"), R"( cluster has no ps; name at least one address under "ps")"},
+      {ClusterOf(R"(["h:1"])", R"(["h:3"])", "{}"),
+       R"( cluster has no worker; name at least one address under "worker")"},
+      {PsOf(R"({"0": "h:3", "2": "h:4"})"),
+       " cluster.ps has no ps 1 but a ps 2; ps are numbered from 0 without holes"},
+      {PsOf(R"({"1": "h:3"})"),
+       " cluster.ps has no ps 0 but a ps 1; ps are numbered from 0 without holes"},
+      {PsOf(R"("h:3")"),
+       R"( cluster.ps is "h:3"; it must be a list of addresses, or an object from index to address)"},
+      {PsOf(R"([["h:3"]])"), R"( cluster.ps[0] is ["h:3"]; it must be a string "HOST:PORT")"},
+      {PsOf(R"({"0": 3})"), R"( cluster.ps["0"] is 3; it must be a string "HOST:PORT")"},
+      {PsOf(R"({"a": "h:3"})"),
+       R"( cluster.ps["a"]: the index "a" is not a whole number; write it as 0, 1, 2, ...)"},
+      {PsOf(R"({"": "h:3"})"),
+       R"( cluster.ps[""]: the index "" is not a whole number; write it as 0, 1, 2, ...)"},
+      {PsOf(R"({"01": "h:3"})"),
+       R"( cluster.ps["01"]: the index "01" is not a whole number; write it as 0, 1, 2, ...)"},
+      {PsOf(R"({"-1": "h:3"})"),
+       R"( cluster.ps["-1"]: the index "-1" is negative; indices start at 0)"},
+      {PsOf(R"({"99999999999": "h:3"})"),
+       R"( cluster.ps["99999999999"]: the index "99999999999" is too large; at most 65535)"},
+      {PsOf(R"({"0": "h:3", "0": "h:4"})"), R"( has the key "0" twice in one object; keep one)"},
+      {ClusterOf(R"(["h:1"])", R"(["h:3", "h:3"])", R"(["h:4"])"),
+       " cluster.ps[1] and cluster.ps[0] have the same address h:3; every task needs its own"},
+      {ClusterOf(R"(["h:1"])", R"(["h:3"])", R"({"4": "H:1"})"),
+       R"( cluster.worker["4"] and cluster.chief[0] have the same address h:1; every task needs )"
+       "its own"},
+  };
+}
+
+std::vector<BadCase> BadAddresses() {
+  const std::string place = " cluster.ps[0]: address ";
+  const auto with = [&](const std::string& address, const std::string& reason) {
+    return BadCase{PsAddress(address), place + "\"" + address + "\" " + reason + kForm};
+  };
+  return {
+      with("", "is empty"),
+      with("host", "has no port"),
+      with("host:", "ends with a colon and no port"),
+      with(":80", "has no host"),
+      with("host:0", R"(has the port "0", which is not a number from 1 to 65535)"),
+      with("host:65536", R"(has the port "65536", which is not a number from 1 to 65535)"),
+      with("host:http", R"(has the port "http", which is not a number from 1 to 65535)"),
+      with("host:-1", R"(has the port "-1", which is not a number from 1 to 65535)"),
+      with("grpc://host:1", "has a scheme"),
+      with("my host:1", "has a host with characters that no host has"),
+      with("fe80::1:80", "is an IPv6 address without brackets, or has two ports"),
+      with("[fe80::1:80", "lacks the closing bracket"),
+      with("[fe80::1]", "has no port"),
+      with("[fe80::1]80", "has something other than a port after the bracket"),
+  };
+}
+
+std::vector<BadCase> BadTasks() {
+  return {
+      {WithTask("7"), R"( task is 7; it must be an object with "type" and "index")"},
+      {WithTask("{}"), R"( task has no "type"; use chief, ps, worker or evaluator)"},
+      {WithTask(R"({"type": 3, "index": 0})"), " task.type is 3; it must be a string"},
+      {WithTask(R"({"type": "wrker", "index": 0})"),
+       R"( task.type: "wrker" is no task type; use chief, ps, worker or evaluator)"},
+      {WithTask(R"({"type": "ps"})"), R"( task has no "index"; say which task of its type it is)"},
+      {WithTask(R"({"type": "ps", "index": 1.5})"),
+       " task.index is 1.5; it must be a whole number from 0"},
+      {WithTask(R"({"type": "ps", "index": true})"),
+       " task.index is true; it must be a whole number from 0"},
+      {WithTask(R"({"type": "ps", "index": null})"),
+       " task.index is null; it must be a whole number from 0"},
+      {WithTask(R"({"type": "ps", "index": "one"})"),
+       R"( task.index: the index "one" is not a whole number; write it as 0, 1, 2, ...)"},
+      {WithTask(R"({"type": "ps", "index": -1})"),
+       R"( task.index: the index "-1" is negative; indices start at 0)"},
+      {WithTask(R"({"type": "ps", "index": 18446744073709551615})"),
+       R"( task.index: the index "18446744073709551615" is too large; at most 65535)"},
+      {WithTask(R"({"type": "ps", "index": 2})"),
+       " task: ps 2 is not in cluster.ps, which has 0, 1"},
+      {WithTask(R"({"type": "chief", "index": 1})"),
+       " task: chief 1 is not in cluster.chief, which has 0"},
+      {WithTask(R"({"type": "worker", "index": 0, "idx": 0})"),
+       R"( task has the unknown key "idx"; known are type and index)"},
+      {R"({"cluster": {"chief": ["h:1"], "ps": ["h:2"], "worker": {"3": "h:3"}},
+          "task": {"type": "worker", "index": 0}})",
+       " task: worker 0 is not in cluster.worker, which has 3"},
+  };
+}
+
+TEST(TfConfigTest, EverythingWrongIsRefusedWithItsOwnMessage) {
+  std::vector<BadCase> cases;
+  for (const auto& some : {BadTexts(), BadClusters(), BadAddresses(), BadTasks()}) {
+    cases.insert(cases.end(), some.begin(), some.end());
+  }
+  EXPECT_GE(cases.size(), 60u);
+  std::set<std::string> messages;
+  for (const BadCase& bad : cases) {
+    const auto config = ParseTfConfig(bad.json);
+    EXPECT_EQ(config.status(), absl::InvalidArgumentError("TF_CONFIG" + bad.message))
+        << bad.json.substr(0, 200);
+    EXPECT_TRUE(messages.insert(bad.message).second) << "twice: " << bad.message;
+  }
+}
+
+TEST(TfConfigTest, AnythingAtAllIsOnlyRefused) {
+  const std::string good = WithTask(R"({"type": "ps", "index": 1})");
+  for (size_t length = 0; length < good.size(); ++length) {
+    EXPECT_FALSE(ParseTfConfig(good.substr(0, length)).ok());
+    std::string changed = good;
+    changed[length] = '\xff';
+    EXPECT_FALSE(ParseTfConfig(changed).ok());
+  }
+  EXPECT_FALSE(ParseTfConfig(std::string(1 << 20, '[')).ok());
+  EXPECT_FALSE(
+      ParseTfConfig(std::string("{\"cluster\": {\"ps\": ") + std::string(1 << 20, '[')).ok());
+}
+
+TEST(TfConfigTest, RolesAndTasksHaveNames) {
+  EXPECT_EQ(RoleName(proto::COORDINATOR), "chief");
+  EXPECT_EQ(TaskName(proto::COORDINATOR, 0), "coordinator");
+  EXPECT_EQ(TaskName(proto::WORKER, 3), "worker 3");
+}
+
+}  // namespace
+}  // namespace cairn::cluster
