@@ -1,0 +1,56 @@
+#!/usr/bin/env bash
+# Installs what building and testing Cairn needs on Debian 12: packages of Debian's main archive,
+# nothing else. Asks nothing; does nothing when all of them are there. Needs root, or sudo.
+set -euo pipefail
+
+packages=(
+  # Bazel 4.2.3 and the rules that it would otherwise download
+  bazel-bootstrap bazel-skylib bazel-platforms bazel-rules-java bazel-rules-proto
+  # compilers and what tests/tidy runs
+  g++ clang clang-format-14 clang-format python3 git
+  # the network
+  libgrpc++-dev protobuf-compiler-grpc protobuf-compiler libprotobuf-dev libabsl-dev
+  # disk, log, command line, JSON, checksums, compression
+  librocksdb-dev libspdlog-dev libcli11-dev nlohmann-json3-dev libxxhash-dev zlib1g-dev
+  # arithmetic on CPUs
+  libdnnl-dev libopenblas-dev
+  # tests and benchmarks
+  libgtest-dev libgmock-dev libbenchmark-dev
+  # 70,000 real images to train on
+  dataset-fashion-mnist
+)
+
+missing=()
+for package in "${packages[@]}"; do
+  state=$(dpkg-query -W -f='${db:Status-Status}' "$package" 2>/dev/null || true)
+  [ "$state" = installed ] || missing+=("$package")
+done
+if [ ${#missing[@]} -eq 0 ]; then
+  echo "All ${#packages[@]} Debian packages that Cairn needs are installed."
+  exit 0
+fi
+
+if [ "$(id -u)" -eq 0 ]; then
+  root=()
+elif command -v sudo >/dev/null; then
+  root=(sudo)
+else
+  echo "install_dependencies.sh: needs root to install: ${missing[*]}" >&2
+  exit 1
+fi
+
+echo "Installing Debian packages: ${missing[*]}"
+export DEBIAN_FRONTEND=noninteractive
+log=$(mktemp)
+trap 'rm -f "$log"' EXIT
+apt() {
+  if ! "${root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get -q -y \
+    -o DPkg::Lock::Timeout=300 "$@" >"$log" 2>&1; then
+    tail -n 20 "$log" >&2
+    echo "install_dependencies.sh: apt-get $1 failed; is this Debian 12 with its main archive?" >&2
+    exit 1
+  fi
+}
+apt update
+apt install --no-install-recommends "${missing[@]}"
+echo "Installed."
