@@ -1,6 +1,7 @@
 #include "nn/executor.h"
 
 #include <algorithm>
+#include <bit>
 #include <cstring>
 
 #include "absl/strings/str_cat.h"
@@ -19,6 +20,18 @@ constexpr size_t kPlansMax = 4;
 
 CAIRN_SIMD void AddTo(int64_t count, const float* from, float* to) {
   for (int64_t i = 0; i < count; ++i) to[i] += from[i];
+}
+
+// gradient *= multiplier / divisor, exactly rounded: the multiplier is a power of two.
+CAIRN_SIMD void Rescale(int64_t count, float multiplier, float divisor, float* gradient) {
+  for (int64_t i = 0; i < count; ++i) gradient[i] = gradient[i] * multiplier / divisor;
+}
+
+// Gradients of a batch are computed as sums divided by this power of two, and made means when they
+// are complete. So sums of whole numbers stay exact for every batch size: a weight that counts
+// examples has a gradient of exactly 1.
+int64_t GradientDivisor(int64_t batch_size) {
+  return static_cast<int64_t>(std::bit_floor(static_cast<uint64_t>(batch_size)));
 }
 
 bool FusesLoss(const Model& model, const Loss* loss) {
@@ -213,7 +226,8 @@ absl::Status Executor::ComputeLoss(const Batch& batch, bool training, Sums* sums
                            .shape = &model_->output_shape(),
                            .output = last.output,
                            .labels = batch.labels,
-                           .fused = fuses_loss_};
+                           .fused = fuses_loss_,
+                           .gradient_divisor = GradientDivisor(batch.size)};
   can_run_backward_ = training && options_.training;
   CAIRN_ASSIGN_OR_RETURN(
       sums->loss_sum, loss_->Compute(result, can_run_backward_ ? last.output_gradient : nullptr));
@@ -277,10 +291,15 @@ void Executor::FinishGradients(int node, absl::FunctionRef<void(int variable)> o
   for (size_t v = 0; v < finished.layer->variables().size(); ++v) {
     const LayerVariable& variable = finished.layer->variables()[v];
     const int position = finished.first_variable + static_cast<int>(v);
-    if (gradients_[position] == nullptr) continue;
-    if (!variable.regularizer.empty() && variable.spec.update == VariableSpec::Update::kOptimized) {
-      variable.regularizer.AddGradient(values_[position], variable.spec.element_count(),
-                                       gradients_[position]);
+    float* gradient = gradients_[position];
+    if (gradient == nullptr) continue;
+    if (variable.spec.update == VariableSpec::Update::kOptimized) {
+      const int64_t count = variable.spec.element_count();
+      const int64_t divisor = GradientDivisor(batch_size_);
+      if (divisor != batch_size_) Rescale(count, divisor, batch_size_, gradient);
+      if (!variable.regularizer.empty()) {
+        variable.regularizer.AddGradient(values_[position], count, gradient);
+      }
     }
     on_gradient(position);
   }

@@ -33,9 +33,10 @@ absl::Status ShapeError(const std::string& loss, const Shape& output, const Shap
       ShapeText(output), ", which wants ", ShapeText(wanted)));
 }
 
-// What the distances of one element, or of one row of classes, are multiplied with to make a mean.
-float MeanFactor(const Loss::Batch& batch, int64_t terms_per_example) {
-  return 1.0f / static_cast<float>(batch.examples * terms_per_example);
+// What the derivative of one element, or of one row of classes, is multiplied with.
+float GradientFactor(const Loss::Batch& batch, int64_t terms_per_example) {
+  const int64_t divisor = batch.gradient_divisor == 0 ? batch.examples : batch.gradient_divisor;
+  return 1.0f / static_cast<float>(divisor * terms_per_example);
 }
 
 // The targets of a row of classes: 1 for one of them, or as the labels say.
@@ -161,7 +162,7 @@ class CategoricalCrossentropy : public Loss {
   absl::StatusOr<double> Compute(const Batch& batch, float* gradient) const override {
     const int64_t classes = batch.shape->back();
     const int64_t positions = ElementCount(*batch.shape) / classes;
-    const float factor = MeanFactor(batch, positions);
+    const float factor = GradientFactor(batch, positions);
     const Form form = from_logits_  ? Form::kLogits
                       : batch.fused ? Form::kSoftmax
                                     : Form::kProbabilities;
@@ -208,7 +209,7 @@ class ElementwiseLoss : public Loss {
   static double Average(const Batch& batch, float* gradient, const Distance& distance) {
     const int64_t elements = ElementCount(*batch.shape);
     const float* labels = static_cast<const float*>(batch.labels);
-    const float factor = MeanFactor(batch, elements);
+    const float factor = GradientFactor(batch, elements);
     double sum = 0;
     for (int64_t i = 0; i < batch.examples * elements; ++i) {
       float derivative = 0;

@@ -29,6 +29,8 @@ class Loss {
     const void* labels = nullptr;
     // The output came from fused_activation().
     bool fused = false;
+    // What the gradient is divided by; 0: the examples, which makes it the mean loss's.
+    int64_t gradient_divisor = 0;
   };
 
   virtual ~Loss() = default;
@@ -48,9 +50,9 @@ class Loss {
   // where the clipped form has no gradient (as Keras does with TensorFlow). kLinear if none.
   virtual Activation::Kind fused_activation() const { return Activation::Kind::kLinear; }
 
-  // Returns the sum over examples of the example's loss. Unless `gradient` is null it receives the
-  // derivative of the batch's mean loss by the output or, if batch.fused, by what the activation
-  // was applied to. INVALID_ARGUMENT: a class number that is out of range.
+  // Returns the sum over examples of the example's loss. Unless `gradient` is null it receives
+  // that sum's derivative, divided by the batch's divisor, by the output or, if batch.fused, by
+  // what the activation was applied to. INVALID_ARGUMENT: a class number that is out of range.
   virtual absl::StatusOr<double> Compute(const Batch& batch, float* gradient) const = 0;
 
  protected:

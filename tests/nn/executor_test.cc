@@ -1,0 +1,175 @@
+#include "nn/executor.h"
+
+#include <cmath>
+#include <vector>
+
+#include "gtest/gtest.h"
+#include "nn/create_device.h"
+#include "proto/job.pb.h"
+#include "tests/nn/test_model.h"
+
+namespace cairn::nn::testing {
+namespace {
+
+std::unique_ptr<Loss> LossNamed(const std::string& name) {
+  proto::Loss config;
+  config.set_name(name);
+  return *CreateLoss(config);
+}
+
+class ExecutorTest : public ::testing::Test {
+ protected:
+  std::unique_ptr<Executor> CreateFor(const std::vector<TestLayer>& layers, const std::string& loss,
+                                      int64_t batch_size, bool training = true) {
+    model_ = ModelOf(layers);
+    if (!loss.empty()) loss_ = LossNamed(loss);
+    return *Executor::Create(model_.get(), loss_.get(), {},
+                             {.batch_size = batch_size, .training = training}, device_.get());
+  }
+
+  std::unique_ptr<Device> device_ = *CreateDevice("cpu");
+  std::unique_ptr<Model> model_;
+  std::unique_ptr<Loss> loss_;
+};
+
+const TestLayer kOne = {"input", "InputLayer", R"({"batch_shape": [null, 1]})"};
+
+// What drills that count batches rely on.
+TEST_F(ExecutorTest, AWeightThatOnlyCountsHasAGradientOfExactlyOne) {
+  const auto executor = CreateFor({kOne, {"count", "Dense", R"({"units": 1, "use_bias": false})"}},
+                                  "mean_absolute_error", 128);
+  for (int64_t size = 1; size <= 128; ++size) {
+    const std::vector<float> ones(size, 1);
+    const std::vector<float> labels(size, -1e9f);
+    ASSERT_TRUE(executor
+                    ->Forward({.size = size, .inputs = {ones.data()}, .labels = labels.data()},
+                              /*training=*/true)
+                    .ok());
+    executor->Backward([](int) {});
+    if (executor->gradient(0)[0] != 1) ADD_FAILURE() << "batch of " << size;
+  }
+}
+
+TEST_F(ExecutorTest, PenaltyIsToldApartFromTheLoss) {
+  const auto executor =
+      CreateFor({kOne, {"d", "Dense", R"({"units": 1, "kernel_regularizer": "l2"})"}}, "mse", 2);
+  executor->values(0)[0] = 3;
+  const float ones[] = {1, 1};
+  const float labels[] = {2, 1};
+  const absl::StatusOr<Executor::Sums> sums =
+      executor->Forward({.size = 2, .inputs = {ones}, .labels = labels}, /*training=*/true);
+  ASSERT_TRUE(sums.ok());
+  EXPECT_EQ(sums->examples, 2);
+  EXPECT_DOUBLE_EQ(sums->loss_sum, 1 + 4);
+  EXPECT_NEAR(sums->penalty, 0.09, 1e-9);
+}
+
+TEST_F(ExecutorTest, WhatIsFrozenCostsNoPenaltyAndHasNoGradient) {
+  const auto executor = CreateFor(
+      {kOne, {"d", "Dense", R"({"units": 1, "kernel_regularizer": "l2", "trainable": false})"}},
+      "mse", 2);
+  executor->values(0)[0] = 3;
+  const float ones[] = {1, 1};
+  EXPECT_EQ(executor->Forward({.size = 2, .inputs = {ones}, .labels = ones}, true)->penalty, 0);
+  executor->Backward([](int variable) { ADD_FAILURE() << variable; });
+  EXPECT_TRUE(executor->gradient(0).empty());
+}
+
+TEST_F(ExecutorTest, GradientsArriveFromTheLastLayerToTheFirst) {
+  const auto executor = CreateFor({kOne,
+                                   {"a", "Dense", R"({"units": 2})"},
+                                   {"b", "BatchNormalization"},
+                                   {"c", "Dense", R"({"units": 1})"}},
+                                  "mse", 4);
+  const float ones[] = {1, 1, 1, 1};
+  ASSERT_TRUE(executor->Forward({.size = 4, .inputs = {ones}, .labels = ones}, true).ok());
+  std::vector<int> order;
+  executor->Backward([&](int variable) { order.push_back(variable); });
+  EXPECT_EQ(order, std::vector<int>({6, 7, 2, 3, 4, 5, 0, 1}));
+}
+
+TEST_F(ExecutorTest, MovingStatisticsAreTheBatchsMeanAndBiasedVariance) {
+  const auto executor = CreateFor({kOne, {"norm", "BatchNormalization"}}, "mse", 4);
+  const float values[] = {1, 2, 3, 6};
+  ASSERT_TRUE(executor->Forward({.size = 4, .inputs = {values}, .labels = values}, true).ok());
+  executor->Backward([](int) {});
+  EXPECT_FLOAT_EQ(executor->gradient(2)[0], 3);
+  EXPECT_FLOAT_EQ(executor->gradient(3)[0], (4 + 1 + 0 + 9) / 4.0f);
+}
+
+TEST_F(ExecutorTest, DropoutDependsOnTheKeyAlone) {
+  const auto executor = CreateFor({{"input", "InputLayer", R"({"batch_shape": [null, 10000]})"},
+                                   {"drop", "Dropout", R"({"rate": 0.25})"}},
+                                  "", 1);
+  const std::vector<float> ones(10000, 1);
+  const auto output = [&](uint64_t key, bool training) {
+    Executor::Batch batch{.size = 1, .inputs = {ones.data()}, .random_key = key};
+    EXPECT_TRUE(executor->Forward(batch, training).ok());
+    return std::vector<float>(executor->output().begin(), executor->output().end());
+  };
+  const std::vector<float> first = output(1, true);
+  EXPECT_EQ(first, output(1, true));
+  EXPECT_NE(first, output(2, true));
+  EXPECT_EQ(output(1, false), ones);
+  int64_t dropped = 0;
+  for (float value : first) {
+    dropped += value == 0;
+    EXPECT_FLOAT_EQ(value, value == 0 ? 0 : 1 / 0.75f);
+  }
+  // Four standard deviations.
+  EXPECT_NEAR(dropped / 10000.0, 0.25, 4 * std::sqrt(0.25 * 0.75 / 10000));
+}
+
+TEST_F(ExecutorTest, BatchesOfManySizesReuseTheSameExecutor) {
+  const auto executor = CreateFor({kOne, {"d", "Dense", R"({"units": 1})"}}, "", 9, false);
+  executor->values(0)[0] = 2;
+  executor->values(1)[0] = 1;
+  const std::vector<float> inputs = {1, 2, 3, 4, 5, 6, 7, 8, 9};
+  for (int round = 0; round < 2; ++round) {
+    for (int64_t size = 1; size <= 9; ++size) {
+      ASSERT_TRUE(executor->Forward({.size = size, .inputs = {inputs.data()}}, false).ok());
+      ASSERT_EQ(executor->output().size(), static_cast<size_t>(size));
+      EXPECT_EQ(executor->output()[size - 1], 2 * size + 1);
+    }
+  }
+}
+
+TEST_F(ExecutorTest, AnIdThatTheTableLacksIsRefused) {
+  for (const char* type : {"int32", "float32"}) {
+    const auto executor =
+        CreateFor({{"ids", "InputLayer",
+                    R"({"batch_shape": [null, 2], "dtype": ")" + std::string(type) + R"("})"},
+                   {"table", "Embedding", R"({"input_dim": 4, "output_dim": 1})"}},
+                  "", 1);
+    const bool floats = std::string(type) == "float32";
+    for (int32_t id : {4, -1, 1000000}) {
+      const int32_t ints[] = {0, id};
+      const float ids[] = {0, static_cast<float>(id)};
+      const void* input = floats ? static_cast<const void*>(ids) : ints;
+      const absl::Status status = executor->Forward({.size = 1, .inputs = {input}}, true).status();
+      EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
+      EXPECT_NE(status.message().find("'table'"), absl::string_view::npos) << status;
+    }
+  }
+}
+
+TEST_F(ExecutorTest, OptionsOutOfRangeAreRefused) {
+  model_ = ModelOf({kOne, {"d", "Dense", R"({"units": 1})"}});
+  for (const Executor::Options& options :
+       {Executor::Options{.batch_size = 0}, Executor::Options{.batch_size = int64_t{1} << 40},
+        Executor::Options{.batch_size = 1, .threads = 0}}) {
+    EXPECT_EQ(Executor::Create(model_.get(), nullptr, {}, options, device_.get()).status().code(),
+              absl::StatusCode::kInvalidArgument);
+  }
+}
+
+TEST_F(ExecutorTest, AModelThatDoesNotFitIntoMemoryIsRefused) {
+  model_ = ModelOf({kOne, {"d", "Dense", R"({"units": 1000000000000})"}});
+  EXPECT_EQ(Executor::Create(model_.get(), nullptr, {}, {.batch_size = 1 << 20}, device_.get())
+                .status()
+                .code(),
+            absl::StatusCode::kResourceExhausted);
+}
+
+}  // namespace
+}  // namespace cairn::nn::testing

@@ -1,0 +1,179 @@
+#include "nn/loss.h"
+
+#include <cmath>
+#include <functional>
+#include <vector>
+
+#include "gtest/gtest.h"
+#include "proto/job.pb.h"
+
+namespace cairn::nn {
+namespace {
+
+std::unique_ptr<Loss> LossNamed(const std::string& name, bool from_logits = false) {
+  proto::Loss config;
+  config.set_name(name);
+  if (from_logits) config.set_from_logits(true);
+  return *CreateLoss(config);
+}
+
+// A batch of two rows of three.
+struct Rows {
+  Shape shape = {3};
+  std::vector<float> output;
+  std::vector<float> labels;
+  std::vector<int32_t> classes;
+
+  Loss::Batch batch(bool fused = false) const {
+    const void* given = classes.empty() ? static_cast<const void*>(labels.data()) : classes.data();
+    return {
+        .examples = 2, .shape = &shape, .output = output.data(), .labels = given, .fused = fused};
+  }
+};
+
+// `truth` is the batch's mean loss as a function of the outputs, in double.
+void ExpectLossAndGradient(const Loss& loss, const Rows& rows,
+                           const std::function<double(const std::vector<double>&)>& truth) {
+  std::vector<double> output(rows.output.begin(), rows.output.end());
+  std::vector<float> gradient(output.size());
+  const absl::StatusOr<double> sum = loss.Compute(rows.batch(), gradient.data());
+  ASSERT_TRUE(sum.ok());
+  EXPECT_NEAR(*sum / 2, truth(output), 1e-6);
+  for (size_t i = 0; i < output.size(); ++i) {
+    const double before = output[i];
+    output[i] = before + 1e-6;
+    const double above = truth(output);
+    output[i] = before - 1e-6;
+    const double below = truth(output);
+    output[i] = before;
+    EXPECT_NEAR(gradient[i], (above - below) / 2e-6, 1e-5) << i;
+  }
+  EXPECT_EQ(*loss.Compute(rows.batch(), nullptr), *sum);
+}
+
+const std::vector<float> kProbabilities = {0.2f, 0.7f, 0.1f, 0.5f, 0.25f, 0.25f};
+const std::vector<float> kAnything = {0.2f, -0.7f, 2.1f, 5.5f, -3.25f, 0.3f};
+const std::vector<float> kTargets = {0.1f, 0.6f, 0.3f, 1, 0, 0};
+
+double CrossEntropyOfRows(const std::vector<double>& output, const std::vector<float>& targets,
+                          bool from_logits) {
+  double loss = 0;
+  for (int row = 0; row < 2; ++row) {
+    double sum = 0;
+    for (int c = 0; c < 3; ++c) {
+      const double o = output[row * 3 + c];
+      sum += from_logits ? std::exp(o) : o;
+    }
+    for (int c = 0; c < 3; ++c) {
+      const double o = output[row * 3 + c];
+      loss -= targets[row * 3 + c] * std::log((from_logits ? std::exp(o) : o) / sum);
+    }
+  }
+  return loss / 2;
+}
+
+TEST(LossTest, CategoricalCrossentropyIsTheFormula) {
+  for (bool logits : {false, true}) {
+    const Rows rows{.output = logits ? kAnything : kProbabilities, .labels = kTargets};
+    ExpectLossAndGradient(*LossNamed("categorical_crossentropy", logits), rows,
+                          [&](const std::vector<double>& output) {
+                            return CrossEntropyOfRows(output, kTargets, logits);
+                          });
+  }
+}
+
+TEST(LossTest, SparseCategoricalCrossentropyIsTheFormula) {
+  for (bool logits : {false, true}) {
+    const Rows rows{.output = logits ? kAnything : kProbabilities, .classes = {2, 0}};
+    ExpectLossAndGradient(*LossNamed("sparse_categorical_crossentropy", logits), rows,
+                          [&](const std::vector<double>& output) {
+                            return CrossEntropyOfRows(output, {0, 0, 1, 1, 0, 0}, logits);
+                          });
+  }
+}
+
+TEST(LossTest, BinaryCrossentropyIsTheFormula) {
+  for (bool logits : {false, true}) {
+    const Rows rows{.output = logits ? kAnything : kProbabilities, .labels = kTargets};
+    ExpectLossAndGradient(
+        *LossNamed("binary_crossentropy", logits), rows, [&](const std::vector<double>& output) {
+          double loss = 0;
+          for (int i = 0; i < 6; ++i) {
+            const double p = logits ? 1 / (1 + std::exp(-output[i])) : output[i];
+            loss -= kTargets[i] * std::log(p) + (1.0 - kTargets[i]) * std::log(1 - p);
+          }
+          return loss / 6;
+        });
+  }
+}
+
+TEST(LossTest, SquaredAndAbsoluteErrorsAreTheFormulas) {
+  const Rows rows{.output = kAnything, .labels = kTargets};
+  for (int power : {1, 2}) {
+    ExpectLossAndGradient(*LossNamed(power == 1 ? "mae" : "mean_squared_error"), rows,
+                          [&](const std::vector<double>& output) {
+                            double loss = 0;
+                            for (int i = 0; i < 6; ++i) {
+                              loss += std::pow(std::fabs(output[i] - kTargets[i]), power);
+                            }
+                            return loss / 6;
+                          });
+  }
+}
+
+TEST(LossTest, FusedWithItsActivationTheGradientIsTheDifference) {
+  const Rows rows{.output = kProbabilities, .classes = {2, 0}};
+  const std::unique_ptr<Loss> loss = LossNamed("sparse_categorical_crossentropy");
+  EXPECT_EQ(loss->fused_activation(), Activation::Kind::kSoftmax);
+  std::vector<float> gradient(6);
+  ASSERT_TRUE(loss->Compute(rows.batch(/*fused=*/true), gradient.data()).ok());
+  EXPECT_FLOAT_EQ(gradient[0], 0.2f / 2);
+  EXPECT_FLOAT_EQ(gradient[2], (0.1f - 1) / 2);
+  EXPECT_FLOAT_EQ(gradient[3], (0.5f - 1) / 2);
+}
+
+TEST(LossTest, CertainMistakesCostFinitely) {
+  const Rows rows{.output = {1, 0, 0, 0, 1, 0}, .classes = {2, 0}};
+  const double sum = *LossNamed("sparse_categorical_crossentropy")->Compute(rows.batch(), nullptr);
+  EXPECT_NEAR(sum / 2, -std::log(1e-7), 1e-3);
+}
+
+TEST(LossTest, AClassThatTheOutputLacksIsRefused) {
+  for (int32_t label : {3, -1}) {
+    const Rows rows{.output = kProbabilities, .classes = {0, label}};
+    const absl::Status status =
+        LossNamed("sparse_categorical_crossentropy")->Compute(rows.batch(), nullptr).status();
+    EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
+    EXPECT_NE(status.message().find(std::to_string(label)), absl::string_view::npos) << status;
+  }
+}
+
+TEST(LossTest, LabelsMustFitTheOutput) {
+  const std::unique_ptr<Loss> sparse = LossNamed("sparse_categorical_crossentropy");
+  EXPECT_TRUE(sparse->ValidateShapes({10}, {}).ok());
+  EXPECT_TRUE(sparse->ValidateShapes({10}, {1}).ok());
+  EXPECT_TRUE(sparse->ValidateShapes({4, 10}, {4}).ok());
+  EXPECT_FALSE(sparse->ValidateShapes({10}, {10}).ok());
+  EXPECT_FALSE(sparse->ValidateShapes({1}, {}).ok());
+  EXPECT_EQ(sparse->LabelCount({4, 10}), 4);
+
+  const std::unique_ptr<Loss> mse = LossNamed("mse");
+  EXPECT_TRUE(mse->ValidateShapes({1}, {}).ok());
+  EXPECT_TRUE(mse->ValidateShapes({2}, {2}).ok());
+  EXPECT_FALSE(mse->ValidateShapes({2}, {}).ok());
+  EXPECT_EQ(mse->LabelCount({4, 10}), 40);
+}
+
+TEST(LossTest, WhatIsUnknownIsRefusedByName) {
+  proto::Loss config;
+  config.set_name("hinge");
+  const absl::Status unknown = CreateLoss(config).status();
+  EXPECT_NE(unknown.message().find("'hinge'"), absl::string_view::npos);
+  EXPECT_NE(unknown.message().find("binary_crossentropy"), absl::string_view::npos);
+  config.set_name("mse");
+  config.set_from_logits(false);
+  EXPECT_NE(CreateLoss(config).status().message().find("from_logits"), absl::string_view::npos);
+}
+
+}  // namespace
+}  // namespace cairn::nn
