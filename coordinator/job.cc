@@ -336,6 +336,8 @@ void Job::OnMessage(TaskId task, const proto::TaskMessage& message, Moment now, 
     training_->OnCut(task.index, message.cut());
   } else if (message.has_persisted() && from_ps) {
     training_->OnPersist(task.index, message.persisted());
+  } else if (message.has_ledger() && from_ps) {
+    training_->OnLedger(task.index, message.ledger());
   }
 }
 

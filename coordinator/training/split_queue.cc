@@ -63,13 +63,25 @@ void SplitQueue::ReturnAll(Worker* worker) {
 }
 
 bool SplitQueue::Report(TaskId id, const proto::WorkReport& report, absl::Duration now) {
-  Worker& worker = workers_[id];
+  const auto [it, is_new] = workers_.try_emplace(id);
+  Worker& worker = it->second;
+  if (is_new) worker.measured_at = worker.idle_since = now;
   worker.wanted = std::max<int64_t>(0, report.wanted());
   worker.blocked_on = report.blocked_on();
-  const bool confused = report.queued() == 0 && !worker.leased.empty() &&
-                        now - worker.granted_at > options_.confusion_timeout;
-  if (confused) ReturnAll(&worker);
-  return confused;
+  worker.confused = report.queued() == 0 && !worker.leased.empty() &&
+                    now - worker.granted_at > options_.confusion_timeout;
+  return worker.confused;
+}
+
+void SplitQueue::Reconcile(const BatchRanges& open) {
+  open_ = open_.Intersection(open);
+  for (auto& [id, worker] : workers_) {
+    leased_count_ -= worker.leased.size();
+    worker.leased = worker.leased.Intersection(open);
+    leased_count_ += worker.leased.size();
+    if (worker.confused) ReturnAll(&worker);
+    worker.confused = false;
+  }
 }
 
 void SplitQueue::Measure(Worker* worker, int64_t done, absl::Duration now) {
@@ -91,6 +103,7 @@ void SplitQueue::Done(TaskId id, absl::Span<const int64_t> batches, absl::Durati
     open_.Remove(batch, batch + 1);
   }
   Measure(&worker, static_cast<int64_t>(batches.size()), now);
+  if (worker.leased.empty()) worker.idle_since = now;
 }
 
 void SplitQueue::Return(TaskId id, absl::Span<const proto::Split> splits) {
@@ -222,12 +235,11 @@ std::vector<proto::Split> SplitQueue::Grant(TaskId id, int64_t workers, absl::Du
   const int64_t columns = std::max<int64_t>(1, (stride + workers - 1) / workers);
   Take(&worker, std::min(worker.wanted, room), columns, stride, end, &splits);
   if (splits.empty()) return splits;
+  worker.confused = false;
   worker.wanted = std::max<int64_t>(0, worker.wanted - (worker.leased.size() - before));
   worker.granted_at = now;
-  if (was_idle) {
-    worker.measured_at = now;
-    worker.done_since = 0;
-  }
+  // Time without work says nothing about a worker's speed.
+  if (was_idle) worker.measured_at = std::min(now, worker.measured_at + (now - worker.idle_since));
   return splits;
 }
 

@@ -27,8 +27,8 @@ struct SplitQueueOptions {
   // How much work a worker should have on hand, and how many batches until its speed is known.
   absl::Duration on_hand = absl::Seconds(1);
   int64_t first_batches = 8;
-  // What a worker does not know of any more (it says that it has nothing) goes back after this.
-  absl::Duration confusion_timeout = absl::Seconds(5);
+  // A worker that says it has nothing so long after its last grant has lost track of its leases.
+  absl::Duration confusion_timeout = absl::Seconds(2);
 };
 
 // Which batch is whose: every batch of the job is open, leased to one worker, or done (reported;
@@ -47,12 +47,15 @@ class SplitQueue {
   int64_t limit() const { return limit_; }
 
   // What the worker has on hand, wants and is blocked on; its finished batches come by Done. True
-  // if it said that it has nothing although leases were on its name, which are open again now.
+  // if it has nothing although it should: then ask the ledgers, and Reconcile.
   bool Report(TaskId worker, const proto::WorkReport& report, absl::Duration now);
   // `batches` was acknowledged on every block.
   void Done(TaskId worker, absl::Span<const int64_t> batches, absl::Duration now);
   // The worker gives back what it did not start.
   void Return(TaskId worker, absl::Span<const proto::Split> splits);
+  // What is not in `open` is settled, whatever was reported; what workers have lost track of is
+  // leased to others.
+  void Reconcile(const BatchRanges& open);
   // The worker is gone: all that it had is open.
   void Drop(TaskId worker);
   // The worker had these before this queue existed. What is not open is left alone.
@@ -81,9 +84,11 @@ class SplitQueue {
     int64_t wanted = 0;
     int64_t blocked_on = -1;
     double batches_per_second = 0;  // 0: not known yet.
-    absl::Duration measured_at;     // Since when `done_since` counts.
+    absl::Duration measured_at;     // Since when `done_since` counts, idle time left out.
+    absl::Duration idle_since;      // When it last had nothing.
     int64_t done_since = 0;
     absl::Duration granted_at;
+    bool confused = false;
   };
 
   int64_t AllowedEnd() const;

@@ -12,6 +12,7 @@ namespace {
 
 // How long workers may take to come back after a restart of the coordinator.
 constexpr absl::Duration kReturnTime = absl::Seconds(2);
+constexpr absl::Duration kAskLedgersAgain = absl::Seconds(1);
 constexpr absl::Duration kRetryCut = absl::Seconds(1);
 constexpr absl::Duration kRetryLastCheckpoint = absl::Seconds(5);
 constexpr char kStop[] = "stop";
@@ -103,10 +104,7 @@ void Training::OnWork(TaskId worker, const proto::WorkReport& report, Moment now
     examples += record.examples();
   }
   queue_.Done(worker, batches, now.monotonic);
-  if (queue_.Report(worker, report, now.monotonic)) {
-    CAIRN_LOG_WARNING("a worker does not know its leases any more; they go to others", "job",
-                      plan_.job_id(), "task", worker.Name());
-  }
+  if (queue_.Report(worker, report, now.monotonic)) AskLedgers(now, outbox);
   for (const proto::EvaluatedBatch& batch : report.evaluated()) {
     if (evaluation_ != nullptr) evaluation_->Done(worker, batch, now.monotonic);
   }
@@ -129,6 +127,30 @@ void Training::OnCut(uint32_t ps, const proto::CutReply& reply) {
 
 void Training::OnPersist(uint32_t ps, const proto::PersistReply& reply) {
   checkpointer_.Reply(ps, reply);
+}
+
+// A worker has nothing left of what it was leased, and did not report it: in part it may be settled
+// (others have done it, or the report was lost), in part not.
+void Training::AskLedgers(Moment now, Outbox* outbox) {
+  if (now.monotonic - asked_ledgers_at_ < kAskLedgersAgain) return;
+  asked_ledgers_at_ = now.monotonic;
+  ledgers_.clear();
+  proto::Command command;
+  command.mutable_ledger_query()->set_query(++last_query_);
+  command.mutable_ledger_query()->set_job_id(plan_.job_id());
+  command.mutable_ledger_query()->set_generation(run_.generation());
+  SendToAllPs(command, outbox);
+}
+
+void Training::OnLedger(uint32_t ps, const proto::LedgerReply& reply) {
+  if (reply.query() != last_query_ || reply.generation() != run_.generation()) return;
+  ledgers_[ps] = reply;
+  if (ledgers_.size() < plan_.partition().ps_count()) return;
+  std::vector<proto::LedgerReply> ledgers;
+  for (const auto& [index, ledger] : ledgers_) ledgers.push_back(ledger);
+  ledgers_.clear();
+  const absl::StatusOr<Settled> settled = CombineLedgers(ledgers, plan_.total_batches());
+  if (settled.ok()) queue_.Reconcile(settled->open);
 }
 
 void Training::AskForCheckpoint(const std::string& reason, CheckpointCallback callback) {

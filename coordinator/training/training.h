@@ -2,6 +2,7 @@
 #define CAIRN_COORDINATOR_TRAINING_TRAINING_H_
 
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <optional>
 #include <set>
@@ -60,6 +61,7 @@ class Training {
   void OnHeld(TaskId worker, const proto::Held& held);
   void OnCut(uint32_t ps, const proto::CutReply& reply);
   void OnPersist(uint32_t ps, const proto::PersistReply& reply);
+  void OnLedger(uint32_t ps, const proto::LedgerReply& reply);
 
   // Asks for a checkpoint; after one for "stop" nothing is leased until Resume.
   void AskForCheckpoint(const std::string& reason, CheckpointCallback callback);
@@ -104,6 +106,7 @@ class Training {
                    Outbox* outbox);
   void Write(const proto::HeldCut& cut, Outbox* outbox);
   void Evaluate(const proto::HeldCut& cut);
+  void AskLedgers(Moment now, Outbox* outbox);
   void GrantAll(Moment now, Outbox* outbox);
   void DropCut(uint64_t cut, Outbox* outbox);
   void SaveRun(Outbox* outbox);
@@ -125,6 +128,10 @@ class Training {
   absl::Duration no_grant_before_ = -absl::InfiniteDuration();
   absl::Duration no_cut_before_ = -absl::InfiniteDuration();
   uint64_t last_hold_ = 0;
+  // The answers to the newest question to the ledgers.
+  uint64_t last_query_ = 0;
+  absl::Duration asked_ledgers_at_ = -absl::InfiniteDuration();
+  std::map<uint32_t, proto::LedgerReply> ledgers_;
   bool stopped_ = false;
   Rate examples_rate_;
   Rate batches_rate_;

@@ -1,0 +1,230 @@
+#include "coordinator/training/split_queue.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <vector>
+
+namespace cairn::coordinator {
+namespace {
+
+constexpr absl::Duration kStart = absl::Seconds(1000);
+
+SplitQueueOptions Options(int64_t total, int64_t per_epoch) {
+  SplitQueueOptions options;
+  options.total_batches = total;
+  options.batches_per_epoch = per_epoch;
+  return options;
+}
+
+proto::WorkReport Wants(int64_t wanted, int64_t blocked_on = -1, int64_t queued = 0) {
+  proto::WorkReport report;
+  report.set_wanted(wanted);
+  report.set_blocked_on(blocked_on);
+  report.set_queued(queued);
+  return report;
+}
+
+std::vector<int64_t> Batches(const std::vector<proto::Split>& splits) {
+  std::vector<int64_t> batches;
+  for (const proto::Split& split : splits) {
+    for (int64_t i = 0; i < split.count(); ++i)
+      batches.push_back(split.first() + i * split.stride());
+  }
+  return batches;
+}
+
+std::vector<int64_t> Grant(SplitQueue* queue, uint32_t worker, int64_t wanted, int64_t workers,
+                           absl::Duration now = kStart) {
+  queue->Report(WorkerTask(worker), Wants(wanted), now);
+  return Batches(queue->Grant(WorkerTask(worker), workers, now));
+}
+
+TEST(SplitQueueTest, NothingIsLeasedBeforeALimitIsSetNorBeyondIt) {
+  SplitQueue queue(Options(100, 10), BatchRanges(0, 100));
+  EXPECT_TRUE(Grant(&queue, 0, 5, 1).empty());
+  queue.SetLimit(3);
+  EXPECT_EQ(Grant(&queue, 0, 5, 1), (std::vector<int64_t>{0, 1, 2}));
+  EXPECT_TRUE(Grant(&queue, 1, 5, 1).empty());
+}
+
+TEST(SplitQueueTest, WhatADeadWorkerHadGoesToOthersLowestFirst) {
+  SplitQueue queue(Options(100, 100), BatchRanges(0, 100));
+  queue.SetLimit(100);
+  const std::vector<int64_t> first = Grant(&queue, 0, 4, 2);
+  EXPECT_EQ(first, (std::vector<int64_t>{0, 1, 2, 3}));
+  queue.Done(WorkerTask(0), std::vector<int64_t>{1}, kStart);
+  queue.Drop(WorkerTask(0));
+  EXPECT_EQ(Grant(&queue, 1, 4, 1), (std::vector<int64_t>{0, 2, 3, 4}));
+  EXPECT_EQ(queue.DoneCount(), 1);
+  EXPECT_EQ(queue.LowWater(), 0);
+}
+
+TEST(SplitQueueTest, AWorkerGetsAboutOneSecondOfWork) {
+  SplitQueue queue(Options(1000000, 1000000), BatchRanges(0, 1000000));
+  queue.SetLimit(1000000);
+  std::vector<int64_t> on_hand = Grant(&queue, 0, 4096, 2);
+  EXPECT_EQ(on_hand.size(), 8u);  // Its speed is not known yet.
+  // It does 100 batches a second.
+  absl::Duration now = kStart;
+  for (int second = 0; second < 6; ++second) {
+    now += absl::Milliseconds(10) * static_cast<int64_t>(on_hand.size());
+    queue.Done(WorkerTask(0), on_hand, now);
+    on_hand = Grant(&queue, 0, 4096, 2, now);
+  }
+  EXPECT_NEAR(static_cast<double>(on_hand.size()), 100, 10);
+}
+
+TEST(SplitQueueTest, TheLastBatchesAreSharedFairly) {
+  SplitQueue queue(Options(8, 8), BatchRanges(0, 8));
+  queue.SetLimit(8);
+  EXPECT_EQ(Grant(&queue, 0, 4096, 4).size(), 2u);
+  EXPECT_EQ(Grant(&queue, 1, 4096, 4).size(), 2u);
+  EXPECT_EQ(Grant(&queue, 2, 4096, 4).size(), 2u);
+  EXPECT_EQ(Grant(&queue, 3, 4096, 4).size(), 2u);
+}
+
+TEST(SplitQueueTest, NothingIsLeasedFurtherThanALedgersBitmapReaches) {
+  SplitQueue queue(Options(1000000000, 1000000000), BatchRanges(0, 1000000000));
+  queue.SetLimit(1000000000);
+  absl::Duration now = kStart;
+  // Worker 0 takes the first batches and never reports; worker 1 is very fast.
+  const std::vector<int64_t> stuck = Grant(&queue, 0, 2, 2);
+  int64_t highest = 0;
+  for (int i = 0; i < 1000; ++i) {
+    const std::vector<int64_t> batches = Grant(&queue, 1, 4096, 2, now);
+    if (batches.empty()) break;
+    highest = std::max(highest, batches.back());
+    now += absl::Milliseconds(100);
+    queue.Done(WorkerTask(1), batches, now);
+  }
+  EXPECT_EQ(queue.LowWater(), stuck.front());
+  EXPECT_EQ(highest, stuck.front() + kLeasedAheadMax - 1);
+  EXPECT_LE(queue.open().ranges().size(), 2u);  // Memory by gaps, not by batches.
+}
+
+TEST(SplitQueueTest, SynchronousWorkersGetASlotOverARangeOfUpdates) {
+  SplitQueueOptions options = Options(40, 20);
+  options.synchronous = true;
+  options.batches_per_update = 2;
+  SplitQueue queue(options, BatchRanges(0, 40));
+  queue.SetLimit(20);
+  EXPECT_EQ(Grant(&queue, 0, 4, 2), (std::vector<int64_t>{0, 2, 4, 6}));
+  EXPECT_EQ(Grant(&queue, 1, 4, 2), (std::vector<int64_t>{1, 3, 5, 7}));
+}
+
+TEST(SplitQueueTest, OneSynchronousWorkerAloneGetsAllSlots) {
+  SplitQueueOptions options = Options(40, 20);
+  options.synchronous = true;
+  options.batches_per_update = 4;
+  SplitQueue queue(options, BatchRanges(0, 40));
+  queue.SetLimit(20);
+  std::vector<int64_t> batches = Grant(&queue, 0, 8, 1);
+  std::sort(batches.begin(), batches.end());
+  EXPECT_EQ(batches, (std::vector<int64_t>{0, 1, 2, 3, 4, 5, 6, 7}));
+}
+
+TEST(SplitQueueTest, ASplitNeverCrossesAnEpoch) {
+  SplitQueueOptions options = Options(15, 5);  // 2 + 2 + 1 batches in an epoch's updates.
+  options.synchronous = true;
+  options.batches_per_update = 2;
+  SplitQueue queue(options, BatchRanges(0, 15));
+  queue.SetLimit(15);
+  queue.Report(WorkerTask(0), Wants(15), kStart);
+  for (const proto::Split& split : queue.Grant(WorkerTask(0), 1, kStart)) {
+    const int64_t last = split.first() + (split.count() - 1) * split.stride();
+    EXPECT_EQ(split.first() / 5, last / 5) << split.ShortDebugString();
+  }
+}
+
+TEST(SplitQueueTest, ABlockedWorkerGetsWhatIsOpenBelow) {
+  SplitQueueOptions options = Options(100, 100);
+  options.synchronous = true;
+  options.batches_per_update = 2;
+  SplitQueue queue(options, BatchRanges(0, 100));
+  queue.SetLimit(100);
+  Grant(&queue, 0, 4, 2);  // 0 2 4 6
+  Grant(&queue, 1, 4, 2);  // 1 3 5 7
+  queue.Drop(WorkerTask(1));
+  // Worker 0 has done batch 0 but waits at batch 2 for batch 1; it wants no more.
+  queue.Report(WorkerTask(0), Wants(0, /*blocked_on=*/2, /*queued=*/3), kStart);
+  EXPECT_EQ(Batches(queue.Grant(WorkerTask(0), 1, kStart)), (std::vector<int64_t>{1}));
+}
+
+TEST(SplitQueueTest, AWindowInterleavesTheWorkers) {
+  SplitQueueOptions options = Options(100, 100);
+  options.window = 2;
+  SplitQueue queue(options, BatchRanges(0, 100));
+  queue.SetLimit(100);
+  EXPECT_EQ(Grant(&queue, 0, 3, 2), (std::vector<int64_t>{0, 2, 4}));
+  EXPECT_EQ(Grant(&queue, 1, 3, 2), (std::vector<int64_t>{1, 3, 5}));
+}
+
+TEST(SplitQueueTest, WhatAWorkerGivesBackIsOpenAndItStillWantsAsMuch) {
+  SplitQueue queue(Options(100, 100), BatchRanges(0, 100));
+  queue.SetLimit(100);
+  Grant(&queue, 0, 4, 1);
+  proto::Split returned;
+  returned.set_first(2);
+  returned.set_stride(1);
+  returned.set_count(1000000000000);  // More than it had: the rest is ignored.
+  queue.Return(WorkerTask(0), std::vector<proto::Split>{returned});
+  queue.Done(WorkerTask(0), std::vector<int64_t>{0, 1}, kStart);
+  EXPECT_FALSE(queue.AnyLeased());
+  EXPECT_EQ(Batches(queue.Grant(WorkerTask(0), 1, kStart)), (std::vector<int64_t>{2, 3}));
+}
+
+TEST(SplitQueueTest, WhatLedgersLackIsLeasedAgainWhateverWasReported) {
+  SplitQueue queue(Options(10, 10), BatchRanges(0, 10));
+  queue.SetLimit(10);
+  const std::vector<int64_t> all = Grant(&queue, 0, 10, 1);
+  queue.Done(WorkerTask(0), std::vector<int64_t>{0, 1, 2}, kStart);
+  queue.Reopen(BatchRanges(1, 5));  // 3 and 4 are leased still.
+  EXPECT_EQ(queue.open().ranges().begin()->first, 1);
+  EXPECT_TRUE(queue.open().Contains(2));
+  EXPECT_FALSE(queue.open().Contains(3));
+}
+
+TEST(SplitQueueTest, AWorkerThatHasLostItsLeasesIsNoticed) {
+  SplitQueue queue(Options(10, 10), BatchRanges(0, 10));
+  queue.SetLimit(10);
+  EXPECT_EQ(Grant(&queue, 0, 4, 1).size(), 4u);
+  EXPECT_FALSE(queue.Report(WorkerTask(0), Wants(4), kStart + absl::Seconds(1)));
+  EXPECT_TRUE(queue.Report(WorkerTask(0), Wants(4), kStart + absl::Seconds(3)));
+  // The ledgers have batches 0 and 1.
+  queue.Reconcile(BatchRanges(2, 10));
+  EXPECT_FALSE(queue.AnyLeased());
+  EXPECT_EQ(queue.DoneCount(), 2);
+  EXPECT_EQ(queue.open().front(), 2);
+}
+
+TEST(SplitQueueTest, AdoptedLeasesAreNotGivenToOthers) {
+  SplitQueue queue(Options(10, 10), BatchRanges(4, 10));
+  queue.SetLimit(10);
+  proto::Split held;
+  held.set_first(3);  // 3 is settled already.
+  held.set_stride(1);
+  held.set_count(3);
+  queue.Adopt(WorkerTask(0), std::vector<proto::Split>{held});
+  EXPECT_EQ(Grant(&queue, 1, 2, 2), (std::vector<int64_t>{6, 7}));
+  EXPECT_EQ(queue.DoneCount(), 4);
+}
+
+TEST(SplitQueueTest, NonsensicalSplitsAreIgnored) {
+  SplitQueue queue(Options(10, 10), BatchRanges(0, 10));
+  std::vector<proto::Split> nonsense(4);
+  nonsense[0].set_first(-5);
+  nonsense[1].set_stride(-1);
+  nonsense[1].set_count(3);
+  nonsense[2].set_first(1000);
+  nonsense[2].set_stride(1);
+  nonsense[2].set_count(3);
+  nonsense[3].set_stride(int64_t{1} << 62);
+  nonsense[3].set_count(int64_t{1} << 62);
+  queue.Adopt(WorkerTask(0), nonsense);
+  queue.Return(WorkerTask(0), nonsense);
+  EXPECT_EQ(queue.open().size(), 10);
+}
+
+}  // namespace
+}  // namespace cairn::coordinator
