@@ -1,0 +1,221 @@
+#include "ps_server/parameter_service.h"
+
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <functional>
+#include <memory>
+#include <random>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "common/version.h"
+#include "tests/ps_server/test_store.h"
+
+namespace cairn::ps {
+namespace {
+
+using cluster::DataMethod;
+using cluster::Frame;
+
+constexpr uint64_t kClusterId = 99;
+
+// The service with a job in its store and no network: calls are made and answered in memory.
+class ParameterServiceTest : public ::testing::Test {
+ protected:
+  ParameterServiceTest() : test_(TestJobOptions()) {
+    std::string pattern = ::testing::TempDir() + "/service-XXXXXX";
+    directory_ = mkdtemp(pattern.data());
+    disk_ = *storage::CheckpointStore::Open(directory_);
+    uploads_ = std::make_unique<UploadStore>(disk_.get());
+    service_ = std::make_unique<ParameterService>(
+        ParameterService::Parts{0, &test_.store, uploads_.get(), disk_.get(), &test_.pool});
+    service_->set_cluster_id(kClusterId);
+  }
+  ~ParameterServiceTest() override {
+    test_.store.Drop(absl::UnavailableError("the test ends"));
+    service_.reset();
+    std::filesystem::remove_all(directory_);
+  }
+
+  static proto::Envelope Envelope() {
+    proto::Envelope envelope;
+    envelope.set_version(kVersion);
+    envelope.set_cluster_id(kClusterId);
+    envelope.set_sender("worker 3");
+    return envelope;
+  }
+
+  absl::StatusOr<Frame> CallRaw(DataMethod method, Frame request) {
+    Mailbox<std::shared_ptr<absl::StatusOr<Frame>>> box;
+    service_->Handle(std::make_unique<cluster::RawCall>(
+        method, std::move(request), "test", [&](absl::StatusOr<Frame> answer) {
+          box.Put(std::make_shared<absl::StatusOr<Frame>>(std::move(answer)));
+        }));
+    return *box.Take();
+  }
+
+  absl::StatusOr<Frame> Call(DataMethod method, const google::protobuf::MessageLite& header,
+                             const std::vector<float>& payload = {}) {
+    auto frame = cluster::EncodeFrame(header, {cluster::FramePiece::OfFloats(payload, nullptr)});
+    return CallRaw(method, Frame::FromBytes(frame->ToBytes()));
+  }
+
+  proto::PushHeader PushOf(int64_t batch, std::vector<uint32_t> blocks) {
+    proto::PushHeader header;
+    *header.mutable_envelope() = Envelope();
+    header.set_job_id(7);
+    header.set_generation(1);
+    header.set_batch(batch);
+    header.set_examples(2);
+    header.mutable_blocks()->Assign(blocks.begin(), blocks.end());
+    return header;
+  }
+
+  proto::PullHeader PullOf(int64_t batch, std::vector<uint32_t> blocks) {
+    proto::PullHeader header;
+    *header.mutable_envelope() = Envelope();
+    header.set_job_id(7);
+    header.set_generation(1);
+    header.set_batch(batch);
+    header.mutable_blocks()->Assign(blocks.begin(), blocks.end());
+    return header;
+  }
+
+  proto::UploadHeader UploadOf(int64_t rows, int64_t columns) {
+    proto::UploadHeader header;
+    *header.mutable_envelope() = Envelope();
+    header.set_job_id(8);
+    proto::UploadedBlock& block = *header.add_blocks();
+    block.set_variable("other/kernel");
+    block.add_variable_shape(rows);
+    block.add_variable_shape(columns);
+    block.set_row_end(rows);
+    return header;
+  }
+
+  void ExpectRefused(const absl::StatusOr<Frame>& answer, absl::StatusCode code,
+                     const std::vector<std::string>& parts) {
+    EXPECT_EQ(answer.status().code(), code) << answer.status();
+    for (const std::string& part : parts) {
+      EXPECT_NE(answer.status().ToString().find(part), std::string::npos)
+          << part << " is not in: " << answer.status();
+    }
+  }
+
+  TestStore test_;
+  std::string directory_;
+  std::unique_ptr<storage::CheckpointStore> disk_;
+  std::unique_ptr<UploadStore> uploads_;
+  std::unique_ptr<ParameterService> service_;
+};
+
+TEST_F(ParameterServiceTest, APushAnswersWithValuesIfTheyAreWanted) {
+  proto::PushHeader header = PushOf(0, {0});
+  header.add_settled_blocks(1);
+  header.set_want_values(true);
+  auto answer = Call(DataMethod::kPush, header, std::vector<float>(24, -1));
+  ASSERT_TRUE(answer.ok()) << answer.status();
+  proto::PushReplyHeader reply;
+  auto reader = cluster::FrameReader::Open(*answer, &reply);
+  ASSERT_TRUE(reader.ok()) << reader.status();
+  std::vector<float> values(24);
+  ASSERT_TRUE(reader->Read(absl::MakeSpan(values)).ok());
+  EXPECT_TRUE(reader->ExpectEnd().ok());
+  EXPECT_EQ(values, std::vector<float>(24, 1));
+  ASSERT_EQ(reply.versions_size(), 1);
+  EXPECT_EQ(reply.versions(0), 1);
+  EXPECT_EQ(reply.duplicates(), 0);
+  answer = Call(DataMethod::kPush, header, std::vector<float>(24, -1));
+  ASSERT_TRUE(cluster::FrameReader::Open(*answer, &reply).ok());
+  EXPECT_EQ(reply.duplicates(), 2);
+  EXPECT_EQ(test_.store.counters().duplicates_refused, 2u);
+}
+
+TEST_F(ParameterServiceTest, WhoeverSpeaksToSomebodyElseIsRefusedWithBothNames) {
+  proto::PullHeader header = PullOf(0, {0});
+  header.mutable_envelope()->set_version("0.0.9");
+  ExpectRefused(Call(DataMethod::kPull, header), absl::StatusCode::kFailedPrecondition,
+                {"worker 3", "0.0.9", kVersion});
+  header = PullOf(0, {0});
+  header.mutable_envelope()->set_cluster_id(5);
+  ExpectRefused(Call(DataMethod::kPull, header), absl::StatusCode::kFailedPrecondition,
+                {"cluster 5", "to 63"});
+  header = PullOf(0, {0});
+  header.mutable_envelope()->set_receiver(2);
+  ExpectRefused(Call(DataMethod::kPull, header), absl::StatusCode::kFailedPrecondition,
+                {"wants ps 2, this is ps 0"});
+  header = PullOf(0, {0});
+  header.set_generation(9);
+  ExpectRefused(Call(DataMethod::kPull, header), absl::StatusCode::kFailedPrecondition,
+                {"generation 1", "generation 9"});
+  service_->set_cluster_id(0);
+  ExpectRefused(Call(DataMethod::kPull, PullOf(0, {0})), absl::StatusCode::kUnavailable, {});
+}
+
+TEST_F(ParameterServiceTest, WrongSizesAndNumbersAreRefusedAndChangeNothing) {
+  const auto code = absl::StatusCode::kInvalidArgument;
+  ExpectRefused(Call(DataMethod::kPush, PushOf(0, {0}), std::vector<float>(23)), code,
+                {"hidden/kernel", "92 bytes, expected 96"});
+  ExpectRefused(Call(DataMethod::kPush, PushOf(0, {0}), std::vector<float>(25)), code,
+                {"100 bytes, expected 96"});
+  ExpectRefused(Call(DataMethod::kPush, PushOf(0, {})), code, {"names no block"});
+  ExpectRefused(Call(DataMethod::kPush, PushOf(0, {77})), code, {"block 77 does not exist"});
+  ExpectRefused(Call(DataMethod::kPush, PushOf(100, {0}), std::vector<float>(24)), code,
+                {"batch 100"});
+  ExpectRefused(Call(DataMethod::kPush, PushOf(-1, {0}), std::vector<float>(24)), code, {});
+  proto::PushHeader header = PushOf(0, {0});
+  header.set_examples(129);
+  ExpectRefused(Call(DataMethod::kPush, header, std::vector<float>(24)), code,
+                {"129 examples, expected 1 to 128"});
+  header = PushOf(0, {});
+  header.add_settled_blocks(0);
+  ExpectRefused(Call(DataMethod::kPush, header, {1}), code, {});
+  ExpectRefused(Call(DataMethod::kPush, PushOf(0, std::vector<uint32_t>(1000, 0))), code,
+                {"1000 blocks"});
+  ExpectRefused(Call(DataMethod::kPull, PullOf(100, {0})), code, {"batch 100"});
+  ExpectRefused(Call(DataMethod::kPull, PullOf(0, {})), code, {"no block"});
+  ExpectRefused(Call(DataMethod::kPull, PullOf(0, {0}), {1}), code, {});
+  proto::PullHeader nothing = PullOf(0, {0});
+  nothing.clear_source();
+  ExpectRefused(Call(DataMethod::kPull, nothing), code, {"neither"});
+  nothing.set_cut(3);
+  ExpectRefused(Call(DataMethod::kPull, nothing), absl::StatusCode::kNotFound, {"cut 3"});
+  EXPECT_EQ(test_.store.Ledgers().somewhere().low_water(), 0);
+  EXPECT_EQ(test_.store.Ledgers().somewhere().above(), "");
+}
+
+TEST_F(ParameterServiceTest, UploadsOfImpossibleSizesAreRefused) {
+  const auto code = absl::StatusCode::kInvalidArgument;
+  ExpectRefused(Call(DataMethod::kUpload, UploadOf(int64_t{1} << 40, int64_t{1} << 40)), code, {});
+  ExpectRefused(Call(DataMethod::kUpload, UploadOf(1 << 20, 1 << 20), {1}), code,
+                {"4 bytes of values", "other/kernel"});
+  ExpectRefused(Call(DataMethod::kUpload, UploadOf(0, 2)), code, {});
+  ExpectRefused(Call(DataMethod::kUpload, UploadOf(1, 1), {1, 2}), code, {});
+  proto::UploadHeader running = UploadOf(1, 1);
+  running.set_job_id(7);
+  ExpectRefused(Call(DataMethod::kUpload, running, {1}), absl::StatusCode::kFailedPrecondition,
+                {"too late"});
+  EXPECT_TRUE(Call(DataMethod::kUpload, UploadOf(1, 2), {1, 2}).ok());
+}
+
+TEST_F(ParameterServiceTest, NoBytesBringItDown) {
+  const std::string good = cluster::EncodeFrame(PushOf(0, {0}), {})->ToBytes();
+  std::mt19937 random(5);
+  for (int i = 0; i < 3000; ++i) {
+    std::string bytes = good;
+    const size_t changes = 1 + random() % 4;
+    for (size_t change = 0; change < changes; ++change) {
+      bytes[random() % bytes.size()] = static_cast<char>(random());
+    }
+    if (random() % 4 == 0) bytes.resize(random() % bytes.size());
+    const auto method = static_cast<DataMethod>(random() % 3);
+    EXPECT_FALSE(CallRaw(method, Frame::FromBytes(bytes)).ok());
+  }
+  EXPECT_FALSE(CallRaw(DataMethod::kPull, Frame()).ok());
+}
+
+}  // namespace
+}  // namespace cairn::ps
