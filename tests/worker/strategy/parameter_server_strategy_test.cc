@@ -1,0 +1,219 @@
+#include "worker/strategy/parameter_server_strategy.h"
+
+#include <atomic>
+#include <map>
+#include <memory>
+#include <set>
+#include <thread>
+#include <vector>
+
+#include "absl/time/clock.h"
+#include "common/mutex.h"
+#include "gtest/gtest.h"
+#include "nn/create_device.h"
+#include "tests/worker/counting_plan.h"
+#include "tests/worker/test_ps.h"
+#include "worker/job_model.h"
+#include "worker/trainer.h"
+
+namespace cairn::worker {
+namespace {
+
+template <typename T>
+T OrDie(absl::StatusOr<T> value) {
+  if (!value.ok()) ADD_FAILURE() << value.status();
+  return *std::move(value);
+}
+
+// One worker's computing part, against the cluster's ps.
+class TestWorker {
+ public:
+  TestWorker(const proto::JobPlan& plan, cluster::PsClient* client, uint64_t generation = 1)
+      : device_(OrDie(nn::CreateDevice("cpu"))),
+        model_(OrDie(JobModel::Create(plan.job(), plan.model()))),
+        loader_(OrDie(LoadJobData(plan.job(), model_, true, false)).train,
+                BatchOrder::OfPlan(plan)) {
+    nn::Executor::Options options;
+    options.batch_size = plan.batch_size();
+    executor_ = OrDie(
+        nn::Executor::Create(model_.model.get(), model_.loss.get(), {}, options, device_.get()));
+    strategy_ =
+        OrDie(ParameterServerStrategy::Create(plan, generation, *model_.model, executor_.get(),
+                                              client, [this](const proto::BatchRecord& record) {
+                                                MutexLock lock(&mutex_);
+                                                ++settled_[record.batch()];
+                                                changed_.NotifyAll();
+                                              }));
+    trainer_ = std::make_unique<Trainer>(executor_.get(), &loader_, strategy_.get(), 0);
+  }
+
+  absl::StatusOr<Strategy::Ready> Step(
+      int64_t batch, absl::FunctionRef<bool()> should_abandon = [] { return false; }) {
+    return trainer_->Step({batch, std::nullopt, false}, should_abandon);
+  }
+
+  void WaitForSettled(size_t count) {
+    MutexLock lock(&mutex_);
+    for (int i = 0; i < 2000 && settled_.size() < count; ++i) {
+      changed_.WaitFor(&mutex_, std::chrono::milliseconds(10));
+    }
+    EXPECT_EQ(settled_.size(), count);
+    for (const auto& [batch, times] : settled_) EXPECT_EQ(times, 1) << "batch " << batch;
+  }
+
+  size_t settled_count() {
+    MutexLock lock(&mutex_);
+    return settled_.size();
+  }
+  float value() { return executor_->values(0)[0]; }
+  Strategy& strategy() { return *strategy_; }
+
+ private:
+  std::unique_ptr<nn::Device> device_;
+  JobModel model_;
+  BatchLoader loader_;
+  std::unique_ptr<nn::Executor> executor_;
+  Mutex mutex_;
+  ConditionVariable changed_;
+  std::map<int64_t, int> settled_ ABSL_GUARDED_BY(mutex_);
+  std::unique_ptr<Strategy> strategy_;
+  std::unique_ptr<Trainer> trainer_;
+};
+
+void ExpectAllValues(TestCluster* cluster, float value) {
+  for (const auto& ps : cluster->ps) {
+    for (float one : ps->Values()) EXPECT_EQ(one, value);
+  }
+}
+
+TEST(ParameterServerStrategyTest, AsynchronousBatchesOfTwoWorkersCountExactlyOnce) {
+  const proto::JobPlan plan = CountingPlan({});
+  TestCluster cluster(plan);
+  TestWorker one(plan, cluster.client.get());
+  cluster::PsClientOptions options;
+  options.addresses = cluster.addresses();
+  options.cluster_id = kTestClusterId;
+  cluster::PsClient other_client(options);
+  TestWorker other(plan, &other_client);
+  std::thread thread([&] {
+    for (int64_t batch = 0; batch < 100; batch += 2) EXPECT_TRUE(other.Step(batch).ok());
+  });
+  for (int64_t batch = 1; batch < 100; batch += 2) EXPECT_TRUE(one.Step(batch).ok());
+  thread.join();
+  one.WaitForSettled(50);
+  other.WaitForSettled(50);
+  ExpectAllValues(&cluster, -100);
+}
+
+TEST(ParameterServerStrategyTest, ABatchThatIsRepeatedCountsOnce) {
+  const proto::JobPlan plan = CountingPlan({});
+  TestCluster cluster(plan);
+  TestWorker one(plan, cluster.client.get());
+  for (int64_t batch : {0, 1, 2}) EXPECT_TRUE(one.Step(batch).ok());
+  one.WaitForSettled(3);
+  cluster::PsClientOptions options;
+  options.addresses = cluster.addresses();
+  options.cluster_id = kTestClusterId;
+  cluster::PsClient other_client(options);
+  TestWorker other(plan, &other_client);
+  for (int64_t batch : {1, 2, 3}) EXPECT_TRUE(other.Step(batch).ok());
+  other.WaitForSettled(3);
+  ExpectAllValues(&cluster, -4);
+}
+
+TEST(ParameterServerStrategyTest, AStepComputesOnValuesThatLackAtMostTheStepBefore) {
+  const proto::JobPlan plan = CountingPlan({});
+  TestCluster cluster(plan);
+  TestWorker worker(plan, cluster.client.get());
+  for (int64_t batch = 0; batch < 100; ++batch) {
+    ASSERT_TRUE(worker.Step(batch).ok());
+    EXPECT_LE(worker.value(), -static_cast<float>(batch - 1));
+    EXPECT_GE(worker.value(), -static_cast<float>(batch));
+  }
+}
+
+TEST(ParameterServerStrategyTest, SynchronousUpdatesAverageTheirBatches) {
+  const proto::JobPlan plan =
+      CountingPlan({.batches_per_epoch = 10, .synchronous = true, .batches_per_update = 4});
+  TestCluster cluster(plan);
+  TestWorker worker(plan, cluster.client.get());
+  // One worker has all batches of an update: it must not wait for acknowledgements in between.
+  for (int64_t batch = 0; batch < 50; ++batch) ASSERT_TRUE(worker.Step(batch).ok());
+  worker.WaitForSettled(50);
+  ExpectAllValues(&cluster, -15);  // 5 epochs of updates of 4, 4 and 2 batches.
+}
+
+TEST(ParameterServerStrategyTest, AParkedStepIsAbandonedForASmallerBatch) {
+  const proto::JobPlan plan =
+      CountingPlan({.batches_per_epoch = 10, .synchronous = true, .batches_per_update = 2});
+  TestCluster cluster(plan);
+  TestWorker worker(plan, cluster.client.get());
+  ASSERT_TRUE(worker.Step(0).ok());
+  std::atomic<bool> smaller = false;
+  std::thread thread([&] {
+    absl::SleepFor(absl::Milliseconds(20));
+    smaller = true;
+    worker.strategy().Wake();
+  });
+  EXPECT_EQ(*worker.Step(2, [&] { return smaller.load(); }), Strategy::Ready::kAbandoned);
+  thread.join();
+  EXPECT_EQ(worker.settled_count(), 0u);
+  EXPECT_EQ(*worker.Step(1), Strategy::Ready::kYes);
+  EXPECT_EQ(*worker.Step(2), Strategy::Ready::kYes);
+  worker.WaitForSettled(2);
+  ExpectAllValues(&cluster, -1);
+}
+
+TEST(ParameterServerStrategyTest, ABatchOfAnUpdateThatIsOverIsSettledAlready) {
+  const proto::JobPlan plan =
+      CountingPlan({.batches_per_epoch = 10, .synchronous = true, .batches_per_update = 1});
+  TestCluster cluster(plan);
+  TestWorker worker(plan, cluster.client.get());
+  for (int64_t batch : {0, 1, 2}) ASSERT_TRUE(worker.Step(batch).ok());
+  worker.WaitForSettled(3);
+  TestWorker late(plan, cluster.client.get());
+  EXPECT_EQ(*late.Step(0), Strategy::Ready::kSettled);
+  EXPECT_EQ(*late.Step(3), Strategy::Ready::kYes);
+  late.WaitForSettled(1);
+  ExpectAllValues(&cluster, -4);
+}
+
+TEST(ParameterServerStrategyTest, AWindowIsKept) {
+  const proto::JobPlan plan = CountingPlan({.window = 2});
+  TestCluster cluster(plan);
+  TestWorker worker(plan, cluster.client.get());
+  for (int64_t batch : {1, 2}) ASSERT_EQ(*worker.Step(batch), Strategy::Ready::kYes);
+  int asked = 0;
+  EXPECT_EQ(*worker.Step(3, [&] { return ++asked > 1; }), Strategy::Ready::kAbandoned);
+  EXPECT_EQ(*worker.Step(0), Strategy::Ready::kYes);
+  EXPECT_EQ(*worker.Step(3), Strategy::Ready::kYes);
+  worker.WaitForSettled(4);
+  ExpectAllValues(&cluster, -4);
+}
+
+TEST(ParameterServerStrategyTest, AnotherGenerationEndsTheOldOne) {
+  const proto::JobPlan plan = CountingPlan({});
+  TestCluster cluster(plan);
+  TestWorker worker(plan, cluster.client.get());
+  ASSERT_TRUE(worker.Step(0).ok());
+  worker.WaitForSettled(1);
+  for (const auto& ps : cluster.ps) ps->Restore(plan, 2);
+  absl::Status status;
+  for (int64_t batch = 1; batch < 10 && status.ok(); ++batch) status = worker.Step(batch).status();
+  EXPECT_EQ(status.code(), absl::StatusCode::kFailedPrecondition) << status;
+  EXPECT_EQ(worker.settled_count(), 1u);
+  ExpectAllValues(&cluster, 0);
+}
+
+TEST(ParameterServerStrategyTest, APlanForAnotherModelIsRefused) {
+  proto::JobPlan plan = CountingPlan({});
+  TestCluster cluster(plan);
+  const JobModel model = OrDie(JobModel::Create(plan.job(), plan.model()));
+  plan.mutable_partition()->mutable_variables(0)->set_name("other/kernel");
+  const auto strategy = ParameterServerStrategy::Create(plan, 1, *model.model, nullptr,
+                                                        cluster.client.get(), nullptr);
+  EXPECT_EQ(strategy.status().code(), absl::StatusCode::kInvalidArgument);
+}
+
+}  // namespace
+}  // namespace cairn::worker

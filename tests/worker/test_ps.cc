@@ -1,0 +1,73 @@
+#include "tests/worker/test_ps.h"
+
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "common/check.h"
+#include "nn/model.h"
+#include "ps_server/initial_values.h"
+#include "ps_server/job_blocks.h"
+#include "ps_server/job_layout.h"
+
+namespace cairn::worker {
+
+TestPs::TestPs(uint32_t index)
+    : index_(index),
+      owners_(1, 1024),
+      store_(index),
+      service_({.ps = index, .store = &store_, .pool = &pool_}) {
+  service_.set_cluster_id(kTestClusterId);
+  cluster::DataServerOptions options;
+  options.address = "127.0.0.1:0";
+  auto server = cluster::DataServer::Start(options, [this](std::unique_ptr<cluster::RawCall> call) {
+    service_.Handle(std::move(call));
+  });
+  CAIRN_CHECK(server.ok());
+  server_ = *std::move(server);
+}
+
+TestPs::~TestPs() {
+  store_.Drop(absl::UnavailableError("the test is over"));
+  server_->Shutdown();
+}
+
+std::string TestPs::address() const { return absl::StrCat("127.0.0.1:", server_->port()); }
+
+void TestPs::Restore(const proto::JobPlan& plan, uint64_t generation) {
+  const auto model = nn::Model::Create(plan.model());
+  CAIRN_CHECK(model.ok());
+  auto layout = ps::JobLayout::Create(plan, (*model)->variables(), index_);
+  CAIRN_CHECK(layout.ok());
+  auto states = ps::MakeInitialStates(**layout, nullptr, &pool_);
+  CAIRN_CHECK(states.ok());
+  store_.Install(
+      ps::JobBlocks::Create(*layout, {generation, 0}, *std::move(states), &owners_, &pool_, {}));
+}
+
+std::vector<float> TestPs::Values() {
+  std::vector<float> values;
+  for (const ps::BlockState& state : store_.current()->Capture()) {
+    values.insert(values.end(), state.values.data(), state.values.data() + state.values.count());
+  }
+  return values;
+}
+
+TestCluster::TestCluster(const proto::JobPlan& plan) {
+  for (uint32_t i = 0; i < plan.partition().ps_count(); ++i) {
+    ps.push_back(std::make_unique<TestPs>(i));
+    ps.back()->Restore(plan, 1);
+  }
+  cluster::PsClientOptions options;
+  options.addresses = addresses();
+  options.cluster_id = kTestClusterId;
+  options.sender = "worker 0";
+  client = std::make_shared<cluster::PsClient>(options);
+}
+
+std::vector<std::string> TestCluster::addresses() const {
+  std::vector<std::string> result;
+  for (const auto& one : ps) result.push_back(one->address());
+  return result;
+}
+
+}  // namespace cairn::worker

@@ -1,0 +1,56 @@
+#ifndef CAIRN_TESTS_WORKER_TEST_PS_H_
+#define CAIRN_TESTS_WORKER_TEST_PS_H_
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "cluster/ps_client.h"
+#include "cluster/rpc_server.h"
+#include "proto/coordinator.pb.h"
+#include "proto/job.pb.h"
+#include "ps_server/block_buffer.h"
+#include "ps_server/owner_threads.h"
+#include "ps_server/parameter_service.h"
+#include "ps_server/parameter_store.h"
+
+namespace cairn::worker {
+
+// The memory and the data plane of a real ps in the test's process, without disk and coordinator.
+class TestPs {
+ public:
+  explicit TestPs(uint32_t index);
+  ~TestPs();
+
+  std::string address() const;
+  // The initial values of the plan's job, in this generation.
+  void Restore(const proto::JobPlan& plan, uint64_t generation);
+  ps::ParameterStore& store() { return store_; }
+  // All values of the job's blocks, in order.
+  std::vector<float> Values();
+
+ private:
+  const uint32_t index_;
+  ps::BufferPool pool_;
+  ps::OwnerThreads owners_;
+  ps::ParameterStore store_;
+  ps::ParameterService service_;
+  std::unique_ptr<cluster::DataServer> server_;
+};
+
+// As many as the plan wants, with its job in generation 1, and a client of theirs.
+struct TestCluster {
+  explicit TestCluster(const proto::JobPlan& plan);
+  std::vector<std::string> addresses() const;
+
+  std::vector<std::unique_ptr<TestPs>> ps;
+  std::shared_ptr<cluster::PsClient> client;
+};
+
+// The cluster id that TestPs and its client agree on.
+inline constexpr uint64_t kTestClusterId = 99;
+
+}  // namespace cairn::worker
+
+#endif  // CAIRN_TESTS_WORKER_TEST_PS_H_

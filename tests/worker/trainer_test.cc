@@ -1,0 +1,126 @@
+#include "worker/trainer.h"
+
+#include <memory>
+#include <vector>
+
+#include "gtest/gtest.h"
+#include "nn/create_device.h"
+#include "nn/optimizer.h"
+#include "tests/worker/counting_plan.h"
+#include "tests/worker/data/data_files.h"
+#include "worker/job_model.h"
+#include "worker/strategy/local_strategy.h"
+
+namespace cairn::worker {
+namespace {
+
+template <typename T>
+T OrDie(absl::StatusOr<T> value) {
+  if (!value.ok()) ADD_FAILURE() << value.status();
+  return *std::move(value);
+}
+
+// A whole job in this process.
+class LocalJob {
+ public:
+  explicit LocalJob(const proto::JobPlan& plan)
+      : plan_(plan),
+        device_(OrDie(nn::CreateDevice("cpu"))),
+        model_(OrDie(JobModel::Create(plan.job(), plan.model()))),
+        loader_(OrDie(LoadJobData(plan.job(), model_, true, false)).train,
+                BatchOrder::OfPlan(plan)) {
+    nn::Executor::Options options;
+    options.batch_size = plan.batch_size();
+    executor_ = OrDie(nn::Executor::Create(model_.model.get(), model_.loss.get(),
+                                           model_.metric_list(), options, device_.get()));
+    strategy_ = OrDie(LocalStrategy::Create(
+        model_.model.get(), executor_.get(), OrDie(nn::CreateOptimizer(plan.job().optimizer())),
+        plan.seed(), [this](const proto::BatchRecord& record) { records_.push_back(record); }));
+    trainer_ = std::make_unique<Trainer>(executor_.get(), &loader_, strategy_.get(), plan.seed());
+  }
+
+  void Train(int64_t begin, int64_t end) {
+    for (int64_t batch = begin; batch < end; ++batch) {
+      const auto ready = trainer_->Step({batch, batch + 1, false}, [] { return false; });
+      ASSERT_TRUE(ready.ok()) << ready.status();
+      ASSERT_EQ(*ready, Strategy::Ready::kYes);
+    }
+  }
+
+  absl::Span<float> values(int variable) { return executor_->values(variable); }
+  const std::vector<proto::BatchRecord>& records() const { return records_; }
+
+ private:
+  const proto::JobPlan plan_;
+  std::unique_ptr<nn::Device> device_;
+  JobModel model_;
+  BatchLoader loader_;
+  std::unique_ptr<nn::Executor> executor_;
+  std::unique_ptr<LocalStrategy> strategy_;
+  std::unique_ptr<Trainer> trainer_;
+  std::vector<proto::BatchRecord> records_;
+};
+
+TEST(TrainerTest, EveryBatchCountsExactlyOnce) {
+  LocalJob job(CountingPlan({.rows = 10}));
+  job.Train(0, 100);
+  for (float value : job.values(0)) EXPECT_EQ(value, -100);
+  ASSERT_EQ(job.records().size(), 100u);
+  for (int64_t i = 0; i < 100; ++i) {
+    EXPECT_EQ(job.records()[i].batch(), i);
+    EXPECT_EQ(job.records()[i].examples(), 4);
+  }
+}
+
+// y = 2 a - b: the weights are known.
+proto::JobPlan RegressionPlan() {
+  using cairn::testing::NpyBytes;
+  using cairn::testing::Raw;
+  using cairn::testing::WriteDataFile;
+  std::vector<float> x, y;
+  for (int i = 0; i < 30; ++i) {
+    const float a = static_cast<float>(i % 5) - 2, b = static_cast<float>(i % 3) - 1;
+    x.insert(x.end(), {a, b});
+    y.push_back(2 * a - b);
+  }
+  proto::JobPlan plan = CountingPlan({.rows = 2, .batches_per_epoch = 4, .batch_size = 8});
+  proto::NpySource& npy = *plan.mutable_job()->mutable_train()->mutable_npy();
+  npy.set_features(0, WriteDataFile("line_x.npy", NpyBytes("<f4", "(30, 2)", Raw(x))));
+  npy.set_labels(WriteDataFile("line_y.npy", NpyBytes("<f4", "(30,)", Raw(y))));
+  plan.mutable_job()->mutable_loss()->set_name("mean_squared_error");
+  plan.mutable_job()->mutable_optimizer()->set_learning_rate(0.1);
+  plan.mutable_job()->add_metrics("mean_absolute_error");
+  plan.set_examples(30);
+  plan.set_shuffle(true);
+  return plan;
+}
+
+TEST(TrainerTest, TheLossFallsAndTheWeightsAreFound) {
+  LocalJob job(RegressionPlan());
+  job.Train(0, 200);
+  EXPECT_NEAR(job.values(0)[0], 2, 1e-4);
+  EXPECT_NEAR(job.values(0)[1], -1, 1e-4);
+  const auto& first = job.records().front();
+  const auto& last = job.records().back();
+  EXPECT_GT(first.loss(), 1);
+  EXPECT_LT(last.loss(), 1e-6);
+  ASSERT_EQ(last.metrics_size(), 1);
+  EXPECT_LT(last.metrics(0), 1e-3);
+  EXPECT_EQ(job.records()[3].examples(), 6);
+}
+
+TEST(TrainerTest, TheFirstLossIsTheClosedForm) {
+  proto::JobPlan plan = RegressionPlan();
+  plan.set_shuffle(false);
+  LocalJob job(plan);
+  job.Train(0, 1);
+  double sum = 0;
+  for (int i = 0; i < 8; ++i) {
+    const double y = 2 * (i % 5 - 2) - (i % 3 - 1);
+    sum += y * y;
+  }
+  EXPECT_NEAR(job.records()[0].loss(), sum / 8, 1e-5);
+}
+
+}  // namespace
+}  // namespace cairn::worker
