@@ -94,9 +94,12 @@ absl::Status JobControl::RestoreJob(const proto::Restore& command) {
                        " and does not go back to generation ", command.generation()));
     }
   }
-  // Before the new blocks are made: two generations may not fit into memory together.
+  // Before the new blocks are made: two generations may not fit into memory together. Those of the
+  // same job use the same buffers again.
+  const bool other_job = PresentJobId() != job_id;
   parts_.store->Drop(absl::AbortedError(
       absl::StrCat("job ", job_id, " is restored in generation ", command.generation())));
+  if (other_job) parts_.pool->Trim();
   CAIRN_ASSIGN_OR_RETURN(std::shared_ptr<JobBlocks> job, Load(command));
   CAIRN_LOG_INFO("restored", "job", job_id, "generation", command.generation(), "checkpoint",
                  command.checkpoint(), "blocks", job->layout()->blocks().size());
@@ -117,9 +120,13 @@ absl::StatusOr<std::shared_ptr<JobBlocks>> JobControl::Load(const proto::Restore
                            *std::move(states), parts_.owners, parts_.pool, parts_.block_options);
 }
 
-void JobControl::StopJob(const proto::StopJob& command) {
+uint64_t JobControl::PresentJobId() const {
   const std::shared_ptr<JobBlocks> present = parts_.store->current();
-  if (present != nullptr && present->layout()->job_id() == command.job_id()) {
+  return present != nullptr ? present->layout()->job_id() : 0;
+}
+
+void JobControl::StopJob(const proto::StopJob& command) {
+  if (PresentJobId() == command.job_id()) {
     parts_.store->Drop(absl::AbortedError(absl::StrCat("job ", command.job_id(), " has ended")));
     parts_.pool->Trim();
     CAIRN_LOG_INFO("job stopped", "job", command.job_id());

@@ -54,6 +54,8 @@ class JobControl {
   void Restore(const proto::Restore& command);
   absl::Status RestoreJob(const proto::Restore& command);
   absl::StatusOr<std::shared_ptr<JobBlocks>> Load(const proto::Restore& command);
+  // 0: there is none.
+  uint64_t PresentJobId() const;
   void StopJob(const proto::StopJob& command);
   void QueryLedgers(const proto::LedgerQuery& command);
   void MakeCut(const proto::Cut& command);
