@@ -1,0 +1,69 @@
+#include "worker/data/batch_loader.h"
+
+#include <cstring>
+#include <memory>
+#include <vector>
+
+#include "gtest/gtest.h"
+#include "tests/worker/counting_plan.h"
+#include "tests/worker/data/data_files.h"
+#include "worker/job_model.h"
+
+namespace cairn::worker {
+namespace {
+
+using cairn::testing::NpyBytes;
+using cairn::testing::Raw;
+using cairn::testing::WriteDataFile;
+
+// Ten examples whose feature and label are their index.
+std::shared_ptr<const Dataset> Indices() {
+  std::vector<float> numbers;
+  for (int i = 0; i < 10; ++i) numbers.push_back(static_cast<float>(i));
+  proto::JobPlan plan = CountingPlan({.rows = 1});
+  proto::NpySource& npy = *plan.mutable_job()->mutable_train()->mutable_npy();
+  npy.set_features(0, WriteDataFile("i.npy", NpyBytes("<f4", "(10, 1)", Raw(numbers))));
+  npy.set_labels(npy.features(0));
+  const auto model = JobModel::Create(plan.job(), plan.model());
+  return LoadJobData(plan.job(), *model, true, false)->train;
+}
+
+std::vector<float> FeaturesOf(const LoadedBatch& batch) {
+  std::vector<float> values(batch.examples);
+  EXPECT_EQ(batch.inputs[0].size(), values.size() * sizeof(float));
+  std::memcpy(values.data(), batch.inputs[0].data(), batch.inputs[0].size());
+  return values;
+}
+
+TEST(BatchLoaderTest, ABatchIsTheSameWhetherItWasLoadedAheadOrNot) {
+  const auto data = Indices();
+  const BatchOrder order(10, 4, true, 3);
+  BatchLoader ahead(data, order);
+  BatchLoader plain(data, order);
+  for (int64_t batch = 0; batch < 30; ++batch) {
+    const LoadedBatch& one = ahead.Get(batch, batch + 1);
+    EXPECT_EQ(one.batch, batch);
+    EXPECT_EQ(one.examples, batch % 3 == 2 ? 2 : 4);
+    EXPECT_EQ(FeaturesOf(one), FeaturesOf(plain.Get(batch, std::nullopt)));
+    EXPECT_EQ(one.labels, one.inputs[0]);
+  }
+}
+
+TEST(BatchLoaderTest, AWrongGuessChangesNothing) {
+  BatchLoader loader(Indices(), BatchOrder(10, 4, false, 0));
+  EXPECT_EQ(FeaturesOf(loader.Get(0, 2)), (std::vector<float>{0, 1, 2, 3}));
+  EXPECT_EQ(FeaturesOf(loader.Get(1, 2)), (std::vector<float>{4, 5, 6, 7}));
+  EXPECT_EQ(FeaturesOf(loader.Get(2, 0)), (std::vector<float>{8, 9}));
+  EXPECT_EQ(FeaturesOf(loader.Get(2, std::nullopt)), (std::vector<float>{8, 9}));
+}
+
+TEST(BatchLoaderTest, EndsWhileABatchIsBeingLoaded) {
+  const auto data = Indices();
+  for (int i = 0; i < 200; ++i) {
+    BatchLoader loader(data, BatchOrder(10, 4, false, 0));
+    loader.Get(0, 1);
+  }
+}
+
+}  // namespace
+}  // namespace cairn::worker
