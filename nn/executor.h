@@ -20,7 +20,7 @@
 namespace cairn::nn {
 
 // One model on one device: its variables' values and gradients, and the passes over a batch. All
-// memory is laid out up front; a step allocates nothing, except the first of each batch size.
+// tensors' memory is laid out up front; kernels are made at the first batch of each size.
 // Results depend on values, batch and thread count only. Belongs to one thread.
 class Executor {
  public:

@@ -1,6 +1,7 @@
 #include "nn/cpu/cpu_device.h"
 
 #include <omp.h>
+#include <unistd.h>
 
 #include <cstdlib>
 #include <cstring>
@@ -49,6 +50,10 @@ constexpr KnownKernel kKnownKernels[] = {
     {"Softmax", CreateActivationKernel},
 };
 
+size_t PhysicalBytes() {
+  return static_cast<size_t>(sysconf(_SC_PHYS_PAGES)) * sysconf(_SC_PAGE_SIZE);
+}
+
 // Runs `work`, turning what oneDNN and the allocator throw into a status.
 template <typename Work>
 absl::Status Guarded(const std::string& what, const Work& work) {
@@ -72,9 +77,11 @@ CpuDevice::~CpuDevice() = default;
 
 absl::StatusOr<void*> CpuDevice::Allocate(size_t bytes) {
   constexpr size_t kAlignment = 64;
-  const size_t rounded = (bytes / kAlignment + 1) * kAlignment;
-  void* memory = std::aligned_alloc(kAlignment, rounded);
-  if (memory != nullptr) return memory;
+  // Linux may promise more than there is, and kill whoever uses it.
+  if (bytes < PhysicalBytes()) {
+    void* memory = std::aligned_alloc(kAlignment, (bytes / kAlignment + 1) * kAlignment);
+    if (memory != nullptr) return memory;
+  }
   return absl::ResourceExhaustedError(absl::StrCat("no memory for ", bytes, " bytes"));
 }
 
