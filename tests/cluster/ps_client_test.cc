@@ -62,10 +62,10 @@ class PsClientTest : public testing::Test {
 };
 
 TEST_F(PsClientTest, PulledBlocksArriveInTheirDestinations) {
+  std::vector<float> values(3 << 16);
+  std::vector<float> first(1 << 16), second(2 << 16);
   PsClient client(Options());
-  std::vector<float> values(3 << 20);
   std::iota(values.begin(), values.end(), 0.0f);
-  std::vector<float> first(1 << 20), second(2 << 20);
   Pull(&client, 42, {absl::MakeSpan(first), absl::MakeSpan(second)});
   auto call = calls_.Take();
   EXPECT_EQ(call->method(), DataMethod::kPull);
@@ -84,8 +84,8 @@ TEST_F(PsClientTest, PulledBlocksArriveInTheirDestinations) {
 }
 
 TEST_F(PsClientTest, SettledBatchLeavesTheDestinationsAlone) {
-  PsClient client(Options());
   std::vector<float> block(4, 7.0f);
+  PsClient client(Options());
   Pull(&client, 1, {absl::MakeSpan(block)});
   proto::PullReplyHeader header;
   header.set_batch_settled(true);
@@ -97,21 +97,21 @@ TEST_F(PsClientTest, SettledBatchLeavesTheDestinationsAlone) {
 }
 
 TEST_F(PsClientTest, PushCarriesGradientsAndBringsValuesBack) {
+  std::vector<float> values(1 << 17);
+  Mailbox<PushResult> pushes;
+  std::vector<float> pushed(1 << 17);
   PsClient client(Options());
-  auto gradient = std::make_shared<std::vector<float>>(1 << 20, 0.25f);
-  std::vector<float> values(1 << 20);
+  auto gradient = std::make_shared<std::vector<float>>(1 << 17, 0.25f);
   proto::PushHeader header;
   header.set_batch(9);
   header.add_blocks(4);
   header.set_want_values(true);
-  Mailbox<PushResult> pushes;
   client.Push(0, header, {FramePiece::OfFloats(*gradient, gradient)}, {absl::MakeSpan(values)},
               [&](PushResult result) { pushes.Put(std::move(result)); });
   auto call = calls_.Take();
   proto::PushHeader received;
   auto reader = FrameReader::Open(call->TakeRequest(), &received);
   ASSERT_TRUE(reader.ok());
-  std::vector<float> pushed(1 << 20);
   ASSERT_TRUE(reader->Read(absl::MakeSpan(pushed)).ok());
   EXPECT_TRUE(reader->ExpectEnd().ok());
   EXPECT_EQ(pushed, *gradient);
@@ -126,11 +126,11 @@ TEST_F(PsClientTest, PushCarriesGradientsAndBringsValuesBack) {
 }
 
 TEST_F(PsClientTest, UploadCarriesDescriptionsAndValues) {
+  Mailbox<absl::StatusOr<proto::UploadReplyHeader>> uploads;
   PsClient client(Options());
   const std::vector<float> values = {1, 2, 3};
   proto::UploadHeader header;
   header.add_blocks()->set_variable("dense/kernel");
-  Mailbox<absl::StatusOr<proto::UploadReplyHeader>> uploads;
   client.Upload(0, header, {FramePiece::OfFloats(values, nullptr)},
                 [&](auto result) { uploads.Put(std::move(result)); });
   auto call = calls_.Take();
@@ -152,8 +152,8 @@ TEST_F(PsClientTest, WrongGenerationIsTheResultAtOnceAndNamesThePs) {
 }
 
 TEST_F(PsClientTest, PassingFailuresAreTriedAgain) {
-  PsClient client(Options());
   std::vector<float> block(1);
+  PsClient client(Options());
   Pull(&client, 1, {absl::MakeSpan(block)});
   calls_.Take()->Fail(absl::UnavailableError("soon"));
   calls_.Take()->Fail(absl::ResourceExhaustedError("too many"));
@@ -166,9 +166,9 @@ TEST_F(PsClientTest, PassingFailuresAreTriedAgain) {
 
 TEST_F(PsClientTest, AttemptThatIsParkedTooLongIsAskedAgainAndTheOldOneAbandoned) {
   PsClientOptions options = Options();
-  options.attempt_timeout = absl::Milliseconds(200);
-  PsClient client(options);
+  options.attempt_timeout = absl::Seconds(1);
   std::vector<float> block(1);
+  PsClient client(options);
   Pull(&client, 1, {absl::MakeSpan(block)});
   auto parked = calls_.Take();
   auto again = calls_.Take();
@@ -182,8 +182,8 @@ TEST_F(PsClientTest, AttemptThatIsParkedTooLongIsAskedAgainAndTheOldOneAbandoned
 }
 
 TEST_F(PsClientTest, ReplyOfAnotherSizeIsAnErrorAndWritesNothing) {
-  PsClient client(Options());
   std::vector<float> block(3, 1.0f);
+  PsClient client(Options());
   Pull(&client, 1, {absl::MakeSpan(block)});
   calls_.Take()->Reply(PullReply({5.0f, 5.0f}));
   EXPECT_TRUE(absl::IsInternal(pulls_.Take().status()));
@@ -198,8 +198,8 @@ TEST_F(PsClientTest, WrongNumberOfTensorsIsRefusedWithoutACall) {
 }
 
 TEST_F(PsClientTest, ParkedCallsAreAnsweredInAnyOrder) {
-  PsClient client(Options());
   std::vector<float> blocks(50);
+  PsClient client(Options());
   for (int batch = 0; batch < 50; ++batch)
     Pull(&client, batch, {absl::MakeSpan(&blocks[batch], 1)});
   std::vector<std::unique_ptr<RawCall>> parked;
@@ -216,8 +216,8 @@ TEST_F(PsClientTest, ParkedCallsAreAnsweredInAnyOrder) {
 }
 
 TEST_F(PsClientTest, CancelEndsTheCallsOfItsGroupOnly) {
-  PsClient client(Options());
   std::vector<float> block(1);
+  PsClient client(Options());
   Pull(&client, 1, {}, kSomeGroup);
   Pull(&client, 2, {}, kSomeGroup);
   Pull(&client, 3, {absl::MakeSpan(block)});
@@ -242,24 +242,24 @@ TEST_F(PsClientTest, CancelEndsCallsThatWaitForTheirNextAttempt) {
 }
 
 TEST_F(PsClientTest, DestructorCancelsAlsoWhatCallbacksStart) {
-  auto client = std::make_unique<PsClient>(Options());
-  client->Pull(0, PullOf(1, 0), {}, [&](PullResult first) {
+  auto owned = std::make_unique<PsClient>(Options());
+  PsClient* const client = owned.get();
+  client->Pull(0, PullOf(1, 0), {}, [this, client](PullResult first) {
     pulls_.Put(std::move(first));
-    Pull(client.get(), 2, {});
+    Pull(client, 2, {});
   });
   auto parked = calls_.Take();
-  PsClient* raw = client.get();
-  raw->CancelAll();
+  client->CancelAll();
   EXPECT_TRUE(absl::IsCancelled(pulls_.Take().status()));
   auto second = calls_.Take();
-  client.reset();
+  owned.reset();
   EXPECT_TRUE(absl::IsCancelled(pulls_.Take().status()));
 }
 
 TEST_F(PsClientTest, CallsSurviveAServerThatIsRestartedOnTheSamePort) {
+  std::vector<float> blocks(20);
   PsClient client(Options());
   const int port = server_->port();
-  std::vector<float> blocks(20);
   for (int batch = 0; batch < 20; ++batch)
     Pull(&client, batch, {absl::MakeSpan(&blocks[batch], 1)});
   std::vector<std::unique_ptr<RawCall>> lost;

@@ -16,7 +16,7 @@
 namespace cairn::cluster {
 
 // How long a test waits for what must come: never reached unless something is broken.
-inline constexpr absl::Duration kPatience = absl::Seconds(20);
+inline constexpr absl::Duration kPatience = absl::Seconds(60);
 
 // Hands what callbacks deliver over to the test's thread.
 template <typename T>

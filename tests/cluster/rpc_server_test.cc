@@ -53,8 +53,8 @@ TEST(RpcServerTest, BadOptionsAreRefused) {
 TEST(RpcServerTest, CallsBeyondTheLimitAreRefusedAndTriedAgain) {
   CallBox calls;
   auto server = StartServer(&calls, 0, /*calls_max=*/2);
-  PsClient client(ClientOf(*server));
   Mailbox<PullResult> pulls;
+  PsClient client(ClientOf(*server));
   for (int i = 0; i < 5; ++i) {
     client.Pull(0, {}, {}, [&](PullResult result) { pulls.Put(std::move(result)); });
   }
@@ -70,9 +70,8 @@ TEST(RpcServerTest, CallsBeyondTheLimitAreRefusedAndTriedAgain) {
 TEST(RpcServerTest, ShutdownAnswersParkedCallsAndIgnoresLateReplies) {
   CallBox calls;
   auto server = StartServer(&calls);
-  PsClientOptions options = ClientOf(*server);
-  PsClient client(options);
   Mailbox<PullResult> pulls;
+  PsClient client(ClientOf(*server));
   client.Pull(0, {}, {}, [&](PullResult result) { pulls.Put(std::move(result)); });
   client.Pull(0, {}, {}, [&](PullResult result) { pulls.Put(std::move(result)); });
   auto replied_late = calls.Take();
