@@ -1,0 +1,202 @@
+#include "tests/coordinator/simulated_worker.h"
+
+#include <utility>
+
+namespace cairn::coordinator {
+namespace {
+
+constexpr int64_t kWanted = 20;
+constexpr int kReportPeriod = 5;  // Steps.
+
+}  // namespace
+
+void SimulatedWorker::Restart(uint64_t instance_id) {
+  instance_id_ = instance_id;
+  job_.reset();
+  Forget();
+  answers_.clear();
+}
+
+void SimulatedWorker::Forget() {
+  waiting_.clear();
+  batch_.reset();
+  unsettled_.clear();
+  validation_.clear();
+  holds_.clear();
+  report_.Clear();
+  blocked_on_ = -1;
+}
+
+void SimulatedWorker::Disconnected() {
+  validation_.clear();
+  holds_.clear();
+  answers_.clear();
+}
+
+proto::Join SimulatedWorker::MakeJoin() const {
+  proto::Join join;
+  join.set_role(proto::WORKER);
+  join.set_index(index_);
+  join.set_instance_id(instance_id_);
+  if (!job_.has_value()) return join;
+  join.set_job_id(job_->plan().job_id());
+  join.set_generation(job_->generation());
+  std::set<int64_t> holding = waiting_;
+  holding.insert(unsettled_.begin(), unsettled_.end());
+  if (batch_.has_value()) holding.insert(*batch_);
+  for (const int64_t batch : holding) {
+    proto::Split* split = join.add_holding();
+    split->set_first(batch);
+    split->set_stride(1);
+    split->set_count(1);
+  }
+  return join;
+}
+
+void SimulatedWorker::Handle(const proto::Command& command) {
+  if (command.has_welcome() && !command.welcome().keep_leases()) {
+    Forget();
+  } else if (command.has_inspect()) {
+    proto::InspectReply* reply = answers_.emplace_back().mutable_inspected();
+    reply->set_job_id(command.inspect().job_id());
+    reply->set_examples(100);
+    reply->set_validation_examples(command.inspect().job().has_validation() ? 35 : 0);
+    if (broken_) reply->set_error("train.idx.features[0]: no such file");
+  } else if (command.has_start_job()) {
+    const bool same = job_.has_value() &&
+                      job_->plan().job_id() == command.start_job().plan().job_id() &&
+                      job_->generation() == command.start_job().generation();
+    if (same) return;
+    Forget();
+    job_ = command.start_job();
+  } else if (command.has_stop_job()) {
+    Forget();
+    job_.reset();
+  } else if (command.has_hold()) {
+    proto::Held& held = holds_.emplace_back();
+    held.set_hold_id(command.hold().hold_id());
+    for (const int64_t batch : waiting_) {
+      proto::Split* split = held.add_returned();
+      split->set_first(batch);
+      split->set_stride(1);
+      split->set_count(1);
+    }
+    waiting_.clear();
+  } else if (command.has_grant() && job_.has_value() &&
+             command.grant().generation() == job_->generation()) {
+    for (const proto::Split& split : command.grant().train()) {
+      for (int64_t i = 0; i < split.count(); ++i)
+        waiting_.insert(split.first() + i * split.stride());
+    }
+    if (command.grant().evaluate_size() > 0) cut_ = command.grant().cut();
+    for (const proto::Split& split : command.grant().evaluate()) {
+      for (int64_t i = 0; i < split.count(); ++i) validation_.push_back(split.first() + i);
+    }
+  }
+}
+
+bool SimulatedWorker::IsSettled(int64_t batch) const {
+  for (const SimulatedPs* ps : ps_) {
+    if (!ps->HasJob(job_->plan().job_id(), job_->generation())) return false;
+    for (int block = 0; block < blocks_per_ps_; ++block) {
+      if (!ps->IsSettled(block, batch)) return false;
+    }
+  }
+  return true;
+}
+
+// What a parked pull would wait for.
+bool SimulatedWorker::MayStart(int64_t batch) const {
+  const proto::JobPlan& plan = job_->plan();
+  int64_t below = batch;
+  if (plan.synchronous()) {
+    below = BatchesOfUpdate(plan, batch).front();
+  } else if (plan.window() >= 0) {
+    below = batch - plan.window();
+  } else {
+    return true;
+  }
+  for (int64_t other = std::max<int64_t>(0, below - 70); other < below; ++other) {
+    if (!IsSettled(other)) return false;
+  }
+  return true;
+}
+
+void SimulatedWorker::Push() {
+  const int blocks = static_cast<int>(ps_.size()) * blocks_per_ps_;
+  SimulatedPs* ps = ps_[pushed_ % ps_.size()];
+  const int block = pushed_ / static_cast<int>(ps_.size());
+  const bool taken = ps->Push(job_->plan().job_id(), job_->generation(), block, *batch_);
+  if (!taken) return;  // The ps is away, or of another generation: tried again.
+  if (++pushed_ < blocks) return;
+  unsettled_.insert(*batch_);
+  batch_.reset();
+}
+
+void SimulatedWorker::Evaluate() {
+  const int64_t batch = validation_.front();
+  int64_t value = 0;
+  for (const SimulatedPs* ps : ps_) {
+    auto cut = ps->cuts().find(cut_);
+    if (cut == ps->cuts().end()) return validation_.clear();
+    value = cut->second[0].value;
+  }
+  validation_.pop_front();
+  proto::EvaluatedBatch* done = report_.add_evaluated();
+  done->set_cut(cut_);
+  done->set_batch(batch);
+  done->set_examples(10);
+  done->set_loss_sum(10.0 * static_cast<double>(value));
+  done->add_metric_sums(static_cast<double>(batch));
+  done->add_metric_counts(1);
+}
+
+void SimulatedWorker::Report(bool urgent, std::vector<proto::TaskMessage>* messages) {
+  const int64_t on_hand =
+      static_cast<int64_t>(waiting_.size() + unsettled_.size()) + (batch_.has_value() ? 1 : 0);
+  if (!urgent && ++steps_since_report_ < kReportPeriod) return;
+  steps_since_report_ = 0;
+  report_.set_job_id(job_->plan().job_id());
+  report_.set_generation(job_->generation());
+  report_.set_queued(on_hand);
+  report_.set_wanted(std::max<int64_t>(0, kWanted - on_hand));
+  report_.set_blocked_on(blocked_on_);
+  *messages->emplace_back().mutable_work() = std::exchange(report_, proto::WorkReport());
+}
+
+void SimulatedWorker::Step(bool connected, std::vector<proto::TaskMessage>* messages) {
+  if (job_.has_value()) {
+    if (batch_.has_value()) {
+      Push();
+    } else if (!validation_.empty()) {
+      Evaluate();
+    } else if (!waiting_.empty()) {
+      const int64_t next = *waiting_.begin();
+      blocked_on_ = MayStart(next) ? -1 : next;
+      if (blocked_on_ < 0) {
+        waiting_.erase(next);
+        batch_ = next;
+        pushed_ = 0;
+      }
+    }
+    std::erase_if(unsettled_, [&](int64_t batch) {
+      if (!IsSettled(batch)) return false;
+      proto::BatchRecord* record = report_.add_batches();
+      record->set_batch(batch);
+      record->set_examples(10);
+      record->set_loss(static_cast<double>(batch));
+      record->add_metrics(1);
+      return true;
+    });
+  }
+  if (!connected) return;
+  for (; !answers_.empty(); answers_.pop_front()) messages->push_back(answers_.front());
+  if (!job_.has_value()) return;
+  const bool at_rest = !batch_.has_value() && unsettled_.empty();
+  Report(at_rest && !holds_.empty(), messages);
+  for (; at_rest && !holds_.empty(); holds_.pop_front()) {
+    *messages->emplace_back().mutable_held() = holds_.front();
+  }
+}
+
+}  // namespace cairn::coordinator

@@ -1,0 +1,63 @@
+#ifndef CAIRN_TESTS_COORDINATOR_SIMULATED_WORKER_H_
+#define CAIRN_TESTS_COORDINATOR_SIMULATED_WORKER_H_
+
+#include <cstdint>
+#include <deque>
+#include <optional>
+#include <set>
+#include <vector>
+
+#include "proto/coordinator.pb.h"
+#include "tests/coordinator/simulated_ps.h"
+
+namespace cairn::coordinator {
+
+// A worker as the protocol describes it. Computing a batch is pushing it, block by block: a step of
+// the simulation may come between any two pushes.
+class SimulatedWorker {
+ public:
+  // The ps outlive the worker.
+  SimulatedWorker(uint32_t index, std::vector<SimulatedPs*> ps, int blocks_per_ps)
+      : index_(index), ps_(std::move(ps)), blocks_per_ps_(blocks_per_ps) {}
+
+  void Restart(uint64_t instance_id);
+  proto::Join MakeJoin() const;
+  void Handle(const proto::Command& command);
+  // A little work: at most one push. May send messages.
+  void Step(bool connected, std::vector<proto::TaskMessage>* messages);
+  void Disconnected();
+
+  // Says that it cannot inspect the data, or cannot do the job.
+  void set_broken(bool broken) { broken_ = broken; }
+
+ private:
+  bool MayStart(int64_t batch) const;
+  bool IsSettled(int64_t batch) const;
+  void Push();
+  void Report(bool urgent, std::vector<proto::TaskMessage>* messages);
+  void Evaluate();
+  void Forget();
+
+  const uint32_t index_;
+  const std::vector<SimulatedPs*> ps_;
+  const int blocks_per_ps_;
+  uint64_t instance_id_ = 0;
+  bool broken_ = false;
+
+  std::optional<proto::StartJob> job_;
+  std::set<int64_t> waiting_;
+  std::optional<int64_t> batch_;  // Being pushed.
+  int pushed_ = 0;                // How many of its blocks.
+  std::set<int64_t> unsettled_;   // Pushed everywhere, not settled yet.
+  int64_t blocked_on_ = -1;
+  std::deque<proto::Held> holds_;
+  uint64_t cut_ = 0;
+  std::deque<int64_t> validation_;
+  proto::WorkReport report_;
+  std::deque<proto::TaskMessage> answers_;
+  int steps_since_report_ = 0;
+};
+
+}  // namespace cairn::coordinator
+
+#endif  // CAIRN_TESTS_COORDINATOR_SIMULATED_WORKER_H_

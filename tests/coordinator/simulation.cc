@@ -1,0 +1,290 @@
+#include "tests/coordinator/simulation.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "common/check.h"
+#include "coordinator/training/settled.h"
+#include "storage/job_records.h"
+
+namespace cairn::coordinator {
+namespace {
+
+constexpr int kBlocks = 2;
+constexpr absl::Duration kStep = absl::Milliseconds(10);
+
+MembershipOptions MakeMembership(int ps, int workers) {
+  MembershipOptions options;
+  for (int i = 0; i < ps; ++i) options.ps_addresses.push_back(absl::StrCat("127.0.0.1:", 7000 + i));
+  for (int i = 0; i < workers; ++i) options.named_workers.insert(i);
+  return options;
+}
+
+}  // namespace
+
+Simulation::Simulation(const Options& options) : options_(options) {
+  auto journal = storage::Journal::Open(options.journal_directory);
+  CAIRN_CHECK(journal.ok());
+  journal_ = *std::move(journal);
+  for (int i = 0; i < options.ps; ++i) {
+    Endpoint& endpoint = *endpoints_.emplace_back(std::make_unique<Endpoint>());
+    endpoint.ps = std::make_unique<SimulatedPs>(i, kBlocks);
+    ps_.push_back(endpoint.ps.get());
+    RestartProcess(&endpoint);
+  }
+  for (int i = 0; i < options.workers; ++i) {
+    Endpoint& endpoint = *endpoints_.emplace_back(std::make_unique<Endpoint>());
+    endpoint.worker = std::make_unique<SimulatedWorker>(i, ps_, kBlocks);
+    RestartProcess(&endpoint);
+  }
+  StartCoordinator();
+  ValidatedJob job;
+  *job.request.mutable_job() = options.job;
+  job.partition.set_ps_count(options.ps);
+  Outbox outbox;
+  EXPECT_TRUE(scheduler_->Submit(job, Now(), &outbox).ok());
+  CarryOut(&outbox);
+}
+
+bool Simulation::Chance(double per_minute) {
+  if (now_ > absl::Seconds(100) + options_.fault_time) return false;
+  const double probability = per_minute * absl::FDivDuration(kStep, absl::Minutes(1));
+  return static_cast<double>(Below(1000000)) < probability * 1e6;
+}
+
+void Simulation::StartCoordinator() {
+  Scheduler::Options options;
+  options.membership = MakeMembership(options_.ps, options_.workers);
+  options.new_cluster_id = 1;
+  options.journal = journal_.get();
+  Outbox outbox;
+  auto scheduler = Scheduler::Create(std::move(options), Now(), &outbox);
+  ASSERT_TRUE(scheduler.ok()) << scheduler.status();
+  scheduler_ = *std::move(scheduler);
+  CarryOut(&outbox);
+}
+
+void Simulation::KillCoordinator() {
+  crash_ = false;
+  for (auto& endpoint : endpoints_) Disconnect(endpoint.get());
+  StartCoordinator();
+}
+
+void Simulation::RestartProcess(Endpoint* endpoint) {
+  Disconnect(endpoint);
+  if (endpoint->ps != nullptr) endpoint->ps->Restart(++last_instance_);
+  if (endpoint->worker != nullptr) endpoint->worker->Restart(++last_instance_);
+  endpoint->stopped_until = absl::ZeroDuration();
+}
+
+// The task sees it now; whether the coordinator does is the caller's business.
+void Simulation::Disconnect(Endpoint* endpoint) {
+  endpoint->session = 0;
+  endpoint->inbox.clear();
+  endpoint->outbox.clear();
+  endpoint->connect_at = now_ + absl::Milliseconds(100 + Below(900));
+  if (endpoint->worker != nullptr) endpoint->worker->Disconnected();
+}
+
+void Simulation::Faults() {
+  if (Chance(options_.coordinator_kills)) crash_ = true;
+  for (auto& endpoint : endpoints_) {
+    const bool is_ps = endpoint->ps != nullptr;
+    const bool kill = Chance(is_ps ? options_.ps_kills : options_.worker_kills);
+    const bool cut_off = Chance(options_.broken_streams);
+    const uint64_t session = endpoint->session;
+    if (kill) RestartProcess(endpoint.get());
+    if (cut_off) Disconnect(endpoint.get());
+    if ((kill || cut_off) && session != 0) {
+      Outbox outbox;
+      scheduler_->OnSessionEnd(session, Now(), &outbox);
+      CarryOut(&outbox);
+    }
+    if (!is_ps && Chance(options_.worker_stops)) {
+      endpoint->stopped_until = now_ + absl::Seconds(1 + Below(20));
+    }
+  }
+}
+
+void Simulation::Connect(Endpoint* endpoint) {
+  endpoint->session = ++last_session_;
+  endpoint->heartbeat_at = now_;
+  proto::TaskMessage message;
+  *message.mutable_join() =
+      endpoint->ps != nullptr ? endpoint->ps->MakeJoin() : endpoint->worker->MakeJoin();
+  endpoint->outbox.push_back(message);
+}
+
+void Simulation::StepEndpoint(Endpoint* endpoint) {
+  if (now_ < endpoint->stopped_until) return;
+  if (endpoint->session == 0 && now_ >= endpoint->connect_at) Connect(endpoint);
+  for (uint64_t i = Below(4); i > 0 && !endpoint->inbox.empty(); --i) {
+    const proto::Command command = endpoint->inbox.front();
+    endpoint->inbox.pop_front();
+    proto::TaskMessage answer;
+    if (endpoint->worker != nullptr) {
+      endpoint->worker->Handle(command);
+    } else if (endpoint->ps->Handle(
+                   command, static_cast<double>(Below(1000)) < options_.disk_failures * 1000,
+                   &answer)) {
+      endpoint->outbox.push_back(answer);
+    }
+  }
+  std::vector<proto::TaskMessage> messages;
+  for (uint64_t i = Below(3); i > 0 && endpoint->worker != nullptr; --i) {
+    endpoint->worker->Step(endpoint->session != 0, &messages);
+  }
+  for (proto::TaskMessage& message : messages) endpoint->outbox.push_back(std::move(message));
+  if (endpoint->session != 0 && now_ - endpoint->heartbeat_at > absl::Seconds(1)) {
+    endpoint->heartbeat_at = now_;
+    endpoint->outbox.emplace_back().mutable_heartbeat();
+  }
+  for (uint64_t i = Below(4); i > 0 && !endpoint->outbox.empty() && endpoint->session != 0; --i) {
+    const proto::TaskMessage message = endpoint->outbox.front();
+    endpoint->outbox.pop_front();
+    Outbox outbox;
+    scheduler_->OnMessage(endpoint->session, message, Now(), &outbox);
+    CarryOut(&outbox);
+  }
+}
+
+void Simulation::CarryOut(Outbox* outbox) {
+  if (crash_ && outbox->sync) {
+    // Killed at a decision: before it was written, or after it and before anybody was told.
+    if (Below(2) == 0) {
+      ASSERT_TRUE(journal_->Write(outbox->changes, false).ok());
+    }
+    return KillCoordinator();
+  }
+  if (!outbox->changes.empty()) {
+    ASSERT_TRUE(journal_->Write(outbox->changes, false).ok());
+  }
+  for (const storage::Journal::Change& change : outbox->changes) {
+    if (!change.value.has_value() || !absl::StrContains(change.key, "/manifest/")) continue;
+    proto::Manifest manifest;
+    ASSERT_TRUE(manifest.ParseFromString(*change.value));
+    CheckManifest(manifest);
+  }
+  for (const Outbox::Answer& answer : outbox->answers) {
+    Deliver(answer.session, answer.command, answer.close);
+  }
+  for (const Outbox::Sending& sending : outbox->commands) {
+    if (sending.command.has_grant()) CheckGrant(sending.command.grant());
+    Deliver(scheduler_->SessionOf(sending.task), sending.command, false);
+  }
+  for (auto& reply : outbox->replies) reply();
+}
+
+void Simulation::Deliver(uint64_t session, const proto::Command& command, bool close) {
+  for (auto& endpoint : endpoints_) {
+    if (session == 0 || endpoint->session != session) continue;
+    endpoint->inbox.push_back(command);
+    if (close) Disconnect(endpoint.get());
+  }
+}
+
+void Simulation::CheckGrant(const proto::Grant& grant) {
+  const auto plan = scheduler_->GetPlan(absl::StrCat(grant.job_id()));
+  ASSERT_TRUE(plan.ok());
+  for (const proto::Split& split : grant.train()) {
+    const int64_t last = split.first() + (split.count() - 1) * split.stride();
+    ASSERT_GE(split.first(), 0);
+    ASSERT_GT(split.count(), 0);
+    ASSERT_LT(last, plan->total_batches());
+    const int64_t epoch = split.first() / plan->batches_per_epoch();
+    ASSERT_EQ(epoch, last / plan->batches_per_epoch()) << "a split crosses an epoch";
+    if (plan->synchronous()) {
+      ASSERT_EQ(split.stride(), plan->batches_per_update());
+    }
+    // No epoch begins before every ps has settled the one before. (A ps that has just died will
+    // take the job back.)
+    for (const SimulatedPs* ps : ps_) {
+      for (size_t block = 0; ps->HasJob(grant.job_id(), grant.generation()) && block < kBlocks;
+           ++block) {
+        for (int64_t batch = 0; batch < epoch * plan->batches_per_epoch(); ++batch) {
+          ASSERT_TRUE(ps->IsSettled(static_cast<int>(block), batch));
+        }
+      }
+    }
+  }
+}
+
+void Simulation::CheckManifest(const proto::Manifest& manifest) {
+  const int64_t total = manifest.ledger().low_water() + 100000;
+  const auto open = OpenBatches(manifest.ledger(), total);
+  ASSERT_TRUE(open.ok());
+  for (SimulatedPs* ps : ps_) {
+    auto snapshot = ps->disk().find(manifest.checkpoint());
+    ASSERT_NE(snapshot, ps->disk().end()) << "a manifest without its snapshots";
+    for (const SimulatedPs::Block& block : snapshot->second) {
+      ASSERT_EQ(block.settled, snapshot->second[0].settled) << "a torn cut";
+      ASSERT_EQ(block.value, static_cast<int64_t>(block.settled.size())) << "applied twice";
+      ASSERT_EQ(manifest.settled_batches(), block.value);
+      for (const int64_t batch : block.settled) ASSERT_FALSE(open->Contains(batch));
+      ASSERT_EQ(total - open->size(), block.value);
+    }
+  }
+}
+
+proto::JobStatus Simulation::Status() {
+  const auto status = scheduler_->GetJob("1", Now());
+  return status.ok() ? *status : proto::JobStatus();
+}
+
+bool Simulation::IsOver() {
+  const proto::JobState state = Status().state();
+  return state == proto::FINISHED || state == proto::FAILED || state == proto::CANCELLED;
+}
+
+bool Simulation::Run() {
+  for (int step = 0; now_ < absl::Hours(1); ++step) {
+    now_ += kStep;
+    Faults();
+    for (auto& endpoint : endpoints_) {
+      StepEndpoint(endpoint.get());
+      if (::testing::Test::HasFatalFailure()) return false;
+    }
+    if (step % 5 != 0) continue;
+    Outbox outbox;
+    scheduler_->OnTick(Now(), &outbox);
+    CarryOut(&outbox);
+    if (IsOver()) return true;
+  }
+  return false;
+}
+
+void Simulation::CheckFinished() {
+  const proto::JobStatus status = Status();
+  ASSERT_EQ(status.state(), proto::FINISHED) << status.DebugString();
+  const auto plan = scheduler_->GetPlan("1");
+  ASSERT_TRUE(plan.ok());
+  const int64_t total = plan->total_batches();
+  for (const SimulatedPs* ps : ps_) {
+    for (const SimulatedPs::Block& block : ps->blocks()) {
+      ASSERT_EQ(block.value, total);
+      ASSERT_EQ(static_cast<int64_t>(block.settled.size()), total);
+    }
+  }
+  const int64_t per_epoch = plan->batches_per_epoch();
+  const int64_t epochs = (total + per_epoch - 1) / per_epoch;
+  ASSERT_EQ(status.evaluations_size(), plan->validation_examples() > 0 ? epochs : 0);
+  for (int epoch = 0; epoch < status.evaluations_size(); ++epoch) {
+    const proto::EvaluationRecord& evaluation = status.evaluations(epoch);
+    ASSERT_EQ(evaluation.epoch(), epoch);
+    ASSERT_EQ(evaluation.examples(), 40);
+    // The workers report how many batches the cut has: all of the epoch's and no others.
+    ASSERT_EQ(evaluation.loss(), static_cast<double>(std::min((epoch + 1) * per_epoch, total)));
+    ASSERT_EQ(evaluation.metrics(0), 1.5);
+  }
+  ASSERT_TRUE(storage::ReadBatches(*journal_, 1, 0, [&](const proto::BatchRecord& record) {
+                EXPECT_LT(record.batch(), total);
+                EXPECT_EQ(record.loss(), static_cast<double>(record.batch()));
+                return true;
+              }).ok());
+}
+
+}  // namespace cairn::coordinator

@@ -1,0 +1,95 @@
+#ifndef CAIRN_TESTS_COORDINATOR_SIMULATION_H_
+#define CAIRN_TESTS_COORDINATOR_SIMULATION_H_
+
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "common/random.h"
+#include "coordinator/outbox.h"
+#include "coordinator/scheduler.h"
+#include "proto/coordinator.pb.h"
+#include "storage/journal.h"
+#include "tests/coordinator/simulated_ps.h"
+#include "tests/coordinator/simulated_worker.h"
+
+namespace cairn::coordinator {
+
+// A whole cluster in one thread and simulated time: the real scheduler with its real journal, and
+// simulated ps and workers that are killed, stopped and cut off at random. One seed, one course of
+// events. What must never happen is checked as it goes (gtest failures).
+class Simulation {
+ public:
+  struct Options {
+    uint64_t seed = 1;
+    int ps = 2;
+    int workers = 3;
+    proto::Job job;
+    // Expected number of each in a simulated minute, during the first `fault_time`.
+    double worker_kills = 0;
+    double worker_stops = 0;
+    double broken_streams = 0;
+    double ps_kills = 0;
+    double coordinator_kills = 0;
+    double disk_failures = 0;  // Probability of a failed Persist.
+    absl::Duration fault_time = absl::Seconds(60);
+    std::string journal_directory;
+  };
+
+  explicit Simulation(const Options& options);
+
+  // Until the job is over. False: it was not after an hour of simulated time.
+  bool Run();
+  proto::JobStatus Status();
+  // Everything that must hold of a job that has finished.
+  void CheckFinished();
+  Scheduler& scheduler() { return *scheduler_; }
+  storage::Journal& journal() { return *journal_; }
+
+ private:
+  // One process and its stream.
+  struct Endpoint {
+    std::unique_ptr<SimulatedPs> ps;
+    std::unique_ptr<SimulatedWorker> worker;
+    uint64_t session = 0;
+    absl::Duration connect_at;
+    absl::Duration stopped_until;  // SIGSTOP.
+    absl::Duration heartbeat_at;
+    std::deque<proto::Command> inbox;
+    std::deque<proto::TaskMessage> outbox;
+  };
+
+  bool Chance(double per_minute);
+  uint64_t Below(uint64_t bound) { return RandomBelow(options_.seed, ++draws_, bound); }
+  Moment Now() const { return {now_, 0}; }
+
+  void StartCoordinator();
+  void KillCoordinator();
+  void RestartProcess(Endpoint* endpoint);
+  void Disconnect(Endpoint* endpoint);
+  void Faults();
+  void StepEndpoint(Endpoint* endpoint);
+  void Connect(Endpoint* endpoint);
+  void CarryOut(Outbox* outbox);
+  void Deliver(uint64_t session, const proto::Command& command, bool close);
+  void CheckGrant(const proto::Grant& grant);
+  void CheckManifest(const proto::Manifest& manifest);
+  bool IsOver();
+
+  const Options options_;
+  uint64_t draws_ = 0;
+  absl::Duration now_ = absl::Seconds(100);
+  std::unique_ptr<storage::Journal> journal_;
+  std::unique_ptr<Scheduler> scheduler_;
+  std::vector<std::unique_ptr<Endpoint>> endpoints_;
+  std::vector<SimulatedPs*> ps_;
+  uint64_t last_session_ = 0;
+  uint64_t last_instance_ = 0;
+  bool crash_ = false;  // The coordinator, at its next decision.
+};
+
+}  // namespace cairn::coordinator
+
+#endif  // CAIRN_TESTS_COORDINATOR_SIMULATION_H_

@@ -1,0 +1,120 @@
+#include "tests/coordinator/simulation.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <string>
+
+#include "absl/strings/str_cat.h"
+#include "storage/job_records.h"
+
+namespace cairn::coordinator {
+namespace {
+
+// 10 batches in an epoch: the simulated data have 100 examples.
+proto::Job MakeJob(const std::string& mode, int64_t epochs) {
+  proto::Job job;
+  job.set_name("simulated");
+  job.set_batch_size(10);
+  job.set_epochs(epochs);
+  job.add_metrics("accuracy");
+  job.mutable_validation();
+  auto* strategy = job.mutable_strategy()->mutable_parameter_server();
+  strategy->set_mode(mode);
+  if (mode == "sync") strategy->set_batches_per_update(3);
+  if (mode == "stale") strategy->set_window(4);
+  return job;
+}
+
+Simulation::Options MakeOptions(const proto::Job& job, uint64_t seed) {
+  Simulation::Options options;
+  options.seed = seed;
+  options.job = job;
+  options.journal_directory =
+      absl::StrCat(::testing::TempDir(), "/",
+                   ::testing::UnitTest::GetInstance()->current_test_info()->name(), "_", seed);
+  std::replace(options.journal_directory.begin() + ::testing::TempDir().size() + 1,
+               options.journal_directory.end(), '/', '_');
+  std::filesystem::remove_all(options.journal_directory);
+  return options;
+}
+
+int64_t RecordedBatches(Simulation* simulation) {
+  int64_t count = 0;
+  EXPECT_TRUE(storage::ReadBatches(simulation->journal(), 1, 0, [&](const proto::BatchRecord&) {
+                ++count;
+                return true;
+              }).ok());
+  return count;
+}
+
+class SimulationTest : public ::testing::TestWithParam<std::string> {};
+
+TEST_P(SimulationTest, AQuietClusterFinishesTheJobAndRecordsEveryBatch) {
+  Simulation simulation(MakeOptions(MakeJob(GetParam(), 4), 1));
+  ASSERT_TRUE(simulation.Run()) << simulation.Status().DebugString();
+  simulation.CheckFinished();
+  EXPECT_EQ(RecordedBatches(&simulation), 40);
+  EXPECT_EQ(simulation.Status().rollbacks(), 0);
+  EXPECT_EQ(simulation.Status().last_checkpoint(), 4u);
+  EXPECT_EQ(simulation.Status().batches_done(), 40);
+}
+
+TEST_P(SimulationTest, DyingAndStoppedWorkersCostNoBatchAndNoRollback) {
+  for (uint64_t seed = 1; seed <= 15; ++seed) {
+    SCOPED_TRACE(absl::StrCat("seed ", seed));
+    Simulation::Options options = MakeOptions(MakeJob(GetParam(), 60), seed);
+    options.worker_kills = 12;
+    options.worker_stops = 6;
+    options.broken_streams = 4;
+    Simulation simulation(options);
+    ASSERT_TRUE(simulation.Run()) << simulation.Status().DebugString();
+    simulation.CheckFinished();
+    if (HasFatalFailure()) return;
+    EXPECT_EQ(RecordedBatches(&simulation), 600);
+    EXPECT_EQ(simulation.Status().rollbacks(), 0);
+  }
+}
+
+TEST_P(SimulationTest, EverythingMayDieAtAnyTimeAndTheCountIsExact) {
+  for (uint64_t seed = 1; seed <= 25; ++seed) {
+    SCOPED_TRACE(absl::StrCat("seed ", seed));
+    proto::Job job = MakeJob(GetParam(), 60);
+    job.mutable_checkpoint()->set_every_steps(7);
+    job.mutable_checkpoint()->set_keep(1 + seed % 3);
+    Simulation::Options options = MakeOptions(job, seed);
+    options.ps = 1 + seed % 3;
+    options.worker_kills = 6;
+    options.worker_stops = 3;
+    options.broken_streams = 4;
+    options.ps_kills = 3;
+    options.coordinator_kills = 6;
+    options.disk_failures = 0.05;
+    Simulation simulation(options);
+    ASSERT_TRUE(simulation.Run()) << simulation.Status().DebugString();
+    simulation.CheckFinished();
+    if (HasFatalFailure()) return;
+  }
+}
+
+TEST_P(SimulationTest, ACoordinatorThatDiesOverAndOverCausesNoRollback) {
+  for (uint64_t seed = 1; seed <= 10; ++seed) {
+    SCOPED_TRACE(absl::StrCat("seed ", seed));
+    proto::Job job = MakeJob(GetParam(), 60);
+    job.mutable_checkpoint()->set_every_steps(7);
+    Simulation::Options options = MakeOptions(job, seed);
+    options.coordinator_kills = 10;
+    Simulation simulation(options);
+    ASSERT_TRUE(simulation.Run()) << simulation.Status().DebugString();
+    simulation.CheckFinished();
+    if (HasFatalFailure()) return;
+    EXPECT_EQ(simulation.Status().rollbacks(), 0);
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(AllModes, SimulationTest, ::testing::Values("async", "sync", "stale"),
+                         [](const auto& info) { return info.param; });
+
+}  // namespace
+}  // namespace cairn::coordinator
