@@ -77,8 +77,9 @@ class Executor {
   absl::StatusOr<Sums> Forward(const Batch& batch, bool training);
 
   // Computes the gradient of mean loss + penalties for the batch of the last Forward, which had
-  // labels and was a training one. Calls `on_gradient` for each variable that is not frozen the
-  // moment its gradient is complete, from the last layer to the first.
+  // labels and was a training one; at most once for each Forward. Calls `on_gradient` for each
+  // variable that is not frozen the moment its gradient is complete, from the last layer to the
+  // first.
   void Backward(absl::FunctionRef<void(int variable)> on_gradient);
 
   // The model's output for the last Forward's batch: its size times the output shape.

@@ -35,7 +35,8 @@ void Multiply(int64_t count, const float* at, float* gradient, const Derivative&
 }
 
 CAIRN_SIMD void PlainRelu(int64_t count, const float* x, float* y) {
-  for (int64_t i = 0; i < count; ++i) y[i] = x[i] > 0 ? x[i] : 0;
+  // Not a number stays what it is.
+  for (int64_t i = 0; i < count; ++i) y[i] = x[i] < 0 ? 0 : x[i];
 }
 
 CAIRN_SIMD void PlainReluGradient(int64_t count, const float* y, float* gradient) {

@@ -153,6 +153,29 @@ TEST_F(ExecutorTest, AnIdThatTheTableLacksIsRefused) {
   }
 }
 
+TEST_F(ExecutorTest, MoreThreadsComputeTheSameUpToRounding) {
+  model_ = ModelOf({{"input", "InputLayer", R"({"batch_shape": [null, 12, 12, 3]})"},
+                    {"conv", "Conv2D", R"({"filters": 16, "kernel_size": 3})"},
+                    {"flat", "Flatten"},
+                    {"d", "Dense", R"({"units": 64})"}});
+  std::vector<float> input(32 * 12 * 12 * 3);
+  for (size_t i = 0; i < input.size(); ++i) input[i] = std::sin(static_cast<float>(i));
+  std::vector<std::vector<float>> outputs;
+  for (int threads : {1, 2, 3}) {
+    const auto executor =
+        *Executor::Create(model_.get(), nullptr, {},
+                          {.batch_size = 32, .threads = threads, .training = false}, device_.get());
+    for (int v : {0, 2}) {
+      for (float& value : executor->values(v)) value = 0.01f;
+    }
+    ASSERT_TRUE(executor->Forward({.size = 32, .inputs = {input.data()}}, false).ok());
+    outputs.emplace_back(executor->output().begin(), executor->output().end());
+    for (size_t i = 0; i < outputs[0].size(); ++i) {
+      ASSERT_NEAR(outputs.back()[i], outputs[0][i], 1e-5) << threads << " threads";
+    }
+  }
+}
+
 TEST_F(ExecutorTest, OptionsOutOfRangeAreRefused) {
   model_ = ModelOf({kOne, {"d", "Dense", R"({"units": 1})"}});
   for (const Executor::Options& options :
