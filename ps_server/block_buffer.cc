@@ -1,7 +1,6 @@
 #include "ps_server/block_buffer.h"
 
 #include <cstdlib>
-#include <limits>
 #include <new>
 #include <vector>
 
@@ -14,9 +13,11 @@ namespace {
 
 constexpr int64_t kAlignment = 64;
 
+// Beyond it a size is taken for a mistake: a block is of some MiB.
+constexpr int64_t kFloatsMax = int64_t{1} << 36;
+
 float* AllocateFloats(int64_t count) {
-  const auto limit = std::numeric_limits<int64_t>::max() / static_cast<int64_t>(sizeof(float));
-  if (count > limit - kAlignment) return nullptr;
+  if (count > kFloatsMax) return nullptr;
   const int64_t bytes = count * static_cast<int64_t>(sizeof(float));
   const int64_t rounded = (bytes + kAlignment - 1) / kAlignment * kAlignment;
   return static_cast<float*>(std::aligned_alloc(kAlignment, rounded));

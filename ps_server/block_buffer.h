@@ -52,7 +52,8 @@ class BufferPool {
   BufferPool(const BufferPool&) = delete;
   BufferPool& operator=(const BufferPool&) = delete;
 
-  // `count` floats, count >= 1, of unspecified value. Null if the machine has not that much memory.
+  // `count` floats, count >= 1, of unspecified value. Null if the machine has not that much memory,
+  // or if it is absurd (256 GiB).
   BlockBuffer Allocate(int64_t count);
 
   // Gives the memory of unused buffers back to the system.
