@@ -1,0 +1,85 @@
+#include "worker/job_runner.h"
+
+#include <atomic>
+#include <memory>
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "nn/create_device.h"
+#include "tests/worker/counting_plan.h"
+#include "tests/worker/test_ps.h"
+
+namespace cairn::worker {
+namespace {
+
+bool Never() { return false; }
+
+proto::StartJob StartOf(const proto::JobPlan& plan, uint64_t generation = 1) {
+  proto::StartJob job;
+  *job.mutable_plan() = plan;
+  job.set_generation(generation);
+  return job;
+}
+
+class JobRunnerTest : public ::testing::Test {
+ protected:
+  std::unique_ptr<JobRunner> Start(const proto::JobPlan& plan, bool trains) {
+    auto runner = JobRunner::Create(StartOf(plan), {.trains = trains}, device_.get());
+    EXPECT_TRUE(runner.ok()) << runner.status();
+    return *std::move(runner);
+  }
+
+  std::unique_ptr<nn::Device> device_ = *nn::CreateDevice("cpu");
+};
+
+TEST_F(JobRunnerTest, ANewGenerationBeginsFromTheValuesOfThePs) {
+  const proto::JobPlan plan = CountingPlan({});
+  TestCluster cluster(plan);
+  const auto runner = Start(plan, true);
+  std::atomic<int> settled = 0;
+  const auto on_settled = [&settled](const proto::BatchRecord&) { ++settled; };
+  for (uint64_t generation : {1, 2, 3}) {
+    for (const auto& ps : cluster.ps) ps->Restore(plan, generation);
+    ASSERT_TRUE(
+        runner->StartGeneration(StartOf(plan, generation), cluster.client, on_settled).ok());
+    for (int64_t batch : {0, 1, 2, 3}) {
+      ASSERT_TRUE(runner->Train({batch, batch + 1, false}, Never).ok());
+    }
+  }
+  // In the last generation the fourth batch may be under way still.
+  runner->EndGeneration();
+  for (float value : cluster.ps[0]->Values()) EXPECT_LE(value, -2);
+  EXPECT_GE(settled, 2);
+}
+
+TEST_F(JobRunnerTest, OtherDataThanThePlansAreRefused) {
+  proto::JobPlan plan = CountingPlan({});
+  plan.set_examples(plan.examples() + 1);
+  const auto runner = JobRunner::Create(StartOf(plan), {}, device_.get());
+  EXPECT_EQ(runner.status().code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_THAT(runner.status().ToString(),
+              ::testing::HasSubstr("hold 80 examples on this host, 81 when"));
+}
+
+TEST_F(JobRunnerTest, AnEvaluatorReadsNoTrainingDataAndDoesNotTrain) {
+  proto::JobPlan plan = CountingPlan({.validation = true});
+  TestCluster cluster(plan);
+  plan.mutable_job()->mutable_train()->mutable_npy()->set_labels("/gone.npy");
+  const auto runner = Start(plan, false);
+  ASSERT_TRUE(runner->StartGeneration(StartOf(plan), cluster.client, nullptr).ok());
+  EXPECT_FALSE(runner->Train({0, 1, false}, Never).ok());
+  for (const auto& ps : cluster.ps) ASSERT_TRUE(ps->store().MakeCut(7, 1, 1).ok());
+  EXPECT_TRUE(runner->Evaluate(1, 0, std::nullopt, Never).ok());
+}
+
+TEST_F(JobRunnerTest, WithoutValidationDataThereIsNoEvaluation) {
+  const proto::JobPlan plan = CountingPlan({});
+  TestCluster cluster(plan);
+  const auto runner = Start(plan, true);
+  ASSERT_TRUE(runner->StartGeneration(StartOf(plan), cluster.client, nullptr).ok());
+  EXPECT_EQ(runner->Evaluate(1, 0, std::nullopt, Never).status().code(),
+            absl::StatusCode::kFailedPrecondition);
+}
+
+}  // namespace
+}  // namespace cairn::worker

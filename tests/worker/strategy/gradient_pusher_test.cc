@@ -1,0 +1,131 @@
+#include "worker/strategy/gradient_pusher.h"
+
+#include <memory>
+#include <vector>
+
+#include "common/bounded_queue.h"
+#include "gtest/gtest.h"
+#include "tests/worker/counting_plan.h"
+#include "tests/worker/test_ps.h"
+
+namespace cairn::worker {
+namespace {
+
+class GradientPusherTest : public ::testing::Test {
+ protected:
+  explicit GradientPusherTest(const CountingOptions& options = {})
+      : plan_(CountingPlan(options)),
+        cluster_(plan_),
+        model_(*nn::Model::Create(plan_.model())),
+        table_(*BlockTable::Create(plan_.partition(), *model_)) {}
+
+  std::unique_ptr<GradientPusher> MakePusher(uint64_t generation = 1) {
+    GradientPusher::Options options;
+    options.job_id = plan_.job_id();
+    options.generation = generation;
+    options.group = 1;
+    options.want_values = true;
+    options.on_settled = [this](const proto::BatchRecord& record) {
+      settled_.Push(record.batch());
+    };
+    return std::make_unique<GradientPusher>(cluster_.client.get(), &table_, options);
+  }
+
+  void Step(GradientPusher* pusher, int64_t batch, bool with_gradient = true) {
+    std::vector<float> gradient(600, 1.0f);
+    pusher->Begin(batch, 4);
+    if (with_gradient) pusher->Add(0, gradient);
+    // The memory is the caller's again.
+    gradient.assign(600, 1e9f);
+    proto::BatchRecord record;
+    record.set_batch(batch);
+    pusher->End(record);
+  }
+
+  int64_t NextSettled() { return settled_.Pop(absl::Seconds(20)).value_or(-1); }
+
+  void ExpectValues(float expected) {
+    for (const auto& ps : cluster_.ps) {
+      for (float value : ps->Values()) EXPECT_EQ(value, expected);
+    }
+  }
+
+  proto::JobPlan plan_;
+  TestCluster cluster_;
+  std::unique_ptr<nn::Model> model_;
+  BlockTable table_;
+  BoundedQueue<int64_t> settled_{100};
+};
+
+class SynchronousPusherTest : public GradientPusherTest {
+ protected:
+  SynchronousPusherTest() : GradientPusherTest({.synchronous = true, .batches_per_update = 2}) {}
+};
+
+TEST_F(GradientPusherTest, AStepIsSettledOnceWithTheGradientThatWasAdded) {
+  const auto pusher = MakePusher();
+  Step(pusher.get(), 3);
+  EXPECT_EQ(NextSettled(), 3);
+  ExpectValues(-1);
+  EXPECT_EQ(settled_.size(), 0u);
+}
+
+TEST_F(GradientPusherTest, ABatchWithoutGradientSettlesAndChangesNothing) {
+  const auto pusher = MakePusher();
+  Step(pusher.get(), 0, false);
+  EXPECT_EQ(NextSettled(), 0);
+  ExpectValues(0);
+  Step(pusher.get(), 0);
+  EXPECT_EQ(NextSettled(), 0);
+  ExpectValues(0);
+}
+
+TEST_F(GradientPusherTest, AcknowledgementsBringTheUpdatedValues) {
+  const auto pusher = MakePusher();
+  for (int64_t batch : {0, 1}) {
+    Step(pusher.get(), batch);
+    EXPECT_EQ(NextSettled(), batch);
+  }
+  std::vector<float> newest(table_.block_count());
+  int calls = 0;
+  pusher->TakeFreshValues([&](uint32_t block, int64_t version, absl::Span<const float> values) {
+    ++calls;
+    EXPECT_EQ(static_cast<int64_t>(values.size()), table_.block(block).elements);
+    for (float value : values) EXPECT_EQ(value, -static_cast<float>(version));
+    newest[block] = values[0];
+  });
+  EXPECT_EQ(calls, 2 * table_.block_count());
+  EXPECT_EQ(newest, std::vector<float>(table_.block_count(), -2.0f));
+  pusher->TakeFreshValues([](uint32_t, int64_t, absl::Span<const float>) { ADD_FAILURE(); });
+}
+
+TEST_F(SynchronousPusherTest, RoomComesWhenAStepIsAcknowledged) {
+  const auto pusher = MakePusher();
+  Step(pusher.get(), 0);
+  EXPECT_FALSE(*pusher->WaitForRoom(1, [] { return true; }));
+  EXPECT_TRUE(*pusher->WaitForRoom(2, [] { return true; }));
+  Step(pusher.get(), 1);
+  EXPECT_TRUE(*pusher->WaitForRoom(1, [] { return false; }));
+  EXPECT_EQ(NextSettled() + NextSettled(), 1);
+  ExpectValues(-1);
+}
+
+TEST_F(SynchronousPusherTest, WhatIsCancelledIsNotSettled) {
+  auto pusher = MakePusher();
+  Step(pusher.get(), 0);
+  pusher.reset();
+  EXPECT_EQ(settled_.size(), 0u);
+}
+
+TEST_F(GradientPusherTest, AnotherGenerationSettlesNothing) {
+  const auto pusher = MakePusher(2);
+  Step(pusher.get(), 0);
+  const auto room = pusher->WaitForRoom(1, [] { return false; });
+  EXPECT_EQ(room.status().code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_EQ(pusher->status().code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_EQ(settled_.size(), 0u);
+  ExpectValues(0);
+}
+
+}  // namespace
+}  // namespace cairn::worker

@@ -1,0 +1,74 @@
+#include "worker/strategy/value_puller.h"
+
+#include <atomic>
+#include <memory>
+#include <thread>
+#include <vector>
+
+#include "absl/time/clock.h"
+#include "gtest/gtest.h"
+#include "tests/worker/counting_plan.h"
+#include "tests/worker/test_ps.h"
+
+namespace cairn::worker {
+namespace {
+
+class ValuePullerTest : public ::testing::Test {
+ protected:
+  ValuePullerTest()
+      : plan_(CountingPlan({.window = 0})),
+        cluster_(plan_),
+        model_(*nn::Model::Create(plan_.model())),
+        table_(*BlockTable::Create(plan_.partition(), *model_)),
+        values_(600, 5.0f),
+        puller_(cluster_.client.get(), &table_, 1) {}
+
+  absl::StatusOr<ValuePuller::Outcome> Pull(int64_t batch, uint64_t generation,
+                                            absl::FunctionRef<bool()> should_abandon) {
+    proto::PullHeader header;
+    header.set_job_id(plan_.job_id());
+    header.set_generation(generation);
+    header.set_batch(batch);
+    const auto destination = [this](uint32_t block) {
+      return absl::MakeSpan(values_).subspan(table_.block(block).offset,
+                                             table_.block(block).elements);
+    };
+    return puller_.Pull(header, table_.all(), destination, should_abandon);
+  }
+
+  proto::JobPlan plan_;
+  TestCluster cluster_;
+  std::unique_ptr<nn::Model> model_;
+  BlockTable table_;
+  std::vector<float> values_;
+  ValuePuller puller_;
+};
+
+TEST_F(ValuePullerTest, FetchesEveryBlockWithItsVersion) {
+  const auto outcome = Pull(0, 1, [] { return false; });
+  ASSERT_TRUE(outcome.ok()) << outcome.status();
+  EXPECT_EQ(*outcome, ValuePuller::Outcome::kValues);
+  EXPECT_EQ(values_, std::vector<float>(600, 0.0f));
+  EXPECT_EQ(puller_.versions(), std::vector<int64_t>(table_.block_count(), 0));
+}
+
+TEST_F(ValuePullerTest, AParkedPullIsGivenUpAtOnceWhenWoken) {
+  std::atomic<bool> abandon = false;
+  std::thread thread([&] {
+    absl::SleepFor(absl::Milliseconds(10));
+    abandon = true;
+    puller_.Wake();
+  });
+  // The window is 0: batch 1 waits for batch 0.
+  EXPECT_EQ(*Pull(1, 1, [&] { return abandon.load(); }), ValuePuller::Outcome::kAbandoned);
+  thread.join();
+  EXPECT_EQ(*Pull(0, 1, [] { return false; }), ValuePuller::Outcome::kValues);
+}
+
+TEST_F(ValuePullerTest, AnotherGenerationIsAnError) {
+  EXPECT_EQ(Pull(0, 2, [] { return false; }).status().code(),
+            absl::StatusCode::kFailedPrecondition);
+}
+
+}  // namespace
+}  // namespace cairn::worker
