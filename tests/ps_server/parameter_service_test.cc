@@ -2,9 +2,6 @@
 
 #include <gtest/gtest.h>
 
-#include <cstdlib>
-#include <filesystem>
-#include <functional>
 #include <memory>
 #include <random>
 #include <string>
@@ -12,6 +9,7 @@
 #include <vector>
 
 #include "common/version.h"
+#include "tests/ps_server/test_disk.h"
 #include "tests/ps_server/test_store.h"
 
 namespace cairn::ps {
@@ -26,18 +24,14 @@ constexpr uint64_t kClusterId = 99;
 class ParameterServiceTest : public ::testing::Test {
  protected:
   ParameterServiceTest() : test_(TestJobOptions()) {
-    std::string pattern = ::testing::TempDir() + "/service-XXXXXX";
-    directory_ = mkdtemp(pattern.data());
-    disk_ = *storage::CheckpointStore::Open(directory_);
-    uploads_ = std::make_unique<UploadStore>(disk_.get());
+    uploads_ = std::make_unique<UploadStore>(disk_.store());
     service_ = std::make_unique<ParameterService>(
-        ParameterService::Parts{0, &test_.store, uploads_.get(), disk_.get(), &test_.pool});
+        ParameterService::Parts{0, &test_.store, uploads_.get(), disk_.store(), &test_.pool});
     service_->set_cluster_id(kClusterId);
   }
   ~ParameterServiceTest() override {
     test_.store.Drop(absl::UnavailableError("the test ends"));
     service_.reset();
-    std::filesystem::remove_all(directory_);
   }
 
   static proto::Envelope Envelope() {
@@ -106,8 +100,7 @@ class ParameterServiceTest : public ::testing::Test {
   }
 
   TestStore test_;
-  std::string directory_;
-  std::unique_ptr<storage::CheckpointStore> disk_;
+  TestDisk disk_;
   std::unique_ptr<UploadStore> uploads_;
   std::unique_ptr<ParameterService> service_;
 };

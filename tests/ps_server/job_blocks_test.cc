@@ -1,0 +1,56 @@
+#include "ps_server/job_blocks.h"
+
+#include <gtest/gtest.h>
+
+#include <latch>
+#include <utility>
+#include <vector>
+
+#include "tests/ps_server/test_store.h"
+
+namespace cairn::ps {
+namespace {
+
+TEST(JobBlocks, AnswersInTheOrderOfTheRequestWhoeverOwnsTheBlocks) {
+  for (const int threads : {1, 2, 5}) {
+    TestStore test({}, 1, threads);
+    Mailbox<std::vector<BlockReply>> box;
+    test.store.current()->Pull(0, {5, 0, 3}, nullptr, [&](std::vector<BlockReply> replies) {
+      box.Put(std::move(replies));
+    });
+    const std::vector<BlockReply> replies = box.Take();
+    ASSERT_EQ(replies.size(), 3u);
+    const std::vector<int> positions = {5, 0, 3};
+    for (size_t i = 0; i < 3; ++i) {
+      EXPECT_EQ(replies[i].values.count(), test.layout->blocks()[positions[i]].count);
+    }
+  }
+}
+
+TEST(JobBlocks, WhatAnOwnerCannotTakeIsAnsweredAndTheRestIsDone) {
+  TestJobOptions options;
+  BufferPool pool;
+  OwnerThreads owners(2, 1);
+  const auto layout = MakeLayout(options);
+  auto job = JobBlocks::Create(layout, {1, 0}, *MakeInitialStates(*layout, nullptr, &pool), &owners,
+                               &pool, {});
+  std::latch go(1);
+  while (owners.TryRun(0, [&] { go.wait(); })) {
+  }
+  Mailbox<std::vector<BlockReply>> box;
+  job->Pull(0, {0, 1, 2, 3}, nullptr,
+            [&](std::vector<BlockReply> replies) { box.Put(std::move(replies)); });
+  int refused = 0, answered = 0;
+  for (const BlockReply& reply : box.Take()) {
+    refused += absl::IsResourceExhausted(reply.status);
+    answered += reply.status.ok();
+  }
+  EXPECT_GT(refused, 0);
+  EXPECT_GT(answered, 0);
+  EXPECT_EQ(refused + answered, 4);
+  go.count_down();
+  job->Close(absl::UnavailableError("the test ends"));
+}
+
+}  // namespace
+}  // namespace cairn::ps

@@ -1,0 +1,151 @@
+#include "ps_server/job_control.h"
+
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "tests/ps_server/test_disk.h"
+#include "tests/ps_server/test_store.h"
+
+namespace cairn::ps {
+namespace {
+
+class JobControlTest : public ::testing::Test {
+ protected:
+  JobControlTest() : owners_(2, 100), store_(0), uploads_(disk_.store()) {
+    JobControl::Parts parts;
+    parts.store = &store_;
+    parts.uploads = &uploads_;
+    parts.checkpoints = disk_.store();
+    parts.pool = &pool_;
+    parts.owners = &owners_;
+    control_ = std::make_unique<JobControl>(
+        parts, [this](proto::TaskMessage message) { sent_.Put(std::move(message)); });
+  }
+
+  proto::RestoreReply Restore(uint64_t generation, uint64_t checkpoint, uint64_t job_id = 7) {
+    TestJobOptions options;
+    options.job_id = job_id;
+    proto::Command command;
+    *command.mutable_restore()->mutable_plan() = MakePlan(options);
+    command.mutable_restore()->set_generation(generation);
+    command.mutable_restore()->set_checkpoint(checkpoint);
+    control_->Handle(command);
+    return sent_.Take().restored();
+  }
+
+  proto::CutReply Cut(uint64_t generation, uint64_t cut) {
+    proto::Command command;
+    command.mutable_make_cut()->set_job_id(7);
+    command.mutable_make_cut()->set_generation(generation);
+    command.mutable_make_cut()->set_cut(cut);
+    control_->Handle(command);
+    return sent_.Take().cut();
+  }
+
+  proto::PersistReply Persist(uint64_t generation, uint64_t cut) {
+    proto::Command command;
+    command.mutable_persist()->set_job_id(7);
+    command.mutable_persist()->set_generation(generation);
+    command.mutable_persist()->set_cut(cut);
+    control_->Handle(command);
+    return sent_.Take().persisted();
+  }
+
+  TestDisk disk_;
+  BufferPool pool_;
+  OwnerThreads owners_;
+  ParameterStore store_;
+  UploadStore uploads_;
+  Mailbox<proto::TaskMessage> sent_;
+  std::unique_ptr<JobControl> control_;
+};
+
+TEST_F(JobControlTest, AFailedRestoreLeavesNoJobBehind) {
+  EXPECT_EQ(Restore(1, 0).error(), "");
+  EXPECT_NE(Restore(2, 5).error(), "");
+  EXPECT_EQ(store_.current(), nullptr);
+  // The coordinator tries the checkpoint before, in the same generation.
+  EXPECT_EQ(Restore(2, 0).error(), "");
+  EXPECT_EQ(store_.current()->life().generation, 2);
+}
+
+TEST_F(JobControlTest, AnotherCheckpointInTheSameGenerationIsRestored) {
+  Restore(1, 0);
+  Cut(1, 1);
+  EXPECT_EQ(Persist(1, 1).error(), "");
+  EXPECT_EQ(Restore(2, 0).error(), "");
+  EXPECT_EQ(Restore(2, 1).error(), "");
+  EXPECT_EQ(store_.current()->life().checkpoint, 1);
+}
+
+TEST_F(JobControlTest, AnotherJobTakesThePlaceOfTheFirst) {
+  Restore(4, 0);
+  EXPECT_EQ(Restore(1, 0, 8).error(), "");
+  EXPECT_EQ(store_.current()->layout()->job_id(), 8);
+}
+
+TEST_F(JobControlTest, CutsOfAnotherGenerationAreRefused) {
+  Restore(2, 0);
+  EXPECT_NE(Cut(1, 1).error(), "");
+  EXPECT_EQ(Cut(2, 1).error(), "");
+  EXPECT_NE(Persist(2, 9).error(), "");
+  EXPECT_NE(Persist(1, 1).error(), "");
+  // A rollback forgets cuts: their numbers are not used again.
+  Restore(3, 0);
+  EXPECT_NE(Persist(3, 1).error(), "");
+}
+
+TEST_F(JobControlTest, AStoppedJobGivesItsMemoryBackAndOnDemandItsDisk) {
+  Restore(1, 0);
+  Cut(1, 1);
+  EXPECT_EQ(Persist(1, 1).error(), "");
+  proto::Command command;
+  command.mutable_stop_job()->set_job_id(8);
+  control_->Handle(command);
+  EXPECT_NE(store_.current(), nullptr);
+  command.mutable_stop_job()->set_job_id(7);
+  control_->Handle(command);
+  EXPECT_EQ(store_.current(), nullptr);
+  EXPECT_EQ(disk_.store()->ListSnapshots(7)->size(), 1u);
+  command.mutable_stop_job()->set_delete_data(true);
+  control_->Handle(command);
+  EXPECT_TRUE(disk_.store()->ListSnapshots(7)->empty());
+}
+
+TEST_F(JobControlTest, DeletesOneCheckpointAndKeepsTheOthers) {
+  Restore(1, 0);
+  for (const uint64_t cut : {1, 2}) {
+    Cut(1, cut);
+    EXPECT_EQ(Persist(1, cut).error(), "");
+  }
+  proto::Command command;
+  command.mutable_delete_checkpoint()->set_job_id(7);
+  command.mutable_delete_checkpoint()->set_checkpoint(1);
+  control_->Handle(command);
+  EXPECT_EQ(*disk_.store()->ListSnapshots(7), std::vector<uint64_t>{2});
+}
+
+TEST_F(JobControlTest, AJoinSaysWhatIsInMemory) {
+  proto::Join join;
+  control_->FillJoin(&join);
+  EXPECT_EQ(join.job_id(), 0);
+  Restore(3, 0);
+  control_->FillJoin(&join);
+  EXPECT_EQ(join.job_id(), 7);
+  EXPECT_EQ(join.generation(), 3);
+  EXPECT_EQ(join.ledger().blocks(), 6);
+}
+
+TEST_F(JobControlTest, APlanThatMakesNoSenseIsAnErrorAndNoCrash) {
+  proto::Command command;
+  command.mutable_restore()->set_generation(1);
+  control_->Handle(command);
+  EXPECT_NE(sent_.Take().restored().error(), "");
+  control_->Handle(proto::Command());
+}
+
+}  // namespace
+}  // namespace cairn::ps

@@ -1,0 +1,46 @@
+#ifndef CAIRN_TESTS_PS_SERVER_TEST_DISK_H_
+#define CAIRN_TESTS_PS_SERVER_TEST_DISK_H_
+
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <memory>
+#include <string>
+
+#include "storage/checkpoint_store.h"
+
+namespace cairn::ps {
+
+// A real checkpoint store in a directory that lasts for the test.
+class TestDisk {
+ public:
+  TestDisk() {
+    std::string pattern = ::testing::TempDir() + "/ps-disk-XXXXXX";
+    directory_ = mkdtemp(pattern.data());
+    Reopen();
+  }
+  ~TestDisk() {
+    store_.reset();
+    std::filesystem::remove_all(directory_);
+  }
+
+  // As after a restart of the process.
+  void Reopen() {
+    store_.reset();
+    auto opened = storage::CheckpointStore::Open(directory_);
+    ASSERT_TRUE(opened.ok()) << opened.status();
+    store_ = *std::move(opened);
+  }
+
+  storage::CheckpointStore* store() { return store_.get(); }
+  const std::string& directory() const { return directory_; }
+
+ private:
+  std::string directory_;
+  std::unique_ptr<storage::CheckpointStore> store_;
+};
+
+}  // namespace cairn::ps
+
+#endif  // CAIRN_TESTS_PS_SERVER_TEST_DISK_H_
