@@ -1,5 +1,6 @@
 #include "common/npy.h"
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <limits>
@@ -92,9 +93,7 @@ absl::Status ReadType(LiteralReader* reader, NpyHeader* header) {
                             "' is not one of float32, float64, (u)int8 to (u)int64, bool; convert "
                             "it with numpy's astype"));
   }
-  if (descr[0] == '>' && item_bytes > 1) {
-    return Bad(absl::StrCat("type '", descr, "' is big endian; convert it with numpy's astype"));
-  }
+  header->big_endian = descr[0] == '>' && item_bytes > 1;
   header->kind = descr[1];
   header->item_bytes = item_bytes;
   return absl::OkStatus();
@@ -196,6 +195,13 @@ absl::Status VisitElements(const NpyHeader& header, std::string_view bytes, size
   if (bytes.size() != count * header.item_bytes) {
     return Bad(absl::StrCat(bytes.size(), " bytes are not ", count, " elements"));
   }
+  if (header.big_endian) {
+    std::string swapped(bytes);
+    SwapElementBytes(header.item_bytes, &swapped);
+    NpyHeader little = header;
+    little.big_endian = false;
+    return VisitElements(little, swapped, count, visit);
+  }
   const bool is_signed = header.kind == 'i';
   if (header.kind == 'f') {
     header.item_bytes == 4 ? VisitItems<float>(bytes, count, visit)
@@ -249,6 +255,12 @@ absl::StatusOr<NpyHeader> ParseNpyHeader(std::string_view bytes, uint64_t file_b
   CAIRN_RETURN_IF_ERROR(ReadDictionary(bytes.substr(header_begin, length), &header));
   CAIRN_RETURN_IF_ERROR(CheckSize(header, file_bytes));
   return header;
+}
+
+void SwapElementBytes(int64_t item_bytes, std::string* bytes) {
+  for (auto item = bytes->begin(); item < bytes->end(); item += item_bytes) {
+    std::reverse(item, item + item_bytes);
+  }
 }
 
 std::string FormatNpyHeader(const NpyHeader& header) {

@@ -18,7 +18,7 @@ constexpr std::chrono::milliseconds kSendInterval(10);
 constexpr absl::Duration kIdle = absl::Milliseconds(50);
 
 bool IsOver(const absl::Status& status) {
-  return absl::IsFailedPrecondition(status) || absl::IsCancelled(status);
+  return absl::IsFailedPrecondition(status) || absl::IsAborted(status) || absl::IsCancelled(status);
 }
 
 }  // namespace

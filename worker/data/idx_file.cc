@@ -1,6 +1,5 @@
 #include "worker/data/idx_file.h"
 
-#include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -8,6 +7,7 @@
 
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
+#include "common/npy.h"
 #include "common/status_macros.h"
 #include "worker/data/file_reader.h"
 
@@ -64,13 +64,6 @@ std::optional<uint64_t> DataBytes(const Array& array) {
   return bytes;
 }
 
-void SwapBytes(int64_t element_bytes, std::string* bytes) {
-  if (element_bytes == 1) return;
-  for (size_t i = 0; i < bytes->size(); i += element_bytes) {
-    std::reverse(bytes->begin() + i, bytes->begin() + i + element_bytes);
-  }
-}
-
 absl::Status ReadElements(FileReader* reader, Array* array) {
   const auto bytes = DataBytes(*array);
   if (!bytes) return reader->Malformed(absl::StrCat("too large: ", array->ToString()));
@@ -81,7 +74,7 @@ absl::Status ReadElements(FileReader* reader, Array* array) {
     return reader->Malformed(
         absl::StrCat("too long: it goes on after the ", *bytes, " bytes of ", array->ToString()));
   }
-  SwapBytes(ElementBytes(array->type), &array->bytes);
+  SwapElementBytes(ElementBytes(array->type), &array->bytes);
   return absl::OkStatus();
 }
 

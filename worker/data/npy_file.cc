@@ -44,6 +44,11 @@ absl::StatusOr<Array> ReadNpyFile(const std::string& path) {
         "it holds a single number, expected an array whose first axis counts "
         "the examples");
   }
+  if (header->big_endian) {
+    array.bytes.erase(0, header->data_offset);
+    header->data_offset = 0;
+    SwapElementBytes(header->item_bytes, &array.bytes);
+  }
   array.type = TypeOf(*header);
   array.shape = std::move(header->shape);
   array.data_offset = header->data_offset;

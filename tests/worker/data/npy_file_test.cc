@@ -55,6 +55,16 @@ TEST(NpyFileTest, KeepsTheTypeOfTheFile) {
   }
 }
 
+TEST(NpyFileTest, ReadsBigEndianLikeLittleEndian) {
+  const std::string bytes("\x00\x00\x01\x02\xff\xff\xff\xfe", 8);
+  const auto array = ReadNpyFile(WriteDataFile("b.npy", NpyBytes(">i4", "(2,)", bytes)));
+  ASSERT_TRUE(array.ok()) << array.status();
+  int32_t out[2];
+  CopyAsInt32(*array, 0, 2, out);
+  EXPECT_EQ(out[0], 258);
+  EXPECT_EQ(out[1], -2);
+}
+
 TEST(NpyFileTest, EveryDefectIsNamedWithTheFile) {
   const std::string data = Raw<float>({1, 2});
   const std::string good = NpyBytes("<f4", "(2,)", data);
