@@ -28,7 +28,10 @@ proto::JobReference Reference(const std::string& job) {
 class CoordinatorApi::Impl {
  public:
   Impl(const std::string& address, absl::Duration patience)
-      : address_(address), stub_(proto::Coordinator::NewStub(cluster::CreateChannel(address))) {
+      : address_(address),
+        patience_(patience),
+        channel_(cluster::CreateChannel(address)),
+        stub_(proto::Coordinator::NewStub(channel_)) {
     patient_.give_up_after = patience;
     patient_.max_delay = absl::Milliseconds(500);
   }
@@ -57,6 +60,8 @@ class CoordinatorApi::Impl {
                               grpc::ClientContext*, const proto::JobReference&),
                           grpc::ClientContext* context, const std::string& job,
                           absl::FunctionRef<void(const Message&)> visit) {
+    const grpc::Status connected = WaitForConnection();
+    if (!connected.ok()) return Explain(cluster::FromGrpc(connected));
     const auto reader = (stub_.get()->*method)(context, Reference(job));
     Message message;
     while (reader->Read(&message)) visit(message);
@@ -89,11 +94,22 @@ class CoordinatorApi::Impl {
   absl::StatusOr<Reply> CallWithPolicy(const cluster::RetryPolicy& policy, Method method,
                                        const Request& request) {
     Reply reply;
-    const absl::Status status = cluster::CallWithRetry(policy, [&](grpc::ClientContext* context) {
-      return (stub_.get()->*method)(context, request, &reply);
-    });
+    const absl::Status status =
+        cluster::CallWithRetry(policy, [&](grpc::ClientContext* context) -> grpc::Status {
+          const grpc::Status connected = WaitForConnection();
+          if (!connected.ok()) return connected;
+          return (stub_.get()->*method)(context, request, &reply);
+        });
     if (!status.ok()) return Explain(status);
     return reply;
+  }
+
+  // Blocking calls that fail fast would leave a connection that is being made to itself: nothing
+  // moves in gRPC's synchronous client unless a call waits.
+  grpc::Status WaitForConnection() {
+    if (channel_->WaitForConnected(absl::ToChronoTime(absl::Now() + patience_))) return {};
+    return {grpc::StatusCode::UNAVAILABLE,
+            absl::StrCat("no connection within ", absl::FormatDuration(patience_))};
   }
 
   absl::Status Explain(const absl::Status& status) const {
@@ -104,6 +120,8 @@ class CoordinatorApi::Impl {
   }
 
   const std::string address_;
+  const absl::Duration patience_;
+  const std::shared_ptr<grpc::Channel> channel_;
   const std::unique_ptr<Stub> stub_;
   cluster::RetryPolicy patient_;
 

@@ -20,7 +20,7 @@ struct ClusterChoice {
   std::string coordinator;  // --coordinator; empty: not said.
   std::string state;        // --state; empty: not said.
   std::string tf_config;    // The environment's TF_CONFIG; empty: not set.
-  absl::Duration patience = absl::Seconds(10);
+  absl::Duration patience = absl::Seconds(5);
 };
 
 // The coordinator: by --coordinator, by --state (of a `cairn run` that runs), by TF_CONFIG's chief,

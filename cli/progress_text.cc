@@ -110,8 +110,11 @@ std::string ProgressLine(const proto::JobStatus& status, int bar_width) {
 std::vector<std::string> NewEvents(const proto::JobStatus& before, const proto::JobStatus& after) {
   std::vector<std::string> events;
   for (int i = before.notes_size(); i < after.notes_size(); ++i) events.push_back(after.notes(i));
-  AddCount(before.workers_lost(), after.workers_lost(), "worker", "lost", &events);
-  AddCount(before.workers_joined(), after.workers_joined(), "worker", "joined", &events);
+  // Before a job trains its workers come one by one; that is no news.
+  if (before.batches_done() > 0) {
+    AddCount(before.workers_lost(), after.workers_lost(), "worker", "lost", &events);
+    AddCount(before.workers_joined(), after.workers_joined(), "worker", "joined", &events);
+  }
   AddCount(before.rollbacks(), after.rollbacks(), "rollback", "to the last checkpoint", &events);
   for (int i = before.evaluations_size(); i < after.evaluations_size(); ++i) {
     const auto& evaluation = after.evaluations(i);

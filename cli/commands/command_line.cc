@@ -55,16 +55,20 @@ void AddHelpCommand(CLI::App* app, Action* action) {
             absl::StrCat("there is no command ", *topic, "; see cairn --help"));
       }
       const CLI::App* explained = topic->empty() ? app : named.front();
-      *context.out << explained->help();
+      *context.out << explained->help(explained == app ? "" : "cairn");
       return kExitDone;
     };
   });
 }
 
-std::string UsageHint(const CLI::App& app) {
+std::string UsageError(const CLI::App& app, const CLI::ParseError& error) {
   const auto used = app.get_subcommands();
-  return used.empty() ? "see cairn --help"
-                      : absl::StrCat("see cairn ", used.front()->get_name(), " --help");
+  const auto left = app.remaining();
+  if (used.empty() && !left.empty()) {
+    return absl::StrCat("there is no command ", left.front(), "; see cairn --help");
+  }
+  return absl::StrCat(error.what(), "; see cairn ",
+                      used.empty() ? "" : absl::StrCat(used.front()->get_name(), " "), "--help");
 }
 
 }  // namespace
@@ -84,7 +88,7 @@ int RunCommandLine(const std::vector<std::string>& arguments, const CommandConte
   } catch (const CLI::Success& help) {
     return app.exit(help, *context.out, *context.err);
   } catch (const CLI::ParseError& error) {
-    *context.err << "cairn: " << error.what() << "; " << UsageHint(app) << "\n";
+    *context.err << "cairn: " << UsageError(app, error) << "\n";
     return kExitBadInput;
   }
   const absl::StatusOr<int> result = action(context);

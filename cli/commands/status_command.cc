@@ -37,8 +37,8 @@ void PrintJob(const proto::JobStatus& job, std::ostream* out) {
 
 void PrintCluster(const proto::ClusterStatus& cluster, const std::string& address,
                   std::ostream* out) {
-  *out << "coordinator " << address << ", Cairn " << cluster.version() << ", started "
-       << cluster.term() << " times\n";
+  *out << "coordinator " << address << ", Cairn " << cluster.version() << ", start "
+       << cluster.term() << "\n";
   for (const auto& member : cluster.members()) {
     *out << absl::StrFormat("  %-10s %3d  %-5s  %-22s pid %-8d %s\n",
                             member.role() == proto::PS ? "ps" : "worker", member.index(),

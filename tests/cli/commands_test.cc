@@ -1,0 +1,279 @@
+// All commands, against a fake cluster and a state directory: what they print, and how they refuse.
+
+#include <cstring>
+#include <filesystem>
+#include <sstream>
+
+#include "cli/commands/command_line.h"
+#include "cli/files.h"
+#include "common/npy.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "nlohmann/json.hpp"
+#include "tests/cli/example_job.h"
+#include "tests/cli/fake_cluster.h"
+
+namespace cairn::cli {
+namespace {
+
+using nlohmann::json;
+using ::testing::AllOf;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::StartsWith;
+
+constexpr const char* kCommands[] = {"run",     "submit",  "jobs",       "status", "follow",
+                                     "cancel",  "history", "checkpoint", "export", "checkpoints",
+                                     "predict", "version", "help"};
+
+struct Result {
+  int exit_code = -1;
+  std::string out;
+  std::string err;
+
+  std::vector<json> lines() const {
+    std::vector<json> result;
+    std::istringstream text(out);
+    for (std::string line; std::getline(text, line);) result.push_back(json::parse(line));
+    return result;
+  }
+};
+
+Result RunCairn(const std::vector<std::string>& arguments) {
+  std::ostringstream out, err;
+  CommandContext context;
+  context.out = &out;
+  context.err = &err;
+  context.programs_folder = "/no/such/programs";
+  Result result;
+  result.exit_code = RunCommandLine(arguments, context);
+  result.out = out.str();
+  result.err = err.str();
+  return result;
+}
+
+// Commands that only read, on the state directory of the example job.
+class CommandsOnStateTest : public testing::Test {
+ protected:
+  static void SetUpTestSuite() { WriteExampleState(State()); }
+  static std::string State() { return testing::TempDir() + "/commands_test_state"; }
+
+  Result RunOnState(std::vector<std::string> arguments) {
+    arguments.insert(arguments.end(), {"--state", State()});
+    return RunCairn(arguments);
+  }
+};
+
+// All others, on a fake cluster.
+class CommandsOnClusterTest : public testing::Test {
+ protected:
+  Result RunOnCluster(std::vector<std::string> arguments) {
+    arguments.insert(arguments.end(), {"--coordinator", cluster_.address()});
+    return RunCairn(arguments);
+  }
+
+  std::string WriteJob() {
+    const std::string folder = testing::TempDir() + "/commands_test_job";
+    EXPECT_TRUE(WriteFile(folder + "/model.json", ExampleModelJson()).ok());
+    EXPECT_TRUE(WriteFile(folder + "/job.json", R"({"name": "example", "model": "model.json",
+        "train": {"npy": {"features": "x.npy", "labels": "y.npy"}}, "loss": "mse",
+        "optimizer": "sgd", "batch_size": 1, "epochs": 2})")
+                    .ok());
+    return folder + "/job.json";
+  }
+
+  FakeCluster cluster_;
+};
+
+TEST(CommandsTest, EveryCommandExplainsItselfWithAnExample) {
+  for (const char* command : kCommands) {
+    const Result flag = RunCairn({command, "--help"});
+    EXPECT_EQ(flag.exit_code, 0) << command;
+    EXPECT_THAT(flag.out, AllOf(HasSubstr("Example:\n  cairn "), HasSubstr("Usage: cairn")))
+        << command;
+    EXPECT_EQ(RunCairn({"help", command}).out, flag.out) << command;
+  }
+  EXPECT_THAT(RunCairn({"--help"}).out, HasSubstr("Exit codes: 0 done"));
+  EXPECT_EQ(RunCairn({"help"}).out, RunCairn({"--help"}).out);
+}
+
+TEST(CommandsTest, BadUsageIsExitCodeTwoAndSaysWhereHelpIs) {
+  const std::vector<std::pair<std::vector<std::string>, std::string>> cases = {
+      {{}, "see cairn --help"},
+      {{"fly"}, "there is no command fly; see cairn --help"},
+      {{"help", "fly"}, "there is no command fly"},
+      {{"run"}, "JOB.json is required; see cairn run --help"},
+      {{"run", "a.json", "b.json"}, "b.json"},
+      {{"run", "a.json", "--ps", "0"}, "--ps"},
+      {{"run", "a.json", "--workers", "two"}, "--workers"},
+      {{"run", "a.json", "--fast"}, "--fast"},
+      {{"status", "--state", "a", "--coordinator", "b:1"}, "excludes"},
+      {{"export", "job"}, "--output is required"},
+      {{"predict", "job", "--output", "y.npy"}, "--input is required"},
+      {{"cancel"}, "JOB is required"},
+      {{"export", "job", "--output", "o", "--checkpoint", "-1"}, "--checkpoint"},
+      {{"jobs", "--coordinator", "nowhere"}, "--coordinator: address \"nowhere\""},
+      {{"run", "/no/such/job.json"}, "/no/such/job.json"},
+      {{"submit", "/no/such/job.json"}, "/no/such/job.json"},
+      {{"jobs", "--state", "/no/such/state"}, "/no/such/state"},
+  };
+  for (const auto& [arguments, expected] : cases) {
+    const Result result = RunCairn(arguments);
+    EXPECT_EQ(result.exit_code, 2) << expected;
+    EXPECT_THAT(result.err, AllOf(StartsWith("cairn: "), HasSubstr(expected)));
+    EXPECT_EQ(result.out, "") << expected;
+  }
+}
+
+TEST(CommandsTest, ClusterThatCannotBeReachedIsExitCodeThree) {
+  const Result result = RunCairn({"status", "--coordinator", "127.0.0.1:1"});
+  EXPECT_EQ(result.exit_code, 3);
+  EXPECT_THAT(result.err, HasSubstr("cannot reach the coordinator at 127.0.0.1:1"));
+}
+
+TEST(CommandsTest, VersionIsPrinted) {
+  EXPECT_THAT(RunCairn({"version"}).out, StartsWith("cairn "));
+  EXPECT_TRUE(RunCairn({"version", "--json"}).lines()[0].contains("version"));
+}
+
+TEST_F(CommandsOnStateTest, JobsAndStatusAreRead) {
+  EXPECT_THAT(RunOnState({"jobs"}).out, HasSubstr("example"));
+  EXPECT_EQ(RunOnState({"jobs", "--json"}).lines()[0]["name"], "example");
+  const Result status = RunOnState({"status", "example", "--json"});
+  EXPECT_EQ(status.exit_code, 0);
+  EXPECT_EQ(status.lines()[0]["state"], "finished");
+  EXPECT_THAT(RunOnState({"status"}).out, HasSubstr("job 1 (example): finished"));
+  const Result unknown = RunOnState({"status", "nobody"});
+  EXPECT_EQ(unknown.exit_code, 2);
+  EXPECT_THAT(unknown.err, HasSubstr("there is no job 'nobody'; there are 1 (example)"));
+}
+
+TEST_F(CommandsOnStateTest, HistoryHasEverySettledBatchInOrderThenEvaluations) {
+  const auto lines = RunOnState({"history", "example", "--json"}).lines();
+  ASSERT_EQ(lines.size(), 7);
+  for (int i = 0; i < 6; ++i) {
+    EXPECT_EQ(lines[i]["epoch"], i / 3);
+    EXPECT_EQ(lines[i]["batch"], i % 3);
+    if (i == 4) {
+      EXPECT_TRUE(lines[i]["loss"].is_null()) << "its report was lost";
+    } else {
+      EXPECT_EQ(lines[i]["loss"].get<double>(), 1.0 / 3 + i) << "to the last bit";
+      EXPECT_EQ(lines[i]["mae"], 0.5);
+    }
+  }
+  EXPECT_EQ(lines[6], json::parse(R"({"epoch": 1, "evaluation": true, "loss": 0.25, "mae": 0.125,
+                                      "examples": 70})"));
+  EXPECT_THAT(RunOnState({"history", "example"}).out,
+              AllOf(HasSubstr("epoch 1 batch 1  report lost"), HasSubstr("validation")));
+}
+
+TEST_F(CommandsOnStateTest, CheckpointsAreListed) {
+  EXPECT_EQ(RunOnState({"checkpoints", "1", "--json"}).lines()[0]["settled_batches"], 6);
+  EXPECT_THAT(RunOnState({"checkpoints", "1"}).out, HasSubstr("6 batches"));
+}
+
+TEST_F(CommandsOnStateTest, ExportIsATfjsModel) {
+  const std::string folder = testing::TempDir() + "/commands_test_export";
+  const Result result = RunOnState({"export", "example", "--output", folder});
+  ASSERT_EQ(result.exit_code, 0) << result.err;
+  const json model = json::parse(*ReadFile(folder + "/model.json"));
+  std::vector<std::string> names;
+  for (const auto& weight : model["weightsManifest"][0]["weights"]) names.push_back(weight["name"]);
+  EXPECT_THAT(names, ElementsAre("dense/kernel", "dense/bias"));
+  const std::string bytes = *ReadFile(folder + "/weights.bin");
+  std::vector<float> values(bytes.size() / sizeof(float));
+  std::memcpy(values.data(), bytes.data(), bytes.size());
+  EXPECT_THAT(values, ElementsAre(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 100, 200, 300));
+  EXPECT_THAT(RunOnState({"export", "example", "--output", folder, "--checkpoint", "9"}).err,
+              HasSubstr("has no checkpoint 9; there are 2"));
+}
+
+// y = x W + b by hand: W's rows are (0 1 2) (3 4 5) (6 7 8) (9 10 11), b is (100 200 300).
+TEST_F(CommandsOnStateTest, PredictionsAreTheModels) {
+  const std::string x = testing::TempDir() + "/commands_test_x.npy";
+  const std::string y = testing::TempDir() + "/commands_test_y.npy";
+  const std::vector<float> examples = {1, 1, 1, 1, 0, 0, 0, 2};
+  const std::string bytes(reinterpret_cast<const char*>(examples.data()), 32);
+  ASSERT_TRUE(WriteFile(x, FormatNpyHeader({'f', 4, {2, 4}}) + bytes).ok());
+  const Result result = RunOnState({"predict", "example", "--input", x, "--output", y});
+  ASSERT_EQ(result.exit_code, 0) << result.err;
+  const std::string file = *ReadFile(y);
+  const auto header = ParseNpyHeader(file, file.size());
+  ASSERT_TRUE(header.ok()) << header.status();
+  EXPECT_THAT(header->shape, ElementsAre(2, 3));
+  std::vector<float> values(6);
+  ASSERT_TRUE(
+      DecodeNpyAsFloat(*header, file.substr(header->data_offset), absl::MakeSpan(values)).ok());
+  EXPECT_THAT(values, ElementsAre(118, 222, 326, 118, 220, 322));
+}
+
+TEST_F(CommandsOnStateTest, WrongInputsOfPredictAreRefusedByName) {
+  const std::string x = testing::TempDir() + "/commands_test_wrong.npy";
+  const std::string y = testing::TempDir() + "/commands_test_none.npy";
+  ASSERT_TRUE(WriteFile(x, FormatNpyHeader({'f', 4, {1, 2}}) + std::string(8, '\0')).ok());
+  const auto refusal = [&](std::vector<std::string> inputs) {
+    std::vector<std::string> arguments = {"predict", "example", "--output", y};
+    for (const auto& input : inputs) arguments.insert(arguments.end(), {"--input", input});
+    const Result result = RunOnState(arguments);
+    EXPECT_EQ(result.exit_code, 2);
+    return result.err;
+  };
+  EXPECT_THAT(refusal({x}), AllOf(HasSubstr(x), HasSubstr("wants examples of shape (4")));
+  EXPECT_THAT(refusal({x, x}), HasSubstr("the model has 1 inputs, and --input is there 2 times"));
+  EXPECT_THAT(refusal({"/no/x.npy"}), HasSubstr("/no/x.npy"));
+  ASSERT_TRUE(WriteFile(x, "not numpy").ok());
+  EXPECT_THAT(refusal({x}), HasSubstr("not a usable .npy file"));
+  EXPECT_FALSE(std::filesystem::exists(y));
+}
+
+TEST_F(CommandsOnClusterTest, ReadingCommandsAskTheCluster) {
+  EXPECT_EQ(RunOnCluster({"jobs", "--json"}).lines()[0]["name"], "example");
+  EXPECT_EQ(RunOnCluster({"history", "1", "--json"}).lines().size(), 7);
+  EXPECT_THAT(RunOnCluster({"status"}).out, AllOf(HasSubstr("ps"), HasSubstr("live")));
+  const std::string folder = testing::TempDir() + "/commands_test_remote";
+  EXPECT_EQ(RunOnCluster({"export", "1", "--output", folder}).exit_code, 0);
+  EXPECT_EQ(ReadFile(folder + "/weights.bin")->size(), 15 * sizeof(float));
+}
+
+TEST_F(CommandsOnClusterTest, SubmitSaysHowToFollow) {
+  const Result result = RunOnCluster({"submit", WriteJob()});
+  EXPECT_EQ(result.exit_code, 0) << result.err;
+  EXPECT_THAT(result.out, HasSubstr("cairn follow 1"));
+  EXPECT_EQ(cluster_.submitted().job().name(), "example");
+}
+
+TEST_F(CommandsOnClusterTest, FollowSurvivesABrokenStreamAndTellsTheResult) {
+  proto::JobStatus running = ExampleStatus();
+  running.set_state(proto::RUNNING);
+  cluster_.set_followed({running});
+  const Result result = RunOnCluster({"follow", "1"});
+  EXPECT_EQ(result.exit_code, 0) << result.err;
+  EXPECT_EQ(cluster_.follows(), 2);
+  EXPECT_THAT(result.out, AllOf(HasSubstr("job 1 (example) finished"), HasSubstr("mae 0.1250")));
+}
+
+TEST_F(CommandsOnClusterTest, FailedJobIsExitCodeOneWithTheReason) {
+  proto::JobStatus failed = ExampleStatus();
+  failed.set_state(proto::FAILED);
+  failed.set_error("the data file is gone");
+  cluster_.set_followed({failed});
+  const Result result = RunOnCluster({"follow", "1"});
+  EXPECT_EQ(result.exit_code, 1);
+  EXPECT_THAT(result.err, HasSubstr("job 1 (example) failed: the data file is gone"));
+}
+
+TEST_F(CommandsOnClusterTest, CancelAndCheckpointAnswer) {
+  EXPECT_THAT(RunOnCluster({"cancel", "1"}).out, HasSubstr("is cancelled"));
+  EXPECT_EQ(RunOnCluster({"checkpoint", "1", "--json"}).lines()[0]["checkpoint"], 2);
+  EXPECT_EQ(RunOnCluster({"cancel", "nobody"}).exit_code, 2);
+}
+
+TEST_F(CommandsOnClusterTest, RunWithoutItsDaemonsSaysHowToBuildThem) {
+  const Result result =
+      RunCairn({"run", WriteJob(), "--state", testing::TempDir() + "/commands_test_run"});
+  EXPECT_EQ(result.exit_code, 2);
+  EXPECT_THAT(result.err, HasSubstr("bazel build -c opt //coordinator"));
+}
+
+}  // namespace
+}  // namespace cairn::cli

@@ -1,0 +1,83 @@
+#ifndef CAIRN_TESTS_CLI_FAKE_CLUSTER_H_
+#define CAIRN_TESTS_CLI_FAKE_CLUSTER_H_
+
+#include <grpcpp/grpcpp.h>
+
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "cluster/rpc_server.h"
+#include "common/mutex.h"
+#include "proto/coordinator.grpc.pb.h"
+
+namespace cairn::cli {
+
+// A coordinator and two ps that know the example job (example_job.h) and do as the test says. It
+// speaks the real protocol over real sockets.
+class FakeCluster final : public proto::Coordinator::Service {
+ public:
+  FakeCluster();
+  ~FakeCluster() override;
+
+  const std::string& address() const { return address_; }
+  std::vector<std::string> ps_addresses() const;
+
+  // What Submit answers: the status's state, and whether the job existed.
+  void set_submit_state(proto::JobState state, bool existed);
+  // What FollowJob sends before its stream ends; without a last status that has ended it breaks.
+  void set_followed(std::vector<proto::JobStatus> statuses);
+
+  // What came.
+  proto::SubmitRequest submitted();
+  int follows();
+  int commits();
+  // Block id to values.
+  std::map<uint32_t, std::vector<float>> uploaded();
+
+  grpc::Status Submit(grpc::ServerContext*, const proto::SubmitRequest* request,
+                      proto::SubmitReply* reply) override;
+  grpc::Status CommitWeights(grpc::ServerContext*, const proto::JobReference* job,
+                             proto::JobStatus* status) override;
+  grpc::Status ListJobs(grpc::ServerContext*, const proto::ListJobsRequest*,
+                        proto::ListJobsReply* reply) override;
+  grpc::Status GetJob(grpc::ServerContext*, const proto::JobReference* job,
+                      proto::JobStatus* status) override;
+  grpc::Status CancelJob(grpc::ServerContext*, const proto::JobReference* job,
+                         proto::JobStatus* status) override;
+  grpc::Status GetPlan(grpc::ServerContext*, const proto::JobReference* job,
+                       proto::JobPlan* plan) override;
+  grpc::Status ListCheckpoints(grpc::ServerContext*, const proto::JobReference* job,
+                               proto::CheckpointList* list) override;
+  grpc::Status GetCluster(grpc::ServerContext*, const proto::GetClusterRequest*,
+                          proto::ClusterStatus* status) override;
+  grpc::Status TakeCheckpoint(grpc::ServerContext*, const proto::JobReference* job,
+                              proto::Manifest* manifest) override;
+  grpc::Status FollowJob(grpc::ServerContext*, const proto::JobReference* job,
+                         grpc::ServerWriter<proto::JobStatus>* writer) override;
+  grpc::Status GetHistory(grpc::ServerContext*, const proto::JobReference* job,
+                          grpc::ServerWriter<proto::HistoryChunk>* writer) override;
+
+ private:
+  void ServeData(std::unique_ptr<cluster::RawCall> call);
+  void Upload(cluster::RawCall* call);
+  void Pull(cluster::RawCall* call);
+
+  Mutex mutex_;
+  proto::SubmitRequest submitted_ ABSL_GUARDED_BY(mutex_);
+  proto::JobState submit_state_ ABSL_GUARDED_BY(mutex_) = proto::QUEUED;
+  bool existed_ ABSL_GUARDED_BY(mutex_) = false;
+  std::vector<proto::JobStatus> followed_ ABSL_GUARDED_BY(mutex_);
+  int follows_ ABSL_GUARDED_BY(mutex_) = 0;
+  int commits_ ABSL_GUARDED_BY(mutex_) = 0;
+  std::map<uint32_t, std::vector<float>> uploaded_ ABSL_GUARDED_BY(mutex_);
+
+  std::string address_;
+  std::unique_ptr<grpc::Server> server_;
+  std::vector<std::unique_ptr<cluster::DataServer>> ps_;
+};
+
+}  // namespace cairn::cli
+
+#endif  // CAIRN_TESTS_CLI_FAKE_CLUSTER_H_

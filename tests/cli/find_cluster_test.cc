@@ -1,0 +1,92 @@
+#include "cli/find_cluster.h"
+
+#include "cli/local/cluster_file.h"
+#include "cli/local/state_lock.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "tests/cli/example_job.h"
+#include "tests/cli/fake_cluster.h"
+
+namespace cairn::cli {
+namespace {
+
+using ::testing::HasSubstr;
+
+std::string StateFolder() {
+  const auto* test = testing::UnitTest::GetInstance()->current_test_info();
+  return testing::TempDir() + "/find_cluster_" + test->name();
+}
+
+ClusterChoice Impatient() {
+  ClusterChoice choice;
+  choice.patience = absl::Milliseconds(100);
+  return choice;
+}
+
+TEST(FindClusterTest, FlagIsStrongerThanTfConfig) {
+  ClusterChoice choice = Impatient();
+  choice.tf_config =
+      R"({"cluster": {"chief": ["10.0.0.1:5"], "ps": ["10.0.0.2:5"], "worker": ["10.0.0.3:5"]}})";
+  EXPECT_EQ((*FindCoordinator(choice))->address(), "10.0.0.1:5");
+  choice.coordinator = "10.0.0.9:5";
+  EXPECT_EQ((*FindCoordinator(choice))->address(), "10.0.0.9:5");
+}
+
+TEST(FindClusterTest, WrongAddressAndWrongTfConfigAreRefused) {
+  ClusterChoice choice = Impatient();
+  choice.tf_config = "{}";
+  EXPECT_EQ(FindCoordinator(choice).status().code(), absl::StatusCode::kInvalidArgument);
+  choice.coordinator = "nonsense";
+  const auto status = FindCoordinator(choice).status();
+  EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_THAT(std::string(status.message()), HasSubstr("--coordinator"));
+}
+
+TEST(FindClusterTest, WithoutAnyNameTheErrorSaysHowToGiveOne) {
+  const auto status = FindCoordinator(Impatient()).status();
+  EXPECT_EQ(status.code(), absl::StatusCode::kUnavailable);
+  EXPECT_THAT(std::string(status.message()), HasSubstr("--coordinator HOST:PORT"));
+  EXPECT_EQ(FindSource(Impatient()).status().code(), absl::StatusCode::kUnavailable);
+}
+
+TEST(FindClusterTest, StateOfAClusterThatIsDownIsReadFromTheDisk) {
+  ClusterChoice choice = Impatient();
+  choice.state = StateFolder();
+  WriteExampleState(choice.state);
+  const auto found = FindSource(choice);
+  ASSERT_TRUE(found.ok()) << found.status();
+  EXPECT_EQ(found->api, nullptr);
+  EXPECT_EQ(found->source->GetJob("example")->state(), proto::FINISHED);
+  EXPECT_THAT(std::string(FindCoordinator(choice).status().message()),
+              HasSubstr("no cluster runs on the state directory"));
+}
+
+TEST(FindClusterTest, StateOfARunningClusterIsAskedOfTheCluster) {
+  FakeCluster cluster;
+  ClusterChoice choice = Impatient();
+  choice.patience = absl::Seconds(20);
+  choice.state = StateFolder();
+  const auto lock = StateLock::Take(choice.state);
+  ASSERT_TRUE(lock.ok()) << lock.status();
+  ClusterFile file;
+  file.coordinator = cluster.address();
+  ASSERT_TRUE(WriteClusterFile(choice.state, file).ok());
+  EXPECT_EQ((*FindCoordinator(choice))->address(), cluster.address());
+  EXPECT_NE(FindSource(choice)->api, nullptr);
+}
+
+TEST(FindClusterTest, RunWhoseCoordinatorIsAwayIsReadFromTheDisk) {
+  ClusterChoice choice = Impatient();
+  choice.state = StateFolder();
+  WriteExampleState(choice.state);
+  const auto lock = StateLock::Take(choice.state);
+  ClusterFile file;
+  file.coordinator = "127.0.0.1:1";
+  ASSERT_TRUE(WriteClusterFile(choice.state, file).ok());
+  const auto found = FindSource(choice);
+  ASSERT_TRUE(found.ok()) << found.status();
+  EXPECT_EQ(found->api, nullptr);
+}
+
+}  // namespace
+}  // namespace cairn::cli

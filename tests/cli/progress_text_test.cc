@@ -1,0 +1,94 @@
+#include "cli/progress_text.h"
+
+#include <limits>
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+
+namespace cairn::cli {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+
+proto::JobStatus Running() {
+  proto::JobStatus status;
+  status.set_state(proto::RUNNING);
+  status.set_epoch(1);
+  status.set_epochs(3);
+  status.set_batch_in_epoch(133);
+  status.set_batches_per_epoch(469);
+  status.set_batches_done(602);
+  status.set_loss(0.25123);
+  auto* metric = status.add_metrics();
+  metric->set_name("accuracy");
+  metric->set_value(0.90814);
+  status.add_metric_names("accuracy");
+  status.set_examples_per_second(8213);
+  status.set_eta_seconds(12.4);
+  status.set_workers_live(2);
+  return status;
+}
+
+TEST(ProgressTextTest, DurationsAreShort) {
+  EXPECT_EQ(DurationText(7), "0:07");
+  EXPECT_EQ(DurationText(59.6), "1:00");
+  EXPECT_EQ(DurationText(750), "12:30");
+  EXPECT_EQ(DurationText(7500), "2:05:00");
+  EXPECT_EQ(DurationText(-1), "-");
+  EXPECT_EQ(DurationText(std::numeric_limits<double>::infinity()), "-");
+}
+
+TEST(ProgressTextTest, CountsAreShort) {
+  EXPECT_EQ(CountText(850), "850");
+  EXPECT_EQ(CountText(8213), "8.21k");
+  EXPECT_EQ(CountText(1250000), "1.25M");
+}
+
+TEST(ProgressTextTest, LineSaysAllThatAPersonWaitsFor) {
+  EXPECT_EQ(ProgressLine(Running(), 0),
+            "epoch 2/3 133/469  loss 0.2512  accuracy 0.9081  8.21k examples/s  ETA 0:12  2 "
+            "workers");
+  EXPECT_THAT(ProgressLine(Running(), 10), testing::StartsWith("epoch 2/3 [==>       ] 133/469"));
+}
+
+TEST(ProgressTextTest, LineOfAJobThatWaitsSaysForWhat) {
+  proto::JobStatus status;
+  status.set_state(proto::QUEUED);
+  status.set_waiting_for("behind 2 jobs");
+  EXPECT_EQ(ProgressLine(status, 0), "queued: waiting behind 2 jobs");
+  status = Running();
+  status.set_waiting_for("for workers");
+  EXPECT_THAT(ProgressLine(status, 0), testing::EndsWith("  waiting for workers"));
+}
+
+TEST(ProgressTextTest, EverythingNewIsOneEvent) {
+  proto::JobStatus after = Running();
+  after.set_workers_lost(1);
+  after.set_workers_joined(2);
+  after.set_last_checkpoint(4);
+  after.set_rollbacks(1);
+  auto* evaluation = after.add_evaluations();
+  evaluation->set_epoch(0);
+  evaluation->set_loss(0.5);
+  evaluation->add_metrics(0.8);
+  after.add_notes("the disk of ps 1 is full");
+  EXPECT_THAT(
+      NewEvents(Running(), after),
+      ElementsAre("the disk of ps 1 is full", "1 worker lost", "2 workers joined",
+                  "1 rollback to the last checkpoint",
+                  "epoch 1/3 validated: loss 0.5000  accuracy 0.8000", "checkpoint 4 written"));
+  EXPECT_THAT(NewEvents(after, after), IsEmpty());
+}
+
+TEST(ProgressTextTest, WorkersThatComeBeforeTheFirstBatchAreNoEvent) {
+  proto::JobStatus preparing;
+  preparing.set_state(proto::PREPARING);
+  EXPECT_THAT(NewEvents(preparing, Running()), IsEmpty());
+  proto::JobStatus joined = preparing;
+  joined.set_workers_joined(2);
+  EXPECT_THAT(NewEvents(preparing, joined), IsEmpty());
+}
+
+}  // namespace
+}  // namespace cairn::cli

@@ -1,0 +1,78 @@
+#include "cli/state_source.h"
+
+#include <filesystem>
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "tests/cli/example_job.h"
+
+namespace cairn::cli {
+namespace {
+
+using ::testing::HasSubstr;
+
+class StateSourceTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    const auto* test = testing::UnitTest::GetInstance()->current_test_info();
+    state_ = testing::TempDir() + "/state_source_" + test->name();
+    WriteExampleState(state_);
+    auto source = StateSource::Open(state_);
+    ASSERT_TRUE(source.ok()) << source.status();
+    source_ = *std::move(source);
+  }
+
+  std::string state_;
+  std::unique_ptr<StateSource> source_;
+};
+
+TEST_F(StateSourceTest, JobsAreThoseOfTheJournal) {
+  const auto jobs = source_->ListJobs();
+  ASSERT_TRUE(jobs.ok()) << jobs.status();
+  ASSERT_EQ(jobs->size(), 1);
+  EXPECT_EQ((*jobs)[0].state(), proto::FINISHED);
+  EXPECT_EQ(source_->GetJob("example")->job_id(), 1u);
+  EXPECT_EQ(source_->GetJob("1")->name(), "example");
+  EXPECT_EQ(source_->GetJob("nobody").status().code(), absl::StatusCode::kNotFound);
+}
+
+TEST_F(StateSourceTest, HistoryHasBatchesAndEvaluations) {
+  std::vector<int64_t> batches;
+  int evaluations = 0;
+  ASSERT_TRUE(source_
+                  ->ReadHistory("example",
+                                [&](const proto::HistoryChunk& chunk) {
+                                  EXPECT_EQ(chunk.batches_per_epoch(), 3);
+                                  for (const auto& b : chunk.batches())
+                                    batches.push_back(b.batch());
+                                  evaluations += chunk.evaluations_size();
+                                })
+                  .ok());
+  EXPECT_THAT(batches, testing::ElementsAre(0, 1, 2, 3, 5));
+  EXPECT_EQ(evaluations, 1);
+}
+
+TEST_F(StateSourceTest, ValuesOfACheckpointAreReadFromEveryPs) {
+  const auto values = source_->ReadVariables(ExamplePlan(), ExampleManifest());
+  ASSERT_TRUE(values.ok()) << values.status();
+  EXPECT_EQ(*values, ExampleValues());
+}
+
+TEST_F(StateSourceTest, LostStoreAndUnknownCheckpointAreErrors) {
+  proto::Manifest unknown = ExampleManifest();
+  unknown.set_checkpoint(7);
+  EXPECT_EQ(source_->ReadVariables(ExamplePlan(), unknown).status().code(),
+            absl::StatusCode::kNotFound);
+  std::filesystem::remove_all(state_ + "/ps-1");
+  EXPECT_EQ(source_->ReadVariables(ExamplePlan(), ExampleManifest()).status().code(),
+            absl::StatusCode::kNotFound);
+}
+
+TEST(StateSourceWithoutStateTest, DirectoryOnWhichNothingRanIsNamed) {
+  const auto source = StateSource::Open("/no/such/state");
+  EXPECT_EQ(source.status().code(), absl::StatusCode::kNotFound);
+  EXPECT_THAT(std::string(source.status().message()), HasSubstr("/no/such/state"));
+}
+
+}  // namespace
+}  // namespace cairn::cli

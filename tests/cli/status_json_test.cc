@@ -1,0 +1,75 @@
+#include "cli/status_json.h"
+
+#include <limits>
+
+#include "gtest/gtest.h"
+
+namespace cairn::cli {
+namespace {
+
+TEST(StatusJsonTest, NumbersReadBackToTheSameBits) {
+  for (double value :
+       {1.0 / 3, 0.1 + 0.2, 1e-310, 123456789.123456789, static_cast<double>(0.1f)}) {
+    EXPECT_EQ(nlohmann::json::parse(NumberJson(value).dump()).get<double>(), value);
+  }
+  EXPECT_EQ(NumberJson(std::numeric_limits<double>::quiet_NaN()).dump(), "null");
+  EXPECT_EQ(NumberJson(std::numeric_limits<double>::infinity()).dump(), "null");
+}
+
+TEST(StatusJsonTest, StatesAreInWords) {
+  EXPECT_EQ(StateName(proto::FINISHED), "finished");
+  EXPECT_EQ(StateName(proto::RESTORING), "restoring");
+  EXPECT_TRUE(HasEnded(proto::CANCELLED));
+  EXPECT_FALSE(HasEnded(proto::RUNNING));
+}
+
+TEST(StatusJsonTest, StatusHasProgressFaultsAndMetricsByName) {
+  proto::JobStatus status;
+  status.set_job_id(3);
+  status.set_name("mnist");
+  status.set_state(proto::RUNNING);
+  status.set_loss(0.5);
+  auto* metric = status.add_metrics();
+  metric->set_name("accuracy");
+  metric->set_value(0.75);
+  status.set_rollbacks(2);
+  status.set_duplicates_refused(7);
+  status.set_workers_lost(4);
+  status.set_workers_joined(6);
+  const auto json = StatusJson(status);
+  EXPECT_EQ(json["job"], 3);
+  EXPECT_EQ(json["state"], "running");
+  EXPECT_EQ(json["loss"], 0.5);
+  EXPECT_EQ(json["accuracy"], 0.75);
+  EXPECT_EQ(json["rollbacks"], 2);
+  EXPECT_EQ(json["duplicates_refused"], 7);
+  EXPECT_EQ(json["workers_lost"], 4);
+  EXPECT_EQ(json["workers_joined"], 6);
+  EXPECT_FALSE(json.contains("error"));
+}
+
+TEST(StatusJsonTest, EvaluationIsMarkedAsOne) {
+  proto::EvaluationRecord evaluation;
+  evaluation.set_epoch(1);
+  evaluation.set_examples(10000);
+  evaluation.set_loss(0.25);
+  evaluation.add_metrics(0.875);
+  google::protobuf::RepeatedPtrField<std::string> names;
+  *names.Add() = "accuracy";
+  EXPECT_EQ(EvaluationJson(evaluation, names).dump(),
+            R"({"epoch":1,"evaluation":true,"loss":0.25,"accuracy":0.875,"examples":10000})");
+}
+
+TEST(StatusJsonTest, CheckpointSumsItsParts) {
+  proto::Manifest manifest;
+  manifest.set_checkpoint(5);
+  manifest.set_reason("epoch");
+  manifest.add_parts()->set_bytes(10);
+  manifest.add_parts()->set_bytes(32);
+  const auto json = CheckpointJson(manifest);
+  EXPECT_EQ(json["checkpoint"], 5);
+  EXPECT_EQ(json["bytes"], 42);
+}
+
+}  // namespace
+}  // namespace cairn::cli
