@@ -55,7 +55,10 @@ void AddHelpCommand(CLI::App* app, Action* action) {
             absl::StrCat("there is no command ", *topic, "; see cairn --help"));
       }
       const CLI::App* explained = topic->empty() ? app : named.front();
-      *context.out << explained->help(explained == app ? "" : "cairn");
+      // App::help would explain this very command instead of the whole program.
+      const std::string name = topic->empty() ? "cairn" : absl::StrCat("cairn ", *topic);
+      *context.out << explained->get_formatter()->make_help(explained, name,
+                                                            CLI::AppFormatMode::Normal);
       return kExitDone;
     };
   });

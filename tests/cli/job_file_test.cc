@@ -1,6 +1,5 @@
 #include "cli/job_file.h"
 
-#include <filesystem>
 #include <set>
 
 #include "gmock/gmock.h"

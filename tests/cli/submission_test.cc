@@ -28,7 +28,8 @@ TEST(SubmissionTest, JobAndModelAreReadTogetherAndTheWrongFileIsNamed) {
       "train": {"npy": {"features": "x.npy", "labels": "y.npy"}}, "optimizer": "sgd",
       "batch_size": 1, "epochs": 1})")
                   .ok());
-  EXPECT_THAT(std::string(ReadSubmission(job).status().message()), HasSubstr(folder + "/m.json"));
+  EXPECT_THAT(std::string(ReadSubmission(job).status().message()),
+              HasSubstr("submission_test/m.json"));
   ASSERT_TRUE(WriteFile(folder + "/m.json", ExampleModelJson()).ok());
   const auto submission = ReadSubmission(job);
   ASSERT_TRUE(submission.ok()) << submission.status();
