@@ -18,12 +18,13 @@ namespace cairn::worker {
 
 // Training with parameter servers, for one generation of a job.
 //
-// Asynchronous: push replies carry the updated values, so that values are pulled only at first and
-// after idle times. A step may begin while the acknowledgements of the step before are under way:
-// it then computes on values that lack that step (one batch staler), never on those of half a
-// block. Stale synchronous: every step pulls, and the ps answer when the window allows it.
-// Synchronous: one pull for each update; steps of the same update follow each other without waiting
-// for acknowledgements, which come when the update is complete.
+// Asynchronous: gradients are pushed while the backward pass makes others, and push replies carry
+// the updated values, so that values are pulled only at first and after idle times. A step begins
+// when the one before is acknowledged: a worker never computes on values that lack its own work,
+// and one worker alone computes what a synchronous one does. Stale synchronous: every step pulls,
+// and the ps answer when the window allows it. Synchronous: one pull for each update; steps of the
+// same update follow each other without waiting for acknowledgements, which come when the update
+// is complete.
 class ParameterServerStrategy final : public Strategy {
  public:
   // Everything but `on_settled` must outlive it. InvalidArgument: the plan's partition is not one
