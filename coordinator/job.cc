@@ -105,6 +105,7 @@ void Job::NextGeneration(uint64_t checkpoint, Outbox* outbox) {
   run_.clear_held_cut();
   SaveRun(outbox);
   holding_.clear();
+  unfit_.clear();
   restoration_.emplace(plan_->partition().ps_count());
   phase_ = Phase::kRestoring;
 }
@@ -249,6 +250,7 @@ void Job::WorkerJoined(TaskId worker, const proto::Join& join, bool keeps_leases
 
 void Job::WorkerGone(TaskId worker, Outbox* outbox) {
   holding_.erase(worker);
+  unfit_.erase(worker);
   if (inspector_ == worker) inspector_.reset();
   if (phase_ == Phase::kInspecting) return;
   run_.set_workers_lost(run_.workers_lost() + 1);
@@ -322,7 +324,7 @@ void Job::OnMessage(TaskId task, const proto::TaskMessage& message, Moment now, 
   } else if (message.has_inspected() && message.inspected().job_id() == id()) {
     OnInspected(task, message.inspected(), now, outbox);
   } else if (message.has_failure() && message.failure().job_id() == id()) {
-    OnFailure(task, message.failure(), now, outbox);
+    OnFailure(task, message.failure());
   } else if (message.has_restored() && from_ps && message.restored().job_id() == id()) {
     OnRestored(task.index, message.restored(), now, outbox);
   }
@@ -350,14 +352,25 @@ void Job::OnHeartbeat(uint32_t ps, uint64_t duplicates_refused) {
   seen = duplicates_refused;
 }
 
-void Job::OnFailure(TaskId worker, const proto::JobFailure& failure, Moment now, Outbox* outbox) {
-  if (phase_ == Phase::kTraining && failure.generation() != run_.generation()) return;
-  const std::string error = absl::StrCat(worker.Name(), ": ", failure.error());
-  unfit_[worker] = failure.error();
+void Job::OnFailure(TaskId worker, const proto::JobFailure& failure) {
+  if (phase_ != Phase::kInspecting && failure.generation() != run_.generation()) return;
   if (inspector_ == worker) inspector_.reset();
   if (training_ != nullptr) training_->RemoveWorker(worker);
-  if (LiveWorkers().empty()) return Fail(error, now, outbox);
-  Note(absl::StrCat("cannot be done by ", error));
+  Note(absl::StrCat("cannot be done by ", worker.Name(), ": ", failure.error()));
+  unfit_[worker] = failure.error();
+}
+
+// The job is lost when nobody is left who could do it; a worker that is only away may come back.
+void Job::FailIfNobodyCan(Moment now, Outbox* outbox) {
+  if (unfit_.empty() || !LiveWorkers().empty()) return nobody_since_.reset();
+  if (!nobody_since_.has_value()) nobody_since_ = now.monotonic;
+  bool someone_is_away = false;
+  for (const uint32_t index : members_.options().named_workers) {
+    someone_is_away |= !members_.IsLive(WorkerTask(index));
+  }
+  if (someone_is_away && now.monotonic - *nobody_since_ < members_.options().lease) return;
+  const auto& [worker, error] = *unfit_.begin();
+  Fail(absl::StrCat(worker.Name(), ": ", error), now, outbox);
 }
 
 // ------------------------------------------------------------------------------------- progress
@@ -367,6 +380,7 @@ void Job::Advance(Moment now, Outbox* outbox) {
     const uint32_t ps = *std::exchange(lost_ps_, std::nullopt);
     PsLost(ps, now, outbox);
   }
+  FailIfNobodyCan(now, outbox);
   if (phase_ == Phase::kInspecting) AdvanceInspection(outbox);
   if (phase_ == Phase::kResuming || phase_ == Phase::kRestoring) AdvanceRestoration(now, outbox);
   if (phase_ != Phase::kTraining) return;

@@ -79,7 +79,8 @@ class Job {
   };
 
   void OnInspected(TaskId worker, const proto::InspectReply& reply, Moment now, Outbox* outbox);
-  void OnFailure(TaskId worker, const proto::JobFailure& failure, Moment now, Outbox* outbox);
+  void OnFailure(TaskId worker, const proto::JobFailure& failure);
+  void FailIfNobodyCan(Moment now, Outbox* outbox);
   void OnRestored(uint32_t ps, const proto::RestoreReply& reply, Moment now, Outbox* outbox);
   void OnHeartbeat(uint32_t ps, uint64_t duplicates_refused);
 
@@ -117,9 +118,11 @@ class Job {
   std::unique_ptr<Training> training_;
   // What workers said they hold while the ps were not all back.
   std::map<TaskId, std::vector<proto::Split>> holding_;
+  // Workers that cannot do this generation, and why.
   std::map<TaskId, std::string> unfit_;
-  std::optional<uint32_t> lost_ps_;        // To be acted on by Advance.
-  std::vector<uint64_t> duplicates_seen_;  // By ps, of its present process.
+  std::optional<absl::Duration> nobody_since_;  // Since when nobody is left who can.
+  std::optional<uint32_t> lost_ps_;             // To be acted on by Advance.
+  std::vector<uint64_t> duplicates_seen_;       // By ps, of its present process.
 };
 
 }  // namespace cairn::coordinator

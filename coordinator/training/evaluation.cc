@@ -9,6 +9,7 @@ namespace {
 
 constexpr int64_t kOnHandFirst = 2;
 constexpr int64_t kOnHandMax = 1024;
+constexpr absl::Duration kForgottenAfter = absl::Minutes(1);
 
 }  // namespace
 
@@ -31,6 +32,7 @@ int64_t Evaluation::Target(const Worker& worker, int64_t workers, absl::Duration
 
 std::vector<proto::Split> Evaluation::Grant(TaskId id, int64_t workers, absl::Duration now) {
   std::vector<proto::Split> splits;
+  TakeBackForgotten(now);
   if (open_.empty()) return splits;
   Worker& worker = workers_[id];
   const int64_t target = Target(worker, std::max<int64_t>(1, workers), now);
@@ -40,6 +42,7 @@ std::vector<proto::Split> Evaluation::Grant(TaskId id, int64_t workers, absl::Du
     worker.granted_at = now;
     worker.done_since = 0;
   }
+  worker.heard_at = now;
   while (!open_.empty() && worker.leased.size() < target) {
     const auto [begin, range_end] = *open_.ranges().begin();
     const int64_t end = std::min(range_end, begin + target - worker.leased.size());
@@ -63,6 +66,7 @@ void Evaluation::Done(TaskId id, const proto::EvaluatedBatch& batch, absl::Durat
   Worker& worker = workers_[id];
   worker.leased.Remove(index, index + 1);
   ++worker.done_since;
+  worker.heard_at = now;
   Sums& sums = results_[index];
   if (sums.examples >= 0) return;
   sums = {batch.examples(),
@@ -73,15 +77,27 @@ void Evaluation::Done(TaskId id, const proto::EvaluatedBatch& batch, absl::Durat
   ++done_count_;
 }
 
-void Evaluation::Drop(TaskId id) {
-  auto it = workers_.find(id);
-  if (it == workers_.end()) return;
-  // What somebody else has reported meanwhile is not done again.
-  for (const auto& [begin, end] : it->second.leased.ranges()) {
+// What somebody else has reported meanwhile is not done again.
+void Evaluation::Reopen(const BatchRanges& leased) {
+  for (const auto& [begin, end] : leased.ranges()) {
     for (int64_t batch = begin; batch < end; ++batch) {
       if (results_[batch].examples < 0) open_.Add(batch, batch + 1);
     }
   }
+}
+
+void Evaluation::TakeBackForgotten(absl::Duration now) {
+  for (auto& [id, worker] : workers_) {
+    if (worker.leased.empty() || now - worker.heard_at < kForgottenAfter) continue;
+    Reopen(worker.leased);
+    worker.leased.Clear();
+  }
+}
+
+void Evaluation::Drop(TaskId id) {
+  auto it = workers_.find(id);
+  if (it == workers_.end()) return;
+  Reopen(it->second.leased);
   workers_.erase(it);
 }
 

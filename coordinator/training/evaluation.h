@@ -15,7 +15,7 @@ namespace cairn::coordinator {
 
 // The validation data on one cut: batches handed out to workers, each counted exactly once, and
 // summed in batch order, so that the result depends neither on who did what nor on when. A pure
-// machine, not thread-safe.
+// machine, not thread-safe. What a worker does not report for a minute is given to others as well.
 class Evaluation {
  public:
   // `batches` and `metrics` (how many each batch reports) at least 1 and 0.
@@ -40,6 +40,7 @@ class Evaluation {
     BatchRanges leased;
     absl::Duration granted_at;  // When it last got something while it had nothing.
     int64_t done_since = 0;
+    absl::Duration heard_at;  // When it last got or reported something.
   };
   struct Sums {
     int64_t examples = -1;  // Not reported yet.
@@ -48,6 +49,8 @@ class Evaluation {
     std::vector<double> counts;
   };
 
+  void TakeBackForgotten(absl::Duration now);
+  void Reopen(const BatchRanges& leased);
   int64_t Target(const Worker& worker, int64_t workers, absl::Duration now) const;
 
   const uint64_t cut_;

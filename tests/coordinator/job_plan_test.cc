@@ -1,0 +1,72 @@
+#include "coordinator/job_plan.h"
+
+#include <gtest/gtest.h>
+
+namespace cairn::coordinator {
+namespace {
+
+proto::JobRecord Record() {
+  proto::JobRecord record;
+  record.set_job_id(3);
+  record.set_batches_per_update(1);
+  record.mutable_job()->set_batch_size(32);
+  record.mutable_job()->set_epochs(3);
+  return record;
+}
+
+proto::InspectReply Inspected(int64_t examples, int64_t validation = 0) {
+  proto::InspectReply reply;
+  reply.set_examples(examples);
+  reply.set_validation_examples(validation);
+  return reply;
+}
+
+TEST(JobPlanTest, TheLastBatchOfAnEpochMayBeSmaller) {
+  const auto plan = MakeJobPlan(Record(), Inspected(100));
+  ASSERT_TRUE(plan.ok());
+  EXPECT_EQ(plan->batches_per_epoch(), 4);
+  EXPECT_EQ(plan->total_batches(), 12);
+  EXPECT_EQ(plan->window(), -1);
+  EXPECT_FALSE(plan->synchronous());
+  EXPECT_TRUE(plan->shuffle());
+  EXPECT_EQ(plan->seed(), 0u);
+}
+
+TEST(JobPlanTest, StepsCountBatches) {
+  proto::JobRecord record = Record();
+  record.mutable_job()->clear_epochs();
+  record.mutable_job()->set_steps(7);
+  EXPECT_EQ(MakeJobPlan(record, Inspected(100))->total_batches(), 7);
+}
+
+TEST(JobPlanTest, SynchronousJobsTakeTheNumberThatWasFixedAtSubmit) {
+  proto::JobRecord record = Record();
+  record.mutable_job()->mutable_strategy()->mutable_parameter_server()->set_mode("sync");
+  record.set_batches_per_update(5);
+  const auto plan = MakeJobPlan(record, Inspected(100));
+  ASSERT_TRUE(plan.ok());
+  EXPECT_TRUE(plan->synchronous());
+  EXPECT_EQ(plan->batches_per_update(), 5);
+  EXPECT_EQ(plan->window(), 0);
+  EXPECT_EQ(ResolveNumbers(record.job()).batches_per_update, 0);  // It did not say.
+}
+
+TEST(JobPlanTest, ValidationCountsOnlyIfTheJobHasIt) {
+  proto::JobRecord record = Record();
+  EXPECT_EQ(MakeJobPlan(record, Inspected(100, 50))->validation_examples(), 0);
+  record.mutable_job()->mutable_validation();
+  EXPECT_EQ(MakeJobPlan(record, Inspected(100, 50))->validation_examples(), 50);
+  EXPECT_FALSE(MakeJobPlan(record, Inspected(100, 0)).ok());
+}
+
+TEST(JobPlanTest, NoExamplesAndTooManyBatchesAreRefused) {
+  EXPECT_FALSE(MakeJobPlan(Record(), Inspected(0)).ok());
+  proto::JobRecord record = Record();
+  record.mutable_job()->set_epochs(kTotalBatchesMax);
+  const absl::Status status = MakeJobPlan(record, Inspected(100)).status();
+  EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_EQ(status.message().find("epochs: "), 0u);
+}
+
+}  // namespace
+}  // namespace cairn::coordinator

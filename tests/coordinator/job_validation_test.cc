@@ -1,0 +1,154 @@
+#include "coordinator/job_validation.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "tests/nn/test_model.h"
+
+namespace cairn::coordinator {
+namespace {
+
+proto::SubmitRequest GoodRequest() {
+  proto::SubmitRequest request;
+  proto::Job* job = request.mutable_job();
+  job->set_name("job");
+  job->mutable_train()->mutable_npy()->add_features("/x.npy");
+  job->mutable_train()->mutable_npy()->set_labels("/y.npy");
+  job->mutable_loss()->set_name("sparse_categorical_crossentropy");
+  job->add_metrics("accuracy");
+  job->mutable_optimizer()->set_name("adam");
+  job->set_batch_size(32);
+  job->set_epochs(2);
+  *request.mutable_model() =
+      nn::testing::SpecOf({{"input", "InputLayer", R"({"batch_shape": [null, 6]})"},
+                           {"dense", "Dense", R"({"units": 4, "activation": "softmax"})"}});
+  return request;
+}
+
+TEST(JobValidationTest, AGoodJobIsPlaced) {
+  const auto job = ValidateJob(GoodRequest(), 3);
+  ASSERT_TRUE(job.ok()) << job.status();
+  EXPECT_EQ(job->parameters, 6 * 4 + 4);
+  EXPECT_EQ(job->partition.ps_count(), 3u);
+  ASSERT_EQ(job->partition.variables_size(), 2);
+  EXPECT_EQ(job->partition.variables(0).name(), "dense/kernel");
+  EXPECT_TRUE(job->partition.variables(0).pushed());
+}
+
+TEST(JobValidationTest, FrozenVariablesAreNotPushed) {
+  proto::SubmitRequest request = GoodRequest();
+  *request.mutable_model() =
+      nn::testing::SpecOf({{"input", "InputLayer", R"({"batch_shape": [null, 6]})"},
+                           {"frozen", "Dense", R"({"units": 4, "trainable": false})"},
+                           {"dense", "Dense", R"({"units": 4, "activation": "softmax"})"}});
+  const auto job = ValidateJob(request, 1);
+  ASSERT_TRUE(job.ok()) << job.status();
+  EXPECT_FALSE(job->partition.variables(0).pushed());
+  EXPECT_TRUE(job->partition.variables(2).pushed());
+}
+
+struct BadCase {
+  std::string path;  // What the message begins with.
+  std::function<void(proto::SubmitRequest*)> spoil;
+  std::string hint;  // What it also says.
+};
+
+class BadJobTest : public ::testing::TestWithParam<BadCase> {};
+
+TEST_P(BadJobTest, IsRefusedWithItsPathAndAHint) {
+  proto::SubmitRequest request = GoodRequest();
+  GetParam().spoil(&request);
+  const absl::Status status = ValidateJob(request, 2).status();
+  EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
+  const std::string message(status.message());
+  EXPECT_EQ(message.rfind(GetParam().path + ": ", 0), 0u) << message;
+  EXPECT_NE(message.find(GetParam().hint), std::string::npos) << message;
+}
+
+using Request = proto::SubmitRequest;
+auto* Strategy(Request* request) {
+  return request->mutable_job()->mutable_strategy()->mutable_parameter_server();
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    All, BadJobTest,
+    ::testing::Values(
+        BadCase{"name", [](Request* r) { r->mutable_job()->clear_name(); }, "missing"},
+        BadCase{"name", [](Request* r) { r->mutable_job()->set_name("a\nb"); }, "control"},
+        BadCase{"train", [](Request* r) { r->mutable_job()->clear_train(); }, "missing"},
+        BadCase{"train", [](Request* r) { r->mutable_job()->mutable_train()->clear_format(); },
+                "idx, npy"},
+        BadCase{"train.npy.features",
+                [](Request* r) {
+                  r->mutable_job()->mutable_train()->mutable_npy()->add_features("/z.npy");
+                },
+                "names 2 files, the model has 1 input"},
+        BadCase{"train.npy.features[0]",
+                [](Request* r) {
+                  r->mutable_job()->mutable_train()->mutable_npy()->set_features(0, "x.npy");
+                },
+                "'x.npy' is not an absolute path"},
+        BadCase{
+            "train.npy.labels",
+            [](Request* r) { r->mutable_job()->mutable_train()->mutable_npy()->clear_labels(); },
+            "missing"},
+        BadCase{"train.scale",
+                [](Request* r) { r->mutable_job()->mutable_train()->set_scale(NAN); }, "finite"},
+        BadCase{"validation", [](Request* r) { r->mutable_job()->mutable_validation(); },
+                "idx, npy"},
+        BadCase{"batch_size", [](Request* r) { r->mutable_job()->clear_batch_size(); }, "missing"},
+        BadCase{"batch_size", [](Request* r) { r->mutable_job()->set_batch_size(0); },
+                "0 is not between 1 and"},
+        BadCase{"epochs", [](Request* r) { r->mutable_job()->clear_epochs(); }, "epochs or steps"},
+        BadCase{"epochs", [](Request* r) { r->mutable_job()->set_epochs(-1); }, "-1"},
+        BadCase{"steps", [](Request* r) { r->mutable_job()->set_steps(5); }, "one of them"},
+        BadCase{"loss", [](Request* r) { r->mutable_job()->mutable_loss()->set_name("foo"); },
+                "mean_squared_error"},
+        BadCase{"optimizer",
+                [](Request* r) { r->mutable_job()->mutable_optimizer()->set_momentum(0.5); },
+                "momentum"},
+        BadCase{"metrics[1]", [](Request* r) { r->mutable_job()->add_metrics("f2"); }, "accuracy"},
+        BadCase{"strategy.parameter_server.mode", [](Request* r) { Strategy(r)->set_mode("fast"); },
+                "async, sync, stale"},
+        BadCase{"strategy.parameter_server.window", [](Request* r) { Strategy(r)->set_window(2); },
+                "stale only"},
+        BadCase{"strategy.parameter_server.window",
+                [](Request* r) { Strategy(r)->set_mode("stale"); }, "missing"},
+        BadCase{"strategy.parameter_server.batches_per_update",
+                [](Request* r) { Strategy(r)->set_batches_per_update(2); }, "sync only"},
+        BadCase{"strategy.parameter_server.batches_per_update",
+                [](Request* r) {
+                  Strategy(r)->set_mode("sync");
+                  Strategy(r)->set_batches_per_update(0);
+                },
+                "0 is not between 1"},
+        BadCase{"checkpoint.every_steps",
+                [](Request* r) { r->mutable_job()->mutable_checkpoint()->set_every_steps(0); },
+                "0 is not between 1"},
+        BadCase{"checkpoint.keep",
+                [](Request* r) { r->mutable_job()->mutable_checkpoint()->set_keep(0); },
+                "0 is not between 1"},
+        BadCase{
+            "partitioner.min_slice_bytes",
+            [](Request* r) { r->mutable_job()->mutable_partitioner()->set_min_slice_bytes(-4); },
+            "-4"},
+        BadCase{"on_lost_checkpoint",
+                [](Request* r) { r->mutable_job()->set_on_lost_checkpoint("shrug"); },
+                "restart, fail"},
+        BadCase{"model",
+                [](Request* r) { r->mutable_model()->mutable_layers(1)->set_class_name("Densee"); },
+                "Densee"},
+        BadCase{"model",
+                [](Request* r) {
+                  *r->mutable_model() = nn::testing::SpecOf(
+                      {{"input", "InputLayer", R"({"batch_shape": [null, 6]})"},
+                       {"dense", "Dense", R"({"units": 4, "trainable": false})"}});
+                },
+                "nothing to train"}));
+
+}  // namespace
+}  // namespace cairn::coordinator

@@ -1,0 +1,167 @@
+#include "coordinator/membership.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+
+namespace cairn::coordinator {
+namespace {
+
+constexpr absl::Duration kStart = absl::Seconds(100);
+
+MembershipOptions Options() {
+  MembershipOptions options;
+  options.version = "1.2.3";
+  options.term = 4;
+  options.ps_addresses = {"a:1", "b:2"};
+  options.named_workers = {0, 3};
+  return options;
+}
+
+proto::Join MakeJoin(proto::Role role, int64_t index, uint64_t instance) {
+  proto::Join join;
+  join.set_version("1.2.3");
+  join.set_role(role);
+  join.set_index(index);
+  join.set_instance_id(instance);
+  return join;
+}
+
+class MembershipTest : public ::testing::Test {
+ protected:
+  Membership::Joined Join(proto::Role role, int64_t index, uint64_t instance) {
+    return members_.Join(++session_, MakeJoin(role, index, instance), now_);
+  }
+
+  Membership members_{Options()};
+  uint64_t session_ = 0;
+  absl::Duration now_ = kStart;
+};
+
+TEST_F(MembershipTest, ATaskJoinsAndItsIncarnationsCount) {
+  const auto first = Join(proto::WORKER, 3, 11);
+  ASSERT_FALSE(first.refused.has_value());
+  EXPECT_EQ(first.task, WorkerTask(3));
+  EXPECT_EQ(first.incarnation, 1u);
+  EXPECT_TRUE(first.first);
+  EXPECT_EQ(members_.StreamEnded(1), WorkerTask(3));
+  const auto second = Join(proto::WORKER, 3, 12);
+  EXPECT_EQ(second.incarnation, 2u);
+  EXPECT_FALSE(second.first);
+  EXPECT_FALSE(second.continues);
+}
+
+TEST_F(MembershipTest, TheSamePsBackWithinItsLeaseContinues) {
+  Join(proto::PS, 1, 11);
+  members_.StreamEnded(1);
+  now_ += absl::Seconds(9);
+  EXPECT_TRUE(members_.Tick(now_).empty());
+  EXPECT_TRUE(Join(proto::PS, 1, 11).continues);
+}
+
+TEST_F(MembershipTest, APsIsLostWhenItsLeaseIsOverAndOnlyOnce) {
+  Join(proto::PS, 1, 11);
+  members_.Tick(now_);
+  members_.StreamEnded(1);
+  for (int second = 0; second < 10; ++second) {
+    EXPECT_TRUE(members_.Tick(now_ += absl::Seconds(1)).empty());
+  }
+  const auto expired = members_.Tick(now_ += absl::Seconds(1));
+  ASSERT_EQ(expired.size(), 1u);
+  EXPECT_EQ(expired[0].task, PsTask(1));
+  EXPECT_TRUE(members_.Tick(now_ += absl::Seconds(1)).empty());
+  EXPECT_FALSE(Join(proto::PS, 1, 11).continues);
+}
+
+TEST_F(MembershipTest, ASlowWorkerLosesItsStreamAfterItsLease) {
+  Join(proto::WORKER, 0, 11);
+  members_.Tick(now_);
+  for (int second = 0; second < 8; ++second) members_.Tick(now_ += absl::Seconds(1));
+  EXPECT_EQ(members_.Heard(1, now_), WorkerTask(0));
+  for (int second = 0; second < 10; ++second) {
+    EXPECT_TRUE(members_.Tick(now_ += absl::Seconds(1)).empty());
+  }
+  const auto expired = members_.Tick(now_ += absl::Seconds(1));
+  ASSERT_EQ(expired.size(), 1u);
+  EXPECT_EQ(expired[0].session, 1u);
+  EXPECT_EQ(members_.Heard(1, now_), std::nullopt);
+  EXPECT_FALSE(members_.IsLive(WorkerTask(0)));
+}
+
+TEST_F(MembershipTest, NobodyIsBlamedWhenTheMachineSlept) {
+  Join(proto::WORKER, 0, 11);
+  members_.Tick(now_);
+  EXPECT_TRUE(members_.Tick(now_ += absl::Hours(1)).empty());
+}
+
+TEST_F(MembershipTest, ASecondProcessOfATaskIsRefusedAtFirstForNowAndThenForGood) {
+  Join(proto::WORKER, 0, 11);
+  const auto second = Join(proto::WORKER, 0, 12);
+  ASSERT_TRUE(second.refused.has_value());
+  EXPECT_FALSE(second.refused->permanent());
+  for (int i = 0; i < 11; ++i) {
+    now_ += absl::Seconds(1);
+    members_.Heard(1, now_);  // The first one is well.
+  }
+  const auto again = Join(proto::WORKER, 0, 12);
+  ASSERT_TRUE(again.refused.has_value());
+  EXPECT_TRUE(again.refused->permanent());
+  EXPECT_EQ(members_.Heard(1, now_), WorkerTask(0));
+}
+
+TEST_F(MembershipTest, ANewerStreamOfTheSameProcessReplacesTheOlder) {
+  Join(proto::WORKER, 0, 11);
+  const auto again = Join(proto::WORKER, 0, 11);
+  EXPECT_FALSE(again.refused.has_value());
+  EXPECT_EQ(again.superseded_session, 1u);
+  EXPECT_EQ(members_.Heard(1, now_), std::nullopt);
+  EXPECT_EQ(members_.StreamEnded(1), std::nullopt);
+  EXPECT_TRUE(members_.IsLive(WorkerTask(0)));
+}
+
+TEST_F(MembershipTest, UnnamedWorkersGetIndicesAboveTheNamedOnes) {
+  EXPECT_EQ(Join(proto::WORKER, -1, 21).task, WorkerTask(4));
+  EXPECT_EQ(Join(proto::WORKER, -1, 22).task, WorkerTask(5));
+  members_.StreamEnded(1);
+  EXPECT_EQ(Join(proto::WORKER, -1, 21).task, WorkerTask(4));  // It is known again.
+  members_.StreamEnded(2);
+  EXPECT_EQ(Join(proto::WORKER, -1, 23).task, WorkerTask(5));  // A free one.
+  EXPECT_EQ(members_.WorkerCount(), 4);
+}
+
+TEST_F(MembershipTest, AnotherListOfPsIsRefusedAndBothAreShown) {
+  proto::Join join = MakeJoin(proto::WORKER, 0, 1);
+  join.add_ps_addresses("b:2");
+  join.add_ps_addresses("a:1");
+  const auto joined = members_.Join(1, join, now_);
+  ASSERT_TRUE(joined.refused.has_value());
+  EXPECT_TRUE(joined.refused->permanent());
+  EXPECT_NE(joined.refused->reason().find("[a:1, b:2]"), std::string::npos);
+  EXPECT_NE(joined.refused->reason().find("[b:2, a:1]"), std::string::npos);
+}
+
+TEST_F(MembershipTest, WhatCannotBeAMemberIsRefusedWithTheReason) {
+  proto::Join old_version = MakeJoin(proto::WORKER, 0, 1);
+  old_version.set_version("0.9");
+  const auto refused = members_.Join(1, old_version, now_).refused;
+  ASSERT_TRUE(refused.has_value());
+  EXPECT_NE(refused->reason().find("1.2.3"), std::string::npos);
+  EXPECT_NE(refused->reason().find("0.9"), std::string::npos);
+  EXPECT_TRUE(Join(proto::PS, 2, 1).refused->permanent());
+  EXPECT_TRUE(Join(proto::PS, -1, 1).refused->permanent());
+  EXPECT_TRUE(Join(proto::WORKER, 1 << 30, 1).refused->permanent());
+  EXPECT_TRUE(Join(proto::WORKER, -2, 1).refused->permanent());
+  EXPECT_TRUE(Join(proto::COORDINATOR, 0, 1).refused->permanent());
+  EXPECT_TRUE(members_.members().empty());
+}
+
+TEST_F(MembershipTest, ATaskThatHasSeenANewerCoordinatorIsNotTakenByThisOne) {
+  proto::Join join = MakeJoin(proto::WORKER, 0, 1);
+  join.set_term_seen(5);
+  const auto refused = members_.Join(1, join, now_).refused;
+  ASSERT_TRUE(refused.has_value());
+  EXPECT_FALSE(refused->permanent());
+}
+
+}  // namespace
+}  // namespace cairn::coordinator

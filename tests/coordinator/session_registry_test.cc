@@ -1,0 +1,51 @@
+#include "coordinator/session_registry.h"
+
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <vector>
+
+namespace cairn::coordinator {
+namespace {
+
+struct RecordingStream : OutgoingStream {
+  void Send(const proto::Command& command) override { sent.push_back(command); }
+  void Close() override { ++closed; }
+  std::vector<proto::Command> sent;
+  int closed = 0;
+};
+
+TEST(SessionRegistryTest, CommandsReachTheirStreamOnly) {
+  SessionRegistry registry;
+  auto a = std::make_shared<RecordingStream>();
+  auto b = std::make_shared<RecordingStream>();
+  registry.Add(a);
+  const uint64_t session = registry.Add(b);
+  registry.Send(session, proto::Command());
+  registry.Close(session);
+  EXPECT_TRUE(a->sent.empty());
+  EXPECT_EQ(b->sent.size(), 1u);
+  EXPECT_EQ(b->closed, 1);
+}
+
+TEST(SessionRegistryTest, NumbersAreNotUsedAgainAndWhatIsSentToTheGoneIsDropped) {
+  SessionRegistry registry;
+  auto stream = std::make_shared<RecordingStream>();
+  const uint64_t first = registry.Add(stream);
+  registry.Remove(first);
+  registry.Remove(first);
+  EXPECT_NE(registry.Add(stream), first);
+  registry.Send(first, proto::Command());
+  EXPECT_TRUE(stream->sent.empty());
+}
+
+TEST(SessionRegistryTest, EndedSessionsAreTakenOnce) {
+  SessionRegistry registry;
+  registry.PutEnded(4);
+  registry.PutEnded(5);
+  EXPECT_EQ(registry.TakeEnded(), (std::vector<uint64_t>{4, 5}));
+  EXPECT_TRUE(registry.TakeEnded().empty());
+}
+
+}  // namespace
+}  // namespace cairn::coordinator

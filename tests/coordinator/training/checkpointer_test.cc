@@ -1,0 +1,88 @@
+#include "coordinator/training/checkpointer.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+
+namespace cairn::coordinator {
+namespace {
+
+proto::HeldCut MakeCut(uint64_t id) {
+  proto::HeldCut cut;
+  cut.set_cut(id);
+  cut.set_settled_batches(40);
+  cut.set_reason("steps");
+  cut.mutable_ledger()->set_low_water(40);
+  return cut;
+}
+
+proto::PersistReply Reply(uint64_t cut, uint64_t generation, const std::string& error = "") {
+  proto::PersistReply reply;
+  reply.set_cut(cut);
+  reply.set_generation(generation);
+  reply.set_error(error);
+  reply.mutable_part()->set_bytes(100);
+  return reply;
+}
+
+TEST(CheckpointerTest, OneIsDueEverySoManyBatches) {
+  Checkpointer checkpointer({.every_steps = 10}, {}, 5);
+  EXPECT_FALSE(checkpointer.Due(14));
+  EXPECT_TRUE(checkpointer.Due(15));
+  checkpointer.Passed(17);
+  EXPECT_FALSE(checkpointer.Due(26));
+  EXPECT_TRUE(checkpointer.Due(27));
+  EXPECT_FALSE(Checkpointer({}, {}, 0).Due(1000000));
+}
+
+TEST(CheckpointerTest, AManifestNeedsTheAnswersOfAllPs) {
+  Checkpointer checkpointer({.ps_count = 2}, {}, 0);
+  checkpointer.Begin(MakeCut(3), 7);
+  checkpointer.Reply(0, Reply(3, 7));
+  EXPECT_FALSE(checkpointer.TakeResult().has_value());
+  EXPECT_TRUE(checkpointer.Awaits(1));
+  EXPECT_FALSE(checkpointer.Awaits(0));
+  checkpointer.Reply(1, Reply(3, 6));  // An older generation: thrown away.
+  checkpointer.Reply(1, Reply(2, 7));
+  checkpointer.Reply(2, Reply(3, 7));  // There is no such ps.
+  EXPECT_FALSE(checkpointer.TakeResult().has_value());
+  checkpointer.Reply(1, Reply(3, 7));
+  const auto result = checkpointer.TakeResult();
+  ASSERT_TRUE(result.has_value() && result->ok());
+  EXPECT_EQ((*result)->checkpoint(), 3u);
+  EXPECT_EQ((*result)->settled_batches(), 40);
+  EXPECT_EQ((*result)->parts_size(), 2);
+  EXPECT_EQ((*result)->parts(1).ps(), 1u);
+  EXPECT_EQ(checkpointer.manifests().size(), 1u);
+  EXPECT_FALSE(checkpointer.writing());
+}
+
+TEST(CheckpointerTest, OneFailedPartFailsTheCheckpointAndTheOthersStay) {
+  proto::Manifest old;
+  old.set_checkpoint(1);
+  Checkpointer checkpointer({.ps_count = 2}, {old}, 0);
+  checkpointer.Begin(MakeCut(2), 1);
+  checkpointer.Reply(0, Reply(2, 1));
+  checkpointer.Reply(1, Reply(2, 1, "no space left"));
+  const auto result = checkpointer.TakeResult();
+  ASSERT_TRUE(result.has_value());
+  EXPECT_NE(result->status().message().find("ps 1"), std::string::npos);
+  EXPECT_NE(result->status().message().find("no space left"), std::string::npos);
+  ASSERT_EQ(checkpointer.manifests().size(), 1u);
+  EXPECT_EQ(checkpointer.manifests()[0].checkpoint(), 1u);
+  EXPECT_FALSE(checkpointer.writing());
+}
+
+TEST(CheckpointerTest, OnlyTheNewestAreKept) {
+  std::vector<proto::Manifest> manifests(4);
+  for (int i = 0; i < 4; ++i) manifests[i].set_checkpoint(i + 1);
+  Checkpointer checkpointer({.keep = 2}, manifests, 0);
+  const auto surplus = checkpointer.TakeSurplus();
+  ASSERT_EQ(surplus.size(), 2u);
+  EXPECT_EQ(surplus[1].checkpoint(), 2u);
+  EXPECT_EQ(checkpointer.manifests()[0].checkpoint(), 3u);
+  EXPECT_TRUE(checkpointer.TakeSurplus().empty());
+}
+
+}  // namespace
+}  // namespace cairn::coordinator

@@ -1,0 +1,105 @@
+#include "coordinator/training/evaluation.h"
+
+#include <gtest/gtest.h>
+
+#include <set>
+#include <vector>
+
+namespace cairn::coordinator {
+namespace {
+
+constexpr absl::Duration kStart = absl::Seconds(50);
+
+proto::EvaluatedBatch Evaluated(int64_t batch, double loss_sum, int64_t examples = 10) {
+  proto::EvaluatedBatch done;
+  done.set_cut(9);
+  done.set_batch(batch);
+  done.set_examples(examples);
+  done.set_loss_sum(loss_sum);
+  done.add_metric_sums(5);
+  done.add_metric_counts(static_cast<double>(examples));
+  return done;
+}
+
+std::vector<int64_t> Batches(const std::vector<proto::Split>& splits) {
+  std::vector<int64_t> batches;
+  for (const proto::Split& split : splits) {
+    for (int64_t i = 0; i < split.count(); ++i) batches.push_back(split.first() + i);
+  }
+  return batches;
+}
+
+TEST(EvaluationTest, EveryBatchIsGivenOnceAndTheResultIsTheMeanOverExamples) {
+  Evaluation evaluation(9, 4, 3, 1);
+  std::set<int64_t> given;
+  for (uint32_t worker : {0, 1}) {
+    for (int64_t batch : Batches(evaluation.Grant(WorkerTask(worker), 2, kStart))) {
+      EXPECT_TRUE(given.insert(batch).second);
+    }
+  }
+  EXPECT_EQ(given, (std::set<int64_t>{0, 1, 2}));
+  evaluation.Done(WorkerTask(0), Evaluated(0, 10), kStart);
+  evaluation.Done(WorkerTask(0), Evaluated(1, 30), kStart);
+  EXPECT_FALSE(evaluation.done());
+  evaluation.Done(WorkerTask(1), Evaluated(2, 20, /*examples=*/5), kStart);
+  ASSERT_TRUE(evaluation.done());
+  const proto::EvaluationRecord result = evaluation.Result();
+  EXPECT_EQ(result.epoch(), 4);
+  EXPECT_EQ(result.examples(), 25);
+  EXPECT_DOUBLE_EQ(result.loss(), 60.0 / 25);
+  EXPECT_DOUBLE_EQ(result.metrics(0), 15.0 / 25);
+}
+
+TEST(EvaluationTest, ABatchThatIsReportedTwiceCountsOnce) {
+  Evaluation evaluation(9, 0, 2, 1);
+  evaluation.Done(WorkerTask(0), Evaluated(0, 10), kStart);
+  evaluation.Done(WorkerTask(1), Evaluated(0, 99), kStart);
+  EXPECT_FALSE(evaluation.done());
+  evaluation.Done(WorkerTask(1), Evaluated(1, 10), kStart);
+  EXPECT_DOUBLE_EQ(evaluation.Result().loss(), 1);
+}
+
+TEST(EvaluationTest, WhatADeadWorkerHadIsGivenToOthersUnlessItWasReported) {
+  Evaluation evaluation(9, 0, 2, 1);
+  EXPECT_EQ(Batches(evaluation.Grant(WorkerTask(0), 1, kStart)), (std::vector<int64_t>{0, 1}));
+  evaluation.Done(WorkerTask(0), Evaluated(0, 10), kStart);
+  evaluation.Drop(WorkerTask(0));
+  EXPECT_EQ(Batches(evaluation.Grant(WorkerTask(1), 1, kStart)), (std::vector<int64_t>{1}));
+}
+
+TEST(EvaluationTest, WhatIsNotReportedForAMinuteIsGivenToOthersToo) {
+  Evaluation evaluation(9, 0, 2, 1);
+  evaluation.Grant(WorkerTask(0), 1, kStart);
+  EXPECT_TRUE(evaluation.Grant(WorkerTask(1), 2, kStart + absl::Seconds(59)).empty());
+  EXPECT_FALSE(evaluation.Grant(WorkerTask(1), 2, kStart + absl::Seconds(61)).empty());
+}
+
+TEST(EvaluationTest, ReportsThatCannotBeAreIgnored) {
+  Evaluation evaluation(9, 0, 1, 1);
+  proto::EvaluatedBatch other_cut = Evaluated(0, 1);
+  other_cut.set_cut(8);
+  proto::EvaluatedBatch no_metrics = Evaluated(0, 1);
+  no_metrics.clear_metric_sums();
+  for (const auto& batch : {other_cut, no_metrics, Evaluated(-1, 1), Evaluated(1, 1),
+                            Evaluated(0, 1, /*examples=*/-3)}) {
+    evaluation.Done(WorkerTask(0), batch, kStart);
+  }
+  EXPECT_FALSE(evaluation.done());
+}
+
+TEST(EvaluationTest, AQuickWorkerGetsMoreAtOnce) {
+  Evaluation evaluation(9, 0, 10000, 1);
+  std::vector<int64_t> on_hand = Batches(evaluation.Grant(WorkerTask(0), 2, kStart));
+  EXPECT_EQ(on_hand.size(), 2u);
+  absl::Duration now = kStart;
+  for (int round = 0; round < 20; ++round) {
+    now += absl::Milliseconds(10) * static_cast<int64_t>(on_hand.size());
+    for (int64_t batch : on_hand) evaluation.Done(WorkerTask(0), Evaluated(batch, 1), now);
+    on_hand = Batches(evaluation.Grant(WorkerTask(0), 2, now));
+  }
+  EXPECT_GE(on_hand.size(), 25u);  // Half a second of 100 a second, or a little less.
+  EXPECT_LE(on_hand.size(), 50u);
+}
+
+}  // namespace
+}  // namespace cairn::coordinator
