@@ -30,8 +30,9 @@ void Progress::Update(const proto::JobStatus& status, absl::Duration now) {
   // What happened before this process looked is not news, but the first status is.
   const auto events = has_status_ ? NewEvents(last_, status) : std::vector<std::string>();
   const bool is_news =
-      !has_status_ || !events.empty() || status.state() != last_.state() ||
-      (status.state() != proto::RUNNING && status.waiting_for() != last_.waiting_for());
+      !has_status_ || status.state() != last_.state() ||
+      (status.state() != proto::RUNNING && status.waiting_for() != last_.waiting_for()) ||
+      (options_.style == Style::kJson && !events.empty());
   const bool is_due = is_news || now - last_written_ >= options_.plain_interval;
   if (options_.style != Style::kJson) {
     for (const std::string& event : events) WriteEvent(event);

@@ -29,17 +29,18 @@ std::vector<std::pair<std::string, double>> Means(const proto::JobStatus& status
   return metrics;
 }
 
+// Four decimals, unless they would say nothing or the digits before them too much.
+std::string ValueText(double value) {
+  const double size = std::abs(value);
+  const bool is_plain = value == 0 || (size >= 1e-3 && size < 1e6);
+  return is_plain ? absl::StrFormat("%.4f", value) : absl::StrFormat("%.4g", value);
+}
+
 // A job that does not train: why.
 std::string WaitingLine(const proto::JobStatus& status) {
   std::string line = StateName(status.state());
   if (!status.waiting_for().empty()) absl::StrAppend(&line, ": waiting ", status.waiting_for());
   return line;
-}
-
-// "3 workers lost" once the counter has moved from `before` to `after`.
-void AddCount(int64_t before, int64_t after, const std::string& noun, const std::string& what,
-              std::vector<std::string>* events) {
-  if (after > before) events->push_back(absl::StrCat(Plural(after - before, noun), " ", what));
 }
 
 void AddCheckpointEvents(const proto::JobStatus& before, const proto::JobStatus& after,
@@ -70,8 +71,10 @@ std::string CountText(double count) {
 }
 
 std::string LossText(double loss, const std::vector<std::pair<std::string, double>>& metrics) {
-  std::string text = absl::StrFormat("loss %.4f", loss);
-  for (const auto& [name, value] : metrics) absl::StrAppendFormat(&text, "  %s %.4f", name, value);
+  std::string text = "loss " + ValueText(loss);
+  for (const auto& [name, value] : metrics) {
+    absl::StrAppend(&text, "  ", name, " ", ValueText(value));
+  }
   return text;
 }
 
@@ -110,12 +113,12 @@ std::string ProgressLine(const proto::JobStatus& status, int bar_width) {
 std::vector<std::string> NewEvents(const proto::JobStatus& before, const proto::JobStatus& after) {
   std::vector<std::string> events;
   for (int i = before.notes_size(); i < after.notes_size(); ++i) events.push_back(after.notes(i));
-  // Before a job trains its workers come one by one; that is no news.
-  if (before.batches_done() > 0) {
-    AddCount(before.workers_lost(), after.workers_lost(), "worker", "lost", &events);
-    AddCount(before.workers_joined(), after.workers_joined(), "worker", "joined", &events);
+  // Before a job trains its workers come one by one; that is no news. Those that go, and rollbacks,
+  // are in the coordinator's notes.
+  const int64_t joined = after.workers_joined() - before.workers_joined();
+  if (before.batches_done() > 0 && joined > 0) {
+    events.push_back(absl::StrCat(Plural(joined, "worker"), " joined"));
   }
-  AddCount(before.rollbacks(), after.rollbacks(), "rollback", "to the last checkpoint", &events);
   for (int i = before.evaluations_size(); i < after.evaluations_size(); ++i) {
     const auto& evaluation = after.evaluations(i);
     events.push_back(

@@ -76,9 +76,12 @@ absl::StatusOr<std::unique_ptr<LocalCluster>> LocalRun::StartCluster() {
   options.on_failure = [this] {
     if (CoordinatorApi* api = followed_) api->CancelFollow();
   };
-  Say(absl::StrCat("starting 1 coordinator, ", options.ps, " ps and ", options.workers,
-                   " workers; state in ", options_.state, ", logs in ", options_.state, "/logs"));
-  return LocalCluster::Start(std::move(options));
+  const std::string tasks = absl::StrCat("1 coordinator, ", options.ps, " ps, ", options.workers,
+                                         options.workers == 1 ? " worker" : " workers");
+  CAIRN_ASSIGN_OR_RETURN(auto cluster, LocalCluster::Start(std::move(options)));
+  Say(absl::StrCat("started ", tasks, "; state in ", options_.state, ", logs in ", options_.state,
+                   "/logs"));
+  return cluster;
 }
 
 absl::Status LocalRun::CheckGoingOn() const {

@@ -48,10 +48,10 @@ TEST_F(ProgressTest, PlainLinesComeEveryFewSecondsAndWithEvents) {
   EXPECT_EQ(Written(), "");
   progress.Update(At(3), absl::Seconds(105));
   EXPECT_EQ(Written(), "epoch 1/1 3/100  2 workers\n");
-  proto::JobStatus lost = At(4);
-  lost.set_rollbacks(1);
-  progress.Update(lost, absl::Seconds(106));
-  EXPECT_EQ(Written(), "1 rollback to the last checkpoint\nepoch 1/1 4/100  2 workers\n");
+  proto::JobStatus noted = At(4);
+  noted.add_notes("worker 0 is gone");
+  progress.Update(noted, absl::Seconds(106));
+  EXPECT_EQ(Written(), "worker 0 is gone\n");
 }
 
 TEST_F(ProgressTest, LiveLineIsRewrittenAndEventsStandAboveIt) {
