@@ -14,9 +14,6 @@ using Style = ProgressOptions::Style;
 constexpr char kClearLine[] = "\r\x1b[2K";
 constexpr char kBold[] = "\x1b[1m";
 constexpr char kNormal[] = "\x1b[0m";
-// Narrower terminals get no bar.
-constexpr int kWidthForBar = 110;
-constexpr int kBarWidth = 20;
 
 }  // namespace
 
@@ -86,9 +83,8 @@ void Progress::WriteStatus(const proto::JobStatus& status, bool is_due) {
     if (is_due) *out_ << ProgressLine(status, 0) << "\n";
     return;
   }
-  std::string line = ProgressLine(status, options_.width >= kWidthForBar ? kBarWidth : 0);
   // A line that wraps could not be rewritten.
-  if (static_cast<int>(line.size()) >= options_.width) line.resize(options_.width - 1);
+  const std::string line = ProgressLine(status, options_.width - 1);
   ClearLine();
   *out_ << line;
   last_line_ = line;

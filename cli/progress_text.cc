@@ -6,16 +6,19 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/str_replace.h"
 #include "cli/status_json.h"
 
 namespace cairn::cli {
 namespace {
 
-std::string Bar(int64_t done, int64_t total, int width) {
-  const int64_t filled = total <= 0 ? 0 : std::clamp<int64_t>(done * width / total, 0, width);
+std::string Bar(int64_t done, int64_t total) {
+  constexpr int kWidth = 20;
+  const int64_t filled = total <= 0 ? 0 : std::clamp<int64_t>(done * kWidth / total, 0, kWidth);
   std::string bar(filled, '=');
-  if (filled < width) bar += '>';
-  bar.resize(width, ' ');
+  if (filled < kWidth) bar += '>';
+  bar.resize(kWidth, ' ');
   return absl::StrCat("[", bar, "] ");
 }
 
@@ -54,6 +57,23 @@ void AddCheckpointEvents(const proto::JobStatus& before, const proto::JobStatus&
   }
 }
 
+// What follows the number of the batch.
+std::vector<std::string> ProgressParts(const proto::JobStatus& status) {
+  std::vector<std::string> parts;
+  if (status.batches_done() > 0) {
+    parts.push_back(LossText(status.loss(), Means(status)));
+    parts.push_back(CountText(status.examples_per_second()) + " examples/s");
+    parts.push_back("ETA " + DurationText(status.eta_seconds()));
+  }
+  parts.push_back(Plural(status.workers_live(), "worker"));
+  if (!status.waiting_for().empty()) {
+    parts.push_back("waiting " + status.waiting_for());
+  } else if (status.evaluating()) {
+    parts.push_back("evaluating");
+  }
+  return parts;
+}
+
 }  // namespace
 
 std::string DurationText(double seconds) {
@@ -87,27 +107,24 @@ std::string EvaluationText(const proto::EvaluationRecord& evaluation,
   return LossText(evaluation.loss(), metrics);
 }
 
-std::string ProgressLine(const proto::JobStatus& status, int bar_width) {
+std::string ProgressLine(const proto::JobStatus& status, int width) {
   if (status.state() != proto::RUNNING || status.batches_per_epoch() == 0) {
-    return WaitingLine(status);
+    return WaitingLine(status).substr(0, width == 0 ? std::string::npos : width);
   }
-  std::string line = absl::StrCat("epoch ", status.epoch() + 1, "/", status.epochs(), " ");
-  if (bar_width > 0) {
-    line += Bar(status.batch_in_epoch(), status.batches_per_epoch(), bar_width);
+  const auto parts = ProgressParts(status);
+  const std::string batches =
+      absl::StrCat(status.batch_in_epoch(), "/", status.batches_per_epoch());
+  const std::string epoch = absl::StrCat("epoch ", status.epoch() + 1, "/", status.epochs(), " ");
+  const std::string plain = absl::StrCat(epoch, batches, "  ", absl::StrJoin(parts, "  "));
+  if (width == 0) return plain;
+  const std::string bar = Bar(status.batch_in_epoch(), status.batches_per_epoch());
+  if (static_cast<int>(plain.size() + bar.size()) <= width) {
+    return absl::StrCat(epoch, bar, batches, "  ", absl::StrJoin(parts, "  "));
   }
-  absl::StrAppend(&line, status.batch_in_epoch(), "/", status.batches_per_epoch());
-  if (status.batches_done() > 0) {
-    absl::StrAppend(&line, "  ", LossText(status.loss(), Means(status)), "  ",
-                    CountText(status.examples_per_second()), " examples/s  ETA ",
-                    DurationText(status.eta_seconds()));
-  }
-  absl::StrAppend(&line, "  ", Plural(status.workers_live(), "worker"));
-  if (!status.waiting_for().empty()) {
-    absl::StrAppend(&line, "  waiting ", status.waiting_for());
-  } else if (status.evaluating()) {
-    line += "  evaluating";
-  }
-  return line;
+  if (static_cast<int>(plain.size()) <= width) return plain;
+  std::string tight = absl::StrReplaceAll(plain, {{"  ", " "}, {"examples/s", "ex/s"}});
+  if (static_cast<int>(tight.size()) > width) tight.resize(width);
+  return tight;
 }
 
 std::vector<std::string> NewEvents(const proto::JobStatus& before, const proto::JobStatus& after) {

@@ -22,8 +22,9 @@ std::string EvaluationText(const proto::EvaluationRecord& evaluation,
                            const google::protobuf::RepeatedPtrField<std::string>& metric_names);
 
 // "epoch 2/3 [=====>    ] 133/469  loss 0.2512  accuracy 0.9081  8.2k examples/s  ETA 0:12
-//  2 workers", without the bar if `bar_width` is 0; or what the job waits for.
-std::string ProgressLine(const proto::JobStatus& status, int bar_width);
+//  2 workers", or what the job waits for. To fit into `width` characters it is written without the
+// bar, then more tightly, then cut; 0: no limit, and no bar.
+std::string ProgressLine(const proto::JobStatus& status, int width);
 
 // One line for each thing that is worth telling and is in `after` but not in `before`.
 std::vector<std::string> NewEvents(const proto::JobStatus& before, const proto::JobStatus& after);

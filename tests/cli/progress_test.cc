@@ -58,11 +58,11 @@ TEST_F(ProgressTest, LiveLineIsRewrittenAndEventsStandAboveIt) {
   {
     Progress progress(Options(Style::kLive), &out_);
     progress.Update(At(1), absl::Seconds(100));
-    EXPECT_EQ(Written(), "epoch 1/1 1/100  2 workers");
+    EXPECT_EQ(Written(), "epoch 1/1 [>                   ] 1/100  2 workers");
     progress.Update(At(2), absl::Seconds(100));
-    EXPECT_EQ(Written(), "\r\x1b[2Kepoch 1/1 2/100  2 workers");
+    EXPECT_EQ(Written(), "\r\x1b[2Kepoch 1/1 [>                   ] 2/100  2 workers");
     progress.Note("ps-0 died");
-    EXPECT_EQ(Written(), "\r\x1b[2Kps-0 died\nepoch 1/1 2/100  2 workers");
+    EXPECT_EQ(Written(), "\r\x1b[2Kps-0 died\nepoch 1/1 [>                   ] 2/100  2 workers");
   }
   EXPECT_EQ(Written(), "\r\x1b[2K") << "nothing of it is left at the end";
 }

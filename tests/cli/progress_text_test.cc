@@ -56,7 +56,15 @@ TEST(ProgressTextTest, LineSaysAllThatAPersonWaitsFor) {
   EXPECT_EQ(ProgressLine(Running(), 0),
             "epoch 2/3 133/469  loss 0.2512  accuracy 0.9081  8.21k examples/s  ETA 0:12  2 "
             "workers");
-  EXPECT_THAT(ProgressLine(Running(), 10), testing::StartsWith("epoch 2/3 [==>       ] 133/469"));
+}
+
+TEST(ProgressTextTest, LineFitsIntoItsTerminal) {
+  EXPECT_THAT(ProgressLine(Running(), 120),
+              testing::StartsWith("epoch 2/3 [=====>              ] 133/469  loss"));
+  EXPECT_EQ(ProgressLine(Running(), 100), ProgressLine(Running(), 0)) << "no room for the bar";
+  EXPECT_EQ(ProgressLine(Running(), 79),
+            "epoch 2/3 133/469 loss 0.2512 accuracy 0.9081 8.21k ex/s ETA 0:12 2 workers");
+  EXPECT_EQ(ProgressLine(Running(), 12), "epoch 2/3 13");
 }
 
 TEST(ProgressTextTest, LineOfAJobThatWaitsSaysForWhat) {
