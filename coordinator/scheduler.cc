@@ -163,12 +163,12 @@ void Scheduler::SendHeartbeats(Moment now, Outbox* outbox) {
 // A job that is over makes room for the next.
 void Scheduler::Advance(Moment now, Outbox* outbox) {
   while (true) {
+    if (active_ != nullptr && active_->over()) active_ = nullptr;
     if (active_ == nullptr) active_ = NextJob();
     if (active_ == nullptr) return;
     if (!active_->active()) active_->Activate(now, outbox);
     active_->Advance(now, outbox);
     if (!active_->over()) return;
-    active_ = nullptr;
   }
 }
 

@@ -1,7 +1,5 @@
 #include "coordinator/coordinator_service.h"
 
-#include <grpcpp/create_channel.h>
-#include <grpcpp/security/credentials.h>
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -13,57 +11,17 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
-#include "cluster/control_server.h"
-#include "common/clock.h"
 #include "common/version.h"
-#include "coordinator/control_loop.h"
-#include "coordinator/session_registry.h"
 #include "proto/coordinator.grpc.pb.h"
-#include "storage/journal.h"
 #include "tests/coordinator/live_task.h"
 #include "tests/coordinator/simulated_ps.h"
 #include "tests/coordinator/simulated_worker.h"
+#include "tests/coordinator/test_daemon.h"
 
 namespace cairn::coordinator {
 namespace {
 
 constexpr int kBlocks = 2;
-
-// Everything of the daemon but main.cc, on a port of its own.
-class Daemon {
- public:
-  explicit Daemon(const std::string& directory) {
-    journal_ = *storage::Journal::Open(directory);
-    ControlLoop::Options options;
-    options.scheduler.membership.version = kVersion;
-    options.scheduler.membership.ps_addresses = {"127.0.0.1:1", "127.0.0.1:2"};
-    options.scheduler.membership.named_workers = {0, 1};
-    options.scheduler.new_cluster_id = 7;
-    options.journal = journal_.get();
-    options.clock = &clock_;
-    options.sessions = &sessions_;
-    options.on_failure = [](const absl::Status& status) { ADD_FAILURE() << status; };
-    loop_ = *ControlLoop::Start(std::move(options));
-    service_ = std::make_unique<CoordinatorService>(CoordinatorService::Options{kVersion, 2},
-                                                    loop_.get(), &sessions_, journal_.get());
-    server_ = *cluster::ControlServer::Start("127.0.0.1:0", {service_.get()});
-  }
-  ~Daemon() { server_->Shutdown(); }
-
-  std::string address() const { return absl::StrCat("127.0.0.1:", server_->port()); }
-  std::unique_ptr<proto::Coordinator::Stub> MakeStub() const {
-    return proto::Coordinator::NewStub(
-        grpc::CreateChannel(address(), grpc::InsecureChannelCredentials()));
-  }
-
- private:
-  RealClock clock_;
-  SessionRegistry sessions_;
-  std::unique_ptr<storage::Journal> journal_;
-  std::unique_ptr<ControlLoop> loop_;
-  std::unique_ptr<CoordinatorService> service_;
-  std::unique_ptr<cluster::ControlServer> server_;
-};
 
 // Two ps and a worker that work.
 class LiveCluster {
@@ -161,7 +119,7 @@ class CoordinatorServiceTest : public ::testing::Test {
     directory_ = absl::StrCat(::testing::TempDir(), "/service_",
                               ::testing::UnitTest::GetInstance()->current_test_info()->name());
     std::filesystem::remove_all(directory_);
-    daemon_ = std::make_unique<Daemon>(directory_);
+    daemon_ = std::make_unique<TestDaemon>(directory_);
     stub_ = daemon_->MakeStub();
   }
 
@@ -192,7 +150,7 @@ class CoordinatorServiceTest : public ::testing::Test {
 
   std::string directory_;
   int statuses_seen_ = 0;
-  std::unique_ptr<Daemon> daemon_;
+  std::unique_ptr<TestDaemon> daemon_;
   std::unique_ptr<proto::Coordinator::Stub> stub_;
 };
 
@@ -287,7 +245,7 @@ TEST_F(CoordinatorServiceTest, JobsSurviveARestartOfTheDaemon) {
   ASSERT_TRUE(Submit(MakeRequest("kept"), &reply).ok());
   stub_.reset();
   daemon_.reset();
-  daemon_ = std::make_unique<Daemon>(directory_);
+  daemon_ = std::make_unique<TestDaemon>(directory_);
   stub_ = daemon_->MakeStub();
   LiveCluster cluster(daemon_->address());
   EXPECT_EQ(Follow("kept").state(), proto::FINISHED);

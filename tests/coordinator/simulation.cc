@@ -42,11 +42,21 @@ Simulation::Simulation(const Options& options) : options_(options) {
     RestartProcess(&endpoint);
   }
   StartCoordinator();
-  ValidatedJob job;
-  *job.request.mutable_job() = options.job;
-  job.partition.set_ps_count(options.ps);
+  Submit(options.job);
+}
+
+void Simulation::Submit(const proto::Job& job) {
+  ValidatedJob validated;
+  *validated.request.mutable_job() = job;
+  validated.partition.set_ps_count(options_.ps);
+  Do([&](Scheduler* scheduler, Moment now, Outbox* outbox) {
+    EXPECT_TRUE(scheduler->Submit(validated, now, outbox).ok());
+  });
+}
+
+void Simulation::Do(const std::function<void(Scheduler*, Moment, Outbox*)>& request) {
   Outbox outbox;
-  EXPECT_TRUE(scheduler_->Submit(job, Now(), &outbox).ok());
+  request(scheduler_.get(), Now(), &outbox);
   CarryOut(&outbox);
 }
 
@@ -72,6 +82,22 @@ void Simulation::KillCoordinator() {
   crash_ = false;
   for (auto& endpoint : endpoints_) Disconnect(endpoint.get());
   StartCoordinator();
+}
+
+void Simulation::KillPs(int index) { Kill(endpoints_[index].get()); }
+
+void Simulation::KillEverything() {
+  for (auto& endpoint : endpoints_) RestartProcess(endpoint.get());
+  KillCoordinator();
+}
+
+void Simulation::Kill(Endpoint* endpoint) {
+  const uint64_t session = endpoint->session;
+  RestartProcess(endpoint);
+  if (session == 0) return;
+  Do([&](Scheduler* scheduler, Moment now, Outbox* outbox) {
+    scheduler->OnSessionEnd(session, now, outbox);
+  });
 }
 
 void Simulation::RestartProcess(Endpoint* endpoint) {
@@ -230,8 +256,8 @@ void Simulation::CheckManifest(const proto::Manifest& manifest) {
   }
 }
 
-proto::JobStatus Simulation::Status() {
-  const auto status = scheduler_->GetJob("1", Now());
+proto::JobStatus Simulation::Status(const std::string& job) {
+  const auto status = scheduler_->GetJob(job, Now());
   return status.ok() ? *status : proto::JobStatus();
 }
 
@@ -241,7 +267,12 @@ bool Simulation::IsOver() {
 }
 
 bool Simulation::Run() {
-  for (int step = 0; now_ < absl::Hours(1); ++step) {
+  return RunUntil([this] { return IsOver(); });
+}
+
+bool Simulation::RunUntil(const std::function<bool()>& condition) {
+  const absl::Duration end = now_ + absl::Hours(1);
+  for (int step = 0; now_ < end; ++step) {
     now_ += kStep;
     Faults();
     for (auto& endpoint : endpoints_) {
@@ -249,10 +280,8 @@ bool Simulation::Run() {
       if (::testing::Test::HasFatalFailure()) return false;
     }
     if (step % 5 != 0) continue;
-    Outbox outbox;
-    scheduler_->OnTick(Now(), &outbox);
-    CarryOut(&outbox);
-    if (IsOver()) return true;
+    Do([](Scheduler* scheduler, Moment now, Outbox* outbox) { scheduler->OnTick(now, outbox); });
+    if (condition()) return true;
   }
   return false;
 }

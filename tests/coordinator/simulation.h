@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -40,9 +41,19 @@ class Simulation {
 
   explicit Simulation(const Options& options);
 
-  // Until the job is over. False: it was not after an hour of simulated time.
+  // Until job 1 is over. False: it was not after an hour of simulated time.
   bool Run();
-  proto::JobStatus Status();
+  // The same for any condition.
+  bool RunUntil(const std::function<bool()>& condition);
+  void Submit(const proto::Job& job);
+  // The task's process dies and another one starts; also the coordinator's.
+  void KillPs(int index);
+  void KillEverything();
+  SimulatedPs& ps(int index) { return *ps_[index]; }
+  SimulatedWorker& worker(int index) { return *endpoints_[options_.ps + index]->worker; }
+  // Carries out what the test asked the scheduler for.
+  void Do(const std::function<void(Scheduler*, Moment, Outbox*)>& request);
+  proto::JobStatus Status(const std::string& job = "1");
   // Everything that must hold of a job that has finished.
   void CheckFinished();
   Scheduler& scheduler() { return *scheduler_; }
@@ -70,6 +81,7 @@ class Simulation {
   void RestartProcess(Endpoint* endpoint);
   void Disconnect(Endpoint* endpoint);
   void Faults();
+  void Kill(Endpoint* endpoint);
   void StepEndpoint(Endpoint* endpoint);
   void Connect(Endpoint* endpoint);
   void CarryOut(Outbox* outbox);

@@ -2,43 +2,14 @@
 
 #include <gtest/gtest.h>
 
-#include <algorithm>
-#include <filesystem>
 #include <string>
 
 #include "absl/strings/str_cat.h"
 #include "storage/job_records.h"
+#include "tests/coordinator/simulated_job.h"
 
 namespace cairn::coordinator {
 namespace {
-
-// 10 batches in an epoch: the simulated data have 100 examples.
-proto::Job MakeJob(const std::string& mode, int64_t epochs) {
-  proto::Job job;
-  job.set_name("simulated");
-  job.set_batch_size(10);
-  job.set_epochs(epochs);
-  job.add_metrics("accuracy");
-  job.mutable_validation();
-  auto* strategy = job.mutable_strategy()->mutable_parameter_server();
-  strategy->set_mode(mode);
-  if (mode == "sync") strategy->set_batches_per_update(3);
-  if (mode == "stale") strategy->set_window(4);
-  return job;
-}
-
-Simulation::Options MakeOptions(const proto::Job& job, uint64_t seed) {
-  Simulation::Options options;
-  options.seed = seed;
-  options.job = job;
-  options.journal_directory =
-      absl::StrCat(::testing::TempDir(), "/",
-                   ::testing::UnitTest::GetInstance()->current_test_info()->name(), "_", seed);
-  std::replace(options.journal_directory.begin() + ::testing::TempDir().size() + 1,
-               options.journal_directory.end(), '/', '_');
-  std::filesystem::remove_all(options.journal_directory);
-  return options;
-}
 
 int64_t RecordedBatches(Simulation* simulation) {
   int64_t count = 0;
@@ -52,7 +23,7 @@ int64_t RecordedBatches(Simulation* simulation) {
 class SimulationTest : public ::testing::TestWithParam<std::string> {};
 
 TEST_P(SimulationTest, AQuietClusterFinishesTheJobAndRecordsEveryBatch) {
-  Simulation simulation(MakeOptions(MakeJob(GetParam(), 4), 1));
+  Simulation simulation(SimulatedCluster(SimulatedJob(GetParam(), 4), 1));
   ASSERT_TRUE(simulation.Run()) << simulation.Status().DebugString();
   simulation.CheckFinished();
   EXPECT_EQ(RecordedBatches(&simulation), 40);
@@ -64,7 +35,7 @@ TEST_P(SimulationTest, AQuietClusterFinishesTheJobAndRecordsEveryBatch) {
 TEST_P(SimulationTest, DyingAndStoppedWorkersCostNoBatchAndNoRollback) {
   for (uint64_t seed = 1; seed <= 15; ++seed) {
     SCOPED_TRACE(absl::StrCat("seed ", seed));
-    Simulation::Options options = MakeOptions(MakeJob(GetParam(), 60), seed);
+    Simulation::Options options = SimulatedCluster(SimulatedJob(GetParam(), 60), seed);
     options.worker_kills = 12;
     options.worker_stops = 6;
     options.broken_streams = 4;
@@ -80,10 +51,10 @@ TEST_P(SimulationTest, DyingAndStoppedWorkersCostNoBatchAndNoRollback) {
 TEST_P(SimulationTest, EverythingMayDieAtAnyTimeAndTheCountIsExact) {
   for (uint64_t seed = 1; seed <= 25; ++seed) {
     SCOPED_TRACE(absl::StrCat("seed ", seed));
-    proto::Job job = MakeJob(GetParam(), 60);
+    proto::Job job = SimulatedJob(GetParam(), 60);
     job.mutable_checkpoint()->set_every_steps(7);
     job.mutable_checkpoint()->set_keep(1 + seed % 3);
-    Simulation::Options options = MakeOptions(job, seed);
+    Simulation::Options options = SimulatedCluster(job, seed);
     options.ps = 1 + seed % 3;
     options.worker_kills = 6;
     options.worker_stops = 3;
@@ -101,9 +72,9 @@ TEST_P(SimulationTest, EverythingMayDieAtAnyTimeAndTheCountIsExact) {
 TEST_P(SimulationTest, ACoordinatorThatDiesOverAndOverCausesNoRollback) {
   for (uint64_t seed = 1; seed <= 10; ++seed) {
     SCOPED_TRACE(absl::StrCat("seed ", seed));
-    proto::Job job = MakeJob(GetParam(), 60);
+    proto::Job job = SimulatedJob(GetParam(), 60);
     job.mutable_checkpoint()->set_every_steps(7);
-    Simulation::Options options = MakeOptions(job, seed);
+    Simulation::Options options = SimulatedCluster(job, seed);
     options.coordinator_kills = 10;
     Simulation simulation(options);
     ASSERT_TRUE(simulation.Run()) << simulation.Status().DebugString();

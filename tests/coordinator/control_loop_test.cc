@@ -1,0 +1,171 @@
+#include "coordinator/control_loop.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <future>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
+#include "storage/job_records.h"
+
+namespace cairn::coordinator {
+namespace {
+
+struct RecordingStream : OutgoingStream {
+  void Send(const proto::Command& command) override {
+    MutexLock lock(&mutex);
+    commands.push_back(command);
+  }
+  void Close() override {
+    MutexLock lock(&mutex);
+    closed = true;
+  }
+  size_t Count(proto::Command::CommandCase kind) {
+    MutexLock lock(&mutex);
+    return std::count_if(commands.begin(), commands.end(),
+                         [&](const auto& command) { return command.command_case() == kind; });
+  }
+  Mutex mutex;
+  std::vector<proto::Command> commands ABSL_GUARDED_BY(mutex);
+  bool closed ABSL_GUARDED_BY(mutex) = false;
+};
+
+class ControlLoopTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    const std::string directory =
+        absl::StrCat(::testing::TempDir(), "/loop_",
+                     ::testing::UnitTest::GetInstance()->current_test_info()->name());
+    std::filesystem::remove_all(directory);
+    journal_ = *storage::Journal::Open(directory);
+    Start();
+  }
+
+  void Start(size_t queue_capacity = 100) {
+    loop_.reset();
+    ControlLoop::Options options;
+    options.scheduler.membership.version = "1";
+    options.scheduler.membership.ps_addresses = {"a:1"};
+    options.scheduler.new_cluster_id = 5;
+    options.journal = journal_.get();
+    options.clock = &clock_;
+    options.sessions = &sessions_;
+    options.on_failure = [](const absl::Status& status) { ADD_FAILURE() << status; };
+    options.queue_capacity = queue_capacity;
+    loop_ = *ControlLoop::Start(std::move(options));
+  }
+
+  // Runs `event` on the loop and waits for its replies.
+  void Run(ControlLoop::Event event) {
+    std::promise<void> done;
+    ASSERT_TRUE(loop_->Post([&](Scheduler* scheduler, Moment now, Outbox* outbox) {
+      event(scheduler, now, outbox);
+      outbox->replies.push_back([&] { done.set_value(); });
+    }));
+    done.get_future().wait();
+  }
+
+  proto::TaskMessage JoinMessage() {
+    proto::TaskMessage message;
+    message.mutable_join()->set_version("1");
+    message.mutable_join()->set_role(proto::WORKER);
+    message.mutable_join()->set_index(-1);
+    message.mutable_join()->set_instance_id(3);
+    return message;
+  }
+
+  SimulatedClock clock_{absl::Seconds(1000)};
+  SessionRegistry sessions_;
+  std::unique_ptr<storage::Journal> journal_;
+  std::unique_ptr<ControlLoop> loop_;
+};
+
+TEST_F(ControlLoopTest, WhatWasDecidedIsInTheJournalBeforeTheReply) {
+  std::promise<bool> journalled;
+  ASSERT_TRUE(loop_->Post([&](Scheduler*, Moment, Outbox* outbox) {
+    proto::JobRecord record;
+    record.set_job_id(9);
+    outbox->PutSynced(storage::JobKey(9), record);
+    outbox->replies.push_back([&] { journalled.set_value(storage::ReadJob(*journal_, 9).ok()); });
+  }));
+  EXPECT_TRUE(journalled.get_future().get());
+}
+
+TEST_F(ControlLoopTest, TasksAreAnsweredOnTheirStreamAndGetHeartbeats) {
+  auto stream = std::make_shared<RecordingStream>();
+  const uint64_t session = sessions_.Add(stream);
+  ASSERT_TRUE(loop_->PostMessage(session, JoinMessage()));
+  Run([](Scheduler*, Moment, Outbox*) {});
+  EXPECT_EQ(stream->Count(proto::Command::kWelcome), 1u);
+  const size_t before = stream->Count(proto::Command::kHeartbeat);
+  clock_.Advance(absl::Seconds(2));
+  Run([](Scheduler*, Moment, Outbox*) {});  // The tick comes after the event.
+  Run([](Scheduler*, Moment, Outbox*) {});
+  EXPECT_GT(stream->Count(proto::Command::kHeartbeat), before);
+}
+
+TEST_F(ControlLoopTest, ARefusedTasksStreamIsClosed) {
+  auto stream = std::make_shared<RecordingStream>();
+  proto::TaskMessage message = JoinMessage();
+  message.mutable_join()->set_version("2");
+  ASSERT_TRUE(loop_->PostMessage(sessions_.Add(stream), message));
+  Run([](Scheduler*, Moment, Outbox*) {});
+  EXPECT_EQ(stream->Count(proto::Command::kRefused), 1u);
+  MutexLock lock(&stream->mutex);
+  EXPECT_TRUE(stream->closed);
+}
+
+TEST_F(ControlLoopTest, AnOverloadedLoopTakesNoMoreButForgetsNoEnd) {
+  Start(/*queue_capacity=*/1);
+  auto stream = std::make_shared<RecordingStream>();
+  const uint64_t session = sessions_.Add(stream);
+  Run([&](Scheduler* scheduler, Moment now, Outbox* outbox) {
+    scheduler->OnMessage(session, JoinMessage(), now, outbox);
+  });
+  std::promise<void> release;
+  std::promise<void> began;
+  ASSERT_TRUE(loop_->Post([&](Scheduler*, Moment, Outbox*) {
+    began.set_value();
+    release.get_future().wait();
+  }));
+  began.get_future().wait();
+  EXPECT_TRUE(loop_->Post([](Scheduler*, Moment, Outbox*) {}));
+  EXPECT_FALSE(loop_->Post([](Scheduler*, Moment, Outbox*) {}));
+  loop_->PostSessionEnd(session);
+  release.set_value();
+  clock_.Advance(absl::Seconds(1));
+  uint64_t left = session;
+  for (int i = 0; i < 1000 && left != 0; ++i) {
+    std::promise<uint64_t> now_on;
+    const bool posted = loop_->Post([&](Scheduler* scheduler, Moment, Outbox*) {
+      now_on.set_value(scheduler->SessionOf(WorkerTask(0)));
+    });
+    if (posted) left = now_on.get_future().get();
+    clock_.Advance(absl::Milliseconds(50));
+  }
+  EXPECT_EQ(left, 0u);
+}
+
+TEST_F(ControlLoopTest, EveryStartIsANewTerm) {
+  Start();
+  uint64_t term = 0;
+  Run([&](Scheduler* scheduler, Moment now, Outbox*) { term = scheduler->GetCluster(now).term(); });
+  EXPECT_EQ(term, 2u);
+}
+
+TEST_F(ControlLoopTest, WhatIsQueuedIsDoneBeforeTheEnd) {
+  int done = 0;
+  for (int i = 0; i < 50; ++i) {
+    ASSERT_TRUE(loop_->Post([&](Scheduler*, Moment, Outbox*) { ++done; }));
+  }
+  loop_.reset();
+  EXPECT_EQ(done, 50);
+}
+
+}  // namespace
+}  // namespace cairn::coordinator

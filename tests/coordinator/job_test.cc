@@ -1,0 +1,143 @@
+#include "coordinator/job.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "tests/coordinator/simulated_job.h"
+#include "tests/coordinator/simulation.h"
+
+namespace cairn::coordinator {
+namespace {
+
+bool Contains(const std::string& text, const std::string& part) {
+  return text.find(part) != std::string::npos;
+}
+
+std::string Notes(const proto::JobStatus& status) {
+  std::string all;
+  for (const std::string& note : status.notes()) all += note + "\n";
+  return all;
+}
+
+TEST(JobTest, DataThatAreBadFailTheJobWithTheReason) {
+  Simulation simulation(SimulatedCluster(SimulatedJob("async", 2)));
+  for (int i = 0; i < 3; ++i) simulation.worker(i).set_broken(true);
+  ASSERT_TRUE(simulation.Run());
+  EXPECT_EQ(simulation.Status().state(), proto::FAILED);
+  EXPECT_EQ(simulation.Status().error(), "train.idx.features[0]: no such file");
+}
+
+TEST(JobTest, ALostPsTakesTheJobBackToTheNewestCheckpoint) {
+  Simulation simulation(SimulatedCluster(SimulatedJob("async", 8)));
+  ASSERT_TRUE(simulation.RunUntil([&] { return simulation.Status().last_checkpoint() >= 3; }));
+  simulation.KillPs(1);
+  ASSERT_TRUE(simulation.Run());
+  simulation.CheckFinished();
+  EXPECT_EQ(simulation.Status().rollbacks(), 1);
+  EXPECT_EQ(simulation.Status().generation(), 2u);
+  EXPECT_TRUE(Contains(Notes(simulation.Status()), "ps 1 was lost: back to checkpoint"));
+}
+
+TEST(JobTest, ASnapshotThatIsGoneMeansTheCheckpointBefore) {
+  proto::Job job = SimulatedJob("sync", 8);
+  Simulation simulation(SimulatedCluster(job));
+  ASSERT_TRUE(simulation.RunUntil([&] { return simulation.Status().last_checkpoint() >= 3; }));
+  simulation.ps(0).disk().erase(simulation.Status().last_checkpoint());
+  simulation.KillPs(0);
+  ASSERT_TRUE(simulation.Run());
+  simulation.CheckFinished();
+  EXPECT_TRUE(Contains(Notes(simulation.Status()), "goes back further, to checkpoint"))
+      << Notes(simulation.Status());
+}
+
+TEST(JobTest, WithoutAnyCheckpointItBeginsAgain) {
+  Simulation simulation(SimulatedCluster(SimulatedJob("async", 8)));
+  ASSERT_TRUE(simulation.RunUntil([&] { return simulation.Status().last_checkpoint() >= 3; }));
+  for (int ps = 0; ps < 2; ++ps) simulation.ps(ps).disk().clear();
+  simulation.KillPs(0);
+  ASSERT_TRUE(simulation.Run());
+  simulation.CheckFinished();
+  EXPECT_TRUE(Contains(Notes(simulation.Status()), "begins again from the initial values"));
+}
+
+TEST(JobTest, WithoutAnyCheckpointItFailsIfTheJobSaysSo) {
+  proto::Job job = SimulatedJob("async", 8);
+  job.set_on_lost_checkpoint("fail");
+  Simulation simulation(SimulatedCluster(job));
+  ASSERT_TRUE(simulation.RunUntil([&] { return simulation.Status().last_checkpoint() >= 3; }));
+  for (int ps = 0; ps < 2; ++ps) simulation.ps(ps).disk().clear();
+  simulation.KillPs(0);
+  ASSERT_TRUE(simulation.Run());
+  EXPECT_EQ(simulation.Status().state(), proto::FAILED);
+  EXPECT_EQ(simulation.Status().error(), "no complete checkpoint is left");
+}
+
+TEST(JobTest, EverythingMayBeKilledAtOnceAndTheJobGoesOnByItself) {
+  Simulation simulation(SimulatedCluster(SimulatedJob("async", 8)));
+  ASSERT_TRUE(simulation.RunUntil([&] { return simulation.Status().last_checkpoint() >= 3; }));
+  simulation.KillEverything();
+  ASSERT_TRUE(simulation.Run());
+  simulation.CheckFinished();
+  EXPECT_EQ(simulation.Status().rollbacks(), 1);
+}
+
+TEST(JobTest, ACleanStopLosesNothingAndIsNoRollback) {
+  Simulation simulation(SimulatedCluster(SimulatedJob("async", 8)));
+  ASSERT_TRUE(simulation.RunUntil([&] { return simulation.Status().batches_done() > 33; }));
+  absl::StatusOr<proto::PrepareStopReply> stopped = absl::UnknownError("not yet");
+  simulation.Do([&](Scheduler* scheduler, Moment now, Outbox* outbox) {
+    scheduler->PrepareStop(
+        absl::Minutes(1), [&](absl::StatusOr<proto::PrepareStopReply> reply) { stopped = reply; },
+        now, outbox);
+  });
+  ASSERT_TRUE(simulation.RunUntil([&] { return stopped.ok(); }));
+  EXPECT_EQ(stopped->manifest().reason(), "stop");
+  const int64_t settled = stopped->manifest().settled_batches();
+  EXPECT_GE(settled, 33);
+  EXPECT_EQ(simulation.Status().batches_done(), settled);
+  simulation.KillEverything();
+  ASSERT_TRUE(simulation.RunUntil([&] { return simulation.Status().workers_live() == 3; }));
+  ASSERT_TRUE(simulation.RunUntil([&] { return simulation.Status().generation() == 2; }));
+  ASSERT_TRUE(simulation.RunUntil([&] { return simulation.Status().batches_done() > settled; }));
+  ASSERT_TRUE(simulation.Run());
+  simulation.CheckFinished();
+  EXPECT_EQ(simulation.Status().rollbacks(), 0);
+}
+
+TEST(JobTest, ACheckpointThatIsAskedForIsAnsweredWithItsManifest) {
+  Simulation simulation(SimulatedCluster(SimulatedJob("sync", 8)));
+  ASSERT_TRUE(simulation.RunUntil([&] { return simulation.Status().batches_done() > 13; }));
+  absl::StatusOr<proto::Manifest> manifest = absl::UnknownError("not yet");
+  simulation.Do([&](Scheduler* scheduler, Moment now, Outbox* outbox) {
+    scheduler->TakeCheckpoint(
+        "1", [&](absl::StatusOr<proto::Manifest> reply) { manifest = reply; }, now, outbox);
+  });
+  ASSERT_TRUE(simulation.RunUntil([&] { return manifest.ok(); }));
+  EXPECT_EQ(manifest->reason(), "asked");
+  EXPECT_GE(manifest->settled_batches(), 13);
+  ASSERT_TRUE(simulation.Run());
+  simulation.CheckFinished();
+}
+
+TEST(JobTest, DuplicatesAreCountedOverThePsAndTheirLives) {
+  Simulation::Options options = SimulatedCluster(SimulatedJob("async", 2));
+  Simulation simulation(options);
+  ASSERT_TRUE(simulation.RunUntil([&] { return simulation.Status().batches_done() > 2; }));
+  auto say = [&](uint32_t ps, uint64_t duplicates) {
+    proto::TaskMessage message;
+    message.mutable_heartbeat()->set_duplicates_refused(duplicates);
+    simulation.Do([&](Scheduler* scheduler, Moment now, Outbox* outbox) {
+      scheduler->OnMessage(scheduler->SessionOf(PsTask(ps)), message, now, outbox);
+    });
+  };
+  const uint64_t before = simulation.Status().duplicates_refused();
+  say(0, 5);
+  say(0, 7);
+  say(1, 2);
+  say(1, 1);  // It counts from 0 again.
+  EXPECT_EQ(simulation.Status().duplicates_refused(), before + 10);
+}
+
+}  // namespace
+}  // namespace cairn::coordinator

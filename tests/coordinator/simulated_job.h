@@ -1,0 +1,21 @@
+#ifndef CAIRN_TESTS_COORDINATOR_SIMULATED_JOB_H_
+#define CAIRN_TESTS_COORDINATOR_SIMULATED_JOB_H_
+
+#include <cstdint>
+#include <string>
+
+#include "proto/job.pb.h"
+#include "tests/coordinator/simulation.h"
+
+namespace cairn::coordinator {
+
+// A job with validation, of `epochs` epochs of 10 batches (the simulated data have 100 examples).
+// `mode`: async, sync (3 batches in an update) or stale (window 4).
+proto::Job SimulatedJob(const std::string& mode, int64_t epochs);
+
+// A quiet cluster of 2 ps and 3 workers for it, with a fresh journal of its own.
+Simulation::Options SimulatedCluster(const proto::Job& job, uint64_t seed = 1);
+
+}  // namespace cairn::coordinator
+
+#endif  // CAIRN_TESTS_COORDINATOR_SIMULATED_JOB_H_
