@@ -2,7 +2,7 @@
 
 #include "cli/commands/command.h"
 #include "cli/commands/flags.h"
-#include "cli/commands/trained_model.h"
+#include "cli/model/trained_model.h"
 #include "common/status_macros.h"
 #include "nlohmann/json.hpp"
 

@@ -3,8 +3,8 @@
 #include <thread>
 
 #include "absl/strings/str_cat.h"
-#include "cli/commands/trained_model.h"
 #include "cli/local/state_lock.h"
+#include "cli/model/trained_model.h"
 #include "cli/remote_source.h"
 #include "cli/status_json.h"
 #include "common/clock.h"

@@ -84,8 +84,19 @@ TEST(JobFileTest, NamesStandForMessagesAndSingleValuesForLists) {
   EXPECT_THAT(job->metrics(), ElementsAre("mae"));
 }
 
-TEST(JobFileTest, EveryKindOfMistakeHasItsOwnMessage) {
-  const std::vector<std::pair<std::string, std::string>> cases = {
+using Cases = std::vector<std::pair<std::string, std::string>>;
+
+// What was said and what is expected; no two mistakes have one message.
+void ExpectOwnMessages(const Cases& cases) {
+  std::set<std::string> all;
+  for (const auto& [got, expected] : cases) {
+    EXPECT_EQ(got, expected);
+    EXPECT_TRUE(all.insert(got).second) << "twice: " << got;
+  }
+}
+
+TEST(JobFileTest, EveryMistakeAboutFormModelAndDataHasItsOwnMessage) {
+  ExpectOwnMessages({
       {Refusal("{"),
        "not JSON: parse error at line 1, column 2: syntax error while parsing object "
        "key - unexpected end of input; expected string literal"},
@@ -123,6 +134,11 @@ TEST(JobFileTest, EveryKindOfMistakeHasItsOwnMessage) {
       {RefusalWith("/validation/npy", {{"features", "x"}}),
        "validation.npy.labels: is missing; for example \"labels\": \"y.npy\""},
       {RefusalWith("/train/scale", "1/255"), "train.scale: \"1/255\" is not a number"},
+  });
+}
+
+TEST(JobFileTest, EveryMistakeAboutTrainingHasItsOwnMessage) {
+  ExpectOwnMessages({
       {RefusalWithout("loss"),
        "loss: is missing; for example \"loss\": \"sparse_categorical_crossentropy\""},
       {RefusalWith("/loss", json::object()),
@@ -161,12 +177,7 @@ TEST(JobFileTest, EveryKindOfMistakeHasItsOwnMessage) {
        "partitioner.min_slice_bytes: 0 is not a whole number of 1 or more"},
       {RefusalWith("/on_lost_checkpoint", "cry"),
        "on_lost_checkpoint: \"cry\" is not one of restart, fail"},
-  };
-  std::set<std::string> all;
-  for (const auto& [got, expected] : cases) {
-    EXPECT_EQ(got, expected);
-    EXPECT_TRUE(all.insert(got).second) << "twice: " << got;
-  }
+  });
 }
 
 TEST(JobFileTest, FilesThatCannotBeReadAreNamed) {

@@ -1,4 +1,4 @@
-#include "cli/commands/prediction.h"
+#include "cli/model/prediction.h"
 
 #include <algorithm>
 #include <memory>

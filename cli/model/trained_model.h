@@ -1,5 +1,5 @@
-#ifndef CAIRN_CLI_COMMANDS_TRAINED_MODEL_H_
-#define CAIRN_CLI_COMMANDS_TRAINED_MODEL_H_
+#ifndef CAIRN_CLI_MODEL_TRAINED_MODEL_H_
+#define CAIRN_CLI_MODEL_TRAINED_MODEL_H_
 
 #include <cstdint>
 #include <string>
@@ -31,4 +31,4 @@ absl::Status ExportModel(const TrainedModel& model, const std::string& folder);
 
 }  // namespace cairn::cli
 
-#endif  // CAIRN_CLI_COMMANDS_TRAINED_MODEL_H_
+#endif  // CAIRN_CLI_MODEL_TRAINED_MODEL_H_

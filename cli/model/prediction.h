@@ -1,12 +1,12 @@
-#ifndef CAIRN_CLI_COMMANDS_PREDICTION_H_
-#define CAIRN_CLI_COMMANDS_PREDICTION_H_
+#ifndef CAIRN_CLI_MODEL_PREDICTION_H_
+#define CAIRN_CLI_MODEL_PREDICTION_H_
 
 #include <cstdint>
 #include <string>
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "cli/commands/trained_model.h"
+#include "cli/model/trained_model.h"
 
 namespace cairn::cli {
 
@@ -23,4 +23,4 @@ absl::StatusOr<Prediction> Predict(const TrainedModel& trained,
 
 }  // namespace cairn::cli
 
-#endif  // CAIRN_CLI_COMMANDS_PREDICTION_H_
+#endif  // CAIRN_CLI_MODEL_PREDICTION_H_

@@ -1,4 +1,4 @@
-#include "cli/commands/trained_model.h"
+#include "cli/model/trained_model.h"
 
 #include <utility>
 

@@ -1,0 +1,65 @@
+#include "cli/model/prediction.h"
+
+#include "common/npy.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "tests/cli/example_job.h"
+
+namespace cairn::cli {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+TrainedModel Example() { return {ExamplePlan(), ExampleManifest(), ExampleValues()}; }
+
+std::string Npy(const std::vector<int64_t>& shape, const std::vector<float>& values) {
+  return FormatNpyHeader({'f', 4, shape}) +
+         std::string(reinterpret_cast<const char*>(values.data()), values.size() * sizeof(float));
+}
+
+TEST(PredictionTest, EveryExampleGoesThroughTheModelInBatches) {
+  // The first input picks out the kernel's first row, 0 1 2; the bias is 100 200 300.
+  constexpr int kExamples = 1000;
+  std::vector<float> x(kExamples * 4, 0.0f);
+  for (int i = 0; i < kExamples; ++i) x[i * 4] = static_cast<float>(i);
+  const auto prediction = Predict(Example(), {Npy({kExamples, 4}, x)}, {"x.npy"}, 1);
+  ASSERT_TRUE(prediction.ok()) << prediction.status();
+  EXPECT_THAT(prediction->shape, ElementsAre(kExamples, 3));
+  for (int i = 0; i < kExamples; ++i) {
+    EXPECT_EQ(prediction->values[i * 3], 100);
+    EXPECT_EQ(prediction->values[i * 3 + 1], 200 + i);
+    EXPECT_EQ(prediction->values[i * 3 + 2], 300 + 2 * i);
+  }
+}
+
+TEST(PredictionTest, InputsAreScaled) {
+  const auto prediction = Predict(Example(), {Npy({1, 4}, {0, 10, 0, 0})}, {"x.npy"}, 0.5);
+  ASSERT_TRUE(prediction.ok()) << prediction.status();
+  EXPECT_THAT(prediction->values, ElementsAre(115, 220, 325));
+}
+
+TEST(PredictionTest, NoExamplesAreNoPredictions) {
+  const auto prediction = Predict(Example(), {Npy({0, 4}, {})}, {"x.npy"}, 1);
+  ASSERT_TRUE(prediction.ok()) << prediction.status();
+  EXPECT_THAT(prediction->shape, ElementsAre(0, 3));
+}
+
+TEST(PredictionTest, InputsThatDoNotFitAreNamed) {
+  const auto refusal = [](const std::string& file) {
+    return std::string(Predict(Example(), {file}, {"x.npy"}, 1).status().message());
+  };
+  EXPECT_THAT(refusal(Npy({1, 5}, {1, 2, 3, 4, 5})), HasSubstr("x.npy: its shape is (1, 5)"));
+  EXPECT_THAT(refusal(Npy({}, {1})), HasSubstr("x.npy"));
+  EXPECT_THAT(refusal("zip"), HasSubstr("x.npy: not a usable .npy file"));
+}
+
+TEST(PredictionTest, ValuesThatAreNotTheModelsAreRefused) {
+  TrainedModel trained = Example();
+  trained.variables[0].pop_back();
+  EXPECT_EQ(Predict(trained, {Npy({1, 4}, {0, 0, 0, 0})}, {"x.npy"}, 1).status().code(),
+            absl::StatusCode::kDataLoss);
+}
+
+}  // namespace
+}  // namespace cairn::cli
