@@ -12,6 +12,7 @@ namespace cairn::cli {
 namespace {
 
 std::string TimeText(int64_t unix_seconds) {
+  if (unix_seconds <= 0) return "-";
   const time_t time = unix_seconds;
   tm local{};
   localtime_r(&time, &local);

@@ -4,7 +4,9 @@
 #include <memory>
 
 #include "CLI/CLI.hpp"
+#include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
 
 namespace cairn::cli {
 namespace {
@@ -64,6 +66,38 @@ void AddHelpCommand(CLI::App* app, Action* action) {
   });
 }
 
+// Length of the UTF-8 character at the beginning of `text`; 0 if there is none.
+size_t Utf8Length(std::string_view text) {
+  const auto lead = static_cast<uint8_t>(text[0]);
+  const size_t length = lead < 0x80       ? 1
+                        : lead >> 5 == 6  ? 2
+                        : lead >> 4 == 14 ? 3
+                        : lead >> 3 == 30 ? 4
+                                          : 0;
+  if (length == 0 || length > text.size()) return 0;
+  for (size_t i = 1; i < length; ++i) {
+    if ((static_cast<uint8_t>(text[i]) & 0xc0) != 0x80) return 0;
+  }
+  return length;
+}
+
+// Messages quote what was wrong, which may be anything: nothing of it is to reach a terminal as a
+// control character.
+std::string Printable(std::string_view text) {
+  std::string result;
+  while (!text.empty()) {
+    const size_t length = Utf8Length(text);
+    const bool is_control = length == 1 && absl::ascii_iscntrl(text[0]) && text[0] != '\n';
+    if (length == 0 || is_control) {
+      absl::StrAppendFormat(&result, "\\x%02x", static_cast<uint8_t>(text[0]));
+    } else {
+      result.append(text.substr(0, length));
+    }
+    text.remove_prefix(std::max<size_t>(length, 1));
+  }
+  return result;
+}
+
 std::string UsageError(const CLI::App& app, const CLI::ParseError& error) {
   const auto used = app.get_subcommands();
   const auto left = app.remaining();
@@ -91,12 +125,12 @@ int RunCommandLine(const std::vector<std::string>& arguments, const CommandConte
   } catch (const CLI::Success& help) {
     return app.exit(help, *context.out, *context.err);
   } catch (const CLI::ParseError& error) {
-    *context.err << "cairn: " << UsageError(app, error) << "\n";
+    *context.err << "cairn: " << Printable(UsageError(app, error)) << "\n";
     return kExitBadInput;
   }
   const absl::StatusOr<int> result = action(context);
   if (result.ok()) return *result;
-  *context.err << "cairn: " << std::string(result.status().message()) << "\n";
+  *context.err << "cairn: " << Printable(std::string(result.status().message())) << "\n";
   return ExitCodeOf(result.status());
 }
 

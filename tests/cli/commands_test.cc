@@ -125,6 +125,11 @@ TEST(CommandsTest, BadUsageIsExitCodeTwoAndSaysWhereHelpIs) {
   }
 }
 
+TEST(CommandsTest, WhatAMessageQuotesCannotDriveATerminal) {
+  EXPECT_THAT(RunCairn({"fly\x1b[2J caf\xc3\xa9 \xff"}).err,
+              HasSubstr("fly\\x1b[2J caf\xc3\xa9 \\xff"));
+}
+
 TEST(CommandsTest, ClusterThatCannotBeReachedIsExitCodeThree) {
   const Result result = RunCairn({"status", "--coordinator", "127.0.0.1:1"});
   EXPECT_EQ(result.exit_code, 3);
