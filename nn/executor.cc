@@ -73,6 +73,8 @@ absl::StatusOr<std::unique_ptr<Executor>> Executor::Create(const Model* model, c
     return absl::UnimplementedError(
         absl::StrCat(device->name(), " cannot run models yet; use the cpu"));
   }
+  // Before the kernels are made: oneDNN cuts its work for as many threads as there are then.
+  device->UseThreads(options.threads);
   std::unique_ptr<Executor> executor(new Executor(model, loss, metrics, options, device));
   CAIRN_RETURN_IF_ERROR(executor->AllocateVariables());
   CAIRN_RETURN_IF_ERROR(executor->AllocateOutputs());
