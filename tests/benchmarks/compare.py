@@ -21,11 +21,11 @@ import tempfile
 import time
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-BIN = ROOT / "bazel-bin"
+BIN = pathlib.Path(os.environ.get("CAIRN_BIN", ROOT / "bazel-bin"))
 TORCH = [os.environ.get("PYTHON", "/usr/bin/python3"), str(ROOT / "tests/benchmarks/torch_step.py")]
 ONE_THREAD = dict(os.environ, OMP_NUM_THREADS="1", OPENBLAS_NUM_THREADS="1")
 DATA = "/usr/share/datasets/fashion-mnist/train-{}-ubyte.gz"
-MODELS = {"mlp": "mlp.json", "cnn": "cnn.json"}
+MODELS = {"mlp": "mlp_model.json", "cnn": "cnn.json"}
 
 
 def number(command):

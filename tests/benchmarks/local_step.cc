@@ -1,0 +1,97 @@
+// Whole training steps of one worker without a network: batches read ahead, forward, backward,
+// optimizer. Prints examples per second, for compare.py.
+//
+// Usage: local_step MODEL.json sgd|adam SECONDS
+
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <fstream>
+#include <memory>
+#include <sstream>
+#include <string>
+
+#include "nn/create_device.h"
+#include "nn/formats/model_file.h"
+#include "nn/optimizer.h"
+#include "worker/job_model.h"
+#include "worker/strategy/local_strategy.h"
+#include "worker/trainer.h"
+
+namespace cairn::worker {
+namespace {
+
+constexpr char kData[] = "/usr/share/datasets/fashion-mnist/";
+constexpr int64_t kBatchSize = 128;
+constexpr int64_t kExamples = 60000;
+
+template <typename T>
+T OrExit(absl::StatusOr<T> value) {
+  if (value.ok()) return *std::move(value);
+  std::fprintf(stderr, "%s\n", value.status().ToString().c_str());
+  std::exit(1);
+}
+
+proto::ModelSpec ReadSpec(const char* file) {
+  std::ostringstream text;
+  text << std::ifstream(file).rdbuf();
+  return OrExit(nn::ReadModel(text.str(), {})).spec;
+}
+
+proto::Job MakeJob(const std::string& optimizer) {
+  proto::Job job;
+  job.mutable_train()->mutable_idx()->add_features(std::string(kData) +
+                                                   "train-images-idx3-ubyte.gz");
+  job.mutable_train()->mutable_idx()->set_labels(std::string(kData) + "train-labels-idx1-ubyte.gz");
+  job.mutable_train()->set_scale(1.0 / 255);
+  job.mutable_loss()->set_name("sparse_categorical_crossentropy");
+  job.mutable_optimizer()->set_name(optimizer);
+  job.mutable_optimizer()->set_learning_rate(0.001);
+  return job;
+}
+
+double ExamplesPerSecond(Trainer* trainer, double seconds) {
+  using Clock = std::chrono::steady_clock;
+  const auto step = [&](int64_t batch) {
+    OrExit(trainer->Step({batch, batch + 1, false}, [] { return false; }));
+  };
+  int64_t batch = 0;
+  while (batch < 10) step(batch++);
+  const auto start = Clock::now();
+  const int64_t first = batch;
+  std::chrono::duration<double> elapsed{};
+  while (elapsed.count() < seconds) {
+    step(batch++);
+    elapsed = Clock::now() - start;
+  }
+  return static_cast<double>((batch - first) * kBatchSize) / elapsed.count();
+}
+
+void Run(const char* model_file, const std::string& optimizer, double seconds) {
+  const proto::Job job = MakeJob(optimizer);
+  const JobModel model = OrExit(JobModel::Create(job, ReadSpec(model_file)));
+  const std::unique_ptr<nn::Device> device = OrExit(nn::CreateDevice("cpu"));
+  nn::Executor::Options options;
+  options.batch_size = kBatchSize;
+  auto executor = OrExit(nn::Executor::Create(model.model.get(), model.loss.get(),
+                                              model.metric_list(), options, device.get()));
+  auto strategy = OrExit(LocalStrategy::Create(model.model.get(), executor.get(),
+                                               OrExit(nn::CreateOptimizer(job.optimizer())),
+                                               /*seed=*/1, [](const proto::BatchRecord&) {}));
+  BatchLoader loader(OrExit(LoadJobData(job, model, true, false)).train,
+                     BatchOrder(kExamples, kBatchSize, /*shuffle=*/true, /*seed=*/1));
+  Trainer trainer(executor.get(), &loader, strategy.get(), /*seed=*/1);
+  std::printf("%.1f\n", ExamplesPerSecond(&trainer, seconds));
+}
+
+}  // namespace
+}  // namespace cairn::worker
+
+int main(int argc, char** argv) {
+  if (argc != 4) {
+    std::fprintf(stderr, "usage: local_step MODEL.json sgd|adam SECONDS\n");
+    return 2;
+  }
+  cairn::worker::Run(argv[1], argv[2], std::atof(argv[3]));
+  return 0;
+}
