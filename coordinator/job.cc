@@ -213,7 +213,7 @@ void Job::BeginTraining(Moment now, Outbox* outbox) {
   phase_ = Phase::kTraining;
   training_ = std::make_unique<Training>(Training::Context{&*plan_, &run_, history_.get()},
                                          std::move(settled->open), manifests_);
-  training_->Begin(resumed, now, outbox);
+  if (resumed) training_->Resumed(now, outbox);
   for (const TaskId worker : LiveWorkers()) {
     auto held = holding_.find(worker);
     if (held == holding_.end()) {

@@ -62,12 +62,12 @@ class ControlLoopTest : public ::testing::Test {
 
   // Runs `event` on the loop and waits for its replies.
   void Run(ControlLoop::Event event) {
-    std::promise<void> done;
-    ASSERT_TRUE(loop_->Post([&](Scheduler* scheduler, Moment now, Outbox* outbox) {
+    auto done = std::make_shared<std::promise<void>>();
+    ASSERT_TRUE(loop_->Post([&event, done](Scheduler* scheduler, Moment now, Outbox* outbox) {
       event(scheduler, now, outbox);
-      outbox->replies.push_back([&] { done.set_value(); });
+      outbox->replies.push_back([done] { done->set_value(); });
     }));
-    done.get_future().wait();
+    done->get_future().wait();
   }
 
   proto::TaskMessage JoinMessage() {
@@ -86,14 +86,14 @@ class ControlLoopTest : public ::testing::Test {
 };
 
 TEST_F(ControlLoopTest, WhatWasDecidedIsInTheJournalBeforeTheReply) {
-  std::promise<bool> journalled;
-  ASSERT_TRUE(loop_->Post([&](Scheduler*, Moment, Outbox* outbox) {
+  auto journalled = std::make_shared<std::promise<bool>>();
+  ASSERT_TRUE(loop_->Post([this, journalled](Scheduler*, Moment, Outbox* outbox) {
     proto::JobRecord record;
     record.set_job_id(9);
     outbox->PutSynced(storage::JobKey(9), record);
-    outbox->replies.push_back([&] { journalled.set_value(storage::ReadJob(*journal_, 9).ok()); });
+    outbox->replies.push_back([&] { journalled->set_value(storage::ReadJob(*journal_, 9).ok()); });
   }));
-  EXPECT_TRUE(journalled.get_future().get());
+  EXPECT_TRUE(journalled->get_future().get());
 }
 
 TEST_F(ControlLoopTest, TasksAreAnsweredOnTheirStreamAndGetHeartbeats) {
@@ -127,25 +127,27 @@ TEST_F(ControlLoopTest, AnOverloadedLoopTakesNoMoreButForgetsNoEnd) {
   Run([&](Scheduler* scheduler, Moment now, Outbox* outbox) {
     scheduler->OnMessage(session, JoinMessage(), now, outbox);
   });
-  std::promise<void> release;
-  std::promise<void> began;
-  ASSERT_TRUE(loop_->Post([&](Scheduler*, Moment, Outbox*) {
-    began.set_value();
-    release.get_future().wait();
+  auto began = std::make_shared<std::promise<void>>();
+  auto release = std::make_shared<std::promise<void>>();
+  ASSERT_TRUE(loop_->Post([began, release](Scheduler*, Moment, Outbox*) {
+    began->set_value();
+    release->get_future().wait();
   }));
-  began.get_future().wait();
+  began->get_future().wait();
   EXPECT_TRUE(loop_->Post([](Scheduler*, Moment, Outbox*) {}));
   EXPECT_FALSE(loop_->Post([](Scheduler*, Moment, Outbox*) {}));
   loop_->PostSessionEnd(session);
-  release.set_value();
+  release->set_value();
   clock_.Advance(absl::Seconds(1));
   uint64_t left = session;
-  for (int i = 0; i < 1000 && left != 0; ++i) {
-    std::promise<uint64_t> now_on;
-    const bool posted = loop_->Post([&](Scheduler* scheduler, Moment, Outbox*) {
-      now_on.set_value(scheduler->SessionOf(WorkerTask(0)));
+  const absl::Time deadline = absl::Now() + absl::Seconds(20);
+  while (left != 0 && absl::Now() < deadline) {
+    auto answer = std::make_shared<std::promise<uint64_t>>();
+    const bool posted = loop_->Post([answer](Scheduler* scheduler, Moment, Outbox*) {
+      answer->set_value(scheduler->SessionOf(WorkerTask(0)));
     });
-    if (posted) left = now_on.get_future().get();
+    if (posted) left = answer->get_future().get();
+    if (!posted) absl::SleepFor(absl::Milliseconds(1));
     clock_.Advance(absl::Milliseconds(50));
   }
   EXPECT_EQ(left, 0u);

@@ -1,0 +1,361 @@
+#include "coordinator/training/cut_cycle.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "common/logging.h"
+#include "storage/job_records.h"
+
+namespace cairn::coordinator {
+namespace {
+
+constexpr absl::Duration kRetryCut = absl::Seconds(1);
+constexpr absl::Duration kRetryLastCheckpoint = absl::Seconds(5);
+constexpr char kStop[] = "stop";
+
+Checkpointer::Options CheckpointOptions(const proto::JobPlan& plan) {
+  Checkpointer::Options options;
+  options.every_steps = plan.job().checkpoint().every_steps();
+  if (plan.job().checkpoint().has_keep()) options.keep = plan.job().checkpoint().keep();
+  options.ps_count = plan.partition().ps_count();
+  return options;
+}
+
+}  // namespace
+
+CutCycle::CutCycle(const Context& context, std::vector<proto::Manifest> manifests)
+    : plan_(*context.plan),
+      run_(*context.run),
+      history_(*context.history),
+      queue_(*context.queue),
+      checkpointer_(CheckpointOptions(plan_), std::move(manifests), queue_.DoneCount()) {
+  queue_.SetLimit(EpochEnd());
+}
+
+int64_t CutCycle::EpochCount() const {
+  return (plan_.total_batches() + plan_.batches_per_epoch() - 1) / plan_.batches_per_epoch();
+}
+
+int64_t CutCycle::Epoch() const { return std::min(run_.epochs_cut(), EpochCount() - 1); }
+
+int64_t CutCycle::EpochEnd() const {
+  return std::min((run_.epochs_cut() + 1) * plan_.batches_per_epoch(), plan_.total_batches());
+}
+
+bool CutCycle::AtEpochEnd() const {
+  return !queue_.AnyOpenBelow(EpochEnd()) && !queue_.AnyLeased();
+}
+
+bool CutCycle::finished() const {
+  if (run_.epochs_cut() < EpochCount() || run_.has_held_cut()) return false;
+  const auto& manifests = checkpointer_.manifests();
+  return !manifests.empty() && manifests.back().settled_batches() == plan_.total_batches();
+}
+
+void CutCycle::TakeUp(Outbox* outbox) {
+  const uint64_t held = run_.has_held_cut() ? run_.held_cut().cut() : 0;
+  if (run_.last_cut() != held) DropCut(run_.last_cut(), outbox);
+  if (held == 0) return;
+  if (run_.held_cut().to_persist()) Write(run_.held_cut(), outbox);
+  if (run_.held_cut().to_evaluate()) Evaluate(run_.held_cut());
+}
+
+void CutCycle::PsReturned(uint32_t ps, Outbox* outbox) {
+  if (cut_ != nullptr && cut_->begun()) {
+    DropCut(cut_->cut(), outbox);
+    cut_.reset();
+    queue_.SetLimit(EpochEnd());
+  } else if (!run_.has_held_cut() || run_.held_cut().cut() != run_.last_cut()) {
+    DropCut(run_.last_cut(), outbox);
+  }
+  if (checkpointer_.Awaits(ps)) outbox->Send(PsTask(ps), PersistCommand(run_.held_cut().cut()));
+}
+
+void CutCycle::WorkerGone(TaskId worker) {
+  if (evaluation_ != nullptr) evaluation_->Drop(worker);
+  if (cut_ != nullptr) cut_->WorkerGone(worker);
+}
+
+void CutCycle::OnHeld(TaskId worker, const proto::Held& held) {
+  if (cut_ != nullptr) cut_->Held(worker, held.hold_id());
+}
+
+void CutCycle::OnCut(uint32_t ps, const proto::CutReply& reply) {
+  if (cut_ != nullptr && reply.generation() == run_.generation()) cut_->Reply(ps, reply);
+}
+
+void CutCycle::OnPersist(uint32_t ps, const proto::PersistReply& reply) {
+  checkpointer_.Reply(ps, reply);
+}
+
+void CutCycle::OnEvaluated(TaskId worker, const proto::EvaluatedBatch& batch, absl::Duration now) {
+  if (evaluation_ != nullptr) evaluation_->Done(worker, batch, now);
+}
+
+void CutCycle::Ask(const std::string& reason, CheckpointCallback callback) {
+  asked_.push_back({reason, std::move(callback)});
+}
+
+void CutCycle::Abandon(const absl::Status& why, Outbox* outbox) {
+  for (Asked& asked : asked_) {
+    outbox->replies.push_back(
+        [callback = std::move(asked.callback), why]() mutable { callback(why); });
+  }
+  asked_.clear();
+}
+
+void CutCycle::Advance(bool may_cut, Moment now, Outbox* outbox) {
+  FinishWriting(now, outbox);
+  FinishEvaluation(outbox);
+  ReleaseCut(outbox);
+  if (cut_ == nullptr && may_cut) {
+    if (std::optional<CutPurpose> due = DueCut(now)) BeginCut(*std::move(due), outbox);
+  }
+  if (cut_ != nullptr && !cut_->begun() && AtRest()) MakeCut(outbox);
+  if (cut_ != nullptr && cut_->complete()) FinishCut(now, outbox);
+}
+
+bool CutCycle::resting() const {
+  return stopped_ || (cut_ != nullptr && (WorkersHold() || cut_->begun()));
+}
+
+// ------------------------------------------------------------------------------------ making a cut
+
+std::optional<CutPurpose> CutCycle::DueCut(Moment now) {
+  const int64_t done = queue_.DoneCount();
+  if (run_.has_held_cut()) {
+    // One at a time: memory on the ps is bounded, and a rollback never passes an evaluation that
+    // is still under way.
+    if (!AtEpochEnd() && checkpointer_.Due(done)) {
+      run_.set_checkpoints_skipped(run_.checkpoints_skipped() + 1);
+      checkpointer_.Passed(done);
+    }
+    return std::nullopt;
+  }
+  if (now.monotonic < no_cut_before_ || finished()) return std::nullopt;
+  torn_ = queue_.Unfinished(torn_);
+  if (!torn_.empty()) return std::nullopt;
+  if (AtEpochEnd()) {
+    const bool evaluate = plan_.validation_examples() > 0 && !history_.HasEvaluation(Epoch());
+    return CutPurpose{"epoch", true, evaluate, Epoch()};
+  }
+  if (!asked_.empty()) return CutPurpose{asked_.front().reason, true, false, -1};
+  if (checkpointer_.Due(done)) return CutPurpose{"steps", true, false, -1};
+  return std::nullopt;
+}
+
+// Where batches wait for each other nothing can be given back half way: all that is leased is
+// finished first, up to the end of an update.
+int64_t CutCycle::DrainEnd() const {
+  const int64_t leased_end = std::max(queue_.LeasedEnd(), queue_.LowWater());
+  const int64_t group = plan_.synchronous() ? plan_.batches_per_update() : 1;
+  const int64_t epoch_begin = run_.epochs_cut() * plan_.batches_per_epoch();
+  const int64_t updates = (std::max(leased_end, epoch_begin) - epoch_begin + group - 1) / group;
+  return std::min(epoch_begin + updates * group, EpochEnd());
+}
+
+void CutCycle::BeginCut(CutPurpose purpose, Outbox* outbox) {
+  const int64_t end = WorkersHold() ? EpochEnd() : DrainEnd();
+  cut_ = std::make_unique<AlignedCut>(std::move(purpose), ++last_hold_, end);
+  queue_.SetLimit(end);
+  if (!WorkersHold()) return;
+  for (const TaskId worker : queue_.Holders()) {
+    cut_->AwaitHeld(worker);
+    proto::Command command;
+    command.mutable_hold()->set_hold_id(cut_->hold());
+    outbox->Send(worker, std::move(command));
+  }
+}
+
+bool CutCycle::AtRest() const {
+  if (WorkersHold()) return !cut_->holding();
+  return !queue_.AnyOpenBelow(cut_->end()) && !queue_.AnyLeased();
+}
+
+void CutCycle::MakeCut(Outbox* outbox) {
+  run_.set_last_cut(run_.last_cut() + 1);
+  SaveRun(outbox);
+  cut_->Begin(run_.last_cut(), plan_.partition().ps_count());
+  proto::Command command;
+  command.mutable_make_cut()->set_job_id(plan_.job_id());
+  command.mutable_make_cut()->set_generation(run_.generation());
+  command.mutable_make_cut()->set_cut(run_.last_cut());
+  SendToAllPs(command, outbox);
+}
+
+void CutCycle::FinishCut(Moment now, Outbox* outbox) {
+  absl::StatusOr<Settled> settled = cut_->Result(plan_.total_batches());
+  const bool at_epoch_end = cut_->purpose().epoch >= 0;
+  if (!settled.ok()) {
+    CutFailed(settled.status(), now, outbox);
+  } else if (!settled->half.empty() ||
+             (at_epoch_end && settled->open.CountBelow(cut_->end()) > 0)) {
+    Mend(*settled, outbox);
+  } else {
+    queue_.Reopen(settled->open);
+    KeepCut(*settled, outbox);
+  }
+  cut_.reset();
+  queue_.SetLimit(EpochEnd());
+}
+
+void CutCycle::KeepCut(const Settled& settled, Outbox* outbox) {
+  const CutPurpose& purpose = cut_->purpose();
+  proto::HeldCut* held = run_.mutable_held_cut();
+  held->set_cut(cut_->cut());
+  *held->mutable_ledger() = MakeLedgerState(settled.open, plan_.total_batches());
+  held->set_settled_batches(plan_.total_batches() - settled.open.size());
+  held->set_to_persist(purpose.persist);
+  held->set_reason(purpose.reason);
+  held->set_to_evaluate(purpose.evaluate);
+  held->set_epoch(purpose.epoch);
+  if (purpose.epoch >= 0) run_.set_epochs_cut(purpose.epoch + 1);
+  if (purpose.reason == kStop) stopped_ = true;
+  checkpointer_.Passed(queue_.DoneCount());
+  SaveRun(outbox);
+  if (purpose.persist) Write(*held, outbox);
+  if (purpose.evaluate) Evaluate(*held);
+}
+
+// Some blocks have batches that others lack (a worker died between two pushes, or was thought
+// dead and went on), or the reports said more than the ledgers. The missing ones are leased again.
+void CutCycle::Mend(const Settled& settled, Outbox* outbox) {
+  DropCut(cut_->cut(), outbox);
+  queue_.Reopen(settled.open);
+  torn_ = settled.half;
+}
+
+void CutCycle::CutFailed(const absl::Status& why, Moment now, Outbox* outbox) {
+  DropCut(cut_->cut(), outbox);
+  checkpointer_.Passed(queue_.DoneCount());
+  no_cut_before_ = now.monotonic + kRetryCut;
+  CheckpointFailed(why, outbox);
+}
+
+// ----------------------------------------------------------------------- writing and evaluating it
+
+void CutCycle::Write(const proto::HeldCut& cut, Outbox* outbox) {
+  checkpointer_.Begin(cut, run_.generation());
+  SendToAllPs(PersistCommand(cut.cut()), outbox);
+}
+
+void CutCycle::Evaluate(const proto::HeldCut& cut) {
+  const int64_t batch_size = std::max<int64_t>(1, plan_.batch_size());
+  const int64_t batches = (plan_.validation_examples() + batch_size - 1) / batch_size;
+  evaluation_ =
+      std::make_unique<Evaluation>(cut.cut(), cut.epoch(), batches, plan_.job().metrics_size());
+}
+
+void CutCycle::FinishWriting(Moment now, Outbox* outbox) {
+  std::optional<absl::StatusOr<proto::Manifest>> result = checkpointer_.TakeResult();
+  if (!result.has_value()) return;
+  const uint64_t cut = run_.held_cut().cut();
+  run_.mutable_held_cut()->set_to_persist(false);
+  if (result->ok()) {
+    CheckpointExists(**std::move(result), now, outbox);
+    return;
+  }
+  CheckpointFailed(result->status(), outbox);
+  if (run_.epochs_cut() == EpochCount()) no_cut_before_ = now.monotonic + kRetryLastCheckpoint;
+  DeleteCheckpoint(cut, outbox);
+}
+
+void CutCycle::CheckpointExists(proto::Manifest manifest, Moment now, Outbox* outbox) {
+  manifest.set_job_id(plan_.job_id());
+  manifest.set_unix_seconds(now.unix_seconds);
+  *manifest.mutable_partition() = plan_.partition();
+  const std::string reason = manifest.reason();
+  outbox->PutSynced(storage::ManifestKey(plan_.job_id(), manifest.checkpoint()), manifest);
+  run_.set_stopped(reason == kStop);
+  run_.clear_checkpoint_error();
+  SaveRun(outbox);
+  AnswerAsked(reason, manifest, outbox);
+  DeleteSurplus(outbox);
+  CAIRN_LOG_INFO("checkpoint", "job", plan_.job_id(), "checkpoint", manifest.checkpoint(), "reason",
+                 reason, "batches", manifest.settled_batches());
+}
+
+void CutCycle::DeleteSurplus(Outbox* outbox) {
+  for (const proto::Manifest& old : checkpointer_.TakeSurplus()) {
+    outbox->Erase(storage::ManifestKey(plan_.job_id(), old.checkpoint()));
+    DeleteCheckpoint(old.checkpoint(), outbox);
+  }
+}
+
+void CutCycle::CheckpointFailed(const absl::Status& why, Outbox* outbox) {
+  run_.set_checkpoints_failed(run_.checkpoints_failed() + 1);
+  run_.set_checkpoint_error(std::string(why.message()));
+  SaveRun(outbox);
+  CAIRN_LOG_ERROR("a checkpoint failed; training goes on with the one before", "job",
+                  plan_.job_id(), "error", why);
+  AnswerAsked("", why, outbox);
+}
+
+// A failure is told to all; a checkpoint only to those whose wish made it.
+void CutCycle::AnswerAsked(const std::string& reason, const absl::StatusOr<proto::Manifest>& result,
+                           Outbox* outbox) {
+  std::erase_if(asked_, [&](Asked& asked) {
+    if (result.ok() && asked.reason != reason) return false;
+    outbox->replies.push_back(
+        [callback = std::move(asked.callback), result]() mutable { callback(std::move(result)); });
+    return true;
+  });
+}
+
+void CutCycle::FinishEvaluation(Outbox* outbox) {
+  if (evaluation_ == nullptr || !evaluation_->done()) return;
+  const proto::EvaluationRecord record = evaluation_->Result();
+  history_.Add(record, outbox);
+  run_.mutable_held_cut()->set_to_evaluate(false);
+  SaveRun(outbox);
+  evaluation_.reset();
+  CAIRN_LOG_INFO("evaluated", "job", plan_.job_id(), "epoch", record.epoch(), "loss",
+                 record.loss());
+}
+
+void CutCycle::ReleaseCut(Outbox* outbox) {
+  if (!run_.has_held_cut()) return;
+  if (run_.held_cut().to_persist() || run_.held_cut().to_evaluate()) return;
+  DropCut(run_.held_cut().cut(), outbox);
+  run_.clear_held_cut();
+  SaveRun(outbox);
+}
+
+void CutCycle::DropCut(uint64_t cut, Outbox* outbox) {
+  if (cut == 0) return;
+  proto::Command command;
+  command.mutable_drop_cut()->set_job_id(plan_.job_id());
+  command.mutable_drop_cut()->set_cut(cut);
+  SendToAllPs(command, outbox);
+}
+
+void CutCycle::DeleteCheckpoint(uint64_t checkpoint, Outbox* outbox) {
+  proto::Command command;
+  command.mutable_delete_checkpoint()->set_job_id(plan_.job_id());
+  command.mutable_delete_checkpoint()->set_checkpoint(checkpoint);
+  SendToAllPs(command, outbox);
+}
+
+proto::Command CutCycle::PersistCommand(uint64_t cut) const {
+  proto::Command command;
+  command.mutable_persist()->set_job_id(plan_.job_id());
+  command.mutable_persist()->set_generation(run_.generation());
+  command.mutable_persist()->set_cut(cut);
+  return command;
+}
+
+void CutCycle::SaveRun(Outbox* outbox) {
+  const History::Means means = history_.EpochMeans();
+  run_.set_batches_done(queue_.DoneCount());
+  run_.set_loss(means.loss);
+  run_.mutable_metrics()->Assign(means.metrics.begin(), means.metrics.end());
+  outbox->PutSynced(storage::RunKey(plan_.job_id()), run_);
+}
+
+void CutCycle::SendToAllPs(const proto::Command& command, Outbox* outbox) {
+  for (uint32_t ps = 0; ps < plan_.partition().ps_count(); ++ps) {
+    outbox->Send(PsTask(ps), command);
+  }
+}
+
+}  // namespace cairn::coordinator

@@ -1,0 +1,114 @@
+#include "coordinator/training/cut_cycle.h"
+
+#include <gtest/gtest.h>
+
+#include <vector>
+
+#include "tests/coordinator/training/training_fixture.h"
+
+namespace cairn::coordinator {
+namespace {
+
+using CutCycleTest = TrainingFixture;
+
+TEST_F(CutCycleTest, TheNextEpochBeginsWhenTheLedgersOfTheLastAreWhole) {
+  Start();
+  EXPECT_EQ(Granted(Report(0, {}, 10)), (std::vector<int64_t>{0, 1, 2, 3, 4}));
+  EXPECT_EQ(Granted(Report(1, {}, 10)), (std::vector<int64_t>{5, 6, 7, 8, 9}));
+  Report(0, {0, 1, 2, 3, 4}, 10);
+  const auto commands = Report(1, {5, 6, 7, 8, 9}, 10);
+  ASSERT_NE(Find(commands, proto::Command::kMakeCut), nullptr);
+  EXPECT_TRUE(Granted(commands).empty());
+  AnswerCut(1, BatchRanges(10, 20), BatchRanges(10, 20));
+  const auto next = Advance();
+  EXPECT_NE(Find(next, proto::Command::kPersist), nullptr);
+  EXPECT_FALSE(Granted(next).empty());
+  EXPECT_EQ(run_.epochs_cut(), 1);
+}
+
+TEST_F(CutCycleTest, WhatTheLedgersLackIsLeasedAgainAndTheTornCutDropped) {
+  Start();
+  Report(0, {}, 10);
+  Report(1, {}, 10);
+  Report(0, {0, 1, 2, 3, 4}, 10);
+  Report(1, {5, 6, 7, 8, 9}, 10);
+  // Batch 4 is on one block only, whatever the worker said.
+  BatchRanges everywhere(10, 20);
+  everywhere.Add(4, 5);
+  AnswerCut(1, everywhere, BatchRanges(10, 20));
+  const auto commands = Advance();
+  ASSERT_NE(Find(commands, proto::Command::kDropCut), nullptr);
+  EXPECT_EQ(Granted(commands), (std::vector<int64_t>{4}));
+  EXPECT_EQ(run_.epochs_cut(), 0);
+  const auto again = Report(0, {4}, 10);
+  ASSERT_NE(Find(again, proto::Command::kMakeCut), nullptr);
+  EXPECT_EQ(Find(again, proto::Command::kMakeCut)->make_cut().cut(), 2u);  // Never the same id.
+}
+
+TEST_F(CutCycleTest, AnAsynchronousCheckpointHoldsTheWorkersAndGivesTheRestOutAgain) {
+  plan_.mutable_job()->mutable_checkpoint()->set_every_steps(2);
+  Start();
+  Report(0, {}, 10);
+  Report(1, {}, 10);
+  const auto commands = Report(0, {0, 1}, 0);
+  const proto::Command* hold = Find(commands, proto::Command::kHold);
+  ASSERT_NE(hold, nullptr);
+  EXPECT_EQ(Find(commands, proto::Command::kMakeCut), nullptr);
+  // Worker 0 gives back what it did not start; worker 1 dies.
+  proto::Held held;
+  held.set_hold_id(hold->hold().hold_id());
+  proto::Split* returned = held.add_returned();
+  returned->set_first(2);
+  returned->set_stride(1);
+  returned->set_count(3);
+  training_->OnHeld(WorkerTask(0), held);
+  EXPECT_EQ(Find(Advance(), proto::Command::kMakeCut), nullptr);
+  training_->RemoveWorker(WorkerTask(1));
+  ASSERT_NE(Find(Advance(), proto::Command::kMakeCut), nullptr);
+  AnswerCut(1, BatchRanges(2, 20), BatchRanges(2, 20));
+  const auto after = Advance();
+  EXPECT_NE(Find(after, proto::Command::kPersist), nullptr);
+  EXPECT_EQ(Granted(after).front(), 2);
+  EXPECT_EQ(run_.held_cut().settled_batches(), 2);
+}
+
+TEST_F(CutCycleTest, ACheckpointThatFallsDueWhileOneIsWrittenIsSkippedAndCounted) {
+  plan_.mutable_job()->mutable_checkpoint()->set_every_steps(1);
+  Start();
+  training_->RemoveWorker(WorkerTask(1));
+  Report(0, {}, 10);
+  const auto hold = Report(0, {0}, 0);
+  proto::Held held;
+  held.set_hold_id(Find(hold, proto::Command::kHold)->hold().hold_id());
+  training_->OnHeld(WorkerTask(0), held);
+  Advance();
+  AnswerCut(1, BatchRanges(1, 20), BatchRanges(1, 20));
+  Advance();
+  EXPECT_EQ(run_.checkpoints_skipped(), 0);
+  Report(0, {1}, 0);
+  EXPECT_EQ(run_.checkpoints_skipped(), 1);
+}
+
+TEST_F(CutCycleTest, AFailedCheckpointIsCountedAndTrainingGoesOn) {
+  Start();
+  Report(0, {}, 10);
+  Report(1, {}, 10);
+  Report(0, {0, 1, 2, 3, 4}, 10);
+  Report(1, {5, 6, 7, 8, 9}, 10);
+  AnswerCut(1, BatchRanges(10, 20), BatchRanges(10, 20));
+  Advance();
+  proto::PersistReply reply;
+  reply.set_cut(1);
+  reply.set_generation(1);
+  reply.set_error("no space left on device");
+  training_->OnPersist(0, reply);
+  const auto commands = Advance();
+  EXPECT_NE(Find(commands, proto::Command::kDeleteCheckpoint), nullptr);
+  EXPECT_NE(Find(commands, proto::Command::kDropCut), nullptr);
+  EXPECT_EQ(run_.checkpoints_failed(), 1);
+  EXPECT_NE(run_.checkpoint_error().find("no space left"), std::string::npos);
+  EXPECT_TRUE(training_->manifests().empty());
+}
+
+}  // namespace
+}  // namespace cairn::coordinator
