@@ -20,11 +20,12 @@ def cairn_library(name, srcs = None, hdrs = None, copts = [], **kwargs):
         **kwargs
     )
 
-def cairn_binary(name, srcs = ["main.cc"], copts = [], **kwargs):
+def cairn_binary(name, srcs = ["main.cc"], deps = [], copts = [], **kwargs):
     native.cc_binary(
         name = name,
         srcs = srcs,
         copts = COPTS + copts,
+        deps = deps + ["//build_defs:tsan_suppressions"],
         **kwargs
     )
 
@@ -35,6 +36,9 @@ def cairn_test(name, srcs = None, deps = [], copts = [], size = "small", **kwarg
         srcs = [name + ".cc"] if srcs == None else srcs,
         copts = COPTS + copts,
         size = size,
-        deps = deps + ["//third_party:gtest_main"],
+        deps = deps + [
+            "//build_defs:tsan_suppressions",
+            "//third_party:gtest_main",
+        ],
         **kwargs
     )

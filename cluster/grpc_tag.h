@@ -4,7 +4,7 @@
 // Tags cross threads inside gRPC's completion queues, which thread sanitizer does not see: it is
 // told here. Release before the operation starts that will return the tag, acquire after Next has
 // returned it.
-#if defined(__SANITIZE_THREAD__)
+#if defined(CAIRN_THREAD_SANITIZER)
 extern "C" void __tsan_acquire(void* address);
 extern "C" void __tsan_release(void* address);
 #endif
@@ -21,7 +21,7 @@ class GrpcTag {
 
   // What to give to gRPC as the tag; called as the last thing before the operation starts.
   void* Released() {
-#if defined(__SANITIZE_THREAD__)
+#if defined(CAIRN_THREAD_SANITIZER)
     __tsan_release(this);
 #endif
     return this;
@@ -29,7 +29,7 @@ class GrpcTag {
 
   // What the queue has returned.
   static GrpcTag* Acquired(void* tag) {
-#if defined(__SANITIZE_THREAD__)
+#if defined(CAIRN_THREAD_SANITIZER)
     __tsan_acquire(tag);
 #endif
     return static_cast<GrpcTag*>(tag);

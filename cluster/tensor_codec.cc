@@ -13,7 +13,7 @@
 #include "absl/strings/str_cat.h"
 #include "common/check.h"
 
-#if defined(__SANITIZE_THREAD__)
+#if defined(CAIRN_THREAD_SANITIZER)
 extern "C" void AnnotateIgnoreReadsBegin(const char* file, int line);
 extern "C" void AnnotateIgnoreReadsEnd(const char* file, int line);
 #endif
@@ -25,7 +25,7 @@ namespace {
 // threads of gRPC's wrote them, and how gRPC hands them over it does not see either.
 class UncheckedReads {
  public:
-#if defined(__SANITIZE_THREAD__)
+#if defined(CAIRN_THREAD_SANITIZER)
   UncheckedReads() { AnnotateIgnoreReadsBegin(__FILE__, __LINE__); }
   ~UncheckedReads() { AnnotateIgnoreReadsEnd(__FILE__, __LINE__); }
 #else

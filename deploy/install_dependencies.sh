@@ -7,13 +7,13 @@ packages=(
   # Bazel 4.2.3 and the rules that it would otherwise download
   bazel-bootstrap bazel-skylib bazel-platforms bazel-rules-java bazel-rules-proto
   # compilers and what tests/tidy runs
-  g++ clang clang-format-14 clang-format python3 git
+  g++ clang clang-format-14 clang-format python3 git procps
   # the network
   libgrpc++-dev protobuf-compiler-grpc protobuf-compiler libprotobuf-dev libabsl-dev
   # disk, log, command line, JSON, checksums, compression
   librocksdb-dev libspdlog-dev libcli11-dev nlohmann-json3-dev libxxhash-dev zlib1g-dev
   # arithmetic on CPUs
-  libdnnl-dev libopenblas-dev
+  libdnnl-dev
   # tests and benchmarks
   libgtest-dev libgmock-dev libbenchmark-dev
   # 70,000 real images to train on
