@@ -86,6 +86,11 @@ absl::StatusOr<int> FollowAndReport(CoordinatorApi* api, const std::string& job,
 
 int ReportEnd(const proto::JobStatus& job, bool json, const CommandContext& context) {
   const std::string name = absl::StrCat("job ", job.job_id(), " (", job.name(), ")");
+  if (job.state() == proto::FAILED && job.generation() == 0) {
+    // It has never begun: what was wrong is the input.
+    *context.err << "cairn: " << name << " was refused: " << job.error() << "\n";
+    return kExitBadInput;
+  }
   if (job.state() != proto::FINISHED) {
     *context.err << "cairn: " << name << " "
                  << (job.state() == proto::FAILED ? "failed: " + job.error() : "was cancelled")

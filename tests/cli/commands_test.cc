@@ -261,10 +261,22 @@ TEST_F(CommandsOnClusterTest, FailedJobIsExitCodeOneWithTheReason) {
   proto::JobStatus failed = ExampleStatus();
   failed.set_state(proto::FAILED);
   failed.set_error("the data file is gone");
+  failed.set_generation(1);
   cluster_.set_followed({failed});
   const Result result = RunOnCluster({"follow", "1"});
   EXPECT_EQ(result.exit_code, 1);
   EXPECT_THAT(result.err, HasSubstr("job 1 (example) failed: the data file is gone"));
+}
+
+TEST_F(CommandsOnClusterTest, JobThatNeverBeganWasBadInput) {
+  proto::JobStatus refused = ExampleStatus();
+  refused.set_state(proto::FAILED);
+  refused.set_error("labels from 0 to 9 expected");
+  refused.set_generation(0);
+  cluster_.set_followed({refused});
+  const Result result = RunOnCluster({"follow", "1"});
+  EXPECT_EQ(result.exit_code, 2);
+  EXPECT_THAT(result.err, HasSubstr("job 1 (example) was refused: labels from 0 to 9 expected"));
 }
 
 TEST_F(CommandsOnClusterTest, CancelAndCheckpointAnswer) {

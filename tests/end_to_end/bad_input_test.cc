@@ -1,0 +1,122 @@
+// Bad jobs, models and data, each submitted to the same cluster: refused with a reason of its own
+// and exit code 2, and the cluster serves the next job.
+
+#include <functional>
+#include <set>
+
+#include "gtest/gtest.h"
+#include "nlohmann/json.hpp"
+#include "tests/end_to_end/arrays.h"
+#include "tests/end_to_end/counting_job.h"
+#include "tests/end_to_end/test_cluster.h"
+
+namespace cairn::testing {
+namespace {
+
+using nlohmann::json;
+using std::chrono::seconds;
+
+class BadInput : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    counting_.batches = 50;
+    counting_.batches_per_epoch = 50;
+    counting_.rows = 8;
+    good_ = json::parse(ReadFile(WriteCountingJob(counting_, cluster_.folder("job"))));
+    model_ = json::parse(ReadFile(cluster_.folder("job/model.json")));
+    cluster_.StartAll();
+  }
+
+  CommandResult Submit(const json& job) {
+    WriteFile(cluster_.folder("job/bad.json"), job.dump());
+    return cluster_.Cairn({"submit", cluster_.folder("job/bad.json"), "--follow"}, seconds(60));
+  }
+
+  // The good job with one change is refused, and the message has `named` in it.
+  void ExpectRefused(const std::string& named, const std::function<void(json*)>& change) {
+    json job = good_;
+    change(&job);
+    const CommandResult result = Submit(job);
+    EXPECT_EQ(result.exit_code, 2) << job << result.output << result.errors;
+    EXPECT_NE(result.errors.find(named), std::string::npos) << named << "\n" << result.errors;
+    EXPECT_TRUE(reasons_.insert(result.errors).second) << "said before: " << result.errors;
+  }
+
+  void ExpectModelRefused(const std::string& named, const std::function<void(json*)>& change) {
+    json model = model_;
+    change(&model["config"]["layers"][0]);
+    const std::string file = "model_" + std::to_string(reasons_.size()) + ".json";
+    WriteFile(cluster_.folder("job/" + file), model.dump());
+    ExpectRefused(named, [&](json* job) { (*job)["model"] = file; });
+  }
+
+  void ExpectDataRefused(const std::string& named, const std::string& bytes, bool is_labels) {
+    const std::string file = "data_" + std::to_string(reasons_.size()) + ".npy";
+    WriteFile(cluster_.folder("job/" + file), bytes);
+    ExpectRefused(named, [&](json* job) {
+      (*job)["train"]["npy"][is_labels ? "labels" : "features"] = file;
+    });
+  }
+
+  void ExpectNextJobIsServed() {
+    const CommandResult result = cluster_.Cairn(
+        {"submit", WriteCountingJob(counting_, cluster_.folder("next")), "--follow"}, seconds(60));
+    EXPECT_EQ(result.exit_code, 0) << result.output << result.errors << cluster_.Logs();
+  }
+
+  TestCluster cluster_{1, 1};
+  CountingJob counting_;
+  json good_;
+  json model_;
+  std::set<std::string> reasons_;
+};
+
+TEST_F(BadInput, JobsAreRefusedByFieldAndTheNextIsServed) {
+  ExpectRefused("batchsize", [](json* job) { (*job)["batchsize"] = 3; });
+  ExpectRefused("batch_size", [](json* job) { (*job)["batch_size"] = -1; });
+  ExpectRefused("batch_size", [](json* job) { (*job)["batch_size"] = "8"; });
+  ExpectRefused("batch_size", [](json* job) { (*job)["batch_size"] = 1000000000000; });
+  ExpectRefused("epochs", [](json* job) { job->erase("epochs"); });
+  ExpectRefused("steps", [](json* job) { (*job)["steps"] = 3; });
+  ExpectRefused("cross", [](json* job) { (*job)["loss"] = "cross"; });
+  ExpectRefused("adamm", [](json* job) { (*job)["optimizer"] = "adamm"; });
+  ExpectRefused("beta_1", [](json* job) { (*job)["optimizer"]["beta_1"] = 0.5; });
+  ExpectRefused("learning_rate", [](json* job) { (*job)["optimizer"]["learning_rate"] = -1; });
+  ExpectRefused("acuracy", [](json* job) { (*job)["metrics"] = {"acuracy"}; });
+  ExpectRefused("asink",
+                [](json* job) { (*job)["strategy"]["parameter_server"]["mode"] = "asink"; });
+  ExpectRefused("name", [](json* job) { job->erase("name"); });
+  ExpectRefused("train", [](json* job) { job->erase("train"); });
+  ExpectRefused("keep", [](json* job) { (*job)["checkpoint"] = {{"keep", 0}}; });
+  ExpectNextJobIsServed();
+}
+
+TEST_F(BadInput, ModelsAreRefusedByLayerAndTheNextIsServed) {
+  ExpectRefused("none.json", [](json* job) { (*job)["model"] = "none.json"; });
+  ExpectRefused("x.npy", [](json* job) { (*job)["model"] = "x.npy"; });
+  ExpectModelRefused("Densee", [](json* layer) { (*layer)["class_name"] = "Densee"; });
+  ExpectModelRefused("unitz", [](json* layer) { (*layer)["config"]["unitz"] = 3; });
+  ExpectModelRefused("units", [](json* layer) { (*layer)["config"]["units"] = 0; });
+  ExpectModelRefused("units", [](json* layer) { (*layer)["config"]["units"] = 1e15; });
+  ExpectModelRefused("rellu", [](json* layer) { (*layer)["config"]["activation"] = "rellu"; });
+  ExpectModelRefused("Zeroes", [](json* layer) {
+    (*layer)["config"]["kernel_initializer"]["class_name"] = "Zeroes";
+  });
+  ExpectModelRefused("counter", [](json* layer) { (*layer)["config"]["trainable"] = false; });
+  ExpectNextJobIsServed();
+}
+
+TEST_F(BadInput, DataAreRefusedByFileAndTheNextIsServed) {
+  ExpectRefused("gone.npy", [](json* job) { (*job)["train"]["npy"]["features"] = "gone.npy"; });
+  const std::string good = ReadFile(cluster_.folder("job/x.npy"));
+  ExpectDataRefused(".npy", "", false);
+  ExpectDataRefused(".npy", "not numpy at all", false);
+  ExpectDataRefused(".npy", good.substr(0, good.size() / 2), false);
+  ExpectDataRefused("400", EncodeNpy({{7, 8}, std::vector<float>(56, 1.0f)}), false);
+  ExpectDataRefused("(9)", EncodeNpy({{400, 9}, std::vector<float>(3600, 1.0f)}), false);
+  ExpectDataRefused("labels", EncodeNpy({{400, 5}, std::vector<float>(2000, 1.0f)}), true);
+  ExpectNextJobIsServed();
+}
+
+}  // namespace
+}  // namespace cairn::testing
