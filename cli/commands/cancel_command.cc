@@ -22,17 +22,19 @@ absl::StatusOr<int> Cancel(const CommonFlags& flags, const CommandContext& conte
 
 }  // namespace
 
-void AddCancelCommand(CLI::App* app, Action* action) {
-  CLI::App* command =
-      app->add_subcommand("cancel", "End a job for good; its checkpoints and history stay");
+Command MakeCancelCommand() {
   auto flags = std::make_shared<CommonFlags>();
-  AddJobArgument(command, flags.get())->required();
-  AddJsonFlag(command, flags.get());
-  AddClusterFlags(command, flags.get());
-  command->footer("Example:\n  cairn cancel 3");
-  command->callback([flags, action] {
-    *action = [flags](const CommandContext& context) { return Cancel(*flags, context); };
-  });
+  Command command;
+  command.name = "cancel";
+  command.description = "End a job for good; its checkpoints and history stay";
+  command.footer = "Example:\n  cairn cancel 3";
+  command.add_flags = [flags](FlagSet* set) {
+    flags->AddJob(set);
+    flags->AddJson(set);
+    flags->AddCluster(set);
+  };
+  command.run = [flags](const CommandContext& context) { return Cancel(*flags, context); };
+  return command;
 }
 
 }  // namespace cairn::cli

@@ -25,17 +25,19 @@ absl::StatusOr<int> TakeCheckpoint(const CommonFlags& flags, const CommandContex
 
 }  // namespace
 
-void AddCheckpointCommand(CLI::App* app, Action* action) {
-  CLI::App* command =
-      app->add_subcommand("checkpoint", "Take a checkpoint of a running job, and wait for it");
+Command MakeCheckpointCommand() {
   auto flags = std::make_shared<CommonFlags>();
-  AddJobArgument(command, flags.get())->required();
-  AddJsonFlag(command, flags.get());
-  AddClusterFlags(command, flags.get());
-  command->footer("Example:\n  cairn checkpoint fashion_mnist_cnn");
-  command->callback([flags, action] {
-    *action = [flags](const CommandContext& context) { return TakeCheckpoint(*flags, context); };
-  });
+  Command command;
+  command.name = "checkpoint";
+  command.description = "Take a checkpoint of a running job, and wait for it";
+  command.footer = "Example:\n  cairn checkpoint fashion_mnist_cnn";
+  command.add_flags = [flags](FlagSet* set) {
+    flags->AddJob(set);
+    flags->AddJson(set);
+    flags->AddCluster(set);
+  };
+  command.run = [flags](const CommandContext& context) { return TakeCheckpoint(*flags, context); };
+  return command;
 }
 
 }  // namespace cairn::cli

@@ -46,17 +46,21 @@ absl::StatusOr<int> PrintCheckpoints(const CommonFlags& flags, const CommandCont
 
 }  // namespace
 
-void AddCheckpointsCommand(CLI::App* app, Action* action) {
-  CLI::App* command =
-      app->add_subcommand("checkpoints", "List the checkpoints of a job, the oldest first");
+Command MakeCheckpointsCommand() {
   auto flags = std::make_shared<CommonFlags>();
-  AddJobArgument(command, flags.get())->required();
-  AddJsonFlag(command, flags.get());
-  AddClusterFlags(command, flags.get());
-  command->footer("Example:\n  cairn checkpoints fashion_mnist_cnn");
-  command->callback([flags, action] {
-    *action = [flags](const CommandContext& context) { return PrintCheckpoints(*flags, context); };
-  });
+  Command command;
+  command.name = "checkpoints";
+  command.description = "List the checkpoints of a job, the oldest first";
+  command.footer = "Example:\n  cairn checkpoints fashion_mnist_cnn";
+  command.add_flags = [flags](FlagSet* set) {
+    flags->AddJob(set);
+    flags->AddJson(set);
+    flags->AddCluster(set);
+  };
+  command.run = [flags](const CommandContext& context) {
+    return PrintCheckpoints(*flags, context);
+  };
+  return command;
 }
 
 }  // namespace cairn::cli

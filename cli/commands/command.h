@@ -8,10 +8,6 @@
 
 #include "absl/status/statusor.h"
 
-namespace CLI {
-class App;
-}
-
 namespace cairn::cli {
 
 inline constexpr int kExitDone = 0;
@@ -31,24 +27,33 @@ struct CommandContext {
   int terminal_width = 80;
 };
 
-// Does the work and returns the exit code; an error is printed by the caller, and its code decides
-// the exit code.
-using Action = std::function<absl::StatusOr<int>(const CommandContext&)>;
+class FlagSet;
 
-// One function per command, each in its own file: adds the subcommand to `app`; when the command
-// line names it, `*action` is set. Flags live as long as the action.
-void AddRunCommand(CLI::App* app, Action* action);
-void AddSubmitCommand(CLI::App* app, Action* action);
-void AddJobsCommand(CLI::App* app, Action* action);
-void AddStatusCommand(CLI::App* app, Action* action);
-void AddFollowCommand(CLI::App* app, Action* action);
-void AddCancelCommand(CLI::App* app, Action* action);
-void AddHistoryCommand(CLI::App* app, Action* action);
-void AddCheckpointCommand(CLI::App* app, Action* action);
-void AddCheckpointsCommand(CLI::App* app, Action* action);
-void AddExportCommand(CLI::App* app, Action* action);
-void AddPredictCommand(CLI::App* app, Action* action);
-void AddVersionCommand(CLI::App* app, Action* action);
+// One command. Its flags live in what the two functions share.
+struct Command {
+  std::string name;
+  std::string description;
+  // What stands at the end of its help.
+  std::string footer;
+  std::function<void(FlagSet*)> add_flags;
+  // Does the work and returns the exit code; an error is printed by the caller, and its code
+  // decides the exit code.
+  std::function<absl::StatusOr<int>(const CommandContext&)> run;
+};
+
+// Each in its own file.
+Command MakeRunCommand();
+Command MakeSubmitCommand();
+Command MakeJobsCommand();
+Command MakeStatusCommand();
+Command MakeFollowCommand();
+Command MakeCancelCommand();
+Command MakeHistoryCommand();
+Command MakeCheckpointCommand();
+Command MakeCheckpointsCommand();
+Command MakeExportCommand();
+Command MakePredictCommand();
+Command MakeVersionCommand();
 
 }  // namespace cairn::cli
 

@@ -7,6 +7,7 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "cli/commands/flag_set.h"
 
 namespace cairn::cli {
 namespace {
@@ -27,43 +28,46 @@ int ExitCodeOf(const absl::Status& status) {
   }
 }
 
-void AddCommands(CLI::App* app, Action* action) {
-  AddRunCommand(app, action);
-  AddSubmitCommand(app, action);
-  AddJobsCommand(app, action);
-  AddStatusCommand(app, action);
-  AddFollowCommand(app, action);
-  AddCancelCommand(app, action);
-  AddHistoryCommand(app, action);
-  AddCheckpointCommand(app, action);
-  AddCheckpointsCommand(app, action);
-  AddExportCommand(app, action);
-  AddPredictCommand(app, action);
-  AddVersionCommand(app, action);
+// Every command there is.
+std::vector<Command> AllCommands() {
+  return {MakeRunCommand(),     MakeSubmitCommand(),     MakeJobsCommand(),
+          MakeStatusCommand(),  MakeFollowCommand(),     MakeCancelCommand(),
+          MakeHistoryCommand(), MakeCheckpointCommand(), MakeCheckpointsCommand(),
+          MakeExportCommand(),  MakePredictCommand(),    MakeVersionCommand()};
 }
 
 // `cairn help [COMMAND]`, the same as --help.
-void AddHelpCommand(CLI::App* app, Action* action) {
-  CLI::App* command = app->add_subcommand("help", "Explain cairn, or one of its commands");
+Command MakeHelpCommand(const CLI::App* app) {
   auto topic = std::make_shared<std::string>();
-  command->add_option("COMMAND", *topic, "The command to explain");
-  command->footer("Example:\n  cairn help run");
-  command->callback([app, topic, action] {
-    *action = [app, topic](const CommandContext& context) -> absl::StatusOr<int> {
-      const auto named = app->get_subcommands(
-          [&topic](const CLI::App* command) { return command->get_name() == *topic; });
-      if (!topic->empty() && named.empty()) {
-        return absl::InvalidArgumentError(
-            absl::StrCat("there is no command ", *topic, "; see cairn --help"));
-      }
-      const CLI::App* explained = topic->empty() ? app : named.front();
-      // App::help would explain this very command instead of the whole program.
-      const std::string name = topic->empty() ? "cairn" : absl::StrCat("cairn ", *topic);
-      *context.out << explained->get_formatter()->make_help(explained, name,
-                                                            CLI::AppFormatMode::Normal);
-      return kExitDone;
-    };
-  });
+  Command command;
+  command.name = "help";
+  command.description = "Explain cairn, or one of its commands";
+  command.footer = "Example:\n  cairn help run";
+  command.add_flags = [topic](FlagSet* set) {
+    set->AddArgument("COMMAND", topic.get(), /*is_required=*/false, "The command to explain");
+  };
+  command.run = [app, topic](const CommandContext& context) -> absl::StatusOr<int> {
+    const auto named = app->get_subcommands(
+        [&topic](const CLI::App* command) { return command->get_name() == *topic; });
+    if (!topic->empty() && named.empty()) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("there is no command ", *topic, "; see cairn --help"));
+    }
+    const CLI::App* explained = topic->empty() ? app : named.front();
+    // App::help would explain this very command instead of the whole program.
+    const std::string name = topic->empty() ? "cairn" : absl::StrCat("cairn ", *topic);
+    *context.out << explained->get_formatter()->make_help(explained, name,
+                                                          CLI::AppFormatMode::Normal);
+    return kExitDone;
+  };
+  return command;
+}
+
+void AddCommand(const Command& command, CLI::App* app) {
+  CLI::App* subcommand = app->add_subcommand(command.name, command.description);
+  subcommand->footer(command.footer);
+  FlagSet flags(subcommand);
+  command.add_flags(&flags);
 }
 
 // Length of the UTF-8 character at the beginning of `text`; 0 if there is none.
@@ -116,9 +120,9 @@ int RunCommandLine(const std::vector<std::string>& arguments, const CommandConte
   app.footer(
       "Example:\n  cairn run job.json\n\n"
       "Exit codes: 0 done, 1 job failed, 2 bad usage or input, 3 cannot reach the cluster.");
-  Action action;
-  AddCommands(&app, &action);
-  AddHelpCommand(&app, &action);
+  std::vector<Command> commands = AllCommands();
+  commands.push_back(MakeHelpCommand(&app));
+  for (const Command& command : commands) AddCommand(command, &app);
   try {
     // CLI11 takes the last argument first.
     app.parse(std::vector<std::string>(arguments.rbegin(), arguments.rend()));
@@ -128,7 +132,10 @@ int RunCommandLine(const std::vector<std::string>& arguments, const CommandConte
     *context.err << "cairn: " << Printable(UsageError(app, error)) << "\n";
     return kExitBadInput;
   }
-  const absl::StatusOr<int> result = action(context);
+  const std::string used = app.get_subcommands().front()->get_name();
+  const auto command = std::find_if(commands.begin(), commands.end(),
+                                    [&used](const Command& each) { return each.name == used; });
+  const absl::StatusOr<int> result = command->run(context);
   if (result.ok()) return *result;
   *context.err << "cairn: " << Printable(std::string(result.status().message())) << "\n";
   return ExitCodeOf(result.status());

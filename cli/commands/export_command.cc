@@ -34,21 +34,21 @@ absl::StatusOr<int> Export(const ExportFlags& flags, const CommandContext& conte
 
 }  // namespace
 
-void AddExportCommand(CLI::App* app, Action* action) {
-  CLI::App* command =
-      app->add_subcommand("export", "Write a trained model, as Keras and TF.js users load it");
+Command MakeExportCommand() {
   auto flags = std::make_shared<ExportFlags>();
-  AddJobArgument(command, flags.get())->required();
-  command->add_option("--output", flags->output, "The folder for model.json and weights.bin")
-      ->required();
-  command->add_option("--checkpoint", flags->checkpoint, "Which checkpoint's values [the newest's]")
-      ->check(CLI::PositiveNumber);
-  AddJsonFlag(command, flags.get());
-  AddClusterFlags(command, flags.get());
-  command->footer("Example:\n  cairn export fashion_mnist_cnn --output trained");
-  command->callback([flags, action] {
-    *action = [flags](const CommandContext& context) { return Export(*flags, context); };
-  });
+  Command command;
+  command.name = "export";
+  command.description = "Write a trained model, as Keras and TF.js users load it";
+  command.footer = "Example:\n  cairn export fashion_mnist_cnn --output trained";
+  command.add_flags = [flags](FlagSet* set) {
+    flags->AddJob(set);
+    set->AddRequiredString("--output", &flags->output, "The folder for model.json and weights.bin");
+    set->AddId("--checkpoint", &flags->checkpoint, "Which checkpoint's values [the newest's]");
+    flags->AddJson(set);
+    flags->AddCluster(set);
+  };
+  command.run = [flags](const CommandContext& context) { return Export(*flags, context); };
+  return command;
 }
 
 }  // namespace cairn::cli

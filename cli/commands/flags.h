@@ -3,8 +3,8 @@
 
 #include <string>
 
-#include "CLI/CLI.hpp"
 #include "cli/commands/command.h"
+#include "cli/commands/flag_set.h"
 #include "cli/find_cluster.h"
 
 namespace cairn::cli {
@@ -16,6 +16,21 @@ struct CommonFlags {
   std::string state;
   bool json = false;
 
+  void AddJob(FlagSet* set, bool is_required = true) {
+    set->AddArgument("JOB", &job, is_required, "A job's id, or its name (then the newest)");
+  }
+
+  void AddJson(FlagSet* set) { set->AddBool("--json", &json, "Print JSON, one object a line"); }
+
+  void AddCluster(FlagSet* set) {
+    set->AddString("--coordinator", &coordinator,
+                   "HOST:PORT of the coordinator [TF_CONFIG's chief, or the cluster of "
+                   "./cairn-state]");
+    set->AddString("--state", &state,
+                   "The state directory of a cairn run, in place of the coordinator");
+    set->Exclude("--state", "--coordinator");
+  }
+
   ClusterChoice Choice(const CommandContext& context) const {
     ClusterChoice choice;
     choice.coordinator = coordinator;
@@ -24,24 +39,6 @@ struct CommonFlags {
     return choice;
   }
 };
-
-inline CLI::Option* AddJobArgument(CLI::App* command, CommonFlags* flags) {
-  return command->add_option("JOB", flags->job, "A job's id, or its name (then the newest)");
-}
-
-inline void AddJsonFlag(CLI::App* command, CommonFlags* flags) {
-  command->add_flag("--json", flags->json, "Print JSON, one object a line");
-}
-
-inline void AddClusterFlags(CLI::App* command, CommonFlags* flags) {
-  auto* coordinator = command->add_option(
-      "--coordinator", flags->coordinator,
-      "HOST:PORT of the coordinator [TF_CONFIG's chief, or the cluster of ./cairn-state]");
-  command
-      ->add_option("--state", flags->state,
-                   "The state directory of a cairn run, in place of the coordinator")
-      ->excludes(coordinator);
-}
 
 }  // namespace cairn::cli
 

@@ -16,17 +16,19 @@ absl::StatusOr<int> Follow(const CommonFlags& flags, const CommandContext& conte
 
 }  // namespace
 
-void AddFollowCommand(CLI::App* app, Action* action) {
-  CLI::App* command =
-      app->add_subcommand("follow", "Show a job's progress until it ends; Ctrl-C only detaches");
+Command MakeFollowCommand() {
   auto flags = std::make_shared<CommonFlags>();
-  AddJobArgument(command, flags.get())->required();
-  AddJsonFlag(command, flags.get());
-  AddClusterFlags(command, flags.get());
-  command->footer("Example:\n  cairn follow fashion_mnist_cnn");
-  command->callback([flags, action] {
-    *action = [flags](const CommandContext& context) { return Follow(*flags, context); };
-  });
+  Command command;
+  command.name = "follow";
+  command.description = "Show a job's progress until it ends; Ctrl-C only detaches";
+  command.footer = "Example:\n  cairn follow fashion_mnist_cnn";
+  command.add_flags = [flags](FlagSet* set) {
+    flags->AddJob(set);
+    flags->AddJson(set);
+    flags->AddCluster(set);
+  };
+  command.run = [flags](const CommandContext& context) { return Follow(*flags, context); };
+  return command;
 }
 
 }  // namespace cairn::cli

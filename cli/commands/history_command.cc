@@ -106,19 +106,21 @@ absl::StatusOr<int> PrintHistory(const CommonFlags& flags, const CommandContext&
 
 }  // namespace
 
-void AddHistoryCommand(CLI::App* app, Action* action) {
-  CLI::App* command = app->add_subcommand(
-      "history", "Print loss and metrics of every batch in order, then every evaluation");
+Command MakeHistoryCommand() {
   auto flags = std::make_shared<CommonFlags>();
-  AddJobArgument(command, flags.get())->required();
-  AddJsonFlag(command, flags.get());
-  AddClusterFlags(command, flags.get());
-  command->footer(
+  Command command;
+  command.name = "history";
+  command.description = "Print loss and metrics of every batch in order, then every evaluation";
+  command.footer =
       "Epochs and batches count from 0 here.\n\n"
-      "Example:\n  cairn history fashion_mnist_cnn --json > history.jsonl");
-  command->callback([flags, action] {
-    *action = [flags](const CommandContext& context) { return PrintHistory(*flags, context); };
-  });
+      "Example:\n  cairn history fashion_mnist_cnn --json > history.jsonl";
+  command.add_flags = [flags](FlagSet* set) {
+    flags->AddJob(set);
+    flags->AddJson(set);
+    flags->AddCluster(set);
+  };
+  command.run = [flags](const CommandContext& context) { return PrintHistory(*flags, context); };
+  return command;
 }
 
 }  // namespace cairn::cli

@@ -42,15 +42,18 @@ absl::StatusOr<int> PrintJobs(const CommonFlags& flags, const CommandContext& co
 
 }  // namespace
 
-void AddJobsCommand(CLI::App* app, Action* action) {
-  CLI::App* command = app->add_subcommand("jobs", "List all jobs, the oldest first");
+Command MakeJobsCommand() {
   auto flags = std::make_shared<CommonFlags>();
-  AddJsonFlag(command, flags.get());
-  AddClusterFlags(command, flags.get());
-  command->footer("Example:\n  cairn jobs --coordinator 10.0.0.1:2222");
-  command->callback([flags, action] {
-    *action = [flags](const CommandContext& context) { return PrintJobs(*flags, context); };
-  });
+  Command command;
+  command.name = "jobs";
+  command.description = "List all jobs, the oldest first";
+  command.footer = "Example:\n  cairn jobs --coordinator 10.0.0.1:2222";
+  command.add_flags = [flags](FlagSet* set) {
+    flags->AddJson(set);
+    flags->AddCluster(set);
+  };
+  command.run = [flags](const CommandContext& context) { return PrintJobs(*flags, context); };
+  return command;
 }
 
 }  // namespace cairn::cli

@@ -55,28 +55,26 @@ absl::StatusOr<int> PredictFiles(const PredictFlags& flags, const CommandContext
 
 }  // namespace
 
-void AddPredictCommand(CLI::App* app, Action* action) {
-  CLI::App* command =
-      app->add_subcommand("predict", "Run a trained model on .npy files, on this machine");
+Command MakePredictCommand() {
   auto flags = std::make_shared<PredictFlags>();
-  AddJobArgument(command, flags.get())->required();
-  command
-      ->add_option("--input", flags->inputs,
-                   "A .npy file, examples first; once for each of the model's inputs, in order")
-      ->required()
-      ->expected(1)
-      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
-  command->add_option("--output", flags->output, "The .npy file to write")->required();
-  command->add_option("--scale", flags->scale,
-                      "Multiply every input by this, as a job's \"scale\" does [1]");
-  command->add_option("--checkpoint", flags->checkpoint, "Which checkpoint's values [the newest's]")
-      ->check(CLI::PositiveNumber);
-  AddJsonFlag(command, flags.get());
-  AddClusterFlags(command, flags.get());
-  command->footer("Example:\n  cairn predict fashion_mnist_cnn --input x.npy --output y.npy");
-  command->callback([flags, action] {
-    *action = [flags](const CommandContext& context) { return PredictFiles(*flags, context); };
-  });
+  Command command;
+  command.name = "predict";
+  command.description = "Run a trained model on .npy files, on this machine";
+  command.footer = "Example:\n  cairn predict fashion_mnist_cnn --input x.npy --output y.npy";
+  command.add_flags = [flags](FlagSet* set) {
+    flags->AddJob(set);
+    set->AddRequiredStrings(
+        "--input", &flags->inputs,
+        "A .npy file, examples first; once for each of the model's inputs, in order");
+    set->AddRequiredString("--output", &flags->output, "The .npy file to write");
+    set->AddNumber("--scale", &flags->scale,
+                   "Multiply every input by this, as a job's \"scale\" does [1]");
+    set->AddId("--checkpoint", &flags->checkpoint, "Which checkpoint's values [the newest's]");
+    flags->AddJson(set);
+    flags->AddCluster(set);
+  };
+  command.run = [flags](const CommandContext& context) { return PredictFiles(*flags, context); };
+  return command;
 }
 
 }  // namespace cairn::cli

@@ -1,7 +1,7 @@
 #include <memory>
 
-#include "CLI/CLI.hpp"
 #include "cli/commands/command.h"
+#include "cli/commands/flag_set.h"
 #include "cli/commands/local_run.h"
 #include "cli/submission.h"
 #include "common/status_macros.h"
@@ -19,28 +19,28 @@ absl::StatusOr<int> Run(const LocalRunOptions& options, const CommandContext& co
 
 }  // namespace
 
-void AddRunCommand(CLI::App* app, Action* action) {
-  CLI::App* command = app->add_subcommand(
-      "run", "Start a cluster on this machine, train a job, and stop it; goes on where it stopped");
+Command MakeRunCommand() {
   auto options = std::make_shared<LocalRunOptions>();
-  command->add_option("JOB.json", options->job_file, "The job file")->required();
-  command
-      ->add_option("--ps", options->ps,
-                   "How many parameter servers [2, or as many as the state was begun with]")
-      ->check(CLI::Range(1, kTasksMax));
-  command->add_option("--workers", options->workers, "How many workers [2]")
-      ->check(CLI::Range(1, kTasksMax));
-  command->add_option("--state", options->state,
-                      "The directory for journal, checkpoints, history and logs [cairn-state]");
-  command->add_option("--export", options->export_folder,
-                      "A folder for the trained model, as a TF.js layers model");
-  command->add_flag("--json", options->json, "Print JSON, one object a line");
-  command->footer(
+  Command command;
+  command.name = "run";
+  command.description =
+      "Start a cluster on this machine, train a job, and stop it; goes on where it stopped";
+  command.footer =
       "Ctrl-C takes a checkpoint and stops; the same command goes on. Twice: stops at once.\n\n"
-      "Example:\n  cairn run job.json --ps 2 --workers 4 --export trained");
-  command->callback([options, action] {
-    *action = [options](const CommandContext& context) { return Run(*options, context); };
-  });
+      "Example:\n  cairn run job.json --ps 2 --workers 4 --export trained";
+  command.add_flags = [options](FlagSet* set) {
+    set->AddArgument("JOB.json", &options->job_file, /*is_required=*/true, "The job file");
+    set->AddCount("--ps", &options->ps, kTasksMax,
+                  "How many parameter servers [2, or as many as the state was begun with]");
+    set->AddCount("--workers", &options->workers, kTasksMax, "How many workers [2]");
+    set->AddString("--state", &options->state,
+                   "The directory for journal, checkpoints, history and logs [cairn-state]");
+    set->AddString("--export", &options->export_folder,
+                   "A folder for the trained model, as a TF.js layers model");
+    set->AddBool("--json", &options->json, "Print JSON, one object a line");
+  };
+  command.run = [options](const CommandContext& context) { return Run(*options, context); };
+  return command;
 }
 
 }  // namespace cairn::cli

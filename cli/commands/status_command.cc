@@ -86,17 +86,19 @@ absl::StatusOr<int> PrintStatus(const CommonFlags& flags, const CommandContext& 
 
 }  // namespace
 
-void AddStatusCommand(CLI::App* app, Action* action) {
-  CLI::App* command = app->add_subcommand(
-      "status", "Show how a job goes; without JOB the cluster and what it works on");
+Command MakeStatusCommand() {
   auto flags = std::make_shared<CommonFlags>();
-  AddJobArgument(command, flags.get());
-  AddJsonFlag(command, flags.get());
-  AddClusterFlags(command, flags.get());
-  command->footer("Example:\n  cairn status fashion_mnist_cnn --json");
-  command->callback([flags, action] {
-    *action = [flags](const CommandContext& context) { return PrintStatus(*flags, context); };
-  });
+  Command command;
+  command.name = "status";
+  command.description = "Show how a job goes; without JOB the cluster and what it works on";
+  command.footer = "Example:\n  cairn status fashion_mnist_cnn --json";
+  command.add_flags = [flags](FlagSet* set) {
+    flags->AddJob(set, /*is_required=*/false);
+    flags->AddJson(set);
+    flags->AddCluster(set);
+  };
+  command.run = [flags](const CommandContext& context) { return PrintStatus(*flags, context); };
+  return command;
 }
 
 }  // namespace cairn::cli

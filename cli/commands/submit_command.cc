@@ -35,17 +35,20 @@ absl::StatusOr<int> SubmitJob(const SubmitFlags& flags, const CommandContext& co
 
 }  // namespace
 
-void AddSubmitCommand(CLI::App* app, Action* action) {
-  CLI::App* command = app->add_subcommand("submit", "Hand a job to a cluster that runs");
+Command MakeSubmitCommand() {
   auto flags = std::make_shared<SubmitFlags>();
-  command->add_option("JOB.json", flags->job_file, "The job file")->required();
-  command->add_flag("--follow", flags->follow, "Show its progress until it ends");
-  AddJsonFlag(command, flags.get());
-  AddClusterFlags(command, flags.get());
-  command->footer("Example:\n  cairn submit job.json --follow --coordinator 10.0.0.1:2222");
-  command->callback([flags, action] {
-    *action = [flags](const CommandContext& context) { return SubmitJob(*flags, context); };
-  });
+  Command command;
+  command.name = "submit";
+  command.description = "Hand a job to a cluster that runs";
+  command.footer = "Example:\n  cairn submit job.json --follow --coordinator 10.0.0.1:2222";
+  command.add_flags = [flags](FlagSet* set) {
+    set->AddArgument("JOB.json", &flags->job_file, /*is_required=*/true, "The job file");
+    set->AddBool("--follow", &flags->follow, "Show its progress until it ends");
+    flags->AddJson(set);
+    flags->AddCluster(set);
+  };
+  command.run = [flags](const CommandContext& context) { return SubmitJob(*flags, context); };
+  return command;
 }
 
 }  // namespace cairn::cli

@@ -7,21 +7,22 @@
 
 namespace cairn::cli {
 
-void AddVersionCommand(CLI::App* app, Action* action) {
-  CLI::App* command = app->add_subcommand("version", "Print Cairn's version");
+Command MakeVersionCommand() {
   auto flags = std::make_shared<CommonFlags>();
-  AddJsonFlag(command, flags.get());
-  command->footer("Example:\n  cairn version");
-  command->callback([flags, action] {
-    *action = [flags](const CommandContext& context) -> absl::StatusOr<int> {
-      if (flags->json) {
-        *context.out << nlohmann::json{{"version", kVersion}}.dump() << "\n";
-      } else {
-        *context.out << "cairn " << kVersion << "\n";
-      }
-      return kExitDone;
-    };
-  });
+  Command command;
+  command.name = "version";
+  command.description = "Print Cairn's version";
+  command.footer = "Example:\n  cairn version";
+  command.add_flags = [flags](FlagSet* set) { flags->AddJson(set); };
+  command.run = [flags](const CommandContext& context) -> absl::StatusOr<int> {
+    if (flags->json) {
+      *context.out << nlohmann::json{{"version", kVersion}}.dump() << "\n";
+    } else {
+      *context.out << "cairn " << kVersion << "\n";
+    }
+    return kExitDone;
+  };
+  return command;
 }
 
 }  // namespace cairn::cli

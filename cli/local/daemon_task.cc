@@ -20,6 +20,8 @@ constexpr milliseconds kMaxDelay(5000);
 // One that ran for so long has earned a quick start.
 constexpr seconds kSteadyRun(10);
 constexpr int kFirstRestartableCode = 128;
+// Daemons end so themselves when starting again may help, and log why.
+constexpr int kRestartCode = 129;
 
 std::string LastLines(const std::string& file) {
   constexpr size_t kLines = 8;
@@ -30,7 +32,8 @@ std::string LastLines(const std::string& file) {
   return absl::StrJoin(lines, "\n  ");
 }
 
-std::string InWords(int exit_code) {
+std::string InWords(int exit_code, const std::string& log) {
+  if (exit_code == kRestartCode) return absl::StrCat("exit code ", exit_code, ", see ", log);
   return exit_code > kFirstRestartableCode && exit_code < kFirstRestartableCode + 32
              ? absl::StrCat("killed by signal ", exit_code - kFirstRestartableCode)
              : absl::StrCat("exit code ", exit_code);
@@ -77,7 +80,8 @@ DaemonTask::Event DaemonTask::OnEnd(int exit_code, Time now) {
   const milliseconds delay =
       std::min(kMaxDelay, kFirstDelay * (1 << std::min(std::max(quick_ends_ - 1, 0), 6)));
   start_due_ = now + delay;
-  event.note = absl::StrCat(name_, " died (", InWords(exit_code), "); starting it again");
+  event.note = absl::StrCat(name_, " died (", InWords(exit_code, options_.output_file),
+                            "); starting it again");
   return event;
 }
 

@@ -137,7 +137,7 @@ class LocalCluster::Supervisor {
  private:
   void Run() {
     for (DaemonTask& task : tasks_) Fail(task.Start());
-    RecordPids();
+    Fail(RecordPids());
     {
       MutexLock lock(&mutex_);
       started_ = true;
@@ -164,7 +164,10 @@ class LocalCluster::Supervisor {
       if (!event.note.empty() && options_.on_event) options_.on_event(event.note);
       Fail(event.failure);
     }
-    if (changed) RecordPids();
+    if (!changed) return;
+    // Their next run could do without; a disk that is full now need not stay so.
+    const absl::Status recorded = RecordPids();
+    if (!recorded.ok() && options_.on_event) options_.on_event(std::string(recorded.message()));
   }
 
   void StopTasks(absl::Duration grace) {
@@ -180,9 +183,9 @@ class LocalCluster::Supervisor {
     WriteClusterFile(options_.state, cluster_).IgnoreError();
   }
 
-  void RecordPids() {
+  absl::Status RecordPids() {
     for (const DaemonTask& task : tasks_) cluster_.pids[task.name()] = task.pid();
-    Fail(WriteClusterFile(options_.state, cluster_));
+    return WriteClusterFile(options_.state, cluster_);
   }
 
   void Fail(const absl::Status& status) {
