@@ -39,15 +39,16 @@ absl::Status HistoryStream::ReadHeader() {
 }
 
 absl::Status HistoryStream::ReadChunk() {
-  chunk_ = header_;
+  proto::HistoryChunk chunk = header_;
   CAIRN_RETURN_IF_ERROR(storage::ReadBatches(*journal_, job_id_, next_batch_,
-                                             [this](const proto::BatchRecord& record) {
-                                               *chunk_.add_batches() = record;
-                                               return chunk_.batches_size() < kBatchesInChunk;
+                                             [&chunk](const proto::BatchRecord& record) {
+                                               *chunk.add_batches() = record;
+                                               return chunk.batches_size() < kBatchesInChunk;
                                              }));
-  last_ = chunk_.batches_size() < kBatchesInChunk;
-  if (last_) chunk_.MergeFrom(evaluations_);
-  if (chunk_.batches_size() > 0) next_batch_ = chunk_.batches().rbegin()->batch() + 1;
+  last_ = chunk.batches_size() < kBatchesInChunk;
+  if (last_) chunk.MergeFrom(evaluations_);
+  if (chunk.batches_size() > 0) next_batch_ = chunk.batches().rbegin()->batch() + 1;
+  chunk_ = std::move(chunk);
   return absl::OkStatus();
 }
 

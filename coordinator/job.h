@@ -10,6 +10,8 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "coordinator/durable_job.h"
+#include "coordinator/fit_workers.h"
 #include "coordinator/membership.h"
 #include "coordinator/moment.h"
 #include "coordinator/outbox.h"
@@ -34,13 +36,12 @@ class Job {
 
   Job(Context context, storage::JobRecords records);
 
-  uint64_t id() const { return record_.job_id(); }
-  const proto::JobRecord& record() const { return record_; }
-  const std::optional<proto::JobPlan>& plan() const { return plan_; }
-  uint64_t generation() const { return run_.generation(); }
-  bool over() const;
+  uint64_t id() const { return durable_.id(); }
+  const proto::JobRecord& record() const { return durable_.record(); }
+  const std::optional<proto::JobPlan>& plan() const { return durable_.plan(); }
+  bool over() const { return durable_.over(); }
   // Waits for its turn; or had it before the coordinator started again.
-  bool ready() const;
+  bool ready() const { return durable_.ready(); }
   // Has its turn now.
   bool active() const { return phase_ != Phase::kIdle; }
   bool trains() const { return phase_ == Phase::kTraining; }
@@ -80,7 +81,6 @@ class Job {
 
   void OnInspected(TaskId worker, const proto::InspectReply& reply, Moment now, Outbox* outbox);
   void OnFailure(TaskId worker, const proto::JobFailure& failure);
-  void FailIfNobodyCan(Moment now, Outbox* outbox);
   void OnRestored(uint32_t ps, const proto::RestoreReply& reply, Moment now, Outbox* outbox);
   void OnHeartbeat(uint32_t ps, uint64_t duplicates_refused);
 
@@ -91,25 +91,18 @@ class Job {
   void NextGeneration(uint64_t checkpoint, Outbox* outbox);
   void BeginTraining(Moment now, Outbox* outbox);
   int64_t EpochsCut(const BatchRanges& open) const;
-  void Finish(Moment now, Outbox* outbox);
   void Fail(const std::string& why, Moment now, Outbox* outbox);
   void End(proto::JobRecord::Phase phase, const std::string& error, Moment now, Outbox* outbox);
   void StartJobOn(TaskId worker, Outbox* outbox);
   bool HasAllPs() const;
-  std::vector<TaskId> LiveWorkers() const;
   std::string MissingPs() const;
   std::string WaitingFor() const;
-  void Note(std::string line);
-  void SaveRun(Outbox* outbox);
 
   const Membership& members_;
   const storage::Journal& journal_;
 
-  proto::JobRecord record_;
-  proto::RunRecord run_;
-  std::optional<proto::JobPlan> plan_;
-  std::vector<proto::Manifest> manifests_;            // While nothing trains.
-  std::vector<proto::EvaluationRecord> evaluations_;  // Until history_ is there.
+  DurableJob durable_;
+  FitWorkers workers_;
 
   Phase phase_ = Phase::kIdle;
   std::optional<TaskId> inspector_;
@@ -118,11 +111,8 @@ class Job {
   std::unique_ptr<Training> training_;
   // What workers said they hold while the ps were not all back.
   std::map<TaskId, std::vector<proto::Split>> holding_;
-  // Workers that cannot do this generation, and why.
-  std::map<TaskId, std::string> unfit_;
-  std::optional<absl::Duration> nobody_since_;  // Since when nobody is left who can.
-  std::optional<uint32_t> lost_ps_;             // To be acted on by Advance.
-  std::vector<uint64_t> duplicates_seen_;       // By ps, of its present process.
+  std::optional<uint32_t> lost_ps_;        // To be acted on by Advance.
+  std::vector<uint64_t> duplicates_seen_;  // By ps, of its present process.
 };
 
 }  // namespace cairn::coordinator

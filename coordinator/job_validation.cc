@@ -20,7 +20,7 @@ namespace cairn::coordinator {
 namespace {
 
 constexpr int64_t kDefaultMinSliceBytes = 262144;
-constexpr int64_t kBatchSizeMax = int64_t{1} << 24;
+constexpr int64_t kBatchSizeMax = int64_t{1} << 20;  // As nn::Executor.
 constexpr int64_t kBatchesPerUpdateMax = 4096;
 constexpr int64_t kWindowMax = 32768;
 constexpr int64_t kKeepMax = 1000;

@@ -34,9 +34,11 @@ void Checkpointer::Reply(uint32_t ps, const proto::PersistReply& reply) {
   if (expected) replies_[ps] = reply;
 }
 
-std::optional<absl::StatusOr<proto::Manifest>> Checkpointer::TakeResult() {
+std::optional<absl::StatusOr<proto::Manifest>> Checkpointer::TakeResult(int64_t unix_seconds) {
   if (!writing() || replies_.size() < options_.ps_count) return std::nullopt;
   proto::Manifest manifest;
+  manifest.set_job_id(options_.job_id);
+  manifest.set_unix_seconds(unix_seconds);
   manifest.set_checkpoint(cut_->cut());
   manifest.set_generation(generation_);
   *manifest.mutable_ledger() = cut_->ledger();

@@ -20,6 +20,7 @@ namespace cairn::coordinator {
 class Checkpointer {
  public:
   struct Options {
+    uint64_t job_id = 0;
     int64_t every_steps = 0;  // 0: none but those that are asked for.
     size_t keep = 3;
     uint32_t ps_count = 1;
@@ -41,7 +42,7 @@ class Checkpointer {
 
   // nullopt while answers are missing. Else the writing is over: a manifest, which is counted as
   // existing from now on, or the first error of a ps, which it names.
-  std::optional<absl::StatusOr<proto::Manifest>> TakeResult();
+  std::optional<absl::StatusOr<proto::Manifest>> TakeResult(int64_t unix_seconds);
 
   // Takes out of manifests() those beyond the `keep` newest.
   std::vector<proto::Manifest> TakeSurplus();

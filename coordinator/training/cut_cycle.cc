@@ -15,6 +15,7 @@ constexpr char kStop[] = "stop";
 
 Checkpointer::Options CheckpointOptions(const proto::JobPlan& plan) {
   Checkpointer::Options options;
+  options.job_id = plan.job_id();
   options.every_steps = plan.job().checkpoint().every_steps();
   if (plan.job().checkpoint().has_keep()) options.keep = plan.job().checkpoint().keep();
   options.ps_count = plan.partition().ps_count();
@@ -247,12 +248,13 @@ void CutCycle::Evaluate(const proto::HeldCut& cut) {
 }
 
 void CutCycle::FinishWriting(Moment now, Outbox* outbox) {
-  std::optional<absl::StatusOr<proto::Manifest>> result = checkpointer_.TakeResult();
+  std::optional<absl::StatusOr<proto::Manifest>> result =
+      checkpointer_.TakeResult(now.unix_seconds);
   if (!result.has_value()) return;
   const uint64_t cut = run_.held_cut().cut();
   run_.mutable_held_cut()->set_to_persist(false);
   if (result->ok()) {
-    CheckpointExists(**std::move(result), now, outbox);
+    CheckpointExists(**std::move(result), outbox);
     return;
   }
   CheckpointFailed(result->status(), outbox);
@@ -260,9 +262,7 @@ void CutCycle::FinishWriting(Moment now, Outbox* outbox) {
   DeleteCheckpoint(cut, outbox);
 }
 
-void CutCycle::CheckpointExists(proto::Manifest manifest, Moment now, Outbox* outbox) {
-  manifest.set_job_id(plan_.job_id());
-  manifest.set_unix_seconds(now.unix_seconds);
+void CutCycle::CheckpointExists(proto::Manifest manifest, Outbox* outbox) {
   *manifest.mutable_partition() = plan_.partition();
   const std::string reason = manifest.reason();
   outbox->PutSynced(storage::ManifestKey(plan_.job_id(), manifest.checkpoint()), manifest);

@@ -87,7 +87,7 @@ class CutCycle {
   int64_t DrainEnd() const;
 
   void FinishWriting(Moment now, Outbox* outbox);
-  void CheckpointExists(proto::Manifest manifest, Moment now, Outbox* outbox);
+  void CheckpointExists(proto::Manifest manifest, Outbox* outbox);
   void DeleteSurplus(Outbox* outbox);
   void FinishEvaluation(Outbox* outbox);
   void ReleaseCut(Outbox* outbox);

@@ -103,6 +103,8 @@ INSTANTIATE_TEST_SUITE_P(
         BadCase{"batch_size", [](Request* r) { r->mutable_job()->clear_batch_size(); }, "missing"},
         BadCase{"batch_size", [](Request* r) { r->mutable_job()->set_batch_size(0); },
                 "0 is not between 1 and"},
+        BadCase{"batch_size", [](Request* r) { r->mutable_job()->set_batch_size(16000000); },
+                "not between 1 and 1048576"},
         BadCase{"epochs", [](Request* r) { r->mutable_job()->clear_epochs(); }, "epochs or steps"},
         BadCase{"epochs", [](Request* r) { r->mutable_job()->set_epochs(-1); }, "-1"},
         BadCase{"steps", [](Request* r) { r->mutable_job()->set_steps(5); }, "one of them"},

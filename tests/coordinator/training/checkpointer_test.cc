@@ -36,24 +36,26 @@ TEST(CheckpointerTest, OneIsDueEverySoManyBatches) {
 }
 
 TEST(CheckpointerTest, AManifestNeedsTheAnswersOfAllPs) {
-  Checkpointer checkpointer({.ps_count = 2}, {}, 0);
+  Checkpointer checkpointer({.job_id = 6, .ps_count = 2}, {}, 0);
   checkpointer.Begin(MakeCut(3), 7);
   checkpointer.Reply(0, Reply(3, 7));
-  EXPECT_FALSE(checkpointer.TakeResult().has_value());
+  EXPECT_FALSE(checkpointer.TakeResult(9).has_value());
   EXPECT_TRUE(checkpointer.Awaits(1));
   EXPECT_FALSE(checkpointer.Awaits(0));
   checkpointer.Reply(1, Reply(3, 6));  // An older generation: thrown away.
   checkpointer.Reply(1, Reply(2, 7));
   checkpointer.Reply(2, Reply(3, 7));  // There is no such ps.
-  EXPECT_FALSE(checkpointer.TakeResult().has_value());
+  EXPECT_FALSE(checkpointer.TakeResult(9).has_value());
   checkpointer.Reply(1, Reply(3, 7));
-  const auto result = checkpointer.TakeResult();
+  const auto result = checkpointer.TakeResult(9);
   ASSERT_TRUE(result.has_value() && result->ok());
   EXPECT_EQ((*result)->checkpoint(), 3u);
   EXPECT_EQ((*result)->settled_batches(), 40);
   EXPECT_EQ((*result)->parts_size(), 2);
   EXPECT_EQ((*result)->parts(1).ps(), 1u);
-  EXPECT_EQ(checkpointer.manifests().size(), 1u);
+  ASSERT_EQ(checkpointer.manifests().size(), 1u);
+  EXPECT_EQ(checkpointer.manifests()[0].job_id(), 6u);
+  EXPECT_EQ(checkpointer.manifests()[0].unix_seconds(), 9);
   EXPECT_FALSE(checkpointer.writing());
 }
 
@@ -64,7 +66,7 @@ TEST(CheckpointerTest, OneFailedPartFailsTheCheckpointAndTheOthersStay) {
   checkpointer.Begin(MakeCut(2), 1);
   checkpointer.Reply(0, Reply(2, 1));
   checkpointer.Reply(1, Reply(2, 1, "no space left"));
-  const auto result = checkpointer.TakeResult();
+  const auto result = checkpointer.TakeResult(9);
   ASSERT_TRUE(result.has_value());
   EXPECT_NE(result->status().message().find("ps 1"), std::string::npos);
   EXPECT_NE(result->status().message().find("no space left"), std::string::npos);

@@ -1,0 +1,73 @@
+#include "coordinator/durable_job.h"
+
+#include <utility>
+
+#include "common/logging.h"
+
+namespace cairn::coordinator {
+namespace {
+
+// Clients show them as they come; beyond so many nobody reads.
+constexpr int kNotesMax = 1000;
+
+}  // namespace
+
+bool DurableJob::over() const {
+  return record().phase() == proto::JobRecord::FINISHED_PHASE ||
+         record().phase() == proto::JobRecord::FAILED_PHASE ||
+         record().phase() == proto::JobRecord::CANCELLED_PHASE;
+}
+
+bool DurableJob::ready() const {
+  return record().phase() == proto::JobRecord::QUEUED_PHASE ||
+         record().phase() == proto::JobRecord::STARTED_PHASE;
+}
+
+void DurableJob::SetPhase(proto::JobRecord::Phase phase, Outbox* outbox) {
+  records_.record.set_phase(phase);
+  outbox->PutSynced(storage::JobKey(id()), record());
+}
+
+void DurableJob::End(proto::JobRecord::Phase phase, const std::string& error, Moment now,
+                     Outbox* outbox) {
+  records_.record.set_error(error);
+  records_.record.set_ended_unix_seconds(now.unix_seconds);
+  SetPhase(phase, outbox);
+  SaveRun(outbox);
+  CAIRN_LOG_INFO("job over", "job", id(), "phase", proto::JobRecord::Phase_Name(phase), "error",
+                 error);
+}
+
+void DurableJob::SetPlan(proto::JobPlan plan, Outbox* outbox) {
+  records_.plan = std::move(plan);
+  outbox->PutSynced(storage::PlanKey(id()), *records_.plan);
+}
+
+void DurableJob::SaveRun(Outbox* outbox) const {
+  outbox->PutSynced(storage::RunKey(id()), records_.run);
+}
+
+void DurableJob::Note(std::string line) {
+  CAIRN_LOG_INFO("job", "job", id(), "note", line);
+  if (run().notes_size() < kNotesMax) run().add_notes(std::move(line));
+}
+
+void DurableJob::BeginGeneration(uint64_t checkpoint, Outbox* outbox) {
+  run().set_generation(run().generation() + 1);
+  run().set_base_checkpoint(checkpoint);
+  run().set_restored(false);
+  run().clear_held_cut();
+  SaveRun(outbox);
+}
+
+uint64_t DurableJob::NewestCheckpoint() const {
+  return manifests().empty() ? 0 : manifests().back().checkpoint();
+}
+
+void DurableJob::ForgetCheckpoint(uint64_t checkpoint, Outbox* outbox) {
+  std::erase_if(records_.manifests,
+                [&](const proto::Manifest& m) { return m.checkpoint() == checkpoint; });
+  outbox->Erase(storage::ManifestKey(id(), checkpoint));
+}
+
+}  // namespace cairn::coordinator

@@ -1,0 +1,80 @@
+#include "coordinator/durable_job.h"
+
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <memory>
+#include <string>
+
+namespace cairn::coordinator {
+namespace {
+
+class DurableJobTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    const std::string directory = ::testing::TempDir() + "/durable_job";
+    std::filesystem::remove_all(directory);
+    journal_ = *storage::Journal::Open(directory);
+    storage::JobRecords records;
+    records.record.set_job_id(1);
+    records.record.set_phase(proto::JobRecord::QUEUED_PHASE);
+    for (uint64_t checkpoint : {4, 7}) {
+      records.manifests.emplace_back().set_checkpoint(checkpoint);
+      outbox_.Put(storage::ManifestKey(1, checkpoint), records.manifests.back());
+    }
+    job_ = std::make_unique<DurableJob>(std::move(records));
+  }
+
+  // What a coordinator that starts now would read.
+  storage::JobRecords Reread() {
+    EXPECT_TRUE(outbox_.sync);
+    EXPECT_TRUE(journal_->Write(outbox_.changes, /*sync=*/false).ok());
+    outbox_.changes.clear();
+    return *storage::ReadJob(*journal_, 1);
+  }
+
+  std::unique_ptr<storage::Journal> journal_;
+  std::unique_ptr<DurableJob> job_;
+  Outbox outbox_;
+};
+
+TEST_F(DurableJobTest, ItsPhaseIsJournalled) {
+  job_->SetPhase(proto::JobRecord::STARTED_PHASE, &outbox_);
+  EXPECT_TRUE(job_->ready());
+  EXPECT_EQ(Reread().record.phase(), proto::JobRecord::STARTED_PHASE);
+  job_->End(proto::JobRecord::FAILED_PHASE, "why", {absl::ZeroDuration(), 77}, &outbox_);
+  EXPECT_TRUE(job_->over());
+  EXPECT_FALSE(job_->ready());
+  EXPECT_EQ(Reread().record.error(), "why");
+  EXPECT_EQ(Reread().record.ended_unix_seconds(), 77);
+}
+
+TEST_F(DurableJobTest, AGenerationIsJournalledAndVoidsTheCutThatWasHeld) {
+  job_->SetPhase(proto::JobRecord::STARTED_PHASE, &outbox_);
+  job_->run().mutable_held_cut()->set_cut(3);
+  job_->run().set_restored(true);
+  job_->BeginGeneration(7, &outbox_);
+  const proto::RunRecord run = Reread().run;
+  EXPECT_EQ(run.generation(), 1u);
+  EXPECT_EQ(run.base_checkpoint(), 7u);
+  EXPECT_FALSE(run.restored());
+  EXPECT_FALSE(run.has_held_cut());
+}
+
+TEST_F(DurableJobTest, ACheckpointThatIsForgottenIsNotTheNewestAnyMore) {
+  EXPECT_EQ(job_->NewestCheckpoint(), 7u);
+  job_->SetPhase(proto::JobRecord::STARTED_PHASE, &outbox_);
+  job_->ForgetCheckpoint(7, &outbox_);
+  EXPECT_EQ(job_->NewestCheckpoint(), 4u);
+  EXPECT_EQ(Reread().manifests.size(), 1u);
+  job_->ForgetCheckpoint(4, &outbox_);
+  EXPECT_EQ(job_->NewestCheckpoint(), 0u);
+}
+
+TEST_F(DurableJobTest, NotesAreKeptButNotForEver) {
+  for (int i = 0; i < 5000; ++i) job_->Note("again");
+  EXPECT_EQ(job_->Status().notes_size(), 1000);
+}
+
+}  // namespace
+}  // namespace cairn::coordinator
