@@ -7,6 +7,7 @@
 #include <rocksdb/write_batch.h>
 
 #include <algorithm>
+#include <cstdarg>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -32,6 +33,14 @@ class NoSilentRecovery : public rocksdb::EventListener {
   }
 };
 
+// RocksDB's own log file would lie beside the journal; on a full disk writing it ends the process
+// with an assertion. What matters comes back as a status.
+class NoLog : public rocksdb::Logger {
+ public:
+  using rocksdb::Logger::Logv;
+  void Logv(const char*, va_list) override {}
+};
+
 rocksdb::Options JournalOptions(rocksdb::Env* env) {
   rocksdb::Options options;
   if (env != nullptr) options.env = env;
@@ -43,8 +52,7 @@ rocksdb::Options JournalOptions(rocksdb::Env* env) {
   // Only a torn end may be dropped, since nobody was told that it was written. Damage further
   // ahead must not cut off decisions that others have acted upon.
   options.wal_recovery_mode = rocksdb::WALRecoveryMode::kTolerateCorruptedTailRecords;
-  options.keep_log_file_num = 2;
-  options.info_log_level = rocksdb::WARN_LEVEL;
+  options.info_log = std::make_shared<NoLog>();
   return options;
 }
 

@@ -217,6 +217,15 @@ TEST_F(JournalFaultTest, AFullDiskStopsTheJournalUntilItIsOpenedAgain) {
   EXPECT_THAT(All(*journal, "old"), ElementsAre(Pair("old", "1")));
 }
 
+TEST_F(JournalFaultTest, AJournalEndsWellOnADiskThatStaysFull) {
+  auto journal = Begin();
+  disk_->FillDiskAfter(0);
+  EXPECT_FALSE(journal->Write({{"lost", "1"}}, true).ok());
+  journal.reset();
+  disk_->Heal();
+  EXPECT_THAT(All(*MustOpen(directory_, env_.get()), "old"), ElementsAre(Pair("old", "1")));
+}
+
 TEST_F(JournalFaultTest, AFailedAppendOrSyncIsNeverFollowedByASuccess) {
   for (int good = 0; good < 2; ++good) {
     std::unique_ptr<Journal> journal = Begin();
