@@ -33,7 +33,7 @@ std::vector<KnownOptimizer> KnownOptimizers() {
 
 absl::Status CheckRange(const std::string& name, double value) {
   const char* range = "finite and not negative";
-  bool in_range = std::isfinite(value) && value >= 0;
+  bool in_range = std::isfinite(static_cast<float>(value)) && value >= 0;
   if (name == "momentum") {
     range = "from 0 to 1";
     in_range &= value <= 1;

@@ -105,6 +105,8 @@ TEST(OptimizerTest, RefusesValuesOutOfRange) {
   EXPECT_THAT(ErrorOf(sgd), HasSubstr("'learning_rate' is -1; it must be finite"));
   sgd.set_learning_rate(std::numeric_limits<double>::quiet_NaN());
   EXPECT_THAT(ErrorOf(sgd), HasSubstr("'learning_rate' is nan"));
+  sgd.set_learning_rate(1e39);  // Infinite as a float.
+  EXPECT_THAT(ErrorOf(sgd), HasSubstr("'learning_rate' is 1e+39"));
 }
 
 }  // namespace
