@@ -16,7 +16,7 @@ class Service;
 namespace cairn::cluster {
 
 // Serves given (callback) services with gRPC's health service and reflection beside them: the
-// control plane, and the health checks of daemons that serve nothing else. Thread-safe.
+// control plane, and the health checks of workers, which serve nothing else. Thread-safe.
 class ControlServer {
  public:
   // `address` is HOST:PORT, port 0: any free one. The services must outlive the server; there may

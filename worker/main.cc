@@ -6,6 +6,7 @@
 #include "CLI/CLI.hpp"
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
+#include "cluster/control_server.h"
 #include "cluster/daemon.h"
 #include "cluster/tf_config.h"
 #include "common/status_macros.h"
@@ -32,7 +33,7 @@ constexpr absl::Duration kSettleGrace = absl::Seconds(1);
 constexpr absl::Duration kStopTimeout = absl::Seconds(2);
 
 void AddFlags(CLI::App* app, Flags* flags) {
-  app->set_version_flag("--version", std::string("worker ") + cairn::kVersion);
+  app->set_version_flag("--version", cairn::kVersion);
   app->add_option("--tf_config", flags->tf_config,
                   "File with the cluster description; default: the environment variable TF_CONFIG");
   app->add_option("--coordinator", flags->coordinator,
@@ -46,17 +47,22 @@ void AddFlags(CLI::App* app, Flags* flags) {
       ->check(CLI::Range(1, 1024));
 }
 
-absl::StatusOr<cairn::worker::WorkerTaskOptions> MakeOptions(const Flags& flags) {
+// Who this worker is. `*health_address` is where it answers health checks: its address in
+// TF_CONFIG, or nothing for a worker that nobody named.
+absl::StatusOr<cairn::worker::WorkerTaskOptions> MakeOptions(const Flags& flags,
+                                                             std::string* health_address) {
   cairn::worker::WorkerTaskOptions options;
   options.threads = flags.threads;
   const char* environment = std::getenv("TF_CONFIG");
   const auto config = cairn::cluster::LoadTfConfig(flags.tf_config, environment ? environment : "");
-  if (absl::IsNotFound(config.status()) && !flags.coordinator.empty()) {
-    options.coordinator = flags.coordinator;
-    return options;
+  if (!flags.coordinator.empty()) {
+    CAIRN_ASSIGN_OR_RETURN(const cairn::cluster::Address coordinator,
+                           cairn::cluster::ParseAddress(flags.coordinator));
+    options.coordinator = coordinator.ToString();
+    if (absl::IsNotFound(config.status())) return options;
   }
   CAIRN_RETURN_IF_ERROR(config.status());
-  options.coordinator = flags.coordinator.empty() ? config->chief.ToString() : flags.coordinator;
+  if (options.coordinator.empty()) options.coordinator = config->chief.ToString();
   options.ps_addresses = config->PsAddresses();
   if (!config->task) return options;
   if (config->task->role != cairn::proto::WORKER && config->task->role != cairn::proto::EVALUATOR) {
@@ -66,11 +72,14 @@ absl::StatusOr<cairn::worker::WorkerTaskOptions> MakeOptions(const Flags& flags)
   }
   options.role = config->task->role;
   options.index = config->task->index;
+  if (config->OwnAddress()) *health_address = cairn::cluster::BindAddress(*config->OwnAddress());
   return options;
 }
 
 absl::StatusOr<int> RunWorker(const Flags& flags) {
-  CAIRN_ASSIGN_OR_RETURN(const cairn::worker::WorkerTaskOptions options, MakeOptions(flags));
+  std::string health_address;
+  CAIRN_ASSIGN_OR_RETURN(const cairn::worker::WorkerTaskOptions options,
+                         MakeOptions(flags, &health_address));
   cairn::cluster::DaemonOptions daemon_options;
   daemon_options.program = "worker";
   daemon_options.log_level = flags.log_level;
@@ -78,6 +87,10 @@ absl::StatusOr<int> RunWorker(const Flags& flags) {
   daemon_options.stop_timeout = kStopTimeout;
   CAIRN_ASSIGN_OR_RETURN(const std::unique_ptr<Daemon> daemon, Daemon::Start(daemon_options));
   CAIRN_ASSIGN_OR_RETURN(const auto device, cairn::nn::CreateDevice(flags.device));
+  std::unique_ptr<cairn::cluster::ControlServer> health;
+  if (!health_address.empty()) {
+    CAIRN_ASSIGN_OR_RETURN(health, cairn::cluster::ControlServer::Start(health_address, {}));
+  }
   cairn::worker::WorkerTask task(options, device.get(), [&daemon](const std::string& reason) {
     daemon->Exit(cairn::cluster::kExitPermanent, reason);
   });

@@ -91,11 +91,8 @@ void WorkState::OnGrant(const proto::Grant& grant) {
 void WorkState::OnHold(const proto::Hold& hold) {
   PendingHold pending;
   pending.held.set_hold_id(hold.hold_id());
-  pending.drain = hold.drain();
-  if (!hold.drain()) {
-    for (const proto::Split& split : leases_.TakeWaiting()) *pending.held.add_returned() = split;
-    pending.awaits = leases_.started();
-  }
+  for (const proto::Split& split : leases_.TakeWaiting()) *pending.held.add_returned() = split;
+  pending.awaits = leases_.started();
   holds_.push_back(std::move(pending));
 }
 
@@ -104,11 +101,6 @@ void WorkState::ForgetLeases() {
   validation_.clear();
   holds_.clear();
   blocked_on_ = -1;
-}
-
-bool WorkState::IsRest(const PendingHold& hold) const {
-  if (!hold.drain) return hold.awaits.empty();
-  return leases_.waiting() == 0 && leases_.started().empty();
 }
 
 std::vector<proto::TaskMessage> WorkState::TakeMessages(absl::Duration now) {
@@ -120,7 +112,7 @@ std::vector<proto::TaskMessage> WorkState::TakeMessages(absl::Duration now) {
   while (AddReport(&messages, now)) {
   }
   // After the reports: a worker that holds has told all that it did.
-  while (!holds_.empty() && IsRest(holds_.front())) {
+  while (!holds_.empty() && holds_.front().awaits.empty()) {
     *messages.emplace_back().mutable_held() = std::move(holds_.front().held);
     holds_.pop_front();
   }
@@ -135,7 +127,7 @@ bool WorkState::AddReport(std::vector<proto::TaskMessage>* messages, absl::Durat
   standing.queued = leases_.waiting() + static_cast<int64_t>(leases_.started().size());
   standing.starved = leases_.waiting() == 0;
   standing.blocked_on = blocked_on_;
-  const bool all = stopping_ || (!holds_.empty() && IsRest(holds_.front()));
+  const bool all = stopping_ || (!holds_.empty() && holds_.front().awaits.empty());
   auto report = book_.TakeDue(standing, all, now);
   if (!report) return false;
   report->set_job_id(job_->plan().job_id());

@@ -95,8 +95,7 @@ class WorkState {
  private:
   struct PendingHold {
     proto::Held held;
-    bool drain = false;
-    std::set<int64_t> awaits;  // Unless drain: then everything that is leased.
+    std::set<int64_t> awaits;  // Started and not settled.
   };
   struct Validation {
     uint64_t cut = 0;
@@ -109,7 +108,6 @@ class WorkState {
   void OnHold(const proto::Hold& hold);
   void ForgetLeases();
   void FinishBatch(int64_t batch);
-  bool IsRest(const PendingHold& hold) const;
   Task EvaluationTask();
   Task TrainingTask();
   bool AddReport(std::vector<proto::TaskMessage>* messages, absl::Duration now);

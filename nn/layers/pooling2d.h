@@ -11,7 +11,8 @@
 
 namespace cairn::nn {
 
-// MaxPooling2D and AveragePooling2D. What is padded counts for neither.
+// MaxPooling2D and AveragePooling2D. What is padded is in neither result. The gradient of
+// an average is divided by the whole window, padding included, as TensorFlow.js does it.
 class Pooling2DLayer : public Layer {
  public:
   enum class Kind { kMaximum, kAverage };

@@ -1,50 +1,14 @@
 #include "cluster/control_server.h"
 
-#include <grpcpp/channel.h>
-#include <grpcpp/client_context.h>
-#include <grpcpp/completion_queue.h>
-#include <grpcpp/generic/generic_stub.h>
-#include <grpcpp/support/byte_buffer.h>
-#include <gtest/gtest.h>
-
 #include "absl/strings/str_cat.h"
-#include "cluster/rpc_channel.h"
-#include "cluster/tensor_codec.h"
+#include "gtest/gtest.h"
 #include "proto/coordinator.grpc.pb.h"
+#include "tests/cluster/ask.h"
 
 namespace cairn::cluster {
 namespace {
 
-std::string BytesOf(const grpc::ByteBuffer& buffer) {
-  return Frame(std::make_shared<grpc::ByteBuffer>(buffer)).ToBytes();
-}
-
-// Waits for the one operation of the queue.
-bool Done(grpc::CompletionQueue* queue) {
-  void* tag;
-  bool ok;
-  return queue->Next(&tag, &ok) && ok;
-}
-
-// The first answer of a method to `request`, both as bytes of protobuf's wire format.
-std::string Ask(int port, const std::string& method, const std::string& request) {
-  grpc::GenericStub stub(CreateChannel(absl::StrCat("127.0.0.1:", port)));
-  grpc::CompletionQueue queue;
-  grpc::ClientContext context;
-  auto call = stub.PrepareCall(&context, method, &queue);
-  call->StartCall(nullptr);
-  EXPECT_TRUE(Done(&queue));
-  call->WriteLast(*Frame::FromBytes(request).buffer(), grpc::WriteOptions(), nullptr);
-  EXPECT_TRUE(Done(&queue));
-  grpc::ByteBuffer answer;
-  call->Read(&answer, nullptr);
-  EXPECT_TRUE(Done(&queue));
-  grpc::Status status;
-  call->Finish(&status, nullptr);
-  EXPECT_TRUE(Done(&queue));
-  EXPECT_TRUE(status.ok()) << status.error_message();
-  return BytesOf(answer);
-}
+using cairn::testing::Ask;
 
 TEST(ControlServerTest, HealthCheckIsAnsweredWithServing) {
   auto server = ControlServer::Start("127.0.0.1:0", {});

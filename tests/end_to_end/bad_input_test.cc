@@ -102,7 +102,7 @@ TEST_F(BadInput, ModelsAreRefusedByLayerAndTheNextIsServed) {
   ExpectModelRefused("Zeroes", [](json* layer) {
     (*layer)["config"]["kernel_initializer"]["class_name"] = "Zeroes";
   });
-  ExpectModelRefused("counter", [](json* layer) { (*layer)["config"]["trainable"] = false; });
+  ExpectModelRefused("trainable", [](json* layer) { (*layer)["config"]["trainable"] = false; });
   ExpectNextJobIsServed();
 }
 
@@ -113,7 +113,7 @@ TEST_F(BadInput, DataAreRefusedByFileAndTheNextIsServed) {
   ExpectDataRefused(".npy", "not numpy at all", false);
   ExpectDataRefused(".npy", good.substr(0, good.size() / 2), false);
   ExpectDataRefused("400", EncodeNpy({{7, 8}, std::vector<float>(56, 1.0f)}), false);
-  ExpectDataRefused("(9)", EncodeNpy({{400, 9}, std::vector<float>(3600, 1.0f)}), false);
+  ExpectDataRefused("(9,)", EncodeNpy({{400, 9}, std::vector<float>(3600, 1.0f)}), false);
   ExpectDataRefused("labels", EncodeNpy({{400, 5}, std::vector<float>(2000, 1.0f)}), true);
   ExpectNextJobIsServed();
 }

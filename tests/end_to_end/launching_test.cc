@@ -2,10 +2,12 @@
 
 #include <signal.h>
 
+#include <map>
 #include <set>
 
 #include "gtest/gtest.h"
 #include "nlohmann/json.hpp"
+#include "tests/cluster/ask.h"
 #include "tests/end_to_end/counting_job.h"
 #include "tests/end_to_end/test_cluster.h"
 
@@ -102,6 +104,25 @@ TEST(Launching, SigtermEndsEveryDaemonWith143) {
   for (const char* type : {"worker", "ps", "chief"}) {
     cluster.task(type, 0).Signal(SIGTERM);
     EXPECT_EQ(cluster.task(type, 0).Wait(seconds(15)).value_or(-1), 143) << type << cluster.Logs();
+  }
+}
+
+TEST(Launching, EveryDaemonAnswersHealthChecksAndReflection) {
+  TestCluster cluster(1, 1);
+  cluster.StartAll();
+  ASSERT_TRUE(WaitUntil(seconds(20), [&] {
+    return cluster.Cairn({"jobs"}, seconds(5)).exit_code == 0;
+  })) << cluster.Logs();
+  const std::map<std::string, std::string> services = {
+      {"chief", "cairn.proto.Coordinator"}, {"ps", "cairn.proto.ParameterServer"}, {"worker", ""}};
+  for (const auto& [type, service] : services) {
+    // HealthCheckResponse{status: SERVING}.
+    EXPECT_EQ(Ask(cluster.port(type, 0), "/grpc.health.v1.Health/Check", ""), "\x08\x01") << type;
+    // ServerReflectionRequest{list_services: "*"}.
+    const std::string list =
+        Ask(cluster.port(type, 0), "/grpc.reflection.v1alpha.ServerReflection/ServerReflectionInfo",
+            "\x3a\x01*");
+    EXPECT_NE(list.find(service), std::string::npos) << type;
   }
 }
 

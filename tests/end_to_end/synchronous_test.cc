@@ -66,7 +66,7 @@ std::string WriteJob(const std::string& folder) {
       {"metrics", {"accuracy"}},
       {"optimizer", {{"name", "adam"}, {"learning_rate", 0.01}}},
       {"batch_size", 16},
-      {"epochs", 8},
+      {"epochs", 12},
       {"seed", 5},
       {"strategy", {{"parameter_server", {{"mode", "sync"}, {"batches_per_update", 4}}}}},
       {"partitioner", {{"min_slice_bytes", 64}}}};
@@ -89,6 +89,7 @@ std::map<std::string, Array> TrainOn(int workers, bool kill_workers) {
   }
   const json status = cluster.WaitForEnd("sync", seconds(120));
   EXPECT_EQ(status.value("state", ""), "finished") << status << cluster.Logs();
+  EXPECT_EQ(status.value("workers_lost", 0) > 0, kill_workers) << status;
   const CommandResult exported =
       cluster.Cairn({"export", "sync", "--output", cluster.folder("export")});
   EXPECT_EQ(exported.exit_code, 0) << exported.errors;

@@ -62,6 +62,11 @@ TestCluster::TestCluster(int ps_count, int worker_count, std::vector<std::string
 
 std::string TestCluster::coordinator_address() const { return addresses_.at("chief")[0]; }
 
+int TestCluster::port(const std::string& type, int index) const {
+  const std::string& address = addresses_.at(type)[index];
+  return std::stoi(address.substr(address.rfind(':') + 1));
+}
+
 std::string TestCluster::TfConfig(const std::string& type, int index) const {
   return nlohmann::json{{"cluster", addresses_}, {"task", {{"type", type}, {"index", index}}}}
       .dump();

@@ -67,6 +67,7 @@ class TestCluster {
 
   std::string folder(const std::string& name) const { return folder_.path(name); }
   std::string coordinator_address() const;
+  int port(const std::string& type, int index) const;
   std::string Logs() const;
 
  private:

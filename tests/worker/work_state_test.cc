@@ -31,10 +31,9 @@ proto::Command Grant(uint64_t generation, int64_t first, int64_t count) {
   return command;
 }
 
-proto::Command Hold(bool drain) {
+proto::Command Hold() {
   proto::Command command;
   command.mutable_hold()->set_hold_id(5);
-  command.mutable_hold()->set_drain(drain);
   return command;
 }
 
@@ -107,7 +106,7 @@ TEST_F(WorkStateTest, TheSameJobAndGenerationAgainChangesNothing) {
 TEST_F(WorkStateTest, HoldReturnsWhatIsNotStartedAndWaitsForTheRest) {
   state_.OnCommand(Grant(1, 0, 10));
   EXPECT_EQ(NextBatch(), 0);
-  state_.OnCommand(Hold(false));
+  state_.OnCommand(Hold());
   EXPECT_FALSE(state_.NextTask().has_value());
   for (const auto& message : Messages()) EXPECT_FALSE(message.has_held());
   state_.Settled(kKey, Record(0));
@@ -123,25 +122,11 @@ TEST_F(WorkStateTest, HoldReturnsWhatIsNotStartedAndWaitsForTheRest) {
 TEST_F(WorkStateTest, GrantsAfterAHoldAreGoodAndDoNotDelayItsAnswer) {
   state_.OnCommand(Grant(1, 0, 1));
   EXPECT_EQ(NextBatch(), 0);
-  state_.OnCommand(Hold(false));
+  state_.OnCommand(Hold());
   state_.OnCommand(Grant(1, 20, 1));
   EXPECT_EQ(NextBatch(), 20);
   state_.Settled(kKey, Record(0));
   EXPECT_TRUE(Messages().back().has_held());
-}
-
-TEST_F(WorkStateTest, ADrainingHoldIsAnsweredWhenAllIsDone) {
-  state_.OnCommand(Grant(1, 0, 2));
-  state_.OnCommand(Hold(true));
-  for (int64_t batch : {0, 1}) {
-    EXPECT_EQ(NextBatch(), batch);
-    for (const auto& message : Messages()) EXPECT_FALSE(message.has_held());
-    state_.Settled(kKey, Record(batch));
-  }
-  const auto messages = Messages();
-  ASSERT_FALSE(messages.empty());
-  ASSERT_TRUE(messages.back().has_held());
-  EXPECT_EQ(messages.back().held().returned_size(), 0);
 }
 
 TEST_F(WorkStateTest, ABatchThatWaitsGivesWayToASmallerOne) {
