@@ -12,6 +12,11 @@ using nlohmann::json;
 
 std::string FileName(const std::string& state) { return state + "/cluster.json"; }
 
+absl::Status Damaged(const std::string& state, absl::string_view how) {
+  return absl::InvalidArgumentError(
+      absl::StrCat(FileName(state), " is damaged (", how, "); delete it: it only holds addresses"));
+}
+
 }  // namespace
 
 std::string ClusterFile::TfConfig(const std::string& type, int index) const {
@@ -25,7 +30,9 @@ absl::StatusOr<std::optional<ClusterFile>> ReadClusterFile(const std::string& st
   const auto text = ReadFile(FileName(state));
   if (absl::IsNotFound(text.status())) return std::nullopt;
   if (!text.ok()) return text.status();
-  CAIRN_ASSIGN_OR_RETURN(const json file, ParseJson(*text));
+  const absl::StatusOr<json> parsed = ParseJson(*text);
+  if (!parsed.ok()) return Damaged(state, parsed.status().message());
+  const json& file = *parsed;
   ClusterFile cluster;
   try {
     cluster.coordinator = file.at("coordinator").get<std::string>();
@@ -34,8 +41,7 @@ absl::StatusOr<std::optional<ClusterFile>> ReadClusterFile(const std::string& st
     cluster.cairn_pid = file.at("cairn_pid").get<int64_t>();
     cluster.pids = file.at("pids").get<std::map<std::string, int64_t>>();
   } catch (const json::exception& error) {
-    return absl::InvalidArgumentError(absl::StrCat(FileName(state), " is damaged (", error.what(),
-                                                   "); delete it: it only holds addresses"));
+    return Damaged(state, error.what());
   }
   return cluster;
 }

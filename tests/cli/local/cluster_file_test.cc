@@ -34,9 +34,11 @@ TEST(ClusterFileTest, NoFileIsNotAnError) {
 
 TEST(ClusterFileTest, DamagedFileIsNamed) {
   const std::string state = testing::TempDir() + "/cluster_file_test_damaged";
-  ASSERT_TRUE(WriteFile(state + "/cluster.json", R"({"coordinator": 5})").ok());
-  EXPECT_THAT(std::string(ReadClusterFile(state).status().message()),
-              HasSubstr(state + "/cluster.json is damaged"));
+  for (const char* text : {R"({"coordinator": 5})", "{", ""}) {
+    ASSERT_TRUE(WriteFile(state + "/cluster.json", text).ok());
+    EXPECT_THAT(std::string(ReadClusterFile(state).status().message()),
+                HasSubstr(state + "/cluster.json is damaged"));
+  }
 }
 
 TEST(ClusterFileTest, TfConfigHasTensorFlowsGrammar) {
