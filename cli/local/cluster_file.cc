@@ -1,9 +1,9 @@
 #include "cli/local/cluster_file.h"
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
 #include "cli/files.h"
 #include "cli/json_text.h"
-#include "common/status_macros.h"
 
 namespace cairn::cli {
 namespace {
