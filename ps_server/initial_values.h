@@ -4,9 +4,9 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "ps_server/block_buffer.h"
-#include "ps_server/job_layout.h"
-#include "ps_server/update_rule.h"
+#include "ps_server/blocks/block_buffer.h"
+#include "ps_server/blocks/job_layout.h"
+#include "ps_server/blocks/update_rule.h"
 #include "ps_server/upload_store.h"
 
 namespace cairn::ps {

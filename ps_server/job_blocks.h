@@ -7,12 +7,12 @@
 
 #include "absl/functional/any_invocable.h"
 #include "absl/status/status.h"
-#include "ps_server/block.h"
-#include "ps_server/block_buffer.h"
-#include "ps_server/job_layout.h"
+#include "ps_server/blocks/block.h"
+#include "ps_server/blocks/block_buffer.h"
+#include "ps_server/blocks/job_layout.h"
+#include "ps_server/blocks/reply_collector.h"
+#include "ps_server/blocks/update_rule.h"
 #include "ps_server/owner_threads.h"
-#include "ps_server/reply_collector.h"
-#include "ps_server/update_rule.h"
 
 namespace cairn::ps {
 

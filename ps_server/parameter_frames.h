@@ -7,8 +7,8 @@
 #include "absl/status/statusor.h"
 #include "cluster/tensor_codec.h"
 #include "proto/parameter_server.pb.h"
-#include "ps_server/block_buffer.h"
-#include "ps_server/block_reply.h"
+#include "ps_server/blocks/block_buffer.h"
+#include "ps_server/blocks/block_reply.h"
 #include "ps_server/job_blocks.h"
 #include "ps_server/upload_store.h"
 

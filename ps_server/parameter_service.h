@@ -12,9 +12,9 @@
 #include "cluster/tensor_codec.h"
 #include "common/thread_pool.h"
 #include "proto/parameter_server.pb.h"
-#include "ps_server/block_buffer.h"
+#include "ps_server/blocks/block_buffer.h"
+#include "ps_server/blocks/reply_collector.h"
 #include "ps_server/parameter_store.h"
-#include "ps_server/reply_collector.h"
 #include "ps_server/upload_store.h"
 #include "storage/checkpoint_store.h"
 

@@ -4,7 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "common/status_macros.h"
-#include "ps_server/ledger_summary.h"
+#include "ps_server/blocks/ledger_summary.h"
 
 namespace cairn::ps {
 

@@ -12,7 +12,7 @@
 #include "cluster/coordinator_client.h"
 #include "cluster/rpc_server.h"
 #include "common/mutex.h"
-#include "ps_server/block_buffer.h"
+#include "ps_server/blocks/block_buffer.h"
 #include "ps_server/job_control.h"
 #include "ps_server/owner_threads.h"
 #include "ps_server/parameter_service.h"

@@ -10,7 +10,7 @@
 #include "absl/types/span.h"
 #include "common/mutex.h"
 #include "proto/parameter_server.pb.h"
-#include "ps_server/block_buffer.h"
+#include "ps_server/blocks/block_buffer.h"
 #include "ps_server/stored_block.h"
 #include "storage/checkpoint_store.h"
 

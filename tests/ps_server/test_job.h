@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "proto/job.pb.h"
-#include "ps_server/block_buffer.h"
-#include "ps_server/job_layout.h"
+#include "ps_server/blocks/block_buffer.h"
+#include "ps_server/blocks/job_layout.h"
 
 namespace cairn::ps {
 

@@ -1,0 +1,193 @@
+#include "ps_server/blocks/block.h"
+
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "common/check.h"
+
+namespace cairn::ps {
+
+namespace {
+
+using Update = nn::VariableSpec::Update;
+
+GradientAccumulator::Absent MeaningOfAbsent(const BlockSpec& spec) {
+  return spec.update == Update::kMovingAverage ? GradientAccumulator::Absent::kNothing
+                                               : GradientAccumulator::Absent::kZero;
+}
+
+BlockReply ErrorReply(absl::Status status) {
+  BlockReply reply;
+  reply.status = std::move(status);
+  return reply;
+}
+
+}  // namespace
+
+Block::Block(const JobLayout* layout, int position, const UpdateRule* rule, BlockState initial,
+             const Options& options)
+    : layout_(*layout),
+      consistency_(layout->consistency()),
+      spec_(layout->blocks()[position]),
+      rule_(*rule),
+      options_(options),
+      state_(std::move(initial)),
+      parked_pulls_(options.parked_pulls_max),
+      accumulator_(MeaningOfAbsent(spec_)) {}
+
+Block::~Block() { CAIRN_CHECK(parked_pulls_.empty() && parked_pushes_.empty()); }
+
+void Block::Pull(ParkedPulls::Pull pull) {
+  if (!closed_.ok()) return pull.done(ErrorReply(closed_));
+  const Consistency::Answer answer =
+      spec_.pushed()
+          ? consistency_.MayPull(pull.batch, state_.ledger, static_cast<bool>(previous_values_))
+          : Consistency::Answer::kCurrent;
+  Answer(answer, std::move(pull));
+}
+
+void Block::Answer(Consistency::Answer answer, ParkedPulls::Pull pull) {
+  BlockReply reply;
+  switch (answer) {
+    case Consistency::Answer::kCurrent:
+      reply.values = state_.values;
+      reply.version = state_.version;
+      break;
+    case Consistency::Answer::kPrevious:
+      reply.values = previous_values_;
+      reply.version = previous_version_;
+      break;
+    case Consistency::Answer::kSettled:
+      reply.version = state_.version;
+      reply.settled_before = true;
+      break;
+    case Consistency::Answer::kLater:
+      return Park(std::move(pull));
+  }
+  pull.done(std::move(reply));
+}
+
+void Block::Park(ParkedPulls::Pull pull) {
+  if (parked_pulls_.crowded()) {
+    for (ParkedPulls::Pull& left : parked_pulls_.TakeAbandoned()) {
+      left.done(ErrorReply(absl::CancelledError("nobody waits for this pull any more")));
+    }
+  }
+  if (parked_pulls_.full()) {
+    return pull.done(ErrorReply(absl::ResourceExhaustedError(
+        absl::StrCat(parked_pulls_.size(), " pulls wait for ", spec_.name, " already"))));
+  }
+  parked_pulls_.Park(std::move(pull));
+}
+
+void Block::AnswerReadyPulls() {
+  if (parked_pulls_.empty()) return;
+  std::vector<ParkedPulls::Pull> ready = parked_pulls_.Take([&](int64_t batch) {
+    return consistency_.MayPull(batch, state_.ledger, static_cast<bool>(previous_values_)) !=
+           Consistency::Answer::kLater;
+  });
+  for (ParkedPulls::Pull& pull : ready) Pull(std::move(pull));
+}
+
+BlockReply Block::PushReply(bool want_values, bool duplicate) const {
+  BlockReply reply;
+  if (want_values) reply.values = state_.values;
+  reply.version = state_.version;
+  reply.settled_before = duplicate;
+  return reply;
+}
+
+absl::Status Block::CheckPush(const BlockPush& push) const {
+  if (!closed_.ok()) return closed_;
+  if (!spec_.pushed()) {
+    return absl::FailedPreconditionError(
+        absl::StrCat(spec_.name, " is frozen: nothing may be pushed to it"));
+  }
+  if (push.gradient && push.gradient.count() != spec_.count) {
+    return absl::InvalidArgumentError(absl::StrCat("the gradient for ", spec_.name, " has ",
+                                                   push.gradient.count(), " values, expected ",
+                                                   spec_.count));
+  }
+  return absl::OkStatus();
+}
+
+void Block::Push(BlockPush push, BlockCallback done) {
+  if (absl::Status status = CheckPush(push); !status.ok()) return done(ErrorReply(status));
+  const absl::StatusOr<bool> is_new = state_.ledger.Test(push.batch);
+  if (!is_new.ok()) {
+    return done(ErrorReply(absl::Status(
+        is_new.status().code(),
+        absl::StrCat("push to ", spec_.name, ": ", std::string(is_new.status().message())))));
+  }
+  if (consistency_.synchronous() && *is_new) return PushToUpdate(std::move(push), std::move(done));
+  PushAtOnce(std::move(push), *is_new, std::move(done));
+}
+
+// The ledger's bit and the values change in this one step of the owner's thread: nobody can see the
+// one without the other.
+void Block::PushAtOnce(BlockPush push, bool is_new, BlockCallback done) {
+  if (push.gradient && (is_new || options_.unsafe_disable_ledger)) {
+    if (absl::Status status = rule_.Apply(spec_, push.gradient.data(), &state_); !status.ok()) {
+      return done(ErrorReply(status));
+    }
+  }
+  if (is_new) Settle(push.batch);
+  done(PushReply(push.want_values, !is_new));
+  if (is_new) AnswerReadyPulls();
+}
+
+void Block::PushToUpdate(BlockPush push, BlockCallback done) {
+  const int64_t update = consistency_.UpdateOf(push.batch);
+  const Consistency::BatchRange batches = consistency_.BatchesOf(update);
+  if (!state_.ledger.AllBelowSettled(batches.first)) {
+    return done(ErrorReply(absl::FailedPreconditionError(
+        absl::StrCat("batch ", push.batch, " of update ", update, " was pushed to ", spec_.name,
+                     ", which has settled only the batches below ", state_.ledger.low_water(),
+                     ": nobody can have computed it on the right values"))));
+  }
+  // Its sender has seen this update's values on every block: nobody needs the ones before.
+  previous_values_ = BlockBuffer();
+  if (accumulating_ != update) {
+    accumulator_.Start(batches.count);
+    accumulating_ = update;
+  }
+  const int64_t place = push.batch - batches.first;
+  const bool duplicate = accumulator_.Has(place);
+  if (!duplicate) accumulator_.Add(place, push.examples, std::move(push.gradient));
+  parked_pushes_.push_back({push.want_values, duplicate, std::move(done)});
+  if (accumulator_.complete()) FinishUpdate(batches);
+}
+
+void Block::FinishUpdate(Consistency::BatchRange batches) {
+  accumulating_ = -1;
+  std::vector<ParkedPush> parked = std::exchange(parked_pushes_, {});
+  const BlockBuffer mean = accumulator_.TakeMean();
+  previous_values_ = state_.values;
+  previous_version_ = state_.version;
+  if (mean) {
+    if (absl::Status status = rule_.Apply(spec_, mean.data(), &state_); !status.ok()) {
+      previous_values_ = BlockBuffer();
+      for (ParkedPush& push : parked) push.done(ErrorReply(status));
+      return;
+    }
+  }
+  for (int64_t i = 0; i < batches.count; ++i) Settle(batches.first + i);
+  for (ParkedPush& push : parked) push.done(PushReply(push.want_values, push.duplicate));
+  AnswerReadyPulls();
+}
+
+void Block::Settle(int64_t batch) {
+  const absl::StatusOr<bool> was_new = state_.ledger.TestAndSet(batch);
+  CAIRN_CHECK(was_new.ok() && *was_new);
+}
+
+void Block::Close(const absl::Status& why) {
+  CAIRN_CHECK(!why.ok());
+  closed_ = why;
+  for (ParkedPulls::Pull& pull : parked_pulls_.TakeAll()) pull.done(ErrorReply(why));
+  for (ParkedPush& push : std::exchange(parked_pushes_, {})) push.done(ErrorReply(why));
+  accumulator_.Start(0);
+  previous_values_ = BlockBuffer();
+}
+
+}  // namespace cairn::ps

@@ -1,0 +1,104 @@
+#ifndef CAIRN_PS_SERVER_BLOCKS_BLOCK_H_
+#define CAIRN_PS_SERVER_BLOCKS_BLOCK_H_
+
+#include <cstdint>
+#include <vector>
+
+#include "ps_server/blocks/block_buffer.h"
+#include "ps_server/blocks/block_reply.h"
+#include "ps_server/blocks/gradient_accumulator.h"
+#include "ps_server/blocks/job_layout.h"
+#include "ps_server/blocks/parked_pulls.h"
+#include "ps_server/blocks/update_rule.h"
+
+namespace cairn::ps {
+
+// One batch's gradient for one block.
+struct BlockPush {
+  int64_t batch = 0;     // In [0, total_batches).
+  int64_t examples = 1;  // In the batch, >= 1.
+  // Of the block's size, with no other reference to it; null: the batch has no gradient here, and
+  // only settles.
+  BlockBuffer gradient;
+  bool want_values = false;
+};
+
+// A block at work: the unit of everything on a ps. It answers pulls when the job's consistency
+// allows, applies each batch exactly once, and lets nobody see it change. One thread owns it; all
+// calls come from there.
+//
+// Asynchronous and stale: a push is applied at once and then acknowledged. Synchronous: pushes wait
+// for the rest of their update, then one step applies their mean, settles them all and acknowledges
+// all; the values from before stay until the first push for the next update comes, which proves
+// that the update is in on every block of the cluster.
+class Block {
+ public:
+  struct Options {
+    // Pulls that may wait. Beyond it: RESOURCE_EXHAUSTED.
+    size_t parked_pulls_max = 4096;
+    // A fault for tests, which must find it: repeated pushes are applied again.
+    bool unsafe_disable_ledger = false;
+  };
+
+  // `layout` and `rule` must outlive it; `position` is the block's in the layout.
+  Block(const JobLayout* layout, int position, const UpdateRule* rule, BlockState initial,
+        const Options& options);
+  // All calls must have been answered, or Close was called.
+  ~Block();
+  Block(const Block&) = delete;
+  Block& operator=(const Block&) = delete;
+
+  const BlockSpec& spec() const { return spec_; }
+  const BlockState& state() const { return state_; }
+
+  // Answers with the values that the batch may be computed on, now or later. `pull.batch` is in
+  // [0, total_batches).
+  void Pull(ParkedPulls::Pull pull);
+
+  // Answers once the batch is settled, with the values afterwards if they are wanted. Errors:
+  // FailedPrecondition (frozen block; an update that cannot be due yet), OutOfRange (too far ahead
+  // of the ledger), ResourceExhausted (no memory; nothing has changed).
+  void Push(BlockPush push, BlockCallback done);
+
+  // Answers everything that waits, and from now on every call, with `why`.
+  void Close(const absl::Status& why);
+
+ private:
+  struct ParkedPush {
+    bool want_values = false;
+    bool duplicate = false;
+    BlockCallback done;
+  };
+
+  void Answer(Consistency::Answer answer, ParkedPulls::Pull pull);
+  void Park(ParkedPulls::Pull pull);
+  void AnswerReadyPulls();
+  BlockReply PushReply(bool want_values, bool duplicate) const;
+
+  absl::Status CheckPush(const BlockPush& push) const;
+  void PushAtOnce(BlockPush push, bool is_new, BlockCallback done);
+  void PushToUpdate(BlockPush push, BlockCallback done);
+  void FinishUpdate(Consistency::BatchRange batches);
+  void Settle(int64_t batch);
+
+  const JobLayout& layout_;
+  const Consistency& consistency_;
+  const BlockSpec& spec_;
+  const UpdateRule& rule_;
+  const Options options_;
+
+  BlockState state_;
+  ParkedPulls parked_pulls_;
+  absl::Status closed_;
+
+  // Synchronous only.
+  GradientAccumulator accumulator_;
+  int64_t accumulating_ = -1;  // The update that accumulator_ was started for.
+  std::vector<ParkedPush> parked_pushes_;
+  BlockBuffer previous_values_;
+  int64_t previous_version_ = 0;
+};
+
+}  // namespace cairn::ps
+
+#endif  // CAIRN_PS_SERVER_BLOCKS_BLOCK_H_

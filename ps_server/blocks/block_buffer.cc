@@ -1,0 +1,113 @@
+#include "ps_server/blocks/block_buffer.h"
+
+#include <cstdlib>
+#include <new>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "common/mutex.h"
+
+namespace cairn::ps {
+
+namespace {
+
+constexpr int64_t kAlignment = 64;
+
+// Beyond it a size is taken for a mistake: a block is of some MiB.
+constexpr int64_t kFloatsMax = int64_t{1} << 36;
+
+float* AllocateFloats(int64_t count) {
+  if (count > kFloatsMax) return nullptr;
+  const int64_t bytes = count * static_cast<int64_t>(sizeof(float));
+  const int64_t rounded = (bytes + kAlignment - 1) / kAlignment * kAlignment;
+  return static_cast<float*>(std::aligned_alloc(kAlignment, rounded));
+}
+
+}  // namespace
+
+struct BlockBuffer::Node {
+  ~Node() { std::free(data); }
+
+  std::atomic<int32_t> references = 1;
+  int64_t count = 0;
+  float* data = nullptr;
+  // While it is in use: where it goes afterwards.
+  std::shared_ptr<BufferPool::FreeList> home;
+};
+
+class BufferPool::FreeList {
+ public:
+  std::unique_ptr<BlockBuffer::Node> Take(int64_t count) {
+    MutexLock lock(&mutex_);
+    auto& nodes = unused_[count];
+    if (nodes.empty()) return nullptr;
+    std::unique_ptr<BlockBuffer::Node> node = std::move(nodes.back());
+    nodes.pop_back();
+    return node;
+  }
+
+  void Put(std::unique_ptr<BlockBuffer::Node> node) {
+    MutexLock lock(&mutex_);
+    unused_[node->count].push_back(std::move(node));
+  }
+
+  void Clear() {
+    decltype(unused_) dropped;
+    MutexLock lock(&mutex_);
+    dropped.swap(unused_);
+  }
+
+  int64_t bytes() const {
+    MutexLock lock(&mutex_);
+    int64_t total = 0;
+    for (const auto& [count, nodes] : unused_) {
+      total += count * static_cast<int64_t>(nodes.size() * sizeof(float));
+    }
+    return total;
+  }
+
+ private:
+  mutable Mutex mutex_;
+  absl::flat_hash_map<int64_t, std::vector<std::unique_ptr<BlockBuffer::Node>>> unused_
+      ABSL_GUARDED_BY(mutex_);
+};
+
+float* BlockBuffer::data() const { return node_->data; }
+int64_t BlockBuffer::count() const { return node_->count; }
+
+// Acquire pairs with Release's decrement: the readers that are gone have read.
+bool BlockBuffer::unique() const { return node_->references.load(std::memory_order_acquire) == 1; }
+
+void BlockBuffer::Acquire() {
+  if (node_ != nullptr) node_->references.fetch_add(1, std::memory_order_relaxed);
+}
+
+void BlockBuffer::Release() {
+  if (node_ == nullptr) return;
+  if (node_->references.fetch_sub(1, std::memory_order_acq_rel) != 1) return;
+  const std::shared_ptr<BufferPool::FreeList> home = std::move(node_->home);
+  home->Put(std::unique_ptr<Node>(node_));
+}
+
+BufferPool::BufferPool() : free_list_(std::make_shared<FreeList>()) {}
+BufferPool::~BufferPool() = default;
+
+BlockBuffer BufferPool::Allocate(int64_t count) {
+  std::unique_ptr<BlockBuffer::Node> node = free_list_->Take(count);
+  if (node == nullptr) {
+    float* data = AllocateFloats(count);
+    if (data == nullptr) return BlockBuffer();
+    node = std::make_unique<BlockBuffer::Node>();
+    node->count = count;
+    node->data = data;
+  }
+  node->references.store(1, std::memory_order_relaxed);
+  node->home = free_list_;
+  return BlockBuffer(node.release());
+}
+
+void BufferPool::Trim() { free_list_->Clear(); }
+
+int64_t BufferPool::unused_bytes() const { return free_list_->bytes(); }
+
+}  // namespace cairn::ps

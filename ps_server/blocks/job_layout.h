@@ -1,0 +1,76 @@
+#ifndef CAIRN_PS_SERVER_BLOCKS_JOB_LAYOUT_H_
+#define CAIRN_PS_SERVER_BLOCKS_JOB_LAYOUT_H_
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/status/statusor.h"
+#include "nn/optimizer.h"
+#include "nn/variable_spec.h"
+#include "proto/job.pb.h"
+#include "ps_server/blocks/consistency.h"
+
+namespace cairn::ps {
+
+// A block of this ps: rows [row_begin, row_end) of a variable, which are the elements [begin, begin
+// + count) of it.
+struct BlockSpec {
+  uint32_t id = 0;        // In the job's PartitionMap.
+  uint32_t variable = 0;  // In the job's PartitionMap, and in the model.
+  std::string name;       // For messages: "block 7 (dense/kernel rows 0 to 99)".
+  int64_t row_begin = 0;
+  int64_t row_end = 0;
+  int64_t begin = 0;
+  int64_t count = 0;
+  nn::VariableSpec::Update update = nn::VariableSpec::Update::kOptimized;
+  double momentum = 0;  // Of moving statistics.
+
+  bool pushed() const { return update != nn::VariableSpec::Update::kFrozen; }
+};
+
+// Everything that does not change about one job on one ps: a plan, understood and checked.
+// Immutable, thread-safe.
+class JobLayout {
+ public:
+  // `variables` are those of the plan's model (nn::Model). InvalidArgument: the plan contradicts
+  // them or itself (its partition, optimizer or numbers).
+  static absl::StatusOr<std::shared_ptr<const JobLayout>> Create(
+      const proto::JobPlan& plan, std::vector<nn::VariableSpec> variables, uint32_t ps);
+
+  uint64_t job_id() const { return plan_.job_id(); }
+  const proto::JobPlan& plan() const { return plan_; }
+  const Consistency& consistency() const { return consistency_; }
+  const nn::Optimizer& optimizer() const { return *optimizer_; }
+  const std::vector<nn::VariableSpec>& variables() const { return variables_; }
+
+  // The blocks of this ps, by ascending id. "Position" is a place in this list.
+  const std::vector<BlockSpec>& blocks() const { return blocks_; }
+  // Slots that the optimizer keeps for such a block: none unless it is optimized.
+  int slot_count(const BlockSpec& block) const;
+
+  // The position of a block id that came over the wire. InvalidArgument says where it is instead.
+  absl::StatusOr<int> Find(uint32_t block_id) const;
+
+ private:
+  JobLayout(const proto::JobPlan& plan, std::vector<nn::VariableSpec> variables, uint32_t ps,
+            const Consistency& consistency)
+      : plan_(plan), ps_(ps), consistency_(consistency), variables_(std::move(variables)) {}
+
+  void AddBlocks();
+
+  const proto::JobPlan plan_;
+  const uint32_t ps_;
+  const Consistency consistency_;
+  const std::vector<nn::VariableSpec> variables_;
+  std::unique_ptr<nn::Optimizer> optimizer_;
+  std::vector<BlockSpec> blocks_;
+  absl::flat_hash_map<uint32_t, int> positions_;
+};
+
+}  // namespace cairn::ps
+
+#endif  // CAIRN_PS_SERVER_BLOCKS_JOB_LAYOUT_H_

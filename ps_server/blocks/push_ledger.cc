@@ -1,0 +1,160 @@
+#include "ps_server/blocks/push_ledger.h"
+
+#include <algorithm>
+#include <bit>
+#include <limits>
+#include <string>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "proto/job.pb.h"
+
+namespace cairn::ps {
+
+namespace {
+
+constexpr int64_t kWordBits = 64;
+
+bool AboveBit(const std::string& above, int64_t bit) {
+  return (static_cast<uint8_t>(above[bit / 8]) >> (bit % 8)) & 1;
+}
+
+}  // namespace
+
+absl::StatusOr<PushLedger> PushLedger::FromProto(const proto::LedgerState& state) {
+  const int64_t low_water = state.low_water();
+  if (low_water < 0 || low_water > std::numeric_limits<int64_t>::max() - kOpenBatchesMax) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("a ledger's low-water mark is out of range: ", low_water));
+  }
+  const std::string& above = state.above();
+  if (above.size() > kOpenBatchesMax / 8) {
+    return absl::InvalidArgumentError(absl::StrCat("a ledger's bitmap has ", above.size(),
+                                                   " bytes, at most ", kOpenBatchesMax / 8,
+                                                   " are allowed"));
+  }
+  if (!above.empty() && AboveBit(above, 0)) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("a ledger's bitmap has the bit of its low-water mark ", low_water, " set"));
+  }
+  PushLedger ledger;
+  ledger.low_water_ = low_water;
+  for (int64_t bit = 1; bit < static_cast<int64_t>(above.size()) * 8; ++bit) {
+    if (AboveBit(above, bit)) ledger.SetBit(low_water + bit);
+  }
+  return ledger;
+}
+
+proto::LedgerState PushLedger::ToProto() const {
+  proto::LedgerState state;
+  state.set_low_water(low_water_);
+  std::string& above = *state.mutable_above();
+  ForEachOpen([&](int64_t batch) {
+    const int64_t bit = batch - low_water_;
+    above.resize(bit / 8 + 1, '\0');
+    above[bit / 8] = static_cast<char>(static_cast<uint8_t>(above[bit / 8]) | (1u << (bit % 8)));
+  });
+  return state;
+}
+
+absl::StatusOr<bool> PushLedger::Test(int64_t batch) const {
+  if (batch < 0 || batch - low_water_ >= kOpenBatchesMax) {
+    return absl::OutOfRangeError(absl::StrCat("batch ", batch, " is not in [0, ",
+                                              low_water_ + kOpenBatchesMax,
+                                              "): the ledger's low-water mark is ", low_water_));
+  }
+  return !IsSettled(batch);
+}
+
+absl::StatusOr<bool> PushLedger::TestAndSet(int64_t batch) {
+  absl::StatusOr<bool> is_new = Test(batch);
+  if (!is_new.ok() || !*is_new) return is_new;
+  if (batch == low_water_) {
+    ++low_water_;
+    AbsorbSetBits();
+  } else {
+    SetBit(batch);
+  }
+  return true;
+}
+
+bool PushLedger::IsSettled(int64_t batch) const { return batch < low_water_ || Bit(batch); }
+
+bool PushLedger::Bit(int64_t batch) const {
+  const int64_t ring_bits = static_cast<int64_t>(ring_.size()) * kWordBits;
+  if (batch - low_water_ >= ring_bits) return false;
+  const int64_t bit = batch & (ring_bits - 1);
+  return (ring_[bit / kWordBits] >> (bit % kWordBits)) & 1;
+}
+
+void PushLedger::SetBit(int64_t batch) {
+  Reserve(batch - low_water_ + 1);
+  const int64_t bit = batch & (static_cast<int64_t>(ring_.size()) * kWordBits - 1);
+  ring_[bit / kWordBits] |= uint64_t{1} << (bit % kWordBits);
+  ++open_count_;
+}
+
+void PushLedger::ClearBit(int64_t batch) {
+  const int64_t bit = batch & (static_cast<int64_t>(ring_.size()) * kWordBits - 1);
+  ring_[bit / kWordBits] &= ~(uint64_t{1} << (bit % kWordBits));
+  --open_count_;
+}
+
+void PushLedger::Reserve(int64_t bits) {
+  const size_t words = std::bit_ceil(static_cast<size_t>((bits + kWordBits - 1) / kWordBits));
+  if (words <= ring_.size()) return;
+  PushLedger larger;
+  larger.low_water_ = low_water_;
+  larger.ring_.resize(words);
+  ForEachOpen([&](int64_t batch) { larger.SetBit(batch); });
+  *this = std::move(larger);
+}
+
+void PushLedger::AbsorbSetBits() {
+  while (open_count_ > 0 && Bit(low_water_)) {
+    ClearBit(low_water_);
+    ++low_water_;
+  }
+}
+
+void PushLedger::ForEachOpen(absl::FunctionRef<void(int64_t batch)> visit) const {
+  int64_t left = open_count_;
+  // From the low-water mark itself: its bit is set while Union is at work.
+  for (int64_t batch = low_water_; left > 0; ++batch) {
+    if (!Bit(batch)) continue;
+    visit(batch);
+    --left;
+  }
+}
+
+PushLedger PushLedger::Intersection(const PushLedger& a, const PushLedger& b) {
+  const PushLedger& lower = a.low_water_ <= b.low_water_ ? a : b;
+  const PushLedger& higher = a.low_water_ <= b.low_water_ ? b : a;
+  PushLedger both;
+  both.low_water_ = lower.low_water_;
+  lower.ForEachOpen([&](int64_t batch) {
+    if (higher.IsSettled(batch)) both.SetBit(batch);
+  });
+  return both;
+}
+
+PushLedger PushLedger::Union(const PushLedger& a, const PushLedger& b) {
+  PushLedger either;
+  either.low_water_ = std::max(a.low_water_, b.low_water_);
+  const auto add = [&](int64_t batch) {
+    if (batch >= either.low_water_ && !either.Bit(batch)) either.SetBit(batch);
+  };
+  a.ForEachOpen(add);
+  b.ForEachOpen(add);
+  either.AbsorbSetBits();
+  return either;
+}
+
+bool operator==(const PushLedger& a, const PushLedger& b) {
+  if (a.low_water_ != b.low_water_ || a.open_count_ != b.open_count_) return false;
+  bool equal = true;
+  a.ForEachOpen([&](int64_t batch) { equal = equal && b.Bit(batch); });
+  return equal;
+}
+
+}  // namespace cairn::ps

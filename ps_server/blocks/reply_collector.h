@@ -1,0 +1,37 @@
+#ifndef CAIRN_PS_SERVER_BLOCKS_REPLY_COLLECTOR_H_
+#define CAIRN_PS_SERVER_BLOCKS_REPLY_COLLECTOR_H_
+
+#include <atomic>
+#include <cstddef>
+#include <vector>
+
+#include "absl/functional/any_invocable.h"
+#include "ps_server/blocks/block_reply.h"
+
+namespace cairn::ps {
+
+// The replies of all blocks that one request names, in the request's order.
+using RepliesCallback = absl::AnyInvocable<void(std::vector<BlockReply>)>;
+
+// Gathers the replies of several blocks, which come on several threads, and hands them on once, on
+// the thread of the last. Owns itself: it ends when the last of its callbacks was called.
+class ReplyCollector {
+ public:
+  // Makes one that waits for `count` >= 1 replies.
+  static ReplyCollector* Create(size_t count, RepliesCallback done);
+
+  // For reply `index`; each index once.
+  BlockCallback CallbackFor(size_t index);
+
+ private:
+  ReplyCollector(size_t count, RepliesCallback done);
+  void Add(size_t index, BlockReply reply);
+
+  std::vector<BlockReply> replies_;  // Each element is written by one thread.
+  std::atomic<size_t> missing_;
+  RepliesCallback done_;
+};
+
+}  // namespace cairn::ps
+
+#endif  // CAIRN_PS_SERVER_BLOCKS_REPLY_COLLECTOR_H_

@@ -1,0 +1,68 @@
+#include "ps_server/blocks/update_rule.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <vector>
+
+#include "tests/ps_server/test_job.h"
+
+namespace cairn::ps {
+namespace {
+
+BlockState StateOf(const JobLayout& layout, int position, float value, BufferPool* pool) {
+  const BlockSpec& block = layout.blocks()[position];
+  BlockState state;
+  state.values = Filled(pool, block.count, value);
+  if (const int slots = layout.slot_count(block); slots > 0) {
+    state.slots = Filled(pool, block.count * slots, 0);
+  }
+  return state;
+}
+
+TEST(UpdateRule, FollowsKerasAdamOverSeveralUpdatesWhoeverLooksOn) {
+  TestJobOptions options;
+  options.optimizer = "adam";
+  options.learning_rate = 0.1;
+  const auto layout = MakeLayout(options);
+  const int position = PositionOf(*layout, "hidden/bias");
+  BufferPool pool;
+  const UpdateRule rule(layout.get(), &pool);
+  BlockState state = StateOf(*layout, position, 1, &pool);
+  std::vector<BlockState> onlookers;
+  double value = 1, m = 0, v = 0;
+  for (int t = 1; t <= 6; ++t) {
+    const double g = 0.5 * t;
+    m += (g - m) * (1 - 0.9);
+    v += (g * g - v) * (1 - 0.999);
+    const double alpha = 0.1 * std::sqrt(1 - std::pow(0.999, t)) / (1 - std::pow(0.9, t));
+    value -= alpha * m / (std::sqrt(v) + 1e-7);
+    if (t % 2 == 0) onlookers.push_back(state);
+    const BlockBuffer gradient = Filled(&pool, 6, static_cast<float>(g));
+    ASSERT_TRUE(rule.Apply(layout->blocks()[position], gradient.data(), &state).ok());
+    EXPECT_NEAR(state.values.data()[5], value, 1e-5);
+    EXPECT_EQ(state.version, t);
+  }
+  for (size_t i = 0; i < onlookers.size(); ++i) {
+    EXPECT_EQ(onlookers[i].version, static_cast<int64_t>(2 * i + 1));
+    EXPECT_GT(onlookers[i].values.data()[0], state.values.data()[0]);
+    EXPECT_LT(onlookers[i].slots.data()[0], state.slots.data()[0]);
+  }
+}
+
+TEST(UpdateRule, AveragesMovingStatisticsInPlaceAndElsewhere) {
+  const auto layout = MakeLayout({});
+  const int position = PositionOf(*layout, "norm/moving_variance");
+  BufferPool pool;
+  const UpdateRule rule(layout.get(), &pool);
+  BlockState state = StateOf(*layout, position, 1, &pool);
+  const BlockBuffer statistic = Filled(&pool, 6, 3);
+  ASSERT_TRUE(rule.Apply(layout->blocks()[position], statistic.data(), &state).ok());
+  const BlockBuffer before = state.values;
+  ASSERT_TRUE(rule.Apply(layout->blocks()[position], statistic.data(), &state).ok());
+  EXPECT_EQ(before.data()[0], 2);
+  EXPECT_EQ(state.values.data()[0], 2.5f);
+}
+
+}  // namespace
+}  // namespace cairn::ps
