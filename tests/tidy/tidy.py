@@ -19,10 +19,11 @@ FOLDER_PAIRS_MAX = 15
 FAMILIES = {"nn/layers", "nn/cpu", "nn/cuda", "nn/optimizers", "nn/formats"}
 ROWS = {"common": 0, "proto": 0, "cluster": 1, "storage": 1, "nn": 1,
         "ps_server": 2, "worker": 2, "coordinator": 2, "cli": 2}
-# Sources whose test is a suite over the family.
-SUITE_OF_FAMILY = {"nn/layers": "nn/layers_test.cc", "nn/cpu": "nn/layers_test.cc",
-                   "nn/cuda": "nn/cuda_test.cc", "nn/optimizers": "nn/optimizer_test.cc",
+# Sources whose test is a suite over their family, or their only user's.
+SUITE_OF_FAMILY = {"nn/layers": "nn/layers/conformance_test.cc",
+                   "nn/cpu": "nn/layers/conformance_test.cc", "nn/cuda": "nn/cuda_test.cc",
                    "cli/commands": "cli/commands_test.cc"}
+SUITE_OF_FILE = {"ps_server/parameter_frames.cc": "ps_server/parameter_service_test.cc"}
 
 
 def tracked(*suffixes):
@@ -117,7 +118,7 @@ def check_tests():
         folder = str(pathlib.PurePath(name).parent)
         if name.split("/")[0] not in ROWS or name.endswith("main.cc"):
             continue
-        suite = SUITE_OF_FAMILY.get(folder)
+        suite = SUITE_OF_FILE.get(name, SUITE_OF_FAMILY.get(folder))
         own = f"tests/{name[:-3]}_test.cc"
         if own not in tests and (suite is None or f"tests/{suite}" not in tests):
             yield f"{name}: no {own}"

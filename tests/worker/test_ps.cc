@@ -5,9 +5,9 @@
 #include "absl/strings/str_cat.h"
 #include "common/check.h"
 #include "nn/model.h"
+#include "ps_server/blocks/job_layout.h"
 #include "ps_server/initial_values.h"
 #include "ps_server/job_blocks.h"
-#include "ps_server/job_layout.h"
 
 namespace cairn::worker {
 

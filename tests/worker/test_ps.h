@@ -10,7 +10,7 @@
 #include "cluster/rpc_server.h"
 #include "proto/coordinator.pb.h"
 #include "proto/job.pb.h"
-#include "ps_server/block_buffer.h"
+#include "ps_server/blocks/block_buffer.h"
 #include "ps_server/owner_threads.h"
 #include "ps_server/parameter_service.h"
 #include "ps_server/parameter_store.h"
