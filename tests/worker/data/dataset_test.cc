@@ -71,8 +71,8 @@ proto::DataSource Idx(const std::string& features, const std::string& labels) {
 proto::DataSource Npy(const std::vector<std::string>& features, const std::string& labels) {
   proto::DataSource source;
   for (size_t i = 0; i < features.size(); ++i) {
-    source.mutable_npy()->add_features(
-        WriteDataFile("x" + std::to_string(i) + ".npy", features[i]));
+    const std::string name = std::to_string(i) + ".npy";
+    source.mutable_npy()->add_features(WriteDataFile(name, features[i]));
   }
   source.mutable_npy()->set_labels(WriteDataFile("y.npy", labels));
   return source;
