@@ -48,7 +48,8 @@ class Job {
   const std::vector<proto::Manifest>& manifests() const;
 
   void CommitWeights(Outbox* outbox);
-  // Its turn begins. `after_restart`: with what tasks still hold of it, if all ps do.
+  // Its turn begins; after a restart of the coordinator with what tasks still hold of it, if all ps
+  // do.
   void Activate(Moment now, Outbox* outbox);
   void Cancel(Moment now, Outbox* outbox);
   // FailedPrecondition unless it trains.

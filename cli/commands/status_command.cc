@@ -1,5 +1,6 @@
 #include <memory>
 
+#include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "cli/commands/command.h"
@@ -41,7 +42,7 @@ void PrintCluster(const proto::ClusterStatus& cluster, const std::string& addres
        << cluster.term() << "\n";
   for (const auto& member : cluster.members()) {
     *out << absl::StrFormat("  %-10s %3d  %-5s  %-22s pid %-8d %s\n",
-                            member.role() == proto::PS ? "ps" : "worker", member.index(),
+                            absl::AsciiStrToLower(proto::Role_Name(member.role())), member.index(),
                             member.live() ? "live" : "away", member.address(), member.pid(),
                             member.device());
   }

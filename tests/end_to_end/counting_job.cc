@@ -2,6 +2,7 @@
 
 #include <filesystem>
 #include <set>
+#include <sstream>
 #include <vector>
 
 #include "nlohmann/json.hpp"
@@ -49,16 +50,23 @@ std::string WriteCountingJob(const CountingJob& job, const std::string& folder) 
 }
 
 std::string CountIsNot(int64_t count, const std::string& folder, int rows) {
+  std::ostringstream text;
   const auto weights = ReadTfjsWeights(folder);
-  if (weights.size() != 1) return "the export has " + std::to_string(weights.size()) + " weights";
+  if (weights.size() != 1) {
+    text << "the export has " << weights.size() << " weights";
+    return text.str();
+  }
   const Array& counter = weights.begin()->second;
-  if (static_cast<int>(counter.values.size()) != rows)
-    return "the weight has " + std::to_string(counter.values.size()) + " elements";
+  if (static_cast<int>(counter.values.size()) != rows) {
+    text << "the weight has " << counter.values.size() << " elements";
+    return text.str();
+  }
   const std::set<float> distinct(counter.values.begin(), counter.values.end());
   if (distinct.size() == 1 && *distinct.begin() == -static_cast<float>(count)) return "";
-  std::string text = "the weights are";
-  for (float value : distinct) text += " " + std::to_string(value);
-  return text + ", not " + std::to_string(-count);
+  text << "the weights are";
+  for (float value : distinct) text << " " << value;
+  text << ", not " << -count;
+  return text.str();
 }
 
 }  // namespace cairn::testing
