@@ -3,9 +3,12 @@
 
 #include <signal.h>
 
+#include <algorithm>
 #include <cstdlib>
+#include <functional>
 #include <random>
 
+#include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "nlohmann/json.hpp"
 #include "tests/end_to_end/counting_job.h"
@@ -26,7 +29,7 @@ int DrillFaults() {
 
 class ExactlyOnce : public ::testing::Test {
  protected:
-  void Submit(TestCluster* cluster, const CountingJob& job) {
+  static void Submit(TestCluster* cluster, const CountingJob& job) {
     const std::string file = WriteCountingJob(job, cluster->folder("job"));
     const CommandResult result = cluster->Cairn({"submit", file});
     ASSERT_EQ(result.exit_code, 0) << result.output << result.errors;
@@ -116,49 +119,44 @@ TEST_F(ExactlyOnce, CountIsExactWhenWorkersAreKilledAndStoppedPastTheirLeases) {
   RecordProperty("stops_while_running", drill.stops_while_running);
 }
 
-TEST_F(ExactlyOnce, EverythingKilledAtOnceGoesOnByItself) {
-  CountingJob job;
-  job.batches = 20000;
-  job.checkpoint_every = 500;
-  TestCluster cluster(2, 2);
-  cluster.StartAll();
-  ASSERT_NO_FATAL_FAILURE(Submit(&cluster, job));
-  ASSERT_NO_FATAL_FAILURE(WaitForProgress(&cluster, 1500));
-  cluster.KillAll();
-  cluster.StartAll();
-  json status;
-  EXPECT_EQ(FinishAndCount(&cluster, job, &status), "");
-  EXPECT_EQ(status.value("rollbacks", 0), 1) << status;
+// A job of 20 epochs on 2 ps and 2 workers, checkpointed every 500 batches; `fault` strikes in the
+// second epoch and mends itself. The count is exact, after so many rollbacks.
+class ExactlyOnceAfterAFault : public ExactlyOnce {
+ protected:
+  static void Expect(int rollbacks, const std::function<void(TestCluster*)>& fault) {
+    CountingJob job;
+    job.batches = 20000;
+    job.checkpoint_every = 500;
+    TestCluster cluster(2, 2);
+    cluster.StartAll();
+    ASSERT_NO_FATAL_FAILURE(Submit(&cluster, job));
+    ASSERT_NO_FATAL_FAILURE(WaitForProgress(&cluster, 1500));
+    fault(&cluster);
+    json status;
+    EXPECT_EQ(FinishAndCount(&cluster, job, &status), "");
+    EXPECT_EQ(status.value("rollbacks", -1), rollbacks) << status;
+  }
+};
+
+TEST_F(ExactlyOnceAfterAFault, EverythingKilledAtOnceGoesOnByItself) {
+  Expect(1, [](TestCluster* cluster) {
+    cluster->KillAll();
+    cluster->StartAll();
+  });
 }
 
-TEST_F(ExactlyOnce, ALostParameterServerComesBackFromTheLastCheckpoint) {
-  CountingJob job;
-  job.batches = 20000;
-  job.checkpoint_every = 500;
-  TestCluster cluster(2, 2);
-  cluster.StartAll();
-  ASSERT_NO_FATAL_FAILURE(Submit(&cluster, job));
-  ASSERT_NO_FATAL_FAILURE(WaitForProgress(&cluster, 1500));
-  cluster.task("ps", 1).Kill();
-  cluster.Start("ps", 1);
-  json status;
-  EXPECT_EQ(FinishAndCount(&cluster, job, &status), "");
-  EXPECT_EQ(status.value("rollbacks", 0), 1) << status;
+TEST_F(ExactlyOnceAfterAFault, ALostParameterServerComesBackFromTheLastCheckpoint) {
+  Expect(1, [](TestCluster* cluster) {
+    cluster->task("ps", 1).Kill();
+    cluster->Start("ps", 1);
+  });
 }
 
-TEST_F(ExactlyOnce, ALostCoordinatorCostsNoRollback) {
-  CountingJob job;
-  job.batches = 20000;
-  job.checkpoint_every = 500;
-  TestCluster cluster(2, 2);
-  cluster.StartAll();
-  ASSERT_NO_FATAL_FAILURE(Submit(&cluster, job));
-  ASSERT_NO_FATAL_FAILURE(WaitForProgress(&cluster, 1500));
-  cluster.task("chief", 0).Kill();
-  cluster.Start("chief", 0);
-  json status;
-  EXPECT_EQ(FinishAndCount(&cluster, job, &status), "");
-  EXPECT_EQ(status.value("rollbacks", -1), 0) << status;
+TEST_F(ExactlyOnceAfterAFault, ALostCoordinatorCostsNoRollback) {
+  Expect(0, [](TestCluster* cluster) {
+    cluster->task("chief", 0).Kill();
+    cluster->Start("chief", 0);
+  });
 }
 
 // The proof that the drill can fail: the same faults with the ledger switched off count too much.
@@ -172,7 +170,9 @@ TEST_F(ExactlyOnce, WithoutTheLedgerTheCountIsWrong) {
   ASSERT_NO_FATAL_FAILURE(WaitForProgress(&cluster, 100));
   RunDrill(&cluster, 6, /*seed=*/1);
   json status;
-  EXPECT_NE(FinishAndCount(&cluster, job, &status), "");
+  // It finished, and what is wrong is the number: nothing else would prove the point.
+  EXPECT_THAT(FinishAndCount(&cluster, job, &status), ::testing::StartsWith("the weights are"));
+  EXPECT_EQ(status.value("state", ""), "finished") << status;
 }
 
 }  // namespace
