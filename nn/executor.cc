@@ -228,6 +228,7 @@ absl::Status Executor::ComputeLoss(const Batch& batch, bool training, Sums* sums
                            .shape = &model_->output_shape(),
                            .output = last.output,
                            .labels = batch.labels,
+                           .weights = batch.weights,
                            .fused = fuses_loss_,
                            .gradient_divisor = GradientDivisor(batch.size)};
   can_run_backward_ = training && options_.training;

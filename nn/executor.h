@@ -41,13 +41,15 @@ class Executor {
     std::vector<const void*> inputs;
     // As the loss's label_type(); null to compute the output only (no loss, no metrics).
     const void* labels = nullptr;
+    // One for each example, as Loss::Batch::weights; null: all 1. Metrics do not see them.
+    const float* weights = nullptr;
     // Makes the batch's random draws: a pure function of (random_key, layer name, element).
     uint64_t random_key = 0;
   };
 
   struct Sums {
     int64_t examples = 0;
-    // The mean loss times the examples, without the penalty.
+    // The mean (weighted) loss times the examples, without the penalty.
     double loss_sum = 0;
     // The regularizers' sum. What Keras reports as loss is loss_sum / examples + penalty.
     double penalty = 0;

@@ -36,7 +36,7 @@ absl::Status ShapeError(const std::string& loss, const Shape& output, const Shap
 // What the derivative of one element, or of one row of classes, is multiplied with.
 float GradientFactor(const Loss::Batch& batch, int64_t terms_per_example) {
   const int64_t divisor = batch.gradient_divisor == 0 ? batch.examples : batch.gradient_divisor;
-  return 1.0f / static_cast<float>(divisor * terms_per_example);
+  return batch.gradient_scale / static_cast<float>(divisor * terms_per_example);
 }
 
 // The targets of a row of classes: 1 for one of them, or as the labels say.
@@ -169,14 +169,17 @@ class CategoricalCrossentropy : public Loss {
     double sum = 0;
     for (int64_t row = 0; row < batch.examples * positions; ++row) {
       const float* output = batch.output + row * classes;
+      const float weight = batch.weight(row / positions);
       float* row_gradient = gradient == nullptr ? nullptr : gradient + row * classes;
       if (sparse_) {
         const int64_t label = static_cast<const int32_t*>(batch.labels)[row];
         if (label < 0 || label >= classes) return LabelError(label, classes);
-        sum += CrossentropyRow(form, output, classes, OneHotTarget{label}, factor, row_gradient);
+        sum += weight * CrossentropyRow(form, output, classes, OneHotTarget{label}, factor * weight,
+                                        row_gradient);
       } else {
         const float* labels = static_cast<const float*>(batch.labels) + row * classes;
-        sum += CrossentropyRow(form, output, classes, GivenTarget{labels}, factor, row_gradient);
+        sum += weight * CrossentropyRow(form, output, classes, GivenTarget{labels}, factor * weight,
+                                        row_gradient);
       }
     }
     return sum / static_cast<double>(positions);
@@ -211,10 +214,15 @@ class ElementwiseLoss : public Loss {
     const float* labels = static_cast<const float*>(batch.labels);
     const float factor = GradientFactor(batch, elements);
     double sum = 0;
-    for (int64_t i = 0; i < batch.examples * elements; ++i) {
-      float derivative = 0;
-      sum += distance(batch.output[i], labels[i], &derivative);
-      if (gradient != nullptr) gradient[i] = factor * derivative;
+    for (int64_t example = 0; example < batch.examples; ++example) {
+      const float weight = batch.weight(example);
+      double example_sum = 0;
+      for (int64_t i = example * elements; i < (example + 1) * elements; ++i) {
+        float derivative = 0;
+        example_sum += distance(batch.output[i], labels[i], &derivative);
+        if (gradient != nullptr) gradient[i] = factor * weight * derivative;
+      }
+      sum += weight * example_sum;
     }
     return sum / static_cast<double>(elements);
   }

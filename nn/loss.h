@@ -27,10 +27,19 @@ class Loss {
     const Shape* shape = nullptr;
     const float* output = nullptr;
     const void* labels = nullptr;
+    // One for each example, not negative; null: all 1. An example's loss and gradient are
+    // multiplied by its weight; what they are divided by stays the number of examples (Keras's
+    // "sum_over_batch_size" with sample weights).
+    const float* weights = nullptr;
     // The output came from fused_activation().
     bool fused = false;
     // What the gradient is divided by; 0: the examples, which makes it the mean loss's.
     int64_t gradient_divisor = 0;
+    // What the gradient, but not the loss, is multiplied by: this output's share of the model's
+    // loss.
+    float gradient_scale = 1;
+
+    float weight(int64_t example) const { return weights == nullptr ? 1.0f : weights[example]; }
   };
 
   virtual ~Loss() = default;
@@ -50,9 +59,10 @@ class Loss {
   // where the clipped form has no gradient (as Keras does with TensorFlow). kLinear if none.
   virtual Activation::Kind fused_activation() const { return Activation::Kind::kLinear; }
 
-  // Returns the sum over examples of the example's loss. Unless `gradient` is null it receives
-  // that sum's derivative, divided by the batch's divisor, by the output or, if batch.fused, by
-  // what the activation was applied to. INVALID_ARGUMENT: a class number that is out of range.
+  // Returns the sum over examples of weight times the example's loss. Unless `gradient` is null it
+  // receives that sum's derivative, divided by the batch's divisor, by the output or, if
+  // batch.fused, by what the activation was applied to. INVALID_ARGUMENT: a class number that is
+  // out of range.
   virtual absl::StatusOr<double> Compute(const Batch& batch, float* gradient) const = 0;
 
  protected:

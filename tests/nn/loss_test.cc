@@ -132,6 +132,28 @@ TEST(LossTest, FusedWithItsActivationTheGradientIsTheDifference) {
   EXPECT_FLOAT_EQ(gradient[3], (0.5f - 1) / 2);
 }
 
+TEST(LossTest, AWeightedExampleCostsAndPullsAccordingly) {
+  const float weights[] = {3, 0.5f};
+  for (const char* name : {"sparse_categorical_crossentropy", "categorical_crossentropy",
+                           "binary_crossentropy", "mse", "mae"}) {
+    const std::unique_ptr<Loss> loss = LossNamed(name);
+    Rows rows{.output = kProbabilities, .labels = kTargets};
+    if (loss->label_type() == proto::INT32) rows.classes = {2, 0};
+    std::vector<float> plain(6), weighted(6);
+    Loss::Batch first = rows.batch();
+    first.examples = 1;
+    const double both = *loss->Compute(rows.batch(), plain.data());
+    const double one = *loss->Compute(first, nullptr);
+    Loss::Batch batch = rows.batch();
+    batch.weights = weights;
+    batch.gradient_scale = 2;
+    EXPECT_NEAR(*loss->Compute(batch, weighted.data()), 3 * one + 0.5 * (both - one), 1e-6) << name;
+    for (int i = 0; i < 6; ++i) {
+      EXPECT_NEAR(weighted[i], 2 * weights[i / 3] * plain[i], 1e-6) << name << " " << i;
+    }
+  }
+}
+
 TEST(LossTest, CertainMistakesCostFinitely) {
   const Rows rows{.output = {1, 0, 0, 0, 1, 0}, .classes = {2, 0}};
   const double sum = *LossNamed("sparse_categorical_crossentropy")->Compute(rows.batch(), nullptr);
