@@ -1,7 +1,6 @@
 #include "cli/job_file.h"
 
 #include <algorithm>
-#include <cmath>
 #include <filesystem>
 #include <initializer_list>
 
@@ -12,6 +11,7 @@
 #include "cli/json_text.h"
 #include "cli/json_to_message.h"
 #include "common/status_macros.h"
+#include "nn/data/data_source.h"
 
 namespace cairn::cli {
 namespace {
@@ -55,34 +55,6 @@ absl::Status CheckName(const std::string& name) {
   return absl::OkStatus();
 }
 
-template <typename Source>
-absl::Status CheckFiles(const std::string& path, const Source& source) {
-  if (source.features().empty()) {
-    return Missing(path + ".features", R"("features": "x.npy")");
-  }
-  for (const std::string& file : source.features()) {
-    if (file.empty()) return Bad(path + ".features", "\"\" is not the name of a file");
-  }
-  if (source.labels().empty()) return Missing(path + ".labels", R"("labels": "y.npy")");
-  return absl::OkStatus();
-}
-
-absl::Status CheckData(const std::string& path, const proto::DataSource& data) {
-  if (data.has_scale() && !std::isfinite(data.scale())) {
-    return Bad(path + ".scale", "is not a finite number");
-  }
-  switch (data.format_case()) {
-    case proto::DataSource::kIdx:
-      return CheckFiles(path + ".idx", data.idx());
-    case proto::DataSource::kNpy:
-      return CheckFiles(path + ".npy", data.npy());
-    case proto::DataSource::FORMAT_NOT_SET:
-      break;
-  }
-  return Bad(path,
-             R"(says no format; for example {"npy": {"features": "x.npy", "labels": "y.npy"}})");
-}
-
 absl::Status CheckLength(const proto::Job& job) {
   if (job.has_epochs() == job.has_steps()) {
     return Bad("epochs", job.has_epochs() ? "stands beside \"steps\"; leave one of them"
@@ -121,8 +93,7 @@ absl::Status CheckJob(const proto::Job& job) {
   if (!job.has_train()) {
     return Missing("train", R"("train": {"npy": {"features": "x.npy", "labels": "y.npy"}})");
   }
-  CAIRN_RETURN_IF_ERROR(CheckData("train", job.train()));
-  if (job.has_validation()) CAIRN_RETURN_IF_ERROR(CheckData("validation", job.validation()));
+  CAIRN_RETURN_IF_ERROR(nn::CheckJobData(job));
   if (!job.has_loss()) return Missing("loss", R"("loss": "sparse_categorical_crossentropy")");
   if (job.loss().name().empty()) return Missing("loss.name", R"("name": "mse")");
   if (!job.has_optimizer()) return Missing("optimizer", R"("optimizer": "adam")");
@@ -138,15 +109,8 @@ void Resolve(const std::filesystem::path& folder, std::string* file) {
   *file = (folder / *file).lexically_normal().string();
 }
 
-template <typename Source>
-void ResolveFiles(const std::filesystem::path& folder, Source* source) {
-  for (std::string& file : *source->mutable_features()) Resolve(folder, &file);
-  Resolve(folder, source->mutable_labels());
-}
-
 void ResolveData(const std::filesystem::path& folder, proto::DataSource* data) {
-  if (data->has_idx()) ResolveFiles(folder, data->mutable_idx());
-  if (data->has_npy()) ResolveFiles(folder, data->mutable_npy());
+  for (const nn::DataFile& file : nn::FilesOf("", data)) Resolve(folder, file.name);
 }
 
 }  // namespace

@@ -26,7 +26,8 @@ absl::StatusOr<proto::JobPlan> MakeJobPlan(const proto::JobRecord& record,
   if (inspected.examples() < 1) {
     return absl::InvalidArgumentError("train: there are no examples in the data");
   }
-  if (job.has_validation() && inspected.validation_examples() < 1) {
+  const bool validates = job.has_validation() || job.has_validation_fraction();
+  if (validates && inspected.validation_examples() < 1) {
     return absl::InvalidArgumentError("validation: there are no examples in the data");
   }
   const JobNumbers numbers = ResolveNumbers(job);
@@ -45,7 +46,7 @@ absl::StatusOr<proto::JobPlan> MakeJobPlan(const proto::JobRecord& record,
   *plan.mutable_partition() = record.partition();
   plan.set_weights_uploaded(record.weights_follow());
   plan.set_examples(inspected.examples());
-  plan.set_validation_examples(job.has_validation() ? inspected.validation_examples() : 0);
+  plan.set_validation_examples(validates ? inspected.validation_examples() : 0);
   plan.set_batch_size(numbers.batch_size);
   plan.set_batches_per_epoch(per_epoch);
   plan.set_total_batches(job.has_steps() ? job.steps() : job.epochs() * per_epoch);
@@ -54,6 +55,7 @@ absl::StatusOr<proto::JobPlan> MakeJobPlan(const proto::JobRecord& record,
   plan.set_window(numbers.window);
   plan.set_seed(numbers.seed);
   plan.set_shuffle(numbers.shuffle);
+  *plan.mutable_data() = inspected.data();
   return plan;
 }
 

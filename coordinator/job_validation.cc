@@ -11,6 +11,7 @@
 #include "cluster/partition_map.h"
 #include "common/status_macros.h"
 #include "coordinator/job_plan.h"
+#include "nn/data/data_source.h"
 #include "nn/loss.h"
 #include "nn/metric.h"
 #include "nn/model.h"
@@ -56,34 +57,21 @@ absl::Status CheckName(const std::string& name) {
 }
 
 absl::Status CheckFile(const std::string& path, const std::string& file) {
-  if (file.empty()) return Invalid(path, ": is missing; say which file");
   if (file[0] == '/') return absl::OkStatus();
   return Invalid(path, ": '", file, "' is not an absolute path");
 }
 
-template <typename Source>
-absl::Status CheckFiles(const std::string& path, const Source& source) {
-  if (source.features().empty()) {
-    return Invalid(path, ".features: is missing; say which files hold the model's inputs");
+absl::Status CheckFiles(const char* path, proto::DataSource source) {
+  for (const nn::DataFile& file : nn::FilesOf(path, &source)) {
+    CAIRN_RETURN_IF_ERROR(CheckFile(file.path, *file.name));
   }
-  for (int i = 0; i < source.features_size(); ++i) {
-    CAIRN_RETURN_IF_ERROR(CheckFile(absl::StrCat(path, ".features[", i, "]"), source.features(i)));
-  }
-  return CheckFile(path + ".labels", source.labels());
+  return absl::OkStatus();
 }
 
-absl::Status CheckData(const std::string& path, const proto::DataSource& data) {
-  if (data.has_scale() && !std::isfinite(data.scale())) {
-    return Invalid(path, ".scale: ", data.scale(), " is not a finite number");
-  }
-  switch (data.format_case()) {
-    case proto::DataSource::kIdx:
-      return CheckFiles(path + ".idx", data.idx());
-    case proto::DataSource::kNpy:
-      return CheckFiles(path + ".npy", data.npy());
-    default:
-      return Invalid(path, ": says no format; known are idx, npy");
-  }
+absl::Status CheckData(const proto::Job& job) {
+  CAIRN_RETURN_IF_ERROR(nn::CheckJobData(job));
+  CAIRN_RETURN_IF_ERROR(CheckFiles("train", job.train()));
+  return CheckFiles("validation", job.validation());
 }
 
 absl::Status CheckLength(const proto::Job& job) {
@@ -137,20 +125,6 @@ absl::Status CheckPolicies(const proto::Job& job) {
   return absl::OkStatus();
 }
 
-// The number of files of a source that passed CheckData.
-int FeatureFiles(const proto::DataSource& data) {
-  return data.has_idx() ? data.idx().features_size() : data.npy().features_size();
-}
-
-absl::Status CheckInputs(const char* path, const proto::DataSource& data, const nn::Model& model) {
-  const int files = FeatureFiles(data);
-  const int inputs = static_cast<int>(model.inputs().size());
-  if (files == inputs) return absl::OkStatus();
-  return Invalid(path, ".", data.has_idx() ? "idx" : "npy", ".features: names ", files,
-                 files == 1 ? " file" : " files", ", the model has ", inputs,
-                 inputs == 1 ? " input" : " inputs", "; one file per input");
-}
-
 absl::Status CheckLearning(const proto::Job& job, const nn::Model& model) {
   if (job.loss().name().empty()) return Invalid("loss: is missing");
   if (job.optimizer().name().empty()) return Invalid("optimizer: is missing");
@@ -170,8 +144,7 @@ absl::Status CheckLearning(const proto::Job& job, const nn::Model& model) {
 absl::Status ValidateFields(const proto::Job& job) {
   CAIRN_RETURN_IF_ERROR(CheckName(job.name()));
   if (!job.has_train()) return Invalid("train: is missing; say where the examples are");
-  CAIRN_RETURN_IF_ERROR(CheckData("train", job.train()));
-  if (job.has_validation()) CAIRN_RETURN_IF_ERROR(CheckData("validation", job.validation()));
+  CAIRN_RETURN_IF_ERROR(CheckData(job));
   if (!job.has_batch_size()) return Invalid("batch_size: is missing");
   CAIRN_RETURN_IF_ERROR(CheckRange("batch_size", job.batch_size(), 1, kBatchSizeMax));
   CAIRN_RETURN_IF_ERROR(CheckLength(job));
@@ -184,10 +157,7 @@ absl::StatusOr<ValidatedJob> ValidateJob(proto::SubmitRequest request, int ps_co
   CAIRN_RETURN_IF_ERROR(ValidateFields(job));
   auto model = nn::Model::Create(request.model());
   CAIRN_RETURN_IF_ERROR(At("model", model.status()));
-  CAIRN_RETURN_IF_ERROR(CheckInputs("train", job.train(), **model));
-  if (job.has_validation()) {
-    CAIRN_RETURN_IF_ERROR(CheckInputs("validation", job.validation(), **model));
-  }
+  CAIRN_RETURN_IF_ERROR(nn::CheckDataFitsModel(job, **model));
   CAIRN_RETURN_IF_ERROR(CheckLearning(job, **model));
 
   ValidatedJob validated;

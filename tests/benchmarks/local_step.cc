@@ -42,7 +42,7 @@ proto::Job MakeJob(const std::string& optimizer) {
   proto::Job job;
   job.mutable_train()->mutable_idx()->add_features(std::string(kData) +
                                                    "train-images-idx3-ubyte.gz");
-  job.mutable_train()->mutable_idx()->set_labels(std::string(kData) + "train-labels-idx1-ubyte.gz");
+  job.mutable_train()->mutable_idx()->add_labels(std::string(kData) + "train-labels-idx1-ubyte.gz");
   job.mutable_train()->set_scale(1.0 / 255);
   job.mutable_loss()->set_name("sparse_categorical_crossentropy");
   job.mutable_optimizer()->set_name(optimizer);

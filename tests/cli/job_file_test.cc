@@ -68,7 +68,7 @@ TEST(JobFileTest, RelativePathsAreRelativeToTheJobFile) {
   ASSERT_TRUE(job.ok()) << job.status();
   EXPECT_EQ(job->model(), "/jobs/mine/fashion_cnn.json");
   EXPECT_THAT(job->train().idx().features(), ElementsAre("/jobs/mine/data/x.gz"));
-  EXPECT_EQ(job->train().idx().labels(), "/abs/y.gz");
+  EXPECT_THAT(job->train().idx().labels(), ElementsAre("/abs/y.gz"));
   EXPECT_THAT(job->validation().npy().features(), ElementsAre("/jobs/mine/a.npy", "/jobs/b.npy"));
 }
 
@@ -105,8 +105,9 @@ TEST(JobFileTest, EveryMistakeAboutFormModelAndDataHasItsOwnMessage) {
       {RefusalWith("/optimiser", "adam"), "optimiser: unknown field; did you mean \"optimizer\"?"},
       {RefusalWith("/train/idx/feature", "x"),
        "train.idx.feature: unknown field; did you mean \"features\"?"},
-      {RefusalWith("/train/csv", json::object()),
-       "train.csv: unknown field; known here: idx, npy, scale"},
+      {RefusalWith("/train/picture", json::object()),
+       "train.picture: unknown field; known here: idx, npy, csv, cifar10, cifar100, scale, "
+       "standardize, one_hot, allow_nan"},
       {RefusalWith("/train/npy", json::object()),
        "train: has both \"idx\" and \"npy\"; leave one of them"},
       {RefusalWith("/name", 5), "name: 5 is not a string"},
@@ -122,8 +123,8 @@ TEST(JobFileTest, EveryMistakeAboutFormModelAndDataHasItsOwnMessage) {
        "train: is missing; for example \"train\": {\"npy\": {\"features\": "
        "\"x.npy\", \"labels\": \"y.npy\"}}"},
       {RefusalWith("/train", json::object()),
-       "train: says no format; for example {\"npy\": {\"features\": \"x.npy\", \"labels\": "
-       "\"y.npy\"}}"},
+       "train: says no format (idx, npy, csv, cifar10, cifar100); for example {\"npy\": "
+       "{\"features\": \"x.npy\", \"labels\": \"y.npy\"}}"},
       {RefusalWith("/train", "x.npy"), "train: \"x.npy\" is not an object"},
       {RefusalWith("/train/idx", {{"labels", "y"}}),
        "train.idx.features: is missing; for example \"features\": \"x.npy\""},

@@ -92,7 +92,7 @@ proto::SubmitRequest MakeRequest(const std::string& name) {
   proto::Job* job = request.mutable_job();
   job->set_name(name);
   job->mutable_train()->mutable_npy()->add_features("/data/x.npy");
-  job->mutable_train()->mutable_npy()->set_labels("/data/y.npy");
+  job->mutable_train()->mutable_npy()->add_labels("/data/y.npy");
   *job->mutable_validation() = job->train();
   job->mutable_loss()->set_name("mean_squared_error");
   job->add_metrics("mean_absolute_error");

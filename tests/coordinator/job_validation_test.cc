@@ -17,7 +17,7 @@ proto::SubmitRequest GoodRequest() {
   proto::Job* job = request.mutable_job();
   job->set_name("job");
   job->mutable_train()->mutable_npy()->add_features("/x.npy");
-  job->mutable_train()->mutable_npy()->set_labels("/y.npy");
+  job->mutable_train()->mutable_npy()->add_labels("/y.npy");
   job->mutable_loss()->set_name("sparse_categorical_crossentropy");
   job->add_metrics("accuracy");
   job->mutable_optimizer()->set_name("adam");
@@ -81,12 +81,11 @@ INSTANTIATE_TEST_SUITE_P(
         BadCase{"name", [](Request* r) { r->mutable_job()->set_name("a\nb"); }, "control"},
         BadCase{"train", [](Request* r) { r->mutable_job()->clear_train(); }, "missing"},
         BadCase{"train", [](Request* r) { r->mutable_job()->mutable_train()->clear_format(); },
-                "idx, npy"},
-        BadCase{"train.npy.features",
-                [](Request* r) {
-                  r->mutable_job()->mutable_train()->mutable_npy()->add_features("/z.npy");
-                },
-                "names 2 files, the model has 1 input"},
+                "idx, npy, csv"},
+        BadCase{"train.csv.files",
+                [](Request* r) { r->mutable_job()->mutable_train()->mutable_csv(); }, "missing"},
+        BadCase{"validation_fraction",
+                [](Request* r) { r->mutable_job()->set_validation_fraction(1); }, "below 1"},
         BadCase{"train.npy.features[0]",
                 [](Request* r) {
                   r->mutable_job()->mutable_train()->mutable_npy()->set_features(0, "x.npy");
@@ -99,7 +98,7 @@ INSTANTIATE_TEST_SUITE_P(
         BadCase{"train.scale",
                 [](Request* r) { r->mutable_job()->mutable_train()->set_scale(NAN); }, "finite"},
         BadCase{"validation", [](Request* r) { r->mutable_job()->mutable_validation(); },
-                "idx, npy"},
+                "idx, npy, csv"},
         BadCase{"batch_size", [](Request* r) { r->mutable_job()->clear_batch_size(); }, "missing"},
         BadCase{"batch_size", [](Request* r) { r->mutable_job()->set_batch_size(0); },
                 "0 is not between 1 and"},

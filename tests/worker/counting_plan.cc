@@ -40,7 +40,7 @@ proto::DataSource CountingData(int64_t examples, int64_t rows) {
   source.mutable_npy()->add_features(
       WriteDataFile("counting_x.npy", NpyBytes("<f4", absl::StrCat("(", examples, ", ", rows, ")"),
                                                Raw(std::vector<float>(examples * rows, 1.0f)))));
-  source.mutable_npy()->set_labels(
+  source.mutable_npy()->add_labels(
       WriteDataFile("counting_y.npy", NpyBytes("<f4", absl::StrCat("(", examples, ", 1)"),
                                                Raw(std::vector<float>(examples, -1e30f)))));
   return source;

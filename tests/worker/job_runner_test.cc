@@ -64,7 +64,7 @@ TEST_F(JobRunnerTest, OtherDataThanThePlansAreRefused) {
 TEST_F(JobRunnerTest, AnEvaluatorReadsNoTrainingDataAndDoesNotTrain) {
   proto::JobPlan plan = CountingPlan({.validation = true});
   TestCluster cluster(plan);
-  plan.mutable_job()->mutable_train()->mutable_npy()->set_labels("/gone.npy");
+  plan.mutable_job()->mutable_train()->mutable_npy()->set_labels(0, "/gone.npy");
   const auto runner = Start(plan, false);
   ASSERT_TRUE(runner->StartGeneration(StartOf(plan), cluster.client, nullptr).ok());
   EXPECT_FALSE(runner->Train({0, 1, false}, Never).ok());

@@ -86,7 +86,7 @@ proto::JobPlan RegressionPlan() {
   proto::JobPlan plan = CountingPlan({.rows = 2, .batches_per_epoch = 4, .batch_size = 8});
   proto::NpySource& npy = *plan.mutable_job()->mutable_train()->mutable_npy();
   npy.set_features(0, WriteDataFile("line_x.npy", NpyBytes("<f4", "(30, 2)", Raw(x))));
-  npy.set_labels(WriteDataFile("line_y.npy", NpyBytes("<f4", "(30,)", Raw(y))));
+  npy.set_labels(0, WriteDataFile("line_y.npy", NpyBytes("<f4", "(30,)", Raw(y))));
   plan.mutable_job()->mutable_loss()->set_name("mean_squared_error");
   plan.mutable_job()->mutable_optimizer()->set_learning_rate(0.1);
   plan.mutable_job()->add_metrics("mean_absolute_error");

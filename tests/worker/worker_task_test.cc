@@ -199,7 +199,7 @@ TEST_F(WorkerTaskTest, InspectsTheDataAndSaysWhatIsWrong) {
   EXPECT_EQ(reply.inspected().error(), "");
   EXPECT_EQ(reply.inspected().examples(), 80);
   EXPECT_EQ(reply.inspected().validation_examples(), 80);
-  command.mutable_inspect()->mutable_job()->mutable_train()->mutable_npy()->set_labels("/gone");
+  command.mutable_inspect()->mutable_job()->mutable_train()->mutable_npy()->set_labels(0, "/gone");
   coordinator_.Say(command);
   reply = coordinator_.Hear([](const auto& m) { return m.has_inspected(); });
   EXPECT_THAT(reply.inspected().error(), ::testing::HasSubstr("train: "));
@@ -208,7 +208,7 @@ TEST_F(WorkerTaskTest, InspectsTheDataAndSaysWhatIsWrong) {
 
 TEST_F(WorkerTaskTest, AJobThatItCannotDoIsAFailureAndTheNextOneWorks) {
   const proto::JobPlan good = plan_;
-  plan_.mutable_job()->mutable_train()->mutable_npy()->set_labels("/gone");
+  plan_.mutable_job()->mutable_train()->mutable_npy()->set_labels(0, "/gone");
   plan_.set_job_id(6);
   StartJob();
   const auto failed = coordinator_.Hear([](const auto& m) { return m.has_failure(); });

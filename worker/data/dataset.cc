@@ -24,7 +24,7 @@ struct SourceFiles {
 
 template <typename Source>
 SourceFiles FilesOf(const Source& source, ReadFile read) {
-  return {{source.features().begin(), source.features().end()}, source.labels(), read};
+  return {{source.features().begin(), source.features().end()}, source.labels(0), read};
 }
 
 // The table of data formats.
@@ -34,7 +34,7 @@ absl::StatusOr<SourceFiles> FilesOfSource(const proto::DataSource& source) {
       return FilesOf(source.idx(), ReadIdxFile);
     case proto::DataSource::kNpy:
       return FilesOf(source.npy(), ReadNpyFile);
-    case proto::DataSource::FORMAT_NOT_SET:
+    default:
       break;
   }
   return absl::InvalidArgumentError("the data source has none of the formats idx, npy");

@@ -23,7 +23,7 @@ std::shared_ptr<const Dataset> Indices() {
   proto::JobPlan plan = CountingPlan({.rows = 1});
   proto::NpySource& npy = *plan.mutable_job()->mutable_train()->mutable_npy();
   npy.set_features(0, WriteDataFile("i.npy", NpyBytes("<f4", "(10, 1)", Raw(numbers))));
-  npy.set_labels(npy.features(0));
+  npy.set_labels(0, npy.features(0));
   const auto model = JobModel::Create(plan.job(), plan.model());
   return LoadJobData(plan.job(), *model, true, false)->train;
 }

@@ -64,7 +64,7 @@ std::unique_ptr<nn::Loss> LossOf(const std::string& name) {
 proto::DataSource Idx(const std::string& features, const std::string& labels) {
   proto::DataSource source;
   source.mutable_idx()->add_features(WriteDataFile("x.idx", features));
-  source.mutable_idx()->set_labels(WriteDataFile("y.idx", labels));
+  source.mutable_idx()->add_labels(WriteDataFile("y.idx", labels));
   return source;
 }
 
@@ -74,7 +74,7 @@ proto::DataSource Npy(const std::vector<std::string>& features, const std::strin
     const std::string name = std::to_string(i) + ".npy";
     source.mutable_npy()->add_features(WriteDataFile(name, features[i]));
   }
-  source.mutable_npy()->set_labels(WriteDataFile("y.npy", labels));
+  source.mutable_npy()->add_labels(WriteDataFile("y.npy", labels));
   return source;
 }
 
@@ -148,7 +148,7 @@ TEST(DatasetTest, ASourceWithoutFilesIsRefused) {
   const auto loss = LossOf("sparse_categorical_crossentropy");
   const auto none = Dataset::Load(proto::DataSource(), *ImageModel(), *loss);
   EXPECT_THAT(none.status().message(), HasSubstr("none of the formats idx, npy"));
-  const auto few = Dataset::Load(Npy({}, ""), *ImageModel(), *loss);
+  const auto few = Dataset::Load(Npy({}, "x"), *ImageModel(), *loss);
   EXPECT_THAT(few.status().message(), HasSubstr("the model has 1 inputs"));
   EXPECT_THAT(few.status().message(), HasSubstr("lists 0 feature files"));
 }
