@@ -7,9 +7,9 @@
 
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
+#include "cluster/grpc_server.h"
 
 namespace grpc {
-class Server;
 class Service;
 }  // namespace grpc
 
@@ -28,16 +28,15 @@ class ControlServer {
   ControlServer(const ControlServer&) = delete;
   ControlServer& operator=(const ControlServer&) = delete;
 
-  int port() const { return port_; }
+  int port() const { return server_.port(); }
 
   // Returns when all calls have ended; those still running after `grace` are cancelled (their
   // reactors must react to that by finishing). May be called more than once.
   void Shutdown(absl::Duration grace = absl::Milliseconds(200));
 
  private:
-  ControlServer(std::unique_ptr<grpc::Server> server, int port);
-  std::unique_ptr<grpc::Server> server_;
-  const int port_;
+  ControlServer() = default;
+  GrpcServer server_;
 };
 
 }  // namespace cairn::cluster

@@ -3,8 +3,10 @@
 #include <malloc.h>
 #include <pthread.h>
 #include <signal.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cstdio>
 #include <fstream>
@@ -33,6 +35,20 @@ void KeepMemory() {
   mallopt(M_MMAP_THRESHOLD, kMmapThresholdBytes);
   mallopt(M_TRIM_THRESHOLD, kTrimThresholdBytes);
   mallopt(M_TOP_PAD, kTopPadBytes);
+}
+
+// Every connection takes a file descriptor, and shells give only 1024 of the many that a process
+// may have.
+void RaiseDescriptorLimit() {
+  constexpr rlim_t kEnough = 1 << 20;
+  constexpr rlim_t kFew = 256;
+  rlimit limit = {};
+  if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
+  limit.rlim_cur = std::max(limit.rlim_cur, std::min(limit.rlim_max, kEnough));
+  setrlimit(RLIMIT_NOFILE, &limit);
+  if (limit.rlim_cur >= kFew) return;
+  CAIRN_LOG_WARNING("few file descriptors, and every connection takes one", "limit", limit.rlim_cur,
+                    "fix", "raise it: ulimit -n, or systemd's LimitNOFILE");
 }
 
 sigset_t WaitedSignals() {
@@ -141,6 +157,7 @@ int Daemon::Impl::Run(const std::function<void()>& stop) {
 absl::StatusOr<std::unique_ptr<Daemon>> Daemon::Start(const DaemonOptions& options) {
   KeepMemory();
   signal(SIGPIPE, SIG_IGN);
+  signal(SIGXFSZ, SIG_IGN);  // A file that may not grow is an error like a full disk.
   const sigset_t signals = WaitedSignals();
   pthread_sigmask(SIG_BLOCK, &signals, nullptr);
   LogOptions log;
@@ -149,6 +166,7 @@ absl::StatusOr<std::unique_ptr<Daemon>> Daemon::Start(const DaemonOptions& optio
   log.program = options.program;
   CAIRN_RETURN_IF_ERROR(InitLogging(log));
   CAIRN_LOG_INFO("starting", "version", kVersion, "pid", getpid());
+  RaiseDescriptorLimit();
   return std::unique_ptr<Daemon>(new Daemon(std::make_unique<Impl>(options)));
 }
 

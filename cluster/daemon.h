@@ -37,8 +37,9 @@ struct DaemonOptions {
 class Daemon {
  public:
   // Sets up the log, blocks SIGTERM and SIGINT for this and all later threads (Run takes them),
-  // ignores SIGPIPE, tells malloc to keep memory that large messages come and go in, and logs that
-  // the program starts. InvalidArgument, Unavailable: as InitLogging.
+  // ignores SIGPIPE and SIGXFSZ (what fails is told by the call that failed), tells malloc to keep
+  // memory that large messages come and go in, allows as many file descriptors as this process may
+  // have, and logs that the program starts. InvalidArgument, Unavailable: as InitLogging.
   static absl::StatusOr<std::unique_ptr<Daemon>> Start(const DaemonOptions& options);
   ~Daemon();
   Daemon(const Daemon&) = delete;

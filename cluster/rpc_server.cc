@@ -1,21 +1,19 @@
 #include "cluster/rpc_server.h"
 
 #include <grpcpp/completion_queue.h>
-#include <grpcpp/server.h>
 #include <grpcpp/server_builder.h>
 #include <grpcpp/server_context.h>
 #include <grpcpp/support/async_unary_call.h>
 #include <grpcpp/support/byte_buffer.h>
 
 #include <atomic>
-#include <chrono>
 #include <thread>
 #include <utility>
 #include <vector>
 
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
-#include "cluster/grpc_server_setup.h"
+#include "cluster/grpc_server.h"
 #include "cluster/grpc_status.h"
 #include "cluster/grpc_tag.h"
 #include "common/mutex.h"
@@ -44,7 +42,7 @@ class DataServer::Impl {
 
   absl::Status Start(const DataServerOptions& options);
   void Shutdown(absl::Duration grace);
-  int port() const { return port_; }
+  int port() const { return server_.port(); }
 
   // For Call, on a queue's thread.
   void Expect(DataMethod method, grpc::ServerCompletionQueue* queue);
@@ -65,9 +63,8 @@ class DataServer::Impl {
   const int calls_max_;
   const Handler handler_;
   RawService service_;
-  int port_ = 0;
   std::vector<std::unique_ptr<grpc::ServerCompletionQueue>> queues_;
-  std::unique_ptr<grpc::Server> server_;
+  GrpcServer server_;
   std::vector<std::thread> threads_;
 
   mutable Mutex mutex_;
@@ -189,19 +186,15 @@ void DataServer::Impl::Link::Answer(absl::StatusOr<Frame> answer) {
 }
 
 absl::Status DataServer::Impl::Start(const DataServerOptions& options) {
-  GrpcServerSetup setup(options.address);
-  setup.builder().RegisterService(&service_);
+  server_.builder().RegisterService(&service_);
   for (int i = 0; i < options.threads; ++i) {
-    queues_.push_back(setup.builder().AddCompletionQueue());
+    queues_.push_back(server_.builder().AddCompletionQueue());
   }
-  absl::StatusOr<std::unique_ptr<grpc::Server>> server = setup.Build();
-  if (!server.ok()) {
+  if (absl::Status started = server_.Start(options.address); !started.ok()) {
     for (auto& queue : queues_) queue->Shutdown();
     for (auto& queue : queues_) Serve(queue.get());
-    return server.status();
+    return started;
   }
-  server_ = *std::move(server);
-  port_ = setup.port();
   for (auto& queue : queues_) {
     for (DataMethod method : kMethods) {
       for (int i = 0; i < kReadyCalls; ++i) Expect(method, queue.get());
@@ -258,11 +251,11 @@ bool DataServer::Impl::BeginShutdown(std::vector<std::shared_ptr<Link>>* unanswe
 
 void DataServer::Impl::Shutdown(absl::Duration grace) {
   std::vector<std::shared_ptr<Link>> unanswered;
-  if (server_ == nullptr || !BeginShutdown(&unanswered)) return;
+  if (!server_.started() || !BeginShutdown(&unanswered)) return;
   for (auto& link : unanswered) {
     link->Answer(absl::UnavailableError("the server is shutting down"));
   }
-  server_->Shutdown(std::chrono::system_clock::now() + absl::ToChronoMicroseconds(grace));
+  server_.Shutdown(grace);
   {
     MutexLock lock(&mutex_);
     while (!calls_.empty()) no_calls_.Wait(&mutex_);

@@ -1,10 +1,13 @@
 #include "cluster/daemon.h"
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
 #include <signal.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <fstream>
 #include <functional>
 #include <thread>
@@ -82,6 +85,28 @@ TEST(DaemonTest, WritingToAClosedPipeDoesNotKill) {
               if (pipe(ends) != 0) return 98;
               close(ends[0]);
               return write(ends[1], "x", 1) == -1 ? 7 : 99;
+            }),
+            7);
+}
+
+TEST(DaemonTest, WritingToAFileThatMayNotGrowDoesNotKill) {
+  EXPECT_EQ(ExitCodeOf([] {
+              auto daemon = Daemon::Start(Options());
+              const rlimit none = {0, 0};
+              if (setrlimit(RLIMIT_FSIZE, &none) != 0) return 98;
+              const int file = open(testing::TempDir().c_str(), O_TMPFILE | O_WRONLY, 0600);
+              return write(file, "x", 1) == -1 && errno == EFBIG ? 7 : 99;
+            }),
+            7);
+}
+
+TEST(DaemonTest, AsManyFileDescriptorsAsMayBeAreAllowed) {
+  EXPECT_EQ(ExitCodeOf([] {
+              const rlimit shell = {300, 3000};
+              if (setrlimit(RLIMIT_NOFILE, &shell) != 0) return 98;
+              auto daemon = Daemon::Start(Options());
+              rlimit now = {};
+              return getrlimit(RLIMIT_NOFILE, &now) == 0 && now.rlim_cur == 3000 ? 7 : 99;
             }),
             7);
 }
