@@ -2,7 +2,9 @@
 #define CAIRN_COORDINATOR_JOB_PLAN_H_
 
 #include <cstdint>
+#include <optional>
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "proto/coordinator.pb.h"
 #include "proto/job.pb.h"
@@ -26,9 +28,15 @@ struct JobNumbers {
 JobNumbers ResolveNumbers(const proto::Job& job);
 
 // Fixes everything about a job, now that its data were counted. InvalidArgument: no examples, or
-// more batches than kTotalBatchesMax.
+// more batches than kTotalBatchesMax, or than anybody validates on.
 absl::StatusOr<proto::JobPlan> MakeJobPlan(const proto::JobRecord& record,
                                            const proto::InspectReply& inspected);
+
+// What was read from a journal makes sense: numbers are such as MakeJobPlan gives. Its bytes had
+// their checksums; another program, or another version, may still have written them. DataLoss names
+// the job and the number.
+absl::Status CheckJournalled(const proto::JobRecord& record,
+                             const std::optional<proto::JobPlan>& plan);
 
 }  // namespace cairn::coordinator
 

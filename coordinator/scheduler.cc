@@ -49,6 +49,7 @@ absl::StatusOr<std::unique_ptr<Scheduler>> Scheduler::Create(Options options, Mo
   for (const proto::JobRecord& job : jobs) {
     CAIRN_ASSIGN_OR_RETURN(storage::JobRecords records,
                            storage::ReadJob(*scheduler->journal_, job.job_id()));
+    CAIRN_RETURN_IF_ERROR(CheckJournalled(records.record, records.plan));
     scheduler->jobs_[job.job_id()] = std::make_unique<Job>(context, std::move(records));
   }
   scheduler->Advance(now, outbox);

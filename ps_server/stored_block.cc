@@ -51,8 +51,10 @@ absl::StatusOr<StoredBlock> StoredBlock::Parse(uint32_t id, storage::BlockRecord
         absl::StrCat("stored block ", id, ": ", std::string(count.status().message())));
   }
   const auto arrays = static_cast<uint64_t>(header.slots_size()) + 1;
-  const uint64_t expected = static_cast<uint64_t>(*count) * sizeof(float) * arrays;
-  if (record.payload().size() != expected) {
+  const uint64_t array_bytes = static_cast<uint64_t>(*count) * sizeof(float);
+  const uint64_t expected = array_bytes * arrays;
+  // The product may not fit when there are very many slots.
+  if (record.payload().size() != expected || record.payload().size() / arrays != array_bytes) {
     return absl::DataLossError(
         absl::StrCat("stored block ", id, " (", Describe(header), ", ", header.slots_size(),
                      " slots) has ", record.payload().size(), " bytes, expected ", expected));

@@ -10,6 +10,7 @@
 #include "absl/strings/str_cat.h"
 #include "common/status_macros.h"
 #include "storage/rocksdb_status.h"
+#include "storage/snapshot_footer.h"
 #include "storage/snapshot_table.h"
 
 namespace cairn::storage {
@@ -18,6 +19,26 @@ namespace {
 constexpr size_t kVerifyReadAheadBytes = 4 << 20;
 
 std::string_view ToView(const rocksdb::Slice& bytes) { return {bytes.data(), bytes.size()}; }
+
+// Before RocksDB itself looks at the file.
+absl::Status CheckFooter(rocksdb::Env* env, const std::string& path) {
+  const std::string action = absl::StrCat("cannot read the snapshot \"", path, "\"");
+  uint64_t file_bytes = 0;
+  std::unique_ptr<rocksdb::RandomAccessFile> file;
+  CAIRN_RETURN_IF_ERROR(FromRocksdb(env->GetFileSize(path, &file_bytes), action));
+  CAIRN_RETURN_IF_ERROR(
+      FromRocksdb(env->NewRandomAccessFile(path, &file, rocksdb::EnvOptions()), action));
+  char buffer[kSnapshotFooterBytes];
+  rocksdb::Slice footer;
+  if (file_bytes >= kSnapshotFooterBytes) {
+    CAIRN_RETURN_IF_ERROR(FromRocksdb(
+        file->Read(file_bytes - kSnapshotFooterBytes, kSnapshotFooterBytes, &footer, buffer),
+        action));
+  }
+  const absl::Status checked = CheckSnapshotFooter(ToView(footer), file_bytes);
+  if (checked.ok()) return checked;
+  return absl::DataLossError(absl::StrCat(action, ": it is damaged: ", checked.message()));
+}
 
 }  // namespace
 
@@ -35,6 +56,7 @@ absl::StatusOr<std::unique_ptr<SnapshotReader>> SnapshotReader::Open(rocksdb::En
     return FromRocksdb(
         found, absl::StrCat("no snapshot of ", DescribeSnapshot(name), " at \"", path, "\""));
   }
+  CAIRN_RETURN_IF_ERROR(CheckFooter(options.env, path));
   auto table = std::make_unique<rocksdb::SstFileReader>(options);
   CAIRN_RETURN_IF_ERROR(
       FromRocksdb(table->Open(path), absl::StrCat("cannot read the snapshot \"", path, "\"")));

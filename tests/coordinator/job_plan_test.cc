@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <optional>
+
 namespace cairn::coordinator {
 namespace {
 
@@ -66,6 +68,38 @@ TEST(JobPlanTest, NoExamplesAndTooManyBatchesAreRefused) {
   const absl::Status status = MakeJobPlan(record, Inspected(100)).status();
   EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
   EXPECT_EQ(status.message().find("epochs: "), 0u);
+}
+
+TEST(JobPlanTest, AbsurdNumbersOfExamplesAreRefused) {
+  proto::JobRecord record = Record();
+  record.mutable_job()->mutable_validation();
+  EXPECT_TRUE(absl::IsInvalidArgument(MakeJobPlan(record, Inspected(100, INT64_MAX)).status()));
+  record.mutable_job()->clear_epochs();
+  record.mutable_job()->set_steps(7);
+  EXPECT_TRUE(absl::IsInvalidArgument(MakeJobPlan(record, Inspected(INT64_MAX, 100)).status()));
+}
+
+TEST(JobPlanTest, WhatIsMadeHereMakesSenseInAJournal) {
+  proto::JobRecord record = Record();
+  EXPECT_TRUE(absl::IsDataLoss(CheckJournalled(record, std::nullopt))) << "no ps";
+  record.mutable_partition()->set_ps_count(2);
+  EXPECT_TRUE(CheckJournalled(record, std::nullopt).ok());
+  const auto plan = MakeJobPlan(record, Inspected(100));
+  EXPECT_TRUE(CheckJournalled(record, *plan).ok());
+}
+
+TEST(JobPlanTest, APlanThatContradictsItsRecordIsRefusedWithTheNumber) {
+  proto::JobRecord record = Record();
+  record.mutable_partition()->set_ps_count(2);
+  proto::JobPlan plan = *MakeJobPlan(record, Inspected(100));
+  plan.mutable_partition()->set_ps_count(3);
+  const absl::Status contradiction = CheckJournalled(record, plan);
+  EXPECT_TRUE(absl::IsDataLoss(contradiction));
+  EXPECT_NE(contradiction.message().find("plan.partition.ps_count is 3"), absl::string_view::npos)
+      << contradiction;
+  plan = *MakeJobPlan(record, Inspected(100));
+  plan.set_batches_per_epoch(0);
+  EXPECT_TRUE(absl::IsDataLoss(CheckJournalled(record, plan)));
 }
 
 }  // namespace
