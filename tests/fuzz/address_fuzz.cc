@@ -1,0 +1,19 @@
+// HOST:PORT, as flags and TF_CONFIG have it.
+
+#include "cluster/address.h"
+#include "common/check.h"
+#include "tests/fuzz/fuzz_target.h"
+
+namespace cairn::fuzz {
+
+bool RunInput(std::string_view input) {
+  const auto address = cluster::ParseAddress(input);
+  if (!address.ok()) return false;
+  CAIRN_CHECK(address->port != 0);
+  CAIRN_CHECK(cluster::ParseAddress(address->ToString()).value() == *address);
+  // What a daemon binds is an address again.
+  CAIRN_CHECK(cluster::ParseAddress(cluster::BindAddress(*address)).ok());
+  return true;
+}
+
+}  // namespace cairn::fuzz

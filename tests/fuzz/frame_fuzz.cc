@@ -1,0 +1,100 @@
+// Frames of the data plane, as a ps reads them: first as they are, then with lengths and checksum
+// put right, so that headers and tensors are reached too. In any slices.
+
+#include <grpcpp/support/byte_buffer.h>
+#include <grpcpp/support/slice.h>
+#include <xxhash.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <cstring>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "cluster/tensor_codec.h"
+#include "common/check.h"
+#include "ps_server/parameter_frames.h"
+#include "tests/fuzz/fuzz_target.h"
+#include "tests/ps_server/test_job.h"
+
+namespace cairn::fuzz {
+namespace {
+
+constexpr size_t kPrefixBytes = 16;
+constexpr size_t kChecksumBytes = 8;
+
+// As gRPC might have received it.
+cluster::Frame InSlices(const std::string& bytes, size_t slice_bytes) {
+  std::vector<grpc::Slice> slices;
+  for (size_t at = 0; at < bytes.size(); at += slice_bytes) {
+    slices.emplace_back(bytes.data() + at, std::min(slice_bytes, bytes.size() - at));
+  }
+  return cluster::Frame(std::make_shared<grpc::ByteBuffer>(slices.data(), slices.size()));
+}
+
+// The header's length stays as long as it fits.
+std::string PutRight(std::string bytes) {
+  bytes.resize(std::max(bytes.size(), kPrefixBytes + kChecksumBytes));
+  const auto content = static_cast<uint32_t>(bytes.size() - kPrefixBytes - kChecksumBytes);
+  const uint32_t magic = 0x46726943;
+  uint32_t header_bytes;
+  std::memcpy(&header_bytes, &bytes[4], sizeof(header_bytes));
+  header_bytes = std::min(header_bytes, content);
+  const uint64_t payload_bytes = content - header_bytes;
+  std::memcpy(&bytes[0], &magic, sizeof(magic));
+  std::memcpy(&bytes[4], &header_bytes, sizeof(header_bytes));
+  std::memcpy(&bytes[8], &payload_bytes, sizeof(payload_bytes));
+  const uint64_t checksum = XXH3_64bits(bytes.data(), bytes.size() - kChecksumBytes);
+  std::memcpy(&bytes[bytes.size() - kChecksumBytes], &checksum, sizeof(checksum));
+  return bytes;
+}
+
+bool ReadPull(const cluster::Frame& frame, const ps::JobLayout& layout) {
+  proto::PullHeader header;
+  const auto reader = cluster::FrameReader::Open(frame, &header);
+  return reader.ok() && reader->ExpectEnd().ok() && !header.blocks().empty() &&
+         ps::FindBlocks(layout, header.blocks()).ok();
+}
+
+bool ReadPush(const cluster::Frame& frame, const ps::JobLayout& layout, ps::BufferPool* pool) {
+  proto::PushHeader header;
+  auto reader = cluster::FrameReader::Open(frame, &header);
+  if (!reader.ok()) return false;
+  const auto gradients = ps::ReadGradients(layout, header, &*reader, pool);
+  if (!gradients.ok()) return false;
+  for (const ps::JobBlocks::Gradient& gradient : *gradients) {
+    const ps::BlockSpec& block = layout.blocks().at(gradient.position);
+    CAIRN_CHECK(!gradient.values || gradient.values.count() == block.count);
+  }
+  return true;
+}
+
+bool ReadUpload(const cluster::Frame& frame, ps::BufferPool* pool) {
+  proto::UploadHeader header;
+  auto reader = cluster::FrameReader::Open(frame, &header);
+  if (!reader.ok()) return false;
+  return ps::ReadUploads(header, &*reader, pool).ok();
+}
+
+bool ReadAll(const cluster::Frame& frame) {
+  static const auto* const layout =
+      new std::shared_ptr<const ps::JobLayout>(ps::MakeLayout(ps::TestJobOptions()));
+  static auto* const pool = new ps::BufferPool();
+  const bool is_pull = ReadPull(frame, **layout);
+  const bool is_push = ReadPush(frame, **layout, pool);
+  const bool is_upload = ReadUpload(frame, pool);
+  return is_pull || is_push || is_upload;
+}
+
+}  // namespace
+
+bool RunInput(std::string_view input) {
+  const std::string bytes(input);
+  const size_t slice_bytes = bytes.empty() ? 1 : 1 + static_cast<uint8_t>(bytes.back());
+  ReadAll(InSlices(bytes, slice_bytes));
+  return ReadAll(InSlices(PutRight(bytes), slice_bytes));
+}
+
+}  // namespace cairn::fuzz
