@@ -6,8 +6,8 @@ set -euo pipefail
 packages=(
   # Bazel 4.2.3 and the rules that it would otherwise download
   bazel-bootstrap bazel-skylib bazel-platforms bazel-rules-java bazel-rules-proto
-  # compilers and what tests/tidy runs
-  g++ clang clang-format-14 clang-format python3 git procps
+  # compilers, what tests/tidy runs, and libFuzzer
+  g++ clang libclang-rt-14-dev clang-format-14 clang-format python3 git procps
   # the network
   libgrpc++-dev protobuf-compiler-grpc protobuf-compiler libprotobuf-dev libabsl-dev
   # disk, log, command line, JSON, checksums, compression
