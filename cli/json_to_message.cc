@@ -1,6 +1,5 @@
 #include "cli/json_to_message.h"
 
-#include <algorithm>
 #include <cstdint>
 #include <limits>
 #include <optional>
@@ -10,6 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "cli/json_text.h"
+#include "common/nearest_name.h"
 #include "common/status_macros.h"
 #include "google/protobuf/message.h"
 
@@ -30,37 +30,22 @@ absl::Status Expected(const std::string& path, const json& value, std::string_vi
   return Bad(path, absl::StrCat(ShortJson(value), " is not ", std::string(expected)));
 }
 
-// Levenshtein's distance: insertions, deletions and replacements.
-size_t EditDistance(std::string_view a, std::string_view b) {
-  std::vector<size_t> row(b.size() + 1);
-  for (size_t j = 0; j <= b.size(); ++j) row[j] = j;
-  for (size_t i = 1; i <= a.size(); ++i) {
-    size_t diagonal = row[0];
-    row[0] = i;
-    for (size_t j = 1; j <= b.size(); ++j) {
-      const size_t replaced = diagonal + (a[i - 1] != b[j - 1]);
-      diagonal = row[j];
-      row[j] = std::min({row[j] + 1, row[j - 1] + 1, replaced});
-    }
-  }
-  return row[b.size()];
-}
-
 absl::Status UnknownField(const std::string& path, std::string_view key, const Descriptor& type) {
   std::vector<std::string> known;
-  std::string nearest;
-  size_t nearest_distance = std::max<size_t>(2, key.size() / 3) + 1;
-  for (int i = 0; i < type.field_count(); ++i) {
-    known.push_back(type.field(i)->name());
-    const size_t distance = EditDistance(key, known.back());
-    if (distance < nearest_distance) {
-      nearest = known.back();
-      nearest_distance = distance;
-    }
-  }
+  for (int i = 0; i < type.field_count(); ++i) known.push_back(type.field(i)->name());
+  const std::string nearest = NearestName(key, known);
   return Bad(path, nearest.empty()
                        ? absl::StrCat("unknown field; known here: ", absl::StrJoin(known, ", "))
                        : absl::StrCat("unknown field; did you mean \"", nearest, "\"?"));
+}
+
+// Where the value of a field of this name goes: a number that may also be made by a schedule has a
+// second field for that.
+const FieldDescriptor* FieldFor(const Descriptor& type, const std::string& key, const json& value) {
+  if (value.is_object()) {
+    if (const auto* schedule = type.FindFieldByName(key + "_schedule")) return schedule;
+  }
+  return type.FindFieldByName(key);
 }
 
 const FieldDescriptor* NameField(const Descriptor& type) {
@@ -174,7 +159,7 @@ absl::Status ReadObject(const std::string& path, const json& object, Message* me
   const Descriptor& type = *message->GetDescriptor();
   for (const auto& [key, value] : object.items()) {
     const std::string field_path = path.empty() ? key : absl::StrCat(path, ".", key);
-    const FieldDescriptor* field = type.FindFieldByName(key);
+    const FieldDescriptor* field = FieldFor(type, key, value);
     if (field == nullptr) return UnknownField(field_path, key, type);
     if (const auto* oneof = field->real_containing_oneof()) {
       if (const auto* other = message->GetReflection()->GetOneofFieldDescriptor(*message, oneof)) {

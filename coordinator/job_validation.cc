@@ -125,12 +125,27 @@ absl::Status CheckPolicies(const proto::Job& job) {
   return absl::OkStatus();
 }
 
+// A norm needs the gradient of a whole update in one place. Where each batch is an update that is
+// its worker.
+absl::Status CheckNormClip(const proto::Job& job, const nn::Optimizer& optimizer) {
+  const proto::ParameterServerStrategy& strategy = job.strategy().parameter_server();
+  if (!optimizer.clip().needs_norm() || strategy.mode() != "sync") return absl::OkStatus();
+  if (strategy.has_batches_per_update() && strategy.batches_per_update() == 1) {
+    return absl::OkStatus();
+  }
+  return Invalid("optimizer.", job.optimizer().has_clipnorm() ? "clipnorm" : "global_clipnorm",
+                 ": in mode sync norms are clipped only with strategy.parameter_server.",
+                 "batches_per_update 1; set that, or use clipvalue, or mode async or stale");
+}
+
 absl::Status CheckLearning(const proto::Job& job, const nn::Model& model) {
   if (job.loss().name().empty()) return Invalid("loss: is missing");
   if (job.optimizer().name().empty()) return Invalid("optimizer: is missing");
   auto loss = nn::CreateLoss(job.loss());
   CAIRN_RETURN_IF_ERROR(At("loss", loss.status()));
-  CAIRN_RETURN_IF_ERROR(At("optimizer", nn::CreateOptimizer(job.optimizer()).status()));
+  const auto optimizer = nn::CreateOptimizer(job.optimizer());
+  CAIRN_RETURN_IF_ERROR(At("optimizer", optimizer.status()));
+  CAIRN_RETURN_IF_ERROR(CheckNormClip(job, **optimizer));
   for (int i = 0; i < job.metrics_size(); ++i) {
     const std::string path = absl::StrCat("metrics[", i, "]");
     CAIRN_RETURN_IF_ERROR(

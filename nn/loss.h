@@ -74,8 +74,9 @@ class Loss {
   const proto::DataType label_type_;
 };
 
-// INVALID_ARGUMENT names an unknown loss, or an argument that it does not have, and lists what is
-// known.
+// The loss of that name (Keras's, or its short form, or its class's) with its arguments.
+// INVALID_ARGUMENT names an unknown loss, an argument that it does not have, or a value out of
+// range, and says what is known.
 absl::StatusOr<std::unique_ptr<Loss>> CreateLoss(const proto::Loss& config);
 
 }  // namespace cairn::nn

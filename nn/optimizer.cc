@@ -1,83 +1,98 @@
 #include "nn/optimizer.h"
 
 #include <algorithm>
-#include <cmath>
+#include <array>
+#include <cstring>
+#include <limits>
 #include <string>
-#include <vector>
 
 #include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
+#include "common/simd.h"
 #include "common/status_macros.h"
-#include "nn/optimizers/adagrad.h"
-#include "nn/optimizers/adam.h"
-#include "nn/optimizers/sgd.h"
+#include "nn/optimizers/create_rule.h"
 #include "proto/job.pb.h"
 
 namespace cairn::nn {
 namespace {
 
-struct KnownOptimizer {
-  const char* name;
-  std::vector<std::string> arguments;
-  std::unique_ptr<Optimizer> (*create)(const proto::Optimizer&);
-};
+// A rule's pass and the average's alternate over pieces that stay in the first cache, so that both
+// cost one trip to memory.
+constexpr int64_t kPiece = 1024;
 
-std::vector<KnownOptimizer> KnownOptimizers() {
-  return {
-      {"sgd", {"learning_rate", "momentum", "nesterov"}, CreateSgd},
-      {"adam", {"learning_rate", "beta_1", "beta_2", "epsilon"}, CreateAdam},
-      {"adagrad", {"learning_rate", "initial_accumulator_value", "epsilon"}, CreateAdagrad},
-  };
+CAIRN_SIMD void MoveAverage(int64_t count, float momentum, float new_share, const float* average_in,
+                            float* average_out, const float* values) {
+#pragma GCC ivdep
+  for (int64_t i = 0; i < count; ++i) {
+    average_out[i] = momentum * average_in[i] + new_share * values[i];
+  }
 }
 
-absl::Status CheckRange(const std::string& name, double value) {
-  const char* range = "finite and not negative";
-  bool in_range = std::isfinite(static_cast<float>(value)) && value >= 0;
-  if (name == "momentum") {
-    range = "from 0 to 1";
-    in_range &= value <= 1;
-  } else if (name == "beta_1" || name == "beta_2") {
-    range = "from 0 to below 1";  // At 1 the bias correction divides by zero.
-    in_range &= value < 1;
-  }
-  if (in_range) return absl::OkStatus();
-  return absl::InvalidArgumentError(
-      absl::StrCat("'", name, "' is ", value, "; it must be ", range));
-}
-
-absl::Status CheckArguments(const proto::Optimizer& config, const std::vector<std::string>& known) {
-  std::vector<const google::protobuf::FieldDescriptor*> given;
-  config.GetReflection()->ListFields(config, &given);
-  for (const google::protobuf::FieldDescriptor* field : given) {
-    if (field->name() == "name") continue;
-    if (std::find(known.begin(), known.end(), field->name()) == known.end()) {
-      return absl::InvalidArgumentError(absl::StrCat("unknown argument '", field->name(),
-                                                     "'; known: ", absl::StrJoin(known, ", ")));
-    }
-    if (field->cpp_type() == google::protobuf::FieldDescriptor::CPPTYPE_DOUBLE) {
-      CAIRN_RETURN_IF_ERROR(
-          CheckRange(field->name(), config.GetReflection()->GetDouble(config, field)));
-    }
-  }
-  return absl::OkStatus();
+absl::Status InOptimizer(const proto::Optimizer& config, const absl::Status& status) {
+  if (absl::StartsWith(status.message(), "unknown optimizer")) return status;
+  return absl::InvalidArgumentError(absl::StrCat("optimizer ", absl::AsciiStrToLower(config.name()),
+                                                 ": ", std::string(status.message())));
 }
 
 }  // namespace
 
-absl::StatusOr<std::unique_ptr<Optimizer>> CreateOptimizer(const proto::Optimizer& config) {
-  std::vector<std::string> names;
-  for (const KnownOptimizer& known : KnownOptimizers()) {
-    names.push_back(known.name);
-    if (absl::AsciiStrToLower(config.name()) != known.name) continue;
-    if (absl::Status status = CheckArguments(config, known.arguments); !status.ok()) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("optimizer ", known.name, ": ", std::string(status.message())));
+float Optimizer::initial_slot_value(int slot) const {
+  return slot == average_slot() ? 0 : rule_->initial_slot_value(slot);
+}
+
+void Optimizer::Apply(const Block& block, int64_t update_count, float learning_rate) const {
+  const int slots = slot_count();
+  const bool overwrites =
+      overwrite_frequency_ > 0 && (update_count + 1) % overwrite_frequency_ == 0;
+  // The first average is the value itself.
+  const double momentum = update_count == 0 ? 0 : average_momentum_;
+  std::array<const float*, kSlotsMax> slots_in = {};
+  std::array<float*, kSlotsMax> slots_out = {};
+  OptimizerRule::Piece piece;
+  piece.slots_in = slots_in.data();
+  piece.slots_out = slots_out.data();
+  piece.gradient_scale = block.gradient_scale;
+  if (clip_.kind() == GradientClip::Kind::kValue) piece.gradient_limit = clip_.limit();
+  piece.decay = weight_decay_ * learning_rate;
+  for (int64_t begin = 0; begin < block.count; begin += piece.count) {
+    piece.count = averages_ ? std::min(kPiece, block.count - begin) : block.count;
+    piece.gradient = block.gradient + begin;
+    piece.values_in = block.values_in + begin;
+    piece.values_out = block.values_out + begin;
+    for (int slot = 0; slot < slots; ++slot) {
+      slots_in[slot] = block.slots_in[slot] + begin;
+      slots_out[slot] = block.slots_out[slot] + begin;
     }
-    return known.create(config);
+    rule_->Update(piece, update_count + 1, learning_rate);
+    if (!averages_) continue;
+    MoveAverage(piece.count, static_cast<float>(momentum), static_cast<float>(1 - momentum),
+                slots_in[slots - 1], slots_out[slots - 1], piece.values_out);
+    if (overwrites) {
+      std::memcpy(piece.values_out, slots_out[slots - 1], piece.count * sizeof(float));
+    }
   }
-  return absl::InvalidArgumentError(
-      absl::StrCat("unknown optimizer '", config.name(), "'; known: ", absl::StrJoin(names, ", ")));
+}
+
+absl::StatusOr<std::unique_ptr<Optimizer>> CreateOptimizer(const proto::Optimizer& config) {
+  absl::StatusOr<NamedRule> named = CreateRule(config);
+  if (!named.ok()) return InOptimizer(config, named.status());
+  absl::StatusOr<LearningRate> rate = LearningRate::Create(config, named->default_learning_rate);
+  if (!rate.ok()) return InOptimizer(config, rate.status());
+  absl::StatusOr<GradientClip> clip = GradientClip::Create(config);
+  if (!clip.ok()) return InOptimizer(config, clip.status());
+  std::unique_ptr<Optimizer> optimizer(new Optimizer(*std::move(rate)));
+  optimizer->rule_ = std::move(named->rule);
+  const auto names = optimizer->rule_->slot_names();
+  optimizer->slot_names_.assign(names.begin(), names.end());
+  optimizer->clip_ = *clip;
+  optimizer->weight_decay_ = static_cast<float>(
+      config.has_weight_decay() ? config.weight_decay() : named->default_weight_decay);
+  optimizer->averages_ = config.use_ema();
+  optimizer->average_momentum_ = config.has_ema_momentum() ? config.ema_momentum() : 0.99;
+  optimizer->overwrite_frequency_ = config.ema_overwrite_frequency();
+  if (optimizer->averages_) optimizer->slot_names_.push_back(Optimizer::kAverageSlotName);
+  return optimizer;
 }
 
 }  // namespace cairn::nn

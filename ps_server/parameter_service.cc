@@ -1,5 +1,6 @@
 #include "ps_server/parameter_service.h"
 
+#include <algorithm>
 #include <string>
 #include <utility>
 
@@ -121,11 +122,27 @@ absl::Status ParameterService::PullCut(const proto::PullHeader& header, Call& ca
   std::vector<BlockReply> replies;
   replies.reserve(positions.size());
   for (const int position : positions) {
-    const BlockState& state = cut->states[position];
-    replies.push_back({absl::OkStatus(), state.values, state.version, false});
+    CAIRN_ASSIGN_OR_RETURN(BlockReply reply, TrainedValues(*cut, position));
+    replies.push_back(std::move(reply));
   }
   Answer(call.get(), EncodePullReply(std::move(replies)));
   return absl::OkStatus();
+}
+
+absl::StatusOr<BlockReply> ParameterService::TrainedValues(const Cut& cut, int position) {
+  const BlockState& state = cut.states[position];
+  const BlockSpec& block = cut.layout->blocks()[position];
+  const int average = cut.layout->optimizer().average_slot();
+  BlockReply reply;
+  reply.version = state.version;
+  reply.values = state.values;
+  // Before the first update the slot is empty.
+  if (average < 0 || cut.layout->slot_count(block) == 0 || state.version == 0) return reply;
+  reply.values = parts_.pool->Allocate(block.count);
+  if (!reply.values)
+    return absl::ResourceExhaustedError(absl::StrCat("no memory for ", block.name));
+  std::copy_n(state.slots.data() + average * block.count, block.count, reply.values.data());
+  return reply;
 }
 
 // When the disk has too much to do the task is dropped and the call with it, which is answered with
@@ -154,7 +171,7 @@ absl::StatusOr<BlockReply> ParameterService::ReadBlock(uint64_t job_id, uint64_t
   if (!reply.values) {
     return absl::ResourceExhaustedError(absl::StrCat("no memory for block ", block));
   }
-  stored->CopyValues(reply.values.data());
+  stored->CopyTrainedValues(reply.values.data());
   return reply;
 }
 

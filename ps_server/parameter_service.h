@@ -60,6 +60,9 @@ class ParameterService {
 
   absl::Status CheckUpload(const proto::UploadHeader& header) const;
   // One block of a checkpoint, from the disk.
+  // What a cut's block shows of the trained model: its values, or the average that the optimizer
+  // keeps of them.
+  absl::StatusOr<BlockReply> TrainedValues(const Cut& cut, int position);
   absl::StatusOr<BlockReply> ReadBlock(uint64_t job_id, uint64_t checkpoint, uint32_t block);
   absl::StatusOr<cluster::Frame> ReadCheckpoint(const proto::PullHeader& header);
   absl::StatusOr<cluster::Frame> StoreUploads(uint64_t job_id,

@@ -1,10 +1,12 @@
 #include "ps_server/stored_block.h"
 
+#include <algorithm>
 #include <cstring>
 #include <string_view>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "nn/optimizer.h"
 
 namespace cairn::ps {
 
@@ -64,6 +66,16 @@ absl::StatusOr<StoredBlock> StoredBlock::Parse(uint32_t id, storage::BlockRecord
 
 void StoredBlock::CopyValues(float* out) const {
   std::memcpy(out, record_.payload().data(), static_cast<size_t>(count_) * sizeof(float));
+}
+
+void StoredBlock::CopyTrainedValues(float* out) const {
+  const auto& slots = header_.slots();
+  const auto average = std::find(slots.begin(), slots.end(), nn::Optimizer::kAverageSlotName);
+  // Before the first update the slot is empty.
+  if (average == slots.end() || header_.version() == 0) return CopyValues(out);
+  const size_t values_bytes = static_cast<size_t>(count_) * sizeof(float);
+  const size_t array = static_cast<size_t>(average - slots.begin()) + 1;
+  std::memcpy(out, record_.payload().data() + array * values_bytes, values_bytes);
 }
 
 void StoredBlock::CopySlots(float* out) const {

@@ -23,6 +23,8 @@ class StoredBlock {
   int64_t count() const { return count_; }
 
   void CopyValues(float* out) const;
+  // The values for those who use the trained model: their average, if the optimizer keeps one.
+  void CopyTrainedValues(float* out) const;
   // All slots, one after the other: header().slots_size() * count() values.
   void CopySlots(float* out) const;
 

@@ -3,15 +3,19 @@
 
 #include <memory>
 
-#include "nn/optimizer.h"
+#include "nn/optimizers/rule.h"
+
+namespace cairn::proto {
+class Optimizer;
+}
 
 namespace cairn::nn {
 
-// Duchi, Hazan and Singer 2011 as Keras computes it:
+// Duchi, Hazan and Singer 2011 as keras/src/optimizers/adagrad.py (Keras 3) has it:
 //   accumulator += gradient^2
 //   value -= rate * gradient / sqrt(accumulator + epsilon)
-// `config` has been checked by CreateOptimizer.
-std::unique_ptr<Optimizer> CreateAdagrad(const proto::Optimizer& config);
+// `config` has been checked by CreateRule.
+std::unique_ptr<OptimizerRule> CreateAdagrad(const proto::Optimizer& config);
 
 }  // namespace cairn::nn
 

@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "common/simd.h"
+#include "nn/optimizers/element_loop.h"
 #include "proto/job.pb.h"
 
 namespace cairn::nn {
@@ -15,61 +16,58 @@ struct Coefficients {
   float epsilon;
 };
 
-CAIRN_SIMD void Descend(const Optimizer::Block& block, const Coefficients& coefficients) {
-  const Coefficients c = coefficients;
-  const float* const gradient = block.gradient;
-  const float* const values_in = block.values_in;
-  const float* const momentum_in = block.slots_in[0];
-  const float* const velocity_in = block.slots_in[1];
-  float* const values_out = block.values_out;
-  float* const momentum_out = block.slots_out[0];
-  float* const velocity_out = block.slots_out[1];
-  // Outputs may be their inputs; without the pragma the compiler's overlap check would then choose
-  // its scalar loop.
-#pragma GCC ivdep
-  for (int64_t i = 0; i < block.count; ++i) {
-    const float g = gradient[i];
-    const float m = momentum_in[i] + c.new_share * (g - momentum_in[i]);
-    const float v = velocity_in[i] + c.new_square_share * (g * g - velocity_in[i]);
-    momentum_out[i] = m;
-    velocity_out[i] = v;
-    values_out[i] = values_in[i] - c.rate * m / (std::sqrt(v) + c.epsilon);
-  }
+CAIRN_SIMD void Descend(const OptimizerRule::Piece& piece, const Coefficients& coefficients) {
+  UpdateElements<2>(piece, [c = coefficients](float value, float g, float& momentum,
+                                              float& velocity) CAIRN_ALWAYS_INLINE {
+    momentum += c.new_share * (g - momentum);
+    velocity += c.new_square_share * (g * g - velocity);
+    return value - c.rate * momentum / (std::sqrt(velocity) + c.epsilon);
+  });
 }
 
-class Adam final : public Optimizer {
+CAIRN_SIMD void DescendByLargest(const OptimizerRule::Piece& piece,
+                                 const Coefficients& coefficients) {
+  UpdateElements<3>(piece, [c = coefficients](float value, float g, float& momentum,
+                                              float& velocity, float& largest) CAIRN_ALWAYS_INLINE {
+    momentum += c.new_share * (g - momentum);
+    velocity += c.new_square_share * (g * g - velocity);
+    largest = largest > velocity ? largest : velocity;
+    return value - c.rate * momentum / (std::sqrt(largest) + c.epsilon);
+  });
+}
+
+class Adam final : public OptimizerRule {
  public:
-  Adam(float learning_rate, double beta_1, double beta_2, float epsilon)
-      : Optimizer(learning_rate), beta_1_(beta_1), beta_2_(beta_2), epsilon_(epsilon) {}
+  Adam(double beta_1, double beta_2, float epsilon, bool amsgrad)
+      : beta_1_(beta_1), beta_2_(beta_2), epsilon_(epsilon), amsgrad_(amsgrad) {}
 
   absl::Span<const char* const> slot_names() const override {
-    static constexpr const char* kNames[] = {"momentum", "velocity"};
-    return kNames;
+    static constexpr const char* kNames[] = {"momentum", "velocity", "velocity_hat"};
+    return absl::MakeConstSpan(kNames, amsgrad_ ? 3 : 2);
   }
-  float initial_slot_value(int slot) const override { return 0; }
 
-  void Apply(const Block& block, int64_t update_count, float learning_rate) const override {
-    const double t = static_cast<double>(update_count) + 1;
+  void Update(const Piece& piece, int64_t t, float rate) const override {
     const double correction = std::sqrt(1 - std::pow(beta_2_, t)) / (1 - std::pow(beta_1_, t));
-    Descend(block, {.rate = static_cast<float>(learning_rate * correction),
-                    .new_share = static_cast<float>(1 - beta_1_),
-                    .new_square_share = static_cast<float>(1 - beta_2_),
-                    .epsilon = epsilon_});
+    const Coefficients coefficients = {.rate = static_cast<float>(rate * correction),
+                                       .new_share = static_cast<float>(1 - beta_1_),
+                                       .new_square_share = static_cast<float>(1 - beta_2_),
+                                       .epsilon = epsilon_};
+    amsgrad_ ? DescendByLargest(piece, coefficients) : Descend(piece, coefficients);
   }
 
  private:
   const double beta_1_;
   const double beta_2_;
   const float epsilon_;
+  const bool amsgrad_;
 };
 
 }  // namespace
 
-std::unique_ptr<Optimizer> CreateAdam(const proto::Optimizer& config) {
-  return std::make_unique<Adam>(config.has_learning_rate() ? config.learning_rate() : 0.001,
-                                config.has_beta_1() ? config.beta_1() : 0.9,
+std::unique_ptr<OptimizerRule> CreateAdam(const proto::Optimizer& config) {
+  return std::make_unique<Adam>(config.has_beta_1() ? config.beta_1() : 0.9,
                                 config.has_beta_2() ? config.beta_2() : 0.999,
-                                config.has_epsilon() ? config.epsilon() : 1e-7);
+                                config.has_epsilon() ? config.epsilon() : 1e-7, config.amsgrad());
 }
 
 }  // namespace cairn::nn

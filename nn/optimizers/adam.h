@@ -3,17 +3,23 @@
 
 #include <memory>
 
-#include "nn/optimizer.h"
+#include "nn/optimizers/rule.h"
+
+namespace cairn::proto {
+class Optimizer;
+}
 
 namespace cairn::nn {
 
-// Kingma and Ba 2014 in the form of its section 2 as Keras computes it (epsilon is added to the
-// root of the uncorrected second moment), t counting from 1:
+// Kingma and Ba 2014 in the form of its section 2 as keras/src/optimizers/adam.py (Keras 3) has it:
+// epsilon is added to the root of the uncorrected second moment. t counts from 1:
 //   momentum += (1 - beta_1) * (gradient - momentum)
 //   velocity += (1 - beta_2) * (gradient^2 - velocity)
 //   value -= rate * sqrt(1 - beta_2^t) / (1 - beta_1^t) * momentum / (sqrt(velocity) + epsilon)
-// `config` has been checked by CreateOptimizer.
-std::unique_ptr<Optimizer> CreateAdam(const proto::Optimizer& config);
+// With amsgrad (Reddi, Kale and Kumar 2018) velocity_hat = max(velocity_hat, velocity) stands in
+// the last line. AdamW is the same with weight decay.
+// `config` has been checked by CreateRule.
+std::unique_ptr<OptimizerRule> CreateAdam(const proto::Optimizer& config);
 
 }  // namespace cairn::nn
 

@@ -3,15 +3,20 @@
 
 #include <memory>
 
-#include "nn/optimizer.h"
+#include "nn/optimizers/rule.h"
+
+namespace cairn::proto {
+class Optimizer;
+}
 
 namespace cairn::nn {
 
-// Stochastic gradient descent. Without momentum: value -= rate * gradient, and no slots. With it:
+// Stochastic gradient descent as keras/src/optimizers/sgd.py (Keras 3) has it. Without momentum:
+// value -= rate * gradient, and no slots. With it:
 //   momentum = m * momentum - rate * gradient
 //   value += momentum                              (Nesterov: m * momentum - rate * gradient)
-// `config` has been checked by CreateOptimizer.
-std::unique_ptr<Optimizer> CreateSgd(const proto::Optimizer& config);
+// `config` has been checked by CreateRule.
+std::unique_ptr<OptimizerRule> CreateSgd(const proto::Optimizer& config);
 
 }  // namespace cairn::nn
 

@@ -4,16 +4,9 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "common/check.h"
 #include "nn/moving_average.h"
 
 namespace cairn::ps {
-
-namespace {
-
-constexpr int kSlotsMax = 8;
-
-}  // namespace
 
 absl::Status UpdateRule::Apply(const BlockSpec& block, const float* gradient,
                                BlockState* state) const {
@@ -50,9 +43,8 @@ absl::Status UpdateRule::MakeWritable(const BlockSpec& block, const BlockBuffer&
 void UpdateRule::Optimize(const BlockSpec& block, const float* gradient, const BlockState& from,
                           float* values_out, float* slots_out) const {
   const nn::Optimizer& optimizer = layout_.optimizer();
-  CAIRN_CHECK(optimizer.slot_count() <= kSlotsMax);
-  std::array<const float*, kSlotsMax> slots_from = {};
-  std::array<float*, kSlotsMax> slots_to = {};
+  std::array<const float*, nn::Optimizer::kSlotsMax> slots_from = {};
+  std::array<float*, nn::Optimizer::kSlotsMax> slots_to = {};
   for (int slot = 0; slot < optimizer.slot_count(); ++slot) {
     slots_from[slot] = from.slots.data() + slot * block.count;
     slots_to[slot] = slots_out + slot * block.count;
@@ -64,7 +56,7 @@ void UpdateRule::Optimize(const BlockSpec& block, const float* gradient, const B
   update.values_out = values_out;
   update.slots_in = slots_from.data();
   update.slots_out = slots_to.data();
-  optimizer.Apply(update, from.version, optimizer.learning_rate());
+  optimizer.Apply(update, from.version, optimizer.learning_rate(from.version));
 }
 
 }  // namespace cairn::ps

@@ -91,7 +91,7 @@ class Training {
                        .values_out = values,
                        .slots_in = slots.data(),
                        .slots_out = slots.data()},
-                      steps_, optimizer_->learning_rate());
+                      steps_, optimizer_->learning_rate(steps_));
   }
 
   std::unique_ptr<Model> model_;

@@ -38,10 +38,22 @@ TEST(JsonToMessageTest, MembersOfMessagesInListsAreNamedByPosition) {
 }
 
 TEST(JsonToMessageTest, FarNamesAreAnsweredWithTheWholeList) {
+  proto::NamedNumber number;
+  EXPECT_EQ(Refusal(R"({"reduction": "sum"})", &number),
+            "reduction: unknown field; known here: name, value");
   proto::Loss loss;
-  EXPECT_EQ(Refusal(R"({"reduction": "sum"})", &loss),
-            "reduction: unknown field; known here: name, from_logits");
   EXPECT_THAT(Refusal(R"({"fromlogits": true})", &loss), HasSubstr("did you mean"));
+}
+
+TEST(JsonToMessageTest, AnObjectForANumberGoesToItsSchedule) {
+  proto::Optimizer optimizer;
+  EXPECT_EQ(Refusal(R"({"learning_rate": 0.5})", &optimizer), "");
+  EXPECT_EQ(optimizer.learning_rate(), 0.5);
+  optimizer.Clear();
+  EXPECT_EQ(Refusal(R"({"learning_rate": {"name": "constant"}})", &optimizer), "");
+  EXPECT_EQ(optimizer.learning_rate_schedule().name(), "constant");
+  EXPECT_EQ(Refusal(R"({"momentum": {"name": "constant"}})", &optimizer),
+            "momentum: {\"name\":\"constant\"} is not a number");
 }
 
 }  // namespace

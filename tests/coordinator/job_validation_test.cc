@@ -112,6 +112,29 @@ INSTANTIATE_TEST_SUITE_P(
         BadCase{"optimizer",
                 [](Request* r) { r->mutable_job()->mutable_optimizer()->set_momentum(0.5); },
                 "momentum"},
+        BadCase{"optimizer",
+                [](Request* r) { r->mutable_job()->mutable_optimizer()->set_name("adma"); },
+                "did you mean 'adam'?"},
+        BadCase{"optimizer",
+                [](Request* r) {
+                  auto* schedule =
+                      r->mutable_job()->mutable_optimizer()->mutable_learning_rate_schedule();
+                  schedule->set_name("cosine_decy");
+                },
+                "learning_rate: unknown schedule 'cosine_decy'; did you mean 'cosine_decay'?"},
+        BadCase{"optimizer.clipnorm",
+                [](Request* r) {
+                  Strategy(r)->set_mode("sync");
+                  r->mutable_job()->mutable_optimizer()->set_clipnorm(1);
+                },
+                "use clipvalue"},
+        BadCase{"optimizer.global_clipnorm",
+                [](Request* r) {
+                  Strategy(r)->set_mode("sync");
+                  Strategy(r)->set_batches_per_update(2);
+                  r->mutable_job()->mutable_optimizer()->set_global_clipnorm(1);
+                },
+                "batches_per_update 1"},
         BadCase{"metrics[1]", [](Request* r) { r->mutable_job()->add_metrics("f2"); }, "accuracy"},
         BadCase{"strategy.parameter_server.mode", [](Request* r) { Strategy(r)->set_mode("fast"); },
                 "async, sync, stale"},

@@ -188,13 +188,37 @@ TEST(LossTest, LabelsMustFitTheOutput) {
 
 TEST(LossTest, WhatIsUnknownIsRefusedByName) {
   proto::Loss config;
-  config.set_name("hinge");
-  const absl::Status unknown = CreateLoss(config).status();
-  EXPECT_NE(unknown.message().find("'hinge'"), absl::string_view::npos);
-  EXPECT_NE(unknown.message().find("binary_crossentropy"), absl::string_view::npos);
+  config.set_name("mean_square_error");
+  const std::string unknown(CreateLoss(config).status().message());
+  EXPECT_NE(unknown.find("unknown loss 'mean_square_error'; did you mean 'mean_squared_error'? "
+                         "known: sparse_categorical_crossentropy, "),
+            std::string::npos)
+      << unknown;
   config.set_name("mse");
   config.set_from_logits(false);
-  EXPECT_NE(CreateLoss(config).status().message().find("from_logits"), absl::string_view::npos);
+  EXPECT_EQ(CreateLoss(config).status().message(),
+            "loss mean_squared_error: unknown argument 'from_logits'; it has none");
+}
+
+TEST(LossTest, ValuesOutOfRangeAreRefused) {
+  proto::Loss config;
+  config.set_name("categorical_crossentropy");
+  config.set_label_smoothing(1.5);
+  EXPECT_EQ(CreateLoss(config).status().message(),
+            "loss categorical_crossentropy: 'label_smoothing' is 1.5; it must be from 0 to 1");
+  config.Clear();
+  config.set_name("huber");
+  config.set_delta(0);
+  EXPECT_EQ(CreateLoss(config).status().message(),
+            "loss huber: 'delta' is 0; it must be finite and greater than 0");
+}
+
+TEST(LossTest, KerasClassesAndShortFormsAreNamesToo) {
+  for (const char* name : {"MeanSquaredError", "mse", "mean_squared_error"}) {
+    EXPECT_EQ(LossNamed(name)->name(), "mean_squared_error");
+  }
+  EXPECT_EQ(LossNamed("KLDivergence")->name(), "kl_divergence");
+  EXPECT_EQ(LossNamed("bce")->name(), "binary_crossentropy");
 }
 
 }  // namespace

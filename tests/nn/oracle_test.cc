@@ -172,7 +172,7 @@ class LocalRun {
                        .values_out = values,
                        .slots_in = slots.data(),
                        .slots_out = slots.data()},
-                      step, optimizer_->learning_rate());
+                      step, optimizer_->learning_rate(step));
   }
 
   const json config_;

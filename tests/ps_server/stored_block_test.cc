@@ -40,6 +40,21 @@ TEST(StoredBlock, GivesValuesAndSlotsApart) {
   EXPECT_EQ(slots, (std::vector<float>{5, 6, 7, 8}));
 }
 
+TEST(StoredBlock, TheTrainedValuesAreTheAverageOnceThereIsOne) {
+  proto::BlockHeader header = HeaderOf({2}, 0, 2, 1);
+  header.add_slots("average");
+  std::vector<float> values(2);
+  Parse(header, {1, 2, 3, 4, 5, 6})->CopyTrainedValues(values.data());
+  EXPECT_EQ(values, (std::vector<float>{1, 2})) << "before the first update";
+  header.set_version(1);
+  Parse(header, {1, 2, 3, 4, 5, 6})->CopyTrainedValues(values.data());
+  EXPECT_EQ(values, (std::vector<float>{5, 6}));
+  header = HeaderOf({2}, 0, 2, 1);
+  header.set_version(1);
+  Parse(header, {1, 2, 3, 4})->CopyTrainedValues(values.data());
+  EXPECT_EQ(values, (std::vector<float>{1, 2})) << "without an average";
+}
+
 TEST(StoredBlock, AScalarHasOneRow) {
   EXPECT_EQ(*CountElements(HeaderOf({}, 0, 1)), 1);
   EXPECT_FALSE(CountElements(HeaderOf({}, 0, 2)).ok());

@@ -18,6 +18,14 @@ absl::Status CheckReply(const absl::StatusOr<proto::PushReplyHeader>& reply, siz
                                           reply->versions_size(), " versions"));
 }
 
+void CopyScaled(float scale, absl::Span<const float> from, float* to) {
+  if (scale == 1) {
+    std::copy(from.begin(), from.end(), to);
+  } else {
+    std::transform(from.begin(), from.end(), to, [scale](float value) { return scale * value; });
+  }
+}
+
 }  // namespace
 
 GradientPusher::GradientPusher(cluster::PsClient* client, const BlockTable* table, Options options)
@@ -65,13 +73,13 @@ void GradientPusher::Begin(int64_t batch, int64_t examples) {
   ++steps_;
 }
 
-void GradientPusher::Add(int variable, absl::Span<const float> gradient) {
+void GradientPusher::Add(int variable, absl::Span<const float> gradient, float scale) {
   added_[variable] = true;
   for (uint32_t id : table_->blocks_of(variable)) {
     const BlockTable::Block& block = table_->block(id);
     if (!block.pushed) return;
-    std::copy_n(gradient.data() + block.offset, block.elements,
-                step_->buffer->gradients.data() + block.pushed_offset);
+    CopyScaled(scale, gradient.subspan(block.offset, block.elements),
+               step_->buffer->gradients.data() + block.pushed_offset);
     pending_[block.ps].add_blocks(id);
     pending_bytes_[block.ps] += block.elements * static_cast<int64_t>(sizeof(float));
     if (pending_bytes_[block.ps] >= BlockTable::kRequestBytes) Flush(block.ps);

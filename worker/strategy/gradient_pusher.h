@@ -41,9 +41,9 @@ class GradientPusher {
   GradientPusher& operator=(const GradientPusher&) = delete;
 
   // The step: Begin, Add for every variable that has a gradient, End. Blocks of variables without
-  // one are pushed as settled.
+  // one are pushed as settled. What is added is scale times the gradient.
   void Begin(int64_t batch, int64_t examples);
-  void Add(int variable, absl::Span<const float> gradient);
+  void Add(int variable, absl::Span<const float> gradient, float scale = 1);
   void End(const proto::BatchRecord& record);
 
   // Waits until fewer than `limit` steps are under way; false if should_abandon said so. Returns

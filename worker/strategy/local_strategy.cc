@@ -13,6 +13,7 @@ LocalStrategy::LocalStrategy(const nn::Model* model, nn::Executor* executor,
     : model_(model),
       executor_(executor),
       optimizer_(std::move(optimizer)),
+      clipper_(optimizer_->clip(), model, executor),
       on_settled_(std::move(on_settled)) {
   for (const nn::VariableSpec& variable : model->variables()) {
     auto& slots = slots_.emplace_back();
@@ -45,13 +46,14 @@ absl::StatusOr<Strategy::Ready> LocalStrategy::BeginStep(const Step&, absl::Func
 void LocalStrategy::OnGradient(int variable) { complete_.push_back(variable); }
 
 absl::Status LocalStrategy::EndStep(const proto::BatchRecord& record) {
-  for (int variable : complete_) Update(variable);
+  const std::vector<float> scales = clipper_.ScalesOf(complete_);
+  for (size_t i = 0; i < complete_.size(); ++i) Update(complete_[i], scales[i]);
   ++updates_;
   on_settled_(record);
   return absl::OkStatus();
 }
 
-void LocalStrategy::Update(int variable) {
+void LocalStrategy::Update(int variable, float gradient_scale) {
   const nn::VariableSpec& spec = model_->variables()[variable];
   const absl::Span<float> values = executor_->values(variable);
   const absl::Span<const float> gradient = executor_->gradient(variable);
@@ -69,7 +71,8 @@ void LocalStrategy::Update(int variable) {
   block.values_out = values.data();
   block.slots_in = slots.data();
   block.slots_out = slots.data();
-  optimizer_->Apply(block, updates_, optimizer_->learning_rate());
+  block.gradient_scale = gradient_scale;
+  optimizer_->Apply(block, updates_, optimizer_->learning_rate(updates_));
 }
 
 }  // namespace cairn::worker

@@ -7,6 +7,7 @@
 #include "nn/executor.h"
 #include "nn/model.h"
 #include "nn/optimizer.h"
+#include "worker/strategy/gradient_clipper.h"
 #include "worker/strategy/strategy.h"
 
 namespace cairn::worker {
@@ -30,11 +31,12 @@ class LocalStrategy final : public Strategy {
  private:
   LocalStrategy(const nn::Model* model, nn::Executor* executor,
                 std::unique_ptr<nn::Optimizer> optimizer, OnSettled on_settled);
-  void Update(int variable);
+  void Update(int variable, float gradient_scale);
 
   const nn::Model* const model_;
   nn::Executor* const executor_;
   const std::unique_ptr<nn::Optimizer> optimizer_;
+  const GradientClipper clipper_;
   const OnSettled on_settled_;
   int64_t updates_ = 0;
   // By variable, then by slot.

@@ -15,8 +15,9 @@ constexpr cluster::PsClient::Group kPushGroup = 2;
 }  // namespace
 
 ParameterServerStrategy::ParameterServerStrategy(const proto::JobPlan& plan, uint64_t generation,
-                                                 BlockTable table, nn::Executor* executor,
-                                                 cluster::PsClient* client, OnSettled on_settled)
+                                                 BlockTable table, GradientClipper clipper,
+                                                 nn::Executor* executor, cluster::PsClient* client,
+                                                 OnSettled on_settled)
     : mode_(plan.synchronous()  ? Mode::kSynchronous
             : plan.window() < 0 ? Mode::kAsynchronous
                                 : Mode::kStale),
@@ -26,6 +27,7 @@ ParameterServerStrategy::ParameterServerStrategy(const proto::JobPlan& plan, uin
       batches_per_update_(std::max<int64_t>(1, plan.batches_per_update())),
       table_(std::move(table)),
       executor_(executor),
+      clipper_(std::move(clipper)),
       versions_(table_.block_count(), -1),
       puller_(client, &table_, kPullGroup),
       pusher_(client, &table_,
@@ -46,8 +48,11 @@ absl::StatusOr<std::unique_ptr<ParameterServerStrategy>> ParameterServerStrategy
   if (plan.batches_per_epoch() < 1) {
     return absl::InvalidArgumentError("the plan has no batches in an epoch");
   }
+  CAIRN_ASSIGN_OR_RETURN(const nn::GradientClip clip,
+                         nn::GradientClip::Create(plan.job().optimizer()));
   return std::unique_ptr<ParameterServerStrategy>(new ParameterServerStrategy(
-      plan, generation, std::move(table), executor, client, std::move(on_settled)));
+      plan, generation, std::move(table), GradientClipper(clip, &model, executor), executor, client,
+      std::move(on_settled)));
 }
 
 int64_t ParameterServerStrategy::UpdateOf(int64_t batch) const {
@@ -67,7 +72,9 @@ absl::StatusOr<Strategy::Ready> ParameterServerStrategy::BeginStep(
     if (!room) return Ready::kAbandoned;
   }
   CAIRN_ASSIGN_OR_RETURN(const Ready ready, MakeFresh(step, should_abandon));
-  if (ready == Ready::kYes) pusher_.Begin(step.batch, step.examples);
+  if (ready != Ready::kYes) return ready;
+  held_.clear();
+  pusher_.Begin(step.batch, step.examples);
   return ready;
 }
 
@@ -128,10 +135,18 @@ void ParameterServerStrategy::Install(uint32_t block, int64_t version,
 }
 
 void ParameterServerStrategy::OnGradient(int variable) {
-  pusher_.Add(variable, executor_->gradient(variable));
+  if (clipper_.needs_all()) {
+    held_.push_back(variable);
+  } else {
+    pusher_.Add(variable, executor_->gradient(variable), clipper_.ScaleOf(variable));
+  }
 }
 
 absl::Status ParameterServerStrategy::EndStep(const proto::BatchRecord& record) {
+  const std::vector<float> scales = clipper_.ScalesOf(held_);
+  for (size_t i = 0; i < held_.size(); ++i) {
+    pusher_.Add(held_[i], executor_->gradient(held_[i]), scales[i]);
+  }
   pusher_.End(record);
   return absl::OkStatus();
 }

@@ -10,6 +10,7 @@
 #include "nn/model.h"
 #include "proto/job.pb.h"
 #include "worker/strategy/block_table.h"
+#include "worker/strategy/gradient_clipper.h"
 #include "worker/strategy/gradient_pusher.h"
 #include "worker/strategy/strategy.h"
 #include "worker/strategy/value_puller.h"
@@ -43,7 +44,8 @@ class ParameterServerStrategy final : public Strategy {
   enum class Mode { kAsynchronous, kStale, kSynchronous };
 
   ParameterServerStrategy(const proto::JobPlan& plan, uint64_t generation, BlockTable table,
-                          nn::Executor* executor, cluster::PsClient* client, OnSettled on_settled);
+                          GradientClipper clipper, nn::Executor* executor,
+                          cluster::PsClient* client, OnSettled on_settled);
   absl::StatusOr<Ready> MakeFresh(const Step& step, absl::FunctionRef<bool()> should_abandon);
   absl::StatusOr<Ready> Pull(int64_t batch, absl::FunctionRef<bool()> should_abandon);
   absl::Span<float> ValuesOf(uint32_t block);
@@ -58,7 +60,10 @@ class ParameterServerStrategy final : public Strategy {
   const int64_t batches_per_update_;
   const BlockTable table_;
   nn::Executor* const executor_;
+  const GradientClipper clipper_;
 
+  // Complete gradients that wait for the others because the clip needs all.
+  std::vector<int> held_;
   // Frozen variables are pulled once.
   bool has_frozen_ = false;
   // The executor's values are those of `update_` (only synchronously does that mean something).

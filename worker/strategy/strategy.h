@@ -44,7 +44,7 @@ class Strategy {
   virtual absl::StatusOr<Ready> BeginStep(const Step& step,
                                           absl::FunctionRef<bool()> should_abandon) = 0;
 
-  // The executor's gradient of this variable is complete; it is not used after the return.
+  // The executor's gradient of this variable is complete, and stays as it is until EndStep.
   virtual void OnGradient(int variable) = 0;
 
   // `record` is what OnSettled is called with, now or later.

@@ -39,7 +39,8 @@ struct OptimizerState {
 
 // One update of elements [begin, end) from `in` to `out`, which may be the same.
 inline void ApplyRange(const Optimizer& optimizer, const OptimizerState& in, OptimizerState* out,
-                       int64_t begin, int64_t end, int64_t update_count, float rate) {
+                       int64_t begin, int64_t end, int64_t update_count, float rate,
+                       float gradient_scale = 1) {
   std::vector<float> gradient;
   for (int64_t i = begin; i < end; ++i) gradient.push_back(TestGradient(update_count, i));
   std::vector<const float*> slots_in;
@@ -51,7 +52,8 @@ inline void ApplyRange(const Optimizer& optimizer, const OptimizerState& in, Opt
                    .values_in = in.values.data() + begin,
                    .values_out = out->values.data() + begin,
                    .slots_in = slots_in.data(),
-                   .slots_out = slots_out.data()},
+                   .slots_out = slots_out.data(),
+                   .gradient_scale = gradient_scale},
                   update_count, rate);
 }
 
@@ -59,7 +61,7 @@ inline void ApplyRange(const Optimizer& optimizer, const OptimizerState& in, Opt
 inline OptimizerState Train(const Optimizer& optimizer, int64_t count, int64_t updates) {
   OptimizerState state(optimizer, count);
   for (int64_t t = 0; t < updates; ++t) {
-    ApplyRange(optimizer, state, &state, 0, count, t, optimizer.learning_rate());
+    ApplyRange(optimizer, state, &state, 0, count, t, optimizer.learning_rate(t));
   }
   return state;
 }

@@ -1,0 +1,24 @@
+#include "nn/losses/loss_terms.h"
+
+#include "absl/strings/str_cat.h"
+
+namespace cairn::nn {
+
+Shape WithoutLastOne(Shape shape) {
+  if (!shape.empty() && shape.back() == 1) shape.pop_back();
+  return shape;
+}
+
+absl::Status LabelShapeError(const std::string& loss, const Shape& output, const Shape& labels,
+                             const Shape& wanted) {
+  return absl::InvalidArgumentError(absl::StrCat(
+      "loss ", loss, ": labels of shape ", ShapeText(labels), " per example do not fit the output ",
+      ShapeText(output), ", which wants ", ShapeText(wanted)));
+}
+
+float GradientFactor(const Loss::Batch& batch, int64_t terms_per_example) {
+  const int64_t divisor = batch.gradient_divisor == 0 ? batch.examples : batch.gradient_divisor;
+  return batch.gradient_scale / static_cast<float>(divisor * terms_per_example);
+}
+
+}  // namespace cairn::nn

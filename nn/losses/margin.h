@@ -1,0 +1,22 @@
+#ifndef CAIRN_NN_LOSSES_MARGIN_H_
+#define CAIRN_NN_LOSSES_MARGIN_H_
+
+#include <memory>
+
+#include "nn/loss.h"
+
+namespace cairn::nn {
+
+// keras/src/losses/losses.py (Keras 3), of outputs p with labels y:
+//   hinge              mean of max(1 - y p, 0), where y is 1 or -1
+//   squared_hinge      mean of max(1 - y p, 0)^2
+//   categorical_hinge  max(max of (1 - y) p - sum of y p + 1, 0), over the last axis
+// As in Keras, the first two take labels of 0 for -1 if all labels of the batch are 0 or 1.
+// `config` has been checked by CreateLoss.
+std::unique_ptr<Loss> CreateHinge(const proto::Loss& config);
+std::unique_ptr<Loss> CreateSquaredHinge(const proto::Loss& config);
+std::unique_ptr<Loss> CreateCategoricalHinge(const proto::Loss& config);
+
+}  // namespace cairn::nn
+
+#endif  // CAIRN_NN_LOSSES_MARGIN_H_

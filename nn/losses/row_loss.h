@@ -1,0 +1,53 @@
+#ifndef CAIRN_NN_LOSSES_ROW_LOSS_H_
+#define CAIRN_NN_LOSSES_ROW_LOSS_H_
+
+#include <string>
+#include <utility>
+
+#include "nn/loss.h"
+#include "nn/losses/loss_terms.h"
+
+namespace cairn::nn {
+
+// A loss that is the mean over an example's positions of a distance between the outputs of the last
+// axis there and as many labels.
+//
+// Distance is a value with
+//   Distance For(const Loss::Batch&, int64_t elements) const;  // as ElementwiseLoss's
+//   double operator()(const float* output, const float* label, int64_t count, float factor,
+//                     float* gradient) const;  // gradient, unless null: factor x the derivatives
+template <typename Distance>
+class RowLoss final : public Loss {
+ public:
+  RowLoss(std::string name, Distance distance)
+      : Loss(std::move(name), proto::FLOAT32), distance_(std::move(distance)) {}
+
+  absl::Status ValidateShapes(const Shape& output, const Shape& labels) const override {
+    return labels == output && !output.empty() ? absl::OkStatus()
+                                               : LabelShapeError(name(), output, labels, output);
+  }
+  int64_t LabelCount(const Shape& output) const override { return ElementCount(output); }
+
+  absl::StatusOr<double> Compute(const Batch& batch, float* gradient) const override {
+    const int64_t count = batch.shape->back();
+    const int64_t positions = ElementCount(*batch.shape) / count;
+    const float factor = GradientFactor(batch, positions);
+    const float* labels = static_cast<const float*>(batch.labels);
+    const Distance distance = distance_.For(batch, batch.examples * positions * count);
+    double sum = 0;
+    for (int64_t row = 0; row < batch.examples * positions; ++row) {
+      const float weight = batch.weight(row / positions);
+      sum += weight * distance(batch.output + row * count, labels + row * count, count,
+                               factor * weight,
+                               gradient == nullptr ? nullptr : gradient + row * count);
+    }
+    return sum / static_cast<double>(positions);
+  }
+
+ private:
+  const Distance distance_;
+};
+
+}  // namespace cairn::nn
+
+#endif  // CAIRN_NN_LOSSES_ROW_LOSS_H_

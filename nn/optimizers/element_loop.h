@@ -1,0 +1,51 @@
+#ifndef CAIRN_NN_OPTIMIZERS_ELEMENT_LOOP_H_
+#define CAIRN_NN_OPTIMIZERS_ELEMENT_LOOP_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <utility>
+
+#include "nn/optimizers/rule.h"
+
+#define CAIRN_ALWAYS_INLINE __attribute__((always_inline))
+
+namespace cairn::nn {
+
+template <size_t... slot, typename Step>
+CAIRN_ALWAYS_INLINE inline void UpdateElements(const OptimizerRule::Piece& piece, const Step& step,
+                                               std::index_sequence<slot...>) {
+  const float* const gradient = piece.gradient;
+  const float* const values_in = piece.values_in;
+  float* const values_out = piece.values_out;
+  // One more than there are slots: an array of none is not allowed.
+  [[maybe_unused]] const float* const slots_in[] = {piece.slots_in[slot]..., nullptr};
+  [[maybe_unused]] float* const slots_out[] = {piece.slots_out[slot]..., nullptr};
+  const float scale = piece.gradient_scale;
+  const float limit = piece.gradient_limit;
+  const float decay = piece.decay;
+  // Outputs may be their inputs; without the pragma the compiler's overlap check would then choose
+  // its scalar loop.
+#pragma GCC ivdep
+  for (int64_t i = 0; i < piece.count; ++i) {
+    float g = gradient[i] * scale;
+    g = g > limit ? limit : g;  // Written so that what is not a number stays that.
+    g = g < -limit ? -limit : g;
+    const float value = values_in[i] - decay * values_in[i];
+    float slots[] = {slots_in[slot][i]..., 0};
+    values_out[i] = step(value, g, slots[slot]...);
+    ((slots_out[slot][i] = slots[slot]), ...);
+  }
+}
+
+// The loop of every rule: for each element value = step(value, gradient, slots by reference ...).
+// Call it in a CAIRN_SIMD function with a step that is CAIRN_ALWAYS_INLINE, so that both are
+// compiled for that function's instruction sets.
+template <size_t slot_count, typename Step>
+CAIRN_ALWAYS_INLINE inline void UpdateElements(const OptimizerRule::Piece& piece,
+                                               const Step& step) {
+  UpdateElements(piece, step, std::make_index_sequence<slot_count>());
+}
+
+}  // namespace cairn::nn
+
+#endif  // CAIRN_NN_OPTIMIZERS_ELEMENT_LOOP_H_
