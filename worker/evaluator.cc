@@ -71,9 +71,9 @@ absl::StatusOr<proto::EvaluatedBatch> Evaluator::Evaluate(
     uint64_t cut, int64_t batch, std::optional<int64_t> next,
     absl::FunctionRef<bool()> should_abandon) {
   if (cut != cut_) CAIRN_RETURN_IF_ERROR(PullCut(cut, should_abandon));
-  const LoadedBatch& loaded = loader_.Get(batch, next);
+  CAIRN_ASSIGN_OR_RETURN(const LoadedBatch* const loaded, loader_.Get(batch, next));
   CAIRN_ASSIGN_OR_RETURN(const nn::Executor::Sums sums,
-                         executor_->Forward(ExecutorBatch(loaded, 0), false));
+                         executor_->Forward(ExecutorBatch(*loaded, 0), false));
   return MakeResult(cut, batch, sums);
 }
 

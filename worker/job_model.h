@@ -8,9 +8,8 @@
 #include "nn/loss.h"
 #include "nn/metric.h"
 #include "nn/model.h"
-#include "proto/coordinator.pb.h"
 #include "proto/job.pb.h"
-#include "worker/data/dataset.h"
+#include "proto/model.pb.h"
 
 namespace cairn::worker {
 
@@ -25,20 +24,6 @@ struct JobModel {
 
   std::vector<const nn::Metric*> metric_list() const;
 };
-
-// The data of a job as far as they are read: null for what it has not, or was not asked for.
-struct JobData {
-  std::shared_ptr<const Dataset> train;
-  std::shared_ptr<const Dataset> validation;
-};
-
-// Reads the job's data files, checked against the model. ResourceExhausted if they do not fit into
-// memory.
-absl::StatusOr<JobData> LoadJobData(const proto::Job& job, const JobModel& model, bool train,
-                                    bool validation);
-
-// Reads everything that the job needs and says what it found.
-proto::InspectReply InspectJob(const proto::Inspect& inspect);
 
 }  // namespace cairn::worker
 

@@ -15,7 +15,7 @@ absl::StatusOr<std::unique_ptr<JobRunner>> JobRunner::Create(const proto::StartJ
   const proto::JobPlan& plan = job.plan();
   CAIRN_ASSIGN_OR_RETURN(runner->model_, JobModel::Create(plan.job(), plan.model()));
   CAIRN_ASSIGN_OR_RETURN(runner->data_,
-                         LoadJobData(plan.job(), runner->model_, options.trains, true));
+                         LoadJobData(plan, runner->model_, options.storage, options.trains, true));
   const auto check = [](const char* what, const Dataset* data, int64_t wanted) {
     if (data == nullptr || data->examples() == wanted) return absl::OkStatus();
     return absl::FailedPreconditionError(absl::StrCat(what, ": the files hold ", data->examples(),

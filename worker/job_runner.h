@@ -13,6 +13,7 @@
 #include "proto/coordinator.pb.h"
 #include "worker/data/batch_loader.h"
 #include "worker/evaluator.h"
+#include "worker/job_data.h"
 #include "worker/job_model.h"
 #include "worker/strategy/strategy.h"
 #include "worker/trainer.h"
@@ -28,6 +29,7 @@ class JobRunner {
     int threads = 1;
     // False: evaluation only.
     bool trains = true;
+    DataStorage::Options storage = {};
   };
 
   // Reads the data. The error says why this worker cannot do the job; ResourceExhausted if it lacks

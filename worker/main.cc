@@ -26,6 +26,8 @@ struct Flags {
   std::string log_file;
   std::string device = "auto";
   int threads = 1;
+  uint64_t data_memory = 1024;
+  std::string spool = "/var/tmp";
 };
 
 // Of the 2 s in which SIGTERM ends a worker: the rest is for computing the batch in hand.
@@ -45,6 +47,14 @@ void AddFlags(CLI::App* app, Flags* flags) {
   app->add_option("--device", flags->device, "Where to compute: auto, cpu or cuda");
   app->add_option("--threads", flags->threads, "CPU threads that compute; default 1")
       ->check(CLI::Range(1, 1024));
+  app->add_option(
+         "--data_memory", flags->data_memory,
+         "MiB of a job's data that are kept in memory; default 1024. What is beyond is read "
+         "from the files as it is needed")
+      ->check(CLI::Range(0, 1 << 30));
+  app->add_option("--spool", flags->spool,
+                  "Folder for what is beyond --data_memory and had to be unpacked or parsed (gzip, "
+                  "csv); default /var/tmp");
 }
 
 // Who this worker is. `*health_address` is where it answers health checks: its address in
@@ -53,6 +63,8 @@ absl::StatusOr<cairn::worker::WorkerTaskOptions> MakeOptions(const Flags& flags,
                                                              std::string* health_address) {
   cairn::worker::WorkerTaskOptions options;
   options.threads = flags.threads;
+  options.storage.memory_bytes = flags.data_memory << 20;
+  options.storage.spool_folder = flags.spool;
   const char* environment = std::getenv("TF_CONFIG");
   const auto config = cairn::cluster::LoadTfConfig(flags.tf_config, environment ? environment : "");
   if (!flags.coordinator.empty()) {

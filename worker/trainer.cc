@@ -28,7 +28,9 @@ nn::Executor::Batch ExecutorBatch(const LoadedBatch& batch, uint64_t random_key)
 
 absl::StatusOr<Strategy::Ready> Trainer::Step(const Assignment& assignment,
                                               absl::FunctionRef<bool()> should_abandon) {
-  const LoadedBatch& loaded = loader_->Get(assignment.batch, assignment.next);
+  CAIRN_ASSIGN_OR_RETURN(const LoadedBatch* const batch,
+                         loader_->Get(assignment.batch, assignment.next));
+  const LoadedBatch& loaded = *batch;
   CAIRN_ASSIGN_OR_RETURN(
       const Strategy::Ready ready,
       strategy_->BeginStep({assignment.batch, loaded.examples, assignment.after_idle},

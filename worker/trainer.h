@@ -31,7 +31,8 @@ class Trainer {
       : executor_(executor), loader_(loader), strategy_(strategy), seed_(seed) {}
 
   // One batch: values, forward, backward, gradients. When it returns kYes the batch is computed; it
-  // is settled when the strategy says so. The errors are the strategy's and the executor's.
+  // is settled when the strategy says so. The errors are the loader's, the strategy's and the
+  // executor's.
   absl::StatusOr<Strategy::Ready> Step(const Assignment& assignment,
                                        absl::FunctionRef<bool()> should_abandon);
 

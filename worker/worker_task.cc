@@ -168,7 +168,7 @@ std::optional<Task> WorkerTask::WaitForTask() {
 void WorkerTask::Run(const Task& task) {
   switch (task.kind) {
     case Task::Kind::kInspect: {
-      const proto::InspectReply reply = InspectJob(*task.inspect);
+      const proto::InspectReply reply = InspectJob(*task.inspect, options_.storage);
       CAIRN_LOG_INFO("inspected the data", "job", reply.job_id(), "examples", reply.examples(),
                      "validation examples", reply.validation_examples(), "error", reply.error());
       MutexLock lock(&mutex_);
@@ -206,6 +206,7 @@ absl::Status WorkerTask::StartJob(const proto::StartJob& job) {
     JobRunner::Options options;
     options.threads = options_.threads;
     options.trains = options_.role != proto::EVALUATOR;
+    options.storage = options_.storage;
     CAIRN_ASSIGN_OR_RETURN(auto runner, JobRunner::Create(job, options, device_));
     MutexLock lock(&runner_mutex_);
     runner_ = std::move(runner);

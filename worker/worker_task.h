@@ -13,6 +13,7 @@
 #include "common/mutex.h"
 #include "nn/device.h"
 #include "proto/coordinator.pb.h"
+#include "worker/data/files/data_storage.h"
 #include "worker/job_runner.h"
 #include "worker/work_state.h"
 
@@ -24,6 +25,7 @@ struct WorkerTaskOptions {
   int64_t index = -1;                     // In TF_CONFIG; -1: the coordinator chooses one.
   std::vector<std::string> ps_addresses;  // As TF_CONFIG says; empty: as the coordinator says.
   int threads = 1;                        // That compute.
+  DataStorage::Options storage = {};      // For one job's data.
 };
 
 // A worker: does what the coordinator says over its session. Its threads are the session's (which

@@ -14,6 +14,7 @@
 #include "nn/create_device.h"
 #include "nn/formats/model_file.h"
 #include "nn/optimizer.h"
+#include "worker/job_data.h"
 #include "worker/job_model.h"
 #include "worker/strategy/local_strategy.h"
 #include "worker/trainer.h"
@@ -67,6 +68,12 @@ double ExamplesPerSecond(Trainer* trainer, double seconds) {
   return static_cast<double>((batch - first) * kBatchSize) / elapsed.count();
 }
 
+proto::JobPlan PlanOf(const proto::Job& job) {
+  proto::JobPlan plan;
+  *plan.mutable_job() = job;
+  return plan;
+}
+
 void Run(const char* model_file, const std::string& optimizer, double seconds) {
   const proto::Job job = MakeJob(optimizer);
   const JobModel model = OrExit(JobModel::Create(job, ReadSpec(model_file)));
@@ -78,7 +85,7 @@ void Run(const char* model_file, const std::string& optimizer, double seconds) {
   auto strategy = OrExit(LocalStrategy::Create(model.model.get(), executor.get(),
                                                OrExit(nn::CreateOptimizer(job.optimizer())),
                                                /*seed=*/1, [](const proto::BatchRecord&) {}));
-  BatchLoader loader(OrExit(LoadJobData(job, model, true, false)).train,
+  BatchLoader loader(OrExit(LoadJobData(PlanOf(job), model, {}, true, false)).train,
                      BatchOrder(kExamples, kBatchSize, /*shuffle=*/true, /*seed=*/1));
   Trainer trainer(executor.get(), &loader, strategy.get(), /*seed=*/1);
   std::printf("%.1f\n", ExamplesPerSecond(&trainer, seconds));

@@ -6,6 +6,7 @@
 #include "nn/create_device.h"
 #include "tests/worker/counting_plan.h"
 #include "tests/worker/test_ps.h"
+#include "worker/job_data.h"
 
 namespace cairn::worker {
 namespace {
@@ -23,7 +24,7 @@ class EvaluatorTest : public ::testing::Test {
     *job.mutable_plan() = plan_;
     job.set_generation(1);
     auto evaluator =
-        Evaluator::Create(job, model_, LoadJobData(plan_.job(), model_, false, true)->validation, 1,
+        Evaluator::Create(job, model_, LoadJobData(plan_, model_, {}, false, true)->validation, 1,
                           device_.get(), cluster_.client.get());
     EXPECT_TRUE(evaluator.ok()) << evaluator.status();
     evaluator_ = *std::move(evaluator);

@@ -8,6 +8,7 @@
 #include "nn/optimizer.h"
 #include "tests/worker/counting_plan.h"
 #include "tests/worker/data/data_files.h"
+#include "worker/job_data.h"
 #include "worker/job_model.h"
 #include "worker/strategy/local_strategy.h"
 
@@ -27,8 +28,7 @@ class LocalJob {
       : plan_(plan),
         device_(OrDie(nn::CreateDevice("cpu"))),
         model_(OrDie(JobModel::Create(plan.job(), plan.model()))),
-        loader_(OrDie(LoadJobData(plan.job(), model_, true, false)).train,
-                BatchOrder::OfPlan(plan)) {
+        loader_(OrDie(LoadJobData(plan, model_, {}, true, false)).train, BatchOrder::OfPlan(plan)) {
     nn::Executor::Options options;
     options.batch_size = plan.batch_size();
     executor_ = OrDie(nn::Executor::Create(model_.model.get(), model_.loss.get(),

@@ -1,14 +1,17 @@
 #include "worker/data/array.h"
 
-#include <cmath>
+#include <algorithm>
 #include <cstring>
-#include <limits>
-#include <type_traits>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "common/status_macros.h"
 
 namespace cairn::worker {
 namespace {
+
+// What ForEachRow reads at a time.
+constexpr int64_t kScanBytes = int64_t{4} << 20;
 
 struct TypeRow {
   const char* name;
@@ -24,7 +27,7 @@ const TypeRow& RowOf(ElementType type) { return kTypes[static_cast<int>(type)]; 
 
 // Calls function(T{}) with the C++ type of `type`.
 template <typename Function>
-auto WithType(ElementType type, Function function) {
+void WithType(ElementType type, Function function) {
   switch (type) {
     case ElementType::kBool:
     case ElementType::kUint8:
@@ -51,7 +54,7 @@ auto WithType(ElementType type, Function function) {
   return function(float{});
 }
 
-// Elements of a file's header offset need not be aligned.
+// Elements need not be aligned.
 template <typename T>
 T Load(const char* at) {
   T value;
@@ -60,29 +63,10 @@ T Load(const char* at) {
 }
 
 template <typename T>
-void CopyScaled(const char* from, int64_t count, double scale, float* out) {
-  if (scale == 1.0) {
-    for (int64_t i = 0; i < count; ++i) {
-      out[i] = static_cast<float>(Load<T>(from + i * sizeof(T)));
-    }
-    return;
-  }
-  for (int64_t i = 0; i < count; ++i) {
-    out[i] = static_cast<float>(static_cast<double>(Load<T>(from + i * sizeof(T))) * scale);
-  }
-}
-
-template <typename T>
-bool IsInt32(T value) {
-  if constexpr (std::is_floating_point_v<T>) {
-    return value >= -2147483648.0 && value < 2147483648.0 && value == std::trunc(value);
-  } else {
-    return std::in_range<int32_t>(value);
-  }
-}
-
-int64_t ElementsOf(const Array& array) {
-  return (array.bytes.size() - array.data_offset) / ElementBytes(array.type);
+T LoadBigEndian(const char* at) {
+  char turned[sizeof(T)];
+  std::reverse_copy(at, at + sizeof(T), turned);
+  return Load<T>(turned);
 }
 
 }  // namespace
@@ -91,56 +75,123 @@ int64_t ElementBytes(ElementType type) { return RowOf(type).bytes; }
 
 const char* ElementName(ElementType type) { return RowOf(type).name; }
 
+Array::Array(std::shared_ptr<const FileBytes> file, int64_t rows, const Layout& layout)
+    : layout_(layout),
+      elements_(nn::ElementCount(layout.row_shape)),
+      row_bytes_(elements_ * ElementBytes(layout.type)) {
+  if (layout_.stride == 0) layout_.stride = row_bytes_;
+  parts_.push_back({std::move(file), layout.offset});
+  ends_.push_back(rows);
+}
+
+absl::Status Array::Append(const Array& other) {
+  const bool same = type() == other.type() && row_shape() == other.row_shape() &&
+                    layout_.stride == other.layout_.stride &&
+                    layout_.big_endian == other.layout_.big_endian;
+  if (!same) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("data file ", other.file(), ": ", other.ToString(), " does not continue ",
+                     ToString(), " of ", file(),
+                     "; files of one source have the same type, order of bytes and "
+                     "shape but for the first axis"));
+  }
+  const int64_t rows_before = rows();
+  parts_.insert(parts_.end(), other.parts_.begin(), other.parts_.end());
+  for (const int64_t end : other.ends_) ends_.push_back(rows_before + end);
+  return absl::OkStatus();
+}
+
 std::string Array::ToString() const {
-  return absl::StrCat(ElementName(type), " ", nn::ShapeText(shape));
+  nn::Shape shape = row_shape();
+  shape.insert(shape.begin(), rows());
+  return absl::StrCat(ElementName(type()), " ", nn::ShapeText(shape));
 }
 
-void CopyAsFloat(const Array& array, int64_t first, int64_t count, double scale, float* out) {
-  const char* from = array.bytes.data() + array.data_offset + first * ElementBytes(array.type);
-  WithType(array.type, [&](auto item) { CopyScaled<decltype(item)>(from, count, scale, out); });
+bool Array::in_memory() const {
+  return std::all_of(parts_.begin(), parts_.end(),
+                     [](const Part& part) { return part.file->in_memory(); });
 }
 
-void CopyAsInt32(const Array& array, int64_t first, int64_t count, int32_t* out) {
-  const char* from = array.bytes.data() + array.data_offset + first * ElementBytes(array.type);
-  WithType(array.type, [&](auto item) {
+int Array::PartOf(int64_t row) const {
+  if (parts_.size() == 1) return 0;
+  return static_cast<int>(std::upper_bound(ends_.begin(), ends_.end(), row) - ends_.begin());
+}
+
+std::string Array::Place(int64_t row) const {
+  const int part = PartOf(row);
+  return absl::StrCat(parts_[part].file->name(), ", row ", row - FirstRow(part));
+}
+
+absl::StatusOr<const char*> Array::Row(int64_t row, std::string* scratch) const {
+  const int part = PartOf(row);
+  return parts_[part].file->Read(parts_[part].offset + (row - FirstRow(part)) * layout_.stride,
+                                 row_bytes_, scratch);
+}
+
+absl::Status Array::ForEachRow(
+    absl::FunctionRef<absl::Status(int64_t row, const char* bytes)> visit) const {
+  const int64_t step = std::max<int64_t>(1, kScanBytes / std::max<int64_t>(1, layout_.stride));
+  std::string scratch;
+  for (int part = 0; part < static_cast<int>(parts_.size()); ++part) {
+    const int64_t first = FirstRow(part);
+    const int64_t rows = ends_[part] - first;
+    for (int64_t begin = 0; begin < rows; begin += step) {
+      const int64_t count = std::min(step, rows - begin);
+      CAIRN_ASSIGN_OR_RETURN(
+          const char* bytes,
+          parts_[part].file->Read(parts_[part].offset + begin * layout_.stride,
+                                  (count - 1) * layout_.stride + row_bytes_, &scratch));
+      for (int64_t i = 0; i < count; ++i) {
+        CAIRN_RETURN_IF_ERROR(visit(first + begin + i, bytes + i * layout_.stride));
+      }
+    }
+  }
+  return absl::OkStatus();
+}
+
+template <typename Out, typename Convert>
+void Array::ConvertRow(const char* row, Out* out, Convert convert) const {
+  WithType(layout_.type, [&](auto item) {
     using T = decltype(item);
-    for (int64_t i = 0; i < count; ++i) {
-      out[i] = static_cast<int32_t>(Load<T>(from + i * sizeof(T)));
+    if (layout_.planes) {
+      const int64_t channels = row_shape().back();
+      const int64_t positions = channels == 0 ? 0 : elements_ / channels;
+      for (int64_t channel = 0; channel < channels; ++channel) {
+        for (int64_t i = 0; i < positions; ++i) {
+          out[i * channels + channel] =
+              convert(Load<T>(row + (channel * positions + i) * sizeof(T)));
+        }
+      }
+    } else if (layout_.big_endian && sizeof(T) > 1) {
+      for (int64_t i = 0; i < elements_; ++i) {
+        out[i] = convert(LoadBigEndian<T>(row + i * sizeof(T)));
+      }
+    } else {
+      for (int64_t i = 0; i < elements_; ++i) out[i] = convert(Load<T>(row + i * sizeof(T)));
     }
   });
 }
 
-std::optional<ValueRange> FindRange(const Array& array) {
-  const int64_t count = ElementsOf(array);
-  if (count == 0) return std::nullopt;
-  const char* from = array.bytes.data() + array.data_offset;
-  return WithType(array.type, [&](auto item) {
-    using T = decltype(item);
-    T low = Load<T>(from);
-    T high = low;
-    bool nan = false;
-    for (int64_t i = 0; i < count; ++i) {
-      const T value = Load<T>(from + i * sizeof(T));
-      low = value < low ? value : low;
-      high = high < value ? value : high;
-      nan |= value != value;
-    }
-    constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
-    if (nan) return ValueRange{kNan, kNan};
-    return ValueRange{static_cast<double>(low), static_cast<double>(high)};
+void Array::RowToFloats(const char* row, double scale, float* out) const {
+  if (scale == 1.0) {
+    return ConvertRow(row, out, [](auto value) { return static_cast<float>(value); });
+  }
+  ConvertRow(row, out, [scale](auto value) {
+    return static_cast<float>(static_cast<double>(value) * scale);
   });
 }
 
-std::optional<int64_t> FindNotInt32(const Array& array) {
-  const int64_t count = ElementsOf(array);
-  const char* from = array.bytes.data() + array.data_offset;
-  return WithType(array.type, [&](auto item) -> std::optional<int64_t> {
-    using T = decltype(item);
-    for (int64_t i = 0; i < count; ++i) {
-      if (!IsInt32(Load<T>(from + i * sizeof(T)))) return i;
-    }
-    return std::nullopt;
-  });
+void Array::RowToInts(const char* row, int32_t* out) const {
+  ConvertRow(row, out, [](auto value) { return static_cast<int32_t>(value); });
+}
+
+void Array::RowToDoubles(const char* row, double* out) const {
+  ConvertRow(row, out, [](auto value) { return static_cast<double>(value); });
+}
+
+absl::Status Array::CheckUnchanged() const {
+  for (const Part& part : parts_) CAIRN_RETURN_IF_ERROR(part.file->CheckUnchanged());
+  return absl::OkStatus();
 }
 
 }  // namespace cairn::worker

@@ -3,10 +3,15 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <optional>
+#include <memory>
 #include <string>
+#include <vector>
 
+#include "absl/functional/function_ref.h"
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "nn/tensor.h"
+#include "worker/data/files/file_bytes.h"
 
 namespace cairn::worker {
 
@@ -28,39 +33,80 @@ int64_t ElementBytes(ElementType type);
 // NumPy's name: "uint8".
 const char* ElementName(ElementType type);
 
-// A data file's contents in memory, in the type in which the file stores them (so that bytes stay
-// bytes), in this machine's byte order. The first axis counts examples.
-struct Array {
-  std::string file;  // For messages.
-  ElementType type = ElementType::kFloat32;
-  nn::Shape shape;    // At least one axis; nothing negative.
-  std::string bytes;  // The elements, from data_offset to the end.
-  size_t data_offset = 0;
+// Rows of numbers as data files have them: of one type and shape, one file's rows after the
+// other's, in the files' own types and order of bytes. The first axis counts the rows. A value;
+// reading is thread-safe.
+class Array {
+ public:
+  // How one file's rows lie in it.
+  struct Layout {
+    ElementType type = ElementType::kFloat32;
+    nn::Shape row_shape;  // Nothing negative.
+    uint64_t offset = 0;  // Of the first row.
+    int64_t stride = 0;   // Bytes from one row to the next; 0: rows follow each other at once.
+    bool big_endian = false;
+    bool planes = false;  // The last axis is the outermost in the file.
+  };
 
-  int64_t examples() const { return shape[0]; }
-  // Of one example.
-  nn::Shape example_shape() const { return {shape.begin() + 1, shape.end()}; }
+  Array() = default;
+  // `rows` rows, all within the file.
+  Array(std::shared_ptr<const FileBytes> file, int64_t rows, const Layout& layout);
+
+  // Adds the rows of `other` behind these. InvalidArgument, naming both files: of another type or
+  // shape.
+  absl::Status Append(const Array& other);
+
+  int64_t rows() const { return ends_.empty() ? 0 : ends_.back(); }
+  const nn::Shape& row_shape() const { return layout_.row_shape; }
+  ElementType type() const { return layout_.type; }
+  // Of one row.
+  int64_t elements() const { return elements_; }
+  // Another shape of as many elements.
+  void set_row_shape(const nn::Shape& shape) { layout_.row_shape = shape; }
   // "uint8 (60000, 28, 28)".
   std::string ToString() const;
+  // The first file.
+  const std::string& file() const { return parts_.front().file->name(); }
+  bool in_memory() const;
+
+  // "FILE, row 7", counted from 0 in its file.
+  std::string Place(int64_t row) const;
+
+  // The bytes of a row as they stand in the file, to be given to RowToFloats or RowToInts; in
+  // memory or in `*scratch`. DataLoss as FileBytes::Read.
+  absl::StatusOr<const char*> Row(int64_t row, std::string* scratch) const;
+
+  // Visits all rows in order, reading much at a time; ends with the first error.
+  absl::Status ForEachRow(
+      absl::FunctionRef<absl::Status(int64_t row, const char* bytes)> visit) const;
+
+  // A row's elements, as float times `scale` (the product is rounded once) or as int32 (all must be
+  // whole numbers of 32 bits).
+  void RowToFloats(const char* row, double scale, float* out) const;
+  void RowToInts(const char* row, int32_t* out) const;
+  // Exact but for whole numbers beyond 2^53.
+  void RowToDoubles(const char* row, double* out) const;
+
+  // DataLoss: a file on disk was changed.
+  absl::Status CheckUnchanged() const;
+
+ private:
+  struct Part {
+    std::shared_ptr<const FileBytes> file;
+    uint64_t offset = 0;
+  };
+
+  int PartOf(int64_t row) const;
+  int64_t FirstRow(int part) const { return part == 0 ? 0 : ends_[part - 1]; }
+  template <typename Out, typename Convert>
+  void ConvertRow(const char* row, Out* out, Convert convert) const;
+
+  Layout layout_;
+  int64_t elements_ = 0;
+  int64_t row_bytes_ = 0;
+  std::vector<Part> parts_;
+  std::vector<int64_t> ends_;  // Behind the last row of each part.
 };
-
-// Elements [first, first + count) of the array, as float times `scale` (the product is rounded
-// once) or as int32. The range must lie within the array, and for int32 FindNotInt32 have found
-// nothing.
-void CopyAsFloat(const Array& array, int64_t first, int64_t count, double scale, float* out);
-void CopyAsInt32(const Array& array, int64_t first, int64_t count, int32_t* out);
-
-// What a look at every element finds.
-struct ValueRange {
-  double minimum = 0;
-  double maximum = 0;
-};
-
-// Nullopt for an array without elements. A NaN makes both bounds NaN.
-std::optional<ValueRange> FindRange(const Array& array);
-
-// The first element that is not a whole number of 32 bits.
-std::optional<int64_t> FindNotInt32(const Array& array);
 
 }  // namespace cairn::worker
 

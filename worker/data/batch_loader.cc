@@ -1,12 +1,25 @@
 #include "worker/data/batch_loader.h"
 
 #include <algorithm>
+#include <latch>
 #include <utility>
 
+#include "absl/types/span.h"
+#include "common/status_macros.h"
+
 namespace cairn::worker {
+namespace {
+
+// Threads that wait for the disk, not for a core.
+constexpr int kReaders = 8;
+
+}  // namespace
 
 BatchLoader::BatchLoader(std::shared_ptr<const Dataset> dataset, BatchOrder order)
     : dataset_(std::move(dataset)), order_(order) {
+  if (!dataset_->in_memory()) {
+    readers_ = std::make_unique<ThreadPool>(kReaders, "data readers", 4 * kReaders);
+  }
   Reserve(&current_);
   Reserve(&staged_);
   thread_ = std::thread([this] { Run(); });
@@ -32,37 +45,68 @@ BatchLoader::~BatchLoader() {
   thread_.join();
 }
 
-void BatchLoader::Assemble(int64_t number, LoadedBatch* batch,
-                           std::vector<int64_t>* indices) const {
+absl::Status BatchLoader::Assemble(int64_t number, LoadedBatch* batch,
+                                   std::vector<int64_t>* indices) {
   order_.ExamplesOf(number, indices);
   batch->batch = number;
   batch->examples = static_cast<int64_t>(indices->size());
   for (int i = 0; i < dataset_->inputs(); ++i) {
     batch->inputs[i].resize(batch->examples * dataset_->input_elements(i) * 4);
-    dataset_->ReadInput(i, *indices, batch->inputs[i].data());
   }
   batch->labels.resize(batch->examples * dataset_->label_elements() * 4);
-  dataset_->ReadLabels(*indices, batch->labels.data());
+  if (readers_ == nullptr) return Read(*indices, 0, indices->size(), batch);
+  CAIRN_RETURN_IF_ERROR(ReadInPieces(*indices, batch));
+  // Afterwards: a change while the batch was read is seen.
+  return dataset_->CheckUnchanged();
 }
 
-bool BatchLoader::TakeStaged(int64_t batch) {
+// Examples [first, first + count) of the batch.
+absl::Status BatchLoader::Read(const std::vector<int64_t>& indices, size_t first, size_t count,
+                               LoadedBatch* batch) const {
+  const auto piece = absl::MakeConstSpan(indices).subspan(first, count);
+  for (int i = 0; i < dataset_->inputs(); ++i) {
+    std::byte* const out = batch->inputs[i].data() + first * dataset_->input_elements(i) * 4;
+    CAIRN_RETURN_IF_ERROR(dataset_->ReadInput(i, piece, out));
+  }
+  return dataset_->ReadLabels(piece, batch->labels.data() + first * dataset_->label_elements() * 4);
+}
+
+absl::Status BatchLoader::ReadInPieces(const std::vector<int64_t>& indices, LoadedBatch* batch) {
+  const size_t size = (indices.size() + kReaders - 1) / kReaders;
+  const size_t pieces = (indices.size() + size - 1) / size;
+  std::vector<absl::Status> statuses(pieces);
+  std::latch done(static_cast<std::ptrdiff_t>(pieces));
+  for (size_t piece = 0; piece < pieces; ++piece) {
+    readers_->Submit([&, piece] {
+      const size_t first = piece * size;
+      statuses[piece] = Read(indices, first, std::min(size, indices.size() - first), batch);
+      done.count_down();
+    });
+  }
+  done.wait();
+  for (const absl::Status& status : statuses) CAIRN_RETURN_IF_ERROR(status);
+  return absl::OkStatus();
+}
+
+std::optional<absl::Status> BatchLoader::TakeStaged(int64_t batch) {
   MutexLock lock(&mutex_);
   while (stage_ == Stage::kAsked) changed_.Wait(&mutex_);
-  if (stage_ != Stage::kReady || staged_number_ != batch) return false;
+  if (stage_ != Stage::kReady || staged_number_ != batch) return std::nullopt;
   std::swap(current_, staged_);
   stage_ = Stage::kIdle;
-  return true;
+  return staged_status_;
 }
 
-const LoadedBatch& BatchLoader::Get(int64_t batch, std::optional<int64_t> next) {
-  if (!TakeStaged(batch)) Assemble(batch, &current_, &indices_);
+absl::StatusOr<const LoadedBatch*> BatchLoader::Get(int64_t batch, std::optional<int64_t> next) {
+  const std::optional<absl::Status> staged = TakeStaged(batch);
+  CAIRN_RETURN_IF_ERROR(staged ? *staged : Assemble(batch, &current_, &indices_));
   if (next) {
     MutexLock lock(&mutex_);
     staged_number_ = *next;
     stage_ = Stage::kAsked;
     changed_.NotifyAll();
   }
-  return current_;
+  return &current_;
 }
 
 void BatchLoader::Run() {
@@ -75,8 +119,9 @@ void BatchLoader::Run() {
       if (stage_ == Stage::kStopped) return;
       number = staged_number_;
     }
-    Assemble(number, &staged_, &indices);
+    const absl::Status status = Assemble(number, &staged_, &indices);
     MutexLock lock(&mutex_);
+    staged_status_ = status;
     if (stage_ == Stage::kStopped) return;
     stage_ = Stage::kReady;
     changed_.NotifyAll();

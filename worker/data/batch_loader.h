@@ -8,7 +8,10 @@
 #include <thread>
 #include <vector>
 
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "common/mutex.h"
+#include "common/thread_pool.h"
 #include "worker/data/batch_order.h"
 #include "worker/data/dataset.h"
 
@@ -27,7 +30,7 @@ struct LoadedBatch {
 // computes. Get belongs to one thread.
 class BatchLoader {
  public:
-  // Throws std::bad_alloc.
+  // Data on disk are read by several threads at a time. Throws std::bad_alloc.
   BatchLoader(std::shared_ptr<const Dataset> dataset, BatchOrder order);
   ~BatchLoader();
   BatchLoader(const BatchLoader&) = delete;
@@ -35,19 +38,25 @@ class BatchLoader {
 
   // The batch, which stays valid until the next Get. Does not wait if it was the `next` of the Get
   // before and is ready, else assembles it at once. `next` is the batch that will probably be asked
-  // for next, if that is known.
-  const LoadedBatch& Get(int64_t batch, std::optional<int64_t> next);
+  // for next, if that is known. Errors as Dataset::ReadInput and CheckUnchanged.
+  absl::StatusOr<const LoadedBatch*> Get(int64_t batch, std::optional<int64_t> next);
 
  private:
   enum class Stage { kIdle, kAsked, kReady, kStopped };
 
   void Reserve(LoadedBatch* batch) const;
-  void Assemble(int64_t number, LoadedBatch* batch, std::vector<int64_t>* indices) const;
-  bool TakeStaged(int64_t batch);
+  absl::Status Assemble(int64_t number, LoadedBatch* batch, std::vector<int64_t>* indices);
+  absl::Status Read(const std::vector<int64_t>& indices, size_t first, size_t count,
+                    LoadedBatch* batch) const;
+  absl::Status ReadInPieces(const std::vector<int64_t>& indices, LoadedBatch* batch);
+  // The status of the staged batch, if it is this one.
+  std::optional<absl::Status> TakeStaged(int64_t batch);
   void Run();
 
   const std::shared_ptr<const Dataset> dataset_;
   const BatchOrder order_;
+  // Null: the data are in memory.
+  std::unique_ptr<ThreadPool> readers_;
 
   // Of Get's thread.
   LoadedBatch current_;
@@ -59,6 +68,7 @@ class BatchLoader {
   // The thread's while stage_ is kAsked (but for `batch`, its number), else Get's.
   LoadedBatch staged_;
   int64_t staged_number_ ABSL_GUARDED_BY(mutex_) = -1;
+  absl::Status staged_status_ ABSL_GUARDED_BY(mutex_);
   std::thread thread_;
 };
 

@@ -4,21 +4,25 @@
 
 #include "common/check.h"
 #include "common/random.h"
+#include "worker/data/block_permutation.h"
 #include "worker/data/permutation.h"
 
 namespace cairn::worker {
 
-BatchOrder::BatchOrder(int64_t examples, int64_t batch_size, bool shuffle, uint64_t seed)
+BatchOrder::BatchOrder(int64_t examples, int64_t batch_size, bool shuffle, uint64_t seed,
+                       int64_t shuffle_block)
     : examples_(examples),
       batch_size_(batch_size),
       batches_per_epoch_((examples - 1) / batch_size + 1),
       shuffle_(shuffle),
+      shuffle_block_(shuffle_block),
       key_(DeriveKey(seed, "shuffle")) {
   CAIRN_CHECK(examples > 0 && batch_size > 0);
 }
 
 BatchOrder BatchOrder::OfPlan(const proto::JobPlan& plan) {
-  return BatchOrder(plan.examples(), plan.batch_size(), plan.shuffle(), plan.seed());
+  return BatchOrder(plan.examples(), plan.batch_size(), plan.shuffle(), plan.seed(),
+                    plan.job().shuffle_block());
 }
 
 BatchOrder BatchOrder::OfValidation(const proto::JobPlan& plan) {
@@ -34,7 +38,13 @@ void BatchOrder::ExamplesOf(int64_t batch, std::vector<int64_t>* indices) const 
     for (int64_t i = begin; i < end; ++i) (*indices)[i - begin] = i;
     return;
   }
-  const Permutation order(examples_, DeriveKey(key_, static_cast<uint64_t>(epoch)));
+  const uint64_t key = DeriveKey(key_, static_cast<uint64_t>(epoch));
+  if (shuffle_block_ > 0) {
+    const BlockPermutation order(examples_, shuffle_block_, key);
+    for (int64_t i = begin; i < end; ++i) (*indices)[i - begin] = order.At(i);
+    return;
+  }
+  const Permutation order(examples_, key);
   for (int64_t i = begin; i < end; ++i) (*indices)[i - begin] = order.At(i);
 }
 

@@ -13,8 +13,9 @@ namespace cairn::worker {
 // once, in a new order if the job shuffles, and its last batch may be smaller. Immutable.
 class BatchOrder {
  public:
-  // All positive but `seed`.
-  BatchOrder(int64_t examples, int64_t batch_size, bool shuffle, uint64_t seed);
+  // `examples` and `batch_size` are positive. `shuffle_block`: 0, or the block of BlockPermutation.
+  BatchOrder(int64_t examples, int64_t batch_size, bool shuffle, uint64_t seed,
+             int64_t shuffle_block = 0);
 
   // Of the training batches.
   static BatchOrder OfPlan(const proto::JobPlan& plan);
@@ -32,6 +33,7 @@ class BatchOrder {
   int64_t batch_size_;
   int64_t batches_per_epoch_;
   bool shuffle_;
+  int64_t shuffle_block_;
   uint64_t key_;
 };
 

@@ -1,78 +1,70 @@
 #include "worker/data/dataset.h"
 
+#include <algorithm>
 #include <cmath>
-#include <cstddef>
-#include <optional>
+#include <cstring>
+#include <limits>
 #include <string>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "common/status_macros.h"
-#include "worker/data/idx_file.h"
-#include "worker/data/npy_file.h"
+#include "nn/data/moments.h"
+#include "worker/data/array_search.h"
 
 namespace cairn::worker {
 namespace {
 
-using ReadFile = absl::StatusOr<Array> (*)(const std::string& path);
+// The statistics travel with the job's plan.
+constexpr int64_t kStandardizedMax = 65536;
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
-struct SourceFiles {
-  std::vector<std::string> features;
-  std::string labels;
-  ReadFile read;
-};
-
-template <typename Source>
-SourceFiles FilesOf(const Source& source, ReadFile read) {
-  return {{source.features().begin(), source.features().end()}, source.labels(0), read};
-}
-
-// The table of data formats.
-absl::StatusOr<SourceFiles> FilesOfSource(const proto::DataSource& source) {
-  switch (source.format_case()) {
-    case proto::DataSource::kIdx:
-      return FilesOf(source.idx(), ReadIdxFile);
-    case proto::DataSource::kNpy:
-      return FilesOf(source.npy(), ReadNpyFile);
-    default:
-      break;
-  }
-  return absl::InvalidArgumentError("the data source has none of the formats idx, npy");
-}
-
-absl::Status Wrong(const Array& array, const std::string& reason) {
-  return absl::InvalidArgumentError(absl::StrCat("data file ", array.file, ": ", reason));
+absl::Status Wrong(const std::string& place, const std::string& reason) {
+  return absl::InvalidArgumentError(absl::StrCat("data file ", place, ": ", reason));
 }
 
 absl::Status CheckWhole(const Array& array) {
-  const std::optional<int64_t> bad = FindNotInt32(array);
+  CAIRN_ASSIGN_OR_RETURN(const std::optional<FoundElement> bad, FindNotInt32(array));
   if (!bad) return absl::OkStatus();
-  return Wrong(array, absl::StrCat("whole numbers of 32 bits expected, element ", *bad, " of ",
-                                   array.ToString(), " is none"));
+  return Wrong(array.Place(bad->row),
+               absl::StrCat("whole numbers of 32 bits expected, element ", bad->element, " of ",
+                            array.ToString(), " is ", bad->value));
 }
+
+absl::Status CheckFinite(const Array& array, double scale) {
+  CAIRN_ASSIGN_OR_RETURN(const std::optional<FoundElement> bad, FindNotFinite(array, scale));
+  if (!bad) return absl::OkStatus();
+  return Wrong(array.Place(bad->row),
+               absl::StrCat("element ", bad->element, " is ", bad->value,
+                            scale == 1 ? "" : absl::StrCat(", times ", scale),
+                            ", not a finite float32; say \"allow_nan\": true to train on it"));
+}
+
+struct Bounds {
+  double least = -kInfinity;
+  double most = kInfinity;
+};
 
 // What labels may be; the losses that take any number have no bounds.
-std::optional<ValueRange> LabelBounds(const nn::Loss& loss, const nn::Shape& output) {
-  if (loss.label_type() == proto::INT32) {
-    return ValueRange{0, output.empty() ? 0.0 : static_cast<double>(output.back() - 1)};
-  }
+Bounds LabelBounds(const nn::Loss& loss, const nn::Shape& output, bool classes) {
+  if (classes) return {0, output.empty() ? 0.0 : static_cast<double>(output.back() - 1)};
   if (loss.name() == "binary_crossentropy" || loss.name() == "categorical_crossentropy") {
-    return ValueRange{0, 1};
+    return {0, 1};
   }
-  return std::nullopt;
+  return {};
 }
 
-absl::Status CheckLabelRange(const Array& labels, const nn::Loss& loss, const nn::Shape& output) {
-  const std::optional<ValueRange> bounds = LabelBounds(loss, output);
-  const std::optional<ValueRange> found = FindRange(labels);
-  if (!bounds || !found) return absl::OkStatus();
-  if (found->minimum >= bounds->minimum && found->maximum <= bounds->maximum) {
-    return absl::OkStatus();
-  }
-  return Wrong(labels, absl::StrCat("labels from ", bounds->minimum, " to ", bounds->maximum,
-                                    " expected (loss ", loss.name(), ", model output ",
-                                    nn::ShapeText(output), "), found ", found->minimum, " to ",
-                                    found->maximum));
+absl::Status CheckLabelRange(const Array& labels, const nn::Loss& loss, const nn::Shape& output,
+                             bool classes) {
+  const Bounds bounds = LabelBounds(loss, output, classes);
+  if (!std::isfinite(bounds.least)) return absl::OkStatus();
+  CAIRN_ASSIGN_OR_RETURN(const std::optional<FoundElement> bad,
+                         FindOutside(labels, bounds.least, bounds.most));
+  if (!bad) return absl::OkStatus();
+  return Wrong(
+      labels.Place(bad->row),
+      absl::StrCat("labels from ", bounds.least, " to ", bounds.most, " expected (loss ",
+                   loss.name(), ", model output ", nn::ShapeText(output), "), found ", bad->value));
 }
 
 // Whether an example of shape `data` is one of shape `wanted`, but perhaps for a last axis of 1.
@@ -85,83 +77,171 @@ bool FitsInput(const nn::Shape& data, nn::Shape wanted) {
 
 }  // namespace
 
-absl::StatusOr<std::unique_ptr<Dataset>> Dataset::Load(const proto::DataSource& source,
-                                                       const nn::Model& model,
-                                                       const nn::Loss& loss) {
-  CAIRN_ASSIGN_OR_RETURN(const SourceFiles files, FilesOfSource(source));
-  if (files.features.size() != model.inputs().size()) {
+proto::DataType Dataset::LabelType(const proto::DataSource& source, const nn::Loss& loss) {
+  return source.one_hot() ? proto::INT32 : loss.label_type();
+}
+
+absl::StatusOr<Dataset> Dataset::Create(SourceArrays arrays, const proto::DataSource& source,
+                                        const proto::DataPlan& plan, const nn::Model& model,
+                                        const nn::Loss& loss) {
+  if (arrays.inputs.size() != model.inputs().size()) {
     return absl::InvalidArgumentError(absl::StrCat("the model has ", model.inputs().size(),
                                                    " inputs, the data source lists ",
-                                                   files.features.size(), " feature files"));
+                                                   arrays.inputs.size(), " feature files"));
   }
-  const double scale = source.has_scale() ? source.scale() : 1.0;
-  if (!std::isfinite(scale)) return absl::InvalidArgumentError("scale is not a finite number");
-  std::unique_ptr<Dataset> dataset(new Dataset);
-  CAIRN_ASSIGN_OR_RETURN(Array labels, files.read(files.labels));
-  dataset->examples_ = labels.examples();
-  CAIRN_RETURN_IF_ERROR(dataset->SetLabels(std::move(labels), model, loss));
-  for (size_t i = 0; i < files.features.size(); ++i) {
-    CAIRN_ASSIGN_OR_RETURN(Array array, files.read(files.features[i]));
-    CAIRN_RETURN_IF_ERROR(dataset->AddInput(std::move(array), model.inputs()[i], scale));
+  if (source.has_scale() && !std::isfinite(source.scale())) {
+    return absl::InvalidArgumentError("scale is not a finite number");
+  }
+  Dataset dataset;
+  dataset.count_ = arrays.labels.rows();
+  CAIRN_RETURN_IF_ERROR(dataset.SetLabels(std::move(arrays.labels), source, model, loss));
+  for (size_t i = 0; i < arrays.inputs.size(); ++i) {
+    CAIRN_RETURN_IF_ERROR(
+        dataset.AddInput(std::move(arrays.inputs[i]), source, plan, model, static_cast<int>(i)));
   }
   return dataset;
 }
 
-absl::Status Dataset::SetLabels(Array array, const nn::Model& model, const nn::Loss& loss) {
-  if (array.examples() == 0) return Wrong(array, "it holds no examples");
-  const absl::Status shapes = loss.ValidateShapes(model.output_shape(), array.example_shape());
-  if (!shapes.ok()) return Wrong(array, std::string(shapes.message()));
-  if (loss.label_type() == proto::INT32) CAIRN_RETURN_IF_ERROR(CheckWhole(array));
-  CAIRN_RETURN_IF_ERROR(CheckLabelRange(array, loss, model.output_shape()));
+absl::Status Dataset::SetLabels(Array array, const proto::DataSource& source,
+                                const nn::Model& model, const nn::Loss& loss) {
+  const std::string& file = array.file();
+  if (array.rows() == 0) return Wrong(file, "it holds no examples");
+  if (source.one_hot() && loss.label_type() == proto::INT32) {
+    return Wrong(file, absl::StrCat("loss ", loss.name(),
+                                    " takes class numbers, not vectors: leave out \"one_hot\""));
+  }
+  nn::Shape shape = array.row_shape();
+  const int64_t classes =
+      source.one_hot() && !model.output_shape().empty() ? model.output_shape().back() : 0;
+  if (source.one_hot()) {
+    if (!shape.empty() && shape.back() == 1) shape.pop_back();
+    shape.push_back(classes);
+  }
+  const absl::Status shapes = loss.ValidateShapes(model.output_shape(), shape);
+  if (!shapes.ok()) return Wrong(file, std::string(shapes.message()));
+  const bool are_classes = LabelType(source, loss) == proto::INT32;
+  if (are_classes) CAIRN_RETURN_IF_ERROR(CheckWhole(array));
+  CAIRN_RETURN_IF_ERROR(CheckLabelRange(array, loss, model.output_shape(), are_classes));
+  if (!source.allow_nan()) CAIRN_RETURN_IF_ERROR(CheckFinite(array, 1));
   labels_.type = loss.label_type();
-  labels_.elements = nn::ElementCount(array.example_shape());
+  labels_.elements = nn::ElementCount(shape);
+  labels_.one_hot = classes;
   labels_.array = std::move(array);
   return absl::OkStatus();
 }
 
-absl::Status Dataset::AddInput(Array array, const nn::Model::Input& input, double scale) {
-  if (array.examples() != examples_) {
-    return Wrong(array, absl::StrCat("as many examples as labels expected: ", examples_, " in ",
-                                     labels_.array.file, ", found ", array.examples()));
+absl::Status Dataset::AddInput(Array array, const proto::DataSource& source,
+                               const proto::DataPlan& plan, const nn::Model& model, int input) {
+  const nn::Model::Input& wanted = model.inputs()[input];
+  if (array.rows() != count_) {
+    return Wrong(array.file(), absl::StrCat("as many examples as labels expected: ", count_, " in ",
+                                            labels_.array.file(), ", found ", array.rows()));
   }
-  if (!FitsInput(array.example_shape(), input.spec.shape)) {
-    return Wrong(array, absl::StrCat("examples of shape ", nn::ShapeText(input.spec.shape),
-                                     " expected by model input '", input.name, "', found ",
-                                     nn::ShapeText(array.example_shape())));
+  if (!FitsInput(array.row_shape(), wanted.spec.shape)) {
+    return Wrong(array.file(), absl::StrCat("examples of shape ", nn::ShapeText(wanted.spec.shape),
+                                            " expected by model input '", wanted.name, "', found ",
+                                            nn::ShapeText(array.row_shape())));
   }
   Column column;
-  column.type = input.spec.type;
-  column.elements = nn::ElementCount(input.spec.shape);
+  column.type = wanted.spec.type;
+  column.elements = nn::ElementCount(wanted.spec.shape);
+  column.preprocessing = nn::Preprocessing(source, plan, model, input);
   if (column.type == proto::INT32) {
     CAIRN_RETURN_IF_ERROR(CheckWhole(array));
-  } else {
-    column.scale = scale;
+  } else if (!source.allow_nan()) {
+    CAIRN_RETURN_IF_ERROR(CheckFinite(array, column.preprocessing.scale()));
   }
   column.array = std::move(array);
   features_.push_back(std::move(column));
   return absl::OkStatus();
 }
 
-void Dataset::ReadColumn(const Column& column, absl::Span<const int64_t> indices, void* out) {
-  int64_t done = 0;
-  for (int64_t index : indices) {
-    const int64_t first = index * column.elements;
-    const int64_t at = done++ * column.elements;
-    if (column.type == proto::INT32) {
-      CopyAsInt32(column.array, first, column.elements, static_cast<int32_t*>(out) + at);
-    } else {
-      CopyAsFloat(column.array, first, column.elements, column.scale,
-                  static_cast<float*>(out) + at);
-    }
+Dataset Dataset::Part(int64_t first, int64_t count, std::optional<Permutation> order) const {
+  Dataset part = *this;
+  part.first_ = first;
+  part.count_ = count;
+  part.order_ = order;
+  return part;
+}
+
+bool Dataset::in_memory() const {
+  return labels_.array.in_memory() &&
+         std::all_of(features_.begin(), features_.end(),
+                     [](const Column& column) { return column.array.in_memory(); });
+}
+
+int64_t Dataset::RowOf(int64_t index) const {
+  return order_ ? order_->At(first_ + index) : first_ + index;
+}
+
+void Dataset::ConvertRow(const Column& column, const char* row, void* out) {
+  if (column.one_hot > 0) {
+    std::vector<int32_t> ids(column.array.elements());
+    column.array.RowToInts(row, ids.data());
+    auto* const vectors = static_cast<float*>(out);
+    std::fill_n(vectors, column.elements, 0.0f);
+    for (size_t i = 0; i < ids.size(); ++i) vectors[i * column.one_hot + ids[i]] = 1;
+  } else if (column.type == proto::INT32) {
+    column.array.RowToInts(row, static_cast<int32_t*>(out));
+  } else {
+    auto* const floats = static_cast<float*>(out);
+    column.array.RowToFloats(row, column.preprocessing.scale(), floats);
+    column.preprocessing.Standardize(absl::MakeSpan(floats, column.elements));
   }
 }
 
-void Dataset::ReadInput(int input, absl::Span<const int64_t> indices, void* out) const {
-  ReadColumn(features_[input], indices, out);
+absl::Status Dataset::ReadColumn(const Column& column, absl::Span<const int64_t> indices,
+                                 void* out) const {
+  std::string scratch;
+  auto* at = static_cast<char*>(out);
+  for (const int64_t index : indices) {
+    CAIRN_ASSIGN_OR_RETURN(const char* row, column.array.Row(RowOf(index), &scratch));
+    ConvertRow(column, row, at);
+    at += column.elements * 4;
+  }
+  return absl::OkStatus();
 }
 
-void Dataset::ReadLabels(absl::Span<const int64_t> indices, void* out) const {
-  ReadColumn(labels_, indices, out);
+absl::Status Dataset::ReadInput(int input, absl::Span<const int64_t> indices, void* out) const {
+  return ReadColumn(features_[input], indices, out);
+}
+
+absl::Status Dataset::ReadLabels(absl::Span<const int64_t> indices, void* out) const {
+  return ReadColumn(labels_, indices, out);
+}
+
+absl::Status Dataset::CheckUnchanged() const {
+  CAIRN_RETURN_IF_ERROR(labels_.array.CheckUnchanged());
+  for (const Column& column : features_) CAIRN_RETURN_IF_ERROR(column.array.CheckUnchanged());
+  return absl::OkStatus();
+}
+
+absl::StatusOr<std::vector<proto::DataPlan::Standardization>> Dataset::Measure(
+    const nn::Model& model, const std::function<bool(int64_t row)>& is_training) const {
+  std::vector<proto::DataPlan::Standardization> results;
+  for (int input = 0; input < inputs(); ++input) {
+    const Column& column = features_[input];
+    results.emplace_back();
+    if (column.type == proto::INT32) continue;
+    const nn::Shape& shape = model.inputs()[input].spec.shape;
+    const int64_t places = shape.empty() ? 1 : shape.back();
+    if (places > kStandardizedMax) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("standardize: model input '", model.inputs()[input].name, "' has ", places,
+                       " features on its last axis, at most ", kStandardizedMax,
+                       " can be standardized; use \"scale\""));
+    }
+    nn::Moments moments(places);
+    std::vector<float> values(column.elements);
+    CAIRN_RETURN_IF_ERROR(column.array.ForEachRow([&](int64_t row, const char* bytes) {
+      if (!is_training(row)) return absl::OkStatus();
+      column.array.RowToFloats(bytes, column.preprocessing.scale(), values.data());
+      moments.Add(values);
+      return absl::OkStatus();
+    }));
+    results.back() = moments.Result();
+  }
+  return results;
 }
 
 }  // namespace cairn::worker

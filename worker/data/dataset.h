@@ -2,42 +2,65 @@
 #define CAIRN_WORKER_DATA_DATASET_H_
 
 #include <cstdint>
+#include <functional>
 #include <memory>
+#include <optional>
 #include <vector>
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
+#include "nn/data/preprocessing.h"
 #include "nn/loss.h"
 #include "nn/model.h"
 #include "proto/job.pb.h"
 #include "worker/data/array.h"
+#include "worker/data/permutation.h"
+#include "worker/data/source_arrays.h"
 
 namespace cairn::worker {
 
-// The examples of a data source in memory, checked against the model and the loss that they are
-// for. Files keep their types there; examples are converted when they are read. Immutable,
-// thread-safe.
+// The examples of a data source, checked against the model and the loss that they are for. Files
+// keep their types; examples are converted when they are read. Immutable, thread-safe; copies share
+// the data.
 class Dataset {
  public:
-  // Reads the files, in whatever format `source` names. A last axis of 1 that the model has and the
-  // data lack is added. Everything that can be wrong with the data is found here, none of it later:
-  // the error names the file, what was expected and what was found. `model` and `loss` are not
-  // kept.
-  static absl::StatusOr<std::unique_ptr<Dataset>> Load(const proto::DataSource& source,
-                                                       const nn::Model& model,
-                                                       const nn::Loss& loss);
+  // What the labels of a source are wanted in: class numbers, or the loss's own type.
+  static proto::DataType LabelType(const proto::DataSource& source, const nn::Loss& loss);
 
-  int64_t examples() const { return examples_; }
+  // A last axis of 1 that the model has and the data lack is added. Everything that can be wrong
+  // with the data is found here, none of it later: InvalidArgument names the file, the row, what
+  // was expected and what was found. `plan` has what the inspection found. `model` and `loss` are
+  // not kept.
+  static absl::StatusOr<Dataset> Create(SourceArrays arrays, const proto::DataSource& source,
+                                        const proto::DataPlan& plan, const nn::Model& model,
+                                        const nn::Loss& loss);
+
+  // `count` of the examples, from `first` on, in the order of `order` or, without, of the files.
+  Dataset Part(int64_t first, int64_t count, std::optional<Permutation> order) const;
+
+  int64_t examples() const { return count_; }
   int inputs() const { return static_cast<int>(features_.size()); }
   // Elements of one example; all are of 4 bytes.
   int64_t input_elements(int input) const { return features_[input].elements; }
   int64_t label_elements() const { return labels_.elements; }
+  // Else examples are read from disk.
+  bool in_memory() const;
 
   // Copies the examples at `indices` (each below examples()), one after the other, into
   // indices.size() * input_elements(input) elements of the type that the model's input has.
-  void ReadInput(int input, absl::Span<const int64_t> indices, void* out) const;
+  // DataLoss: the disk's error, or a file that became shorter.
+  absl::Status ReadInput(int input, absl::Span<const int64_t> indices, void* out) const;
   // The same for labels, in the loss's label_type().
-  void ReadLabels(absl::Span<const int64_t> indices, void* out) const;
+  absl::Status ReadLabels(absl::Span<const int64_t> indices, void* out) const;
+
+  // DataLoss: a file from which examples are read was changed since it was inspected.
+  absl::Status CheckUnchanged() const;
+
+  // The statistics by which each input is standardized, over those of the files' rows of which
+  // `is_training` says so: empty ones for inputs of whole numbers. Reads everything.
+  absl::StatusOr<std::vector<proto::DataPlan::Standardization>> Measure(
+      const nn::Model& model, const std::function<bool(int64_t row)>& is_training) const;
 
  private:
   // An array together with how it is to be read.
@@ -45,17 +68,25 @@ class Dataset {
     Array array;
     proto::DataType type = proto::FLOAT32;
     int64_t elements = 0;
-    double scale = 1;
+    nn::Preprocessing preprocessing;
+    // Above 0: whole numbers become vectors of so many elements.
+    int64_t one_hot = 0;
   };
 
   Dataset() = default;
-  static void ReadColumn(const Column& column, absl::Span<const int64_t> indices, void* out);
-  absl::Status AddInput(Array array, const nn::Model::Input& input, double scale);
-  absl::Status SetLabels(Array array, const nn::Model& model, const nn::Loss& loss);
+  static void ConvertRow(const Column& column, const char* row, void* out);
+  absl::Status ReadColumn(const Column& column, absl::Span<const int64_t> indices, void* out) const;
+  absl::Status AddInput(Array array, const proto::DataSource& source, const proto::DataPlan& plan,
+                        const nn::Model& model, int input);
+  absl::Status SetLabels(Array array, const proto::DataSource& source, const nn::Model& model,
+                         const nn::Loss& loss);
+  int64_t RowOf(int64_t index) const;
 
-  int64_t examples_ = 0;
   std::vector<Column> features_;
   Column labels_;
+  int64_t first_ = 0;
+  int64_t count_ = 0;
+  std::optional<Permutation> order_;
 };
 
 }  // namespace cairn::worker

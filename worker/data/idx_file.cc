@@ -1,18 +1,20 @@
 #include "worker/data/idx_file.h"
 
+#include <algorithm>
 #include <cstdint>
-#include <memory>
 #include <optional>
+#include <string>
+#include <string_view>
 #include <utility>
 
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
-#include "common/npy.h"
 #include "common/status_macros.h"
-#include "worker/data/file_reader.h"
 
 namespace cairn::worker {
 namespace {
+
+constexpr size_t kMagicBytes = 4;
 
 std::optional<ElementType> TypeOf(uint8_t code) {
   switch (code) {
@@ -33,70 +35,76 @@ std::optional<ElementType> TypeOf(uint8_t code) {
   }
 }
 
-// Reads exactly `bytes` bytes, which are the file's `what`.
-absl::StatusOr<std::string> ReadExactly(FileReader* reader, uint64_t bytes, const char* what) {
-  std::string result;
-  CAIRN_RETURN_IF_ERROR(reader->Read(bytes, &result));
-  if (result.size() != bytes) {
-    return reader->Malformed(absl::StrCat("cut off: ", bytes, " bytes of ", what, " expected, ",
-                                          result.size(), " found"));
+// Exactly `bytes` bytes from `offset`, which are the file's `what`.
+absl::StatusOr<std::string> ReadHeader(const FileBytes& file, uint64_t offset, uint64_t bytes,
+                                       const char* what) {
+  const uint64_t there = std::min(bytes, file.size() - std::min(offset, file.size()));
+  if (there < bytes) {
+    return file.Malformed(
+        absl::StrCat("cut off: ", bytes, " bytes of ", what, " expected, ", there, " found"));
   }
-  return result;
+  std::string scratch;
+  CAIRN_ASSIGN_OR_RETURN(const char* found, file.Read(offset, bytes, &scratch));
+  return std::string(found, bytes);
 }
 
-absl::StatusOr<nn::Shape> ReadShape(FileReader* reader, int axes) {
-  CAIRN_ASSIGN_OR_RETURN(const std::string bytes, ReadExactly(reader, axes * 4, "axis sizes"));
+nn::Shape ShapeOf(std::string_view bytes) {
   nn::Shape shape;
-  for (int axis = 0; axis < axes; ++axis) {
+  for (size_t at = 0; at < bytes.size(); at += 4) {
     uint32_t size = 0;
-    for (int i = 0; i < 4; ++i) size = size << 8 | static_cast<uint8_t>(bytes[axis * 4 + i]);
+    for (int i = 0; i < 4; ++i) size = size << 8 | static_cast<uint8_t>(bytes[at + i]);
     shape.push_back(size);
   }
   return shape;
 }
 
-// The bytes that `array`'s elements take; nullopt if the number does not fit.
-std::optional<uint64_t> DataBytes(const Array& array) {
-  int64_t bytes = ElementBytes(array.type);
-  for (int64_t size : array.shape) {
-    if (__builtin_mul_overflow(bytes, size, &bytes)) return std::nullopt;
+// Whether the elements fill the file exactly.
+absl::Status CheckSize(const FileBytes& file, ElementType type, const nn::Shape& shape,
+                       uint64_t offset) {
+  const std::string array = absl::StrCat(ElementName(type), " ", nn::ShapeText(shape));
+  int64_t bytes = ElementBytes(type);
+  bool empty = false;
+  for (const int64_t size : shape) {
+    empty |= size == 0;
+    // Rows of absurd size are refused also if there are none.
+    if (size != 0 && __builtin_mul_overflow(bytes, size, &bytes)) {
+      return file.Malformed(absl::StrCat("too large: ", array));
+    }
   }
-  return bytes;
-}
-
-absl::Status ReadElements(FileReader* reader, Array* array) {
-  const auto bytes = DataBytes(*array);
-  if (!bytes) return reader->Malformed(absl::StrCat("too large: ", array->ToString()));
-  CAIRN_ASSIGN_OR_RETURN(array->bytes, ReadExactly(reader, *bytes, array->ToString().c_str()));
-  std::string rest;
-  CAIRN_RETURN_IF_ERROR(reader->Read(1, &rest));
-  if (!rest.empty()) {
-    return reader->Malformed(
-        absl::StrCat("too long: it goes on after the ", *bytes, " bytes of ", array->ToString()));
+  if (empty) bytes = 0;
+  const uint64_t there = file.size() - offset;
+  if (there < static_cast<uint64_t>(bytes)) {
+    return file.Malformed(
+        absl::StrCat("cut off: ", bytes, " bytes of ", array, " expected, ", there, " found"));
   }
-  SwapElementBytes(ElementBytes(array->type), &array->bytes);
-  return absl::OkStatus();
+  if (there == static_cast<uint64_t>(bytes)) return absl::OkStatus();
+  return file.Malformed(
+      absl::StrCat("too long: it goes on after the ", bytes, " bytes of ", array));
 }
 
 }  // namespace
 
-absl::StatusOr<Array> ReadIdxFile(const std::string& path) {
-  CAIRN_ASSIGN_OR_RETURN(const std::unique_ptr<FileReader> reader, FileReader::Open(path));
-  CAIRN_ASSIGN_OR_RETURN(const std::string magic, ReadExactly(reader.get(), 4, "idx signature"));
+absl::StatusOr<Array> ReadIdxFile(std::shared_ptr<const FileBytes> file) {
+  CAIRN_ASSIGN_OR_RETURN(const std::string magic,
+                         ReadHeader(*file, 0, kMagicBytes, "idx signature"));
   const auto type = TypeOf(static_cast<uint8_t>(magic[2]));
   const int axes = static_cast<uint8_t>(magic[3]);
   if (magic[0] != 0 || magic[1] != 0 || !type || axes == 0) {
-    return reader->Malformed(absl::StrCat(
+    return file->Malformed(absl::StrCat(
         "not an idx file: it begins with bytes ", absl::BytesToHexString(magic),
         ", expected 0000, a type (08 uint8, 09 int8, 0b int16, 0c int32, 0d float32, 0e float64) "
         "and at least one axis"));
   }
-  Array array;
-  array.file = path;
-  array.type = *type;
-  CAIRN_ASSIGN_OR_RETURN(array.shape, ReadShape(reader.get(), axes));
-  CAIRN_RETURN_IF_ERROR(ReadElements(reader.get(), &array));
-  return array;
+  CAIRN_ASSIGN_OR_RETURN(const std::string sizes,
+                         ReadHeader(*file, kMagicBytes, axes * 4, "axis sizes"));
+  const nn::Shape shape = ShapeOf(sizes);
+  Array::Layout layout;
+  layout.type = *type;
+  layout.row_shape.assign(shape.begin() + 1, shape.end());
+  layout.offset = kMagicBytes + sizes.size();
+  layout.big_endian = true;
+  CAIRN_RETURN_IF_ERROR(CheckSize(*file, *type, shape, layout.offset));
+  return Array(std::move(file), shape[0], layout);
 }
 
 }  // namespace cairn::worker

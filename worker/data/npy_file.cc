@@ -1,13 +1,12 @@
 #include "worker/data/npy_file.h"
 
-#include <limits>
-#include <memory>
+#include <algorithm>
+#include <string>
+#include <string_view>
 #include <utility>
 
-#include "absl/strings/str_cat.h"
 #include "common/npy.h"
 #include "common/status_macros.h"
-#include "worker/data/file_reader.h"
 
 namespace cairn::worker {
 namespace {
@@ -32,27 +31,23 @@ ElementType TypeOf(const NpyHeader& header) {
 
 }  // namespace
 
-absl::StatusOr<Array> ReadNpyFile(const std::string& path) {
-  CAIRN_ASSIGN_OR_RETURN(const std::unique_ptr<FileReader> reader, FileReader::Open(path));
-  Array array;
-  array.file = path;
-  CAIRN_RETURN_IF_ERROR(reader->Read(std::numeric_limits<uint64_t>::max(), &array.bytes));
-  auto header = ParseNpyHeader(array.bytes, array.bytes.size());
-  if (!header.ok()) return reader->Malformed(std::string(header.status().message()));
+absl::StatusOr<Array> ReadNpyFile(std::shared_ptr<const FileBytes> file) {
+  std::string scratch;
+  const size_t head_bytes = std::min<uint64_t>(file->size(), kNpyHeaderBytesMax);
+  CAIRN_ASSIGN_OR_RETURN(const char* head, file->Read(0, head_bytes, &scratch));
+  const auto header = ParseNpyHeader(std::string_view(head, head_bytes), file->size());
+  if (!header.ok()) return file->Malformed(std::string(header.status().message()));
   if (header->shape.empty()) {
-    return reader->Malformed(
+    return file->Malformed(
         "it holds a single number, expected an array whose first axis counts "
         "the examples");
   }
-  if (header->big_endian) {
-    array.bytes.erase(0, header->data_offset);
-    header->data_offset = 0;
-    SwapElementBytes(header->item_bytes, &array.bytes);
-  }
-  array.type = TypeOf(*header);
-  array.shape = std::move(header->shape);
-  array.data_offset = header->data_offset;
-  return array;
+  Array::Layout layout;
+  layout.type = TypeOf(*header);
+  layout.row_shape.assign(header->shape.begin() + 1, header->shape.end());
+  layout.offset = header->data_offset;
+  layout.big_endian = header->big_endian;
+  return Array(std::move(file), header->shape[0], layout);
 }
 
 }  // namespace cairn::worker

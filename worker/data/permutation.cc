@@ -20,15 +20,29 @@ Permutation::Permutation(int64_t size, uint64_t key) : size_(size), key_(key) {
   half_bits_ = bits <= 2 * kHalfBitsMin ? kHalfBitsMin : (bits + 1) / 2;
 }
 
+// The round function, cut to a half.
+uint64_t Permutation::Mixed(uint64_t half, int round) const {
+  return RandomBits(key_, half * kRounds + round) >> 32 & ((uint64_t{1} << half_bits_) - 1);
+}
+
 uint64_t Permutation::Encrypt(uint64_t value) const {
-  const uint64_t mask = (uint64_t{1} << half_bits_) - 1;
   uint64_t left = value >> half_bits_;
-  uint64_t right = value & mask;
+  uint64_t right = value & ((uint64_t{1} << half_bits_) - 1);
   for (int round = 0; round < kRounds; ++round) {
-    const uint64_t mixed = RandomBits(key_, right * kRounds + round) >> 32;
-    const uint64_t next = left ^ (mixed & mask);
+    const uint64_t next = left ^ Mixed(right, round);
     left = right;
     right = next;
+  }
+  return left << half_bits_ | right;
+}
+
+uint64_t Permutation::Decrypt(uint64_t value) const {
+  uint64_t left = value >> half_bits_;
+  uint64_t right = value & ((uint64_t{1} << half_bits_) - 1);
+  for (int round = kRounds - 1; round >= 0; --round) {
+    const uint64_t before = right ^ Mixed(left, round);
+    right = left;
+    left = before;
   }
   return left << half_bits_ | right;
 }
@@ -39,6 +53,14 @@ int64_t Permutation::At(int64_t index) const {
     value = Encrypt(value);
   } while (value >= static_cast<uint64_t>(size_));
   return value;
+}
+
+int64_t Permutation::IndexOf(int64_t value) const {
+  uint64_t index = value;
+  do {
+    index = Decrypt(index);
+  } while (index >= static_cast<uint64_t>(size_));
+  return index;
 }
 
 }  // namespace cairn::worker

@@ -19,10 +19,14 @@ class Permutation {
 
   // 0 <= index < size().
   int64_t At(int64_t index) const;
+  // The index at which `value` stands, 0 <= value < size().
+  int64_t IndexOf(int64_t value) const;
   int64_t size() const { return size_; }
 
  private:
   uint64_t Encrypt(uint64_t value) const;
+  uint64_t Decrypt(uint64_t value) const;
+  uint64_t Mixed(uint64_t half, int round) const;
 
   int64_t size_;
   uint64_t key_;

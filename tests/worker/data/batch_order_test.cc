@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <set>
 #include <vector>
 
 #include "gtest/gtest.h"
@@ -52,6 +53,25 @@ TEST(BatchOrderTest, ABatchIsTheSameWhoeverAsksAndInWhateverOrder) {
   for (int64_t batch = 300; batch >= 0; --batch) ExamplesOf(one, batch);
   EXPECT_EQ(ExamplesOf(one, 123), ExamplesOf(other, 123));
   EXPECT_NE(ExamplesOf(one, 123), ExamplesOf(BatchOrder(500, 7, true, 10), 123));
+}
+
+TEST(BatchOrderTest, BlocksOfTheJobKeepABatchTogether) {
+  proto::JobPlan plan;
+  plan.set_examples(100000);
+  plan.set_batch_size(100);
+  plan.set_shuffle(true);
+  plan.mutable_job()->set_shuffle_block(10);
+  const BatchOrder order = BatchOrder::OfPlan(plan);
+  const auto batch = ExamplesOf(order, 77);
+  // 100 examples of the 320 of 32 blocks, or of two such groups.
+  EXPECT_EQ(std::set<int64_t>(batch.begin(), batch.end()).size(), 100u);
+  std::set<int64_t> blocks;
+  for (const int64_t example : batch) blocks.insert(example / 10);
+  EXPECT_LE(blocks.size(), 64u);
+  EXPECT_NE(ExamplesOf(order, 77), ExamplesOf(order, 1077));
+  auto all = EpochOf(order, 1);
+  std::sort(all.begin(), all.end());
+  for (int64_t i = 0; i < 100000; ++i) ASSERT_EQ(all[i], i);
 }
 
 TEST(BatchOrderTest, ABatchLargerThanTheDataHasThemAll) {

@@ -2,6 +2,8 @@
 
 #include <google/protobuf/util/json_util.h>
 
+#include <algorithm>
+#include <cmath>
 #include <limits>
 #include <memory>
 #include <string>
@@ -78,20 +80,29 @@ proto::DataSource Npy(const std::vector<std::string>& features, const std::strin
   return source;
 }
 
+absl::StatusOr<Dataset> Load(const proto::DataSource& source, const nn::Model& model,
+                             const nn::Loss& loss, const proto::DataPlan& plan = {}) {
+  DataStorage storage({});
+  auto files = ListFiles(source, model);
+  if (!files.ok()) return files.status();
+  auto arrays = ReadSource(source, *files, plan, model, Dataset::LabelType(source, loss), &storage);
+  if (!arrays.ok()) return arrays.status();
+  return Dataset::Create(*std::move(arrays), source, plan, model, loss);
+}
+
 TEST(DatasetTest, ReadsScaledImagesAndAddsTheAxisOfOne) {
   auto source = Idx(Gzip(IdxBytes(8, {3, 2, 2}, "\1\2\3\4\5\6\7\10\11\12\13\14")),
                     IdxBytes(8, {3}, std::string("\2\0\1", 3)));
   source.set_scale(0.5);
-  const auto data =
-      Dataset::Load(source, *ImageModel(), *LossOf("sparse_categorical_crossentropy"));
+  const auto data = Load(source, *ImageModel(), *LossOf("sparse_categorical_crossentropy"));
   ASSERT_TRUE(data.ok()) << data.status();
-  EXPECT_EQ((*data)->examples(), 3);
-  EXPECT_EQ((*data)->input_elements(0), 4);
+  EXPECT_EQ(data->examples(), 3);
+  EXPECT_EQ(data->input_elements(0), 4);
   std::vector<float> images(8);
-  (*data)->ReadInput(0, {2, 0}, images.data());
+  ASSERT_TRUE(data->ReadInput(0, {2, 0}, images.data()).ok());
   EXPECT_EQ(images, (std::vector<float>{4.5, 5, 5.5, 6, 0.5, 1, 1.5, 2}));
   std::vector<int32_t> labels(2);
-  (*data)->ReadLabels({2, 0}, labels.data());
+  ASSERT_TRUE(data->ReadLabels({2, 0}, labels.data()).ok());
   EXPECT_EQ(labels, (std::vector<int32_t>{1, 2}));
 }
 
@@ -100,16 +111,16 @@ TEST(DatasetTest, ReadsSeveralInputsAndScalesOnlyFloats) {
                      NpyBytes("<f8", "(2, 2)", Raw<double>({1, 2, 3, 4}))},
                     NpyBytes("|b1", "(2,)", std::string("\0\1", 2)));
   source.set_scale(10);
-  const auto data = Dataset::Load(source, *MixedModel(), *LossOf("binary_crossentropy"));
+  const auto data = Load(source, *MixedModel(), *LossOf("binary_crossentropy"));
   ASSERT_TRUE(data.ok()) << data.status();
   std::vector<int32_t> ids(2);
-  (*data)->ReadInput(0, {0, 1}, ids.data());
+  ASSERT_TRUE(data->ReadInput(0, {0, 1}, ids.data()).ok());
   EXPECT_EQ(ids, (std::vector<int32_t>{4, 1}));
   std::vector<float> wide(2);
-  (*data)->ReadInput(1, {1}, wide.data());
+  ASSERT_TRUE(data->ReadInput(1, {1}, wide.data()).ok());
   EXPECT_EQ(wide, (std::vector<float>{30, 40}));
   float label = -1;
-  (*data)->ReadLabels({1}, &label);
+  ASSERT_TRUE(data->ReadLabels({1}, &label).ok());
   EXPECT_EQ(label, 1);
 }
 
@@ -125,8 +136,8 @@ TEST(DatasetTest, WhatDoesNotFitIsNamedWithTheFileAndBothSides) {
        {"x.idx", "as many examples as labels expected: 3", "y.idx", "found 2"}},
       {images,
        IdxBytes(8, {2}, std::string("\0\3", 2)),
-       {"y.idx", "labels from 0 to 2 expected", "found 0 to 3"}},
-      {images, IdxBytes(9, {2}, std::string("\0\xff", 2)), {"y.idx", "found -1 to 0"}},
+       {"y.idx, row 1", "labels from 0 to 2 expected", "found 3"}},
+      {images, IdxBytes(9, {2}, std::string("\0\xff", 2)), {"y.idx, row 1", "found -1"}},
       {IdxBytes(8, {2, 4}, "abcdefgh"),
        IdxBytes(8, {2}, std::string(2, '\0')),
        {"x.idx", "(2, 2, 1)", "input 'image'", "(4,)"}},
@@ -134,11 +145,11 @@ TEST(DatasetTest, WhatDoesNotFitIsNamedWithTheFileAndBothSides) {
       {images, IdxBytes(8, {2, 3}, "abcdef"), {"y.idx", "(3,)"}},
       {images,
        IdxBytes(13, {2}, std::string("\x3f\x00\x00\x00\0\0\0\0", 8)),
-       {"y.idx", "whole numbers", "element 0 of float32 (2,)"}},
+       {"y.idx", "whole numbers", "element 0 of float32 (2,) is 0.5"}},
   };
   for (const auto& one : cases) {
-    const auto data = Dataset::Load(Idx(one.features, one.labels), *ImageModel(),
-                                    *LossOf("sparse_categorical_crossentropy"));
+    const auto data = Load(Idx(one.features, one.labels), *ImageModel(),
+                           *LossOf("sparse_categorical_crossentropy"));
     ASSERT_FALSE(data.ok()) << one.words[1];
     for (const char* word : one.words) EXPECT_THAT(data.status().ToString(), HasSubstr(word));
   }
@@ -146,27 +157,115 @@ TEST(DatasetTest, WhatDoesNotFitIsNamedWithTheFileAndBothSides) {
 
 TEST(DatasetTest, ASourceWithoutFilesIsRefused) {
   const auto loss = LossOf("sparse_categorical_crossentropy");
-  const auto none = Dataset::Load(proto::DataSource(), *ImageModel(), *loss);
-  EXPECT_THAT(none.status().message(), HasSubstr("none of the formats idx, npy"));
-  const auto few = Dataset::Load(Npy({}, "x"), *ImageModel(), *loss);
-  EXPECT_THAT(few.status().message(), HasSubstr("the model has 1 inputs"));
-  EXPECT_THAT(few.status().message(), HasSubstr("lists 0 feature files"));
+  const auto none = Load(proto::DataSource(), *ImageModel(), *loss);
+  EXPECT_THAT(none.status().message(), HasSubstr("none of the formats idx, npy, csv"));
 }
 
 TEST(DatasetTest, ProbabilitiesOutsideOfOneAreRefused) {
   const auto source = Npy(
       {NpyBytes("<i4", "(1,)", Raw<int32_t>({0})), NpyBytes("<f4", "(1, 2)", Raw<float>({1, 2}))},
       NpyBytes("|u1", "(1,)", "\xff"));
-  const auto data = Dataset::Load(source, *MixedModel(), *LossOf("binary_crossentropy"));
+  const auto data = Load(source, *MixedModel(), *LossOf("binary_crossentropy"));
   EXPECT_THAT(data.status().message(), HasSubstr("labels from 0 to 1 expected"));
-  EXPECT_THAT(data.status().message(), HasSubstr("found 255 to 255"));
+  EXPECT_THAT(data.status().message(), HasSubstr("found 255"));
+}
+
+// One example of two numbers a row.
+std::unique_ptr<nn::Model> PairModel(int outputs) {
+  proto::ModelSpec spec;
+  AddLayer(&spec, "pair", "InputLayer", R"({"batch_shape": [null, 2]})", {});
+  AddLayer(&spec, "out", "Dense", R"({"units": )" + std::to_string(outputs) + "}", {"pair"});
+  spec.add_outputs("out");
+  return *nn::Model::Create(spec);
+}
+
+TEST(DatasetTest, NumbersThatAreNoneAreRefusedUnlessTheyAreAllowed) {
+  auto source = Npy({NpyBytes("<f4", "(2, 2)", Raw<float>({1, 2, 3, std::nanf("")}))},
+                    NpyBytes("<f4", "(2,)", Raw<float>({0, 1})));
+  const auto model = PairModel(1);
+  const auto loss = LossOf("mean_squared_error");
+  const auto refused = Load(source, *model, *loss);
+  EXPECT_THAT(std::string(refused.status().message()),
+              HasSubstr("0.npy, row 1: element 1 is nan, not a finite float32; say"));
+  source.set_allow_nan(true);
+  EXPECT_TRUE(Load(source, *model, *loss).ok());
+}
+
+TEST(DatasetTest, NumbersThatScaleMakesTooLargeAreRefused) {
+  auto source = Npy({NpyBytes("<f4", "(1, 2)", Raw<float>({1, 1e10}))},
+                    NpyBytes("<f4", "(1,)", Raw<float>({0})));
+  source.set_scale(1e30);
+  EXPECT_THAT(std::string(Load(source, *PairModel(1), *LossOf("mse")).status().message()),
+              HasSubstr("element 1 is 1e+10, times 1e+30"));
+}
+
+TEST(DatasetTest, ClassNumbersBecomeVectors) {
+  auto source = Npy({NpyBytes("<f4", "(2, 2)", Raw<float>({1, 2, 3, 4}))},
+                    NpyBytes("|u1", "(2,)", std::string("\2\0", 2)));
+  source.set_one_hot(true);
+  const auto data = Load(source, *PairModel(3), *LossOf("mean_squared_error"));
+  ASSERT_TRUE(data.ok()) << data.status();
+  EXPECT_EQ(data->label_elements(), 3);
+  std::vector<float> labels(6);
+  ASSERT_TRUE(data->ReadLabels({0, 1}, labels.data()).ok());
+  EXPECT_EQ(labels, (std::vector<float>{0, 0, 1, 1, 0, 0}));
+  EXPECT_THAT(std::string(Load(source, *PairModel(2), *LossOf("mse")).status().message()),
+              HasSubstr("y.npy, row 0: labels from 0 to 1 expected"));
+  EXPECT_THAT(std::string(Load(source, *PairModel(3), *LossOf("sparse_categorical_crossentropy"))
+                              .status()
+                              .message()),
+              HasSubstr("leave out \"one_hot\""));
+}
+
+TEST(DatasetTest, PartsOfAnOrderAreDisjointAndTogetherAll) {
+  std::vector<float> numbers(20);
+  for (int i = 0; i < 20; ++i) numbers[i] = static_cast<float>(i / 2);
+  const auto source = Npy({NpyBytes("<f4", "(10, 2)", Raw(numbers))},
+                          NpyBytes("<f4", "(10,)", Raw(std::vector<float>(10))));
+  const auto all = Load(source, *PairModel(1), *LossOf("mse"));
+  ASSERT_TRUE(all.ok());
+  const auto read = [](const Dataset& data, std::vector<float>* seen) {
+    for (int64_t i = 0; i < data.examples(); ++i) {
+      float pair[2];
+      ASSERT_TRUE(data.ReadInput(0, {i}, pair).ok());
+      seen->push_back(pair[0]);
+    }
+  };
+  std::vector<float> plain;
+  read(all->Part(7, 3, std::nullopt), &plain);
+  EXPECT_EQ(plain, (std::vector<float>{7, 8, 9}));
+  std::vector<float> mixed;
+  read(all->Part(0, 7, Permutation(10, 5)), &mixed);
+  read(all->Part(7, 3, Permutation(10, 5)), &mixed);
+  EXPECT_NE(mixed, (std::vector<float>{0, 1, 2, 3, 4, 5, 6, 7, 8, 9}));
+  std::sort(mixed.begin(), mixed.end());
+  EXPECT_EQ(mixed, (std::vector<float>{0, 1, 2, 3, 4, 5, 6, 7, 8, 9}));
+}
+
+TEST(DatasetTest, MeasuresWhatTrainsAndStandardizesAll) {
+  auto source = Npy({NpyBytes("<f4", "(3, 2)", Raw<float>({1, 50, 3, 70, 1000, 1000}))},
+                    NpyBytes("<f4", "(3,)", Raw<float>({0, 0, 0})));
+  source.set_scale(2);
+  const auto model = PairModel(1);
+  const auto raw = Load(source, *model, *LossOf("mse"));
+  ASSERT_TRUE(raw.ok());
+  const auto measured = raw->Measure(*model, [](int64_t row) { return row < 2; });
+  ASSERT_TRUE(measured.ok());
+  // Of 2, 6 and of 100, 140: the third row is for validation.
+  EXPECT_THAT((*measured)[0].mean(), ::testing::ElementsAre(4, 120));
+  EXPECT_THAT((*measured)[0].deviation(), ::testing::ElementsAre(2, 20));
+  proto::DataPlan plan;
+  *plan.add_inputs() = (*measured)[0];
+  const auto data = Load(source, *model, *LossOf("mse"), plan);
+  std::vector<float> values(6);
+  ASSERT_TRUE(data->ReadInput(0, {0, 1, 2}, values.data()).ok());
+  EXPECT_EQ(values, (std::vector<float>{-1, -1, 1, 1, 998, 94}));
 }
 
 TEST(DatasetTest, ScaleMustBeANumber) {
   auto source = Idx(IdxBytes(8, {1, 2, 2}, "abcd"), IdxBytes(8, {1}, std::string(1, '\0')));
   source.set_scale(std::numeric_limits<double>::infinity());
-  EXPECT_FALSE(
-      Dataset::Load(source, *ImageModel(), *LossOf("sparse_categorical_crossentropy")).ok());
+  EXPECT_FALSE(Load(source, *ImageModel(), *LossOf("sparse_categorical_crossentropy")).ok());
 }
 
 }  // namespace

@@ -7,6 +7,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/worker/data/data_files.h"
+#include "worker/data/files/load_file.h"
 
 namespace cairn::worker {
 namespace {
@@ -17,23 +18,32 @@ using cairn::testing::WriteDataFile;
 using ::testing::HasSubstr;
 
 std::vector<float> FloatsOf(const Array& array) {
-  int64_t count = 1;
-  for (int64_t size : array.shape) count *= size;
-  std::vector<float> out(count);
-  CopyAsFloat(array, 0, count, 1, out.data());
+  std::vector<float> out(array.rows() * array.elements());
+  EXPECT_TRUE(array
+                  .ForEachRow([&](int64_t row, const char* bytes) {
+                    array.RowToFloats(bytes, 1, out.data() + row * array.elements());
+                    return absl::OkStatus();
+                  })
+                  .ok());
   return out;
 }
 
+absl::StatusOr<Array> Read(const std::string& path) {
+  DataStorage storage({});
+  auto file = LoadFile(path, &storage);
+  if (!file.ok()) return file.status();
+  return ReadIdxFile(*std::move(file));
+}
+
 TEST(IdxFileTest, ReadsBytesAsTheyStand) {
-  const auto array = ReadIdxFile(WriteDataFile("a", IdxBytes(8, {2, 3}, "\1\2\3\4\5\xff")));
+  const auto array = Read(WriteDataFile("a", IdxBytes(8, {2, 3}, "\1\2\3\4\5\xff")));
   ASSERT_TRUE(array.ok()) << array.status();
-  EXPECT_EQ(array->shape, (nn::Shape{2, 3}));
-  EXPECT_EQ(array->type, ElementType::kUint8);
+  EXPECT_EQ(array->ToString(), "uint8 (2, 3)");
   EXPECT_EQ(FloatsOf(*array), (std::vector<float>{1, 2, 3, 4, 5, 255}));
 }
 
 TEST(IdxFileTest, ReadsGzipLikePlain) {
-  const auto array = ReadIdxFile(WriteDataFile("a.gz", Gzip(IdxBytes(8, {3}, "\7\10\11"))));
+  const auto array = Read(WriteDataFile("a.gz", Gzip(IdxBytes(8, {3}, "\7\10\11"))));
   ASSERT_TRUE(array.ok()) << array.status();
   EXPECT_EQ(FloatsOf(*array), (std::vector<float>{7, 8, 9}));
 }
@@ -51,7 +61,7 @@ TEST(IdxFileTest, ReadsBigEndianElementsOfEveryType) {
       {0x0e, std::string("\xc0\x04\x00\x00\x00\x00\x00\x00", 8), -2.5},
   };
   for (const auto& one : cases) {
-    const auto array = ReadIdxFile(WriteDataFile("t", IdxBytes(one.code, {1}, one.data)));
+    const auto array = Read(WriteDataFile("t", IdxBytes(one.code, {1}, one.data)));
     ASSERT_TRUE(array.ok()) << array.status();
     EXPECT_EQ(FloatsOf(*array), std::vector<float>{one.value});
   }
@@ -74,12 +84,13 @@ TEST(IdxFileTest, EveryDefectIsNamedWithTheFile) {
       {"cut", good.substr(0, 10), "4 bytes of uint8 (4,) expected, 2 found"},
       {"long", good + "e", "it goes on after the 4 bytes of uint8"},
       {"huge", IdxBytes(8, {1u << 31, 1u << 31, 1u << 31}, "abcd"), "too large"},
+      {"rowless", IdxBytes(8, {0, 1u << 31, 1u << 31, 1u << 31}, ""), "too large"},
       {"lies", IdxBytes(8, {1u << 31, 1u << 10}, "abcd"), "expected, 4 found"},
       {"cut.gz", packed.substr(0, packed.size() - 12), "cut off"},
       {"crc.gz", packed.substr(0, packed.size() - 8) + "12345678", "damaged"},
   };
   for (const auto& one : cases) {
-    const auto array = ReadIdxFile(WriteDataFile(one.name, one.bytes));
+    const auto array = Read(WriteDataFile(one.name, one.bytes));
     ASSERT_FALSE(array.ok()) << one.name;
     EXPECT_THAT(array.status().message(), HasSubstr(one.reason)) << one.name;
     EXPECT_THAT(array.status().message(), HasSubstr(std::string("/") + one.name));
@@ -87,14 +98,14 @@ TEST(IdxFileTest, EveryDefectIsNamedWithTheFile) {
 }
 
 TEST(IdxFileTest, MissingFilesAndFoldersAreSaid) {
-  const auto missing = ReadIdxFile("/nowhere/data");
+  const auto missing = Read("/nowhere/data");
   EXPECT_EQ(missing.status().code(), absl::StatusCode::kNotFound);
   EXPECT_THAT(missing.status().message(), HasSubstr("/nowhere/data"));
-  const auto folder = ReadIdxFile(::testing::TempDir());
+  const auto folder = Read(::testing::TempDir());
   EXPECT_THAT(folder.status().message(), HasSubstr("not a regular file"));
   const std::string pipe = ::testing::TempDir() + "/pipe";
   ASSERT_EQ(mkfifo(pipe.c_str(), 0600), 0);
-  EXPECT_THAT(ReadIdxFile(pipe).status().message(), HasSubstr("not a regular file"));
+  EXPECT_THAT(Read(pipe).status().message(), HasSubstr("not a regular file"));
 }
 
 }  // namespace

@@ -27,6 +27,13 @@ TEST(PermutationTest, EveryValueStandsExactlyOnce) {
   }
 }
 
+TEST(PermutationTest, EveryValueIsFoundWhereItStands) {
+  for (int64_t size : {1, 2, 16, 17, 1000, 60000}) {
+    const Permutation permutation(size, 99);
+    for (int64_t i = 0; i < size; ++i) ASSERT_EQ(permutation.IndexOf(permutation.At(i)), i);
+  }
+}
+
 TEST(PermutationTest, IsAFunctionOfSizeAndKeyOnly) {
   EXPECT_EQ(AllOf(Permutation(100, 1)), AllOf(Permutation(100, 1)));
   EXPECT_NE(AllOf(Permutation(100, 1)), AllOf(Permutation(100, 2)));

@@ -13,6 +13,7 @@
 #include "nn/create_device.h"
 #include "tests/worker/counting_plan.h"
 #include "tests/worker/test_ps.h"
+#include "worker/job_data.h"
 #include "worker/job_model.h"
 #include "worker/trainer.h"
 
@@ -31,8 +32,7 @@ class TestWorker {
   TestWorker(const proto::JobPlan& plan, cluster::PsClient* client, uint64_t generation = 1)
       : device_(OrDie(nn::CreateDevice("cpu"))),
         model_(OrDie(JobModel::Create(plan.job(), plan.model()))),
-        loader_(OrDie(LoadJobData(plan.job(), model_, true, false)).train,
-                BatchOrder::OfPlan(plan)) {
+        loader_(OrDie(LoadJobData(plan, model_, {}, true, false)).train, BatchOrder::OfPlan(plan)) {
     nn::Executor::Options options;
     options.batch_size = plan.batch_size();
     executor_ = OrDie(

@@ -1,4 +1,4 @@
-#include "worker/data/file_reader.h"
+#include "worker/data/files/file_reader.h"
 
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -9,7 +9,10 @@
 #include <cerrno>
 #include <utility>
 
+#include "absl/strings/escaping.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "common/status_macros.h"
 
 namespace cairn::worker {
 namespace {
@@ -42,23 +45,37 @@ struct FileReader::Handle {
   const gzFile file;
 };
 
-FileReader::FileReader(std::string path, std::unique_ptr<Handle> handle)
-    : path_(std::move(path)), handle_(std::move(handle)) {}
+absl::StatusOr<int> OpenDataFile(const std::string& path) {
+  // O_NONBLOCK: opening a pipe must not wait for its writer; regular files do not care.
+  const int descriptor = open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+  if (descriptor < 0) return OpenError(path, errno);
+  const absl::Status status = CheckRegular(descriptor, path);
+  if (status.ok()) return descriptor;
+  close(descriptor);
+  return status;
+}
+
+FileReader::FileReader(std::string path, bool gzip, std::unique_ptr<Handle> handle)
+    : path_(std::move(path)), gzip_(gzip), handle_(std::move(handle)) {}
 
 FileReader::~FileReader() = default;
 
 absl::StatusOr<std::unique_ptr<FileReader>> FileReader::Open(const std::string& path) {
-  // O_NONBLOCK: opening a pipe must not wait for its writer; regular files do not care.
-  const int descriptor = open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-  if (descriptor < 0) return OpenError(path, errno);
-  absl::Status status = CheckRegular(descriptor, path);
-  gzFile file = status.ok() ? gzdopen(descriptor, "rb") : nullptr;
+  CAIRN_ASSIGN_OR_RETURN(const int descriptor, OpenDataFile(path));
+  std::string head(2, '\0');
+  head.resize(std::max<ssize_t>(0, pread(descriptor, head.data(), head.size(), 0)));
+  const bool gzip = head == "\x1f\x8b";
+  const gzFile file = gzdopen(descriptor, "rb");
   if (file == nullptr) {
     close(descriptor);
-    return status.ok() ? OpenError(path, ENOMEM) : status;
+    return OpenError(path, ENOMEM);
   }
   gzbuffer(file, 1 << 18);
-  return std::unique_ptr<FileReader>(new FileReader(path, std::make_unique<Handle>(file)));
+  std::unique_ptr<FileReader> reader(new FileReader(path, gzip, std::make_unique<Handle>(file)));
+  if (gzip || !absl::EndsWith(path, ".gz")) return reader;
+  return reader->Malformed(absl::StrCat("its name says gzip, but it begins with bytes ",
+                                        absl::BytesToHexString(head),
+                                        ", not 1f8b; compress it, or take .gz from its name"));
 }
 
 absl::Status FileReader::Read(uint64_t bytes, std::string* out) {

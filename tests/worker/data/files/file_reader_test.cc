@@ -1,4 +1,4 @@
-#include "worker/data/file_reader.h"
+#include "worker/data/files/file_reader.h"
 
 #include <limits>
 #include <string>

@@ -1,5 +1,5 @@
-#ifndef CAIRN_WORKER_DATA_FILE_READER_H_
-#define CAIRN_WORKER_DATA_FILE_READER_H_
+#ifndef CAIRN_WORKER_DATA_FILES_FILE_READER_H_
+#define CAIRN_WORKER_DATA_FILES_FILE_READER_H_
 
 #include <cstddef>
 #include <cstdint>
@@ -12,11 +12,16 @@
 
 namespace cairn::worker {
 
+// Opens a data file for reading; the descriptor is the caller's. NotFound, PermissionDenied,
+// FailedPrecondition (a folder, a pipe), InvalidArgument (an empty file).
+absl::StatusOr<int> OpenDataFile(const std::string& path);
+
 // Reads a file from its beginning to its end, plain or gzip (told apart by its first bytes). All
 // errors name the file. Not thread-safe.
 class FileReader {
  public:
-  // NotFound, PermissionDenied, FailedPrecondition (a folder), InvalidArgument (an empty file).
+  // Errors as OpenDataFile; InvalidArgument too for a name that ends in .gz and contents that are
+  // no gzip.
   static absl::StatusOr<std::unique_ptr<FileReader>> Open(const std::string& path);
   ~FileReader();
   FileReader(const FileReader&) = delete;
@@ -27,6 +32,7 @@ class FileReader {
   // the disk's error.
   absl::Status Read(uint64_t bytes, std::string* out);
 
+  bool gzip() const { return gzip_; }
   const std::string& path() const { return path_; }
 
   // "PATH: reason": how everything that is wrong with a file's contents is said.
@@ -34,12 +40,13 @@ class FileReader {
 
  private:
   struct Handle;
-  FileReader(std::string path, std::unique_ptr<Handle> handle);
+  FileReader(std::string path, bool gzip, std::unique_ptr<Handle> handle);
 
   const std::string path_;
+  const bool gzip_;
   const std::unique_ptr<Handle> handle_;
 };
 
 }  // namespace cairn::worker
 
-#endif  // CAIRN_WORKER_DATA_FILE_READER_H_
+#endif  // CAIRN_WORKER_DATA_FILES_FILE_READER_H_

@@ -1,0 +1,87 @@
+#include "worker/data/csv/csv_file.h"
+
+#include <google/protobuf/util/json_util.h>
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "tests/worker/data/data_files.h"
+
+namespace cairn::worker {
+namespace {
+
+using cairn::testing::Gzip;
+using cairn::testing::WriteDataFile;
+using ::testing::ElementsAre;
+using ::testing::EndsWith;
+
+proto::CsvSource SourceOf(const std::string& json = "{}") {
+  proto::CsvSource source;
+  EXPECT_TRUE(google::protobuf::util::JsonStringToMessage(json, &source).ok()) << json;
+  return source;
+}
+
+// "row:b,a ..." of the columns, or the error.
+std::string Read(const std::string& text, const proto::CsvSource& source,
+                 const std::vector<std::string>& columns) {
+  std::string seen;
+  const absl::Status status =
+      ReadCsvRows(WriteDataFile("rows.csv", text), source, columns, [&](const CsvRow& row) {
+        seen += std::to_string(row.row) + ":";
+        for (size_t i = 0; i < columns.size(); ++i) seen += std::string(row.field(i)) + ",";
+        return absl::OkStatus();
+      });
+  return status.ok() ? seen : std::string(status.message());
+}
+
+TEST(CsvFileTest, ColumnsAreFoundByNameWhereverTheyStand) {
+  EXPECT_EQ(Read("a,b,c\n1,2,3\n4,5,6\n", SourceOf(), {"c", "a"}), "0:3,1,1:6,4,");
+  EXPECT_EQ(Read(Gzip("a,b\n1,2\n"), SourceOf(), {"b"}), "0:2,");
+  EXPECT_EQ(Read("1;2\n3;4\n", SourceOf(R"({"header": false, "delimiter": ";"})"), {"1"}),
+            "0:2,1:4,");
+}
+
+TEST(CsvFileTest, ColumnsHaveTheNamesOfTheFirstLineOrNumbers) {
+  const std::string path = WriteDataFile("names.csv", "x,\"y z\"\n1,2\n");
+  EXPECT_THAT(*ReadCsvColumns(path, SourceOf()), ElementsAre("x", "y z"));
+  EXPECT_THAT(*ReadCsvColumns(path, SourceOf(R"({"header": false})")), ElementsAre("0", "1"));
+}
+
+TEST(CsvFileTest, WhatIsWrongIsSaidWithTheFileAndTheLine) {
+  const std::string file = "data file " + ::testing::TempDir() + "/rows.csv: ";
+  EXPECT_EQ(Read("a,b\n1,2\n3\n", SourceOf(), {"a"}),
+            file +
+                "line 3: 1 fields, the first line has 2; is the delimiter another, or a quote "
+                "missing?");
+  EXPECT_EQ(Read("a,b\n", SourceOf(), {"c"}), file + "it has no column \"c\"; it has \"a\", \"b\"");
+  EXPECT_EQ(Read("a,a\n", SourceOf(), {"a"}),
+            file +
+                "line 1: two columns are called \"a\"; if this is no header, say \"header\": "
+                "false, and the columns are called 0, 1 ...");
+  EXPECT_EQ(Read("\"a\n", SourceOf(), {"a"}),
+            file + "line 1, field 1: a quote is opened and not closed");
+  EXPECT_THAT(
+      std::string(
+          ReadCsvColumns(WriteDataFile("lines.csv", "\n\n"), SourceOf()).status().message()),
+      EndsWith("lines.csv: it has only empty lines"));
+}
+
+TEST(CsvFileTest, TheVisitorsErrorGetsFileAndLine) {
+  const absl::Status status = ReadCsvRows(WriteDataFile("rows.csv", "a\n\"1\n\"\n2\n"), SourceOf(),
+                                          {"a"}, [](const CsvRow& row) {
+                                            if (row.row == 0) return absl::OkStatus();
+                                            return BadField("a", row.field(0), "is two");
+                                          });
+  EXPECT_THAT(std::string(status.message()),
+              EndsWith("rows.csv: line 4, column \"a\": \"2\" is two"));
+}
+
+TEST(CsvFileTest, NothingAndTheListedTextsAreMissing) {
+  const proto::CsvSource source = SourceOf(R"({"missing": ["NA", "?"]})");
+  EXPECT_TRUE(IsMissing("", source));
+  EXPECT_TRUE(IsMissing("NA", source));
+  EXPECT_FALSE(IsMissing("0", source));
+  EXPECT_FALSE(IsMissing("NA", SourceOf()));
+}
+
+}  // namespace
+}  // namespace cairn::worker

@@ -1,0 +1,91 @@
+#include "worker/data/csv/csv_survey.h"
+
+#include <google/protobuf/util/json_util.h>
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "tests/worker/data/data_files.h"
+
+namespace cairn::worker {
+namespace {
+
+using cairn::testing::WriteDataFile;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+proto::CsvSource SourceOf(const std::string& json) {
+  proto::CsvSource source;
+  EXPECT_TRUE(google::protobuf::util::JsonStringToMessage(json, &source).ok()) << json;
+  return source;
+}
+
+bool All(int64_t) { return true; }
+
+TEST(CsvSurveyTest, VocabulariesAndMeansComeFromAllFiles) {
+  const std::vector<std::string> files = {
+      WriteDataFile("1.csv", "city,age,kind\nRom,10,x\nBern,,y\n"),
+      WriteDataFile("2.csv", "age,kind,city\n20,x,\n?,z,Rom\n")};
+  const proto::CsvSource source = SourceOf(R"({
+    "features": [{"name": "city", "categorical": true, "missing": {"name": "none"}},
+                 {"name": "age", "missing": {"name": "mean"}}],
+    "labels": [{"name": "kind", "categorical": true}], "missing": ["?"]})");
+  proto::DataPlan plan;
+  ASSERT_TRUE(SurveyCsv(files, source, All, &plan).ok());
+  ASSERT_EQ(plan.vocabularies_size(), 2);
+  EXPECT_EQ(plan.vocabularies(0).column(), "city");
+  EXPECT_THAT(plan.vocabularies(0).names(), ElementsAre("Bern", "Rom", "none"));
+  EXPECT_THAT(plan.vocabularies(1).names(), ElementsAre("x", "y", "z"));
+  ASSERT_EQ(plan.fills_size(), 1);
+  EXPECT_EQ(plan.fills(0).column(), "age");
+  EXPECT_EQ(plan.fills(0).value(), 15);
+  EXPECT_EQ(*CountCsvRows(files, source), 4);
+}
+
+TEST(CsvSurveyTest, MeansAreOfTrainingRowsAndVocabulariesOfAll) {
+  const std::vector<std::string> files = {WriteDataFile("1.csv", "a,b\n1,p\n2,q\n"),
+                                          WriteDataFile("2.csv", "a,b\n60,r\n")};
+  proto::DataPlan plan;
+  ASSERT_TRUE(SurveyCsv(
+                  files, SourceOf(R"({
+    "features": [{"name": "a", "missing": {"name": "mean"}}],
+    "labels": [{"name": "b", "categorical": true}]})"),
+                  [](int64_t row) { return row < 2; }, &plan)
+                  .ok());
+  EXPECT_EQ(plan.fills(0).value(), 1.5);
+  EXPECT_THAT(plan.vocabularies(0).names(), ElementsAre("p", "q", "r"));
+}
+
+TEST(CsvSurveyTest, NothingIsReadIfNothingIsToBeFound) {
+  proto::DataPlan plan;
+  EXPECT_TRUE(SurveyCsv({"/gone.csv"}, SourceOf(R"({
+    "features": [{"name": "a", "vocabulary": ["x"]}, {"name": "b", "missing": {"value": 0}}],
+    "labels": [{"name": "y"}]})"),
+                        All, &plan)
+                  .ok());
+  EXPECT_EQ(plan.ByteSizeLong(), 0u);
+}
+
+TEST(CsvSurveyTest, WhatCannotBeFoundIsSaid) {
+  std::string ids = "id\n";
+  for (int i = 0; i < 200000; ++i) ids += std::to_string(i) + "\n";
+  proto::DataPlan plan;
+  const absl::Status many =
+      SurveyCsv({WriteDataFile("ids.csv", ids)},
+                SourceOf(R"({"labels": [{"name": "id", "categorical": true}]})"), All, &plan);
+  EXPECT_THAT(std::string(many.message()), HasSubstr("column \"id\""));
+  EXPECT_THAT(std::string(many.message()), HasSubstr("larger than 1024 KiB"));
+  const absl::Status none = SurveyCsv({WriteDataFile("n.csv", "a,y\n,1\n")}, SourceOf(R"({
+    "features": [{"name": "a", "missing": {"name": "mean"}}], "labels": [{"name": "y"}]})"),
+                                      All, &plan);
+  EXPECT_THAT(std::string(none.message()), HasSubstr("column \"a\": has no number"));
+}
+
+TEST(CsvSurveyTest, AllColumnsButTheLabelsAreFeatures) {
+  const auto source = WithAllColumns(SourceOf(R"({"labels": [{"name": "b"}]})"), {"a", "b", "c"});
+  ASSERT_EQ(source.features_size(), 2);
+  EXPECT_EQ(source.features(0).name(), "a");
+  EXPECT_EQ(source.features(1).name(), "c");
+}
+
+}  // namespace
+}  // namespace cairn::worker

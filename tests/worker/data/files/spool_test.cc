@@ -1,0 +1,52 @@
+#include "worker/data/files/spool.h"
+
+#include <filesystem>
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+
+namespace cairn::worker {
+namespace {
+
+// What is written in pieces is read back, wherever it lies.
+void ExpectKept(uint64_t memory_bytes, bool in_memory) {
+  const std::string folder = ::testing::TempDir() + "/spool";
+  std::filesystem::create_directories(folder);
+  DataStorage storage({.memory_bytes = memory_bytes, .spool_folder = folder});
+  Spool spool("x.gz", &storage);
+  std::string all;
+  for (int i = 0; i < 1000; ++i) {
+    const std::string piece = std::to_string(i * i) + ";";
+    ASSERT_TRUE(spool.Append(piece).ok());
+    all += piece;
+  }
+  const auto file = spool.Finish();
+  ASSERT_TRUE(file.ok()) << file.status();
+  EXPECT_EQ((*file)->in_memory(), in_memory);
+  EXPECT_EQ((*file)->size(), all.size());
+  std::string scratch;
+  EXPECT_EQ(std::string(*(*file)->Read(0, all.size(), &scratch), all.size()), all);
+  EXPECT_TRUE(std::filesystem::is_empty(folder)) << "spool files have no names";
+}
+
+TEST(SpoolTest, KeepsBytesInMemory) { ExpectKept(1 << 20, true); }
+TEST(SpoolTest, KeepsBytesOnDiskIfThereIsNoMemory) { ExpectKept(0, false); }
+TEST(SpoolTest, MovesToDiskWhenMemoryEnds) { ExpectKept(1000, false); }
+
+TEST(SpoolTest, AFolderThatIsNotThereIsNamed) {
+  DataStorage storage({.memory_bytes = 0, .spool_folder = "/no/such/folder"});
+  Spool spool("x.gz", &storage);
+  const absl::Status status = spool.Append("1");
+  EXPECT_THAT(std::string(status.message()), ::testing::HasSubstr("/no/such/folder"));
+  EXPECT_THAT(std::string(status.message()), ::testing::HasSubstr("x.gz"));
+}
+
+TEST(SpoolTest, MoreThanItsLimitIsRefused) {
+  DataStorage storage({.memory_bytes = 0, .spool_bytes = 2, .spool_folder = ::testing::TempDir()});
+  Spool spool("x.gz", &storage);
+  EXPECT_TRUE(spool.Append("12").ok());
+  EXPECT_EQ(spool.Append("3").code(), absl::StatusCode::kResourceExhausted);
+}
+
+}  // namespace
+}  // namespace cairn::worker

@@ -1,0 +1,118 @@
+#include "worker/data/source_arrays.h"
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "tests/nn/test_model.h"
+#include "tests/worker/data/data_files.h"
+
+namespace cairn::worker {
+namespace {
+
+using cairn::testing::Gzip;
+using cairn::testing::IdxBytes;
+using cairn::testing::NpyBytes;
+using cairn::testing::Raw;
+using cairn::testing::WriteDataFile;
+using ::testing::HasSubstr;
+
+std::unique_ptr<nn::Model> Model() {
+  return nn::testing::ModelOf(
+      {{"in", "InputLayer", R"({"batch_shape": [null, 2]})"}, {"out", "Dense", R"({"units": 3})"}});
+}
+
+absl::StatusOr<SourceArrays> Read(const proto::DataSource& source,
+                                  const DataStorage::Options& options = {}) {
+  const auto model = Model();
+  const auto files = ListFiles(source, *model);
+  if (!files.ok()) return files.status();
+  DataStorage storage(options);
+  return ReadSource(source, *files, {}, *model, proto::INT32, &storage);
+}
+
+std::vector<float> ValuesOf(const Array& array) {
+  std::vector<float> values(array.rows() * array.elements());
+  EXPECT_TRUE(array
+                  .ForEachRow([&](int64_t row, const char* bytes) {
+                    array.RowToFloats(bytes, 1, values.data() + row * array.elements());
+                    return absl::OkStatus();
+                  })
+                  .ok());
+  return values;
+}
+
+// The rows (1, 2), (3, 4), (5, 6) with labels 2, 0, 1 in two files of each format.
+std::vector<proto::DataSource> ThreeRows() {
+  std::vector<proto::DataSource> sources(3);
+  auto& idx = *sources[0].mutable_idx();
+  WriteDataFile("rows_x1.idx", IdxBytes(8, {2, 2}, "\1\2\3\4"));
+  WriteDataFile("rows_x2.idx", Gzip(IdxBytes(8, {1, 2}, "\5\6")));
+  idx.add_features(::testing::TempDir() + "/rows_x?.idx");
+  idx.add_labels(WriteDataFile("y1.idx", IdxBytes(8, {1}, "\2")));
+  idx.add_labels(WriteDataFile("y2.idx", IdxBytes(8, {2}, std::string("\0\1", 2))));
+  auto& npy = *sources[1].mutable_npy();
+  npy.add_features(WriteDataFile("1.npy", NpyBytes("<f8", "(1, 2)", Raw<double>({1, 2}))));
+  npy.add_features(WriteDataFile("2.npy", NpyBytes("<f8", "(2, 2)", Raw<double>({3, 4, 5, 6}))));
+  npy.add_labels(WriteDataFile("y.npy", NpyBytes("<i8", "(3,)", Raw<int64_t>({2, 0, 1}))));
+  auto& csv = *sources[2].mutable_csv();
+  csv.add_files(WriteDataFile("1.csv", "a,b,y\r\n1,2,2\r\n3,4,0\r\n"));
+  csv.add_files(WriteDataFile("2.csv.gz", Gzip("y,b,a\n1,6,5\n")));
+  csv.add_labels()->set_name("y");
+  return sources;
+}
+
+TEST(SourceArraysTest, FilesOfAllFormatsFollowEachOtherInMemoryAndOnDisk) {
+  for (const proto::DataSource& source : ThreeRows()) {
+    for (const uint64_t memory : {uint64_t{0}, uint64_t{1} << 20}) {
+      const auto arrays = Read(source, {.memory_bytes = memory});
+      ASSERT_TRUE(arrays.ok()) << arrays.status();
+      ASSERT_EQ(arrays->inputs.size(), 1u);
+      EXPECT_EQ(ValuesOf(arrays->inputs[0]), (std::vector<float>{1, 2, 3, 4, 5, 6}));
+      EXPECT_EQ(ValuesOf(arrays->labels), (std::vector<float>{2, 0, 1}));
+      EXPECT_EQ(arrays->inputs[0].in_memory(), memory > 0);
+    }
+  }
+}
+
+TEST(SourceArraysTest, CifarFilesAreOneSource) {
+  proto::DataSource source;
+  source.mutable_cifar10()->add_files(
+      WriteDataFile("c1.bin", std::string(1, '\3') + std::string(3072, 'x')));
+  source.mutable_cifar10()->add_files(
+      WriteDataFile("c2.bin", std::string(1, '\4') + std::string(3072, 'y')));
+  const auto arrays = Read(source);
+  ASSERT_TRUE(arrays.ok()) << arrays.status();
+  EXPECT_EQ(arrays->inputs[0].ToString(), "uint8 (2, 32, 32, 3)");
+  EXPECT_EQ(ValuesOf(arrays->labels), (std::vector<float>{3, 4}));
+}
+
+TEST(SourceArraysTest, TheFirstBadFileOfManyIsNamed) {
+  proto::DataSource source = ThreeRows()[1];
+  for (int i = 0; i < 20; ++i) {
+    const std::string name = "bad" + std::to_string(i) + ".npy";
+    source.mutable_npy()->add_features(WriteDataFile(name, "no array"));
+  }
+  EXPECT_THAT(std::string(Read(source).status().message()), HasSubstr("/bad0.npy"));
+}
+
+TEST(SourceArraysTest, FilesThatDoNotContinueEachOtherAreNamed) {
+  proto::DataSource source = ThreeRows()[1];
+  source.mutable_npy()->add_features(
+      WriteDataFile("3.npy", NpyBytes("<f4", "(1, 2)", Raw<float>({7, 8}))));
+  EXPECT_THAT(std::string(Read(source).status().message()),
+              HasSubstr("3.npy: float32 (1, 2) does not continue float64 (3, 2)"));
+}
+
+TEST(SourceArraysTest, EveryFileHasAFingerprint) {
+  for (const proto::DataSource& source : ThreeRows()) {
+    const auto prints = FingerprintFiles(*ListFiles(source, *Model()));
+    ASSERT_TRUE(prints.ok());
+    EXPECT_EQ(prints->size(), source.has_idx() ? 4u : source.has_npy() ? 3u : 2u);
+  }
+}
+
+TEST(SourceArraysTest, ASourceWithoutFormatIsRefused) {
+  EXPECT_THAT(std::string(Read({}).status().message()), HasSubstr("none of the formats idx, npy"));
+}
+
+}  // namespace
+}  // namespace cairn::worker

@@ -1,0 +1,198 @@
+#include "worker/job_data.h"
+
+#include <google/protobuf/util/json_util.h>
+
+#include <algorithm>
+#include <numeric>
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "tests/nn/test_model.h"
+#include "tests/worker/counting_plan.h"
+#include "tests/worker/data/data_files.h"
+
+namespace cairn::worker {
+namespace {
+
+using cairn::testing::NpyBytes;
+using cairn::testing::Raw;
+using cairn::testing::WriteDataFile;
+using ::testing::HasSubstr;
+
+proto::Inspect InspectOf(const proto::JobPlan& plan) {
+  proto::Inspect inspect;
+  inspect.set_job_id(plan.job_id());
+  *inspect.mutable_job() = plan.job();
+  *inspect.mutable_model() = plan.model();
+  return inspect;
+}
+
+// The plan that the coordinator makes of an inspection.
+proto::JobPlan Planned(proto::JobPlan plan) {
+  const proto::InspectReply reply = InspectJob(InspectOf(plan), {});
+  EXPECT_EQ(reply.error(), "");
+  plan.set_examples(reply.examples());
+  plan.set_validation_examples(reply.validation_examples());
+  *plan.mutable_data() = reply.data();
+  return plan;
+}
+
+JobData Open(const proto::JobPlan& plan) {
+  auto data = LoadJobData(plan, *JobModel::Create(plan.job(), plan.model()), {}, true, true);
+  EXPECT_TRUE(data.ok()) << data.status();
+  return *std::move(data);
+}
+
+std::string OpenError(const proto::JobPlan& plan) {
+  return std::string(LoadJobData(plan, *JobModel::Create(plan.job(), plan.model()), {}, true, true)
+                         .status()
+                         .message());
+}
+
+// One number in, one out; mean squared error. `job` is the rest of it.
+proto::JobPlan LinePlan(const std::string& job) {
+  proto::JobPlan plan;
+  EXPECT_TRUE(google::protobuf::util::JsonStringToMessage(job, plan.mutable_job()).ok()) << job;
+  plan.mutable_job()->mutable_loss()->set_name("mse");
+  *plan.mutable_model() = nn::testing::SpecOf(
+      {{"in", "InputLayer", R"({"batch_shape": [null, 1]})"}, {"out", "Dense", R"({"units": 1})"}});
+  return plan;
+}
+
+std::vector<float> InputsOf(const Dataset& data) {
+  std::vector<int64_t> indices(data.examples());
+  std::iota(indices.begin(), indices.end(), 0);
+  std::vector<float> values(indices.size());
+  EXPECT_TRUE(data.ReadInput(0, indices, values.data()).ok());
+  return values;
+}
+
+std::string Quoted(const std::string& path) { return "\"" + path + "\""; }
+
+// 0 to 9 as features and labels.
+std::string TenNumbers(const std::string& more) {
+  std::vector<float> numbers(10);
+  std::iota(numbers.begin(), numbers.end(), 0.0f);
+  const std::string file = WriteDataFile("ten.npy", NpyBytes("<f4", "(10, 1)", Raw(numbers)));
+  return R"({"train": {"npy": {"features": [)" + Quoted(file) + R"(], "labels": [)" + Quoted(file) +
+         "]}" + more + "}";
+}
+
+TEST(JobDataTest, InspectionCountsTheExamplesOfBothSources) {
+  const proto::InspectReply reply =
+      InspectJob(InspectOf(CountingPlan({.batches_per_epoch = 5, .validation = true})), {});
+  EXPECT_EQ(reply.error(), "");
+  EXPECT_EQ(reply.job_id(), 7u);
+  EXPECT_EQ(reply.examples(), 20);
+  EXPECT_EQ(reply.validation_examples(), 20);
+  EXPECT_EQ(reply.data().train_files_size(), 2);
+  EXPECT_EQ(reply.data().validation_files_size(), 2);
+}
+
+TEST(JobDataTest, InspectionSaysWhichSourceIsWrong) {
+  proto::Inspect inspect = InspectOf(CountingPlan({.validation = true}));
+  inspect.mutable_job()->mutable_validation()->mutable_npy()->set_features(0, "/gone.npy");
+  const proto::InspectReply reply = InspectJob(inspect, {});
+  EXPECT_THAT(reply.error(), HasSubstr("validation: "));
+  EXPECT_THAT(reply.error(), HasSubstr("/gone.npy"));
+}
+
+TEST(JobDataTest, WithoutValidationThereIsNone) {
+  const proto::JobPlan plan = CountingPlan({});
+  EXPECT_EQ(InspectJob(InspectOf(plan), {}).validation_examples(), 0);
+  const auto model = JobModel::Create(plan.job(), plan.model());
+  const auto data = LoadJobData(plan, *model, {}, false, true);
+  ASSERT_TRUE(data.ok());
+  EXPECT_EQ(data->train, nullptr);
+  EXPECT_EQ(data->validation, nullptr);
+}
+
+TEST(JobDataTest, AFractionTakesTheLastRowsLikeKeras) {
+  const proto::JobPlan plan = Planned(LinePlan(TenNumbers(R"(}, "validation_fraction": 0.25)")));
+  // Keras: floor(10 * 0.75) for training.
+  EXPECT_EQ(plan.examples(), 7);
+  EXPECT_EQ(plan.validation_examples(), 3);
+  const JobData data = Open(plan);
+  EXPECT_EQ(InputsOf(*data.train), (std::vector<float>{0, 1, 2, 3, 4, 5, 6}));
+  EXPECT_EQ(InputsOf(*data.validation), (std::vector<float>{7, 8, 9}));
+}
+
+TEST(JobDataTest, ARandomFractionIsDisjointAndTheSeedsAlone) {
+  const std::string text =
+      TenNumbers(R"(}, "validation_fraction": 0.3, "validation_choice": "random", "seed": )");
+  const auto parts = [&](const std::string& seed) {
+    std::string job = text;
+    job.replace(job.size() - 1, 1, seed + "}");
+    const proto::JobPlan plan = Planned(LinePlan(job));
+    const JobData data = Open(plan);
+    return std::make_pair(InputsOf(*data.train), InputsOf(*data.validation));
+  };
+  const auto one = parts("1");
+  EXPECT_EQ(one, parts("1"));
+  EXPECT_NE(one.second, parts("2").second);
+  std::vector<float> all = one.first;
+  all.insert(all.end(), one.second.begin(), one.second.end());
+  std::sort(all.begin(), all.end());
+  EXPECT_EQ(all, (std::vector<float>{0, 1, 2, 3, 4, 5, 6, 7, 8, 9}));
+}
+
+TEST(JobDataTest, AFractionThatLeavesNothingIsRefused) {
+  const auto refusal = [](const char* fraction) {
+    return InspectJob(InspectOf(LinePlan(
+                          TenNumbers(R"(}, "validation_fraction": )" + std::string(fraction)))),
+                      {})
+        .error();
+  };
+  EXPECT_EQ(refusal("0.95"),
+            "train: validation_fraction: 0.95 of 10 examples leaves none for training");
+}
+
+TEST(JobDataTest, StatisticsAreOfTheTrainingRowsAndHoldForValidationToo) {
+  const proto::JobPlan plan =
+      Planned(LinePlan(TenNumbers(R"(, "standardize": true}, "validation_fraction": 0.5)")));
+  ASSERT_EQ(plan.data().inputs_size(), 1);
+  EXPECT_EQ(plan.data().inputs(0).mean(0), 2);
+  EXPECT_DOUBLE_EQ(plan.data().inputs(0).deviation(0), std::sqrt(2.0));
+  const JobData data = Open(plan);
+  EXPECT_EQ(InputsOf(*data.train)[0], static_cast<float>(-2 * (1 / std::sqrt(2.0))));
+  EXPECT_EQ(InputsOf(*data.validation)[0], static_cast<float>(3 * (1 / std::sqrt(2.0))));
+}
+
+TEST(JobDataTest, CsvMeansAndVocabulariesOfTrainingHoldForValidation) {
+  const std::string train = WriteDataFile("t.csv", "x,y\n1,a\n,b\n3,a\n");
+  const std::string validation = WriteDataFile("v.csv", "y,x\nb,\na,5\n");
+  proto::JobPlan plan = LinePlan(R"({"train": {"csv": {"files": [)" + Quoted(train) + R"(],
+      "features": [{"name": "x", "missing": {"name": "mean"}}],
+      "labels": [{"name": "y", "categorical": true}]}},
+      "validation": {"csv": {"files": [)" +
+                                 Quoted(validation) + "]}}}");
+  plan = Planned(plan);
+  const JobData data = Open(plan);
+  EXPECT_EQ(InputsOf(*data.train), (std::vector<float>{1, 2, 3}));
+  EXPECT_EQ(InputsOf(*data.validation), (std::vector<float>{2, 5}));
+  float labels[2];
+  ASSERT_TRUE(data.validation->ReadLabels({0, 1}, labels).ok());
+  EXPECT_EQ(labels[0], 1);
+  EXPECT_EQ(labels[1], 0);
+}
+
+TEST(JobDataTest, OtherFilesThanTheInspectedOnesAreRefused) {
+  const proto::JobPlan plan = Planned(LinePlan(TenNumbers("}")));
+  WriteDataFile("ten.npy", NpyBytes("<f4", "(10, 1)", Raw(std::vector<float>(10, 1.0f))));
+  EXPECT_THAT(OpenError(plan), HasSubstr("ten.npy: it is not the one that was inspected"));
+}
+
+TEST(JobDataTest, MoreFilesThanWereInspectedAreRefused) {
+  const std::string folder = ::testing::TempDir();
+  for (const char* name : {"many1.csv", "many2.csv"}) WriteDataFile(name, "x,y\n1,2\n");
+  std::remove((folder + "/many3.csv").c_str());
+  const proto::JobPlan plan =
+      Planned(LinePlan(R"({"train": {"csv": {"files": [)" + Quoted(folder + "/many*.csv") +
+                       R"(], "labels": [{"name": "y"}]}}})"));
+  EXPECT_EQ(plan.examples(), 2);
+  WriteDataFile("many3.csv", "x,y\n1,2\n");
+  EXPECT_THAT(OpenError(plan), HasSubstr("3 data files on this host, 2 when the job was planned"));
+}
+
+}  // namespace
+}  // namespace cairn::worker

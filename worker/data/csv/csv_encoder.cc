@@ -1,0 +1,207 @@
+#include "worker/data/csv/csv_encoder.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <limits>
+#include <memory>
+
+#include "absl/strings/str_cat.h"
+#include "common/status_macros.h"
+#include "nn/data/csv_columns.h"
+#include "worker/data/csv/csv_value.h"
+#include "worker/data/files/spool.h"
+
+namespace cairn::worker {
+namespace {
+
+constexpr int64_t kElementBytes = 4;
+// Rows are handed to the spool in pieces of about this size.
+constexpr size_t kSpoolPiece = size_t{256} << 10;
+
+int TargetOf(const proto::CsvColumn& column, const nn::Model& model) {
+  for (int i = 0; i < static_cast<int>(model.inputs().size()); ++i) {
+    if (column.has_input() && model.inputs()[i].name == column.input()) return i;
+  }
+  return 0;
+}
+
+// The names of a categorical column in the order of their ids.
+std::vector<std::string> VocabularyOf(const proto::CsvColumn& column, const proto::DataPlan& plan) {
+  for (const auto& vocabulary : plan.vocabularies()) {
+    if (column.vocabulary().empty() && vocabulary.column() == column.name()) {
+      return {vocabulary.names().begin(), vocabulary.names().end()};
+    }
+  }
+  return {column.vocabulary().begin(), column.vocabulary().end()};
+}
+
+std::optional<double> FillOf(const proto::CsvColumn& column, const proto::DataPlan& plan) {
+  if (column.missing().has_value()) return column.missing().value();
+  for (const auto& fill : plan.fills()) {
+    if (column.missing().name() == "mean" && fill.column() == column.name()) return fill.value();
+  }
+  return std::nullopt;
+}
+
+void Store(proto::DataType type, double value, char* at) {
+  if (type == proto::INT32) {
+    const auto whole = static_cast<int32_t>(value);
+    std::memcpy(at, &whole, sizeof whole);
+  } else {
+    const auto number = static_cast<float>(value);
+    std::memcpy(at, &number, sizeof number);
+  }
+}
+
+}  // namespace
+
+CsvEncoder::CsvEncoder(const proto::CsvSource& source, const proto::DataPlan& plan,
+                       const nn::Model& model, proto::DataType label_type)
+    : source_(source) {
+  for (const nn::Model::Input& input : model.inputs()) targets_.push_back({input.spec.type});
+  targets_.push_back({label_type});
+  for (const auto& column : source.features()) AddColumn(column, plan, TargetOf(column, model));
+  for (const auto& column : source.labels()) {
+    AddColumn(column, plan, static_cast<int>(model.inputs().size()));
+  }
+  for (size_t i = 0; i < targets_.size(); ++i) {
+    Target& target = targets_[i];
+    const bool is_labels = i == model.inputs().size();
+    const nn::Shape wanted = is_labels ? nn::Shape() : model.inputs()[i].spec.shape;
+    const bool fits = nn::ElementCount(wanted) == target.elements;
+    target.shape = fits ? wanted : nn::Shape{target.elements};
+  }
+}
+
+void CsvEncoder::AddColumn(const proto::CsvColumn& spec, const proto::DataPlan& plan, int target) {
+  Column column;
+  column.spec = spec;
+  column.categorical = nn::IsCategorical(spec);
+  if (column.categorical) {
+    for (const std::string& name : VocabularyOf(spec, plan)) {
+      column.ids.emplace(name, static_cast<int32_t>(column.ids.size()));
+    }
+    if (spec.one_hot()) column.width = static_cast<int64_t>(column.ids.size()) + spec.unknown();
+  } else {
+    column.fill = FillOf(spec, plan);
+  }
+  column.target = target;
+  column.place = targets_[target].elements;
+  targets_[target].elements += column.width;
+  names_.push_back(spec.name());
+  columns_.push_back(std::move(column));
+}
+
+absl::StatusOr<CsvEncoder::Arrays> CsvEncoder::ReadFile(const std::string& path,
+                                                        DataStorage* storage) const {
+  std::vector<std::unique_ptr<Spool>> spools;
+  std::vector<std::string> rows(targets_.size());
+  for (size_t i = 0; i < targets_.size(); ++i) {
+    spools.push_back(std::make_unique<Spool>(path, storage));
+  }
+  const auto flush = [&](size_t limit) {
+    for (size_t i = 0; i < targets_.size(); ++i) {
+      if (rows[i].size() < limit) continue;
+      CAIRN_RETURN_IF_ERROR(spools[i]->Append(rows[i]));
+      rows[i].clear();
+    }
+    return absl::OkStatus();
+  };
+  int64_t count = 0;
+  CAIRN_RETURN_IF_ERROR(ReadCsvRows(path, source_, names_, [&](const CsvRow& row) -> absl::Status {
+    ++count;
+    CAIRN_RETURN_IF_ERROR(Encode(row, &rows));
+    return flush(kSpoolPiece);
+  }));
+  CAIRN_RETURN_IF_ERROR(flush(1));
+  std::vector<Array> arrays;
+  for (size_t i = 0; i < targets_.size(); ++i) {
+    CAIRN_ASSIGN_OR_RETURN(std::shared_ptr<const FileBytes> bytes, spools[i]->Finish());
+    Array::Layout layout;
+    layout.type = targets_[i].type == proto::INT32 ? ElementType::kInt32 : ElementType::kFloat32;
+    layout.row_shape = targets_[i].shape;
+    arrays.emplace_back(std::move(bytes), count, layout);
+  }
+  Arrays result;
+  result.labels = std::move(arrays.back());
+  arrays.pop_back();
+  result.inputs = std::move(arrays);
+  return result;
+}
+
+absl::Status CsvEncoder::Encode(const CsvRow& row, std::vector<std::string>* rows) const {
+  for (size_t i = 0; i < targets_.size(); ++i) {
+    (*rows)[i].resize((*rows)[i].size() + targets_[i].elements * kElementBytes);
+  }
+  for (size_t i = 0; i < columns_.size(); ++i) {
+    std::string& target = (*rows)[columns_[i].target];
+    const int64_t behind =
+        (targets_[columns_[i].target].elements - columns_[i].place) * kElementBytes;
+    CAIRN_RETURN_IF_ERROR(EncodeField(columns_[i], row.field(static_cast<int>(i)),
+                                      target.data() + target.size() - behind));
+  }
+  return absl::OkStatus();
+}
+
+// `at` is where the column's values stand, all zero.
+absl::Status CsvEncoder::EncodeField(const Column& column, std::string_view field, char* at) const {
+  const proto::DataType type = targets_[column.target].type;
+  if (!column.categorical) {
+    CAIRN_ASSIGN_OR_RETURN(const double value, NumberOf(column, field));
+    Store(type, value, at);
+    return absl::OkStatus();
+  }
+  CAIRN_ASSIGN_OR_RETURN(const int32_t id, IdOf(column, field));
+  if (column.spec.one_hot()) {
+    Store(type, 1, at + id * kElementBytes);
+  } else {
+    Store(type, id, at);
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<double> CsvEncoder::NumberOf(const Column& column, std::string_view field) const {
+  if (IsMissing(field, source_)) {
+    if (column.fill) {
+      const bool whole = targets_[column.target].type == proto::INT32;
+      return whole ? std::round(*column.fill) : *column.fill;
+    }
+    return BadField(column.spec.name(), field,
+                    "is a missing value; say what it becomes: \"missing\": {\"value\": 0} or "
+                    "\"mean\"");
+  }
+  const std::optional<double> value = ParseNumber(field);
+  if (!value) {
+    return BadField(column.spec.name(), field,
+                    "is not a number; of names say \"categorical\": true");
+  }
+  if (targets_[column.target].type == proto::INT32) {
+    if (*value >= -2147483648.0 && *value < 2147483648.0 && *value == std::trunc(*value)) {
+      return *value;
+    }
+    return BadField(column.spec.name(), field, "is not a whole number of 32 bits");
+  }
+  if (std::isfinite(*value) && std::abs(*value) > std::numeric_limits<float>::max()) {
+    return BadField(column.spec.name(), field, "is too large for a float32");
+  }
+  return *value;
+}
+
+absl::StatusOr<int32_t> CsvEncoder::IdOf(const Column& column, std::string_view field) const {
+  if (IsMissing(field, source_)) {
+    if (!column.spec.has_missing()) {
+      return BadField(column.spec.name(), field,
+                      "is a missing value; say what it becomes: \"missing\": \"NAME\"");
+    }
+    field = column.spec.missing().name();
+  }
+  const auto found = column.ids.find(field);
+  if (found != column.ids.end()) return found->second;
+  if (column.spec.unknown()) return static_cast<int32_t>(column.ids.size());
+  return BadField(column.spec.name(), field,
+                  absl::StrCat("is not among the vocabulary's ", column.ids.size(),
+                               " names; add it, or say \"unknown\": true"));
+}
+
+}  // namespace cairn::worker

@@ -1,0 +1,79 @@
+#ifndef CAIRN_WORKER_DATA_CSV_CSV_ENCODER_H_
+#define CAIRN_WORKER_DATA_CSV_CSV_ENCODER_H_
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "nn/model.h"
+#include "proto/job.pb.h"
+#include "worker/data/array.h"
+#include "worker/data/csv/csv_file.h"
+#include "worker/data/files/data_storage.h"
+
+namespace cairn::worker {
+
+// Turns rows of CSV into rows of numbers: for each input of a model the values of its columns, one
+// after the other, and the labels. Numbers become float32, or int32 where the input (or the loss)
+// takes whole numbers; names become ids, or vectors of one 1. Immutable, thread-safe.
+class CsvEncoder {
+ public:
+  struct Arrays {
+    std::vector<Array> inputs;
+    Array labels;
+  };
+
+  // `source` names all its columns (WithAllColumns); `plan` has what SurveyCsv found. An input
+  // whose elements are as many as its columns' values has the model's shape, else one axis.
+  // `label_type` is what labels are wanted in.
+  CsvEncoder(const proto::CsvSource& source, const proto::DataPlan& plan, const nn::Model& model,
+             proto::DataType label_type);
+
+  // InvalidArgument: a field that is missing, no number, too large, or not in its vocabulary; it
+  // names file, line, column and value. Else as ReadCsvRows and Spool.
+  absl::StatusOr<Arrays> ReadFile(const std::string& path, DataStorage* storage) const;
+
+ private:
+  struct Hash {
+    using is_transparent = void;
+    size_t operator()(std::string_view text) const { return std::hash<std::string_view>()(text); }
+  };
+  using Ids = std::unordered_map<std::string, int32_t, Hash, std::equal_to<>>;
+
+  struct Column {
+    proto::CsvColumn spec;
+    bool categorical = false;
+    Ids ids;
+    // What a missing value becomes.
+    std::optional<double> fill;
+    int target = 0;
+    int64_t place = 0;  // In the target's row.
+    int64_t width = 1;
+  };
+  // An array in the making: an input, or behind them the labels.
+  struct Target {
+    proto::DataType type = proto::FLOAT32;
+    nn::Shape shape;
+    int64_t elements = 0;
+  };
+
+  void AddColumn(const proto::CsvColumn& spec, const proto::DataPlan& plan, int target);
+  absl::Status Encode(const CsvRow& row, std::vector<std::string>* rows) const;
+  absl::Status EncodeField(const Column& column, std::string_view field, char* row) const;
+  absl::StatusOr<double> NumberOf(const Column& column, std::string_view field) const;
+  absl::StatusOr<int32_t> IdOf(const Column& column, std::string_view field) const;
+
+  const proto::CsvSource source_;
+  std::vector<Column> columns_;
+  std::vector<std::string> names_;
+  std::vector<Target> targets_;
+};
+
+}  // namespace cairn::worker
+
+#endif  // CAIRN_WORKER_DATA_CSV_CSV_ENCODER_H_

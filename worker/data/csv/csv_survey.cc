@@ -1,0 +1,145 @@
+#include "worker/data/csv/csv_survey.h"
+
+#include <algorithm>
+#include <set>
+#include <string_view>
+
+#include "absl/strings/str_cat.h"
+#include "common/status_macros.h"
+#include "nn/data/csv_columns.h"
+#include "worker/data/csv/csv_file.h"
+#include "worker/data/csv/csv_value.h"
+
+namespace cairn::worker {
+namespace {
+
+// What is looked for in one column.
+struct Subject {
+  const proto::CsvColumn* column;
+  bool wants_names = false;  // Else the mean.
+  std::set<std::string, std::less<>> names;
+  double sum = 0;
+  int64_t count = 0;
+};
+
+class Survey {
+ public:
+  explicit Survey(const proto::CsvSource& source) : source_(source) {
+    for (const auto& column : source.features()) Want(column);
+    for (const auto& column : source.labels()) Want(column);
+  }
+
+  bool wants_anything() const { return !subjects_.empty(); }
+  std::vector<std::string> columns() const {
+    std::vector<std::string> columns;
+    for (const Subject& subject : subjects_) columns.push_back(subject.column->name());
+    return columns;
+  }
+
+  absl::Status Add(const CsvRow& row, bool is_training) {
+    for (size_t i = 0; i < subjects_.size(); ++i) {
+      const std::string_view field = row.field(static_cast<int>(i));
+      if (IsMissing(field, source_)) continue;
+      if (subjects_[i].wants_names) {
+        CAIRN_RETURN_IF_ERROR(AddName(field, &subjects_[i]));
+      } else if (is_training) {
+        CAIRN_RETURN_IF_ERROR(AddNumber(field, &subjects_[i]));
+      }
+    }
+    return absl::OkStatus();
+  }
+
+  absl::Status Report(proto::DataPlan* plan) const {
+    for (const Subject& subject : subjects_) {
+      if (subject.wants_names) {
+        proto::DataPlan::Vocabulary& vocabulary = *plan->add_vocabularies();
+        vocabulary.set_column(subject.column->name());
+        for (const std::string& name : subject.names) vocabulary.add_names(name);
+        continue;
+      }
+      if (subject.count == 0) {
+        return absl::InvalidArgumentError(absl::StrCat(
+            "column \"", subject.column->name(),
+            "\": has no number in the training data to make the mean of, only missing values"));
+      }
+      proto::DataPlan::Fill& fill = *plan->add_fills();
+      fill.set_column(subject.column->name());
+      fill.set_value(subject.sum / static_cast<double>(subject.count));
+    }
+    return absl::OkStatus();
+  }
+
+ private:
+  void Want(const proto::CsvColumn& column) {
+    const bool categorical = nn::IsCategorical(column);
+    const bool wants_mean = !categorical && column.missing().name() == "mean";
+    if (!wants_mean && (!categorical || !column.vocabulary().empty())) return;
+    subjects_.push_back({&column, categorical});
+    // The name that stands for missing ones has an id whether or not a row has it.
+    if (categorical && column.has_missing()) subjects_.back().names.insert(column.missing().name());
+  }
+
+  absl::Status AddName(std::string_view field, Subject* subject) {
+    if (subject->names.find(field) != subject->names.end()) return absl::OkStatus();
+    subject->names.emplace(field);
+    // What protobuf needs for each, about.
+    vocabulary_bytes_ += static_cast<int64_t>(field.size()) + 4;
+    if (vocabulary_bytes_ <= kVocabularyBytesMax) return absl::OkStatus();
+    return BadField(
+        subject->column->name(), field,
+        absl::StrCat("is name ", subject->names.size(), ": the job's vocabularies are larger than ",
+                     kVocabularyBytesMax >> 10,
+                     " KiB; is the column one of numbers, or of free text?"));
+  }
+
+  static absl::Status AddNumber(std::string_view field, Subject* subject) {
+    const std::optional<double> value = ParseNumber(field);
+    if (!value) return BadField(subject->column->name(), field, "is not a number");
+    subject->sum += *value;
+    ++subject->count;
+    return absl::OkStatus();
+  }
+
+  const proto::CsvSource& source_;
+  std::vector<Subject> subjects_;
+  int64_t vocabulary_bytes_ = 0;
+};
+
+}  // namespace
+
+proto::CsvSource WithAllColumns(proto::CsvSource source, const std::vector<std::string>& columns) {
+  if (!source.features().empty()) return source;
+  std::set<std::string> labels;
+  for (const auto& label : source.labels()) labels.insert(label.name());
+  for (const std::string& column : columns) {
+    if (labels.count(column) == 0) source.add_features()->set_name(column);
+  }
+  return source;
+}
+
+absl::StatusOr<int64_t> CountCsvRows(const std::vector<std::string>& files,
+                                     const proto::CsvSource& source) {
+  int64_t rows = 0;
+  for (const std::string& file : files) {
+    CAIRN_RETURN_IF_ERROR(ReadCsvRows(file, source, {}, [&rows](const CsvRow&) {
+      ++rows;
+      return absl::OkStatus();
+    }));
+  }
+  return rows;
+}
+
+absl::Status SurveyCsv(const std::vector<std::string>& files, const proto::CsvSource& source,
+                       const std::function<bool(int64_t row)>& is_training, proto::DataPlan* plan) {
+  Survey survey(source);
+  if (!survey.wants_anything()) return absl::OkStatus();
+  int64_t rows = 0;
+  for (const std::string& file : files) {
+    CAIRN_RETURN_IF_ERROR(ReadCsvRows(file, source, survey.columns(), [&](const CsvRow& row) {
+      return survey.Add(row, is_training(rows++));
+    }));
+  }
+  return survey.Report(plan);
+}
+
+}  // namespace cairn::worker

@@ -1,0 +1,76 @@
+#include "worker/data/files/file_bytes.h"
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "common/status_macros.h"
+
+namespace cairn::worker {
+
+FileBytes::FileBytes(std::string name, std::string bytes, int descriptor)
+    : name_(std::move(name)),
+      bytes_(std::move(bytes)),
+      descriptor_(descriptor),
+      size_(bytes_.size()) {}
+
+FileBytes::~FileBytes() {
+  if (descriptor_ >= 0) close(descriptor_);
+}
+
+std::shared_ptr<const FileBytes> FileBytes::InMemory(std::string name, std::string bytes) {
+  return std::shared_ptr<const FileBytes>(new FileBytes(std::move(name), std::move(bytes), -1));
+}
+
+absl::StatusOr<std::shared_ptr<const FileBytes>> FileBytes::OnDisk(std::string name,
+                                                                   int descriptor) {
+  std::shared_ptr<FileBytes> file(new FileBytes(std::move(name), "", descriptor));
+  struct stat status;
+  if (fstat(descriptor, &status) != 0) {
+    return absl::ErrnoToStatus(errno, absl::StrCat("cannot read data file ", file->name_));
+  }
+  file->size_ = status.st_size;
+  file->changed_seconds_ = status.st_mtim.tv_sec;
+  file->changed_nanoseconds_ = status.st_mtim.tv_nsec;
+  return file;
+}
+
+absl::StatusOr<const char*> FileBytes::Read(uint64_t offset, size_t count,
+                                            std::string* scratch) const {
+  if (in_memory()) return bytes_.data() + offset;
+  scratch->resize(count);
+  for (size_t done = 0; done < count;) {
+    const ssize_t got =
+        pread(descriptor_, scratch->data() + done, count - done, static_cast<off_t>(offset + done));
+    if (got < 0 && errno == EINTR) continue;
+    if (got <= 0) {
+      return absl::DataLossError(absl::StrCat("data file ", name_, ": cannot read byte ",
+                                              offset + done, ": ",
+                                              got < 0 ? strerror(errno) : "it became shorter"));
+    }
+    done += got;
+  }
+  return scratch->data();
+}
+
+absl::Status FileBytes::CheckUnchanged() const {
+  if (in_memory()) return absl::OkStatus();
+  struct stat status;
+  const bool same =
+      fstat(descriptor_, &status) == 0 && static_cast<uint64_t>(status.st_size) == size_ &&
+      status.st_mtim.tv_sec == changed_seconds_ && status.st_mtim.tv_nsec == changed_nanoseconds_;
+  if (same) return absl::OkStatus();
+  return absl::DataLossError(absl::StrCat("data file ", name_,
+                                          ": it was changed while the job runs; data must stay as "
+                                          "they were when the job began"));
+}
+
+absl::Status FileBytes::Malformed(std::string_view reason) const {
+  return absl::InvalidArgumentError(absl::StrCat("data file ", name_, ": ", std::string(reason)));
+}
+
+}  // namespace cairn::worker

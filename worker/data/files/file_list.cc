@@ -1,0 +1,82 @@
+#include "worker/data/files/file_list.h"
+
+#include <glob.h>
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <set>
+
+#include "absl/strings/escaping.h"
+#include "absl/strings/str_cat.h"
+#include "common/status_macros.h"
+
+namespace cairn::worker {
+namespace {
+
+bool IsPattern(const std::string& name) {
+  struct stat status;
+  return name.find_first_of("*?[") != std::string::npos && lstat(name.c_str(), &status) != 0;
+}
+
+// How many bytes follow the first one of a character in UTF-8; -1: it is no first one.
+int FollowingBytes(unsigned char first) {
+  if (first < 0x80) return 0;
+  if (first >= 0xc2 && first < 0xe0) return 1;
+  if (first >= 0xe0 && first < 0xf0) return 2;
+  return first >= 0xf0 && first < 0xf5 ? 3 : -1;
+}
+
+// Messages about a file travel in protobuf, where text is UTF-8.
+bool IsUtf8(const std::string& text) {
+  for (size_t i = 0; i < text.size();) {
+    const int following = FollowingBytes(text[i++]);
+    if (following < 0) return false;
+    for (int j = 0; j < following; ++j, ++i) {
+      if (i == text.size() || (text[i] & 0xc0) != 0x80) return false;
+    }
+  }
+  return true;
+}
+
+absl::StatusOr<std::vector<std::string>> Match(const std::string& pattern) {
+  glob_t found = {};
+  const int failure = glob(pattern.c_str(), GLOB_NOSORT, nullptr, &found);
+  std::vector<std::string> files(found.gl_pathv, found.gl_pathv + found.gl_pathc);
+  globfree(&found);
+  if (failure != 0 && failure != GLOB_NOMATCH) {
+    return absl::ResourceExhaustedError(absl::StrCat("cannot look for data files ", pattern));
+  }
+  if (files.empty()) {
+    return absl::NotFoundError(absl::StrCat("no data file matches ", pattern));
+  }
+  std::sort(files.begin(), files.end());
+  for (const std::string& file : files) {
+    if (IsUtf8(file)) continue;
+    return absl::InvalidArgumentError(
+        absl::StrCat("data file ", absl::CHexEscape(file), ": its name is not UTF-8; rename it"));
+  }
+  return files;
+}
+
+}  // namespace
+
+absl::StatusOr<std::vector<std::string>> ExpandFileNames(const std::vector<std::string>& names) {
+  std::vector<std::string> all;
+  std::set<std::string> seen;
+  for (const std::string& name : names) {
+    std::vector<std::string> files = {name};
+    if (IsPattern(name)) {
+      CAIRN_ASSIGN_OR_RETURN(files, Match(name));
+    }
+    for (const std::string& file : files) {
+      if (!seen.insert(file).second) {
+        return absl::InvalidArgumentError(
+            absl::StrCat("data file ", file, ": named twice, the second time by ", name));
+      }
+      all.push_back(file);
+    }
+  }
+  return all;
+}
+
+}  // namespace cairn::worker

@@ -1,0 +1,67 @@
+#include "worker/data/files/load_file.h"
+
+#include <xxhash.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "common/status_macros.h"
+#include "worker/data/files/file_reader.h"
+#include "worker/data/files/spool.h"
+
+namespace cairn::worker {
+namespace {
+
+constexpr uint64_t kSamples = 64;
+constexpr uint64_t kSampleBytes = uint64_t{16} << 10;
+constexpr uint64_t kUnpackBytes = uint64_t{1} << 20;
+
+absl::StatusOr<std::shared_ptr<const FileBytes>> OpenPlain(const std::string& path) {
+  CAIRN_ASSIGN_OR_RETURN(const int descriptor, OpenDataFile(path));
+  return FileBytes::OnDisk(path, descriptor);
+}
+
+absl::StatusOr<std::shared_ptr<const FileBytes>> Unpack(FileReader* reader, DataStorage* storage) {
+  Spool spool(reader->path(), storage);
+  std::string chunk;
+  do {
+    chunk.clear();
+    CAIRN_RETURN_IF_ERROR(reader->Read(kUnpackBytes, &chunk));
+    CAIRN_RETURN_IF_ERROR(spool.Append(chunk));
+  } while (chunk.size() == kUnpackBytes);
+  return spool.Finish();
+}
+
+}  // namespace
+
+absl::StatusOr<std::shared_ptr<const FileBytes>> LoadFile(const std::string& path,
+                                                          DataStorage* storage) {
+  CAIRN_ASSIGN_OR_RETURN(const std::unique_ptr<FileReader> reader, FileReader::Open(path));
+  if (reader->gzip()) return Unpack(reader.get(), storage);
+  CAIRN_ASSIGN_OR_RETURN(std::shared_ptr<const FileBytes> plain, OpenPlain(path));
+  if (!storage->TakeMemory(plain->size())) return plain;
+  std::string bytes;
+  CAIRN_RETURN_IF_ERROR(plain->Read(0, plain->size(), &bytes).status());
+  return FileBytes::InMemory(path, std::move(bytes));
+}
+
+absl::StatusOr<uint64_t> FileFingerprint(const std::string& path) {
+  CAIRN_ASSIGN_OR_RETURN(const std::shared_ptr<const FileBytes> file, OpenPlain(path));
+  const uint64_t size = file->size();
+  uint64_t hash = XXH3_64bits(&size, sizeof size);
+  std::string scratch;
+  const bool whole = size <= kSamples * kSampleBytes;
+  const uint64_t count = whole ? 1 : kSamples;
+  const uint64_t bytes = whole ? size : kSampleBytes;
+  for (uint64_t i = 0; i < count; ++i) {
+    const uint64_t last = size - bytes;
+    // Without overflow: last * i could be too large.
+    const uint64_t offset =
+        count == 1 ? 0 : last / (count - 1) * i + last % (count - 1) * i / (count - 1);
+    CAIRN_ASSIGN_OR_RETURN(const char* sample, file->Read(offset, bytes, &scratch));
+    hash = XXH3_64bits_withSeed(sample, bytes, hash);
+  }
+  return hash;
+}
+
+}  // namespace cairn::worker

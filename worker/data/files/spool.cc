@@ -1,0 +1,77 @@
+#include "worker/data/files/spool.h"
+
+#include <fcntl.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "common/status_macros.h"
+
+namespace cairn::worker {
+namespace {
+
+// A file without a name, or -1. Not every file system has O_TMPFILE.
+int OpenUnnamed(const std::string& folder) {
+  const int descriptor = open(folder.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+  if (descriptor >= 0 || (errno != EOPNOTSUPP && errno != EISDIR)) return descriptor;
+  std::string name = folder + "/cairn-data-XXXXXX";
+  const int named = mkostemp(name.data(), O_CLOEXEC);
+  if (named >= 0) unlink(name.c_str());
+  return named;
+}
+
+}  // namespace
+
+Spool::Spool(std::string name, DataStorage* storage) : name_(std::move(name)), storage_(storage) {}
+
+Spool::~Spool() {
+  if (descriptor_ >= 0) close(descriptor_);
+}
+
+absl::Status Spool::Append(std::string_view bytes) {
+  if (descriptor_ < 0 && storage_->TakeMemory(bytes.size())) {
+    memory_.append(bytes);
+    return absl::OkStatus();
+  }
+  if (descriptor_ < 0) CAIRN_RETURN_IF_ERROR(MoveToDisk());
+  return Write(bytes);
+}
+
+absl::Status Spool::MoveToDisk() {
+  descriptor_ = OpenUnnamed(storage_->spool_folder());
+  if (descriptor_ < 0) {
+    return absl::ErrnoToStatus(
+        errno, absl::StrCat("data file ", name_, ": cannot make a file in the spool folder ",
+                            storage_->spool_folder()));
+  }
+  CAIRN_RETURN_IF_ERROR(Write(memory_));
+  storage_->ReturnMemory(memory_.size());
+  std::string().swap(memory_);
+  return absl::OkStatus();
+}
+
+absl::Status Spool::Write(std::string_view bytes) {
+  CAIRN_RETURN_IF_ERROR(storage_->TakeSpool(bytes.size(), name_));
+  while (!bytes.empty()) {
+    const ssize_t count = write(descriptor_, bytes.data(), bytes.size());
+    if (count < 0 && errno == EINTR) continue;
+    if (count < 0) {
+      return absl::ResourceExhaustedError(
+          absl::StrCat("data file ", name_, ": cannot write to the spool folder ",
+                       storage_->spool_folder(), ": ", strerror(errno)));
+    }
+    bytes.remove_prefix(count);
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<std::shared_ptr<const FileBytes>> Spool::Finish() {
+  if (descriptor_ < 0) return FileBytes::InMemory(name_, std::move(memory_));
+  return FileBytes::OnDisk(name_, std::exchange(descriptor_, -1));
+}
+
+}  // namespace cairn::worker

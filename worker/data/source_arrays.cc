@@ -1,0 +1,206 @@
+#include "worker/data/source_arrays.h"
+
+#include <algorithm>
+#include <functional>
+#include <memory>
+#include <new>
+#include <optional>
+#include <thread>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "common/status_macros.h"
+#include "common/thread_pool.h"
+#include "nn/data/data_source.h"
+#include "worker/data/cifar_file.h"
+#include "worker/data/csv/csv_encoder.h"
+#include "worker/data/csv/csv_file.h"
+#include "worker/data/csv/csv_survey.h"
+#include "worker/data/files/file_list.h"
+#include "worker/data/files/load_file.h"
+#include "worker/data/idx_file.h"
+#include "worker/data/npy_file.h"
+
+namespace cairn::worker {
+namespace {
+
+using Files = std::vector<std::string>;
+
+constexpr size_t kReadersMax = 8;
+
+// Calls read(file) for each file, several at a time. The first error in the files' order.
+template <typename T>
+absl::StatusOr<std::vector<T>> ReadAll(
+    const Files& files, const std::function<absl::StatusOr<T>(const std::string&)>& read) {
+  std::vector<absl::StatusOr<T>> results(files.size(), absl::UnknownError("not read"));
+  const auto read_one = [&](size_t i) {
+    try {
+      results[i] = read(files[i]);
+    } catch (const std::bad_alloc&) {
+      results[i] = absl::ResourceExhaustedError(
+          absl::StrCat("data file ", files[i], ": it does not fit into this worker's memory"));
+    }
+  };
+  const size_t threads = std::min<size_t>(
+      {files.size(), kReadersMax, std::max(1u, std::thread::hardware_concurrency())});
+  if (threads <= 1) {
+    for (size_t i = 0; i < files.size(); ++i) read_one(i);
+  } else {
+    // The destructor waits for all.
+    ThreadPool pool(static_cast<int>(threads), "data files", files.size());
+    for (size_t i = 0; i < files.size(); ++i) pool.Submit([&read_one, i] { read_one(i); });
+  }
+  std::vector<T> values;
+  for (absl::StatusOr<T>& result : results) {
+    CAIRN_ASSIGN_OR_RETURN(T value, std::move(result));
+    values.push_back(std::move(value));
+  }
+  return values;
+}
+
+absl::Status Join(const Array& next, Array* all) {
+  if (all->rows() > 0) return next.rows() > 0 ? all->Append(next) : absl::OkStatus();
+  *all = next;
+  return absl::OkStatus();
+}
+
+using ReadArray = absl::StatusOr<Array> (*)(std::shared_ptr<const FileBytes> file);
+
+absl::StatusOr<Array> ReadArrays(const Files& files, ReadArray read, DataStorage* storage) {
+  CAIRN_ASSIGN_OR_RETURN(
+      const std::vector<Array> arrays,
+      ReadAll<Array>(files, [=](const std::string& path) -> absl::StatusOr<Array> {
+        CAIRN_ASSIGN_OR_RETURN(auto file, LoadFile(path, storage));
+        return read(std::move(file));
+      }));
+  Array all = arrays[0];
+  for (size_t i = 1; i < arrays.size(); ++i) CAIRN_RETURN_IF_ERROR(Join(arrays[i], &all));
+  return all;
+}
+
+absl::StatusOr<SourceArrays> ReadPairs(const SourceFiles& files, ReadArray read,
+                                       DataStorage* storage) {
+  SourceArrays result;
+  CAIRN_ASSIGN_OR_RETURN(result.labels, ReadArrays(files.labels, read, storage));
+  for (const Files& input : files.features) {
+    CAIRN_ASSIGN_OR_RETURN(result.inputs.emplace_back(), ReadArrays(input, read, storage));
+  }
+  return result;
+}
+
+absl::StatusOr<SourceArrays> ReadCifar(const Files& files, const CifarKind& kind,
+                                       DataStorage* storage) {
+  CAIRN_ASSIGN_OR_RETURN(
+      const std::vector<CifarArrays> arrays,
+      ReadAll<CifarArrays>(files, [&](const std::string& path) -> absl::StatusOr<CifarArrays> {
+        CAIRN_ASSIGN_OR_RETURN(auto file, LoadFile(path, storage));
+        return ReadCifarFile(std::move(file), kind);
+      }));
+  SourceArrays result;
+  result.inputs.resize(1);
+  for (const CifarArrays& one : arrays) {
+    CAIRN_RETURN_IF_ERROR(Join(one.images, &result.inputs[0]));
+    CAIRN_RETURN_IF_ERROR(Join(one.labels, &result.labels));
+  }
+  return result;
+}
+
+absl::StatusOr<SourceArrays> ReadCsv(const Files& files, const proto::CsvSource& source,
+                                     const proto::DataPlan& plan, const nn::Model& model,
+                                     proto::DataType label_type, DataStorage* storage) {
+  CAIRN_ASSIGN_OR_RETURN(const std::vector<std::string> columns, ReadCsvColumns(files[0], source));
+  const CsvEncoder encoder(WithAllColumns(source, columns), plan, model, label_type);
+  using Arrays = CsvEncoder::Arrays;
+  CAIRN_ASSIGN_OR_RETURN(const std::vector<Arrays> arrays,
+                         ReadAll<Arrays>(files, [&](const std::string& path) {
+                           return encoder.ReadFile(path, storage);
+                         }));
+  SourceArrays result{arrays[0].inputs, arrays[0].labels};
+  for (size_t i = 1; i < arrays.size(); ++i) {
+    CAIRN_RETURN_IF_ERROR(Join(arrays[i].labels, &result.labels));
+    for (size_t input = 0; input < result.inputs.size(); ++input) {
+      CAIRN_RETURN_IF_ERROR(Join(arrays[i].inputs[input], &result.inputs[input]));
+    }
+  }
+  return result;
+}
+
+template <typename Source>
+absl::StatusOr<SourceFiles> ListPairs(const Source& source, const nn::Model& model) {
+  SourceFiles files;
+  const Files features(source.features().begin(), source.features().end());
+  if (model.inputs().size() == 1) {
+    CAIRN_ASSIGN_OR_RETURN(files.features.emplace_back(), ExpandFileNames(features));
+  } else {
+    for (const std::string& input : features) {
+      CAIRN_ASSIGN_OR_RETURN(files.features.emplace_back(), ExpandFileNames({input}));
+    }
+  }
+  CAIRN_ASSIGN_OR_RETURN(files.labels,
+                         ExpandFileNames({source.labels().begin(), source.labels().end()}));
+  return files;
+}
+
+template <typename Source>
+absl::StatusOr<SourceFiles> ListSingle(const Source& source) {
+  SourceFiles files;
+  CAIRN_ASSIGN_OR_RETURN(files.features.emplace_back(),
+                         ExpandFileNames({source.files().begin(), source.files().end()}));
+  return files;
+}
+
+absl::Status NoFormat() {
+  return absl::InvalidArgumentError(
+      absl::StrCat("the data source has none of the formats ", nn::kDataFormats));
+}
+
+}  // namespace
+
+absl::StatusOr<SourceFiles> ListFiles(const proto::DataSource& source, const nn::Model& model) {
+  switch (source.format_case()) {
+    case proto::DataSource::kIdx:
+      return ListPairs(source.idx(), model);
+    case proto::DataSource::kNpy:
+      return ListPairs(source.npy(), model);
+    case proto::DataSource::kCsv:
+      return ListSingle(source.csv());
+    case proto::DataSource::kCifar10:
+      return ListSingle(source.cifar10());
+    case proto::DataSource::kCifar100:
+      return ListSingle(source.cifar100());
+    case proto::DataSource::FORMAT_NOT_SET:
+      break;
+  }
+  return NoFormat();
+}
+
+absl::StatusOr<std::vector<uint64_t>> FingerprintFiles(const SourceFiles& files) {
+  Files all;
+  for (const Files& input : files.features) all.insert(all.end(), input.begin(), input.end());
+  all.insert(all.end(), files.labels.begin(), files.labels.end());
+  return ReadAll<uint64_t>(all, FileFingerprint);
+}
+
+absl::StatusOr<SourceArrays> ReadSource(const proto::DataSource& source, const SourceFiles& files,
+                                        const proto::DataPlan& plan, const nn::Model& model,
+                                        proto::DataType label_type, DataStorage* storage) {
+  switch (source.format_case()) {
+    case proto::DataSource::kIdx:
+      return ReadPairs(files, ReadIdxFile, storage);
+    case proto::DataSource::kNpy:
+      return ReadPairs(files, ReadNpyFile, storage);
+    case proto::DataSource::kCsv:
+      return ReadCsv(files.features[0], source.csv(), plan, model, label_type, storage);
+    case proto::DataSource::kCifar10:
+      return ReadCifar(files.features[0], kCifar10, storage);
+    case proto::DataSource::kCifar100: {
+      const bool coarse = source.cifar100().labels() == "coarse";
+      return ReadCifar(files.features[0], coarse ? kCifar100Coarse : kCifar100Fine, storage);
+    }
+    case proto::DataSource::FORMAT_NOT_SET:
+      break;
+  }
+  return NoFormat();
+}
+
+}  // namespace cairn::worker

@@ -1,0 +1,223 @@
+#include "worker/job_data.h"
+
+#include <cmath>
+#include <functional>
+#include <new>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "common/random.h"
+#include "common/status_macros.h"
+#include "nn/data/data_source.h"
+#include "worker/data/csv/csv_file.h"
+#include "worker/data/csv/csv_survey.h"
+#include "worker/data/permutation.h"
+#include "worker/data/source_arrays.h"
+
+namespace cairn::worker {
+namespace {
+
+// Which of the training files' rows are for training: the first ones of an order.
+struct Split {
+  int64_t rows = 0;
+  int64_t training = 0;
+  std::optional<Permutation> order;  // None: the files'.
+
+  bool IsTraining(int64_t row) const { return (order ? order->IndexOf(row) : row) < training; }
+};
+
+// As many as Keras's validation_split leaves.
+absl::StatusOr<Split> SplitRows(const proto::Job& job, int64_t rows) {
+  Split split{rows, rows, std::nullopt};
+  if (!job.has_validation_fraction()) return split;
+  split.training =
+      static_cast<int64_t>(std::floor(static_cast<double>(rows) * (1 - job.validation_fraction())));
+  if (split.training < 1 || split.training == rows) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("validation_fraction: ", job.validation_fraction(), " of ", rows,
+                     " examples leaves none for ", split.training < 1 ? "training" : "validation"));
+  }
+  if (job.validation_choice() == "random") {
+    split.order.emplace(rows, DeriveKey(job.seed(), "validation"));
+  }
+  return split;
+}
+
+// Puts the job file's field in front of an error; lack of memory becomes one.
+template <typename Result>
+absl::StatusOr<Result> Within(const char* field,
+                              const std::function<absl::StatusOr<Result>()>& read) {
+  try {
+    absl::StatusOr<Result> result = read();
+    if (result.ok()) return result;
+    return absl::Status(result.status().code(),
+                        absl::StrCat(field, ": ", result.status().message()));
+  } catch (const std::bad_alloc&) {
+    return absl::ResourceExhaustedError(
+        absl::StrCat(field, ": the data do not fit into this worker's memory"));
+  }
+}
+
+absl::StatusOr<Dataset> OpenSource(const proto::DataSource& source, const SourceFiles& files,
+                                   const proto::DataPlan& plan, const JobModel& model,
+                                   DataStorage* storage) {
+  CAIRN_ASSIGN_OR_RETURN(SourceArrays arrays,
+                         ReadSource(source, files, plan, *model.model,
+                                    Dataset::LabelType(source, *model.loss), storage));
+  return Dataset::Create(std::move(arrays), source, plan, *model.model, *model.loss);
+}
+
+// ------------------------------------------------------------------------------------ inspection
+
+class Inspection {
+ public:
+  Inspection(const proto::Job& job, const JobModel& model, DataStorage* storage,
+             proto::InspectReply* reply)
+      : job_(job), model_(model), storage_(storage), reply_(*reply) {}
+
+  absl::StatusOr<bool> Train() {
+    proto::DataPlan& plan = *reply_.mutable_data();
+    CAIRN_ASSIGN_OR_RETURN(const SourceFiles files, ListFiles(job_.train(), *model_.model));
+    CAIRN_ASSIGN_OR_RETURN(const std::vector<uint64_t> prints, FingerprintFiles(files));
+    plan.mutable_train_files()->Assign(prints.begin(), prints.end());
+    if (job_.train().has_csv()) CAIRN_RETURN_IF_ERROR(Survey(files.features[0]));
+    CAIRN_ASSIGN_OR_RETURN(const Dataset data,
+                           OpenSource(job_.train(), files, plan, model_, storage_));
+    CAIRN_ASSIGN_OR_RETURN(const Split split, SplitRows(job_, data.examples()));
+    reply_.set_examples(split.training);
+    reply_.set_validation_examples(split.rows - split.training);
+    if (!job_.train().standardize()) return true;
+    CAIRN_ASSIGN_OR_RETURN(const auto inputs, data.Measure(*model_.model, [&split](int64_t row) {
+      return split.IsTraining(row);
+    }));
+    plan.mutable_inputs()->Assign(inputs.begin(), inputs.end());
+    return true;
+  }
+
+  absl::StatusOr<bool> Validation() {
+    const proto::DataSource source = nn::ValidationSource(job_);
+    CAIRN_ASSIGN_OR_RETURN(const SourceFiles files, ListFiles(source, *model_.model));
+    CAIRN_ASSIGN_OR_RETURN(const std::vector<uint64_t> prints, FingerprintFiles(files));
+    reply_.mutable_data()->mutable_validation_files()->Assign(prints.begin(), prints.end());
+    CAIRN_ASSIGN_OR_RETURN(const Dataset data,
+                           OpenSource(source, files, reply_.data(), model_, storage_));
+    reply_.set_validation_examples(data.examples());
+    return true;
+  }
+
+ private:
+  absl::Status Survey(const std::vector<std::string>& files) {
+    const proto::CsvSource& csv = job_.train().csv();
+    CAIRN_ASSIGN_OR_RETURN(const std::vector<std::string> columns, ReadCsvColumns(files[0], csv));
+    const proto::CsvSource source = WithAllColumns(csv, columns);
+    std::function<bool(int64_t)> is_training = [](int64_t) { return true; };
+    if (job_.has_validation_fraction()) {
+      CAIRN_ASSIGN_OR_RETURN(const int64_t rows, CountCsvRows(files, source));
+      CAIRN_ASSIGN_OR_RETURN(const Split split, SplitRows(job_, rows));
+      is_training = [split](int64_t row) { return split.IsTraining(row); };
+    }
+    return SurveyCsv(files, source, is_training, reply_.mutable_data());
+  }
+
+  const proto::Job& job_;
+  const JobModel& model_;
+  DataStorage* const storage_;
+  proto::InspectReply& reply_;
+};
+
+absl::Status InspectInto(const proto::Inspect& inspect, const DataStorage::Options& options,
+                         proto::InspectReply* reply) {
+  CAIRN_ASSIGN_OR_RETURN(const JobModel model, JobModel::Create(inspect.job(), inspect.model()));
+  DataStorage storage(options);
+  Inspection inspection(inspect.job(), model, &storage, reply);
+  CAIRN_RETURN_IF_ERROR(Within<bool>("train", [&] { return inspection.Train(); }).status());
+  if (!inspect.job().has_validation()) return absl::OkStatus();
+  return Within<bool>("validation", [&] { return inspection.Validation(); }).status();
+}
+
+// --------------------------------------------------------------------------------------- loading
+
+// Whether the files are those that were inspected.
+absl::Status CheckFiles(const SourceFiles& files,
+                        const google::protobuf::RepeatedField<uint64_t>& inspected) {
+  if (inspected.empty()) return absl::OkStatus();
+  std::vector<std::string> names;
+  for (const auto& input : files.features) names.insert(names.end(), input.begin(), input.end());
+  names.insert(names.end(), files.labels.begin(), files.labels.end());
+  CAIRN_ASSIGN_OR_RETURN(const std::vector<uint64_t> prints, FingerprintFiles(files));
+  if (static_cast<int>(prints.size()) != inspected.size()) {
+    return absl::FailedPreconditionError(absl::StrCat(prints.size(), " data files on this host, ",
+                                                      inspected.size(),
+                                                      " when the job was planned"));
+  }
+  for (int i = 0; i < inspected.size(); ++i) {
+    if (prints[i] == inspected[i]) continue;
+    return absl::FailedPreconditionError(
+        absl::StrCat("data file ", names[i],
+                     ": it is not the one that was inspected when the job was planned; all workers "
+                     "need the same files, and these must not change"));
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<Dataset> Open(const proto::DataSource& source,
+                             const google::protobuf::RepeatedField<uint64_t>& inspected,
+                             const proto::DataPlan& plan, const JobModel& model,
+                             DataStorage* storage) {
+  CAIRN_ASSIGN_OR_RETURN(const SourceFiles files, ListFiles(source, *model.model));
+  CAIRN_RETURN_IF_ERROR(CheckFiles(files, inspected));
+  return OpenSource(source, files, plan, model, storage);
+}
+
+// Training data and, if they are a part of these, validation data.
+absl::Status OpenTraining(const proto::JobPlan& plan, const JobModel& model, DataStorage* storage,
+                          JobData* data) {
+  CAIRN_ASSIGN_OR_RETURN(const Dataset all, Open(plan.job().train(), plan.data().train_files(),
+                                                 plan.data(), model, storage));
+  CAIRN_ASSIGN_OR_RETURN(const Split split, SplitRows(plan.job(), all.examples()));
+  data->train = std::make_shared<const Dataset>(all.Part(0, split.training, split.order));
+  if (split.training == split.rows) return absl::OkStatus();
+  data->validation = std::make_shared<const Dataset>(
+      all.Part(split.training, split.rows - split.training, split.order));
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::StatusOr<JobData> LoadJobData(const proto::JobPlan& plan, const JobModel& model,
+                                    const DataStorage::Options& options, bool train,
+                                    bool validation) {
+  JobData data;
+  DataStorage storage(options);
+  const proto::Job& job = plan.job();
+  if (train || (validation && job.has_validation_fraction())) {
+    CAIRN_ASSIGN_OR_RETURN(data, Within<JobData>("train", [&]() -> absl::StatusOr<JobData> {
+                             JobData opened;
+                             CAIRN_RETURN_IF_ERROR(OpenTraining(plan, model, &storage, &opened));
+                             return opened;
+                           }));
+  }
+  if (validation && job.has_validation()) {
+    CAIRN_ASSIGN_OR_RETURN(Dataset opened, Within<Dataset>("validation", [&] {
+                             return Open(nn::ValidationSource(job), plan.data().validation_files(),
+                                         plan.data(), model, &storage);
+                           }));
+    data.validation = std::make_shared<const Dataset>(std::move(opened));
+  }
+  if (!train) data.train = nullptr;
+  if (!validation) data.validation = nullptr;
+  return data;
+}
+
+proto::InspectReply InspectJob(const proto::Inspect& inspect, const DataStorage::Options& storage) {
+  proto::InspectReply reply;
+  reply.set_job_id(inspect.job_id());
+  const absl::Status status = InspectInto(inspect, storage, &reply);
+  if (!status.ok()) reply.set_error(std::string(status.message()));
+  return reply;
+}
+
+}  // namespace cairn::worker
