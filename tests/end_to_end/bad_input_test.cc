@@ -118,5 +118,52 @@ TEST_F(BadInput, DataAreRefusedByFileAndTheNextIsServed) {
   ExpectNextJobIsServed();
 }
 
+// One CSV file as the training data, with labels in column "y".
+TEST_F(BadInput, CsvIsRefusedByLineAndColumnAndTheNextIsServed) {
+  const auto expect = [this](const std::string& named, const std::string& text) {
+    const std::string file = "data_" + std::to_string(reasons_.size()) + ".csv";
+    WriteFile(cluster_.folder("job/" + file), text);
+    ExpectRefused(named, [&](json* job) {
+      (*job)["train"] = {{"csv", {{"files", file}, {"labels", "y"}}}};
+    });
+  };
+  const std::string header = "a,b,c,d,e,f,g,h,y\n";
+  const std::string row = "1,1,1,1,1,1,1,1,2\n";
+  expect("line 3, column \"c\": \"x\" is not a number", header + row + "1,1,x,1,1,1,1,1,2\n");
+  expect("line 2, column \"h\": \"\" is a missing value", header + "1,1,1,1,1,1,1,,2\n");
+  expect("line 2: 3 fields, the first line has 9", header + "1,1,1\n");
+  expect("a quote is opened and not closed", header + "1,\"1,1,1,1,1,1,1,2\n");
+  expect("it has no column \"y\"", "a,b\n1,2\n");
+  expect("two columns are called \"a\"", "a,a,y\n1,2,3\n");
+  expect("row 0: element 1 is nan", header + "1,nan,1,1,1,1,1,1,2\n");
+  expect("expected by model input", "a,y\n1,2\n");
+  expect("it holds no examples", header);
+  expect("it is empty", "");
+  expect("a zero byte", header + std::string("1,\0,1,1,1,1,1,1,2\n", 18));
+  ExpectNextJobIsServed();
+}
+
+TEST_F(BadInput, FilesThatAreNotWhatTheyAreCalledAreRefusedAndTheNextIsServed) {
+  ExpectRefused("no data file matches",
+                [](json* job) { (*job)["train"]["npy"]["features"] = "nothing-*.npy"; });
+  WriteFile(cluster_.folder("job/plain.npy.gz"), ReadFile(cluster_.folder("job/x.npy")));
+  ExpectRefused("its name says gzip",
+                [](json* job) { (*job)["train"]["npy"]["features"] = "plain.npy.gz"; });
+  WriteFile(cluster_.folder("job/photo.idx"), "\x89PNG\r\n\x1a\n0123456789");
+  ExpectRefused("not an idx file: it begins with bytes 89504e47", [](json* job) {
+    (*job)["train"] = {{"idx", {{"features", "photo.idx"}, {"labels", "photo.idx"}}}};
+  });
+  WriteFile(cluster_.folder("job/short.bin"), std::string(3000, 1));
+  ExpectRefused("3000 bytes are 0 examples of 3073 bytes", [](json* job) {
+    (*job)["train"] = {{"cifar10", {{"files", "short.bin"}}}};
+  });
+  ExpectRefused("validation_fraction", [](json* job) { (*job)["validation_fraction"] = 0.9999; });
+  ExpectRefused("one_hot", [](json* job) {
+    (*job)["loss"] = "mse";
+    (*job)["train"]["one_hot"] = "yes";
+  });
+  ExpectNextJobIsServed();
+}
+
 }  // namespace
 }  // namespace cairn::testing

@@ -1,0 +1,188 @@
+// Every data format, from files to a trained model. The same numbers train to the same bits in
+// whatever format they stand.
+
+#include <cstdint>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "gtest/gtest.h"
+#include "nlohmann/json.hpp"
+#include "tests/end_to_end/arrays.h"
+#include "tests/end_to_end/test_cluster.h"
+
+namespace cairn::testing {
+namespace {
+
+using nlohmann::json;
+using std::chrono::seconds;
+
+constexpr int kPixels = 1024;
+constexpr int kExamples = 200;
+
+// Images whose class is their brightest colour, as CIFAR-10 has them: label, then planes.
+struct Images {
+  std::vector<uint8_t> labels;
+  std::vector<std::vector<uint8_t>> planes;  // 3 * kPixels each.
+
+  uint8_t At(int example, int pixel, int channel) const {
+    return planes[example][channel * kPixels + pixel];
+  }
+};
+
+Images MakeImages() {
+  std::mt19937 random(11);
+  Images images;
+  for (int i = 0; i < kExamples; ++i) {
+    const int label = static_cast<int>(random() % 3);
+    images.labels.push_back(static_cast<uint8_t>(label));
+    std::vector<uint8_t>& planes = images.planes.emplace_back();
+    for (int c = 0; c < 3; ++c) {
+      for (int p = 0; p < kPixels; ++p) {
+        planes.push_back(static_cast<uint8_t>(random() % 156 + (c == label ? 100 : 0)));
+      }
+    }
+  }
+  return images;
+}
+
+void WriteCifar(const Images& images, const std::string& prefix) {
+  std::string bytes[2];
+  for (int i = 0; i < kExamples; ++i) {
+    std::string& file = bytes[i < kExamples / 3 ? 0 : 1];
+    file += static_cast<char>(images.labels[i]);
+    file.append(images.planes[i].begin(), images.planes[i].end());
+  }
+  WriteFile(prefix + "_1.bin", bytes[0]);
+  WriteFile(prefix + "_2.bin", bytes[1]);
+}
+
+void WriteNpy(const Images& images, const std::string& folder) {
+  Array x{{kExamples, 32, 32, 3}, {}};
+  Array y{{kExamples}, {}};
+  for (int i = 0; i < kExamples; ++i) {
+    y.values.push_back(images.labels[i]);
+    for (int p = 0; p < kPixels; ++p) {
+      for (int c = 0; c < 3; ++c) x.values.push_back(images.At(i, p, c));
+    }
+  }
+  WriteFile(folder + "/x.npy", EncodeNpy(x));
+  WriteFile(folder + "/y.npy", EncodeNpy(y));
+}
+
+void WriteCsv(const Images& images, const std::string& file) {
+  const char* const names[] = {"red", "green", "blue"};
+  std::string text = "\"the label\"";
+  for (int i = 0; i < 3 * kPixels; ++i) text += ",x" + std::to_string(i);
+  for (int i = 0; i < kExamples; ++i) {
+    text += "\r\n" + std::string(names[images.labels[i]]);
+    for (int p = 0; p < kPixels; ++p) {
+      for (int c = 0; c < 3; ++c) text += "," + std::to_string(images.At(i, p, c)) + ".0";
+    }
+  }
+  WriteFile(file, text);
+}
+
+std::string IdxHeader(const std::vector<uint32_t>& axes) {
+  std::string bytes = {0, 0, 8, static_cast<char>(axes.size())};
+  for (const uint32_t size : axes) {
+    for (int shift = 24; shift >= 0; shift -= 8) bytes += static_cast<char>(size >> shift);
+  }
+  return bytes;
+}
+
+void WriteIdx(const Images& images, const std::string& folder) {
+  std::string x = IdxHeader({kExamples, 32, 32, 3});
+  std::string y = IdxHeader({kExamples});
+  for (int i = 0; i < kExamples; ++i) {
+    y += static_cast<char>(images.labels[i]);
+    for (int p = 0; p < kPixels; ++p) {
+      for (int c = 0; c < 3; ++c) x += static_cast<char>(images.At(i, p, c));
+    }
+  }
+  WriteFile(folder + "/x.idx", x);
+  WriteFile(folder + "/y.idx", y);
+}
+
+json Model() {
+  const auto layer = [](const char* name, const json& config) {
+    json result = {{"class_name", name}, {"config", config}};
+    return result;
+  };
+  const json layers = {
+      layer("InputLayer", {{"name", "in"}, {"batch_input_shape", {nullptr, 32, 32, 3}}}),
+      layer("Flatten", {{"name", "flat"}}),
+      layer("Dense", {{"name", "out"}, {"units", 3}, {"activation", "softmax"}})};
+  return {{"class_name", "Sequential"}, {"config", {{"name", "colours"}, {"layers", layers}}}};
+}
+
+class DataFormats : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    WriteFile(folder_.path("model.json"), Model().dump());
+    const Images images = MakeImages();
+    WriteCifar(images, folder_.path("cifar"));
+    WriteNpy(images, folder_.path("."));
+    WriteCsv(images, folder_.path("x.csv"));
+    WriteIdx(images, folder_.path("."));
+  }
+
+  // Runs the job with these training data; `changes` to it are merged in.
+  CommandResult Run(const std::string& name, json train, const json& changes) {
+    train["scale"] = 1.0 / 255;
+    train["standardize"] = true;
+    json job = {
+        {"name", name},
+        {"model", "model.json"},
+        {"train", train},
+        {"validation_fraction", 0.2},
+        {"loss", "sparse_categorical_crossentropy"},
+        {"metrics", {"accuracy"}},
+        {"optimizer", {{"name", "sgd"}, {"learning_rate", 0.001}}},
+        {"batch_size", 16},
+        {"epochs", 4},
+        {"strategy", {{"parameter_server", {{"mode", "sync"}, {"batches_per_update", 2}}}}}};
+    job.merge_patch(changes);
+    WriteFile(folder_.path(name + ".json"), job.dump());
+    return RunCairn({"run", folder_.path(name + ".json"), "--ps", "1", "--workers", "1", "--state",
+                     folder_.path(name), "--export", folder_.path(name + "_export")},
+                    seconds(240));
+  }
+
+  std::string Weights(const std::string& name) {
+    return ReadFile(folder_.path(name + "_export/weights.bin"));
+  }
+
+  TemporaryFolder folder_;
+};
+
+TEST_F(DataFormats, TheSameNumbersTrainToTheSameBitsAndLearn) {
+  const std::pair<std::string, json> sources[] = {
+      {"npy", {{"npy", {{"features", "x.npy"}, {"labels", "y.npy"}}}}},
+      {"idx", {{"idx", {{"features", "x.idx"}, {"labels", "y.idx"}}}}},
+      {"cifar10", {{"cifar10", {{"files", "cifar_*.bin"}}}}},
+      {"csv",
+       {{"csv",
+         {{"files", "x.csv"},
+          {"labels", {{"name", "the label"}, {"vocabulary", {"red", "green", "blue"}}}}}}}}};
+  for (const auto& [name, source] : sources) {
+    const CommandResult result = Run(name, source, json::object());
+    ASSERT_EQ(result.exit_code, 0) << name << result.output << result.errors;
+    EXPECT_FALSE(Weights(name).empty());
+    EXPECT_TRUE(Weights(name) == Weights("npy")) << name << " and npy differ";
+  }
+  const auto history =
+      RunCairn({"history", "csv", "--json", "--state", folder_.path("csv")}).lines();
+  ASSERT_FALSE(history.empty());
+  EXPECT_GT(history.back().at("accuracy").get<double>(), 0.95) << history.back();
+  EXPECT_EQ(history.back().at("examples"), 40) << history.back();
+}
+
+TEST_F(DataFormats, BlocksAndARandomPartForValidationTrainToo) {
+  const json changes = {{"shuffle_block", 8}, {"validation_choice", "random"}};
+  const CommandResult result = Run("blocks", {{"cifar10", {{"files", "cifar_*.bin"}}}}, changes);
+  EXPECT_EQ(result.exit_code, 0) << result.output << result.errors;
+}
+
+}  // namespace
+}  // namespace cairn::testing
