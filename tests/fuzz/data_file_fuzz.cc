@@ -1,32 +1,56 @@
-// The data files that a worker reads: idx (plain and gzip) and .npy, as arrays.
+// The data files that a worker reads: idx and .npy, plain and gzip, and CIFAR, as arrays.
 
 #include <cstdint>
+#include <memory>
+#include <utility>
+#include <vector>
 
 #include "common/check.h"
 #include "tests/fuzz/fuzz_target.h"
 #include "tests/fuzz/memory_file.h"
 #include "worker/data/array.h"
+#include "worker/data/cifar_file.h"
+#include "worker/data/files/load_file.h"
 #include "worker/data/idx_file.h"
 #include "worker/data/npy_file.h"
 
 namespace cairn::fuzz {
 namespace {
 
-bool IsWhole(const absl::StatusOr<worker::Array>& array) {
+using ReadArray = absl::StatusOr<worker::Array> (*)(std::shared_ptr<const worker::FileBytes>);
+
+// Whether it is an array; all of its rows can then be read.
+bool IsWhole(const std::shared_ptr<const worker::FileBytes>& file, ReadArray read) {
+  const absl::StatusOr<worker::Array> array = read(file);
   if (!array.ok()) return false;
-  int64_t bytes = worker::ElementBytes(array->type);
-  for (const int64_t size : array->shape) bytes *= size;
-  CAIRN_CHECK(array->bytes.size() == array->data_offset + static_cast<size_t>(bytes));
+  int64_t rows = 0;
+  std::vector<double> row(array->elements());
+  const absl::Status status = array->ForEachRow([&](int64_t, const char* bytes) {
+    array->RowToDoubles(bytes, row.data());
+    ++rows;
+    return absl::OkStatus();
+  });
+  CAIRN_CHECK(status.ok() && rows == array->rows());
   return true;
+}
+
+absl::StatusOr<worker::Array> ReadCifarImages(std::shared_ptr<const worker::FileBytes> file) {
+  auto arrays = worker::ReadCifarFile(std::move(file), worker::kCifar10);
+  if (!arrays.ok()) return arrays.status();
+  return arrays->images;
 }
 
 }  // namespace
 
 bool RunInput(std::string_view input) {
   const MemoryFile file(input);
-  const bool is_idx = IsWhole(worker::ReadIdxFile(file.path()));
-  const bool is_npy = IsWhole(worker::ReadNpyFile(file.path()));
-  return is_idx || is_npy;
+  worker::DataStorage storage({.memory_bytes = 1 << 20, .spool_bytes = 1 << 24});
+  const auto contents = worker::LoadFile(file.path(), &storage);
+  if (!contents.ok()) return false;
+  const bool is_idx = IsWhole(*contents, worker::ReadIdxFile);
+  const bool is_npy = IsWhole(*contents, worker::ReadNpyFile);
+  const bool is_cifar = IsWhole(*contents, ReadCifarImages);
+  return is_idx || is_npy || is_cifar;
 }
 
 }  // namespace cairn::fuzz
