@@ -209,6 +209,7 @@ absl::StatusOr<Executor::Sums> Executor::Forward(const Batch& batch, bool traini
   for (size_t i = 0; i < stages_.size(); ++i) {
     if (plan_->kernels[i] == nullptr) continue;
     const Stage& stage = stages_[i];
+    const ScopedSpan span(recorder_, SpanName(static_cast<int>(i), /*backward=*/false));
     CAIRN_RETURN_IF_ERROR(plan_->kernels[i]->Forward({.inputs = stage.inputs,
                                                       .output = stage.output,
                                                       .variables = stage.variables,
@@ -231,6 +232,7 @@ absl::Status Executor::ComputeLoss(const Batch& batch, bool training, Sums* sums
                            .weights = batch.weights,
                            .fused = fuses_loss_,
                            .gradient_divisor = GradientDivisor(batch.size)};
+  const ScopedSpan span(recorder_, first_name_ + 2 * static_cast<uint32_t>(stages_.size()));
   can_run_backward_ = training && options_.training;
   CAIRN_ASSIGN_OR_RETURN(
       sums->loss_sum, loss_->Compute(result, can_run_backward_ ? last.output_gradient : nullptr));
@@ -260,23 +262,28 @@ void Executor::Backward(absl::FunctionRef<void(int variable)> on_gradient) {
   device_->UseThreads(options_.threads);
   for (int i = static_cast<int>(stages_.size()) - 1; i >= 0; --i) {
     if (!flow_.needed[i]) continue;
-    const Stage& stage = stages_[i];
-    if (plan_->kernels[i] != nullptr) {
-      plan_->kernels[i]->Backward({.inputs = stage.inputs,
-                                   .output = stage.output,
-                                   .variables = stage.variables,
-                                   .random_key = stage.random_key,
-                                   .output_gradient = stage.output_gradient,
-                                   .before_activation = fuses_loss_ && i == model_->output_node(),
-                                   .input_gradients = stage.input_gradients,
-                                   .variable_gradients = stage.variable_gradients});
-    } else if (!stage.input_gradients.empty() && !flow_.shares_gradient[i]) {
-      const int64_t count = batch_size_ * ElementCount(model_->nodes()[i].layer->output().shape);
-      std::memcpy(stage.input_gradients[0], stage.output_gradient, count * sizeof(float));
-    }
-    AddSlots(i);
+    RunBackward(i);
     FinishGradients(i, on_gradient);
   }
+}
+
+void Executor::RunBackward(int i) {
+  const Stage& stage = stages_[i];
+  const ScopedSpan span(recorder_, SpanName(i, /*backward=*/true));
+  if (plan_->kernels[i] != nullptr) {
+    plan_->kernels[i]->Backward({.inputs = stage.inputs,
+                                 .output = stage.output,
+                                 .variables = stage.variables,
+                                 .random_key = stage.random_key,
+                                 .output_gradient = stage.output_gradient,
+                                 .before_activation = fuses_loss_ && i == model_->output_node(),
+                                 .input_gradients = stage.input_gradients,
+                                 .variable_gradients = stage.variable_gradients});
+  } else if (!stage.input_gradients.empty() && !flow_.shares_gradient[i]) {
+    const int64_t count = batch_size_ * ElementCount(model_->nodes()[i].layer->output().shape);
+    std::memcpy(stage.input_gradients[0], stage.output_gradient, count * sizeof(float));
+  }
+  AddSlots(i);
 }
 
 // Adds what could not be written to its place because another gradient was there first.

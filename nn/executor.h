@@ -9,6 +9,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
+#include "common/span_recorder.h"
 #include "nn/device.h"
 #include "nn/device_buffer.h"
 #include "nn/gradient_flow.h"
@@ -84,6 +85,14 @@ class Executor {
   // first.
   void Backward(absl::FunctionRef<void(int variable)> on_gradient);
 
+  // From now on the time of every layer is recorded: that of node i of the model under
+  // `first_name` + i (forward) and `first_name` + nodes + i (backward), that of the loss under
+  // `first_name` + 2 nodes. Null: nothing is, and no clock is read.
+  void set_recorder(SpanRecorder* recorder, uint32_t first_name) {
+    recorder_ = recorder;
+    first_name_ = first_name;
+  }
+
   // The model's output for the last Forward's batch: its size times the output shape.
   absl::Span<const float> output() const;
 
@@ -117,6 +126,10 @@ class Executor {
   void BindInputs(const Batch& batch);
   absl::Status ComputeLoss(const Batch& batch, bool training, Sums* sums);
   double Penalty() const;
+  uint32_t SpanName(int node, bool backward) const {
+    return first_name_ + node + (backward ? static_cast<uint32_t>(stages_.size()) : 0);
+  }
+  void RunBackward(int node);
   void AddSlots(int node);
   void FinishGradients(int node, absl::FunctionRef<void(int variable)> on_gradient);
 
@@ -140,6 +153,9 @@ class Executor {
   int64_t batch_size_ = 0;
   Plan* plan_ = nullptr;
   bool can_run_backward_ = false;
+
+  SpanRecorder* recorder_ = nullptr;
+  uint32_t first_name_ = 0;
 };
 
 }  // namespace cairn::nn
