@@ -187,4 +187,22 @@ grpc::ServerUnaryReactor* CoordinatorService::PrepareStop(grpc::CallbackServerCo
   return reactor;
 }
 
+grpc::ServerUnaryReactor* CoordinatorService::ProfileJob(grpc::CallbackServerContext*,
+                                                         const proto::ProfileRequest* request,
+                                                         proto::ProfileReply* reply) {
+  auto pending = UnaryCall<proto::ProfileReply>::Start(reply);
+  grpc::ServerUnaryReactor* reactor = pending.get();
+  const bool posted =
+      loop_->Post([pending, request = *request](Scheduler* scheduler, Moment now, Outbox* outbox) {
+        scheduler->Profile(
+            request,
+            [pending](absl::StatusOr<proto::ProfileReply> profile) {
+              pending->Answer(std::move(profile));
+            },
+            now, outbox);
+      });
+  if (!posted) pending->Answer(absl::ResourceExhaustedError(kOverloaded));
+  return reactor;
+}
+
 }  // namespace cairn::coordinator

@@ -64,6 +64,9 @@ class CoordinatorService final : public proto::Coordinator::CallbackService {
   grpc::ServerUnaryReactor* PrepareStop(grpc::CallbackServerContext* context,
                                         const proto::PrepareStopRequest* request,
                                         proto::PrepareStopReply* reply) override;
+  grpc::ServerUnaryReactor* ProfileJob(grpc::CallbackServerContext* context,
+                                       const proto::ProfileRequest* request,
+                                       proto::ProfileReply* reply) override;
 
  private:
   // Runs `call` on the loop, and answers with what it returns once that is in the journal.

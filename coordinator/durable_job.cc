@@ -3,15 +3,9 @@
 #include <utility>
 
 #include "common/logging.h"
+#include "coordinator/note.h"
 
 namespace cairn::coordinator {
-namespace {
-
-// Clients show them as they come; beyond so many nobody reads.
-constexpr int kNotesMax = 1000;
-
-}  // namespace
-
 bool DurableJob::over() const {
   return record().phase() == proto::JobRecord::FINISHED_PHASE ||
          record().phase() == proto::JobRecord::FAILED_PHASE ||
@@ -47,10 +41,7 @@ void DurableJob::SaveRun(Outbox* outbox) const {
   outbox->PutSynced(storage::RunKey(id()), records_.run);
 }
 
-void DurableJob::Note(std::string line) {
-  CAIRN_LOG_INFO("job", "job", id(), "note", line);
-  if (run().notes_size() < kNotesMax) run().add_notes(std::move(line));
-}
+void DurableJob::Note(std::string line) { AddNote(id(), std::move(line), &run()); }
 
 void DurableJob::BeginGeneration(uint64_t checkpoint, Outbox* outbox) {
   run().set_generation(run().generation() + 1);
@@ -58,6 +49,13 @@ void DurableJob::BeginGeneration(uint64_t checkpoint, Outbox* outbox) {
   run().set_restored(false);
   run().clear_held_cut();
   SaveRun(outbox);
+}
+
+int64_t DurableJob::LowWaterOf(uint64_t checkpoint) const {
+  for (const proto::Manifest& manifest : manifests()) {
+    if (manifest.checkpoint() == checkpoint) return manifest.ledger().low_water();
+  }
+  return 0;
 }
 
 uint64_t DurableJob::NewestCheckpoint() const {

@@ -55,6 +55,8 @@ class DurableJob {
   }
   // 0: there is none.
   uint64_t NewestCheckpoint() const;
+  // Every batch below is in the checkpoint (0: the initial values).
+  int64_t LowWaterOf(uint64_t checkpoint) const;
   // It cannot be loaded, and must not be tried again after the job has gone another way.
   void ForgetCheckpoint(uint64_t checkpoint, Outbox* outbox);
 

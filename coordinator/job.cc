@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "common/logging.h"
 #include "coordinator/job_plan.h"
+#include "coordinator/training/epoch_ends.h"
 
 namespace cairn::coordinator {
 namespace {
@@ -71,6 +72,7 @@ void Job::OnInspected(TaskId worker, const proto::InspectReply& reply, Moment no
 // ------------------------------------------------------------------------------------ restoring
 
 void Job::NextGeneration(uint64_t checkpoint, Outbox* outbox) {
+  EpochEnds::Forget(durable_.LowWaterOf(checkpoint), &durable_.run());
   durable_.BeginGeneration(checkpoint, outbox);
   holding_.clear();
   workers_.ForgetAll();
@@ -112,6 +114,7 @@ void Job::AdvanceRestoration(Moment now, Outbox* outbox) {
     *command.mutable_restore()->mutable_plan() = *plan();
     command.mutable_restore()->set_generation(durable_.run().generation());
     command.mutable_restore()->set_checkpoint(durable_.run().base_checkpoint());
+    *command.mutable_restore()->mutable_rates() = durable_.run().rates();
     for (const uint32_t ps : restoration_->TakeUntold(live)) outbox->Send(PsTask(ps), command);
   }
   if (restoration_->complete()) BeginTraining(now, outbox);
@@ -300,6 +303,10 @@ void Job::OnMessage(TaskId task, const proto::TaskMessage& message, Moment now, 
     training_->OnPersist(task.index, message.persisted());
   } else if (message.has_ledger() && from_ps) {
     training_->OnLedger(task.index, message.ledger());
+  } else if (message.has_rates_set() && from_ps) {
+    training_->OnRates(task.index, message.rates_set());
+  } else if (message.has_profiled()) {
+    training_->OnProfiled(task, message.profiled());
   }
 }
 
@@ -332,6 +339,8 @@ void Job::Advance(Moment now, Outbox* outbox) {
   if (phase_ == Phase::kResuming || phase_ == Phase::kRestoring) AdvanceRestoration(now, outbox);
   if (phase_ != Phase::kTraining) return;
   training_->Advance(now, outbox);
+  // A copy: the training ends with the job.
+  if (const std::string why = training_->failure(); !why.empty()) return Fail(why, now, outbox);
   if (training_->finished()) End(proto::JobRecord::FINISHED_PHASE, "", now, outbox);
 }
 
@@ -339,11 +348,20 @@ void Job::AskForCheckpoint(const std::string& reason, CheckpointCallback callbac
   if (phase_ == Phase::kTraining) {
     return training_->AskForCheckpoint(reason, std::move(callback));
   }
-  const absl::Status status = absl::FailedPreconditionError(
+  outbox->replies.push_back(
+      [callback = std::move(callback), status = NotTraining()]() mutable { callback(status); });
+}
+
+void Job::Profile(const ProfileRound::Options& options, ProfileCallback callback, Outbox* outbox) {
+  if (phase_ == Phase::kTraining) return training_->Profile(options, std::move(callback), outbox);
+  outbox->replies.push_back(
+      [callback = std::move(callback), status = NotTraining()]() mutable { callback(status); });
+}
+
+absl::Status Job::NotTraining() {
+  return absl::FailedPreconditionError(
       absl::StrCat("job ", id(), " does not train now (",
                    proto::JobState_Name(Status(absl::ZeroDuration()).state()), ")"));
-  outbox->replies.push_back(
-      [callback = std::move(callback), status]() mutable { callback(status); });
 }
 
 void Job::Resume() {

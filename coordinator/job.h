@@ -54,6 +54,8 @@ class Job {
   void Cancel(Moment now, Outbox* outbox);
   // FailedPrecondition unless it trains.
   void AskForCheckpoint(const std::string& reason, CheckpointCallback callback, Outbox* outbox);
+  // FailedPrecondition unless it trains.
+  void Profile(const ProfileRound::Options& options, ProfileCallback callback, Outbox* outbox);
   // After a checkpoint for a stop that did not come.
   void Resume();
 
@@ -95,6 +97,7 @@ class Job {
   void Fail(const std::string& why, Moment now, Outbox* outbox);
   void End(proto::JobRecord::Phase phase, const std::string& error, Moment now, Outbox* outbox);
   void StartJobOn(TaskId worker, Outbox* outbox);
+  absl::Status NotTraining();
   bool HasAllPs() const;
   std::string MissingPs() const;
   std::string WaitingFor() const;

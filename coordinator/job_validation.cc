@@ -1,6 +1,7 @@
 #include "coordinator/job_validation.h"
 
 #include <cmath>
+#include <map>
 #include <memory>
 #include <string>
 #include <utility>
@@ -10,8 +11,10 @@
 #include "absl/strings/str_cat.h"
 #include "cluster/partition_map.h"
 #include "common/status_macros.h"
+#include "coordinator/callbacks/create_callbacks.h"
 #include "coordinator/job_plan.h"
 #include "nn/data/data_source.h"
+#include "nn/example_weights/class_weights.h"
 #include "nn/loss.h"
 #include "nn/metric.h"
 #include "nn/model.h"
@@ -139,6 +142,7 @@ absl::Status CheckNormClip(const proto::Job& job, const nn::Optimizer& optimizer
 }
 
 absl::Status CheckLearning(const proto::Job& job, const nn::Model& model) {
+  CAIRN_RETURN_IF_ERROR(CreateCallbacks(job).status());
   if (job.loss().name().empty()) return Invalid("loss: is missing");
   if (job.optimizer().name().empty()) return Invalid("optimizer: is missing");
   auto loss = nn::CreateLoss(job.loss());
@@ -146,6 +150,11 @@ absl::Status CheckLearning(const proto::Job& job, const nn::Model& model) {
   const auto optimizer = nn::CreateOptimizer(job.optimizer());
   CAIRN_RETURN_IF_ERROR(At("optimizer", optimizer.status()));
   CAIRN_RETURN_IF_ERROR(CheckNormClip(job, **optimizer));
+  if (!job.class_weight().empty()) {
+    const std::map<int64_t, double> weights(job.class_weight().begin(), job.class_weight().end());
+    CAIRN_RETURN_IF_ERROR(At(
+        "class_weight", nn::ClassWeights::Create(weights, **loss, model.output_shape()).status()));
+  }
   for (int i = 0; i < job.metrics_size(); ++i) {
     const std::string path = absl::StrCat("metrics[", i, "]");
     CAIRN_RETURN_IF_ERROR(
@@ -170,6 +179,9 @@ absl::Status ValidateFields(const proto::Job& job) {
 absl::StatusOr<ValidatedJob> ValidateJob(proto::SubmitRequest request, int ps_count) {
   const proto::Job& job = request.job();
   CAIRN_RETURN_IF_ERROR(ValidateFields(job));
+  if (job.has_resume_from() && !request.weights_follow()) {
+    return Invalid("resume_from: the values are brought by cairn, which this client is not");
+  }
   auto model = nn::Model::Create(request.model());
   CAIRN_RETURN_IF_ERROR(At("model", model.status()));
   CAIRN_RETURN_IF_ERROR(nn::CheckDataFitsModel(job, **model));

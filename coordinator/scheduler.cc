@@ -16,6 +16,7 @@ namespace {
 constexpr absl::Duration kHeartbeat = absl::Seconds(1);
 // How long a job rests after a checkpoint for a stop.
 constexpr absl::Duration kRestAfterStop = absl::Seconds(60);
+constexpr int64_t kProfileStepsMax = 10000;
 
 proto::Command RefusedCommand(const std::string& reason, bool permanent) {
   proto::Command command;
@@ -357,6 +358,22 @@ void Scheduler::TakeCheckpoint(const std::string& reference, CheckpointCallback 
     return;
   }
   (*job)->AskForCheckpoint("asked", std::move(callback), outbox);
+  Advance(now, outbox);
+}
+
+void Scheduler::Profile(const proto::ProfileRequest& request, ProfileCallback callback, Moment now,
+                        Outbox* outbox) {
+  const absl::StatusOr<Job*> job = Lookup(request.job());
+  if (!job.ok()) {
+    outbox->replies.push_back(
+        [callback = std::move(callback), status = job.status()]() mutable { callback(status); });
+    return;
+  }
+  ProfileRound::Options options;
+  options.steps = std::clamp<int64_t>(request.steps(), 1, kProfileStepsMax);
+  options.deadline = now.monotonic + std::clamp(absl::Seconds(request.timeout_seconds()),
+                                                absl::Seconds(1), absl::Hours(1));
+  (*job)->Profile(options, std::move(callback), outbox);
   Advance(now, outbox);
 }
 

@@ -62,6 +62,9 @@ class Scheduler {
   proto::ClusterStatus GetCluster(Moment now) const;
   void TakeCheckpoint(const std::string& job, CheckpointCallback callback, Moment now,
                       Outbox* outbox);
+  // Answered when every worker has done so many steps, or `timeout` is over.
+  void Profile(const proto::ProfileRequest& request, ProfileCallback callback, Moment now,
+               Outbox* outbox);
   // Answered when the running job, if there is one, has a checkpoint and rests, or `timeout` is
   // over. If nobody stops the process within a minute after that the job goes on.
   void PrepareStop(absl::Duration timeout, StopCallback callback, Moment now, Outbox* outbox);

@@ -135,6 +135,14 @@ std::vector<BlockState> JobBlocks::Capture() {
   return states;
 }
 
+void JobBlocks::SetRates(std::shared_ptr<const RateChanges> rates) {
+  owners_.RunOnAll([&](int thread) {
+    for (size_t position = 0; position < blocks_.size(); ++position) {
+      if (owner_of_[position] == thread) blocks_[position]->SetRates(rates);
+    }
+  });
+}
+
 void JobBlocks::Close(const absl::Status& why) {
   owners_.RunOnAll([&](int thread) {
     for (size_t position = 0; position < blocks_.size(); ++position) {

@@ -56,6 +56,9 @@ class JobBlocks : public std::enable_shared_from_this<JobBlocks> {
   // one only if nobody pushes. Blocks for as long as the owners' queues are. Not on an owner.
   std::vector<BlockState> Capture();
 
+  // All that is applied after it has returned is applied with these rates. As blocking as Capture.
+  void SetRates(std::shared_ptr<const RateChanges> rates);
+
   // Answers everything that waits, and all later calls, with `why`. As blocking as Capture.
   void Close(const absl::Status& why);
 

@@ -41,6 +41,10 @@ void JobControl::Handle(const proto::Command& command) {
       return parts_.store->DropCut(command.drop_cut().job_id(), command.drop_cut().cut());
     case proto::Command::kDeleteCheckpoint:
       return DeleteCheckpoint(command.delete_checkpoint());
+    case proto::Command::kSetRates:
+      return SetRates(command.set_rates());
+    case proto::Command::kProfile:
+      return Profile(command.profile());
     default:
       CAIRN_LOG_WARNING("a command that is not for a ps was dropped", "command",
                         static_cast<int>(command.command_case()));
@@ -103,6 +107,9 @@ absl::Status JobControl::RestoreJob(const proto::Restore& command) {
   CAIRN_ASSIGN_OR_RETURN(std::shared_ptr<JobBlocks> job, Load(command));
   CAIRN_LOG_INFO("restored", "job", job_id, "generation", command.generation(), "checkpoint",
                  command.checkpoint(), "blocks", job->layout()->blocks().size());
+  if (!command.rates().empty()) {
+    job->SetRates(std::make_shared<const RateChanges>(command.rates()));
+  }
   parts_.store->Install(std::move(job));
   return absl::OkStatus();
 }
@@ -209,6 +216,29 @@ void JobControl::DeleteCheckpoint(const proto::DeleteCheckpoint& command) {
   if (deleted.ok()) return;
   CAIRN_LOG_WARNING("a checkpoint could not be deleted", "job", command.job_id(), "checkpoint",
                     command.checkpoint(), "error", deleted);
+}
+
+void JobControl::SetRates(const proto::SetRates& command) {
+  const auto job = parts_.store->Find(command.job_id(), command.generation());
+  // The coordinator hears of it by the Join that told it of this ps's state.
+  if (!job.ok()) return;
+  auto rates = std::make_shared<const RateChanges>(command.rates());
+  proto::TaskMessage message;
+  proto::RatesReply& reply = *message.mutable_rates_set();
+  reply.set_job_id(command.job_id());
+  reply.set_generation(command.generation());
+  reply.set_changes(rates->count());
+  (*job)->SetRates(std::move(rates));
+  send_(std::move(message));
+}
+
+void JobControl::Profile(const proto::Profile& command) {
+  ServiceProfile* const profile = parts_.block_options.profile;
+  if (profile == nullptr) return;
+  if (command.steps() > 0) return profile->Start(command.profile());
+  proto::TaskMessage message;
+  *message.mutable_profiled() = profile->Stop(command.profile());
+  send_(std::move(message));
 }
 
 }  // namespace cairn::ps

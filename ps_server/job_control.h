@@ -63,6 +63,8 @@ class JobControl {
   void WriteCut(const Cut& cut);
   void FailPersist(const proto::Persist& command, const absl::Status& status);
   void DeleteCheckpoint(const proto::DeleteCheckpoint& command);
+  void SetRates(const proto::SetRates& command);
+  void Profile(const proto::Profile& command);
 
   const Parts parts_;
   const Send send_;

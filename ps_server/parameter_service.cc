@@ -94,6 +94,7 @@ absl::Status ParameterService::Pull(Call& call) {
 }
 
 absl::Status ParameterService::PullLive(const proto::PullHeader& header, Call& call) {
+  const ServiceProfile::Span span(parts_.profile, ServiceProfile::kReceive, header.batch());
   CAIRN_ASSIGN_OR_RETURN(const std::shared_ptr<JobBlocks> job,
                          parts_.store->Find(header.job_id(), header.generation()));
   const JobLayout& layout = *job->layout();
@@ -108,7 +109,8 @@ absl::Status ParameterService::PullLive(const proto::PullHeader& header, Call& c
   const RawCall* const raw = call.get();
   job->Pull(
       header.batch(), std::move(positions), [raw] { return raw->abandoned(); },
-      [call = std::move(call)](std::vector<BlockReply> replies) {
+      [this, batch = header.batch(), call = std::move(call)](std::vector<BlockReply> replies) {
+        const ServiceProfile::Span reply_span(parts_.profile, ServiceProfile::kReply, batch);
         Answer(call.get(), EncodePullReply(std::move(replies)));
       });
   return absl::OkStatus();
@@ -194,8 +196,10 @@ absl::StatusOr<cluster::Frame> ParameterService::ReadCheckpoint(const proto::Pul
 }
 
 absl::Status ParameterService::Push(Call& call) {
+  ServiceProfile::Span span(parts_.profile, ServiceProfile::kReceive, -1);
   proto::PushHeader header;
   CAIRN_ASSIGN_OR_RETURN(FrameReader reader, FrameReader::Open(call->TakeRequest(), &header));
+  span.set_batch(header.batch());
   CAIRN_RETURN_IF_ERROR(CheckEnvelope(header.envelope()));
   CAIRN_ASSIGN_OR_RETURN(const std::shared_ptr<JobBlocks> job,
                          parts_.store->Find(header.job_id(), header.generation()));
@@ -205,7 +209,9 @@ absl::Status ParameterService::Push(Call& call) {
   ++counters.pushes;
   const auto pushed = static_cast<size_t>(header.blocks_size());
   job->Push(header.batch(), header.examples(), std::move(gradients), header.want_values(),
-            [call = std::move(call), pushed, &counters](std::vector<BlockReply> replies) {
+            [this, batch = header.batch(), call = std::move(call), pushed,
+             &counters](std::vector<BlockReply> replies) {
+              const ServiceProfile::Span reply_span(parts_.profile, ServiceProfile::kReply, batch);
               uint32_t duplicates = 0;
               auto frame = EncodePushReply(std::move(replies), pushed, &duplicates);
               counters.duplicates_refused += duplicates;

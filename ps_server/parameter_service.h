@@ -14,6 +14,7 @@
 #include "proto/parameter_server.pb.h"
 #include "ps_server/blocks/block_buffer.h"
 #include "ps_server/blocks/reply_collector.h"
+#include "ps_server/blocks/service_profile.h"
 #include "ps_server/parameter_store.h"
 #include "ps_server/upload_store.h"
 #include "storage/checkpoint_store.h"
@@ -33,6 +34,7 @@ class ParameterService {
     UploadStore* uploads = nullptr;
     const storage::CheckpointStore* checkpoints = nullptr;
     BufferPool* pool = nullptr;
+    ServiceProfile* profile = nullptr;  // Null: nobody profiles.
   };
 
   explicit ParameterService(const Parts& parts);

@@ -40,9 +40,10 @@ PsTask::PsTask(const PsTaskOptions& options, std::unique_ptr<storage::Checkpoint
       uploads_(checkpoints_.get()),
       owners_(options.owner_threads, kOwnerQueueMax),
       store_(options.index),
-      service_({options.index, &store_, &uploads_, checkpoints_.get(), &pool_}),
+      service_({options.index, &store_, &uploads_, checkpoints_.get(), &pool_, &profile_}),
       control_({options.index, &store_, &uploads_, checkpoints_.get(), &pool_, &owners_,
-                Block::Options{.unsafe_disable_ledger = options.unsafe_disable_ledger}},
+                Block::Options{.unsafe_disable_ledger = options.unsafe_disable_ledger,
+                               .profile = &profile_}},
                [this](proto::TaskMessage message) { Send(std::move(message)); }) {}
 
 PsTask::~PsTask() { Stop(); }

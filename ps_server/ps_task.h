@@ -13,6 +13,7 @@
 #include "cluster/rpc_server.h"
 #include "common/mutex.h"
 #include "ps_server/blocks/block_buffer.h"
+#include "ps_server/blocks/service_profile.h"
 #include "ps_server/job_control.h"
 #include "ps_server/owner_threads.h"
 #include "ps_server/parameter_service.h"
@@ -72,6 +73,7 @@ class PsTask final : public cluster::SessionHandler {
   UploadStore uploads_;
   BufferPool pool_;
   OwnerThreads owners_;
+  ServiceProfile profile_;
   ParameterStore store_;
   ParameterService service_;
   JobControl control_;

@@ -70,9 +70,11 @@ void FillProgress(const JobRecords& job, proto::JobStatus* status) {
   if (!job.plan.has_value()) return;
   const int64_t per_epoch = std::max<int64_t>(1, job.plan->batches_per_epoch());
   const int64_t last = std::max<int64_t>(0, job.run.batches_done() - 1);
-  status->set_total_batches(job.plan->total_batches());
+  status->set_stopped_early(job.run.has_stop_at_batch());
+  status->set_total_batches(job.run.has_stop_at_batch() ? job.run.stop_at_batch()
+                                                        : job.plan->total_batches());
   status->set_batches_per_epoch(job.plan->batches_per_epoch());
-  status->set_epochs((job.plan->total_batches() + per_epoch - 1) / per_epoch);
+  status->set_epochs((status->total_batches() + per_epoch - 1) / per_epoch);
   status->set_epoch(last / per_epoch);
   status->set_batch_in_epoch(job.run.batches_done() - status->epoch() * per_epoch);
   status->set_loss(job.run.loss());
@@ -95,6 +97,11 @@ void FillFaults(const proto::RunRecord& run, proto::JobStatus* status) {
   *status->mutable_notes() = run.notes();
 }
 
+void FillCallbacks(const proto::RunRecord& run, proto::JobStatus* status) {
+  if (!run.rates().empty()) status->set_learning_rate(run.rates().rbegin()->learning_rate());
+  *status->mutable_best() = run.best();
+}
+
 }  // namespace
 
 std::string ClusterKey() { return "cluster"; }
@@ -113,6 +120,10 @@ std::string BatchKey(uint64_t job_id, int64_t batch) {
 
 std::string EvaluationKey(uint64_t job_id, int64_t epoch) {
   return absl::StrCat(JobPrefix(job_id), "evaluation/", Hex(static_cast<uint64_t>(epoch)));
+}
+
+std::string EpochKey(uint64_t job_id, int64_t epoch) {
+  return absl::StrCat(JobPrefix(job_id), "epoch/", Hex(static_cast<uint64_t>(epoch)));
 }
 
 absl::StatusOr<proto::ClusterRecord> ReadCluster(const Journal& journal) {
@@ -138,6 +149,8 @@ absl::StatusOr<JobRecords> ReadJob(const Journal& journal, uint64_t job_id) {
   CAIRN_ASSIGN_OR_RETURN(
       job.evaluations,
       ReadAll<proto::EvaluationRecord>(journal, absl::StrCat(JobPrefix(job_id), "evaluation/")));
+  CAIRN_ASSIGN_OR_RETURN(
+      job.epochs, ReadAll<proto::EpochRecord>(journal, absl::StrCat(JobPrefix(job_id), "epoch/")));
   return job;
 }
 
@@ -146,12 +159,13 @@ absl::Status ReadBatches(const Journal& journal, uint64_t job_id, int64_t first,
   const std::string begin = BatchKey(job_id, first);
   absl::Status parsed;
   proto::BatchRecord record;
-  CAIRN_RETURN_IF_ERROR(journal.ReadPrefix(absl::StrCat(JobPrefix(job_id), "batch/"),
-                                           [&](std::string_view key, std::string_view value) {
-                                             if (key < begin) return true;
-                                             parsed = Parse(key, value, &record);
-                                             return parsed.ok() && visit(record);
-                                           }));
+  CAIRN_RETURN_IF_ERROR(journal.ReadPrefix(
+      absl::StrCat(JobPrefix(job_id), "batch/"),
+      [&](std::string_view key, std::string_view value) {
+        parsed = Parse(key, value, &record);
+        return parsed.ok() && visit(record);
+      },
+      begin));
   return parsed;
 }
 
@@ -193,6 +207,7 @@ proto::JobStatus StatusFromRecords(const JobRecords& job) {
   if (!job.manifests.empty()) status.set_last_checkpoint(job.manifests.back().checkpoint());
   FillProgress(job, &status);
   FillFaults(job.run, &status);
+  FillCallbacks(job.run, &status);
   return status;
 }
 

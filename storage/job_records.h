@@ -37,6 +37,8 @@ std::string ManifestKey(uint64_t job_id, uint64_t checkpoint);
 std::string BatchKey(uint64_t job_id, int64_t batch);
 // EvaluationRecord.
 std::string EvaluationKey(uint64_t job_id, int64_t epoch);
+// EpochRecord, of jobs whose callbacks look at epochs.
+std::string EpochKey(uint64_t job_id, int64_t epoch);
 
 // One job as the journal has it.
 struct JobRecords {
@@ -45,6 +47,7 @@ struct JobRecords {
   std::optional<proto::JobPlan> plan;                // Absent until its data were inspected.
   std::vector<proto::Manifest> manifests;            // Oldest first.
   std::vector<proto::EvaluationRecord> evaluations;  // By epoch.
+  std::vector<proto::EpochRecord> epochs;            // From epoch 0 on.
 };
 
 // A new journal has none: a default record.

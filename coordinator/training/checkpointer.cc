@@ -57,12 +57,14 @@ std::optional<absl::StatusOr<proto::Manifest>> Checkpointer::TakeResult(int64_t 
   return absl::StatusOr<proto::Manifest>(std::move(manifest));
 }
 
-std::vector<proto::Manifest> Checkpointer::TakeSurplus() {
-  std::vector<proto::Manifest> surplus;
-  while (manifests_.size() > options_.keep) {
-    surplus.push_back(std::move(manifests_.front()));
-    manifests_.erase(manifests_.begin());
+std::vector<proto::Manifest> Checkpointer::TakeSurplus(const std::set<uint64_t>& pinned) {
+  std::vector<proto::Manifest> surplus, kept;
+  for (size_t i = 0; i < manifests_.size(); ++i) {
+    const bool is_kept =
+        i + options_.keep >= manifests_.size() || pinned.contains(manifests_[i].checkpoint());
+    (is_kept ? kept : surplus).push_back(std::move(manifests_[i]));
   }
+  manifests_ = std::move(kept);
   return surplus;
 }
 

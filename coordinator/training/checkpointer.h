@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <set>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -44,8 +45,8 @@ class Checkpointer {
   // existing from now on, or the first error of a ps, which it names.
   std::optional<absl::StatusOr<proto::Manifest>> TakeResult(int64_t unix_seconds);
 
-  // Takes out of manifests() those beyond the `keep` newest.
-  std::vector<proto::Manifest> TakeSurplus();
+  // Takes out of manifests() those beyond the `keep` newest, but for checkpoints that are `pinned`.
+  std::vector<proto::Manifest> TakeSurplus(const std::set<uint64_t>& pinned);
   const std::vector<proto::Manifest>& manifests() const { return manifests_; }
 
  private:

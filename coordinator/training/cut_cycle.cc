@@ -1,6 +1,7 @@
 #include "coordinator/training/cut_cycle.h"
 
 #include <algorithm>
+#include <set>
 #include <utility>
 
 #include "common/logging.h"
@@ -30,17 +31,31 @@ CutCycle::CutCycle(const Context& context, std::vector<proto::Manifest> manifest
       history_(*context.history),
       queue_(*context.queue),
       checkpointer_(CheckpointOptions(plan_), std::move(manifests), queue_.DoneCount()) {
-  queue_.SetLimit(EpochEnd());
+  queue_.SetLimit(LeaseEnd());
+}
+
+int64_t CutCycle::End() const {
+  return run_.has_stop_at_batch() ? run_.stop_at_batch() : plan_.total_batches();
 }
 
 int64_t CutCycle::EpochCount() const {
-  return (plan_.total_batches() + plan_.batches_per_epoch() - 1) / plan_.batches_per_epoch();
+  return (End() + plan_.batches_per_epoch() - 1) / plan_.batches_per_epoch();
 }
 
 int64_t CutCycle::Epoch() const { return std::min(run_.epochs_cut(), EpochCount() - 1); }
 
 int64_t CutCycle::EpochEnd() const {
-  return std::min((run_.epochs_cut() + 1) * plan_.batches_per_epoch(), plan_.total_batches());
+  return std::min((run_.epochs_cut() + 1) * plan_.batches_per_epoch(), End());
+}
+
+int64_t CutCycle::LeaseEnd() const {
+  return epochs_allowed_ > run_.epochs_cut() ? EpochEnd()
+                                             : run_.epochs_cut() * plan_.batches_per_epoch();
+}
+
+void CutCycle::AllowEpochs(int64_t epochs) {
+  epochs_allowed_ = epochs;
+  if (cut_ == nullptr) queue_.SetLimit(LeaseEnd());
 }
 
 bool CutCycle::AtEpochEnd() const {
@@ -50,7 +65,7 @@ bool CutCycle::AtEpochEnd() const {
 bool CutCycle::finished() const {
   if (run_.epochs_cut() < EpochCount() || run_.has_held_cut()) return false;
   const auto& manifests = checkpointer_.manifests();
-  return !manifests.empty() && manifests.back().settled_batches() == plan_.total_batches();
+  return !manifests.empty() && manifests.back().settled_batches() == End();
 }
 
 void CutCycle::TakeUp(Outbox* outbox) {
@@ -65,7 +80,7 @@ void CutCycle::PsReturned(uint32_t ps, Outbox* outbox) {
   if (cut_ != nullptr && cut_->begun()) {
     DropCut(cut_->cut(), outbox);
     cut_.reset();
-    queue_.SetLimit(EpochEnd());
+    queue_.SetLimit(LeaseEnd());
   } else if (!run_.has_held_cut() || run_.held_cut().cut() != run_.last_cut()) {
     DropCut(run_.last_cut(), outbox);
   }
@@ -197,7 +212,7 @@ void CutCycle::FinishCut(Moment now, Outbox* outbox) {
     KeepCut(*settled, outbox);
   }
   cut_.reset();
-  queue_.SetLimit(EpochEnd());
+  queue_.SetLimit(LeaseEnd());
 }
 
 void CutCycle::KeepCut(const Settled& settled, Outbox* outbox) {
@@ -276,7 +291,9 @@ void CutCycle::CheckpointExists(proto::Manifest manifest, Outbox* outbox) {
 }
 
 void CutCycle::DeleteSurplus(Outbox* outbox) {
-  for (const proto::Manifest& old : checkpointer_.TakeSurplus()) {
+  std::set<uint64_t> pinned;
+  for (const proto::BestCheckpoint& best : run_.best()) pinned.insert(best.checkpoint());
+  for (const proto::Manifest& old : checkpointer_.TakeSurplus(pinned)) {
     outbox->Erase(storage::ManifestKey(plan_.job_id(), old.checkpoint()));
     DeleteCheckpoint(old.checkpoint(), outbox);
   }

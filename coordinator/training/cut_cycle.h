@@ -2,6 +2,7 @@
 #define CAIRN_COORDINATOR_TRAINING_CUT_CYCLE_H_
 
 #include <cstdint>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <string>
@@ -57,6 +58,10 @@ class CutCycle {
   // Asks for a checkpoint; after one for "stop" workers rest until Resume.
   void Ask(const std::string& reason, CheckpointCallback callback);
   void Resume() { stopped_ = false; }
+  // Batches of so many epochs may be leased; at first of all.
+  void AllowEpochs(int64_t epochs);
+  // Deletes the checkpoints that are not kept any more.
+  void DeleteSurplus(Outbox* outbox);
   // Everybody who waits for a checkpoint gets this error.
   void Abandon(const absl::Status& why, Outbox* outbox);
 
@@ -80,15 +85,18 @@ class CutCycle {
     CheckpointCallback callback;
   };
 
+  // One past the last batch that is trained: callbacks may have stopped the training.
+  int64_t End() const;
   int64_t EpochCount() const;
   int64_t EpochEnd() const;
+  // Up to which batches are leased while no cut is being made.
+  int64_t LeaseEnd() const;
   // Workers hold and give back; otherwise all that is leased is finished first.
   bool WorkersHold() const { return !plan_.synchronous() && plan_.window() < 0; }
   int64_t DrainEnd() const;
 
   void FinishWriting(Moment now, Outbox* outbox);
   void CheckpointExists(proto::Manifest manifest, Outbox* outbox);
-  void DeleteSurplus(Outbox* outbox);
   void FinishEvaluation(Outbox* outbox);
   void ReleaseCut(Outbox* outbox);
   std::optional<CutPurpose> DueCut(Moment now);
@@ -119,6 +127,7 @@ class CutCycle {
   std::unique_ptr<AlignedCut> cut_;  // Being made.
   std::unique_ptr<Evaluation> evaluation_;
   std::vector<Asked> asked_;
+  int64_t epochs_allowed_ = std::numeric_limits<int64_t>::max();
   // Batches that some blocks had and others had not at the last cut: no new cut before they are in.
   BatchRanges torn_;
   absl::Duration no_cut_before_ = -absl::InfiniteDuration();

@@ -1,6 +1,7 @@
 #include "coordinator/training/history.h"
 
 #include <algorithm>
+#include <limits>
 #include <optional>
 #include <string>
 #include <utility>
@@ -30,16 +31,19 @@ absl::StatusOr<std::unique_ptr<History>> History::Load(const storage::Journal* j
       }));
   CAIRN_ASSIGN_OR_RETURN(storage::JobRecords records, storage::ReadJob(*journal, job_id));
   history->evaluations_ = std::move(records.evaluations);
+  history->epochs_ = std::move(records.epochs);
   CAIRN_RETURN_IF_ERROR(history->Recount());
   return history;
 }
 
-void History::Count(const proto::BatchRecord& record, double sign) {
+void History::Count(const proto::BatchRecord& record, double sign, Means* sums) {
   const double weight = sign * static_cast<double>(std::max<int64_t>(1, record.examples()));
-  sums_.batches += sign > 0 ? 1 : -1;
-  sums_.examples += weight;
-  sums_.loss += weight * record.loss();
-  for (int i = 0; i < metrics_; ++i) sums_.metrics[i] += weight * record.metrics(i);
+  sums->batches += sign > 0 ? 1 : -1;
+  sums->examples += weight;
+  sums->loss += weight * record.loss();
+  for (size_t i = 0; i < sums->metrics.size(); ++i) {
+    sums->metrics[i] += weight * record.metrics(static_cast<int>(i));
+  }
 }
 
 absl::Status History::Recount() {
@@ -49,7 +53,7 @@ absl::Status History::Recount() {
   sums_.epoch = (recorded_.end() - 1) / batches_per_epoch_;
   return storage::ReadBatches(*journal_, job_id_, sums_.epoch * batches_per_epoch_,
                               [&](const proto::BatchRecord& record) {
-                                if (recorded_.Contains(record.batch())) Count(record, 1);
+                                if (recorded_.Contains(record.batch())) Count(record, 1, &sums_);
                                 return true;
                               });
 }
@@ -68,8 +72,9 @@ void History::Add(const proto::BatchRecord& record, Outbox* outbox) {
     absl::StatusOr<std::optional<std::string>> old = std::nullopt;
     if (recorded_.Contains(batch)) old = journal_->Read(key);
     proto::BatchRecord replaced;
-    if (old.ok() && old->has_value() && replaced.ParseFromString(**old)) Count(replaced, -1);
-    Count(record, 1);
+    if (old.ok() && old->has_value() && replaced.ParseFromString(**old))
+      Count(replaced, -1, &sums_);
+    Count(record, 1, &sums_);
   }
   recorded_.Add(batch, batch + 1);
   outbox->Put(key, record);
@@ -81,6 +86,11 @@ void History::Add(const proto::EvaluationRecord& record, Outbox* outbox) {
                             [&](const auto& other) { return other.epoch() > record.epoch(); });
   evaluations_.insert(place, record);
   outbox->Put(storage::EvaluationKey(job_id_, record.epoch()), record);
+}
+
+void History::Add(const proto::EpochRecord& record, Outbox* outbox) {
+  outbox->Put(storage::EpochKey(job_id_, static_cast<int64_t>(epochs_.size())), record);
+  epochs_.push_back(record);
 }
 
 absl::Status History::Unsettle(const BatchRanges& open, Outbox* outbox) {
@@ -97,16 +107,40 @@ absl::Status History::Unsettle(const BatchRanges& open, Outbox* outbox) {
     if (unsettled) outbox->Erase(storage::EvaluationKey(job_id_, evaluation.epoch()));
     return unsettled;
   });
+  const int64_t settled_epochs =
+      open.empty() ? std::numeric_limits<int64_t>::max() : open.front() / batches_per_epoch_;
+  for (; static_cast<int64_t>(epochs_.size()) > settled_epochs; epochs_.pop_back()) {
+    outbox->Erase(storage::EpochKey(job_id_, static_cast<int64_t>(epochs_.size()) - 1));
+  }
   return Recount();
 }
 
-bool History::HasEvaluation(int64_t epoch) const {
-  return std::any_of(evaluations_.begin(), evaluations_.end(),
-                     [&](const auto& evaluation) { return evaluation.epoch() == epoch; });
+const proto::EvaluationRecord* History::FindEvaluation(int64_t epoch) const {
+  for (const proto::EvaluationRecord& evaluation : evaluations_) {
+    if (evaluation.epoch() == epoch) return &evaluation;
+  }
+  return nullptr;
 }
 
-History::Means History::EpochMeans() const {
-  Means means = sums_;
+bool History::HasEvaluation(int64_t epoch) const { return FindEvaluation(epoch) != nullptr; }
+
+absl::StatusOr<History::Means> History::ReadEpochMeans(int64_t epoch) const {
+  Means means;
+  means.epoch = epoch;
+  means.metrics.resize(metrics_);
+  const int64_t begin = epoch * batches_per_epoch_;
+  CAIRN_RETURN_IF_ERROR(
+      storage::ReadBatches(*journal_, job_id_, begin, [&](const proto::BatchRecord& record) {
+        if (record.batch() >= begin + batches_per_epoch_) return false;
+        if (recorded_.Contains(record.batch())) Count(record, 1, &means);
+        return true;
+      }));
+  return Divided(std::move(means));
+}
+
+History::Means History::EpochMeans() const { return Divided(sums_); }
+
+History::Means History::Divided(Means means) {
   if (means.examples <= 0) return means;
   means.loss /= means.examples;
   for (double& metric : means.metrics) metric /= means.examples;

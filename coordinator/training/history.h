@@ -37,11 +37,20 @@ class History {
   // A record that cannot be (another number of metrics, a negative batch) is dropped.
   void Add(const proto::BatchRecord& record, Outbox* outbox);
   void Add(const proto::EvaluationRecord& record, Outbox* outbox);
-  // Removes the records of the batches in `open`, and the evaluations of epochs that are not wholly
-  // settled.
+  // Of the epoch after those that epochs() has.
+  void Add(const proto::EpochRecord& record, Outbox* outbox);
+  // Removes the records of the batches in `open`, and the evaluations and records of epochs that
+  // are not wholly settled.
   absl::Status Unsettle(const BatchRanges& open, Outbox* outbox);
 
   bool HasEvaluation(int64_t epoch) const;
+  // nullptr: there is none.
+  const proto::EvaluationRecord* FindEvaluation(int64_t epoch) const;
+  // From epoch 0 on, as far as they were added.
+  const std::vector<proto::EpochRecord>& epochs() const { return epochs_; }
+  // An epoch's means, computed from the journal in the order of its batches: whoever reads the same
+  // records gets the same bits. Reads the epoch's records.
+  absl::StatusOr<Means> ReadEpochMeans(int64_t epoch) const;
   const std::vector<proto::EvaluationRecord>& evaluations() const { return evaluations_; }
   const BatchRanges& recorded() const { return recorded_; }
   // Of the newest epoch that has a record.
@@ -50,7 +59,9 @@ class History {
  private:
   History(const storage::Journal* journal, uint64_t job_id, int64_t batches_per_epoch, int metrics);
 
-  void Count(const proto::BatchRecord& record, double sign);
+  // Adds a record to sums of value x examples, or takes it away again.
+  static void Count(const proto::BatchRecord& record, double sign, Means* sums);
+  static Means Divided(Means sums);
   absl::Status Recount();
 
   const storage::Journal* const journal_;
@@ -59,7 +70,8 @@ class History {
   const int metrics_;
   BatchRanges recorded_;
   std::vector<proto::EvaluationRecord> evaluations_;  // By epoch.
-  Means sums_;                                        // Sums of value x examples, not yet divided.
+  std::vector<proto::EpochRecord> epochs_;
+  Means sums_;  // Sums of value x examples, not yet divided.
 };
 
 }  // namespace cairn::coordinator

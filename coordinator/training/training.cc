@@ -1,7 +1,10 @@
 #include "coordinator/training/training.h"
 
 #include <algorithm>
+#include <cmath>
 #include <utility>
+
+#include "absl/strings/str_cat.h"
 
 namespace cairn::coordinator {
 namespace {
@@ -27,11 +30,21 @@ Training::Training(const Context& context, BatchRanges open, std::vector<proto::
       run_(*context.run),
       history_(*context.history),
       queue_(QueueOptions(plan_), std::move(open)),
-      cuts_({context.plan, context.run, context.history, &queue_}, std::move(manifests)) {}
+      cuts_({context.plan, context.run, context.history, &queue_}, std::move(manifests)),
+      epoch_ends_({context.plan, context.run, context.history}),
+      rates_(context.plan, context.run) {
+  cuts_.AllowEpochs(epoch_ends_.EpochsAllowed());
+}
 
 void Training::Resumed(Moment now, Outbox* outbox) {
   quiet_until_ = now.monotonic + kReturnTime;
+  rates_.ForgetWhoKnows();
   cuts_.TakeUp(outbox);
+}
+
+void Training::PsReturned(uint32_t ps, Outbox* outbox) {
+  rates_.PsReturned(ps);
+  cuts_.PsReturned(ps, outbox);
 }
 
 void Training::Adopt(TaskId worker, absl::Span<const proto::Split> holding) {
@@ -42,6 +55,24 @@ void Training::RemoveWorker(TaskId worker) {
   workers_.erase(worker);
   queue_.Drop(worker);
   cuts_.WorkerGone(worker);
+  for (ProfileRound& profile : profiles_) profile.Gone(worker);
+}
+
+void Training::Profile(ProfileRound::Options options, ProfileCallback callback, Outbox* outbox) {
+  // Tasks tell a profile from one of an earlier coordinator, or an earlier generation, by it.
+  options.id = run_.generation() << 32 | ++last_profile_;
+  options.job_id = plan_.job_id();
+  profiles_.emplace_back(options, std::move(callback));
+  profiles_.back().Begin(workers_, plan_.partition().ps_count(), outbox);
+}
+
+void Training::OnProfiled(TaskId task, const proto::ProfileReport& report) {
+  for (ProfileRound& profile : profiles_) profile.Reply(task, report);
+}
+
+void Training::Abandon(const absl::Status& why, Outbox* outbox) {
+  cuts_.Abandon(why, outbox);
+  for (ProfileRound& profile : profiles_) profile.Abandon(why, outbox);
 }
 
 void Training::OnWork(TaskId worker, const proto::WorkReport& report, Moment now, Outbox* outbox) {
@@ -51,6 +82,7 @@ void Training::OnWork(TaskId worker, const proto::WorkReport& report, Moment now
   for (const proto::BatchRecord& record : report.batches()) {
     if (record.batch() < 0 || record.batch() >= plan_.total_batches()) continue;
     history_.Add(record, outbox);
+    CheckLoss(record);
     batches.push_back(record.batch());
     examples += record.examples();
   }
@@ -75,7 +107,27 @@ void Training::OnHeld(TaskId worker, const proto::Held& held) {
 void Training::Advance(Moment now, Outbox* outbox) {
   const bool quiet = now.monotonic < quiet_until_;
   cuts_.Advance(!quiet, now, outbox);
+  DecideEpochs(outbox);
+  for (ProfileRound& profile : profiles_) profile.Advance(now.monotonic, outbox);
+  std::erase_if(profiles_, [](const ProfileRound& profile) { return profile.over(); });
   GrantAll(/*train=*/!quiet && !cuts_.resting(), now, outbox);
+}
+
+// A new rate holds for no batch that is leased: the epochs after a decision are leased when it is
+// journalled and every ps knows it.
+void Training::DecideEpochs(Outbox* outbox) {
+  epoch_ends_.Advance(outbox);
+  rates_.Announce(outbox);
+  const int64_t allowed = epoch_ends_.EpochsAllowed();
+  cuts_.AllowEpochs(rates_.complete() ? allowed : std::min(allowed, run_.epochs_cut()));
+  if (epoch_ends_.ChooseBest(cuts_.manifests(), outbox)) cuts_.DeleteSurplus(outbox);
+}
+
+void Training::CheckLoss(const proto::BatchRecord& record) {
+  if (!epoch_ends_.terminates_on_nan() || std::isfinite(record.loss()) || !failure_.empty()) return;
+  const int64_t per_epoch = plan_.batches_per_epoch();
+  failure_ = absl::StrCat("terminate_on_nan: the loss of batch ", record.batch() % per_epoch,
+                          " in epoch ", record.batch() / per_epoch + 1, " is ", record.loss());
 }
 
 // A worker has nothing left of what it was leased, and did not report it: in part it may be settled
@@ -139,7 +191,8 @@ void Training::FillStatus(absl::Duration now, proto::JobStatus* status) {
   status->set_examples_per_second(examples_rate_.PerSecond(now));
   const double batches_per_second = batches_rate_.PerSecond(now);
   if (batches_per_second > 0) {
-    status->set_eta_seconds(static_cast<double>(plan_.total_batches() - done) / batches_per_second);
+    status->set_eta_seconds(static_cast<double>(status->total_batches() - done) /
+                            batches_per_second);
   }
   if (workers_.empty()) {
     status->set_waiting_for("for workers");

@@ -14,8 +14,11 @@
 #include "coordinator/moment.h"
 #include "coordinator/outbox.h"
 #include "coordinator/training/cut_cycle.h"
+#include "coordinator/training/epoch_ends.h"
 #include "coordinator/training/history.h"
+#include "coordinator/training/profile_round.h"
 #include "coordinator/training/rate.h"
+#include "coordinator/training/rate_announcement.h"
 #include "coordinator/training/split_queue.h"
 #include "proto/coordinator.pb.h"
 #include "proto/journal.pb.h"
@@ -49,26 +52,32 @@ class Training {
   void Adopt(TaskId worker, absl::Span<const proto::Split> holding);
   void RemoveWorker(TaskId worker);
   // The same process on a new stream: what was under way on the old one may be lost.
-  void PsReturned(uint32_t ps, Outbox* outbox) { cuts_.PsReturned(ps, outbox); }
+  void PsReturned(uint32_t ps, Outbox* outbox);
 
   void OnWork(TaskId worker, const proto::WorkReport& report, Moment now, Outbox* outbox);
   void OnHeld(TaskId worker, const proto::Held& held);
   void OnCut(uint32_t ps, const proto::CutReply& reply) { cuts_.OnCut(ps, reply); }
   void OnPersist(uint32_t ps, const proto::PersistReply& reply) { cuts_.OnPersist(ps, reply); }
   void OnLedger(uint32_t ps, const proto::LedgerReply& reply);
+  void OnProfiled(TaskId task, const proto::ProfileReport& report);
+  void OnRates(uint32_t ps, const proto::RatesReply& reply) { rates_.Reply(ps, reply); }
 
   // Asks for a checkpoint; after one for "stop" nothing is leased until Resume.
   void AskForCheckpoint(const std::string& reason, CheckpointCallback callback) {
     cuts_.Ask(reason, std::move(callback));
   }
   void Resume() { cuts_.Resume(); }
-  // Everybody who waits for a checkpoint gets this error: the training is given up.
-  void Abandon(const absl::Status& why, Outbox* outbox) { cuts_.Abandon(why, outbox); }
+  // Has the next steps measured; `options` without number and job.
+  void Profile(ProfileRound::Options options, ProfileCallback callback, Outbox* outbox);
+  // Everybody who waits for a checkpoint or a profile gets this error: the training is given up.
+  void Abandon(const absl::Status& why, Outbox* outbox);
 
   // Does what can be done now; to be called after every event and on ticks.
   void Advance(Moment now, Outbox* outbox);
-  // All epochs are trained, evaluated and checkpointed.
-  bool finished() const { return cuts_.finished(); }
+  // All epochs are trained, evaluated, decided about and checkpointed.
+  bool finished() const { return epoch_ends_.complete() && cuts_.finished(); }
+  // Why the job may not go on; empty: it may.
+  const std::string& failure() const { return failure_; }
 
   void FillStatus(absl::Duration now, proto::JobStatus* status);
   const std::vector<proto::Manifest>& manifests() const { return cuts_.manifests(); }
@@ -76,6 +85,8 @@ class Training {
  private:
   void AskLedgers(Moment now, Outbox* outbox);
   void GrantAll(bool train, Moment now, Outbox* outbox);
+  void CheckLoss(const proto::BatchRecord& record);
+  void DecideEpochs(Outbox* outbox);
 
   const proto::JobPlan& plan_;
   const proto::RunRecord& run_;
@@ -83,6 +94,11 @@ class Training {
 
   SplitQueue queue_;
   CutCycle cuts_;
+  EpochEnds epoch_ends_;
+  RateAnnouncement rates_;
+  std::string failure_;
+  std::vector<ProfileRound> profiles_;
+  uint64_t last_profile_ = 0;
   std::set<TaskId> workers_;
   absl::Duration quiet_until_ = -absl::InfiniteDuration();
   // The answers to the newest question to the ledgers.

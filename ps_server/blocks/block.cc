@@ -127,7 +127,8 @@ void Block::Push(BlockPush push, BlockCallback done) {
 // one without the other.
 void Block::PushAtOnce(BlockPush push, bool is_new, BlockCallback done) {
   if (push.gradient && (is_new || options_.unsafe_disable_ledger)) {
-    if (absl::Status status = rule_.Apply(spec_, push.gradient.data(), &state_); !status.ok()) {
+    const absl::Status status = Apply(push.batch, push.gradient);
+    if (!status.ok()) {
       return done(ErrorReply(status));
     }
   }
@@ -165,7 +166,8 @@ void Block::FinishUpdate(Consistency::BatchRange batches) {
   previous_values_ = state_.values;
   previous_version_ = state_.version;
   if (mean) {
-    if (absl::Status status = rule_.Apply(spec_, mean.data(), &state_); !status.ok()) {
+    const absl::Status status = Apply(batches.first, mean);
+    if (!status.ok()) {
       previous_values_ = BlockBuffer();
       for (ParkedPush& push : parked) push.done(ErrorReply(status));
       return;
@@ -174,6 +176,15 @@ void Block::FinishUpdate(Consistency::BatchRange batches) {
   for (int64_t i = 0; i < batches.count; ++i) Settle(batches.first + i);
   for (ParkedPush& push : parked) push.done(PushReply(push.want_values, push.duplicate));
   AnswerReadyPulls();
+}
+
+absl::Status Block::Apply(int64_t batch, const BlockBuffer& gradient) {
+  const ServiceProfile::Span span(options_.profile, ServiceProfile::kApply, batch);
+  return rule_.Apply(spec_, gradient.data(), RateOf(batch), &state_);
+}
+
+std::optional<float> Block::RateOf(int64_t batch) const {
+  return rates_ == nullptr ? std::nullopt : rates_->At(batch);
 }
 
 void Block::Settle(int64_t batch) {

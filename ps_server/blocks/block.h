@@ -2,6 +2,9 @@
 #define CAIRN_PS_SERVER_BLOCKS_BLOCK_H_
 
 #include <cstdint>
+#include <memory>
+#include <optional>
+#include <utility>
 #include <vector>
 
 #include "ps_server/blocks/block_buffer.h"
@@ -9,6 +12,8 @@
 #include "ps_server/blocks/gradient_accumulator.h"
 #include "ps_server/blocks/job_layout.h"
 #include "ps_server/blocks/parked_pulls.h"
+#include "ps_server/blocks/rate_changes.h"
+#include "ps_server/blocks/service_profile.h"
 #include "ps_server/blocks/update_rule.h"
 
 namespace cairn::ps {
@@ -38,6 +43,8 @@ class Block {
     size_t parked_pulls_max = 4096;
     // A fault for tests, which must find it: repeated pushes are applied again.
     bool unsafe_disable_ledger = false;
+    // Outlives the block; null: nobody profiles.
+    ServiceProfile* profile = nullptr;
   };
 
   // `layout` and `rule` must outlive it; `position` is the block's in the layout.
@@ -60,6 +67,9 @@ class Block {
   // of the ledger), ResourceExhausted (no memory; nothing has changed).
   void Push(BlockPush push, BlockCallback done);
 
+  // What is applied from now on is applied with these rates.
+  void SetRates(std::shared_ptr<const RateChanges> rates) { rates_ = std::move(rates); }
+
   // Answers everything that waits, and from now on every call, with `why`.
   void Close(const absl::Status& why);
 
@@ -80,6 +90,8 @@ class Block {
   void PushToUpdate(BlockPush push, BlockCallback done);
   void FinishUpdate(Consistency::BatchRange batches);
   void Settle(int64_t batch);
+  std::optional<float> RateOf(int64_t batch) const;
+  absl::Status Apply(int64_t batch, const BlockBuffer& gradient);
 
   const JobLayout& layout_;
   const Consistency& consistency_;
@@ -88,6 +100,7 @@ class Block {
   const Options options_;
 
   BlockState state_;
+  std::shared_ptr<const RateChanges> rates_;  // Null: none.
   ParkedPulls parked_pulls_;
   absl::Status closed_;
 

@@ -9,7 +9,7 @@
 namespace cairn::ps {
 
 absl::Status UpdateRule::Apply(const BlockSpec& block, const float* gradient,
-                               BlockState* state) const {
+                               std::optional<float> learning_rate, BlockState* state) const {
   BlockBuffer fresh_values;
   BlockBuffer fresh_slots;
   if (absl::Status status = MakeWritable(block, state->values, &fresh_values); !status.ok()) {
@@ -23,7 +23,9 @@ absl::Status UpdateRule::Apply(const BlockSpec& block, const float* gradient,
     nn::ApplyMovingAverage(block.count, gradient, block.momentum, state->values.data(), values_out);
   } else {
     const BlockBuffer& slots = fresh_slots ? fresh_slots : state->slots;
-    Optimize(block, gradient, *state, values_out, slots ? slots.data() : nullptr);
+    Optimize(block, gradient,
+             learning_rate.value_or(layout_.optimizer().learning_rate(state->version)), *state,
+             values_out, slots ? slots.data() : nullptr);
   }
   if (fresh_values) state->values = std::move(fresh_values);
   if (fresh_slots) state->slots = std::move(fresh_slots);
@@ -40,8 +42,8 @@ absl::Status UpdateRule::MakeWritable(const BlockSpec& block, const BlockBuffer&
                                                    buffer.count() * sizeof(float), " bytes"));
 }
 
-void UpdateRule::Optimize(const BlockSpec& block, const float* gradient, const BlockState& from,
-                          float* values_out, float* slots_out) const {
+void UpdateRule::Optimize(const BlockSpec& block, const float* gradient, float learning_rate,
+                          const BlockState& from, float* values_out, float* slots_out) const {
   const nn::Optimizer& optimizer = layout_.optimizer();
   std::array<const float*, nn::Optimizer::kSlotsMax> slots_from = {};
   std::array<float*, nn::Optimizer::kSlotsMax> slots_to = {};
@@ -56,7 +58,7 @@ void UpdateRule::Optimize(const BlockSpec& block, const float* gradient, const B
   update.values_out = values_out;
   update.slots_in = slots_from.data();
   update.slots_out = slots_to.data();
-  optimizer.Apply(update, from.version, optimizer.learning_rate(from.version));
+  optimizer.Apply(update, from.version, learning_rate);
 }
 
 }  // namespace cairn::ps

@@ -2,6 +2,7 @@
 #define CAIRN_PS_SERVER_BLOCKS_UPDATE_RULE_H_
 
 #include <cstdint>
+#include <optional>
 
 #include "absl/status/status.h"
 #include "ps_server/blocks/block_buffer.h"
@@ -27,17 +28,19 @@ class UpdateRule {
   // Both must outlive it.
   UpdateRule(const JobLayout* layout, BufferPool* pool) : layout_(*layout), pool_(*pool) {}
 
-  // One update, in place where nobody else looks at the state's buffers, else into fresh ones, in
-  // the same single pass over memory. Leaves the ledger alone. `gradient` has block.count values.
-  // ResourceExhausted: no memory for a fresh buffer; the state is unchanged.
-  absl::Status Apply(const BlockSpec& block, const float* gradient, BlockState* state) const;
+  // One update with this learning rate (nullopt: the job's), in place where nobody else looks at
+  // the state's buffers, else into fresh ones, in the same single pass over memory. Leaves the
+  // ledger alone. `gradient` has block.count values. ResourceExhausted: no memory for a fresh
+  // buffer; the state is unchanged.
+  absl::Status Apply(const BlockSpec& block, const float* gradient,
+                     std::optional<float> learning_rate, BlockState* state) const;
 
  private:
   // Sets `fresh` to another buffer of the size of `buffer` if others refer to that too.
   absl::Status MakeWritable(const BlockSpec& block, const BlockBuffer& buffer,
                             BlockBuffer* fresh) const;
-  void Optimize(const BlockSpec& block, const float* gradient, const BlockState& from,
-                float* values_out, float* slots_out) const;
+  void Optimize(const BlockSpec& block, const float* gradient, float learning_rate,
+                const BlockState& from, float* values_out, float* slots_out) const;
 
   const JobLayout& layout_;
   BufferPool& pool_;

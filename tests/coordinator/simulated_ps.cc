@@ -43,6 +43,7 @@ void SimulatedPs::Restart(uint64_t instance_id) {
   instance_id_ = instance_id;
   generation_ = 0;
   duplicates_ = 0;
+  rates_.clear();
   plan_.Clear();
   blocks_.clear();
   cuts_.clear();
@@ -94,6 +95,7 @@ bool SimulatedPs::Handle(const proto::Command& command, bool disk_fails,
     }
     plan_ = restore.plan();
     generation_ = restore.generation();
+    rates_ = {restore.rates().begin(), restore.rates().end()};
     blocks_ = restore.checkpoint() == 0 ? Blocks(block_count_) : disk_[restore.checkpoint()];
     cuts_.clear();
     *reply->mutable_ledger() = Ledger();
@@ -128,14 +130,33 @@ bool SimulatedPs::Handle(const proto::Command& command, bool disk_fails,
     answer->mutable_ledger()->set_query(command.ledger_query().query());
     return true;
   }
+  if (command.has_set_rates()) {
+    const proto::SetRates& set = command.set_rates();
+    if (!HasJob(set.job_id(), set.generation())) return false;
+    rates_ = {set.rates().begin(), set.rates().end()};
+    proto::RatesReply* reply = answer->mutable_rates_set();
+    reply->set_job_id(set.job_id());
+    reply->set_generation(set.generation());
+    reply->set_changes(set.rates_size());
+    return true;
+  }
   if (command.has_drop_cut()) cuts_.erase(command.drop_cut().cut());
   if (command.has_delete_checkpoint()) disk_.erase(command.delete_checkpoint().checkpoint());
   if (command.has_stop_job() && plan_.job_id() == command.stop_job().job_id()) generation_ = 0;
   return false;
 }
 
+double SimulatedPs::RateOf(int64_t batch) const {
+  double rate = 0;
+  for (const proto::RateChange& change : rates_) {
+    if (change.from_batch() <= batch) rate = change.learning_rate();
+  }
+  return rate;
+}
+
 void SimulatedPs::Settle(Block* block, int64_t batch) {
   block->settled.insert(batch);
+  block->rates[batch] = RateOf(batch);
   ++block->value;
 }
 

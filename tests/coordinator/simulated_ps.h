@@ -19,6 +19,8 @@ class SimulatedPs {
     int64_t value = 0;
     // Synchronous: batches that wait for the rest of their update.
     std::set<int64_t> buffered;
+    // With which learning rate each batch was applied; 0: the job's own.
+    std::map<int64_t, double> rates;
     bool operator==(const Block&) const = default;
   };
   using Blocks = std::vector<Block>;
@@ -36,6 +38,8 @@ class SimulatedPs {
   bool Push(uint64_t job, uint64_t generation, int block, int64_t batch);
   bool IsSettled(int block, int64_t batch) const { return blocks_[block].settled.contains(batch); }
   bool HasJob(uint64_t job, uint64_t generation) const;
+  // The learning rate that it knows for a batch; 0: the job's own.
+  double RateOf(int64_t batch) const;
 
   const Blocks& blocks() const { return blocks_; }
   const std::map<uint64_t, Blocks>& cuts() const { return cuts_; }
@@ -52,6 +56,7 @@ class SimulatedPs {
   proto::JobPlan plan_;
   uint64_t generation_ = 0;  // 0: nothing restored.
   uint64_t duplicates_ = 0;
+  std::vector<proto::RateChange> rates_;
   Blocks blocks_;
   std::map<uint64_t, Blocks> cuts_;
   std::map<uint64_t, Blocks> disk_;

@@ -128,6 +128,22 @@ TEST_F(JobControlTest, DeletesOneCheckpointAndKeepsTheOthers) {
   EXPECT_EQ(*disk_.store()->ListSnapshots(7), std::vector<uint64_t>{2});
 }
 
+TEST_F(JobControlTest, AnswersForTheRatesOfItsGenerationOnly) {
+  Restore(2, 0);
+  proto::Command command;
+  proto::SetRates* set = command.mutable_set_rates();
+  set->set_job_id(7);
+  set->set_generation(1);
+  set->add_rates();
+  set->add_rates()->set_from_batch(10);
+  control_->Handle(command);
+  set->set_generation(2);
+  control_->Handle(command);
+  const proto::RatesReply reply = sent_.Take().rates_set();
+  EXPECT_EQ(reply.generation(), 2);
+  EXPECT_EQ(reply.changes(), 2);
+}
+
 TEST_F(JobControlTest, AJoinSaysWhatIsInMemory) {
   proto::Join join;
   control_->FillJoin(&join);

@@ -79,11 +79,23 @@ TEST(CheckpointerTest, OnlyTheNewestAreKept) {
   std::vector<proto::Manifest> manifests(4);
   for (int i = 0; i < 4; ++i) manifests[i].set_checkpoint(i + 1);
   Checkpointer checkpointer({.keep = 2}, manifests, 0);
-  const auto surplus = checkpointer.TakeSurplus();
+  const auto surplus = checkpointer.TakeSurplus({});
   ASSERT_EQ(surplus.size(), 2u);
   EXPECT_EQ(surplus[1].checkpoint(), 2u);
   EXPECT_EQ(checkpointer.manifests()[0].checkpoint(), 3u);
-  EXPECT_TRUE(checkpointer.TakeSurplus().empty());
+  EXPECT_TRUE(checkpointer.TakeSurplus({}).empty());
+}
+
+TEST(CheckpointerTest, PinnedOnesStayBesideTheNewest) {
+  std::vector<proto::Manifest> manifests(5);
+  for (int i = 0; i < 5; ++i) manifests[i].set_checkpoint(i + 1);
+  Checkpointer checkpointer({.keep = 2}, manifests, 0);
+  const auto surplus = checkpointer.TakeSurplus({2, 5});
+  ASSERT_EQ(surplus.size(), 2u);
+  EXPECT_EQ(surplus[0].checkpoint(), 1u);
+  EXPECT_EQ(surplus[1].checkpoint(), 3u);
+  ASSERT_EQ(checkpointer.manifests().size(), 3u);
+  EXPECT_EQ(checkpointer.manifests()[0].checkpoint(), 2u);
 }
 
 }  // namespace

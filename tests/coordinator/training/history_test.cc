@@ -124,5 +124,32 @@ TEST_F(HistoryTest, RecordsThatCannotBeAreDropped) {
   EXPECT_TRUE(history_->recorded().empty());
 }
 
+TEST_F(HistoryTest, AnEpochsMeansHaveTheSameBitsInWhateverOrderItsBatchesCame) {
+  for (const int64_t batch : {3, 0, 2, 1, 12, 11}) {
+    Add(Batch(batch, 0.1 * static_cast<double>(batch + 1), batch + 1));
+  }
+  double loss = 0, examples = 0;
+  for (int64_t batch = 0; batch < 4; ++batch) {
+    loss += static_cast<double>(batch + 1) * (0.1 * static_cast<double>(batch + 1));
+    examples += static_cast<double>(batch + 1);
+  }
+  const auto means = history_->ReadEpochMeans(0);
+  ASSERT_TRUE(means.ok());
+  EXPECT_EQ(means->batches, 4);
+  EXPECT_EQ(means->examples, 10);
+  EXPECT_EQ(means->loss, loss / examples);
+  EXPECT_EQ(history_->ReadEpochMeans(1)->batches, 2);
+  EXPECT_EQ(history_->ReadEpochMeans(2)->batches, 0);
+}
+
+TEST_F(HistoryTest, RecordsOfEpochsThatAreNotWhollySettledGoWithARollback) {
+  Outbox outbox;
+  for (int epoch = 0; epoch < 3; ++epoch) history_->Add(proto::EpochRecord(), &outbox);
+  ASSERT_TRUE(history_->Unsettle(BatchRanges(20, 30), &outbox).ok());
+  Write(&outbox);
+  EXPECT_EQ(history_->epochs().size(), 2u);
+  EXPECT_EQ(storage::ReadJob(*journal_, 1)->epochs.size(), 2u);
+}
+
 }  // namespace
 }  // namespace cairn::coordinator

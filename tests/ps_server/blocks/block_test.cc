@@ -293,6 +293,37 @@ TEST(Block, SynchronousBitsDoNotDependOnOrderOrRepetition) {
   }
 }
 
+std::shared_ptr<const RateChanges> RatesOf(const std::vector<std::pair<int64_t, double>>& rates) {
+  google::protobuf::RepeatedPtrField<proto::RateChange> changes;
+  for (const auto& [batch, rate] : rates) {
+    proto::RateChange* change = changes.Add();
+    change->set_from_batch(batch);
+    change->set_learning_rate(rate);
+  }
+  return std::make_shared<const RateChanges>(changes);
+}
+
+// The job's own rate is 1.
+TEST(Block, AnUpdateIsMadeWithTheRateThatHoldsFromItsBatchOn) {
+  BlockUnderTest block({});
+  block->SetRates(RatesOf({{2, 10}, {4, 100}}));
+  const std::vector<float> steps = {1, 1, 10, 10, 100, 100};
+  float expected = 0;
+  // Whenever it comes: batch 4 is pushed before batch 3.
+  for (const int64_t batch : {0, 1, 2, 4, 3, 5}) {
+    block.Push(batch);
+    expected += steps[batch];
+    EXPECT_EQ(block.value(), expected) << "batch " << batch;
+  }
+}
+
+TEST(Block, ASynchronousUpdateIsMadeWithTheRateOfItsFirstBatch) {
+  BlockUnderTest block(Synchronous(2));
+  block->SetRates(RatesOf({{2, 10}}));
+  for (const int64_t batch : {1, 0, 3, 2}) block.Push(batch);
+  EXPECT_EQ(block.value(), 11);
+}
+
 TEST(Block, ClosingAnswersEverybodyWhoWaits) {
   BlockUnderTest block(Synchronous(2));
   const Reply pull = block.Pull(2);

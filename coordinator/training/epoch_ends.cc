@@ -1,0 +1,151 @@
+#include "coordinator/training/epoch_ends.h"
+
+#include <algorithm>
+#include <string>
+#include <utility>
+
+#include "common/check.h"
+#include "common/logging.h"
+#include "coordinator/note.h"
+#include "nn/optimizer.h"
+#include "storage/job_records.h"
+
+namespace cairn::coordinator {
+namespace {
+
+std::unique_ptr<EpochDecisions> MakeDecisions(const proto::Job& job) {
+  float rate = 0;
+  if (auto optimizer = nn::CreateOptimizer(job.optimizer()); optimizer.ok()) {
+    rate = (*optimizer)->learning_rate(0);
+  }
+  absl::StatusOr<EpochDecisions> decisions = EpochDecisions::Create(job, rate);
+  CAIRN_CHECK(decisions.ok());  // The job was validated.
+  return std::make_unique<EpochDecisions>(*std::move(decisions));
+}
+
+void AddRate(int64_t from_batch, float rate, proto::RunRecord* run) {
+  proto::RateChange* change = run->add_rates();
+  change->set_from_batch(from_batch);
+  change->set_learning_rate(rate);
+}
+
+const proto::Manifest* FindAtEnd(const std::vector<proto::Manifest>& manifests, int64_t end) {
+  for (const proto::Manifest& manifest : manifests) {
+    if (manifest.settled_batches() == end && manifest.ledger().low_water() == end) return &manifest;
+  }
+  return nullptr;
+}
+
+}  // namespace
+
+EpochEnds::EpochEnds(const Context& context)
+    : plan_(*context.plan),
+      run_(*context.run),
+      history_(*context.history),
+      decisions_(MakeDecisions(plan_.job())) {
+  if (decisions_->sets_rate() && run_.rates().empty()) {
+    AddRate(0, decisions_->learning_rate(), &run_);
+  }
+  for (const proto::EpochRecord& record : history_.epochs()) decisions_->Take(record);
+}
+
+void EpochEnds::Forget(int64_t low_water, proto::RunRecord* run) {
+  auto* rates = run->mutable_rates();
+  while (rates->size() > 1 && rates->rbegin()->from_batch() > low_water) rates->RemoveLast();
+  if (run->stop_at_batch() > low_water) run->clear_stop_at_batch();
+}
+
+int64_t EpochEnds::EndOf(int64_t epoch) const {
+  return std::min((epoch + 1) * plan_.batches_per_epoch(), plan_.total_batches());
+}
+
+int64_t EpochEnds::EpochsAllowed() const {
+  return decisions_->changes_training() ? decisions_->epochs() + 1 : run_.epochs_cut() + 1;
+}
+
+bool EpochEnds::complete() const {
+  return !decisions_->any() || decisions_->epochs() >= run_.epochs_cut();
+}
+
+void EpochEnds::Advance(Outbox* outbox) {
+  while (!complete()) {
+    const int64_t epoch = decisions_->epochs();
+    const bool is_evaluated = run_.held_cut().to_evaluate() && run_.held_cut().epoch() == epoch;
+    if (is_evaluated && !history_.HasEvaluation(epoch)) return;
+    Decide(epoch, outbox);
+  }
+}
+
+proto::EpochRecord EpochEnds::MakeRecord(int64_t epoch) const {
+  proto::EpochRecord record;
+  const absl::StatusOr<History::Means> means = history_.ReadEpochMeans(epoch);
+  if (means.ok()) {
+    proto::EvaluationRecord* training = record.mutable_training();
+    training->set_epoch(epoch);
+    training->set_examples(static_cast<int64_t>(means->examples));
+    training->set_loss(means->loss);
+    training->mutable_metrics()->Assign(means->metrics.begin(), means->metrics.end());
+  } else {
+    CAIRN_LOG_ERROR("an epoch's losses cannot be read; its callbacks see none", "job",
+                    plan_.job_id(), "epoch", epoch, "error", means.status());
+  }
+  if (const auto* evaluation = history_.FindEvaluation(epoch)) {
+    *record.mutable_validation() = *evaluation;
+  }
+  return record;
+}
+
+void EpochEnds::Decide(int64_t epoch, Outbox* outbox) {
+  const proto::EpochRecord record = MakeRecord(epoch);
+  history_.Add(record, outbox);
+  EpochDecisions::Outcome outcome = decisions_->Take(record);
+  for (std::string& note : outcome.notes) AddNote(plan_.job_id(), std::move(note), &run_);
+  const int64_t end = EndOf(epoch);
+  // After the last epoch there is nothing to stop, and no batch for another rate.
+  if (end < plan_.total_batches()) {
+    if (outcome.stop) {
+      run_.set_stop_at_batch(end);
+    } else if (outcome.learning_rate.has_value()) {
+      AddRate(end, *outcome.learning_rate, &run_);
+    }
+  }
+  Save(outbox);
+}
+
+bool EpochEnds::ChooseBest(const std::vector<proto::Manifest>& manifests, Outbox* outbox) {
+  proto::RunRecord chosen;
+  for (const EpochDecisions::Best& best : decisions_->bests()) {
+    if (const proto::Manifest* manifest = FindAtEnd(manifests, EndOf(best.epoch.epoch))) {
+      proto::BestCheckpoint* entry = chosen.add_best();
+      entry->set_callback(best.callback);
+      entry->set_monitor(best.monitor);
+      entry->set_value(best.epoch.value);
+      entry->set_epoch(best.epoch.epoch);
+      entry->set_checkpoint(manifest->checkpoint());
+      entry->set_is_result(best.epoch.is_result);
+      continue;
+    }
+    // Not written yet, or its disk was full: the best one that there is stays.
+    for (const proto::BestCheckpoint& old : run_.best()) {
+      const bool exists = std::any_of(manifests.begin(), manifests.end(), [&](const auto& each) {
+        return each.checkpoint() == old.checkpoint();
+      });
+      if (old.callback() == best.callback && exists) *chosen.add_best() = old;
+    }
+  }
+  const auto text = [](const proto::RunRecord& record) {
+    proto::RunRecord only;
+    *only.mutable_best() = record.best();
+    return only.SerializeAsString();
+  };
+  if (text(chosen) == text(run_)) return false;
+  *run_.mutable_best() = chosen.best();
+  Save(outbox);
+  return true;
+}
+
+void EpochEnds::Save(Outbox* outbox) const {
+  outbox->PutSynced(storage::RunKey(plan_.job_id()), run_);
+}
+
+}  // namespace cairn::coordinator

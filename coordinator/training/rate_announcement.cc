@@ -1,0 +1,41 @@
+#include "coordinator/training/rate_announcement.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace cairn::coordinator {
+
+RateAnnouncement::RateAnnouncement(const proto::JobPlan* plan, const proto::RunRecord* run)
+    : plan_(*plan),
+      run_(*run),
+      told_(plan->partition().ps_count()),
+      known_(plan->partition().ps_count(), run->rates_size()) {}
+
+void RateAnnouncement::Announce(Outbox* outbox) {
+  const int changes = run_.rates_size();
+  for (uint32_t ps = 0; ps < known_.size(); ++ps) {
+    if (known_[ps] >= changes || told_[ps] >= changes) continue;
+    told_[ps] = changes;
+    proto::Command command;
+    proto::SetRates* set = command.mutable_set_rates();
+    set->set_job_id(plan_.job_id());
+    set->set_generation(run_.generation());
+    *set->mutable_rates() = run_.rates();
+    outbox->Send(PsTask(ps), std::move(command));
+  }
+}
+
+void RateAnnouncement::Reply(uint32_t ps, const proto::RatesReply& reply) {
+  if (ps >= known_.size() || reply.job_id() != plan_.job_id() ||
+      reply.generation() != run_.generation()) {
+    return;
+  }
+  known_[ps] = std::max(known_[ps], static_cast<int>(reply.changes()));
+}
+
+bool RateAnnouncement::complete() const {
+  return std::all_of(known_.begin(), known_.end(),
+                     [this](int known) { return known >= run_.rates_size(); });
+}
+
+}  // namespace cairn::coordinator

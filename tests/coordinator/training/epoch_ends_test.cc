@@ -1,0 +1,188 @@
+#include "coordinator/training/epoch_ends.h"
+
+#include <gtest/gtest.h>
+
+#include "tests/coordinator/training/training_fixture.h"
+
+namespace cairn::coordinator {
+namespace {
+
+// Epochs of 10 batches, 4 of them.
+class EpochEndsTest : public TrainingFixture {
+ protected:
+  void SetUp() override {
+    TrainingFixture::SetUp();
+    plan_.set_total_batches(40);
+    plan_.set_validation_examples(10);
+    plan_.mutable_job()->mutable_validation();
+    plan_.mutable_job()->mutable_optimizer()->set_name("sgd");
+    plan_.mutable_job()->mutable_optimizer()->set_learning_rate(1);
+  }
+
+  proto::Callback* AddCallback(const std::string& name) {
+    proto::Callback* callback = plan_.mutable_job()->add_callbacks();
+    callback->set_name(name);
+    return callback;
+  }
+
+  std::unique_ptr<EpochEnds> Make() {
+    return std::make_unique<EpochEnds>(EpochEnds::Context{&plan_, &run_, history_.get()});
+  }
+
+  void Evaluated(int64_t epoch, double loss) {
+    proto::EvaluationRecord record;
+    record.set_epoch(epoch);
+    record.set_examples(10);
+    record.set_loss(loss);
+    Outbox outbox;
+    history_->Add(record, &outbox);
+    Write(outbox);
+  }
+
+  void Write(const Outbox& outbox) {
+    if (outbox.changes.empty()) return;
+    ASSERT_TRUE(journal_->Write(outbox.changes, false).ok());
+  }
+
+  // What is left after the process has died: the journal.
+  void Crash() {
+    const auto records = storage::ReadJob(*journal_, 1);
+    ASSERT_TRUE(records.ok());
+    run_ = records->run;
+    history_ = *History::Load(journal_.get(), 1, 10, 0);
+  }
+
+  static proto::Manifest ManifestAt(uint64_t checkpoint, int64_t batches) {
+    proto::Manifest manifest;
+    manifest.set_checkpoint(checkpoint);
+    manifest.set_settled_batches(batches);
+    manifest.mutable_ledger()->set_low_water(batches);
+    return manifest;
+  }
+};
+
+TEST_F(EpochEndsTest, WithoutCallbacksNothingWaits) {
+  auto ends = Make();
+  run_.set_epochs_cut(2);
+  EXPECT_TRUE(ends->complete());
+  EXPECT_EQ(ends->EpochsAllowed(), 3);
+}
+
+TEST_F(EpochEndsTest, TheNextEpochWaitsForTheEvaluationAndTheDecision) {
+  AddCallback("early_stopping");
+  auto ends = Make();
+  EXPECT_EQ(ends->EpochsAllowed(), 1);
+  run_.set_epochs_cut(1);
+  run_.mutable_held_cut()->set_to_evaluate(true);
+  Outbox outbox;
+  ends->Advance(&outbox);
+  EXPECT_FALSE(ends->complete());
+  EXPECT_EQ(ends->EpochsAllowed(), 1);
+  Evaluated(0, 0.5);
+  ends->Advance(&outbox);
+  EXPECT_TRUE(ends->complete());
+  EXPECT_EQ(ends->EpochsAllowed(), 2);
+  EXPECT_TRUE(outbox.sync);
+}
+
+TEST_F(EpochEndsTest, AModelCheckpointMakesNobodyWait) {
+  AddCallback("model_checkpoint")->set_save_best_only(true);
+  auto ends = Make();
+  run_.set_epochs_cut(1);
+  EXPECT_EQ(ends->EpochsAllowed(), 2);
+}
+
+TEST_F(EpochEndsTest, ADecisionIsJournalledWithTheBatchFromWhichItHolds) {
+  proto::Callback* reduce = AddCallback("reduce_lr_on_plateau");
+  reduce->set_patience(1);
+  reduce->set_factor(0.5);
+  AddCallback("early_stopping")->set_patience(2);
+  auto ends = Make();
+  for (int64_t epoch = 0; epoch < 3; ++epoch) {
+    run_.set_epochs_cut(epoch + 1);
+    Evaluated(epoch, 1.0 + static_cast<double>(epoch));
+    Outbox outbox;
+    ends->Advance(&outbox);
+    Write(outbox);
+  }
+  Crash();
+  // No batch is trained with what was decided together with the stop.
+  ASSERT_EQ(run_.rates_size(), 2);
+  EXPECT_EQ(run_.rates(0).from_batch(), 0);
+  EXPECT_EQ(run_.rates(1).from_batch(), 20);
+  EXPECT_EQ(run_.rates(1).learning_rate(), 0.5);
+  EXPECT_EQ(run_.stop_at_batch(), 30);
+  EXPECT_EQ(run_.notes_size(), 3);
+  // The next process has nothing to decide.
+  auto again = Make();
+  EXPECT_TRUE(again->complete());
+  EXPECT_EQ(run_.rates_size(), 2);
+}
+
+TEST_F(EpochEndsTest, ADecisionThatWasNotWrittenIsMadeAgain) {
+  AddCallback("early_stopping");
+  auto ends = Make();
+  Outbox saved;
+  saved.PutSynced(storage::RunKey(1), run_);
+  Write(saved);
+  run_.set_epochs_cut(1);
+  Evaluated(0, 1);
+  Outbox lost;
+  ends->Advance(&lost);
+  Crash();
+  run_.set_epochs_cut(1);
+  auto again = Make();
+  EXPECT_FALSE(again->complete());
+  Outbox outbox;
+  again->Advance(&outbox);
+  EXPECT_TRUE(again->complete());
+}
+
+TEST_F(EpochEndsTest, ARollbackTakesBackWhatWasDecidedAboutEpochsToBeTrainedAgain) {
+  proto::RunRecord run;
+  for (const int64_t batch : {0, 20, 30}) run.add_rates()->set_from_batch(batch);
+  run.set_stop_at_batch(40);
+  EpochEnds::Forget(25, &run);
+  EXPECT_EQ(run.rates_size(), 2);
+  EXPECT_FALSE(run.has_stop_at_batch());
+  EpochEnds::Forget(0, &run);
+  EXPECT_EQ(run.rates_size(), 1);
+}
+
+TEST_F(EpochEndsTest, TheBestCheckpointIsTheOneAtTheEndOfTheBestEpoch) {
+  AddCallback("model_checkpoint")->set_save_best_only(true);
+  auto ends = Make();
+  for (const auto& [epoch, loss] : std::vector<std::pair<int64_t, double>>{{0, 2}, {1, 1}}) {
+    run_.set_epochs_cut(epoch + 1);
+    Evaluated(epoch, loss);
+    Outbox outbox;
+    ends->Advance(&outbox);
+    Write(outbox);
+  }
+  Outbox outbox;
+  EXPECT_TRUE(ends->ChooseBest({ManifestAt(3, 10), ManifestAt(4, 17), ManifestAt(5, 20)}, &outbox));
+  ASSERT_EQ(run_.best_size(), 1);
+  EXPECT_EQ(run_.best(0).checkpoint(), 5u);
+  EXPECT_EQ(run_.best(0).monitor(), "val_loss");
+  EXPECT_EQ(run_.best(0).value(), 1);
+  EXPECT_FALSE(
+      ends->ChooseBest({ManifestAt(3, 10), ManifestAt(4, 17), ManifestAt(5, 20)}, &outbox));
+}
+
+TEST_F(EpochEndsTest, WhileTheBestOneIsNotWrittenTheOneBeforeStays) {
+  AddCallback("model_checkpoint")->set_save_best_only(true);
+  auto ends = Make();
+  Outbox outbox;
+  run_.set_epochs_cut(1);
+  Evaluated(0, 2);
+  ends->Advance(&outbox);
+  ends->ChooseBest({ManifestAt(3, 10)}, &outbox);
+  run_.set_epochs_cut(2);
+  Evaluated(1, 1);
+  ends->Advance(&outbox);
+  EXPECT_FALSE(ends->ChooseBest({ManifestAt(3, 10)}, &outbox));
+  EXPECT_EQ(run_.best(0).checkpoint(), 3u);
+}
+
+}  // namespace
+}  // namespace cairn::coordinator

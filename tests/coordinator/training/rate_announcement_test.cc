@@ -1,0 +1,79 @@
+#include "coordinator/training/rate_announcement.h"
+
+#include <gtest/gtest.h>
+
+#include <set>
+
+namespace cairn::coordinator {
+namespace {
+
+class RateAnnouncementTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    plan_.set_job_id(1);
+    plan_.mutable_partition()->set_ps_count(2);
+    run_.set_generation(3);
+    run_.add_rates();
+  }
+
+  static std::set<uint32_t> Told(RateAnnouncement* announcement) {
+    Outbox outbox;
+    announcement->Announce(&outbox);
+    std::set<uint32_t> told;
+    for (const auto& sending : outbox.commands) told.insert(sending.task.index);
+    return told;
+  }
+
+  static proto::RatesReply Reply(int64_t changes, uint64_t generation = 3) {
+    proto::RatesReply reply;
+    reply.set_job_id(1);
+    reply.set_generation(generation);
+    reply.set_changes(changes);
+    return reply;
+  }
+
+  proto::JobPlan plan_;
+  proto::RunRecord run_;
+};
+
+using Indices = std::set<uint32_t>;
+
+TEST_F(RateAnnouncementTest, WhatCameWithTheRestoreIsKnown) {
+  RateAnnouncement announcement(&plan_, &run_);
+  EXPECT_TRUE(announcement.complete());
+  EXPECT_EQ(Told(&announcement), Indices());
+}
+
+TEST_F(RateAnnouncementTest, IsCompleteWhenEveryPsHasAnsweredForTheNewestChange) {
+  RateAnnouncement announcement(&plan_, &run_);
+  run_.add_rates();
+  EXPECT_FALSE(announcement.complete());
+  EXPECT_EQ(Told(&announcement), (Indices{0, 1}));
+  EXPECT_EQ(Told(&announcement), Indices());
+  announcement.Reply(0, Reply(2));
+  announcement.Reply(1, Reply(1));
+  announcement.Reply(1, Reply(2, /*generation=*/2));
+  EXPECT_FALSE(announcement.complete());
+  announcement.Reply(1, Reply(2));
+  EXPECT_TRUE(announcement.complete());
+}
+
+TEST_F(RateAnnouncementTest, APsOnANewStreamIsToldAgainUnlessItHasAnswered) {
+  RateAnnouncement announcement(&plan_, &run_);
+  run_.add_rates();
+  Told(&announcement);
+  announcement.Reply(0, Reply(2));
+  announcement.PsReturned(0);
+  announcement.PsReturned(1);
+  EXPECT_EQ(Told(&announcement), Indices{1});
+}
+
+TEST_F(RateAnnouncementTest, ACoordinatorThatIsBackTellsEverybody) {
+  RateAnnouncement announcement(&plan_, &run_);
+  announcement.ForgetWhoKnows();
+  EXPECT_FALSE(announcement.complete());
+  EXPECT_EQ(Told(&announcement), (Indices{0, 1}));
+}
+
+}  // namespace
+}  // namespace cairn::coordinator
