@@ -1,5 +1,6 @@
 #include "worker/job_model.h"
 
+#include <map>
 #include <string>
 
 #include "common/status_macros.h"
@@ -12,6 +13,12 @@ absl::StatusOr<JobModel> JobModel::Create(const proto::Job& job, const proto::Mo
   for (const std::string& name : job.metrics()) {
     CAIRN_ASSIGN_OR_RETURN(result.metrics.emplace_back(),
                            nn::CreateMetric(name, *result.loss, result.model->output_shape()));
+  }
+  if (!job.class_weight().empty()) {
+    const std::map<int64_t, double> weights(job.class_weight().begin(), job.class_weight().end());
+    CAIRN_ASSIGN_OR_RETURN(
+        result.class_weights,
+        nn::ClassWeights::Create(weights, *result.loss, result.model->output_shape()));
   }
   return result;
 }

@@ -2,9 +2,11 @@
 #define CAIRN_WORKER_JOB_MODEL_H_
 
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "nn/example_weights/class_weights.h"
 #include "nn/loss.h"
 #include "nn/metric.h"
 #include "nn/model.h"
@@ -18,6 +20,7 @@ struct JobModel {
   std::unique_ptr<nn::Model> model;
   std::unique_ptr<nn::Loss> loss;
   std::vector<std::unique_ptr<nn::Metric>> metrics;  // In the order of Job.metrics.
+  std::optional<nn::ClassWeights> class_weights;
 
   // InvalidArgument as Model::Create, CreateLoss and CreateMetric.
   static absl::StatusOr<JobModel> Create(const proto::Job& job, const proto::ModelSpec& spec);

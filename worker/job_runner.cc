@@ -52,11 +52,32 @@ absl::Status JobRunner::StartGeneration(const proto::StartJob& job,
       std::unique_ptr<Strategy> strategy,
       ParameterServerStrategy::Create(job.plan(), job.generation(), *model_.model, executor_.get(),
                                       client_.get(), std::move(on_settled)));
-  trainer_ =
-      std::make_unique<Trainer>(executor_.get(), loader_.get(), strategy.get(), job.plan().seed());
+  trainer_ = std::make_unique<Trainer>(
+      executor_.get(), loader_.get(), strategy.get(), job.plan().seed(),
+      model_.class_weights.has_value() ? &*model_.class_weights : nullptr);
+  SetRecorder();
   MutexLock lock(&mutex_);
   strategy_ = std::move(strategy);
   return absl::OkStatus();
+}
+
+void JobRunner::StartProfile(const proto::Profile& command) {
+  profiler_ = std::make_unique<StepProfiler>(command, model_.model.get());
+  SetRecorder();
+}
+
+std::optional<proto::ProfileReport> JobRunner::TakeProfile(bool now) {
+  if (profiler_ == nullptr || !(now || profiler_->complete())) return std::nullopt;
+  const proto::ProfileReport report = profiler_->Report();
+  profiler_.reset();
+  SetRecorder();
+  return report;
+}
+
+void JobRunner::SetRecorder() {
+  SpanRecorder* const recorder = profiler_ != nullptr ? profiler_->recorder() : nullptr;
+  if (trainer_ != nullptr) trainer_->set_recorder(recorder);
+  if (executor_ != nullptr) executor_->set_recorder(recorder, StepProfiler::kFirstLayerName);
 }
 
 void JobRunner::EndGeneration() {
@@ -74,7 +95,9 @@ void JobRunner::EndGeneration() {
 absl::StatusOr<Strategy::Ready> JobRunner::Train(const Trainer::Assignment& assignment,
                                                  absl::FunctionRef<bool()> should_abandon) {
   if (trainer_ == nullptr) return absl::FailedPreconditionError("this task does not train");
-  return trainer_->Step(assignment, should_abandon);
+  const absl::StatusOr<Strategy::Ready> ready = trainer_->Step(assignment, should_abandon);
+  if (profiler_ != nullptr && ready.ok() && *ready == Strategy::Ready::kYes) profiler_->StepDone();
+  return ready;
 }
 
 absl::Status JobRunner::MakeEvaluator() {

@@ -15,6 +15,7 @@
 #include "worker/evaluator.h"
 #include "worker/job_data.h"
 #include "worker/job_model.h"
+#include "worker/step_profiler.h"
 #include "worker/strategy/strategy.h"
 #include "worker/trainer.h"
 
@@ -53,6 +54,12 @@ class JobRunner {
                                                  std::optional<int64_t> next,
                                                  absl::FunctionRef<bool()> should_abandon);
 
+  // The next steps are measured; a profile that is under way is given up.
+  void StartProfile(const proto::Profile& command);
+  // Ends the profile: when all of its steps are done, or, if `now`, with what it has. nullopt: it
+  // is not complete, or there is none.
+  std::optional<proto::ProfileReport> TakeProfile(bool now);
+
   // Makes a call that waits ask should_abandon. Any thread.
   void Wake();
 
@@ -63,6 +70,7 @@ class JobRunner {
       : options_(options), device_(device), job_(job) {}
   absl::Status MakeExecutor();
   absl::Status MakeEvaluator();
+  void SetRecorder();
 
   const Options options_;
   nn::Device* const device_;
@@ -76,6 +84,7 @@ class JobRunner {
   // Of the generation.
   std::shared_ptr<cluster::PsClient> client_;
   std::unique_ptr<Trainer> trainer_;
+  std::unique_ptr<StepProfiler> profiler_;  // Null: nothing is measured.
   // The owner changes the pointers with the lock held; Wake reads them.
   Mutex mutex_;
   std::unique_ptr<Strategy> strategy_ ABSL_GUARDED_BY(mutex_);

@@ -2,6 +2,7 @@
 
 #include "common/random.h"
 #include "common/status_macros.h"
+#include "worker/step_phase.h"
 
 namespace cairn::worker {
 namespace {
@@ -26,21 +27,43 @@ nn::Executor::Batch ExecutorBatch(const LoadedBatch& batch, uint64_t random_key)
   return result;
 }
 
+absl::StatusOr<nn::Executor::Sums> Trainer::Compute(const LoadedBatch& loaded) {
+  nn::Executor::Batch batch = ExecutorBatch(
+      loaded, DeriveKey(DeriveKey(seed_, "batch"), static_cast<uint64_t>(loaded.batch)));
+  if (class_weights_ != nullptr) {
+    example_weights_.resize(loaded.examples);
+    CAIRN_RETURN_IF_ERROR(
+        class_weights_->Fill(loaded.examples, batch.labels, example_weights_.data()));
+    batch.weights = example_weights_.data();
+  }
+  nn::Executor::Sums sums;
+  {
+    const ScopedSpan span(recorder_, kForwardPhase);
+    CAIRN_ASSIGN_OR_RETURN(sums, executor_->Forward(batch, true));
+  }
+  const ScopedSpan span(recorder_, kBackwardPhase);
+  executor_->Backward([this](int variable) {
+    const ScopedSpan push_span(recorder_, kPushPhase);
+    strategy_->OnGradient(variable);
+  });
+  return sums;
+}
+
 absl::StatusOr<Strategy::Ready> Trainer::Step(const Assignment& assignment,
                                               absl::FunctionRef<bool()> should_abandon) {
+  if (recorder_ != nullptr) recorder_->set_batch(assignment.batch);
+  const int64_t begin = recorder_ != nullptr ? SpanRecorder::Now() : 0;
   CAIRN_ASSIGN_OR_RETURN(const LoadedBatch* const batch,
                          loader_->Get(assignment.batch, assignment.next));
+  if (recorder_ != nullptr) recorder_->Add(kReadPhase, begin, SpanRecorder::Now());
   const LoadedBatch& loaded = *batch;
   CAIRN_ASSIGN_OR_RETURN(
       const Strategy::Ready ready,
-      strategy_->BeginStep({assignment.batch, loaded.examples, assignment.after_idle},
+      strategy_->BeginStep({assignment.batch, loaded.examples, assignment.after_idle, recorder_},
                            should_abandon));
   if (ready != Strategy::Ready::kYes) return ready;
-  const uint64_t random_key =
-      DeriveKey(DeriveKey(seed_, "batch"), static_cast<uint64_t>(assignment.batch));
-  CAIRN_ASSIGN_OR_RETURN(const nn::Executor::Sums sums,
-                         executor_->Forward(ExecutorBatch(loaded, random_key), true));
-  executor_->Backward([this](int variable) { strategy_->OnGradient(variable); });
+  CAIRN_ASSIGN_OR_RETURN(const nn::Executor::Sums sums, Compute(loaded));
+  const ScopedSpan span(recorder_, kPushPhase);
   CAIRN_RETURN_IF_ERROR(strategy_->EndStep(MakeRecord(assignment.batch, sums)));
   return ready;
 }

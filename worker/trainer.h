@@ -3,9 +3,12 @@
 
 #include <cstdint>
 #include <optional>
+#include <vector>
 
 #include "absl/functional/function_ref.h"
 #include "absl/status/statusor.h"
+#include "common/span_recorder.h"
+#include "nn/example_weights/class_weights.h"
 #include "nn/executor.h"
 #include "proto/job.pb.h"
 #include "worker/data/batch_loader.h"
@@ -26,9 +29,14 @@ class Trainer {
     bool after_idle = false;
   };
 
-  // All must outlive the trainer. `seed` is the job's.
-  Trainer(nn::Executor* executor, BatchLoader* loader, Strategy* strategy, uint64_t seed)
-      : executor_(executor), loader_(loader), strategy_(strategy), seed_(seed) {}
+  // All must outlive the trainer. `seed` is the job's; `class_weights` may be null.
+  Trainer(nn::Executor* executor, BatchLoader* loader, Strategy* strategy, uint64_t seed,
+          const nn::ClassWeights* class_weights = nullptr)
+      : executor_(executor),
+        loader_(loader),
+        strategy_(strategy),
+        seed_(seed),
+        class_weights_(class_weights) {}
 
   // One batch: values, forward, backward, gradients. When it returns kYes the batch is computed; it
   // is settled when the strategy says so. The errors are the loader's, the strategy's and the
@@ -36,11 +44,19 @@ class Trainer {
   absl::StatusOr<Strategy::Ready> Step(const Assignment& assignment,
                                        absl::FunctionRef<bool()> should_abandon);
 
+  // The phases of the next steps are recorded; null: they are not.
+  void set_recorder(SpanRecorder* recorder) { recorder_ = recorder; }
+
  private:
+  absl::StatusOr<nn::Executor::Sums> Compute(const LoadedBatch& loaded);
+
   nn::Executor* const executor_;
   BatchLoader* const loader_;
   Strategy* const strategy_;
   const uint64_t seed_;
+  const nn::ClassWeights* const class_weights_;
+  std::vector<float> example_weights_;
+  SpanRecorder* recorder_ = nullptr;
 };
 
 }  // namespace cairn::worker

@@ -19,6 +19,7 @@ void WorkState::OnDisconnected() {
   holds_.clear();
   answers_.clear();
   inspections_.clear();
+  profiles_.clear();
 }
 
 void WorkState::OnCommand(const proto::Command& command) {
@@ -33,6 +34,9 @@ void WorkState::OnCommand(const proto::Command& command) {
       return OnHold(command.hold());
     case proto::Command::kInspect:
       inspections_.push_back(std::make_shared<proto::Inspect>(command.inspect()));
+      return;
+    case proto::Command::kProfile:
+      profiles_.push_back(std::make_shared<proto::Profile>(command.profile()));
       return;
     default:
       return;
@@ -170,6 +174,13 @@ std::optional<Task> WorkState::NextTask() {
     inspections_.pop_front();
     return task;
   }
+  if (!profiles_.empty()) {
+    Task task;
+    task.kind = Task::Kind::kProfile;
+    task.profile = std::move(profiles_.front());
+    profiles_.pop_front();
+    return task;
+  }
   if (!ready_) return std::nullopt;
   // In turn: neither waits for all of the other.
   const bool can_train = leases_.Next().has_value();
@@ -222,6 +233,10 @@ void WorkState::GenerationIsOver(JobKey key) {
   book_.Clear();
   ready_ = false;
   over_ = true;
+}
+
+void WorkState::Profiled(const proto::ProfileReport& report) {
+  *answers_.emplace_back().mutable_profiled() = report;
 }
 
 void WorkState::Inspected(const proto::InspectReply& reply) {

@@ -25,9 +25,10 @@ struct JobKey {
 
 // Something for the trainer to do.
 struct Task {
-  enum class Kind { kInspect, kStartJob, kDropJob, kTrain, kEvaluate };
+  enum class Kind { kInspect, kProfile, kStartJob, kDropJob, kTrain, kEvaluate };
   Kind kind = Kind::kTrain;
   std::shared_ptr<const proto::Inspect> inspect;
+  std::shared_ptr<const proto::Profile> profile;
   std::shared_ptr<const proto::StartJob> job;
   // kTrain, kEvaluate: the batch, and the one that will probably follow.
   int64_t batch = 0;
@@ -47,7 +48,7 @@ class WorkState {
   void OnWelcome(bool keep_leases, absl::Duration now);
   // Grants of validation batches end with the stream that brought them.
   void OnDisconnected();
-  // StartJob, StopJob, Grant, Hold, Inspect; others are ignored.
+  // StartJob, StopJob, Grant, Hold, Inspect, Profile; others are ignored.
   void OnCommand(const proto::Command& command);
   // Job, generation and leases.
   void FillJoin(proto::Join* join) const;
@@ -69,6 +70,8 @@ class WorkState {
   // The ps know a newer generation, or none: nothing is done before the next StartJob.
   void GenerationIsOver(JobKey key);
   void Inspected(const proto::InspectReply& reply);
+  // A kProfile task is done: with its last step, or at once if it asked for what there is.
+  void Profiled(const proto::ProfileReport& report);
 
   // How a kTrain task ended. Settled may be said long after the task.
   void Settled(JobKey key, const proto::BatchRecord& record);
@@ -118,6 +121,7 @@ class WorkState {
   bool over_ = false;  // This generation is, as a ps said.
   bool stopping_ = false;
   std::deque<std::shared_ptr<const proto::Inspect>> inspections_;
+  std::deque<std::shared_ptr<const proto::Profile>> profiles_;
   std::deque<proto::TaskMessage> answers_;
   std::optional<proto::JobFailure> failure_;
   bool failure_sent_ = false;

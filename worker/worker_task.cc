@@ -176,6 +176,8 @@ void WorkerTask::Run(const Task& task) {
       send_soon_.NotifyAll();
       return;
     }
+    case Task::Kind::kProfile:
+      return RunProfile(*task.profile);
     case Task::Kind::kStartJob:
       return RunStartJob(*task.job);
     case Task::Kind::kDropJob:
@@ -241,6 +243,20 @@ void WorkerTask::RunFailed(const absl::Status& status) {
   send_soon_.NotifyAll();
 }
 
+void WorkerTask::RunProfile(const proto::Profile& profile) {
+  if (profile.steps() <= 0) return SendProfile(/*now=*/true);
+  if (runner_ != nullptr && runner_->job_id() == profile.job_id()) runner_->StartProfile(profile);
+}
+
+void WorkerTask::SendProfile(bool now) {
+  const auto report =
+      runner_ != nullptr ? runner_->TakeProfile(now) : std::optional<proto::ProfileReport>();
+  if (!report.has_value()) return;
+  MutexLock lock(&mutex_);
+  state_.Profiled(*report);
+  send_soon_.NotifyAll();
+}
+
 void WorkerTask::RunTraining(const Task& task) {
   Trainer::Assignment assignment;
   assignment.batch = task.batch;
@@ -251,6 +267,7 @@ void WorkerTask::RunTraining(const Task& task) {
     return !state_.MayWait(key_, task.batch);
   });
   last_step_end_ = clock_.Now();
+  SendProfile(/*now=*/false);
   if (!result.ok() && !IsOver(result.status())) return RunFailed(result.status());
   MutexLock lock(&mutex_);
   state_.WaitIsOver();

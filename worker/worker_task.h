@@ -61,6 +61,8 @@ class WorkerTask final : public cluster::SessionHandler {
   void RunStartJob(const proto::StartJob& job);
   absl::Status StartJob(const proto::StartJob& job);
   void DropJob();
+  void RunProfile(const proto::Profile& profile);
+  void SendProfile(bool now);
   void RunTraining(const Task& task);
   void RunEvaluation(const Task& task);
   void RunFailed(const absl::Status& status);

@@ -1,7 +1,10 @@
 #include "worker/job_runner.h"
 
 #include <atomic>
+#include <map>
 #include <memory>
+#include <string>
+#include <utility>
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -50,6 +53,39 @@ TEST_F(JobRunnerTest, ANewGenerationBeginsFromTheValuesOfThePs) {
   runner->EndGeneration();
   for (float value : cluster.ps[0]->Values()) EXPECT_LE(value, -2);
   EXPECT_GE(settled, 2);
+}
+
+TEST_F(JobRunnerTest, AProfileHasEveryPhaseAndLayerOfItsStepsAndEndsByItself) {
+  const proto::JobPlan plan = CountingPlan({});
+  TestCluster cluster(plan);
+  const auto runner = Start(plan, true);
+  ASSERT_TRUE(runner->StartGeneration(StartOf(plan), cluster.client, [](const auto&) {}).ok());
+  ASSERT_TRUE(runner->Train({0, 1, false}, Never).ok());
+  EXPECT_FALSE(runner->TakeProfile(/*now=*/true).has_value());
+  proto::Profile command;
+  command.set_profile(5);
+  command.set_steps(2);
+  runner->StartProfile(command);
+  for (const int64_t batch : {1, 2}) {
+    EXPECT_FALSE(runner->TakeProfile(/*now=*/false).has_value());
+    ASSERT_TRUE(runner->Train({batch, batch + 1, false}, Never).ok());
+  }
+  const auto report = runner->TakeProfile(/*now=*/false);
+  ASSERT_TRUE(report.has_value());
+  EXPECT_EQ(report->steps(), 2);
+  std::map<std::pair<std::string, std::string>, int> counts;
+  for (const proto::ProfileSpan& span : report->spans()) {
+    const proto::ProfileName& name = report->names(static_cast<int>(span.name()));
+    ++counts[{name.kind(), name.name()}];
+    EXPECT_TRUE(span.batch() == 1 || span.batch() == 2);
+  }
+  for (const char* phase : {"read", "wait", "pull", "forward", "backward"}) {
+    EXPECT_EQ((counts[{"phase", phase}]), 2) << phase;
+  }
+  EXPECT_EQ((counts[{"phase", "push"}]), 4);  // One variable, and the end of the step.
+  EXPECT_EQ((counts[{"forward", "loss"}]), 2);
+  // Nothing is measured any more.
+  EXPECT_FALSE(runner->TakeProfile(/*now=*/true).has_value());
 }
 
 TEST_F(JobRunnerTest, OtherDataThanThePlansAreRefused) {

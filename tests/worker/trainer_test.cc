@@ -1,5 +1,6 @@
 #include "worker/trainer.h"
 
+#include <cmath>
 #include <memory>
 #include <vector>
 
@@ -36,7 +37,9 @@ class LocalJob {
     strategy_ = OrDie(LocalStrategy::Create(
         model_.model.get(), executor_.get(), OrDie(nn::CreateOptimizer(plan.job().optimizer())),
         plan.seed(), [this](const proto::BatchRecord& record) { records_.push_back(record); }));
-    trainer_ = std::make_unique<Trainer>(executor_.get(), &loader_, strategy_.get(), plan.seed());
+    trainer_ = std::make_unique<Trainer>(
+        executor_.get(), &loader_, strategy_.get(), plan.seed(),
+        model_.class_weights.has_value() ? &*model_.class_weights : nullptr);
   }
 
   void Train(int64_t begin, int64_t end) {
@@ -107,6 +110,27 @@ TEST(TrainerTest, TheLossFallsAndTheWeightsAreFound) {
   ASSERT_EQ(last.metrics_size(), 1);
   EXPECT_LT(last.metrics(0), 1e-3);
   EXPECT_EQ(job.records()[3].examples(), 6);
+}
+
+// Labels 0, 1, 1, 1 and logits 0: the gradient of example i is w_i (1/2 - y_i) / 4.
+TEST(TrainerTest, AnExampleCountsAsItsClassDoesInTheLossAndNotInMetrics) {
+  using cairn::testing::NpyBytes;
+  using cairn::testing::Raw;
+  using cairn::testing::WriteDataFile;
+  proto::JobPlan plan = CountingPlan({.rows = 1, .batches_per_epoch = 1, .batch_size = 4});
+  plan.mutable_job()->mutable_train()->mutable_npy()->set_labels(
+      0, WriteDataFile("classes_y.npy",
+                       NpyBytes("<f4", "(4, 1)", Raw(std::vector<float>{0, 1, 1, 1}))));
+  plan.mutable_job()->mutable_loss()->set_name("binary_crossentropy");
+  plan.mutable_job()->mutable_loss()->set_from_logits(true);
+  plan.mutable_job()->add_metrics("mean_absolute_error");
+  (*plan.mutable_job()->mutable_class_weight())[0] = 2;
+  (*plan.mutable_job()->mutable_class_weight())[1] = 0.25;
+  LocalJob job(plan);
+  job.Train(0, 1);
+  EXPECT_EQ(job.values(0)[0], -(2 * 0.5f - 3 * 0.25f * 0.5f) / 4);
+  EXPECT_NEAR(job.records()[0].loss(), (2 + 3 * 0.25) / 4 * std::log(2.0), 1e-6);
+  EXPECT_NEAR(job.records()[0].metrics(0), 0.75, 1e-6);
 }
 
 TEST(TrainerTest, TheFirstLossIsTheClosedForm) {

@@ -209,5 +209,29 @@ TEST_F(WorkStateTest, GrantsBeyondTheJobAreNotTaken) {
   EXPECT_EQ(NextBatch(), -1);
 }
 
+TEST(WorkStateProfileTest, AProfileIsATaskAndItsReportAnAnswer) {
+  WorkState state;
+  state.OnWelcome(false, absl::ZeroDuration());
+  proto::Command command;
+  command.mutable_profile()->set_profile(3);
+  command.mutable_profile()->set_steps(10);
+  state.OnCommand(command);
+  const auto task = state.NextTask();
+  ASSERT_TRUE(task.has_value());
+  EXPECT_EQ(task->kind, Task::Kind::kProfile);
+  EXPECT_EQ(task->profile->steps(), 10);
+  EXPECT_FALSE(state.NextTask().has_value());
+  proto::ProfileReport report;
+  report.set_profile(3);
+  state.Profiled(report);
+  const auto messages = state.TakeMessages(absl::ZeroDuration());
+  ASSERT_EQ(messages.size(), 1);
+  EXPECT_EQ(messages[0].profiled().profile(), 3);
+  // Whoever asked on the old stream does not listen on the next.
+  state.OnCommand(command);
+  state.OnDisconnected();
+  EXPECT_FALSE(state.NextTask().has_value());
+}
+
 }  // namespace
 }  // namespace cairn::worker

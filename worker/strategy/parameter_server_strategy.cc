@@ -4,7 +4,9 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "common/span_recorder.h"
 #include "common/status_macros.h"
+#include "worker/step_phase.h"
 
 namespace cairn::worker {
 namespace {
@@ -68,9 +70,11 @@ absl::StatusOr<Strategy::Ready> ParameterServerStrategy::BeginStep(
   // last step is acknowledged would hide its delay, but compute on values that lack it; with Adam
   // that was measured to cost more accuracy than the time is worth.
   if (mode_ != Mode::kSynchronous) {
+    const ScopedSpan span(step.recorder, kWaitPhase);
     CAIRN_ASSIGN_OR_RETURN(const bool room, pusher_.WaitForRoom(1, should_abandon));
     if (!room) return Ready::kAbandoned;
   }
+  const ScopedSpan span(step.recorder, kPullPhase);
   CAIRN_ASSIGN_OR_RETURN(const Ready ready, MakeFresh(step, should_abandon));
   if (ready != Ready::kYes) return ready;
   held_.clear();

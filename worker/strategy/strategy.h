@@ -7,6 +7,7 @@
 #include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "common/span_recorder.h"
 #include "proto/job.pb.h"
 
 namespace cairn::worker {
@@ -25,6 +26,8 @@ class Strategy {
     int64_t examples = 0;
     // The worker has done something else since the last step: values may be old.
     bool after_idle = false;
+    // Gets the time of kWaitPhase and kPullPhase, if it is there.
+    SpanRecorder* recorder = nullptr;
   };
 
   enum class Ready {

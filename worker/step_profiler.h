@@ -1,0 +1,40 @@
+#ifndef CAIRN_WORKER_STEP_PROFILER_H_
+#define CAIRN_WORKER_STEP_PROFILER_H_
+
+#include <cstdint>
+
+#include "common/span_recorder.h"
+#include "nn/model.h"
+#include "proto/coordinator.pb.h"
+#include "worker/step_phase.h"
+
+namespace cairn::worker {
+
+// One profile while its steps are done: where the phases of a step and the layers of the model put
+// their time. All memory is reserved in the constructor. Belongs to the trainer's thread.
+class StepProfiler {
+ public:
+  // The layers' names begin here, as nn::Executor::set_recorder numbers them.
+  static constexpr uint32_t kFirstLayerName = kStepPhaseCount;
+
+  // `model` must outlive it.
+  StepProfiler(const proto::Profile& command, const nn::Model* model);
+
+  SpanRecorder* recorder() { return &recorder_; }
+  void StepDone() { ++steps_done_; }
+  bool complete() const { return steps_done_ >= steps_; }
+  uint64_t profile() const { return profile_; }
+
+  proto::ProfileReport Report() const;
+
+ private:
+  const uint64_t profile_;
+  const int64_t steps_;
+  const nn::Model& model_;
+  SpanRecorder recorder_;
+  int64_t steps_done_ = 0;
+};
+
+}  // namespace cairn::worker
+
+#endif  // CAIRN_WORKER_STEP_PROFILER_H_
