@@ -182,6 +182,16 @@ absl::StatusOr<proto::PrepareStopReply> CoordinatorApi::PrepareStop(absl::Durati
                                                   timeout + absl::Seconds(5));
 }
 
+absl::StatusOr<proto::ProfileReply> CoordinatorApi::Profile(const std::string& job, int64_t steps,
+                                                            absl::Duration timeout) {
+  proto::ProfileRequest request;
+  request.set_job(job);
+  request.set_steps(steps);
+  request.set_timeout_seconds(absl::ToDoubleSeconds(timeout));
+  return impl_->CallOnce<proto::ProfileReply>(&Stub::ProfileJob, request,
+                                              timeout + absl::Seconds(15));
+}
+
 absl::Status CoordinatorApi::ReadHistory(
     const std::string& job, absl::FunctionRef<void(const proto::HistoryChunk&)> visit) {
   // A stream is not repeated, so wait for the coordinator with a call that is.

@@ -39,6 +39,10 @@ class CoordinatorApi {
   absl::StatusOr<proto::Manifest> TakeCheckpoint(const std::string& job, absl::Duration timeout);
   absl::StatusOr<proto::PrepareStopReply> PrepareStop(absl::Duration timeout);
 
+  // Answers when workers have done so many steps each, or with what there is after `timeout`.
+  absl::StatusOr<proto::ProfileReply> Profile(const std::string& job, int64_t steps,
+                                              absl::Duration timeout);
+
   // Calls `visit` for each chunk until the history ends.
   absl::Status ReadHistory(const std::string& job,
                            absl::FunctionRef<void(const proto::HistoryChunk&)> visit);

@@ -87,6 +87,19 @@ absl::Status CheckPolicies(const proto::Job& job) {
                     {"restart", "fail"});
 }
 
+absl::Status CheckResumeFrom(const proto::Job& job) {
+  const proto::ResumeFrom& from = job.resume_from();
+  if (!job.has_resume_from()) return absl::OkStatus();
+  if (from.name().empty()) return Missing("resume_from.name", R"("name": "fashion_mnist")");
+  if (from.best() && from.has_checkpoint()) {
+    return Bad("resume_from.best", "stands beside \"checkpoint\"; leave one of them");
+  }
+  if (from.has_checkpoint() && from.checkpoint() == 0) {
+    return Bad("resume_from.checkpoint", "0 is not the number of a checkpoint; they count from 1");
+  }
+  return absl::OkStatus();
+}
+
 absl::Status CheckJob(const proto::Job& job) {
   CAIRN_RETURN_IF_ERROR(CheckName(job.name()));
   if (job.model().empty()) return Missing("model", R"("model": "model.json")");
@@ -102,6 +115,7 @@ absl::Status CheckJob(const proto::Job& job) {
   CAIRN_RETURN_IF_ERROR(CheckAtLeast("batch_size", true, job.batch_size(), 1));
   CAIRN_RETURN_IF_ERROR(CheckLength(job));
   CAIRN_RETURN_IF_ERROR(CheckStrategy(job));
+  CAIRN_RETURN_IF_ERROR(CheckResumeFrom(job));
   return CheckPolicies(job);
 }
 
@@ -121,6 +135,7 @@ absl::StatusOr<proto::Job> ParseJobFile(std::string_view text, const std::string
   CAIRN_RETURN_IF_ERROR(JsonToMessage(json, &job));
   CAIRN_RETURN_IF_ERROR(CheckJob(job));
   Resolve(folder, job.mutable_model());
+  if (job.resume_from().has_state()) Resolve(folder, job.mutable_resume_from()->mutable_state());
   ResolveData(folder, job.mutable_train());
   if (job.has_validation()) ResolveData(folder, job.mutable_validation());
   return job;

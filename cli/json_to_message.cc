@@ -6,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "cli/json_text.h"
@@ -145,8 +146,27 @@ absl::Status FieldWriter::WriteMessage(const std::string& path, const json& valu
   return FieldWriter(child, name).Write(path, value);
 }
 
+// An object whose keys are whole numbers: {"0": 1.5, "1": 0.5}.
+absl::Status ReadMap(const std::string& path, const json& value, const FieldDescriptor* field,
+                     Message* message) {
+  if (!value.is_object()) return Expected(path, value, R"(an object like {"0": 1.5, "1": 0.5})");
+  const Descriptor& entry_type = *field->message_type();
+  for (const auto& [key, each] : value.items()) {
+    const std::string entry_path = absl::StrCat(path, ".", key);
+    int64_t number = 0;
+    if (!absl::SimpleAtoi(key, &number)) {
+      return Bad(entry_path, absl::StrCat("\"", key, "\" is not a whole number"));
+    }
+    Message* entry = message->GetReflection()->AddMessage(message, field);
+    entry->GetReflection()->SetInt64(entry, entry_type.map_key(), number);
+    CAIRN_RETURN_IF_ERROR(FieldWriter(entry, entry_type.map_value()).Write(entry_path, each));
+  }
+  return absl::OkStatus();
+}
+
 absl::Status ReadField(const std::string& path, const json& value, const FieldDescriptor* field,
                        Message* message) {
+  if (field->is_map()) return ReadMap(path, value, field, message);
   FieldWriter writer(message, field);
   if (!field->is_repeated() || !value.is_array()) return writer.Write(path, value);
   for (size_t i = 0; i < value.size(); ++i) {

@@ -62,6 +62,9 @@ std::vector<std::string> ProgressParts(const proto::JobStatus& status) {
   std::vector<std::string> parts;
   if (status.batches_done() > 0) {
     parts.push_back(LossText(status.loss(), Means(status)));
+    if (status.learning_rate() > 0) {
+      parts.push_back(absl::StrFormat("lr %.4g", status.learning_rate()));
+    }
     parts.push_back(CountText(status.examples_per_second()) + " examples/s");
     parts.push_back("ETA " + DurationText(status.eta_seconds()));
   }

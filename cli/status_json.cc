@@ -10,6 +10,16 @@ namespace {
 
 using nlohmann::ordered_json;
 
+ordered_json BestJson(const proto::BestCheckpoint& best) {
+  ordered_json out;
+  out["checkpoint"] = best.checkpoint();
+  out["monitor"] = best.monitor();
+  out["value"] = NumberJson(best.value());
+  out["epoch"] = best.epoch();
+  out["is_result"] = best.is_result();
+  return out;
+}
+
 void AddProgress(const proto::JobStatus& status, ordered_json* json) {
   ordered_json& out = *json;
   out["epoch"] = status.epoch();
@@ -23,6 +33,11 @@ void AddProgress(const proto::JobStatus& status, ordered_json* json) {
   out["examples_per_second"] = NumberJson(status.examples_per_second());
   out["eta_seconds"] = NumberJson(status.eta_seconds());
   out["evaluating"] = status.evaluating();
+  if (status.learning_rate() > 0) out["learning_rate"] = NumberJson(status.learning_rate());
+  out["stopped_early"] = status.stopped_early();
+  ordered_json best = ordered_json::array();
+  for (const auto& each : status.best()) best.push_back(BestJson(each));
+  out["best"] = best;
   ordered_json evaluations = ordered_json::array();
   for (const auto& evaluation : status.evaluations()) {
     evaluations.push_back(EvaluationJson(evaluation, status.metric_names()));

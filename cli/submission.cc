@@ -1,8 +1,15 @@
 #include "cli/submission.h"
 
+#include <memory>
+#include <optional>
+#include <utility>
+
 #include "absl/strings/str_cat.h"
+#include "cli/find_cluster.h"
 #include "cli/job_file.h"
+#include "cli/model/warm_start.h"
 #include "cli/ps_transfer.h"
+#include "cli/remote_source.h"
 #include "common/status_macros.h"
 #include "common/version.h"
 
@@ -15,23 +22,59 @@ absl::StatusOr<Submission> ReadSubmission(const std::string& job_file) {
   return submission;
 }
 
+namespace {
+
+using Weights = std::vector<std::vector<float>>;
+
+// Whether the job that `reuse` would answer needs no weights any more.
+bool HasItsWeights(CoordinatorApi* api, const std::string& name) {
+  const absl::StatusOr<proto::JobStatus> known = api->GetJob(name);
+  return known.ok() && known->state() != proto::UPLOADING;
+}
+
+absl::StatusOr<WarmStart> ReadSource(CoordinatorApi* api, const Submission& submission) {
+  const std::string& state = submission.job.resume_from().state();
+  std::unique_ptr<CoordinatorApi> other;
+  std::unique_ptr<JobSource> source = std::make_unique<RemoteSource>(api);
+  if (!state.empty()) {
+    ClusterChoice choice;
+    choice.state = state;
+    CAIRN_ASSIGN_OR_RETURN(FoundSource found, FindSource(choice));
+    other = std::move(found.api);
+    source = std::move(found.source);
+  }
+  return ReadWarmStart(source.get(), submission.job, submission.model);
+}
+
+}  // namespace
+
 absl::StatusOr<proto::SubmitReply> Submit(CoordinatorApi* api, const Submission& submission,
-                                          bool reuse) {
+                                          bool reuse, std::vector<std::string>* notes) {
+  // Before the job exists: if the other one cannot be read there is nothing to submit.
+  const bool resumes = submission.job.has_resume_from();
+  std::optional<WarmStart> warm;
+  if (resumes && !(reuse && HasItsWeights(api, submission.job.name()))) {
+    CAIRN_ASSIGN_OR_RETURN(warm, ReadSource(api, submission));
+  }
   proto::SubmitRequest request;
   *request.mutable_job() = submission.job;
   *request.mutable_model() = submission.model.spec;
-  request.set_weights_follow(!submission.model.weights.empty());
+  request.set_weights_follow(resumes || !submission.model.weights.empty());
   request.set_reuse(reuse);
   request.set_client_version(kVersion);
   CAIRN_ASSIGN_OR_RETURN(proto::SubmitReply reply, api->Submit(request));
   if (reply.status().state() != proto::UPLOADING) return reply;
+  if (resumes && !warm.has_value()) {
+    return absl::UnavailableError("the job was made anew while it was submitted; try again");
+  }
 
   PsEndpoints ps;
   ps.addresses.assign(reply.ps_addresses().begin(), reply.ps_addresses().end());
   ps.cluster_id = reply.cluster_id();
-  CAIRN_RETURN_IF_ERROR(
-      UploadVariables(ps, reply.job_id(), reply.partition(), submission.model.weights));
+  const Weights& weights = warm.has_value() ? warm->variables : submission.model.weights;
+  CAIRN_RETURN_IF_ERROR(UploadVariables(ps, reply.job_id(), reply.partition(), weights));
   CAIRN_ASSIGN_OR_RETURN(*reply.mutable_status(), api->CommitWeights(absl::StrCat(reply.job_id())));
+  if (notes != nullptr && warm.has_value()) *notes = WarmStartNotes(*warm);
   return reply;
 }
 

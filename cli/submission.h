@@ -1,6 +1,9 @@
 #ifndef CAIRN_CLI_SUBMISSION_H_
 #define CAIRN_CLI_SUBMISSION_H_
 
+#include <string>
+#include <vector>
+
 #include "absl/status/statusor.h"
 #include "cli/coordinator_api.h"
 #include "cli/model_reader.h"
@@ -18,11 +21,12 @@ struct Submission {
 // Reads both. Errors begin with the file that is wrong.
 absl::StatusOr<Submission> ReadSubmission(const std::string& job_file);
 
-// Submits it, and brings initial weights to the ps if the model has any. With `reuse` the job of
-// the same name is answered if it is the same, and refused, naming what differs, if not; an upload
-// that was broken off is then made again.
+// Submits it, and brings initial weights to the ps if the model has any, or if it takes them from
+// another job (resume_from). With `reuse` the job of the same name is answered if it is the same,
+// and refused, naming what differs, if not; an upload that was broken off is then made again.
+// `notes` (may be null) gets lines that tell a person where the weights came from.
 absl::StatusOr<proto::SubmitReply> Submit(CoordinatorApi* api, const Submission& submission,
-                                          bool reuse);
+                                          bool reuse, std::vector<std::string>* notes = nullptr);
 
 }  // namespace cairn::cli
 

@@ -53,6 +53,7 @@ Command MakeCheckpointCommand();
 Command MakeCheckpointsCommand();
 Command MakeExportCommand();
 Command MakePredictCommand();
+Command MakeProfileCommand();
 Command MakeVersionCommand();
 
 }  // namespace cairn::cli

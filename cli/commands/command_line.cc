@@ -33,7 +33,8 @@ std::vector<Command> AllCommands() {
   return {MakeRunCommand(),     MakeSubmitCommand(),     MakeJobsCommand(),
           MakeStatusCommand(),  MakeFollowCommand(),     MakeCancelCommand(),
           MakeHistoryCommand(), MakeCheckpointCommand(), MakeCheckpointsCommand(),
-          MakeExportCommand(),  MakePredictCommand(),    MakeVersionCommand()};
+          MakeExportCommand(),  MakePredictCommand(),    MakeProfileCommand(),
+          MakeVersionCommand()};
 }
 
 // `cairn help [COMMAND]`, the same as --help.

@@ -11,7 +11,7 @@ namespace {
 
 struct ExportFlags : CommonFlags {
   std::string output;
-  uint64_t checkpoint = 0;
+  CheckpointChoice checkpoint;
 };
 
 absl::StatusOr<int> Export(const ExportFlags& flags, const CommandContext& context) {
@@ -43,7 +43,10 @@ Command MakeExportCommand() {
   command.add_flags = [flags](FlagSet* set) {
     flags->AddJob(set);
     set->AddRequiredString("--output", &flags->output, "The folder for model.json and weights.bin");
-    set->AddId("--checkpoint", &flags->checkpoint, "Which checkpoint's values [the newest's]");
+    set->AddId("--checkpoint", &flags->checkpoint.checkpoint,
+               "Which checkpoint's values [the job's result: the newest's]");
+    set->AddBool("--best", &flags->checkpoint.best, "The checkpoint with the best monitored value");
+    set->Exclude("--best", "--checkpoint");
     flags->AddJson(set);
     flags->AddCluster(set);
   };

@@ -24,6 +24,7 @@ class HistoryPrinter {
   void PrintBatches(const proto::HistoryChunk& chunk) {
     per_epoch_ = std::max<int64_t>(1, chunk.batches_per_epoch());
     metric_names_ = {chunk.metric_names().begin(), chunk.metric_names().end()};
+    rates_ = {chunk.rates().begin(), chunk.rates().end()};
     for (const proto::BatchRecord& batch : chunk.batches()) {
       PrintMissingUpTo(batch.batch());
       Print(batch.batch(), &batch);
@@ -37,11 +38,14 @@ class HistoryPrinter {
     google::protobuf::RepeatedPtrField<std::string> names(metric_names_.begin(),
                                                           metric_names_.end());
     for (const auto& evaluation : evaluations_) {
+      const int64_t last_batch = (evaluation.epoch() + 1) * per_epoch_ - 1;
       if (json_) {
-        *out_ << EvaluationJson(evaluation, names).dump() << "\n";
+        nlohmann::ordered_json line = EvaluationJson(evaluation, names);
+        AddRate(last_batch, &line);
+        *out_ << line.dump() << "\n";
       } else {
         *out_ << "epoch " << evaluation.epoch() << " validation  "
-              << EvaluationText(evaluation, names) << "\n";
+              << EvaluationText(evaluation, names) << RateText(last_batch) << "\n";
       }
     }
   }
@@ -66,7 +70,25 @@ class HistoryPrinter {
                                    ? NumberJson(batch->metrics(i))
                                    : nlohmann::ordered_json(nullptr);
     }
+    AddRate(number, &line);
     *out_ << line.dump() << "\n";
+  }
+
+  // With which a batch is trained; 0: it follows from the job alone.
+  double RateOf(int64_t batch) const {
+    double rate = 0;
+    for (const proto::RateChange& change : rates_) {
+      if (change.from_batch() <= batch) rate = change.learning_rate();
+    }
+    return rate;
+  }
+
+  void AddRate(int64_t batch, nlohmann::ordered_json* line) const {
+    if (!rates_.empty()) (*line)["learning_rate"] = RateOf(batch);
+  }
+
+  std::string RateText(int64_t batch) const {
+    return rates_.empty() ? "" : absl::StrFormat("  lr %.4g", RateOf(batch));
   }
 
   void PrintText(int64_t number, const proto::BatchRecord* batch) {
@@ -79,7 +101,7 @@ class HistoryPrinter {
     for (int i = 0; i < std::min<int>(batch->metrics_size(), metric_names_.size()); ++i) {
       metrics.emplace_back(metric_names_[i], batch->metrics(i));
     }
-    *out_ << LossText(batch->loss(), metrics) << "\n";
+    *out_ << LossText(batch->loss(), metrics) << RateText(number) << "\n";
   }
 
   const bool json_;
@@ -88,6 +110,7 @@ class HistoryPrinter {
   int64_t per_epoch_ = 1;
   int64_t next_ = 0;
   std::vector<std::string> metric_names_;
+  std::vector<proto::RateChange> rates_;
   std::vector<proto::EvaluationRecord> evaluations_;
 };
 

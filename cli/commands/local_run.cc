@@ -97,13 +97,15 @@ absl::StatusOr<proto::SubmitReply> LocalRun::SubmitPatiently(const Submission& s
   CoordinatorApi impatient(cluster_->coordinator_address(), absl::Milliseconds(500));
   while (true) {
     CAIRN_RETURN_IF_ERROR(CheckGoingOn());
-    auto reply = Submit(&impatient, submission, /*reuse=*/true);
+    std::vector<std::string> notes;
+    auto reply = Submit(&impatient, submission, /*reuse=*/true, &notes);
     if (reply.ok() && reply->existed() &&
         (reply->status().state() == proto::FAILED || reply->status().state() == proto::CANCELLED)) {
       Say(absl::StrCat(NameOf(reply->status()), " ", StateName(reply->status().state()),
                        " before; this is a new attempt"));
-      reply = Submit(&impatient, submission, /*reuse=*/false);
+      reply = Submit(&impatient, submission, /*reuse=*/false, &notes);
     }
+    for (const std::string& note : notes) Say(note);
     if (!absl::IsUnavailable(reply.status()) || clock.Now() > end) return reply;
     std::this_thread::sleep_for(std::chrono::milliseconds(50));
   }

@@ -16,7 +16,7 @@ namespace {
 struct PredictFlags : CommonFlags {
   std::vector<std::string> inputs;
   std::string output;
-  uint64_t checkpoint = 0;
+  CheckpointChoice checkpoint;
   double scale = 1;
 };
 
@@ -69,7 +69,10 @@ Command MakePredictCommand() {
     set->AddRequiredString("--output", &flags->output, "The .npy file to write");
     set->AddNumber("--scale", &flags->scale,
                    "Multiply every input by this, as a job's \"scale\" does [1]");
-    set->AddId("--checkpoint", &flags->checkpoint, "Which checkpoint's values [the newest's]");
+    set->AddId("--checkpoint", &flags->checkpoint.checkpoint,
+               "Which checkpoint's values [the job's result: the newest's]");
+    set->AddBool("--best", &flags->checkpoint.best, "The checkpoint with the best monitored value");
+    set->Exclude("--best", "--checkpoint");
     flags->AddJson(set);
     flags->AddCluster(set);
   };

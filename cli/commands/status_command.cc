@@ -23,16 +23,26 @@ void PrintFaults(const proto::JobStatus& job, std::ostream* out) {
   }
 }
 
+void PrintBest(const proto::JobStatus& job, std::ostream* out) {
+  for (const auto& best : job.best()) {
+    *out << absl::StrFormat("  best         %s %.6g after epoch %d: checkpoint %d%s\n",
+                            best.monitor(), best.value(), best.epoch() + 1, best.checkpoint(),
+                            best.is_result() ? ", the job's result" : "");
+  }
+}
+
 void PrintJob(const proto::JobStatus& job, std::ostream* out) {
   *out << "job " << job.job_id() << " (" << job.name() << "): " << StateName(job.state());
   if (!job.error().empty()) *out << ": " << job.error();
   *out << "\n";
   if (!HasEnded(job.state())) *out << "  now          " << ProgressLine(job, 0) << "\n";
-  *out << absl::StrFormat("  batches      %d of %d\n", job.batches_done(), job.total_batches());
+  *out << absl::StrFormat("  batches      %d of %d%s\n", job.batches_done(), job.total_batches(),
+                          job.stopped_early() ? ", stopped early" : "");
   for (const auto& evaluation : job.evaluations()) {
     *out << "  epoch " << absl::StrFormat("%-6d", evaluation.epoch() + 1) << " validation "
          << EvaluationText(evaluation, job.metric_names()) << "\n";
   }
+  PrintBest(job, out);
   PrintFaults(job, out);
 }
 

@@ -19,7 +19,8 @@ struct SubmitFlags : CommonFlags {
 absl::StatusOr<int> SubmitJob(const SubmitFlags& flags, const CommandContext& context) {
   CAIRN_ASSIGN_OR_RETURN(const Submission submission, ReadSubmission(flags.job_file));
   CAIRN_ASSIGN_OR_RETURN(const auto api, FindCoordinator(flags.Choice(context)));
-  CAIRN_ASSIGN_OR_RETURN(const auto reply, Submit(api.get(), submission, /*reuse=*/false));
+  std::vector<std::string> notes;
+  CAIRN_ASSIGN_OR_RETURN(const auto reply, Submit(api.get(), submission, /*reuse=*/false, &notes));
   const std::string id = absl::StrCat(reply.job_id());
   if (flags.json) {
     *context.out << StatusJson(reply.status()).dump() << "\n";
@@ -27,6 +28,7 @@ absl::StatusOr<int> SubmitJob(const SubmitFlags& flags, const CommandContext& co
     *context.out << "job " << id << " (" << submission.job.name() << ") is accepted";
     if (!flags.follow) *context.out << "; see it with cairn follow " << id;
     *context.out << "\n";
+    for (const std::string& note : notes) *context.out << note << "\n";
   }
   context.out->flush();
   if (!flags.follow) return kExitDone;

@@ -1,5 +1,8 @@
 #include "cli/model/trained_model.h"
 
+#include <algorithm>
+#include <cmath>
+#include <optional>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -11,13 +14,8 @@
 namespace cairn::cli {
 namespace {
 
-absl::StatusOr<proto::Manifest> ChooseCheckpoint(const proto::CheckpointList& list,
-                                                 const std::string& job, uint64_t checkpoint) {
-  if (list.manifests().empty()) {
-    return absl::FailedPreconditionError(
-        absl::StrCat("job ", job, " has no checkpoint yet; take one with cairn checkpoint ", job));
-  }
-  if (checkpoint == 0) return *list.manifests().rbegin();
+absl::StatusOr<proto::Manifest> FindCheckpoint(const proto::CheckpointList& list,
+                                               const std::string& job, uint64_t checkpoint) {
   for (const auto& manifest : list.manifests()) {
     if (manifest.checkpoint() == checkpoint) return manifest;
   }
@@ -28,15 +26,67 @@ absl::StatusOr<proto::Manifest> ChooseCheckpoint(const proto::CheckpointList& li
       })));
 }
 
+// The validation loss after exactly the batches of a checkpoint; nullopt: it was not computed.
+std::optional<double> LossAt(const proto::Manifest& manifest, const proto::JobStatus& status) {
+  const int64_t batches = manifest.settled_batches();
+  if (manifest.ledger().low_water() != batches) return std::nullopt;
+  for (const auto& evaluation : status.evaluations()) {
+    const int64_t end =
+        std::min((evaluation.epoch() + 1) * status.batches_per_epoch(), status.total_batches());
+    if (end == batches && !std::isnan(evaluation.loss())) return evaluation.loss();
+  }
+  return std::nullopt;
+}
+
+absl::StatusOr<proto::Manifest> FindBest(const proto::CheckpointList& list, const std::string& job,
+                                         const proto::JobStatus& status) {
+  if (!status.best().empty()) return FindCheckpoint(list, job, status.best(0).checkpoint());
+  const proto::Manifest* best = nullptr;
+  double best_loss = 0;
+  for (const auto& manifest : list.manifests()) {
+    const std::optional<double> loss = LossAt(manifest, status);
+    if (!loss.has_value() || (best != nullptr && *loss >= best_loss)) continue;
+    best = &manifest;
+    best_loss = *loss;
+  }
+  if (best != nullptr) return *best;
+  return absl::FailedPreconditionError(
+      absl::StrCat("none of the checkpoints of job ", job,
+                   " was validated; say which one with --checkpoint, or "
+                   "give the job validation data or a model_checkpoint callback"));
+}
+
+absl::StatusOr<proto::Manifest> ChooseCheckpoint(const proto::CheckpointList& list,
+                                                 const std::string& job,
+                                                 const proto::JobStatus& status,
+                                                 const CheckpointChoice& choice) {
+  if (choice.best && choice.checkpoint != 0) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "checkpoint ", choice.checkpoint, " and the best one are both asked for; say one"));
+  }
+  if (list.manifests().empty()) {
+    return absl::FailedPreconditionError(
+        absl::StrCat("job ", job, " has no checkpoint yet; take one with cairn checkpoint ", job));
+  }
+  if (choice.best) return FindBest(list, job, status);
+  if (choice.checkpoint != 0) return FindCheckpoint(list, job, choice.checkpoint);
+  for (const auto& best : status.best()) {
+    const bool is_result = best.is_result() && status.state() == proto::FINISHED;
+    if (is_result) return FindCheckpoint(list, job, best.checkpoint());
+  }
+  return *list.manifests().rbegin();
+}
+
 }  // namespace
 
 absl::StatusOr<TrainedModel> ReadTrainedModel(JobSource* source, const std::string& job,
-                                              uint64_t checkpoint) {
+                                              const CheckpointChoice& choice) {
   TrainedModel model;
   CAIRN_ASSIGN_OR_RETURN(model.plan, source->GetPlan(job));
-  CAIRN_ASSIGN_OR_RETURN(const auto list,
-                         source->ListCheckpoints(absl::StrCat(model.plan.job_id())));
-  CAIRN_ASSIGN_OR_RETURN(model.checkpoint, ChooseCheckpoint(list, job, checkpoint));
+  const std::string id = absl::StrCat(model.plan.job_id());
+  CAIRN_ASSIGN_OR_RETURN(const auto status, source->GetJob(id));
+  CAIRN_ASSIGN_OR_RETURN(const auto list, source->ListCheckpoints(id));
+  CAIRN_ASSIGN_OR_RETURN(model.checkpoint, ChooseCheckpoint(list, job, status, choice));
   CAIRN_ASSIGN_OR_RETURN(model.variables, source->ReadVariables(model.plan, model.checkpoint));
   return model;
 }

@@ -20,10 +20,23 @@ struct TrainedModel {
   std::vector<std::vector<float>> variables;
 };
 
-// `checkpoint` 0 is the newest. NotFound: there is no such job or checkpoint; FailedPrecondition:
-// the job has none yet.
+// Which of a job's checkpoints is meant.
+struct CheckpointChoice {
+  CheckpointChoice() = default;
+  // A number is a choice.
+  CheckpointChoice(uint64_t number) : checkpoint(number) {}
+
+  // 0: the job's result, which is the newest unless a callback restores the best.
+  uint64_t checkpoint = 0;
+  // The one with the best monitored value: of the first callback that keeps one, or else with the
+  // smallest validation loss.
+  bool best = false;
+};
+
+// InvalidArgument: both were chosen. NotFound: there is no such job or checkpoint;
+// FailedPrecondition: the job has none yet, or none that could be the best.
 absl::StatusOr<TrainedModel> ReadTrainedModel(JobSource* source, const std::string& job,
-                                              uint64_t checkpoint);
+                                              const CheckpointChoice& choice);
 
 // Writes FOLDER/model.json and FOLDER/weights.bin, a TF.js layers model. Imported weights keep
 // their names.

@@ -24,7 +24,7 @@ using ::testing::StartsWith;
 
 constexpr const char* kCommands[] = {"run",     "submit",  "jobs",       "status", "follow",
                                      "cancel",  "history", "checkpoint", "export", "checkpoints",
-                                     "predict", "version", "help"};
+                                     "predict", "profile", "version",    "help"};
 
 struct Result {
   int exit_code = -1;
@@ -109,7 +109,7 @@ TEST(CommandsTest, BadUsageIsExitCodeTwoAndSaysWhereHelpIs) {
       {{"run", "a.json", "--fast"}, "--fast"},
       {{"status", "--state", "a", "--coordinator", "b:1"}, "excludes"},
       {{"export", "job"}, "--output is required"},
-      {{"predict", "job", "--output", "y.npy"}, "--input is required"},
+      {{"predict", "profile", "job", "--output", "y.npy"}, "--input is required"},
       {{"cancel"}, "JOB is required"},
       {{"export", "job", "--output", "o", "--checkpoint", "-1"}, "--checkpoint"},
       {{"jobs", "--coordinator", "nowhere"}, "--coordinator: address \"nowhere\""},
@@ -200,7 +200,7 @@ TEST_F(CommandsOnStateTest, PredictionsAreTheModels) {
   const std::vector<float> examples = {1, 1, 1, 1, 0, 0, 0, 2};
   const std::string bytes(reinterpret_cast<const char*>(examples.data()), 32);
   ASSERT_TRUE(WriteFile(x, FormatNpyHeader({'f', 4, {2, 4}}) + bytes).ok());
-  const Result result = RunOnState({"predict", "example", "--input", x, "--output", y});
+  const Result result = RunOnState({"predict", "profile", "example", "--input", x, "--output", y});
   ASSERT_EQ(result.exit_code, 0) << result.err;
   const std::string file = *ReadFile(y);
   const auto header = ParseNpyHeader(file, file.size());
@@ -217,7 +217,7 @@ TEST_F(CommandsOnStateTest, WrongInputsOfPredictAreRefusedByName) {
   const std::string y = testing::TempDir() + "/commands_test_none.npy";
   ASSERT_TRUE(WriteFile(x, FormatNpyHeader({'f', 4, {1, 2}}) + std::string(8, '\0')).ok());
   const auto refusal = [&](std::vector<std::string> inputs) {
-    std::vector<std::string> arguments = {"predict", "example", "--output", y};
+    std::vector<std::string> arguments = {"predict", "profile", "example", "--output", y};
     for (const auto& input : inputs) arguments.insert(arguments.end(), {"--input", input});
     const Result result = RunOnState(arguments);
     EXPECT_EQ(result.exit_code, 2);

@@ -37,6 +37,18 @@ TEST(JsonToMessageTest, MembersOfMessagesInListsAreNamedByPosition) {
             "variables[1].shape[1]: true is not a whole number");
 }
 
+TEST(JsonToMessageTest, AMapIsAnObjectWhoseKeysAreWholeNumbers) {
+  proto::Job job;
+  EXPECT_EQ(Refusal(R"({"class_weight": {"0": 1, "1": 2.5}})", &job), "");
+  ASSERT_EQ(job.class_weight().size(), 2);
+  EXPECT_EQ(job.class_weight().at(1), 2.5);
+  EXPECT_EQ(Refusal(R"({"class_weight": {"cat": 1}})", &job),
+            "class_weight.cat: \"cat\" is not a whole number");
+  EXPECT_EQ(Refusal(R"({"class_weight": {"0": "much"}})", &job),
+            "class_weight.0: \"much\" is not a number");
+  EXPECT_THAT(Refusal(R"({"class_weight": [1, 2]})", &job), HasSubstr("is not an object like"));
+}
+
 TEST(JsonToMessageTest, FarNamesAreAnsweredWithTheWholeList) {
   proto::NamedNumber number;
   EXPECT_EQ(Refusal(R"({"reduction": "sum"})", &number),

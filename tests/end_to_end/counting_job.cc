@@ -45,11 +45,12 @@ std::string WriteCountingJob(const CountingJob& job, const std::string& folder) 
                {"strategy", json::parse(job.strategy)},
                {"partitioner", {{"min_slice_bytes", 16}}}};
   if (job.checkpoint_every > 0) file["checkpoint"] = {{"every_steps", job.checkpoint_every}};
+  file.update(json::parse(job.more));
   WriteFile(folder + "/job.json", file.dump());
   return folder + "/job.json";
 }
 
-std::string CountIsNot(int64_t count, const std::string& folder, int rows) {
+std::string CountIsNot(double count, const std::string& folder, int rows) {
   std::ostringstream text;
   const auto weights = ReadTfjsWeights(folder);
   if (weights.size() != 1) {

@@ -21,6 +21,7 @@ struct CountingJob {
   int64_t batches_per_epoch = 1000;
   int64_t checkpoint_every = 0;  // 0: only at epochs' ends.
   std::string strategy = R"({"parameter_server": {"mode": "async"}})";
+  std::string more = "{}";  // Further fields of the job file.
 };
 
 // Writes the data, model and job files into `folder`; the path of the job file.
@@ -28,7 +29,7 @@ std::string WriteCountingJob(const CountingJob& job, const std::string& folder);
 
 // Every weight of the exported model in `folder` is exactly -`count`; says what it is otherwise.
 // A gtest assertion result in disguise: "" when right.
-std::string CountIsNot(int64_t count, const std::string& folder, int rows);
+std::string CountIsNot(double count, const std::string& folder, int rows);
 
 }  // namespace cairn::testing
 

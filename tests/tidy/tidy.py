@@ -16,7 +16,8 @@ FILE_LINES_MAX = 500
 FUNCTION_LINES_MAX = 70
 FOLDER_PAIRS_MAX = 15
 # Families: one table, one conformance suite, as many members as there are.
-FAMILIES = {"nn/layers", "nn/cpu", "nn/cuda", "nn/losses", "nn/optimizers", "nn/formats"}
+FAMILIES = {"nn/layers", "nn/cpu", "nn/cuda", "nn/losses", "nn/optimizers", "nn/formats",
+            "cli/commands"}
 ROWS = {"common": 0, "proto": 0, "cluster": 1, "storage": 1, "nn": 1,
         "ps_server": 2, "worker": 2, "coordinator": 2, "cli": 2}
 # Sources whose test is a suite over their family, or their only user's.

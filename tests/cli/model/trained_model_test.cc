@@ -6,6 +6,7 @@
 #include "gtest/gtest.h"
 #include "nn/formats/tfjs_layers.h"
 #include "tests/cli/example_job.h"
+#include "tests/cli/model/fake_source.h"
 
 namespace cairn::cli {
 namespace {
@@ -26,6 +27,65 @@ TEST(TrainedModelTest, NewestCheckpointIsReadUnlessOneIsNamed) {
   const auto unknown = ReadTrainedModel(source->get(), "example", 5);
   EXPECT_EQ(unknown.status().code(), absl::StatusCode::kNotFound);
   EXPECT_THAT(std::string(unknown.status().message()), HasSubstr("no checkpoint 5; there are 2"));
+}
+
+// Three epochs of 10 batches with a checkpoint after each, and one between.
+FakeSource ThreeEpochs() {
+  FakeSource source;
+  source.status.set_state(proto::FINISHED);
+  source.status.set_batches_per_epoch(10);
+  source.status.set_total_batches(30);
+  const std::vector<double> losses = {0.5, 0.25, 0.75};
+  for (int epoch = 0; epoch < 3; ++epoch) {
+    proto::EvaluationRecord* evaluation = source.status.add_evaluations();
+    evaluation->set_epoch(epoch);
+    evaluation->set_loss(losses[epoch]);
+  }
+  for (const int64_t batches : {10, 20, 25, 30}) {
+    proto::Manifest* manifest = source.checkpoints.add_manifests();
+    manifest->set_checkpoint(source.checkpoints.manifests_size());
+    manifest->set_settled_batches(batches);
+    manifest->mutable_ledger()->set_low_water(batches);
+  }
+  return source;
+}
+
+uint64_t Chosen(FakeSource source, uint64_t checkpoint, bool best) {
+  CheckpointChoice choice = checkpoint;
+  choice.best = best;
+  const auto model = ReadTrainedModel(&source, "1", choice);
+  return model.ok() ? model->checkpoint.checkpoint() : 0;
+}
+
+TEST(TrainedModelTest, TheBestIsTheCallbacksOrElseTheOneOfTheSmallestValidationLoss) {
+  FakeSource source = ThreeEpochs();
+  EXPECT_EQ(Chosen(source, 0, true), 2u);
+  EXPECT_EQ(Chosen(source, 0, false), 4u);
+  source.status.add_best()->set_checkpoint(1);
+  EXPECT_EQ(Chosen(source, 0, true), 1u);
+  EXPECT_EQ(Chosen(source, 0, false), 4u);
+  EXPECT_EQ(Chosen(source, 3, false), 3u);
+}
+
+TEST(TrainedModelTest, RestoredBestWeightsAreTheResultOnceTheJobHasFinished) {
+  FakeSource source = ThreeEpochs();
+  source.status.add_best()->set_checkpoint(2);
+  source.status.mutable_best(0)->set_is_result(true);
+  EXPECT_EQ(Chosen(source, 0, false), 2u);
+  source.status.set_state(proto::RUNNING);
+  EXPECT_EQ(Chosen(source, 0, false), 4u);
+}
+
+TEST(TrainedModelTest, WithoutValidationThereIsNoBest) {
+  FakeSource source = ThreeEpochs();
+  source.status.clear_evaluations();
+  CheckpointChoice choice;
+  choice.best = true;
+  EXPECT_THAT(std::string(ReadTrainedModel(&source, "1", choice).status().message()),
+              HasSubstr("none of the checkpoints of job 1 was validated"));
+  choice.checkpoint = 2;
+  EXPECT_EQ(ReadTrainedModel(&source, "1", choice).status().code(),
+            absl::StatusCode::kInvalidArgument);
 }
 
 TEST(TrainedModelTest, ExportIsReadBackWithTheImportedNames) {

@@ -1,0 +1,126 @@
+#include <memory>
+
+#include "absl/strings/str_format.h"
+#include "cli/commands/command.h"
+#include "cli/commands/flags.h"
+#include "cli/files.h"
+#include "cli/profile/chrome_trace.h"
+#include "cli/profile/profile_summary.h"
+#include "common/status_macros.h"
+#include "nlohmann/json.hpp"
+
+namespace cairn::cli {
+namespace {
+
+struct ProfileFlags : CommonFlags {
+  uint64_t steps = 50;
+  double timeout = 60;
+  std::string trace;
+};
+
+double Share(double seconds, const ProfileSummary& summary) {
+  return summary.seconds > 0 ? 100 * seconds / summary.seconds : 0;
+}
+
+void PrintWorker(const ProfileSummary& worker, std::ostream* out) {
+  const double steps = static_cast<double>(std::max<int64_t>(1, worker.steps));
+  *out << absl::StrFormat("%s: %d steps, %.3f ms each\n", worker.task, worker.steps,
+                          1e3 * worker.seconds / steps);
+  for (const auto& phase : worker.phases) {
+    *out << absl::StrFormat("  %-28s %10.3f ms a step  %5.1f %%\n", phase.name,
+                            1e3 * phase.seconds / steps, Share(phase.seconds, worker));
+  }
+  if (!worker.layers.empty()) {
+    *out << absl::StrFormat("  %-28s %10s %11s  (ms a step)\n", "layer", "forward", "backward");
+  }
+  for (const auto& layer : worker.layers) {
+    *out << absl::StrFormat("  %-28s %10.3f %11.3f  %5.1f %%\n", layer.name,
+                            1e3 * layer.forward_seconds / steps,
+                            1e3 * layer.backward_seconds / steps,
+                            Share(layer.forward_seconds + layer.backward_seconds, worker));
+  }
+}
+
+void PrintPs(const ProfileSummary& ps, std::ostream* out) {
+  *out << absl::StrFormat("%s: in %.3f s\n", ps.task, ps.seconds);
+  for (const auto& phase : ps.phases) {
+    const double each =
+        phase.count > 0 ? 1e6 * phase.seconds / static_cast<double>(phase.count) : 0;
+    *out << absl::StrFormat("  %-28s %10d times  %9.1f us each  %5.1f %% of a thread\n", phase.name,
+                            phase.count, each, Share(phase.seconds, ps));
+  }
+}
+
+nlohmann::ordered_json SummaryJson(const ProfileSummary& summary) {
+  nlohmann::ordered_json out = {{"task", summary.task},
+                                {"steps", summary.steps},
+                                {"seconds", summary.seconds},
+                                {"phases", nlohmann::ordered_json::array()},
+                                {"layers", nlohmann::ordered_json::array()}};
+  for (const auto& phase : summary.phases) {
+    out["phases"].push_back(
+        {{"name", phase.name}, {"count", phase.count}, {"seconds", phase.seconds}});
+  }
+  for (const auto& layer : summary.layers) {
+    out["layers"].push_back({{"name", layer.name},
+                             {"forward_seconds", layer.forward_seconds},
+                             {"backward_seconds", layer.backward_seconds}});
+  }
+  return out;
+}
+
+absl::StatusOr<int> Profile(const ProfileFlags& flags, const CommandContext& context) {
+  if (flags.steps < 1 || flags.steps > 10000) {
+    return absl::InvalidArgumentError("--steps is not from 1 to 10000");
+  }
+  if (!(flags.timeout > 0 && flags.timeout <= 3600)) {
+    return absl::InvalidArgumentError("--timeout is not between 0 and 3600 seconds");
+  }
+  CAIRN_ASSIGN_OR_RETURN(const auto api, FindCoordinator(flags.Choice(context)));
+  CAIRN_ASSIGN_OR_RETURN(
+      const proto::ProfileReply profile,
+      api->Profile(flags.job, static_cast<int64_t>(flags.steps), absl::Seconds(flags.timeout)));
+  for (const proto::ProfileReport& task : profile.tasks()) {
+    const ProfileSummary summary = Summarize(task);
+    if (flags.json) {
+      *context.out << SummaryJson(summary).dump() << "\n";
+    } else if (task.role() == proto::PS) {
+      PrintPs(summary, context.out);
+    } else {
+      PrintWorker(summary, context.out);
+    }
+  }
+  if (flags.trace.empty()) return kExitDone;
+  CAIRN_RETURN_IF_ERROR(WriteFile(flags.trace, ChromeTrace(profile)));
+  if (!flags.json) {
+    *context.out << "wrote " << flags.trace << "; open it in chrome://tracing or ui.perfetto.dev\n";
+  }
+  return kExitDone;
+}
+
+}  // namespace
+
+Command MakeProfileCommand() {
+  auto flags = std::make_shared<ProfileFlags>();
+  Command command;
+  command.name = "profile";
+  command.description = "Measure where the time of a running job goes";
+  command.footer =
+      "A worker's phases: read (the next batch), wait (for the ps to acknowledge the last step's\n"
+      "gradients), pull, compute, push. A ps's: receive, apply, reply. Jobs that nobody profiles\n"
+      "pay nothing.\n\n"
+      "Example:\n  cairn profile fashion_mnist_cnn --steps 100 --trace trace.json";
+  command.add_flags = [flags](FlagSet* set) {
+    flags->AddJob(set);
+    set->AddId("--steps", &flags->steps, "Steps of each worker [50]");
+    set->AddNumber("--timeout", &flags->timeout,
+                   "Seconds after which what was measured is enough [60]");
+    set->AddString("--trace", &flags->trace, "Write a Chrome trace (JSON) to this file");
+    flags->AddJson(set);
+    flags->AddCluster(set);
+  };
+  command.run = [flags](const CommandContext& context) { return Profile(*flags, context); };
+  return command;
+}
+
+}  // namespace cairn::cli

@@ -1,0 +1,91 @@
+#include "cli/profile/profile_summary.h"
+
+#include <algorithm>
+#include <limits>
+#include <map>
+
+#include "cluster/tf_config.h"
+
+namespace cairn::cli {
+namespace {
+
+constexpr double kNanosecond = 1e-9;
+
+// The spans of one kind, by name, in the order of the report's names.
+std::vector<ProfileSummary::Part> AddUp(const proto::ProfileReport& report,
+                                        const std::string& kind) {
+  std::vector<ProfileSummary::Part> parts(report.names_size());
+  for (int i = 0; i < report.names_size(); ++i) parts[i].name = report.names(i).name();
+  for (const proto::ProfileSpan& span : report.spans()) {
+    if (span.name() >= parts.size()) continue;
+    ++parts[span.name()].count;
+    parts[span.name()].seconds += static_cast<double>(span.nanoseconds()) * kNanosecond;
+  }
+  std::vector<ProfileSummary::Part> result;
+  for (int i = 0; i < report.names_size(); ++i) {
+    if (report.names(i).kind() == kind) result.push_back(std::move(parts[i]));
+  }
+  return result;
+}
+
+double WallSeconds(const proto::ProfileReport& report) {
+  int64_t begin = std::numeric_limits<int64_t>::max();
+  int64_t end = 0;
+  for (const proto::ProfileSpan& span : report.spans()) {
+    begin = std::min(begin, span.begin_nanoseconds());
+    end = std::max(end, span.begin_nanoseconds() + span.nanoseconds());
+  }
+  return report.spans().empty() ? 0 : static_cast<double>(end - begin) * kNanosecond;
+}
+
+// The passes become one phase, without the pushes that they contain; what is left is "other".
+std::vector<ProfileSummary::Part> WorkerPhases(const std::vector<ProfileSummary::Part>& parts,
+                                               double wall_seconds) {
+  std::map<std::string, ProfileSummary::Part> by_name;
+  for (const auto& part : parts) by_name[part.name] = part;
+  const int64_t passes = by_name["backward"].count;
+  // The last push of a step stands after its backward pass, and is short.
+  const double compute =
+      by_name["forward"].seconds + by_name["backward"].seconds - by_name["push"].seconds;
+  std::vector<ProfileSummary::Part> phases = {by_name["read"],
+                                              by_name["wait"],
+                                              by_name["pull"],
+                                              {"compute", passes, std::max(0.0, compute)},
+                                              by_name["push"]};
+  double other = wall_seconds;
+  for (const auto& phase : phases) other -= phase.seconds;
+  phases.push_back({"other", passes, std::max(0.0, other)});
+  return phases;
+}
+
+std::vector<ProfileSummary::Layer> Layers(const proto::ProfileReport& report) {
+  std::vector<ProfileSummary::Layer> layers;
+  std::map<std::string, size_t> place;
+  for (const auto& part : AddUp(report, "forward")) {
+    place[part.name] = layers.size();
+    layers.push_back({part.name, part.seconds, 0});
+  }
+  for (const auto& part : AddUp(report, "backward")) {
+    if (place.contains(part.name)) layers[place[part.name]].backward_seconds = part.seconds;
+  }
+  std::erase_if(layers, [](const auto& layer) {
+    return layer.forward_seconds == 0 && layer.backward_seconds == 0;
+  });
+  return layers;
+}
+
+}  // namespace
+
+ProfileSummary Summarize(const proto::ProfileReport& report) {
+  ProfileSummary summary;
+  summary.task = cluster::TaskName(report.role(), report.index());
+  summary.steps = report.steps();
+  summary.seconds = WallSeconds(report);
+  summary.phases = AddUp(report, "phase");
+  if (report.role() == proto::PS) return summary;
+  summary.phases = WorkerPhases(summary.phases, summary.seconds);
+  summary.layers = Layers(report);
+  return summary;
+}
+
+}  // namespace cairn::cli

@@ -1,0 +1,99 @@
+#include "cli/model/warm_start.h"
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "nn/initializer.h"
+#include "nn/model.h"
+#include "tests/cli/example_job.h"
+#include "tests/cli/model/fake_source.h"
+
+namespace cairn::cli {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+// The example job, whose checkpoint 2 has values.
+FakeSource Example() {
+  FakeSource source;
+  source.plan = ExamplePlan();
+  source.status = ExampleStatus();
+  *source.checkpoints.add_manifests() = ExampleManifest();
+  source.values[2] = ExampleValues();
+  return source;
+}
+
+proto::Job Resuming() {
+  proto::Job job;
+  job.set_seed(7);
+  job.mutable_resume_from()->set_name("example");
+  return job;
+}
+
+// The example's model, its last layer under another name or with other units.
+SubmittedModel Model(const std::string& layer, int64_t units) {
+  SubmittedModel model;
+  model.spec = ExamplePlan().model();
+  proto::LayerSpec* last = model.spec.mutable_layers(model.spec.layers_size() - 1);
+  last->set_name(layer);
+  (*last->mutable_config()->mutable_fields())["units"].set_number_value(units);
+  *model.spec.mutable_outputs(0) = layer;
+  return model;
+}
+
+std::string NameOfLast() { return ExamplePlan().model().layers().rbegin()->name(); }
+
+TEST(WarmStartTest, TheSameModelTakesEverything) {
+  FakeSource source = Example();
+  const auto warm = ReadWarmStart(&source, Resuming(), Model(NameOfLast(), 3));
+  ASSERT_TRUE(warm.ok()) << warm.status();
+  EXPECT_EQ(warm->variables, ExampleValues());
+  EXPECT_EQ(warm->taken, 2);
+  EXPECT_THAT(warm->fresh, ElementsAre());
+  EXPECT_THAT(WarmStartNotes(*warm),
+              ElementsAre(HasSubstr("takes 2 variables from checkpoint 2 of job ")));
+}
+
+TEST(WarmStartTest, WhatTheModelsFileBringsIsUsedOnlyWhereTheOtherJobHasNothing) {
+  FakeSource source = Example();
+  source.plan.mutable_partition()->mutable_variables(0)->set_name("elsewhere");
+  SubmittedModel model = Model(NameOfLast(), 3);
+  model.weights = {std::vector<float>(12, 5.0f), std::vector<float>(3, 6.0f)};
+  const auto warm = ReadWarmStart(&source, Resuming(), model);
+  ASSERT_TRUE(warm.ok()) << warm.status();
+  EXPECT_EQ(warm->variables[0], model.weights[0]);
+  EXPECT_EQ(warm->variables[1], ExampleValues()[1]);
+}
+
+TEST(WarmStartTest, AVariableOfAnotherShapeStartsFromItsInitializerAndIsListed) {
+  FakeSource source = Example();
+  // The same name in the other job, with another shape; its bias is the new model's.
+  source.plan.mutable_partition()->mutable_variables(0)->set_shape(0, 9);
+  const SubmittedModel submitted = Model(NameOfLast(), 3);
+  const auto warm = ReadWarmStart(&source, Resuming(), submitted);
+  ASSERT_TRUE(warm.ok()) << warm.status();
+  const auto model = nn::Model::Create(submitted.spec);
+  std::vector<float> initial(12);
+  nn::FillInitialValues((*model)->variables()[0], 7, 0, 12, initial.data());
+  EXPECT_EQ(warm->variables[0], initial);
+  EXPECT_EQ(warm->variables[1], ExampleValues()[1]);
+  EXPECT_THAT(warm->fresh, ElementsAre(HasSubstr("kernel (4, 3), there (9, 3)")));
+}
+
+TEST(WarmStartTest, AModelWithNothingInCommonIsRefused) {
+  FakeSource source = Example();
+  const auto warm = ReadWarmStart(&source, Resuming(), Model("head", 3));
+  EXPECT_THAT(std::string(warm.status().message()),
+              HasSubstr("has none of this model's variables: head/kernel; head/bias"));
+}
+
+TEST(WarmStartTest, AnErrorBeginsWithTheField) {
+  FakeSource source = Example();
+  proto::Job job = Resuming();
+  job.mutable_resume_from()->set_checkpoint(9);
+  EXPECT_THAT(std::string(ReadWarmStart(&source, job, Model(NameOfLast(), 3)).status().message()),
+              HasSubstr("resume_from: job example has no checkpoint 9; there are 2"));
+}
+
+}  // namespace
+}  // namespace cairn::cli

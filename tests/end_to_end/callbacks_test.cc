@@ -1,0 +1,191 @@
+// Callbacks, class weights and fine-tuning with real daemons. The counting job's loss never
+// improves and its weight is minus the sum of the learning rates of its batches, so that the weight
+// says with which rate each batch was trained.
+
+#include <cmath>
+#include <string>
+#include <vector>
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "nlohmann/json.hpp"
+#include "tests/end_to_end/arrays.h"
+#include "tests/end_to_end/counting_job.h"
+#include "tests/end_to_end/test_cluster.h"
+
+namespace cairn::testing {
+namespace {
+
+using nlohmann::json;
+using std::chrono::seconds;
+using ::testing::HasSubstr;
+
+constexpr int64_t kPerEpoch = 500;
+constexpr int kPatience = 6;
+
+// 40 epochs at most; halves the rate after each epoch that improves nothing, and stops after
+// kPatience of them.
+CountingJob PlateauJob() {
+  CountingJob job;
+  job.batches_per_epoch = kPerEpoch;
+  job.batches = 40 * kPerEpoch;
+  job.checkpoint_every = 200;
+  job.more = R"({"callbacks": [
+      {"name": "reduce_lr_on_plateau", "monitor": "loss", "patience": 1, "factor": 0.5},
+      {"name": "early_stopping", "monitor": "loss", "patience": 6},
+      {"name": "model_checkpoint", "monitor": "loss", "save_best_only": true}]})";
+  return job;
+}
+
+// The first epoch improves on nothing at all, the second is the first without an improvement.
+double SumOfRates() {
+  double sum = 1, rate = 1;
+  for (int epoch = 1; epoch <= kPatience; ++epoch, rate /= 2) sum += rate;
+  return sum * kPerEpoch;
+}
+
+class CallbacksTest : public ::testing::Test {
+ protected:
+  CallbacksTest() : cluster_(2, 2) { cluster_.StartAll(); }
+
+  void Submit(const CountingJob& job, const std::string& folder = "job") {
+    const CommandResult result =
+        cluster_.Cairn({"submit", WriteCountingJob(job, cluster_.folder(folder))});
+    ASSERT_EQ(result.exit_code, 0) << result.output << result.errors;
+    submitted_ = result.output;
+  }
+
+  int64_t BatchesDone() {
+    const json status = cluster_.Status("count");
+    return status.is_object() ? status.value("batches_done", int64_t{0}) : 0;
+  }
+
+  std::string ExportIsNot(double count, const std::string& job,
+                          const std::vector<std::string>& flags = {}) {
+    std::vector<std::string> arguments = {"export", job, "--output", cluster_.folder("export")};
+    arguments.insert(arguments.end(), flags.begin(), flags.end());
+    const CommandResult result = cluster_.Cairn(arguments);
+    if (result.exit_code != 0) return result.errors;
+    return CountIsNot(count, cluster_.folder("export"), CountingJob().rows);
+  }
+
+  void ExpectStopped() {
+    const json status = cluster_.WaitForEnd("count", seconds(240));
+    ASSERT_EQ(status.value("state", ""), "finished") << status << cluster_.Logs();
+    EXPECT_EQ(status["stopped_early"], true);
+    EXPECT_EQ(status["total_batches"], (kPatience + 1) * kPerEpoch);
+    EXPECT_EQ(status["learning_rate"], std::pow(0.5, kPatience - 1));
+    EXPECT_EQ(ExportIsNot(SumOfRates(), "count"), "");
+    // The best epoch is the first one, and its checkpoint was kept.
+    EXPECT_EQ(status["best"][0]["epoch"], 0);
+    EXPECT_EQ(ExportIsNot(kPerEpoch, "count", {"--best"}), "");
+  }
+
+  TestCluster cluster_;
+  std::string submitted_;
+};
+
+TEST_F(CallbacksTest, RatesAndTheStopAreExactWhileTheCoordinatorIsKilledOverAndOver) {
+  ASSERT_NO_FATAL_FAILURE(Submit(PlateauJob()));
+  // Near the ends of epochs, where decisions are made.
+  for (int64_t epoch = 1; epoch <= kPatience; ++epoch) {
+    ASSERT_TRUE(WaitUntil(seconds(60), [&] { return BatchesDone() >= epoch * kPerEpoch; }))
+        << cluster_.Logs();
+    cluster_.task("chief", 0).Kill();
+    cluster_.Start("chief", 0);
+  }
+  ExpectStopped();
+  EXPECT_EQ(cluster_.Status("count").value("rollbacks", -1), 0);
+}
+
+TEST_F(CallbacksTest, RatesAndTheStopAreExactWhenEverythingIsKilledOnTheWay) {
+  ASSERT_NO_FATAL_FAILURE(Submit(PlateauJob()));
+  ASSERT_TRUE(WaitUntil(seconds(60), [&] { return BatchesDone() >= 2 * kPerEpoch + 100; }));
+  cluster_.task("ps", 1).Kill();
+  cluster_.Start("ps", 1);
+  ASSERT_TRUE(WaitUntil(seconds(60), [&] { return BatchesDone() >= 3 * kPerEpoch + 100; }));
+  cluster_.KillAll();
+  cluster_.StartAll();
+  ExpectStopped();
+}
+
+TEST_F(CallbacksTest, HistoryShowsTheRateOfEveryBatch) {
+  ASSERT_NO_FATAL_FAILURE(Submit(PlateauJob()));
+  ExpectStopped();
+  int64_t batches = 0;
+  for (const json& line : cluster_.Cairn({"history", "count", "--json"}).lines()) {
+    const int64_t epoch = line["epoch"];
+    EXPECT_EQ(line["learning_rate"], epoch < 2 ? 1 : std::pow(0.5, epoch - 1)) << line;
+    ++batches;
+  }
+  EXPECT_EQ(batches, (kPatience + 1) * kPerEpoch);
+}
+
+TEST_F(CallbacksTest, RestoredBestWeightsAreWhatIsExported) {
+  CountingJob job = PlateauJob();
+  job.checkpoint_every = 0;
+  job.more = R"({"checkpoint": {"keep": 1}, "callbacks": [{"name": "EarlyStopping",
+      "monitor": "loss", "patience": 2, "restore_best_weights": true}]})";
+  ASSERT_NO_FATAL_FAILURE(Submit(job));
+  const json status = cluster_.WaitForEnd("count", seconds(120));
+  EXPECT_EQ(status["total_batches"], 3 * kPerEpoch) << status;
+  EXPECT_THAT(status["notes"].dump(), HasSubstr("early_stopping after epoch 3"));
+  EXPECT_EQ(ExportIsNot(kPerEpoch, "count"), "");
+}
+
+TEST_F(CallbacksTest, TerminateOnNanFailsTheJobAtOnce) {
+  CountingJob job;
+  job.more = R"({"optimizer": {"name": "sgd", "learning_rate": 1e38},
+                 "callbacks": ["terminate_on_nan"]})";
+  ASSERT_NO_FATAL_FAILURE(Submit(job));
+  const json status = cluster_.WaitForEnd("count", seconds(60));
+  EXPECT_EQ(status.value("state", ""), "failed") << status;
+  EXPECT_THAT(status.value("error", ""), HasSubstr("terminate_on_nan: the loss of batch"));
+}
+
+TEST_F(CallbacksTest, AJobGoesOnFromAnotherJobsWeights) {
+  CountingJob job;
+  job.batches = job.batches_per_epoch = 300;
+  ASSERT_NO_FATAL_FAILURE(Submit(job));
+  ASSERT_EQ(cluster_.WaitForEnd("count", seconds(60)).value("state", ""), "finished");
+  job.name = "tuned";
+  job.batches = job.batches_per_epoch = 200;
+  job.more = R"({"resume_from": "count"})";
+  ASSERT_NO_FATAL_FAILURE(Submit(job, "tuned"));
+  EXPECT_THAT(submitted_, HasSubstr("takes 1 variable from checkpoint 1 of job 1 (count)"));
+  ASSERT_EQ(cluster_.WaitForEnd("tuned", seconds(60)).value("state", ""), "finished");
+  EXPECT_EQ(ExportIsNot(500, "tuned"), "");
+}
+
+TEST_F(CallbacksTest, WhatCannotBeResumedFromIsRefusedAndNothingIsSubmitted) {
+  CountingJob job;
+  job.more = R"({"resume_from": "nobody"})";
+  const CommandResult result =
+      cluster_.Cairn({"submit", WriteCountingJob(job, cluster_.folder("job"))});
+  EXPECT_EQ(result.exit_code, 2);
+  EXPECT_THAT(result.errors, HasSubstr("resume_from"));
+  EXPECT_EQ(cluster_.Cairn({"jobs", "--json"}).output, "");
+}
+
+// One batch of logits 0: the gradient of example i is w_i (1/2 - y_i) / 4.
+TEST_F(CallbacksTest, AnExampleCountsAsItsClassDoes) {
+  CountingJob job;
+  job.rows = 1;
+  job.batch_size = 4;
+  job.batches = job.batches_per_epoch = 1;
+  job.more = R"({"loss": {"name": "binary_crossentropy", "from_logits": true},
+                 "class_weight": {"0": 2, "1": 0.25}})";
+  const std::string file = WriteCountingJob(job, cluster_.folder("job"));
+  WriteFile(cluster_.folder("job") + "/y.npy", EncodeNpy({{4, 1}, {0, 1, 1, 1}}));
+  const CommandResult result = cluster_.Cairn({"submit", file, "--follow"});
+  ASSERT_EQ(result.exit_code, 0) << result.output << result.errors;
+  ASSERT_EQ(cluster_.Cairn({"export", "count", "--output", cluster_.folder("export")}).exit_code,
+            0);
+  EXPECT_EQ(CountIsNot((2 * 0.5 - 3 * 0.25 * 0.5) / 4, cluster_.folder("export"), 1), "");
+  const auto history = cluster_.Cairn({"history", "count", "--json"}).lines();
+  ASSERT_EQ(history.size(), 1);
+  EXPECT_NEAR(history[0]["loss"].get<double>(), (2 + 3 * 0.25) / 4 * std::log(2.0), 1e-6);
+}
+
+}  // namespace
+}  // namespace cairn::testing
