@@ -1,11 +1,14 @@
 #include "cli/model_reader.h"
 
+#include <algorithm>
+#include <cmath>
 #include <filesystem>
 #include <utility>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
 #include "cli/files.h"
 #include "common/status_macros.h"
@@ -15,9 +18,17 @@
 namespace cairn::cli {
 namespace {
 
+// Keras names a recurrent layer's cell too: "lstm/lstm_cell/kernel".
+bool IsCell(absl::string_view part) {
+  return absl::StartsWith(part, "lstm_cell") || absl::StartsWith(part, "gru_cell") ||
+         absl::StartsWith(part, "simple_rnn_cell");
+}
+
 // Keras puts model names before a variable's and TensorFlow ":0" after it.
 bool IsNameOf(const nn::VariableSpec& variable, const std::string& in_file) {
-  const absl::string_view name = absl::StripSuffix(in_file, ":0");
+  std::vector<absl::string_view> parts = absl::StrSplit(absl::StripSuffix(in_file, ":0"), '/');
+  parts.erase(std::remove_if(parts.begin(), parts.end(), IsCell), parts.end());
+  const std::string name = absl::StrJoin(parts, "/");
   return name == variable.name || absl::EndsWith(name, absl::StrCat("/", variable.name));
 }
 
@@ -46,6 +57,16 @@ absl::StatusOr<int> FindTensor(const nn::VariableSpec& variable,
   return found;
 }
 
+// A value that is no number would be spread by the first batch over all others.
+absl::Status ExpectNumbers(const nn::NamedTensor& tensor) {
+  for (size_t i = 0; i < tensor.values.size(); ++i) {
+    if (std::isfinite(tensor.values[i])) continue;
+    return absl::InvalidArgumentError(
+        absl::StrCat("weight ", tensor.name, " is ", tensor.values[i], " at element ", i));
+  }
+  return absl::OkStatus();
+}
+
 // Brings the file's weights into the order of the model's variables.
 absl::StatusOr<SubmittedModel> MatchWeights(nn::ImportedModel imported, const nn::Model& model) {
   SubmittedModel result;
@@ -58,6 +79,7 @@ absl::StatusOr<SubmittedModel> MatchWeights(nn::ImportedModel imported, const nn
   }
   for (const nn::VariableSpec& variable : model.variables()) {
     CAIRN_ASSIGN_OR_RETURN(const int i, FindTensor(variable, imported.weights));
+    CAIRN_RETURN_IF_ERROR(ExpectNumbers(imported.weights[i]));
     result.spec.add_weight_names(imported.weights[i].name);
     result.weights.push_back(std::move(imported.weights[i].values));
   }

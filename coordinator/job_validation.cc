@@ -184,6 +184,10 @@ absl::StatusOr<ValidatedJob> ValidateJob(proto::SubmitRequest request, int ps_co
   }
   auto model = nn::Model::Create(request.model());
   CAIRN_RETURN_IF_ERROR(At("model", model.status()));
+  if ((*model)->outputs().size() != 1) {
+    return Invalid(absl::StrCat("model: has ", (*model)->outputs().size(),
+                                " outputs; a job trains a model with one"));
+  }
   CAIRN_RETURN_IF_ERROR(nn::CheckDataFitsModel(job, **model));
   CAIRN_RETURN_IF_ERROR(CheckLearning(job, **model));
 

@@ -21,7 +21,9 @@ constexpr KnownActivation kKnownActivations[] = {
     {"relu6", {.kind = Kind::kRelu, .max_value = 6, .has_max_value = true}},
     {"leaky_relu", {.kind = Kind::kRelu, .slope = 0.2f}},
     {"sigmoid", {.kind = Kind::kSigmoid}},
-    {"hard_sigmoid", {.kind = Kind::kHardSigmoid}},
+    {"hard_sigmoid", {.kind = Kind::kHardSigmoid, .slope = 1.0f / 6}},
+    // What Keras 2 and TensorFlow.js call hard_sigmoid.
+    {"hard_sigmoid_keras2", {.kind = Kind::kHardSigmoid, .slope = 0.2f}},
     {"tanh", {.kind = Kind::kTanh}},
     {"softmax", {.kind = Kind::kSoftmax}},
     {"softplus", {.kind = Kind::kSoftplus}},

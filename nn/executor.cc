@@ -69,6 +69,10 @@ absl::StatusOr<std::unique_ptr<Executor>> Executor::Create(const Model* model, c
   if (options.threads < 1) {
     return absl::InvalidArgumentError(absl::StrCat(options.threads, " threads are too few"));
   }
+  if (loss != nullptr && model->outputs().size() != 1) {
+    return absl::InvalidArgumentError(absl::StrCat("the model has ", model->outputs().size(),
+                                                   " outputs; a loss needs exactly one"));
+  }
   if (!device->memory_is_host()) {
     return absl::UnimplementedError(
         absl::StrCat(device->name(), " cannot run models yet; use the cpu"));
@@ -102,11 +106,29 @@ absl::Status Executor::AllocateVariables() {
     }
     gradients_.push_back(gradient);
   }
-  for (size_t i = 0; i < stages_.size(); ++i) {
+  return BindVariables();
+}
+
+// Of the calls that share a variable the last writes its gradient; the others, whose turn comes
+// later, write elsewhere and are added.
+absl::Status Executor::BindVariables() {
+  std::vector<bool> has_writer(values_.size(), false);
+  std::vector<float*> elsewhere(values_.size(), nullptr);
+  for (int i = static_cast<int>(stages_.size()) - 1; i >= 0; --i) {
     const Model::Node& node = model_->nodes()[i];
     for (size_t v = 0; v < node.layer->variables().size(); ++v) {
-      stages_[i].variables.push_back(values_[node.first_variable + v]);
-      stages_[i].variable_gradients.push_back(gradients_[node.first_variable + v]);
+      const size_t variable = node.first_variable + v;
+      float* gradient = gradients_[variable];
+      if (gradient != nullptr && has_writer[variable]) {
+        if (elsewhere[variable] == nullptr) {
+          const int64_t count = model_->variables()[variable].element_count();
+          CAIRN_ASSIGN_OR_RETURN(elsewhere[variable], Allocate(count));
+        }
+        gradient = elsewhere[variable];
+      }
+      has_writer[variable] = true;
+      stages_[i].variables.push_back(values_[variable]);
+      stages_[i].variable_gradients.push_back(gradient);
     }
   }
   return absl::OkStatus();
@@ -116,6 +138,7 @@ absl::Status Executor::AllocateOutputs() {
   for (size_t i = 0; i < stages_.size(); ++i) {
     const Model::Node& node = model_->nodes()[i];
     stages_[i].inputs.resize(node.inputs.size());
+    stages_[i].masks.resize(node.masks.size());
     // Inputs and their views lie where the batch is.
     if (node.inputs.empty() || node.layer->is_view()) continue;
     const int64_t count = options_.batch_size * ElementCount(node.layer->output().shape);
@@ -155,12 +178,14 @@ absl::StatusOr<Executor::Plan*> Executor::FindPlan(int64_t batch_size) {
     return &plan;
   }
   Plan plan{.batch_size = batch_size, .last_use = ++forward_count_};
-  for (const Model::Node& node : model_->nodes()) {
+  for (size_t i = 0; i < stages_.size(); ++i) {
+    const Model::Node& node = model_->nodes()[i];
     std::unique_ptr<Kernel> kernel;
     if (!node.inputs.empty() && !node.layer->is_view()) {
       CAIRN_ASSIGN_OR_RETURN(
-          kernel, device_->CreateKernel(*node.layer,
-                                        {.examples = batch_size, .training = options_.training}));
+          kernel,
+          device_->CreateKernel(*node.layer, {.examples = batch_size,
+                                              .training = options_.training && flow_.needed[i]}));
     }
     plan.kernels.push_back(std::move(kernel));
   }
@@ -194,6 +219,11 @@ void Executor::BindInputs(const Batch& batch) {
     for (size_t slot = 0; slot < node.inputs.size(); ++slot) {
       stages_[i].inputs[slot] = stages_[node.inputs[slot]].output;
     }
+    for (size_t slot = 0; slot < stages_[i].masks.size(); ++slot) {
+      const int mask = node.masks[slot];
+      stages_[i].masks[slot] =
+          mask < 0 ? nullptr : reinterpret_cast<const int32_t*>(stages_[mask].output);
+    }
     if (node.layer->is_view()) stages_[i].output = stages_[node.inputs[0]].output;
     stages_[i].random_key = DeriveKey(batch.random_key, node.layer->name());
   }
@@ -210,11 +240,13 @@ absl::StatusOr<Executor::Sums> Executor::Forward(const Batch& batch, bool traini
     if (plan_->kernels[i] == nullptr) continue;
     const Stage& stage = stages_[i];
     const ScopedSpan span(recorder_, SpanName(static_cast<int>(i), /*backward=*/false));
-    CAIRN_RETURN_IF_ERROR(plan_->kernels[i]->Forward({.inputs = stage.inputs,
-                                                      .output = stage.output,
-                                                      .variables = stage.variables,
-                                                      .training = training,
-                                                      .random_key = stage.random_key}));
+    CAIRN_RETURN_IF_ERROR(
+        plan_->kernels[i]->Forward({.inputs = stage.inputs,
+                                    .output = stage.output,
+                                    .variables = stage.variables,
+                                    .masks = stage.masks,
+                                    .training = training && !model_->nodes()[i].layer->infers(),
+                                    .random_key = stage.random_key}));
   }
   Sums sums{.examples = batch.size};
   if (batch.labels != nullptr && loss_ != nullptr) {
@@ -246,7 +278,7 @@ double Executor::Penalty() const {
   for (const Model::Node& node : model_->nodes()) {
     for (size_t v = 0; v < node.layer->variables().size(); ++v) {
       const LayerVariable& variable = node.layer->variables()[v];
-      if (variable.regularizer.empty()) continue;
+      if (variable.regularizer.empty() || node.owner >= 0) continue;
       // Keras: what is frozen costs nothing.
       if (variable.spec.update != VariableSpec::Update::kOptimized) continue;
       penalty += variable.regularizer.Penalty(values_[node.first_variable + v],
@@ -274,6 +306,7 @@ void Executor::RunBackward(int i) {
     plan_->kernels[i]->Backward({.inputs = stage.inputs,
                                  .output = stage.output,
                                  .variables = stage.variables,
+                                 .masks = stage.masks,
                                  .random_key = stage.random_key,
                                  .output_gradient = stage.output_gradient,
                                  .before_activation = fuses_loss_ && i == model_->output_node(),
@@ -303,8 +336,12 @@ void Executor::FinishGradients(int node, absl::FunctionRef<void(int variable)> o
     const int position = finished.first_variable + static_cast<int>(v);
     float* gradient = gradients_[position];
     if (gradient == nullptr) continue;
+    const int64_t count = variable.spec.element_count();
+    const float* written = stages_[node].variable_gradients[v];
+    if (written != gradient) AddTo(count, written, gradient);
+    // The owner stands first, so its gradient is the last.
+    if (finished.owner >= 0) continue;
     if (variable.spec.update == VariableSpec::Update::kOptimized) {
-      const int64_t count = variable.spec.element_count();
       const int64_t divisor = GradientDivisor(batch_size_);
       if (divisor != batch_size_) Rescale(count, divisor, batch_size_, gradient);
       if (!variable.regularizer.empty()) {
@@ -315,9 +352,9 @@ void Executor::FinishGradients(int node, absl::FunctionRef<void(int variable)> o
   }
 }
 
-absl::Span<const float> Executor::output() const {
-  return absl::MakeConstSpan(stages_[model_->output_node()].output,
-                             batch_size_ * ElementCount(model_->output_shape()));
+absl::Span<const float> Executor::output(int index) const {
+  const Model::Output& output = model_->outputs()[index];
+  return absl::MakeConstSpan(stages_[output.node].output, batch_size_ * ElementCount(output.shape));
 }
 
 }  // namespace cairn::nn

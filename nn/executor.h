@@ -93,8 +93,8 @@ class Executor {
     first_name_ = first_name;
   }
 
-  // The model's output for the last Forward's batch: its size times the output shape.
-  absl::Span<const float> output() const;
+  // One of Model::outputs() for the last Forward's batch: its size times the output's shape.
+  absl::Span<const float> output(int index = 0) const;
 
  private:
   // A layer's place in the passes: where it reads and writes. The pointers of model inputs change
@@ -103,6 +103,7 @@ class Executor {
     std::vector<const float*> inputs;
     float* output = nullptr;
     std::vector<const float*> variables;
+    std::vector<const int32_t*> masks;
     float* output_gradient = nullptr;
     std::vector<float*> input_gradients;
     std::vector<float*> variable_gradients;
@@ -119,6 +120,7 @@ class Executor {
            const Options& options, Device* device);
 
   absl::Status AllocateVariables();
+  absl::Status BindVariables();
   absl::Status AllocateOutputs();
   absl::Status AllocateGradients();
   absl::StatusOr<float*> Allocate(int64_t count);

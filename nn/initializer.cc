@@ -2,12 +2,12 @@
 
 #include <algorithm>
 #include <cmath>
-#include <numbers>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "common/check.h"
 #include "common/random.h"
+#include "common/random_normal.h"
 #include "nn/orthogonal_matrix.h"
 
 namespace cairn::nn {
@@ -27,21 +27,11 @@ int64_t Columns(const VariableSpec& variable) {
   return variable.shape.empty() ? 1 : variable.shape.back();
 }
 
-double Uniform(uint64_t key, uint64_t index) {
-  return static_cast<double>(RandomBits(key, index) >> 11) * 0x1p-53;
-}
-
-// Box and Muller's transform of draws `index` and `index + 1`.
-double Normal(uint64_t key, uint64_t index) {
-  const double radius = std::sqrt(-2 * std::log(1 - Uniform(key, index)));
-  return radius * std::cos(2 * std::numbers::pi * Uniform(key, index + 1));
-}
-
 // Each element has 64 draws of its own, so that how often one is drawn again shifts no other. All
 // 32 attempts fail with probability 1e-43.
 double TruncatedNormal(uint64_t key, uint64_t element) {
   for (uint64_t attempt = 0; attempt < 32; ++attempt) {
-    const double draw = Normal(key, element * 64 + attempt * 2);
+    const double draw = RandomNormal(key, element * 64 + attempt * 2);
     if (std::abs(draw) <= 2) return draw;
   }
   return 0;
@@ -91,7 +81,7 @@ InitializerSpec WithoutScaling(const VariableSpec& variable) {
 std::vector<double> Orthogonal(const VariableSpec& variable, uint64_t key) {
   const int64_t count = variable.element_count();
   std::vector<double> draws(count);
-  for (int64_t i = 0; i < count; ++i) draws[i] = Normal(key, i * 2);
+  for (int64_t i = 0; i < count; ++i) draws[i] = RandomNormal(key, i * 2);
   return OrthogonalMatrix(count / Columns(variable), Columns(variable), std::move(draws));
 }
 
@@ -128,9 +118,9 @@ void FillInitialValues(const VariableSpec& variable, uint64_t seed, int64_t begi
       case Kind::kConstant:
         return spec.value;
       case Kind::kUniform:
-        return spec.minimum + (spec.maximum - spec.minimum) * Uniform(key, i);
+        return spec.minimum + (spec.maximum - spec.minimum) * RandomUniformDouble(key, i);
       case Kind::kNormal:
-        return spec.mean + spec.stddev * Normal(key, i * 2);
+        return spec.mean + spec.stddev * RandomNormal(key, i * 2);
       case Kind::kTruncatedNormal:
         return spec.mean + spec.stddev * TruncatedNormal(key, i);
       case Kind::kIdentity:
@@ -142,7 +132,10 @@ void FillInitialValues(const VariableSpec& variable, uint64_t seed, int64_t begi
     }
     return 0;
   };
-  for (int64_t i = begin; i < end; ++i) *out++ = static_cast<float>(value_of(i));
+  const auto [ones_begin, ones_end] = variable.initializer.ones;
+  for (int64_t i = begin; i < end; ++i) {
+    *out++ = i >= ones_begin && i < ones_end ? 1 : static_cast<float>(value_of(i));
+  }
 }
 
 }  // namespace cairn::nn

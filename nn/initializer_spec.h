@@ -1,6 +1,9 @@
 #ifndef CAIRN_NN_INITIALIZER_SPEC_H_
 #define CAIRN_NN_INITIALIZER_SPEC_H_
 
+#include <array>
+#include <cstdint>
+
 #include "absl/status/statusor.h"
 
 namespace google::protobuf {
@@ -33,6 +36,8 @@ struct InitializerSpec {
   double stddev = 0;
   Fan fan = Fan::kIn;
   Distribution distribution = Distribution::kTruncatedNormal;
+  // Elements [first, second) are ones whatever the kind says (an LSTM's forget gate).
+  std::array<int64_t, 2> ones = {0, 0};
 };
 
 // Reads what Keras writes for an initializer: a name ("glorot_uniform", "GlorotUniform") or an

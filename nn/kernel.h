@@ -14,6 +14,9 @@ struct ForwardArguments {
   absl::Span<const float* const> inputs;
   float* output = nullptr;
   absl::Span<const float* const> variables;
+  // By input: one word for each step of each example, zero if the step does not count. Null: all
+  // count. Empty if that is so of all inputs, or if the layer does not use masks.
+  absl::Span<const int32_t* const> masks;
   bool training = false;
   // The key of every random draw of this layer in this batch.
   uint64_t random_key = 0;
@@ -24,6 +27,7 @@ struct BackwardArguments {
   absl::Span<const float* const> inputs;
   const float* output = nullptr;
   absl::Span<const float* const> variables;
+  absl::Span<const int32_t* const> masks;
   uint64_t random_key = 0;
 
   // The kernel may overwrite it.

@@ -27,6 +27,7 @@ class Layer {
     std::string name;
     std::string class_name;
     bool trainable = true;
+    bool infers = false;
     std::vector<TensorSpec> inputs;
   };
 
@@ -39,6 +40,8 @@ class Layer {
   const std::string& class_name() const { return class_name_; }
   // False: its variables are kFrozen (and batch normalisation infers).
   bool trainable() const { return trainable_; }
+  // True: it was called with training=False and computes as in inference even in training.
+  bool infers() const { return infers_; }
 
   const std::vector<TensorSpec>& inputs() const { return inputs_; }
   const TensorSpec& output() const { return output_; }
@@ -50,11 +53,18 @@ class Layer {
   // True if the output is the only input's bytes under another shape: nothing needs computing.
   virtual bool is_view() const { return false; }
 
+  // Masks, as Keras's: which steps of a sequence count. What an Embedding with mask_zero says goes
+  // along the graph through the layers that pass it, up to those that use it or drop it.
+  virtual bool makes_mask() const { return false; }
+  virtual bool passes_mask() const { return false; }
+  virtual bool uses_mask() const { return false; }
+
  protected:
   Layer(Base base, TensorSpec output, std::vector<LayerVariable> variables)
       : name_(std::move(base.name)),
         class_name_(std::move(base.class_name)),
         trainable_(base.trainable),
+        infers_(base.infers),
         inputs_(std::move(base.inputs)),
         output_(std::move(output)),
         variables_(std::move(variables)) {}
@@ -63,6 +73,7 @@ class Layer {
   const std::string name_;
   const std::string class_name_;
   const bool trainable_;
+  const bool infers_;
   const std::vector<TensorSpec> inputs_;
   const TensorSpec output_;
   const std::vector<LayerVariable> variables_;

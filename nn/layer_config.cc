@@ -21,6 +21,18 @@ std::string ValueText(const Value& value) {
   return text.size() > 80 ? text.substr(0, 80) + "..." : text;
 }
 
+// False if something in it is neither a finite number nor a list. Readers bound the nesting.
+bool AppendNumbers(const Value& value, std::vector<double>* numbers) {
+  if (value.kind_case() == Value::kListValue) {
+    for (const Value& entry : value.list_value().values()) {
+      if (!AppendNumbers(entry, numbers)) return false;
+    }
+    return true;
+  }
+  numbers->push_back(value.number_value());
+  return value.kind_case() == Value::kNumberValue && std::isfinite(value.number_value());
+}
+
 std::string RangeText(int64_t minimum, int64_t maximum) {
   return absl::StrCat(" from ", minimum, " to ", maximum);
 }
@@ -31,7 +43,9 @@ LayerConfig::LayerConfig(const proto::LayerSpec& spec, std::vector<TensorSpec> i
     : spec_(spec), inputs_(std::move(inputs)) {
   trainable_ = Bool("trainable", true);
   // What Keras writes about every layer and what changes nothing.
-  Ignore({"name", "dtype", "batch_input_shape", "batch_shape", "input_shape", "input_dtype"});
+  Ignore({"name", "batch_input_shape", "batch_shape", "input_shape", "input_dtype"});
+  // What computes does so in float32; only inputs have other types.
+  if (spec.class_name() != "InputLayer") Word("dtype", {"float32"});
   if (Has("activity_regularizer")) FailArgument("activity_regularizer", "is not supported");
 }
 
@@ -128,6 +142,16 @@ std::optional<std::vector<int64_t>> LayerConfig::Ints(std::string_view argument,
   return numbers;
 }
 
+std::optional<std::vector<double>> LayerConfig::Numbers(std::string_view argument) {
+  const Value* value = Find(argument);
+  if (value == nullptr) return {};
+  std::vector<double> numbers;
+  if (!AppendNumbers(*value, &numbers)) {
+    FailArgument(argument, absl::StrCat("must be numbers, is ", ValueText(*value)));
+  }
+  return numbers;
+}
+
 std::array<int64_t, 2> LayerConfig::Pair(std::string_view argument,
                                          std::optional<std::array<int64_t, 2>> default_value) {
   const std::optional<std::vector<int64_t>> numbers = Ints(argument, 1);
@@ -175,7 +199,8 @@ void LayerConfig::Ignore(std::initializer_list<const char*> arguments) {
 void LayerConfig::ExpectChannelsLast() { Word("data_format", {"channels_last"}); }
 
 LayerVariable LayerConfig::Variable(const std::string& name, Shape shape,
-                                    const char* default_initializer) {
+                                    const char* default_initializer, const char* argument_prefix) {
+  const std::string prefix = argument_prefix == nullptr ? name : argument_prefix;
   LayerVariable variable;
   variable.spec.name = absl::StrCat(spec_.name(), "/", name);
   variable.spec.update =
@@ -186,13 +211,13 @@ LayerVariable LayerConfig::Variable(const std::string& name, Shape shape,
 
   Value initializer;
   initializer.set_string_value(default_initializer);
-  const std::string initializer_argument = name + "_initializer";
+  const std::string initializer_argument = prefix + "_initializer";
   if (const Value* given = Find(initializer_argument)) initializer = *given;
   absl::StatusOr<InitializerSpec> parsed = ParseInitializer(initializer);
   if (parsed.ok()) variable.spec.initializer = *parsed;
   if (!parsed.ok()) FailArgument(initializer_argument, std::string(parsed.status().message()));
 
-  const std::string regularizer_argument = name + "_regularizer";
+  const std::string regularizer_argument = prefix + "_regularizer";
   if (const Value* given = Find(regularizer_argument)) {
     absl::StatusOr<Regularizer> regularizer = ParseRegularizer(*given);
     if (regularizer.ok()) variable.regularizer = *regularizer;
@@ -200,7 +225,7 @@ LayerVariable LayerConfig::Variable(const std::string& name, Shape shape,
       FailArgument(regularizer_argument, std::string(regularizer.status().message()));
     }
   }
-  const std::string constraint_argument = name + "_constraint";
+  const std::string constraint_argument = prefix + "_constraint";
   if (Has(constraint_argument)) FailArgument(constraint_argument, "is not supported");
   return variable;
 }
@@ -219,15 +244,23 @@ void LayerConfig::ExpectInputs(size_t count_min, size_t count_max, bool floats_o
   }
 }
 
-const TensorSpec& LayerConfig::FloatInput(size_t rank_min, size_t rank_max) {
+const TensorSpec& LayerConfig::RankedInput(size_t rank_min, size_t rank_max, bool floats_only) {
   harmless_input_.shape.assign(rank_min, 1);
-  ExpectInputs(1, 1, /*floats_only=*/true);
+  ExpectInputs(1, 1, floats_only);
   if (inputs_.size() != 1) return harmless_input_;
   const size_t rank = inputs_[0].shape.size();
   if (rank >= rank_min && rank <= rank_max) return inputs_[0];
   Fail(absl::StrCat("takes an input with ", rank_min, rank_min == rank_max ? "" : " or more",
                     " dimension(s) beside the batch, has ", ShapeText(inputs_[0].shape)));
   return harmless_input_;
+}
+
+const TensorSpec& LayerConfig::FloatInput(size_t rank_min, size_t rank_max) {
+  return RankedInput(rank_min, rank_max, /*floats_only=*/true);
+}
+
+const TensorSpec& LayerConfig::ImageInput(size_t rank) {
+  return RankedInput(rank, rank, /*floats_only=*/false);
 }
 
 const std::vector<TensorSpec>& LayerConfig::FloatInputs(size_t count_min) {
@@ -263,7 +296,7 @@ absl::Status LayerConfig::Finish() const {
 }
 
 Layer::Base LayerConfig::base() const {
-  return {spec_.name(), spec_.class_name(), trainable_, inputs_};
+  return {spec_.name(), spec_.class_name(), trainable_, spec_.infers(), inputs_};
 }
 
 }  // namespace cairn::nn

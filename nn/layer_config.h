@@ -43,6 +43,8 @@ class LayerConfig {
   // A list of whole numbers, or one, which means a list of one. Absent: nullopt.
   std::optional<std::vector<int64_t>> Ints(std::string_view argument, int64_t minimum,
                                            int64_t maximum = kTensorElementsMax);
+  // Finite numbers: one, or a list, nested as an array is. Absent: nullopt.
+  std::optional<std::vector<double>> Numbers(std::string_view argument);
   // Height and width of something: two positive numbers, or one for both. Without a default the
   // argument is required.
   std::array<int64_t, 2> Pair(std::string_view argument,
@@ -59,11 +61,15 @@ class LayerConfig {
   // "data_format", which must be channels_last.
   void ExpectChannelsLast();
 
-  // Reads NAME_initializer, NAME_regularizer and NAME_constraint (which must be absent).
-  LayerVariable Variable(const std::string& name, Shape shape, const char* default_initializer);
+  // Reads PREFIX_initializer, PREFIX_regularizer and PREFIX_constraint (which must be absent). The
+  // prefix is the variable's name unless it is said.
+  LayerVariable Variable(const std::string& name, Shape shape, const char* default_initializer,
+                         const char* argument_prefix = nullptr);
 
   // The layer's only input, float, with a rank in the range.
   const TensorSpec& FloatInput(size_t rank_min, size_t rank_max);
+  // The only input, of any type, with that rank: an image may come as whole numbers.
+  const TensorSpec& ImageInput(size_t rank);
   // All inputs, float, at least `count_min` of them.
   const std::vector<TensorSpec>& FloatInputs(size_t count_min);
   // The only input, of any type.
@@ -87,6 +93,7 @@ class LayerConfig {
   const google::protobuf::Value* Find(std::string_view argument);
   std::optional<int64_t> ReadInt(const google::protobuf::Value& value, int64_t minimum,
                                  int64_t maximum) const;
+  const TensorSpec& RankedInput(size_t rank_min, size_t rank_max, bool floats_only);
   void ExpectInputs(size_t count_min, size_t count_max, bool floats_only);
 
   const proto::LayerSpec& spec_;

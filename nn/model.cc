@@ -5,6 +5,7 @@
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "common/status_macros.h"
+#include "nn/initializer.h"
 #include "nn/layers/create_layer.h"
 
 namespace cairn::nn {
@@ -58,40 +59,94 @@ absl::StatusOr<std::unique_ptr<Model>> Model::Create(const proto::ModelSpec& spe
   NodesByName nodes;
   for (const proto::LayerSpec& layer : spec.layers()) {
     CAIRN_ASSIGN_OR_RETURN(std::vector<int> inputs, FindInputs(layer, nodes));
-    if (!nodes.emplace(layer.name(), static_cast<int>(model->nodes_.size())).second) {
-      return LayerError(layer, "another layer has the same name");
-    }
-    CAIRN_RETURN_IF_ERROR(model->AddLayer(layer, std::move(inputs)));
+    if (nodes.contains(layer.name())) return LayerError(layer, "another layer has the same name");
+    CAIRN_RETURN_IF_ERROR(model->AddLayer(layer, nodes, std::move(inputs)));
+    nodes.emplace(layer.name(), static_cast<int>(model->nodes_.size()) - 1);
   }
   CAIRN_RETURN_IF_ERROR(ExpectUniqueVariables(model->variables_));
 
-  if (spec.outputs_size() != 1) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("the model has ", spec.outputs_size(), " outputs; exactly 1 is supported"));
-  }
-  CAIRN_ASSIGN_OR_RETURN(model->output_, FindNode(spec.outputs(0), nodes));
-  const TensorSpec& output = model->nodes_[model->output_].layer->output();
-  if (output.type != proto::FLOAT32) {
-    return absl::InvalidArgumentError("the model's output is not float32");
-  }
+  CAIRN_RETURN_IF_ERROR(model->AddOutputs(spec, nodes));
   CAIRN_RETURN_IF_ERROR(model->AddInputs(spec));
   CAIRN_RETURN_IF_ERROR(model->ExpectAllUsed());
   return model;
 }
 
-absl::Status Model::AddLayer(const proto::LayerSpec& spec, std::vector<int> inputs) {
+absl::Status Model::AddLayer(const proto::LayerSpec& spec, const NodesByName& nodes,
+                             std::vector<int> inputs) {
   std::vector<TensorSpec> input_specs;
   for (int input : inputs) input_specs.push_back(nodes_[input].layer->output());
-  CAIRN_ASSIGN_OR_RETURN(std::unique_ptr<const Layer> layer,
-                         CreateLayer(spec, std::move(input_specs)));
-  const absl::StatusOr<int64_t> elements = CheckedElementCount(layer->output().shape);
+  Node node{.inputs = std::move(inputs)};
+  CAIRN_ASSIGN_OR_RETURN(node.layer, CreateLayer(spec, std::move(input_specs)));
+  const absl::StatusOr<int64_t> elements = CheckedElementCount(node.layer->output().shape);
   if (!elements.ok()) {
     return LayerError(spec, absl::StrCat("output's ", std::string(elements.status().message())));
   }
-  Node node{.inputs = std::move(inputs), .first_variable = static_cast<int>(variables_.size())};
-  for (const LayerVariable& variable : layer->variables()) variables_.push_back(variable.spec);
-  node.layer = std::move(layer);
+  absl::Status status = AddVariables(spec, nodes, &node);
+  if (status.ok()) status = ConnectMasks(&node);
+  if (!status.ok()) return LayerError(spec, std::string(status.message()));
   nodes_.push_back(std::move(node));
+  return absl::OkStatus();
+}
+
+absl::Status Model::AddVariables(const proto::LayerSpec& spec, const NodesByName& nodes,
+                                 Node* node) {
+  if (!spec.shares().empty()) return ShareVariables(spec, nodes, node);
+  node->first_variable = static_cast<int>(variables_.size());
+  for (const LayerVariable& variable : node->layer->variables()) {
+    CAIRN_RETURN_IF_ERROR(CheckInitializer(variable.spec));
+    variables_.push_back(variable.spec);
+  }
+  return absl::OkStatus();
+}
+
+absl::Status Model::ShareVariables(const proto::LayerSpec& spec, const NodesByName& nodes,
+                                   Node* node) const {
+  const auto owner = nodes.find(spec.shares());
+  if (owner == nodes.end()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("shares the variables of '", spec.shares(), "', which stands not before it"));
+  }
+  node->owner = owner->second;
+  node->first_variable = nodes_[node->owner].first_variable;
+  const std::vector<LayerVariable>& owned = nodes_[node->owner].layer->variables();
+  const std::vector<LayerVariable>& used = node->layer->variables();
+  bool is_same = owned.size() == used.size();
+  for (size_t i = 0; is_same && i < owned.size(); ++i) {
+    is_same = owned[i].spec.shape == used[i].spec.shape;
+    if (used[i].spec.update != VariableSpec::Update::kMovingAverage) continue;
+    return absl::InvalidArgumentError(
+        "is called several times; its moving averages would need several values a step. Freeze it, "
+        "or call it with training=False");
+  }
+  if (is_same) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat(
+      "its variables would have other shapes in this call than in that as '", spec.shares(), "'"));
+}
+
+// Appends the mask of the node's output to masks_.
+absl::Status Model::ConnectMasks(Node* node) {
+  const Layer& layer = *node->layer;
+  int passed = -1;
+  for (size_t i = 0; i < node->inputs.size(); ++i) {
+    const int mask = masks_[node->inputs[i]];
+    if (layer.uses_mask()) {
+      node->masks.push_back(mask);
+      if (mask >= 0 &&
+          ElementCount(nodes_[mask].layer->output().shape) != layer.inputs()[i].shape[0]) {
+        return absl::InvalidArgumentError(
+            absl::StrCat("the mask of layer '", nodes_[mask].layer->name(), "' has ",
+                         ShapeText(nodes_[mask].layer->output().shape), " steps, the input ",
+                         ShapeText(layer.inputs()[i].shape)));
+      }
+    }
+    // What uses masks passes that of its first input.
+    if (!layer.passes_mask() || mask < 0 || (layer.uses_mask() && i > 0)) continue;
+    if (passed >= 0 && passed != mask) {
+      return absl::InvalidArgumentError("its inputs have different masks; that is not supported");
+    }
+    passed = mask;
+  }
+  masks_.push_back(layer.makes_mask() ? node->inputs[0] : passed);
   return absl::OkStatus();
 }
 
@@ -119,14 +174,33 @@ absl::Status Model::AddInputs(const proto::ModelSpec& spec) {
   return absl::OkStatus();
 }
 
+absl::Status Model::AddOutputs(const proto::ModelSpec& spec, const NodesByName& nodes) {
+  if (spec.outputs().empty()) return absl::InvalidArgumentError("the model has no outputs");
+  for (const std::string& name : spec.outputs()) {
+    CAIRN_ASSIGN_OR_RETURN(const int node, FindNode(name, nodes));
+    const TensorSpec& output = nodes_[node].layer->output();
+    if (output.type != proto::FLOAT32) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("the model's output '", name, "' is not float32"));
+    }
+    if (masks_[node] >= 0) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("the mask that mask_zero makes reaches the model's output '", name,
+                       "', whose loss would have to leave steps out; that is not supported"));
+    }
+    outputs_.push_back({name, output.shape, node});
+  }
+  return absl::OkStatus();
+}
+
 absl::Status Model::ExpectAllUsed() const {
   std::vector<bool> is_used(nodes_.size(), false);
-  is_used[output_] = true;
+  for (const Output& output : outputs_) is_used[output.node] = true;
   for (int i = static_cast<int>(nodes_.size()) - 1; i >= 0; --i) {
     const bool is_input = nodes_[i].inputs.empty();
     if (!is_used[i] && !is_input) {
       return absl::InvalidArgumentError(absl::StrCat("layer '", nodes_[i].layer->name(),
-                                                     "' does not lead to the model's output"));
+                                                     "' does not lead to an output of the model"));
     }
     for (int input : nodes_[i].inputs) is_used[input] = true;
   }

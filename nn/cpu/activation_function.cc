@@ -99,7 +99,7 @@ void ApplyActivation(const Activation& a, int64_t rows, int64_t width, const flo
     case Kind::kSigmoid:
       return ForEach(n, x, y, Sigmoid);
     case Kind::kHardSigmoid:
-      return ForEach(n, x, y, [](float v) { return std::clamp(v + 3, 0.0f, 6.0f) / 6; });
+      return ForEach(n, x, y, [&a](float v) { return std::clamp(a.slope * v + 0.5f, 0.0f, 1.0f); });
     case Kind::kTanh:
       return ForEach(n, x, y, [](float v) { return std::tanh(v); });
     case Kind::kSoftmax:
@@ -134,7 +134,7 @@ void MultiplyByDerivative(const Activation& a, int64_t rows, int64_t width, cons
     case Kind::kSigmoid:
       return Multiply(n, y, gradient, [](float v) { return v * (1 - v); });
     case Kind::kHardSigmoid:
-      return Multiply(n, y, gradient, [](float v) { return v > 0 && v < 1 ? 1.0f / 6 : 0.0f; });
+      return Multiply(n, y, gradient, [&a](float v) { return v > 0 && v < 1 ? a.slope : 0.0f; });
     case Kind::kTanh:
       return Multiply(n, y, gradient, [](float v) { return 1 - v * v; });
     case Kind::kSoftmax:

@@ -81,7 +81,7 @@ class BatchNormalizationKernel : public Kernel {
         products_(channels_) {}
 
   absl::Status Forward(const ForwardArguments& arguments) override {
-    if (arguments.training && layer_.trainable()) {
+    if (arguments.training && layer_.uses_batch_statistics()) {
       MeasureBatch(arguments.inputs[0]);
     } else {
       std::copy_n(arguments.variables[layer_.moving_mean()], channels_, mean_.data());
@@ -99,10 +99,11 @@ class BatchNormalizationKernel : public Kernel {
   }
 
   void Backward(const BackwardArguments& arguments) override {
-    if (!layer_.trainable()) return BackwardFrozen(arguments);
+    if (!layer_.trainable()) return BackwardFixed(arguments);
     SumGradients(rows_, channels_, arguments.inputs[0], mean_.data(), arguments.output_gradient,
                  products_.data(), sums_.data());
     WriteVariableGradients(arguments.variable_gradients);
+    if (!layer_.uses_batch_statistics()) return BackwardFixed(arguments);
     if (arguments.input_gradients[0] == nullptr) return;
     // With d = x - mean, i = 1 / deviation, n rows:
     // dx = gamma i (g - sum(g) / n - d i^2 sum(g d) / n)
@@ -136,13 +137,15 @@ class BatchNormalizationKernel : public Kernel {
         gradients[layer_.gamma()][c] = static_cast<float>(products_[c] * inverse_deviation_[c]);
       }
       if (layer_.beta() >= 0) gradients[layer_.beta()][c] = static_cast<float>(sums_[c]);
+      if (!layer_.uses_batch_statistics()) continue;
       gradients[layer_.moving_mean()][c] = mean_[c];
       gradients[layer_.moving_variance()][c] = variance_[c];
     }
   }
 
-  // Frozen: a fixed scale per channel, which Forward left in a_.
-  void BackwardFrozen(const BackwardArguments& arguments) {
+  // Mean and variance did not come from the batch: a fixed scale per channel, which Forward left in
+  // a_.
+  void BackwardFixed(const BackwardArguments& arguments) {
     if (arguments.input_gradients[0] == nullptr) return;
     std::fill(c_.begin(), c_.end(), 0.0f);
     ScaleAndShift(rows_, channels_, arguments.output_gradient, a_.data(), c_.data(),

@@ -11,8 +11,8 @@ namespace {
 
 Convolution::Options ConvolutionOptions(const Conv2DLayer& layer, const KernelContext& context) {
   return {.examples = context.options.examples,
-          .input = layer.inputs()[0].shape,
-          .output = layer.output().shape,
+          .input = layer.input_image(),
+          .output = layer.output_image(),
           .window = layer.window(),
           .groups = layer.groups(),
           .adds_bias = layer.use_bias(),
@@ -23,7 +23,7 @@ Convolution::Options ConvolutionOptions(const Conv2DLayer& layer, const KernelCo
 class Conv2DKernel : public Kernel {
  public:
   Conv2DKernel(const Conv2DLayer& layer, const KernelContext& context)
-      : filters_(layer.output().shape[2]),
+      : filters_(layer.output().shape.back()),
         rows_(context.options.examples * ElementCount(layer.output().shape) / filters_),
         use_bias_(layer.use_bias()),
         activation_(layer.activation()),

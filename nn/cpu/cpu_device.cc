@@ -10,18 +10,32 @@
 
 #include "absl/strings/str_cat.h"
 #include "nn/cpu/activation_kernel.h"
-#include "nn/cpu/add_kernel.h"
+#include "nn/cpu/affine_kernel.h"
+#include "nn/cpu/attention_kernel.h"
 #include "nn/cpu/batch_normalization_kernel.h"
+#include "nn/cpu/category_encoding_kernel.h"
 #include "nn/cpu/concatenate_kernel.h"
 #include "nn/cpu/conv2d_kernel.h"
+#include "nn/cpu/conv2d_transpose_kernel.h"
 #include "nn/cpu/dense_kernel.h"
 #include "nn/cpu/dense_product.h"
 #include "nn/cpu/dnnl_context.h"
+#include "nn/cpu/dot_kernel.h"
 #include "nn/cpu/dropout_kernel.h"
 #include "nn/cpu/embedding_kernel.h"
-#include "nn/cpu/global_average_pooling2d_kernel.h"
+#include "nn/cpu/gaussian_noise_kernel.h"
+#include "nn/cpu/global_pooling_kernel.h"
 #include "nn/cpu/kernel_context.h"
+#include "nn/cpu/layer_normalization_kernel.h"
+#include "nn/cpu/merge_kernel.h"
 #include "nn/cpu/pooling2d_kernel.h"
+#include "nn/cpu/prelu_kernel.h"
+#include "nn/cpu/random_crop_kernel.h"
+#include "nn/cpu/random_flip_kernel.h"
+#include "nn/cpu/rearranging_kernel.h"
+#include "nn/cpu/recurrent_kernel.h"
+#include "nn/cpu/resizing_kernel.h"
+#include "nn/cpu/separable_conv2d_kernel.h"
 
 namespace cairn::nn {
 namespace {
@@ -34,20 +48,63 @@ struct KnownKernel {
 // Layers that are views of their input need none.
 constexpr KnownKernel kKnownKernels[] = {
     {"Activation", CreateActivationKernel},
-    {"Add", CreateAddKernel},
+    {"Add", CreateMergeKernel},
+    {"Average", CreateMergeKernel},
+    {"AveragePooling1D", CreatePooling2DKernel},
     {"AveragePooling2D", CreatePooling2DKernel},
     {"BatchNormalization", CreateBatchNormalizationKernel},
+    {"Bidirectional", CreateRecurrentKernel},
+    {"CategoryEncoding", CreateCategoryEncodingKernel},
     {"Concatenate", CreateConcatenateKernel},
+    {"Conv1D", CreateConv2DKernel},
+    {"Conv1DTranspose", CreateConv2DTransposeKernel},
     {"Conv2D", CreateConv2DKernel},
+    {"Conv2DTranspose", CreateConv2DTransposeKernel},
+    {"Cropping1D", CreateRearrangingKernel},
+    {"Cropping2D", CreateRearrangingKernel},
     {"Dense", CreateDenseKernel},
+    {"DepthwiseConv1D", CreateConv2DKernel},
+    {"DepthwiseConv2D", CreateConv2DKernel},
+    {"Dot", CreateDotKernel},
     {"Dropout", CreateDropoutKernel},
     {"ELU", CreateActivationKernel},
     {"Embedding", CreateEmbeddingKernel},
-    {"GlobalAveragePooling2D", CreateGlobalAveragePooling2DKernel},
+    {"GRU", CreateRecurrentKernel},
+    {"GaussianDropout", CreateGaussianNoiseKernel},
+    {"GaussianNoise", CreateGaussianNoiseKernel},
+    {"GlobalAveragePooling1D", CreateGlobalPoolingKernel},
+    {"GlobalAveragePooling2D", CreateGlobalPoolingKernel},
+    {"GlobalMaxPooling1D", CreateGlobalPoolingKernel},
+    {"GlobalMaxPooling2D", CreateGlobalPoolingKernel},
+    {"LSTM", CreateRecurrentKernel},
+    {"LayerNormalization", CreateLayerNormalizationKernel},
     {"LeakyReLU", CreateActivationKernel},
+    {"MaxPooling1D", CreatePooling2DKernel},
     {"MaxPooling2D", CreatePooling2DKernel},
+    {"Maximum", CreateMergeKernel},
+    {"Minimum", CreateMergeKernel},
+    {"MultiHeadAttention", CreateAttentionKernel},
+    {"Multiply", CreateMergeKernel},
+    {"Normalization", CreateAffineKernel},
+    {"PReLU", CreatePReLUKernel},
+    {"Permute", CreateRearrangingKernel},
+    {"RandomCrop", CreateRandomCropKernel},
+    {"RandomFlip", CreateRandomFlipKernel},
     {"ReLU", CreateActivationKernel},
+    {"RepeatVector", CreateRearrangingKernel},
+    {"Rescaling", CreateAffineKernel},
+    {"Resizing", CreateResizingKernel},
+    {"SeparableConv1D", CreateSeparableConv2DKernel},
+    {"SeparableConv2D", CreateSeparableConv2DKernel},
+    {"SimpleRNN", CreateRecurrentKernel},
     {"Softmax", CreateActivationKernel},
+    {"SpatialDropout1D", CreateDropoutKernel},
+    {"SpatialDropout2D", CreateDropoutKernel},
+    {"Subtract", CreateMergeKernel},
+    {"UpSampling1D", CreateResizingKernel},
+    {"UpSampling2D", CreateResizingKernel},
+    {"ZeroPadding1D", CreateRearrangingKernel},
+    {"ZeroPadding2D", CreateRearrangingKernel},
 };
 
 size_t PhysicalBytes() {

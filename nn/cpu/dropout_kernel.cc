@@ -11,7 +11,8 @@ namespace {
 class DropoutKernel : public Kernel {
  public:
   DropoutKernel(const DropoutLayer& layer, const KernelContext& context)
-      : count_(context.options.examples * ElementCount(layer.output().shape)),
+      : layer_(layer),
+        count_(context.options.examples * ElementCount(layer.output().shape)),
         rate_(static_cast<float>(layer.rate())),
         scale_(rate_ < 1 ? 1 / (1 - rate_) : 0) {}
 
@@ -32,11 +33,19 @@ class DropoutKernel : public Kernel {
 
  private:
   void Drop(uint64_t key, const float* from, float* to) const {
+    if (layer_.is_spatial()) return DropChannels(key, from, to);
     for (int64_t i = 0; i < count_; ++i) {
       to[i] = RandomUniform(key, i) < rate_ ? 0 : from[i] * scale_;
     }
   }
 
+  void DropChannels(uint64_t key, const float* from, float* to) const {
+    for (int64_t i = 0; i < count_; ++i) {
+      to[i] = RandomUniform(key, layer_.DrawOf(i)) < rate_ ? 0 : from[i] * scale_;
+    }
+  }
+
+  const DropoutLayer& layer_;
   const int64_t count_;
   const float rate_;
   const float scale_;

@@ -21,8 +21,8 @@ class Pooling2DKernel : public Kernel {
  public:
   Pooling2DKernel(const Pooling2DLayer& layer, const KernelContext& context)
       : dnnl_(*context.dnnl),
-        input_(Images(context.options.examples, layer.inputs()[0].shape)),
-        output_(Images(context.options.examples, layer.output().shape)) {
+        input_(Images(context.options.examples, layer.input_image())),
+        output_(Images(context.options.examples, layer.output_image())) {
     const bool is_maximum = layer.kind() == Pooling2DLayer::Kind::kMaximum;
     const Window& window = layer.window();
     const ForwardDescription forward =

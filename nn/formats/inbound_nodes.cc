@@ -2,48 +2,40 @@
 
 #include <nlohmann/json.hpp>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "common/status_macros.h"
 
 namespace cairn::nn {
 namespace {
 
-// Keras 2 repeats call arguments such as {"training": false}; they would change what a layer does.
-absl::Status CheckNoCallArguments(const JsonNode& arguments) {
-  for (const auto& [name, value] : arguments.Members()) {
-    if (value.json().is_null()) continue;
-    return value.Error(absl::StrCat("call argument '", name, "' is not supported"));
-  }
-  return absl::OkStatus();
-}
-
-absl::StatusOr<std::string> ReadConnection(const JsonNode& node) {
+absl::StatusOr<TensorName> ReadTensorName(const JsonNode& node) {
   CAIRN_ASSIGN_OR_RETURN(const auto parts, node.Elements());
   if (parts.size() < 3 || parts.size() > 4) {
     return node.Error("is not a connection: [layer, call, output]");
   }
-  CAIRN_ASSIGN_OR_RETURN(std::string layer, parts[0].String());
-  CAIRN_ASSIGN_OR_RETURN(const int64_t call, parts[1].Integer());
-  CAIRN_ASSIGN_OR_RETURN(const int64_t output, parts[2].Integer());
-  if (call != 0) {
-    return parts[1].Error(
-        absl::StrCat("is call ", call, " of layer '", layer, "'; shared layers are not supported"));
-  }
-  if (output != 0) {
-    return parts[2].Error(
-        absl::StrCat("is output ", output, " of layer '", layer, "'; layers have one output here"));
-  }
-  if (parts.size() == 4) CAIRN_RETURN_IF_ERROR(CheckNoCallArguments(parts[3]));
-  return layer;
+  TensorName tensor;
+  CAIRN_ASSIGN_OR_RETURN(tensor.layer, parts[0].String());
+  CAIRN_ASSIGN_OR_RETURN(tensor.call, parts[1].Integer());
+  CAIRN_ASSIGN_OR_RETURN(tensor.output, parts[2].Integer());
+  if (tensor.call < 0 || tensor.output < 0) return node.Error("has a negative number");
+  return tensor;
 }
 
-// A Keras 3 argument: a tensor, or a list of them.
-absl::Status ReadTensors(const JsonNode& node, std::vector<std::string>* layers) {
+// A Keras 3 tensor names its origin; Keras 2 writes a tensor among a call's arguments as a
+// connection.
+absl::Status ReadTensors(const JsonNode& node, std::vector<TensorName>* tensors) {
   if (node.json().is_array()) {
     CAIRN_ASSIGN_OR_RETURN(const auto elements, node.Elements());
+    if (!elements.empty() && elements[0].json().is_string()) {
+      CAIRN_ASSIGN_OR_RETURN(tensors->emplace_back(), ReadTensorName(node));
+      return absl::OkStatus();
+    }
     for (const JsonNode& element : elements) {
-      if (element.json().is_array()) return element.Error("nested lists are not supported");
-      CAIRN_RETURN_IF_ERROR(ReadTensors(element, layers));
+      const bool is_nested =
+          element.json().is_array() && !element.json().empty() && !element.json()[0].is_string();
+      if (is_nested) return element.Error("nested lists are not supported");
+      CAIRN_RETURN_IF_ERROR(ReadTensors(element, tensors));
     }
     return absl::OkStatus();
   }
@@ -51,52 +43,91 @@ absl::Status ReadTensors(const JsonNode& node, std::vector<std::string>* layers)
   const std::optional<JsonNode> history =
       config.has_value() ? config->Find("keras_history") : std::nullopt;
   if (!history.has_value()) return node.Error("is not a tensor: it has no 'keras_history'");
-  CAIRN_ASSIGN_OR_RETURN(layers->emplace_back(), ReadConnection(*history));
+  CAIRN_ASSIGN_OR_RETURN(tensors->emplace_back(), ReadTensorName(*history));
   return absl::OkStatus();
 }
 
-absl::StatusOr<std::vector<std::string>> ReadKeras3Call(const JsonNode& call) {
-  CAIRN_ASSIGN_OR_RETURN(const JsonNode args, call.Member("args"));
+absl::Status ReadCallArgument(const std::string& name, const JsonNode& value, LayerCall* call) {
+  if (value.json().is_null()) return absl::OkStatus();
+  if (name == "training" && value.json() == false) {
+    call->infers = true;
+    return absl::OkStatus();
+  }
+  if (name == "use_causal_mask" && value.json().is_boolean()) {
+    call->use_causal_mask = value.json() == true;
+    return absl::OkStatus();
+  }
+  if (value.json() == false) return absl::OkStatus();
+  if (name == "value" || name == "key") return ReadTensors(value, &call->inputs);
+  if (name == "mask" || absl::EndsWith(name, "_mask")) {
+    if (name != "attention_mask") return ReadTensors(value, &call->masks);
+  }
+  return value.Error(absl::StrCat("call argument '", name, "' is not supported"));
+}
+
+absl::Status ReadCallArguments(const JsonNode& arguments, LayerCall* call) {
+  // An attention's call takes the value before the key.
+  if (const auto value = arguments.Find("value"); value.has_value()) {
+    CAIRN_RETURN_IF_ERROR(ReadCallArgument("value", *value, call));
+  }
+  for (const auto& [name, value] : arguments.Members()) {
+    if (name != "value") CAIRN_RETURN_IF_ERROR(ReadCallArgument(name, value, call));
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<LayerCall> ReadKeras2Call(const JsonNode& node) {
+  LayerCall call;
+  CAIRN_ASSIGN_OR_RETURN(call.inputs, ReadConnections(node));
+  CAIRN_ASSIGN_OR_RETURN(auto connections, node.Elements());
+  if (!connections.empty() && connections[0].json().is_string()) connections = {node};
+  for (const JsonNode& connection : connections) {
+    CAIRN_ASSIGN_OR_RETURN(const auto parts, connection.Elements());
+    if (parts.size() == 4) CAIRN_RETURN_IF_ERROR(ReadCallArguments(parts[3], &call));
+  }
+  return call;
+}
+
+absl::StatusOr<LayerCall> ReadKeras3Call(const JsonNode& node) {
+  CAIRN_ASSIGN_OR_RETURN(const JsonNode args, node.Member("args"));
   CAIRN_ASSIGN_OR_RETURN(const auto elements, args.Elements());
-  if (elements.size() != 1) {
-    return args.Error(absl::StrCat("has ", elements.size(),
-                                   " arguments; one (a tensor or a list of them) is supported"));
+  LayerCall call;
+  for (const JsonNode& element : elements) {
+    if (element.json().is_null()) continue;
+    CAIRN_RETURN_IF_ERROR(ReadTensors(element, &call.inputs));
   }
-  if (const auto kwargs = call.Find("kwargs"); kwargs.has_value()) {
-    CAIRN_RETURN_IF_ERROR(CheckNoCallArguments(*kwargs));
+  if (const auto kwargs = node.Find("kwargs"); kwargs.has_value()) {
+    CAIRN_RETURN_IF_ERROR(ReadCallArguments(*kwargs, &call));
   }
-  std::vector<std::string> layers;
-  CAIRN_RETURN_IF_ERROR(ReadTensors(elements[0], &layers));
-  return layers;
+  return call;
 }
 
 }  // namespace
 
-absl::StatusOr<std::vector<std::string>> ReadConnections(const JsonNode& node) {
+absl::StatusOr<std::vector<TensorName>> ReadConnections(const JsonNode& node) {
   if (node.json().is_object()) {
     return node.Error("tensors in a dictionary have no order; give the model a list of them");
   }
   CAIRN_ASSIGN_OR_RETURN(const auto elements, node.Elements());
-  std::vector<std::string> layers;
+  std::vector<TensorName> tensors;
   if (!elements.empty() && elements[0].json().is_string()) {
-    CAIRN_ASSIGN_OR_RETURN(layers.emplace_back(), ReadConnection(node));
-    return layers;
+    CAIRN_ASSIGN_OR_RETURN(tensors.emplace_back(), ReadTensorName(node));
+    return tensors;
   }
   for (const JsonNode& element : elements) {
-    CAIRN_ASSIGN_OR_RETURN(layers.emplace_back(), ReadConnection(element));
+    CAIRN_ASSIGN_OR_RETURN(tensors.emplace_back(), ReadTensorName(element));
   }
-  return layers;
+  return tensors;
 }
 
-absl::StatusOr<std::vector<std::string>> ReadInboundNodes(const std::string& layer_name,
-                                                          const JsonNode& node) {
-  CAIRN_ASSIGN_OR_RETURN(const auto calls, node.Elements());
-  if (calls.empty()) return std::vector<std::string>();
-  if (calls.size() > 1) {
-    return node.Error(absl::StrCat("layer '", layer_name, "' is called ", calls.size(),
-                                   " times; shared layers are not supported"));
+absl::StatusOr<std::vector<LayerCall>> ReadInboundNodes(const JsonNode& node) {
+  CAIRN_ASSIGN_OR_RETURN(const auto nodes, node.Elements());
+  std::vector<LayerCall> calls;
+  for (const JsonNode& call : nodes) {
+    CAIRN_ASSIGN_OR_RETURN(calls.emplace_back(),
+                           call.json().is_object() ? ReadKeras3Call(call) : ReadKeras2Call(call));
   }
-  return calls[0].json().is_object() ? ReadKeras3Call(calls[0]) : ReadConnections(calls[0]);
+  return calls;
 }
 
 }  // namespace cairn::nn

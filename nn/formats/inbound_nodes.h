@@ -1,6 +1,7 @@
 #ifndef CAIRN_NN_FORMATS_INBOUND_NODES_H_
 #define CAIRN_NN_FORMATS_INBOUND_NODES_H_
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -10,16 +11,30 @@
 namespace cairn::nn {
 
 // How Keras writes connections between layers: [LAYER, CALL, OUTPUT] names an output of one call of
-// a layer. Here every layer is called once and has one output, so both numbers must be 0.
+// a layer.
+struct TensorName {
+  std::string layer;
+  int64_t call = 0;
+  int64_t output = 0;
+};
 
-// One connection, or a list of them: the names of the layers.
-absl::StatusOr<std::vector<std::string>> ReadConnections(const JsonNode& node);
+// One call of a layer.
+struct LayerCall {
+  // Its tensors in order; `value` and `key` of an attention after the query.
+  std::vector<TensorName> inputs;
+  // Masks that Keras 3 writes out.
+  std::vector<TensorName> masks;
+  // training=False: it computes as in inference even in training.
+  bool infers = false;
+  bool use_causal_mask = false;
+};
+
+// One connection, or a list of them.
+absl::StatusOr<std::vector<TensorName>> ReadConnections(const JsonNode& node);
 
 // "inbound_nodes", the calls of a layer: lists of connections (Keras 2) or {args, kwargs} that hold
-// tensors (Keras 3). The inputs of the only call, or none if there is no call. Refused: several
-// calls (a shared layer), and arguments of a call beside its inputs.
-absl::StatusOr<std::vector<std::string>> ReadInboundNodes(const std::string& layer_name,
-                                                          const JsonNode& node);
+// tensors (Keras 3). Refused by name: arguments of a call that LayerCall has no word for.
+absl::StatusOr<std::vector<LayerCall>> ReadInboundNodes(const JsonNode& node);
 
 }  // namespace cairn::nn
 

@@ -20,6 +20,7 @@ class JsonNode {
   JsonNode(const nlohmann::json* json, std::string path) : json_(json), path_(std::move(path)) {}
 
   const nlohmann::json& json() const { return *json_; }
+  const std::string& path() const { return path_; }
 
   // "PATH: REASON".
   absl::Status Error(std::string_view reason) const;

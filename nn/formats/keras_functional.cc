@@ -1,81 +1,104 @@
 #include "nn/formats/keras_functional.h"
 
 #include <nlohmann/json.hpp>
+#include <set>
 #include <utility>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "common/status_macros.h"
+#include "nn/formats/called_layers.h"
 #include "nn/formats/inbound_nodes.h"
-#include "nn/formats/keras_layer.h"
 #include "nn/formats/topological_order.h"
 
 namespace cairn::nn {
 namespace {
 
-absl::StatusOr<proto::LayerSpec> ReadConnectedLayer(const JsonNode& node) {
-  CAIRN_ASSIGN_OR_RETURN(proto::LayerSpec layer, ReadKerasLayer(node));
+// Keras 3 writes out how a mask is made; here masks follow from the layers.
+constexpr char kMaskMaker[] = "NotEqual";
+
+absl::Status CheckCalls(const CalledLayer& layer, const JsonNode& inbound) {
+  const bool is_input = layer.body.layers(0).class_name() == "InputLayer" && !layer.is_model;
+  if (is_input && !layer.calls.empty()) {
+    return inbound.Error(absl::StrCat("InputLayer '", layer.name, "' has inputs"));
+  }
+  bool has_inputs = !layer.calls.empty();
+  for (const LayerCall& call : layer.calls) has_inputs = has_inputs && !call.inputs.empty();
+  if (!is_input && !has_inputs) {
+    return inbound.Error(absl::StrCat("layer '", layer.name, "' has no inputs"));
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<CalledLayer> ReadCalledLayer(const JsonNode& node, const ModelReader& read_model) {
+  CAIRN_ASSIGN_OR_RETURN(CalledLayer layer, ReadLayerOrModel(node, read_model));
   CAIRN_ASSIGN_OR_RETURN(const JsonNode inbound, node.Member("inbound_nodes"));
-  CAIRN_ASSIGN_OR_RETURN(const auto inputs, ReadInboundNodes(layer.name(), inbound));
-  const bool is_input = layer.class_name() == "InputLayer";
-  if (is_input && !inputs.empty()) {
-    return inbound.Error(absl::StrCat("InputLayer '", layer.name(), "' has inputs"));
-  }
-  if (!is_input && inputs.empty()) {
-    return inbound.Error(absl::StrCat("layer '", layer.name(), "' has no inputs"));
-  }
-  for (const std::string& input : inputs) layer.add_inputs(input);
+  CAIRN_ASSIGN_OR_RETURN(layer.calls, ReadInboundNodes(inbound));
+  CAIRN_RETURN_IF_ERROR(CheckCalls(layer, inbound));
+  // An input is there without being called.
+  if (layer.calls.empty()) layer.calls.emplace_back();
   return layer;
 }
 
-absl::StatusOr<proto::LayerSpec*> FindLayer(const JsonNode& node, const std::string& name,
-                                            proto::ModelSpec* spec) {
-  for (proto::LayerSpec& layer : *spec->mutable_layers()) {
-    if (layer.name() == name) return &layer;
-  }
-  return node.Error(absl::StrCat("there is no layer '", name, "'"));
-}
-
 absl::Status ReadInputs(const JsonNode& node, proto::ModelSpec* spec) {
-  CAIRN_ASSIGN_OR_RETURN(const auto names, ReadConnections(node));
-  if (names.empty()) return node.Error("the model has no inputs");
-  for (const std::string& name : names) {
-    CAIRN_ASSIGN_OR_RETURN(const proto::LayerSpec* layer, FindLayer(node, name, spec));
-    if (layer->class_name() != "InputLayer") {
-      return node.Error(absl::StrCat("layer '", name, "' is no InputLayer"));
+  CAIRN_ASSIGN_OR_RETURN(const auto tensors, ReadConnections(node));
+  if (tensors.empty()) return node.Error("the model has no inputs");
+  std::set<std::string> names;
+  for (const proto::LayerSpec& layer : spec->layers()) {
+    if (layer.class_name() == "InputLayer") names.insert(layer.name());
+  }
+  for (const TensorName& tensor : tensors) {
+    if (names.count(tensor.layer) == 0) {
+      return node.Error(absl::StrCat("there is no InputLayer '", tensor.layer, "'"));
     }
-    spec->add_inputs(name);
+    spec->add_inputs(tensor.layer);
   }
   return absl::OkStatus();
 }
 
-absl::Status ReadOutputs(const JsonNode& node, proto::ModelSpec* spec) {
-  CAIRN_ASSIGN_OR_RETURN(const auto names, ReadConnections(node));
-  if (names.size() != 1) {
-    return node.Error(
-        absl::StrCat("the model has ", names.size(), " outputs; exactly one is supported"));
+// Makers of masks are left out; what takes them as more than masks is refused.
+absl::StatusOr<std::vector<CalledLayer>> ReadCalledLayers(const JsonNode& layers,
+                                                          const ModelReader& read_model) {
+  CAIRN_ASSIGN_OR_RETURN(const auto nodes, layers.Elements());
+  std::vector<CalledLayer> called;
+  std::set<std::string> mask_makers;
+  for (const JsonNode& node : nodes) {
+    if (const auto name = node.Find("class_name"); name && name->json() == kMaskMaker) {
+      CAIRN_ASSIGN_OR_RETURN(const proto::LayerSpec maker, ReadKerasLayer(node));
+      mask_makers.insert(maker.name());
+      continue;
+    }
+    CAIRN_ASSIGN_OR_RETURN(called.emplace_back(), ReadCalledLayer(node, read_model));
   }
-  CAIRN_RETURN_IF_ERROR(FindLayer(node, names[0], spec).status());
-  spec->add_outputs(names[0]);
-  return absl::OkStatus();
+  for (const CalledLayer& layer : called) {
+    for (const LayerCall& call : layer.calls) {
+      for (const TensorName& mask : call.masks) {
+        if (mask_makers.count(mask.layer) > 0) continue;
+        return layers.Error(absl::StrCat("layer '", layer.name, "' is called with a mask from '",
+                                         mask.layer, "'; only what mask_zero makes is supported"));
+      }
+    }
+  }
+  return called;
 }
 
 }  // namespace
 
-absl::StatusOr<proto::ModelSpec> ReadKerasFunctional(const JsonNode& model) {
+absl::StatusOr<proto::ModelSpec> ReadKerasFunctional(const JsonNode& model,
+                                                     const ModelReader& read_model) {
   CAIRN_ASSIGN_OR_RETURN(const JsonNode config, model.Member("config"));
   CAIRN_ASSIGN_OR_RETURN(const JsonNode layers, config.Member("layers"));
   CAIRN_ASSIGN_OR_RETURN(const JsonNode inputs, config.Member("input_layers"));
   CAIRN_ASSIGN_OR_RETURN(const JsonNode outputs, config.Member("output_layers"));
-  CAIRN_ASSIGN_OR_RETURN(const auto nodes, layers.Elements());
+  CAIRN_ASSIGN_OR_RETURN(const auto called, ReadCalledLayers(layers, read_model));
+  CAIRN_ASSIGN_OR_RETURN(const auto ends, ReadConnections(outputs));
+  if (ends.empty()) return outputs.Error("the model has no outputs");
   proto::ModelSpec spec;
-  for (const JsonNode& node : nodes) {
-    CAIRN_ASSIGN_OR_RETURN(*spec.add_layers(), ReadConnectedLayer(node));
-  }
+  CAIRN_RETURN_IF_ERROR(ExpandCalls(called, ends, &spec));
   if (absl::Status status = SortTopologically(&spec); !status.ok()) {
     return layers.Error(std::string(status.message()));
   }
   CAIRN_RETURN_IF_ERROR(ReadInputs(inputs, &spec));
-  CAIRN_RETURN_IF_ERROR(ReadOutputs(outputs, &spec));
   return spec;
 }
 

@@ -3,13 +3,16 @@
 
 #include "absl/status/statusor.h"
 #include "nn/formats/json_node.h"
+#include "nn/formats/keras_layer.h"
 #include "proto/model.pb.h"
 
 namespace cairn::nn {
 
-// Reads a functional model, {class_name, config}, and puts its layers into topological order; those
-// that are in order already keep it. Shared layers and several outputs are refused.
-absl::StatusOr<proto::ModelSpec> ReadKerasFunctional(const JsonNode& model);
+// Reads a functional model, {class_name, config}, writes out the calls of its layers (see
+// ExpandCalls) and puts them into topological order; those that are in order already keep it.
+// `read_model` reads the models among its layers.
+absl::StatusOr<proto::ModelSpec> ReadKerasFunctional(const JsonNode& model,
+                                                     const ModelReader& read_model);
 
 }  // namespace cairn::nn
 

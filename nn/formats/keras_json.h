@@ -14,12 +14,14 @@ namespace cairn::nn {
 //   null, the others as written) and `dtype` ("float32", "int32", "int64" or "uint8").
 // - Other configs hold Keras's arguments without `name`, `dtype` (float32, or the model is refused)
 //   and input shapes, and without arguments that are null (Keras's default, whatever may be null),
-//   except `*_initializer`.
+//   except `*_initializer` and `merge_mode`.
 // - Objects are {class_name, config}; built-in functions and tuples are their names and lists.
+// - hard_sigmoid is Keras 3's; that of Keras 2 and TensorFlow.js is hard_sigmoid_keras2.
+// - Models among the layers are written out in their place, and so is every call of a layer that is
+//   called several times (see ExpandCalls).
 //
-// INVALID_ARGUMENT carries the place in the JSON and the reason; nested models, shared layers and
-// several outputs are refused by name. Whether a layer's class and arguments are known is for
-// Model::Create.
+// INVALID_ARGUMENT carries the place in the JSON and the reason. Whether a layer's class and
+// arguments are known is for Model::Create.
 absl::StatusOr<proto::ModelSpec> ReadKerasJson(std::string_view json);
 
 }  // namespace cairn::nn

@@ -55,7 +55,9 @@ bool IsLeftOut(const std::string& key, const JsonNode& value) {
   for (const char* elsewhere : kElsewhere) {
     if (key == elsewhere) return true;
   }
-  return value.json().is_null() && !absl::EndsWith(key, "_initializer");
+  // Of these null is not the default.
+  if (absl::EndsWith(key, "_initializer") || key == "merge_mode") return false;
+  return value.json().is_null();
 }
 
 absl::Status ReadArguments(const JsonNode& config, proto::LayerSpec* layer) {
@@ -90,6 +92,11 @@ absl::StatusOr<std::string> NameOf(const JsonNode& node, const JsonNode& config)
   CAIRN_ASSIGN_OR_RETURN(std::string text, name->String());
   if (text.empty()) return name->Error("is empty");
   return text;
+}
+
+bool IsModel(const std::string& class_name, const JsonNode& config) {
+  return class_name == "Sequential" || class_name == "Functional" || class_name == "Model" ||
+         config.Find("layers").has_value();
 }
 
 }  // namespace
@@ -129,13 +136,9 @@ absl::StatusOr<proto::LayerSpec> ReadKerasLayer(const JsonNode& node) {
   CAIRN_ASSIGN_OR_RETURN(const JsonNode class_node, node.Member("class_name"));
   CAIRN_ASSIGN_OR_RETURN(const std::string class_name, class_node.String());
   CAIRN_ASSIGN_OR_RETURN(const JsonNode config, node.Member("config"));
-  const bool is_model = class_name == "Sequential" || class_name == "Functional" ||
-                        class_name == "Model" || config.Find("layers").has_value();
-  if (is_model) {
+  if (IsModel(class_name, config)) {
     return node.Error(absl::StrCat("layer '", NameOf(node, config).value_or(""),
-                                   "' is itself a model (", class_name,
-                                   "); nested models are not supported: put its layers in its "
-                                   "place"));
+                                   "' is itself a model (", class_name, ")"));
   }
   if (!config.json().is_object()) return config.Error("is not an object");
   CAIRN_ASSIGN_OR_RETURN(const std::string name, NameOf(node, config));
@@ -149,6 +152,24 @@ absl::StatusOr<proto::LayerSpec> ReadKerasLayer(const JsonNode& node) {
   layer.set_name(name);
   layer.set_class_name(class_name);
   CAIRN_RETURN_IF_ERROR(ReadArguments(config, &layer));
+  return layer;
+}
+
+absl::StatusOr<CalledLayer> ReadLayerOrModel(const JsonNode& node, const ModelReader& read_model) {
+  CAIRN_ASSIGN_OR_RETURN(const JsonNode class_node, node.Member("class_name"));
+  CAIRN_ASSIGN_OR_RETURN(const std::string class_name, class_node.String());
+  CAIRN_ASSIGN_OR_RETURN(const JsonNode config, node.Member("config"));
+  CalledLayer layer;
+  layer.place = node.path();
+  layer.is_model = IsModel(class_name, config);
+  if (layer.is_model) {
+    CAIRN_ASSIGN_OR_RETURN(layer.body, read_model(node));
+    CAIRN_ASSIGN_OR_RETURN(layer.name, NameOf(node, config));
+    return layer;
+  }
+  CAIRN_ASSIGN_OR_RETURN(*layer.body.add_layers(), ReadKerasLayer(node));
+  layer.name = layer.body.layers(0).name();
+  layer.body.add_outputs(layer.name);
   return layer;
 }
 

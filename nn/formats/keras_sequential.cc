@@ -5,7 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "common/status_macros.h"
-#include "nn/formats/keras_layer.h"
+#include "nn/formats/called_layers.h"
 
 namespace cairn::nn {
 namespace {
@@ -29,43 +29,82 @@ std::optional<JsonNode> InputShapeOf(const JsonNode& model, const JsonNode& conf
   return build.has_value() ? build->Find("input_shape") : std::nullopt;
 }
 
+// The InputLayer of a model that has none. A model in the first place brings its own.
 absl::StatusOr<proto::LayerSpec> InputFor(const JsonNode& model, const JsonNode& config,
-                                          const JsonNode& first_layer,
-                                          const proto::LayerSpec& first) {
-  const std::optional<JsonNode> shape = InputShapeOf(model, config, first_layer);
+                                          const JsonNode& first_node, const CalledLayer& first) {
+  if (first.is_model) {
+    for (const proto::LayerSpec& layer : first.body.layers()) {
+      if (layer.class_name() != "InputLayer") continue;
+      proto::LayerSpec input = layer;
+      input.set_name(absl::StrCat(first.name, "_input"));
+      return input;
+    }
+  }
+  const std::optional<JsonNode> shape = InputShapeOf(model, config, first_node);
   if (!shape.has_value()) {
-    return first_layer.Error(absl::StrCat("the model has no input shape: give layer '",
-                                          first.name(),
-                                          "' an input_shape, or put an InputLayer before it"));
+    return first_node.Error(absl::StrCat("the model has no input shape: give layer '", first.name,
+                                         "' an input_shape, or put an InputLayer before it"));
   }
   // Ids are whole numbers, also where Keras leaves the type of an Embedding's input open.
-  const char* dtype = first.class_name() == "Embedding" ? "int32" : "float32";
-  return MakeInputLayer(absl::StrCat(first.name(), "_input"), *shape, dtype);
+  const bool takes_ids = first.body.layers(0).class_name() == "Embedding";
+  return MakeInputLayer(absl::StrCat(first.name, "_input"), *shape,
+                        takes_ids ? "int32" : "float32");
+}
+
+CalledLayer Only(proto::LayerSpec layer) {
+  CalledLayer called;
+  called.name = layer.name();
+  *called.body.add_layers() = std::move(layer);
+  called.body.add_outputs(called.name);
+  return called;
+}
+
+// The output of the chain so far.
+TensorName EndOf(const std::vector<CalledLayer>& chain) { return {.layer = chain.back().name}; }
+
+bool IsInput(const CalledLayer& layer) {
+  return !layer.is_model && layer.body.layers(0).class_name() == "InputLayer";
+}
+
+absl::StatusOr<std::vector<CalledLayer>> ReadChain(const JsonNode& model, const JsonNode& config,
+                                                   const ModelReader& read_model) {
+  CAIRN_ASSIGN_OR_RETURN(const std::vector<JsonNode> nodes, LayersOf(config));
+  std::vector<CalledLayer> chain;
+  for (const JsonNode& node : nodes) {
+    CAIRN_ASSIGN_OR_RETURN(CalledLayer layer, ReadLayerOrModel(node, read_model));
+    if (IsInput(layer) && !chain.empty()) {
+      return node.Error(absl::StrCat("InputLayer '", layer.name, "' is not the first layer"));
+    }
+    if (layer.is_model && layer.body.outputs_size() != 1) {
+      return node.Error(absl::StrCat("model '", layer.name, "' has ", layer.body.outputs_size(),
+                                     " outputs; in a Sequential it may have one"));
+    }
+    if (chain.empty() && !IsInput(layer)) {
+      CAIRN_ASSIGN_OR_RETURN(proto::LayerSpec input, InputFor(model, config, node, layer));
+      chain.push_back(Only(std::move(input)));
+      chain.back().calls.emplace_back();
+    }
+    layer.calls.emplace_back();
+    if (!chain.empty()) layer.calls.back().inputs.push_back(EndOf(chain));
+    chain.push_back(std::move(layer));
+  }
+  return chain;
 }
 
 }  // namespace
 
-absl::StatusOr<proto::ModelSpec> ReadKerasSequential(const JsonNode& model) {
+absl::StatusOr<proto::ModelSpec> ReadKerasSequential(const JsonNode& model,
+                                                     const ModelReader& read_model) {
   CAIRN_ASSIGN_OR_RETURN(const JsonNode config, model.Member("config"));
-  CAIRN_ASSIGN_OR_RETURN(const std::vector<JsonNode> nodes, LayersOf(config));
+  CAIRN_ASSIGN_OR_RETURN(const auto chain, ReadChain(model, config, read_model));
+  if (chain.size() < 2) return config.Error("the model has no layers");
   proto::ModelSpec spec;
+  CAIRN_RETURN_IF_ERROR(ExpandCalls(chain, {EndOf(chain)}, &spec));
   spec.set_sequential(true);
-  for (const JsonNode& node : nodes) {
-    CAIRN_ASSIGN_OR_RETURN(proto::LayerSpec layer, ReadKerasLayer(node));
-    const bool is_input = layer.class_name() == "InputLayer";
-    const bool is_first = spec.layers().empty();
-    if (is_input && !is_first) {
-      return node.Error(absl::StrCat("InputLayer '", layer.name(), "' is not the first layer"));
-    }
-    if (is_first && !is_input) {
-      CAIRN_ASSIGN_OR_RETURN(*spec.add_layers(), InputFor(model, config, node, layer));
-    }
-    if (!spec.layers().empty()) layer.add_inputs(spec.layers().rbegin()->name());
-    *spec.add_layers() = std::move(layer);
+  for (const CalledLayer& layer : chain) {
+    if (layer.is_model && !layer.body.sequential()) spec.set_sequential(false);
   }
-  if (spec.layers_size() < 2) return config.Error("the model has no layers");
-  spec.add_inputs(spec.layers(0).name());
-  spec.add_outputs(spec.layers().rbegin()->name());
+  spec.add_inputs(chain.front().name);
   return spec;
 }
 

@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "common/status_macros.h"
 #include "nn/formats/keras_functional.h"
@@ -14,17 +15,39 @@ namespace {
 
 absl::StatusOr<proto::ModelSpec> ReadLayers(const JsonNode& model, const std::string& class_name) {
   if (class_name == "Sequential") {
-    CAIRN_ASSIGN_OR_RETURN(proto::ModelSpec spec, ReadKerasSequential(model));
+    CAIRN_ASSIGN_OR_RETURN(proto::ModelSpec spec, ReadKerasSequential(model, ReadKerasTopology));
     // A chain is in order; what can be wrong are its names.
     if (absl::Status status = SortTopologically(&spec); !status.ok()) {
       return model.Error(std::string(status.message()));
     }
     return spec;
   }
-  if (class_name == "Functional" || class_name == "Model") return ReadKerasFunctional(model);
+  if (class_name == "Functional" || class_name == "Model") {
+    return ReadKerasFunctional(model, ReadKerasTopology);
+  }
   return model.Error(absl::StrCat("class_name '", class_name,
                                   "' is not Sequential, Functional or Model; a subclassed model "
                                   "has no architecture to read"));
+}
+
+// hard_sigmoid is another function in Keras 3 than in Keras 2 and TensorFlow.js. A model that says
+// nothing of its version is read as Keras 3's.
+bool IsOfKeras2(const JsonNode& node, const JsonNode& model) {
+  std::optional<JsonNode> version = node.Find("keras_version");
+  if (!version.has_value()) version = model.Find("keras_version");
+  if (!version.has_value() || !version->json().is_string()) return false;
+  const std::string text = version->json();
+  return absl::StartsWith(text, "2.") || absl::StartsWith(text, "tfjs");
+}
+
+void NameHardSigmoids(google::protobuf::Struct* config) {
+  for (auto& [argument, value] : *config->mutable_fields()) {
+    if (value.has_struct_value()) NameHardSigmoids(value.mutable_struct_value());
+    const bool is_activation = argument == "activation" || argument == "recurrent_activation";
+    if (is_activation && value.string_value() == "hard_sigmoid") {
+      value.set_string_value("hard_sigmoid_keras2");
+    }
+  }
 }
 
 // Keras freezes a model by freezing its layers.
@@ -44,6 +67,11 @@ absl::StatusOr<proto::ModelSpec> ReadKerasTopology(const JsonNode& node) {
   CAIRN_ASSIGN_OR_RETURN(const std::string class_name, class_node.String());
   CAIRN_ASSIGN_OR_RETURN(proto::ModelSpec spec, ReadLayers(model, class_name));
   CAIRN_ASSIGN_OR_RETURN(const JsonNode config, model.Member("config"));
+  if (IsOfKeras2(node, model)) {
+    for (proto::LayerSpec& layer : *spec.mutable_layers()) {
+      NameHardSigmoids(layer.mutable_config());
+    }
+  }
   spec.set_name("model");
   if (const auto name = config.Find("name"); name.has_value()) {
     CAIRN_ASSIGN_OR_RETURN(*spec.mutable_name(), name->String());

@@ -61,14 +61,64 @@ bool IsNot(const json& config, const char* argument, double neutral) {
   return it != config.end() && it->is_number() && *it != neutral;
 }
 
-absl::Status RefuseWhatTfjsIgnores(const proto::LayerSpec& layer, const json& config) {
-  if (layer.class_name() == "ReLU") {
+constexpr const char* kUnknownToTfjs[] = {
+    "Conv1DTranspose", "Cropping1D",   "DepthwiseConv1D", "Identity",        "MultiHeadAttention",
+    "Normalization",   "RandomCrop",   "RandomFlip",      "SeparableConv1D", "SpatialDropout2D",
+    "Subtract",        "UpSampling1D", "ZeroPadding1D"};
+
+bool Is(const json& config, const char* argument, const json& value) {
+  const auto it = config.find(argument);
+  return it != config.end() && *it == value;
+}
+
+absl::Status RefuseWhatTfjsIgnores(const proto::LayerSpec& layer, const std::string& class_name,
+                                   const json& config) {
+  for (const char* unknown : kUnknownToTfjs) {
+    if (class_name == unknown) return Refuse(layer, class_name);
+  }
+  if (class_name == "ReLU") {
     for (const char* argument : {"negative_slope", "threshold"}) {
       if (IsNot(config, argument, 0)) return Refuse(layer, argument);
     }
   }
-  if (layer.class_name() == "Conv2D" && IsNot(config, "groups", 1)) return Refuse(layer, "groups");
+  if (class_name == "GRU" && !Is(config, "reset_after", false)) {
+    return Refuse(layer, "reset_after");
+  }
+  if (class_name == "UpSampling2D" && Is(config, "interpolation", "bilinear")) {
+    return Refuse(layer, "half_pixel_centers");
+  }
+  if (class_name == "Resizing") return Refuse(layer, "half_pixel_centers");
+  for (const char* argument : {"groups", "output_padding"}) {
+    if (IsNot(config, argument, 1)) return Refuse(layer, argument);
+  }
   return absl::OkStatus();
+}
+
+bool IsRecurrent(const std::string& class_name) {
+  return class_name == "SimpleRNN" || class_name == "LSTM" || class_name == "GRU";
+}
+
+// A layer's arguments, or those of the layer that it wraps.
+absl::Status TranslateArguments(const proto::LayerSpec& layer, const std::string& class_name,
+                                json* config) {
+  for (auto& [argument, value] : config->items()) {
+    if (absl::EndsWith(argument, "_regularizer")) TranslateRegularizer(&value);
+    if (absl::EndsWith(argument, "_initializer")) TranslateInitializer(&value);
+    if (argument == "activation" && value == "silu") value = "swish";
+    if (value == "hard_sigmoid") return Refuse(layer, "hard_sigmoid of Keras 3");
+    if (value == "hard_sigmoid_keras2") value = "hard_sigmoid";
+    const bool is_layer = (argument == "layer" || argument == "backward_layer") &&
+                          value.is_object() && value["config"].is_object();
+    if (!is_layer) continue;
+    CAIRN_RETURN_IF_ERROR(
+        TranslateArguments(layer, value.value("class_name", ""), &value["config"]));
+  }
+  // TF.js would take its own default, which is Keras 2's of old.
+  if (IsRecurrent(class_name) && class_name != "SimpleRNN") {
+    config->emplace("recurrent_activation", "sigmoid");
+  }
+  if (class_name == "Bidirectional") config->emplace("merge_mode", "concat");
+  return RefuseWhatTfjsIgnores(layer, class_name, *config);
 }
 
 }  // namespace
@@ -76,13 +126,10 @@ absl::Status RefuseWhatTfjsIgnores(const proto::LayerSpec& layer, const json& co
 absl::StatusOr<json> TfjsLayerConfig(const proto::LayerSpec& layer) {
   json config = json::object();
   for (const auto& [argument, value] : layer.config().fields()) {
-    json& translated = config[argument] = JsonFromValue(value);
-    if (absl::EndsWith(argument, "_regularizer")) TranslateRegularizer(&translated);
-    if (absl::EndsWith(argument, "_initializer")) TranslateInitializer(&translated);
-    if (argument == "activation" && translated == "silu") translated = "swish";
+    config[argument] = JsonFromValue(value);
   }
+  CAIRN_RETURN_IF_ERROR(TranslateArguments(layer, layer.class_name(), &config));
   config["name"] = layer.name();
-  CAIRN_RETURN_IF_ERROR(RefuseWhatTfjsIgnores(layer, config));
   if (layer.class_name() == "InputLayer") TranslateInput(&config);
   if (layer.class_name() == "LeakyReLU" && config.contains("negative_slope")) {
     config["alpha"] = config["negative_slope"];

@@ -1,5 +1,6 @@
 #include "nn/formats/tfjs_topology.h"
 
+#include <map>
 #include <nlohmann/json.hpp>
 #include <string>
 
@@ -14,28 +15,46 @@ using nlohmann::json;
 // The Keras whose words these are; readers use it to choose how to read.
 constexpr char kKerasVersion[] = "2.15.0";
 
-json Connection(const std::string& layer) { return json::array({layer, 0, 0}); }
+// Where the output of every layer comes from: [LAYER, CALL, OUTPUT]. What shares the variables of
+// another layer is one more call of it.
+using Connections = std::map<std::string, json>;
 
-json InboundNodes(const proto::LayerSpec& layer) {
-  if (layer.inputs().empty()) return json::array();
-  json inputs = json::array();
-  for (const std::string& input : layer.inputs()) {
-    json connection = Connection(input);
-    connection.push_back(json::object());
-    inputs.push_back(std::move(connection));
+Connections ConnectionsOf(const proto::ModelSpec& spec) {
+  Connections connections;
+  std::map<std::string, int> calls;
+  for (const proto::LayerSpec& layer : spec.layers()) {
+    const std::string& owner = layer.shares().empty() ? layer.name() : layer.shares();
+    connections[layer.name()] = json::array({owner, calls[owner]++, 0});
   }
-  return json::array({std::move(inputs)});
+  return connections;
 }
 
-absl::StatusOr<json> Layers(const proto::ModelSpec& spec) {
+json Call(const proto::LayerSpec& layer, const Connections& connections) {
+  json inputs = json::array();
+  for (const std::string& input : layer.inputs()) {
+    json connection = connections.at(input);
+    connection.push_back(layer.infers() ? json{{"training", false}} : json::object());
+    inputs.push_back(std::move(connection));
+  }
+  return inputs;
+}
+
+absl::StatusOr<json> Layers(const proto::ModelSpec& spec, const Connections& connections) {
   json layers = json::array();
+  std::map<std::string, size_t> positions;
   for (const proto::LayerSpec& layer : spec.layers()) {
+    if (!layer.shares().empty()) {
+      layers[positions.at(layer.shares())]["inbound_nodes"].push_back(Call(layer, connections));
+      continue;
+    }
+    positions[layer.name()] = layers.size();
     json entry;
     entry["class_name"] = layer.class_name();
     CAIRN_ASSIGN_OR_RETURN(entry["config"], TfjsLayerConfig(layer));
     if (!spec.sequential()) {
       entry["name"] = layer.name();
-      entry["inbound_nodes"] = InboundNodes(layer);
+      entry["inbound_nodes"] = json::array();
+      if (!layer.inputs().empty()) entry["inbound_nodes"].push_back(Call(layer, connections));
     }
     layers.push_back(std::move(entry));
   }
@@ -47,15 +66,16 @@ absl::StatusOr<json> Layers(const proto::ModelSpec& spec) {
 absl::StatusOr<json> TfjsTopology(const proto::ModelSpec& spec) {
   json config;
   config["name"] = spec.name();
-  CAIRN_ASSIGN_OR_RETURN(config["layers"], Layers(spec));
+  const Connections connections = ConnectionsOf(spec);
+  CAIRN_ASSIGN_OR_RETURN(config["layers"], Layers(spec, connections));
   if (!spec.sequential()) {
     config["input_layers"] = json::array();
     config["output_layers"] = json::array();
     for (const std::string& name : spec.inputs()) {
-      config["input_layers"].push_back(Connection(name));
+      config["input_layers"].push_back(connections.at(name));
     }
     for (const std::string& name : spec.outputs()) {
-      config["output_layers"].push_back(Connection(name));
+      config["output_layers"].push_back(connections.at(name));
     }
   }
   json topology;

@@ -17,6 +17,7 @@ class ActivationLayer : public Layer {
   static absl::StatusOr<std::unique_ptr<const Layer>> Create(LayerConfig& config);
 
   Activation activation() const override { return activation_; }
+  bool passes_mask() const override { return true; }
 
  private:
   ActivationLayer(Base base, TensorSpec output, const Activation& activation)

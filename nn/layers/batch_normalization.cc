@@ -13,7 +13,9 @@ LayerVariable MovingStatistic(const char* name, int64_t channels, const char* in
                               double momentum, LayerConfig& config) {
   LayerVariable variable = config.Variable(name, {channels}, initializer);
   variable.spec.momentum = momentum;
-  if (config.trainable()) variable.spec.update = VariableSpec::Update::kMovingAverage;
+  const bool moves = config.trainable() && !config.spec().infers();
+  variable.spec.update =
+      moves ? VariableSpec::Update::kMovingAverage : VariableSpec::Update::kFrozen;
   return variable;
 }
 
@@ -26,6 +28,8 @@ absl::StatusOr<std::unique_ptr<const Layer>> BatchNormalizationLayer::Create(Lay
   if (config.Axis("axis", -1, rank) + 1 != static_cast<int64_t>(rank)) {
     config.FailArgument("axis", "must be the last one");
   }
+  // What Keras 2 writes of a renormalisation that is off.
+  config.Ignore({"renorm_momentum", "renorm_clipping", "virtual_batch_size", "adjustment"});
   for (const char* argument : {"renorm", "fused", "synchronized"}) {
     // fused is only a hint; the others change what is computed.
     if (config.Bool(argument, false) && std::string_view(argument) != "fused") {

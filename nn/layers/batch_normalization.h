@@ -23,7 +23,10 @@ class BatchNormalizationLayer : public Layer {
   int beta() const { return centers_ ? (scales_ ? 1 : 0) : -1; }
   int moving_mean() const { return static_cast<int>(variables().size()) - 2; }
   int moving_variance() const { return static_cast<int>(variables().size()) - 1; }
+  // In training; else always the moving ones.
+  bool uses_batch_statistics() const { return trainable() && !infers(); }
   double epsilon() const { return epsilon_; }
+  bool passes_mask() const override { return true; }
 
  private:
   struct Arguments {

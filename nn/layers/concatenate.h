@@ -18,6 +18,8 @@ class ConcatenateLayer : public Layer {
 
   // A position in an example's shape.
   int64_t axis() const { return axis_; }
+  // Along other axes the steps stay what they are.
+  bool passes_mask() const override { return axis_ > 0; }
 
  private:
   ConcatenateLayer(Base base, TensorSpec output, int64_t axis)

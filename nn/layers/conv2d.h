@@ -13,16 +13,21 @@
 
 namespace cairn::nn {
 
-// output = activation(convolution of images (height, width, channels) with kernel + bias).
+// Conv2D, Conv1D, DepthwiseConv2D and DepthwiseConv1D: output = activation(convolution of the
+// input with the kernel + bias). All are one thing: (steps, channels) is an image of one row, and a
+// depthwise convolution has as many groups as channels; their kernels lie in memory alike.
 class Conv2DLayer : public Layer {
  public:
   static absl::StatusOr<std::unique_ptr<const Layer>> Create(LayerConfig& config);
 
   Activation activation() const override { return activation_; }
+  // Height, width, channels.
+  Shape input_image() const { return ImageOf(inputs()[0].shape); }
+  Shape output_image() const { return ImageOf(output().shape); }
   const Window& window() const { return window_; }
   int64_t groups() const { return groups_; }
   // If true the bias is the second variable. The first is the kernel: (height, width, input
-  // channels / groups, filters).
+  // channels / groups, filters), group by group, under the shape that Keras gives it.
   bool use_bias() const { return variables().size() > 1; }
 
  private:

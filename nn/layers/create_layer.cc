@@ -7,17 +7,31 @@
 #include "absl/strings/str_cat.h"
 #include "nn/layer_config.h"
 #include "nn/layers/activation_layer.h"
-#include "nn/layers/add.h"
+#include "nn/layers/affine.h"
+#include "nn/layers/attention.h"
 #include "nn/layers/batch_normalization.h"
+#include "nn/layers/category_encoding.h"
 #include "nn/layers/concatenate.h"
 #include "nn/layers/conv2d.h"
+#include "nn/layers/conv2d_transpose.h"
 #include "nn/layers/dense.h"
+#include "nn/layers/dot.h"
 #include "nn/layers/dropout.h"
 #include "nn/layers/embedding.h"
-#include "nn/layers/global_average_pooling2d.h"
+#include "nn/layers/gaussian_noise.h"
+#include "nn/layers/global_pooling.h"
 #include "nn/layers/input.h"
+#include "nn/layers/layer_normalization.h"
+#include "nn/layers/merge.h"
 #include "nn/layers/pooling2d.h"
+#include "nn/layers/prelu.h"
+#include "nn/layers/random_crop.h"
+#include "nn/layers/random_flip.h"
+#include "nn/layers/rearranging.h"
+#include "nn/layers/recurrent.h"
 #include "nn/layers/reshape.h"
+#include "nn/layers/resizing.h"
+#include "nn/layers/separable_conv2d.h"
 
 namespace cairn::nn {
 namespace {
@@ -30,23 +44,67 @@ struct KnownLayer {
 // The layers that there are. A new one is a pair of files here, a kernel per device, and a line.
 constexpr KnownLayer kKnownLayers[] = {
     {"Activation", ActivationLayer::Create},
-    {"Add", AddLayer::Create},
+    {"Add", MergeLayer::Create},
+    {"Average", MergeLayer::Create},
+    {"AveragePooling1D", Pooling2DLayer::Create},
     {"AveragePooling2D", Pooling2DLayer::Create},
     {"BatchNormalization", BatchNormalizationLayer::Create},
+    {"Bidirectional", RecurrentLayer::CreateBidirectional},
+    {"CategoryEncoding", CategoryEncodingLayer::Create},
     {"Concatenate", ConcatenateLayer::Create},
+    {"Conv1D", Conv2DLayer::Create},
+    {"Conv1DTranspose", Conv2DTransposeLayer::Create},
     {"Conv2D", Conv2DLayer::Create},
+    {"Conv2DTranspose", Conv2DTransposeLayer::Create},
+    {"Cropping1D", RearrangingLayer::Create},
+    {"Cropping2D", RearrangingLayer::Create},
     {"Dense", DenseLayer::Create},
+    {"DepthwiseConv1D", Conv2DLayer::Create},
+    {"DepthwiseConv2D", Conv2DLayer::Create},
+    {"Dot", DotLayer::Create},
     {"Dropout", DropoutLayer::Create},
     {"ELU", ActivationLayer::Create},
     {"Embedding", EmbeddingLayer::Create},
     {"Flatten", ReshapeLayer::Create},
-    {"GlobalAveragePooling2D", GlobalAveragePooling2DLayer::Create},
+    {"GRU", RecurrentLayer::Create},
+    {"GaussianDropout", GaussianNoiseLayer::Create},
+    {"GaussianNoise", GaussianNoiseLayer::Create},
+    {"GlobalAveragePooling1D", GlobalPoolingLayer::Create},
+    {"GlobalAveragePooling2D", GlobalPoolingLayer::Create},
+    {"GlobalMaxPooling1D", GlobalPoolingLayer::Create},
+    {"GlobalMaxPooling2D", GlobalPoolingLayer::Create},
+    {"Identity", ReshapeLayer::Create},
     {"InputLayer", InputLayer::Create},
+    {"LSTM", RecurrentLayer::Create},
+    {"LayerNormalization", LayerNormalizationLayer::Create},
     {"LeakyReLU", ActivationLayer::Create},
+    {"MaxPooling1D", Pooling2DLayer::Create},
     {"MaxPooling2D", Pooling2DLayer::Create},
+    {"Maximum", MergeLayer::Create},
+    {"Minimum", MergeLayer::Create},
+    {"MultiHeadAttention", AttentionLayer::Create},
+    {"Multiply", MergeLayer::Create},
+    {"Normalization", AffineLayer::Create},
+    {"PReLU", PReLULayer::Create},
+    {"Permute", RearrangingLayer::Create},
+    {"RandomCrop", RandomCropLayer::Create},
+    {"RandomFlip", RandomFlipLayer::Create},
     {"ReLU", ActivationLayer::Create},
+    {"RepeatVector", RearrangingLayer::Create},
+    {"Rescaling", AffineLayer::Create},
     {"Reshape", ReshapeLayer::Create},
+    {"Resizing", ResizingLayer::Create},
+    {"SeparableConv1D", SeparableConv2DLayer::Create},
+    {"SeparableConv2D", SeparableConv2DLayer::Create},
+    {"SimpleRNN", RecurrentLayer::Create},
     {"Softmax", ActivationLayer::Create},
+    {"SpatialDropout1D", DropoutLayer::Create},
+    {"SpatialDropout2D", DropoutLayer::Create},
+    {"Subtract", MergeLayer::Create},
+    {"UpSampling1D", ResizingLayer::Create},
+    {"UpSampling2D", ResizingLayer::Create},
+    {"ZeroPadding1D", RearrangingLayer::Create},
+    {"ZeroPadding2D", RearrangingLayer::Create},
 };
 
 }  // namespace

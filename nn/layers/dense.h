@@ -22,6 +22,7 @@ class DenseLayer : public Layer {
   int64_t units() const { return output().shape.back(); }
   // If true the bias is the second variable.
   bool use_bias() const { return variables().size() > 1; }
+  bool passes_mask() const override { return true; }
 
  private:
   DenseLayer(Base base, TensorSpec output, std::vector<LayerVariable> variables,

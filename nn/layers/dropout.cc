@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "absl/strings/match.h"
 #include "common/status_macros.h"
 
 namespace cairn::nn {
@@ -11,9 +12,13 @@ absl::StatusOr<std::unique_ptr<const Layer>> DropoutLayer::Create(LayerConfig& c
   if (rate < 0) config.FailArgument("rate", "must be a number from 0 to 1");
   if (config.Has("noise_shape")) config.FailArgument("noise_shape", "is not supported");
   config.Ignore({"seed"});  // Draws depend on the job's seed.
-  TensorSpec output = config.FloatInput(0, kRankMax);
+  const bool is_spatial = absl::StartsWith(config.class_name(), "Spatial");
+  const size_t rank = absl::EndsWith(config.class_name(), "1D") ? 2 : 3;
+  TensorSpec output = is_spatial ? config.FloatInput(rank, rank) : config.FloatInput(0, kRankMax);
+  if (is_spatial) config.ExpectChannelsLast();
   CAIRN_RETURN_IF_ERROR(config.Finish());
-  return std::unique_ptr<const Layer>(new DropoutLayer(config.base(), std::move(output), rate));
+  return std::unique_ptr<const Layer>(
+      new DropoutLayer(config.base(), std::move(output), rate, is_spatial));
 }
 
 }  // namespace cairn::nn

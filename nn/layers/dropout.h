@@ -1,28 +1,43 @@
 #ifndef CAIRN_NN_LAYERS_DROPOUT_H_
 #define CAIRN_NN_LAYERS_DROPOUT_H_
 
+#include <cstdint>
 #include <memory>
 #include <utility>
 
 #include "absl/status/statusor.h"
 #include "nn/layer.h"
 #include "nn/layer_config.h"
+#include "nn/tensor.h"
 
 namespace cairn::nn {
 
-// In training each element is dropped with probability `rate`, and the others are scaled by
+// Dropout, SpatialDropout1D and SpatialDropout2D: in training each element (spatial: each channel
+// of an example as a whole) is dropped with probability `rate`, and the others are scaled by
 // 1 / (1 - rate).
 class DropoutLayer : public Layer {
  public:
   static absl::StatusOr<std::unique_ptr<const Layer>> Create(LayerConfig& config);
 
   double rate() const { return rate_; }
+  // One draw for all positions of a channel.
+  bool is_spatial() const { return is_spatial_; }
+  // The draw that decides about an element of the batch.
+  int64_t DrawOf(int64_t element) const {
+    if (!is_spatial_) return element;
+    const int64_t channels = output().shape.back();
+    return element / ElementCount(output().shape) * channels + element % channels;
+  }
+  // In inference nothing happens.
+  bool is_view() const override { return infers(); }
+  bool passes_mask() const override { return true; }
 
  private:
-  DropoutLayer(Base base, TensorSpec output, double rate)
-      : Layer(std::move(base), std::move(output), {}), rate_(rate) {}
+  DropoutLayer(Base base, TensorSpec output, double rate, bool is_spatial)
+      : Layer(std::move(base), std::move(output), {}), rate_(rate), is_spatial_(is_spatial) {}
 
   const double rate_;
+  const bool is_spatial_;
 };
 
 }  // namespace cairn::nn

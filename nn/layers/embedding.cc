@@ -13,7 +13,7 @@ absl::StatusOr<std::unique_ptr<const Layer>> EmbeddingLayer::Create(LayerConfig&
   const int64_t rows =
       config.Int("input_dim", std::nullopt, 1, std::numeric_limits<int32_t>::max());
   const int64_t width = config.Int("output_dim", std::nullopt, 1);
-  if (config.Bool("mask_zero", false)) config.FailArgument("mask_zero", "is not supported");
+  const bool masks_zero = config.Bool("mask_zero", false);
   // Says what the input's shape says already; weights are initial values, which travel elsewhere.
   config.Ignore({"input_length", "sparse"});
   std::vector<LayerVariable> variables = {config.Variable("embeddings", {rows, width}, "uniform")};
@@ -21,7 +21,7 @@ absl::StatusOr<std::unique_ptr<const Layer>> EmbeddingLayer::Create(LayerConfig&
   output.shape.push_back(width);
   CAIRN_RETURN_IF_ERROR(config.Finish());
   return std::unique_ptr<const Layer>(
-      new EmbeddingLayer(config.base(), std::move(output), std::move(variables)));
+      new EmbeddingLayer(config.base(), std::move(output), std::move(variables), masks_zero));
 }
 
 }  // namespace cairn::nn

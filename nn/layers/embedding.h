@@ -19,10 +19,15 @@ class EmbeddingLayer : public Layer {
 
   int64_t rows() const { return variables()[0].spec.shape[0]; }
   int64_t width() const { return variables()[0].spec.shape[1]; }
+  // mask_zero: id 0 means that there is nothing.
+  bool makes_mask() const override { return masks_zero_; }
 
  private:
-  EmbeddingLayer(Base base, TensorSpec output, std::vector<LayerVariable> variables)
-      : Layer(std::move(base), std::move(output), std::move(variables)) {}
+  EmbeddingLayer(Base base, TensorSpec output, std::vector<LayerVariable> variables,
+                 bool masks_zero)
+      : Layer(std::move(base), std::move(output), std::move(variables)), masks_zero_(masks_zero) {}
+
+  const bool masks_zero_;
 };
 
 }  // namespace cairn::nn

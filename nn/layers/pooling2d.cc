@@ -2,20 +2,24 @@
 
 #include <utility>
 
+#include "absl/strings/match.h"
 #include "common/status_macros.h"
 
 namespace cairn::nn {
 
 absl::StatusOr<std::unique_ptr<const Layer>> Pooling2DLayer::Create(LayerConfig& config) {
-  const Shape& input = config.FloatInput(3, 3).shape;
+  const bool flat = absl::EndsWith(config.class_name(), "1D");
+  const size_t rank = flat ? 2 : 3;
+  const Shape input = ImageOf(config.FloatInput(rank, rank).shape);
   config.ExpectChannelsLast();
   const Window window =
-      ReadWindow({.size_argument = "pool_size", .strides_follow_size = true}, input, config);
+      ReadWindow({.size_argument = "pool_size", .strides_follow_size = true, .one_dimension = flat},
+                 input, config);
   CAIRN_RETURN_IF_ERROR(config.Finish());
-  const Kind kind = config.class_name() == "MaxPooling2D" ? Kind::kMaximum : Kind::kAverage;
-  TensorSpec output{.shape = {window.output[0], window.output[1], input[2]}};
-  return std::unique_ptr<const Layer>(
-      new Pooling2DLayer(config.base(), std::move(output), kind, window));
+  const bool is_maximum = absl::StartsWith(config.class_name(), "Max");
+  TensorSpec output{.shape = WithoutRow({window.output[0], window.output[1], input[2]}, flat)};
+  return std::unique_ptr<const Layer>(new Pooling2DLayer(
+      config.base(), std::move(output), is_maximum ? Kind::kMaximum : Kind::kAverage, window));
 }
 
 }  // namespace cairn::nn

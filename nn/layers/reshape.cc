@@ -45,7 +45,7 @@ absl::StatusOr<std::unique_ptr<const Layer>> ReshapeLayer::Create(LayerConfig& c
   if (config.class_name() == "Flatten") {
     config.ExpectChannelsLast();
     output.shape = {ElementCount(output.shape)};
-  } else {
+  } else if (config.class_name() == "Reshape") {
     const std::optional<std::vector<int64_t>> target = config.Ints("target_shape", -1);
     if (!target.has_value()) config.FailArgument("target_shape", "is missing");
     output.shape = ResolveTarget(target.value_or(output.shape), output.shape, config);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <string>
 
 #include "absl/strings/str_cat.h"
 
@@ -9,49 +10,96 @@ namespace cairn::nn {
 
 namespace {
 
+using Pair = std::array<int64_t, 2>;
+using Padding = WindowArguments::Padding;
+
 // Sizes up to here cannot overflow when they are multiplied with each other.
 constexpr int64_t kWindowSizeMax = int64_t{1} << 20;
 
-void SlideAlong(int axis, bool same, int64_t input, Window* window, LayerConfig& config) {
+void SlideAlong(int axis, Padding padding, int64_t input, Window* window, LayerConfig& config) {
   const int64_t extent = (window->size[axis] - 1) * window->dilation[axis] + 1;
   const int64_t stride = window->strides[axis];
-  if (!same) {
-    if (extent > input) {
-      config.Fail(absl::StrCat("a window of ", extent, " does not fit into ", input,
-                               axis == 0 ? " rows" : " columns"));
-      return;
-    }
-    window->output[axis] = (input - extent) / stride + 1;
+  int64_t before = 0;
+  int64_t after = 0;
+  if (padding == Padding::kCausal) before = extent - 1;
+  if (padding == Padding::kSame) {
+    const int64_t output = (input + stride - 1) / stride;
+    const int64_t both = std::max<int64_t>((output - 1) * stride + extent - input, 0);
+    before = both / 2;
+    after = both - before;
+  }
+  if (extent > input + before + after) {
+    config.Fail(absl::StrCat("a window of ", extent, " does not fit into ", input,
+                             axis == 0 ? " rows" : " columns"));
     return;
   }
-  const int64_t output = (input + stride - 1) / stride;
-  const int64_t padding = std::max<int64_t>((output - 1) * stride + extent - input, 0);
-  window->output[axis] = output;
-  window->padding_before[axis] = padding / 2;
-  window->padding_after[axis] = padding - padding / 2;
+  window->padding_before[axis] = before;
+  window->padding_after[axis] = after;
+  window->output[axis] = (input + before + after - extent) / stride + 1;
 }
 
-bool Fits(const std::array<int64_t, 2>& pair) {
-  return pair[0] <= kWindowSizeMax && pair[1] <= kWindowSizeMax;
+bool Fits(const Pair& pair) { return pair[0] <= kWindowSizeMax && pair[1] <= kWindowSizeMax; }
+
+// One or two numbers as a pair; of one dimension the number is along the second axis.
+Pair ReadPair(const char* argument, std::optional<Pair> default_value, bool one_dimension,
+              LayerConfig& config) {
+  if (!one_dimension) return config.Pair(argument, default_value);
+  const std::optional<std::vector<int64_t>> numbers = config.Ints(argument, 1);
+  if (!numbers.has_value()) {
+    if (!default_value.has_value()) config.FailArgument(argument, "is missing");
+    return {1, default_value.value_or(Pair{1, 1})[1]};
+  }
+  if (numbers->size() != 1) {
+    config.FailArgument(argument, absl::StrCat("must be one number, is ", numbers->size()));
+    return {1, 1};
+  }
+  return {1, (*numbers)[0]};
 }
 
 }  // namespace
 
-Window ReadWindow(const WindowRules& rules, const Shape& input, LayerConfig& config) {
-  using Pair = std::array<int64_t, 2>;
-  Window window;
-  window.size = config.Pair(rules.size_argument,
-                            rules.size_required ? std::nullopt : std::optional<Pair>({2, 2}));
-  window.strides = config.Pair("strides", rules.strides_follow_size ? window.size : Pair{1, 1});
-  if (rules.dilates) window.dilation = config.Pair("dilation_rate", Pair{1, 1});
-  const bool same = config.Word("padding", {"valid", "same"}) == "same";
+WindowArguments ReadWindowArguments(const WindowRules& rules, LayerConfig& config) {
+  const bool flat = rules.one_dimension;
+  WindowArguments arguments;
+  arguments.size =
+      ReadPair(rules.size_argument,
+               rules.size_required ? std::nullopt : std::optional<Pair>({2, 2}), flat, config);
+  arguments.strides =
+      ReadPair("strides", rules.strides_follow_size ? arguments.size : Pair{1, 1}, flat, config);
+  if (rules.dilates) arguments.dilation = ReadPair("dilation_rate", Pair{1, 1}, flat, config);
+  const std::string padding = rules.may_be_causal
+                                  ? config.Word("padding", {"valid", "same", "causal"})
+                                  : config.Word("padding", {"valid", "same"});
+  if (padding == "same") arguments.padding = Padding::kSame;
+  if (padding == "causal") arguments.padding = Padding::kCausal;
+  return arguments;
+}
+
+Window SlideWindow(const WindowArguments& arguments, const Shape& image, LayerConfig& config) {
+  Window window{
+      .size = arguments.size, .strides = arguments.strides, .dilation = arguments.dilation};
   if (!Fits(window.size) || !Fits(window.strides) || !Fits(window.dilation) ||
-      !Fits({input[0], input[1]})) {
+      !Fits({image[0], image[1]})) {
     config.Fail(absl::StrCat("window or image has a side longer than ", kWindowSizeMax));
     return Window{};
   }
-  for (int axis = 0; axis < 2; ++axis) SlideAlong(axis, same, input[axis], &window, config);
+  for (int axis = 0; axis < 2; ++axis) {
+    SlideAlong(axis, arguments.padding, image[axis], &window, config);
+  }
   return window;
+}
+
+Window ReadWindow(const WindowRules& rules, const Shape& image, LayerConfig& config) {
+  return SlideWindow(ReadWindowArguments(rules, config), image, config);
+}
+
+Shape ImageOf(const Shape& shape) {
+  return shape.size() == 2 ? Shape{1, shape[0], shape[1]} : shape;
+}
+
+Shape WithoutRow(Shape image, bool one_dimension) {
+  if (one_dimension) image.erase(image.begin());
+  return image;
 }
 
 }  // namespace cairn::nn

@@ -1,5 +1,7 @@
 #include "cli/model_reader.h"
 
+#include <limits>
+
 #include "cli/files.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -21,8 +23,10 @@ class ModelReaderTest : public testing::Test {
   }
 
   // A TF.js model of the example, its bias before its kernel, under these names.
-  std::string WriteTfjs(const std::string& kernel, const std::string& bias, int kernel_rows = 4) {
-    const std::vector<float> weights = {100, 200, 300, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11};
+  std::string WriteTfjs(const std::string& kernel, const std::string& bias, int kernel_rows = 4,
+                        float first_weight = 100) {
+    const std::vector<float> weights = {first_weight, 200, 300, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9,
+                                        10,           11};
     const json model = {
         {"format", "layers-model"},
         {"modelTopology", {{"model_config", json::parse(ExampleModelJson())}}},
@@ -64,6 +68,19 @@ TEST_F(ModelReaderTest, WeightsThatDoNotFitAreRefusedByName) {
   EXPECT_THAT(
       std::string(ReadModelFile(WriteTfjs("dense/kernel", "dense/bias", 2)).status().message()),
       HasSubstr("has the shape (2, 3), the model wants (4, 3)"));
+}
+
+TEST_F(ModelReaderTest, TheNameOfACellInAVariablesPathIsKerassOwn) {
+  EXPECT_TRUE(
+      ReadModelFile(WriteTfjs("example/dense/lstm_cell/kernel:0", "dense/gru_cell_1/bias")).ok());
+}
+
+TEST_F(ModelReaderTest, WeightsThatAreNoNumbersAreRefusedByNameAndPlace) {
+  const float no_number = std::numeric_limits<float>::quiet_NaN();
+  EXPECT_THAT(
+      std::string(
+          ReadModelFile(WriteTfjs("dense/kernel", "dense/bias", 4, no_number)).status().message()),
+      HasSubstr("weight dense/bias is nan at element 0"));
 }
 
 TEST_F(ModelReaderTest, ErrorsNameTheFile) {

@@ -181,7 +181,9 @@ INSTANTIATE_TEST_SUITE_P(
                       {{"input", "InputLayer", R"({"batch_shape": [null, 6]})"},
                        {"dense", "Dense", R"({"units": 4, "trainable": false})"}});
                 },
-                "nothing to train"}));
+                "nothing to train"},
+        BadCase{"model", [](Request* r) { r->mutable_model()->add_outputs("input"); },
+                "has 2 outputs; a job trains a model with one"}));
 
 }  // namespace
 }  // namespace cairn::coordinator

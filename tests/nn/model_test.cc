@@ -143,9 +143,6 @@ std::vector<BadModel> BadLayers() {
           {"'axis'", "last"}),
       Bad("SynchronizedNormalization", kVectors,
           {"n", "BatchNormalization", R"({"synchronized": true})"}, {"'synchronized'"}),
-      Bad("MaskingEmbedding", kVectors,
-          {"e", "Embedding", R"({"input_dim": 3, "output_dim": 2, "mask_zero": true})"},
-          {"'mask_zero'"}),
       Bad("MoreRowsThanIds", kVectors,
           {"e", "Embedding", R"({"input_dim": 3000000000, "output_dim": 2})"}, {"'input_dim'"}),
       Bad("SumOfOne", kVectors, {"a", "Add"}, {"at least 2"}),
@@ -171,7 +168,7 @@ std::vector<BadModel> BadGraphs() {
       {"IdsAsOutput",
        {{"ids", "InputLayer", R"({"batch_shape": [null, 3], "dtype": "int32"})"},
         {"flat", "Flatten"}},
-       {"output is not float32"}},
+       {"output 'flat' is not float32"}},
       {"SameNameTwice",
        {kVectors, {"d", "Dropout", R"({"rate": 0})"}, {"d", "Flatten"}},
        {"'d'", "same name"}},
@@ -204,10 +201,15 @@ std::string NameOf(const ::testing::TestParamInfo<BadModel>& info) { return info
 INSTANTIATE_TEST_SUITE_P(Layers, BadModelTest, ::testing::ValuesIn(BadLayers()), NameOf);
 INSTANTIATE_TEST_SUITE_P(Graphs, BadModelTest, ::testing::ValuesIn(BadGraphs()), NameOf);
 
-TEST(ModelTest, TwoOutputsAreRefused) {
-  proto::ModelSpec spec = SpecOf({kVectors, {"d", "Flatten"}});
-  spec.add_outputs("d");
-  EXPECT_EQ(Model::Create(spec).status().code(), absl::StatusCode::kInvalidArgument);
+TEST(ModelTest, OutputsAreInTheOrderInWhichTheyAreListed) {
+  proto::ModelSpec spec = SpecOf({kVectors,
+                                  {"left", "Dense", R"({"units": 2})", {"input"}},
+                                  {"right", "Dense", R"({"units": 3})", {"input"}}});
+  spec.add_outputs("left");
+  const std::unique_ptr<Model> model = *Model::Create(spec);
+  ASSERT_EQ(model->outputs().size(), 2u);
+  EXPECT_EQ(model->outputs()[0].name, "right");
+  EXPECT_EQ(model->outputs()[1].shape, Shape({2}));
 }
 
 TEST(ModelTest, AnInputLayerThatIsNoInputOfTheModelIsRefused) {

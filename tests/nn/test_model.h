@@ -17,6 +17,9 @@ struct TestLayer {
   std::string config = "{}";
   // Empty: the layer before it (none for an InputLayer).
   std::vector<std::string> inputs = {};
+  // As LayerSpec's.
+  std::string shares = "";
+  bool infers = false;
 };
 
 // The model of these layers; its inputs are its InputLayers in order, its output the last layer.

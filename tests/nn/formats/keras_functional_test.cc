@@ -26,7 +26,9 @@ json Model() {
 }
 
 absl::StatusOr<proto::ModelSpec> Read(const json& model) {
-  return ReadKerasFunctional(JsonNode(&model, "model"));
+  return ReadKerasFunctional(JsonNode(&model, "model"), [](const JsonNode& node) {
+    return absl::StatusOr<proto::ModelSpec>(node.Error("no model is expected"));
+  });
 }
 
 std::string ErrorOf(const json& model) { return std::string(Read(model).status().message()); }
@@ -43,11 +45,25 @@ TEST(KerasFunctionalTest, KeepsTheOrderOfInputsAndSortsLayers) {
   EXPECT_EQ(spec.outputs(0), "c");
 }
 
-TEST(KerasFunctionalTest, RefusesSeveralOutputs) {
+TEST(KerasFunctionalTest, ReadsSeveralOutputsInOrder) {
   json model = Model();
   model["config"]["output_layers"].push_back({"a", 0, 0});
-  EXPECT_EQ(ErrorOf(model),
-            "model.config.output_layers: the model has 2 outputs; exactly one is supported");
+  const proto::ModelSpec spec = Read(model).value();
+  ASSERT_EQ(spec.outputs_size(), 2);
+  EXPECT_EQ(spec.outputs(0), "c");
+  EXPECT_EQ(spec.outputs(1), "a");
+}
+
+TEST(KerasFunctionalTest, LeavesOutWhatMakesMasks) {
+  json model = Model();
+  model["config"]["layers"].push_back(json::parse(
+      R"({"class_name": "NotEqual", "config": {"name": "m"}, "inbound_nodes": [[["a", 0, 0]]]})"));
+  model["config"]["layers"][0]["inbound_nodes"] =
+      json::parse(R"([[["b", 0, 0, {"mask": ["m", 0, 0]}], ["a", 0, 0, {}]]])");
+  EXPECT_EQ(Read(model).value().layers_size(), 3);
+  model["config"]["layers"][0]["inbound_nodes"] =
+      json::parse(R"([[["b", 0, 0, {"mask": ["a", 0, 0]}], ["a", 0, 0, {}]]])");
+  EXPECT_THAT(ErrorOf(model), HasSubstr("layer 'c' is called with a mask from 'a'"));
 }
 
 TEST(KerasFunctionalTest, RefusesEndsThatAreNotThere) {
@@ -55,9 +71,14 @@ TEST(KerasFunctionalTest, RefusesEndsThatAreNotThere) {
   model["config"]["input_layers"] = json::array();
   EXPECT_THAT(ErrorOf(model), HasSubstr("the model has no inputs"));
   model["config"]["input_layers"] = {{"c", 0, 0}};
-  EXPECT_THAT(ErrorOf(model), HasSubstr("layer 'c' is no InputLayer"));
+  EXPECT_THAT(ErrorOf(model), HasSubstr("there is no InputLayer 'c'"));
   model["config"]["input_layers"] = {{"z", 0, 0}};
-  EXPECT_THAT(ErrorOf(model), HasSubstr("there is no layer 'z'"));
+  EXPECT_THAT(ErrorOf(model), HasSubstr("there is no InputLayer 'z'"));
+  model = Model();
+  model["config"]["output_layers"] = json::array();
+  EXPECT_THAT(ErrorOf(model), HasSubstr("the model has no outputs"));
+  model["config"]["output_layers"] = {{"c", 0, 1}};
+  EXPECT_THAT(ErrorOf(model), HasSubstr("layer 'c' has no output 1 of call 0"));
   model = Model();
   model["config"].erase("output_layers");
   EXPECT_EQ(ErrorOf(model), "model.config: has no 'output_layers'");
@@ -72,7 +93,7 @@ TEST(KerasFunctionalTest, RefusesLayersThatAreNotConnected) {
   EXPECT_THAT(ErrorOf(model), HasSubstr("InputLayer 'a' has inputs"));
   model = Model();
   model["config"]["layers"][0]["inbound_nodes"] = {{{"z", 0, 0}}};
-  EXPECT_THAT(ErrorOf(model), HasSubstr("layer 'c' has input 'z', which is no layer"));
+  EXPECT_THAT(ErrorOf(model), HasSubstr("config.layers[0]: there is no layer 'z'"));
 }
 
 }  // namespace

@@ -15,9 +15,13 @@ constexpr char kFlatten[] = R"({"class_name": "Flatten", "config": {"name": "fla
 constexpr char kInput[] =
     R"({"class_name": "InputLayer", "config": {"name": "in", "batch_shape": [null, 2]}})";
 
+absl::StatusOr<proto::ModelSpec> NoModel(const JsonNode& node) {
+  return node.Error("no model is expected");
+}
+
 absl::StatusOr<proto::ModelSpec> Read(const std::string& text) {
   const json document = json::parse(text);
-  return ReadKerasSequential(JsonNode(&document, "model"));
+  return ReadKerasSequential(JsonNode(&document, "model"), NoModel);
 }
 
 std::string Model(const std::string& layers, const std::string& more = "") {

@@ -35,6 +35,26 @@ TEST(KerasTopologyTest, AFrozenModelFreezesItsLayers) {
   EXPECT_EQ(spec.layers(1).config().fields().at("trainable").bool_value(), false);
 }
 
+TEST(KerasTopologyTest, TheHardSigmoidOfKeras2IsAnother) {
+  json model = Sequential();
+  json& config = model["config"]["layers"][0]["config"];
+  config["activation"] = "hard_sigmoid";
+  config["layer"] = {{"class_name", "LSTM"},
+                     {"config", {{"recurrent_activation", "hard_sigmoid"}}}};
+  const auto activation = [&model] {
+    return Read(model).value().layers(1).config().fields().at("activation").string_value();
+  };
+  EXPECT_EQ(activation(), "hard_sigmoid");
+  model["keras_version"] = "3.3.3";
+  EXPECT_EQ(activation(), "hard_sigmoid");
+  for (const char* version : {"2.15.0", "tfjs-layers 4.22.0"}) {
+    model["keras_version"] = version;
+    EXPECT_EQ(activation(), "hard_sigmoid_keras2");
+    EXPECT_THAT(Read(model).value().layers(1).config().fields().at("layer").ShortDebugString(),
+                HasSubstr("hard_sigmoid_keras2"));
+  }
+}
+
 TEST(KerasTopologyTest, RefusesSubclassedModels) {
   json model = Sequential();
   model["class_name"] = "MyModel";

@@ -67,5 +67,29 @@ TEST(TfjsLayerConfigTest, RefusesWhatTfjsWouldIgnore) {
   EXPECT_FALSE(Translate("Conv2D", R"({"groups": 2})").ok());
 }
 
+TEST(TfjsLayerConfigTest, SaysWhatTfjsHasAnotherDefaultFor) {
+  EXPECT_EQ(Translate("LSTM", R"({"units": 3})").value()["recurrent_activation"], "sigmoid");
+  const json both =
+      Translate("Bidirectional", R"({"layer": {"class_name": "LSTM", "config": {"units": 3}}})")
+          .value();
+  EXPECT_EQ(both["merge_mode"], "concat");
+  EXPECT_EQ(both["layer"]["config"]["recurrent_activation"], "sigmoid");
+  EXPECT_EQ(Translate("Dense", R"({"activation": "hard_sigmoid_keras2"})").value()["activation"],
+            "hard_sigmoid");
+}
+
+TEST(TfjsLayerConfigTest, RefusesWhatTfjsComputesOtherwise) {
+  const auto error_of = [](const std::string& class_name, const std::string& config) {
+    return std::string(Translate(class_name, config).status().message());
+  };
+  EXPECT_THAT(error_of("GRU", R"({"units": 3})"), HasSubstr("no 'reset_after'"));
+  EXPECT_TRUE(Translate("GRU", R"({"units": 3, "reset_after": false})").ok());
+  EXPECT_THAT(error_of("UpSampling2D", R"({"interpolation": "bilinear"})"),
+              HasSubstr("half_pixel_centers"));
+  EXPECT_THAT(error_of("MultiHeadAttention", "{}"), HasSubstr("no 'MultiHeadAttention'"));
+  EXPECT_THAT(error_of("Dense", R"({"activation": "hard_sigmoid"})"), HasSubstr("hard_sigmoid"));
+  EXPECT_THAT(error_of("Conv1D", R"({"groups": 2})"), HasSubstr("no 'groups'"));
+}
+
 }  // namespace
 }  // namespace cairn::nn

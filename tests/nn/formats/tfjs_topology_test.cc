@@ -32,6 +32,23 @@ TEST(TfjsTopologyTest, WritesAFunctionalModelWithItsConnections) {
   EXPECT_EQ(config["output_layers"], json::parse(R"([["f", 0, 0]])"));
 }
 
+TEST(TfjsTopologyTest, WritesALayerThatSharesVariablesAsACallOfTheirOwner) {
+  proto::ModelSpec spec = Spec();
+  proto::LayerSpec& again = *spec.add_layers();
+  again = spec.layers(1);
+  again.set_name("f:1");
+  again.set_shares("f");
+  again.set_infers(true);
+  again.set_inputs(0, "f");
+  spec.set_outputs(0, "f:1");
+  const json topology = TfjsTopology(spec).value();
+  const json& config = topology["config"];
+  EXPECT_EQ(config["layers"].size(), 2);
+  EXPECT_EQ(config["layers"][1]["inbound_nodes"],
+            json::parse(R"([[["x", 0, 0, {}]], [["f", 0, 0, {"training": false}]]])"));
+  EXPECT_EQ(config["output_layers"], json::parse(R"([["f", 1, 0]])"));
+}
+
 TEST(TfjsTopologyTest, WritesASequentialModelAsAList) {
   proto::ModelSpec spec = Spec();
   spec.set_sequential(true);

@@ -1,0 +1,249 @@
+#include "nn/cpu/attention_kernel.h"
+
+#include <algorithm>
+#include <cmath>
+#include <deque>
+
+#include "common/random.h"
+#include "nn/cpu/activation_function.h"
+#include "nn/cpu/aligned_buffer.h"
+#include "nn/cpu/batched_product.h"
+#include "nn/cpu/column_sum.h"
+#include "nn/cpu/dense_product.h"
+#include "nn/layers/attention.h"
+
+namespace cairn::nn {
+namespace {
+
+using Part = AttentionLayer::Part;
+
+// Keras's stand-in for minus infinity.
+constexpr float kMasked = -1e9f;
+
+// One of the four dense products: rows x inner times inner x columns, and its gradients.
+class Projection {
+ public:
+  Projection(int64_t rows, int64_t inner, int64_t columns, const AttentionLayer& layer, Part part,
+             const KernelContext& context)
+      : rows_(rows),
+        columns_(columns),
+        kernel_(layer.kernel(part)),
+        use_bias_(layer.use_bias()),
+        output_(rows * columns),
+        product_({.rows = rows, .columns = columns, .inner = inner, .adds_bias = use_bias_},
+                 context.dnnl),
+        kernel_gradient_({.rows = inner, .columns = columns, .inner = rows, .a_transposed = true},
+                         context.dnnl),
+        input_gradient_({.rows = rows, .columns = inner, .inner = columns, .b_transposed = true},
+                        context.dnnl),
+        column_sums_(columns) {
+    if (context.options.training) output_gradient_ = AlignedBuffer<float>(rows * columns);
+  }
+
+  float* output() const { return output_.get(); }
+  float* output_gradient() const { return output_gradient_.get(); }
+
+  void Forward(const float* input, absl::Span<const float* const> variables, float* output) {
+    product_.Run(input, variables[kernel_], use_bias_ ? variables[kernel_ + 1] : nullptr, output);
+  }
+
+  // Null gradients are not computed; input_gradient is overwritten.
+  void Backward(const float* input, const float* gradient, absl::Span<const float* const> variables,
+                absl::Span<float* const> variable_gradients, float* input_gradient) {
+    if (float* kernel = variable_gradients[kernel_]) {
+      kernel_gradient_.Run(input, gradient, nullptr, kernel);
+    }
+    if (float* bias = use_bias_ ? variable_gradients[kernel_ + 1] : nullptr) {
+      SumColumns(rows_, columns_, gradient, column_sums_.get(), bias);
+    }
+    if (input_gradient != nullptr) {
+      input_gradient_.Run(gradient, variables[kernel_], nullptr, input_gradient);
+    }
+  }
+
+ private:
+  const int64_t rows_;
+  const int64_t columns_;
+  const int kernel_;
+  const bool use_bias_;
+  AlignedBuffer<float> output_;
+  AlignedBuffer<float> output_gradient_;
+  DenseProduct product_;
+  DenseProduct kernel_gradient_;
+  DenseProduct input_gradient_;
+  AlignedBuffer<double> column_sums_;
+};
+
+class AttentionKernel : public Kernel {
+ public:
+  AttentionKernel(const AttentionLayer& layer, const KernelContext& context)
+      : layer_(layer),
+        examples_(context.options.examples),
+        heads_(layer.heads()),
+        steps_(layer.steps()),
+        positions_(layer.positions()),
+        scale_(1 / std::sqrt(static_cast<float>(layer.key_width()))),
+        scores_(examples_ * heads_ * steps_ * positions_) {
+    const int64_t keys = heads_ * layer.key_width();
+    const int64_t values = heads_ * layer.value_width();
+    AddProjection(Part::kQuery, steps_, keys, context);
+    AddProjection(Part::kKey, positions_, keys, context);
+    AddProjection(Part::kValue, positions_, values, context);
+    projections_.emplace_back(examples_ * steps_, values, layer.output().shape[1], layer,
+                              Part::kOutput, context);
+    heads_together_ = AlignedBuffer<float>(examples_ * steps_ * values);
+    AddProducts(context);
+    if (!context.options.training) return;
+    heads_gradient_ = AlignedBuffer<float>(examples_ * steps_ * values);
+    scores_gradient_ = AlignedBuffer<float>(examples_ * heads_ * steps_ * positions_);
+    if (layer.dropout() > 0) {
+      dropped_ = AlignedBuffer<float>(examples_ * heads_ * steps_ * positions_);
+    }
+    // A value that is the key too gets two gradients.
+    if (layer.input(Part::kKey) == layer.input(Part::kValue)) {
+      second_gradient_ = AlignedBuffer<float>(examples_ * ElementCount(layer.inputs()[1].shape));
+    }
+  }
+
+  absl::Status Forward(const ForwardArguments& arguments) override {
+    for (Part part : {Part::kQuery, Part::kKey, Part::kValue}) {
+      Projection& projection = projections_[part];
+      projection.Forward(arguments.inputs[layer_.input(part)], arguments.variables,
+                         projection.output());
+    }
+    products_[kScores].Run(projections_[Part::kQuery].output(), projections_[Part::kKey].output(),
+                           scores_.get());
+    MaskScores(arguments.masks);
+    ApplyActivation({.kind = Activation::Kind::kSoftmax}, examples_ * heads_ * steps_, positions_,
+                    scores_.get(), scores_.get());
+    const bool drops = arguments.training && layer_.dropout() > 0;
+    if (drops) Drop(arguments.random_key, scores_.get(), dropped_.get());
+    products_[kHeads].Run(drops ? dropped_.get() : scores_.get(),
+                          projections_[Part::kValue].output(), heads_together_.get());
+    projections_[Part::kOutput].Forward(heads_together_.get(), arguments.variables,
+                                        arguments.output);
+    return absl::OkStatus();
+  }
+
+  void Backward(const BackwardArguments& arguments) override {
+    projections_[Part::kOutput].Backward(heads_together_.get(), arguments.output_gradient,
+                                         arguments.variables, arguments.variable_gradients,
+                                         heads_gradient_.get());
+    const bool drops = layer_.dropout() > 0;
+    const Projection& query = projections_[Part::kQuery];
+    const Projection& key = projections_[Part::kKey];
+    const Projection& value = projections_[Part::kValue];
+    products_[kValueGradient].Run(drops ? dropped_.get() : scores_.get(), heads_gradient_.get(),
+                                  value.output_gradient());
+    products_[kScoresGradient].Run(heads_gradient_.get(), value.output(), scores_gradient_.get());
+    if (drops) Drop(arguments.random_key, scores_gradient_.get(), scores_gradient_.get());
+    MultiplyByDerivative({.kind = Activation::Kind::kSoftmax}, examples_ * heads_ * steps_,
+                         positions_, nullptr, scores_.get(), scores_gradient_.get());
+    const int64_t count = examples_ * heads_ * steps_ * positions_;
+    for (int64_t i = 0; i < count; ++i) scores_gradient_.get()[i] *= scale_;
+    products_[kQueryGradient].Run(scores_gradient_.get(), key.output(), query.output_gradient());
+    products_[kKeyGradient].Run(scores_gradient_.get(), query.output(), key.output_gradient());
+    BackwardProjections(arguments);
+  }
+
+ private:
+  enum { kScores, kHeads, kValueGradient, kScoresGradient, kQueryGradient, kKeyGradient };
+
+  void AddProjection(Part part, int64_t rows, int64_t columns, const KernelContext& context) {
+    const int64_t inner = layer_.inputs()[layer_.input(part)].shape[1];
+    projections_.emplace_back(examples_ * rows, inner, columns, layer_, part, context);
+  }
+
+  // Projections lie as (example, step, head, width), scores as (example, head, step, position).
+  void AddProducts(const KernelContext& context) {
+    const auto projected = [this](int64_t rows, int64_t width) {
+      return BatchedProduct::Strides{rows * heads_ * width, width, heads_ * width, 1};
+    };
+    const auto query = projected(steps_, layer_.key_width());
+    const auto key = projected(positions_, layer_.key_width());
+    const auto value = projected(positions_, layer_.value_width());
+    const auto heads = projected(steps_, layer_.value_width());
+    const BatchedProduct::Strides scores = {heads_ * steps_ * positions_, steps_ * positions_,
+                                            positions_, 1};
+    const int64_t k = layer_.key_width();
+    const int64_t v = layer_.value_width();
+    const auto add = [&](int64_t rows, int64_t columns, int64_t inner,
+                         const BatchedProduct::Strides& a, const BatchedProduct::Strides& b,
+                         const BatchedProduct::Strides& c) {
+      products_.emplace_back(
+          BatchedProduct::Options{examples_, heads_, rows, columns, inner, a, b, c}, context.dnnl);
+    };
+    add(steps_, positions_, k, query, key.Transposed(), scores);
+    add(steps_, v, positions_, scores, value, heads);
+    if (!context.options.training) return;
+    add(positions_, v, steps_, scores.Transposed(), heads, value);
+    add(steps_, positions_, v, heads, value.Transposed(), scores);
+    add(steps_, k, positions_, scores, key, query);
+    add(positions_, k, steps_, scores.Transposed(), query, key);
+  }
+
+  // Also scales them.
+  void MaskScores(absl::Span<const int32_t* const> masks) {
+    const auto counts = [&](size_t input, int64_t at) {
+      return masks.size() <= input || masks[input] == nullptr || masks[input][at] != 0;
+    };
+    float* score = scores_.get();
+    for (int64_t example = 0; example < examples_; ++example) {
+      for (int64_t row = 0; row < heads_ * steps_; ++row) {
+        const int64_t step = row % steps_;
+        for (int64_t position = 0; position < positions_; ++position, ++score) {
+          const int64_t at = example * positions_ + position;
+          const bool is_open = counts(0, example * steps_ + step) && counts(1, at) &&
+                               counts(2, at) && !(layer_.is_causal() && position > step);
+          *score = *score * scale_ + (is_open ? 0 : kMasked);
+        }
+      }
+    }
+  }
+
+  void Drop(uint64_t key, const float* from, float* to) const {
+    const float rate = static_cast<float>(layer_.dropout());
+    const int64_t count = examples_ * heads_ * steps_ * positions_;
+    for (int64_t i = 0; i < count; ++i) {
+      to[i] = RandomUniform(key, i) < rate ? 0 : from[i] / (1 - rate);
+    }
+  }
+
+  void BackwardProjections(const BackwardArguments& arguments) {
+    for (Part part : {Part::kQuery, Part::kValue, Part::kKey}) {
+      const int input = layer_.input(part);
+      float* target = arguments.input_gradients[input];
+      const bool is_second = part == Part::kKey && input == layer_.input(Part::kValue);
+      float* written = is_second && target != nullptr ? second_gradient_.get() : target;
+      projections_[part].Backward(arguments.inputs[input], projections_[part].output_gradient(),
+                                  arguments.variables, arguments.variable_gradients, written);
+      if (written == target) continue;
+      const int64_t count = examples_ * ElementCount(layer_.inputs()[input].shape);
+      for (int64_t i = 0; i < count; ++i) target[i] += written[i];
+    }
+  }
+
+  const AttentionLayer& layer_;
+  const int64_t examples_;
+  const int64_t heads_;
+  const int64_t steps_;
+  const int64_t positions_;
+  const float scale_;
+  // By Part, and by the names above; in place, because they cannot be moved.
+  std::deque<Projection> projections_;
+  std::deque<BatchedProduct> products_;
+  AlignedBuffer<float> scores_;  // Probabilities in the end.
+  AlignedBuffer<float> dropped_;
+  AlignedBuffer<float> heads_together_;
+  AlignedBuffer<float> heads_gradient_;
+  AlignedBuffer<float> scores_gradient_;
+  AlignedBuffer<float> second_gradient_;
+};
+
+}  // namespace
+
+std::unique_ptr<Kernel> CreateAttentionKernel(const Layer& layer, const KernelContext& context) {
+  return std::make_unique<AttentionKernel>(static_cast<const AttentionLayer&>(layer), context);
+}
+
+}  // namespace cairn::nn

@@ -1,0 +1,47 @@
+#ifndef CAIRN_NN_CPU_BATCHED_PRODUCT_H_
+#define CAIRN_NN_CPU_BATCHED_PRODUCT_H_
+
+#include <cstdint>
+#include <memory>
+
+#include "nn/cpu/dnnl_context.h"
+
+namespace cairn::nn {
+
+// c = a b for many pairs of matrices of one size, counted by example and head, each lying as its
+// strides (in elements) say. Belongs to one thread.
+class BatchedProduct {
+ public:
+  struct Strides {
+    int64_t example = 0;
+    int64_t head = 0;
+    int64_t row = 0;
+    int64_t column = 0;
+    Strides Transposed() const { return {example, head, column, row}; }
+  };
+  struct Options {
+    int64_t examples = 0;
+    int64_t heads = 0;
+    int64_t rows = 0;
+    int64_t columns = 0;
+    int64_t inner = 0;
+    Strides a;
+    Strides b;
+    Strides c;
+  };
+
+  // Throws dnnl::error, which CpuDevice turns into a status.
+  BatchedProduct(const Options& options, const DnnlContext* context);
+  ~BatchedProduct();
+
+  void Run(const float* a, const float* b, float* c);
+
+ private:
+  struct Primitive;
+  const DnnlContext* const context_;
+  const std::unique_ptr<Primitive> primitive_;
+};
+
+}  // namespace cairn::nn
+
+#endif  // CAIRN_NN_CPU_BATCHED_PRODUCT_H_

@@ -1,0 +1,134 @@
+#include "nn/cpu/recurrent_kernel.h"
+
+#include <algorithm>
+#include <deque>
+
+#include "nn/cpu/recurrent_pass_kernel.h"
+#include "nn/layers/recurrent.h"
+
+namespace cairn::nn {
+namespace {
+
+// Puts the states of one pass, or of two, where the output wants them.
+class RecurrentKernel : public Kernel {
+ public:
+  RecurrentKernel(const RecurrentLayer& layer, const KernelContext& context)
+      : layer_(layer),
+        examples_(context.options.examples),
+        steps_(layer.passes()[0].steps),
+        units_(layer.passes()[0].units),
+        width_(layer.output().shape.back()) {
+    for (const RecurrentPass& pass : layer.passes()) {
+      passes_.emplace_back(pass, examples_, context.options.training, context.dnnl);
+    }
+  }
+
+  absl::Status Forward(const ForwardArguments& arguments) override {
+    mask_ = arguments.masks.empty() ? nullptr : arguments.masks[0];
+    for (RecurrentPassKernel& pass : passes_) {
+      pass.Forward(arguments.inputs[0], mask_, arguments.variables);
+    }
+    ForEachUnit(
+        [&](int64_t output, const Place& place) { arguments.output[output] = Merge(place); });
+    return absl::OkStatus();
+  }
+
+  void Backward(const BackwardArguments& arguments) override {
+    for (RecurrentPassKernel& pass : passes_) {
+      std::fill_n(pass.GradientAfter(0), steps_ * examples_ * units_, 0.0f);
+    }
+    ForEachUnit([&](int64_t output, const Place& place) {
+      Spread(arguments.output_gradient[output], place);
+    });
+    float* input = arguments.input_gradients[0];
+    if (input != nullptr) {
+      std::fill_n(input, examples_ * ElementCount(layer_.inputs()[0].shape), 0.0f);
+    }
+    for (RecurrentPassKernel& pass : passes_) {
+      pass.Backward(mask_, arguments.variables, input, arguments.variable_gradients);
+    }
+  }
+
+ private:
+  using MergeKind = RecurrentLayer::Merge;
+
+  // An element of the output: which unit of which state of each pass.
+  struct Place {
+    int64_t step[2] = {0, 0};
+    int64_t unit = 0;  // Example included.
+    int pass = -1;     // Of the only pass that the element comes from; or -1.
+  };
+
+  // Calls visit for every element of the output that is not masked to zero; those are set.
+  template <typename Visit>
+  void ForEachUnit(const Visit& visit) {
+    const int64_t rows = layer_.returns_sequences() ? steps_ : 1;
+    const bool concatenates = passes_.size() == 1 || layer_.merge() == MergeKind::kConcatenate;
+    for (int64_t example = 0; example < examples_; ++example) {
+      for (int64_t row = 0; row < rows; ++row) {
+        for (int64_t column = 0; column < width_; ++column) {
+          Place place;
+          // The only pass's steps come out in the order in which they were taken; of two passes
+          // the second is turned round, so that steps meet.
+          place.step[0] = rows == 1 ? steps_ - 1 : row;
+          place.step[1] = rows == 1 ? steps_ - 1 : steps_ - 1 - row;
+          place.unit = example * units_ + column % units_;
+          if (concatenates) place.pass = static_cast<int>(column / units_);
+          visit((example * rows + row) * width_ + column, place);
+        }
+      }
+    }
+  }
+
+  bool IsZeroed(int pass, const Place& place) const {
+    if (mask_ == nullptr || !layer_.zeroes_masked_steps() || !layer_.returns_sequences()) {
+      return false;
+    }
+    const int64_t example = place.unit / units_;
+    return mask_[example * steps_ + passes_[pass].at(place.step[pass])] == 0;
+  }
+
+  float Value(int pass, const Place& place) const {
+    if (IsZeroed(pass, place)) return 0;
+    return passes_[pass].StateAfter(place.step[pass])[place.unit];
+  }
+
+  float Merge(const Place& place) const {
+    if (place.pass >= 0) return Value(place.pass, place);
+    const float first = Value(0, place);
+    const float second = Value(1, place);
+    if (layer_.merge() == MergeKind::kMultiply) return first * second;
+    return layer_.merge() == MergeKind::kAverage ? (first + second) / 2 : first + second;
+  }
+
+  void Spread(float gradient, const Place& place) {
+    if (place.pass >= 0) return AddGradient(place.pass, place, gradient);
+    const bool multiplies = layer_.merge() == MergeKind::kMultiply;
+    const float share = layer_.merge() == MergeKind::kAverage ? gradient / 2 : gradient;
+    AddGradient(0, place, multiplies ? gradient * Value(1, place) : share);
+    AddGradient(1, place, multiplies ? gradient * Value(0, place) : share);
+  }
+
+  void AddGradient(int pass, const Place& place, float gradient) {
+    if (IsZeroed(pass, place)) return;
+    passes_[pass].GradientAfter(place.step[pass])[place.unit] += gradient;
+  }
+
+  const RecurrentLayer& layer_;
+  const int64_t examples_;
+  const int64_t steps_;
+  const int64_t units_;
+  const int64_t width_;
+  // In place: they cannot be moved.
+  std::deque<RecurrentPassKernel> passes_;
+  // The last Forward's.
+  const int32_t* mask_ = nullptr;
+};
+
+}  // namespace
+
+std::unique_ptr<Kernel> CreateRecurrentKernel(const Layer& layer, const KernelContext& context) {
+  return std::make_unique<RecurrentKernel>(static_cast<const RecurrentLayer&>(layer), context);
+}
+
+}  // namespace cairn::nn

@@ -1,0 +1,81 @@
+#ifndef CAIRN_NN_CPU_RECURRENT_PASS_KERNEL_H_
+#define CAIRN_NN_CPU_RECURRENT_PASS_KERNEL_H_
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+
+#include "absl/types/span.h"
+#include "nn/cpu/aligned_buffer.h"
+#include "nn/cpu/dense_product.h"
+#include "nn/cpu/recurrent_steps.h"
+
+namespace cairn::nn {
+
+// One pass over the sequences of a batch. Steps are counted in the order in which they are taken;
+// at(step) says which one of the sequence it is. Belongs to one thread.
+class RecurrentPassKernel {
+ public:
+  // Throws dnnl::error and std::bad_alloc.
+  RecurrentPassKernel(const RecurrentPass& pass, int64_t examples, bool training,
+                      const DnnlContext* context);
+
+  // `input` is (examples, steps, input width); a zero of `mask` (examples, steps; null: none) keeps
+  // the state as it was. `variables` are the layer's.
+  void Forward(const float* input, const int32_t* mask, absl::Span<const float* const> variables);
+  // (examples, units), after the step. Before the first: zeros.
+  const float* StateAfter(int64_t step) const { return States(h_, step + 1); }
+  int64_t at(int64_t step) const { return pass_.goes_backwards ? pass_.steps - 1 - step : step; }
+
+  // Where the caller puts the gradient by StateAfter(step), of all steps, before Backward.
+  float* GradientAfter(int64_t step) { return States(h_gradients_, step + 1); }
+  // For the last Forward. Adds to input_gradient (null: nobody needs it); overwrites those of the
+  // layer's variables that are the pass's (null: frozen).
+  void Backward(const int32_t* mask, absl::Span<const float* const> variables,
+                float* input_gradient, absl::Span<float* const> variable_gradients);
+
+ private:
+  float* States(const AlignedBuffer<float>& buffer, int64_t step) const {
+    return buffer.get() + step * examples_ * pass_.units;
+  }
+  float* Parts(const AlignedBuffer<float>& buffer, int64_t step) const {
+    return buffer.get() + step * examples_ * width_;
+  }
+  bool IsMasked(const int32_t* mask, int64_t example, int64_t step) const {
+    return mask != nullptr && mask[example * pass_.steps + at(step)] == 0;
+  }
+  void AllocateGradients(const DnnlContext* context);
+  void KeepMaskedStates(const int32_t* mask, int64_t step);
+  void StepBack(const int32_t* mask, int64_t step);
+  void StoreGradients(absl::Span<const float* const> variables, float* input_gradient,
+                      absl::Span<float* const> variable_gradients);
+
+  const RecurrentPass pass_;
+  const int64_t examples_;
+  const int64_t width_;  // Of all gates together.
+  const std::unique_ptr<RecurrentSteps> steps_;
+  DenseProduct input_product_;
+  std::optional<DenseProduct> kernel_gradient_;
+  std::optional<DenseProduct> input_gradient_;
+  // Step after step, in each example after example.
+  AlignedBuffer<float> input_;
+  AlignedBuffer<float> x_parts_;
+  AlignedBuffer<float> h_parts_;
+  // One more than there are steps: the first are the zeros before them.
+  AlignedBuffer<float> h_;
+  AlignedBuffer<float> c_;
+
+  AlignedBuffer<float> x_part_gradients_;
+  AlignedBuffer<float> h_part_gradients_;
+  AlignedBuffer<float> h_gradients_;
+  AlignedBuffer<float> input_gradients_;
+  // By the state before a step: c's, what masks carry past the step, and h's.
+  AlignedBuffer<float> c_gradient_;
+  AlignedBuffer<float> carried_;
+  AlignedBuffer<float> before_gradient_;
+  AlignedBuffer<double> column_sums_;
+};
+
+}  // namespace cairn::nn
+
+#endif  // CAIRN_NN_CPU_RECURRENT_PASS_KERNEL_H_

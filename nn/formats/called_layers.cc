@@ -1,0 +1,156 @@
+#include "nn/formats/called_layers.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <tuple>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "common/status_macros.h"
+
+namespace cairn::nn {
+namespace {
+
+bool IsInput(const proto::LayerSpec& layer) { return layer.class_name() == "InputLayer"; }
+
+class Expansion {
+ public:
+  Expansion(const std::vector<CalledLayer>& layers, const std::vector<TensorName>& outputs)
+      : layers_(layers), outputs_(outputs) {}
+
+  absl::Status Run(proto::ModelSpec* spec) {
+    NumberCalls();
+    for (const CalledLayer& layer : layers_) CAIRN_RETURN_IF_ERROR(NameCalls(layer));
+    for (const CalledLayer& layer : layers_) {
+      for (size_t call = 0; call < layer.calls.size(); ++call) {
+        CAIRN_RETURN_IF_ERROR(AddCall(layer, call, spec));
+      }
+    }
+    for (const TensorName& output : outputs_) {
+      CAIRN_ASSIGN_OR_RETURN(const std::string name, Resolve(output, "output_layers"));
+      spec->add_outputs(name);
+    }
+    return absl::OkStatus();
+  }
+
+ private:
+  using Tensor = std::tuple<std::string, int64_t, int64_t>;
+
+  // Keras counts the calls of a functional model from 1: when it was made it called itself. So a
+  // model whose references reach as far as it has calls is counted from 1.
+  void NumberCalls() {
+    std::map<std::string, int64_t> last;
+    const auto see = [&last](const TensorName& tensor) {
+      last[tensor.layer] = std::max(last[tensor.layer], tensor.call);
+    };
+    for (const CalledLayer& layer : layers_) {
+      for (const LayerCall& call : layer.calls) {
+        std::for_each(call.inputs.begin(), call.inputs.end(), see);
+      }
+    }
+    std::for_each(outputs_.begin(), outputs_.end(), see);
+    for (const CalledLayer& layer : layers_) {
+      const bool from_one =
+          layer.is_model && last[layer.name] == static_cast<int64_t>(layer.calls.size());
+      first_call_[layer.name] = from_one ? 1 : 0;
+      taken_.insert(layer.name);
+    }
+  }
+
+  // Says which tensors the calls of a layer make, and what its layers are called.
+  absl::Status NameCalls(const CalledLayer& layer) {
+    std::map<std::string, std::string>& names = names_[layer.name];
+    for (const proto::LayerSpec& inner : layer.body.layers()) {
+      if (!layer.is_model) {
+        names[inner.name()] = layer.name;
+      } else if (!IsInput(inner)) {
+        const bool is_free = taken_.insert(inner.name()).second;
+        names[inner.name()] = is_free ? inner.name() : absl::StrCat(layer.name, "/", inner.name());
+      }
+    }
+    for (size_t call = 0; call < layer.calls.size(); ++call) {
+      for (int output = 0; output < layer.body.outputs_size(); ++output) {
+        const Tensor tensor = {layer.name, first_call_[layer.name] + call, output};
+        const auto name = names.find(layer.body.outputs(output));
+        if (name == names.end()) {
+          return absl::InvalidArgumentError(absl::StrCat(layer.place, ": model '", layer.name,
+                                                         "' has an output that is its input"));
+        }
+        made_[tensor] = NameOfCall(name->second, call);
+      }
+    }
+    return absl::OkStatus();
+  }
+
+  static std::string NameOfCall(const std::string& name, size_t call) {
+    return call == 0 ? name : absl::StrCat(name, ":", call);
+  }
+
+  absl::StatusOr<std::string> Resolve(const TensorName& tensor, const std::string& place) const {
+    const auto found = made_.find({tensor.layer, tensor.call, tensor.output});
+    if (found != made_.end()) return found->second;
+    if (names_.count(tensor.layer) == 0) {
+      return absl::InvalidArgumentError(
+          absl::StrCat(place, ": there is no layer '", tensor.layer, "'"));
+    }
+    return absl::InvalidArgumentError(absl::StrCat(place, ": layer '", tensor.layer,
+                                                   "' has no output ", tensor.output, " of call ",
+                                                   tensor.call));
+  }
+
+  absl::Status AddCall(const CalledLayer& layer, size_t call, proto::ModelSpec* spec) {
+    std::vector<std::string> inputs;
+    for (const TensorName& tensor : layer.calls[call].inputs) {
+      CAIRN_ASSIGN_OR_RETURN(inputs.emplace_back(), Resolve(tensor, layer.place));
+    }
+    // What a called model's InputLayers stand for.
+    std::map<std::string, std::string> given;
+    if (layer.is_model) {
+      if (static_cast<int>(inputs.size()) != layer.body.inputs_size()) {
+        return absl::InvalidArgumentError(absl::StrCat(layer.place, ": model '", layer.name,
+                                                       "' takes ", layer.body.inputs_size(),
+                                                       " inputs, is called with ", inputs.size()));
+      }
+      for (size_t i = 0; i < inputs.size(); ++i) given[layer.body.inputs(i)] = inputs[i];
+    }
+    const std::map<std::string, std::string>& names = names_[layer.name];
+    for (const proto::LayerSpec& inner : layer.body.layers()) {
+      if (layer.is_model && IsInput(inner)) continue;
+      proto::LayerSpec& added = *spec->add_layers();
+      added = inner;
+      const std::string& owner = inner.shares().empty() ? inner.name() : inner.shares();
+      added.set_name(NameOfCall(names.at(inner.name()), call));
+      added.set_shares(call > 0 || !inner.shares().empty() ? names.at(owner) : "");
+      added.set_infers(inner.infers() || layer.calls[call].infers);
+      if (layer.calls[call].use_causal_mask) {
+        (*added.mutable_config()->mutable_fields())["use_causal_mask"].set_bool_value(true);
+      }
+      if (!layer.is_model) added.mutable_inputs()->Assign(inputs.begin(), inputs.end());
+      for (std::string& input : *added.mutable_inputs()) {
+        if (!layer.is_model) break;
+        const auto outer = given.find(input);
+        input = outer != given.end() ? outer->second : NameOfCall(names.at(input), call);
+      }
+    }
+    return absl::OkStatus();
+  }
+
+  const std::vector<CalledLayer>& layers_;
+  const std::vector<TensorName>& outputs_;
+  std::set<std::string> taken_;
+  std::map<std::string, int64_t> first_call_;
+  // By layer: its layers' names, and what they are called in the first call.
+  std::map<std::string, std::map<std::string, std::string>> names_;
+  // Which layer of the result makes a tensor.
+  std::map<Tensor, std::string> made_;
+};
+
+}  // namespace
+
+absl::Status ExpandCalls(const std::vector<CalledLayer>& layers,
+                         const std::vector<TensorName>& outputs, proto::ModelSpec* spec) {
+  return Expansion(layers, outputs).Run(spec);
+}
+
+}  // namespace cairn::nn

@@ -1,0 +1,65 @@
+#ifndef CAIRN_NN_LAYERS_ATTENTION_H_
+#define CAIRN_NN_LAYERS_ATTENTION_H_
+
+#include <cstdint>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "nn/layer.h"
+#include "nn/layer_config.h"
+
+namespace cairn::nn {
+
+// MultiHeadAttention (Vaswani et al. 2017, https://arxiv.org/abs/1706.03762) of a query
+// (steps, width) over values (positions, width), with keys of their own or the values as keys. Per
+// head: softmax(query key' / sqrt(key width)) value, the heads side by side, then a dense product.
+// Positions that a mask leaves out, and later ones if causal, get -1e9 before the softmax.
+class AttentionLayer : public Layer {
+ public:
+  static absl::StatusOr<std::unique_ptr<const Layer>> Create(LayerConfig& config);
+
+  // Positions in variables() of the four dense products' kernels; each is followed by its bias if
+  // use_bias(). Kernels are (width, heads, head width), the last (heads, value width, output
+  // width).
+  enum Part { kQuery, kKey, kValue, kOutput };
+  int kernel(Part part) const { return part * (arguments_.use_bias ? 2 : 1); }
+  bool use_bias() const { return arguments_.use_bias; }
+  int64_t heads() const { return arguments_.heads; }
+  int64_t key_width() const { return arguments_.key_width; }
+  int64_t value_width() const { return arguments_.value_width; }
+  double dropout() const { return infers() ? 0 : arguments_.dropout; }
+  bool is_causal() const { return arguments_.is_causal; }
+
+  // Which input each of kQuery, kKey and kValue comes from.
+  int input(Part part) const {
+    if (part == kQuery) return 0;
+    return part == kKey && inputs().size() == 3 ? 2 : 1;
+  }
+  int64_t steps() const { return inputs()[0].shape[0]; }
+  int64_t positions() const { return inputs()[1].shape[0]; }
+
+  bool uses_mask() const override { return true; }
+  bool passes_mask() const override { return true; }
+
+ private:
+  struct Arguments {
+    int64_t heads = 1;
+    int64_t key_width = 1;
+    int64_t value_width = 1;
+    double dropout = 0;
+    bool use_bias = true;
+    bool is_causal = false;
+  };
+  AttentionLayer(Base base, TensorSpec output, std::vector<LayerVariable> variables,
+                 const Arguments& arguments)
+      : Layer(std::move(base), std::move(output), std::move(variables)), arguments_(arguments) {}
+  static Arguments ReadArguments(LayerConfig& config);
+
+  const Arguments arguments_;
+};
+
+}  // namespace cairn::nn
+
+#endif  // CAIRN_NN_LAYERS_ATTENTION_H_

@@ -1,0 +1,98 @@
+#include "nn/layers/conv2d_transpose.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <optional>
+#include <utility>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "common/status_macros.h"
+
+namespace cairn::nn {
+
+namespace {
+
+// Products of two of these cannot overflow.
+constexpr int64_t kSideMax = int64_t{1} << 20;
+
+int64_t OutputLength(const WindowArguments& window, int axis, int64_t input,
+                     std::optional<int64_t> extra) {
+  const int64_t stride = window.strides[axis];
+  const int64_t extent = (window.size[axis] - 1) * window.dilation[axis] + 1;
+  const bool is_same = window.padding == WindowArguments::Padding::kSame;
+  if (!extra.has_value()) {
+    return input * stride + (is_same ? 0 : std::max<int64_t>(extent - stride, 0));
+  }
+  const int64_t padding = is_same ? extent / 2 : 0;
+  return (input - 1) * stride + extent - 2 * padding + *extra;
+}
+
+// The convolution that would turn the output into the input.
+Window ReadWindowBack(const Shape& input, bool flat, LayerConfig& config) {
+  const WindowArguments arguments = ReadWindowArguments({.size_argument = "kernel_size",
+                                                         .size_required = true,
+                                                         .dilates = true,
+                                                         .one_dimension = flat},
+                                                        config);
+  const auto extra = config.Ints("output_padding", 0, kSideMax);
+  if (extra.has_value() && extra->size() != 1 && extra->size() != 2) {
+    config.FailArgument("output_padding", "must be one number or two");
+    return {};
+  }
+  Shape output = {1, 1, 1};
+  for (int axis = flat ? 1 : 0; axis < 2; ++axis) {
+    if (input[axis] > kSideMax || arguments.strides[axis] > kSideMax ||
+        arguments.size[axis] > kSideMax || arguments.dilation[axis] > kSideMax) {
+      config.Fail(absl::StrCat("window or image has a side longer than ", kSideMax));
+      return {};
+    }
+    std::optional<int64_t> padding;
+    if (extra.has_value()) padding = extra->size() == 2 ? (*extra)[axis] : (*extra)[0];
+    if (padding.has_value() && *padding >= arguments.strides[axis]) {
+      config.FailArgument("output_padding",
+                          absl::StrCat("must be smaller than the strides, is ", *padding));
+    }
+    output[axis] = OutputLength(arguments, axis, input[axis], padding);
+    if (output[axis] < 1) {
+      config.Fail("leaves no output");
+      return {};
+    }
+  }
+  Window window = SlideWindow(arguments, output, config);
+  if (window.output[0] != input[0] || window.output[1] != input[1]) {
+    config.FailArgument(
+        "output_padding",
+        absl::StrCat("gives an output of ", output[0], " x ", output[1],
+                     ", which no such convolution turns into ", input[0], " x ", input[1]));
+  }
+  window.output = {output[0], output[1]};
+  return window;
+}
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<const Layer>> Conv2DTransposeLayer::Create(LayerConfig& config) {
+  const bool flat = absl::StartsWith(config.class_name(), "Conv1D");
+  const size_t rank = flat ? 2 : 3;
+  const Shape input = ImageOf(config.FloatInput(rank, rank).shape);
+  const int64_t filters = config.Int("filters", std::nullopt, 1);
+  config.ExpectChannelsLast();
+  Window window = ReadWindowBack(input, flat, config);
+  if (config.Int("groups", 1, 1) != 1) config.FailArgument("groups", "must be 1");
+  const Activation activation = config.ActivationNamed("activation");
+  const bool use_bias = config.Bool("use_bias", true);
+  // Asked for even if unused: Keras writes the bias's arguments all the same.
+  LayerVariable bias = config.Variable("bias", {filters}, "zeros");
+  const Shape kernel = {window.size[0], window.size[1], filters, input[2]};
+  std::vector<LayerVariable> variables = {
+      config.Variable("kernel", WithoutRow(kernel, flat), "glorot_uniform")};
+  if (use_bias) variables.push_back(std::move(bias));
+  CAIRN_RETURN_IF_ERROR(config.Finish());
+  TensorSpec output{.shape = WithoutRow({window.output[0], window.output[1], filters}, flat)};
+  window.output = {input[0], input[1]};
+  return std::unique_ptr<const Layer>(new Conv2DTransposeLayer(
+      config.base(), std::move(output), std::move(variables), window, activation));
+}
+
+}  // namespace cairn::nn

@@ -1,0 +1,33 @@
+#ifndef CAIRN_NN_LAYERS_MERGE_H_
+#define CAIRN_NN_LAYERS_MERGE_H_
+
+#include <memory>
+#include <utility>
+
+#include "absl/status/statusor.h"
+#include "nn/layer.h"
+#include "nn/layer_config.h"
+
+namespace cairn::nn {
+
+// Add, Subtract, Multiply, Average, Maximum and Minimum of two or more inputs (Subtract: of two),
+// element by element. Where an input has an axis of length 1 it is broadcast.
+class MergeLayer : public Layer {
+ public:
+  enum class Kind { kAdd, kSubtract, kMultiply, kAverage, kMaximum, kMinimum };
+
+  static absl::StatusOr<std::unique_ptr<const Layer>> Create(LayerConfig& config);
+
+  Kind kind() const { return kind_; }
+  bool passes_mask() const override { return true; }
+
+ private:
+  MergeLayer(Base base, TensorSpec output, Kind kind)
+      : Layer(std::move(base), std::move(output), {}), kind_(kind) {}
+
+  const Kind kind_;
+};
+
+}  // namespace cairn::nn
+
+#endif  // CAIRN_NN_LAYERS_MERGE_H_

@@ -1,0 +1,39 @@
+#ifndef CAIRN_NN_LAYERS_RANDOM_FLIP_H_
+#define CAIRN_NN_LAYERS_RANDOM_FLIP_H_
+
+#include <cstdint>
+#include <memory>
+#include <utility>
+
+#include "absl/status/statusor.h"
+#include "common/random.h"
+#include "nn/layer.h"
+#include "nn/layer_config.h"
+
+namespace cairn::nn {
+
+// In training each image is mirrored along each of its axes with probability 1/2.
+class RandomFlipLayer : public Layer {
+ public:
+  static absl::StatusOr<std::unique_ptr<const Layer>> Create(LayerConfig& config);
+
+  bool flips_rows() const { return flips_rows_ && !infers(); }
+  bool flips_columns() const { return flips_columns_ && !infers(); }
+  // Whether an image of the batch is: a pure function of the layer's key in the batch.
+  static bool Flips(uint64_t key, int64_t example, int axis) {
+    return RandomUniform(key, 2 * example + axis) < 0.5f;
+  }
+
+ private:
+  RandomFlipLayer(Base base, TensorSpec output, bool flips_rows, bool flips_columns)
+      : Layer(std::move(base), std::move(output), {}),
+        flips_rows_(flips_rows),
+        flips_columns_(flips_columns) {}
+
+  const bool flips_rows_;
+  const bool flips_columns_;
+};
+
+}  // namespace cairn::nn
+
+#endif  // CAIRN_NN_LAYERS_RANDOM_FLIP_H_

@@ -1,0 +1,119 @@
+#include "nn/layers/rearranging.h"
+
+#include <array>
+#include <cstdint>
+#include <optional>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "common/status_macros.h"
+
+namespace cairn::nn {
+
+namespace {
+
+constexpr int64_t kMarginMax = int64_t{1} << 20;
+
+struct Margin {
+  int64_t before = 1;
+  int64_t after = 1;
+};
+
+// The walk that copies the whole input.
+std::vector<AxisWalk> Identity(const Shape& input) { return BroadcastWalk(input, input); }
+
+// Keras: a number, [rows, columns], or [[top, bottom], [left, right]]; in one dimension a number or
+// [before, after]. Lists come flattened.
+std::vector<Margin> ReadMargins(const char* argument, size_t axes, LayerConfig& config) {
+  std::vector<Margin> margins(axes);
+  const auto numbers = config.Numbers(argument);
+  if (!numbers.has_value()) {
+    // Keras's only default that is not 1.
+    if (config.class_name() == "Cropping2D") margins.assign(axes, Margin{0, 0});
+    return margins;
+  }
+  std::vector<int64_t> given;
+  for (double number : *numbers) {
+    const bool is_good = number >= 0 && number <= kMarginMax &&
+                         number == static_cast<double>(static_cast<int64_t>(number));
+    if (!is_good) {
+      config.FailArgument(argument, absl::StrCat("must be whole numbers from 0 to ", kMarginMax));
+      return margins;
+    }
+    given.push_back(static_cast<int64_t>(number));
+  }
+  if (given.size() != 1 && given.size() != 2 && given.size() != 2 * axes) {
+    config.FailArgument(argument, absl::StrCat("has ", given.size(), " numbers; it takes 1, 2",
+                                               axes == 2 ? " or 4" : ""));
+    return margins;
+  }
+  for (size_t axis = 0; axis < axes; ++axis) {
+    if (given.size() == 2 * axes) margins[axis] = {given[2 * axis], given[2 * axis + 1]};
+    if (given.size() == 1) margins[axis] = {given[0], given[0]};
+    if (given.size() == 2 && axes == 2) margins[axis] = {given[axis], given[axis]};
+  }
+  return margins;
+}
+
+std::vector<AxisWalk> ReadFrame(LayerConfig& config) {
+  const size_t axes = absl::EndsWith(config.class_name(), "1D") ? 1 : 2;
+  const bool crops = absl::StartsWith(config.class_name(), "Cropping");
+  std::vector<AxisWalk> walks = Identity(config.FloatInput(axes + 1, axes + 1).shape);
+  config.ExpectChannelsLast();
+  const std::vector<Margin> margins = ReadMargins(crops ? "cropping" : "padding", axes, config);
+  for (size_t axis = 0; axis < axes; ++axis) {
+    const Margin& margin = margins[axis];
+    walks[axis].offset = crops ? -margin.before : margin.before;
+    const int64_t both = margin.before + margin.after;
+    walks[axis].length += crops ? -both : both;
+    if (walks[axis].length >= 1) continue;
+    config.FailArgument("cropping", absl::StrCat("leaves nothing of ", walks[axis].input_length,
+                                                 axis == 0 ? " rows" : " columns"));
+    walks[axis].length = 1;
+  }
+  return walks;
+}
+
+std::vector<AxisWalk> ReadPermutation(LayerConfig& config) {
+  const std::vector<AxisWalk> before = Identity(config.FloatInput(1, kRankMax).shape);
+  const int64_t rank = static_cast<int64_t>(before.size());
+  const auto axes = config.Ints("dims", 1, rank);
+  if (!axes.has_value()) config.FailArgument("dims", "is missing");
+  std::vector<AxisWalk> walks;
+  std::vector<bool> is_taken(rank, false);
+  for (int64_t axis : axes.value_or(std::vector<int64_t>())) {
+    if (is_taken[axis - 1]) break;
+    is_taken[axis - 1] = true;
+    walks.push_back(before[axis - 1]);
+  }
+  if (static_cast<int64_t>(walks.size()) == rank && axes->size() == walks.size()) return walks;
+  config.FailArgument("dims", absl::StrCat("must name each of the axes 1 to ", rank, " once"));
+  return before;
+}
+
+std::vector<AxisWalk> ReadRepetition(LayerConfig& config) {
+  std::vector<AxisWalk> walks = Identity(config.FloatInput(1, 1).shape);
+  const int64_t times = config.Int("n", std::nullopt, 1);
+  walks.insert(walks.begin(), {.length = times, .input_length = times});
+  return walks;
+}
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<const Layer>> RearrangingLayer::Create(LayerConfig& config) {
+  std::vector<AxisWalk> walks;
+  if (config.class_name() == "Permute") {
+    walks = ReadPermutation(config);
+  } else if (config.class_name() == "RepeatVector") {
+    walks = ReadRepetition(config);
+  } else {
+    walks = ReadFrame(config);
+  }
+  CAIRN_RETURN_IF_ERROR(config.Finish());
+  TensorSpec output;
+  for (const AxisWalk& walk : walks) output.shape.push_back(walk.length);
+  return std::unique_ptr<const Layer>(
+      new RearrangingLayer(config.base(), std::move(output), std::move(walks)));
+}
+
+}  // namespace cairn::nn

@@ -1,0 +1,33 @@
+#ifndef CAIRN_NN_LAYERS_REARRANGING_H_
+#define CAIRN_NN_LAYERS_REARRANGING_H_
+
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "nn/layer.h"
+#include "nn/layer_config.h"
+#include "nn/layers/axis_walk.h"
+
+namespace cairn::nn {
+
+// ZeroPadding and Cropping in 1D and 2D, Permute and RepeatVector: every element of the output is
+// an element of the input, or zero.
+class RearrangingLayer : public Layer {
+ public:
+  static absl::StatusOr<std::unique_ptr<const Layer>> Create(LayerConfig& config);
+
+  // One for each axis of the output.
+  const std::vector<AxisWalk>& walks() const { return walks_; }
+
+ private:
+  RearrangingLayer(Base base, TensorSpec output, std::vector<AxisWalk> walks)
+      : Layer(std::move(base), std::move(output), {}), walks_(std::move(walks)) {}
+
+  const std::vector<AxisWalk> walks_;
+};
+
+}  // namespace cairn::nn
+
+#endif  // CAIRN_NN_LAYERS_REARRANGING_H_

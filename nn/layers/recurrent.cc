@@ -1,0 +1,168 @@
+#include "nn/layers/recurrent.h"
+
+#include <optional>
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/str_cat.h"
+#include "common/status_macros.h"
+
+namespace cairn::nn {
+
+namespace {
+
+using Kind = RecurrentPass::Kind;
+
+// So that gates * units fits easily.
+constexpr int64_t kUnitsMax = int64_t{1} << 24;
+
+// An activation whose derivative follows from its value, element by element: the passes keep no
+// more.
+Activation ReadActivation(const char* argument, const char* default_name, LayerConfig& config) {
+  Activation activation = *ParseActivation(default_name);
+  if (config.Has(argument)) activation = config.ActivationNamed(argument);
+  if (!activation.differentiates_from_output() || activation.kind == Activation::Kind::kSoftmax) {
+    config.FailArgument(argument, "is not supported in a recurrent layer");
+  }
+  return activation;
+}
+
+// What Keras writes and what changes nothing, or what is refused unless it is off.
+void ReadOptions(LayerConfig& config) {
+  config.Ignore({"implementation", "unroll", "time_major", "use_cudnn", "seed"});
+  for (const char* argument : {"stateful", "return_state"}) {
+    if (config.Bool(argument, false)) config.FailArgument(argument, "is not supported");
+  }
+  if (config.Bool("time_major", false)) config.FailArgument("time_major", "is not supported");
+  for (const char* argument : {"dropout", "recurrent_dropout"}) {
+    if (config.Number(argument, 0) != 0) {
+      config.FailArgument(argument, "is not supported; put a Dropout layer before this one");
+    }
+  }
+}
+
+// A layer that a Bidirectional wraps: a spec under the wrapper's name, and its own.
+struct WrappedLayer {
+  proto::LayerSpec spec;
+  std::string name;
+};
+
+std::optional<WrappedLayer> Wrapped(const char* argument, LayerConfig& config) {
+  const auto found = config.spec().config().fields().find(argument);
+  config.Ignore({argument});
+  if (found == config.spec().config().fields().end()) return {};
+  const auto& fields = found->second.struct_value().fields();
+  if (!fields.contains("class_name") || !fields.contains("config")) return {};
+  WrappedLayer wrapped;
+  wrapped.spec.set_name(config.spec().name());
+  wrapped.spec.set_class_name(fields.at("class_name").string_value());
+  *wrapped.spec.mutable_config() = fields.at("config").struct_value();
+  auto& arguments = *wrapped.spec.mutable_config()->mutable_fields();
+  wrapped.name = arguments["name"].string_value();
+  if (wrapped.name.empty()) wrapped.name = absl::AsciiStrToLower(wrapped.spec.class_name());
+  // The wrapped layer's place and type are the wrapper's.
+  for (const char* ignored : {"name", "dtype", "batch_input_shape"}) arguments.erase(ignored);
+  arguments["trainable"].set_bool_value(config.trainable());
+  return wrapped;
+}
+
+bool IsRecurrent(const std::string& class_name) {
+  return class_name == "SimpleRNN" || class_name == "LSTM" || class_name == "GRU";
+}
+
+}  // namespace
+
+void RecurrentLayer::ReadPass(const std::string& prefix, LayerConfig& config, Arguments* arguments,
+                              std::vector<LayerVariable>* variables) {
+  const Shape& input = config.FloatInput(2, 2).shape;
+  RecurrentPass pass{.steps = input[0], .input_width = input[1]};
+  pass.kind = config.class_name() == "LSTM"  ? Kind::kLstm
+              : config.class_name() == "GRU" ? Kind::kGru
+                                             : Kind::kSimple;
+  pass.units = config.Int("units", std::nullopt, 1, kUnitsMax);
+  pass.activation = ReadActivation("activation", "tanh", config);
+  if (pass.kind != Kind::kSimple) {
+    pass.recurrent_activation = ReadActivation("recurrent_activation", "sigmoid", config);
+  }
+  pass.use_bias = config.Bool("use_bias", true);
+  if (pass.kind == Kind::kGru) pass.resets_after = config.Bool("reset_after", true);
+  const bool forgets =
+      pass.kind == Kind::kLstm && config.Bool("unit_forget_bias", true) && pass.use_bias;
+  pass.goes_backwards = config.Bool("go_backwards", false);
+  arguments->returns_sequences = config.Bool("return_sequences", false);
+  arguments->zeroes_masked_steps = config.Bool("zero_output_for_mask", false);
+  ReadOptions(config);
+
+  const int64_t width = pass.gates() * pass.units;
+  pass.first_variable = static_cast<int>(variables->size());
+  variables->push_back(
+      config.Variable(prefix + "kernel", {pass.input_width, width}, "glorot_uniform", "kernel"));
+  variables->push_back(
+      config.Variable(prefix + "recurrent_kernel", {pass.units, width}, "orthogonal", "recurrent"));
+  LayerVariable bias = config.Variable(
+      prefix + "bias", pass.resets_after ? Shape{2, width} : Shape{width}, "zeros", "bias");
+  // Keras: ones for the forget gate, whatever the initializer says of the rest.
+  if (forgets) bias.spec.initializer.ones = {pass.units, 2 * pass.units};
+  if (pass.use_bias) variables->push_back(std::move(bias));
+  arguments->passes.push_back(pass);
+}
+
+absl::StatusOr<std::unique_ptr<const Layer>> RecurrentLayer::Finish(
+    LayerConfig& config, Arguments arguments, std::vector<LayerVariable> variables) {
+  CAIRN_RETURN_IF_ERROR(config.Finish());
+  const RecurrentPass& pass = arguments.passes[0];
+  const bool doubles = arguments.passes.size() == 2 && arguments.merge == Merge::kConcatenate;
+  TensorSpec output{.shape = {doubles ? 2 * pass.units : pass.units}};
+  if (arguments.returns_sequences) output.shape.insert(output.shape.begin(), pass.steps);
+  return std::unique_ptr<const Layer>(new RecurrentLayer(
+      config.base(), std::move(output), std::move(variables), std::move(arguments)));
+}
+
+absl::StatusOr<std::unique_ptr<const Layer>> RecurrentLayer::Create(LayerConfig& config) {
+  Arguments arguments;
+  std::vector<LayerVariable> variables;
+  ReadPass("", config, &arguments, &variables);
+  return Finish(config, std::move(arguments), std::move(variables));
+}
+
+absl::StatusOr<std::unique_ptr<const Layer>> RecurrentLayer::CreateBidirectional(
+    LayerConfig& config) {
+  const std::optional<WrappedLayer> forward = Wrapped("layer", config);
+  std::optional<WrappedLayer> backward = Wrapped("backward_layer", config);
+  if (!forward.has_value() || !IsRecurrent(forward->spec.class_name())) {
+    config.FailArgument("layer", "must be a SimpleRNN, LSTM or GRU");
+    return config.Finish();
+  }
+  if (!backward.has_value()) {
+    backward = forward;
+    auto& copied = *backward->spec.mutable_config()->mutable_fields();
+    copied["go_backwards"].set_bool_value(!copied["go_backwards"].bool_value());
+  }
+  const auto& fields = config.spec().config().fields();
+  if (const auto mode = fields.find("merge_mode");
+      mode != fields.end() && mode->second.has_null_value()) {
+    config.FailArgument("merge_mode", "is null, which means two outputs; that is not supported");
+  }
+  const std::string merge = config.Word("merge_mode", {"concat", "sum", "mul", "ave"});
+  Arguments arguments;
+  arguments.merge = merge == "sum"   ? Merge::kSum
+                    : merge == "mul" ? Merge::kMultiply
+                    : merge == "ave" ? Merge::kAverage
+                                     : Merge::kConcatenate;
+  std::vector<LayerVariable> variables;
+  const std::pair<const char*, const WrappedLayer*> directions[] = {{"forward_", &*forward},
+                                                                    {"backward_", &*backward}};
+  for (const auto& [direction, layer] : directions) {
+    LayerConfig wrapped(layer->spec, config.base().inputs);
+    ReadPass(absl::StrCat(direction, layer->name, "/"), wrapped, &arguments, &variables);
+    CAIRN_RETURN_IF_ERROR(wrapped.Finish());
+  }
+  if (arguments.passes[0].goes_backwards || !arguments.passes[1].goes_backwards ||
+      arguments.passes[0].units != arguments.passes[1].units) {
+    config.FailArgument("layer",
+                        "must go forwards, 'backward_layer' backwards, with as many units");
+  }
+  config.FloatInput(2, 2);
+  return Finish(config, std::move(arguments), std::move(variables));
+}
+
+}  // namespace cairn::nn

@@ -1,0 +1,65 @@
+#include "nn/layers/resizing.h"
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <optional>
+
+#include "absl/strings/match.h"
+#include "common/status_macros.h"
+#include "nn/layers/window.h"
+
+namespace cairn::nn {
+
+namespace {
+
+constexpr int64_t kSideMax = int64_t{1} << 20;
+
+// UpSampling: whole factors, nearest unless said.
+Resize ReadFactors(const Shape& image, bool flat, LayerConfig& config) {
+  std::array<int64_t, 2> factors = {1, 1};
+  if (flat) {
+    factors[1] = config.Int("size", 2, 1, kSideMax);
+  } else {
+    factors = config.Pair("size", std::array<int64_t, 2>{2, 2});
+  }
+  if (std::max(factors[0], factors[1]) > kSideMax || std::max(image[0], image[1]) > kSideMax) {
+    config.FailArgument("size", "or the image is absurdly large");
+    return {};
+  }
+  Resize resize = ResizeOfAll(image, {image[0] * factors[0], image[1] * factors[1]});
+  resize.nearest = flat || config.Word("interpolation", {"nearest", "bilinear"}) == "nearest";
+  return resize;
+}
+
+Resize ReadTarget(const Shape& image, LayerConfig& config) {
+  const std::array<int64_t, 2> target = {config.Int("height", std::nullopt, 1, kSideMax),
+                                         config.Int("width", std::nullopt, 1, kSideMax)};
+  const bool crops = config.Bool("crop_to_aspect_ratio", false);
+  for (const char* argument : {"pad_to_aspect_ratio", "antialias"}) {
+    if (config.Bool(argument, false)) config.FailArgument(argument, "is not supported");
+  }
+  // They say how to pad.
+  config.Ignore({"fill_mode", "fill_value"});
+  Resize resize = crops ? ResizeOfMiddle(image, target) : ResizeOfAll(image, target);
+  resize.nearest = config.Word("interpolation", {"bilinear", "nearest"}) == "nearest";
+  return resize;
+}
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<const Layer>> ResizingLayer::Create(LayerConfig& config) {
+  const bool flat = absl::EndsWith(config.class_name(), "1D");
+  const size_t rank = flat ? 2 : 3;
+  const TensorSpec& input = config.ImageInput(rank);
+  const Shape image = ImageOf(input.shape);
+  config.ExpectChannelsLast();
+  const Resize resize = config.class_name() == "Resizing" ? ReadTarget(image, config)
+                                                          : ReadFactors(image, flat, config);
+  CAIRN_RETURN_IF_ERROR(config.Finish());
+  const Shape output = {resize.axes[0].output, resize.axes[1].output, image[2]};
+  return std::unique_ptr<const Layer>(
+      new ResizingLayer(config.base(), {.shape = WithoutRow(output, flat)}, resize));
+}
+
+}  // namespace cairn::nn

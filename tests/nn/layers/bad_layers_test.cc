@@ -1,0 +1,403 @@
+// Layers that cannot be: each is refused by its name and the reason, before anything is allocated.
+
+#include <ostream>
+#include <string>
+#include <vector>
+
+#include "gtest/gtest.h"
+#include "nn/model.h"
+#include "tests/nn/test_model.h"
+
+namespace cairn::nn::testing {
+namespace {
+
+struct BadLayer {
+  std::string name;
+  std::string class_name;
+  std::string config;
+  // Must all be in the refusal, beside the layer's name and class.
+  std::vector<std::string> says;
+  // Of the input; two inputs of that shape for layers that merge.
+  std::string shape = "8, 8, 3";
+  int inputs = 1;
+};
+
+void PrintTo(const BadLayer& layer, std::ostream* out) { *out << layer.name; }
+
+class BadLayerTest : public ::testing::TestWithParam<BadLayer> {};
+
+TEST_P(BadLayerTest, IsRefusedByNameAndReason) {
+  const BadLayer& bad = GetParam();
+  const std::string input = R"({"batch_shape": [null, )" + bad.shape + "]}";
+  std::vector<TestLayer> layers = {{"a", "InputLayer", input}, {"b", "InputLayer", input}};
+  layers.resize(bad.inputs);
+  std::vector<std::string> names = {"a", "b"};
+  names.resize(bad.inputs);
+  layers.push_back({"bad", bad.class_name, "{" + bad.config + "}", names});
+  const absl::Status status = Model::Create(SpecOf(layers)).status();
+  EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
+  std::vector<std::string> says = bad.says;
+  says.push_back("layer 'bad' (" + bad.class_name + ")");
+  for (const std::string& words : says) {
+    EXPECT_NE(std::string(status.message()).find(words), std::string::npos)
+        << "'" << words << "' is not in: " << status.message();
+  }
+}
+
+std::vector<BadLayer> Convolutions() {
+  return {
+      {"NoFilters", "Conv2D", R"("kernel_size": 3)", {"'filters' is missing"}},
+      {"NoKernel", "Conv2D", R"("filters": 3)", {"'kernel_size' is missing"}},
+      {"ZeroFilters", "Conv2D", R"("filters": 0, "kernel_size": 3)", {"'filters'", "1 to"}},
+      {"ZeroStride", "Conv2D", R"("filters": 1, "kernel_size": 3, "strides": 0)", {"'strides'"}},
+      {"DilationZero",
+       "Conv2D",
+       R"("filters": 1, "kernel_size": 3, "dilation_rate": [1, 0])",
+       {"'dilation_rate'"}},
+      {"DilatedBeyondTheImage",
+       "Conv2D",
+       R"("filters": 1, "kernel_size": 3, "dilation_rate": 4)",
+       {"9", "8 rows"}},
+      {"AbsurdKernel", "Conv2D", R"("filters": 1099511627776, "kernel_size": 8)", {"elements"}},
+      {"AbsurdDilation",
+       "Conv2D",
+       R"("filters": 1, "kernel_size": 3, "dilation_rate": 4000000000)",
+       {"longer than"}},
+      {"GroupsOfFilters",
+       "Conv2D",
+       R"("filters": 4, "kernel_size": 1, "groups": 3)",
+       {"'groups'", "4 filters"}},
+      {"KernelAsText", "Conv2D", R"("filters": 1, "kernel_size": "3")", {"'kernel_size'"}},
+      {"HalfPrecision",
+       "Conv2D",
+       R"("filters": 1, "kernel_size": 3, "dtype": "mixed_float16")",
+       {"'dtype'", "mixed_float16", "float32"}},
+  };
+}
+
+std::vector<BadLayer> OtherConvolutions() {
+  return {
+      {"StepsOfImages", "Conv1D", R"("filters": 1, "kernel_size": 3)", {"2 dimension(s)"}},
+      {"TwoSidesOfSteps",
+       "Conv1D",
+       R"("filters": 1, "kernel_size": [3, 3])",
+       {"'kernel_size'", "one number"},
+       "8, 3"},
+      {"StepsTooFew", "Conv1D", R"("filters": 1, "kernel_size": 9)", {"9", "8"}, "8, 3"},
+      {"PaddingUnknown",
+       "Conv1D",
+       R"("filters": 1, "kernel_size": 3, "padding": "full")",
+       {"'padding'", "causal"},
+       "8, 3"},
+      {"CausalDepthwise",
+       "DepthwiseConv1D",
+       R"("kernel_size": 3, "padding": "causal")",
+       {"'padding'"},
+       "8, 3"},
+      {"DepthwiseWithoutKernel", "DepthwiseConv2D", "", {"'kernel_size' is missing"}},
+      {"DepthMultiplierZero",
+       "DepthwiseConv2D",
+       R"("kernel_size": 3, "depth_multiplier": 0)",
+       {"'depth_multiplier'"}},
+      {"DepthMultiplierAbsurd",
+       "DepthwiseConv2D",
+       R"("kernel_size": 3, "depth_multiplier": 10000000)",
+       {"'depth_multiplier'"}},
+      {"DepthwiseConstraint",
+       "DepthwiseConv2D",
+       R"("kernel_size": 3, "depthwise_constraint": {"class_name": "NonNeg"})",
+       {"'depthwise_constraint' is not supported"}},
+      {"SeparableWithoutFilters", "SeparableConv2D", R"("kernel_size": 3)", {"'filters'"}},
+      {"SeparableGroups",
+       "SeparableConv2D",
+       R"("filters": 2, "kernel_size": 3, "groups": 3)",
+       {"'groups'"}},
+      {"SeparableTooLarge", "SeparableConv2D", R"("filters": 2, "kernel_size": 9)", {"8 rows"}},
+      {"TransposeGroups",
+       "Conv2DTranspose",
+       R"("filters": 2, "kernel_size": 3, "groups": 3)",
+       {"'groups'"}},
+      {"OutputPaddingBeyondStride",
+       "Conv2DTranspose",
+       R"("filters": 2, "kernel_size": 3, "strides": 2, "output_padding": 2)",
+       {"'output_padding'", "smaller than the strides"}},
+      {"OutputPaddingOfThree",
+       "Conv2DTranspose",
+       R"("filters": 2, "kernel_size": 3, "output_padding": [0, 0, 0])",
+       {"'output_padding'"}},
+      {"TransposeAbsurd",
+       "Conv2DTranspose",
+       R"("filters": 2, "kernel_size": 3, "strides": 4000000000)",
+       {"longer than"}},
+  };
+}
+
+std::vector<BadLayer> Images() {
+  return {
+      {"PoolZero", "MaxPooling2D", R"("pool_size": 0)", {"'pool_size'"}},
+      {"PoolTooLarge", "AveragePooling2D", R"("pool_size": 9)", {"9", "8 rows"}},
+      {"PoolOfSteps", "MaxPooling1D", R"("pool_size": [2, 2])", {"one number"}, "8, 3"},
+      {"PoolOfVectors", "MaxPooling2D", "", {"3 dimension(s)"}, "8"},
+      {"PoolChannelsFirst",
+       "MaxPooling2D",
+       R"("data_format": "channels_first")",
+       {"'data_format'"}},
+      {"GlobalPoolOfVectors", "GlobalMaxPooling1D", "", {"2 dimension(s)"}, "8"},
+      {"GlobalPoolUnknownArgument",
+       "GlobalAveragePooling2D",
+       R"("keep_dims": true)",
+       {"unknown argument 'keep_dims'", "keepdims"}},
+      {"PaddingNegative", "ZeroPadding2D", R"("padding": -1)", {"'padding'", "0 to"}},
+      {"PaddingOfThree", "ZeroPadding2D", R"("padding": [1, 2, 3])", {"'padding'", "3 numbers"}},
+      {"PaddingFractional", "ZeroPadding2D", R"("padding": 1.5)", {"'padding'"}},
+      {"PaddingAbsurd", "ZeroPadding2D", R"("padding": 10000000)", {"'padding'"}},
+      {"PaddingAsText", "ZeroPadding2D", R"("padding": "same")", {"'padding'", "numbers"}},
+      {"CroppedAway", "Cropping2D", R"("cropping": 4)", {"nothing of 8 rows"}},
+      {"CroppedColumns", "Cropping2D", R"("cropping": [[0, 0], [5, 3]])", {"columns"}},
+      {"UpSamplingZero", "UpSampling2D", R"("size": 0)", {"'size'"}},
+      {"UpSamplingAbsurd", "UpSampling2D", R"("size": 4000000000)", {"'size'"}},
+      {"UpSamplingBicubic",
+       "UpSampling2D",
+       R"("interpolation": "bicubic")",
+       {"'interpolation'", "nearest, bilinear"}},
+      {"ResizingWithoutHeight", "Resizing", R"("width": 3)", {"'height' is missing"}},
+      {"ResizingLanczos",
+       "Resizing",
+       R"("height": 3, "width": 3, "interpolation": "lanczos3")",
+       {"'interpolation'", "bilinear, nearest"}},
+      {"ResizingPadded",
+       "Resizing",
+       R"("height": 3, "width": 3, "pad_to_aspect_ratio": true)",
+       {"'pad_to_aspect_ratio' is not supported"}},
+      {"FlipUnknown", "RandomFlip", R"("mode": "diagonal")", {"'mode'", "vertical"}},
+      {"FlipOfVectors", "RandomFlip", "", {"3 dimension(s)"}, "8"},
+      {"CropWithoutWidth", "RandomCrop", R"("height": 3)", {"'width' is missing"}},
+      {"CropNegative", "RandomCrop", R"("height": 3, "width": -3)", {"'width'"}},
+  };
+}
+
+std::vector<BadLayer> Elements() {
+  return {
+      {"RateMissing", "SpatialDropout2D", "", {"'rate'"}},
+      {"SpatialOfVectors", "SpatialDropout2D", R"("rate": 0.5)", {"3 dimension(s)"}, "8"},
+      {"NoiseShape",
+       "Dropout",
+       R"("rate": 0.5, "noise_shape": [1, 8])",
+       {"'noise_shape' is not supported"},
+       "8"},
+      {"StddevMissing", "GaussianNoise", "", {"'stddev'"}},
+      {"StddevNegative", "GaussianNoise", R"("stddev": -0.5)", {"'stddev'"}},
+      {"GaussianRateOne", "GaussianDropout", R"("rate": 1)", {"'rate'", "smaller than 1"}},
+      {"ReLUNegativeMaximum", "ReLU", R"("max_value": -1)", {"'max_value'"}},
+      {"LeakyReLUText", "LeakyReLU", R"("alpha": "big")", {"'alpha'"}},
+      {"PReLUSharesNoAxis", "PReLU", R"("shared_axes": [4])", {"'shared_axes'", "1 to 3"}},
+      {"PReLUSharesTheBatch", "PReLU", R"("shared_axes": [0])", {"'shared_axes'"}},
+      {"SoftmaxOverRows", "Softmax", R"("axis": 1)", {"'axis'", "last"}},
+      {"ActivationMissing", "Activation", "", {"'activation' is missing"}},
+      {"NormalizationOverTheBatch", "LayerNormalization", R"("axis": 0)", {"'axis'", "last"}},
+      {"NormalizationOverTheFirst", "LayerNormalization", R"("axis": [1, 3])", {"'axis'"}},
+      {"NormalizationTwiceTheSame", "LayerNormalization", R"("axis": [3, 3])", {"'axis'"}},
+      {"RmsScaling", "LayerNormalization", R"("rms_scaling": true)", {"'rms_scaling'"}},
+      {"EpsilonNegative", "BatchNormalization", R"("epsilon": -1)", {"'epsilon'"}},
+      {"MomentumAboveOne", "BatchNormalization", R"("momentum": 1.5)", {"'momentum'"}},
+      {"Renormalization", "BatchNormalization", R"("renorm": true)", {"'renorm'"}},
+      {"MeanWithoutVariance", "Normalization", R"("mean": 1)", {"'mean' and 'variance'"}},
+      {"VarianceNegative", "Normalization", R"("mean": 1, "variance": -1)", {"negative: -1"}},
+      {"MeansDoNotFit",
+       "Normalization",
+       R"("mean": [1, 2], "variance": [1, 2])",
+       {"'mean'", "2 numbers", "1 or 3"}},
+      {"ScaleMissing", "Rescaling", "", {"'scale' is missing"}},
+      {"ScaleAsText", "Rescaling", R"("scale": "1/255")", {"'scale'", "numbers"}},
+  };
+}
+
+std::vector<BadLayer> Shapes() {
+  return {
+      {"TokensMissing", "CategoryEncoding", "", {"'num_tokens' is missing"}},
+      {"OutputModeUnknown",
+       "CategoryEncoding",
+       R"("num_tokens": 3, "output_mode": "int")",
+       {"'output_mode'", "multi_hot"}},
+      {"TokensAbsurd", "CategoryEncoding", R"("num_tokens": 4000000000)", {"'num_tokens'"}},
+      {"DimsMissing", "Permute", "", {"'dims'"}},
+      {"DimsTwice", "Permute", R"("dims": [1, 1, 2])", {"'dims'", "once"}},
+      {"DimsTooFew", "Permute", R"("dims": [2, 1])", {"'dims'", "1 to 3"}},
+      {"DimsOfNothing", "Permute", R"("dims": [4, 2, 1])", {"'dims'"}},
+      {"RepeatZero", "RepeatVector", R"("n": 0)", {"'n'"}, "8"},
+      {"RepeatOfImages", "RepeatVector", R"("n": 2)", {"1 dimension(s)"}},
+      {"EmbeddingWithoutRows", "Embedding", R"("output_dim": 3)", {"'input_dim'"}, "8"},
+      {"EmbeddingAbsurd",
+       "Embedding",
+       R"("input_dim": 2147483647, "output_dim": 1000000)",
+       {"elements"},
+       "8"},
+  };
+}
+
+std::vector<BadLayer> Merges() {
+  return {
+      {"SubtractOne", "Subtract", "", {"at least 2"}, "8"},
+      {"MultiplyOne", "Multiply", "", {"at least 2"}, "8"},
+      {"DotWithoutAxes", "Dot", "", {"'axes'"}, "8", 2},
+      {"DotOfTheBatch", "Dot", R"("axes": 0)", {"'axes'", "batch"}, "8", 2},
+      {"DotBeyondTheAxes", "Dot", R"("axes": 3)", {"'axes'", "(8,)"}, "8", 2},
+      {"DotOfDifferentLengths", "Dot", R"("axes": [1, 2])", {"different lengths"}, "8, 3", 2},
+      {"DotOfThreeAxes", "Dot", R"("axes": [1, 1, 1])", {"'axes'"}, "8", 2},
+  };
+}
+
+std::vector<BadLayer> Sequences() {
+  return {
+      {"UnitsMissing", "LSTM", "", {"'units' is missing"}, "8, 3"},
+      {"UnitsAbsurd", "GRU", R"("units": 1000000000)", {"'units'"}, "8, 3"},
+      {"SequencesOfVectors", "LSTM", R"("units": 3)", {"2 dimension(s)"}, "8"},
+      {"Stateful", "LSTM", R"("units": 3, "stateful": true)", {"'stateful'"}, "8, 3"},
+      {"ReturnState", "GRU", R"("units": 3, "return_state": true)", {"'return_state'"}, "8, 3"},
+      {"RecurrentDropout",
+       "LSTM",
+       R"("units": 3, "recurrent_dropout": 0.5)",
+       {"'recurrent_dropout'", "Dropout layer"},
+       "8, 3"},
+      {"SoftmaxGates",
+       "LSTM",
+       R"("units": 3, "recurrent_activation": "softmax")",
+       {"'recurrent_activation'"},
+       "8, 3"},
+      {"GeluCell", "SimpleRNN", R"("units": 3, "activation": "gelu")", {"'activation'"}, "8, 3"},
+      {"OrthogonalTooLarge",
+       "LSTM",
+       R"("units": 4096)",
+       {"Orthogonal", "recurrent_kernel"},
+       "8, 3"},
+      {"UnknownRecurrentArgument",
+       "SimpleRNN",
+       R"("units": 3, "reset_after": true)",
+       {"unknown argument 'reset_after'"},
+       "8, 3"},
+      {"BidirectionalOfNothing", "Bidirectional", "", {"'layer'", "LSTM"}, "8, 3"},
+      {"BidirectionalOfDense",
+       "Bidirectional",
+       R"("layer": {"class_name": "Dense", "config": {"units": 3}})",
+       {"'layer'"},
+       "8, 3"},
+      {"BidirectionalMerge",
+       "Bidirectional",
+       R"("layer": {"class_name": "LSTM", "config": {"units": 3}}, "merge_mode": "max")",
+       {"'merge_mode'", "concat"},
+       "8, 3"},
+      {"BidirectionalForwardsTwice",
+       "Bidirectional",
+       R"("layer": {"class_name": "GRU", "config": {"units": 3}},
+          "backward_layer": {"class_name": "GRU", "config": {"units": 3}})",
+       {"'backward_layer' backwards"},
+       "8, 3"},
+  };
+}
+
+std::vector<BadLayer> AttentionsAndInitializers() {
+  return {
+      {"HeadsMissing", "MultiHeadAttention", R"("key_dim": 3)", {"'num_heads'"}, "8, 3", 2},
+      {"AttentionOfOneInput",
+       "MultiHeadAttention",
+       R"("num_heads": 1, "key_dim": 3)",
+       {"at least 2"},
+       "8, 3"},
+      {"AttentionOfImages",
+       "MultiHeadAttention",
+       R"("num_heads": 1, "key_dim": 3)",
+       {"(steps, width)"},
+       "8, 8, 3",
+       2},
+      {"AttentionAlongTwoAxes",
+       "MultiHeadAttention",
+       R"("num_heads": 1, "key_dim": 3, "attention_axes": [1, 2])",
+       {"'attention_axes'"},
+       "8, 3",
+       2},
+      {"AttentionDropsAll",
+       "MultiHeadAttention",
+       R"("num_heads": 1, "key_dim": 3, "dropout": 1)",
+       {"'dropout'"},
+       "8, 3",
+       2},
+      {"IdentityKernel",
+       "Conv2D",
+       R"("filters": 3, "kernel_size": 1, "kernel_initializer": "identity")",
+       {"Identity", "two dimensions"}},
+      {"OrthogonalVector",
+       "Dense",
+       R"("units": 3, "bias_initializer": "orthogonal")",
+       {"Orthogonal", "bad/bias"},
+       "8"},
+  };
+}
+
+std::string NameOf(const ::testing::TestParamInfo<BadLayer>& info) { return info.param.name; }
+
+INSTANTIATE_TEST_SUITE_P(Convolutions, BadLayerTest, ::testing::ValuesIn(Convolutions()), NameOf);
+INSTANTIATE_TEST_SUITE_P(Images, BadLayerTest, ::testing::ValuesIn(Images()), NameOf);
+INSTANTIATE_TEST_SUITE_P(Elements, BadLayerTest, ::testing::ValuesIn(Elements()), NameOf);
+INSTANTIATE_TEST_SUITE_P(OtherConvolutions, BadLayerTest, ::testing::ValuesIn(OtherConvolutions()),
+                         NameOf);
+INSTANTIATE_TEST_SUITE_P(Shapes, BadLayerTest, ::testing::ValuesIn(Shapes()), NameOf);
+INSTANTIATE_TEST_SUITE_P(Merges, BadLayerTest, ::testing::ValuesIn(Merges()), NameOf);
+INSTANTIATE_TEST_SUITE_P(Attentions, BadLayerTest, ::testing::ValuesIn(AttentionsAndInitializers()),
+                         NameOf);
+INSTANTIATE_TEST_SUITE_P(Sequences, BadLayerTest, ::testing::ValuesIn(Sequences()), NameOf);
+
+// Whole graphs.
+absl::Status Refusal(const std::vector<TestLayer>& layers) {
+  return Model::Create(SpecOf(layers)).status();
+}
+
+const TestLayer kInput = {"input", "InputLayer", R"({"batch_shape": [null, 5]})"};
+
+TEST(BadGraphTest, ASharedLayerWhoseCallsDifferInShapeIsRefused) {
+  const absl::Status status =
+      Refusal({kInput,
+               {"d", "Dense", R"({"units": 3})"},
+               {.name = "d:1", .class_name = "Dense", .config = R"({"units": 3})", .shares = "d"}});
+  EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_NE(status.message().find("other shapes in this call than in that as 'd'"),
+            std::string::npos)
+      << status;
+}
+
+TEST(BadGraphTest, ASharedLayerWithoutOwnerIsRefused) {
+  const absl::Status status = Refusal(
+      {kInput,
+       {.name = "d", .class_name = "Dense", .config = R"({"units": 3})", .shares = "nobody"}});
+  EXPECT_NE(status.message().find("'nobody', which stands not before it"), std::string::npos)
+      << status;
+}
+
+TEST(BadGraphTest, MovingAveragesOfALayerThatIsCalledTwiceAreRefused) {
+  const TestLayer again = {.name = "n:1", .class_name = "BatchNormalization", .shares = "n"};
+  const absl::Status status = Refusal({kInput, {"n", "BatchNormalization"}, again});
+  EXPECT_NE(status.message().find("is called several times"), std::string::npos) << status;
+}
+
+TEST(BadGraphTest, AMaskThatReachesTheOutputIsRefused) {
+  const absl::Status status =
+      Refusal({{"ids", "InputLayer", R"({"batch_shape": [null, 3], "dtype": "int32"})"},
+               {"table", "Embedding", R"({"input_dim": 3, "output_dim": 2, "mask_zero": true})"},
+               {"d", "Dense", R"({"units": 3})"}});
+  EXPECT_NE(status.message().find("reaches the model's output 'd'"), std::string::npos) << status;
+}
+
+TEST(BadGraphTest, MasksThatDoNotMeetAreRefused) {
+  const absl::Status status = Refusal(
+      {{"ids", "InputLayer", R"({"batch_shape": [null, 3], "dtype": "int32"})"},
+       {"others", "InputLayer", R"({"batch_shape": [null, 3], "dtype": "int32"})"},
+       {"s", "Embedding", R"({"input_dim": 3, "output_dim": 2, "mask_zero": true})", {"ids"}},
+       {"t", "Embedding", R"({"input_dim": 3, "output_dim": 2, "mask_zero": true})", {"others"}},
+       {"sum", "Add", "{}", {"s", "t"}},
+       {"pool", "GlobalAveragePooling1D"}});
+  EXPECT_NE(status.message().find("layer 'sum' (Add): its inputs have different masks"),
+            std::string::npos)
+      << status;
+}
+
+}  // namespace
+}  // namespace cairn::nn::testing

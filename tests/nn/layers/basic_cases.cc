@@ -1,0 +1,144 @@
+// Dense layers, activations, normalisation, and how layers are connected.
+
+#include "tests/nn/layers/conformance_cases.h"
+
+namespace cairn::nn::testing {
+namespace {
+
+using Case = ConformanceCase;
+
+std::vector<Case> DenseCases() {
+  std::vector<Case> cases = {
+      Between("DenseOfOneUnit", "5", {"layer", "Dense", R"({"units": 1})"}),
+      Between("DenseWithoutBias", "5", {"layer", "Dense", R"({"units": 7, "use_bias": false})"}),
+      Between("DenseOverAxes", "2, 3, 5", {"layer", "Dense", R"({"units": 6})"}),
+      Between("DenseRegularized", "5",
+              {"layer", "Dense",
+               R"({"units": 6, "kernel_regularizer": {"class_name": "L1L2", "config":
+                   {"l1": 0.02, "l2": 0.03}}, "bias_regularizer": "l2"})"}),
+      Between("DenseLarge", "40", {"layer", "Dense", R"({"units": 90, "activation": "relu"})"}),
+      Between("Frozen", "5", {"layer", "Dense", R"({"units": 6, "trainable": false})"}),
+  };
+  cases.back().layers[1].config = R"({"units": 4, "trainable": false})";
+  for (const char* activation : {"linear", "relu", "relu6", "leaky_relu", "sigmoid", "hard_sigmoid",
+                                 "hard_sigmoid_keras2", "tanh", "softmax", "softplus", "softsign",
+                                 "elu", "selu", "gelu", "swish", "silu", "exponential"}) {
+    cases.push_back(Between(
+        std::string("DenseActivation_") + activation, "5",
+        {"layer", "Dense", R"({"units": 6, "activation": ")" + std::string(activation) + R"("})"}));
+    cases.push_back(Between(
+        std::string("Activation_") + activation, "2, 5",
+        {"layer", "Activation", R"({"activation": ")" + std::string(activation) + R"("})"}));
+  }
+  return cases;
+}
+
+std::vector<Case> ShapeCases() {
+  return {
+      Between("Flatten", "2, 3, 2", {"layer", "Flatten"}),
+      Between("Reshape", "2, 3", {"layer", "Reshape", R"({"target_shape": [2, -1]})"}),
+      Between("Dropout", "6", {"layer", "Dropout", R"({"rate": 0.4})"}),
+      Between("DropoutOfNothing", "6", {"layer", "Dropout", R"({"rate": 0})"}),
+      Between("ReLU", "6",
+              {"layer", "ReLU", R"({"max_value": 0.5, "negative_slope": 0.1, "threshold": 0.2})"}),
+      Between("LeakyReLU", "6", {"layer", "LeakyReLU"}),
+      Between("LeakyReLUOfKeras2", "6", {"layer", "LeakyReLU", R"({"alpha": 0.1})"}),
+      Between("ELU", "6", {"layer", "ELU", R"({"alpha": 0.7})"}),
+      Between("Softmax", "2, 3", {"layer", "Softmax"}),
+      Between("BatchNormalization", "6", {"layer", "BatchNormalization"}),
+      Between("BatchNormalizationOfImages", "3, 4, 2",
+              {"layer", "BatchNormalization", R"({"epsilon": 0.01, "momentum": 0.9})"}),
+      Between("BatchNormalizationBare", "6",
+              {"layer", "BatchNormalization", R"({"center": false, "scale": false})"}),
+      Between("BatchNormalizationWithoutScale", "6",
+              {"layer", "BatchNormalization", R"({"scale": false, "axis": [1]})"}),
+      Between("BatchNormalizationFrozen", "6",
+              {"layer", "BatchNormalization", R"({"trainable": false})"}),
+  };
+}
+
+const TestLayer kVectorInput = {"input", "InputLayer", R"({"batch_shape": [null, 5]})"};
+const TestLayer kIdInput = {"ids", "InputLayer", R"({"batch_shape": [null, 3], "dtype": "int32"})"};
+
+std::vector<Case> GraphCases() {
+  return {
+      {"Embedding",
+       {kIdInput,
+        {"table", "Embedding", R"({"input_dim": 4, "output_dim": 5})"},
+        {"after", "Dense", R"({"units": 2})"}}},
+      {"EmbeddingOfFlattenedIds",
+       {{"ids", "InputLayer", R"({"batch_shape": [null, 2, 2], "dtype": "int32"})"},
+        {"flat", "Flatten"},
+        {"table", "Embedding", R"({"input_dim": 4, "output_dim": 1})"}}},
+      {"TwoInputs",
+       {kIdInput,
+        {"table", "Embedding", R"({"input_dim": 4, "output_dim": 5})"},
+        {"flat", "Flatten"},
+        kVectorInput,
+        {"wide", "Dense", R"({"units": 3})"},
+        {"join", "Concatenate", "{}", {"flat", "wide"}},
+        {"after", "Dense", R"({"units": 2})"}}},
+      {"ConcatenateAlongRows",
+       {{"input", "InputLayer", R"({"batch_shape": [null, 2, 5]})"},
+        {"left", "Dense", R"({"units": 3})", {"input"}},
+        {"right", "Dense", R"({"units": 3})", {"input"}},
+        {"join", "Concatenate", R"({"axis": 1})", {"left", "right"}},
+        {"after", "Dense", R"({"units": 2})"}}},
+      {"Residual",
+       {kVectorInput,
+        {"stem", "Dense", R"({"units": 4})"},
+        {"branch", "Dense", R"({"units": 4, "activation": "tanh"})", {"stem"}},
+        {"sum", "Add", "{}", {"stem", "branch"}},
+        {"after", "Dense", R"({"units": 2})"}}},
+      {"SumOfOneThreeTimes",
+       {kVectorInput,
+        {"stem", "Dense", R"({"units": 4})"},
+        {"sum", "Add", "{}", {"stem", "stem", "stem"}},
+        {"after", "Dense", R"({"units": 2})"}}},
+      {"ViewWithTwoTakers",
+       {{"input", "InputLayer", R"({"batch_shape": [null, 2, 3]})"},
+        {"stem", "Dense", R"({"units": 4})"},
+        {"flat", "Flatten", "{}", {"stem"}},
+        {"shape", "Reshape", R"({"target_shape": [8]})", {"stem"}},
+        {"left", "Activation", R"({"activation": "sigmoid"})", {"flat"}},
+        {"right", "Activation", R"({"activation": "tanh"})", {"shape"}},
+        {"sum", "Add", "{}", {"left", "right"}},
+        {"after", "Dense", R"({"units": 2})"}}},
+      {"EndsInAView",
+       {kVectorInput,
+        {"stem", "Dense", R"({"units": 4})"},
+        {"shape", "Reshape", R"({"target_shape": [2, 2]})"}}},
+      {"FrozenBelowTrained",
+       {kVectorInput,
+        {"base", "Dense", R"({"units": 4, "trainable": false, "kernel_regularizer": "l2"})"},
+        {"head", "Dense", R"({"units": 2})"}}},
+  };
+}
+
+}  // namespace
+
+Case Between(const std::string& name, const std::string& shape, const TestLayer& layer) {
+  return {name,
+          {{"input", "InputLayer", R"({"batch_shape": [null, )" + shape + "]}"},
+           {"before", "Dense", R"({"units": 4, "activation": "tanh"})"},
+           layer,
+           {"after", "Dense", R"({"units": 3})"}}};
+}
+
+std::vector<Case> BasicCases() {
+  std::vector<Case> all;
+  for (const auto& cases : {DenseCases(), ShapeCases(), GraphCases()}) {
+    all.insert(all.end(), cases.begin(), cases.end());
+  }
+  return all;
+}
+
+std::vector<Case> AllConformanceCases() {
+  std::vector<Case> all;
+  for (const auto& cases : {BasicCases(), WindowCases(), ElementCases(), SequenceCases()}) {
+    all.insert(all.end(), cases.begin(), cases.end());
+  }
+  return all;
+}
+
+}  // namespace cairn::nn::testing

@@ -1,0 +1,167 @@
+// Recurrent layers, attention, and layers that are called several times.
+
+#include "tests/nn/layers/conformance_cases.h"
+
+namespace cairn::nn::testing {
+namespace {
+
+using Case = ConformanceCase;
+
+Case Recurrent(const std::string& name, const std::string& class_name, const std::string& config) {
+  return Between(name, "5, 2", {"layer", class_name, "{" + config + "}"});
+}
+
+Case Bidirectional(const std::string& name, const std::string& class_name,
+                   const std::string& config, const std::string& merge) {
+  return Between(name, "4, 2",
+                 {"layer", "Bidirectional",
+                  R"({"layer": {"class_name": ")" + class_name +
+                      R"(", "config": {"name": "inner", "dtype": "float32", )" + config +
+                      R"(}}, "merge_mode": ")" + merge + R"("})"});
+}
+
+std::vector<Case> RecurrentCases() {
+  return {
+      Recurrent("SimpleRNN", "SimpleRNN", R"("units": 3)"),
+      Recurrent("SimpleRNNRelu", "SimpleRNN",
+                R"("units": 5, "activation": "relu", "return_sequences": true)"),
+      Recurrent("LSTM", "LSTM", R"("units": 3)"),
+      Recurrent("LSTMSequences", "LSTM", R"("units": 5, "return_sequences": true)"),
+      Recurrent("LSTMBackwards", "LSTM",
+                R"("units": 2, "go_backwards": true, "return_sequences": true)"),
+      Recurrent("LSTMWithoutBias", "LSTM", R"("units": 1, "use_bias": false)"),
+      Recurrent("LSTMHardSigmoid", "LSTM",
+                R"("units": 3, "recurrent_activation": "hard_sigmoid", "activation": "softsign")"),
+      Recurrent("GRU", "GRU", R"("units": 3)"),
+      Recurrent("GRUSequences", "GRU", R"("units": 4, "return_sequences": true)"),
+      Recurrent("GRUResetBefore", "GRU",
+                R"("units": 3, "reset_after": false, "return_sequences": true)"),
+      Recurrent("GRUWithoutBias", "GRU", R"("units": 2, "use_bias": false)"),
+      Recurrent("GRUResetBeforeWithoutBias", "GRU",
+                R"("units": 2, "reset_after": false, "use_bias": false)"),
+      Bidirectional("BidirectionalLSTM", "LSTM", R"("units": 3)", "concat"),
+      Bidirectional("BidirectionalSequences", "LSTM", R"("units": 2, "return_sequences": true)",
+                    "concat"),
+      Bidirectional("BidirectionalSum", "GRU", R"("units": 3, "return_sequences": true)", "sum"),
+      Bidirectional("BidirectionalProduct", "SimpleRNN", R"("units": 3)", "mul"),
+      Bidirectional("BidirectionalAverage", "LSTM", R"("units": 3)", "ave"),
+  };
+}
+
+std::vector<Case> MaskedCases() {
+  const TestLayer ids = {"ids", "InputLayer", R"({"batch_shape": [null, 5], "dtype": "int32"})"};
+  const TestLayer table = {"table", "Embedding",
+                           R"({"input_dim": 4, "output_dim": 3, "mask_zero": true})"};
+  const TestLayer after = {"after", "Dense", R"({"units": 2})"};
+  const auto masked = [&](const std::string& name, const TestLayer& layer) {
+    return Case{name, {ids, table, layer, after}, 7};
+  };
+  const TestLayer pool = {"pool", "GlobalAveragePooling1D"};
+  return {
+      masked("MaskedLSTM", {"layer", "LSTM", R"({"units": 3})"}),
+      masked("MaskedGRU", {"layer", "GRU", R"({"units": 3})"}),
+      masked("MaskedGRUBackwards", {"layer", "GRU", R"({"units": 3, "go_backwards": true})"}),
+      {"MaskThroughLSTM",
+       {ids, table, {"layer", "LSTM", R"({"units": 3, "return_sequences": true})"}, pool, after},
+       7},
+      {"MaskedLSTMZeroes",
+       {ids,
+        table,
+        {"layer", "LSTM",
+         R"({"units": 3, "return_sequences": true, "zero_output_for_mask": true})"},
+        {"last", "LSTM", R"({"units": 2})"},
+        after},
+       7},
+      masked("MaskedBidirectional", {"layer", "Bidirectional",
+                                     R"({"layer": {"class_name": "LSTM",
+                                         "config": {"units": 3}}})"}),
+      {"MaskedAttention",
+       {ids,
+        table,
+        {"layer", "MultiHeadAttention", R"({"num_heads": 2, "key_dim": 3})", {"table", "table"}},
+        pool,
+        after},
+       7},
+  };
+}
+
+std::vector<Case> AttentionCases() {
+  const auto attention = [](const std::string& name, const std::string& config,
+                            std::vector<std::string> inputs = {"before", "before"}) {
+    Case c = Between(name, "3, 2", {"layer", "MultiHeadAttention", "{" + config + "}", inputs});
+    return c;
+  };
+  return {
+      attention("Attention", R"("num_heads": 2, "key_dim": 3)"),
+      attention("AttentionOfOneHead", R"("num_heads": 1, "key_dim": 5, "value_dim": 2)"),
+      attention("AttentionCausal", R"("num_heads": 2, "key_dim": 2, "use_causal_mask": true)"),
+      attention("AttentionWithoutBias",
+                R"("num_heads": 3, "key_dim": 1, "use_bias": false, "output_shape": 7)"),
+      attention("AttentionDropout", R"("num_heads": 2, "key_dim": 2, "dropout": 0.4)"),
+      {"AttentionAcross",
+       {{"left", "InputLayer", R"({"batch_shape": [null, 3, 2]})"},
+        {"right", "InputLayer", R"({"batch_shape": [null, 5, 3]})"},
+        {"query", "Dense", R"({"units": 4})", {"left"}},
+        {"value", "Dense", R"({"units": 3})", {"right"}},
+        {"key", "Dense", R"({"units": 2})", {"right"}},
+        {"layer",
+         "MultiHeadAttention",
+         R"({"num_heads": 2, "key_dim": 3})",
+         {"query", "value", "key"}},
+        {"after", "Dense", R"({"units": 2})"}}},
+  };
+}
+
+std::vector<Case> CallCases() {
+  const TestLayer input = {"input", "InputLayer", R"({"batch_shape": [null, 5]})"};
+  const auto again = [](TestLayer layer, const std::string& name, const std::string& from) {
+    layer.shares = layer.name;
+    layer.name = name;
+    layer.inputs = {from};
+    return layer;
+  };
+  const auto inferring = [](TestLayer layer) {
+    layer.infers = true;
+    return layer;
+  };
+  const TestLayer shared = {"shared", "Dense",
+                            R"({"units": 5, "activation": "tanh", "kernel_regularizer": "l2"})"};
+  return {
+      {"SharedDense",
+       {input,
+        shared,
+        again(shared, "twice", "shared"),
+        again(shared, "thrice", "twice"),
+        {"after", "Dense", R"({"units": 2})"}}},
+      {"SharedTowers",
+       {input,
+        {"other", "InputLayer", R"({"batch_shape": [null, 5]})"},
+        {"shared", "Dense", shared.config, {"input"}},
+        again(shared, "tower", "other"),
+        {"join", "Concatenate", "{}", {"shared", "tower"}},
+        {"after", "Dense", R"({"units": 2})"}}},
+      {"SharedAndFrozen",
+       {input,
+        {"shared", "Dense", R"({"units": 5, "trainable": false})"},
+        again({"shared", "Dense", R"({"units": 5, "trainable": false})"}, "twice", "shared"),
+        {"after", "Dense", R"({"units": 2})"}}},
+      {"InferringNormalization",
+       {input,
+        {"before", "Dense", R"({"units": 4})"},
+        inferring({"norm", "BatchNormalization"}),
+        inferring({"drop", "Dropout", R"({"rate": 0.5})"}),
+        {"after", "Dense", R"({"units": 2})"}}},
+  };
+}
+
+}  // namespace
+
+std::vector<Case> SequenceCases() {
+  std::vector<Case> all;
+  for (const auto& cases : {RecurrentCases(), MaskedCases(), AttentionCases(), CallCases()}) {
+    all.insert(all.end(), cases.begin(), cases.end());
+  }
+  return all;
+}
+
+}  // namespace cairn::nn::testing

@@ -1,0 +1,257 @@
+// Layers of elements, rows and channels.
+
+#include <algorithm>
+#include <cmath>
+
+#include "common/random.h"
+#include "common/random_normal.h"
+#include "nn/layers/affine.h"
+#include "nn/layers/batch_normalization.h"
+#include "nn/layers/category_encoding.h"
+#include "nn/layers/concatenate.h"
+#include "nn/layers/dense.h"
+#include "nn/layers/dot.h"
+#include "nn/layers/dropout.h"
+#include "nn/layers/embedding.h"
+#include "nn/layers/gaussian_noise.h"
+#include "nn/layers/layer_normalization.h"
+#include "nn/layers/merge.h"
+#include "tests/nn/reference_layers.h"
+
+namespace cairn::nn::testing {
+namespace {
+
+// The element of a tensor that is broadcast to `output`, at element `at` of the output (of one
+// example).
+int64_t BroadcastElement(const Shape& shape, const Shape& output, int64_t at) {
+  int64_t element = 0;
+  int64_t stride = 1;
+  for (int axis = static_cast<int>(output.size()) - 1; axis >= 0; --axis) {
+    if (shape[axis] != 1) element += at % output[axis] * stride;
+    at /= output[axis];
+    stride *= shape[axis];
+  }
+  return element;
+}
+
+// One value of each input, in order.
+double MergeOne(MergeLayer::Kind kind, const Doubles& values) {
+  using Kind = MergeLayer::Kind;
+  double result = values[0];
+  for (size_t i = 1; i < values.size(); ++i) {
+    if (kind == Kind::kAdd || kind == Kind::kAverage) result += values[i];
+    if (kind == Kind::kSubtract) result -= values[i];
+    if (kind == Kind::kMultiply) result *= values[i];
+    if (kind == Kind::kMaximum) result = std::max(result, values[i]);
+    if (kind == Kind::kMinimum) result = std::min(result, values[i]);
+  }
+  return kind == Kind::kAverage ? result / static_cast<double>(values.size()) : result;
+}
+
+// One example of a Dot's input as vectors along its axis, normalised if so wanted.
+std::vector<Doubles> Vectors(const DotLayer& layer, int side_index, const Doubles& values,
+                             int64_t example) {
+  const DotLayer::Side& side = layer.sides()[side_index];
+  std::vector<Doubles> vectors;
+  for (int64_t outer = 0; outer < side.outer; ++outer) {
+    for (int64_t inner = 0; inner < side.inner; ++inner) {
+      Doubles vector;
+      double square = 0;
+      for (int64_t i = 0; i < side.length; ++i) {
+        const int64_t at = (outer * side.length + i) * side.inner + inner;
+        vector.push_back(values[example * side.count() + at]);
+        square += vector.back() * vector.back();
+      }
+      for (double& value : vector) value /= layer.normalizes() ? std::sqrt(square) : 1;
+      vectors.push_back(std::move(vector));
+    }
+  }
+  return vectors;
+}
+
+}  // namespace
+
+uint64_t ReferenceCall::key() const { return DeriveKey(batch.random_key, layer.name()); }
+
+Doubles ReferenceDense(const ReferenceCall& call) {
+  const auto& layer = static_cast<const DenseLayer&>(call.layer);
+  const int64_t width = layer.input_width();
+  const int64_t units = layer.units();
+  const Doubles& input = *call.inputs[0];
+  Doubles output;
+  for (size_t row = 0; row < input.size() / width; ++row) {
+    for (int64_t unit = 0; unit < units; ++unit) {
+      double sum = layer.use_bias() ? (*call.variables[1])[unit] : 0;
+      for (int64_t i = 0; i < width; ++i) {
+        sum += input[row * width + i] * (*call.variables[0])[i * units + unit];
+      }
+      output.push_back(sum);
+    }
+  }
+  return ReferenceActivation(layer.activation(), units, output);
+}
+
+Doubles ReferenceBatchNormalization(const ReferenceCall& call) {
+  const auto& layer = static_cast<const BatchNormalizationLayer&>(call.layer);
+  Doubles output = *call.inputs[0];
+  const int64_t channels = layer.output().shape.back();
+  const double rows = static_cast<double>(output.size() / channels);
+  for (int64_t c = 0; c < channels; ++c) {
+    double mean = (*call.variables[layer.moving_mean()])[c];
+    double variance = (*call.variables[layer.moving_variance()])[c];
+    if (call.batch.training && layer.trainable() && !layer.infers()) {
+      mean = variance = 0;
+      for (size_t i = c; i < output.size(); i += channels) mean += output[i] / rows;
+      for (size_t i = c; i < output.size(); i += channels) {
+        variance += (output[i] - mean) * (output[i] - mean) / rows;
+      }
+    }
+    const double gamma = layer.gamma() < 0 ? 1 : (*call.variables[layer.gamma()])[c];
+    const double beta = layer.beta() < 0 ? 0 : (*call.variables[layer.beta()])[c];
+    for (size_t i = c; i < output.size(); i += channels) {
+      output[i] = (output[i] - mean) / std::sqrt(variance + layer.epsilon()) * gamma + beta;
+    }
+  }
+  return output;
+}
+
+Doubles ReferenceLayerNormalization(const ReferenceCall& call) {
+  const auto& layer = static_cast<const LayerNormalizationLayer&>(call.layer);
+  Doubles output = *call.inputs[0];
+  const int64_t width = layer.width();
+  for (size_t row = 0; row < output.size(); row += width) {
+    double mean = 0;
+    double variance = 0;
+    for (int64_t i = 0; i < width; ++i) mean += output[row + i] / width;
+    for (int64_t i = 0; i < width; ++i) {
+      variance += (output[row + i] - mean) * (output[row + i] - mean) / width;
+    }
+    for (int64_t i = 0; i < width; ++i) {
+      const double gamma = layer.gamma() < 0 ? 1 : (*call.variables[layer.gamma()])[i];
+      const double beta = layer.beta() < 0 ? 0 : (*call.variables[layer.beta()])[i];
+      output[row + i] =
+          (output[row + i] - mean) / std::sqrt(variance + layer.epsilon()) * gamma + beta;
+    }
+  }
+  return output;
+}
+
+Doubles ReferencePReLU(const ReferenceCall& call) {
+  Doubles output = *call.inputs[0];
+  const Shape& shape = call.layer.output().shape;
+  for (size_t i = 0; i < output.size(); ++i) {
+    const int64_t alpha = BroadcastElement(call.layer.variables()[0].spec.shape, shape,
+                                           static_cast<int64_t>(i) % ElementCount(shape));
+    if (output[i] < 0) output[i] *= (*call.variables[0])[alpha];
+  }
+  return output;
+}
+
+Doubles ReferenceDropout(const ReferenceCall& call) {
+  const auto& layer = static_cast<const DropoutLayer&>(call.layer);
+  Doubles output = *call.inputs[0];
+  if (!call.batch.training || layer.infers()) return output;
+  const int64_t channels = layer.output().shape.back();
+  const int64_t elements = ElementCount(layer.output().shape);
+  for (int64_t i = 0; i < static_cast<int64_t>(output.size()); ++i) {
+    const int64_t draw = layer.is_spatial() ? i / elements * channels + i % channels : i;
+    output[i] *= RandomUniform(call.key(), draw) < layer.rate() ? 0 : 1 / (1 - layer.rate());
+  }
+  return output;
+}
+
+Doubles ReferenceGaussianNoise(const ReferenceCall& call) {
+  const auto& layer = static_cast<const GaussianNoiseLayer&>(call.layer);
+  Doubles output = *call.inputs[0];
+  for (size_t i = 0; call.batch.training && i < output.size(); ++i) {
+    const double noise = layer.stddev() * RandomNormal(call.key(), 2 * i);
+    output[i] = layer.multiplies() ? output[i] * (1 + noise) : output[i] + noise;
+  }
+  return output;
+}
+
+Doubles ReferenceAffine(const ReferenceCall& call) {
+  const auto& layer = static_cast<const AffineLayer&>(call.layer);
+  Doubles output = *call.inputs[0];
+  const int64_t channels = layer.output().shape.back();
+  for (size_t i = 0; i < output.size(); ++i) {
+    const int64_t c = static_cast<int64_t>(i) % channels;
+    if (layer.has_variables()) {
+      output[i] = (output[i] - (*call.variables[0])[c]) / std::sqrt((*call.variables[1])[c]);
+    } else {
+      output[i] = output[i] * layer.scales()[layer.scales().size() == 1 ? 0 : c] +
+                  layer.offsets()[layer.offsets().size() == 1 ? 0 : c];
+    }
+  }
+  return output;
+}
+
+Doubles ReferenceEmbedding(const ReferenceCall& call) {
+  const int64_t width = static_cast<const EmbeddingLayer&>(call.layer).width();
+  Doubles output;
+  for (double id : *call.inputs[0]) {
+    const auto row = call.variables[0]->begin() + static_cast<int64_t>(id) * width;
+    output.insert(output.end(), row, row + width);
+  }
+  return output;
+}
+
+Doubles ReferenceCategoryEncoding(const ReferenceCall& call) {
+  const auto& layer = static_cast<const CategoryEncodingLayer&>(call.layer);
+  const Doubles& ids = *call.inputs[0];
+  Doubles output(ids.size() / layer.group() * layer.tokens(), 0);
+  for (size_t i = 0; i < ids.size(); ++i) {
+    double& element = output[i / layer.group() * layer.tokens() + static_cast<int64_t>(ids[i])];
+    element = layer.mode() == CategoryEncodingLayer::Mode::kCount ? element + 1 : 1;
+  }
+  return output;
+}
+
+Doubles ReferenceConcatenate(const ReferenceCall& call) {
+  const auto& layer = static_cast<const ConcatenateLayer&>(call.layer);
+  int64_t rows = call.batch.size;
+  for (int64_t i = 0; i < layer.axis(); ++i) rows *= layer.output().shape[i];
+  Doubles output;
+  for (int64_t row = 0; row < rows; ++row) {
+    for (const Doubles* input : call.inputs) {
+      const int64_t width = input->size() / rows;
+      output.insert(output.end(), input->begin() + row * width, input->begin() + (row + 1) * width);
+    }
+  }
+  return output;
+}
+
+Doubles ReferenceMerge(const ReferenceCall& call) {
+  const Shape& shape = call.layer.output().shape;
+  Doubles output;
+  for (int64_t i = 0; i < call.batch.size * ElementCount(shape); ++i) {
+    Doubles values;
+    for (size_t input = 0; input < call.inputs.size(); ++input) {
+      const Shape& own = call.layer.inputs()[input].shape;
+      const int64_t example = i / ElementCount(shape);
+      values.push_back(
+          (*call.inputs[input])[example * ElementCount(own) +
+                                BroadcastElement(own, shape, i % ElementCount(shape))]);
+    }
+    output.push_back(MergeOne(static_cast<const MergeLayer&>(call.layer).kind(), values));
+  }
+  return output;
+}
+
+Doubles ReferenceDot(const ReferenceCall& call) {
+  const auto& layer = static_cast<const DotLayer&>(call.layer);
+  Doubles output;
+  for (int64_t example = 0; example < call.batch.size; ++example) {
+    const std::vector<Doubles> second = Vectors(layer, 1, *call.inputs[1], example);
+    for (const Doubles& a : Vectors(layer, 0, *call.inputs[0], example)) {
+      for (const Doubles& b : second) {
+        double sum = 0;
+        for (size_t i = 0; i < a.size(); ++i) sum += a[i] * b[i];
+        output.push_back(sum);
+      }
+    }
+  }
+  return output;
+}
+
+}  // namespace cairn::nn::testing

@@ -1,0 +1,157 @@
+// Layers that move elements about, and that resize images.
+
+#include <algorithm>
+#include <cmath>
+
+#include "common/check.h"
+#include "nn/layers/random_crop.h"
+#include "nn/layers/random_flip.h"
+#include "nn/layers/rearranging.h"
+#include "nn/layers/resizing.h"
+#include "tests/nn/reference_layers.h"
+
+namespace cairn::nn::testing {
+namespace {
+
+// An image of any type of layer: rows of one dimension count as one row.
+struct Image {
+  int64_t height = 1;
+  int64_t width = 1;
+  int64_t channels = 1;
+
+  explicit Image(const Shape& shape)
+      : height(shape.size() == 3 ? shape[0] : 1),
+        width(shape[shape.size() - 2]),
+        channels(shape.back()) {}
+  int64_t At(int64_t example, int64_t row, int64_t column, int64_t channel) const {
+    return ((example * height + row) * width + column) * channels + channel;
+  }
+};
+
+template <typename Compute>
+Doubles ForEachPixel(int64_t examples, const Image& output, const Compute& compute) {
+  Doubles values;
+  for (int64_t example = 0; example < examples; ++example) {
+    for (int64_t row = 0; row < output.height; ++row) {
+      for (int64_t column = 0; column < output.width; ++column) {
+        for (int64_t channel = 0; channel < output.channels; ++channel) {
+          values.push_back(compute(example, row, column, channel));
+        }
+      }
+    }
+  }
+  return values;
+}
+
+// Where an output pixel's centre lies in the part [start, start + extent) of an axis.
+double Centre(const ResizedAxis& axis, int64_t i) {
+  const double scale = static_cast<double>(axis.extent) / static_cast<double>(axis.output);
+  const double centre = (static_cast<double>(i) + 0.5) * scale - 0.5;
+  const double last = static_cast<double>(axis.extent - 1);
+  return static_cast<double>(axis.start) + std::clamp(centre, 0.0, last);
+}
+
+Doubles Interpolate(const ReferenceCall& call, const Resize& resize) {
+  const Image input(call.layer.inputs()[0].shape);
+  return ForEachPixel(call.batch.size, Image(call.layer.output().shape),
+                      [&](int64_t example, int64_t row, int64_t column, int64_t channel) {
+                        const double y = Centre(resize.axes[0], row);
+                        const double x = Centre(resize.axes[1], column);
+                        const auto pixel = [&](double at_y, double at_x) {
+                          return (*call.inputs[0])[input.At(example, static_cast<int64_t>(at_y),
+                                                            static_cast<int64_t>(at_x), channel)];
+                        };
+                        if (resize.nearest) return pixel(std::floor(y + 0.5), std::floor(x + 0.5));
+                        const double v = y - std::floor(y);
+                        const double u = x - std::floor(x);
+                        return (1 - v) * (1 - u) * pixel(std::floor(y), std::floor(x)) +
+                               (1 - v) * u * pixel(std::floor(y), std::ceil(x)) +
+                               v * (1 - u) * pixel(std::ceil(y), std::floor(x)) +
+                               v * u * pixel(std::ceil(y), std::ceil(x));
+                      });
+}
+
+}  // namespace
+
+// Padding and cropping: the first walks say by how much.
+Doubles ReferenceFrame(const ReferenceCall& call) {
+  const auto& walks = static_cast<const RearrangingLayer&>(call.layer).walks();
+  const Image input(call.layer.inputs()[0].shape);
+  const int64_t top = walks.size() == 3 ? walks[0].offset : 0;
+  const int64_t left = walks[walks.size() - 2].offset;
+  return ForEachPixel(
+      call.batch.size, Image(call.layer.output().shape),
+      [&](int64_t example, int64_t row, int64_t column, int64_t channel) {
+        const int64_t y = row - top;
+        const int64_t x = column - left;
+        const bool is_inside = y >= 0 && y < input.height && x >= 0 && x < input.width;
+        return is_inside ? (*call.inputs[0])[input.At(example, y, x, channel)] : 0.0;
+      });
+}
+
+// Of three axes, told by their lengths, which differ.
+Doubles ReferencePermute(const ReferenceCall& call) {
+  const Shape& from = call.layer.inputs()[0].shape;
+  const Shape& to = call.layer.output().shape;
+  CAIRN_CHECK(from.size() == 3 && from[0] != from[1] && from[1] != from[2] && from[0] != from[2]);
+  Doubles output;
+  for (int64_t example = 0; example < call.batch.size; ++example) {
+    for (int64_t i = 0; i < to[0]; ++i) {
+      for (int64_t j = 0; j < to[1]; ++j) {
+        for (int64_t k = 0; k < to[2]; ++k) {
+          const int64_t at[] = {i, j, k};
+          int64_t source = example;
+          for (int64_t length : from) {
+            source = source * length + at[std::find(to.begin(), to.end(), length) - to.begin()];
+          }
+          output.push_back((*call.inputs[0])[source]);
+        }
+      }
+    }
+  }
+  return output;
+}
+
+Doubles ReferenceRepeatVector(const ReferenceCall& call) {
+  const int64_t width = call.layer.inputs()[0].shape[0];
+  Doubles output;
+  for (int64_t example = 0; example < call.batch.size; ++example) {
+    for (int64_t time = 0; time < call.layer.output().shape[0]; ++time) {
+      const auto vector = call.inputs[0]->begin() + example * width;
+      output.insert(output.end(), vector, vector + width);
+    }
+  }
+  return output;
+}
+
+Doubles ReferenceResizing(const ReferenceCall& call) {
+  return Interpolate(call, static_cast<const ResizingLayer&>(call.layer).resize());
+}
+
+Doubles ReferenceRandomFlip(const ReferenceCall& call) {
+  if (!call.batch.training) return *call.inputs[0];
+  const auto& layer = static_cast<const RandomFlipLayer&>(call.layer);
+  const Image image(layer.output().shape);
+  return ForEachPixel(
+      call.batch.size, image, [&](int64_t example, int64_t row, int64_t column, int64_t channel) {
+        const bool rows = layer.flips_rows() && RandomFlipLayer::Flips(call.key(), example, 0);
+        const bool columns =
+            layer.flips_columns() && RandomFlipLayer::Flips(call.key(), example, 1);
+        return (*call.inputs[0])[image.At(example, rows ? image.height - 1 - row : row,
+                                          columns ? image.width - 1 - column : column, channel)];
+      });
+}
+
+Doubles ReferenceRandomCrop(const ReferenceCall& call) {
+  const auto& layer = static_cast<const RandomCropLayer&>(call.layer);
+  if (!call.batch.training || !layer.crops()) return Interpolate(call, layer.middle());
+  const Image image(layer.inputs()[0].shape);
+  return ForEachPixel(
+      call.batch.size, Image(layer.output().shape),
+      [&](int64_t example, int64_t row, int64_t column, int64_t channel) {
+        return (*call.inputs[0])[image.At(example, row + layer.Start(call.key(), example, 0),
+                                          column + layer.Start(call.key(), example, 1), channel)];
+      });
+}
+
+}  // namespace cairn::nn::testing

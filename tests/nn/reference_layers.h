@@ -1,0 +1,57 @@
+#ifndef CAIRN_TESTS_NN_REFERENCE_LAYERS_H_
+#define CAIRN_TESTS_NN_REFERENCE_LAYERS_H_
+
+#include <cstdint>
+#include <vector>
+
+#include "nn/layer.h"
+#include "tests/nn/reference_model.h"
+
+namespace cairn::nn::testing {
+
+// One layer's view of the batch.
+struct ReferenceCall {
+  const ReferenceBatch& batch;
+  const Layer& layer;
+  std::vector<const Doubles*> inputs;
+  std::vector<const Doubles*> variables;
+  // By input: the ids whose zeros mark steps that do not count, or null. Empty: no masks.
+  std::vector<const Doubles*> masks;
+
+  // The key of the layer's draws.
+  uint64_t key() const;
+};
+
+// What each family of layers computes. Named after Keras's layers, or after what they share.
+Doubles ReferenceConvolution(const ReferenceCall& call);
+Doubles ReferenceTransposedConvolution(const ReferenceCall& call);
+Doubles ReferenceSeparableConvolution(const ReferenceCall& call);
+Doubles ReferencePooling(const ReferenceCall& call);
+Doubles ReferenceGlobalPooling(const ReferenceCall& call);
+
+Doubles ReferenceFrame(const ReferenceCall& call);
+Doubles ReferencePermute(const ReferenceCall& call);
+Doubles ReferenceRepeatVector(const ReferenceCall& call);
+Doubles ReferenceResizing(const ReferenceCall& call);
+Doubles ReferenceRandomFlip(const ReferenceCall& call);
+Doubles ReferenceRandomCrop(const ReferenceCall& call);
+
+Doubles ReferenceRecurrent(const ReferenceCall& call);
+Doubles ReferenceAttention(const ReferenceCall& call);
+
+Doubles ReferenceDense(const ReferenceCall& call);
+Doubles ReferenceEmbedding(const ReferenceCall& call);
+Doubles ReferenceCategoryEncoding(const ReferenceCall& call);
+Doubles ReferenceAffine(const ReferenceCall& call);
+Doubles ReferenceBatchNormalization(const ReferenceCall& call);
+Doubles ReferenceLayerNormalization(const ReferenceCall& call);
+Doubles ReferencePReLU(const ReferenceCall& call);
+Doubles ReferenceDropout(const ReferenceCall& call);
+Doubles ReferenceGaussianNoise(const ReferenceCall& call);
+Doubles ReferenceConcatenate(const ReferenceCall& call);
+Doubles ReferenceMerge(const ReferenceCall& call);
+Doubles ReferenceDot(const ReferenceCall& call);
+
+}  // namespace cairn::nn::testing
+
+#endif  // CAIRN_TESTS_NN_REFERENCE_LAYERS_H_

@@ -1,0 +1,211 @@
+// Recurrent layers and attention.
+
+#include <algorithm>
+#include <cmath>
+
+#include "common/random.h"
+#include "nn/layers/attention.h"
+#include "nn/layers/recurrent.h"
+#include "tests/nn/reference_layers.h"
+
+namespace cairn::nn::testing {
+namespace {
+
+double Squash(const Activation& activation, double x) {
+  return ReferenceActivation(activation, 1, {x})[0];
+}
+
+// One example's pass: the state after every step, in the order in which they are taken.
+class Pass {
+ public:
+  Pass(const RecurrentPass& pass, const ReferenceCall& call, int64_t example)
+      : pass_(pass), call_(call), example_(example), n_(pass.units) {}
+
+  std::vector<Doubles> Run() {
+    Doubles h(n_, 0);
+    Doubles c(n_, 0);
+    std::vector<Doubles> states;
+    for (int64_t i = 0; i < pass_.steps; ++i) {
+      const int64_t step = pass_.goes_backwards ? pass_.steps - 1 - i : i;
+      const bool counts = call_.masks.empty() || call_.masks[0] == nullptr ||
+                          (*call_.masks[0])[example_ * pass_.steps + step] != 0;
+      if (counts) Step(step, &h, &c);
+      states.push_back(h);
+    }
+    return states;
+  }
+
+ private:
+  const Doubles& Variable(int i) const { return *call_.variables[pass_.first_variable + i]; }
+  double Bias(int64_t row, int64_t column) const {
+    if (!pass_.use_bias || (row == 1 && !pass_.resets_after)) return 0;
+    return Variable(2)[row * pass_.gates() * n_ + column];
+  }
+
+  // What the step's input gives to column `column` of all gates.
+  double FromInput(int64_t step, int64_t column) const {
+    double sum = Bias(0, column);
+    for (int64_t i = 0; i < pass_.input_width; ++i) {
+      sum += (*call_.inputs[0])[(example_ * pass_.steps + step) * pass_.input_width + i] *
+             Variable(0)[i * pass_.gates() * n_ + column];
+    }
+    return sum;
+  }
+  double FromState(const Doubles& h, int64_t column) const {
+    double sum = Bias(1, column);
+    for (int64_t i = 0; i < n_; ++i) sum += h[i] * Variable(1)[i * pass_.gates() * n_ + column];
+    return sum;
+  }
+
+  void Step(int64_t step, Doubles* h, Doubles* c) const {
+    const Doubles before = *h;
+    const auto gate = [&](int64_t index, int64_t unit) {
+      const int64_t column = index * n_ + unit;
+      return Squash(pass_.recurrent_activation,
+                    FromInput(step, column) + FromState(before, column));
+    };
+    for (int64_t u = 0; u < n_; ++u) {
+      if (pass_.kind == RecurrentPass::Kind::kSimple) {
+        (*h)[u] = Squash(pass_.activation, FromInput(step, u) + FromState(before, u));
+      } else if (pass_.kind == RecurrentPass::Kind::kLstm) {
+        const double fresh =
+            Squash(pass_.activation, FromInput(step, 2 * n_ + u) + FromState(before, 2 * n_ + u));
+        (*c)[u] = gate(1, u) * (*c)[u] + gate(0, u) * fresh;
+        (*h)[u] = gate(3, u) * Squash(pass_.activation, (*c)[u]);
+      } else {
+        (*h)[u] = gate(0, u) * before[u] + (1 - gate(0, u)) * Candidate(step, before, u, gate);
+      }
+    }
+  }
+
+  template <typename Gate>
+  double Candidate(int64_t step, const Doubles& before, int64_t unit, const Gate& gate) const {
+    const int64_t column = 2 * n_ + unit;
+    if (pass_.resets_after) {
+      return Squash(pass_.activation,
+                    FromInput(step, column) + gate(1, unit) * FromState(before, column));
+    }
+    Doubles reset = before;
+    for (int64_t i = 0; i < n_; ++i) reset[i] *= gate(1, i);
+    return Squash(pass_.activation, FromInput(step, column) + FromState(reset, column));
+  }
+
+  const RecurrentPass& pass_;
+  const ReferenceCall& call_;
+  const int64_t example_;
+  const int64_t n_;
+};
+
+double MergeOne(RecurrentLayer::Merge merge, double a, double b) {
+  if (merge == RecurrentLayer::Merge::kMultiply) return a * b;
+  return merge == RecurrentLayer::Merge::kAverage ? (a + b) / 2 : a + b;
+}
+
+// input (rows of `width`) times a kernel (width, columns) plus bias, if there is one.
+Doubles Project(const ReferenceCall& call, const AttentionLayer& layer, AttentionLayer::Part part,
+                const Doubles& input, int64_t width) {
+  const Doubles& kernel = *call.variables[layer.kernel(part)];
+  const int64_t columns = static_cast<int64_t>(kernel.size()) / width;
+  Doubles output;
+  for (int64_t row = 0; row < static_cast<int64_t>(input.size()) / width; ++row) {
+    for (int64_t column = 0; column < columns; ++column) {
+      double sum = layer.use_bias() ? (*call.variables[layer.kernel(part) + 1])[column] : 0;
+      for (int64_t i = 0; i < width; ++i) {
+        sum += input[row * width + i] * kernel[i * columns + column];
+      }
+      output.push_back(sum);
+    }
+  }
+  return output;
+}
+
+}  // namespace
+
+Doubles ReferenceRecurrent(const ReferenceCall& call) {
+  const auto& layer = static_cast<const RecurrentLayer&>(call.layer);
+  const int64_t steps = layer.passes()[0].steps;
+  Doubles output;
+  for (int64_t example = 0; example < call.batch.size; ++example) {
+    std::vector<std::vector<Doubles>> states;
+    for (const RecurrentPass& pass : layer.passes()) {
+      states.push_back(Pass(pass, call, example).Run());
+    }
+    // So that steps meet.
+    if (states.size() == 2 && layer.returns_sequences()) {
+      std::reverse(states[1].begin(), states[1].end());
+    }
+    for (int64_t i = layer.returns_sequences() ? 0 : steps - 1; i < steps; ++i) {
+      const bool is_zero = layer.zeroes_masked_steps() && layer.returns_sequences() &&
+                           !call.masks.empty() && call.masks[0] != nullptr &&
+                           (*call.masks[0])[example * steps + i] == 0;
+      Doubles row = states[0][i];
+      if (states.size() == 2 && layer.merge() == RecurrentLayer::Merge::kConcatenate) {
+        row.insert(row.end(), states[1][i].begin(), states[1][i].end());
+      } else if (states.size() == 2) {
+        for (size_t u = 0; u < row.size(); ++u) {
+          row[u] = MergeOne(layer.merge(), row[u], states[1][i][u]);
+        }
+      }
+      for (double value : row) output.push_back(is_zero ? 0 : value);
+    }
+  }
+  return output;
+}
+
+Doubles ReferenceAttention(const ReferenceCall& call) {
+  using Part = AttentionLayer::Part;
+  const auto& layer = static_cast<const AttentionLayer&>(call.layer);
+  const auto project = [&](Part part) {
+    const int input = layer.input(part);
+    return Project(call, layer, part, *call.inputs[input], layer.inputs()[input].shape[1]);
+  };
+  const Doubles query = project(Part::kQuery);
+  const Doubles key = project(Part::kKey);
+  const Doubles value = project(Part::kValue);
+  const auto counts = [&](size_t input, int64_t at) {
+    return call.masks.size() <= input || call.masks[input] == nullptr ||
+           (*call.masks[input])[at] != 0;
+  };
+  Doubles heads(call.batch.size * layer.steps() * layer.heads() * layer.value_width(), 0);
+  for (int64_t example = 0; example < call.batch.size; ++example) {
+    for (int64_t head = 0; head < layer.heads(); ++head) {
+      for (int64_t step = 0; step < layer.steps(); ++step) {
+        const int64_t row = (example * layer.steps() + step) * layer.heads() + head;
+        Doubles scores;
+        for (int64_t position = 0; position < layer.positions(); ++position) {
+          const int64_t at = example * layer.positions() + position;
+          double sum = 0;
+          for (int64_t i = 0; i < layer.key_width(); ++i) {
+            sum += query[row * layer.key_width() + i] *
+                   key[(at * layer.heads() + head) * layer.key_width() + i];
+          }
+          const bool is_open = counts(0, example * layer.steps() + step) && counts(1, at) &&
+                               counts(2, at) && !(layer.is_causal() && position > step);
+          scores.push_back(sum / std::sqrt(layer.key_width()) + (is_open ? 0 : -1e9));
+        }
+        // Where nothing is open all are alike: a float cannot hold a score beside -1e9.
+        const double largest = *std::max_element(scores.begin(), scores.end());
+        for (double& score : scores) score = largest < -1e8 ? 0 : score - largest;
+        scores = ReferenceActivation({.kind = Activation::Kind::kSoftmax}, layer.positions(),
+                                     std::move(scores));
+        for (int64_t position = 0; position < layer.positions(); ++position) {
+          const int64_t draw =
+              ((example * layer.heads() + head) * layer.steps() + step) * layer.positions() +
+              position;
+          double weight = scores[position];
+          if (call.batch.training && layer.dropout() > 0) {
+            const bool drops = RandomUniform(call.key(), draw) < layer.dropout();
+            weight = drops ? 0 : weight / (1 - layer.dropout());
+          }
+          const int64_t at = (example * layer.positions() + position) * layer.heads() + head;
+          for (int64_t i = 0; i < layer.value_width(); ++i) {
+            heads[row * layer.value_width() + i] += weight * value[at * layer.value_width() + i];
+          }
+        }
+      }
+    }
+  }
+  return Project(call, layer, Part::kOutput, heads, layer.heads() * layer.value_width());
+}
+
+}  // namespace cairn::nn::testing

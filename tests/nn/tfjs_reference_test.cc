@@ -1,0 +1,139 @@
+// Every layer that TensorFlow.js has too: its outputs and gradients, from the reference data that
+// reference/generate.js writes.
+
+#include <algorithm>
+#include <cmath>
+#include <fstream>
+#include <memory>
+#include <ostream>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "gtest/gtest.h"
+#include "nlohmann/json.hpp"
+#include "nn/create_device.h"
+#include "nn/executor.h"
+#include "nn/formats/model_file.h"
+#include "proto/job.pb.h"
+
+namespace cairn::nn {
+namespace {
+
+using nlohmann::json;
+
+json ReadCases() {
+  std::ifstream file("tests/nn/reference/cases.json");
+  std::stringstream text;
+  text << file.rdbuf();
+  return json::parse(text.str());
+}
+
+struct Reference {
+  json content;
+};
+
+void PrintTo(const Reference& reference, std::ostream* out) {
+  *out << reference.content.at("name").get<std::string>();
+}
+
+class TfjsReferenceTest : public ::testing::TestWithParam<Reference> {
+ protected:
+  void SetUp() override {
+    const json& reference = GetParam().content;
+    const auto imported = ReadModel(reference.at("model").dump(), {});
+    ASSERT_TRUE(imported.ok()) << imported.status();
+    auto model = Model::Create(imported->spec);
+    ASSERT_TRUE(model.ok()) << model.status();
+    model_ = *std::move(model);
+    proto::Loss loss;
+    loss.set_name("mean_squared_error");
+    loss_ = *CreateLoss(loss);
+    device_ = *CreateDevice("cpu");
+    batch_size_ = reference.at("output").at("shape")[0];
+    executor_ = *Executor::Create(model_.get(), loss_.get(), {}, {.batch_size = batch_size_},
+                                  device_.get());
+    LoadWeights(reference.at("weights"));
+    for (size_t i = 0; i < reference.at("inputs").size(); ++i) LoadInput(i);
+    labels_.assign(reference.at("output").at("values").size(), 0);
+  }
+
+  void LoadWeights(const json& weights) {
+    ASSERT_EQ(weights.size(), model_->variables().size());
+    for (size_t v = 0; v < weights.size(); ++v) {
+      EXPECT_EQ(weights[v].at("shape").get<Shape>(), model_->variables()[v].shape)
+          << model_->variables()[v].name;
+      const auto values = weights[v].at("values").get<std::vector<float>>();
+      ASSERT_EQ(values.size(), executor_->values(static_cast<int>(v)).size());
+      std::copy(values.begin(), values.end(), executor_->values(static_cast<int>(v)).begin());
+    }
+  }
+
+  void LoadInput(size_t i) {
+    const json& values = GetParam().content.at("inputs")[i].at("values");
+    if (model_->inputs()[i].spec.type == proto::INT32) {
+      ids_.push_back(values.get<std::vector<int32_t>>());
+      batch_.inputs.push_back(ids_.back().data());
+    } else {
+      floats_.push_back(values.get<std::vector<float>>());
+      batch_.inputs.push_back(floats_.back().data());
+    }
+  }
+
+  Executor::Batch Batch() {
+    batch_.size = batch_size_;
+    batch_.labels = labels_.data();
+    return batch_;
+  }
+
+  static void ExpectClose(absl::Span<const float> actual, const json& expected,
+                          const std::string& what) {
+    ASSERT_EQ(actual.size(), expected.size()) << what;
+    for (size_t i = 0; i < actual.size(); ++i) {
+      const double wanted = expected[i];
+      ASSERT_NEAR(actual[i], wanted, 1e-5 * std::max(1.0, std::fabs(wanted))) << what << " " << i;
+    }
+  }
+
+  std::unique_ptr<Model> model_;
+  std::unique_ptr<Loss> loss_;
+  std::unique_ptr<Device> device_;
+  std::unique_ptr<Executor> executor_;
+  int64_t batch_size_ = 0;
+  std::vector<std::vector<float>> floats_;
+  std::vector<std::vector<int32_t>> ids_;
+  std::vector<float> labels_;
+  Executor::Batch batch_;
+};
+
+TEST_P(TfjsReferenceTest, OutputIsTensorFlows) {
+  const absl::Status status = executor_->Forward(Batch(), /*training=*/false).status();
+  ASSERT_TRUE(status.ok()) << status;
+  ExpectClose(executor_->output(), GetParam().content.at("output").at("values"), "output");
+}
+
+TEST_P(TfjsReferenceTest, GradientsAreTensorFlows) {
+  ASSERT_TRUE(executor_->Forward(Batch(), /*training=*/true).ok());
+  executor_->Backward([](int) {});
+  const json& gradients = GetParam().content.at("gradients");
+  for (size_t v = 0; v < gradients.size(); ++v) {
+    if (gradients[v].is_null()) continue;
+    ExpectClose(executor_->gradient(static_cast<int>(v)), gradients[v],
+                model_->variables()[v].name);
+  }
+}
+
+std::vector<Reference> References() {
+  std::vector<Reference> references;
+  const json cases = ReadCases();
+  for (const json& content : cases) references.push_back({content});
+  return references;
+}
+
+INSTANTIATE_TEST_SUITE_P(Layers, TfjsReferenceTest, ::testing::ValuesIn(References()),
+                         [](const auto& info) {
+                           return info.param.content.at("name").template get<std::string>();
+                         });
+
+}  // namespace
+}  // namespace cairn::nn
