@@ -7,13 +7,13 @@
 
 namespace cairn::nn {
 
-// Keras's activation functions, with Keras 3's formulas and defaults.
+// Keras's activation functions, with Keras 3's formulas and defaults unless a name says otherwise.
 struct Activation {
   enum class Kind {
     kLinear,
     kRelu,  // max_value if x >= max_value; x if x >= threshold; else slope * (x - threshold)
     kSigmoid,
-    kHardSigmoid,  // relu6(x + 3) / 6
+    kHardSigmoid,  // slope * x + 1/2, between 0 and 1: slope 1/6 is Keras 3's, 0.2 Keras 2's
     kTanh,
     kSoftmax,  // over the last axis
     kSoftplus,
@@ -25,7 +25,7 @@ struct Activation {
     kExponential,
   };
   Kind kind = Kind::kLinear;
-  // kRelu and kElu.
+  // kRelu, kElu and kHardSigmoid.
   float slope = 0;
   // kRelu only.
   float max_value = 0;
