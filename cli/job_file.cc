@@ -119,6 +119,46 @@ absl::Status CheckJob(const proto::Job& job) {
   return CheckPolicies(job);
 }
 
+// Takes one metric that is an object; its name, or what is to be called "as", stays.
+absl::Status TakeMetric(const std::string& path, uint32_t index, nlohmann::json* metric,
+                        proto::Job* job) {
+  std::string called;
+  if (const auto as = metric->find("as"); as != metric->end()) {
+    if (!as->is_string() || as->get<std::string>().empty()) {
+      return Bad(path + ".as", absl::StrCat(ShortJson(*as), " is not a name"));
+    }
+    called = as->get<std::string>();
+    metric->erase(as);
+  }
+  proto::MetricArguments* arguments = job->add_metric_arguments();
+  arguments->set_index(index);
+  if (absl::Status status = JsonToMessage(*metric, arguments->mutable_metric()); !status.ok()) {
+    return Bad(path, std::string(status.message()));
+  }
+  if (arguments->metric().name().empty()) return Missing(path + ".name", R"("name": "auc")");
+  *metric = called.empty() ? arguments->metric().name() : called;
+  return absl::OkStatus();
+}
+
+// Metrics with arguments are objects among names: the names stay in the list, the rest has its own
+// place in the job.
+absl::Status TakeMetricArguments(nlohmann::json* json, proto::Job* job) {
+  if (!json->is_object()) return absl::OkStatus();
+  if (json->contains("metric_arguments")) {
+    return Bad("metric_arguments", R"(unknown field; say {"name": ...} in the list of metrics)");
+  }
+  const auto metrics = json->find("metrics");
+  if (metrics == json->end()) return absl::OkStatus();
+  if (metrics->is_object()) return TakeMetric("metrics", 0, &*metrics, job);
+  if (!metrics->is_array()) return absl::OkStatus();
+  for (size_t i = 0; i < metrics->size(); ++i) {
+    if (!(*metrics)[i].is_object()) continue;
+    CAIRN_RETURN_IF_ERROR(TakeMetric(absl::StrCat("metrics[", i, "]"), static_cast<uint32_t>(i),
+                                     &(*metrics)[i], job));
+  }
+  return absl::OkStatus();
+}
+
 void Resolve(const std::filesystem::path& folder, std::string* file) {
   *file = (folder / *file).lexically_normal().string();
 }
@@ -130,8 +170,9 @@ void ResolveData(const std::filesystem::path& folder, proto::DataSource* data) {
 }  // namespace
 
 absl::StatusOr<proto::Job> ParseJobFile(std::string_view text, const std::string& folder) {
-  CAIRN_ASSIGN_OR_RETURN(const nlohmann::json json, ParseJson(text));
+  CAIRN_ASSIGN_OR_RETURN(nlohmann::json json, ParseJson(text));
   proto::Job job;
+  CAIRN_RETURN_IF_ERROR(TakeMetricArguments(&json, &job));
   CAIRN_RETURN_IF_ERROR(JsonToMessage(json, &job));
   CAIRN_RETURN_IF_ERROR(CheckJob(job));
   Resolve(folder, job.mutable_model());

@@ -43,7 +43,10 @@ absl::Status HistoryStream::ReadChunk() {
   proto::HistoryChunk chunk = header_;
   CAIRN_RETURN_IF_ERROR(storage::ReadBatches(*journal_, job_id_, next_batch_,
                                              [&chunk](const proto::BatchRecord& record) {
-                                               *chunk.add_batches() = record;
+                                               proto::BatchRecord& batch = *chunk.add_batches();
+                                               batch = record;
+                                               // Nobody looks at them, and they may be large.
+                                               batch.clear_metric_states();
                                                return chunk.batches_size() < kBatchesInChunk;
                                              }));
   last_ = chunk.batches_size() < kBatchesInChunk;

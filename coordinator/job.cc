@@ -169,7 +169,7 @@ void Job::BeginTraining(Moment now, Outbox* outbox) {
       CombineLedgers(restoration_->Ledgers(), plan()->total_batches());
   if (!settled.ok()) return Fail(std::string(settled.status().message()), now, outbox);
   auto history =
-      History::Load(&journal_, id(), plan()->batches_per_epoch(), durable_.job().metrics_size());
+      History::Load(&journal_, id(), plan()->batches_per_epoch(), MetricSums(durable_.job()));
   if (!history.ok()) return Fail(std::string(history.status().message()), now, outbox);
   history_ = *std::move(history);
   if (phase_ == Phase::kRestoring) {

@@ -3,6 +3,7 @@
 #include <cmath>
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -141,6 +142,20 @@ absl::Status CheckNormClip(const proto::Job& job, const nn::Optimizer& optimizer
                  "batches_per_update 1; set that, or use clipvalue, or mode async or stale");
 }
 
+absl::Status CheckMetrics(const proto::Job& job, const nn::Loss& loss, const nn::Shape& output) {
+  const std::vector<proto::Metric> metrics = nn::MetricConfigs(job);
+  std::set<std::string> names;
+  for (int i = 0; i < job.metrics_size(); ++i) {
+    const std::string path = absl::StrCat("metrics[", i, "]");
+    CAIRN_RETURN_IF_ERROR(At(path.c_str(), nn::CreateMetric(metrics[i], loss, output).status()));
+    if (!names.insert(job.metrics(i)).second) {
+      return Invalid(path, ": another metric is called '", job.metrics(i),
+                     "' already; give this one another name by \"as\"");
+    }
+  }
+  return absl::OkStatus();
+}
+
 absl::Status CheckLearning(const proto::Job& job, const nn::Model& model) {
   CAIRN_RETURN_IF_ERROR(CreateCallbacks(job).status());
   if (job.loss().name().empty()) return Invalid("loss: is missing");
@@ -155,12 +170,7 @@ absl::Status CheckLearning(const proto::Job& job, const nn::Model& model) {
     CAIRN_RETURN_IF_ERROR(At(
         "class_weight", nn::ClassWeights::Create(weights, **loss, model.output_shape()).status()));
   }
-  for (int i = 0; i < job.metrics_size(); ++i) {
-    const std::string path = absl::StrCat("metrics[", i, "]");
-    CAIRN_RETURN_IF_ERROR(
-        At(path.c_str(), nn::CreateMetric(job.metrics(i), **loss, model.output_shape()).status()));
-  }
-  return absl::OkStatus();
+  return CheckMetrics(job, **loss, model.output_shape());
 }
 
 }  // namespace

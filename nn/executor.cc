@@ -269,7 +269,9 @@ absl::Status Executor::ComputeLoss(const Batch& batch, bool training, Sums* sums
   CAIRN_ASSIGN_OR_RETURN(
       sums->loss_sum, loss_->Compute(result, can_run_backward_ ? last.output_gradient : nullptr));
   sums->penalty = Penalty();
-  for (const Metric* metric : metrics_) sums->metrics.push_back(metric->Compute(result));
+  for (const Metric* metric : metrics_) {
+    metric->Count(result, absl::MakeSpan(sums->metrics.emplace_back(metric->state_size())));
+  }
   return absl::OkStatus();
 }
 

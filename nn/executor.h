@@ -54,8 +54,8 @@ class Executor {
     double loss_sum = 0;
     // The regularizers' sum. What Keras reports as loss is loss_sum / examples + penalty.
     double penalty = 0;
-    // In the order of Create's metrics.
-    std::vector<MetricSum> metrics;
+    // The states of Create's metrics, in their order.
+    std::vector<std::vector<double>> metrics;
   };
 
   // `loss` may be null: then batches have no labels, and there are no metrics. Everything pointed
@@ -84,6 +84,8 @@ class Executor {
   // variable that is not frozen the moment its gradient is complete, from the last layer to the
   // first.
   void Backward(absl::FunctionRef<void(int variable)> on_gradient);
+
+  absl::Span<const Metric* const> metrics() const { return metrics_; }
 
   // From now on the time of every layer is recorded: that of node i of the model under
   // `first_name` + i (forward) and `first_name` + nodes + i (backward), that of the loss under

@@ -62,9 +62,7 @@ absl::Status CheckConfig(const proto::Loss& config, const KnownLoss& known) {
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<Loss>> CreateLoss(const proto::Loss& config) {
-  std::vector<std::string> names;
   for (const KnownLoss& known : KnownLosses()) {
-    names.push_back(known.name);
     if (!IsCalled(known, SnakeCase(config.name()))) continue;
     if (absl::Status status = CheckConfig(config, known); !status.ok()) {
       return absl::InvalidArgumentError(
@@ -72,8 +70,14 @@ absl::StatusOr<std::unique_ptr<Loss>> CreateLoss(const proto::Loss& config) {
     }
     return known.create(config);
   }
-  return absl::InvalidArgumentError(
-      absl::StrCat("unknown loss '", config.name(), "'; ", KnownNamesText(config.name(), names)));
+  return absl::InvalidArgumentError(absl::StrCat("unknown loss '", config.name(), "'; ",
+                                                 KnownNamesText(config.name(), LossNames())));
+}
+
+std::vector<std::string> LossNames() {
+  std::vector<std::string> names;
+  for (const KnownLoss& known : KnownLosses()) names.push_back(known.name);
+  return names;
 }
 
 }  // namespace cairn::nn

@@ -5,6 +5,7 @@
 #include <memory>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -78,6 +79,9 @@ class Loss {
 // INVALID_ARGUMENT names an unknown loss, an argument that it does not have, or a value out of
 // range, and says what is known.
 absl::StatusOr<std::unique_ptr<Loss>> CreateLoss(const proto::Loss& config);
+
+// The names that CreateLoss knows, without their other forms.
+std::vector<std::string> LossNames();
 
 }  // namespace cairn::nn
 

@@ -1,131 +1,315 @@
 #include "nn/metric.h"
 
 #include <algorithm>
-#include <cmath>
-#include <cstdint>
 
-#include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
+#include "common/nearest_name.h"
+#include "common/status_macros.h"
+#include "nn/config/config_arguments.h"
+#include "nn/metrics/auc.h"
+#include "nn/metrics/confusion.h"
+#include "nn/metrics/mean_iou.h"
+#include "nn/metrics/means.h"
+#include "proto/job.pb.h"
 
 namespace cairn::nn {
 namespace {
 
-// The position of the largest, the first one if there are several.
-int64_t Largest(const float* values, int64_t count) {
-  return std::max_element(values, values + count) - values;
-}
+constexpr int64_t kThresholdsMax = 1000;
+constexpr int64_t kIouClassesMax = 1000;
 
-// How often the largest output is the right class.
-class CategoricalAccuracy : public Metric {
- public:
-  CategoricalAccuracy(std::string name, bool sparse) : Metric(std::move(name)), sparse_(sparse) {}
+// What a metric is made for.
+struct Setting {
+  const Loss& loss;
+  const Shape& output_shape;
 
-  MetricSum Compute(const Loss::Batch& batch) const override {
-    const int64_t classes = batch.shape->back();
-    const int64_t rows = batch.examples * (ElementCount(*batch.shape) / classes);
-    int64_t right = 0;
-    for (int64_t row = 0; row < rows; ++row) {
-      right += Largest(batch.output + row * classes, classes) == Label(batch, row, classes);
-    }
-    return {static_cast<double>(right), static_cast<double>(rows)};
-  }
-
- private:
-  int64_t Label(const Loss::Batch& batch, int64_t row, int64_t classes) const {
-    if (sparse_) return static_cast<const int32_t*>(batch.labels)[row];
-    return Largest(static_cast<const float*>(batch.labels) + row * classes, classes);
-  }
-
-  const bool sparse_;
+  bool sparse() const { return loss.label_type() == proto::INT32; }
+  int64_t classes() const { return output_shape.empty() ? 1 : output_shape.back(); }
 };
 
-// A mean over all elements of a function of output and label.
-class ElementwiseMetric : public Metric {
- public:
-  using Function = double (*)(float output, float label);
-  ElementwiseMetric(std::string name, Function function)
-      : Metric(std::move(name)), function_(function) {}
+using Created = absl::StatusOr<std::unique_ptr<MetricCounter>>;
+using Config = proto::Metric;
 
-  MetricSum Compute(const Loss::Batch& batch) const override {
-    const int64_t count = batch.examples * ElementCount(*batch.shape);
-    const float* labels = static_cast<const float*>(batch.labels);
-    double sum = 0;
-    for (int64_t i = 0; i < count; ++i) sum += function_(batch.output[i], labels[i]);
-    return {sum, static_cast<double>(count)};
-  }
-
- private:
-  const Function function_;
-};
-
-double IsRightSide(float output, float label) {
-  return (output > 0.5f ? 1.0f : 0.0f) == label ? 1 : 0;
-}
-double SquaredError(float output, float label) {
-  const double difference = static_cast<double>(output) - label;
-  return difference * difference;
-}
-double AbsoluteError(float output, float label) {
-  return std::fabs(static_cast<double>(output) - label);
-}
+// The labels that a metric takes; all but kNumbers need classes in the output's last axis.
+enum class Labels { kClassNumbers, kOneHot, kEither, kNumbers };
 
 struct KnownMetric {
   const char* name;
-  const char* alias;
-  proto::DataType label_type;
-  bool needs_classes;
-  std::unique_ptr<Metric> (*create)(std::string name);
+  std::vector<std::string> arguments;
+  Labels labels;
+  Created (*create)(const Config&, const Setting&);
+  MetricResult (*result)(const Config&);
 };
 
-template <ElementwiseMetric::Function function>
-std::unique_ptr<Metric> CreateElementwise(std::string name) {
-  return std::make_unique<ElementwiseMetric>(std::move(name), function);
+absl::Status Bad(const absl::AlphaNum& a, const absl::AlphaNum& b = "",
+                 const absl::AlphaNum& c = "") {
+  return absl::InvalidArgumentError(absl::StrCat(a, b, c));
+}
+
+template <double (*function)(absl::Span<const double>)>
+MetricResult Result(const Config&) {
+  return function;
 }
 
 template <bool sparse>
-std::unique_ptr<Metric> CreateCategorical(std::string name) {
-  return std::make_unique<CategoricalAccuracy>(std::move(name), sparse);
+Created CategoricalAccuracy(const Config&, const Setting&) {
+  return CreateCategoricalAccuracy(sparse, 1);
 }
 
-constexpr KnownMetric kKnownMetrics[] = {
-    {"sparse_categorical_accuracy", "", proto::INT32, true, CreateCategorical<true>},
-    {"categorical_accuracy", "", proto::FLOAT32, true, CreateCategorical<false>},
-    {"binary_accuracy", "", proto::FLOAT32, false, CreateElementwise<IsRightSide>},
-    {"mean_squared_error", "mse", proto::FLOAT32, false, CreateElementwise<SquaredError>},
-    {"mean_absolute_error", "mae", proto::FLOAT32, false, CreateElementwise<AbsoluteError>},
-};
+template <bool sparse>
+Created TopK(const Config& config, const Setting&) {
+  const int64_t k = config.has_k() ? config.k() : 5;
+  if (k < 1) return Bad("'k' is ", k, "; it must be at least 1");
+  return CreateCategoricalAccuracy(sparse, k);
+}
+
+Created BinaryAccuracy(const Config& config, const Setting&) {
+  return CreateBinaryAccuracy(config.has_threshold() ? config.threshold() : 0.5f);
+}
+
+absl::Status CheckConfusion(const Config& config, const Setting& setting) {
+  if (config.thresholds_size() > 1) {
+    return Bad("'thresholds' has ", config.thresholds_size(),
+               " numbers; one metric has one threshold, say the metric once for each");
+  }
+  if (config.has_top_k() && (config.top_k() < 1 || config.top_k() > setting.classes())) {
+    return Bad("'top_k' is ", config.top_k(),
+               absl::StrCat("; it must be from 1 to the ", setting.classes(), " classes"));
+  }
+  if (config.has_class_id() && (config.class_id() < 0 || config.class_id() >= setting.classes())) {
+    return Bad("'class_id' is ", config.class_id(),
+               absl::StrCat("; it must be from 0 to ", setting.classes() - 1));
+  }
+  return absl::OkStatus();
+}
+
+template <Confusion... kinds>
+Created ConfusionMetric(const Config& config, const Setting& setting) {
+  CAIRN_RETURN_IF_ERROR(CheckConfusion(config, setting));
+  ConfusionOptions options;
+  options.kinds = {kinds...};
+  if (config.thresholds_size() == 1) {
+    options.threshold = static_cast<float>(config.thresholds(0));
+  } else if (config.has_top_k()) {
+    options.threshold = kNoThreshold;
+  }
+  options.top_k = config.top_k();
+  if (config.has_class_id()) options.class_id = config.class_id();
+  return CreateConfusion(options);
+}
+
+absl::StatusOr<AucOptions> ReadAuc(const Config& config) {
+  AucOptions options;
+  if (config.has_num_thresholds()) {
+    if (config.num_thresholds() < 2 || config.num_thresholds() > kThresholdsMax) {
+      return Bad("'num_thresholds' is ", config.num_thresholds(),
+                 absl::StrCat("; it must be from 2 to ", kThresholdsMax));
+    }
+    options.thresholds = static_cast<int>(config.num_thresholds());
+  }
+  if (config.curve() == "PR") {
+    options.curve = AucOptions::Curve::kPr;
+  } else if (config.has_curve() && config.curve() != "ROC") {
+    return Bad("'curve' is '", config.curve(), "'; known: ROC, PR");
+  }
+  if (config.summation_method() == "minoring") {
+    options.summation = AucOptions::Summation::kMinoring;
+  } else if (config.summation_method() == "majoring") {
+    options.summation = AucOptions::Summation::kMajoring;
+  } else if (config.has_summation_method() && config.summation_method() != "interpolation") {
+    return Bad("'summation_method' is '", config.summation_method(),
+               "'; known: interpolation, minoring, majoring");
+  }
+  options.from_logits = config.from_logits();
+  return options;
+}
+
+Created Auc(const Config& config, const Setting&) {
+  CAIRN_ASSIGN_OR_RETURN(const AucOptions options, ReadAuc(config));
+  return CreateAuc(options);
+}
+
+MetricResult ResultOfAuc(const Config& config) {
+  const AucOptions options = ReadAuc(config).value_or(AucOptions());
+  return [options](absl::Span<const double> state) { return AucResult(options, state); };
+}
+
+Created MeanIou(const Config& config, const Setting& setting) {
+  if (config.has_num_classes() && config.num_classes() != setting.classes()) {
+    return Bad("'num_classes' is ", config.num_classes(),
+               absl::StrCat("; the output has ", setting.classes(), " classes"));
+  }
+  if (setting.classes() > kIouClassesMax) {
+    return Bad("the output has ", setting.classes(),
+               absl::StrCat(" classes, at most ", kIouClassesMax, " are possible"));
+  }
+  return CreateMeanIou(setting.sparse(), setting.classes());
+}
+
+Created RootMeanSquaredError(const Config&, const Setting&) {
+  proto::Loss squared;
+  squared.set_name("mean_squared_error");
+  CAIRN_ASSIGN_OR_RETURN(std::unique_ptr<Loss> loss, CreateLoss(squared));
+  return CreateLossMean(std::move(loss), /*negative=*/false);
+}
+
+const std::vector<KnownMetric>& KnownMetrics() {
+  using enum Confusion;
+  using enum Labels;
+  const std::vector<std::string> confusion = {"thresholds", "top_k", "class_id"};
+  const std::vector<std::string> auc = {"num_thresholds", "curve", "summation_method",
+                                        "from_logits"};
+  const auto mean = Result<MeanResult>;
+  const auto share = Result<ShareResult>;
+  const auto count = Result<CountResult>;
+  static const std::vector<KnownMetric> kMetrics = {
+      {"sparse_categorical_accuracy", {}, kClassNumbers, CategoricalAccuracy<true>, mean},
+      {"categorical_accuracy", {}, kOneHot, CategoricalAccuracy<false>, mean},
+      {"binary_accuracy", {"threshold"}, kNumbers, BinaryAccuracy, mean},
+      {"sparse_top_k_categorical_accuracy", {"k"}, kClassNumbers, TopK<true>, mean},
+      {"top_k_categorical_accuracy", {"k"}, kOneHot, TopK<false>, mean},
+      {"precision", confusion, kNumbers, ConfusionMetric<kTruePositive, kFalsePositive>, share},
+      {"recall", confusion, kNumbers, ConfusionMetric<kTruePositive, kFalseNegative>, share},
+      {"true_positives", {"thresholds"}, kNumbers, ConfusionMetric<kTruePositive>, count},
+      {"false_positives", {"thresholds"}, kNumbers, ConfusionMetric<kFalsePositive>, count},
+      {"true_negatives", {"thresholds"}, kNumbers, ConfusionMetric<kTrueNegative>, count},
+      {"false_negatives", {"thresholds"}, kNumbers, ConfusionMetric<kFalseNegative>, count},
+      {"auc", auc, kNumbers, Auc, ResultOfAuc},
+      {"mean_iou", {"num_classes"}, kEither, MeanIou, Result<MeanIouResult>},
+      {"root_mean_squared_error", {}, kNumbers, RootMeanSquaredError, Result<RootMeanResult>},
+  };
+  return kMetrics;
+}
+
+// Of a metric's short form, or of what becomes of its class's name, the name itself.
+std::string FullName(const std::string& name) {
+  const std::string snake = SnakeCase(name);
+  if (snake == "acc") return "accuracy";
+  if (snake == "rmse") return "root_mean_squared_error";
+  if (snake == "mean_io_u") return "mean_iou";
+  if (snake == "top_kcategorical_accuracy") return "top_k_categorical_accuracy";
+  if (snake == "sparse_top_kcategorical_accuracy") return "sparse_top_k_categorical_accuracy";
+  return snake;
+}
+
+const KnownMetric* FindMetric(const std::string& full_name) {
+  for (const KnownMetric& known : KnownMetrics()) {
+    if (full_name == known.name) return &known;
+  }
+  return nullptr;
+}
+
+bool IsAccuracy(const std::string& full_name) { return full_name == "accuracy"; }
 
 // Which metric "accuracy" means.
-std::string_view ResolveAccuracy(const Loss& loss, const Shape& output_shape) {
-  if (loss.label_type() == proto::INT32) return "sparse_categorical_accuracy";
-  const bool binary = output_shape.empty() || output_shape.back() == 1;
-  return binary ? "binary_accuracy" : "categorical_accuracy";
+const char* ResolveAccuracy(const Setting& setting) {
+  if (setting.sparse()) return "sparse_categorical_accuracy";
+  return setting.classes() == 1 ? "binary_accuracy" : "categorical_accuracy";
+}
+
+// The loss that a metric of its name is the mean of.
+absl::StatusOr<std::unique_ptr<Loss>> LossOf(const Config& config) {
+  CAIRN_RETURN_IF_ERROR(CheckArguments(config, {"from_logits", "label_smoothing", "delta"}));
+  proto::Loss loss;
+  loss.set_name(config.name());
+  if (config.has_from_logits()) loss.set_from_logits(config.from_logits());
+  if (config.has_label_smoothing()) loss.set_label_smoothing(config.label_smoothing());
+  if (config.has_delta()) loss.set_delta(config.delta());
+  return CreateLoss(loss);
+}
+
+bool IsLoss(const std::string& name) {
+  proto::Loss loss;
+  loss.set_name(name);
+  return CreateLoss(loss).ok();
+}
+
+absl::Status UnknownMetric(const std::string& name) {
+  std::vector<std::string> names = {"accuracy"};
+  for (const KnownMetric& known : KnownMetrics()) names.push_back(known.name);
+  for (const std::string& loss : LossNames()) names.push_back(loss);
+  return Bad(absl::StrCat("unknown metric '", name, "'; "), KnownNamesText(name, names));
+}
+
+absl::Status CheckLabels(const std::string& name, bool fits, const Setting& setting) {
+  if (fits) return absl::OkStatus();
+  return Bad(absl::StrCat("metric ", name, " does not fit loss ", setting.loss.name(),
+                          ", whose labels are "),
+             setting.sparse() ? "class numbers" : "not class numbers");
+}
+
+absl::Status CheckSetting(const KnownMetric& known, const Setting& setting) {
+  const bool fits = known.labels == Labels::kEither ||
+                    (known.labels == Labels::kClassNumbers) == setting.sparse();
+  CAIRN_RETURN_IF_ERROR(CheckLabels(known.name, fits, setting));
+  if (known.labels != Labels::kNumbers && setting.classes() < 2) {
+    return Bad(absl::StrCat("metric ", known.name, " needs at least 2 classes in the output's ",
+                            "last axis, which is "),
+               ShapeText(setting.output_shape));
+  }
+  return absl::OkStatus();
+}
+
+Created CreateLossCounter(const Config& config, const Setting& setting) {
+  CAIRN_ASSIGN_OR_RETURN(std::unique_ptr<Loss> loss, LossOf(config));
+  CAIRN_RETURN_IF_ERROR(
+      CheckLabels(loss->name(), loss->label_type() == setting.loss.label_type(), setting));
+  const bool fits =
+      loss->LabelCount(setting.output_shape) == setting.loss.LabelCount(setting.output_shape);
+  if (!fits) {
+    return Bad(absl::StrCat("metric ", loss->name(), " wants other labels than loss "),
+               setting.loss.name());
+  }
+  const Shape labels = loss->label_type() == proto::INT32
+                           ? Shape(setting.output_shape.begin(), setting.output_shape.end() - 1)
+                           : setting.output_shape;
+  CAIRN_RETURN_IF_ERROR(loss->ValidateShapes(setting.output_shape, labels));
+  // Keras's metric of that name is the cosine itself, its loss minus that.
+  const bool negative = loss->name() == "cosine_similarity";
+  return CreateLossMean(std::move(loss), negative);
+}
+
+absl::Status InMetric(const std::string& name, const absl::Status& status) {
+  if (status.message().substr(0, 7) == "metric ") return status;
+  return Bad(absl::StrCat("metric ", name, ": "), std::string(status.message()));
+}
+
+Created CreateCounter(const Config& config, const Setting& setting) {
+  const std::string asked = FullName(config.name());
+  const std::string meant = IsAccuracy(asked) ? ResolveAccuracy(setting) : asked;
+  const KnownMetric* known = FindMetric(meant);
+  if (known == nullptr) return CreateLossCounter(config, setting);
+  CAIRN_RETURN_IF_ERROR(CheckSetting(*known, setting));
+  CAIRN_RETURN_IF_ERROR(
+      CheckArguments(config, IsAccuracy(asked) ? std::vector<std::string>() : known->arguments));
+  return known->create(config, setting);
 }
 
 }  // namespace
 
-absl::StatusOr<std::unique_ptr<Metric>> CreateMetric(std::string_view name, const Loss& loss,
+absl::StatusOr<std::unique_ptr<Metric>> CreateMetric(const proto::Metric& config, const Loss& loss,
                                                      const Shape& output_shape) {
-  const bool is_accuracy = name == "accuracy" || name == "acc";
-  const std::string_view meant = is_accuracy ? ResolveAccuracy(loss, output_shape) : name;
-  std::string known_names = "accuracy";
-  for (const KnownMetric& known : kKnownMetrics) {
-    absl::StrAppend(&known_names, ", ", known.name);
-    if (meant != known.name && (meant.empty() || meant != known.alias)) continue;
-    if (known.label_type != loss.label_type()) {
-      return absl::InvalidArgumentError(absl::StrCat(
-          "metric ", known.name, " does not fit loss ", loss.name(), ", whose labels are ",
-          loss.label_type() == proto::INT32 ? "class numbers" : "not class numbers"));
-    }
-    if (known.needs_classes && (output_shape.empty() || output_shape.back() < 2)) {
-      return absl::InvalidArgumentError(absl::StrCat(
-          "metric ", known.name, " needs at least 2 classes in the output's last axis, which is ",
-          ShapeText(output_shape)));
-    }
-    return known.create(std::string(name));
+  CAIRN_ASSIGN_OR_RETURN(MetricResult result, CreateMetricResult(config));
+  Created counter = CreateCounter(config, {loss, output_shape});
+  if (!counter.ok()) return InMetric(FullName(config.name()), counter.status());
+  return std::make_unique<Metric>(*std::move(counter), std::move(result));
+}
+
+absl::StatusOr<MetricResult> CreateMetricResult(const proto::Metric& config) {
+  const std::string name = FullName(config.name());
+  if (const KnownMetric* known = FindMetric(name)) return known->result(config);
+  // All of these are means.
+  if (IsAccuracy(name) || IsLoss(name)) return MetricResult(MeanResult);
+  return UnknownMetric(config.name());
+}
+
+std::vector<proto::Metric> MetricConfigs(const proto::Job& job) {
+  std::vector<proto::Metric> configs(job.metrics_size());
+  for (int i = 0; i < job.metrics_size(); ++i) configs[i].set_name(job.metrics(i));
+  for (const proto::MetricArguments& more : job.metric_arguments()) {
+    if (more.index() < configs.size()) configs[more.index()] = more.metric();
   }
-  return absl::InvalidArgumentError(
-      absl::StrCat("unknown metric '", std::string(name), "'; known: ", known_names));
+  return configs;
 }
 
 }  // namespace cairn::nn

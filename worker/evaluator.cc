@@ -16,9 +16,8 @@ proto::EvaluatedBatch MakeResult(uint64_t cut, int64_t batch, const nn::Executor
   result.set_batch(batch);
   result.set_examples(sums.examples);
   result.set_loss_sum(sums.loss_sum + sums.penalty * static_cast<double>(sums.examples));
-  for (const nn::MetricSum& metric : sums.metrics) {
-    result.add_metric_sums(metric.sum);
-    result.add_metric_counts(metric.count);
+  for (const std::vector<double>& state : sums.metrics) {
+    result.add_metric_states()->mutable_values()->Assign(state.begin(), state.end());
   }
   return result;
 }

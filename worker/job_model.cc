@@ -10,9 +10,9 @@ absl::StatusOr<JobModel> JobModel::Create(const proto::Job& job, const proto::Mo
   JobModel result;
   CAIRN_ASSIGN_OR_RETURN(result.model, nn::Model::Create(spec));
   CAIRN_ASSIGN_OR_RETURN(result.loss, nn::CreateLoss(job.loss()));
-  for (const std::string& name : job.metrics()) {
+  for (const proto::Metric& metric : nn::MetricConfigs(job)) {
     CAIRN_ASSIGN_OR_RETURN(result.metrics.emplace_back(),
-                           nn::CreateMetric(name, *result.loss, result.model->output_shape()));
+                           nn::CreateMetric(metric, *result.loss, result.model->output_shape()));
   }
   if (!job.class_weight().empty()) {
     const std::map<int64_t, double> weights(job.class_weight().begin(), job.class_weight().end());

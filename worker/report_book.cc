@@ -14,7 +14,9 @@ constexpr absl::Duration kRepeatInterval = absl::Seconds(1);
 // A broken stream is noticed within a lease (10 s): what was sent longer ago has arrived.
 constexpr absl::Duration kKept = absl::Seconds(15);
 constexpr size_t kKeptMax = 65536;
-constexpr int kRecordsMax = 4096;  // In one report.
+// In one report; the states of metrics may make records large.
+constexpr int kRecordsMax = 4096;
+constexpr size_t kRecordBytesMax = size_t{1} << 20;
 // The coordinator knows how much is good; this only bounds a worker's memory.
 constexpr int64_t kOnHandMax = 4096;
 
@@ -50,12 +52,15 @@ std::optional<proto::WorkReport> ReportBook::TakeDue(const Standing& standing, b
   if (!Due(standing, all, now)) return std::nullopt;
   Forget(now);
   proto::WorkReport report;
-  while (!batches_.empty() && report.batches_size() < kRecordsMax) {
+  size_t bytes = 0;
+  while (!batches_.empty() && report.batches_size() < kRecordsMax && bytes < kRecordBytesMax) {
+    bytes += batches_.front().ByteSizeLong();
     sent_.push_back({now, batches_.front()});
     *report.add_batches() = std::move(batches_.front());
     batches_.pop_front();
   }
-  while (!evaluated_.empty() && report.evaluated_size() < kRecordsMax) {
+  while (!evaluated_.empty() && report.evaluated_size() < kRecordsMax && bytes < kRecordBytesMax) {
+    bytes += evaluated_.front().ByteSizeLong();
     *report.add_evaluated() = std::move(evaluated_.front());
     evaluated_.pop_front();
   }

@@ -1,5 +1,7 @@
 #include "worker/trainer.h"
 
+#include <vector>
+
 #include "common/random.h"
 #include "common/status_macros.h"
 #include "worker/step_phase.h"
@@ -7,12 +9,17 @@
 namespace cairn::worker {
 namespace {
 
-proto::BatchRecord MakeRecord(int64_t batch, const nn::Executor::Sums& sums) {
+proto::BatchRecord MakeRecord(int64_t batch, const nn::Executor::Sums& sums,
+                              absl::Span<const nn::Metric* const> metrics) {
   proto::BatchRecord record;
   record.set_batch(batch);
   record.set_examples(sums.examples);
   record.set_loss(sums.loss_sum / static_cast<double>(sums.examples) + sums.penalty);
-  for (const nn::MetricSum& metric : sums.metrics) record.add_metrics(metric.sum / metric.count);
+  for (size_t i = 0; i < metrics.size(); ++i) {
+    const std::vector<double>& state = sums.metrics[i];
+    record.add_metrics(metrics[i]->Result(state));
+    record.add_metric_states()->mutable_values()->Assign(state.begin(), state.end());
+  }
   return record;
 }
 
@@ -64,7 +71,8 @@ absl::StatusOr<Strategy::Ready> Trainer::Step(const Assignment& assignment,
   if (ready != Strategy::Ready::kYes) return ready;
   CAIRN_ASSIGN_OR_RETURN(const nn::Executor::Sums sums, Compute(loaded));
   const ScopedSpan span(recorder_, kPushPhase);
-  CAIRN_RETURN_IF_ERROR(strategy_->EndStep(MakeRecord(assignment.batch, sums)));
+  CAIRN_RETURN_IF_ERROR(
+      strategy_->EndStep(MakeRecord(assignment.batch, sums, executor_->metrics())));
   return ready;
 }
 

@@ -259,7 +259,7 @@ void CutCycle::Evaluate(const proto::HeldCut& cut) {
   const int64_t batch_size = std::max<int64_t>(1, plan_.batch_size());
   const int64_t batches = (plan_.validation_examples() + batch_size - 1) / batch_size;
   evaluation_ =
-      std::make_unique<Evaluation>(cut.cut(), cut.epoch(), batches, plan_.job().metrics_size());
+      std::make_unique<Evaluation>(cut.cut(), cut.epoch(), batches, MetricSums(plan_.job()));
 }
 
 void CutCycle::FinishWriting(Moment now, Outbox* outbox) {

@@ -1,6 +1,7 @@
 #include "coordinator/training/evaluation.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "common/check.h"
 
@@ -13,8 +14,8 @@ constexpr absl::Duration kForgottenAfter = absl::Minutes(1);
 
 }  // namespace
 
-Evaluation::Evaluation(uint64_t cut, int64_t epoch, int64_t batches, int metrics)
-    : cut_(cut), epoch_(epoch), metrics_(metrics), open_(0, batches), results_(batches) {
+Evaluation::Evaluation(uint64_t cut, int64_t epoch, int64_t batches, MetricSums metrics)
+    : cut_(cut), epoch_(epoch), open_(0, batches), results_(batches), metrics_(std::move(metrics)) {
   CAIRN_CHECK(batches > 0);
 }
 
@@ -59,22 +60,28 @@ std::vector<proto::Split> Evaluation::Grant(TaskId id, int64_t workers, absl::Du
 void Evaluation::Done(TaskId id, const proto::EvaluatedBatch& batch, absl::Duration now) {
   const int64_t index = batch.batch();
   if (batch.cut() != cut_ || index < 0 || index >= static_cast<int64_t>(results_.size())) return;
-  if (batch.examples() < 0 || batch.metric_sums_size() != metrics_ ||
-      batch.metric_counts_size() != metrics_) {
-    return;
-  }
+  if (batch.examples() < 0 || !metrics_.Fits(batch.metric_states())) return;
   Worker& worker = workers_[id];
   worker.leased.Remove(index, index + 1);
   ++worker.done_since;
   worker.heard_at = now;
-  Sums& sums = results_[index];
-  if (sums.examples >= 0) return;
-  sums = {batch.examples(),
-          batch.loss_sum(),
-          {batch.metric_sums().begin(), batch.metric_sums().end()},
-          {batch.metric_counts().begin(), batch.metric_counts().end()}};
+  Batch& result = results_[index];
+  if (result.examples >= 0) return;
+  result = {batch.examples(), batch.loss_sum(), batch.metric_states()};
   open_.Remove(index, index + 1);
   ++done_count_;
+  Sum();
+}
+
+void Evaluation::Sum() {
+  const auto batches = static_cast<int64_t>(results_.size());
+  for (; summed_ < batches && results_[summed_].examples >= 0; ++summed_) {
+    Batch& batch = results_[summed_];
+    examples_ += batch.examples;
+    loss_ += batch.loss;
+    if (metrics_.Fits(batch.states)) metrics_.Add(batch.states);
+    batch.states = MetricSums::States();
+  }
 }
 
 // What somebody else has reported meanwhile is not done again.
@@ -103,24 +110,11 @@ void Evaluation::Drop(TaskId id) {
 
 proto::EvaluationRecord Evaluation::Result() const {
   CAIRN_CHECK(done());
-  int64_t examples = 0;
-  double loss = 0;
-  std::vector<double> metrics(metrics_), counts(metrics_);
-  for (const Sums& sums : results_) {
-    examples += sums.examples;
-    loss += sums.loss;
-    for (int i = 0; i < metrics_; ++i) {
-      metrics[i] += sums.metrics[i];
-      counts[i] += sums.counts[i];
-    }
-  }
   proto::EvaluationRecord record;
   record.set_epoch(epoch_);
-  record.set_examples(examples);
-  record.set_loss(examples > 0 ? loss / static_cast<double>(examples) : 0);
-  for (int i = 0; i < metrics_; ++i) {
-    record.add_metrics(counts[i] > 0 ? metrics[i] / counts[i] : 0);
-  }
+  record.set_examples(examples_);
+  record.set_loss(examples_ > 0 ? loss_ / static_cast<double>(examples_) : 0);
+  for (const double value : metrics_.Values()) record.add_metrics(value);
   return record;
 }
 

@@ -8,6 +8,7 @@
 #include "absl/time/time.h"
 #include "coordinator/task.h"
 #include "coordinator/training/batch_ranges.h"
+#include "coordinator/training/metric_sums.h"
 #include "proto/coordinator.pb.h"
 #include "proto/job.pb.h"
 
@@ -18,8 +19,8 @@ namespace cairn::coordinator {
 // machine, not thread-safe. What a worker does not report for a minute is given to others as well.
 class Evaluation {
  public:
-  // `batches` and `metrics` (how many each batch reports) at least 1 and 0.
-  Evaluation(uint64_t cut, int64_t epoch, int64_t batches, int metrics);
+  // `batches` at least 1; `metrics`: the job's, of no batch.
+  Evaluation(uint64_t cut, int64_t epoch, int64_t batches, MetricSums metrics);
 
   // Leases batches to a worker that has fewer than its share on hand; `workers` share the work.
   std::vector<proto::Split> Grant(TaskId worker, int64_t workers, absl::Duration now);
@@ -29,7 +30,7 @@ class Evaluation {
   void Drop(TaskId worker);
 
   bool done() const { return done_count_ == static_cast<int64_t>(results_.size()); }
-  // Means over all examples; done() only.
+  // The mean loss and the metrics over all examples; done() only.
   proto::EvaluationRecord Result() const;
 
   uint64_t cut() const { return cut_; }
@@ -42,24 +43,29 @@ class Evaluation {
     int64_t done_since = 0;
     absl::Duration heard_at;  // When it last got or reported something.
   };
-  struct Sums {
+  struct Batch {
     int64_t examples = -1;  // Not reported yet.
     double loss = 0;
-    std::vector<double> metrics;
-    std::vector<double> counts;
+    MetricSums::States states;  // Until they are summed.
   };
 
   void TakeBackForgotten(absl::Duration now);
   void Reopen(const BatchRanges& leased);
+  // Adds what has come of the batches that follow those summed.
+  void Sum();
   int64_t Target(const Worker& worker, int64_t workers, absl::Duration now) const;
 
   const uint64_t cut_;
   const int64_t epoch_;
-  const int metrics_;
   BatchRanges open_;
   std::map<TaskId, Worker> workers_;
-  std::vector<Sums> results_;
+  std::vector<Batch> results_;
   int64_t done_count_ = 0;
+  // Of the first batches, in their order.
+  int64_t summed_ = 0;
+  int64_t examples_ = 0;
+  double loss_ = 0;
+  MetricSums metrics_;
 };
 
 }  // namespace cairn::coordinator

@@ -12,18 +12,18 @@
 namespace cairn::coordinator {
 
 History::History(const storage::Journal* journal, uint64_t job_id, int64_t batches_per_epoch,
-                 int metrics)
+                 MetricSums metrics)
     : journal_(journal),
       job_id_(job_id),
       batches_per_epoch_(std::max<int64_t>(1, batches_per_epoch)),
-      metrics_(metrics) {
-  sums_.metrics.resize(metrics);
-}
+      no_metrics_(std::move(metrics)),
+      sums_(NoSums(0)) {}
 
 absl::StatusOr<std::unique_ptr<History>> History::Load(const storage::Journal* journal,
                                                        uint64_t job_id, int64_t batches_per_epoch,
-                                                       int metrics) {
-  std::unique_ptr<History> history(new History(journal, job_id, batches_per_epoch, metrics));
+                                                       MetricSums metrics) {
+  std::unique_ptr<History> history(
+      new History(journal, job_id, batches_per_epoch, std::move(metrics)));
   CAIRN_RETURN_IF_ERROR(
       storage::ReadBatches(*journal, job_id, 0, [&](const proto::BatchRecord& record) {
         history->recorded_.Add(record.batch(), record.batch() + 1);
@@ -36,19 +36,16 @@ absl::StatusOr<std::unique_ptr<History>> History::Load(const storage::Journal* j
   return history;
 }
 
-void History::Count(const proto::BatchRecord& record, double sign, Means* sums) {
+void History::Count(const proto::BatchRecord& record, double sign, Sums* sums) {
   const double weight = sign * static_cast<double>(std::max<int64_t>(1, record.examples()));
   sums->batches += sign > 0 ? 1 : -1;
   sums->examples += weight;
   sums->loss += weight * record.loss();
-  for (size_t i = 0; i < sums->metrics.size(); ++i) {
-    sums->metrics[i] += weight * record.metrics(static_cast<int>(i));
-  }
+  if (sums->metrics.Fits(record.metric_states())) sums->metrics.Add(record.metric_states(), sign);
 }
 
 absl::Status History::Recount() {
-  sums_ = Means();
-  sums_.metrics.resize(metrics_);
+  sums_ = NoSums(0);
   if (recorded_.empty()) return absl::OkStatus();
   sums_.epoch = (recorded_.end() - 1) / batches_per_epoch_;
   return storage::ReadBatches(*journal_, job_id_, sums_.epoch * batches_per_epoch_,
@@ -60,20 +57,18 @@ absl::Status History::Recount() {
 
 void History::Add(const proto::BatchRecord& record, Outbox* outbox) {
   const int64_t batch = record.batch();
-  if (batch < 0 || record.metrics_size() != metrics_) return;
+  const bool has_values = record.metrics_size() == record.metric_states_size();
+  if (batch < 0 || !has_values || !sums_.metrics.Fits(record.metric_states())) return;
   const std::string key = storage::BatchKey(job_id_, batch);
   const int64_t epoch = batch / batches_per_epoch_;
-  if (epoch > sums_.epoch) {
-    sums_ = Means();
-    sums_.epoch = epoch;
-    sums_.metrics.resize(metrics_);
-  }
+  if (epoch > sums_.epoch) sums_ = NoSums(epoch);
   if (epoch == sums_.epoch) {
     absl::StatusOr<std::optional<std::string>> old = std::nullopt;
     if (recorded_.Contains(batch)) old = journal_->Read(key);
     proto::BatchRecord replaced;
-    if (old.ok() && old->has_value() && replaced.ParseFromString(**old))
+    if (old.ok() && old->has_value() && replaced.ParseFromString(**old)) {
       Count(replaced, -1, &sums_);
+    }
     Count(record, 1, &sums_);
   }
   recorded_.Add(batch, batch + 1);
@@ -125,25 +120,26 @@ const proto::EvaluationRecord* History::FindEvaluation(int64_t epoch) const {
 bool History::HasEvaluation(int64_t epoch) const { return FindEvaluation(epoch) != nullptr; }
 
 absl::StatusOr<History::Means> History::ReadEpochMeans(int64_t epoch) const {
-  Means means;
-  means.epoch = epoch;
-  means.metrics.resize(metrics_);
+  Sums sums = NoSums(epoch);
   const int64_t begin = epoch * batches_per_epoch_;
   CAIRN_RETURN_IF_ERROR(
       storage::ReadBatches(*journal_, job_id_, begin, [&](const proto::BatchRecord& record) {
         if (record.batch() >= begin + batches_per_epoch_) return false;
-        if (recorded_.Contains(record.batch())) Count(record, 1, &means);
+        if (recorded_.Contains(record.batch())) Count(record, 1, &sums);
         return true;
       }));
-  return Divided(std::move(means));
+  return MeansOf(sums);
 }
 
-History::Means History::EpochMeans() const { return Divided(sums_); }
+History::Means History::EpochMeans() const { return MeansOf(sums_); }
 
-History::Means History::Divided(Means means) {
-  if (means.examples <= 0) return means;
-  means.loss /= means.examples;
-  for (double& metric : means.metrics) metric /= means.examples;
+History::Means History::MeansOf(const Sums& sums) {
+  Means means;
+  means.epoch = sums.epoch;
+  means.batches = sums.batches;
+  means.examples = sums.examples;
+  means.loss = sums.examples > 0 ? sums.loss / sums.examples : sums.loss;
+  means.metrics = sums.metrics.Values();
   return means;
 }
 

@@ -9,6 +9,7 @@
 #include "absl/status/statusor.h"
 #include "coordinator/outbox.h"
 #include "coordinator/training/batch_ranges.h"
+#include "coordinator/training/metric_sums.h"
 #include "proto/job.pb.h"
 #include "storage/journal.h"
 
@@ -19,7 +20,8 @@ namespace cairn::coordinator {
 // gap. Records are not synced: they are no decisions. Not thread-safe.
 class History {
  public:
-  // Means over the batches of one epoch that have a record, weighted by their examples.
+  // Of the batches of one epoch that have a record: the mean loss, weighted by their examples, and
+  // the metrics of all of them together.
   struct Means {
     int64_t epoch = 0;
     int64_t batches = 0;
@@ -28,13 +30,13 @@ class History {
     std::vector<double> metrics;
   };
 
-  // Begins with what the journal has of the job. `metrics`: how many each batch has. The journal
+  // Begins with what the journal has of the job. `metrics`: the job's, of no batch. The journal
   // must outlive the history; it is read here, and in Unsettle.
   static absl::StatusOr<std::unique_ptr<History>> Load(const storage::Journal* journal,
                                                        uint64_t job_id, int64_t batches_per_epoch,
-                                                       int metrics);
+                                                       MetricSums metrics);
 
-  // A record that cannot be (another number of metrics, a negative batch) is dropped.
+  // A record that cannot be (other metrics, a negative batch) is dropped.
   void Add(const proto::BatchRecord& record, Outbox* outbox);
   void Add(const proto::EvaluationRecord& record, Outbox* outbox);
   // Of the epoch after those that epochs() has.
@@ -57,21 +59,33 @@ class History {
   Means EpochMeans() const;
 
  private:
-  History(const storage::Journal* journal, uint64_t job_id, int64_t batches_per_epoch, int metrics);
+  History(const storage::Journal* journal, uint64_t job_id, int64_t batches_per_epoch,
+          MetricSums metrics);
 
-  // Adds a record to sums of value x examples, or takes it away again.
-  static void Count(const proto::BatchRecord& record, double sign, Means* sums);
-  static Means Divided(Means sums);
+  // Of an epoch: losses x examples, not yet divided.
+  struct Sums {
+    int64_t epoch = 0;
+    int64_t batches = 0;
+    double examples = 0;
+    double loss = 0;
+    MetricSums metrics;
+  };
+
+  Sums NoSums(int64_t epoch) const { return {.epoch = epoch, .metrics = no_metrics_}; }
+  // Adds a record, or with sign -1 takes it away again.
+  static void Count(const proto::BatchRecord& record, double sign, Sums* sums);
+  static Means MeansOf(const Sums& sums);
   absl::Status Recount();
 
   const storage::Journal* const journal_;
   const uint64_t job_id_;
   const int64_t batches_per_epoch_;
-  const int metrics_;
   BatchRanges recorded_;
   std::vector<proto::EvaluationRecord> evaluations_;  // By epoch.
   std::vector<proto::EpochRecord> epochs_;
-  Means sums_;  // Sums of value x examples, not yet divided.
+  const MetricSums no_metrics_;
+  // Of the newest epoch that has a record.
+  Sums sums_;
 };
 
 }  // namespace cairn::coordinator

@@ -84,6 +84,48 @@ TEST(JobFileTest, NamesStandForMessagesAndSingleValuesForLists) {
   EXPECT_THAT(job->metrics(), ElementsAre("mae"));
 }
 
+TEST(JobFileTest, AMetricMayHaveArgumentsAndANameOfItsOwn) {
+  json text = GoodJob();
+  text["metrics"] = {"mae", {{"name", "auc"}, {"curve", "PR"}, {"as", "pr_auc"}}};
+  const auto job = ParseJobFile(text.dump(), "/jobs");
+  ASSERT_TRUE(job.ok()) << job.status();
+  EXPECT_THAT(job->metrics(), ElementsAre("mae", "pr_auc"));
+  ASSERT_EQ(job->metric_arguments_size(), 1);
+  EXPECT_EQ(job->metric_arguments(0).index(), 1u);
+  EXPECT_EQ(job->metric_arguments(0).metric().name(), "auc");
+  EXPECT_EQ(job->metric_arguments(0).metric().curve(), "PR");
+}
+
+TEST(JobFileTest, MetricsWithWrongArgumentsAreRefusedWithTheirPlace) {
+  const auto refusal = [](const json& metrics) {
+    json text = GoodJob();
+    text["metrics"] = metrics;
+    return std::string(ParseJobFile(text.dump(), "/jobs").status().message());
+  };
+  EXPECT_EQ(refusal({"mae", {{"name", "auc"}, {"curv", "PR"}}}),
+            "metrics[1]: curv: unknown field; did you mean \"curve\"?");
+  EXPECT_EQ(refusal({"mae", {{"name", "auc"}, {"as", 3}}}), "metrics[1].as: 3 is not a name");
+  EXPECT_EQ(refusal({{"curve", "PR"}}), "metrics.name: is missing; for example \"name\": \"auc\"");
+  EXPECT_EQ(refusal({"mae", 7}), "metrics[1]: 7 is not a string");
+}
+
+TEST(JobFileTest, ALearningRateMayBeASchedule) {
+  json text = GoodJob();
+  text["optimizer"] = {{"name", "sgd"},
+                       {"learning_rate",
+                        {{"name", "exponential_decay"},
+                         {"initial_learning_rate", 0.1},
+                         {"decay_steps", 100},
+                         {"decay_rate", 0.9}}}};
+  const auto job = ParseJobFile(text.dump(), "/jobs");
+  ASSERT_TRUE(job.ok()) << job.status();
+  EXPECT_EQ(job->optimizer().learning_rate_schedule().name(), "exponential_decay");
+  EXPECT_EQ(job->optimizer().learning_rate_schedule().decay_steps(), 100);
+  text["optimizer"]["learning_rate"]["decay_step"] = 3;
+  EXPECT_EQ(ParseJobFile(text.dump(), "/jobs").status().message(),
+            "optimizer.learning_rate.decay_step: unknown field; did you mean \"decay_steps\"?");
+}
+
 using Cases = std::vector<std::pair<std::string, std::string>>;
 
 // What was said and what is expected; no two mistakes have one message.

@@ -145,6 +145,15 @@ INSTANTIATE_TEST_SUITE_P(
         BadCase{"resume_from",
                 [](Request* r) { r->mutable_job()->mutable_resume_from()->set_name("other"); },
                 "brought by cairn"},
+        BadCase{"metrics[1]", [](Request* r) { r->mutable_job()->add_metrics("accuracy"); },
+                "by \"as\""},
+        BadCase{"metrics[0]",
+                [](Request* r) {
+                  auto* more = r->mutable_job()->add_metric_arguments();
+                  more->mutable_metric()->set_name("accuracy");
+                  more->mutable_metric()->set_k(3);
+                },
+                "unknown argument 'k'"},
         BadCase{"strategy.parameter_server.mode", [](Request* r) { Strategy(r)->set_mode("fast"); },
                 "async, sync, stale"},
         BadCase{"strategy.parameter_server.window", [](Request* r) { Strategy(r)->set_window(2); },

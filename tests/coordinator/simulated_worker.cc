@@ -147,8 +147,9 @@ void SimulatedWorker::Evaluate() {
   done->set_batch(batch);
   done->set_examples(10);
   done->set_loss_sum(10.0 * static_cast<double>(value));
-  done->add_metric_sums(static_cast<double>(batch));
-  done->add_metric_counts(1);
+  proto::MetricState* state = done->add_metric_states();
+  state->add_values(static_cast<double>(batch));
+  state->add_values(1);
 }
 
 void SimulatedWorker::Report(bool urgent, std::vector<proto::TaskMessage>* messages) {
@@ -186,6 +187,9 @@ void SimulatedWorker::Step(bool connected, std::vector<proto::TaskMessage>* mess
       record->set_examples(10);
       record->set_loss(static_cast<double>(batch));
       record->add_metrics(1);
+      proto::MetricState* state = record->add_metric_states();
+      state->add_values(10);
+      state->add_values(10);
       return true;
     });
   }

@@ -1,5 +1,7 @@
 #include "nn/metric.h"
 
+#include <gmock/gmock.h>
+
 #include <vector>
 
 #include "gtest/gtest.h"
@@ -8,66 +10,127 @@
 namespace cairn::nn {
 namespace {
 
+using ::testing::HasSubstr;
+
 std::unique_ptr<Loss> LossNamed(const std::string& name) {
   proto::Loss config;
   config.set_name(name);
   return *CreateLoss(config);
 }
 
-MetricSum Measure(const std::string& metric, const std::string& loss, const Shape& shape,
-                  const std::vector<float>& output, const void* labels) {
+proto::Metric Config(const std::string& name) {
+  proto::Metric config;
+  config.set_name(name);
+  return config;
+}
+
+double Measure(const std::string& metric, const std::string& loss, const Shape& shape,
+               const std::vector<float>& output, const void* labels) {
   const int64_t examples = static_cast<int64_t>(output.size()) / ElementCount(shape);
-  return (*CreateMetric(metric, *LossNamed(loss), shape))
-      ->Compute({.examples = examples, .shape = &shape, .output = output.data(), .labels = labels});
+  const auto created = *CreateMetric(Config(metric), *LossNamed(loss), shape);
+  std::vector<double> state(created->state_size());
+  created->Count({.examples = examples, .shape = &shape, .output = output.data(), .labels = labels},
+                 absl::MakeSpan(state));
+  return created->Result(state);
+}
+
+std::string ErrorOf(const proto::Metric& config, const std::string& loss, const Shape& shape) {
+  return std::string(CreateMetric(config, *LossNamed(loss), shape).status().message());
 }
 
 TEST(MetricTest, AccuracyOfClassNumbersCountsTheLargestOutputs) {
   const int32_t labels[] = {1, 2, 0};
-  const MetricSum sum = Measure("accuracy", "sparse_categorical_crossentropy", {3},
-                                {0, 1, 0, 0, 0, 1, 0, 1, 0}, labels);
-  EXPECT_EQ(sum.sum, 2);
-  EXPECT_EQ(sum.count, 3);
+  EXPECT_DOUBLE_EQ(Measure("accuracy", "sparse_categorical_crossentropy", {3},
+                           {0, 1, 0, 0, 0, 1, 0, 1, 0}, labels),
+                   2.0 / 3);
 }
 
 TEST(MetricTest, AccuracyOfOneHotLabelsComparesLargestWithLargest) {
   const float labels[] = {0, 1, 0, 1, 0, 0};
-  const MetricSum sum = Measure("acc", "categorical_crossentropy", {3}, {0, 1, 0, 0, 0, 1}, labels);
-  EXPECT_EQ(sum.sum, 1);
-  EXPECT_EQ(sum.count, 2);
+  EXPECT_EQ(Measure("acc", "categorical_crossentropy", {3}, {0, 1, 0, 0, 0, 1}, labels), 0.5);
 }
 
 TEST(MetricTest, AccuracyOfOneOutputIsBinary) {
   const float labels[] = {1, 0, 1, 0};
-  const MetricSum sum =
-      Measure("accuracy", "binary_crossentropy", {1}, {0.9f, 0.1f, 0.5f, 0.7f}, labels);
-  EXPECT_EQ(sum.sum, 2);
-  EXPECT_EQ(sum.count, 4);
+  EXPECT_EQ(Measure("accuracy", "binary_crossentropy", {1}, {0.9f, 0.1f, 0.5f, 0.7f}, labels), 0.5);
 }
 
 TEST(MetricTest, ErrorsAreMeansOverAllElements) {
   const float labels[] = {1, 0, 1, 0};
   const std::vector<float> output = {3, 0, 1, -1};
-  const MetricSum squared = Measure("mse", "mae", {2}, output, labels);
-  EXPECT_EQ(squared.sum / squared.count, 5.0 / 4);
-  const MetricSum absolute = Measure("mean_absolute_error", "mse", {2}, output, labels);
-  EXPECT_EQ(absolute.sum / absolute.count, 3.0 / 4);
-}
-
-TEST(MetricTest, AMetricKeepsTheNameItWasAskedForBy) {
-  EXPECT_EQ((*CreateMetric("mse", *LossNamed("mae"), {2}))->name(), "mse");
+  EXPECT_EQ(Measure("mse", "mae", {2}, output, labels), 5.0 / 4);
+  EXPECT_EQ(Measure("mean_absolute_error", "mse", {2}, output, labels), 3.0 / 4);
 }
 
 TEST(MetricTest, AMetricThatDoesNotFitIsRefused) {
-  const std::unique_ptr<Loss> sparse = LossNamed("sparse_categorical_crossentropy");
-  EXPECT_FALSE(CreateMetric("mse", *sparse, {10}).ok());
-  EXPECT_FALSE(CreateMetric("categorical_accuracy", *sparse, {10}).ok());
-  EXPECT_FALSE(CreateMetric("categorical_accuracy", *LossNamed("mse"), {1}).ok());
+  const std::string sparse = "sparse_categorical_crossentropy";
+  EXPECT_EQ(ErrorOf(Config("mse"), sparse, {10}),
+            "metric mean_squared_error does not fit loss sparse_categorical_crossentropy, whose "
+            "labels are class numbers");
+  EXPECT_THAT(ErrorOf(Config("categorical_accuracy"), sparse, {10}), HasSubstr("class numbers"));
+  EXPECT_THAT(ErrorOf(Config("precision"), sparse, {10}), HasSubstr("class numbers"));
+  EXPECT_THAT(ErrorOf(Config("categorical_accuracy"), "mse", {1}), HasSubstr("at least 2 classes"));
+  EXPECT_THAT(ErrorOf(Config("mean_iou"), "mse", {2000}), HasSubstr("at most 1000"));
+  EXPECT_THAT(ErrorOf(Config("categorical_crossentropy"), "mse", {1}),
+              HasSubstr("at least 2 classes"));
 }
 
 TEST(MetricTest, AnUnknownMetricIsRefusedWithTheKnownOnes) {
-  const absl::Status status = CreateMetric("auc", *LossNamed("mse"), {1}).status();
-  EXPECT_NE(status.message().find("'auc'"), absl::string_view::npos) << status;
-  EXPECT_NE(status.message().find("binary_accuracy"), absl::string_view::npos) << status;
+  const std::string message = ErrorOf(Config("precison"), "mse", {1});
+  EXPECT_THAT(message, HasSubstr("unknown metric 'precison'; did you mean 'precision'? known: "));
+  EXPECT_THAT(message, HasSubstr("binary_accuracy"));
+  EXPECT_THAT(message, HasSubstr("log_cosh"));
+}
+
+TEST(MetricTest, WrongArgumentsAreRefusedByName) {
+  proto::Metric config = Config("auc");
+  config.set_k(3);
+  EXPECT_THAT(ErrorOf(config, "mse", {1}),
+              HasSubstr("metric auc: unknown argument 'k'; known: num_thresholds, curve, "));
+  config = Config("auc");
+  config.set_curve("RoC");
+  EXPECT_EQ(ErrorOf(config, "mse", {1}), "metric auc: 'curve' is 'RoC'; known: ROC, PR");
+  config.set_curve("ROC");
+  config.set_num_thresholds(1);
+  EXPECT_EQ(ErrorOf(config, "mse", {1}),
+            "metric auc: 'num_thresholds' is 1; it must be from 2 to 1000");
+  config = Config("auc");
+  config.set_summation_method("sum");
+  EXPECT_THAT(ErrorOf(config, "mse", {1}), HasSubstr("known: interpolation, minoring, majoring"));
+  config = Config("precision");
+  config.set_class_id(3);
+  EXPECT_EQ(ErrorOf(config, "mse", {3}),
+            "metric precision: 'class_id' is 3; it must be from 0 to 2");
+  config = Config("recall");
+  config.set_top_k(4);
+  EXPECT_THAT(ErrorOf(config, "mse", {3}), HasSubstr("'top_k' is 4; it must be from 1 to the 3"));
+  config = Config("recall");
+  config.add_thresholds(0.1);
+  config.add_thresholds(0.2);
+  EXPECT_THAT(ErrorOf(config, "mse", {3}), HasSubstr("'thresholds' has 2 numbers"));
+  config = Config("top_k_categorical_accuracy");
+  config.set_k(0);
+  EXPECT_THAT(ErrorOf(config, "mse", {3}), HasSubstr("'k' is 0; it must be at least 1"));
+  config = Config("mean_iou");
+  config.set_num_classes(3);
+  EXPECT_THAT(ErrorOf(config, "mse", {4}), HasSubstr("'num_classes' is 3; the output has 4"));
+  config = Config("accuracy");
+  config.set_threshold(0.3);
+  EXPECT_THAT(ErrorOf(config, "mse", {1}), HasSubstr("unknown argument 'threshold'"));
+}
+
+TEST(MetricTest, ArgumentsOfAJobStandWithTheirMetric) {
+  proto::Job job;
+  job.add_metrics("mae");
+  job.add_metrics("pr_auc");
+  proto::MetricArguments* more = job.add_metric_arguments();
+  more->set_index(1);
+  more->mutable_metric()->set_name("auc");
+  more->mutable_metric()->set_curve("PR");
+  const std::vector<proto::Metric> configs = MetricConfigs(job);
+  ASSERT_EQ(configs.size(), 2u);
+  EXPECT_EQ(configs[0].name(), "mae");
+  EXPECT_EQ(configs[1].curve(), "PR");
 }
 
 }  // namespace

@@ -16,13 +16,14 @@ FILE_LINES_MAX = 500
 FUNCTION_LINES_MAX = 70
 FOLDER_PAIRS_MAX = 15
 # Families: one table, one conformance suite, as many members as there are.
-FAMILIES = {"nn/layers", "nn/cpu", "nn/cuda", "nn/losses", "nn/optimizers", "nn/formats",
-            "cli/commands"}
+FAMILIES = {"nn/layers", "nn/cpu", "nn/cuda", "nn/losses", "nn/metrics", "nn/optimizers",
+            "nn/formats", "cli/commands"}
 ROWS = {"common": 0, "proto": 0, "cluster": 1, "storage": 1, "nn": 1,
         "ps_server": 2, "worker": 2, "coordinator": 2, "cli": 2}
 # Sources whose test is a suite over their family, or their only user's.
 SUITE_OF_FAMILY = {"nn/layers": "nn/layers/conformance_test.cc",
                    "nn/cpu": "nn/layers/conformance_test.cc", "nn/cuda": "nn/cuda_test.cc",
+                   "nn/metrics": "nn/metrics/conformance_test.cc",
                    "nn/losses": "nn/losses/conformance_test.cc",
                    "nn/optimizers": "nn/optimizers/conformance_test.cc",
                    "cli/commands": "cli/commands_test.cc"}

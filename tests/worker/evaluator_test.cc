@@ -49,8 +49,8 @@ TEST_F(EvaluatorTest, SumsLossAndMetricsOverTheBatch) {
   EXPECT_EQ(result->batch(), 19);
   EXPECT_EQ(result->examples(), 4);
   EXPECT_NEAR(result->loss_sum() / 4e30, 1, 1e-6);
-  ASSERT_EQ(result->metric_sums_size(), 1);
-  EXPECT_EQ(result->metric_counts(0), 4);
+  ASSERT_EQ(result->metric_states_size(), 1);
+  EXPECT_EQ(result->metric_states(0).values(1), 4);
 }
 
 TEST_F(EvaluatorTest, ACutThatIsGoneIsAnErrorAndTheNextOneIsPulled) {

@@ -16,9 +16,16 @@ proto::EvaluatedBatch Evaluated(int64_t batch, double loss_sum, int64_t examples
   done.set_batch(batch);
   done.set_examples(examples);
   done.set_loss_sum(loss_sum);
-  done.add_metric_sums(5);
-  done.add_metric_counts(static_cast<double>(examples));
+  proto::MetricState* state = done.add_metric_states();
+  state->add_values(5);
+  state->add_values(static_cast<double>(examples));
   return done;
+}
+
+MetricSums Accuracy() {
+  proto::Job job;
+  job.add_metrics("accuracy");
+  return MetricSums(job);
 }
 
 std::vector<int64_t> Batches(const std::vector<proto::Split>& splits) {
@@ -30,7 +37,7 @@ std::vector<int64_t> Batches(const std::vector<proto::Split>& splits) {
 }
 
 TEST(EvaluationTest, EveryBatchIsGivenOnceAndTheResultIsTheMeanOverExamples) {
-  Evaluation evaluation(9, 4, 3, 1);
+  Evaluation evaluation(9, 4, 3, Accuracy());
   std::set<int64_t> given;
   for (uint32_t worker : {0, 1}) {
     for (int64_t batch : Batches(evaluation.Grant(WorkerTask(worker), 2, kStart))) {
@@ -51,7 +58,7 @@ TEST(EvaluationTest, EveryBatchIsGivenOnceAndTheResultIsTheMeanOverExamples) {
 }
 
 TEST(EvaluationTest, ABatchThatIsReportedTwiceCountsOnce) {
-  Evaluation evaluation(9, 0, 2, 1);
+  Evaluation evaluation(9, 0, 2, Accuracy());
   evaluation.Done(WorkerTask(0), Evaluated(0, 10), kStart);
   evaluation.Done(WorkerTask(1), Evaluated(0, 99), kStart);
   EXPECT_FALSE(evaluation.done());
@@ -59,8 +66,22 @@ TEST(EvaluationTest, ABatchThatIsReportedTwiceCountsOnce) {
   EXPECT_DOUBLE_EQ(evaluation.Result().loss(), 1);
 }
 
+TEST(EvaluationTest, TheResultHasTheSameBitsInWhateverOrderBatchesCome) {
+  const std::vector<double> losses = {1e16, 1, -1e16, 0.1, 3};
+  double expected = 0;
+  for (const double loss : losses) expected += loss;
+  for (const std::vector<int64_t>& order :
+       {std::vector<int64_t>{0, 1, 2, 3, 4}, {4, 3, 2, 1, 0}, {2, 4, 0, 3, 1}}) {
+    Evaluation evaluation(9, 0, 5, Accuracy());
+    for (int64_t batch : order) {
+      evaluation.Done(WorkerTask(0), Evaluated(batch, losses[batch], 1), kStart);
+    }
+    EXPECT_EQ(evaluation.Result().loss(), expected / 5);
+  }
+}
+
 TEST(EvaluationTest, WhatADeadWorkerHadIsGivenToOthersUnlessItWasReported) {
-  Evaluation evaluation(9, 0, 2, 1);
+  Evaluation evaluation(9, 0, 2, Accuracy());
   EXPECT_EQ(Batches(evaluation.Grant(WorkerTask(0), 1, kStart)), (std::vector<int64_t>{0, 1}));
   evaluation.Done(WorkerTask(0), Evaluated(0, 10), kStart);
   evaluation.Drop(WorkerTask(0));
@@ -68,18 +89,18 @@ TEST(EvaluationTest, WhatADeadWorkerHadIsGivenToOthersUnlessItWasReported) {
 }
 
 TEST(EvaluationTest, WhatIsNotReportedForAMinuteIsGivenToOthersToo) {
-  Evaluation evaluation(9, 0, 2, 1);
+  Evaluation evaluation(9, 0, 2, Accuracy());
   evaluation.Grant(WorkerTask(0), 1, kStart);
   EXPECT_TRUE(evaluation.Grant(WorkerTask(1), 2, kStart + absl::Seconds(59)).empty());
   EXPECT_FALSE(evaluation.Grant(WorkerTask(1), 2, kStart + absl::Seconds(61)).empty());
 }
 
 TEST(EvaluationTest, ReportsThatCannotBeAreIgnored) {
-  Evaluation evaluation(9, 0, 1, 1);
+  Evaluation evaluation(9, 0, 1, Accuracy());
   proto::EvaluatedBatch other_cut = Evaluated(0, 1);
   other_cut.set_cut(8);
   proto::EvaluatedBatch no_metrics = Evaluated(0, 1);
-  no_metrics.clear_metric_sums();
+  no_metrics.clear_metric_states();
   for (const auto& batch : {other_cut, no_metrics, Evaluated(-1, 1), Evaluated(1, 1),
                             Evaluated(0, 1, /*examples=*/-3)}) {
     evaluation.Done(WorkerTask(0), batch, kStart);
@@ -88,7 +109,7 @@ TEST(EvaluationTest, ReportsThatCannotBeAreIgnored) {
 }
 
 TEST(EvaluationTest, AQuickWorkerGetsMoreAtOnce) {
-  Evaluation evaluation(9, 0, 10000, 1);
+  Evaluation evaluation(9, 0, 10000, Accuracy());
   std::vector<int64_t> on_hand = Batches(evaluation.Grant(WorkerTask(0), 2, kStart));
   EXPECT_EQ(on_hand.size(), 2u);
   absl::Duration now = kStart;

@@ -19,7 +19,16 @@ proto::BatchRecord Batch(int64_t batch, double loss, int64_t examples = 10) {
   record.set_examples(examples);
   record.set_loss(loss);
   record.add_metrics(loss / 2);
+  proto::MetricState* state = record.add_metric_states();
+  state->add_values(loss / 2 * static_cast<double>(examples));
+  state->add_values(static_cast<double>(examples));
   return record;
+}
+
+MetricSums Accuracy() {
+  proto::Job job;
+  job.add_metrics("accuracy");
+  return MetricSums(job);
 }
 
 proto::EvaluationRecord Evaluation(int64_t epoch) {
@@ -41,7 +50,7 @@ class HistoryTest : public ::testing::Test {
     Outbox outbox;
     outbox.Put(storage::JobKey(1), record);
     Write(&outbox);
-    history_ = *History::Load(journal_.get(), 1, /*batches_per_epoch=*/10, /*metrics=*/1);
+    history_ = *History::Load(journal_.get(), 1, /*batches_per_epoch=*/10, Accuracy());
   }
 
   void Write(Outbox* outbox) {
@@ -82,6 +91,7 @@ TEST_F(HistoryTest, ALaterReportReplacesTheEarlier) {
   Add(Batch(3, 100));
   Add(Batch(3, 6));
   EXPECT_DOUBLE_EQ(history_->EpochMeans().loss, 6);
+  EXPECT_DOUBLE_EQ(history_->EpochMeans().metrics[0], 3);
   EXPECT_EQ(history_->EpochMeans().batches, 1);
   EXPECT_EQ(Journalled(), (std::vector<int64_t>{3}));
 }
@@ -109,7 +119,7 @@ TEST_F(HistoryTest, ItGoesOnFromTheJournal) {
   Outbox outbox;
   history_->Add(Evaluation(0), &outbox);
   Write(&outbox);
-  const auto again = *History::Load(journal_.get(), 1, 10, 1);
+  const auto again = *History::Load(journal_.get(), 1, 10, Accuracy());
   EXPECT_EQ(again->recorded(), history_->recorded());
   EXPECT_DOUBLE_EQ(again->EpochMeans().loss, 6);
   EXPECT_TRUE(again->HasEvaluation(0));
@@ -119,6 +129,9 @@ TEST_F(HistoryTest, RecordsThatCannotBeAreDropped) {
   proto::BatchRecord no_metrics = Batch(1, 1);
   no_metrics.clear_metrics();
   Add(no_metrics);
+  proto::BatchRecord no_states = Batch(1, 1);
+  no_states.clear_metric_states();
+  Add(no_states);
   Add(Batch(-1, 1));
   EXPECT_TRUE(Journalled().empty());
   EXPECT_TRUE(history_->recorded().empty());

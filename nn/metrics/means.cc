@@ -1,0 +1,108 @@
+#include "nn/metrics/means.h"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+namespace cairn::nn {
+namespace {
+
+// The position of the largest, the first one if there are several.
+int64_t Largest(const float* values, int64_t count) {
+  return std::max_element(values, values + count) - values;
+}
+
+class MeanCounter : public MetricCounter {
+ public:
+  int state_size() const override { return 2; }
+};
+
+class CategoricalAccuracy final : public MeanCounter {
+ public:
+  CategoricalAccuracy(bool sparse, int64_t k) : sparse_(sparse), k_(k) {}
+
+  void Count(const Loss::Batch& batch, absl::Span<double> state) const override {
+    const int64_t classes = batch.shape->back();
+    const int64_t rows = batch.examples * (ElementCount(*batch.shape) / classes);
+    int64_t right = 0;
+    for (int64_t row = 0; row < rows; ++row) {
+      right += IsRight(batch.output + row * classes, classes, Label(batch, row, classes));
+    }
+    state[0] += static_cast<double>(right);
+    state[1] += static_cast<double>(rows);
+  }
+
+ private:
+  int64_t Label(const Loss::Batch& batch, int64_t row, int64_t classes) const {
+    if (sparse_) return static_cast<const int32_t*>(batch.labels)[row];
+    return Largest(static_cast<const float*>(batch.labels) + row * classes, classes);
+  }
+
+  bool IsRight(const float* output, int64_t classes, int64_t label) const {
+    if (k_ == 1) return Largest(output, classes) == label;
+    if (!std::isfinite(output[label])) return false;
+    return std::count_if(output, output + classes,
+                         [&](float other) { return other > output[label]; }) < k_;
+  }
+
+  const bool sparse_;
+  const int64_t k_;
+};
+
+class BinaryAccuracy final : public MeanCounter {
+ public:
+  explicit BinaryAccuracy(float threshold) : threshold_(threshold) {}
+
+  void Count(const Loss::Batch& batch, absl::Span<double> state) const override {
+    const int64_t count = batch.examples * ElementCount(*batch.shape);
+    const float* labels = static_cast<const float*>(batch.labels);
+    int64_t right = 0;
+    for (int64_t i = 0; i < count; ++i) {
+      right += (batch.output[i] > threshold_ ? 1.0f : 0.0f) == labels[i];
+    }
+    state[0] += static_cast<double>(right);
+    state[1] += static_cast<double>(count);
+  }
+
+ private:
+  const float threshold_;
+};
+
+class LossMean final : public MeanCounter {
+ public:
+  LossMean(std::unique_ptr<Loss> loss, double sign) : loss_(std::move(loss)), sign_(sign) {}
+
+  void Count(const Loss::Batch& batch, absl::Span<double> state) const override {
+    Loss::Batch unweighted = batch;
+    unweighted.weights = nullptr;
+    // Labels are those of the model's loss, which has refused wrong ones.
+    state[0] += sign_ * loss_->Compute(unweighted, nullptr).value_or(std::nan(""));
+    state[1] += static_cast<double>(batch.examples);
+  }
+
+ private:
+  const std::unique_ptr<Loss> loss_;
+  const double sign_;
+};
+
+}  // namespace
+
+std::unique_ptr<MetricCounter> CreateCategoricalAccuracy(bool sparse, int64_t k) {
+  return std::make_unique<CategoricalAccuracy>(sparse, k);
+}
+
+std::unique_ptr<MetricCounter> CreateBinaryAccuracy(float threshold) {
+  return std::make_unique<BinaryAccuracy>(threshold);
+}
+
+std::unique_ptr<MetricCounter> CreateLossMean(std::unique_ptr<Loss> loss, bool negative) {
+  return std::make_unique<LossMean>(std::move(loss), negative ? -1 : 1);
+}
+
+double MeanResult(absl::Span<const double> state) {
+  return state[1] == 0 ? 0 : state[0] / state[1];
+}
+
+double RootMeanResult(absl::Span<const double> state) { return std::sqrt(MeanResult(state)); }
+
+}  // namespace cairn::nn
