@@ -7,6 +7,7 @@
 #include <grpcpp/generic/generic_stub.h>
 #include <grpcpp/support/byte_buffer.h>
 
+#include <atomic>
 #include <bit>
 #include <chrono>
 #include <thread>
@@ -17,6 +18,7 @@
 #include "cluster/grpc_status.h"
 #include "cluster/grpc_tag.h"
 #include "cluster/rpc_channel.h"
+#include "cluster/shared_memory/shared_memory_link.h"
 #include "common/check.h"
 #include "common/logging.h"
 #include "common/mutex.h"
@@ -90,7 +92,9 @@ struct Request {
   std::string method;  // "Pull"
   int ps = 0;
   uint64_t group = 0;
-  absl::StatusOr<Frame> frame = Frame();  // Not OK: the call fails with that.
+  size_t sent_bytes = 0;      // Of tensors,
+  size_t received_bytes = 0;  // there and back.
+  absl::AnyInvocable<absl::StatusOr<Frame>(const FrameRoom&)> encode;
   absl::AnyInvocable<absl::Status(Frame)> read;
   absl::AnyInvocable<void(const absl::Status&)> finish;
 };
@@ -98,6 +102,7 @@ struct Request {
 template <typename Reply>
 void ReadInto(Destinations destinations, absl::AnyInvocable<void(absl::StatusOr<Reply>)> callback,
               Request* request) {
+  request->received_bytes = TotalBytes(destinations);
   auto reply = std::make_shared<Reply>();
   request->read = [reply, destinations = std::move(destinations)](Frame frame) {
     return ReadReply(std::move(frame), destinations, reply.get());
@@ -122,11 +127,16 @@ class PsClient::Impl {
 
   int ps_count() const { return static_cast<int>(stubs_.size()); }
 
-  // The request, unless the arguments are wrong already.
+  // The request's frame, to be made when it is known where it goes, unless the arguments are wrong.
   template <typename Header>
-  absl::StatusOr<Frame> Encode(const absl::Status& arguments, int ps, Header* header,
-                               std::vector<FramePiece> pieces) const;
+  void SetFrame(const absl::Status& arguments, Header header, std::vector<FramePiece> pieces,
+                Request* request) const;
   void Start(Request request);
+
+  // Memory shared with the ps, or null.
+  std::shared_ptr<SharedArena> Arena(int ps) {
+    return links_.empty() ? nullptr : links_[ps]->arena();
+  }
 
   template <typename Selected>
   void CancelIf(Selected selected);
@@ -139,7 +149,9 @@ class PsClient::Impl {
 
   const PsClientOptions options_;
   std::vector<std::unique_ptr<grpc::GenericStub>> stubs_;
+  std::vector<std::unique_ptr<SharedMemoryLink>> links_;  // Empty: memory is not shared.
   grpc::CompletionQueue queue_;
+  std::atomic<uint64_t> seed_ = RandomSeed();  // Of the next call's delays.
 
   Mutex mutex_;
   ConditionVariable no_calls_;
@@ -153,10 +165,10 @@ class PsClient::Impl {
 // attempt's end, or an alarm before the next attempt. Deletes itself when it has ended.
 class PsClient::Impl::Call final : public GrpcTag {
  public:
-  Call(Impl* client, Request request)
+  Call(Impl* client, Request request, uint64_t seed)
       : client_(client),
         request_(std::move(request)),
-        backoff_(client->options_.first_delay, client->options_.max_delay, RandomSeed()) {}
+        backoff_(client->options_.first_delay, client->options_.max_delay, seed) {}
 
   uint64_t group() const { return request_.group; }
 
@@ -164,8 +176,9 @@ class PsClient::Impl::Call final : public GrpcTag {
   void Start(bool cancelled) {
     MutexLock lock(&mutex_);
     cancelled_ |= cancelled;
+    if (!cancelled_) EncodeLocked(client_->Arena(request_.ps));
     // Errors too take the way over the queue: callbacks run on its thread only.
-    if (cancelled_ || !request_.frame.ok()) return WaitLocked(absl::ZeroDuration());
+    if (cancelled_ || !frame_.ok()) return WaitLocked(absl::ZeroDuration());
     AttemptLocked();
   }
 
@@ -180,7 +193,7 @@ class PsClient::Impl::Call final : public GrpcTag {
   void OnEvent(bool) override {
     absl::Status result;
     if (!NextStep(&result)) return;
-    request_.frame = Frame();  // The caller may use the memory again.
+    Release();
     request_.finish(result);
     client_->Ended(this);
   }
@@ -191,8 +204,8 @@ class PsClient::Impl::Call final : public GrpcTag {
     MutexLock lock(&mutex_);
     if (!std::exchange(waiting_, false)) {
       *result = AttemptResultLocked();
-    } else if (!request_.frame.ok()) {
-      *result = request_.frame.status();
+    } else if (!frame_.ok()) {
+      *result = frame_.status();
     } else if (!cancelled_) {
       AttemptLocked();
       return false;
@@ -201,10 +214,45 @@ class PsClient::Impl::Call final : public GrpcTag {
       *result = absl::CancelledError(absl::StrCat(Name(), " was cancelled"));
       return true;
     }
-    if (!request_.frame.ok() || result->ok() || !IsRetryable(*result)) return true;
+    if (!frame_.ok() || result->ok() || !IsRetryable(*result)) return true;
     WarnLocked(*result);
+    if (arena_ != nullptr) {
+      DropArenaLocked();
+      EncodeLocked(nullptr);
+    }
     WaitLocked(backoff_.Next());
     return false;
+  }
+
+  // Borrows from the arena what the attempt needs, if there is one and it has as much.
+  void EncodeLocked(std::shared_ptr<SharedArena> arena) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+    FrameRoom room;
+    if (arena != nullptr) {
+      sent_ = arena->Borrow(request_.sent_bytes);
+      received_ = arena->Borrow(request_.received_bytes);
+      if (sent_ != nullptr) room.payload = *sent_;
+      if (received_ != nullptr) room.reply = *received_;
+      if (sent_ != nullptr || received_ != nullptr) arena_ = std::move(arena);
+    }
+    frame_ = request_.encode(room);
+  }
+
+  // After a failed attempt: the ps may not know the memory, or may yet write into it.
+  void DropArenaLocked() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+    client_->links_[request_.ps]->Drop(arena_);
+    arena_.reset();
+    sent_.reset();
+    received_.reset();
+  }
+
+  // The call is over: its memory may be used again, the caller's and the shared one.
+  void Release() {
+    MutexLock lock(&mutex_);
+    frame_ = Frame();
+    request_.encode = nullptr;
+    if (arena_ != nullptr && !succeeded_) DropArenaLocked();
+    sent_.reset();
+    received_.reset();
   }
 
   void AttemptLocked() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
@@ -214,7 +262,7 @@ class PsClient::Impl::Call final : public GrpcTag {
     reply_.Clear();
     reader_ = client_->stubs_[request_.ps]->PrepareUnaryCall(
         context_.get(), absl::StrCat("/cairn.proto.ParameterServer/", request_.method),
-        *request_.frame->buffer(), &client_->queue_);
+        *frame_->buffer(), &client_->queue_);
     reader_->StartCall();
     reader_->Finish(&reply_, &status_, Released());
   }
@@ -224,12 +272,20 @@ class PsClient::Impl::Call final : public GrpcTag {
     if (result.ok() && !cancelled_) {
       auto buffer = std::make_shared<grpc::ByteBuffer>();
       buffer->Swap(&reply_);
-      result = request_.read(Frame(std::move(buffer)));
+      result = request_.read(Frame(std::move(buffer), FindMemoryLocked()));
+      succeeded_ = result.ok();
     }
     reader_.reset();  // Lives in the memory of the context's call.
     context_.reset();
     if (result.ok()) return result;
     return absl::Status(result.code(), absl::StrCat(Name(), ": ", result.message()));
+  }
+
+  FindMemory FindMemoryLocked() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+    if (arena_ == nullptr) return nullptr;
+    return [memory = arena_->memory()](uint64_t token) {
+      return token == memory->token() ? memory : nullptr;
+    };
   }
 
   void WaitLocked(absl::Duration delay) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
@@ -254,9 +310,15 @@ class PsClient::Impl::Call final : public GrpcTag {
   Mutex mutex_;
   bool cancelled_ ABSL_GUARDED_BY(mutex_) = false;
   bool waiting_ ABSL_GUARDED_BY(mutex_) = false;  // For the alarm, not for an attempt.
+  bool succeeded_ ABSL_GUARDED_BY(mutex_) = false;
   unsigned attempts_ ABSL_GUARDED_BY(mutex_) = 0;
   Backoff backoff_ ABSL_GUARDED_BY(mutex_);
   grpc::Alarm alarm_ ABSL_GUARDED_BY(mutex_);
+  absl::StatusOr<Frame> frame_ ABSL_GUARDED_BY(mutex_) = Frame();  // Not OK: the call fails so.
+  // What the frame uses of shared memory; null: nothing.
+  std::shared_ptr<SharedArena> arena_ ABSL_GUARDED_BY(mutex_);
+  SharedArena::Loan sent_ ABSL_GUARDED_BY(mutex_);
+  SharedArena::Loan received_ ABSL_GUARDED_BY(mutex_);
   // Of the attempt under way.
   std::unique_ptr<grpc::ClientContext> context_ ABSL_GUARDED_BY(mutex_);
   std::unique_ptr<grpc::GenericClientAsyncResponseReader> reader_ ABSL_GUARDED_BY(mutex_);
@@ -267,6 +329,7 @@ class PsClient::Impl::Call final : public GrpcTag {
 PsClient::Impl::Impl(const PsClientOptions& options) : options_(options) {
   for (const std::string& address : options.addresses) {
     stubs_.push_back(std::make_unique<grpc::GenericStub>(CreateChannel(address)));
+    if (options.share_memory) links_.push_back(std::make_unique<SharedMemoryLink>(address));
   }
   thread_ = std::thread([this] { Serve(); });
 }
@@ -292,20 +355,24 @@ void PsClient::Impl::Serve() {
 }
 
 template <typename Header>
-absl::StatusOr<Frame> PsClient::Impl::Encode(const absl::Status& arguments, int ps, Header* header,
-                                             std::vector<FramePiece> pieces) const {
-  if (!arguments.ok()) return arguments;
-  proto::Envelope* envelope = header->mutable_envelope();
+void PsClient::Impl::SetFrame(const absl::Status& arguments, Header header,
+                              std::vector<FramePiece> pieces, Request* request) const {
+  proto::Envelope* envelope = header.mutable_envelope();
   envelope->set_version(kVersion);
   envelope->set_cluster_id(options_.cluster_id);
-  envelope->set_receiver(ps);
+  envelope->set_receiver(request->ps);
   envelope->set_sender(options_.sender);
-  return EncodeFrame(*header, std::move(pieces));
+  for (const FramePiece& piece : pieces) request->sent_bytes += piece.bytes;
+  request->encode = [arguments, header = std::move(header),
+                     pieces = std::move(pieces)](const FrameRoom& room) -> absl::StatusOr<Frame> {
+    if (!arguments.ok()) return arguments;
+    return EncodeFrame(header, pieces, room);
+  };
 }
 
 void PsClient::Impl::Start(Request request) {
   CAIRN_CHECK(request.ps >= 0 && request.ps < ps_count());
-  auto* call = new Call(this, std::move(request));
+  auto* call = new Call(this, std::move(request), seed_++);
   bool closing;
   {
     MutexLock lock(&mutex_);
@@ -342,7 +409,7 @@ void PsClient::Pull(int ps, proto::PullHeader header, std::vector<absl::Span<flo
                     PullCallback callback, Group group) {
   const absl::Status good = CheckCount("destinations", destinations.size(), header.blocks_size());
   Request request = {"Pull", ps, group};
-  request.frame = impl_->Encode(good, ps, &header, {});
+  impl_->SetFrame(good, std::move(header), {}, &request);
   ReadInto(std::move(destinations), std::move(callback), &request);
   impl_->Start(std::move(request));
 }
@@ -354,7 +421,7 @@ void PsClient::Push(int ps, proto::PushHeader header, std::vector<FramePiece> pi
   good.Update(CheckCount("destinations", destinations.size(),
                          header.want_values() ? header.blocks_size() : 0));
   Request request = {"Push", ps, group};
-  request.frame = impl_->Encode(good, ps, &header, std::move(pieces));
+  impl_->SetFrame(good, std::move(header), std::move(pieces), &request);
   ReadInto(std::move(destinations), std::move(callback), &request);
   impl_->Start(std::move(request));
 }
@@ -363,7 +430,7 @@ void PsClient::Upload(int ps, proto::UploadHeader header, std::vector<FramePiece
                       UploadCallback callback, Group group) {
   const absl::Status good = CheckCount("pieces", pieces.size(), header.blocks_size());
   Request request = {"Upload", ps, group};
-  request.frame = impl_->Encode(good, ps, &header, std::move(pieces));
+  impl_->SetFrame(good, std::move(header), std::move(pieces), &request);
   ReadInto({}, std::move(callback), &request);
   impl_->Start(std::move(request));
 }

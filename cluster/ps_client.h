@@ -23,6 +23,8 @@ struct PsClientOptions {
   absl::Duration attempt_timeout = absl::Seconds(30);
   absl::Duration first_delay = absl::Milliseconds(20);
   absl::Duration max_delay = absl::Seconds(1);
+  // With ps on this machine tensors go through shared memory; false: over TCP, as with all others.
+  bool share_memory = true;
 };
 
 // Calls to the parameter servers, asynchronous, on one thread of its own. Attempts that fail for a
@@ -32,6 +34,9 @@ struct PsClientOptions {
 //
 // Callbacks run on the client's thread, exactly once for each call, and must not block; they may
 // start other calls. Destinations must stay valid until then; pieces as FramePiece says.
+//
+// Where a ps runs on this machine, tensors travel in memory shared with it, and only heads over
+// TCP. An attempt that fails is repeated over TCP alone, so nothing but speed depends on it.
 class PsClient {
  public:
   using PullCallback = absl::AnyInvocable<void(absl::StatusOr<proto::PullReplyHeader>)>;
@@ -49,7 +54,7 @@ class PsClient {
   int ps_count() const;
 
   // `header` without its envelope. One destination for each of header.blocks, of the block's size.
-  // They are written only if the result is OK and not batch_settled.
+  // They are written unless the result is batch_settled; what they hold counts only if it is OK.
   void Pull(int ps, proto::PullHeader header, std::vector<absl::Span<float>> destinations,
             PullCallback callback, Group group = 0);
 

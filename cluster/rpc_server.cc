@@ -16,6 +16,8 @@
 #include "cluster/grpc_server.h"
 #include "cluster/grpc_status.h"
 #include "cluster/grpc_tag.h"
+#include "cluster/shared_memory/shared_memory_host.h"
+#include "common/logging.h"
 #include "common/mutex.h"
 #include "proto/parameter_server.grpc.pb.h"
 
@@ -54,9 +56,11 @@ class DataServer::Impl {
     return static_cast<int>(calls_.size());
   }
   RawService& service() { return service_; }
+  const FindMemory& find_memory() const { return find_memory_; }
 
  private:
   static void Serve(grpc::ServerCompletionQueue* queue);
+  void ShareMemory();
   // False if this is not the first shutdown.
   bool BeginShutdown(std::vector<std::shared_ptr<Link>>* unanswered);
 
@@ -65,6 +69,8 @@ class DataServer::Impl {
   RawService service_;
   std::vector<std::unique_ptr<grpc::ServerCompletionQueue>> queues_;
   GrpcServer server_;
+  std::shared_ptr<const SharedMemoryHost> host_;  // Null: no memory is shared.
+  FindMemory find_memory_;                        // In host_.
   std::vector<std::thread> threads_;
 
   mutable Mutex mutex_;
@@ -146,7 +152,7 @@ class DataServer::Impl::Call {
     request->Swap(&request_);
     server_->Arrived(
         this, std::make_unique<RawCall>(
-                  method_, Frame(std::move(request)), context_.peer(),
+                  method_, Frame(std::move(request), server_->find_memory()), context_.peer(),
                   [link = link_](absl::StatusOr<Frame> answer) { link->Answer(std::move(answer)); },
                   [link = link_] { return link->abandoned.load(); }));
   }
@@ -195,6 +201,7 @@ absl::Status DataServer::Impl::Start(const DataServerOptions& options) {
     for (auto& queue : queues_) Serve(queue.get());
     return started;
   }
+  ShareMemory();
   for (auto& queue : queues_) {
     for (DataMethod method : kMethods) {
       for (int i = 0; i < kReadyCalls; ++i) Expect(method, queue.get());
@@ -202,6 +209,21 @@ absl::Status DataServer::Impl::Start(const DataServerOptions& options) {
     threads_.emplace_back(&Impl::Serve, queue.get());
   }
   return absl::OkStatus();
+}
+
+// Without it everything works, over TCP.
+void DataServer::Impl::ShareMemory() {
+  absl::StatusOr<std::unique_ptr<SharedMemoryHost>> host = SharedMemoryHost::Start(port());
+  if (!host.ok()) {
+    CAIRN_LOG_WARNING("clients on this machine are served over TCP", "why", host.status());
+    return;
+  }
+  host_ = *std::move(host);
+  // Requests may outlive the server.
+  find_memory_ = [weak = std::weak_ptr<const SharedMemoryHost>(host_)](uint64_t token) {
+    const std::shared_ptr<const SharedMemoryHost> host = weak.lock();
+    return host != nullptr ? host->Find(token) : nullptr;
+  };
 }
 
 void DataServer::Impl::Serve(grpc::ServerCompletionQueue* queue) {
@@ -262,6 +284,7 @@ void DataServer::Impl::Shutdown(absl::Duration grace) {
   }
   for (auto& queue : queues_) queue->Shutdown();
   for (std::thread& thread : threads_) thread.join();
+  host_.reset();
 }
 
 absl::StatusOr<std::unique_ptr<DataServer>> DataServer::Start(const DataServerOptions& options,

@@ -1,16 +1,15 @@
 #include "cluster/tensor_codec.h"
 
-#define XXH_STATIC_LINKING_ONLY  // So that the state can stand on the stack.
 #include <google/protobuf/message_lite.h>
 #include <grpcpp/support/byte_buffer.h>
 #include <grpcpp/support/slice.h>
-#include <xxhash.h>
 
 #include <algorithm>
 #include <bit>
 #include <cstring>
 
 #include "absl/strings/str_cat.h"
+#include "cluster/shared_memory/checksum.h"
 #include "common/check.h"
 
 #if defined(CAIRN_THREAD_SANITIZER)
@@ -37,29 +36,39 @@ class UncheckedReads {
 
 static_assert(std::endian::native == std::endian::little, "frames are little endian");
 
-constexpr uint32_t kMagic = 0x46726943;  // "CirF"
+constexpr uint32_t kMagic = 0x32726943;  // "Cir2"
 constexpr size_t kChecksumBytes = sizeof(uint64_t);
 // A header names blocks; even 100,000 of them are far below.
 constexpr size_t kHeaderBytesMax = size_t{4} << 20;
+constexpr size_t kTensorsMax = size_t{1} << 18;
+constexpr uint32_t kPayloadIsShared = 1;
 
 struct Prefix {
   uint32_t magic = kMagic;
   uint32_t header_bytes = 0;
   uint64_t payload_bytes = 0;
+  uint32_t tensors = 0;
+  uint32_t flags = 0;
+  uint64_t memory = 0;  // 0: none.
+  uint64_t payload_offset = 0;
+  uint64_t reply_offset = 0;
+  uint64_t reply_bytes = 0;
 };
-static_assert(sizeof(Prefix) == 16);
+static_assert(sizeof(Prefix) == 56);
+
+// One tensor in the table.
+struct Entry {
+  uint64_t bytes = 0;
+  uint64_t checksum = 0;
+};
+static_assert(sizeof(Entry) == 16);
 
 constexpr size_t kOverheadBytes = sizeof(Prefix) + kChecksumBytes;
 
-class Checksum {
- public:
-  Checksum() { XXH3_64bits_reset(&state_); }
-  void Add(const void* data, size_t bytes) { XXH3_64bits_update(&state_, data, bytes); }
-  uint64_t Digest() const { return XXH3_64bits_digest(&state_); }
-
- private:
-  XXH3_state_t state_;
-};
+// Of all but the payload. Far below any overflow, whatever the prefix says.
+uint64_t HeadBytes(const Prefix& prefix) {
+  return kOverheadBytes + uint64_t{prefix.header_bytes} + prefix.tensors * sizeof(Entry);
+}
 
 // gRPC gives no slice that is both its own and writable; until it is sent this one is only ours.
 uint8_t* Writable(grpc::Slice& slice) { return const_cast<uint8_t*>(slice.begin()); }
@@ -74,18 +83,68 @@ grpc::Slice SliceOf(FramePiece piece) {
                      new std::shared_ptr<const void>(std::move(piece.owner)));
 }
 
-absl::Status CheckSize(size_t header_bytes, size_t payload_bytes) {
-  if (header_bytes > kHeaderBytesMax) {
-    return absl::InvalidArgumentError(absl::StrCat("a frame's header of ", header_bytes,
-                                                   " bytes is larger than the limit of ",
-                                                   kHeaderBytesMax, ": name fewer blocks"));
+absl::Status CheckSize(size_t header_bytes, size_t tensors, size_t payload_bytes) {
+  if (header_bytes > kHeaderBytesMax || tensors > kTensorsMax) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("a frame's header of ", header_bytes, " bytes for ", tensors,
+                     " tensors is larger than the limits of ", kHeaderBytesMax, " and ",
+                     kTensorsMax, ": name fewer blocks"));
   }
-  if (payload_bytes > kFrameBytesMax - kOverheadBytes - header_bytes) {
+  if (payload_bytes > kFrameBytesMax - kOverheadBytes - header_bytes - tensors * sizeof(Entry)) {
     return absl::InvalidArgumentError(absl::StrCat("a frame with ", payload_bytes,
                                                    " bytes of tensors is larger than the limit of ",
                                                    kFrameBytesMax, ": send fewer blocks at once"));
   }
   return absl::OkStatus();
+}
+
+// Copies the tensors to `to`, one after the other.
+std::vector<Entry> CopyTensors(const std::vector<FramePiece>& pieces, uint8_t* to) {
+  std::vector<Entry> table;
+  table.reserve(pieces.size());
+  for (const FramePiece& piece : pieces) {
+    Checksum checksum;
+    checksum.CopyAndAdd(to, piece.data, piece.bytes);
+    to += piece.bytes;
+    table.push_back({piece.bytes, checksum.Digest()});
+  }
+  return table;
+}
+
+// Appends slices of the tensors.
+std::vector<Entry> AddTensors(std::vector<FramePiece> pieces, std::vector<grpc::Slice>* slices) {
+  std::vector<Entry> table;
+  table.reserve(pieces.size());
+  for (FramePiece& piece : pieces) {
+    Checksum checksum;
+    const size_t bytes = piece.bytes;
+    if (piece.borrowed && bytes > 0) {
+      grpc::Slice copy(bytes);
+      checksum.CopyAndAdd(Writable(copy), piece.data, bytes);
+      slices->push_back(std::move(copy));
+    } else if (bytes > 0) {
+      checksum.Add(piece.data, bytes);
+      slices->push_back(SliceOf(std::move(piece)));
+    }
+    table.push_back({bytes, checksum.Digest()});
+  }
+  return table;
+}
+
+grpc::Slice MakeHead(const Prefix& prefix, const google::protobuf::MessageLite& header,
+                     const std::vector<Entry>& table) {
+  grpc::Slice head(HeadBytes(prefix));
+  uint8_t* to = Writable(head);
+  std::memcpy(to, &prefix, sizeof(Prefix));
+  to = header.SerializeWithCachedSizesToArray(to + sizeof(Prefix));
+  const size_t table_bytes = table.size() * sizeof(Entry);
+  if (table_bytes > 0) std::memcpy(to, table.data(), table_bytes);
+  to += table_bytes;
+  Checksum checksum;
+  checksum.Add(head.begin(), head.size() - kChecksumBytes);
+  const uint64_t digest = checksum.Digest();
+  std::memcpy(to, &digest, sizeof(digest));
+  return head;
 }
 
 }  // namespace
@@ -111,49 +170,56 @@ std::string Frame::ToBytes() const {
 }
 
 absl::StatusOr<Frame> EncodeFrame(const google::protobuf::MessageLite& header,
-                                  std::vector<FramePiece> pieces) {
+                                  std::vector<FramePiece> pieces, const FrameRoom& room) {
   Prefix prefix;
   const size_t header_bytes = header.ByteSizeLong();
   for (const FramePiece& piece : pieces) prefix.payload_bytes += piece.bytes;
-  if (absl::Status status = CheckSize(header_bytes, prefix.payload_bytes); !status.ok()) {
+  if (absl::Status status = CheckSize(header_bytes, pieces.size(), prefix.payload_bytes);
+      !status.ok()) {
     return status;
   }
   prefix.header_bytes = static_cast<uint32_t>(header_bytes);
-
-  grpc::Slice head(sizeof(Prefix) + header_bytes);
-  std::memcpy(Writable(head), &prefix, sizeof(Prefix));
-  header.SerializeWithCachedSizesToArray(Writable(head) + sizeof(Prefix));
-
-  Checksum checksum;
-  checksum.Add(head.begin(), head.size());
-  for (const FramePiece& piece : pieces) checksum.Add(piece.data, piece.bytes);
-  const uint64_t digest = checksum.Digest();
-
-  std::vector<grpc::Slice> slices;
-  slices.reserve(pieces.size() + 2);
-  slices.push_back(std::move(head));
-  for (FramePiece& piece : pieces) {
-    if (piece.bytes > 0) slices.push_back(SliceOf(std::move(piece)));
+  prefix.tensors = static_cast<uint32_t>(pieces.size());
+  if (room.reply.IsInside()) {
+    prefix.memory = room.reply.memory->token();
+    prefix.reply_offset = room.reply.offset;
+    prefix.reply_bytes = room.reply.bytes;
   }
-  slices.emplace_back(&digest, sizeof(digest));
+  const bool shared = prefix.payload_bytes > 0 && room.payload.IsInside() &&
+                      room.payload.bytes >= prefix.payload_bytes;
+  if (shared) {
+    prefix.memory = room.payload.memory->token();
+    prefix.payload_offset = room.payload.offset;
+    prefix.flags = kPayloadIsShared;
+  }
+  std::vector<grpc::Slice> slices(1);  // The head comes first, when the checksums are known.
+  slices.reserve(1 + pieces.size());
+  const std::vector<Entry> table =
+      shared ? CopyTensors(pieces, room.payload.data()) : AddTensors(std::move(pieces), &slices);
+  slices.front() = MakeHead(prefix, header, table);
   return Frame(std::make_shared<grpc::ByteBuffer>(slices.data(), slices.size()));
 }
 
-// A cursor over gRPC's slices.
+// A cursor over gRPC's slices and, if the payload is shared, over that.
 struct FrameReader::State {
   std::vector<grpc::Slice> slices;
   size_t slice = 0;   // The cursor's slice,
   size_t offset = 0;  // and place in it.
+  SharedSpan shared;  // What is left of a shared payload.
+  SharedSpan reply_room;
+  std::vector<Entry> table;
+  size_t next = 0;  // The tensor to be read.
   size_t bytes_left = 0;
 
-  // The caller has checked that there are that many.
-  void Copy(void* destination, size_t bytes) {
+  // Returns the checksum of the copy. The caller has checked that there are that many.
+  uint64_t CopyFromSlices(void* destination, size_t bytes) {
     const UncheckedReads slices_are_grpcs;
+    Checksum checksum;
     auto* to = static_cast<uint8_t*>(destination);
     while (bytes > 0) {
       const grpc::Slice& from = slices[slice];
       const size_t part = std::min(bytes, from.size() - offset);
-      std::memcpy(to, from.begin() + offset, part);
+      checksum.CopyAndAdd(to, from.begin() + offset, part);
       to += part;
       bytes -= part;
       offset += part;
@@ -162,32 +228,28 @@ struct FrameReader::State {
         offset = 0;
       }
     }
+    return checksum.Digest();
   }
+
+  // The same, from where the payload is.
+  uint64_t CopyPayload(void* destination, size_t bytes) {
+    if (shared.memory == nullptr) return CopyFromSlices(destination, bytes);
+    Checksum checksum;
+    checksum.CopyAndAdd(destination, shared.data(), bytes);
+    shared.offset += bytes;
+    shared.bytes -= bytes;
+    return checksum.Digest();
+  }
+
+  absl::Status FindShared(const Prefix& prefix, const FindMemory& find);
+  absl::Status ReadHead(const Prefix& prefix, std::string* header);
 };
 
 namespace {
 
-uint64_t ChecksumOfFirst(const std::vector<grpc::Slice>& slices, size_t bytes) {
-  Checksum checksum;
-  for (const grpc::Slice& slice : slices) {
-    const size_t part = std::min(bytes, slice.size());
-    checksum.Add(slice.begin(), part);
-    bytes -= part;
-  }
-  return checksum.Digest();
-}
-
-uint64_t StoredChecksum(const std::vector<grpc::Slice>& slices) {
-  uint8_t stored[kChecksumBytes];
-  size_t missing = kChecksumBytes;
-  for (auto slice = slices.rbegin(); missing > 0 && slice != slices.rend(); ++slice) {
-    const size_t part = std::min(missing, slice->size());
-    std::memcpy(stored + missing - part, slice->end() - part, part);
-    missing -= part;
-  }
-  uint64_t digest;
-  std::memcpy(&digest, stored, sizeof(digest));
-  return digest;
+absl::Status ChangedUnderWay(const char* what, uint64_t bytes) {
+  return absl::DataLossError(
+      absl::StrCat(what, " of ", bytes, " bytes was changed under way: wrong checksum"));
 }
 
 absl::Status CheckPrefix(const Prefix& prefix, size_t frame_bytes) {
@@ -196,18 +258,51 @@ absl::Status CheckPrefix(const Prefix& prefix, size_t frame_bytes) {
         absl::StrCat("not a frame: it begins with 0x", absl::Hex(prefix.magic), ", not 0x",
                      absl::Hex(kMagic), "; is the sender another program?"));
   }
-  const size_t content_bytes = frame_bytes - kOverheadBytes;
-  if (prefix.header_bytes > kHeaderBytesMax) return CheckSize(prefix.header_bytes, 0);
-  if (prefix.header_bytes > content_bytes ||
-      prefix.payload_bytes != content_bytes - prefix.header_bytes) {
+  const uint64_t head_bytes = HeadBytes(prefix);
+  const bool shared = (prefix.flags & kPayloadIsShared) != 0;
+  if (head_bytes > frame_bytes || frame_bytes - head_bytes != (shared ? 0 : prefix.payload_bytes)) {
     return absl::DataLossError(absl::StrCat("a frame of ", frame_bytes, " bytes announces ",
-                                            prefix.header_bytes, " of header and ",
-                                            prefix.payload_bytes, " of tensors"));
+                                            head_bytes, " of head and ", prefix.payload_bytes,
+                                            " of tensors"));
   }
-  return absl::OkStatus();
+  return CheckSize(prefix.header_bytes, prefix.tensors, prefix.payload_bytes);
 }
 
 }  // namespace
+
+// The whole head is there; the checksum covers what was copied out of it.
+absl::Status FrameReader::State::ReadHead(const Prefix& prefix, std::string* header) {
+  Checksum checksum;
+  checksum.Add(&prefix, sizeof(prefix));
+  header->resize(prefix.header_bytes);
+  CopyFromSlices(header->data(), header->size());
+  checksum.Add(header->data(), header->size());
+  table.resize(prefix.tensors);
+  CopyFromSlices(table.data(), table.size() * sizeof(Entry));
+  checksum.Add(table.data(), table.size() * sizeof(Entry));
+  uint64_t stored;
+  CopyFromSlices(&stored, sizeof(stored));
+  if (stored != checksum.Digest()) return ChangedUnderWay("a frame's head", HeadBytes(prefix));
+  for (const Entry& entry : table) {
+    if (entry.bytes > prefix.payload_bytes - bytes_left) {
+      return absl::DataLossError("a frame's tensors are larger than it says");
+    }
+    bytes_left += entry.bytes;
+  }
+  if (bytes_left == prefix.payload_bytes) return absl::OkStatus();
+  return absl::DataLossError("a frame's tensors are smaller than it says");
+}
+
+absl::Status FrameReader::State::FindShared(const Prefix& prefix, const FindMemory& find) {
+  if (prefix.memory == 0) return absl::OkStatus();
+  const std::shared_ptr<SharedMemory> memory = find != nullptr ? find(prefix.memory) : nullptr;
+  reply_room = {memory, prefix.reply_offset, prefix.reply_bytes};
+  if (prefix.reply_bytes == 0 || !reply_room.IsInside()) reply_room = {};
+  if ((prefix.flags & kPayloadIsShared) == 0) return absl::OkStatus();
+  shared = {memory, prefix.payload_offset, prefix.payload_bytes};
+  if (shared.IsInside()) return absl::OkStatus();
+  return absl::DataLossError("a frame's tensors lie in memory that is not shared with this task");
+}
 
 FrameReader::FrameReader(std::unique_ptr<State> state) : state_(std::move(state)) {}
 FrameReader::FrameReader(FrameReader&&) noexcept = default;
@@ -230,38 +325,39 @@ absl::StatusOr<FrameReader> FrameReader::Open(Frame frame, google::protobuf::Mes
     return absl::DataLossError("a frame could not be decompressed");
   }
   Prefix prefix;
-  state->Copy(&prefix, sizeof(prefix));
+  state->CopyFromSlices(&prefix, sizeof(prefix));
   if (absl::Status status = CheckPrefix(prefix, frame_bytes); !status.ok()) return status;
-  if (ChecksumOfFirst(state->slices, frame_bytes - kChecksumBytes) !=
-      StoredChecksum(state->slices)) {
-    return absl::DataLossError(
-        absl::StrCat("a frame of ", frame_bytes, " bytes was changed under way: wrong checksum"));
+  std::string header_bytes;
+  if (absl::Status status = state->ReadHead(prefix, &header_bytes); !status.ok()) return status;
+  if (absl::Status status = state->FindShared(prefix, frame.find_memory()); !status.ok()) {
+    return status;
   }
-  std::string header_bytes(prefix.header_bytes, '\0');
-  state->Copy(header_bytes.data(), header_bytes.size());
   if (!header->ParseFromString(header_bytes)) {
     return absl::InvalidArgumentError(absl::StrCat("a frame's header of ", prefix.header_bytes,
                                                    " bytes is not a ", header->GetTypeName()));
   }
-  state->bytes_left = prefix.payload_bytes;
   return FrameReader(std::move(state));
 }
 
 size_t FrameReader::bytes_left() const { return state_->bytes_left; }
 
-absl::Status FrameReader::Read(absl::Span<float> destination) {
-  return ReadBytes(destination.data(), destination.size() * sizeof(float));
-}
+const SharedSpan& FrameReader::reply_room() const { return state_->reply_room; }
 
-absl::Status FrameReader::ReadBytes(void* destination, size_t bytes) {
-  if (bytes > state_->bytes_left) {
-    return absl::InvalidArgumentError(absl::StrCat("a tensor of ", bytes,
-                                                   " bytes is expected in a frame that has only ",
-                                                   state_->bytes_left, " left"));
+absl::Status FrameReader::Read(absl::Span<float> destination) {
+  const size_t bytes = destination.size() * sizeof(float);
+  if (state_->next == state_->table.size()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("a tensor of ", bytes, " bytes is expected in a frame that has none left"));
   }
-  state_->Copy(destination, bytes);
+  const Entry& entry = state_->table[state_->next];
+  if (bytes != entry.bytes) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "a tensor of ", bytes, " bytes is expected where a frame has one of ", entry.bytes));
+  }
+  ++state_->next;
   state_->bytes_left -= bytes;
-  return absl::OkStatus();
+  if (state_->CopyPayload(destination.data(), bytes) == entry.checksum) return absl::OkStatus();
+  return ChangedUnderWay("a tensor", bytes);
 }
 
 absl::Status FrameReader::ExpectEnd() const {

@@ -82,7 +82,7 @@ class Executor {
   // Computes the gradient of mean loss + penalties for the batch of the last Forward, which had
   // labels and was a training one; at most once for each Forward. Calls `on_gradient` for each
   // variable that is not frozen the moment its gradient is complete, from the last layer to the
-  // first.
+  // first; the pass does not read that variable's values afterwards, so others may write them.
   void Backward(absl::FunctionRef<void(int variable)> on_gradient);
 
   absl::Span<const Metric* const> metrics() const { return metrics_; }

@@ -1,6 +1,7 @@
 #include "ps_server/parameter_frames.h"
 
 #include <memory>
+#include <string>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -64,8 +65,12 @@ absl::StatusOr<BlockBuffer> ReadGradient(const BlockSpec& block, cluster::FrameR
   if (!gradient) {
     return absl::ResourceExhaustedError(absl::StrCat("no memory for a gradient of ", block.name));
   }
-  CAIRN_RETURN_IF_ERROR(
-      reader->Read(absl::MakeSpan(gradient.data(), static_cast<size_t>(block.count))));
+  const absl::Status status =
+      reader->Read(absl::MakeSpan(gradient.data(), static_cast<size_t>(block.count)));
+  if (!status.ok()) {
+    return absl::Status(status.code(), absl::StrCat("the gradient for ", block.name, ": ",
+                                                    std::string(status.message())));
+  }
   return gradient;
 }
 
@@ -143,7 +148,8 @@ absl::StatusOr<std::vector<UploadStore::Upload>> ReadUploads(const proto::Upload
   return uploads;
 }
 
-absl::StatusOr<cluster::Frame> EncodePullReply(std::vector<BlockReply> replies) {
+absl::StatusOr<cluster::Frame> EncodePullReply(std::vector<BlockReply> replies,
+                                               const cluster::SharedSpan& room) {
   CAIRN_RETURN_IF_ERROR(FirstError(replies));
   proto::PullReplyHeader header;
   for (const BlockReply& reply : replies) {
@@ -151,10 +157,11 @@ absl::StatusOr<cluster::Frame> EncodePullReply(std::vector<BlockReply> replies) 
     if (reply.settled_before) header.set_batch_settled(true);
   }
   if (header.batch_settled()) return cluster::EncodeFrame(header, {});
-  return cluster::EncodeFrame(header, PiecesOf(std::move(replies)));
+  return cluster::EncodeFrame(header, PiecesOf(std::move(replies)), {.payload = room});
 }
 
 absl::StatusOr<cluster::Frame> EncodePushReply(std::vector<BlockReply> replies, size_t pushed,
+                                               const cluster::SharedSpan& room,
                                                uint32_t* duplicates) {
   *duplicates = 0;
   for (const BlockReply& reply : replies) {
@@ -164,7 +171,7 @@ absl::StatusOr<cluster::Frame> EncodePushReply(std::vector<BlockReply> replies, 
   proto::PushReplyHeader header;
   header.set_duplicates(*duplicates);
   for (size_t i = 0; i < pushed; ++i) header.add_versions(replies[i].version);
-  return cluster::EncodeFrame(header, PiecesOf(std::move(replies)));
+  return cluster::EncodeFrame(header, PiecesOf(std::move(replies)), {.payload = room});
 }
 
 }  // namespace cairn::ps

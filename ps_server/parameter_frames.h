@@ -35,11 +35,14 @@ absl::StatusOr<std::vector<UploadStore::Upload>> ReadUploads(const proto::Upload
                                                              BufferPool* pool);
 
 // The answer to a pull: the blocks' values, or that the batch is settled, or the first error.
-absl::StatusOr<cluster::Frame> EncodePullReply(std::vector<BlockReply> replies);
+// Values go into `room` if the request offered some and they fit.
+absl::StatusOr<cluster::Frame> EncodePullReply(std::vector<BlockReply> replies,
+                                               const cluster::SharedSpan& room);
 
 // The answer to a push; the first `pushed` replies are those of PushHeader.blocks. Counts
-// duplicates into `*duplicates`.
+// duplicates into `*duplicates`. `room` as above.
 absl::StatusOr<cluster::Frame> EncodePushReply(std::vector<BlockReply> replies, size_t pushed,
+                                               const cluster::SharedSpan& room,
                                                uint32_t* duplicates);
 
 }  // namespace cairn::ps

@@ -15,6 +15,7 @@ namespace {
 
 using cluster::FrameReader;
 using cluster::RawCall;
+using cluster::SharedSpan;
 
 // Few, because they compete for one disk.
 constexpr int kDiskThreads = 2;
@@ -82,18 +83,19 @@ absl::Status ParameterService::Pull(Call& call) {
   if (header.blocks().empty()) return absl::InvalidArgumentError("a pull names no block");
   switch (header.source_case()) {
     case proto::PullHeader::kBatch:
-      return PullLive(header, call);
+      return PullLive(header, reader.reply_room(), call);
     case proto::PullHeader::kCut:
-      return PullCut(header, call);
+      return PullCut(header, reader.reply_room(), call);
     case proto::PullHeader::kCheckpoint:
-      return PullCheckpoint(std::move(header), call);
+      return PullCheckpoint(std::move(header), reader.reply_room(), call);
     case proto::PullHeader::SOURCE_NOT_SET:
       break;
   }
   return absl::InvalidArgumentError("a pull names neither a batch nor a cut nor a checkpoint");
 }
 
-absl::Status ParameterService::PullLive(const proto::PullHeader& header, Call& call) {
+absl::Status ParameterService::PullLive(const proto::PullHeader& header, const SharedSpan& room,
+                                        Call& call) {
   const ServiceProfile::Span span(parts_.profile, ServiceProfile::kReceive, header.batch());
   CAIRN_ASSIGN_OR_RETURN(const std::shared_ptr<JobBlocks> job,
                          parts_.store->Find(header.job_id(), header.generation()));
@@ -109,14 +111,16 @@ absl::Status ParameterService::PullLive(const proto::PullHeader& header, Call& c
   const RawCall* const raw = call.get();
   job->Pull(
       header.batch(), std::move(positions), [raw] { return raw->abandoned(); },
-      [this, batch = header.batch(), call = std::move(call)](std::vector<BlockReply> replies) {
+      [this, batch = header.batch(), call = std::move(call),
+       room](std::vector<BlockReply> replies) {
         const ServiceProfile::Span reply_span(parts_.profile, ServiceProfile::kReply, batch);
-        Answer(call.get(), EncodePullReply(std::move(replies)));
+        Answer(call.get(), EncodePullReply(std::move(replies), room));
       });
   return absl::OkStatus();
 }
 
-absl::Status ParameterService::PullCut(const proto::PullHeader& header, Call& call) {
+absl::Status ParameterService::PullCut(const proto::PullHeader& header, const SharedSpan& room,
+                                       Call& call) {
   CAIRN_ASSIGN_OR_RETURN(const std::shared_ptr<const Cut> cut,
                          parts_.store->FindCut(header.job_id(), header.generation(), header.cut()));
   CAIRN_ASSIGN_OR_RETURN(const std::vector<int> positions,
@@ -127,7 +131,7 @@ absl::Status ParameterService::PullCut(const proto::PullHeader& header, Call& ca
     CAIRN_ASSIGN_OR_RETURN(BlockReply reply, TrainedValues(*cut, position));
     replies.push_back(std::move(reply));
   }
-  Answer(call.get(), EncodePullReply(std::move(replies)));
+  Answer(call.get(), EncodePullReply(std::move(replies), room));
   return absl::OkStatus();
 }
 
@@ -149,9 +153,10 @@ absl::StatusOr<BlockReply> ParameterService::TrainedValues(const Cut& cut, int p
 
 // When the disk has too much to do the task is dropped and the call with it, which is answered with
 // UNAVAILABLE then: it may be tried again. So it is below.
-absl::Status ParameterService::PullCheckpoint(proto::PullHeader header, Call& call) {
-  disk_.TrySubmit([this, call = std::move(call), header = std::move(header)] {
-    Answer(call.get(), ReadCheckpoint(header));
+absl::Status ParameterService::PullCheckpoint(proto::PullHeader header, const SharedSpan& room,
+                                              Call& call) {
+  disk_.TrySubmit([this, call = std::move(call), header = std::move(header), room] {
+    Answer(call.get(), ReadCheckpoint(header, room));
   });
   return absl::OkStatus();
 }
@@ -177,7 +182,8 @@ absl::StatusOr<BlockReply> ParameterService::ReadBlock(uint64_t job_id, uint64_t
   return reply;
 }
 
-absl::StatusOr<cluster::Frame> ParameterService::ReadCheckpoint(const proto::PullHeader& header) {
+absl::StatusOr<cluster::Frame> ParameterService::ReadCheckpoint(const proto::PullHeader& header,
+                                                                const SharedSpan& room) {
   std::vector<BlockReply> replies;
   uint64_t bytes = 0;
   for (const uint32_t block : header.blocks()) {
@@ -192,7 +198,7 @@ absl::StatusOr<cluster::Frame> ParameterService::ReadCheckpoint(const proto::Pul
                        " bytes, at most ", cluster::kFrameBytesMax, " are allowed: ask for fewer"));
     }
   }
-  return EncodePullReply(std::move(replies));
+  return EncodePullReply(std::move(replies), room);
 }
 
 absl::Status ParameterService::Push(Call& call) {
@@ -210,10 +216,10 @@ absl::Status ParameterService::Push(Call& call) {
   const auto pushed = static_cast<size_t>(header.blocks_size());
   job->Push(header.batch(), header.examples(), std::move(gradients), header.want_values(),
             [this, batch = header.batch(), call = std::move(call), pushed,
-             &counters](std::vector<BlockReply> replies) {
+             room = reader.reply_room(), &counters](std::vector<BlockReply> replies) {
               const ServiceProfile::Span reply_span(parts_.profile, ServiceProfile::kReply, batch);
               uint32_t duplicates = 0;
-              auto frame = EncodePushReply(std::move(replies), pushed, &duplicates);
+              auto frame = EncodePushReply(std::move(replies), pushed, room, &duplicates);
               counters.duplicates_refused += duplicates;
               Answer(call.get(), std::move(frame));
             });

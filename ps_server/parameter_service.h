@@ -53,10 +53,14 @@ class ParameterService {
   absl::Status CheckEnvelope(const proto::Envelope& envelope) const;
 
   // Each answers the call or keeps it for later, or returns an error and leaves it unanswered.
+  // `room` is where the request wants the values.
   absl::Status Pull(Call& call);
-  absl::Status PullLive(const proto::PullHeader& header, Call& call);
-  absl::Status PullCut(const proto::PullHeader& header, Call& call);
-  absl::Status PullCheckpoint(proto::PullHeader header, Call& call);
+  absl::Status PullLive(const proto::PullHeader& header, const cluster::SharedSpan& room,
+                        Call& call);
+  absl::Status PullCut(const proto::PullHeader& header, const cluster::SharedSpan& room,
+                       Call& call);
+  absl::Status PullCheckpoint(proto::PullHeader header, const cluster::SharedSpan& room,
+                              Call& call);
   absl::Status Push(Call& call);
   absl::Status Upload(Call& call);
 
@@ -66,7 +70,8 @@ class ParameterService {
   // keeps of them.
   absl::StatusOr<BlockReply> TrainedValues(const Cut& cut, int position);
   absl::StatusOr<BlockReply> ReadBlock(uint64_t job_id, uint64_t checkpoint, uint32_t block);
-  absl::StatusOr<cluster::Frame> ReadCheckpoint(const proto::PullHeader& header);
+  absl::StatusOr<cluster::Frame> ReadCheckpoint(const proto::PullHeader& header,
+                                                const cluster::SharedSpan& room);
   absl::StatusOr<cluster::Frame> StoreUploads(uint64_t job_id,
                                               std::vector<UploadStore::Upload> uploads);
 

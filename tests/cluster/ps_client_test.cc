@@ -2,8 +2,11 @@
 
 #include <gtest/gtest.h>
 
+#include <cstring>
 #include <numeric>
 
+#include "absl/time/clock.h"
+#include "cluster/shared_memory/shared_memory_link.h"
 #include "common/version.h"
 #include "tests/cluster/rpc_fixture.h"
 
@@ -49,21 +52,78 @@ class PsClientTest : public testing::Test {
     return header;
   }
 
-  static Frame PullReply(const std::vector<float>& values, int blocks = 1) {
+  // Of equal blocks, into the room that the request offers, if any.
+  static Frame PullReply(const std::vector<float>& values, int blocks = 1,
+                         const SharedSpan& room = {}) {
     proto::PullReplyHeader header;
-    for (int block = 0; block < blocks; ++block) header.add_versions(100 + block);
-    auto owner = std::make_shared<std::vector<float>>(values);
-    return *EncodeFrame(header, {FramePiece::OfFloats(*owner, owner)});
+    std::vector<FramePiece> pieces;
+    const size_t count = values.size() / blocks;
+    for (int block = 0; block < blocks; ++block) {
+      header.add_versions(100 + block);
+      pieces.push_back(FramePiece::Borrowed({values.data() + block * count, count}));
+    }
+    return *EncodeFrame(header, std::move(pieces), {.payload = room});
+  }
+
+  // Pushes one block at a time, each answered with twice what was pushed, until one goes through
+  // shared memory; returns that memory.
+  std::shared_ptr<SharedMemory> PushUntilMemoryIsShared(PsClient* client) {
+    const absl::Time deadline = absl::Now() + kPatience;
+    while (absl::Now() < deadline) {
+      const SharedSpan room = PushAndAnswer(client);
+      if (room.memory != nullptr) return room.memory;
+    }
+    ADD_FAILURE() << "memory is never shared";
+    return nullptr;
+  }
+
+  SharedSpan PushAndAnswer(PsClient* client) {
+    std::vector<float> gradient(1000, 1.5f), values(1000);
+    StartPush(client, gradient, absl::MakeSpan(values));
+    auto call = calls_.Take();
+    const SharedSpan room = AnswerPush(call.get());
+    const PushResult result = pushes_.Take();
+    EXPECT_TRUE(result.ok()) << result.status();
+    EXPECT_EQ(values, std::vector<float>(1000, 3.0f));
+    return room;
+  }
+
+  void StartPush(PsClient* client, const std::vector<float>& gradient,
+                 absl::Span<float> destination) {
+    proto::PushHeader header;
+    header.add_blocks(0);
+    header.set_want_values(true);
+    client->Push(0, header, {FramePiece::Borrowed(gradient)}, {destination},
+                 [this](PushResult result) { pushes_.Put(std::move(result)); });
+  }
+
+  // With twice the gradient. Returns the room that the request offered for it.
+  static SharedSpan AnswerPush(RawCall* call) {
+    proto::PushHeader header;
+    auto reader = FrameReader::Open(call->TakeRequest(), &header);
+    if (!reader.ok()) {
+      call->Fail(reader.status());
+      return {};
+    }
+    std::vector<float> values(reader->bytes_left() / sizeof(float));
+    EXPECT_TRUE(reader->Read(absl::MakeSpan(values)).ok());
+    for (float& value : values) value *= 2;
+    proto::PushReplyHeader reply;
+    reply.add_versions(1);
+    call->Reply(
+        *EncodeFrame(reply, {FramePiece::Borrowed(values)}, {.payload = reader->reply_room()}));
+    return reader->reply_room();
   }
 
   CallBox calls_;
   Mailbox<PullResult> pulls_;
+  Mailbox<PushResult> pushes_;
   std::unique_ptr<DataServer> server_ = StartServer(&calls_);
 };
 
 TEST_F(PsClientTest, PulledBlocksArriveInTheirDestinations) {
-  std::vector<float> values(3 << 16);
-  std::vector<float> first(1 << 16), second(2 << 16);
+  std::vector<float> values(2 << 16);
+  std::vector<float> first(1 << 16), second(1 << 16);
   PsClient client(Options());
   std::iota(values.begin(), values.end(), 0.0f);
   Pull(&client, 42, {absl::MakeSpan(first), absl::MakeSpan(second)});
@@ -277,6 +337,111 @@ TEST_F(PsClientTest, CallsSurviveAServerThatIsRestartedOnTheSamePort) {
   for (int i = 0; i < 20; ++i) EXPECT_TRUE(pulls_.Take().ok());
   for (int batch = 0; batch < 20; ++batch) EXPECT_EQ(blocks[batch], batch);
   server_.reset();
+}
+
+TEST_F(PsClientTest, OnOneMachineTensorsTravelInSharedMemory) {
+  PsClient client(Options());
+  const auto memory = PushUntilMemoryIsShared(&client);
+  ASSERT_NE(memory, nullptr);
+  for (int i = 0; i < 100; ++i) EXPECT_EQ(PushAndAnswer(&client).memory, memory);
+}
+
+TEST_F(PsClientTest, SharedMemoryCanBeDeclined) {
+  PsClientOptions options = Options();
+  options.share_memory = false;
+  PsClient client(options);
+  for (int i = 0; i < 20; ++i) EXPECT_EQ(PushAndAnswer(&client).memory, nullptr);
+}
+
+TEST_F(PsClientTest, PullsUseSharedMemoryToo) {
+  PsClient client(Options());
+  PushUntilMemoryIsShared(&client);
+  std::vector<float> block(1000);
+  Pull(&client, 1, {absl::MakeSpan(block)});
+  auto call = calls_.Take();
+  proto::PullHeader header;
+  const auto reader = FrameReader::Open(call->TakeRequest(), &header);
+  ASSERT_TRUE(reader.ok());
+  ASSERT_NE(reader->reply_room().memory, nullptr);
+  const Frame reply = PullReply(std::vector<float>(1000, 8.0f), 1, reader->reply_room());
+  EXPECT_LT(reply.bytes(), 500u);
+  call->Reply(reply);
+  EXPECT_TRUE(pulls_.Take().ok());
+  EXPECT_EQ(block, std::vector<float>(1000, 8.0f));
+}
+
+// What lies in shared memory may be spoiled by either side; the checksums tell.
+TEST_F(PsClientTest, ReplyThatWasSpoiledInSharedMemoryIsAskedForAgainOverTcp) {
+  PsClient client(Options());
+  PushUntilMemoryIsShared(&client);
+  std::vector<float> gradient(1000, 1.5f), values(1000);
+  StartPush(&client, gradient, absl::MakeSpan(values));
+  auto call = calls_.Take();
+  proto::PushHeader header;
+  auto reader = FrameReader::Open(call->TakeRequest(), &header);
+  ASSERT_TRUE(reader.ok());
+  const SharedSpan room = reader->reply_room();
+  ASSERT_NE(room.memory, nullptr);
+  proto::PushReplyHeader reply;
+  reply.add_versions(1);
+  const Frame frame = *EncodeFrame(reply, {FramePiece::Borrowed(gradient)}, {.payload = room});
+  room.data()[1234] ^= 1;
+  call->Reply(frame);
+  auto again = calls_.Take();
+  EXPECT_EQ(AnswerPush(again.get()).memory, nullptr);
+  EXPECT_TRUE(pushes_.Take().ok());
+  EXPECT_EQ(values, std::vector<float>(1000, 3.0f));
+  // And what comes late into the memory that was given up hurts nobody.
+  std::memset(room.data(), 0xff, room.bytes);
+  EXPECT_NE(PushUntilMemoryIsShared(&client), room.memory);
+}
+
+TEST_F(PsClientTest, RequestThatWasSpoiledInSharedMemoryIsSentAgainOverTcp) {
+  PsClient client(Options());
+  PushUntilMemoryIsShared(&client);
+  std::vector<float> gradient(1000, 1.5f), values(1000);
+  StartPush(&client, gradient, absl::MakeSpan(values));
+  auto call = calls_.Take();
+  call->Fail(absl::DataLossError("wrong checksum"));
+  auto again = calls_.Take();
+  EXPECT_EQ(AnswerPush(again.get()).memory, nullptr);
+  EXPECT_TRUE(pushes_.Take().ok());
+  EXPECT_EQ(values, std::vector<float>(1000, 3.0f));
+}
+
+TEST_F(PsClientTest, ServerThatIsRestartedDoesNotKnowTheMemoryAndGetsOther) {
+  PsClient client(Options());
+  const int port = server_->port();
+  const auto memory = PushUntilMemoryIsShared(&client);
+  server_.reset();
+  server_ = StartServer(&calls_, port);
+  std::vector<float> gradient(1000, 1.5f), values(1000);
+  StartPush(&client, gradient, absl::MakeSpan(values));
+  // The first one that arrives may name memory that this server has never seen.
+  while (pushes_.empty()) {
+    auto call = calls_.Take();
+    EXPECT_NE(AnswerPush(call.get()).memory, memory);
+    const absl::Time deadline = absl::Now() + kPatience;
+    while (pushes_.empty() && calls_.empty() && absl::Now() < deadline) {
+      absl::SleepFor(absl::Milliseconds(1));
+    }
+  }
+  EXPECT_TRUE(pushes_.Take().ok());
+  EXPECT_EQ(values, std::vector<float>(1000, 3.0f));
+  EXPECT_NE(PushUntilMemoryIsShared(&client), memory);
+}
+
+TEST_F(PsClientTest, MoreThanTheSharedMemoryHoldsGoesOverTcp) {
+  PsClient client(Options());
+  const auto memory = PushUntilMemoryIsShared(&client);
+  const std::vector<float> gradient(memory->bytes() / sizeof(float) + 1, 1.5f);
+  std::vector<float> values(gradient.size());
+  StartPush(&client, gradient, absl::MakeSpan(values));
+  auto call = calls_.Take();
+  EXPECT_EQ(AnswerPush(call.get()).memory, nullptr);
+  EXPECT_TRUE(pushes_.Take().ok());
+  EXPECT_EQ(values.back(), 3.0f);
+  EXPECT_EQ(PushAndAnswer(&client).memory, memory);
 }
 
 TEST_F(PsClientTest, PsThatIsNotThereYetIsWaitedFor) {

@@ -1,8 +1,10 @@
 #include "cluster/tensor_codec.h"
 
 #include <gtest/gtest.h>
+#include <xxhash.h>
 
 #include <cstring>
+#include <initializer_list>
 #include <numeric>
 #include <random>
 
@@ -31,6 +33,18 @@ Frame SomeFrame(const std::vector<float>& first, const std::vector<float>& secon
   return *frame;
 }
 
+// The first failure of opening the frame of two tensors and reading both.
+absl::Status ReadWhole(Frame frame, size_t first, size_t second) {
+  proto::PullReplyHeader header;
+  auto reader = FrameReader::Open(std::move(frame), &header);
+  if (!reader.ok()) return reader.status();
+  std::vector<float> out_first(first), out_second(second);
+  absl::Status status = reader->Read(absl::MakeSpan(out_first));
+  status.Update(reader->Read(absl::MakeSpan(out_second)));
+  status.Update(reader->ExpectEnd());
+  return status;
+}
+
 TEST(TensorCodecTest, TensorsComeOutAsTheyWentIn) {
   const std::vector<float> first = Numbers(1000);
   const std::vector<float> second = Numbers(3);
@@ -49,21 +63,28 @@ TEST(TensorCodecTest, TensorsComeOutAsTheyWentIn) {
   EXPECT_EQ(out_second, second);
 }
 
+template <typename Number>
+std::string BytesOf(std::initializer_list<Number> numbers) {
+  std::string bytes;
+  for (Number number : numbers)
+    bytes.append(reinterpret_cast<const char*>(&number), sizeof(number));
+  return bytes;
+}
+
 // The layout, spelled out once more by hand.
-TEST(TensorCodecTest, LayoutIsPrefixHeaderTensorsChecksum) {
+TEST(TensorCodecTest, LayoutIsPrefixHeaderTableChecksumTensors) {
   const std::vector<float> values = {1.0f};
   const std::string bytes = SomeFrame(values, {}).ToBytes();
   const std::string header = SomeHeader().SerializeAsString();
-  ASSERT_EQ(bytes.size(), 16 + header.size() + 4 + 8);
-  EXPECT_EQ(bytes.substr(0, 4), "CirF");
-  EXPECT_EQ(static_cast<size_t>(bytes[4]), header.size());
-  EXPECT_EQ(bytes.substr(5, 3), std::string(3, '\0'));
-  EXPECT_EQ(bytes.substr(8, 8), std::string("\4\0\0\0\0\0\0\0", 8));
-  EXPECT_EQ(bytes.substr(16, header.size()), header);
-  EXPECT_EQ(bytes.substr(16 + header.size(), 4), std::string("\0\0\x80\x3f", 4));
+  const std::string tensor("\0\0\x80\x3f", 4);
+  const std::string head =
+      "Cir2" + BytesOf<uint32_t>({static_cast<uint32_t>(header.size())}) + BytesOf<uint64_t>({4}) +
+      BytesOf<uint32_t>({2, 0}) + BytesOf<uint64_t>({0, 0, 0, 0}) + header +
+      BytesOf<uint64_t>({4, XXH3_64bits(tensor.data(), 4), 0, XXH3_64bits(nullptr, 0)});
+  EXPECT_EQ(bytes, head + BytesOf<uint64_t>({XXH3_64bits(head.data(), head.size())}) + tensor);
 }
 
-TEST(TensorCodecTest, PiecesAreNotCopiedAndKeptUntilTheFrameIsGone) {
+TEST(TensorCodecTest, OwnedPiecesAreNotCopiedAndKeptUntilTheFrameIsGone) {
   auto owner = std::make_shared<std::vector<float>>(Numbers(100000));
   std::weak_ptr<std::vector<float>> watched = owner;
   {
@@ -73,9 +94,22 @@ TEST(TensorCodecTest, PiecesAreNotCopiedAndKeptUntilTheFrameIsGone) {
     owner.reset();
     EXPECT_FALSE(watched.expired());
     proto::PullReplyHeader header;
-    EXPECT_TRUE(absl::IsDataLoss(FrameReader::Open(*frame, &header).status()));
+    auto reader = FrameReader::Open(*frame, &header);
+    ASSERT_TRUE(reader.ok());
+    std::vector<float> out(100000);
+    EXPECT_TRUE(absl::IsDataLoss(reader->Read(absl::MakeSpan(out))));
   }
   EXPECT_TRUE(watched.expired());
+}
+
+TEST(TensorCodecTest, BorrowedPiecesMayChangeOnceTheFrameIsMade) {
+  std::vector<float> first = Numbers(100000), second = {3.0f};
+  const auto frame =
+      EncodeFrame(SomeHeader(), {FramePiece::Borrowed(first), FramePiece::Borrowed(second)});
+  ASSERT_TRUE(frame.ok());
+  first.assign(first.size(), -1.0f);
+  second = {};
+  EXPECT_TRUE(ReadWhole(*frame, 100000, 1).ok());
 }
 
 TEST(TensorCodecTest, EveryTruncationIsRefused) {
@@ -95,8 +129,7 @@ TEST(TensorCodecTest, EveryFlippedBitIsRefused) {
   for (size_t bit = 0; bit < bytes.size() * 8; ++bit) {
     std::string changed = bytes;
     changed[bit / 8] ^= 1 << (bit % 8);
-    proto::PullReplyHeader header;
-    EXPECT_FALSE(FrameReader::Open(Frame::FromBytes(changed), &header).ok()) << bit;
+    EXPECT_FALSE(ReadWhole(Frame::FromBytes(changed), 20, 1).ok()) << bit;
   }
 }
 
@@ -105,7 +138,7 @@ TEST(TensorCodecTest, RandomBytesAreRefused) {
   for (int round = 0; round < 2000; ++round) {
     std::string bytes(random() % 200, '\0');
     for (char& c : bytes) c = static_cast<char>(random());
-    if (round % 2 == 0) bytes = "CirF" + bytes;
+    if (round % 2 == 0) bytes = "Cir2" + bytes;
     proto::PushHeader header;
     EXPECT_FALSE(FrameReader::Open(Frame::FromBytes(bytes), &header).ok());
   }
@@ -114,26 +147,113 @@ TEST(TensorCodecTest, RandomBytesAreRefused) {
 TEST(TensorCodecTest, AnnouncedLengthsNearTheLimitsOfTheirTypesAreRefused) {
   for (uint64_t payload : {~uint64_t{0}, ~uint64_t{0} - 15, uint64_t{1} << 63, uint64_t{1} << 32}) {
     for (uint32_t header_bytes : {0u, 16u, ~0u}) {
-      std::string bytes(64, 'x');
-      std::memcpy(bytes.data(), "CirF", 4);
-      std::memcpy(bytes.data() + 4, &header_bytes, 4);
-      std::memcpy(bytes.data() + 8, &payload, 8);
-      proto::PushHeader header;
-      EXPECT_FALSE(FrameReader::Open(Frame::FromBytes(bytes), &header).ok());
+      for (uint32_t tensors : {0u, 1u, ~0u}) {
+        std::string bytes(128, '\0');
+        std::memcpy(bytes.data(), "Cir2", 4);
+        std::memcpy(bytes.data() + 4, &header_bytes, 4);
+        std::memcpy(bytes.data() + 8, &payload, 8);
+        std::memcpy(bytes.data() + 16, &tensors, 4);
+        proto::PushHeader header;
+        EXPECT_FALSE(FrameReader::Open(Frame::FromBytes(bytes), &header).ok());
+      }
     }
   }
 }
 
-TEST(TensorCodecTest, ReadingMoreThanThereIsReadsNothing) {
+TEST(TensorCodecTest, ReadingAnotherSizeReadsNothing) {
   const std::vector<float> values = Numbers(4);
   proto::PullReplyHeader header;
-  auto reader = FrameReader::Open(SomeFrame(values, {}), &header);
+  auto reader =
+      FrameReader::Open(*EncodeFrame(SomeHeader(), {FramePiece::Borrowed(values)}), &header);
   ASSERT_TRUE(reader.ok());
-  std::vector<float> five(5, 9.0f), four(4);
+  std::vector<float> three(3, 9.0f), four(4), five(5, 9.0f);
   EXPECT_TRUE(absl::IsInvalidArgument(reader->Read(absl::MakeSpan(five))));
+  EXPECT_TRUE(absl::IsInvalidArgument(reader->Read(absl::MakeSpan(three))));
   EXPECT_EQ(five, std::vector<float>(5, 9.0f));
+  EXPECT_EQ(three, std::vector<float>(3, 9.0f));
   EXPECT_TRUE(reader->Read(absl::MakeSpan(four)).ok());
   EXPECT_EQ(four, values);
+  EXPECT_TRUE(absl::IsInvalidArgument(reader->Read(absl::MakeSpan(four))));
+}
+
+// One process's two views of the same memory, as two processes would have them.
+class SharedFrameTest : public testing::Test {
+ protected:
+  Frame Make(const FrameRoom& room) const {
+    return *EncodeFrame(
+        SomeHeader(),
+        {FramePiece::OfFloats(first_, nullptr), FramePiece::OfFloats(second_, nullptr)}, room);
+  }
+  // As the peer gets it.
+  Frame Received(const Frame& frame) const {
+    return Frame(frame.buffer(),
+                 [this](uint64_t token) { return token == theirs_->token() ? theirs_ : nullptr; });
+  }
+
+  const std::vector<float> first_ = Numbers(1000), second_ = Numbers(3);
+  const std::shared_ptr<SharedMemory> ours_ = *SharedMemory::Create(7, 8192);
+  const std::shared_ptr<SharedMemory> theirs_ = *SharedMemory::Adopt(7, ours_->descriptor());
+};
+
+TEST_F(SharedFrameTest, TensorsLieInTheMemoryAndOnlyTheHeadInTheFrame) {
+  const Frame frame = Received(Make({.payload = {ours_, 64, 4096}}));
+  EXPECT_LT(frame.bytes(), 200u);
+  EXPECT_EQ(std::memcmp(theirs_->data() + 64, first_.data(), 4000), 0);
+  proto::PullReplyHeader header;
+  auto reader = FrameReader::Open(frame, &header);
+  ASSERT_TRUE(reader.ok()) << reader.status();
+  EXPECT_EQ(reader->bytes_left(), 4012u);
+  std::vector<float> out_first(1000), out_second(3);
+  ASSERT_TRUE(reader->Read(absl::MakeSpan(out_first)).ok());
+  ASSERT_TRUE(reader->Read(absl::MakeSpan(out_second)).ok());
+  EXPECT_EQ(out_first, first_);
+  EXPECT_EQ(out_second, second_);
+  EXPECT_TRUE(reader->ExpectEnd().ok());
+}
+
+TEST_F(SharedFrameTest, WithoutRoomEnoughTheyTravelInTheFrame) {
+  for (const SharedSpan& room : {SharedSpan{ours_, 0, 4008}, SharedSpan{ours_, 8000, 4096}}) {
+    const Frame frame = Make({.payload = room});
+    EXPECT_GT(frame.bytes(), 4012u);
+    EXPECT_TRUE(ReadWhole(frame, 1000, 3).ok());
+  }
+}
+
+TEST_F(SharedFrameTest, RoomForTheReplyIsSeenIfItIsThere) {
+  proto::PullReplyHeader header;
+  const Frame offer = Make({.reply = {ours_, 4096, 4096}});
+  const auto reader = FrameReader::Open(Received(offer), &header);
+  ASSERT_TRUE(reader.ok());
+  EXPECT_EQ(reader->reply_room().memory, theirs_);
+  EXPECT_EQ(reader->reply_room().offset, 4096u);
+  EXPECT_EQ(reader->reply_room().bytes, 4096u);
+  const auto stranger = FrameReader::Open(offer, &header);
+  ASSERT_TRUE(stranger.ok());
+  EXPECT_EQ(stranger->reply_room().memory, nullptr);
+}
+
+TEST_F(SharedFrameTest, MemoryThatIsNotKnownHereIsRefusedAsWhatMayBeSentAgain) {
+  const Frame frame = Make({.payload = {ours_, 0, 8192}});
+  proto::PullReplyHeader header;
+  EXPECT_TRUE(absl::IsDataLoss(FrameReader::Open(frame, &header).status()));
+}
+
+TEST_F(SharedFrameTest, EveryChangedByteOfSharedTensorsIsRefused) {
+  const Frame frame = Received(Make({.payload = {ours_, 0, 8192}}));
+  ASSERT_TRUE(ReadWhole(frame, 1000, 3).ok());
+  for (size_t at = 0; at < 4012; ++at) {
+    ours_->data()[at] ^= 1;
+    EXPECT_TRUE(absl::IsDataLoss(ReadWhole(frame, 1000, 3))) << at;
+    ours_->data()[at] ^= 1;
+  }
+  EXPECT_TRUE(ReadWhole(frame, 1000, 3).ok());
+}
+
+TEST_F(SharedFrameTest, ASpanOutsideOfTheMemoryIsRefused) {
+  // The sender believes in more memory than the receiver has.
+  const auto larger = *SharedMemory::Create(7, 1 << 20);
+  const Frame frame = Make({.payload = {larger, 8192 - 4000, 8192}});
+  EXPECT_TRUE(absl::IsDataLoss(ReadWhole(Received(frame), 1000, 3)));
 }
 
 TEST(TensorCodecTest, FrameThatIsTooLargeIsNotEncoded) {

@@ -20,6 +20,8 @@ class GradientClipper {
                   const nn::Executor* executor)
       : clip_(clip), model_(*model), executor_(*executor) {}
 
+  // False: every factor is 1.
+  bool scales() const { return clip_.needs_norm(); }
   // The norm is one of all gradients: none may be used before the last one is complete.
   bool needs_all() const { return clip_.kind() == nn::GradientClip::Kind::kGlobalNorm; }
 

@@ -5,15 +5,16 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "common/check.h"
 
 namespace cairn::worker {
 namespace {
 
 constexpr std::chrono::milliseconds kAskInterval(50);
 
-absl::Status CheckReply(const absl::StatusOr<proto::PushReplyHeader>& reply, size_t blocks) {
+absl::Status CheckReply(const absl::StatusOr<proto::PushReplyHeader>& reply, int blocks) {
   if (!reply.ok()) return reply.status();
-  if (static_cast<size_t>(reply->versions_size()) == blocks) return absl::OkStatus();
+  if (reply->versions_size() == blocks) return absl::OkStatus();
   return absl::InternalError(absl::StrCat("a ps answered a push of ", blocks, " blocks with ",
                                           reply->versions_size(), " versions"));
 }
@@ -33,7 +34,6 @@ GradientPusher::GradientPusher(cluster::PsClient* client, const BlockTable* tabl
       table_(table),
       options_(std::move(options)),
       pending_(table->ps_count()),
-      pending_bytes_(table->ps_count()),
       added_(table->variable_count()) {}
 
 GradientPusher::~GradientPusher() {
@@ -43,6 +43,7 @@ GradientPusher::~GradientPusher() {
 }
 
 std::shared_ptr<GradientPusher::Buffer> GradientPusher::TakeBuffer() {
+  if (!options_.copy_gradients) return nullptr;
   {
     MutexLock lock(&mutex_);
     if (!free_.empty()) {
@@ -54,13 +55,12 @@ std::shared_ptr<GradientPusher::Buffer> GradientPusher::TakeBuffer() {
   }
   auto buffer = std::make_shared<Buffer>();
   buffer->gradients.resize(table_->pushed_elements());
-  if (options_.want_values) buffer->values.resize(table_->pushed_elements());
   buffer->uses = 1;
   return buffer;
 }
 
 void GradientPusher::Release(const std::shared_ptr<Buffer>& buffer) {
-  if (--buffer->uses == 0) free_.push_back(buffer);
+  if (buffer != nullptr && --buffer->uses == 0) free_.push_back(buffer);
 }
 
 void GradientPusher::Begin(int64_t batch, int64_t examples) {
@@ -78,12 +78,22 @@ void GradientPusher::Add(int variable, absl::Span<const float> gradient, float s
   for (uint32_t id : table_->blocks_of(variable)) {
     const BlockTable::Block& block = table_->block(id);
     if (!block.pushed) return;
-    CopyScaled(scale, gradient.subspan(block.offset, block.elements),
-               step_->buffer->gradients.data() + block.pushed_offset);
-    pending_[block.ps].add_blocks(id);
-    pending_bytes_[block.ps] += block.elements * static_cast<int64_t>(sizeof(float));
-    if (pending_bytes_[block.ps] >= BlockTable::kRequestBytes) Flush(block.ps);
+    Pending& pending = pending_[block.ps];
+    pending.header.add_blocks(id);
+    pending.pieces.push_back(PieceOf(block, gradient.subspan(block.offset, block.elements), scale));
+    pending.bytes += block.elements * static_cast<int64_t>(sizeof(float));
+    if (pending.bytes >= BlockTable::kRequestBytes) Flush(block.ps);
   }
+}
+
+cluster::FramePiece GradientPusher::PieceOf(const BlockTable::Block& block,
+                                            absl::Span<const float> gradient, float scale) {
+  const std::shared_ptr<Buffer>& buffer = step_->buffer;
+  CAIRN_CHECK(buffer != nullptr || scale == 1);
+  if (buffer == nullptr) return cluster::FramePiece::Borrowed(gradient);
+  const auto copy = absl::MakeSpan(buffer->gradients).subspan(block.pushed_offset, block.elements);
+  CopyScaled(scale, gradient, copy.data());
+  return cluster::FramePiece::OfFloats(copy, buffer);
 }
 
 void GradientPusher::End(const proto::BatchRecord& record) {
@@ -91,7 +101,7 @@ void GradientPusher::End(const proto::BatchRecord& record) {
     if (added_[variable]) continue;
     for (uint32_t id : table_->blocks_of(variable)) {
       const BlockTable::Block& block = table_->block(id);
-      if (block.pushed) pending_[block.ps].add_settled_blocks(id);
+      if (block.pushed) pending_[block.ps].header.add_settled_blocks(id);
     }
   }
   for (int ps = 0; ps < table_->ps_count(); ++ps) Flush(ps);
@@ -107,33 +117,24 @@ void GradientPusher::End(const proto::BatchRecord& record) {
 }
 
 void GradientPusher::Flush(int ps) {
-  proto::PushHeader header;
-  header.Swap(&pending_[ps]);
-  pending_bytes_[ps] = 0;
+  auto [header, pieces, bytes] = std::exchange(pending_[ps], Pending());
   if (header.blocks_size() == 0 && header.settled_blocks_size() == 0) return;
   header.set_job_id(options_.job_id);
   header.set_generation(options_.generation);
   header.set_batch(batch_);
   header.set_examples(examples_);
-  header.set_want_values(options_.want_values);
-  const std::vector<uint32_t> blocks(header.blocks().begin(), header.blocks().end());
-  const std::shared_ptr<Buffer>& buffer = step_->buffer;
-  std::vector<cluster::FramePiece> pieces;
   std::vector<absl::Span<float>> destinations;
-  for (uint32_t id : blocks) {
-    const BlockTable::Block& block = table_->block(id);
-    const absl::Span<const float> gradient(buffer->gradients.data() + block.pushed_offset,
-                                           block.elements);
-    pieces.push_back(cluster::FramePiece::OfFloats(gradient, buffer));
-    if (!options_.want_values) continue;
-    destinations.emplace_back(buffer->values.data() + block.pushed_offset, block.elements);
+  if (options_.destination != nullptr) {
+    header.set_want_values(true);
+    for (uint32_t id : header.blocks()) destinations.push_back(options_.destination(id));
   }
   {
     MutexLock lock(&mutex_);
     ++calls_;
     ++step_->open;
-    ++buffer->uses;
+    if (step_->buffer != nullptr) ++step_->buffer->uses;
   }
+  const int blocks = header.blocks_size();
   client_->Push(
       ps, std::move(header), std::move(pieces), std::move(destinations),
       [this, step = step_, blocks](absl::StatusOr<proto::PushReplyHeader> reply) {
@@ -149,19 +150,13 @@ bool GradientPusher::FinishPart(StepState* step) {
   return status_.ok();
 }
 
-void GradientPusher::OnReply(const std::shared_ptr<StepState>& step,
-                             const std::vector<uint32_t>& blocks,
+void GradientPusher::OnReply(const std::shared_ptr<StepState>& step, int blocks,
                              absl::StatusOr<proto::PushReplyHeader> reply) {
-  const absl::Status failure = CheckReply(reply, blocks.size());
+  const absl::Status failure = CheckReply(reply, blocks);
   bool settled = false;
   {
     MutexLock lock(&mutex_);
     if (status_.ok()) status_ = failure;
-    if (failure.ok() && options_.want_values) {
-      arrivals_.push_back(
-          {step->buffer, blocks, {reply->versions().begin(), reply->versions().end()}});
-      ++step->buffer->uses;
-    }
     Release(step->buffer);
     settled = FinishPart(step.get());
   }
@@ -189,24 +184,6 @@ void GradientPusher::Wake() {
   MutexLock lock(&mutex_);
   woken_ = true;
   changed_.NotifyAll();
-}
-
-void GradientPusher::TakeFreshValues(Install install) {
-  std::vector<Arrival> arrivals;
-  {
-    MutexLock lock(&mutex_);
-    arrivals.swap(arrivals_);
-  }
-  for (const Arrival& arrival : arrivals) {
-    for (size_t i = 0; i < arrival.blocks.size(); ++i) {
-      const BlockTable::Block& block = table_->block(arrival.blocks[i]);
-      install(
-          arrival.blocks[i], arrival.versions[i],
-          absl::MakeConstSpan(arrival.buffer->values.data() + block.pushed_offset, block.elements));
-    }
-  }
-  MutexLock lock(&mutex_);
-  for (const Arrival& arrival : arrivals) Release(arrival.buffer);
 }
 
 absl::Status GradientPusher::status() {

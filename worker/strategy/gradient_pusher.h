@@ -2,6 +2,7 @@
 #define CAIRN_WORKER_STRATEGY_GRADIENT_PUSHER_H_
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <vector>
 
@@ -19,17 +20,25 @@
 namespace cairn::worker {
 
 // Sends gradients to the parameter servers while the backward pass still makes others, and sees to
-// it that a batch is called settled only when every push of it was acknowledged. Steps overlap: the
-// acknowledgements of one come while the next is computed, so gradients are copied into memory of
-// the step's own. Belongs to one thread, but Wake.
+// it that a batch is called settled only when every push of it was acknowledged. Belongs to one
+// thread, but Wake.
 class GradientPusher {
  public:
+  // The block's values, of its size.
+  using Destination = std::function<absl::Span<float>(uint32_t block)>;
+
   struct Options {
     uint64_t job_id = 0;
     uint64_t generation = 0;
     cluster::PsClient::Group group = 0;  // This pusher's alone.
-    // Acknowledgements bring the updated values along.
-    bool want_values = false;
+    // Steps overlap: the acknowledgements of one come while the next is computed, so gradients are
+    // copied into memory of the step's own. False: they stay where they are, unchanged, until the
+    // step is acknowledged, which the caller waits for (WaitForRoom(1)) before it makes others; no
+    // scale is possible then.
+    bool copy_gradients = true;
+    // Acknowledgements bring the updated values along, to where this says: written on the client's
+    // thread, any time between Add and the acknowledgement. Null: none are wanted.
+    Destination destination;
     Strategy::OnSettled on_settled;
   };
 
@@ -51,37 +60,34 @@ class GradientPusher {
   absl::StatusOr<bool> WaitForRoom(int limit, absl::FunctionRef<bool()> should_abandon);
   void Wake();
 
-  // Hands over values that have arrived since the last call, older ones first.
-  using Install =
-      absl::FunctionRef<void(uint32_t block, int64_t version, absl::Span<const float> values)>;
-  void TakeFreshValues(Install install);
-
   // The first failure of a push; after it nothing more is settled.
   absl::Status status();
 
  private:
-  // Memory of one step; used again when nobody uses it any more.
+  // Copies of one step's gradients; used again when nobody uses them any more.
   struct Buffer {
     std::vector<float> gradients;
-    std::vector<float> values;
-    int uses = 0;  // By its step, its requests and values not yet taken. Guarded by mutex_.
+    int uses = 0;  // By its step and its requests. Guarded by mutex_.
   };
   struct StepState {
     proto::BatchRecord record;
-    std::shared_ptr<Buffer> buffer;
+    std::shared_ptr<Buffer> buffer;  // Null: gradients are not copied.
     int open = 1;  // Requests under way, and the step itself until End. Guarded by mutex_.
   };
-  struct Arrival {
-    std::shared_ptr<Buffer> buffer;
-    std::vector<uint32_t> blocks;
-    std::vector<int64_t> versions;
+  // One ps's next request.
+  struct Pending {
+    proto::PushHeader header;
+    std::vector<cluster::FramePiece> pieces;
+    int64_t bytes = 0;
   };
-  using Pending = proto::PushHeader;
 
   std::shared_ptr<Buffer> TakeBuffer();
   void Release(const std::shared_ptr<Buffer>& buffer) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // Where the gradient of a block is sent from.
+  cluster::FramePiece PieceOf(const BlockTable::Block& block, absl::Span<const float> gradient,
+                              float scale);
   void Flush(int ps);
-  void OnReply(const std::shared_ptr<StepState>& step, const std::vector<uint32_t>& blocks,
+  void OnReply(const std::shared_ptr<StepState>& step, int blocks,
                absl::StatusOr<proto::PushReplyHeader> reply);
   // Returns whether that was the last part of the step and all went well.
   bool FinishPart(StepState* step) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
@@ -90,10 +96,9 @@ class GradientPusher {
   const BlockTable* const table_;
   const Options options_;
 
-  // Of the step that is open. One pending request for each ps.
+  // Of the step that is open.
   std::shared_ptr<StepState> step_;
-  std::vector<Pending> pending_;
-  std::vector<int64_t> pending_bytes_;
+  std::vector<Pending> pending_;  // By ps.
   std::vector<bool> added_;
   int64_t batch_ = 0;
   int64_t examples_ = 0;
@@ -104,7 +109,6 @@ class GradientPusher {
   int steps_ ABSL_GUARDED_BY(mutex_) = 0;
   bool woken_ ABSL_GUARDED_BY(mutex_) = false;
   absl::Status status_ ABSL_GUARDED_BY(mutex_);
-  std::vector<Arrival> arrivals_ ABSL_GUARDED_BY(mutex_);
   std::vector<std::shared_ptr<Buffer>> free_ ABSL_GUARDED_BY(mutex_);
 };
 

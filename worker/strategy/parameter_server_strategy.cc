@@ -30,14 +30,19 @@ ParameterServerStrategy::ParameterServerStrategy(const proto::JobPlan& plan, uin
       table_(std::move(table)),
       executor_(executor),
       clipper_(std::move(clipper)),
-      versions_(table_.block_count(), -1),
       puller_(client, &table_, kPullGroup),
       pusher_(client, &table_,
               {.job_id = job_id_,
                .generation = generation_,
                .group = kPushGroup,
-               .want_values = mode_ == Mode::kAsynchronous,
+               .copy_gradients = mode_ == Mode::kSynchronous || clipper_.scales(),
+               .destination = DestinationOfReplies(),
                .on_settled = std::move(on_settled)}) {}
+
+GradientPusher::Destination ParameterServerStrategy::DestinationOfReplies() {
+  if (mode_ != Mode::kAsynchronous) return nullptr;
+  return [this](uint32_t block) { return ValuesOf(block); };
+}
 
 absl::StatusOr<std::unique_ptr<ParameterServerStrategy>> ParameterServerStrategy::Create(
     const proto::JobPlan& plan, uint64_t generation, const nn::Model& model, nn::Executor* executor,
@@ -86,10 +91,6 @@ absl::StatusOr<Strategy::Ready> ParameterServerStrategy::MakeFresh(
     const Step& step, absl::FunctionRef<bool()> should_abandon) {
   switch (mode_) {
     case Mode::kAsynchronous:
-      pusher_.TakeFreshValues(
-          [this](uint32_t block, int64_t version, absl::Span<const float> values) {
-            Install(block, version, values);
-          });
       if (has_values_ && !step.after_idle) return Ready::kYes;
       break;
     case Mode::kSynchronous:
@@ -116,9 +117,6 @@ absl::StatusOr<Strategy::Ready> ParameterServerStrategy::Pull(
           header, requests, [this](uint32_t block) { return ValuesOf(block); }, should_abandon));
   if (outcome == ValuePuller::Outcome::kAbandoned) return Ready::kAbandoned;
   if (outcome == ValuePuller::Outcome::kSettled) return Ready::kSettled;
-  for (const BlockTable::Request& request : requests) {
-    for (uint32_t block : request.blocks) versions_[block] = puller_.versions()[block];
-  }
   has_frozen_ = true;
   has_values_ = true;
   update_ = UpdateOf(batch);
@@ -128,14 +126,6 @@ absl::StatusOr<Strategy::Ready> ParameterServerStrategy::Pull(
 absl::Span<float> ParameterServerStrategy::ValuesOf(uint32_t id) {
   const BlockTable::Block& block = table_.block(id);
   return executor_->values(block.variable).subspan(block.offset, block.elements);
-}
-
-void ParameterServerStrategy::Install(uint32_t block, int64_t version,
-                                      absl::Span<const float> values) {
-  // Replies overtake each other.
-  if (version <= versions_[block]) return;
-  versions_[block] = version;
-  std::copy(values.begin(), values.end(), ValuesOf(block).begin());
 }
 
 void ParameterServerStrategy::OnGradient(int variable) {

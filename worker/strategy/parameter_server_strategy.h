@@ -20,12 +20,13 @@ namespace cairn::worker {
 // Training with parameter servers, for one generation of a job.
 //
 // Asynchronous: gradients are pushed while the backward pass makes others, and push replies carry
-// the updated values, so that values are pulled only at first and after idle times. A step begins
-// when the one before is acknowledged: a worker never computes on values that lack its own work,
-// and one worker alone computes what a synchronous one does. Stale synchronous: every step pulls,
-// and the ps answer when the window allows it. Synchronous: one pull for each update; steps of the
-// same update follow each other without waiting for acknowledgements, which come when the update
-// is complete.
+// the updated values, which go straight into the executor (that has done with a variable's values
+// when its gradient is complete), so that values are pulled only at first and after idle times. A
+// step begins when the one before is acknowledged: a worker never computes on values that lack its
+// own work, and one worker alone computes what a synchronous one does. Stale synchronous: every
+// step pulls, and the ps answer when the window allows it. Synchronous: one pull for each update;
+// steps of the same update follow each other without waiting for acknowledgements, which come when
+// the update is complete.
 class ParameterServerStrategy final : public Strategy {
  public:
   // Everything but `on_settled` must outlive it. InvalidArgument: the plan's partition is not one
@@ -49,7 +50,7 @@ class ParameterServerStrategy final : public Strategy {
   absl::StatusOr<Ready> MakeFresh(const Step& step, absl::FunctionRef<bool()> should_abandon);
   absl::StatusOr<Ready> Pull(int64_t batch, absl::FunctionRef<bool()> should_abandon);
   absl::Span<float> ValuesOf(uint32_t block);
-  void Install(uint32_t block, int64_t version, absl::Span<const float> values);
+  GradientPusher::Destination DestinationOfReplies();
   // The update that a batch belongs to.
   int64_t UpdateOf(int64_t batch) const;
 
@@ -69,8 +70,6 @@ class ParameterServerStrategy final : public Strategy {
   // The executor's values are those of `update_` (only synchronously does that mean something).
   bool has_values_ = false;
   int64_t update_ = 0;
-  // Of the values that the executor has, by block.
-  std::vector<int64_t> versions_;
 
   ValuePuller puller_;
   GradientPusher pusher_;

@@ -15,7 +15,6 @@ constexpr std::chrono::milliseconds kAskInterval(50);
 absl::StatusOr<ValuePuller::Outcome> ValuePuller::Pull(
     const proto::PullHeader& header, const std::vector<BlockTable::Request>& requests,
     Destination destination, absl::FunctionRef<bool()> should_abandon) {
-  versions_.resize(table_->block_count());
   {
     MutexLock lock(&mutex_);
     outstanding_ = static_cast<int>(requests.size());
@@ -64,11 +63,7 @@ void ValuePuller::OnReply(const BlockTable::Request& request,
     error_ = absl::InternalError(absl::StrCat("ps ", request.ps, " answered a pull of ",
                                               request.blocks.size(), " blocks with ",
                                               reply->versions_size(), " versions"));
-  } else if (reply.ok()) {
-    for (size_t i = 0; i < request.blocks.size(); ++i) {
-      versions_[request.blocks[i]] = reply->versions(static_cast<int>(i));
-    }
-  } else if (error_.ok()) {
+  } else if (!reply.ok() && error_.ok()) {
     error_ = reply.status();
   }
   --outstanding_;

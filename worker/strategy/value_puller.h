@@ -33,9 +33,6 @@ class ValuePuller {
                                const std::vector<BlockTable::Request>& requests,
                                Destination destination, absl::FunctionRef<bool()> should_abandon);
 
-  // Of the blocks that the last Pull fetched, by block.
-  const std::vector<int64_t>& versions() const { return versions_; }
-
   void Wake();
 
  private:
@@ -49,8 +46,6 @@ class ValuePuller {
   cluster::PsClient* const client_;
   const BlockTable* const table_;
   const cluster::PsClient::Group group_;
-  // Written by callbacks, read after all of them.
-  std::vector<int64_t> versions_;
 
   Mutex mutex_;
   ConditionVariable changed_;

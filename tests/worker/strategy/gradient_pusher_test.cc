@@ -1,5 +1,6 @@
 #include "worker/strategy/gradient_pusher.h"
 
+#include <algorithm>
 #include <memory>
 #include <vector>
 
@@ -19,12 +20,16 @@ class GradientPusherTest : public ::testing::Test {
         model_(*nn::Model::Create(plan_.model())),
         table_(*BlockTable::Create(plan_.partition(), *model_)) {}
 
-  std::unique_ptr<GradientPusher> MakePusher(uint64_t generation = 1) {
+  std::unique_ptr<GradientPusher> MakePusher(uint64_t generation = 1, bool copy = true) {
     GradientPusher::Options options;
+    options.copy_gradients = copy;
     options.job_id = plan_.job_id();
     options.generation = generation;
     options.group = 1;
-    options.want_values = true;
+    options.destination = [this](uint32_t block) {
+      return absl::MakeSpan(values_).subspan(table_.block(block).pushed_offset,
+                                             table_.block(block).elements);
+    };
     options.on_settled = [this](const proto::BatchRecord& record) {
       settled_.Push(record.batch());
     };
@@ -55,6 +60,7 @@ class GradientPusherTest : public ::testing::Test {
   std::unique_ptr<nn::Model> model_;
   BlockTable table_;
   BoundedQueue<int64_t> settled_{100};
+  std::vector<float> values_ = std::vector<float>(table_.pushed_elements());
 };
 
 class SynchronousPusherTest : public GradientPusherTest {
@@ -82,21 +88,26 @@ TEST_F(GradientPusherTest, ABatchWithoutGradientSettlesAndChangesNothing) {
 
 TEST_F(GradientPusherTest, AcknowledgementsBringTheUpdatedValues) {
   const auto pusher = MakePusher();
-  for (int64_t batch : {0, 1}) {
+  for (int64_t batch : {0, 1, 2}) {
     Step(pusher.get(), batch);
     EXPECT_EQ(NextSettled(), batch);
+    EXPECT_EQ(values_, std::vector<float>(values_.size(), -static_cast<float>(batch + 1)));
   }
-  std::vector<float> newest(table_.block_count());
-  int calls = 0;
-  pusher->TakeFreshValues([&](uint32_t block, int64_t version, absl::Span<const float> values) {
-    ++calls;
-    EXPECT_EQ(static_cast<int64_t>(values.size()), table_.block(block).elements);
-    for (float value : values) EXPECT_EQ(value, -static_cast<float>(version));
-    newest[block] = values[0];
-  });
-  EXPECT_EQ(calls, 2 * table_.block_count());
-  EXPECT_EQ(newest, std::vector<float>(table_.block_count(), -2.0f));
-  pusher->TakeFreshValues([](uint32_t, int64_t, absl::Span<const float>) { ADD_FAILURE(); });
+}
+
+TEST_F(GradientPusherTest, GradientsThatStayWhereTheyAreAreSentFromThere) {
+  const auto pusher = MakePusher(1, /*copy=*/false);
+  std::vector<float> gradient(600);
+  for (int64_t batch = 0; batch < 50; ++batch) {
+    std::fill(gradient.begin(), gradient.end(), 1.0f);
+    pusher->Begin(batch, 4);
+    pusher->Add(0, gradient);
+    pusher->End(proto::BatchRecord());
+    ASSERT_TRUE(*pusher->WaitForRoom(1, [] { return false; }));
+    std::fill(gradient.begin(), gradient.end(), 1e9f);
+  }
+  ExpectValues(-50);
+  EXPECT_EQ(values_, std::vector<float>(values_.size(), -50.0f));
 }
 
 TEST_F(SynchronousPusherTest, RoomComesWhenAStepIsAcknowledged) {

@@ -26,6 +26,33 @@ T OrDie(absl::StatusOr<T> value) {
   return *std::move(value);
 }
 
+// Notes the first value that each step finds: what the ps answer to it may take its place before it
+// ends.
+class WatchedStrategy final : public Strategy {
+ public:
+  WatchedStrategy(Strategy* strategy, nn::Executor* executor)
+      : strategy_(strategy), executor_(executor) {}
+
+  absl::StatusOr<Ready> BeginStep(const Step& step,
+                                  absl::FunctionRef<bool()> should_abandon) override {
+    const auto ready = strategy_->BeginStep(step, should_abandon);
+    value_ = executor_->values(0)[0];
+    return ready;
+  }
+  void OnGradient(int variable) override { strategy_->OnGradient(variable); }
+  absl::Status EndStep(const proto::BatchRecord& record) override {
+    return strategy_->EndStep(record);
+  }
+  void Wake() override { strategy_->Wake(); }
+
+  float value() const { return value_; }
+
+ private:
+  Strategy* const strategy_;
+  nn::Executor* const executor_;
+  float value_ = 0;
+};
+
 // One worker's computing part, against the cluster's ps.
 class TestWorker {
  public:
@@ -44,7 +71,8 @@ class TestWorker {
                                                 ++settled_[record.batch()];
                                                 changed_.NotifyAll();
                                               }));
-    trainer_ = std::make_unique<Trainer>(executor_.get(), &loader_, strategy_.get(), 0);
+    watched_ = std::make_unique<WatchedStrategy>(strategy_.get(), executor_.get());
+    trainer_ = std::make_unique<Trainer>(executor_.get(), &loader_, watched_.get(), 0);
   }
 
   absl::StatusOr<Strategy::Ready> Step(
@@ -65,7 +93,8 @@ class TestWorker {
     MutexLock lock(&mutex_);
     return settled_.size();
   }
-  float value() { return executor_->values(0)[0]; }
+  // What the last step computed on.
+  float value() { return watched_->value(); }
   Strategy& strategy() { return *strategy_; }
 
  private:
@@ -77,6 +106,7 @@ class TestWorker {
   ConditionVariable changed_;
   std::map<int64_t, int> settled_ ABSL_GUARDED_BY(mutex_);
   std::unique_ptr<Strategy> strategy_;
+  std::unique_ptr<WatchedStrategy> watched_;
   std::unique_ptr<Trainer> trainer_;
 };
 

@@ -1,0 +1,343 @@
+// The data plane on this machine: one client, one ps with its blocks and its optimizer in another
+// process, beside plain loopback TCP between two processes in the same run. Prints a table; the
+// ratios are medians of interleaved rounds.
+//
+// Usage: data_plane [ROUNDS=5] [sgd|adam]
+//
+//   push   gradients of the size, in requests of one block (1 MiB) as a worker sends them; it ends
+//          when all are applied and acknowledged
+//   pull   values of the size, likewise
+//   small  pulls of 64 values: how many a second, one after the other and 64 at a time
+
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "cluster/daemon.h"
+#include "cluster/partition_map.h"
+#include "cluster/ps_client.h"
+#include "common/check.h"
+#include "common/mutex.h"
+#include "tests/worker/counting_plan.h"
+#include "tests/worker/test_ps.h"
+
+namespace cairn::worker {
+namespace {
+
+constexpr size_t kMebibyte = size_t{1} << 20;
+constexpr size_t kMeasuredBytes = 512 * kMebibyte;
+constexpr int64_t kBatches = int64_t{1} << 40;
+constexpr size_t kSmallElements = 64;
+
+double SecondsOf(const std::function<void()>& work) {
+  const auto start = std::chrono::steady_clock::now();
+  work();
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+}
+
+double Median(std::vector<double> values) {
+  std::sort(values.begin(), values.end());
+  return values[values.size() / 2];
+}
+
+// Runs `child` in a process that ends with this one. Only while this one has no threads.
+pid_t Fork(const std::function<void()>& child) {
+  const pid_t id = fork();
+  CAIRN_CHECK(id >= 0);
+  if (id > 0) return id;
+  prctl(PR_SET_PDEATHSIG, SIGKILL);
+  child();
+  _exit(0);
+}
+
+void End(pid_t child) {
+  kill(child, SIGKILL);
+  waitpid(child, nullptr, 0);
+}
+
+// What the machine itself can do: bytes through a loopback connection into another process.
+class LoopbackTcp {
+ public:
+  LoopbackTcp() {
+    const int listener = socket(AF_INET, SOCK_STREAM, 0);
+    sockaddr_in address = {};
+    socklen_t length = sizeof(address);
+    address.sin_family = AF_INET;
+    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    auto* any = reinterpret_cast<sockaddr*>(&address);
+    CAIRN_CHECK(bind(listener, any, length) == 0 && listen(listener, 1) == 0);
+    CAIRN_CHECK(getsockname(listener, any, &length) == 0);
+    child_ = Fork([&] { Acknowledge(accept(listener, nullptr, nullptr)); });
+    socket_ = socket(AF_INET, SOCK_STREAM, 0);
+    CAIRN_CHECK(connect(socket_, any, length) == 0);
+    const int yes = 1;
+    setsockopt(socket_, IPPROTO_TCP, TCP_NODELAY, &yes, sizeof(yes));
+    close(listener);
+  }
+  ~LoopbackTcp() {
+    close(socket_);
+    End(child_);
+  }
+
+  double GibibytesPerSecond() {
+    const double seconds = SecondsOf([this] {
+      for (size_t sent = 0; sent < kMeasuredBytes; sent += part_.size()) {
+        size_t done = 0;
+        while (done < part_.size()) {
+          const ssize_t bytes = send(socket_, part_.data() + done, part_.size() - done, 0);
+          CAIRN_CHECK(bytes > 0);
+          done += static_cast<size_t>(bytes);
+        }
+      }
+      char all;
+      CAIRN_CHECK(recv(socket_, &all, 1, 0) == 1);
+    });
+    return static_cast<double>(kMeasuredBytes) / seconds / (1 << 30);
+  }
+
+ private:
+  static void Acknowledge(int socket) {
+    std::vector<char> part(kMebibyte);
+    size_t received = 0;
+    while (true) {
+      const ssize_t bytes = recv(socket, part.data(), part.size(), 0);
+      if (bytes <= 0) return;
+      received += static_cast<size_t>(bytes);
+      if (received % kMeasuredBytes == 0 && send(socket, "x", 1, 0) != 1) return;
+    }
+  }
+
+  std::vector<char> part_ = std::vector<char>(kMebibyte, 'x');
+  int socket_ = -1;
+  pid_t child_ = -1;
+};
+
+// A job with one variable of this size, which lies on one ps.
+proto::JobPlan PlanOf(size_t elements, const std::string& optimizer) {
+  proto::JobPlan plan = CountingPlan(
+      {.rows = 1, .batches_per_epoch = 1, .batch_size = 1, .epochs = 1, .ps_count = 1});
+  const auto rows = static_cast<int64_t>(elements);
+  auto& shape =
+      (*plan.mutable_model()->mutable_layers(0)->mutable_config()->mutable_fields())["batch_shape"];
+  shape.mutable_list_value()->mutable_values(1)->set_number_value(static_cast<double>(rows));
+  *plan.mutable_partition() = *cluster::PlaceVariables({{"counter/kernel", {rows, 1}, true}}, 1, 1);
+  plan.mutable_job()->mutable_optimizer()->set_name(optimizer);
+  plan.set_batches_per_epoch(kBatches);
+  plan.set_total_batches(kBatches);
+  return plan;
+}
+
+// A ps in another process, with the job in generation 1.
+class PsProcess {
+ public:
+  explicit PsProcess(const proto::JobPlan& plan) {
+    int ends[2];
+    CAIRN_CHECK(pipe(ends) == 0);
+    child_ = Fork([&] {
+      TestPs ps(0);
+      ps.Restore(plan, 1);
+      const std::string address = ps.address();
+      CAIRN_CHECK(write(ends[1], address.data(), address.size()) > 0);
+      while (true) pause();
+    });
+    char address[64];
+    const ssize_t bytes = read(ends[0], address, sizeof(address));
+    CAIRN_CHECK(bytes > 0);
+    address_.assign(address, static_cast<size_t>(bytes));
+    close(ends[0]);
+    close(ends[1]);
+  }
+  ~PsProcess() { End(child_); }
+
+  const std::string& address() const { return address_; }
+
+ private:
+  pid_t child_ = -1;
+  std::string address_;
+};
+
+// A worker's side of the job: all of its blocks, there and back.
+class Client {
+ public:
+  Client(const proto::JobPlan& plan, const PsProcess& ps, bool share_memory)
+      : plan_(plan), values_(cluster::VariableElements(plan.partition().variables(0)), 0.001f) {
+    cluster::PsClientOptions options;
+    options.addresses = {ps.address()};
+    options.cluster_id = kTestClusterId;
+    options.sender = "benchmark";
+    options.share_memory = share_memory;
+    client_ = std::make_unique<cluster::PsClient>(options);
+  }
+
+  void StartPush() {
+    ++batch_;
+    for (int id = 0; id < plan_.partition().blocks_size(); ++id) {
+      proto::PushHeader header;
+      Name(id, &header);
+      header.set_examples(1);
+      Begin();
+      client_->Push(0, header, {cluster::FramePiece::Borrowed(BlockOf(id))}, {},
+                    [this](const auto& reply) { Finish(reply.status()); });
+    }
+  }
+
+  void StartPull() {
+    for (int id = 0; id < plan_.partition().blocks_size(); ++id) {
+      proto::PullHeader header;
+      Name(id, &header);
+      Begin();
+      client_->Pull(0, header, {BlockOf(id)},
+                    [this](const auto& reply) { Finish(reply.status()); });
+    }
+  }
+
+  // Waits until fewer than `limit` requests are under way.
+  void WaitBelow(int limit) {
+    MutexLock lock(&mutex_);
+    while (open_ >= limit) changed_.Wait(&mutex_);
+  }
+
+  size_t bytes() const { return values_.size() * sizeof(float); }
+
+ private:
+  template <typename Header>
+  void Name(int block, Header* header) {
+    header->set_job_id(plan_.job_id());
+    header->set_generation(1);
+    header->set_batch(batch_);
+    header->add_blocks(block);
+  }
+  absl::Span<float> BlockOf(int id) {
+    return absl::MakeSpan(values_).subspan(cluster::BlockOffset(plan_.partition(), id),
+                                           cluster::BlockElements(plan_.partition(), id));
+  }
+  void Begin() {
+    MutexLock lock(&mutex_);
+    ++open_;
+  }
+  void Finish(const absl::Status& status) {
+    CAIRN_CHECK(status.ok());
+    MutexLock lock(&mutex_);
+    --open_;
+    changed_.NotifyAll();
+  }
+
+  const proto::JobPlan& plan_;
+  std::vector<float> values_;
+  int64_t batch_ = -1;
+  Mutex mutex_;
+  ConditionVariable changed_;
+  int open_ ABSL_GUARDED_BY(mutex_) = 0;
+  std::unique_ptr<cluster::PsClient> client_;  // Last: its callbacks use the rest.
+};
+
+using Operation = void (Client::*)();
+
+double GibibytesPerSecond(Client* client, Operation operation) {
+  const size_t count = std::max<size_t>(8, kMeasuredBytes / client->bytes());
+  const double seconds = SecondsOf([&] {
+    for (size_t i = 0; i < count; ++i) {
+      (client->*operation)();
+      client->WaitBelow(1);
+    }
+  });
+  return static_cast<double>(count * client->bytes()) / seconds / (1 << 30);
+}
+
+double PullsPerSecond(Client* client, int in_flight) {
+  constexpr int kPulls = 5000;
+  const double seconds = SecondsOf([&] {
+    for (int i = 0; i < kPulls; ++i) {
+      client->WaitBelow(in_flight);
+      client->StartPull();
+    }
+    client->WaitBelow(1);
+  });
+  return kPulls / seconds;
+}
+
+struct Row {
+  std::string name;
+  Client* client;
+  Operation operation;
+  std::vector<double> speeds;
+  std::vector<double> ratios;
+};
+
+void Run(int rounds, const std::string& optimizer) {
+  // All processes first: forking and threads do not go together.
+  LoopbackTcp tcp;
+  std::vector<proto::JobPlan> plans;
+  std::vector<size_t> mebibytes = {1, 4, 16, 64};
+  for (size_t size : mebibytes) {
+    plans.push_back(PlanOf(size * kMebibyte / sizeof(float), optimizer));
+  }
+  plans.push_back(PlanOf(kSmallElements, optimizer));
+  std::vector<std::unique_ptr<PsProcess>> ps;
+  for (const auto& plan : plans) ps.push_back(std::make_unique<PsProcess>(plan));
+
+  std::vector<std::unique_ptr<Client>> clients;
+  std::vector<Row> rows;
+  for (bool share : {true, false}) {
+    for (size_t i = 0; i < mebibytes.size(); ++i) {
+      clients.push_back(std::make_unique<Client>(plans[i], *ps[i], share));
+      const std::string where =
+          std::to_string(mebibytes[i]) + (share ? " MiB, shared memory" : " MiB, TCP");
+      rows.push_back({"push " + where, clients.back().get(), &Client::StartPush, {}, {}});
+      rows.push_back({"pull " + where, clients.back().get(), &Client::StartPull, {}, {}});
+    }
+  }
+  std::vector<double> tcp_speeds;
+  for (int round = -1; round < rounds; ++round) {  // The first one is to warm up.
+    const double limit = tcp.GibibytesPerSecond();
+    if (round >= 0) tcp_speeds.push_back(limit);
+    for (Row& row : rows) {
+      const double speed = GibibytesPerSecond(row.client, row.operation);
+      if (round < 0) continue;
+      row.speeds.push_back(speed);
+      row.ratios.push_back(speed / limit);
+    }
+  }
+  std::printf("%-28s %10s %16s\n", ("data plane, " + optimizer).c_str(), "GiB/s",
+              "of loopback TCP");
+  std::printf("%-28s %10.2f %16.2f\n", "loopback TCP", Median(tcp_speeds), 1.0);
+  for (const Row& row : rows) {
+    std::printf("%-28s %10.2f %16.2f\n", row.name.c_str(), Median(row.speeds), Median(row.ratios));
+  }
+  Client small(plans.back(), *ps.back(), true);
+  PullsPerSecond(&small, 1);
+  for (int in_flight : {1, 64}) {
+    std::printf("%-28s %10.0f\n",
+                ("small pulls/s, " + std::to_string(in_flight) + " at a time").c_str(),
+                PullsPerSecond(&small, in_flight));
+  }
+}
+
+}  // namespace
+}  // namespace cairn::worker
+
+int main(int argc, char** argv) {
+  const int rounds = argc > 1 ? std::atoi(argv[1]) : 5;
+  const std::string optimizer = argc > 2 ? argv[2] : "sgd";
+  if (rounds < 1 || argc > 3 || (optimizer != "sgd" && optimizer != "adam")) {
+    std::fprintf(stderr, "usage: data_plane [ROUNDS] [sgd|adam]\n");
+    return 2;
+  }
+  cairn::cluster::KeepMemory();
+  cairn::worker::Run(rounds, optimizer);
+  return 0;
+}
