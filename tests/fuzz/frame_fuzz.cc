@@ -22,7 +22,8 @@
 namespace cairn::fuzz {
 namespace {
 
-constexpr size_t kPrefixBytes = 16;
+constexpr size_t kPrefixBytes = 56;
+constexpr size_t kEntryBytes = 16;
 constexpr size_t kChecksumBytes = 8;
 
 // As gRPC might have received it.
@@ -34,20 +35,48 @@ cluster::Frame InSlices(const std::string& bytes, size_t slice_bytes) {
   return cluster::Frame(std::make_shared<grpc::ByteBuffer>(slices.data(), slices.size()));
 }
 
-// The header's length stays as long as it fits.
+template <typename Number>
+Number Get(const std::string& bytes, size_t at) {
+  Number number;
+  std::memcpy(&number, &bytes[at], sizeof(number));
+  return number;
+}
+
+template <typename Number>
+void Put(Number number, size_t at, std::string* bytes) {
+  std::memcpy(&(*bytes)[at], &number, sizeof(number));
+}
+
+// The tensors' sizes stay as long as they fit; the last one takes what is left. `at` is where the
+// table begins.
+void PutTensorsRight(uint32_t tensors, size_t at, std::string* bytes) {
+  size_t payload = at + tensors * kEntryBytes + kChecksumBytes;
+  for (uint32_t i = 0; i < tensors; ++i, at += kEntryBytes) {
+    const uint64_t left = bytes->size() - payload;
+    const uint64_t size = i + 1 == tensors ? left : std::min(Get<uint64_t>(*bytes, at), left);
+    Put<uint64_t>(size, at, bytes);
+    Put<uint64_t>(XXH3_64bits(bytes->data() + payload, size), at + 8, bytes);
+    payload += size;
+  }
+  Put<uint64_t>(XXH3_64bits(bytes->data(), at), at, bytes);
+}
+
+// The header's length stays as long as it fits, and so does the number of tensors.
 std::string PutRight(std::string bytes) {
   bytes.resize(std::max(bytes.size(), kPrefixBytes + kChecksumBytes));
-  const auto content = static_cast<uint32_t>(bytes.size() - kPrefixBytes - kChecksumBytes);
-  const uint32_t magic = 0x46726943;
-  uint32_t header_bytes;
-  std::memcpy(&header_bytes, &bytes[4], sizeof(header_bytes));
-  header_bytes = std::min(header_bytes, content);
-  const uint64_t payload_bytes = content - header_bytes;
-  std::memcpy(&bytes[0], &magic, sizeof(magic));
-  std::memcpy(&bytes[4], &header_bytes, sizeof(header_bytes));
-  std::memcpy(&bytes[8], &payload_bytes, sizeof(payload_bytes));
-  const uint64_t checksum = XXH3_64bits(bytes.data(), bytes.size() - kChecksumBytes);
-  std::memcpy(&bytes[bytes.size() - kChecksumBytes], &checksum, sizeof(checksum));
+  size_t room = bytes.size() - kPrefixBytes - kChecksumBytes;
+  const auto tensors =
+      static_cast<uint32_t>(std::min<size_t>(Get<uint32_t>(bytes, 16), room / kEntryBytes));
+  room -= tensors * kEntryBytes;
+  const auto header_bytes = static_cast<uint32_t>(std::min<size_t>(Get<uint32_t>(bytes, 4), room));
+  room -= header_bytes;
+  if (tensors == 0) bytes.resize(bytes.size() - std::exchange(room, 0));
+  Put<uint32_t>(0x32726943, 0, &bytes);
+  Put<uint32_t>(header_bytes, 4, &bytes);
+  Put<uint64_t>(room, 8, &bytes);
+  Put<uint32_t>(tensors, 16, &bytes);
+  Put<uint32_t>(0, 20, &bytes);  // The payload is not in shared memory.
+  PutTensorsRight(tensors, kPrefixBytes + header_bytes, &bytes);
   return bytes;
 }
 
