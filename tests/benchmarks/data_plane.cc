@@ -164,19 +164,24 @@ class PsProcess {
   ~PsProcess() { End(child_); }
 
   const std::string& address() const { return address_; }
+  // For whoever pushes to it: a batch that is repeated would not be applied.
+  int64_t NextBatch() { return next_batch_++; }
 
  private:
   pid_t child_ = -1;
   std::string address_;
+  int64_t next_batch_ = 0;
 };
 
 // A worker's side of the job: all of its blocks, there and back.
 class Client {
  public:
-  Client(const proto::JobPlan& plan, const PsProcess& ps, bool share_memory)
-      : plan_(plan), values_(cluster::VariableElements(plan.partition().variables(0)), 0.001f) {
+  Client(const proto::JobPlan& plan, PsProcess* ps, bool share_memory)
+      : plan_(plan),
+        ps_(*ps),
+        values_(cluster::VariableElements(plan.partition().variables(0)), 0.001f) {
     cluster::PsClientOptions options;
-    options.addresses = {ps.address()};
+    options.addresses = {ps->address()};
     options.cluster_id = kTestClusterId;
     options.sender = "benchmark";
     options.share_memory = share_memory;
@@ -184,7 +189,7 @@ class Client {
   }
 
   void StartPush() {
-    ++batch_;
+    batch_ = ps_.NextBatch();
     for (int id = 0; id < plan_.partition().blocks_size(); ++id) {
       proto::PushHeader header;
       Name(id, &header);
@@ -237,8 +242,9 @@ class Client {
   }
 
   const proto::JobPlan& plan_;
+  PsProcess& ps_;
   std::vector<float> values_;
-  int64_t batch_ = -1;
+  int64_t batch_ = 0;
   Mutex mutex_;
   ConditionVariable changed_;
   int open_ ABSL_GUARDED_BY(mutex_) = 0;
@@ -294,7 +300,7 @@ void Run(int rounds, const std::string& optimizer) {
   std::vector<Row> rows;
   for (bool share : {true, false}) {
     for (size_t i = 0; i < mebibytes.size(); ++i) {
-      clients.push_back(std::make_unique<Client>(plans[i], *ps[i], share));
+      clients.push_back(std::make_unique<Client>(plans[i], ps[i].get(), share));
       const std::string where =
           std::to_string(mebibytes[i]) + (share ? " MiB, shared memory" : " MiB, TCP");
       rows.push_back({"push " + where, clients.back().get(), &Client::StartPush, {}, {}});
@@ -318,7 +324,7 @@ void Run(int rounds, const std::string& optimizer) {
   for (const Row& row : rows) {
     std::printf("%-28s %10.2f %16.2f\n", row.name.c_str(), Median(row.speeds), Median(row.ratios));
   }
-  Client small(plans.back(), *ps.back(), true);
+  Client small(plans.back(), ps.back().get(), true);
   PullsPerSecond(&small, 1);
   for (int in_flight : {1, 64}) {
     std::printf("%-28s %10.0f\n",
