@@ -80,6 +80,9 @@ absl::Status CheckPolicies(const proto::Job& job) {
                                      checkpoint.every_steps(), 1));
   CAIRN_RETURN_IF_ERROR(
       CheckAtLeast("checkpoint.keep", checkpoint.has_keep(), checkpoint.keep(), 1));
+  if (checkpoint.has_copies() && (checkpoint.copies() < 1 || checkpoint.copies() > 2)) {
+    return Bad("checkpoint.copies", absl::StrCat("is ", checkpoint.copies(), "; say 1 or 2"));
+  }
   CAIRN_RETURN_IF_ERROR(CheckAtLeast("partitioner.min_slice_bytes",
                                      job.partitioner().has_min_slice_bytes(),
                                      job.partitioner().min_slice_bytes(), 1));

@@ -55,6 +55,10 @@ void AddCheckpointEvents(const proto::JobStatus& before, const proto::JobStatus&
     events->push_back(
         absl::StrCat("a checkpoint failed, training goes on: ", after.checkpoint_error()));
   }
+  if (after.copies_failed() > before.copies_failed()) {
+    events->push_back(
+        absl::StrCat("a checkpoint lacks a copy, training goes on: ", after.copy_error()));
+  }
 }
 
 // What follows the number of the batch.

@@ -1,5 +1,6 @@
 #include "cli/ps_transfer.h"
 
+#include <algorithm>
 #include <chrono>
 #include <functional>
 #include <memory>
@@ -48,6 +49,11 @@ class Outstanding {
     changed_.NotifyAll();
   }
 
+  void WaitForAll() {
+    MutexLock lock(&mutex_);
+    while (running_ > 0) changed_.Wait(&mutex_);
+  }
+
   absl::Status status() const {
     MutexLock lock(&mutex_);
     return status_;
@@ -76,23 +82,22 @@ cluster::PsClientOptions ClientOptions(const PsEndpoints& ps) {
   return options;
 }
 
-// Calls `send(ps, blocks)` for groups of blocks that fit into one request; until it is false.
-void ForEachRequest(const proto::PartitionMap& partition,
-                    const std::function<bool(uint32_t, std::vector<uint32_t>)>& send) {
-  for (uint32_t ps = 0; ps < partition.ps_count(); ++ps) {
-    std::vector<uint32_t> blocks;
-    int64_t bytes = 0;
-    for (const uint32_t block : cluster::BlocksOfPs(partition, ps)) {
-      const int64_t block_bytes = cluster::BlockBytes(partition, block);
-      if (!blocks.empty() && bytes + block_bytes > kRequestBytesMax) {
-        if (!send(ps, std::exchange(blocks, {}))) return;
-        bytes = 0;
-      }
-      blocks.push_back(block);
-      bytes += block_bytes;
+// Calls `send(blocks)` for groups of the blocks of one ps that fit into one request; until it is
+// false.
+void ForEachRequest(const proto::PartitionMap& partition, uint32_t ps,
+                    const std::function<bool(std::vector<uint32_t>)>& send) {
+  std::vector<uint32_t> blocks;
+  int64_t bytes = 0;
+  for (const uint32_t block : cluster::BlocksOfPs(partition, ps)) {
+    const int64_t block_bytes = cluster::BlockBytes(partition, block);
+    if (!blocks.empty() && bytes + block_bytes > kRequestBytesMax) {
+      if (!send(std::exchange(blocks, {}))) return;
+      bytes = 0;
     }
-    if (!blocks.empty() && !send(ps, std::move(blocks))) return;
+    blocks.push_back(block);
+    bytes += block_bytes;
   }
+  if (!blocks.empty()) send(std::move(blocks));
 }
 
 proto::UploadHeader MakeUploadHeader(uint64_t job_id, const proto::PartitionMap& partition,
@@ -122,7 +127,7 @@ absl::Status UploadVariables(const PsEndpoints& ps, uint64_t job_id,
   // gRPC may hold on to the memory longer than a call lasts, so it owns a share of a copy.
   const auto values = std::make_shared<const std::vector<std::vector<float>>>(variables);
   cluster::PsClient client(ClientOptions(ps));
-  ForEachRequest(partition, [&](uint32_t index, std::vector<uint32_t> blocks) {
+  const auto upload = [&](uint32_t index, std::vector<uint32_t> blocks) {
     if (!outstanding.WaitBelow(kRequestsInFlight)) return false;
     std::vector<cluster::FramePiece> pieces;
     for (const uint32_t block : blocks) {
@@ -137,40 +142,83 @@ absl::Status UploadVariables(const PsEndpoints& ps, uint64_t job_id,
                   std::move(pieces),
                   [&outstanding](const auto& reply) { outstanding.End(reply.status()); });
     return true;
-  });
+  };
+  for (uint32_t index = 0; index < partition.ps_count(); ++index) {
+    ForEachRequest(partition, index,
+                   [&](std::vector<uint32_t> blocks) { return upload(index, std::move(blocks)); });
+  }
   outstanding.WaitBelow(1);
   return outstanding.status();
 }
 
-absl::StatusOr<std::vector<std::vector<float>>> DownloadVariables(
-    const PsEndpoints& ps, uint64_t job_id, const proto::PartitionMap& partition,
-    uint64_t checkpoint) {
-  CAIRN_RETURN_IF_ERROR(CheckSizes(ps, partition));
-  std::vector<std::vector<float>> variables;
-  for (const auto& variable : partition.variables()) {
-    variables.emplace_back(cluster::VariableElements(variable));
+namespace {
+
+using Variables = std::vector<std::vector<float>>;
+
+// Who may have a part of a checkpoint, the likeliest first.
+std::vector<uint32_t> HoldersOf(const proto::SnapshotPart& part, uint32_t ps_count) {
+  std::vector<uint32_t> holders = {part.ps()};
+  holders.insert(holders.end(), part.copies().begin(), part.copies().end());
+  for (uint32_t ps = 0; ps < ps_count; ++ps) {
+    if (std::find(holders.begin(), holders.end(), ps) == holders.end()) holders.push_back(ps);
   }
+  std::erase_if(holders, [&](uint32_t ps) { return ps >= ps_count; });
+  return holders;
+}
+
+absl::Status DownloadPart(cluster::PsClient* client, uint32_t holder, const proto::PullHeader& what,
+                          const proto::PartitionMap& partition, Variables* variables) {
   Outstanding outstanding;
-  cluster::PsClient client(ClientOptions(ps));
-  ForEachRequest(partition, [&](uint32_t index, std::vector<uint32_t> blocks) {
+  const uint64_t group = holder + 1;
+  ForEachRequest(partition, what.part().ps(), [&](std::vector<uint32_t> blocks) {
     if (!outstanding.WaitBelow(kRequestsInFlight)) return false;
-    proto::PullHeader header;
-    header.set_job_id(job_id);
-    header.set_checkpoint(checkpoint);
+    proto::PullHeader header = what;
     std::vector<absl::Span<float>> destinations;
     for (const uint32_t block : blocks) {
       header.add_blocks(block);
-      auto& variable = variables[partition.blocks(block).variable()];
+      auto& variable = (*variables)[partition.blocks(block).variable()];
       destinations.push_back(absl::MakeSpan(variable).subspan(
           cluster::BlockOffset(partition, block), cluster::BlockElements(partition, block)));
     }
     outstanding.Begin();
-    client.Pull(static_cast<int>(index), std::move(header), std::move(destinations),
-                [&outstanding](const auto& reply) { outstanding.End(reply.status()); });
+    client->Pull(
+        static_cast<int>(holder), std::move(header), std::move(destinations),
+        [&outstanding](const auto& reply) { outstanding.End(reply.status()); }, group);
     return true;
   });
   outstanding.WaitBelow(1);
-  CAIRN_RETURN_IF_ERROR(outstanding.status());
+  const absl::Status result = outstanding.status();
+  // The next holder writes to the same memory: nobody else may do so any more.
+  client->Cancel(group);
+  outstanding.WaitForAll();
+  return result;
+}
+
+}  // namespace
+
+absl::StatusOr<Variables> DownloadVariables(const PsEndpoints& ps, uint64_t job_id,
+                                            const proto::PartitionMap& partition,
+                                            const proto::Manifest& checkpoint) {
+  CAIRN_RETURN_IF_ERROR(cluster::ValidatePartitionMap(partition));
+  Variables variables;
+  for (const auto& variable : partition.variables()) {
+    variables.emplace_back(cluster::VariableElements(variable));
+  }
+  cluster::PsClient client(ClientOptions(ps));
+  proto::PullHeader header;
+  header.set_job_id(job_id);
+  header.set_checkpoint(checkpoint.checkpoint());
+  for (const proto::SnapshotPart& part : checkpoint.parts()) {
+    *header.mutable_part() = part;
+    absl::Status status = absl::NotFoundError("the cluster has no ps");
+    for (const uint32_t holder : HoldersOf(part, static_cast<uint32_t>(ps.addresses.size()))) {
+      const absl::Status here = DownloadPart(&client, holder, header, partition, &variables);
+      // The first that has something else to say than that it has nothing.
+      if (here.ok() || absl::IsNotFound(status)) status = here;
+      if (status.ok()) break;
+    }
+    CAIRN_RETURN_IF_ERROR(status);
+  }
   return variables;
 }
 

@@ -25,10 +25,12 @@ absl::Status UploadVariables(const PsEndpoints& ps, uint64_t job_id,
                              const proto::PartitionMap& partition,
                              const std::vector<std::vector<float>>& variables);
 
-// From a checkpoint on the ps's disks.
+// From a checkpoint on the ps's disks. `partition`: where its blocks were when it was written,
+// which may be a cluster of another size: a part is asked of the ps that wrote it, of those that
+// have copies, then of all others. NotFound: none of them has it.
 absl::StatusOr<std::vector<std::vector<float>>> DownloadVariables(
     const PsEndpoints& ps, uint64_t job_id, const proto::PartitionMap& partition,
-    uint64_t checkpoint);
+    const proto::Manifest& checkpoint);
 
 }  // namespace cairn::cli
 

@@ -33,7 +33,9 @@ absl::StatusOr<std::vector<std::vector<float>>> RemoteSource::ReadVariables(
   PsEndpoints ps;
   ps.addresses.assign(cluster.ps_addresses().begin(), cluster.ps_addresses().end());
   ps.cluster_id = cluster.cluster_id();
-  return DownloadVariables(ps, plan.job_id(), plan.partition(), checkpoint.checkpoint());
+  return DownloadVariables(ps, plan.job_id(),
+                           checkpoint.has_partition() ? checkpoint.partition() : plan.partition(),
+                           checkpoint);
 }
 
 }  // namespace cairn::cli

@@ -104,14 +104,34 @@ absl::StatusOr<proto::CheckpointList> StateSource::ListCheckpoints(const std::st
   proto::CheckpointList list;
   for (const proto::Manifest& manifest : records.manifests) {
     *list.add_manifests() = manifest;
-    list.mutable_manifests()->rbegin()->clear_partition();
   }
   return list;
 }
 
+absl::StatusOr<std::unique_ptr<storage::SnapshotReader>> StateSource::OpenPart(
+    uint64_t job_id, const proto::Manifest& checkpoint, uint32_t ps) const {
+  const auto open = [&](uint32_t directory, const storage::SnapshotName& name)
+      -> absl::StatusOr<std::unique_ptr<storage::SnapshotReader>> {
+    CAIRN_ASSIGN_OR_RETURN(const auto store, storage::CheckpointStore::OpenReadOnly(
+                                                 absl::StrCat(state_, "/ps-", directory)));
+    return store->OpenSnapshot(name);
+  };
+  auto own = open(ps, {job_id, checkpoint.checkpoint()});
+  if (own.ok()) return own;
+  for (const proto::SnapshotPart& part : checkpoint.parts()) {
+    if (part.ps() != ps) continue;
+    for (const uint32_t keeper : part.copies()) {
+      auto copy = open(keeper, {job_id, checkpoint.checkpoint(), ps});
+      if (copy.ok()) return copy;
+    }
+  }
+  return own;
+}
+
 absl::StatusOr<std::vector<std::vector<float>>> StateSource::ReadVariables(
     const proto::JobPlan& plan, const proto::Manifest& checkpoint) {
-  const proto::PartitionMap& partition = plan.partition();
+  const proto::PartitionMap& partition =
+      checkpoint.has_partition() ? checkpoint.partition() : plan.partition();
   CAIRN_RETURN_IF_ERROR(cluster::ValidatePartitionMap(partition));
   std::vector<std::vector<float>> variables;
   for (const auto& variable : partition.variables()) {
@@ -120,10 +140,7 @@ absl::StatusOr<std::vector<std::vector<float>>> StateSource::ReadVariables(
   for (uint32_t ps = 0; ps < partition.ps_count(); ++ps) {
     const auto blocks = cluster::BlocksOfPs(partition, ps);
     if (blocks.empty()) continue;
-    CAIRN_ASSIGN_OR_RETURN(
-        const auto store, storage::CheckpointStore::OpenReadOnly(absl::StrCat(state_, "/ps-", ps)));
-    CAIRN_ASSIGN_OR_RETURN(const auto snapshot,
-                           store->OpenSnapshot(plan.job_id(), checkpoint.checkpoint()));
+    CAIRN_ASSIGN_OR_RETURN(const auto snapshot, OpenPart(plan.job_id(), checkpoint, ps));
     for (const uint32_t id : blocks) {
       CAIRN_RETURN_IF_ERROR(
           ReadBlock(*snapshot, partition, id, &variables[partition.blocks(id).variable()]));

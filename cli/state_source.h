@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "cli/job_source.h"
+#include "storage/checkpoint_store.h"
 #include "storage/job_records.h"
 #include "storage/journal.h"
 
@@ -28,6 +29,9 @@ class StateSource final : public JobSource {
       const proto::JobPlan& plan, const proto::Manifest& checkpoint) override;
 
  private:
+  // The snapshot of ps `ps`, or a copy of it.
+  absl::StatusOr<std::unique_ptr<storage::SnapshotReader>> OpenPart(
+      uint64_t job_id, const proto::Manifest& checkpoint, uint32_t ps) const;
   StateSource(std::string state, std::unique_ptr<const storage::Journal> journal);
   absl::StatusOr<storage::JobRecords> ReadRecords(const std::string& job);
 

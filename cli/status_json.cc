@@ -58,6 +58,9 @@ void AddFaults(const proto::JobStatus& status, ordered_json* json) {
   out["checkpoints_skipped"] = status.checkpoints_skipped();
   out["checkpoints_failed"] = status.checkpoints_failed();
   if (!status.checkpoint_error().empty()) out["checkpoint_error"] = status.checkpoint_error();
+  out["copies_failed"] = status.copies_failed();
+  if (!status.copy_error().empty()) out["copy_error"] = status.copy_error();
+  if (!status.warning().empty()) out["warning"] = status.warning();
   out["notes"] = std::vector<std::string>(status.notes().begin(), status.notes().end());
 }
 
@@ -103,7 +106,17 @@ ordered_json CheckpointJson(const proto::Manifest& manifest) {
   out["generation"] = manifest.generation();
   out["unix_seconds"] = manifest.unix_seconds();
   out["bytes"] = bytes;
+  out["copies"] = CopiesOf(manifest);
+  if (!manifest.damaged().empty()) out["damaged"] = manifest.damaged();
   return out;
+}
+
+int CopiesOf(const proto::Manifest& manifest) {
+  int copies = manifest.parts().empty() ? 0 : 2;
+  for (const auto& part : manifest.parts()) {
+    if (part.blocks() > 0) copies = std::min(copies, 1 + part.copies_size());
+  }
+  return copies;
 }
 
 ordered_json MemberJson(const proto::Member& member) {

@@ -21,6 +21,8 @@ bool HasEnded(proto::JobState state);
 
 nlohmann::ordered_json StatusJson(const proto::JobStatus& status);
 nlohmann::ordered_json CheckpointJson(const proto::Manifest& manifest);
+// On how many ps every snapshot of it lies.
+int CopiesOf(const proto::Manifest& manifest);
 nlohmann::ordered_json MemberJson(const proto::Member& member);
 // One evaluation; `metric_names` name its metrics.
 nlohmann::ordered_json EvaluationJson(

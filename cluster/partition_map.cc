@@ -7,6 +7,7 @@
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "common/check.h"
 #include "common/status_macros.h"
 
 namespace cairn::cluster {
@@ -190,6 +191,35 @@ absl::StatusOr<proto::PartitionMap> PlaceVariables(absl::Span<const VariableExte
   map.set_ps_count(ps_count);
   for (size_t variable = 0; variable < variables.size(); ++variable) {
     AddVariable(variables[variable], extents[variable], slices[variable], &map);
+  }
+  return map;
+}
+
+proto::PartitionMap MoveBlocks(proto::PartitionMap map, uint32_t ps_count) {
+  CAIRN_CHECK(ps_count >= 1);
+  if (map.ps_count() == ps_count) return map;
+  map.set_ps_count(ps_count);
+  int64_t total = 0;
+  for (int block = 0; block < map.blocks_size(); ++block) total += BlockBytes(map, block);
+  const int64_t share = total / ps_count;
+  std::vector<int64_t> load(ps_count, 0);
+  std::vector<uint32_t> moving;
+  for (int block = 0; block < map.blocks_size(); ++block) {
+    const uint32_t ps = map.blocks(block).ps();
+    const int64_t bytes = BlockBytes(map, block);
+    if (ps < ps_count && load[ps] + bytes <= share) {
+      load[ps] += bytes;
+    } else {
+      moving.push_back(block);
+    }
+  }
+  std::stable_sort(moving.begin(), moving.end(), [&](uint32_t left, uint32_t right) {
+    return BlockBytes(map, left) > BlockBytes(map, right);
+  });
+  for (const uint32_t block : moving) {
+    const auto least = std::min_element(load.begin(), load.end());
+    *least += BlockBytes(map, block);
+    map.mutable_blocks(block)->set_ps(static_cast<uint32_t>(least - load.begin()));
   }
   return map;
 }

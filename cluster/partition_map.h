@@ -38,6 +38,12 @@ struct VariableExtent {
 absl::StatusOr<proto::PartitionMap> PlaceVariables(absl::Span<const VariableExtent> variables,
                                                    int ps_count, int64_t min_slice_bytes);
 
+// The same blocks over `ps_count` >= 1 ps. A block stays where it is unless its ps is not among
+// them or has its share already; those that move go, the largest first, to the least loaded. Loads
+// differ by no more than one block. The same arguments give the same map; the same number of ps the
+// map itself.
+proto::PartitionMap MoveBlocks(proto::PartitionMap map, uint32_t ps_count);
+
 // Whether a map that came from outside is one that PlaceVariables could have made: every row of
 // every variable in exactly one block, blocks in order and not too large, ps within ps_count.
 // The functions below need such a map. InvalidArgument says what is wrong.

@@ -7,6 +7,7 @@
 #include <grpcpp/generic/generic_stub.h>
 #include <grpcpp/support/byte_buffer.h>
 
+#include <algorithm>
 #include <atomic>
 #include <bit>
 #include <chrono>
@@ -79,6 +80,36 @@ absl::Status ReadReply(Frame frame, const Destinations& destinations,
 absl::Status ReadReply(Frame frame, const Destinations&, proto::UploadReplyHeader* header) {
   absl::StatusOr<FrameReader> reader = FrameReader::Open(std::move(frame), header);
   return reader.ok() ? reader->ExpectEnd() : reader.status();
+}
+
+absl::Status ReadReply(Frame frame, const Destinations&, std::vector<FetchedRecord>* records) {
+  proto::FetchReplyHeader header;
+  absl::StatusOr<FrameReader> reader = FrameReader::Open(std::move(frame), &header);
+  if (!reader.ok()) return reader.status();
+  records->clear();  // Of an attempt that was cut short.
+  for (const proto::FetchedBlock& block : header.blocks()) {
+    if (block.payload_bytes() > reader->bytes_left()) break;  // Before it is allocated.
+    FetchedRecord& record = records->emplace_back();
+    record.block = block.block();
+    record.header_bytes = block.header_bytes();
+    record.bytes.resize(record.header_bytes + block.payload_bytes());
+    absl::Status read = reader->ReadBytes(absl::MakeSpan(record.bytes));
+    if (!read.ok()) return read;
+  }
+  return reader->ExpectEnd();
+}
+
+// What came must be what was asked for, from the first on.
+absl::Status CheckFetched(const google::protobuf::RepeatedField<uint32_t>& asked,
+                          const std::vector<FetchedRecord>& records) {
+  const bool right =
+      !records.empty() && records.size() <= static_cast<size_t>(asked.size()) &&
+      std::equal(records.begin(), records.end(), asked.begin(),
+                 [](const FetchedRecord& record, uint32_t block) { return record.block == block; });
+  if (right) return absl::OkStatus();
+  return absl::InternalError(absl::StrCat("the reply has ", records.size(),
+                                          " other blocks than the ", asked.size(),
+                                          " that were asked for"));
 }
 
 absl::Status CheckCount(const char* what, size_t count, size_t blocks) {
@@ -432,6 +463,23 @@ void PsClient::Upload(int ps, proto::UploadHeader header, std::vector<FramePiece
   Request request = {"Upload", ps, group};
   impl_->SetFrame(good, std::move(header), std::move(pieces), &request);
   ReadInto({}, std::move(callback), &request);
+  impl_->Start(std::move(request));
+}
+
+void PsClient::Fetch(int ps, proto::FetchHeader header, FetchCallback callback, Group group) {
+  Request request = {"Fetch", ps, group};
+  impl_->SetFrame(absl::OkStatus(), header, {}, &request);
+  ReadInto<std::vector<FetchedRecord>>(
+      {},
+      [asked = std::move(header),
+       callback = std::move(callback)](absl::StatusOr<std::vector<FetchedRecord>> records) mutable {
+        if (records.ok()) {
+          const absl::Status right = CheckFetched(asked.blocks(), *records);
+          if (!right.ok()) return callback(right);
+        }
+        callback(std::move(records));
+      },
+      &request);
   impl_->Start(std::move(request));
 }
 

@@ -27,6 +27,13 @@ struct PsClientOptions {
   bool share_memory = true;
 };
 
+// A block's record in a snapshot: header_bytes of header, then the payload.
+struct FetchedRecord {
+  uint32_t block = 0;
+  size_t header_bytes = 0;
+  std::string bytes;
+};
+
 // Calls to the parameter servers, asynchronous, on one thread of its own. Attempts that fail for a
 // passing reason (IsRetryable) are repeated, with back-off, until they succeed or are cancelled:
 // the ledgers make that safe. Everything else (FAILED_PRECONDITION: wrong job, generation or
@@ -42,6 +49,7 @@ class PsClient {
   using PullCallback = absl::AnyInvocable<void(absl::StatusOr<proto::PullReplyHeader>)>;
   using PushCallback = absl::AnyInvocable<void(absl::StatusOr<proto::PushReplyHeader>)>;
   using UploadCallback = absl::AnyInvocable<void(absl::StatusOr<proto::UploadReplyHeader>)>;
+  using FetchCallback = absl::AnyInvocable<void(absl::StatusOr<std::vector<FetchedRecord>>)>;
   // Calls that are cancelled together; any number that the caller likes.
   using Group = uint64_t;
 
@@ -65,6 +73,9 @@ class PsClient {
   // One piece for each of header.blocks.
   void Upload(int ps, proto::UploadHeader header, std::vector<FramePiece> pieces,
               UploadCallback callback, Group group = 0);
+
+  // Records of the first of header.blocks, at least one, in their order.
+  void Fetch(int ps, proto::FetchHeader header, FetchCallback callback, Group group = 0);
 
   // Every call of the group, or every call, that has not ended gets CANCELLED, at once even if its
   // ps does not answer. Calls started afterwards are not concerned. Does not wait.

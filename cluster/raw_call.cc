@@ -14,6 +14,8 @@ std::string_view DataMethodName(DataMethod method) {
       return "Push";
     case DataMethod::kUpload:
       return "Upload";
+    case DataMethod::kFetch:
+      return "Fetch";
   }
   return "unknown";
 }

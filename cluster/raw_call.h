@@ -14,7 +14,7 @@
 namespace cairn::cluster {
 
 // The methods of proto::ParameterServer.
-enum class DataMethod { kPull, kPush, kUpload };
+enum class DataMethod { kPull, kPush, kUpload, kFetch };
 std::string_view DataMethodName(DataMethod method);
 
 // One request of the data plane, waiting for its answer. Whoever owns it answers once, at once or

@@ -24,12 +24,13 @@
 namespace cairn::cluster {
 namespace {
 
-using RawService =
-    proto::ParameterServer::WithRawMethod_Pull<proto::ParameterServer::WithRawMethod_Push<
-        proto::ParameterServer::WithRawMethod_Upload<proto::ParameterServer::Service>>>;
+using RawService = proto::ParameterServer::WithRawMethod_Pull<
+    proto::ParameterServer::WithRawMethod_Push<proto::ParameterServer::WithRawMethod_Upload<
+        proto::ParameterServer::WithRawMethod_Fetch<proto::ParameterServer::Service>>>>;
 using Writer = grpc::ServerAsyncResponseWriter<grpc::ByteBuffer>;
 
-constexpr DataMethod kMethods[] = {DataMethod::kPull, DataMethod::kPush, DataMethod::kUpload};
+constexpr DataMethod kMethods[] = {DataMethod::kPull, DataMethod::kPush, DataMethod::kUpload,
+                                   DataMethod::kFetch};
 // Calls of a method that a queue is ready to take at the same moment.
 constexpr int kReadyCalls = 8;
 
@@ -109,6 +110,9 @@ class DataServer::Impl::Call {
         break;
       case DataMethod::kUpload:
         service.RequestUpload(&context_, &request_, &writer_, queue, queue, tag);
+        break;
+      case DataMethod::kFetch:
+        service.RequestFetch(&context_, &request_, &writer_, queue, queue, tag);
         break;
     }
   }

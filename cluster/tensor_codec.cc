@@ -344,7 +344,14 @@ size_t FrameReader::bytes_left() const { return state_->bytes_left; }
 const SharedSpan& FrameReader::reply_room() const { return state_->reply_room; }
 
 absl::Status FrameReader::Read(absl::Span<float> destination) {
-  const size_t bytes = destination.size() * sizeof(float);
+  return ReadTensor(destination.data(), destination.size() * sizeof(float));
+}
+
+absl::Status FrameReader::ReadBytes(absl::Span<char> destination) {
+  return ReadTensor(destination.data(), destination.size());
+}
+
+absl::Status FrameReader::ReadTensor(void* destination, size_t bytes) {
   if (state_->next == state_->table.size()) {
     return absl::InvalidArgumentError(
         absl::StrCat("a tensor of ", bytes, " bytes is expected in a frame that has none left"));
@@ -356,7 +363,7 @@ absl::Status FrameReader::Read(absl::Span<float> destination) {
   }
   ++state_->next;
   state_->bytes_left -= bytes;
-  if (state_->CopyPayload(destination.data(), bytes) == entry.checksum) return absl::OkStatus();
+  if (state_->CopyPayload(destination, bytes) == entry.checksum) return absl::OkStatus();
   return ChangedUnderWay("a tensor", bytes);
 }
 

@@ -119,6 +119,8 @@ class FrameReader {
   // there is none; then nothing was read. DataLoss: it was changed under way; then the destination
   // holds no more than the attempt.
   absl::Status Read(absl::Span<float> destination);
+  // The same for one that is no array of floats.
+  absl::Status ReadBytes(absl::Span<char> destination);
 
   // InvalidArgument unless all was read.
   absl::Status ExpectEnd() const;
@@ -128,6 +130,7 @@ class FrameReader {
 
  private:
   struct State;
+  absl::Status ReadTensor(void* destination, size_t bytes);
   explicit FrameReader(std::unique_ptr<State> state);
   std::unique_ptr<State> state_;
 };

@@ -59,13 +59,18 @@ int64_t DurableJob::LowWaterOf(uint64_t checkpoint) const {
 }
 
 uint64_t DurableJob::NewestCheckpoint() const {
-  return manifests().empty() ? 0 : manifests().back().checkpoint();
+  for (size_t i = manifests().size(); i-- > 0;) {
+    if (manifests()[i].damaged().empty()) return manifests()[i].checkpoint();
+  }
+  return 0;
 }
 
-void DurableJob::ForgetCheckpoint(uint64_t checkpoint, Outbox* outbox) {
-  std::erase_if(records_.manifests,
-                [&](const proto::Manifest& m) { return m.checkpoint() == checkpoint; });
-  outbox->Erase(storage::ManifestKey(id(), checkpoint));
+void DurableJob::MarkDamaged(uint64_t checkpoint, const std::string& why, Outbox* outbox) {
+  for (proto::Manifest& manifest : records_.manifests) {
+    if (manifest.checkpoint() != checkpoint) continue;
+    manifest.set_damaged(why);
+    outbox->PutSynced(storage::ManifestKey(id(), checkpoint), manifest);
+  }
 }
 
 }  // namespace cairn::coordinator

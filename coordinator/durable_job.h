@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "coordinator/job_plan.h"
 #include "coordinator/moment.h"
 #include "coordinator/outbox.h"
 #include "proto/job.pb.h"
@@ -24,7 +25,8 @@ class DurableJob {
   const proto::JobRecord& record() const { return records_.record; }
   const proto::Job& job() const { return records_.record.job(); }
   const std::optional<proto::JobPlan>& plan() const { return records_.plan; }
-  uint32_t ps_count() const { return records_.record.partition().ps_count(); }
+  // On how many ps a snapshot should lie.
+  int64_t copies() const { return CopiesWanted(job()); }
   bool over() const;
   // Waits for its turn; or had it before the coordinator started again.
   bool ready() const;
@@ -53,12 +55,12 @@ class DurableJob {
   void set_evaluations(std::vector<proto::EvaluationRecord> evaluations) {
     records_.evaluations = std::move(evaluations);
   }
-  // 0: there is none.
+  // That is not known to be damaged. 0: there is none.
   uint64_t NewestCheckpoint() const;
   // Every batch below is in the checkpoint (0: the initial values).
   int64_t LowWaterOf(uint64_t checkpoint) const;
-  // It cannot be loaded, and must not be tried again after the job has gone another way.
-  void ForgetCheckpoint(uint64_t checkpoint, Outbox* outbox);
+  // It cannot be loaded, and is not tried again; nothing of it is deleted.
+  void MarkDamaged(uint64_t checkpoint, const std::string& why, Outbox* outbox);
 
   proto::JobStatus Status() const { return storage::StatusFromRecords(records_); }
 

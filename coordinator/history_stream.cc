@@ -23,6 +23,12 @@ void HistoryStream::Begin(absl::StatusOr<uint64_t> job_id) {
   MutexLock lock(&mutex_);
   if (!job_id.ok()) return FinishLocked(job_id.status());
   job_id_ = *job_id;
+  if (!finished_) StartSendInitialMetadata();
+}
+
+void HistoryStream::OnSendInitialMetadataDone(bool ok) {
+  MutexLock lock(&mutex_);
+  if (!ok) return FinishLocked(absl::CancelledError("the client is gone"));
   const absl::Status read = ReadHeader();
   if (!read.ok()) return FinishLocked(read);
   WriteNextLocked();

@@ -20,9 +20,10 @@ class HistoryStream final : public grpc::ServerWriteReactor<proto::HistoryChunk>
  public:
   static std::shared_ptr<HistoryStream> Start(const storage::Journal* journal);
 
-  // Once: the job, or why there is none.
+  // Once: the job, or why there is none. Does not read the journal: gRPC's threads do.
   void Begin(absl::StatusOr<uint64_t> job_id);
 
+  void OnSendInitialMetadataDone(bool ok) override;
   void OnWriteDone(bool ok) override;
   void OnCancel() override;
   void OnDone() override { self_.reset(); }

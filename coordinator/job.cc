@@ -24,7 +24,7 @@ Job::Job(Context context, storage::JobRecords records)
       journal_(*context.journal),
       durable_(std::move(records)),
       workers_(context.members),
-      duplicates_seen_(durable_.ps_count()) {}
+      duplicates_seen_(members_.options().ps_addresses.size()) {}
 
 const std::vector<proto::Manifest>& Job::manifests() const {
   return training_ != nullptr ? training_->manifests() : durable_.manifests();
@@ -44,8 +44,15 @@ void Job::Activate(Moment now, Outbox* outbox) {
     phase_ = Phase::kInspecting;
     return;
   }
-  restoration_.emplace(durable_.ps_count());
+  recovery_.emplace(&members_, &durable_);
+  const uint32_t ps_count = plan()->partition().ps_count();
+  if (ps_count != members_.options().ps_addresses.size()) {
+    return RollBack(absl::StrCat("the cluster has ", members_.options().ps_addresses.size(),
+                                 " ps, it had ", ps_count),
+                    now, outbox);
+  }
   phase_ = durable_.run().restored() ? Phase::kResuming : Phase::kRestoring;
+  if (phase_ == Phase::kResuming) recovery_->Resume();
 }
 
 void Job::AdvanceInspection(Outbox* outbox) {
@@ -66,23 +73,22 @@ void Job::OnInspected(TaskId worker, const proto::InspectReply& reply, Moment no
   if (!plan.ok()) return Fail(std::string(plan.status().message()), now, outbox);
   inspector_.reset();
   durable_.SetPlan(*std::move(plan), outbox);
+  recovery_.emplace(&members_, &durable_);
   NextGeneration(0, outbox);
 }
 
 // ------------------------------------------------------------------------------------ restoring
 
 void Job::NextGeneration(uint64_t checkpoint, Outbox* outbox) {
-  EpochEnds::Forget(durable_.LowWaterOf(checkpoint), &durable_.run());
-  durable_.BeginGeneration(checkpoint, outbox);
+  recovery_->Begin(checkpoint, outbox);
   holding_.clear();
   workers_.ForgetAll();
-  restoration_.emplace(durable_.ps_count());
   phase_ = Phase::kRestoring;
 }
 
 void Job::RollBack(const std::string& why, Moment now, Outbox* outbox) {
   if (training_ != nullptr) {
-    durable_.set_manifests(training_->manifests());
+    durable_.set_manifests(training_->all_manifests());
     durable_.set_evaluations(history_->evaluations());
     training_->Abandon(absl::UnavailableError(absl::StrCat(why, "; the job rolls back")), outbox);
     training_.reset();
@@ -103,50 +109,10 @@ void Job::RollBack(const std::string& why, Moment now, Outbox* outbox) {
   NextGeneration(checkpoint, outbox);
 }
 
-void Job::AdvanceRestoration(Moment now, Outbox* outbox) {
-  if (!HasAllPs()) return;
-  if (phase_ == Phase::kRestoring) {
-    std::vector<bool> live;
-    for (uint32_t ps = 0; ps < durable_.ps_count(); ++ps) {
-      live.push_back(members_.IsLive(PsTask(ps)));
-    }
-    proto::Command command;
-    *command.mutable_restore()->mutable_plan() = *plan();
-    command.mutable_restore()->set_generation(durable_.run().generation());
-    command.mutable_restore()->set_checkpoint(durable_.run().base_checkpoint());
-    *command.mutable_restore()->mutable_rates() = durable_.run().rates();
-    for (const uint32_t ps : restoration_->TakeUntold(live)) outbox->Send(PsTask(ps), command);
-  }
-  if (restoration_->complete()) BeginTraining(now, outbox);
-}
-
-void Job::OnRestored(uint32_t ps, const proto::RestoreReply& reply, Moment now, Outbox* outbox) {
-  if (phase_ != Phase::kRestoring || reply.generation() != durable_.run().generation() ||
-      reply.checkpoint() != durable_.run().base_checkpoint()) {
-    return;
-  }
-  const std::string error = restoration_->Reply(ps, reply);
-  if (!error.empty()) RestoreFailed(absl::StrCat("ps ", ps, ": ", error), now, outbox);
-}
-
-void Job::RestoreFailed(const std::string& error, Moment now, Outbox* outbox) {
-  const uint64_t checkpoint = durable_.run().base_checkpoint();
-  if (checkpoint == 0) {
-    return Fail(absl::StrCat("the initial values cannot be loaded: ", error), now, outbox);
-  }
-  durable_.ForgetCheckpoint(checkpoint, outbox);
-  proto::Command command;
-  command.mutable_delete_checkpoint()->set_job_id(id());
-  command.mutable_delete_checkpoint()->set_checkpoint(checkpoint);
-  for (const TaskId ps : members_.Live(proto::PS)) outbox->Send(ps, command);
-  durable_.Note(absl::StrCat("checkpoint ", checkpoint, " cannot be loaded (", error, ")"));
-  const uint64_t next = durable_.NewestCheckpoint();
-  if (next == 0 && durable_.fails_without_checkpoint()) {
-    return Fail("no complete checkpoint is left", now, outbox);
-  }
-  durable_.Note(next == 0 ? "begins again from the initial values"
-                          : absl::StrCat("goes back further, to checkpoint ", next));
-  NextGeneration(next, outbox);
+void Job::AdvanceRecovery(Moment now, Outbox* outbox) {
+  recovery_->Advance(now, outbox);
+  if (!recovery_->failure().empty()) return Fail(recovery_->failure(), now, outbox);
+  if (recovery_->complete() && MissingPs().empty()) BeginTraining(now, outbox);
 }
 
 // In which epoch a restored job is. One that ends exactly where the checkpoint was made counts as
@@ -165,8 +131,7 @@ int64_t Job::EpochsCut(const BatchRanges& open) const {
 }
 
 void Job::BeginTraining(Moment now, Outbox* outbox) {
-  absl::StatusOr<Settled> settled =
-      CombineLedgers(restoration_->Ledgers(), plan()->total_batches());
+  absl::StatusOr<Settled> settled = CombineLedgers(recovery_->Ledgers(), plan()->total_batches());
   if (!settled.ok()) return Fail(std::string(settled.status().message()), now, outbox);
   auto history =
       History::Load(&journal_, id(), plan()->batches_per_epoch(), MetricSums(durable_.job()));
@@ -231,23 +196,23 @@ void Job::WorkerGone(TaskId worker, Outbox* outbox) {
 }
 
 void Job::PsJoined(uint32_t ps, const proto::Join& join, bool continues, Outbox* outbox) {
-  if (!restoration_.has_value()) return;
+  if (!recovery_.has_value()) return;
   const bool has_job = join.job_id() == id() && join.generation() == durable_.run().generation();
   if (!continues) duplicates_seen_[ps] = has_job ? join.duplicates_refused() : 0;
   if (phase_ == Phase::kTraining && continues && has_job) return training_->PsReturned(ps, outbox);
-  if (phase_ == Phase::kResuming && has_job) return restoration_->PsHas(ps, join.ledger());
-  if (phase_ == Phase::kRestoring)
-    return continues ? restoration_->PsAway(ps) : restoration_->PsLost(ps);
+  if (phase_ == Phase::kRestoring || (phase_ == Phase::kResuming && has_job)) {
+    return recovery_->PsJoined(ps, has_job, continues, outbox);
+  }
   lost_ps_ = ps;
 }
 
 void Job::PsAway(uint32_t ps) {
-  if (phase_ == Phase::kRestoring) restoration_->PsAway(ps);
+  if (phase_ == Phase::kRestoring) recovery_->PsAway(ps);
 }
 
 void Job::PsLost(uint32_t ps, Moment now, Outbox* outbox) {
-  if (!restoration_.has_value()) return;
-  restoration_->PsLost(ps);
+  if (!recovery_.has_value()) return;
+  recovery_->PsLost(ps);
   if (phase_ == Phase::kTraining || phase_ == Phase::kResuming) {
     RollBack(absl::StrCat("ps ", ps, " was lost"), now, outbox);
   }
@@ -261,15 +226,10 @@ void Job::StartJobOn(TaskId worker, Outbox* outbox) {
   training_->AddWorker(worker);
 }
 
-bool Job::HasAllPs() const {
-  const size_t ps_count = members_.options().ps_addresses.size();
-  return ps_count == durable_.ps_count() && MissingPs().empty();
-}
-
 // "ps 1, ps 3", or empty.
 std::string Job::MissingPs() const {
   std::string missing;
-  for (uint32_t ps = 0; ps < durable_.ps_count(); ++ps) {
+  for (uint32_t ps = 0; ps < members_.options().ps_addresses.size(); ++ps) {
     if (members_.IsLive(PsTask(ps))) continue;
     absl::StrAppend(&missing, missing.empty() ? "" : ", ", PsTask(ps).Name());
   }
@@ -280,8 +240,6 @@ std::string Job::MissingPs() const {
 
 void Job::OnMessage(TaskId task, const proto::TaskMessage& message, Moment now, Outbox* outbox) {
   const bool from_ps = task.role == proto::PS;
-  const bool ours = durable_.ps_count() > task.index || !from_ps;
-  if (!ours) return;
   if (message.has_heartbeat() && from_ps) {
     OnHeartbeat(task.index, message.heartbeat().duplicates_refused());
   } else if (message.has_inspected() && message.inspected().job_id() == id()) {
@@ -289,7 +247,11 @@ void Job::OnMessage(TaskId task, const proto::TaskMessage& message, Moment now, 
   } else if (message.has_failure() && message.failure().job_id() == id()) {
     OnFailure(task, message.failure());
   } else if (message.has_restored() && from_ps && message.restored().job_id() == id()) {
-    OnRestored(task.index, message.restored(), now, outbox);
+    if (recovery_.has_value()) recovery_->OnRestored(task.index, message.restored(), now, outbox);
+  } else if (message.has_snapshots() && from_ps && message.snapshots().job_id() == id()) {
+    if (recovery_.has_value()) recovery_->OnSnapshots(task.index, message.snapshots());
+  } else if (message.has_ledger() && from_ps && phase_ == Phase::kResuming) {
+    recovery_->OnLedger(task.index, message.ledger());
   }
   if (training_ == nullptr) return;
   if (message.has_work() && message.work().job_id() == id() &&
@@ -301,6 +263,8 @@ void Job::OnMessage(TaskId task, const proto::TaskMessage& message, Moment now, 
     training_->OnCut(task.index, message.cut());
   } else if (message.has_persisted() && from_ps) {
     training_->OnPersist(task.index, message.persisted());
+  } else if (message.has_copied() && from_ps && message.copied().job_id() == id()) {
+    training_->OnCopied(task.index, message.copied());
   } else if (message.has_ledger() && from_ps) {
     training_->OnLedger(task.index, message.ledger());
   } else if (message.has_rates_set() && from_ps) {
@@ -311,7 +275,7 @@ void Job::OnMessage(TaskId task, const proto::TaskMessage& message, Moment now, 
 }
 
 void Job::OnHeartbeat(uint32_t ps, uint64_t duplicates_refused) {
-  if (!restoration_.has_value()) return;
+  if (!recovery_.has_value()) return;
   uint64_t& seen = duplicates_seen_[ps];
   // A ps counts from 0 when its process or the generation is new.
   durable_.run().set_duplicates_refused(durable_.run().duplicates_refused() + duplicates_refused -
@@ -336,7 +300,7 @@ void Job::Advance(Moment now, Outbox* outbox) {
   }
   if (const auto why = workers_.WhyNobody(now.monotonic)) Fail(*why, now, outbox);
   if (phase_ == Phase::kInspecting) AdvanceInspection(outbox);
-  if (phase_ == Phase::kResuming || phase_ == Phase::kRestoring) AdvanceRestoration(now, outbox);
+  if (phase_ == Phase::kResuming || phase_ == Phase::kRestoring) AdvanceRecovery(now, outbox);
   if (phase_ != Phase::kTraining) return;
   training_->Advance(now, outbox);
   // A copy: the training ends with the job.
@@ -380,7 +344,7 @@ void Job::Cancel(Moment now, Outbox* outbox) {
 void Job::End(proto::JobRecord::Phase phase, const std::string& error, Moment now, Outbox* outbox) {
   if (history_ != nullptr) durable_.set_evaluations(history_->evaluations());
   if (training_ != nullptr) {
-    durable_.set_manifests(training_->manifests());
+    durable_.set_manifests(training_->all_manifests());
     training_->Abandon(absl::FailedPreconditionError(absl::StrCat("job ", id(), " is over")),
                        outbox);
     training_.reset();
@@ -394,17 +358,12 @@ void Job::End(proto::JobRecord::Phase phase, const std::string& error, Moment no
 }
 
 std::string Job::WaitingFor() const {
-  const size_t ps_count = members_.options().ps_addresses.size();
-  if (durable_.ps_count() != ps_count) {
-    return absl::StrCat("for a cluster of ", durable_.ps_count(), " ps (this one has ", ps_count,
-                        ")");
-  }
   const std::string missing = MissingPs();
   if (!missing.empty()) return absl::StrCat("for ", missing);
   if (phase_ == Phase::kInspecting && !inspector_.has_value()) return "for workers";
   if (phase_ == Phase::kInspecting)
     return absl::StrCat("for ", inspector_->Name(), " to read the data");
-  return phase_ == Phase::kRestoring ? "for the ps to load their blocks" : "";
+  return phase_ == Phase::kRestoring ? recovery_->WaitingFor() : "";
 }
 
 proto::JobStatus Job::Status(absl::Duration now) {

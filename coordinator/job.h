@@ -15,7 +15,7 @@
 #include "coordinator/membership.h"
 #include "coordinator/moment.h"
 #include "coordinator/outbox.h"
-#include "coordinator/training/restoration.h"
+#include "coordinator/recovery/recovery.h"
 #include "coordinator/training/training.h"
 #include "proto/coordinator.pb.h"
 #include "storage/job_records.h"
@@ -84,13 +84,11 @@ class Job {
 
   void OnInspected(TaskId worker, const proto::InspectReply& reply, Moment now, Outbox* outbox);
   void OnFailure(TaskId worker, const proto::JobFailure& failure);
-  void OnRestored(uint32_t ps, const proto::RestoreReply& reply, Moment now, Outbox* outbox);
   void OnHeartbeat(uint32_t ps, uint64_t duplicates_refused);
 
   void AdvanceInspection(Outbox* outbox);
-  void AdvanceRestoration(Moment now, Outbox* outbox);
+  void AdvanceRecovery(Moment now, Outbox* outbox);
   void RollBack(const std::string& why, Moment now, Outbox* outbox);
-  void RestoreFailed(const std::string& error, Moment now, Outbox* outbox);
   void NextGeneration(uint64_t checkpoint, Outbox* outbox);
   void BeginTraining(Moment now, Outbox* outbox);
   int64_t EpochsCut(const BatchRanges& open) const;
@@ -98,7 +96,6 @@ class Job {
   void End(proto::JobRecord::Phase phase, const std::string& error, Moment now, Outbox* outbox);
   void StartJobOn(TaskId worker, Outbox* outbox);
   absl::Status NotTraining();
-  bool HasAllPs() const;
   std::string MissingPs() const;
   std::string WaitingFor() const;
 
@@ -110,7 +107,7 @@ class Job {
 
   Phase phase_ = Phase::kIdle;
   std::optional<TaskId> inspector_;
-  std::optional<Restoration> restoration_;
+  std::optional<Recovery> recovery_;  // Once there is a plan.
   std::unique_ptr<History> history_;
   std::unique_ptr<Training> training_;
   // What workers said they hold while the ps were not all back.

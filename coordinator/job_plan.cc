@@ -46,6 +46,10 @@ JobNumbers ResolveNumbers(const proto::Job& job) {
   return numbers;
 }
 
+int64_t CopiesWanted(const proto::Job& job) {
+  return job.checkpoint().has_copies() ? job.checkpoint().copies() : 2;
+}
+
 absl::StatusOr<proto::JobPlan> MakeJobPlan(const proto::JobRecord& record,
                                            const proto::InspectReply& inspected) {
   const proto::Job& job = record.job();
@@ -94,13 +98,15 @@ absl::Status CheckJournalled(const proto::JobRecord& record,
   };
   std::vector<Number> numbers = {{"partition.ps_count", record.partition().ps_count(), 1, kPsMax}};
   if (plan.has_value()) {
-    const int64_t ps_count = record.partition().ps_count();
+    // Blocks may have moved to another number of ps, but they are the same blocks.
+    const int64_t blocks = record.partition().blocks_size();
     const int64_t total = plan->total_batches();
     const int64_t synchronous = plan->synchronous() ? 1 : 0;
     numbers.insert(
         numbers.end(),
         {{"plan.job_id", static_cast<int64_t>(plan->job_id() - record.job_id()), 0, 0},
-         {"plan.partition.ps_count", plan->partition().ps_count(), ps_count, ps_count},
+         {"plan.partition.ps_count", plan->partition().ps_count(), 1, kPsMax},
+         {"plan.partition.blocks", plan->partition().blocks_size(), blocks, blocks},
          {"plan.batch_size", plan->batch_size(), 1, INT32_MAX},
          {"plan.total_batches", total, 1, kTotalBatchesMax},
          {"plan.batches_per_epoch", plan->batches_per_epoch(), 1, kTotalBatchesMax},

@@ -26,6 +26,8 @@ struct JobNumbers {
   bool shuffle = true;
 };
 JobNumbers ResolveNumbers(const proto::Job& job);
+// On how many ps each snapshot should lie, where there are so many.
+int64_t CopiesWanted(const proto::Job& job);
 
 // Fixes everything about a job, now that its data were counted. InvalidArgument: no examples, or
 // more batches than kTotalBatchesMax, or than anybody validates on.

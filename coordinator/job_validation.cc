@@ -118,6 +118,9 @@ absl::Status CheckPolicies(const proto::Job& job) {
   if (checkpoint.has_keep()) {
     CAIRN_RETURN_IF_ERROR(CheckRange("checkpoint.keep", checkpoint.keep(), 1, kKeepMax));
   }
+  if (checkpoint.has_copies()) {
+    CAIRN_RETURN_IF_ERROR(CheckRange("checkpoint.copies", checkpoint.copies(), 1, 2));
+  }
   if (job.partitioner().has_min_slice_bytes()) {
     CAIRN_RETURN_IF_ERROR(CheckRange("partitioner.min_slice_bytes",
                                      job.partitioner().min_slice_bytes(), 1, int64_t{1} << 50));

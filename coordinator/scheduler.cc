@@ -321,7 +321,6 @@ absl::StatusOr<proto::CheckpointList> Scheduler::ListCheckpoints(
   proto::CheckpointList list;
   for (const proto::Manifest& manifest : job->manifests()) {
     *list.add_manifests() = manifest;
-    list.mutable_manifests()->rbegin()->clear_partition();
   }
   return list;
 }

@@ -6,7 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "common/status_macros.h"
 #include "nn/initializer.h"
-#include "ps_server/snapshot.h"
+#include "ps_server/snapshots/snapshot.h"
 
 namespace cairn::ps {
 

@@ -7,7 +7,7 @@
 #include "ps_server/blocks/block_buffer.h"
 #include "ps_server/blocks/job_layout.h"
 #include "ps_server/blocks/update_rule.h"
-#include "ps_server/upload_store.h"
+#include "ps_server/snapshots/upload_store.h"
 
 namespace cairn::ps {
 

@@ -5,11 +5,12 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "cluster/partition_map.h"
 #include "common/logging.h"
 #include "common/status_macros.h"
 #include "nn/model.h"
 #include "ps_server/initial_values.h"
-#include "ps_server/snapshot.h"
+#include "ps_server/snapshots/snapshot.h"
 
 namespace cairn::ps {
 
@@ -21,9 +22,20 @@ constexpr size_t kSnapshotQueueMax = 16;
 }  // namespace
 
 JobControl::JobControl(const Parts& parts, Send send)
-    : parts_(parts), send_(std::move(send)), snapshots_(1, "snapshots", kSnapshotQueueMax) {}
+    : parts_(parts),
+      send_(std::move(send)),
+      loader_(parts.ps, parts.shelf, parts.fetcher, parts.pool),
+      copier_(parts.checkpoints, parts.fetcher),
+      snapshots_(std::in_place, 1, "snapshots", kSnapshotQueueMax),
+      copies_(std::in_place, 1, "copies", kSnapshotQueueMax) {}
 
-JobControl::~JobControl() = default;
+JobControl::~JobControl() { Stop(); }
+
+void JobControl::Stop() {
+  stopping_ = true;
+  snapshots_.reset();
+  copies_.reset();
+}
 
 void JobControl::Handle(const proto::Command& command) {
   switch (command.command_case()) {
@@ -45,6 +57,10 @@ void JobControl::Handle(const proto::Command& command) {
       return SetRates(command.set_rates());
     case proto::Command::kProfile:
       return Profile(command.profile());
+    case proto::Command::kListSnapshots:
+      return ListSnapshots(command.list_snapshots());
+    case proto::Command::kCopySnapshot:
+      return CopySnapshot(command.copy_snapshot());
     default:
       CAIRN_LOG_WARNING("a command that is not for a ps was dropped", "command",
                         static_cast<int>(command.command_case()));
@@ -56,7 +72,6 @@ void JobControl::FillJoin(proto::Join* join) const {
   if (job == nullptr) return;
   join->set_job_id(job->layout()->job_id());
   join->set_generation(job->life().generation);
-  *join->mutable_ledger() = parts_.store->Ledgers();
   join->set_duplicates_refused(parts_.store->counters().duplicates_refused);
 }
 
@@ -80,6 +95,7 @@ void JobControl::Restore(const proto::Restore& command) {
     CAIRN_LOG_ERROR("restore failed", "job", command.plan().job_id(), "generation",
                     command.generation(), "checkpoint", command.checkpoint(), "error", status);
     reply.set_error(std::string(status.message()));
+    reply.set_passing(CheckpointLoader::IsPassing(status));
   }
   send_(std::move(message));
 }
@@ -119,9 +135,8 @@ absl::StatusOr<std::shared_ptr<JobBlocks>> JobControl::Load(const proto::Restore
   CAIRN_ASSIGN_OR_RETURN(const std::unique_ptr<nn::Model> model, nn::Model::Create(plan.model()));
   CAIRN_ASSIGN_OR_RETURN(std::shared_ptr<const JobLayout> layout,
                          JobLayout::Create(plan, model->variables(), parts_.ps));
-  auto states = command.checkpoint() == 0
-                    ? MakeInitialStates(*layout, parts_.uploads, parts_.pool)
-                    : ReadSnapshot(*layout, command.checkpoint(), *parts_.checkpoints, parts_.pool);
+  auto states = command.checkpoint() == 0 ? MakeInitialStates(*layout, parts_.uploads, parts_.pool)
+                                          : loader_.Load(*layout, command);
   if (!states.ok()) return states.status();
   return JobBlocks::Create(std::move(layout), {command.generation(), command.checkpoint()},
                            *std::move(states), parts_.owners, parts_.pool, parts_.block_options);
@@ -176,14 +191,15 @@ void JobControl::Persist(const proto::Persist& command) {
       parts_.store->FindCut(command.job_id(), command.generation(), command.cut());
   if (!cut.ok()) return FailPersist(command, cut.status());
   // It is written to the end even if it is dropped, or its generation ends, meanwhile.
-  if (!snapshots_.TrySubmit([this, cut = *std::move(cut)] { WriteCut(*cut); })) {
+  if (!snapshots_->TrySubmit([this, cut = *std::move(cut)] { WriteCut(*cut); })) {
     FailPersist(command, absl::ResourceExhaustedError(absl::StrCat(
                              "ps ", parts_.ps, " has too many snapshots to write already")));
   }
 }
 
 void JobControl::WriteCut(const Cut& cut) {
-  const absl::StatusOr<storage::SnapshotSummary> written = WriteSnapshot(cut, parts_.checkpoints);
+  const absl::StatusOr<storage::SnapshotSummary> written =
+      WriteSnapshot(cut, stopping_, parts_.checkpoints);
   proto::TaskMessage message;
   proto::PersistReply& reply = *message.mutable_persisted();
   reply.set_cut(cut.id);
@@ -212,7 +228,7 @@ void JobControl::FailPersist(const proto::Persist& command, const absl::Status& 
 
 void JobControl::DeleteCheckpoint(const proto::DeleteCheckpoint& command) {
   const absl::Status deleted =
-      parts_.checkpoints->DeleteSnapshot(command.job_id(), command.checkpoint());
+      parts_.checkpoints->DeleteCheckpoint(command.job_id(), command.checkpoint());
   if (deleted.ok()) return;
   CAIRN_LOG_WARNING("a checkpoint could not be deleted", "job", command.job_id(), "checkpoint",
                     command.checkpoint(), "error", deleted);
@@ -238,6 +254,45 @@ void JobControl::Profile(const proto::Profile& command) {
   if (command.steps() > 0) return profile->Start(command.profile());
   proto::TaskMessage message;
   *message.mutable_profiled() = profile->Stop(command.profile());
+  send_(std::move(message));
+}
+
+void JobControl::ListSnapshots(const proto::ListSnapshots& command) {
+  proto::TaskMessage message;
+  message.mutable_snapshots()->set_job_id(command.job_id());
+  for (proto::HeldSnapshot& held : parts_.shelf->List(command.job_id())) {
+    *message.mutable_snapshots()->add_snapshots() = std::move(held);
+  }
+  send_(std::move(message));
+}
+
+void JobControl::CopySnapshot(const proto::CopySnapshot& command) {
+  const absl::StatusOr<std::shared_ptr<JobBlocks>> job =
+      parts_.store->Find(command.job_id(), command.generation());
+  if (!job.ok()) return SendCopied(command, job.status());
+  std::vector<uint32_t> blocks =
+      cluster::BlocksOfPs((*job)->layout()->plan().partition(), command.part().ps());
+  const bool queued = copies_->TrySubmit([this, command, blocks = std::move(blocks)] {
+    SendCopied(command, copier_.Copy({command.part().ps(), command.job_id(), command.checkpoint(),
+                                      command.part()},
+                                     blocks));
+  });
+  if (queued) return;
+  SendCopied(command, absl::ResourceExhaustedError(
+                          absl::StrCat("ps ", parts_.ps, " has too many copies to make already")));
+}
+
+void JobControl::SendCopied(const proto::CopySnapshot& command, const absl::Status& status) {
+  proto::TaskMessage message;
+  proto::CopyReply& reply = *message.mutable_copied();
+  reply.set_job_id(command.job_id());
+  reply.set_checkpoint(command.checkpoint());
+  reply.set_part(command.part().ps());
+  if (!status.ok()) {
+    CAIRN_LOG_ERROR("a copy of a snapshot failed", "job", command.job_id(), "checkpoint",
+                    command.checkpoint(), "of ps", command.part().ps(), "error", status);
+    reply.set_error(std::string(status.message()));
+  }
   send_(std::move(message));
 }
 

@@ -1,9 +1,11 @@
 #ifndef CAIRN_PS_SERVER_JOB_CONTROL_H_
 #define CAIRN_PS_SERVER_JOB_CONTROL_H_
 
+#include <atomic>
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -13,7 +15,11 @@
 #include "ps_server/blocks/block_buffer.h"
 #include "ps_server/owner_threads.h"
 #include "ps_server/parameter_store.h"
-#include "ps_server/upload_store.h"
+#include "ps_server/snapshots/checkpoint_loader.h"
+#include "ps_server/snapshots/snapshot_copier.h"
+#include "ps_server/snapshots/snapshot_fetcher.h"
+#include "ps_server/snapshots/snapshot_shelf.h"
+#include "ps_server/snapshots/upload_store.h"
 #include "storage/checkpoint_store.h"
 
 namespace cairn::ps {
@@ -29,24 +35,31 @@ class JobControl {
     ParameterStore* store = nullptr;
     UploadStore* uploads = nullptr;
     storage::CheckpointStore* checkpoints = nullptr;
+    const SnapshotShelf* shelf = nullptr;
+    SnapshotFetcher* fetcher = nullptr;
     BufferPool* pool = nullptr;
     OwnerThreads* owners = nullptr;
     Block::Options block_options;
   };
-  // Called on Handle's thread, and, for PersistReply, on one of JobControl's own.
+  // Called on Handle's thread, and, for PersistReply and CopyReply, on JobControl's own.
   using Send = std::function<void(proto::TaskMessage)>;
 
   JobControl(const Parts& parts, Send send);
-  // Waits for a snapshot that is being written.
+  // Stops.
   ~JobControl();
   JobControl(const JobControl&) = delete;
   JobControl& operator=(const JobControl&) = delete;
 
-  // From one thread. Blocks while a job is restored; cuts are written in the background. Commands
-  // that are not for a ps are logged and dropped.
+  // From one thread. Blocks while a job is restored; cuts are written, and copies made, in the
+  // background. Commands that are not for a ps are logged and dropped.
   void Handle(const proto::Command& command);
 
-  // What a Join and a heartbeat say of the job in memory. Any thread.
+  // Gives up the snapshots that are being written, unless they are all but done, and those that
+  // wait. Nothing is handled afterwards. Blocks for as long as the disk needs to sync and read them
+  // back. The fetcher must be stopped.
+  void Stop();
+
+  // What a Join and a heartbeat say of the job in memory. Any thread; do not block.
   void FillJoin(proto::Join* join) const;
   void FillHeartbeat(proto::Heartbeat* heartbeat) const;
 
@@ -65,10 +78,17 @@ class JobControl {
   void DeleteCheckpoint(const proto::DeleteCheckpoint& command);
   void SetRates(const proto::SetRates& command);
   void Profile(const proto::Profile& command);
+  void ListSnapshots(const proto::ListSnapshots& command);
+  void CopySnapshot(const proto::CopySnapshot& command);
+  void SendCopied(const proto::CopySnapshot& command, const absl::Status& status);
 
   const Parts parts_;
   const Send send_;
-  ThreadPool snapshots_;
+  std::atomic<bool> stopping_ = false;
+  const CheckpointLoader loader_;
+  SnapshotCopier copier_;
+  std::optional<ThreadPool> snapshots_;
+  std::optional<ThreadPool> copies_;
 };
 
 }  // namespace cairn::ps

@@ -10,7 +10,7 @@
 #include "ps_server/blocks/block_buffer.h"
 #include "ps_server/blocks/block_reply.h"
 #include "ps_server/job_blocks.h"
-#include "ps_server/upload_store.h"
+#include "ps_server/snapshots/upload_store.h"
 
 namespace cairn::ps {
 

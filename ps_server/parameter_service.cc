@@ -8,6 +8,7 @@
 #include "common/status_macros.h"
 #include "common/version.h"
 #include "ps_server/parameter_frames.h"
+#include "ps_server/snapshots/snapshot_frames.h"
 
 namespace cairn::ps {
 
@@ -47,6 +48,9 @@ void ParameterService::Handle(Call call) {
       break;
     case cluster::DataMethod::kUpload:
       status = Upload(call);
+      break;
+    case cluster::DataMethod::kFetch:
+      status = Fetch(call);
       break;
   }
   if (!status.ok()) call->Fail(status);
@@ -161,14 +165,14 @@ absl::Status ParameterService::PullCheckpoint(proto::PullHeader header, const Sh
   return absl::OkStatus();
 }
 
-absl::StatusOr<BlockReply> ParameterService::ReadBlock(uint64_t job_id, uint64_t checkpoint,
+absl::StatusOr<BlockReply> ParameterService::ReadBlock(uint64_t job_id,
+                                                       const storage::SnapshotReader* snapshot,
                                                        uint32_t block) {
   absl::StatusOr<StoredBlock> stored = absl::UnknownError("");
-  if (checkpoint == 0) {
+  if (snapshot == nullptr) {
     stored = parts_.uploads->Read(job_id, block);
   } else {
-    CAIRN_ASSIGN_OR_RETURN(storage::BlockRecord record,
-                           parts_.checkpoints->ReadBlock(job_id, checkpoint, block));
+    CAIRN_ASSIGN_OR_RETURN(storage::BlockRecord record, snapshot->ReadBlock(block));
     stored = StoredBlock::Parse(block, std::move(record));
   }
   if (!stored.ok()) return stored.status();
@@ -184,11 +188,17 @@ absl::StatusOr<BlockReply> ParameterService::ReadBlock(uint64_t job_id, uint64_t
 
 absl::StatusOr<cluster::Frame> ParameterService::ReadCheckpoint(const proto::PullHeader& header,
                                                                 const SharedSpan& room) {
+  std::unique_ptr<storage::SnapshotReader> snapshot;
+  if (header.checkpoint() != 0) {
+    proto::SnapshotPart part = header.part();
+    if (!header.has_part()) part.set_ps(parts_.ps);
+    CAIRN_ASSIGN_OR_RETURN(snapshot,
+                           parts_.shelf->Open(header.job_id(), header.checkpoint(), part));
+  }
   std::vector<BlockReply> replies;
   uint64_t bytes = 0;
   for (const uint32_t block : header.blocks()) {
-    CAIRN_ASSIGN_OR_RETURN(BlockReply reply,
-                           ReadBlock(header.job_id(), header.checkpoint(), block));
+    CAIRN_ASSIGN_OR_RETURN(BlockReply reply, ReadBlock(header.job_id(), snapshot.get(), block));
     bytes += static_cast<uint64_t>(reply.values.count()) * sizeof(float);
     replies.push_back(std::move(reply));
     // Before the memory is spent: EncodeFrame would say no as well.
@@ -253,6 +263,17 @@ absl::StatusOr<cluster::Frame> ParameterService::StoreUploads(
   header.set_stored(static_cast<uint32_t>(uploads.size()));
   CAIRN_RETURN_IF_ERROR(parts_.uploads->Store(job_id, std::move(uploads)));
   return cluster::EncodeFrame(header, {});
+}
+
+absl::Status ParameterService::Fetch(Call& call) {
+  proto::FetchHeader header;
+  CAIRN_ASSIGN_OR_RETURN(const FrameReader reader, FrameReader::Open(call->TakeRequest(), &header));
+  CAIRN_RETURN_IF_ERROR(reader.ExpectEnd());
+  CAIRN_RETURN_IF_ERROR(CheckEnvelope(header.envelope()));
+  disk_.TrySubmit([this, call = std::move(call), header = std::move(header)] {
+    Answer(call.get(), ReadRecords(header, *parts_.shelf));
+  });
+  return absl::OkStatus();
 }
 
 }  // namespace cairn::ps

@@ -16,8 +16,8 @@
 #include "ps_server/blocks/reply_collector.h"
 #include "ps_server/blocks/service_profile.h"
 #include "ps_server/parameter_store.h"
-#include "ps_server/upload_store.h"
-#include "storage/checkpoint_store.h"
+#include "ps_server/snapshots/snapshot_shelf.h"
+#include "ps_server/snapshots/upload_store.h"
 
 namespace cairn::ps {
 
@@ -32,7 +32,7 @@ class ParameterService {
     uint32_t ps = 0;
     ParameterStore* store = nullptr;
     UploadStore* uploads = nullptr;
-    const storage::CheckpointStore* checkpoints = nullptr;
+    const SnapshotShelf* shelf = nullptr;
     BufferPool* pool = nullptr;
     ServiceProfile* profile = nullptr;  // Null: nobody profiles.
   };
@@ -63,13 +63,15 @@ class ParameterService {
                               Call& call);
   absl::Status Push(Call& call);
   absl::Status Upload(Call& call);
+  absl::Status Fetch(Call& call);
 
   absl::Status CheckUpload(const proto::UploadHeader& header) const;
-  // One block of a checkpoint, from the disk.
   // What a cut's block shows of the trained model: its values, or the average that the optimizer
   // keeps of them.
   absl::StatusOr<BlockReply> TrainedValues(const Cut& cut, int position);
-  absl::StatusOr<BlockReply> ReadBlock(uint64_t job_id, uint64_t checkpoint, uint32_t block);
+  // One block of a checkpoint, from the disk. `snapshot`: null for what was uploaded.
+  absl::StatusOr<BlockReply> ReadBlock(uint64_t job_id, const storage::SnapshotReader* snapshot,
+                                       uint32_t block);
   absl::StatusOr<cluster::Frame> ReadCheckpoint(const proto::PullHeader& header,
                                                 const cluster::SharedSpan& room);
   absl::StatusOr<cluster::Frame> StoreUploads(uint64_t job_id,

@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "absl/strings/str_cat.h"
 #include "common/logging.h"
 #include "common/status_macros.h"
 
@@ -38,10 +39,13 @@ PsTask::PsTask(const PsTaskOptions& options, std::unique_ptr<storage::Checkpoint
     : options_(options),
       checkpoints_(std::move(checkpoints)),
       uploads_(checkpoints_.get()),
+      shelf_(options.index, checkpoints_.get(), options.beside),
+      fetcher_(absl::StrCat("ps ", options.index)),
       owners_(options.owner_threads, kOwnerQueueMax),
       store_(options.index),
-      service_({options.index, &store_, &uploads_, checkpoints_.get(), &pool_, &profile_}),
-      control_({options.index, &store_, &uploads_, checkpoints_.get(), &pool_, &owners_,
+      service_({options.index, &store_, &uploads_, &shelf_, &pool_, &profile_}),
+      control_({options.index, &store_, &uploads_, checkpoints_.get(), &shelf_, &fetcher_, &pool_,
+                &owners_,
                 Block::Options{.unsafe_disable_ledger = options.unsafe_disable_ledger,
                                .profile = &profile_}},
                [this](proto::TaskMessage message) { Send(std::move(message)); }) {}
@@ -79,14 +83,20 @@ void PsTask::Stop() {
     MutexLock lock(&mutex_);
     session = std::move(session_);
   }
+  // A handler may wait for another ps.
+  fetcher_.Stop();
   // Outside of the lock, which its handlers may want.
   if (session != nullptr) session->Stop();
+  // Here and not in a destructor: the daemon ends a stop that takes too long.
+  control_.Stop();
   if (server_ != nullptr) server_->Shutdown();
   store_.Drop(absl::UnavailableError("the parameter server stops"));
 }
 
 void PsTask::OnWelcome(const proto::Welcome& welcome) {
   service_.set_cluster_id(welcome.cluster_id());
+  fetcher_.SetCluster({welcome.ps_addresses().begin(), welcome.ps_addresses().end()},
+                      welcome.cluster_id());
 }
 
 void PsTask::OnCommand(const proto::Command& command) { control_.Handle(command); }

@@ -18,7 +18,9 @@
 #include "ps_server/owner_threads.h"
 #include "ps_server/parameter_service.h"
 #include "ps_server/parameter_store.h"
-#include "ps_server/upload_store.h"
+#include "ps_server/snapshots/snapshot_fetcher.h"
+#include "ps_server/snapshots/snapshot_shelf.h"
+#include "ps_server/snapshots/upload_store.h"
 #include "storage/checkpoint_store.h"
 
 namespace cairn::ps {
@@ -30,6 +32,7 @@ struct PsTaskOptions {
   std::vector<std::string> ps_addresses;  // Of all ps, by index.
   std::string coordinator;                // HOST:PORT.
   std::string directory;                  // Of the checkpoint store.
+  std::string beside;                     // See SnapshotShelf.
   int owner_threads = 1;
   int server_threads = 2;
   bool unsafe_disable_ledger = false;  // See Block::Options.
@@ -71,6 +74,8 @@ class PsTask final : public cluster::SessionHandler {
   // Its handlers may run before its constructor has returned: they wait for the lock.
   std::unique_ptr<cluster::TaskSession> session_ ABSL_GUARDED_BY(mutex_);
   UploadStore uploads_;
+  SnapshotShelf shelf_;
+  SnapshotFetcher fetcher_;
   BufferPool pool_;
   OwnerThreads owners_;
   ServiceProfile profile_;

@@ -70,13 +70,12 @@ std::string CheckpointStore::PathOf(const SnapshotName& name) const {
 }
 
 absl::StatusOr<std::unique_ptr<SnapshotWriter>> CheckpointStore::BeginSnapshot(
-    uint64_t job_id, uint64_t checkpoint) {
+    const SnapshotName& name) {
   uint64_t number;
   {
     MutexLock lock(&mutex_);
     number = snapshots_begun_++;
   }
-  const SnapshotName name{job_id, checkpoint};
   // The number keeps two writers of one snapshot apart: the later to finish wins.
   const std::string file =
       absl::StrCat(SnapshotFileName(name), ".", number, std::string(kUnfinishedSuffix));
@@ -84,8 +83,7 @@ absl::StatusOr<std::unique_ptr<SnapshotWriter>> CheckpointStore::BeginSnapshot(
 }
 
 absl::StatusOr<std::unique_ptr<SnapshotReader>> CheckpointStore::OpenSnapshot(
-    uint64_t job_id, uint64_t checkpoint) const {
-  const SnapshotName name{job_id, checkpoint};
+    const SnapshotName& name) const {
   return SnapshotReader::Open(env_, PathOf(name), name);
 }
 
@@ -101,30 +99,37 @@ absl::StatusOr<std::vector<uint32_t>> CheckpointStore::ListBlocks(uint64_t job_i
   return snapshot->ListBlocks();
 }
 
-absl::StatusOr<std::vector<uint64_t>> CheckpointStore::ListSnapshots(uint64_t job_id) const {
+absl::StatusOr<std::vector<SnapshotName>> CheckpointStore::ListNames(uint64_t job_id) const {
   std::vector<std::string> files;
   CAIRN_RETURN_IF_ERROR(
       FromRocksdb(env_->GetChildren(directory_, &files),
                   absl::StrCat("cannot list the checkpoint store in \"", directory_, "\"")));
-  std::vector<uint64_t> checkpoints;
+  std::vector<SnapshotName> names;
   for (const std::string& file : files) {
     SnapshotName name;
-    if (ParseSnapshotFileName(file, &name) && name.job_id == job_id) {
-      checkpoints.push_back(name.checkpoint);
-    }
+    if (ParseSnapshotFileName(file, &name) && name.job_id == job_id) names.push_back(name);
   }
-  std::sort(checkpoints.begin(), checkpoints.end());
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+absl::StatusOr<std::vector<uint64_t>> CheckpointStore::ListSnapshots(uint64_t job_id) const {
+  CAIRN_ASSIGN_OR_RETURN(const std::vector<SnapshotName> names, ListNames(job_id));
+  std::vector<uint64_t> checkpoints;
+  for (const SnapshotName& name : names) {
+    if (!name.copy_of.has_value()) checkpoints.push_back(name.checkpoint);
+  }
   return checkpoints;
 }
 
-absl::Status CheckpointStore::DeleteSnapshot(uint64_t job_id, uint64_t checkpoint) {
-  return Delete({{job_id, checkpoint}});
+absl::Status CheckpointStore::DeleteCheckpoint(uint64_t job_id, uint64_t checkpoint) {
+  CAIRN_ASSIGN_OR_RETURN(std::vector<SnapshotName> names, ListNames(job_id));
+  std::erase_if(names, [&](const SnapshotName& name) { return name.checkpoint != checkpoint; });
+  return Delete(names);
 }
 
 absl::Status CheckpointStore::DeleteJob(uint64_t job_id) {
-  CAIRN_ASSIGN_OR_RETURN(const std::vector<uint64_t> checkpoints, ListSnapshots(job_id));
-  std::vector<SnapshotName> names;
-  for (uint64_t checkpoint : checkpoints) names.push_back({job_id, checkpoint});
+  CAIRN_ASSIGN_OR_RETURN(const std::vector<SnapshotName> names, ListNames(job_id));
   return Delete(names);
 }
 

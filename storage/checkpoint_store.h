@@ -20,8 +20,9 @@ class FileLock;
 
 namespace cairn::storage {
 
-// One ps's snapshots, on its own disk. Thread-safe; several snapshots may be written and read at
-// the same time. One process writes a directory; any number may read it.
+// One ps's snapshots on its own disk, and those that it keeps for others. Thread-safe; several
+// snapshots may be written and read at the same time. One process writes a directory; any number
+// may read it.
 //
 // Each snapshot is one RocksDB table file (snapshot_format.h), complete or absent. There is no
 // database around them, on purpose: it would join what must fail alone. A damaged file costs one
@@ -43,12 +44,18 @@ class CheckpointStore {
   CheckpointStore(const CheckpointStore&) = delete;
   CheckpointStore& operator=(const CheckpointStore&) = delete;
 
+  absl::StatusOr<std::unique_ptr<SnapshotWriter>> BeginSnapshot(const SnapshotName& name);
   absl::StatusOr<std::unique_ptr<SnapshotWriter>> BeginSnapshot(uint64_t job_id,
-                                                                uint64_t checkpoint);
+                                                                uint64_t checkpoint) {
+    return BeginSnapshot(SnapshotName{job_id, checkpoint});
+  }
 
   // To read many blocks of one snapshot.
+  absl::StatusOr<std::unique_ptr<SnapshotReader>> OpenSnapshot(const SnapshotName& name) const;
   absl::StatusOr<std::unique_ptr<SnapshotReader>> OpenSnapshot(uint64_t job_id,
-                                                               uint64_t checkpoint) const;
+                                                               uint64_t checkpoint) const {
+    return OpenSnapshot(SnapshotName{job_id, checkpoint});
+  }
 
   // NotFound: no such snapshot or block. DataLoss: damaged; the message names the block.
   absl::StatusOr<BlockRecord> ReadBlock(uint64_t job_id, uint64_t checkpoint,
@@ -57,11 +64,16 @@ class CheckpointStore {
   // The ids of a snapshot's blocks, ascending.
   absl::StatusOr<std::vector<uint32_t>> ListBlocks(uint64_t job_id, uint64_t checkpoint) const;
 
-  // The checkpoints of which a finished snapshot is here, ascending. None is not an error.
+  // The checkpoints of which this ps's own finished snapshot is here, ascending. None is not an
+  // error.
   absl::StatusOr<std::vector<uint64_t>> ListSnapshots(uint64_t job_id) const;
+  // All finished snapshots, copies too, ascending.
+  absl::StatusOr<std::vector<SnapshotName>> ListNames(uint64_t job_id) const;
 
   // Gives the space back. Deleting what is not there is not an error.
-  absl::Status DeleteSnapshot(uint64_t job_id, uint64_t checkpoint);
+  absl::Status DeleteSnapshot(const SnapshotName& name) { return Delete({name}); }
+  // The ps's own and all copies.
+  absl::Status DeleteCheckpoint(uint64_t job_id, uint64_t checkpoint);
   absl::Status DeleteJob(uint64_t job_id);
 
  private:

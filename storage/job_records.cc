@@ -94,6 +94,9 @@ void FillFaults(const proto::RunRecord& run, proto::JobStatus* status) {
   status->set_checkpoints_skipped(run.checkpoints_skipped());
   status->set_checkpoints_failed(run.checkpoints_failed());
   status->set_checkpoint_error(run.checkpoint_error());
+  status->set_copies_failed(run.copies_failed());
+  status->set_copy_error(run.copy_error());
+  status->set_warning(run.warning());
   *status->mutable_notes() = run.notes();
 }
 

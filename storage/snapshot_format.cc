@@ -18,6 +18,7 @@ constexpr size_t kChecksumBytes = 8;
 constexpr size_t kRecordPrefixBytes = kChecksumBytes + 4;
 constexpr std::string_view kJobPart = "job-";
 constexpr std::string_view kCheckpointPart = ".checkpoint-";
+constexpr std::string_view kCopyPart = ".copy-of-ps-";
 constexpr std::string_view kSuffix = ".sst";
 
 uint64_t Checksum(std::string_view bytes) { return XXH3_64bits(bytes.data(), bytes.size()); }
@@ -51,7 +52,8 @@ bool TakeText(std::string_view text, std::string_view* rest) {
   return true;
 }
 
-bool TakeDecimal(std::string_view* rest, uint64_t* number) {
+template <std::unsigned_integral Number>
+bool TakeDecimal(std::string_view* rest, Number* number) {
   const auto result = std::from_chars(rest->data(), rest->data() + rest->size(), *number);
   if (result.ec != std::errc()) return false;
   rest->remove_prefix(result.ptr - rest->data());
@@ -80,11 +82,15 @@ std::string EncodeEntries(const std::vector<SnapshotIndex::Entry>& entries) {
 }  // namespace
 
 std::string DescribeSnapshot(const SnapshotName& name) {
-  return absl::StrCat("job ", name.job_id, ", checkpoint ", name.checkpoint);
+  std::string text = absl::StrCat("job ", name.job_id, ", checkpoint ", name.checkpoint);
+  if (name.copy_of.has_value()) absl::StrAppend(&text, ", copy of ps ", *name.copy_of, "'s");
+  return text;
 }
 
 std::string SnapshotFileName(const SnapshotName& name) {
-  return absl::StrCat("job-", name.job_id, ".checkpoint-", name.checkpoint, ".sst");
+  std::string file = absl::StrCat("job-", name.job_id, ".checkpoint-", name.checkpoint);
+  if (name.copy_of.has_value()) absl::StrAppend(&file, std::string(kCopyPart), *name.copy_of);
+  return file + ".sst";
 }
 
 bool ParseSnapshotFileName(std::string_view file, SnapshotName* name) {
@@ -94,6 +100,7 @@ bool ParseSnapshotFileName(std::string_view file, SnapshotName* name) {
       !TakeText(kCheckpointPart, &rest) || !TakeDecimal(&rest, &parsed.checkpoint)) {
     return false;
   }
+  if (TakeText(kCopyPart, &rest) && !TakeDecimal(&rest, &parsed.copy_of.emplace())) return false;
   // Leading zeros would give one snapshot two names.
   if (rest != kSuffix || file != SnapshotFileName(parsed)) return false;
   *name = parsed;

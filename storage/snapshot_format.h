@@ -2,6 +2,7 @@
 #define CAIRN_STORAGE_SNAPSHOT_FORMAT_H_
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -22,19 +23,22 @@ namespace cairn::storage {
 // In keys numbers are big endian (8, 8, 1, 4 bytes), so that bytes sort like numbers; elsewhere
 // little endian. The index comes last: a file without one was not finished.
 
-// Which snapshot, on the ps that owns it.
+// Which snapshot, in the directory of one ps. A copy that is kept for another ps has the same
+// records under the same keys.
 struct SnapshotName {
   uint64_t job_id = 0;
   uint64_t checkpoint = 0;
+  std::optional<uint32_t> copy_of = std::nullopt;  // The index of the ps that wrote it, if another.
 
   friend bool operator==(const SnapshotName&, const SnapshotName&) = default;
   friend auto operator<=>(const SnapshotName&, const SnapshotName&) = default;
 };
 
-// "job 3, checkpoint 7", for messages.
+// "job 3, checkpoint 7, copy of ps 0's", for messages.
 std::string DescribeSnapshot(const SnapshotName& name);
 
-// "job-3.checkpoint-7.sst", and back; false if `file` is not such a name.
+// "job-3.checkpoint-7.sst", "job-3.checkpoint-7.copy-of-ps-0.sst", and back; false if `file` is not
+// such a name.
 std::string SnapshotFileName(const SnapshotName& name);
 bool ParseSnapshotFileName(std::string_view file, SnapshotName* name);
 

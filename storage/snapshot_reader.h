@@ -26,6 +26,8 @@ class BlockRecord {
   BlockRecord(std::string bytes, size_t skipped_bytes, size_t header_bytes)
       : bytes_(std::move(bytes)), header_begin_(skipped_bytes), header_bytes_(header_bytes) {}
 
+  // Header and payload, one after the other.
+  std::string_view bytes() const { return std::string_view(bytes_).substr(header_begin_); }
   std::string_view header() const {
     return std::string_view(bytes_).substr(header_begin_, header_bytes_);
   }

@@ -25,9 +25,11 @@ void PrintTable(const proto::CheckpointList& list, std::ostream* out) {
   for (const auto& manifest : list.manifests()) {
     double bytes = 0;
     for (const auto& part : manifest.parts()) bytes += static_cast<double>(part.bytes());
-    *out << absl::StrFormat("%4d  %10d batches  %8sB  %-6s  %s\n", manifest.checkpoint(),
-                            manifest.settled_batches(), CountText(bytes), manifest.reason(),
-                            TimeText(manifest.unix_seconds()));
+    const int copies = CopiesOf(manifest);
+    *out << absl::StrFormat("%4d  %10d batches  %8sB  on %d ps  %-8s  %s%s\n",
+                            manifest.checkpoint(), manifest.settled_batches(), CountText(bytes),
+                            copies, manifest.reason(), TimeText(manifest.unix_seconds()),
+                            manifest.damaged().empty() ? "" : "  DAMAGED: " + manifest.damaged());
   }
 }
 

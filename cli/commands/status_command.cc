@@ -21,6 +21,12 @@ void PrintFaults(const proto::JobStatus& job, std::ostream* out) {
   if (!job.checkpoint_error().empty()) {
     *out << "               last error: " << job.checkpoint_error() << "\n";
   }
+  if (job.copies_failed() > 0) {
+    *out << absl::StrFormat("  copies       %d failed", job.copies_failed());
+    if (!job.copy_error().empty()) *out << ", the last: " << job.copy_error();
+    *out << "\n";
+  }
+  if (!job.warning().empty()) *out << "  WARNING      " << job.warning() << "\n";
 }
 
 void PrintBest(const proto::JobStatus& job, std::ostream* out) {

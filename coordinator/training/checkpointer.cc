@@ -10,8 +10,14 @@ namespace cairn::coordinator {
 
 Checkpointer::Checkpointer(Options options, std::vector<proto::Manifest> manifests,
                            int64_t done_batches)
-    : options_(options), manifests_(std::move(manifests)) {
+    : options_(options) {
   CAIRN_CHECK(options_.keep > 0 && options_.ps_count > 0);
+  for (proto::Manifest& manifest : manifests) {
+    const bool good =
+        manifest.damaged().empty() && (manifest.checkpoint() <= options_.base_checkpoint ||
+                                       manifest.generation() == options_.generation);
+    (good ? manifests_ : passed_over_).push_back(std::move(manifest));
+  }
   Passed(done_batches);
 }
 
@@ -57,8 +63,29 @@ std::optional<absl::StatusOr<proto::Manifest>> Checkpointer::TakeResult(int64_t 
   return absl::StatusOr<proto::Manifest>(std::move(manifest));
 }
 
+bool Checkpointer::Update(const proto::Manifest& manifest) {
+  for (proto::Manifest& known : manifests_) {
+    if (known.checkpoint() != manifest.checkpoint()) continue;
+    known = manifest;
+    return true;
+  }
+  return false;
+}
+
+std::vector<proto::Manifest> Checkpointer::all_manifests() const {
+  std::vector<proto::Manifest> all = passed_over_;
+  all.insert(all.end(), manifests_.begin(), manifests_.end());
+  std::sort(all.begin(), all.end(), [](const proto::Manifest& a, const proto::Manifest& b) {
+    return a.checkpoint() < b.checkpoint();
+  });
+  return all;
+}
+
 std::vector<proto::Manifest> Checkpointer::TakeSurplus(const std::set<uint64_t>& pinned) {
   std::vector<proto::Manifest> surplus, kept;
+  const bool made_one =
+      !manifests_.empty() && manifests_.back().checkpoint() > options_.base_checkpoint;
+  if (made_one) surplus.swap(passed_over_);
   for (size_t i = 0; i < manifests_.size(); ++i) {
     const bool is_kept =
         i + options_.keep >= manifests_.size() || pinned.contains(manifests_[i].checkpoint());

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "common/logging.h"
+#include "coordinator/job_plan.h"
 #include "storage/job_records.h"
 
 namespace cairn::coordinator {
@@ -14,12 +15,14 @@ constexpr absl::Duration kRetryCut = absl::Seconds(1);
 constexpr absl::Duration kRetryLastCheckpoint = absl::Seconds(5);
 constexpr char kStop[] = "stop";
 
-Checkpointer::Options CheckpointOptions(const proto::JobPlan& plan) {
+Checkpointer::Options CheckpointOptions(const proto::JobPlan& plan, const proto::RunRecord& run) {
   Checkpointer::Options options;
   options.job_id = plan.job_id();
   options.every_steps = plan.job().checkpoint().every_steps();
   if (plan.job().checkpoint().has_keep()) options.keep = plan.job().checkpoint().keep();
   options.ps_count = plan.partition().ps_count();
+  options.generation = run.generation();
+  options.base_checkpoint = run.base_checkpoint();
   return options;
 }
 
@@ -30,7 +33,8 @@ CutCycle::CutCycle(const Context& context, std::vector<proto::Manifest> manifest
       run_(*context.run),
       history_(*context.history),
       queue_(*context.queue),
-      checkpointer_(CheckpointOptions(plan_), std::move(manifests), queue_.DoneCount()) {
+      checkpointer_(CheckpointOptions(plan_, run_), std::move(manifests), queue_.DoneCount()),
+      copies_(plan_.partition().ps_count(), CopiesWanted(plan_.job())) {
   queue_.SetLimit(LeaseEnd());
 }
 
@@ -62,7 +66,9 @@ bool CutCycle::AtEpochEnd() const {
   return !queue_.AnyOpenBelow(EpochEnd()) && !queue_.AnyLeased();
 }
 
-bool CutCycle::finished() const {
+bool CutCycle::finished() const { return LastCheckpointExists() && !copying(); }
+
+bool CutCycle::LastCheckpointExists() const {
   if (run_.epochs_cut() < EpochCount() || run_.has_held_cut()) return false;
   const auto& manifests = checkpointer_.manifests();
   return !manifests.empty() && manifests.back().settled_batches() == End();
@@ -71,6 +77,10 @@ bool CutCycle::finished() const {
 void CutCycle::TakeUp(Outbox* outbox) {
   const uint64_t held = run_.has_held_cut() ? run_.held_cut().cut() : 0;
   if (run_.last_cut() != held) DropCut(run_.last_cut(), outbox);
+  // Of this generation: the ps know its blocks. Those that are copied already are so at once.
+  if (!manifests().empty() && manifests().back().generation() == run_.generation()) {
+    Copy(copies_.Begin(manifests().back()), outbox);
+  }
   if (held == 0) return;
   if (run_.held_cut().to_persist()) Write(run_.held_cut(), outbox);
   if (run_.held_cut().to_evaluate()) Evaluate(run_.held_cut());
@@ -84,6 +94,7 @@ void CutCycle::PsReturned(uint32_t ps, Outbox* outbox) {
   } else if (!run_.has_held_cut() || run_.held_cut().cut() != run_.last_cut()) {
     DropCut(run_.last_cut(), outbox);
   }
+  Copy(copies_.OrdersOf(ps), outbox);
   if (checkpointer_.Awaits(ps)) outbox->Send(PsTask(ps), PersistCommand(run_.held_cut().cut()));
 }
 
@@ -104,24 +115,15 @@ void CutCycle::OnPersist(uint32_t ps, const proto::PersistReply& reply) {
   checkpointer_.Reply(ps, reply);
 }
 
+void CutCycle::OnCopied(uint32_t ps, const proto::CopyReply& reply) { copies_.Reply(ps, reply); }
+
 void CutCycle::OnEvaluated(TaskId worker, const proto::EvaluatedBatch& batch, absl::Duration now) {
   if (evaluation_ != nullptr) evaluation_->Done(worker, batch, now);
 }
 
-void CutCycle::Ask(const std::string& reason, CheckpointCallback callback) {
-  asked_.push_back({reason, std::move(callback)});
-}
-
-void CutCycle::Abandon(const absl::Status& why, Outbox* outbox) {
-  for (Asked& asked : asked_) {
-    outbox->replies.push_back(
-        [callback = std::move(asked.callback), why]() mutable { callback(why); });
-  }
-  asked_.clear();
-}
-
 void CutCycle::Advance(bool may_cut, Moment now, Outbox* outbox) {
   FinishWriting(now, outbox);
+  FinishCopies(outbox);
   FinishEvaluation(outbox);
   ReleaseCut(outbox);
   if (cut_ == nullptr && may_cut) {
@@ -139,23 +141,24 @@ bool CutCycle::resting() const {
 
 std::optional<CutPurpose> CutCycle::DueCut(Moment now) {
   const int64_t done = queue_.DoneCount();
-  if (run_.has_held_cut()) {
-    // One at a time: memory on the ps is bounded, and a rollback never passes an evaluation that
-    // is still under way.
-    if (!AtEpochEnd() && checkpointer_.Due(done)) {
-      run_.set_checkpoints_skipped(run_.checkpoints_skipped() + 1);
-      checkpointer_.Passed(done);
-    }
-    return std::nullopt;
+  if ((run_.has_held_cut() || copying()) && !AtEpochEnd() && checkpointer_.Due(done)) {
+    run_.set_checkpoints_skipped(run_.checkpoints_skipped() + 1);
+    checkpointer_.Passed(done);
   }
-  if (now.monotonic < no_cut_before_ || finished()) return std::nullopt;
+  // One at a time: memory on the ps is bounded, and a rollback never passes an evaluation that is
+  // still under way.
+  if (run_.has_held_cut()) return std::nullopt;
+  if (now.monotonic < no_cut_before_ || LastCheckpointExists()) return std::nullopt;
   torn_ = queue_.Unfinished(torn_);
   if (!torn_.empty()) return std::nullopt;
   if (AtEpochEnd()) {
     const bool evaluate = plan_.validation_examples() > 0 && !history_.HasEvaluation(Epoch());
     return CutPurpose{"epoch", true, evaluate, Epoch()};
   }
-  if (!asked_.empty()) return CutPurpose{asked_.front().reason, true, false, -1};
+  if (run_.renew_checkpoint()) return CutPurpose{"restored", true, false, -1};
+  if (const std::optional<std::string> reason = requests_.NextReason()) {
+    return CutPurpose{*reason, true, false, -1};
+  }
   if (checkpointer_.Due(done)) return CutPurpose{"steps", true, false, -1};
   return std::nullopt;
 }
@@ -280,14 +283,48 @@ void CutCycle::FinishWriting(Moment now, Outbox* outbox) {
 void CutCycle::CheckpointExists(proto::Manifest manifest, Outbox* outbox) {
   *manifest.mutable_partition() = plan_.partition();
   const std::string reason = manifest.reason();
+  checkpointer_.Update(manifest);
   outbox->PutSynced(storage::ManifestKey(plan_.job_id(), manifest.checkpoint()), manifest);
   run_.set_stopped(reason == kStop);
   run_.clear_checkpoint_error();
+  run_.clear_warning();
+  run_.set_renew_checkpoint(false);
   SaveRun(outbox);
-  AnswerAsked(reason, manifest, outbox);
-  DeleteSurplus(outbox);
+  requests_.Made(manifest);
+  Copy(copies_.Begin(manifest), outbox);
   CAIRN_LOG_INFO("checkpoint", "job", plan_.job_id(), "checkpoint", manifest.checkpoint(), "reason",
                  reason, "batches", manifest.settled_batches());
+}
+
+void CutCycle::Copy(const std::vector<SnapshotCopies::Order>& orders, Outbox* outbox) {
+  for (const SnapshotCopies::Order& order : orders) {
+    proto::Command command;
+    command.mutable_copy_snapshot()->set_job_id(plan_.job_id());
+    command.mutable_copy_snapshot()->set_generation(run_.generation());
+    command.mutable_copy_snapshot()->set_checkpoint(order.checkpoint);
+    *command.mutable_copy_snapshot()->mutable_part() = order.part;
+    outbox->Send(PsTask(order.ps), std::move(command));
+  }
+}
+
+// A checkpoint without copies is one: what is missing is counted and said. The ones before go only
+// now, when the new one has as many copies as it can get.
+void CutCycle::FinishCopies(Outbox* outbox) {
+  while (std::optional<SnapshotCopies::Result> result = copies_.TakeResult()) {
+    const proto::Manifest& manifest = result->manifest;
+    if (checkpointer_.Update(manifest)) {
+      outbox->PutSynced(storage::ManifestKey(plan_.job_id(), manifest.checkpoint()), manifest);
+    }
+    if (result->failed > 0) {
+      CAIRN_LOG_ERROR("a checkpoint lacks copies", "job", plan_.job_id(), "checkpoint",
+                      manifest.checkpoint(), "missing", result->failed, "error", result->error);
+    }
+    run_.set_copies_failed(run_.copies_failed() + result->failed);
+    run_.set_copy_error(result->error);
+    SaveRun(outbox);
+    requests_.Complete(manifest, outbox);
+    DeleteSurplus(outbox);
+  }
 }
 
 void CutCycle::DeleteSurplus(Outbox* outbox) {
@@ -305,18 +342,7 @@ void CutCycle::CheckpointFailed(const absl::Status& why, Outbox* outbox) {
   SaveRun(outbox);
   CAIRN_LOG_ERROR("a checkpoint failed; training goes on with the one before", "job",
                   plan_.job_id(), "error", why);
-  AnswerAsked("", why, outbox);
-}
-
-// A failure is told to all; a checkpoint only to those whose wish made it.
-void CutCycle::AnswerAsked(const std::string& reason, const absl::StatusOr<proto::Manifest>& result,
-                           Outbox* outbox) {
-  std::erase_if(asked_, [&](Asked& asked) {
-    if (result.ok() && asked.reason != reason) return false;
-    outbox->replies.push_back(
-        [callback = std::move(asked.callback), result]() mutable { callback(std::move(result)); });
-    return true;
-  });
+  requests_.Failed(why, outbox);
 }
 
 void CutCycle::FinishEvaluation(Outbox* outbox) {

@@ -8,23 +8,22 @@
 #include <string>
 #include <vector>
 
-#include "absl/functional/any_invocable.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
 #include "coordinator/moment.h"
 #include "coordinator/outbox.h"
 #include "coordinator/training/aligned_cut.h"
+#include "coordinator/training/checkpoint_requests.h"
 #include "coordinator/training/checkpointer.h"
 #include "coordinator/training/evaluation.h"
 #include "coordinator/training/history.h"
+#include "coordinator/training/snapshot_copies.h"
 #include "coordinator/training/split_queue.h"
 #include "proto/coordinator.pb.h"
 #include "proto/journal.pb.h"
 
 namespace cairn::coordinator {
-
-using CheckpointCallback = absl::AnyInvocable<void(absl::StatusOr<proto::Manifest>)>;
 
 // The cuts of a generation, one after the other: due at each epoch's end, every so many batches, or
 // when somebody asks; the workers come to rest, all ps cut, the ledgers are compared; then the cut
@@ -53,17 +52,21 @@ class CutCycle {
   void OnHeld(TaskId worker, const proto::Held& held);
   void OnCut(uint32_t ps, const proto::CutReply& reply);
   void OnPersist(uint32_t ps, const proto::PersistReply& reply);
+  void OnCopied(uint32_t ps, const proto::CopyReply& reply);
   void OnEvaluated(TaskId worker, const proto::EvaluatedBatch& batch, absl::Duration now);
 
-  // Asks for a checkpoint; after one for "stop" workers rest until Resume.
-  void Ask(const std::string& reason, CheckpointCallback callback);
+  // Asks for a checkpoint, and is answered when it has its copies, or has failed to get them; after
+  // one for "stop" workers rest until Resume.
+  void Ask(const std::string& reason, CheckpointCallback callback) {
+    requests_.Add(reason, std::move(callback));
+  }
   void Resume() { stopped_ = false; }
   // Batches of so many epochs may be leased; at first of all.
   void AllowEpochs(int64_t epochs);
   // Deletes the checkpoints that are not kept any more.
   void DeleteSurplus(Outbox* outbox);
-  // Everybody who waits for a checkpoint gets this error.
-  void Abandon(const absl::Status& why, Outbox* outbox);
+  // Everybody who waits for a checkpoint that does not exist gets this error.
+  void Abandon(const absl::Status& why, Outbox* outbox) { requests_.Abandon(why, outbox); }
 
   // Does what can be done now. No cut is begun unless `may_cut`.
   void Advance(bool may_cut, Moment now, Outbox* outbox);
@@ -75,18 +78,18 @@ class CutCycle {
   bool AtEpochEnd() const;
   // The epoch that is trained now.
   int64_t Epoch() const;
-  // All epochs are trained, evaluated and checkpointed.
+  // All epochs are trained, evaluated and checkpointed, with copies.
   bool finished() const;
+  // A checkpoint is being copied.
+  bool copying() const { return !copies_.idle(); }
   const std::vector<proto::Manifest>& manifests() const { return checkpointer_.manifests(); }
+  // With those that were passed over (see Checkpointer).
+  std::vector<proto::Manifest> all_manifests() const { return checkpointer_.all_manifests(); }
 
  private:
-  struct Asked {
-    std::string reason;
-    CheckpointCallback callback;
-  };
-
   // One past the last batch that is trained: callbacks may have stopped the training.
   int64_t End() const;
+  bool LastCheckpointExists() const;
   int64_t EpochCount() const;
   int64_t EpochEnd() const;
   // Up to which batches are leased while no cut is being made.
@@ -97,6 +100,8 @@ class CutCycle {
 
   void FinishWriting(Moment now, Outbox* outbox);
   void CheckpointExists(proto::Manifest manifest, Outbox* outbox);
+  void Copy(const std::vector<SnapshotCopies::Order>& orders, Outbox* outbox);
+  void FinishCopies(Outbox* outbox);
   void FinishEvaluation(Outbox* outbox);
   void ReleaseCut(Outbox* outbox);
   std::optional<CutPurpose> DueCut(Moment now);
@@ -108,8 +113,6 @@ class CutCycle {
   void Mend(const Settled& settled, Outbox* outbox);
   void CutFailed(const absl::Status& why, Moment now, Outbox* outbox);
   void CheckpointFailed(const absl::Status& why, Outbox* outbox);
-  void AnswerAsked(const std::string& reason, const absl::StatusOr<proto::Manifest>& result,
-                   Outbox* outbox);
   void Write(const proto::HeldCut& cut, Outbox* outbox);
   void Evaluate(const proto::HeldCut& cut);
   void DropCut(uint64_t cut, Outbox* outbox);
@@ -124,9 +127,10 @@ class CutCycle {
   SplitQueue& queue_;
 
   Checkpointer checkpointer_;
+  SnapshotCopies copies_;
   std::unique_ptr<AlignedCut> cut_;  // Being made.
   std::unique_ptr<Evaluation> evaluation_;
-  std::vector<Asked> asked_;
+  CheckpointRequests requests_;
   int64_t epochs_allowed_ = std::numeric_limits<int64_t>::max();
   // Batches that some blocks had and others had not at the last cut: no new cut before they are in.
   BatchRanges torn_;

@@ -199,6 +199,8 @@ void Training::FillStatus(absl::Duration now, proto::JobStatus* status) {
   } else if (cuts_.AtEpochEnd() && run_.has_held_cut()) {
     status->set_waiting_for(run_.held_cut().to_evaluate() ? "for the evaluation"
                                                           : "for the checkpoint to be written");
+  } else if (cuts_.AtEpochEnd() && cuts_.copying()) {
+    status->set_waiting_for("for the checkpoint to be copied");
   }
 }
 

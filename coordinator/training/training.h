@@ -58,6 +58,7 @@ class Training {
   void OnHeld(TaskId worker, const proto::Held& held);
   void OnCut(uint32_t ps, const proto::CutReply& reply) { cuts_.OnCut(ps, reply); }
   void OnPersist(uint32_t ps, const proto::PersistReply& reply) { cuts_.OnPersist(ps, reply); }
+  void OnCopied(uint32_t ps, const proto::CopyReply& reply) { cuts_.OnCopied(ps, reply); }
   void OnLedger(uint32_t ps, const proto::LedgerReply& reply);
   void OnProfiled(TaskId task, const proto::ProfileReport& report);
   void OnRates(uint32_t ps, const proto::RatesReply& reply) { rates_.Reply(ps, reply); }
@@ -80,6 +81,8 @@ class Training {
   const std::string& failure() const { return failure_; }
 
   void FillStatus(absl::Duration now, proto::JobStatus* status);
+  // With those that were passed over (see Checkpointer).
+  std::vector<proto::Manifest> all_manifests() const { return cuts_.all_manifests(); }
   const std::vector<proto::Manifest>& manifests() const { return cuts_.manifests(); }
 
  private:

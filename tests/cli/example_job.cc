@@ -84,6 +84,9 @@ proto::Manifest ExampleManifest() {
   manifest.set_checkpoint(kCheckpoint);
   manifest.set_settled_batches(6);
   manifest.set_reason("epoch");
+  for (uint32_t ps = 0; ps < ExamplePlan().partition().ps_count(); ++ps) {
+    manifest.add_parts()->set_ps(ps);
+  }
   return manifest;
 }
 

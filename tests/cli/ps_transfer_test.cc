@@ -9,6 +9,13 @@
 namespace cairn::cli {
 namespace {
 
+proto::Manifest Checkpoint(uint64_t number) {
+  proto::Manifest manifest;
+  manifest.set_checkpoint(number);
+  for (uint32_t ps = 0; ps < 2; ++ps) manifest.add_parts()->set_ps(ps);
+  return manifest;
+}
+
 TEST(PsTransferTest, EveryBlockGoesToItsPsWithItsRows) {
   FakeCluster cluster;
   const auto map = ExamplePlan().partition();
@@ -25,7 +32,7 @@ TEST(PsTransferTest, EveryBlockGoesToItsPsWithItsRows) {
 TEST(PsTransferTest, BlocksOfACheckpointBecomeVariablesAgain) {
   FakeCluster cluster;
   const auto variables =
-      DownloadVariables({cluster.ps_addresses(), 99}, 1, ExamplePlan().partition(), 2);
+      DownloadVariables({cluster.ps_addresses(), 99}, 1, ExamplePlan().partition(), Checkpoint(2));
   ASSERT_TRUE(variables.ok()) << variables.status();
   EXPECT_EQ(*variables, ExampleValues());
 }
@@ -33,7 +40,7 @@ TEST(PsTransferTest, BlocksOfACheckpointBecomeVariablesAgain) {
 TEST(PsTransferTest, WhatAPsRefusesIsTheResult) {
   FakeCluster cluster;
   const auto map = ExamplePlan().partition();
-  EXPECT_EQ(DownloadVariables({cluster.ps_addresses(), 99}, 1, map, 7).status().code(),
+  EXPECT_EQ(DownloadVariables({cluster.ps_addresses(), 99}, 1, map, Checkpoint(7)).status().code(),
             absl::StatusCode::kNotFound);
   EXPECT_EQ(UploadVariables({cluster.ps_addresses(), 98}, 1, map, ExampleValues()).code(),
             absl::StatusCode::kFailedPrecondition);

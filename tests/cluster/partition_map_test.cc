@@ -163,6 +163,42 @@ TEST(PartitionMapTest, RowOf64MebibytesIsTheLargest) {
   EXPECT_EQ(Place({{"v", {2, 16 << 20}}}, 1, 1).blocks_size(), 2);
 }
 
+// Everything but `ps` is as before.
+void ExpectSameBlocks(const Map& moved, const Map& map) {
+  ASSERT_EQ(moved.blocks_size(), map.blocks_size());
+  for (int block = 0; block < map.blocks_size(); ++block) {
+    Map::Block there = moved.blocks(block);
+    there.set_ps(map.blocks(block).ps());
+    EXPECT_EQ(there.SerializeAsString(), map.blocks(block).SerializeAsString());
+  }
+}
+
+TEST(PartitionMapTest, BlocksMoveWholeToMoreOrFewerPsAndLoadsDifferByOneBlockAtMost) {
+  const Map map = Place({{"a", {3000, 700}}, {"b", {50}}, {"c", {1 << 20}}}, 3, kAlwaysSlice);
+  for (const uint32_t ps_count : {1, 2, 3, 4, 7, 40}) {
+    const Map moved = MoveBlocks(map, ps_count);
+    EXPECT_EQ(moved.ps_count(), ps_count);
+    EXPECT_TRUE(ValidatePartitionMap(moved).ok()) << ValidatePartitionMap(moved);
+    ExpectSameBlocks(moved, map);
+    const std::vector<int64_t> loads = Loads(moved);
+    const auto [least, most] = std::minmax_element(loads.begin(), loads.end());
+    EXPECT_LE(*most - *least, kBlockBytesMax) << ps_count;
+  }
+}
+
+TEST(PartitionMapTest, NoMoreBlocksMoveThanMust) {
+  const Map map = Place({{"a", {6000, 1024}}}, 2, kAlwaysSlice);
+  EXPECT_EQ(MoveBlocks(map, 2).SerializeAsString(), map.SerializeAsString());
+  const Map grown = MoveBlocks(map, 3);
+  int stayed = 0;
+  for (int block = 0; block < map.blocks_size(); ++block) {
+    const bool same = grown.blocks(block).ps() == map.blocks(block).ps();
+    stayed += same ? 1 : 0;
+    EXPECT_TRUE(same || grown.blocks(block).ps() == 2) << "nothing moves between those who stay";
+  }
+  EXPECT_GE(stayed, map.blocks_size() * 2 / 3 - 2);
+}
+
 TEST(PartitionMapTest, MapsFromOutsideAreChecked) {
   const Map good = Place({{"a", {10, 2}}, {"b", {7}}}, 2, kAlwaysSlice);
   const auto refused = [&](const std::function<void(Map*)>& change) {

@@ -201,6 +201,48 @@ TEST_F(PsClientTest, UploadCarriesDescriptionsAndValues) {
   EXPECT_EQ(uploads.Take()->stored(), 1u);
 }
 
+// A reply with these blocks, each with the record "head" + "payload".
+Frame FetchReply(const std::vector<uint32_t>& blocks) {
+  static const char kRecord[] = "headpayload";
+  proto::FetchReplyHeader header;
+  std::vector<FramePiece> pieces;
+  for (const uint32_t block : blocks) {
+    proto::FetchedBlock* fetched = header.add_blocks();
+    fetched->set_block(block);
+    fetched->set_header_bytes(4);
+    fetched->set_payload_bytes(7);
+    pieces.push_back({kRecord, 11, nullptr});
+  }
+  return *EncodeFrame(header, std::move(pieces));
+}
+
+TEST_F(PsClientTest, FetchBringsTheRecordsOfTheFirstBlocks) {
+  Mailbox<absl::StatusOr<std::vector<FetchedRecord>>> fetches;
+  PsClient client(Options());
+  proto::FetchHeader header;
+  header.set_checkpoint(3);
+  for (const uint32_t block : {5, 9, 12}) header.add_blocks(block);
+  const auto fetch = [&] {
+    client.Fetch(0, header, [&](auto records) { fetches.Put(std::move(records)); });
+    auto call = calls_.Take();
+    EXPECT_EQ(call->method(), DataMethod::kFetch);
+    EXPECT_EQ(HeaderOf<proto::FetchHeader>(call.get()).checkpoint(), 3u);
+    return call;
+  };
+  fetch()->Reply(FetchReply({5, 9}));
+  const auto records = fetches.Take();
+  ASSERT_TRUE(records.ok()) << records.status();
+  ASSERT_EQ(records->size(), 2u);
+  EXPECT_EQ((*records)[1].block, 9u);
+  EXPECT_EQ((*records)[1].header_bytes, 4u);
+  EXPECT_EQ((*records)[1].bytes, "headpayload");
+  // Nothing, or something else, is not what was asked for.
+  fetch()->Reply(FetchReply({}));
+  EXPECT_EQ(fetches.Take().status().code(), absl::StatusCode::kInternal);
+  fetch()->Reply(FetchReply({9, 5}));
+  EXPECT_EQ(fetches.Take().status().code(), absl::StatusCode::kInternal);
+}
+
 TEST_F(PsClientTest, WrongGenerationIsTheResultAtOnceAndNamesThePs) {
   PsClient client(Options());
   Pull(&client, 1, {});

@@ -54,6 +54,7 @@ TEST(RawCallTest, MethodsHaveNames) {
   EXPECT_EQ(DataMethodName(DataMethod::kPull), "Pull");
   EXPECT_EQ(DataMethodName(DataMethod::kPush), "Push");
   EXPECT_EQ(DataMethodName(DataMethod::kUpload), "Upload");
+  EXPECT_EQ(DataMethodName(DataMethod::kFetch), "Fetch");
 }
 
 }  // namespace

@@ -47,7 +47,7 @@ void CheckStopped(Simulation* simulation, int ps_count) {
   EXPECT_EQ(status.batches_done(), kTrained);
   EXPECT_EQ(status.evaluations_size(), kPatience + 1);
   for (int ps = 0; ps < ps_count; ++ps) {
-    for (const SimulatedPs::Block& block : simulation->ps(ps).blocks()) {
+    for (const auto& [id, block] : simulation->ps(ps).blocks()) {
       ASSERT_EQ(block.settled.size(), kTrained);
       ASSERT_EQ(*block.settled.rbegin(), kTrained - 1);
       for (const auto& [batch, rate] : block.rates) {
@@ -60,7 +60,7 @@ void CheckStopped(Simulation* simulation, int ps_count) {
   ASSERT_EQ(status.best_size(), 1);
   EXPECT_EQ(status.best(0).epoch(), 0);
   EXPECT_EQ(status.best(0).value(), kPerEpoch);
-  EXPECT_TRUE(simulation->ps(0).disk().contains(status.best(0).checkpoint()));
+  EXPECT_TRUE(simulation->ps(0).disk().contains({status.best(0).checkpoint(), 0}));
 }
 
 class CallbacksSimulationTest : public ::testing::TestWithParam<std::string> {};
@@ -71,8 +71,8 @@ TEST_P(CallbacksSimulationTest, AQuietClusterStopsWithTheBestCheckpointKept) {
   Simulation simulation(SimulatedCluster(job));
   ASSERT_TRUE(simulation.Run()) << simulation.Status().DebugString();
   CheckStopped(&simulation, 2);
-  // The last one and the best one.
-  EXPECT_EQ(simulation.ps(0).disk().size(), 2u);
+  // The last one and the best one, each with the neighbour's copy.
+  EXPECT_EQ(simulation.ps(0).disk().size(), 4u);
   EXPECT_EQ(simulation.Status().learning_rate(), ExpectedRate(kTrained - 1));
 }
 

@@ -21,18 +21,16 @@
 namespace cairn::coordinator {
 namespace {
 
-constexpr int kBlocks = 2;
-
 // Two ps and a worker that work.
 class LiveCluster {
  public:
   explicit LiveCluster(const std::string& coordinator) {
     for (uint32_t i = 0; i < 2; ++i) {
-      ps_.push_back(std::make_unique<SimulatedPs>(i, kBlocks));
+      ps_.push_back(std::make_unique<SimulatedPs>(i, &cluster_));
       ps_.back()->Restart(i + 1);
+      cluster_.push_back(ps_.back().get());
     }
-    worker_ = std::make_unique<SimulatedWorker>(
-        0, std::vector<SimulatedPs*>{ps_[0].get(), ps_[1].get()}, kBlocks);
+    worker_ = std::make_unique<SimulatedWorker>(0, &cluster_);
     worker_->Restart(10);
     for (auto& ps : ps_) {
       LiveTask::Behaviour behaviour;
@@ -72,6 +70,7 @@ class LiveCluster {
   }
 
   Mutex mutex_;
+  SimulatedPs::Cluster cluster_;
   std::vector<std::unique_ptr<SimulatedPs>> ps_;
   std::unique_ptr<SimulatedWorker> worker_;
   std::vector<std::unique_ptr<LiveTask>> tasks_;

@@ -61,13 +61,14 @@ TEST_F(DurableJobTest, AGenerationIsJournalledAndVoidsTheCutThatWasHeld) {
   EXPECT_FALSE(run.has_held_cut());
 }
 
-TEST_F(DurableJobTest, ACheckpointThatIsForgottenIsNotTheNewestAnyMore) {
+TEST_F(DurableJobTest, ACheckpointThatIsDamagedIsNotTheNewestAnyMoreButStays) {
   EXPECT_EQ(job_->NewestCheckpoint(), 7u);
   job_->SetPhase(proto::JobRecord::STARTED_PHASE, &outbox_);
-  job_->ForgetCheckpoint(7, &outbox_);
+  job_->MarkDamaged(7, "ps 0: rot", &outbox_);
   EXPECT_EQ(job_->NewestCheckpoint(), 4u);
-  EXPECT_EQ(Reread().manifests.size(), 1u);
-  job_->ForgetCheckpoint(4, &outbox_);
+  EXPECT_EQ(Reread().manifests.at(1).damaged(), "ps 0: rot");
+  job_->MarkDamaged(4, "ps 1: rot", &outbox_);
+  EXPECT_EQ(Reread().manifests.size(), 2u);
   EXPECT_EQ(job_->NewestCheckpoint(), 0u);
 }
 

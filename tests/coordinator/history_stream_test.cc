@@ -25,6 +25,7 @@ std::string MakeJournal(int64_t batches) {
   proto::JobRecord job;
   job.set_job_id(1);
   job.mutable_job()->set_name("old");
+  job.mutable_partition()->set_ps_count(1);
   job.mutable_job()->add_metrics("accuracy");
   job.set_phase(proto::JobRecord::FINISHED_PHASE);
   changes.push_back({storage::JobKey(1), job.SerializeAsString()});

@@ -4,6 +4,7 @@
 
 #include <string>
 
+#include "absl/strings/str_cat.h"
 #include "tests/coordinator/simulated_job.h"
 #include "tests/coordinator/simulation.h"
 
@@ -43,11 +44,14 @@ TEST(JobTest, ASnapshotThatIsGoneMeansTheCheckpointBefore) {
   proto::Job job = SimulatedJob("sync", 8);
   Simulation simulation(SimulatedCluster(job));
   ASSERT_TRUE(simulation.RunUntil([&] { return simulation.Status().last_checkpoint() >= 3; }));
-  simulation.ps(0).disk().erase(simulation.Status().last_checkpoint());
+  const uint64_t newest = simulation.Status().last_checkpoint();
+  for (int ps = 0; ps < 2; ++ps) simulation.ps(ps).disk().erase({newest, 0});
   simulation.KillPs(0);
   ASSERT_TRUE(simulation.Run());
   simulation.CheckFinished();
-  EXPECT_TRUE(Contains(Notes(simulation.Status()), "goes back further, to checkpoint"))
+  EXPECT_TRUE(
+      Contains(Notes(simulation.Status()),
+               absl::StrCat("checkpoint ", newest, " is not complete: back to checkpoint ")))
       << Notes(simulation.Status());
 }
 
@@ -58,7 +62,7 @@ TEST(JobTest, WithoutAnyCheckpointItBeginsAgain) {
   simulation.KillPs(0);
   ASSERT_TRUE(simulation.Run());
   simulation.CheckFinished();
-  EXPECT_TRUE(Contains(Notes(simulation.Status()), "begins again from the initial values"));
+  EXPECT_TRUE(Contains(Notes(simulation.Status()), "is not complete: back to the initial values"));
 }
 
 TEST(JobTest, WithoutAnyCheckpointItFailsIfTheJobSaysSo) {

@@ -1,6 +1,7 @@
 #include "tests/coordinator/simulated_ps.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace cairn::coordinator {
 namespace {
@@ -55,9 +56,10 @@ proto::LedgerReply SimulatedPs::Ledger() const {
   reply.set_generation(generation_);
   reply.set_blocks(static_cast<uint32_t>(blocks_.size()));
   if (blocks_.empty()) return reply;
-  std::set<int64_t> everywhere = blocks_[0].settled, somewhere;
-  for (const Block& block : blocks_) {
-    std::erase_if(everywhere, [&](int64_t batch) { return !block.settled.contains(batch); });
+  std::set<int64_t> everywhere = blocks_.begin()->second.settled, somewhere;
+  for (const auto& [id, block] : blocks_) {
+    std::erase_if(everywhere,
+                  [&settled = block.settled](int64_t batch) { return !settled.contains(batch); });
     somewhere.insert(block.settled.begin(), block.settled.end());
   }
   *reply.mutable_everywhere() = StateOf(everywhere);
@@ -73,7 +75,6 @@ proto::Join SimulatedPs::MakeJoin() const {
   if (generation_ == 0) return join;
   join.set_job_id(plan_.job_id());
   join.set_generation(generation_);
-  *join.mutable_ledger() = Ledger();
   return join;
 }
 
@@ -81,24 +82,88 @@ bool SimulatedPs::HasJob(uint64_t job, uint64_t generation) const {
   return generation_ != 0 && plan_.job_id() == job && generation_ == generation;
 }
 
+const SimulatedPs::Blocks* SimulatedPs::FindPart(const proto::Restore& restore,
+                                                 uint32_t part) const {
+  for (const proto::SnapshotSource& source : restore.parts()) {
+    if (source.part().ps() != part) continue;
+    for (const uint32_t holder : source.holders()) {
+      const Disk& disk = cluster_[holder]->disk_;
+      const auto found = disk.find({restore.checkpoint(), part});
+      if (found != disk.end()) return &found->second;
+    }
+  }
+  return nullptr;
+}
+
+void SimulatedPs::Restore(const proto::Restore& restore, proto::RestoreReply* reply) {
+  reply->set_job_id(restore.plan().job_id());
+  reply->set_generation(restore.generation());
+  reply->set_checkpoint(restore.checkpoint());
+  const proto::PartitionMap& now = restore.plan().partition();
+  const proto::PartitionMap& then = restore.has_source() ? restore.source() : now;
+  Blocks blocks;
+  for (int id = 0; id < now.blocks_size(); ++id) {
+    if (now.blocks(id).ps() != index_) continue;
+    blocks[id] = Block();
+    if (restore.checkpoint() == 0) continue;
+    const Blocks* part = FindPart(restore, then.blocks(id).ps());
+    if (part == nullptr) {
+      reply->set_error("there is no such snapshot");
+      reply->set_passing(true);
+      return;
+    }
+    blocks[id] = part->at(id);
+  }
+  plan_ = restore.plan();
+  generation_ = restore.generation();
+  rates_ = {restore.rates().begin(), restore.rates().end()};
+  blocks_ = std::move(blocks);
+  cuts_.clear();
+  *reply->mutable_ledger() = Ledger();
+}
+
+proto::SnapshotPart DescribePart(uint32_t ps, const SimulatedPs::Blocks& blocks) {
+  proto::SnapshotPart part;
+  part.set_ps(ps);
+  part.set_blocks(blocks.size());
+  uint64_t sum = 1;
+  for (const auto& [id, block] : blocks) {
+    for (const int64_t batch : block.settled) sum = sum * 1099511628211u + batch;
+    sum = sum * 1099511628211u + id * 7919 + block.value;
+  }
+  part.set_checksum(sum);
+  return part;
+}
+
 bool SimulatedPs::Handle(const proto::Command& command, bool disk_fails,
                          proto::TaskMessage* answer) {
   if (command.has_restore()) {
-    const proto::Restore& restore = command.restore();
-    proto::RestoreReply* reply = answer->mutable_restored();
-    reply->set_job_id(restore.plan().job_id());
-    reply->set_generation(restore.generation());
-    reply->set_checkpoint(restore.checkpoint());
-    if (restore.checkpoint() != 0 && !disk_.contains(restore.checkpoint())) {
-      reply->set_error("there is no such snapshot");
-      return true;
+    Restore(command.restore(), answer->mutable_restored());
+    return true;
+  }
+  if (command.has_list_snapshots()) {
+    answer->mutable_snapshots()->set_job_id(command.list_snapshots().job_id());
+    for (const auto& [name, blocks] : disk_) {
+      proto::HeldSnapshot* held = answer->mutable_snapshots()->add_snapshots();
+      held->set_checkpoint(name.first);
+      *held->mutable_part() = DescribePart(name.second, blocks);
+      held->set_own_disk(true);
     }
-    plan_ = restore.plan();
-    generation_ = restore.generation();
-    rates_ = {restore.rates().begin(), restore.rates().end()};
-    blocks_ = restore.checkpoint() == 0 ? Blocks(block_count_) : disk_[restore.checkpoint()];
-    cuts_.clear();
-    *reply->mutable_ledger() = Ledger();
+    return true;
+  }
+  if (command.has_copy_snapshot()) {
+    const proto::CopySnapshot& copy = command.copy_snapshot();
+    proto::CopyReply* reply = answer->mutable_copied();
+    reply->set_job_id(copy.job_id());
+    reply->set_checkpoint(copy.checkpoint());
+    reply->set_part(copy.part().ps());
+    const Disk& theirs = cluster_[copy.part().ps()]->disk_;
+    const auto original = theirs.find({copy.checkpoint(), copy.part().ps()});
+    if (disk_fails || original == theirs.end()) {
+      reply->set_error(disk_fails ? "no space left on device" : "there is no such snapshot");
+    } else {
+      disk_[original->first] = original->second;
+    }
     return true;
   }
   if (command.has_make_cut()) {
@@ -121,7 +186,8 @@ bool SimulatedPs::Handle(const proto::Command& command, bool disk_fails,
     if (disk_fails || !cuts_.contains(cut)) {
       reply->set_error(disk_fails ? "no space left on device" : "there is no such cut");
     } else {
-      disk_[cut] = cuts_[cut];
+      disk_[{cut, index_}] = cuts_[cut];
+      *reply->mutable_part() = DescribePart(index_, cuts_[cut]);
     }
     return true;
   }
@@ -141,7 +207,11 @@ bool SimulatedPs::Handle(const proto::Command& command, bool disk_fails,
     return true;
   }
   if (command.has_drop_cut()) cuts_.erase(command.drop_cut().cut());
-  if (command.has_delete_checkpoint()) disk_.erase(command.delete_checkpoint().checkpoint());
+  if (command.has_delete_checkpoint()) {
+    std::erase_if(disk_, [&](const auto& entry) {
+      return entry.first.first == command.delete_checkpoint().checkpoint();
+    });
+  }
   if (command.has_stop_job() && plan_.job_id() == command.stop_job().job_id()) generation_ = 0;
   return false;
 }
@@ -160,9 +230,14 @@ void SimulatedPs::Settle(Block* block, int64_t batch) {
   ++block->value;
 }
 
-bool SimulatedPs::Push(uint64_t job, uint64_t generation, int index, int64_t batch) {
+bool SimulatedPs::IsSettled(uint32_t block, int64_t batch) const {
+  const auto found = blocks_.find(block);
+  return found != blocks_.end() && found->second.settled.contains(batch);
+}
+
+bool SimulatedPs::Push(uint64_t job, uint64_t generation, uint32_t id, int64_t batch) {
   if (!HasJob(job, generation)) return false;
-  Block& block = blocks_[index];
+  Block& block = blocks_.at(id);
   if (block.settled.contains(batch)) {
     ++duplicates_;
     return true;

@@ -96,11 +96,11 @@ void SimulatedWorker::Handle(const proto::Command& command) {
 }
 
 bool SimulatedWorker::IsSettled(int64_t batch) const {
-  for (const SimulatedPs* ps : ps_) {
+  const proto::PartitionMap& partition = job_->plan().partition();
+  for (int block = 0; block < partition.blocks_size(); ++block) {
+    const SimulatedPs* ps = ps_[partition.blocks(block).ps()];
     if (!ps->HasJob(job_->plan().job_id(), job_->generation())) return false;
-    for (int block = 0; block < blocks_per_ps_; ++block) {
-      if (!ps->IsSettled(block, batch)) return false;
-    }
+    if (!ps->IsSettled(block, batch)) return false;
   }
   return true;
 }
@@ -123,12 +123,11 @@ bool SimulatedWorker::MayStart(int64_t batch) const {
 }
 
 void SimulatedWorker::Push() {
-  const int blocks = static_cast<int>(ps_.size()) * blocks_per_ps_;
-  SimulatedPs* ps = ps_[pushed_ % ps_.size()];
-  const int block = pushed_ / static_cast<int>(ps_.size());
-  const bool taken = ps->Push(job_->plan().job_id(), job_->generation(), block, *batch_);
+  const proto::PartitionMap& partition = job_->plan().partition();
+  SimulatedPs* ps = ps_[partition.blocks(pushed_).ps()];
+  const bool taken = ps->Push(job_->plan().job_id(), job_->generation(), pushed_, *batch_);
   if (!taken) return;  // The ps is away, or of another generation: tried again.
-  if (++pushed_ < blocks) return;
+  if (++pushed_ < partition.blocks_size()) return;
   unsettled_.insert(*batch_);
   batch_.reset();
 }
@@ -136,10 +135,11 @@ void SimulatedWorker::Push() {
 void SimulatedWorker::Evaluate() {
   const int64_t batch = validation_.front();
   int64_t value = 0;
-  for (const SimulatedPs* ps : ps_) {
+  for (const auto& block : job_->plan().partition().blocks()) {
+    const SimulatedPs* ps = ps_[block.ps()];
     auto cut = ps->cuts().find(cut_);
     if (cut == ps->cuts().end()) return validation_.clear();
-    value = cut->second[0].value;
+    value = cut->second.begin()->second.value;
   }
   validation_.pop_front();
   proto::EvaluatedBatch* done = report_.add_evaluated();

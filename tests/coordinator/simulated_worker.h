@@ -16,9 +16,9 @@ namespace cairn::coordinator {
 // the simulation may come between any two pushes.
 class SimulatedWorker {
  public:
-  // The ps outlive the worker.
-  SimulatedWorker(uint32_t index, std::vector<SimulatedPs*> ps, int blocks_per_ps)
-      : index_(index), ps_(std::move(ps)), blocks_per_ps_(blocks_per_ps) {}
+  // The cluster outlives the worker.
+  SimulatedWorker(uint32_t index, const SimulatedPs::Cluster* cluster)
+      : index_(index), ps_(*cluster) {}
 
   void Restart(uint64_t instance_id);
   proto::Join MakeJoin() const;
@@ -39,8 +39,7 @@ class SimulatedWorker {
   void Forget();
 
   const uint32_t index_;
-  const std::vector<SimulatedPs*> ps_;
-  const int blocks_per_ps_;
+  const SimulatedPs::Cluster& ps_;
   uint64_t instance_id_ = 0;
   bool broken_ = false;
 

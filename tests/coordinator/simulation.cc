@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <set>
 #include <utility>
 
 #include "absl/strings/match.h"
@@ -14,7 +15,7 @@
 namespace cairn::coordinator {
 namespace {
 
-constexpr int kBlocks = 2;
+constexpr int kBlocks = 7;
 constexpr absl::Duration kStep = absl::Milliseconds(10);
 
 MembershipOptions MakeMembership(int ps, int workers) {
@@ -24,31 +25,62 @@ MembershipOptions MakeMembership(int ps, int workers) {
   return options;
 }
 
+// One variable whose blocks go round.
+proto::PartitionMap MakePartition(int ps) {
+  proto::PartitionMap map;
+  map.set_ps_count(ps);
+  map.add_variables()->set_name("v");
+  map.mutable_variables(0)->add_shape(kBlocks);
+  for (int id = 0; id < kBlocks; ++id) {
+    proto::PartitionMap::Block* block = map.add_blocks();
+    block->set_row_begin(id);
+    block->set_row_end(id + 1);
+    block->set_ps(id % ps);
+  }
+  return map;
+}
+
 }  // namespace
 
 Simulation::Simulation(const Options& options) : options_(options) {
   auto journal = storage::Journal::Open(options.journal_directory);
   CAIRN_CHECK(journal.ok());
   journal_ = *std::move(journal);
-  for (int i = 0; i < options.ps; ++i) {
-    Endpoint& endpoint = *endpoints_.emplace_back(std::make_unique<Endpoint>());
-    endpoint.ps = std::make_unique<SimulatedPs>(i, kBlocks);
-    ps_.push_back(endpoint.ps.get());
-    RestartProcess(&endpoint);
-  }
+  StartPs(options.ps);
   for (int i = 0; i < options.workers; ++i) {
     Endpoint& endpoint = *endpoints_.emplace_back(std::make_unique<Endpoint>());
-    endpoint.worker = std::make_unique<SimulatedWorker>(i, ps_, kBlocks);
+    endpoint.worker = std::make_unique<SimulatedWorker>(i, &ps_);
     RestartProcess(&endpoint);
   }
   StartCoordinator();
   Submit(options.job);
 }
 
+void Simulation::StartPs(int count) {
+  std::erase_if(endpoints_, [](const auto& endpoint) { return endpoint->ps != nullptr; });
+  ps_.clear();
+  for (int i = 0; i < count; ++i) {
+    if (i == static_cast<int>(all_ps_.size())) {
+      all_ps_.push_back(std::make_unique<SimulatedPs>(i, &ps_));
+    }
+    auto endpoint = std::make_unique<Endpoint>();
+    endpoint->ps = all_ps_[i].get();
+    ps_.push_back(endpoint->ps);
+    RestartProcess(endpoint.get());
+    endpoints_.insert(endpoints_.begin() + i, std::move(endpoint));
+  }
+}
+
+void Simulation::Resize(int ps) {
+  for (auto& endpoint : endpoints_) RestartProcess(endpoint.get());
+  StartPs(ps);
+  KillCoordinator();
+}
+
 void Simulation::Submit(const proto::Job& job) {
   ValidatedJob validated;
   *validated.request.mutable_job() = job;
-  validated.partition.set_ps_count(options_.ps);
+  validated.partition = MakePartition(static_cast<int>(ps_.size()));
   Do([&](Scheduler* scheduler, Moment now, Outbox* outbox) {
     EXPECT_TRUE(scheduler->Submit(validated, now, outbox).ok());
   });
@@ -68,7 +100,7 @@ bool Simulation::Chance(double per_minute) {
 
 void Simulation::StartCoordinator() {
   Scheduler::Options options;
-  options.membership = MakeMembership(options_.ps, options_.workers);
+  options.membership = MakeMembership(static_cast<int>(ps_.size()), options_.workers);
   options.new_cluster_id = 1;
   options.journal = journal_.get();
   Outbox outbox;
@@ -85,6 +117,13 @@ void Simulation::KillCoordinator() {
 }
 
 void Simulation::KillPs(int index) { Kill(endpoints_[index].get()); }
+
+SimulatedPs::Disk Simulation::LoseDisk(int ps) {
+  disks_lost_ = true;
+  SimulatedPs::Disk lost = std::exchange(ps_[ps]->disk(), {});
+  KillPs(ps);
+  return lost;
+}
 
 void Simulation::KillEverything() {
   for (auto& endpoint : endpoints_) RestartProcess(endpoint.get());
@@ -120,7 +159,10 @@ void Simulation::Faults() {
   if (Chance(options_.coordinator_kills)) crash_ = true;
   for (auto& endpoint : endpoints_) {
     const bool is_ps = endpoint->ps != nullptr;
-    const bool kill = Chance(is_ps ? options_.ps_kills : options_.worker_kills);
+    const bool lose_disk = is_ps && Chance(options_.disk_losses);
+    const bool kill = Chance(is_ps ? options_.ps_kills : options_.worker_kills) || lose_disk;
+    if (lose_disk) endpoint->ps->disk().clear();
+    disks_lost_ |= lose_disk;
     const bool cut_off = Chance(options_.broken_streams);
     const uint64_t session = endpoint->session;
     if (kill) RestartProcess(endpoint.get());
@@ -229,10 +271,10 @@ void Simulation::CheckGrant(const proto::Grant& grant) {
     // No epoch begins before every ps has settled the one before. (A ps that has just died will
     // take the job back.)
     for (const SimulatedPs* ps : ps_) {
-      for (size_t block = 0; ps->HasJob(grant.job_id(), grant.generation()) && block < kBlocks;
-           ++block) {
+      if (!ps->HasJob(grant.job_id(), grant.generation())) continue;
+      for (const auto& [id, block] : ps->blocks()) {
         for (int64_t batch = 0; batch < epoch * plan->batches_per_epoch(); ++batch) {
-          ASSERT_TRUE(ps->IsSettled(static_cast<int>(block), batch));
+          ASSERT_TRUE(block.settled.contains(batch));
         }
       }
     }
@@ -243,15 +285,24 @@ void Simulation::CheckManifest(const proto::Manifest& manifest) {
   const int64_t total = manifest.ledger().low_water() + 100000;
   const auto open = OpenBatches(manifest.ledger(), total);
   ASSERT_TRUE(open.ok());
-  for (SimulatedPs* ps : ps_) {
-    auto snapshot = ps->disk().find(manifest.checkpoint());
-    ASSERT_NE(snapshot, ps->disk().end()) << "a manifest without its snapshots";
-    for (const SimulatedPs::Block& block : snapshot->second) {
-      ASSERT_EQ(block.settled, snapshot->second[0].settled) << "a torn cut";
-      ASSERT_EQ(block.value, static_cast<int64_t>(block.settled.size())) << "applied twice";
-      ASSERT_EQ(manifest.settled_batches(), block.value);
-      for (const int64_t batch : block.settled) ASSERT_FALSE(open->Contains(batch));
-      ASSERT_EQ(total - open->size(), block.value);
+  std::set<uint32_t> ids;
+  for (const auto& ps : all_ps_) {
+    for (const auto& [name, blocks] : ps->disk()) {
+      if (name.first != manifest.checkpoint()) continue;
+      for (const auto& [id, block] : blocks) {
+        ids.insert(id);
+        ASSERT_EQ(block.value, static_cast<int64_t>(block.settled.size())) << "applied twice";
+        ASSERT_EQ(manifest.settled_batches(), block.value);
+        for (const int64_t batch : block.settled) ASSERT_FALSE(open->Contains(batch));
+        ASSERT_EQ(total - open->size(), block.value) << "a torn cut";
+      }
+    }
+  }
+  if (disks_lost_) return;  // One that was just reported may be gone again.
+  ASSERT_EQ(ids.size(), size_t{kBlocks}) << "a manifest without its snapshots";
+  for (const proto::SnapshotPart& part : manifest.parts()) {
+    for (const uint32_t keeper : part.copies()) {
+      ASSERT_TRUE(all_ps_[keeper]->disk().contains({manifest.checkpoint(), part.ps()}));
     }
   }
 }
@@ -259,6 +310,15 @@ void Simulation::CheckManifest(const proto::Manifest& manifest) {
 proto::JobStatus Simulation::Status(const std::string& job) {
   const auto status = scheduler_->GetJob(job, Now());
   return status.ok() ? *status : proto::JobStatus();
+}
+
+bool Simulation::HasCompleteCopies() {
+  const auto list = scheduler_->ListCheckpoints("1");
+  if (!list.ok() || list->manifests().empty()) return false;
+  const auto& parts = list->manifests().rbegin()->parts();
+  return parts.size() == 1 || std::all_of(parts.begin(), parts.end(), [](const auto& part) {
+           return part.blocks() == 0 || part.copies_size() > 0;
+         });
 }
 
 bool Simulation::IsOver() {
@@ -292,12 +352,15 @@ void Simulation::CheckFinished() {
   const auto plan = scheduler_->GetPlan("1");
   ASSERT_TRUE(plan.ok());
   const int64_t total = plan->total_batches();
+  int blocks = 0;
   for (const SimulatedPs* ps : ps_) {
-    for (const SimulatedPs::Block& block : ps->blocks()) {
+    for (const auto& [id, block] : ps->blocks()) {
       ASSERT_EQ(block.value, total);
       ASSERT_EQ(static_cast<int64_t>(block.settled.size()), total);
+      ++blocks;
     }
   }
+  ASSERT_EQ(blocks, kBlocks);
   const int64_t per_epoch = plan->batches_per_epoch();
   const int64_t epochs = (total + per_epoch - 1) / per_epoch;
   ASSERT_EQ(status.evaluations_size(), plan->validation_examples() > 0 ? epochs : 0);

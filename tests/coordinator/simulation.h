@@ -34,7 +34,8 @@ class Simulation {
     double broken_streams = 0;
     double ps_kills = 0;
     double coordinator_kills = 0;
-    double disk_failures = 0;  // Probability of a failed Persist.
+    double disk_failures = 0;  // Probability that a snapshot or a copy cannot be written.
+    double disk_losses = 0;    // A ps dies, and comes back with an empty disk.
     absl::Duration fault_time = absl::Seconds(60);
     std::string journal_directory;
   };
@@ -49,8 +50,17 @@ class Simulation {
   // The task's process dies and another one starts; also the coordinator's.
   void KillPs(int index);
   void KillEverything();
+  // The ps dies, and its next process finds an empty disk. What was on it.
+  SimulatedPs::Disk LoseDisk(int ps);
+  // Everything is killed, and a cluster with so many ps is started. Those that are no more keep
+  // their disks, which nobody sees.
+  void Resize(int ps);
+  // The newest checkpoint has all the copies that it can have.
+  bool HasCompleteCopies();
   SimulatedPs& ps(int index) { return *ps_[index]; }
-  SimulatedWorker& worker(int index) { return *endpoints_[options_.ps + index]->worker; }
+  // Of any cluster that was, by index.
+  SimulatedPs& former_ps(int index) { return *all_ps_[index]; }
+  SimulatedWorker& worker(int index) { return *endpoints_[ps_.size() + index]->worker; }
   // Carries out what the test asked the scheduler for.
   void Do(const std::function<void(Scheduler*, Moment, Outbox*)>& request);
   proto::JobStatus Status(const std::string& job = "1");
@@ -62,7 +72,7 @@ class Simulation {
  private:
   // One process and its stream.
   struct Endpoint {
-    std::unique_ptr<SimulatedPs> ps;
+    SimulatedPs* ps = nullptr;
     std::unique_ptr<SimulatedWorker> worker;
     uint64_t session = 0;
     absl::Duration connect_at;
@@ -76,6 +86,7 @@ class Simulation {
   uint64_t Below(uint64_t bound) { return RandomBelow(options_.seed, ++draws_, bound); }
   Moment Now() const { return {now_, 0}; }
 
+  void StartPs(int count);
   void StartCoordinator();
   void KillCoordinator();
   void RestartProcess(Endpoint* endpoint);
@@ -95,10 +106,12 @@ class Simulation {
   absl::Duration now_ = absl::Seconds(100);
   std::unique_ptr<storage::Journal> journal_;
   std::unique_ptr<Scheduler> scheduler_;
-  std::vector<std::unique_ptr<Endpoint>> endpoints_;
-  std::vector<SimulatedPs*> ps_;
+  std::vector<std::unique_ptr<Endpoint>> endpoints_;  // First the ps, then the workers.
+  std::vector<std::unique_ptr<SimulatedPs>> all_ps_;  // That ever were.
+  SimulatedPs::Cluster ps_;                           // That are.
   uint64_t last_session_ = 0;
   uint64_t last_instance_ = 0;
+  bool disks_lost_ = false;
   bool crash_ = false;  // The coordinator, at its next decision.
 };
 

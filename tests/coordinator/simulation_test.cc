@@ -32,6 +32,16 @@ TEST_P(SimulationTest, AQuietClusterFinishesTheJobAndRecordsEveryBatch) {
   EXPECT_EQ(simulation.Status().batches_done(), 40);
 }
 
+TEST_P(SimulationTest, TheJobEndsWhenItsLastCheckpointHasItsCopiesAndMakesNoOtherMeanwhile) {
+  proto::Job job = SimulatedJob(GetParam(), 4);
+  job.clear_validation();
+  Simulation simulation(SimulatedCluster(job, 1));
+  ASSERT_TRUE(simulation.Run()) << simulation.Status().DebugString();
+  simulation.CheckFinished();
+  EXPECT_EQ(simulation.Status().last_checkpoint(), 4u);
+  EXPECT_TRUE(simulation.HasCompleteCopies());
+}
+
 TEST_P(SimulationTest, DyingAndStoppedWorkersCostNoBatchAndNoRollback) {
   for (uint64_t seed = 1; seed <= 15; ++seed) {
     SCOPED_TRACE(absl::StrCat("seed ", seed));
@@ -66,6 +76,74 @@ TEST_P(SimulationTest, EverythingMayDieAtAnyTimeAndTheCountIsExact) {
     ASSERT_TRUE(simulation.Run()) << simulation.Status().DebugString();
     simulation.CheckFinished();
     if (HasFatalFailure()) return;
+  }
+}
+
+TEST_P(SimulationTest, APsMayLoseItsDiskAndNoCheckpointIsLost) {
+  for (uint64_t seed = 1; seed <= 4; ++seed) {
+    SCOPED_TRACE(absl::StrCat("seed ", seed));
+    proto::Job job = SimulatedJob(GetParam(), 60);
+    job.mutable_checkpoint()->set_every_steps(7);
+    job.set_on_lost_checkpoint("fail");
+    Simulation simulation(SimulatedCluster(job, seed));
+    for (int lost = 0; lost < 4; ++lost) {
+      const uint64_t before = simulation.Status().last_checkpoint();
+      // One with its copies: of two that came after the last loss, the first has them.
+      ASSERT_TRUE(
+          simulation.RunUntil([&] { return simulation.Status().last_checkpoint() >= before + 2; }));
+      simulation.LoseDisk(lost % 2);
+    }
+    ASSERT_TRUE(simulation.Run()) << simulation.Status().DebugString();
+    simulation.CheckFinished();
+    if (HasFatalFailure()) return;
+    EXPECT_GE(simulation.Status().rollbacks(), 4);
+  }
+}
+
+TEST_P(SimulationTest, DisksMayBeLostAtAnyTimeAndTheCountIsExact) {
+  for (uint64_t seed = 1; seed <= 10; ++seed) {
+    SCOPED_TRACE(absl::StrCat("seed ", seed));
+    proto::Job job = SimulatedJob(GetParam(), 60);
+    job.mutable_checkpoint()->set_every_steps(7);
+    job.mutable_checkpoint()->set_keep(1 + seed % 3);
+    job.mutable_checkpoint()->set_copies(1 + seed % 2);
+    Simulation::Options options = SimulatedCluster(job, seed);
+    options.ps = 1 + seed % 4;
+    options.worker_kills = 3;
+    options.broken_streams = 4;
+    options.ps_kills = 2;
+    options.disk_losses = 2;
+    options.coordinator_kills = 4;
+    options.disk_failures = 0.05;
+    Simulation simulation(options);
+    ASSERT_TRUE(simulation.Run()) << simulation.Status().DebugString();
+    simulation.CheckFinished();
+    if (HasFatalFailure()) return;
+  }
+}
+
+TEST_P(SimulationTest, TheClusterMayGrowAndShrinkAndTheCountIsExact) {
+  for (uint64_t seed = 1; seed <= 4; ++seed) {
+    SCOPED_TRACE(absl::StrCat("seed ", seed));
+    proto::Job job = SimulatedJob(GetParam(), 80);
+    job.mutable_checkpoint()->set_every_steps(7);
+    Simulation::Options options = SimulatedCluster(job, seed);
+    options.worker_kills = 3;
+    options.broken_streams = 4;
+    options.coordinator_kills = 4;
+    Simulation simulation(options);
+    // A ps that goes has a neighbour that stays: every snapshot is with one of them.
+    for (const int ps : {3, 2, 4, 3, 2, 1, 2}) {
+      const int64_t done = simulation.Status().batches_done();
+      ASSERT_TRUE(simulation.RunUntil([&] {
+        return simulation.Status().batches_done() >= done + 40 && simulation.HasCompleteCopies();
+      })) << simulation.Status().DebugString();
+      simulation.Resize(ps);
+    }
+    ASSERT_TRUE(simulation.Run()) << simulation.Status().DebugString();
+    simulation.CheckFinished();
+    if (HasFatalFailure()) return;
+    EXPECT_GE(simulation.Status().rollbacks(), 7);
   }
 }
 

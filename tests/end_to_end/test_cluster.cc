@@ -85,7 +85,7 @@ void TestCluster::Start(const std::string& type, int index) {
                               : type == "ps"  ? "ps_server"
                                               : "worker";
   Process::Options options;
-  options.arguments = {ProgramPath(program + "/" + program), "--state", folder("state")};
+  options.arguments = {ProgramPath(program + "/" + program), "--state", StateOf(type, index)};
   if (type == "ps")
     options.arguments.insert(options.arguments.end(), ps_flags_.begin(), ps_flags_.end());
   options.environment = {{"TF_CONFIG", TfConfig(type, index)}};
@@ -96,6 +96,20 @@ void TestCluster::Start(const std::string& type, int index) {
 void TestCluster::KillAll() {
   for (auto& [name, process] : processes_) process.Signal(SIGKILL);
   for (auto& [name, process] : processes_) process.Kill();
+}
+
+void TestCluster::ResizePs(int ps_count) {
+  std::vector<std::string>& addresses = addresses_["ps"];
+  addresses.clear();
+  for (int i = 0; i < ps_count; ++i) addresses.push_back("127.0.0.1:" + std::to_string(FreePort()));
+}
+
+std::string TestCluster::StateOf(const std::string& type, int index) const {
+  return folder(separate_disks_ ? "state-" + type + std::to_string(index) : "state");
+}
+
+void TestCluster::WipeDisk(int ps) {
+  std::filesystem::remove_all(StateOf("ps", ps) + "/ps-" + std::to_string(ps));
 }
 
 CommandResult TestCluster::Cairn(std::vector<std::string> arguments, std::chrono::seconds timeout) {

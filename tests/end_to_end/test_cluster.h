@@ -56,6 +56,12 @@ class TestCluster {
   }
   // SIGKILL to every task, as near to at once as signals go.
   void KillAll();
+  // Another number of ps, at new addresses, when StartAll is called next. Nothing may run.
+  void ResizePs(int ps_count);
+  // Each task has a state directory of its own, as on machines that share nothing. Before StartAll.
+  void SeparateDisks() { separate_disks_ = true; }
+  // The ps does not run; its disk is empty from now on.
+  void WipeDisk(int ps);
 
   // `cairn ARGUMENTS --coordinator ...`.
   CommandResult Cairn(std::vector<std::string> arguments,
@@ -72,10 +78,12 @@ class TestCluster {
 
  private:
   std::string TfConfig(const std::string& type, int index) const;
+  std::string StateOf(const std::string& type, int index) const;
 
   TemporaryFolder folder_;
   std::map<std::string, std::vector<std::string>> addresses_;
   std::vector<std::string> ps_flags_;
+  bool separate_disks_ = false;
   std::map<std::string, Process> processes_;
 };
 

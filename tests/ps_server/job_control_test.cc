@@ -14,11 +14,18 @@ namespace {
 
 class JobControlTest : public ::testing::Test {
  protected:
-  JobControlTest() : owners_(2, 100), store_(0), uploads_(disk_.store()) {
+  JobControlTest()
+      : owners_(2, 100),
+        store_(0),
+        uploads_(disk_.store()),
+        shelf_(0, disk_.store(), ""),
+        fetcher_("ps 0") {
     JobControl::Parts parts;
     parts.store = &store_;
     parts.uploads = &uploads_;
     parts.checkpoints = disk_.store();
+    parts.shelf = &shelf_;
+    parts.fetcher = &fetcher_;
     parts.pool = &pool_;
     parts.owners = &owners_;
     control_ = std::make_unique<JobControl>(
@@ -59,6 +66,8 @@ class JobControlTest : public ::testing::Test {
   OwnerThreads owners_;
   ParameterStore store_;
   UploadStore uploads_;
+  SnapshotShelf shelf_;
+  SnapshotFetcher fetcher_;
   Mailbox<proto::TaskMessage> sent_;
   std::unique_ptr<JobControl> control_;
 };
@@ -144,6 +153,33 @@ TEST_F(JobControlTest, AnswersForTheRatesOfItsGenerationOnly) {
   EXPECT_EQ(reply.changes(), 2);
 }
 
+TEST_F(JobControlTest, SaysWhichSnapshotsItHasAndWhyACopyFailed) {
+  Restore(1, 0);
+  Cut(1, 1);
+  const proto::SnapshotPart part = Persist(1, 1).part();
+  proto::Command command;
+  command.mutable_list_snapshots()->set_job_id(7);
+  control_->Handle(command);
+  const proto::SnapshotList list = sent_.Take().snapshots();
+  ASSERT_EQ(list.snapshots_size(), 1);
+  EXPECT_EQ(list.snapshots(0).checkpoint(), 1u);
+  EXPECT_EQ(list.snapshots(0).part().checksum(), part.checksum());
+  EXPECT_TRUE(list.snapshots(0).own_disk());
+
+  command.mutable_copy_snapshot()->set_job_id(7);
+  command.mutable_copy_snapshot()->set_checkpoint(1);
+  command.mutable_copy_snapshot()->mutable_part()->set_ps(3);
+  control_->Handle(command);
+  EXPECT_NE(sent_.Take().copied().error().find("generation"), std::string::npos);
+  command.mutable_copy_snapshot()->set_generation(1);
+  fetcher_.SetCluster({"127.0.0.1:1"}, 1);
+  control_->Handle(command);
+  const proto::CopyReply copied = sent_.Take().copied();
+  EXPECT_EQ(copied.checkpoint(), 1u);
+  EXPECT_EQ(copied.part(), 3u);
+  EXPECT_NE(copied.error(), "");
+}
+
 TEST_F(JobControlTest, AJoinSaysWhatIsInMemory) {
   proto::Join join;
   control_->FillJoin(&join);
@@ -152,7 +188,6 @@ TEST_F(JobControlTest, AJoinSaysWhatIsInMemory) {
   control_->FillJoin(&join);
   EXPECT_EQ(join.job_id(), 7);
   EXPECT_EQ(join.generation(), 3);
-  EXPECT_EQ(join.ledger().blocks(), 6);
 }
 
 TEST_F(JobControlTest, APlanThatMakesNoSenseIsAnErrorAndNoCrash) {

@@ -23,10 +23,10 @@ constexpr uint64_t kClusterId = 99;
 // The service with a job in its store and no network: calls are made and answered in memory.
 class ParameterServiceTest : public ::testing::Test {
  protected:
-  ParameterServiceTest() : test_(TestJobOptions()) {
+  ParameterServiceTest() : test_(TestJobOptions()), shelf_(0, disk_.store(), "") {
     uploads_ = std::make_unique<UploadStore>(disk_.store());
     service_ = std::make_unique<ParameterService>(
-        ParameterService::Parts{0, &test_.store, uploads_.get(), disk_.store(), &test_.pool});
+        ParameterService::Parts{0, &test_.store, uploads_.get(), &shelf_, &test_.pool});
     service_->set_cluster_id(kClusterId);
   }
   ~ParameterServiceTest() override {
@@ -101,6 +101,7 @@ class ParameterServiceTest : public ::testing::Test {
 
   TestStore test_;
   TestDisk disk_;
+  SnapshotShelf shelf_;
   std::unique_ptr<UploadStore> uploads_;
   std::unique_ptr<ParameterService> service_;
 };

@@ -201,7 +201,12 @@ TEST(CheckpointStoreTest, DeletionGivesTheSpaceBackAndSparesTheRest) {
   }
   const uint64_t one = (BytesIn(directory) - empty_bytes) / 6;
   EXPECT_GT(one, kBlocks * kBlockBytes);
-  ASSERT_TRUE(store->DeleteSnapshot(1, 2).ok());
+  auto copy = store->BeginSnapshot(SnapshotName{1, 2, 7});
+  ASSERT_TRUE(copy.ok() && (*copy)->Finish().ok());
+  EXPECT_EQ(store->ListNames(1)->size(), 4u);
+  EXPECT_THAT(*store->ListSnapshots(1), ElementsAre(1, 2, 3)) << "without what is kept for others";
+  EXPECT_TRUE(store->OpenSnapshot(SnapshotName{1, 2, 7}).ok());
+  ASSERT_TRUE(store->DeleteCheckpoint(1, 2).ok());
   EXPECT_LT(BytesIn(directory), 6 * one - one / 2);
   EXPECT_THAT(*store->ListSnapshots(1), ElementsAre(1, 3));
   ASSERT_TRUE(store->DeleteJob(1).ok());
@@ -209,7 +214,7 @@ TEST(CheckpointStoreTest, DeletionGivesTheSpaceBackAndSparesTheRest) {
   EXPECT_THAT(*store->ListSnapshots(12), ElementsAre(1, 2, 3));
   ASSERT_TRUE(store->DeleteJob(12).ok());
   EXPECT_EQ(BytesIn(directory), empty_bytes);
-  EXPECT_TRUE(store->DeleteSnapshot(1, 2).ok());
+  EXPECT_TRUE(store->DeleteCheckpoint(1, 2).ok());
   EXPECT_TRUE(store->DeleteJob(1).ok());
 }
 

@@ -25,5 +25,14 @@ TEST(DirectoryTest, APathThroughAFileIsRefusedByName) {
   EXPECT_THAT(std::string(status.message()), testing::HasSubstr(file + "/below"));
 }
 
+TEST(DirectoryTest, AListHasEveryNameAndAMissingDirectoryIsNotFound) {
+  const std::string root = testing::TempDir() + "/directory_test_list";
+  std::filesystem::remove_all(root);
+  EXPECT_EQ(ListDirectory(root).status().code(), absl::StatusCode::kNotFound);
+  EXPECT_TRUE(CreateDirectories(root + "/ps-0").ok());
+  std::ofstream(root + "/lock") << "x";
+  EXPECT_THAT(*ListDirectory(root), testing::UnorderedElementsAre("ps-0", "lock"));
+}
+
 }  // namespace
 }  // namespace cairn::storage

@@ -18,11 +18,23 @@ TEST(SnapshotFormatTest, FileNamesSayWhichSnapshotTheyAre) {
   EXPECT_EQ(name, (SnapshotName{UINT64_MAX, 0}));
 }
 
+TEST(SnapshotFormatTest, ACopySaysWhoseItIsAndHasTheSameKeys) {
+  const SnapshotName copy{3, 7, 12};
+  EXPECT_EQ(SnapshotFileName(copy), "job-3.checkpoint-7.copy-of-ps-12.sst");
+  SnapshotName name;
+  ASSERT_TRUE(ParseSnapshotFileName("job-3.checkpoint-7.copy-of-ps-12.sst", &name));
+  EXPECT_EQ(name, copy);
+  EXPECT_EQ(BlockKey(copy, 5), BlockKey({3, 7}, 5));
+  EXPECT_EQ(DescribeSnapshot(copy), "job 3, checkpoint 7, copy of ps 12's");
+}
+
 TEST(SnapshotFormatTest, OtherFilesAreNotTakenForSnapshots) {
   for (const char* file :
        {"", "LOCK", "job-3", "job-3.checkpoint-7", "job-3.checkpoint-7.sst.0.unfinished",
         "job-03.checkpoint-7.sst", "job--3.checkpoint-7.sst", "job-+3.checkpoint-7.sst",
-        "job-3.checkpoint-.sst", "job-18446744073709551616.checkpoint-0.sst"}) {
+        "job-3.checkpoint-.sst", "job-3.checkpoint-7.copy-of-ps-.sst",
+        "job-3.checkpoint-7.copy-of-ps-01.sst", "job-3.checkpoint-7.copy-of-ps-4294967296.sst",
+        "job-18446744073709551616.checkpoint-0.sst"}) {
     SnapshotName name{1, 1};
     EXPECT_FALSE(ParseSnapshotFileName(file, &name)) << file;
     EXPECT_EQ(name, (SnapshotName{1, 1})) << file;

@@ -98,5 +98,36 @@ TEST(CheckpointerTest, PinnedOnesStayBesideTheNewest) {
   EXPECT_EQ(checkpointer.manifests()[0].checkpoint(), 2u);
 }
 
+TEST(CheckpointerTest, WhatWasPassedOverStaysUntilANewOneIsMade) {
+  std::vector<proto::Manifest> manifests(4);
+  for (int i = 0; i < 4; ++i) manifests[i].set_checkpoint(i + 1);
+  manifests[1].set_damaged("its disk has rotted");
+  Checkpointer checkpointer({.generation = 2, .base_checkpoint = 3}, manifests, 0);
+  ASSERT_EQ(checkpointer.manifests().size(), 2u);
+  EXPECT_EQ(checkpointer.manifests()[1].checkpoint(), 3u);
+  ASSERT_EQ(checkpointer.all_manifests().size(), 4u);
+  EXPECT_EQ(checkpointer.all_manifests()[1].checkpoint(), 2u);
+  EXPECT_TRUE(checkpointer.TakeSurplus({}).empty());
+  checkpointer.Begin(MakeCut(5), 2);
+  checkpointer.Reply(0, Reply(5, 2));
+  ASSERT_TRUE(checkpointer.TakeResult(9).has_value());
+  const auto surplus = checkpointer.TakeSurplus({});
+  ASSERT_EQ(surplus.size(), 2u);
+  EXPECT_EQ(surplus[0].checkpoint(), 2u);
+  EXPECT_EQ(surplus[1].checkpoint(), 4u);
+  EXPECT_EQ(checkpointer.all_manifests().size(), 3u);
+}
+
+TEST(CheckpointerTest, AManifestThatIsGoneIsNotUpdated) {
+  proto::Manifest old;
+  old.set_checkpoint(1);
+  Checkpointer checkpointer({}, {old}, 0);
+  old.add_parts()->add_copies(1);
+  EXPECT_TRUE(checkpointer.Update(old));
+  EXPECT_EQ(checkpointer.manifests()[0].parts(0).copies(0), 1u);
+  old.set_checkpoint(2);
+  EXPECT_FALSE(checkpointer.Update(old));
+}
+
 }  // namespace
 }  // namespace cairn::coordinator

@@ -1,4 +1,4 @@
-#include "ps_server/stored_block.h"
+#include "ps_server/snapshots/stored_block.h"
 
 #include <algorithm>
 #include <cstring>

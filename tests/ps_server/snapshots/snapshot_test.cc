@@ -1,4 +1,4 @@
-#include "ps_server/snapshot.h"
+#include "ps_server/snapshots/snapshot.h"
 
 #include <gtest/gtest.h>
 
@@ -20,6 +20,21 @@ TestJobOptions Adam() {
   return options;
 }
 
+// The states of all blocks of a snapshot.
+absl::StatusOr<std::vector<BlockState>> ReadSnapshot(const JobLayout& layout, uint64_t checkpoint,
+                                                     const storage::CheckpointStore& store,
+                                                     BufferPool* pool) {
+  std::vector<BlockState> states;
+  for (const BlockSpec& block : layout.blocks()) {
+    auto record = store.ReadBlock(layout.job_id(), checkpoint, block.id);
+    if (!record.ok()) return record.status();
+    auto state = ReadState(layout, block, *std::move(record), pool);
+    if (!state.ok()) return state.status();
+    states.push_back(*std::move(state));
+  }
+  return states;
+}
+
 TEST(Snapshot, WhatIsReadIsWhatTheCutWasToTheBit) {
   TestDisk disk;
   TestStore test(Adam());
@@ -27,7 +42,7 @@ TEST(Snapshot, WhatIsReadIsWhatTheCutWasToTheBit) {
   const auto cut = test.store.MakeCut(7, 1, 3);
   ASSERT_TRUE(cut.ok());
   test.Push(3);
-  const auto written = WriteSnapshot(**cut, disk.store());
+  const auto written = WriteSnapshot(**cut, false, disk.store());
   ASSERT_TRUE(written.ok()) << written.status();
   EXPECT_EQ(written->blocks, test.layout->blocks().size());
   disk.Reopen();
@@ -44,15 +59,25 @@ TEST(Snapshot, WhatIsReadIsWhatTheCutWasToTheBit) {
     EXPECT_TRUE((*states)[i].ledger == expected.ledger);
   }
   // Writing it again gives the same.
-  const auto again = WriteSnapshot(**cut, disk.store());
+  const auto again = WriteSnapshot(**cut, false, disk.store());
   ASSERT_TRUE(again.ok());
   EXPECT_TRUE(*again == *written);
+}
+
+TEST(Snapshot, OneThatIsStoppedHalfWayLeavesNothing) {
+  TestDisk disk;
+  TestStore test(Adam());
+  const auto written = WriteSnapshot(**test.store.MakeCut(7, 1, 1), true, disk.store());
+  EXPECT_EQ(written.status().code(), absl::StatusCode::kCancelled);
+  for (const auto& file : std::filesystem::directory_iterator(disk.directory())) {
+    EXPECT_EQ(file.path().filename(), "LOCK");
+  }
 }
 
 TEST(Snapshot, ASnapshotOfAnotherOptimizerIsRefusedByName) {
   TestDisk disk;
   TestStore test(Adam());
-  ASSERT_TRUE(WriteSnapshot(**test.store.MakeCut(7, 1, 1), disk.store()).ok());
+  ASSERT_TRUE(WriteSnapshot(**test.store.MakeCut(7, 1, 1), false, disk.store()).ok());
   const auto states = ReadSnapshot(*MakeLayout({}), 1, *disk.store(), &test.pool);
   EXPECT_EQ(states.status().code(), absl::StatusCode::kFailedPrecondition);
   EXPECT_NE(states.status().ToString().find("hidden/kernel"), std::string::npos) << states.status();
@@ -61,7 +86,7 @@ TEST(Snapshot, ASnapshotOfAnotherOptimizerIsRefusedByName) {
 TEST(Snapshot, ASnapshotOfAnotherShapeIsRefusedByName) {
   TestDisk disk;
   TestStore test(Adam());
-  ASSERT_TRUE(WriteSnapshot(**test.store.MakeCut(7, 1, 1), disk.store()).ok());
+  ASSERT_TRUE(WriteSnapshot(**test.store.MakeCut(7, 1, 1), false, disk.store()).ok());
   TestJobOptions wider = Adam();
   wider.hidden_units = 7;
   const auto states = ReadSnapshot(*MakeLayout(wider), 1, *disk.store(), &test.pool);
@@ -75,7 +100,7 @@ TEST(Snapshot, AMissingOrDamagedSnapshotIsAnErrorAndNoValues) {
   TestStore test(Adam());
   EXPECT_EQ(ReadSnapshot(*test.layout, 1, *disk.store(), &test.pool).status().code(),
             absl::StatusCode::kNotFound);
-  ASSERT_TRUE(WriteSnapshot(**test.store.MakeCut(7, 1, 1), disk.store()).ok());
+  ASSERT_TRUE(WriteSnapshot(**test.store.MakeCut(7, 1, 1), false, disk.store()).ok());
   for (const auto& file : std::filesystem::directory_iterator(disk.directory())) {
     if (file.path().extension() != ".sst") continue;
     std::fstream bytes(file.path(), std::ios::in | std::ios::out | std::ios::binary);

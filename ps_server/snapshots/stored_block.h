@@ -1,5 +1,5 @@
-#ifndef CAIRN_PS_SERVER_STORED_BLOCK_H_
-#define CAIRN_PS_SERVER_STORED_BLOCK_H_
+#ifndef CAIRN_PS_SERVER_SNAPSHOTS_STORED_BLOCK_H_
+#define CAIRN_PS_SERVER_SNAPSHOTS_STORED_BLOCK_H_
 
 #include <cstdint>
 #include <string>
@@ -43,4 +43,4 @@ absl::StatusOr<int64_t> CountElements(const proto::BlockHeader& header);
 
 }  // namespace cairn::ps
 
-#endif  // CAIRN_PS_SERVER_STORED_BLOCK_H_
+#endif  // CAIRN_PS_SERVER_SNAPSHOTS_STORED_BLOCK_H_

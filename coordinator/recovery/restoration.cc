@@ -1,4 +1,4 @@
-#include "coordinator/training/restoration.h"
+#include "coordinator/recovery/restoration.h"
 
 #include <algorithm>
 
@@ -6,10 +6,8 @@
 
 namespace cairn::coordinator {
 
-std::vector<uint32_t> Restoration::TakeUntold(const std::vector<bool>& live) {
-  CAIRN_CHECK(live.size() == ps_.size());
+std::vector<uint32_t> Restoration::TakeUntold() {
   std::vector<uint32_t> untold;
-  if (std::find(live.begin(), live.end(), false) != live.end()) return untold;
   for (uint32_t ps = 0; ps < ps_.size(); ++ps) {
     if (ps_[ps].told || ps_[ps].ledger.has_value()) continue;
     ps_[ps].told = true;

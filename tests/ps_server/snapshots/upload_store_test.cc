@@ -1,4 +1,4 @@
-#include "ps_server/upload_store.h"
+#include "ps_server/snapshots/upload_store.h"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
-#ifndef CAIRN_COORDINATOR_TRAINING_RESTORATION_H_
-#define CAIRN_COORDINATOR_TRAINING_RESTORATION_H_
+#ifndef CAIRN_COORDINATOR_RECOVERY_RESTORATION_H_
+#define CAIRN_COORDINATOR_RECOVERY_RESTORATION_H_
 
 #include <cstdint>
 #include <optional>
@@ -16,8 +16,8 @@ class Restoration {
  public:
   explicit Restoration(uint32_t ps_count) : ps_(ps_count) {}
 
-  // The ps to be told now, given which ones are alive: nobody before all are.
-  std::vector<uint32_t> TakeUntold(const std::vector<bool>& live);
+  // The ps to be told now.
+  std::vector<uint32_t> TakeUntold();
   // Its stream is broken: what it was told may be lost, what it answered holds.
   void PsAway(uint32_t ps);
   // Its process is gone, and all that it had loaded.
@@ -42,4 +42,4 @@ class Restoration {
 
 }  // namespace cairn::coordinator
 
-#endif  // CAIRN_COORDINATOR_TRAINING_RESTORATION_H_
+#endif  // CAIRN_COORDINATOR_RECOVERY_RESTORATION_H_

@@ -1,4 +1,4 @@
-#include "ps_server/upload_store.h"
+#include "ps_server/snapshots/upload_store.h"
 
 #include <algorithm>
 #include <memory>
@@ -11,9 +11,6 @@
 namespace cairn::ps {
 
 namespace {
-
-// Checkpoints count up from 1 and never get here.
-constexpr uint64_t kFirstSnapshot = uint64_t{1} << 63;
 
 proto::BlockHeader HeaderOf(const proto::UploadedBlock& block) {
   proto::BlockHeader header;

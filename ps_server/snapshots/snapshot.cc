@@ -1,4 +1,4 @@
-#include "ps_server/snapshot.h"
+#include "ps_server/snapshots/snapshot.h"
 
 #include <algorithm>
 #include <memory>
@@ -80,11 +80,13 @@ absl::StatusOr<BlockState> ToState(const JobLayout& layout, const BlockSpec& blo
 }  // namespace
 
 absl::StatusOr<storage::SnapshotSummary> WriteSnapshot(const Cut& cut,
+                                                       const std::atomic<bool>& stop,
                                                        storage::CheckpointStore* store) {
   const JobLayout& layout = *cut.layout;
   CAIRN_ASSIGN_OR_RETURN(const std::unique_ptr<storage::SnapshotWriter> writer,
                          store->BeginSnapshot(layout.job_id(), cut.id));
   for (size_t position = 0; position < cut.states.size(); ++position) {
+    if (stop) return absl::CancelledError("the parameter server stops");
     const BlockSpec& block = layout.blocks()[position];
     const BlockState& state = cut.states[position];
     std::vector<std::string_view> pieces = {BytesOf(state.values)};
@@ -95,21 +97,10 @@ absl::StatusOr<storage::SnapshotSummary> WriteSnapshot(const Cut& cut,
   return writer->Finish();
 }
 
-absl::StatusOr<std::vector<BlockState>> ReadSnapshot(const JobLayout& layout, uint64_t checkpoint,
-                                                     const storage::CheckpointStore& store,
-                                                     BufferPool* pool) {
-  CAIRN_ASSIGN_OR_RETURN(const std::unique_ptr<storage::SnapshotReader> reader,
-                         store.OpenSnapshot(layout.job_id(), checkpoint));
-  std::vector<BlockState> states;
-  states.reserve(layout.blocks().size());
-  for (const BlockSpec& block : layout.blocks()) {
-    CAIRN_ASSIGN_OR_RETURN(storage::BlockRecord record, reader->ReadBlock(block.id));
-    CAIRN_ASSIGN_OR_RETURN(const StoredBlock stored,
-                           StoredBlock::Parse(block.id, std::move(record)));
-    CAIRN_ASSIGN_OR_RETURN(BlockState state, ToState(layout, block, stored, pool));
-    states.push_back(std::move(state));
-  }
-  return states;
+absl::StatusOr<BlockState> ReadState(const JobLayout& layout, const BlockSpec& block,
+                                     storage::BlockRecord record, BufferPool* pool) {
+  CAIRN_ASSIGN_OR_RETURN(const StoredBlock stored, StoredBlock::Parse(block.id, std::move(record)));
+  return ToState(layout, block, stored, pool);
 }
 
 absl::Status CheckStoredBlock(const JobLayout& layout, const BlockSpec& block,

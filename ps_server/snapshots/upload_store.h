@@ -1,5 +1,5 @@
-#ifndef CAIRN_PS_SERVER_UPLOAD_STORE_H_
-#define CAIRN_PS_SERVER_UPLOAD_STORE_H_
+#ifndef CAIRN_PS_SERVER_SNAPSHOTS_UPLOAD_STORE_H_
+#define CAIRN_PS_SERVER_SNAPSHOTS_UPLOAD_STORE_H_
 
 #include <cstdint>
 #include <map>
@@ -11,7 +11,7 @@
 #include "common/mutex.h"
 #include "proto/parameter_server.pb.h"
 #include "ps_server/blocks/block_buffer.h"
-#include "ps_server/stored_block.h"
+#include "ps_server/snapshots/stored_block.h"
 #include "storage/checkpoint_store.h"
 
 namespace cairn::ps {
@@ -22,6 +22,10 @@ namespace cairn::ps {
 // Thread-safe; Store and Read block.
 class UploadStore {
  public:
+  // Uploads are numbered from here on, in the order in which they came; checkpoints count up from 1
+  // and never get here.
+  static constexpr uint64_t kFirstSnapshot = uint64_t{1} << 63;
+
   struct Upload {
     proto::UploadedBlock block;
     BlockBuffer values;  // As many as its rows have elements.
@@ -59,4 +63,4 @@ class UploadStore {
 
 }  // namespace cairn::ps
 
-#endif  // CAIRN_PS_SERVER_UPLOAD_STORE_H_
+#endif  // CAIRN_PS_SERVER_SNAPSHOTS_UPLOAD_STORE_H_

@@ -1,4 +1,4 @@
-#include "coordinator/training/restoration.h"
+#include "coordinator/recovery/restoration.h"
 
 #include <gtest/gtest.h>
 
@@ -9,16 +9,15 @@ namespace {
 
 using Indices = std::vector<uint32_t>;
 
-TEST(RestorationTest, NobodyIsToldBeforeAllAreThere) {
+TEST(RestorationTest, EverybodyIsToldOnce) {
   Restoration restoration(2);
-  EXPECT_EQ(restoration.TakeUntold({true, false}), Indices());
-  EXPECT_EQ(restoration.TakeUntold({true, true}), (Indices{0, 1}));
-  EXPECT_EQ(restoration.TakeUntold({true, true}), Indices());
+  EXPECT_EQ(restoration.TakeUntold(), (Indices{0, 1}));
+  EXPECT_EQ(restoration.TakeUntold(), Indices());
 }
 
 TEST(RestorationTest, ItIsCompleteWhenAllHaveAnswered) {
   Restoration restoration(2);
-  restoration.TakeUntold({true, true});
+  restoration.TakeUntold();
   restoration.Reply(0, proto::RestoreReply());
   EXPECT_FALSE(restoration.complete());
   proto::RestoreReply reply;
@@ -30,20 +29,20 @@ TEST(RestorationTest, ItIsCompleteWhenAllHaveAnswered) {
 
 TEST(RestorationTest, ABrokenStreamMeansTellingAgainButAnswersHold) {
   Restoration restoration(2);
-  restoration.TakeUntold({true, true});
+  restoration.TakeUntold();
   restoration.Reply(0, proto::RestoreReply());
   restoration.PsAway(0);
   restoration.PsAway(1);
-  EXPECT_EQ(restoration.TakeUntold({true, true}), (Indices{1}));
+  EXPECT_EQ(restoration.TakeUntold(), (Indices{1}));
 }
 
 TEST(RestorationTest, ANewProcessHasNothing) {
   Restoration restoration(1);
-  restoration.TakeUntold({true});
+  restoration.TakeUntold();
   restoration.Reply(0, proto::RestoreReply());
   restoration.PsLost(0);
   EXPECT_FALSE(restoration.complete());
-  EXPECT_EQ(restoration.TakeUntold({true}), (Indices{0}));
+  EXPECT_EQ(restoration.TakeUntold(), (Indices{0}));
 }
 
 TEST(RestorationTest, AnErrorIsNoAnswer) {

@@ -1,0 +1,243 @@
+#include "coordinator/recovery/recovery.h"
+
+#include <algorithm>
+#include <set>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "cluster/partition_map.h"
+#include "common/check.h"
+#include "common/logging.h"
+#include "coordinator/training/epoch_ends.h"
+
+namespace cairn::coordinator {
+namespace {
+
+// Disks that are missing are looked for so often.
+constexpr absl::Duration kAskAgain = absl::Seconds(5);
+constexpr absl::Duration kTryAgain = absl::Seconds(1);
+
+std::string PsNames(const std::set<uint32_t>& list) {
+  return absl::StrJoin(list, ", ",
+                       [](std::string* out, uint32_t ps) { absl::StrAppend(out, "ps ", ps); });
+}
+
+std::string CheckpointName(uint64_t checkpoint) {
+  return checkpoint == 0 ? "the initial values" : absl::StrCat("checkpoint ", checkpoint);
+}
+
+const proto::Manifest* FindManifest(const DurableJob& job, uint64_t checkpoint) {
+  for (const proto::Manifest& manifest : job.manifests()) {
+    if (manifest.checkpoint() == checkpoint) return &manifest;
+  }
+  return nullptr;
+}
+
+// Where a checkpoint has its blocks; those of the initial values are where they were at first.
+const proto::PartitionMap& PartitionOf(const DurableJob& job, uint64_t checkpoint) {
+  if (checkpoint == 0) return job.record().partition();
+  const proto::Manifest* manifest = FindManifest(job, checkpoint);
+  CAIRN_CHECK(manifest != nullptr);
+  return manifest->partition();
+}
+
+bool SamePlaces(const proto::PartitionMap& a, const proto::PartitionMap& b) {
+  return a.ps_count() == b.ps_count() &&
+         std::equal(a.blocks().begin(), a.blocks().end(), b.blocks().begin(), b.blocks().end(),
+                    [](const auto& x, const auto& y) { return x.ps() == y.ps(); });
+}
+
+}  // namespace
+
+Recovery::Recovery(const Membership* members, DurableJob* job)
+    : members_(*members),
+      job_(*job),
+      ps_count_(static_cast<uint32_t>(members_.options().ps_addresses.size())),
+      survey_(ps_count_),
+      restoration_(ps_count_) {}
+
+void Recovery::Begin(uint64_t checkpoint, Outbox* outbox) {
+  const proto::PartitionMap places = cluster::MoveBlocks(PartitionOf(job_, checkpoint), ps_count_);
+  if (!SamePlaces(places, job_.plan()->partition())) {
+    if (job_.plan()->partition().ps_count() != ps_count_) {
+      job_.Note(absl::StrCat("its blocks move from ", job_.plan()->partition().ps_count(), " to ",
+                             ps_count_, " ps"));
+    }
+    proto::JobPlan plan = *job_.plan();
+    *plan.mutable_partition() = places;
+    job_.SetPlan(std::move(plan), outbox);
+  }
+  EpochEnds::Forget(job_.LowWaterOf(checkpoint), &job_.run());
+  job_.BeginGeneration(checkpoint, outbox);
+  resuming_ = false;
+  survey_.AskAgain();  // Since the last time checkpoints were made.
+  restoration_ = Restoration(ps_count_);
+  choice_.reset();
+}
+
+// -------------------------------------------------------------------------------------- the ps
+
+void Recovery::PsJoined(uint32_t ps, bool has_job, bool continues, Outbox* outbox) {
+  if (!resuming_) return continues ? PsAway(ps) : PsLost(ps);
+  if (!has_job) return;
+  // What it has settled it says when it is asked: a Join is written where nothing may be waited
+  // for.
+  proto::Command command;
+  command.mutable_ledger_query()->set_job_id(job_.id());
+  command.mutable_ledger_query()->set_generation(job_.run().generation());
+  outbox->Send(PsTask(ps), std::move(command));
+}
+
+void Recovery::OnLedger(uint32_t ps, const proto::LedgerReply& reply) {
+  const bool ours = reply.job_id() == job_.id() && reply.generation() == job_.run().generation();
+  if (ours && resuming_) restoration_.PsHas(ps, reply);
+}
+
+void Recovery::PsAway(uint32_t ps) {
+  survey_.PsAway(ps);
+  restoration_.PsAway(ps);
+}
+
+void Recovery::PsLost(uint32_t ps) {
+  survey_.PsLost(ps);
+  restoration_.PsLost(ps);
+  choice_.reset();
+}
+
+void Recovery::OnRestored(uint32_t ps, const proto::RestoreReply& reply, Moment now,
+                          Outbox* outbox) {
+  const uint64_t checkpoint = job_.run().base_checkpoint();
+  if (resuming_ || reply.generation() != job_.run().generation() ||
+      reply.checkpoint() != checkpoint) {
+    return;
+  }
+  const std::string error = restoration_.Reply(ps, reply);
+  if (error.empty()) return;
+  const std::string what = absl::StrCat("ps ", ps, ": ", error);
+  if (reply.passing()) {
+    // Not its fault, perhaps: what it lacked is looked for anew.
+    CAIRN_LOG_WARNING("a checkpoint could not be loaded; trying again", "job", job_.id(), "error",
+                      what);
+    PsLost(ps);
+    trouble_ = what;
+    not_before_ = now.monotonic + kTryAgain;
+  } else if (checkpoint == 0) {
+    failure_ = absl::StrCat("the initial values cannot be loaded: ", what);
+  } else {
+    job_.Note(absl::StrCat("checkpoint ", checkpoint, " cannot be loaded (", what, ")"));
+    job_.MarkDamaged(checkpoint, what, outbox);
+    choice_.reset();
+  }
+}
+
+// ------------------------------------------------------------------------------------- progress
+
+void Recovery::Advance(Moment now, Outbox* outbox) {
+  if (resuming_ || !failure_.empty() || now.monotonic < not_before_) return;
+  for (uint32_t ps = 0; ps < ps_count_; ++ps) {
+    if (!members_.IsLive(PsTask(ps))) return;
+  }
+  if (!choice_.has_value()) Choose(now, outbox);
+  if (choice_.has_value()) TellPs(outbox);
+}
+
+void Recovery::Choose(Moment now, Outbox* outbox) {
+  if (job_.manifests().empty()) return Take(CheckpointChoice(), now, outbox);
+  if (std::exchange(ask_again_, false)) survey_.AskAgain();
+  proto::Command command;
+  command.mutable_list_snapshots()->set_job_id(job_.id());
+  for (const uint32_t ps : survey_.TakeUnasked()) outbox->Send(PsTask(ps), command);
+  if (!survey_.complete()) return;
+  const CheckpointChoice choice =
+      ChooseCheckpoint(job_.manifests(), survey_, ps_count_, job_.copies());
+  if (choice.awaited.empty()) return Take(choice, now, outbox);
+  Await(absl::StrCat("for the snapshots of ", PsNames(choice.awaited), " (checkpoint ",
+                     choice.checkpoint,
+                     "): start a cluster that has it, or put its directory "
+                     "beside those of the others"),
+        now);
+}
+
+void Recovery::Await(const std::string& what, Moment now) {
+  if (job_.run().warning() != what) {
+    CAIRN_LOG_WARNING("waiting", "job", job_.id(), "what", what);
+    job_.run().set_warning(what);
+  }
+  awaited_ = what;
+  ask_again_ = true;
+  not_before_ = now.monotonic + kAskAgain;
+}
+
+void Recovery::Take(const CheckpointChoice& choice, Moment now, Outbox* outbox) {
+  if (choice.checkpoint == 0 && !job_.manifests().empty() && job_.fails_without_checkpoint()) {
+    failure_ = "no complete checkpoint is left";
+    return;
+  }
+  const uint32_t first_ps_count = job_.record().partition().ps_count();
+  if (choice.checkpoint == 0 && job_.plan()->weights_uploaded() && first_ps_count != ps_count_) {
+    return Await(absl::StrCat("for a cluster of ", first_ps_count, " ps (this one has ", ps_count_,
+                              "): there is no checkpoint yet, and the initial values that were "
+                              "uploaded lie there"),
+                 now);
+  }
+  awaited_.clear();
+  trouble_.clear();
+  const uint64_t base = job_.run().base_checkpoint();
+  if (choice.checkpoint != base) {
+    job_.Note(choice.checkpoint > base
+                  ? absl::StrCat(CheckpointName(choice.checkpoint), " is complete: goes on from it")
+                  : absl::StrCat(CheckpointName(base), " is not complete: back to ",
+                                 CheckpointName(choice.checkpoint)));
+    Begin(choice.checkpoint, outbox);
+  }
+  const std::string warning = Warning(choice);
+  if (!warning.empty() && warning != job_.run().warning()) {
+    job_.Note(absl::StrCat("WARNING: ", warning));
+    CAIRN_LOG_WARNING("snapshots are missing", "job", job_.id(), "what", warning);
+  }
+  job_.run().set_warning(warning);
+  job_.run().set_renew_checkpoint(choice.checkpoint != 0 && choice.scattered);
+  job_.SaveRun(outbox);
+  choice_ = choice;
+}
+
+std::string Recovery::Warning(const CheckpointChoice& choice) const {
+  if (choice.without.empty()) return "";
+  const std::string without = absl::StrCat(PsNames(choice.without),
+                                           " came back without its snapshots: a new disk, or "
+                                           "another --state? ");
+  const uint64_t newest = job_.NewestCheckpoint();
+  if (choice.checkpoint == newest) return without + "Its blocks were taken from copies";
+  return absl::StrCat(without, "Checkpoint ", newest, " was passed over for ",
+                      CheckpointName(choice.checkpoint),
+                      "; it is kept until the next one is written, and taken up again if the disk "
+                      "comes back before");
+}
+
+void Recovery::TellPs(Outbox* outbox) {
+  const uint64_t checkpoint = job_.run().base_checkpoint();
+  proto::Command command;
+  proto::Restore* restore = command.mutable_restore();
+  *restore->mutable_plan() = *job_.plan();
+  restore->set_generation(job_.run().generation());
+  restore->set_checkpoint(checkpoint);
+  *restore->mutable_rates() = job_.run().rates();
+  for (const proto::SnapshotSource& part : choice_->parts) *restore->add_parts() = part;
+  if (checkpoint != 0 && !SamePlaces(PartitionOf(job_, checkpoint), job_.plan()->partition())) {
+    *restore->mutable_source() = PartitionOf(job_, checkpoint);
+  }
+  for (const uint32_t ps : restoration_.TakeUntold()) {
+    outbox->Send(PsTask(ps), command);
+  }
+}
+
+std::string Recovery::WaitingFor() const {
+  if (!awaited_.empty()) return awaited_;
+  if (!trouble_.empty() && !choice_.has_value()) {
+    return absl::StrCat("to try again: ", trouble_);
+  }
+  return resuming_ ? "" : "for the ps to load their blocks";
+}
+
+}  // namespace cairn::coordinator

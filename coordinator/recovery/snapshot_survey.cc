@@ -1,0 +1,58 @@
+#include "coordinator/recovery/snapshot_survey.h"
+
+#include <algorithm>
+
+namespace cairn::coordinator {
+namespace {
+
+// Nothing, or whether it is on the ps's own disk.
+std::optional<bool> FindOnOwnDisk(const proto::SnapshotList& list, uint64_t checkpoint,
+                                  const proto::SnapshotPart& part) {
+  std::optional<bool> own_disk;
+  for (const proto::HeldSnapshot& held : list.snapshots()) {
+    // A snapshot with another checksum is another one, whatever it is called.
+    const bool is_it = held.checkpoint() == checkpoint && held.part().ps() == part.ps() &&
+                       held.part().checksum() == part.checksum();
+    if (is_it) own_disk = own_disk.value_or(false) || held.own_disk();
+  }
+  return own_disk;
+}
+
+}  // namespace
+
+std::vector<uint32_t> SnapshotSurvey::TakeUnasked() {
+  std::vector<uint32_t> unasked;
+  for (uint32_t ps = 0; ps < ps_.size(); ++ps) {
+    if (ps_[ps].asked) continue;
+    ps_[ps].asked = true;
+    unasked.push_back(ps);
+  }
+  return unasked;
+}
+
+bool SnapshotSurvey::complete() const {
+  return std::all_of(ps_.begin(), ps_.end(), [](const Ps& ps) { return ps.list.has_value(); });
+}
+
+std::vector<uint32_t> SnapshotSurvey::Keepers(uint64_t checkpoint,
+                                              const proto::SnapshotPart& part) const {
+  std::vector<uint32_t> keepers;
+  for (uint32_t ps = 0; ps < ps_.size(); ++ps) {
+    if (!ps_[ps].list.has_value()) continue;
+    if (FindOnOwnDisk(*ps_[ps].list, checkpoint, part).value_or(false)) keepers.push_back(ps);
+  }
+  return keepers;
+}
+
+std::vector<uint32_t> SnapshotSurvey::Holders(uint64_t checkpoint,
+                                              const proto::SnapshotPart& part) const {
+  std::vector<uint32_t> holders = Keepers(checkpoint, part);
+  for (uint32_t ps = 0; ps < ps_.size(); ++ps) {
+    if (!ps_[ps].list.has_value()) continue;
+    const std::optional<bool> own_disk = FindOnOwnDisk(*ps_[ps].list, checkpoint, part);
+    if (own_disk.has_value() && !*own_disk) holders.push_back(ps);
+  }
+  return holders;
+}
+
+}  // namespace cairn::coordinator

@@ -1,0 +1,47 @@
+#ifndef CAIRN_COORDINATOR_RECOVERY_SNAPSHOT_SURVEY_H_
+#define CAIRN_COORDINATOR_RECOVERY_SNAPSHOT_SURVEY_H_
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "proto/checkpoint.pb.h"
+#include "proto/coordinator.pb.h"
+
+namespace cairn::coordinator {
+
+// Which snapshots of a job every ps of the cluster can read: who was asked, and what they said. A
+// pure machine, not thread-safe.
+class SnapshotSurvey {
+ public:
+  explicit SnapshotSurvey(uint32_t ps_count) : ps_(ps_count) {}
+
+  // Those to be asked now.
+  std::vector<uint32_t> TakeUnasked();
+  // Its stream is broken: the question may be lost.
+  void PsAway(uint32_t ps) { ps_[ps].asked = ps_[ps].list.has_value(); }
+  // It is another process, perhaps with another disk.
+  void PsLost(uint32_t ps) { ps_[ps] = Ps(); }
+  // Disks may have changed: everybody is to be asked once more.
+  void AskAgain() { ps_.assign(ps_.size(), Ps()); }
+
+  void Reply(uint32_t ps, const proto::SnapshotList& list) { ps_[ps].list = list; }
+  // All have answered.
+  bool complete() const;
+
+  // The ps that can read this part of a checkpoint, those on whose own disk it is first.
+  std::vector<uint32_t> Holders(uint64_t checkpoint, const proto::SnapshotPart& part) const;
+  // Those on whose own disk it is.
+  std::vector<uint32_t> Keepers(uint64_t checkpoint, const proto::SnapshotPart& part) const;
+
+ private:
+  struct Ps {
+    bool asked = false;
+    std::optional<proto::SnapshotList> list;
+  };
+  std::vector<Ps> ps_;
+};
+
+}  // namespace cairn::coordinator
+
+#endif  // CAIRN_COORDINATOR_RECOVERY_SNAPSHOT_SURVEY_H_

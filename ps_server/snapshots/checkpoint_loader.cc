@@ -1,0 +1,122 @@
+#include "ps_server/snapshots/checkpoint_loader.h"
+
+#include <map>
+#include <memory>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "common/logging.h"
+#include "common/status_macros.h"
+#include "ps_server/snapshots/snapshot.h"
+
+namespace cairn::ps {
+
+// The blocks of one part that this ps wants, and where they go.
+struct CheckpointLoader::Target {
+  const JobLayout& layout;
+  uint64_t checkpoint = 0;
+  std::vector<int> positions;  // In layout.blocks(), ascending.
+  std::vector<BlockState>* states = nullptr;
+};
+
+namespace {
+
+// By part: the positions of the blocks that lay there.
+absl::StatusOr<std::map<uint32_t, std::vector<int>>> PositionsOfParts(
+    const JobLayout& layout, const proto::PartitionMap& source) {
+  std::map<uint32_t, std::vector<int>> positions;
+  for (size_t position = 0; position < layout.blocks().size(); ++position) {
+    const uint32_t id = layout.blocks()[position].id;
+    if (id >= static_cast<uint32_t>(source.blocks_size())) {
+      return absl::InvalidArgumentError(absl::StrCat(layout.blocks()[position].name,
+                                                     " is not in a checkpoint of ",
+                                                     source.blocks_size(), " blocks"));
+    }
+    positions[source.blocks(static_cast<int>(id)).ps()].push_back(static_cast<int>(position));
+  }
+  return positions;
+}
+
+proto::SnapshotSource FindSource(const proto::Restore& command, uint32_t part) {
+  for (const proto::SnapshotSource& source : command.parts()) {
+    if (source.part().ps() == part) return source;
+  }
+  proto::SnapshotSource unknown;  // Whatever is here.
+  unknown.mutable_part()->set_ps(part);
+  return unknown;
+}
+
+}  // namespace
+
+bool CheckpointLoader::IsPassing(const absl::Status& status) {
+  return absl::IsUnavailable(status) || absl::IsDeadlineExceeded(status) ||
+         absl::IsResourceExhausted(status) || absl::IsCancelled(status) || absl::IsNotFound(status);
+}
+
+absl::StatusOr<std::vector<BlockState>> CheckpointLoader::Load(
+    const JobLayout& layout, const proto::Restore& command) const {
+  const proto::PartitionMap& source =
+      command.has_source() ? command.source() : layout.plan().partition();
+  CAIRN_ASSIGN_OR_RETURN(const auto positions_of_parts, PositionsOfParts(layout, source));
+  std::vector<BlockState> states(layout.blocks().size());
+  for (const auto& [part, positions] : positions_of_parts) {
+    const Target target{layout, command.checkpoint(), positions, &states};
+    CAIRN_RETURN_IF_ERROR(LoadPart(FindSource(command, part), target));
+  }
+  return states;
+}
+
+absl::Status CheckpointLoader::LoadPart(const proto::SnapshotSource& source,
+                                        const Target& target) const {
+  absl::Status result = LoadHere(source.part(), target);
+  if (result.ok() || absl::IsResourceExhausted(result)) return result;
+  for (const uint32_t holder : source.holders()) {
+    if (holder == ps_) continue;
+    if (!absl::IsNotFound(result)) {
+      CAIRN_LOG_WARNING("a part of a checkpoint could not be read; trying another place", "part",
+                        source.part().ps(), "next", holder, "error", result);
+    }
+    const absl::Status fetched = LoadFrom(holder, source.part(), target);
+    if (fetched.ok()) {
+      CAIRN_LOG_INFO("blocks came from another ps", "blocks", target.positions.size(), "part",
+                     source.part().ps(), "from", holder);
+      return fetched;
+    }
+    // What may pass is not the end; what is damaged here may be whole there.
+    if (IsPassing(fetched) || absl::IsNotFound(result)) result = fetched;
+  }
+  return result;
+}
+
+absl::Status CheckpointLoader::LoadHere(const proto::SnapshotPart& part,
+                                        const Target& target) const {
+  CAIRN_ASSIGN_OR_RETURN(const std::unique_ptr<storage::SnapshotReader> snapshot,
+                         shelf_.Open(target.layout.job_id(), target.checkpoint, part));
+  for (const int position : target.positions) {
+    const BlockSpec& block = target.layout.blocks()[position];
+    CAIRN_ASSIGN_OR_RETURN(storage::BlockRecord record, snapshot->ReadBlock(block.id));
+    CAIRN_ASSIGN_OR_RETURN((*target.states)[position],
+                           ReadState(target.layout, block, std::move(record), &pool_));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status CheckpointLoader::LoadFrom(uint32_t holder, const proto::SnapshotPart& part,
+                                        const Target& target) const {
+  std::vector<uint32_t> ids;
+  for (const int position : target.positions) {
+    ids.push_back(target.layout.blocks()[position].id);
+  }
+  auto position = target.positions.begin();
+  return fetcher_.Fetch({holder, target.layout.job_id(), target.checkpoint, part}, ids,
+                        [&](uint32_t, storage::BlockRecord record) -> absl::Status {
+                          const BlockSpec& block = target.layout.blocks()[*position];
+                          CAIRN_ASSIGN_OR_RETURN(
+                              (*target.states)[*position],
+                              ReadState(target.layout, block, std::move(record), &pool_));
+                          ++position;
+                          return absl::OkStatus();
+                        });
+}
+
+}  // namespace cairn::ps

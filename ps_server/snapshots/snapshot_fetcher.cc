@@ -1,0 +1,108 @@
+#include "ps_server/snapshots/snapshot_fetcher.h"
+
+#include <algorithm>
+#include <chrono>
+#include <optional>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "common/status_macros.h"
+
+namespace cairn::ps {
+
+namespace {
+
+// Each record has at least a byte; more than these never fit into one reply.
+constexpr size_t kBlocksAsked = 1024;
+
+}  // namespace
+
+void SnapshotFetcher::SetCluster(std::vector<std::string> addresses, uint64_t cluster_id) {
+  std::shared_ptr<cluster::PsClient> old;  // Ends its calls outside of the lock.
+  MutexLock lock(&mutex_);
+  if (addresses == options_.addresses && cluster_id == options_.cluster_id) return;
+  old = std::exchange(client_, nullptr);
+  options_.addresses = std::move(addresses);
+  options_.cluster_id = cluster_id;
+  options_.sender = sender_;
+}
+
+void SnapshotFetcher::Stop() {
+  MutexLock lock(&mutex_);
+  stopped_ = true;
+  if (client_ != nullptr) client_->CancelAll();
+}
+
+absl::StatusOr<std::shared_ptr<cluster::PsClient>> SnapshotFetcher::ClientFor(uint32_t from) {
+  MutexLock lock(&mutex_);
+  if (stopped_) return absl::CancelledError("the parameter server stops");
+  if (from >= options_.addresses.size()) {
+    return absl::UnavailableError(
+        absl::StrCat("ps ", from, " is none of the cluster's ", options_.addresses.size()));
+  }
+  if (client_ == nullptr) client_ = std::make_shared<cluster::PsClient>(options_);
+  return client_;
+}
+
+absl::Status SnapshotFetcher::Fetch(const Source& source, absl::Span<const uint32_t> blocks,
+                                    Visit visit) {
+  while (!blocks.empty()) {
+    CAIRN_ASSIGN_OR_RETURN(const std::shared_ptr<cluster::PsClient> client, ClientFor(source.from));
+    CAIRN_ASSIGN_OR_RETURN(
+        std::vector<cluster::FetchedRecord> records,
+        FetchSome(client.get(), source, blocks.first(std::min(blocks.size(), kBlocksAsked))));
+    for (cluster::FetchedRecord& record : records) {
+      CAIRN_RETURN_IF_ERROR(visit(
+          record.block,
+          storage::BlockRecord(std::move(record.bytes), /*skipped_bytes=*/0, record.header_bytes)));
+    }
+    blocks.remove_prefix(records.size());
+  }
+  return absl::OkStatus();
+}
+
+SnapshotFetcher::Records SnapshotFetcher::FetchSome(cluster::PsClient* client, const Source& source,
+                                                    absl::Span<const uint32_t> blocks) {
+  proto::FetchHeader header;
+  header.set_job_id(source.job_id);
+  header.set_checkpoint(source.checkpoint);
+  *header.mutable_part() = source.part;
+  header.mutable_blocks()->Assign(blocks.begin(), blocks.end());
+  cluster::PsClient::Group group;
+  {
+    MutexLock lock(&mutex_);
+    group = ++last_group_;
+  }
+  Mutex mutex;
+  ConditionVariable answered;
+  std::optional<Records> answer;
+  client->Fetch(
+      static_cast<int>(source.from), std::move(header),
+      [&](Records records) {
+        MutexLock lock(&mutex);
+        answer = std::move(records);
+        answered.NotifyAll();
+      },
+      group);
+  const auto give_up = std::chrono::steady_clock::now() + absl::ToChronoMilliseconds(silence_);
+  bool silent = false;
+  MutexLock lock(&mutex);
+  while (!answer.has_value()) {
+    const auto left = give_up - std::chrono::steady_clock::now();
+    if (left.count() > 0) {
+      answered.WaitFor(&mutex, left);
+    } else if (!silent) {
+      silent = true;
+      client->Cancel(group);
+    } else {
+      answered.Wait(&mutex);
+    }
+  }
+  if (silent && !answer->ok()) {
+    return absl::UnavailableError(
+        absl::StrCat("ps ", source.from, " has not answered for ", absl::FormatDuration(silence_)));
+  }
+  return *std::move(answer);
+}
+
+}  // namespace cairn::ps

@@ -1,0 +1,68 @@
+#ifndef CAIRN_PS_SERVER_SNAPSHOTS_SNAPSHOT_FETCHER_H_
+#define CAIRN_PS_SERVER_SNAPSHOTS_SNAPSHOT_FETCHER_H_
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/functional/function_ref.h"
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/time/time.h"
+#include "absl/types/span.h"
+#include "cluster/ps_client.h"
+#include "common/mutex.h"
+#include "proto/checkpoint.pb.h"
+#include "storage/snapshot_reader.h"
+
+namespace cairn::ps {
+
+// Reads snapshots that other ps have, a few MiB at a time. Thread-safe.
+class SnapshotFetcher {
+ public:
+  // `sender`: who asks, "ps 2". A ps that does not answer for `silence` is given up.
+  explicit SnapshotFetcher(std::string sender, absl::Duration silence = absl::Seconds(30))
+      : sender_(std::move(sender)), silence_(silence) {}
+
+  // The addresses of all ps, by index, and their cluster: known once the coordinator has welcomed
+  // this ps.
+  void SetCluster(std::vector<std::string> addresses, uint64_t cluster_id);
+
+  // Which snapshot, and of whom.
+  struct Source {
+    uint32_t from = 0;
+    uint64_t job_id = 0;
+    uint64_t checkpoint = 0;
+    proto::SnapshotPart part;
+  };
+  using Visit = absl::FunctionRef<absl::Status(uint32_t block, storage::BlockRecord record)>;
+
+  // Calls `visit` for each of `blocks`, in order, until it returns an error. Blocks; `visit` runs
+  // on the calling thread. Unavailable: the ps is not there or was silent for too long. Cancelled:
+  // Stop. NotFound, DataLoss: the ps does not have it.
+  absl::Status Fetch(const Source& source, absl::Span<const uint32_t> blocks, Visit visit);
+
+  // Ends what is under way, and all that is asked later.
+  void Stop();
+
+ private:
+  using Records = absl::StatusOr<std::vector<cluster::FetchedRecord>>;
+
+  absl::StatusOr<std::shared_ptr<cluster::PsClient>> ClientFor(uint32_t from);
+  Records FetchSome(cluster::PsClient* client, const Source& source,
+                    absl::Span<const uint32_t> blocks);
+
+  const std::string sender_;
+  const absl::Duration silence_;
+  Mutex mutex_;
+  bool stopped_ ABSL_GUARDED_BY(mutex_) = false;
+  uint64_t last_group_ ABSL_GUARDED_BY(mutex_) = 0;
+  cluster::PsClientOptions options_ ABSL_GUARDED_BY(mutex_);
+  // Null: not needed since the cluster is known.
+  std::shared_ptr<cluster::PsClient> client_ ABSL_GUARDED_BY(mutex_);
+};
+
+}  // namespace cairn::ps
+
+#endif  // CAIRN_PS_SERVER_SNAPSHOTS_SNAPSHOT_FETCHER_H_

@@ -1,0 +1,109 @@
+#include "ps_server/snapshots/snapshot_shelf.h"
+
+#include <algorithm>
+#include <charconv>
+#include <optional>
+#include <set>
+#include <string_view>
+#include <tuple>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "common/logging.h"
+#include "ps_server/snapshots/upload_store.h"
+#include "storage/directory.h"
+
+namespace cairn::ps {
+
+namespace {
+
+constexpr std::string_view kDirectoryPrefix = "ps-";
+
+// The index of the ps that keeps its snapshots in a directory of this name.
+std::optional<uint32_t> PsOfDirectory(std::string_view name) {
+  if (!name.starts_with(kDirectoryPrefix)) return std::nullopt;
+  name.remove_prefix(kDirectoryPrefix.size());
+  uint32_t ps = 0;
+  const auto parsed = std::from_chars(name.data(), name.data() + name.size(), ps);
+  // "ps-01" is nobody's.
+  if (parsed.ec != std::errc() || absl::StrCat(ps) != name) return std::nullopt;
+  return ps;
+}
+
+// Where the snapshot of ps `part` lies in the directory of ps `store_ps`.
+storage::SnapshotName NameOf(uint64_t job_id, uint64_t checkpoint, uint32_t part,
+                             uint32_t store_ps) {
+  storage::SnapshotName name{job_id, checkpoint};
+  if (part != store_ps) name.copy_of = part;
+  return name;
+}
+
+}  // namespace
+
+void SnapshotShelf::ForEachStore(Visit visit) const {
+  if (!visit(own_, ps_) || beside_.empty()) return;
+  // Not there: nobody has a directory beside this ps's, not even itself.
+  const absl::StatusOr<std::vector<std::string>> names = storage::ListDirectory(beside_);
+  if (!names.ok()) return;
+  std::set<uint32_t> others;
+  for (const std::string& name : *names) {
+    const std::optional<uint32_t> ps = PsOfDirectory(name);
+    if (ps.has_value() && *ps != ps_) others.insert(*ps);
+  }
+  for (const uint32_t ps : others) {
+    const auto store = storage::CheckpointStore::OpenReadOnly(absl::StrCat(beside_, "/ps-", ps));
+    if (store.ok() && !visit(**store, ps)) return;
+  }
+}
+
+std::vector<proto::HeldSnapshot> SnapshotShelf::List(uint64_t job_id) const {
+  std::vector<proto::HeldSnapshot> held;
+  std::set<std::tuple<uint64_t, uint32_t, uint64_t>> seen;
+  ForEachStore([&](const storage::CheckpointStore& store, uint32_t store_ps) {
+    const auto names = store.ListNames(job_id);
+    if (!names.ok()) return true;
+    for (const storage::SnapshotName& name : *names) {
+      if (name.checkpoint >= UploadStore::kFirstSnapshot) continue;
+      const auto snapshot = store.OpenSnapshot(name);
+      if (!snapshot.ok()) {
+        CAIRN_LOG_WARNING("a snapshot cannot be read", "error", snapshot.status());
+        continue;
+      }
+      const uint32_t part = name.copy_of.value_or(store_ps);
+      const storage::SnapshotSummary& summary = (*snapshot)->summary();
+      if (!seen.insert({name.checkpoint, part, summary.checksum}).second) continue;
+      proto::HeldSnapshot& entry = held.emplace_back();
+      entry.set_checkpoint(name.checkpoint);
+      entry.mutable_part()->set_ps(part);
+      entry.mutable_part()->set_blocks(summary.blocks);
+      entry.mutable_part()->set_bytes(summary.bytes);
+      entry.mutable_part()->set_checksum(summary.checksum);
+      entry.set_own_disk(store_ps == ps_);
+    }
+    return true;
+  });
+  return held;
+}
+
+absl::StatusOr<std::unique_ptr<storage::SnapshotReader>> SnapshotShelf::Open(
+    uint64_t job_id, uint64_t checkpoint, const proto::SnapshotPart& part) const {
+  std::unique_ptr<storage::SnapshotReader> found;
+  absl::Status damaged;
+  ForEachStore([&](const storage::CheckpointStore& store, uint32_t store_ps) {
+    auto snapshot = store.OpenSnapshot(NameOf(job_id, checkpoint, part.ps(), store_ps));
+    if (!snapshot.ok()) {
+      if (!absl::IsNotFound(snapshot.status())) damaged.Update(snapshot.status());
+      return true;
+    }
+    if (part.checksum() != 0 && (*snapshot)->summary().checksum != part.checksum()) return true;
+    found = *std::move(snapshot);
+    return false;
+  });
+  if (found != nullptr) return found;
+  if (!damaged.ok()) return damaged;
+  return absl::NotFoundError(absl::StrCat("ps ", ps_, " has no snapshot of ps ", part.ps(),
+                                          "'s part of checkpoint ", checkpoint, " of job ",
+                                          job_id));
+}
+
+}  // namespace cairn::ps

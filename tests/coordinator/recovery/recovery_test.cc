@@ -1,0 +1,168 @@
+#include "coordinator/recovery/recovery.h"
+
+#include <gtest/gtest.h>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "tests/coordinator/simulated_job.h"
+#include "tests/coordinator/simulation.h"
+
+namespace cairn::coordinator {
+namespace {
+
+// The rules by which a job comes back, seen from outside: a quiet cluster whose disks the test
+// takes away and puts back. (Simulations with faults at any time: simulation_test.)
+class RecoveryTest : public ::testing::Test {
+ protected:
+  void Start(int ps, const proto::Job& job) {
+    Simulation::Options options = SimulatedCluster(job);
+    options.ps = ps;
+    simulation_ = std::make_unique<Simulation>(options);
+  }
+  static proto::Job LongJob() { return SimulatedJob("async", 30); }
+
+  void RunUntilCheckpoint(uint64_t checkpoint) {
+    ASSERT_TRUE(simulation_->RunUntil([&] {
+      return Status().last_checkpoint() >= checkpoint && simulation_->HasCompleteCopies();
+    })) << Status().DebugString();
+  }
+  void Finish() {
+    ASSERT_TRUE(simulation_->Run()) << Status().DebugString();
+    simulation_->CheckFinished();
+  }
+  proto::JobStatus Status() { return simulation_->Status(); }
+  bool Noted(const std::string& part) {
+    return absl::StrContains(absl::StrJoin(Status().notes(), "\n"), part);
+  }
+
+  std::unique_ptr<Simulation> simulation_;
+};
+
+TEST_F(RecoveryTest, AnEmptyDiskIsReplacedByTheNeighboursCopyAndSaid) {
+  Start(3, LongJob());
+  RunUntilCheckpoint(5);
+  const uint64_t newest = Status().last_checkpoint();
+  simulation_->LoseDisk(1);
+  ASSERT_TRUE(simulation_->RunUntil([&] { return !Status().warning().empty(); }));
+  EXPECT_TRUE(absl::StrContains(Status().warning(), "ps 1 came back without its snapshots"))
+      << Status().warning();
+  EXPECT_TRUE(Noted(absl::StrCat("back to checkpoint ", newest)));
+  // A new checkpoint is made at once, and then all is well.
+  RunUntilCheckpoint(newest + 1);
+  EXPECT_EQ(Status().warning(), "");
+  Finish();
+  EXPECT_EQ(Status().rollbacks(), 1);
+}
+
+TEST_F(RecoveryTest, WithoutCopiesTheInitialValuesAreTakenAndNothingIsDeletedYet) {
+  proto::Job job = LongJob();
+  job.mutable_checkpoint()->set_copies(1);
+  Start(2, job);
+  ASSERT_TRUE(simulation_->RunUntil([&] { return Status().last_checkpoint() >= 5; }));
+  const uint64_t newest = Status().last_checkpoint();
+  const SimulatedPs::Disk kept = simulation_->ps(0).disk();
+  const SimulatedPs::Disk lost = simulation_->LoseDisk(1);
+  ASSERT_TRUE(simulation_->RunUntil([&] { return Noted("back to the initial values"); }));
+  EXPECT_TRUE(absl::StrContains(Status().warning(), "was passed over")) << Status().warning();
+  EXPECT_EQ(simulation_->ps(0).disk(), kept);
+  // It was the wrong disk: the right one comes back before a new checkpoint was made.
+  ASSERT_TRUE(simulation_->RunUntil([&] { return Status().batches_done() > 2; }));
+  simulation_->ps(1).disk() = lost;
+  simulation_->KillPs(1);
+  ASSERT_TRUE(simulation_->RunUntil([&] {
+    return Noted(absl::StrCat("checkpoint ", newest)) &&
+           Status().batches_done() > static_cast<int64_t>(newest - 1) * 10;
+  })) << Status().DebugString();
+  Finish();
+}
+
+TEST_F(RecoveryTest, WhatWasPassedOverIsDeletedWhenTheNextCheckpointIsComplete) {
+  proto::Job job = LongJob();
+  job.mutable_checkpoint()->set_copies(1);
+  Start(2, job);
+  ASSERT_TRUE(simulation_->RunUntil([&] { return Status().last_checkpoint() >= 5; }));
+  const uint64_t passed_over = Status().last_checkpoint();
+  simulation_->LoseDisk(1);
+  ASSERT_TRUE(simulation_->RunUntil([&] { return Noted("back to the initial values"); }));
+  ASSERT_TRUE(simulation_->RunUntil([&] { return Status().warning().empty(); }));
+  ASSERT_TRUE(simulation_->RunUntil([&] {
+    return !simulation_->ps(0).disk().contains({passed_over, 0});
+  }));
+  Finish();
+}
+
+TEST_F(RecoveryTest, ASnapshotThatCannotBeLoadedIsPassedOverForGood) {
+  Start(2, LongJob());
+  RunUntilCheckpoint(5);
+  const uint64_t newest = Status().last_checkpoint();
+  simulation_->KillPs(0);
+  ASSERT_TRUE(simulation_->RunUntil([&] { return Status().generation() == 2; }));
+  proto::TaskMessage message;
+  message.mutable_restored()->set_job_id(1);
+  message.mutable_restored()->set_generation(2);
+  message.mutable_restored()->set_checkpoint(newest);
+  message.mutable_restored()->set_error("its bytes do not have their checksum");
+  simulation_->Do([&](Scheduler* scheduler, Moment now, Outbox* outbox) {
+    scheduler->OnMessage(scheduler->SessionOf(PsTask(1)), message, now, outbox);
+  });
+  EXPECT_TRUE(Noted("cannot be loaded (ps 1: its bytes do not have their checksum)"));
+  ASSERT_TRUE(simulation_->RunUntil([&] { return Status().generation() == 3; }));
+  EXPECT_TRUE(Noted(absl::StrCat("back to checkpoint ", newest - 1))) << Status().DebugString();
+  Finish();
+}
+
+TEST_F(RecoveryTest, ATroubleThatMayPassIsNoReasonToGoBackFurther) {
+  Start(2, LongJob());
+  RunUntilCheckpoint(5);
+  simulation_->KillPs(0);
+  ASSERT_TRUE(simulation_->RunUntil([&] { return Status().generation() == 2; }));
+  proto::TaskMessage message;
+  message.mutable_restored()->set_job_id(1);
+  message.mutable_restored()->set_generation(2);
+  message.mutable_restored()->set_checkpoint(Status().last_checkpoint());
+  message.mutable_restored()->set_error("ps 0 has not answered for 30s");
+  message.mutable_restored()->set_passing(true);
+  simulation_->Do([&](Scheduler* scheduler, Moment now, Outbox* outbox) {
+    scheduler->OnMessage(scheduler->SessionOf(PsTask(1)), message, now, outbox);
+  });
+  Finish();
+  EXPECT_EQ(Status().generation(), 2u);
+}
+
+TEST_F(RecoveryTest, MorePsTakeOverWholeBlocks) {
+  Start(2, LongJob());
+  RunUntilCheckpoint(5);
+  simulation_->Resize(3);
+  ASSERT_TRUE(simulation_->RunUntil([&] { return Noted("its blocks move from 2 to 3 ps"); }));
+  Finish();
+  EXPECT_FALSE(simulation_->ps(2).blocks().empty());
+  EXPECT_EQ(simulation_->scheduler().GetPlan("1")->partition().ps_count(), 3u);
+}
+
+TEST_F(RecoveryTest, FewerPsWaitForASnapshotThatOnlyAMissingOneHas) {
+  proto::Job job = LongJob();
+  job.mutable_checkpoint()->set_copies(1);
+  Start(3, job);
+  ASSERT_TRUE(simulation_->RunUntil([&] { return Status().last_checkpoint() >= 5; }));
+  const uint64_t newest = Status().last_checkpoint();
+  simulation_->Resize(2);
+  ASSERT_TRUE(simulation_->RunUntil([&] {
+    return absl::StrContains(Status().waiting_for(), "for the snapshots of ps 2");
+  })) << Status().DebugString();
+  // It appears beside the others'.
+  SimulatedPs::Disk& disk = simulation_->ps(0).disk();
+  disk[{newest, 2}] = simulation_->former_ps(2).disk().at({newest, 2});
+  Finish();
+  EXPECT_TRUE(Noted("its blocks move from 3 to 2 ps"));
+}
+
+TEST_F(RecoveryTest, AJobThatHasNotBegunStartsOnWhateverClusterThereIs) {
+  Start(3, SimulatedJob("sync", 3));
+  simulation_->Resize(1);
+  Finish();
+  EXPECT_EQ(Status().rollbacks(), 0);
+}
+
+}  // namespace
+}  // namespace cairn::coordinator

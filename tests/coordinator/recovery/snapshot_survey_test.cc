@@ -1,0 +1,63 @@
+#include "coordinator/recovery/snapshot_survey.h"
+
+#include <gtest/gtest.h>
+
+namespace cairn::coordinator {
+namespace {
+
+using Indices = std::vector<uint32_t>;
+
+proto::SnapshotPart Part(uint32_t ps, uint64_t checksum = 1) {
+  proto::SnapshotPart part;
+  part.set_ps(ps);
+  part.set_checksum(checksum);
+  return part;
+}
+
+void AddHeld(uint64_t checkpoint, const proto::SnapshotPart& part, bool own_disk,
+             proto::SnapshotList* list) {
+  proto::HeldSnapshot* held = list->add_snapshots();
+  held->set_checkpoint(checkpoint);
+  *held->mutable_part() = part;
+  held->set_own_disk(own_disk);
+}
+
+TEST(SnapshotSurveyTest, EverybodyIsAskedOnceAndAgainWhenTheAnswerMayBeLostOrOld) {
+  SnapshotSurvey survey(3);
+  EXPECT_EQ(survey.TakeUnasked(), (Indices{0, 1, 2}));
+  EXPECT_EQ(survey.TakeUnasked(), Indices());
+  survey.Reply(0, {});
+  survey.Reply(1, {});
+  EXPECT_FALSE(survey.complete());
+  survey.PsAway(1);
+  survey.PsAway(2);
+  EXPECT_EQ(survey.TakeUnasked(), Indices{2}) << "the answer of ps 1 holds";
+  survey.Reply(2, {});
+  EXPECT_TRUE(survey.complete());
+  survey.PsLost(0);
+  EXPECT_FALSE(survey.complete());
+  EXPECT_EQ(survey.TakeUnasked(), Indices{0});
+  survey.AskAgain();
+  EXPECT_EQ(survey.TakeUnasked(), (Indices{0, 1, 2}));
+}
+
+TEST(SnapshotSurveyTest, WhoCanReadAPartAndOnWhoseDiskItIs) {
+  proto::SnapshotList zero, one, two;
+  AddHeld(5, Part(0), true, &zero);
+  AddHeld(5, Part(0), false, &one);
+  AddHeld(5, Part(1), true, &one);
+  AddHeld(5, Part(0), true, &two);
+  AddHeld(5, Part(1, /*checksum=*/2), true, &two);  // Of another job, or rotten.
+  AddHeld(6, Part(1), true, &two);
+  SnapshotSurvey survey(4);
+  survey.Reply(0, zero);
+  survey.Reply(1, one);
+  survey.Reply(2, two);
+  EXPECT_EQ(survey.Keepers(5, Part(0)), (Indices{0, 2}));
+  EXPECT_EQ(survey.Holders(5, Part(0)), (Indices{0, 2, 1}));
+  EXPECT_EQ(survey.Holders(5, Part(1)), Indices{1});
+  EXPECT_EQ(survey.Holders(5, Part(2)), Indices());
+}
+
+}  // namespace
+}  // namespace cairn::coordinator

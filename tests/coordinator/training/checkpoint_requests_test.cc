@@ -1,0 +1,77 @@
+#include "coordinator/training/checkpoint_requests.h"
+
+#include <gtest/gtest.h>
+
+namespace cairn::coordinator {
+namespace {
+
+class CheckpointRequestsTest : public ::testing::Test {
+ protected:
+  // Answers go to `answers_`, as "NAME 5" or "NAME error".
+  void Add(const std::string& name, const std::string& reason) {
+    requests_.Add(reason, [this, name](absl::StatusOr<proto::Manifest> manifest) {
+      answers_.push_back(name + " " +
+                         (manifest.ok() ? std::to_string(manifest->checkpoint())
+                                        : std::string(manifest.status().message())));
+    });
+  }
+  static proto::Manifest Manifest(uint64_t checkpoint, const std::string& reason) {
+    proto::Manifest manifest;
+    manifest.set_checkpoint(checkpoint);
+    manifest.set_reason(reason);
+    return manifest;
+  }
+  std::vector<std::string> TakeAnswers() {
+    for (auto& reply : outbox_.replies) reply();
+    outbox_.replies.clear();
+    return std::exchange(answers_, {});
+  }
+  using Answers = std::vector<std::string>;
+
+  CheckpointRequests requests_;
+  Outbox outbox_;
+  std::vector<std::string> answers_;
+};
+
+TEST_F(CheckpointRequestsTest, TheOldestWishIsNextAndOnlyItsReasonIsServed) {
+  EXPECT_FALSE(requests_.NextReason().has_value());
+  Add("first", "asked");
+  Add("second", "stop");
+  EXPECT_EQ(requests_.NextReason(), "asked");
+  requests_.Made(Manifest(5, "asked"));
+  EXPECT_EQ(requests_.NextReason(), "stop");
+  requests_.Complete(Manifest(5, "asked"), &outbox_);
+  EXPECT_EQ(TakeAnswers(), Answers{"first 5"});
+  requests_.Complete(Manifest(6, "stop"), &outbox_);
+  EXPECT_EQ(TakeAnswers(), Answers()) << "nobody said that it exists";
+}
+
+TEST_F(CheckpointRequestsTest, ACheckpointOfAnotherReasonIsNobodysWish) {
+  Add("first", "asked");
+  requests_.Made(Manifest(5, "epoch"));
+  requests_.Complete(Manifest(5, "epoch"), &outbox_);
+  EXPECT_EQ(TakeAnswers(), Answers());
+  EXPECT_EQ(requests_.NextReason(), "asked");
+}
+
+TEST_F(CheckpointRequestsTest, AFailureIsToldToThoseForWhomNoneExists) {
+  Add("first", "asked");
+  requests_.Made(Manifest(5, "asked"));
+  Add("second", "asked");
+  requests_.Failed(absl::InternalError("full"), &outbox_);
+  EXPECT_EQ(TakeAnswers(), Answers{"second full"});
+  requests_.Complete(Manifest(5, "asked"), &outbox_);
+  EXPECT_EQ(TakeAnswers(), Answers{"first 5"});
+}
+
+TEST_F(CheckpointRequestsTest, WhatExistsIsTheAnswerAlsoWhenTheTrainingIsGivenUp) {
+  Add("first", "asked");
+  requests_.Made(Manifest(5, "asked"));
+  Add("second", "stop");
+  requests_.Abandon(absl::UnavailableError("rolls back"), &outbox_);
+  EXPECT_EQ(TakeAnswers(), (Answers{"first 5", "second rolls back"}));
+  EXPECT_FALSE(requests_.NextReason().has_value());
+}
+
+}  // namespace
+}  // namespace cairn::coordinator

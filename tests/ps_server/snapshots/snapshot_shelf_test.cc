@@ -1,0 +1,77 @@
+#include "ps_server/snapshots/snapshot_shelf.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <fstream>
+
+#include "tests/ps_server/test_peer.h"
+
+namespace cairn::ps {
+namespace {
+
+using ::testing::UnorderedElementsAre;
+
+// "4:1" for part 1 of checkpoint 4, "4:1*" on the ps's own disk.
+std::vector<std::string> Listed(const SnapshotShelf& shelf) {
+  std::vector<std::string> names;
+  for (const proto::HeldSnapshot& held : shelf.List(7)) {
+    names.push_back(
+        absl::StrCat(held.checkpoint(), ":", held.part().ps(), held.own_disk() ? "*" : ""));
+  }
+  return names;
+}
+
+TEST(SnapshotShelfTest, OwnSnapshotsCopiesAndThoseBesideAreListedOnceWithTheirSums) {
+  const std::string root = FreshRoot();
+  TestPeer zero(0, root), one(1, root, /*sees_others=*/true);
+  const proto::SnapshotPart own = WriteTestSnapshot(one.store(), {7, 4}, 1, 1);
+  WriteTestSnapshot(one.store(), {7, 4, 0}, 0, 2);
+  WriteTestSnapshot(zero.store(), {7, 4}, 0, 2);
+  WriteTestSnapshot(zero.store(), {7, 5}, 0, 3);
+  WriteTestSnapshot(zero.store(), {7, 5, 2}, 2, 4);
+  WriteTestSnapshot(zero.store(), {8, 4}, 0, 2);
+  WriteTestSnapshot(one.store(), {7, UploadStore::kFirstSnapshot}, 1, 1);
+  EXPECT_THAT(Listed(one.shelf()), UnorderedElementsAre("4:1*", "4:0*", "5:0", "5:2"));
+  EXPECT_THAT(Listed(zero.shelf()), UnorderedElementsAre("4:0*", "5:0*", "5:2*"));
+  for (const proto::HeldSnapshot& held : one.shelf().List(7)) {
+    if (held.part().ps() != 1) continue;
+    EXPECT_EQ(held.part().SerializeAsString(), own.SerializeAsString());
+  }
+}
+
+TEST(SnapshotShelfTest, TheSnapshotWithTheRightSumIsFoundWhereverItLies) {
+  const std::string root = FreshRoot();
+  TestPeer zero(0, root), one(1, root, /*sees_others=*/true);
+  WriteTestSnapshot(one.store(), {7, 4, 0}, 0, 9);  // Of another job with the same number.
+  const proto::SnapshotPart right = WriteTestSnapshot(zero.store(), {7, 4}, 0, 2);
+  const auto found = one.shelf().Open(7, 4, right);
+  ASSERT_TRUE(found.ok()) << found.status();
+  EXPECT_EQ((*found)->summary().checksum, right.checksum());
+  proto::SnapshotPart other = right;
+  other.set_checksum(right.checksum() + 1);
+  EXPECT_TRUE(absl::IsNotFound(one.shelf().Open(7, 4, other).status()));
+  EXPECT_TRUE(absl::IsNotFound(one.shelf().Open(7, 5, right).status()));
+}
+
+TEST(SnapshotShelfTest, ADamagedSnapshotIsNotListedAndSaidWhenItIsTheOnlyOne) {
+  const std::string root = FreshRoot();
+  TestPeer zero(0, root);
+  const proto::SnapshotPart part = WriteTestSnapshot(zero.store(), {7, 4}, 0, 2);
+  std::ofstream(root + "/ps-0/job-7.checkpoint-4.sst", std::ios::trunc) << "rubbish";
+  EXPECT_THAT(Listed(zero.shelf()), ::testing::IsEmpty());
+  EXPECT_TRUE(absl::IsDataLoss(zero.shelf().Open(7, 4, part).status()));
+}
+
+TEST(SnapshotShelfTest, OtherFilesAndDirectoriesBesideAreLeftAlone) {
+  const std::string root = FreshRoot();
+  TestPeer zero(0, root, /*sees_others=*/true);
+  for (const char* name : {"/ps-", "/ps-x", "/ps-01", "/coordinator", "/ps-3"}) {
+    std::filesystem::create_directories(root + name);
+  }
+  std::ofstream(root + "/ps-4") << "a file";
+  EXPECT_THAT(Listed(zero.shelf()), ::testing::IsEmpty());
+}
+
+}  // namespace
+}  // namespace cairn::ps

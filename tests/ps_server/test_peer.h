@@ -1,0 +1,106 @@
+#ifndef CAIRN_TESTS_PS_SERVER_TEST_PEER_H_
+#define CAIRN_TESTS_PS_SERVER_TEST_PEER_H_
+
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "cluster/rpc_server.h"
+#include "ps_server/parameter_service.h"
+#include "ps_server/parameter_store.h"
+#include "ps_server/snapshots/snapshot_shelf.h"
+#include "ps_server/snapshots/upload_store.h"
+#include "storage/checkpoint_store.h"
+
+namespace cairn::ps {
+
+inline constexpr uint64_t kPeerCluster = 55;
+
+// A ps of which only the disk matters, `root`/ps-N: it serves its snapshots over real gRPC.
+class TestPeer {
+ public:
+  // `sees_others`: the directories beside its own are on its shelf.
+  TestPeer(uint32_t ps, const std::string& root, bool sees_others = false)
+      : ps_(ps),
+        checkpoints_(Open(absl::StrCat(root, "/ps-", ps))),
+        uploads_(checkpoints_.get()),
+        shelf_(ps, checkpoints_.get(), sees_others ? root : ""),
+        store_(ps),
+        service_({ps, &store_, &uploads_, &shelf_, &pool_}) {
+    service_.set_cluster_id(kPeerCluster);
+    Serve(0);
+  }
+  ~TestPeer() { Stop(); }
+
+  // It does not answer any more.
+  void Stop() { server_.reset(); }
+  void Serve(int port) {
+    auto server = cluster::DataServer::Start({absl::StrCat("127.0.0.1:", port)}, [this](auto call) {
+      service_.Handle(std::move(call));
+    });
+    EXPECT_TRUE(server.ok()) << server.status();
+    server_ = *std::move(server);
+    port_ = server_->port();
+  }
+
+  uint32_t ps() const { return ps_; }
+  int port() const { return port_; }
+  std::string address() const { return absl::StrCat("127.0.0.1:", port_); }
+  storage::CheckpointStore* store() { return checkpoints_.get(); }
+  const SnapshotShelf& shelf() const { return shelf_; }
+  BufferPool* pool() { return &pool_; }
+
+ private:
+  static std::unique_ptr<storage::CheckpointStore> Open(const std::string& directory) {
+    auto store = storage::CheckpointStore::Open(directory);
+    EXPECT_TRUE(store.ok()) << store.status();
+    return *std::move(store);
+  }
+
+  const uint32_t ps_;
+  const std::unique_ptr<storage::CheckpointStore> checkpoints_;
+  UploadStore uploads_;
+  SnapshotShelf shelf_;
+  BufferPool pool_;
+  ParameterStore store_;
+  ParameterService service_;
+  std::unique_ptr<cluster::DataServer> server_;
+  int port_ = 0;
+};
+
+// An empty directory for this test.
+inline std::string FreshRoot() {
+  const auto* test = ::testing::UnitTest::GetInstance()->current_test_info();
+  const std::string root =
+      absl::StrCat(::testing::TempDir(), "/", test->test_suite_name(), "_", test->name());
+  std::filesystem::remove_all(root);
+  return root;
+}
+
+// Writes a snapshot of blocks 2, 4, ... 2 * blocks with `bytes` of payload each, made from `seed`.
+inline proto::SnapshotPart WriteTestSnapshot(storage::CheckpointStore* store,
+                                             const storage::SnapshotName& name, uint32_t ps,
+                                             int seed, int blocks = 3, size_t bytes = 100) {
+  auto writer = *store->BeginSnapshot(name);
+  for (int i = 1; i <= blocks; ++i) {
+    const std::string payload(bytes, static_cast<char>('a' + (seed + i) % 26));
+    EXPECT_TRUE(writer->Add(2 * i, absl::StrCat("header ", i), {payload}).ok());
+  }
+  const auto summary = writer->Finish();
+  EXPECT_TRUE(summary.ok()) << summary.status();
+  proto::SnapshotPart part;
+  part.set_ps(ps);
+  part.set_blocks(summary->blocks);
+  part.set_bytes(summary->bytes);
+  part.set_checksum(summary->checksum);
+  return part;
+}
+
+}  // namespace cairn::ps
+
+#endif  // CAIRN_TESTS_PS_SERVER_TEST_PEER_H_
