@@ -9,6 +9,7 @@
 #include <system_error>
 
 #include "absl/strings/str_cat.h"
+#include "common/status_macros.h"
 
 namespace cairn::cli {
 namespace {
@@ -34,6 +35,14 @@ absl::StatusOr<std::string> ReadFile(const std::string& file) {
   if (stream && status.type() == std::filesystem::file_type::regular) contents << stream.rdbuf();
   if (!stream) return Failed("cannot read", file, errno != 0 ? errno : EIO);
   return std::move(contents).str();
+}
+
+absl::Status CheckMayWriteIn(const std::string& folder) {
+  const std::string probe = absl::StrCat(folder, "/.cairn-probe-", getpid());
+  CAIRN_RETURN_IF_ERROR(WriteFile(probe, "can this be written?"));
+  std::error_code ignored;
+  std::filesystem::remove(probe, ignored);
+  return absl::OkStatus();
 }
 
 absl::Status WriteFile(const std::string& file, std::string_view contents) {

@@ -13,6 +13,9 @@ namespace cairn::cli {
 // is none, InvalidArgument for a folder or something else that is not a file.
 absl::StatusOr<std::string> ReadFile(const std::string& file);
 
+// Makes the folder if need be, and finds out whether files can be written there.
+absl::Status CheckMayWriteIn(const std::string& folder);
+
 // Replaces the file in one step (it is written beside it and renamed), so that a reader never sees
 // half of it. Missing folders above it are made.
 absl::Status WriteFile(const std::string& file, std::string_view contents);

@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "cli/local/cluster_file.h"
+#include "cli/local/last_cluster.h"
 #include "cli/local/state_lock.h"
 #include "cli/remote_source.h"
 #include "cli/state_source.h"
@@ -16,8 +17,8 @@ namespace cairn::cli {
 namespace {
 
 constexpr char kHowToName[] =
-    "name the cluster with --coordinator HOST:PORT or TF_CONFIG, or the state directory of a cairn "
-    "run with --state DIR";
+    "start one with cairn up, or name the cluster with --coordinator HOST:PORT or TF_CONFIG, or "
+    "the state directory of a cairn run or up with --state DIR";
 
 // Empty: no cluster runs on the directory.
 absl::StatusOr<std::string> CoordinatorOfState(const std::string& state) {
@@ -29,6 +30,20 @@ absl::StatusOr<std::string> CoordinatorOfState(const std::string& state) {
 bool Exists(const std::string& path) {
   std::error_code ignored;
   return std::filesystem::exists(path, ignored);
+}
+
+// A cluster that runs goes before a directory that only has something to read. Empty: there is
+// neither.
+std::string ChooseState(const ClusterChoice& choice) {
+  if (!choice.state.empty()) return choice.state;
+  const std::string last = LastCluster(choice.user_folder);
+  for (const std::string& state : {std::string(kDefaultState), last}) {
+    if (!state.empty() && IsStateLocked(state)) return state;
+  }
+  for (const std::string& state : {std::string(kDefaultState), last}) {
+    if (!state.empty() && Exists(state)) return state;
+  }
+  return "";
 }
 
 // What the choice comes to: an address, or else a state directory, or neither.
@@ -50,8 +65,7 @@ absl::StatusOr<Place> FindPlace(const ClusterChoice& choice) {
     CAIRN_ASSIGN_OR_RETURN(const auto config, cluster::ParseTfConfig(choice.tf_config));
     place.address = config.chief.ToString();
   } else {
-    place.state = choice.state;
-    if (place.state.empty() && Exists(kDefaultState)) place.state = kDefaultState;
+    place.state = ChooseState(choice);
     CAIRN_ASSIGN_OR_RETURN(place.address, CoordinatorOfState(place.state));
   }
   return place;
@@ -65,9 +79,20 @@ absl::StatusOr<std::unique_ptr<CoordinatorApi>> FindCoordinator(const ClusterCho
     return absl::UnavailableError(
         place.state.empty() ? absl::StrCat("no cluster is known here: ", kHowToName)
                             : absl::StrCat("no cluster runs on the state directory ", place.state,
-                                           "; start it with cairn run, or ", kHowToName));
+                                           "; start it again with cairn up --state ", place.state,
+                                           ", or name another one with --state or --coordinator"));
   }
   return std::make_unique<CoordinatorApi>(place.address, choice.patience);
+}
+
+absl::StatusOr<std::string> FindState(const ClusterChoice& choice) {
+  if (!choice.coordinator.empty()) {
+    return absl::InvalidArgumentError(
+        "this is about a cluster of cairn run or up; name its state directory with --state, not "
+        "its address");
+  }
+  const std::string state = ChooseState(choice);
+  return state.empty() ? kDefaultState : state;
 }
 
 absl::StatusOr<FoundSource> FindSource(const ClusterChoice& choice) {

@@ -20,13 +20,19 @@ struct ClusterChoice {
   std::string coordinator;  // --coordinator; empty: not said.
   std::string state;        // --state; empty: not said.
   std::string tf_config;    // The environment's TF_CONFIG; empty: not set.
+  std::string user_folder;  // CommandContext's: which cluster `up` made last.
   absl::Duration patience = absl::Seconds(5);
 };
 
-// The coordinator: by --coordinator, by --state (of a `cairn run` that runs), by TF_CONFIG's chief,
-// or by kDefaultState in the working directory. InvalidArgument: an address or a TF_CONFIG is
-// wrong. Unavailable: there is none; the message says how to name one.
+// The coordinator: by --coordinator, by --state (of a `cairn run` or `up` that runs), by
+// TF_CONFIG's chief, by kDefaultState in the working directory if its cluster runs, or by what `up`
+// was given last. InvalidArgument: an address or a TF_CONFIG is wrong. Unavailable: there is none;
+// the message says how to name one.
 absl::StatusOr<std::unique_ptr<CoordinatorApi>> FindCoordinator(const ClusterChoice& choice);
+
+// The state directory that is meant: --state, or one of the last two above, or else kDefaultState.
+// InvalidArgument: a cluster was named by its address.
+absl::StatusOr<std::string> FindState(const ClusterChoice& choice);
 
 // A JobSource and what it stands on.
 struct FoundSource {

@@ -3,13 +3,15 @@
 #include <algorithm>
 #include <filesystem>
 #include <initializer_list>
+#include <vector>
 
-#include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "cli/files.h"
 #include "cli/json_text.h"
 #include "cli/json_to_message.h"
+#include "common/job_name.h"
+#include "common/nearest_name.h"
 #include "common/status_macros.h"
 #include "nn/data/data_source.h"
 
@@ -34,25 +36,9 @@ absl::Status CheckOneOf(std::string_view path, bool is_set, const std::string& v
   if (!is_set || std::find(known.begin(), known.end(), value) != known.end()) {
     return absl::OkStatus();
   }
-  return Bad(path, absl::StrCat("\"", value, "\" is not one of ", absl::StrJoin(known, ", ")));
-}
-
-// Names stand in commands, where all digits would be an id, and in file names.
-absl::Status CheckName(const std::string& name) {
-  constexpr size_t kLongest = 128;
-  if (name.empty()) return Missing("name", R"("name": "mnist")");
-  const bool clean = std::all_of(name.begin(), name.end(), [](char c) {
-    return absl::ascii_isalnum(c) || c == '_' || c == '-' || c == '.';
-  });
-  if (!clean || name.size() > kLongest || name.front() == '-' || name.front() == '.') {
-    return Bad("name", absl::StrCat("\"", name.substr(0, kLongest),
-                                    "\" is not made of at most 128 letters, digits, '_', '-' and "
-                                    "'.', beginning with none of the last two"));
-  }
-  if (std::all_of(name.begin(), name.end(), absl::ascii_isdigit)) {
-    return Bad("name", absl::StrCat("\"", name, "\" has digits only and would be taken for an id"));
-  }
-  return absl::OkStatus();
+  const std::vector<std::string> names(known.begin(), known.end());
+  return Bad(path, absl::StrCat("\"", value, "\" is not one of ", absl::StrJoin(known, ", "),
+                                DidYouMean(value, names)));
 }
 
 absl::Status CheckLength(const proto::Job& job) {
@@ -104,7 +90,7 @@ absl::Status CheckResumeFrom(const proto::Job& job) {
 }
 
 absl::Status CheckJob(const proto::Job& job) {
-  CAIRN_RETURN_IF_ERROR(CheckName(job.name()));
+  CAIRN_RETURN_IF_ERROR(CheckJobName(job.name()));
   if (job.model().empty()) return Missing("model", R"("model": "model.json")");
   if (!job.has_train()) {
     return Missing("train", R"("train": {"npy": {"features": "x.npy", "labels": "y.npy"}})");
@@ -173,7 +159,7 @@ void ResolveData(const std::filesystem::path& folder, proto::DataSource* data) {
 }  // namespace
 
 absl::StatusOr<proto::Job> ParseJobFile(std::string_view text, const std::string& folder) {
-  CAIRN_ASSIGN_OR_RETURN(nlohmann::json json, ParseJson(text));
+  CAIRN_ASSIGN_OR_RETURN(nlohmann::json json, ParseJson(text, Comments::kIgnored));
   proto::Job job;
   CAIRN_RETURN_IF_ERROR(TakeMetricArguments(&json, &job));
   CAIRN_RETURN_IF_ERROR(JsonToMessage(json, &job));
@@ -192,6 +178,30 @@ absl::StatusOr<proto::Job> ReadJobFile(const std::string& file) {
   if (job.ok()) return job;
   return absl::Status(job.status().code(),
                       absl::StrCat(file, ": ", std::string(job.status().message())));
+}
+
+absl::StatusOr<proto::DataSource> ReadDataSource(const std::string& file_or_json) {
+  const bool is_json = !file_or_json.empty() && file_or_json[0] == '{';
+  std::string text = file_or_json;
+  std::filesystem::path folder = std::filesystem::current_path();
+  if (!is_json) {
+    CAIRN_ASSIGN_OR_RETURN(text, ReadFile(file_or_json));
+    folder = std::filesystem::absolute(file_or_json).parent_path();
+  }
+  const auto read = [&]() -> absl::StatusOr<proto::DataSource> {
+    CAIRN_ASSIGN_OR_RETURN(const nlohmann::json json, ParseJson(text, Comments::kIgnored));
+    proto::DataSource data;
+    CAIRN_RETURN_IF_ERROR(JsonToMessage(json, &data));
+    proto::Job job;
+    *job.mutable_train() = data;
+    CAIRN_RETURN_IF_ERROR(nn::CheckJobData(job));
+    ResolveData(folder, &data);
+    return data;
+  };
+  auto data = read();
+  if (data.ok()) return data;
+  return absl::InvalidArgumentError(
+      absl::StrCat(is_json ? "--data" : file_or_json, ": ", std::string(data.status().message())));
 }
 
 }  // namespace cairn::cli

@@ -9,13 +9,18 @@
 
 namespace cairn::cli {
 
-// Reads a job file's text (doc/job_file.md). Relative paths in it become absolute ones, as seen
-// from `folder`, which is absolute. No file is opened. InvalidArgument, with the field's path, its
-// value and what is expected: everything that can be seen to be wrong without model and data.
+// Reads a job file's text (doc/job_file.md): JSON, with // and /* */ comments. Relative paths in it
+// become absolute ones, as seen from `folder`, which is absolute. No file is opened.
+// InvalidArgument, with the field's path, its value and what is expected: everything that can be
+// seen to be wrong without model and data.
 absl::StatusOr<proto::Job> ParseJobFile(std::string_view text, const std::string& folder);
 
 // The same for a file. Errors begin with its name. NotFound or PermissionDenied: cannot be read.
 absl::StatusOr<proto::Job> ReadJobFile(const std::string& file);
+
+// What a job file says under "train" or "validation", alone: a file with it, or the JSON itself
+// (it begins with a brace; its paths are relative to the working directory). Errors as above.
+absl::StatusOr<proto::DataSource> ReadDataSource(const std::string& file_or_json);
 
 }  // namespace cairn::cli
 

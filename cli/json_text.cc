@@ -55,13 +55,16 @@ std::string WithoutTag(std::string message) {
 
 }  // namespace
 
-absl::StatusOr<json> ParseJson(std::string_view text) {
+absl::StatusOr<json> ParseJson(std::string_view text, Comments comments) {
   DuplicateFinder finder;
   json result;
   try {
-    result = json::parse(text, [&finder](int, json::parse_event_t event, json& parsed) {
-      return finder.OnEvent(event, parsed);
-    });
+    result = json::parse(
+        text,
+        [&finder](int, json::parse_event_t event, json& parsed) {
+          return finder.OnEvent(event, parsed);
+        },
+        /*allow_exceptions=*/true, /*ignore_comments=*/comments == Comments::kIgnored);
   } catch (const json::exception& error) {
     return absl::InvalidArgumentError(absl::StrCat("not JSON: ", WithoutTag(error.what())));
   }

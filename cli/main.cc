@@ -1,6 +1,5 @@
 // cairn: how people use a cluster. All that is read from outside is read here.
 
-#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include <cstdlib>
@@ -10,6 +9,7 @@
 
 #include "cli/commands/command_line.h"
 #include "cli/local/programs.h"
+#include "cli/view/terminal.h"
 
 namespace {
 
@@ -18,10 +18,12 @@ std::string Environment(const char* name) {
   return value == nullptr ? "" : value;
 }
 
-int TerminalWidth() {
-  winsize size{};
-  const bool known = ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0;
-  return known ? size.ws_col : 80;
+// As the XDG base directories have it for state that is no configuration.
+std::string UserFolder() {
+  const std::string states = Environment("XDG_STATE_HOME");
+  if (!states.empty() && states[0] == '/') return states + "/cairn";
+  const std::string home = Environment("HOME");
+  return home.empty() ? "" : home + "/.local/state/cairn";
 }
 
 }  // namespace
@@ -38,12 +40,13 @@ int main(int argc, char** argv) {
   context.is_terminal = isatty(STDOUT_FILENO) != 0 && terminal != "dumb" && !terminal.empty();
   // https://no-color.org
   context.color = context.is_terminal && Environment("NO_COLOR").empty();
-  context.terminal_width = TerminalWidth();
+  context.terminal_width = cairn::cli::SizeOfTerminal(STDOUT_FILENO).columns;
   const auto folder = cairn::cli::OwnFolder();
   if (!folder.ok()) {
     std::cerr << "cairn: " << folder.status().message() << "\n";
     return cairn::cli::kExitBadInput;
   }
   context.programs_folder = *folder;
+  context.user_folder = UserFolder();
   return cairn::cli::RunCommandLine(std::vector<std::string>(argv + 1, argv + argc), context);
 }

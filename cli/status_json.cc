@@ -66,11 +66,6 @@ void AddFaults(const proto::JobStatus& status, ordered_json* json) {
 
 }  // namespace
 
-std::string StateName(proto::JobState state) {
-  return state == proto::JOB_STATE_UNSPECIFIED ? "unknown"
-                                               : absl::AsciiStrToLower(proto::JobState_Name(state));
-}
-
 bool HasEnded(proto::JobState state) {
   return state == proto::FINISHED || state == proto::FAILED || state == proto::CANCELLED;
 }
@@ -130,6 +125,11 @@ ordered_json MemberJson(const proto::Member& member) {
   out["incarnation"] = member.incarnation();
   out["lease_age_seconds"] = NumberJson(member.lease_age_seconds());
   out["named"] = member.named();
+  out["host"] = member.host();
+  out["memory_bytes"] = member.memory_bytes();
+  out["requests_per_second"] = NumberJson(member.requests_per_second());
+  out["batches_per_second"] = NumberJson(member.batches_per_second());
+  out["examples_per_second"] = NumberJson(member.examples_per_second());
   return out;
 }
 

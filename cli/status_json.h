@@ -8,14 +8,15 @@
 #include "proto/checkpoint.pb.h"
 #include "proto/coordinator.pb.h"
 #include "proto/job.pb.h"
+#include "storage/job_records.h"
 
 namespace cairn::cli {
 
 // What --json prints, one object a line; doubles so that they read back to the same bits, and null
 // for a number that is not finite.
 
-// "running", "finished": as people and scripts see it.
-std::string StateName(proto::JobState state);
+using storage::StateName;
+
 // Finished, failed or cancelled.
 bool HasEnded(proto::JobState state);
 

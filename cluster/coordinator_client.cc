@@ -18,6 +18,7 @@
 #include "common/clock.h"
 #include "common/logging.h"
 #include "common/mutex.h"
+#include "common/process_info.h"
 #include "common/version.h"
 #include "proto/coordinator.grpc.pb.h"
 
@@ -360,6 +361,7 @@ proto::TaskMessage TaskSession::Impl::MakeJoin() const {
   join->set_version(kVersion);
   join->set_instance_id(instance_id_);
   join->set_pid(getpid());
+  join->set_host(HostName());
   join->set_term_seen(term_seen_);
   return message;
 }
@@ -367,6 +369,7 @@ proto::TaskMessage TaskSession::Impl::MakeJoin() const {
 proto::TaskMessage TaskSession::Impl::MakeHeartbeat() const {
   proto::TaskMessage message;
   proto::Heartbeat* heartbeat = message.mutable_heartbeat();
+  heartbeat->set_memory_bytes(ResidentMemoryBytes());
   if (options_.fill_heartbeat != nullptr) options_.fill_heartbeat(heartbeat);
   return message;
 }

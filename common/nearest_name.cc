@@ -1,22 +1,28 @@
 #include "common/nearest_name.h"
 
 #include <algorithm>
-#include <cstddef>
+#include <vector>
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/str_cat.h"
 
 namespace cairn {
 namespace {
 
-// Levenshtein's distance: insertions, deletions and replacements.
+// Row i of the table has the distances of a's first i characters to each prefix of b; an exchange
+// looks two rows back.
 size_t EditDistance(std::string_view a, std::string_view b) {
-  std::vector<size_t> row(b.size() + 1);
+  std::vector<size_t> before_last(b.size() + 1), last(b.size() + 1), row(b.size() + 1);
   for (size_t j = 0; j <= b.size(); ++j) row[j] = j;
   for (size_t i = 1; i <= a.size(); ++i) {
-    size_t diagonal = row[0];
+    std::swap(before_last, last);
+    std::swap(last, row);
     row[0] = i;
     for (size_t j = 1; j <= b.size(); ++j) {
-      const size_t replaced = diagonal + (a[i - 1] != b[j - 1]);
-      diagonal = row[j];
-      row[j] = std::min({row[j] + 1, row[j - 1] + 1, replaced});
+      const size_t replaced = last[j - 1] + (a[i - 1] != b[j - 1] ? 1 : 0);
+      row[j] = std::min({row[j - 1] + 1, last[j] + 1, replaced});
+      const bool is_exchange = i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1];
+      if (is_exchange) row[j] = std::min(row[j], before_last[j - 2] + 1);
     }
   }
   return row[b.size()];
@@ -25,13 +31,18 @@ size_t EditDistance(std::string_view a, std::string_view b) {
 }  // namespace
 
 std::string NearestName(std::string_view name, const std::vector<std::string>& known) {
+  // Beyond this nobody means anything, and the table would grow with what was typed.
+  constexpr size_t kLongest = 256;
+  if (name.empty() || name.size() > kLongest) return "";
+  const std::string lower = absl::AsciiStrToLower(absl::string_view(name.data(), name.size()));
   std::string nearest;
-  size_t nearest_distance = std::max<size_t>(2, name.size() / 3) + 1;
+  // A name of which every character had to be replaced is not meant.
+  size_t limit = std::min(std::max<size_t>(2, name.size() / 3) + 1, name.size());
   for (const std::string& candidate : known) {
-    const size_t distance = EditDistance(name, candidate);
-    if (distance >= nearest_distance) continue;
+    const size_t distance = EditDistance(lower, absl::AsciiStrToLower(candidate));
+    if (distance >= limit) continue;
     nearest = candidate;
-    nearest_distance = distance;
+    limit = distance;
   }
   return nearest;
 }
@@ -43,6 +54,11 @@ std::string KnownNamesText(std::string_view name, const std::vector<std::string>
   text += "known: ";
   for (size_t i = 0; i < known.size(); ++i) text += (i == 0 ? "" : ", ") + known[i];
   return text;
+}
+
+std::string DidYouMean(std::string_view name, const std::vector<std::string>& known) {
+  const std::string nearest = NearestName(name, known);
+  return nearest.empty() ? "" : absl::StrCat("; did you mean ", nearest, "?");
 }
 
 }  // namespace cairn

@@ -1,9 +1,12 @@
 #include "coordinator/coordinator_service.h"
 
+#include <unistd.h>
+
 #include <memory>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "common/process_info.h"
 #include "coordinator/history_stream.h"
 #include "coordinator/job_validation.h"
 #include "coordinator/status_stream.h"
@@ -23,6 +26,19 @@ absl::StatusOr<ValidatedJob> CheckSubmission(const proto::SubmitRequest& request
                      request.client_version(), "; use the same version everywhere"));
   }
   return ValidateJob(request, ps_count);
+}
+
+// The coordinator as a member of the cluster.
+void DescribeThisProcess(const std::string& address, proto::ClusterStatus* cluster) {
+  proto::Member* self = cluster->mutable_coordinator();
+  self->set_role(proto::COORDINATOR);
+  self->set_address(address);
+  self->set_incarnation(cluster->term());
+  self->set_live(true);
+  self->set_named(true);
+  self->set_pid(getpid());
+  self->set_host(HostName());
+  self->set_memory_bytes(ResidentMemoryBytes());
 }
 
 }  // namespace
@@ -165,7 +181,11 @@ grpc::ServerUnaryReactor* CoordinatorService::GetCluster(grpc::CallbackServerCon
                                                          const proto::GetClusterRequest*,
                                                          proto::ClusterStatus* reply) {
   return OnLoop<proto::ClusterStatus>(
-      reply, [](Scheduler* scheduler, Moment now, Outbox*) { return scheduler->GetCluster(now); });
+      reply, [address = options_.address](Scheduler* scheduler, Moment now, Outbox*) {
+        proto::ClusterStatus cluster = scheduler->GetCluster(now);
+        DescribeThisProcess(address, &cluster);
+        return cluster;
+      });
 }
 
 grpc::ServerUnaryReactor* CoordinatorService::PrepareStop(grpc::CallbackServerContext*,

@@ -20,6 +20,7 @@ class CoordinatorService final : public proto::Coordinator::CallbackService {
   struct Options {
     std::string version;
     int ps_count = 1;
+    std::string address;  // Where clients reach it, for them to see.
   };
 
   // All outlive the service; the loop must go on until the server that serves it has shut down.

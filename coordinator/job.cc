@@ -325,7 +325,7 @@ void Job::Profile(const ProfileRound::Options& options, ProfileCallback callback
 absl::Status Job::NotTraining() {
   return absl::FailedPreconditionError(
       absl::StrCat("job ", id(), " does not train now (",
-                   proto::JobState_Name(Status(absl::ZeroDuration()).state()), ")"));
+                   storage::StateName(Status(absl::ZeroDuration()).state()), ")"));
 }
 
 void Job::Resume() {
@@ -345,6 +345,7 @@ void Job::End(proto::JobRecord::Phase phase, const std::string& error, Moment no
   if (history_ != nullptr) durable_.set_evaluations(history_->evaluations());
   if (training_ != nullptr) {
     durable_.set_manifests(training_->all_manifests());
+    training_->RecordProgress();
     training_->Abandon(absl::FailedPreconditionError(absl::StrCat("job ", id(), " is over")),
                        outbox);
     training_.reset();

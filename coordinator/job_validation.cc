@@ -11,6 +11,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "cluster/partition_map.h"
+#include "common/job_name.h"
 #include "common/status_macros.h"
 #include "coordinator/callbacks/create_callbacks.h"
 #include "coordinator/job_plan.h"
@@ -29,7 +30,6 @@ constexpr int64_t kBatchSizeMax = int64_t{1} << 20;  // As nn::Executor.
 constexpr int64_t kBatchesPerUpdateMax = 4096;
 constexpr int64_t kWindowMax = 32768;
 constexpr int64_t kKeepMax = 1000;
-constexpr size_t kNameMax = 200;
 
 template <typename... Parts>
 absl::Status Invalid(const Parts&... parts) {
@@ -45,19 +45,6 @@ absl::Status At(const char* path, const absl::Status& status) {
 absl::Status CheckRange(const char* path, int64_t value, int64_t smallest, int64_t largest) {
   if (value >= smallest && value <= largest) return absl::OkStatus();
   return Invalid(path, ": ", value, " is not between ", smallest, " and ", largest);
-}
-
-absl::Status CheckName(const std::string& name) {
-  if (name.empty()) return Invalid("name: is missing; say what the job is called");
-  if (name.size() > kNameMax) {
-    return Invalid("name: has ", name.size(), " characters; at most ", kNameMax, " are allowed");
-  }
-  for (const char c : name) {
-    if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) {
-      return Invalid("name: has a control character (code ", static_cast<int>(c), ")");
-    }
-  }
-  return absl::OkStatus();
 }
 
 absl::Status CheckFile(const std::string& path, const std::string& file) {
@@ -179,7 +166,7 @@ absl::Status CheckLearning(const proto::Job& job, const nn::Model& model) {
 }  // namespace
 
 absl::Status ValidateFields(const proto::Job& job) {
-  CAIRN_RETURN_IF_ERROR(CheckName(job.name()));
+  CAIRN_RETURN_IF_ERROR(CheckJobName(job.name()));
   if (!job.has_train()) return Invalid("train: is missing; say where the examples are");
   CAIRN_RETURN_IF_ERROR(CheckData(job));
   if (!job.has_batch_size()) return Invalid("batch_size: is missing");

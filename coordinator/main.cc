@@ -96,8 +96,9 @@ absl::StatusOr<int> Serve(const cluster::TfConfig& config, const Flags& flags,
   };
   CAIRN_ASSIGN_OR_RETURN(const std::unique_ptr<ControlLoop> loop,
                          ControlLoop::Start(std::move(options)));
-  CoordinatorService service({kVersion, static_cast<int>(config.ps.size())}, loop.get(), &sessions,
-                             journal.get());
+  CoordinatorService service(
+      {kVersion, static_cast<int>(config.ps.size()), config.OwnAddress()->ToString()}, loop.get(),
+      &sessions, journal.get());
   CAIRN_ASSIGN_OR_RETURN(
       const std::unique_ptr<cluster::ControlServer> server,
       cluster::ControlServer::Start(cluster::BindAddress(*config.OwnAddress()), {&service}));

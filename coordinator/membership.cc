@@ -123,8 +123,9 @@ Membership::Joined Membership::Join(uint64_t session, const proto::Join& join, a
   sessions_[session] = task;
   challengers_.erase(task);
   const uint64_t incarnation = member.incarnation + 1;
-  member = Member{task,  join.instance_id(), incarnation, session,        now,
-                  false, IsNamed(task),      join.pid(),  join.address(), join.device()};
+  member =
+      Member{task,          join.instance_id(), incarnation,    session,       now,        false,
+             IsNamed(task), join.pid(),         join.address(), join.device(), join.host()};
   result.incarnation = incarnation;
   return result;
 }

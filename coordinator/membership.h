@@ -34,6 +34,7 @@ struct Member {
   int64_t pid = 0;
   std::string address;
   std::string device;
+  std::string host;
 
   bool live() const { return session != 0; }
 };

@@ -64,6 +64,7 @@ void Scheduler::OnMessage(uint64_t session, const proto::TaskMessage& message, M
   if (message.has_join()) return OnJoin(session, message.join(), now, outbox);
   const std::optional<TaskId> task = members_.Heard(session, now.monotonic);
   if (!task.has_value()) return;
+  meters_.OnMessage(*task, message, now.monotonic);
   if (active_ != nullptr) active_->OnMessage(*task, message, now, outbox);
   Advance(now, outbox);
 }
@@ -79,6 +80,7 @@ void Scheduler::OnJoin(uint64_t session, const proto::Join& join, Moment now, Ou
     return;
   }
   const TaskId task = joined.task;
+  if (!joined.continues) meters_.Forget(task);
   CAIRN_LOG_INFO("joined", "task", task.Name(), "incarnation", joined.incarnation, "pid",
                  join.pid(), "address", join.address());
   if (joined.superseded_session != 0) {
@@ -277,7 +279,7 @@ absl::StatusOr<proto::JobStatus> Scheduler::CancelJob(const std::string& referen
   CAIRN_ASSIGN_OR_RETURN(Job * job, Lookup(reference));
   if (job->over()) {
     return absl::FailedPreconditionError(absl::StrCat(
-        "job ", job->id(), " is over already: ", proto::JobState_Name(StatusOf(job, now).state())));
+        "job ", job->id(), " is over already: ", storage::StateName(StatusOf(job, now).state())));
   }
   job->Cancel(now, outbox);
   if (job == active_) active_ = nullptr;
@@ -325,7 +327,7 @@ absl::StatusOr<proto::CheckpointList> Scheduler::ListCheckpoints(
   return list;
 }
 
-proto::ClusterStatus Scheduler::GetCluster(Moment now) const {
+proto::ClusterStatus Scheduler::GetCluster(Moment now) {
   proto::ClusterStatus status;
   status.set_version(members_.options().version);
   status.set_cluster_id(cluster_.cluster_id());
@@ -344,6 +346,8 @@ proto::ClusterStatus Scheduler::GetCluster(Moment now) const {
     shown->set_pid(member.pid);
     shown->set_device(member.device);
     shown->set_named(member.named);
+    shown->set_host(member.host);
+    meters_.Fill(task, now.monotonic, shown);
   }
   return status;
 }

@@ -16,6 +16,7 @@
 #include "coordinator/membership.h"
 #include "coordinator/moment.h"
 #include "coordinator/outbox.h"
+#include "coordinator/training/task_meters.h"
 #include "proto/coordinator.pb.h"
 #include "proto/journal.pb.h"
 #include "storage/journal.h"
@@ -59,7 +60,7 @@ class Scheduler {
   proto::ListJobsReply ListJobs(Moment now);
   absl::StatusOr<proto::JobPlan> GetPlan(const std::string& job) const;
   absl::StatusOr<proto::CheckpointList> ListCheckpoints(const std::string& job) const;
-  proto::ClusterStatus GetCluster(Moment now) const;
+  proto::ClusterStatus GetCluster(Moment now);
   void TakeCheckpoint(const std::string& job, CheckpointCallback callback, Moment now,
                       Outbox* outbox);
   // Answered when every worker has done so many steps, or `timeout` is over.
@@ -93,6 +94,7 @@ class Scheduler {
   const storage::Journal* const journal_;
   proto::ClusterRecord cluster_;
   Membership members_;
+  TaskMeters meters_;
   std::map<uint64_t, std::unique_ptr<Job>> jobs_;  // By id: oldest first.
   Job* active_ = nullptr;
   absl::Duration heartbeat_at_ = -absl::InfiniteDuration();

@@ -4,9 +4,11 @@
 #include <charconv>
 #include <utility>
 
+#include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
+#include "common/nearest_name.h"
 #include "common/status_macros.h"
 
 namespace cairn::storage {
@@ -105,6 +107,23 @@ void FillCallbacks(const proto::RunRecord& run, proto::JobStatus* status) {
   *status->mutable_best() = run.best();
 }
 
+// For a message: those that somebody is likely to mean.
+std::string KnownJobs(absl::Span<const proto::JobRecord> jobs) {
+  constexpr size_t kNewest = 10;
+  const size_t first = jobs.size() > kNewest ? jobs.size() - kNewest : 0;
+  const std::string newest =
+      absl::StrJoin(jobs.subspan(first), ", ", [](std::string* out, const proto::JobRecord& job) {
+        absl::StrAppend(out, job.job_id(), " (", job.job().name(), ")");
+      });
+  return first > 0 ? absl::StrCat(first, " older ones, ", newest) : newest;
+}
+
+std::vector<std::string> NamesOf(absl::Span<const proto::JobRecord> jobs) {
+  std::vector<std::string> names;
+  for (const proto::JobRecord& job : jobs) names.push_back(job.job().name());
+  return names;
+}
+
 }  // namespace
 
 std::string ClusterKey() { return "cluster"; }
@@ -187,11 +206,13 @@ absl::StatusOr<uint64_t> ResolveJob(absl::Span<const proto::JobRecord> jobs,
   if (jobs.empty()) {
     return absl::NotFoundError(absl::StrCat("there is no job '", reference, "': there are none"));
   }
-  const std::string known =
-      absl::StrJoin(jobs, ", ", [](std::string* out, const proto::JobRecord& job) {
-        absl::StrAppend(out, job.job_id(), " (", job.job().name(), ")");
-      });
-  return absl::NotFoundError(absl::StrCat("there is no job '", reference, "'; there are ", known));
+  return absl::NotFoundError(absl::StrCat("there is no job '", reference, "'; there are ",
+                                          KnownJobs(jobs), DidYouMean(reference, NamesOf(jobs))));
+}
+
+std::string StateName(proto::JobState state) {
+  return state == proto::JOB_STATE_UNSPECIFIED ? "unknown"
+                                               : absl::AsciiStrToLower(proto::JobState_Name(state));
 }
 
 proto::JobStatus StatusFromRecords(const JobRecords& job) {

@@ -68,6 +68,9 @@ absl::Status ReadBatches(const Journal& journal, uint64_t job_id, int64_t first,
 absl::StatusOr<uint64_t> ResolveJob(absl::Span<const proto::JobRecord> jobs,
                                     const std::string& reference);
 
+// "running", "finished": a state as people and scripts see it.
+std::string StateName(proto::JobState state);
+
 // What the records say about a job of which no process knows more.
 proto::JobStatus StatusFromRecords(const JobRecords& job);
 

@@ -12,6 +12,7 @@
 #include "common/status_macros.h"
 #include "common/version.h"
 #include "nn/create_device.h"
+#include "worker/offline_evaluation.h"
 #include "worker/worker_task.h"
 
 namespace {
@@ -25,6 +26,7 @@ struct Flags {
   std::string log_level = "info";
   std::string log_file;
   std::string device = "auto";
+  std::string evaluate;
   int threads = 1;
   uint64_t data_memory = 1024;
   std::string spool = "/var/tmp";
@@ -45,6 +47,8 @@ void AddFlags(CLI::App* app, Flags* flags) {
   app->add_option("--log_level", flags->log_level, "debug, info, warning or error");
   app->add_option("--log_file", flags->log_file, "Append the log to this file too");
   app->add_option("--device", flags->device, "Where to compute: auto, cpu or cuda");
+  app->add_option("--evaluate", flags->evaluate,
+                  "Do this one task of cairn evaluate, without a cluster, and end");
   app->add_option("--threads", flags->threads, "CPU threads that compute; default 1")
       ->check(CLI::Range(1, 1024));
   app->add_option(
@@ -88,6 +92,13 @@ absl::StatusOr<cairn::worker::WorkerTaskOptions> MakeOptions(const Flags& flags,
   return options;
 }
 
+absl::StatusOr<int> RunEvaluation(const Flags& flags) {
+  CAIRN_ASSIGN_OR_RETURN(const auto device, cairn::nn::CreateDevice(flags.device));
+  CAIRN_RETURN_IF_ERROR(
+      cairn::worker::RunEvaluationTask(flags.evaluate, flags.threads, device.get()));
+  return 0;
+}
+
 absl::StatusOr<int> RunWorker(const Flags& flags) {
   std::string health_address;
   CAIRN_ASSIGN_OR_RETURN(const cairn::worker::WorkerTaskOptions options,
@@ -120,7 +131,7 @@ int main(int argc, char** argv) {
   } catch (const CLI::ParseError& error) {
     return app.exit(error) == 0 ? 0 : cairn::cluster::kExitBadUsage;
   }
-  const absl::StatusOr<int> code = RunWorker(flags);
+  const absl::StatusOr<int> code = flags.evaluate.empty() ? RunWorker(flags) : RunEvaluation(flags);
   if (!code.ok()) return cairn::cluster::ReportFailure("worker", code.status());
   return *code;
 }

@@ -27,7 +27,7 @@ Command MakeCancelCommand() {
   Command command;
   command.name = "cancel";
   command.description = "End a job for good; its checkpoints and history stay";
-  command.footer = "Example:\n  cairn cancel 3";
+  command.examples = {"cairn cancel fashion_mnist_cnn", "cairn cancel 3 --state my-run"};
   command.add_flags = [flags](FlagSet* set) {
     flags->AddJob(set);
     flags->AddJson(set);

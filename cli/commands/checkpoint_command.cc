@@ -30,7 +30,7 @@ Command MakeCheckpointCommand() {
   Command command;
   command.name = "checkpoint";
   command.description = "Take a checkpoint of a running job, and wait for it";
-  command.footer = "Example:\n  cairn checkpoint fashion_mnist_cnn";
+  command.examples = {"cairn checkpoint fashion_mnist_cnn"};
   command.add_flags = [flags](FlagSet* set) {
     flags->AddJob(set);
     flags->AddJson(set);

@@ -53,7 +53,8 @@ Command MakeCheckpointsCommand() {
   Command command;
   command.name = "checkpoints";
   command.description = "List the checkpoints of a job, the oldest first";
-  command.footer = "Example:\n  cairn checkpoints fashion_mnist_cnn";
+  command.examples = {"cairn checkpoints fashion_mnist_cnn",
+                      "cairn checkpoints fashion_mnist_cnn --state my-run --json"};
   command.add_flags = [flags](FlagSet* set) {
     flags->AddJob(set);
     flags->AddJson(set);

@@ -22,8 +22,10 @@ struct CommandContext {
   std::vector<std::string> environment;  // NAME=VALUE, for daemons.
   std::string tf_config;                 // The environment's TF_CONFIG, or empty.
   std::string programs_folder;           // Where this program lies.
-  bool is_terminal = false;              // Standard output is one.
-  bool color = false;                    // It may have colors.
+  // Where this user's `cairn` remembers things between calls; empty: nowhere.
+  std::string user_folder;
+  bool is_terminal = false;  // Standard output is one.
+  bool color = false;        // It may have colors.
   int terminal_width = 80;
 };
 
@@ -33,12 +35,20 @@ class FlagSet;
 struct Command {
   std::string name;
   std::string description;
-  // What stands at the end of its help.
-  std::string footer;
+  // What else its help says, in paragraphs; may be empty.
+  std::string details;
+  // Whole command lines, for help and the manual page; never empty.
+  std::vector<std::string> examples;
   std::function<void(FlagSet*)> add_flags;
   // Does the work and returns the exit code; an error is printed by the caller, and its code
   // decides the exit code.
   std::function<absl::StatusOr<int>(const CommandContext&)> run;
+};
+
+// Commands under one headline of the help.
+struct CommandGroup {
+  std::string title;
+  std::vector<Command> commands;
 };
 
 // Each in its own file.
@@ -55,6 +65,16 @@ Command MakeExportCommand();
 Command MakePredictCommand();
 Command MakeProfileCommand();
 Command MakeVersionCommand();
+Command MakeUpCommand();
+Command MakeDownCommand();
+Command MakeLogsCommand();
+Command MakeClusterCommand();
+Command MakeTopCommand();
+Command MakeEvaluateCommand();
+Command MakeDoctorCommand();
+Command MakeInitCommand();
+Command MakeHelpCommand();
+Command MakeCompletionCommand();
 
 }  // namespace cairn::cli
 

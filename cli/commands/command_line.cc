@@ -1,13 +1,16 @@
 #include "cli/commands/command_line.h"
 
 #include <algorithm>
-#include <memory>
+#include <utility>
 
 #include "CLI/CLI.hpp"
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "cli/commands/command_table.h"
 #include "cli/commands/flag_set.h"
+#include "cli/help/help_text.h"
+#include "common/nearest_name.h"
 
 namespace cairn::cli {
 namespace {
@@ -28,45 +31,8 @@ int ExitCodeOf(const absl::Status& status) {
   }
 }
 
-// Every command there is.
-std::vector<Command> AllCommands() {
-  return {MakeRunCommand(),     MakeSubmitCommand(),     MakeJobsCommand(),
-          MakeStatusCommand(),  MakeFollowCommand(),     MakeCancelCommand(),
-          MakeHistoryCommand(), MakeCheckpointCommand(), MakeCheckpointsCommand(),
-          MakeExportCommand(),  MakePredictCommand(),    MakeProfileCommand(),
-          MakeVersionCommand()};
-}
-
-// `cairn help [COMMAND]`, the same as --help.
-Command MakeHelpCommand(const CLI::App* app) {
-  auto topic = std::make_shared<std::string>();
-  Command command;
-  command.name = "help";
-  command.description = "Explain cairn, or one of its commands";
-  command.footer = "Example:\n  cairn help run";
-  command.add_flags = [topic](FlagSet* set) {
-    set->AddArgument("COMMAND", topic.get(), /*is_required=*/false, "The command to explain");
-  };
-  command.run = [app, topic](const CommandContext& context) -> absl::StatusOr<int> {
-    const auto named = app->get_subcommands(
-        [&topic](const CLI::App* command) { return command->get_name() == *topic; });
-    if (!topic->empty() && named.empty()) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("there is no command ", *topic, "; see cairn --help"));
-    }
-    const CLI::App* explained = topic->empty() ? app : named.front();
-    // App::help would explain this very command instead of the whole program.
-    const std::string name = topic->empty() ? "cairn" : absl::StrCat("cairn ", *topic);
-    *context.out << explained->get_formatter()->make_help(explained, name,
-                                                          CLI::AppFormatMode::Normal);
-    return kExitDone;
-  };
-  return command;
-}
-
 void AddCommand(const Command& command, CLI::App* app) {
   CLI::App* subcommand = app->add_subcommand(command.name, command.description);
-  subcommand->footer(command.footer);
   FlagSet flags(subcommand);
   command.add_flags(&flags);
 }
@@ -103,41 +69,104 @@ std::string Printable(std::string_view text) {
   return result;
 }
 
-std::string UsageError(const CLI::App& app, const CLI::ParseError& error) {
-  const auto used = app.get_subcommands();
-  const auto left = app.remaining();
-  if (used.empty() && !left.empty()) {
-    return absl::StrCat("there is no command ", left.front(), "; see cairn --help");
+std::vector<Command> Flat(std::vector<CommandGroup> groups) {
+  std::vector<Command> commands;
+  for (CommandGroup& group : groups) {
+    for (Command& command : group.commands) commands.push_back(std::move(command));
   }
-  return absl::StrCat(error.what(), "; see cairn ",
-                      used.empty() ? "" : absl::StrCat(used.front()->get_name(), " "), "--help");
+  return commands;
+}
+
+std::vector<std::string> NamesOf(const std::vector<Command>& commands) {
+  std::vector<std::string> names;
+  for (const Command& command : commands) names.push_back(command.name);
+  return names;
+}
+
+const Command* Find(const std::vector<Command>& commands, const CLI::App& app) {
+  const auto used = app.get_subcommands();
+  for (const Command& command : commands) {
+    if (!used.empty() && command.name == used.front()->get_name()) return &command;
+  }
+  return nullptr;
+}
+
+std::string UnknownCommand(const std::string& word, const std::vector<Command>& commands) {
+  if (word[0] == '-') {
+    return absl::StrCat("flags come after a command, and there is none before ", word,
+                        "; see cairn --help");
+  }
+  return absl::StrCat("there is no command ", word, DidYouMean(word, NamesOf(commands)),
+                      "; see cairn --help");
+}
+
+std::string UnknownFlag(const std::string& word, const Command& command) {
+  std::vector<std::string> names;
+  for (const Flag& flag : FlagsOf(command)) {
+    if (!flag.is_argument) names.push_back(flag.name);
+  }
+  const std::string flag = word.substr(0, word.find('='));
+  if (std::find(names.begin(), names.end(), flag) != names.end()) {
+    return absl::StrCat("flags come after a command: cairn ", command.name, " ... ", flag,
+                        "; see cairn ", command.name, " --help");
+  }
+  return absl::StrCat("cairn ", command.name, " has no flag ", flag, DidYouMean(flag, names),
+                      "; see cairn ", command.name, " --help");
+}
+
+std::string UsageError(const CLI::App& app, const CLI::ParseError& error,
+                       const std::vector<Command>& commands) {
+  const auto left = app.remaining(/*recurse=*/true);
+  const Command* command = Find(commands, app);
+  if (command == nullptr) {
+    return left.empty() ? "say a command; see cairn --help"
+                        : UnknownCommand(left.front(), commands);
+  }
+  if (!left.empty() && left.front()[0] == '-') return UnknownFlag(left.front(), *command);
+  return absl::StrCat(error.what(), "; see cairn ", command->name, " --help");
+}
+
+// Parses; nullptr when there is nothing to run, and `*exit_code` says how that ends.
+const Command* Parse(const std::vector<std::string>& arguments,
+                     const std::vector<Command>& commands, const CommandContext& context,
+                     int* exit_code) {
+  CLI::App app("", "cairn");
+  app.require_subcommand(1);
+  for (const Command& command : commands) AddCommand(command, &app);
+  try {
+    // CLI11 takes the last argument first.
+    app.parse(std::vector<std::string>(arguments.rbegin(), arguments.rend()));
+  } catch (const CLI::CallForHelp&) {
+    const Command* command = Find(commands, app);
+    *context.out << (command == nullptr ? OverviewText(AllCommands()) : HelpText(*command));
+    *exit_code = kExitDone;
+    return nullptr;
+  } catch (const CLI::ParseError& error) {
+    *context.err << "cairn: " << Printable(UsageError(app, error, commands)) << "\n";
+    *exit_code = kExitBadInput;
+    return nullptr;
+  }
+  return Find(commands, app);
+}
+
+// What was printed must have arrived: a full disk is no success.
+int CheckOutput(int exit_code, const CommandContext& context) {
+  context.out->flush();
+  if (context.out->good()) return exit_code;
+  *context.err << "cairn: cannot write the output\n";
+  return exit_code == kExitDone ? kExitBadInput : exit_code;
 }
 
 }  // namespace
 
 int RunCommandLine(const std::vector<std::string>& arguments, const CommandContext& context) {
-  CLI::App app("Cairn trains models on a cluster with parameter servers.", "cairn");
-  app.require_subcommand(1);
-  app.footer(
-      "Example:\n  cairn run job.json\n\n"
-      "Exit codes: 0 done, 1 job failed, 2 bad usage or input, 3 cannot reach the cluster.");
-  std::vector<Command> commands = AllCommands();
-  commands.push_back(MakeHelpCommand(&app));
-  for (const Command& command : commands) AddCommand(command, &app);
-  try {
-    // CLI11 takes the last argument first.
-    app.parse(std::vector<std::string>(arguments.rbegin(), arguments.rend()));
-  } catch (const CLI::Success& help) {
-    return app.exit(help, *context.out, *context.err);
-  } catch (const CLI::ParseError& error) {
-    *context.err << "cairn: " << Printable(UsageError(app, error)) << "\n";
-    return kExitBadInput;
-  }
-  const std::string used = app.get_subcommands().front()->get_name();
-  const auto command = std::find_if(commands.begin(), commands.end(),
-                                    [&used](const Command& each) { return each.name == used; });
+  const std::vector<Command> commands = Flat(AllCommands());
+  int exit_code = kExitDone;
+  const Command* command = Parse(arguments, commands, context, &exit_code);
+  if (command == nullptr) return CheckOutput(exit_code, context);
   const absl::StatusOr<int> result = command->run(context);
-  if (result.ok()) return *result;
+  if (result.ok()) return CheckOutput(*result, context);
+  context.out->flush();
   *context.err << "cairn: " << Printable(std::string(result.status().message())) << "\n";
   return ExitCodeOf(result.status());
 }

@@ -39,11 +39,13 @@ Command MakeExportCommand() {
   Command command;
   command.name = "export";
   command.description = "Write a trained model, as Keras and TF.js users load it";
-  command.footer = "Example:\n  cairn export fashion_mnist_cnn --output trained";
+  command.examples = {"cairn export fashion_mnist_cnn --output trained",
+                      "cairn export fashion_mnist_cnn --output trained --checkpoint 7"};
   command.add_flags = [flags](FlagSet* set) {
     flags->AddJob(set);
-    set->AddRequiredString("--output", &flags->output, "The folder for model.json and weights.bin");
-    set->AddId("--checkpoint", &flags->checkpoint.checkpoint,
+    set->AddRequiredString("--output DIR", &flags->output,
+                           "The folder for model.json and weights.bin");
+    set->AddId("--checkpoint N", &flags->checkpoint.checkpoint,
                "Which checkpoint's values [the job's result: the newest's]");
     set->AddBool("--best", &flags->checkpoint.best, "The checkpoint with the best monitored value");
     set->Exclude("--best", "--checkpoint");

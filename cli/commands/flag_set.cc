@@ -4,45 +4,74 @@
 
 namespace cairn::cli {
 
+std::string FlagSet::Remember(const std::string& name, const std::string& value_unless_named,
+                              const std::string& help) {
+  const size_t space = name.find(' ');
+  Flag flag;
+  flag.name = name.substr(0, space);
+  flag.value = space == std::string::npos ? value_unless_named : name.substr(space + 1);
+  flag.help = help;
+  flag.is_argument = name[0] != '-';
+  flags_.push_back(flag);
+  return flag.name;
+}
+
+// nullptr where nothing will be parsed.
+template <typename Value>
+CLI::Option* FlagSet::Add(const std::string& name, const std::string& value_unless_named,
+                          Value* value, const std::string& help) {
+  const std::string flag = Remember(name, value_unless_named, help);
+  return command_ == nullptr ? nullptr : command_->add_option(flag, *value, help);
+}
+
 void FlagSet::AddArgument(const std::string& name, std::string* value, bool is_required,
                           const std::string& help) {
-  command_->add_option(name, *value, help)->required(is_required);
+  CLI::Option* option = Add(name, "", value, help);
+  flags_.back().is_required = is_required;
+  if (option != nullptr) option->required(is_required);
 }
 
 void FlagSet::AddBool(const std::string& name, bool* value, const std::string& help) {
-  command_->add_flag(name, *value, help);
+  Remember(name, "", help);
+  if (command_ != nullptr) command_->add_flag(name, *value, help);
 }
 
 void FlagSet::AddString(const std::string& name, std::string* value, const std::string& help) {
-  command_->add_option(name, *value, help);
+  Add(name, "TEXT", value, help);
 }
 
 void FlagSet::AddRequiredString(const std::string& name, std::string* value,
                                 const std::string& help) {
-  command_->add_option(name, *value, help)->required();
+  CLI::Option* option = Add(name, "TEXT", value, help);
+  flags_.back().is_required = true;
+  if (option != nullptr) option->required();
 }
 
 void FlagSet::AddRequiredStrings(const std::string& name, std::vector<std::string>* values,
                                  const std::string& help) {
-  command_->add_option(name, *values, help)
-      ->required()
-      ->expected(1)
-      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+  CLI::Option* option = Add(name, "TEXT", values, help);
+  flags_.back().is_required = true;
+  flags_.back().is_repeated = true;
+  if (option == nullptr) return;
+  option->required()->expected(1)->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
 }
 
 void FlagSet::AddCount(const std::string& name, int* value, int max, const std::string& help) {
-  command_->add_option(name, *value, help)->check(CLI::Range(1, max));
+  CLI::Option* option = Add(name, "N", value, help);
+  if (option != nullptr) option->check(CLI::Range(1, max));
 }
 
 void FlagSet::AddId(const std::string& name, uint64_t* value, const std::string& help) {
-  command_->add_option(name, *value, help)->check(CLI::PositiveNumber);
+  CLI::Option* option = Add(name, "N", value, help);
+  if (option != nullptr) option->check(CLI::PositiveNumber);
 }
 
 void FlagSet::AddNumber(const std::string& name, double* value, const std::string& help) {
-  command_->add_option(name, *value, help);
+  Add(name, "X", value, help);
 }
 
 void FlagSet::Exclude(const std::string& one, const std::string& other) {
+  if (command_ == nullptr) return;
   command_->get_option(one)->excludes(command_->get_option(other));
 }
 

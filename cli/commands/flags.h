@@ -23,11 +23,12 @@ struct CommonFlags {
   void AddJson(FlagSet* set) { set->AddBool("--json", &json, "Print JSON, one object a line"); }
 
   void AddCluster(FlagSet* set) {
-    set->AddString("--coordinator", &coordinator,
-                   "HOST:PORT of the coordinator [TF_CONFIG's chief, or the cluster of "
-                   "./cairn-state]");
-    set->AddString("--state", &state,
-                   "The state directory of a cairn run, in place of the coordinator");
+    set->AddString(
+        "--coordinator HOST:PORT", &coordinator,
+        "The coordinator [TF_CONFIG's chief, or the cluster of ./cairn-state, or that of "
+        "the last cairn up]");
+    set->AddString("--state DIR", &state,
+                   "The state directory of a cairn run or up, in place of the coordinator");
     set->Exclude("--state", "--coordinator");
   }
 
@@ -36,7 +37,14 @@ struct CommonFlags {
     choice.coordinator = coordinator;
     choice.state = state;
     choice.tf_config = context.tf_config;
+    choice.user_folder = context.user_folder;
     return choice;
+  }
+
+  // `command` as the user would type it, on the same cluster.
+  std::string Again(const std::string& command) const {
+    return command + (state.empty() ? "" : " --state " + state) +
+           (coordinator.empty() ? "" : " --coordinator " + coordinator);
   }
 };
 

@@ -1,9 +1,10 @@
 #include "cli/commands/follow.h"
 
+#include <unistd.h>
+
 #include <thread>
 
 #include "absl/strings/str_cat.h"
-#include "cli/interrupts.h"
 #include "cli/progress_text.h"
 #include "cli/status_json.h"
 #include "common/clock.h"
@@ -60,26 +61,42 @@ absl::StatusOr<proto::JobStatus> FollowToEnd(
   }
 }
 
+void DetachOnInterrupt::Watch(CoordinatorApi* api, const std::string& again) {
+  MutexLock lock(&mutex_);
+  api_ = api;
+  again_ = again;
+}
+
+std::string DetachOnInterrupt::again() const {
+  MutexLock lock(&mutex_);
+  return again_;
+}
+
+void DetachOnInterrupt::OnFirst() {
+  MutexLock lock(&mutex_);
+  if (api_ == nullptr) _exit(interrupts_.exit_code());
+  // Said at once: ending the calls may take a moment, in which a second Ctrl-C would be silent.
+  *context_.err << (context_.is_terminal ? "\n" : "")
+                << "cairn: detached; the job goes on. See it again with: " + again_ + "\n"
+                << std::flush;
+  api_->CancelFollow();
+}
+
 absl::StatusOr<int> FollowAndReport(CoordinatorApi* api, const std::string& job, bool json,
+                                    const DetachOnInterrupt& interrupts,
                                     const CommandContext& context) {
-  const Interrupts interrupts([api] { api->CancelFollow(); });
   absl::StatusOr<proto::JobStatus> last;
   {
     Progress progress(ProgressFor(context, json), context.out);
     last = FollowToEnd(api, job, &progress, [&](absl::Duration away) -> absl::Status {
       if (interrupts.exit_code() != 0) return absl::CancelledError("detached");
       if (away < kAwayMax) return absl::OkStatus();
-      return absl::UnavailableError(absl::StrCat("the coordinator at ", api->address(),
-                                                 " has not answered for a minute; look at its log, "
-                                                 "then go on with cairn follow ",
-                                                 job));
+      return absl::UnavailableError(absl::StrCat(
+          "the coordinator at ", api->address(),
+          " has not answered for a minute; look at its log, then go on with ", interrupts.again()));
     });
   }
-  if (interrupts.exit_code() != 0) {
-    *context.err << "cairn: detached; the job goes on. See it again with cairn follow " << job
-                 << "\n";
-    return interrupts.exit_code();
-  }
+  if (interrupts.exit_code() != 0) return interrupts.exit_code();
   if (!last.ok()) return last.status();
   return ReportEnd(*last, json, context);
 }

@@ -9,9 +9,12 @@ namespace cairn::cli {
 namespace {
 
 absl::StatusOr<int> Follow(const CommonFlags& flags, const CommandContext& context) {
-  CAIRN_ASSIGN_OR_RETURN(const auto api, FindCoordinator(flags.Choice(context)));
+  std::unique_ptr<CoordinatorApi> api;
+  DetachOnInterrupt interrupts(context);
+  CAIRN_ASSIGN_OR_RETURN(api, FindCoordinator(flags.Choice(context)));
   CAIRN_RETURN_IF_ERROR(api->GetJob(flags.job).status());  // Waits for the coordinator.
-  return FollowAndReport(api.get(), flags.job, flags.json, context);
+  interrupts.Watch(api.get(), flags.Again("cairn follow " + flags.job));
+  return FollowAndReport(api.get(), flags.job, flags.json, interrupts, context);
 }
 
 }  // namespace
@@ -21,7 +24,7 @@ Command MakeFollowCommand() {
   Command command;
   command.name = "follow";
   command.description = "Show a job's progress until it ends; Ctrl-C only detaches";
-  command.footer = "Example:\n  cairn follow fashion_mnist_cnn";
+  command.examples = {"cairn follow fashion_mnist_cnn", "cairn follow 3 --json"};
   command.add_flags = [flags](FlagSet* set) {
     flags->AddJob(set);
     flags->AddJson(set);

@@ -134,9 +134,9 @@ Command MakeHistoryCommand() {
   Command command;
   command.name = "history";
   command.description = "Print loss and metrics of every batch in order, then every evaluation";
-  command.footer =
-      "Epochs and batches count from 0 here.\n\n"
-      "Example:\n  cairn history fashion_mnist_cnn --json > history.jsonl";
+  command.details = "Epochs and batches count from 0 here.";
+  command.examples = {"cairn history fashion_mnist_cnn | tail",
+                      "cairn history fashion_mnist_cnn --json > history.jsonl"};
   command.add_flags = [flags](FlagSet* set) {
     flags->AddJob(set);
     flags->AddJson(set);

@@ -47,7 +47,7 @@ Command MakeJobsCommand() {
   Command command;
   command.name = "jobs";
   command.description = "List all jobs, the oldest first";
-  command.footer = "Example:\n  cairn jobs --coordinator 10.0.0.1:2222";
+  command.examples = {"cairn jobs", "cairn jobs --coordinator 10.0.0.1:4000 --json"};
   command.add_flags = [flags](FlagSet* set) {
     flags->AddJson(set);
     flags->AddCluster(set);

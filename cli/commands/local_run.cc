@@ -3,6 +3,8 @@
 #include <thread>
 
 #include "absl/strings/str_cat.h"
+#include "cli/files.h"
+#include "cli/local/cluster_service.h"
 #include "cli/local/state_lock.h"
 #include "cli/model/trained_model.h"
 #include "cli/remote_source.h"
@@ -14,16 +16,7 @@
 namespace cairn::cli {
 namespace {
 
-constexpr int kDefaultPs = 2;
 constexpr absl::Duration kStartTimeout = absl::Minutes(1);
-constexpr absl::Duration kCheckpointTimeout = absl::Seconds(30);
-constexpr absl::Duration kStopGrace = absl::Seconds(10);
-
-absl::StatusOr<int> ChoosePsCount(const LocalRunOptions& options) {
-  if (options.ps > 0) return options.ps;
-  CAIRN_ASSIGN_OR_RETURN(const int last, PsCountOfState(options.state));
-  return last > 0 ? last : kDefaultPs;
-}
 
 // What goes on with the run. The state directory knows its number of ps.
 std::string RunCommandAgain(const LocalRunOptions& options) {
@@ -46,7 +39,11 @@ std::string NameOf(const proto::JobStatus& job) {
 }  // namespace
 
 absl::StatusOr<int> LocalRun::Run(const Submission& submission) {
-  CAIRN_ASSIGN_OR_RETURN(const auto lock, StateLock::Take(options_.state));
+  // Found out now, and not after hours of training.
+  if (!options_.export_folder.empty()) {
+    CAIRN_RETURN_IF_ERROR(CheckMayWriteIn(options_.export_folder));
+  }
+  CAIRN_ASSIGN_OR_RETURN(const auto lock, StateLock::Take(options_.state, "cairn run"));
   interrupts_ = std::make_unique<Interrupts>([this] {
     if (CoordinatorApi* api = followed_) api->CancelFollow();
   });
@@ -69,15 +66,14 @@ absl::StatusOr<std::unique_ptr<LocalCluster>> LocalRun::StartCluster() {
   LocalClusterOptions options;
   options.state = options_.state;
   options.programs_folder = context_.programs_folder;
-  CAIRN_ASSIGN_OR_RETURN(options.ps, ChoosePsCount(options_));
+  CAIRN_ASSIGN_OR_RETURN(options.ps, ChoosePsCount(options_.state, options_.ps));
   options.workers = options_.workers;
   options.environment = context_.environment;
   options.on_event = [this](const std::string& line) { progress_.Note(line); };
   options.on_failure = [this] {
     if (CoordinatorApi* api = followed_) api->CancelFollow();
   };
-  const std::string tasks = absl::StrCat("1 coordinator, ", options.ps, " ps, ", options.workers,
-                                         options.workers == 1 ? " worker" : " workers");
+  const std::string tasks = TasksText(options.ps, options.workers);
   CAIRN_ASSIGN_OR_RETURN(auto cluster, LocalCluster::Start(std::move(options)));
   Say(absl::StrCat("started ", tasks, "; state in ", options_.state, ", logs in ", options_.state,
                    "/logs"));
@@ -152,12 +148,12 @@ int LocalRun::StopOnInterrupt() {
   if (cluster_ == nullptr) return interrupts_->exit_code();
   Say("stopping: taking a checkpoint first (once more stops at once)");
   if (api_ != nullptr && cluster_->failure().ok()) {
-    const auto reply = api_->PrepareStop(kCheckpointTimeout);
-    if (!reply.ok()) {
-      *context_.err << "cairn: no checkpoint: " << std::string(reply.status().message()) << "\n";
-    } else if (reply->manifest().checkpoint() > 0) {
-      Say(absl::StrCat("checkpoint ", reply->manifest().checkpoint(), " holds ",
-                       reply->manifest().settled_batches(), " batches"));
+    const auto checkpoint = CheckpointBeforeStop(api_.get());
+    if (!checkpoint.ok()) {
+      *context_.err << "cairn: no checkpoint: " << std::string(checkpoint.status().message())
+                    << "\n";
+    } else if (!checkpoint->empty()) {
+      Say(*checkpoint);
     }
   }
   cluster_->Stop(kStopGrace);

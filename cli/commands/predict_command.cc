@@ -1,3 +1,5 @@
+#include <cmath>
+#include <limits>
 #include <memory>
 
 #include "absl/strings/str_cat.h"
@@ -17,7 +19,7 @@ struct PredictFlags : CommonFlags {
   std::vector<std::string> inputs;
   std::string output;
   CheckpointChoice checkpoint;
-  double scale = 1;
+  double scale = std::numeric_limits<double>::quiet_NaN();  // Not said.
 };
 
 absl::Status WriteNpy(const std::string& file, const Prediction& prediction) {
@@ -29,6 +31,13 @@ absl::Status WriteNpy(const std::string& file, const Prediction& prediction) {
   return WriteFile(file, bytes);
 }
 
+// As the job reads its own data: of what it was validated on, if it was.
+double ScaleOf(const PredictFlags& flags, const proto::Job& job) {
+  if (!std::isnan(flags.scale)) return flags.scale;
+  const proto::DataSource& data = job.has_validation() ? job.validation() : job.train();
+  return data.has_scale() ? data.scale() : 1;
+}
+
 absl::StatusOr<int> PredictFiles(const PredictFlags& flags, const CommandContext& context) {
   std::vector<std::string> files;
   for (const std::string& name : flags.inputs) {
@@ -38,7 +47,7 @@ absl::StatusOr<int> PredictFiles(const PredictFlags& flags, const CommandContext
   CAIRN_ASSIGN_OR_RETURN(const TrainedModel model,
                          ReadTrainedModel(found.source.get(), flags.job, flags.checkpoint));
   CAIRN_ASSIGN_OR_RETURN(const Prediction prediction,
-                         Predict(model, files, flags.inputs, flags.scale));
+                         Predict(model, files, flags.inputs, ScaleOf(flags, model.plan.job())));
   CAIRN_RETURN_IF_ERROR(WriteNpy(flags.output, prediction));
   if (flags.json) {
     const nlohmann::ordered_json line = {{"job", model.plan.job_id()},
@@ -60,16 +69,23 @@ Command MakePredictCommand() {
   Command command;
   command.name = "predict";
   command.description = "Run a trained model on .npy files, on this machine";
-  command.footer = "Example:\n  cairn predict fashion_mnist_cnn --input x.npy --output y.npy";
+  command.details =
+      "Inputs are prepared as the job prepares its own data: multiplied by the \"scale\" of its "
+      "validation data (or, without any, its training data) unless --scale says otherwise, and "
+      "standardized if they were.";
+  command.examples = {
+      "cairn predict fashion_mnist_cnn --input x.npy --output y.npy",
+      "cairn predict fashion_mnist_cnn --input x.npy --output y.npy --checkpoint 7"};
   command.add_flags = [flags](FlagSet* set) {
     flags->AddJob(set);
     set->AddRequiredStrings(
-        "--input", &flags->inputs,
+        "--input FILE", &flags->inputs,
         "A .npy file, examples first; once for each of the model's inputs, in order");
-    set->AddRequiredString("--output", &flags->output, "The .npy file to write");
-    set->AddNumber("--scale", &flags->scale,
-                   "Multiply every input by this, as a job's \"scale\" does [1]");
-    set->AddId("--checkpoint", &flags->checkpoint.checkpoint,
+    set->AddRequiredString("--output FILE", &flags->output, "The .npy file to write");
+    set->AddNumber(
+        "--scale X", &flags->scale,
+        "Multiply every input by this [the \"scale\" of the job's validation or training data]");
+    set->AddId("--checkpoint N", &flags->checkpoint.checkpoint,
                "Which checkpoint's values [the job's result: the newest's]");
     set->AddBool("--best", &flags->checkpoint.best, "The checkpoint with the best monitored value");
     set->Exclude("--best", "--checkpoint");

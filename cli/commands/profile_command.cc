@@ -105,17 +105,18 @@ Command MakeProfileCommand() {
   Command command;
   command.name = "profile";
   command.description = "Measure where the time of a running job goes";
-  command.footer =
-      "A worker's phases: read (the next batch), wait (for the ps to acknowledge the last step's\n"
-      "gradients), pull, compute, push. A ps's: receive, apply, reply. Jobs that nobody profiles\n"
-      "pay nothing.\n\n"
-      "Example:\n  cairn profile fashion_mnist_cnn --steps 100 --trace trace.json";
+  command.details =
+      "A worker's phases: read (the next batch), wait (for the ps to acknowledge the last step's "
+      "gradients), pull, compute, push. A ps's: receive, apply, reply. Jobs that nobody profiles "
+      "pay nothing.";
+  command.examples = {"cairn profile fashion_mnist_cnn",
+                      "cairn profile fashion_mnist_cnn --steps 100 --trace trace.json"};
   command.add_flags = [flags](FlagSet* set) {
     flags->AddJob(set);
-    set->AddId("--steps", &flags->steps, "Steps of each worker [50]");
-    set->AddNumber("--timeout", &flags->timeout,
+    set->AddId("--steps N", &flags->steps, "Steps of each worker [50]");
+    set->AddNumber("--timeout SECONDS", &flags->timeout,
                    "Seconds after which what was measured is enough [60]");
-    set->AddString("--trace", &flags->trace, "Write a Chrome trace (JSON) to this file");
+    set->AddString("--trace FILE", &flags->trace, "Write a Chrome trace (JSON) to this file");
     flags->AddJson(set);
     flags->AddCluster(set);
   };

@@ -25,17 +25,18 @@ Command MakeRunCommand() {
   command.name = "run";
   command.description =
       "Start a cluster on this machine, train a job, and stop it; goes on where it stopped";
-  command.footer =
-      "Ctrl-C takes a checkpoint and stops; the same command goes on. Twice: stops at once.\n\n"
-      "Example:\n  cairn run job.json --ps 2 --workers 4 --export trained";
+  command.details =
+      "Ctrl-C takes a checkpoint and stops; the same command goes on. Twice: stops at once.";
+  command.examples = {"cairn run job.json",
+                      "cairn run job.json --ps 2 --workers 4 --state my-run --export trained"};
   command.add_flags = [options](FlagSet* set) {
     set->AddArgument("JOB.json", &options->job_file, /*is_required=*/true, "The job file");
     set->AddCount("--ps", &options->ps, kTasksMax,
                   "How many parameter servers [2, or as many as the state was begun with]");
     set->AddCount("--workers", &options->workers, kTasksMax, "How many workers [2]");
-    set->AddString("--state", &options->state,
+    set->AddString("--state DIR", &options->state,
                    "The directory for journal, checkpoints, history and logs [cairn-state]");
-    set->AddString("--export", &options->export_folder,
+    set->AddString("--export DIR", &options->export_folder,
                    "A folder for the trained model, as a TF.js layers model");
     set->AddBool("--json", &options->json, "Print JSON, one object a line");
   };

@@ -1,12 +1,12 @@
 #include <memory>
 
-#include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "cli/commands/command.h"
 #include "cli/commands/flags.h"
 #include "cli/progress_text.h"
 #include "cli/status_json.h"
+#include "cli/view/cluster_text.h"
 #include "common/status_macros.h"
 
 namespace cairn::cli {
@@ -52,18 +52,6 @@ void PrintJob(const proto::JobStatus& job, std::ostream* out) {
   PrintFaults(job, out);
 }
 
-void PrintCluster(const proto::ClusterStatus& cluster, const std::string& address,
-                  std::ostream* out) {
-  *out << "coordinator " << address << ", Cairn " << cluster.version() << ", start "
-       << cluster.term() << "\n";
-  for (const auto& member : cluster.members()) {
-    *out << absl::StrFormat("  %-10s %3d  %-5s  %-22s pid %-8d %s\n",
-                            absl::AsciiStrToLower(proto::Role_Name(member.role())), member.index(),
-                            member.live() ? "live" : "away", member.address(), member.pid(),
-                            member.device());
-  }
-}
-
 // Without JOB: the cluster, if it is up, and the jobs that have not ended, or else the last one.
 absl::StatusOr<int> PrintOverview(const CommonFlags& flags, const FoundSource& found,
                                   const CommandContext& context) {
@@ -74,7 +62,7 @@ absl::StatusOr<int> PrintOverview(const CommonFlags& flags, const FoundSource& f
         *context.out << MemberJson(member).dump() << "\n";
       }
     } else {
-      PrintCluster(cluster, found.api->address(), context.out);
+      *context.out << ClusterText(cluster, found.api->address());
     }
   }
   CAIRN_ASSIGN_OR_RETURN(const auto jobs, found.source->ListJobs());
@@ -108,7 +96,7 @@ Command MakeStatusCommand() {
   Command command;
   command.name = "status";
   command.description = "Show how a job goes; without JOB the cluster and what it works on";
-  command.footer = "Example:\n  cairn status fashion_mnist_cnn --json";
+  command.examples = {"cairn status", "cairn status fashion_mnist_cnn --json"};
   command.add_flags = [flags](FlagSet* set) {
     flags->AddJob(set, /*is_required=*/false);
     flags->AddJson(set);

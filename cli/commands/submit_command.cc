@@ -18,21 +18,25 @@ struct SubmitFlags : CommonFlags {
 
 absl::StatusOr<int> SubmitJob(const SubmitFlags& flags, const CommandContext& context) {
   CAIRN_ASSIGN_OR_RETURN(const Submission submission, ReadSubmission(flags.job_file));
-  CAIRN_ASSIGN_OR_RETURN(const auto api, FindCoordinator(flags.Choice(context)));
+  std::unique_ptr<CoordinatorApi> api;
+  DetachOnInterrupt interrupts(context);
+  CAIRN_ASSIGN_OR_RETURN(api, FindCoordinator(flags.Choice(context)));
   std::vector<std::string> notes;
   CAIRN_ASSIGN_OR_RETURN(const auto reply, Submit(api.get(), submission, /*reuse=*/false, &notes));
   const std::string id = absl::StrCat(reply.job_id());
+  const std::string again = flags.Again("cairn follow " + id);
   if (flags.json) {
     *context.out << StatusJson(reply.status()).dump() << "\n";
   } else {
     *context.out << "job " << id << " (" << submission.job.name() << ") is accepted";
-    if (!flags.follow) *context.out << "; see it with cairn follow " << id;
+    if (!flags.follow) *context.out << "; see it with: " << again;
     *context.out << "\n";
     for (const std::string& note : notes) *context.out << note << "\n";
   }
   context.out->flush();
   if (!flags.follow) return kExitDone;
-  return FollowAndReport(api.get(), id, flags.json, context);
+  interrupts.Watch(api.get(), again);
+  return FollowAndReport(api.get(), id, flags.json, interrupts, context);
 }
 
 }  // namespace
@@ -42,7 +46,8 @@ Command MakeSubmitCommand() {
   Command command;
   command.name = "submit";
   command.description = "Hand a job to a cluster that runs";
-  command.footer = "Example:\n  cairn submit job.json --follow --coordinator 10.0.0.1:2222";
+  command.examples = {"cairn submit job.json --follow",
+                      "cairn submit job.json --coordinator 10.0.0.1:4000"};
   command.add_flags = [flags](FlagSet* set) {
     set->AddArgument("JOB.json", &flags->job_file, /*is_required=*/true, "The job file");
     set->AddBool("--follow", &flags->follow, "Show its progress until it ends");

@@ -12,7 +12,7 @@ Command MakeVersionCommand() {
   Command command;
   command.name = "version";
   command.description = "Print Cairn's version";
-  command.footer = "Example:\n  cairn version";
+  command.examples = {"cairn version", "cairn version --json"};
   command.add_flags = [flags](FlagSet* set) { flags->AddJson(set); };
   command.run = [flags](const CommandContext& context) -> absl::StatusOr<int> {
     if (flags->json) {

@@ -29,11 +29,16 @@ void ResetSignals() {
 
 // What the child does between fork and exec: system calls only, since other threads of the parent
 // may have held any lock. Returns if exec failed.
-void BecomeProgram(pid_t parent, int output, char* const* arguments, char* const* environment) {
+void BecomeProgram(const ChildOptions& options, pid_t parent, int output, char* const* arguments,
+                   char* const* environment) {
   ResetSignals();
-  setpgid(0, 0);
-  prctl(PR_SET_PDEATHSIG, SIGKILL);
-  if (getppid() != parent) _exit(1);  // The parent died before the line above.
+  if (options.is_detached) {
+    setsid();
+  } else {
+    setpgid(0, 0);
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (getppid() != parent) _exit(1);  // The parent died before the line above.
+  }
   const int input = open("/dev/null", O_RDONLY);
   dup2(input, STDIN_FILENO);
   dup2(output, STDOUT_FILENO);
@@ -70,7 +75,7 @@ absl::StatusOr<std::unique_ptr<ChildProcess>> ChildProcess::Start(const ChildOpt
   const pid_t parent = getpid();
   const pid_t pid = fork();
   if (pid == 0) {
-    BecomeProgram(parent, output, arguments.data(), environment.data());
+    BecomeProgram(options, parent, output, arguments.data(), environment.data());
     const int error = errno;
     [[maybe_unused]] const ssize_t written = write(exec_error[1], &error, sizeof(error));
     _exit(127);
@@ -84,11 +89,11 @@ absl::StatusOr<std::unique_ptr<ChildProcess>> ChildProcess::Start(const ChildOpt
     if (pid > 0) waitpid(pid, nullptr, 0);
     return absl::ErrnoToStatus(error, absl::StrCat("cannot start ", options.command[0]));
   }
-  return std::unique_ptr<ChildProcess>(new ChildProcess(pid));
+  return std::unique_ptr<ChildProcess>(new ChildProcess(pid, options.is_detached));
 }
 
 ChildProcess::~ChildProcess() {
-  if (TryWait()) return;
+  if (TryWait() || is_detached_) return;
   Signal(SIGKILL);
   while (waitpid(pid_, nullptr, 0) < 0 && errno == EINTR) {
   }

@@ -239,9 +239,16 @@ absl::Status LocalCluster::failure() const { return supervisor_->failure(); }
 
 void LocalCluster::Stop(absl::Duration grace) { supervisor_->Stop(grace); }
 
-absl::StatusOr<int> PsCountOfState(const std::string& state) {
+std::string TasksText(int ps, int workers) {
+  return absl::StrCat("1 coordinator, ", ps, " ps, ", workers,
+                      workers == 1 ? " worker" : " workers");
+}
+
+absl::StatusOr<int> ChoosePsCount(const std::string& state, int asked) {
+  constexpr int kUnlessSaid = 2;
+  if (asked > 0) return asked;
   CAIRN_ASSIGN_OR_RETURN(const auto cluster, ReadClusterFile(state));
-  return cluster ? static_cast<int>(cluster->ps.size()) : 0;
+  return cluster && !cluster->ps.empty() ? static_cast<int>(cluster->ps.size()) : kUnlessSaid;
 }
 
 }  // namespace cairn::cli

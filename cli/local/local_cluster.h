@@ -54,8 +54,11 @@ class LocalCluster {
   const std::unique_ptr<Supervisor> supervisor_;
 };
 
-// How many ps the cluster had that last ran on a state directory; 0 if there was none.
-absl::StatusOr<int> PsCountOfState(const std::string& state);
+// "1 coordinator, 2 ps, 1 worker".
+std::string TasksText(int ps, int workers);
+
+// How many ps to start on a state directory: `asked`, or if that is 0 as many as last time, or 2.
+absl::StatusOr<int> ChoosePsCount(const std::string& state, int asked);
 
 }  // namespace cairn::cli
 

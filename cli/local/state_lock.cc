@@ -1,14 +1,16 @@
 #include "cli/local/state_lock.h"
 
 #include <fcntl.h>
-#include <sys/file.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <filesystem>
 #include <system_error>
+#include <utility>
 
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
 #include "cli/files.h"
 
 namespace cairn::cli {
@@ -16,17 +18,42 @@ namespace {
 
 std::string LockFile(const std::string& state) { return state + "/lock"; }
 
+// A lock of the open file, not of the process (fcntl(2), "open file description locks"): unlike
+// flock's, somebody can ask for it without taking it for a moment, in which a holder to be would be
+// refused.
+struct flock WholeFile() {
+  struct flock lock {};
+  lock.l_type = F_WRLCK;
+  lock.l_whence = SEEK_SET;
+  return lock;
+}
+
+// What the holder wrote: "PID COMMAND".
+StateHolder ReadHolder(const std::string& state) {
+  StateHolder holder;
+  const auto text = ReadFile(LockFile(state));
+  if (!text.ok()) return holder;
+  const std::pair<std::string, std::string> words = absl::StrSplit(*text, absl::MaxSplits(' ', 1));
+  if (!absl::SimpleAtoi(words.first, &holder.pid)) holder.pid = 0;
+  holder.command = words.second;
+  return holder;
+}
+
 absl::Status HeldByAnother(const std::string& state) {
-  const auto pid = ReadFile(LockFile(state));
+  const StateHolder holder = ReadHolder(state);
+  const std::string who = absl::StrCat("by ", holder.command, " (process ", holder.pid, ")");
+  const std::string fix = holder.command == "cairn up"
+                              ? "hand it the job with cairn submit JOB.json --follow, or end it "
+                                "with cairn down"
+                              : "wait for its end, or choose another one with --state";
   return absl::FailedPreconditionError(
-      absl::StrCat("the state directory ", state, " is in use by another cairn run",
-                   pid.ok() && !pid->empty() ? absl::StrCat(" (process ", *pid, ")") : "",
-                   "; wait for its end, or choose another one with --state"));
+      absl::StrCat("the state directory ", state, " is in use ", who, "; ", fix));
 }
 
 }  // namespace
 
-absl::StatusOr<std::unique_ptr<StateLock>> StateLock::Take(const std::string& state) {
+absl::StatusOr<std::unique_ptr<StateLock>> StateLock::Take(const std::string& state,
+                                                           const std::string& command) {
   std::error_code error;
   std::filesystem::create_directories(state, error);
   if (error) {
@@ -34,13 +61,18 @@ absl::StatusOr<std::unique_ptr<StateLock>> StateLock::Take(const std::string& st
   }
   const int file = open(LockFile(state).c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644);
   if (file < 0) return absl::ErrnoToStatus(errno, absl::StrCat("cannot write ", LockFile(state)));
-  if (flock(file, LOCK_EX | LOCK_NB) != 0) {
+  struct flock whole = WholeFile();
+  if (fcntl(file, F_OFD_SETLK, &whole) != 0) {
     close(file);
     return HeldByAnother(state);
   }
-  // Only for the message above, so a failure does no harm.
-  const std::string pid = absl::StrCat(getpid());
-  if (ftruncate(file, 0) == 0 && write(file, pid.data(), pid.size()) < 0) errno = 0;
+  const std::string holder = absl::StrCat(getpid(), " ", command);
+  if (ftruncate(file, 0) != 0 ||
+      write(file, holder.data(), holder.size()) != static_cast<ssize_t>(holder.size())) {
+    const int error = errno;
+    close(file);
+    return absl::ErrnoToStatus(error, absl::StrCat("cannot write ", LockFile(state)));
+  }
   return std::unique_ptr<StateLock>(new StateLock(file));
 }
 
@@ -49,9 +81,15 @@ StateLock::~StateLock() { close(file_); }
 bool IsStateLocked(const std::string& state) {
   const int file = open(LockFile(state).c_str(), O_RDONLY | O_CLOEXEC);
   if (file < 0) return false;
-  const bool locked = flock(file, LOCK_SH | LOCK_NB) != 0 && errno == EWOULDBLOCK;
+  struct flock found = WholeFile();
+  const bool locked = fcntl(file, F_OFD_GETLK, &found) == 0 && found.l_type != F_UNLCK;
   close(file);
   return locked;
+}
+
+std::optional<StateHolder> HolderOfState(const std::string& state) {
+  if (!IsStateLocked(state)) return std::nullopt;
+  return ReadHolder(state);
 }
 
 }  // namespace cairn::cli

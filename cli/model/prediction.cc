@@ -9,6 +9,7 @@
 #include "common/npy.h"
 #include "common/status_macros.h"
 #include "nn/create_device.h"
+#include "nn/data/preprocessing.h"
 #include "nn/executor.h"
 #include "nn/model.h"
 
@@ -39,7 +40,7 @@ bool IsShapeOf(absl::Span<const int64_t> example, const nn::Shape& wanted) {
 }
 
 absl::StatusOr<Input> DecodeInput(const nn::Model::Input& wanted, const std::string& file,
-                                  double scale) {
+                                  const nn::Preprocessing& preprocessing) {
   CAIRN_ASSIGN_OR_RETURN(const NpyHeader header, ParseNpyHeader(file, file.size()));
   if (header.shape.empty() ||
       !IsShapeOf(absl::MakeConstSpan(header.shape).subspan(1), wanted.spec.shape)) {
@@ -58,16 +59,15 @@ absl::StatusOr<Input> DecodeInput(const nn::Model::Input& wanted, const std::str
   }
   input.floats.resize(header.element_count());
   CAIRN_RETURN_IF_ERROR(DecodeNpyAsFloat(header, bytes, absl::MakeSpan(input.floats)));
-  if (scale != 1) {
-    for (float& value : input.floats) value *= static_cast<float>(scale);
-  }
+  preprocessing.Apply(absl::MakeSpan(input.floats));
   return input;
 }
 
 absl::StatusOr<std::vector<Input>> DecodeInputs(const nn::Model& model,
                                                 const std::vector<std::string>& files,
                                                 const std::vector<std::string>& names,
-                                                double scale) {
+                                                const proto::DataSource& source,
+                                                const proto::DataPlan& plan) {
   if (files.size() != model.inputs().size()) {
     return absl::InvalidArgumentError(absl::StrCat("the model has ", model.inputs().size(),
                                                    " inputs, and --input is there ", files.size(),
@@ -75,7 +75,8 @@ absl::StatusOr<std::vector<Input>> DecodeInputs(const nn::Model& model,
   }
   std::vector<Input> inputs;
   for (size_t i = 0; i < files.size(); ++i) {
-    auto input = DecodeInput(model.inputs()[i], files[i], scale);
+    auto input = DecodeInput(model.inputs()[i], files[i],
+                             nn::Preprocessing(source, plan, model, static_cast<int>(i)));
     if (!input.ok()) {
       return absl::InvalidArgumentError(
           absl::StrCat(names[i], ": ", std::string(input.status().message())));
@@ -113,7 +114,10 @@ absl::StatusOr<Prediction> Predict(const TrainedModel& trained,
                                    const std::vector<std::string>& npy_files,
                                    const std::vector<std::string>& names, double scale) {
   CAIRN_ASSIGN_OR_RETURN(const auto model, nn::Model::Create(trained.plan.model()));
-  CAIRN_ASSIGN_OR_RETURN(const auto inputs, DecodeInputs(*model, npy_files, names, scale));
+  proto::DataSource source;
+  source.set_scale(scale);
+  CAIRN_ASSIGN_OR_RETURN(const auto inputs,
+                         DecodeInputs(*model, npy_files, names, source, trained.plan.data()));
   CAIRN_ASSIGN_OR_RETURN(const auto device, nn::CreateDevice("cpu"));
   const int64_t examples = inputs[0].examples;
   nn::Executor::Options options;

@@ -16,7 +16,8 @@ struct Prediction {
 };
 
 // Runs the model, as for inference, on the contents of one .npy file per model input, on this
-// machine's CPU. Every input is multiplied by `scale`. `names` (of the files) are for errors.
+// machine's CPU. Every input is multiplied by `scale` and then
+// standardized as the job standardizes its data, if it does. `names` (of the files) are for errors.
 absl::StatusOr<Prediction> Predict(const TrainedModel& trained,
                                    const std::vector<std::string>& npy_files,
                                    const std::vector<std::string>& names, double scale);

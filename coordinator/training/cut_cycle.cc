@@ -387,11 +387,15 @@ proto::Command CutCycle::PersistCommand(uint64_t cut) const {
   return command;
 }
 
-void CutCycle::SaveRun(Outbox* outbox) {
+void CutCycle::RecordProgress() {
   const History::Means means = history_.EpochMeans();
   run_.set_batches_done(queue_.DoneCount());
   run_.set_loss(means.loss);
   run_.mutable_metrics()->Assign(means.metrics.begin(), means.metrics.end());
+}
+
+void CutCycle::SaveRun(Outbox* outbox) {
+  RecordProgress();
   outbox->PutSynced(storage::RunKey(plan_.job_id()), run_);
 }
 

@@ -65,6 +65,8 @@ class CutCycle {
   void AllowEpochs(int64_t epochs);
   // Deletes the checkpoints that are not kept any more.
   void DeleteSurplus(Outbox* outbox);
+  // Batches done and the epoch's means, into the RunRecord.
+  void RecordProgress();
   // Everybody who waits for a checkpoint that does not exist gets this error.
   void Abandon(const absl::Status& why, Outbox* outbox) { requests_.Abandon(why, outbox); }
 

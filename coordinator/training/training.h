@@ -68,6 +68,8 @@ class Training {
     cuts_.Ask(reason, std::move(callback));
   }
   void Resume() { cuts_.Resume(); }
+  // How far the job has come, into its record; saving that is the caller's.
+  void RecordProgress() { cuts_.RecordProgress(); }
   // Has the next steps measured; `options` without number and job.
   void Profile(ProfileRound::Options options, ProfileCallback callback, Outbox* outbox);
   // Everybody who waits for a checkpoint or a profile gets this error: the training is given up.

@@ -2,6 +2,7 @@
 
 #include <cstring>
 #include <filesystem>
+#include <fstream>
 #include <sstream>
 
 #include "cli/commands/command_line.h"
@@ -21,10 +22,6 @@ using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::StartsWith;
-
-constexpr const char* kCommands[] = {"run",     "submit",  "jobs",       "status", "follow",
-                                     "cancel",  "history", "checkpoint", "export", "checkpoints",
-                                     "predict", "profile", "version",    "help"};
 
 struct Result {
   int exit_code = -1;
@@ -85,22 +82,81 @@ class CommandsOnClusterTest : public testing::Test {
   FakeCluster cluster_;
 };
 
-TEST(CommandsTest, EveryCommandExplainsItselfWithAnExample) {
-  for (const char* command : kCommands) {
+std::vector<std::string> CommandNames() {
+  std::vector<std::string> names;
+  for (const json& command : RunCairn({"help", "--json"}).lines())
+    names.push_back(command["command"]);
+  return names;
+}
+
+TEST(CommandsTest, EveryCommandExplainsItselfWithExamplesOfItself) {
+  EXPECT_GE(CommandNames().size(), 23);
+  for (const std::string& command : CommandNames()) {
     const Result flag = RunCairn({command, "--help"});
     EXPECT_EQ(flag.exit_code, 0) << command;
-    EXPECT_THAT(flag.out, AllOf(HasSubstr("Example:\n  cairn "), HasSubstr("Usage: cairn")))
-        << command;
+    EXPECT_THAT(flag.out, HasSubstr("Usage: cairn " + command)) << command;
+    const size_t examples = flag.out.find("\nExamples:\n");
+    ASSERT_NE(examples, std::string::npos) << command;
+    EXPECT_NE(flag.out.find("cairn " + command, examples), std::string::npos) << command;
     EXPECT_EQ(RunCairn({"help", command}).out, flag.out) << command;
   }
   EXPECT_THAT(RunCairn({"--help"}).out, HasSubstr("Exit codes: 0 done"));
   EXPECT_EQ(RunCairn({"help"}).out, RunCairn({"--help"}).out);
 }
 
+TEST(CommandsTest, EveryCommandTakesJson) {
+  for (const std::string& command : CommandNames()) {
+    EXPECT_THAT(RunCairn({command, "--help"}).out, HasSubstr("--json")) << command;
+  }
+}
+
+TEST(CommandsTest, EveryCommandHasAManualPageWithItsExamples) {
+  const std::string folder = testing::TempDir() + "/commands_test_man";
+  ASSERT_EQ(RunCairn({"help", "--man", folder}).exit_code, 0);
+  for (const std::string& command : CommandNames()) {
+    const auto page = ReadFile(folder + "/cairn-" + command + ".1");
+    ASSERT_TRUE(page.ok()) << page.status();
+    EXPECT_THAT(*page, AllOf(HasSubstr(".SH EXAMPLES"), HasSubstr(".SH EXIT STATUS"))) << command;
+  }
+  EXPECT_THAT(*ReadFile(folder + "/cairn.1"), HasSubstr("cairn\\-submit"));
+}
+
+TEST(CommandsTest, TypingErrorsAreSeenThrough) {
+  EXPECT_THAT(RunCairn({"statsu"}).err,
+              HasSubstr("there is no command statsu; did you mean status?"));
+  EXPECT_THAT(RunCairn({"help", "exprot"}).err, HasSubstr("did you mean export?"));
+  EXPECT_THAT(RunCairn({"run", "a.json", "--worker=2"}).err,
+              HasSubstr("cairn run has no flag --worker; did you mean --workers?"));
+  EXPECT_THAT(RunCairn({"--state", "a", "jobs"}).err, HasSubstr("flags come after a command"));
+  EXPECT_THAT(RunCairn({"completion", "bsh"}).err, HasSubstr("did you mean bash?"));
+}
+
+TEST(CommandsTest, AnOutputThatCannotBeWrittenIsNoSuccess) {
+  std::ofstream full("/dev/full");
+  std::ostringstream err;
+  CommandContext context;
+  context.out = &full;
+  context.err = &err;
+  EXPECT_EQ(RunCommandLine({"help"}, context), 2);
+  EXPECT_THAT(err.str(), HasSubstr("cannot write the output"));
+}
+
+TEST(CommandsTest, InitWritesAJobOnceAndNeverOverSomethingElse) {
+  const std::string folder = testing::TempDir() + "commands_test_init";
+  std::filesystem::remove_all(folder);
+  const Result first = RunCairn({"init", folder});
+  EXPECT_EQ(first.exit_code, 0) << first.err;
+  EXPECT_THAT(first.out, HasSubstr("cairn run " + folder + "/job.json"));
+  const Result second = RunCairn({"init", folder});
+  EXPECT_EQ(second.exit_code, 2);
+  EXPECT_THAT(second.err, HasSubstr(folder + "/job.json is there already"));
+}
+
 TEST(CommandsTest, BadUsageIsExitCodeTwoAndSaysWhereHelpIs) {
   const std::vector<std::pair<std::vector<std::string>, std::string>> cases = {
       {{}, "see cairn --help"},
       {{"fly"}, "there is no command fly; see cairn --help"},
+      {{"export", "job", "--output", "o", "--fast"}, "cairn export has no flag --fast"},
       {{"help", "fly"}, "there is no command fly"},
       {{"run"}, "JOB.json is required; see cairn run --help"},
       {{"run", "a.json", "b.json"}, "b.json"},
@@ -151,6 +207,7 @@ TEST_F(CommandsOnStateTest, JobsAndStatusAreRead) {
   const Result unknown = RunOnState({"status", "nobody"});
   EXPECT_EQ(unknown.exit_code, 2);
   EXPECT_THAT(unknown.err, HasSubstr("there is no job 'nobody'; there are 1 (example)"));
+  EXPECT_THAT(RunOnState({"status", "exmaple"}).err, HasSubstr("did you mean example?"));
 }
 
 TEST_F(CommandsOnStateTest, HistoryHasEverySettledBatchInOrderThenEvaluations) {
@@ -200,16 +257,22 @@ TEST_F(CommandsOnStateTest, PredictionsAreTheModels) {
   const std::vector<float> examples = {1, 1, 1, 1, 0, 0, 0, 2};
   const std::string bytes(reinterpret_cast<const char*>(examples.data()), 32);
   ASSERT_TRUE(WriteFile(x, FormatNpyHeader({'f', 4, {2, 4}}) + bytes).ok());
-  const Result result = RunOnState({"predict", "profile", "example", "--input", x, "--output", y});
-  ASSERT_EQ(result.exit_code, 0) << result.err;
-  const std::string file = *ReadFile(y);
-  const auto header = ParseNpyHeader(file, file.size());
-  ASSERT_TRUE(header.ok()) << header.status();
-  EXPECT_THAT(header->shape, ElementsAre(2, 3));
-  std::vector<float> values(6);
-  ASSERT_TRUE(
-      DecodeNpyAsFloat(*header, file.substr(header->data_offset), absl::MakeSpan(values)).ok());
-  EXPECT_THAT(values, ElementsAre(118, 222, 326, 118, 220, 322));
+  const auto predicted = [&](std::vector<std::string> flags) {
+    std::vector<std::string> arguments = {"predict", "example", "--input", x, "--output", y};
+    arguments.insert(arguments.end(), flags.begin(), flags.end());
+    const Result result = RunOnState(arguments);
+    EXPECT_EQ(result.exit_code, 0) << result.err;
+    const std::string file = *ReadFile(y);
+    const auto header = ParseNpyHeader(file, file.size());
+    EXPECT_TRUE(header.ok()) << header.status();
+    EXPECT_THAT(header->shape, ElementsAre(2, 3));
+    std::vector<float> values(6);
+    EXPECT_TRUE(
+        DecodeNpyAsFloat(*header, file.substr(header->data_offset), absl::MakeSpan(values)).ok());
+    return values;
+  };
+  EXPECT_THAT(predicted({"--scale", "1"}), ElementsAre(118, 222, 326, 118, 220, 322));
+  EXPECT_THAT(predicted({}), ElementsAre(136, 244, 352, 136, 240, 344)) << "as its own data";
 }
 
 TEST_F(CommandsOnStateTest, WrongInputsOfPredictAreRefusedByName) {
@@ -240,10 +303,24 @@ TEST_F(CommandsOnClusterTest, ReadingCommandsAskTheCluster) {
   EXPECT_EQ(ReadFile(folder + "/weights.bin")->size(), 15 * sizeof(float));
 }
 
+TEST_F(CommandsOnClusterTest, ClusterAndTopShowEveryMember) {
+  const auto members = RunOnCluster({"cluster", "--json"}).lines();
+  ASSERT_FALSE(members.empty());
+  for (const char* field : {"role", "index", "live", "host", "incarnation", "memory_bytes",
+                            "lease_age_seconds", "requests_per_second"}) {
+    EXPECT_TRUE(members[0].contains(field)) << field;
+  }
+  EXPECT_THAT(RunOnCluster({"cluster"}).out, HasSubstr("ps-0"));
+  const Result top = RunOnCluster({"top", "--times", "2"});
+  EXPECT_EQ(top.exit_code, 0) << top.err;
+  EXPECT_THAT(top.out, AllOf(HasSubstr("ps-0"), HasSubstr("job 1 (example)")));
+  EXPECT_EQ(RunOnCluster({"top", "--times", "1", "--json"}).lines()[0]["jobs"][0]["job"], 1);
+}
+
 TEST_F(CommandsOnClusterTest, SubmitSaysHowToFollow) {
   const Result result = RunOnCluster({"submit", WriteJob()});
   EXPECT_EQ(result.exit_code, 0) << result.err;
-  EXPECT_THAT(result.out, HasSubstr("cairn follow 1"));
+  EXPECT_THAT(result.out, HasSubstr("cairn follow 1 --coordinator " + cluster_.address()));
   EXPECT_EQ(cluster_.submitted().job().name(), "example");
 }
 
@@ -290,6 +367,29 @@ TEST_F(CommandsOnClusterTest, RunWithoutItsDaemonsSaysHowToBuildThem) {
       RunCairn({"run", WriteJob(), "--state", testing::TempDir() + "/commands_test_run"});
   EXPECT_EQ(result.exit_code, 2);
   EXPECT_THAT(result.err, HasSubstr("bazel build -c opt //coordinator"));
+}
+
+TEST(CommandsTest, DownWithoutAClusterIsDone) {
+  const std::string state = testing::TempDir() + "/commands_test_down";
+  EXPECT_EQ(RunCairn({"down", "--state", state}).exit_code, 2) << "a directory that is not there";
+  std::filesystem::create_directories(state);
+  const Result result = RunCairn({"down", "--state", state});
+  EXPECT_EQ(result.exit_code, 0) << result.err;
+  EXPECT_THAT(result.out, HasSubstr("no cluster is up on " + state));
+}
+
+TEST(CommandsTest, LogsAreShownWithTheirTasks) {
+  const std::string state = testing::TempDir() + "/commands_test_logs";
+  ASSERT_TRUE(WriteFile(state + "/logs/worker-0.log", "one\ntwo\nthree\n").ok());
+  ASSERT_TRUE(WriteFile(state + "/logs/ps-0.log", "four\n").ok());
+  EXPECT_EQ(RunCairn({"logs", "worker-0", "--lines", "2", "--state", state}).out, "two\nthree\n");
+  EXPECT_EQ(RunCairn({"logs", "--lines", "1", "--state", state}).out,
+            "ps-0 | four\nworker-0 | three\n");
+  EXPECT_EQ(RunCairn({"logs", "ps-0", "--json", "--state", state}).lines()[0],
+            json::parse(R"({"task": "ps-0", "line": "four"})"));
+  EXPECT_THAT(RunCairn({"logs", "worker0", "--state", state}).err,
+              HasSubstr("there are ps-0, worker-0; did you mean worker-0?"));
+  EXPECT_THAT(RunCairn({"logs", "--state", "/no/such"}).err, HasSubstr("no logs in /no/such/logs"));
 }
 
 }  // namespace

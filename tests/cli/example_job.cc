@@ -69,6 +69,7 @@ proto::JobPlan ExamplePlan() {
   plan.set_job_id(kJob);
   plan.mutable_job()->set_name("example");
   plan.mutable_job()->add_metrics("mae");
+  plan.mutable_job()->mutable_validation()->set_scale(2);
   *plan.mutable_model() = Must(nn::ReadKerasJson(ExampleModelJson()));
   const std::vector<cluster::VariableExtent> variables = {{"dense/kernel", {4, 3}},
                                                           {"dense/bias", {3}}};

@@ -11,7 +11,7 @@
 namespace cairn::cli {
 
 // One finished job for the tests of `cairn`: a dense layer from 4 to 3, on two ps, after two epochs
-// of three batches of which the report of the fifth was lost.
+// of three batches of which the report of the fifth was lost. Its validation data have scale 2.
 
 // As Keras writes it.
 std::string ExampleModelJson();

@@ -129,6 +129,12 @@ grpc::Status FakeCluster::ListCheckpoints(grpc::ServerContext*, const proto::Job
   return CheckJob(job);
 }
 
+grpc::Status FakeCluster::PrepareStop(grpc::ServerContext*, const proto::PrepareStopRequest*,
+                                      proto::PrepareStopReply* reply) {
+  *reply->mutable_manifest() = ExampleManifest();
+  return grpc::Status::OK;
+}
+
 grpc::Status FakeCluster::GetCluster(grpc::ServerContext*, const proto::GetClusterRequest*,
                                      proto::ClusterStatus* status) {
   status->set_version(kVersion);

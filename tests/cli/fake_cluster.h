@@ -54,6 +54,9 @@ class FakeCluster final : public proto::Coordinator::Service {
                           proto::ClusterStatus* status) override;
   grpc::Status TakeCheckpoint(grpc::ServerContext*, const proto::JobReference* job,
                               proto::Manifest* manifest) override;
+  // A job trained: answers with the example's checkpoint.
+  grpc::Status PrepareStop(grpc::ServerContext* context, const proto::PrepareStopRequest* request,
+                           proto::PrepareStopReply* reply) override;
   grpc::Status FollowJob(grpc::ServerContext*, const proto::JobReference* job,
                          grpc::ServerWriter<proto::JobStatus>* writer) override;
   grpc::Status GetHistory(grpc::ServerContext*, const proto::JobReference* job,

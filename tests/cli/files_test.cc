@@ -33,5 +33,13 @@ TEST(FilesTest, ErrorsNameTheFileAndTheReason) {
   EXPECT_THAT(std::string(WriteFile(file + "/below", "").message()), HasSubstr(file));
 }
 
+TEST(FilesTest, AFolderThatCanBeWrittenInIsMadeAndLeftEmpty) {
+  const std::string folder = testing::TempDir() + "/files_test_probe/deep";
+  EXPECT_TRUE(CheckMayWriteIn(folder).ok());
+  EXPECT_TRUE(std::filesystem::is_empty(folder));
+  EXPECT_THAT(std::string(CheckMayWriteIn("/proc/nothing").message()),
+              ::testing::HasSubstr("/proc/nothing"));
+}
+
 }  // namespace
 }  // namespace cairn::cli

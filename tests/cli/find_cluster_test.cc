@@ -1,6 +1,7 @@
 #include "cli/find_cluster.h"
 
 #include "cli/local/cluster_file.h"
+#include "cli/local/last_cluster.h"
 #include "cli/local/state_lock.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -66,7 +67,7 @@ TEST(FindClusterTest, StateOfARunningClusterIsAskedOfTheCluster) {
   ClusterChoice choice = Impatient();
   choice.patience = absl::Seconds(20);
   choice.state = StateFolder();
-  const auto lock = StateLock::Take(choice.state);
+  const auto lock = StateLock::Take(choice.state, "cairn up");
   ASSERT_TRUE(lock.ok()) << lock.status();
   ClusterFile file;
   file.coordinator = cluster.address();
@@ -75,11 +76,30 @@ TEST(FindClusterTest, StateOfARunningClusterIsAskedOfTheCluster) {
   EXPECT_NE(FindSource(choice)->api, nullptr);
 }
 
+TEST(FindClusterTest, WhatUpMadeLastIsFoundFromAnywhere) {
+  const std::string folder = StateFolder();
+  ClusterChoice choice = Impatient();
+  choice.user_folder = folder + "/user";
+  ASSERT_TRUE(RememberLastCluster(choice.user_folder, folder + "/state").ok());
+  EXPECT_EQ(FindSource(choice).status().code(), absl::StatusCode::kUnavailable) << "it is gone";
+  WriteExampleState(folder + "/state");
+  EXPECT_EQ((*FindSource(choice)).source->GetJob("example")->state(), proto::FINISHED);
+  EXPECT_EQ(*FindState(choice), folder + "/state");
+
+  const auto lock = StateLock::Take(folder + "/state", "cairn up");
+  ClusterFile file;
+  file.coordinator = "127.0.0.1:5";
+  ASSERT_TRUE(WriteClusterFile(folder + "/state", file).ok());
+  EXPECT_EQ((*FindCoordinator(choice))->address(), "127.0.0.1:5");
+  choice.coordinator = "127.0.0.1:6";
+  EXPECT_EQ(FindState(choice).status().code(), absl::StatusCode::kInvalidArgument);
+}
+
 TEST(FindClusterTest, RunWhoseCoordinatorIsAwayIsReadFromTheDisk) {
   ClusterChoice choice = Impatient();
   choice.state = StateFolder();
   WriteExampleState(choice.state);
-  const auto lock = StateLock::Take(choice.state);
+  const auto lock = StateLock::Take(choice.state, "cairn up");
   ClusterFile file;
   file.coordinator = "127.0.0.1:1";
   ASSERT_TRUE(WriteClusterFile(choice.state, file).ok());

@@ -1,7 +1,9 @@
 #include "cli/job_file.h"
 
+#include <filesystem>
 #include <set>
 
+#include "cli/files.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "nlohmann/json.hpp"
@@ -229,6 +231,29 @@ TEST(JobFileTest, FilesThatCannotBeReadAreNamed) {
   EXPECT_THAT(std::string(missing.status().message()), HasSubstr("/no/such/job.json"));
   const auto folder = ReadJobFile("/tmp");
   EXPECT_THAT(std::string(folder.status().message()), HasSubstr("/tmp: it is not a file"));
+}
+
+TEST(JobFileTest, CommentsExplainAJobFile) {
+  const auto job = ParseJobFile("// mine\n" + GoodJob().dump() + " /* the end */", "/jobs");
+  EXPECT_TRUE(job.ok()) << job.status();
+}
+
+TEST(JobFileTest, DataSourcesStandAloneToo) {
+  const auto inline_data =
+      ReadDataSource(R"({"npy": {"features": "x.npy", "labels": "/y.npy"}, "scale": 0.5})");
+  ASSERT_TRUE(inline_data.ok()) << inline_data.status();
+  EXPECT_EQ(inline_data->npy().features(0), std::filesystem::current_path().string() + "/x.npy");
+  EXPECT_EQ(inline_data->scale(), 0.5);
+
+  const std::string file = testing::TempDir() + "job_file_test_data/source.json";
+  ASSERT_TRUE(WriteFile(file, R"({"npy": {"features": "x.npy", "labels": "y.npy"}} // mine)").ok());
+  const auto data = ReadDataSource(file);
+  ASSERT_TRUE(data.ok()) << data.status();
+  EXPECT_EQ(data->npy().features(0), testing::TempDir() + "job_file_test_data/x.npy");
+
+  EXPECT_EQ(ReadDataSource(R"({"npi": {}})").status().message(),
+            "--data: npi: unknown field; did you mean \"npy\"?");
+  EXPECT_EQ(ReadDataSource("/no/such/file").status().code(), absl::StatusCode::kNotFound);
 }
 
 }  // namespace

@@ -38,5 +38,14 @@ TEST(JsonTextTest, LongValuesAreCutShort) {
   EXPECT_EQ(ShortJson(nlohmann::json("caf\xc3\xa9")), "\"caf\\u00e9\"");
 }
 
+TEST(JsonTextTest, CommentsAreIgnoredOnlyWhereTheyAreWanted) {
+  const std::string text = "// first\n{\"a\": 1, /* second */ \"b\": \"// no comment\"}";
+  EXPECT_FALSE(ParseJson(text).ok());
+  const auto json = ParseJson(text, Comments::kIgnored);
+  ASSERT_TRUE(json.ok()) << json.status();
+  EXPECT_EQ((*json)["a"], 1);
+  EXPECT_EQ((*json)["b"], "// no comment");
+}
+
 }  // namespace
 }  // namespace cairn::cli

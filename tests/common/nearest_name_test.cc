@@ -1,21 +1,47 @@
 #include "common/nearest_name.h"
 
-#include <gtest/gtest.h>
+#include <vector>
+
+#include "gtest/gtest.h"
 
 namespace cairn {
 namespace {
 
-const std::vector<std::string> kKnown = {"sgd", "adam", "adamax", "adagrad"};
+const std::vector<std::string> kNames = {"status", "submit", "jobs", "learning_rate", "adam"};
 
-TEST(NearestNameTest, ASlipOfTheFingersIsFound) {
-  EXPECT_EQ(NearestName("adma", kKnown), "adam");
-  EXPECT_EQ(NearestName("adamx", kKnown), "adam");
-  EXPECT_EQ(NearestName("adagrd", kKnown), "adagrad");
+TEST(NearestNameTest, EveryKindOfTypingErrorIsSeenThrough) {
+  EXPECT_EQ(NearestName("statu", kNames), "status") << "missing";
+  EXPECT_EQ(NearestName("sttatus", kNames), "status") << "too many";
+  EXPECT_EQ(NearestName("stafus", kNames), "status") << "replaced";
+  EXPECT_EQ(NearestName("statsu", kNames), "status") << "exchanged";
+  EXPECT_EQ(NearestName("STATUS", kNames), "status") << "case";
 }
 
-TEST(NearestNameTest, WhatIsFarFromEverythingHasNone) {
-  EXPECT_EQ(NearestName("rmsprop", kKnown), "");
-  EXPECT_EQ(NearestName("adam", {}), "");
+TEST(NearestNameTest, AnExchangeIsOneErrorAndNotTwo) {
+  EXPECT_EQ(NearestName("ba", {"ab"}), "ab");
+  EXPECT_EQ(NearestName("ba", {"cd", "ab"}), "ab");
+}
+
+TEST(NearestNameTest, LongerWordsMayHaveMoreErrors) {
+  EXPECT_EQ(NearestName("lerning_raet", kNames), "learning_rate");
+  EXPECT_EQ(NearestName("learn_rat", kNames), "");
+}
+
+TEST(NearestNameTest, WhatIsFarFromAllNamesHasNone) {
+  EXPECT_EQ(NearestName("evaluate", kNames), "");
+  EXPECT_EQ(NearestName("", kNames), "");
+  EXPECT_EQ(NearestName("x", kNames), "") << "not by replacing all of it";
+  EXPECT_EQ(NearestName(std::string(10000, 'a'), kNames), "");
+  EXPECT_EQ(NearestName("status", {}), "");
+}
+
+TEST(NearestNameTest, OfEquallyNearNamesTheFirstIsTaken) {
+  EXPECT_EQ(NearestName("cat", {"bat", "car"}), "bat");
+}
+
+TEST(NearestNameTest, TheQuestionIsAskedOnlyIfThereIsAName) {
+  EXPECT_EQ(DidYouMean("job", kNames), "; did you mean jobs?");
+  EXPECT_EQ(DidYouMean("nothing", kNames), "");
 }
 
 TEST(NearestNameTest, TheTextHasTheGuessAndTheList) {

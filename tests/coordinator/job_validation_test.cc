@@ -78,7 +78,7 @@ INSTANTIATE_TEST_SUITE_P(
     All, BadJobTest,
     ::testing::Values(
         BadCase{"name", [](Request* r) { r->mutable_job()->clear_name(); }, "missing"},
-        BadCase{"name", [](Request* r) { r->mutable_job()->set_name("a\nb"); }, "control"},
+        BadCase{"name", [](Request* r) { r->mutable_job()->set_name("a\nb"); }, "letters, digits"},
         BadCase{"train", [](Request* r) { r->mutable_job()->clear_train(); }, "missing"},
         BadCase{"train", [](Request* r) { r->mutable_job()->mutable_train()->clear_format(); },
                 "idx, npy, csv"},

@@ -53,6 +53,7 @@ TEST(SchedulerTest, AJobCanBeCancelledWhileItTrains) {
   simulation.Do([&](Scheduler* scheduler, Moment now, Outbox* outbox) {
     EXPECT_EQ(scheduler->CancelJob("simulated", now, outbox)->state(), proto::CANCELLED);
   });
+  EXPECT_GT(simulation.Status().batches_done(), 20) << "without any checkpoint";
   simulation.Submit(Named("next"));
   ASSERT_TRUE(
       simulation.RunUntil([&] { return simulation.Status("next").state() == proto::FINISHED; }));

@@ -1,6 +1,7 @@
 #include "cli/local/child_process.h"
 
 #include <signal.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <chrono>
@@ -59,6 +60,18 @@ TEST(ChildProcessTest, ChildDiesWithTheThreadThatStartedIt) {
   std::unique_ptr<ChildProcess> child;
   std::thread([&child] { child = *ChildProcess::Start(Shell("exec sleep 1000")); }).join();
   EXPECT_EQ(WaitForEnd(child.get()), 128 + SIGKILL);
+}
+
+TEST(ChildProcessTest, DetachedChildOutlivesItsThreadAndItsObjectInASessionOfItsOwn) {
+  pid_t pid = 0;
+  std::thread([&pid] {
+    ChildOptions options = Shell("exec sleep 1000");
+    options.is_detached = true;
+    pid = (*ChildProcess::Start(options))->pid();
+  }).join();
+  EXPECT_EQ(getsid(pid), pid);
+  EXPECT_EQ(kill(pid, SIGKILL), 0);
+  EXPECT_EQ(waitpid(pid, nullptr, 0), pid);
 }
 
 TEST(ChildProcessTest, ChildIsGoneAfterTheDestructor) {

@@ -110,6 +110,11 @@ TEST_F(LocalClusterTest, DaemonThatCannotRunFailsTheClusterWithItsLastLines) {
   EXPECT_THAT(std::string((*cluster)->failure().message()), HasSubstr("the port is taken"));
 }
 
+TEST(TasksTextTest, OneWorkerIsNoPlural) {
+  EXPECT_EQ(TasksText(2, 1), "1 coordinator, 2 ps, 1 worker");
+  EXPECT_EQ(TasksText(1, 2), "1 coordinator, 1 ps, 2 workers");
+}
+
 TEST_F(LocalClusterTest, NextRunHasTheSameAddressesAndMustHaveTheSamePs) {
   std::string address;
   {
@@ -117,7 +122,8 @@ TEST_F(LocalClusterTest, NextRunHasTheSameAddressesAndMustHaveTheSamePs) {
     ASSERT_TRUE(cluster.ok()) << cluster.status();
     address = (*cluster)->coordinator_address();
   }
-  EXPECT_EQ(*PsCountOfState(state()), 2);
+  EXPECT_EQ(*ChoosePsCount(state(), 0), 2);
+  EXPECT_EQ(*ChoosePsCount(state(), 3), 3);
   EXPECT_THAT(std::string(LocalCluster::Start(Options(3, 1)).status().message()),
               HasSubstr("belongs to a cluster of 2 ps; go on with --ps 2"));
   auto again = LocalCluster::Start(Options(2, 3));

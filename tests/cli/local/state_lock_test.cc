@@ -9,28 +9,39 @@
 namespace cairn::cli {
 namespace {
 
+using ::testing::AllOf;
 using ::testing::HasSubstr;
 
 TEST(StateLockTest, SecondRunIsRefusedNamingTheFirst) {
   const std::string state = testing::TempDir() + "/state_lock_test";
-  auto first = StateLock::Take(state);
+  auto first = StateLock::Take(state, "cairn run");
   ASSERT_TRUE(first.ok()) << first.status();
   EXPECT_TRUE(IsStateLocked(state));
-  const auto second = StateLock::Take(state);
+  const auto second = StateLock::Take(state, "cairn run");
   EXPECT_EQ(second.status().code(), absl::StatusCode::kFailedPrecondition);
   EXPECT_THAT(std::string(second.status().message()),
-              HasSubstr(absl::StrCat("(process ", getpid(), ")")));
+              HasSubstr(absl::StrCat("by cairn run (process ", getpid(), ")")));
+  EXPECT_EQ(HolderOfState(state)->pid, getpid());
+}
+
+TEST(StateLockTest, WhoMeetsAClusterThatIsUpIsToldHowToUseIt) {
+  const std::string state = testing::TempDir() + "/state_lock_test_up";
+  const auto up = StateLock::Take(state, "cairn up");
+  EXPECT_EQ(HolderOfState(state)->command, "cairn up");
+  EXPECT_THAT(std::string(StateLock::Take(state, "cairn run").status().message()),
+              AllOf(HasSubstr("cairn submit JOB.json"), HasSubstr("cairn down")));
 }
 
 TEST(StateLockTest, LockEndsWithItsHolder) {
   const std::string state = testing::TempDir() + "/state_lock_test_end";
-  ASSERT_TRUE(StateLock::Take(state).ok());  // Released at once.
+  ASSERT_TRUE(StateLock::Take(state, "cairn run").ok());  // Released at once.
   EXPECT_FALSE(IsStateLocked(state));
-  EXPECT_TRUE(StateLock::Take(state).ok());
+  EXPECT_FALSE(HolderOfState(state).has_value());
+  EXPECT_TRUE(StateLock::Take(state, "cairn run").ok());
 }
 
 TEST(StateLockTest, StateThatCannotBeMadeIsNamed) {
-  EXPECT_THAT(std::string(StateLock::Take("/proc/no/state").status().message()),
+  EXPECT_THAT(std::string(StateLock::Take("/proc/no/state", "cairn run").status().message()),
               HasSubstr("/proc/no/state"));
   EXPECT_FALSE(IsStateLocked("/no/such/state"));
 }

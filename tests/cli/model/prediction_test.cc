@@ -39,6 +39,21 @@ TEST(PredictionTest, InputsAreScaled) {
   EXPECT_THAT(prediction->values, ElementsAre(115, 220, 325));
 }
 
+TEST(PredictionTest, InputsAreStandardizedAsTheJobsDataWere) {
+  TrainedModel trained = Example();
+  auto& statistics = *trained.plan.mutable_data()->add_inputs();
+  for (int i = 0; i < 4; ++i) {
+    statistics.add_mean(10);
+    statistics.add_deviation(4);
+  }
+  // (2 * 9 - 10) / 4 = 2 in the second place: twice the kernel's second row, and -2.5 elsewhere.
+  const auto prediction = Predict(trained, {Npy({1, 4}, {0, 9, 0, 0})}, {"x.npy"}, 2);
+  ASSERT_TRUE(prediction.ok()) << prediction.status();
+  EXPECT_THAT(prediction->values,
+              ElementsAre(100 + 2 * 3 - 2.5 * (0 + 6 + 9), 200 + 2 * 4 - 2.5 * (1 + 7 + 10),
+                          300 + 2 * 5 - 2.5 * (2 + 8 + 11)));
+}
+
 TEST(PredictionTest, NoExamplesAreNoPredictions) {
   const auto prediction = Predict(Example(), {Npy({0, 4}, {})}, {"x.npy"}, 1);
   ASSERT_TRUE(prediction.ok()) << prediction.status();

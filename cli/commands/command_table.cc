@@ -1,0 +1,21 @@
+#include "cli/commands/command_table.h"
+
+namespace cairn::cli {
+
+std::vector<CommandGroup> AllCommands() {
+  return {
+      {"On this machine",
+       {MakeInitCommand(), MakeRunCommand(), MakeUpCommand(), MakeDownCommand(), MakeLogsCommand(),
+        MakeDoctorCommand()}},
+      {"Jobs",
+       {MakeSubmitCommand(), MakeFollowCommand(), MakeJobsCommand(), MakeStatusCommand(),
+        MakeHistoryCommand(), MakeCancelCommand()}},
+      {"Models",
+       {MakeExportCommand(), MakePredictCommand(), MakeEvaluateCommand(), MakeCheckpointCommand(),
+        MakeCheckpointsCommand()}},
+      {"The cluster", {MakeClusterCommand(), MakeTopCommand(), MakeProfileCommand()}},
+      {"cairn itself", {MakeHelpCommand(), MakeCompletionCommand(), MakeVersionCommand()}},
+  };
+}
+
+}  // namespace cairn::cli

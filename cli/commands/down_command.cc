@@ -1,0 +1,133 @@
+#include <signal.h>
+
+#include <cerrno>
+#include <filesystem>
+#include <memory>
+#include <system_error>
+#include <thread>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "cli/commands/command.h"
+#include "cli/commands/flag_set.h"
+#include "cli/find_cluster.h"
+#include "cli/local/cluster_service.h"
+#include "cli/local/log_files.h"
+#include "cli/local/state_lock.h"
+#include "common/clock.h"
+#include "common/status_macros.h"
+#include "nlohmann/json.hpp"
+
+namespace cairn::cli {
+namespace {
+
+constexpr std::chrono::milliseconds kPollInterval(50);
+// A service that takes longer than its own steps may take hangs itself.
+const absl::Duration kPatience = kStopCheckpointTimeout + kStopGrace + absl::Seconds(10);
+constexpr absl::Duration kKillPatience = absl::Seconds(10);
+
+struct DownFlags {
+  std::string state;
+  bool now = false;
+  bool json = false;
+};
+
+// Shows what the service logs while it stops; false: it still runs after `patience`.
+bool WaitForEnd(const std::string& state, int64_t pid, absl::Duration patience, LogTail* log,
+                std::ostream* out) {
+  const RealClock clock;
+  const absl::Duration end = clock.Now() + patience;
+  while (true) {
+    const auto holder = HolderOfState(state);
+    const bool is_over = !holder || holder->pid != pid;
+    for (const std::string& line : log->NewLines()) {
+      if (out != nullptr) *out << line << std::endl;
+    }
+    if (is_over || clock.Now() > end) return is_over;
+    std::this_thread::sleep_for(kPollInterval);
+  }
+}
+
+// A holder that is just being replaced may still be named in the lock: nobody else is to be killed.
+bool IsCairn(int64_t pid) {
+  std::error_code error;
+  const auto program =
+      std::filesystem::read_symlink(absl::StrCat("/proc/", pid, "/exe"), error).filename().string();
+  return !error && absl::StartsWith(program, "cairn");
+}
+
+absl::Status End(const std::string& state, const StateHolder& holder, const DownFlags& flags,
+                 bool* was_killed, const CommandContext& context) {
+  if (!IsCairn(holder.pid)) {
+    return absl::UnavailableError(absl::StrCat("the cluster on ", state,
+                                               " is just being started or ended by somebody else; "
+                                               "try again"));
+  }
+  LogTail log(LogFile(state, "cairn"));
+  log.SkipToEnd();
+  std::ostream* out = flags.json ? nullptr : context.out;
+  const auto pid = static_cast<pid_t>(holder.pid);
+  if (!flags.now) {
+    if (kill(pid, SIGTERM) != 0) {
+      return absl::ErrnoToStatus(errno, absl::StrCat("cannot stop process ", pid));
+    }
+    if (WaitForEnd(state, holder.pid, kPatience, &log, out)) return absl::OkStatus();
+    *context.err << "cairn: process " << pid << " does not end; killing it\n";
+  }
+  *was_killed = true;
+  // The kernel kills the daemons with it.
+  kill(pid, SIGKILL);
+  if (WaitForEnd(state, holder.pid, kKillPatience, &log, out)) return absl::OkStatus();
+  return absl::InternalError(
+      absl::StrCat("process ", pid, " does not end even when killed; it may wait for a disk"));
+}
+
+absl::StatusOr<int> Down(const DownFlags& flags, const CommandContext& context) {
+  ClusterChoice choice;
+  choice.state = flags.state;
+  choice.user_folder = context.user_folder;
+  CAIRN_ASSIGN_OR_RETURN(const std::string state, FindState(choice));
+  if (!std::filesystem::exists(state)) {
+    return absl::NotFoundError(absl::StrCat("there is no state directory ", state,
+                                            "; name the one of cairn up with --state DIR"));
+  }
+  const auto holder = HolderOfState(state);
+  bool was_killed = false;
+  if (holder) CAIRN_RETURN_IF_ERROR(End(state, *holder, flags, &was_killed, context));
+  if (flags.json) {
+    *context.out << nlohmann::ordered_json{{"state", state},
+                                           {"was_up", holder.has_value()},
+                                           {"was_killed", was_killed}}
+                        .dump()
+                 << "\n";
+  } else if (!holder) {
+    *context.out << "no cluster is up on " << state << "\n";
+  } else {
+    *context.out << holder->command << (was_killed ? " was killed" : " has ended") << "; " << state
+                 << " has all that is needed to go on: cairn up --state " << state << "\n";
+  }
+  return kExitDone;
+}
+
+}  // namespace
+
+Command MakeDownCommand() {
+  auto flags = std::make_shared<DownFlags>();
+  Command command;
+  command.name = "down";
+  command.description = "End the cluster of cairn up, after a checkpoint of the job that trains";
+  command.details =
+      "Daemons that hang are given 30 s for the checkpoint and 10 s to end, and are killed then; "
+      "the job goes on from its newest checkpoint at the next cairn up.";
+  command.examples = {"cairn down", "cairn down --state my-cluster", "cairn down --now"};
+  command.add_flags = [flags](FlagSet* set) {
+    set->AddString("--state DIR", &flags->state,
+                   "The cluster's state directory [./cairn-state, or that of the last cairn up]");
+    set->AddBool("--now", &flags->now, "Kill all daemons at once, without a checkpoint");
+    set->AddBool("--json", &flags->json, "Print JSON, one object a line");
+  };
+  command.run = [flags](const CommandContext& context) { return Down(*flags, context); };
+  return command;
+}
+
+}  // namespace cairn::cli

@@ -1,0 +1,100 @@
+#include <filesystem>
+#include <memory>
+
+#include "absl/strings/str_cat.h"
+#include "cli/commands/command.h"
+#include "cli/commands/flags.h"
+#include "cli/job_file.h"
+#include "cli/local/programs.h"
+#include "cli/model/evaluation.h"
+#include "cli/model/trained_model.h"
+#include "cli/progress_text.h"
+#include "cli/status_json.h"
+#include "common/status_macros.h"
+
+namespace cairn::cli {
+namespace {
+
+struct EvaluateFlags : CommonFlags {
+  std::string data = "validation";
+  CheckpointChoice checkpoint;
+};
+
+// Makes the chosen data the plan's validation data.
+absl::Status ChooseData(const std::string& data, proto::JobPlan* plan) {
+  proto::Job* job = plan->mutable_job();
+  if (data == "validation") {
+    if (plan->validation_examples() > 0) return absl::OkStatus();
+    return absl::FailedPreconditionError(
+        absl::StrCat("job ", plan->job_id(), " (", job->name(),
+                     ") has no validation data; name others with --data: train, a file, or JSON"));
+  }
+  // Other files than those that were looked at when the job was planned.
+  job->clear_validation_fraction();
+  plan->mutable_data()->clear_validation_files();
+  if (data == "train") {
+    *job->mutable_validation() = job->train();
+    return absl::OkStatus();
+  }
+  CAIRN_ASSIGN_OR_RETURN(*job->mutable_validation(), ReadDataSource(data));
+  return absl::OkStatus();
+}
+
+absl::StatusOr<int> EvaluateJob(const EvaluateFlags& flags, const CommandContext& context) {
+  EvaluationOptions options;
+  CAIRN_ASSIGN_OR_RETURN(options.worker_program, FindProgram(context.programs_folder, "worker"));
+  options.environment = context.environment;
+  options.temporary_folder = std::filesystem::temp_directory_path().string();
+  CAIRN_ASSIGN_OR_RETURN(const FoundSource found, FindSource(flags.Choice(context)));
+  CAIRN_ASSIGN_OR_RETURN(TrainedModel model,
+                         ReadTrainedModel(found.source.get(), flags.job, flags.checkpoint));
+  CAIRN_RETURN_IF_ERROR(ChooseData(flags.data, &model.plan));
+  CAIRN_ASSIGN_OR_RETURN(const proto::EvaluationRecord record, Evaluate(model, options));
+  const auto& names = model.plan.job().metrics();
+  if (flags.json) {
+    nlohmann::ordered_json line = {{"job", model.plan.job_id()},
+                                   {"checkpoint", model.checkpoint.checkpoint()},
+                                   {"data", flags.data}};
+    const nlohmann::ordered_json evaluation = EvaluationJson(record, names);
+    for (const auto& [key, value] : evaluation.items()) {
+      if (key != "epoch") line[key] = value;
+    }
+    *context.out << line.dump() << "\n";
+  } else {
+    *context.out << "checkpoint " << model.checkpoint.checkpoint() << " of job "
+                 << model.plan.job_id() << " (" << model.plan.job().name()
+                 << "): " << EvaluationText(record, names) << "  (" << record.examples()
+                 << " examples)\n";
+  }
+  return kExitDone;
+}
+
+}  // namespace
+
+Command MakeEvaluateCommand() {
+  auto flags = std::make_shared<EvaluateFlags>();
+  Command command;
+  command.name = "evaluate";
+  command.description = "Compute loss and metrics of a trained model, on this machine";
+  command.details =
+      "Over every example once, as the evaluation at an epoch's end does; the data files are read "
+      "here, not by the cluster's workers. --data is validation or train (those of the job), a "
+      "file that holds what a job file says under \"validation\", or that JSON itself.";
+  command.examples = {
+      "cairn evaluate fashion_mnist_cnn", "cairn evaluate fashion_mnist_cnn --checkpoint 3 --json",
+      R"(cairn evaluate 1 --data '{"npy": {"features": "x.npy", "labels": "y.npy"}}')"};
+  command.add_flags = [flags](FlagSet* set) {
+    flags->AddJob(set);
+    set->AddString("--data SOURCE", &flags->data, "On which data [validation]");
+    set->AddId("--checkpoint N", &flags->checkpoint.checkpoint,
+               "Which checkpoint's values [the job's result: the newest's]");
+    set->AddBool("--best", &flags->checkpoint.best, "The checkpoint with the best monitored value");
+    set->Exclude("--best", "--checkpoint");
+    flags->AddJson(set);
+    flags->AddCluster(set);
+  };
+  command.run = [flags](const CommandContext& context) { return EvaluateJob(*flags, context); };
+  return command;
+}
+
+}  // namespace cairn::cli

@@ -1,0 +1,62 @@
+#include <filesystem>
+#include <memory>
+
+#include "absl/strings/str_cat.h"
+#include "cli/commands/command.h"
+#include "cli/commands/flag_set.h"
+#include "cli/files.h"
+#include "cli/help/starter.h"
+#include "common/status_macros.h"
+#include "nlohmann/json.hpp"
+
+namespace cairn::cli {
+namespace {
+
+struct InitFlags {
+  std::string folder = ".";
+  bool json = false;
+};
+
+absl::StatusOr<int> WriteStarter(const InitFlags& flags, const CommandContext& context) {
+  const std::filesystem::path folder = flags.folder;
+  const std::vector<StarterFile> files = StarterFiles();
+  for (const StarterFile& file : files) {
+    const std::string path = (folder / file.name).lexically_normal().string();
+    if (std::filesystem::exists(path)) {
+      return absl::AlreadyExistsError(absl::StrCat(
+          path, " is there already and is left alone; name a new folder: cairn init DIR"));
+    }
+  }
+  for (const StarterFile& file : files) {
+    CAIRN_RETURN_IF_ERROR(WriteFile((folder / file.name).string(), file.contents));
+  }
+  const std::string job = (folder / "job.json").lexically_normal().string();
+  if (flags.json) {
+    *context.out << nlohmann::ordered_json{{"job", job}}.dump() << "\n";
+    return kExitDone;
+  }
+  *context.out << "wrote " << job << ", its model and small data\n"
+               << "  train it       cairn run " << job << "\n"
+               << "  make it yours  its comments say how\n";
+  return kExitDone;
+}
+
+}  // namespace
+
+Command MakeInitCommand() {
+  auto flags = std::make_shared<InitFlags>();
+  Command command;
+  command.name = "init";
+  command.description = "Write a job file with comments, a model and small data to start from";
+  command.details = "They run as they are. No file that is there already is changed.";
+  command.examples = {"cairn init my-job", "cairn run my-job/job.json"};
+  command.add_flags = [flags](FlagSet* set) {
+    set->AddArgument("DIR", &flags->folder, /*is_required=*/false,
+                     "The folder; it is made if need be [the working directory]");
+    set->AddBool("--json", &flags->json, "Print JSON, one object a line");
+  };
+  command.run = [flags](const CommandContext& context) { return WriteStarter(*flags, context); };
+  return command;
+}
+
+}  // namespace cairn::cli

@@ -1,0 +1,103 @@
+#include <algorithm>
+#include <map>
+#include <memory>
+#include <thread>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "cli/commands/command.h"
+#include "cli/commands/flags.h"
+#include "cli/local/log_files.h"
+#include "common/nearest_name.h"
+#include "common/status_macros.h"
+#include "nlohmann/json.hpp"
+
+namespace cairn::cli {
+namespace {
+
+constexpr std::chrono::milliseconds kPollInterval(200);
+constexpr int kLinesMax = 1000000;
+
+struct LogsFlags : CommonFlags {
+  std::string task;
+  int lines = 20;
+  bool follow = false;
+};
+
+// One task's lines as they are, several tasks' with their names in front.
+void Print(const LogsFlags& flags, const std::string& task, const std::vector<std::string>& lines,
+           const CommandContext& context) {
+  for (const std::string& line : lines) {
+    if (flags.json) {
+      const nlohmann::ordered_json object = {{"task", task}, {"line", line}};
+      *context.out << object.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) << "\n";
+    } else if (flags.task.empty()) {
+      *context.out << task << " | " << line << "\n";
+    } else {
+      *context.out << line << "\n";
+    }
+  }
+  context.out->flush();
+}
+
+absl::Status CheckTask(const LogsFlags& flags, const std::string& state) {
+  const std::vector<std::string> tasks = LoggedTasks(state);
+  if (tasks.empty()) {
+    return absl::NotFoundError(absl::StrCat(
+        "there are no logs in ", state,
+        "/logs; name the state directory of a cairn run or up with --state DIR. Daemons that were "
+        "started by hand log to their standard error, or where their --log_file says"));
+  }
+  const bool is_there = std::find(tasks.begin(), tasks.end(), flags.task) != tasks.end();
+  if (flags.task.empty() || is_there) return absl::OkStatus();
+  return absl::NotFoundError(absl::StrCat("there is no log of a task ", flags.task, "; there are ",
+                                          absl::StrJoin(tasks, ", "),
+                                          DidYouMean(flags.task, tasks)));
+}
+
+absl::StatusOr<int> PrintLogs(const LogsFlags& flags, const CommandContext& context) {
+  CAIRN_ASSIGN_OR_RETURN(const std::string state, FindState(flags.Choice(context)));
+  CAIRN_RETURN_IF_ERROR(CheckTask(flags, state));
+  std::map<std::string, LogTail> tails;
+  for (const std::string& task : LoggedTasks(state)) {
+    if (!flags.task.empty() && flags.task != task) continue;
+    LogTail& tail = tails.try_emplace(task, LogFile(state, task)).first->second;
+    Print(flags, task, tail.LastLines(static_cast<size_t>(flags.lines)), context);
+  }
+  // Until a signal ends it, or nobody reads any more.
+  while (flags.follow && context.out->good()) {
+    std::this_thread::sleep_for(kPollInterval);
+    for (const std::string& task : LoggedTasks(state)) {
+      if (!flags.task.empty() && flags.task != task) continue;
+      LogTail& tail = tails.try_emplace(task, LogFile(state, task)).first->second;
+      Print(flags, task, tail.NewLines(), context);
+    }
+  }
+  return kExitDone;
+}
+
+}  // namespace
+
+Command MakeLogsCommand() {
+  auto flags = std::make_shared<LogsFlags>();
+  Command command;
+  command.name = "logs";
+  command.description = "Show the logs of a local cluster's daemons";
+  command.details =
+      "TASK is coordinator, ps-0, worker-1 and so on, or cairn: who watches over them after cairn "
+      "up. Without TASK all are shown, each line with its task's name. Ctrl-C ends --follow.";
+  command.examples = {"cairn logs", "cairn logs worker-0 --lines 100",
+                      "cairn logs coordinator --follow --state my-run"};
+  command.add_flags = [flags](FlagSet* set) {
+    set->AddArgument("TASK", &flags->task, /*is_required=*/false, "Whose log [all]");
+    set->AddCount("--lines", &flags->lines, kLinesMax, "How many lines of each, from the end [20]");
+    set->AddBool("--follow", &flags->follow, "Go on with what comes");
+    flags->AddJson(set);
+    set->AddString("--state DIR", &flags->state,
+                   "The cluster's state directory [./cairn-state, or that of the last cairn up]");
+  };
+  command.run = [flags](const CommandContext& context) { return PrintLogs(*flags, context); };
+  return command;
+}
+
+}  // namespace cairn::cli

@@ -1,0 +1,158 @@
+#include <unistd.h>
+
+#include <atomic>
+#include <memory>
+#include <optional>
+#include <thread>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
+#include "cli/commands/command.h"
+#include "cli/commands/flags.h"
+#include "cli/interrupts.h"
+#include "cli/progress_text.h"
+#include "cli/status_json.h"
+#include "cli/view/cluster_text.h"
+#include "cli/view/terminal.h"
+#include "common/status_macros.h"
+
+namespace cairn::cli {
+namespace {
+
+constexpr char kCtrlC = '\3';
+constexpr int kIntervalMax = 3600;
+constexpr int kTimesMax = 1000000000;
+constexpr int kNotesShown = 5;
+
+struct TopFlags : CommonFlags {
+  int interval = 1;  // Seconds.
+  int times = 0;     // 0: until somebody ends it.
+};
+
+// What is seen at one moment.
+struct View {
+  proto::ClusterStatus cluster;
+  std::vector<proto::JobStatus> jobs;  // Those that have not ended, or else the last one.
+};
+
+// A wrong address is told at once, and not as a screen.
+absl::StatusOr<std::unique_ptr<CoordinatorApi>> FindReachable(const TopFlags& flags,
+                                                              const CommandContext& context) {
+  CAIRN_ASSIGN_OR_RETURN(auto api, FindCoordinator(flags.Choice(context)));
+  CAIRN_RETURN_IF_ERROR(api->GetCluster().status());
+  return api;
+}
+
+absl::StatusOr<View> Look(CoordinatorApi* api) {
+  View view;
+  CAIRN_ASSIGN_OR_RETURN(view.cluster, api->GetCluster());
+  CAIRN_ASSIGN_OR_RETURN(const auto reply, api->ListJobs());
+  for (int i = 0; i < reply.jobs_size(); ++i) {
+    const bool is_last = i + 1 == reply.jobs_size();
+    if (!HasEnded(reply.jobs(i).state()) || (is_last && view.jobs.empty())) {
+      view.jobs.push_back(reply.jobs(i));
+    }
+  }
+  return view;
+}
+
+void AppendJob(const proto::JobStatus& job, int width, std::vector<std::string>* lines) {
+  std::string title =
+      absl::StrCat("job ", job.job_id(), " (", job.name(), "): ", StateName(job.state()));
+  if (!job.error().empty()) absl::StrAppend(&title, ": ", job.error());
+  lines->push_back(title);
+  if (!HasEnded(job.state())) lines->push_back("  " + ProgressLine(job, width));
+  if (!job.evaluations().empty()) {
+    const auto& evaluation = *job.evaluations().rbegin();
+    lines->push_back(absl::StrCat("  epoch ", evaluation.epoch() + 1,
+                                  " validated: ", EvaluationText(evaluation, job.metric_names())));
+  }
+  lines->push_back(absl::StrCat("  ", job.rollbacks(), " rollbacks, ", job.workers_lost(),
+                                " workers lost, checkpoint ", job.last_checkpoint()));
+  for (int i = std::max(0, job.notes_size() - kNotesShown); i < job.notes_size(); ++i) {
+    lines->push_back("  " + job.notes(i));
+  }
+}
+
+std::vector<std::string> LinesOf(const absl::StatusOr<View>& view, const std::string& address,
+                                 int width) {
+  if (!view.ok()) return {std::string(view.status().message())};
+  std::vector<std::string> lines =
+      absl::StrSplit(ClusterText(view->cluster, address), '\n', absl::SkipEmpty());
+  lines.emplace_back();
+  if (view->jobs.empty()) lines.push_back("no jobs yet; cairn submit JOB.json hands one in");
+  for (const proto::JobStatus& job : view->jobs) AppendJob(job, width, &lines);
+  return lines;
+}
+
+absl::StatusOr<int> ShowLive(const TopFlags& flags, const CommandContext& context) {
+  std::atomic<bool> is_over = false;
+  const Interrupts interrupts([&is_over] { is_over = true; });  // Before all other threads.
+  CAIRN_ASSIGN_OR_RETURN(const auto api, FindReachable(flags, context));
+  Terminal terminal(STDIN_FILENO, STDOUT_FILENO);
+  for (int i = 0; (flags.times == 0 || i < flags.times) && !is_over; ++i) {
+    const TerminalSize size = SizeOfTerminal(STDOUT_FILENO);
+    // One column and one row less: what wraps or scrolls would not be rewritten.
+    auto lines = LinesOf(Look(api.get()), api->address(), size.columns - 3);
+    lines.insert(lines.begin(), "q or Ctrl-C ends this; the cluster goes on");
+    terminal.Show(lines);
+    const std::optional<char> key = terminal.WaitForKey(absl::Seconds(flags.interval));
+    if (key == 'q' || key == kCtrlC) break;
+  }
+  return interrupts.exit_code();
+}
+
+void PrintJson(const View& view, std::ostream* out) {
+  nlohmann::ordered_json members = nlohmann::ordered_json::array();
+  for (const proto::Member& member : MembersOf(view.cluster)) members.push_back(MemberJson(member));
+  nlohmann::ordered_json jobs = nlohmann::ordered_json::array();
+  for (const proto::JobStatus& job : view.jobs) jobs.push_back(StatusJson(job));
+  *out << nlohmann::ordered_json{{"members", members}, {"jobs", jobs}}.dump() << "\n";
+}
+
+absl::StatusOr<int> ShowPlain(const TopFlags& flags, const CommandContext& context) {
+  CAIRN_ASSIGN_OR_RETURN(const auto api, FindReachable(flags, context));
+  for (int i = 0; flags.times == 0 || i < flags.times; ++i) {
+    if (i > 0) std::this_thread::sleep_for(std::chrono::seconds(flags.interval));
+    const absl::StatusOr<View> view = Look(api.get());
+    if (!view.ok() && flags.times > 0) return view.status();
+    if (flags.json && view.ok()) {
+      PrintJson(*view, context.out);
+    } else if (!flags.json) {
+      *context.out << absl::StrJoin(LinesOf(view, api->address(), 0), "\n") << "\n\n";
+    }
+    context.out->flush();
+    if (!context.out->good()) break;
+  }
+  return kExitDone;
+}
+
+absl::StatusOr<int> Top(const TopFlags& flags, const CommandContext& context) {
+  const bool is_live = context.is_terminal && isatty(STDIN_FILENO) != 0 && !flags.json;
+  return is_live ? ShowLive(flags, context) : ShowPlain(flags, context);
+}
+
+}  // namespace
+
+Command MakeTopCommand() {
+  auto flags = std::make_shared<TopFlags>();
+  Command command;
+  command.name = "top";
+  command.description = "Watch a cluster and its jobs; q or Ctrl-C ends it";
+  command.details =
+      "On a terminal one screen is rewritten. Elsewhere, and with --json, each look is printed "
+      "after the other, until --times are done.";
+  command.examples = {"cairn top", "cairn top --times 1 > now.txt",
+                      "cairn top --coordinator 10.0.0.1:4000 --interval 5"};
+  command.add_flags = [flags](FlagSet* set) {
+    set->AddCount("--interval SECONDS", &flags->interval, kIntervalMax, "Between two looks [1]");
+    set->AddCount("--times", &flags->times, kTimesMax, "How many looks [without end]");
+    flags->AddJson(set);
+    flags->AddCluster(set);
+  };
+  command.run = [flags](const CommandContext& context) { return Top(*flags, context); };
+  return command;
+}
+
+}  // namespace cairn::cli

@@ -1,0 +1,204 @@
+#include <algorithm>
+#include <ctime>
+#include <filesystem>
+#include <memory>
+#include <thread>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "cli/commands/command.h"
+#include "cli/commands/flag_set.h"
+#include "cli/coordinator_api.h"
+#include "cli/find_cluster.h"
+#include "cli/local/child_process.h"
+#include "cli/local/cluster_file.h"
+#include "cli/local/cluster_service.h"
+#include "cli/local/last_cluster.h"
+#include "cli/local/local_cluster.h"
+#include "cli/local/log_files.h"
+#include "cli/local/state_lock.h"
+#include "common/clock.h"
+#include "common/status_macros.h"
+#include "nlohmann/json.hpp"
+
+namespace cairn::cli {
+namespace {
+
+constexpr int kTasksMax = 256;
+constexpr absl::Duration kStartTimeout = absl::Minutes(1);
+constexpr std::chrono::milliseconds kPollInterval(50);
+
+struct UpFlags {
+  int ps = 0;  // 0: as many as the state directory was begun with, or 2.
+  int workers = 0;
+  std::string state = kDefaultState;
+  bool foreground = false;
+  bool json = false;
+};
+
+std::string TimeText() {
+  const time_t now = time(nullptr);
+  tm local{};
+  localtime_r(&now, &local);
+  char text[32];
+  return std::string(text, std::strftime(text, sizeof(text), "%Y-%m-%d %H:%M:%S ", &local));
+}
+
+// ---- in the background, or with --foreground
+
+absl::StatusOr<int> Serve(const UpFlags& flags, const CommandContext& context) {
+  LocalClusterOptions options;
+  options.state = flags.state;
+  options.programs_folder = context.programs_folder;
+  CAIRN_ASSIGN_OR_RETURN(options.ps, ChoosePsCount(flags.state, flags.ps));
+  options.workers = flags.workers > 0 ? flags.workers : options.workers;
+  options.environment = context.environment;
+  const auto say = [&context](const std::string& line) {
+    *context.out << TimeText() + line + "\n" << std::flush;
+  };
+  // Without it commands need --state in other directories, which is no reason not to serve.
+  const absl::Status remembered = RememberLastCluster(context.user_folder, flags.state);
+  if (!remembered.ok()) say(std::string(remembered.message()));
+  return ServeCluster(std::move(options), say);
+}
+
+// ---- in the terminal
+
+absl::StatusOr<std::unique_ptr<ChildProcess>> StartInBackground(const UpFlags& flags,
+                                                                const CommandContext& context) {
+  ChildOptions options;
+  options.command = {context.programs_folder + "/cairn", "up", "--foreground", "--state",
+                     flags.state};
+  for (const auto& [flag, count] :
+       {std::pair("--ps", flags.ps), std::pair("--workers", flags.workers)}) {
+    if (count == 0) continue;
+    options.command.push_back(flag);
+    options.command.push_back(absl::StrCat(count));
+  }
+  options.environment = context.environment;
+  options.output_file = LogFile(flags.state, "cairn");
+  options.is_detached = true;
+  std::error_code error;
+  std::filesystem::create_directories(flags.state + "/logs", error);
+  if (error) {
+    return absl::ErrnoToStatus(error.value(), absl::StrCat("cannot make ", flags.state, "/logs"));
+  }
+  return ChildProcess::Start(options);
+}
+
+// Every ps and worker of the cluster has joined its coordinator.
+bool IsComplete(const ClusterFile& file) {
+  CoordinatorApi api(file.coordinator, absl::Milliseconds(200));
+  const auto cluster = api.GetCluster();
+  if (!cluster.ok()) return false;
+  const auto live = std::count_if(cluster->members().begin(), cluster->members().end(),
+                                  [](const proto::Member& member) { return member.live(); });
+  return live >= static_cast<int64_t>(file.ps.size() + file.workers.size());
+}
+
+absl::Status WaitUntilComplete(const UpFlags& flags, ChildProcess* service) {
+  const RealClock clock;
+  const absl::Duration end = clock.Now() + kStartTimeout;
+  LogTail log(LogFile(flags.state, "cairn"));
+  while (clock.Now() < end) {
+    if (service->TryWait()) {
+      return absl::FailedPreconditionError(absl::StrCat("the cluster could not be started:\n  ",
+                                                        absl::StrJoin(log.LastLines(10), "\n  ")));
+    }
+    const auto holder = HolderOfState(flags.state);
+    if (holder && holder->pid == service->pid()) {
+      CAIRN_ASSIGN_OR_RETURN(const auto file, ReadClusterFile(flags.state));
+      if (file && file->cairn_pid == holder->pid && IsComplete(*file)) return absl::OkStatus();
+    }
+    std::this_thread::sleep_for(kPollInterval);
+  }
+  return absl::DeadlineExceededError(absl::StrCat(
+      "not all daemons have joined the coordinator within a minute; they go on trying. See why "
+      "with cairn logs --state ",
+      flags.state, ", or give up with cairn down --state ", flags.state));
+}
+
+absl::Status Report(const UpFlags& flags, const ClusterFile& file, bool was_up,
+                    const CommandContext& context) {
+  if (flags.json) {
+    const nlohmann::ordered_json line = {{"state", flags.state},  {"coordinator", file.coordinator},
+                                         {"ps", file.ps.size()},  {"workers", file.workers.size()},
+                                         {"pid", file.cairn_pid}, {"was_up", was_up}};
+    *context.out << line.dump() << "\n";
+    return absl::OkStatus();
+  }
+  const std::string tasks =
+      TasksText(static_cast<int>(file.ps.size()), static_cast<int>(file.workers.size()));
+  *context.out << (was_up ? "is up already: " : "started ") << tasks << "; state in " << flags.state
+               << ", logs in " << flags.state << "/logs\n"
+               << "  coordinator    " << file.coordinator << "\n"
+               << "  hand it a job  cairn submit JOB.json --follow\n"
+               << "  one worker     worker --coordinator " << file.coordinator
+               << "    (any number more, from anywhere on this machine)\n"
+               << "  look at it     cairn cluster, cairn top, cairn logs\n"
+               << "  end it         cairn down\n";
+  return absl::OkStatus();
+}
+
+absl::StatusOr<int> ReportRunning(const UpFlags& flags, const StateHolder& holder,
+                                  const CommandContext& context) {
+  if (holder.command != "cairn up") return StateLock::Take(flags.state, "cairn up").status();
+  CAIRN_ASSIGN_OR_RETURN(const auto file, ReadClusterFile(flags.state));
+  if (!file || file->cairn_pid != holder.pid) {
+    return absl::UnavailableError(absl::StrCat("a cluster is just being started on ", flags.state,
+                                               " (process ", holder.pid, "); try again"));
+  }
+  const int ps = static_cast<int>(file->ps.size());
+  const int workers = static_cast<int>(file->workers.size());
+  if ((flags.ps != 0 && flags.ps != ps) || (flags.workers != 0 && flags.workers != workers)) {
+    return absl::FailedPreconditionError(absl::StrCat(
+        "a cluster is up on ", flags.state, " with ", ps, " ps and ", workers,
+        " workers; end it with cairn down first, or add workers to it: worker --coordinator ",
+        file->coordinator));
+  }
+  RememberLastCluster(context.user_folder, flags.state).IgnoreError();
+  CAIRN_RETURN_IF_ERROR(Report(flags, *file, /*was_up=*/true, context));
+  return kExitDone;
+}
+
+absl::StatusOr<int> Up(UpFlags flags, const CommandContext& context) {
+  flags.state = std::filesystem::absolute(flags.state).lexically_normal().string();
+  if (flags.foreground) return Serve(flags, context);
+  if (const auto holder = HolderOfState(flags.state)) {
+    return ReportRunning(flags, *holder, context);
+  }
+  CAIRN_ASSIGN_OR_RETURN(const auto service, StartInBackground(flags, context));
+  CAIRN_RETURN_IF_ERROR(WaitUntilComplete(flags, service.get()));
+  CAIRN_ASSIGN_OR_RETURN(const auto file, ReadClusterFile(flags.state));
+  CAIRN_RETURN_IF_ERROR(Report(flags, *file, /*was_up=*/false, context));
+  return kExitDone;
+}
+
+}  // namespace
+
+Command MakeUpCommand() {
+  auto flags = std::make_shared<UpFlags>();
+  Command command;
+  command.name = "up";
+  command.description = "Start a cluster on this machine that stays, for any number of jobs";
+  command.details =
+      "It runs in the background, whatever happens to the terminal, until cairn down; a daemon "
+      "that dies is started again. Other commands find it from any directory. Jobs that a cluster "
+      "on the same state directory had not finished go on.";
+  command.examples = {"cairn up", "cairn up --ps 2 --workers 4 --state my-cluster",
+                      "cairn up --foreground   # under systemd or in a container"};
+  command.add_flags = [flags](FlagSet* set) {
+    set->AddCount("--ps", &flags->ps, kTasksMax,
+                  "How many parameter servers [2, or as many as the state was begun with]");
+    set->AddCount("--workers", &flags->workers, kTasksMax, "How many workers [2]");
+    set->AddString("--state DIR", &flags->state,
+                   "The directory for journal, checkpoints, history and logs [cairn-state]");
+    set->AddBool("--foreground", &flags->foreground,
+                 "Stay in the foreground until SIGTERM or Ctrl-C, which take a checkpoint first");
+    set->AddBool("--json", &flags->json, "Print JSON, one object a line");
+  };
+  command.run = [flags](const CommandContext& context) { return Up(*flags, context); };
+  return command;
+}
+
+}  // namespace cairn::cli

@@ -1,0 +1,20 @@
+#ifndef CAIRN_CLI_LOCAL_LAST_CLUSTER_H_
+#define CAIRN_CLI_LOCAL_LAST_CLUSTER_H_
+
+#include <string>
+
+#include "absl/status/status.h"
+
+namespace cairn::cli {
+
+// Which state directory this user's newest `cairn up` was given, so that commands find its cluster
+// from any directory. `user_folder` is CommandContext's; where it is empty nothing is remembered.
+
+absl::Status RememberLastCluster(const std::string& user_folder, const std::string& state);
+
+// Empty: none is known, or it cannot be read.
+std::string LastCluster(const std::string& user_folder);
+
+}  // namespace cairn::cli
+
+#endif  // CAIRN_CLI_LOCAL_LAST_CLUSTER_H_

@@ -1,0 +1,93 @@
+#include "cli/local/log_files.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <system_error>
+#include <tuple>
+
+#include "absl/strings/match.h"
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+
+namespace cairn::cli {
+namespace {
+
+constexpr int64_t kBlock = 64 * 1024;
+
+int64_t SizeOf(const std::string& file) {
+  std::error_code error;
+  const auto size = std::filesystem::file_size(file, error);
+  return error ? 0 : static_cast<int64_t>(size);
+}
+
+// Shorter if the file ends before.
+std::string ReadRange(const std::string& file, int64_t begin, int64_t end) {
+  std::ifstream stream(file, std::ios::binary);
+  stream.seekg(begin);
+  std::string bytes(std::max<int64_t>(0, end - begin), '\0');
+  stream.read(bytes.data(), static_cast<std::streamsize>(bytes.size()));
+  bytes.resize(static_cast<size_t>(std::max<std::streamsize>(0, stream.gcount())));
+  return bytes;
+}
+
+// By kind, then by number.
+std::tuple<int, std::string, int64_t> OrderOf(const std::string& task) {
+  const size_t dash = task.rfind('-');
+  int64_t number = 0;
+  if (dash == std::string::npos || !absl::SimpleAtoi(task.substr(dash + 1), &number)) {
+    return {task == "coordinator" ? 0 : 1, task, 0};
+  }
+  return {2, task.substr(0, dash), number};
+}
+
+}  // namespace
+
+std::string LogFile(const std::string& state, const std::string& task) {
+  return absl::StrCat(state, "/logs/", task, ".log");
+}
+
+std::vector<std::string> LoggedTasks(const std::string& state) {
+  std::vector<std::string> tasks;
+  std::error_code error;
+  for (std::filesystem::directory_iterator entry(state + "/logs", error), end;
+       !error && entry != end; entry.increment(error)) {
+    const std::filesystem::path path = entry->path();
+    if (path.extension() == ".log") tasks.push_back(path.stem().string());
+  }
+  std::sort(tasks.begin(), tasks.end(),
+            [](const std::string& a, const std::string& b) { return OrderOf(a) < OrderOf(b); });
+  return tasks;
+}
+
+std::vector<std::string> LogTail::LastLines(size_t count) {
+  SkipToEnd();
+  const int64_t end = position_;
+  std::string text;
+  int64_t begin = end;
+  // One line break more than lines: what stands before the first is cut off.
+  while (begin > 0 && static_cast<size_t>(std::count(text.begin(), text.end(), '\n')) <= count) {
+    const int64_t from = std::max<int64_t>(0, begin - kBlock);
+    text.insert(0, ReadRange(file_, from, begin));
+    begin = from;
+  }
+  std::vector<std::string> lines = absl::StrSplit(text, '\n');
+  if (lines.back().empty()) lines.pop_back();
+  if (lines.size() > count) lines.erase(lines.begin(), lines.end() - static_cast<int64_t>(count));
+  return lines;
+}
+
+std::vector<std::string> LogTail::NewLines() {
+  const int64_t size = SizeOf(file_);
+  if (size < position_) position_ = 0;
+  const std::string text = ReadRange(file_, position_, size);
+  const size_t last = text.rfind('\n');
+  if (last == std::string::npos) return {};
+  position_ += static_cast<int64_t>(last) + 1;
+  return absl::StrSplit(text.substr(0, last), '\n');
+}
+
+void LogTail::SkipToEnd() { position_ = SizeOf(file_); }
+
+}  // namespace cairn::cli

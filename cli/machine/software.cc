@@ -1,0 +1,147 @@
+#include "cli/machine/software.h"
+
+#include <dlfcn.h>
+#include <link.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <filesystem>
+#include <memory>
+#include <system_error>
+#include <thread>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "cli/files.h"
+#include "cli/local/child_process.h"
+#include "cli/local/programs.h"
+#include "common/status_macros.h"
+#include "common/version.h"
+
+namespace cairn::cli {
+namespace {
+
+// What `program --version` prints; an error says what it printed instead.
+absl::StatusOr<std::string> VersionOf(const std::string& program,
+                                      const std::vector<std::string>& environment) {
+  std::string output = (std::filesystem::temp_directory_path() / "cairn-doctor-XXXXXX").string();
+  const int file = mkstemp(output.data());
+  if (file < 0) return absl::ErrnoToStatus(errno, "cannot make a temporary file");
+  close(file);
+  const auto child = ChildProcess::Start({{program, "--version"}, environment, output});
+  if (child.ok()) {
+    while (!(*child)->TryWait()) std::this_thread::sleep_for(std::chrono::milliseconds(2));
+  }
+  const auto text = ReadFile(output);
+  unlink(output.c_str());
+  CAIRN_RETURN_IF_ERROR(child.status());
+  CAIRN_RETURN_IF_ERROR(text.status());
+  const std::string said(absl::StripAsciiWhitespace(*text));
+  if (*(*child)->TryWait() == 0) return said;
+  return absl::InternalError(said.empty() ? "it does not start" : said);
+}
+
+Check CheckProgram(const std::string& name, const std::string& folder,
+                   const std::vector<std::string>& environment) {
+  Check check;
+  check.subject = name;
+  const auto path = FindProgram(folder, name);
+  if (!path.ok()) {
+    check.level = Check::Level::kFail;
+    check.found = std::string(path.status().message());
+    check.fix = "install all four programs into one folder";
+    return check;
+  }
+  const auto version = VersionOf(*path, environment);
+  check.found =
+      absl::StrCat(*path, ", ", version.ok() ? *version : std::string(version.status().message()));
+  if (version.ok() && *version == kVersion) return check;
+  check.level = Check::Level::kFail;
+  check.fix = version.ok() ? absl::StrCat("this cairn is ", kVersion,
+                                          "; install programs of one version everywhere")
+                           : "install the libraries that it lacks: deploy/install_dependencies.sh";
+  return check;
+}
+
+int AddLibrary(dl_phdr_info* info, size_t, void* list) {
+  static_cast<std::vector<std::string>*>(list)->emplace_back(info->dlpi_name);
+  return 0;
+}
+
+// "libgrpc++.so.1.51.1" of the file to which a library's name leads.
+std::string FileOf(const std::string& library) {
+  std::error_code error;
+  const auto file = std::filesystem::canonical(library, error);
+  return (error ? std::filesystem::path(library) : file).filename().string();
+}
+
+}  // namespace
+
+std::vector<Check> CheckPrograms(const std::string& programs_folder,
+                                 const std::vector<std::string>& environment) {
+  std::vector<Check> checks;
+  for (const char* name : {"coordinator", "ps_server", "worker"}) {
+    checks.push_back(CheckProgram(name, programs_folder, environment));
+  }
+  return checks;
+}
+
+Check CheckLibraries() {
+  constexpr std::array<const char*, 8> kWanted = {"libgrpc++.so", "libprotobuf.so", "librocksdb.so",
+                                                  "libdnnl.so",   "libspdlog.so",   "libxxhash.so",
+                                                  "libz.so",      "libc.so"};
+  std::vector<std::string> loaded;
+  dl_iterate_phdr(AddLibrary, &loaded);
+  std::vector<std::string> found;
+  for (const char* wanted : kWanted) {
+    for (const std::string& library : loaded) {
+      const std::string file = FileOf(library);
+      if (absl::StartsWith(file, wanted)) found.push_back(file);
+    }
+  }
+  Check check;
+  check.subject = "libraries";
+  check.found = found.empty() ? "all are part of the program" : absl::StrJoin(found, ", ");
+  return check;
+}
+
+Check CheckGpu() {
+  Check check;
+  check.subject = "GPU";
+  const bool has_device = std::filesystem::exists("/dev/nvidiactl");
+  const std::unique_ptr<void, int (*)(void*)> driver(dlopen("libcuda.so.1", RTLD_NOW), dlclose);
+  if (driver == nullptr) {
+    check.found = has_device ? "an NVIDIA device, but no driver library (libcuda.so.1)"
+                             : "none; workers compute on the processor";
+    if (!has_device) return check;
+    check.level = Check::Level::kWarn;
+    check.fix = "install the driver's libraries (in a container: run it with the GPU's runtime)";
+    return check;
+  }
+  // CUDA Driver API: int cuInit(unsigned), cuDriverGetVersion(int*), cuDeviceGetCount(int*).
+  const auto init = reinterpret_cast<int (*)(unsigned)>(dlsym(driver.get(), "cuInit"));
+  const auto get_version =
+      reinterpret_cast<int (*)(int*)>(dlsym(driver.get(), "cuDriverGetVersion"));
+  const auto get_count = reinterpret_cast<int (*)(int*)>(dlsym(driver.get(), "cuDeviceGetCount"));
+  int version = 0;
+  int count = 0;
+  const int error = init == nullptr ? -1 : init(0);
+  if (error == 0 && get_version != nullptr) get_version(&version);
+  if (error == 0 && get_count != nullptr) get_count(&count);
+  if (error == 0 && count > 0) {
+    check.found = absl::StrCat(count, count == 1 ? " GPU" : " GPUs", ", driver for CUDA ",
+                               version / 1000, ".", version % 1000 / 10);
+    return check;
+  }
+  check.level = Check::Level::kWarn;
+  check.found = absl::StrCat("an NVIDIA driver that finds no GPU (error ", error, ")");
+  check.fix = "see what nvidia-smi says; workers compute on the processor meanwhile";
+  return check;
+}
+
+}  // namespace cairn::cli

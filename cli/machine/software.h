@@ -1,0 +1,25 @@
+#ifndef CAIRN_CLI_MACHINE_SOFTWARE_H_
+#define CAIRN_CLI_MACHINE_SOFTWARE_H_
+
+#include <string>
+#include <vector>
+
+#include "cli/machine/check.h"
+
+namespace cairn::cli {
+
+// Whether the daemons are where `cairn` looks for them (see FindProgram), start, and are of its
+// version. Starts each once with --version; `environment` is theirs.
+std::vector<Check> CheckPrograms(const std::string& programs_folder,
+                                 const std::vector<std::string>& environment);
+
+// The shared libraries that this process has loaded, of those that Cairn is built on, with their
+// versions.
+Check CheckLibraries();
+
+// Whether there is a GPU that a worker could use.
+Check CheckGpu();
+
+}  // namespace cairn::cli
+
+#endif  // CAIRN_CLI_MACHINE_SOFTWARE_H_

@@ -1,0 +1,87 @@
+#include "cli/view/cluster_text.h"
+
+#include <algorithm>
+#include <array>
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
+#include "cli/progress_text.h"
+
+namespace cairn::cli {
+namespace {
+
+using Row = std::vector<std::string>;
+
+// What a task does with its time: a ps answers, a worker computes.
+std::string RateText(const proto::Member& member) {
+  if (member.role() == proto::PS) {
+    return CountText(member.requests_per_second()) + " requests/s";
+  }
+  if (member.role() == proto::COORDINATOR) return "-";
+  return CountText(member.examples_per_second()) + " examples/s";
+}
+
+std::string OrDash(const std::string& text) { return text.empty() ? "-" : text; }
+
+Row RowOf(const proto::Member& member) {
+  const std::string role = absl::AsciiStrToLower(proto::Role_Name(member.role()));
+  const bool is_coordinator = member.role() == proto::COORDINATOR;
+  return {is_coordinator ? role : absl::StrCat(role, "-", member.index()),
+          member.live() ? "live" : "away",
+          OrDash(member.address()),
+          OrDash(member.host()),
+          absl::StrCat(member.pid()),
+          absl::StrCat(member.incarnation()),
+          is_coordinator ? "-" : absl::StrFormat("%.1f s", member.lease_age_seconds()),
+          member.memory_bytes() > 0 ? BytesText(member.memory_bytes()) : "-",
+          RateText(member),
+          OrDash(member.device())};
+}
+
+// Columns as wide as what stands in them; the last one is not filled up.
+std::string Table(const std::vector<Row>& rows) {
+  std::vector<size_t> widths;
+  for (const Row& row : rows) {
+    widths.resize(std::max(widths.size(), row.size()));
+    for (size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], row[i].size());
+  }
+  std::string text;
+  for (const Row& row : rows) {
+    std::string line;
+    for (size_t i = 0; i < row.size(); ++i) {
+      absl::StrAppend(&line, "  ", row[i]);
+      if (i + 1 < row.size()) line.append(widths[i] - row[i].size(), ' ');
+    }
+    absl::StrAppend(&text, absl::StripTrailingAsciiWhitespace(line), "\n");
+  }
+  return text;
+}
+
+}  // namespace
+
+std::string BytesText(int64_t bytes) {
+  constexpr std::array<const char*, 5> kUnits = {"B", "KiB", "MiB", "GiB", "TiB"};
+  double value = static_cast<double>(bytes);
+  size_t unit = 0;
+  for (; value >= 1024 && unit + 1 < kUnits.size(); ++unit) value /= 1024;
+  return unit == 0 ? absl::StrCat(bytes, " B") : absl::StrFormat("%.1f %s", value, kUnits[unit]);
+}
+
+std::vector<proto::Member> MembersOf(const proto::ClusterStatus& cluster) {
+  std::vector<proto::Member> members;
+  if (cluster.has_coordinator()) members.push_back(cluster.coordinator());
+  members.insert(members.end(), cluster.members().begin(), cluster.members().end());
+  return members;
+}
+
+std::string ClusterText(const proto::ClusterStatus& cluster, const std::string& address) {
+  std::vector<Row> rows = {
+      {"TASK", "STATE", "ADDRESS", "HOST", "PID", "JOINED", "HEARD", "MEMORY", "RATE", "DEVICE"}};
+  for (const proto::Member& member : MembersOf(cluster)) rows.push_back(RowOf(member));
+  return absl::StrCat("cluster of the coordinator at ", address, ", Cairn ", cluster.version(),
+                      ", start ", cluster.term(), "\n", Table(rows));
+}
+
+}  // namespace cairn::cli

@@ -1,0 +1,54 @@
+#include "cli/view/cluster_text.h"
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+
+namespace cairn::cli {
+namespace {
+
+using ::testing::HasSubstr;
+
+TEST(ClusterTextTest, BytesAreCountedInPowersOf1024) {
+  EXPECT_EQ(BytesText(0), "0 B");
+  EXPECT_EQ(BytesText(1023), "1023 B");
+  EXPECT_EQ(BytesText(1024), "1.0 KiB");
+  EXPECT_EQ(BytesText(int64_t{5} * 1024 * 1024 * 1024 / 2), "2.5 GiB");
+  EXPECT_EQ(BytesText(int64_t{5} << 50), "5120.0 TiB");
+}
+
+TEST(ClusterTextTest, EveryTaskHasALineWithWhatItDoes) {
+  proto::ClusterStatus cluster;
+  cluster.set_version("7.1");
+  cluster.set_term(4);
+  cluster.mutable_coordinator()->set_role(proto::COORDINATOR);
+  cluster.mutable_coordinator()->set_live(true);
+  cluster.mutable_coordinator()->set_host("a-host");
+  proto::Member* ps = cluster.add_members();
+  ps->set_role(proto::PS);
+  ps->set_live(true);
+  ps->set_address("10.0.0.1:5");
+  ps->set_pid(77);
+  ps->set_incarnation(3);
+  ps->set_lease_age_seconds(0.25);
+  ps->set_memory_bytes(1 << 20);
+  ps->set_requests_per_second(1234);
+  proto::Member* worker = cluster.add_members();
+  worker->set_role(proto::WORKER);
+  worker->set_index(2);
+  worker->set_examples_per_second(9.6);
+  worker->set_device("cpu");
+  EXPECT_EQ(
+      ClusterText(cluster, "10.0.0.9:1"),
+      "cluster of the coordinator at 10.0.0.9:1, Cairn 7.1, start 4\n"
+      "  TASK         STATE  ADDRESS     HOST    PID  JOINED  HEARD  MEMORY   RATE"
+      "              DEVICE\n"
+      "  coordinator  live   -           a-host  0    0       -      -        -"
+      "                 -\n"
+      "  ps-0         live   10.0.0.1:5  -       77   3       0.2 s  1.0 MiB  1.23k requests/s"
+      "  -\n"
+      "  worker-2     away   -           -       0    0       0.0 s  -        10 examples/s"
+      "     cpu\n");
+}
+
+}  // namespace
+}  // namespace cairn::cli

@@ -1,0 +1,28 @@
+#include "common/process_info.h"
+
+#include <sys/utsname.h>
+
+#include <vector>
+
+#include "gtest/gtest.h"
+
+namespace cairn {
+namespace {
+
+TEST(ProcessInfoTest, MemoryThatIsWrittenToIsCounted) {
+  constexpr int64_t kBytes = int64_t{64} << 20;
+  const int64_t before = ResidentMemoryBytes();
+  EXPECT_GT(before, 0);
+  const std::vector<char> memory(kBytes, 'x');
+  // What is freed elsewhere meanwhile is little.
+  EXPECT_GT(ResidentMemoryBytes(), before + kBytes / 2 + memory[0] - 'x');
+}
+
+TEST(ProcessInfoTest, TheHostIsNamedAsTheKernelNamesIt) {
+  utsname names{};
+  ASSERT_EQ(uname(&names), 0);
+  EXPECT_EQ(HostName(), names.nodename);
+}
+
+}  // namespace
+}  // namespace cairn

@@ -1,0 +1,121 @@
+#include "worker/offline_evaluation.h"
+
+#include <fstream>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/types/span.h"
+#include "common/status_macros.h"
+#include "nn/executor.h"
+#include "worker/data/batch_loader.h"
+#include "worker/job_data.h"
+#include "worker/job_model.h"
+#include "worker/trainer.h"
+
+namespace cairn::worker {
+namespace {
+
+absl::Status LoadValues(const std::string& file, int variables, nn::Executor* executor) {
+  std::ifstream stream(file, std::ios::binary);
+  for (int i = 0; i < variables; ++i) {
+    const absl::Span<float> values = executor->values(i);
+    stream.read(reinterpret_cast<char*>(values.data()),
+                static_cast<std::streamsize>(values.size() * sizeof(float)));
+  }
+  if (stream && stream.peek() == std::ifstream::traits_type::eof()) return absl::OkStatus();
+  return absl::DataLossError(absl::StrCat(file, " does not hold the values of the model"));
+}
+
+// Adds up what the batches say.
+class Totals {
+ public:
+  explicit Totals(size_t metrics) : sums_(metrics), counts_(metrics) {}
+
+  void Add(const nn::Executor::Sums& sums) {
+    examples_ += sums.examples;
+    loss_ += sums.loss_sum + sums.penalty * static_cast<double>(sums.examples);
+    for (size_t i = 0; i < sums_.size(); ++i) {
+      sums_[i] += sums.metrics[i].sum;
+      counts_[i] += sums.metrics[i].count;
+    }
+  }
+
+  proto::EvaluationRecord Means() const {
+    proto::EvaluationRecord record;
+    record.set_examples(examples_);
+    record.set_loss(examples_ > 0 ? loss_ / static_cast<double>(examples_) : 0);
+    for (size_t i = 0; i < sums_.size(); ++i) {
+      record.add_metrics(counts_[i] > 0 ? sums_[i] / counts_[i] : 0);
+    }
+    return record;
+  }
+
+ private:
+  int64_t examples_ = 0;
+  double loss_ = 0;
+  std::vector<double> sums_;
+  std::vector<double> counts_;
+};
+
+}  // namespace
+
+absl::StatusOr<proto::EvaluationRecord> EvaluateOffline(const proto::EvaluationTask& task,
+                                                        int threads, nn::Device* device) {
+  const proto::JobPlan& plan = task.plan();
+  CAIRN_ASSIGN_OR_RETURN(const JobModel model, JobModel::Create(plan.job(), plan.model()));
+  CAIRN_ASSIGN_OR_RETURN(const JobData data, LoadJobData(plan, model, DataStorage::Options(),
+                                                         /*train=*/false, /*validation=*/true));
+  if (data.validation == nullptr) {
+    return absl::InvalidArgumentError("the task names no data to evaluate on");
+  }
+  nn::Executor::Options options;
+  options.batch_size = plan.batch_size();
+  options.threads = threads;
+  options.training = false;
+  CAIRN_ASSIGN_OR_RETURN(const auto executor,
+                         nn::Executor::Create(model.model.get(), model.loss.get(),
+                                              model.metric_list(), options, device));
+  CAIRN_RETURN_IF_ERROR(LoadValues(
+      task.values_file(), static_cast<int>(model.model->variables().size()), executor.get()));
+
+  const BatchOrder order(data.validation->examples(), plan.batch_size(), /*shuffle=*/false,
+                         /*seed=*/0);
+  BatchLoader loader(data.validation, order);
+  Totals totals(model.metrics.size());
+  const int64_t batches = order.batches_per_epoch();
+  for (int64_t batch = 0; batch < batches; ++batch) {
+    const bool is_last = batch + 1 == batches;
+    CAIRN_ASSIGN_OR_RETURN(
+        const LoadedBatch* const loaded,
+        loader.Get(batch, is_last ? std::nullopt : std::optional<int64_t>(batch + 1)));
+    CAIRN_ASSIGN_OR_RETURN(const nn::Executor::Sums sums,
+                           executor->Forward(ExecutorBatch(*loaded, 0), /*training=*/false));
+    totals.Add(sums);
+  }
+  return totals.Means();
+}
+
+absl::Status RunEvaluationTask(const std::string& task_file, int threads, nn::Device* device) {
+  proto::EvaluationTask task;
+  std::ifstream stream(task_file, std::ios::binary);
+  if (!stream || !task.ParseFromIstream(&stream)) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("--evaluate: ", task_file, " is not a task of cairn evaluate"));
+  }
+  proto::EvaluationResult result;
+  auto record = EvaluateOffline(task, threads, device);
+  if (record.ok()) {
+    *result.mutable_record() = *std::move(record);
+  } else {
+    result.set_error(std::string(record.status().message()));
+  }
+  std::ofstream out(task.result_file(), std::ios::binary | std::ios::trunc);
+  result.SerializeToOstream(&out);
+  out.close();
+  return out ? absl::OkStatus()
+             : absl::UnavailableError(absl::StrCat("cannot write ", task.result_file()));
+}
+
+}  // namespace cairn::worker
