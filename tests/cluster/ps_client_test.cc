@@ -82,8 +82,7 @@ class PsClientTest : public testing::Test {
     StartPush(client, gradient, absl::MakeSpan(values));
     auto call = calls_.Take();
     const SharedSpan room = AnswerPush(call.get());
-    const PushResult result = pushes_.Take();
-    EXPECT_TRUE(result.ok()) << result.status();
+    EXPECT_EQ(pushes_.Take().status(), absl::OkStatus());
     EXPECT_EQ(values, std::vector<float>(1000, 3.0f));
     return room;
   }
@@ -389,7 +388,7 @@ TEST_F(PsClientTest, OnOneMachineTensorsTravelInSharedMemory) {
 }
 
 TEST_F(PsClientTest, SharedMemoryCanBeDeclined) {
-  PsClientOptions options = Options();
+  auto options = Options();
   options.share_memory = false;
   PsClient client(options);
   for (int i = 0; i < 20; ++i) EXPECT_EQ(PushAndAnswer(&client).memory, nullptr);
@@ -403,8 +402,7 @@ TEST_F(PsClientTest, PullsUseSharedMemoryToo) {
   auto call = calls_.Take();
   proto::PullHeader header;
   const auto reader = FrameReader::Open(call->TakeRequest(), &header);
-  ASSERT_TRUE(reader.ok());
-  ASSERT_NE(reader->reply_room().memory, nullptr);
+  ASSERT_TRUE(reader.ok() && reader->reply_room().memory != nullptr);
   const Frame reply = PullReply(std::vector<float>(1000, 8.0f), 1, reader->reply_room());
   EXPECT_LT(reply.bytes(), 500u);
   call->Reply(reply);

@@ -88,9 +88,10 @@ TEST_P(SimulationTest, APsMayLoseItsDiskAndNoCheckpointIsLost) {
     Simulation simulation(SimulatedCluster(job, seed));
     for (int lost = 0; lost < 4; ++lost) {
       const uint64_t before = simulation.Status().last_checkpoint();
-      // One with its copies: of two that came after the last loss, the first has them.
-      ASSERT_TRUE(
-          simulation.RunUntil([&] { return simulation.Status().last_checkpoint() >= before + 2; }));
+      ASSERT_TRUE(simulation.RunUntil([&] {
+        return simulation.Status().last_checkpoint() >= before + 2 &&
+               simulation.HasCompleteCopies();
+      })) << simulation.Status().DebugString();
       simulation.LoseDisk(lost % 2);
     }
     ASSERT_TRUE(simulation.Run()) << simulation.Status().DebugString();

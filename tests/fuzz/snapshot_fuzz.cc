@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "common/check.h"
-#include "ps_server/stored_block.h"
+#include "ps_server/snapshots/stored_block.h"
 #include "storage/snapshot_format.h"
 #include "tests/fuzz/fuzz_target.h"
 
