@@ -3,12 +3,14 @@
 #include <fstream>
 #include <memory>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "absl/types/span.h"
 #include "common/status_macros.h"
 #include "nn/executor.h"
+#include "nn/metric.h"
 #include "worker/data/batch_loader.h"
 #include "worker/job_data.h"
 #include "worker/job_model.h"
@@ -31,14 +33,16 @@ absl::Status LoadValues(const std::string& file, int variables, nn::Executor* ex
 // Adds up what the batches say.
 class Totals {
  public:
-  explicit Totals(size_t metrics) : sums_(metrics), counts_(metrics) {}
+  // The metrics must outlive it.
+  explicit Totals(std::vector<const nn::Metric*> metrics) : metrics_(std::move(metrics)) {
+    for (const nn::Metric* metric : metrics_) states_.emplace_back(metric->state_size(), 0.0);
+  }
 
   void Add(const nn::Executor::Sums& sums) {
     examples_ += sums.examples;
     loss_ += sums.loss_sum + sums.penalty * static_cast<double>(sums.examples);
-    for (size_t i = 0; i < sums_.size(); ++i) {
-      sums_[i] += sums.metrics[i].sum;
-      counts_[i] += sums.metrics[i].count;
+    for (size_t i = 0; i < states_.size(); ++i) {
+      for (size_t j = 0; j < states_[i].size(); ++j) states_[i][j] += sums.metrics[i][j];
     }
   }
 
@@ -46,17 +50,17 @@ class Totals {
     proto::EvaluationRecord record;
     record.set_examples(examples_);
     record.set_loss(examples_ > 0 ? loss_ / static_cast<double>(examples_) : 0);
-    for (size_t i = 0; i < sums_.size(); ++i) {
-      record.add_metrics(counts_[i] > 0 ? sums_[i] / counts_[i] : 0);
+    for (size_t i = 0; i < metrics_.size(); ++i) {
+      record.add_metrics(metrics_[i]->Result(states_[i]));
     }
     return record;
   }
 
  private:
+  const std::vector<const nn::Metric*> metrics_;
   int64_t examples_ = 0;
   double loss_ = 0;
-  std::vector<double> sums_;
-  std::vector<double> counts_;
+  std::vector<std::vector<double>> states_;  // Of each metric.
 };
 
 }  // namespace
@@ -83,7 +87,7 @@ absl::StatusOr<proto::EvaluationRecord> EvaluateOffline(const proto::EvaluationT
   const BatchOrder order(data.validation->examples(), plan.batch_size(), /*shuffle=*/false,
                          /*seed=*/0);
   BatchLoader loader(data.validation, order);
-  Totals totals(model.metrics.size());
+  Totals totals(model.metric_list());
   const int64_t batches = order.batches_per_epoch();
   for (int64_t batch = 0; batch < batches; ++batch) {
     const bool is_last = batch + 1 == batches;
