@@ -82,6 +82,7 @@ class Training {
   // Why the job may not go on; empty: it may.
   const std::string& failure() const { return failure_; }
 
+  // Where it is and how fast; `status` has its total_batches, which a callback may have lowered.
   void FillStatus(absl::Duration now, proto::JobStatus* status);
   // With those that were passed over (see Checkpointer).
   std::vector<proto::Manifest> all_manifests() const { return cuts_.all_manifests(); }

@@ -280,7 +280,7 @@ TEST_F(CommandsOnStateTest, WrongInputsOfPredictAreRefusedByName) {
   const std::string y = testing::TempDir() + "/commands_test_none.npy";
   ASSERT_TRUE(WriteFile(x, FormatNpyHeader({'f', 4, {1, 2}}) + std::string(8, '\0')).ok());
   const auto refusal = [&](std::vector<std::string> inputs) {
-    std::vector<std::string> arguments = {"predict", "profile", "example", "--output", y};
+    std::vector<std::string> arguments = {"predict", "example", "--output", y};
     for (const auto& input : inputs) arguments.insert(arguments.end(), {"--input", input});
     const Result result = RunOnState(arguments);
     EXPECT_EQ(result.exit_code, 2);

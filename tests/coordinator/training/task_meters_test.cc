@@ -18,6 +18,7 @@ proto::TaskMessage Heartbeat(int64_t pulls, int64_t pushes) {
 
 proto::TaskMessage Work(int batches, int64_t examples) {
   proto::TaskMessage message;
+  message.mutable_work();
   for (int i = 0; i < batches; ++i) {
     message.mutable_work()->add_batches()->set_examples(examples);
   }
