@@ -19,9 +19,9 @@ float Start(int64_t i) { return static_cast<float>(i - 5) / 4; }
 float Gradient(int64_t t, int64_t i) { return static_cast<float>((t * 7 + i * 13) % 29 - 14) / 8; }
 
 // One optimizer at work on the reference's variable.
-class Run {
+class OneVariable {
  public:
-  explicit Run(const std::string& config_text) {
+  explicit OneVariable(const std::string& config_text) {
     proto::Optimizer config;
     EXPECT_TRUE(google::protobuf::TextFormat::ParseFromString(config_text, &config));
     optimizer_ = CreateOptimizer(config).value();
@@ -60,14 +60,14 @@ class Run {
 TEST(TfjsOptimizerTest, HundredsOfUpdatesAreThoseOfTensorFlowJs) {
   std::ifstream file("tests/nn/reference/optimizers.txt");
   ASSERT_TRUE(file.is_open());
-  std::unique_ptr<Run> run;
+  std::unique_ptr<OneVariable> run;
   std::string line, config;
   int compared = 0;
   while (std::getline(file, line)) {
     std::istringstream words(line);
     if (line.starts_with("optimizer ")) {
       config = line.substr(10);
-      run = std::make_unique<Run>(config);
+      run = std::make_unique<OneVariable>(config);
       continue;
     }
     int64_t updates = 0;
