@@ -23,7 +23,7 @@ std::string Notes(const proto::JobStatus& status) {
 
 TEST(JobTest, DataThatAreBadFailTheJobWithTheReason) {
   Simulation simulation(SimulatedCluster(SimulatedJob("async", 2)));
-  for (int i = 0; i < 3; ++i) simulation.worker(i).set_broken(true);
+  for (int i = 0; i < 3; ++i) simulation.worker(i).RefuseDataOf("simulated");
   ASSERT_TRUE(simulation.Run());
   EXPECT_EQ(simulation.Status().state(), proto::FAILED);
   EXPECT_EQ(simulation.Status().error(), "train.idx.features[0]: no such file");

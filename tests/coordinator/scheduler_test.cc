@@ -35,10 +35,9 @@ TEST(SchedulerTest, AFailedOrCancelledJobMakesRoomForTheNext) {
   Simulation simulation(SimulatedCluster(Named("bad")));
   simulation.Submit(Named("cancelled"));
   simulation.Submit(Named("good"));
-  for (int i = 0; i < 3; ++i) simulation.worker(i).set_broken(true);
+  for (int i = 0; i < 3; ++i) simulation.worker(i).RefuseDataOf("bad");
   ASSERT_TRUE(
       simulation.RunUntil([&] { return simulation.Status("bad").state() == proto::FAILED; }));
-  for (int i = 0; i < 3; ++i) simulation.worker(i).set_broken(false);
   simulation.Do([&](Scheduler* scheduler, Moment now, Outbox* outbox) {
     EXPECT_TRUE(scheduler->CancelJob("cancelled", now, outbox).ok());
   });

@@ -61,7 +61,8 @@ void SimulatedWorker::Handle(const proto::Command& command) {
     reply->set_job_id(command.inspect().job_id());
     reply->set_examples(100);
     reply->set_validation_examples(command.inspect().job().has_validation() ? 35 : 0);
-    if (broken_) reply->set_error("train.idx.features[0]: no such file");
+    if (command.inspect().job().name() == refused_job_)
+      reply->set_error("train.idx.features[0]: no such file");
   } else if (command.has_start_job()) {
     const bool same = job_.has_value() &&
                       job_->plan().job_id() == command.start_job().plan().job_id() &&

@@ -5,6 +5,8 @@
 #include <deque>
 #include <optional>
 #include <set>
+#include <string>
+#include <utility>
 #include <vector>
 
 #include "proto/coordinator.pb.h"
@@ -27,8 +29,8 @@ class SimulatedWorker {
   void Step(bool connected, std::vector<proto::TaskMessage>* messages);
   void Disconnected();
 
-  // Says that it cannot inspect the data, or cannot do the job.
-  void set_broken(bool broken) { broken_ = broken; }
+  // From now on it says that it cannot read the data of the job of this name.
+  void RefuseDataOf(std::string job_name) { refused_job_ = std::move(job_name); }
 
  private:
   bool MayStart(int64_t batch) const;
@@ -41,7 +43,7 @@ class SimulatedWorker {
   const uint32_t index_;
   const SimulatedPs::Cluster& ps_;
   uint64_t instance_id_ = 0;
-  bool broken_ = false;
+  std::string refused_job_;
 
   std::optional<proto::StartJob> job_;
   std::set<int64_t> waiting_;

@@ -12,7 +12,7 @@ using ::testing::HasSubstr;
 using Level = Check::Level;
 
 TEST(DiskTest, RoomAndSpeedAreMeasuredWhereTheStateWouldLieAndNothingIsLeft) {
-  const std::string folder = testing::TempDir() + "/disk_test";
+  const std::string folder = std::filesystem::path(testing::TempDir()) / "disk_test";
   std::filesystem::create_directories(folder);
   const auto checks = CheckDisk(folder + "/not/there/yet");
   ASSERT_EQ(checks.size(), 2);
