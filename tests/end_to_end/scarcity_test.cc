@@ -1,0 +1,111 @@
+// Too little of what a machine has: disk and file descriptors. Files that may not grow
+// (RLIMIT_FSIZE) stand for a full disk, which needs no privileges.
+
+#include <sys/resource.h>
+
+#include <list>
+
+#include "gtest/gtest.h"
+#include "nlohmann/json.hpp"
+#include "tests/cluster/connection.h"
+#include "tests/end_to_end/counting_job.h"
+#include "tests/end_to_end/test_cluster.h"
+
+namespace cairn::testing {
+namespace {
+
+using nlohmann::json;
+using std::chrono::seconds;
+
+constexpr rlim_t kEndless = RLIM_INFINITY;
+
+void SetLimit(Process* process, int resource, rlim_t soft) {
+  rlimit limit = {};
+  ASSERT_EQ(prlimit(process->pid(), static_cast<__rlimit_resource>(resource), nullptr, &limit), 0);
+  limit.rlim_cur = std::min(soft, limit.rlim_max);
+  ASSERT_EQ(prlimit(process->pid(), static_cast<__rlimit_resource>(resource), &limit, nullptr), 0);
+}
+
+class Scarcity : public ::testing::Test {
+ protected:
+  // Snapshots of it are larger than a log; it takes a checkpoint at each of its many epochs' ends.
+  void Submit() {
+    job_.rows = 40000;
+    job_.batch_size = 1;
+    job_.batches_per_epoch = 50;
+    job_.batches = 3000;
+    cluster_.StartAll();
+    const CommandResult result =
+        cluster_.Cairn({"submit", WriteCountingJob(job_, cluster_.folder("job"))});
+    ASSERT_EQ(result.exit_code, 0) << result.output << result.errors;
+    ASSERT_TRUE(StatusReaches("last_checkpoint", 1)) << cluster_.Logs();
+  }
+
+  int64_t Number(const char* name) {
+    const json status = cluster_.Status("count");
+    return status.is_object() ? status.value(name, int64_t{0}) : 0;
+  }
+  bool StatusReaches(const char* name, int64_t number) {
+    return WaitUntil(seconds(120), [&] { return Number(name) >= number; });
+  }
+
+  void ExpectExactCount() {
+    const json status = cluster_.WaitForEnd("count", seconds(240));
+    ASSERT_EQ(status.value("state", ""), "finished") << status << cluster_.Logs();
+    EXPECT_EQ(status.value("rollbacks", -1), 0) << status;
+    const CommandResult result =
+        cluster_.Cairn({"export", "count", "--output", cluster_.folder("export")});
+    ASSERT_EQ(result.exit_code, 0) << result.errors;
+    EXPECT_EQ(CountIsNot(job_.batches, cluster_.folder("export"), job_.rows), "");
+  }
+
+  CountingJob job_;
+  TestCluster cluster_{/*ps_count=*/2, /*worker_count=*/2};
+};
+
+TEST_F(Scarcity, APsWithoutRoomKeepsItsLastCheckpointAndTrainsOnAndSaysSo) {
+  ASSERT_NO_FATAL_FAILURE(Submit());
+  ASSERT_NO_FATAL_FAILURE(SetLimit(&cluster_.task("ps", 0), RLIMIT_FSIZE, 32 << 10));
+  ASSERT_TRUE(StatusReaches("checkpoints_failed", 1)) << cluster_.Logs();
+  const int64_t kept = Number("last_checkpoint");
+  const int64_t failed = Number("checkpoints_failed");
+  const int64_t done = Number("batches_done");
+  ASSERT_TRUE(StatusReaches("checkpoints_failed", failed + 1)) << cluster_.Logs();
+  EXPECT_GT(Number("batches_done"), done) << "training goes on";
+  EXPECT_EQ(Number("last_checkpoint"), kept);
+  const CommandResult shown = cluster_.Cairn({"status", "count"});
+  EXPECT_NE(shown.output.find("last error"), std::string::npos) << shown.output;
+
+  ASSERT_NO_FATAL_FAILURE(SetLimit(&cluster_.task("ps", 0), RLIMIT_FSIZE, kEndless));
+  ASSERT_TRUE(StatusReaches("last_checkpoint", kept + 1)) << cluster_.Logs();
+  ExpectExactCount();
+}
+
+TEST_F(Scarcity, ACoordinatorWithoutRoomEndsAndGoesOnWhereThereIsSome) {
+  ASSERT_NO_FATAL_FAILURE(Submit());
+  ASSERT_NO_FATAL_FAILURE(SetLimit(&cluster_.task("chief", 0), RLIMIT_FSIZE, 32 << 10));
+  EXPECT_EQ(cluster_.task("chief", 0).Wait(seconds(120)).value_or(-1), 129) << cluster_.Logs();
+  EXPECT_NE(ReadFile(cluster_.folder("chief0.log")).find("journal"), std::string::npos);
+  cluster_.Start("chief", 0);
+  ExpectExactCount();
+}
+
+TEST_F(Scarcity, ACoordinatorThatWasOutOfFileDescriptorsServesAgain) {
+  cluster_.Start("chief", 0);
+  const auto serves = [&] { return cluster_.Cairn({"jobs"}, seconds(20)).exit_code == 0; };
+  ASSERT_TRUE(WaitUntil(seconds(60), serves)) << cluster_.Logs();
+  ASSERT_NO_FATAL_FAILURE(SetLimit(&cluster_.task("chief", 0), RLIMIT_NOFILE, 64));
+  {
+    std::list<Connection> connections;
+    while (connections.size() < 100) {
+      ASSERT_TRUE(connections.emplace_back().ConnectTo(cluster_.port("chief", 0)));
+    }
+    EXPECT_TRUE(connections.back().IsClosedByPeer(seconds(60)));
+  }
+  EXPECT_TRUE(WaitUntil(seconds(60), serves)) << cluster_.Logs();
+  EXPECT_NE(ReadFile(cluster_.folder("chief0.log")).find("connections are turned away"),
+            std::string::npos);
+}
+
+}  // namespace
+}  // namespace cairn::testing
