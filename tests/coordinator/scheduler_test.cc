@@ -69,12 +69,8 @@ TEST(SchedulerTest, EveryStartIsANewTermOfTheSameCluster) {
 
 TEST(SchedulerTest, AJobWhoseWeightsFollowWaitsForThemAndHoldsUpNobody) {
   Simulation simulation(SimulatedCluster(Named("first")));
+  simulation.Submit(Named("uploading"), /*weights_follow=*/true);
   simulation.Do([&](Scheduler* scheduler, Moment now, Outbox* outbox) {
-    ValidatedJob job;
-    *job.request.mutable_job() = Named("uploading");
-    job.request.set_weights_follow(true);
-    job.partition.set_ps_count(2);
-    EXPECT_TRUE(scheduler->Submit(job, now, outbox).ok());
     EXPECT_FALSE(scheduler->CommitWeights("first", now, outbox).ok());
   });
   simulation.Submit(Named("third"));

@@ -77,9 +77,10 @@ void Simulation::Resize(int ps) {
   KillCoordinator();
 }
 
-void Simulation::Submit(const proto::Job& job) {
+void Simulation::Submit(const proto::Job& job, bool weights_follow) {
   ValidatedJob validated;
   *validated.request.mutable_job() = job;
+  validated.request.set_weights_follow(weights_follow);
   validated.partition = MakePartition(static_cast<int>(ps_.size()));
   Do([&](Scheduler* scheduler, Moment now, Outbox* outbox) {
     EXPECT_TRUE(scheduler->Submit(validated, now, outbox).ok());

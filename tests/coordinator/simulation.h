@@ -46,7 +46,7 @@ class Simulation {
   bool Run();
   // The same for any condition.
   bool RunUntil(const std::function<bool()>& condition);
-  void Submit(const proto::Job& job);
+  void Submit(const proto::Job& job, bool weights_follow = false);
   // The task's process dies and another one starts; also the coordinator's.
   void KillPs(int index);
   void KillEverything();
