@@ -109,9 +109,10 @@ Membership::Joined Membership::Join(uint64_t session, const proto::Join& join, a
     result.refused = Refuse(false, absl::StrCat("there are ", kWorkersMax, " workers already"));
     return result;
   }
-  result.first = !members_.contains(task);
+  const bool known = members_.contains(task);
+  result.first = !known && !forgotten_.contains(task);
   Member& member = members_[task];
-  const bool same = !result.first && member.instance_id == join.instance_id();
+  const bool same = known && member.instance_id == join.instance_id();
   if (member.live() && !same) {
     result.refused = RefuseDuplicate(member, join, now);
     return result;
@@ -161,8 +162,11 @@ std::vector<Membership::Expired> Membership::Tick(absl::Duration now) {
     member.lost = true;
   }
   // A worker that nobody named leaves nothing behind but its index, for another.
-  std::erase_if(members_,
-                [](const auto& entry) { return entry.second.lost && !entry.second.named; });
+  std::erase_if(members_, [this](const auto& entry) {
+    const bool forget = entry.second.lost && !entry.second.named;
+    if (forget) forgotten_.insert(entry.first);
+    return forget;
+  });
   return expired;
 }
 

@@ -96,6 +96,9 @@ class Membership {
 
   const MembershipOptions options_;
   std::map<TaskId, Member> members_;
+  // Were members that nobody named; as many as there are indices at most. One that comes back has
+  // lost its leases to others.
+  std::set<TaskId> forgotten_;
   std::map<uint64_t, TaskId> sessions_;
   // Who tries to join as a task that is alive, since when.
   std::map<TaskId, Challenger> challengers_;

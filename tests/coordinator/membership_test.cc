@@ -129,6 +129,17 @@ TEST_F(MembershipTest, UnnamedWorkersGetIndicesAboveTheNamedOnes) {
   EXPECT_EQ(members_.WorkerCount(), 4);
 }
 
+TEST_F(MembershipTest, AnUnnamedWorkerThatWasLostIsNotTakenForOneThatIsNew) {
+  EXPECT_TRUE(Join(proto::WORKER, -1, 21).first);
+  members_.Tick(now_);
+  for (int i = 0; i < 11; ++i) members_.Tick(now_ += absl::Seconds(1));
+  EXPECT_EQ(members_.Find(WorkerTask(4)), nullptr);
+  const auto back = Join(proto::WORKER, 4, 21);
+  EXPECT_EQ(back.task, WorkerTask(4));
+  EXPECT_FALSE(back.first);
+  EXPECT_FALSE(back.continues);
+}
+
 TEST_F(MembershipTest, AnotherListOfPsIsRefusedAndBothAreShown) {
   proto::Join join = MakeJoin(proto::WORKER, 0, 1);
   join.add_ps_addresses("b:2");

@@ -48,6 +48,7 @@ TEST_F(BlackHole, AWorkerBehindOneIsGivenUpAfterItsLeaseAndJoinsAgain) {
   ASSERT_NO_FATAL_FAILURE(Submit());
   ASSERT_TRUE(StatusReaches("workers_live", 2)) << cluster_.Logs();
   ASSERT_TRUE(Trains()) << cluster_.Logs();
+  const int64_t joined = Number("workers_joined");
 
   network.Stall();
   ASSERT_TRUE(StatusReaches("workers_lost", 1)) << cluster_.Logs();
@@ -56,6 +57,7 @@ TEST_F(BlackHole, AWorkerBehindOneIsGivenUpAfterItsLeaseAndJoinsAgain) {
 
   network.GoOn();
   EXPECT_TRUE(StatusReaches("workers_live", 2)) << ReadFile(options.output_file);
+  EXPECT_EQ(Number("workers_joined"), joined + 1) << "and its old leases are others'";
   EXPECT_EQ(Number("rollbacks"), 0);
   EXPECT_TRUE(Trains()) << cluster_.Logs();
 }
