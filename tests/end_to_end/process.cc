@@ -73,7 +73,7 @@ void Process::Kill() {
 }
 
 std::optional<int> Process::Wait(std::chrono::milliseconds timeout) {
-  const auto end = std::chrono::steady_clock::now() + timeout;
+  const auto end = std::chrono::steady_clock::now() + timeout * kPatience;
   while (pid_ > 0 && !exit_code_.has_value()) {
     int status = 0;
     if (waitpid(pid_, &status, WNOHANG) == pid_) {

@@ -12,6 +12,14 @@
 
 namespace cairn::testing {
 
+// Every deadline of these tests times this: under a sanitizer all takes several times as long.
+#if defined(__SANITIZE_ADDRESS__) || defined(CAIRN_THREAD_SANITIZER) || \
+    defined(CAIRN_UNDEFINED_SANITIZER)
+inline constexpr int kPatience = 10;
+#else
+inline constexpr int kPatience = 1;
+#endif
+
 // A real child process. It dies with the test, whatever happens: by the destructor's SIGKILL, or,
 // if the test itself is killed, by the parent-death signal.
 class Process {
@@ -36,7 +44,8 @@ class Process {
   void Signal(int signal);
   // SIGKILL, and waits for the end.
   void Kill();
-  // The exit code (128 + signal for a killed process), or nothing when `timeout` passed first.
+  // The exit code (128 + signal for a killed process), or nothing when `timeout` (times kPatience)
+  // passed first.
   std::optional<int> Wait(std::chrono::milliseconds timeout);
 
  private:
@@ -51,10 +60,11 @@ void WriteFile(const std::string& path, const std::string& bytes);
 // A port of 127.0.0.1 that nobody listens on, outside the range that outgoing connections use.
 int FreePort();
 
-// Calls `condition` every 20 ms until it is true; false when `timeout` passed first.
+// Calls `condition` every 20 ms until it is true; false when `timeout` (times kPatience) passed
+// first.
 template <typename Condition>
 bool WaitUntil(std::chrono::milliseconds timeout, Condition condition) {
-  const auto end = std::chrono::steady_clock::now() + timeout;
+  const auto end = std::chrono::steady_clock::now() + timeout * kPatience;
   while (!condition()) {
     if (std::chrono::steady_clock::now() > end) return false;
     std::this_thread::sleep_for(std::chrono::milliseconds(20));
