@@ -1,0 +1,72 @@
+#!/usr/bin/env bash
+# Installs the tool, the daemons, manual pages, completion and systemd units, for a machine that keeps
+# them: builds first what is not built.
+#
+#   deploy/install.sh [--prefix DIR] [--built DIR] [--uninstall]
+#
+# --prefix DIR  where to: DIR/bin/cairn, DIR/lib/cairn, DIR/share (default /usr/local)
+# --built DIR   where built programs lie, as in bazel-bin; nothing is built then
+# --uninstall   takes away what an installation put there; states and logs stay
+#
+# The daemons' names are common words, so they stand in DIR/lib/cairn and not on the PATH.
+set -euo pipefail
+top=$(cd "$(dirname "$0")/.." && pwd)
+
+prefix=/usr/local
+built=
+uninstall=
+fail() { echo "install.sh: $1" >&2; exit 2; }
+while [ $# -gt 0 ]; do
+  case "$1" in
+    -h | --help) sed -n '2,12s/^# \{0,1\}//p' "$0"; exit 0 ;;
+    --prefix) prefix=$(realpath -m "${2:?--prefix needs a folder}"); shift 2 ;;
+    --built) built=$(realpath "${2:?--built needs a folder}"); shift 2 ;;
+    --uninstall) uninstall=yes; shift ;;
+    *) fail "unknown argument $1; see deploy/install.sh --help" ;;
+  esac
+done
+
+units=$prefix/lib/systemd/system
+if [ -n "$uninstall" ]; then
+  rm -rf "$prefix/lib/cairn"
+  rm -f "$prefix"/bin/cairn "$prefix"/share/man/man1/cairn.1 "$prefix"/share/man/man1/cairn-*.1 \
+    "$prefix"/share/bash-completion/completions/cairn "$prefix"/share/zsh/site-functions/_cairn \
+    "$prefix"/share/fish/vendor_completions.d/cairn.fish "$units"/cairn-*.service
+  echo "Cairn is no longer in $prefix."
+  exit 0
+fi
+
+if [ -z "$built" ]; then
+  "$top/deploy/install_dependencies.sh"
+  echo "Building (minutes the first time) ..."
+  (cd "$top" && bazel build -c opt //cli:cairn //cli:man //coordinator //ps_server //worker)
+  built=$top/bazel-bin
+fi
+programs=(cli/cairn coordinator/coordinator ps_server/ps_server worker/worker)
+for file in "${programs[@]}" cli/man.tar; do
+  [ -e "$built/$file" ] || fail "$built/$file is not there: build it, or leave out --built"
+done
+
+mkdir -p "$prefix" 2>/dev/null && [ -w "$prefix" ] ||
+  fail "$prefix cannot be written: run this as root, or name a --prefix of your own"
+for program in "${programs[@]}"; do
+  install -D -m 755 "$built/$program" "$prefix/lib/cairn/${program##*/}"
+done
+library=$built/nn/cuda/libcairn_cuda.so
+[ ! -e "$library" ] || install -D -m 644 "$library" "$prefix/lib/cairn/libcairn_cuda.so"
+mkdir -p "$prefix/bin" "$prefix/share/man" "$prefix/share/bash-completion/completions" \
+  "$prefix/share/zsh/site-functions" "$prefix/share/fish/vendor_completions.d" "$units"
+ln -sfn ../lib/cairn/cairn "$prefix/bin/cairn"
+tar -xf "$built/cli/man.tar" --no-same-owner -C "$prefix/share/man"
+cairn=$prefix/bin/cairn
+"$cairn" completion bash >"$prefix/share/bash-completion/completions/cairn"
+"$cairn" completion zsh >"$prefix/share/zsh/site-functions/_cairn"
+"$cairn" completion fish >"$prefix/share/fish/vendor_completions.d/cairn.fish"
+for unit in "$top"/deploy/systemd/*.service; do
+  sed "s|@PREFIX@|$prefix|g" "$unit" >"$units/$(basename "$unit")"
+done
+
+echo "Installed $("$cairn" version) in $prefix"
+echo "  on this machine    cairn doctor; cairn run JOB.json"
+echo "  on several         TF_CONFIG in /etc/cairn/ps.json (coordinator.json, worker.json), then"
+echo "                     systemctl enable --now cairn-ps (cairn-coordinator, cairn-worker)"

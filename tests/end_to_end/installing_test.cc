@@ -1,0 +1,99 @@
+// deploy/install.sh, with what is built already: the installed tool finds its daemons, units name
+// what was installed, and nothing stays after it was taken away.
+
+#include <filesystem>
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "tests/end_to_end/test_cluster.h"
+
+namespace cairn::testing {
+namespace {
+
+namespace fs = std::filesystem;
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+class Installing : public ::testing::Test {
+ protected:
+  CommandResult Run(std::vector<std::string> command) {
+    TemporaryFolder output;
+    Process::Options options;
+    options.arguments = std::move(command);
+    options.environment = {{"HOME", folder_.path("home")}};
+    options.output_file = output.path("out");
+    options.error_file = output.path("err");
+    Process process(options);
+    CommandResult result;
+    result.exit_code = process.Wait(std::chrono::seconds(120)).value_or(-1);
+    result.output = ReadFile(options.output_file);
+    result.errors = ReadFile(options.error_file);
+    return result;
+  }
+
+  CommandResult Install(std::vector<std::string> flags) {
+    flags.insert(flags.begin(), {"/bin/bash", ProgramPath("deploy/install.sh")});
+    return Run(std::move(flags));
+  }
+
+  std::vector<std::string> InstalledFiles() {
+    std::vector<std::string> files;
+    for (const auto& entry : fs::recursive_directory_iterator(prefix_)) {
+      if (!entry.is_directory()) files.push_back(entry.path().string());
+    }
+    return files;
+  }
+
+  TemporaryFolder folder_;
+  const std::string prefix_ = folder_.path("prefix");
+};
+
+TEST_F(Installing, TheInstalledToolTrainsAndNothingStaysWhenItIsTakenAway) {
+  const CommandResult installed = Install({"--prefix", prefix_, "--built", ProgramPath(".")});
+  ASSERT_EQ(installed.exit_code, 0) << installed.output << installed.errors;
+
+  const std::string cairn = prefix_ + "/bin/cairn";
+  ASSERT_EQ(Run({cairn, "init", folder_.path("job")}).exit_code, 0);
+  const CommandResult run =
+      Run({cairn, "run", folder_.path("job/job.json"), "--state", folder_.path("state")});
+  EXPECT_EQ(run.exit_code, 0) << run.output << run.errors;
+
+  for (const char* page : {"cairn.1", "cairn-run.1", "cairn-evaluate.1"}) {
+    EXPECT_THAT(ReadFile(prefix_ + "/share/man/man1/" + page), HasSubstr(".TH")) << page;
+  }
+  EXPECT_THAT(ReadFile(prefix_ + "/share/bash-completion/completions/cairn"),
+              HasSubstr("evaluate"));
+
+  const CommandResult gone = Install({"--prefix", prefix_, "--uninstall"});
+  EXPECT_EQ(gone.exit_code, 0) << gone.errors;
+  EXPECT_THAT(InstalledFiles(), ::testing::IsEmpty());
+}
+
+TEST_F(Installing, EveryUnitStartsAProgramThatWasInstalled) {
+  ASSERT_EQ(Install({"--prefix", prefix_, "--built", ProgramPath(".")}).exit_code, 0);
+  for (const auto& [unit, program] :
+       {std::pair("coordinator", "coordinator"), std::pair("ps", "ps_server"),
+        std::pair("worker", "worker")}) {
+    const std::string text = ReadFile(prefix_ + "/lib/systemd/system/cairn-" + unit + ".service");
+    const std::string path = prefix_ + "/lib/cairn/" + program;
+    EXPECT_THAT(text, HasSubstr("ExecStart=" + path + " --tf_config /etc/cairn/"));
+    EXPECT_THAT(text, Not(HasSubstr("@")));
+    EXPECT_EQ(Run({path, "--version"}).exit_code, 0) << path;
+  }
+}
+
+TEST_F(Installing, WhatCannotBeIsRefusedBeforeAnythingIsWritten) {
+  const CommandResult empty = Install({"--prefix", prefix_, "--built", folder_.path(".")});
+  EXPECT_EQ(empty.exit_code, 2);
+  EXPECT_THAT(empty.errors, HasSubstr("cli/cairn is not there"));
+  EXPECT_FALSE(fs::exists(prefix_));
+  const CommandResult barred = Install({"--prefix", "/proc/cairn", "--built", ProgramPath(".")});
+  EXPECT_EQ(barred.exit_code, 2);
+  EXPECT_THAT(barred.errors, HasSubstr("/proc/cairn cannot be written"));
+  const CommandResult typo = Install({"--perfix", prefix_});
+  EXPECT_EQ(typo.exit_code, 2);
+  EXPECT_THAT(typo.errors, HasSubstr("unknown argument --perfix"));
+}
+
+}  // namespace
+}  // namespace cairn::testing
