@@ -11,6 +11,7 @@ namespace {
 constexpr int64_t kOnHandFirst = 2;
 constexpr int64_t kOnHandMax = 1024;
 constexpr absl::Duration kForgottenAfter = absl::Minutes(1);
+constexpr absl::Duration kLookForForgotten = absl::Seconds(1);
 
 }  // namespace
 
@@ -94,6 +95,8 @@ void Evaluation::Reopen(const BatchRanges& leased) {
 }
 
 void Evaluation::TakeBackForgotten(absl::Duration now) {
+  if (now - looked_for_forgotten_at_ < kLookForForgotten) return;
+  looked_for_forgotten_at_ = now;
   for (auto& [id, worker] : workers_) {
     if (worker.leased.empty() || now - worker.heard_at < kForgottenAfter) continue;
     Reopen(worker.leased);

@@ -57,6 +57,7 @@ class Evaluation {
 
   const uint64_t cut_;
   const int64_t epoch_;
+  absl::Duration looked_for_forgotten_at_ = -absl::InfiniteDuration();
   BatchRanges open_;
   std::map<TaskId, Worker> workers_;
   std::vector<Batch> results_;

@@ -47,18 +47,17 @@ SplitQueue::SplitQueue(SplitQueueOptions options, BatchRanges open)
 void SplitQueue::Lease(Worker* worker, int64_t begin, int64_t end) {
   open_.Remove(begin, end);
   worker->leased.Add(begin, end);
-  leased_count_ += end - begin;
+  leased_.Add(begin, end);
 }
 
 void SplitQueue::Unlease(Worker* worker, int64_t begin, int64_t end) {
-  const int64_t before = worker->leased.size();
+  leased_.Remove(worker->leased.Intersection(begin, end));
   worker->leased.Remove(begin, end);
-  leased_count_ -= before - worker->leased.size();
 }
 
 void SplitQueue::ReturnAll(Worker* worker) {
   open_.Add(worker->leased);
-  leased_count_ -= worker->leased.size();
+  leased_.Remove(worker->leased);
   worker->leased.Clear();
 }
 
@@ -75,10 +74,9 @@ bool SplitQueue::Report(TaskId id, const proto::WorkReport& report, absl::Durati
 
 void SplitQueue::Reconcile(const BatchRanges& open) {
   open_ = open_.Intersection(open);
+  leased_ = leased_.Intersection(open);
   for (auto& [id, worker] : workers_) {
-    leased_count_ -= worker.leased.size();
     worker.leased = worker.leased.Intersection(open);
-    leased_count_ += worker.leased.size();
     if (worker.confused) ReturnAll(&worker);
     worker.confused = false;
   }
@@ -123,6 +121,7 @@ void SplitQueue::Drop(TaskId id) {
   if (it == workers_.end()) return;
   ReturnAll(&it->second);
   workers_.erase(it);
+  hungry_.erase(id);
 }
 
 void SplitQueue::Adopt(TaskId id, absl::Span<const proto::Split> splits) {
@@ -137,25 +136,16 @@ void SplitQueue::Adopt(TaskId id, absl::Span<const proto::Split> splits) {
 
 void SplitQueue::Reopen(const BatchRanges& batches) {
   BatchRanges lacking = batches;
-  for (const auto& [id, worker] : workers_) lacking.Remove(worker.leased);
+  lacking.Remove(leased_);
   open_.Add(lacking);
 }
 
 int64_t SplitQueue::LowWater() const {
-  int64_t low_water = open_.empty() ? options_.total_batches : open_.front();
-  for (const auto& [id, worker] : workers_) {
-    if (!worker.leased.empty()) low_water = std::min(low_water, worker.leased.front());
-  }
-  return low_water;
+  const int64_t low_water = open_.empty() ? options_.total_batches : open_.front();
+  return leased_.empty() ? low_water : std::min(low_water, leased_.front());
 }
 
-int64_t SplitQueue::LeasedEnd() const {
-  int64_t end = 0;
-  for (const auto& [id, worker] : workers_) {
-    if (!worker.leased.empty()) end = std::max(end, worker.leased.end());
-  }
-  return end;
-}
+int64_t SplitQueue::LeasedEnd() const { return leased_.empty() ? 0 : leased_.end(); }
 
 std::vector<TaskId> SplitQueue::Holders() const {
   std::vector<TaskId> holders;
@@ -167,7 +157,7 @@ std::vector<TaskId> SplitQueue::Holders() const {
 
 BatchRanges SplitQueue::Unfinished(const BatchRanges& batches) const {
   BatchRanges unfinished = open_.Intersection(batches);
-  for (const auto& [id, worker] : workers_) unfinished.Add(worker.leased.Intersection(batches));
+  unfinished.Add(leased_.Intersection(batches));
   return unfinished;
 }
 
@@ -184,7 +174,7 @@ int64_t SplitQueue::Target(const Worker& worker, int64_t workers) const {
     target =
         static_cast<int64_t>(worker.batches_per_second * absl::ToDoubleSeconds(options_.on_hand));
   }
-  const int64_t left = open_.CountBelow(AllowedEnd()) + leased_count_;
+  const int64_t left = open_.CountBelow(AllowedEnd()) + leased_.size();
   const int64_t fair_share = std::max<int64_t>(1, (left + workers - 1) / workers);
   return std::min(std::clamp(target, kOnHandMin, kOnHandMax), fair_share);
 }
@@ -219,9 +209,8 @@ std::vector<proto::Split> SplitQueue::Grant(TaskId id, int64_t workers, absl::Du
   auto it = workers_.find(id);
   if (it == workers_.end()) return splits;
   Worker& worker = it->second;
-  const int64_t end = AllowedEnd();
-  if (!AnyOpenBelow(end)) return splits;
   workers = std::max<int64_t>(1, workers);
+  const int64_t end = AllowedEnd();
   const int64_t stride = Stride(workers);
   const bool was_idle = worker.leased.empty();
   const int64_t before = worker.leased.size();
@@ -231,9 +220,14 @@ std::vector<proto::Split> SplitQueue::Grant(TaskId id, int64_t workers, absl::Du
   const int64_t target = Target(worker, workers);
   // Not topped up before a quarter is done: one message for many batches.
   const int64_t on_hand = worker.leased.size();
-  const int64_t room = on_hand > target * 3 / 4 ? 0 : target - on_hand;
+  const int64_t room = on_hand > target * 3 / 4 ? 0 : std::min(worker.wanted, target - on_hand);
   const int64_t columns = std::max<int64_t>(1, (stride + workers - 1) / workers);
-  Take(&worker, std::min(worker.wanted, room), columns, stride, end, &splits);
+  Take(&worker, room, columns, stride, end, &splits);
+  if (worker.leased.size() - on_hand < room) {
+    hungry_.insert(id);
+  } else {
+    hungry_.erase(id);
+  }
   if (splits.empty()) return splits;
   worker.confused = false;
   worker.wanted = std::max<int64_t>(0, worker.wanted - (worker.leased.size() - before));

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <set>
 #include <vector>
 
 #include "absl/time/time.h"
@@ -37,7 +38,8 @@ struct SplitQueueOptions {
 //
 // The lowest open batches are leased first. Asynchronous: runs. Where a batch has to wait for lower
 // ones (synchronous, stale) neighbouring batches go to different workers: a lease is a column of
-// every stride-th batch, so that all workers stay close to the low-water mark.
+// every stride-th batch, so that all workers stay close to the low-water mark. What one worker says
+// costs nothing by the number of the others.
 class SplitQueue {
  public:
   SplitQueue(SplitQueueOptions options, BatchRanges open);
@@ -65,13 +67,17 @@ class SplitQueue {
 
   // Leases as much to `worker` as it wants, is good for it and allowed. `workers` share the work.
   std::vector<proto::Split> Grant(TaskId worker, int64_t workers, absl::Duration now);
+  // Whether anything could be leased now, to whom it is good for.
+  bool AnyAllowed() const { return AnyOpenBelow(AllowedEnd()); }
+  // Those whose last Grant gave them less than is good for them, for nothing more was allowed.
+  const std::set<TaskId>& hungry() const { return hungry_; }
 
   // All batches below are done.
   int64_t LowWater() const;
   // One past the highest batch that is leased; 0 if none is.
   int64_t LeasedEnd() const;
-  int64_t DoneCount() const { return options_.total_batches - open_.size() - leased_count_; }
-  bool AnyLeased() const { return leased_count_ > 0; }
+  int64_t DoneCount() const { return options_.total_batches - open_.size() - leased_.size(); }
+  bool AnyLeased() const { return !leased_.empty(); }
   bool AnyOpenBelow(int64_t limit) const { return !open_.empty() && open_.front() < limit; }
   std::vector<TaskId> Holders() const;
   // Those of `batches` that are not done.
@@ -104,7 +110,8 @@ class SplitQueue {
   const SplitQueueOptions options_;
   BatchRanges open_;
   std::map<TaskId, Worker> workers_;
-  int64_t leased_count_ = 0;
+  BatchRanges leased_;  // Of all workers together.
+  std::set<TaskId> hungry_;
   int64_t limit_ = 0;
 };
 

@@ -12,6 +12,8 @@ namespace {
 // How long workers may take to come back after a restart of the coordinator.
 constexpr absl::Duration kReturnTime = absl::Seconds(2);
 constexpr absl::Duration kAskLedgersAgain = absl::Seconds(1);
+// How often everybody is looked at who might get work: as often as there are ticks.
+constexpr absl::Duration kGrantToAll = absl::Milliseconds(50);
 
 SplitQueueOptions QueueOptions(const proto::JobPlan& plan) {
   SplitQueueOptions options;
@@ -47,12 +49,21 @@ void Training::PsReturned(uint32_t ps, Outbox* outbox) {
   cuts_.PsReturned(ps, outbox);
 }
 
+void Training::AddWorker(TaskId worker) {
+  const bool is_new = workers_.insert(worker).second;
+  if (is_new && worker.role == proto::WORKER) ++trainers_;
+  everybody_is_due_ = true;
+}
+
 void Training::Adopt(TaskId worker, absl::Span<const proto::Split> holding) {
   queue_.Adopt(worker, holding);
+  everybody_is_due_ = true;
 }
 
 void Training::RemoveWorker(TaskId worker) {
-  workers_.erase(worker);
+  const bool was_there = workers_.erase(worker) > 0;
+  if (was_there && worker.role == proto::WORKER) --trainers_;
+  everybody_is_due_ = true;
   queue_.Drop(worker);
   cuts_.WorkerGone(worker);
   for (ProfileRound& profile : profiles_) profile.Gone(worker);
@@ -77,6 +88,7 @@ void Training::Abandon(const absl::Status& why, Outbox* outbox) {
 
 void Training::OnWork(TaskId worker, const proto::WorkReport& report, Moment now, Outbox* outbox) {
   if (!workers_.contains(worker)) return;
+  reported_.insert(worker);
   std::vector<int64_t> batches;
   int64_t examples = 0;
   for (const proto::BatchRecord& record : report.batches()) {
@@ -97,6 +109,7 @@ void Training::OnWork(TaskId worker, const proto::WorkReport& report, Moment now
 }
 
 void Training::OnHeld(TaskId worker, const proto::Held& held) {
+  everybody_is_due_ = true;
   if (workers_.contains(worker)) {
     queue_.Return(worker,
                   std::vector<proto::Split>(held.returned().begin(), held.returned().end()));
@@ -110,7 +123,7 @@ void Training::Advance(Moment now, Outbox* outbox) {
   DecideEpochs(outbox);
   for (ProfileRound& profile : profiles_) profile.Advance(now.monotonic, outbox);
   std::erase_if(profiles_, [](const ProfileRound& profile) { return profile.over(); });
-  GrantAll(/*train=*/!quiet && !cuts_.resting(), now, outbox);
+  GrantWork(/*train=*/!quiet && !cuts_.resting(), now, outbox);
 }
 
 // A new rate holds for no batch that is leased: the epochs after a decision are leased when it is
@@ -154,31 +167,51 @@ void Training::OnLedger(uint32_t ps, const proto::LedgerReply& reply) {
   ledgers_.clear();
   const absl::StatusOr<Settled> settled = CombineLedgers(ledgers, plan_.total_batches());
   if (settled.ok()) queue_.Reconcile(settled->open);
+  everybody_is_due_ = true;
 }
 
-void Training::GrantAll(bool train, Moment now, Outbox* outbox) {
-  int64_t trainers = 0;
-  for (const TaskId worker : workers_) trainers += worker.role == proto::WORKER ? 1 : 0;
-  for (const TaskId worker : workers_) {
-    proto::Command command;
-    proto::Grant* grant = command.mutable_grant();
-    if (train && worker.role == proto::WORKER) {
-      for (proto::Split& split : queue_.Grant(worker, trainers, now.monotonic)) {
-        *grant->add_train() = std::move(split);
-      }
-    }
-    if (Evaluation* evaluation = cuts_.evaluation()) {
-      const int64_t evaluators = static_cast<int64_t>(workers_.size());
-      for (proto::Split& split : evaluation->Grant(worker, evaluators, now.monotonic)) {
-        grant->set_cut(evaluation->cut());
-        *grant->add_evaluate() = std::move(split);
-      }
-    }
-    if (grant->train_size() + grant->evaluate_size() == 0) continue;
-    grant->set_job_id(plan_.job_id());
-    grant->set_generation(run_.generation());
-    outbox->Send(worker, std::move(command));
+void Training::GrantWork(bool train, Moment now, Outbox* outbox) {
+  const GrantBasis basis = {train, cuts_.evaluation() != nullptr, queue_.limit()};
+  for (const TaskId worker : TakeDue(basis, now.monotonic)) GrantTo(worker, train, now, outbox);
+  if (!train) return;
+  // What others have done may allow more to those who went short.
+  const std::set<TaskId>& hungry = queue_.hungry();
+  for (auto next = hungry.begin(); next != hungry.end() && queue_.AnyAllowed();) {
+    const TaskId worker = *next;
+    GrantTo(worker, train, now, outbox);
+    next = hungry.upper_bound(worker);
   }
+}
+
+std::set<TaskId> Training::TakeDue(const GrantBasis& basis, absl::Duration now) {
+  std::set<TaskId> reported = std::exchange(reported_, {});
+  const bool everybody = std::exchange(everybody_is_due_, false) || basis != granted_on_ ||
+                         now - granted_to_all_at_ >= kGrantToAll;
+  granted_on_ = basis;
+  if (!everybody) return reported;
+  granted_to_all_at_ = now;
+  return workers_;
+}
+
+void Training::GrantTo(TaskId worker, bool train, Moment now, Outbox* outbox) {
+  proto::Command command;
+  proto::Grant* grant = command.mutable_grant();
+  if (train && worker.role == proto::WORKER) {
+    for (proto::Split& split : queue_.Grant(worker, trainers_, now.monotonic)) {
+      *grant->add_train() = std::move(split);
+    }
+  }
+  if (Evaluation* evaluation = cuts_.evaluation()) {
+    const auto evaluators = static_cast<int64_t>(workers_.size());
+    for (proto::Split& split : evaluation->Grant(worker, evaluators, now.monotonic)) {
+      grant->set_cut(evaluation->cut());
+      *grant->add_evaluate() = std::move(split);
+    }
+  }
+  if (grant->train_size() + grant->evaluate_size() == 0) return;
+  grant->set_job_id(plan_.job_id());
+  grant->set_generation(run_.generation());
+  outbox->Send(worker, std::move(command));
 }
 
 void Training::FillStatus(absl::Duration now, proto::JobStatus* status) {

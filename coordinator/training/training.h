@@ -47,7 +47,7 @@ class Training {
   void Resumed(Moment now, Outbox* outbox);
 
   // The worker has the job now.
-  void AddWorker(TaskId worker) { workers_.insert(worker); }
+  void AddWorker(TaskId worker);
   // It had it before, and these batches.
   void Adopt(TaskId worker, absl::Span<const proto::Split> holding);
   void RemoveWorker(TaskId worker);
@@ -90,7 +90,18 @@ class Training {
 
  private:
   void AskLedgers(Moment now, Outbox* outbox);
-  void GrantAll(bool train, Moment now, Outbox* outbox);
+  // What decides, besides a worker's own reports, whether it gets work.
+  struct GrantBasis {
+    bool train = false;
+    bool evaluate = false;
+    int64_t limit = 0;
+    bool operator==(const GrantBasis&) const = default;
+  };
+
+  void GrantWork(bool train, Moment now, Outbox* outbox);
+  // Who is looked at; forgets who has reported.
+  std::set<TaskId> TakeDue(const GrantBasis& basis, absl::Duration now);
+  void GrantTo(TaskId worker, bool train, Moment now, Outbox* outbox);
   void CheckLoss(const proto::BatchRecord& record);
   void DecideEpochs(Outbox* outbox);
 
@@ -106,6 +117,13 @@ class Training {
   std::vector<ProfileRound> profiles_;
   uint64_t last_profile_ = 0;
   std::set<TaskId> workers_;
+  int64_t trainers_ = 0;  // Of them, those that do not only evaluate.
+  // Who gets work is looked at where something has changed: with a thousand workers there is a
+  // report every 50 microseconds. Everybody has a turn now and then all the same.
+  std::set<TaskId> reported_;
+  bool everybody_is_due_ = true;
+  GrantBasis granted_on_;
+  absl::Duration granted_to_all_at_ = -absl::InfiniteDuration();
   absl::Duration quiet_until_ = -absl::InfiniteDuration();
   // The answers to the newest question to the ledgers.
   uint64_t last_query_ = 0;

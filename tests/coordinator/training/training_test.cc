@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <memory>
 #include <vector>
 
 #include "tests/coordinator/training/training_fixture.h"
@@ -49,6 +50,21 @@ TEST_F(TrainingTest, TheWorkOfAWorkerThatIsGoneGoesToTheOthers) {
   Report(0, {1}, 0);
   training_->RemoveWorker(WorkerTask(0));
   EXPECT_EQ(Granted(Report(1, {}, 4)), (std::vector<int64_t>{0, 2, 3, 4}));
+}
+
+TEST_F(TrainingTest, WhatOneReportsMakesRoomForAnotherThatWentShort) {
+  constexpr int64_t kFar = kLeasedAheadMax;
+  plan_.set_batches_per_epoch(kFar + 1);
+  plan_.set_total_batches(kFar + 1);
+  BatchRanges open(0, 1);
+  open.Add(kFar, kFar + 1);
+  training_ = std::make_unique<Training>(Training::Context{&plan_, &run_, history_.get()}, open,
+                                         std::vector<proto::Manifest>());
+  training_->AddWorker(WorkerTask(0));
+  training_->AddWorker(WorkerTask(1));
+  EXPECT_EQ(Granted(Report(0, {}, 1)), (std::vector<int64_t>{0}));
+  EXPECT_TRUE(Granted(Report(1, {}, 1)).empty());
+  EXPECT_EQ(Granted(Report(0, {0}, 0)), (std::vector<int64_t>{kFar}));
 }
 
 TEST_F(TrainingTest, AfterARestartOfTheCoordinatorNothingIsLeasedForAWhile) {
