@@ -6,6 +6,7 @@
 #include <grpcpp/generic/generic_stub.h>
 #include <grpcpp/support/byte_buffer.h>
 
+#include <chrono>
 #include <memory>
 
 #include "absl/strings/str_cat.h"
@@ -36,6 +37,8 @@ std::string Ask(int port, const std::string& method, const std::string& request)
   grpc::GenericStub stub(CreateChannel(absl::StrCat("127.0.0.1:", port)));
   grpc::CompletionQueue queue;
   grpc::ClientContext context;
+  context.set_wait_for_ready(true);
+  context.set_deadline(std::chrono::system_clock::now() + std::chrono::seconds(60));
   auto call = stub.PrepareCall(&context, method, &queue);
   call->StartCall(nullptr);
   EXPECT_TRUE(Done(&queue));

@@ -94,7 +94,7 @@ TEST(DaemonTest, WritingToAFileThatMayNotGrowDoesNotKill) {
               auto daemon = Daemon::Start(Options());
               const rlimit none = {0, 0};
               if (setrlimit(RLIMIT_FSIZE, &none) != 0) return 98;
-              const int file = open(testing::TempDir().c_str(), O_TMPFILE | O_WRONLY, 0600);
+              const int file = open(::testing::TempDir().c_str(), O_TMPFILE | O_WRONLY, 0600);
               return write(file, "x", 1) == -1 && errno == EFBIG ? 7 : 99;
             }),
             7);
@@ -129,7 +129,7 @@ TEST(DaemonTest, FailuresThatMayPassAskForARestart) {
 constexpr char kConfig[] = R"({"cluster": {"chief": ["h:1"], "ps": ["h:2"], "worker": ["h:3"]}})";
 
 TEST(LoadTfConfigTest, FileGoesBeforeTheEnvironment) {
-  const std::string path = testing::TempDir() + "/tf_config.json";
+  const std::string path = ::testing::TempDir() + "/tf_config.json";
   std::ofstream(path) << kConfig;
   EXPECT_EQ(LoadTfConfig(path, "nonsense")->chief.ToString(), "h:1");
   EXPECT_EQ(LoadTfConfig("", kConfig)->chief.ToString(), "h:1");
@@ -140,7 +140,7 @@ TEST(LoadTfConfigTest, WhatIsMissingOrWrongIsNamed) {
   EXPECT_EQ(LoadTfConfig("/nowhere/tf.json", "").status(),
             absl::InvalidArgumentError(
                 "cannot read /nowhere/tf.json, the file that should hold TF_CONFIG"));
-  const std::string path = testing::TempDir() + "/bad.json";
+  const std::string path = ::testing::TempDir() + "/bad.json";
   std::ofstream(path) << "[]";
   EXPECT_EQ(LoadTfConfig(path, kConfig).status(),
             absl::InvalidArgumentError(path + ": TF_CONFIG is []; it must be a JSON object with "

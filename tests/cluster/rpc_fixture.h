@@ -12,11 +12,13 @@
 #include "absl/time/time.h"
 #include "cluster/rpc_server.h"
 #include "common/bounded_queue.h"
+#include "tests/common/free_port.h"
 
 namespace cairn::cluster {
 
-// How long a test waits for what must come: never reached unless something is broken.
-inline constexpr absl::Duration kPatience = absl::Seconds(60);
+// How long a test waits for what must come: never reached unless something is broken. Less than
+// what Bazel gives the test, so that it can say what did not come.
+inline constexpr absl::Duration kPatience = absl::Seconds(30);
 
 // Hands what callbacks deliver over to the test's thread.
 template <typename T>
@@ -38,7 +40,8 @@ class Mailbox {
 using CallBox = Mailbox<std::unique_ptr<RawCall>>;
 
 // A server that gives its calls to `box`.
-inline std::unique_ptr<DataServer> StartServer(CallBox* box, int port = 0, int calls_max = 1000) {
+inline std::unique_ptr<DataServer> StartServer(CallBox* box, int port = testing::FreePort(),
+                                               int calls_max = 1000) {
   DataServerOptions options;
   options.address = absl::StrCat("127.0.0.1:", port);
   options.calls_max = calls_max;

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <memory>
 #include <thread>
 
 #include "cluster/ps_client.h"
@@ -52,7 +53,7 @@ TEST(RpcServerTest, BadOptionsAreRefused) {
 
 TEST(RpcServerTest, CallsBeyondTheLimitAreRefusedAndTriedAgain) {
   CallBox calls;
-  auto server = StartServer(&calls, 0, /*calls_max=*/2);
+  auto server = StartServer(&calls, testing::FreePort(), /*calls_max=*/2);
   Mailbox<PullResult> pulls;
   PsClient client(ClientOf(*server));
   for (int i = 0; i < 5; ++i) {
@@ -92,8 +93,8 @@ TEST(RpcServerTest, RepliesFromManyThreadsDuringShutdownAreHarmless) {
     CallBox calls;
     auto server = StartServer(&calls);
     std::atomic<int> answered = 0;
-    PsClient client(ClientOf(*server));
-    for (int i = 0; i < 200; ++i) client.Pull(0, {}, {}, [&](PullResult) { ++answered; });
+    auto client = std::make_unique<PsClient>(ClientOf(*server));
+    for (int i = 0; i < 200; ++i) client->Pull(0, {}, {}, [&](PullResult) { ++answered; });
     std::vector<std::unique_ptr<RawCall>> parked;
     for (int i = 0; i < 200; ++i) parked.push_back(calls.Take());
     std::thread replier([&] {
@@ -102,6 +103,8 @@ TEST(RpcServerTest, RepliesFromManyThreadsDuringShutdownAreHarmless) {
     server->Shutdown();
     replier.join();
     server.reset();
+    client.reset();
+    EXPECT_EQ(answered, 200) << "each call has its end, once";
   }
 }
 

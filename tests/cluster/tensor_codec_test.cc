@@ -177,7 +177,7 @@ TEST(TensorCodecTest, ReadingAnotherSizeReadsNothing) {
 }
 
 // One process's two views of the same memory, as two processes would have them.
-class SharedFrameTest : public testing::Test {
+class SharedFrameTest : public ::testing::Test {
  protected:
   Frame Make(const FrameRoom& room) const {
     return *EncodeFrame(

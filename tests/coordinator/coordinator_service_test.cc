@@ -167,7 +167,7 @@ TEST_F(CoordinatorServiceTest, AJobIsSubmittedTrainedFollowedAndItsHistoryRead) 
   EXPECT_EQ(status.batches_done(), 30);
   EXPECT_EQ(status.evaluations_size(), 3);
   EXPECT_EQ(status.rollbacks(), 0);
-  EXPECT_GE(statuses_seen_, 2);
+  EXPECT_GE(statuses_seen_, 1);
 
   grpc::ClientContext history_context;
   proto::JobReference reference;

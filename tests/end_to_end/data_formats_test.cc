@@ -181,7 +181,11 @@ TEST_F(DataFormats, TheSameNumbersTrainToTheSameBitsAndLearn) {
 TEST_F(DataFormats, BlocksAndARandomPartForValidationTrainToo) {
   const json changes = {{"shuffle_block", 8}, {"validation_choice", "random"}};
   const CommandResult result = Run("blocks", {{"cifar10", {{"files", "cifar_*.bin"}}}}, changes);
-  EXPECT_EQ(result.exit_code, 0) << result.output << result.errors;
+  ASSERT_EQ(result.exit_code, 0) << result.output << result.errors;
+  const CommandResult plain =
+      Run("plain", {{"cifar10", {{"files", "cifar_*.bin"}}}}, json::object());
+  ASSERT_EQ(plain.exit_code, 0) << plain.output << plain.errors;
+  EXPECT_FALSE(Weights("blocks") == Weights("plain")) << "other examples, in another order";
 }
 
 }  // namespace

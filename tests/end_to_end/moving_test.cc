@@ -26,7 +26,7 @@ class Moving : public ::testing::Test {
   static void WaitForCopies(TestCluster* cluster, const std::string& job, int64_t batches) {
     const auto ready = [&] {
       const json status = cluster->Status(job);
-      if (!status.is_object() || status.value("batches_done", int64_t{0}) < batches) return false;
+      if (status.value("batches_done", int64_t{0}) < batches) return false;
       const auto lines = cluster->Cairn({"checkpoints", job, "--json"}).lines();
       return !lines.empty() && lines.back().value("copies", 0) == 2;
     };
@@ -60,8 +60,7 @@ TEST_F(Moving, TheCountIsExactOnTwoThenThreeThenOneParameterServer) {
     ASSERT_TRUE(WaitUntil(seconds(90),
                           [&] {
                             const json status = cluster.Status("count");
-                            return status.is_object() &&
-                                   status.value("batches_done", int64_t{0}) >= batches;
+                            return status.value("batches_done", int64_t{0}) >= batches;
                           }))
         << cluster.Status("count") << cluster.Logs();
     cluster.KillAll();
@@ -129,8 +128,7 @@ TEST_F(Moving, SynchronousWeightsAreTheSameBitsWhenTheBlocksHaveMovedTwice) {
                    for (const int ps_count : {3, 1}) {
                      ASSERT_TRUE(WaitUntil(seconds(90), [&] {
                        const json status = cluster->Status("sync");
-                       return status.is_object() &&
-                              status.value("batches_done", int64_t{0}) >= batches;
+                       return status.value("batches_done", int64_t{0}) >= batches;
                      })) << cluster->Logs();
                      cluster->KillAll();
                      cluster->ResizePs(ps_count);

@@ -1,17 +1,14 @@
 #include "tests/end_to_end/process.h"
 
-#include <arpa/inet.h>
 #include <fcntl.h>
 #include <signal.h>
 #include <sys/prctl.h>
-#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <cstdio>
 #include <cstdlib>
 #include <fstream>
-#include <random>
 #include <sstream>
 #include <utility>
 
@@ -96,21 +93,6 @@ std::string ReadFile(const std::string& path) {
 
 void WriteFile(const std::string& path, const std::string& bytes) {
   std::ofstream(path, std::ios::binary) << bytes;
-}
-
-int FreePort() {
-  static std::mt19937 random(std::random_device{}());
-  while (true) {
-    const int port = 10000 + static_cast<int>(random() % 20000);
-    const int descriptor = socket(AF_INET, SOCK_STREAM, 0);
-    sockaddr_in address{};
-    address.sin_family = AF_INET;
-    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    address.sin_port = htons(static_cast<uint16_t>(port));
-    const int result = bind(descriptor, reinterpret_cast<sockaddr*>(&address), sizeof(address));
-    close(descriptor);
-    if (result == 0) return port;
-  }
 }
 
 }  // namespace cairn::testing

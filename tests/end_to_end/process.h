@@ -57,9 +57,6 @@ class Process {
 std::string ReadFile(const std::string& path);
 void WriteFile(const std::string& path, const std::string& bytes);
 
-// A port of 127.0.0.1 that nobody listens on, outside the range that outgoing connections use.
-int FreePort();
-
 // Calls `condition` every 20 ms until it is true; false when `timeout` (times kPatience) passed
 // first.
 template <typename Condition>

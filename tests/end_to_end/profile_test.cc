@@ -31,7 +31,7 @@ class ProfileTest : public ::testing::Test {
     ASSERT_EQ(result.exit_code, 0) << result.errors;
     ASSERT_TRUE(WaitUntil(seconds(60), [&] {
       const json status = cluster_.Status("count");
-      return status.is_object() && status.value("batches_done", 0) > 100;
+      return status.value("batches_done", 0) > 100 && status.value("workers_live", 0) == 2;
     }));
   }
 

@@ -13,8 +13,22 @@ namespace cairn::testing {
 namespace {
 
 using nlohmann::json;
-using std::chrono::milliseconds;
 using std::chrono::seconds;
+
+// Four times one of the workers, when all are there and have got on.
+void KillSome(TestCluster* cluster, int workers) {
+  std::mt19937 random(3);
+  for (int kills = 1; kills <= 4; ++kills) {
+    ASSERT_TRUE(WaitUntil(seconds(60), [&] {
+      const json status = cluster->Status("sync");
+      return status.value("batches_done", 0) >= 20 * kills &&
+             status.value("workers_live", 0) == workers;
+    })) << cluster->Logs();
+    const int index = static_cast<int>(random() % workers);
+    cluster->task("worker", index).Kill();
+    cluster->Start("worker", index);
+  }
+}
 
 std::map<std::string, Array> TrainOn(int workers, bool kill_workers) {
   TestCluster cluster(/*ps_count=*/2, workers);
@@ -22,13 +36,7 @@ std::map<std::string, Array> TrainOn(int workers, bool kill_workers) {
   const std::string job = WriteAdamJob(cluster.folder("."), /*checkpoint_every=*/0);
   const CommandResult submitted = cluster.Cairn({"submit", job});
   EXPECT_EQ(submitted.exit_code, 0) << submitted.errors;
-  std::mt19937 random(3);
-  for (int kills = 0; kill_workers && kills < 4; ++kills) {
-    std::this_thread::sleep_for(milliseconds(200 + random() % 300));
-    const int index = static_cast<int>(random() % workers);
-    cluster.task("worker", index).Kill();
-    cluster.Start("worker", index);
-  }
+  if (kill_workers) KillSome(&cluster, workers);
   const json status = cluster.WaitForEnd("sync", seconds(120));
   EXPECT_EQ(status.value("state", ""), "finished") << status << cluster.Logs();
   EXPECT_EQ(status.value("workers_lost", 0) > 0, kill_workers) << status;

@@ -6,7 +6,14 @@
 #include <filesystem>
 #include <sstream>
 
+#include "tests/common/free_port.h"
+
 namespace cairn::testing {
+namespace {
+
+std::string FreeAddress() { return "127.0.0.1:" + std::to_string(FreePort()); }
+
+}  // namespace
 
 TemporaryFolder::TemporaryFolder() {
   const char* base = getenv("TEST_TMPDIR");
@@ -55,8 +62,7 @@ TestCluster::TestCluster(int ps_count, int worker_count, std::vector<std::string
   const std::map<std::string, int> counts = {
       {"chief", 1}, {"ps", ps_count}, {"worker", worker_count}};
   for (const auto& [type, count] : counts) {
-    for (int i = 0; i < count; ++i)
-      addresses_[type].push_back("127.0.0.1:" + std::to_string(FreePort()));
+    for (int i = 0; i < count; ++i) addresses_[type].push_back(FreeAddress());
   }
 }
 
@@ -91,6 +97,9 @@ void TestCluster::Start(const std::string& type, int index) {
   options.environment = {{"TF_CONFIG", TfConfig(type, index)}};
   options.output_file = folder(type + std::to_string(index) + ".log");
   process = Process(options);
+  if (type != "chief") return;
+  WaitUntil(std::chrono::seconds(60),
+            [&] { return !process.running() || Cairn({"jobs"}).exit_code == 0; });
 }
 
 void TestCluster::KillAll() {
@@ -101,7 +110,7 @@ void TestCluster::KillAll() {
 void TestCluster::ResizePs(int ps_count) {
   std::vector<std::string>& addresses = addresses_["ps"];
   addresses.clear();
-  for (int i = 0; i < ps_count; ++i) addresses.push_back("127.0.0.1:" + std::to_string(FreePort()));
+  for (int i = 0; i < ps_count; ++i) addresses.push_back(FreeAddress());
 }
 
 std::string TestCluster::StateOf(const std::string& type, int index) const {
@@ -121,14 +130,13 @@ CommandResult TestCluster::Cairn(std::vector<std::string> arguments, std::chrono
 nlohmann::json TestCluster::Status(const std::string& job) {
   const CommandResult result = Cairn({"status", job, "--json"}, std::chrono::seconds(20));
   const auto lines = result.lines();
-  return result.exit_code == 3 || lines.empty() ? nlohmann::json() : lines.back();
+  return result.exit_code == 3 || lines.empty() ? nlohmann::json::object() : lines.back();
 }
 
 nlohmann::json TestCluster::WaitForEnd(const std::string& job, std::chrono::seconds timeout) {
   nlohmann::json status;
   WaitUntil(timeout, [&] {
     status = Status(job);
-    if (!status.is_object()) return false;
     const std::string state = status.value("state", "");
     return state == "finished" || state == "failed" || state == "cancelled";
   });

@@ -49,7 +49,8 @@ class TestCluster {
 
   // Starts all that do not run.
   void StartAll();
-  // Starts a task that does not run. Tasks are "chief", "ps", "worker".
+  // Starts a task that does not run. Tasks are "chief", "ps", "worker". The chief answers, or has
+  // ended, when this returns.
   void Start(const std::string& type, int index);
   Process& task(const std::string& type, int index) {
     return processes_[type + std::to_string(index)];
@@ -66,7 +67,7 @@ class TestCluster {
   // `cairn ARGUMENTS --coordinator ...`.
   CommandResult Cairn(std::vector<std::string> arguments,
                       std::chrono::seconds timeout = std::chrono::seconds(120));
-  // `cairn status JOB --json`; null while the coordinator does not answer.
+  // `cairn status JOB --json`; an empty object while the coordinator does not answer.
   nlohmann::json Status(const std::string& job);
   // Waits for a job's end; the last status.
   nlohmann::json WaitForEnd(const std::string& job, std::chrono::seconds timeout);

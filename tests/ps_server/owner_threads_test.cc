@@ -39,9 +39,14 @@ TEST(OwnerThreads, RunOnAllWaitsForWhatWasGivenBefore) {
 }
 
 TEST(OwnerThreads, RefusesWhatAFullThreadCannotTake) {
-  std::latch go(1);
+  std::latch works(1), go(1);
   OwnerThreads owners(1, 2);
-  while (owners.TryRun(0, [&] { go.wait(); })) {
+  ASSERT_TRUE(owners.TryRun(0, [&] {
+    works.count_down();
+    go.wait();
+  }));
+  works.wait();
+  while (owners.TryRun(0, [] {})) {
   }
   absl::AnyInvocable<void()> task = [] {};
   EXPECT_FALSE(owners.TryRun(0, std::move(task)));

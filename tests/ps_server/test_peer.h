@@ -16,6 +16,7 @@
 #include "ps_server/snapshots/snapshot_shelf.h"
 #include "ps_server/snapshots/upload_store.h"
 #include "storage/checkpoint_store.h"
+#include "tests/common/free_port.h"
 
 namespace cairn::ps {
 
@@ -33,7 +34,7 @@ class TestPeer {
         store_(ps),
         service_({ps, &store_, &uploads_, &shelf_, &pool_}) {
     service_.set_cluster_id(kPeerCluster);
-    Serve(0);
+    Serve(testing::FreePort());
   }
   ~TestPeer() { Stop(); }
 

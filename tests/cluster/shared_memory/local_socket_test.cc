@@ -20,7 +20,7 @@ bool HasSomething(int socket) {
 }
 
 // Two connected ends.
-class LocalSocketTest : public testing::Test {
+class LocalSocketTest : public ::testing::Test {
  protected:
   LocalSocketTest() {
     EXPECT_TRUE(HasSomething(listener_));

@@ -20,7 +20,7 @@ constexpr int kPatienceMilliseconds = 60'000;
 // No server's: ports end at 65535.
 constexpr int kNoPort = 100'000;
 
-class SharedMemoryHostTest : public testing::Test {
+class SharedMemoryHostTest : public ::testing::Test {
  protected:
   int port() const { return port_; }
   int Connect() const { return ConnectLocally(SharedMemoryOffer::SocketName(port())); }

@@ -8,6 +8,7 @@
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
 #include "cluster/shared_memory/shared_memory_host.h"
+#include "tests/common/free_port.h"
 
 namespace cairn::cluster {
 namespace {
@@ -15,8 +16,10 @@ namespace {
 // Until something breaks never reached.
 constexpr absl::Duration kPatience = absl::Seconds(60);
 
-// Below the range that systems give away, and another one in each process.
-int Port() { return 1024 + getpid() % 30'000; }
+int Port() {
+  static const int port = testing::FreePort();
+  return port;
+}
 
 std::shared_ptr<SharedArena> WaitForArena(SharedMemoryLink* link) {
   const absl::Time deadline = absl::Now() + kPatience;
