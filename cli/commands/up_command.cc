@@ -16,6 +16,7 @@
 #include "cli/local/last_cluster.h"
 #include "cli/local/local_cluster.h"
 #include "cli/local/log_files.h"
+#include "cli/local/programs.h"
 #include "cli/local/state_lock.h"
 #include "common/clock.h"
 #include "common/status_macros.h"
@@ -118,6 +119,11 @@ absl::Status WaitUntilComplete(const UpFlags& flags, ChildProcess* service) {
       flags.state, ", or give up with cairn down --state ", flags.state));
 }
 
+// As it can be typed anywhere.
+std::string WorkerProgram(const CommandContext& context) {
+  return FindProgram(context.programs_folder, "worker").value_or("worker");
+}
+
 absl::Status Report(const UpFlags& flags, const ClusterFile& file, bool was_up,
                     const CommandContext& context) {
   if (flags.json) {
@@ -133,8 +139,8 @@ absl::Status Report(const UpFlags& flags, const ClusterFile& file, bool was_up,
                << ", logs in " << flags.state << "/logs\n"
                << "  coordinator    " << file.coordinator << "\n"
                << "  hand it a job  cairn submit JOB.json --follow\n"
-               << "  one worker     worker --coordinator " << file.coordinator
-               << "    (any number more, from anywhere on this machine)\n"
+               << "  one worker     " << WorkerProgram(context) << " --coordinator "
+               << file.coordinator << "    (any number more, from anywhere on this machine)\n"
                << "  look at it     cairn cluster, cairn top, cairn logs\n"
                << "  end it         cairn down\n";
   return absl::OkStatus();
@@ -153,8 +159,8 @@ absl::StatusOr<int> ReportRunning(const UpFlags& flags, const StateHolder& holde
   if ((flags.ps != 0 && flags.ps != ps) || (flags.workers != 0 && flags.workers != workers)) {
     return absl::FailedPreconditionError(absl::StrCat(
         "a cluster is up on ", flags.state, " with ", ps, " ps and ", workers,
-        " workers; end it with cairn down first, or add workers to it: worker --coordinator ",
-        file->coordinator));
+        " workers; end it with cairn down first, or add workers to it: ", WorkerProgram(context),
+        " --coordinator ", file->coordinator));
   }
   RememberLastCluster(context.user_folder, flags.state).IgnoreError();
   CAIRN_RETURN_IF_ERROR(Report(flags, *file, /*was_up=*/true, context));
