@@ -272,14 +272,12 @@ TEST_F(PsClientTest, AttemptThatIsParkedTooLongIsAskedAgainAndTheOldOneAbandoned
   PsClient client(options);
   Pull(&client, 1, {absl::MakeSpan(block)});
   auto parked = calls_.Take();
+  const absl::Time deadline = absl::Now() + kPatience;
   // One of the next is answered in time, sooner or later.
-  const absl::Time patience = absl::Now() + kPatience;
-  while (pulls_.empty() && absl::Now() < patience) {
+  for (; pulls_.empty() && absl::Now() < deadline; absl::SleepFor(absl::Milliseconds(1))) {
     if (!calls_.empty()) calls_.Take()->Reply(PullReply({5.0f}));
-    absl::SleepFor(absl::Milliseconds(1));
   }
   EXPECT_TRUE(pulls_.Take().ok());
-  const absl::Time deadline = absl::Now() + kPatience;
   while (!parked->abandoned() && absl::Now() < deadline) absl::SleepFor(absl::Milliseconds(1));
   EXPECT_TRUE(parked->abandoned());
   parked->Reply(PullReply({6.0f}));  // Nobody hears it.
@@ -481,8 +479,7 @@ TEST_F(PsClientTest, MoreThanTheSharedMemoryHoldsGoesOverTcp) {
   const std::vector<float> gradient(memory->bytes() / sizeof(float) + 1, 1.5f);
   std::vector<float> values(gradient.size());
   StartPush(&client, gradient, absl::MakeSpan(values));
-  auto call = calls_.Take();
-  EXPECT_EQ(AnswerPush(call.get()).memory, nullptr);
+  EXPECT_EQ(AnswerPush(calls_.Take().get()).memory, nullptr);
   EXPECT_TRUE(pushes_.Take().ok());
   EXPECT_EQ(values.back(), 3.0f);
   EXPECT_EQ(PushAndAnswer(&client).memory, memory);
@@ -490,9 +487,8 @@ TEST_F(PsClientTest, MoreThanTheSharedMemoryHoldsGoesOverTcp) {
 
 TEST_F(PsClientTest, PsThatIsNotThereYetIsWaitedFor) {
   const int port = server_->port();
-  PsClientOptions options = Options();
   server_.reset();
-  PsClient client(options);
+  PsClient client(Options());
   Pull(&client, 1, {});
   server_ = StartServer(&calls_, port);
   proto::PullReplyHeader header;
