@@ -487,8 +487,8 @@ TEST_F(PsClientTest, MoreThanTheSharedMemoryHoldsGoesOverTcp) {
 
 TEST_F(PsClientTest, PsThatIsNotThereYetIsWaitedFor) {
   const int port = server_->port();
-  server_.reset();
   PsClient client(Options());
+  server_.reset();
   Pull(&client, 1, {});
   server_ = StartServer(&calls_, port);
   proto::PullReplyHeader header;
