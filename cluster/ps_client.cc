@@ -32,6 +32,8 @@ using Destinations = std::vector<absl::Span<float>>;
 
 // A ps that is away is mentioned after so many attempts in vain, and at each doubling.
 constexpr int kAttemptsBeforeWarning = 8;
+// Fewer bytes are sooner in the message than found in shared memory.
+constexpr size_t kSharedBytesMin = 2048;
 
 std::chrono::system_clock::time_point TimeIn(absl::Duration delay) {
   return std::chrono::system_clock::now() + absl::ToChronoMicroseconds(delay);
@@ -255,12 +257,16 @@ class PsClient::Impl::Call final : public GrpcTag {
     return false;
   }
 
+  static SharedArena::Loan Borrow(SharedArena* arena, size_t bytes) {
+    return bytes < kSharedBytesMin ? nullptr : arena->Borrow(bytes);
+  }
+
   // Borrows from the arena what the attempt needs, if there is one and it has as much.
   void EncodeLocked(std::shared_ptr<SharedArena> arena) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
     FrameRoom room;
     if (arena != nullptr) {
-      sent_ = arena->Borrow(request_.sent_bytes);
-      received_ = arena->Borrow(request_.received_bytes);
+      sent_ = Borrow(arena.get(), request_.sent_bytes);
+      received_ = Borrow(arena.get(), request_.received_bytes);
       if (sent_ != nullptr) room.payload = *sent_;
       if (received_ != nullptr) room.reply = *received_;
       if (sent_ != nullptr || received_ != nullptr) arena_ = std::move(arena);

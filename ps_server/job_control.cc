@@ -1,5 +1,7 @@
 #include "ps_server/job_control.h"
 
+#include <unistd.h>
+
 #include <string>
 #include <utility>
 #include <vector>
@@ -18,6 +20,14 @@ namespace {
 
 // One cut is written at a time; the coordinator asks for the next when it has the answer.
 constexpr size_t kSnapshotQueueMax = 16;
+constexpr int kNiceness = 10;
+
+// Of the thread that runs this. Training goes on while cuts are written and copied; where cores are
+// short (workers and ps on one machine) it comes first, and a checkpoint takes longer.
+void YieldToTraining() {
+  // What it cannot be (19 is the most) it need not be.
+  [[maybe_unused]] const int niceness = nice(kNiceness);
+}
 
 }  // namespace
 
@@ -27,7 +37,10 @@ JobControl::JobControl(const Parts& parts, Send send)
       loader_(parts.ps, parts.shelf, parts.fetcher, parts.pool),
       copier_(parts.checkpoints, parts.fetcher),
       snapshots_(std::in_place, 1, "snapshots", kSnapshotQueueMax),
-      copies_(std::in_place, 1, "copies", kSnapshotQueueMax) {}
+      copies_(std::in_place, 1, "copies", kSnapshotQueueMax) {
+  snapshots_->Submit(YieldToTraining);
+  copies_->Submit(YieldToTraining);
+}
 
 JobControl::~JobControl() { Stop(); }
 

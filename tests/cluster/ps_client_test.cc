@@ -473,15 +473,15 @@ TEST_F(PsClientTest, ServerThatIsRestartedDoesNotKnowTheMemoryAndGetsOther) {
   EXPECT_NE(PushUntilMemoryIsShared(&client), memory);
 }
 
-TEST_F(PsClientTest, MoreThanTheSharedMemoryHoldsGoesOverTcp) {
+TEST_F(PsClientTest, WhatIsSmallAndMoreThanTheSharedMemoryHoldsGoOverTcp) {
   PsClient client(Options());
   const auto memory = PushUntilMemoryIsShared(&client);
-  const std::vector<float> gradient(memory->bytes() / sizeof(float) + 1, 1.5f);
-  std::vector<float> values(gradient.size());
-  StartPush(&client, gradient, absl::MakeSpan(values));
-  EXPECT_EQ(AnswerPush(calls_.Take().get()).memory, nullptr);
-  EXPECT_TRUE(pushes_.Take().ok());
-  EXPECT_EQ(values.back(), 3.0f);
+  for (const size_t count : {size_t{64}, memory->bytes() / sizeof(float) + 1}) {
+    std::vector<float> gradient(count, 1.5f), values(count);
+    StartPush(&client, gradient, absl::MakeSpan(values));
+    EXPECT_EQ(AnswerPush(calls_.Take().get()).memory, nullptr);
+    EXPECT_TRUE(pushes_.Take().ok() && values.back() == 3.0f);
+  }
   EXPECT_EQ(PushAndAnswer(&client).memory, memory);
 }
 

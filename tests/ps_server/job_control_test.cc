@@ -1,7 +1,9 @@
 #include "ps_server/job_control.h"
 
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 
+#include <algorithm>
 #include <memory>
 #include <utility>
 #include <vector>
@@ -28,8 +30,10 @@ class JobControlTest : public ::testing::Test {
     parts.fetcher = &fetcher_;
     parts.pool = &pool_;
     parts.owners = &owners_;
-    control_ = std::make_unique<JobControl>(
-        parts, [this](proto::TaskMessage message) { sent_.Put(std::move(message)); });
+    control_ = std::make_unique<JobControl>(parts, [this](proto::TaskMessage message) {
+      if (message.has_persisted()) writers_niceness_ = getpriority(PRIO_PROCESS, 0);
+      sent_.Put(std::move(message));
+    });
   }
 
   proto::RestoreReply Restore(uint64_t generation, uint64_t checkpoint, uint64_t job_id = 7) {
@@ -69,6 +73,7 @@ class JobControlTest : public ::testing::Test {
   SnapshotShelf shelf_;
   SnapshotFetcher fetcher_;
   Mailbox<proto::TaskMessage> sent_;
+  int writers_niceness_ = 0;  // Of the thread that has written the last snapshot.
   std::unique_ptr<JobControl> control_;
 };
 
@@ -88,6 +93,14 @@ TEST_F(JobControlTest, AnotherCheckpointInTheSameGenerationIsRestored) {
   EXPECT_EQ(Restore(2, 0).error(), "");
   EXPECT_EQ(Restore(2, 1).error(), "");
   EXPECT_EQ(store_.current()->life().checkpoint, 1);
+}
+
+TEST_F(JobControlTest, WhoWritesSnapshotsYieldsToTraining) {
+  Restore(1, 0);
+  Cut(1, 1);
+  EXPECT_EQ(Persist(1, 1).error(), "");
+  const int own = getpriority(PRIO_PROCESS, 0);
+  EXPECT_EQ(writers_niceness_, std::min(own + 10, 19));
 }
 
 TEST_F(JobControlTest, AnotherJobTakesThePlaceOfTheFirst) {
