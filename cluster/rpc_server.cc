@@ -34,6 +34,8 @@ constexpr DataMethod kMethods[] = {DataMethod::kPull, DataMethod::kPush, DataMet
 // Calls of a method that a queue is ready to take at the same moment.
 constexpr int kReadyCalls = 8;
 
+bool IsBounded(DataMethod method) { return method != DataMethod::kPush; }
+
 }  // namespace
 
 class DataServer::Impl {
@@ -50,7 +52,7 @@ class DataServer::Impl {
   // For Call, on a queue's thread.
   void Expect(DataMethod method, grpc::ServerCompletionQueue* queue);
   void Arrived(Call* call, std::unique_ptr<RawCall> raw);
-  void Gone(Call* call);
+  void Gone(Call* call, DataMethod method);
 
   int calls_in_progress() const {
     MutexLock lock(&mutex_);
@@ -79,6 +81,8 @@ class DataServer::Impl {
   bool stopped_ ABSL_GUARDED_BY(mutex_) = false;
   // Those that have arrived and whose tags have not all come back.
   absl::flat_hash_set<Call*> calls_ ABSL_GUARDED_BY(mutex_);
+  // Those of them that calls_max_ bounds.
+  int bounded_calls_ ABSL_GUARDED_BY(mutex_) = 0;
 };
 
 // What the owner of a RawCall holds of its Call, which may be gone before: a server that shuts down
@@ -173,7 +177,7 @@ class DataServer::Impl::Call {
     {  // Whoever called Finish has come out of it.
       MutexLock lock(&link_->mutex);
     }
-    server_->Gone(this);
+    server_->Gone(this, method_);
     delete this;
   }
 
@@ -244,15 +248,17 @@ void DataServer::Impl::Expect(DataMethod method, grpc::ServerCompletionQueue* qu
 
 void DataServer::Impl::Arrived(Call* call, std::unique_ptr<RawCall> raw) {
   absl::Status refused;
+  const bool bounded = IsBounded(raw->method());
   {
     MutexLock lock(&mutex_);
     if (stopped_) {
       refused = absl::UnavailableError("the server is shutting down");
-    } else if (calls_.size() >= static_cast<size_t>(calls_max_)) {
+    } else if (bounded && bounded_calls_ >= calls_max_) {
       refused = absl::ResourceExhaustedError(
           absl::StrCat("the server has ", calls_max_, " calls in progress already; try later"));
     }
     calls_.insert(call);
+    if (bounded) ++bounded_calls_;
   }
   if (refused.ok()) {
     handler_(std::move(raw));
@@ -261,9 +267,10 @@ void DataServer::Impl::Arrived(Call* call, std::unique_ptr<RawCall> raw) {
   }
 }
 
-void DataServer::Impl::Gone(Call* call) {
+void DataServer::Impl::Gone(Call* call, DataMethod method) {
   MutexLock lock(&mutex_);
   calls_.erase(call);
+  if (IsBounded(method)) --bounded_calls_;
   if (calls_.empty()) no_calls_.NotifyAll();
 }
 

@@ -12,9 +12,12 @@
 namespace cairn::cluster {
 
 struct DataServerOptions {
-  std::string address;    // HOST:PORT to bind; port 0: any free one.
-  int threads = 2;        // Each with a completion queue of its own.
-  int calls_max = 16384;  // In progress, parked ones included; more: RESOURCE_EXHAUSTED.
+  std::string address;  // HOST:PORT to bind; port 0: any free one.
+  int threads = 2;      // Each with a completion queue of its own.
+  // In progress, parked ones included, but without pushes; more: RESOURCE_EXHAUSTED. A push that
+  // was kept out could be the one that all others wait for: their number is for the handler to
+  // bound (a ps keeps one for each batch that an update of a block may have).
+  int calls_max = 16384;
 };
 
 // Serves proto::ParameterServer with raw frames on completion queues, with gRPC's health service

@@ -1,6 +1,8 @@
 #include "ps_server/job_blocks.h"
 
 #include <algorithm>
+#include <atomic>
+#include <mutex>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -18,17 +20,43 @@ struct JobBlocks::Request {
   ReplyCollector* replies = nullptr;
 };
 
+struct JobBlocks::WaitingPulls {
+  explicit WaitingPulls(size_t max) : max(max) {}
+  bool TryTake() {
+    if (taken.fetch_add(1) < max) return true;
+    taken.fetch_sub(1);
+    return false;
+  }
+
+  const size_t max;
+  std::atomic<size_t> taken = 0;
+};
+
 struct JobBlocks::PullRequest final : Request {
+  ~PullRequest() override {
+    if (waits) waiting_pulls->taken.fetch_sub(1);
+  }
+
   void Ask(const std::shared_ptr<Request>& self, Block* block, size_t index) override {
     ParkedPulls::Pull pull;
     pull.batch = batch;
     pull.done = replies->CallbackFor(index);
+    pull.may_wait = [self] { return static_cast<PullRequest&>(*self).MayWait(); };
     if (abandoned != nullptr) {
       pull.abandoned = [self] { return static_cast<const PullRequest&>(*self).abandoned(); };
     }
     block->Pull(std::move(pull));
   }
 
+  // Decided once: a request that one block refuses must not wait for another.
+  bool MayWait() {
+    std::call_once(asked, [this] { waits = waiting_pulls->TryTake(); });
+    return waits;
+  }
+
+  std::shared_ptr<WaitingPulls> waiting_pulls;
+  std::once_flag asked;
+  bool waits = false;  // Has a place among the waiting pulls.
   int64_t batch = 0;
   absl::AnyInvocable<bool() const> abandoned;
 };
@@ -51,15 +79,20 @@ struct JobBlocks::PushRequest final : Request {
 
 std::shared_ptr<JobBlocks> JobBlocks::Create(std::shared_ptr<const JobLayout> layout, JobLife life,
                                              std::vector<BlockState> states, OwnerThreads* owners,
-                                             BufferPool* pool, const Block::Options& options) {
-  std::shared_ptr<JobBlocks> job(new JobBlocks(std::move(layout), life, pool, owners));
-  job->AddBlocks(std::move(states), options);
+                                             BufferPool* pool, const Options& options) {
+  std::shared_ptr<JobBlocks> job(
+      new JobBlocks(std::move(layout), life, pool, owners, options.waiting_pulls_max));
+  job->AddBlocks(std::move(states), options.block);
   return job;
 }
 
 JobBlocks::JobBlocks(std::shared_ptr<const JobLayout> layout, JobLife life, BufferPool* pool,
-                     OwnerThreads* owners)
-    : layout_(std::move(layout)), life_(life), rule_(layout_.get(), pool), owners_(*owners) {}
+                     OwnerThreads* owners, size_t waiting_pulls_max)
+    : layout_(std::move(layout)),
+      life_(life),
+      rule_(layout_.get(), pool),
+      owners_(*owners),
+      waiting_pulls_(std::make_shared<WaitingPulls>(waiting_pulls_max)) {}
 
 JobBlocks::~JobBlocks() = default;
 
@@ -81,6 +114,7 @@ void JobBlocks::Pull(int64_t batch, std::vector<int> positions,
   auto request = std::make_shared<PullRequest>();
   request->replies = ReplyCollector::Create(positions.size(), std::move(done));
   request->positions = std::move(positions);
+  request->waiting_pulls = waiting_pulls_;
   request->batch = batch;
   request->abandoned = std::move(abandoned);
   Dispatch(request);

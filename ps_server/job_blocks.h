@@ -32,10 +32,18 @@ class JobBlocks : public std::enable_shared_from_this<JobBlocks> {
     BlockBuffer values;
   };
 
+  struct Options {
+    Block::Options block = {};
+    // Pulls that may wait for their turn at once; more are answered RESOURCE_EXHAUSTED. Fewer than
+    // the server takes calls (cluster::DataServerOptions): one that need not wait, which others may
+    // be waiting for, must always get in.
+    size_t waiting_pulls_max = 8192;
+  };
+
   // One state for each of layout->blocks(). `owners` and `pool` must outlive it.
   static std::shared_ptr<JobBlocks> Create(std::shared_ptr<const JobLayout> layout, JobLife life,
                                            std::vector<BlockState> states, OwnerThreads* owners,
-                                           BufferPool* pool, const Block::Options& options);
+                                           BufferPool* pool, const Options& options);
   ~JobBlocks();
 
   const std::shared_ptr<const JobLayout>& layout() const { return layout_; }
@@ -67,9 +75,10 @@ class JobBlocks : public std::enable_shared_from_this<JobBlocks> {
   struct Request;
   struct PullRequest;
   struct PushRequest;
+  struct WaitingPulls;
 
   JobBlocks(std::shared_ptr<const JobLayout> layout, JobLife life, BufferPool* pool,
-            OwnerThreads* owners);
+            OwnerThreads* owners, size_t waiting_pulls_max);
   void AddBlocks(std::vector<BlockState> states, const Block::Options& options);
   // Gives each owner its share of the request.
   void Dispatch(const std::shared_ptr<Request>& request);
@@ -78,6 +87,7 @@ class JobBlocks : public std::enable_shared_from_this<JobBlocks> {
   const JobLife life_;
   const UpdateRule rule_;
   OwnerThreads& owners_;
+  const std::shared_ptr<WaitingPulls> waiting_pulls_;
   std::vector<int> owner_of_;                   // By position.
   std::vector<std::unique_ptr<Block>> blocks_;  // By position; each is touched by its owner only.
 };

@@ -152,7 +152,7 @@ absl::StatusOr<std::shared_ptr<JobBlocks>> JobControl::Load(const proto::Restore
                                           : loader_.Load(*layout, command);
   if (!states.ok()) return states.status();
   return JobBlocks::Create(std::move(layout), {command.generation(), command.checkpoint()},
-                           *std::move(states), parts_.owners, parts_.pool, parts_.block_options);
+                           *std::move(states), parts_.owners, parts_.pool, parts_.job_options);
 }
 
 uint64_t JobControl::PresentJobId() const {
@@ -262,7 +262,7 @@ void JobControl::SetRates(const proto::SetRates& command) {
 }
 
 void JobControl::Profile(const proto::Profile& command) {
-  ServiceProfile* const profile = parts_.block_options.profile;
+  ServiceProfile* const profile = parts_.job_options.block.profile;
   if (profile == nullptr) return;
   if (command.steps() > 0) return profile->Start(command.profile());
   proto::TaskMessage message;

@@ -11,8 +11,8 @@
 #include "absl/status/statusor.h"
 #include "common/thread_pool.h"
 #include "proto/coordinator.pb.h"
-#include "ps_server/blocks/block.h"
 #include "ps_server/blocks/block_buffer.h"
+#include "ps_server/job_blocks.h"
 #include "ps_server/owner_threads.h"
 #include "ps_server/parameter_store.h"
 #include "ps_server/snapshots/checkpoint_loader.h"
@@ -39,7 +39,7 @@ class JobControl {
     SnapshotFetcher* fetcher = nullptr;
     BufferPool* pool = nullptr;
     OwnerThreads* owners = nullptr;
-    Block::Options block_options;
+    JobBlocks::Options job_options;
   };
   // Called on Handle's thread, and, for PersistReply and CopyReply, on JobControl's own.
   using Send = std::function<void(proto::TaskMessage)>;

@@ -46,8 +46,8 @@ PsTask::PsTask(const PsTaskOptions& options, std::unique_ptr<storage::Checkpoint
       service_({options.index, &store_, &uploads_, &shelf_, &pool_, &profile_}),
       control_({options.index, &store_, &uploads_, checkpoints_.get(), &shelf_, &fetcher_, &pool_,
                 &owners_,
-                Block::Options{.unsafe_disable_ledger = options.unsafe_disable_ledger,
-                               .profile = &profile_}},
+                {.block = {.unsafe_disable_ledger = options.unsafe_disable_ledger,
+                           .profile = &profile_}}},
                [this](proto::TaskMessage message) { Send(std::move(message)); }) {}
 
 PsTask::~PsTask() { Stop(); }

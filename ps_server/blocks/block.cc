@@ -32,7 +32,6 @@ Block::Block(const JobLayout* layout, int position, const UpdateRule* rule, Bloc
       rule_(*rule),
       options_(options),
       state_(std::move(initial)),
-      parked_pulls_(options.parked_pulls_max),
       accumulator_(MeaningOfAbsent(spec_)) {}
 
 Block::~Block() { CAIRN_CHECK(parked_pulls_.empty() && parked_pushes_.empty()); }
@@ -68,16 +67,18 @@ void Block::Answer(Consistency::Answer answer, ParkedPulls::Pull pull) {
 }
 
 void Block::Park(ParkedPulls::Pull pull) {
-  if (parked_pulls_.crowded()) {
-    for (ParkedPulls::Pull& left : parked_pulls_.TakeAbandoned()) {
-      left.done(ErrorReply(absl::CancelledError("nobody waits for this pull any more")));
-    }
+  const bool may_wait = pull.may_wait == nullptr || pull.may_wait();
+  if (!may_wait || parked_pulls_.crowded()) DropAbandonedPulls();
+  if (may_wait) return parked_pulls_.Park(std::move(pull));
+  pull.done(ErrorReply(absl::ResourceExhaustedError(
+      absl::StrCat("batch ", pull.batch, " would have to wait for ", spec_.name,
+                   ", and as many pulls as may wait do already; try again"))));
+}
+
+void Block::DropAbandonedPulls() {
+  for (ParkedPulls::Pull& left : parked_pulls_.TakeAbandoned()) {
+    left.done(ErrorReply(absl::CancelledError("nobody waits for this pull any more")));
   }
-  if (parked_pulls_.full()) {
-    return pull.done(ErrorReply(absl::ResourceExhaustedError(
-        absl::StrCat(parked_pulls_.size(), " pulls wait for ", spec_.name, " already"))));
-  }
-  parked_pulls_.Park(std::move(pull));
 }
 
 void Block::AnswerReadyPulls() {
@@ -151,12 +152,20 @@ void Block::PushToUpdate(BlockPush push, BlockCallback done) {
   if (accumulating_ != update) {
     accumulator_.Start(batches.count);
     accumulating_ = update;
+    parked_pushes_.resize(static_cast<size_t>(batches.count));
   }
   const int64_t place = push.batch - batches.first;
   const bool duplicate = accumulator_.Has(place);
   if (!duplicate) accumulator_.Add(place, push.examples, std::move(push.gradient));
-  parked_pushes_.push_back({push.want_values, duplicate, std::move(done)});
+  ParkPush({push.want_values, duplicate, std::move(done)}, place);
   if (accumulator_.complete()) FinishUpdate(batches);
+}
+
+void Block::ParkPush(ParkedPush push, int64_t place) {
+  ParkedPush before = std::exchange(parked_pushes_[static_cast<size_t>(place)], std::move(push));
+  if (before.done == nullptr) return;
+  before.done(ErrorReply(absl::UnavailableError(absl::StrCat(
+      "the same batch came to ", spec_.name, " again and waits in this one's place"))));
 }
 
 void Block::FinishUpdate(Consistency::BatchRange batches) {
@@ -196,7 +205,9 @@ void Block::Close(const absl::Status& why) {
   CAIRN_CHECK(!why.ok());
   closed_ = why;
   for (ParkedPulls::Pull& pull : parked_pulls_.TakeAll()) pull.done(ErrorReply(why));
-  for (ParkedPush& push : std::exchange(parked_pushes_, {})) push.done(ErrorReply(why));
+  for (ParkedPush& push : std::exchange(parked_pushes_, {})) {
+    if (push.done != nullptr) push.done(ErrorReply(why));
+  }
   accumulator_.Start(0);
   previous_values_ = BlockBuffer();
 }

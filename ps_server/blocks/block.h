@@ -35,12 +35,11 @@ struct BlockPush {
 // Asynchronous and stale: a push is applied at once and then acknowledged. Synchronous: pushes wait
 // for the rest of their update, then one step applies their mean, settles them all and acknowledges
 // all; the values from before stay until the first push for the next update comes, which proves
-// that the update is in on every block of the cluster.
+// that the update is in on every block of the cluster. One push of a batch waits at most, the last
+// that came: its sender may have asked for it again because the answer was too long in coming.
 class Block {
  public:
   struct Options {
-    // Pulls that may wait. Beyond it: RESOURCE_EXHAUSTED.
-    size_t parked_pulls_max = 4096;
     // A fault for tests, which must find it: repeated pushes are applied again.
     bool unsafe_disable_ledger = false;
     // Outlives the block; null: nobody profiles.
@@ -59,10 +58,11 @@ class Block {
   const BlockState& state() const { return state_; }
 
   // Answers with the values that the batch may be computed on, now or later. `pull.batch` is in
-  // [0, total_batches).
+  // [0, total_batches). ResourceExhausted: it would have to wait, and may not.
   void Pull(ParkedPulls::Pull pull);
 
   // Answers once the batch is settled, with the values afterwards if they are wanted. Errors:
+  // Unavailable (the same batch came again and waits now in its place),
   // FailedPrecondition (frozen block; an update that cannot be due yet), OutOfRange (too far ahead
   // of the ledger), ResourceExhausted (no memory; nothing has changed).
   void Push(BlockPush push, BlockCallback done);
@@ -77,17 +77,19 @@ class Block {
   struct ParkedPush {
     bool want_values = false;
     bool duplicate = false;
-    BlockCallback done;
+    BlockCallback done;  // Null: none has come.
   };
 
   void Answer(Consistency::Answer answer, ParkedPulls::Pull pull);
   void Park(ParkedPulls::Pull pull);
+  void DropAbandonedPulls();
   void AnswerReadyPulls();
   BlockReply PushReply(bool want_values, bool duplicate) const;
 
   absl::Status CheckPush(const BlockPush& push) const;
   void PushAtOnce(BlockPush push, bool is_new, BlockCallback done);
   void PushToUpdate(BlockPush push, BlockCallback done);
+  void ParkPush(ParkedPush push, int64_t place);
   void FinishUpdate(Consistency::BatchRange batches);
   void Settle(int64_t batch);
   std::optional<float> RateOf(int64_t batch) const;
@@ -106,8 +108,8 @@ class Block {
 
   // Synchronous only.
   GradientAccumulator accumulator_;
-  int64_t accumulating_ = -1;  // The update that accumulator_ was started for.
-  std::vector<ParkedPush> parked_pushes_;
+  int64_t accumulating_ = -1;              // The update that accumulator_ was started for.
+  std::vector<ParkedPush> parked_pushes_;  // By the batch's place in that update.
   BlockBuffer previous_values_;
   int64_t previous_version_ = 0;
 };

@@ -8,21 +8,7 @@
 
 namespace cairn::ps {
 
-namespace {
-
-constexpr size_t kCrowdMin = 16;
-
-}  // namespace
-
-ParkedPulls::ParkedPulls(size_t capacity)
-    : capacity_(capacity), crowded_at_(std::min(kCrowdMin, capacity)) {}
-
 ParkedPulls::~ParkedPulls() { CAIRN_CHECK(pulls_.empty()); }
-
-void ParkedPulls::Park(Pull pull) {
-  CAIRN_CHECK(!full());
-  pulls_.push_back(std::move(pull));
-}
 
 std::vector<ParkedPulls::Pull> ParkedPulls::Take(absl::FunctionRef<bool(int64_t batch)> ready) {
   return TakeIf([&](const Pull& pull) { return ready(pull.batch); });
@@ -31,7 +17,7 @@ std::vector<ParkedPulls::Pull> ParkedPulls::Take(absl::FunctionRef<bool(int64_t 
 std::vector<ParkedPulls::Pull> ParkedPulls::TakeAbandoned() {
   std::vector<Pull> taken =
       TakeIf([](const Pull& pull) { return pull.abandoned != nullptr && pull.abandoned(); });
-  crowded_at_ = std::min(std::max(kCrowdMin, 2 * pulls_.size()), capacity_);
+  crowded_at_ = std::max(kCrowdMin, 2 * pulls_.size());
   return taken;
 }
 

@@ -68,6 +68,31 @@ TEST(RpcServerTest, CallsBeyondTheLimitAreRefusedAndTriedAgain) {
   for (int i = 0; i < 5; ++i) EXPECT_TRUE(pulls.Take().ok());
 }
 
+TEST(RpcServerTest, APushGetsInHoweverManyOthersWait) {
+  CallBox calls;
+  auto server = StartServer(&calls, 0, /*calls_max=*/2);
+  Mailbox<PullResult> pulls;
+  Mailbox<bool> pushes;
+  PsClient client(ClientOf(*server));
+  for (int i = 0; i < 2; ++i) {
+    client.Pull(0, {}, {}, [&](PullResult result) { pulls.Put(std::move(result)); });
+  }
+  auto first = calls.Take();
+  auto second = calls.Take();
+  for (int i = 0; i < 3; ++i) {
+    client.Push(0, {}, {}, {}, [&](auto result) { pushes.Put(result.ok()); });
+  }
+  for (int i = 0; i < 3; ++i) {
+    auto push = calls.Take();
+    EXPECT_EQ(push->method(), DataMethod::kPush);
+    push->Reply(EmptyReply());
+    EXPECT_TRUE(pushes.Take());
+  }
+  first->Reply(EmptyReply());
+  second->Reply(EmptyReply());
+  for (int i = 0; i < 2; ++i) EXPECT_TRUE(pulls.Take().ok());
+}
+
 TEST(RpcServerTest, ShutdownAnswersParkedCallsAndIgnoresLateReplies) {
   CallBox calls;
   auto server = StartServer(&calls);

@@ -52,5 +52,32 @@ TEST(JobBlocks, WhatAnOwnerCannotTakeIsAnsweredAndTheRestIsDone) {
   job->Close(absl::UnavailableError("the test ends"));
 }
 
+TEST(JobBlocks, APullThatOneBlockRefusesWaitsForNoOtherAndGivesItsPlaceBackWhenAnswered) {
+  TestJobOptions options;
+  options.synchronous = true;
+  options.batches_per_update = 2;
+  TestStore test(options, 1, /*threads=*/3, {.waiting_pulls_max = 2});
+  Mailbox<std::vector<BlockReply>> box;
+  const auto pull = [&](int64_t batch) {
+    test.store.current()->Pull(batch, {0, 1, 2, 3}, nullptr, [&](std::vector<BlockReply> replies) {
+      box.Put(std::move(replies));
+    });
+  };
+  pull(2);
+  pull(3);
+  // The owners take them in their order.
+  for (int i = 0; i < 3; ++i) {
+    pull(2);
+    for (const BlockReply& reply : box.Take()) {
+      EXPECT_EQ(reply.status.code(), absl::StatusCode::kResourceExhausted) << reply.status;
+    }
+  }
+  pull(0);
+  EXPECT_TRUE(box.Take().front().status.ok()) << "it need not wait";
+  test.store.current()->Push(0, 1, test.Gradients(-1), false, [](std::vector<BlockReply>) {});
+  test.Push(1);
+  for (int i = 0; i < 2; ++i) EXPECT_TRUE(box.Take().front().status.ok());
+}
+
 }  // namespace
 }  // namespace cairn::ps

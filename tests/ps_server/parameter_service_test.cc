@@ -8,6 +8,8 @@
 #include <utility>
 #include <vector>
 
+#include "cluster/ps_client.h"
+#include "cluster/rpc_server.h"
 #include "common/version.h"
 #include "tests/ps_server/test_disk.h"
 #include "tests/ps_server/test_store.h"
@@ -209,6 +211,104 @@ TEST_F(ParameterServiceTest, NoBytesBringItDown) {
     EXPECT_FALSE(CallRaw(method, Frame::FromBytes(bytes)).ok());
   }
   EXPECT_FALSE(CallRaw(DataMethod::kPull, Frame()).ok());
+}
+
+// A ps of which the network is real and too small: it takes 8 calls, and lets 4 pulls wait.
+class CrowdedServiceTest : public ::testing::Test {
+ protected:
+  static constexpr int kWorkers = 3;
+  static TestJobOptions Job() {
+    TestJobOptions job;
+    job.synchronous = true;
+    job.batches_per_update = kWorkers;
+    return job;
+  }
+  CrowdedServiceTest()
+      : shelf_(0, disk_.store(), ""),
+        uploads_(disk_.store()),
+        service_({0, &test_.store, &uploads_, &shelf_, &test_.pool}) {
+    service_.set_cluster_id(kClusterId);
+    cluster::DataServerOptions options;
+    options.address = "127.0.0.1:0";
+    options.calls_max = 8;
+    auto server = cluster::DataServer::Start(
+        options, [this](auto call) { service_.Handle(std::move(call)); });
+    EXPECT_TRUE(server.ok()) << server.status();
+    server_ = *std::move(server);
+    cluster::PsClientOptions client;
+    client.addresses = {absl::StrCat("127.0.0.1:", server_->port())};
+    client.cluster_id = kClusterId;
+    client.sender = "worker 0";
+    client.max_delay = absl::Milliseconds(50);
+    client_ = std::make_unique<cluster::PsClient>(client);
+  }
+  ~CrowdedServiceTest() override {
+    client_.reset();
+    server_.reset();
+    test_.store.Drop(absl::UnavailableError("the test ends"));
+  }
+
+  // One request for each block that is pushed.
+  std::vector<int> Blocks() const {
+    std::vector<int> positions;
+    for (const JobBlocks::Gradient& gradient : gradients_) positions.push_back(gradient.position);
+    return positions;
+  }
+  void Pull(int64_t batch) {
+    for (const int position : Blocks()) {
+      const BlockSpec& block = test_.layout->blocks()[position];
+      proto::PullHeader header;
+      header.set_job_id(7);
+      header.set_generation(1);
+      header.set_batch(batch);
+      header.add_blocks(block.id);
+      auto values = std::make_shared<std::vector<float>>(block.count);
+      client_->Pull(0, header, {absl::MakeSpan(*values)},
+                    [this, values](auto result) { pulled_.Put(result.ok()); });
+    }
+  }
+  void Push(int64_t batch) {
+    for (const int position : Blocks()) {
+      const BlockSpec& block = test_.layout->blocks()[position];
+      proto::PushHeader header;
+      header.set_job_id(7);
+      header.set_generation(1);
+      header.set_batch(batch);
+      header.set_examples(1);
+      header.add_blocks(block.id);
+      auto gradient = std::make_shared<std::vector<float>>(block.count, -1.0f);
+      client_->Push(0, header, {cluster::FramePiece::OfFloats(*gradient, gradient)}, {},
+                    [this](auto result) { pushed_.Put(result.ok()); });
+    }
+  }
+
+  TestStore test_{Job(), 1, 2, {.waiting_pulls_max = 4}};
+  const std::vector<JobBlocks::Gradient> gradients_ = test_.Gradients(0);
+  TestDisk disk_;
+  SnapshotShelf shelf_;
+  UploadStore uploads_;
+  ParameterService service_;
+  std::unique_ptr<cluster::DataServer> server_;
+  std::unique_ptr<cluster::PsClient> client_;
+  Mailbox<bool> pulled_;
+  Mailbox<bool> pushed_;
+};
+
+// The third worker is slow: the others have pushed, and want the next update's values already.
+TEST_F(CrowdedServiceTest, TheLastWorkersPullAndPushGetInHoweverManyOthersWait) {
+  constexpr int64_t kUpdates = 3;
+  for (int64_t first = 0; first < kUpdates * kWorkers; first += kWorkers) {
+    for (int64_t batch = first; batch < first + kWorkers - 1; ++batch) {
+      Push(batch);
+      if (batch + kWorkers < kUpdates * kWorkers) Pull(batch + kWorkers);
+    }
+    Pull(first + kWorkers - 1);
+    Push(first + kWorkers - 1);
+    for (size_t i = 0; i < kWorkers * gradients_.size(); ++i) EXPECT_TRUE(pushed_.Take());
+  }
+  const size_t pulls = (kUpdates + (kUpdates - 1) * (kWorkers - 1)) * gradients_.size();
+  for (size_t i = 0; i < pulls; ++i) EXPECT_TRUE(pulled_.Take());
+  EXPECT_EQ(test_.store.Ledgers().everywhere().low_water(), kUpdates * kWorkers);
 }
 
 }  // namespace

@@ -35,8 +35,9 @@ class Mailbox {
 
 // A ps's memory with a job in it whose values all begin with zero.
 struct TestStore {
-  explicit TestStore(const TestJobOptions& options, uint64_t generation = 1, int threads = 2)
-      : owners(threads, 1024), store(options.ps) {
+  explicit TestStore(const TestJobOptions& options, uint64_t generation = 1, int threads = 2,
+                     const JobBlocks::Options& job_options = {})
+      : owners(threads, 1024), store(options.ps), job_options(job_options) {
     Install(options, generation);
   }
 
@@ -47,7 +48,7 @@ struct TestStore {
       std::fill_n(state.values.data(), state.values.count(), 0.0f);
     }
     store.Install(
-        JobBlocks::Create(layout, {generation, 0}, std::move(states), &owners, &pool, {}));
+        JobBlocks::Create(layout, {generation, 0}, std::move(states), &owners, &pool, job_options));
   }
 
   // Every pushed block's gradient for one batch, all of one value.
@@ -72,6 +73,7 @@ struct TestStore {
   BufferPool pool;
   OwnerThreads owners;
   ParameterStore store;
+  const JobBlocks::Options job_options;
   std::shared_ptr<const JobLayout> layout;
 };
 

@@ -205,9 +205,8 @@ TEST(Block, ASynchronousUpdateWaitsForAllOfItsBatches) {
   BlockUnderTest block(Synchronous(3));
   const Reply next = block.Pull(4);
   const Reply second = block.Push(1, -3);
-  const Reply duplicate = block.Push(1, -3);
   const Reply third = block.Push(2, -3);
-  EXPECT_FALSE(second->has_value() || duplicate->has_value() || third->has_value());
+  EXPECT_FALSE(second->has_value() || third->has_value());
   EXPECT_EQ(ValueIn(block.Pull(0)), 0);
   const Reply first = block.Push(0, -3);
   for (const Reply& reply : {first, second, third}) {
@@ -216,8 +215,6 @@ TEST(Block, ASynchronousUpdateWaitsForAllOfItsBatches) {
     EXPECT_EQ(ValueIn(reply), 3);
     EXPECT_EQ((*reply)->version, 1);
   }
-  ASSERT_TRUE(duplicate->has_value());
-  EXPECT_TRUE((*duplicate)->settled_before);
   ASSERT_TRUE(next->has_value());
   EXPECT_EQ(ValueIn(next), 3);
   EXPECT_TRUE(block.Push(2, -3)->value().settled_before);
@@ -335,24 +332,45 @@ TEST(Block, ClosingAnswersEverybodyWhoWaits) {
   EXPECT_EQ(CodeOf(block.Push(1)), absl::StatusCode::kAborted);
 }
 
-TEST(Block, ParkedPullsAreBoundedAndThoseThatNobodyWaitsForGoFirst) {
-  Block::Options options;
-  options.parked_pulls_max = 4;
-  BlockUnderTest block(Synchronous(2), "hidden/kernel", options);
-  bool abandoned = false;
-  int cancelled = 0;
-  for (int i = 0; i < 2; ++i) {
+TEST(Block, OfABatchThatComesAgainAndAgainOnePushWaits) {
+  BlockUnderTest block(Synchronous(2));
+  std::vector<Reply> pushes;
+  for (int i = 0; i < 3; ++i) pushes.push_back(block.Push(0, -2));
+  EXPECT_EQ(CodeOf(pushes[0]), absl::StatusCode::kUnavailable);
+  EXPECT_EQ(CodeOf(pushes[1]), absl::StatusCode::kUnavailable);
+  EXPECT_FALSE(pushes[2]->has_value());
+  block.Push(1, -4);
+  ASSERT_TRUE(pushes[2]->has_value());
+  EXPECT_TRUE((*pushes[2])->settled_before);
+  EXPECT_EQ(ValueIn(pushes[2]), 3);
+}
+
+TEST(Block, APullThatMayNotWaitMakesThoseGoThatNobodyWaitsFor) {
+  BlockUnderTest block(Synchronous(2));
+  bool abandoned = false, may_wait = true;
+  int cancelled = 0, exhausted = 0;
+  const auto pull = [&](int64_t batch) {
     ParkedPulls::Pull pull;
-    pull.batch = 2;
+    pull.batch = batch;
+    pull.may_wait = [&] { return may_wait; };
     pull.abandoned = [&] { return abandoned; };
-    pull.done = [&](BlockReply reply) { cancelled += absl::IsCancelled(reply.status); };
+    pull.done = [&](BlockReply reply) {
+      cancelled += absl::IsCancelled(reply.status);
+      exhausted += absl::IsResourceExhausted(reply.status);
+    };
     block->Pull(std::move(pull));
-  }
-  block.Pull(2);
-  block.Pull(2);
-  EXPECT_EQ(CodeOf(block.Pull(2)), absl::StatusCode::kResourceExhausted);
+  };
+  pull(2);
+  pull(2);
+  may_wait = false;
+  pull(2);
+  EXPECT_EQ(exhausted, 1);
+  EXPECT_EQ(cancelled, 0);
+  pull(0);  // It need not wait.
+  EXPECT_EQ(exhausted, 1);
   abandoned = true;
-  EXPECT_FALSE(block.Pull(2)->has_value());
+  pull(2);
+  EXPECT_EQ(exhausted, 2);
   EXPECT_EQ(cancelled, 2);
 }
 

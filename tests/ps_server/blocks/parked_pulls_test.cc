@@ -20,7 +20,7 @@ ParkedPulls::Pull PullOf(int64_t batch) {
 }
 
 TEST(ParkedPulls, GivesThoseThatAreReadyInTheOrderInWhichTheyCame) {
-  ParkedPulls parked(10);
+  ParkedPulls parked;
   for (const int64_t batch : {5, 2, 8, 1, 2}) parked.Park(PullOf(batch));
   EXPECT_EQ(BatchesOf(parked.Take([](int64_t batch) { return batch < 3; })),
             (std::vector<int64_t>{2, 1, 2}));
@@ -29,17 +29,8 @@ TEST(ParkedPulls, GivesThoseThatAreReadyInTheOrderInWhichTheyCame) {
   EXPECT_TRUE(parked.empty());
 }
 
-TEST(ParkedPulls, IsFullAtItsCapacity) {
-  ParkedPulls parked(2);
-  parked.Park(PullOf(1));
-  EXPECT_FALSE(parked.full());
-  parked.Park(PullOf(2));
-  EXPECT_TRUE(parked.full());
-  parked.TakeAll();
-}
-
 TEST(ParkedPulls, LetsGoOfWhatNobodyWaitsForBeforeItGrowsTwofold) {
-  ParkedPulls parked(1000);
+  ParkedPulls parked;
   bool abandoned = false;
   size_t most = 0;
   for (int i = 0; i < 500; ++i) {
