@@ -30,6 +30,13 @@ void Answer(RawCall* call, absl::StatusOr<cluster::Frame> frame) {
   }
 }
 
+// DATA_LOSS is a frame that was changed under way, and asked for again: what is damaged on the disk
+// stays so, and is answered with INTERNAL.
+absl::StatusOr<cluster::Frame> FromDisk(absl::StatusOr<cluster::Frame> frame) {
+  if (absl::IsDataLoss(frame.status())) return absl::InternalError(frame.status().message());
+  return frame;
+}
+
 }  // namespace
 
 ParameterService::ParameterService(const Parts& parts)
@@ -160,7 +167,7 @@ absl::StatusOr<BlockReply> ParameterService::TrainedValues(const Cut& cut, int p
 absl::Status ParameterService::PullCheckpoint(proto::PullHeader header, const SharedSpan& room,
                                               Call& call) {
   disk_.TrySubmit([this, call = std::move(call), header = std::move(header), room] {
-    Answer(call.get(), ReadCheckpoint(header, room));
+    Answer(call.get(), FromDisk(ReadCheckpoint(header, room)));
   });
   return absl::OkStatus();
 }
@@ -271,7 +278,7 @@ absl::Status ParameterService::Fetch(Call& call) {
   CAIRN_RETURN_IF_ERROR(reader.ExpectEnd());
   CAIRN_RETURN_IF_ERROR(CheckEnvelope(header.envelope()));
   disk_.TrySubmit([this, call = std::move(call), header = std::move(header)] {
-    Answer(call.get(), ReadRecords(header, *parts_.shelf));
+    Answer(call.get(), FromDisk(ReadRecords(header, *parts_.shelf)));
   });
   return absl::OkStatus();
 }

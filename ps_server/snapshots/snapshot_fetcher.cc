@@ -102,6 +102,8 @@ SnapshotFetcher::Records SnapshotFetcher::FetchSome(cluster::PsClient* client, c
     return absl::UnavailableError(
         absl::StrCat("ps ", source.from, " has not answered for ", absl::FormatDuration(silence_)));
   }
+  // As ParameterService says it: it read its disk, and what it read is no good.
+  if (absl::IsInternal(answer->status())) return absl::DataLossError(answer->status().message());
   return *std::move(answer);
 }
 

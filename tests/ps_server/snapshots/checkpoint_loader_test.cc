@@ -87,6 +87,24 @@ class CheckpointLoaderTest : public ::testing::Test {
     return states->size();
   }
 
+  // Ps 1 keeps ps 0's part as well, which it is said to hold or not.
+  void CopyToNeighbour() {
+    SnapshotFetcher fetcher("ps 1");
+    fetcher.SetCluster({peers_[0]->address(), peers_[1]->address()}, kPeerCluster);
+    SnapshotCopier copier(peers_[1]->store(), &fetcher);
+    const auto blocks = cluster::BlocksOfPs(command_.source(), 0);
+    ASSERT_TRUE(copier.Copy({0, 7, kCheckpoint, command_.parts(0).part()}, blocks).ok());
+  }
+  // Some of ps 0's part on the disk of this ps.
+  void Spoil(uint32_t ps) {
+    std::fstream file(absl::StrCat(root_, "/ps-", ps, "/job-7.checkpoint-4",
+                                   ps == 0 ? "" : ".copy-of-ps-0", ".sst"),
+                      std::ios::in | std::ios::out | std::ios::binary);
+    ASSERT_TRUE(file.is_open());
+    file.seekp(200);
+    file.write("????????", 8);
+  }
+
   const std::string root_;
   std::vector<std::unique_ptr<TestPeer>> peers_;
   proto::Restore command_;
@@ -107,11 +125,7 @@ TEST_F(CheckpointLoaderTest, BlocksMoveWholeToMoreAndToFewerPsWithAllThatBelongs
 }
 
 TEST_F(CheckpointLoaderTest, ALostDiskIsReplacedByTheNeighboursCopy) {
-  SnapshotFetcher fetcher("ps 1");
-  fetcher.SetCluster({peers_[0]->address(), peers_[1]->address()}, kPeerCluster);
-  SnapshotCopier copier(peers_[1]->store(), &fetcher);
-  const auto blocks = cluster::BlocksOfPs(command_.source(), 0);
-  ASSERT_TRUE(copier.Copy({0, 7, kCheckpoint, command_.parts(0).part()}, blocks).ok());
+  CopyToNeighbour();
   command_.mutable_parts(0)->set_holders(0, 1);
   ASSERT_TRUE(peers_[0]->store()->DeleteJob(7).ok());
   EXPECT_GT(LoadAndCompare(0, 2), 0u);
@@ -119,22 +133,25 @@ TEST_F(CheckpointLoaderTest, ALostDiskIsReplacedByTheNeighboursCopy) {
 }
 
 TEST_F(CheckpointLoaderTest, ADamagedSnapshotIsReadElsewhereAndIsTheErrorIfThereIsNoOther) {
-  SnapshotFetcher fetcher("ps 1");
-  fetcher.SetCluster({peers_[0]->address(), peers_[1]->address()}, kPeerCluster);
-  SnapshotCopier copier(peers_[1]->store(), &fetcher);
-  const auto blocks = cluster::BlocksOfPs(command_.source(), 0);
-  ASSERT_TRUE(copier.Copy({0, 7, kCheckpoint, command_.parts(0).part()}, blocks).ok());
-  std::fstream file(root_ + "/ps-0/job-7.checkpoint-4.sst",
-                    std::ios::in | std::ios::out | std::ios::binary);
-  file.seekp(200);
-  file.write("????????", 8);
-  file.close();
+  CopyToNeighbour();
+  Spoil(0);
   EXPECT_EQ(LoadAndCompare(0, 2), 0u);
   EXPECT_TRUE(absl::IsDataLoss(status_)) << status_;
   EXPECT_FALSE(CheckpointLoader::IsPassing(status_));
   command_.mutable_parts(0)->add_holders(1);
   EXPECT_GT(LoadAndCompare(0, 2), 0u);
   EXPECT_TRUE(status_.ok()) << status_;
+}
+
+// Not one that may pass: the coordinator has to try an older checkpoint.
+TEST_F(CheckpointLoaderTest, ACopyThatIsDamagedWithItsHolderIsNotAskedForAgainAndAgain) {
+  CopyToNeighbour();
+  Spoil(1);
+  ASSERT_TRUE(peers_[0]->store()->DeleteJob(7).ok());
+  command_.mutable_parts(0)->set_holders(0, 1);
+  EXPECT_EQ(LoadAndCompare(0, 2), 0u);
+  EXPECT_TRUE(absl::IsDataLoss(status_)) << status_;
+  EXPECT_FALSE(CheckpointLoader::IsPassing(status_));
 }
 
 TEST_F(CheckpointLoaderTest, APsThatDoesNotAnswerIsAnErrorThatMayPass) {
