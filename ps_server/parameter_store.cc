@@ -57,29 +57,36 @@ void ParameterStore::Install(std::shared_ptr<JobBlocks> job) {
 
 void ParameterStore::Drop(const absl::Status& why) {
   std::shared_ptr<JobBlocks> job;
-  std::map<uint64_t, std::shared_ptr<const Cut>> cuts;
+  std::shared_ptr<const Cut> cut;
   {
     MutexLock lock(&mutex_);
     job = std::exchange(job_, nullptr);
-    cuts.swap(cuts_);
+    cut = std::exchange(cut_, nullptr);
   }
   // Nobody finds the job any more: what is still queued for it is answered by its owners.
   if (job != nullptr) job->Close(why);
+}
+
+absl::StatusOr<std::shared_ptr<const Cut>> ParameterStore::TakeOlderCut(uint64_t job_id,
+                                                                        uint64_t cut) {
+  std::shared_ptr<const Cut> older;  // Freed outside of the lock.
+  MutexLock lock(&mutex_);
+  if (cut_ == nullptr || cut_->id == cut) return cut_;
+  if (cut_->id > cut) {
+    return absl::FailedPreconditionError(absl::StrCat("cut ", cut, " of job ", job_id, ": ps ", ps_,
+                                                      " keeps the later cut ", cut_->id));
+  }
+  older = std::exchange(cut_, nullptr);
+  return nullptr;
 }
 
 absl::StatusOr<std::shared_ptr<const Cut>> ParameterStore::MakeCut(uint64_t job_id,
                                                                    uint64_t generation,
                                                                    uint64_t cut) {
   CAIRN_ASSIGN_OR_RETURN(const std::shared_ptr<JobBlocks> job, Find(job_id, generation));
-  {
-    MutexLock lock(&mutex_);
-    const auto found = cuts_.find(cut);
-    if (found != cuts_.end()) return found->second;
-    if (cuts_.size() >= kCutsMax) {
-      return absl::ResourceExhaustedError(absl::StrCat("cut ", cut, " of job ", job_id, ": ps ",
-                                                       ps_, " keeps ", cuts_.size(),
-                                                       " cuts already; drop one first"));
-    }
+  if (absl::StatusOr<std::shared_ptr<const Cut>> known = TakeOlderCut(job_id, cut);
+      !known.ok() || *known != nullptr) {
+    return known;
   }
   auto made = std::make_shared<Cut>();
   made->id = cut;
@@ -88,7 +95,7 @@ absl::StatusOr<std::shared_ptr<const Cut>> ParameterStore::MakeCut(uint64_t job_
   made->states = job->Capture();
   made->ledger = SummarizeLedgers(*made->layout, generation, made->states);
   MutexLock lock(&mutex_);
-  cuts_[cut] = made;
+  cut_ = made;
   return made;
 }
 
@@ -97,8 +104,7 @@ absl::StatusOr<std::shared_ptr<const Cut>> ParameterStore::FindCut(uint64_t job_
                                                                    uint64_t cut) const {
   MutexLock lock(&mutex_);
   CAIRN_RETURN_IF_ERROR(Check(job_id, generation));
-  const auto found = cuts_.find(cut);
-  if (found != cuts_.end()) return found->second;
+  if (cut_ != nullptr && cut_->id == cut) return cut_;
   return absl::NotFoundError(
       absl::StrCat("cut ", cut, " of job ", job_id, " is not (or no longer) on ps ", ps_));
 }
@@ -107,10 +113,7 @@ void ParameterStore::DropCut(uint64_t job_id, uint64_t cut) {
   std::shared_ptr<const Cut> dropped;
   MutexLock lock(&mutex_);
   if (job_ == nullptr || job_->layout()->job_id() != job_id) return;
-  const auto found = cuts_.find(cut);
-  if (found == cuts_.end()) return;
-  dropped = std::move(found->second);
-  cuts_.erase(found);
+  if (cut_ != nullptr && cut_->id == cut) dropped = std::exchange(cut_, nullptr);
 }
 
 }  // namespace cairn::ps

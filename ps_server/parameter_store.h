@@ -3,7 +3,6 @@
 
 #include <atomic>
 #include <cstdint>
-#include <map>
 #include <memory>
 #include <vector>
 
@@ -25,14 +24,12 @@ struct Cut {
   proto::LedgerReply ledger;
 };
 
-// What this ps has in memory: at most one job, in one generation, and its cuts. Keeps out whoever
+// What this ps has in memory: at most one job, in one generation, and one cut of it (which may
+// come to cost as much memory as the job). Keeps out whoever
 // speaks of another job or generation. Thread-safe. The calls that change it (Install, Drop,
 // MakeCut, DropCut) come from one thread, which is not an owner, and may wait for the owners.
 class ParameterStore {
  public:
-  // More cuts than that are a mistake: each may come to cost as much memory as the job.
-  static constexpr size_t kCutsMax = 8;
-
   struct Counters {
     std::atomic<int64_t> pulls = 0;
     std::atomic<int64_t> pushes = 0;
@@ -57,11 +54,12 @@ class ParameterStore {
   // Puts `job` in the place of whatever was there.
   void Install(std::shared_ptr<JobBlocks> job);
 
-  // Forgets job and cuts; whoever waits for one of its blocks is answered with `why`.
+  // Forgets job and cut; whoever waits for one of its blocks is answered with `why`.
   void Drop(const absl::Status& why);
 
-  // Keeps the values as they are now. The same number again gives the same cut again. Errors: as
-  // Find; ResourceExhausted: kCutsMax are kept already.
+  // Keeps the values as they are now, in the place of any earlier cut: whoever makes the next one
+  // has done with that, also if the order to drop it was lost. The same number again gives the same
+  // cut again. Errors: as Find; FailedPrecondition: a cut of a higher number is kept.
   absl::StatusOr<std::shared_ptr<const Cut>> MakeCut(uint64_t job_id, uint64_t generation,
                                                      uint64_t cut);
   // Errors: as Find; NotFound: it was dropped or never made.
@@ -75,6 +73,8 @@ class ParameterStore {
   Counters& counters() { return counters_; }
 
  private:
+  // The cut of this number if it is kept; else null, and an earlier one is forgotten.
+  absl::StatusOr<std::shared_ptr<const Cut>> TakeOlderCut(uint64_t job_id, uint64_t cut);
   absl::Status Check(uint64_t job_id, uint64_t generation) const
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
@@ -82,7 +82,7 @@ class ParameterStore {
   Counters counters_;
   mutable Mutex mutex_;
   std::shared_ptr<JobBlocks> job_ ABSL_GUARDED_BY(mutex_);
-  std::map<uint64_t, std::shared_ptr<const Cut>> cuts_ ABSL_GUARDED_BY(mutex_);
+  std::shared_ptr<const Cut> cut_ ABSL_GUARDED_BY(mutex_);  // Null: none.
   uint64_t counted_job_id_ ABSL_GUARDED_BY(mutex_) = 0;
 };
 

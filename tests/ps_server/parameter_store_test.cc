@@ -115,14 +115,21 @@ TEST(ParameterStore, ACutStaysAsItWasWhileTrainingGoesOn) {
   EXPECT_EQ(test.store.FindCut(7, 1, 42).status().code(), absl::StatusCode::kNotFound);
 }
 
-TEST(ParameterStore, CutsAreBounded) {
+TEST(ParameterStore, ALaterCutTakesThePlaceOfAnEarlierOneThatNobodyDropped) {
   TestStore test({}, 1);
-  for (uint64_t cut = 1; cut <= ParameterStore::kCutsMax; ++cut) {
-    EXPECT_TRUE(test.store.MakeCut(7, 1, cut).ok());
+  std::weak_ptr<const Cut> last;
+  for (uint64_t cut = 1; cut <= 20; ++cut) {
+    const auto made = test.store.MakeCut(7, 1, cut);
+    ASSERT_TRUE(made.ok()) << made.status();
+    EXPECT_TRUE(last.expired()) << "the memory of cut " << cut - 1;
+    EXPECT_FALSE(test.store.FindCut(7, 1, cut - 1).ok());
+    last = *made;
   }
-  EXPECT_EQ(test.store.MakeCut(7, 1, 99).status().code(), absl::StatusCode::kResourceExhausted);
-  test.store.DropCut(7, 1);
-  EXPECT_TRUE(test.store.MakeCut(7, 1, 99).ok());
+  const absl::Status late = test.store.MakeCut(7, 1, 19).status();
+  EXPECT_EQ(late.code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_NE(MessageOf(late).find("keeps the later cut 20"), std::string::npos) << late;
+  test.store.DropCut(7, 19);
+  EXPECT_TRUE(test.store.FindCut(7, 1, 20).ok());
 }
 
 TEST(ParameterStore, ReportsWhatIsSettledEverywhereAndSomewhere) {
