@@ -79,8 +79,20 @@ uint32_t Membership::FreeWorkerIndex() const {
   return index;
 }
 
+// Whether a worker that nobody named may have the index that it had: nobody else has it meanwhile,
+// or is meant to have it.
+bool Membership::MayHaveAgain(TaskId task, const proto::Join& join) const {
+  const Member* member = Find(task);
+  const bool taken =
+      member != nullptr && member->live() && member->instance_id != join.instance_id();
+  return !taken && !IsNamed(task);
+}
+
 TaskId Membership::TaskOf(const proto::Join& join) const {
-  if (join.index() >= 0) return {join.role(), static_cast<uint32_t>(join.index())};
+  if (join.index() >= 0) {
+    const TaskId wanted = {join.role(), static_cast<uint32_t>(join.index())};
+    if (!join.any_index() || MayHaveAgain(wanted, join)) return wanted;
+  }
   for (const auto& [task, member] : members_) {
     if (task.role == join.role() && member.instance_id == join.instance_id()) return task;
   }
@@ -110,7 +122,9 @@ Membership::Joined Membership::Join(uint64_t session, const proto::Join& join, a
     return result;
   }
   const bool known = members_.contains(task);
-  result.first = !known && !forgotten_.contains(task);
+  // One that gets another index than it had was a member, and is no new one.
+  const bool moved = join.index() >= 0 && task.index != join.index();
+  result.first = !known && !moved && !forgotten_.contains(task);
   Member& member = members_[task];
   const bool same = known && member.instance_id == join.instance_id();
   if (member.live() && !same) {

@@ -90,6 +90,7 @@ class Membership {
 
   std::optional<proto::Refused> CheckJoin(const proto::Join& join) const;
   TaskId TaskOf(const proto::Join& join) const;
+  bool MayHaveAgain(TaskId task, const proto::Join& join) const;
   uint32_t FreeWorkerIndex() const;
   proto::Refused RefuseDuplicate(const Member& member, const proto::Join& join, absl::Duration now);
   bool IsNamed(TaskId task) const;

@@ -25,6 +25,17 @@ proto::Command RefusedCommand(const std::string& reason, bool permanent) {
   return command;
 }
 
+// What a task says of a job of another cluster: nothing. (A coordinator that has lost its journal
+// begins with job 1 again.)
+proto::Join WithoutForeignJob(proto::Join join, uint64_t cluster_id) {
+  if (join.cluster_id() == 0 || join.cluster_id() == cluster_id) return join;
+  join.clear_job_id();
+  join.clear_generation();
+  join.clear_holding();
+  join.clear_duplicates_refused();
+  return join;
+}
+
 MembershipOptions WithTerm(MembershipOptions options, uint64_t term) {
   options.term = term;
   return options;
@@ -61,7 +72,9 @@ absl::StatusOr<std::unique_ptr<Scheduler>> Scheduler::Create(Options options, Mo
 
 void Scheduler::OnMessage(uint64_t session, const proto::TaskMessage& message, Moment now,
                           Outbox* outbox) {
-  if (message.has_join()) return OnJoin(session, message.join(), now, outbox);
+  if (message.has_join()) {
+    return OnJoin(session, WithoutForeignJob(message.join(), cluster_.cluster_id()), now, outbox);
+  }
   const std::optional<TaskId> task = members_.Heard(session, now.monotonic);
   if (!task.has_value()) return;
   meters_.OnMessage(*task, message, now.monotonic);

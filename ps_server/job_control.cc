@@ -80,6 +80,11 @@ void JobControl::Handle(const proto::Command& command) {
   }
 }
 
+void JobControl::LeaveCluster() {
+  parts_.store->Drop(absl::AbortedError("the parameter server has joined another cluster"));
+  parts_.pool->Trim();
+}
+
 void JobControl::FillJoin(proto::Join* join) const {
   const std::shared_ptr<JobBlocks> job = parts_.store->current();
   if (job == nullptr) return;

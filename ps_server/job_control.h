@@ -54,6 +54,9 @@ class JobControl {
   // background. Commands that are not for a ps are logged and dropped.
   void Handle(const proto::Command& command);
 
+  // The coordinator is another cluster's: there is no job here that it could mean. As Handle.
+  void LeaveCluster();
+
   // Gives up the snapshots that are being written, unless they are all but done, and those that
   // wait. Nothing is handled afterwards. Blocks for as long as the disk needs to sync and read them
   // back. The fetcher must be stopped.

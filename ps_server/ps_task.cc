@@ -44,7 +44,13 @@ PsTask::PsTask(const PsTaskOptions& options, std::unique_ptr<storage::Checkpoint
       owners_(options.owner_threads, kOwnerQueueMax),
       store_(options.index),
       service_({options.index, &store_, &uploads_, &shelf_, &pool_, &profile_}),
-      control_({options.index, &store_, &uploads_, checkpoints_.get(), &shelf_, &fetcher_, &pool_,
+      control_({options.index,
+                &store_,
+                &uploads_,
+                checkpoints_.get(),
+                &shelf_,
+                &fetcher_,
+                &pool_,
                 &owners_,
                 {.block = {.unsafe_disable_ledger = options.unsafe_disable_ledger,
                            .profile = &profile_}}},
@@ -61,6 +67,7 @@ void PsTask::Join() {
     join.set_index(options_.index);
     join.set_address(options_.own_address);
     join.mutable_ps_addresses()->Assign(options_.ps_addresses.begin(), options_.ps_addresses.end());
+    join.set_cluster_id(cluster_id_);
     control_.FillJoin(&join);
     return join;
   };
@@ -94,6 +101,9 @@ void PsTask::Stop() {
 }
 
 void PsTask::OnWelcome(const proto::Welcome& welcome) {
+  const uint64_t before = cluster_id_.exchange(welcome.cluster_id());
+  // Its jobs have the same numbers, and are others.
+  if (before != 0 && before != welcome.cluster_id()) control_.LeaveCluster();
   service_.set_cluster_id(welcome.cluster_id());
   fetcher_.SetCluster({welcome.ps_addresses().begin(), welcome.ps_addresses().end()},
                       welcome.cluster_id());

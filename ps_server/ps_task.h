@@ -1,6 +1,7 @@
 #ifndef CAIRN_PS_SERVER_PS_TASK_H_
 #define CAIRN_PS_SERVER_PS_TASK_H_
 
+#include <atomic>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -81,6 +82,7 @@ class PsTask final : public cluster::SessionHandler {
   ServiceProfile profile_;
   ParameterStore store_;
   ParameterService service_;
+  std::atomic<uint64_t> cluster_id_ = 0;  // Of the last coordinator; 0: none yet.
   JobControl control_;
 };
 

@@ -46,6 +46,10 @@ class WorkState {
 
   // A new stream. Unless it may keep its leases the worker forgets them.
   void OnWelcome(bool keep_leases, absl::Duration now);
+  // The coordinator is another cluster's: its jobs have the same numbers, and are others.
+  void LeaveCluster() {
+    if (job_) OnStopJob(job_->plan().job_id());
+  }
   // Grants of validation batches end with the stream that brought them.
   void OnDisconnected();
   // StartJob, StopJob, Grant, Hold, Inspect, Profile; others are ignored.

@@ -67,6 +67,8 @@ proto::Join WorkerTask::MakeJoin() {
   for (const std::string& address : options_.ps_addresses) join.add_ps_addresses(address);
   MutexLock lock(&mutex_);
   join.set_index(index_);
+  join.set_any_index(options_.index < 0);
+  join.set_cluster_id(cluster_id_);
   state_.FillJoin(&join);
   return join;
 }
@@ -77,8 +79,10 @@ void WorkerTask::OnWelcome(const proto::Welcome& welcome) {
   std::vector<std::string> addresses(welcome.ps_addresses().begin(), welcome.ps_addresses().end());
   std::shared_ptr<cluster::PsClient> old;
   MutexLock lock(&mutex_);
-  index_ = welcome.index();
-  if (client_ == nullptr || addresses != ps_addresses_ || cluster_id_ != welcome.cluster_id()) {
+  const bool other_cluster = cluster_id_ != 0 && cluster_id_ != welcome.cluster_id();
+  const bool other_index = std::exchange(index_, welcome.index()) != welcome.index();
+  if (client_ == nullptr || other_index || addresses != ps_addresses_ ||
+      cluster_id_ != welcome.cluster_id()) {
     cluster::PsClientOptions options;
     options.addresses = addresses;
     options.cluster_id = welcome.cluster_id();
@@ -87,6 +91,7 @@ void WorkerTask::OnWelcome(const proto::Welcome& welcome) {
     ps_addresses_ = std::move(addresses);
     cluster_id_ = welcome.cluster_id();
   }
+  if (other_cluster) state_.LeaveCluster();
   state_.OnWelcome(welcome.keep_leases(), clock_.Now());
   connected_ = true;
   send_soon_.NotifyAll();

@@ -140,6 +140,27 @@ TEST_F(MembershipTest, AnUnnamedWorkerThatWasLostIsNotTakenForOneThatIsNew) {
   EXPECT_FALSE(back.continues);
 }
 
+TEST_F(MembershipTest, AnUnnamedWorkerWhoseIndexAnotherHasGetsANewOne) {
+  const auto again = [&](int64_t index, uint64_t instance) {
+    proto::Join join = MakeJoin(proto::WORKER, index, instance);
+    join.set_any_index(true);
+    return members_.Join(++session_, join, now_);
+  };
+  EXPECT_EQ(again(-1, 21).task, WorkerTask(4));
+  EXPECT_EQ(again(4, 21).task, WorkerTask(4));  // Nobody else has it.
+  members_.StreamEnded(session_);
+  EXPECT_EQ(again(-1, 22).task, WorkerTask(4));
+  const auto back = again(4, 21);
+  EXPECT_FALSE(back.refused.has_value());
+  EXPECT_EQ(back.task, WorkerTask(5));
+  EXPECT_FALSE(back.first) << "what it had leased others have";
+  EXPECT_FALSE(back.continues);
+  EXPECT_TRUE(members_.IsLive(WorkerTask(4)));
+  // An index that TF_CONFIG names, as it may since the coordinator was started again, is not for
+  // it.
+  EXPECT_EQ(again(3, 23).task, WorkerTask(6));
+}
+
 TEST_F(MembershipTest, AnotherListOfPsIsRefusedAndBothAreShown) {
   proto::Join join = MakeJoin(proto::WORKER, 0, 1);
   join.add_ps_addresses("b:2");

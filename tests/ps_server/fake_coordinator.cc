@@ -3,6 +3,7 @@
 #include <grpcpp/support/server_callback.h>
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <deque>
 #include <utility>
 
@@ -42,7 +43,11 @@ class FakeCoordinator::Session final
     outbox_.pop_front();
     if (ok && !outbox_.empty()) StartWrite(&outbox_.front());
   }
-  void OnCancel() override { Finish(grpc::Status::CANCELLED); }
+  void OnCancel() override { End(grpc::Status::CANCELLED); }
+  void End(const grpc::Status& status) {
+    MutexLock lock(&mutex_);
+    if (!std::exchange(ended_, true)) Finish(status);
+  }
   void OnDone() override;
 
  private:
@@ -50,6 +55,7 @@ class FakeCoordinator::Session final
   proto::TaskMessage message_;
   Mutex mutex_;
   std::deque<proto::Command> outbox_ ABSL_GUARDED_BY(mutex_);
+  bool ended_ ABSL_GUARDED_BY(mutex_) = false;
 };
 
 class FakeCoordinator::Service final : public proto::Coordinator::CallbackService {
@@ -67,7 +73,7 @@ class FakeCoordinator::Service final : public proto::Coordinator::CallbackServic
       }
       proto::Command welcome;
       welcome.mutable_welcome()->set_term(1);
-      welcome.mutable_welcome()->set_cluster_id(kClusterId);
+      welcome.mutable_welcome()->set_cluster_id(cluster_id_);
       welcome.mutable_welcome()->set_index(static_cast<uint32_t>(message.join().index()));
       session->Tell(welcome);
       joins_.Push(message.join());
@@ -83,6 +89,13 @@ class FakeCoordinator::Service final : public proto::Coordinator::CallbackServic
     if (session_ == session) session_ = nullptr;
   }
 
+  void BecomeAnotherCluster() {
+    ++cluster_id_;
+    MutexLock lock(&mutex_);
+    ASSERT_NE(session_, nullptr) << "nobody has joined";
+    session_->End(grpc::Status::OK);
+  }
+
   void Tell(const proto::Command& command) {
     MutexLock lock(&mutex_);
     ASSERT_NE(session_, nullptr) << "nobody has joined";
@@ -94,6 +107,7 @@ class FakeCoordinator::Service final : public proto::Coordinator::CallbackServic
   BoundedQueue<proto::Heartbeat> heartbeats_{1000};
 
  private:
+  std::atomic<uint64_t> cluster_id_ = kClusterId;
   Mutex mutex_;
   FakeCoordinator::Session* session_ ABSL_GUARDED_BY(mutex_) = nullptr;
 };
@@ -126,6 +140,7 @@ FakeCoordinator::~FakeCoordinator() { server_->grpc.reset(); }
 int FakeCoordinator::port() const { return server_->grpc->port(); }
 std::string FakeCoordinator::address() const { return absl::StrCat("127.0.0.1:", port()); }
 proto::Join FakeCoordinator::TakeJoin() { return TakeFrom(&server_->service.joins_); }
+void FakeCoordinator::BecomeAnotherCluster() { server_->service.BecomeAnotherCluster(); }
 void FakeCoordinator::Tell(const proto::Command& command) { server_->service.Tell(command); }
 proto::TaskMessage FakeCoordinator::Take() { return TakeFrom(&server_->service.messages_); }
 proto::Heartbeat FakeCoordinator::TakeHeartbeat() {

@@ -25,6 +25,10 @@ class FakeCoordinator {
   // The Join of the next task that comes.
   proto::Join TakeJoin();
 
+  // Ends the stream of the task that joined last, and welcomes it to another cluster when it is
+  // back.
+  void BecomeAnotherCluster();
+
   // Says something to the task that joined last.
   void Tell(const proto::Command& command);
 

@@ -221,6 +221,18 @@ TEST_F(PsTaskTest, ARestoreThatIsToldAgainChangesNothing) {
   EXPECT_EQ(before, after);
 }
 
+// Its coordinator has lost its journal, and begins with the same numbers again.
+TEST_F(PsTaskTest, TheSameJobOfAnotherClusterIsAnotherJob) {
+  EXPECT_EQ(join_.cluster_id(), 0u);
+  Restore(1, 0);
+  ASSERT_TRUE(Push(1, 0, 0.5f).ok());
+  coordinator_.BecomeAnotherCluster();
+  EXPECT_EQ(coordinator_.TakeJoin().cluster_id(), kClusterId);
+  const proto::RestoreReply restored = Restore(1, 0);
+  EXPECT_EQ(restored.error(), "");
+  EXPECT_EQ(restored.ledger().everywhere().low_water(), 0);
+}
+
 TEST_F(PsTaskTest, AnotherGenerationIsRefusedWithBothNumbers) {
   Restore(2, 0);
   const absl::Status status = Push(1, 0, 0.5f).status();

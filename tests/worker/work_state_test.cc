@@ -159,6 +159,20 @@ TEST_F(WorkStateTest, AnotherStreamKeepsLeasesOnlyIfItSaysSo) {
   EXPECT_FALSE(state_.MayWait(kKey, 1));
 }
 
+TEST_F(WorkStateTest, TheSameJobOfAnotherClusterIsAnotherJob) {
+  state_.OnCommand(Grant(1, 0, 3));
+  state_.LeaveCluster();
+  proto::Join join;
+  state_.FillJoin(&join);
+  EXPECT_EQ(join.job_id(), 0u);
+  EXPECT_EQ(join.holding_size(), 0);
+  state_.OnWelcome(/*keep_leases=*/false, now_);
+  state_.OnCommand(StartJob(1));
+  const std::optional<Task> task = state_.NextTask();
+  ASSERT_TRUE(task.has_value());
+  EXPECT_EQ(task->kind, Task::Kind::kStartJob);
+}
+
 TEST_F(WorkStateTest, TrainingAndEvaluationTakeTurns) {
   proto::Command command = Grant(1, 0, 2);
   command.mutable_grant()->set_cut(9);
