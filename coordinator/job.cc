@@ -259,9 +259,9 @@ void Job::OnMessage(TaskId task, const proto::TaskMessage& message, Moment now, 
     training_->OnWork(task, message.work(), now, outbox);
   } else if (message.has_held()) {
     training_->OnHeld(task, message.held());
-  } else if (message.has_cut() && from_ps) {
+  } else if (message.has_cut() && from_ps && message.cut().job_id() == id()) {
     training_->OnCut(task.index, message.cut());
-  } else if (message.has_persisted() && from_ps) {
+  } else if (message.has_persisted() && from_ps && message.persisted().job_id() == id()) {
     training_->OnPersist(task.index, message.persisted());
   } else if (message.has_copied() && from_ps && message.copied().job_id() == id()) {
     training_->OnCopied(task.index, message.copied());

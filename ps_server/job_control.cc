@@ -194,6 +194,7 @@ void JobControl::MakeCut(const proto::Cut& command) {
       parts_.store->MakeCut(command.job_id(), command.generation(), command.cut());
   proto::TaskMessage message;
   proto::CutReply& reply = *message.mutable_cut();
+  reply.set_job_id(command.job_id());
   reply.set_cut(command.cut());
   reply.set_generation(command.generation());
   if (cut.ok()) {
@@ -220,6 +221,7 @@ void JobControl::WriteCut(const Cut& cut) {
       WriteSnapshot(cut, stopping_, parts_.checkpoints);
   proto::TaskMessage message;
   proto::PersistReply& reply = *message.mutable_persisted();
+  reply.set_job_id(cut.layout->job_id());
   reply.set_cut(cut.id);
   reply.set_generation(cut.generation);
   if (written.ok()) {
@@ -238,6 +240,7 @@ void JobControl::WriteCut(const Cut& cut) {
 void JobControl::FailPersist(const proto::Persist& command, const absl::Status& status) {
   proto::TaskMessage message;
   proto::PersistReply& reply = *message.mutable_persisted();
+  reply.set_job_id(command.job_id());
   reply.set_cut(command.cut());
   reply.set_generation(command.generation());
   reply.set_error(std::string(status.message()));

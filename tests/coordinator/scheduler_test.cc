@@ -10,6 +10,24 @@
 namespace cairn::coordinator {
 namespace {
 
+// Has a ps's disk do what it was asked to write as number `round`, and say so.
+void Write(Simulation* simulation, uint32_t ps, int round) {
+  simulation->ps(ps).set_disk_hangs(false);
+  proto::Command command;
+  *command.mutable_persist() = simulation->ps(ps).unwritten()[round];
+  proto::TaskMessage answer;
+  simulation->ps(ps).Handle(command, /*disk_fails=*/false, &answer);
+  simulation->Do([&](Scheduler* scheduler, Moment now, Outbox* outbox) {
+    scheduler->OnMessage(scheduler->SessionOf(PsTask(ps)), answer, now, outbox);
+  });
+}
+
+// Both ps were asked to write so many snapshots that they did not write.
+bool BothHang(Simulation* simulation, size_t snapshots) {
+  return simulation->ps(0).unwritten().size() == snapshots &&
+         simulation->ps(1).unwritten().size() == snapshots;
+}
+
 proto::Job Named(const std::string& name) {
   proto::Job job = SimulatedJob("async", 2);
   job.set_name(name);
@@ -56,6 +74,73 @@ TEST(SchedulerTest, AJobCanBeCancelledWhileItTrains) {
   simulation.Submit(Named("next"));
   ASSERT_TRUE(
       simulation.RunUntil([&] { return simulation.Status("next").state() == proto::FINISHED; }));
+}
+
+// Both write their first checkpoint in their first generation: the numbers are the same.
+TEST(SchedulerTest, WhatAPsWroteOfOneJobIsNoCheckpointOfTheNext) {
+  proto::Job second = SimulatedJob("async", 8);
+  second.set_name("second");
+  Simulation simulation(SimulatedCluster(SimulatedJob("async", 8)));
+  for (int ps = 0; ps < 2; ++ps) simulation.ps(ps).set_disk_hangs(true);
+  ASSERT_TRUE(simulation.RunUntil([&] { return BothHang(&simulation, 1); }));
+  simulation.Submit(second);
+  simulation.Do([&](Scheduler* scheduler, Moment now, Outbox* outbox) {
+    EXPECT_TRUE(scheduler->CancelJob("simulated", now, outbox).ok());
+  });
+  ASSERT_TRUE(simulation.RunUntil([&] { return BothHang(&simulation, 2); }));
+  for (int ps = 0; ps < 2; ++ps) {
+    EXPECT_EQ(simulation.ps(ps).unwritten()[0].cut(), simulation.ps(ps).unwritten()[1].cut());
+  }
+  // The disks are there again, and write one after the other.
+  for (int round = 0; round < 2; ++round) {
+    EXPECT_TRUE(simulation.scheduler().ListCheckpoints("second")->manifests().empty());
+    for (uint32_t ps = 0; ps < 2; ++ps) Write(&simulation, ps, round);
+  }
+  EXPECT_EQ(simulation.scheduler().ListCheckpoints("second")->manifests().size(), 1);
+}
+
+TEST(SchedulerTest, AStopWhoseCheckpointComesTooLateStopsNothing) {
+  Simulation simulation(SimulatedCluster(SimulatedJob("async", 8)));
+  for (int ps = 0; ps < 2; ++ps) simulation.ps(ps).set_disk_hangs(true);
+  ASSERT_TRUE(simulation.RunUntil([&] { return BothHang(&simulation, 1); }));
+  absl::Status stopped;
+  absl::Duration asked_at, now_at;
+  simulation.Do([&](Scheduler* scheduler, Moment now, Outbox* outbox) {
+    asked_at = now.monotonic;
+    scheduler->PrepareStop(
+        absl::Seconds(1),
+        [&](absl::StatusOr<proto::PrepareStopReply> reply) { stopped = reply.status(); }, now,
+        outbox);
+  });
+  // Until long after whoever asked has given up, and the rest after a stop would be over.
+  ASSERT_TRUE(simulation.RunUntil([&] {
+    simulation.Do([&](Scheduler*, Moment now, Outbox*) { now_at = now.monotonic; });
+    return now_at > asked_at + absl::Minutes(2);
+  }));
+  EXPECT_TRUE(absl::IsDeadlineExceeded(stopped)) << stopped;
+  for (uint32_t ps = 0; ps < 2; ++ps) Write(&simulation, ps, 0);
+  ASSERT_TRUE(simulation.Run()) << simulation.Status().DebugString();
+  simulation.CheckFinished();
+}
+
+TEST(SchedulerTest, WhatATaskHoldsOfAnotherClustersJobItDoesNotKeep) {
+  Simulation simulation(SimulatedCluster(SimulatedJob("async", 8)));
+  ASSERT_TRUE(simulation.RunUntil([&] { return simulation.Status().batches_done() > 3; }));
+  const uint64_t cluster = simulation.scheduler().GetCluster(Moment()).cluster_id();
+  for (const uint64_t other : {0, 1}) {
+    proto::TaskMessage message;
+    message.mutable_join()->set_role(proto::WORKER);
+    message.mutable_join()->set_index(static_cast<int64_t>(20 + other));
+    message.mutable_join()->set_instance_id(1000 + other);
+    message.mutable_join()->set_job_id(1);
+    message.mutable_join()->set_generation(1);
+    message.mutable_join()->set_cluster_id(cluster + other);
+    simulation.Do([&](Scheduler* scheduler, Moment now, Outbox* outbox) {
+      scheduler->OnMessage(100000 + other, message, now, outbox);
+      ASSERT_TRUE(outbox->answers.back().command.has_welcome());
+      EXPECT_EQ(outbox->answers.back().command.welcome().keep_leases(), other == 0);
+    });
+  }
 }
 
 TEST(SchedulerTest, EveryStartIsANewTermOfTheSameCluster) {

@@ -168,6 +168,7 @@ bool SimulatedPs::Handle(const proto::Command& command, bool disk_fails,
   }
   if (command.has_make_cut()) {
     proto::CutReply* reply = answer->mutable_cut();
+    reply->set_job_id(command.make_cut().job_id());
     reply->set_cut(command.make_cut().cut());
     reply->set_generation(command.make_cut().generation());
     if (HasJob(command.make_cut().job_id(), command.make_cut().generation())) {
@@ -180,7 +181,12 @@ bool SimulatedPs::Handle(const proto::Command& command, bool disk_fails,
   }
   if (command.has_persist()) {
     const uint64_t cut = command.persist().cut();
+    if (disk_hangs_) {
+      unwritten_.push_back(command.persist());
+      return false;
+    }
     proto::PersistReply* reply = answer->mutable_persisted();
+    reply->set_job_id(command.persist().job_id());
     reply->set_cut(cut);
     reply->set_generation(command.persist().generation());
     if (disk_fails || !cuts_.contains(cut)) {

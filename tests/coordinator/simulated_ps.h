@@ -41,6 +41,10 @@ class SimulatedPs {
   // The answer, if the command has one. `disk_fails`: what writes to it does.
   bool Handle(const proto::Command& command, bool disk_fails, proto::TaskMessage* answer);
 
+  // While it hangs, what is to be written waits, unanswered, in unwritten().
+  void set_disk_hangs(bool hangs) { disk_hangs_ = hangs; }
+  const std::vector<proto::Persist>& unwritten() const { return unwritten_; }
+
   // What a push does. False: another generation, or nothing restored yet.
   bool Push(uint64_t job, uint64_t generation, uint32_t block, int64_t batch);
   bool IsSettled(uint32_t block, int64_t batch) const;
@@ -70,6 +74,8 @@ class SimulatedPs {
   Blocks blocks_;
   std::map<uint64_t, Blocks> cuts_;
   Disk disk_;
+  bool disk_hangs_ = false;
+  std::vector<proto::Persist> unwritten_;
 };
 
 // What a manifest says of such a snapshot.

@@ -113,7 +113,10 @@ TEST_F(JobControlTest, CutsOfAnotherGenerationAreRefused) {
   Restore(2, 0);
   EXPECT_NE(Cut(1, 1).error(), "");
   EXPECT_EQ(Cut(2, 1).error(), "");
+  EXPECT_EQ(Cut(2, 1).job_id(), 7u);
   EXPECT_NE(Persist(2, 9).error(), "");
+  EXPECT_EQ(Persist(2, 9).job_id(), 7u);
+  EXPECT_EQ(Persist(2, 1).job_id(), 7u);
   EXPECT_NE(Persist(1, 1).error(), "");
   // A rollback forgets cuts: their numbers are not used again.
   Restore(3, 0);
