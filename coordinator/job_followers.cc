@@ -25,6 +25,8 @@ void JobFollowers::Add(uint64_t job_id, std::shared_ptr<StatusSink> sink) {
 }
 
 bool JobFollowers::UpdateOne(Follower* follower, Scheduler* scheduler, Moment now) {
+  // However long the status stays as it is.
+  if (!follower->sink->alive()) return false;
   absl::StatusOr<proto::JobStatus> status = scheduler->GetJob(absl::StrCat(follower->job_id), now);
   if (!status.ok()) {
     follower->sink->End(status.status());

@@ -16,6 +16,8 @@ namespace cairn::coordinator {
 class StatusSink {
  public:
   virtual ~StatusSink() = default;
+  // False: nobody listens any more. Does not block.
+  virtual bool alive() const = 0;
   // Replaces a status that is not out yet; does not block. False: nobody listens any more.
   virtual bool Show(const proto::JobStatus& status) = 0;
   // After the last status.

@@ -29,6 +29,11 @@ void StatusStream::FinishLocked(const absl::Status& status) {
   Finish(cluster::ToGrpc(status));
 }
 
+bool StatusStream::alive() const {
+  MutexLock lock(&mutex_);
+  return !finished_;
+}
+
 bool StatusStream::Show(const proto::JobStatus& status) {
   MutexLock lock(&mutex_);
   next_ = status;

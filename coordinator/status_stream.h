@@ -18,6 +18,7 @@ class StatusStream final : public grpc::ServerWriteReactor<proto::JobStatus>, pu
  public:
   static std::shared_ptr<StatusStream> Start();
 
+  bool alive() const override;
   bool Show(const proto::JobStatus& status) override;
   void End(const absl::Status& status) override;
 
@@ -30,7 +31,7 @@ class StatusStream final : public grpc::ServerWriteReactor<proto::JobStatus>, pu
   void WriteLocked() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void FinishLocked(const absl::Status& status) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
-  Mutex mutex_;
+  mutable Mutex mutex_;
   proto::JobStatus writing_ ABSL_GUARDED_BY(mutex_);
   bool busy_ ABSL_GUARDED_BY(mutex_) = false;  // `writing_` is being written.
   std::optional<proto::JobStatus> next_ ABSL_GUARDED_BY(mutex_);

@@ -13,6 +13,7 @@ namespace cairn::coordinator {
 namespace {
 
 struct RecordingSink : StatusSink {
+  bool alive() const override { return listens; }
   bool Show(const proto::JobStatus& status) override {
     shown.push_back(status);
     return listens;
@@ -71,6 +72,16 @@ TEST_F(JobFollowersTest, WhoDoesNotListenIsForgotten) {
   followers_.Update(&simulation_.scheduler(), At(0));
   followers_.Update(&simulation_.scheduler(), At(10));
   EXPECT_EQ(sink_.use_count(), 1);
+}
+
+TEST_F(JobFollowersTest, WhoStopsListeningIsForgottenAlsoWhileNothingChanges) {
+  followers_.Add(1, sink_);
+  followers_.Update(&simulation_.scheduler(), At(0));
+  EXPECT_EQ(sink_.use_count(), 2);
+  sink_->listens = false;
+  followers_.Update(&simulation_.scheduler(), At(10));
+  EXPECT_EQ(sink_.use_count(), 1);
+  EXPECT_EQ(sink_->shown.size(), 1u);
 }
 
 TEST_F(JobFollowersTest, AJobThatDoesNotExistEndsWithNotFound) {
