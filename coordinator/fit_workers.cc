@@ -1,5 +1,7 @@
 #include "coordinator/fit_workers.h"
 
+#include <algorithm>
+
 #include "absl/strings/str_cat.h"
 
 namespace cairn::coordinator {
@@ -21,13 +23,17 @@ bool FitWorkers::SomeoneIsAway() const {
 }
 
 std::optional<std::string> FitWorkers::WhyNobody(absl::Duration now) {
-  if (unfit_.empty() || !Live(/*with_evaluators=*/false).empty()) {
+  // An evaluator that cannot do the job leaves it to the workers.
+  const auto unfit = std::find_if(unfit_.begin(), unfit_.end(), [](const auto& entry) {
+    return entry.first.role == proto::WORKER;
+  });
+  if (unfit == unfit_.end() || !Live(/*with_evaluators=*/false).empty()) {
     nobody_since_.reset();
     return std::nullopt;
   }
   if (!nobody_since_.has_value()) nobody_since_ = now;
   if (SomeoneIsAway() && now - *nobody_since_ < members_.options().lease) return std::nullopt;
-  const auto& [worker, why] = *unfit_.begin();
+  const auto& [worker, why] = *unfit;
   return absl::StrCat(worker.Name(), ": ", why);
 }
 

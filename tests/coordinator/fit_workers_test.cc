@@ -54,6 +54,15 @@ TEST_F(FitWorkersTest, AWorkerThatIsOnlyAwayIsWaitedForOneLease) {
   EXPECT_NE(fit_.WhyNobody(kStart + absl::Seconds(11)), std::nullopt);
 }
 
+TEST_F(FitWorkersTest, AnEvaluatorThatFailedIsNoReasonWhileTheWorkersAreAway) {
+  fit_.Failed({proto::EVALUATOR, 0}, "no such file");
+  EXPECT_EQ(fit_.WhyNobody(kStart), std::nullopt);
+  EXPECT_EQ(fit_.WhyNobody(kStart + absl::Hours(1)), std::nullopt);
+  fit_.Failed(WorkerTask(0), "out of memory");
+  EXPECT_EQ(fit_.WhyNobody(kStart + absl::Hours(1)), std::nullopt);
+  EXPECT_EQ(fit_.WhyNobody(kStart + absl::Hours(2)), "worker 0: out of memory");
+}
+
 TEST_F(FitWorkersTest, NobodyThereIsNoFailure) {
   EXPECT_EQ(fit_.WhyNobody(kStart), std::nullopt);
   EXPECT_EQ(fit_.WhyNobody(kStart + absl::Hours(1)), std::nullopt);
