@@ -12,7 +12,8 @@ namespace cairn::coordinator {
 namespace {
 
 constexpr absl::Duration kRetryCut = absl::Seconds(1);
-constexpr absl::Duration kRetryLastCheckpoint = absl::Seconds(5);
+// Where the next one would be due at once.
+constexpr absl::Duration kRetryWriting = absl::Seconds(5);
 constexpr char kStop[] = "stop";
 
 Checkpointer::Options CheckpointOptions(const proto::JobPlan& plan, const proto::RunRecord& run) {
@@ -276,7 +277,8 @@ void CutCycle::FinishWriting(Moment now, Outbox* outbox) {
     return;
   }
   CheckpointFailed(result->status(), outbox);
-  if (run_.epochs_cut() == EpochCount()) no_cut_before_ = now.monotonic + kRetryLastCheckpoint;
+  const bool due_again = run_.epochs_cut() == EpochCount() || run_.renew_checkpoint();
+  if (due_again) no_cut_before_ = now.monotonic + kRetryWriting;
   DeleteCheckpoint(cut, outbox);
 }
 

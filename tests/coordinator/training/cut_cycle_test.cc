@@ -110,5 +110,22 @@ TEST_F(CutCycleTest, AFailedCheckpointIsCountedAndTrainingGoesOn) {
   EXPECT_TRUE(training_->manifests().empty());
 }
 
+// One that is wanted because the last restore scattered its parts.
+TEST_F(CutCycleTest, ARenewedCheckpointThatFailsIsNotTriedAgainAtOnce) {
+  run_.set_renew_checkpoint(true);
+  Start();
+  ASSERT_NE(Find(Advance(), proto::Command::kMakeCut), nullptr);
+  AnswerCut(1, BatchRanges(0, 20), BatchRanges(0, 20));
+  ASSERT_NE(Find(Advance(), proto::Command::kPersist), nullptr);
+  proto::PersistReply reply;
+  reply.set_cut(1);
+  reply.set_generation(1);
+  reply.set_error("no space left on device");
+  training_->OnPersist(0, reply);
+  EXPECT_EQ(Find(Advance(), proto::Command::kMakeCut), nullptr);
+  EXPECT_EQ(Find(Advance(absl::Seconds(4)), proto::Command::kMakeCut), nullptr);
+  EXPECT_NE(Find(Advance(absl::Seconds(2)), proto::Command::kMakeCut), nullptr);
+}
+
 }  // namespace
 }  // namespace cairn::coordinator
