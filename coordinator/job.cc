@@ -82,6 +82,7 @@ void Job::OnInspected(TaskId worker, const proto::InspectReply& reply, Moment no
 void Job::NextGeneration(uint64_t checkpoint, Outbox* outbox) {
   recovery_->Begin(checkpoint, outbox);
   holding_.clear();
+  early_reports_.TakeAll();
   workers_.ForgetAll();
   phase_ = Phase::kRestoring;
 }
@@ -151,6 +152,10 @@ void Job::BeginTraining(Moment now, Outbox* outbox) {
       std::make_unique<Training>(Training::Context{&*plan(), &durable_.run(), history_.get()},
                                  std::move(settled->open), durable_.manifests());
   if (resumed) training_->Resumed(now, outbox);
+  AdoptWorkers(now, outbox);
+}
+
+void Job::AdoptWorkers(Moment now, Outbox* outbox) {
   for (const TaskId worker : workers_.Live(/*with_evaluators=*/true)) {
     auto held = holding_.find(worker);
     if (held == holding_.end()) {
@@ -161,6 +166,9 @@ void Job::BeginTraining(Moment now, Outbox* outbox) {
     }
   }
   holding_.clear();
+  for (const auto& [worker, report] : early_reports_.TakeAll()) {
+    training_->OnWork(worker, report, now, outbox);
+  }
 }
 
 // -------------------------------------------------------------------------------------- members
@@ -173,6 +181,7 @@ bool Job::KeepsLeases(const proto::Join& join, const Membership::Joined& joined)
 
 void Job::WorkerJoined(TaskId worker, const proto::Join& join, bool keeps_leases, Outbox* outbox) {
   workers_.Forget(worker);
+  early_reports_.Forget(worker);
   durable_.run().set_workers_joined(durable_.run().workers_joined() + (keeps_leases ? 0 : 1));
   if (phase_ == Phase::kTraining && !keeps_leases) StartJobOn(worker, outbox);
   if (!keeps_leases) return;
@@ -187,6 +196,7 @@ void Job::WorkerJoined(TaskId worker, const proto::Join& join, bool keeps_leases
 
 void Job::WorkerGone(TaskId worker, Outbox* outbox) {
   holding_.erase(worker);
+  early_reports_.Forget(worker);
   workers_.Forget(worker);
   if (inspector_ == worker) inspector_.reset();
   if (phase_ == Phase::kInspecting) return;
@@ -249,15 +259,16 @@ void Job::OnMessage(TaskId task, const proto::TaskMessage& message, Moment now, 
   } else if (message.has_restored() && from_ps && message.restored().job_id() == id()) {
     if (recovery_.has_value()) recovery_->OnRestored(task.index, message.restored(), now, outbox);
   } else if (message.has_snapshots() && from_ps && message.snapshots().job_id() == id()) {
-    if (recovery_.has_value()) recovery_->OnSnapshots(task.index, message.snapshots());
+    if (phase_ == Phase::kRestoring) {
+      recovery_->OnSnapshots(task.index, message.snapshots(), outbox);
+    }
   } else if (message.has_ledger() && from_ps && phase_ == Phase::kResuming) {
     recovery_->OnLedger(task.index, message.ledger());
+  } else if (message.has_work() && message.work().job_id() == id()) {
+    OnWork(task, message.work(), now, outbox);
   }
   if (training_ == nullptr) return;
-  if (message.has_work() && message.work().job_id() == id() &&
-      message.work().generation() == durable_.run().generation()) {
-    training_->OnWork(task, message.work(), now, outbox);
-  } else if (message.has_held()) {
+  if (message.has_held()) {
     training_->OnHeld(task, message.held());
   } else if (message.has_cut() && from_ps && message.cut().job_id() == id()) {
     training_->OnCut(task.index, message.cut());
@@ -272,6 +283,12 @@ void Job::OnMessage(TaskId task, const proto::TaskMessage& message, Moment now, 
   } else if (message.has_profiled()) {
     training_->OnProfiled(task, message.profiled());
   }
+}
+
+void Job::OnWork(TaskId worker, const proto::WorkReport& report, Moment now, Outbox* outbox) {
+  if (report.generation() != durable_.run().generation()) return;
+  if (phase_ == Phase::kResuming) early_reports_.Keep(worker, report);
+  if (training_ != nullptr) training_->OnWork(worker, report, now, outbox);
 }
 
 void Job::OnHeartbeat(uint32_t ps, uint64_t duplicates_refused) {

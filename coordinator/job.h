@@ -15,6 +15,7 @@
 #include "coordinator/membership.h"
 #include "coordinator/moment.h"
 #include "coordinator/outbox.h"
+#include "coordinator/recovery/early_reports.h"
 #include "coordinator/recovery/recovery.h"
 #include "coordinator/training/training.h"
 #include "proto/coordinator.pb.h"
@@ -58,6 +59,10 @@ class Job {
   void Profile(const ProfileRound::Options& options, ProfileCallback callback, Outbox* outbox);
   // After a checkpoint for a stop that did not come.
   void Resume();
+  // Nobody waits any more for a checkpoint for a stop: if it comes late the job goes on.
+  void WithdrawStop() {
+    if (training_ != nullptr) training_->WithdrawStop();
+  }
 
   // Active jobs hear of these. Whether a worker that joins may keep what it says it holds:
   bool KeepsLeases(const proto::Join& join, const Membership::Joined& joined) const;
@@ -84,6 +89,7 @@ class Job {
 
   void OnInspected(TaskId worker, const proto::InspectReply& reply, Moment now, Outbox* outbox);
   void OnFailure(TaskId worker, const proto::JobFailure& failure);
+  void OnWork(TaskId worker, const proto::WorkReport& report, Moment now, Outbox* outbox);
   void OnHeartbeat(uint32_t ps, uint64_t duplicates_refused);
 
   void AdvanceInspection(Outbox* outbox);
@@ -91,6 +97,7 @@ class Job {
   void RollBack(const std::string& why, Moment now, Outbox* outbox);
   void NextGeneration(uint64_t checkpoint, Outbox* outbox);
   void BeginTraining(Moment now, Outbox* outbox);
+  void AdoptWorkers(Moment now, Outbox* outbox);
   int64_t EpochsCut(const BatchRanges& open) const;
   void Fail(const std::string& why, Moment now, Outbox* outbox);
   void End(proto::JobRecord::Phase phase, const std::string& error, Moment now, Outbox* outbox);
@@ -112,6 +119,7 @@ class Job {
   std::unique_ptr<Training> training_;
   // What workers said they hold while the ps were not all back.
   std::map<TaskId, std::vector<proto::Split>> holding_;
+  EarlyReports early_reports_;             // Meanwhile.
   std::optional<uint32_t> lost_ps_;        // To be acted on by Advance.
   std::vector<uint64_t> duplicates_seen_;  // By ps, of its present process.
 };

@@ -426,6 +426,10 @@ void Scheduler::EndStops(Moment now, Outbox* outbox) {
           "the checkpoint before the stop is not done; the job can go on from the one before"));
     });
   }
+  const bool awaited = std::any_of(stops_.begin(), stops_.end(), [&](const auto& stop) {
+    return now.monotonic <= stop->deadline;
+  });
+  if (!stops_.empty() && !awaited && active_ != nullptr) active_->WithdrawStop();
   std::erase_if(stops_, [&](const auto& stop) {
     if (now.monotonic <= stop->deadline + kRestAfterStop) return false;
     if (active_ != nullptr) active_->Resume();

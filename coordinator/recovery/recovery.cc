@@ -105,6 +105,31 @@ void Recovery::PsLost(uint32_t ps) {
   choice_.reset();
 }
 
+void Recovery::OnSnapshots(uint32_t ps, const proto::SnapshotList& list, Outbox* outbox) {
+  survey_.Reply(ps, list);
+  DeleteLeftovers(ps, list, outbox);
+}
+
+// Snapshots of cuts that became no checkpoint, because their generation ended before all ps had
+// written theirs, and of checkpoints that were deleted while this ps was away: no manifest names
+// them, or ever will.
+void Recovery::DeleteLeftovers(uint32_t ps, const proto::SnapshotList& list, Outbox* outbox) {
+  std::set<uint64_t> leftovers;
+  for (const proto::HeldSnapshot& held : list.snapshots()) {
+    const uint64_t checkpoint = held.checkpoint();
+    const bool known = checkpoint > job_.run().last_cut() || FindManifest(job_, checkpoint);
+    if (held.own_disk() && !known) leftovers.insert(checkpoint);
+  }
+  for (const uint64_t checkpoint : leftovers) {
+    CAIRN_LOG_INFO("deleting a snapshot that belongs to no checkpoint", "job", job_.id(), "ps", ps,
+                   "number", checkpoint);
+    proto::Command command;
+    command.mutable_delete_checkpoint()->set_job_id(job_.id());
+    command.mutable_delete_checkpoint()->set_checkpoint(checkpoint);
+    outbox->Send(PsTask(ps), std::move(command));
+  }
+}
+
 void Recovery::OnRestored(uint32_t ps, const proto::RestoreReply& reply, Moment now,
                           Outbox* outbox) {
   const uint64_t checkpoint = job_.run().base_checkpoint();

@@ -21,7 +21,8 @@ namespace cairn::coordinator {
 // Brings a job into the memory of every ps: asks all of them which snapshots they can read, chooses
 // the newest checkpoint that is complete, moves whole blocks if the cluster has another number of
 // ps, and has it loaded in a generation of its own. Decisions are in the job's records before
-// anybody is told. Nothing is deleted here. A pure machine, not thread-safe.
+// anybody is told. Of what is on the disks only that is deleted which belongs to no checkpoint. A
+// pure machine, not thread-safe.
 class Recovery {
  public:
   // Both outlive it.
@@ -39,7 +40,8 @@ class Recovery {
   void PsAway(uint32_t ps);
   void PsLost(uint32_t ps);
   void OnLedger(uint32_t ps, const proto::LedgerReply& reply);
-  void OnSnapshots(uint32_t ps, const proto::SnapshotList& list) { survey_.Reply(ps, list); }
+  // Only while the job is being restored: later it makes snapshots that have no manifest yet.
+  void OnSnapshots(uint32_t ps, const proto::SnapshotList& list, Outbox* outbox);
   void OnRestored(uint32_t ps, const proto::RestoreReply& reply, Moment now, Outbox* outbox);
 
   // Does what can be done now. Nothing before all ps are alive.
@@ -54,6 +56,7 @@ class Recovery {
   std::string WaitingFor() const;
 
  private:
+  void DeleteLeftovers(uint32_t ps, const proto::SnapshotList& list, Outbox* outbox);
   void Choose(Moment now, Outbox* outbox);
   void Await(const std::string& what, Moment now);
   void Take(const CheckpointChoice& choice, Moment now, Outbox* outbox);

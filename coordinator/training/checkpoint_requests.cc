@@ -1,5 +1,6 @@
 #include "coordinator/training/checkpoint_requests.h"
 
+#include <algorithm>
 #include <utility>
 
 namespace cairn::coordinator {
@@ -11,9 +12,18 @@ std::optional<std::string> CheckpointRequests::NextReason() const {
   return std::nullopt;
 }
 
+bool CheckpointRequests::Awaited(const std::string& reason) const {
+  return std::any_of(requests_.begin(), requests_.end(),
+                     [&](const Request& request) { return request.Awaits(reason); });
+}
+
+void CheckpointRequests::Withdraw(const std::string& reason) {
+  std::erase_if(requests_, [&](const Request& request) { return request.Awaits(reason); });
+}
+
 void CheckpointRequests::Made(const proto::Manifest& manifest) {
   for (Request& request : requests_) {
-    if (!request.made.has_value() && request.reason == manifest.reason()) request.made = manifest;
+    if (request.Awaits(manifest.reason())) request.made = manifest;
   }
 }
 

@@ -27,6 +27,11 @@ class CheckpointRequests {
   // Of the oldest for which a checkpoint still has to be made.
   std::optional<std::string> NextReason() const;
 
+  // Whether somebody waits for one of this reason that still has to be made.
+  bool Awaited(const std::string& reason) const;
+  // Nobody waits any more for one of this reason that still has to be made. They are not answered.
+  void Withdraw(const std::string& reason);
+
   // A checkpoint exists: it is the one for those with its reason.
   void Made(const proto::Manifest& manifest);
   // Nothing more happens to it: those who waited for it have it.
@@ -41,6 +46,8 @@ class CheckpointRequests {
     std::string reason;
     CheckpointCallback callback;
     std::optional<proto::Manifest> made;
+
+    bool Awaits(const std::string& wanted) const { return !made.has_value() && reason == wanted; }
   };
 
   static void Answer(Request* request, absl::StatusOr<proto::Manifest> result, Outbox* outbox);

@@ -134,6 +134,8 @@ void CutCycle::Advance(bool may_cut, Moment now, Outbox* outbox) {
   if (cut_ != nullptr && cut_->complete()) FinishCut(now, outbox);
 }
 
+void CutCycle::WithdrawStop() { requests_.Withdraw(kStop); }
+
 bool CutCycle::resting() const {
   return stopped_ || (cut_ != nullptr && (WorkersHold() || cut_->begun()));
 }
@@ -230,7 +232,7 @@ void CutCycle::KeepCut(const Settled& settled, Outbox* outbox) {
   held->set_to_evaluate(purpose.evaluate);
   held->set_epoch(purpose.epoch);
   if (purpose.epoch >= 0) run_.set_epochs_cut(purpose.epoch + 1);
-  if (purpose.reason == kStop) stopped_ = true;
+  if (purpose.reason == kStop && requests_.Awaited(kStop)) stopped_ = true;
   checkpointer_.Passed(queue_.DoneCount());
   SaveRun(outbox);
   if (purpose.persist) Write(*held, outbox);
@@ -287,7 +289,7 @@ void CutCycle::CheckpointExists(proto::Manifest manifest, Outbox* outbox) {
   const std::string reason = manifest.reason();
   checkpointer_.Update(manifest);
   outbox->PutSynced(storage::ManifestKey(plan_.job_id(), manifest.checkpoint()), manifest);
-  run_.set_stopped(reason == kStop);
+  run_.set_stopped(reason == kStop && stopped_);
   run_.clear_checkpoint_error();
   run_.clear_warning();
   run_.set_renew_checkpoint(false);

@@ -61,6 +61,9 @@ class CutCycle {
     requests_.Add(reason, std::move(callback));
   }
   void Resume() { stopped_ = false; }
+  // Whoever asked for a stop waits no longer: a checkpoint for it that is not there yet stops
+  // nothing.
+  void WithdrawStop();
   // Batches of so many epochs may be leased; at first of all.
   void AllowEpochs(int64_t epochs);
   // Deletes the checkpoints that are not kept any more.

@@ -68,6 +68,7 @@ class Training {
     cuts_.Ask(reason, std::move(callback));
   }
   void Resume() { cuts_.Resume(); }
+  void WithdrawStop() { cuts_.WithdrawStop(); }
   // How far the job has come, into its record; saving that is the caller's.
   void RecordProgress() { cuts_.RecordProgress(); }
   // Has the next steps measured; `options` without number and job.

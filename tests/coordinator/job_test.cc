@@ -5,6 +5,7 @@
 #include <string>
 
 #include "absl/strings/str_cat.h"
+#include "storage/job_records.h"
 #include "tests/coordinator/simulated_job.h"
 #include "tests/coordinator/simulation.h"
 
@@ -122,6 +123,45 @@ TEST(JobTest, ACheckpointThatIsAskedForIsAnsweredWithItsManifest) {
   EXPECT_GE(manifest->settled_batches(), 13);
   ASSERT_TRUE(simulation.Run());
   simulation.CheckFinished();
+}
+
+// What each batch's record says of its examples; 0: there is none.
+int64_t RecordedExamples(Simulation* simulation, int64_t batch) {
+  int64_t examples = 0;
+  EXPECT_TRUE(
+      storage::ReadBatches(simulation->journal(), 1, 0, [&](const proto::BatchRecord& record) {
+        if (record.batch() == batch) examples = record.examples();
+        return true;
+      }).ok());
+  return examples;
+}
+
+TEST(JobTest, WhatWorkersReportBeforeAllPsAreBackIsInTheHistory) {
+  Simulation simulation(SimulatedCluster(SimulatedJob("async", 8)));
+  ASSERT_TRUE(simulation.RunUntil([&] { return simulation.Status().batches_done() > 3; }));
+  simulation.KillCoordinator();
+  simulation.KeepAway(1, absl::Seconds(5));
+  ASSERT_TRUE(simulation.RunUntil([&] {
+    return simulation.Status().workers_live() == 3 && simulation.Status().ps_live() == 1;
+  }));
+  // Once more what is done, as after any new stream; the later report counts.
+  proto::TaskMessage message;
+  message.mutable_work()->set_job_id(1);
+  message.mutable_work()->set_generation(1);
+  proto::BatchRecord* again = message.mutable_work()->add_batches();
+  again->set_examples(7);
+  again->add_metrics(1);
+  proto::MetricState* state = again->add_metric_states();
+  state->add_values(7);
+  state->add_values(7);
+  simulation.Do([&](Scheduler* scheduler, Moment now, Outbox* outbox) {
+    scheduler->OnMessage(scheduler->SessionOf(WorkerTask(0)), message, now, outbox);
+  });
+  EXPECT_EQ(RecordedExamples(&simulation, 0), 10);
+  ASSERT_TRUE(simulation.RunUntil([&] { return simulation.Status().ps_live() == 2; }));
+  ASSERT_TRUE(simulation.Run());
+  EXPECT_EQ(simulation.Status().rollbacks(), 0);
+  EXPECT_EQ(RecordedExamples(&simulation, 0), 7);
 }
 
 TEST(JobTest, DuplicatesAreCountedOverThePsAndTheirLives) {

@@ -49,6 +49,9 @@ class Simulation {
   void Submit(const proto::Job& job, bool weights_follow = false);
   // The task's process dies and another one starts; also the coordinator's.
   void KillPs(int index);
+  void KillCoordinator();
+  // A ps without a stream gets none for so long.
+  void KeepAway(int ps, absl::Duration time) { endpoints_[ps]->connect_at = now_ + time; }
   void KillEverything();
   // The ps dies, and its next process finds an empty disk. What was on it.
   SimulatedPs::Disk LoseDisk(int ps);
@@ -88,7 +91,6 @@ class Simulation {
 
   void StartPs(int count);
   void StartCoordinator();
-  void KillCoordinator();
   void RestartProcess(Endpoint* endpoint);
   void Disconnect(Endpoint* endpoint);
   void Faults();

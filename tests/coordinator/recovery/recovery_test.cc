@@ -92,6 +92,27 @@ TEST_F(RecoveryTest, WhatWasPassedOverIsDeletedWhenTheNextCheckpointIsComplete) 
   Finish();
 }
 
+TEST_F(RecoveryTest, SnapshotsThatBelongToNoCheckpointAreDeletedAndNoOthers) {
+  Start(2, LongJob());
+  RunUntilCheckpoint(5);
+  const uint64_t newest = Status().last_checkpoint();
+  SimulatedPs::Disk& disk = simulation_->ps(0).disk();
+  ASSERT_FALSE(disk.contains({1, 0}));
+  // One that this ps was not there to delete, its copy, and one of a number that was never given.
+  for (const auto& name : {std::pair(1, 0), std::pair(1, 1), std::pair(99, 0)}) {
+    disk[name] = disk.at({newest, 0});
+  }
+  simulation_->KillPs(1);
+  ASSERT_TRUE(simulation_->RunUntil([&] { return !disk.contains({1, 0}); }));
+  EXPECT_FALSE(disk.contains({1, 1}));
+  EXPECT_TRUE(disk.contains({99, 0}));
+  for (const uint32_t part : {0, 1}) {
+    EXPECT_TRUE(disk.contains({newest, part}));
+    EXPECT_TRUE(disk.contains({newest - 1, part}));
+  }
+  Finish();
+}
+
 TEST_F(RecoveryTest, ASnapshotThatCannotBeLoadedIsPassedOverForGood) {
   Start(2, LongJob());
   RunUntilCheckpoint(5);

@@ -73,5 +73,21 @@ TEST_F(CheckpointRequestsTest, WhatExistsIsTheAnswerAlsoWhenTheTrainingIsGivenUp
   EXPECT_FALSE(requests_.NextReason().has_value());
 }
 
+TEST_F(CheckpointRequestsTest, WhatIsWithdrawnIsNotMadeAndNotAnswered) {
+  Add("made", "stop");
+  requests_.Made(Manifest(5, "stop"));
+  Add("late", "stop");
+  Add("other", "asked");
+  EXPECT_TRUE(requests_.Awaited("stop"));
+  requests_.Withdraw("stop");
+  EXPECT_FALSE(requests_.Awaited("stop"));
+  EXPECT_TRUE(requests_.Awaited("asked"));
+  EXPECT_EQ(requests_.NextReason(), "asked");
+  requests_.Made(Manifest(6, "stop"));
+  requests_.Complete(Manifest(5, "stop"), &outbox_);
+  requests_.Complete(Manifest(6, "stop"), &outbox_);
+  EXPECT_EQ(TakeAnswers(), (Answers{"made 5"}));
+}
+
 }  // namespace
 }  // namespace cairn::coordinator
