@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "cli/files.h"
+#include "cli/job/output_fields.h"
 #include "cli/json_text.h"
 #include "cli/json_to_message.h"
 #include "common/job_name.h"
@@ -89,6 +90,13 @@ absl::Status CheckResumeFrom(const proto::Job& job) {
   return absl::OkStatus();
 }
 
+// Whether it says what any output is trained for.
+bool SaysLoss(const proto::Job& job) {
+  return job.has_loss() ||
+         std::any_of(job.outputs().begin(), job.outputs().end(),
+                     [](const proto::TrainedOutput& output) { return output.has_loss(); });
+}
+
 absl::Status CheckJob(const proto::Job& job) {
   CAIRN_RETURN_IF_ERROR(CheckJobName(job.name()));
   if (job.model().empty()) return Missing("model", R"("model": "model.json")");
@@ -96,8 +104,8 @@ absl::Status CheckJob(const proto::Job& job) {
     return Missing("train", R"("train": {"npy": {"features": "x.npy", "labels": "y.npy"}})");
   }
   CAIRN_RETURN_IF_ERROR(nn::CheckJobData(job));
-  if (!job.has_loss()) return Missing("loss", R"("loss": "sparse_categorical_crossentropy")");
-  if (job.loss().name().empty()) return Missing("loss.name", R"("name": "mse")");
+  if (!SaysLoss(job)) return Missing("loss", R"("loss": "sparse_categorical_crossentropy")");
+  if (job.has_loss() && job.loss().name().empty()) return Missing("loss.name", R"("name": "mse")");
   if (!job.has_optimizer()) return Missing("optimizer", R"("optimizer": "adam")");
   if (job.optimizer().name().empty()) return Missing("optimizer.name", R"("name": "adam")");
   if (!job.has_batch_size()) return Missing("batch_size", R"("batch_size": 128)");
@@ -108,42 +116,15 @@ absl::Status CheckJob(const proto::Job& job) {
   return CheckPolicies(job);
 }
 
-// Takes one metric that is an object; its name, or what is to be called "as", stays.
-absl::Status TakeMetric(const std::string& path, uint32_t index, nlohmann::json* metric,
-                        proto::Job* job) {
-  std::string called;
-  if (const auto as = metric->find("as"); as != metric->end()) {
-    if (!as->is_string() || as->get<std::string>().empty()) {
-      return Bad(path + ".as", absl::StrCat(ShortJson(*as), " is not a name"));
-    }
-    called = as->get<std::string>();
-    metric->erase(as);
-  }
-  proto::MetricArguments* arguments = job->add_metric_arguments();
-  arguments->set_index(index);
-  if (absl::Status status = JsonToMessage(*metric, arguments->mutable_metric()); !status.ok()) {
-    return Bad(path, std::string(status.message()));
-  }
-  if (arguments->metric().name().empty()) return Missing(path + ".name", R"("name": "auc")");
-  *metric = called.empty() ? arguments->metric().name() : called;
-  return absl::OkStatus();
-}
-
-// Metrics with arguments are objects among names: the names stay in the list, the rest has its own
-// place in the job.
-absl::Status TakeMetricArguments(nlohmann::json* json, proto::Job* job) {
+// What the message has no field of its own for.
+absl::Status TakeOwnForms(nlohmann::json* json, proto::Job* job) {
+  CAIRN_RETURN_IF_ERROR(TakeOutputs(json, job));
   if (!json->is_object()) return absl::OkStatus();
-  if (json->contains("metric_arguments")) {
-    return Bad("metric_arguments", R"(unknown field; say {"name": ...} in the list of metrics)");
+  if (const auto train = json->find("train"); train != json->end()) {
+    CAIRN_RETURN_IF_ERROR(TakeLabels("train", &*train, job->mutable_train()));
   }
-  const auto metrics = json->find("metrics");
-  if (metrics == json->end()) return absl::OkStatus();
-  if (metrics->is_object()) return TakeMetric("metrics", 0, &*metrics, job);
-  if (!metrics->is_array()) return absl::OkStatus();
-  for (size_t i = 0; i < metrics->size(); ++i) {
-    if (!(*metrics)[i].is_object()) continue;
-    CAIRN_RETURN_IF_ERROR(TakeMetric(absl::StrCat("metrics[", i, "]"), static_cast<uint32_t>(i),
-                                     &(*metrics)[i], job));
+  if (const auto validation = json->find("validation"); validation != json->end()) {
+    CAIRN_RETURN_IF_ERROR(TakeLabels("validation", &*validation, job->mutable_validation()));
   }
   return absl::OkStatus();
 }
@@ -161,7 +142,7 @@ void ResolveData(const std::filesystem::path& folder, proto::DataSource* data) {
 absl::StatusOr<proto::Job> ParseJobFile(std::string_view text, const std::string& folder) {
   CAIRN_ASSIGN_OR_RETURN(nlohmann::json json, ParseJson(text, Comments::kIgnored));
   proto::Job job;
-  CAIRN_RETURN_IF_ERROR(TakeMetricArguments(&json, &job));
+  CAIRN_RETURN_IF_ERROR(TakeOwnForms(&json, &job));
   CAIRN_RETURN_IF_ERROR(JsonToMessage(json, &job));
   CAIRN_RETURN_IF_ERROR(CheckJob(job));
   Resolve(folder, job.mutable_model());
@@ -189,8 +170,9 @@ absl::StatusOr<proto::DataSource> ReadDataSource(const std::string& file_or_json
     folder = std::filesystem::absolute(file_or_json).parent_path();
   }
   const auto read = [&]() -> absl::StatusOr<proto::DataSource> {
-    CAIRN_ASSIGN_OR_RETURN(const nlohmann::json json, ParseJson(text, Comments::kIgnored));
+    CAIRN_ASSIGN_OR_RETURN(nlohmann::json json, ParseJson(text, Comments::kIgnored));
     proto::DataSource data;
+    CAIRN_RETURN_IF_ERROR(TakeLabels("", &json, &data));
     CAIRN_RETURN_IF_ERROR(JsonToMessage(json, &data));
     proto::Job job;
     *job.mutable_train() = data;

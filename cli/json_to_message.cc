@@ -182,7 +182,8 @@ absl::Status ReadObject(const std::string& path, const json& object, Message* me
     const FieldDescriptor* field = FieldFor(type, key, value);
     if (field == nullptr) return UnknownField(field_path, key, type);
     if (const auto* oneof = field->real_containing_oneof()) {
-      if (const auto* other = message->GetReflection()->GetOneofFieldDescriptor(*message, oneof)) {
+      const auto* other = message->GetReflection()->GetOneofFieldDescriptor(*message, oneof);
+      if (other != nullptr && other != field) {
         return Bad(path, absl::StrCat("has both \"", other->name(), "\" and \"", key,
                                       "\"; leave one of them"));
       }

@@ -17,9 +17,9 @@
 #include "coordinator/job_plan.h"
 #include "nn/data/data_source.h"
 #include "nn/example_weights/class_weights.h"
-#include "nn/loss.h"
-#include "nn/metric.h"
 #include "nn/model.h"
+#include "nn/objective/job_outputs.h"
+#include "nn/objective/objective.h"
 #include "nn/optimizer.h"
 
 namespace cairn::coordinator {
@@ -132,35 +132,47 @@ absl::Status CheckNormClip(const proto::Job& job, const nn::Optimizer& optimizer
                  "batches_per_update 1; set that, or use clipvalue, or mode async or stale");
 }
 
-absl::Status CheckMetrics(const proto::Job& job, const nn::Loss& loss, const nn::Shape& output) {
-  const std::vector<proto::Metric> metrics = nn::MetricConfigs(job);
-  std::set<std::string> names;
+absl::Status CheckMetricNames(const proto::Job& job) {
+  std::set<std::string> names = {"loss"};
   for (int i = 0; i < job.metrics_size(); ++i) {
-    const std::string path = absl::StrCat("metrics[", i, "]");
-    CAIRN_RETURN_IF_ERROR(At(path.c_str(), nn::CreateMetric(metrics[i], loss, output).status()));
-    if (!names.insert(job.metrics(i)).second) {
-      return Invalid(path, ": another metric is called '", job.metrics(i),
-                     "' already; give this one another name by \"as\"");
-    }
+    if (names.insert(job.metrics(i)).second) continue;
+    return Invalid("metrics[", i, "]: another metric is called '", job.metrics(i),
+                   "' already; give this one another name by \"as\"");
   }
   return absl::OkStatus();
 }
 
+absl::Status CheckClassWeight(const proto::Job& job, const nn::Model& model,
+                              const nn::Objective& objective) {
+  if (job.class_weight().empty()) return absl::OkStatus();
+  if (model.outputs().size() > 1) {
+    return Invalid("class_weight: is for models of one output, this one has ",
+                   model.outputs().size());
+  }
+  const std::map<int64_t, double> weights(job.class_weight().begin(), job.class_weight().end());
+  return At(
+      "class_weight",
+      nn::ClassWeights::Create(weights, *objective.terms()[0].loss, model.output_shape()).status());
+}
+
 absl::Status CheckLearning(const proto::Job& job, const nn::Model& model) {
   CAIRN_RETURN_IF_ERROR(CreateCallbacks(job).status());
-  if (job.loss().name().empty()) return Invalid("loss: is missing");
   if (job.optimizer().name().empty()) return Invalid("optimizer: is missing");
-  auto loss = nn::CreateLoss(job.loss());
-  CAIRN_RETURN_IF_ERROR(At("loss", loss.status()));
+  CAIRN_ASSIGN_OR_RETURN(const nn::Objective objective, nn::Objective::Create(job, model));
   const auto optimizer = nn::CreateOptimizer(job.optimizer());
   CAIRN_RETURN_IF_ERROR(At("optimizer", optimizer.status()));
   CAIRN_RETURN_IF_ERROR(CheckNormClip(job, **optimizer));
-  if (!job.class_weight().empty()) {
-    const std::map<int64_t, double> weights(job.class_weight().begin(), job.class_weight().end());
-    CAIRN_RETURN_IF_ERROR(At(
-        "class_weight", nn::ClassWeights::Create(weights, **loss, model.output_shape()).status()));
-  }
-  return CheckMetrics(job, **loss, model.output_shape());
+  CAIRN_RETURN_IF_ERROR(CheckClassWeight(job, model, objective));
+  return CheckMetricNames(job);
+}
+
+// Brings what the job says of the model's outputs into one form.
+absl::Status ResolveJob(const nn::Model& model, proto::Job* job) {
+  if (job->loss().name().empty() && job->outputs().empty()) return Invalid("loss: is missing");
+  CAIRN_RETURN_IF_ERROR(nn::ResolveOutputs(model, job));
+  CAIRN_RETURN_IF_ERROR(nn::ResolveLabels("train", model, job->mutable_train()));
+  if (!job->has_validation()) return absl::OkStatus();
+  return nn::ResolveLabels("validation", model, job->mutable_validation());
 }
 
 }  // namespace
@@ -177,17 +189,14 @@ absl::Status ValidateFields(const proto::Job& job) {
 }
 
 absl::StatusOr<ValidatedJob> ValidateJob(proto::SubmitRequest request, int ps_count) {
-  const proto::Job& job = request.job();
+  proto::Job& job = *request.mutable_job();
   CAIRN_RETURN_IF_ERROR(ValidateFields(job));
   if (job.has_resume_from() && !request.weights_follow()) {
     return Invalid("resume_from: the values are brought by cairn, which this client is not");
   }
   auto model = nn::Model::Create(request.model());
   CAIRN_RETURN_IF_ERROR(At("model", model.status()));
-  if ((*model)->outputs().size() != 1) {
-    return Invalid(absl::StrCat("model: has ", (*model)->outputs().size(),
-                                " outputs; a job trains a model with one"));
-  }
+  CAIRN_RETURN_IF_ERROR(ResolveJob(**model, &job));
   CAIRN_RETURN_IF_ERROR(nn::CheckDataFitsModel(job, **model));
   CAIRN_RETURN_IF_ERROR(CheckLearning(job, **model));
 

@@ -4,6 +4,7 @@
 #include <bit>
 #include <cstring>
 
+#include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
 #include "common/check.h"
 #include "common/random.h"
@@ -34,34 +35,44 @@ int64_t GradientDivisor(int64_t batch_size) {
   return static_cast<int64_t>(std::bit_floor(static_cast<uint64_t>(batch_size)));
 }
 
-bool FusesLoss(const Model& model, const Loss* loss) {
-  const Layer& last = *model.nodes()[model.output_node()].layer;
-  const Activation::Kind kind = last.activation().kind;
-  return loss != nullptr && !last.is_view() && kind != Activation::Kind::kLinear &&
-         kind == loss->fused_activation();
+// Whether the loss alone takes what this node computes, and its derivative and that of the node's
+// activation cancel.
+bool FusesLoss(const Model& model, int node, const Loss& loss) {
+  const Layer& layer = *model.nodes()[node].layer;
+  const Activation::Kind kind = layer.activation().kind;
+  if (layer.is_view() || kind == Activation::Kind::kLinear || kind != loss.fused_activation()) {
+    return false;
+  }
+  return std::none_of(model.nodes().begin(), model.nodes().end(), [node](const Model::Node& taker) {
+    return absl::c_linear_search(taker.inputs, node);
+  });
 }
 
 }  // namespace
 
-Executor::Executor(const Model* model, const Loss* loss, absl::Span<const Metric* const> metrics,
-                   const Options& options, Device* device)
+Executor::Executor(const Model* model, const Objective* objective, const Options& options,
+                   Device* device)
     : model_(model),
-      loss_(loss),
-      metrics_(metrics.begin(), metrics.end()),
+      objective_(objective != nullptr ? *objective : no_objective_),
       options_(options),
       device_(device),
       flow_(*model),
-      fuses_loss_(FusesLoss(*model, loss)),
       stages_(model->nodes().size()) {
+  for (size_t i = 0; i < objective_.terms().size(); ++i) {
+    const int node = model->outputs()[i].node;
+    stages_[node].fuses_loss = FusesLoss(*model, node, *objective_.terms()[i].loss);
+  }
   // FindPlan hands out pointers into it.
   plans_.reserve(kPlansMax);
 }
 
 Executor::~Executor() = default;
 
-absl::StatusOr<std::unique_ptr<Executor>> Executor::Create(const Model* model, const Loss* loss,
-                                                           absl::Span<const Metric* const> metrics,
+absl::StatusOr<std::unique_ptr<Executor>> Executor::Create(const Model* model,
+                                                           const Objective* objective,
                                                            const Options& options, Device* device) {
+  CAIRN_CHECK(objective == nullptr || objective->terms().empty() ||
+              objective->terms().size() == model->outputs().size());
   if (options.batch_size < 1 || options.batch_size > kBatchSizeMax) {
     return absl::InvalidArgumentError(
         absl::StrCat("batch size ", options.batch_size, " is not from 1 to ", kBatchSizeMax));
@@ -69,17 +80,13 @@ absl::StatusOr<std::unique_ptr<Executor>> Executor::Create(const Model* model, c
   if (options.threads < 1) {
     return absl::InvalidArgumentError(absl::StrCat(options.threads, " threads are too few"));
   }
-  if (loss != nullptr && model->outputs().size() != 1) {
-    return absl::InvalidArgumentError(absl::StrCat("the model has ", model->outputs().size(),
-                                                   " outputs; a loss needs exactly one"));
-  }
   if (!device->memory_is_host()) {
     return absl::UnimplementedError(
         absl::StrCat(device->name(), " cannot run models yet; use the cpu"));
   }
   // Before the kernels are made: oneDNN cuts its work for as many threads as there are then.
   device->UseThreads(options.threads);
-  std::unique_ptr<Executor> executor(new Executor(model, loss, metrics, options, device));
+  std::unique_ptr<Executor> executor(new Executor(model, objective, options, device));
   CAIRN_RETURN_IF_ERROR(executor->AllocateVariables());
   CAIRN_RETURN_IF_ERROR(executor->AllocateOutputs());
   if (options.training) CAIRN_RETURN_IF_ERROR(executor->AllocateGradients());
@@ -153,7 +160,7 @@ absl::Status Executor::AllocateGradients() {
     const int64_t count = options_.batch_size * ElementCount(node.layer->output().shape);
     if (flow_.shares_gradient[i]) {
       stages_[i].output_gradient = stages_[node.inputs[0]].output_gradient;
-    } else if (flow_.needed[i] || static_cast<int>(i) == model_->output_node()) {
+    } else if (flow_.needed[i]) {
       CAIRN_ASSIGN_OR_RETURN(stages_[i].output_gradient, Allocate(count));
     }
     for (size_t slot = 0; slot < node.inputs.size(); ++slot) {
@@ -249,29 +256,48 @@ absl::StatusOr<Executor::Sums> Executor::Forward(const Batch& batch, bool traini
                                     .random_key = stage.random_key}));
   }
   Sums sums{.examples = batch.size};
-  if (batch.labels != nullptr && loss_ != nullptr) {
+  if (!batch.labels.empty() && !objective_.terms().empty()) {
     CAIRN_RETURN_IF_ERROR(ComputeLoss(batch, training, &sums));
   }
   return sums;
 }
 
+// An output's loss and, if it has one, its gradient.
+absl::StatusOr<Loss::Batch> Executor::ComputeTerm(const Batch& batch, int output,
+                                                  bool with_gradient) const {
+  const Model::Output& place = model_->outputs()[output];
+  const Stage& stage = stages_[place.node];
+  const Objective::Term& term = objective_.terms()[output];
+  Loss::Batch result{.examples = batch.size,
+                     .shape = &place.shape,
+                     .output = stage.output,
+                     .labels = batch.labels[output],
+                     .weights = batch.weights,
+                     .fused = stage.fuses_loss,
+                     .gradient_divisor = GradientDivisor(batch.size),
+                     .gradient_scale = static_cast<float>(term.weight)};
+  CAIRN_ASSIGN_OR_RETURN(
+      result.loss_sum, term.loss->Compute(result, with_gradient ? stage.output_gradient : nullptr));
+  return result;
+}
+
 absl::Status Executor::ComputeLoss(const Batch& batch, bool training, Sums* sums) {
-  const Stage& last = stages_[model_->output_node()];
-  const Loss::Batch result{.examples = batch.size,
-                           .shape = &model_->output_shape(),
-                           .output = last.output,
-                           .labels = batch.labels,
-                           .weights = batch.weights,
-                           .fused = fuses_loss_,
-                           .gradient_divisor = GradientDivisor(batch.size)};
+  CAIRN_CHECK(batch.labels.size() == objective_.terms().size());
   const ScopedSpan span(recorder_, first_name_ + 2 * static_cast<uint32_t>(stages_.size()));
   can_run_backward_ = training && options_.training;
-  CAIRN_ASSIGN_OR_RETURN(
-      sums->loss_sum, loss_->Compute(result, can_run_backward_ ? last.output_gradient : nullptr));
-  sums->penalty = Penalty();
-  for (const Metric* metric : metrics_) {
-    metric->Count(result, absl::MakeSpan(sums->metrics.emplace_back(metric->state_size())));
+  for (const Objective::Measure& measure : objective_.measures()) {
+    sums->metrics.emplace_back(measure.metric->state_size());
   }
+  for (int output = 0; output < static_cast<int>(batch.labels.size()); ++output) {
+    CAIRN_ASSIGN_OR_RETURN(const Loss::Batch result, ComputeTerm(batch, output, can_run_backward_));
+    sums->loss_sum += objective_.terms()[output].weight * result.loss_sum;
+    for (size_t i = 0; i < sums->metrics.size(); ++i) {
+      const Objective::Measure& measure = objective_.measures()[i];
+      if (measure.output != output) continue;
+      measure.metric->Count(result, absl::MakeSpan(sums->metrics[i]));
+    }
+  }
+  sums->penalty = Penalty();
   return absl::OkStatus();
 }
 
@@ -311,7 +337,7 @@ void Executor::RunBackward(int i) {
                                  .masks = stage.masks,
                                  .random_key = stage.random_key,
                                  .output_gradient = stage.output_gradient,
-                                 .before_activation = fuses_loss_ && i == model_->output_node(),
+                                 .before_activation = stage.fuses_loss,
                                  .input_gradients = stage.input_gradients,
                                  .variable_gradients = stage.variable_gradients});
   } else if (!stage.input_gradients.empty() && !flow_.shares_gradient[i]) {

@@ -15,8 +15,8 @@
 #include "nn/gradient_flow.h"
 #include "nn/kernel.h"
 #include "nn/loss.h"
-#include "nn/metric.h"
 #include "nn/model.h"
+#include "nn/objective/objective.h"
 
 namespace cairn::nn {
 
@@ -40,9 +40,11 @@ class Executor {
     // One contiguous array per model input, float or int32 as the input says. Borrowed until
     // Backward has returned.
     std::vector<const void*> inputs;
-    // As the loss's label_type(); null to compute the output only (no loss, no metrics).
-    const void* labels = nullptr;
-    // One for each example, as Loss::Batch::weights; null: all 1. Metrics do not see them.
+    // One contiguous array per output of the model, as its loss's label_type(); none to compute the
+    // outputs only (no loss, no metrics). Borrowed until Forward has returned.
+    std::vector<const void*> labels;
+    // One for each example and every loss, as Loss::Batch::weights; null: all 1. Metrics do not see
+    // them.
     const float* weights = nullptr;
     // Makes the batch's random draws: a pure function of (random_key, layer name, element).
     uint64_t random_key = 0;
@@ -50,19 +52,19 @@ class Executor {
 
   struct Sums {
     int64_t examples = 0;
-    // The mean (weighted) loss times the examples, without the penalty.
+    // The model's mean loss times the examples, without the penalty.
     double loss_sum = 0;
     // The regularizers' sum. What Keras reports as loss is loss_sum / examples + penalty.
     double penalty = 0;
-    // The states of Create's metrics, in their order.
+    // The states of the objective's measures, in their order.
     std::vector<std::vector<double>> metrics;
   };
 
-  // `loss` may be null: then batches have no labels, and there are no metrics. Everything pointed
-  // to must outlive the executor. INVALID_ARGUMENT: options out of range. UNIMPLEMENTED: the device
-  // lacks a layer. RESOURCE_EXHAUSTED: no memory.
-  static absl::StatusOr<std::unique_ptr<Executor>> Create(const Model* model, const Loss* loss,
-                                                          absl::Span<const Metric* const> metrics,
+  // `objective` is for this model, or null: then batches have no labels. Everything pointed to must
+  // outlive the executor. INVALID_ARGUMENT: options out of range. UNIMPLEMENTED: the device lacks a
+  // layer. RESOURCE_EXHAUSTED: no memory.
+  static absl::StatusOr<std::unique_ptr<Executor>> Create(const Model* model,
+                                                          const Objective* objective,
                                                           const Options& options, Device* device);
   ~Executor();
   Executor(const Executor&) = delete;
@@ -85,7 +87,7 @@ class Executor {
   // first; the pass does not read that variable's values afterwards, so others may write them.
   void Backward(absl::FunctionRef<void(int variable)> on_gradient);
 
-  absl::Span<const Metric* const> metrics() const { return metrics_; }
+  const Objective& objective() const { return objective_; }
 
   // From now on the time of every layer is recorded: that of node i of the model under
   // `first_name` + i (forward) and `first_name` + nodes + i (backward), that of the loss under
@@ -110,6 +112,8 @@ class Executor {
     std::vector<float*> input_gradients;
     std::vector<float*> variable_gradients;
     uint64_t random_key = 0;
+    // The loss gives the gradient of what the layer's activation was applied to.
+    bool fuses_loss = false;
   };
   // The kernels for batches of one size, by node; null for views.
   struct Plan {
@@ -118,8 +122,7 @@ class Executor {
     std::vector<std::unique_ptr<Kernel>> kernels;
   };
 
-  Executor(const Model* model, const Loss* loss, absl::Span<const Metric* const> metrics,
-           const Options& options, Device* device);
+  Executor(const Model* model, const Objective* objective, const Options& options, Device* device);
 
   absl::Status AllocateVariables();
   absl::Status BindVariables();
@@ -129,6 +132,7 @@ class Executor {
   absl::StatusOr<Plan*> FindPlan(int64_t batch_size);
   void BindInputs(const Batch& batch);
   absl::Status ComputeLoss(const Batch& batch, bool training, Sums* sums);
+  absl::StatusOr<Loss::Batch> ComputeTerm(const Batch& batch, int output, bool with_gradient) const;
   double Penalty() const;
   uint32_t SpanName(int node, bool backward) const {
     return first_name_ + node + (backward ? static_cast<uint32_t>(stages_.size()) : 0);
@@ -138,13 +142,11 @@ class Executor {
   void FinishGradients(int node, absl::FunctionRef<void(int variable)> on_gradient);
 
   const Model* const model_;
-  const Loss* const loss_;
-  const std::vector<const Metric*> metrics_;
+  const Objective no_objective_;
+  const Objective& objective_;
   const Options options_;
   Device* const device_;
   const GradientFlow flow_;
-  // The loss gives the gradient of what the last layer's activation was applied to.
-  const bool fuses_loss_;
 
   std::vector<DeviceBuffer> memory_;
   std::vector<float*> values_;     // By variable.

@@ -25,6 +25,11 @@ GradientFlow::GradientFlow(const Model& model) {
   }
 
   std::vector<bool> has_arrived(nodes.size(), false);
+  // The loss's gradient is the first.
+  for (const Model::Output& output : model.outputs()) {
+    has_arrived[output.node] = true;
+    ++takers[output.node];
+  }
   slots.resize(nodes.size());
   shares_gradient.resize(nodes.size(), false);
   for (int i = static_cast<int>(nodes.size()) - 1; i >= 0; --i) {

@@ -8,7 +8,7 @@
 namespace cairn::nn {
 
 // Which layers of a model take part in its backward pass, and how gradients meet where an output
-// has several takers. Layers run backward from the last to the first.
+// has several takers, of which the loss may be one. Layers run backward from the last to the first.
 struct GradientFlow {
   enum class Slot {
     kNone,   // The input needs no gradient.

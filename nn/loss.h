@@ -39,6 +39,8 @@ class Loss {
     // What the gradient, but not the loss, is multiplied by: this output's share of the model's
     // loss.
     float gradient_scale = 1;
+    // For metrics: what Compute has returned for this batch.
+    double loss_sum = 0;
 
     float weight(int64_t example) const { return weights == nullptr ? 1.0f : weights[example]; }
   };

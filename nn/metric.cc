@@ -30,8 +30,9 @@ struct Setting {
 using Created = absl::StatusOr<std::unique_ptr<MetricCounter>>;
 using Config = proto::Metric;
 
-// The labels that a metric takes; all but kNumbers need classes in the output's last axis.
-enum class Labels { kClassNumbers, kOneHot, kEither, kNumbers };
+// The labels that a metric takes; kClassNumbers, kOneHot and kEither need classes in the output's
+// last axis.
+enum class Labels { kClassNumbers, kOneHot, kEither, kNumbers, kAny };
 
 struct KnownMetric {
   const char* name;
@@ -146,6 +147,8 @@ Created MeanIou(const Config& config, const Setting& setting) {
   return CreateMeanIou(setting.sparse(), setting.classes());
 }
 
+Created OwnLoss(const Config&, const Setting&) { return CreateOwnLossMean(); }
+
 Created RootMeanSquaredError(const Config&, const Setting&) {
   proto::Loss squared;
   squared.set_name("mean_squared_error");
@@ -177,6 +180,7 @@ const std::vector<KnownMetric>& KnownMetrics() {
       {"auc", auc, kNumbers, Auc, ResultOfAuc},
       {"mean_iou", {"num_classes"}, kEither, MeanIou, Result<MeanIouResult>},
       {"root_mean_squared_error", {}, kNumbers, RootMeanSquaredError, Result<RootMeanResult>},
+      {"loss", {}, kAny, OwnLoss, mean},
   };
   return kMetrics;
 }
@@ -239,6 +243,7 @@ absl::Status CheckLabels(const std::string& name, bool fits, const Setting& sett
 }
 
 absl::Status CheckSetting(const KnownMetric& known, const Setting& setting) {
+  if (known.labels == Labels::kAny) return absl::OkStatus();
   const bool fits = known.labels == Labels::kEither ||
                     (known.labels == Labels::kClassNumbers) == setting.sparse();
   CAIRN_RETURN_IF_ERROR(CheckLabels(known.name, fits, setting));
@@ -303,13 +308,14 @@ absl::StatusOr<MetricResult> CreateMetricResult(const proto::Metric& config) {
   return UnknownMetric(config.name());
 }
 
-std::vector<proto::Metric> MetricConfigs(const proto::Job& job) {
-  std::vector<proto::Metric> configs(job.metrics_size());
-  for (int i = 0; i < job.metrics_size(); ++i) configs[i].set_name(job.metrics(i));
+std::vector<JobMetric> JobMetrics(const proto::Job& job) {
+  std::vector<JobMetric> metrics(job.metrics_size());
+  for (int i = 0; i < job.metrics_size(); ++i) metrics[i].config.set_name(job.metrics(i));
   for (const proto::MetricArguments& more : job.metric_arguments()) {
-    if (more.index() < configs.size()) configs[more.index()] = more.metric();
+    if (more.index() >= metrics.size()) continue;
+    metrics[more.index()] = {more.metric(), static_cast<int>(more.output())};
   }
-  return configs;
+  return metrics;
 }
 
 }  // namespace cairn::nn

@@ -34,7 +34,8 @@ class Metric {
 
 // The metric of that name (Keras's, or its short form, or its class's) for a model whose output has
 // `output_shape` (of one example) and that is trained with `loss`, which "accuracy" depends on:
-// binary for one output, else sparse or not, as the loss's labels are. Every loss is a metric too.
+// binary for one output, else sparse or not, as the loss's labels are. Every loss is a metric too;
+// "loss" is `loss` itself, with its weights.
 // INVALID_ARGUMENT: unknown; not for such labels or outputs; an argument that is unknown or out of
 // range.
 absl::StatusOr<std::unique_ptr<Metric>> CreateMetric(const proto::Metric& config, const Loss& loss,
@@ -43,8 +44,15 @@ absl::StatusOr<std::unique_ptr<Metric>> CreateMetric(const proto::Metric& config
 // The part that needs no model: what a state of that metric means. Same errors.
 absl::StatusOr<MetricResult> CreateMetricResult(const proto::Metric& config);
 
+// A metric of a job.
+struct JobMetric {
+  proto::Metric config;
+  // A position in Model::outputs().
+  int output = 0;
+};
+
 // A job's metrics with their arguments, in the order of Job.metrics.
-std::vector<proto::Metric> MetricConfigs(const proto::Job& job);
+std::vector<JobMetric> JobMetrics(const proto::Job& job);
 
 }  // namespace cairn::nn
 

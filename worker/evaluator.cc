@@ -43,9 +43,9 @@ absl::StatusOr<std::unique_ptr<Evaluator>> Evaluator::Create(
   options.batch_size = job.plan().batch_size();
   options.threads = threads;
   options.training = false;
-  CAIRN_ASSIGN_OR_RETURN(evaluator->executor_,
-                         nn::Executor::Create(model.model.get(), model.loss.get(),
-                                              model.metric_list(), options, device));
+  CAIRN_ASSIGN_OR_RETURN(
+      evaluator->executor_,
+      nn::Executor::Create(model.model.get(), &model.objective, options, device));
   return evaluator;
 }
 

@@ -66,8 +66,8 @@ absl::StatusOr<Dataset> OpenSource(const proto::DataSource& source, const Source
                                    DataStorage* storage) {
   CAIRN_ASSIGN_OR_RETURN(SourceArrays arrays,
                          ReadSource(source, files, plan, *model.model,
-                                    Dataset::LabelType(source, *model.loss), storage));
-  return Dataset::Create(std::move(arrays), source, plan, *model.model, *model.loss);
+                                    Dataset::LabelTypes(source, model.objective), storage));
+  return Dataset::Create(std::move(arrays), source, plan, *model.model, model.objective);
 }
 
 // ------------------------------------------------------------------------------------ inspection
@@ -144,9 +144,7 @@ absl::Status InspectInto(const proto::Inspect& inspect, const DataStorage::Optio
 absl::Status CheckFiles(const SourceFiles& files,
                         const google::protobuf::RepeatedField<uint64_t>& inspected) {
   if (inspected.empty()) return absl::OkStatus();
-  std::vector<std::string> names;
-  for (const auto& input : files.features) names.insert(names.end(), input.begin(), input.end());
-  names.insert(names.end(), files.labels.begin(), files.labels.end());
+  const std::vector<std::string> names = files.All();
   CAIRN_ASSIGN_OR_RETURN(const std::vector<uint64_t> prints, FingerprintFiles(files));
   if (static_cast<int>(prints.size()) != inspected.size()) {
     return absl::FailedPreconditionError(absl::StrCat(prints.size(), " data files on this host, ",

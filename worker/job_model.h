@@ -3,29 +3,24 @@
 
 #include <memory>
 #include <optional>
-#include <vector>
 
 #include "absl/status/statusor.h"
 #include "nn/example_weights/class_weights.h"
-#include "nn/loss.h"
-#include "nn/metric.h"
 #include "nn/model.h"
+#include "nn/objective/objective.h"
 #include "proto/job.pb.h"
 #include "proto/model.pb.h"
 
 namespace cairn::worker {
 
-// What a job computes: its model with loss and metrics. Immutable.
+// What a job computes: its model with losses and metrics. Immutable.
 struct JobModel {
   std::unique_ptr<nn::Model> model;
-  std::unique_ptr<nn::Loss> loss;
-  std::vector<std::unique_ptr<nn::Metric>> metrics;  // In the order of Job.metrics.
+  nn::Objective objective;
   std::optional<nn::ClassWeights> class_weights;
 
-  // InvalidArgument as Model::Create, CreateLoss and CreateMetric.
+  // InvalidArgument as Model::Create, Objective::Create and ClassWeights::Create.
   static absl::StatusOr<JobModel> Create(const proto::Job& job, const proto::ModelSpec& spec);
-
-  std::vector<const nn::Metric*> metric_list() const;
 };
 
 }  // namespace cairn::worker

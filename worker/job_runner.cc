@@ -34,8 +34,8 @@ absl::Status JobRunner::MakeExecutor() {
   nn::Executor::Options options;
   options.batch_size = job_.plan().batch_size();
   options.threads = options_.threads;
-  CAIRN_ASSIGN_OR_RETURN(executor_, nn::Executor::Create(model_.model.get(), model_.loss.get(),
-                                                         model_.metric_list(), options, device_));
+  CAIRN_ASSIGN_OR_RETURN(
+      executor_, nn::Executor::Create(model_.model.get(), &model_.objective, options, device_));
   loader_ = std::make_unique<BatchLoader>(data_.train, BatchOrder::OfPlan(job_.plan()));
   return absl::OkStatus();
 }

@@ -10,7 +10,7 @@
 #include "absl/types/span.h"
 #include "common/status_macros.h"
 #include "nn/executor.h"
-#include "nn/metric.h"
+#include "nn/objective/objective.h"
 #include "worker/data/batch_loader.h"
 #include "worker/job_data.h"
 #include "worker/job_model.h"
@@ -33,9 +33,9 @@ absl::Status LoadValues(const std::string& file, int variables, nn::Executor* ex
 // Adds up what the batches say.
 class Totals {
  public:
-  // The metrics must outlive it.
-  explicit Totals(std::vector<const nn::Metric*> metrics) : metrics_(std::move(metrics)) {
-    for (const nn::Metric* metric : metrics_) states_.emplace_back(metric->state_size(), 0.0);
+  // The objective must outlive it.
+  explicit Totals(const nn::Objective& objective) : measures_(objective.measures()) {
+    for (const auto& measure : measures_) states_.emplace_back(measure.metric->state_size(), 0.0);
   }
 
   void Add(const nn::Executor::Sums& sums) {
@@ -50,14 +50,14 @@ class Totals {
     proto::EvaluationRecord record;
     record.set_examples(examples_);
     record.set_loss(examples_ > 0 ? loss_ / static_cast<double>(examples_) : 0);
-    for (size_t i = 0; i < metrics_.size(); ++i) {
-      record.add_metrics(metrics_[i]->Result(states_[i]));
+    for (size_t i = 0; i < measures_.size(); ++i) {
+      record.add_metrics(measures_[i].metric->Result(states_[i]));
     }
     return record;
   }
 
  private:
-  const std::vector<const nn::Metric*> metrics_;
+  const std::vector<nn::Objective::Measure>& measures_;
   int64_t examples_ = 0;
   double loss_ = 0;
   std::vector<std::vector<double>> states_;  // Of each metric.
@@ -78,16 +78,16 @@ absl::StatusOr<proto::EvaluationRecord> EvaluateOffline(const proto::EvaluationT
   options.batch_size = plan.batch_size();
   options.threads = threads;
   options.training = false;
-  CAIRN_ASSIGN_OR_RETURN(const auto executor,
-                         nn::Executor::Create(model.model.get(), model.loss.get(),
-                                              model.metric_list(), options, device));
+  CAIRN_ASSIGN_OR_RETURN(
+      const auto executor,
+      nn::Executor::Create(model.model.get(), &model.objective, options, device));
   CAIRN_RETURN_IF_ERROR(LoadValues(
       task.values_file(), static_cast<int>(model.model->variables().size()), executor.get()));
 
   const BatchOrder order(data.validation->examples(), plan.batch_size(), /*shuffle=*/false,
                          /*seed=*/0);
   BatchLoader loader(data.validation, order);
-  Totals totals(model.metric_list());
+  Totals totals(model.objective);
   const int64_t batches = order.batches_per_epoch();
   for (int64_t batch = 0; batch < batches; ++batch) {
     const bool is_last = batch + 1 == batches;

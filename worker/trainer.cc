@@ -10,14 +10,14 @@ namespace cairn::worker {
 namespace {
 
 proto::BatchRecord MakeRecord(int64_t batch, const nn::Executor::Sums& sums,
-                              absl::Span<const nn::Metric* const> metrics) {
+                              const nn::Objective& objective) {
   proto::BatchRecord record;
   record.set_batch(batch);
   record.set_examples(sums.examples);
   record.set_loss(sums.loss_sum / static_cast<double>(sums.examples) + sums.penalty);
-  for (size_t i = 0; i < metrics.size(); ++i) {
+  for (size_t i = 0; i < sums.metrics.size(); ++i) {
     const std::vector<double>& state = sums.metrics[i];
-    record.add_metrics(metrics[i]->Result(state));
+    record.add_metrics(objective.measures()[i].metric->Result(state));
     record.add_metric_states()->mutable_values()->Assign(state.begin(), state.end());
   }
   return record;
@@ -29,7 +29,7 @@ nn::Executor::Batch ExecutorBatch(const LoadedBatch& batch, uint64_t random_key)
   nn::Executor::Batch result;
   result.size = batch.examples;
   for (const auto& input : batch.inputs) result.inputs.push_back(input.data());
-  result.labels = batch.labels.data();
+  for (const auto& labels : batch.labels) result.labels.push_back(labels.data());
   result.random_key = random_key;
   return result;
 }
@@ -40,7 +40,7 @@ absl::StatusOr<nn::Executor::Sums> Trainer::Compute(const LoadedBatch& loaded) {
   if (class_weights_ != nullptr) {
     example_weights_.resize(loaded.examples);
     CAIRN_RETURN_IF_ERROR(
-        class_weights_->Fill(loaded.examples, batch.labels, example_weights_.data()));
+        class_weights_->Fill(loaded.examples, batch.labels[0], example_weights_.data()));
     batch.weights = example_weights_.data();
   }
   nn::Executor::Sums sums;
@@ -72,7 +72,7 @@ absl::StatusOr<Strategy::Ready> Trainer::Step(const Assignment& assignment,
   CAIRN_ASSIGN_OR_RETURN(const nn::Executor::Sums sums, Compute(loaded));
   const ScopedSpan span(recorder_, kPushPhase);
   CAIRN_RETURN_IF_ERROR(
-      strategy_->EndStep(MakeRecord(assignment.batch, sums, executor_->metrics())));
+      strategy_->EndStep(MakeRecord(assignment.batch, sums, executor_->objective())));
   return ready;
 }
 

@@ -11,6 +11,8 @@
 #include "cli/progress_text.h"
 #include "cli/status_json.h"
 #include "common/status_macros.h"
+#include "nn/model.h"
+#include "nn/objective/job_outputs.h"
 
 namespace cairn::cli {
 namespace {
@@ -37,7 +39,8 @@ absl::Status ChooseData(const std::string& data, proto::JobPlan* plan) {
     return absl::OkStatus();
   }
   CAIRN_ASSIGN_OR_RETURN(*job->mutable_validation(), ReadDataSource(data));
-  return absl::OkStatus();
+  CAIRN_ASSIGN_OR_RETURN(const auto model, nn::Model::Create(plan->model()));
+  return nn::ResolveLabels("--data", *model, job->mutable_validation());
 }
 
 absl::StatusOr<int> EvaluateJob(const EvaluateFlags& flags, const CommandContext& context) {

@@ -3,6 +3,7 @@
 #include <memory>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "cli/commands/command.h"
 #include "cli/commands/flags.h"
 #include "cli/files.h"
@@ -17,7 +18,7 @@ namespace {
 
 struct PredictFlags : CommonFlags {
   std::vector<std::string> inputs;
-  std::string output;
+  std::vector<std::string> outputs;
   CheckpointChoice checkpoint;
   double scale = std::numeric_limits<double>::quiet_NaN();  // Not said.
 };
@@ -38,6 +39,18 @@ double ScaleOf(const PredictFlags& flags, const proto::Job& job) {
   return data.has_scale() ? data.scale() : 1;
 }
 
+// One file for each of the model's outputs.
+absl::Status CheckOutputs(const std::vector<std::string>& files, const proto::ModelSpec& model) {
+  if (static_cast<int>(files.size()) == model.outputs_size()) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat(
+      "the model has ", model.outputs_size(), " outputs (", absl::StrJoin(model.outputs(), ", "),
+      "), and --output is there ", files.size(), " times; say it once for each, in their order"));
+}
+
+nlohmann::ordered_json Json(const Prediction& prediction, const std::string& file) {
+  return {{"name", prediction.output}, {"shape", prediction.shape}, {"output", file}};
+}
+
 absl::StatusOr<int> PredictFiles(const PredictFlags& flags, const CommandContext& context) {
   std::vector<std::string> files;
   for (const std::string& name : flags.inputs) {
@@ -46,18 +59,28 @@ absl::StatusOr<int> PredictFiles(const PredictFlags& flags, const CommandContext
   CAIRN_ASSIGN_OR_RETURN(const FoundSource found, FindSource(flags.Choice(context)));
   CAIRN_ASSIGN_OR_RETURN(const TrainedModel model,
                          ReadTrainedModel(found.source.get(), flags.job, flags.checkpoint));
-  CAIRN_ASSIGN_OR_RETURN(const Prediction prediction,
+  CAIRN_RETURN_IF_ERROR(CheckOutputs(flags.outputs, model.plan.model()));
+  CAIRN_ASSIGN_OR_RETURN(const std::vector<Prediction> predictions,
                          Predict(model, files, flags.inputs, ScaleOf(flags, model.plan.job())));
-  CAIRN_RETURN_IF_ERROR(WriteNpy(flags.output, prediction));
+  nlohmann::ordered_json outputs = nlohmann::ordered_json::array();
+  for (size_t i = 0; i < predictions.size(); ++i) {
+    CAIRN_RETURN_IF_ERROR(WriteNpy(flags.outputs[i], predictions[i]));
+    outputs.push_back(Json(predictions[i], flags.outputs[i]));
+  }
   if (flags.json) {
-    const nlohmann::ordered_json line = {{"job", model.plan.job_id()},
-                                         {"checkpoint", model.checkpoint.checkpoint()},
-                                         {"shape", prediction.shape},
-                                         {"output", flags.output}};
+    nlohmann::ordered_json line = {{"job", model.plan.job_id()},
+                                   {"checkpoint", model.checkpoint.checkpoint()}};
+    if (outputs.size() == 1) {
+      line["shape"] = outputs[0]["shape"];
+      line["output"] = outputs[0]["output"];
+    } else {
+      line["outputs"] = outputs;
+    }
     *context.out << line.dump() << "\n";
   } else {
-    *context.out << "wrote " << prediction.shape[0] << " predictions of checkpoint "
-                 << model.checkpoint.checkpoint() << " to " << flags.output << "\n";
+    *context.out << "wrote " << predictions[0].shape[0] << " predictions of checkpoint "
+                 << model.checkpoint.checkpoint() << " to " << absl::StrJoin(flags.outputs, ", ")
+                 << "\n";
   }
   return kExitDone;
 }
@@ -81,7 +104,9 @@ Command MakePredictCommand() {
     set->AddRequiredStrings(
         "--input FILE", &flags->inputs,
         "A .npy file, examples first; once for each of the model's inputs, in order");
-    set->AddRequiredString("--output FILE", &flags->output, "The .npy file to write");
+    set->AddRequiredStrings(
+        "--output FILE", &flags->outputs,
+        "The .npy file to write; once for each of the model's outputs, in order");
     set->AddNumber(
         "--scale X", &flags->scale,
         "Multiply every input by this [the \"scale\" of the job's validation or training data]");

@@ -110,9 +110,10 @@ absl::Status LoadValues(const TrainedModel& trained, const nn::Model& model,
 
 }  // namespace
 
-absl::StatusOr<Prediction> Predict(const TrainedModel& trained,
-                                   const std::vector<std::string>& npy_files,
-                                   const std::vector<std::string>& names, double scale) {
+absl::StatusOr<std::vector<Prediction>> Predict(const TrainedModel& trained,
+                                                const std::vector<std::string>& npy_files,
+                                                const std::vector<std::string>& names,
+                                                double scale) {
   CAIRN_ASSIGN_OR_RETURN(const auto model, nn::Model::Create(trained.plan.model()));
   proto::DataSource source;
   source.set_scale(scale);
@@ -124,23 +125,30 @@ absl::StatusOr<Prediction> Predict(const TrainedModel& trained,
   options.batch_size = std::clamp<int64_t>(examples, 1, kBatchSize);
   options.threads = static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
   options.training = false;
-  CAIRN_ASSIGN_OR_RETURN(const auto executor, nn::Executor::Create(model.get(), /*loss=*/nullptr,
-                                                                   {}, options, device.get()));
+  CAIRN_ASSIGN_OR_RETURN(
+      const auto executor,
+      nn::Executor::Create(model.get(), /*objective=*/nullptr, options, device.get()));
   CAIRN_RETURN_IF_ERROR(LoadValues(trained, *model, executor.get()));
 
-  Prediction prediction;
-  prediction.shape = {examples};
-  prediction.shape.insert(prediction.shape.end(), model->output_shape().begin(),
-                          model->output_shape().end());
+  std::vector<Prediction> predictions;
+  for (const nn::Model::Output& output : model->outputs()) {
+    Prediction& prediction = predictions.emplace_back();
+    prediction.output = output.name;
+    prediction.shape = {examples};
+    prediction.shape.insert(prediction.shape.end(), output.shape.begin(), output.shape.end());
+  }
   for (int64_t begin = 0; begin < examples; begin += options.batch_size) {
     nn::Executor::Batch batch;
     batch.size = std::min(options.batch_size, examples - begin);
     for (const Input& input : inputs) batch.inputs.push_back(input.Example(begin));
     CAIRN_RETURN_IF_ERROR(executor->Forward(batch, /*training=*/false).status());
-    const auto output = executor->output();
-    prediction.values.insert(prediction.values.end(), output.begin(), output.end());
+    for (size_t i = 0; i < predictions.size(); ++i) {
+      const auto output = executor->output(static_cast<int>(i));
+      std::vector<float>& values = predictions[i].values;
+      values.insert(values.end(), output.begin(), output.end());
+    }
   }
-  return prediction;
+  return predictions;
 }
 
 }  // namespace cairn::cli

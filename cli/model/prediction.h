@@ -10,17 +10,20 @@
 
 namespace cairn::cli {
 
+// One of the model's outputs.
 struct Prediction {
+  std::string output;          // Its name.
   std::vector<int64_t> shape;  // Examples first.
   std::vector<float> values;
 };
 
 // Runs the model, as for inference, on the contents of one .npy file per model input, on this
-// machine's CPU. Every input is multiplied by `scale` and then
+// machine's CPU: its outputs, in their order. Every input is multiplied by `scale` and then
 // standardized as the job standardizes its data, if it does. `names` (of the files) are for errors.
-absl::StatusOr<Prediction> Predict(const TrainedModel& trained,
-                                   const std::vector<std::string>& npy_files,
-                                   const std::vector<std::string>& names, double scale);
+absl::StatusOr<std::vector<Prediction>> Predict(const TrainedModel& trained,
+                                                const std::vector<std::string>& npy_files,
+                                                const std::vector<std::string>& names,
+                                                double scale);
 
 }  // namespace cairn::cli
 

@@ -8,9 +8,10 @@
 namespace cairn::coordinator {
 
 MetricSums::MetricSums(const proto::Job& job) : sums_(job.metrics_size()) {
-  for (const proto::Metric& metric : nn::MetricConfigs(job)) {
-    results_.push_back(nn::CreateMetricResult(metric).value_or(
-        [](absl::Span<const double>) { return std::nan(""); }));
+  for (const nn::JobMetric& metric : nn::JobMetrics(job)) {
+    results_.push_back(nn::CreateMetricResult(metric.config).value_or([](absl::Span<const double>) {
+      return std::nan("");
+    }));
   }
 }
 

@@ -64,7 +64,8 @@ absl::Status CheckColumn(const std::string& path, const proto::CsvColumn& column
   return CheckNumeric(path, column);
 }
 
-absl::Status CheckLabel(const std::string& path, const proto::CsvColumn& column, int labels) {
+// `labels`: how many columns have labels of the same output.
+absl::Status CheckLabel(const std::string& path, const proto::CsvColumn& column, int64_t labels) {
   if (column.one_hot()) {
     return Bad(path, ".one_hot: is of features; for labels it stands beside \"csv\"");
   }
@@ -73,7 +74,7 @@ absl::Status CheckLabel(const std::string& path, const proto::CsvColumn& column,
     return Bad(path, ".missing: the mean of other labels is no label");
   }
   if (labels > 1 && IsCategorical(column)) {
-    return Bad(path, ".categorical: a job has one label column of names, here are ", labels,
+    return Bad(path, ".categorical: an output has one label column of names, here are ", labels,
                " label columns");
   }
   return absl::OkStatus();
@@ -88,6 +89,44 @@ absl::Status CheckSigns(const std::string& path, const proto::CsvSource& source)
   }
   if (!source.labels().empty()) return absl::OkStatus();
   return Bad(path, ".labels: is missing; say which column has the labels");
+}
+
+template <typename Places>
+std::vector<std::string> NamesOf(const Places& places) {
+  std::vector<std::string> names;
+  for (const auto& place : places) names.push_back(place.name);
+  return names;
+}
+
+// What a column says of where it belongs.
+struct Said {
+  bool says = false;
+  std::string name;
+};
+
+// Whether each of the model's inputs, or outputs, has columns, and each column one of them. `list`
+// is where the columns stand, `field` how they say it.
+absl::Status CheckShared(const std::string& list, const std::string& field,
+                         const std::vector<std::string>& places, const std::vector<Said>& columns) {
+  std::set<std::string> used;
+  for (size_t i = 0; i < columns.size(); ++i) {
+    const std::string at = absl::StrCat(list, "[", i, "].", field, ": ");
+    if (!columns[i].says) {
+      if (places.size() == 1) continue;
+      return Bad(at, "is missing; the model's ", field, "s are ", absl::StrJoin(places, ", "));
+    }
+    if (std::find(places.begin(), places.end(), columns[i].name) == places.end()) {
+      return Bad(at, "the model has no ", field, " \"", columns[i].name, "\"; it has ",
+                 absl::StrJoin(places, ", "));
+    }
+    used.insert(columns[i].name);
+  }
+  if (places.size() == 1 || used.size() == places.size()) return absl::OkStatus();
+  for (const std::string& place : places) {
+    if (used.count(place) > 0) continue;
+    return Bad(list, ": no column has \"", field, "\": \"", place, "\", which the model wants");
+  }
+  return absl::OkStatus();
 }
 
 }  // namespace
@@ -105,40 +144,37 @@ absl::Status CheckCsvColumns(const std::string& path, const proto::CsvSource& so
     return Bad(at, ": column \"", column.name(), "\" is there twice; leave one of them");
   };
   for (int i = 0; i < source.features_size(); ++i) {
-    CAIRN_RETURN_IF_ERROR(check(absl::StrCat(path, ".features[", i, "]"), source.features(i)));
+    const std::string at = absl::StrCat(path, ".features[", i, "]");
+    CAIRN_RETURN_IF_ERROR(check(at, source.features(i)));
+    if (source.features(i).has_output()) return Bad(at, ".output: is of labels only");
   }
   for (int i = 0; i < source.labels_size(); ++i) {
     const std::string at = absl::StrCat(path, ".labels[", i, "]");
     CAIRN_RETURN_IF_ERROR(check(at, source.labels(i)));
-    CAIRN_RETURN_IF_ERROR(CheckLabel(at, source.labels(i), source.labels_size()));
+    const int64_t labels = std::count_if(
+        source.labels().begin(), source.labels().end(),
+        [&](const auto& other) { return other.output() == source.labels(i).output(); });
+    CAIRN_RETURN_IF_ERROR(CheckLabel(at, source.labels(i), labels));
   }
   return absl::OkStatus();
 }
 
 absl::Status CheckCsvInputs(const std::string& path, const proto::CsvSource& source,
                             const Model& model) {
-  std::vector<std::string> inputs;
-  for (const Model::Input& input : model.inputs()) inputs.push_back(input.name);
-  std::set<std::string> fed;
-  for (int i = 0; i < source.features_size(); ++i) {
-    const proto::CsvColumn& column = source.features(i);
-    const std::string at = absl::StrCat(path, ".features[", i, "].input: ");
-    if (!column.has_input()) {
-      if (inputs.size() == 1) continue;
-      return Bad(at, "is missing; the model's inputs are ", absl::StrJoin(inputs, ", "));
-    }
-    if (std::find(inputs.begin(), inputs.end(), column.input()) == inputs.end()) {
-      return Bad(at, "the model has no input \"", column.input(), "\"; it has ",
-                 absl::StrJoin(inputs, ", "));
-    }
-    fed.insert(column.input());
+  std::vector<Said> columns;
+  for (const proto::CsvColumn& column : source.features()) {
+    columns.push_back({column.has_input(), column.input()});
   }
-  if (inputs.size() == 1 || fed.size() == inputs.size()) return absl::OkStatus();
-  for (const std::string& input : inputs) {
-    if (fed.count(input) > 0) continue;
-    return Bad(path, ".features: no column has \"input\": \"", input, "\", which the model wants");
+  return CheckShared(path + ".features", "input", NamesOf(model.inputs()), columns);
+}
+
+absl::Status CheckCsvOutputs(const std::string& path, const proto::CsvSource& source,
+                             const Model& model) {
+  std::vector<Said> columns;
+  for (const proto::CsvColumn& column : source.labels()) {
+    columns.push_back({column.has_output(), column.output()});
   }
-  return absl::OkStatus();
+  return CheckShared(path + ".labels", "output", NamesOf(model.outputs()), columns);
 }
 
 }  // namespace cairn::nn

@@ -21,6 +21,10 @@ absl::Status CheckCsvColumns(const std::string& path, const proto::CsvSource& so
 absl::Status CheckCsvInputs(const std::string& path, const proto::CsvSource& source,
                             const Model& model);
 
+// The same for outputs and the columns of labels.
+absl::Status CheckCsvOutputs(const std::string& path, const proto::CsvSource& source,
+                             const Model& model);
+
 }  // namespace cairn::nn
 
 #endif  // CAIRN_NN_DATA_CSV_COLUMNS_H_

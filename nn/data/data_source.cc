@@ -119,6 +119,32 @@ absl::Status CheckInputs(const std::string& path, const proto::DataSource& sourc
              " inputs; one file, or pattern, per input");
 }
 
+absl::Status CheckOutputs(const std::string& path, const proto::DataSource& source,
+                          const Model& model) {
+  const int outputs = static_cast<int>(model.outputs().size());
+  if (source.has_csv()) CAIRN_RETURN_IF_ERROR(CheckCsvOutputs(path + ".csv", source.csv(), model));
+  if (outputs == 1) return absl::OkStatus();
+  if (source.one_hot()) {
+    return Bad(path, ".one_hot: is for models of one output, this one has ", outputs,
+               "; losses like sparse_categorical_crossentropy take class numbers");
+  }
+  if (source.has_csv()) return absl::OkStatus();
+  if (source.has_cifar10() || source.has_cifar100()) {
+    return Bad(path, ": the model has ", outputs, " outputs, CIFAR has labels for one");
+  }
+  const int files = source.has_idx() ? source.idx().labels_size() : source.npy().labels_size();
+  if (files == outputs) return absl::OkStatus();
+  return Bad(path, source.has_idx() ? ".idx" : ".npy", ".labels: names ", files,
+             files == 1 ? " file" : " files", ", the model has ", outputs,
+             " outputs; one file, or pattern, per output");
+}
+
+absl::Status CheckSourceFits(const std::string& path, const proto::DataSource& source,
+                             const Model& model) {
+  CAIRN_RETURN_IF_ERROR(CheckInputs(path, source, model));
+  return CheckOutputs(path, source, model);
+}
+
 template <typename List>
 void AddFiles(const std::string& path, List* files, std::vector<DataFile>* result) {
   for (int i = 0; i < files->size(); ++i) {
@@ -147,9 +173,9 @@ absl::Status CheckJobData(const proto::Job& job) {
 }
 
 absl::Status CheckDataFitsModel(const proto::Job& job, const Model& model) {
-  CAIRN_RETURN_IF_ERROR(CheckInputs("train", job.train(), model));
+  CAIRN_RETURN_IF_ERROR(CheckSourceFits("train", job.train(), model));
   if (!job.has_validation()) return absl::OkStatus();
-  return CheckInputs("validation", ValidationSource(job), model);
+  return CheckSourceFits("validation", ValidationSource(job), model);
 }
 
 std::vector<DataFile> FilesOf(const std::string& path, proto::DataSource* source) {

@@ -16,7 +16,8 @@ namespace cairn::nn {
 // Checks everything that needs no model.
 absl::Status CheckJobData(const proto::Job& job);
 
-// Whether the sources of a job that CheckJobData let pass can feed the model's inputs.
+// Whether the sources of a job that CheckJobData let pass can feed the model's inputs and have
+// labels for its outputs. ResolveLabels has seen them.
 absl::Status CheckDataFitsModel(const proto::Job& job, const Model& model);
 
 // A file, or a pattern for files, that a source names.

@@ -85,6 +85,14 @@ class LossMean final : public MeanCounter {
   const double sign_;
 };
 
+class OwnLossMean final : public MeanCounter {
+ public:
+  void Count(const Loss::Batch& batch, absl::Span<double> state) const override {
+    state[0] += batch.loss_sum;
+    state[1] += static_cast<double>(batch.examples);
+  }
+};
+
 }  // namespace
 
 std::unique_ptr<MetricCounter> CreateCategoricalAccuracy(bool sparse, int64_t k) {
@@ -98,6 +106,8 @@ std::unique_ptr<MetricCounter> CreateBinaryAccuracy(float threshold) {
 std::unique_ptr<MetricCounter> CreateLossMean(std::unique_ptr<Loss> loss, bool negative) {
   return std::make_unique<LossMean>(std::move(loss), negative ? -1 : 1);
 }
+
+std::unique_ptr<MetricCounter> CreateOwnLossMean() { return std::make_unique<OwnLossMean>(); }
 
 double MeanResult(absl::Span<const double> state) {
   return state[1] == 0 ? 0 : state[0] / state[1];

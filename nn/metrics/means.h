@@ -23,6 +23,9 @@ std::unique_ptr<MetricCounter> CreateBinaryAccuracy(float threshold);
 // The mean of `loss` over examples, or of minus that.
 std::unique_ptr<MetricCounter> CreateLossMean(std::unique_ptr<Loss> loss, bool negative);
 
+// The mean of the loss that the batch was counted with, weights included (Loss::Batch::loss_sum).
+std::unique_ptr<MetricCounter> CreateOwnLossMean();
+
 // 0 if nothing was counted.
 double MeanResult(absl::Span<const double> state);
 double RootMeanResult(absl::Span<const double> state);

@@ -80,8 +80,8 @@ void Run(const char* model_file, const std::string& optimizer, double seconds) {
   const std::unique_ptr<nn::Device> device = OrExit(nn::CreateDevice("cpu"));
   nn::Executor::Options options;
   options.batch_size = kBatchSize;
-  auto executor = OrExit(nn::Executor::Create(model.model.get(), model.loss.get(),
-                                              model.metric_list(), options, device.get()));
+  auto executor =
+      OrExit(nn::Executor::Create(model.model.get(), &model.objective, options, device.get()));
   auto strategy = OrExit(LocalStrategy::Create(model.model.get(), executor.get(),
                                                OrExit(nn::CreateOptimizer(job.optimizer())),
                                                /*seed=*/1, [](const proto::BatchRecord&) {}));

@@ -52,12 +52,12 @@ class Training {
       : model_(ModelOf(layers)), device_(*CreateDevice("cpu")) {
     proto::Loss loss;
     loss.set_name("sparse_categorical_crossentropy");
-    loss_ = *CreateLoss(loss);
+    objective_ = Objective(*CreateLoss(loss));
     proto::Optimizer config;
     config.set_name(optimizer);
     optimizer_ = *CreateOptimizer(config);
     executor_ =
-        *Executor::Create(model_.get(), loss_.get(), {}, {.batch_size = kBatchSize}, device_.get());
+        *Executor::Create(model_.get(), &objective_, {.batch_size = kBatchSize}, device_.get());
     for (size_t v = 0; v < model_->variables().size(); ++v) {
       const VariableSpec& variable = model_->variables()[v];
       FillInitialValues(variable, 1, 0, variable.element_count(), executor_->values(v).data());
@@ -72,7 +72,7 @@ class Training {
 
   void Step() {
     const Executor::Batch batch{
-        .size = kBatchSize, .inputs = {input_.data()}, .labels = labels_.data()};
+        .size = kBatchSize, .inputs = {input_.data()}, .labels = {labels_.data()}};
     CAIRN_CHECK(executor_->Forward(batch, /*training=*/true).ok());
     executor_->Backward([this](int variable) { Update(variable); });
     ++steps_;
@@ -96,7 +96,7 @@ class Training {
 
   std::unique_ptr<Model> model_;
   std::unique_ptr<Device> device_;
-  std::unique_ptr<Loss> loss_;
+  Objective objective_;
   std::unique_ptr<Optimizer> optimizer_;
   std::unique_ptr<Executor> executor_;
   std::vector<std::vector<float>> slots_;

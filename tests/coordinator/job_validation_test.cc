@@ -74,6 +74,34 @@ auto* Strategy(Request* request) {
   return request->mutable_job()->mutable_strategy()->mutable_parameter_server();
 }
 
+void AddOutput(Request* request) {
+  *request->mutable_model()->add_layers() = request->model().layers(1);
+  request->mutable_model()->mutable_layers(2)->set_name("other");
+  request->mutable_model()->add_outputs("other");
+}
+
+TEST(JobValidationTest, WhatIsSaidOfOutputsBecomesOneForm) {
+  proto::SubmitRequest request = GoodRequest();
+  AddOutput(&request);
+  proto::Job* job = request.mutable_job();
+  job->clear_metrics();
+  proto::TrainedOutput* said = job->add_outputs();
+  said->set_name("other");
+  said->set_loss_weight(0.5);
+  said->add_metrics("accuracy");
+  job->mutable_train()->mutable_npy()->add_labels("/z.npy");
+  job->mutable_train()->mutable_npy()->add_label_outputs("other");
+  job->mutable_train()->mutable_npy()->add_label_outputs("dense");
+  const auto validated = ValidateJob(request, 2);
+  ASSERT_TRUE(validated.ok()) << validated.status();
+  const proto::Job& result = validated->request.job();
+  EXPECT_EQ(result.outputs_size(), 2);
+  EXPECT_EQ(result.train().npy().labels(0), "/z.npy");
+  ASSERT_EQ(result.metrics_size(), 3);
+  EXPECT_EQ(result.metrics(0), "dense_loss");
+  EXPECT_EQ(result.metrics(2), "other_accuracy");
+}
+
 INSTANTIATE_TEST_SUITE_P(
     All, BadJobTest,
     ::testing::Values(
@@ -191,8 +219,23 @@ INSTANTIATE_TEST_SUITE_P(
                        {"dense", "Dense", R"({"units": 4, "trainable": false})"}});
                 },
                 "nothing to train"},
-        BadCase{"model", [](Request* r) { r->mutable_model()->add_outputs("input"); },
-                "has 2 outputs; a job trains a model with one"}));
+        BadCase{"metrics", [](Request* r) { AddOutput(r); }, "say a list of lists"},
+        BadCase{"train.npy.labels",
+                [](Request* r) {
+                  AddOutput(r);
+                  r->mutable_job()->clear_metrics();
+                },
+                "names 1 file, the model has 2 outputs"},
+        BadCase{"class_weight",
+                [](Request* r) {
+                  AddOutput(r);
+                  r->mutable_job()->clear_metrics();
+                  r->mutable_job()->mutable_train()->mutable_npy()->add_labels("/z.npy");
+                  (*r->mutable_job()->mutable_class_weight())[0] = 2;
+                },
+                "is for models of one output"},
+        BadCase{"metrics[0]", [](Request* r) { r->mutable_job()->set_metrics(0, "loss"); },
+                "called 'loss' already"}));
 
 }  // namespace
 }  // namespace cairn::coordinator

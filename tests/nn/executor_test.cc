@@ -1,6 +1,9 @@
 #include "nn/executor.h"
 
 #include <cmath>
+#include <map>
+#include <string>
+#include <utility>
 #include <vector>
 
 #include "gtest/gtest.h"
@@ -22,14 +25,14 @@ class ExecutorTest : public ::testing::Test {
   std::unique_ptr<Executor> CreateFor(const std::vector<TestLayer>& layers, const std::string& loss,
                                       int64_t batch_size, bool training = true) {
     model_ = ModelOf(layers);
-    if (!loss.empty()) loss_ = LossNamed(loss);
-    return *Executor::Create(model_.get(), loss_.get(), {},
+    if (!loss.empty()) objective_ = Objective(LossNamed(loss));
+    return *Executor::Create(model_.get(), &objective_,
                              {.batch_size = batch_size, .training = training}, device_.get());
   }
 
   std::unique_ptr<Device> device_ = *CreateDevice("cpu");
   std::unique_ptr<Model> model_;
-  std::unique_ptr<Loss> loss_;
+  Objective objective_;
 };
 
 const TestLayer kOne = {"input", "InputLayer", R"({"batch_shape": [null, 1]})"};
@@ -42,13 +45,147 @@ TEST_F(ExecutorTest, AWeightThatOnlyCountsHasAGradientOfExactlyOne) {
     const std::vector<float> ones(size, 1);
     const std::vector<float> labels(size, -1e9f);
     ASSERT_TRUE(executor
-                    ->Forward({.size = size, .inputs = {ones.data()}, .labels = labels.data()},
+                    ->Forward({.size = size, .inputs = {ones.data()}, .labels = {labels.data()}},
                               /*training=*/true)
                     .ok());
     executor->Backward([](int) {});
     if (executor->gradient(0)[0] != 1) ADD_FAILURE() << "batch of " << size;
   }
 }
+
+// ------------------------------------------------------------------------- several outputs
+
+// What training two outputs gives is compared with training each alone.
+class OutputsTest : public ::testing::Test {
+ protected:
+  static constexpr int64_t kExamples = 3;
+
+  struct Result {
+    Executor::Sums sums;
+    std::map<std::string, std::vector<float>> gradients;  // By variable.
+  };
+
+  static float Wave(size_t seed, size_t i) { return std::sin(0.7f * seed + 1.3f * i); }
+
+  // `job` says losses, weights and metrics; labels of output i are labels_[label_of[i]].
+  Result Train(const std::vector<std::string>& outputs, const proto::Job& job,
+               const std::vector<int>& label_of) {
+    const std::unique_ptr<Model> model = ModelOf(UsedBy(outputs), outputs);
+    const Objective objective = *Objective::Create(job, *model);
+    const auto executor =
+        *Executor::Create(model.get(), &objective, {.batch_size = kExamples}, device_.get());
+    for (size_t v = 0; v < model->variables().size(); ++v) {
+      const size_t seed = model->variables()[v].name[0];
+      for (size_t i = 0; i < executor->values(v).size(); ++i) {
+        executor->values(v)[i] = 0.5f * Wave(seed, i);
+      }
+    }
+    std::vector<float> x;
+    for (size_t i = 0; i < kExamples * 4; ++i) x.push_back(Wave(1, i));
+    Executor::Batch batch{.size = kExamples, .inputs = {x.data()}};
+    for (int label : label_of) {
+      batch.labels.push_back(label == 0 ? static_cast<const void*>(kinds_.data()) : sizes_.data());
+    }
+    batch.weights = weights_.data();
+    Result result{.sums = *executor->Forward(batch, true)};
+    executor->Backward([&](int variable) {
+      const auto gradient = executor->gradient(variable);
+      result.gradients[model->variables()[variable].name].assign(gradient.begin(), gradient.end());
+    });
+    return result;
+  }
+
+  // "kind" is a softmax over 3 classes, of which "size" is made: two outputs on one way.
+  static std::vector<TestLayer> UsedBy(const std::vector<std::string>& outputs) {
+    std::vector<TestLayer> layers = {{"x", "InputLayer", R"({"batch_shape": [null, 4]})"},
+                                     {"stem", "Dense", R"({"units": 5, "activation": "tanh"})"},
+                                     {"kind", "Dense", R"({"units": 3, "activation": "softmax"})"}};
+    if (outputs.back() != "size") return layers;
+    layers.push_back({"view", "Reshape", R"({"target_shape": [3, 1]})"});
+    layers.push_back({"flat", "Flatten"});
+    layers.push_back({"size", "Dense", R"({"units": 2})"});
+    return layers;
+  }
+
+  static proto::Job JobOf(const std::vector<std::pair<std::string, double>>& losses) {
+    proto::Job job;
+    for (const auto& [loss, weight] : losses) {
+      proto::TrainedOutput* output = job.add_outputs();
+      output->mutable_loss()->set_name(loss);
+      output->set_loss_weight(weight);
+    }
+    return job;
+  }
+
+  std::unique_ptr<Device> device_ = *CreateDevice("cpu");
+  const std::vector<int32_t> kinds_ = {2, 0, 1};
+  const std::vector<float> sizes_ = {1, -1, 0.5, 2, 0, 3};
+  const std::vector<float> weights_ = {1, 0.5, 2};
+};
+
+constexpr char kKindLoss[] = "sparse_categorical_crossentropy";
+
+TEST_F(OutputsTest, GradientsAreTheWeightedSumOfEachOutputsOwn) {
+  const Result both =
+      Train({"kind", "size"}, JobOf({{kKindLoss, 0.75}, {"mean_squared_error", 2}}), {0, 1});
+  const Result kind = Train({"kind"}, JobOf({{kKindLoss, 1}}), {0});
+  const Result size = Train({"size"}, JobOf({{"mean_squared_error", 1}}), {1});
+  EXPECT_NEAR(both.sums.loss_sum, 0.75 * kind.sums.loss_sum + 2 * size.sums.loss_sum, 1e-6);
+  ASSERT_EQ(both.gradients.size(), 6u);
+  for (const auto& [name, gradient] : both.gradients) {
+    for (size_t i = 0; i < gradient.size(); ++i) {
+      const auto of = [&](const Result& result) {
+        const auto found = result.gradients.find(name);
+        return found == result.gradients.end() ? 0.0f : found->second[i];
+      };
+      EXPECT_NEAR(gradient[i], 0.75f * of(kind) + 2 * of(size), 1e-6) << name << " " << i;
+    }
+  }
+}
+
+TEST_F(OutputsTest, MetricsAreOfTheirOutput) {
+  proto::Job job = JobOf({{kKindLoss, 0.75}, {"mean_squared_error", 2}});
+  const auto add = [&job](const std::string& name, uint32_t output) {
+    proto::MetricArguments* more = job.add_metric_arguments();
+    more->set_index(job.metrics_size());
+    more->set_output(output);
+    more->mutable_metric()->set_name(name);
+    job.add_metrics(name);
+  };
+  add("loss", 1);
+  add("loss", 0);
+  add("mean_absolute_error", 1);
+  add("accuracy", 0);
+  const Result both = Train({"kind", "size"}, job, {0, 1});
+  const auto& states = both.sums.metrics;
+  ASSERT_EQ(states.size(), 4u);
+  // Of each output its own loss, without its weight in the model's.
+  EXPECT_NEAR(both.sums.loss_sum, 0.75 * states[1][0] + 2 * states[0][0], 1e-9);
+  EXPECT_EQ(states[0][1], kExamples);
+  EXPECT_EQ(states[3][1], kExamples);
+  const Result size = Train({"size"}, JobOf({{"mean_squared_error", 1}}), {1});
+  EXPECT_NEAR(states[0][0], size.sums.loss_sum, 1e-6);
+}
+
+TEST_F(OutputsTest, WhatHasNothingToTrainNeedsNoGradient) {
+  const std::unique_ptr<Model> model =
+      ModelOf({{"x", "InputLayer", R"({"batch_shape": [null, 1]})"},
+               {"fixed", "Dense", R"({"units": 1, "trainable": false})", {"x"}},
+               {"free", "Dense", R"({"units": 1})", {"x"}}},
+              {"fixed", "free"});
+  const Objective objective = *Objective::Create(JobOf({{"mse", 1}, {"mse", 1}}), *model);
+  const auto executor =
+      *Executor::Create(model.get(), &objective, {.batch_size = 1}, device_.get());
+  const float one[] = {1};
+  const auto sums = executor->Forward({.size = 1, .inputs = {one}, .labels = {one, one}}, true);
+  ASSERT_TRUE(sums.ok());
+  EXPECT_EQ(sums->loss_sum, 2);
+  std::vector<int> order;
+  executor->Backward([&](int variable) { order.push_back(variable); });
+  EXPECT_EQ(order, std::vector<int>({2, 3}));
+}
+
+// ------------------------------------------------------------------------- one output
 
 TEST_F(ExecutorTest, PenaltyIsToldApartFromTheLoss) {
   const auto executor =
@@ -57,7 +194,7 @@ TEST_F(ExecutorTest, PenaltyIsToldApartFromTheLoss) {
   const float ones[] = {1, 1};
   const float labels[] = {2, 1};
   const absl::StatusOr<Executor::Sums> sums =
-      executor->Forward({.size = 2, .inputs = {ones}, .labels = labels}, /*training=*/true);
+      executor->Forward({.size = 2, .inputs = {ones}, .labels = {labels}}, /*training=*/true);
   ASSERT_TRUE(sums.ok());
   EXPECT_EQ(sums->examples, 2);
   EXPECT_DOUBLE_EQ(sums->loss_sum, 1 + 4);
@@ -70,7 +207,7 @@ TEST_F(ExecutorTest, WhatIsFrozenCostsNoPenaltyAndHasNoGradient) {
       "mse", 2);
   executor->values(0)[0] = 3;
   const float ones[] = {1, 1};
-  EXPECT_EQ(executor->Forward({.size = 2, .inputs = {ones}, .labels = ones}, true)->penalty, 0);
+  EXPECT_EQ(executor->Forward({.size = 2, .inputs = {ones}, .labels = {ones}}, true)->penalty, 0);
   executor->Backward([](int variable) { ADD_FAILURE() << variable; });
   EXPECT_TRUE(executor->gradient(0).empty());
 }
@@ -82,7 +219,7 @@ TEST_F(ExecutorTest, GradientsArriveFromTheLastLayerToTheFirst) {
                                    {"c", "Dense", R"({"units": 1})"}},
                                   "mse", 4);
   const float ones[] = {1, 1, 1, 1};
-  ASSERT_TRUE(executor->Forward({.size = 4, .inputs = {ones}, .labels = ones}, true).ok());
+  ASSERT_TRUE(executor->Forward({.size = 4, .inputs = {ones}, .labels = {ones}}, true).ok());
   std::vector<int> order;
   executor->Backward([&](int variable) { order.push_back(variable); });
   EXPECT_EQ(order, std::vector<int>({6, 7, 2, 3, 4, 5, 0, 1}));
@@ -91,7 +228,7 @@ TEST_F(ExecutorTest, GradientsArriveFromTheLastLayerToTheFirst) {
 TEST_F(ExecutorTest, MovingStatisticsAreTheBatchsMeanAndBiasedVariance) {
   const auto executor = CreateFor({kOne, {"norm", "BatchNormalization"}}, "mse", 4);
   const float values[] = {1, 2, 3, 6};
-  ASSERT_TRUE(executor->Forward({.size = 4, .inputs = {values}, .labels = values}, true).ok());
+  ASSERT_TRUE(executor->Forward({.size = 4, .inputs = {values}, .labels = {values}}, true).ok());
   executor->Backward([](int) {});
   EXPECT_FLOAT_EQ(executor->gradient(2)[0], 3);
   EXPECT_FLOAT_EQ(executor->gradient(3)[0], (4 + 1 + 0 + 9) / 4.0f);
@@ -163,7 +300,7 @@ TEST_F(ExecutorTest, MoreThreadsComputeTheSameUpToRounding) {
   std::vector<std::vector<float>> outputs;
   for (int threads : {1, 2, 3}) {
     const auto executor =
-        *Executor::Create(model_.get(), nullptr, {},
+        *Executor::Create(model_.get(), nullptr,
                           {.batch_size = 32, .threads = threads, .training = false}, device_.get());
     for (int v : {0, 2}) {
       for (float& value : executor->values(v)) value = 0.01f;
@@ -181,14 +318,14 @@ TEST_F(ExecutorTest, OptionsOutOfRangeAreRefused) {
   for (const Executor::Options& options :
        {Executor::Options{.batch_size = 0}, Executor::Options{.batch_size = int64_t{1} << 40},
         Executor::Options{.batch_size = 1, .threads = 0}}) {
-    EXPECT_EQ(Executor::Create(model_.get(), nullptr, {}, options, device_.get()).status().code(),
+    EXPECT_EQ(Executor::Create(model_.get(), nullptr, options, device_.get()).status().code(),
               absl::StatusCode::kInvalidArgument);
   }
 }
 
 TEST_F(ExecutorTest, AModelThatDoesNotFitIntoMemoryIsRefused) {
   model_ = ModelOf({kOne, {"d", "Dense", R"({"units": 1000000000000})"}});
-  EXPECT_EQ(Executor::Create(model_.get(), nullptr, {}, {.batch_size = 1 << 20}, device_.get())
+  EXPECT_EQ(Executor::Create(model_.get(), nullptr, {.batch_size = 1 << 20}, device_.get())
                 .status()
                 .code(),
             absl::StatusCode::kResourceExhausted);

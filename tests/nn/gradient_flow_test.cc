@@ -43,5 +43,17 @@ TEST(GradientFlowTest, OnlyAViewThatIsAloneSharesItsInputsGradient) {
   EXPECT_FALSE(GradientFlow(*shared).shares_gradient[2]);
 }
 
+TEST(GradientFlowTest, WhereThereIsALossItsGradientIsTheFirst) {
+  const std::unique_ptr<Model> model = ModelOf({kInput,
+                                                {"stem", "Dense", R"({"units": 4})"},
+                                                {"view", "Flatten", "{}", {"stem"}},
+                                                {"head", "Dense", R"({"units": 4})", {"view"}}},
+                                               {"stem", "head"});
+  const GradientFlow flow(*model);
+  EXPECT_EQ(flow.slots[3], std::vector<Slot>({Slot::kWrite}));
+  EXPECT_EQ(flow.slots[2], std::vector<Slot>({Slot::kAdd}));
+  EXPECT_FALSE(flow.shares_gradient[2]);
+}
+
 }  // namespace
 }  // namespace cairn::nn::testing

@@ -127,10 +127,13 @@ TEST(MetricTest, ArgumentsOfAJobStandWithTheirMetric) {
   more->set_index(1);
   more->mutable_metric()->set_name("auc");
   more->mutable_metric()->set_curve("PR");
-  const std::vector<proto::Metric> configs = MetricConfigs(job);
-  ASSERT_EQ(configs.size(), 2u);
-  EXPECT_EQ(configs[0].name(), "mae");
-  EXPECT_EQ(configs[1].curve(), "PR");
+  more->set_output(3);
+  const std::vector<JobMetric> metrics = JobMetrics(job);
+  ASSERT_EQ(metrics.size(), 2u);
+  EXPECT_EQ(metrics[0].config.name(), "mae");
+  EXPECT_EQ(metrics[0].output, 0);
+  EXPECT_EQ(metrics[1].config.curve(), "PR");
+  EXPECT_EQ(metrics[1].output, 3);
 }
 
 }  // namespace

@@ -100,18 +100,18 @@ class LocalRun {
     model_ = ValueOrDie(Model::Create(imported_.spec));
     proto::Loss loss;
     loss.set_name(config.at("loss"));
-    loss_ = ValueOrDie(CreateLoss(loss));
+    objective_ = Objective(ValueOrDie(CreateLoss(loss)));
     optimizer_ = ValueOrDie(CreateOptimizer(ReadOptimizer(config.at("optimizer"))));
     device_ = ValueOrDie(CreateDevice("cpu"));
-    executor_ = ValueOrDie(Executor::Create(model_.get(), loss_.get(), {},
-                                            {.batch_size = batch_size()}, device_.get()));
+    executor_ = ValueOrDie(
+        Executor::Create(model_.get(), &objective_, {.batch_size = batch_size()}, device_.get()));
     for (size_t i = 0; i < model_->inputs().size(); ++i) {
       const bool is_ids = model_->inputs()[i].spec.type == proto::INT32;
       const std::string file = config.at("inputs").at(i);
       inputs_.push_back(ReadArray(folder + "/" + file, is_ids));
     }
     labels_ = ReadArray(folder + "/" + config.at("labels").get<std::string>(),
-                        loss_->label_type() == proto::INT32);
+                        objective_.terms()[0].loss->label_type() == proto::INT32);
     LoadWeights();
   }
 
@@ -152,7 +152,7 @@ class LocalRun {
   Executor::Batch BatchAt(int64_t step) const {
     Executor::Batch batch{.size = batch_size()};
     for (const Array& input : inputs_) batch.inputs.push_back(input.row(step * batch_size()));
-    batch.labels = labels_.row(step * batch_size());
+    batch.labels = {labels_.row(step * batch_size())};
     return batch;
   }
 
@@ -178,7 +178,7 @@ class LocalRun {
   const json config_;
   const ImportedModel imported_;
   std::unique_ptr<Model> model_;
-  std::unique_ptr<Loss> loss_;
+  Objective objective_;
   std::unique_ptr<Optimizer> optimizer_;
   std::unique_ptr<Device> device_;
   std::unique_ptr<Executor> executor_;

@@ -8,7 +8,8 @@
 
 namespace cairn::nn::testing {
 
-proto::ModelSpec SpecOf(const std::vector<TestLayer>& layers) {
+proto::ModelSpec SpecOf(const std::vector<TestLayer>& layers,
+                        const std::vector<std::string>& outputs) {
   proto::ModelSpec spec;
   spec.set_name("test");
   for (const TestLayer& layer : layers) {
@@ -27,12 +28,14 @@ proto::ModelSpec SpecOf(const std::vector<TestLayer>& layers) {
       added.add_inputs(spec.layers(spec.layers_size() - 2).name());
     }
   }
-  if (!layers.empty()) spec.add_outputs(layers.back().name);
+  for (const std::string& output : outputs) spec.add_outputs(output);
+  if (outputs.empty() && !layers.empty()) spec.add_outputs(layers.back().name);
   return spec;
 }
 
-std::unique_ptr<Model> ModelOf(const std::vector<TestLayer>& layers) {
-  absl::StatusOr<std::unique_ptr<Model>> model = Model::Create(SpecOf(layers));
+std::unique_ptr<Model> ModelOf(const std::vector<TestLayer>& layers,
+                               const std::vector<std::string>& outputs) {
+  absl::StatusOr<std::unique_ptr<Model>> model = Model::Create(SpecOf(layers, outputs));
   if (!model.ok()) std::fprintf(stderr, "%s\n", model.status().ToString().c_str());
   CAIRN_CHECK(model.ok());
   return *std::move(model);

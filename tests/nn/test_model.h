@@ -22,12 +22,15 @@ struct TestLayer {
   bool infers = false;
 };
 
-// The model of these layers; its inputs are its InputLayers in order, its output the last layer.
-// Checks that the JSON is good; whether the model is, is for Model::Create.
-proto::ModelSpec SpecOf(const std::vector<TestLayer>& layers);
+// The model of these layers; its inputs are its InputLayers in order, its output is the last layer
+// unless `outputs` names others. Checks that the JSON is good; whether the model is, is for
+// Model::Create.
+proto::ModelSpec SpecOf(const std::vector<TestLayer>& layers,
+                        const std::vector<std::string>& outputs = {});
 
 // The same, created. Aborts the test program if it is refused.
-std::unique_ptr<Model> ModelOf(const std::vector<TestLayer>& layers);
+std::unique_ptr<Model> ModelOf(const std::vector<TestLayer>& layers,
+                               const std::vector<std::string>& outputs = {});
 
 }  // namespace cairn::nn::testing
 

@@ -48,11 +48,11 @@ class TfjsReferenceTest : public ::testing::TestWithParam<Reference> {
     model_ = *std::move(model);
     proto::Loss loss;
     loss.set_name("mean_squared_error");
-    loss_ = *CreateLoss(loss);
+    objective_ = Objective(*CreateLoss(loss));
     device_ = *CreateDevice("cpu");
     batch_size_ = reference.at("output").at("shape")[0];
-    executor_ = *Executor::Create(model_.get(), loss_.get(), {}, {.batch_size = batch_size_},
-                                  device_.get());
+    executor_ =
+        *Executor::Create(model_.get(), &objective_, {.batch_size = batch_size_}, device_.get());
     LoadWeights(reference.at("weights"));
     for (size_t i = 0; i < reference.at("inputs").size(); ++i) LoadInput(i);
     labels_.assign(reference.at("output").at("values").size(), 0);
@@ -82,7 +82,7 @@ class TfjsReferenceTest : public ::testing::TestWithParam<Reference> {
 
   Executor::Batch Batch() {
     batch_.size = batch_size_;
-    batch_.labels = labels_.data();
+    batch_.labels = {labels_.data()};
     return batch_;
   }
 
@@ -96,7 +96,7 @@ class TfjsReferenceTest : public ::testing::TestWithParam<Reference> {
   }
 
   std::unique_ptr<Model> model_;
-  std::unique_ptr<Loss> loss_;
+  Objective objective_;
   std::unique_ptr<Device> device_;
   std::unique_ptr<Executor> executor_;
   int64_t batch_size_ = 0;

@@ -171,7 +171,7 @@ TEST(JobDataTest, CsvMeansAndVocabulariesOfTrainingHoldForValidation) {
   EXPECT_EQ(InputsOf(*data.train), (std::vector<float>{1, 2, 3}));
   EXPECT_EQ(InputsOf(*data.validation), (std::vector<float>{2, 5}));
   float labels[2];
-  ASSERT_TRUE(data.validation->ReadLabels({0, 1}, labels).ok());
+  ASSERT_TRUE(data.validation->ReadLabels(0, {0, 1}, labels).ok());
   EXPECT_EQ(labels[0], 1);
   EXPECT_EQ(labels[1], 0);
 }

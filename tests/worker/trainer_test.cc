@@ -32,8 +32,8 @@ class LocalJob {
         loader_(OrDie(LoadJobData(plan, model_, {}, true, false)).train, BatchOrder::OfPlan(plan)) {
     nn::Executor::Options options;
     options.batch_size = plan.batch_size();
-    executor_ = OrDie(nn::Executor::Create(model_.model.get(), model_.loss.get(),
-                                           model_.metric_list(), options, device_.get()));
+    executor_ =
+        OrDie(nn::Executor::Create(model_.model.get(), &model_.objective, options, device_.get()));
     strategy_ = OrDie(LocalStrategy::Create(
         model_.model.get(), executor_.get(), OrDie(nn::CreateOptimizer(plan.job().optimizer())),
         plan.seed(), [this](const proto::BatchRecord& record) { records_.push_back(record); }));

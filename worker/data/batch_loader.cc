@@ -32,7 +32,10 @@ void BatchLoader::Reserve(LoadedBatch* batch) const {
   for (int i = 0; i < dataset_->inputs(); ++i) {
     batch->inputs[i].reserve(examples * dataset_->input_elements(i) * 4);
   }
-  batch->labels.reserve(examples * dataset_->label_elements() * 4);
+  batch->labels.resize(dataset_->outputs());
+  for (int i = 0; i < dataset_->outputs(); ++i) {
+    batch->labels[i].reserve(examples * dataset_->label_elements(i) * 4);
+  }
 }
 
 BatchLoader::~BatchLoader() {
@@ -53,7 +56,9 @@ absl::Status BatchLoader::Assemble(int64_t number, LoadedBatch* batch,
   for (int i = 0; i < dataset_->inputs(); ++i) {
     batch->inputs[i].resize(batch->examples * dataset_->input_elements(i) * 4);
   }
-  batch->labels.resize(batch->examples * dataset_->label_elements() * 4);
+  for (int i = 0; i < dataset_->outputs(); ++i) {
+    batch->labels[i].resize(batch->examples * dataset_->label_elements(i) * 4);
+  }
   if (readers_ == nullptr) return Read(*indices, 0, indices->size(), batch);
   CAIRN_RETURN_IF_ERROR(ReadInPieces(*indices, batch));
   // Afterwards: a change while the batch was read is seen.
@@ -68,7 +73,11 @@ absl::Status BatchLoader::Read(const std::vector<int64_t>& indices, size_t first
     std::byte* const out = batch->inputs[i].data() + first * dataset_->input_elements(i) * 4;
     CAIRN_RETURN_IF_ERROR(dataset_->ReadInput(i, piece, out));
   }
-  return dataset_->ReadLabels(piece, batch->labels.data() + first * dataset_->label_elements() * 4);
+  for (int i = 0; i < dataset_->outputs(); ++i) {
+    std::byte* const out = batch->labels[i].data() + first * dataset_->label_elements(i) * 4;
+    CAIRN_RETURN_IF_ERROR(dataset_->ReadLabels(i, piece, out));
+  }
+  return absl::OkStatus();
 }
 
 absl::Status BatchLoader::ReadInPieces(const std::vector<int64_t>& indices, LoadedBatch* batch) {

@@ -23,7 +23,8 @@ struct LoadedBatch {
   int64_t examples = 0;
   // One per model input; elements of 4 bytes.
   std::vector<std::vector<std::byte>> inputs;
-  std::vector<std::byte> labels;
+  // One per model output.
+  std::vector<std::vector<std::byte>> labels;
 };
 
 // Assembles batches, and the one that is needed next on a thread of its own while the caller

@@ -40,6 +40,10 @@ absl::Status CheckFinite(const Array& array, double scale) {
                             ", not a finite float32; say \"allow_nan\": true to train on it"));
 }
 
+proto::DataType LabelType(const proto::DataSource& source, const nn::Loss& loss) {
+  return source.one_hot() ? proto::INT32 : loss.label_type();
+}
+
 struct Bounds {
   double least = -kInfinity;
   double most = kInfinity;
@@ -77,24 +81,37 @@ bool FitsInput(const nn::Shape& data, nn::Shape wanted) {
 
 }  // namespace
 
-proto::DataType Dataset::LabelType(const proto::DataSource& source, const nn::Loss& loss) {
-  return source.one_hot() ? proto::INT32 : loss.label_type();
+std::vector<proto::DataType> Dataset::LabelTypes(const proto::DataSource& source,
+                                                 const nn::Objective& objective) {
+  std::vector<proto::DataType> types;
+  for (const nn::Objective::Term& term : objective.terms()) {
+    types.push_back(LabelType(source, *term.loss));
+  }
+  return types;
 }
 
 absl::StatusOr<Dataset> Dataset::Create(SourceArrays arrays, const proto::DataSource& source,
                                         const proto::DataPlan& plan, const nn::Model& model,
-                                        const nn::Loss& loss) {
+                                        const nn::Objective& objective) {
   if (arrays.inputs.size() != model.inputs().size()) {
     return absl::InvalidArgumentError(absl::StrCat("the model has ", model.inputs().size(),
                                                    " inputs, the data source lists ",
                                                    arrays.inputs.size(), " feature files"));
   }
+  if (arrays.labels.size() != model.outputs().size()) {
+    return absl::InvalidArgumentError(absl::StrCat("the model has ", model.outputs().size(),
+                                                   " outputs, the data source has labels for ",
+                                                   arrays.labels.size()));
+  }
   if (source.has_scale() && !std::isfinite(source.scale())) {
     return absl::InvalidArgumentError("scale is not a finite number");
   }
   Dataset dataset;
-  dataset.count_ = arrays.labels.rows();
-  CAIRN_RETURN_IF_ERROR(dataset.SetLabels(std::move(arrays.labels), source, model, loss));
+  dataset.count_ = arrays.labels[0].rows();
+  for (size_t i = 0; i < arrays.labels.size(); ++i) {
+    CAIRN_RETURN_IF_ERROR(dataset.AddLabels(std::move(arrays.labels[i]), source, model.outputs()[i],
+                                            *objective.terms()[i].loss));
+  }
   for (size_t i = 0; i < arrays.inputs.size(); ++i) {
     CAIRN_RETURN_IF_ERROR(
         dataset.AddInput(std::move(arrays.inputs[i]), source, plan, model, static_cast<int>(i)));
@@ -102,31 +119,36 @@ absl::StatusOr<Dataset> Dataset::Create(SourceArrays arrays, const proto::DataSo
   return dataset;
 }
 
-absl::Status Dataset::SetLabels(Array array, const proto::DataSource& source,
-                                const nn::Model& model, const nn::Loss& loss) {
+absl::Status Dataset::AddLabels(Array array, const proto::DataSource& source,
+                                const nn::Model::Output& output, const nn::Loss& loss) {
   const std::string& file = array.file();
   if (array.rows() == 0) return Wrong(file, "it holds no examples");
+  if (array.rows() != count_) {
+    return Wrong(file, absl::StrCat("as many labels as of the first output expected: ", count_,
+                                    " in ", labels_[0].array.file(), ", found ", array.rows()));
+  }
   if (source.one_hot() && loss.label_type() == proto::INT32) {
     return Wrong(file, absl::StrCat("loss ", loss.name(),
                                     " takes class numbers, not vectors: leave out \"one_hot\""));
   }
   nn::Shape shape = array.row_shape();
-  const int64_t classes =
-      source.one_hot() && !model.output_shape().empty() ? model.output_shape().back() : 0;
+  const int64_t classes = source.one_hot() && !output.shape.empty() ? output.shape.back() : 0;
   if (source.one_hot()) {
     if (!shape.empty() && shape.back() == 1) shape.pop_back();
     shape.push_back(classes);
   }
-  const absl::Status shapes = loss.ValidateShapes(model.output_shape(), shape);
+  const absl::Status shapes = loss.ValidateShapes(output.shape, shape);
   if (!shapes.ok()) return Wrong(file, std::string(shapes.message()));
   const bool are_classes = LabelType(source, loss) == proto::INT32;
   if (are_classes) CAIRN_RETURN_IF_ERROR(CheckWhole(array));
-  CAIRN_RETURN_IF_ERROR(CheckLabelRange(array, loss, model.output_shape(), are_classes));
+  CAIRN_RETURN_IF_ERROR(CheckLabelRange(array, loss, output.shape, are_classes));
   if (!source.allow_nan()) CAIRN_RETURN_IF_ERROR(CheckFinite(array, 1));
-  labels_.type = loss.label_type();
-  labels_.elements = nn::ElementCount(shape);
-  labels_.one_hot = classes;
-  labels_.array = std::move(array);
+  Column column;
+  column.type = loss.label_type();
+  column.elements = nn::ElementCount(shape);
+  column.one_hot = classes;
+  column.array = std::move(array);
+  labels_.push_back(std::move(column));
   return absl::OkStatus();
 }
 
@@ -135,7 +157,7 @@ absl::Status Dataset::AddInput(Array array, const proto::DataSource& source,
   const nn::Model::Input& wanted = model.inputs()[input];
   if (array.rows() != count_) {
     return Wrong(array.file(), absl::StrCat("as many examples as labels expected: ", count_, " in ",
-                                            labels_.array.file(), ", found ", array.rows()));
+                                            labels_[0].array.file(), ", found ", array.rows()));
   }
   if (!FitsInput(array.row_shape(), wanted.spec.shape)) {
     return Wrong(array.file(), absl::StrCat("examples of shape ", nn::ShapeText(wanted.spec.shape),
@@ -165,9 +187,9 @@ Dataset Dataset::Part(int64_t first, int64_t count, std::optional<Permutation> o
 }
 
 bool Dataset::in_memory() const {
-  return labels_.array.in_memory() &&
-         std::all_of(features_.begin(), features_.end(),
-                     [](const Column& column) { return column.array.in_memory(); });
+  const auto is_in_memory = [](const Column& column) { return column.array.in_memory(); };
+  return std::all_of(labels_.begin(), labels_.end(), is_in_memory) &&
+         std::all_of(features_.begin(), features_.end(), is_in_memory);
 }
 
 int64_t Dataset::RowOf(int64_t index) const {
@@ -206,12 +228,12 @@ absl::Status Dataset::ReadInput(int input, absl::Span<const int64_t> indices, vo
   return ReadColumn(features_[input], indices, out);
 }
 
-absl::Status Dataset::ReadLabels(absl::Span<const int64_t> indices, void* out) const {
-  return ReadColumn(labels_, indices, out);
+absl::Status Dataset::ReadLabels(int output, absl::Span<const int64_t> indices, void* out) const {
+  return ReadColumn(labels_[output], indices, out);
 }
 
 absl::Status Dataset::CheckUnchanged() const {
-  CAIRN_RETURN_IF_ERROR(labels_.array.CheckUnchanged());
+  for (const Column& column : labels_) CAIRN_RETURN_IF_ERROR(column.array.CheckUnchanged());
   for (const Column& column : features_) CAIRN_RETURN_IF_ERROR(column.array.CheckUnchanged());
   return absl::OkStatus();
 }

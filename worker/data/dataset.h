@@ -13,6 +13,7 @@
 #include "nn/data/preprocessing.h"
 #include "nn/loss.h"
 #include "nn/model.h"
+#include "nn/objective/objective.h"
 #include "proto/job.pb.h"
 #include "worker/data/array.h"
 #include "worker/data/permutation.h"
@@ -20,21 +21,22 @@
 
 namespace cairn::worker {
 
-// The examples of a data source, checked against the model and the loss that they are for. Files
+// The examples of a data source, checked against the model and the losses that they are for. Files
 // keep their types; examples are converted when they are read. Immutable, thread-safe; copies share
 // the data.
 class Dataset {
  public:
-  // What the labels of a source are wanted in: class numbers, or the loss's own type.
-  static proto::DataType LabelType(const proto::DataSource& source, const nn::Loss& loss);
+  // What the labels of each output are wanted in: class numbers, or the loss's own type.
+  static std::vector<proto::DataType> LabelTypes(const proto::DataSource& source,
+                                                 const nn::Objective& objective);
 
   // A last axis of 1 that the model has and the data lack is added. Everything that can be wrong
   // with the data is found here, none of it later: InvalidArgument names the file, the row, what
-  // was expected and what was found. `plan` has what the inspection found. `model` and `loss` are
-  // not kept.
+  // was expected and what was found. `plan` has what the inspection found. `model` and `objective`,
+  // which is for it, are not kept.
   static absl::StatusOr<Dataset> Create(SourceArrays arrays, const proto::DataSource& source,
                                         const proto::DataPlan& plan, const nn::Model& model,
-                                        const nn::Loss& loss);
+                                        const nn::Objective& objective);
 
   // `count` of the examples, from `first` on, in the order of `order` or, without, of the files.
   Dataset Part(int64_t first, int64_t count, std::optional<Permutation> order) const;
@@ -43,7 +45,9 @@ class Dataset {
   int inputs() const { return static_cast<int>(features_.size()); }
   // Elements of one example; all are of 4 bytes.
   int64_t input_elements(int input) const { return features_[input].elements; }
-  int64_t label_elements() const { return labels_.elements; }
+  // How many of the model's outputs there are labels for: all of them.
+  int outputs() const { return static_cast<int>(labels_.size()); }
+  int64_t label_elements(int output) const { return labels_[output].elements; }
   // Else examples are read from disk.
   bool in_memory() const;
 
@@ -51,8 +55,8 @@ class Dataset {
   // indices.size() * input_elements(input) elements of the type that the model's input has.
   // DataLoss: the disk's error, or a file that became shorter.
   absl::Status ReadInput(int input, absl::Span<const int64_t> indices, void* out) const;
-  // The same for labels, in the loss's label_type().
-  absl::Status ReadLabels(absl::Span<const int64_t> indices, void* out) const;
+  // The same for an output's labels, in its loss's label_type().
+  absl::Status ReadLabels(int output, absl::Span<const int64_t> indices, void* out) const;
 
   // DataLoss: a file from which examples are read was changed since it was inspected.
   absl::Status CheckUnchanged() const;
@@ -78,12 +82,12 @@ class Dataset {
   absl::Status ReadColumn(const Column& column, absl::Span<const int64_t> indices, void* out) const;
   absl::Status AddInput(Array array, const proto::DataSource& source, const proto::DataPlan& plan,
                         const nn::Model& model, int input);
-  absl::Status SetLabels(Array array, const proto::DataSource& source, const nn::Model& model,
-                         const nn::Loss& loss);
+  absl::Status AddLabels(Array array, const proto::DataSource& source,
+                         const nn::Model::Output& output, const nn::Loss& loss);
   int64_t RowOf(int64_t index) const;
 
   std::vector<Column> features_;
-  Column labels_;
+  std::vector<Column> labels_;  // By output.
   int64_t first_ = 0;
   int64_t count_ = 0;
   std::optional<Permutation> order_;

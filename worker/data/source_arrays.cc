@@ -81,7 +81,9 @@ absl::StatusOr<Array> ReadArrays(const Files& files, ReadArray read, DataStorage
 absl::StatusOr<SourceArrays> ReadPairs(const SourceFiles& files, ReadArray read,
                                        DataStorage* storage) {
   SourceArrays result;
-  CAIRN_ASSIGN_OR_RETURN(result.labels, ReadArrays(files.labels, read, storage));
+  for (const Files& output : files.labels) {
+    CAIRN_ASSIGN_OR_RETURN(result.labels.emplace_back(), ReadArrays(output, read, storage));
+  }
   for (const Files& input : files.features) {
     CAIRN_ASSIGN_OR_RETURN(result.inputs.emplace_back(), ReadArrays(input, read, storage));
   }
@@ -98,18 +100,20 @@ absl::StatusOr<SourceArrays> ReadCifar(const Files& files, const CifarKind& kind
       }));
   SourceArrays result;
   result.inputs.resize(1);
+  result.labels.resize(1);
   for (const CifarArrays& one : arrays) {
     CAIRN_RETURN_IF_ERROR(Join(one.images, &result.inputs[0]));
-    CAIRN_RETURN_IF_ERROR(Join(one.labels, &result.labels));
+    CAIRN_RETURN_IF_ERROR(Join(one.labels, &result.labels[0]));
   }
   return result;
 }
 
 absl::StatusOr<SourceArrays> ReadCsv(const Files& files, const proto::CsvSource& source,
                                      const proto::DataPlan& plan, const nn::Model& model,
-                                     proto::DataType label_type, DataStorage* storage) {
+                                     const std::vector<proto::DataType>& label_types,
+                                     DataStorage* storage) {
   CAIRN_ASSIGN_OR_RETURN(const std::vector<std::string> columns, ReadCsvColumns(files[0], source));
-  const CsvEncoder encoder(WithAllColumns(source, columns), plan, model, label_type);
+  const CsvEncoder encoder(WithAllColumns(source, columns), plan, model, label_types);
   using Arrays = CsvEncoder::Arrays;
   CAIRN_ASSIGN_OR_RETURN(const std::vector<Arrays> arrays,
                          ReadAll<Arrays>(files, [&](const std::string& path) {
@@ -117,7 +121,9 @@ absl::StatusOr<SourceArrays> ReadCsv(const Files& files, const proto::CsvSource&
                          }));
   SourceArrays result{arrays[0].inputs, arrays[0].labels};
   for (size_t i = 1; i < arrays.size(); ++i) {
-    CAIRN_RETURN_IF_ERROR(Join(arrays[i].labels, &result.labels));
+    for (size_t output = 0; output < result.labels.size(); ++output) {
+      CAIRN_RETURN_IF_ERROR(Join(arrays[i].labels[output], &result.labels[output]));
+    }
     for (size_t input = 0; input < result.inputs.size(); ++input) {
       CAIRN_RETURN_IF_ERROR(Join(arrays[i].inputs[input], &result.inputs[input]));
     }
@@ -125,19 +131,28 @@ absl::StatusOr<SourceArrays> ReadCsv(const Files& files, const proto::CsvSource&
   return result;
 }
 
+// The files of each of `parts` inputs, or outputs: of a single one the rows of all follow each
+// other.
+absl::StatusOr<std::vector<Files>> ListParts(const Files& names, size_t parts) {
+  std::vector<Files> files;
+  if (parts == 1) {
+    CAIRN_ASSIGN_OR_RETURN(files.emplace_back(), ExpandFileNames(names));
+    return files;
+  }
+  for (const std::string& name : names) {
+    CAIRN_ASSIGN_OR_RETURN(files.emplace_back(), ExpandFileNames({name}));
+  }
+  return files;
+}
+
 template <typename Source>
 absl::StatusOr<SourceFiles> ListPairs(const Source& source, const nn::Model& model) {
   SourceFiles files;
-  const Files features(source.features().begin(), source.features().end());
-  if (model.inputs().size() == 1) {
-    CAIRN_ASSIGN_OR_RETURN(files.features.emplace_back(), ExpandFileNames(features));
-  } else {
-    for (const std::string& input : features) {
-      CAIRN_ASSIGN_OR_RETURN(files.features.emplace_back(), ExpandFileNames({input}));
-    }
-  }
-  CAIRN_ASSIGN_OR_RETURN(files.labels,
-                         ExpandFileNames({source.labels().begin(), source.labels().end()}));
+  CAIRN_ASSIGN_OR_RETURN(
+      files.features,
+      ListParts({source.features().begin(), source.features().end()}, model.inputs().size()));
+  CAIRN_ASSIGN_OR_RETURN(files.labels, ListParts({source.labels().begin(), source.labels().end()},
+                                                 model.outputs().size()));
   return files;
 }
 
@@ -174,23 +189,28 @@ absl::StatusOr<SourceFiles> ListFiles(const proto::DataSource& source, const nn:
   return NoFormat();
 }
 
-absl::StatusOr<std::vector<uint64_t>> FingerprintFiles(const SourceFiles& files) {
+std::vector<std::string> SourceFiles::All() const {
   Files all;
-  for (const Files& input : files.features) all.insert(all.end(), input.begin(), input.end());
-  all.insert(all.end(), files.labels.begin(), files.labels.end());
-  return ReadAll<uint64_t>(all, FileFingerprint);
+  for (const Files& input : features) all.insert(all.end(), input.begin(), input.end());
+  for (const Files& output : labels) all.insert(all.end(), output.begin(), output.end());
+  return all;
+}
+
+absl::StatusOr<std::vector<uint64_t>> FingerprintFiles(const SourceFiles& files) {
+  return ReadAll<uint64_t>(files.All(), FileFingerprint);
 }
 
 absl::StatusOr<SourceArrays> ReadSource(const proto::DataSource& source, const SourceFiles& files,
                                         const proto::DataPlan& plan, const nn::Model& model,
-                                        proto::DataType label_type, DataStorage* storage) {
+                                        const std::vector<proto::DataType>& label_types,
+                                        DataStorage* storage) {
   switch (source.format_case()) {
     case proto::DataSource::kIdx:
       return ReadPairs(files, ReadIdxFile, storage);
     case proto::DataSource::kNpy:
       return ReadPairs(files, ReadNpyFile, storage);
     case proto::DataSource::kCsv:
-      return ReadCsv(files.features[0], source.csv(), plan, model, label_type, storage);
+      return ReadCsv(files.features[0], source.csv(), plan, model, label_types, storage);
     case proto::DataSource::kCifar10:
       return ReadCifar(files.features[0], kCifar10, storage);
     case proto::DataSource::kCifar100: {

@@ -16,27 +16,31 @@ namespace cairn::worker {
 struct SourceFiles {
   // For each input of the model; of formats that have everything in one file, one list.
   std::vector<std::vector<std::string>> features;
-  std::vector<std::string> labels;  // Empty for such formats.
+  std::vector<std::vector<std::string>> labels;  // For each output; empty for such formats.
+
+  // All of them in their order: inputs, then labels.
+  std::vector<std::string> All() const;
 };
 
 // Errors as ExpandFileNames.
 absl::StatusOr<SourceFiles> ListFiles(const proto::DataSource& source, const nn::Model& model);
 
-// All of them in their order: their fingerprints, for the plan. Errors as FileFingerprint.
+// The fingerprints of all of them, for the plan. Errors as FileFingerprint.
 absl::StatusOr<std::vector<uint64_t>> FingerprintFiles(const SourceFiles& files);
 
 // What a source holds, as the files have it.
 struct SourceArrays {
   std::vector<Array> inputs;  // In the order of the model's.
-  Array labels;
+  std::vector<Array> labels;  // In the order of the model's outputs.
 };
 
 // Reads the files, in whatever format `source` names, several at a time. `plan` has what the
-// inspection found in CSV; `label_type` is what its labels are wanted in. InvalidArgument names the
-// file, what was expected and what was found.
+// inspection found in CSV; `label_types` are what the labels of each output are wanted in.
+// InvalidArgument names the file, what was expected and what was found.
 absl::StatusOr<SourceArrays> ReadSource(const proto::DataSource& source, const SourceFiles& files,
                                         const proto::DataPlan& plan, const nn::Model& model,
-                                        proto::DataType label_type, DataStorage* storage);
+                                        const std::vector<proto::DataType>& label_types,
+                                        DataStorage* storage);
 
 }  // namespace cairn::worker
 

@@ -18,12 +18,21 @@ std::string Npy(const std::vector<int64_t>& shape, const std::vector<float>& val
          std::string(reinterpret_cast<const char*>(values.data()), values.size() * sizeof(float));
 }
 
+// Of a model with one output, of which it is.
+absl::StatusOr<Prediction> PredictOne(const TrainedModel& trained, const std::string& file,
+                                      double scale) {
+  auto predictions = Predict(trained, {file}, {"x.npy"}, scale);
+  if (!predictions.ok()) return predictions.status();
+  EXPECT_EQ(predictions->size(), 1u);
+  return (*predictions)[0];
+}
+
 TEST(PredictionTest, EveryExampleGoesThroughTheModelInBatches) {
   // The first input picks out the kernel's first row, 0 1 2; the bias is 100 200 300.
   constexpr int kExamples = 1000;
   std::vector<float> x(kExamples * 4, 0.0f);
   for (int i = 0; i < kExamples; ++i) x[i * 4] = static_cast<float>(i);
-  const auto prediction = Predict(Example(), {Npy({kExamples, 4}, x)}, {"x.npy"}, 1);
+  const auto prediction = PredictOne(Example(), Npy({kExamples, 4}, x), 1);
   ASSERT_TRUE(prediction.ok()) << prediction.status();
   EXPECT_THAT(prediction->shape, ElementsAre(kExamples, 3));
   for (int i = 0; i < kExamples; ++i) {
@@ -34,7 +43,7 @@ TEST(PredictionTest, EveryExampleGoesThroughTheModelInBatches) {
 }
 
 TEST(PredictionTest, InputsAreScaled) {
-  const auto prediction = Predict(Example(), {Npy({1, 4}, {0, 10, 0, 0})}, {"x.npy"}, 0.5);
+  const auto prediction = PredictOne(Example(), Npy({1, 4}, {0, 10, 0, 0}), 0.5);
   ASSERT_TRUE(prediction.ok()) << prediction.status();
   EXPECT_THAT(prediction->values, ElementsAre(115, 220, 325));
 }
@@ -47,15 +56,28 @@ TEST(PredictionTest, InputsAreStandardizedAsTheJobsDataWere) {
     statistics.add_deviation(4);
   }
   // (2 * 9 - 10) / 4 = 2 in the second place: twice the kernel's second row, and -2.5 elsewhere.
-  const auto prediction = Predict(trained, {Npy({1, 4}, {0, 9, 0, 0})}, {"x.npy"}, 2);
+  const auto prediction = PredictOne(trained, Npy({1, 4}, {0, 9, 0, 0}), 2);
   ASSERT_TRUE(prediction.ok()) << prediction.status();
   EXPECT_THAT(prediction->values,
               ElementsAre(100 + 2 * 3 - 2.5 * (0 + 6 + 9), 200 + 2 * 4 - 2.5 * (1 + 7 + 10),
                           300 + 2 * 5 - 2.5 * (2 + 8 + 11)));
 }
 
+TEST(PredictionTest, EveryOutputHasItsOwn) {
+  // What feeds the output, its input, is an output too.
+  TrainedModel trained = Example();
+  trained.plan.mutable_model()->add_outputs(trained.plan.model().inputs(0));
+  const auto predictions = Predict(trained, {Npy({2, 4}, {0, 1, 2, 3, 4, 5, 6, 7})}, {"x.npy"}, 1);
+  ASSERT_TRUE(predictions.ok()) << predictions.status();
+  ASSERT_EQ(predictions->size(), 2u);
+  EXPECT_EQ((*predictions)[0].output, trained.plan.model().outputs(0));
+  EXPECT_THAT((*predictions)[0].shape, ElementsAre(2, 3));
+  EXPECT_EQ((*predictions)[1].output, trained.plan.model().outputs(1));
+  EXPECT_THAT((*predictions)[1].values, ElementsAre(0, 1, 2, 3, 4, 5, 6, 7));
+}
+
 TEST(PredictionTest, NoExamplesAreNoPredictions) {
-  const auto prediction = Predict(Example(), {Npy({0, 4}, {})}, {"x.npy"}, 1);
+  const auto prediction = PredictOne(Example(), Npy({0, 4}, {}), 1);
   ASSERT_TRUE(prediction.ok()) << prediction.status();
   EXPECT_THAT(prediction->shape, ElementsAre(0, 3));
 }

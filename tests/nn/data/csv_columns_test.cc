@@ -64,7 +64,8 @@ TEST(CsvColumnsTest, EveryMistakeIsNamedWithItsPath) {
       {WithLabels(R"({"name": "y", "missing": {"name": "mean"}})"),
        "csv.labels[0].missing: the mean of other labels is no label"},
       {WithLabels(R"({"name": "y"}, {"name": "z", "categorical": true})"),
-       "csv.labels[1].categorical: a job has one label column of names, here are 2 label columns"},
+       "csv.labels[1].categorical: an output has one label column of names, here are 2 label "
+       "columns"},
   };
   std::set<std::string> messages;
   for (const Case& one : cases) {
@@ -93,6 +94,31 @@ TEST(CsvColumnsTest, EveryInputNeedsColumnsAndEveryColumnAnInput) {
     const auto source = SourceOf(WithFeature(one.source));
     EXPECT_EQ(CheckCsvInputs("csv", source, *model).message(), one.message);
   }
+}
+
+TEST(CsvColumnsTest, EveryOutputNeedsLabelsAndEveryLabelAnOutput) {
+  const auto model = testing::ModelOf({{"x", "InputLayer", R"({"batch_shape": [null, 1]})"},
+                                       {"kind", "Dense", R"({"units": 3})", {"x"}},
+                                       {"size", "Dense", R"({"units": 2})", {"x"}}},
+                                      {"kind", "size"});
+  const std::vector<Case> cases = {
+      {R"({"name": "a"})", "csv.labels[0].output: is missing; the model's outputs are kind, size"},
+      {R"({"name": "a", "output": "kid"})",
+       R"(csv.labels[0].output: the model has no output "kid"; it has kind, size)"},
+      {R"({"name": "a", "output": "kind"})",
+       R"(csv.labels: no column has "output": "size", which the model wants)"},
+      {R"({"name": "k", "categorical": true, "output": "kind"}, {"name": "w", "output": "size"},
+          {"name": "h", "output": "size"})",
+       ""},
+  };
+  for (const Case& one : cases) {
+    const auto source = SourceOf(WithLabels(one.source));
+    EXPECT_TRUE(CheckCsvColumns("csv", source).ok());
+    EXPECT_EQ(CheckCsvOutputs("csv", source, *model).message(), one.message);
+  }
+  EXPECT_EQ(
+      CheckCsvColumns("csv", SourceOf(WithFeature(R"({"name": "c", "output": "kind"})"))).message(),
+      "csv.features[0].output: is of labels only");
 }
 
 }  // namespace

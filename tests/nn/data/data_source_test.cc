@@ -71,6 +71,25 @@ TEST(DataSourceTest, EveryMistakeIsNamedWithItsPath) {
                   .ok());
 }
 
+TEST(DataSourceTest, EveryOutputHasAFileOfLabels) {
+  const auto two = testing::ModelOf({{"in", "InputLayer", R"({"batch_shape": [null, 2]})"},
+                                     {"a", "Dense", R"({"units": 1})", {"in"}},
+                                     {"b", "Dense", R"({"units": 1})", {"in"}}},
+                                    {"a", "b"});
+  const auto refusal = [&two](const std::string& train) {
+    return std::string(CheckDataFitsModel(JobOf(R"({"train": {)" + train + "}}"), *two).message());
+  };
+  EXPECT_EQ(refusal(R"("npy": {"features": ["x"], "labels": ["y", "z"]})"), "");
+  EXPECT_EQ(refusal(R"("idx": {"features": ["x"], "labels": ["y"]})"),
+            "train.idx.labels: names 1 file, the model has 2 outputs; one file, or pattern, per "
+            "output");
+  EXPECT_EQ(refusal(R"("cifar10": {"files": ["c"]})"),
+            "train: the model has 2 outputs, CIFAR has labels for one");
+  EXPECT_EQ(refusal(R"("npy": {"features": ["x"], "labels": ["y", "z"]}, "oneHot": true)"),
+            "train.one_hot: is for models of one output, this one has 2; losses like "
+            "sparse_categorical_crossentropy take class numbers");
+}
+
 TEST(DataSourceTest, ManyFilesAreTheRowsOfOneInputOrTheInputsOfAModel) {
   const auto one = testing::ModelOf(
       {{"in", "InputLayer", R"({"batch_shape": [null, 2]})"}, {"out", "Dense", R"({"units": 1})"}});

@@ -35,9 +35,9 @@ class LayerConformanceTest : public ::testing::TestWithParam<ConformanceCase> {
       : model_(ModelOf(GetParam().layers)), device_(*CreateDevice("cpu")), executor_(nullptr) {
     proto::Loss loss;
     loss.set_name("mean_squared_error");
-    loss_ = *CreateLoss(loss);
-    executor_ = *Executor::Create(model_.get(), loss_.get(), {},
-                                  {.batch_size = GetParam().batch_size}, device_.get());
+    objective_ = Objective(*CreateLoss(loss));
+    executor_ = *Executor::Create(model_.get(), &objective_, {.batch_size = GetParam().batch_size},
+                                  device_.get());
     DrawBatch();
   }
 
@@ -77,7 +77,7 @@ class LayerConformanceTest : public ::testing::TestWithParam<ConformanceCase> {
     device_labels_.assign(labels_.begin(), labels_.end());
     Executor::Batch batch{.size = batch_.size, .random_key = batch_.random_key};
     for (const std::vector<float>& input : device_inputs_) batch.inputs.push_back(input.data());
-    batch.labels = device_labels_.data();
+    batch.labels = {device_labels_.data()};
     return batch;
   }
 
@@ -114,7 +114,7 @@ class LayerConformanceTest : public ::testing::TestWithParam<ConformanceCase> {
   }
 
   std::unique_ptr<Model> model_;
-  std::unique_ptr<Loss> loss_;
+  Objective objective_;
   std::unique_ptr<Device> device_;
   std::unique_ptr<Executor> executor_;
   ReferenceBatch batch_;

@@ -47,7 +47,7 @@ TEST(BatchLoaderTest, ABatchIsTheSameWhetherItWasLoadedAheadOrNot) {
     EXPECT_EQ(one.batch, batch);
     EXPECT_EQ(one.examples, batch % 3 == 2 ? 2 : 4);
     EXPECT_EQ(FeaturesOf(one), FeaturesOf(**plain.Get(batch, std::nullopt)));
-    EXPECT_EQ(one.labels, one.inputs[0]);
+    EXPECT_EQ(one.labels, one.inputs);
   }
 }
 

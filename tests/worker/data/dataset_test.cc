@@ -57,10 +57,10 @@ std::unique_ptr<nn::Model> MixedModel() {
   return *nn::Model::Create(spec);
 }
 
-std::unique_ptr<nn::Loss> LossOf(const std::string& name) {
+nn::Objective LossOf(const std::string& name) {
   proto::Loss config;
   config.set_name(name);
-  return *nn::CreateLoss(config);
+  return nn::Objective(*nn::CreateLoss(config));
 }
 
 proto::DataSource Idx(const std::string& features, const std::string& labels) {
@@ -81,20 +81,21 @@ proto::DataSource Npy(const std::vector<std::string>& features, const std::strin
 }
 
 absl::StatusOr<Dataset> Load(const proto::DataSource& source, const nn::Model& model,
-                             const nn::Loss& loss, const proto::DataPlan& plan = {}) {
+                             const nn::Objective& objective, const proto::DataPlan& plan = {}) {
   DataStorage storage({});
   auto files = ListFiles(source, model);
   if (!files.ok()) return files.status();
-  auto arrays = ReadSource(source, *files, plan, model, Dataset::LabelType(source, loss), &storage);
+  auto arrays =
+      ReadSource(source, *files, plan, model, Dataset::LabelTypes(source, objective), &storage);
   if (!arrays.ok()) return arrays.status();
-  return Dataset::Create(*std::move(arrays), source, plan, model, loss);
+  return Dataset::Create(*std::move(arrays), source, plan, model, objective);
 }
 
 TEST(DatasetTest, ReadsScaledImagesAndAddsTheAxisOfOne) {
   auto source = Idx(Gzip(IdxBytes(8, {3, 2, 2}, "\1\2\3\4\5\6\7\10\11\12\13\14")),
                     IdxBytes(8, {3}, std::string("\2\0\1", 3)));
   source.set_scale(0.5);
-  const auto data = Load(source, *ImageModel(), *LossOf("sparse_categorical_crossentropy"));
+  const auto data = Load(source, *ImageModel(), LossOf("sparse_categorical_crossentropy"));
   ASSERT_TRUE(data.ok()) << data.status();
   EXPECT_EQ(data->examples(), 3);
   EXPECT_EQ(data->input_elements(0), 4);
@@ -102,7 +103,7 @@ TEST(DatasetTest, ReadsScaledImagesAndAddsTheAxisOfOne) {
   ASSERT_TRUE(data->ReadInput(0, {2, 0}, images.data()).ok());
   EXPECT_EQ(images, (std::vector<float>{4.5, 5, 5.5, 6, 0.5, 1, 1.5, 2}));
   std::vector<int32_t> labels(2);
-  ASSERT_TRUE(data->ReadLabels({2, 0}, labels.data()).ok());
+  ASSERT_TRUE(data->ReadLabels(0, {2, 0}, labels.data()).ok());
   EXPECT_EQ(labels, (std::vector<int32_t>{1, 2}));
 }
 
@@ -111,7 +112,7 @@ TEST(DatasetTest, ReadsSeveralInputsAndScalesOnlyFloats) {
                      NpyBytes("<f8", "(2, 2)", Raw<double>({1, 2, 3, 4}))},
                     NpyBytes("|b1", "(2,)", std::string("\0\1", 2)));
   source.set_scale(10);
-  const auto data = Load(source, *MixedModel(), *LossOf("binary_crossentropy"));
+  const auto data = Load(source, *MixedModel(), LossOf("binary_crossentropy"));
   ASSERT_TRUE(data.ok()) << data.status();
   std::vector<int32_t> ids(2);
   ASSERT_TRUE(data->ReadInput(0, {0, 1}, ids.data()).ok());
@@ -120,8 +121,66 @@ TEST(DatasetTest, ReadsSeveralInputsAndScalesOnlyFloats) {
   ASSERT_TRUE(data->ReadInput(1, {1}, wide.data()).ok());
   EXPECT_EQ(wide, (std::vector<float>{30, 40}));
   float label = -1;
-  ASSERT_TRUE(data->ReadLabels({1}, &label).ok());
+  ASSERT_TRUE(data->ReadLabels(0, {1}, &label).ok());
   EXPECT_EQ(label, 1);
+}
+
+// Of two numbers one of three classes, and a number.
+struct TwoOutputs {
+  TwoOutputs() {
+    proto::ModelSpec spec;
+    AddLayer(&spec, "x", "InputLayer", R"({"batch_shape": [null, 2]})", {});
+    AddLayer(&spec, "kind", "Dense", R"({"units": 3, "activation": "softmax"})", {"x"});
+    AddLayer(&spec, "size", "Dense", R"({"units": 1})", {"x"});
+    spec.add_outputs("kind");
+    spec.add_outputs("size");
+    model = *nn::Model::Create(spec);
+    proto::Job job;
+    job.add_outputs()->mutable_loss()->set_name("sparse_categorical_crossentropy");
+    job.add_outputs()->mutable_loss()->set_name("mse");
+    objective = *nn::Objective::Create(job, *model);
+  }
+
+  absl::StatusOr<Dataset> LoadWith(const std::string& kinds, const std::string& sizes) const {
+    auto source = Npy({NpyBytes("<f4", "(3, 2)", Raw<float>({1, 2, 3, 4, 5, 6}))}, kinds);
+    source.mutable_npy()->add_labels(WriteDataFile("sizes.npy", sizes));
+    return Load(source, *model, objective);
+  }
+
+  std::unique_ptr<nn::Model> model;
+  nn::Objective objective;
+};
+
+TEST(DatasetTest, EveryOutputHasLabelsInItsLosssType) {
+  const auto data = TwoOutputs().LoadWith(NpyBytes("<i8", "(3,)", Raw<int64_t>({2, 0, 1})),
+                                          NpyBytes("<f4", "(3, 1)", Raw<float>({7, 8, 9})));
+  ASSERT_TRUE(data.ok()) << data.status();
+  ASSERT_EQ(data->outputs(), 2);
+  std::vector<int32_t> kinds(2);
+  ASSERT_TRUE(data->ReadLabels(0, {2, 0}, kinds.data()).ok());
+  EXPECT_EQ(kinds, (std::vector<int32_t>{1, 2}));
+  std::vector<float> sizes(2);
+  ASSERT_TRUE(data->ReadLabels(1, {2, 0}, sizes.data()).ok());
+  EXPECT_EQ(sizes, (std::vector<float>{9, 7}));
+}
+
+TEST(DatasetTest, LabelsOfEveryOutputAreChecked) {
+  const std::string kinds = NpyBytes("<i8", "(3,)", Raw<int64_t>({2, 0, 1}));
+  const std::string sizes = NpyBytes("<f4", "(3,)", Raw<float>({7, 8, 9}));
+  const TwoOutputs two;
+  EXPECT_THAT(
+      std::string(
+          two.LoadWith(kinds, NpyBytes("<f4", "(2,)", Raw<float>({7, 8}))).status().message()),
+      HasSubstr("sizes.npy: as many labels as of the first output expected: 3 in "));
+  EXPECT_THAT(
+      std::string(two.LoadWith(kinds, NpyBytes("<f4", "(3, 2)", Raw<float>({1, 2, 3, 4, 5, 6})))
+                      .status()
+                      .message()),
+      HasSubstr("sizes.npy"));
+  EXPECT_THAT(
+      std::string(
+          two.LoadWith(NpyBytes("<i8", "(3,)", Raw<int64_t>({2, 3, 1})), sizes).status().message()),
+      HasSubstr("labels from 0 to 2 expected"));
 }
 
 TEST(DatasetTest, WhatDoesNotFitIsNamedWithTheFileAndBothSides) {
@@ -149,15 +208,15 @@ TEST(DatasetTest, WhatDoesNotFitIsNamedWithTheFileAndBothSides) {
   };
   for (const auto& one : cases) {
     const auto data = Load(Idx(one.features, one.labels), *ImageModel(),
-                           *LossOf("sparse_categorical_crossentropy"));
+                           LossOf("sparse_categorical_crossentropy"));
     ASSERT_FALSE(data.ok()) << one.words[1];
     for (const char* word : one.words) EXPECT_THAT(data.status().ToString(), HasSubstr(word));
   }
 }
 
 TEST(DatasetTest, ASourceWithoutFilesIsRefused) {
-  const auto loss = LossOf("sparse_categorical_crossentropy");
-  const auto none = Load(proto::DataSource(), *ImageModel(), *loss);
+  const nn::Objective loss = LossOf("sparse_categorical_crossentropy");
+  const auto none = Load(proto::DataSource(), *ImageModel(), loss);
   EXPECT_THAT(none.status().message(), HasSubstr("none of the formats idx, npy, csv"));
 }
 
@@ -165,7 +224,7 @@ TEST(DatasetTest, ProbabilitiesOutsideOfOneAreRefused) {
   const auto source = Npy(
       {NpyBytes("<i4", "(1,)", Raw<int32_t>({0})), NpyBytes("<f4", "(1, 2)", Raw<float>({1, 2}))},
       NpyBytes("|u1", "(1,)", "\xff"));
-  const auto data = Load(source, *MixedModel(), *LossOf("binary_crossentropy"));
+  const auto data = Load(source, *MixedModel(), LossOf("binary_crossentropy"));
   EXPECT_THAT(data.status().message(), HasSubstr("labels from 0 to 1 expected"));
   EXPECT_THAT(data.status().message(), HasSubstr("found 255"));
 }
@@ -183,19 +242,19 @@ TEST(DatasetTest, NumbersThatAreNoneAreRefusedUnlessTheyAreAllowed) {
   auto source = Npy({NpyBytes("<f4", "(2, 2)", Raw<float>({1, 2, 3, std::nanf("")}))},
                     NpyBytes("<f4", "(2,)", Raw<float>({0, 1})));
   const auto model = PairModel(1);
-  const auto loss = LossOf("mean_squared_error");
-  const auto refused = Load(source, *model, *loss);
+  const nn::Objective loss = LossOf("mean_squared_error");
+  const auto refused = Load(source, *model, loss);
   EXPECT_THAT(std::string(refused.status().message()),
               HasSubstr("0.npy, row 1: element 1 is nan, not a finite float32; say"));
   source.set_allow_nan(true);
-  EXPECT_TRUE(Load(source, *model, *loss).ok());
+  EXPECT_TRUE(Load(source, *model, loss).ok());
 }
 
 TEST(DatasetTest, NumbersThatScaleMakesTooLargeAreRefused) {
   auto source = Npy({NpyBytes("<f4", "(1, 2)", Raw<float>({1, 1e10}))},
                     NpyBytes("<f4", "(1,)", Raw<float>({0})));
   source.set_scale(1e30);
-  EXPECT_THAT(std::string(Load(source, *PairModel(1), *LossOf("mse")).status().message()),
+  EXPECT_THAT(std::string(Load(source, *PairModel(1), LossOf("mse")).status().message()),
               HasSubstr("element 1 is 1e+10, times 1e+30"));
 }
 
@@ -203,15 +262,15 @@ TEST(DatasetTest, ClassNumbersBecomeVectors) {
   auto source = Npy({NpyBytes("<f4", "(2, 2)", Raw<float>({1, 2, 3, 4}))},
                     NpyBytes("|u1", "(2,)", std::string("\2\0", 2)));
   source.set_one_hot(true);
-  const auto data = Load(source, *PairModel(3), *LossOf("mean_squared_error"));
+  const auto data = Load(source, *PairModel(3), LossOf("mean_squared_error"));
   ASSERT_TRUE(data.ok()) << data.status();
-  EXPECT_EQ(data->label_elements(), 3);
+  EXPECT_EQ(data->label_elements(0), 3);
   std::vector<float> labels(6);
-  ASSERT_TRUE(data->ReadLabels({0, 1}, labels.data()).ok());
+  ASSERT_TRUE(data->ReadLabels(0, {0, 1}, labels.data()).ok());
   EXPECT_EQ(labels, (std::vector<float>{0, 0, 1, 1, 0, 0}));
-  EXPECT_THAT(std::string(Load(source, *PairModel(2), *LossOf("mse")).status().message()),
+  EXPECT_THAT(std::string(Load(source, *PairModel(2), LossOf("mse")).status().message()),
               HasSubstr("y.npy, row 0: labels from 0 to 1 expected"));
-  EXPECT_THAT(std::string(Load(source, *PairModel(3), *LossOf("sparse_categorical_crossentropy"))
+  EXPECT_THAT(std::string(Load(source, *PairModel(3), LossOf("sparse_categorical_crossentropy"))
                               .status()
                               .message()),
               HasSubstr("leave out \"one_hot\""));
@@ -222,7 +281,7 @@ TEST(DatasetTest, PartsOfAnOrderAreDisjointAndTogetherAll) {
   for (int i = 0; i < 20; ++i) numbers[i] = static_cast<float>(i / 2);
   const auto source = Npy({NpyBytes("<f4", "(10, 2)", Raw(numbers))},
                           NpyBytes("<f4", "(10,)", Raw(std::vector<float>(10))));
-  const auto all = Load(source, *PairModel(1), *LossOf("mse"));
+  const auto all = Load(source, *PairModel(1), LossOf("mse"));
   ASSERT_TRUE(all.ok());
   const auto read = [](const Dataset& data, std::vector<float>* seen) {
     for (int64_t i = 0; i < data.examples(); ++i) {
@@ -247,7 +306,7 @@ TEST(DatasetTest, MeasuresWhatTrainsAndStandardizesAll) {
                     NpyBytes("<f4", "(3,)", Raw<float>({0, 0, 0})));
   source.set_scale(2);
   const auto model = PairModel(1);
-  const auto raw = Load(source, *model, *LossOf("mse"));
+  const auto raw = Load(source, *model, LossOf("mse"));
   ASSERT_TRUE(raw.ok());
   const auto measured = raw->Measure(*model, [](int64_t row) { return row < 2; });
   ASSERT_TRUE(measured.ok());
@@ -256,7 +315,7 @@ TEST(DatasetTest, MeasuresWhatTrainsAndStandardizesAll) {
   EXPECT_THAT((*measured)[0].deviation(), ::testing::ElementsAre(2, 20));
   proto::DataPlan plan;
   *plan.add_inputs() = (*measured)[0];
-  const auto data = Load(source, *model, *LossOf("mse"), plan);
+  const auto data = Load(source, *model, LossOf("mse"), plan);
   std::vector<float> values(6);
   ASSERT_TRUE(data->ReadInput(0, {0, 1, 2}, values.data()).ok());
   EXPECT_EQ(values, (std::vector<float>{-1, -1, 1, 1, 998, 94}));
@@ -265,7 +324,7 @@ TEST(DatasetTest, MeasuresWhatTrainsAndStandardizesAll) {
 TEST(DatasetTest, ScaleMustBeANumber) {
   auto source = Idx(IdxBytes(8, {1, 2, 2}, "abcd"), IdxBytes(8, {1}, std::string(1, '\0')));
   source.set_scale(std::numeric_limits<double>::infinity());
-  EXPECT_FALSE(Load(source, *ImageModel(), *LossOf("sparse_categorical_crossentropy")).ok());
+  EXPECT_FALSE(Load(source, *ImageModel(), LossOf("sparse_categorical_crossentropy")).ok());
 }
 
 }  // namespace

@@ -26,7 +26,7 @@ absl::StatusOr<SourceArrays> Read(const proto::DataSource& source,
   const auto files = ListFiles(source, *model);
   if (!files.ok()) return files.status();
   DataStorage storage(options);
-  return ReadSource(source, *files, {}, *model, proto::INT32, &storage);
+  return ReadSource(source, *files, {}, *model, {proto::INT32}, &storage);
 }
 
 std::vector<float> ValuesOf(const Array& array) {
@@ -67,7 +67,7 @@ TEST(SourceArraysTest, FilesOfAllFormatsFollowEachOtherInMemoryAndOnDisk) {
       ASSERT_TRUE(arrays.ok()) << arrays.status();
       ASSERT_EQ(arrays->inputs.size(), 1u);
       EXPECT_EQ(ValuesOf(arrays->inputs[0]), (std::vector<float>{1, 2, 3, 4, 5, 6}));
-      EXPECT_EQ(ValuesOf(arrays->labels), (std::vector<float>{2, 0, 1}));
+      EXPECT_EQ(ValuesOf(arrays->labels[0]), (std::vector<float>{2, 0, 1}));
       EXPECT_EQ(arrays->inputs[0].in_memory(), memory > 0);
     }
   }
@@ -82,7 +82,7 @@ TEST(SourceArraysTest, CifarFilesAreOneSource) {
   const auto arrays = Read(source);
   ASSERT_TRUE(arrays.ok()) << arrays.status();
   EXPECT_EQ(arrays->inputs[0].ToString(), "uint8 (2, 32, 32, 3)");
-  EXPECT_EQ(ValuesOf(arrays->labels), (std::vector<float>{3, 4}));
+  EXPECT_EQ(ValuesOf(arrays->labels[0]), (std::vector<float>{3, 4}));
 }
 
 TEST(SourceArraysTest, TheFirstBadFileOfManyIsNamed) {

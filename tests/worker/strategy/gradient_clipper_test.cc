@@ -21,10 +21,9 @@ class GradientClipperTest : public ::testing::Test {
     device_ = nn::CreateDevice("cpu").value();
     proto::Loss loss;
     loss.set_name("mean_squared_error");
-    loss_ = nn::CreateLoss(loss).value();
+    objective_ = nn::Objective(nn::CreateLoss(loss).value());
     executor_ =
-        nn::Executor::Create(model_.get(), loss_.get(), {}, {.batch_size = 2}, device_.get())
-            .value();
+        nn::Executor::Create(model_.get(), &objective_, {.batch_size = 2}, device_.get()).value();
     for (size_t v = 0; v < model_->variables().size(); ++v) {
       float value = 0.1f;
       for (float& element : executor_->values(static_cast<int>(v))) element = value += 0.25f;
@@ -32,7 +31,7 @@ class GradientClipperTest : public ::testing::Test {
     const std::vector<float> x = {1, 2, 3, 4, -1, 0, 1, 5};
     const std::vector<float> y(2 * nn::ElementCount(model_->output_shape()), 30.0f);
     EXPECT_TRUE(
-        executor_->Forward({.size = 2, .inputs = {x.data()}, .labels = y.data()}, true).ok());
+        executor_->Forward({.size = 2, .inputs = {x.data()}, .labels = {y.data()}}, true).ok());
     executor_->Backward([this](int variable) { complete_.push_back(variable); });
   }
 
@@ -56,7 +55,7 @@ class GradientClipperTest : public ::testing::Test {
 
   std::unique_ptr<nn::Model> model_;
   std::unique_ptr<nn::Device> device_;
-  std::unique_ptr<nn::Loss> loss_;
+  nn::Objective objective_;
   std::unique_ptr<nn::Executor> executor_;
   std::vector<int> complete_;
 };

@@ -32,9 +32,9 @@ class LocalStrategyTest : public ::testing::Test {
     device_ = OrDie(nn::CreateDevice("cpu"));
     proto::Loss loss;
     loss.set_name("mean_squared_error");
-    loss_ = OrDie(nn::CreateLoss(loss));
-    executor_ = OrDie(
-        nn::Executor::Create(model_.get(), loss_.get(), {}, {.batch_size = 2}, device_.get()));
+    objective_ = nn::Objective(OrDie(nn::CreateLoss(loss)));
+    executor_ =
+        OrDie(nn::Executor::Create(model_.get(), &objective_, {.batch_size = 2}, device_.get()));
     proto::Optimizer sgd;
     sgd.set_name("sgd");
     sgd.set_learning_rate(0.25);
@@ -59,7 +59,7 @@ class LocalStrategyTest : public ::testing::Test {
   void Step(int64_t batch) {
     const std::vector<float> x = {1, 2, 3, 4, -1, 0, 1, 5};
     const std::vector<float> y = {1, 0, 2, 3, 1, 1};
-    nn::Executor::Batch data{.size = 2, .inputs = {x.data()}, .labels = y.data()};
+    nn::Executor::Batch data{.size = 2, .inputs = {x.data()}, .labels = {y.data()}};
     EXPECT_EQ(OrDie(strategy_->BeginStep({batch, 2}, [] { return false; })), Strategy::Ready::kYes);
     OrDie(executor_->Forward(data, true));
     executor_->Backward([&](int variable) { strategy_->OnGradient(variable); });
@@ -70,7 +70,7 @@ class LocalStrategyTest : public ::testing::Test {
 
   std::unique_ptr<nn::Model> model_;
   std::unique_ptr<nn::Device> device_;
-  std::unique_ptr<nn::Loss> loss_;
+  nn::Objective objective_;
   std::unique_ptr<nn::Executor> executor_;
   std::unique_ptr<LocalStrategy> strategy_;
   std::vector<int64_t> settled_;

@@ -62,8 +62,8 @@ class TestWorker {
         loader_(OrDie(LoadJobData(plan, model_, {}, true, false)).train, BatchOrder::OfPlan(plan)) {
     nn::Executor::Options options;
     options.batch_size = plan.batch_size();
-    executor_ = OrDie(
-        nn::Executor::Create(model_.model.get(), model_.loss.get(), {}, options, device_.get()));
+    executor_ =
+        OrDie(nn::Executor::Create(model_.model.get(), &model_.objective, options, device_.get()));
     strategy_ =
         OrDie(ParameterServerStrategy::Create(plan, generation, *model_.model, executor_.get(),
                                               client, [this](const proto::BatchRecord& record) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <iterator>
 #include <limits>
 #include <memory>
 
@@ -19,9 +20,11 @@ constexpr int64_t kElementBytes = 4;
 // Rows are handed to the spool in pieces of about this size.
 constexpr size_t kSpoolPiece = size_t{256} << 10;
 
-int TargetOf(const proto::CsvColumn& column, const nn::Model& model) {
-  for (int i = 0; i < static_cast<int>(model.inputs().size()); ++i) {
-    if (column.has_input() && model.inputs()[i].name == column.input()) return i;
+// The place of that name among a model's inputs or outputs; 0 if there is none.
+template <typename Places>
+int PlaceOf(const std::string& name, const Places& places) {
+  for (size_t i = 0; i < places.size(); ++i) {
+    if (places[i].name == name) return static_cast<int>(i);
   }
   return 0;
 }
@@ -57,17 +60,19 @@ void Store(proto::DataType type, double value, char* at) {
 }  // namespace
 
 CsvEncoder::CsvEncoder(const proto::CsvSource& source, const proto::DataPlan& plan,
-                       const nn::Model& model, proto::DataType label_type)
-    : source_(source) {
+                       const nn::Model& model, const std::vector<proto::DataType>& label_types)
+    : source_(source), inputs_(static_cast<int>(model.inputs().size())) {
   for (const nn::Model::Input& input : model.inputs()) targets_.push_back({input.spec.type});
-  targets_.push_back({label_type});
-  for (const auto& column : source.features()) AddColumn(column, plan, TargetOf(column, model));
-  for (const auto& column : source.labels()) {
-    AddColumn(column, plan, static_cast<int>(model.inputs().size()));
+  for (const proto::DataType type : label_types) targets_.push_back({type});
+  for (const auto& column : source.features()) {
+    AddColumn(column, plan, PlaceOf(column.input(), model.inputs()));
   }
-  for (size_t i = 0; i < targets_.size(); ++i) {
+  for (const auto& column : source.labels()) {
+    AddColumn(column, plan, inputs_ + PlaceOf(column.output(), model.outputs()));
+  }
+  for (int i = 0; i < static_cast<int>(targets_.size()); ++i) {
     Target& target = targets_[i];
-    const bool is_labels = i == model.inputs().size();
+    const bool is_labels = i >= inputs_;
     const nn::Shape wanted = is_labels ? nn::Shape() : model.inputs()[i].spec.shape;
     const bool fits = nn::ElementCount(wanted) == target.elements;
     target.shape = fits ? wanted : nn::Shape{target.elements};
@@ -124,9 +129,9 @@ absl::StatusOr<CsvEncoder::Arrays> CsvEncoder::ReadFile(const std::string& path,
     arrays.emplace_back(std::move(bytes), count, layout);
   }
   Arrays result;
-  result.labels = std::move(arrays.back());
-  arrays.pop_back();
-  result.inputs = std::move(arrays);
+  const auto labels = arrays.begin() + inputs_;
+  result.inputs.assign(std::make_move_iterator(arrays.begin()), std::make_move_iterator(labels));
+  result.labels.assign(std::make_move_iterator(labels), std::make_move_iterator(arrays.end()));
   return result;
 }
 

@@ -19,20 +19,20 @@
 namespace cairn::worker {
 
 // Turns rows of CSV into rows of numbers: for each input of a model the values of its columns, one
-// after the other, and the labels. Numbers become float32, or int32 where the input (or the loss)
-// takes whole numbers; names become ids, or vectors of one 1. Immutable, thread-safe.
+// after the other, and for each output the labels. Numbers become float32, or int32 where the input
+// (or the loss) takes whole numbers; names become ids, or vectors of one 1. Immutable, thread-safe.
 class CsvEncoder {
  public:
   struct Arrays {
     std::vector<Array> inputs;
-    Array labels;
+    std::vector<Array> labels;
   };
 
   // `source` names all its columns (WithAllColumns); `plan` has what SurveyCsv found. An input
   // whose elements are as many as its columns' values has the model's shape, else one axis.
-  // `label_type` is what labels are wanted in.
+  // `label_types` are what the labels of each of the model's outputs are wanted in.
   CsvEncoder(const proto::CsvSource& source, const proto::DataPlan& plan, const nn::Model& model,
-             proto::DataType label_type);
+             const std::vector<proto::DataType>& label_types);
 
   // InvalidArgument: a field that is missing, no number, too large, or not in its vocabulary; it
   // names file, line, column and value. Else as ReadCsvRows and Spool.
@@ -55,7 +55,7 @@ class CsvEncoder {
     int64_t place = 0;  // In the target's row.
     int64_t width = 1;
   };
-  // An array in the making: an input, or behind them the labels.
+  // An array in the making: an input, or behind them an output's labels.
   struct Target {
     proto::DataType type = proto::FLOAT32;
     nn::Shape shape;
@@ -69,6 +69,8 @@ class CsvEncoder {
   absl::StatusOr<int32_t> IdOf(const Column& column, std::string_view field) const;
 
   const proto::CsvSource source_;
+  // How many targets are inputs.
+  const int inputs_;
   std::vector<Column> columns_;
   std::vector<std::string> names_;
   std::vector<Target> targets_;

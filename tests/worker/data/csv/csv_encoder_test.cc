@@ -59,7 +59,7 @@ constexpr char kPlan[] = R"({
 TEST(CsvEncoderTest, ColumnsBecomeTheirInputsRows) {
   const auto model = MixedModel(3);
   const CsvEncoder encoder(MessageOf<proto::CsvSource>(kMixed), MessageOf<proto::DataPlan>(kPlan),
-                           *model, proto::FLOAT32);
+                           *model, {proto::FLOAT32});
   DataStorage storage({});
   const auto arrays = encoder.ReadFile(
       WriteDataFile("m.csv", "y,city,age,user\n0.5,Rom,7,bob\n1,Bern,,eve\n"), &storage);
@@ -68,8 +68,29 @@ TEST(CsvEncoderTest, ColumnsBecomeTheirInputsRows) {
   EXPECT_EQ(RowsOf(arrays->inputs[0]), (Rows{{1}, {2}}));
   EXPECT_EQ(arrays->inputs[1].ToString(), "float32 (2, 3)");
   EXPECT_EQ(RowsOf(arrays->inputs[1]), (Rows{{7, 0, 1}, {15, 1, 0}}));
-  EXPECT_EQ(arrays->labels.ToString(), "float32 (2,)");
-  EXPECT_EQ(RowsOf(arrays->labels), (Rows{{0.5}, {1}}));
+  EXPECT_EQ(arrays->labels[0].ToString(), "float32 (2,)");
+  EXPECT_EQ(RowsOf(arrays->labels[0]), (Rows{{0.5}, {1}}));
+}
+
+TEST(CsvEncoderTest, LabelsGoToTheirOutputs) {
+  const auto model = nn::testing::ModelOf({{"x", "InputLayer", R"({"batch_shape": [null, 1]})"},
+                                           {"kind", "Dense", R"({"units": 2})", {"x"}},
+                                           {"size", "Dense", R"({"units": 2})", {"x"}}},
+                                          {"kind", "size"});
+  const CsvEncoder encoder(MessageOf<proto::CsvSource>(R"({
+        "features": [{"name": "x"}],
+        "labels": [{"name": "w", "output": "size"},
+                   {"name": "k", "vocabulary": ["cat", "dog"], "output": "kind"},
+                   {"name": "h", "output": "size"}]})"),
+                           {}, *model, {proto::INT32, proto::FLOAT32});
+  DataStorage storage({});
+  const auto arrays =
+      encoder.ReadFile(WriteDataFile("o.csv", "x,k,w,h\n1,dog,2,3\n4,cat,5,6\n"), &storage);
+  ASSERT_TRUE(arrays.ok()) << arrays.status();
+  ASSERT_EQ(arrays->labels.size(), 2u);
+  EXPECT_EQ(arrays->labels[0].ToString(), "int32 (2,)");
+  EXPECT_EQ(RowsOf(arrays->labels[0]), (Rows{{1}, {0}}));
+  EXPECT_EQ(RowsOf(arrays->labels[1]), (Rows{{2, 3}, {5, 6}}));
 }
 
 TEST(CsvEncoderTest, AsManyColumnsAsAnImageHasPixelsHaveItsShape) {
@@ -80,13 +101,13 @@ TEST(CsvEncoderTest, AsManyColumnsAsAnImageHasPixelsHaveItsShape) {
   const CsvEncoder encoder(MessageOf<proto::CsvSource>(R"({
     "features": [{"name": "0"}, {"name": "1"}, {"name": "2"}, {"name": "3"}],
     "labels": [{"name": "4"}], "header": false})"),
-                           {}, *model, proto::INT32);
+                           {}, *model, {proto::INT32});
   DataStorage storage({});
   const auto arrays = encoder.ReadFile(WriteDataFile("i.csv", "1,2,3,4,9\n"), &storage);
   ASSERT_TRUE(arrays.ok()) << arrays.status();
   EXPECT_EQ(arrays->inputs[0].row_shape(), (nn::Shape{2, 2, 1}));
   EXPECT_EQ(RowsOf(arrays->inputs[0]), (Rows{{1, 2, 3, 4}}));
-  EXPECT_EQ(arrays->labels.ToString(), "int32 (1,)");
+  EXPECT_EQ(arrays->labels[0].ToString(), "int32 (1,)");
 }
 
 TEST(CsvEncoderTest, EveryBadFieldIsNamedWithLineColumnValueAndFix) {
@@ -105,7 +126,7 @@ TEST(CsvEncoderTest, EveryBadFieldIsNamedWithLineColumnValueAndFix) {
   };
   for (const auto& [row, message] : cases) {
     const CsvEncoder encoder(MessageOf<proto::CsvSource>(kMixed), MessageOf<proto::DataPlan>(kPlan),
-                             *model, proto::FLOAT32);
+                             *model, {proto::FLOAT32});
     DataStorage storage({});
     const auto arrays = encoder.ReadFile(
         WriteDataFile("bad.csv", "y,city,age,user\n1,Rom,1,ann\n" + row + "\n"), &storage);
@@ -118,7 +139,7 @@ TEST(CsvEncoderTest, WholeNumbersMustBeSo) {
       {{"in", "InputLayer", R"({"batch_shape": [null, 1]})"}, {"out", "Dense", R"({"units": 2})"}});
   const CsvEncoder encoder(
       MessageOf<proto::CsvSource>(R"({"features": [{"name": "x"}], "labels": [{"name": "y"}]})"),
-      {}, *model, proto::INT32);
+      {}, *model, {proto::INT32});
   DataStorage storage({});
   for (const char* label : {"1.5", "3e9", "nan"}) {
     const auto arrays =
@@ -129,7 +150,7 @@ TEST(CsvEncoderTest, WholeNumbersMustBeSo) {
   }
   const auto good = encoder.ReadFile(WriteDataFile("w.csv", "x,y\n1,1.0\n"), &storage);
   ASSERT_TRUE(good.ok());
-  EXPECT_EQ(RowsOf(good->labels), (Rows{{1}}));
+  EXPECT_EQ(RowsOf(good->labels[0]), (Rows{{1}}));
 }
 
 }  // namespace

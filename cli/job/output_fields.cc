@@ -1,0 +1,189 @@
+#include "cli/job/output_fields.h"
+
+#include <functional>
+#include <initializer_list>
+#include <string_view>
+
+#include "absl/strings/str_cat.h"
+#include "cli/json_text.h"
+#include "cli/json_to_message.h"
+#include "common/status_macros.h"
+#include "google/protobuf/descriptor.h"
+
+namespace cairn::cli {
+namespace {
+
+using nlohmann::json;
+
+absl::Status Bad(std::string_view path, std::string_view problem) {
+  return absl::InvalidArgumentError(absl::StrCat(std::string(path), ": ", std::string(problem)));
+}
+
+absl::Status Under(const std::string& path, const absl::Status& status) {
+  return status.ok() ? status : Bad(path, std::string(status.message()));
+}
+
+// Whether an object's keys are names of outputs rather than fields of such a message.
+bool IsByName(const json& value, const google::protobuf::Descriptor& message) {
+  if (!value.is_object() || value.contains("name")) return false;
+  for (const auto& [key, each] : value.items()) {
+    if (message.FindFieldByName(key) == nullptr) return true;
+  }
+  return false;
+}
+
+// Calls read(path, value, output) for each entry of a list or of an object by name.
+using ReadEntry = std::function<absl::Status(const std::string& path, const json& value,
+                                             proto::TrainedOutput* output)>;
+
+absl::Status ReadEntries(const std::string& field, const json& values, const ReadEntry& read,
+                         proto::Job* job) {
+  uint32_t position = 0;
+  for (const auto& [key, value] : values.items()) {
+    proto::TrainedOutput* output = job->add_outputs();
+    std::string path = absl::StrCat(field, "[", position, "]");
+    if (values.is_object()) {
+      if (key.empty()) return Bad(field, "\"\" is not the name of an output");
+      output->set_name(key);
+      path = absl::StrCat(field, ".", key);
+    } else {
+      output->set_position(position);
+    }
+    ++position;
+    CAIRN_RETURN_IF_ERROR(read(path, value, output));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status ReadLoss(const std::string& path, const json& value, proto::TrainedOutput* output) {
+  if (!value.is_string() && !value.is_object()) {
+    return Bad(path, absl::StrCat(ShortJson(value), " is not a name or an object"));
+  }
+  const json loss = value.is_string() ? json{{"name", value}} : value;
+  CAIRN_RETURN_IF_ERROR(Under(path, JsonToMessage(loss, output->mutable_loss())));
+  if (!output->loss().name().empty()) return absl::OkStatus();
+  return Bad(path + ".name", R"(is missing; for example "name": "mse")");
+}
+
+absl::Status ReadWeight(const std::string& path, const json& value, proto::TrainedOutput* output) {
+  if (!value.is_number()) return Bad(path, absl::StrCat(ShortJson(value), " is not a number"));
+  output->set_loss_weight(value.get<double>());
+  return absl::OkStatus();
+}
+
+// Adds to `owner`, a Job or a TrainedOutput, a metric that is a name or an object.
+template <typename Owner>
+absl::Status ReadMetric(const std::string& path, json metric, Owner* owner) {
+  if (metric.is_string()) {
+    owner->add_metrics(metric.get<std::string>());
+    return absl::OkStatus();
+  }
+  if (!metric.is_object()) return Bad(path, absl::StrCat(ShortJson(metric), " is not a string"));
+  std::string called;
+  if (const auto as = metric.find("as"); as != metric.end()) {
+    if (!as->is_string() || as->get<std::string>().empty()) {
+      return Bad(path + ".as", absl::StrCat(ShortJson(*as), " is not a name"));
+    }
+    called = as->get<std::string>();
+    metric.erase(as);
+  }
+  proto::MetricArguments* arguments = owner->add_metric_arguments();
+  arguments->set_index(owner->metrics_size());
+  CAIRN_RETURN_IF_ERROR(Under(path, JsonToMessage(metric, arguments->mutable_metric())));
+  if (arguments->metric().name().empty()) {
+    return Bad(path + ".name", R"(is missing; for example "name": "auc")");
+  }
+  owner->add_metrics(called.empty() ? arguments->metric().name() : called);
+  return absl::OkStatus();
+}
+
+// A list of metrics, or one alone.
+template <typename Owner>
+absl::Status ReadMetrics(const std::string& path, const json& metrics, Owner* owner) {
+  if (!metrics.is_array()) return ReadMetric(path, metrics, owner);
+  for (size_t i = 0; i < metrics.size(); ++i) {
+    CAIRN_RETURN_IF_ERROR(ReadMetric(absl::StrCat(path, "[", i, "]"), metrics[i], owner));
+  }
+  return absl::OkStatus();
+}
+
+bool HasLists(const json& value) {
+  if (!value.is_array()) return false;
+  for (const json& each : value) {
+    if (each.is_array()) return true;
+  }
+  return false;
+}
+
+absl::Status TakeMetrics(const json& metrics, proto::Job* job) {
+  if (HasLists(metrics) || IsByName(metrics, *proto::Metric::descriptor())) {
+    return ReadEntries("metrics", metrics, ReadMetrics<proto::TrainedOutput>, job);
+  }
+  return ReadMetrics("metrics", metrics, job);
+}
+
+absl::Status TakeWeights(const json& weights, proto::Job* job) {
+  const bool is_one = !weights.is_array() && !weights.is_object();
+  return ReadEntries("loss_weights", is_one ? json::array({weights}) : weights, ReadWeight, job);
+}
+
+template <typename Source>
+absl::Status TakeNamedLabels(const std::string& path, const json& labels, Source* source) {
+  for (auto entry = labels.begin(); entry != labels.end(); ++entry) {
+    const std::string& output = entry.key();
+    const json& file = entry.value();
+    if (!file.is_string()) {
+      return Bad(absl::StrCat(path, ".labels.", output),
+                 absl::StrCat(ShortJson(file), " is not a string: one name, or pattern, for each ",
+                              "output"));
+    }
+    source->add_labels(file.get<std::string>());
+    source->add_label_outputs(output);
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::Status TakeOutputs(json* object, proto::Job* job) {
+  if (!object->is_object()) return absl::OkStatus();
+  for (const char* field : {"metric_arguments", "outputs"}) {
+    if (!object->contains(field)) continue;
+    return Bad(field, R"(unknown field; say it under "loss", "loss_weights" and "metrics")");
+  }
+  const auto loss = object->find("loss");
+  if (loss != object->end() && (loss->is_array() || IsByName(*loss, *proto::Loss::descriptor()))) {
+    CAIRN_RETURN_IF_ERROR(ReadEntries("loss", *loss, ReadLoss, job));
+    object->erase("loss");
+  }
+  if (const auto weights = object->find("loss_weights"); weights != object->end()) {
+    CAIRN_RETURN_IF_ERROR(TakeWeights(*weights, job));
+    object->erase("loss_weights");
+  }
+  if (const auto metrics = object->find("metrics"); metrics != object->end()) {
+    CAIRN_RETURN_IF_ERROR(TakeMetrics(*metrics, job));
+    object->erase("metrics");
+  }
+  return absl::OkStatus();
+}
+
+absl::Status TakeLabels(const std::string& path, json* source, proto::DataSource* data) {
+  if (!source->is_object()) return absl::OkStatus();
+  for (const char* format : {"idx", "npy"}) {
+    const auto arrays = source->find(format);
+    if (arrays == source->end() || !arrays->is_object()) continue;
+    const std::string at = absl::StrCat(path, path.empty() ? "" : ".", format);
+    if (arrays->contains("label_outputs")) {
+      return Bad(at + ".label_outputs", R"(unknown field; say "labels": {"OUTPUT": "FILE", ...})");
+    }
+    const auto labels = arrays->find("labels");
+    if (labels == arrays->end() || !labels->is_object()) continue;
+    CAIRN_RETURN_IF_ERROR(format == std::string_view("idx")
+                              ? TakeNamedLabels(at, *labels, data->mutable_idx())
+                              : TakeNamedLabels(at, *labels, data->mutable_npy()));
+    arrays->erase("labels");
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace cairn::cli

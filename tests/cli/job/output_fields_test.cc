@@ -1,0 +1,86 @@
+#include "cli/job/output_fields.h"
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+
+namespace cairn::cli {
+namespace {
+
+using nlohmann::json;
+using ::testing::ElementsAre;
+
+std::string Refusal(json object) {
+  proto::Job job;
+  return std::string(TakeOutputs(&object, &job).message());
+}
+
+TEST(OutputFieldsTest, ListsSpeakOfPositionsAndObjectsOfNames) {
+  json object = json::parse(R"({
+      "name": "two",
+      "loss": {"a": "mse", "b": {"name": "huber", "delta": 2}},
+      "loss_weights": [1, 0.2],
+      "metrics": [["mae", {"name": "auc", "curve": "PR", "as": "pr"}], "mse"]})");
+  proto::Job job;
+  ASSERT_TRUE(TakeOutputs(&object, &job).ok());
+  EXPECT_EQ(object, json::parse(R"({"name": "two"})"));
+  ASSERT_EQ(job.outputs_size(), 6);
+  EXPECT_EQ(job.outputs(0).name(), "a");
+  EXPECT_EQ(job.outputs(0).loss().name(), "mse");
+  EXPECT_EQ(job.outputs(1).name(), "b");
+  EXPECT_EQ(job.outputs(1).loss().delta(), 2);
+  EXPECT_EQ(job.outputs(3).name(), "");
+  EXPECT_EQ(job.outputs(3).position(), 1u);
+  EXPECT_EQ(job.outputs(3).loss_weight(), 0.2);
+  EXPECT_THAT(job.outputs(4).metrics(), ElementsAre("mae", "pr"));
+  EXPECT_EQ(job.outputs(4).metric_arguments(0).index(), 1u);
+  EXPECT_EQ(job.outputs(4).metric_arguments(0).metric().curve(), "PR");
+  EXPECT_EQ(job.outputs(5).position(), 1u);
+  EXPECT_THAT(job.outputs(5).metrics(), ElementsAre("mse"));
+}
+
+TEST(OutputFieldsTest, WhatIsOfAllOutputsStays) {
+  json object = json::parse(R"({"loss": {"name": "huber", "delta": 2}, "metrics": ["mae"]})");
+  proto::Job job;
+  ASSERT_TRUE(TakeOutputs(&object, &job).ok());
+  EXPECT_TRUE(object.contains("loss"));
+  EXPECT_TRUE(job.outputs().empty());
+  EXPECT_THAT(job.metrics(), ElementsAre("mae"));
+}
+
+TEST(OutputFieldsTest, MetricsByNameAreListsToo) {
+  json object = json::parse(R"({"metrics": {"a": ["mae", "mse"], "b": "mae"}})");
+  proto::Job job;
+  ASSERT_TRUE(TakeOutputs(&object, &job).ok());
+  EXPECT_THAT(job.outputs(0).metrics(), ElementsAre("mae", "mse"));
+  EXPECT_EQ(job.outputs(1).name(), "b");
+}
+
+TEST(OutputFieldsTest, WhatIsWrongIsNamedWithItsPath) {
+  EXPECT_EQ(Refusal({{"loss", {{"a", 3}}}}), "loss.a: 3 is not a name or an object");
+  EXPECT_EQ(Refusal({{"loss", {"mse", {{"delta", 3}}}}}),
+            "loss[1].name: is missing; for example \"name\": \"mse\"");
+  EXPECT_EQ(Refusal({{"loss", {"mse", nullptr}}}), "loss[1]: null is not a name or an object");
+  EXPECT_EQ(Refusal({{"loss", {{"", "mse"}}}}), "loss: \"\" is not the name of an output");
+  EXPECT_EQ(Refusal({{"loss_weights", {{"a", "much"}}}}),
+            "loss_weights.a: \"much\" is not a number");
+  EXPECT_EQ(Refusal({{"metrics", {{"a", {"mae", 7}}}}}), "metrics.a[1]: 7 is not a string");
+  EXPECT_EQ(Refusal({{"outputs", json::array()}}),
+            "outputs: unknown field; say it under \"loss\", \"loss_weights\" and \"metrics\"");
+}
+
+TEST(OutputFieldsTest, LabelsByNameKeepTheirNames) {
+  json source = json::parse(R"({"npy": {"features": "x.npy", "labels": {"b": "2", "a": "1"}}})");
+  proto::DataSource data;
+  ASSERT_TRUE(TakeLabels("train", &source, &data).ok());
+  EXPECT_THAT(data.npy().label_outputs(), ElementsAre("a", "b"));
+  EXPECT_THAT(data.npy().labels(), ElementsAre("1", "2"));
+  EXPECT_EQ(source, json::parse(R"({"npy": {"features": "x.npy"}})"));
+
+  json wrong = json::parse(R"({"idx": {"labels": {"a": ["1", "2"]}}})");
+  EXPECT_EQ(TakeLabels("train", &wrong, &data).message(),
+            "train.idx.labels.a: [\"1\",\"2\"] is not a string: one name, or pattern, for each "
+            "output");
+}
+
+}  // namespace
+}  // namespace cairn::cli
