@@ -21,14 +21,18 @@ void AddLayer(proto::ModelSpec* model, const std::string& name, const std::strin
   CAIRN_CHECK(google::protobuf::util::JsonStringToMessage(config, layer.mutable_config()).ok());
 }
 
-proto::ModelSpec CountingModel(int64_t rows) {
+proto::ModelSpec CountingModel(int64_t rows, bool frozen_layer) {
   proto::ModelSpec model;
   AddLayer(&model, "in", "InputLayer", absl::StrCat(R"({"batch_shape": [null, )", rows, "]}"));
   AddLayer(&model, "counter", "Dense",
            R"({"units": 1, "use_bias": false, "kernel_initializer": "zeros"})");
   model.mutable_layers(1)->add_inputs("in");
   model.add_inputs("in");
-  model.add_outputs("counter");
+  model.add_outputs(frozen_layer ? "frozen" : "counter");
+  if (!frozen_layer) return model;
+  AddLayer(&model, "frozen", "Dense",
+           R"({"units": 1, "use_bias": false, "kernel_initializer": "ones", "trainable": false})");
+  model.mutable_layers(2)->add_inputs("counter");
   return model;
 }
 
@@ -58,7 +62,7 @@ proto::JobPlan CountingPlan(const CountingOptions& options) {
   job.mutable_loss()->set_name("mean_absolute_error");
   job.mutable_optimizer()->set_name("sgd");
   job.mutable_optimizer()->set_learning_rate(1);
-  *plan.mutable_model() = CountingModel(options.rows);
+  *plan.mutable_model() = CountingModel(options.rows, options.frozen_layer);
   plan.set_examples(examples);
   if (options.validation) plan.set_validation_examples(examples);
   plan.set_batch_size(options.batch_size);
@@ -67,8 +71,9 @@ proto::JobPlan CountingPlan(const CountingOptions& options) {
   plan.set_synchronous(options.synchronous);
   plan.set_batches_per_update(options.batches_per_update);
   plan.set_window(options.synchronous ? 0 : options.window);
-  const auto partition =
-      cluster::PlaceVariables({{"counter/kernel", {options.rows, 1}, true}}, options.ps_count, 1);
+  std::vector<cluster::VariableExtent> variables = {{"counter/kernel", {options.rows, 1}, true}};
+  if (options.frozen_layer) variables.push_back({"frozen/kernel", {1, 1}, false});
+  const auto partition = cluster::PlaceVariables(variables, options.ps_count, 1);
   CAIRN_CHECK(partition.ok());
   *plan.mutable_partition() = *partition;
   return plan;

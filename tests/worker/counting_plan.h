@@ -18,6 +18,8 @@ struct CountingOptions {
   int64_t window = -1;
   int ps_count = 2;
   bool validation = false;
+  // Behind the counter stands a frozen layer that passes on what it gets.
+  bool frozen_layer = false;
 };
 
 // The plan of a job that counts: Dense(1) without bias from weight 0 on inputs of 1, mean absolute

@@ -96,6 +96,7 @@ class TestWorker {
   // What the last step computed on.
   float value() { return watched_->value(); }
   Strategy& strategy() { return *strategy_; }
+  absl::Span<float> values(int variable) { return executor_->values(variable); }
 
  private:
   std::unique_ptr<nn::Device> device_;
@@ -133,6 +134,29 @@ TEST(ParameterServerStrategyTest, AsynchronousBatchesOfTwoWorkersCountExactlyOnc
   one.WaitForSettled(50);
   other.WaitForSettled(50);
   ExpectAllValues(&cluster, -100);
+}
+
+TEST(ParameterServerStrategyTest, WhatIsFrozenIsPulledOnceAndNeverPushed) {
+  CountingOptions options;
+  options.frozen_layer = true;
+  options.window = 3;  // Every step pulls.
+  const proto::JobPlan plan = CountingPlan(options);
+  TestCluster cluster(plan);
+  TestWorker worker(plan, cluster.client.get());
+  ASSERT_TRUE(worker.Step(0).ok());
+  EXPECT_EQ(worker.values(1)[0], 1);
+  // A second pull would bring 1 again. Half the output halves the gradient.
+  worker.values(1)[0] = 0.5f;
+  for (int64_t batch = 1; batch < 5; ++batch) ASSERT_TRUE(worker.Step(batch).ok());
+  EXPECT_EQ(worker.values(1)[0], 0.5f);
+  worker.WaitForSettled(5);
+  // The ps refuse what is pushed to a frozen block; theirs is as it was.
+  std::multiset<float> values;
+  for (const auto& ps : cluster.ps) {
+    for (float value : ps->Values()) values.insert(value);
+  }
+  EXPECT_EQ(values.count(1), 1u);
+  EXPECT_EQ(values.count(-3), static_cast<size_t>(options.rows));
 }
 
 TEST(ParameterServerStrategyTest, ABatchThatIsRepeatedCountsOnce) {
