@@ -1,0 +1,56 @@
+#!/usr/bin/env python3
+"""Starts a coordinator by itself and has `dispatch` lease batches from it; prints its rows.
+
+Usage: dispatch.py [--quick|--smoke]     (--smoke: only to see that it works)
+
+See dispatch.cc for what is measured and what bounds it.
+"""
+
+import json
+import os
+import pathlib
+import socket
+import subprocess
+import sys
+import tempfile
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+BIN = pathlib.Path(os.environ.get("CAIRN_BIN", ROOT / "bazel-bin"))
+# Workers, and how many batches a second each of them does; 0: as many as it gets. The last are what
+# real workers would be a little above the bar: each reports 20 times a second.
+CASES = [(4, 0), (1000, 0), (1000, 25)]
+
+
+def free_port():
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
+
+
+def measure(workers, speed, seconds):
+    address = f"127.0.0.1:{free_port()}"
+    config = {"cluster": {"chief": [address], "ps": ["127.0.0.1:1"],
+                          "worker": ["127.0.0.1:2"]},
+              "task": {"type": "chief", "index": 0}}
+    with tempfile.TemporaryDirectory() as state:
+        coordinator = subprocess.Popen([BIN / "coordinator/coordinator", "--state", state,
+                                        "--log_level", "error"],
+                                       env=dict(os.environ, TF_CONFIG=json.dumps(config)))
+        try:
+            subprocess.run([BIN / "tests/benchmarks/dispatch", address, str(workers), str(seconds),
+                            str(speed)], check=True, timeout=300)
+        finally:
+            coordinator.terminate()
+            coordinator.wait(timeout=30)
+
+
+def main():
+    if "--smoke" in sys.argv:
+        return measure(3, 0, 0.2)
+    seconds = 3 if "--quick" in sys.argv else 10
+    for workers, speed in CASES:
+        measure(workers, speed, seconds)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,75 @@
+#ifndef CAIRN_TESTS_BENCHMARKS_LEASING_WORKER_H_
+#define CAIRN_TESTS_BENCHMARKS_LEASING_WORKER_H_
+
+#include <grpcpp/client_context.h>
+#include <grpcpp/support/client_callback.h>
+
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <string>
+
+#include "absl/time/time.h"
+#include "common/clock.h"
+#include "common/mutex.h"
+#include "proto/coordinator.grpc.pb.h"
+#include "worker/work_state.h"
+
+namespace cairn::benchmarks {
+
+// A worker of a real coordinator that leases and reports as the product's does (it is made of the
+// product's WorkState) and computes nothing: a batch is done when it comes, or when its time has
+// come. It has a connection of its own but no thread, so that one process can be a thousand of
+// them. Thread-safe.
+class LeasingWorker final : public grpc::ClientBidiReactor<proto::TaskMessage, proto::Command> {
+ public:
+  // Begins to join. `examples`: what it says the job's data have. `batches_per_second`: its speed;
+  // 0: none of its batches takes any time.
+  LeasingWorker(const std::string& coordinator, int64_t examples, double batches_per_second);
+  // Leaves.
+  ~LeasingWorker() override;
+
+  // To be called some tens of times a second: does the batches that are due, sends what is due.
+  void Tick();
+
+  bool joined();
+  // The stream has ended by itself.
+  bool broken();
+
+  void OnReadDone(bool ok) override;
+  void OnWriteDone(bool ok) override;
+  void OnDone(const grpc::Status& status) override;
+
+ private:
+  void Join();
+  void Handle(const proto::Command& command) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void Work(absl::Duration now) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void Do(const worker::Task& task) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void TakeMessages(absl::Duration now) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // Whether out_ is to be written now. That is done without the lock: gRPC may call back at once.
+  bool NextOut() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+
+  const int64_t examples_;
+  const double batches_per_second_;
+  const RealClock clock_;
+  std::unique_ptr<proto::Coordinator::Stub> stub_;
+  grpc::ClientContext context_;
+  proto::Command in_;
+  proto::TaskMessage out_;
+
+  Mutex mutex_;
+  ConditionVariable changed_;
+  worker::WorkState state_ ABSL_GUARDED_BY(mutex_);
+  worker::JobKey key_ ABSL_GUARDED_BY(mutex_);
+  std::deque<proto::TaskMessage> outbox_ ABSL_GUARDED_BY(mutex_);
+  bool writing_ ABSL_GUARDED_BY(mutex_) = false;
+  bool joined_ ABSL_GUARDED_BY(mutex_) = false;
+  bool broken_ ABSL_GUARDED_BY(mutex_) = false;
+  bool done_ ABSL_GUARDED_BY(mutex_) = false;
+  absl::Duration next_heartbeat_ ABSL_GUARDED_BY(mutex_);
+  absl::Duration next_batch_ ABSL_GUARDED_BY(mutex_);
+};
+
+}  // namespace cairn::benchmarks
+
+#endif  // CAIRN_TESTS_BENCHMARKS_LEASING_WORKER_H_

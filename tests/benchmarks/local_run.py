@@ -1,0 +1,106 @@
+"""A job that `cairn run` trains on this machine, for benchmarks to look at while it does."""
+
+import json
+import os
+import pathlib
+import subprocess
+import tempfile
+import time
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+BIN = pathlib.Path(os.environ.get("CAIRN_BIN", ROOT / "bazel-bin"))
+DATA = "/usr/share/datasets/fashion-mnist/train-{}-ubyte.gz"
+BATCH = 128
+# No job of a benchmark ends by itself.
+EPOCHS = 1000
+PATIENCE = 120
+
+
+def fashion_job(model, optimizer, **more):
+    """Fashion-MNIST's job file; `model`: a file's path. `more` are further fields."""
+    job = {"name": "bench", "model": str(model),
+           "train": {"idx": {"features": DATA.format("images-idx3"),
+                             "labels": DATA.format("labels-idx1")}, "scale": 1 / 255},
+           "loss": "sparse_categorical_crossentropy", "optimizer": optimizer,
+           "batch_size": BATCH, "epochs": EPOCHS}
+    return job | more
+
+
+def dense_model(widths):
+    """A Keras model of dense layers on 28x28 images: all but the last of them relu."""
+    layers = [{"class_name": "Flatten",
+               "config": {"name": "flat", "batch_input_shape": [None, 28, 28]}}]
+    for i, units in enumerate(widths):
+        activation = "softmax" if i + 1 == len(widths) else "relu"
+        layers.append({"class_name": "Dense", "config": {"name": f"dense{i}", "units": units,
+                                                         "activation": activation}})
+    return {"class_name": "Sequential", "config": {"name": "bench", "layers": layers}}
+
+
+def dense_parameters(widths):
+    return sum((a + 1) * b for a, b in zip([784] + widths, widths))
+
+
+class LocalRun:
+    """`cairn run` of a job, in a folder of its own; stopped at the end of a with statement."""
+
+    def __init__(self, job, ps, workers, model=None):
+        self._folder = tempfile.TemporaryDirectory()
+        folder = pathlib.Path(self._folder.name)
+        self.state = str(folder / "state")
+        if model is not None:
+            (folder / "model.json").write_text(json.dumps(model))
+            job = job | {"model": "model.json"}
+        (folder / "job.json").write_text(json.dumps(job))
+        self.name = job["name"]
+        self.started_at = time.monotonic()
+        self._log = open(folder / "run.log", "w+", encoding="utf-8")
+        self._process = subprocess.Popen(
+            [BIN / "cli/cairn", "run", folder / "job.json", "--ps", str(ps), "--workers",
+             str(workers), "--state", self.state], stdout=self._log, stderr=self._log)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self._process.terminate()
+        try:
+            self._process.wait(timeout=PATIENCE)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            self._process.wait()
+        self._log.close()
+        self._folder.cleanup()
+
+    def ask(self, *command):
+        """The objects that a command of cairn's says; none while it cannot."""
+        result = subprocess.run([BIN / "cli/cairn", *command, "--json", "--state", self.state],
+                                capture_output=True, text=True, timeout=PATIENCE)
+        return [json.loads(line) for line in result.stdout.splitlines() if line.startswith("{")]
+
+    def status(self):
+        answer = self.ask("status", self.name)
+        return answer[-1] if answer else {}
+
+    def wait_for_batches(self, batches, interval=0.1):
+        end = time.monotonic() + PATIENCE
+        while True:
+            if (status := self.status()).get("batches_done", 0) >= batches:
+                return status
+            if time.monotonic() > end or self._process.poll() is not None:
+                self._log.seek(0)
+                raise RuntimeError(f"no {batches} batches in {PATIENCE} s; cairn run said:\n"
+                                   f"{self._log.read()[-2000:]}")
+            time.sleep(interval)
+
+    def measure(self, seconds):
+        """Batches a second, and checkpoints a second, from now on."""
+        first, start = self.status(), time.monotonic()
+        time.sleep(seconds)
+        last, elapsed = self.status(), time.monotonic() - start
+        return ((last["batches_done"] - first["batches_done"]) / elapsed,
+                (last["last_checkpoint"] - first["last_checkpoint"]) / elapsed)
+
+    def pid(self, task):
+        """Of a daemon: coordinator, ps-0, worker-1 ..."""
+        return json.loads(pathlib.Path(self.state, "cluster.json").read_text())["pids"][task]

@@ -1,0 +1,174 @@
+"""Rows of results: what a benchmark prints, how they are kept, and the table that people read.
+
+A benchmark prints one row a line, as JSON, on standard output; what else it has to say goes to
+standard error. A row has `name`, `value`, `unit`, and where something was measured beside it in the
+same run `peer`, `peer_value` and `ratio` (value / peer_value; of several rounds the median of the
+rounds'). `at_least` or `at_most` is what the project wants: of the ratio if there is one, else of
+the value. `floor`, in the row's unit, is what it would be if nothing were lost. `note`: a remark.
+`skipped`: why there is no number.
+"""
+
+import datetime
+import json
+import os
+import platform
+import subprocess
+
+
+def parse(text):
+    """The rows in a benchmark's output; lines that are no JSON objects are somebody's log."""
+    rows = []
+    for line in text.splitlines():
+        if line.startswith("{"):
+            rows.append(json.loads(line))
+    return rows
+
+
+def emit(name, value, unit, **more):
+    """Prints a row, for benchmarks that are written in Python."""
+    print(json.dumps({"name": name, "value": value, "unit": unit, **more}), flush=True)
+
+
+def emit_skipped(name, why):
+    print(json.dumps({"name": name, "skipped": why}), flush=True)
+
+
+def judged(row):
+    """The number that the bar is for."""
+    return row.get("ratio", row.get("value"))
+
+
+def verdict(row):
+    """"ok", "MISSED", "skipped", or "" where there is no bar."""
+    if "skipped" in row:
+        return "skipped"
+    number = judged(row)
+    if "at_least" in row:
+        return "ok" if number >= row["at_least"] else "MISSED"
+    if "at_most" in row:
+        return "ok" if number <= row["at_most"] else "MISSED"
+    return ""
+
+
+def bar_text(row):
+    if "at_least" in row:
+        return f">= {short(row['at_least'])}"
+    if "at_most" in row:
+        return f"<= {short(row['at_most'])}"
+    return ""
+
+
+def short(number):
+    """Three digits that count: 0.853, 12.3, 1,230, 41.2k, 633k."""
+    if number is None:
+        return ""
+    size = abs(number)
+    if size >= 100000:
+        return f"{number / 1000:,.0f}k"
+    if size >= 10000:
+        return f"{number / 1000:.1f}k"
+    if size >= 1000:
+        return f"{number:,.0f}"
+    if size >= 100:
+        return f"{number:.0f}"
+    if size >= 10:
+        return f"{number:.1f}"
+    return f"{number:.2f}"
+
+
+COLUMNS = "{:50} {:>9} {:16} {:>9} {:>6} {:>8} {}"
+
+
+def table_lines(parts):
+    """`parts`: {"part": [row, ...]}, in their order."""
+    yield COLUMNS.format("", "measured", "", "peer", "ratio", "wanted", "").rstrip()
+    for part, result in parts.items():
+        yield f"{part}: {result['title']}"
+        for row in result["rows"]:
+            if "skipped" in row:
+                yield f"  {row['name']:48} skipped: {row['skipped']}"
+                continue
+            ratio = short(row["ratio"]) if "ratio" in row else ""
+            about = [verdict(row)]
+            if "floor" in row:
+                about.append(f"floor {short(row['floor'])}")
+            about += [row["peer"]] if "peer" in row else []
+            about += [row["note"]] if "note" in row else []
+            yield COLUMNS.format("  " + row["name"], short(row["value"]), row["unit"],
+                                 short(row.get("peer_value")), ratio, bar_text(row),
+                                 "; ".join(text for text in about if text)).rstrip()
+
+
+def page_lines(kept, picture):
+    """A page of Markdown with the picture (its name) and all rows."""
+    machine = kept["machine"]
+    yield "# What the benchmarks measured"
+    yield ""
+    yield (f"Written by `tests/benchmarks/run.sh`, on {machine['cores']} cores of "
+           f"{machine['cpu']}. What is beside a number was measured in the same run; ratios are "
+           "medians of interleaved rounds. How each is measured, and what bounds it, stands at the "
+           "top of its file in `tests/benchmarks/`.")
+    yield ""
+    yield f"![times as fast as the peer]({picture})"
+    for part, result in kept["parts"].items():
+        yield ""
+        yield f"## {part}: {result['title']}"
+        yield ""
+        shorter = ", with fewer and shorter rounds (`--quick`)" if result["quick"] else ""
+        yield f"Measured on {result['date']} at version {result['version']}{shorter}."
+        yield ""
+        yield "| | measured | unit | floor | beside it | ratio | wanted | |"
+        yield "|---|---|---|---|---|---|---|---|"
+        for row in result["rows"]:
+            yield page_row(row)
+
+
+def page_row(row):
+    if "skipped" in row:
+        return f"| {row['name']} | skipped: {row['skipped']} | | | | | | |"
+    beside = f"{short(row['peer_value'])} ({row['peer']})" if "peer" in row else ""
+    cells = [row["name"], short(row["value"]), row["unit"], short(row.get("floor")), beside,
+             short(row.get("ratio")), bar_text(row),
+             "; ".join(text for text in (verdict(row), row.get("note", "")) if text)]
+    return "| " + " | ".join(cells) + " |"
+
+
+def machine():
+    """What the numbers depend on, for people who compare."""
+    model = "unknown"
+    with open("/proc/cpuinfo", encoding="utf-8") as lines:
+        for line in lines:
+            if line.startswith("model name"):
+                model = line.split(":", 1)[1].strip()
+                break
+    return {"cpu": model, "cores": os.cpu_count(), "kernel": platform.release().split("-")[0]}
+
+
+def version_of(root):
+    """The commit; with a + behind it if the tree differs from it."""
+    result = subprocess.run(["git", "-C", root, "describe", "--always", "--dirty=+"],
+                            capture_output=True, text=True)
+    return result.stdout.strip() or "unknown"
+
+
+def load(path):
+    try:
+        with open(path, encoding="utf-8") as file:
+            return json.load(file)
+    except FileNotFoundError:
+        return {"parts": {}}
+
+
+def store(path, results):
+    """Whole or not at all: a run that is interrupted spoils nothing."""
+    beside = f"{path}.unfinished"
+    with open(beside, "w", encoding="utf-8") as file:
+        json.dump(results, file, indent=1)
+        file.write("\n")
+    os.replace(beside, path)
+
+
+def part_record(title, rows, quick, root):
+    today = datetime.datetime.now(datetime.timezone.utc).date().isoformat()
+    return {"title": title, "date": today, "version": version_of(root), "quick": quick,
+            "rows": rows}

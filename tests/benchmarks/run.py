@@ -1,0 +1,112 @@
+#!/usr/bin/env python3
+"""Measures Cairn beside its peers on this machine: see run.sh, which builds first.
+
+Usage: run.py [--quick] [--output FILE] [--list] [PART...]
+
+Parts are measured one after the other, each in processes of its own; a part's results replace those
+of an earlier run in FILE (default: bench-results.json in the current folder), and the table, FILE's
+picture (.svg in place of .json) and its page (.md) are made of all that FILE has then. Fails if a
+part could not be measured; a bar that is missed is said, and is no failure.
+"""
+
+import argparse
+import os
+import pathlib
+import subprocess
+import sys
+import time
+
+import picture
+import results
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+HERE = ROOT / "tests/benchmarks"
+BIN = pathlib.Path(os.environ.get("CAIRN_BIN", ROOT / "bazel-bin"))
+PART_SECONDS_MAX = 600
+
+
+def python(script, *arguments):
+    return [sys.executable, HERE / script, *arguments]
+
+
+def program(name, *arguments):
+    return [BIN / "tests/benchmarks" / name, *arguments]
+
+
+def parts(quick):
+    """What is measured, in the order of the table: part -> (title, command)."""
+    rounds, seconds = ("1", "2") if quick else ("3", "4")
+    say_quick = ["--quick"] if quick else []
+    steps = [rounds, seconds]
+    return {
+        "data": ("one worker's pushes and pulls, optimizer applied, beside loopback TCP",
+                 program("data_plane", rounds)),
+        "alone": ("training steps without a network, beside PyTorch on 1 thread",
+                  python("steps.py", *steps, "alone")),
+        "cluster": ("2 workers and 1 ps, beside DistributedDataParallel over gloo, 2 processes",
+                    python("steps.py", *steps, "cluster")),
+        "one": ("1 worker and 1 ps, beside a torch.distributed.rpc parameter server",
+                python("steps.py", *steps, "one")),
+        "dispatch": ("batches leased by a coordinator process to workers that compute nothing",
+                     python("dispatch.py", *say_quick)),
+        "snapshot": ("a ps's snapshot beside a plain file of the same bytes, both synced",
+                     python("checkpoints.py", *say_quick, "write")),
+        "checkpoints": ("training while a checkpoint is always under way, beside none",
+                        python("checkpoints.py", *say_quick, "train")),
+        "memory": ("resident bytes a parameter, beside PyTorch's training process",
+                   python("memory.py", *say_quick)),
+        "start": ("from `cairn run` to the first step", python("startup.py", *say_quick)),
+    }
+
+
+def measure(name, title, command, quick):
+    """A part's record. Its remarks go through to standard error."""
+    print(f"measuring {name}: {title} ...", file=sys.stderr, flush=True)
+    begin = time.monotonic()
+    result = subprocess.run([str(word) for word in command], stdout=subprocess.PIPE, text=True,
+                            timeout=PART_SECONDS_MAX)
+    print(f"  {time.monotonic() - begin:.0f} s", file=sys.stderr, flush=True)
+    if result.returncode != 0:
+        sys.exit(f"run.py: {name} could not be measured: {' '.join(map(str, command))} "
+                 f"ended with {result.returncode}")
+    return results.part_record(title, results.parse(result.stdout), quick, ROOT)
+
+
+def arguments():
+    parser = argparse.ArgumentParser(prog="run.sh")
+    parser.add_argument("--quick", action="store_true", help="fewer and shorter rounds")
+    parser.add_argument("--output", default="bench-results.json", help="where results are kept")
+    parser.add_argument("--list", action="store_true", help="say the parts and end")
+    parser.add_argument("part", nargs="*", help="default: all")
+    return parser.parse_args()
+
+
+def main():
+    chosen = arguments()
+    known = parts(chosen.quick)
+    for name in chosen.part:
+        if name not in known:
+            sys.exit(f"run.py: there is no part {name}; there are {', '.join(known)}")
+    if chosen.list:
+        for name, (title, _) in known.items():
+            print(f"{name:12} {title}")
+        return
+    for name, (title, command) in known.items():
+        if chosen.part and name not in chosen.part:
+            continue
+        record = measure(name, title, command, chosen.quick)
+        kept = results.load(chosen.output)
+        kept["machine"] = results.machine()
+        kept["parts"] = {part: record if part == name else kept["parts"][part]
+                         for part in known if part == name or part in kept["parts"]}
+        results.store(chosen.output, kept)
+    kept = results.load(chosen.output)
+    drawn = pathlib.Path(chosen.output).with_suffix(".svg")
+    picture.draw(kept, drawn)
+    page = "\n".join(results.page_lines(kept, drawn.name)) + "\n"
+    drawn.with_suffix(".md").write_text(page)
+    print("\n".join(results.table_lines(kept["parts"])))
+
+
+if __name__ == "__main__":
+    main()
