@@ -65,6 +65,9 @@ absl::StatusOr<Address> ParseAddress(std::string_view text, bool allow_port_zero
   if (!bracketed && host.find(':') != std::string_view::npos) {
     return Bad(text, "is an IPv6 address without brackets, or has two ports");
   }
+  if (bracketed && host.find(':') == std::string_view::npos) {
+    return Bad(text, "has brackets around something other than an IPv6 address");
+  }
   if (!std::all_of(host.begin(), host.end(), bracketed ? IsIpv6Character : IsHostCharacter)) {
     return Bad(text, "has a host with characters that no host has");
   }

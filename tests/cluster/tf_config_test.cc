@@ -167,6 +167,7 @@ std::vector<BadCase> BadAddresses() {
       with("fe80::1:80", "is an IPv6 address without brackets, or has two ports"),
       with("[fe80::1:80", "lacks the closing bracket"),
       with("[fe80::1]", "has no port"),
+      with("[host]:80", "has brackets around something other than an IPv6 address"),
       with("[fe80::1]80", "has something other than a port after the bracket"),
   };
 }

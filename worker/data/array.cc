@@ -1,7 +1,9 @@
 #include "worker/data/array.h"
 
 #include <algorithm>
+#include <bit>
 #include <cstring>
+#include <type_traits>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -62,11 +64,20 @@ T Load(const char* at) {
   return value;
 }
 
+uint8_t Turned(uint8_t bits) { return bits; }
+uint16_t Turned(uint16_t bits) { return __builtin_bswap16(bits); }
+uint32_t Turned(uint32_t bits) { return __builtin_bswap32(bits); }
+uint64_t Turned(uint64_t bits) { return __builtin_bswap64(bits); }
+
+template <size_t kBytes>
+using Bits = std::conditional_t<
+    kBytes == 1, uint8_t,
+    std::conditional_t<kBytes == 2, uint16_t, std::conditional_t<kBytes == 4, uint32_t, uint64_t>>>;
+
+// By whole words, which the compiler does many at a time.
 template <typename T>
 T LoadBigEndian(const char* at) {
-  char turned[sizeof(T)];
-  std::reverse_copy(at, at + sizeof(T), turned);
-  return Load<T>(turned);
+  return std::bit_cast<T>(Turned(Load<Bits<sizeof(T)>>(at)));
 }
 
 }  // namespace
@@ -192,6 +203,15 @@ void Array::RowToDoubles(const char* row, double* out) const {
 absl::Status Array::CheckUnchanged() const {
   for (const Part& part : parts_) CAIRN_RETURN_IF_ERROR(part.file->CheckUnchanged());
   return absl::OkStatus();
+}
+
+absl::Status CheckRowsHoldSomething(const FileBytes& file, int64_t rows,
+                                    const Array::Layout& layout) {
+  nn::Shape shape = layout.row_shape;
+  if (std::find(shape.begin(), shape.end(), 0) == shape.end()) return absl::OkStatus();
+  shape.insert(shape.begin(), rows);
+  return file.Malformed(absl::StrCat("its examples hold no numbers: ", ElementName(layout.type),
+                                     " ", nn::ShapeText(shape)));
 }
 
 }  // namespace cairn::worker

@@ -108,6 +108,11 @@ class Array {
   std::vector<int64_t> ends_;  // Behind the last row of each part.
 };
 
+// InvalidArgument, naming the file: its rows have no elements. A few bytes could promise any number
+// of such rows, and reading them would not end.
+absl::Status CheckRowsHoldSomething(const FileBytes& file, int64_t rows,
+                                    const Array::Layout& layout);
+
 }  // namespace cairn::worker
 
 #endif  // CAIRN_WORKER_DATA_ARRAY_H_

@@ -85,6 +85,7 @@ TEST(IdxFileTest, EveryDefectIsNamedWithTheFile) {
       {"long", good + "e", "it goes on after the 4 bytes of uint8"},
       {"huge", IdxBytes(8, {1u << 31, 1u << 31, 1u << 31}, "abcd"), "too large"},
       {"rowless", IdxBytes(8, {0, 1u << 31, 1u << 31, 1u << 31}, ""), "too large"},
+      {"hollow", IdxBytes(8, {1u << 31, 0, 5}, ""), "hold no numbers: uint8 (2147483648, 0, 5)"},
       {"lies", IdxBytes(8, {1u << 31, 1u << 10}, "abcd"), "expected, 4 found"},
       {"cut.gz", packed.substr(0, packed.size() - 12), "cut off"},
       {"crc.gz", packed.substr(0, packed.size() - 8) + "12345678", "damaged"},

@@ -87,6 +87,7 @@ TEST(NpyFileTest, EveryDefectIsNamedWithTheFile) {
       {"fortran.npy", NpyBytes("<f4", "(2,)", data, 1, "True"), "Fortran order"},
       {"object.npy", NpyBytes("|O8", "(1,)", data), "type '|O8'"},
       {"scalar.npy", NpyBytes("<f8", "()", data), "a single number"},
+      {"hollow.npy", NpyBytes("<f4", "(1099511627776, 0)", ""), "hold no numbers: float32"},
       {"negative.npy", NpyBytes("<f4", "(-2,)", data), "not a whole number"},
   };
   for (const auto& one : cases) {
