@@ -50,6 +50,9 @@ absl::Status WriteFile(const std::string& file, std::string_view contents) {
   std::error_code error;
   if (path.has_parent_path()) std::filesystem::create_directories(path.parent_path(), error);
   if (error) return Failed("cannot make the folder of", file, error.value());
+  if (std::filesystem::is_directory(path, error)) {
+    return absl::InvalidArgumentError(absl::StrCat("cannot write ", file, ": it is a folder"));
+  }
   const std::string temporary = absl::StrCat(file, ".", getpid(), ".part");
   errno = 0;
   std::ofstream stream(temporary, std::ios::binary | std::ios::trunc);

@@ -17,6 +17,7 @@
 #include "absl/strings/str_cat.h"
 #include "common/logging.h"
 #include "common/mutex.h"
+#include "common/printable.h"
 #include "common/status_macros.h"
 #include "common/version.h"
 
@@ -174,7 +175,8 @@ void Daemon::Exit(int code, const std::string& reason) { impl_->Exit(code, reaso
 int Daemon::Run(const std::function<void()>& stop) { return impl_->Run(stop); }
 
 int ReportFailure(const std::string& program, const absl::Status& status) {
-  std::fprintf(stderr, "%s: %s\n", program.c_str(), std::string(status.message()).c_str());
+  std::fprintf(stderr, "%s: %s\n", program.c_str(),
+               Printable(std::string(status.message())).c_str());
   const bool may_pass = absl::IsUnavailable(status) || absl::IsResourceExhausted(status) ||
                         absl::IsAlreadyExists(status);
   return may_pass ? kExitRestart : kExitPermanent;

@@ -14,8 +14,10 @@
 #include "cluster/address.h"
 #include "cluster/control_server.h"
 #include "cluster/daemon.h"
+#include "cluster/daemon_flags.h"
 #include "cluster/tf_config.h"
 #include "common/clock.h"
+#include "common/flag_checks.h"
 #include "common/logging.h"
 #include "common/status_macros.h"
 #include "common/version.h"
@@ -41,11 +43,12 @@ void AddFlags(CLI::App& app, Flags& flags) {
   app.set_version_flag("--version", kVersion);
   app.add_option("--tf_config", flags.tf_config, "File with TF_CONFIG; default: the environment's");
   app.add_option("--state", flags.state, "Directory; the journal goes to STATE/coordinator")
-      ->capture_default_str();
+      ->capture_default_str()
+      ->check(NotEmpty());
   app.add_option("--lease_seconds", flags.lease_seconds,
                  "A task that says nothing for so long is taken for dead")
       ->capture_default_str()
-      ->check(CLI::Range(2.0, 3600.0));
+      ->check(Number(2, 3600));
   app.add_option("--log_level", flags.log_level, "debug, info, warning or error")
       ->capture_default_str();
   app.add_option("--log_file", flags.log_file, "Append the log here as well");
@@ -123,11 +126,7 @@ int Main(int argc, char** argv) {
   CLI::App app("Takes jobs, hands out their batches and repairs the cluster.", kProgram);
   Flags flags;
   AddFlags(app, flags);
-  try {
-    app.parse(argc, argv);
-  } catch (const CLI::ParseError& error) {
-    return app.exit(error) == 0 ? 0 : cluster::kExitBadUsage;
-  }
+  if (const auto exit_code = cluster::ParseDaemonFlags(&app, argc, argv)) return *exit_code;
   return Start(flags);
 }
 

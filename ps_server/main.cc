@@ -13,7 +13,9 @@
 #include "absl/strings/str_cat.h"
 #include "cluster/address.h"
 #include "cluster/daemon.h"
+#include "cluster/daemon_flags.h"
 #include "cluster/tf_config.h"
+#include "common/flag_checks.h"
 #include "common/status_macros.h"
 #include "common/version.h"
 #include "ps_server/ps_task.h"
@@ -39,10 +41,11 @@ void AddFlags(CLI::App& app, Flags& flags) {
   app.add_option("--coordinator", flags.coordinator,
                  "HOST:PORT of the coordinator; default: TF_CONFIG's chief");
   app.add_option("--state", flags.state, "Directory; snapshots go to STATE/ps-INDEX")
-      ->capture_default_str();
+      ->capture_default_str()
+      ->check(NotEmpty());
   app.add_option("--threads", flags.threads,
                  "Threads that own blocks; default: half of the machine's cores")
-      ->check(CLI::Range(1, 1024));
+      ->check(WholeNumber(1, 1024));
   app.add_option("--log_level", flags.log_level, "debug, info, warning or error")
       ->capture_default_str();
   app.add_option("--log_file", flags.log_file, "Append the log here as well");
@@ -99,11 +102,7 @@ int Main(int argc, char** argv) {
   CLI::App app("Keeps a part of the variables of the job that is trained.", kProgram);
   Flags flags;
   AddFlags(app, flags);
-  try {
-    app.parse(argc, argv);
-  } catch (const CLI::ParseError& error) {
-    return app.exit(error) == 0 ? 0 : cluster::kExitBadUsage;
-  }
+  if (const auto exit_code = cluster::ParseDaemonFlags(&app, argc, argv)) return *exit_code;
   return Serve(flags);
 }
 

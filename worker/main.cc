@@ -8,7 +8,9 @@
 #include "absl/strings/str_cat.h"
 #include "cluster/control_server.h"
 #include "cluster/daemon.h"
+#include "cluster/daemon_flags.h"
 #include "cluster/tf_config.h"
+#include "common/flag_checks.h"
 #include "common/status_macros.h"
 #include "common/version.h"
 #include "nn/create_device.h"
@@ -50,12 +52,12 @@ void AddFlags(CLI::App* app, Flags* flags) {
   app->add_option("--evaluate", flags->evaluate,
                   "Do this one task of cairn evaluate, without a cluster, and end");
   app->add_option("--threads", flags->threads, "CPU threads that compute; default 1")
-      ->check(CLI::Range(1, 1024));
+      ->check(cairn::WholeNumber(1, 1024));
   app->add_option(
          "--data_memory", flags->data_memory,
          "MiB of a job's data that are kept in memory; default 1024. What is beyond is read "
          "from the files as it is needed")
-      ->check(CLI::Range(0, 1 << 30));
+      ->check(cairn::WholeNumber(0, 1 << 30));
   app->add_option("--spool", flags->spool,
                   "Folder for what is beyond --data_memory and had to be unpacked or parsed (gzip, "
                   "csv); default /var/tmp");
@@ -126,11 +128,7 @@ int main(int argc, char** argv) {
   CLI::App app("Computes forward and backward passes for Cairn's parameter servers.", "worker");
   Flags flags;
   AddFlags(&app, &flags);
-  try {
-    app.parse(argc, argv);
-  } catch (const CLI::ParseError& error) {
-    return app.exit(error) == 0 ? 0 : cairn::cluster::kExitBadUsage;
-  }
+  if (const auto exit_code = cairn::cluster::ParseDaemonFlags(&app, argc, argv)) return *exit_code;
   const absl::StatusOr<int> code = flags.evaluate.empty() ? RunWorker(flags) : RunEvaluation(flags);
   if (!code.ok()) return cairn::cluster::ReportFailure("worker", code.status());
   return *code;

@@ -4,13 +4,13 @@
 #include <utility>
 
 #include "CLI/CLI.hpp"
-#include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_format.h"
 #include "cli/commands/command_table.h"
 #include "cli/commands/flag_set.h"
 #include "cli/help/help_text.h"
+#include "common/flag_checks.h"
 #include "common/nearest_name.h"
+#include "common/printable.h"
 
 namespace cairn::cli {
 namespace {
@@ -35,38 +35,6 @@ void AddCommand(const Command& command, CLI::App* app) {
   CLI::App* subcommand = app->add_subcommand(command.name, command.description);
   FlagSet flags(subcommand);
   command.add_flags(&flags);
-}
-
-// Length of the UTF-8 character at the beginning of `text`; 0 if there is none.
-size_t Utf8Length(std::string_view text) {
-  const auto lead = static_cast<uint8_t>(text[0]);
-  const size_t length = lead < 0x80       ? 1
-                        : lead >> 5 == 6  ? 2
-                        : lead >> 4 == 14 ? 3
-                        : lead >> 3 == 30 ? 4
-                                          : 0;
-  if (length == 0 || length > text.size()) return 0;
-  for (size_t i = 1; i < length; ++i) {
-    if ((static_cast<uint8_t>(text[i]) & 0xc0) != 0x80) return 0;
-  }
-  return length;
-}
-
-// Messages quote what was wrong, which may be anything: nothing of it is to reach a terminal as a
-// control character.
-std::string Printable(std::string_view text) {
-  std::string result;
-  while (!text.empty()) {
-    const size_t length = Utf8Length(text);
-    const bool is_control = length == 1 && absl::ascii_iscntrl(text[0]) && text[0] != '\n';
-    if (length == 0 || is_control) {
-      absl::StrAppendFormat(&result, "\\x%02x", static_cast<uint8_t>(text[0]));
-    } else {
-      result.append(text.substr(0, length));
-    }
-    text.remove_prefix(std::max<size_t>(length, 1));
-  }
-  return result;
 }
 
 std::vector<Command> Flat(std::vector<CommandGroup> groups) {
@@ -123,7 +91,12 @@ std::string UsageError(const CLI::App& app, const CLI::ParseError& error,
                         : UnknownCommand(left.front(), commands);
   }
   if (!left.empty() && left.front()[0] == '-') return UnknownFlag(left.front(), *command);
-  return absl::StrCat(error.what(), "; see cairn ", command->name, " --help");
+  if (!left.empty() && error.get_exit_code() == static_cast<int>(CLI::ExitCodes::ExtrasError)) {
+    return absl::StrCat(command->name, ": \"", left.front(), "\" is a word too many; see cairn ",
+                        command->name, " --help");
+  }
+  return absl::StrCat(command->name, ": ", FlagErrorText(error.what()), "; see cairn ",
+                      command->name, " --help");
 }
 
 // Parses; nullptr when there is nothing to run, and `*exit_code` says how that ends.

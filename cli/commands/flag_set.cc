@@ -1,8 +1,16 @@
 #include "cli/commands/flag_set.h"
 
+#include <limits>
+
 #include "CLI/CLI.hpp"
+#include "common/flag_checks.h"
 
 namespace cairn::cli {
+namespace {
+
+constexpr int64_t kIdMax = std::numeric_limits<int64_t>::max();
+
+}  // namespace
 
 std::string FlagSet::Remember(const std::string& name, const std::string& value_unless_named,
                               const std::string& help) {
@@ -28,7 +36,7 @@ void FlagSet::AddArgument(const std::string& name, std::string* value, bool is_r
                           const std::string& help) {
   CLI::Option* option = Add(name, "", value, help);
   flags_.back().is_required = is_required;
-  if (option != nullptr) option->required(is_required);
+  if (option != nullptr) option->required(is_required)->check(NotEmpty());
 }
 
 void FlagSet::AddBool(const std::string& name, bool* value, const std::string& help) {
@@ -37,14 +45,15 @@ void FlagSet::AddBool(const std::string& name, bool* value, const std::string& h
 }
 
 void FlagSet::AddString(const std::string& name, std::string* value, const std::string& help) {
-  Add(name, "TEXT", value, help);
+  CLI::Option* option = Add(name, "TEXT", value, help);
+  if (option != nullptr) option->check(NotEmpty());
 }
 
 void FlagSet::AddRequiredString(const std::string& name, std::string* value,
                                 const std::string& help) {
   CLI::Option* option = Add(name, "TEXT", value, help);
   flags_.back().is_required = true;
-  if (option != nullptr) option->required();
+  if (option != nullptr) option->required()->check(NotEmpty());
 }
 
 void FlagSet::AddRequiredStrings(const std::string& name, std::vector<std::string>* values,
@@ -53,21 +62,25 @@ void FlagSet::AddRequiredStrings(const std::string& name, std::vector<std::strin
   flags_.back().is_required = true;
   flags_.back().is_repeated = true;
   if (option == nullptr) return;
-  option->required()->expected(1)->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+  option->required()
+      ->check(NotEmpty())
+      ->expected(1)
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
 }
 
 void FlagSet::AddCount(const std::string& name, int* value, int max, const std::string& help) {
   CLI::Option* option = Add(name, "N", value, help);
-  if (option != nullptr) option->check(CLI::Range(1, max));
+  if (option != nullptr) option->check(WholeNumber(1, max));
 }
 
 void FlagSet::AddId(const std::string& name, uint64_t* value, const std::string& help) {
   CLI::Option* option = Add(name, "N", value, help);
-  if (option != nullptr) option->check(CLI::PositiveNumber);
+  if (option != nullptr) option->check(WholeNumber(1, kIdMax));
 }
 
 void FlagSet::AddNumber(const std::string& name, double* value, const std::string& help) {
-  Add(name, "X", value, help);
+  CLI::Option* option = Add(name, "X", value, help);
+  if (option != nullptr) option->check(Number());
 }
 
 void FlagSet::Exclude(const std::string& one, const std::string& other) {

@@ -1,5 +1,7 @@
+#include <signal.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <memory>
 #include <optional>
@@ -21,6 +23,9 @@ namespace cairn::cli {
 namespace {
 
 constexpr char kCtrlC = '\3';
+// As if the terminal had made a signal of it.
+constexpr int kExitInterrupted = 128 + SIGINT;
+constexpr absl::Duration kPatience = absl::Milliseconds(100);
 constexpr int kIntervalMax = 3600;
 constexpr int kTimesMax = 1000000000;
 constexpr int kNotesShown = 5;
@@ -86,6 +91,15 @@ std::vector<std::string> LinesOf(const absl::StatusOr<View>& view, const std::st
   return lines;
 }
 
+// In pieces: a signal, which arrives on another thread, does not end the terminal's own waiting.
+std::optional<char> WaitForKey(Terminal* terminal, absl::Duration timeout,
+                               const std::atomic<bool>& is_over) {
+  for (absl::Duration left = timeout; left > absl::ZeroDuration() && !is_over; left -= kPatience) {
+    if (const auto key = terminal->WaitForKey(std::min(left, kPatience))) return key;
+  }
+  return std::nullopt;
+}
+
 absl::StatusOr<int> ShowLive(const TopFlags& flags, const CommandContext& context) {
   std::atomic<bool> is_over = false;
   const Interrupts interrupts([&is_over] { is_over = true; });  // Before all other threads.
@@ -97,8 +111,9 @@ absl::StatusOr<int> ShowLive(const TopFlags& flags, const CommandContext& contex
     auto lines = LinesOf(Look(api.get()), api->address(), size.columns - 3);
     lines.insert(lines.begin(), "q or Ctrl-C ends this; the cluster goes on");
     terminal.Show(lines);
-    const std::optional<char> key = terminal.WaitForKey(absl::Seconds(flags.interval));
-    if (key == 'q' || key == kCtrlC) break;
+    const std::optional<char> key = WaitForKey(&terminal, absl::Seconds(flags.interval), is_over);
+    if (key == 'q') break;
+    if (key == kCtrlC) return kExitInterrupted;
   }
   return interrupts.exit_code();
 }

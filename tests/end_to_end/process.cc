@@ -16,7 +16,7 @@ namespace cairn::testing {
 namespace {
 
 void RedirectTo(const std::string& path, int descriptor) {
-  const int file = open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND, 0644);
+  const int file = open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_NOCTTY, 0644);
   if (file < 0 || dup2(file, descriptor) < 0) _exit(126);
   close(file);
 }
@@ -24,11 +24,17 @@ void RedirectTo(const std::string& path, int descriptor) {
 [[noreturn]] void BecomeProgram(const Process::Options& options) {
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   for (const auto& [name, value] : options.environment) setenv(name.c_str(), value.c_str(), 1);
+  if (!options.input_file.empty()) {
+    const int file = open(options.input_file.c_str(), O_RDONLY | O_NOCTTY);
+    if (file < 0 || dup2(file, STDIN_FILENO) < 0) _exit(126);
+    close(file);
+  }
   if (!options.output_file.empty()) {
     RedirectTo(options.output_file, STDOUT_FILENO);
     RedirectTo(options.error_file.empty() ? options.output_file : options.error_file,
                STDERR_FILENO);
   }
+  if (!options.folder.empty() && chdir(options.folder.c_str()) != 0) _exit(126);
   std::vector<char*> arguments;
   for (const std::string& argument : options.arguments)
     arguments.push_back(const_cast<char*>(argument.c_str()));

@@ -27,8 +27,10 @@ class Process {
   struct Options {
     std::vector<std::string> arguments;              // arguments[0] is the program.
     std::map<std::string, std::string> environment;  // Added to the test's own.
+    std::string input_file;                          // stdin; empty: the test's own.
     std::string output_file;                         // stdout and stderr, appended.
     std::string error_file;                          // stderr, if it is to be kept apart.
+    std::string folder;                              // Where it runs; empty: where the test does.
   };
 
   Process() = default;

@@ -1,0 +1,55 @@
+#include "common/flag_checks.h"
+
+#include <cmath>
+#include <regex>
+#include <utility>
+
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+
+namespace cairn {
+
+FlagCheck WholeNumber(int64_t least, int64_t most) {
+  return [least, most](const std::string& text) -> std::string {
+    int64_t value = 0;
+    if (absl::SimpleAtoi(text, &value) && value >= least && value <= most) return "";
+    return absl::StrCat("\"", text, "\" is not a whole number from ", least, " to ", most);
+  };
+}
+
+FlagCheck Number(double least, double most) {
+  return [least, most](const std::string& text) -> std::string {
+    double value = 0;
+    if (absl::SimpleAtod(text, &value) && value >= least && value <= most) return "";
+    return absl::StrCat("\"", text, "\" is not a number from ", least, " to ", most);
+  };
+}
+
+FlagCheck Number() {
+  return [](const std::string& text) -> std::string {
+    double value = 0;
+    if (absl::SimpleAtod(text, &value) && std::isfinite(value)) return "";
+    return absl::StrCat("\"", text, "\" is not a finite number");
+  };
+}
+
+FlagCheck NotEmpty() {
+  return [](const std::string& text) -> std::string {
+    return text.empty() ? "is empty; say something, or leave it out" : "";
+  };
+}
+
+std::string FlagErrorText(const std::string& message) {
+  static const auto& missing = *new std::regex(R"((-\S+): 1 required \S+ missing)");
+  static const auto& excluded = *new std::regex(R"((-\S+) excludes (-\S+))");
+  std::smatch names;
+  if (!std::regex_match(message, names, excluded)) {
+    return std::regex_replace(message, missing, "$1 needs a value");
+  }
+  // CLI11 finds the two in any order.
+  std::string first = names.str(1), second = names.str(2);
+  if (second < first) std::swap(first, second);
+  return absl::StrCat(first, " and ", second, " are both there; leave one of them");
+}
+
+}  // namespace cairn

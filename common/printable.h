@@ -1,0 +1,15 @@
+#ifndef CAIRN_COMMON_PRINTABLE_H_
+#define CAIRN_COMMON_PRINTABLE_H_
+
+#include <string>
+#include <string_view>
+
+namespace cairn {
+
+// A message as it may go to a terminal. Messages quote what was wrong, which may be anything:
+// control characters but for ends of lines, and bytes that are no UTF-8, become \xNN.
+std::string Printable(std::string_view text);
+
+}  // namespace cairn
+
+#endif  // CAIRN_COMMON_PRINTABLE_H_

@@ -1,0 +1,65 @@
+#include "cluster/daemon_flags.h"
+
+#include <string>
+#include <vector>
+
+#include "CLI/CLI.hpp"
+#include "cluster/daemon.h"
+#include "common/flag_checks.h"
+#include "gtest/gtest.h"
+
+namespace cairn::cluster {
+namespace {
+
+struct Parsed {
+  std::optional<int> exit_code;
+  std::string errors;
+  std::string state = "here";
+};
+
+Parsed Parse(std::vector<const char*> words) {
+  Parsed parsed;
+  CLI::App app("Does things.", "some_daemon");
+  app.set_version_flag("--version", "1.2");
+  app.add_option("--state", parsed.state);
+  int threads = 1;
+  app.add_option("--threads", threads)->check(WholeNumber(1, 8));
+  words.insert(words.begin(), "some_daemon");
+  ::testing::internal::CaptureStderr();
+  ::testing::internal::CaptureStdout();
+  parsed.exit_code = ParseDaemonFlags(&app, static_cast<int>(words.size()), words.data());
+  ::testing::internal::GetCapturedStdout();
+  parsed.errors = ::testing::internal::GetCapturedStderr();
+  return parsed;
+}
+
+TEST(DaemonFlagsTest, GoodFlagsAreTaken) {
+  const Parsed parsed = Parse({"--state", "there", "--threads=3"});
+  EXPECT_EQ(parsed.exit_code, std::nullopt);
+  EXPECT_EQ(parsed.state, "there");
+}
+
+TEST(DaemonFlagsTest, HelpAndVersionAreNoErrors) {
+  EXPECT_EQ(Parse({"--help"}).exit_code, 0);
+  EXPECT_EQ(Parse({"--version"}).exit_code, 0);
+}
+
+TEST(DaemonFlagsTest, WhatIsWrongIsSaidInOneLine) {
+  const struct {
+    std::vector<const char*> words;
+    std::string reason;
+  } cases[] = {{{"--sate", "x"}, "there is no flag --sate; did you mean --state?"},
+               {{"--sate=x"}, "there is no flag --sate; did you mean --state?"},
+               {{"--qqqqqqqq"}, "there is no flag --qqqqqqqq"},
+               {{"state"}, "\"state\" is no flag, and nothing else is taken"},
+               {{"--state"}, "--state needs a value"},
+               {{"--threads", "0"}, "--threads: \"0\" is not a whole number from 1 to 8"}};
+  for (const auto& one : cases) {
+    const Parsed parsed = Parse(one.words);
+    EXPECT_EQ(parsed.exit_code, kExitBadUsage);
+    EXPECT_EQ(parsed.errors, "some_daemon: " + one.reason + "; see some_daemon --help\n");
+  }
+}
+
+}  // namespace
+}  // namespace cairn::cluster

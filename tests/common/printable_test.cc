@@ -1,0 +1,21 @@
+#include "common/printable.h"
+
+#include "gtest/gtest.h"
+
+namespace cairn {
+namespace {
+
+TEST(PrintableTest, TextStaysAsItIs) {
+  for (const char* const text : {"", "plain", "two\nlines", "caf\xc3\xa9", "\xf0\x9f\xaa\xa8"}) {
+    EXPECT_EQ(Printable(text), text);
+  }
+}
+
+TEST(PrintableTest, WhatCouldDriveATerminalIsEscaped) {
+  EXPECT_EQ(Printable("\x1b[2J\r\x7f"), "\\x1b[2J\\x0d\\x7f");
+  EXPECT_EQ(Printable("\x89PNG \xc3"), "\\x89PNG \\xc3");
+  EXPECT_EQ(Printable("\xc3("), "\\xc3(");
+}
+
+}  // namespace
+}  // namespace cairn
