@@ -1,0 +1,198 @@
+// One worker's training step without data or network: forward, loss, backward, optimizer, on random
+// images that lie in memory. model_steps.py drives it beside PyTorch.
+//
+// Usage: model_step MODEL.json sgd|adam BATCH THREADS
+//
+// Prints one JSON object a line: first what a step must do, then an answer to each line of standard
+// input: "run SECONDS" measures, "profile STEPS" says where the time of the layers goes.
+
+#include <sys/resource.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <fstream>
+#include <iostream>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "common/random.h"
+#include "common/span_recorder.h"
+#include "nn/create_device.h"
+#include "nn/executor.h"
+#include "nn/formats/model_file.h"
+#include "nn/optimizer.h"
+#include "tests/benchmarks/models/step_work.h"
+#include "worker/job_model.h"
+#include "worker/strategy/local_strategy.h"
+
+namespace cairn::worker {
+namespace {
+
+using Json = nlohmann::json;
+using Clock = std::chrono::steady_clock;
+
+// Batches that take turns, so that none is in the cache.
+constexpr int kBatches = 8;
+
+template <typename T>
+T OrExit(absl::StatusOr<T> value) {
+  if (value.ok()) return *std::move(value);
+  std::fprintf(stderr, "%s\n", value.status().ToString().c_str());
+  std::exit(1);
+}
+
+void OrExit(const absl::Status& status) {
+  if (status.ok()) return;
+  std::fprintf(stderr, "%s\n", status.ToString().c_str());
+  std::exit(1);
+}
+
+proto::ModelSpec ReadSpec(const char* file) {
+  std::ostringstream text;
+  text << std::ifstream(file).rdbuf();
+  return OrExit(nn::ReadModel(text.str(), {})).spec;
+}
+
+proto::Job MakeJob(const std::string& optimizer) {
+  proto::Job job;
+  job.mutable_loss()->set_name("sparse_categorical_crossentropy");
+  job.mutable_optimizer()->set_name(optimizer);
+  job.mutable_optimizer()->set_learning_rate(0.001);
+  return job;
+}
+
+double PeakMebibytes() {
+  rusage usage;
+  getrusage(RUSAGE_SELF, &usage);
+  return static_cast<double>(usage.ru_maxrss) / 1024;
+}
+
+// A model, its executor and its optimizer, ready to step.
+class Bench {
+ public:
+  Bench(const char* model_file, const std::string& optimizer, int64_t batch_size, int threads)
+      : job_(MakeJob(optimizer)),
+        model_(OrExit(JobModel::Create(job_, ReadSpec(model_file)))),
+        device_(OrExit(nn::CreateDevice("cpu"))),
+        batch_size_(batch_size) {
+    executor_ =
+        OrExit(nn::Executor::Create(model_.model.get(), &model_.objective,
+                                    {.batch_size = batch_size, .threads = threads}, device_.get()));
+    strategy_ = OrExit(LocalStrategy::Create(model_.model.get(), executor_.get(),
+                                             OrExit(nn::CreateOptimizer(job_.optimizer())),
+                                             /*seed=*/1, [](const proto::BatchRecord&) {}));
+    const int64_t pixels = nn::ElementCount(model_.model->inputs()[0].spec.shape);
+    const int64_t classes = nn::ElementCount(model_.model->output_shape());
+    for (int64_t i = 0; i < kBatches * batch_size * pixels; ++i) {
+      pixels_.push_back(RandomUniform(1, i));
+    }
+    for (int64_t i = 0; i < kBatches * batch_size; ++i) {
+      labels_.push_back(static_cast<int32_t>(RandomUniform(2, i) * static_cast<float>(classes)));
+    }
+    for (int i = 0; i < 3; ++i) Step();
+  }
+
+  void Step() {
+    const int64_t first = steps_++ % kBatches * batch_size_;
+    nn::Executor::Batch batch;
+    batch.size = batch_size_;
+    batch.inputs = {pixels_.data() +
+                    first * nn::ElementCount(model_.model->inputs()[0].spec.shape)};
+    batch.labels = {labels_.data() + first};
+    batch.random_key = steps_;
+    OrExit(strategy_->BeginStep({steps_, batch_size_, false, nullptr}, [] { return false; }));
+    OrExit(executor_->Forward(batch, /*training=*/true));
+    executor_->Backward([&](int variable) { strategy_->OnGradient(variable); });
+    OrExit(strategy_->EndStep({}));
+  }
+
+  Json Run(double seconds) {
+    std::vector<double> milliseconds;
+    const Clock::time_point start = Clock::now();
+    std::chrono::duration<double> elapsed{};
+    while (elapsed.count() < seconds || milliseconds.size() < 3) {
+      const Clock::time_point begin = Clock::now();
+      Step();
+      milliseconds.push_back(
+          std::chrono::duration<double, std::milli>(Clock::now() - begin).count());
+      elapsed = Clock::now() - start;
+    }
+    const auto steps = static_cast<double>(milliseconds.size());
+    std::nth_element(milliseconds.begin(), milliseconds.begin() + milliseconds.size() / 2,
+                     milliseconds.end());
+    return {{"examples_per_second", steps * static_cast<double>(batch_size_) / elapsed.count()},
+            {"milliseconds_median", milliseconds[milliseconds.size() / 2]},
+            {"peak_mebibytes", PeakMebibytes()}};
+  }
+
+  // Milliseconds a step of each layer, forward and backward, and of the whole.
+  Json Profile(int steps) {
+    const auto nodes = static_cast<uint32_t>(model_.model->nodes().size());
+    SpanRecorder recorder((2 * nodes + 1) * steps);
+    executor_->set_recorder(&recorder, 0);
+    const Clock::time_point start = Clock::now();
+    for (int i = 0; i < steps; ++i) Step();
+    const std::chrono::duration<double, std::milli> elapsed = Clock::now() - start;
+    executor_->set_recorder(nullptr, 0);
+    std::vector<double> sums(2 * nodes + 1);
+    for (const SpanRecorder::Span& span : recorder.spans()) {
+      sums[span.name] += static_cast<double>(span.nanoseconds) / 1e6 / steps;
+    }
+    Json layers = Json::array();
+    for (uint32_t i = 0; i < nodes; ++i) {
+      const nn::Layer& layer = *model_.model->nodes()[i].layer;
+      layers.push_back({{"layer", layer.name()},
+                        {"class", layer.class_name()},
+                        {"forward", sums[i]},
+                        {"backward", sums[nodes + i]}});
+    }
+    return {
+        {"milliseconds", elapsed.count() / steps}, {"loss", sums[2 * nodes]}, {"layers", layers}};
+  }
+
+  Json Work() const {
+    const StepWork work =
+        WorkOf(*model_.model, batch_size_, job_.optimizer().name() == "adam" ? 2 : 0);
+    return {{"operations", work.operations}, {"bytes", work.bytes}};
+  }
+
+ private:
+  const proto::Job job_;
+  const JobModel model_;
+  const std::unique_ptr<nn::Device> device_;
+  const int64_t batch_size_;
+  std::unique_ptr<nn::Executor> executor_;
+  std::unique_ptr<LocalStrategy> strategy_;
+  std::vector<float> pixels_;
+  std::vector<int32_t> labels_;
+  int64_t steps_ = 0;
+};
+
+void Serve(Bench* bench) {
+  std::cout << bench->Work() << std::endl;
+  std::string command;
+  double amount = 0;
+  while (std::cin >> command >> amount) {
+    std::cout << (command == "profile" ? bench->Profile(static_cast<int>(amount))
+                                       : bench->Run(amount))
+              << std::endl;
+  }
+}
+
+}  // namespace
+}  // namespace cairn::worker
+
+int main(int argc, char** argv) {
+  if (argc != 5 || std::atoi(argv[3]) < 1 || std::atoi(argv[4]) < 1) {
+    std::fprintf(stderr, "usage: model_step MODEL.json sgd|adam BATCH THREADS\n");
+    return 2;
+  }
+  cairn::worker::Bench bench(argv[1], argv[2], std::atoi(argv[3]), std::atoi(argv[4]));
+  cairn::worker::Serve(&bench);
+  return 0;
+}
