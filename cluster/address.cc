@@ -45,10 +45,6 @@ std::string Address::ToString() const {
   return absl::StrCat(host, ":", port);
 }
 
-bool Address::IsLoopback() const {
-  return host == "localhost" || host == "::1" || host.rfind("127.", 0) == 0;
-}
-
 absl::StatusOr<Address> ParseAddress(std::string_view text, bool allow_port_zero) {
   if (text.empty()) return Bad(text, "is empty");
   if (text.find("://") != std::string_view::npos) return Bad(text, "has a scheme");

@@ -16,8 +16,6 @@ struct Address {
 
   // The form that it was parsed from.
   std::string ToString() const;
-  // True for localhost, 127.x.x.x and ::1.
-  bool IsLoopback() const;
   bool operator==(const Address&) const = default;
 };
 

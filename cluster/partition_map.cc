@@ -282,12 +282,4 @@ std::vector<uint32_t> BlocksOfPs(const proto::PartitionMap& map, uint32_t ps) {
   return blocks;
 }
 
-std::vector<uint32_t> BlocksOfVariable(const proto::PartitionMap& map, uint32_t variable) {
-  std::vector<uint32_t> blocks;
-  for (int block = 0; block < map.blocks_size(); ++block) {
-    if (map.blocks(block).variable() == variable) blocks.push_back(block);
-  }
-  return blocks;
-}
-
 }  // namespace cairn::cluster

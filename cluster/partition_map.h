@@ -64,7 +64,6 @@ inline int64_t BlockBytes(const proto::PartitionMap& map, uint32_t block) {
 
 // Block ids in ascending order.
 std::vector<uint32_t> BlocksOfPs(const proto::PartitionMap& map, uint32_t ps);
-std::vector<uint32_t> BlocksOfVariable(const proto::PartitionMap& map, uint32_t variable);
 
 }  // namespace cairn::cluster
 

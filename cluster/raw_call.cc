@@ -6,20 +6,6 @@
 
 namespace cairn::cluster {
 
-std::string_view DataMethodName(DataMethod method) {
-  switch (method) {
-    case DataMethod::kPull:
-      return "Pull";
-    case DataMethod::kPush:
-      return "Push";
-    case DataMethod::kUpload:
-      return "Upload";
-    case DataMethod::kFetch:
-      return "Fetch";
-  }
-  return "unknown";
-}
-
 RawCall::RawCall(DataMethod method, Frame request, std::string peer, Done done, Abandoned abandoned)
     : method_(method),
       request_(std::move(request)),

@@ -3,7 +3,6 @@
 
 #include <memory>
 #include <string>
-#include <string_view>
 #include <utility>
 
 #include "absl/functional/any_invocable.h"
@@ -15,7 +14,6 @@ namespace cairn::cluster {
 
 // The methods of proto::ParameterServer.
 enum class DataMethod { kPull, kPush, kUpload, kFetch };
-std::string_view DataMethodName(DataMethod method);
 
 // One request of the data plane, waiting for its answer. Whoever owns it answers once, at once or
 // any time later, on any thread; whoever destroys it unanswered answers UNAVAILABLE. One thread at

@@ -122,28 +122,10 @@ absl::Status Journal::Write(absl::Span<const Change> changes, bool sync) {
       batch.Delete(change.key);
     }
   }
-  return Commit(&batch, sync);
-}
-
-absl::Status Journal::Commit(rocksdb::WriteBatch* batch, bool sync) {
   rocksdb::WriteOptions options;
   options.sync = sync;
-  return FromRocksdb(database_->Write(options, batch),
+  return FromRocksdb(database_->Write(options, &batch),
                      Quoted("cannot write to the journal in", directory_));
-}
-
-absl::Status Journal::DeletePrefix(std::string_view prefix, bool sync) {
-  CAIRN_CHECK(!prefix.empty());
-  rocksdb::WriteBatch batch;
-  if (const std::optional<std::string> end = EndOfPrefix(prefix)) {
-    batch.DeleteRange(ToSlice(prefix), *end);
-  } else {
-    CAIRN_RETURN_IF_ERROR(ReadPrefix(prefix, [&batch](std::string_view key, std::string_view) {
-      batch.Delete(ToSlice(key));
-      return true;
-    }));
-  }
-  return Commit(&batch, sync);
 }
 
 absl::StatusOr<std::optional<std::string>> Journal::Read(std::string_view key) const {

@@ -52,9 +52,6 @@ class Journal {
   // would survive the death of this process (microseconds).
   absl::Status Write(absl::Span<const Change> changes, bool sync);
 
-  // Deletes every record whose key begins with `prefix` (not empty), atomically.
-  absl::Status DeletePrefix(std::string_view prefix, bool sync);
-
   // nullopt: there is no such record.
   absl::StatusOr<std::optional<std::string>> Read(std::string_view key) const;
 
@@ -68,8 +65,6 @@ class Journal {
 
  private:
   Journal(std::string directory, std::unique_ptr<rocksdb::DB> database);
-
-  absl::Status Commit(rocksdb::WriteBatch* batch, bool sync);
 
   const std::string directory_;
   const std::unique_ptr<rocksdb::DB> database_;

@@ -33,8 +33,8 @@ std::vector<int64_t> Loads(const Map& map) {
 std::vector<int64_t> SliceRows(const Map& map, uint32_t variable) {
   std::vector<int64_t> rows;
   int64_t last_ps = -1;
-  for (uint32_t block : BlocksOfVariable(map, variable)) {
-    const Map::Block& found = map.blocks(block);
+  for (const Map::Block& found : map.blocks()) {
+    if (found.variable() != variable) continue;
     if (found.ps() != last_ps) rows.push_back(0);
     rows.back() += found.row_end() - found.row_begin();
     last_ps = found.ps();

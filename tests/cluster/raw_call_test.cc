@@ -50,12 +50,5 @@ TEST(RawCallDeathTest, SecondAnswerIsAProgrammersError) {
   EXPECT_DEATH(call->Reply(Frame::FromBytes("again")), "check failed");
 }
 
-TEST(RawCallTest, MethodsHaveNames) {
-  EXPECT_EQ(DataMethodName(DataMethod::kPull), "Pull");
-  EXPECT_EQ(DataMethodName(DataMethod::kPush), "Push");
-  EXPECT_EQ(DataMethodName(DataMethod::kUpload), "Upload");
-  EXPECT_EQ(DataMethodName(DataMethod::kFetch), "Fetch");
-}
-
 }  // namespace
 }  // namespace cairn::cluster

@@ -61,8 +61,6 @@ class Array {
   ElementType type() const { return layout_.type; }
   // Of one row.
   int64_t elements() const { return elements_; }
-  // Another shape of as many elements.
-  void set_row_shape(const nn::Shape& shape) { layout_.row_shape = shape; }
   // "uint8 (60000, 28, 28)".
   std::string ToString() const;
   // The first file.
