@@ -36,6 +36,10 @@ class Device {
     int64_t examples = 0;
     // False: Backward is never called.
     bool training = false;
+    // False: nobody will ask for the gradient by an input.
+    bool needs_input_gradient = true;
+    // The layer that takes this one's output and is computed along with it (see Fuses), or null.
+    const Layer* next = nullptr;
   };
 
   virtual ~Device() = default;
@@ -58,8 +62,12 @@ class Device {
 
   // How many threads of the host the calling thread's work on this device may use from now on.
   virtual void UseThreads(int threads) = 0;
-  // UNIMPLEMENTED, naming the layer's class, if the device has no kernel for it. `layer` must
-  // outlive the kernel.
+  // Whether one kernel can compute `first` and then `second`, which takes nothing but its output.
+  // The kernel sees first's inputs, second's output, and the variables of both, first's before
+  // second's.
+  virtual bool Fuses(const Layer& first, const Layer& second) const { return false; }
+  // UNIMPLEMENTED, naming the layer's class, if the device has no kernel for it. `layer` and
+  // options.next must outlive the kernel.
   virtual absl::StatusOr<std::unique_ptr<Kernel>> CreateKernel(const Layer& layer,
                                                                const KernelOptions& options) = 0;
 };

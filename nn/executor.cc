@@ -10,6 +10,7 @@
 #include "common/random.h"
 #include "common/simd.h"
 #include "common/status_macros.h"
+#include "nn/plan/gradient_layout.h"
 
 namespace cairn::nn {
 namespace {
@@ -57,6 +58,7 @@ Executor::Executor(const Model* model, const Objective* objective, const Options
       options_(options),
       device_(device),
       flow_(*model),
+      fusion_(*model, *device),
       stages_(model->nodes().size()) {
   for (size_t i = 0; i < objective_.terms().size(); ++i) {
     const int node = model->outputs()[i].node;
@@ -138,7 +140,20 @@ absl::Status Executor::BindVariables() {
       stages_[i].variable_gradients.push_back(gradient);
     }
   }
+  JoinPairs();
   return absl::OkStatus();
+}
+
+void Executor::JoinPairs() {
+  for (size_t i = 0; i < stages_.size(); ++i) {
+    if (fusion_.next[i] < 0) continue;
+    const Stage& second = stages_[fusion_.next[i]];
+    Stage& first = stages_[i];
+    first.variables.insert(first.variables.end(), second.variables.begin(), second.variables.end());
+    first.variable_gradients.insert(first.variable_gradients.end(),
+                                    second.variable_gradients.begin(),
+                                    second.variable_gradients.end());
+  }
 }
 
 absl::Status Executor::AllocateOutputs() {
@@ -146,34 +161,22 @@ absl::Status Executor::AllocateOutputs() {
     const Model::Node& node = model_->nodes()[i];
     stages_[i].inputs.resize(node.inputs.size());
     stages_[i].masks.resize(node.masks.size());
-    // Inputs and their views lie where the batch is.
-    if (node.inputs.empty() || node.layer->is_view()) continue;
+    // Inputs and their views lie where the batch is; between the two of a pair nothing comes out.
+    if (node.inputs.empty() || node.layer->is_view() || fusion_.next[i] >= 0) continue;
     const int64_t count = options_.batch_size * ElementCount(node.layer->output().shape);
     CAIRN_ASSIGN_OR_RETURN(stages_[i].output, Allocate(count));
+    if (fusion_.is_second(i)) stages_[fusion_.previous[i]].output = stages_[i].output;
   }
   return absl::OkStatus();
 }
 
 absl::Status Executor::AllocateGradients() {
+  const GradientLayout layout(*model_, flow_, fusion_, options_.batch_size);
+  CAIRN_ASSIGN_OR_RETURN(float* const memory, Allocate(layout.size));
+  const auto at = [memory](int64_t place) { return place < 0 ? nullptr : memory + place; };
   for (size_t i = 0; i < stages_.size(); ++i) {
-    const Model::Node& node = model_->nodes()[i];
-    const int64_t count = options_.batch_size * ElementCount(node.layer->output().shape);
-    if (flow_.shares_gradient[i]) {
-      stages_[i].output_gradient = stages_[node.inputs[0]].output_gradient;
-    } else if (flow_.needed[i]) {
-      CAIRN_ASSIGN_OR_RETURN(stages_[i].output_gradient, Allocate(count));
-    }
-    for (size_t slot = 0; slot < node.inputs.size(); ++slot) {
-      float* target = nullptr;
-      const Stage& input = stages_[node.inputs[slot]];
-      if (flow_.slots[i][slot] == GradientFlow::Slot::kWrite) target = input.output_gradient;
-      if (flow_.slots[i][slot] == GradientFlow::Slot::kAdd) {
-        const int64_t input_count =
-            options_.batch_size * ElementCount(node.layer->inputs()[slot].shape);
-        CAIRN_ASSIGN_OR_RETURN(target, Allocate(input_count));
-      }
-      stages_[i].input_gradients.push_back(target);
-    }
+    stages_[i].output_gradient = at(layout.outputs[fusion_.tail(i)]);
+    for (int64_t place : layout.slots[i]) stages_[i].input_gradients.push_back(at(place));
   }
   return absl::OkStatus();
 }
@@ -188,11 +191,9 @@ absl::StatusOr<Executor::Plan*> Executor::FindPlan(int64_t batch_size) {
   for (size_t i = 0; i < stages_.size(); ++i) {
     const Model::Node& node = model_->nodes()[i];
     std::unique_ptr<Kernel> kernel;
-    if (!node.inputs.empty() && !node.layer->is_view()) {
-      CAIRN_ASSIGN_OR_RETURN(
-          kernel,
-          device_->CreateKernel(*node.layer, {.examples = batch_size,
-                                              .training = options_.training && flow_.needed[i]}));
+    if (!node.inputs.empty() && !node.layer->is_view() && !fusion_.is_second(i)) {
+      CAIRN_ASSIGN_OR_RETURN(kernel,
+                             device_->CreateKernel(*node.layer, KernelOptions(i, batch_size)));
     }
     plan.kernels.push_back(std::move(kernel));
   }
@@ -203,6 +204,17 @@ absl::StatusOr<Executor::Plan*> Executor::FindPlan(int64_t batch_size) {
   }
   plans_.push_back(std::move(plan));
   return &plans_.back();
+}
+
+Device::KernelOptions Executor::KernelOptions(int node, int64_t batch_size) const {
+  const int tail = fusion_.tail(node);
+  const bool needs_input_gradient =
+      std::any_of(flow_.slots[node].begin(), flow_.slots[node].end(),
+                  [](GradientFlow::Slot slot) { return slot != GradientFlow::Slot::kNone; });
+  return {.examples = batch_size,
+          .training = options_.training && flow_.needed[tail],
+          .needs_input_gradient = needs_input_gradient,
+          .next = tail == node ? nullptr : model_->nodes()[tail].layer.get()};
 }
 
 absl::Span<float> Executor::values(int variable) {
@@ -321,8 +333,9 @@ void Executor::Backward(absl::FunctionRef<void(int variable)> on_gradient) {
   can_run_backward_ = false;
   device_->UseThreads(options_.threads);
   for (int i = static_cast<int>(stages_.size()) - 1; i >= 0; --i) {
-    if (!flow_.needed[i]) continue;
+    if (fusion_.is_second(i) || !flow_.needed[fusion_.tail(i)]) continue;
     RunBackward(i);
+    if (fusion_.next[i] >= 0) FinishGradients(fusion_.next[i], on_gradient);
     FinishGradients(i, on_gradient);
   }
 }
@@ -337,7 +350,7 @@ void Executor::RunBackward(int i) {
                                  .masks = stage.masks,
                                  .random_key = stage.random_key,
                                  .output_gradient = stage.output_gradient,
-                                 .before_activation = stage.fuses_loss,
+                                 .before_activation = stages_[fusion_.tail(i)].fuses_loss,
                                  .input_gradients = stage.input_gradients,
                                  .variable_gradients = stage.variable_gradients});
   } else if (!stage.input_gradients.empty() && !flow_.shares_gradient[i]) {

@@ -12,11 +12,12 @@
 #include "common/span_recorder.h"
 #include "nn/device.h"
 #include "nn/device_buffer.h"
-#include "nn/gradient_flow.h"
 #include "nn/kernel.h"
 #include "nn/loss.h"
 #include "nn/model.h"
 #include "nn/objective/objective.h"
+#include "nn/plan/fusion.h"
+#include "nn/plan/gradient_flow.h"
 
 namespace cairn::nn {
 
@@ -91,7 +92,8 @@ class Executor {
 
   // From now on the time of every layer is recorded: that of node i of the model under
   // `first_name` + i (forward) and `first_name` + nodes + i (backward), that of the loss under
-  // `first_name` + 2 nodes. Null: nothing is, and no clock is read.
+  // `first_name` + 2 nodes; of two layers that run as one the first has the time. Null: nothing is
+  // recorded, and no clock is read.
   void set_recorder(SpanRecorder* recorder, uint32_t first_name) {
     recorder_ = recorder;
     first_name_ = first_name;
@@ -102,7 +104,8 @@ class Executor {
 
  private:
   // A layer's place in the passes: where it reads and writes. The pointers of model inputs change
-  // with each batch; the others stay.
+  // with each batch; the others stay. The first of a pair has both layers' variables and, like the
+  // second, its output.
   struct Stage {
     std::vector<const float*> inputs;
     float* output = nullptr;
@@ -115,7 +118,7 @@ class Executor {
     // The loss gives the gradient of what the layer's activation was applied to.
     bool fuses_loss = false;
   };
-  // The kernels for batches of one size, by node; null for views.
+  // The kernels for batches of one size, by node; null for views and the second of a pair.
   struct Plan {
     int64_t batch_size = 0;
     int64_t last_use = 0;
@@ -126,10 +129,12 @@ class Executor {
 
   absl::Status AllocateVariables();
   absl::Status BindVariables();
+  void JoinPairs();
   absl::Status AllocateOutputs();
   absl::Status AllocateGradients();
   absl::StatusOr<float*> Allocate(int64_t count);
   absl::StatusOr<Plan*> FindPlan(int64_t batch_size);
+  Device::KernelOptions KernelOptions(int node, int64_t batch_size) const;
   void BindInputs(const Batch& batch);
   absl::Status ComputeLoss(const Batch& batch, bool training, Sums* sums);
   absl::StatusOr<Loss::Batch> ComputeTerm(const Batch& batch, int output, bool with_gradient) const;
@@ -147,6 +152,7 @@ class Executor {
   const Options options_;
   Device* const device_;
   const GradientFlow flow_;
+  const Fusion fusion_;
 
   std::vector<DeviceBuffer> memory_;
   std::vector<float*> values_;     // By variable.

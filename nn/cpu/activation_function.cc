@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <limits>
 
 #include "common/simd.h"
 
@@ -19,11 +20,6 @@ constexpr float kInverseSqrtTwoPi = 0.39894228040143267794f;
 float Sigmoid(float x) { return 1.0f / (1.0f + std::exp(-x)); }
 float GelusNormal(float x) { return 0.5f * (1.0f + std::erf(x * kSqrtHalf)); }
 
-float Relu(const Activation& a, float x) {
-  if (a.has_max_value && x >= a.max_value) return a.max_value;
-  return x >= a.threshold ? x : a.slope * (x - a.threshold);
-}
-
 template <typename Function>
 void ForEach(int64_t count, const float* x, float* y, const Function& function) {
   for (int64_t i = 0; i < count; ++i) y[i] = function(x[i]);
@@ -37,6 +33,33 @@ void Multiply(int64_t count, const float* at, float* gradient, const Derivative&
 CAIRN_SIMD void PlainRelu(int64_t count, const float* x, float* y) {
   // Not a number stays what it is.
   for (int64_t i = 0; i < count; ++i) y[i] = x[i] < 0 ? 0 : x[i];
+}
+
+// No number is as large as what is not a number.
+float ReluLimit(const Activation& a) {
+  return a.has_max_value ? a.max_value : std::numeric_limits<float>::quiet_NaN();
+}
+
+CAIRN_SIMD void BentRelu(int64_t count, float slope, float threshold, float limit, const float* x,
+                         float* y) {
+#pragma GCC ivdep
+  for (int64_t i = 0; i < count; ++i) {
+    const float bent = slope * (x[i] - threshold);
+    const float value = x[i] >= threshold ? x[i] : bent;
+    y[i] = x[i] >= limit ? limit : value;
+  }
+}
+
+// The derivative is taken at x or, if the activation differentiates from its output, at y: the two
+// then lie on the same side of every edge.
+CAIRN_SIMD void BentReluGradient(int64_t count, float slope, float threshold, float limit,
+                                 const float* at, float* gradient) {
+#pragma GCC ivdep
+  for (int64_t i = 0; i < count; ++i) {
+    const float bent = gradient[i] * slope;
+    const float value = at[i] > threshold ? gradient[i] : bent;
+    gradient[i] = at[i] >= limit ? 0 : value;
+  }
 }
 
 CAIRN_SIMD void PlainReluGradient(int64_t count, const float* y, float* gradient) {
@@ -65,13 +88,6 @@ void SoftmaxGradient(int64_t rows, int64_t width, const float* y, float* gradien
   }
 }
 
-// The derivative of relu, by x or, if the activation differentiates from its output, by y: the two
-// then lie on the same side of every edge.
-float ReluDerivative(const Activation& a, float at) {
-  if (a.has_max_value && at >= a.max_value) return 0;
-  return at > a.threshold ? 1 : a.slope;
-}
-
 float GeluDerivative(float x) {
   return GelusNormal(x) + x * kInverseSqrtTwoPi * std::exp(-0.5f * x * x);
 }
@@ -95,7 +111,7 @@ void ApplyActivation(const Activation& a, int64_t rows, int64_t width, const flo
       return;
     case Kind::kRelu:
       if (a.is_plain_relu()) return PlainRelu(n, x, y);
-      return ForEach(n, x, y, [&a](float v) { return Relu(a, v); });
+      return BentRelu(n, a.slope, a.threshold, ReluLimit(a), x, y);
     case Kind::kSigmoid:
       return ForEach(n, x, y, Sigmoid);
     case Kind::kHardSigmoid:
@@ -129,8 +145,8 @@ void MultiplyByDerivative(const Activation& a, int64_t rows, int64_t width, cons
       return;
     case Kind::kRelu:
       if (a.is_plain_relu()) return PlainReluGradient(n, y, gradient);
-      return Multiply(n, a.differentiates_from_output() ? y : x, gradient,
-                      [&a](float v) { return ReluDerivative(a, v); });
+      return BentReluGradient(n, a.slope, a.threshold, ReluLimit(a),
+                              a.differentiates_from_output() ? y : x, gradient);
     case Kind::kSigmoid:
       return Multiply(n, y, gradient, [](float v) { return v * (1 - v); });
     case Kind::kHardSigmoid:

@@ -3,6 +3,7 @@
 #include <cstring>
 
 #include "nn/cpu/activation_function.h"
+#include "nn/cpu/parallel.h"
 
 namespace cairn::nn {
 namespace {
@@ -12,26 +13,33 @@ class ActivationKernel : public Kernel {
   ActivationKernel(const Layer& layer, const KernelContext& context)
       : activation_(layer.activation()),
         width_(layer.output().shape.back()),
-        rows_(context.options.examples * ElementCount(layer.output().shape) / width_) {}
+        pieces_(context.options.examples * ElementCount(layer.output().shape) / width_, width_) {}
 
   absl::Status Forward(const ForwardArguments& arguments) override {
-    ApplyActivation(activation_, rows_, width_, arguments.inputs[0], arguments.output);
+    pieces_.Run([&](int64_t begin, int64_t end) {
+      ApplyActivation(activation_, end - begin, width_, arguments.inputs[0] + begin * width_,
+                      arguments.output + begin * width_);
+    });
     return absl::OkStatus();
   }
 
   void Backward(const BackwardArguments& arguments) override {
     float* gradient = arguments.input_gradients[0];
     if (gradient == nullptr) return;
-    std::memcpy(gradient, arguments.output_gradient, rows_ * width_ * sizeof(float));
-    if (arguments.before_activation) return;
-    MultiplyByDerivative(activation_, rows_, width_, arguments.inputs[0], arguments.output,
-                         gradient);
+    pieces_.Run([&](int64_t begin, int64_t end) {
+      const int64_t first = begin * width_;
+      std::memcpy(gradient + first, arguments.output_gradient + first,
+                  (end - begin) * width_ * sizeof(float));
+      if (arguments.before_activation) return;
+      MultiplyByDerivative(activation_, end - begin, width_, arguments.inputs[0] + first,
+                           arguments.output + first, gradient + first);
+    });
   }
 
  private:
   const Activation activation_;
   const int64_t width_;
-  const int64_t rows_;
+  const RowPieces pieces_;
 };
 
 }  // namespace

@@ -2,7 +2,7 @@
 
 #include "common/simd.h"
 #include "nn/cpu/activation_function.h"
-#include "nn/cpu/column_sum.h"
+#include "nn/cpu/channel_loops.h"
 
 namespace cairn::nn {
 namespace {
@@ -17,9 +17,9 @@ CAIRN_SIMD void AddToRows(int64_t rows, int64_t width, const float* addend, floa
 
 ActivationTail::ActivationTail(const Activation& activation, int64_t rows, int64_t width,
                                bool training)
-    : activation_(activation), rows_(rows), width_(width) {
+    : activation_(activation), width_(width), pieces_(rows, width) {
   if (!training) return;
-  column_sums_ = AlignedBuffer<double>(width);
+  column_sums_.resize(pieces_.count * width);
   if (!activation.differentiates_from_output()) {
     before_activation_ = AlignedBuffer<float>(rows * width);
   }
@@ -30,18 +30,36 @@ float* ActivationTail::Target(float* output) const {
 }
 
 void ActivationTail::Forward(const float* bias, float* output) {
-  float* products = Target(output);
-  if (bias != nullptr) AddToRows(rows_, width_, bias, products);
-  ApplyActivation(activation_, rows_, width_, products, output);
+  float* const products = Target(output);
+  pieces_.Run([&](int64_t begin, int64_t end) {
+    float* const first = products + begin * width_;
+    if (bias != nullptr) AddToRows(end - begin, width_, bias, first);
+    ApplyActivation(activation_, end - begin, width_, first, output + begin * width_);
+  });
 }
 
-void ActivationTail::Backward(const float* output, bool before_activation, float* gradient) const {
-  if (before_activation) return;
-  MultiplyByDerivative(activation_, rows_, width_, before_activation_.get(), output, gradient);
-}
-
-void ActivationTail::BiasGradient(const float* gradient, float* bias_gradient) {
-  SumColumns(rows_, width_, gradient, column_sums_.get(), bias_gradient);
+void ActivationTail::Backward(const float* output, bool before_activation, float* gradient,
+                              float* bias_gradient) {
+  // Piece by piece, so that the sums find in the cache what the activation has written.
+  RunInParallel(pieces_.count, [&](int64_t piece) {
+    const int64_t first = pieces_.begin(piece) * width_;
+    const int64_t rows = pieces_.end(piece) - pieces_.begin(piece);
+    if (!before_activation) {
+      const float* const x =
+          before_activation_.get() == nullptr ? nullptr : before_activation_.get() + first;
+      MultiplyByDerivative(activation_, rows, width_, x, output + first, gradient + first);
+    }
+    if (bias_gradient == nullptr) return;
+    SumChannels(rows, width_, gradient + first, column_sums_.data() + piece * width_);
+  });
+  if (bias_gradient == nullptr) return;
+  for (int64_t c = 0; c < width_; ++c) {
+    double sum = 0;
+    for (int64_t piece = 0; piece < pieces_.count; ++piece) {
+      sum += column_sums_[piece * width_ + c];
+    }
+    bias_gradient[c] = static_cast<float>(sum);
+  }
 }
 
 }  // namespace cairn::nn

@@ -2,9 +2,11 @@
 #define CAIRN_NN_CPU_ACTIVATION_TAIL_H_
 
 #include <cstdint>
+#include <vector>
 
 #include "nn/activation.h"
 #include "nn/cpu/aligned_buffer.h"
+#include "nn/cpu/parallel.h"
 
 namespace cairn::nn {
 
@@ -19,17 +21,17 @@ class ActivationTail {
   float* Target(float* output) const;
   // Adds `bias` (null: none) to what lies at Target(output), and applies the activation.
   void Forward(const float* bias, float* output);
-  // Turns the gradient by the output into the gradient by the products.
-  void Backward(const float* output, bool before_activation, float* gradient) const;
-  // The bias's gradient, from the products'.
-  void BiasGradient(const float* gradient, float* bias_gradient);
+  // Turns the gradient by the output into the gradient by the products (which it is already, if
+  // `before_activation`), and writes the bias's gradient unless that is null.
+  void Backward(const float* output, bool before_activation, float* gradient, float* bias_gradient);
 
  private:
   const Activation activation_;
-  const int64_t rows_;
   const int64_t width_;
+  const RowPieces pieces_;
   AlignedBuffer<float> before_activation_;
-  AlignedBuffer<double> column_sums_;
+  // Of each piece.
+  std::vector<double> column_sums_;
 };
 
 }  // namespace cairn::nn

@@ -2,87 +2,64 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <vector>
 
-#include "common/simd.h"
+#include "nn/cpu/channel_loops.h"
+#include "nn/cpu/parallel.h"
 #include "nn/layers/batch_normalization.h"
 
 namespace cairn::nn {
 namespace {
 
-// x and y are rows x channels; the others are one number per channel. Sums are in double: there
-// may be millions of rows.
+constexpr float kNoBound = std::numeric_limits<float>::quiet_NaN();
 
-CAIRN_SIMD void SumRows(int64_t rows, int64_t channels, const float* x, double* sums) {
-  std::fill(sums, sums + channels, 0.0);
-  for (int64_t row = 0; row < rows; ++row) {
-    for (int64_t c = 0; c < channels; ++c) sums[c] += x[row * channels + c];
+// Adds up what each piece of the rows has: `parts` has `pieces` times `channels` sums.
+void AddParts(int64_t pieces, int64_t channels, const double* parts, double* sums) {
+  std::copy_n(parts, channels, sums);
+  for (int64_t piece = 1; piece < pieces; ++piece) {
+    for (int64_t c = 0; c < channels; ++c) sums[c] += parts[piece * channels + c];
   }
 }
 
-CAIRN_SIMD void SumSquaredDeviations(int64_t rows, int64_t channels, const float* x,
-                                     const float* mean, double* sums) {
-  std::fill(sums, sums + channels, 0.0);
-  for (int64_t row = 0; row < rows; ++row) {
-    for (int64_t c = 0; c < channels; ++c) {
-      const float deviation = x[row * channels + c] - mean[c];
-      sums[c] += static_cast<double>(deviation * deviation);
-    }
-  }
-}
-
-CAIRN_SIMD void ScaleAndShift(int64_t rows, int64_t channels, const float* x, const float* scale,
-                              const float* shift, float* y) {
-  for (int64_t row = 0; row < rows; ++row) {
-    for (int64_t c = 0; c < channels; ++c) {
-      y[row * channels + c] = x[row * channels + c] * scale[c] + shift[c];
-    }
-  }
-}
-
-// What gamma's and beta's gradients are: sums of g * (x - mean) and of g.
-CAIRN_SIMD void SumGradients(int64_t rows, int64_t channels, const float* x, const float* mean,
-                             const float* g, double* products, double* sums) {
-  std::fill(products, products + channels, 0.0);
-  std::fill(sums, sums + channels, 0.0);
-  for (int64_t row = 0; row < rows; ++row) {
-    for (int64_t c = 0; c < channels; ++c) {
-      const int64_t i = row * channels + c;
-      sums[c] += g[i];
-      products[c] += static_cast<double>(g[i] * (x[i] - mean[c]));
-    }
-  }
-}
-
-// out = a * g + b * x + c, per channel.
-CAIRN_SIMD void Combine(int64_t rows, int64_t channels, const float* g, const float* x,
-                        const float* a, const float* b, const float* offset, float* out) {
-  for (int64_t row = 0; row < rows; ++row) {
-    for (int64_t c = 0; c < channels; ++c) {
-      const int64_t i = row * channels + c;
-      out[i] = a[c] * g[i] + b[c] * x[i] + offset[c];
-    }
-  }
-}
-
+// The layer, and a relu behind it if the options say so: then the relu's gradient needs no pass of
+// its own, and what comes between the two is never stored.
 class BatchNormalizationKernel : public Kernel {
  public:
   BatchNormalizationKernel(const BatchNormalizationLayer& layer, const KernelContext& context)
       : layer_(layer),
         channels_(layer.output().shape.back()),
         rows_(context.options.examples * ElementCount(layer.output().shape) / channels_),
+        pieces_(rows_, channels_),
         mean_(channels_),
         variance_(channels_),
         inverse_deviation_(channels_),
+        scale_(channels_),
+        shift_(channels_),
         a_(channels_),
         b_(channels_),
         c_(channels_),
         sums_(channels_),
-        products_(channels_) {}
+        products_(channels_),
+        part_sums_(pieces_.count * channels_),
+        part_products_(pieces_.count * channels_),
+        parts_(pieces_.count),
+        scratch_(pieces_.count, ChannelScratch(channels_)) {
+    for (int64_t piece = 0; piece < pieces_.count; ++piece) {
+      parts_[piece].means = part_sums_.data() + piece * channels_;
+      parts_[piece].squares = part_products_.data() + piece * channels_;
+    }
+    map_ = {.scale = scale_.data(), .shift = shift_.data(), .low = kNoBound, .top = kNoBound};
+    if (context.options.next == nullptr) return;
+    const Activation relu = context.options.next->activation();
+    map_.low = 0;
+    if (relu.has_max_value) map_.top = relu.max_value;
+  }
 
   absl::Status Forward(const ForwardArguments& arguments) override {
+    const float* const x = arguments.inputs[0];
     if (arguments.training && layer_.uses_batch_statistics()) {
-      MeasureBatch(arguments.inputs[0]);
+      MeasureBatch(x);
     } else {
       std::copy_n(arguments.variables[layer_.moving_mean()], channels_, mean_.data());
       std::copy_n(arguments.variables[layer_.moving_variance()], channels_, variance_.data());
@@ -90,33 +67,30 @@ class BatchNormalizationKernel : public Kernel {
     for (int64_t c = 0; c < channels_; ++c) {
       inverse_deviation_[c] =
           static_cast<float>(1 / std::sqrt(static_cast<double>(variance_[c]) + layer_.epsilon()));
-      a_[c] = inverse_deviation_[c] * Gamma(arguments.variables, c);
+      scale_[c] = inverse_deviation_[c] * Gamma(arguments.variables, c);
       const float beta = layer_.beta() < 0 ? 0 : arguments.variables[layer_.beta()][c];
-      b_[c] = beta - mean_[c] * a_[c];
+      shift_[c] = beta - mean_[c] * scale_[c];
     }
-    ScaleAndShift(rows_, channels_, arguments.inputs[0], a_.data(), b_.data(), arguments.output);
+    pieces_.Run([&](int64_t begin, int64_t end) {
+      MapChannels(end - begin, channels_, x + begin * channels_, map_,
+                  arguments.output + begin * channels_);
+    });
     return absl::OkStatus();
   }
 
   void Backward(const BackwardArguments& arguments) override {
-    if (!layer_.trainable()) return BackwardFixed(arguments);
-    SumGradients(rows_, channels_, arguments.inputs[0], mean_.data(), arguments.output_gradient,
-                 products_.data(), sums_.data());
-    WriteVariableGradients(arguments.variable_gradients);
-    if (!layer_.uses_batch_statistics()) return BackwardFixed(arguments);
-    if (arguments.input_gradients[0] == nullptr) return;
-    // With d = x - mean, i = 1 / deviation, n rows:
-    // dx = gamma i (g - sum(g) / n - d i^2 sum(g d) / n)
-    for (int64_t c = 0; c < channels_; ++c) {
-      const double i = inverse_deviation_[c];
-      const double scale = Gamma(arguments.variables, c) * i;
-      const double slope = -scale * i * i * products_[c] / static_cast<double>(rows_);
-      a_[c] = static_cast<float>(scale);
-      b_[c] = static_cast<float>(slope);
-      c_[c] = static_cast<float>(-scale * sums_[c] / static_cast<double>(rows_) - slope * mean_[c]);
+    if (layer_.trainable()) {
+      SumGradients(arguments.inputs[0], arguments.output_gradient);
+      WriteVariableGradients(arguments.variable_gradients);
     }
-    Combine(rows_, channels_, arguments.output_gradient, arguments.inputs[0], a_.data(), b_.data(),
-            c_.data(), arguments.input_gradients[0]);
+    if (arguments.input_gradients[0] == nullptr) return;
+    ChooseMix(arguments.variables);
+    const ChannelMix mix = {.a = a_.data(), .b = b_.data(), .c = c_.data()};
+    pieces_.Run([&](int64_t begin, int64_t end) {
+      const int64_t first = begin * channels_;
+      MixMapGradients(end - begin, channels_, arguments.inputs[0] + first, map_, mix,
+                      arguments.output_gradient + first, arguments.input_gradients[0] + first);
+    });
   }
 
  private:
@@ -125,10 +99,31 @@ class BatchNormalizationKernel : public Kernel {
   }
 
   void MeasureBatch(const float* x) {
-    SumRows(rows_, channels_, x, sums_.data());
-    for (int64_t c = 0; c < channels_; ++c) mean_[c] = static_cast<float>(sums_[c] / rows_);
-    SumSquaredDeviations(rows_, channels_, x, mean_.data(), sums_.data());
-    for (int64_t c = 0; c < channels_; ++c) variance_[c] = static_cast<float>(sums_[c] / rows_);
+    RunInParallel(pieces_.count, [&](int64_t piece) {
+      const int64_t begin = pieces_.begin(piece);
+      MeasureChannels(pieces_.end(piece) - begin, channels_, x + begin * channels_,
+                      &scratch_[piece], &parts_[piece]);
+    });
+    for (int64_t piece = 1; piece < pieces_.count; ++piece) {
+      AddMoments(channels_, parts_[piece], &parts_[0]);
+    }
+    for (int64_t c = 0; c < channels_; ++c) {
+      mean_[c] = static_cast<float>(part_sums_[c]);
+      variance_[c] = static_cast<float>(part_products_[c] / static_cast<double>(rows_));
+    }
+  }
+
+  // What gamma's and beta's gradients are made of.
+  void SumGradients(const float* x, const float* gradient) {
+    RunInParallel(pieces_.count, [&](int64_t piece) {
+      const int64_t begin = pieces_.begin(piece);
+      const int64_t first = begin * channels_;
+      SumMapGradients(pieces_.end(piece) - begin, channels_, x + first, map_, mean_.data(),
+                      gradient + first, part_sums_.data() + piece * channels_,
+                      part_products_.data() + piece * channels_);
+    });
+    AddParts(pieces_.count, channels_, part_sums_.data(), sums_.data());
+    AddParts(pieces_.count, channels_, part_products_.data(), products_.data());
   }
 
   void WriteVariableGradients(absl::Span<float* const> gradients) const {
@@ -143,28 +138,42 @@ class BatchNormalizationKernel : public Kernel {
     }
   }
 
-  // Mean and variance did not come from the batch: a fixed scale per channel, which Forward left in
-  // a_.
-  void BackwardFixed(const BackwardArguments& arguments) {
-    if (arguments.input_gradients[0] == nullptr) return;
-    std::fill(c_.begin(), c_.end(), 0.0f);
-    ScaleAndShift(rows_, channels_, arguments.output_gradient, a_.data(), c_.data(),
-                  arguments.input_gradients[0]);
+  // With d = x - mean, i = 1 / deviation, n rows: dx = gamma i (g - sum(g) / n - d i^2 sum(g d) /
+  // n). If mean and variance did not come from the batch: dx = gamma i g.
+  void ChooseMix(absl::Span<const float* const> variables) {
+    for (int64_t c = 0; c < channels_; ++c) {
+      const double i = inverse_deviation_[c];
+      const double scale = Gamma(variables, c) * i;
+      const bool moves = layer_.uses_batch_statistics();
+      const double slope = moves ? -scale * i * i * products_[c] / static_cast<double>(rows_) : 0;
+      const double mean = moves ? scale * sums_[c] / static_cast<double>(rows_) : 0;
+      a_[c] = static_cast<float>(scale);
+      b_[c] = static_cast<float>(slope);
+      c_[c] = static_cast<float>(-mean - slope * mean_[c]);
+    }
   }
 
   const BatchNormalizationLayer& layer_;
   const int64_t channels_;
   const int64_t rows_;
+  const RowPieces pieces_;
   // The last Forward's.
   std::vector<float> mean_;
   std::vector<float> variance_;
   std::vector<float> inverse_deviation_;
+  std::vector<float> scale_;
+  std::vector<float> shift_;
+  ChannelMap map_;
   // Scratch.
   std::vector<float> a_;
   std::vector<float> b_;
   std::vector<float> c_;
   std::vector<double> sums_;
   std::vector<double> products_;
+  std::vector<double> part_sums_;
+  std::vector<double> part_products_;
+  std::vector<ChannelMoments> parts_;
+  std::vector<ChannelScratch> scratch_;
 };
 
 }  // namespace

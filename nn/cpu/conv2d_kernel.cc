@@ -1,10 +1,9 @@
 #include "nn/cpu/conv2d_kernel.h"
 
-#include "nn/cpu/activation_function.h"
-#include "nn/cpu/aligned_buffer.h"
-#include "nn/cpu/column_sum.h"
+#include "nn/cpu/activation_tail.h"
 #include "nn/cpu/convolution.h"
 #include "nn/layers/conv2d.h"
+#include "nn/layers/rearranging.h"
 
 namespace cairn::nn {
 namespace {
@@ -17,45 +16,47 @@ Convolution::Options ConvolutionOptions(const Conv2DLayer& layer, const KernelCo
           .groups = layer.groups(),
           .adds_bias = layer.use_bias(),
           .applies_relu = layer.activation().is_plain_relu(),
-          .training = context.options.training};
+          .training = context.options.training,
+          .needs_input_gradient = context.options.needs_input_gradient};
+}
+
+// The same over an image without the zeros that `padding` would put around it.
+Convolution::Options PaddedOptions(const RearrangingLayer& padding, const Conv2DLayer& layer,
+                                   const KernelContext& context) {
+  Convolution::Options options = ConvolutionOptions(layer, context);
+  options.input = padding.inputs()[0].shape;
+  for (int axis : {0, 1}) {
+    const AxisWalk& walk = padding.walks()[axis];
+    options.window.padding_before[axis] += walk.offset;
+    options.window.padding_after[axis] += walk.length - walk.offset - walk.input_length;
+  }
+  return options;
 }
 
 class Conv2DKernel : public Kernel {
  public:
-  Conv2DKernel(const Conv2DLayer& layer, const KernelContext& context)
-      : filters_(layer.output().shape.back()),
-        rows_(context.options.examples * ElementCount(layer.output().shape) / filters_),
-        use_bias_(layer.use_bias()),
-        activation_(layer.activation()),
-        convolution_(ConvolutionOptions(layer, context), context.dnnl),
-        column_sums_(filters_) {
-    if (context.options.training && !activation_.differentiates_from_output()) {
-      before_activation_ = AlignedBuffer<float>(rows_ * filters_);
-    }
-  }
+  Conv2DKernel(const Conv2DLayer& layer, const Convolution::Options& options,
+               const KernelContext& context)
+      : use_bias_(layer.use_bias()),
+        applies_relu_(options.applies_relu),
+        convolution_(options, context.dnnl),
+        tail_(layer.activation(), options.examples * options.output[0] * options.output[1],
+              options.output[2], options.training) {}
 
   absl::Status Forward(const ForwardArguments& arguments) override {
-    float* sums = arguments.output;
-    if (before_activation_.get() != nullptr) sums = before_activation_.get();
     const float* bias = use_bias_ ? arguments.variables[1] : nullptr;
-    convolution_.Forward(arguments.inputs[0], arguments.variables[0], bias, sums);
-    if (!activation_.is_plain_relu()) {
-      ApplyActivation(activation_, rows_, filters_, sums, arguments.output);
-    }
+    convolution_.Forward(arguments.inputs[0], arguments.variables[0], bias,
+                         tail_.Target(arguments.output));
+    if (!applies_relu_) tail_.Forward(/*bias=*/nullptr, arguments.output);
     return absl::OkStatus();
   }
 
   void Backward(const BackwardArguments& arguments) override {
     float* gradient = arguments.output_gradient;
-    if (!arguments.before_activation) {
-      MultiplyByDerivative(activation_, rows_, filters_, before_activation_.get(), arguments.output,
-                           gradient);
-    }
+    tail_.Backward(arguments.output, arguments.before_activation, gradient,
+                   use_bias_ ? arguments.variable_gradients[1] : nullptr);
     if (float* kernel = arguments.variable_gradients[0]) {
       convolution_.KernelGradient(arguments.inputs[0], gradient, kernel);
-    }
-    if (float* bias = use_bias_ ? arguments.variable_gradients[1] : nullptr) {
-      SumColumns(rows_, filters_, gradient, column_sums_.get(), bias);
     }
     if (float* input = arguments.input_gradients[0]) {
       convolution_.InputGradient(gradient, arguments.variables[0], input);
@@ -63,20 +64,24 @@ class Conv2DKernel : public Kernel {
   }
 
  private:
-  const int64_t filters_;
-  const int64_t rows_;
   const bool use_bias_;
-  const Activation activation_;
+  const bool applies_relu_;
   Convolution convolution_;
-  AlignedBuffer<double> column_sums_;
-  // Kept only for activations whose derivative needs it.
-  AlignedBuffer<float> before_activation_;
+  ActivationTail tail_;
 };
 
 }  // namespace
 
 std::unique_ptr<Kernel> CreateConv2DKernel(const Layer& layer, const KernelContext& context) {
-  return std::make_unique<Conv2DKernel>(static_cast<const Conv2DLayer&>(layer), context);
+  const auto& conv = static_cast<const Conv2DLayer&>(layer);
+  return std::make_unique<Conv2DKernel>(conv, ConvolutionOptions(conv, context), context);
+}
+
+std::unique_ptr<Kernel> CreatePaddedConv2DKernel(const Layer& padding,
+                                                 const KernelContext& context) {
+  const auto& conv = static_cast<const Conv2DLayer&>(*context.options.next);
+  return std::make_unique<Conv2DKernel>(
+      conv, PaddedOptions(static_cast<const RearrangingLayer&>(padding), conv, context), context);
 }
 
 }  // namespace cairn::nn

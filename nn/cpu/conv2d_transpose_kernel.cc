@@ -35,12 +35,10 @@ class Conv2DTransposeKernel : public Kernel {
 
   void Backward(const BackwardArguments& arguments) override {
     float* gradient = arguments.output_gradient;
-    tail_.Backward(arguments.output, arguments.before_activation, gradient);
+    tail_.Backward(arguments.output, arguments.before_activation, gradient,
+                   use_bias_ ? arguments.variable_gradients[1] : nullptr);
     if (float* kernel = arguments.variable_gradients[0]) {
       back_.KernelGradient(gradient, arguments.inputs[0], kernel);
-    }
-    if (float* bias = use_bias_ ? arguments.variable_gradients[1] : nullptr) {
-      tail_.BiasGradient(gradient, bias);
     }
     if (float* input = arguments.input_gradients[0]) {
       back_.Forward(gradient, arguments.variables[0], nullptr, input);

@@ -1,6 +1,9 @@
 #include "nn/cpu/convolution.h"
 
-#include <optional>
+#include <algorithm>
+#include <unordered_map>
+
+#include "nn/cpu/packed_tensor.h"
 
 namespace cairn::nn {
 namespace {
@@ -9,9 +12,8 @@ using dnnl::memory;
 
 memory::dims Dims(const std::array<int64_t, 2>& pair) { return {pair[0], pair[1]}; }
 
-memory::desc Images(int64_t examples, const Shape& shape) {
-  return memory::desc({examples, shape[2], shape[0], shape[1]}, memory::data_type::f32,
-                      memory::format_tag::nhwc);
+memory::desc Images(int64_t examples, const Shape& shape, memory::format_tag tag) {
+  return memory::desc({examples, shape[2], shape[0], shape[1]}, memory::data_type::f32, tag);
 }
 
 // oneDNN's dimensions of a kernel: (groups,) filters, channels, height, width.
@@ -33,142 +35,187 @@ memory::desc KerasKernel(const Convolution::Options& o) {
   return memory::desc(KernelDims(o), memory::data_type::f32, strides);
 }
 
-// A kernel in the layout that a primitive likes best, and the way to it from Keras's (or back).
-struct PackedKernel {
-  memory packed;
-  memory keras;
-  std::optional<dnnl::reorder> reorder;
+// Winograd's F(4x4, 3x3) multiplies a quarter as often (https://arxiv.org/abs/1509.09308), and pays
+// where there are many tiles of 4 x 4 outputs for each channel. oneDNN has it for blocked images
+// only, so these are copied on the way in and out; still it takes half the time.
+bool PrefersWinograd(const Convolution::Options& o) {
+  using Pair = std::array<int64_t, 2>;
+  constexpr int64_t kTilesMin = 64;
+  constexpr int64_t kSideMin = 7;
+  const bool is_plain_3x3 = o.groups == 1 && o.window.size == Pair{3, 3} &&
+                            o.window.strides == Pair{1, 1} && o.window.dilation == Pair{1, 1};
+  const bool fills_vectors = o.input[2] >= 32 && o.input[2] % 16 == 0 && o.output[2] % 16 == 0;
+  const auto is_narrow = [](const Pair& padding) { return padding[0] <= 1 && padding[1] <= 1; };
+  const bool has_narrow_padding =
+      is_narrow(o.window.padding_before) && is_narrow(o.window.padding_after);
+  const int64_t tiles = o.examples * ((o.output[0] + 3) / 4) * ((o.output[1] + 3) / 4);
+  return is_plain_3x3 && fills_vectors && has_narrow_padding && tiles >= kTilesMin &&
+         std::min(o.output[0], o.output[1]) >= kSideMin;
+}
 
-  PackedKernel() = default;
-  PackedKernel(const memory::desc& layout, const memory::desc& keras_layout, bool unpacks,
-               const DnnlContext& context)
-      : keras(keras_layout, context.engine, nullptr) {
-    const bool is_keras = layout == keras_layout;
-    packed = is_keras ? memory(layout, context.engine, nullptr) : memory(layout, context.engine);
-    if (is_keras) return;
-    reorder = unpacks ? dnnl::reorder(packed, keras) : dnnl::reorder(keras, packed);
+// What the three products of a layer have in common.
+struct Setting {
+  const Convolution::Options& options;
+  memory::desc input;  // As primitives shall be asked for; may leave the layout open.
+  memory::desc output;
+  memory::desc kernel;
+  memory::desc bias;
+  memory::dims strides;
+  memory::dims dilates;
+  memory::dims before;
+  memory::dims after;
+  dnnl::algorithm algorithm;
+
+  Setting(const Convolution::Options& o, bool winograd)
+      : options(o),
+        input(Images(o.examples, o.input, Tag(winograd))),
+        output(Images(o.examples, o.output, Tag(winograd))),
+        kernel(KernelDims(o), memory::data_type::f32, memory::format_tag::any),
+        bias({o.output[2]}, memory::data_type::f32, memory::format_tag::a),
+        strides(Dims(o.window.strides)),
+        // oneDNN counts the holes between the kernel's elements.
+        dilates({o.window.dilation[0] - 1, o.window.dilation[1] - 1}),
+        before(Dims(o.window.padding_before)),
+        after(Dims(o.window.padding_after)),
+        algorithm(winograd ? dnnl::algorithm::convolution_winograd
+                           : dnnl::algorithm::convolution_direct) {}
+
+  static memory::format_tag Tag(bool winograd) {
+    return winograd ? memory::format_tag::any : memory::format_tag::nhwc;
   }
 
-  const memory& Pack(const float* kernel, const DnnlContext& context) {
-    return Move(keras, packed, const_cast<float*>(kernel), context);
-  }
-  // What a primitive shall write to so that Unpack finds it.
-  const memory& Target(float* kernel) {
-    if (!reorder.has_value()) packed.set_data_handle(kernel);
-    return packed;
-  }
-  void Unpack(float* kernel, const DnnlContext& context) {
-    if (reorder.has_value()) Move(packed, keras, kernel, context);
-  }
-
- private:
-  const memory& Move(memory& from, memory& to, float* kernel, const DnnlContext& context) {
-    if (!reorder.has_value()) {
-      packed.set_data_handle(kernel);
-    } else {
-      keras.set_data_handle(kernel);
-      reorder->execute(context.stream, from, to);
+  dnnl::convolution_forward::primitive_desc Forward(const DnnlContext& context) const {
+    const auto kind = options.training || algorithm == dnnl::algorithm::convolution_winograd
+                          ? dnnl::prop_kind::forward_training
+                          : dnnl::prop_kind::forward_inference;
+    dnnl::primitive_attr attributes;
+    if (options.applies_relu) {
+      dnnl::post_ops relu;
+      relu.append_eltwise(1, dnnl::algorithm::eltwise_relu, 0, 0);
+      attributes.set_post_ops(relu);
     }
-    return packed;
+    const dnnl::convolution_forward::desc description =
+        options.adds_bias ? dnnl::convolution_forward::desc(kind, algorithm, input, kernel, bias,
+                                                            output, strides, dilates, before, after)
+                          : dnnl::convolution_forward::desc(kind, algorithm, input, kernel, output,
+                                                            strides, dilates, before, after);
+    return {description, attributes, context.engine};
   }
 };
 
 }  // namespace
 
-struct Convolution::Primitives {
-  memory::desc input;
-  memory::desc output;
-  memory::desc bias;
-  bool adds_bias = false;
+// One product: its primitive, and its three tensors as the primitive wants them. Scratch memory is
+// lent to them one after the other.
+struct Convolution::Pass {
+  dnnl::primitive primitive;
+  PackedTensor input;
+  PackedTensor kernel;
+  PackedTensor output;
 
-  dnnl::convolution_forward forward;
-  PackedKernel forward_kernel;
-  dnnl::convolution_backward_weights kernel_gradient;
-  PackedKernel packed_gradient;
-  dnnl::convolution_backward_data input_gradient;
-  PackedKernel backward_kernel;
+  int64_t scratch() const { return input.scratch() + kernel.scratch() + output.scratch(); }
+  float* InputPlace(const DnnlContext& context) const { return context.scratch->get(); }
+  float* KernelPlace(const DnnlContext& context) const {
+    return InputPlace(context) + input.scratch();
+  }
+  float* OutputPlace(const DnnlContext& context) const {
+    return KernelPlace(context) + kernel.scratch();
+  }
 };
 
-Convolution::Convolution(const Options& o, const DnnlContext* context)
-    : context_(context), primitives_(std::make_unique<Primitives>()) {
-  Primitives& p = *primitives_;
-  p.input = Images(o.examples, o.input);
-  p.output = Images(o.examples, o.output);
-  p.bias = memory::desc({o.output[2]}, memory::data_type::f32, memory::format_tag::a);
-  p.adds_bias = o.adds_bias;
-  const memory::desc keras = KerasKernel(o);
-  const memory::desc any(KernelDims(o), memory::data_type::f32, memory::format_tag::any);
-  const memory::dims strides = Dims(o.window.strides);
-  // oneDNN counts the holes between the kernel's elements.
-  const memory::dims dilates = {o.window.dilation[0] - 1, o.window.dilation[1] - 1};
-  const memory::dims before = Dims(o.window.padding_before);
-  const memory::dims after = Dims(o.window.padding_after);
-  constexpr auto kDirect = dnnl::algorithm::convolution_direct;
+struct Convolution::Primitives {
+  memory bias;
+  bool adds_bias = false;
+  Pass forward;
+  Pass kernel_gradient;
+  Pass input_gradient;
+};
 
-  dnnl::primitive_attr attributes;
-  if (o.applies_relu) {
-    dnnl::post_ops relu;
-    relu.append_eltwise(1, dnnl::algorithm::eltwise_relu, 0, 0);
-    attributes.set_post_ops(relu);
+Convolution::Convolution(const Options& options, const DnnlContext* context)
+    : context_(context), primitives_(std::make_unique<Primitives>()) {
+  if (PrefersWinograd(options)) {
+    try {
+      CreatePasses(options, /*winograd=*/true);
+      return;
+    } catch (const dnnl::error&) {
+      // This CPU has no such kernels.
+      *primitives_ = Primitives();
+    }
   }
-  const auto kind =
-      o.training ? dnnl::prop_kind::forward_training : dnnl::prop_kind::forward_inference;
-  const dnnl::convolution_forward::desc description =
-      o.adds_bias ? dnnl::convolution_forward::desc(kind, kDirect, p.input, any, p.bias, p.output,
-                                                    strides, dilates, before, after)
-                  : dnnl::convolution_forward::desc(kind, kDirect, p.input, any, p.output, strides,
-                                                    dilates, before, after);
-  const dnnl::convolution_forward::primitive_desc forward(description, attributes,
-                                                          context_->engine);
-  p.forward = dnnl::convolution_forward(forward);
-  p.forward_kernel = PackedKernel(forward.weights_desc(), keras, /*unpacks=*/false, *context_);
-  if (!o.training) return;
+  CreatePasses(options, /*winograd=*/false);
+}
+
+void Convolution::CreatePasses(const Options& options, bool winograd) {
+  const Setting s(options, winograd);
+  Primitives& p = *primitives_;
+  const auto pass = [&](const auto& description, const memory::desc& input,
+                        const memory::desc& kernel, const memory::desc& output) {
+    using Primitive = dnnl::primitive;
+    constexpr auto kTag = memory::format_tag::nhwc;
+    Pass result = {
+        .primitive = Primitive(description.get()),
+        .input = PackedTensor(input, Images(options.examples, options.input, kTag), context_),
+        .kernel = PackedTensor(kernel, KerasKernel(options), context_),
+        .output = PackedTensor(output, Images(options.examples, options.output, kTag), context_)};
+    context_->scratch->Reserve(result.scratch());
+    return result;
+  };
+  p.adds_bias = options.adds_bias;
+  p.bias = memory(s.bias, context_->engine, nullptr);
+  const auto forward = s.Forward(*context_);
+  p.forward = pass(forward, forward.src_desc(), forward.weights_desc(), forward.dst_desc());
+  if (!options.training) return;
 
   const dnnl::convolution_backward_weights::primitive_desc kernel_gradient(
-      {kDirect, p.input, any, p.output, strides, dilates, before, after}, context_->engine,
-      forward);
-  p.kernel_gradient = dnnl::convolution_backward_weights(kernel_gradient);
-  p.packed_gradient =
-      PackedKernel(kernel_gradient.diff_weights_desc(), keras, /*unpacks=*/true, *context_);
-
+      {s.algorithm, s.input, s.kernel, s.output, s.strides, s.dilates, s.before, s.after},
+      context_->engine, forward);
+  p.kernel_gradient = pass(kernel_gradient, kernel_gradient.src_desc(),
+                           kernel_gradient.diff_weights_desc(), kernel_gradient.diff_dst_desc());
+  if (!options.needs_input_gradient) return;
   const dnnl::convolution_backward_data::primitive_desc input_gradient(
-      {kDirect, p.input, any, p.output, strides, dilates, before, after}, context_->engine,
-      forward);
-  p.input_gradient = dnnl::convolution_backward_data(input_gradient);
-  p.backward_kernel =
-      PackedKernel(input_gradient.weights_desc(), keras, /*unpacks=*/false, *context_);
+      {s.algorithm, s.input, s.kernel, s.output, s.strides, s.dilates, s.before, s.after},
+      context_->engine, forward);
+  p.input_gradient = pass(input_gradient, input_gradient.diff_src_desc(),
+                          input_gradient.weights_desc(), input_gradient.diff_dst_desc());
 }
 
 Convolution::~Convolution() = default;
 
 void Convolution::Forward(const float* input, const float* kernel, const float* bias,
                           float* output) {
-  Primitives& p = *primitives_;
+  Pass& pass = primitives_->forward;
   std::unordered_map<int, memory> arguments = {
-      {DNNL_ARG_SRC, context_->Wrap(p.input, input)},
-      {DNNL_ARG_WEIGHTS, p.forward_kernel.Pack(kernel, *context_)},
-      {DNNL_ARG_DST, context_->Wrap(p.output, output)}};
-  if (p.adds_bias) arguments.emplace(DNNL_ARG_BIAS, context_->Wrap(p.bias, bias));
-  p.forward.execute(context_->stream, arguments);
+      {DNNL_ARG_SRC, pass.input.Load(input, pass.InputPlace(*context_))},
+      {DNNL_ARG_WEIGHTS, pass.kernel.Load(kernel, pass.KernelPlace(*context_))},
+      {DNNL_ARG_DST, pass.output.Target(output, pass.OutputPlace(*context_))}};
+  if (primitives_->adds_bias) {
+    primitives_->bias.set_data_handle(const_cast<float*>(bias));
+    arguments.emplace(DNNL_ARG_BIAS, primitives_->bias);
+  }
+  pass.primitive.execute(context_->stream, arguments);
+  pass.output.Store();
 }
 
 void Convolution::KernelGradient(const float* input, const float* output_gradient,
                                  float* kernel_gradient) {
-  Primitives& p = *primitives_;
-  p.kernel_gradient.execute(context_->stream,
-                            {{DNNL_ARG_SRC, context_->Wrap(p.input, input)},
-                             {DNNL_ARG_DIFF_DST, context_->Wrap(p.output, output_gradient)},
-                             {DNNL_ARG_DIFF_WEIGHTS, p.packed_gradient.Target(kernel_gradient)}});
-  p.packed_gradient.Unpack(kernel_gradient, *context_);
+  Pass& pass = primitives_->kernel_gradient;
+  pass.primitive.execute(
+      context_->stream,
+      {{DNNL_ARG_SRC, pass.input.Load(input, pass.InputPlace(*context_))},
+       {DNNL_ARG_DIFF_DST, pass.output.Load(output_gradient, pass.OutputPlace(*context_))},
+       {DNNL_ARG_DIFF_WEIGHTS, pass.kernel.Target(kernel_gradient, pass.KernelPlace(*context_))}});
+  pass.kernel.Store();
 }
 
 void Convolution::InputGradient(const float* output_gradient, const float* kernel,
                                 float* input_gradient) {
-  Primitives& p = *primitives_;
-  p.input_gradient.execute(context_->stream,
-                           {{DNNL_ARG_DIFF_DST, context_->Wrap(p.output, output_gradient)},
-                            {DNNL_ARG_WEIGHTS, p.backward_kernel.Pack(kernel, *context_)},
-                            {DNNL_ARG_DIFF_SRC, context_->Wrap(p.input, input_gradient)}});
+  Pass& pass = primitives_->input_gradient;
+  pass.primitive.execute(
+      context_->stream,
+      {{DNNL_ARG_DIFF_DST, pass.output.Load(output_gradient, pass.OutputPlace(*context_))},
+       {DNNL_ARG_WEIGHTS, pass.kernel.Load(kernel, pass.KernelPlace(*context_))},
+       {DNNL_ARG_DIFF_SRC, pass.input.Target(input_gradient, pass.InputPlace(*context_))}});
+  pass.input.Store();
 }
 
 }  // namespace cairn::nn

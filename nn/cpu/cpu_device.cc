@@ -23,6 +23,7 @@
 #include "nn/cpu/dot_kernel.h"
 #include "nn/cpu/dropout_kernel.h"
 #include "nn/cpu/embedding_kernel.h"
+#include "nn/cpu/fused_layers.h"
 #include "nn/cpu/gaussian_noise_kernel.h"
 #include "nn/cpu/global_pooling_kernel.h"
 #include "nn/cpu/kernel_context.h"
@@ -166,6 +167,10 @@ absl::Status CpuDevice::Multiply(const Product& product) {
 }
 
 void CpuDevice::UseThreads(int threads) { omp_set_num_threads(threads); }
+
+bool CpuDevice::Fuses(const Layer& first, const Layer& second) const {
+  return HasFusedKernel(first, second);
+}
 
 absl::StatusOr<std::unique_ptr<Kernel>> CpuDevice::CreateKernel(const Layer& layer,
                                                                 const KernelOptions& options) {

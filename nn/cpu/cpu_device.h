@@ -27,6 +27,7 @@ class CpuDevice : public Device {
   absl::Status Multiply(const Product& product) override;
 
   void UseThreads(int threads) override;
+  bool Fuses(const Layer& first, const Layer& second) const override;
   absl::StatusOr<std::unique_ptr<Kernel>> CreateKernel(const Layer& layer,
                                                        const KernelOptions& options) override;
 

@@ -2,9 +2,7 @@
 
 #include <optional>
 
-#include "nn/cpu/activation_function.h"
-#include "nn/cpu/aligned_buffer.h"
-#include "nn/cpu/column_sum.h"
+#include "nn/cpu/activation_tail.h"
 #include "nn/cpu/dense_product.h"
 #include "nn/layers/dense.h"
 
@@ -17,12 +15,13 @@ class DenseKernel : public Kernel {
       : rows_(context.options.examples * ElementCount(layer.output().shape) / layer.units()),
         units_(layer.units()),
         use_bias_(layer.use_bias()),
-        activation_(layer.activation()),
+        applies_relu_(layer.activation().is_plain_relu()),
+        tail_(layer.activation(), rows_, layer.units(), context.options.training),
         product_({.rows = rows_,
                   .columns = units_,
                   .inner = layer.input_width(),
                   .adds_bias = use_bias_,
-                  .applies_relu = activation_.is_plain_relu()},
+                  .applies_relu = applies_relu_},
                  context.dnnl) {
     if (!context.options.training) return;
     kernel_gradient_.emplace(
@@ -33,34 +32,21 @@ class DenseKernel : public Kernel {
         DenseProduct::Options{
             .rows = rows_, .columns = layer.input_width(), .inner = units_, .b_transposed = true},
         context.dnnl);
-    column_sums_ = AlignedBuffer<double>(units_);
-    if (!activation_.differentiates_from_output()) {
-      before_activation_ = AlignedBuffer<float>(rows_ * units_);
-    }
   }
 
   absl::Status Forward(const ForwardArguments& arguments) override {
-    float* product = arguments.output;
-    if (before_activation_.get() != nullptr) product = before_activation_.get();
     const float* bias = use_bias_ ? arguments.variables[1] : nullptr;
-    product_.Run(arguments.inputs[0], arguments.variables[0], bias, product);
-    if (!activation_.is_plain_relu()) {
-      ApplyActivation(activation_, rows_, units_, product, arguments.output);
-    }
+    product_.Run(arguments.inputs[0], arguments.variables[0], bias, tail_.Target(arguments.output));
+    if (!applies_relu_) tail_.Forward(/*bias=*/nullptr, arguments.output);
     return absl::OkStatus();
   }
 
   void Backward(const BackwardArguments& arguments) override {
     float* gradient = arguments.output_gradient;
-    if (!arguments.before_activation) {
-      MultiplyByDerivative(activation_, rows_, units_, before_activation_.get(), arguments.output,
-                           gradient);
-    }
+    tail_.Backward(arguments.output, arguments.before_activation, gradient,
+                   use_bias_ ? arguments.variable_gradients[1] : nullptr);
     if (float* kernel = arguments.variable_gradients[0]) {
       kernel_gradient_->Run(arguments.inputs[0], gradient, nullptr, kernel);
-    }
-    if (float* bias = use_bias_ ? arguments.variable_gradients[1] : nullptr) {
-      SumColumns(rows_, units_, gradient, column_sums_.get(), bias);
     }
     if (float* input = arguments.input_gradients[0]) {
       input_gradient_->Run(gradient, arguments.variables[0], nullptr, input);
@@ -71,13 +57,11 @@ class DenseKernel : public Kernel {
   const int64_t rows_;
   const int64_t units_;
   const bool use_bias_;
-  const Activation activation_;
+  const bool applies_relu_;
+  ActivationTail tail_;
   DenseProduct product_;
   std::optional<DenseProduct> kernel_gradient_;
   std::optional<DenseProduct> input_gradient_;
-  AlignedBuffer<double> column_sums_;
-  // Kept only for activations whose derivative needs it.
-  AlignedBuffer<float> before_activation_;
 };
 
 }  // namespace

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "common/simd.h"
+#include "nn/cpu/add_relu_kernel.h"
 #include "nn/cpu/aligned_buffer.h"
 #include "nn/layers/axis_walk.h"
 #include "nn/layers/merge.h"
@@ -164,6 +165,7 @@ class MergeKernel : public Kernel {
 }  // namespace
 
 std::unique_ptr<Kernel> CreateMergeKernel(const Layer& layer, const KernelContext& context) {
+  if (context.options.next != nullptr) return CreateAddReluKernel(layer, context);
   return std::make_unique<MergeKernel>(static_cast<const MergeLayer&>(layer), context);
 }
 

@@ -3,6 +3,7 @@
 #include <cstring>
 #include <vector>
 
+#include "nn/cpu/conv2d_kernel.h"
 #include "nn/layers/rearranging.h"
 
 namespace cairn::nn {
@@ -64,6 +65,7 @@ class RearrangingKernel : public Kernel {
 }  // namespace
 
 std::unique_ptr<Kernel> CreateRearrangingKernel(const Layer& layer, const KernelContext& context) {
+  if (context.options.next != nullptr) return CreatePaddedConv2DKernel(layer, context);
   return std::make_unique<RearrangingKernel>(static_cast<const RearrangingLayer&>(layer), context);
 }
 

@@ -135,7 +135,8 @@ std::vector<Case> BasicCases() {
 
 std::vector<Case> AllConformanceCases() {
   std::vector<Case> all;
-  for (const auto& cases : {BasicCases(), WindowCases(), ElementCases(), SequenceCases()}) {
+  for (const auto& cases :
+       {BasicCases(), WindowCases(), ElementCases(), FusedCases(), SequenceCases()}) {
     all.insert(all.end(), cases.begin(), cases.end());
   }
   return all;

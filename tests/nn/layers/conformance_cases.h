@@ -27,6 +27,7 @@ ConformanceCase Between(const std::string& name, const std::string& shape, const
 std::vector<ConformanceCase> BasicCases();
 std::vector<ConformanceCase> WindowCases();
 std::vector<ConformanceCase> ElementCases();
+std::vector<ConformanceCase> FusedCases();
 std::vector<ConformanceCase> SequenceCases();
 
 std::vector<ConformanceCase> AllConformanceCases();

@@ -1,5 +1,5 @@
-#ifndef CAIRN_NN_GRADIENT_FLOW_H_
-#define CAIRN_NN_GRADIENT_FLOW_H_
+#ifndef CAIRN_NN_PLAN_GRADIENT_FLOW_H_
+#define CAIRN_NN_PLAN_GRADIENT_FLOW_H_
 
 #include <vector>
 
@@ -29,4 +29,4 @@ struct GradientFlow {
 
 }  // namespace cairn::nn
 
-#endif  // CAIRN_NN_GRADIENT_FLOW_H_
+#endif  // CAIRN_NN_PLAN_GRADIENT_FLOW_H_

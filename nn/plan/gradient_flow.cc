@@ -1,4 +1,4 @@
-#include "nn/gradient_flow.h"
+#include "nn/plan/gradient_flow.h"
 
 #include <algorithm>
 

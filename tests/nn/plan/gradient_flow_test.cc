@@ -1,4 +1,4 @@
-#include "nn/gradient_flow.h"
+#include "nn/plan/gradient_flow.h"
 
 #include "gtest/gtest.h"
 #include "tests/nn/test_model.h"

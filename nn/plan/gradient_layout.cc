@@ -1,0 +1,82 @@
+#include "nn/plan/gradient_layout.h"
+
+#include "nn/plan/span_planner.h"
+#include "nn/tensor.h"
+
+namespace cairn::nn {
+namespace {
+
+// Runs a backward pass in thought.
+class Rehearsal {
+ public:
+  Rehearsal(const Model& model, const GradientFlow& flow, const Fusion& fusion, int64_t batch_size,
+            GradientLayout* layout)
+      : model_(model), flow_(flow), fusion_(fusion), batch_size_(batch_size), layout_(*layout) {
+    layout_.outputs.assign(model.nodes().size(), -1);
+    layout_.slots.resize(model.nodes().size());
+  }
+
+  void Run() {
+    // The losses write before anything runs.
+    for (const Model::Output& output : model_.outputs()) {
+      if (flow_.needed[output.node]) PlaceOf(output.node);
+    }
+    for (int i = static_cast<int>(model_.nodes().size()) - 1; i >= 0; --i) {
+      if (!fusion_.is_second(i)) RunNode(i);
+    }
+    for (size_t i = 0; i < model_.nodes().size(); ++i) {
+      layout_.outputs[i] = layout_.outputs[Root(static_cast<int>(i))];
+    }
+    layout_.size = planner_.size();
+  }
+
+ private:
+  // The node at whose place the gradient by this node's output lies.
+  int Root(int node) const {
+    while (flow_.shares_gradient[node]) node = model_.nodes()[node].inputs[0];
+    return node;
+  }
+
+  int64_t Count(int node) const {
+    return batch_size_ * ElementCount(model_.nodes()[node].layer->output().shape);
+  }
+
+  int64_t PlaceOf(int node) {
+    int64_t& place = layout_.outputs[Root(node)];
+    if (place < 0) place = planner_.Acquire(Count(node));
+    return place;
+  }
+
+  void RunNode(int node) {
+    const int tail = fusion_.tail(node);
+    const std::vector<int>& inputs = model_.nodes()[node].inputs;
+    std::vector<int64_t> temporary;
+    for (size_t slot = 0; slot < inputs.size(); ++slot) {
+      int64_t place = -1;
+      if (flow_.slots[node][slot] == GradientFlow::Slot::kWrite) place = PlaceOf(inputs[slot]);
+      if (flow_.slots[node][slot] == GradientFlow::Slot::kAdd) {
+        place = planner_.Acquire(Count(inputs[slot]));
+        temporary.push_back(place);
+      }
+      layout_.slots[node].push_back(place);
+    }
+    for (int64_t place : temporary) planner_.Release(place);
+    if (layout_.outputs[tail] >= 0) planner_.Release(layout_.outputs[tail]);
+  }
+
+  const Model& model_;
+  const GradientFlow& flow_;
+  const Fusion& fusion_;
+  const int64_t batch_size_;
+  GradientLayout& layout_;
+  SpanPlanner planner_;
+};
+
+}  // namespace
+
+GradientLayout::GradientLayout(const Model& model, const GradientFlow& flow, const Fusion& fusion,
+                               int64_t batch_size) {
+  Rehearsal(model, flow, fusion, batch_size, this).Run();
+}
+
+}  // namespace cairn::nn

@@ -1,0 +1,43 @@
+#ifndef CAIRN_TESTS_NN_CPU_CONVOLUTION_LOOPS_H_
+#define CAIRN_TESTS_NN_CPU_CONVOLUTION_LOOPS_H_
+
+#include <vector>
+
+#include "nn/cpu/convolution.h"
+
+namespace cairn::nn::testing {
+
+// The products of a convolution as plain loops in double precision, and how far the numbers that
+// were added up reach (the sum of their magnitudes): rounding is measured against that.
+struct LoopProducts {
+  std::vector<double> forward;
+  std::vector<double> kernel_gradient;
+  std::vector<double> input_gradient;
+  double forward_reach = 0;
+  double kernel_reach = 0;
+  double input_reach = 0;
+};
+
+// What a convolution is given; drawn from [-1, 1).
+struct ConvolutionData {
+  explicit ConvolutionData(const Convolution::Options& options);
+
+  std::vector<float> input;
+  std::vector<float> kernel;
+  std::vector<float> bias;
+  std::vector<float> output_gradient;
+};
+
+LoopProducts ComputeByLoops(const Convolution::Options& options, const ConvolutionData& data);
+
+// Runs all three products and compares them: differences of up to `tolerance` of the reach.
+void ExpectProducts(const Convolution::Options& options, Convolution* convolution,
+                    double tolerance);
+
+// A square image with "same" padding, which is what most networks have.
+Convolution::Options SameConvolution(int64_t examples, int64_t side, int64_t channels,
+                                     int64_t filters, int64_t size, int64_t groups = 1);
+
+}  // namespace cairn::nn::testing
+
+#endif  // CAIRN_TESTS_NN_CPU_CONVOLUTION_LOOPS_H_
