@@ -254,6 +254,8 @@ def written_models():
     models = {name: make() for name, make in MODELS.items()}
     models["mobilenet_v2_no_top"] = mobilenet_v2(top=False)
     models["mobilenet_v2_035_96"] = mobilenet_v2(alpha=0.35, size=96, classes=10)
+    models["mobilenet_v2_035_32"] = mobilenet_v2(alpha=0.35, size=32, classes=10)
+    models["resnet50_32"] = resnet50(size=32, classes=10)
     return models
 
 
