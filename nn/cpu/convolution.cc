@@ -37,7 +37,7 @@ memory::desc KerasKernel(const Convolution::Options& o) {
 
 // Winograd's F(4x4, 3x3) multiplies a quarter as often (https://arxiv.org/abs/1509.09308), and pays
 // where there are many tiles of 4 x 4 outputs for each channel. oneDNN has it for blocked images
-// only, so these are copied on the way in and out; still it takes half the time.
+// only, so these are copied on the way in and out, which costs less than it saves.
 bool PrefersWinograd(const Convolution::Options& o) {
   using Pair = std::array<int64_t, 2>;
   constexpr int64_t kTilesMin = 64;
