@@ -1,6 +1,11 @@
+#include <limits.h>
+#include <unistd.h>
+
+#include <algorithm>
 #include <cstdlib>
 #include <memory>
 #include <string>
+#include <thread>
 #include <utility>
 
 #include "CLI/CLI.hpp"
@@ -14,6 +19,7 @@
 #include "common/status_macros.h"
 #include "common/version.h"
 #include "nn/create_device.h"
+#include "worker/compute_threads.h"
 #include "worker/offline_evaluation.h"
 #include "worker/worker_task.h"
 
@@ -29,7 +35,7 @@ struct Flags {
   std::string log_file;
   std::string device = "auto";
   std::string evaluate;
-  int threads = 1;
+  int threads = 0;
   uint64_t data_memory = 1024;
   std::string spool = "/var/tmp";
 };
@@ -51,7 +57,11 @@ void AddFlags(CLI::App* app, Flags* flags) {
   app->add_option("--device", flags->device, "Where to compute: auto, cpu or cuda");
   app->add_option("--evaluate", flags->evaluate,
                   "Do this one task of cairn evaluate, without a cluster, and end");
-  app->add_option("--threads", flags->threads, "CPU threads that compute; default 1")
+  app->add_option(
+         "--threads", flags->threads,
+         "CPU threads that compute; default: the machine's cores, shared with the other "
+         "workers that TF_CONFIG puts on it (1 if TF_CONFIG does not name this worker); of "
+         "synchronous jobs 1, so that their bits are the same everywhere")
       ->check(cairn::WholeNumber(1, 1024));
   app->add_option(
          "--data_memory", flags->data_memory,
@@ -68,7 +78,7 @@ void AddFlags(CLI::App* app, Flags* flags) {
 absl::StatusOr<cairn::worker::WorkerTaskOptions> MakeOptions(const Flags& flags,
                                                              std::string* health_address) {
   cairn::worker::WorkerTaskOptions options;
-  options.threads = flags.threads;
+  options.threads.said = flags.threads;
   options.storage.memory_bytes = flags.data_memory << 20;
   options.storage.spool_folder = flags.spool;
   const char* environment = std::getenv("TF_CONFIG");
@@ -90,14 +100,29 @@ absl::StatusOr<cairn::worker::WorkerTaskOptions> MakeOptions(const Flags& flags,
   }
   options.role = config->task->role;
   options.index = config->task->index;
+  const int cores = static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
+  options.threads.share = cairn::worker::ShareOfCores(*config, cores);
   if (config->OwnAddress()) *health_address = cairn::cluster::BindAddress(*config->OwnAddress());
   return options;
+}
+
+// Threads that wait for the next kernel must sleep: otherwise they take the cores from the ps and
+// the other workers of the machine, which made a step twice as long. libgomp looks into the
+// environment when it is loaded, so the program begins again with it set.
+void LetThreadsSleep(char** argv) {
+  constexpr char kPolicy[] = "OMP_WAIT_POLICY";
+  if (std::getenv(kPolicy) != nullptr) return;
+  char program[PATH_MAX] = {};
+  if (readlink("/proc/self/exe", program, sizeof program - 1) <= 0) return;
+  setenv(kPolicy, "passive", /*overwrite=*/0);
+  execv(program, argv);
+  // It could not; slow is better than not at all.
 }
 
 absl::StatusOr<int> RunEvaluation(const Flags& flags) {
   CAIRN_ASSIGN_OR_RETURN(const auto device, cairn::nn::CreateDevice(flags.device));
   CAIRN_RETURN_IF_ERROR(
-      cairn::worker::RunEvaluationTask(flags.evaluate, flags.threads, device.get()));
+      cairn::worker::RunEvaluationTask(flags.evaluate, std::max(1, flags.threads), device.get()));
   return 0;
 }
 
@@ -125,6 +150,7 @@ absl::StatusOr<int> RunWorker(const Flags& flags) {
 }  // namespace
 
 int main(int argc, char** argv) {
+  LetThreadsSleep(argv);
   CLI::App app("Computes forward and backward passes for Cairn's parameter servers.", "worker");
   Flags flags;
   AddFlags(&app, &flags);

@@ -27,7 +27,7 @@ WorkerTask::WorkerTask(const WorkerTaskOptions& options, nn::Device* device,
                        OnRefusedForGood on_refused_for_good)
     : options_(options),
       device_(device),
-      device_text_(absl::StrCat(device->name(), ", ", options.threads, " threads")),
+      device_text_(absl::StrCat(device->name(), ", ", options.threads.most(), " threads")),
       on_refused_for_good_(std::move(on_refused_for_good)),
       index_(options.index) {
   cluster::SessionOptions session;
@@ -211,7 +211,7 @@ absl::Status WorkerTask::StartJob(const proto::StartJob& job) {
     // First out with the old one: both may not fit into memory.
     DropJob();
     JobRunner::Options options;
-    options.threads = options_.threads;
+    options.threads = options_.threads.Of(job.plan());
     options.trains = options_.role != proto::EVALUATOR;
     options.storage = options_.storage;
     CAIRN_ASSIGN_OR_RETURN(auto runner, JobRunner::Create(job, options, device_));

@@ -13,6 +13,7 @@
 #include "common/mutex.h"
 #include "nn/device.h"
 #include "proto/coordinator.pb.h"
+#include "worker/compute_threads.h"
 #include "worker/data/files/data_storage.h"
 #include "worker/job_runner.h"
 #include "worker/work_state.h"
@@ -24,8 +25,8 @@ struct WorkerTaskOptions {
   proto::Role role = proto::WORKER;       // Or EVALUATOR, which only evaluates.
   int64_t index = -1;                     // In TF_CONFIG; -1: the coordinator chooses one.
   std::vector<std::string> ps_addresses;  // As TF_CONFIG says; empty: as the coordinator says.
-  int threads = 1;                        // That compute.
-  DataStorage::Options storage = {};      // For one job's data.
+  ComputeThreads threads;
+  DataStorage::Options storage = {};  // For one job's data.
 };
 
 // A worker: does what the coordinator says over its session. Its threads are the session's (which
