@@ -1,5 +1,6 @@
-// Every layer that TensorFlow.js has too: its outputs and gradients, from the reference data that
-// reference/generate.js writes.
+// Every layer that TensorFlow.js has too, some that PyTorch has, and a model with several outputs:
+// their outputs and gradients, from the reference data that reference/generate.js and
+// generate_torch.py write.
 
 #include <algorithm>
 #include <cmath>
@@ -22,8 +23,8 @@ namespace {
 
 using nlohmann::json;
 
-json ReadCases() {
-  std::ifstream file("tests/nn/reference/cases.json");
+json ReadCases(const std::string& name) {
+  std::ifstream file("tests/nn/reference/" + name);
   std::stringstream text;
   text << file.rdbuf();
   return json::parse(text.str());
@@ -37,7 +38,7 @@ void PrintTo(const Reference& reference, std::ostream* out) {
   *out << reference.content.at("name").get<std::string>();
 }
 
-class TfjsReferenceTest : public ::testing::TestWithParam<Reference> {
+class LayerReferenceTest : public ::testing::TestWithParam<Reference> {
  protected:
   void SetUp() override {
     const json& reference = GetParam().content;
@@ -46,16 +47,29 @@ class TfjsReferenceTest : public ::testing::TestWithParam<Reference> {
     auto model = Model::Create(imported->spec);
     ASSERT_TRUE(model.ok()) << model.status();
     model_ = *std::move(model);
-    proto::Loss loss;
-    loss.set_name("mean_squared_error");
-    objective_ = Objective(*CreateLoss(loss));
+    outputs_ = reference.contains("outputs") ? reference.at("outputs")
+                                             : json::array({reference.at("output")});
+    objective_ = *Objective::Create(SquaredOutputs(reference), *model_);
     device_ = *CreateDevice("cpu");
-    batch_size_ = reference.at("output").at("shape")[0];
+    batch_size_ = outputs_[0].at("shape")[0];
     executor_ =
         *Executor::Create(model_.get(), &objective_, {.batch_size = batch_size_}, device_.get());
     LoadWeights(reference.at("weights"));
     for (size_t i = 0; i < reference.at("inputs").size(); ++i) LoadInput(i);
-    labels_.assign(reference.at("output").at("values").size(), 0);
+    for (const json& output : outputs_) {
+      labels_.emplace_back(output.at("values").size(), 0.0f);
+      batch_.labels.push_back(labels_.back().data());
+    }
+  }
+
+  // The mean of the squares of each output, times its weight.
+  static proto::Job SquaredOutputs(const json& reference) {
+    proto::Job job;
+    for (const json& weight : reference.value("loss_weights", json::array({1.0}))) {
+      job.add_outputs()->set_loss_weight(weight);
+    }
+    job.mutable_loss()->set_name("mean_squared_error");
+    return job;
   }
 
   void LoadWeights(const json& weights) {
@@ -82,7 +96,6 @@ class TfjsReferenceTest : public ::testing::TestWithParam<Reference> {
 
   Executor::Batch Batch() {
     batch_.size = batch_size_;
-    batch_.labels = {labels_.data()};
     return batch_;
   }
 
@@ -102,17 +115,21 @@ class TfjsReferenceTest : public ::testing::TestWithParam<Reference> {
   int64_t batch_size_ = 0;
   std::vector<std::vector<float>> floats_;
   std::vector<std::vector<int32_t>> ids_;
-  std::vector<float> labels_;
+  json outputs_;
+  std::vector<std::vector<float>> labels_;
   Executor::Batch batch_;
 };
 
-TEST_P(TfjsReferenceTest, OutputIsTensorFlows) {
+TEST_P(LayerReferenceTest, OutputIsTheirs) {
   const absl::Status status = executor_->Forward(Batch(), /*training=*/false).status();
   ASSERT_TRUE(status.ok()) << status;
-  ExpectClose(executor_->output(), GetParam().content.at("output").at("values"), "output");
+  for (size_t i = 0; i < outputs_.size(); ++i) {
+    ExpectClose(executor_->output(static_cast<int>(i)), outputs_[i].at("values"),
+                model_->outputs()[i].name);
+  }
 }
 
-TEST_P(TfjsReferenceTest, GradientsAreTensorFlows) {
+TEST_P(LayerReferenceTest, GradientsAreTheirs) {
   ASSERT_TRUE(executor_->Forward(Batch(), /*training=*/true).ok());
   executor_->Backward([](int) {});
   const json& gradients = GetParam().content.at("gradients");
@@ -125,12 +142,14 @@ TEST_P(TfjsReferenceTest, GradientsAreTensorFlows) {
 
 std::vector<Reference> References() {
   std::vector<Reference> references;
-  const json cases = ReadCases();
-  for (const json& content : cases) references.push_back({content});
+  for (const char* file : {"cases.json", "torch_cases.json"}) {
+    const json cases = ReadCases(file);
+    for (const json& content : cases) references.push_back({content});
+  }
   return references;
 }
 
-INSTANTIATE_TEST_SUITE_P(Layers, TfjsReferenceTest, ::testing::ValuesIn(References()),
+INSTANTIATE_TEST_SUITE_P(Layers, LayerReferenceTest, ::testing::ValuesIn(References()),
                          [](const auto& info) {
                            return info.param.content.at("name").template get<std::string>();
                          });
