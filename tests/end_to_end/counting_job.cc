@@ -13,6 +13,13 @@ namespace cairn::testing {
 
 using nlohmann::json;
 
+CountingJob EndlessCountingJob() {
+  CountingJob job;
+  job.batches_per_epoch = 2000;
+  job.batches = 5000 * job.batches_per_epoch;
+  return job;
+}
+
 std::string WriteCountingJob(const CountingJob& job, const std::string& folder) {
   std::filesystem::create_directories(folder);
   const int64_t examples = job.batches_per_epoch * job.batch_size;
@@ -68,6 +75,21 @@ std::string CountIsNot(double count, const std::string& folder, int rows) {
   for (float value : distinct) text << " " << value;
   text << ", not " << -count;
   return text.str();
+}
+
+std::string CountAtCheckpoint(
+    const std::function<CommandResult(const std::vector<std::string>&)>& cairn,
+    const std::string& folder, int rows) {
+  const CommandResult taken = cairn({"checkpoint", "count", "--json"});
+  if (taken.exit_code != 0) return "no checkpoint: " + taken.errors;
+  const std::string id = taken.lines().back().at("checkpoint").dump();
+  int64_t settled = -1;
+  for (const json& line : cairn({"checkpoints", "count", "--json"}).lines()) {
+    if (line.at("checkpoint").dump() == id) settled = line.at("settled_batches");
+  }
+  const CommandResult exported = cairn({"export", "count", "--checkpoint", id, "--output", folder});
+  if (exported.exit_code != 0) return "no export: " + exported.errors;
+  return CountIsNot(settled, folder, rows);
 }
 
 }  // namespace cairn::testing

@@ -2,7 +2,11 @@
 #define CAIRN_TESTS_END_TO_END_COUNTING_JOB_H_
 
 #include <cstdint>
+#include <functional>
 #include <string>
+#include <vector>
+
+#include "tests/end_to_end/test_cluster.h"
 
 namespace cairn::testing {
 
@@ -24,12 +28,21 @@ struct CountingJob {
   std::string more = "{}";  // Further fields of the job file.
 };
 
+// One that lasts for as long as somebody drills, on a machine however fast.
+CountingJob EndlessCountingJob();
+
 // Writes the data, model and job files into `folder`; the path of the job file.
 std::string WriteCountingJob(const CountingJob& job, const std::string& folder);
 
 // Every weight of the exported model in `folder` is exactly -`count`; says what it is otherwise.
 // A gtest assertion result in disguise: "" when right.
 std::string CountIsNot(double count, const std::string& folder, int rows);
+
+// Takes a checkpoint of the job "count", which goes on, and exports it to `folder`. "" if it counts
+// the batches that it says are settled. `cairn` runs a command on the job's cluster.
+std::string CountAtCheckpoint(
+    const std::function<CommandResult(const std::vector<std::string>&)>& cairn,
+    const std::string& folder, int rows);
 
 }  // namespace cairn::testing
 

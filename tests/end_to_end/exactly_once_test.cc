@@ -56,28 +56,11 @@ class ExactlyOnce : public ::testing::Test {
     return CountIsNot(job.batches, cluster->folder("export"), job.rows);
   }
 
-  // Of a checkpoint that is taken now, while the job goes on: "" if it counts the batches that it
-  // says are settled.
-  static std::string CountAtCheckpoint(TestCluster* cluster, const CountingJob& job) {
-    const CommandResult taken = cluster->Cairn({"checkpoint", "count", "--json"});
-    if (taken.exit_code != 0) return taken.errors + cluster->Logs();
-    const std::string id = taken.lines().back().at("checkpoint").dump();
-    int64_t settled = -1;
-    for (const json& line : cluster->Cairn({"checkpoints", "count", "--json"}).lines()) {
-      if (line.at("checkpoint").dump() == id) settled = line.at("settled_batches");
-    }
-    const CommandResult exported = cluster->Cairn(
-        {"export", "count", "--checkpoint", id, "--output", cluster->folder("export")});
-    if (exported.exit_code != 0) return exported.errors;
-    return CountIsNot(settled, cluster->folder("export"), job.rows);
-  }
-
-  // Lasts for as long as somebody drills, on a machine however fast.
-  static CountingJob EndlessJob() {
-    CountingJob job;
-    job.batches_per_epoch = 2000;
-    job.batches = 5000 * job.batches_per_epoch;
-    return job;
+  static std::string CountNow(TestCluster* cluster, const CountingJob& job) {
+    const auto cairn = [&](const std::vector<std::string>& command) {
+      return cluster->Cairn(command);
+    };
+    return CountAtCheckpoint(cairn, cluster->folder("export"), job.rows);
   }
 };
 
@@ -125,14 +108,14 @@ Drill RunDrill(TestCluster* cluster, int faults, unsigned seed) {
 }
 
 TEST_F(ExactlyOnce, CountIsExactWhenWorkersAreKilledAndStoppedPastTheirLeases) {
-  const CountingJob job = EndlessJob();
+  const CountingJob job = EndlessCountingJob();
   TestCluster cluster(/*ps_count=*/2, /*worker_count=*/3);
   cluster.StartAll();
   ASSERT_NO_FATAL_FAILURE(Submit(&cluster, job));
   ASSERT_NO_FATAL_FAILURE(WaitForProgress(&cluster, 100));
   const Drill drill = RunDrill(&cluster, DrillFaults(), /*seed=*/1);
   ASSERT_NO_FATAL_FAILURE(WaitForProgress(&cluster, BatchesDone(&cluster) + 1000));
-  EXPECT_EQ(CountAtCheckpoint(&cluster, job), "");
+  EXPECT_EQ(CountNow(&cluster, job), "");
   const json status = cluster.Status("count");
   EXPECT_EQ(status.value("state", ""), "running") << status;
   EXPECT_EQ(status.value("rollbacks", -1), 0) << status;
@@ -185,14 +168,14 @@ TEST_F(ExactlyOnceAfterAFault, ALostCoordinatorCostsNoRollback) {
 
 // The proof that the drill can fail: the same faults with the ledger switched off count too much.
 TEST_F(ExactlyOnce, WithoutTheLedgerTheCountIsWrong) {
-  const CountingJob job = EndlessJob();
+  const CountingJob job = EndlessCountingJob();
   TestCluster cluster(2, 3, {"--unsafe_disable_ledger"});
   cluster.StartAll();
   ASSERT_NO_FATAL_FAILURE(Submit(&cluster, job));
   ASSERT_NO_FATAL_FAILURE(WaitForProgress(&cluster, 100));
   RunDrill(&cluster, 6, /*seed=*/1);
   // It trains, and what is wrong is the number: nothing else would prove the point.
-  EXPECT_THAT(CountAtCheckpoint(&cluster, job), ::testing::StartsWith("the weights are"));
+  EXPECT_THAT(CountNow(&cluster, job), ::testing::StartsWith("the weights are"));
   EXPECT_EQ(cluster.Status("count").value("state", ""), "running");
 }
 

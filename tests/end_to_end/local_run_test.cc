@@ -94,7 +94,7 @@ TEST_F(LocalRun, ASecondRunOfAFinishedJobSaysSoAndADifferentJobIsRefused) {
 
 TEST_F(LocalRun, AfterCtrlCTheSameCommandGoesOn) {
   CountingJob job;
-  job.batches = 20000;
+  job.batches = 50000;  // Not done before the faults, on a fast machine either.
   const auto arguments = RunArguments(WriteCountingJob(job, folder_.path("job")));
   Process::Options options;
   options.arguments = {ProgramPath("cli/cairn")};
@@ -116,7 +116,7 @@ TEST_F(LocalRun, AfterCtrlCTheSameCommandGoesOn) {
 
 TEST_F(LocalRun, ADaemonThatDiesIsStartedAgain) {
   CountingJob job;
-  job.batches = 20000;
+  job.batches = 50000;  // Not done before the faults, on a fast machine either.
   job.checkpoint_every = 500;
   const auto arguments = RunArguments(WriteCountingJob(job, folder_.path("job")));
   Process::Options options;
