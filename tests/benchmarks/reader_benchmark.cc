@@ -13,6 +13,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "common/check.h"
+#include "nn/objective/objective.h"
 #include "tests/nn/test_model.h"
 #include "worker/data/batch_loader.h"
 #include "worker/data/dataset.h"
@@ -98,7 +99,7 @@ proto::DataSource Csv() {
 
 struct Reader {
   std::unique_ptr<nn::Model> model;
-  std::unique_ptr<nn::Loss> loss;
+  nn::Objective objective;
   proto::DataSource source;
 
   Reader(proto::DataSource data, bool image) : source(std::move(data)) {
@@ -109,16 +110,16 @@ struct Reader {
          {"out", "Dense", R"({"units": 10, "activation": "softmax"})"}});
     proto::Loss config;
     config.set_name("sparse_categorical_crossentropy");
-    loss = *nn::CreateLoss(config);
+    objective = nn::Objective(*nn::CreateLoss(config));
     source.set_scale(1.0 / 255);
   }
 
   Dataset Open(const DataStorage::Options& options, const proto::DataPlan& plan) const {
     DataStorage storage(options);
     const SourceFiles files = *ListFiles(source, *model);
-    auto arrays = ReadSource(source, files, plan, *model, proto::INT32, &storage);
+    auto arrays = ReadSource(source, files, plan, *model, {proto::INT32}, &storage);
     CAIRN_CHECK(arrays.ok());
-    auto data = Dataset::Create(*std::move(arrays), source, plan, *model, *loss);
+    auto data = Dataset::Create(*std::move(arrays), source, plan, *model, objective);
     CAIRN_CHECK(data.ok());
     return *std::move(data);
   }
