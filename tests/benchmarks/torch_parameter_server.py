@@ -3,7 +3,7 @@
 worker pulls all parameters, computes the gradients of a batch and pushes them; the server applies
 plain SGD or Adam. Prints the worker's examples per second.
 
-Usage: torch_parameter_server.py mlp|cnn sgd|adam SECONDS RANK STORE     (rank 0 serves)
+Usage: torch_parameter_server.py mlp|cnn sgd|adam SECONDS THREADS RANK STORE     (rank 0 serves)
 """
 
 import os
@@ -16,8 +16,8 @@ import torch.nn.functional as F
 
 from torch_step import BATCH, cnn, mlp
 
-MODEL, OPTIMIZER, SECONDS, RANK, STORE = sys.argv[1:6]
-torch.set_num_threads(1)
+MODEL, OPTIMIZER, SECONDS, THREADS, RANK, STORE = sys.argv[1:7]
+torch.set_num_threads(int(THREADS))
 torch.manual_seed(0)
 net = mlp() if MODEL == "mlp" else cnn()
 parameters = list(net.parameters())
