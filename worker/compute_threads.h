@@ -21,9 +21,9 @@ struct ComputeThreads {
   int most() const { return said > 0 ? said : share; }
 };
 
-// `cores` divided by the workers and evaluators that TF_CONFIG puts on the task's own host, at
-// least
-// 1. A task that TF_CONFIG does not name, or gives no address, cannot know who is beside it: 1.
+// `cores` divided by the workers and evaluators that TF_CONFIG puts on the task's own host, but not
+// less than 1. A task that TF_CONFIG does not name, or gives no address, cannot know who is beside
+// it: 1.
 int ShareOfCores(const cluster::TfConfig& config, int cores);
 
 }  // namespace cairn::worker

@@ -1,19 +1,17 @@
 // Whole training steps of one worker without a network: batches read ahead, forward, backward,
-// optimizer. Prints examples per second, for compare.py.
+// optimizer. Prints examples per second, for steps.py.
 //
 // Usage: local_step MODEL.json sgd|adam SECONDS
 
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
-#include <fstream>
 #include <memory>
-#include <sstream>
 #include <string>
 
 #include "nn/create_device.h"
-#include "nn/formats/model_file.h"
 #include "nn/optimizer.h"
+#include "tests/benchmarks/or_exit.h"
 #include "worker/job_data.h"
 #include "worker/job_model.h"
 #include "worker/strategy/local_strategy.h"
@@ -25,19 +23,6 @@ namespace {
 constexpr char kData[] = "/usr/share/datasets/fashion-mnist/";
 constexpr int64_t kBatchSize = 128;
 constexpr int64_t kExamples = 60000;
-
-template <typename T>
-T OrExit(absl::StatusOr<T> value) {
-  if (value.ok()) return *std::move(value);
-  std::fprintf(stderr, "%s\n", value.status().ToString().c_str());
-  std::exit(1);
-}
-
-proto::ModelSpec ReadSpec(const char* file) {
-  std::ostringstream text;
-  text << std::ifstream(file).rdbuf();
-  return OrExit(nn::ReadModel(text.str(), {})).spec;
-}
 
 proto::Job MakeJob(const std::string& optimizer) {
   proto::Job job;

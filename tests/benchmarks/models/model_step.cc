@@ -12,11 +12,9 @@
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
-#include <fstream>
 #include <iostream>
 #include <memory>
 #include <nlohmann/json.hpp>
-#include <sstream>
 #include <string>
 #include <vector>
 
@@ -24,9 +22,9 @@
 #include "common/span_recorder.h"
 #include "nn/create_device.h"
 #include "nn/executor.h"
-#include "nn/formats/model_file.h"
 #include "nn/optimizer.h"
 #include "tests/benchmarks/models/step_work.h"
+#include "tests/benchmarks/or_exit.h"
 #include "worker/job_model.h"
 #include "worker/strategy/local_strategy.h"
 
@@ -38,25 +36,6 @@ using Clock = std::chrono::steady_clock;
 
 // Batches that take turns, so that none is in the cache.
 constexpr int kBatches = 8;
-
-template <typename T>
-T OrExit(absl::StatusOr<T> value) {
-  if (value.ok()) return *std::move(value);
-  std::fprintf(stderr, "%s\n", value.status().ToString().c_str());
-  std::exit(1);
-}
-
-void OrExit(const absl::Status& status) {
-  if (status.ok()) return;
-  std::fprintf(stderr, "%s\n", status.ToString().c_str());
-  std::exit(1);
-}
-
-proto::ModelSpec ReadSpec(const char* file) {
-  std::ostringstream text;
-  text << std::ifstream(file).rdbuf();
-  return OrExit(nn::ReadModel(text.str(), {})).spec;
-}
 
 proto::Job MakeJob(const std::string& optimizer) {
   proto::Job job;
