@@ -94,7 +94,8 @@ json Job(const std::string& name, int epochs, double rate) {
           {"optimizer", {{"name", "adam"}, {"learning_rate", rate}}},
           {"batch_size", 16},
           {"epochs", epochs},
-          {"seed", 2}};
+          {"seed", 2},
+          {"strategy", {{"parameter_server", {{"mode", "sync"}}}}}};
 }
 
 class Transfer : public ::testing::Test {
