@@ -1,7 +1,7 @@
 #include "nn/cpu/conv2d_kernel.h"
 
 #include "nn/cpu/activation_tail.h"
-#include "nn/cpu/convolution.h"
+#include "nn/cpu/create_convolution.h"
 #include "nn/layers/conv2d.h"
 #include "nn/layers/rearranging.h"
 
@@ -39,14 +39,14 @@ class Conv2DKernel : public Kernel {
                const KernelContext& context)
       : use_bias_(layer.use_bias()),
         applies_relu_(options.applies_relu),
-        convolution_(options, context.dnnl),
+        convolution_(CreateConvolution(options, context.dnnl)),
         tail_(layer.activation(), options.examples * options.output[0] * options.output[1],
               options.output[2], options.training) {}
 
   absl::Status Forward(const ForwardArguments& arguments) override {
     const float* bias = use_bias_ ? arguments.variables[1] : nullptr;
-    convolution_.Forward(arguments.inputs[0], arguments.variables[0], bias,
-                         tail_.Target(arguments.output));
+    convolution_->Forward(arguments.inputs[0], arguments.variables[0], bias,
+                          tail_.Target(arguments.output));
     if (!applies_relu_) tail_.Forward(/*bias=*/nullptr, arguments.output);
     return absl::OkStatus();
   }
@@ -56,17 +56,17 @@ class Conv2DKernel : public Kernel {
     tail_.Backward(arguments.output, arguments.before_activation, gradient,
                    use_bias_ ? arguments.variable_gradients[1] : nullptr);
     if (float* kernel = arguments.variable_gradients[0]) {
-      convolution_.KernelGradient(arguments.inputs[0], gradient, kernel);
+      convolution_->KernelGradient(arguments.inputs[0], gradient, kernel);
     }
     if (float* input = arguments.input_gradients[0]) {
-      convolution_.InputGradient(gradient, arguments.variables[0], input);
+      convolution_->InputGradient(gradient, arguments.variables[0], input);
     }
   }
 
  private:
   const bool use_bias_;
   const bool applies_relu_;
-  Convolution convolution_;
+  const std::unique_ptr<Convolution> convolution_;
   ActivationTail tail_;
 };
 

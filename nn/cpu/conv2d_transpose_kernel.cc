@@ -1,7 +1,7 @@
 #include "nn/cpu/conv2d_transpose_kernel.h"
 
 #include "nn/cpu/activation_tail.h"
-#include "nn/cpu/convolution.h"
+#include "nn/cpu/create_convolution.h"
 #include "nn/layers/conv2d_transpose.h"
 
 namespace cairn::nn {
@@ -21,14 +21,14 @@ class Conv2DTransposeKernel : public Kernel {
  public:
   Conv2DTransposeKernel(const Conv2DTransposeLayer& layer, const KernelContext& context)
       : use_bias_(layer.use_bias()),
-        back_(ConvolutionBack(layer, context), context.dnnl),
+        back_(CreateConvolution(ConvolutionBack(layer, context), context.dnnl)),
         tail_(layer.activation(),
               context.options.examples * layer.output_image()[0] * layer.output_image()[1],
               layer.output_image()[2], context.options.training) {}
 
   absl::Status Forward(const ForwardArguments& arguments) override {
-    back_.InputGradient(arguments.inputs[0], arguments.variables[0],
-                        tail_.Target(arguments.output));
+    back_->InputGradient(arguments.inputs[0], arguments.variables[0],
+                         tail_.Target(arguments.output));
     tail_.Forward(use_bias_ ? arguments.variables[1] : nullptr, arguments.output);
     return absl::OkStatus();
   }
@@ -38,16 +38,16 @@ class Conv2DTransposeKernel : public Kernel {
     tail_.Backward(arguments.output, arguments.before_activation, gradient,
                    use_bias_ ? arguments.variable_gradients[1] : nullptr);
     if (float* kernel = arguments.variable_gradients[0]) {
-      back_.KernelGradient(gradient, arguments.inputs[0], kernel);
+      back_->KernelGradient(gradient, arguments.inputs[0], kernel);
     }
     if (float* input = arguments.input_gradients[0]) {
-      back_.Forward(gradient, arguments.variables[0], nullptr, input);
+      back_->Forward(gradient, arguments.variables[0], nullptr, input);
     }
   }
 
  private:
   const bool use_bias_;
-  Convolution back_;
+  const std::unique_ptr<Convolution> back_;
   ActivationTail tail_;
 };
 

@@ -2,7 +2,7 @@
 
 #include "nn/cpu/activation_tail.h"
 #include "nn/cpu/aligned_buffer.h"
-#include "nn/cpu/convolution.h"
+#include "nn/cpu/create_convolution.h"
 #include "nn/layers/separable_conv2d.h"
 
 namespace cairn::nn {
@@ -28,8 +28,8 @@ class SeparableConv2DKernel : public Kernel {
  public:
   SeparableConv2DKernel(const SeparableConv2DLayer& layer, const KernelContext& context)
       : use_bias_(layer.use_bias()),
-        depthwise_(Depthwise(layer, context), context.dnnl),
-        pointwise_(Pointwise(layer, context), context.dnnl),
+        depthwise_(CreateConvolution(Depthwise(layer, context), context.dnnl)),
+        pointwise_(CreateConvolution(Pointwise(layer, context), context.dnnl)),
         between_(context.options.examples * ElementCount(layer.between_image())),
         tail_(layer.activation(),
               context.options.examples * layer.output_image()[0] * layer.output_image()[1],
@@ -40,9 +40,9 @@ class SeparableConv2DKernel : public Kernel {
   }
 
   absl::Status Forward(const ForwardArguments& arguments) override {
-    depthwise_.Forward(arguments.inputs[0], arguments.variables[0], nullptr, between_.get());
-    pointwise_.Forward(between_.get(), arguments.variables[1], nullptr,
-                       tail_.Target(arguments.output));
+    depthwise_->Forward(arguments.inputs[0], arguments.variables[0], nullptr, between_.get());
+    pointwise_->Forward(between_.get(), arguments.variables[1], nullptr,
+                        tail_.Target(arguments.output));
     tail_.Forward(use_bias_ ? arguments.variables[2] : nullptr, arguments.output);
     return absl::OkStatus();
   }
@@ -52,24 +52,24 @@ class SeparableConv2DKernel : public Kernel {
     tail_.Backward(arguments.output, arguments.before_activation, gradient,
                    use_bias_ ? arguments.variable_gradients[2] : nullptr);
     if (float* kernel = arguments.variable_gradients[1]) {
-      pointwise_.KernelGradient(between_.get(), gradient, kernel);
+      pointwise_->KernelGradient(between_.get(), gradient, kernel);
     }
     float* depthwise_kernel = arguments.variable_gradients[0];
     float* input = arguments.input_gradients[0];
     if (depthwise_kernel == nullptr && input == nullptr) return;
-    pointwise_.InputGradient(gradient, arguments.variables[1], between_gradient_.get());
+    pointwise_->InputGradient(gradient, arguments.variables[1], between_gradient_.get());
     if (depthwise_kernel != nullptr) {
-      depthwise_.KernelGradient(arguments.inputs[0], between_gradient_.get(), depthwise_kernel);
+      depthwise_->KernelGradient(arguments.inputs[0], between_gradient_.get(), depthwise_kernel);
     }
     if (input != nullptr) {
-      depthwise_.InputGradient(between_gradient_.get(), arguments.variables[0], input);
+      depthwise_->InputGradient(between_gradient_.get(), arguments.variables[0], input);
     }
   }
 
  private:
   const bool use_bias_;
-  Convolution depthwise_;
-  Convolution pointwise_;
+  const std::unique_ptr<Convolution> depthwise_;
+  const std::unique_ptr<Convolution> pointwise_;
   AlignedBuffer<float> between_;
   AlignedBuffer<float> between_gradient_;
   ActivationTail tail_;

@@ -30,10 +30,9 @@ void ForEachProduct(const Convolution::Options& o, const Work& work) {
     const int64_t y = out / (o.output[2] * o.output[1]) % o.output[0];
     const int64_t example = out / ElementCount(o.output);
     for (int64_t k = 0; k < o.window.size[0] * o.window.size[1]; ++k) {
-      const int64_t row =
-          y * o.window.strides[0] + k / o.window.size[1] - o.window.padding_before[0];
-      const int64_t column =
-          x * o.window.strides[1] + k % o.window.size[1] - o.window.padding_before[1];
+      const Window& w = o.window;
+      const int64_t row = y * w.strides[0] + k / w.size[1] * w.dilation[0] - w.padding_before[0];
+      const int64_t column = x * w.strides[1] + k % w.size[1] * w.dilation[1] - w.padding_before[1];
       if (row < 0 || row >= o.input[0] || column < 0 || column >= o.input[1]) continue;
       for (int64_t i = 0; i < channels; ++i) {
         const int64_t channel = f / filters * channels + i;

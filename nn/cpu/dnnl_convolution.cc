@@ -1,4 +1,4 @@
-#include "nn/cpu/convolution.h"
+#include "nn/cpu/dnnl_convolution.h"
 
 #include <algorithm>
 #include <unordered_map>
@@ -107,7 +107,7 @@ struct Setting {
 
 // One product: its primitive, and its three tensors as the primitive wants them. Scratch memory is
 // lent to them one after the other.
-struct Convolution::Pass {
+struct DnnlConvolution::Pass {
   dnnl::primitive primitive;
   PackedTensor input;
   PackedTensor kernel;
@@ -123,7 +123,7 @@ struct Convolution::Pass {
   }
 };
 
-struct Convolution::Primitives {
+struct DnnlConvolution::Primitives {
   memory bias;
   bool adds_bias = false;
   Pass forward;
@@ -131,7 +131,7 @@ struct Convolution::Primitives {
   Pass input_gradient;
 };
 
-Convolution::Convolution(const Options& options, const DnnlContext* context)
+DnnlConvolution::DnnlConvolution(const Options& options, const DnnlContext* context)
     : context_(context), primitives_(std::make_unique<Primitives>()) {
   if (PrefersWinograd(options)) {
     try {
@@ -145,7 +145,7 @@ Convolution::Convolution(const Options& options, const DnnlContext* context)
   CreatePasses(options, /*winograd=*/false);
 }
 
-void Convolution::CreatePasses(const Options& options, bool winograd) {
+void DnnlConvolution::CreatePasses(const Options& options, bool winograd) {
   const Setting s(options, winograd);
   Primitives& p = *primitives_;
   const auto pass = [&](const auto& description, const memory::desc& input,
@@ -179,10 +179,10 @@ void Convolution::CreatePasses(const Options& options, bool winograd) {
                           input_gradient.weights_desc(), input_gradient.diff_dst_desc());
 }
 
-Convolution::~Convolution() = default;
+DnnlConvolution::~DnnlConvolution() = default;
 
-void Convolution::Forward(const float* input, const float* kernel, const float* bias,
-                          float* output) {
+void DnnlConvolution::Forward(const float* input, const float* kernel, const float* bias,
+                              float* output) {
   Pass& pass = primitives_->forward;
   std::unordered_map<int, memory> arguments = {
       {DNNL_ARG_SRC, pass.input.Load(input, pass.InputPlace(*context_))},
@@ -196,8 +196,8 @@ void Convolution::Forward(const float* input, const float* kernel, const float* 
   pass.output.Store();
 }
 
-void Convolution::KernelGradient(const float* input, const float* output_gradient,
-                                 float* kernel_gradient) {
+void DnnlConvolution::KernelGradient(const float* input, const float* output_gradient,
+                                     float* kernel_gradient) {
   Pass& pass = primitives_->kernel_gradient;
   pass.primitive.execute(
       context_->stream,
@@ -207,8 +207,8 @@ void Convolution::KernelGradient(const float* input, const float* output_gradien
   pass.kernel.Store();
 }
 
-void Convolution::InputGradient(const float* output_gradient, const float* kernel,
-                                float* input_gradient) {
+void DnnlConvolution::InputGradient(const float* output_gradient, const float* kernel,
+                                    float* input_gradient) {
   Pass& pass = primitives_->input_gradient;
   pass.primitive.execute(
       context_->stream,

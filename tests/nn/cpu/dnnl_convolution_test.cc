@@ -1,4 +1,4 @@
-#include "nn/cpu/convolution.h"
+#include "nn/cpu/dnnl_convolution.h"
 
 #include "gtest/gtest.h"
 #include "tests/nn/cpu/convolution_loops.h"
@@ -9,44 +9,44 @@ namespace {
 constexpr double kRounding = 1e-6;
 
 // 64 tiles and 32 channels are what Winograd's way begins with; its rounding is larger, and small.
-TEST(ConvolutionTest, ManyTilesAreMultipliedWinogradsWay) {
+TEST(DnnlConvolutionTest, ManyTilesAreMultipliedWinogradsWay) {
   const DnnlContext context;
   for (int64_t side : {8, 13}) {
     Convolution::Options options = SameConvolution(16, side, 32, 48, 3);
     options.adds_bias = true;
     options.applies_relu = true;
-    Convolution convolution(options, &context);
+    DnnlConvolution convolution(options, &context);
     ExpectProducts(options, &convolution, 4 * kRounding);
   }
 }
 
-TEST(ConvolutionTest, KernelsOfEverySizeAreMovedToTheirBlocks) {
+TEST(DnnlConvolutionTest, KernelsOfEverySizeAreMovedToTheirBlocks) {
   const DnnlContext context;
   for (int64_t size : {1, 3, 5}) {
     for (int64_t filters : {1, 16, 33, 64, 96}) {
       const Convolution::Options options = SameConvolution(2, 6, 32, filters, size);
-      Convolution convolution(options, &context);
+      DnnlConvolution convolution(options, &context);
       ExpectProducts(options, &convolution, kRounding);
     }
   }
 }
 
-TEST(ConvolutionTest, GroupsAndStridesAreKept) {
+TEST(DnnlConvolutionTest, GroupsAndStridesAreKept) {
   const DnnlContext context;
   Convolution::Options options = SameConvolution(3, 8, 8, 16, 3, /*groups=*/4);
   options.window.strides = {2, 2};
   options.window.padding_before = {0, 0};
   options.output = {4, 4, 16};
-  Convolution convolution(options, &context);
+  DnnlConvolution convolution(options, &context);
   ExpectProducts(options, &convolution, kRounding);
 }
 
-TEST(ConvolutionTest, LayersThatTakeTurnsDoNotDisturbEachOther) {
+TEST(DnnlConvolutionTest, LayersThatTakeTurnsDoNotDisturbEachOther) {
   const DnnlContext context;
   const Convolution::Options small = SameConvolution(2, 5, 16, 16, 3);
   const Convolution::Options large = SameConvolution(16, 9, 64, 64, 3);
-  Convolution first(small, &context);
-  Convolution second(large, &context);
+  DnnlConvolution first(small, &context);
+  DnnlConvolution second(large, &context);
   for (int round = 0; round < 2; ++round) {
     ExpectProducts(small, &first, kRounding);
     ExpectProducts(large, &second, 4 * kRounding);

@@ -1,0 +1,26 @@
+#include "nn/cpu/create_convolution.h"
+
+#include "nn/cpu/dnnl_convolution.h"
+#include "nn/cpu/unfolded_convolution.h"
+
+namespace cairn::nn {
+namespace {
+
+// Where there are few output pixels for so large a kernel, what oneDNN's convolutions need to move
+// it into blocks and back is more than what they save. Measured on AMD EPYC (Zen 4).
+bool PrefersUnfolded(const Convolution::Options& o) {
+  constexpr int64_t kPixelsMax = 1280;
+  if (o.groups != 1) return false;
+  if (o.window.size[0] * o.window.size[1] == 1) return o.output_pixels() < kPixelsMax;
+  return o.output_pixels() * 2 <= o.output[2];
+}
+
+}  // namespace
+
+std::unique_ptr<Convolution> CreateConvolution(const Convolution::Options& options,
+                                               const DnnlContext* context) {
+  if (PrefersUnfolded(options)) return std::make_unique<UnfoldedConvolution>(options, context);
+  return std::make_unique<DnnlConvolution>(options, context);
+}
+
+}  // namespace cairn::nn
