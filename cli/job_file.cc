@@ -166,7 +166,14 @@ absl::StatusOr<proto::DataSource> ReadDataSource(const std::string& file_or_json
   std::string text = file_or_json;
   std::filesystem::path folder = std::filesystem::current_path();
   if (!is_json) {
-    CAIRN_ASSIGN_OR_RETURN(text, ReadFile(file_or_json));
+    auto contents = ReadFile(file_or_json);
+    if (!contents.ok()) {
+      return absl::Status(
+          contents.status().code(),
+          absl::StrCat("--data is none of validation, train, a file and JSON in {}: ",
+                       std::string(contents.status().message())));
+    }
+    text = *std::move(contents);
     folder = std::filesystem::absolute(file_or_json).parent_path();
   }
   const auto read = [&]() -> absl::StatusOr<proto::DataSource> {

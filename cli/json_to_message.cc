@@ -6,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+#include "absl/algorithm/container.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
@@ -31,9 +32,16 @@ absl::Status Expected(const std::string& path, const json& value, std::string_vi
   return Bad(path, absl::StrCat(ShortJson(value), " is not ", std::string(expected)));
 }
 
+// Fields that no file says by their own names, but as another form of another field.
+constexpr const char* kWrittenOtherwise[] = {"metric_arguments", "outputs", "label_outputs",
+                                             "one_hot_outputs", "learning_rate_schedule"};
+
 absl::Status UnknownField(const std::string& path, std::string_view key, const Descriptor& type) {
   std::vector<std::string> known;
-  for (int i = 0; i < type.field_count(); ++i) known.push_back(type.field(i)->name());
+  for (int i = 0; i < type.field_count(); ++i) {
+    const std::string& name = type.field(i)->name();
+    if (!absl::c_linear_search(kWrittenOtherwise, name)) known.push_back(name);
+  }
   const std::string nearest = NearestName(key, known);
   return Bad(path, nearest.empty()
                        ? absl::StrCat("unknown field; known here: ", absl::StrJoin(known, ", "))

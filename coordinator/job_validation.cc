@@ -146,8 +146,8 @@ absl::Status CheckClassWeight(const proto::Job& job, const nn::Model& model,
                               const nn::Objective& objective) {
   if (job.class_weight().empty()) return absl::OkStatus();
   if (model.outputs().size() > 1) {
-    return Invalid("class_weight: is for models of one output, this one has ",
-                   model.outputs().size());
+    return Invalid("class_weight: is for models of one output (as in Keras), this one has ",
+                   model.outputs().size(), "; give each example its weight by \"sample_weight\"");
   }
   const std::map<int64_t, double> weights(job.class_weight().begin(), job.class_weight().end());
   return At(

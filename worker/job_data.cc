@@ -46,9 +46,15 @@ absl::StatusOr<Split> SplitRows(const proto::Job& job, int64_t rows) {
   return split;
 }
 
+// "train.npy"
+std::string PathOf(const std::string& field, const proto::DataSource& source) {
+  const std::string format = nn::FormatName(source);
+  return format.empty() ? field : absl::StrCat(field, ".", format);
+}
+
 // Puts the job file's field in front of an error; lack of memory becomes one.
 template <typename Result>
-absl::StatusOr<Result> Within(const char* field,
+absl::StatusOr<Result> Within(const std::string& field,
                               const std::function<absl::StatusOr<Result>()>& read) {
   try {
     absl::StatusOr<Result> result = read();
@@ -64,9 +70,10 @@ absl::StatusOr<Result> Within(const char* field,
 absl::StatusOr<Dataset> OpenSource(const proto::DataSource& source, const SourceFiles& files,
                                    const proto::DataPlan& plan, const JobModel& model,
                                    DataStorage* storage) {
-  CAIRN_ASSIGN_OR_RETURN(SourceArrays arrays,
-                         ReadSource(source, files, plan, *model.model,
-                                    Dataset::LabelTypes(source, model.objective), storage));
+  CAIRN_ASSIGN_OR_RETURN(
+      SourceArrays arrays,
+      ReadSource(source, files, plan, *model.model,
+                 Dataset::LabelTypes(source, *model.model, model.objective), storage));
   return Dataset::Create(std::move(arrays), source, plan, *model.model, model.objective);
 }
 
@@ -133,9 +140,13 @@ absl::Status InspectInto(const proto::Inspect& inspect, const DataStorage::Optio
   CAIRN_ASSIGN_OR_RETURN(const JobModel model, JobModel::Create(inspect.job(), inspect.model()));
   DataStorage storage(options);
   Inspection inspection(inspect.job(), model, &storage, reply);
-  CAIRN_RETURN_IF_ERROR(Within<bool>("train", [&] { return inspection.Train(); }).status());
+  CAIRN_RETURN_IF_ERROR(Within<bool>(PathOf("train", inspect.job().train()), [&] {
+                          return inspection.Train();
+                        }).status());
   if (!inspect.job().has_validation()) return absl::OkStatus();
-  return Within<bool>("validation", [&] { return inspection.Validation(); }).status();
+  return Within<bool>(PathOf("validation", inspect.job().validation()),
+                      [&] { return inspection.Validation(); })
+      .status();
 }
 
 // --------------------------------------------------------------------------------------- loading
@@ -192,14 +203,16 @@ absl::StatusOr<JobData> LoadJobData(const proto::JobPlan& plan, const JobModel& 
   DataStorage storage(options);
   const proto::Job& job = plan.job();
   if (train || (validation && job.has_validation_fraction())) {
-    CAIRN_ASSIGN_OR_RETURN(data, Within<JobData>("train", [&]() -> absl::StatusOr<JobData> {
-                             JobData opened;
-                             CAIRN_RETURN_IF_ERROR(OpenTraining(plan, model, &storage, &opened));
-                             return opened;
-                           }));
+    CAIRN_ASSIGN_OR_RETURN(
+        data, Within<JobData>(PathOf("train", job.train()), [&]() -> absl::StatusOr<JobData> {
+          JobData opened;
+          CAIRN_RETURN_IF_ERROR(OpenTraining(plan, model, &storage, &opened));
+          return opened;
+        }));
   }
   if (validation && job.has_validation()) {
-    CAIRN_ASSIGN_OR_RETURN(Dataset opened, Within<Dataset>("validation", [&] {
+    CAIRN_ASSIGN_OR_RETURN(Dataset opened,
+                           Within<Dataset>(PathOf("validation", job.validation()), [&] {
                              return Open(nn::ValidationSource(job), plan.data().validation_files(),
                                          plan.data(), model, &storage);
                            }));
@@ -208,6 +221,22 @@ absl::StatusOr<JobData> LoadJobData(const proto::JobPlan& plan, const JobModel& 
   if (!train) data.train = nullptr;
   if (!validation) data.validation = nullptr;
   return data;
+}
+
+absl::StatusOr<std::shared_ptr<const Dataset>> LoadInputs(const proto::JobPlan& plan,
+                                                          const nn::Model& model,
+                                                          const DataStorage::Options& options) {
+  DataStorage storage(options);
+  return Within<std::shared_ptr<const Dataset>>(
+      "--input", [&]() -> absl::StatusOr<std::shared_ptr<const Dataset>> {
+        const proto::DataSource source = nn::ValidationSource(plan.job());
+        CAIRN_ASSIGN_OR_RETURN(const SourceFiles files, ListFiles(source, model));
+        CAIRN_ASSIGN_OR_RETURN(SourceArrays arrays, ReadSource(source, files, plan.data(), model,
+                                                               /*label_types=*/{}, &storage));
+        CAIRN_ASSIGN_OR_RETURN(
+            Dataset inputs, Dataset::CreateInputs(std::move(arrays), source, plan.data(), model));
+        return std::make_shared<const Dataset>(std::move(inputs));
+      });
 }
 
 proto::InspectReply InspectJob(const proto::Inspect& inspect, const DataStorage::Options& storage) {

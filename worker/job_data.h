@@ -4,6 +4,7 @@
 #include <memory>
 
 #include "absl/status/statusor.h"
+#include "nn/model.h"
 #include "proto/coordinator.pb.h"
 #include "proto/job.pb.h"
 #include "worker/data/dataset.h"
@@ -24,6 +25,12 @@ struct JobData {
 absl::StatusOr<JobData> LoadJobData(const proto::JobPlan& plan, const JobModel& model,
                                     const DataStorage::Options& storage, bool train,
                                     bool validation);
+
+// The inputs alone of what the job's `validation` names, prepared as the job prepares its own. No
+// labels and no fingerprints are looked at. Errors as LoadJobData's; they begin with "--input".
+absl::StatusOr<std::shared_ptr<const Dataset>> LoadInputs(const proto::JobPlan& plan,
+                                                          const nn::Model& model,
+                                                          const DataStorage::Options& storage);
 
 // Reads everything that the job needs, says what it found, and fixes for all workers what depends
 // on the data: vocabularies, means, the rows for validation.

@@ -1,5 +1,6 @@
 #include "worker/offline_evaluation.h"
 
+#include <algorithm>
 #include <fstream>
 #include <memory>
 #include <optional>
@@ -10,6 +11,7 @@
 #include "absl/types/span.h"
 #include "common/status_macros.h"
 #include "nn/executor.h"
+#include "nn/model.h"
 #include "nn/objective/objective.h"
 #include "worker/data/batch_loader.h"
 #include "worker/job_data.h"
@@ -18,6 +20,8 @@
 
 namespace cairn::worker {
 namespace {
+
+constexpr int64_t kPredictionBatch = 256;
 
 absl::Status LoadValues(const std::string& file, int variables, nn::Executor* executor) {
   std::ifstream stream(file, std::ios::binary);
@@ -28,6 +32,57 @@ absl::Status LoadValues(const std::string& file, int variables, nn::Executor* ex
   }
   if (stream && stream.peek() == std::ifstream::traits_type::eof()) return absl::OkStatus();
   return absl::DataLossError(absl::StrCat(file, " does not hold the values of the model"));
+}
+
+// Every output of the model for every example, each into its own stream.
+absl::Status WriteOutputs(const std::shared_ptr<const Dataset>& inputs, int64_t batch_size,
+                          nn::Executor* executor, std::vector<std::ofstream>* streams) {
+  if (inputs->examples() == 0) return absl::OkStatus();
+  const BatchOrder order(inputs->examples(), batch_size, /*shuffle=*/false, /*seed=*/0);
+  BatchLoader loader(inputs, order);
+  const int64_t batches = order.batches_per_epoch();
+  for (int64_t batch = 0; batch < batches; ++batch) {
+    const bool is_last = batch + 1 == batches;
+    CAIRN_ASSIGN_OR_RETURN(
+        const LoadedBatch* const loaded,
+        loader.Get(batch, is_last ? std::nullopt : std::optional<int64_t>(batch + 1)));
+    CAIRN_RETURN_IF_ERROR(
+        executor->Forward(ExecutorBatch(*loaded, 0), /*training=*/false).status());
+    for (size_t i = 0; i < streams->size(); ++i) {
+      const auto output = executor->output(static_cast<int>(i));
+      (*streams)[i].write(reinterpret_cast<const char*>(output.data()),
+                          static_cast<std::streamsize>(output.size() * sizeof(float)));
+    }
+  }
+  return absl::OkStatus();
+}
+
+// The same into files.
+template <typename Names>
+absl::Status WriteOutputFiles(const std::shared_ptr<const Dataset>& inputs, int64_t batch_size,
+                              nn::Executor* executor, const Names& names) {
+  std::vector<std::ofstream> streams;
+  for (const std::string& name : names) {
+    streams.emplace_back(name, std::ios::binary | std::ios::trunc);
+  }
+  CAIRN_RETURN_IF_ERROR(WriteOutputs(inputs, batch_size, executor, &streams));
+  for (size_t i = 0; i < streams.size(); ++i) {
+    streams[i].close();
+    if (streams[i]) continue;
+    return absl::UnavailableError(absl::StrCat("cannot write ", names[static_cast<int>(i)]));
+  }
+  return absl::OkStatus();
+}
+
+std::vector<proto::EvaluationResult::Output> OutputsOf(const nn::Model& model, int64_t examples) {
+  std::vector<proto::EvaluationResult::Output> outputs;
+  for (const nn::Model::Output& output : model.outputs()) {
+    proto::EvaluationResult::Output& one = outputs.emplace_back();
+    one.set_name(output.name);
+    one.add_shape(examples);
+    one.mutable_shape()->Add(output.shape.begin(), output.shape.end());
+  }
+  return outputs;
 }
 
 // Adds up what the batches say.
@@ -101,6 +156,44 @@ absl::StatusOr<proto::EvaluationRecord> EvaluateOffline(const proto::EvaluationT
   return totals.Means();
 }
 
+absl::StatusOr<std::vector<proto::EvaluationResult::Output>> PredictOffline(
+    const proto::EvaluationTask& task, int threads, nn::Device* device) {
+  const proto::JobPlan& plan = task.plan();
+  CAIRN_ASSIGN_OR_RETURN(const auto model, nn::Model::Create(plan.model()));
+  if (task.predictions_files_size() != static_cast<int>(model->outputs().size())) {
+    return absl::InvalidArgumentError(absl::StrCat("the model has ", model->outputs().size(),
+                                                   " outputs, the task has files for ",
+                                                   task.predictions_files_size()));
+  }
+  CAIRN_ASSIGN_OR_RETURN(const auto inputs, LoadInputs(plan, *model, DataStorage::Options()));
+  nn::Executor::Options options;
+  options.batch_size = std::clamp<int64_t>(inputs->examples(), 1, kPredictionBatch);
+  options.threads = threads;
+  options.training = false;
+  CAIRN_ASSIGN_OR_RETURN(const auto executor,
+                         nn::Executor::Create(model.get(), /*objective=*/nullptr, options, device));
+  CAIRN_RETURN_IF_ERROR(
+      LoadValues(task.values_file(), static_cast<int>(model->variables().size()), executor.get()));
+  CAIRN_RETURN_IF_ERROR(
+      WriteOutputFiles(inputs, options.batch_size, executor.get(), task.predictions_files()));
+  return OutputsOf(*model, inputs->examples());
+}
+
+namespace {
+
+absl::Status DoTask(const proto::EvaluationTask& task, int threads, nn::Device* device,
+                    proto::EvaluationResult* result) {
+  if (task.predictions_files().empty()) {
+    CAIRN_ASSIGN_OR_RETURN(*result->mutable_record(), EvaluateOffline(task, threads, device));
+    return absl::OkStatus();
+  }
+  CAIRN_ASSIGN_OR_RETURN(const auto outputs, PredictOffline(task, threads, device));
+  result->mutable_outputs()->Assign(outputs.begin(), outputs.end());
+  return absl::OkStatus();
+}
+
+}  // namespace
+
 absl::Status RunEvaluationTask(const std::string& task_file, int threads, nn::Device* device) {
   proto::EvaluationTask task;
   std::ifstream stream(task_file, std::ios::binary);
@@ -109,12 +202,8 @@ absl::Status RunEvaluationTask(const std::string& task_file, int threads, nn::De
         absl::StrCat("--evaluate: ", task_file, " is not a task of cairn evaluate"));
   }
   proto::EvaluationResult result;
-  auto record = EvaluateOffline(task, threads, device);
-  if (record.ok()) {
-    *result.mutable_record() = *std::move(record);
-  } else {
-    result.set_error(std::string(record.status().message()));
-  }
+  const absl::Status done = DoTask(task, threads, device, &result);
+  if (!done.ok()) result.set_error(std::string(done.message()));
   std::ofstream out(task.result_file(), std::ios::binary | std::ios::trunc);
   result.SerializeToOstream(&out);
   out.close();

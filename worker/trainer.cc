@@ -30,6 +30,7 @@ nn::Executor::Batch ExecutorBatch(const LoadedBatch& batch, uint64_t random_key)
   result.size = batch.examples;
   for (const auto& input : batch.inputs) result.inputs.push_back(input.data());
   for (const auto& labels : batch.labels) result.labels.push_back(labels.data());
+  if (!batch.weights.empty()) result.weights = batch.weights.data();
   result.random_key = random_key;
   return result;
 }
@@ -41,6 +42,7 @@ absl::StatusOr<nn::Executor::Sums> Trainer::Compute(const LoadedBatch& loaded) {
     example_weights_.resize(loaded.examples);
     CAIRN_RETURN_IF_ERROR(
         class_weights_->Fill(loaded.examples, batch.labels[0], example_weights_.data()));
+    for (size_t i = 0; i < loaded.weights.size(); ++i) example_weights_[i] *= loaded.weights[i];
     batch.weights = example_weights_.data();
   }
   nn::Executor::Sums sums;

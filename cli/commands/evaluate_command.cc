@@ -44,7 +44,7 @@ absl::Status ChooseData(const std::string& data, proto::JobPlan* plan) {
 }
 
 absl::StatusOr<int> EvaluateJob(const EvaluateFlags& flags, const CommandContext& context) {
-  EvaluationOptions options;
+  OfflineOptions options;
   CAIRN_ASSIGN_OR_RETURN(options.worker_program, FindProgram(context.programs_folder, "worker"));
   options.environment = context.environment;
   options.temporary_folder = std::filesystem::temp_directory_path().string();

@@ -1,12 +1,15 @@
 #include <cmath>
+#include <filesystem>
 #include <limits>
 #include <memory>
+#include <optional>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "cli/commands/command.h"
 #include "cli/commands/flags.h"
 #include "cli/files.h"
+#include "cli/local/programs.h"
 #include "cli/model/prediction.h"
 #include "cli/model/trained_model.h"
 #include "common/npy.h"
@@ -32,11 +35,8 @@ absl::Status WriteNpy(const std::string& file, const Prediction& prediction) {
   return WriteFile(file, bytes);
 }
 
-// As the job reads its own data: of what it was validated on, if it was.
-double ScaleOf(const PredictFlags& flags, const proto::Job& job) {
-  if (!std::isnan(flags.scale)) return flags.scale;
-  const proto::DataSource& data = job.has_validation() ? job.validation() : job.train();
-  return data.has_scale() ? data.scale() : 1;
+std::optional<double> ScaleOf(const PredictFlags& flags) {
+  return std::isnan(flags.scale) ? std::nullopt : std::optional<double>(flags.scale);
 }
 
 // One file for each of the model's outputs.
@@ -52,16 +52,16 @@ nlohmann::ordered_json Json(const Prediction& prediction, const std::string& fil
 }
 
 absl::StatusOr<int> PredictFiles(const PredictFlags& flags, const CommandContext& context) {
-  std::vector<std::string> files;
-  for (const std::string& name : flags.inputs) {
-    CAIRN_ASSIGN_OR_RETURN(files.emplace_back(), ReadFile(name));
-  }
+  OfflineOptions options;
+  CAIRN_ASSIGN_OR_RETURN(options.worker_program, FindProgram(context.programs_folder, "worker"));
+  options.environment = context.environment;
+  options.temporary_folder = std::filesystem::temp_directory_path().string();
   CAIRN_ASSIGN_OR_RETURN(const FoundSource found, FindSource(flags.Choice(context)));
   CAIRN_ASSIGN_OR_RETURN(const TrainedModel model,
                          ReadTrainedModel(found.source.get(), flags.job, flags.checkpoint));
   CAIRN_RETURN_IF_ERROR(CheckOutputs(flags.outputs, model.plan.model()));
   CAIRN_ASSIGN_OR_RETURN(const std::vector<Prediction> predictions,
-                         Predict(model, files, flags.inputs, ScaleOf(flags, model.plan.job())));
+                         Predict(model, flags.inputs, ScaleOf(flags), options));
   nlohmann::ordered_json outputs = nlohmann::ordered_json::array();
   for (size_t i = 0; i < predictions.size(); ++i) {
     CAIRN_RETURN_IF_ERROR(WriteNpy(flags.outputs[i], predictions[i]));
@@ -91,19 +91,21 @@ Command MakePredictCommand() {
   auto flags = std::make_shared<PredictFlags>();
   Command command;
   command.name = "predict";
-  command.description = "Run a trained model on .npy files, on this machine";
+  command.description = "Run a trained model on data files, on this machine";
   command.details =
-      "Inputs are prepared as the job prepares its own data: multiplied by the \"scale\" of its "
-      "validation data (or, without any, its training data) unless --scale says otherwise, and "
-      "standardized if they were.";
-  command.examples = {
-      "cairn predict fashion_mnist_cnn --input x.npy --output y.npy",
-      "cairn predict fashion_mnist_cnn --input x.npy --output y.npy --checkpoint 7"};
+      "Files ending in .npy are NumPy arrays; all others have the format of the job's validation "
+      "data (or, without any, of its training data): csv with the same columns, of which those of "
+      "the labels may be absent, idx, CIFAR. Inputs are prepared as the job prepares its own data: "
+      "multiplied by their \"scale\" unless --scale says otherwise, standardized if they were, "
+      "names looked up in the same vocabularies.";
+  command.examples = {"cairn predict fashion_mnist_cnn --input x.npy --output y.npy",
+                      "cairn predict fashion_mnist_cnn --input x.npy --output y.npy --checkpoint 7",
+                      "cairn predict people --input 'new-*.csv' --output y.npy"};
   command.add_flags = [flags](FlagSet* set) {
     flags->AddJob(set);
     set->AddRequiredStrings(
         "--input FILE", &flags->inputs,
-        "A .npy file, examples first; once for each of the model's inputs, in order");
+        "A data file or pattern, examples first; once for each of the model's inputs, in order");
     set->AddRequiredStrings(
         "--output FILE", &flags->outputs,
         "The .npy file to write; once for each of the model's outputs, in order");

@@ -143,6 +143,25 @@ absl::Status TakeNamedLabels(const std::string& path, const json& labels, Source
   return absl::OkStatus();
 }
 
+// `path` ends with a dot, or is empty.
+absl::Status TakeOneHot(const std::string& path, json* source, proto::DataSource* data) {
+  if (source->contains("one_hot_outputs")) {
+    return Bad(path + "one_hot_outputs", R"(unknown field; say "one_hot": {"OUTPUT": true})");
+  }
+  const auto one_hot = source->find("one_hot");
+  if (one_hot == source->end() || !one_hot->is_object()) return absl::OkStatus();
+  for (const auto& [output, value] : one_hot->items()) {
+    if (!value.is_boolean()) {
+      return Bad(absl::StrCat(path, "one_hot.", output),
+                 absl::StrCat(ShortJson(value), " is not true or false"));
+    }
+    if (value.get<bool>()) data->add_one_hot_outputs(output);
+  }
+  if (data->one_hot_outputs().empty()) data->set_one_hot(false);
+  source->erase("one_hot");
+  return absl::OkStatus();
+}
+
 }  // namespace
 
 absl::Status TakeOutputs(json* object, proto::Job* job) {
@@ -169,6 +188,7 @@ absl::Status TakeOutputs(json* object, proto::Job* job) {
 
 absl::Status TakeLabels(const std::string& path, json* source, proto::DataSource* data) {
   if (!source->is_object()) return absl::OkStatus();
+  CAIRN_RETURN_IF_ERROR(TakeOneHot(absl::StrCat(path, path.empty() ? "" : "."), source, data));
   for (const char* format : {"idx", "npy"}) {
     const auto arrays = source->find(format);
     if (arrays == source->end() || !arrays->is_object()) continue;

@@ -17,8 +17,8 @@ namespace cairn::cli {
 // "loss", "loss_weights" and "metrics". A "loss" that is one for all outputs is left.
 absl::Status TakeOutputs(nlohmann::json* json, proto::Job* job);
 
-// "labels" of a source of files with labels, if they stand in an object under the names of the
-// model's outputs. `path` is the source's.
+// What a data source says in an object under the names of the model's outputs: "labels" of files,
+// and "one_hot". `path` is the source's.
 absl::Status TakeLabels(const std::string& path, nlohmann::json* source, proto::DataSource* data);
 
 }  // namespace cairn::cli

@@ -2,6 +2,7 @@
 
 #include <cmath>
 
+#include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
 #include "common/status_macros.h"
 #include "nn/data/csv_columns.h"
@@ -69,6 +70,9 @@ absl::Status CheckSource(const std::string& path, const proto::DataSource& sourc
   if (source.has_scale() && !std::isfinite(source.scale())) {
     return Bad(path, ".scale: ", source.scale(), " is not a finite number");
   }
+  if (!source.sample_weight().empty()) {
+    CAIRN_RETURN_IF_ERROR(CheckFileList(path + ".sample_weight", source.sample_weight(), ""));
+  }
   return CheckFormat(path, source);
 }
 
@@ -125,8 +129,9 @@ absl::Status CheckOutputs(const std::string& path, const proto::DataSource& sour
   if (source.has_csv()) CAIRN_RETURN_IF_ERROR(CheckCsvOutputs(path + ".csv", source.csv(), model));
   if (outputs == 1) return absl::OkStatus();
   if (source.one_hot()) {
-    return Bad(path, ".one_hot: is for models of one output, this one has ", outputs,
-               "; losses like sparse_categorical_crossentropy take class numbers");
+    return Bad(path, ".one_hot: the model has ", outputs,
+               " outputs; say which of them have vectors: {\"", model.outputs()[0].name,
+               "\": true}");
   }
   if (source.has_csv()) return absl::OkStatus();
   if (source.has_cifar10() || source.has_cifar100()) {
@@ -190,14 +195,28 @@ std::vector<DataFile> FilesOf(const std::string& path, proto::DataSource* source
   if (source->has_cifar100()) {
     AddFiles(path + ".cifar100.files", source->mutable_cifar100()->mutable_files(), &files);
   }
+  AddFiles(path + ".sample_weight", source->mutable_sample_weight(), &files);
   return files;
+}
+
+bool IsOneHot(const proto::DataSource& source, const std::string& output) {
+  return source.one_hot() || absl::c_linear_search(source.one_hot_outputs(), output);
+}
+
+std::string FormatName(const proto::DataSource& source) {
+  const auto* format = source.GetReflection()->GetOneofFieldDescriptor(
+      source, source.GetDescriptor()->FindOneofByName("format"));
+  return format == nullptr ? "" : format->name();
 }
 
 proto::DataSource ValidationSource(const proto::Job& job) {
   const proto::DataSource& train = job.train();
   proto::DataSource source = job.validation();
   source.set_standardize(train.standardize());
-  if (!source.has_one_hot() && train.one_hot()) source.set_one_hot(true);
+  if (!source.has_one_hot() && source.one_hot_outputs().empty()) {
+    if (train.one_hot()) source.set_one_hot(true);
+    *source.mutable_one_hot_outputs() = train.one_hot_outputs();
+  }
   if (!source.has_allow_nan() && train.allow_nan()) source.set_allow_nan(true);
   if (source.has_cifar100() && !source.cifar100().has_labels() && train.cifar100().has_labels()) {
     source.mutable_cifar100()->set_labels(train.cifar100().labels());

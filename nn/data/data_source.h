@@ -33,6 +33,12 @@ std::vector<DataFile> FilesOf(const std::string& path, proto::DataSource* source
 // preprocessing it takes from the training source, but for `scale`, which belongs to the files.
 proto::DataSource ValidationSource(const proto::Job& job);
 
+// Whether labels of the model's output of this name are class numbers that become vectors.
+bool IsOneHot(const proto::DataSource& source, const std::string& output);
+
+// "npy"; empty if the source says none.
+std::string FormatName(const proto::DataSource& source);
+
 // The formats, for messages: "idx, npy, ...".
 inline constexpr char kDataFormats[] = "idx, npy, csv, cifar10, cifar100";
 

@@ -154,6 +154,9 @@ absl::Status ResolveOutputs(const Model& model, proto::Job* job) {
 }
 
 absl::Status ResolveLabels(const std::string& path, const Model& model, proto::DataSource* source) {
+  for (const std::string& output : source->one_hot_outputs()) {
+    CAIRN_RETURN_IF_ERROR(FindOutput(path + ".one_hot", output, model).status());
+  }
   if (source->has_idx()) return Reorder(path + ".idx", model, source->mutable_idx());
   if (source->has_npy()) return Reorder(path + ".npy", model, source->mutable_npy());
   return absl::OkStatus();

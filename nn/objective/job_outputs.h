@@ -21,8 +21,8 @@ namespace cairn::nn {
 //   OUTPUT_loss, then their metrics under OUTPUT_METRIC, as Keras reports them.
 absl::Status ResolveOutputs(const Model& model, proto::Job* job);
 
-// Labels. Afterwards the files of a source's labels stand in the order of the model's outputs.
-// `path` is the source's.
+// Labels. Afterwards the files of a source's labels stand in the order of the model's outputs, and
+// those whose labels become vectors are among them. `path` is the source's.
 absl::Status ResolveLabels(const std::string& path, const Model& model, proto::DataSource* source);
 
 }  // namespace cairn::nn

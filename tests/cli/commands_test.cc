@@ -1,5 +1,7 @@
 // All commands, against a fake cluster and a state directory: what they print, and how they refuse.
 
+#include <sys/stat.h>
+
 #include <cstring>
 #include <filesystem>
 #include <fstream>
@@ -36,12 +38,13 @@ struct Result {
   }
 };
 
-Result RunCairn(const std::vector<std::string>& arguments) {
+Result RunCairn(const std::vector<std::string>& arguments,
+                const std::string& programs = "/no/such/programs") {
   std::ostringstream out, err;
   CommandContext context;
   context.out = &out;
   context.err = &err;
-  context.programs_folder = "/no/such/programs";
+  context.programs_folder = programs;
   Result result;
   result.exit_code = RunCommandLine(arguments, context);
   result.out = out.str();
@@ -251,48 +254,34 @@ TEST_F(CommandsOnStateTest, ExportIsATfjsModel) {
               HasSubstr("has no checkpoint 9; there are 2"));
 }
 
-// y = x W + b by hand: W's rows are (0 1 2) (3 4 5) (6 7 8) (9 10 11), b is (100 200 300).
-TEST_F(CommandsOnStateTest, PredictionsAreTheModels) {
-  const std::string x = testing::TempDir() + "/commands_test_x.npy";
+// What a worker computes stands in tests/worker/offline_evaluation_test.cc; a script stands for it.
+TEST_F(CommandsOnStateTest, PredictionsAreWrittenAsTheWorkerMadeThem) {
+  const std::string programs = testing::TempDir() + "/commands_test_programs";
+  // EvaluationResult.outputs[0].shape = (2, 3), on the wire: field 3, 4 bytes: field 2, packed, 2
+  // bytes.
+  ASSERT_TRUE(WriteFile(programs + "/worker",
+                        "#!/bin/sh\nfolder=$(dirname $2); head -c 24 $folder/values > "
+                        "$folder/output-0\nprintf '\\032\\004\\022\\002\\002\\003' > "
+                        "$folder/result\n")
+                  .ok());
+  ASSERT_EQ(chmod((programs + "/worker").c_str(), 0755), 0);
   const std::string y = testing::TempDir() + "/commands_test_y.npy";
-  const std::vector<float> examples = {1, 1, 1, 1, 0, 0, 0, 2};
-  const std::string bytes(reinterpret_cast<const char*>(examples.data()), 32);
-  ASSERT_TRUE(WriteFile(x, FormatNpyHeader({'f', 4, {2, 4}}) + bytes).ok());
-  const auto predicted = [&](std::vector<std::string> flags) {
-    std::vector<std::string> arguments = {"predict", "example", "--input", x, "--output", y};
-    arguments.insert(arguments.end(), flags.begin(), flags.end());
-    const Result result = RunOnState(arguments);
-    EXPECT_EQ(result.exit_code, 0) << result.err;
-    const std::string file = *ReadFile(y);
-    const auto header = ParseNpyHeader(file, file.size());
-    EXPECT_TRUE(header.ok()) << header.status();
-    EXPECT_THAT(header->shape, ElementsAre(2, 3));
-    std::vector<float> values(6);
-    EXPECT_TRUE(
-        DecodeNpyAsFloat(*header, file.substr(header->data_offset), absl::MakeSpan(values)).ok());
-    return values;
-  };
-  EXPECT_THAT(predicted({"--scale", "1"}), ElementsAre(118, 222, 326, 118, 220, 322));
-  EXPECT_THAT(predicted({}), ElementsAre(136, 244, 352, 136, 240, 344)) << "as its own data";
-}
-
-TEST_F(CommandsOnStateTest, WrongInputsOfPredictAreRefusedByName) {
-  const std::string x = testing::TempDir() + "/commands_test_wrong.npy";
-  const std::string y = testing::TempDir() + "/commands_test_none.npy";
-  ASSERT_TRUE(WriteFile(x, FormatNpyHeader({'f', 4, {1, 2}}) + std::string(8, '\0')).ok());
-  const auto refusal = [&](std::vector<std::string> inputs) {
-    std::vector<std::string> arguments = {"predict", "example", "--output", y};
-    for (const auto& input : inputs) arguments.insert(arguments.end(), {"--input", input});
-    const Result result = RunOnState(arguments);
-    EXPECT_EQ(result.exit_code, 2);
-    return result.err;
-  };
-  EXPECT_THAT(refusal({x}), AllOf(HasSubstr(x), HasSubstr("wants examples of shape (4")));
-  EXPECT_THAT(refusal({x, x}), HasSubstr("the model has 1 inputs, and --input is there 2 times"));
-  EXPECT_THAT(refusal({"/no/x.npy"}), HasSubstr("/no/x.npy"));
-  ASSERT_TRUE(WriteFile(x, "not numpy").ok());
-  EXPECT_THAT(refusal({x}), HasSubstr("not a usable .npy file"));
-  EXPECT_FALSE(std::filesystem::exists(y));
+  const Result result = RunCairn(
+      {"predict", "example", "--input", "x.npy", "--output", y, "--state", State()}, programs);
+  ASSERT_EQ(result.exit_code, 0) << result.err;
+  const std::string file = *ReadFile(y);
+  const auto header = ParseNpyHeader(file, file.size());
+  ASSERT_TRUE(header.ok()) << header.status();
+  EXPECT_THAT(header->shape, ElementsAre(2, 3));
+  std::vector<float> values(6);
+  ASSERT_TRUE(
+      DecodeNpyAsFloat(*header, file.substr(header->data_offset), absl::MakeSpan(values)).ok());
+  EXPECT_THAT(values, ElementsAre(0, 1, 2, 3, 4, 5)) << "the first of the kernel";
+  const Result two = RunCairn({"predict", "example", "--input", "x.npy", "--input", "x.npy",
+                               "--output", y, "--state", State()},
+                              programs);
+  EXPECT_EQ(two.exit_code, 2);
+  EXPECT_THAT(two.err, HasSubstr("the model has 1 input, and --input is there 2 times"));
 }
 
 TEST_F(CommandsOnClusterTest, ReadingCommandsAskTheCluster) {

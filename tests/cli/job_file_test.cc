@@ -151,7 +151,7 @@ TEST(JobFileTest, EveryMistakeAboutFormModelAndDataHasItsOwnMessage) {
        "train.idx.feature: unknown field; did you mean \"features\"?"},
       {RefusalWith("/train/picture", json::object()),
        "train.picture: unknown field; known here: idx, npy, csv, cifar10, cifar100, scale, "
-       "standardize, one_hot, allow_nan"},
+       "standardize, one_hot, allow_nan, sample_weight"},
       {RefusalWith("/train/npy", json::object()),
        "train: has both \"idx\" and \"npy\"; leave one of them"},
       {RefusalWith("/name", 5), "name: 5 is not a string"},

@@ -233,7 +233,8 @@ INSTANTIATE_TEST_SUITE_P(
                   r->mutable_job()->mutable_train()->mutable_npy()->add_labels("/z.npy");
                   (*r->mutable_job()->mutable_class_weight())[0] = 2;
                 },
-                "is for models of one output"},
+                "is for models of one output (as in Keras), this one has 2; give each example its "
+                "weight by \"sample_weight\""},
         BadCase{"metrics[0]", [](Request* r) { r->mutable_job()->set_metrics(0, "loss"); },
                 "called 'loss' already"}));
 

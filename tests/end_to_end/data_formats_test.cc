@@ -149,6 +149,29 @@ class DataFormats : public ::testing::Test {
                     seconds(240));
   }
 
+  // What the job's model says to these inputs; "" and a failure if it cannot.
+  std::string Predict(const std::string& name, const std::string& input) {
+    const std::string output = folder_.path(name + "_predicted.npy");
+    const CommandResult result = RunCairn({"predict", name, "--input", folder_.path(input),
+                                           "--output", output, "--state", folder_.path(name)});
+    EXPECT_EQ(result.exit_code, 0) << name << result.errors;
+    return ReadFile(output);
+  }
+
+  // Loss and metrics of the job's validation data, which are a part of its training data.
+  json Evaluate(const std::string& name) {
+    const CommandResult result =
+        RunCairn({"evaluate", name, "--json", "--state", folder_.path(name)});
+    EXPECT_EQ(result.exit_code, 0) << name << result.errors;
+    return result.lines().empty() ? json() : result.lines().back();
+  }
+
+  // The last evaluation of the run.
+  json Validation(const std::string& name) {
+    const auto history = RunCairn({"history", name, "--json", "--state", folder_.path(name)});
+    return history.lines().empty() ? json() : history.lines().back();
+  }
+
   std::string Weights(const std::string& name) {
     return ReadFile(folder_.path(name + "_export/weights.bin"));
   }
@@ -157,25 +180,37 @@ class DataFormats : public ::testing::Test {
 };
 
 TEST_F(DataFormats, TheSameNumbersTrainToTheSameBitsAndLearn) {
-  const std::pair<std::string, json> sources[] = {
-      {"npy", {{"npy", {{"features", "x.npy"}, {"labels", "y.npy"}}}}},
-      {"idx", {{"idx", {{"features", "x.idx"}, {"labels", "y.idx"}}}}},
-      {"cifar10", {{"cifar10", {{"files", "cifar_*.bin"}}}}},
+  const struct {
+    std::string name;
+    json source;
+    std::string inputs;
+  } sources[] = {
+      {"npy", {{"npy", {{"features", "x.npy"}, {"labels", "y.npy"}}}}, "x.npy"},
+      {"idx", {{"idx", {{"features", "x.idx"}, {"labels", "y.idx"}}}}, "x.idx"},
+      {"cifar10", {{"cifar10", {{"files", "cifar_*.bin"}}}}, "cifar_*.bin"},
       {"csv",
        {{"csv",
          {{"files", "x.csv"},
-          {"labels", {{"name", "the label"}, {"vocabulary", {"red", "green", "blue"}}}}}}}}};
-  for (const auto& [name, source] : sources) {
+          {"labels", {{"name", "the label"}, {"vocabulary", {"red", "green", "blue"}}}}}}},
+       "x.csv"}};
+  for (const auto& [name, source, inputs] : sources) {
     const CommandResult result = Run(name, source, json::object());
     ASSERT_EQ(result.exit_code, 0) << name << result.output << result.errors;
     EXPECT_FALSE(Weights(name).empty());
     EXPECT_TRUE(Weights(name) == Weights("npy")) << name << " and npy differ";
+    // Scaled and standardized as the job did it, from a file of the job's format or from NumPy's.
+    const std::string predictions = Predict(name, inputs);
+    EXPECT_EQ(DecodeNpy(predictions).shape, (std::vector<int64_t>{kExamples, 3})) << name;
+    EXPECT_TRUE(predictions == Predict("npy", "x.npy")) << name << " predicts other numbers";
+    EXPECT_TRUE(predictions == Predict(name, "x.npy")) << name << " predicts others from x.npy";
+    const json evaluated = Evaluate(name);
+    const json validated = Validation(name);
+    ASSERT_TRUE(evaluated.is_object() && validated.is_object()) << name;
+    EXPECT_EQ(evaluated.at("examples"), 40) << evaluated;
+    EXPECT_EQ(evaluated.at("accuracy"), validated.at("accuracy")) << name;
+    EXPECT_NEAR(evaluated.at("loss").get<double>(), validated.at("loss").get<double>(), 1e-6);
+    EXPECT_GT(validated.at("accuracy").get<double>(), 0.95) << validated;
   }
-  const auto history =
-      RunCairn({"history", "csv", "--json", "--state", folder_.path("csv")}).lines();
-  ASSERT_FALSE(history.empty());
-  EXPECT_GT(history.back().at("accuracy").get<double>(), 0.95) << history.back();
-  EXPECT_EQ(history.back().at("examples"), 40) << history.back();
 }
 
 TEST_F(DataFormats, BlocksAndARandomPartForValidationTrainToo) {

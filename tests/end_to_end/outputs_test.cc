@@ -38,6 +38,9 @@ void WriteData(const std::string& folder) {
   WriteFile(folder + "/x.npy", EncodeNpy(x));
   WriteFile(folder + "/kind.npy", EncodeNpy(kind));
   WriteFile(folder + "/size.npy", EncodeNpy(size));
+  Array weights{{kExamples}, {}};
+  for (int64_t i = 0; i < kExamples; ++i) weights.values.push_back(static_cast<float>(i % 4));
+  WriteFile(folder + "/weights.npy", EncodeNpy(weights));
 }
 
 json Dense(const std::string& name, int units, const std::string& activation,
@@ -114,6 +117,17 @@ class Outputs : public ::testing::Test {
     return ReadTfjsWeights(output);
   }
 
+  // The job "both" has the values of the jobs "kind" and "size", to the last bit.
+  void ExpectTrainedAsAlone() {
+    std::map<std::string, Array> alone = Weights("kind");
+    alone.merge(Weights("size"));
+    const std::map<std::string, Array> together = Weights("both");
+    ASSERT_EQ(together.size(), 8u);
+    for (const auto& [name, array] : together) {
+      EXPECT_EQ(array.values, alone.at(name).values) << name;
+    }
+  }
+
   TestCluster cluster_;
   const std::string folder_ = cluster_.folder(".");
 };
@@ -131,13 +145,7 @@ TEST_F(Outputs, EachIsTrainedAsItWouldBeAlone) {
   Finish("kind");
   Finish("size");
 
-  std::map<std::string, Array> alone = Weights("kind");
-  alone.merge(Weights("size"));
-  const std::map<std::string, Array> together = Weights("both");
-  ASSERT_EQ(together.size(), 8u);
-  for (const auto& [name, array] : together) {
-    EXPECT_EQ(array.values, alone.at(name).values) << name;
-  }
+  ExpectTrainedAsAlone();
 
   const std::vector<json> history = cluster_.Cairn({"history", "both", "--json"}).lines();
   ASSERT_EQ(history.size(), 4u * 12 + 4);
@@ -151,8 +159,35 @@ TEST_F(Outputs, EachIsTrainedAsItWouldBeAlone) {
   EXPECT_LT(status["evaluations"].back()["size_loss"], 0.5);
 }
 
+// Of both outputs, times each output's own.
+TEST_F(Outputs, WeightsOfExamplesAreEveryOutputs) {
+  json both = Job("both", {"kind.npy", "size.npy"}, {kKindLoss, "mse"}, 0.25, kSync);
+  both["loss_weights"] = {1, 0.5};
+  both["metrics"] = {json::array(), {{{"name", "mse"}, {"as", "square"}}}};
+  json kind = Job("kind", "kind.npy", kKindLoss, 0.25, kSync);
+  json size = Job("size", "size.npy", "mse", 0.125, kSync);
+  for (json* job : {&both, &kind, &size}) {
+    for (const char* source : {"train", "validation"}) {
+      (*job)[source]["sample_weight"] = "weights.npy";
+    }
+  }
+  Submit(both, {"kind", "size"});
+  Submit(kind, {"kind"});
+  Submit(size, {"size"});
+  const json status = Finish("both");
+  const json alone = Finish("size");
+  Finish("kind");
+  ExpectTrainedAsAlone();
+  const json &last = status["evaluations"].back(), &last_alone = alone["evaluations"].back();
+  EXPECT_NEAR(last["size_loss"], last_alone["loss"], 1e-6) << "is weighted";
+  EXPECT_GT(std::abs(last["size_square"].get<double>() - last["size_loss"].get<double>()), 1e-3)
+      << "metrics are not";
+}
+
 TEST_F(Outputs, AnAsynchronousJobIsEvaluatedAndPredictsBoth) {
-  json job = Job("both", {"kind.npy", "size.npy"}, {kKindLoss, "mse"}, 0.05, {{"mode", "async"}});
+  json job = Job("both", {"kind.npy", "size.npy"}, {"categorical_crossentropy", "mse"}, 0.05,
+                 {{"mode", "async"}});
+  job["train"]["one_hot"] = {{"kind", true}};
   job["metrics"] = {{"accuracy"}, json::array()};
   Submit(job, {"kind", "size"});
   const json last = Finish("both")["evaluations"].back();

@@ -93,7 +93,7 @@ TEST(JobDataTest, InspectionSaysWhichSourceIsWrong) {
   proto::Inspect inspect = InspectOf(CountingPlan({.validation = true}));
   inspect.mutable_job()->mutable_validation()->mutable_npy()->set_features(0, "/gone.npy");
   const proto::InspectReply reply = InspectJob(inspect, {});
-  EXPECT_THAT(reply.error(), HasSubstr("validation: "));
+  EXPECT_THAT(reply.error(), HasSubstr("validation.npy: "));
   EXPECT_THAT(reply.error(), HasSubstr("/gone.npy"));
 }
 
@@ -144,7 +144,7 @@ TEST(JobDataTest, AFractionThatLeavesNothingIsRefused) {
         .error();
   };
   EXPECT_EQ(refusal("0.95"),
-            "train: validation_fraction: 0.95 of 10 examples leaves none for training");
+            "train.npy: validation_fraction: 0.95 of 10 examples leaves none for training");
 }
 
 TEST(JobDataTest, StatisticsAreOfTheTrainingRowsAndHoldForValidationToo) {

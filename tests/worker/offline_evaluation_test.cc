@@ -1,8 +1,10 @@
 #include "worker/offline_evaluation.h"
 
 #include <cmath>
+#include <cstring>
 #include <fstream>
 #include <iterator>
+#include <string>
 #include <vector>
 
 #include "gmock/gmock.h"
@@ -85,6 +87,129 @@ TEST_F(OfflineEvaluationTest, DataThatCannotBeReadAreNamedInTheResult) {
 
 TEST_F(OfflineEvaluationTest, WhatIsNoTaskIsRefused) {
   EXPECT_THAT(RunEvaluationTask("/no/task", 1, device_.get()).ToString(), HasSubstr("/no/task"));
+}
+
+// The outputs for task_'s inputs.
+class OfflinePredictionTest : public OfflineEvaluationTest {
+ protected:
+  OfflinePredictionTest() {
+    AddOutput();
+    source().mutable_npy()->clear_labels();
+  }
+
+  proto::DataSource& source() { return *task_.mutable_plan()->mutable_job()->mutable_validation(); }
+
+  void AddOutput() {
+    task_.add_predictions_files(::testing::TempDir() + "/offline_predictions" +
+                                std::to_string(task_.predictions_files_size()));
+  }
+
+  // What was written for an output: as many values as its shape says.
+  std::vector<float> Written(const proto::EvaluationResult::Output& output, int index) {
+    std::ifstream file(task_.predictions_files(index), std::ios::binary);
+    const std::string bytes{std::istreambuf_iterator<char>(file), {}};
+    std::vector<float> values(bytes.size() / sizeof(float));
+    std::memcpy(values.data(), bytes.data(), bytes.size());
+    int64_t expected = 1;
+    for (const int64_t length : output.shape()) expected *= length;
+    EXPECT_EQ(static_cast<int64_t>(values.size()), expected) << output.ShortDebugString();
+    return values;
+  }
+
+  // Of a model with one output.
+  std::vector<float> Outputs() {
+    const auto outputs = PredictOffline(task_, 1, device_.get());
+    EXPECT_TRUE(outputs.ok()) << outputs.status();
+    if (!outputs.ok() || outputs->size() != 1) return {};
+    EXPECT_THAT((*outputs)[0].shape(), ::testing::ElementsAre(::testing::_, 1));
+    return Written((*outputs)[0], 0);
+  }
+};
+
+TEST_F(OfflinePredictionTest, EveryExampleHasItsOutputInItsPlace) {
+  EXPECT_EQ(Outputs(), (std::vector<float>{5, 8, 11, 14, 17, 20, 23}));
+}
+
+TEST_F(OfflinePredictionTest, EveryOutputHasAFileOfItsOwn) {
+  // What feeds the output, its input, is an output too.
+  proto::ModelSpec& model = *task_.mutable_plan()->mutable_model();
+  model.add_outputs(model.inputs(0));
+  EXPECT_EQ(PredictOffline(task_, 1, device_.get()).status(),
+            absl::InvalidArgumentError("the model has 2 outputs, the task has files for 1"));
+  AddOutput();
+  const auto outputs = PredictOffline(task_, 1, device_.get());
+  ASSERT_TRUE(outputs.ok()) << outputs.status();
+  ASSERT_EQ(outputs->size(), 2u);
+  for (int i = 0; i < 2; ++i) EXPECT_EQ((*outputs)[i].name(), model.outputs(i));
+  EXPECT_EQ(Written((*outputs)[0], 0), (std::vector<float>{5, 8, 11, 14, 17, 20, 23}));
+  EXPECT_THAT((*outputs)[1].shape(), ::testing::ElementsAre(7, 2));
+  EXPECT_EQ(Written((*outputs)[1], 1),
+            (std::vector<float>{0, 1, 1, 1, 2, 1, 3, 1, 4, 1, 5, 1, 6, 1}));
+}
+
+TEST_F(OfflinePredictionTest, NoExamplesAreNoPredictions) {
+  source().mutable_npy()->set_features(0,
+                                       WriteDataFile("none_x.npy", NpyBytes("<f4", "(0, 2)", "")));
+  EXPECT_TRUE(Outputs().empty());
+}
+
+TEST_F(OfflinePredictionTest, AFileThatCannotBeWrittenIsNamed) {
+  task_.set_predictions_files(0, "/no/such/folder/file");
+  EXPECT_EQ(PredictOffline(task_, 1, device_.get()).status(),
+            absl::UnavailableError("cannot write /no/such/folder/file"));
+}
+
+TEST_F(OfflinePredictionTest, ManyExamplesGoThroughTheModelInBatches) {
+  std::vector<float> x, expected;
+  for (int i = 0; i < 1000; ++i) {
+    x.insert(x.end(), {static_cast<float>(i), 0});
+    expected.push_back(3 * static_cast<float>(i));
+  }
+  source().mutable_npy()->set_features(
+      0, WriteDataFile("many_x.npy", NpyBytes("<f4", "(1000, 2)", Raw(x))));
+  EXPECT_EQ(Outputs(), expected);
+}
+
+TEST_F(OfflinePredictionTest, InputsAreScaledAndThenStandardizedAsTheJobsDataWere) {
+  source().set_scale(2);
+  proto::DataPlan::Standardization& statistics =
+      *task_.mutable_plan()->mutable_data()->add_inputs();
+  for (const double mean : {4.0, 1.0}) {
+    statistics.add_mean(mean);
+    statistics.add_deviation(0.5);
+  }
+  // 3 (2 a - 4) / 0.5 + 5 (2 - 1) / 0.5
+  EXPECT_EQ(Outputs(), (std::vector<float>{-14, -2, 10, 22, 34, 46, 58}));
+}
+
+TEST_F(OfflinePredictionTest, CsvHasTheJobsColumnsWithOrWithoutItsLabels) {
+  proto::CsvColumn kind;
+  kind.set_name("kind");
+  kind.set_categorical(true);
+  const auto read = [&](const std::string& text) {
+    proto::CsvSource& csv = *source().mutable_csv();
+    csv.clear_files();
+    csv.add_files(WriteDataFile("offline.csv", text));
+    return Outputs();
+  };
+  proto::CsvSource& csv = *source().mutable_csv();
+  csv.add_features()->set_name("a");
+  *csv.add_features() = kind;
+  csv.add_labels()->set_name("y");
+  auto& vocabulary = *task_.mutable_plan()->mutable_data()->add_vocabularies();
+  vocabulary.set_column("kind");
+  for (const char* const name : {"cat", "dog"}) vocabulary.add_names(name);
+  EXPECT_EQ(read("kind,a\ndog,2\ncat,4\n"), (std::vector<float>{11, 12}));
+  EXPECT_EQ(read("y,a,kind\nwhatever,2,dog\n"), (std::vector<float>{11}));
+  csv.clear_features();
+  EXPECT_EQ(read("y,a,b\nwhatever,2,1\n"), (std::vector<float>{11})) << "all but the labels";
+}
+
+TEST_F(OfflinePredictionTest, InputsThatDoNotFitAreNamed) {
+  source().mutable_npy()->set_features(
+      0, WriteDataFile("wrong_x.npy", NpyBytes("<f4", "(1, 3)", std::string(12, '\0'))));
+  EXPECT_THAT(std::string(PredictOffline(task_, 1, device_.get()).status().message()),
+              ::testing::AllOf(HasSubstr("--input: data file"), HasSubstr("wrong_x.npy")));
 }
 
 }  // namespace

@@ -113,7 +113,7 @@ TEST(TrainerTest, TheLossFallsAndTheWeightsAreFound) {
 }
 
 // Labels 0, 1, 1, 1 and logits 0: the gradient of example i is w_i (1/2 - y_i) / 4.
-TEST(TrainerTest, AnExampleCountsAsItsClassDoesInTheLossAndNotInMetrics) {
+proto::JobPlan ClassesPlan() {
   using cairn::testing::NpyBytes;
   using cairn::testing::Raw;
   using cairn::testing::WriteDataFile;
@@ -126,10 +126,27 @@ TEST(TrainerTest, AnExampleCountsAsItsClassDoesInTheLossAndNotInMetrics) {
   plan.mutable_job()->add_metrics("mean_absolute_error");
   (*plan.mutable_job()->mutable_class_weight())[0] = 2;
   (*plan.mutable_job()->mutable_class_weight())[1] = 0.25;
-  LocalJob job(plan);
+  return plan;
+}
+
+TEST(TrainerTest, AnExampleCountsAsItsClassDoesInTheLossAndNotInMetrics) {
+  LocalJob job(ClassesPlan());
   job.Train(0, 1);
   EXPECT_EQ(job.values(0)[0], -(2 * 0.5f - 3 * 0.25f * 0.5f) / 4);
   EXPECT_NEAR(job.records()[0].loss(), (2 + 3 * 0.25) / 4 * std::log(2.0), 1e-6);
+  EXPECT_NEAR(job.records()[0].metrics(0), 0.75, 1e-6);
+}
+
+// As Keras does it: one times the other.
+TEST(TrainerTest, WeightsOfExamplesAndOfClassesMultiply) {
+  proto::JobPlan plan = ClassesPlan();
+  plan.mutable_job()->mutable_train()->add_sample_weight(cairn::testing::WriteDataFile(
+      "classes_w.npy", cairn::testing::NpyBytes(
+                           "<f4", "(4,)", cairn::testing::Raw(std::vector<float>{3, 1, 0, 4}))));
+  LocalJob job(plan);
+  job.Train(0, 1);
+  EXPECT_EQ(job.values(0)[0], -(3 * 2 * 0.5f - (1 + 0 + 4) * 0.25f * 0.5f) / 4);
+  EXPECT_NEAR(job.records()[0].loss(), (3 * 2 + 5 * 0.25) / 4 * std::log(2.0), 1e-6);
   EXPECT_NEAR(job.records()[0].metrics(0), 0.75, 1e-6);
 }
 

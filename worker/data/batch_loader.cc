@@ -36,6 +36,7 @@ void BatchLoader::Reserve(LoadedBatch* batch) const {
   for (int i = 0; i < dataset_->outputs(); ++i) {
     batch->labels[i].reserve(examples * dataset_->label_elements(i) * 4);
   }
+  if (dataset_->has_weights()) batch->weights.reserve(examples);
 }
 
 BatchLoader::~BatchLoader() {
@@ -59,6 +60,7 @@ absl::Status BatchLoader::Assemble(int64_t number, LoadedBatch* batch,
   for (int i = 0; i < dataset_->outputs(); ++i) {
     batch->labels[i].resize(batch->examples * dataset_->label_elements(i) * 4);
   }
+  if (dataset_->has_weights()) batch->weights.resize(batch->examples);
   if (readers_ == nullptr) return Read(*indices, 0, indices->size(), batch);
   CAIRN_RETURN_IF_ERROR(ReadInPieces(*indices, batch));
   // Afterwards: a change while the batch was read is seen.
@@ -77,7 +79,8 @@ absl::Status BatchLoader::Read(const std::vector<int64_t>& indices, size_t first
     std::byte* const out = batch->labels[i].data() + first * dataset_->label_elements(i) * 4;
     CAIRN_RETURN_IF_ERROR(dataset_->ReadLabels(i, piece, out));
   }
-  return absl::OkStatus();
+  if (!dataset_->has_weights()) return absl::OkStatus();
+  return dataset_->ReadWeights(piece, batch->weights.data() + first);
 }
 
 absl::Status BatchLoader::ReadInPieces(const std::vector<int64_t>& indices, LoadedBatch* batch) {

@@ -23,8 +23,9 @@ struct LoadedBatch {
   int64_t examples = 0;
   // One per model input; elements of 4 bytes.
   std::vector<std::vector<std::byte>> inputs;
-  // One per model output.
+  // One per model output; none if the data have no labels.
   std::vector<std::vector<std::byte>> labels;
+  std::vector<float> weights;  // Of the examples; empty: all count alike.
 };
 
 // Assembles batches, and the one that is needed next on a thread of its own while the caller

@@ -9,6 +9,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "common/status_macros.h"
+#include "nn/data/data_source.h"
 #include "nn/data/moments.h"
 #include "worker/data/array_search.h"
 
@@ -40,8 +41,10 @@ absl::Status CheckFinite(const Array& array, double scale) {
                             ", not a finite float32; say \"allow_nan\": true to train on it"));
 }
 
-proto::DataType LabelType(const proto::DataSource& source, const nn::Loss& loss) {
-  return source.one_hot() ? proto::INT32 : loss.label_type();
+// What labels stand in the files as: numbers of classes, or what the loss takes.
+proto::DataType LabelType(const proto::DataSource& source, const nn::Model::Output& output,
+                          const nn::Loss& loss) {
+  return nn::IsOneHot(source, output.name) ? proto::INT32 : loss.label_type();
 }
 
 struct Bounds {
@@ -82,10 +85,11 @@ bool FitsInput(const nn::Shape& data, nn::Shape wanted) {
 }  // namespace
 
 std::vector<proto::DataType> Dataset::LabelTypes(const proto::DataSource& source,
+                                                 const nn::Model& model,
                                                  const nn::Objective& objective) {
   std::vector<proto::DataType> types;
-  for (const nn::Objective::Term& term : objective.terms()) {
-    types.push_back(LabelType(source, *term.loss));
+  for (size_t i = 0; i < objective.terms().size(); ++i) {
+    types.push_back(LabelType(source, model.outputs()[i], *objective.terms()[i].loss));
   }
   return types;
 }
@@ -93,18 +97,10 @@ std::vector<proto::DataType> Dataset::LabelTypes(const proto::DataSource& source
 absl::StatusOr<Dataset> Dataset::Create(SourceArrays arrays, const proto::DataSource& source,
                                         const proto::DataPlan& plan, const nn::Model& model,
                                         const nn::Objective& objective) {
-  if (arrays.inputs.size() != model.inputs().size()) {
-    return absl::InvalidArgumentError(absl::StrCat("the model has ", model.inputs().size(),
-                                                   " inputs, the data source lists ",
-                                                   arrays.inputs.size(), " feature files"));
-  }
   if (arrays.labels.size() != model.outputs().size()) {
     return absl::InvalidArgumentError(absl::StrCat("the model has ", model.outputs().size(),
                                                    " outputs, the data source has labels for ",
                                                    arrays.labels.size()));
-  }
-  if (source.has_scale() && !std::isfinite(source.scale())) {
-    return absl::InvalidArgumentError("scale is not a finite number");
   }
   Dataset dataset;
   dataset.count_ = arrays.labels[0].rows();
@@ -112,11 +108,33 @@ absl::StatusOr<Dataset> Dataset::Create(SourceArrays arrays, const proto::DataSo
     CAIRN_RETURN_IF_ERROR(dataset.AddLabels(std::move(arrays.labels[i]), source, model.outputs()[i],
                                             *objective.terms()[i].loss));
   }
-  for (size_t i = 0; i < arrays.inputs.size(); ++i) {
-    CAIRN_RETURN_IF_ERROR(
-        dataset.AddInput(std::move(arrays.inputs[i]), source, plan, model, static_cast<int>(i)));
-  }
+  CAIRN_RETURN_IF_ERROR(dataset.AddInputs(std::move(arrays.inputs), source, plan, model));
+  if (arrays.weights) CAIRN_RETURN_IF_ERROR(dataset.SetWeights(*std::move(arrays.weights)));
   return dataset;
+}
+
+absl::StatusOr<Dataset> Dataset::CreateInputs(SourceArrays arrays, const proto::DataSource& source,
+                                              const proto::DataPlan& plan, const nn::Model& model) {
+  Dataset dataset;
+  dataset.count_ = arrays.inputs.empty() ? 0 : arrays.inputs[0].rows();
+  CAIRN_RETURN_IF_ERROR(dataset.AddInputs(std::move(arrays.inputs), source, plan, model));
+  return dataset;
+}
+
+absl::Status Dataset::AddInputs(std::vector<Array> arrays, const proto::DataSource& source,
+                                const proto::DataPlan& plan, const nn::Model& model) {
+  if (arrays.size() != model.inputs().size()) {
+    return absl::InvalidArgumentError(absl::StrCat("the model has ", model.inputs().size(),
+                                                   " inputs, the data source lists ", arrays.size(),
+                                                   " feature files"));
+  }
+  if (source.has_scale() && !std::isfinite(source.scale())) {
+    return absl::InvalidArgumentError("scale is not a finite number");
+  }
+  for (size_t i = 0; i < arrays.size(); ++i) {
+    CAIRN_RETURN_IF_ERROR(AddInput(std::move(arrays[i]), source, plan, model, static_cast<int>(i)));
+  }
+  return absl::OkStatus();
 }
 
 absl::Status Dataset::AddLabels(Array array, const proto::DataSource& source,
@@ -127,19 +145,20 @@ absl::Status Dataset::AddLabels(Array array, const proto::DataSource& source,
     return Wrong(file, absl::StrCat("as many labels as of the first output expected: ", count_,
                                     " in ", labels_[0].array.file(), ", found ", array.rows()));
   }
-  if (source.one_hot() && loss.label_type() == proto::INT32) {
+  const bool one_hot = nn::IsOneHot(source, output.name);
+  if (one_hot && loss.label_type() == proto::INT32) {
     return Wrong(file, absl::StrCat("loss ", loss.name(),
                                     " takes class numbers, not vectors: leave out \"one_hot\""));
   }
   nn::Shape shape = array.row_shape();
-  const int64_t classes = source.one_hot() && !output.shape.empty() ? output.shape.back() : 0;
-  if (source.one_hot()) {
+  const int64_t classes = one_hot && !output.shape.empty() ? output.shape.back() : 0;
+  if (one_hot) {
     if (!shape.empty() && shape.back() == 1) shape.pop_back();
     shape.push_back(classes);
   }
   const absl::Status shapes = loss.ValidateShapes(output.shape, shape);
   if (!shapes.ok()) return Wrong(file, std::string(shapes.message()));
-  const bool are_classes = LabelType(source, loss) == proto::INT32;
+  const bool are_classes = LabelType(source, output, loss) == proto::INT32;
   if (are_classes) CAIRN_RETURN_IF_ERROR(CheckWhole(array));
   CAIRN_RETURN_IF_ERROR(CheckLabelRange(array, loss, output.shape, are_classes));
   if (!source.allow_nan()) CAIRN_RETURN_IF_ERROR(CheckFinite(array, 1));
@@ -156,8 +175,12 @@ absl::Status Dataset::AddInput(Array array, const proto::DataSource& source,
                                const proto::DataPlan& plan, const nn::Model& model, int input) {
   const nn::Model::Input& wanted = model.inputs()[input];
   if (array.rows() != count_) {
-    return Wrong(array.file(), absl::StrCat("as many examples as labels expected: ", count_, " in ",
-                                            labels_[0].array.file(), ", found ", array.rows()));
+    const bool has_labels = !labels_.empty();
+    return Wrong(
+        array.file(),
+        absl::StrCat("as many examples as ", has_labels ? "labels" : "of the first input",
+                     " expected: ", count_, " in ",
+                     (has_labels ? labels_ : features_)[0].array.file(), ", found ", array.rows()));
   }
   if (!FitsInput(array.row_shape(), wanted.spec.shape)) {
     return Wrong(array.file(), absl::StrCat("examples of shape ", nn::ShapeText(wanted.spec.shape),
@@ -178,6 +201,30 @@ absl::Status Dataset::AddInput(Array array, const proto::DataSource& source,
   return absl::OkStatus();
 }
 
+absl::Status Dataset::SetWeights(Array array) {
+  const std::string& file = array.file();
+  if (array.rows() != count_) {
+    return Wrong(file, absl::StrCat("one sample weight for each example expected: ", count_,
+                                    ", found ", array.rows()));
+  }
+  const nn::Shape& shape = array.row_shape();
+  if (!shape.empty() && shape != nn::Shape{1}) {
+    return Wrong(file, absl::StrCat("one sample weight for each example expected, found ",
+                                    array.ToString()));
+  }
+  constexpr double kMost = std::numeric_limits<float>::max();
+  CAIRN_ASSIGN_OR_RETURN(const std::optional<FoundElement> bad, FindOutside(array, 0, kMost));
+  if (bad) {
+    return Wrong(
+        array.Place(bad->row),
+        absl::StrCat("a sample weight is a finite number of 0 or more, found ", bad->value));
+  }
+  weights_.emplace();
+  weights_->elements = 1;
+  weights_->array = std::move(array);
+  return absl::OkStatus();
+}
+
 Dataset Dataset::Part(int64_t first, int64_t count, std::optional<Permutation> order) const {
   Dataset part = *this;
   part.first_ = first;
@@ -186,10 +233,18 @@ Dataset Dataset::Part(int64_t first, int64_t count, std::optional<Permutation> o
   return part;
 }
 
+std::vector<const Array*> Dataset::Arrays() const {
+  std::vector<const Array*> arrays;
+  for (const Column& column : labels_) arrays.push_back(&column.array);
+  for (const Column& column : features_) arrays.push_back(&column.array);
+  if (weights_) arrays.push_back(&weights_->array);
+  return arrays;
+}
+
 bool Dataset::in_memory() const {
-  const auto is_in_memory = [](const Column& column) { return column.array.in_memory(); };
-  return std::all_of(labels_.begin(), labels_.end(), is_in_memory) &&
-         std::all_of(features_.begin(), features_.end(), is_in_memory);
+  const std::vector<const Array*> arrays = Arrays();
+  return std::all_of(arrays.begin(), arrays.end(),
+                     [](const Array* array) { return array->in_memory(); });
 }
 
 int64_t Dataset::RowOf(int64_t index) const {
@@ -232,9 +287,12 @@ absl::Status Dataset::ReadLabels(int output, absl::Span<const int64_t> indices, 
   return ReadColumn(labels_[output], indices, out);
 }
 
+absl::Status Dataset::ReadWeights(absl::Span<const int64_t> indices, float* out) const {
+  return ReadColumn(*weights_, indices, out);
+}
+
 absl::Status Dataset::CheckUnchanged() const {
-  for (const Column& column : labels_) CAIRN_RETURN_IF_ERROR(column.array.CheckUnchanged());
-  for (const Column& column : features_) CAIRN_RETURN_IF_ERROR(column.array.CheckUnchanged());
+  for (const Array* array : Arrays()) CAIRN_RETURN_IF_ERROR(array->CheckUnchanged());
   return absl::OkStatus();
 }
 

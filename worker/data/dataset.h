@@ -28,6 +28,7 @@ class Dataset {
  public:
   // What the labels of each output are wanted in: class numbers, or the loss's own type.
   static std::vector<proto::DataType> LabelTypes(const proto::DataSource& source,
+                                                 const nn::Model& model,
                                                  const nn::Objective& objective);
 
   // A last axis of 1 that the model has and the data lack is added. Everything that can be wrong
@@ -38,6 +39,10 @@ class Dataset {
                                         const proto::DataPlan& plan, const nn::Model& model,
                                         const nn::Objective& objective);
 
+  // The same for inputs alone: whatever labels and weights there are is left aside.
+  static absl::StatusOr<Dataset> CreateInputs(SourceArrays arrays, const proto::DataSource& source,
+                                              const proto::DataPlan& plan, const nn::Model& model);
+
   // `count` of the examples, from `first` on, in the order of `order` or, without, of the files.
   Dataset Part(int64_t first, int64_t count, std::optional<Permutation> order) const;
 
@@ -45,9 +50,11 @@ class Dataset {
   int inputs() const { return static_cast<int>(features_.size()); }
   // Elements of one example; all are of 4 bytes.
   int64_t input_elements(int input) const { return features_[input].elements; }
-  // How many of the model's outputs there are labels for: all of them.
+  // How many of the model's outputs there are labels for: all of them, or none.
   int outputs() const { return static_cast<int>(labels_.size()); }
   int64_t label_elements(int output) const { return labels_[output].elements; }
+  // Whether examples have weights; else all count alike.
+  bool has_weights() const { return weights_.has_value(); }
   // Else examples are read from disk.
   bool in_memory() const;
 
@@ -57,6 +64,8 @@ class Dataset {
   absl::Status ReadInput(int input, absl::Span<const int64_t> indices, void* out) const;
   // The same for an output's labels, in its loss's label_type().
   absl::Status ReadLabels(int output, absl::Span<const int64_t> indices, void* out) const;
+  // One float32 for each. Only if has_weights().
+  absl::Status ReadWeights(absl::Span<const int64_t> indices, float* out) const;
 
   // DataLoss: a file from which examples are read was changed since it was inspected.
   absl::Status CheckUnchanged() const;
@@ -80,14 +89,19 @@ class Dataset {
   Dataset() = default;
   static void ConvertRow(const Column& column, const char* row, void* out);
   absl::Status ReadColumn(const Column& column, absl::Span<const int64_t> indices, void* out) const;
+  absl::Status AddInputs(std::vector<Array> arrays, const proto::DataSource& source,
+                         const proto::DataPlan& plan, const nn::Model& model);
   absl::Status AddInput(Array array, const proto::DataSource& source, const proto::DataPlan& plan,
                         const nn::Model& model, int input);
   absl::Status AddLabels(Array array, const proto::DataSource& source,
                          const nn::Model::Output& output, const nn::Loss& loss);
+  absl::Status SetWeights(Array array);
+  std::vector<const Array*> Arrays() const;
   int64_t RowOf(int64_t index) const;
 
   std::vector<Column> features_;
   std::vector<Column> labels_;  // By output.
+  std::optional<Column> weights_;
   int64_t first_ = 0;
   int64_t count_ = 0;
   std::optional<Permutation> order_;

@@ -113,7 +113,9 @@ absl::StatusOr<SourceArrays> ReadCsv(const Files& files, const proto::CsvSource&
                                      const std::vector<proto::DataType>& label_types,
                                      DataStorage* storage) {
   CAIRN_ASSIGN_OR_RETURN(const std::vector<std::string> columns, ReadCsvColumns(files[0], source));
-  const CsvEncoder encoder(WithAllColumns(source, columns), plan, model, label_types);
+  proto::CsvSource named = WithAllColumns(source, columns);
+  if (label_types.empty()) named.clear_labels();
+  const CsvEncoder encoder(named, plan, model, label_types);
   using Arrays = CsvEncoder::Arrays;
   CAIRN_ASSIGN_OR_RETURN(const std::vector<Arrays> arrays,
                          ReadAll<Arrays>(files, [&](const std::string& path) {
@@ -135,6 +137,7 @@ absl::StatusOr<SourceArrays> ReadCsv(const Files& files, const proto::CsvSource&
 // other.
 absl::StatusOr<std::vector<Files>> ListParts(const Files& names, size_t parts) {
   std::vector<Files> files;
+  if (names.empty()) return files;
   if (parts == 1) {
     CAIRN_ASSIGN_OR_RETURN(files.emplace_back(), ExpandFileNames(names));
     return files;
@@ -169,9 +172,7 @@ absl::Status NoFormat() {
       absl::StrCat("the data source has none of the formats ", nn::kDataFormats));
 }
 
-}  // namespace
-
-absl::StatusOr<SourceFiles> ListFiles(const proto::DataSource& source, const nn::Model& model) {
+absl::StatusOr<SourceFiles> ListExamples(const proto::DataSource& source, const nn::Model& model) {
   switch (source.format_case()) {
     case proto::DataSource::kIdx:
       return ListPairs(source.idx(), model);
@@ -189,21 +190,10 @@ absl::StatusOr<SourceFiles> ListFiles(const proto::DataSource& source, const nn:
   return NoFormat();
 }
 
-std::vector<std::string> SourceFiles::All() const {
-  Files all;
-  for (const Files& input : features) all.insert(all.end(), input.begin(), input.end());
-  for (const Files& output : labels) all.insert(all.end(), output.begin(), output.end());
-  return all;
-}
-
-absl::StatusOr<std::vector<uint64_t>> FingerprintFiles(const SourceFiles& files) {
-  return ReadAll<uint64_t>(files.All(), FileFingerprint);
-}
-
-absl::StatusOr<SourceArrays> ReadSource(const proto::DataSource& source, const SourceFiles& files,
-                                        const proto::DataPlan& plan, const nn::Model& model,
-                                        const std::vector<proto::DataType>& label_types,
-                                        DataStorage* storage) {
+absl::StatusOr<SourceArrays> ReadExamples(const proto::DataSource& source, const SourceFiles& files,
+                                          const proto::DataPlan& plan, const nn::Model& model,
+                                          const std::vector<proto::DataType>& label_types,
+                                          DataStorage* storage) {
   switch (source.format_case()) {
     case proto::DataSource::kIdx:
       return ReadPairs(files, ReadIdxFile, storage);
@@ -221,6 +211,39 @@ absl::StatusOr<SourceArrays> ReadSource(const proto::DataSource& source, const S
       break;
   }
   return NoFormat();
+}
+
+}  // namespace
+
+absl::StatusOr<SourceFiles> ListFiles(const proto::DataSource& source, const nn::Model& model) {
+  CAIRN_ASSIGN_OR_RETURN(SourceFiles files, ListExamples(source, model));
+  if (source.sample_weight().empty()) return files;
+  const Files weights(source.sample_weight().begin(), source.sample_weight().end());
+  CAIRN_ASSIGN_OR_RETURN(files.weights, ExpandFileNames(weights));
+  return files;
+}
+
+std::vector<std::string> SourceFiles::All() const {
+  Files all;
+  for (const Files& input : features) all.insert(all.end(), input.begin(), input.end());
+  for (const Files& output : labels) all.insert(all.end(), output.begin(), output.end());
+  all.insert(all.end(), weights.begin(), weights.end());
+  return all;
+}
+
+absl::StatusOr<std::vector<uint64_t>> FingerprintFiles(const SourceFiles& files) {
+  return ReadAll<uint64_t>(files.All(), FileFingerprint);
+}
+
+absl::StatusOr<SourceArrays> ReadSource(const proto::DataSource& source, const SourceFiles& files,
+                                        const proto::DataPlan& plan, const nn::Model& model,
+                                        const std::vector<proto::DataType>& label_types,
+                                        DataStorage* storage) {
+  CAIRN_ASSIGN_OR_RETURN(SourceArrays arrays,
+                         ReadExamples(source, files, plan, model, label_types, storage));
+  if (files.weights.empty()) return arrays;
+  CAIRN_ASSIGN_OR_RETURN(arrays.weights, ReadArrays(files.weights, ReadNpyFile, storage));
+  return arrays;
 }
 
 }  // namespace cairn::worker

@@ -1,6 +1,7 @@
 #ifndef CAIRN_WORKER_DATA_SOURCE_ARRAYS_H_
 #define CAIRN_WORKER_DATA_SOURCE_ARRAYS_H_
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -16,9 +17,11 @@ namespace cairn::worker {
 struct SourceFiles {
   // For each input of the model; of formats that have everything in one file, one list.
   std::vector<std::vector<std::string>> features;
-  std::vector<std::vector<std::string>> labels;  // For each output; empty for such formats.
+  // For each output; none for such formats, or where there are no labels.
+  std::vector<std::vector<std::string>> labels;
+  std::vector<std::string> weights;  // Of the examples; empty: there are none.
 
-  // All of them in their order: inputs, then labels.
+  // All of them in their order: inputs, then labels, then weights.
   std::vector<std::string> All() const;
 };
 
@@ -31,12 +34,13 @@ absl::StatusOr<std::vector<uint64_t>> FingerprintFiles(const SourceFiles& files)
 // What a source holds, as the files have it.
 struct SourceArrays {
   std::vector<Array> inputs;  // In the order of the model's.
-  std::vector<Array> labels;  // In the order of the model's outputs.
+  std::vector<Array> labels;  // In the order of the model's outputs; none if none were wanted.
+  std::optional<Array> weights;
 };
 
 // Reads the files, in whatever format `source` names, several at a time. `plan` has what the
-// inspection found in CSV; `label_types` are what the labels of each output are wanted in.
-// InvalidArgument names the file, what was expected and what was found.
+// inspection found in CSV; `label_types` are what the labels of each output are wanted in, none:
+// without labels. InvalidArgument names the file, what was expected and what was found.
 absl::StatusOr<SourceArrays> ReadSource(const proto::DataSource& source, const SourceFiles& files,
                                         const proto::DataPlan& plan, const nn::Model& model,
                                         const std::vector<proto::DataType>& label_types,

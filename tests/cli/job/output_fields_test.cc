@@ -82,5 +82,24 @@ TEST(OutputFieldsTest, LabelsByNameKeepTheirNames) {
             "output");
 }
 
+TEST(OutputFieldsTest, VectorsAreOfTheOutputsThatAreTrue) {
+  const auto take = [](const char* text, proto::DataSource* data) {
+    json source = json::parse(text);
+    const absl::Status status = TakeLabels("train", &source, data);
+    const auto left = source.find("one_hot");
+    EXPECT_TRUE(!status.ok() || left == source.end() || left->is_boolean());
+    return std::string(status.message());
+  };
+  proto::DataSource some, none, all, wrong;
+  EXPECT_EQ(take(R"({"one_hot": {"a": true, "b": false, "c": true}})", &some), "");
+  EXPECT_THAT(some.one_hot_outputs(), ElementsAre("a", "c"));
+  EXPECT_EQ(take(R"({"one_hot": {"a": false}})", &none), "");
+  EXPECT_TRUE(none.has_one_hot() && !none.one_hot());
+  EXPECT_EQ(take(R"({"one_hot": true})", &all), "") << "is left for JsonToMessage";
+  EXPECT_EQ(take(R"({"one_hot": {"a": 1}})", &wrong), "train.one_hot.a: 1 is not true or false");
+  EXPECT_EQ(take(R"({"one_hot_outputs": ["a"]})", &wrong),
+            "train.one_hot_outputs: unknown field; say \"one_hot\": {\"OUTPUT\": true}");
+}
+
 }  // namespace
 }  // namespace cairn::cli

@@ -1,6 +1,8 @@
 #include "cli/model/prediction.h"
 
-#include "common/npy.h"
+#include <sys/stat.h>
+
+#include "cli/files.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/cli/example_job.h"
@@ -9,93 +11,77 @@ namespace cairn::cli {
 namespace {
 
 using ::testing::ElementsAre;
-using ::testing::HasSubstr;
 
-TrainedModel Example() { return {ExamplePlan(), ExampleManifest(), ExampleValues()}; }
+using Files = std::vector<std::string>;
 
-std::string Npy(const std::vector<int64_t>& shape, const std::vector<float>& values) {
-  return FormatNpyHeader({'f', 4, shape}) +
-         std::string(reinterpret_cast<const char*>(values.data()), values.size() * sizeof(float));
+// The example's validation data have scale 2.
+TEST(PredictionTest, NumpyFilesAreReadAsSuchWhateverTheJobHas) {
+  proto::JobPlan plan = ExamplePlan();
+  plan.mutable_job()->mutable_validation()->mutable_idx()->add_labels("y.idx");
+  plan.mutable_job()->mutable_validation()->add_sample_weight("w.npy");
+  const auto source = PredictionSource(plan, {"x.npy"}, std::nullopt);
+  ASSERT_TRUE(source.ok()) << source.status();
+  EXPECT_THAT(source->npy().features(), ElementsAre("x.npy"));
+  EXPECT_TRUE(source->npy().labels().empty());
+  EXPECT_TRUE(source->sample_weight().empty());
+  EXPECT_EQ(source->scale(), 2);
+  EXPECT_EQ(PredictionSource(plan, {"x.npy"}, 0.5)->scale(), 0.5);
 }
 
-// Of a model with one output, of which it is.
-absl::StatusOr<Prediction> PredictOne(const TrainedModel& trained, const std::string& file,
-                                      double scale) {
-  auto predictions = Predict(trained, {file}, {"x.npy"}, scale);
-  if (!predictions.ok()) return predictions.status();
-  EXPECT_EQ(predictions->size(), 1u);
-  return (*predictions)[0];
+TEST(PredictionTest, OtherFilesHaveTheFormatAndTheColumnsOfTheJobsData) {
+  proto::JobPlan plan = ExamplePlan();
+  proto::Job& job = *plan.mutable_job();
+  job.mutable_train()->mutable_csv()->add_files("train.csv");
+  job.mutable_train()->mutable_csv()->add_labels()->set_name("y");
+  job.mutable_train()->set_scale(3);
+  job.clear_validation();
+  const auto source = PredictionSource(plan, {"a.csv", "b.csv"}, std::nullopt);
+  ASSERT_TRUE(source.ok()) << source.status();
+  EXPECT_THAT(source->csv().files(), ElementsAre("a.csv", "b.csv"));
+  EXPECT_EQ(source->csv().labels(0).name(), "y");
+  EXPECT_EQ(source->scale(), 3);
+  job.mutable_train()->mutable_idx()->add_features("x.idx");
+  EXPECT_THAT(PredictionSource(plan, {"new.gz"}, std::nullopt)->idx().features(),
+              ElementsAre("new.gz"));
+  job.mutable_train()->mutable_cifar10();
+  EXPECT_THAT(PredictionSource(plan, {"a", "b"}, std::nullopt)->cifar10().files(),
+              ElementsAre("a", "b"));
 }
 
-TEST(PredictionTest, EveryExampleGoesThroughTheModelInBatches) {
-  // The first input picks out the kernel's first row, 0 1 2; the bias is 100 200 300.
-  constexpr int kExamples = 1000;
-  std::vector<float> x(kExamples * 4, 0.0f);
-  for (int i = 0; i < kExamples; ++i) x[i * 4] = static_cast<float>(i);
-  const auto prediction = PredictOne(Example(), Npy({kExamples, 4}, x), 1);
-  ASSERT_TRUE(prediction.ok()) << prediction.status();
-  EXPECT_THAT(prediction->shape, ElementsAre(kExamples, 3));
-  for (int i = 0; i < kExamples; ++i) {
-    EXPECT_EQ(prediction->values[i * 3], 100);
-    EXPECT_EQ(prediction->values[i * 3 + 1], 200 + i);
-    EXPECT_EQ(prediction->values[i * 3 + 2], 300 + 2 * i);
-  }
+TEST(PredictionTest, FilesThatAreNotTheModelsInputsAreRefused) {
+  EXPECT_EQ(PredictionSource(ExamplePlan(), {"x.npy", "x.npy"}, std::nullopt).status().message(),
+            "the model has 1 input, and --input is there 2 times; say it once for each, in their "
+            "order");
+  EXPECT_EQ(PredictionSource(ExamplePlan(), {"x.npy", "x.csv"}, std::nullopt).status().message(),
+            "--input: some files are .npy and some are not");
 }
 
-TEST(PredictionTest, InputsAreScaled) {
-  const auto prediction = PredictOne(Example(), Npy({1, 4}, {0, 10, 0, 0}), 0.5);
-  ASSERT_TRUE(prediction.ok()) << prediction.status();
-  EXPECT_THAT(prediction->values, ElementsAre(115, 220, 325));
-}
-
-TEST(PredictionTest, InputsAreStandardizedAsTheJobsDataWere) {
-  TrainedModel trained = Example();
-  auto& statistics = *trained.plan.mutable_data()->add_inputs();
-  for (int i = 0; i < 4; ++i) {
-    statistics.add_mean(10);
-    statistics.add_deviation(4);
-  }
-  // (2 * 9 - 10) / 4 = 2 in the second place: twice the kernel's second row, and -2.5 elsewhere.
-  const auto prediction = PredictOne(trained, Npy({1, 4}, {0, 9, 0, 0}), 2);
-  ASSERT_TRUE(prediction.ok()) << prediction.status();
-  EXPECT_THAT(prediction->values,
-              ElementsAre(100 + 2 * 3 - 2.5 * (0 + 6 + 9), 200 + 2 * 4 - 2.5 * (1 + 7 + 10),
-                          300 + 2 * 5 - 2.5 * (2 + 8 + 11)));
-}
-
-TEST(PredictionTest, EveryOutputHasItsOwn) {
-  // What feeds the output, its input, is an output too.
-  TrainedModel trained = Example();
-  trained.plan.mutable_model()->add_outputs(trained.plan.model().inputs(0));
-  const auto predictions = Predict(trained, {Npy({2, 4}, {0, 1, 2, 3, 4, 5, 6, 7})}, {"x.npy"}, 1);
+TEST(PredictionTest, EveryOutputComesFromTheWorker) {
+  OfflineOptions options;
+  options.temporary_folder = testing::TempDir();
+  options.worker_program = testing::TempDir() + "/prediction_worker";
+  // EvaluationResult.outputs on the wire, twice field 3, 7 bytes: field 1, the name; field 2,
+  // packed, the shape. The values are 1; 2 and -2.
+  ASSERT_TRUE(WriteFile(options.worker_program,
+                        "#!/bin/sh\nfolder=$(dirname $2)\n"
+                        "printf '\\032\\007\\012\\001a\\022\\002\\001\\001"
+                        "\\032\\007\\012\\001b\\022\\002\\001\\002' > $folder/result\n"
+                        "printf '\\000\\000\\200\\077' > $folder/output-0\n"
+                        "printf '\\000\\000\\000\\100\\000\\000\\000\\300' > $folder/output-1\n")
+                  .ok());
+  ASSERT_EQ(chmod(options.worker_program.c_str(), 0755), 0);
+  proto::JobPlan plan = ExamplePlan();
+  plan.mutable_model()->add_outputs(plan.model().inputs(0));
+  const auto predictions =
+      Predict({plan, ExampleManifest(), ExampleValues()}, {"x.npy"}, std::nullopt, options);
   ASSERT_TRUE(predictions.ok()) << predictions.status();
   ASSERT_EQ(predictions->size(), 2u);
-  EXPECT_EQ((*predictions)[0].output, trained.plan.model().outputs(0));
-  EXPECT_THAT((*predictions)[0].shape, ElementsAre(2, 3));
-  EXPECT_EQ((*predictions)[1].output, trained.plan.model().outputs(1));
-  EXPECT_THAT((*predictions)[1].values, ElementsAre(0, 1, 2, 3, 4, 5, 6, 7));
-}
-
-TEST(PredictionTest, NoExamplesAreNoPredictions) {
-  const auto prediction = PredictOne(Example(), Npy({0, 4}, {}), 1);
-  ASSERT_TRUE(prediction.ok()) << prediction.status();
-  EXPECT_THAT(prediction->shape, ElementsAre(0, 3));
-}
-
-TEST(PredictionTest, InputsThatDoNotFitAreNamed) {
-  const auto refusal = [](const std::string& file) {
-    return std::string(Predict(Example(), {file}, {"x.npy"}, 1).status().message());
-  };
-  EXPECT_THAT(refusal(Npy({1, 5}, {1, 2, 3, 4, 5})), HasSubstr("x.npy: its shape is (1, 5)"));
-  EXPECT_THAT(refusal(Npy({}, {1})), HasSubstr("x.npy"));
-  EXPECT_THAT(refusal("zip"), HasSubstr("x.npy: not a usable .npy file"));
-}
-
-TEST(PredictionTest, ValuesThatAreNotTheModelsAreRefused) {
-  TrainedModel trained = Example();
-  trained.variables[0].pop_back();
-  EXPECT_EQ(Predict(trained, {Npy({1, 4}, {0, 0, 0, 0})}, {"x.npy"}, 1).status().code(),
-            absl::StatusCode::kDataLoss);
+  EXPECT_EQ((*predictions)[0].output, "a");
+  EXPECT_THAT((*predictions)[0].shape, ElementsAre(1, 1));
+  EXPECT_THAT((*predictions)[0].values, ElementsAre(1));
+  EXPECT_EQ((*predictions)[1].output, "b");
+  EXPECT_THAT((*predictions)[1].shape, ElementsAre(1, 2));
+  EXPECT_THAT((*predictions)[1].values, ElementsAre(2, -2));
 }
 
 }  // namespace

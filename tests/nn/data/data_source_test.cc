@@ -4,6 +4,7 @@
 
 #include <set>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include "gtest/gtest.h"
@@ -34,6 +35,8 @@ TEST(DataSourceTest, EveryMistakeIsNamedWithItsPath) {
        R"(train.npy.labels: is missing; for example "labels": "y.npy")"},
       {R"({"train": {"npy": {"features": ["x"], "labels": [""]}}})",
        R"(train.npy.labels: "" is not the name of a file)"},
+      {R"({"train": {"npy": {"features": ["x"], "labels": ["y"]}, "sample_weight": [""]}})",
+       R"(train.sample_weight: "" is not the name of a file)"},
       {R"({"train": {"cifar10": {}}})",
        R"(train.cifar10.files: is missing; for example "files": "data_batch_*.bin")"},
       {R"({"train": {"cifar100": {"files": ["a"], "labels": "rough"}}})",
@@ -86,8 +89,10 @@ TEST(DataSourceTest, EveryOutputHasAFileOfLabels) {
   EXPECT_EQ(refusal(R"("cifar10": {"files": ["c"]})"),
             "train: the model has 2 outputs, CIFAR has labels for one");
   EXPECT_EQ(refusal(R"("npy": {"features": ["x"], "labels": ["y", "z"]}, "oneHot": true)"),
-            "train.one_hot: is for models of one output, this one has 2; losses like "
-            "sparse_categorical_crossentropy take class numbers");
+            "train.one_hot: the model has 2 outputs; say which of them have vectors: "
+            "{\"a\": true}");
+  EXPECT_EQ(refusal(R"("npy": {"features": ["x"], "labels": ["y", "z"]}, "oneHotOutputs": ["a"])"),
+            "");
 }
 
 TEST(DataSourceTest, ManyFilesAreTheRowsOfOneInputOrTheInputsOfAModel) {
@@ -109,15 +114,21 @@ TEST(DataSourceTest, ManyFilesAreTheRowsOfOneInputOrTheInputsOfAModel) {
 }
 
 TEST(DataSourceTest, FilesAreListedWithTheirPathsAndCanBeChanged) {
-  proto::Job job = JobOf(R"({"train": {"idx": {"features": ["x"], "labels": ["y", "z"]}}})");
+  proto::Job job = JobOf(
+      R"({"train": {"idx": {"features": ["x"], "labels": ["y", "z"]}, "sample_weight": ["w"]}})");
   std::vector<std::string> seen;
   for (const DataFile& file : FilesOf("train", job.mutable_train())) {
     seen.push_back(file.path + "=" + *file.name);
     file.name->insert(0, "/d/");
   }
   EXPECT_EQ(seen, (std::vector<std::string>{"train.idx.features[0]=x", "train.idx.labels[0]=y",
-                                            "train.idx.labels[1]=z"}));
+                                            "train.idx.labels[1]=z", "train.sample_weight[0]=w"}));
   EXPECT_EQ(job.train().idx().labels(1), "/d/z");
+}
+
+TEST(DataSourceTest, FormatsHaveTheNamesOfTheJobFile) {
+  EXPECT_EQ(FormatName(JobOf(R"({"train": {"cifar100": {}}})").train()), "cifar100");
+  EXPECT_EQ(FormatName(JobOf(R"({"train": {"scale": 2}})").train()), "");
 }
 
 TEST(DataSourceTest, ValidationTakesFromTrainingWhatItDoesNotSay) {
@@ -134,6 +145,20 @@ TEST(DataSourceTest, ValidationTakesFromTrainingWhatItDoesNotSay) {
   EXPECT_TRUE(source.standardize());
   EXPECT_FALSE(source.one_hot());
   EXPECT_FALSE(source.has_scale());
+}
+
+TEST(DataSourceTest, LabelsOfAllOutputsOrOfSomeAreOneHot) {
+  const std::string some = R"({"train": {"npy": {}, "one_hot_outputs": ["a"]}, "validation": )";
+  const std::tuple<const char*, bool, bool> cases[] = {
+      {R"({"npy": {}}})", true, false},
+      {R"({"npy": {}, "one_hot_outputs": ["b"]}})", false, true},
+      {R"({"npy": {}, "one_hot": false}})", false, false},
+      {R"({"npy": {}, "one_hot": true}})", true, true}};
+  for (const auto& [validation, a, b] : cases) {
+    const proto::DataSource source = ValidationSource(JobOf(some + validation));
+    EXPECT_EQ(IsOneHot(source, "a"), a) << validation;
+    EXPECT_EQ(IsOneHot(source, "b"), b) << validation;
+  }
 }
 
 }  // namespace

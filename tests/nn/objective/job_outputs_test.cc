@@ -131,6 +131,12 @@ TEST(JobOutputsTest, LabelsByNameStandInTheModelsOrder) {
   auto twice = MessageOf<proto::DataSource>(source + R"("right", "right"]}})");
   EXPECT_EQ(ResolveLabels("train", *TwoOutputs(), &twice).message(),
             "train.npy.labels: says nothing of the model's output 'left'");
+
+  auto vectors = MessageOf<proto::DataSource>(R"({"csv": {}, "oneHotOutputs": ["right"]})");
+  EXPECT_TRUE(ResolveLabels("train", *TwoOutputs(), &vectors).ok());
+  vectors.add_one_hot_outputs("rihgt");
+  EXPECT_THAT(std::string(ResolveLabels("train", *TwoOutputs(), &vectors).message()),
+              HasSubstr("train.one_hot: the model has no output 'rihgt'; did you mean 'right'?"));
 }
 
 }  // namespace

@@ -85,8 +85,8 @@ absl::StatusOr<Dataset> Load(const proto::DataSource& source, const nn::Model& m
   DataStorage storage({});
   auto files = ListFiles(source, model);
   if (!files.ok()) return files.status();
-  auto arrays =
-      ReadSource(source, *files, plan, model, Dataset::LabelTypes(source, objective), &storage);
+  auto arrays = ReadSource(source, *files, plan, model,
+                           Dataset::LabelTypes(source, model, objective), &storage);
   if (!arrays.ok()) return arrays.status();
   return Dataset::Create(*std::move(arrays), source, plan, model, objective);
 }
@@ -183,6 +183,27 @@ TEST(DatasetTest, LabelsOfEveryOutputAreChecked) {
       HasSubstr("labels from 0 to 2 expected"));
 }
 
+TEST(DatasetTest, ClassNumbersOfOneOutputBecomeVectors) {
+  TwoOutputs two;
+  proto::Job job;
+  job.add_outputs()->mutable_loss()->set_name("categorical_crossentropy");
+  job.add_outputs()->mutable_loss()->set_name("mse");
+  two.objective = *nn::Objective::Create(job, *two.model);
+  auto source = Npy({NpyBytes("<f4", "(2, 2)", Raw<float>({1, 2, 3, 4}))},
+                    NpyBytes("|u1", "(2,)", std::string("\2\0", 2)));
+  source.mutable_npy()->add_labels(
+      WriteDataFile("sizes.npy", NpyBytes("<f4", "(2,)", Raw<float>({7, 8}))));
+  source.add_one_hot_outputs("kind");
+  const auto data = Load(source, *two.model, two.objective);
+  ASSERT_TRUE(data.ok()) << data.status();
+  std::vector<float> kinds(6);
+  ASSERT_TRUE(data->ReadLabels(0, {0, 1}, kinds.data()).ok());
+  EXPECT_EQ(kinds, (std::vector<float>{0, 0, 1, 1, 0, 0}));
+  std::vector<float> sizes(2);
+  ASSERT_TRUE(data->ReadLabels(1, {0, 1}, sizes.data()).ok());
+  EXPECT_EQ(sizes, (std::vector<float>{7, 8}));
+}
+
 TEST(DatasetTest, WhatDoesNotFitIsNamedWithTheFileAndBothSides) {
   const std::string images = IdxBytes(8, {2, 2, 2}, "abcdefgh");
   const struct {
@@ -274,6 +295,41 @@ TEST(DatasetTest, ClassNumbersBecomeVectors) {
                               .status()
                               .message()),
               HasSubstr("leave out \"one_hot\""));
+}
+
+// Two examples, and these bytes as their weights.
+absl::StatusOr<Dataset> WithWeights(const std::string& npy) {
+  auto source = Idx(IdxBytes(8, {2, 2, 2}, "abcdefgh"), IdxBytes(8, {2}, std::string("\0\1", 2)));
+  source.add_sample_weight(WriteDataFile("w.npy", npy));
+  return Load(source, *ImageModel(), LossOf("sparse_categorical_crossentropy"));
+}
+
+TEST(DatasetTest, ExamplesHaveTheirWeightsInEveryPart) {
+  const auto data = WithWeights(NpyBytes("<f8", "(2, 1)", Raw<double>({0.25, 3})));
+  ASSERT_TRUE(data.ok()) << data.status();
+  ASSERT_TRUE(data->has_weights());
+  std::vector<float> weights(2);
+  ASSERT_TRUE(data->ReadWeights({1, 0}, weights.data()).ok());
+  EXPECT_EQ(weights, (std::vector<float>{3, 0.25}));
+  ASSERT_TRUE(data->Part(1, 1, std::nullopt).ReadWeights({0}, weights.data()).ok());
+  EXPECT_EQ(weights[0], 3);
+}
+
+TEST(DatasetTest, WeightsThatAreNoneAreRefused) {
+  const struct {
+    std::string npy;
+    const char* reason;
+  } cases[] = {
+      {NpyBytes("<f8", "(3,)", Raw<double>({1, 1, 1})), "each example expected: 2, found 3"},
+      {NpyBytes("<f8", "(2, 2)", Raw<double>({1, 1, 1, 1})), "found float64 (2, 2)"},
+      {NpyBytes("<f8", "(2,)", Raw<double>({1, -1})), "row 1: a sample weight is a finite number"},
+      {NpyBytes("<f8", "(2,)", Raw<double>({NAN, 1})), "row 0: a sample weight is a finite number"},
+      {NpyBytes("<f8", "(2,)", Raw<double>({1e39, 1})), "0 or more, found 1e+39"}};
+  for (const auto& one : cases) {
+    const absl::Status status = WithWeights(one.npy).status();
+    EXPECT_THAT(status.ToString(), HasSubstr(one.reason));
+    EXPECT_THAT(status.ToString(), HasSubstr("w.npy"));
+  }
 }
 
 TEST(DatasetTest, PartsOfAnOrderAreDisjointAndTogetherAll) {

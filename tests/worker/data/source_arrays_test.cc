@@ -73,6 +73,18 @@ TEST(SourceArraysTest, FilesOfAllFormatsFollowEachOtherInMemoryAndOnDisk) {
   }
 }
 
+TEST(SourceArraysTest, WeightsFollowEachOtherBesideEveryFormat) {
+  for (proto::DataSource& source : ThreeRows()) {
+    source.add_sample_weight(WriteDataFile("w1.npy", NpyBytes("<f4", "(1,)", Raw<float>({2}))));
+    source.add_sample_weight(WriteDataFile("w2.npy", NpyBytes("<f4", "(2,)", Raw<float>({0, 5}))));
+    const auto arrays = Read(source);
+    ASSERT_TRUE(arrays.ok()) << arrays.status();
+    ASSERT_TRUE(arrays->weights.has_value());
+    EXPECT_EQ(ValuesOf(*arrays->weights), (std::vector<float>{2, 0, 5}));
+    EXPECT_EQ(ListFiles(source, *Model())->All().back(), source.sample_weight(1));
+  }
+}
+
 TEST(SourceArraysTest, CifarFilesAreOneSource) {
   proto::DataSource source;
   source.mutable_cifar10()->add_files(

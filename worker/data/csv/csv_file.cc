@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "common/nearest_name.h"
 #include "common/status_macros.h"
 #include "worker/data/csv/csv_value.h"
 #include "worker/data/files/file_reader.h"
@@ -65,9 +66,9 @@ absl::StatusOr<std::vector<int>> Find(const std::vector<std::string>& wanted,
       for (size_t i = 0; i < std::min(names.size(), kNamesShown); ++i) {
         shown.push_back(QuotedField(names[i]));
       }
-      return absl::InvalidArgumentError(absl::StrCat("it has no column \"", name, "\"; it has ",
-                                                     absl::StrJoin(shown, ", "),
-                                                     names.size() > kNamesShown ? " ..." : ""));
+      return absl::InvalidArgumentError(
+          absl::StrCat("it has no column \"", name, "\"", DidYouMean(name, names), "; it has ",
+                       absl::StrJoin(shown, ", "), names.size() > kNamesShown ? " ..." : ""));
     }
     positions.push_back(static_cast<int>(at - names.begin()));
   }
