@@ -119,19 +119,6 @@ absl::Status CheckPolicies(const proto::Job& job) {
   return absl::OkStatus();
 }
 
-// A norm needs the gradient of a whole update in one place. Where each batch is an update that is
-// its worker.
-absl::Status CheckNormClip(const proto::Job& job, const nn::Optimizer& optimizer) {
-  const proto::ParameterServerStrategy& strategy = job.strategy().parameter_server();
-  if (!optimizer.clip().needs_norm() || strategy.mode() != "sync") return absl::OkStatus();
-  if (strategy.has_batches_per_update() && strategy.batches_per_update() == 1) {
-    return absl::OkStatus();
-  }
-  return Invalid("optimizer.", job.optimizer().has_clipnorm() ? "clipnorm" : "global_clipnorm",
-                 ": in mode sync norms are clipped only with strategy.parameter_server.",
-                 "batches_per_update 1; set that, or use clipvalue, or mode async or stale");
-}
-
 absl::Status CheckMetricNames(const proto::Job& job) {
   std::set<std::string> names = {"loss"};
   for (int i = 0; i < job.metrics_size(); ++i) {
@@ -159,9 +146,7 @@ absl::Status CheckLearning(const proto::Job& job, const nn::Model& model) {
   CAIRN_RETURN_IF_ERROR(CreateCallbacks(job).status());
   if (job.optimizer().name().empty()) return Invalid("optimizer: is missing");
   CAIRN_ASSIGN_OR_RETURN(const nn::Objective objective, nn::Objective::Create(job, model));
-  const auto optimizer = nn::CreateOptimizer(job.optimizer());
-  CAIRN_RETURN_IF_ERROR(At("optimizer", optimizer.status()));
-  CAIRN_RETURN_IF_ERROR(CheckNormClip(job, **optimizer));
+  CAIRN_RETURN_IF_ERROR(At("optimizer", nn::CreateOptimizer(job.optimizer()).status()));
   CAIRN_RETURN_IF_ERROR(CheckClassWeight(job, model, objective));
   return CheckMetricNames(job);
 }

@@ -77,6 +77,15 @@ struct JobBlocks::PushRequest final : Request {
   std::vector<BlockBuffer> gradients;
 };
 
+struct JobBlocks::ApplyRequest final : Request {
+  void Ask(const std::shared_ptr<Request>&, Block* block, size_t index) override {
+    replies->CallbackFor(index)(block->ApplyUpdate(batch, scales[index].scale));
+  }
+
+  int64_t batch = 0;
+  std::vector<Scale> scales;
+};
+
 std::shared_ptr<JobBlocks> JobBlocks::Create(std::shared_ptr<const JobLayout> layout, JobLife life,
                                              std::vector<BlockState> states, OwnerThreads* owners,
                                              BufferPool* pool, const Options& options) {
@@ -131,6 +140,15 @@ void JobBlocks::Push(int64_t batch, int64_t examples, std::vector<Gradient> grad
   request->batch = batch;
   request->examples = examples;
   request->want_values = want_values;
+  Dispatch(request);
+}
+
+void JobBlocks::ApplyUpdate(int64_t batch, std::vector<Scale> scales, RepliesCallback done) {
+  auto request = std::make_shared<ApplyRequest>();
+  request->replies = ReplyCollector::Create(scales.size(), std::move(done));
+  for (const Scale& scale : scales) request->positions.push_back(scale.position);
+  request->batch = batch;
+  request->scales = std::move(scales);
   Dispatch(request);
 }
 

@@ -31,6 +31,11 @@ class JobBlocks : public std::enable_shared_from_this<JobBlocks> {
     int position = 0;
     BlockBuffer values;
   };
+  // What a block's update is multiplied with.
+  struct Scale {
+    int position = 0;
+    float scale = 1;
+  };
 
   struct Options {
     Block::Options block = {};
@@ -60,6 +65,9 @@ class JobBlocks : public std::enable_shared_from_this<JobBlocks> {
   void Push(int64_t batch, int64_t examples, std::vector<Gradient> gradients, bool want_values,
             RepliesCallback done);
 
+  // As Block::ApplyUpdate on each of these positions, of which there is at least one.
+  void ApplyUpdate(int64_t batch, std::vector<Scale> scales, RepliesCallback done);
+
   // The state of every block, by position: each at a moment between two updates; all at the same
   // one only if nobody pushes. Blocks for as long as the owners' queues are. Not on an owner.
   std::vector<BlockState> Capture();
@@ -75,6 +83,7 @@ class JobBlocks : public std::enable_shared_from_this<JobBlocks> {
   struct Request;
   struct PullRequest;
   struct PushRequest;
+  struct ApplyRequest;
   struct WaitingPulls;
 
   JobBlocks(std::shared_ptr<const JobLayout> layout, JobLife life, BufferPool* pool,

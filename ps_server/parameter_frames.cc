@@ -31,13 +31,16 @@ std::vector<cluster::FramePiece> PiecesOf(std::vector<BlockReply> replies) {
   return pieces;
 }
 
+absl::Status CheckBatch(const JobLayout& layout, const proto::PushHeader& header) {
+  const int64_t total = layout.plan().total_batches();
+  if (header.batch() >= 0 && header.batch() < total) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat("push of batch ", header.batch(), ": job ",
+                                                 layout.job_id(), " has batches 0 to ", total - 1));
+}
+
 absl::Status CheckNumbers(const JobLayout& layout, const proto::PushHeader& header) {
   const proto::JobPlan& plan = layout.plan();
-  if (header.batch() < 0 || header.batch() >= plan.total_batches()) {
-    return absl::InvalidArgumentError(absl::StrCat("push of batch ", header.batch(), ": job ",
-                                                   layout.job_id(), " has batches 0 to ",
-                                                   plan.total_batches() - 1));
-  }
+  CAIRN_RETURN_IF_ERROR(CheckBatch(layout, header));
   if (header.examples() < 1 || header.examples() > plan.batch_size()) {
     return absl::InvalidArgumentError(absl::StrCat("push of batch ", header.batch(), " with ",
                                                    header.examples(), " examples, expected 1 to ",
@@ -72,6 +75,20 @@ absl::StatusOr<BlockBuffer> ReadGradient(const BlockSpec& block, cluster::FrameR
                                                     std::string(status.message())));
   }
   return gradient;
+}
+
+void AddSums(const std::vector<BlockReply>& replies, proto::PushReplyHeader* header) {
+  for (const BlockReply& reply : replies) {
+    if (reply.square_sum.has_value()) {
+      proto::SquareSum& sum = *header->add_sums();
+      sum.mutable_words()->Assign(reply.square_sum->words().begin(),
+                                  reply.square_sum->words().end());
+      sum.set_infinite(!reply.square_sum->finite());
+    } else {
+      header->set_update_settled(true);
+    }
+  }
+  if (header->update_settled()) header->clear_sums();
 }
 
 }  // namespace
@@ -120,6 +137,34 @@ absl::StatusOr<std::vector<JobBlocks::Gradient>> ReadGradients(const JobLayout& 
   return gradients;
 }
 
+absl::StatusOr<std::vector<JobBlocks::Scale>> ReadScales(const JobLayout& layout,
+                                                         const proto::PushHeader& header,
+                                                         const cluster::FrameReader& reader) {
+  CAIRN_RETURN_IF_ERROR(CheckBatch(layout, header));
+  CAIRN_RETURN_IF_ERROR(reader.ExpectEnd());
+  const proto::UpdateScales& apply = header.apply();
+  CAIRN_ASSIGN_OR_RETURN(const std::vector<int> positions, FindBlocks(layout, apply.blocks()));
+  if (positions.empty() || apply.scales_size() != apply.blocks_size() ||
+      header.blocks_size() + header.settled_blocks_size() > 0) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("the update of batch ", header.batch(), " is to be applied to ",
+                     positions.size(), " blocks, with ", apply.scales_size(), " scales and ",
+                     header.blocks_size() + header.settled_blocks_size(), " gradients"));
+  }
+  std::vector<JobBlocks::Scale> scales;
+  scales.reserve(positions.size());
+  for (size_t i = 0; i < positions.size(); ++i) {
+    const float scale = apply.scales(static_cast<int>(i));
+    if (scale < 0 || scale > 1) {
+      return absl::InvalidArgumentError(absl::StrCat("the scale of ",
+                                                     layout.blocks()[positions[i]].name, " is ",
+                                                     scale, ", but must be in [0, 1]"));
+    }
+    scales.push_back({positions[i], scale});
+  }
+  return scales;
+}
+
 absl::StatusOr<std::vector<UploadStore::Upload>> ReadUploads(const proto::UploadHeader& header,
                                                              cluster::FrameReader* reader,
                                                              BufferPool* pool) {
@@ -160,7 +205,8 @@ absl::StatusOr<cluster::Frame> EncodePullReply(std::vector<BlockReply> replies,
   return cluster::EncodeFrame(header, PiecesOf(std::move(replies)), {.payload = room});
 }
 
-absl::StatusOr<cluster::Frame> EncodePushReply(std::vector<BlockReply> replies, size_t pushed,
+absl::StatusOr<cluster::Frame> EncodePushReply(const JobLayout& layout,
+                                               std::vector<BlockReply> replies, size_t pushed,
                                                const cluster::SharedSpan& room,
                                                uint32_t* duplicates) {
   *duplicates = 0;
@@ -171,7 +217,13 @@ absl::StatusOr<cluster::Frame> EncodePushReply(std::vector<BlockReply> replies, 
   proto::PushReplyHeader header;
   header.set_duplicates(*duplicates);
   for (size_t i = 0; i < pushed; ++i) header.add_versions(replies[i].version);
+  if (layout.clips_norms_of_updates()) AddSums(replies, &header);
   return cluster::EncodeFrame(header, PiecesOf(std::move(replies)), {.payload = room});
+}
+
+absl::StatusOr<cluster::Frame> EncodeApplyReply(const std::vector<BlockReply>& replies) {
+  CAIRN_RETURN_IF_ERROR(FirstError(replies));
+  return cluster::EncodeFrame(proto::PushReplyHeader(), {});
 }
 
 }  // namespace cairn::ps

@@ -29,6 +29,11 @@ absl::StatusOr<std::vector<JobBlocks::Gradient>> ReadGradients(const JobLayout& 
                                                                cluster::FrameReader* reader,
                                                                BufferPool* pool);
 
+// What UpdateScales says, as careful as ReadGradients.
+absl::StatusOr<std::vector<JobBlocks::Scale>> ReadScales(const JobLayout& layout,
+                                                         const proto::PushHeader& header,
+                                                         const cluster::FrameReader& reader);
+
 // The blocks of an upload with their values; as careful as ReadGradients.
 absl::StatusOr<std::vector<UploadStore::Upload>> ReadUploads(const proto::UploadHeader& header,
                                                              cluster::FrameReader* reader,
@@ -39,11 +44,15 @@ absl::StatusOr<std::vector<UploadStore::Upload>> ReadUploads(const proto::Upload
 absl::StatusOr<cluster::Frame> EncodePullReply(std::vector<BlockReply> replies,
                                                const cluster::SharedSpan& room);
 
-// The answer to a push; the first `pushed` replies are those of PushHeader.blocks. Counts
-// duplicates into `*duplicates`. `room` as above.
-absl::StatusOr<cluster::Frame> EncodePushReply(std::vector<BlockReply> replies, size_t pushed,
+// The answer to a push; the first `pushed` replies are those of PushHeader.blocks. `layout` says
+// whether sums of squares belong to it. Counts duplicates into `*duplicates`. `room` as above.
+absl::StatusOr<cluster::Frame> EncodePushReply(const JobLayout& layout,
+                                               std::vector<BlockReply> replies, size_t pushed,
                                                const cluster::SharedSpan& room,
                                                uint32_t* duplicates);
+
+// The answer to UpdateScales.
+absl::StatusOr<cluster::Frame> EncodeApplyReply(const std::vector<BlockReply>& replies);
 
 }  // namespace cairn::ps
 

@@ -224,22 +224,41 @@ absl::Status ParameterService::Push(Call& call) {
   CAIRN_ASSIGN_OR_RETURN(FrameReader reader, FrameReader::Open(call->TakeRequest(), &header));
   span.set_batch(header.batch());
   CAIRN_RETURN_IF_ERROR(CheckEnvelope(header.envelope()));
+  return header.has_apply() ? PushScales(header, reader, call)
+                            : PushGradients(header, &reader, call);
+}
+
+absl::Status ParameterService::PushGradients(const proto::PushHeader& header, FrameReader* reader,
+                                             Call& call) {
   CAIRN_ASSIGN_OR_RETURN(const std::shared_ptr<JobBlocks> job,
                          parts_.store->Find(header.job_id(), header.generation()));
   CAIRN_ASSIGN_OR_RETURN(std::vector<JobBlocks::Gradient> gradients,
-                         ReadGradients(*job->layout(), header, &reader, parts_.pool));
+                         ReadGradients(*job->layout(), header, reader, parts_.pool));
   ParameterStore::Counters& counters = parts_.store->counters();
   ++counters.pushes;
   const auto pushed = static_cast<size_t>(header.blocks_size());
   job->Push(header.batch(), header.examples(), std::move(gradients), header.want_values(),
-            [this, batch = header.batch(), call = std::move(call), pushed,
-             room = reader.reply_room(), &counters](std::vector<BlockReply> replies) {
+            [this, batch = header.batch(), call = std::move(call), pushed, layout = job->layout(),
+             room = reader->reply_room(), &counters](std::vector<BlockReply> replies) {
               const ServiceProfile::Span reply_span(parts_.profile, ServiceProfile::kReply, batch);
               uint32_t duplicates = 0;
-              auto frame = EncodePushReply(std::move(replies), pushed, room, &duplicates);
+              auto frame = EncodePushReply(*layout, std::move(replies), pushed, room, &duplicates);
               counters.duplicates_refused += duplicates;
               Answer(call.get(), std::move(frame));
             });
+  return absl::OkStatus();
+}
+
+absl::Status ParameterService::PushScales(const proto::PushHeader& header,
+                                          const FrameReader& reader, Call& call) {
+  CAIRN_ASSIGN_OR_RETURN(const std::shared_ptr<JobBlocks> job,
+                         parts_.store->Find(header.job_id(), header.generation()));
+  CAIRN_ASSIGN_OR_RETURN(std::vector<JobBlocks::Scale> scales,
+                         ReadScales(*job->layout(), header, reader));
+  job->ApplyUpdate(header.batch(), std::move(scales),
+                   [call = std::move(call)](const std::vector<BlockReply>& replies) {
+                     Answer(call.get(), EncodeApplyReply(replies));
+                   });
   return absl::OkStatus();
 }
 

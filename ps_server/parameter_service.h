@@ -62,6 +62,10 @@ class ParameterService {
   absl::Status PullCheckpoint(proto::PullHeader header, const cluster::SharedSpan& room,
                               Call& call);
   absl::Status Push(Call& call);
+  absl::Status PushGradients(const proto::PushHeader& header, cluster::FrameReader* reader,
+                             Call& call);
+  absl::Status PushScales(const proto::PushHeader& header, const cluster::FrameReader& reader,
+                          Call& call);
   absl::Status Upload(Call& call);
   absl::Status Fetch(Call& call);
 

@@ -1,12 +1,16 @@
 #ifndef CAIRN_NN_OPTIMIZERS_GRADIENT_CLIP_H_
 #define CAIRN_NN_OPTIMIZERS_GRADIENT_CLIP_H_
 
+#include <vector>
+
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
+#include "nn/optimizers/square_sum.h"
 
 namespace cairn::proto {
+class JobPlan;
 class Optimizer;
-}
+}  // namespace cairn::proto
 
 namespace cairn::nn {
 
@@ -32,14 +36,18 @@ class GradientClip {
   // clip_by_global_norm). Not a number if the sum is infinite or is none: then the gradients are
   // lost, and Keras makes them so too.
   float NormScale(double sum_of_squares) const;
+  // The same for each of the gradients whose sums these are, of one update: by its own sum or by
+  // that of all, as the kind wants; 1 without a norm.
+  std::vector<float> NormScales(absl::Span<const SquareSum> sums) const;
 
  private:
   Kind kind_ = Kind::kNone;
   double limit_ = 0;
 };
 
-// In double, in an order that depends on the size only; about as fast as memory.
-double SumOfSquares(absl::Span<const float> values);
+// Whether the job's norms are those of updates that several batches make, so that nobody has their
+// gradients whole: parameter servers and workers measure them together.
+bool ClipsNormsOfUpdates(const proto::JobPlan& plan);
 
 }  // namespace cairn::nn
 

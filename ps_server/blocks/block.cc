@@ -90,30 +90,35 @@ void Block::AnswerReadyPulls() {
   for (ParkedPulls::Pull& pull : ready) Pull(std::move(pull));
 }
 
-BlockReply Block::PushReply(bool want_values, bool duplicate) const {
+BlockReply Block::PushReply(int64_t batch, bool want_values, bool duplicate) const {
   BlockReply reply;
+  if (folded_.update >= 0 && consistency_.UpdateOf(batch) == folded_.update) {
+    reply.square_sum = folded_.square_sum;
+  }
   if (want_values) reply.values = state_.values;
   reply.version = state_.version;
   reply.settled_before = duplicate;
   return reply;
 }
 
-absl::Status Block::CheckPush(const BlockPush& push) const {
+absl::Status Block::CheckPush() const {
   if (!closed_.ok()) return closed_;
-  if (!spec_.pushed()) {
-    return absl::FailedPreconditionError(
-        absl::StrCat(spec_.name, " is frozen: nothing may be pushed to it"));
-  }
-  if (push.gradient && push.gradient.count() != spec_.count) {
-    return absl::InvalidArgumentError(absl::StrCat("the gradient for ", spec_.name, " has ",
-                                                   push.gradient.count(), " values, expected ",
-                                                   spec_.count));
-  }
-  return absl::OkStatus();
+  if (spec_.pushed()) return absl::OkStatus();
+  return absl::FailedPreconditionError(
+      absl::StrCat(spec_.name, " is frozen: nothing may be pushed to it"));
+}
+
+absl::Status Block::CheckGradient(const BlockBuffer& gradient) const {
+  if (!gradient || gradient.count() == spec_.count) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat("the gradient for ", spec_.name, " has ",
+                                                 gradient.count(), " values, expected ",
+                                                 spec_.count));
 }
 
 void Block::Push(BlockPush push, BlockCallback done) {
-  if (absl::Status status = CheckPush(push); !status.ok()) return done(ErrorReply(status));
+  absl::Status status = CheckPush();
+  status.Update(CheckGradient(push.gradient));
+  if (!status.ok()) return done(ErrorReply(status));
   const absl::StatusOr<bool> is_new = state_.ledger.Test(push.batch);
   if (!is_new.ok()) {
     return done(ErrorReply(absl::Status(
@@ -134,7 +139,7 @@ void Block::PushAtOnce(BlockPush push, bool is_new, BlockCallback done) {
     }
   }
   if (is_new) Settle(push.batch);
-  done(PushReply(push.want_values, !is_new));
+  done(PushReply(push.batch, push.want_values, !is_new));
   if (is_new) AnswerReadyPulls();
 }
 
@@ -147,6 +152,7 @@ void Block::PushToUpdate(BlockPush push, BlockCallback done) {
                      ", which has settled only the batches below ", state_.ledger.low_water(),
                      ": nobody can have computed it on the right values"))));
   }
+  if (folded_.open) return done(PushReply(push.batch, push.want_values, true));
   // Its sender has seen this update's values on every block: nobody needs the ones before.
   previous_values_ = BlockBuffer();
   if (accumulating_ != update) {
@@ -158,7 +164,7 @@ void Block::PushToUpdate(BlockPush push, BlockCallback done) {
   const bool duplicate = accumulator_.Has(place);
   if (!duplicate) accumulator_.Add(place, push.examples, std::move(push.gradient));
   ParkPush({push.want_values, duplicate, std::move(done)}, place);
-  if (accumulator_.complete()) FinishUpdate(batches);
+  if (accumulator_.complete()) FinishUpdate(update);
 }
 
 void Block::ParkPush(ParkedPush push, int64_t place) {
@@ -168,28 +174,68 @@ void Block::ParkPush(ParkedPush push, int64_t place) {
       "the same batch came to ", spec_.name, " again and waits in this one's place"))));
 }
 
-void Block::FinishUpdate(Consistency::BatchRange batches) {
+void Block::FinishUpdate(int64_t update) {
   accumulating_ = -1;
   std::vector<ParkedPush> parked = std::exchange(parked_pushes_, {});
-  const BlockBuffer mean = accumulator_.TakeMean();
-  previous_values_ = state_.values;
-  previous_version_ = state_.version;
-  if (mean) {
-    const absl::Status status = Apply(batches.first, mean);
-    if (!status.ok()) {
-      previous_values_ = BlockBuffer();
-      for (ParkedPush& push : parked) push.done(ErrorReply(status));
-      return;
-    }
+  BlockBuffer mean = accumulator_.TakeMean();
+  absl::Status status;
+  if (layout_.clips_norms_of_updates()) {
+    KeepFolded(update, std::move(mean));
+  } else {
+    status = ApplyMean(update, mean, 1);
   }
-  for (int64_t i = 0; i < batches.count; ++i) Settle(batches.first + i);
-  for (ParkedPush& push : parked) push.done(PushReply(push.want_values, push.duplicate));
+  int64_t batch = consistency_.BatchesOf(update).first;
+  for (ParkedPush& push : parked) {
+    push.done(status.ok() ? PushReply(batch, push.want_values, push.duplicate)
+                          : ErrorReply(status));
+    ++batch;
+  }
   AnswerReadyPulls();
 }
 
-absl::Status Block::Apply(int64_t batch, const BlockBuffer& gradient) {
+void Block::KeepFolded(int64_t update, BlockBuffer mean) {
+  folded_ = {.update = update, .open = true, .mean = std::move(mean)};
+  if (spec_.update != Update::kOptimized || !folded_.mean) return;
+  folded_.square_sum.Add({folded_.mean.data(), static_cast<size_t>(folded_.mean.count())});
+}
+
+BlockReply Block::ApplyUpdate(int64_t batch, float scale) {
+  if (absl::Status status = CheckPush(); !status.ok()) return ErrorReply(status);
+  if (state_.ledger.IsSettled(batch)) return PushReply(batch, false, true);
+  const int64_t update = consistency_.UpdateOf(batch);
+  if (!folded_.open || update != folded_.update) {
+    return ErrorReply(absl::FailedPreconditionError(
+        absl::StrCat("update ", update, " of ", spec_.name,
+                     " is to be applied before all of its batches are in: nobody can know its "
+                     "norm")));
+  }
+  const absl::Status status = ApplyMean(update, folded_.mean, scale);
+  if (!status.ok()) return ErrorReply(status);
+  folded_.open = false;
+  folded_.mean = BlockBuffer();
+  AnswerReadyPulls();
+  return PushReply(batch, false, false);
+}
+
+// The values change and all batches are settled in this one step of the owner's thread, or neither.
+absl::Status Block::ApplyMean(int64_t update, const BlockBuffer& mean, float scale) {
+  const Consistency::BatchRange batches = consistency_.BatchesOf(update);
+  previous_values_ = state_.values;
+  previous_version_ = state_.version;
+  if (mean) {
+    const absl::Status status = Apply(batches.first, mean, scale);
+    if (!status.ok()) {
+      previous_values_ = BlockBuffer();
+      return status;
+    }
+  }
+  for (int64_t i = 0; i < batches.count; ++i) Settle(batches.first + i);
+  return absl::OkStatus();
+}
+
+absl::Status Block::Apply(int64_t batch, const BlockBuffer& gradient, float scale) {
   const ServiceProfile::Span span(options_.profile, ServiceProfile::kApply, batch);
-  return rule_.Apply(spec_, gradient.data(), RateOf(batch), &state_);
+  return rule_.Apply(spec_, {gradient.data(), scale}, RateOf(batch), &state_);
 }
 
 std::optional<float> Block::RateOf(int64_t batch) const {
@@ -209,6 +255,7 @@ void Block::Close(const absl::Status& why) {
     if (push.done != nullptr) push.done(ErrorReply(why));
   }
   accumulator_.Start(0);
+  folded_ = {};
   previous_values_ = BlockBuffer();
 }
 

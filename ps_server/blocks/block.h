@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "nn/optimizers/square_sum.h"
 #include "ps_server/blocks/block_buffer.h"
 #include "ps_server/blocks/block_reply.h"
 #include "ps_server/blocks/gradient_accumulator.h"
@@ -37,6 +38,10 @@ struct BlockPush {
 // all; the values from before stay until the first push for the next update comes, which proves
 // that the update is in on every block of the cluster. One push of a batch waits at most, the last
 // that came: its sender may have asked for it again because the answer was too long in coming.
+//
+// Where norms of updates are clipped an update takes two steps. When it is folded, its pushes are
+// answered with the sum of squares of the mean, and nothing has changed yet; ApplyUpdate does the
+// rest. The sum can be asked for, by pushing again, until the next update is folded.
 class Block {
  public:
   struct Options {
@@ -67,6 +72,11 @@ class Block {
   // of the ledger), ResourceExhausted (no memory; nothing has changed).
   void Push(BlockPush push, BlockCallback done);
 
+  // The second step of the batch's update, with the scale that follows from the sums of all blocks.
+  // Answers at once, and to a repetition that it was settled before. Errors: FailedPrecondition
+  // (frozen block; the update is not folded), ResourceExhausted (no memory; nothing has changed).
+  BlockReply ApplyUpdate(int64_t batch, float scale);
+
   // What is applied from now on is applied with these rates.
   void SetRates(std::shared_ptr<const RateChanges> rates) { rates_ = std::move(rates); }
 
@@ -74,6 +84,13 @@ class Block {
   void Close(const absl::Status& why);
 
  private:
+  // The last update that was folded, where norms are clipped.
+  struct Folded {
+    int64_t update = -1;
+    bool open = false;  // Not applied yet.
+    BlockBuffer mean;   // While it is open; null: no batch has a gradient.
+    nn::SquareSum square_sum;
+  };
   struct ParkedPush {
     bool want_values = false;
     bool duplicate = false;
@@ -84,16 +101,19 @@ class Block {
   void Park(ParkedPulls::Pull pull);
   void DropAbandonedPulls();
   void AnswerReadyPulls();
-  BlockReply PushReply(bool want_values, bool duplicate) const;
+  BlockReply PushReply(int64_t batch, bool want_values, bool duplicate) const;
 
-  absl::Status CheckPush(const BlockPush& push) const;
+  absl::Status CheckPush() const;
+  absl::Status CheckGradient(const BlockBuffer& gradient) const;
   void PushAtOnce(BlockPush push, bool is_new, BlockCallback done);
   void PushToUpdate(BlockPush push, BlockCallback done);
   void ParkPush(ParkedPush push, int64_t place);
-  void FinishUpdate(Consistency::BatchRange batches);
+  void FinishUpdate(int64_t update);
+  void KeepFolded(int64_t update, BlockBuffer mean);
+  absl::Status ApplyMean(int64_t update, const BlockBuffer& mean, float scale);
   void Settle(int64_t batch);
   std::optional<float> RateOf(int64_t batch) const;
-  absl::Status Apply(int64_t batch, const BlockBuffer& gradient);
+  absl::Status Apply(int64_t batch, const BlockBuffer& gradient, float scale = 1);
 
   const JobLayout& layout_;
   const Consistency& consistency_;
@@ -110,6 +130,7 @@ class Block {
   GradientAccumulator accumulator_;
   int64_t accumulating_ = -1;              // The update that accumulator_ was started for.
   std::vector<ParkedPush> parked_pushes_;  // By the batch's place in that update.
+  Folded folded_;
   BlockBuffer previous_values_;
   int64_t previous_version_ = 0;
 };

@@ -2,9 +2,11 @@
 #define CAIRN_PS_SERVER_BLOCKS_BLOCK_REPLY_H_
 
 #include <cstdint>
+#include <optional>
 
 #include "absl/functional/any_invocable.h"
 #include "absl/status/status.h"
+#include "nn/optimizers/square_sum.h"
 #include "ps_server/blocks/block_buffer.h"
 
 namespace cairn::ps {
@@ -19,6 +21,9 @@ struct BlockReply {
   // To a push: the block had this batch already, and has not changed. To a pull: the batch's update
   // is in and the values from before it are gone.
   bool settled_before = false;
+  // To a push, where norms of updates are clipped: of the batch's update. Nothing: that is in on
+  // every block of the cluster.
+  std::optional<nn::SquareSum> square_sum;
 };
 
 // Called exactly once, on the block's owner thread (or on the thread that destroys the block). Must

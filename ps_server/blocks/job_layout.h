@@ -10,6 +10,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/status/statusor.h"
 #include "nn/optimizer.h"
+#include "nn/optimizers/gradient_clip.h"
 #include "nn/variable_spec.h"
 #include "proto/job.pb.h"
 #include "ps_server/blocks/consistency.h"
@@ -45,6 +46,8 @@ class JobLayout {
   const proto::JobPlan& plan() const { return plan_; }
   const Consistency& consistency() const { return consistency_; }
   const nn::Optimizer& optimizer() const { return *optimizer_; }
+  // Updates are folded, measured, and applied in a second step (Block::ApplyUpdate).
+  bool clips_norms_of_updates() const { return clips_norms_of_updates_; }
   const std::vector<nn::VariableSpec>& variables() const { return variables_; }
 
   // The blocks of this ps, by ascending id. "Position" is a place in this list.
@@ -58,13 +61,18 @@ class JobLayout {
  private:
   JobLayout(const proto::JobPlan& plan, std::vector<nn::VariableSpec> variables, uint32_t ps,
             const Consistency& consistency)
-      : plan_(plan), ps_(ps), consistency_(consistency), variables_(std::move(variables)) {}
+      : plan_(plan),
+        ps_(ps),
+        consistency_(consistency),
+        clips_norms_of_updates_(nn::ClipsNormsOfUpdates(plan_)),
+        variables_(std::move(variables)) {}
 
   void AddBlocks();
 
   const proto::JobPlan plan_;
   const uint32_t ps_;
   const Consistency consistency_;
+  const bool clips_norms_of_updates_;
   const std::vector<nn::VariableSpec> variables_;
   std::unique_ptr<nn::Optimizer> optimizer_;
   std::vector<BlockSpec> blocks_;

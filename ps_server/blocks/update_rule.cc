@@ -8,7 +8,7 @@
 
 namespace cairn::ps {
 
-absl::Status UpdateRule::Apply(const BlockSpec& block, const float* gradient,
+absl::Status UpdateRule::Apply(const BlockSpec& block, const Gradient& gradient,
                                std::optional<float> learning_rate, BlockState* state) const {
   BlockBuffer fresh_values;
   BlockBuffer fresh_slots;
@@ -20,7 +20,8 @@ absl::Status UpdateRule::Apply(const BlockSpec& block, const float* gradient,
   }
   float* const values_out = (fresh_values ? fresh_values : state->values).data();
   if (block.update == nn::VariableSpec::Update::kMovingAverage) {
-    nn::ApplyMovingAverage(block.count, gradient, block.momentum, state->values.data(), values_out);
+    nn::ApplyMovingAverage(block.count, gradient.values, block.momentum, state->values.data(),
+                           values_out);
   } else {
     const BlockBuffer& slots = fresh_slots ? fresh_slots : state->slots;
     Optimize(block, gradient,
@@ -42,7 +43,7 @@ absl::Status UpdateRule::MakeWritable(const BlockSpec& block, const BlockBuffer&
                                                    buffer.count() * sizeof(float), " bytes"));
 }
 
-void UpdateRule::Optimize(const BlockSpec& block, const float* gradient, float learning_rate,
+void UpdateRule::Optimize(const BlockSpec& block, const Gradient& gradient, float learning_rate,
                           const BlockState& from, float* values_out, float* slots_out) const {
   const nn::Optimizer& optimizer = layout_.optimizer();
   std::array<const float*, nn::Optimizer::kSlotsMax> slots_from = {};
@@ -53,7 +54,8 @@ void UpdateRule::Optimize(const BlockSpec& block, const float* gradient, float l
   }
   nn::Optimizer::Block update;
   update.count = block.count;
-  update.gradient = gradient;
+  update.gradient = gradient.values;
+  update.gradient_scale = gradient.scale;
   update.values_in = from.values.data();
   update.values_out = values_out;
   update.slots_in = slots_from.data();

@@ -28,18 +28,22 @@ class UpdateRule {
   // Both must outlive it.
   UpdateRule(const JobLayout* layout, BufferPool* pool) : layout_(*layout), pool_(*pool) {}
 
+  struct Gradient {
+    const float* values = nullptr;  // As many as the block has.
+    float scale = 1;  // What it is multiplied with, if it is the gradient of an optimized block.
+  };
+
   // One update with this learning rate (nullopt: the job's), in place where nobody else looks at
   // the state's buffers, else into fresh ones, in the same single pass over memory. Leaves the
-  // ledger alone. `gradient` has block.count values. ResourceExhausted: no memory for a fresh
-  // buffer; the state is unchanged.
-  absl::Status Apply(const BlockSpec& block, const float* gradient,
+  // ledger alone. ResourceExhausted: no memory for a fresh buffer; the state is unchanged.
+  absl::Status Apply(const BlockSpec& block, const Gradient& gradient,
                      std::optional<float> learning_rate, BlockState* state) const;
 
  private:
   // Sets `fresh` to another buffer of the size of `buffer` if others refer to that too.
   absl::Status MakeWritable(const BlockSpec& block, const BlockBuffer& buffer,
                             BlockBuffer* fresh) const;
-  void Optimize(const BlockSpec& block, const float* gradient, float learning_rate,
+  void Optimize(const BlockSpec& block, const Gradient& gradient, float learning_rate,
                 const BlockState& from, float* values_out, float* slots_out) const;
 
   const JobLayout& layout_;

@@ -150,19 +150,6 @@ INSTANTIATE_TEST_SUITE_P(
                   schedule->set_name("cosine_decy");
                 },
                 "learning_rate: unknown schedule 'cosine_decy'; did you mean 'cosine_decay'?"},
-        BadCase{"optimizer.clipnorm",
-                [](Request* r) {
-                  Strategy(r)->set_mode("sync");
-                  r->mutable_job()->mutable_optimizer()->set_clipnorm(1);
-                },
-                "use clipvalue"},
-        BadCase{"optimizer.global_clipnorm",
-                [](Request* r) {
-                  Strategy(r)->set_mode("sync");
-                  Strategy(r)->set_batches_per_update(2);
-                  r->mutable_job()->mutable_optimizer()->set_global_clipnorm(1);
-                },
-                "batches_per_update 1"},
         BadCase{"metrics[1]", [](Request* r) { r->mutable_job()->add_metrics("f2"); }, "accuracy"},
         BadCase{"callbacks[0].monitor",
                 [](Request* r) { r->mutable_job()->add_callbacks()->set_name("early_stopping"); },

@@ -79,5 +79,27 @@ TEST(JobBlocks, APullThatOneBlockRefusesWaitsForNoOtherAndGivesItsPlaceBackWhenA
   for (int i = 0; i < 2; ++i) EXPECT_TRUE(box.Take().front().status.ok());
 }
 
+TEST(JobBlocks, ScalesGoToTheBlocksTheyAreFor) {
+  TestJobOptions options;
+  options.synchronous = true;
+  options.batches_per_update = 2;
+  options.global_clipnorm = 1;
+  TestStore test(options, 1, /*threads=*/3);
+  test.store.current()->Push(0, 1, test.Gradients(-4), false, [](std::vector<BlockReply>) {});
+  EXPECT_TRUE(test.Push(1, -4).front().square_sum.has_value());
+  Mailbox<std::vector<BlockReply>> box;
+  const int kernel = PositionOf(*test.layout, "hidden/kernel");
+  const int bias = PositionOf(*test.layout, "hidden/bias");
+  test.store.current()->ApplyUpdate(
+      1, {{bias, 0.5f}, {kernel, 0.25f}},
+      [&](std::vector<BlockReply> replies) { box.Put(std::move(replies)); });
+  for (const BlockReply& reply : box.Take()) EXPECT_TRUE(reply.status.ok()) << reply.status;
+  const std::vector<BlockState> states = test.store.current()->Capture();
+  EXPECT_EQ(states[kernel].values.data()[0], 1);
+  EXPECT_EQ(states[bias].values.data()[0], 2);
+  EXPECT_EQ(test.store.Ledgers().somewhere().low_water(), 2);
+  EXPECT_EQ(test.store.Ledgers().everywhere().low_water(), 0);
+}
+
 }  // namespace
 }  // namespace cairn::ps

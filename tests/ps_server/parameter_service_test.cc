@@ -11,6 +11,7 @@
 #include "cluster/ps_client.h"
 #include "cluster/rpc_server.h"
 #include "common/version.h"
+#include "nn/optimizers/square_sum.h"
 #include "tests/ps_server/test_disk.h"
 #include "tests/ps_server/test_store.h"
 
@@ -25,7 +26,8 @@ constexpr uint64_t kClusterId = 99;
 // The service with a job in its store and no network: calls are made and answered in memory.
 class ParameterServiceTest : public ::testing::Test {
  protected:
-  ParameterServiceTest() : test_(TestJobOptions()), shelf_(0, disk_.store(), "") {
+  explicit ParameterServiceTest(const TestJobOptions& job = {})
+      : test_(job), shelf_(0, disk_.store(), "") {
     uploads_ = std::make_unique<UploadStore>(disk_.store());
     service_ = std::make_unique<ParameterService>(
         ParameterService::Parts{0, &test_.store, uploads_.get(), &shelf_, &test_.pool});
@@ -211,6 +213,91 @@ TEST_F(ParameterServiceTest, NoBytesBringItDown) {
     EXPECT_FALSE(CallRaw(method, Frame::FromBytes(bytes)).ok());
   }
   EXPECT_FALSE(CallRaw(DataMethod::kPull, Frame()).ok());
+}
+
+class ClippedServiceTest : public ParameterServiceTest {
+ protected:
+  static TestJobOptions Job() {
+    TestJobOptions job;
+    job.synchronous = true;
+    job.batches_per_update = 2;
+    job.global_clipnorm = 1;
+    return job;
+  }
+  ClippedServiceTest() : ParameterServiceTest(Job()) {}
+
+  proto::PushHeader ScalesOf(int64_t batch, std::vector<uint32_t> blocks,
+                             std::vector<float> scales) {
+    proto::PushHeader header = PushOf(batch, {});
+    header.clear_examples();
+    header.mutable_apply()->mutable_blocks()->Assign(blocks.begin(), blocks.end());
+    header.mutable_apply()->mutable_scales()->Assign(scales.begin(), scales.end());
+    return header;
+  }
+  // The first of the update's batches; its answer waits.
+  void PushFirst() {
+    const std::vector<float> kernel(24, -4), bias(6, -4);
+    auto frame =
+        cluster::EncodeFrame(PushOf(0, {0, 1}), {cluster::FramePiece::OfFloats(kernel, nullptr),
+                                                 cluster::FramePiece::OfFloats(bias, nullptr)});
+    service_->Handle(std::make_unique<cluster::RawCall>(
+        DataMethod::kPush, Frame::FromBytes(frame->ToBytes()), "test",
+        [this](const absl::StatusOr<Frame>& answer) { first_.Put(answer.ok()); }));
+  }
+  absl::StatusOr<Frame> PushSecond() {
+    proto::PushHeader header = PushOf(1, {0});
+    header.add_settled_blocks(1);
+    return Call(DataMethod::kPush, header, std::vector<float>(24, -4));
+  }
+  float ValueOf(uint32_t block) { return test_.store.current()->Capture()[block].values.data()[0]; }
+
+  Mailbox<bool> first_;
+};
+
+TEST_F(ClippedServiceTest, APushTellsTheSumsAndScalesApplyTheUpdate) {
+  PushFirst();
+  proto::PushReplyHeader reply;
+  for (int i = 0; i < 2; ++i) {
+    ASSERT_TRUE(cluster::FrameReader::Open(*PushSecond(), &reply).ok());
+    ASSERT_EQ(reply.sums_size(), 2);
+    const proto::SquareSum& kernel = reply.sums(0);
+    EXPECT_EQ(nn::SquareSum::FromWords(kernel.words(), !kernel.infinite())->value(), 24 * 16);
+    const proto::SquareSum& bias = reply.sums(1);
+    EXPECT_EQ(nn::SquareSum::FromWords(bias.words(), !bias.infinite())->value(), 6 * 4);
+    EXPECT_EQ(ValueOf(0), 0);
+  }
+  EXPECT_TRUE(first_.Take());
+  for (int i = 0; i < 2; ++i) {
+    const auto applied = Call(DataMethod::kPush, ScalesOf(0, {0, 1}, {0.5, 0.5}));
+    EXPECT_TRUE(applied.ok()) << applied.status();
+    EXPECT_EQ(ValueOf(0), 2);
+    EXPECT_EQ(ValueOf(1), 1);
+  }
+}
+
+TEST_F(ClippedServiceTest, ScalesThatMakeNoSenseAreRefusedAndChangeNothing) {
+  PushFirst();
+  ASSERT_TRUE(PushSecond().ok());
+  const auto code = absl::StatusCode::kInvalidArgument;
+  const auto call = [&](const proto::PushHeader& header, const std::vector<float>& payload = {}) {
+    return Call(DataMethod::kPush, header, payload);
+  };
+  ExpectRefused(call(ScalesOf(0, {0, 1}, {0.5})), code, {"2 blocks, with 1 scales"});
+  ExpectRefused(call(ScalesOf(0, {}, {})), code, {"0 blocks"});
+  ExpectRefused(call(ScalesOf(0, {77}, {1})), code, {"block 77 does not exist"});
+  ExpectRefused(call(ScalesOf(100, {0}, {1})), code, {"batch 100"});
+  ExpectRefused(call(ScalesOf(0, {0}, {1.5})), code, {"hidden/kernel", "is 1.5"});
+  ExpectRefused(call(ScalesOf(0, {0}, {-1})), code, {"hidden/kernel", "is -1"});
+  ExpectRefused(call(ScalesOf(0, {0}, {1}), {1}), code, {});
+  proto::PushHeader both = ScalesOf(0, {0}, {1});
+  both.add_settled_blocks(1);
+  ExpectRefused(call(both), code, {"1 gradients"});
+  ExpectRefused(call(ScalesOf(2, {0}, {1})), absl::StatusCode::kFailedPrecondition,
+                {"before all of its batches"});
+  proto::PushHeader old = ScalesOf(0, {0}, {1});
+  old.set_generation(9);
+  ExpectRefused(call(old), absl::StatusCode::kFailedPrecondition, {"generation 9"});
+  EXPECT_EQ(ValueOf(0), 0);
 }
 
 // A ps of which the network is real and too small: it takes 8 calls, and lets 4 pulls wait.

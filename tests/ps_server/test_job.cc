@@ -60,6 +60,9 @@ proto::JobPlan MakePlan(const TestJobOptions& options) {
   plan.set_job_id(options.job_id);
   plan.mutable_job()->mutable_optimizer()->set_name(options.optimizer);
   plan.mutable_job()->mutable_optimizer()->set_learning_rate(options.learning_rate);
+  if (options.global_clipnorm > 0) {
+    plan.mutable_job()->mutable_optimizer()->set_global_clipnorm(options.global_clipnorm);
+  }
   *plan.mutable_model() = MakeModel(options.hidden_units);
   *plan.mutable_partition() = Partition(*OrDie(nn::Model::Create(plan.model())), options.ps_count);
   plan.set_weights_uploaded(options.weights_uploaded);

@@ -26,6 +26,7 @@ struct TestJobOptions {
   uint32_t ps = 0;
   bool weights_uploaded = false;
   int64_t hidden_units = 6;
+  double global_clipnorm = 0;  // 0: none.
 };
 
 // A job on a small model that has a block of each kind: "hidden" is a Dense layer of 4 inputs,

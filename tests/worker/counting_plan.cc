@@ -62,6 +62,7 @@ proto::JobPlan CountingPlan(const CountingOptions& options) {
   job.mutable_loss()->set_name("mean_absolute_error");
   job.mutable_optimizer()->set_name("sgd");
   job.mutable_optimizer()->set_learning_rate(1);
+  if (options.clipnorm > 0) job.mutable_optimizer()->set_clipnorm(options.clipnorm);
   *plan.mutable_model() = CountingModel(options.rows, options.frozen_layer);
   plan.set_examples(examples);
   if (options.validation) plan.set_validation_examples(examples);

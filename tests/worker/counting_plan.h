@@ -20,6 +20,7 @@ struct CountingOptions {
   bool validation = false;
   // Behind the counter stands a frozen layer that passes on what it gets.
   bool frozen_layer = false;
+  double clipnorm = 0;  // 0: none.
 };
 
 // The plan of a job that counts: Dense(1) without bias from weight 0 on inputs of 1, mean absolute

@@ -1,6 +1,7 @@
 #include "worker/strategy/gradient_clipper.h"
 
 #include "common/check.h"
+#include "nn/optimizers/square_sum.h"
 
 namespace cairn::worker {
 
@@ -8,28 +9,20 @@ bool GradientClipper::IsGradient(int variable) const {
   return model_.variables()[variable].update == nn::VariableSpec::Update::kOptimized;
 }
 
-double GradientClipper::SumOfSquares(int variable) const {
-  return nn::SumOfSquares(executor_.gradient(variable));
-}
-
 float GradientClipper::ScaleOf(int variable) const {
   CAIRN_CHECK(!needs_all());
-  if (!clip_.needs_norm() || !IsGradient(variable)) return 1;
-  return clip_.NormScale(SumOfSquares(variable));
+  return ScalesOf(absl::MakeConstSpan(&variable, 1)).front();
 }
 
 std::vector<float> GradientClipper::ScalesOf(absl::Span<const int> variables) const {
-  std::vector<float> scales;
-  if (!needs_all()) {
-    for (const int variable : variables) scales.push_back(ScaleOf(variable));
-    return scales;
+  if (!scales()) return std::vector<float>(variables.size(), 1.0f);
+  std::vector<nn::SquareSum> sums(variables.size());
+  for (size_t i = 0; i < variables.size(); ++i) {
+    if (IsGradient(variables[i])) sums[i].Add(executor_.gradient(variables[i]));
   }
-  double sum = 0;
-  for (const int variable : variables) {
-    if (IsGradient(variable)) sum += SumOfSquares(variable);
-  }
-  for (const int variable : variables) {
-    scales.push_back(IsGradient(variable) ? clip_.NormScale(sum) : 1.0f);
+  std::vector<float> scales = clip_.NormScales(sums);
+  for (size_t i = 0; i < variables.size(); ++i) {
+    if (!IsGradient(variables[i])) scales[i] = 1;
   }
   return scales;
 }

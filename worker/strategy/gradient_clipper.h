@@ -33,7 +33,6 @@ class GradientClipper {
 
  private:
   bool IsGradient(int variable) const;
-  double SumOfSquares(int variable) const;
 
   const nn::GradientClip clip_;
   const nn::Model& model_;

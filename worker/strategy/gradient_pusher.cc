@@ -12,13 +12,6 @@ namespace {
 
 constexpr std::chrono::milliseconds kAskInterval(50);
 
-absl::Status CheckReply(const absl::StatusOr<proto::PushReplyHeader>& reply, int blocks) {
-  if (!reply.ok()) return reply.status();
-  if (reply->versions_size() == blocks) return absl::OkStatus();
-  return absl::InternalError(absl::StrCat("a ps answered a push of ", blocks, " blocks with ",
-                                          reply->versions_size(), " versions"));
-}
-
 void CopyScaled(float scale, absl::Span<const float> from, float* to) {
   if (scale == 1) {
     std::copy(from.begin(), from.end(), to);
@@ -37,6 +30,10 @@ GradientPusher::GradientPusher(cluster::PsClient* client, const BlockTable* tabl
       added_(table->variable_count()) {}
 
 GradientPusher::~GradientPusher() {
+  {
+    MutexLock lock(&mutex_);
+    closing_ = true;
+  }
   client_->Cancel(options_.group);
   MutexLock lock(&mutex_);
   while (calls_ > 0) changed_.Wait(&mutex_);
@@ -65,8 +62,9 @@ void GradientPusher::Release(const std::shared_ptr<Buffer>& buffer) {
 
 void GradientPusher::Begin(int64_t batch, int64_t examples) {
   step_ = std::make_shared<StepState>();
+  if (options_.norms != nullptr) step_->sums = options_.norms->None();
   step_->buffer = TakeBuffer();
-  batch_ = batch;
+  step_->batch = batch;
   examples_ = examples;
   std::fill(added_.begin(), added_.end(), false);
   MutexLock lock(&mutex_);
@@ -106,61 +104,114 @@ void GradientPusher::End(const proto::BatchRecord& record) {
   }
   for (int ps = 0; ps < table_->ps_count(); ++ps) Flush(ps);
   step_->record = record;
-  bool settled = false;
+  Finished finished;
   {
     MutexLock lock(&mutex_);
-    settled = FinishPart(step_.get());
     Release(step_->buffer);
+    finished = FinishPart(step_.get());
   }
-  if (settled) options_.on_settled(record);
+  GoOn(finished, step_);
   step_.reset();
 }
 
 void GradientPusher::Flush(int ps) {
   auto [header, pieces, bytes] = std::exchange(pending_[ps], Pending());
   if (header.blocks_size() == 0 && header.settled_blocks_size() == 0) return;
+  header.set_examples(examples_);
+  Send(ps, step_, std::move(header), std::move(pieces));
+}
+
+void GradientPusher::Send(int ps, const std::shared_ptr<StepState>& step, proto::PushHeader header,
+                          std::vector<cluster::FramePiece> pieces) {
   header.set_job_id(options_.job_id);
   header.set_generation(options_.generation);
-  header.set_batch(batch_);
-  header.set_examples(examples_);
+  header.set_batch(step->batch);
   std::vector<absl::Span<float>> destinations;
   if (options_.destination != nullptr) {
     header.set_want_values(true);
     for (uint32_t id : header.blocks()) destinations.push_back(options_.destination(id));
   }
+  Asked asked;
+  asked.versions = header.blocks_size();
+  asked.blocks.assign(header.blocks().begin(), header.blocks().end());
+  asked.blocks.insert(asked.blocks.end(), header.settled_blocks().begin(),
+                      header.settled_blocks().end());
   {
     MutexLock lock(&mutex_);
     ++calls_;
-    ++step_->open;
-    if (step_->buffer != nullptr) ++step_->buffer->uses;
+    ++step->open;
+    if (step->buffer != nullptr) ++step->buffer->uses;
   }
-  const int blocks = header.blocks_size();
   client_->Push(
       ps, std::move(header), std::move(pieces), std::move(destinations),
-      [this, step = step_, blocks](absl::StatusOr<proto::PushReplyHeader> reply) {
-        OnReply(step, blocks, std::move(reply));
+      [this, step, asked = std::move(asked)](absl::StatusOr<proto::PushReplyHeader> reply) {
+        OnReply(step, asked, reply);
       },
       options_.group);
 }
 
-bool GradientPusher::FinishPart(StepState* step) {
-  if (--step->open > 0) return false;
+GradientPusher::Finished GradientPusher::FinishPart(StepState* step) {
+  if (--step->open > 0) return Finished::kNothing;
+  if (status_.ok() && options_.norms != nullptr && !step->scaled && !step->sums.settled) {
+    step->scaled = true;
+    step->open = 1;
+    step->buffer.reset();
+    return Finished::kGradients;
+  }
   --steps_;
   changed_.NotifyAll();
-  return status_.ok();
+  return status_.ok() ? Finished::kStep : Finished::kNothing;
 }
 
-void GradientPusher::OnReply(const std::shared_ptr<StepState>& step, int blocks,
-                             absl::StatusOr<proto::PushReplyHeader> reply) {
-  const absl::Status failure = CheckReply(reply, blocks);
-  bool settled = false;
+void GradientPusher::GoOn(Finished finished, const std::shared_ptr<StepState>& step) {
+  if (finished == Finished::kStep) options_.on_settled(step->record);
+  if (finished == Finished::kGradients) SendScales(step);
+}
+
+// Nobody else has to do with the step until its first request is out.
+void GradientPusher::SendScales(const std::shared_ptr<StepState>& step) {
+  std::vector<proto::UpdateScales> scales = options_.norms->Scales(step->sums);
+  for (size_t ps = 0; ps < scales.size(); ++ps) {
+    if (scales[ps].blocks_size() == 0) continue;
+    proto::PushHeader header;
+    *header.mutable_apply() = std::move(scales[ps]);
+    Send(static_cast<int>(ps), step, std::move(header), {});
+  }
+  Finished finished;
+  bool closing;
   {
     MutexLock lock(&mutex_);
+    finished = FinishPart(step.get());
+    closing = closing_;
+  }
+  GoOn(finished, step);
+  // The destructor may have cancelled before these requests were there.
+  if (closing) client_->Cancel(options_.group);
+}
+
+absl::Status GradientPusher::TakeReply(const Asked& asked,
+                                       const absl::StatusOr<proto::PushReplyHeader>& reply,
+                                       StepState* step) {
+  if (!reply.ok()) return reply.status();
+  if (reply->versions_size() != asked.versions) {
+    return absl::InternalError(absl::StrCat("a ps answered a push of ", asked.versions,
+                                            " blocks with ", reply->versions_size(), " versions"));
+  }
+  if (options_.norms == nullptr || step->scaled) return absl::OkStatus();
+  return options_.norms->Add(asked.blocks, *reply, &step->sums);
+}
+
+void GradientPusher::OnReply(const std::shared_ptr<StepState>& step, const Asked& asked,
+                             const absl::StatusOr<proto::PushReplyHeader>& reply) {
+  Finished finished;
+  {
+    MutexLock lock(&mutex_);
+    const absl::Status failure = TakeReply(asked, reply, step.get());
     if (status_.ok()) status_ = failure;
     Release(step->buffer);
-    settled = FinishPart(step.get());
+    finished = FinishPart(step.get());
   }
-  if (settled) options_.on_settled(step->record);
+  GoOn(finished, step);
   MutexLock lock(&mutex_);
   --calls_;
   changed_.NotifyAll();

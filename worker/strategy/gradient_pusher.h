@@ -16,6 +16,7 @@
 #include "proto/parameter_server.pb.h"
 #include "worker/strategy/block_table.h"
 #include "worker/strategy/strategy.h"
+#include "worker/strategy/update_norms.h"
 
 namespace cairn::worker {
 
@@ -39,6 +40,10 @@ class GradientPusher {
     // Acknowledgements bring the updated values along, to where this says: written on the client's
     // thread, any time between Add and the acknowledgement. Null: none are wanted.
     Destination destination;
+    // Where the norms of updates are clipped: pushes are answered when the update is folded, and it
+    // is applied when one of its workers has heard of all blocks and sent their scales. Must
+    // outlive the pusher. Null: updates are applied without more words.
+    const UpdateNorms* norms = nullptr;
     Strategy::OnSettled on_settled;
   };
 
@@ -70,9 +75,19 @@ class GradientPusher {
     int uses = 0;  // By its step and its requests. Guarded by mutex_.
   };
   struct StepState {
+    int64_t batch = 0;
     proto::BatchRecord record;
     std::shared_ptr<Buffer> buffer;  // Null: gradients are not copied.
-    int open = 1;  // Requests under way, and the step itself until End. Guarded by mutex_.
+    // The rest is guarded by mutex_. Requests under way, and one while more may come.
+    int open = 1;
+    UpdateNorms::Sums sums;
+    bool scaled = false;  // The requests are those with the scales.
+  };
+  enum class Finished { kNothing, kGradients, kStep };
+  // What a request named, with a gradient and then without.
+  struct Asked {
+    std::vector<uint32_t> blocks;
+    int versions = 0;  // Expected in the reply.
   };
   // One ps's next request.
   struct Pending {
@@ -87,10 +102,16 @@ class GradientPusher {
   cluster::FramePiece PieceOf(const BlockTable::Block& block, absl::Span<const float> gradient,
                               float scale);
   void Flush(int ps);
-  void OnReply(const std::shared_ptr<StepState>& step, int blocks,
-               absl::StatusOr<proto::PushReplyHeader> reply);
-  // Returns whether that was the last part of the step and all went well.
-  bool FinishPart(StepState* step) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void SendScales(const std::shared_ptr<StepState>& step);
+  void Send(int ps, const std::shared_ptr<StepState>& step, proto::PushHeader header,
+            std::vector<cluster::FramePiece> pieces);
+  void OnReply(const std::shared_ptr<StepState>& step, const Asked& asked,
+               const absl::StatusOr<proto::PushReplyHeader>& reply);
+  absl::Status TakeReply(const Asked& asked, const absl::StatusOr<proto::PushReplyHeader>& reply,
+                         StepState* step) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // What has ended with this part of the step, and went well.
+  Finished FinishPart(StepState* step) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void GoOn(Finished finished, const std::shared_ptr<StepState>& step);
 
   cluster::PsClient* const client_;
   const BlockTable* const table_;
@@ -100,7 +121,6 @@ class GradientPusher {
   std::shared_ptr<StepState> step_;
   std::vector<Pending> pending_;  // By ps.
   std::vector<bool> added_;
-  int64_t batch_ = 0;
   int64_t examples_ = 0;
 
   Mutex mutex_;
@@ -108,6 +128,7 @@ class GradientPusher {
   int calls_ ABSL_GUARDED_BY(mutex_) = 0;
   int steps_ ABSL_GUARDED_BY(mutex_) = 0;
   bool woken_ ABSL_GUARDED_BY(mutex_) = false;
+  bool closing_ ABSL_GUARDED_BY(mutex_) = false;
   absl::Status status_ ABSL_GUARDED_BY(mutex_);
   std::vector<std::shared_ptr<Buffer>> free_ ABSL_GUARDED_BY(mutex_);
 };

@@ -14,12 +14,18 @@ namespace {
 constexpr cluster::PsClient::Group kPullGroup = 1;
 constexpr cluster::PsClient::Group kPushGroup = 2;
 
+std::optional<UpdateNorms> NormsOf(const proto::JobPlan& plan, const nn::GradientClip& clip,
+                                   const nn::Model& model, const BlockTable& table) {
+  if (!nn::ClipsNormsOfUpdates(plan)) return std::nullopt;
+  return UpdateNorms(clip, &model, &table);
+}
+
 }  // namespace
 
 ParameterServerStrategy::ParameterServerStrategy(const proto::JobPlan& plan, uint64_t generation,
-                                                 BlockTable table, GradientClipper clipper,
-                                                 nn::Executor* executor, cluster::PsClient* client,
-                                                 OnSettled on_settled)
+                                                 BlockTable table, const nn::GradientClip& clip,
+                                                 const nn::Model& model, nn::Executor* executor,
+                                                 cluster::PsClient* client, OnSettled on_settled)
     : mode_(plan.synchronous()  ? Mode::kSynchronous
             : plan.window() < 0 ? Mode::kAsynchronous
                                 : Mode::kStale),
@@ -28,8 +34,9 @@ ParameterServerStrategy::ParameterServerStrategy(const proto::JobPlan& plan, uin
       batches_per_epoch_(plan.batches_per_epoch()),
       batches_per_update_(std::max<int64_t>(1, plan.batches_per_update())),
       table_(std::move(table)),
+      norms_(NormsOf(plan, clip, model, table_)),
       executor_(executor),
-      clipper_(std::move(clipper)),
+      clipper_(norms_.has_value() ? nn::GradientClip() : clip, &model, executor),
       puller_(client, &table_, kPullGroup),
       pusher_(client, &table_,
               {.job_id = job_id_,
@@ -37,6 +44,7 @@ ParameterServerStrategy::ParameterServerStrategy(const proto::JobPlan& plan, uin
                .group = kPushGroup,
                .copy_gradients = mode_ == Mode::kSynchronous || clipper_.scales(),
                .destination = DestinationOfReplies(),
+               .norms = norms_.has_value() ? &*norms_ : nullptr,
                .on_settled = std::move(on_settled)}) {}
 
 GradientPusher::Destination ParameterServerStrategy::DestinationOfReplies() {
@@ -58,8 +66,7 @@ absl::StatusOr<std::unique_ptr<ParameterServerStrategy>> ParameterServerStrategy
   CAIRN_ASSIGN_OR_RETURN(const nn::GradientClip clip,
                          nn::GradientClip::Create(plan.job().optimizer()));
   return std::unique_ptr<ParameterServerStrategy>(new ParameterServerStrategy(
-      plan, generation, std::move(table), GradientClipper(clip, &model, executor), executor, client,
-      std::move(on_settled)));
+      plan, generation, std::move(table), clip, model, executor, client, std::move(on_settled)));
 }
 
 int64_t ParameterServerStrategy::UpdateOf(int64_t batch) const {

@@ -3,16 +3,19 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "cluster/ps_client.h"
 #include "nn/executor.h"
 #include "nn/model.h"
+#include "nn/optimizers/gradient_clip.h"
 #include "proto/job.pb.h"
 #include "worker/strategy/block_table.h"
 #include "worker/strategy/gradient_clipper.h"
 #include "worker/strategy/gradient_pusher.h"
 #include "worker/strategy/strategy.h"
+#include "worker/strategy/update_norms.h"
 #include "worker/strategy/value_puller.h"
 
 namespace cairn::worker {
@@ -26,7 +29,7 @@ namespace cairn::worker {
 // own work, and one worker alone computes what a synchronous one does. Stale synchronous: every
 // step pulls, and the ps answer when the window allows it. Synchronous: one pull for each update;
 // steps of the same update follow each other without waiting for acknowledgements, which come when
-// the update is complete.
+// the update is complete. If its norm is clipped the pusher does that together with the ps.
 class ParameterServerStrategy final : public Strategy {
  public:
   // Everything but `on_settled` must outlive it. InvalidArgument: the plan's partition is not one
@@ -45,8 +48,8 @@ class ParameterServerStrategy final : public Strategy {
   enum class Mode { kAsynchronous, kStale, kSynchronous };
 
   ParameterServerStrategy(const proto::JobPlan& plan, uint64_t generation, BlockTable table,
-                          GradientClipper clipper, nn::Executor* executor,
-                          cluster::PsClient* client, OnSettled on_settled);
+                          const nn::GradientClip& clip, const nn::Model& model,
+                          nn::Executor* executor, cluster::PsClient* client, OnSettled on_settled);
   absl::StatusOr<Ready> MakeFresh(const Step& step, absl::FunctionRef<bool()> should_abandon);
   absl::StatusOr<Ready> Pull(int64_t batch, absl::FunctionRef<bool()> should_abandon);
   absl::Span<float> ValuesOf(uint32_t block);
@@ -60,6 +63,8 @@ class ParameterServerStrategy final : public Strategy {
   const int64_t batches_per_epoch_;
   const int64_t batches_per_update_;
   const BlockTable table_;
+  // Where updates of several batches are clipped; there the clipper has nothing to do.
+  std::optional<UpdateNorms> norms_;
   nn::Executor* const executor_;
   const GradientClipper clipper_;
 

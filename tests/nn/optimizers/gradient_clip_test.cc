@@ -6,6 +6,7 @@
 #include <limits>
 #include <vector>
 
+#include "nn/optimizers/square_sum.h"
 #include "proto/job.pb.h"
 
 namespace cairn::nn {
@@ -40,21 +41,37 @@ TEST(GradientClipTest, ValuesNeedNoNorm) {
   EXPECT_FALSE(GradientClip::Create(config).ok());
 }
 
-TEST(GradientClipTest, SumsOfSquaresAreRightForEverySize) {
-  for (int size : {0, 1, 15, 16, 17, 1000}) {
-    std::vector<float> values;
-    double expected = 0;
-    for (int i = 0; i < size; ++i) {
-      values.push_back(static_cast<float>(i) - 7.25f);
-      expected += (i - 7.25) * (i - 7.25);
-    }
-    EXPECT_DOUBLE_EQ(SumOfSquares(values), expected) << size;
-  }
+SquareSum SumOf(const std::vector<float>& values) {
+  SquareSum sum;
+  sum.Add(values);
+  return sum;
 }
 
-TEST(GradientClipTest, LargeFloatsDoNotOverflow) {
-  const std::vector<float> values(100, std::numeric_limits<float>::max());
-  EXPECT_TRUE(std::isfinite(SumOfSquares(values)));
+TEST(GradientClipTest, EachNormOrThatOfAllDecides) {
+  const std::vector<SquareSum> sums = {SumOf({3, 4}), SumOf({}), SumOf({12})};
+  proto::Optimizer config;
+  EXPECT_EQ(GradientClip::Create(config)->NormScales(sums), std::vector<float>({1, 1, 1}));
+  config.set_clipnorm(6);
+  EXPECT_EQ(GradientClip::Create(config)->NormScales(sums), std::vector<float>({1, 1, 0.5}));
+  config.clear_clipnorm();
+  config.set_global_clipnorm(3.25);
+  EXPECT_EQ(GradientClip::Create(config)->NormScales(sums), std::vector<float>(3, 0.25));
+}
+
+TEST(GradientClipTest, UpdatesOfSeveralBatchesAreClippedByAllTogether) {
+  proto::JobPlan plan;
+  plan.set_synchronous(true);
+  plan.set_batches_per_update(2);
+  EXPECT_FALSE(ClipsNormsOfUpdates(plan));
+  plan.mutable_job()->mutable_optimizer()->set_clipvalue(1);
+  EXPECT_FALSE(ClipsNormsOfUpdates(plan));
+  plan.mutable_job()->mutable_optimizer()->set_global_clipnorm(1);
+  EXPECT_TRUE(ClipsNormsOfUpdates(plan));
+  plan.set_batches_per_update(1);
+  EXPECT_FALSE(ClipsNormsOfUpdates(plan));
+  plan.set_batches_per_update(2);
+  plan.set_synchronous(false);
+  EXPECT_FALSE(ClipsNormsOfUpdates(plan));
 }
 
 }  // namespace

@@ -374,5 +374,94 @@ TEST(Block, APullThatMayNotWaitMakesThoseGoThatNobodyWaitsFor) {
   EXPECT_EQ(cancelled, 2);
 }
 
+TestJobOptions Clipped(int64_t batches_per_update) {
+  TestJobOptions job = Synchronous(batches_per_update);
+  job.global_clipnorm = 1;
+  return job;
+}
+
+double SquareSumIn(const Reply& reply) { return reply->value().square_sum.value().value(); }
+
+// The kernel has 24 values.
+TEST(Block, AnUpdateWhoseNormIsClippedIsMeasuredAndThenApplied) {
+  BlockUnderTest block(Clipped(2));
+  const Reply next = block.Pull(2);
+  const Reply first = block.Push(0, -3);
+  EXPECT_FALSE(first->has_value());
+  const Reply second = block.Push(1, -5);
+  for (const Reply& reply : {first, second}) {
+    ASSERT_TRUE(reply->has_value());
+    EXPECT_EQ(SquareSumIn(reply), 24 * 16);
+    EXPECT_EQ((*reply)->version, 0);
+    EXPECT_FALSE((*reply)->settled_before);
+  }
+  EXPECT_EQ(block->state().ledger.low_water(), 0);
+  EXPECT_EQ(block.value(), 0);
+  EXPECT_FALSE(next->has_value());
+  EXPECT_EQ(ValueIn(block.Pull(1)), 0);
+  EXPECT_FALSE(block->ApplyUpdate(1, 0.25f).settled_before);
+  EXPECT_EQ(block.value(), 1);
+  EXPECT_EQ(block->state().ledger.low_water(), 2);
+  ASSERT_TRUE(next->has_value());
+  EXPECT_EQ(ValueIn(next), 1);
+  // The other worker, and one that repeats itself, change nothing.
+  EXPECT_TRUE(block->ApplyUpdate(0, 0.25f).settled_before);
+  EXPECT_EQ(block.value(), 1);
+  EXPECT_EQ(block->state().version, 1);
+}
+
+// All workers may die between the two steps: whoever does a batch again learns the sum.
+TEST(Block, WhoPushesAgainIsToldTheSumUntilTheUpdateIsKnownToBeInEverywhere) {
+  BlockUnderTest block(Clipped(2));
+  for (const int64_t batch : {0, 1}) block.Push(batch, -2);
+  for (int i = 0; i < 2; ++i) {
+    const Reply again = block.Push(1, -77);
+    EXPECT_EQ(SquareSumIn(again), 24 * 4);
+    EXPECT_TRUE((*again)->settled_before);
+  }
+  EXPECT_TRUE(block->ApplyUpdate(0, 0.5f).status.ok());
+  EXPECT_EQ(block.value(), 1);
+  EXPECT_EQ(ValueIn(block.Pull(1)), 0) << "its values for another ps";
+  EXPECT_EQ(SquareSumIn(block.Push(0, -2)), 24 * 4);
+  for (const int64_t batch : {2, 3}) block.Push(batch, -2);
+  const Reply late = block.Push(0, -2);
+  EXPECT_TRUE((*late)->settled_before);
+  EXPECT_FALSE((*late)->square_sum.has_value());
+  EXPECT_TRUE(block->ApplyUpdate(0, 0.5f).settled_before);
+  EXPECT_EQ(block.value(), 1);
+}
+
+TEST(Block, AnUpdateIsNotAppliedBeforeItIsMeasured) {
+  BlockUnderTest block(Clipped(2));
+  const auto code_of = [&](int64_t batch) { return block->ApplyUpdate(batch, 1).status.code(); };
+  EXPECT_EQ(code_of(0), absl::StatusCode::kFailedPrecondition);
+  const Reply waiting = block.Push(0);
+  EXPECT_EQ(code_of(0), absl::StatusCode::kFailedPrecondition);
+  block.Push(1);
+  EXPECT_EQ(code_of(2), absl::StatusCode::kFailedPrecondition);
+  EXPECT_EQ(CodeOf(block.Push(2)), absl::StatusCode::kFailedPrecondition);
+  EXPECT_EQ(code_of(0), absl::StatusCode::kOk);
+  block.Push(2);
+  block.Push(3);
+  block->Close(absl::AbortedError("a new generation"));
+  EXPECT_EQ(code_of(2), absl::StatusCode::kAborted);
+  BlockUnderTest other(Synchronous(2));
+  EXPECT_EQ(other->ApplyUpdate(0, 1).status.code(), absl::StatusCode::kFailedPrecondition);
+}
+
+TEST(Block, WhatIsNoGradientHasNoNormAndIsSettledWithTheRest) {
+  BlockUnderTest statistics(Clipped(2), "norm/moving_mean");
+  for (const int64_t batch : {0, 1}) statistics.Push(batch, 8);
+  EXPECT_EQ(SquareSumIn(statistics.Push(0, 8)), 0);
+  EXPECT_TRUE(statistics->ApplyUpdate(0, 0.5f).status.ok());
+  EXPECT_EQ(statistics.value(), 4);
+  BlockUnderTest untouched(Clipped(2));
+  for (const int64_t batch : {0, 1}) untouched.Push(batch, BlockBuffer());
+  EXPECT_EQ(SquareSumIn(untouched.Push(0)), 0);
+  EXPECT_TRUE(untouched->ApplyUpdate(0, 0.5f).status.ok());
+  EXPECT_EQ(untouched->state().version, 0);
+  EXPECT_EQ(untouched->state().ledger.low_water(), 2);
+}
+
 }  // namespace
 }  // namespace cairn::ps

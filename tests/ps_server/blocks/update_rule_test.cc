@@ -39,7 +39,8 @@ TEST(UpdateRule, FollowsKerasAdamOverSeveralUpdatesWhoeverLooksOn) {
     value -= alpha * m / (std::sqrt(v) + 1e-7);
     if (t % 2 == 0) onlookers.push_back(state);
     const BlockBuffer gradient = Filled(&pool, 6, static_cast<float>(g));
-    ASSERT_TRUE(rule.Apply(layout->blocks()[position], gradient.data(), std::nullopt, &state).ok());
+    ASSERT_TRUE(
+        rule.Apply(layout->blocks()[position], {gradient.data()}, std::nullopt, &state).ok());
     EXPECT_NEAR(state.values.data()[5], value, 1e-5);
     EXPECT_EQ(state.version, t);
   }
@@ -57,11 +58,32 @@ TEST(UpdateRule, AveragesMovingStatisticsInPlaceAndElsewhere) {
   const UpdateRule rule(layout.get(), &pool);
   BlockState state = StateOf(*layout, position, 1, &pool);
   const BlockBuffer statistic = Filled(&pool, 6, 3);
-  ASSERT_TRUE(rule.Apply(layout->blocks()[position], statistic.data(), std::nullopt, &state).ok());
+  ASSERT_TRUE(
+      rule.Apply(layout->blocks()[position], {statistic.data()}, std::nullopt, &state).ok());
   const BlockBuffer before = state.values;
-  ASSERT_TRUE(rule.Apply(layout->blocks()[position], statistic.data(), std::nullopt, &state).ok());
+  ASSERT_TRUE(
+      rule.Apply(layout->blocks()[position], {statistic.data()}, std::nullopt, &state).ok());
   EXPECT_EQ(before.data()[0], 2);
   EXPECT_EQ(state.values.data()[0], 2.5f);
+}
+
+TEST(UpdateRule, ScalesGradientsAndNotStatistics) {
+  TestJobOptions options;
+  options.global_clipnorm = 1;
+  const auto layout = MakeLayout(options);
+  BufferPool pool;
+  const UpdateRule rule(layout.get(), &pool);
+  const BlockBuffer gradient = Filled(&pool, 6, -8);
+  const int bias = PositionOf(*layout, "hidden/bias");
+  BlockState state = StateOf(*layout, bias, 1, &pool);
+  ASSERT_TRUE(
+      rule.Apply(layout->blocks()[bias], {gradient.data(), 0.25f}, std::nullopt, &state).ok());
+  EXPECT_EQ(state.values.data()[0], 3);
+  const int mean = PositionOf(*layout, "norm/moving_mean");
+  state = StateOf(*layout, mean, 0, &pool);
+  ASSERT_TRUE(
+      rule.Apply(layout->blocks()[mean], {gradient.data(), 0.25f}, std::nullopt, &state).ok());
+  EXPECT_EQ(state.values.data()[0], -4);
 }
 
 }  // namespace

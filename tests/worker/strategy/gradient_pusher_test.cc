@@ -25,11 +25,14 @@ class GradientPusherTest : public ::testing::Test {
     options.copy_gradients = copy;
     options.job_id = plan_.job_id();
     options.generation = generation;
-    options.group = 1;
-    options.destination = [this](uint32_t block) {
-      return absl::MakeSpan(values_).subspan(table_.block(block).pushed_offset,
-                                             table_.block(block).elements);
-    };
+    options.group = ++group_;
+    options.norms = norms();
+    if (!plan_.synchronous()) {
+      options.destination = [this](uint32_t block) {
+        return absl::MakeSpan(values_).subspan(table_.block(block).pushed_offset,
+                                               table_.block(block).elements);
+      };
+    }
     options.on_settled = [this](const proto::BatchRecord& record) {
       settled_.Push(record.batch());
     };
@@ -37,15 +40,17 @@ class GradientPusherTest : public ::testing::Test {
   }
 
   void Step(GradientPusher* pusher, int64_t batch, bool with_gradient = true) {
-    std::vector<float> gradient(600, 1.0f);
+    std::vector<float> gradient(values_.size(), 1.0f);
     pusher->Begin(batch, 4);
     if (with_gradient) pusher->Add(0, gradient);
     // The memory is the caller's again.
-    gradient.assign(600, 1e9f);
+    gradient.assign(gradient.size(), 1e9f);
     proto::BatchRecord record;
     record.set_batch(batch);
     pusher->End(record);
   }
+
+  virtual const UpdateNorms* norms() const { return nullptr; }
 
   int64_t NextSettled() { return settled_.Pop(absl::Seconds(20)).value_or(-1); }
 
@@ -60,6 +65,7 @@ class GradientPusherTest : public ::testing::Test {
   std::unique_ptr<nn::Model> model_;
   BlockTable table_;
   BoundedQueue<int64_t> settled_{100};
+  cluster::PsClient::Group group_ = 0;
   std::vector<float> values_ = std::vector<float>(table_.pushed_elements());
 };
 
@@ -126,6 +132,96 @@ TEST_F(SynchronousPusherTest, WhatIsCancelledIsNotSettled) {
   Step(pusher.get(), 0);
   pusher.reset();
   EXPECT_EQ(settled_.size(), 0u);
+}
+
+// Every weight's gradient is 1, and there are 625: their norm is 25.
+class ClippingPusherTest : public GradientPusherTest {
+ protected:
+  ClippingPusherTest()
+      : GradientPusherTest(
+            {.rows = 625, .synchronous = true, .batches_per_update = 2, .clipnorm = 12.5}),
+        norms_(nn::GradientClip::Create(plan_.job().optimizer()).value(), model_.get(), &table_) {}
+
+  const UpdateNorms* norms() const override { return &norms_; }
+
+  UpdateNorms norms_;
+};
+
+TEST_F(ClippingPusherTest, AnUpdateIsAppliedOnceWithTheScaleOfItsNorm) {
+  const auto one = MakePusher();
+  const auto other = MakePusher();
+  for (int64_t update = 0; update < 10; ++update) {
+    Step(one.get(), 2 * update);
+    EXPECT_FALSE(*one->WaitForRoom(1, [] { return true; }));
+    Step(other.get(), 2 * update + 1);
+    EXPECT_TRUE(*one->WaitForRoom(1, [] { return false; }));
+    EXPECT_TRUE(*other->WaitForRoom(1, [] { return false; }));
+    EXPECT_EQ(NextSettled() + NextSettled(), 4 * update + 1);
+    ExpectValues(-0.5f * static_cast<float>(update + 1));
+  }
+  EXPECT_EQ(settled_.size(), 0u);
+}
+
+// Between the two steps both workers die: only one of them has asked one ps to apply the update.
+TEST_F(ClippingPusherTest, AnUpdateThatWasAppliedInPartIsFinishedByWhoeverDoesOneOfItsBatches) {
+  std::vector<BlockTable::Request> asked = table_.pushed();
+  const std::vector<float> gradient(625, 1);
+  BoundedQueue<bool> answers(100);
+  proto::PushHeader header;
+  header.set_job_id(plan_.job_id());
+  header.set_generation(1);
+  header.set_examples(4);
+  for (const int64_t batch : {0, 1}) {
+    for (const BlockTable::Request& request : asked) {
+      proto::PushHeader push = header;
+      push.set_batch(batch);
+      std::vector<cluster::FramePiece> pieces;
+      for (const uint32_t block : request.blocks) {
+        push.add_blocks(block);
+        pieces.push_back(cluster::FramePiece::Borrowed(
+            absl::MakeConstSpan(gradient).subspan(0, table_.block(block).elements)));
+      }
+      cluster_.client->Push(request.ps, push, std::move(pieces), {},
+                            [&](const auto& reply) { answers.Push(reply.ok()); });
+    }
+  }
+  for (size_t i = 0; i < 2 * asked.size(); ++i) ASSERT_TRUE(answers.Pop(absl::Seconds(20)).value());
+  for (const uint32_t block : asked.front().blocks) {
+    header.mutable_apply()->add_blocks(block);
+    header.mutable_apply()->add_scales(0.5f);
+  }
+  header.set_batch(0);
+  cluster_.client->Push(asked.front().ps, header, {}, {},
+                        [&](const auto& reply) { answers.Push(reply.ok()); });
+  ASSERT_TRUE(answers.Pop(absl::Seconds(20)).value());
+  const auto heir = MakePusher();
+  Step(heir.get(), 1);
+  EXPECT_EQ(NextSettled(), 1);
+  ExpectValues(-0.5);
+}
+
+TEST_F(ClippingPusherTest, ABatchOfAnUpdateThatIsLongInIsSettledWithoutScales) {
+  const auto pusher = MakePusher();
+  for (int64_t batch : {0, 1, 2, 3}) {
+    Step(pusher.get(), batch);
+    const int open = batch % 2 == 0 ? 2 : 1;
+    EXPECT_TRUE(*pusher->WaitForRoom(open, [] { return false; }));
+  }
+  EXPECT_EQ(NextSettled() + NextSettled() + NextSettled() + NextSettled(), 6);
+  const auto late = MakePusher();
+  Step(late.get(), 0);
+  EXPECT_EQ(NextSettled(), 0);
+  ExpectValues(-1);
+}
+
+TEST_F(ClippingPusherTest, WhatIsCancelledIsNotSettled) {
+  for (int i = 0; i < 20; ++i) {
+    auto pusher = MakePusher();
+    Step(pusher.get(), 0);
+    pusher.reset();
+  }
+  EXPECT_EQ(settled_.size(), 0u);
+  ExpectValues(0);
 }
 
 TEST_F(GradientPusherTest, AnotherGenerationSettlesNothing) {

@@ -196,6 +196,23 @@ TEST(ParameterServerStrategyTest, SynchronousUpdatesAverageTheirBatches) {
   ExpectAllValues(&cluster, -15);  // 5 epochs of updates of 4, 4 and 2 batches.
 }
 
+// A gradient of 625 ones has the norm 25.
+TEST(ParameterServerStrategyTest, SynchronousUpdatesAreClippedWholeHoweverManyPsShareTheVariable) {
+  for (const int ps_count : {1, 2, 3}) {
+    const proto::JobPlan plan = CountingPlan({.rows = 625,
+                                              .batches_per_epoch = 10,
+                                              .synchronous = true,
+                                              .batches_per_update = 4,
+                                              .ps_count = ps_count,
+                                              .clipnorm = 12.5});
+    TestCluster cluster(plan);
+    TestWorker worker(plan, cluster.client.get());
+    for (int64_t batch = 0; batch < 50; ++batch) ASSERT_TRUE(worker.Step(batch).ok());
+    worker.WaitForSettled(50);
+    ExpectAllValues(&cluster, -7.5f);  // 5 epochs of updates of 4, 4 and 2 batches.
+  }
+}
+
 TEST(ParameterServerStrategyTest, AParkedStepIsAbandonedForASmallerBatch) {
   const proto::JobPlan plan =
       CountingPlan({.batches_per_epoch = 10, .synchronous = true, .batches_per_update = 2});

@@ -1,0 +1,120 @@
+#include "worker/strategy/update_norms.h"
+
+#include <cmath>
+#include <map>
+#include <memory>
+#include <vector>
+
+#include "gtest/gtest.h"
+#include "tests/ps_server/test_job.h"
+
+namespace cairn::worker {
+namespace {
+
+// A kernel of 4 x 6, a bias, and a BatchNormalization, over two ps.
+class UpdateNormsTest : public ::testing::Test {
+ protected:
+  UpdateNormsTest()
+      : plan_(ps::MakePlan({.ps_count = 2})),
+        model_(nn::Model::Create(plan_.model()).value()),
+        table_(BlockTable::Create(plan_.partition(), *model_).value()) {}
+
+  UpdateNorms Norms(bool global) {
+    proto::Optimizer config;
+    global ? config.set_global_clipnorm(1) : config.set_clipnorm(1);
+    return UpdateNorms(nn::GradientClip::Create(config).value(), model_.get(), &table_);
+  }
+
+  const nn::VariableSpec& VariableOf(uint32_t block) const {
+    return model_->variables()[table_.block(block).variable];
+  }
+
+  // As a ps answers: every value of a gradient is 2, statistics have none.
+  proto::PushReplyHeader ReplyTo(const std::vector<uint32_t>& blocks) const {
+    proto::PushReplyHeader reply;
+    for (const uint32_t block : blocks) {
+      nn::SquareSum sum;
+      if (VariableOf(block).update == nn::VariableSpec::Update::kOptimized) {
+        sum.Add(std::vector<float>(table_.block(block).elements, 2));
+      }
+      reply.add_sums()->mutable_words()->Assign(sum.words().begin(), sum.words().end());
+    }
+    return reply;
+  }
+
+  // By block, after every ps has answered.
+  std::map<uint32_t, float> ScalesOf(const UpdateNorms& norms) {
+    UpdateNorms::Sums sums = norms.None();
+    for (const BlockTable::Request& request : table_.pushed()) {
+      EXPECT_TRUE(norms.Add(request.blocks, ReplyTo(request.blocks), &sums).ok());
+    }
+    EXPECT_FALSE(sums.settled);
+    std::map<uint32_t, float> scales;
+    const std::vector<proto::UpdateScales> by_ps = norms.Scales(sums);
+    EXPECT_EQ(by_ps.size(), 2u);
+    for (size_t ps = 0; ps < by_ps.size(); ++ps) {
+      EXPECT_GT(by_ps[ps].blocks_size(), 0);
+      for (int i = 0; i < by_ps[ps].blocks_size(); ++i) {
+        EXPECT_EQ(table_.block(by_ps[ps].blocks(i)).ps, static_cast<int>(ps));
+        EXPECT_TRUE(scales.emplace(by_ps[ps].blocks(i), by_ps[ps].scales(i)).second);
+      }
+    }
+    return scales;
+  }
+
+  proto::JobPlan plan_;
+  std::unique_ptr<nn::Model> model_;
+  BlockTable table_;
+};
+
+TEST_F(UpdateNormsTest, AVariablesNormIsThatOfAllItsBlocks) {
+  const std::map<uint32_t, float> scales = ScalesOf(Norms(false));
+  int gradients = 0;
+  for (const auto& [block, scale] : scales) {
+    const nn::VariableSpec& variable = VariableOf(block);
+    ASSERT_NE(variable.update, nn::VariableSpec::Update::kFrozen) << variable.name;
+    const bool is_gradient = variable.update == nn::VariableSpec::Update::kOptimized;
+    const double count = static_cast<double>(nn::ElementCount(variable.shape));
+    EXPECT_FLOAT_EQ(scale, is_gradient ? 1 / std::sqrt(4 * count) : 1) << variable.name;
+    gradients += is_gradient;
+  }
+  EXPECT_GT(gradients, 4) << "the kernel has several blocks";
+}
+
+TEST_F(UpdateNormsTest, TheGlobalNormIsThatOfAllGradients) {
+  double count = 0;
+  for (const nn::VariableSpec& variable : model_->variables()) {
+    if (variable.update != nn::VariableSpec::Update::kOptimized) continue;
+    count += static_cast<double>(nn::ElementCount(variable.shape));
+  }
+  for (const auto& [block, scale] : ScalesOf(Norms(true))) {
+    const bool is_gradient = VariableOf(block).update == nn::VariableSpec::Update::kOptimized;
+    EXPECT_FLOAT_EQ(scale, is_gradient ? 1 / std::sqrt(4 * count) : 1);
+  }
+}
+
+TEST_F(UpdateNormsTest, WhatIsInEverywhereNeedsNoScales) {
+  const UpdateNorms norms = Norms(true);
+  UpdateNorms::Sums sums = norms.None();
+  const std::vector<uint32_t>& blocks = table_.pushed().front().blocks;
+  proto::PushReplyHeader reply;
+  reply.set_update_settled(true);
+  EXPECT_TRUE(norms.Add(blocks, reply, &sums).ok());
+  EXPECT_TRUE(norms.Add(blocks, ReplyTo(blocks), &sums).ok());
+  EXPECT_TRUE(sums.settled);
+}
+
+TEST_F(UpdateNormsTest, ARepliesSumsMustBeThoseOfItsBlocks) {
+  const UpdateNorms norms = Norms(true);
+  UpdateNorms::Sums sums = norms.None();
+  const std::vector<uint32_t>& blocks = table_.pushed().front().blocks;
+  proto::PushReplyHeader reply = ReplyTo(blocks);
+  reply.add_sums();
+  EXPECT_EQ(norms.Add(blocks, reply, &sums).code(), absl::StatusCode::kInternal);
+  reply = ReplyTo(blocks);
+  reply.mutable_sums(0)->mutable_words()->Resize(100, 1);
+  EXPECT_EQ(norms.Add(blocks, reply, &sums).code(), absl::StatusCode::kInternal);
+}
+
+}  // namespace
+}  // namespace cairn::worker
