@@ -5,7 +5,6 @@
 
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
-#include "nn/optimizers/square_sum.h"
 
 namespace cairn::proto {
 class JobPlan;
@@ -38,12 +37,15 @@ class GradientClip {
   float NormScale(double sum_of_squares) const;
   // The same for each of the gradients whose sums these are, of one update: by its own sum or by
   // that of all, as the kind wants; 1 without a norm.
-  std::vector<float> NormScales(absl::Span<const SquareSum> sums) const;
+  std::vector<float> NormScales(absl::Span<const double> sums_of_squares) const;
 
  private:
   Kind kind_ = Kind::kNone;
   double limit_ = 0;
 };
+
+// In double, in an order that depends on the size only; about as fast as memory.
+double SumOfSquares(absl::Span<const float> values);
 
 // Whether the job's norms are those of updates that several batches make, so that nobody has their
 // gradients whole: parameter servers and workers measure them together.

@@ -1,7 +1,6 @@
 #include "worker/strategy/gradient_clipper.h"
 
 #include "common/check.h"
-#include "nn/optimizers/square_sum.h"
 
 namespace cairn::worker {
 
@@ -16,9 +15,9 @@ float GradientClipper::ScaleOf(int variable) const {
 
 std::vector<float> GradientClipper::ScalesOf(absl::Span<const int> variables) const {
   if (!scales()) return std::vector<float>(variables.size(), 1.0f);
-  std::vector<nn::SquareSum> sums(variables.size());
+  std::vector<double> sums(variables.size());
   for (size_t i = 0; i < variables.size(); ++i) {
-    if (IsGradient(variables[i])) sums[i].Add(executor_.gradient(variables[i]));
+    if (IsGradient(variables[i])) sums[i] = nn::SumOfSquares(executor_.gradient(variables[i]));
   }
   std::vector<float> scales = clip_.NormScales(sums);
   for (size_t i = 0; i < variables.size(); ++i) {

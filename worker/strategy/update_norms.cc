@@ -27,7 +27,9 @@ absl::Status UpdateNorms::Add(absl::Span<const uint32_t> blocks,
 }
 
 std::vector<proto::UpdateScales> UpdateNorms::Scales(const Sums& sums) const {
-  const std::vector<float> scales = clip_.NormScales(sums.of_variables);
+  std::vector<double> values;
+  for (const nn::SquareSum& sum : sums.of_variables) values.push_back(sum.value());
+  const std::vector<float> scales = clip_.NormScales(values);
   std::vector<proto::UpdateScales> by_ps(table_.ps_count());
   for (int variable = 0; variable < table_.variable_count(); ++variable) {
     const bool is_gradient =

@@ -6,7 +6,6 @@
 #include <limits>
 #include <vector>
 
-#include "nn/optimizers/square_sum.h"
 #include "proto/job.pb.h"
 
 namespace cairn::nn {
@@ -41,14 +40,25 @@ TEST(GradientClipTest, ValuesNeedNoNorm) {
   EXPECT_FALSE(GradientClip::Create(config).ok());
 }
 
-SquareSum SumOf(const std::vector<float>& values) {
-  SquareSum sum;
-  sum.Add(values);
-  return sum;
+TEST(GradientClipTest, SumsOfSquaresAreRightForEverySize) {
+  for (int size : {0, 1, 15, 16, 17, 1000}) {
+    std::vector<float> values;
+    double expected = 0;
+    for (int i = 0; i < size; ++i) {
+      values.push_back(static_cast<float>(i) - 7.25f);
+      expected += (i - 7.25) * (i - 7.25);
+    }
+    EXPECT_DOUBLE_EQ(SumOfSquares(values), expected) << size;
+  }
+}
+
+TEST(GradientClipTest, LargeFloatsDoNotOverflow) {
+  const std::vector<float> values(100, std::numeric_limits<float>::max());
+  EXPECT_TRUE(std::isfinite(SumOfSquares(values)));
 }
 
 TEST(GradientClipTest, EachNormOrThatOfAllDecides) {
-  const std::vector<SquareSum> sums = {SumOf({3, 4}), SumOf({}), SumOf({12})};
+  const std::vector<double> sums = {25, 0, 144};
   proto::Optimizer config;
   EXPECT_EQ(GradientClip::Create(config)->NormScales(sums), std::vector<float>({1, 1, 1}));
   config.set_clipnorm(6);
