@@ -81,6 +81,12 @@ absl::Status CheckResumeFrom(const proto::Job& job) {
   const proto::ResumeFrom& from = job.resume_from();
   if (!job.has_resume_from()) return absl::OkStatus();
   if (from.name().empty()) return Missing("resume_from.name", R"("name": "fashion_mnist")");
+  if (ResumesFromFile(job) && (from.has_best() || from.has_checkpoint() || from.has_state())) {
+    return Bad("resume_from.name",
+               absl::StrCat("\"", from.name(),
+                            "\" is a file, so that \"checkpoint\", \"best\" and "
+                            "\"state\" have no meaning"));
+  }
   if (from.best() && from.has_checkpoint()) {
     return Bad("resume_from.best", "stands beside \"checkpoint\"; leave one of them");
   }
@@ -139,6 +145,10 @@ void ResolveData(const std::filesystem::path& folder, proto::DataSource* data) {
 
 }  // namespace
 
+bool ResumesFromFile(const proto::Job& job) {
+  return job.resume_from().name().find('/') != std::string::npos;
+}
+
 absl::StatusOr<proto::Job> ParseJobFile(std::string_view text, const std::string& folder) {
   CAIRN_ASSIGN_OR_RETURN(nlohmann::json json, ParseJson(text, Comments::kIgnored));
   proto::Job job;
@@ -146,6 +156,7 @@ absl::StatusOr<proto::Job> ParseJobFile(std::string_view text, const std::string
   CAIRN_RETURN_IF_ERROR(JsonToMessage(json, &job));
   CAIRN_RETURN_IF_ERROR(CheckJob(job));
   Resolve(folder, job.mutable_model());
+  if (ResumesFromFile(job)) Resolve(folder, job.mutable_resume_from()->mutable_name());
   if (job.resume_from().has_state()) Resolve(folder, job.mutable_resume_from()->mutable_state());
   ResolveData(folder, job.mutable_train());
   if (job.has_validation()) ResolveData(folder, job.mutable_validation());

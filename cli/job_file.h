@@ -18,6 +18,9 @@ absl::StatusOr<proto::Job> ParseJobFile(std::string_view text, const std::string
 // The same for a file. Errors begin with its name. NotFound or PermissionDenied: cannot be read.
 absl::StatusOr<proto::Job> ReadJobFile(const std::string& file);
 
+// Whether resume_from names a model's file, by a path with a slash ("./model.json"), and not a job.
+bool ResumesFromFile(const proto::Job& job);
+
 // What a job file says under "train" or "validation", alone: a file with it, or the JSON itself
 // (it begins with a brace; its paths are relative to the working directory). Errors as above.
 absl::StatusOr<proto::DataSource> ReadDataSource(const std::string& file_or_json);

@@ -8,6 +8,7 @@
 #include "cli/find_cluster.h"
 #include "cli/job_file.h"
 #include "cli/model/warm_start.h"
+#include "cli/model/weights_start.h"
 #include "cli/ps_transfer.h"
 #include "cli/remote_source.h"
 #include "common/status_macros.h"
@@ -33,6 +34,7 @@ bool HasItsWeights(CoordinatorApi* api, const std::string& name) {
 }
 
 absl::StatusOr<WarmStart> ReadSource(CoordinatorApi* api, const Submission& submission) {
+  if (ResumesFromFile(submission.job)) return ReadWeightsStart(submission.job, submission.model);
   const std::string& state = submission.job.resume_from().state();
   std::unique_ptr<CoordinatorApi> other;
   std::unique_ptr<JobSource> source = std::make_unique<RemoteSource>(api);

@@ -22,9 +22,9 @@ struct Submission {
 absl::StatusOr<Submission> ReadSubmission(const std::string& job_file);
 
 // Submits it, and brings initial weights to the ps if the model has any, or if it takes them from
-// another job (resume_from). With `reuse` the job of the same name is answered if it is the same,
-// and refused, naming what differs, if not; an upload that was broken off is then made again.
-// `notes` (may be null) gets lines that tell a person where the weights came from.
+// another job or a file (resume_from). With `reuse` the job of the same name is answered if it is
+// the same, and refused, naming what differs, if not; an upload that was broken off is then made
+// again. `notes` (may be null) gets lines that tell a person where the weights came from.
 absl::StatusOr<proto::SubmitReply> Submit(CoordinatorApi* api, const Submission& submission,
                                           bool reuse, std::vector<std::string>* notes = nullptr);
 

@@ -15,18 +15,6 @@
 namespace cairn::cli {
 namespace {
 
-absl::Status AtResumeFrom(const absl::Status& status) {
-  return absl::Status(status.code(), absl::StrCat("resume_from: ", std::string(status.message())));
-}
-
-std::vector<float> FreshValues(const nn::VariableSpec& variable, const SubmittedModel& model,
-                               size_t position, uint64_t seed) {
-  if (!model.weights.empty()) return model.weights[position];
-  std::vector<float> values(variable.element_count());
-  nn::FillInitialValues(variable, seed, 0, variable.element_count(), values.data());
-  return values;
-}
-
 // Takes each of the model's variables from `from`, where it is there in the same shape.
 WarmStart Match(const nn::Model& model, const SubmittedModel& submitted, uint64_t seed,
                 TrainedModel from) {
@@ -57,6 +45,18 @@ WarmStart Match(const nn::Model& model, const SubmittedModel& submitted, uint64_
 
 }  // namespace
 
+absl::Status AtResumeFrom(const absl::Status& status) {
+  return absl::Status(status.code(), absl::StrCat("resume_from: ", std::string(status.message())));
+}
+
+std::vector<float> FreshValues(const nn::VariableSpec& variable, const SubmittedModel& model,
+                               size_t position, uint64_t seed) {
+  if (!model.weights.empty()) return model.weights[position];
+  std::vector<float> values(variable.element_count());
+  nn::FillInitialValues(variable, seed, 0, variable.element_count(), values.data());
+  return values;
+}
+
 absl::StatusOr<WarmStart> ReadWarmStart(JobSource* source, const proto::Job& job,
                                         const SubmittedModel& submitted) {
   const proto::ResumeFrom& choice = job.resume_from();
@@ -68,9 +68,8 @@ absl::StatusOr<WarmStart> ReadWarmStart(JobSource* source, const proto::Job& job
   const uint64_t checkpoint = from->checkpoint.checkpoint();
   const proto::JobPlan plan = from->plan;
   WarmStart warm = Match(*model, submitted, job.seed(), *std::move(from));
-  warm.job_id = plan.job_id();
-  warm.job_name = plan.job().name();
-  warm.checkpoint = checkpoint;
+  warm.from = absl::StrCat("checkpoint ", checkpoint, " of job ", plan.job_id(), " (",
+                           plan.job().name(), ")");
   if (warm.taken > 0) return warm;
   return AtResumeFrom(absl::InvalidArgumentError(
       absl::StrCat("job ", plan.job_id(), " (", plan.job().name(),
@@ -79,10 +78,12 @@ absl::StatusOr<WarmStart> ReadWarmStart(JobSource* source, const proto::Job& job
 
 std::vector<std::string> WarmStartNotes(const WarmStart& warm) {
   std::vector<std::string> notes = {absl::StrCat(
-      "takes ", warm.taken, warm.taken == 1 ? " variable" : " variables", " from checkpoint ",
-      warm.checkpoint, " of job ", warm.job_id, " (", warm.job_name, ")")};
+      "takes ", warm.taken, warm.taken == 1 ? " variable" : " variables", " from ", warm.from)};
   if (!warm.fresh.empty()) {
     notes.push_back(absl::StrCat("starts anew: ", absl::StrJoin(warm.fresh, "; ")));
+  }
+  if (!warm.left.empty()) {
+    notes.push_back(absl::StrCat("has no place for: ", absl::StrJoin(warm.left, "; ")));
   }
   return notes;
 }

@@ -5,24 +5,33 @@
 #include <string>
 #include <vector>
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "cli/job_source.h"
 #include "cli/model_reader.h"
+#include "nn/variable_spec.h"
 #include "proto/job.pb.h"
 
 namespace cairn::cli {
 
-// The initial values of a job that takes them from another one.
+// The initial values of a job that takes them from another one, or from a file.
 struct WarmStart {
-  uint64_t job_id = 0;
-  std::string job_name;
-  uint64_t checkpoint = 0;
+  std::string from;  // "checkpoint 3 of job 7 (base)", "base/model.json".
   // Of all of the new model's variables, in its order.
   std::vector<std::vector<float>> variables;
   int64_t taken = 0;
-  // Those that the other job did not have: "dense_2/kernel", or with the shape that did not fit.
+  // Those that were not there: "dense_2/kernel", or with the shape that did not fit.
   std::vector<std::string> fresh;
+  // What a file has and the model has not.
+  std::vector<std::string> left;
 };
+
+// What a variable, at `position` in the model, starts from without anything to resume from.
+std::vector<float> FreshValues(const nn::VariableSpec& variable, const SubmittedModel& model,
+                               size_t position, uint64_t seed);
+
+// "resume_from: " before an error.
+absl::Status AtResumeFrom(const absl::Status& status);
 
 // Reads the values that job.resume_from() means from `source`: variables are matched by name and
 // shape, the others get the values that the model's file or their initializers give. Errors as

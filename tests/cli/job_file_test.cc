@@ -225,6 +225,24 @@ TEST(JobFileTest, EveryMistakeAboutTrainingHasItsOwnMessage) {
   });
 }
 
+TEST(JobFileTest, AJobGoesOnFromAnotherJobOrFromAFile) {
+  const auto resumed = [](const json& from) {
+    json job = GoodJob();
+    job["resume_from"] = from;
+    return ParseJobFile(job.dump(), "/jobs/mine").value();
+  };
+  EXPECT_FALSE(ResumesFromFile(ParseJobFile(GoodJob().dump(), "/jobs").value()));
+  EXPECT_FALSE(ResumesFromFile(resumed("base.1")));
+  EXPECT_EQ(resumed("base.1").resume_from().name(), "base.1");
+  for (const char* file : {"../base/model.json", "/jobs/base/model.json"}) {
+    EXPECT_TRUE(ResumesFromFile(resumed(file)));
+    EXPECT_EQ(resumed(file).resume_from().name(), "/jobs/base/model.json");
+  }
+  EXPECT_EQ(resumed({{"name", "./model.json"}}).resume_from().name(), "/jobs/mine/model.json");
+  EXPECT_THAT(RefusalWith("/resume_from", {{"name", "./model.json"}, {"best", true}}),
+              HasSubstr("resume_from.name: \"./model.json\" is a file"));
+}
+
 TEST(JobFileTest, FilesThatCannotBeReadAreNamed) {
   const auto missing = ReadJobFile("/no/such/job.json");
   EXPECT_EQ(missing.status().code(), absl::StatusCode::kNotFound);

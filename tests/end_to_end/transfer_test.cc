@@ -1,5 +1,6 @@
 // Transfer learning on a real cluster: a network is trained and exported, then frozen under a new
-// head, which alone is trained.
+// head, which alone is trained. The base's values come from the job that trained it or from the
+// exported file.
 
 #include <map>
 #include <random>
@@ -158,6 +159,13 @@ TEST_F(Transfer, OnlyTheHeadOfAFrozenBaseLearns) {
   ASSERT_EQ(evaluations.size(), 5u);
   EXPECT_LT(evaluations.back()["loss"], evaluations.front()["loss"]);
   ExpectBase(base, Export("by_job"));
+
+  job = Job("by_file", /*epochs=*/1, 0.02);
+  job["resume_from"] = "exported_base/model.json";
+  Train(job, TransferModel());
+  EXPECT_NE(submitted_.output.find("starts anew: head/kernel; head/bias"), std::string::npos)
+      << submitted_.output;
+  ExpectBase(base, Export("by_file"));
 }
 
 }  // namespace

@@ -1,0 +1,178 @@
+#include "cli/model/weights_start.h"
+
+#include <algorithm>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "cli/model/model_weights.h"
+#include "common/status_macros.h"
+#include "nn/formats/imported_model.h"
+#include "nn/model.h"
+#include "nn/tensor.h"
+
+namespace cairn::cli {
+namespace {
+
+// More names than this are counted.
+constexpr size_t kNamesMax = 5;
+
+std::string SomeOf(const std::vector<std::string>& names) {
+  if (names.size() <= kNamesMax) return absl::StrJoin(names, ", ");
+  return absl::StrCat(absl::StrJoin(names.begin(), names.begin() + kNamesMax, ", "), " and ",
+                      names.size() - kNamesMax, " more");
+}
+
+std::string LayerOf(const std::string& variable) {
+  return variable.substr(0, variable.find_last_of('/'));
+}
+
+// "base/dense/kernel" without the model that its layer belongs to; empty if there is none.
+std::string WithoutModel(const std::string& variable) {
+  const size_t slash = variable.find('/');
+  if (slash == std::string::npos || variable.find('/', slash + 1) == std::string::npos) return "";
+  return variable.substr(slash + 1);
+}
+
+bool StaysRandom(const nn::VariableSpec& variable) {
+  return variable.update == nn::VariableSpec::Update::kFrozen &&
+         variable.initializer.kind != nn::InitializerSpec::Kind::kConstant &&
+         variable.initializer.kind != nn::InitializerSpec::Kind::kIdentity;
+}
+
+// Which of the file's weights each of a model's variables takes.
+class Matching {
+ public:
+  Matching(const std::vector<nn::VariableSpec>& variables,
+           const std::vector<nn::NamedTensor>& weights)
+      : variables_(variables), weights_(weights), taker_(weights.size(), -1) {}
+
+  absl::Status Run() {
+    for (size_t i = 0; i < variables_.size(); ++i) {
+      CAIRN_ASSIGN_OR_RETURN(const int weight, Find(variables_[i].name));
+      places_.push_back(weight);
+      if (weight >= 0) CAIRN_RETURN_IF_ERROR(Take(static_cast<int>(i), weight));
+    }
+    return CheckLayers();
+  }
+
+  // By variable; -1: the file has it not.
+  const std::vector<int>& places() const { return places_; }
+  bool taken(size_t weight) const { return taker_[weight] >= 0; }
+
+ private:
+  absl::StatusOr<int> Find(const std::string& name) const {
+    CAIRN_ASSIGN_OR_RETURN(const int found, FindNamed(name));
+    const std::string inner = WithoutModel(name);
+    return found >= 0 || inner.empty() ? absl::StatusOr<int>(found) : FindNamed(inner);
+  }
+
+  absl::StatusOr<int> FindNamed(const std::string& name) const {
+    std::vector<int> found;
+    for (size_t i = 0; i < weights_.size(); ++i) {
+      if (weights_[i].name == name) return static_cast<int>(i);
+      if (IsWeightOf(name, weights_[i].name)) found.push_back(static_cast<int>(i));
+    }
+    if (found.size() <= 1) return found.empty() ? -1 : found.front();
+    return absl::InvalidArgumentError(
+        absl::StrCat("layer ", LayerOf(name), ": both ", weights_[found[0]].name, " and ",
+                     weights_[found[1]].name, " could be its ", name));
+  }
+
+  absl::Status Take(int variable, int weight) {
+    const std::string& name = variables_[variable].name;
+    if (const int other = std::exchange(taker_[weight], variable); other >= 0) {
+      return absl::InvalidArgumentError(absl::StrCat(
+          "layers ", LayerOf(variables_[other].name), " and ", LayerOf(name),
+          " could both be the one with ", weights_[weight].name, "; give one another name"));
+    }
+    if (weights_[weight].shape == variables_[variable].shape) return absl::OkStatus();
+    return absl::InvalidArgumentError(
+        absl::StrCat("layer ", LayerOf(name), ": ", name, " has the shape ",
+                     nn::ShapeText(variables_[variable].shape), ", there ",
+                     nn::ShapeText(weights_[weight].shape),
+                     "; a layer that is to start anew needs another "
+                     "name"));
+  }
+
+  absl::Status CheckLayers() const {
+    std::set<std::string> found;
+    for (size_t i = 0; i < variables_.size(); ++i) {
+      if (places_[i] >= 0) found.insert(LayerOf(variables_[i].name));
+    }
+    std::vector<std::string> random;
+    for (size_t i = 0; i < variables_.size(); ++i) {
+      if (places_[i] >= 0) continue;
+      const std::string layer = LayerOf(variables_[i].name);
+      if (found.contains(layer)) {
+        return absl::InvalidArgumentError(
+            absl::StrCat("layer ", layer, " is there without ", variables_[i].name));
+      }
+      if (StaysRandom(variables_[i])) random.push_back(layer);
+    }
+    if (found.empty()) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("it has none of this model's layers but ", SomeOf(LayersOfFile())));
+    }
+    if (random.empty()) return absl::OkStatus();
+    random.erase(std::unique(random.begin(), random.end()), random.end());
+    return absl::InvalidArgumentError(
+        absl::StrCat("it lacks frozen layers, which would stay random: ", SomeOf(random)));
+  }
+
+  std::vector<std::string> LayersOfFile() const {
+    std::vector<std::string> layers;
+    for (const nn::NamedTensor& weight : weights_) layers.push_back(LayerOf(weight.name));
+    layers.erase(std::unique(layers.begin(), layers.end()), layers.end());
+    return layers;
+  }
+
+  const std::vector<nn::VariableSpec>& variables_;
+  const std::vector<nn::NamedTensor>& weights_;
+  std::vector<int> taker_;  // By weight: the variable; -1: none.
+  std::vector<int> places_;
+};
+
+absl::StatusOr<WarmStart> Start(const std::string& file, const nn::Model& model,
+                                const SubmittedModel& submitted, uint64_t seed) {
+  CAIRN_ASSIGN_OR_RETURN(nn::ImportedModel imported, ReadImportedModel(file));
+  if (imported.weights.empty()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(file, " is an architecture without weights; a TF.js layers model has them"));
+  }
+  Matching matching(model.variables(), imported.weights);
+  if (absl::Status fits = matching.Run(); !fits.ok()) return AtModelFile(file, fits);
+  WarmStart warm;
+  warm.from = file;
+  for (size_t i = 0; i < imported.weights.size(); ++i) {
+    if (!matching.taken(i)) warm.left.push_back(imported.weights[i].name);
+  }
+  for (size_t i = 0; i < model.variables().size(); ++i) {
+    const int place = matching.places()[i];
+    if (place < 0) {
+      warm.fresh.push_back(model.variables()[i].name);
+      warm.variables.push_back(FreshValues(model.variables()[i], submitted, i, seed));
+      continue;
+    }
+    if (absl::Status numbers = ExpectNumbers(imported.weights[place]); !numbers.ok()) {
+      return AtModelFile(file, numbers);
+    }
+    warm.variables.push_back(std::move(imported.weights[place].values));
+    ++warm.taken;
+  }
+  return warm;
+}
+
+}  // namespace
+
+absl::StatusOr<WarmStart> ReadWeightsStart(const proto::Job& job, const SubmittedModel& submitted) {
+  CAIRN_ASSIGN_OR_RETURN(const auto model, nn::Model::Create(submitted.spec));
+  auto warm = Start(job.resume_from().name(), *model, submitted, job.seed());
+  if (!warm.ok()) return AtResumeFrom(warm.status());
+  return warm;
+}
+
+}  // namespace cairn::cli

@@ -1,0 +1,179 @@
+#include "cli/model/weights_start.h"
+
+#include <limits>
+#include <string>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "cli/files.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "nlohmann/json.hpp"
+#include "nn/formats/keras_json.h"
+
+namespace cairn::cli {
+namespace {
+
+using nlohmann::json;
+using ::testing::AllOf;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+struct Weight {
+  std::string name;
+  std::vector<int64_t> shape;
+};
+
+json Dense(const std::string& name, int units) {
+  return {{"class_name", "Dense"}, {"config", {{"name", name}, {"units", units}}}};
+}
+
+json Sequential(const std::string& name, std::vector<json> layers) {
+  layers.front()["config"]["batch_input_shape"] = {nullptr, 4};
+  return {{"class_name", "Sequential"}, {"config", {{"name", name}, {"layers", layers}}}};
+}
+
+// A frozen base of two Dense layers, and a head of 2 units of this name.
+SubmittedModel Transfer(const std::string& head = "head") {
+  json base = Sequential("base", {Dense("first", 3), Dense("second", 5)});
+  base["config"]["trainable"] = false;
+  SubmittedModel model;
+  model.spec = nn::ReadKerasJson(Sequential("transfer", {base, Dense(head, 2)}).dump()).value();
+  return model;
+}
+
+class WeightsStartTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    const auto* test = testing::UnitTest::GetInstance()->current_test_info();
+    folder_ = testing::TempDir() + "/weights_start_" + test->name();
+  }
+
+  // A TF.js model with these weights: 0, 1 ... through all of them. What its topology says does not
+  // matter.
+  proto::Job Resuming(const std::vector<Weight>& weights, float last = -1) {
+    std::vector<float> values;
+    json entries = json::array();
+    for (const Weight& weight : weights) {
+      int64_t count = 1;
+      for (const int64_t size : weight.shape) count *= size;
+      for (int64_t i = 0; i < count; ++i) values.push_back(static_cast<float>(values.size()));
+      entries.push_back({{"name", weight.name}, {"shape", weight.shape}, {"dtype", "float32"}});
+    }
+    if (last != -1) values.back() = last;
+    const json model = {{"format", "layers-model"},
+                        {"modelTopology", {{"model_config", Sequential("any", {Dense("any", 1)})}}},
+                        {"weightsManifest", {{{"paths", {"weights.bin"}}, {"weights", entries}}}}};
+    EXPECT_TRUE(WriteFile(folder_ + "/weights.bin", {reinterpret_cast<const char*>(values.data()),
+                                                     values.size() * sizeof(float)})
+                    .ok());
+    EXPECT_TRUE(WriteFile(folder_ + "/model.json", model.dump()).ok());
+    proto::Job job;
+    job.set_seed(7);
+    job.mutable_resume_from()->set_name(folder_ + "/model.json");
+    return job;
+  }
+
+  static std::string Refusal(const proto::Job& job, const SubmittedModel& model) {
+    const auto warm = ReadWeightsStart(job, model);
+    return warm.ok() ? "accepted" : std::string(warm.status().message());
+  }
+
+  // What a base was trained as: with a top of its own.
+  const std::vector<Weight> base_ = {{"first/kernel", {4, 3}},
+                                     {"first/bias", {3}},
+                                     {"second/kernel", {3, 5}},
+                                     {"second/bias", {5}},
+                                     {"top/kernel", {5, 1000}}};
+  std::string folder_;
+};
+
+TEST_F(WeightsStartTest, ABaseThatIsALayerTakesItsWeightsFromTheFile) {
+  const proto::Job job = Resuming(base_);
+  const auto warm = ReadWeightsStart(job, Transfer());
+  ASSERT_TRUE(warm.ok()) << warm.status();
+  EXPECT_EQ(warm->taken, 4);
+  ASSERT_EQ(warm->variables.size(), 6u);
+  EXPECT_EQ(warm->variables[1], std::vector<float>({12, 13, 14}));
+  EXPECT_EQ(warm->variables[2].front(), 15);
+  EXPECT_EQ(warm->variables[4].size(), 10u);
+  EXPECT_EQ(warm->variables[5], std::vector<float>({0, 0}));
+  EXPECT_THAT(WarmStartNotes(*warm),
+              ElementsAre(absl::StrCat("takes 4 variables from ", job.resume_from().name()),
+                          "starts anew: head/kernel; head/bias", "has no place for: top/kernel"));
+}
+
+TEST_F(WeightsStartTest, NamesThatKerasMadeLongerAreFoundAndOtherValuesStay) {
+  std::vector<Weight> weights = base_;
+  for (Weight& weight : weights) weight.name = "mobilenet/" + weight.name + ":0";
+  SubmittedModel model = Transfer();
+  model.weights = {std::vector<float>(12), std::vector<float>(3),  std::vector<float>(15),
+                   std::vector<float>(5),  std::vector<float>(10), {8, 9}};
+  const auto warm = ReadWeightsStart(Resuming(weights), model);
+  ASSERT_TRUE(warm.ok()) << warm.status();
+  EXPECT_EQ(warm->taken, 4);
+  EXPECT_EQ(warm->variables[1], std::vector<float>({12, 13, 14}));
+  EXPECT_EQ(warm->variables[5], std::vector<float>({8, 9}));
+}
+
+// The head has the name that a layer of the base has: that is called base/first then.
+TEST_F(WeightsStartTest, TwoLayersThatCouldBeTheSameAreRefused) {
+  EXPECT_THAT(
+      Refusal(Resuming({{"first/kernel", {4, 3}}, {"first/bias", {3}}}), Transfer("first")),
+      AllOf(HasSubstr("layers base/first and first could both"), HasSubstr("another name")));
+}
+
+TEST_F(WeightsStartTest, ALayerOfTheBaseIsFoundThoughItsNameIsTaken) {
+  json base = Sequential("base", {Dense("base", 3)});
+  json model = Sequential("outer", {base, Dense("head", 2)});
+  SubmittedModel submitted;
+  submitted.spec = nn::ReadKerasJson(model.dump()).value();
+  const auto warm =
+      ReadWeightsStart(Resuming({{"base/kernel", {4, 3}}, {"base/bias", {3}}}), submitted);
+  ASSERT_TRUE(warm.ok()) << warm.status();
+  EXPECT_EQ(warm->taken, 2);
+  EXPECT_THAT(warm->fresh, ElementsAre("head/kernel", "head/bias"));
+}
+
+TEST_F(WeightsStartTest, LayersThatDoNotFitAreRefusedByName) {
+  std::vector<Weight> weights = base_;
+  weights[2].shape = {3, 6};
+  EXPECT_THAT(Refusal(Resuming(weights), Transfer()),
+              AllOf(HasSubstr("resume_from: model "), HasSubstr("layer second: second/kernel"),
+                    HasSubstr("(3, 5), there (3, 6)")));
+  EXPECT_THAT(Refusal(Resuming(base_), Transfer("top")),
+              AllOf(HasSubstr("layer top: top/kernel has the shape (5, 2), there (5, 1000)"),
+                    HasSubstr("another name")));
+  weights = base_;
+  weights.erase(weights.begin() + 3);
+  EXPECT_THAT(Refusal(Resuming(weights), Transfer()),
+              HasSubstr("layer second is there without second/bias"));
+  weights.push_back({"a/second/bias", {5}});
+  weights.push_back({"b/second/bias", {5}});
+  EXPECT_THAT(Refusal(Resuming(weights), Transfer()),
+              HasSubstr("layer second: both a/second/bias and b/second/bias could be"));
+  EXPECT_THAT(
+      Refusal(Resuming({{"x/kernel", {4, 3}}, {"x/bias", {3}}, {"y/bias", {3}}}), Transfer()),
+      HasSubstr("it has none of this model's layers but x, y"));
+}
+
+TEST_F(WeightsStartTest, AFrozenLayerThatWouldStayRandomIsRefused) {
+  EXPECT_THAT(Refusal(Resuming({{"first/kernel", {4, 3}}, {"first/bias", {3}}}), Transfer()),
+              HasSubstr("it lacks frozen layers, which would stay random: second"));
+}
+
+TEST_F(WeightsStartTest, FilesWithoutWeightsOrNumbersAreRefused) {
+  proto::Job job = Resuming(base_, std::numeric_limits<float>::quiet_NaN());
+  EXPECT_TRUE(ReadWeightsStart(job, Transfer()).ok()) << "the top is not taken";
+  std::vector<Weight> weights = base_;
+  weights.pop_back();
+  job = Resuming(weights, std::numeric_limits<float>::quiet_NaN());
+  EXPECT_THAT(Refusal(job, Transfer()), HasSubstr("second/bias is nan at element 4"));
+  ASSERT_TRUE(WriteFile(folder_ + "/model.json", Sequential("m", {Dense("first", 3)}).dump()).ok());
+  EXPECT_THAT(Refusal(job, Transfer()), HasSubstr("an architecture without weights"));
+  job.mutable_resume_from()->set_name(folder_ + "/none.json");
+  EXPECT_EQ(ReadWeightsStart(job, Transfer()).status().code(), absl::StatusCode::kNotFound);
+}
+
+}  // namespace
+}  // namespace cairn::cli
