@@ -46,9 +46,13 @@ bool StaysRandom(const nn::VariableSpec& variable) {
 // Which of the file's weights each of a model's variables takes.
 class Matching {
  public:
+  // `has_values`: the model's own file has values for what this file lacks.
   Matching(const std::vector<nn::VariableSpec>& variables,
-           const std::vector<nn::NamedTensor>& weights)
-      : variables_(variables), weights_(weights), taker_(weights.size(), -1) {}
+           const std::vector<nn::NamedTensor>& weights, bool has_values)
+      : variables_(variables),
+        weights_(weights),
+        has_values_(has_values),
+        taker_(weights.size(), -1) {}
 
   absl::Status Run() {
     for (size_t i = 0; i < variables_.size(); ++i) {
@@ -111,7 +115,7 @@ class Matching {
         return absl::InvalidArgumentError(
             absl::StrCat("layer ", layer, " is there without ", variables_[i].name));
       }
-      if (StaysRandom(variables_[i])) random.push_back(layer);
+      if (!has_values_ && StaysRandom(variables_[i])) random.push_back(layer);
     }
     if (found.empty()) {
       return absl::InvalidArgumentError(
@@ -132,6 +136,7 @@ class Matching {
 
   const std::vector<nn::VariableSpec>& variables_;
   const std::vector<nn::NamedTensor>& weights_;
+  const bool has_values_;
   std::vector<int> taker_;  // By weight: the variable; -1: none.
   std::vector<int> places_;
 };
@@ -143,7 +148,7 @@ absl::StatusOr<WarmStart> Start(const std::string& file, const nn::Model& model,
     return absl::InvalidArgumentError(
         absl::StrCat(file, " is an architecture without weights; a TF.js layers model has them"));
   }
-  Matching matching(model.variables(), imported.weights);
+  Matching matching(model.variables(), imported.weights, !submitted.weights.empty());
   if (absl::Status fits = matching.Run(); !fits.ok()) return AtModelFile(file, fits);
   WarmStart warm;
   warm.from = file;

@@ -158,8 +158,17 @@ TEST_F(WeightsStartTest, LayersThatDoNotFitAreRefusedByName) {
 }
 
 TEST_F(WeightsStartTest, AFrozenLayerThatWouldStayRandomIsRefused) {
-  EXPECT_THAT(Refusal(Resuming({{"first/kernel", {4, 3}}, {"first/bias", {3}}}), Transfer()),
+  const proto::Job job = Resuming({{"first/kernel", {4, 3}}, {"first/bias", {3}}});
+  SubmittedModel model = Transfer();
+  EXPECT_THAT(Refusal(job, model),
               HasSubstr("it lacks frozen layers, which would stay random: second"));
+  // It has values of its own.
+  model.weights = {std::vector<float>(12), std::vector<float>(3),  std::vector<float>(15, 9),
+                   std::vector<float>(5),  std::vector<float>(10), std::vector<float>(2)};
+  const auto warm = ReadWeightsStart(job, model);
+  ASSERT_TRUE(warm.ok()) << warm.status();
+  EXPECT_EQ(warm->taken, 2);
+  EXPECT_EQ(warm->variables[2], std::vector<float>(15, 9));
 }
 
 TEST_F(WeightsStartTest, FilesWithoutWeightsOrNumbersAreRefused) {
