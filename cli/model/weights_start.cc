@@ -26,15 +26,23 @@ std::string SomeOf(const std::vector<std::string>& names) {
                       names.size() - kNamesMax, " more");
 }
 
-std::string LayerOf(const std::string& variable) {
-  return variable.substr(0, variable.find_last_of('/'));
+// By variable: the name of the layer that it belongs to, which is not all of its name before the
+// last slash where a layer wraps another (Bidirectional).
+std::vector<std::string> LayersOfVariables(const nn::Model& model) {
+  std::vector<std::string> layers(model.variables().size());
+  for (const nn::Model::Node& node : model.nodes()) {
+    if (node.owner >= 0) continue;
+    const size_t count = node.layer->variables().size();
+    for (size_t i = 0; i < count; ++i) layers[node.first_variable + i] = node.layer->name();
+  }
+  return layers;
 }
 
-// "base/dense/kernel" without the model that its layer belongs to; empty if there is none.
-std::string WithoutModel(const std::string& variable) {
-  const size_t slash = variable.find('/');
-  if (slash == std::string::npos || variable.find('/', slash + 1) == std::string::npos) return "";
-  return variable.substr(slash + 1);
+// A variable of the layer "base/dense" without the model that the layer belongs to; empty if it
+// belongs to none.
+std::string WithoutModel(const std::string& variable, const std::string& layer) {
+  const size_t slash = layer.find('/');
+  return slash == std::string::npos ? "" : variable.substr(slash + 1);
 }
 
 bool StaysRandom(const nn::VariableSpec& variable) {
@@ -47,16 +55,16 @@ bool StaysRandom(const nn::VariableSpec& variable) {
 class Matching {
  public:
   // `has_values`: the model's own file has values for what this file lacks.
-  Matching(const std::vector<nn::VariableSpec>& variables,
-           const std::vector<nn::NamedTensor>& weights, bool has_values)
-      : variables_(variables),
+  Matching(const nn::Model& model, const std::vector<nn::NamedTensor>& weights, bool has_values)
+      : variables_(model.variables()),
+        layers_(LayersOfVariables(model)),
         weights_(weights),
         has_values_(has_values),
         taker_(weights.size(), -1) {}
 
   absl::Status Run() {
     for (size_t i = 0; i < variables_.size(); ++i) {
-      CAIRN_ASSIGN_OR_RETURN(const int weight, Find(variables_[i].name));
+      CAIRN_ASSIGN_OR_RETURN(const int weight, Find(i));
       places_.push_back(weight);
       if (weight >= 0) CAIRN_RETURN_IF_ERROR(Take(static_cast<int>(i), weight));
     }
@@ -68,13 +76,15 @@ class Matching {
   bool taken(size_t weight) const { return taker_[weight] >= 0; }
 
  private:
-  absl::StatusOr<int> Find(const std::string& name) const {
-    CAIRN_ASSIGN_OR_RETURN(const int found, FindNamed(name));
-    const std::string inner = WithoutModel(name);
-    return found >= 0 || inner.empty() ? absl::StatusOr<int>(found) : FindNamed(inner);
+  absl::StatusOr<int> Find(size_t variable) const {
+    const std::string& name = variables_[variable].name;
+    const std::string& layer = layers_[variable];
+    CAIRN_ASSIGN_OR_RETURN(const int found, FindNamed(name, layer));
+    const std::string inner = WithoutModel(name, layer);
+    return found >= 0 || inner.empty() ? absl::StatusOr<int>(found) : FindNamed(inner, layer);
   }
 
-  absl::StatusOr<int> FindNamed(const std::string& name) const {
+  absl::StatusOr<int> FindNamed(const std::string& name, const std::string& layer) const {
     std::vector<int> found;
     for (size_t i = 0; i < weights_.size(); ++i) {
       if (weights_[i].name == name) return static_cast<int>(i);
@@ -82,7 +92,7 @@ class Matching {
     }
     if (found.size() <= 1) return found.empty() ? -1 : found.front();
     return absl::InvalidArgumentError(
-        absl::StrCat("layer ", LayerOf(name), ": both ", weights_[found[0]].name, " and ",
+        absl::StrCat("layer ", layer, ": both ", weights_[found[0]].name, " and ",
                      weights_[found[1]].name, " could be its ", name));
   }
 
@@ -90,12 +100,12 @@ class Matching {
     const std::string& name = variables_[variable].name;
     if (const int other = std::exchange(taker_[weight], variable); other >= 0) {
       return absl::InvalidArgumentError(absl::StrCat(
-          "layers ", LayerOf(variables_[other].name), " and ", LayerOf(name),
-          " could both be the one with ", weights_[weight].name, "; give one another name"));
+          "layers ", layers_[other], " and ", layers_[variable], " could both be the one with ",
+          weights_[weight].name, "; give one another name"));
     }
     if (weights_[weight].shape == variables_[variable].shape) return absl::OkStatus();
     return absl::InvalidArgumentError(
-        absl::StrCat("layer ", LayerOf(name), ": ", name, " has the shape ",
+        absl::StrCat("layer ", layers_[variable], ": ", name, " has the shape ",
                      nn::ShapeText(variables_[variable].shape), ", there ",
                      nn::ShapeText(weights_[weight].shape),
                      "; a layer that is to start anew needs another "
@@ -105,12 +115,12 @@ class Matching {
   absl::Status CheckLayers() const {
     std::set<std::string> found;
     for (size_t i = 0; i < variables_.size(); ++i) {
-      if (places_[i] >= 0) found.insert(LayerOf(variables_[i].name));
+      if (places_[i] >= 0) found.insert(layers_[i]);
     }
     std::vector<std::string> random;
     for (size_t i = 0; i < variables_.size(); ++i) {
       if (places_[i] >= 0) continue;
-      const std::string layer = LayerOf(variables_[i].name);
+      const std::string& layer = layers_[i];
       if (found.contains(layer)) {
         return absl::InvalidArgumentError(
             absl::StrCat("layer ", layer, " is there without ", variables_[i].name));
@@ -129,12 +139,15 @@ class Matching {
 
   std::vector<std::string> LayersOfFile() const {
     std::vector<std::string> layers;
-    for (const nn::NamedTensor& weight : weights_) layers.push_back(LayerOf(weight.name));
+    for (const nn::NamedTensor& weight : weights_) {
+      layers.push_back(weight.name.substr(0, weight.name.find_last_of('/')));
+    }
     layers.erase(std::unique(layers.begin(), layers.end()), layers.end());
     return layers;
   }
 
   const std::vector<nn::VariableSpec>& variables_;
+  const std::vector<std::string> layers_;  // By variable.
   const std::vector<nn::NamedTensor>& weights_;
   const bool has_values_;
   std::vector<int> taker_;  // By weight: the variable; -1: none.
@@ -148,7 +161,7 @@ absl::StatusOr<WarmStart> Start(const std::string& file, const nn::Model& model,
     return absl::InvalidArgumentError(
         absl::StrCat(file, " is an architecture without weights; a TF.js layers model has them"));
   }
-  Matching matching(model.variables(), imported.weights, !submitted.weights.empty());
+  Matching matching(model, imported.weights, !submitted.weights.empty());
   if (absl::Status fits = matching.Run(); !fits.ok()) return AtModelFile(file, fits);
   WarmStart warm;
   warm.from = file;

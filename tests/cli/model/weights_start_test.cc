@@ -28,8 +28,16 @@ json Dense(const std::string& name, int units) {
   return {{"class_name", "Dense"}, {"config", {{"name", name}, {"units", units}}}};
 }
 
+// Of an LSTM of 2 units over 3 steps.
+json Bidirectional(const std::string& name) {
+  const json lstm = {{"class_name", "LSTM"}, {"config", {{"name", "lstm"}, {"units", 2}}}};
+  return {{"class_name", "Bidirectional"},
+          {"config", {{"name", name}, {"layer", lstm}, {"batch_input_shape", {nullptr, 3, 6}}}}};
+}
+
 json Sequential(const std::string& name, std::vector<json> layers) {
-  layers.front()["config"]["batch_input_shape"] = {nullptr, 4};
+  json& first = layers.front()["config"];
+  if (!first.contains("batch_input_shape")) first["batch_input_shape"] = {nullptr, 4};
   return {{"class_name", "Sequential"}, {"config", {{"name", name}, {"layers", layers}}}};
 }
 
@@ -133,6 +141,17 @@ TEST_F(WeightsStartTest, ALayerOfTheBaseIsFoundThoughItsNameIsTaken) {
   ASSERT_TRUE(warm.ok()) << warm.status();
   EXPECT_EQ(warm->taken, 2);
   EXPECT_THAT(warm->fresh, ElementsAre("head/kernel", "head/bias"));
+}
+
+// Keras begins its own names anew in each session: both wrap a layer "lstm".
+TEST_F(WeightsStartTest, ALayerThatWrapsAnotherIsKnownByItsOwnName) {
+  SubmittedModel model;
+  model.spec = nn::ReadKerasJson(Sequential("m", {Bidirectional("bi_b")}).dump()).value();
+  std::vector<Weight> weights = {{"bi_a/forward_lstm/kernel", {6, 8}}};
+  EXPECT_THAT(Refusal(Resuming(weights), model), HasSubstr("it has none of this model's layers"));
+  weights.push_back({"bi_b/forward_lstm/kernel", {6, 8}});
+  EXPECT_THAT(Refusal(Resuming(weights), model),
+              HasSubstr("layer bi_b is there without bi_b/forward_lstm/recurrent_kernel"));
 }
 
 TEST_F(WeightsStartTest, LayersThatDoNotFitAreRefusedByName) {
