@@ -28,6 +28,12 @@ using Files = std::vector<std::string>;
 
 constexpr size_t kReadersMax = 8;
 
+// How many threads read so many files.
+int ReadersOf(size_t files) {
+  const size_t cores = std::max(1u, std::thread::hardware_concurrency());
+  return static_cast<int>(std::min({files, kReadersMax, cores}));
+}
+
 // Calls read(file) for each file, several at a time. The first error in the files' order.
 template <typename T>
 absl::StatusOr<std::vector<T>> ReadAll(
@@ -41,13 +47,12 @@ absl::StatusOr<std::vector<T>> ReadAll(
           absl::StrCat("data file ", files[i], ": it does not fit into this worker's memory"));
     }
   };
-  const size_t threads = std::min<size_t>(
-      {files.size(), kReadersMax, std::max(1u, std::thread::hardware_concurrency())});
+  const int threads = ReadersOf(files.size());
   if (threads <= 1) {
     for (size_t i = 0; i < files.size(); ++i) read_one(i);
   } else {
     // The destructor waits for all.
-    ThreadPool pool(static_cast<int>(threads), "data files", files.size());
+    ThreadPool pool(threads, "data files", files.size());
     for (size_t i = 0; i < files.size(); ++i) pool.Submit([&read_one, i] { read_one(i); });
   }
   std::vector<T> values;
@@ -116,10 +121,12 @@ absl::StatusOr<SourceArrays> ReadCsv(const Files& files, const proto::CsvSource&
   proto::CsvSource named = WithAllColumns(source, columns);
   if (label_types.empty()) named.clear_labels();
   const CsvEncoder encoder(named, plan, model, label_types);
+  // What cores there are beside those that read other files.
+  const int parsers = std::max(1, ReadersOf(kReadersMax) / ReadersOf(files.size()));
   using Arrays = CsvEncoder::Arrays;
   CAIRN_ASSIGN_OR_RETURN(const std::vector<Arrays> arrays,
                          ReadAll<Arrays>(files, [&](const std::string& path) {
-                           return encoder.ReadFile(path, storage);
+                           return encoder.ReadFile(path, parsers, storage);
                          }));
   SourceArrays result{arrays[0].inputs, arrays[0].labels};
   for (size_t i = 1; i < arrays.size(); ++i) {

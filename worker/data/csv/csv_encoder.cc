@@ -6,6 +6,7 @@
 #include <iterator>
 #include <limits>
 #include <memory>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "common/status_macros.h"
@@ -17,8 +18,6 @@ namespace cairn::worker {
 namespace {
 
 constexpr int64_t kElementBytes = 4;
-// Rows are handed to the spool in pieces of about this size.
-constexpr size_t kSpoolPiece = size_t{256} << 10;
 
 // The place of that name among a model's inputs or outputs; 0 if there is none.
 template <typename Places>
@@ -47,6 +46,14 @@ std::optional<double> FillOf(const proto::CsvColumn& column, const proto::DataPl
   return std::nullopt;
 }
 
+// Whether a number can become one of this type. NaN and infinities can be float32.
+bool Fits(proto::DataType type, double value) {
+  if (type == proto::INT32) {
+    return value >= -2147483648.0 && value < 2147483648.0 && value == std::trunc(value);
+  }
+  return !(std::abs(value) > std::numeric_limits<float>::max()) || std::isinf(value);
+}
+
 void Store(proto::DataType type, double value, char* at) {
   if (type == proto::INT32) {
     const auto whole = static_cast<int32_t>(value);
@@ -70,6 +77,9 @@ CsvEncoder::CsvEncoder(const proto::CsvSource& source, const proto::DataPlan& pl
   for (const auto& column : source.labels()) {
     AddColumn(column, plan, inputs_ + PlaceOf(column.output(), model.outputs()));
   }
+  for (Column& column : columns_) {
+    column.bytes_behind = (targets_[column.target].elements - column.place) * kElementBytes;
+  }
   for (int i = 0; i < static_cast<int>(targets_.size()); ++i) {
     Target& target = targets_[i];
     const bool is_labels = i >= inputs_;
@@ -92,34 +102,32 @@ void CsvEncoder::AddColumn(const proto::CsvColumn& spec, const proto::DataPlan& 
     column.fill = FillOf(spec, plan);
   }
   column.target = target;
+  column.type = targets_[target].type;
   column.place = targets_[target].elements;
   targets_[target].elements += column.width;
   names_.push_back(spec.name());
   columns_.push_back(std::move(column));
 }
 
-absl::StatusOr<CsvEncoder::Arrays> CsvEncoder::ReadFile(const std::string& path,
+absl::StatusOr<CsvEncoder::Arrays> CsvEncoder::ReadFile(const std::string& path, int threads,
                                                         DataStorage* storage) const {
   std::vector<std::unique_ptr<Spool>> spools;
-  std::vector<std::string> rows(targets_.size());
   for (size_t i = 0; i < targets_.size(); ++i) {
     spools.push_back(std::make_unique<Spool>(path, storage));
   }
-  const auto flush = [&](size_t limit) {
+  std::vector<Rows> blocks(CsvScan::SlotsOf(threads), Rows{0, Bytes(targets_.size())});
+  int64_t count = 0;
+  const auto encode = [&](int slot, const CsvRow& row) { return Encode(row, &blocks[slot]); };
+  const auto keep = [&](int slot) -> absl::Status {
+    Rows& rows = blocks[slot];
+    count += std::exchange(rows.count, 0);
     for (size_t i = 0; i < targets_.size(); ++i) {
-      if (rows[i].size() < limit) continue;
-      CAIRN_RETURN_IF_ERROR(spools[i]->Append(rows[i]));
-      rows[i].clear();
+      CAIRN_RETURN_IF_ERROR(spools[i]->Append(rows.bytes[i]));
+      rows.bytes[i].clear();
     }
     return absl::OkStatus();
   };
-  int64_t count = 0;
-  CAIRN_RETURN_IF_ERROR(ReadCsvRows(path, source_, names_, [&](const CsvRow& row) -> absl::Status {
-    ++count;
-    CAIRN_RETURN_IF_ERROR(Encode(row, &rows));
-    return flush(kSpoolPiece);
-  }));
-  CAIRN_RETURN_IF_ERROR(flush(1));
+  CAIRN_RETURN_IF_ERROR(ReadCsvBlocks(path, source_, names_, threads, encode, keep));
   std::vector<Array> arrays;
   for (size_t i = 0; i < targets_.size(); ++i) {
     CAIRN_ASSIGN_OR_RETURN(std::shared_ptr<const FileBytes> bytes, spools[i]->Finish());
@@ -135,33 +143,41 @@ absl::StatusOr<CsvEncoder::Arrays> CsvEncoder::ReadFile(const std::string& path,
   return result;
 }
 
-absl::Status CsvEncoder::Encode(const CsvRow& row, std::vector<std::string>* rows) const {
+absl::Status CsvEncoder::Encode(const CsvRow& row, Rows* rows) const {
+  ++rows->count;
   for (size_t i = 0; i < targets_.size(); ++i) {
-    (*rows)[i].resize((*rows)[i].size() + targets_[i].elements * kElementBytes);
+    rows->bytes[i].resize(rows->bytes[i].size() + targets_[i].elements * kElementBytes);
   }
   for (size_t i = 0; i < columns_.size(); ++i) {
-    std::string& target = (*rows)[columns_[i].target];
-    const int64_t behind =
-        (targets_[columns_[i].target].elements - columns_[i].place) * kElementBytes;
-    CAIRN_RETURN_IF_ERROR(EncodeField(columns_[i], row.field(static_cast<int>(i)),
-                                      target.data() + target.size() - behind));
+    const Column& column = columns_[i];
+    std::string& target = rows->bytes[column.target];
+    char* const at = target.data() + target.size() - column.bytes_behind;
+    const std::string_view field = row.field(static_cast<int>(i));
+    // Most fields are numbers, and nothing is wrong with them.
+    if (!column.categorical && (source_.missing().empty() || !IsMissing(field, source_))) {
+      const std::optional<double> number = ParseNumber(field);
+      if (number && Fits(column.type, *number)) {
+        Store(column.type, *number, at);
+        continue;
+      }
+    }
+    CAIRN_RETURN_IF_ERROR(EncodeField(column, field, at));
   }
   return absl::OkStatus();
 }
 
 // `at` is where the column's values stand, all zero.
 absl::Status CsvEncoder::EncodeField(const Column& column, std::string_view field, char* at) const {
-  const proto::DataType type = targets_[column.target].type;
   if (!column.categorical) {
     CAIRN_ASSIGN_OR_RETURN(const double value, NumberOf(column, field));
-    Store(type, value, at);
+    Store(column.type, value, at);
     return absl::OkStatus();
   }
   CAIRN_ASSIGN_OR_RETURN(const int32_t id, IdOf(column, field));
   if (column.spec.one_hot()) {
-    Store(type, 1, at + id * kElementBytes);
+    Store(column.type, 1, at + id * kElementBytes);
   } else {
-    Store(type, id, at);
+    Store(column.type, id, at);
   }
   return absl::OkStatus();
 }
@@ -169,7 +185,7 @@ absl::Status CsvEncoder::EncodeField(const Column& column, std::string_view fiel
 absl::StatusOr<double> CsvEncoder::NumberOf(const Column& column, std::string_view field) const {
   if (IsMissing(field, source_)) {
     if (column.fill) {
-      const bool whole = targets_[column.target].type == proto::INT32;
+      const bool whole = column.type == proto::INT32;
       return whole ? std::round(*column.fill) : *column.fill;
     }
     return BadField(column.spec.name(), field,
@@ -181,16 +197,10 @@ absl::StatusOr<double> CsvEncoder::NumberOf(const Column& column, std::string_vi
     return BadField(column.spec.name(), field,
                     "is not a number; of names say \"categorical\": true");
   }
-  if (targets_[column.target].type == proto::INT32) {
-    if (*value >= -2147483648.0 && *value < 2147483648.0 && *value == std::trunc(*value)) {
-      return *value;
-    }
-    return BadField(column.spec.name(), field, "is not a whole number of 32 bits");
-  }
-  if (std::isfinite(*value) && std::abs(*value) > std::numeric_limits<float>::max()) {
-    return BadField(column.spec.name(), field, "is too large for a float32");
-  }
-  return *value;
+  if (Fits(column.type, *value)) return *value;
+  return BadField(column.spec.name(), field,
+                  column.type == proto::INT32 ? "is not a whole number of 32 bits"
+                                              : "is too large for a float32");
 }
 
 absl::StatusOr<int32_t> CsvEncoder::IdOf(const Column& column, std::string_view field) const {

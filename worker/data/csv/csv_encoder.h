@@ -35,8 +35,8 @@ class CsvEncoder {
              const std::vector<proto::DataType>& label_types);
 
   // InvalidArgument: a field that is missing, no number, too large, or not in its vocabulary; it
-  // names file, line, column and value. Else as ReadCsvRows and Spool.
-  absl::StatusOr<Arrays> ReadFile(const std::string& path, DataStorage* storage) const;
+  // names file, line, column and value. Else as ReadCsvRows and Spool. `threads` parse at a time.
+  absl::StatusOr<Arrays> ReadFile(const std::string& path, int threads, DataStorage* storage) const;
 
  private:
   struct Hash {
@@ -52,8 +52,10 @@ class CsvEncoder {
     // What a missing value becomes.
     std::optional<double> fill;
     int target = 0;
-    int64_t place = 0;  // In the target's row.
+    proto::DataType type = proto::FLOAT32;  // The target's.
+    int64_t place = 0;                      // In the target's row.
     int64_t width = 1;
+    int64_t bytes_behind = 0;  // From the column's first value to the row's end.
   };
   // An array in the making: an input, or behind them an output's labels.
   struct Target {
@@ -62,8 +64,15 @@ class CsvEncoder {
     int64_t elements = 0;
   };
 
+  using Bytes = std::vector<std::string>;  // By target.
+  // Of one block.
+  struct Rows {
+    int64_t count = 0;
+    Bytes bytes;
+  };
+
   void AddColumn(const proto::CsvColumn& spec, const proto::DataPlan& plan, int target);
-  absl::Status Encode(const CsvRow& row, std::vector<std::string>* rows) const;
+  absl::Status Encode(const CsvRow& row, Rows* rows) const;
   absl::Status EncodeField(const Column& column, std::string_view field, char* row) const;
   absl::StatusOr<double> NumberOf(const Column& column, std::string_view field) const;
   absl::StatusOr<int32_t> IdOf(const Column& column, std::string_view field) const;

@@ -3,18 +3,20 @@
 #include <algorithm>
 #include <memory>
 #include <set>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "common/nearest_name.h"
 #include "common/status_macros.h"
+#include "worker/data/csv/csv_blocks.h"
 #include "worker/data/csv/csv_value.h"
 #include "worker/data/files/file_reader.h"
 
 namespace cairn::worker {
 namespace {
 
-constexpr uint64_t kChunkBytes = uint64_t{1} << 20;
+constexpr size_t kBlockBytes = size_t{1} << 20;
 // How many names a message lists.
 constexpr size_t kNamesShown = 20;
 
@@ -24,23 +26,15 @@ char DelimiterOf(const proto::CsvSource& source) {
 
 bool HasHeader(const proto::CsvSource& source) { return !source.has_header() || source.header(); }
 
-// Visits the records of a file; errors name it.
-absl::Status ReadRecords(const std::string& path, const proto::CsvSource& source,
-                         CsvParser::Visit visit) {
-  CAIRN_ASSIGN_OR_RETURN(const std::unique_ptr<FileReader> reader, FileReader::Open(path));
-  CsvParser parser(DelimiterOf(source));
-  std::string chunk;
-  bool last = false;
-  while (!last) {
-    chunk.clear();
-    CAIRN_RETURN_IF_ERROR(reader->Read(kChunkBytes, &chunk));
-    last = chunk.size() < kChunkBytes;
-    const absl::Status status = parser.Parse(chunk, last, visit);
-    if (absl::IsInvalidArgument(status)) return reader->Malformed(std::string(status.message()));
-    CAIRN_RETURN_IF_ERROR(status);
-  }
-  return absl::OkStatus();
+// As CsvScan::Run.
+absl::Status ReadRecords(const std::string& path, const proto::CsvSource& source, int threads,
+                         CsvScan::Visit visit, CsvScan::Take take) {
+  CAIRN_ASSIGN_OR_RETURN(std::unique_ptr<FileReader> reader, FileReader::Open(path));
+  CsvBlocks blocks(std::move(reader), kBlockBytes);
+  return CsvScan(&blocks, DelimiterOf(source), threads).Run(visit, take);
 }
+
+absl::Status Ignore(int) { return absl::OkStatus(); }
 
 // What the first record says the columns are called.
 absl::StatusOr<std::vector<std::string>> NamesOf(const CsvRecord& first, bool header) {
@@ -88,11 +82,11 @@ absl::Status Enough() { return absl::CancelledError(); }
 absl::StatusOr<std::vector<std::string>> ReadCsvColumns(const std::string& path,
                                                         const proto::CsvSource& source) {
   std::vector<std::string> names;
-  const absl::Status status =
-      ReadRecords(path, source, [&](const CsvRecord& record) -> absl::Status {
-        CAIRN_ASSIGN_OR_RETURN(names, NamesOf(record, HasHeader(source)));
-        return Enough();
-      });
+  const auto read_names = [&](int, const CsvRecord& record) -> absl::Status {
+    CAIRN_ASSIGN_OR_RETURN(names, NamesOf(record, HasHeader(source)));
+    return Enough();
+  };
+  const absl::Status status = ReadRecords(path, source, /*threads=*/1, read_names, Ignore);
   if (status.ok()) {
     return absl::InvalidArgumentError(
         absl::StrCat("data file ", path, ": it has only empty lines"));
@@ -103,11 +97,18 @@ absl::StatusOr<std::vector<std::string>> ReadCsvColumns(const std::string& path,
 
 absl::Status ReadCsvRows(const std::string& path, const proto::CsvSource& source,
                          const std::vector<std::string>& columns, VisitCsvRow visit) {
+  return ReadCsvBlocks(
+      path, source, columns, /*threads=*/1, [&](int, const CsvRow& row) { return visit(row); },
+      Ignore);
+}
+
+absl::Status ReadCsvBlocks(const std::string& path, const proto::CsvSource& source,
+                           const std::vector<std::string>& columns, int threads,
+                           VisitCsvRowInSlot visit, CsvScan::Take take) {
+  // Of the first record, which is visited before all others.
   std::vector<std::string> names;
   std::vector<int> positions;
-  CsvRow row;
-  row.positions = &positions;
-  return ReadRecords(path, source, [&](const CsvRecord& record) -> absl::Status {
+  const auto visit_record = [&](int slot, const CsvRecord& record) -> absl::Status {
     if (names.empty()) {
       CAIRN_ASSIGN_OR_RETURN(names, NamesOf(record, HasHeader(source)));
       CAIRN_ASSIGN_OR_RETURN(positions, Find(columns, names));
@@ -118,11 +119,9 @@ absl::Status ReadCsvRows(const std::string& path, const proto::CsvSource& source
           "line ", record.line, ": ", record.fields.size(), " fields, the first line has ",
           names.size(), "; is the delimiter another, or a quote missing?"));
     }
-    row.record = &record;
-    CAIRN_RETURN_IF_ERROR(AtLine(record.line, visit(row)));
-    ++row.row;
-    return absl::OkStatus();
-  });
+    return AtLine(record.line, visit(slot, {&record, &positions}));
+  };
+  return ReadRecords(path, source, threads, visit_record, take);
 }
 
 absl::Status BadField(const std::string& column, std::string_view field, std::string_view reason) {

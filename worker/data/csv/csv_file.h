@@ -1,7 +1,6 @@
 #ifndef CAIRN_WORKER_DATA_CSV_CSV_FILE_H_
 #define CAIRN_WORKER_DATA_CSV_CSV_FILE_H_
 
-#include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -11,12 +10,12 @@
 #include "absl/status/statusor.h"
 #include "proto/job.pb.h"
 #include "worker/data/csv/csv_parser.h"
+#include "worker/data/csv/csv_scan.h"
 
 namespace cairn::worker {
 
 // A record's fields as some columns, in the order in which they were asked for.
 struct CsvRow {
-  int64_t row = 0;  // Counted from 0 behind the header.
   const CsvRecord* record = nullptr;
   const std::vector<int>* positions = nullptr;  // Of the columns in the record.
 
@@ -24,6 +23,8 @@ struct CsvRow {
 };
 
 using VisitCsvRow = absl::FunctionRef<absl::Status(const CsvRow&)>;
+// Is told the slot of the row's block, see CsvScan.
+using VisitCsvRowInSlot = absl::FunctionRef<absl::Status(int slot, const CsvRow&)>;
 
 // The names of a file's columns: its first record or, if the source says that there is no header,
 // their numbers. InvalidArgument: empty, or a name that is there twice; names the file.
@@ -34,6 +35,11 @@ absl::StatusOr<std::vector<std::string>> ReadCsvColumns(const std::string& path,
 // InvalidArgument: no CSV, no such column, the visitor's own error; names the file and the line.
 absl::Status ReadCsvRows(const std::string& path, const proto::CsvSource& source,
                          const std::vector<std::string>& columns, VisitCsvRow visit);
+
+// The same by `threads` threads, block by block as CsvScan::Run does it.
+absl::Status ReadCsvBlocks(const std::string& path, const proto::CsvSource& source,
+                           const std::vector<std::string>& columns, int threads,
+                           VisitCsvRowInSlot visit, CsvScan::Take take);
 
 // How all that is wrong with one field is said: 'column "age": "abc" REASON'.
 absl::Status BadField(const std::string& column, std::string_view field, std::string_view reason);

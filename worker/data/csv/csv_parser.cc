@@ -1,6 +1,7 @@
 #include "worker/data/csv/csv_parser.h"
 
 #include <algorithm>
+#include <cstring>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
@@ -8,130 +9,87 @@
 
 namespace cairn::worker {
 
-absl::Status CsvParser::Bad(std::string_view reason) const {
-  return absl::InvalidArgumentError(
-      absl::StrCat("line ", line_, ", field ", fields_.size() + 1, ": ", std::string(reason)));
+CsvParser::CsvParser(char delimiter) : delimiter_(delimiter) {
+  for (const char c : {delimiter, '\n', '\r', '"', '\0'}) {
+    ends_plain_[static_cast<unsigned char>(c)] = true;
+  }
 }
 
-absl::Status CsvParser::Parse(std::string_view bytes, bool last, Visit visit) {
-  buffer_.erase(0, begin_);
-  begin_ = 0;
-  buffer_.append(bytes);
-  CAIRN_RETURN_IF_ERROR(SkipMark(last));
-  if (!mark_seen_) return absl::OkStatus();
-  while (begin_ < buffer_.size()) {
-    CAIRN_ASSIGN_OR_RETURN(const bool found, FindRecord(last));
-    if (!found) {
-      if (buffer_.size() - begin_ <= kRecordBytesMax) break;
-      return Bad(absl::StrCat("it does not end within ", kRecordBytesMax >> 20,
-                              " MiB; is a quote not closed?"));
-    }
-    if (!IsEmptyLine()) {
-      FillRecord();
-      CAIRN_RETURN_IF_ERROR(visit(record_));
-    }
-    line_ += std::count(buffer_.begin() + begin_, buffer_.begin() + end_, '\n');
-    begin_ = end_;
+absl::Status CsvParser::Bad(size_t field, std::string_view reason) const {
+  return absl::InvalidArgumentError(
+      absl::StrCat("line ", record_.line, ", field ", field, ": ", std::string(reason)));
+}
+
+absl::Status CsvParser::Parse(const std::string& text, int64_t line, Visit visit) {
+  at_ = text.data();
+  end_ = at_ + text.size();
+  record_.line = line;
+  while (at_ < end_) {
+    const bool quoted = *at_ == '"';
+    CAIRN_RETURN_IF_ERROR(ReadRecord());
+    const bool empty_line = record_.fields.size() == 1 && record_.fields[0].empty() && !quoted;
+    if (!empty_line) CAIRN_RETURN_IF_ERROR(visit(record_));
+    record_.line += inner_lines_ + 1;
   }
   return absl::OkStatus();
 }
 
-absl::Status CsvParser::SkipMark(bool last) {
-  constexpr std::string_view kMark = "\xef\xbb\xbf";
-  if (mark_seen_ || (!last && buffer_.size() < kMark.size())) return absl::OkStatus();
-  mark_seen_ = true;
-  if (buffer_.compare(0, kMark.size(), kMark) == 0) begin_ = kMark.size();
-  const std::string_view head = std::string_view(buffer_).substr(0, 2);
-  if (head != "\xff\xfe" && head != "\xfe\xff") return absl::OkStatus();
-  return Bad("the file is UTF-16; write it as UTF-8");
-}
-
-// Finds the fields of the record at begin_. False: its end is not in the buffer yet.
-absl::StatusOr<bool> CsvParser::FindRecord(bool last) {
-  fields_.clear();
-  size_t at = begin_;
-  while (true) {
-    const bool quoted = at < buffer_.size() && buffer_[at] == '"';
-    CAIRN_ASSIGN_OR_RETURN(const bool found, quoted ? FindQuoted(last, &at) : FindPlain(last, &at));
-    if (!found) return false;
-    if (at < buffer_.size() && buffer_[at] == delimiter_) {
-      ++at;
-      continue;
-    }
-    return FindLineEnd(last, &at);
-  }
-}
-
-absl::StatusOr<bool> CsvParser::FindQuoted(bool last, size_t* at) {
-  Field field;
-  field.begin = *at + 1;
-  size_t close = buffer_.find('"', field.begin);
-  while (close != std::string::npos && close + 1 < buffer_.size() && buffer_[close + 1] == '"') {
-    field.has_doubled_quotes = true;
-    close = buffer_.find('"', close + 2);
-  }
-  // A quote that ends the buffer may be the first of two.
-  if (close == std::string::npos || (close + 1 == buffer_.size() && !last)) {
-    if (!last) return false;
-    return Bad("a quote is opened and not closed");
-  }
-  field.size = close - field.begin;
-  *at = close + 1;
-  if (*at < buffer_.size()) {
-    const char next = buffer_[*at];
-    if (next != delimiter_ && next != '\r' && next != '\n') {
-      return Bad("something follows a closing quote; a quote inside of a quoted field is doubled");
-    }
-  }
-  fields_.push_back(field);
-  return true;
-}
-
-absl::StatusOr<bool> CsvParser::FindPlain(bool last, size_t* at) {
-  // Locals: most of a file's bytes come through this loop.
-  const char* const bytes = buffer_.data();
-  const size_t size = buffer_.size();
-  const size_t begin = *at;
-  size_t i = begin;
-  for (; i < size; ++i) {
-    const char c = bytes[i];
-    if (c == delimiter_ || c == '\n' || c == '\r') break;
-    if (c == '"') return Bad("a quote inside of a field that does not begin with one");
-    if (c == '\0') return Bad("a zero byte: this is no text, or UTF-16");
-  }
-  *at = i;
-  if (i == size && !last) return false;
-  fields_.push_back({begin, i - begin, false});
-  return true;
-}
-
-absl::StatusOr<bool> CsvParser::FindLineEnd(bool last, size_t* at) {
-  if (*at < buffer_.size() && buffer_[*at] == '\r') {
-    ++*at;
-    if (*at == buffer_.size() && !last) return false;
-    if (*at < buffer_.size() && buffer_[*at] != '\n') {
-      return Bad("a carriage return without a line feed");
-    }
-  }
-  end_ = std::min(*at + 1, buffer_.size());
-  return true;
-}
-
-bool CsvParser::IsEmptyLine() const {
-  return fields_.size() == 1 && fields_[0].size == 0 && fields_[0].begin == begin_;
-}
-
-void CsvParser::FillRecord() {
-  record_.line = line_;
+// Most of a file's bytes come through its inner loop, which the zero byte at the end ends too.
+absl::Status CsvParser::ReadRecord() {
   record_.fields.clear();
   unquoted_.clear();
-  for (const Field& field : fields_) {
-    std::string_view text = std::string_view(buffer_).substr(field.begin, field.size);
-    if (field.has_doubled_quotes) {
-      text = unquoted_.emplace_back(absl::StrReplaceAll(std::string(text), {{"\"\"", "\""}}));
+  inner_lines_ = 0;
+  while (true) {
+    if (*at_ == '"') {
+      CAIRN_RETURN_IF_ERROR(ReadQuoted());
+    } else {
+      const char* const begin = at_;
+      while (!ends_plain_[static_cast<unsigned char>(*at_)]) ++at_;
+      record_.fields.emplace_back(begin, at_ - begin);
     }
-    record_.fields.push_back(text);
+    if (*at_ != delimiter_) return ReadLineEnd();
+    ++at_;
   }
+}
+
+absl::Status CsvParser::ReadQuoted() {
+  const size_t number = record_.fields.size() + 1;
+  const char* const begin = ++at_;
+  bool doubled = false;
+  while (true) {
+    const auto* const quote = static_cast<const char*>(std::memchr(at_, '"', end_ - at_));
+    if (quote == nullptr) return Bad(number, "a quote is opened and not closed");
+    at_ = quote + 1;
+    if (*at_ != '"') break;
+    doubled = true;
+    ++at_;
+  }
+  if (at_ != end_ && *at_ != delimiter_ && *at_ != '\r' && *at_ != '\n') {
+    return Bad(number,
+               "something follows a closing quote; a quote inside of a quoted field is doubled");
+  }
+  std::string_view field(begin, at_ - 1 - begin);
+  inner_lines_ += std::count(field.begin(), field.end(), '\n');
+  if (doubled) {
+    field = unquoted_.emplace_back(absl::StrReplaceAll(std::string(field), {{"\"\"", "\""}}));
+  }
+  record_.fields.push_back(field);
+  return absl::OkStatus();
+}
+
+// What stands behind a field and is no delimiter.
+absl::Status CsvParser::ReadLineEnd() {
+  const size_t number = record_.fields.size();
+  if (at_ == end_) return absl::OkStatus();
+  if (*at_ == '"') return Bad(number, "a quote inside of a field that does not begin with one");
+  if (*at_ == '\0') return Bad(number, "a zero byte: this is no text, or UTF-16");
+  if (*at_ == '\r') {
+    ++at_;
+    if (at_ == end_) return absl::OkStatus();
+    if (*at_ != '\n') return Bad(number + 1, "a carriage return without a line feed");
+  }
+  ++at_;
+  return absl::OkStatus();
 }
 
 }  // namespace cairn::worker

@@ -1,7 +1,7 @@
 #ifndef CAIRN_WORKER_DATA_CSV_CSV_PARSER_H_
 #define CAIRN_WORKER_DATA_CSV_CSV_PARSER_H_
 
-#include <cstddef>
+#include <array>
 #include <cstdint>
 #include <deque>
 #include <string>
@@ -10,7 +10,6 @@
 
 #include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
-#include "absl/status/statusor.h"
 
 namespace cairn::worker {
 
@@ -20,46 +19,32 @@ struct CsvRecord {
   std::vector<std::string_view> fields;
 };
 
-// Cuts bytes into records as RFC 4180 says: fields are quoted if they hold the delimiter, a quote
-// (doubled) or the end of a line. Lines end with CR LF or LF, the last one may have no end. A byte
-// order mark of UTF-8 and empty lines are passed over. Not thread-safe.
+// Cuts text into records as RFC 4180 says: fields are quoted if they hold the delimiter, a quote
+// (doubled) or the end of a line. Lines end with CR LF or LF, the last one may have no end. Empty
+// lines are passed over. Not thread-safe.
 class CsvParser {
  public:
-  // Longer records are refused: most often a quote was never closed.
-  static constexpr size_t kRecordBytesMax = size_t{16} << 20;
-
   using Visit = absl::FunctionRef<absl::Status(const CsvRecord&)>;
 
-  explicit CsvParser(char delimiter) : delimiter_(delimiter) {}
+  explicit CsvParser(char delimiter);
 
-  // Takes the next bytes, `last` if no more follow, and visits every record that is complete.
+  // Visits every record of `text`, which begins where a record does, on line `line` of its file.
   // Ends with the visitor's first error, or with InvalidArgument, which says the line and, counted
   // from 1, the field.
-  absl::Status Parse(std::string_view bytes, bool last, Visit visit);
+  absl::Status Parse(const std::string& text, int64_t line, Visit visit);
 
  private:
-  struct Field {
-    size_t begin = 0;  // In buffer_.
-    size_t size = 0;
-    bool has_doubled_quotes = false;
-  };
-
-  absl::Status SkipMark(bool last);
-  absl::StatusOr<bool> FindRecord(bool last);
-  absl::StatusOr<bool> FindQuoted(bool last, size_t* at);
-  absl::StatusOr<bool> FindPlain(bool last, size_t* at);
-  absl::StatusOr<bool> FindLineEnd(bool last, size_t* at);
-  bool IsEmptyLine() const;
-  void FillRecord();
-  absl::Status Bad(std::string_view reason) const;
+  absl::Status ReadRecord();
+  absl::Status ReadQuoted();
+  absl::Status ReadLineEnd();
+  absl::Status Bad(size_t field, std::string_view reason) const;
 
   const char delimiter_;
-  std::string buffer_;
-  size_t begin_ = 0;  // Of the record in buffer_.
-  size_t end_ = 0;    // Behind it, once it was found.
-  int64_t line_ = 1;
-  bool mark_seen_ = false;  // Or that there is none.
-  std::vector<Field> fields_;
+  // What a field without quotes does not go on with, by byte.
+  std::array<bool, 256> ends_plain_ = {};
+  const char* at_ = nullptr;
+  const char* end_ = nullptr;  // There is a zero byte.
+  int64_t inner_lines_ = 0;    // Lines that end within the record's quotes.
   CsvRecord record_;
   std::deque<std::string> unquoted_;
 };

@@ -61,8 +61,9 @@ TEST(CsvEncoderTest, ColumnsBecomeTheirInputsRows) {
   const CsvEncoder encoder(MessageOf<proto::CsvSource>(kMixed), MessageOf<proto::DataPlan>(kPlan),
                            *model, {proto::FLOAT32});
   DataStorage storage({});
-  const auto arrays = encoder.ReadFile(
-      WriteDataFile("m.csv", "y,city,age,user\n0.5,Rom,7,bob\n1,Bern,,eve\n"), &storage);
+  const auto arrays =
+      encoder.ReadFile(WriteDataFile("m.csv", "y,city,age,user\n0.5,Rom,7,bob\n1,Bern,,eve\n"),
+                       /*threads=*/1, &storage);
   ASSERT_TRUE(arrays.ok()) << arrays.status();
   EXPECT_EQ(arrays->inputs[0].ToString(), "int32 (2, 1)");
   EXPECT_EQ(RowsOf(arrays->inputs[0]), (Rows{{1}, {2}}));
@@ -84,8 +85,8 @@ TEST(CsvEncoderTest, LabelsGoToTheirOutputs) {
                    {"name": "h", "output": "size"}]})"),
                            {}, *model, {proto::INT32, proto::FLOAT32});
   DataStorage storage({});
-  const auto arrays =
-      encoder.ReadFile(WriteDataFile("o.csv", "x,k,w,h\n1,dog,2,3\n4,cat,5,6\n"), &storage);
+  const auto arrays = encoder.ReadFile(WriteDataFile("o.csv", "x,k,w,h\n1,dog,2,3\n4,cat,5,6\n"),
+                                       /*threads=*/1, &storage);
   ASSERT_TRUE(arrays.ok()) << arrays.status();
   ASSERT_EQ(arrays->labels.size(), 2u);
   EXPECT_EQ(arrays->labels[0].ToString(), "int32 (2,)");
@@ -103,11 +104,47 @@ TEST(CsvEncoderTest, AsManyColumnsAsAnImageHasPixelsHaveItsShape) {
     "labels": [{"name": "4"}], "header": false})"),
                            {}, *model, {proto::INT32});
   DataStorage storage({});
-  const auto arrays = encoder.ReadFile(WriteDataFile("i.csv", "1,2,3,4,9\n"), &storage);
+  const auto arrays =
+      encoder.ReadFile(WriteDataFile("i.csv", "1,2,3,4,9\n"), /*threads=*/1, &storage);
   ASSERT_TRUE(arrays.ok()) << arrays.status();
   EXPECT_EQ(arrays->inputs[0].row_shape(), (nn::Shape{2, 2, 1}));
   EXPECT_EQ(RowsOf(arrays->inputs[0]), (Rows{{1, 2, 3, 4}}));
   EXPECT_EQ(arrays->labels[0].ToString(), "int32 (1,)");
+}
+
+TEST(CsvEncoderTest, SeveralThreadsMakeTheSameRows) {
+  std::string text = "y,city,age,user\n";
+  Rows expected;
+  while (text.size() < (size_t{3} << 20)) {
+    const auto row = static_cast<double>(expected.size());
+    text += "0,Rom," + std::to_string(expected.size()) + ".5,bob\n";
+    expected.push_back({row + 0.5, 0, 1});
+  }
+  const std::string path = WriteDataFile("large.csv", text);
+  const auto model = MixedModel(3);
+  const CsvEncoder encoder(MessageOf<proto::CsvSource>(kMixed), MessageOf<proto::DataPlan>(kPlan),
+                           *model, {proto::FLOAT32});
+  for (const int threads : {1, 3}) {
+    DataStorage storage({});
+    const auto arrays = encoder.ReadFile(path, threads, &storage);
+    ASSERT_TRUE(arrays.ok()) << arrays.status();
+    EXPECT_EQ(arrays->labels[0].rows(), static_cast<int64_t>(expected.size()));
+    EXPECT_TRUE(RowsOf(arrays->inputs[1]) == expected) << threads;
+  }
+}
+
+// Also those that look like numbers.
+TEST(CsvEncoderTest, TextsThatStandForMissingValuesAreNoNumbers) {
+  proto::CsvSource source = MessageOf<proto::CsvSource>(kMixed);
+  for (const char* text : {"-999", "NA"}) source.add_missing(text);
+  const auto model = MixedModel(3);
+  const CsvEncoder encoder(source, MessageOf<proto::DataPlan>(kPlan), *model, {proto::FLOAT32});
+  DataStorage storage({});
+  const auto arrays = encoder.ReadFile(
+      WriteDataFile("na.csv", "y,city,age,user\n1,Rom,-999,bob\n1,Rom,NA,bob\n1,Rom,-99,bob\n"),
+      /*threads=*/1, &storage);
+  ASSERT_TRUE(arrays.ok()) << arrays.status();
+  EXPECT_EQ(RowsOf(arrays->inputs[1]), (Rows{{15, 0, 1}, {15, 0, 1}, {-99, 0, 1}}));
 }
 
 TEST(CsvEncoderTest, EveryBadFieldIsNamedWithLineColumnValueAndFix) {
@@ -128,8 +165,9 @@ TEST(CsvEncoderTest, EveryBadFieldIsNamedWithLineColumnValueAndFix) {
     const CsvEncoder encoder(MessageOf<proto::CsvSource>(kMixed), MessageOf<proto::DataPlan>(kPlan),
                              *model, {proto::FLOAT32});
     DataStorage storage({});
-    const auto arrays = encoder.ReadFile(
-        WriteDataFile("bad.csv", "y,city,age,user\n1,Rom,1,ann\n" + row + "\n"), &storage);
+    const auto arrays =
+        encoder.ReadFile(WriteDataFile("bad.csv", "y,city,age,user\n1,Rom,1,ann\n" + row + "\n"),
+                         /*threads=*/1, &storage);
     EXPECT_THAT(std::string(arrays.status().message()), EndsWith("/bad.csv: line 3, " + message));
   }
 }
@@ -142,13 +180,14 @@ TEST(CsvEncoderTest, WholeNumbersMustBeSo) {
       {}, *model, {proto::INT32});
   DataStorage storage({});
   for (const char* label : {"1.5", "3e9", "nan"}) {
-    const auto arrays =
-        encoder.ReadFile(WriteDataFile("w.csv", "x,y\n1," + std::string(label) + "\n"), &storage);
+    const auto arrays = encoder.ReadFile(
+        WriteDataFile("w.csv", "x,y\n1," + std::string(label) + "\n"), /*threads=*/1, &storage);
     EXPECT_THAT(std::string(arrays.status().message()),
                 EndsWith("line 2, column \"y\": \"" + std::string(label) +
                          "\" is not a whole number of 32 bits"));
   }
-  const auto good = encoder.ReadFile(WriteDataFile("w.csv", "x,y\n1,1.0\n"), &storage);
+  const auto good =
+      encoder.ReadFile(WriteDataFile("w.csv", "x,y\n1,1.0\n"), /*threads=*/1, &storage);
   ASSERT_TRUE(good.ok());
   EXPECT_EQ(RowsOf(good->labels[0]), (Rows{{1}}));
 }

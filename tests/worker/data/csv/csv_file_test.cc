@@ -20,24 +20,23 @@ proto::CsvSource SourceOf(const std::string& json = "{}") {
   return source;
 }
 
-// "row:b,a ..." of the columns, or the error.
+// "b,a;..." of the columns, or the error.
 std::string Read(const std::string& text, const proto::CsvSource& source,
                  const std::vector<std::string>& columns) {
   std::string seen;
   const absl::Status status =
       ReadCsvRows(WriteDataFile("rows.csv", text), source, columns, [&](const CsvRow& row) {
-        seen += std::to_string(row.row) + ":";
         for (size_t i = 0; i < columns.size(); ++i) seen += std::string(row.field(i)) + ",";
+        seen.back() = ';';
         return absl::OkStatus();
       });
   return status.ok() ? seen : std::string(status.message());
 }
 
 TEST(CsvFileTest, ColumnsAreFoundByNameWhereverTheyStand) {
-  EXPECT_EQ(Read("a,b,c\n1,2,3\n4,5,6\n", SourceOf(), {"c", "a"}), "0:3,1,1:6,4,");
-  EXPECT_EQ(Read(Gzip("a,b\n1,2\n"), SourceOf(), {"b"}), "0:2,");
-  EXPECT_EQ(Read("1;2\n3;4\n", SourceOf(R"({"header": false, "delimiter": ";"})"), {"1"}),
-            "0:2,1:4,");
+  EXPECT_EQ(Read("a,b,c\n1,2,3\n4,5,6\n", SourceOf(), {"c", "a"}), "3,1;6,4;");
+  EXPECT_EQ(Read(Gzip("a,b\n1,2\n"), SourceOf(), {"b"}), "2;");
+  EXPECT_EQ(Read("1;2\n3;4\n", SourceOf(R"({"header": false, "delimiter": ";"})"), {"1"}), "2;4;");
 }
 
 TEST(CsvFileTest, ColumnsHaveTheNamesOfTheFirstLineOrNumbers) {
@@ -65,10 +64,37 @@ TEST(CsvFileTest, WhatIsWrongIsSaidWithTheFileAndTheLine) {
       EndsWith("lines.csv: it has only empty lines"));
 }
 
+TEST(CsvFileTest, SeveralThreadsSeeTheSameRows) {
+  std::string text = "a,b\n";
+  for (int i = 0; text.size() < (size_t{3} << 20); ++i) {
+    text += std::to_string(i) + ",\"" + std::to_string(i % 7) + "\n\"\n";
+  }
+  const std::string path = WriteDataFile("rows.csv", text);
+  std::string expected;
+  ASSERT_TRUE(ReadCsvRows(path, SourceOf(), {"a"}, [&](const CsvRow& row) {
+                expected += std::string(row.field(0)) + ";";
+                return absl::OkStatus();
+              }).ok());
+  std::string seen;
+  std::vector<std::string> slots(CsvScan::SlotsOf(3));
+  const auto visit = [&](int slot, const CsvRow& row) {
+    slots[slot] += std::string(row.field(0)) + ";";
+    return absl::OkStatus();
+  };
+  const auto take = [&](int slot) {
+    seen += slots[slot];
+    slots[slot].clear();
+    return absl::OkStatus();
+  };
+  ASSERT_TRUE(ReadCsvBlocks(path, SourceOf(), {"a"}, /*threads=*/3, visit, take).ok());
+  EXPECT_TRUE(seen == expected);
+  EXPECT_EQ(expected.substr(0, 8), "0;1;2;3;");
+}
+
 TEST(CsvFileTest, TheVisitorsErrorGetsFileAndLine) {
   const absl::Status status = ReadCsvRows(WriteDataFile("rows.csv", "a\n\"1\n\"\n2\n"), SourceOf(),
                                           {"a"}, [](const CsvRow& row) {
-                                            if (row.row == 0) return absl::OkStatus();
+                                            if (row.field(0) != "2") return absl::OkStatus();
                                             return BadField("a", row.field(0), "is two");
                                           });
   EXPECT_THAT(std::string(status.message()),
