@@ -12,9 +12,9 @@
 #include "nn/create_device.h"
 #include "nn/optimizer.h"
 #include "tests/benchmarks/or_exit.h"
+#include "tests/worker/strategy/local_strategy.h"
 #include "worker/job_data.h"
 #include "worker/job_model.h"
-#include "worker/strategy/local_strategy.h"
 #include "worker/trainer.h"
 
 namespace cairn::worker {

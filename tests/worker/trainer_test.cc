@@ -9,9 +9,9 @@
 #include "nn/optimizer.h"
 #include "tests/worker/counting_plan.h"
 #include "tests/worker/data/data_files.h"
+#include "tests/worker/strategy/local_strategy.h"
 #include "worker/job_data.h"
 #include "worker/job_model.h"
-#include "worker/strategy/local_strategy.h"
 
 namespace cairn::worker {
 namespace {

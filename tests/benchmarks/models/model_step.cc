@@ -25,8 +25,8 @@
 #include "nn/optimizer.h"
 #include "tests/benchmarks/models/step_work.h"
 #include "tests/benchmarks/or_exit.h"
+#include "tests/worker/strategy/local_strategy.h"
 #include "worker/job_model.h"
-#include "worker/strategy/local_strategy.h"
 
 namespace cairn::worker {
 namespace {

@@ -1,4 +1,4 @@
-#include "worker/strategy/local_strategy.h"
+#include "tests/worker/strategy/local_strategy.h"
 
 #include <google/protobuf/util/json_util.h>
 

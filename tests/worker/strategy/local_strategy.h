@@ -1,5 +1,5 @@
-#ifndef CAIRN_WORKER_STRATEGY_LOCAL_STRATEGY_H_
-#define CAIRN_WORKER_STRATEGY_LOCAL_STRATEGY_H_
+#ifndef CAIRN_TESTS_WORKER_STRATEGY_LOCAL_STRATEGY_H_
+#define CAIRN_TESTS_WORKER_STRATEGY_LOCAL_STRATEGY_H_
 
 #include <memory>
 #include <vector>
@@ -47,4 +47,4 @@ class LocalStrategy final : public Strategy {
 
 }  // namespace cairn::worker
 
-#endif  // CAIRN_WORKER_STRATEGY_LOCAL_STRATEGY_H_
+#endif  // CAIRN_TESTS_WORKER_STRATEGY_LOCAL_STRATEGY_H_
