@@ -158,6 +158,13 @@ absl::StatusOr<proto::JobStatus> CoordinatorApi::CancelJob(const std::string& jo
   return impl_->Call<proto::JobStatus>(&Stub::CancelJob, Reference(job));
 }
 
+absl::StatusOr<proto::DeleteJobReply> CoordinatorApi::DeleteJob(const std::string& job) {
+  // Asked twice it would answer that there is no such job, or delete an older one of the name.
+  CAIRN_RETURN_IF_ERROR(GetCluster().status());
+  return impl_->CallOnce<proto::DeleteJobReply>(&Stub::DeleteJob, Reference(job),
+                                                absl::Seconds(60));
+}
+
 absl::StatusOr<proto::JobPlan> CoordinatorApi::GetPlan(const std::string& job) {
   return impl_->Call<proto::JobPlan>(&Stub::GetPlan, Reference(job));
 }

@@ -32,6 +32,8 @@ class CoordinatorApi {
   absl::StatusOr<proto::ListJobsReply> ListJobs();
   absl::StatusOr<proto::JobStatus> GetJob(const std::string& job);
   absl::StatusOr<proto::JobStatus> CancelJob(const std::string& job);
+  // Not repeated.
+  absl::StatusOr<proto::DeleteJobReply> DeleteJob(const std::string& job);
   absl::StatusOr<proto::JobPlan> GetPlan(const std::string& job);
   absl::StatusOr<proto::CheckpointList> ListCheckpoints(const std::string& job);
   absl::StatusOr<proto::ClusterStatus> GetCluster();

@@ -9,6 +9,8 @@
 #include "cli/local/state_lock.h"
 #include "cli/remote_source.h"
 #include "cli/state_source.h"
+#include "cli/status_json.h"
+#include "cli/view/shell_word.h"
 #include "cluster/address.h"
 #include "cluster/tf_config.h"
 #include "common/status_macros.h"
@@ -62,8 +64,14 @@ absl::StatusOr<Place> FindPlace(const ClusterChoice& choice) {
     }
     place.address = choice.coordinator;
   } else if (choice.state.empty() && !choice.tf_config.empty()) {
-    CAIRN_ASSIGN_OR_RETURN(const auto config, cluster::ParseTfConfig(choice.tf_config));
-    place.address = config.chief.ToString();
+    const auto config = cluster::ParseTfConfig(choice.tf_config);
+    if (!config.ok()) {
+      return absl::InvalidArgumentError(
+          absl::StrCat(std::string(config.status().message()),
+                       "; mend or unset TF_CONFIG, or name the cluster with --state or "
+                       "--coordinator"));
+    }
+    place.address = config->chief.ToString();
   } else {
     place.state = ChooseState(choice);
     CAIRN_ASSIGN_OR_RETURN(place.address, CoordinatorOfState(place.state));
@@ -77,12 +85,20 @@ absl::StatusOr<std::unique_ptr<CoordinatorApi>> FindCoordinator(const ClusterCho
   CAIRN_ASSIGN_OR_RETURN(const Place place, FindPlace(choice));
   if (place.address.empty()) {
     return absl::UnavailableError(
-        place.state.empty() ? absl::StrCat("no cluster is known here: ", kHowToName)
-                            : absl::StrCat("no cluster runs on the state directory ", place.state,
-                                           "; start it again with cairn up --state ", place.state,
-                                           ", or name another one with --state or --coordinator"));
+        place.state.empty()
+            ? absl::StrCat("no cluster is known here: ", kHowToName)
+            : absl::StrCat("no cluster runs on the state directory ", place.state,
+                           "; start it again with cairn up --state ", ShellWord(place.state),
+                           ", or name another one with --state or --coordinator"));
   }
   return std::make_unique<CoordinatorApi>(place.address, choice.patience);
+}
+
+bool IsOfARun(const ClusterChoice& choice) {
+  const absl::StatusOr<Place> place = FindPlace(choice);
+  if (!place.ok() || place->state.empty()) return false;
+  const std::optional<StateHolder> holder = HolderOfState(place->state);
+  return holder.has_value() && holder->command == "cairn run";
 }
 
 absl::StatusOr<std::string> FindState(const ClusterChoice& choice) {
@@ -93,6 +109,19 @@ absl::StatusOr<std::string> FindState(const ClusterChoice& choice) {
   }
   const std::string state = ChooseState(choice);
   return state.empty() ? kDefaultState : state;
+}
+
+std::string StateFlag(const std::string& state, const ClusterChoice& choice) {
+  const auto absolute = [](const std::string& path) {
+    return std::filesystem::absolute(path).lexically_normal();
+  };
+  const std::string found = choice.tf_config.empty() ? ChooseState(choice) : "";
+  const bool is_found = !found.empty() && absolute(found) == absolute(state);
+  return is_found ? "" : absl::StrCat(" --state ", ShellWord(state));
+}
+
+bool IsStopped(const FoundSource& found, const proto::JobStatus& job) {
+  return found.api == nullptr && !HasEnded(job.state());
 }
 
 absl::StatusOr<FoundSource> FindSource(const ClusterChoice& choice) {
@@ -109,6 +138,7 @@ absl::StatusOr<FoundSource> FindSource(const ClusterChoice& choice) {
     return absl::UnavailableError(absl::StrCat("no cluster is known here: ", kHowToName));
   }
   CAIRN_ASSIGN_OR_RETURN(found.source, StateSource::Open(place.state));
+  found.state = place.state;
   return found;
 }
 

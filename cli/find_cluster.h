@@ -34,11 +34,22 @@ absl::StatusOr<std::unique_ptr<CoordinatorApi>> FindCoordinator(const ClusterCho
 // InvalidArgument: a cluster was named by its address.
 absl::StatusOr<std::string> FindState(const ClusterChoice& choice);
 
+// What a command needs in order to mean the cluster of a state directory: " --state DIR", or
+// nothing if it would find that one by itself. `choice`: what is known without flags.
+std::string StateFlag(const std::string& state, const ClusterChoice& choice);
+
+// Whether FindCoordinator means the cluster of a `cairn run`, which ends with the run's own job.
+bool IsOfARun(const ClusterChoice& choice);
+
 // A JobSource and what it stands on.
 struct FoundSource {
-  std::unique_ptr<CoordinatorApi> api;  // Null: a state directory that no cluster uses.
+  std::unique_ptr<CoordinatorApi> api;  // Null: a state directory that no cluster uses,
+  std::string state;                    // which is this one.
   std::unique_ptr<JobSource> source;
 };
+
+// Whether the job has not ended, and no cluster is up that would work on it.
+bool IsStopped(const FoundSource& found, const proto::JobStatus& job);
 
 // The same for commands that only read: a state directory will do, if its cluster is down.
 absl::StatusOr<FoundSource> FindSource(const ClusterChoice& choice);

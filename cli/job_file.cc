@@ -2,18 +2,15 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <initializer_list>
-#include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
 #include "cli/files.h"
 #include "cli/job/output_fields.h"
 #include "cli/json_text.h"
 #include "cli/json_to_message.h"
 #include "common/job_name.h"
-#include "common/nearest_name.h"
 #include "common/status_macros.h"
+#include "nn/config/job_numbers.h"
 #include "nn/data/data_source.h"
 
 namespace cairn::cli {
@@ -25,56 +22,6 @@ absl::Status Bad(std::string_view path, std::string_view problem) {
 
 absl::Status Missing(std::string_view path, std::string_view example) {
   return Bad(path, absl::StrCat("is missing; for example ", std::string(example)));
-}
-
-absl::Status CheckAtLeast(std::string_view path, bool is_set, int64_t value, int64_t least) {
-  if (!is_set || value >= least) return absl::OkStatus();
-  return Bad(path, absl::StrCat(value, " is not a whole number of ", least, " or more"));
-}
-
-absl::Status CheckOneOf(std::string_view path, bool is_set, const std::string& value,
-                        std::initializer_list<const char*> known) {
-  if (!is_set || std::find(known.begin(), known.end(), value) != known.end()) {
-    return absl::OkStatus();
-  }
-  const std::vector<std::string> names(known.begin(), known.end());
-  return Bad(path, absl::StrCat("\"", value, "\" is not one of ", absl::StrJoin(known, ", "),
-                                DidYouMean(value, names)));
-}
-
-absl::Status CheckLength(const proto::Job& job) {
-  if (job.has_epochs() == job.has_steps()) {
-    return Bad("epochs", job.has_epochs() ? "stands beside \"steps\"; leave one of them"
-                                          : "is missing, and \"steps\" too; say one of them");
-  }
-  CAIRN_RETURN_IF_ERROR(CheckAtLeast("epochs", job.has_epochs(), job.epochs(), 1));
-  return CheckAtLeast("steps", job.has_steps(), job.steps(), 1);
-}
-
-absl::Status CheckStrategy(const proto::Job& job) {
-  const auto& ps = job.strategy().parameter_server();
-  const std::string path = "strategy.parameter_server";
-  CAIRN_RETURN_IF_ERROR(
-      CheckOneOf(path + ".mode", ps.has_mode(), ps.mode(), {"async", "sync", "stale"}));
-  CAIRN_RETURN_IF_ERROR(CheckAtLeast(path + ".batches_per_update", ps.has_batches_per_update(),
-                                     ps.batches_per_update(), 1));
-  return CheckAtLeast(path + ".window", ps.has_window(), ps.window(), 0);
-}
-
-absl::Status CheckPolicies(const proto::Job& job) {
-  const auto& checkpoint = job.checkpoint();
-  CAIRN_RETURN_IF_ERROR(CheckAtLeast("checkpoint.every_steps", checkpoint.has_every_steps(),
-                                     checkpoint.every_steps(), 1));
-  CAIRN_RETURN_IF_ERROR(
-      CheckAtLeast("checkpoint.keep", checkpoint.has_keep(), checkpoint.keep(), 1));
-  if (checkpoint.has_copies() && (checkpoint.copies() < 1 || checkpoint.copies() > 2)) {
-    return Bad("checkpoint.copies", absl::StrCat("is ", checkpoint.copies(), "; say 1 or 2"));
-  }
-  CAIRN_RETURN_IF_ERROR(CheckAtLeast("partitioner.min_slice_bytes",
-                                     job.partitioner().has_min_slice_bytes(),
-                                     job.partitioner().min_slice_bytes(), 1));
-  return CheckOneOf("on_lost_checkpoint", job.has_on_lost_checkpoint(), job.on_lost_checkpoint(),
-                    {"restart", "fail"});
 }
 
 absl::Status CheckResumeFrom(const proto::Job& job) {
@@ -114,12 +61,18 @@ absl::Status CheckJob(const proto::Job& job) {
   if (job.has_loss() && job.loss().name().empty()) return Missing("loss.name", R"("name": "mse")");
   if (!job.has_optimizer()) return Missing("optimizer", R"("optimizer": "adam")");
   if (job.optimizer().name().empty()) return Missing("optimizer.name", R"("name": "adam")");
-  if (!job.has_batch_size()) return Missing("batch_size", R"("batch_size": 128)");
-  CAIRN_RETURN_IF_ERROR(CheckAtLeast("batch_size", true, job.batch_size(), 1));
-  CAIRN_RETURN_IF_ERROR(CheckLength(job));
-  CAIRN_RETURN_IF_ERROR(CheckStrategy(job));
-  CAIRN_RETURN_IF_ERROR(CheckResumeFrom(job));
-  return CheckPolicies(job);
+  CAIRN_RETURN_IF_ERROR(nn::CheckJobNumbers(job));
+  return CheckResumeFrom(job);
+}
+
+// A model's file in place of a job's: what Keras's to_json or a TF.js layers model's begins with.
+absl::Status CheckIsNoModel(const nlohmann::json& json) {
+  const bool is_model = json.is_object() && !json.contains("model") &&
+                        (json.contains("class_name") || json.contains("modelTopology"));
+  if (!is_model) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      "this is a model; a job file names it by \"model\" and says what to train it on (cairn init "
+      "writes one to start from)");
 }
 
 // What the message has no field of its own for.
@@ -151,6 +104,7 @@ bool ResumesFromFile(const proto::Job& job) {
 
 absl::StatusOr<proto::Job> ParseJobFile(std::string_view text, const std::string& folder) {
   CAIRN_ASSIGN_OR_RETURN(nlohmann::json json, ParseJson(text, Comments::kIgnored));
+  CAIRN_RETURN_IF_ERROR(CheckIsNoModel(json));
   proto::Job job;
   CAIRN_RETURN_IF_ERROR(TakeOwnForms(&json, &job));
   CAIRN_RETURN_IF_ERROR(JsonToMessage(json, &job));

@@ -48,13 +48,12 @@ absl::Status UnknownField(const std::string& path, std::string_view key, const D
                        : absl::StrCat("unknown field; did you mean \"", nearest, "\"?"));
 }
 
-// Where the value of a field of this name goes: a number that may also be made by a schedule has a
-// second field for that.
+// Where the value of a field of this name goes; nullptr: there is no such field.
 const FieldDescriptor* FieldFor(const Descriptor& type, const std::string& key, const json& value) {
   if (value.is_object()) {
     if (const auto* schedule = type.FindFieldByName(key + "_schedule")) return schedule;
   }
-  return type.FindFieldByName(key);
+  return absl::c_linear_search(kWrittenOtherwise, key) ? nullptr : type.FindFieldByName(key);
 }
 
 const FieldDescriptor* NameField(const Descriptor& type) {

@@ -69,8 +69,10 @@ std::vector<std::string> ProgressParts(const proto::JobStatus& status) {
     if (status.learning_rate() > 0) {
       parts.push_back(absl::StrFormat("lr %.4g", status.learning_rate()));
     }
-    parts.push_back(CountText(status.examples_per_second()) + " examples/s");
-    parts.push_back("ETA " + DurationText(status.eta_seconds()));
+    if (status.examples_per_second() > 0) {
+      parts.push_back(CountText(status.examples_per_second()) + " examples/s");
+      parts.push_back("ETA " + DurationText(status.eta_seconds()));
+    }
   }
   parts.push_back(Plural(status.workers_live(), "worker"));
   if (!status.waiting_for().empty()) {

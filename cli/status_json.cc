@@ -90,6 +90,12 @@ ordered_json StatusJson(const proto::JobStatus& status) {
   return out;
 }
 
+ordered_json FoundStatusJson(const proto::JobStatus& status, bool cluster_up) {
+  ordered_json out = StatusJson(status);
+  out["cluster_up"] = cluster_up;
+  return out;
+}
+
 ordered_json CheckpointJson(const proto::Manifest& manifest) {
   uint64_t bytes = 0;
   for (const auto& part : manifest.parts()) bytes += part.bytes();

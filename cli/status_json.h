@@ -21,6 +21,8 @@ using storage::StateName;
 bool HasEnded(proto::JobState state);
 
 nlohmann::ordered_json StatusJson(const proto::JobStatus& status);
+// The same, and whether a cluster is up to which the job belongs.
+nlohmann::ordered_json FoundStatusJson(const proto::JobStatus& status, bool cluster_up);
 nlohmann::ordered_json CheckpointJson(const proto::Manifest& manifest);
 // On how many ps every snapshot of it lies.
 int CopiesOf(const proto::Manifest& manifest);

@@ -33,11 +33,14 @@ size_t EditDistance(std::string_view a, std::string_view b) {
 std::string NearestName(std::string_view name, const std::vector<std::string>& known) {
   // Beyond this nobody means anything, and the table would grow with what was typed.
   constexpr size_t kLongest = 256;
+  constexpr size_t kLong = 5;
   if (name.empty() || name.size() > kLongest) return "";
   const std::string lower = absl::AsciiStrToLower(absl::string_view(name.data(), name.size()));
   std::string nearest;
-  // A name of which every character had to be replaced is not meant.
-  size_t limit = std::min(std::max<size_t>(2, name.size() / 3) + 1, name.size());
+  // A short word with two errors may be any other; one of which every character had to be replaced
+  // is not meant at all.
+  const size_t errors = name.size() < kLong ? 1 : std::max<size_t>(2, name.size() / 3);
+  size_t limit = std::min(errors + 1, name.size());
   for (const std::string& candidate : known) {
     const size_t distance = EditDistance(lower, absl::AsciiStrToLower(candidate));
     if (distance >= limit) continue;
@@ -58,7 +61,7 @@ std::string KnownNamesText(std::string_view name, const std::vector<std::string>
 
 std::string DidYouMean(std::string_view name, const std::vector<std::string>& known) {
   const std::string nearest = NearestName(name, known);
-  return nearest.empty() ? "" : absl::StrCat("; did you mean ", nearest, "?");
+  return nearest.empty() ? "" : absl::StrCat(" (did you mean ", nearest, "?)");
 }
 
 }  // namespace cairn

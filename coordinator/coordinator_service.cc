@@ -127,6 +127,15 @@ grpc::ServerUnaryReactor* CoordinatorService::CancelJob(grpc::CallbackServerCont
       });
 }
 
+grpc::ServerUnaryReactor* CoordinatorService::DeleteJob(grpc::CallbackServerContext*,
+                                                        const proto::JobReference* request,
+                                                        proto::DeleteJobReply* reply) {
+  return OnLoop<proto::DeleteJobReply>(
+      reply, [job = request->job()](Scheduler* scheduler, Moment now, Outbox* outbox) {
+        return scheduler->DeleteJob(job, now, outbox);
+      });
+}
+
 grpc::ServerUnaryReactor* CoordinatorService::GetPlan(grpc::CallbackServerContext*,
                                                       const proto::JobReference* request,
                                                       proto::JobPlan* reply) {

@@ -48,6 +48,9 @@ class CoordinatorService final : public proto::Coordinator::CallbackService {
   grpc::ServerUnaryReactor* CancelJob(grpc::CallbackServerContext* context,
                                       const proto::JobReference* request,
                                       proto::JobStatus* reply) override;
+  grpc::ServerUnaryReactor* DeleteJob(grpc::CallbackServerContext*,
+                                      const proto::JobReference* request,
+                                      proto::DeleteJobReply* reply) override;
   grpc::ServerUnaryReactor* GetPlan(grpc::CallbackServerContext* context,
                                     const proto::JobReference* request,
                                     proto::JobPlan* reply) override;

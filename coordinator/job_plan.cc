@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "common/status_macros.h"
+#include "nn/config/job_numbers.h"
 
 namespace cairn::coordinator {
 namespace {
@@ -56,17 +57,17 @@ absl::StatusOr<proto::JobPlan> MakeJobPlan(const proto::JobRecord& record,
   const bool validates = job.has_validation() || job.has_validation_fraction();
   const JobNumbers numbers = ResolveNumbers(job);
   CAIRN_RETURN_IF_ERROR(
-      CheckBatches("train", inspected.examples(), numbers.batch_size, kTotalBatchesMax));
+      CheckBatches("train", inspected.examples(), numbers.batch_size, nn::kTotalBatchesMax));
   if (validates) {
     CAIRN_RETURN_IF_ERROR(CheckBatches("validation", inspected.validation_examples(),
                                        numbers.batch_size, kValidationBatchesMax));
   }
   const int64_t per_epoch = BatchesOf(inspected.examples(), numbers.batch_size);
-  const int64_t epochs_max = kTotalBatchesMax / per_epoch;
+  const int64_t epochs_max = nn::kTotalBatchesMax / per_epoch;
   if (!job.has_steps() && job.epochs() > epochs_max) {
     return absl::InvalidArgumentError(
         absl::StrCat("epochs: ", job.epochs(), " epochs of ", per_epoch, " batches are more than ",
-                     kTotalBatchesMax, " batches; say at most ", epochs_max));
+                     nn::kTotalBatchesMax, " batches; say at most ", epochs_max));
   }
   proto::JobPlan plan;
   plan.set_job_id(record.job_id());
@@ -108,8 +109,8 @@ absl::Status CheckJournalled(const proto::JobRecord& record,
          {"plan.partition.ps_count", plan->partition().ps_count(), 1, kPsMax},
          {"plan.partition.blocks", plan->partition().blocks_size(), blocks, blocks},
          {"plan.batch_size", plan->batch_size(), 1, INT32_MAX},
-         {"plan.total_batches", total, 1, kTotalBatchesMax},
-         {"plan.batches_per_epoch", plan->batches_per_epoch(), 1, kTotalBatchesMax},
+         {"plan.total_batches", total, 1, nn::kTotalBatchesMax},
+         {"plan.batches_per_epoch", plan->batches_per_epoch(), 1, nn::kTotalBatchesMax},
          {"plan.batches_per_update", plan->batches_per_update(), 1, synchronous ? INT32_MAX : 1},
          {"plan.validation_examples", plan->validation_examples(), 0,
           kValidationBatchesMax * std::max<int64_t>(1, plan->batch_size())},

@@ -12,9 +12,6 @@
 
 namespace cairn::coordinator {
 
-// More batches than these are a mistake: at a microsecond each they take 11 days.
-inline constexpr int64_t kTotalBatchesMax = int64_t{1} << 40;
-
 // What a job's fields come to mean when they are absent. `job` was validated.
 struct JobNumbers {
   int64_t batch_size = 32;
@@ -30,7 +27,7 @@ JobNumbers ResolveNumbers(const proto::Job& job);
 int64_t CopiesWanted(const proto::Job& job);
 
 // Fixes everything about a job, now that its data were counted. InvalidArgument: no examples, or
-// more batches than kTotalBatchesMax, or than anybody validates on.
+// more batches than nn::kTotalBatchesMax, or than anybody validates on.
 absl::StatusOr<proto::JobPlan> MakeJobPlan(const proto::JobRecord& record,
                                            const proto::InspectReply& inspected);
 

@@ -12,9 +12,10 @@
 #include "absl/strings/str_cat.h"
 #include "cluster/partition_map.h"
 #include "common/job_name.h"
+#include "common/report_keys.h"
 #include "common/status_macros.h"
 #include "coordinator/callbacks/create_callbacks.h"
-#include "coordinator/job_plan.h"
+#include "nn/config/job_numbers.h"
 #include "nn/data/data_source.h"
 #include "nn/example_weights/class_weights.h"
 #include "nn/model.h"
@@ -26,10 +27,6 @@ namespace cairn::coordinator {
 namespace {
 
 constexpr int64_t kDefaultMinSliceBytes = 262144;
-constexpr int64_t kBatchSizeMax = int64_t{1} << 20;  // As nn::Executor.
-constexpr int64_t kBatchesPerUpdateMax = 4096;
-constexpr int64_t kWindowMax = 32768;
-constexpr int64_t kKeepMax = 1000;
 
 template <typename... Parts>
 absl::Status Invalid(const Parts&... parts) {
@@ -40,11 +37,6 @@ absl::Status Invalid(const Parts&... parts) {
 absl::Status At(const char* path, const absl::Status& status) {
   if (status.ok()) return status;
   return absl::Status(status.code(), absl::StrCat(path, ": ", status.message()));
-}
-
-absl::Status CheckRange(const char* path, int64_t value, int64_t smallest, int64_t largest) {
-  if (value >= smallest && value <= largest) return absl::OkStatus();
-  return Invalid(path, ": ", value, " is not between ", smallest, " and ", largest);
 }
 
 absl::Status CheckFile(const std::string& path, const std::string& file) {
@@ -65,63 +57,13 @@ absl::Status CheckData(const proto::Job& job) {
   return CheckFiles("validation", job.validation());
 }
 
-absl::Status CheckLength(const proto::Job& job) {
-  if (job.has_epochs() && job.has_steps()) {
-    return Invalid("steps: ", job.steps(), " steps and epochs: ", job.epochs(),
-                   " are both there; say one of them");
-  }
-  if (job.has_epochs()) return CheckRange("epochs", job.epochs(), 1, kTotalBatchesMax);
-  if (job.has_steps()) return CheckRange("steps", job.steps(), 1, kTotalBatchesMax);
-  return Invalid("epochs: is missing; say epochs or steps");
-}
-
-absl::Status CheckStrategy(const proto::ParameterServerStrategy& strategy) {
-  const std::string path = "strategy.parameter_server";
-  const std::string mode = strategy.has_mode() ? strategy.mode() : "async";
-  if (mode != "async" && mode != "sync" && mode != "stale") {
-    return Invalid(path, ".mode: '", mode, "' is unknown; known are async, sync, stale");
-  }
-  if (strategy.has_batches_per_update()) {
-    if (mode != "sync") {
-      return Invalid(path, ".batches_per_update: is of mode sync only, the mode is ", mode);
-    }
-    CAIRN_RETURN_IF_ERROR(CheckRange("strategy.parameter_server.batches_per_update",
-                                     strategy.batches_per_update(), 1, kBatchesPerUpdateMax));
-  }
-  if (mode != "stale") {
-    if (!strategy.has_window()) return absl::OkStatus();
-    return Invalid(path, ".window: is of mode stale only, the mode is ", mode);
-  }
-  if (!strategy.has_window()) return Invalid(path, ".window: is missing; mode stale needs it");
-  return CheckRange("strategy.parameter_server.window", strategy.window(), 0, kWindowMax);
-}
-
-absl::Status CheckPolicies(const proto::Job& job) {
-  const proto::CheckpointPolicy& checkpoint = job.checkpoint();
-  if (checkpoint.has_every_steps()) {
-    CAIRN_RETURN_IF_ERROR(
-        CheckRange("checkpoint.every_steps", checkpoint.every_steps(), 1, kTotalBatchesMax));
-  }
-  if (checkpoint.has_keep()) {
-    CAIRN_RETURN_IF_ERROR(CheckRange("checkpoint.keep", checkpoint.keep(), 1, kKeepMax));
-  }
-  if (checkpoint.has_copies()) {
-    CAIRN_RETURN_IF_ERROR(CheckRange("checkpoint.copies", checkpoint.copies(), 1, 2));
-  }
-  if (job.partitioner().has_min_slice_bytes()) {
-    CAIRN_RETURN_IF_ERROR(CheckRange("partitioner.min_slice_bytes",
-                                     job.partitioner().min_slice_bytes(), 1, int64_t{1} << 50));
-  }
-  const std::string& lost = job.on_lost_checkpoint();
-  if (job.has_on_lost_checkpoint() && lost != "restart" && lost != "fail") {
-    return Invalid("on_lost_checkpoint: '", lost, "' is unknown; known are restart, fail");
-  }
-  return absl::OkStatus();
-}
-
 absl::Status CheckMetricNames(const proto::Job& job) {
-  std::set<std::string> names = {"loss"};
+  std::set<std::string> names;
   for (int i = 0; i < job.metrics_size(); ++i) {
+    if (IsReportKey(job.metrics(i))) {
+      return Invalid("metrics[", i, "]: reports call something else '", job.metrics(i),
+                     "'; give the metric another name by \"as\"");
+    }
     if (names.insert(job.metrics(i)).second) continue;
     return Invalid("metrics[", i, "]: another metric is called '", job.metrics(i),
                    "' already; give this one another name by \"as\"");
@@ -166,11 +108,7 @@ absl::Status ValidateFields(const proto::Job& job) {
   CAIRN_RETURN_IF_ERROR(CheckJobName(job.name()));
   if (!job.has_train()) return Invalid("train: is missing; say where the examples are");
   CAIRN_RETURN_IF_ERROR(CheckData(job));
-  if (!job.has_batch_size()) return Invalid("batch_size: is missing");
-  CAIRN_RETURN_IF_ERROR(CheckRange("batch_size", job.batch_size(), 1, kBatchSizeMax));
-  CAIRN_RETURN_IF_ERROR(CheckLength(job));
-  CAIRN_RETURN_IF_ERROR(CheckStrategy(job.strategy().parameter_server()));
-  return CheckPolicies(job);
+  return nn::CheckJobNumbers(job);
 }
 
 absl::StatusOr<ValidatedJob> ValidateJob(proto::SubmitRequest request, int ps_count) {

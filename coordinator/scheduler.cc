@@ -43,20 +43,25 @@ MembershipOptions WithTerm(MembershipOptions options, uint64_t term) {
 
 }  // namespace
 
-Scheduler::Scheduler(Options options, proto::ClusterRecord cluster)
+Scheduler::Scheduler(Options options, proto::ClusterRecord cluster,
+                     const std::vector<proto::DeletedJob>& deleted)
     : journal_(options.journal),
       cluster_(std::move(cluster)),
-      members_(WithTerm(std::move(options.membership), cluster_.term())) {}
+      members_(WithTerm(std::move(options.membership), cluster_.term())),
+      deletions_(journal_, &members_, deleted) {}
 
 absl::StatusOr<std::unique_ptr<Scheduler>> Scheduler::Create(Options options, Moment now,
                                                              Outbox* outbox) {
   CAIRN_ASSIGN_OR_RETURN(proto::ClusterRecord cluster, storage::ReadCluster(*options.journal));
   CAIRN_ASSIGN_OR_RETURN(const std::vector<proto::JobRecord> jobs,
                          storage::ReadJobs(*options.journal));
+  CAIRN_ASSIGN_OR_RETURN(const std::vector<proto::DeletedJob> deleted,
+                         storage::ReadDeletedJobs(*options.journal));
   if (cluster.cluster_id() == 0) cluster.set_cluster_id(options.new_cluster_id);
   cluster.set_term(cluster.term() + 1);
   outbox->PutSynced(storage::ClusterKey(), cluster);
-  std::unique_ptr<Scheduler> scheduler(new Scheduler(std::move(options), std::move(cluster)));
+  std::unique_ptr<Scheduler> scheduler(
+      new Scheduler(std::move(options), std::move(cluster), deleted));
   const Job::Context context = {&scheduler->members_, scheduler->journal_};
   for (const proto::JobRecord& job : jobs) {
     CAIRN_ASSIGN_OR_RETURN(storage::JobRecords records,
@@ -78,6 +83,9 @@ void Scheduler::OnMessage(uint64_t session, const proto::TaskMessage& message, M
   const std::optional<TaskId> task = members_.Heard(session, now.monotonic);
   if (!task.has_value()) return;
   meters_.OnMessage(*task, message, now.monotonic);
+  if (message.has_snapshots() && task->role == proto::PS) {
+    deletions_.OnSnapshots(task->index, message.snapshots(), outbox);
+  }
   if (active_ != nullptr) active_->OnMessage(*task, message, now, outbox);
   Advance(now, outbox);
 }
@@ -108,6 +116,7 @@ void Scheduler::OnJoin(uint64_t session, const proto::Join& join, Moment now, Ou
     command.mutable_stop_job()->set_job_id(join.job_id());
     outbox->Send(task, std::move(command));
   }
+  if (task.role == proto::PS) deletions_.PsJoined(task.index, outbox);
   if (active_ != nullptr && task.role == proto::PS) {
     active_->PsJoined(task.index, join, joined.continues, outbox);
   } else if (active_ != nullptr) {
@@ -159,6 +168,7 @@ void Scheduler::OnTick(Moment now, Outbox* outbox) {
   }
   SendHeartbeats(now, outbox);
   EndStops(now, outbox);
+  deletions_.Advance(outbox);
   Advance(now, outbox);
 }
 
@@ -298,6 +308,29 @@ absl::StatusOr<proto::JobStatus> Scheduler::CancelJob(const std::string& referen
   if (job == active_) active_ = nullptr;
   Advance(now, outbox);
   return StatusOf(job, now);
+}
+
+absl::StatusOr<proto::DeleteJobReply> Scheduler::DeleteJob(const std::string& reference, Moment now,
+                                                           Outbox* outbox) {
+  CAIRN_ASSIGN_OR_RETURN(Job * job, Lookup(reference));
+  proto::DeleteJobReply reply;
+  *reply.mutable_status() = StatusOf(job, now);
+  if (!job->over()) {
+    return absl::FailedPreconditionError(
+        absl::StrCat("job ", job->id(), " (", job->record().job().name(), ") has not ended (",
+                     storage::StateName(reply.status().state()),
+                     "); cancel it first: cairn cancel ", job->id()));
+  }
+  reply.set_checkpoints(static_cast<int64_t>(job->manifests().size()));
+  for (const proto::Manifest& manifest : job->manifests()) {
+    for (const proto::SnapshotPart& part : manifest.parts()) {
+      reply.set_bytes(reply.bytes() + part.bytes() * (1 + part.copies_size()));
+    }
+  }
+  CAIRN_LOG_INFO("job deleted", "job", job->id(), "name", job->record().job().name());
+  deletions_.Begin(job->id(), outbox);
+  jobs_.erase(job->id());
+  return reply;
 }
 
 proto::JobStatus Scheduler::StatusOf(Job* job, Moment now) {

@@ -11,6 +11,7 @@
 #include "absl/functional/any_invocable.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "coordinator/deletion/job_deletions.h"
 #include "coordinator/job.h"
 #include "coordinator/job_validation.h"
 #include "coordinator/membership.h"
@@ -55,6 +56,8 @@ class Scheduler {
   absl::StatusOr<proto::JobStatus> CommitWeights(const std::string& job, Moment now,
                                                  Outbox* outbox);
   absl::StatusOr<proto::JobStatus> CancelJob(const std::string& job, Moment now, Outbox* outbox);
+  absl::StatusOr<proto::DeleteJobReply> DeleteJob(const std::string& job, Moment now,
+                                                  Outbox* outbox);
   absl::StatusOr<uint64_t> FindJob(const std::string& job) const;
   absl::StatusOr<proto::JobStatus> GetJob(const std::string& job, Moment now);
   proto::ListJobsReply ListJobs(Moment now);
@@ -76,7 +79,8 @@ class Scheduler {
     absl::Duration deadline;
   };
 
-  Scheduler(Options options, proto::ClusterRecord cluster);
+  Scheduler(Options options, proto::ClusterRecord cluster,
+            const std::vector<proto::DeletedJob>& deleted);
 
   void OnJoin(uint64_t session, const proto::Join& join, Moment now, Outbox* outbox);
   void Welcome(uint64_t session, const Membership::Joined& joined, bool keeps_leases,
@@ -95,6 +99,7 @@ class Scheduler {
   proto::ClusterRecord cluster_;
   Membership members_;
   TaskMeters meters_;
+  JobDeletions deletions_;
   std::map<uint64_t, std::unique_ptr<Job>> jobs_;  // By id: oldest first.
   Job* active_ = nullptr;
   absl::Duration heartbeat_at_ = -absl::InfiniteDuration();

@@ -172,12 +172,17 @@ void JobControl::StopJob(const proto::StopJob& command) {
     CAIRN_LOG_INFO("job stopped", "job", command.job_id());
   }
   if (!command.delete_data()) return;
-  const absl::Status deleted = parts_.checkpoints->DeleteJob(command.job_id());
+  const auto delete_snapshots = [this, job_id = command.job_id()] {
+    const absl::Status deleted = parts_.checkpoints->DeleteJob(job_id);
+    if (deleted.ok()) return;
+    CAIRN_LOG_WARNING("a job's data could not be deleted", "job", job_id, "error", deleted);
+  };
+  delete_snapshots();
   parts_.uploads->Forget(command.job_id());
-  if (!deleted.ok()) {
-    CAIRN_LOG_WARNING("a job's data could not be deleted", "job", command.job_id(), "error",
-                      deleted);
-  }
+  // And once more when what is being written of it is done. (Where so much is queued that there is
+  // no room for this, that may stay.)
+  snapshots_->TrySubmit(delete_snapshots);
+  copies_->TrySubmit(delete_snapshots);
 }
 
 void JobControl::QueryLedgers(const proto::LedgerQuery& command) {

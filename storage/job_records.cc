@@ -129,6 +129,7 @@ std::vector<std::string> NamesOf(absl::Span<const proto::JobRecord> jobs) {
 std::string ClusterKey() { return "cluster"; }
 std::string JobPrefix(uint64_t job_id) { return absl::StrCat("job/", Hex(job_id), "/"); }
 std::string JobKey(uint64_t job_id) { return absl::StrCat("jobs/", Hex(job_id)); }
+std::string DeletedJobKey(uint64_t job_id) { return absl::StrCat("deleted/", Hex(job_id)); }
 std::string RunKey(uint64_t job_id) { return absl::StrCat(JobPrefix(job_id), "run"); }
 std::string PlanKey(uint64_t job_id) { return absl::StrCat(JobPrefix(job_id), "plan"); }
 
@@ -156,6 +157,10 @@ absl::StatusOr<proto::ClusterRecord> ReadCluster(const Journal& journal) {
 
 absl::StatusOr<std::vector<proto::JobRecord>> ReadJobs(const Journal& journal) {
   return ReadAll<proto::JobRecord>(journal, "jobs/");
+}
+
+absl::StatusOr<std::vector<proto::DeletedJob>> ReadDeletedJobs(const Journal& journal) {
+  return ReadAll<proto::DeletedJob>(journal, "deleted/");
 }
 
 absl::StatusOr<JobRecords> ReadJob(const Journal& journal, uint64_t job_id) {

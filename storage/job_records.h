@@ -37,6 +37,8 @@ std::string ManifestKey(uint64_t job_id, uint64_t checkpoint);
 std::string BatchKey(uint64_t job_id, int64_t batch);
 // EvaluationRecord.
 std::string EvaluationKey(uint64_t job_id, int64_t epoch);
+// DeletedJob.
+std::string DeletedJobKey(uint64_t job_id);
 // EpochRecord, of jobs whose callbacks look at epochs.
 std::string EpochKey(uint64_t job_id, int64_t epoch);
 
@@ -55,6 +57,9 @@ absl::StatusOr<proto::ClusterRecord> ReadCluster(const Journal& journal);
 
 // All jobs, oldest first, without plans, manifests and evaluations.
 absl::StatusOr<std::vector<proto::JobRecord>> ReadJobs(const Journal& journal);
+
+// Those of which something is left.
+absl::StatusOr<std::vector<proto::DeletedJob>> ReadDeletedJobs(const Journal& journal);
 
 // NotFound: no such job.
 absl::StatusOr<JobRecords> ReadJob(const Journal& journal, uint64_t job_id);

@@ -27,7 +27,8 @@ WorkerTask::WorkerTask(const WorkerTaskOptions& options, nn::Device* device,
                        OnRefusedForGood on_refused_for_good)
     : options_(options),
       device_(device),
-      device_text_(absl::StrCat(device->name(), ", ", options.threads.most(), " threads")),
+      device_text_(absl::StrCat(device->name(), ", ", options.threads.most(),
+                                options.threads.most() == 1 ? " thread" : " threads")),
       on_refused_for_good_(std::move(on_refused_for_good)),
       index_(options.index) {
   cluster::SessionOptions session;

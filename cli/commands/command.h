@@ -58,6 +58,7 @@ Command MakeJobsCommand();
 Command MakeStatusCommand();
 Command MakeFollowCommand();
 Command MakeCancelCommand();
+Command MakeDeleteCommand();
 Command MakeHistoryCommand();
 Command MakeCheckpointCommand();
 Command MakeCheckpointsCommand();

@@ -11,6 +11,7 @@
 #include "common/flag_checks.h"
 #include "common/nearest_name.h"
 #include "common/printable.h"
+#include "common/version.h"
 
 namespace cairn::cli {
 namespace {
@@ -105,6 +106,7 @@ const Command* Parse(const std::vector<std::string>& arguments,
                      int* exit_code) {
   CLI::App app("", "cairn");
   app.require_subcommand(1);
+  app.set_version_flag("--version", absl::StrCat("cairn ", kVersion));
   for (const Command& command : commands) AddCommand(command, &app);
   try {
     // CLI11 takes the last argument first.
@@ -112,6 +114,10 @@ const Command* Parse(const std::vector<std::string>& arguments,
   } catch (const CLI::CallForHelp&) {
     const Command* command = Find(commands, app);
     *context.out << (command == nullptr ? OverviewText(AllCommands()) : HelpText(*command));
+    *exit_code = kExitDone;
+    return nullptr;
+  } catch (const CLI::CallForVersion& version) {
+    *context.out << version.what() << "\n";
     *exit_code = kExitDone;
     return nullptr;
   } catch (const CLI::ParseError& error) {

@@ -9,7 +9,7 @@ std::vector<CommandGroup> AllCommands() {
         MakeDoctorCommand()}},
       {"Jobs",
        {MakeSubmitCommand(), MakeFollowCommand(), MakeJobsCommand(), MakeStatusCommand(),
-        MakeHistoryCommand(), MakeCancelCommand()}},
+        MakeHistoryCommand(), MakeCancelCommand(), MakeDeleteCommand()}},
       {"Models",
        {MakeExportCommand(), MakePredictCommand(), MakeEvaluateCommand(), MakeCheckpointCommand(),
         MakeCheckpointsCommand()}},

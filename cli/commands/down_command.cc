@@ -14,6 +14,7 @@
 #include "cli/local/cluster_service.h"
 #include "cli/local/log_files.h"
 #include "cli/local/state_lock.h"
+#include "cli/view/shell_word.h"
 #include "common/clock.h"
 #include "common/status_macros.h"
 #include "nlohmann/json.hpp"
@@ -104,7 +105,8 @@ absl::StatusOr<int> Down(const DownFlags& flags, const CommandContext& context) 
     *context.out << "no cluster is up on " << state << "\n";
   } else {
     *context.out << holder->command << (was_killed ? " was killed" : " has ended") << "; " << state
-                 << " has all that is needed to go on: cairn up --state " << state << "\n";
+                 << " has all that is needed to go on: cairn up --state " << ShellWord(state)
+                 << "\n";
   }
   return kExitDone;
 }

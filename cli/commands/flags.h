@@ -6,6 +6,7 @@
 #include "cli/commands/command.h"
 #include "cli/commands/flag_set.h"
 #include "cli/find_cluster.h"
+#include "cli/view/shell_word.h"
 
 namespace cairn::cli {
 
@@ -43,8 +44,8 @@ struct CommonFlags {
 
   // `command` as the user would type it, on the same cluster.
   std::string Again(const std::string& command) const {
-    return command + (state.empty() ? "" : " --state " + state) +
-           (coordinator.empty() ? "" : " --coordinator " + coordinator);
+    return command + (state.empty() ? "" : " --state " + ShellWord(state)) +
+           (coordinator.empty() ? "" : " --coordinator " + ShellWord(coordinator));
   }
 };
 

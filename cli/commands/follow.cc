@@ -125,7 +125,7 @@ int ReportEnd(const proto::JobStatus& job, bool json, const CommandContext& cont
   *context.out << "\n";
   if (!job.evaluations().empty()) {
     const auto& evaluation = *job.evaluations().rbegin();
-    *context.out << "  test        " << EvaluationText(evaluation, job.metric_names()) << "  ("
+    *context.out << "  validation  " << EvaluationText(evaluation, job.metric_names()) << "  ("
                  << evaluation.examples() << " examples)\n";
   }
   return kExitDone;

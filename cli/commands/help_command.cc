@@ -54,6 +54,12 @@ absl::StatusOr<int> Explain(const HelpFlags& flags, const CommandContext& contex
   const std::vector<CommandGroup> groups = AllCommands();
   if (!flags.man_folder.empty()) {
     CAIRN_RETURN_IF_ERROR(WriteManPages(groups, flags.man_folder));
+    const std::string file = flags.man_folder + "/cairn.1";
+    if (flags.json) {
+      *context.out << nlohmann::ordered_json{{"man", file}}.dump() << "\n";
+    } else {
+      *context.out << "wrote " << file << " and a page for each command\n";
+    }
     return kExitDone;
   }
   if (flags.topic.empty() && !flags.json) {

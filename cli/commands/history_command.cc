@@ -33,6 +33,9 @@ class HistoryPrinter {
     evaluations_.insert(evaluations_.end(), chunk.evaluations().begin(), chunk.evaluations().end());
   }
 
+  // Nothing was printed.
+  bool is_empty() const { return next_ == 0 && evaluations_.empty(); }
+
   void PrintEnd() {
     PrintMissingUpTo(settled_);
     google::protobuf::RepeatedPtrField<std::string> names(metric_names_.begin(),
@@ -124,6 +127,10 @@ absl::StatusOr<int> PrintHistory(const CommonFlags& flags, const CommandContext&
       absl::StrCat(job.job_id()),
       [&printer](const proto::HistoryChunk& chunk) { printer.PrintBatches(chunk); }));
   printer.PrintEnd();
+  if (printer.is_empty() && !flags.json) {
+    *context.out << "There is no history of job " << job.job_id() << " (" << job.name()
+                 << ") yet: it is " << StateName(job.state()) << ".\n";
+  }
   return kExitDone;
 }
 

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <memory>
 
 #include "absl/strings/str_cat.h"
@@ -5,12 +6,14 @@
 #include "cli/commands/command.h"
 #include "cli/commands/flags.h"
 #include "cli/status_json.h"
+#include "cli/view/shell_word.h"
 #include "common/status_macros.h"
 
 namespace cairn::cli {
 namespace {
 
-std::string StateText(const proto::JobStatus& job) {
+std::string StateText(const FoundSource& found, const proto::JobStatus& job) {
+  if (IsStopped(found, job)) return "stopped";
   if (job.state() != proto::QUEUED || job.queue_place() <= 0) return StateName(job.state());
   return absl::StrCat("queued, place ", job.queue_place());
 }
@@ -25,7 +28,9 @@ absl::StatusOr<int> PrintJobs(const CommonFlags& flags, const CommandContext& co
   CAIRN_ASSIGN_OR_RETURN(const FoundSource found, FindSource(flags.Choice(context)));
   CAIRN_ASSIGN_OR_RETURN(const auto jobs, found.source->ListJobs());
   if (flags.json) {
-    for (const auto& job : jobs) *context.out << StatusJson(job).dump() << "\n";
+    for (const auto& job : jobs) {
+      *context.out << FoundStatusJson(job, found.api != nullptr).dump() << "\n";
+    }
     return kExitDone;
   }
   if (jobs.empty()) {
@@ -35,7 +40,12 @@ absl::StatusOr<int> PrintJobs(const CommonFlags& flags, const CommandContext& co
   *context.out << absl::StrFormat("%4s  %-24s %-16s %s\n", "ID", "NAME", "STATE", "BATCHES");
   for (const auto& job : jobs) {
     *context.out << absl::StrFormat("%4d  %-24s %-16s %s\n", job.job_id(), job.name(),
-                                    StateText(job), ProgressText(job));
+                                    StateText(found, job), ProgressText(job));
+  }
+  if (std::any_of(jobs.begin(), jobs.end(),
+                  [&found](const auto& job) { return IsStopped(found, job); })) {
+    *context.out << "No cluster is up on " << found.state << "; cairn up --state "
+                 << ShellWord(found.state) << " goes on with what has not ended.\n";
   }
   return kExitDone;
 }

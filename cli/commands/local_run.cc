@@ -9,6 +9,7 @@
 #include "cli/model/trained_model.h"
 #include "cli/remote_source.h"
 #include "cli/status_json.h"
+#include "cli/view/shell_word.h"
 #include "common/clock.h"
 #include "common/status_macros.h"
 #include "nlohmann/json.hpp"
@@ -21,13 +22,15 @@ constexpr absl::Duration kStartTimeout = absl::Minutes(1);
 // What goes on with the run. The state directory knows its number of ps.
 std::string RunCommandAgain(const LocalRunOptions& options) {
   const LocalRunOptions defaults;
-  std::string command = absl::StrCat("cairn run ", options.job_file);
-  if (options.state != defaults.state) absl::StrAppend(&command, " --state ", options.state);
+  std::string command = absl::StrCat("cairn run ", ShellWord(options.job_file));
+  if (options.state != defaults.state) {
+    absl::StrAppend(&command, " --state ", ShellWord(options.state));
+  }
   if (options.workers != defaults.workers) {
     absl::StrAppend(&command, " --workers ", options.workers);
   }
   if (!options.export_folder.empty()) {
-    absl::StrAppend(&command, " --export ", options.export_folder);
+    absl::StrAppend(&command, " --export ", ShellWord(options.export_folder));
   }
   return command;
 }
@@ -126,8 +129,10 @@ absl::StatusOr<proto::JobStatus> LocalRun::Train(const Submission& submission) {
 absl::StatusOr<int> LocalRun::Finish(const proto::JobStatus& job) {
   const int exit_code = ReportEnd(job, options_.json, context_);
   if (exit_code != kExitDone) return exit_code;
-  const std::string state =
-      options_.state == kDefaultState ? "" : absl::StrCat(" --state ", options_.state);
+  ClusterChoice choice;
+  choice.tf_config = context_.tf_config;
+  choice.user_folder = context_.user_folder;
+  const std::string state = StateFlag(options_.state, choice);
   std::string model = absl::StrCat("cairn export ", job.name(), " --output FOLDER", state);
   if (!options_.export_folder.empty()) {
     RemoteSource source(api_.get());

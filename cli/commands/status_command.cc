@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <memory>
 
 #include "absl/strings/str_cat.h"
@@ -7,10 +8,14 @@
 #include "cli/progress_text.h"
 #include "cli/status_json.h"
 #include "cli/view/cluster_text.h"
+#include "cli/view/shell_word.h"
 #include "common/status_macros.h"
 
 namespace cairn::cli {
 namespace {
+
+// The newest; `cairn history` has all.
+constexpr int kEpochsShown = 10;
 
 void PrintFaults(const proto::JobStatus& job, std::ostream* out) {
   *out << absl::StrFormat(
@@ -37,17 +42,37 @@ void PrintBest(const proto::JobStatus& job, std::ostream* out) {
   }
 }
 
-void PrintJob(const proto::JobStatus& job, std::ostream* out) {
-  *out << "job " << job.job_id() << " (" << job.name() << "): " << StateName(job.state());
+void PrintState(const FoundSource& found, const proto::JobStatus& job, std::ostream* out) {
+  *out << "job " << job.job_id() << " (" << job.name() << "): ";
+  if (IsStopped(found, job)) {
+    *out << "stopped, no cluster is up on " << found.state << "\n"
+         << "  goes on      with cairn up --state " << ShellWord(found.state)
+         << ", or the cairn run that began it\n";
+    return;
+  }
+  *out << StateName(job.state());
   if (!job.error().empty()) *out << ": " << job.error();
   *out << "\n";
   if (!HasEnded(job.state())) *out << "  now          " << ProgressLine(job, 0) << "\n";
+}
+
+void PrintEvaluations(const proto::JobStatus& job, std::ostream* out) {
+  const int first = std::max(0, job.evaluations_size() - kEpochsShown);
+  if (first > 0) {
+    *out << "  epochs before " << job.evaluations(first).epoch() + 1 << ": cairn history "
+         << job.job_id() << "\n";
+  }
+  for (int i = first; i < job.evaluations_size(); ++i) {
+    *out << "  epoch " << absl::StrFormat("%-6d", job.evaluations(i).epoch() + 1) << " validation "
+         << EvaluationText(job.evaluations(i), job.metric_names()) << "\n";
+  }
+}
+
+void PrintJob(const FoundSource& found, const proto::JobStatus& job, std::ostream* out) {
+  PrintState(found, job, out);
   *out << absl::StrFormat("  batches      %d of %d%s\n", job.batches_done(), job.total_batches(),
                           job.stopped_early() ? ", stopped early" : "");
-  for (const auto& evaluation : job.evaluations()) {
-    *out << "  epoch " << absl::StrFormat("%-6d", evaluation.epoch() + 1) << " validation "
-         << EvaluationText(evaluation, job.metric_names()) << "\n";
-  }
+  PrintEvaluations(job, out);
   PrintBest(job, out);
   PrintFaults(job, out);
 }
@@ -66,12 +91,13 @@ absl::StatusOr<int> PrintOverview(const CommonFlags& flags, const FoundSource& f
     }
   }
   CAIRN_ASSIGN_OR_RETURN(const auto jobs, found.source->ListJobs());
+  if (jobs.empty() && !flags.json) *context.out << "There are no jobs yet.\n";
   for (size_t i = 0; i < jobs.size(); ++i) {
     if (HasEnded(jobs[i].state()) && i + 1 < jobs.size()) continue;
     if (flags.json) {
-      *context.out << StatusJson(jobs[i]).dump() << "\n";
+      *context.out << FoundStatusJson(jobs[i], found.api != nullptr).dump() << "\n";
     } else {
-      PrintJob(jobs[i], context.out);
+      PrintJob(found, jobs[i], context.out);
     }
   }
   return kExitDone;
@@ -82,9 +108,9 @@ absl::StatusOr<int> PrintStatus(const CommonFlags& flags, const CommandContext& 
   if (flags.job.empty()) return PrintOverview(flags, found, context);
   CAIRN_ASSIGN_OR_RETURN(const proto::JobStatus job, found.source->GetJob(flags.job));
   if (flags.json) {
-    *context.out << StatusJson(job).dump() << "\n";
+    *context.out << FoundStatusJson(job, found.api != nullptr).dump() << "\n";
   } else {
-    PrintJob(job, context.out);
+    PrintJob(found, job, context.out);
   }
   return kExitDone;
 }

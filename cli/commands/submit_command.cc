@@ -32,6 +32,10 @@ absl::StatusOr<int> SubmitJob(const SubmitFlags& flags, const CommandContext& co
     if (!flags.follow) *context.out << "; see it with: " << again;
     *context.out << "\n";
     for (const std::string& note : notes) *context.out << note << "\n";
+    if (IsOfARun(flags.Choice(context))) {
+      *context.out << "This cluster is a cairn run's and ends with its job: what is left then goes "
+                      "on with cairn up on the same --state.\n";
+    }
   }
   context.out->flush();
   if (!flags.follow) return kExitDone;

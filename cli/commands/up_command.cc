@@ -18,6 +18,7 @@
 #include "cli/local/log_files.h"
 #include "cli/local/programs.h"
 #include "cli/local/state_lock.h"
+#include "cli/view/shell_word.h"
 #include "common/clock.h"
 #include "common/status_macros.h"
 #include "nlohmann/json.hpp"
@@ -97,15 +98,23 @@ bool IsComplete(const ClusterFile& file) {
   return live >= static_cast<int64_t>(file.ps.size() + file.workers.size());
 }
 
+// `last`: what it logged before it ended.
+absl::Status CouldNotStart(const std::string& state, const std::vector<std::string>& last) {
+  if (last.empty()) {
+    return absl::FailedPreconditionError(absl::StrCat(
+        "the cluster could not be started, and could not write why into ", LogFile(state, "cairn"),
+        ": is the disk full? See cairn doctor --state ", ShellWord(state)));
+  }
+  return absl::FailedPreconditionError(
+      absl::StrCat("the cluster could not be started:\n  ", absl::StrJoin(last, "\n  ")));
+}
+
 absl::Status WaitUntilComplete(const UpFlags& flags, ChildProcess* service) {
   const RealClock clock;
   const absl::Duration end = clock.Now() + kStartTimeout;
   LogTail log(LogFile(flags.state, "cairn"));
   while (clock.Now() < end) {
-    if (service->TryWait()) {
-      return absl::FailedPreconditionError(absl::StrCat("the cluster could not be started:\n  ",
-                                                        absl::StrJoin(log.LastLines(10), "\n  ")));
-    }
+    if (service->TryWait()) return CouldNotStart(flags.state, log.LastLines(10));
     const auto holder = HolderOfState(flags.state);
     if (holder && holder->pid == service->pid()) {
       CAIRN_ASSIGN_OR_RETURN(const auto file, ReadClusterFile(flags.state));
@@ -116,7 +125,7 @@ absl::Status WaitUntilComplete(const UpFlags& flags, ChildProcess* service) {
   return absl::DeadlineExceededError(absl::StrCat(
       "not all daemons have joined the coordinator within a minute; they go on trying. See why "
       "with cairn logs --state ",
-      flags.state, ", or give up with cairn down --state ", flags.state));
+      ShellWord(flags.state), ", or give up with cairn down --state ", ShellWord(flags.state)));
 }
 
 // As it can be typed anywhere.
@@ -135,14 +144,19 @@ absl::Status Report(const UpFlags& flags, const ClusterFile& file, bool was_up,
   }
   const std::string tasks =
       TasksText(static_cast<int>(file.ps.size()), static_cast<int>(file.workers.size()));
+  ClusterChoice choice;
+  choice.tf_config = context.tf_config;
+  choice.user_folder = context.user_folder;
+  const std::string state = StateFlag(flags.state, choice);
   *context.out << (was_up ? "is up already: " : "started ") << tasks << "; state in " << flags.state
                << ", logs in " << flags.state << "/logs\n"
                << "  coordinator    " << file.coordinator << "\n"
-               << "  hand it a job  cairn submit JOB.json --follow\n"
+               << "  hand it a job  cairn submit JOB.json --follow" << state << "\n"
                << "  one worker     " << WorkerProgram(context) << " --coordinator "
                << file.coordinator << "    (any number more, from anywhere on this machine)\n"
-               << "  look at it     cairn cluster, cairn top, cairn logs\n"
-               << "  end it         cairn down\n";
+               << "  look at it     cairn cluster, cairn top, cairn logs"
+               << (state.empty() ? "" : ", each with" + state) << "\n"
+               << "  end it         cairn down" << state << "\n";
   return absl::OkStatus();
 }
 
@@ -159,8 +173,8 @@ absl::StatusOr<int> ReportRunning(const UpFlags& flags, const StateHolder& holde
   if ((flags.ps != 0 && flags.ps != ps) || (flags.workers != 0 && flags.workers != workers)) {
     return absl::FailedPreconditionError(absl::StrCat(
         "a cluster is up on ", flags.state, " with ", ps, " ps and ", workers,
-        " workers; end it with cairn down first, or add workers to it: ", WorkerProgram(context),
-        " --coordinator ", file->coordinator));
+        " workers; end it first with cairn down --state ", ShellWord(flags.state),
+        ", or add workers to it: ", WorkerProgram(context), " --coordinator ", file->coordinator));
   }
   RememberLastCluster(context.user_folder, flags.state).IgnoreError();
   CAIRN_RETURN_IF_ERROR(Report(flags, *file, /*was_up=*/true, context));

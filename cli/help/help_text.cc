@@ -108,21 +108,19 @@ std::string OverviewText(const std::vector<CommandGroup>& groups) {
       absl::StrAppend(&text, Entry(command.name, command.description, kColumn));
     }
   }
-  absl::StrAppend(&text, "\nExamples:\n  cairn init my-job\n  cairn run my-job/job.json\n",
-                  "\nExit codes: ",
-                  absl::StrJoin(ExitCodes(), ", ",
-                                [](std::string* out, const auto& code) {
-                                  absl::StrAppend(out, code.first, " ", code.second);
-                                }),
-                  ".\nMore about a command: cairn COMMAND --help.\n");
+  const std::string codes = absl::StrJoin(ExitCodes(), ", ", absl::PairFormatter(" "));
+  absl::StrAppend(&text, "\nExamples:\n  cairn init my-job\n  cairn run my-job/job.json\n\n",
+                  Wrap(absl::StrCat("Exit codes: ", codes, "."), 0),
+                  "More about a command: cairn COMMAND --help.\n");
   return text;
 }
 
-std::vector<std::pair<int, std::string>> ExitCodes() {
-  return {{kExitDone, "done"},
-          {kExitJobFailed, "job failed"},
-          {kExitBadInput, "bad usage or input"},
-          {kExitUnreachable, "cannot reach the cluster"}};
+std::vector<std::pair<std::string, std::string>> ExitCodes() {
+  return {{absl::StrCat(kExitDone), "done"},
+          {absl::StrCat(kExitJobFailed), "job failed"},
+          {absl::StrCat(kExitBadInput), "bad usage or input"},
+          {absl::StrCat(kExitUnreachable), "cannot reach the cluster"},
+          {"128+N", "ended by signal N (Ctrl-C: 130)"}};
 }
 
 }  // namespace cairn::cli

@@ -24,8 +24,8 @@ std::string HelpText(const Command& command);
 // All commands, by group, each with its one line.
 std::string OverviewText(const std::vector<CommandGroup>& groups);
 
-// The meaning of cairn's exit codes, one a line.
-std::vector<std::pair<int, std::string>> ExitCodes();
+// cairn's exit codes and what they mean.
+std::vector<std::pair<std::string, std::string>> ExitCodes();
 
 }  // namespace cairn::cli
 

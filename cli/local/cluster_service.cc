@@ -47,7 +47,7 @@ absl::StatusOr<int> ServeCluster(LocalClusterOptions options,
 
   const absl::Status failure = cluster->failure();
   if (failure.ok()) {
-    say("stopping: taking a checkpoint first");
+    say("stopping, after a checkpoint of the job that trains if there is one");
     CoordinatorApi api(cluster->coordinator_address(), absl::Seconds(5));
     const auto checkpoint = CheckpointBeforeStop(&api);
     if (!checkpoint.ok()) {

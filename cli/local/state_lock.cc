@@ -12,6 +12,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "cli/files.h"
+#include "cli/view/shell_word.h"
 
 namespace cairn::cli {
 namespace {
@@ -42,9 +43,10 @@ StateHolder ReadHolder(const std::string& state) {
 absl::Status HeldByAnother(const std::string& state) {
   const StateHolder holder = ReadHolder(state);
   const std::string who = absl::StrCat("by ", holder.command, " (process ", holder.pid, ")");
+  const std::string flag = absl::StrCat(" --state ", ShellWord(state));
   const std::string fix = holder.command == "cairn up"
-                              ? "hand it the job with cairn submit JOB.json --follow, or end it "
-                                "with cairn down"
+                              ? absl::StrCat("hand it the job with cairn submit JOB.json --follow",
+                                             flag, ", or end it with cairn down", flag)
                               : "wait for its end, or choose another one with --state";
   return absl::FailedPreconditionError(
       absl::StrCat("the state directory ", state, " is in use ", who, "; ", fix));

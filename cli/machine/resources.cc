@@ -69,8 +69,8 @@ Check CheckMemory(const std::string& meminfo) {
   if (free >= kLittle) return check;
   check.level = free < kTooLittle ? Check::Level::kFail : Check::Level::kWarn;
   check.fix =
-      "every worker keeps all data of a job in memory and every daemon some 50 MiB of its own: "
-      "end other programs, or start fewer workers (--workers)";
+      "every worker keeps up to 1 GiB of a job's data in memory (worker --data_memory), and every "
+      "daemon some 50 MiB of its own: end other programs, or start fewer workers (--workers)";
   return check;
 }
 

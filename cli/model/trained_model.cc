@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "cli/files.h"
+#include "cli/status_json.h"
 #include "common/status_macros.h"
 #include "nn/formats/tfjs_layers.h"
 
@@ -56,6 +57,15 @@ absl::StatusOr<proto::Manifest> FindBest(const proto::CheckpointList& list, cons
                    "give the job validation data or a model_checkpoint callback"));
 }
 
+absl::Status NoCheckpoint(const proto::JobStatus& status) {
+  const std::string name = absl::StrCat("job ", status.job_id(), " (", status.name(), ")");
+  return absl::FailedPreconditionError(
+      HasEnded(status.state())
+          ? absl::StrCat(name, " ended without a checkpoint (", StateName(status.state()), ")")
+          : absl::StrCat(name, " has no checkpoint yet (", StateName(status.state()),
+                         "); once it trains take one with cairn checkpoint ", status.job_id()));
+}
+
 absl::StatusOr<proto::Manifest> ChooseCheckpoint(const proto::CheckpointList& list,
                                                  const std::string& job,
                                                  const proto::JobStatus& status,
@@ -64,10 +74,7 @@ absl::StatusOr<proto::Manifest> ChooseCheckpoint(const proto::CheckpointList& li
     return absl::InvalidArgumentError(absl::StrCat(
         "checkpoint ", choice.checkpoint, " and the best one are both asked for; say one"));
   }
-  if (list.manifests().empty()) {
-    return absl::FailedPreconditionError(
-        absl::StrCat("job ", job, " has no checkpoint yet; take one with cairn checkpoint ", job));
-  }
+  if (list.manifests().empty()) return NoCheckpoint(status);
   if (choice.best) return FindBest(list, job, status);
   if (choice.checkpoint != 0) return FindCheckpoint(list, job, choice.checkpoint);
   for (const auto& best : status.best()) {
@@ -82,11 +89,11 @@ absl::StatusOr<proto::Manifest> ChooseCheckpoint(const proto::CheckpointList& li
 absl::StatusOr<TrainedModel> ReadTrainedModel(JobSource* source, const std::string& job,
                                               const CheckpointChoice& choice) {
   TrainedModel model;
-  CAIRN_ASSIGN_OR_RETURN(model.plan, source->GetPlan(job));
-  const std::string id = absl::StrCat(model.plan.job_id());
-  CAIRN_ASSIGN_OR_RETURN(const auto status, source->GetJob(id));
+  CAIRN_ASSIGN_OR_RETURN(const auto status, source->GetJob(job));
+  const std::string id = absl::StrCat(status.job_id());
   CAIRN_ASSIGN_OR_RETURN(const auto list, source->ListCheckpoints(id));
   CAIRN_ASSIGN_OR_RETURN(model.checkpoint, ChooseCheckpoint(list, job, status, choice));
+  CAIRN_ASSIGN_OR_RETURN(model.plan, source->GetPlan(id));
   CAIRN_ASSIGN_OR_RETURN(model.variables, source->ReadVariables(model.plan, model.checkpoint));
   return model;
 }

@@ -23,6 +23,7 @@ using nlohmann::json;
 using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using ::testing::Not;
 using ::testing::StartsWith;
 
 struct Result {
@@ -115,7 +116,9 @@ TEST(CommandsTest, EveryCommandTakesJson) {
 
 TEST(CommandsTest, EveryCommandHasAManualPageWithItsExamples) {
   const std::string folder = testing::TempDir() + "/commands_test_man";
-  ASSERT_EQ(RunCairn({"help", "--man", folder}).exit_code, 0);
+  const Result written = RunCairn({"help", "--man", folder});
+  ASSERT_EQ(written.exit_code, 0) << written.err;
+  EXPECT_THAT(written.out, HasSubstr("wrote " + folder + "/cairn.1"));
   for (const std::string& command : CommandNames()) {
     const auto page = ReadFile(folder + "/cairn-" + command + ".1");
     ASSERT_TRUE(page.ok()) << page.status();
@@ -126,10 +129,10 @@ TEST(CommandsTest, EveryCommandHasAManualPageWithItsExamples) {
 
 TEST(CommandsTest, TypingErrorsAreSeenThrough) {
   EXPECT_THAT(RunCairn({"statsu"}).err,
-              HasSubstr("there is no command statsu; did you mean status?"));
+              HasSubstr("there is no command statsu (did you mean status?)"));
   EXPECT_THAT(RunCairn({"help", "exprot"}).err, HasSubstr("did you mean export?"));
   EXPECT_THAT(RunCairn({"run", "a.json", "--worker=2"}).err,
-              HasSubstr("cairn run has no flag --worker; did you mean --workers?"));
+              HasSubstr("cairn run has no flag --worker (did you mean --workers?)"));
   EXPECT_THAT(RunCairn({"--state", "a", "jobs"}).err, HasSubstr("flags come after a command"));
   EXPECT_THAT(RunCairn({"completion", "bsh"}).err, HasSubstr("did you mean bash?"));
 }
@@ -199,6 +202,8 @@ TEST(CommandsTest, ClusterThatCannotBeReachedIsExitCodeThree) {
 TEST(CommandsTest, VersionIsPrinted) {
   EXPECT_THAT(RunCairn({"version"}).out, StartsWith("cairn "));
   EXPECT_TRUE(RunCairn({"version", "--json"}).lines()[0].contains("version"));
+  EXPECT_EQ(RunCairn({"--version"}).out, RunCairn({"version"}).out);
+  EXPECT_EQ(RunCairn({"--version"}).exit_code, 0);
 }
 
 TEST_F(CommandsOnStateTest, JobsAndStatusAreRead) {
@@ -212,6 +217,19 @@ TEST_F(CommandsOnStateTest, JobsAndStatusAreRead) {
   EXPECT_EQ(unknown.exit_code, 2);
   EXPECT_THAT(unknown.err, HasSubstr("there is no job 'nobody'; there are 1 (example)"));
   EXPECT_THAT(RunOnState({"status", "exmaple"}).err, HasSubstr("did you mean example?"));
+}
+
+TEST(CommandsTest, AJobThatNoClusterWorksOnIsNotCalledRunning) {
+  const std::string state = testing::TempDir() + "/commands_test_stopped";
+  WriteExampleState(state, proto::JobRecord::STARTED_PHASE);
+  const std::string status = RunCairn({"status", "--state", state}).out;
+  EXPECT_THAT(status, HasSubstr("job 1 (example): stopped, no cluster is up on " + state));
+  EXPECT_THAT(status, AllOf(HasSubstr("cairn up --state " + state), Not(HasSubstr("running"))));
+  const std::string jobs = RunCairn({"jobs", "--state", state}).out;
+  EXPECT_THAT(jobs, AllOf(HasSubstr("stopped"), HasSubstr("cairn up --state " + state)));
+  const auto line = RunCairn({"status", "example", "--state", state, "--json"}).lines()[0];
+  EXPECT_EQ(line["state"], "preparing");
+  EXPECT_EQ(line["cluster_up"], false);
 }
 
 TEST_F(CommandsOnStateTest, HistoryHasEverySettledBatchInOrderThenEvaluations) {
@@ -346,10 +364,14 @@ TEST_F(CommandsOnClusterTest, JobThatNeverBeganWasBadInput) {
   EXPECT_THAT(result.err, HasSubstr("job 1 (example) was refused: labels from 0 to 9 expected"));
 }
 
-TEST_F(CommandsOnClusterTest, CancelAndCheckpointAnswer) {
+TEST_F(CommandsOnClusterTest, CancelDeleteAndCheckpointAnswer) {
   EXPECT_THAT(RunOnCluster({"cancel", "1"}).out, HasSubstr("is cancelled"));
   EXPECT_EQ(RunOnCluster({"checkpoint", "1", "--json"}).lines()[0]["checkpoint"], 2);
   EXPECT_EQ(RunOnCluster({"cancel", "nobody"}).exit_code, 2);
+  EXPECT_EQ(RunOnCluster({"delete", "1"}).out,
+            "deleted job 1 (example), its history and 2 checkpoints of 3.0 KiB\n");
+  EXPECT_EQ(RunOnCluster({"delete", "1", "--json"}).lines()[0],
+            json::parse(R"({"job": 1, "name": "example", "checkpoints": 2, "bytes": 3072})"));
 }
 
 TEST_F(CommandsOnClusterTest, RunWithoutItsDaemonsSaysHowToBuildThem) {
@@ -378,7 +400,7 @@ TEST(CommandsTest, LogsAreShownWithTheirTasks) {
   EXPECT_EQ(RunCairn({"logs", "ps-0", "--json", "--state", state}).lines()[0],
             json::parse(R"({"task": "ps-0", "line": "four"})"));
   EXPECT_THAT(RunCairn({"logs", "worker0", "--state", state}).err,
-              HasSubstr("there are ps-0, worker-0; did you mean worker-0?"));
+              HasSubstr("there are ps-0, worker-0 (did you mean worker-0?)"));
   EXPECT_THAT(RunCairn({"logs", "--state", "/no/such"}).err, HasSubstr("no logs in /no/such/logs"));
 }
 

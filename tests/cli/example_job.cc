@@ -126,12 +126,12 @@ proto::JobStatus ExampleStatus() {
   return status;
 }
 
-void WriteExampleState(const std::string& state) {
+void WriteExampleState(const std::string& state, proto::JobRecord::Phase phase) {
   const proto::JobPlan plan = ExamplePlan();
   proto::JobRecord record;
   record.set_job_id(kJob);
   *record.mutable_job() = plan.job();
-  record.set_phase(proto::JobRecord::FINISHED_PHASE);
+  record.set_phase(phase);
   proto::RunRecord run;
   run.set_batches_done(6);
   run.set_generation(1);

@@ -7,6 +7,7 @@
 #include "proto/checkpoint.pb.h"
 #include "proto/coordinator.pb.h"
 #include "proto/job.pb.h"
+#include "proto/journal.pb.h"
 
 namespace cairn::cli {
 
@@ -23,8 +24,9 @@ proto::Manifest ExampleManifest();
 std::vector<proto::BatchRecord> ExampleBatches();
 proto::EvaluationRecord ExampleEvaluation();
 
-// Makes `state` the directory of a cluster that has finished this job.
-void WriteExampleState(const std::string& state);
+// Makes `state` the directory of a cluster that has finished this job, or left it in another phase.
+void WriteExampleState(const std::string& state,
+                       proto::JobRecord::Phase phase = proto::JobRecord::FINISHED_PHASE);
 
 }  // namespace cairn::cli
 

@@ -149,6 +149,14 @@ grpc::Status FakeCluster::GetCluster(grpc::ServerContext*, const proto::GetClust
   return grpc::Status::OK;
 }
 
+grpc::Status FakeCluster::DeleteJob(grpc::ServerContext*, const proto::JobReference* job,
+                                    proto::DeleteJobReply* reply) {
+  *reply->mutable_status() = ExampleStatus();
+  reply->set_checkpoints(2);
+  reply->set_bytes(3072);
+  return CheckJob(job);
+}
+
 grpc::Status FakeCluster::TakeCheckpoint(grpc::ServerContext*, const proto::JobReference* job,
                                          proto::Manifest* manifest) {
   *manifest = ExampleManifest();

@@ -46,6 +46,9 @@ class FakeCluster final : public proto::Coordinator::Service {
                       proto::JobStatus* status) override;
   grpc::Status CancelJob(grpc::ServerContext*, const proto::JobReference* job,
                          proto::JobStatus* status) override;
+  // Of a job that has ended.
+  grpc::Status DeleteJob(grpc::ServerContext*, const proto::JobReference* job,
+                         proto::DeleteJobReply* reply) override;
   grpc::Status GetPlan(grpc::ServerContext*, const proto::JobReference* job,
                        proto::JobPlan* plan) override;
   grpc::Status ListCheckpoints(grpc::ServerContext*, const proto::JobReference* job,

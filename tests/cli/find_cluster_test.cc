@@ -36,7 +36,9 @@ TEST(FindClusterTest, FlagIsStrongerThanTfConfig) {
 TEST(FindClusterTest, WrongAddressAndWrongTfConfigAreRefused) {
   ClusterChoice choice = Impatient();
   choice.tf_config = "{}";
-  EXPECT_EQ(FindCoordinator(choice).status().code(), absl::StatusCode::kInvalidArgument);
+  const auto wrong = FindCoordinator(choice).status();
+  EXPECT_EQ(wrong.code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_THAT(std::string(wrong.message()), HasSubstr("mend or unset TF_CONFIG"));
   choice.coordinator = "nonsense";
   const auto status = FindCoordinator(choice).status();
   EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
@@ -57,6 +59,7 @@ TEST(FindClusterTest, StateOfAClusterThatIsDownIsReadFromTheDisk) {
   const auto found = FindSource(choice);
   ASSERT_TRUE(found.ok()) << found.status();
   EXPECT_EQ(found->api, nullptr);
+  EXPECT_EQ(found->state, choice.state);
   EXPECT_EQ(found->source->GetJob("example")->state(), proto::FINISHED);
   EXPECT_THAT(std::string(FindCoordinator(choice).status().message()),
               HasSubstr("no cluster runs on the state directory"));
@@ -93,6 +96,34 @@ TEST(FindClusterTest, WhatUpMadeLastIsFoundFromAnywhere) {
   EXPECT_EQ((*FindCoordinator(choice))->address(), "127.0.0.1:5");
   choice.coordinator = "127.0.0.1:6";
   EXPECT_EQ(FindState(choice).status().code(), absl::StatusCode::kInvalidArgument);
+}
+
+TEST(FindClusterTest, TheClusterOfARunIsKnownAsOne) {
+  ClusterChoice choice = Impatient();
+  choice.state = StateFolder();
+  EXPECT_FALSE(IsOfARun(choice)) << "nothing runs";
+  for (const char* command : {"cairn run", "cairn up"}) {
+    const auto lock = StateLock::Take(choice.state, command);
+    ASSERT_TRUE(lock.ok()) << lock.status();
+    EXPECT_EQ(IsOfARun(choice), std::string(command) == "cairn run");
+  }
+  const auto lock = StateLock::Take(choice.state, "cairn run");
+  choice.coordinator = "127.0.0.1:5";
+  EXPECT_FALSE(IsOfARun(choice)) << "an address says nothing of it";
+}
+
+TEST(FindClusterTest, CommandsNameAStateThatTheyWouldNotFind) {
+  const std::string folder = StateFolder();
+  ClusterChoice choice;
+  EXPECT_EQ(StateFlag(folder, choice), " --state " + folder);
+  choice.user_folder = folder + "/user";
+  WriteExampleState(folder + "/state");
+  ASSERT_TRUE(RememberLastCluster(choice.user_folder, folder + "/state").ok());
+  EXPECT_EQ(StateFlag(folder + "/state", choice), "");
+  EXPECT_EQ(StateFlag(folder + "/user/../state", choice), "");
+  EXPECT_EQ(StateFlag(folder + "/other", choice), " --state " + folder + "/other");
+  choice.tf_config = "{}";
+  EXPECT_EQ(StateFlag(folder + "/state", choice), " --state " + folder + "/state");
 }
 
 TEST(FindClusterTest, RunWhoseCoordinatorIsAwayIsReadFromTheDisk) {

@@ -1,5 +1,6 @@
 #include "cli/json_to_message.h"
 
+#include "absl/strings/str_cat.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "proto/job.pb.h"
@@ -7,7 +8,9 @@
 namespace cairn::cli {
 namespace {
 
+using ::testing::AllOf;
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 std::string Refusal(const std::string& text, google::protobuf::Message* message) {
   return std::string(JsonToMessage(nlohmann::json::parse(text), message).message());
@@ -57,6 +60,13 @@ TEST(JsonToMessageTest, FarNamesAreAnsweredWithTheWholeList) {
   EXPECT_THAT(Refusal(R"({"fromlogits": true})", &loss), HasSubstr("did you mean"));
 }
 
+TEST(JsonToMessageTest, TheListLeavesOutWhatFilesSayInAnotherForm) {
+  proto::Job job;
+  EXPECT_THAT(
+      Refusal(R"({"frobnication": 1})", &job),
+      AllOf(HasSubstr("metrics, "), Not(HasSubstr("metric_arguments")), Not(HasSubstr("outputs"))));
+}
+
 TEST(JsonToMessageTest, AnObjectForANumberGoesToItsSchedule) {
   proto::Optimizer optimizer;
   EXPECT_EQ(Refusal(R"({"learning_rate": 0.5})", &optimizer), "");
@@ -66,6 +76,17 @@ TEST(JsonToMessageTest, AnObjectForANumberGoesToItsSchedule) {
   EXPECT_EQ(optimizer.learning_rate_schedule().name(), "constant");
   EXPECT_EQ(Refusal(R"({"momentum": {"name": "constant"}})", &optimizer),
             "momentum: {\"name\":\"constant\"} is not a number");
+}
+
+TEST(JsonToMessageTest, TheScheduleHasNoNameOfItsOwn) {
+  proto::Optimizer optimizer;
+  for (const char* value : {R"({"name": "constant"})", R"("constant")"}) {
+    EXPECT_EQ(Refusal(absl::StrCat(R"({"learning_rate_schedule": )", value, "}"), &optimizer)
+                  .rfind("learning_rate_schedule: unknown field", 0),
+              0);
+  }
+  EXPECT_THAT(Refusal(R"({"frobnication": 1})", &optimizer),
+              AllOf(HasSubstr("learning_rate, "), Not(HasSubstr("schedule"))));
 }
 
 }  // namespace

@@ -58,6 +58,15 @@ TEST(ProgressTextTest, LineSaysAllThatAPersonWaitsFor) {
             "workers");
 }
 
+TEST(ProgressTextTest, AJobThatStandsStillHasNoTimeLeft) {
+  proto::JobStatus status = Running();
+  status.set_examples_per_second(0);
+  status.set_eta_seconds(0);
+  status.set_waiting_for("for ps 1");
+  EXPECT_EQ(ProgressLine(status, 0),
+            "epoch 2/3 133/469  loss 0.2512  accuracy 0.9081  2 workers  waiting for ps 1");
+}
+
 TEST(ProgressTextTest, LineFitsIntoItsTerminal) {
   EXPECT_THAT(ProgressLine(Running(), 120),
               testing::StartsWith("epoch 2/3 [=====>              ] 133/469  loss"));

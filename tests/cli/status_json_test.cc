@@ -2,6 +2,7 @@
 
 #include <limits>
 
+#include "common/report_keys.h"
 #include "gtest/gtest.h"
 
 namespace cairn::cli {
@@ -46,6 +47,22 @@ TEST(StatusJsonTest, StatusHasProgressFaultsAndMetricsByName) {
   EXPECT_EQ(json["workers_lost"], 4);
   EXPECT_EQ(json["workers_joined"], 6);
   EXPECT_FALSE(json.contains("error"));
+}
+
+TEST(StatusJsonTest, NoMetricMayHaveTheNameOfAnotherKey) {
+  proto::JobStatus status;
+  status.set_state(proto::QUEUED);
+  for (const auto& set :
+       {&proto::JobStatus::set_error<const char*>, &proto::JobStatus::set_waiting_for<const char*>,
+        &proto::JobStatus::set_checkpoint_error<const char*>,
+        &proto::JobStatus::set_copy_error<const char*>,
+        &proto::JobStatus::set_warning<const char*>}) {
+    (status.*set)("something");
+  }
+  status.set_learning_rate(0.1);
+  for (const auto& json : {StatusJson(status), EvaluationJson({}, {})}) {
+    for (const auto& [key, value] : json.items()) EXPECT_TRUE(IsReportKey(key)) << key;
+  }
 }
 
 TEST(StatusJsonTest, EvaluationIsMarkedAsOne) {

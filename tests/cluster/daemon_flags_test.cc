@@ -48,8 +48,8 @@ TEST(DaemonFlagsTest, WhatIsWrongIsSaidInOneLine) {
   const struct {
     std::vector<const char*> words;
     std::string reason;
-  } cases[] = {{{"--sate", "x"}, "there is no flag --sate; did you mean --state?"},
-               {{"--sate=x"}, "there is no flag --sate; did you mean --state?"},
+  } cases[] = {{{"--sate", "x"}, "there is no flag --sate (did you mean --state?)"},
+               {{"--sate=x"}, "there is no flag --sate (did you mean --state?)"},
                {{"--qqqqqqqq"}, "there is no flag --qqqqqqqq"},
                {{"state"}, "\"state\" is no flag, and nothing else is taken"},
                {{"--state"}, "--state needs a value"},

@@ -27,6 +27,13 @@ TEST(NearestNameTest, LongerWordsMayHaveMoreErrors) {
   EXPECT_EQ(NearestName("learn_rat", kNames), "");
 }
 
+TEST(NearestNameTest, AShortWordMayHaveOneErrorOnly) {
+  EXPECT_EQ(NearestName("adan", kNames), "adam");
+  EXPECT_EQ(NearestName("tcsh", {"bash", "zsh", "fish"}), "");
+  EXPECT_EQ(NearestName("nope", {"top"}), "");
+  EXPECT_EQ(NearestName("nopes", {"topes"}), "topes");
+}
+
 TEST(NearestNameTest, WhatIsFarFromAllNamesHasNone) {
   EXPECT_EQ(NearestName("evaluate", kNames), "");
   EXPECT_EQ(NearestName("", kNames), "");
@@ -40,7 +47,7 @@ TEST(NearestNameTest, OfEquallyNearNamesTheFirstIsTaken) {
 }
 
 TEST(NearestNameTest, TheQuestionIsAskedOnlyIfThereIsAName) {
-  EXPECT_EQ(DidYouMean("job", kNames), "; did you mean jobs?");
+  EXPECT_EQ(DidYouMean("job", kNames), " (did you mean jobs?)");
   EXPECT_EQ(DidYouMean("nothing", kNames), "");
 }
 

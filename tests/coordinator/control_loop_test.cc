@@ -2,7 +2,6 @@
 
 #include <gtest/gtest.h>
 
-#include <algorithm>
 #include <filesystem>
 #include <future>
 #include <memory>
@@ -12,28 +11,10 @@
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "storage/job_records.h"
+#include "tests/coordinator/recording_stream.h"
 
 namespace cairn::coordinator {
 namespace {
-
-struct RecordingStream : OutgoingStream {
-  void Send(const proto::Command& command) override {
-    MutexLock lock(&mutex);
-    commands.push_back(command);
-  }
-  void Close() override {
-    MutexLock lock(&mutex);
-    closed = true;
-  }
-  size_t Count(proto::Command::CommandCase kind) {
-    MutexLock lock(&mutex);
-    return std::count_if(commands.begin(), commands.end(),
-                         [&](const auto& command) { return command.command_case() == kind; });
-  }
-  Mutex mutex;
-  std::vector<proto::Command> commands ABSL_GUARDED_BY(mutex);
-  bool closed ABSL_GUARDED_BY(mutex) = false;
-};
 
 class ControlLoopTest : public ::testing::Test {
  protected:
@@ -116,8 +97,7 @@ TEST_F(ControlLoopTest, ARefusedTasksStreamIsClosed) {
   ASSERT_TRUE(loop_->PostMessage(sessions_.Add(stream), message));
   Run([](Scheduler*, Moment, Outbox*) {});
   EXPECT_EQ(stream->Count(proto::Command::kRefused), 1u);
-  MutexLock lock(&stream->mutex);
-  EXPECT_TRUE(stream->closed);
+  EXPECT_EQ(stream->closed(), 1);
 }
 
 TEST_F(ControlLoopTest, AnOverloadedLoopTakesNoMoreButForgetsNoEnd) {

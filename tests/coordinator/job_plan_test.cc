@@ -4,6 +4,8 @@
 
 #include <optional>
 
+#include "nn/config/job_numbers.h"
+
 namespace cairn::coordinator {
 namespace {
 
@@ -64,7 +66,7 @@ TEST(JobPlanTest, ValidationCountsOnlyIfTheJobHasIt) {
 TEST(JobPlanTest, NoExamplesAndTooManyBatchesAreRefused) {
   EXPECT_FALSE(MakeJobPlan(Record(), Inspected(0)).ok());
   proto::JobRecord record = Record();
-  record.mutable_job()->set_epochs(kTotalBatchesMax);
+  record.mutable_job()->set_epochs(nn::kTotalBatchesMax);
   const absl::Status status = MakeJobPlan(record, Inspected(100)).status();
   EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
   EXPECT_EQ(status.message().find("epochs: "), 0u);

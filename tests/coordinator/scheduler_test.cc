@@ -4,6 +4,7 @@
 
 #include <string>
 
+#include "storage/job_records.h"
 #include "tests/coordinator/simulated_job.h"
 #include "tests/coordinator/simulation.h"
 
@@ -74,6 +75,43 @@ TEST(SchedulerTest, AJobCanBeCancelledWhileItTrains) {
   simulation.Submit(Named("next"));
   ASSERT_TRUE(
       simulation.RunUntil([&] { return simulation.Status("next").state() == proto::FINISHED; }));
+}
+
+TEST(SchedulerTest, AJobThatHasEndedCanBeDeletedWithItsSnapshots) {
+  Simulation simulation(SimulatedCluster(SimulatedJob("async", 2)));
+  simulation.Submit(Named("next"));
+  const auto refusal = [&](const std::string& job) {
+    std::string message;
+    simulation.Do([&](Scheduler* scheduler, Moment now, Outbox* outbox) {
+      message = std::string(scheduler->DeleteJob(job, now, outbox).status().message());
+    });
+    return message;
+  };
+  EXPECT_NE(refusal("next").find("has not ended (queued); cancel it first: cairn cancel 2"),
+            std::string::npos)
+      << refusal("next");
+  EXPECT_NE(refusal("simulated").find("has not ended"), std::string::npos);
+  ASSERT_TRUE(simulation.RunUntil([&] { return simulation.Status().state() == proto::FINISHED; }));
+  simulation.Do([&](Scheduler* scheduler, Moment now, Outbox* outbox) {
+    EXPECT_TRUE(scheduler->CancelJob("next", now, outbox).ok());
+  });
+  ASSERT_FALSE(simulation.ps(0).disk().empty());
+  // One of them is away, and the coordinator dies before it is back.
+  simulation.KillPs(1);
+  simulation.KeepAway(1, absl::Seconds(30));
+  proto::DeleteJobReply reply;
+  simulation.Do([&](Scheduler* scheduler, Moment now, Outbox* outbox) {
+    reply = *scheduler->DeleteJob("simulated", now, outbox);
+  });
+  EXPECT_EQ(reply.status().job_id(), 1u);
+  EXPECT_GT(reply.checkpoints(), 0);
+  simulation.KillCoordinator();
+  EXPECT_EQ(simulation.scheduler().FindJob("simulated").status().code(),
+            absl::StatusCode::kNotFound);
+  EXPECT_TRUE(simulation.RunUntil([&] {
+    return simulation.ps(0).disk().empty() && simulation.ps(1).disk().empty() &&
+           storage::ReadDeletedJobs(simulation.journal())->empty();
+  }));
 }
 
 // Both write their first checkpoint in their first generation: the numbers are the same.

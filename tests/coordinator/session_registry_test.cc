@@ -5,15 +5,10 @@
 #include <memory>
 #include <vector>
 
+#include "tests/coordinator/recording_stream.h"
+
 namespace cairn::coordinator {
 namespace {
-
-struct RecordingStream : OutgoingStream {
-  void Send(const proto::Command& command) override { sent.push_back(command); }
-  void Close() override { ++closed; }
-  std::vector<proto::Command> sent;
-  int closed = 0;
-};
 
 TEST(SessionRegistryTest, CommandsReachTheirStreamOnly) {
   SessionRegistry registry;
@@ -23,9 +18,9 @@ TEST(SessionRegistryTest, CommandsReachTheirStreamOnly) {
   const uint64_t session = registry.Add(b);
   registry.Send(session, proto::Command());
   registry.Close(session);
-  EXPECT_TRUE(a->sent.empty());
-  EXPECT_EQ(b->sent.size(), 1u);
-  EXPECT_EQ(b->closed, 1);
+  EXPECT_TRUE(a->commands().empty());
+  EXPECT_EQ(b->commands().size(), 1u);
+  EXPECT_EQ(b->closed(), 1);
 }
 
 TEST(SessionRegistryTest, NumbersAreNotUsedAgainAndWhatIsSentToTheGoneIsDropped) {
@@ -36,7 +31,7 @@ TEST(SessionRegistryTest, NumbersAreNotUsedAgainAndWhatIsSentToTheGoneIsDropped)
   registry.Remove(first);
   EXPECT_NE(registry.Add(stream), first);
   registry.Send(first, proto::Command());
-  EXPECT_TRUE(stream->sent.empty());
+  EXPECT_TRUE(stream->commands().empty());
 }
 
 TEST(SessionRegistryTest, EndedSessionsAreTakenOnce) {

@@ -219,6 +219,7 @@ bool SimulatedPs::Handle(const proto::Command& command, bool disk_fails,
     });
   }
   if (command.has_stop_job() && plan_.job_id() == command.stop_job().job_id()) generation_ = 0;
+  if (command.has_stop_job() && command.stop_job().delete_data()) disk_.clear();
   return false;
 }
 

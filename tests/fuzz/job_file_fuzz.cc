@@ -5,6 +5,7 @@
 #include "common/check.h"
 #include "coordinator/job_plan.h"
 #include "coordinator/job_validation.h"
+#include "nn/config/job_numbers.h"
 #include "tests/fuzz/fuzz_target.h"
 
 namespace cairn::fuzz {
@@ -26,7 +27,7 @@ bool RunInput(std::string_view input) {
   const auto plan = coordinator::MakeJobPlan(record, inspected);
   if (!plan.ok()) return false;
   CAIRN_CHECK(plan->batch_size() > 0 && plan->batches_per_epoch() > 0 && plan->total_batches() > 0);
-  CAIRN_CHECK(plan->total_batches() <= coordinator::kTotalBatchesMax);
+  CAIRN_CHECK(plan->total_batches() <= nn::kTotalBatchesMax);
   return true;
 }
 

@@ -140,6 +140,22 @@ TEST_F(JobControlTest, AStoppedJobGivesItsMemoryBackAndOnDemandItsDisk) {
   EXPECT_TRUE(disk_.store()->ListSnapshots(7)->empty());
 }
 
+TEST_F(JobControlTest, ADeletedJobLeavesNothingOfWhatWasBeingWritten) {
+  Restore(1, 0);
+  Cut(1, 1);
+  proto::Command command;
+  command.mutable_persist()->set_job_id(7);
+  command.mutable_persist()->set_generation(1);
+  command.mutable_persist()->set_cut(1);
+  control_->Handle(command);
+  command.mutable_stop_job()->set_job_id(7);
+  command.mutable_stop_job()->set_delete_data(true);
+  control_->Handle(command);
+  EXPECT_EQ(sent_.Take().persisted().error(), "") << "it was written meanwhile";
+  control_->Stop();  // Returns when all that was queued is done.
+  EXPECT_TRUE(disk_.store()->ListSnapshots(7)->empty());
+}
+
 TEST_F(JobControlTest, DeletesOneCheckpointAndKeepsTheOthers) {
   Restore(1, 0);
   for (const uint64_t cut : {1, 2}) {

@@ -29,6 +29,19 @@ TEST(TrainedModelTest, NewestCheckpointIsReadUnlessOneIsNamed) {
   EXPECT_THAT(std::string(unknown.status().message()), HasSubstr("no checkpoint 5; there are 2"));
 }
 
+TEST(TrainedModelTest, AJobWithoutACheckpointSaysWhetherOneCanCome) {
+  FakeSource source;
+  source.status.set_job_id(7);
+  source.status.set_name("young");
+  source.status.set_state(proto::QUEUED);
+  EXPECT_EQ(ReadTrainedModel(&source, "young", 0).status().message(),
+            "job 7 (young) has no checkpoint yet (queued); once it trains take one with cairn "
+            "checkpoint 7");
+  source.status.set_state(proto::FAILED);
+  EXPECT_EQ(ReadTrainedModel(&source, "young", 0).status().message(),
+            "job 7 (young) ended without a checkpoint (failed)");
+}
+
 // Three epochs of 10 batches with a checkpoint after each, and one between.
 FakeSource ThreeEpochs() {
   FakeSource source;

@@ -1,0 +1,51 @@
+#include <memory>
+
+#include "absl/strings/str_cat.h"
+#include "cli/commands/command.h"
+#include "cli/commands/flags.h"
+#include "cli/view/cluster_text.h"
+#include "common/status_macros.h"
+#include "nlohmann/json.hpp"
+
+namespace cairn::cli {
+namespace {
+
+absl::StatusOr<int> Delete(const CommonFlags& flags, const CommandContext& context) {
+  CAIRN_ASSIGN_OR_RETURN(const auto api, FindCoordinator(flags.Choice(context)));
+  CAIRN_ASSIGN_OR_RETURN(const proto::DeleteJobReply reply, api->DeleteJob(flags.job));
+  if (flags.json) {
+    const nlohmann::ordered_json line = {{"job", reply.status().job_id()},
+                                         {"name", reply.status().name()},
+                                         {"checkpoints", reply.checkpoints()},
+                                         {"bytes", reply.bytes()}};
+    *context.out << line.dump() << "\n";
+    return kExitDone;
+  }
+  *context.out << "deleted job " << reply.status().job_id() << " (" << reply.status().name()
+               << "), its history and " << reply.checkpoints()
+               << (reply.checkpoints() == 1 ? " checkpoint" : " checkpoints") << " of "
+               << BytesText(static_cast<int64_t>(reply.bytes())) << "\n";
+  return kExitDone;
+}
+
+}  // namespace
+
+Command MakeDeleteCommand() {
+  auto flags = std::make_shared<CommonFlags>();
+  Command command;
+  command.name = "delete";
+  command.description = "Delete a job that has ended: its checkpoints, history and name";
+  command.details =
+      "Nothing brings it back; cairn export writes its model first. A ps that is away deletes its "
+      "part when it is back. A job that has not ended is cancelled first: cairn cancel JOB.";
+  command.examples = {"cairn delete 3", "cairn delete fashion_mnist_cnn --state my-cluster"};
+  command.add_flags = [flags](FlagSet* set) {
+    flags->AddJob(set);
+    flags->AddJson(set);
+    flags->AddCluster(set);
+  };
+  command.run = [flags](const CommandContext& context) { return Delete(*flags, context); };
+  return command;
+}
+
+}  // namespace cairn::cli
