@@ -120,6 +120,11 @@ class Inspection {
     const proto::CsvSource& csv = job_.train().csv();
     CAIRN_ASSIGN_OR_RETURN(const std::vector<std::string> columns, ReadCsvColumns(files[0], csv));
     const proto::CsvSource source = WithAllColumns(csv, columns);
+    if (csv.features().empty()) {
+      for (const auto& column : source.features()) {
+        reply_.mutable_data()->add_csv_features(column.name());
+      }
+    }
     std::function<bool(int64_t)> is_training = [](int64_t) { return true; };
     if (job_.has_validation_fraction()) {
       CAIRN_ASSIGN_OR_RETURN(const int64_t rows, CountCsvRows(files, source));

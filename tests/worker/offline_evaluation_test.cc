@@ -203,6 +203,9 @@ TEST_F(OfflinePredictionTest, CsvHasTheJobsColumnsWithOrWithoutItsLabels) {
   EXPECT_EQ(read("y,a,kind\nwhatever,2,dog\n"), (std::vector<float>{11}));
   csv.clear_features();
   EXPECT_EQ(read("y,a,b\nwhatever,2,1\n"), (std::vector<float>{11})) << "all but the labels";
+  for (const char* const name : {"a", "b"})
+    task_.mutable_plan()->mutable_data()->add_csv_features(name);
+  EXPECT_EQ(read("b,a\n1,2\n"), (std::vector<float>{11})) << "in the order of training";
 }
 
 TEST_F(OfflinePredictionTest, InputsThatDoNotFitAreNamed) {

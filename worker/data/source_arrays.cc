@@ -117,7 +117,10 @@ absl::StatusOr<SourceArrays> ReadCsv(const Files& files, const proto::CsvSource&
                                      const proto::DataPlan& plan, const nn::Model& model,
                                      const std::vector<proto::DataType>& label_types,
                                      DataStorage* storage) {
-  CAIRN_ASSIGN_OR_RETURN(const std::vector<std::string> columns, ReadCsvColumns(files[0], source));
+  std::vector<std::string> columns(plan.csv_features().begin(), plan.csv_features().end());
+  if (columns.empty()) {
+    CAIRN_ASSIGN_OR_RETURN(columns, ReadCsvColumns(files[0], source));
+  }
   proto::CsvSource named = WithAllColumns(source, columns);
   if (label_types.empty()) named.clear_labels();
   const CsvEncoder encoder(named, plan, model, label_types);

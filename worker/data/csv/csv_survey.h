@@ -15,7 +15,8 @@ namespace cairn::worker {
 // All vocabularies that a job's plan holds together: more belong into a list of ids.
 inline constexpr int64_t kVocabularyBytesMax = int64_t{1} << 20;
 
-// The source with all its feature columns named: `columns` are the files'.
+// The source with all its feature columns named: `columns` are the files', or those of them that a
+// plan fixed.
 proto::CsvSource WithAllColumns(proto::CsvSource source, const std::vector<std::string>& columns);
 
 // The number of rows in all files.
