@@ -7,6 +7,8 @@
 #include <memory>
 #include <new>
 
+#include "nn/cpu/aligned_memory.h"
+
 namespace cairn::nn {
 
 // Scratch memory of a kernel, aligned for vector instructions. Throws std::bad_alloc, which
@@ -16,10 +18,7 @@ class AlignedBuffer {
  public:
   AlignedBuffer() = default;
   explicit AlignedBuffer(int64_t count) {
-    constexpr size_t kAlignment = 64;
-    const size_t bytes =
-        (static_cast<size_t>(count) * sizeof(T) + kAlignment - 1) & ~(kAlignment - 1);
-    memory_.reset(static_cast<T*>(std::aligned_alloc(kAlignment, bytes + kAlignment)));
+    memory_.reset(static_cast<T*>(AllocateAligned(static_cast<size_t>(count) * sizeof(T))));
     if (memory_ == nullptr) throw std::bad_alloc();
   }
 

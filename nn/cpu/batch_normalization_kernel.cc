@@ -44,7 +44,7 @@ class BatchNormalizationKernel : public Kernel {
         part_sums_(pieces_.count * channels_),
         part_products_(pieces_.count * channels_),
         parts_(pieces_.count),
-        scratch_(pieces_.count, ChannelScratch(channels_)) {
+        part_scratch_(2 * pieces_.count * channels_) {
     for (int64_t piece = 0; piece < pieces_.count; ++piece) {
       parts_[piece].means = part_sums_.data() + piece * channels_;
       parts_[piece].squares = part_products_.data() + piece * channels_;
@@ -98,11 +98,13 @@ class BatchNormalizationKernel : public Kernel {
     return layer_.gamma() < 0 ? 1 : variables[layer_.gamma()][c];
   }
 
+  float* Scratch(int64_t piece) { return part_scratch_.data() + 2 * piece * channels_; }
+
   void MeasureBatch(const float* x) {
     RunInParallel(pieces_.count, [&](int64_t piece) {
       const int64_t begin = pieces_.begin(piece);
-      MeasureChannels(pieces_.end(piece) - begin, channels_, x + begin * channels_,
-                      &scratch_[piece], &parts_[piece]);
+      MeasureChannels(pieces_.end(piece) - begin, channels_, x + begin * channels_, Scratch(piece),
+                      &parts_[piece]);
     });
     for (int64_t piece = 1; piece < pieces_.count; ++piece) {
       AddMoments(channels_, parts_[piece], &parts_[0]);
@@ -119,7 +121,7 @@ class BatchNormalizationKernel : public Kernel {
       const int64_t begin = pieces_.begin(piece);
       const int64_t first = begin * channels_;
       SumMapGradients(pieces_.end(piece) - begin, channels_, x + first, map_, mean_.data(),
-                      gradient + first, part_sums_.data() + piece * channels_,
+                      gradient + first, Scratch(piece), part_sums_.data() + piece * channels_,
                       part_products_.data() + piece * channels_);
     });
     AddParts(pieces_.count, channels_, part_sums_.data(), sums_.data());
@@ -173,7 +175,7 @@ class BatchNormalizationKernel : public Kernel {
   std::vector<double> part_sums_;
   std::vector<double> part_products_;
   std::vector<ChannelMoments> parts_;
-  std::vector<ChannelScratch> scratch_;
+  std::vector<float> part_scratch_;
 };
 
 }  // namespace

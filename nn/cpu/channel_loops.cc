@@ -5,62 +5,105 @@
 #include "common/simd.h"
 
 // Sums of a few rows are made in floats, those of many in doubles: as exact, and the conversions do
-// not take longer than the memory.
+// not take longer than the memory. Sums of one tensor take several rows at once, so that what
+// belongs to a channel is loaded once for all of them; two tensors that are read side by side come
+// from memory faster row by row.
+
+// So that what CAIRN_SIMD functions consist of is compiled for their instructions.
+#define CAIRN_INLINE __attribute__((always_inline)) inline
 
 namespace cairn::nn {
 namespace {
 
-constexpr int64_t kGroup = 4;
+// Rows that are summed up at once.
+constexpr int64_t kSumRows = 8;
 
-// The sums of (x - mean)^2.
-CAIRN_SIMD void SumSquaredDeviations(int64_t rows, int64_t channels, const float* x,
-                                     const float* mean, double* sums) {
-  std::fill(sums, sums + channels, 0.0);
-  int64_t row = 0;
-  for (; row + kGroup <= rows; row += kGroup, x += kGroup * channels) {
-#pragma GCC ivdep
-    for (int64_t c = 0; c < channels; ++c) {
-      const float d0 = x[c] - mean[c];
-      const float d1 = x[channels + c] - mean[c];
-      const float d2 = x[2 * channels + c] - mean[c];
-      const float d3 = x[3 * channels + c] - mean[c];
-      sums[c] += (d0 * d0 + d1 * d1) + (d2 * d2 + d3 * d3);
-    }
-  }
-  for (; row < rows; ++row, x += channels) {
-    for (int64_t c = 0; c < channels; ++c) {
-      const float deviation = x[c] - mean[c];
-      sums[c] += deviation * deviation;
-    }
+// Asks for as many floats as are worked on next, some way ahead of them.
+CAIRN_INLINE void PrefetchNext(const float* x, int64_t count) {
+  constexpr int64_t kLineFloats = 16;
+  constexpr int64_t kAhead = 1024;
+  for (int64_t i = 0; i < count; i += kLineFloats) {
+    __builtin_prefetch(x + kAhead + i, /*rw=*/0, /*locality=*/2);
   }
 }
 
-// SumMapGradients for so many rows at once; to be compiled into a CAIRN_SIMD function.
 template <int64_t rows>
-__attribute__((always_inline)) inline void AddMapGradients(int64_t channels, const float* x,
-                                                           const ChannelMap& map, const float* mean,
-                                                           const float* g, double* sums,
-                                                           double* products) {
+CAIRN_INLINE void AddRows(int64_t channels, const float* x, double* sums) {
+#pragma GCC ivdep
+  for (int64_t c = 0; c < channels; ++c) {
+    float sum = 0;
+#pragma GCC unroll 8
+    for (int64_t row = 0; row < rows; ++row) sum += x[row * channels + c];
+    sums[c] += sum;
+  }
+}
+
+template <int64_t rows>
+CAIRN_INLINE void AddDeviations(int64_t channels, const float* x, const float* shift, double* sums,
+                                double* squares) {
+#pragma GCC ivdep
+  for (int64_t c = 0; c < channels; ++c) {
+    float sum = 0;
+    float square = 0;
+#pragma GCC unroll 8
+    for (int64_t row = 0; row < rows; ++row) {
+      const float deviation = x[row * channels + c] - shift[c];
+      sum += deviation;
+      square += deviation * deviation;
+    }
+    sums[c] += sum;
+    squares[c] += square;
+  }
+}
+
+// The mean of a few rows here and there.
+void SampleMeans(int64_t rows, int64_t channels, const float* x, float* means) {
+  constexpr int64_t kSamplesMax = 16;
+  const int64_t samples = std::min(rows, kSamplesMax);
+  std::fill(means, means + channels, 0.0f);
+  for (int64_t i = 0; i < samples; ++i) {
+    const float* const row = x + rows * i / samples * channels;
+    for (int64_t c = 0; c < channels; ++c) means[c] += row[c] / static_cast<float>(samples);
+  }
+}
+
+// The sums of x - shift and of its squares.
+CAIRN_SIMD void SumDeviations(int64_t rows, int64_t channels, const float* x, const float* shift,
+                              double* sums, double* squares) {
+  std::fill(sums, sums + channels, 0.0);
+  std::fill(squares, squares + channels, 0.0);
+  int64_t row = 0;
+  for (; row + kSumRows <= rows; row += kSumRows, x += kSumRows * channels) {
+    PrefetchNext(x, kSumRows * channels);
+    AddDeviations<kSumRows>(channels, x, shift, sums, squares);
+  }
+  for (; row < rows; ++row, x += channels) AddDeviations<1>(channels, x, shift, sums, squares);
+}
+
+// SumMapGradients of few rows, in floats.
+CAIRN_SIMD void AddMapGradients(int64_t rows, int64_t channels, const float* x,
+                                const ChannelMap& map, const float* mean, const float* g,
+                                float* sums, float* products) {
   const float* const scale = map.scale;
   const float* const shift = map.shift;
   const float low = map.low;
   const float top = map.top;
+  for (int64_t row = 0; row < rows; ++row, x += channels, g += channels) {
+    PrefetchNext(x, channels);
+    PrefetchNext(g, channels);
 #pragma GCC ivdep
-  for (int64_t c = 0; c < channels; ++c) {
-    float sum = 0;
-    float product = 0;
-#pragma GCC unroll 4
-    for (int64_t row = 0; row < rows; ++row) {
-      const float at = x[row * channels + c];
-      const float value = at * scale[c] + shift[c];
-      float gradient = value <= low ? 0 : g[row * channels + c];
-      gradient = value >= top ? 0 : gradient;
-      sum += gradient;
-      product += gradient * (at - mean[c]);
+    for (int64_t c = 0; c < channels; ++c) {
+      const float value = x[c] * scale[c] + shift[c];
+      const float from = g[c];
+      const float gradient = (value <= low) | (value >= top) ? 0 : from;
+      sums[c] += gradient;
+      products[c] += gradient * (x[c] - mean[c]);
     }
-    sums[c] += sum;
-    products[c] += product;
   }
+}
+
+CAIRN_SIMD void AddFloats(int64_t count, const float* from, double* to) {
+  for (int64_t i = 0; i < count; ++i) to[i] += from[i];
 }
 
 }  // namespace
@@ -84,47 +127,30 @@ CAIRN_SIMD void MapChannels(int64_t rows, int64_t channels, const float* x, cons
 CAIRN_SIMD void SumChannels(int64_t rows, int64_t channels, const float* x, double* sums) {
   std::fill(sums, sums + channels, 0.0);
   int64_t row = 0;
-  for (; row + kGroup <= rows; row += kGroup, x += kGroup * channels) {
-#pragma GCC ivdep
-    for (int64_t c = 0; c < channels; ++c) {
-      sums[c] += (x[c] + x[channels + c]) + (x[2 * channels + c] + x[3 * channels + c]);
-    }
+  for (; row + kSumRows <= rows; row += kSumRows, x += kSumRows * channels) {
+    PrefetchNext(x, kSumRows * channels);
+    AddRows<kSumRows>(channels, x, sums);
   }
-  for (; row < rows; ++row, x += channels) {
-    for (int64_t c = 0; c < channels; ++c) sums[c] += x[c];
-  }
+  for (; row < rows; ++row, x += channels) AddRows<1>(channels, x, sums);
 }
 
-void MeasureChannels(int64_t rows, int64_t channels, const float* x, ChannelScratch* scratch,
+void MeasureChannels(int64_t rows, int64_t channels, const float* x, float* shift,
                      ChannelMoments* moments) {
-  // Half of a first-level cache.
-  constexpr int64_t kBlockFloats = 4096;
-  constexpr int64_t kBlockRowsMin = 16;
-  const int64_t block_rows = std::max(kBlockRowsMin, kBlockFloats / channels);
-  double* const means = scratch->means.data();
-  double* const squares = scratch->squares.data();
-  float* const float_means = scratch->float_means.data();
-  moments->rows = 0;
-  for (int64_t row = 0; row < rows; row += block_rows) {
-    const int64_t count = std::min(block_rows, rows - row);
-    const float* const block = x + row * channels;
-    SumChannels(count, channels, block, means);
-    for (int64_t c = 0; c < channels; ++c) {
-      means[c] /= static_cast<double>(count);
-      float_means[c] = static_cast<float>(means[c]);
-    }
-    SumSquaredDeviations(count, channels, block, float_means, squares);
-    AddMoments(channels, {.rows = count, .means = means, .squares = squares}, moments);
+  double* const means = moments->means;
+  double* const squares = moments->squares;
+  SampleMeans(rows, channels, x, shift);
+  SumDeviations(rows, channels, x, shift, means, squares);
+  for (int64_t c = 0; c < channels; ++c) {
+    const double deviation = means[c] / static_cast<double>(rows);
+    const double square = squares[c] - deviation * means[c];
+    // Not a number stays that.
+    squares[c] = square < 0 ? 0 : square;
+    means[c] = shift[c] + deviation;
   }
+  moments->rows = rows;
 }
 
 CAIRN_SIMD void AddMoments(int64_t channels, const ChannelMoments& from, ChannelMoments* to) {
-  if (to->rows == 0) {
-    std::copy_n(from.means, channels, to->means);
-    std::copy_n(from.squares, channels, to->squares);
-    to->rows = from.rows;
-    return;
-  }
   const auto all = static_cast<double>(to->rows + from.rows);
   const double share = static_cast<double>(from.rows) / all;
   const double weight = static_cast<double>(to->rows) * share;
@@ -141,17 +167,18 @@ CAIRN_SIMD void AddMoments(int64_t channels, const ChannelMoments& from, Channel
   to->rows += from.rows;
 }
 
-CAIRN_SIMD void SumMapGradients(int64_t rows, int64_t channels, const float* x,
-                                const ChannelMap& map, const float* mean, const float* g,
-                                double* sums, double* products) {
+void SumMapGradients(int64_t rows, int64_t channels, const float* x, const ChannelMap& map,
+                     const float* mean, const float* g, float* scratch, double* sums,
+                     double* products) {
+  constexpr int64_t kBlockRows = 64;
   std::fill(sums, sums + channels, 0.0);
   std::fill(products, products + channels, 0.0);
-  int64_t row = 0;
-  for (; row + kGroup <= rows; row += kGroup, x += kGroup * channels, g += kGroup * channels) {
-    AddMapGradients<kGroup>(channels, x, map, mean, g, sums, products);
-  }
-  for (; row < rows; ++row, x += channels, g += channels) {
-    AddMapGradients<1>(channels, x, map, mean, g, sums, products);
+  for (int64_t row = 0; row < rows; row += kBlockRows) {
+    std::fill(scratch, scratch + 2 * channels, 0.0f);
+    AddMapGradients(std::min(kBlockRows, rows - row), channels, x + row * channels, map, mean,
+                    g + row * channels, scratch, scratch + channels);
+    AddFloats(channels, scratch, sums);
+    AddFloats(channels, scratch + channels, products);
   }
 }
 
@@ -166,11 +193,13 @@ CAIRN_SIMD void MixMapGradients(int64_t rows, int64_t channels, const float* x,
   const float* const b = mix.b;
   const float* const offset = mix.c;
   for (int64_t row = 0; row < rows; ++row, x += channels, g += channels, out += channels) {
+    PrefetchNext(x, channels);
+    PrefetchNext(g, channels);
 #pragma GCC ivdep
     for (int64_t c = 0; c < channels; ++c) {
       const float value = x[c] * scale[c] + shift[c];
-      float gradient = value <= low ? 0 : g[c];
-      gradient = value >= top ? 0 : gradient;
+      const float from = g[c];
+      const float gradient = (value <= low) | (value >= top) ? 0 : from;
       out[c] = a[c] * gradient + (b[c] * x[c] + offset[c]);
     }
   }

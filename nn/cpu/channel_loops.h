@@ -2,7 +2,6 @@
 #define CAIRN_NN_CPU_CHANNEL_LOOPS_H_
 
 #include <cstdint>
-#include <vector>
 
 namespace cairn::nn {
 
@@ -27,25 +26,19 @@ struct ChannelMoments {
   double* means = nullptr;
   double* squares = nullptr;
 };
-// What MeasureChannels needs while it runs.
-struct ChannelScratch {
-  explicit ChannelScratch(int64_t channels)
-      : means(channels), squares(channels), float_means(channels) {}
-  std::vector<double> means;
-  std::vector<double> squares;
-  std::vector<float> float_means;
-};
-// Of x. Block by block, so that each number is read from memory once; as exact as two passes.
-void MeasureChannels(int64_t rows, int64_t channels, const float* x, ChannelScratch* scratch,
+// Of x, in one pass: deviations are taken from the mean of a few of the rows, which `shift` gets
+// and which is near all rows' mean, so that little is lost when the difference is taken off.
+void MeasureChannels(int64_t rows, int64_t channels, const float* x, float* shift,
                      ChannelMoments* moments);
 // The moments of both together.
 // https://en.wikipedia.org/wiki/Algorithms_for_calculating_variance#Parallel_algorithm
 void AddMoments(int64_t channels, const ChannelMoments& from, ChannelMoments* to);
 
 // The gradient by MapChannels' uncut values is g where those lie between the bounds, else 0. Sums
-// of that, and of that times (x - mean).
+// of that, and of that times (x - mean); `scratch` has room for two floats per channel.
 void SumMapGradients(int64_t rows, int64_t channels, const float* x, const ChannelMap& map,
-                     const float* mean, const float* g, double* sums, double* products);
+                     const float* mean, const float* g, float* scratch, double* sums,
+                     double* products);
 // out = a * (that gradient) + b * x + c, each per channel. `out` may be `g`.
 struct ChannelMix {
   const float* a = nullptr;

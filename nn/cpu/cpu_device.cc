@@ -11,6 +11,7 @@
 #include "absl/strings/str_cat.h"
 #include "nn/cpu/activation_kernel.h"
 #include "nn/cpu/affine_kernel.h"
+#include "nn/cpu/aligned_memory.h"
 #include "nn/cpu/attention_kernel.h"
 #include "nn/cpu/batch_normalization_kernel.h"
 #include "nn/cpu/category_encoding_kernel.h"
@@ -134,11 +135,9 @@ CpuDevice::CpuDevice() : dnnl_(std::make_unique<DnnlContext>()) {}
 CpuDevice::~CpuDevice() = default;
 
 absl::StatusOr<void*> CpuDevice::Allocate(size_t bytes) {
-  constexpr size_t kAlignment = 64;
   // Linux may promise more than there is, and kill whoever uses it.
   if (bytes < PhysicalBytes()) {
-    void* memory = std::aligned_alloc(kAlignment, (bytes / kAlignment + 1) * kAlignment);
-    if (memory != nullptr) return memory;
+    if (void* memory = AllocateAligned(bytes)) return memory;
   }
   return absl::ResourceExhaustedError(absl::StrCat("no memory for ", bytes, " bytes"));
 }

@@ -13,7 +13,8 @@ namespace cairn::nn {
 
 // (input - mean) / sqrt(variance + epsilon) * gamma + beta, each per channel (the last axis): in
 // training with the batch's statistics, which also feed the moving ones; else, and always if the
-// layer is frozen, with the moving ones. The variance is the biased one.
+// layer is frozen, with the moving ones. The variance is the biased one. Kernels write the gradient
+// by the input in place of that by the output where they are given one place for both.
 class BatchNormalizationLayer : public Layer {
  public:
   static absl::StatusOr<std::unique_ptr<const Layer>> Create(LayerConfig& config);

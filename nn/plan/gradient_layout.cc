@@ -47,9 +47,20 @@ class Rehearsal {
     return place;
   }
 
+  // Whether the gradient by the node's input can lie where that by its output was.
+  bool WritesInPlace(int node) const {
+    return model_.nodes()[node].layer->class_name() == "BatchNormalization" &&
+           flow_.slots[node][0] == GradientFlow::Slot::kWrite;
+  }
+
   void RunNode(int node) {
     const int tail = fusion_.tail(node);
     const std::vector<int>& inputs = model_.nodes()[node].inputs;
+    if (WritesInPlace(node) && layout_.outputs[tail] >= 0) {
+      layout_.outputs[Root(inputs[0])] = layout_.outputs[tail];
+      layout_.slots[node].push_back(layout_.outputs[tail]);
+      return;
+    }
     std::vector<int64_t> temporary;
     for (size_t slot = 0; slot < inputs.size(); ++slot) {
       int64_t place = -1;

@@ -12,7 +12,8 @@ namespace cairn::nn {
 
 // Where the gradients of outputs lie during a backward pass: in one piece of memory, in which
 // gradients that are never there at the same time share places. A gradient is there from when the
-// last taker of its output has run until its own layer has. Counted in floats.
+// last taker of its output has run until its own layer has; batch normalisation turns it into that
+// by its input in place. Counted in floats.
 struct GradientLayout {
   GradientLayout(const Model& model, const GradientFlow& flow, const Fusion& fusion,
                  int64_t batch_size);

@@ -79,8 +79,8 @@ TEST_P(ChannelLoopsTest, SumsAndMomentsAreThoseOfPlainLoops) {
   std::vector<double> squares(channels_, -1);
   ChannelMoments moments = {.means = means.data(), .squares = squares.data()};
   SumChannels(rows_, channels_, x_.data(), sums.data());
-  ChannelScratch scratch(channels_);
-  MeasureChannels(rows_, channels_, x_.data(), &scratch, &moments);
+  std::vector<float> shift(channels_);
+  MeasureChannels(rows_, channels_, x_.data(), shift.data(), &moments);
   EXPECT_EQ(moments.rows, rows_);
   for (int64_t c = 0; c < channels_; ++c) {
     double sum = 0;
@@ -99,8 +99,9 @@ TEST_P(ChannelLoopsTest, SumsAndMomentsAreThoseOfPlainLoops) {
 TEST_P(ChannelLoopsTest, GradientsFlowOnlyBetweenTheBounds) {
   std::vector<double> sums(channels_, -1);
   std::vector<double> products(channels_, -1);
-  SumMapGradients(rows_, channels_, x_.data(), map_, mean_.data(), g_.data(), sums.data(),
-                  products.data());
+  std::vector<float> scratch(2 * channels_);
+  SumMapGradients(rows_, channels_, x_.data(), map_, mean_.data(), g_.data(), scratch.data(),
+                  sums.data(), products.data());
   std::vector<float> mixed = g_;
   const ChannelMix mix = {.a = shift_.data(), .b = mean_.data(), .c = scale_.data()};
   MixMapGradients(rows_, channels_, x_.data(), map_, mix, mixed.data(), mixed.data());
@@ -124,6 +125,28 @@ INSTANTIATE_TEST_SUITE_P(Sizes, ChannelLoopsTest,
                                            Sizes{7, 3, 0, kNoBound}, Sizes{8, 16, 0, 1},
                                            Sizes{101, 33, 0, 1}, Sizes{64, 96, kNoBound, 1},
                                            Sizes{5000, 7, 0, kNoBound}));
+
+// A few rows lie far from the others.
+TEST(ChannelLoopsTest, SmallDeviationsFromALargeMeanAreNotLost) {
+  constexpr int64_t kRows = 40000;
+  std::vector<float> x(kRows);
+  for (int64_t row = 0; row < kRows; ++row) {
+    x[row] = (row < 32 ? 900.0f : 1000.0f) + 0.01f * RandomUniform(1, row);
+  }
+  double sum = 0;
+  for (float value : x) sum += value;
+  double square = 0;
+  for (float value : x) square += (value - sum / kRows) * (value - sum / kRows);
+  double mean = 0;
+  double squares = 0;
+  ChannelMoments moments = {.means = &mean, .squares = &squares};
+  float shift = 0;
+  MeasureChannels(kRows, 1, x.data(), &shift, &moments);
+  EXPECT_NEAR(mean, sum / kRows, 1e-6);
+  EXPECT_NEAR(squares, square, 1e-6 * square);
+  MeasureChannels(kRows - 32, 1, x.data() + 32, &shift, &moments);
+  EXPECT_NEAR(squares / kRows, 0.01 * 0.01 / 12, 1e-7);
+}
 
 TEST(ChannelLoopsTest, NotANumberStaysThat) {
   const float one = 1;

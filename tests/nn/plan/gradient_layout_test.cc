@@ -67,5 +67,24 @@ TEST_F(GradientLayoutTest, BetweenThePairThereIsNoGradient) {
   EXPECT_EQ(layout.slots[2][0], layout.outputs[1]);
 }
 
+TEST_F(GradientLayoutTest, NormalizationTurnsItsGradientIntoThatByItsInput) {
+  const GradientLayout layout = LayoutOf({kInput,
+                                          {"stem", "Dense", R"({"units": 16})"},
+                                          {"norm", "BatchNormalization"},
+                                          {"relu", "ReLU"},
+                                          {"after", "Dense", R"({"units": 16})"}});
+  EXPECT_EQ(layout.outputs[1], layout.outputs[3]);
+  EXPECT_EQ(layout.size, 2 * 16);
+}
+
+TEST_F(GradientLayoutTest, NormalizationAddsToAGradientThatIsThere) {
+  const GradientLayout layout = LayoutOf({kInput,
+                                          {"stem", "Dense", R"({"units": 16})"},
+                                          {"norm", "BatchNormalization"},
+                                          {"sum", "Add", "{}", {"stem", "norm"}}});
+  EXPECT_NE(layout.slots[2][0], layout.outputs[1]);
+  EXPECT_NE(layout.slots[2][0], layout.outputs[2]);
+}
+
 }  // namespace
 }  // namespace cairn::nn::testing
