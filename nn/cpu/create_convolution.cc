@@ -1,5 +1,6 @@
 #include "nn/cpu/create_convolution.h"
 
+#include "nn/cpu/depthwise_convolution.h"
 #include "nn/cpu/dnnl_convolution.h"
 #include "nn/cpu/unfolded_convolution.h"
 
@@ -15,11 +16,21 @@ bool PrefersUnfolded(const Convolution::Options& o) {
   return o.output_pixels() * 2 <= o.output[2];
 }
 
+// The loops hold a kernel's pixels in registers, of which others have too few.
+bool PrefersDepthwise(const Convolution::Options& o) {
+#if defined(__x86_64__)
+  return DepthwiseConvolution::Fits(o) && __builtin_cpu_supports("avx512f");
+#else
+  return false;
+#endif
+}
+
 }  // namespace
 
 std::unique_ptr<Convolution> CreateConvolution(const Convolution::Options& options,
                                                const DnnlContext* context) {
   if (PrefersUnfolded(options)) return std::make_unique<UnfoldedConvolution>(options, context);
+  if (PrefersDepthwise(options)) return std::make_unique<DepthwiseConvolution>(options);
   return std::make_unique<DnnlConvolution>(options, context);
 }
 

@@ -12,7 +12,9 @@ TEST(CreateConvolutionTest, EveryWayComputesTheSame) {
   for (const Convolution::Options& options :
        {SameConvolution(4, 2, 16, 32, 3), SameConvolution(5, 2, 16, 32, 3),
         SameConvolution(4, 16, 8, 16, 1), SameConvolution(6, 16, 8, 16, 1),
-        SameConvolution(3, 6, 16, 16, 3, /*groups=*/2)}) {
+        SameConvolution(3, 6, 16, 16, 3, /*groups=*/2),
+        SameConvolution(3, 6, 16, 16, 3, /*groups=*/16),
+        SameConvolution(3, 6, 17, 17, 3, /*groups=*/17)}) {
     ExpectProducts(options, CreateConvolution(options, &context).get(), /*tolerance=*/1e-6);
   }
 }
