@@ -27,7 +27,9 @@ absl::StatusOr<std::string> ReadFile(const std::string& file) {
     return Failed("cannot read", file, error ? error.value() : ENOENT);
   }
   if (!std::filesystem::is_regular_file(status)) {
-    return absl::InvalidArgumentError(absl::StrCat("cannot read ", file, ": it is not a file"));
+    return absl::InvalidArgumentError(
+        absl::StrCat("cannot read ", file, ": it is ",
+                     std::filesystem::is_directory(status) ? "a folder" : "not a file"));
   }
   errno = 0;
   std::ifstream stream(file, std::ios::binary);

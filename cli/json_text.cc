@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "common/json_error_text.h"
 
 namespace cairn::cli {
 namespace {
@@ -47,12 +48,6 @@ class DuplicateFinder {
   std::string duplicate_;
 };
 
-// nlohmann's messages begin with "[json.exception.parse_error.101] ".
-std::string WithoutTag(std::string message) {
-  const size_t end = message.find("] ");
-  return message.front() == '[' && end != std::string::npos ? message.substr(end + 2) : message;
-}
-
 }  // namespace
 
 absl::StatusOr<json> ParseJson(std::string_view text, Comments comments) {
@@ -66,7 +61,7 @@ absl::StatusOr<json> ParseJson(std::string_view text, Comments comments) {
         },
         /*allow_exceptions=*/true, /*ignore_comments=*/comments == Comments::kIgnored);
   } catch (const json::exception& error) {
-    return absl::InvalidArgumentError(absl::StrCat("not JSON: ", WithoutTag(error.what())));
+    return absl::InvalidArgumentError(absl::StrCat("not JSON: ", JsonErrorText(error.what())));
   }
   if (!finder.duplicate().empty()) {
     return absl::InvalidArgumentError(

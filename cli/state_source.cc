@@ -1,6 +1,8 @@
 #include "cli/state_source.h"
 
 #include <cstring>
+#include <filesystem>
+#include <system_error>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -44,6 +46,13 @@ StateSource::StateSource(std::string state, std::unique_ptr<const storage::Journ
 absl::StatusOr<std::unique_ptr<StateSource>> StateSource::Open(const std::string& state) {
   auto journal = storage::Journal::OpenReadOnly(state + "/coordinator");
   if (absl::IsNotFound(journal.status())) {
+    // RocksDB does not tell what is not there from what may not be seen.
+    std::error_code error;
+    std::filesystem::directory_iterator(state + "/coordinator", error);
+    if (error == std::errc::permission_denied) {
+      return absl::PermissionDeniedError(
+          absl::StrCat("cannot read ", state, "/coordinator: ", error.message()));
+    }
     return absl::NotFoundError(absl::StrCat("nothing has run on the state directory ", state, " (",
                                             std::string(journal.status().message()), ")"));
   }

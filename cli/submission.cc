@@ -18,6 +18,7 @@ namespace cairn::cli {
 
 absl::StatusOr<Submission> ReadSubmission(const std::string& job_file) {
   Submission submission;
+  submission.file = job_file;
   CAIRN_ASSIGN_OR_RETURN(submission.job, ReadJobFile(job_file));
   CAIRN_ASSIGN_OR_RETURN(submission.model, ReadModelFile(submission.job.model()));
   return submission;
@@ -33,6 +34,12 @@ bool HasItsWeights(CoordinatorApi* api, const std::string& name) {
   return known.ok() && known->state() != proto::UPLOADING;
 }
 
+// What is wrong with the job is said as what is wrong with its file.
+absl::Status InFile(const std::string& file, const absl::Status& status) {
+  if (file.empty() || !absl::IsInvalidArgument(status)) return status;
+  return absl::InvalidArgumentError(absl::StrCat(file, ": ", status.message()));
+}
+
 absl::StatusOr<WarmStart> ReadSource(CoordinatorApi* api, const Submission& submission) {
   if (ResumesFromFile(submission.job)) return ReadWeightsStart(submission.job, submission.model);
   const std::string& state = submission.job.resume_from().state();
@@ -41,9 +48,13 @@ absl::StatusOr<WarmStart> ReadSource(CoordinatorApi* api, const Submission& subm
   if (!state.empty()) {
     ClusterChoice choice;
     choice.state = state;
-    CAIRN_ASSIGN_OR_RETURN(FoundSource found, FindSource(choice));
-    other = std::move(found.api);
-    source = std::move(found.source);
+    absl::StatusOr<FoundSource> found = FindSource(choice);
+    if (!found.ok()) {
+      return absl::Status(found.status().code(),
+                          absl::StrCat("resume_from.state: ", found.status().message()));
+    }
+    other = std::move(found->api);
+    source = std::move(found->source);
   }
   return ReadWarmStart(source.get(), submission.job, submission.model);
 }
@@ -64,7 +75,9 @@ absl::StatusOr<proto::SubmitReply> Submit(CoordinatorApi* api, const Submission&
   request.set_weights_follow(resumes || !submission.model.weights.empty());
   request.set_reuse(reuse);
   request.set_client_version(kVersion);
-  CAIRN_ASSIGN_OR_RETURN(proto::SubmitReply reply, api->Submit(request));
+  absl::StatusOr<proto::SubmitReply> accepted = api->Submit(request);
+  if (!accepted.ok()) return InFile(submission.file, accepted.status());
+  proto::SubmitReply reply = *std::move(accepted);
   if (reply.status().state() != proto::UPLOADING) return reply;
   if (resumes && !warm.has_value()) {
     return absl::UnavailableError("the job was made anew while it was submitted; try again");

@@ -14,6 +14,7 @@ namespace cairn::cli {
 
 // A job file with the model it names: everything that `cairn` reads itself.
 struct Submission {
+  std::string file;
   proto::Job job;
   SubmittedModel model;
 };

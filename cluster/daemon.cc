@@ -8,7 +8,10 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cerrno>
 #include <cstdio>
+#include <cstring>
+#include <filesystem>
 #include <fstream>
 #include <sstream>
 #include <thread>
@@ -51,13 +54,17 @@ sigset_t WaitedSignals() {
 }
 
 absl::StatusOr<std::string> ReadFile(const std::string& path) {
+  const auto failed = [&path](int reason) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "cannot read ", path, ", the file that should hold TF_CONFIG: ", std::strerror(reason)));
+  };
+  std::error_code ignored;
+  if (std::filesystem::is_directory(path, ignored)) return failed(EISDIR);
+  errno = 0;
   std::ifstream file(path, std::ios::binary);
   std::ostringstream text;
   text << file.rdbuf();
-  if (!file || text.bad()) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("cannot read ", path, ", the file that should hold TF_CONFIG"));
-  }
+  if (!file || text.bad()) return failed(errno != 0 ? errno : EIO);
   return text.str();
 }
 
@@ -193,6 +200,14 @@ absl::StatusOr<TfConfig> LoadTfConfig(const std::string& file, const std::string
   absl::StatusOr<TfConfig> config = ParseTfConfig(text);
   if (config.ok()) return config;
   return absl::Status(config.status().code(), absl::StrCat(file, ": ", config.status().message()));
+}
+
+absl::Status WrongTask(const TfConfig& config, const std::string& needs) {
+  const std::string is =
+      config.task.has_value()
+          ? absl::StrCat("'s task is ", TaskName(config.task->role, config.task->index))
+          : " has no task";
+  return absl::InvalidArgumentError(absl::StrCat("TF_CONFIG", is, "; ", needs));
 }
 
 }  // namespace cairn::cluster

@@ -73,6 +73,9 @@ int ReportFailure(const std::string& program, const absl::Status& status);
 // NotFound: both are empty. InvalidArgument: it cannot be read or is wrong.
 absl::StatusOr<TfConfig> LoadTfConfig(const std::string& file, const std::string& environment);
 
+// InvalidArgument that says whose TF_CONFIG this is, and what the program `needs` instead.
+absl::Status WrongTask(const TfConfig& config, const std::string& needs);
+
 }  // namespace cairn::cluster
 
 #endif  // CAIRN_CLUSTER_DAEMON_H_

@@ -6,8 +6,8 @@
 
 #include "CLI/CLI.hpp"
 #include "absl/strings/str_cat.h"
+#include "cluster/address.h"
 #include "cluster/daemon.h"
-#include "common/flag_checks.h"
 #include "common/nearest_name.h"
 
 namespace cairn::cluster {
@@ -38,6 +38,10 @@ std::optional<int> ParseDaemonFlags(CLI::App* app, int argc, const char* const* 
     return kExitBadUsage;
   }
   return std::nullopt;
+}
+
+FlagCheck IsAddress() {
+  return [](const std::string& text) { return std::string(ParseAddress(text).status().message()); };
 }
 
 }  // namespace cairn::cluster

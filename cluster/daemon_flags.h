@@ -3,6 +3,8 @@
 
 #include <optional>
 
+#include "common/flag_checks.h"
+
 namespace CLI {
 class App;
 }  // namespace CLI
@@ -13,6 +15,9 @@ namespace cairn::cluster {
 // exit code: 0 after --help and --version, kExitBadUsage after one line on standard error that says
 // what is wrong and, of a flag that there is not, which one was probably meant.
 std::optional<int> ParseDaemonFlags(CLI::App* app, int argc, const char* const* argv);
+
+// HOST:PORT, as ParseAddress takes it.
+FlagCheck IsAddress();
 
 }  // namespace cairn::cluster
 

@@ -9,6 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/string_view.h"
+#include "common/json_error_text.h"
 #include "common/status_macros.h"
 #include "nlohmann/json.hpp"
 
@@ -97,11 +98,7 @@ absl::StatusOr<Json> ParseJson(std::string_view text) {
     return json;
   } catch (const Json::exception& error) {
     if (!guard.problem().empty()) return Bad("", guard.problem());
-    // "[json.exception.parse_error.101] parse error at line 1, column 2: ..."
-    const std::string what = error.what();
-    const size_t begin = what.find("] ");
-    return Bad("", absl::StrCat(" is not JSON: ",
-                                begin == std::string::npos ? what : what.substr(begin + 2)));
+    return Bad("", absl::StrCat(" is not JSON: ", JsonErrorText(error.what())));
   }
 }
 

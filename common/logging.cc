@@ -93,6 +93,12 @@ void AppendValue(std::string_view value, std::string* line) {
   *line += '"';
 }
 
+// spdlog says the file's name too; the operating system's reason comes last.
+std::string ReasonOf(const std::string& what) {
+  const size_t colon = what.rfind(": ");
+  return colon == std::string::npos ? what : what.substr(colon + 2);
+}
+
 }  // namespace
 
 absl::Status InitLogging(const LogOptions& options) {
@@ -105,7 +111,7 @@ absl::Status InitLogging(const LogOptions& options) {
     CurrentLogger() = MakeLogger(options);
   } catch (const std::exception& error) {
     return absl::UnavailableError(
-        absl::StrCat("cannot log to \"", options.file, "\": ", error.what()));
+        absl::StrCat("cannot log to \"", options.file, "\": ", ReasonOf(error.what())));
   }
   lowest_level.store(*level, std::memory_order_relaxed);
   return absl::OkStatus();

@@ -239,6 +239,7 @@ std::string NpyHeader::type_name() const {
 }
 
 absl::StatusOr<NpyHeader> ParseNpyHeader(std::string_view bytes, uint64_t file_bytes) {
+  if (bytes.empty()) return Bad("it is empty");
   if (bytes.size() < kMagic.size() + 4 || bytes.substr(0, kMagic.size()) != kMagic) {
     return Bad("it does not begin with NumPy's signature");
   }

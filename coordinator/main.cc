@@ -60,8 +60,7 @@ absl::StatusOr<cluster::TfConfig> LoadConfig(const Flags& flags) {
       cluster::TfConfig config,
       cluster::LoadTfConfig(flags.tf_config, environment != nullptr ? environment : ""));
   if (!config.task.has_value() || config.task->role != proto::COORDINATOR) {
-    return absl::InvalidArgumentError(
-        "TF_CONFIG's task is not the chief: coordinator needs {\"type\": \"chief\", \"index\": 0}");
+    return cluster::WrongTask(config, R"(coordinator needs {"type": "chief", "index": 0})");
   }
   return config;
 }

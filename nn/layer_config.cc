@@ -16,8 +16,30 @@ namespace {
 
 using google::protobuf::Value;
 
+// As the model's JSON has it. Readers bound the nesting.
+std::string JsonText(const Value& value) {
+  switch (value.kind_case()) {
+    case Value::kNumberValue:
+      return absl::StrCat(value.number_value());
+    case Value::kBoolValue:
+      return value.bool_value() ? "true" : "false";
+    case Value::kStringValue:
+      return absl::StrCat("\"", value.string_value(), "\"");
+    case Value::kListValue:
+      return absl::StrCat(
+          "[",
+          absl::StrJoin(value.list_value().values(), ", ",
+                        [](std::string* out, const Value& entry) { out->append(JsonText(entry)); }),
+          "]");
+    case Value::kStructValue:
+      return "an object";
+    default:
+      return "null";
+  }
+}
+
 std::string ValueText(const Value& value) {
-  const std::string text = value.ShortDebugString();
+  const std::string text = JsonText(value);
   return text.size() > 80 ? text.substr(0, 80) + "..." : text;
 }
 
@@ -101,9 +123,12 @@ double LayerConfig::Number(std::string_view argument, double default_value, doub
   if (value->kind_case() == Value::kNumberValue && number >= minimum && number <= maximum) {
     return number;
   }
-  std::string range;
-  if (minimum > std::numeric_limits<double>::lowest()) absl::StrAppend(&range, " >= ", minimum);
-  if (maximum < std::numeric_limits<double>::max()) absl::StrAppend(&range, " <= ", maximum);
+  const bool has_least = minimum > std::numeric_limits<double>::lowest();
+  const bool has_most = maximum < std::numeric_limits<double>::max();
+  const std::string range = has_least && has_most ? absl::StrCat(" from ", minimum, " to ", maximum)
+                            : has_least           ? absl::StrCat(" of ", minimum, " or more")
+                            : has_most            ? absl::StrCat(" of ", maximum, " or less")
+                                                  : "";
   FailArgument(argument, absl::StrCat("must be a number", range, ", is ", ValueText(*value)));
   return default_value;
 }
@@ -174,7 +199,7 @@ Activation LayerConfig::ActivationNamed(std::string_view argument) {
   }
   const absl::StatusOr<Activation> activation = ParseActivation(value->string_value());
   if (activation.ok()) return *activation;
-  FailArgument(argument, std::string(activation.status().message()));
+  FailArgument(argument, absl::StrCat("is an ", activation.status().message()));
   return {};
 }
 
@@ -215,14 +240,17 @@ LayerVariable LayerConfig::Variable(const std::string& name, Shape shape,
   if (const Value* given = Find(initializer_argument)) initializer = *given;
   absl::StatusOr<InitializerSpec> parsed = ParseInitializer(initializer);
   if (parsed.ok()) variable.spec.initializer = *parsed;
-  if (!parsed.ok()) FailArgument(initializer_argument, std::string(parsed.status().message()));
+  if (!parsed.ok()) {
+    FailArgument(initializer_argument, absl::StrCat("is wrong: ", parsed.status().message()));
+  }
 
   const std::string regularizer_argument = prefix + "_regularizer";
   if (const Value* given = Find(regularizer_argument)) {
     absl::StatusOr<Regularizer> regularizer = ParseRegularizer(*given);
     if (regularizer.ok()) variable.regularizer = *regularizer;
     if (!regularizer.ok()) {
-      FailArgument(regularizer_argument, std::string(regularizer.status().message()));
+      FailArgument(regularizer_argument,
+                   absl::StrCat("is wrong: ", regularizer.status().message()));
     }
   }
   const std::string constraint_argument = prefix + "_constraint";

@@ -39,7 +39,8 @@ void AddFlags(CLI::App& app, Flags& flags) {
   app.set_version_flag("--version", kVersion);
   app.add_option("--tf_config", flags.tf_config, "File with TF_CONFIG; default: the environment's");
   app.add_option("--coordinator", flags.coordinator,
-                 "HOST:PORT of the coordinator; default: TF_CONFIG's chief");
+                 "HOST:PORT of the coordinator; default: TF_CONFIG's chief")
+      ->check(cluster::IsAddress());
   app.add_option("--state", flags.state, "Directory; snapshots go to STATE/ps-INDEX")
       ->capture_default_str()
       ->check(NotEmpty());
@@ -59,8 +60,7 @@ absl::StatusOr<PsTaskOptions> MakeOptions(const Flags& flags) {
       const cluster::TfConfig config,
       cluster::LoadTfConfig(flags.tf_config, environment != nullptr ? environment : ""));
   if (!config.task.has_value() || config.task->role != proto::PS) {
-    return absl::InvalidArgumentError(
-        "TF_CONFIG's task is not a ps: ps_server needs {\"type\": \"ps\", \"index\": N}");
+    return cluster::WrongTask(config, R"(ps_server needs {"type": "ps", "index": N})");
   }
   const absl::StatusOr<cluster::Address> coordinator =
       flags.coordinator.empty() ? config.chief : cluster::ParseAddress(flags.coordinator);

@@ -37,9 +37,8 @@ absl::StatusOr<std::unique_ptr<CheckpointStore>> CheckpointStore::Open(const std
 absl::StatusOr<std::unique_ptr<const CheckpointStore>> CheckpointStore::OpenReadOnly(
     const std::string& directory, rocksdb::Env* env) {
   std::unique_ptr<const CheckpointStore> store(new CheckpointStore(directory, env));
-  CAIRN_RETURN_IF_ERROR(FromRocksdb(store->env_->FileExists(directory),
-                                    absl::StrCat("no checkpoint store in \"", directory, "\"")));
-  return store;
+  if (store->env_->FileExists(directory).ok()) return store;
+  return absl::NotFoundError(absl::StrCat("there is no checkpoint store in \"", directory, "\""));
 }
 
 absl::Status CheckpointStore::Lock() {

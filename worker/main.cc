@@ -49,7 +49,8 @@ void AddFlags(CLI::App* app, Flags* flags) {
   app->add_option("--tf_config", flags->tf_config,
                   "File with the cluster description; default: the environment variable TF_CONFIG");
   app->add_option("--coordinator", flags->coordinator,
-                  "HOST:PORT of the coordinator, for a worker that TF_CONFIG does not name");
+                  "HOST:PORT of the coordinator, for a worker that TF_CONFIG does not name")
+      ->check(cairn::cluster::IsAddress());
   app->add_option("--state", flags->state,
                   "Accepted as every daemon's; a worker keeps nothing on disk");
   app->add_option("--log_level", flags->log_level, "debug, info, warning or error");
@@ -94,9 +95,7 @@ absl::StatusOr<cairn::worker::WorkerTaskOptions> MakeOptions(const Flags& flags,
   options.ps_addresses = config->PsAddresses();
   if (!config->task) return options;
   if (config->task->role != cairn::proto::WORKER && config->task->role != cairn::proto::EVALUATOR) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        "TF_CONFIG's task is ", std::string(cairn::cluster::RoleName(config->task->role)),
-        ", this program is for worker and evaluator"));
+    return cairn::cluster::WrongTask(*config, R"(worker needs the type "worker" or "evaluator")");
   }
   options.role = config->task->role;
   options.index = config->task->index;

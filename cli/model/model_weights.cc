@@ -45,8 +45,7 @@ absl::StatusOr<nn::ImportedModel> ReadImportedModel(const std::string& file) {
 
 absl::Status AtModelFile(const std::string& file, const absl::Status& status) {
   if (status.ok() || absl::StrContains(status.message(), file)) return status;
-  return absl::Status(status.code(),
-                      absl::StrCat("model ", file, ": ", std::string(status.message())));
+  return absl::Status(status.code(), absl::StrCat(file, ": ", std::string(status.message())));
 }
 
 bool IsWeightOf(std::string_view variable, std::string_view in_file) {

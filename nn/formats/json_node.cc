@@ -6,13 +6,23 @@
 #include "absl/strings/str_cat.h"
 
 namespace cairn::nn {
+namespace {
+
+// What is there in place of what is wanted.
+std::string But(const nlohmann::json& value) {
+  constexpr size_t kLongest = 60;
+  const std::string text = value.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+  return absl::StrCat(", but ", text.substr(0, kLongest), text.size() > kLongest ? "..." : "");
+}
+
+}  // namespace
 
 absl::Status JsonNode::Error(std::string_view reason) const {
   return absl::InvalidArgumentError(absl::StrCat(path_, ": ", std::string(reason)));
 }
 
 absl::StatusOr<JsonNode> JsonNode::Member(const std::string& key) const {
-  if (!json_->is_object()) return Error("is not an object");
+  if (!json_->is_object()) return Error("is not an object" + But(*json_));
   const auto it = json_->find(key);
   if (it == json_->end()) return Error(absl::StrCat("has no '", key, "'"));
   return JsonNode(&*it, absl::StrCat(path_, ".", key));
@@ -26,12 +36,12 @@ std::optional<JsonNode> JsonNode::Find(const std::string& key) const {
 }
 
 absl::StatusOr<std::string> JsonNode::String() const {
-  if (!json_->is_string()) return Error("is not a string");
+  if (!json_->is_string()) return Error("is not a string" + But(*json_));
   return json_->get_ref<const std::string&>();
 }
 
 absl::StatusOr<int64_t> JsonNode::Integer() const {
-  if (!json_->is_number_integer()) return Error("is not a whole number");
+  if (!json_->is_number_integer()) return Error("is not a whole number" + But(*json_));
   const bool fits = !json_->is_number_unsigned() ||
                     *json_->get_ptr<const nlohmann::json::number_unsigned_t*>() <=
                         static_cast<uint64_t>(std::numeric_limits<int64_t>::max());
@@ -40,7 +50,7 @@ absl::StatusOr<int64_t> JsonNode::Integer() const {
 }
 
 absl::StatusOr<std::vector<JsonNode>> JsonNode::Elements() const {
-  if (!json_->is_array()) return Error("is not a list");
+  if (!json_->is_array()) return Error("is not a list" + But(*json_));
   std::vector<JsonNode> elements;
   elements.reserve(json_->size());
   for (const nlohmann::json& element : *json_) {

@@ -4,6 +4,7 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
+#include "common/json_error_text.h"
 
 namespace cairn::nn {
 namespace {
@@ -30,23 +31,17 @@ bool NestsTooDeeply(std::string_view text) {
   return false;
 }
 
-// "[json.exception.parse_error.101] parse error at line 1..." without the library's label.
-std::string WithoutLabel(const std::string& what) {
-  const size_t end = what.find("] ");
-  return end == std::string::npos ? what : what.substr(end + 2);
-}
-
 }  // namespace
 
 absl::StatusOr<nlohmann::json> ParseJson(std::string_view text) {
   if (NestsTooDeeply(text)) {
     return absl::InvalidArgumentError(
-        absl::StrCat("JSON: nested deeper than ", kMaxDepth, " levels"));
+        absl::StrCat("its JSON is nested deeper than ", kMaxDepth, " levels"));
   }
   try {
     return nlohmann::json::parse(text.begin(), text.end());
   } catch (const nlohmann::json::exception& error) {
-    return absl::InvalidArgumentError(absl::StrCat("not JSON: ", WithoutLabel(error.what())));
+    return absl::InvalidArgumentError(absl::StrCat("not JSON: ", JsonErrorText(error.what())));
   }
 }
 

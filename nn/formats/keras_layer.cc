@@ -78,11 +78,14 @@ absl::Status ReadArguments(const JsonNode& config, proto::LayerSpec* layer) {
 absl::Status CheckDimension(const JsonNode& node, const Value& value) {
   if (value.has_null_value()) return absl::OkStatus();
   const double size = value.number_value();
-  if (value.kind_case() != Value::kNumberValue || size != std::floor(size) || size < 1 ||
-      size > std::numeric_limits<int32_t>::max()) {
-    return node.Error("has a dimension that is neither null nor a positive whole number");
+  constexpr double kLargest = std::numeric_limits<int32_t>::max();
+  if (value.kind_case() == Value::kNumberValue && size == std::floor(size) && size >= 1 &&
+      size <= kLargest) {
+    return absl::OkStatus();
   }
-  return absl::OkStatus();
+  return node.Error(absl::StrCat(
+      node.json().dump(), " has a dimension that is neither null nor a whole number from 1 to ",
+      std::numeric_limits<int32_t>::max()));
 }
 
 absl::StatusOr<std::string> NameOf(const JsonNode& node, const JsonNode& config) {

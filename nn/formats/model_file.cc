@@ -2,6 +2,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
 #include "common/status_macros.h"
 #include "nn/formats/json_node.h"
 #include "nn/formats/json_text.h"
@@ -13,7 +15,22 @@ namespace {
 
 enum class Format { kKerasJson, kTfjsLayersModel };
 
+// What Keras's model.save() writes is no JSON; that is said in Keras's words.
+absl::Status CheckNotSaved(std::string_view file) {
+  const char* const format = absl::StartsWith({file.data(), file.size()}, "\x89HDF")
+                                 ? "an HDF5 file"
+                             : absl::StartsWith({file.data(), file.size()}, "PK\x03\x04")
+                                 ? "a zip file, as .keras files are"
+                                 : nullptr;
+  if (format == nullptr) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat("not JSON: it is ", format,
+                   "; write the architecture with Keras's model.to_json(), or architecture and "
+                   "weights with tensorflowjs_converter"));
+}
+
 absl::StatusOr<Format> DetectFormat(std::string_view model_json) {
+  CAIRN_RETURN_IF_ERROR(CheckNotSaved(model_json));
   CAIRN_ASSIGN_OR_RETURN(const nlohmann::json document, ParseJson(model_json));
   const JsonNode root(&document, "model");
   for (const char* key : {"modelTopology", "weightsManifest", "format"}) {

@@ -62,7 +62,7 @@ absl::StatusOr<Entry> ReadEntry(const JsonNode& node) {
   entry.bytes = sizeof(float);
   for (const JsonNode& dimension : dimensions) {
     CAIRN_ASSIGN_OR_RETURN(const int64_t size, dimension.Integer());
-    if (size <= 0) return dimension.Error("is not positive");
+    if (size <= 0) return dimension.Error(absl::StrCat("is ", size, "; it must be 1 or more"));
     if (__builtin_mul_overflow(entry.bytes, size, &entry.bytes)) {
       return shape.Error(absl::StrCat("weight '", entry.tensor.name, "' is too large"));
     }

@@ -61,5 +61,12 @@ TEST(DaemonFlagsTest, WhatIsWrongIsSaidInOneLine) {
   }
 }
 
+TEST(DaemonFlagsTest, AnAddressIsAHostAndAPort) {
+  EXPECT_EQ(IsAddress()("host:80"), "");
+  EXPECT_EQ(IsAddress()("host"),
+            "address \"host\" has no port; write HOST:PORT, for example 10.0.0.7:2222 or "
+            "[fe80::1]:2222");
+}
+
 }  // namespace
 }  // namespace cairn::cluster

@@ -139,12 +139,34 @@ TEST(LoadTfConfigTest, WhatIsMissingOrWrongIsNamed) {
   EXPECT_TRUE(absl::IsNotFound(LoadTfConfig("", "").status()));
   EXPECT_EQ(LoadTfConfig("/nowhere/tf.json", "").status(),
             absl::InvalidArgumentError(
-                "cannot read /nowhere/tf.json, the file that should hold TF_CONFIG"));
+                "cannot read /nowhere/tf.json, the file that should hold TF_CONFIG: "
+                "No such file or directory"));
   const std::string path = ::testing::TempDir() + "/bad.json";
   std::ofstream(path) << "[]";
   EXPECT_EQ(LoadTfConfig(path, kConfig).status(),
             absl::InvalidArgumentError(path + ": TF_CONFIG is []; it must be a JSON object with "
                                               "\"cluster\" and \"task\""));
+}
+
+TEST(LoadTfConfigTest, AFolderAndAnEmptyFileAreNotTheSame) {
+  const std::string folder = ::testing::TempDir();
+  EXPECT_EQ(LoadTfConfig(folder, "").status(),
+            absl::InvalidArgumentError("cannot read " + folder +
+                                       ", the file that should hold TF_CONFIG: Is a directory"));
+  const std::string path = folder + "/empty.json";
+  std::ofstream(path) << "";
+  EXPECT_EQ(LoadTfConfig(path, "").status(),
+            absl::InvalidArgumentError(path + ": TF_CONFIG is empty; it must be a JSON object with "
+                                              "\"cluster\" and \"task\""));
+}
+
+TEST(WrongTaskTest, SaysWhoseTaskItIsOrThatThereIsNone) {
+  TfConfig config;
+  EXPECT_EQ(WrongTask(config, "this needs one"),
+            absl::InvalidArgumentError("TF_CONFIG has no task; this needs one"));
+  config.task = OwnTask{proto::WORKER, 3};
+  EXPECT_EQ(WrongTask(config, "this is a ps"),
+            absl::InvalidArgumentError("TF_CONFIG's task is worker 3; this is a ps"));
 }
 
 }  // namespace

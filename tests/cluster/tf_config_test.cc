@@ -84,11 +84,9 @@ std::vector<BadCase> BadTexts() {
   return {
       {"", R"( is empty; it must be a JSON object with "cluster" and "task")"},
       {"{\"cluster\": ",
-       " is not JSON: parse error at line 1, column 13: syntax error while parsing value - "
-       "unexpected end of input; expected '[', '{', or a literal"},
+       " is not JSON: line 1, column 13: unexpected end of input; expected '[', '{', or a literal"},
       {"{} x",
-       " is not JSON: parse error at line 1, column 4: syntax error while parsing value - invalid "
-       "literal; last read: '{} x'; expected end of input"},
+       " is not JSON: line 1, column 4: invalid literal; last read: '{} x'; expected end of input"},
       {"[1]", R"( is [1]; it must be a JSON object with "cluster" and "task")"},
       {"null", R"( is null; it must be a JSON object with "cluster" and "task")"},
       {std::string(17, '[') + std::string(17, ']'), " is nested more than 16 deep"},

@@ -1,5 +1,5 @@
-// Bad jobs, models and data, each submitted to the same cluster: refused with a reason of its own
-// and exit code 2, and the cluster serves the next job.
+// Bad data, each submitted to the same cluster: refused with a reason of its own and exit code 2,
+// and the cluster serves the next job.
 
 #include <functional>
 #include <set>
@@ -23,7 +23,6 @@ class BadInput : public ::testing::Test {
     counting_.batches_per_epoch = 50;
     counting_.rows = 8;
     good_ = json::parse(ReadFile(WriteCountingJob(counting_, cluster_.folder("job"))));
-    model_ = json::parse(ReadFile(cluster_.folder("job/model.json")));
     cluster_.StartAll();
   }
 
@@ -40,14 +39,6 @@ class BadInput : public ::testing::Test {
     EXPECT_EQ(result.exit_code, 2) << job << result.output << result.errors;
     EXPECT_NE(result.errors.find(named), std::string::npos) << named << "\n" << result.errors;
     EXPECT_TRUE(reasons_.insert(result.errors).second) << "said before: " << result.errors;
-  }
-
-  void ExpectModelRefused(const std::string& named, const std::function<void(json*)>& change) {
-    json model = model_;
-    change(&model["config"]["layers"][0]);
-    const std::string file = "model_" + std::to_string(reasons_.size()) + ".json";
-    WriteFile(cluster_.folder("job/" + file), model.dump());
-    ExpectRefused(named, [&](json* job) { (*job)["model"] = file; });
   }
 
   void ExpectDataRefused(const std::string& named, const std::string& bytes, bool is_labels) {
@@ -67,44 +58,8 @@ class BadInput : public ::testing::Test {
   TestCluster cluster_{1, 1};
   CountingJob counting_;
   json good_;
-  json model_;
   std::set<std::string> reasons_;
 };
-
-TEST_F(BadInput, JobsAreRefusedByFieldAndTheNextIsServed) {
-  ExpectRefused("batchsize", [](json* job) { (*job)["batchsize"] = 3; });
-  ExpectRefused("batch_size", [](json* job) { (*job)["batch_size"] = -1; });
-  ExpectRefused("batch_size", [](json* job) { (*job)["batch_size"] = "8"; });
-  ExpectRefused("batch_size", [](json* job) { (*job)["batch_size"] = 1000000000000; });
-  ExpectRefused("epochs", [](json* job) { job->erase("epochs"); });
-  ExpectRefused("steps", [](json* job) { (*job)["steps"] = 3; });
-  ExpectRefused("cross", [](json* job) { (*job)["loss"] = "cross"; });
-  ExpectRefused("adamm", [](json* job) { (*job)["optimizer"] = "adamm"; });
-  ExpectRefused("beta_1", [](json* job) { (*job)["optimizer"]["beta_1"] = 0.5; });
-  ExpectRefused("learning_rate", [](json* job) { (*job)["optimizer"]["learning_rate"] = -1; });
-  ExpectRefused("acuracy", [](json* job) { (*job)["metrics"] = {"acuracy"}; });
-  ExpectRefused("asink",
-                [](json* job) { (*job)["strategy"]["parameter_server"]["mode"] = "asink"; });
-  ExpectRefused("name", [](json* job) { job->erase("name"); });
-  ExpectRefused("train", [](json* job) { job->erase("train"); });
-  ExpectRefused("keep", [](json* job) { (*job)["checkpoint"] = {{"keep", 0}}; });
-  ExpectNextJobIsServed();
-}
-
-TEST_F(BadInput, ModelsAreRefusedByLayerAndTheNextIsServed) {
-  ExpectRefused("none.json", [](json* job) { (*job)["model"] = "none.json"; });
-  ExpectRefused("x.npy", [](json* job) { (*job)["model"] = "x.npy"; });
-  ExpectModelRefused("Densee", [](json* layer) { (*layer)["class_name"] = "Densee"; });
-  ExpectModelRefused("unitz", [](json* layer) { (*layer)["config"]["unitz"] = 3; });
-  ExpectModelRefused("units", [](json* layer) { (*layer)["config"]["units"] = 0; });
-  ExpectModelRefused("units", [](json* layer) { (*layer)["config"]["units"] = 1e15; });
-  ExpectModelRefused("rellu", [](json* layer) { (*layer)["config"]["activation"] = "rellu"; });
-  ExpectModelRefused("Zeroes", [](json* layer) {
-    (*layer)["config"]["kernel_initializer"]["class_name"] = "Zeroes";
-  });
-  ExpectModelRefused("trainable", [](json* layer) { (*layer)["config"]["trainable"] = false; });
-  ExpectNextJobIsServed();
-}
 
 TEST_F(BadInput, DataAreRefusedByFileAndTheNextIsServed) {
   ExpectRefused("gone.npy", [](json* job) { (*job)["train"]["npy"]["features"] = "gone.npy"; });

@@ -15,17 +15,18 @@ TEST(JsonNodeTest, KeepsThePathOfWhatItReaches) {
   const JsonNode units =
       root.Member("layers").value().Elements().value()[0].Member("units").value();
   EXPECT_EQ(units.String().value(), "ten");
-  EXPECT_EQ(Message(units.Integer().status()), "model.layers[0].units: is not a whole number");
+  EXPECT_EQ(Message(units.Integer().status()),
+            "model.layers[0].units: is not a whole number, but \"ten\"");
 }
 
 TEST(JsonNodeTest, SaysWhatIsMissingOrOfTheWrongKind) {
   const nlohmann::json json = {{"a", 1}};
   const JsonNode root(&json, "model");
   EXPECT_EQ(Message(root.Member("b").status()), "model: has no 'b'");
-  EXPECT_EQ(Message(root.Elements().status()), "model: is not a list");
+  EXPECT_EQ(Message(root.Elements().status()), "model: is not a list, but {\"a\":1}");
   const JsonNode a = root.Member("a").value();
-  EXPECT_EQ(Message(a.Member("b").status()), "model.a: is not an object");
-  EXPECT_EQ(Message(a.String().status()), "model.a: is not a string");
+  EXPECT_EQ(Message(a.Member("b").status()), "model.a: is not an object, but 1");
+  EXPECT_EQ(Message(a.String().status()), "model.a: is not a string, but 1");
 }
 
 TEST(JsonNodeTest, FindTakesNullAndOtherKindsForAbsent) {

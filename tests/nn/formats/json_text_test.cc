@@ -20,7 +20,7 @@ TEST(JsonTextTest, ReadsWhatItPrints) {
 }
 
 TEST(JsonTextTest, SaysWhereMalformedTextGoesWrong) {
-  EXPECT_THAT(ErrorOf("{\n \"a\": }"), HasSubstr("not JSON: parse error at line 2, column 7"));
+  EXPECT_THAT(ErrorOf("{\n \"a\": }"), HasSubstr("not JSON: line 2, column 7"));
   EXPECT_THAT(ErrorOf(""), HasSubstr("not JSON"));
   EXPECT_THAT(ErrorOf("{} x"), HasSubstr("not JSON"));
   EXPECT_THAT(ErrorOf("[NaN]"), HasSubstr("not JSON"));

@@ -70,9 +70,9 @@ TEST(KerasLayerTest, RefusesNestedModelsByName) {
 }
 
 TEST(KerasLayerTest, RefusesMalformedLayers) {
-  EXPECT_EQ(ErrorOf("3"), "layer: is not an object");
+  EXPECT_EQ(ErrorOf("3"), "layer: is not an object, but 3");
   EXPECT_EQ(ErrorOf("{}"), "layer: has no 'class_name'");
-  EXPECT_EQ(ErrorOf(R"({"class_name": 1})"), "layer.class_name: is not a string");
+  EXPECT_EQ(ErrorOf(R"({"class_name": 1})"), "layer.class_name: is not a string, but 1");
   EXPECT_EQ(ErrorOf(R"({"class_name": "Dense"})"), "layer: has no 'config'");
   EXPECT_EQ(ErrorOf(R"({"class_name": "Dense", "config": []})"), "layer.config: is not an object");
   EXPECT_EQ(ErrorOf(R"({"class_name": "Dense", "config": {}})"), "layer.config: has no 'name'");
@@ -90,7 +90,7 @@ TEST(KerasLayerTest, RefusesInputsThatItCannotFeed) {
   for (const char* shape : {"[null, 0]", "[null, -1]", "[null, 1.5]", "[null, \"a\"]",
                             "[null, 3000000000]", "[null, [2]]"}) {
     EXPECT_THAT(input(std::string("\"batch_shape\": ") + shape),
-                HasSubstr("neither null nor a positive whole number"));
+                HasSubstr("neither null nor a whole number from 1 to 2147483647"));
   }
   EXPECT_THAT(input(R"("batch_shape": [null, 2], "dtype": "string")"),
               HasSubstr("input 'x' is of dtype 'string'; known: float32"));

@@ -68,7 +68,7 @@ TEST(KerasTopologyTest, RefusesTwoLayersOfOneName) {
 }
 
 TEST(KerasTopologyTest, RefusesWhatIsNoModel) {
-  EXPECT_EQ(ErrorOf(json(3)), "model: is not an object");
+  EXPECT_EQ(ErrorOf(json(3)), "model: is not an object, but 3");
   EXPECT_EQ(ErrorOf(json::object()), "model: has no 'class_name'");
   EXPECT_EQ(ErrorOf({{"class_name", "Sequential"}}), "model: has no 'config'");
 }

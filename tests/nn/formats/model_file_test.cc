@@ -35,7 +35,10 @@ TEST(ModelFileTest, SaysWhatItWantsInPlaceOfSomethingElse) {
                 HasSubstr("is neither a Keras architecture"));
     EXPECT_FALSE(ModelWeightFiles(text).ok());
   }
-  EXPECT_THAT(std::string(ReadModel("\x89HDF", {}).status().message()), HasSubstr("not JSON"));
+  EXPECT_THAT(std::string(ReadModel("\x89HDF", {}).status().message()),
+              HasSubstr("not JSON: it is an HDF5 file"));
+  EXPECT_THAT(std::string(ReadModel("PK\x03\x04", {}).status().message()),
+              HasSubstr("not JSON: it is a zip file"));
 }
 
 }  // namespace

@@ -94,9 +94,9 @@ TEST(TfjsWeightsTest, RefusesShapesThatCannotBe) {
   manifest[0]["weights"][0]["shape"] = {4611686018427387904, 4};
   EXPECT_THAT(ErrorOf(manifest, Files()), HasSubstr("weight 'a' is too large"));
   manifest[0]["weights"][0]["shape"] = {0};
-  EXPECT_THAT(ErrorOf(manifest, Files()), HasSubstr("shape[0]: is not positive"));
+  EXPECT_THAT(ErrorOf(manifest, Files()), HasSubstr("shape[0]: is 0; it must be 1 or more"));
   manifest[0]["weights"][0]["shape"] = {-2};
-  EXPECT_THAT(ErrorOf(manifest, Files()), HasSubstr("shape[0]: is not positive"));
+  EXPECT_THAT(ErrorOf(manifest, Files()), HasSubstr("shape[0]: is -2; it must be 1 or more"));
   manifest[0]["weights"][0]["shape"] = {1000000000000};
   EXPECT_THAT(ErrorOf(manifest, Files()), HasSubstr("4000000000000 bytes wanted, 20 left"));
   manifest[0]["weights"][0]["shape"] = nullptr;

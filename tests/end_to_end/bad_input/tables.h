@@ -1,0 +1,32 @@
+#ifndef CAIRN_TESTS_END_TO_END_BAD_INPUT_TABLES_H_
+#define CAIRN_TESTS_END_TO_END_BAD_INPUT_TABLES_H_
+
+#include <vector>
+
+#include "tests/end_to_end/bad_input/bad_case.h"
+
+namespace cairn::testing {
+
+// One kind of input each, in tables/*.cc.
+InputKind TfConfig();
+InputKind DaemonFlags();
+InputKind CairnFlags();
+InputKind JobFile();
+InputKind Model();
+InputKind Weights();
+InputKind NpyData();
+InputKind IdxData();
+InputKind CsvData();
+InputKind CifarData();
+InputKind Prediction();
+InputKind State();
+
+// All of them, in the order of doc/errors.md.
+inline std::vector<InputKind> AllInputKinds() {
+  return {TfConfig(), DaemonFlags(), CairnFlags(), JobFile(),   Model(),      Weights(),
+          NpyData(),  IdxData(),     CsvData(),    CifarData(), Prediction(), State()};
+}
+
+}  // namespace cairn::testing
+
+#endif  // CAIRN_TESTS_END_TO_END_BAD_INPUT_TABLES_H_

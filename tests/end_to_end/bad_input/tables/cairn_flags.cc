@@ -1,0 +1,101 @@
+#include "tests/end_to_end/bad_input/tables.h"
+
+namespace cairn::testing {
+namespace {
+
+constexpr BadCase kCases[] = {
+    {kMissing, "no command"},
+    {kMissing, "a command without its argument", {}, "cairn submit"},
+    {kMissing, "a command without a flag that it needs", {}, "cairn export flowers"},
+    {kMissing, "a cluster, where none is known", {}, "cairn jobs"},
+    {kMissing, "a cluster that does not answer", {}, "cairn jobs --coordinator 127.0.0.1:1"},
+    {kMissing, "a job that the cluster has not", {}, "cairn status nothing --state state"},
+    {kMissing,
+     "a checkpoint that the job has not",
+     {},
+     "cairn export flowers --checkpoint 9 --output out --state state"},
+    {kMissing,
+     "the best of checkpoints that were never validated",
+     {},
+     "cairn export flowers --best --output out --state state"},
+    {kUnreadable,
+     "an output that may not be written",
+     {Folder("locked"), Forbid("locked")},
+     "cairn export flowers --output locked/out --state state"},
+    {kFolder,
+     "a file to write that is a folder",
+     {},
+     "cairn predict flowers --input x.npy --output . --state state"},
+    {kFolder,
+     "a folder to write that is a file",
+     {},
+     "cairn export flowers --output x.npy --state state"},
+    {kFolder,
+     "evaluation data that are a folder",
+     {},
+     "cairn evaluate flowers --data . --state state"},
+    {kEmpty, "an empty state directory's name", {}, R"(cairn jobs --state "")"},
+    {kEmpty, "an empty job name", {}, R"(cairn status "" --state state)"},
+    {kEmpty, "an empty address", {}, R"(cairn jobs --coordinator "")"},
+    {kTruncated, "a flag without its value", {}, "cairn jobs --state"},
+    {kTruncated, "an address without port", {}, "cairn jobs --coordinator localhost"},
+    {kForeign,
+     "a word where a factor belongs",
+     {},
+     "cairn predict flowers --input x.npy --output o.npy --scale big --state state"},
+    {kForeign,
+     "evaluation data that are no JSON",
+     {},
+     "cairn evaluate flowers --data {npy} --state state"},
+    {kShape, "an argument too many", {}, "cairn status flowers more"},
+    {kShape,
+     "inputs for a model that has one",
+     {},
+     "cairn predict flowers --input x.npy --input x.npy --output o.npy --state state"},
+    {kAbsurd, "more ps than a cluster may have", {}, "cairn up --ps 100000"},
+    {kUnknown, "a command", {}, "cairn stats"},
+    {kUnknown, "a flag before the command", {}, "cairn --stat x"},
+    {kUnknown, "a flag of a command", {}, "cairn status flowers --jsn"},
+    {kUnknown, "help about no command", {}, "cairn help sumbit"},
+    {kUnknown, "a shell", {}, "cairn completion tcsh"},
+    {kUnknown, "a task of the logs", {}, "cairn logs pz-0 --state state"},
+    {kRange, "a negative number of workers", {}, "cairn up --workers -1"},
+    {kRange, "checkpoint 0", {}, "cairn export flowers --checkpoint 0 --output out"},
+    {kRange, "a port of 70000", {}, "cairn jobs --coordinator localhost:70000"},
+    {kRange, "a look every 0 seconds", {}, "cairn top --interval 0"},
+    {kConflict,
+     "a state directory and an address",
+     {},
+     "cairn jobs --state state --coordinator localhost:1"},
+    {kConflict,
+     "the best checkpoint and another one",
+     {},
+     "cairn export flowers --best --checkpoint 1 --output out --state state"},
+    {kConflict,
+     "an evaluation without validation data",
+     {},
+     "cairn evaluate flowers --state state"},
+    {kConflict,
+     "a new project in a folder that has one",
+     {Write("new/job.json", "{}")},
+     "cairn init new"},
+};
+
+constexpr Impossible kImpossible[] = {
+    {kLabels, "there are none"},
+    {kType, "only `--data` takes JSON, which is read as a job file's"},
+};
+
+}  // namespace
+
+InputKind CairnFlags() {
+  return {"The command line of cairn",
+          "Words that a shell may be given. What flags name (job files, state directories) has "
+          "tables of its own.",
+          "cairn",
+          false,
+          kCases,
+          kImpossible};
+}
+
+}  // namespace cairn::testing
