@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "absl/strings/ascii.h"
+#include "absl/strings/escaping.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
@@ -241,7 +242,13 @@ std::string NpyHeader::type_name() const {
 absl::StatusOr<NpyHeader> ParseNpyHeader(std::string_view bytes, uint64_t file_bytes) {
   if (bytes.empty()) return Bad("it is empty");
   if (bytes.size() < kMagic.size() + 4 || bytes.substr(0, kMagic.size()) != kMagic) {
-    return Bad("it does not begin with NumPy's signature");
+    if (bytes.substr(0, 2) == "PK") {
+      return Bad("it is a zip file, as .npz files are; save its arrays one by one");
+    }
+    return Bad(
+        absl::StrCat("it begins with bytes ",
+                     absl::BytesToHexString({bytes.data(), std::min<size_t>(bytes.size(), 4)}),
+                     ", not with NumPy's signature"));
   }
   const int major = static_cast<uint8_t>(bytes[kMagic.size()]);
   if (major < 1 || major > 3) return Bad(absl::StrCat("unknown format version ", major));

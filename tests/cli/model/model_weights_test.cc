@@ -39,7 +39,7 @@ TEST(ModelWeightsTest, AFileThatIsWrongIsNamedOnce) {
   EXPECT_TRUE(ReadImportedModel(folder + "/keras.json")->weights.empty());
   ASSERT_TRUE(WriteFile(folder + "/bad.json", "{}").ok());
   EXPECT_THAT(std::string(ReadImportedModel(folder + "/bad.json").status().message()),
-              StartsWith("model " + folder + "/bad.json: "));
+              StartsWith(folder + "/bad.json: "));
   const absl::Status missing = ReadImportedModel(folder + "/none.json").status();
   EXPECT_EQ(missing.code(), absl::StatusCode::kNotFound);
   EXPECT_EQ(AtModelFile(folder + "/none.json", missing), missing);

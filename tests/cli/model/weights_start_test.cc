@@ -157,9 +157,10 @@ TEST_F(WeightsStartTest, ALayerThatWrapsAnotherIsKnownByItsOwnName) {
 TEST_F(WeightsStartTest, LayersThatDoNotFitAreRefusedByName) {
   std::vector<Weight> weights = base_;
   weights[2].shape = {3, 6};
-  EXPECT_THAT(Refusal(Resuming(weights), Transfer()),
-              AllOf(HasSubstr("resume_from: model "), HasSubstr("layer second: second/kernel"),
-                    HasSubstr("(3, 5), there (3, 6)")));
+  EXPECT_THAT(
+      Refusal(Resuming(weights), Transfer()),
+      AllOf(HasSubstr("resume_from: "), HasSubstr("model.json: layer second: second/kernel"),
+            HasSubstr("(3, 5), there (3, 6)")));
   EXPECT_THAT(Refusal(Resuming(base_), Transfer("top")),
               AllOf(HasSubstr("layer top: top/kernel has the shape (5, 2), there (5, 1000)"),
                     HasSubstr("another name")));

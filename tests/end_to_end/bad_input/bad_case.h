@@ -104,7 +104,7 @@ constexpr Step Flip(std::string_view file, int percent) {
 struct BadCase {
   std::string_view badness;  // One of kBadness.
   std::string_view what;     // As the document has it.
-  std::array<Step, 2> steps = {};
+  std::array<Step, 3> steps = {};
   std::string_view command = {};  // Empty: the kind's.
 };
 

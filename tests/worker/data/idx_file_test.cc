@@ -103,7 +103,7 @@ TEST(IdxFileTest, MissingFilesAndFoldersAreSaid) {
   EXPECT_EQ(missing.status().code(), absl::StatusCode::kNotFound);
   EXPECT_THAT(missing.status().message(), HasSubstr("/nowhere/data"));
   const auto folder = Read(::testing::TempDir());
-  EXPECT_THAT(folder.status().message(), HasSubstr("not a regular file"));
+  EXPECT_THAT(folder.status().message(), HasSubstr("it is a folder"));
   const std::string pipe = ::testing::TempDir() + "/pipe";
   ASSERT_EQ(mkfifo(pipe.c_str(), 0600), 0);
   EXPECT_THAT(Read(pipe).status().message(), HasSubstr("not a regular file"));

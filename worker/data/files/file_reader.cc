@@ -24,12 +24,19 @@ absl::Status OpenError(const std::string& path, int error) {
   return absl::ErrnoToStatus(error, absl::StrCat("cannot read data file ", path));
 }
 
+// zlib calls a file by its descriptor: "<fd:14>: incorrect data check".
+absl::string_view WithoutName(absl::string_view text) {
+  const size_t end = text.find(">: ");
+  return end == absl::string_view::npos ? text : text.substr(end + 3);
+}
+
 absl::Status CheckRegular(int descriptor, const std::string& path) {
   struct stat status;
   if (fstat(descriptor, &status) != 0) return OpenError(path, errno);
   if (!S_ISREG(status.st_mode)) {
     return absl::FailedPreconditionError(
-        absl::StrCat("cannot read data file ", path, ": it is not a regular file"));
+        absl::StrCat("cannot read data file ", path, ": it is ",
+                     S_ISDIR(status.st_mode) ? "a folder" : "not a regular file"));
   }
   if (status.st_size == 0) {
     return absl::InvalidArgumentError(absl::StrCat("data file ", path, ": it is empty"));
@@ -91,7 +98,8 @@ absl::Status FileReader::Read(uint64_t bytes, std::string* out) {
     if (count < 0 || error == Z_BUF_ERROR) {
       return absl::DataLossError(absl::StrCat(
           "data file ", path_, ": ",
-          error == Z_BUF_ERROR ? "the gzip data are cut off" : absl::StrCat("damaged: ", text)));
+          error == Z_BUF_ERROR ? "the gzip data are cut off"
+                               : absl::StrCat("the gzip data are damaged: ", WithoutName(text))));
     }
     if (static_cast<uint64_t>(count) < chunk) break;
     bytes -= chunk;
