@@ -24,6 +24,7 @@ constexpr BadCase kCases[] = {
     {kTruncated,
      "a quote that is never closed",
      {Write(kFile, "a,b,c,d,e,f,g,h,y\n1,\"1,1,1,1,1,1,1,2\n")}},
+    {kForeign, "an image", {Write(kFile, kPng)}},
     {kForeign,
      "UTF-16",
      {Write(kFile, std::string_view("\xff\xfe"
