@@ -248,10 +248,7 @@ proto::InspectReply InspectJob(const proto::Inspect& inspect, const DataStorage:
   proto::InspectReply reply;
   reply.set_job_id(inspect.job_id());
   const absl::Status status = InspectInto(inspect, storage, &reply);
-  if (status.ok()) return reply;
-  reply.set_error(std::string(status.message()));
-  // What is no table has columns of any bytes, and a message with them could not be read.
-  reply.mutable_data()->clear_csv_features();
+  if (!status.ok()) reply.set_error(std::string(status.message()));
   return reply;
 }
 

@@ -176,16 +176,18 @@ TEST(JobDataTest, CsvMeansAndVocabulariesOfTrainingHoldForValidation) {
   EXPECT_EQ(labels[1], 0);
 }
 
+// One of the names is Latin-1.
 TEST(JobDataTest, CsvColumnsThatTheJobDoesNotNameKeepTheOrderOfTraining) {
-  const std::string train = WriteDataFile("order_t.csv", "a,b,y\n1,2,0\n");
-  const std::string validation = WriteDataFile("order_v.csv", "y,b,a\n0,4,3\n");
+  const std::string train = WriteDataFile("order_t.csv", "a,\xE4,y\n1,2,0\n");
+  const std::string validation = WriteDataFile("order_v.csv", "y,\xE4,a\n0,4,3\n");
   proto::JobPlan plan = LinePlan(R"({"train": {"csv": {"files": [)" + Quoted(train) + R"(],
       "labels": [{"name": "y"}]}}, "validation": {"csv": {"files": [)" +
                                  Quoted(validation) + "]}}}");
   *plan.mutable_model() = nn::testing::SpecOf(
       {{"in", "InputLayer", R"({"batch_shape": [null, 2]})"}, {"out", "Dense", R"({"units": 1})"}});
-  plan = Planned(plan);
-  const JobData data = Open(plan);
+  proto::JobPlan sent;
+  ASSERT_TRUE(sent.ParseFromString(Planned(plan).SerializeAsString()));
+  const JobData data = Open(sent);
   float values[2];
   ASSERT_TRUE(data.validation->ReadInput(0, {0}, values).ok());
   EXPECT_EQ(values[0], 3);
