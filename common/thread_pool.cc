@@ -19,15 +19,22 @@ ThreadPool::ThreadPool(int threads, const std::string& name, size_t queue_capaci
     : tasks_(queue_capacity) {
   CAIRN_CHECK(threads > 0);
   const std::string short_name = name.substr(0, kThreadNameLengthMax);
-  for (int i = 0; i < threads; ++i) {
-    threads_.emplace_back([this] {
-      while (std::optional<Task> task = tasks_.Pop()) (*task)();
-    });
-    pthread_setname_np(threads_.back().native_handle(), short_name.c_str());
+  try {
+    for (int i = 0; i < threads; ++i) {
+      threads_.emplace_back([this] {
+        while (std::optional<Task> task = tasks_.Pop()) (*task)();
+      });
+      pthread_setname_np(threads_.back().native_handle(), short_name.c_str());
+    }
+  } catch (...) {
+    Join();  // Those that were started: there will be no destructor.
+    throw;
   }
 }
 
-ThreadPool::~ThreadPool() {
+ThreadPool::~ThreadPool() { Join(); }
+
+void ThreadPool::Join() {
   tasks_.Close();
   for (std::thread& thread : threads_) thread.join();
 }

@@ -19,7 +19,7 @@ class ThreadPool {
   using Task = absl::AnyInvocable<void()>;
 
   // `threads` and `queue_capacity` are at least 1. `name` is what `top -H` shows: the first 15
-  // characters of it count.
+  // characters of it count. Throws std::system_error if the system gives fewer threads.
   ThreadPool(int threads, const std::string& name, size_t queue_capacity);
   ~ThreadPool();
   ThreadPool(const ThreadPool&) = delete;
@@ -33,6 +33,8 @@ class ThreadPool {
   bool TrySubmit(Task&& task);
 
  private:
+  void Join();
+
   BoundedQueue<Task> tasks_;
   std::vector<std::thread> threads_;
 };

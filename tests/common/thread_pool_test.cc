@@ -8,7 +8,10 @@
 #include <memory>
 #include <numeric>
 #include <string>
+#include <system_error>
 #include <vector>
+
+#include "tests/common/no_more_threads.h"
 
 namespace cairn {
 namespace {
@@ -37,6 +40,11 @@ TEST(ThreadPoolTest, TasksRunAtTheSameTime) {
   std::latch both(2);
   ThreadPool pool(2, "pair", 2);
   for (int i = 0; i < 2; ++i) pool.Submit([&both] { both.arrive_and_wait(); });
+}
+
+TEST(ThreadPoolTest, TooFewThreadsAreAnErrorThatEndsThoseThatRun) {
+  const testing::NoMoreThreads none;
+  EXPECT_THROW(ThreadPool(4, "many", 1), std::system_error);
 }
 
 TEST(ThreadPoolTest, AFullPoolRefusesAndLeavesTheTaskAlone) {

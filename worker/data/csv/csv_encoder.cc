@@ -18,6 +18,10 @@ namespace cairn::worker {
 namespace {
 
 constexpr int64_t kElementBytes = 4;
+// What the rows of one block of text are to become at most.
+constexpr int64_t kEncodedBytes = int64_t{4} << 20;
+// Of smaller blocks reading would cost more than encoding, however wide the rows.
+constexpr int64_t kBlockBytesMin = 64;
 
 // The place of that name among a model's inputs or outputs; 0 if there is none.
 template <typename Places>
@@ -109,6 +113,16 @@ void CsvEncoder::AddColumn(const proto::CsvColumn& spec, const proto::DataPlan& 
   columns_.push_back(std::move(column));
 }
 
+size_t CsvEncoder::block_bytes() const {
+  int64_t row_bytes = 0;
+  for (const Target& target : targets_) row_bytes += target.elements * kElementBytes;
+  // A field is at least the delimiter or the line's end behind it.
+  const auto text_bytes = static_cast<int64_t>(columns_.size());
+  const int64_t bytes = kEncodedBytes / std::max<int64_t>(row_bytes, 1) * text_bytes;
+  const auto most = static_cast<int64_t>(CsvSplit().block_bytes);
+  return static_cast<size_t>(std::clamp(bytes, kBlockBytesMin, most));
+}
+
 absl::StatusOr<CsvEncoder::Arrays> CsvEncoder::ReadFile(const std::string& path, int threads,
                                                         DataStorage* storage) const {
   std::vector<std::unique_ptr<Spool>> spools;
@@ -127,7 +141,8 @@ absl::StatusOr<CsvEncoder::Arrays> CsvEncoder::ReadFile(const std::string& path,
     }
     return absl::OkStatus();
   };
-  CAIRN_RETURN_IF_ERROR(ReadCsvBlocks(path, source_, names_, threads, encode, keep));
+  const CsvSplit split = {threads, block_bytes()};
+  CAIRN_RETURN_IF_ERROR(ReadCsvBlocks(path, source_, names_, split, encode, keep));
   std::vector<Array> arrays;
   for (size_t i = 0; i < targets_.size(); ++i) {
     CAIRN_ASSIGN_OR_RETURN(std::shared_ptr<const FileBytes> bytes, spools[i]->Finish());

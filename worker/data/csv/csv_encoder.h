@@ -1,6 +1,7 @@
 #ifndef CAIRN_WORKER_DATA_CSV_CSV_ENCODER_H_
 #define CAIRN_WORKER_DATA_CSV_CSV_ENCODER_H_
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -37,6 +38,10 @@ class CsvEncoder {
   // InvalidArgument: a field that is missing, no number, too large, or not in its vocabulary; it
   // names file, line, column and value. Else as ReadCsvRows and Spool. `threads` parse at a time.
   absl::StatusOr<Arrays> ReadFile(const std::string& path, int threads, DataStorage* storage) const;
+
+  // How much text ReadFile encodes at a time: less if rows are wide, so that what a block becomes,
+  // which waits in memory for its turn, stays at some 4 MiB.
+  size_t block_bytes() const;
 
  private:
   struct Hash {

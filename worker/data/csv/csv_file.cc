@@ -16,7 +16,6 @@
 namespace cairn::worker {
 namespace {
 
-constexpr size_t kBlockBytes = size_t{1} << 20;
 // How many names a message lists.
 constexpr size_t kNamesShown = 20;
 
@@ -27,11 +26,11 @@ char DelimiterOf(const proto::CsvSource& source) {
 bool HasHeader(const proto::CsvSource& source) { return !source.has_header() || source.header(); }
 
 // As CsvScan::Run.
-absl::Status ReadRecords(const std::string& path, const proto::CsvSource& source, int threads,
-                         CsvScan::Visit visit, CsvScan::Take take) {
+absl::Status ReadRecords(const std::string& path, const proto::CsvSource& source,
+                         const CsvSplit& split, CsvScan::Visit visit, CsvScan::Take take) {
   CAIRN_ASSIGN_OR_RETURN(std::unique_ptr<FileReader> reader, FileReader::Open(path));
-  CsvBlocks blocks(std::move(reader), kBlockBytes);
-  return CsvScan(&blocks, DelimiterOf(source), threads).Run(visit, take);
+  CsvBlocks blocks(std::move(reader), split.block_bytes);
+  return CsvScan(&blocks, DelimiterOf(source), split.threads).Run(visit, take);
 }
 
 absl::Status Ignore(int) { return absl::OkStatus(); }
@@ -86,7 +85,7 @@ absl::StatusOr<std::vector<std::string>> ReadCsvColumns(const std::string& path,
     CAIRN_ASSIGN_OR_RETURN(names, NamesOf(record, HasHeader(source)));
     return Enough();
   };
-  const absl::Status status = ReadRecords(path, source, /*threads=*/1, read_names, Ignore);
+  const absl::Status status = ReadRecords(path, source, CsvSplit(), read_names, Ignore);
   if (status.ok()) {
     return absl::InvalidArgumentError(
         absl::StrCat("data file ", path, ": it has only empty lines"));
@@ -98,12 +97,12 @@ absl::StatusOr<std::vector<std::string>> ReadCsvColumns(const std::string& path,
 absl::Status ReadCsvRows(const std::string& path, const proto::CsvSource& source,
                          const std::vector<std::string>& columns, VisitCsvRow visit) {
   return ReadCsvBlocks(
-      path, source, columns, /*threads=*/1, [&](int, const CsvRow& row) { return visit(row); },
+      path, source, columns, CsvSplit(), [&](int, const CsvRow& row) { return visit(row); },
       Ignore);
 }
 
 absl::Status ReadCsvBlocks(const std::string& path, const proto::CsvSource& source,
-                           const std::vector<std::string>& columns, int threads,
+                           const std::vector<std::string>& columns, const CsvSplit& split,
                            VisitCsvRowInSlot visit, CsvScan::Take take) {
   // Of the first record, which is visited before all others.
   std::vector<std::string> names;
@@ -121,7 +120,7 @@ absl::Status ReadCsvBlocks(const std::string& path, const proto::CsvSource& sour
     }
     return AtLine(record.line, visit(slot, {&record, &positions}));
   };
-  return ReadRecords(path, source, threads, visit_record, take);
+  return ReadRecords(path, source, split, visit_record, take);
 }
 
 absl::Status BadField(const std::string& column, std::string_view field, std::string_view reason) {

@@ -1,6 +1,7 @@
 #ifndef CAIRN_WORKER_DATA_CSV_CSV_FILE_H_
 #define CAIRN_WORKER_DATA_CSV_CSV_FILE_H_
 
+#include <cstddef>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -36,9 +37,15 @@ absl::StatusOr<std::vector<std::string>> ReadCsvColumns(const std::string& path,
 absl::Status ReadCsvRows(const std::string& path, const proto::CsvSource& source,
                          const std::vector<std::string>& columns, VisitCsvRow visit);
 
-// The same by `threads` threads, block by block as CsvScan::Run does it.
+// How a file is split.
+struct CsvSplit {
+  int threads = 1;  // That parse at a time.
+  size_t block_bytes = size_t{1} << 20;
+};
+
+// The same block by block, as CsvScan::Run does it.
 absl::Status ReadCsvBlocks(const std::string& path, const proto::CsvSource& source,
-                           const std::vector<std::string>& columns, int threads,
+                           const std::vector<std::string>& columns, const CsvSplit& split,
                            VisitCsvRowInSlot visit, CsvScan::Take take);
 
 // How all that is wrong with one field is said: 'column "age": "abc" REASON'.

@@ -1,12 +1,25 @@
 #include "worker/data/csv/csv_scan.h"
 
 #include <string>
+#include <system_error>
 #include <utility>
 
 #include "common/status_macros.h"
 #include "common/thread_pool.h"
 
 namespace cairn::worker {
+namespace {
+
+// Null: the system gives no more threads.
+std::unique_ptr<ThreadPool> PoolOf(int threads, int slots) {
+  try {
+    return std::make_unique<ThreadPool>(threads, "csv parsers", slots);
+  } catch (const std::system_error&) {
+    return nullptr;
+  }
+}
+
+}  // namespace
 
 CsvScan::CsvScan(CsvBlocks* blocks, char delimiter, int threads)
     : blocks_(blocks), threads_(threads), parsed_(SlotsOf(threads), false) {
@@ -48,7 +61,8 @@ absl::Status CsvScan::Finish(int index, Take take) {
 
 absl::Status CsvScan::Run(Visit visit, Take take) {
   std::unique_ptr<ThreadPool> pool;  // Its destructor waits for all who use slots.
-  bool has_records = false;          // The first was visited.
+  int threads = threads_;
+  bool has_records = false;  // The first was visited, and its visitor had no error.
   const int count = static_cast<int>(slots_.size());
   absl::StatusOr<bool> found = true;
   int next = 0;
@@ -57,12 +71,17 @@ absl::Status CsvScan::Run(Visit visit, Take take) {
     found = blocks_->Next(&slots_[next]->block);
     if (!found.ok() || !*found) break;
     slots_[next]->busy = true;
-    if (threads_ == 1 || !has_records) {
-      Parse(next, visit);
-      has_records = slots_[next]->has_records;
-    } else {
-      if (pool == nullptr) pool = std::make_unique<ThreadPool>(threads_, "csv parsers", count);
+    if (has_records && threads > 1 && pool == nullptr) {
+      pool = PoolOf(threads, count);
+      if (pool == nullptr) threads = 1;
+    }
+    if (pool != nullptr) {
       pool->Submit([this, next, &visit] { Parse(next, visit); });
+    } else {
+      Parse(next, visit);
+      // Others may run only when it is known that nothing was wrong with the first record.
+      CAIRN_RETURN_IF_ERROR(Finish(next, take));
+      has_records = slots_[next]->has_records;
     }
     next = (next + 1) % count;
   }

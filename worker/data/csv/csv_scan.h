@@ -21,16 +21,18 @@ class CsvScan {
   using Visit = absl::FunctionRef<absl::Status(int slot, const CsvRecord&)>;
   using Take = absl::FunctionRef<absl::Status(int slot)>;
 
-  // `threads` is at least 1; 1: the caller's alone. `blocks` must outlive it.
+  // `threads` is at least 1; 1: the caller's alone, which does all the work too if the system gives
+  // no others. `blocks` must outlive it.
   CsvScan(CsvBlocks* blocks, char delimiter, int threads);
 
   // Slots are 0 to SlotsOf(threads) - 1.
   static int SlotsOf(int threads) { return threads == 1 ? 1 : 2 * threads; }
 
   // Visits all records, those of one block in their order on one thread, and the file's first
-  // record before all others; calls `take` for each block after its records, in the order of the
-  // blocks, on the caller's thread. Once. Ends with the error that comes first in the file: the
-  // visitor's, or those of CsvBlocks and CsvParser, with the file's name. Throws what these throw.
+  // record, if it has no error, before all others; calls `take` for each block after its records,
+  // in the order of the blocks, on the caller's thread. Once. Ends with the error that comes first
+  // in the file: the visitor's, or those of CsvBlocks and CsvParser, with the file's name. Throws
+  // what these throw.
   absl::Status Run(Visit visit, Take take);
 
  private:

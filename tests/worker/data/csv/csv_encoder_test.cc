@@ -133,6 +133,46 @@ TEST(CsvEncoderTest, SeveralThreadsMakeTheSameRows) {
   }
 }
 
+// The text is 18 KB, its numbers are 12 MB.
+TEST(CsvEncoderTest, WideRowsAreMadeOfSmallBlocks) {
+  constexpr int kNames = 1000;
+  constexpr int kRows = 3000;
+  auto source = MessageOf<proto::CsvSource>(
+      R"({"features": [{"name": "x", "one_hot": true}], "labels": [{"name": "y"}]})");
+  for (int i = 0; i < kNames; ++i) {
+    source.mutable_features(0)->add_vocabulary(std::to_string(i));
+  }
+  const auto model = nn::testing::ModelOf({{"in", "InputLayer", R"({"batch_shape": [null, 1000]})"},
+                                           {"out", "Dense", R"({"units": 1})"}});
+  const CsvEncoder encoder(source, {}, *model, {proto::FLOAT32});
+  EXPECT_LE(encoder.block_bytes() / 2 * (kNames + 1) * 4, size_t{4} << 20);
+  std::string text = "x,y\n";
+  for (int i = 0; i < kRows; ++i) text += std::to_string(i % kNames) + ",1\n";
+  EXPECT_GT(text.size(), 5 * encoder.block_bytes());
+  const std::string path = WriteDataFile("wide.csv", text);
+  for (const int threads : {1, 3}) {
+    DataStorage storage({});
+    const auto arrays = encoder.ReadFile(path, threads, &storage);
+    ASSERT_TRUE(arrays.ok()) << arrays.status();
+    const Rows rows = RowsOf(arrays->inputs[0]);
+    ASSERT_EQ(rows.size(), static_cast<size_t>(kRows));
+    for (int i = 0; i < kRows; ++i) {
+      std::vector<double> expected(kNames);
+      expected[i % kNames] = 1;
+      ASSERT_EQ(rows[i], expected) << "row " << i;
+    }
+  }
+}
+
+TEST(CsvEncoderTest, NarrowRowsAreMadeOfLargeBlocks) {
+  const auto model = nn::testing::ModelOf(
+      {{"in", "InputLayer", R"({"batch_shape": [null, 1]})"}, {"out", "Dense", R"({"units": 1})"}});
+  const CsvEncoder encoder(
+      MessageOf<proto::CsvSource>(R"({"features": [{"name": "x"}], "labels": [{"name": "y"}]})"),
+      {}, *model, {proto::FLOAT32});
+  EXPECT_EQ(encoder.block_bytes(), size_t{1} << 20);
+}
+
 // Also those that look like numbers.
 TEST(CsvEncoderTest, TextsThatStandForMissingValuesAreNoNumbers) {
   proto::CsvSource source = MessageOf<proto::CsvSource>(kMixed);

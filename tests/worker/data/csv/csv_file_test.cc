@@ -13,6 +13,7 @@ using cairn::testing::Gzip;
 using cairn::testing::WriteDataFile;
 using ::testing::ElementsAre;
 using ::testing::EndsWith;
+using ::testing::HasSubstr;
 
 proto::CsvSource SourceOf(const std::string& json = "{}") {
   proto::CsvSource source;
@@ -86,9 +87,30 @@ TEST(CsvFileTest, SeveralThreadsSeeTheSameRows) {
     slots[slot].clear();
     return absl::OkStatus();
   };
-  ASSERT_TRUE(ReadCsvBlocks(path, SourceOf(), {"a"}, /*threads=*/3, visit, take).ok());
+  ASSERT_TRUE(ReadCsvBlocks(path, SourceOf(), {"a"}, {.threads = 3}, visit, take).ok());
   EXPECT_TRUE(seen == expected);
   EXPECT_EQ(expected.substr(0, 8), "0;1;2;3;");
+}
+
+// Several blocks long: the first of them says it, and no thread reads the others.
+TEST(CsvFileTest, AWrongHeaderIsTheErrorOfLongFilesToo) {
+  const auto scan = [](const std::string& header, int threads) {
+    std::string text = header;
+    for (int i = 0; i < 1000; ++i) text += "1,2\n";
+    const auto visit = [](int, const CsvRow& row) {
+      return row.field(0).empty() ? absl::InternalError("empty") : absl::OkStatus();
+    };
+    const auto take = [](int) { return absl::OkStatus(); };
+    return std::string(ReadCsvBlocks(WriteDataFile("rows.csv", text), SourceOf(), {"a"},
+                                     {.threads = threads, .block_bytes = 256}, visit, take)
+                           .message());
+  };
+  for (const int threads : {2, 5}) {
+    EXPECT_THAT(scan("b,c\n", threads),
+                EndsWith("rows.csv: it has no column \"a\"; it has \"b\", \"c\""));
+    EXPECT_THAT(scan("a,a\n", threads),
+                HasSubstr("rows.csv: line 1: two columns are called \"a\";"));
+  }
 }
 
 TEST(CsvFileTest, TheVisitorsErrorGetsFileAndLine) {

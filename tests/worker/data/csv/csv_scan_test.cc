@@ -7,11 +7,13 @@
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "tests/common/no_more_threads.h"
 #include "tests/worker/data/data_files.h"
 
 namespace cairn::worker {
 namespace {
 
+using cairn::testing::NoMoreThreads;
 using cairn::testing::WriteDataFile;
 using ::testing::EndsWith;
 
@@ -88,6 +90,28 @@ TEST_P(CsvScanTest, TheFirstErrorOfTheFileIsTheResult) {
   EXPECT_THAT(scan("1000"), EndsWith("scan.csv: line 1002 is wrong"));
   EXPECT_THAT(scan("1900"), EndsWith("scan.csv: line 1502, field 1: a quote inside of a field that "
                                      "does not begin with one"));
+}
+
+TEST_P(CsvScanTest, AnErrorOfTheFirstRecordKeepsAllOthersFromBeingVisited) {
+  int visited = 0;
+  const auto visit = [&](int, const CsvRecord&) {
+    ++visited;
+    return absl::InvalidArgumentError("line 1 is wrong");
+  };
+  const absl::Status status = Scan(Numbers(), visit, [](int) { return absl::OkStatus(); });
+  EXPECT_THAT(std::string(status.message()), EndsWith("scan.csv: line 1 is wrong"));
+  EXPECT_EQ(visited, 1);
+}
+
+TEST_P(CsvScanTest, WithoutThreadsTheCallersDoesAll) {
+  int visited = 0;
+  const auto visit = [&](int, const CsvRecord&) {
+    ++visited;
+    return absl::OkStatus();
+  };
+  const NoMoreThreads none;
+  ASSERT_TRUE(Scan(Numbers(), visit, [](int) { return absl::OkStatus(); }).ok());
+  EXPECT_EQ(visited, kRecords + 1);
 }
 
 TEST_P(CsvScanTest, ItEndsWithTheErrorOfWhoTakes) {
