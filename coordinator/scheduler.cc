@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "common/logging.h"
 #include "common/status_macros.h"
 #include "coordinator/job_difference.h"
@@ -34,6 +35,13 @@ proto::Join WithoutForeignJob(proto::Join join, uint64_t cluster_id) {
   join.clear_holding();
   join.clear_duplicates_refused();
   return join;
+}
+
+// The most ps that it was ever partitioned over, as far as is known: those with which it was
+// accepted, and those with which it went on last.
+uint32_t PsCountOf(const Job& job) {
+  const uint32_t accepted = job.record().partition().ps_count();
+  return job.plan().has_value() ? std::max(accepted, job.plan()->partition().ps_count()) : accepted;
 }
 
 MembershipOptions WithTerm(MembershipOptions options, uint64_t term) {
@@ -168,7 +176,7 @@ void Scheduler::OnTick(Moment now, Outbox* outbox) {
   }
   SendHeartbeats(now, outbox);
   EndStops(now, outbox);
-  deletions_.Advance(outbox);
+  deletions_.Advance(now.monotonic, outbox);
   Advance(now, outbox);
 }
 
@@ -310,9 +318,26 @@ absl::StatusOr<proto::JobStatus> Scheduler::CancelJob(const std::string& referen
   return StatusOf(job, now);
 }
 
+absl::Status Scheduler::CheckMeantAlone(const Job& job, const std::string& reference) const {
+  if (reference == absl::StrCat(job.id()) || reference != job.record().job().name()) {
+    return absl::OkStatus();
+  }
+  std::vector<uint64_t> named;
+  for (const auto& [id, other] : jobs_) {
+    if (other->record().job().name() == reference) named.push_back(id);
+  }
+  if (named.size() == 1) return absl::OkStatus();
+  const std::string last = absl::StrCat(" and ", named.back());
+  named.pop_back();
+  return absl::FailedPreconditionError(absl::StrCat("jobs ", absl::StrJoin(named, ", "), last,
+                                                    " have the name '", reference,
+                                                    "'; say which by its number"));
+}
+
 absl::StatusOr<proto::DeleteJobReply> Scheduler::DeleteJob(const std::string& reference, Moment now,
                                                            Outbox* outbox) {
   CAIRN_ASSIGN_OR_RETURN(Job * job, Lookup(reference));
+  CAIRN_RETURN_IF_ERROR(CheckMeantAlone(*job, reference));
   proto::DeleteJobReply reply;
   *reply.mutable_status() = StatusOf(job, now);
   if (!job->over()) {
@@ -328,7 +353,7 @@ absl::StatusOr<proto::DeleteJobReply> Scheduler::DeleteJob(const std::string& re
     }
   }
   CAIRN_LOG_INFO("job deleted", "job", job->id(), "name", job->record().job().name());
-  deletions_.Begin(job->id(), outbox);
+  deletions_.Begin(job->id(), job->manifests(), PsCountOf(*job), outbox);
   jobs_.erase(job->id());
   return reply;
 }

@@ -56,6 +56,7 @@ class Scheduler {
   absl::StatusOr<proto::JobStatus> CommitWeights(const std::string& job, Moment now,
                                                  Outbox* outbox);
   absl::StatusOr<proto::JobStatus> CancelJob(const std::string& job, Moment now, Outbox* outbox);
+  // A name that several jobs have does not say which to delete: FailedPrecondition.
   absl::StatusOr<proto::DeleteJobReply> DeleteJob(const std::string& job, Moment now,
                                                   Outbox* outbox);
   absl::StatusOr<uint64_t> FindJob(const std::string& job) const;
@@ -93,6 +94,8 @@ class Scheduler {
   absl::StatusOr<proto::SubmitReply> SubmitAgain(Job* job, const ValidatedJob& again, Moment now);
   proto::SubmitReply MakeSubmitReply(Job* job, bool existed, Moment now);
   absl::StatusOr<Job*> Lookup(const std::string& job) const;
+  // FailedPrecondition: `reference`, which means `job`, is the name of others too.
+  absl::Status CheckMeantAlone(const Job& job, const std::string& reference) const;
   proto::JobStatus StatusOf(Job* job, Moment now);
 
   const storage::Journal* const journal_;

@@ -37,7 +37,8 @@ Command MakeDeleteCommand() {
   command.description = "Delete a job that has ended: its checkpoints, history and name";
   command.details =
       "Nothing brings it back; cairn export writes its model first. A ps that is away deletes its "
-      "part when it is back. A job that has not ended is cancelled first: cairn cancel JOB.";
+      "part when it is back. A job that has not ended is cancelled first: cairn cancel JOB. Where "
+      "several jobs have one name, JOB is a number (cairn jobs).";
   command.examples = {"cairn delete 3", "cairn delete fashion_mnist_cnn --state my-cluster"};
   command.add_flags = [flags](FlagSet* set) {
     flags->AddJob(set);

@@ -1,6 +1,7 @@
 #include "coordinator/deletion/job_deletions.h"
 
 #include <algorithm>
+#include <set>
 #include <string>
 #include <string_view>
 
@@ -13,6 +14,8 @@ namespace {
 
 // A few milliseconds' work.
 constexpr size_t kErasedAtOnce = 5000;
+// Until a ps whose disk refused is told again, and a history that cannot be read is read again.
+constexpr absl::Duration kBetweenTries = absl::Seconds(5);
 
 // The answer to the second command says that the first was carried out.
 void TellPs(uint32_t ps, uint64_t job_id, Outbox* outbox) {
@@ -33,11 +36,20 @@ JobDeletions::JobDeletions(const storage::Journal* journal, const Membership* me
   for (const proto::DeletedJob& record : begun) deletions_[record.job_id()].record = record;
 }
 
-void JobDeletions::Begin(uint64_t job_id, Outbox* outbox) {
+void JobDeletions::Begin(uint64_t job_id, const std::vector<proto::Manifest>& manifests,
+                         uint32_t ps_count, Outbox* outbox) {
+  const auto ps_now = static_cast<uint32_t>(members_.options().ps_addresses.size());
+  std::set<uint32_t> holders;
+  for (uint32_t ps = 0; ps < std::max(ps_count, ps_now); ++ps) holders.insert(ps);
+  for (const proto::Manifest& manifest : manifests) {
+    for (const proto::SnapshotPart& part : manifest.parts()) {
+      holders.insert(part.ps());
+      holders.insert(part.copies().begin(), part.copies().end());
+    }
+  }
   proto::DeletedJob& record = deletions_[job_id].record;
   record.set_job_id(job_id);
-  const auto ps_count = static_cast<uint32_t>(members_.options().ps_addresses.size());
-  for (uint32_t ps = 0; ps < ps_count; ++ps) {
+  for (const uint32_t ps : holders) {
     record.add_pending_ps(ps);
     if (members_.IsLive(PsTask(ps))) TellPs(ps, job_id, outbox);
   }
@@ -55,37 +67,60 @@ void JobDeletions::PsJoined(uint32_t ps, Outbox* outbox) {
 void JobDeletions::OnSnapshots(uint32_t ps, const proto::SnapshotList& list, Outbox* outbox) {
   const auto deletion = deletions_.find(list.job_id());
   if (deletion == deletions_.end()) return;
+  // Its disk refused, or this answers what was asked before the deletion.
+  const auto& left = list.snapshots();
+  if (std::any_of(left.begin(), left.end(), [](const auto& held) { return held.own_disk(); })) {
+    return;
+  }
   auto* pending = deletion->second.record.mutable_pending_ps();
   pending->erase(std::remove(pending->begin(), pending->end(), ps), pending->end());
   outbox->Put(storage::DeletedJobKey(list.job_id()), deletion->second.record);
 }
 
-void JobDeletions::Advance(Outbox* outbox) {
+void JobDeletions::Advance(absl::Duration now, Outbox* outbox) {
+  bool has_erased = false;  // A piece of one history a tick.
   for (auto it = deletions_.begin(); it != deletions_.end();) {
     Deletion& deletion = it->second;
-    if (!deletion.is_erased) return Erase(&deletion, outbox);
-    if (!deletion.record.pending_ps().empty()) {
-      ++it;
+    TellPending(&deletion, now, outbox);
+    if (deletion.is_erased && deletion.record.pending_ps().empty()) {
+      CAIRN_LOG_INFO("nothing is left of a deleted job", "job", it->first);
+      outbox->Erase(storage::DeletedJobKey(it->first));
+      it = deletions_.erase(it);
       continue;
     }
-    CAIRN_LOG_INFO("nothing is left of a deleted job", "job", it->first);
-    outbox->Erase(storage::DeletedJobKey(it->first));
-    it = deletions_.erase(it);
+    if (!deletion.is_erased && !has_erased && now >= deletion.read_at) {
+      has_erased = Erase(&deletion, now, outbox);
+    }
+    ++it;
   }
 }
 
-void JobDeletions::Erase(Deletion* deletion, Outbox* outbox) {
+bool JobDeletions::Erase(Deletion* deletion, absl::Duration now, Outbox* outbox) {
   size_t erased = 0;
   const absl::Status read = journal_.ReadPrefix(storage::JobPrefix(deletion->record.job_id()),
                                                 [&](std::string_view key, std::string_view) {
                                                   outbox->Erase(std::string(key));
                                                   return ++erased < kErasedAtOnce;
                                                 });
-  if (!read.ok()) {
-    CAIRN_LOG_WARNING("the history of a deleted job cannot be read, and stays", "job",
-                      deletion->record.job_id(), "error", read);
+  if (read.ok()) {
+    deletion->is_erased = erased < kErasedAtOnce;
+    return true;
   }
-  deletion->is_erased = erased < kErasedAtOnce;
+  CAIRN_LOG_WARNING("the history of a deleted job cannot be read, and stays for now", "job",
+                    deletion->record.job_id(), "error", read);
+  deletion->read_at = now + kBetweenTries;
+  return false;
+}
+
+void JobDeletions::TellPending(Deletion* deletion, absl::Duration now, Outbox* outbox) {
+  // Those that were there when it began were told then, and others when they joined.
+  if (deletion->tell_at == absl::InfiniteDuration()) deletion->tell_at = now + kBetweenTries;
+  if (now < deletion->tell_at) return;
+  deletion->tell_at = now + kBetweenTries;
+  const proto::DeletedJob& record = deletion->record;
+  for (const uint32_t ps : record.pending_ps()) {
+    if (members_.IsLive(PsTask(ps))) TellPs(ps, record.job_id(), outbox);
+  }
 }
 
 }  // namespace cairn::coordinator

@@ -114,6 +114,44 @@ TEST(SchedulerTest, AJobThatHasEndedCanBeDeletedWithItsSnapshots) {
   }));
 }
 
+TEST(SchedulerTest, APsThatTheClusterHasNoMoreDeletesItsPartWhenItIsBack) {
+  Simulation simulation(SimulatedCluster(SimulatedJob("async", 2)));
+  ASSERT_TRUE(simulation.RunUntil([&] { return simulation.Status().state() == proto::FINISHED; }));
+  ASSERT_FALSE(simulation.ps(1).disk().empty());
+  simulation.Resize(1);
+  simulation.Do([&](Scheduler* scheduler, Moment now, Outbox* outbox) {
+    EXPECT_TRUE(scheduler->DeleteJob("simulated", now, outbox).ok());
+  });
+  ASSERT_TRUE(simulation.RunUntil([&] { return simulation.ps(0).disk().empty(); }));
+  EXPECT_FALSE(simulation.former_ps(1).disk().empty());
+  simulation.Resize(2);
+  EXPECT_TRUE(simulation.RunUntil([&] {
+    return simulation.ps(1).disk().empty() &&
+           storage::ReadDeletedJobs(simulation.journal())->empty();
+  }));
+}
+
+TEST(SchedulerTest, ANameThatSeveralJobsHaveDoesNotSayWhichToDelete) {
+  Simulation simulation(SimulatedCluster(Named("twice")));
+  simulation.Submit(Named("once"));
+  simulation.Submit(Named("twice"));
+  const auto remove = [&](const std::string& job) {
+    absl::Status status;
+    simulation.Do([&](Scheduler* scheduler, Moment now, Outbox* outbox) {
+      status = scheduler->DeleteJob(job, now, outbox).status();
+    });
+    return status;
+  };
+  ASSERT_TRUE(
+      simulation.RunUntil([&] { return simulation.Status("3").state() == proto::FINISHED; }));
+  EXPECT_EQ(remove("twice"), absl::FailedPreconditionError(
+                                 "jobs 1 and 3 have the name 'twice'; say which by its number"));
+  EXPECT_TRUE(remove("once").ok());
+  EXPECT_TRUE(remove("3").ok());
+  EXPECT_TRUE(remove("twice").ok()) << "it has become the only one";
+  EXPECT_EQ(remove("1").code(), absl::StatusCode::kNotFound);
+}
+
 // Both write their first checkpoint in their first generation: the numbers are the same.
 TEST(SchedulerTest, WhatAPsWroteOfOneJobIsNoCheckpointOfTheNext) {
   proto::Job second = SimulatedJob("async", 8);

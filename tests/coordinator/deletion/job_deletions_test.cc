@@ -3,12 +3,14 @@
 #include <gtest/gtest.h>
 
 #include <filesystem>
+#include <fstream>
 #include <memory>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "absl/time/time.h"
 #include "storage/job_records.h"
 
 namespace cairn::coordinator {
@@ -26,11 +28,10 @@ MembershipOptions TwoPs() {
 class JobDeletionsTest : public ::testing::Test {
  protected:
   void SetUp() override {
-    const std::string directory =
-        absl::StrCat(::testing::TempDir(), "/deletions_",
-                     ::testing::UnitTest::GetInstance()->current_test_info()->name());
-    std::filesystem::remove_all(directory);
-    journal_ = *storage::Journal::Open(directory);
+    directory_ = absl::StrCat(::testing::TempDir(), "/deletions_",
+                              ::testing::UnitTest::GetInstance()->current_test_info()->name());
+    std::filesystem::remove_all(directory_);
+    journal_ = *storage::Journal::Open(directory_);
     Restart();
   }
 
@@ -75,9 +76,9 @@ class JobDeletionsTest : public ::testing::Test {
     }
   }
 
-  void Begin() {
+  void Begin(const std::vector<proto::Manifest>& manifests = {}, uint32_t ps_count = 2) {
     Outbox outbox;
-    deletions_->Begin(kJob, &outbox);
+    deletions_->Begin(kJob, manifests, ps_count, &outbox);
     EXPECT_TRUE(outbox.sync) << "what was deleted does not come back";
     CarryOut(&outbox);
   }
@@ -107,11 +108,44 @@ class JobDeletionsTest : public ::testing::Test {
     int busy = 0;
     for (int tick = 0; tick < 10; ++tick) {
       Outbox outbox;
-      deletions_->Advance(&outbox);
+      deletions_->Advance(now_, &outbox);
       busy += outbox.changes.empty() ? 0 : 1;
       CarryOut(&outbox);
     }
     return busy;
+  }
+
+  // Which ps the journal has as those that are still to delete their part.
+  std::vector<uint32_t> Pending() {
+    const auto deleted = *storage::ReadDeletedJobs(*journal_);
+    EXPECT_EQ(deleted.size(), 1u);
+    return {deleted.at(0).pending_ps().begin(), deleted.at(0).pending_ps().end()};
+  }
+
+  // What a ps says that it has of the job.
+  void List(uint32_t ps, bool own_disk) {
+    proto::SnapshotList list;
+    list.set_job_id(kJob);
+    list.add_snapshots()->set_own_disk(own_disk);
+    Outbox outbox;
+    deletions_->OnSnapshots(ps, list, &outbox);
+    CarryOut(&outbox);
+  }
+
+  // Writes over bytes in the middle of the journal's largest table.
+  void DamageLargestTable() {
+    std::filesystem::path largest;
+    for (const auto& entry : std::filesystem::directory_iterator(directory_)) {
+      if (entry.path().extension() != ".sst") continue;
+      if (largest.empty() || entry.file_size() > std::filesystem::file_size(largest)) {
+        largest = entry.path();
+      }
+    }
+    ASSERT_FALSE(largest.empty());
+    std::fstream table(largest, std::ios::in | std::ios::out | std::ios::binary);
+    table.seekp(static_cast<std::streamoff>(std::filesystem::file_size(largest) / 2));
+    table << std::string(64, '#');
+    ASSERT_TRUE(table.good());
   }
 
   int Records() {
@@ -122,6 +156,8 @@ class JobDeletionsTest : public ::testing::Test {
     return records;
   }
 
+  std::string directory_;
+  absl::Duration now_ = absl::Seconds(1000);
   Membership members_{TwoPs()};
   std::unique_ptr<storage::Journal> journal_;
   std::unique_ptr<JobDeletions> deletions_;
@@ -181,13 +217,72 @@ TEST_F(JobDeletionsTest, APsIsToldUntilItHasAnswered) {
   EXPECT_EQ(Records(), 0);
 }
 
+TEST_F(JobDeletionsTest, EveryPsThatEverHadAPartIsWaitedFor) {
+  WriteJob(kJob, 1);
+  Join(0);
+  Join(1);
+  proto::Manifest manifest;
+  manifest.add_parts()->set_ps(4);
+  manifest.mutable_parts(0)->add_copies(6);
+  Begin({manifest}, /*ps_count=*/3);
+  EXPECT_EQ(Pending(), (std::vector<uint32_t>{0, 1, 2, 4, 6}));
+  EXPECT_EQ(told_, (Told{{0, kJob}, {1, kJob}})) << "the others are not there";
+  Answer();
+  AdvanceToTheEnd();
+  EXPECT_EQ(Pending(), (std::vector<uint32_t>{2, 4, 6}));
+}
+
+TEST_F(JobDeletionsTest, APsThatStillHasSnapshotsIsToldAgainNowAndThen) {
+  WriteJob(kJob, 1);
+  Join(0);
+  Join(1);
+  Begin();
+  told_.clear();
+  asked_.clear();
+  List(0, /*own_disk=*/true);
+  List(1, /*own_disk=*/false);  // Another's, that it sees.
+  EXPECT_EQ(Pending(), std::vector<uint32_t>{0});
+  AdvanceToTheEnd();
+  EXPECT_TRUE(told_.empty()) << "not on every tick";
+  now_ += absl::Minutes(1);
+  AdvanceToTheEnd();
+  EXPECT_EQ(told_, (Told{{0, kJob}})) << "and once, not on each tick after that";
+  Answer();
+  AdvanceToTheEnd();
+  EXPECT_EQ(Records(), 0);
+}
+
+TEST_F(JobDeletionsTest, AHistoryThatCannotBeReadStaysAndKeepsNoOtherFromBeingErased) {
+  WriteJob(kJob, 20000);
+  journal_ = nullptr;
+  journal_ = *storage::Journal::Open(directory_);  // It is in a table now.
+  Restart();
+  WriteJob(kJob + 1, 3);
+  Join(0);
+  Join(1);
+  Begin();
+  Answer();
+  Outbox outbox;
+  deletions_->Begin(kJob + 1, {}, 2, &outbox);
+  CarryOut(&outbox);
+  Answer();
+  DamageLargestTable();
+  for (int attempt = 0; attempt < 5; ++attempt) {
+    AdvanceToTheEnd();
+    now_ += absl::Minutes(1);
+  }
+  const auto deleted = *storage::ReadDeletedJobs(*journal_);
+  ASSERT_EQ(deleted.size(), 1u);
+  EXPECT_EQ(deleted[0].job_id(), kJob) << "it is known that something is left";
+}
+
 TEST_F(JobDeletionsTest, TheNextCoordinatorErasesWhatIsLeft) {
   WriteJob(kJob, 12000);
   Join(0);
   Join(1);
   Begin();
   Outbox outbox;
-  deletions_->Advance(&outbox);
+  deletions_->Advance(now_, &outbox);
   CarryOut(&outbox);
   EXPECT_GT(Records(), 1);
   Restart();
