@@ -34,13 +34,21 @@ bool Exists(const std::string& path) {
   return std::filesystem::exists(path, ignored);
 }
 
-// A cluster that runs goes before a directory that only has something to read. Empty: there is
-// neither.
-std::string ChooseState(const ClusterChoice& choice) {
+std::string AbsolutePath(const std::string& path) {
+  return std::filesystem::absolute(path).lexically_normal();
+}
+
+bool IsSame(const std::string& state, const std::string& other) {
+  return !state.empty() && !other.empty() && AbsolutePath(state) == AbsolutePath(other);
+}
+
+// A cluster that runs goes before a directory that only has something to read; of the directory
+// `down`, if that is not empty, it is supposed that none runs there. Empty: there is neither.
+std::string ChooseState(const ClusterChoice& choice, const std::string& down = "") {
   if (!choice.state.empty()) return choice.state;
   const std::string last = LastCluster(choice.user_folder);
   for (const std::string& state : {std::string(kDefaultState), last}) {
-    if (!state.empty() && IsStateLocked(state)) return state;
+    if (!state.empty() && !IsSame(state, down) && IsStateLocked(state)) return state;
   }
   for (const std::string& state : {std::string(kDefaultState), last}) {
     if (!state.empty() && Exists(state)) return state;
@@ -112,16 +120,15 @@ absl::StatusOr<std::string> FindState(const ClusterChoice& choice) {
 }
 
 std::string StateFlag(const std::string& state, const ClusterChoice& choice) {
-  const auto absolute = [](const std::string& path) {
-    return std::filesystem::absolute(path).lexically_normal();
-  };
-  const std::string found = choice.tf_config.empty() ? ChooseState(choice) : "";
-  const bool is_found = !found.empty() && absolute(found) == absolute(state);
+  const bool is_found = choice.tf_config.empty() && IsSame(ChooseState(choice), state) &&
+                        IsSame(ChooseState(choice, state), state);
   return is_found ? "" : absl::StrCat(" --state ", ShellWord(state));
 }
 
+bool IsUp(const FoundSource& found) { return found.api != nullptr || IsStateLocked(found.state); }
+
 bool IsStopped(const FoundSource& found, const proto::JobStatus& job) {
-  return found.api == nullptr && !HasEnded(job.state());
+  return !IsUp(found) && !HasEnded(job.state());
 }
 
 absl::StatusOr<FoundSource> FindSource(const ClusterChoice& choice) {

@@ -35,7 +35,8 @@ absl::StatusOr<std::unique_ptr<CoordinatorApi>> FindCoordinator(const ClusterCho
 absl::StatusOr<std::string> FindState(const ClusterChoice& choice);
 
 // What a command needs in order to mean the cluster of a state directory: " --state DIR", or
-// nothing if it would find that one by itself. `choice`: what is known without flags.
+// nothing if it finds that one by itself, while that cluster is up as well as when it is down.
+// `choice`: what is known without flags.
 std::string StateFlag(const std::string& state, const ClusterChoice& choice);
 
 // Whether FindCoordinator means the cluster of a `cairn run`, which ends with the run's own job.
@@ -43,10 +44,13 @@ bool IsOfARun(const ClusterChoice& choice);
 
 // A JobSource and what it stands on.
 struct FoundSource {
-  std::unique_ptr<CoordinatorApi> api;  // Null: a state directory that no cluster uses,
-  std::string state;                    // which is this one.
+  std::unique_ptr<CoordinatorApi> api;  // Null: no coordinator answers,
+  std::string state;                    // and what follows is read from this directory.
   std::unique_ptr<JobSource> source;
 };
+
+// Whether a cluster is up, or just being started, or its coordinator is away for a moment.
+bool IsUp(const FoundSource& found);
 
 // Whether the job has not ended, and no cluster is up that would work on it.
 bool IsStopped(const FoundSource& found, const proto::JobStatus& job);

@@ -29,7 +29,7 @@ absl::StatusOr<int> PrintJobs(const CommonFlags& flags, const CommandContext& co
   CAIRN_ASSIGN_OR_RETURN(const auto jobs, found.source->ListJobs());
   if (flags.json) {
     for (const auto& job : jobs) {
-      *context.out << FoundStatusJson(job, found.api != nullptr).dump() << "\n";
+      *context.out << FoundStatusJson(job, IsUp(found)).dump() << "\n";
     }
     return kExitDone;
   }

@@ -95,7 +95,7 @@ absl::StatusOr<int> PrintOverview(const CommonFlags& flags, const FoundSource& f
   for (size_t i = 0; i < jobs.size(); ++i) {
     if (HasEnded(jobs[i].state()) && i + 1 < jobs.size()) continue;
     if (flags.json) {
-      *context.out << FoundStatusJson(jobs[i], found.api != nullptr).dump() << "\n";
+      *context.out << FoundStatusJson(jobs[i], IsUp(found)).dump() << "\n";
     } else {
       PrintJob(found, jobs[i], context.out);
     }
@@ -108,7 +108,7 @@ absl::StatusOr<int> PrintStatus(const CommonFlags& flags, const CommandContext& 
   if (flags.job.empty()) return PrintOverview(flags, found, context);
   CAIRN_ASSIGN_OR_RETURN(const proto::JobStatus job, found.source->GetJob(flags.job));
   if (flags.json) {
-    *context.out << FoundStatusJson(job, found.api != nullptr).dump() << "\n";
+    *context.out << FoundStatusJson(job, IsUp(found)).dump() << "\n";
   } else {
     PrintJob(found, job, context.out);
   }

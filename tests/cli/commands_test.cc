@@ -9,6 +9,7 @@
 
 #include "cli/commands/command_line.h"
 #include "cli/files.h"
+#include "cli/local/state_lock.h"
 #include "common/npy.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -230,6 +231,11 @@ TEST(CommandsTest, AJobThatNoClusterWorksOnIsNotCalledRunning) {
   const auto line = RunCairn({"status", "example", "--state", state, "--json"}).lines()[0];
   EXPECT_EQ(line["state"], "preparing");
   EXPECT_EQ(line["cluster_up"], false);
+  // A cluster that is just being started has no coordinator yet.
+  const auto lock = StateLock::Take(state, "cairn up");
+  EXPECT_THAT(RunCairn({"status", "--state", state}).out, Not(HasSubstr("stopped")));
+  EXPECT_THAT(RunCairn({"jobs", "--state", state}).out, Not(HasSubstr("stopped")));
+  EXPECT_EQ(RunCairn({"jobs", "--state", state, "--json"}).lines()[0]["cluster_up"], true);
 }
 
 TEST_F(CommandsOnStateTest, HistoryHasEverySettledBatchInOrderThenEvaluations) {

@@ -1,5 +1,8 @@
 #include "cli/find_cluster.h"
 
+#include <filesystem>
+
+#include "absl/strings/str_cat.h"
 #include "cli/local/cluster_file.h"
 #include "cli/local/last_cluster.h"
 #include "cli/local/state_lock.h"
@@ -124,6 +127,42 @@ TEST(FindClusterTest, CommandsNameAStateThatTheyWouldNotFind) {
   EXPECT_EQ(StateFlag(folder + "/other", choice), " --state " + folder + "/other");
   choice.tf_config = "{}";
   EXPECT_EQ(StateFlag(folder + "/state", choice), " --state " + folder + "/state");
+}
+
+TEST(FindClusterTest, WhatARunSuggestsMeansItsClusterWhenItIsDownToo) {
+  const std::string folder = StateFolder();
+  std::filesystem::create_directories(folder + "/here");
+  const std::filesystem::path before = std::filesystem::current_path();
+  std::filesystem::current_path(folder + "/here");
+  ClusterChoice choice;
+  choice.user_folder = folder + "/user";
+  WriteExampleState(folder + "/state");
+  ASSERT_TRUE(RememberLastCluster(choice.user_folder, folder + "/state").ok());
+  {
+    const auto run = StateLock::Take(kDefaultState, "cairn run");
+    EXPECT_EQ(StateFlag(kDefaultState, choice), "");
+    const auto up = StateLock::Take(folder + "/state", "cairn up");
+    EXPECT_EQ(StateFlag(kDefaultState, choice), absl::StrCat(" --state ", kDefaultState));
+  }
+  // The other way round: without flags the directory here is meant when both are down.
+  const auto up = StateLock::Take(folder + "/state", "cairn up");
+  EXPECT_EQ(StateFlag(folder + "/state", choice), " --state " + folder + "/state");
+  std::filesystem::current_path(before);
+}
+
+TEST(FindClusterTest, AJobWhoseClusterIsJustBeingStartedIsNotStopped) {
+  ClusterChoice choice = Impatient();
+  choice.state = StateFolder();
+  WriteExampleState(choice.state, proto::JobRecord::STARTED_PHASE);
+  auto lock = StateLock::Take(choice.state, "cairn up");
+  const auto found = FindSource(choice);
+  ASSERT_TRUE(found.ok()) << found.status();
+  const proto::JobStatus job = *found->source->GetJob("example");
+  EXPECT_TRUE(IsUp(*found));
+  EXPECT_FALSE(IsStopped(*found, job));
+  lock->reset();
+  EXPECT_FALSE(IsUp(*found));
+  EXPECT_TRUE(IsStopped(*found, job));
 }
 
 TEST(FindClusterTest, RunWhoseCoordinatorIsAwayIsReadFromTheDisk) {
