@@ -12,8 +12,12 @@
 #include <sstream>
 #include <utility>
 
+#include "tests/end_to_end/sanitizer_reports.h"
+
 namespace cairn::testing {
 namespace {
+
+[[maybe_unused]] const bool watching = WatchSanitizerReports();
 
 void RedirectTo(const std::string& path, int descriptor) {
   const int file = open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_NOCTTY, 0644);

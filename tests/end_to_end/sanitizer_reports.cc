@@ -1,0 +1,47 @@
+#include "tests/end_to_end/sanitizer_reports.h"
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+#include <string>
+
+#include "gtest/gtest.h"
+
+namespace cairn::testing {
+namespace {
+
+namespace fs = std::filesystem;
+
+// Every program writes its reports into FOLDER/report.PID; one without a finding makes no file.
+class SanitizerReports : public ::testing::Environment {
+ public:
+  void SetUp() override {
+    fs::create_directories(folder_);
+    for (const char* const name : {"ASAN_OPTIONS", "TSAN_OPTIONS", "UBSAN_OPTIONS"}) {
+      const char* const given = std::getenv(name);
+      const std::string log_path = "log_path=" + folder_ + "/report";
+      setenv(name, (given == nullptr ? log_path : given + (":" + log_path)).c_str(), 1);
+    }
+  }
+
+  void TearDown() override {
+    for (const fs::directory_entry& file : fs::directory_iterator(folder_)) {
+      std::ostringstream text;
+      text << std::ifstream(file.path()).rdbuf();
+      ADD_FAILURE() << file.path() << ":\n" << text.str();
+    }
+    fs::remove_all(folder_);
+  }
+
+ private:
+  const std::string folder_ = ::testing::TempDir() + "/sanitizer_reports";
+};
+
+}  // namespace
+
+bool WatchSanitizerReports() {
+  return ::testing::AddGlobalTestEnvironment(new SanitizerReports) != nullptr;
+}
+
+}  // namespace cairn::testing
