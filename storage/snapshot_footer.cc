@@ -1,6 +1,7 @@
 #include "storage/snapshot_footer.h"
 
 #include <rocksdb/table.h>
+#include <xxhash.h>
 
 #include <optional>
 
@@ -27,18 +28,34 @@ std::optional<uint64_t> TakeVarint(std::string_view* bytes) {
   return std::nullopt;
 }
 
-// Takes the place of a block; false if the file has no such place.
-bool TakePlace(uint64_t file_bytes, std::string_view* bytes) {
+// Takes the place of a block, with its trailer; nothing if the file has no such place.
+std::optional<BytePlace> TakePlace(uint64_t file_bytes, std::string_view* bytes) {
   const std::optional<uint64_t> offset = TakeVarint(bytes);
   const std::optional<uint64_t> size = TakeVarint(bytes);
   const uint64_t end = file_bytes - kSnapshotFooterBytes;
-  return offset.has_value() && size.has_value() && *offset <= end && *size <= end - *offset &&
-         kBlockTrailerBytes <= end - *offset - *size;
+  if (!offset.has_value() || !size.has_value() || *offset > end || *size > end - *offset ||
+      kBlockTrailerBytes > end - *offset - *size) {
+    return std::nullopt;
+  }
+  return BytePlace{*offset, *size + kBlockTrailerBytes};
+}
+
+// RocksDB's kXXH3 (ComputeBuiltinChecksumWithLastByte in its table/format.cc).
+uint32_t Checksum(std::string_view bytes) {
+  constexpr uint32_t kPrime = 0x6b9083d9;
+  const auto last = static_cast<unsigned char>(bytes.back());
+  return static_cast<uint32_t>(XXH3_64bits(bytes.data(), bytes.size() - 1)) ^ (last * kPrime);
+}
+
+uint32_t LittleEndian(std::string_view bytes) {
+  uint32_t number = 0;
+  for (int i = 3; i >= 0; --i) number = number << 8 | static_cast<unsigned char>(bytes[i]);
+  return number;
 }
 
 }  // namespace
 
-absl::Status CheckSnapshotFooter(std::string_view footer, uint64_t file_bytes) {
+absl::StatusOr<BytePlace> CheckSnapshotFooter(std::string_view footer, uint64_t file_bytes) {
   if (footer.size() != kSnapshotFooterBytes || file_bytes < kSnapshotFooterBytes) {
     return absl::DataLossError(absl::StrCat("it has only ", file_bytes, " bytes"));
   }
@@ -51,10 +68,24 @@ absl::Status CheckSnapshotFooter(std::string_view footer, uint64_t file_bytes) {
                                             static_cast<int>(rocksdb::kXXH3)));
   }
   std::string_view places = footer.substr(1, kVersionBegin - 1);
-  if (!TakePlace(file_bytes, &places) || !TakePlace(file_bytes, &places)) {
-    return absl::DataLossError("its last bytes point outside of it");
+  const std::optional<BytePlace> of_blocks = TakePlace(file_bytes, &places);
+  const std::optional<BytePlace> index = TakePlace(file_bytes, &places);
+  if (!of_blocks || !index) return absl::DataLossError("its last bytes point outside of it");
+  const uint64_t begin = index->offset + index->bytes;
+  if (begin > of_blocks->offset || of_blocks->offset - begin > kSnapshotPropertiesBytesMax) {
+    return absl::DataLossError("its last bytes leave no place for the table's properties");
   }
-  return absl::OkStatus();
+  return BytePlace{begin, of_blocks->offset - begin};
+}
+
+absl::Status CheckSnapshotProperties(std::string_view properties) {
+  constexpr size_t kChecksumBytes = sizeof(uint32_t);
+  if (properties.size() > kBlockTrailerBytes &&
+      Checksum(properties.substr(0, properties.size() - kChecksumBytes)) ==
+          LittleEndian(properties.substr(properties.size() - kChecksumBytes))) {
+    return absl::OkStatus();
+  }
+  return absl::DataLossError("the table's properties are not what was written");
 }
 
 }  // namespace cairn::storage

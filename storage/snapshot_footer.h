@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
 
 namespace cairn::storage {
 
@@ -13,9 +14,23 @@ namespace cairn::storage {
 // checksum, and RocksDB believes them: a wrong one can end the process.
 inline constexpr uint64_t kSnapshotFooterBytes = 53;
 
-// DataLoss: `footer`, the last kSnapshotFooterBytes of a file of `file_bytes` bytes, is not what
-// SnapshotTableOptions makes RocksDB write. Everything else in the file has checksums.
-absl::Status CheckSnapshotFooter(std::string_view footer, uint64_t file_bytes);
+// Where a part of a file lies.
+struct BytePlace {
+  uint64_t offset = 0;
+  uint64_t bytes = 0;
+};
+
+// Takes the last kSnapshotFooterBytes of a file of `file_bytes` bytes. Returns the place of the
+// table's properties with their checksum, which lie between its two last blocks; at most
+// kSnapshotPropertiesBytesMax. DataLoss: `footer` is not what SnapshotTableOptions makes RocksDB
+// write.
+absl::StatusOr<BytePlace> CheckSnapshotFooter(std::string_view footer, uint64_t file_bytes);
+
+inline constexpr uint64_t kSnapshotPropertiesBytesMax = uint64_t{64} << 10;
+
+// DataLoss: their checksum is another. RocksDB looks at it only after it has parsed them, which can
+// end the process. Everything else in the file it checks first.
+absl::Status CheckSnapshotProperties(std::string_view properties);
 
 }  // namespace cairn::storage
 

@@ -20,8 +20,8 @@ constexpr size_t kVerifyReadAheadBytes = 4 << 20;
 
 std::string_view ToView(const rocksdb::Slice& bytes) { return {bytes.data(), bytes.size()}; }
 
-// Before RocksDB itself looks at the file.
-absl::Status CheckFooter(rocksdb::Env* env, const std::string& path) {
+// The parts that RocksDB believes without a checksum, before it looks at the file.
+absl::Status CheckEnd(rocksdb::Env* env, const std::string& path) {
   const std::string action = absl::StrCat("cannot read the snapshot \"", path, "\"");
   uint64_t file_bytes = 0;
   std::unique_ptr<rocksdb::RandomAccessFile> file;
@@ -35,9 +35,17 @@ absl::Status CheckFooter(rocksdb::Env* env, const std::string& path) {
         file->Read(file_bytes - kSnapshotFooterBytes, kSnapshotFooterBytes, &footer, buffer),
         action));
   }
-  const absl::Status checked = CheckSnapshotFooter(ToView(footer), file_bytes);
-  if (checked.ok()) return checked;
-  return absl::DataLossError(absl::StrCat(action, ": it is damaged: ", checked.message()));
+  const auto damaged = [&action](const absl::Status& cause) {
+    return absl::DataLossError(absl::StrCat(action, ": it is damaged: ", cause.message()));
+  };
+  const absl::StatusOr<BytePlace> place = CheckSnapshotFooter(ToView(footer), file_bytes);
+  if (!place.ok()) return damaged(place.status());
+  std::string bytes(place->bytes, '\0');
+  rocksdb::Slice properties;
+  CAIRN_RETURN_IF_ERROR(
+      FromRocksdb(file->Read(place->offset, bytes.size(), &properties, bytes.data()), action));
+  const absl::Status checked = CheckSnapshotProperties(ToView(properties));
+  return checked.ok() ? checked : damaged(checked);
 }
 
 }  // namespace
@@ -56,7 +64,7 @@ absl::StatusOr<std::unique_ptr<SnapshotReader>> SnapshotReader::Open(rocksdb::En
     return FromRocksdb(
         found, absl::StrCat("no snapshot of ", DescribeSnapshot(name), " at \"", path, "\""));
   }
-  CAIRN_RETURN_IF_ERROR(CheckFooter(options.env, path));
+  CAIRN_RETURN_IF_ERROR(CheckEnd(options.env, path));
   auto table = std::make_unique<rocksdb::SstFileReader>(options);
   CAIRN_RETURN_IF_ERROR(
       FromRocksdb(table->Open(path), absl::StrCat("cannot read the snapshot \"", path, "\"")));

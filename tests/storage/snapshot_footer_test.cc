@@ -33,7 +33,7 @@ class SnapshotFooterTest : public testing::Test {
   absl::Status CheckWith(int place, char byte) const {
     std::string footer = footer_;
     footer[place] = byte;
-    return CheckSnapshotFooter(footer, file_.size());
+    return CheckSnapshotFooter(footer, file_.size()).status();
   }
 
   const std::string file_ = TableFile();
@@ -50,21 +50,36 @@ TEST_F(SnapshotFooterTest, BlocksThatWouldNotBeCheckedAreRefused) {
   }
 }
 
+TEST_F(SnapshotFooterTest, AChangedByteOfThePropertiesIsSeen) {
+  const auto place = CheckSnapshotFooter(footer_, file_.size());
+  ASSERT_TRUE(place.ok()) << place.status();
+  const std::string properties = file_.substr(place->offset, place->bytes);
+  EXPECT_NE(properties.find("rocksdb."), std::string::npos);
+  EXPECT_TRUE(CheckSnapshotProperties(properties).ok());
+  for (size_t i = 0; i < properties.size(); ++i) {
+    std::string changed = properties;
+    changed[i] ^= 1;
+    EXPECT_TRUE(absl::IsDataLoss(CheckSnapshotProperties(changed))) << i;
+  }
+  EXPECT_TRUE(absl::IsDataLoss(CheckSnapshotProperties("")));
+}
+
 TEST_F(SnapshotFooterTest, AnotherFormatIsRefused) {
   EXPECT_TRUE(absl::IsDataLoss(CheckWith(kVersion, 4)));
   EXPECT_TRUE(absl::IsDataLoss(CheckWith(kVersion + 4, 0)));
 }
 
 TEST_F(SnapshotFooterTest, PlacesOutsideOfTheFileAreRefused) {
-  EXPECT_TRUE(absl::IsDataLoss(CheckSnapshotFooter(footer_, kSnapshotFooterBytes)));
+  EXPECT_TRUE(absl::IsDataLoss(CheckSnapshotFooter(footer_, kSnapshotFooterBytes).status()));
   std::string endless = footer_;
   endless.replace(kFirstPlace, kVersion - kFirstPlace, kVersion - kFirstPlace, '\xff');
-  EXPECT_TRUE(absl::IsDataLoss(CheckSnapshotFooter(endless, file_.size())));
+  EXPECT_TRUE(absl::IsDataLoss(CheckSnapshotFooter(endless, file_.size()).status()));
 }
 
 TEST_F(SnapshotFooterTest, AFileThatIsTooShortIsRefused) {
-  EXPECT_TRUE(absl::IsDataLoss(CheckSnapshotFooter(footer_.substr(1), footer_.size() - 1)));
-  EXPECT_TRUE(absl::IsDataLoss(CheckSnapshotFooter("", 0)));
+  EXPECT_TRUE(
+      absl::IsDataLoss(CheckSnapshotFooter(footer_.substr(1), footer_.size() - 1).status()));
+  EXPECT_TRUE(absl::IsDataLoss(CheckSnapshotFooter("", 0).status()));
 }
 
 }  // namespace
