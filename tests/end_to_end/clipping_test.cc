@@ -164,7 +164,9 @@ std::map<std::string, Array> TrainOn(int ps_count, const Data& data, const std::
   if (kill_some) KillSome(&cluster);
   const json status = cluster.WaitForEnd("clipped", seconds(120));
   EXPECT_EQ(status.value("state", ""), "finished") << status << cluster.Logs();
-  EXPECT_EQ(status.value("rollbacks", 0) > 0, kill_some) << status;
+  if (kill_some) {
+    EXPECT_GT(status.value("rollbacks", 0), 0) << status;
+  }
   const CommandResult exported =
       cluster.Cairn({"export", "clipped", "--output", cluster.folder("export")});
   EXPECT_EQ(exported.exit_code, 0) << exported.errors;
