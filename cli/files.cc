@@ -1,8 +1,10 @@
 #include "cli/files.h"
 
+#include <fcntl.h>
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstdio>
 #include <filesystem>
 #include <fstream>
 #include <sstream>
@@ -18,7 +20,28 @@ absl::Status Failed(std::string_view what, const std::string& file, int error) {
   return absl::ErrnoToStatus(error, absl::StrCat(std::string(what), " ", file));
 }
 
+// All of `bytes`, on the disk if that is where the file lies. 0, or errno.
+int WriteInto(const std::string& file, int flags, std::string_view bytes) {
+  const int descriptor = open(file.c_str(), flags | O_CLOEXEC, 0666);
+  if (descriptor < 0) return errno;
+  int error = WriteAll(descriptor, bytes);
+  // A device or a pipe has nothing to sync.
+  if (error == 0 && fsync(descriptor) != 0 && errno != EINVAL) error = errno;
+  close(descriptor);
+  return error;
+}
+
 }  // namespace
+
+int WriteAll(int descriptor, std::string_view bytes) {
+  while (!bytes.empty()) {
+    const ssize_t written = write(descriptor, bytes.data(), bytes.size());
+    if (written < 0 && errno == EINTR) continue;
+    if (written < 0) return errno;
+    bytes.remove_prefix(static_cast<size_t>(written));
+  }
+  return 0;
+}
 
 absl::StatusOr<std::string> ReadFile(const std::string& file) {
   std::error_code error;
@@ -48,26 +71,29 @@ absl::Status CheckMayWriteIn(const std::string& folder) {
 }
 
 absl::Status WriteFile(const std::string& file, std::string_view contents) {
-  const std::filesystem::path path(file);
   std::error_code error;
-  if (path.has_parent_path()) std::filesystem::create_directories(path.parent_path(), error);
-  if (error) return Failed("cannot make the folder of", file, error.value());
-  if (std::filesystem::is_directory(path, error)) {
+  const auto status = std::filesystem::status(file, error);
+  if (std::filesystem::is_directory(status)) {
     return absl::InvalidArgumentError(absl::StrCat("cannot write ", file, ": it is a folder"));
   }
-  const std::string temporary = absl::StrCat(file, ".", getpid(), ".part");
-  errno = 0;
-  std::ofstream stream(temporary, std::ios::binary | std::ios::trunc);
-  stream.write(contents.data(), static_cast<std::streamsize>(contents.size()));
-  stream.close();
-  if (!stream) {
-    const int reason = errno != 0 ? errno : EIO;
-    std::filesystem::remove(temporary, error);
-    return Failed("cannot write", file, reason);
+  const bool is_there = std::filesystem::exists(status);
+  if (is_there && !std::filesystem::is_regular_file(status)) {
+    const int reason = WriteInto(file, O_WRONLY, contents);
+    return reason == 0 ? absl::OkStatus() : Failed("cannot write", file, reason);
   }
-  std::filesystem::rename(temporary, file, error);
-  if (error) return Failed("cannot write", file, error.value());
-  return absl::OkStatus();
+  const std::filesystem::path path = file;
+  error.clear();
+  const std::filesystem::path target = is_there ? std::filesystem::canonical(path, error) : path;
+  if (!error && target.has_parent_path()) {
+    std::filesystem::create_directories(target.parent_path(), error);
+  }
+  if (error) return Failed("cannot make the folder of", file, error.value());
+  const std::string temporary = absl::StrCat(target.string(), ".", getpid(), ".part");
+  int reason = WriteInto(temporary, O_WRONLY | O_CREAT | O_TRUNC, contents);
+  if (reason == 0 && rename(temporary.c_str(), target.c_str()) != 0) reason = errno;
+  if (reason == 0) return absl::OkStatus();
+  std::filesystem::remove(temporary, error);
+  return Failed("cannot write", file, reason);
 }
 
 }  // namespace cairn::cli

@@ -4,6 +4,7 @@
 #include <filesystem>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/strip.h"
 #include "cli/files.h"
 #include "cli/job/output_fields.h"
 #include "cli/json_text.h"
@@ -154,8 +155,9 @@ absl::StatusOr<proto::DataSource> ReadDataSource(const std::string& file_or_json
   };
   auto data = read();
   if (data.ok()) return data;
-  return absl::InvalidArgumentError(
-      absl::StrCat(is_json ? "--data" : file_or_json, ": ", std::string(data.status().message())));
+  absl::string_view message = data.status().message();
+  absl::ConsumePrefix(&message, "train.");  // Here the source stands by itself.
+  return absl::InvalidArgumentError(absl::StrCat(is_json ? "--data" : file_or_json, ": ", message));
 }
 
 }  // namespace cairn::cli

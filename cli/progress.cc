@@ -1,5 +1,6 @@
 #include "cli/progress.h"
 
+#include <algorithm>
 #include <ostream>
 #include <vector>
 
@@ -72,9 +73,18 @@ void Progress::WriteEvent(const std::string& line) {
   }
 }
 
+void Progress::WriteJson(const proto::JobStatus& status) {
+  proto::JobStatus news = status;
+  // There may be fewer than before: after a rollback.
+  const int known = std::min(evaluations_written_, status.evaluations_size());
+  news.mutable_evaluations()->DeleteSubrange(0, known);
+  evaluations_written_ = status.evaluations_size();
+  *out_ << StatusJson(news).dump() << "\n";
+}
+
 void Progress::WriteStatus(const proto::JobStatus& status, bool is_due) {
   if (options_.style == Style::kJson) {
-    if (is_due) *out_ << StatusJson(status).dump() << "\n";
+    if (is_due) WriteJson(status);
     return;
   }
   // How it ended is told by whoever asked.

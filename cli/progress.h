@@ -14,7 +14,9 @@ struct ProgressOptions {
   enum class Style {
     kLive,   // A terminal: one line that is rewritten, events above it.
     kPlain,  // A file or a pipe: a line every `plain_interval`, and one per event.
-    kJson,   // The status as an object: every `plain_interval`, and with every event.
+    // The status as an object: every `plain_interval`, and with every event. Its evaluations are
+    // those since the line before.
+    kJson,
     kQuiet,  // Nothing.
   };
   Style style = Style::kPlain;
@@ -47,6 +49,8 @@ class Progress {
   void WriteStatus(const proto::JobStatus& status, bool is_due)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
+  void WriteJson(const proto::JobStatus& status) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+
   const ProgressOptions options_;
   Mutex mutex_;
   std::ostream* const out_ ABSL_PT_GUARDED_BY(mutex_);
@@ -54,6 +58,7 @@ class Progress {
   bool has_ended_ ABSL_GUARDED_BY(mutex_) = false;
   bool has_status_ ABSL_GUARDED_BY(mutex_) = false;
   proto::JobStatus last_ ABSL_GUARDED_BY(mutex_);
+  int evaluations_written_ ABSL_GUARDED_BY(mutex_) = 0;  // In JSON.
   std::string last_line_ ABSL_GUARDED_BY(mutex_);
   absl::Duration last_written_ ABSL_GUARDED_BY(mutex_) = -absl::InfiniteDuration();
 };

@@ -28,13 +28,18 @@ done
 
 units=$prefix/lib/systemd/system
 if [ -n "$uninstall" ]; then
-  rm -rf "$prefix/lib/cairn"
+  rm -rf "$prefix/lib/cairn" "$prefix/share/doc/cairn"
   rm -f "$prefix"/bin/cairn "$prefix"/share/man/man1/cairn.1 "$prefix"/share/man/man1/cairn-*.1 \
     "$prefix"/share/bash-completion/completions/cairn "$prefix"/share/zsh/site-functions/_cairn \
     "$prefix"/share/fish/vendor_completions.d/cairn.fish "$units"/cairn-*.service
   echo "Cairn is no longer in $prefix."
   exit 0
 fi
+
+barred="$prefix cannot be written: run this as root, or name a --prefix of your own"
+above=$prefix
+while [ ! -e "$above" ]; do above=$(dirname "$above"); done
+[ -d "$above" ] && [ -w "$above" ] || fail "$barred"
 
 if [ -z "$built" ]; then
   "$top/deploy/install_dependencies.sh"
@@ -47,8 +52,7 @@ for file in "${programs[@]}" cli/man.tar; do
   [ -e "$built/$file" ] || fail "$built/$file is not there: build it, or leave out --built"
 done
 
-mkdir -p "$prefix" 2>/dev/null && [ -w "$prefix" ] ||
-  fail "$prefix cannot be written: run this as root, or name a --prefix of your own"
+mkdir -p "$prefix" 2>/dev/null && [ -w "$prefix" ] || fail "$barred"
 for program in "${programs[@]}"; do
   install -D -m 755 "$built/$program" "$prefix/lib/cairn/${program##*/}"
 done
@@ -57,6 +61,7 @@ library=$built/nn/cuda/libcairn_cuda.so
 mkdir -p "$prefix/bin" "$prefix/share/man" "$prefix/share/bash-completion/completions" \
   "$prefix/share/zsh/site-functions" "$prefix/share/fish/vendor_completions.d" "$units"
 ln -sfn ../lib/cairn/cairn "$prefix/bin/cairn"
+install -D -m 644 -t "$prefix/share/doc/cairn" "$top"/doc/*.md
 tar -xf "$built/cli/man.tar" --no-same-owner -C "$prefix/share/man"
 cairn=$prefix/bin/cairn
 "$cairn" completion bash >"$prefix/share/bash-completion/completions/cairn"

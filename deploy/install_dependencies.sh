@@ -45,9 +45,10 @@ log=$(mktemp)
 trap 'rm -f "$log"' EXIT
 apt() {
   if ! "${root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get -q -y \
-    -o DPkg::Lock::Timeout=300 "$@" >"$log" 2>&1; then
+    -o DPkg::Lock::Timeout=300 -o Acquire::Retries=3 "$@" >>"$log" 2>&1; then
     tail -n 20 "$log" >&2
-    echo "install_dependencies.sh: apt-get $1 failed; is this Debian 12 with its main archive?" >&2
+    echo "install_dependencies.sh: apt-get $1 failed, as it says above; is there a network, and is" \
+      "this Debian 12 with its main archive?" >&2
     exit 1
   fi
 }

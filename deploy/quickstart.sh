@@ -21,6 +21,7 @@ while [ $# -gt 0 ]; do
   esac
 done
 case "$seed" in '' | *[!0-9]*) echo "quickstart.sh: --seed $seed is not a number" >&2; exit 2 ;; esac
+seed=$((10#$seed))  # JSON has no 007.
 
 echo "1/3 Debian packages"
 "$top/deploy/install_dependencies.sh"
@@ -35,9 +36,10 @@ job=$top/examples/fashion_mnist/quickstart.json
 if [ "$seed" != 1 ]; then
   # The same job under another name, beside the model that it names.
   job=$state/quickstart_seed_$seed.json
+  model=$(printf '%s' "$top/examples/fashion_mnist/cnn.json" | sed 's/[&|\\]/\\&/g')
   sed -e "s|\"seed\": 1|\"seed\": $seed|" \
     -e "s|\"name\": \"fashion_mnist_cnn\"|\"name\": \"fashion_mnist_cnn_seed_$seed\"|" \
-    -e "s|\"model\": \"cnn.json\"|\"model\": \"$top/examples/fashion_mnist/cnn.json\"|" \
+    -e "s|\"model\": \"cnn.json\"|\"model\": \"$model\"|" \
     examples/fashion_mnist/quickstart.json >"$job"
 fi
 bazel-bin/cli/cairn run "$job" --ps 2 --workers 2 --state "$state" --export "$state/model"

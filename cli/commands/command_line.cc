@@ -1,6 +1,8 @@
 #include "cli/commands/command_line.h"
 
 #include <algorithm>
+#include <exception>
+#include <new>
 #include <utility>
 
 #include "CLI/CLI.hpp"
@@ -128,6 +130,19 @@ const Command* Parse(const std::vector<std::string>& arguments,
   return Find(commands, app);
 }
 
+// Libraries throw: a folder that went away under us, memory that is short.
+absl::StatusOr<int> Run(const Command& command, const CommandContext& context) {
+  try {
+    return command.run(context);
+  } catch (const std::bad_alloc&) {
+    return absl::ResourceExhaustedError(
+        absl::StrCat(command.name,
+                     ": there is not enough memory; close other programs, or use another machine"));
+  } catch (const std::exception& error) {
+    return absl::FailedPreconditionError(absl::StrCat(command.name, ": ", error.what()));
+  }
+}
+
 // What was printed must have arrived: a full disk is no success.
 int CheckOutput(int exit_code, const CommandContext& context) {
   context.out->flush();
@@ -143,7 +158,7 @@ int RunCommandLine(const std::vector<std::string>& arguments, const CommandConte
   int exit_code = kExitDone;
   const Command* command = Parse(arguments, commands, context, &exit_code);
   if (command == nullptr) return CheckOutput(exit_code, context);
-  const absl::StatusOr<int> result = command->run(context);
+  const absl::StatusOr<int> result = Run(*command, context);
   if (result.ok()) return CheckOutput(*result, context);
   context.out->flush();
   *context.err << "cairn: " << Printable(std::string(result.status().message())) << "\n";

@@ -1,4 +1,3 @@
-#include <filesystem>
 #include <memory>
 
 #include "absl/strings/str_cat.h"
@@ -47,7 +46,6 @@ absl::StatusOr<int> EvaluateJob(const EvaluateFlags& flags, const CommandContext
   OfflineOptions options;
   CAIRN_ASSIGN_OR_RETURN(options.worker_program, FindProgram(context.programs_folder, "worker"));
   options.environment = context.environment;
-  options.temporary_folder = std::filesystem::temp_directory_path().string();
   CAIRN_ASSIGN_OR_RETURN(const FoundSource found, FindSource(flags.Choice(context)));
   CAIRN_ASSIGN_OR_RETURN(TrainedModel model,
                          ReadTrainedModel(found.source.get(), flags.job, flags.checkpoint));

@@ -46,14 +46,17 @@ absl::StatusOr<proto::JobStatus> FollowToEnd(
     CoordinatorApi* api, const std::string& job, Progress* progress,
     absl::FunctionRef<absl::Status(absl::Duration)> may_retry) {
   const RealClock clock;
-  absl::Duration last_heard = clock.Now();
+  absl::Duration last_heard = clock.Now();  // Also of a job that has no news.
   proto::JobStatus last;
   while (true) {
+    bool was_heard = false;
     const absl::Status status = api->Follow(job, [&](const proto::JobStatus& now) {
       last = now;
-      last_heard = clock.Now();
-      progress->Update(now, last_heard);
+      was_heard = true;
+      progress->Update(now, clock.Now());
     });
+    // The stream was there until now.
+    if (was_heard) last_heard = clock.Now();
     if (HasEnded(last.state())) return last;
     if (IsFinal(status)) return status;
     CAIRN_RETURN_IF_ERROR(may_retry(clock.Now() - last_heard));

@@ -51,7 +51,11 @@ absl::StatusOr<int> LocalRun::Run(const Submission& submission) {
     if (CoordinatorApi* api = followed_) api->CancelFollow();
   });
   auto exit_code = TrainAndReport(submission);
-  if (interrupts_->exit_code() != 0) exit_code = StopOnInterrupt();
+  if (interrupts_->exit_code() != 0) {
+    exit_code = StopOnInterrupt();
+  } else if (followed_ != nullptr && !cluster_->failure().ok()) {
+    TakeLastCheckpoint();  // One daemon cannot run; the others have what was learnt.
+  }
   cluster_ = nullptr;  // Before the lock is released.
   return exit_code;
 }
@@ -152,18 +156,19 @@ absl::StatusOr<int> LocalRun::Finish(const proto::JobStatus& job) {
 int LocalRun::StopOnInterrupt() {
   if (cluster_ == nullptr) return interrupts_->exit_code();
   Say("stopping: taking a checkpoint first (once more stops at once)");
-  if (api_ != nullptr && cluster_->failure().ok()) {
-    const auto checkpoint = CheckpointBeforeStop(api_.get());
-    if (!checkpoint.ok()) {
-      *context_.err << "cairn: no checkpoint: " << std::string(checkpoint.status().message())
-                    << "\n";
-    } else if (!checkpoint->empty()) {
-      Say(*checkpoint);
-    }
-  }
+  if (api_ != nullptr && cluster_->failure().ok()) TakeLastCheckpoint();
   cluster_->Stop(kStopGrace);
   Say(absl::StrCat("stopped; go on with: ", RunCommandAgain(options_)));
   return interrupts_->exit_code();
+}
+
+void LocalRun::TakeLastCheckpoint() {
+  const auto checkpoint = CheckpointBeforeStop(api_.get());
+  if (!checkpoint.ok()) {
+    *context_.err << "cairn: no checkpoint: " << std::string(checkpoint.status().message()) << "\n";
+  } else if (!checkpoint->empty()) {
+    Say(*checkpoint);
+  }
 }
 
 void LocalRun::Say(const std::string& line) const {

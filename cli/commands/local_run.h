@@ -52,6 +52,7 @@ class LocalRun {
 
   absl::StatusOr<int> Finish(const proto::JobStatus& job);
   int StopOnInterrupt();
+  void TakeLastCheckpoint();
 
   // Says it to people; nothing with --json.
   void Say(const std::string& line) const;

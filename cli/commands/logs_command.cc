@@ -24,20 +24,36 @@ struct LogsFlags : CommonFlags {
   bool follow = false;
 };
 
-// One task's lines as they are, several tasks' with their names in front.
-void Print(const LogsFlags& flags, const std::string& task, const std::vector<std::string>& lines,
-           const CommandContext& context) {
-  for (const std::string& line : lines) {
+// One task's lines as they are, several tasks' by time with their names in front.
+void Print(const LogsFlags& flags, std::vector<LogLine> lines, const CommandContext& context) {
+  SortByTime(&lines);
+  for (const auto& [task, text] : lines) {
     if (flags.json) {
-      const nlohmann::ordered_json object = {{"task", task}, {"line", line}};
+      const nlohmann::ordered_json object = {{"task", task}, {"line", text}};
       *context.out << object.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) << "\n";
     } else if (flags.task.empty()) {
-      *context.out << task << " | " << line << "\n";
+      *context.out << task << " | " << text << "\n";
     } else {
-      *context.out << line << "\n";
+      *context.out << text << "\n";
     }
   }
   context.out->flush();
+}
+
+// What each of the chosen tasks has to say: its last lines at first, then what is new.
+std::vector<LogLine> ReadLines(const LogsFlags& flags, const std::string& state,
+                               std::map<std::string, LogTail>* tails) {
+  const bool is_first = tails->empty();
+  std::vector<LogLine> lines;
+  for (const std::string& task : LoggedTasks(state)) {
+    if (!flags.task.empty() && flags.task != task) continue;
+    LogTail& tail = tails->try_emplace(task, LogFile(state, task)).first->second;
+    for (std::string& text :
+         is_first ? tail.LastLines(static_cast<size_t>(flags.lines)) : tail.NewLines()) {
+      lines.push_back({task, std::move(text)});
+    }
+  }
+  return lines;
 }
 
 absl::Status CheckTask(const LogsFlags& flags, const std::string& state) {
@@ -59,19 +75,11 @@ absl::StatusOr<int> PrintLogs(const LogsFlags& flags, const CommandContext& cont
   CAIRN_ASSIGN_OR_RETURN(const std::string state, FindState(flags.Choice(context)));
   CAIRN_RETURN_IF_ERROR(CheckTask(flags, state));
   std::map<std::string, LogTail> tails;
-  for (const std::string& task : LoggedTasks(state)) {
-    if (!flags.task.empty() && flags.task != task) continue;
-    LogTail& tail = tails.try_emplace(task, LogFile(state, task)).first->second;
-    Print(flags, task, tail.LastLines(static_cast<size_t>(flags.lines)), context);
-  }
+  Print(flags, ReadLines(flags, state, &tails), context);
   // Until a signal ends it, or nobody reads any more.
   while (flags.follow && context.out->good()) {
     std::this_thread::sleep_for(kPollInterval);
-    for (const std::string& task : LoggedTasks(state)) {
-      if (!flags.task.empty() && flags.task != task) continue;
-      LogTail& tail = tails.try_emplace(task, LogFile(state, task)).first->second;
-      Print(flags, task, tail.NewLines(), context);
-    }
+    Print(flags, ReadLines(flags, state, &tails), context);
   }
   return kExitDone;
 }
@@ -85,7 +93,8 @@ Command MakeLogsCommand() {
   command.description = "Show the logs of a local cluster's daemons";
   command.details =
       "TASK is coordinator, ps-0, worker-1 and so on, or cairn: who watches over them after cairn "
-      "up. Without TASK all are shown, each line with its task's name. Ctrl-C ends --follow.";
+      "up. Without TASK all are shown by time, each line with its task's name. Ctrl-C ends "
+      "--follow.";
   command.examples = {"cairn logs", "cairn logs worker-0 --lines 100",
                       "cairn logs coordinator --follow --state my-run"};
   command.add_flags = [flags](FlagSet* set) {

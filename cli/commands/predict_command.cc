@@ -1,5 +1,4 @@
 #include <cmath>
-#include <filesystem>
 #include <limits>
 #include <memory>
 #include <optional>
@@ -55,7 +54,6 @@ absl::StatusOr<int> PredictFiles(const PredictFlags& flags, const CommandContext
   OfflineOptions options;
   CAIRN_ASSIGN_OR_RETURN(options.worker_program, FindProgram(context.programs_folder, "worker"));
   options.environment = context.environment;
-  options.temporary_folder = std::filesystem::temp_directory_path().string();
   CAIRN_ASSIGN_OR_RETURN(const FoundSource found, FindSource(flags.Choice(context)));
   CAIRN_ASSIGN_OR_RETURN(const TrainedModel model,
                          ReadTrainedModel(found.source.get(), flags.job, flags.checkpoint));

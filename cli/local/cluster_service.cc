@@ -46,15 +46,14 @@ absl::StatusOr<int> ServeCluster(LocalClusterOptions options,
   over.Wait();
 
   const absl::Status failure = cluster->failure();
-  if (failure.ok()) {
-    say("stopping, after a checkpoint of the job that trains if there is one");
-    CoordinatorApi api(cluster->coordinator_address(), absl::Seconds(5));
-    const auto checkpoint = CheckpointBeforeStop(&api);
-    if (!checkpoint.ok()) {
-      say(absl::StrCat("no checkpoint: ", std::string(checkpoint.status().message())));
-    } else if (!checkpoint->empty()) {
-      say(*checkpoint);
-    }
+  if (!failure.ok()) say(std::string(failure.message()));
+  say("stopping, after a checkpoint of the job that trains if there is one");
+  CoordinatorApi api(cluster->coordinator_address(), absl::Seconds(5));
+  const auto checkpoint = CheckpointBeforeStop(&api);
+  if (!checkpoint.ok()) {
+    say(absl::StrCat("no checkpoint: ", std::string(checkpoint.status().message())));
+  } else if (!checkpoint->empty()) {
+    say(*checkpoint);
   }
   cluster->Stop(kStopGrace);
   if (!failure.ok()) return failure;

@@ -5,11 +5,13 @@
 #include <fstream>
 #include <system_error>
 #include <tuple>
+#include <utility>
 
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
+#include "absl/time/time.h"
 
 namespace cairn::cli {
 namespace {
@@ -59,6 +61,21 @@ std::vector<std::string> LoggedTasks(const std::string& state) {
   std::sort(tasks.begin(), tasks.end(),
             [](const std::string& a, const std::string& b) { return OrderOf(a) < OrderOf(b); });
   return tasks;
+}
+
+void SortByTime(std::vector<LogLine>* lines) {
+  std::vector<std::pair<absl::Time, LogLine>> timed;
+  for (LogLine& line : *lines) {
+    absl::Time time = absl::InfinitePast();
+    if (!timed.empty() && timed.back().second.task == line.task) time = timed.back().first;
+    const std::string stamp = line.text.substr(0, line.text.find(' '));
+    // Leaves the time as it is if there is none.
+    absl::ParseTime(absl::RFC3339_full, stamp, &time, /*err=*/nullptr);
+    timed.emplace_back(time, std::move(line));
+  }
+  std::stable_sort(timed.begin(), timed.end(),
+                   [](const auto& a, const auto& b) { return a.first < b.first; });
+  for (size_t i = 0; i < timed.size(); ++i) (*lines)[i] = std::move(timed[i].second);
 }
 
 std::vector<std::string> LogTail::LastLines(size_t count) {

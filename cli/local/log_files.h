@@ -14,6 +14,15 @@ std::string LogFile(const std::string& state, const std::string& task);
 // The tasks that have one: coordinator, cairn, then ps and workers by number.
 std::vector<std::string> LoggedTasks(const std::string& state);
 
+struct LogLine {
+  std::string task;
+  std::string text;
+};
+
+// Sorts lines, which stand task by task, by the times with which daemons begin them (RFC 3339). A
+// line without one stays behind the one before it of its task; equal times keep their order.
+void SortByTime(std::vector<LogLine>* lines);
+
 // Reads a log that somebody else appends to. Not thread-safe.
 class LogTail {
  public:

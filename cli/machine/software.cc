@@ -2,11 +2,8 @@
 
 #include <dlfcn.h>
 #include <link.h>
-#include <stdlib.h>
-#include <unistd.h>
 
 #include <array>
-#include <cerrno>
 #include <filesystem>
 #include <memory>
 #include <system_error>
@@ -20,6 +17,7 @@
 #include "cli/files.h"
 #include "cli/local/child_process.h"
 #include "cli/local/programs.h"
+#include "cli/local/unnamed_file.h"
 #include "common/status_macros.h"
 #include "common/version.h"
 
@@ -29,20 +27,13 @@ namespace {
 // What `program --version` prints; an error says what it printed instead.
 absl::StatusOr<std::string> VersionOf(const std::string& program,
                                       const std::vector<std::string>& environment) {
-  std::string output = (std::filesystem::temp_directory_path() / "cairn-doctor-XXXXXX").string();
-  const int file = mkstemp(output.data());
-  if (file < 0) return absl::ErrnoToStatus(errno, "cannot make a temporary file");
-  close(file);
-  const auto child = ChildProcess::Start({{program, "--version"}, environment, output});
-  if (child.ok()) {
-    while (!(*child)->TryWait()) std::this_thread::sleep_for(std::chrono::milliseconds(2));
-  }
-  const auto text = ReadFile(output);
-  unlink(output.c_str());
-  CAIRN_RETURN_IF_ERROR(child.status());
-  CAIRN_RETURN_IF_ERROR(text.status());
-  const std::string said(absl::StripAsciiWhitespace(*text));
-  if (*(*child)->TryWait() == 0) return said;
+  CAIRN_ASSIGN_OR_RETURN(const UnnamedFile output, UnnamedFile::Make(TemporaryFolder(environment)));
+  CAIRN_ASSIGN_OR_RETURN(const auto child,
+                         ChildProcess::Start({{program, "--version"}, environment, output.path()}));
+  while (!child->TryWait()) std::this_thread::sleep_for(std::chrono::milliseconds(2));
+  CAIRN_ASSIGN_OR_RETURN(const std::string text, ReadFile(output.path()));
+  const std::string said(absl::StripAsciiWhitespace(text));
+  if (*child->TryWait() == 0) return said;
   return absl::InternalError(said.empty() ? "it does not start" : said);
 }
 

@@ -1,47 +1,20 @@
 #include "cli/model/offline_task.h"
 
-#include <stdlib.h>
-
 #include <algorithm>
-#include <cerrno>
 #include <cstring>
-#include <filesystem>
-#include <system_error>
 #include <thread>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "cli/files.h"
 #include "cli/local/child_process.h"
+#include "cli/local/unnamed_file.h"
 #include "common/status_macros.h"
 
 namespace cairn::cli {
 namespace {
 
 constexpr std::chrono::milliseconds kPollInterval(5);
-
-// Removed with all that is in it.
-class TemporaryFolder {
- public:
-  static absl::StatusOr<std::unique_ptr<TemporaryFolder>> Make(const std::string& parent) {
-    std::string path = parent + "/cairn-offline-XXXXXX";
-    if (mkdtemp(path.data()) == nullptr) {
-      return absl::ErrnoToStatus(errno, absl::StrCat("cannot make a folder in ", parent));
-    }
-    return std::unique_ptr<TemporaryFolder>(new TemporaryFolder(path));
-  }
-  ~TemporaryFolder() {
-    std::error_code ignored;
-    std::filesystem::remove_all(path_, ignored);
-  }
-  TemporaryFolder(const TemporaryFolder&) = delete;
-  TemporaryFolder& operator=(const TemporaryFolder&) = delete;
-
-  std::string File(const std::string& name) const { return path_ + "/" + name; }
-
- private:
-  explicit TemporaryFolder(std::string path) : path_(std::move(path)) {}
-  const std::string path_;
-};
 
 std::string Bytes(const std::vector<std::vector<float>>& variables) {
   std::string bytes;
@@ -79,27 +52,34 @@ absl::StatusOr<std::vector<float>> ReadFloats(const std::string& file) {
 absl::StatusOr<proto::EvaluationResult> RunOfflineTask(const TrainedModel& trained,
                                                        const OfflineOptions& options,
                                                        std::vector<std::vector<float>>* outputs) {
-  CAIRN_ASSIGN_OR_RETURN(const auto folder, TemporaryFolder::Make(options.temporary_folder));
+  const std::string folder = TemporaryFolder(options.environment);
+  CAIRN_ASSIGN_OR_RETURN(const UnnamedFile values, UnnamedFile::Make(folder));
+  CAIRN_ASSIGN_OR_RETURN(const UnnamedFile results, UnnamedFile::Make(folder));
+  CAIRN_ASSIGN_OR_RETURN(const UnnamedFile task_file, UnnamedFile::Make(folder));
+  CAIRN_ASSIGN_OR_RETURN(const UnnamedFile log, UnnamedFile::Make(folder));
+  std::vector<UnnamedFile> output_files;
+  const int predictions = outputs == nullptr ? 0 : trained.plan.model().outputs_size();
   proto::EvaluationTask task;
   *task.mutable_plan() = trained.plan;
-  task.set_values_file(folder->File("values"));
-  task.set_result_file(folder->File("result"));
-  const int predictions = outputs == nullptr ? 0 : trained.plan.model().outputs_size();
+  task.set_values_file(values.path());
+  task.set_result_file(results.path());
   for (int i = 0; i < predictions; ++i) {
-    task.add_predictions_files(folder->File(absl::StrCat("output-", i)));
+    CAIRN_ASSIGN_OR_RETURN(UnnamedFile file, UnnamedFile::Make(folder));
+    task.add_predictions_files(file.path());
+    output_files.push_back(std::move(file));
   }
-  CAIRN_RETURN_IF_ERROR(WriteFile(task.values_file(), Bytes(trained.variables)));
-  CAIRN_RETURN_IF_ERROR(WriteFile(folder->File("task"), task.SerializeAsString()));
-  CAIRN_RETURN_IF_ERROR(RunWorker(options, folder->File("task"), folder->File("log")));
-  CAIRN_ASSIGN_OR_RETURN(const std::string bytes, ReadFile(task.result_file()));
+  CAIRN_RETURN_IF_ERROR(values.Write(Bytes(trained.variables)));
+  CAIRN_RETURN_IF_ERROR(task_file.Write(task.SerializeAsString()));
+  CAIRN_RETURN_IF_ERROR(RunWorker(options, task_file.path(), log.path()));
+  CAIRN_ASSIGN_OR_RETURN(const std::string bytes, ReadFile(results.path()));
   proto::EvaluationResult result;
   const bool is_read = result.ParseFromString(bytes);
   if (!result.error().empty()) return absl::InvalidArgumentError(result.error());
   if (!is_read || result.outputs_size() != predictions) {
     return absl::InternalError("the worker's result cannot be read");
   }
-  for (const std::string& file : task.predictions_files()) {
-    CAIRN_ASSIGN_OR_RETURN(outputs->emplace_back(), ReadFloats(file));
+  for (const UnnamedFile& file : output_files) {
+    CAIRN_ASSIGN_OR_RETURN(outputs->emplace_back(), ReadFloats(file.path()));
   }
   return result;
 }

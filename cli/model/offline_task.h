@@ -13,12 +13,12 @@ namespace cairn::cli {
 struct OfflineOptions {
   std::string worker_program;  // See FindProgram.
   std::vector<std::string> environment;
-  std::string temporary_folder;  // Where a folder for the model's values may be made.
 };
 
 // Has a worker process of its own, on this machine, read `trained.plan.job().validation()` and
 // compute on all cores: loss and metrics or, unless `outputs` is null, the values of each of the
-// model's outputs. Blocks. InvalidArgument: the data (which are named) cannot be read or do not fit
+// model's outputs. What they hand each other lies in unnamed files in TMPDIR. Blocks.
+// InvalidArgument: the data (which are named) cannot be read or do not fit
 // the model; the message is the worker's.
 absl::StatusOr<proto::EvaluationResult> RunOfflineTask(const TrainedModel& trained,
                                                        const OfflineOptions& options,

@@ -1,7 +1,5 @@
 // All commands, against a fake cluster and a state directory: what they print, and how they refuse.
 
-#include <sys/stat.h>
-
 #include <cstring>
 #include <filesystem>
 #include <fstream>
@@ -16,6 +14,7 @@
 #include "nlohmann/json.hpp"
 #include "tests/cli/example_job.h"
 #include "tests/cli/fake_cluster.h"
+#include "tests/cli/worker_script.h"
 
 namespace cairn::cli {
 namespace {
@@ -283,12 +282,9 @@ TEST_F(CommandsOnStateTest, PredictionsAreWrittenAsTheWorkerMadeThem) {
   const std::string programs = testing::TempDir() + "/commands_test_programs";
   // EvaluationResult.outputs[0].shape = (2, 3), on the wire: field 3, 4 bytes: field 2, packed, 2
   // bytes.
-  ASSERT_TRUE(WriteFile(programs + "/worker",
-                        "#!/bin/sh\nfolder=$(dirname $2); head -c 24 $folder/values > "
-                        "$folder/output-0\nprintf '\\032\\004\\022\\002\\002\\003' > "
-                        "$folder/result\n")
-                  .ok());
-  ASSERT_EQ(chmod((programs + "/worker").c_str(), 0755), 0);
+  WriteWorkerScript(programs + "/worker",
+                    "head -c 24 $values > $output\n"
+                    "printf '\\032\\004\\022\\002\\002\\003' > $result");
   const std::string y = testing::TempDir() + "/commands_test_y.npy";
   const Result result = RunCairn(
       {"predict", "example", "--input", "x.npy", "--output", y, "--state", State()}, programs);

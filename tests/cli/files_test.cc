@@ -1,6 +1,11 @@
 #include "cli/files.h"
 
+#include <sys/stat.h>
+
 #include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <thread>
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -16,6 +21,29 @@ TEST(FilesTest, WhatWasWrittenIsReadAndNothingElseIsLeft) {
   ASSERT_TRUE(WriteFile(folder + "/x", std::string("two\0", 4)).ok());
   EXPECT_EQ(*ReadFile(folder + "/x"), std::string("two\0", 4));
   EXPECT_EQ(std::distance(std::filesystem::directory_iterator(folder), {}), 1);
+}
+
+TEST(FilesTest, LinksAreFollowed) {
+  const std::string folder = testing::TempDir() + "/files_test_links";
+  ASSERT_TRUE(WriteFile(folder + "/real", "one").ok());
+  std::filesystem::create_symlink("real", folder + "/link");
+  ASSERT_TRUE(WriteFile(folder + "/link", "two").ok());
+  EXPECT_TRUE(std::filesystem::is_symlink(folder + "/link"));
+  EXPECT_EQ(*ReadFile(folder + "/real"), "two");
+}
+
+TEST(FilesTest, PipesAreWrittenToAndStay) {
+  const std::string pipe = testing::TempDir() + "/files_test_pipe";
+  ASSERT_EQ(mkfifo(pipe.c_str(), 0600), 0);
+  std::string got;
+  std::thread reader([&] {
+    std::ifstream stream(pipe);
+    got.assign(std::istreambuf_iterator<char>(stream), {});
+  });
+  EXPECT_TRUE(WriteFile(pipe, "through").ok());
+  reader.join();
+  EXPECT_EQ(got, "through");
+  EXPECT_TRUE(std::filesystem::is_fifo(pipe));
 }
 
 TEST(FilesTest, EmptyFileIsRead) {

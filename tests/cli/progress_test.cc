@@ -101,6 +101,29 @@ TEST_F(ProgressTest, JsonIsOneObjectALineAndNothingElse) {
   EXPECT_THAT(states, testing::ElementsAre("running", "finished"));
 }
 
+TEST_F(ProgressTest, JsonTellsEachEvaluationOnce) {
+  Progress progress(Options(Style::kJson), &out_);
+  proto::JobStatus status = At(1);
+  const auto epochs = [&]() -> std::string {
+    progress.Update(status, absl::Seconds(100));
+    std::string epochs;
+    const auto line = nlohmann::json::parse(Written());
+    for (const auto& each : line["evaluations"]) epochs += each["epoch"].dump();
+    return epochs;
+  };
+  for (int epoch : {0, 1}) status.add_evaluations()->set_epoch(epoch);
+  EXPECT_EQ(epochs(), "01");
+  status.add_evaluations()->set_epoch(2);
+  EXPECT_EQ(epochs(), "2");
+  // A rollback takes one back, which comes again.
+  status.mutable_evaluations()->RemoveLast();
+  status.set_state(proto::RESTORING);
+  EXPECT_EQ(epochs(), "");
+  status.set_state(proto::RUNNING);
+  status.add_evaluations()->set_epoch(2);
+  EXPECT_EQ(epochs(), "2");
+}
+
 TEST_F(ProgressTest, NothingIsWrittenAfterTheEnd) {
   Progress progress(Options(Style::kPlain), &out_);
   progress.End();

@@ -64,6 +64,8 @@ TEST_F(Installing, TheInstalledToolTrainsAndNothingStaysWhenItIsTakenAway) {
   EXPECT_THAT(ReadFile(prefix_ + "/share/bash-completion/completions/cairn"),
               HasSubstr("evaluate"));
 
+  EXPECT_THAT(ReadFile(prefix_ + "/share/doc/cairn/job_file.md"), HasSubstr("batch_size"));
+
   const CommandResult gone = Install({"--prefix", prefix_, "--uninstall"});
   EXPECT_EQ(gone.exit_code, 0) << gone.errors;
   EXPECT_THAT(InstalledFiles(), ::testing::IsEmpty());

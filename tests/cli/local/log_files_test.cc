@@ -46,6 +46,28 @@ TEST(LogFilesTest, LastLinesAreThoseOfAWholeReading) {
   EXPECT_THAT(LogTail("/no/such/file").LastLines(3), IsEmpty());
 }
 
+TEST(LogFilesTest, LinesOfSeveralTasksAreSortedByTheirTimes) {
+  const std::string first = "2026-11-21T12:41:14.797+00:00 info a";
+  const std::string second = "2026-11-21T14:41:14.798+02:00 info b";
+  const std::string third = "2026-11-21T12:41:15.001+00:00 info c";
+  std::vector<LogLine> lines = {{"coordinator", "before any time"},
+                                {"coordinator", second},
+                                {"coordinator", "  its second line"},
+                                {"ps-0", first},
+                                {"ps-0", third},
+                                {"worker-0", third}};
+  SortByTime(&lines);
+  std::vector<std::string> texts, tasks;
+  for (const LogLine& line : lines) {
+    texts.push_back(line.text);
+    tasks.push_back(line.task);
+  }
+  EXPECT_THAT(texts,
+              ElementsAre("before any time", first, second, "  its second line", third, third));
+  EXPECT_THAT(tasks,
+              ElementsAre("coordinator", "ps-0", "coordinator", "coordinator", "ps-0", "worker-0"));
+}
+
 TEST(LogFilesTest, LinesLongerThanABlockAreWhole) {
   const std::string file = LogFile(NewState(), "ps-0");
   const std::string wide(200000, 'w');

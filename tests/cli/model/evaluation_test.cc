@@ -1,11 +1,9 @@
 #include "cli/model/evaluation.h"
 
-#include <sys/stat.h>
-
-#include "cli/files.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/cli/example_job.h"
+#include "tests/cli/worker_script.h"
 
 namespace cairn::cli {
 namespace {
@@ -13,12 +11,8 @@ namespace {
 // A script stands for the worker.
 absl::StatusOr<proto::EvaluationRecord> EvaluateWith(const std::string& result) {
   OfflineOptions options;
-  options.temporary_folder = testing::TempDir();
   options.worker_program = testing::TempDir() + "/evaluation_worker";
-  EXPECT_TRUE(WriteFile(options.worker_program,
-                        "#!/bin/sh\nprintf '" + result + "' > $(dirname $2)/result\n")
-                  .ok());
-  EXPECT_EQ(chmod(options.worker_program.c_str(), 0755), 0);
+  WriteWorkerScript(options.worker_program, "printf '" + result + "' > $result");
   return Evaluate({ExamplePlan(), ExampleManifest(), ExampleValues()}, options);
 }
 

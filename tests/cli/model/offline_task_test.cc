@@ -1,13 +1,11 @@
 #include "cli/model/offline_task.h"
 
-#include <sys/stat.h>
-
 #include <filesystem>
 
-#include "cli/files.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/cli/example_job.h"
+#include "tests/cli/worker_script.h"
 
 namespace cairn::cli {
 namespace {
@@ -15,37 +13,33 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
-// What the real worker computes stands in tests/worker/offline_evaluation_test.cc; here a script
-// stands for it.
 using Outputs = std::vector<std::vector<float>>;
 
 class OfflineTaskTest : public testing::Test {
  protected:
-  OfflineTaskTest() {
-    const auto* test = testing::UnitTest::GetInstance()->current_test_info();
-    options_.temporary_folder = testing::TempDir() + "/offline_" + test->name();
-    std::filesystem::create_directories(options_.temporary_folder);
+  OfflineTaskTest() : folder_(testing::TempDir() + "/temporary_folder") {
+    std::filesystem::create_directories(folder_);
+    options_.environment = {"PATH=/usr/bin:/bin", "TMPDIR=" + folder_};
   }
 
   absl::StatusOr<proto::EvaluationResult> RunWith(const std::string& script,
                                                   Outputs* outputs = nullptr) {
     options_.worker_program = testing::TempDir() + "/offline_worker";
-    EXPECT_TRUE(WriteFile(options_.worker_program, "#!/bin/sh\n" + script + "\n").ok());
-    EXPECT_EQ(chmod(options_.worker_program.c_str(), 0755), 0);
+    WriteWorkerScript(options_.worker_program, script);
     return RunOfflineTask({ExamplePlan(), ExampleManifest(), ExampleValues()}, options_, outputs);
   }
 
+  const std::string folder_;
   OfflineOptions options_;
 };
 
 TEST_F(OfflineTaskTest, TheWorkerGetsTheValuesAndItsErrorIsTheResult) {
   // EvaluationResult.error = "15 floats", on the wire: field 1, length 9.
   const auto result = RunWith(
-      "folder=$(dirname $2); size=$(stat -c %s $folder/values); "
-      "[ $1 = --evaluate ] && printf '\\012\\011%s floats' $((size / 4)) > $folder/result");
+      "size=$(stat -Lc %s $values); "
+      "[ $mode = --evaluate ] && printf '\\012\\011%s floats' $((size / 4)) > $result");
   EXPECT_EQ(result.status().code(), absl::StatusCode::kInvalidArgument);
   EXPECT_THAT(std::string(result.status().message()), HasSubstr("15 floats"));
-  EXPECT_TRUE(std::filesystem::is_empty(options_.temporary_folder));
 }
 
 TEST_F(OfflineTaskTest, OutputsAreReadAsFloats) {
@@ -53,8 +47,8 @@ TEST_F(OfflineTaskTest, OutputsAreReadAsFloats) {
   // bytes.
   Outputs outputs;
   const auto result = RunWith(
-      "folder=$(dirname $2); printf '\\000\\000\\200\\077\\000\\000\\000\\100' > "
-      "$folder/output-0; printf '\\032\\004\\022\\002\\001\\002' > $folder/result",
+      "printf '\\000\\000\\200\\077\\000\\000\\000\\100' > $output; "
+      "printf '\\032\\004\\022\\002\\001\\002' > $result",
       &outputs);
   ASSERT_TRUE(result.ok()) << result.status();
   EXPECT_THAT(outputs, ElementsAre(ElementsAre(1, 2)));
@@ -63,18 +57,18 @@ TEST_F(OfflineTaskTest, OutputsAreReadAsFloats) {
 
 TEST_F(OfflineTaskTest, AResultWithoutTheOutputsIsNone) {
   Outputs outputs;
-  EXPECT_EQ(RunWith(": > $(dirname $2)/result", &outputs).status(),
+  EXPECT_EQ(RunWith(": > $result", &outputs).status(),
             absl::InternalError("the worker's result cannot be read"));
 }
 
-TEST_F(OfflineTaskTest, AWorkerThatEndsIsQuoted) {
-  const auto result = RunWith("echo out of luck; exit 7");
+TEST_F(OfflineTaskTest, AWorkerThatEndsIsQuotedAndTheTemporaryFolderIsEmptyMeanwhile) {
+  const auto result = RunWith("ls -A " + folder_ + " | wc -l; echo out of luck; exit 7");
   EXPECT_THAT(std::string(result.status().message()),
-              HasSubstr("ended with exit code 7: out of luck"));
+              HasSubstr("ended with exit code 7: 0\nout of luck"));
 }
 
-TEST_F(OfflineTaskTest, AFolderThatCannotBeMadeIsNamed) {
-  options_.temporary_folder = "/no/such/folder";
+TEST_F(OfflineTaskTest, ATemporaryFolderThatIsNotThereIsNamed) {
+  options_.environment = {"TMPDIR=/no/such/folder"};
   EXPECT_THAT(std::string(RunWith("exit 0").status().message()), HasSubstr("/no/such/folder"));
 }
 

@@ -1,11 +1,9 @@
 #include "cli/model/prediction.h"
 
-#include <sys/stat.h>
-
-#include "cli/files.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/cli/example_job.h"
+#include "tests/cli/worker_script.h"
 
 namespace cairn::cli {
 namespace {
@@ -58,18 +56,14 @@ TEST(PredictionTest, FilesThatAreNotTheModelsInputsAreRefused) {
 
 TEST(PredictionTest, EveryOutputComesFromTheWorker) {
   OfflineOptions options;
-  options.temporary_folder = testing::TempDir();
   options.worker_program = testing::TempDir() + "/prediction_worker";
   // EvaluationResult.outputs on the wire, twice field 3, 7 bytes: field 1, the name; field 2,
   // packed, the shape. The values are 1; 2 and -2.
-  ASSERT_TRUE(WriteFile(options.worker_program,
-                        "#!/bin/sh\nfolder=$(dirname $2)\n"
-                        "printf '\\032\\007\\012\\001a\\022\\002\\001\\001"
-                        "\\032\\007\\012\\001b\\022\\002\\001\\002' > $folder/result\n"
-                        "printf '\\000\\000\\200\\077' > $folder/output-0\n"
-                        "printf '\\000\\000\\000\\100\\000\\000\\000\\300' > $folder/output-1\n")
-                  .ok());
-  ASSERT_EQ(chmod(options.worker_program.c_str(), 0755), 0);
+  WriteWorkerScript(options.worker_program,
+                    "printf '\\032\\007\\012\\001a\\022\\002\\001\\001"
+                    "\\032\\007\\012\\001b\\022\\002\\001\\002' > $result\n"
+                    "printf '\\000\\000\\200\\077' > $output\n"
+                    "printf '\\000\\000\\000\\100\\000\\000\\000\\300' > $output2");
   proto::JobPlan plan = ExamplePlan();
   plan.mutable_model()->add_outputs(plan.model().inputs(0));
   const auto predictions =
