@@ -15,6 +15,8 @@ namespace {
 // Each record has at least a byte; more than these never fit into one reply.
 constexpr size_t kBlocksAsked = 1024;
 
+absl::Status Stopped() { return absl::CancelledError("the parameter server stops"); }
+
 }  // namespace
 
 void SnapshotFetcher::SetCluster(std::vector<std::string> addresses, uint64_t cluster_id) {
@@ -35,7 +37,7 @@ void SnapshotFetcher::Stop() {
 
 absl::StatusOr<std::shared_ptr<cluster::PsClient>> SnapshotFetcher::ClientFor(uint32_t from) {
   MutexLock lock(&mutex_);
-  if (stopped_) return absl::CancelledError("the parameter server stops");
+  if (stopped_) return Stopped();
   if (from >= options_.addresses.size()) {
     return absl::UnavailableError(
         absl::StrCat("ps ", from, " is none of the cluster's ", options_.addresses.size()));
@@ -68,22 +70,24 @@ SnapshotFetcher::Records SnapshotFetcher::FetchSome(cluster::PsClient* client, c
   header.set_checkpoint(source.checkpoint);
   *header.mutable_part() = source.part;
   header.mutable_blocks()->Assign(blocks.begin(), blocks.end());
-  cluster::PsClient::Group group;
-  {
-    MutexLock lock(&mutex_);
-    group = ++last_group_;
-  }
   Mutex mutex;
   ConditionVariable answered;
   std::optional<Records> answer;
-  client->Fetch(
-      static_cast<int>(source.from), std::move(header),
-      [&](Records records) {
-        MutexLock lock(&mutex);
-        answer = std::move(records);
-        answered.NotifyAll();
-      },
-      group);
+  cluster::PsClient::Group group;
+  {
+    // Stop, which takes the same lock, sees either this call or that nothing is to be begun.
+    MutexLock lock(&mutex_);
+    if (stopped_) return Stopped();
+    group = ++last_group_;
+    client->Fetch(
+        static_cast<int>(source.from), std::move(header),
+        [&](Records records) {
+          MutexLock lock(&mutex);
+          answer = std::move(records);
+          answered.NotifyAll();
+        },
+        group);
+  }
   const auto give_up = std::chrono::steady_clock::now() + absl::ToChronoMilliseconds(silence_);
   bool silent = false;
   MutexLock lock(&mutex);
