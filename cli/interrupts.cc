@@ -23,7 +23,8 @@ sigset_t TakenSignals() {
 
 }  // namespace
 
-Interrupts::Interrupts(std::function<void()> on_first) : on_first_(std::move(on_first)) {
+Interrupts::Interrupts(std::function<void()> on_first, std::string last_words)
+    : on_first_(std::move(on_first)), last_words_(std::move(last_words)) {
   const sigset_t signals = TakenSignals();
   pthread_sigmask(SIG_BLOCK, &signals, nullptr);
   thread_ = std::thread([this] { Run(); });
@@ -42,7 +43,11 @@ void Interrupts::Run() {
     const int signal = sigwaitinfo(&signals, nullptr);
     if (is_over_) return;
     if (signal < 0) continue;
-    if (exit_code_ != 0) _exit(128 + signal);
+    if (exit_code_ != 0) {
+      [[maybe_unused]] const auto written =
+          write(STDERR_FILENO, last_words_.data(), last_words_.size());
+      _exit(128 + signal);
+    }
     exit_code_ = 128 + signal;
     on_first_();
   }

@@ -3,6 +3,7 @@
 
 #include <atomic>
 #include <functional>
+#include <string>
 #include <thread>
 
 namespace cairn::cli {
@@ -12,7 +13,8 @@ namespace cairn::cli {
 // signals are blocked for threads that are made later. One per process.
 class Interrupts {
  public:
-  explicit Interrupts(std::function<void()> on_first);
+  // `last_words` go to standard error at the second one.
+  explicit Interrupts(std::function<void()> on_first, std::string last_words = "");
   ~Interrupts();
   Interrupts(const Interrupts&) = delete;
   Interrupts& operator=(const Interrupts&) = delete;
@@ -24,6 +26,7 @@ class Interrupts {
   void Run();
 
   const std::function<void()> on_first_;
+  const std::string last_words_;
   std::atomic<int> exit_code_ = 0;
   std::atomic<bool> is_over_ = false;
   std::thread thread_;

@@ -127,7 +127,8 @@ absl::StatusOr<proto::Job> ReadJobFile(const std::string& file) {
                       absl::StrCat(file, ": ", std::string(job.status().message())));
 }
 
-absl::StatusOr<proto::DataSource> ReadDataSource(const std::string& file_or_json) {
+absl::StatusOr<proto::DataSource> ReadDataSource(const std::string& file_or_json,
+                                                 const proto::DataSource& train) {
   const bool is_json = !file_or_json.empty() && file_or_json[0] == '{';
   std::string text = file_or_json;
   std::filesystem::path folder = std::filesystem::current_path();
@@ -148,7 +149,8 @@ absl::StatusOr<proto::DataSource> ReadDataSource(const std::string& file_or_json
     CAIRN_RETURN_IF_ERROR(TakeLabels("", &json, &data));
     CAIRN_RETURN_IF_ERROR(JsonToMessage(json, &data));
     proto::Job job;
-    *job.mutable_train() = data;
+    *job.mutable_train() = train;
+    *job.mutable_validation() = data;
     CAIRN_RETURN_IF_ERROR(nn::CheckJobData(job));
     ResolveData(folder, &data);
     return data;
@@ -156,7 +158,7 @@ absl::StatusOr<proto::DataSource> ReadDataSource(const std::string& file_or_json
   auto data = read();
   if (data.ok()) return data;
   absl::string_view message = data.status().message();
-  absl::ConsumePrefix(&message, "train.");  // Here the source stands by itself.
+  absl::ConsumePrefix(&message, "validation.");  // Here the source stands by itself.
   return absl::InvalidArgumentError(absl::StrCat(is_json ? "--data" : file_or_json, ": ", message));
 }
 

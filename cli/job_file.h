@@ -21,9 +21,11 @@ absl::StatusOr<proto::Job> ReadJobFile(const std::string& file);
 // Whether resume_from names a model's file, by a path with a slash ("./model.json"), and not a job.
 bool ResumesFromFile(const proto::Job& job);
 
-// What a job file says under "train" or "validation", alone: a file with it, or the JSON itself
-// (it begins with a brace; its paths are relative to the working directory). Errors as above.
-absl::StatusOr<proto::DataSource> ReadDataSource(const std::string& file_or_json);
+// What a job file says under "validation" beside this "train" (of which a CSV file has its columns
+// unless it names others): a file with it, or the JSON itself (it begins with a brace; its paths
+// are relative to the working directory). Errors as above.
+absl::StatusOr<proto::DataSource> ReadDataSource(const std::string& file_or_json,
+                                                 const proto::DataSource& train);
 
 }  // namespace cairn::cli
 

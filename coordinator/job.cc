@@ -91,7 +91,7 @@ void Job::RollBack(const std::string& why, Moment now, Outbox* outbox) {
   if (training_ != nullptr) {
     durable_.set_manifests(training_->all_manifests());
     durable_.set_evaluations(history_->evaluations());
-    training_->Abandon(absl::UnavailableError(absl::StrCat(why, "; the job rolls back")), outbox);
+    training_->Abandon(absl::AbortedError(absl::StrCat(why, "; the job rolls back")), outbox);
     training_.reset();
   }
   const uint64_t checkpoint = durable_.NewestCheckpoint();

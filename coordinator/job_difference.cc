@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "absl/strings/str_replace.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
 
@@ -24,7 +25,10 @@ std::vector<std::string> Lines(const google::protobuf::Message& before,
   std::vector<std::string> lines;
   for (absl::string_view line : absl::StrSplit(report, '\n', absl::SkipEmpty())) {
     absl::ConsumePrefix(&line, "modified: ");
-    lines.push_back(absl::StrCat(prefix, line));
+    // As job files have it, which say a schedule in the place of the rate.
+    const std::string said =
+        absl::StrReplaceAll(line, {{"learning_rate_schedule", "learning_rate"}});
+    lines.push_back(absl::StrCat(prefix, said));
   }
   return lines;
 }

@@ -253,7 +253,11 @@ absl::StatusOr<proto::SubmitReply> Scheduler::Submit(const ValidatedJob& job, Mo
                                                      Outbox* outbox) {
   const proto::SubmitRequest& request = job.request;
   if (Job* known = request.reuse() ? NewestOfName(request.job().name()) : nullptr) {
-    return SubmitAgain(known, job, now);
+    auto again = SubmitAgain(known, job, now);
+    // One that was refused before it began has nothing to go on with: it may be mended.
+    const proto::JobStatus status = StatusOf(known, now);
+    const bool never_began = status.state() == proto::FAILED && status.generation() == 0;
+    if (again.ok() || !never_began) return again;
   }
   cluster_.set_last_job_id(cluster_.last_job_id() + 1);
   outbox->PutSynced(storage::ClusterKey(), cluster_);
@@ -361,12 +365,19 @@ absl::StatusOr<proto::DeleteJobReply> Scheduler::DeleteJob(const std::string& re
 proto::JobStatus Scheduler::StatusOf(Job* job, Moment now) {
   proto::JobStatus status = job->Status(now.monotonic);
   if (!job->ready() || job->active()) return status;
+  const Job* next = active_;
   int64_t before = active_ != nullptr ? 1 : 0;
   for (const auto& [id, other] : jobs_) {
-    if (id < job->id() && other->ready() && !other->active()) ++before;
+    if (id >= job->id() || !other->ready() || other->active()) continue;
+    if (next == nullptr) next = other.get();
+    ++before;
   }
   status.set_queue_place(before);
-  status.set_waiting_for(absl::StrCat("behind ", before, before == 1 ? " job" : " jobs"));
+  if (next != nullptr) {
+    status.set_waiting_for(
+        absl::StrCat("behind ", before > 1 ? absl::StrCat(before, " jobs, first ") : "", "job ",
+                     next->id(), " (", next->record().job().name(), ")"));
+  }
   return status;
 }
 
@@ -480,7 +491,7 @@ void Scheduler::EndStops(Moment now, Outbox* outbox) {
     if (stop->callback == nullptr || now.monotonic <= stop->deadline) continue;
     outbox->replies.push_back([stop] {
       if (stop->callback == nullptr) return;
-      std::exchange(stop->callback, nullptr)(absl::DeadlineExceededError(
+      std::exchange(stop->callback, nullptr)(absl::AbortedError(
           "the checkpoint before the stop is not done; the job can go on from the one before"));
     });
   }

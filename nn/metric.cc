@@ -239,7 +239,9 @@ absl::Status CheckLabels(const std::string& name, bool fits, const Setting& sett
   if (fits) return absl::OkStatus();
   return Bad(absl::StrCat("metric ", name, " does not fit loss ", setting.loss.name(),
                           ", whose labels are "),
-             setting.sparse() ? "class numbers" : "not class numbers");
+             setting.sparse() ? "class numbers; with \"one_hot\": true they are vectors, for "
+                                "loss categorical_crossentropy"
+                              : "not class numbers");
 }
 
 absl::Status CheckSetting(const KnownMetric& known, const Setting& setting) {

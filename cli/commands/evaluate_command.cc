@@ -37,7 +37,7 @@ absl::Status ChooseData(const std::string& data, proto::JobPlan* plan) {
     *job->mutable_validation() = job->train();
     return absl::OkStatus();
   }
-  CAIRN_ASSIGN_OR_RETURN(*job->mutable_validation(), ReadDataSource(data));
+  CAIRN_ASSIGN_OR_RETURN(*job->mutable_validation(), ReadDataSource(data, job->train()));
   CAIRN_ASSIGN_OR_RETURN(const auto model, nn::Model::Create(plan->model()));
   return nn::ResolveLabels("--data", *model, job->mutable_validation());
 }

@@ -47,7 +47,9 @@ Command MakeExportCommand() {
                            "The folder for model.json and weights.bin");
     set->AddId("--checkpoint N", &flags->checkpoint.checkpoint,
                "Which checkpoint's values [the job's result: the newest's]");
-    set->AddBool("--best", &flags->checkpoint.best, "The checkpoint with the best monitored value");
+    set->AddBool("--best", &flags->checkpoint.best,
+                 "The checkpoint with the best monitored value; of several (cairn status has all) "
+                 "the first that is not the result");
     set->Exclude("--best", "--checkpoint");
     flags->AddJson(set);
     flags->AddCluster(set);

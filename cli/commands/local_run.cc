@@ -47,14 +47,19 @@ absl::StatusOr<int> LocalRun::Run(const Submission& submission) {
     CAIRN_RETURN_IF_ERROR(CheckMayWriteIn(options_.export_folder));
   }
   CAIRN_ASSIGN_OR_RETURN(const auto lock, StateLock::Take(options_.state, "cairn run"));
-  interrupts_ = std::make_unique<Interrupts>([this] {
-    if (CoordinatorApi* api = followed_) api->CancelFollow();
-  });
+  interrupts_ = std::make_unique<Interrupts>(
+      [this] {
+        if (CoordinatorApi* api = followed_) api->CancelFollow();
+      },
+      absl::StrCat("cairn: stopped at once; go on from the newest checkpoint with: ",
+                   RunCommandAgain(options_), "\n"));
   auto exit_code = TrainAndReport(submission);
   if (interrupts_->exit_code() != 0) {
     exit_code = StopOnInterrupt();
-  } else if (followed_ != nullptr && !cluster_->failure().ok()) {
-    TakeLastCheckpoint();  // One daemon cannot run; the others have what was learnt.
+  } else if (api_ != nullptr && !exit_code.ok()) {
+    // A daemon cannot run, or the job was refused while an earlier one went on: what was learnt
+    // stays. Why it ended is what is to be said.
+    TakeLastCheckpoint().IgnoreError();
   }
   cluster_ = nullptr;  // Before the lock is released.
   return exit_code;
@@ -156,19 +161,19 @@ absl::StatusOr<int> LocalRun::Finish(const proto::JobStatus& job) {
 int LocalRun::StopOnInterrupt() {
   if (cluster_ == nullptr) return interrupts_->exit_code();
   Say("stopping: taking a checkpoint first (once more stops at once)");
-  if (api_ != nullptr && cluster_->failure().ok()) TakeLastCheckpoint();
+  if (api_ != nullptr && cluster_->failure().ok()) {
+    const absl::Status taken = TakeLastCheckpoint();
+    if (!taken.ok()) *context_.err << "cairn: no checkpoint: " << taken.message() << "\n";
+  }
   cluster_->Stop(kStopGrace);
   Say(absl::StrCat("stopped; go on with: ", RunCommandAgain(options_)));
   return interrupts_->exit_code();
 }
 
-void LocalRun::TakeLastCheckpoint() {
-  const auto checkpoint = CheckpointBeforeStop(api_.get());
-  if (!checkpoint.ok()) {
-    *context_.err << "cairn: no checkpoint: " << std::string(checkpoint.status().message()) << "\n";
-  } else if (!checkpoint->empty()) {
-    Say(*checkpoint);
-  }
+absl::Status LocalRun::TakeLastCheckpoint() {
+  CAIRN_ASSIGN_OR_RETURN(const std::string checkpoint, CheckpointBeforeStop(api_.get()));
+  if (!checkpoint.empty()) Say(checkpoint);
+  return absl::OkStatus();
 }
 
 void LocalRun::Say(const std::string& line) const {

@@ -52,7 +52,8 @@ class LocalRun {
 
   absl::StatusOr<int> Finish(const proto::JobStatus& job);
   int StopOnInterrupt();
-  void TakeLastCheckpoint();
+  // Of the job that trains, if there is one.
+  absl::Status TakeLastCheckpoint();
 
   // Says it to people; nothing with --json.
   void Say(const std::string& line) const;

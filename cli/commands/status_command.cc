@@ -56,11 +56,11 @@ void PrintState(const FoundSource& found, const proto::JobStatus& job, std::ostr
   if (!HasEnded(job.state())) *out << "  now          " << ProgressLine(job, 0) << "\n";
 }
 
-void PrintEvaluations(const proto::JobStatus& job, std::ostream* out) {
+void PrintEvaluations(const CommonFlags& flags, const proto::JobStatus& job, std::ostream* out) {
   const int first = std::max(0, job.evaluations_size() - kEpochsShown);
   if (first > 0) {
-    *out << "  epochs before " << job.evaluations(first).epoch() + 1 << ": cairn history "
-         << job.job_id() << "\n";
+    *out << "  epochs before " << job.evaluations(first).epoch() + 1 << ": "
+         << flags.Again(absl::StrCat("cairn history ", job.job_id())) << "\n";
   }
   for (int i = first; i < job.evaluations_size(); ++i) {
     *out << "  epoch " << absl::StrFormat("%-6d", job.evaluations(i).epoch() + 1) << " validation "
@@ -68,11 +68,12 @@ void PrintEvaluations(const proto::JobStatus& job, std::ostream* out) {
   }
 }
 
-void PrintJob(const FoundSource& found, const proto::JobStatus& job, std::ostream* out) {
+void PrintJob(const CommonFlags& flags, const FoundSource& found, const proto::JobStatus& job,
+              std::ostream* out) {
   PrintState(found, job, out);
   *out << absl::StrFormat("  batches      %d of %d%s\n", job.batches_done(), job.total_batches(),
                           job.stopped_early() ? ", stopped early" : "");
-  PrintEvaluations(job, out);
+  PrintEvaluations(flags, job, out);
   PrintBest(job, out);
   PrintFaults(job, out);
 }
@@ -97,7 +98,7 @@ absl::StatusOr<int> PrintOverview(const CommonFlags& flags, const FoundSource& f
     if (flags.json) {
       *context.out << FoundStatusJson(jobs[i], IsUp(found)).dump() << "\n";
     } else {
-      PrintJob(found, jobs[i], context.out);
+      PrintJob(flags, found, jobs[i], context.out);
     }
   }
   return kExitDone;
@@ -110,7 +111,7 @@ absl::StatusOr<int> PrintStatus(const CommonFlags& flags, const CommandContext& 
   if (flags.json) {
     *context.out << FoundStatusJson(job, IsUp(found)).dump() << "\n";
   } else {
-    PrintJob(found, job, context.out);
+    PrintJob(flags, found, job, context.out);
   }
   return kExitDone;
 }

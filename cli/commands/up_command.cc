@@ -109,12 +109,12 @@ absl::Status CouldNotStart(const std::string& state, const std::vector<std::stri
       absl::StrCat("the cluster could not be started:\n  ", absl::StrJoin(last, "\n  ")));
 }
 
-absl::Status WaitUntilComplete(const UpFlags& flags, ChildProcess* service) {
+// `log` goes on behind what earlier starts wrote.
+absl::Status WaitUntilComplete(const UpFlags& flags, ChildProcess* service, LogTail* log) {
   const RealClock clock;
   const absl::Duration end = clock.Now() + kStartTimeout;
-  LogTail log(LogFile(flags.state, "cairn"));
   while (clock.Now() < end) {
-    if (service->TryWait()) return CouldNotStart(flags.state, log.LastLines(10));
+    if (service->TryWait()) return CouldNotStart(flags.state, log->NewLines());
     const auto holder = HolderOfState(flags.state);
     if (holder && holder->pid == service->pid()) {
       CAIRN_ASSIGN_OR_RETURN(const auto file, ReadClusterFile(flags.state));
@@ -184,11 +184,18 @@ absl::StatusOr<int> ReportRunning(const UpFlags& flags, const StateHolder& holde
 absl::StatusOr<int> Up(UpFlags flags, const CommandContext& context) {
   flags.state = std::filesystem::absolute(flags.state).lexically_normal().string();
   if (flags.foreground) return Serve(flags, context);
-  if (const auto holder = HolderOfState(flags.state)) {
-    return ReportRunning(flags, *holder, context);
+  if (const auto running = HolderOfState(flags.state)) {
+    return ReportRunning(flags, *running, context);
   }
+  LogTail log(LogFile(flags.state, "cairn"));
+  log.SkipToEnd();
   CAIRN_ASSIGN_OR_RETURN(const auto service, StartInBackground(flags, context));
-  CAIRN_RETURN_IF_ERROR(WaitUntilComplete(flags, service.get()));
+  const absl::Status started = WaitUntilComplete(flags, service.get(), &log);
+  const auto holder = HolderOfState(flags.state);
+  if (!started.ok() && holder && holder->pid != service->pid()) {
+    return ReportRunning(flags, *holder, context);  // Of two at once the other one was first.
+  }
+  CAIRN_RETURN_IF_ERROR(started);
   CAIRN_ASSIGN_OR_RETURN(const auto file, ReadClusterFile(flags.state));
   CAIRN_RETURN_IF_ERROR(Report(flags, *file, /*was_up=*/false, context));
   return kExitDone;

@@ -41,7 +41,13 @@ std::optional<double> LossAt(const proto::Manifest& manifest, const proto::JobSt
 
 absl::StatusOr<proto::Manifest> FindBest(const proto::CheckpointList& list, const std::string& job,
                                          const proto::JobStatus& status) {
-  if (!status.best().empty()) return FindCheckpoint(list, job, status.best(0).checkpoint());
+  if (!status.best().empty()) {
+    // The job's result is what comes without asking.
+    const auto other = std::find_if(status.best().begin(), status.best().end(),
+                                    [](const auto& best) { return !best.is_result(); });
+    const auto& chosen = other == status.best().end() ? status.best(0) : *other;
+    return FindCheckpoint(list, job, chosen.checkpoint());
+  }
   const proto::Manifest* best = nullptr;
   double best_loss = 0;
   for (const auto& manifest : list.manifests()) {

@@ -63,6 +63,11 @@ absl::StatusOr<WarmStart> ReadWarmStart(JobSource* source, const proto::Job& job
   CheckpointChoice checkpoint_choice = choice.checkpoint();
   checkpoint_choice.best = choice.best();
   absl::StatusOr<TrainedModel> from = ReadTrainedModel(source, choice.name(), checkpoint_choice);
+  if (absl::IsNotFound(from.status()) && job.resume_from().state().empty()) {
+    return AtResumeFrom(absl::NotFoundError(
+        absl::StrCat(std::string(from.status().message()), "; of another run say {\"name\": \"",
+                     job.resume_from().name(), "\", \"state\": \"its state directory\"}")));
+  }
   if (!from.ok()) return AtResumeFrom(from.status());
   CAIRN_ASSIGN_OR_RETURN(const auto model, nn::Model::Create(submitted.spec));
   const uint64_t checkpoint = from->checkpoint.checkpoint();

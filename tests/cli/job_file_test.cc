@@ -247,21 +247,25 @@ TEST(JobFileTest, CommentsExplainAJobFile) {
 }
 
 TEST(JobFileTest, DataSourcesStandAloneToo) {
+  const proto::DataSource train = ParseJobFile(GoodJob().dump(), "/jobs")->train();
   const auto inline_data =
-      ReadDataSource(R"({"npy": {"features": "x.npy", "labels": "/y.npy"}, "scale": 0.5})");
+      ReadDataSource(R"({"npy": {"features": "x.npy", "labels": "/y.npy"}, "scale": 0.5})",
+                     train);
   ASSERT_TRUE(inline_data.ok()) << inline_data.status();
   EXPECT_EQ(inline_data->npy().features(0), std::filesystem::current_path().string() + "/x.npy");
   EXPECT_EQ(inline_data->scale(), 0.5);
 
   const std::string file = testing::TempDir() + "job_file_test_data/source.json";
   ASSERT_TRUE(WriteFile(file, R"({"npy": {"features": "x.npy", "labels": "y.npy"}} // mine)").ok());
-  const auto data = ReadDataSource(file);
+  const auto data = ReadDataSource(file, train);
   ASSERT_TRUE(data.ok()) << data.status();
   EXPECT_EQ(data->npy().features(0), testing::TempDir() + "job_file_test_data/x.npy");
 
-  EXPECT_EQ(ReadDataSource(R"({"npi": {}})").status().message(),
+  EXPECT_EQ(ReadDataSource(R"({"npi": {}})", train).status().message(),
             "--data: npi: unknown field; did you mean \"npy\"?");
-  EXPECT_EQ(ReadDataSource("/no/such/file").status().code(), absl::StatusCode::kNotFound);
+  EXPECT_THAT(std::string(ReadDataSource(R"({"npy": {}})", train).status().message()),
+              testing::StartsWith("--data: npy"));
+  EXPECT_EQ(ReadDataSource("/no/such/file", train).status().code(), absl::StatusCode::kNotFound);
 }
 
 }  // namespace

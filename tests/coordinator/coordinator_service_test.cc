@@ -194,7 +194,7 @@ TEST_F(CoordinatorServiceTest, JobsQueueAreListedAndCancelled) {
   EXPECT_EQ(Get("first").state(), proto::PREPARING);
   EXPECT_NE(Get("first").waiting_for().find("ps 0, ps 1"), std::string::npos);
   EXPECT_EQ(Get("second").state(), proto::QUEUED);
-  EXPECT_EQ(Get("second").waiting_for(), "behind 1 job");
+  EXPECT_EQ(Get("second").waiting_for(), "behind job 1 (first)");
 
   grpc::ClientContext cancel_context, again_context, list_context;
   proto::JobReference reference;

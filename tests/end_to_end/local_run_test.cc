@@ -109,9 +109,56 @@ TEST_F(LocalRun, AfterCtrlCTheSameCommandGoesOn) {
   EXPECT_NE(ReadFile(options.output_file).find("cairn run"), std::string::npos)
       << "it says how to go on: " << ReadFile(options.output_file);
 
+  // A run that is refused starts the daemons too, and the job goes on until they stop.
+  CountingJob other = job;
+  other.batches += other.batches_per_epoch;
+  WriteCountingJob(other, folder_.path("job"));
+  EXPECT_EQ(RunCairn(arguments).exit_code, 2);
+  WriteCountingJob(job, folder_.path("job"));
+
   const CommandResult second = RunCairn(arguments, seconds(240));
   ASSERT_EQ(second.exit_code, 0) << second.output << second.errors;
   EXPECT_EQ(CountIsNot(job.batches, folder_.path("export"), job.rows), "");
+  EXPECT_EQ(Read({"status", "count", "--json"}).lines().back()["rollbacks"], 0);
+}
+
+TEST_F(LocalRun, AJobThatWasRefusedBeforeItBeganMayBeMended) {
+  CountingJob job;
+  job.batches = job.batches_per_epoch = 100;
+  const std::string file = WriteCountingJob(job, folder_.path("job"));
+  const std::string good = ReadFile(file);
+  json bad = json::parse(good);
+  bad["train"]["npy"]["features"] = "not_there.npy";
+  WriteFile(file, bad.dump());
+  const CommandResult refused = RunCairn(RunArguments(file));
+  EXPECT_EQ(refused.exit_code, 2);
+  EXPECT_NE(refused.errors.find("not_there.npy"), std::string::npos) << refused.errors;
+  WriteFile(file, good);
+  const CommandResult mended = RunCairn(RunArguments(file));
+  EXPECT_EQ(mended.exit_code, 0) << mended.output << mended.errors;
+  EXPECT_EQ(CountIsNot(job.batches, folder_.path("export"), job.rows), "");
+}
+
+TEST_F(LocalRun, TwoCtrlCsStopAtOnceAndSayHowToGoOn) {
+  const auto arguments = RunArguments(WriteCountingJob(EndlessCountingJob(), folder_.path("job")));
+  Process::Options options;
+  options.arguments = {ProgramPath("cli/cairn")};
+  options.arguments.insert(options.arguments.end(), arguments.begin(), arguments.end());
+  options.output_file = folder_.path("run.log");
+  Process run(options);
+  ASSERT_TRUE(WaitUntil(seconds(60), [&] { return BatchesDone() > 300; }));
+  run.Signal(SIGINT);
+  // Both at once would be one.
+  ASSERT_TRUE(WaitUntil(seconds(60), [&] {
+    return ReadFile(options.output_file).find("stopping") != std::string::npos;
+  }));
+  run.Signal(SIGINT);
+  const auto exit_code = run.Wait(seconds(40));
+  ASSERT_TRUE(exit_code.has_value());
+  // The first one may have been through by then.
+  EXPECT_EQ(*exit_code, 128 + SIGINT);
+  EXPECT_NE(ReadFile(options.output_file).find("go on"), std::string::npos);
+  EXPECT_TRUE(WaitUntil(seconds(20), [&] { return DaemonsAlive() == 0; }));
 }
 
 TEST_F(LocalRun, ADaemonThatDiesIsStartedAgain) {

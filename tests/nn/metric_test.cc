@@ -66,7 +66,8 @@ TEST(MetricTest, AMetricThatDoesNotFitIsRefused) {
   const std::string sparse = "sparse_categorical_crossentropy";
   EXPECT_EQ(ErrorOf(Config("mse"), sparse, {10}),
             "metric mean_squared_error does not fit loss sparse_categorical_crossentropy, whose "
-            "labels are class numbers");
+            "labels are class numbers; with \"one_hot\": true they are vectors, for loss "
+            "categorical_crossentropy");
   EXPECT_THAT(ErrorOf(Config("categorical_accuracy"), sparse, {10}), HasSubstr("class numbers"));
   EXPECT_THAT(ErrorOf(Config("precision"), sparse, {10}), HasSubstr("class numbers"));
   EXPECT_THAT(ErrorOf(Config("categorical_accuracy"), "mse", {1}), HasSubstr("at least 2 classes"));
