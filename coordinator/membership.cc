@@ -208,4 +208,24 @@ int64_t Membership::WorkerCount() const {
   return count;
 }
 
+proto::ClusterStatus Membership::Describe(absl::Duration now) const {
+  proto::ClusterStatus status;
+  status.set_version(options_.version);
+  status.mutable_ps_addresses()->Assign(options_.ps_addresses.begin(), options_.ps_addresses.end());
+  for (const auto& [task, member] : members_) {
+    proto::Member* shown = status.add_members();
+    shown->set_role(task.role);
+    shown->set_index(task.index);
+    shown->set_address(member.address);
+    shown->set_incarnation(member.incarnation);
+    shown->set_live(member.live());
+    shown->set_lease_age_seconds(absl::ToDoubleSeconds(now - member.last_heard));
+    shown->set_pid(member.pid);
+    shown->set_device(member.device);
+    shown->set_named(member.named);
+    shown->set_host(member.host);
+  }
+  return status;
+}
+
 }  // namespace cairn::coordinator

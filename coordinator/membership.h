@@ -81,6 +81,8 @@ class Membership {
   // Workers that TF_CONFIG names and others that are alive.
   int64_t WorkerCount() const;
   const MembershipOptions& options() const { return options_; }
+  // For people: version, addresses and members, without what these measure.
+  proto::ClusterStatus Describe(absl::Duration now) const;
 
  private:
   struct Challenger {

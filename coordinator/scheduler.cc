@@ -410,26 +410,11 @@ absl::StatusOr<proto::CheckpointList> Scheduler::ListCheckpoints(
 }
 
 proto::ClusterStatus Scheduler::GetCluster(Moment now) {
-  proto::ClusterStatus status;
-  status.set_version(members_.options().version);
+  proto::ClusterStatus status = members_.Describe(now.monotonic);
   status.set_cluster_id(cluster_.cluster_id());
   status.set_term(cluster_.term());
-  for (const std::string& address : members_.options().ps_addresses) {
-    status.add_ps_addresses(address);
-  }
-  for (const auto& [task, member] : members_.members()) {
-    proto::Member* shown = status.add_members();
-    shown->set_role(task.role);
-    shown->set_index(task.index);
-    shown->set_address(member.address);
-    shown->set_incarnation(member.incarnation);
-    shown->set_live(member.live());
-    shown->set_lease_age_seconds(absl::ToDoubleSeconds(now.monotonic - member.last_heard));
-    shown->set_pid(member.pid);
-    shown->set_device(member.device);
-    shown->set_named(member.named);
-    shown->set_host(member.host);
-    meters_.Fill(task, now.monotonic, shown);
+  for (proto::Member& member : *status.mutable_members()) {
+    meters_.Fill({member.role(), member.index()}, now.monotonic, &member);
   }
   return status;
 }

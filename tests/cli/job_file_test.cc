@@ -249,8 +249,7 @@ TEST(JobFileTest, CommentsExplainAJobFile) {
 TEST(JobFileTest, DataSourcesStandAloneToo) {
   const proto::DataSource train = ParseJobFile(GoodJob().dump(), "/jobs")->train();
   const auto inline_data =
-      ReadDataSource(R"({"npy": {"features": "x.npy", "labels": "/y.npy"}, "scale": 0.5})",
-                     train);
+      ReadDataSource(R"({"npy": {"features": "x.npy", "labels": "/y.npy"}, "scale": 0.5})", train);
   ASSERT_TRUE(inline_data.ok()) << inline_data.status();
   EXPECT_EQ(inline_data->npy().features(0), std::filesystem::current_path().string() + "/x.npy");
   EXPECT_EQ(inline_data->scale(), 0.5);
