@@ -17,6 +17,7 @@
 #include "cluster/rpc_channel.h"
 #include "common/clock.h"
 #include "common/logging.h"
+#include "common/message_text.h"
 #include "common/mutex.h"
 #include "common/process_info.h"
 #include "common/version.h"
@@ -132,6 +133,7 @@ class TaskSession::Impl::Stream final
 
   void Write(proto::TaskMessage message) {
     out_ = std::move(message);
+    EscapeForeignText(&out_);
     StartWrite(&out_);
   }
   proto::Command TakeCommand() { return std::move(in_); }

@@ -57,9 +57,10 @@ class TaskSession {
   TaskSession(const TaskSession&) = delete;
   TaskSession& operator=(const TaskSession&) = delete;
 
-  // Queues a message; does not block. False if there is no stream (none before OnWelcome is called,
-  // nor after the stream broke) or too much is queued already. Messages that are queued when the
-  // stream breaks are dropped: the next Join says what the task knows.
+  // Queues a message, in which text that is not UTF-8 will be escaped; does not block. False if
+  // there is no stream (none before OnWelcome is called, nor after the stream broke) or too much is
+  // queued already. Messages that are queued when the stream breaks are dropped: the next Join says
+  // what the task knows.
   bool Send(proto::TaskMessage message);
 
   // Ends the stream; no handler runs afterwards. Not from a handler. May be called more than once.

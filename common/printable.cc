@@ -6,26 +6,9 @@
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_format.h"
+#include "common/utf8.h"
 
 namespace cairn {
-namespace {
-
-// Length of the UTF-8 character at the beginning of `text`; 0 if there is none.
-size_t Utf8Length(std::string_view text) {
-  const auto lead = static_cast<uint8_t>(text[0]);
-  const size_t length = lead < 0x80       ? 1
-                        : lead >> 5 == 6  ? 2
-                        : lead >> 4 == 14 ? 3
-                        : lead >> 3 == 30 ? 4
-                                          : 0;
-  if (length == 0 || length > text.size()) return 0;
-  for (size_t i = 1; i < length; ++i) {
-    if ((static_cast<uint8_t>(text[i]) & 0xc0) != 0x80) return 0;
-  }
-  return length;
-}
-
-}  // namespace
 
 std::string Printable(std::string_view text) {
   std::string result;

@@ -9,6 +9,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/types/span.h"
+#include "common/message_text.h"
 #include "common/status_macros.h"
 #include "nn/executor.h"
 #include "nn/model.h"
@@ -204,6 +205,7 @@ absl::Status RunEvaluationTask(const std::string& task_file, int threads, nn::De
   proto::EvaluationResult result;
   const absl::Status done = DoTask(task, threads, device, &result);
   if (!done.ok()) result.set_error(std::string(done.message()));
+  EscapeForeignText(&result);
   std::ofstream out(task.result_file(), std::ios::binary | std::ios::trunc);
   result.SerializeToOstream(&out);
   out.close();

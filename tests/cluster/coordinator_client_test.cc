@@ -202,6 +202,21 @@ TEST_F(CoordinatorClientTest, CommandsComeInOrderAndRepliesGoBackInOrder) {
   for (int i = 0; i < 1000; ++i) ASSERT_EQ(coordinator_->heard.Take().ledger().query(), i);
 }
 
+TEST_F(CoordinatorClientTest, ForeignTextArrivesEscapedAndTheStreamGoesOn) {
+  StartSession();
+  Joined();
+  proto::TaskMessage message;
+  message.mutable_inspected()->set_error(
+      "column \"Gr\xf6\xdf"
+      "e\"");
+  ASSERT_TRUE(session_->Send(message));
+  EXPECT_EQ(coordinator_->heard.Take().inspected().error(),
+            "column \"Gr\\xf6\\xdf"
+            "e\"");
+  ASSERT_TRUE(session_->Send(Reply(1)));
+  EXPECT_EQ(coordinator_->heard.Take().ledger().query(), 1u);
+}
+
 TEST_F(CoordinatorClientTest, NothingIsSentBeforeTheWelcome) {
   StartSession();
   NextJoin();

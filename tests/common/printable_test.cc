@@ -15,6 +15,7 @@ TEST(PrintableTest, WhatCouldDriveATerminalIsEscaped) {
   EXPECT_EQ(Printable("\x1b[2J\r\x7f"), "\\x1b[2J\\x0d\\x7f");
   EXPECT_EQ(Printable("\x89PNG \xc3"), "\\x89PNG \\xc3");
   EXPECT_EQ(Printable("\xc3("), "\\xc3(");
+  EXPECT_EQ(Printable("\xc0\x9b[2J"), "\\xc0\\x9b[2J");  // An escape character in two bytes.
 }
 
 }  // namespace

@@ -85,6 +85,16 @@ TEST_F(OfflineEvaluationTest, DataThatCannotBeReadAreNamedInTheResult) {
   EXPECT_THAT(result.error(), HasSubstr("/gone.npy"));
 }
 
+TEST_F(OfflineEvaluationTest, AnErrorThatQuotesForeignBytesCanBeRead) {
+  WriteDataFile("offline_x.npy", NpyBytes("<\xe9\x34", "(7, 2)", Raw(std::vector<float>(14))));
+  const std::string file = WriteDataFile("offline_task", task_.SerializeAsString());
+  ASSERT_TRUE(RunEvaluationTask(file, 1, device_.get()).ok());
+  proto::EvaluationResult result;
+  std::ifstream stream(task_.result_file());
+  ASSERT_TRUE(result.ParseFromIstream(&stream));
+  EXPECT_THAT(result.error(), HasSubstr("type '<\\xe94' is not one of"));
+}
+
 TEST_F(OfflineEvaluationTest, WhatIsNoTaskIsRefused) {
   EXPECT_THAT(RunEvaluationTask("/no/task", 1, device_.get()).ToString(), HasSubstr("/no/task"));
 }

@@ -9,6 +9,7 @@
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
 #include "common/status_macros.h"
+#include "common/utf8.h"
 
 namespace cairn::worker {
 namespace {
@@ -16,26 +17,6 @@ namespace {
 bool IsPattern(const std::string& name) {
   struct stat status;
   return name.find_first_of("*?[") != std::string::npos && lstat(name.c_str(), &status) != 0;
-}
-
-// How many bytes follow the first one of a character in UTF-8; -1: it is no first one.
-int FollowingBytes(unsigned char first) {
-  if (first < 0x80) return 0;
-  if (first >= 0xc2 && first < 0xe0) return 1;
-  if (first >= 0xe0 && first < 0xf0) return 2;
-  return first >= 0xf0 && first < 0xf5 ? 3 : -1;
-}
-
-// Messages about a file travel in protobuf, where text is UTF-8.
-bool IsUtf8(const std::string& text) {
-  for (size_t i = 0; i < text.size();) {
-    const int following = FollowingBytes(text[i++]);
-    if (following < 0) return false;
-    for (int j = 0; j < following; ++j, ++i) {
-      if (i == text.size() || (text[i] & 0xc0) != 0x80) return false;
-    }
-  }
-  return true;
 }
 
 absl::StatusOr<std::vector<std::string>> Match(const std::string& pattern) {
@@ -51,7 +32,7 @@ absl::StatusOr<std::vector<std::string>> Match(const std::string& pattern) {
   }
   std::sort(files.begin(), files.end());
   for (const std::string& file : files) {
-    if (IsUtf8(file)) continue;
+    if (IsUtf8(file)) continue;  // Messages about a file travel in protobuf.
     return absl::InvalidArgumentError(
         absl::StrCat("data file ", absl::CHexEscape(file), ": its name is not UTF-8; rename it"));
   }

@@ -74,6 +74,11 @@ constexpr BadCase kCases[] = {
     {kType,
      "a word in place of a number",
      {Write(kFile, "a,b,c,d,e,f,g,h,y\n1,1,1,1,1,1,1,1,2\n1,1,x,1,1,1,1,1,2\n")}},
+    {kType,
+     "a word in a column whose name is not UTF-8",
+     {Write(kFile,
+            "y,b,c,d,e,f,g,h,Gr\xf6\xdf"
+            "e\n1,1,1,1,1,1,1,1,x\n")}},
     {kRange,
      "a delimiter of two characters",
      {Columns(R"({"train": {"csv": {"delimiter": "::"}}})")}},
