@@ -251,13 +251,16 @@ int64_t Dataset::RowOf(int64_t index) const {
   return order_ ? order_->At(first_ + index) : first_ + index;
 }
 
-void Dataset::ConvertRow(const Column& column, const char* row, void* out) {
+bool Dataset::ConvertRow(const Column& column, const char* row, void* out) {
   if (column.one_hot > 0) {
     std::vector<int32_t> ids(column.array.elements());
     column.array.RowToInts(row, ids.data());
     auto* const vectors = static_cast<float*>(out);
     std::fill_n(vectors, column.elements, 0.0f);
-    for (size_t i = 0; i < ids.size(); ++i) vectors[i * column.one_hot + ids[i]] = 1;
+    for (size_t i = 0; i < ids.size(); ++i) {
+      if (ids[i] < 0 || ids[i] >= column.one_hot) return false;
+      vectors[i * column.one_hot + ids[i]] = 1;
+    }
   } else if (column.type == proto::INT32) {
     column.array.RowToInts(row, static_cast<int32_t*>(out));
   } else {
@@ -265,6 +268,7 @@ void Dataset::ConvertRow(const Column& column, const char* row, void* out) {
     column.array.RowToFloats(row, column.preprocessing.scale(), floats);
     column.preprocessing.Standardize(absl::MakeSpan(floats, column.elements));
   }
+  return true;
 }
 
 absl::Status Dataset::ReadColumn(const Column& column, absl::Span<const int64_t> indices,
@@ -273,7 +277,14 @@ absl::Status Dataset::ReadColumn(const Column& column, absl::Span<const int64_t>
   auto* at = static_cast<char*>(out);
   for (const int64_t index : indices) {
     CAIRN_ASSIGN_OR_RETURN(const char* row, column.array.Row(RowOf(index), &scratch));
-    ConvertRow(column, row, at);
+    if (!ConvertRow(column, row, at)) {
+      // All were looked at when the file was opened (CheckLabelRange).
+      return absl::DataLossError(
+          absl::StrCat("data file ", column.array.Place(RowOf(index)),
+                       ": its label is none of the ", column.one_hot,
+                       " classes any more: it was changed while the job runs; data must stay "
+                       "as they were when the job began"));
+    }
     at += column.elements * 4;
   }
   return absl::OkStatus();

@@ -60,7 +60,7 @@ class Dataset {
 
   // Copies the examples at `indices` (each below examples()), one after the other, into
   // indices.size() * input_elements(input) elements of the type that the model's input has.
-  // DataLoss: the disk's error, or a file that became shorter.
+  // DataLoss: the disk's error, or a file that became shorter or whose classes have changed.
   absl::Status ReadInput(int input, absl::Span<const int64_t> indices, void* out) const;
   // The same for an output's labels, in its loss's label_type().
   absl::Status ReadLabels(int output, absl::Span<const int64_t> indices, void* out) const;
@@ -87,7 +87,8 @@ class Dataset {
   };
 
   Dataset() = default;
-  static void ConvertRow(const Column& column, const char* row, void* out);
+  // False: a class of a one-hot column is none of its classes. Nothing is written there then.
+  static bool ConvertRow(const Column& column, const char* row, void* out);
   absl::Status ReadColumn(const Column& column, absl::Span<const int64_t> indices, void* out) const;
   absl::Status AddInputs(std::vector<Array> arrays, const proto::DataSource& source,
                          const proto::DataPlan& plan, const nn::Model& model);

@@ -81,8 +81,9 @@ proto::DataSource Npy(const std::vector<std::string>& features, const std::strin
 }
 
 absl::StatusOr<Dataset> Load(const proto::DataSource& source, const nn::Model& model,
-                             const nn::Objective& objective, const proto::DataPlan& plan = {}) {
-  DataStorage storage({});
+                             const nn::Objective& objective, const proto::DataPlan& plan = {},
+                             const DataStorage::Options& options = {}) {
+  DataStorage storage(options);
   auto files = ListFiles(source, model);
   if (!files.ok()) return files.status();
   auto arrays = ReadSource(source, *files, plan, model,
@@ -375,6 +376,29 @@ TEST(DatasetTest, MeasuresWhatTrainsAndStandardizesAll) {
   std::vector<float> values(6);
   ASSERT_TRUE(data->ReadInput(0, {0, 1, 2}, values.data()).ok());
   EXPECT_EQ(values, (std::vector<float>{-1, -1, 1, 1, 998, 94}));
+}
+
+// Of a file on disk, where they may change under a running job.
+TEST(DatasetTest, AClassThatBecameNoneIsNotWrittenBesideItsVector) {
+  for (const int64_t changed : {int64_t{3}, int64_t{300}, int64_t{-1}, int64_t{1} << 31}) {
+    auto source = Npy({NpyBytes("<f4", "(2, 2, 2, 1)", Raw(std::vector<float>(8)))},
+                      NpyBytes("<i8", "(2,)", Raw<int64_t>({2, 0})));
+    source.set_one_hot(true);
+    const auto data =
+        Load(source, *ImageModel(), LossOf("categorical_crossentropy"), {}, {.memory_bytes = 0});
+    ASSERT_TRUE(data.ok()) << data.status();
+    ASSERT_FALSE(data->in_memory());
+    WriteDataFile("y.npy", NpyBytes("<i8", "(2,)", Raw<int64_t>({2, changed})));
+    // The vector in the middle is read; what lies beside it is not its own.
+    std::vector<float> memory(1000, 7.0f);
+    const absl::Status status = data->ReadLabels(0, {1}, &memory[500]);
+    EXPECT_EQ(status.code(), absl::StatusCode::kDataLoss);
+    EXPECT_THAT(std::string(status.message()), HasSubstr("/y.npy, row 1: its label is none of"));
+    for (int i = 0; i < 1000; ++i) {
+      const bool is_vector = i >= 500 && i < 503;
+      ASSERT_TRUE(is_vector || memory[i] == 7.0f) << changed << " wrote " << i - 500;
+    }
+  }
 }
 
 TEST(DatasetTest, ScaleMustBeANumber) {
