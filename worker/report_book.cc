@@ -1,6 +1,7 @@
 #include "worker/report_book.h"
 
 #include <algorithm>
+#include <set>
 
 namespace cairn::worker {
 namespace {
@@ -73,10 +74,13 @@ std::optional<proto::WorkReport> ReportBook::TakeDue(const Standing& standing, b
 }
 
 void ReportBook::PutBack(const proto::WorkReport& report) {
+  std::set<int64_t> unsent;
   for (int i = report.batches_size() - 1; i >= 0; --i) {
     batches_.push_front(report.batches(i));
-    if (!sent_.empty()) sent_.pop_back();
+    unsent.insert(report.batches(i).batch());
   }
+  // By number: others may have been sent after it.
+  std::erase_if(sent_, [&](const Sent& sent) { return unsent.contains(sent.record.batch()); });
   for (int i = report.evaluated_size() - 1; i >= 0; --i) {
     evaluated_.push_front(report.evaluated(i));
   }

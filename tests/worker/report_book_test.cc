@@ -1,5 +1,7 @@
 #include "worker/report_book.h"
 
+#include <set>
+
 #include "gtest/gtest.h"
 
 namespace cairn::worker {
@@ -77,6 +79,21 @@ TEST(ReportBookTest, WhatCouldNotBeSentIsNotLost) {
   ASSERT_TRUE(again.has_value());
   ASSERT_EQ(again->batches_size(), 2);
   EXPECT_EQ(again->batches(0).batch(), 1);
+}
+
+TEST(ReportBookTest, WhatWasSentAfterAReportThatWasNotIsSentAgainOnANewStream) {
+  ReportBook book;
+  book.AddBatch(Record(1));
+  const auto unsent = book.TakeDue({}, false, At(0));
+  book.AddBatch(Record(2));
+  ASSERT_TRUE(book.TakeDue({}, false, At(100)).has_value());
+  book.PutBack(*unsent);
+  book.SendAgain(At(200));
+  const auto again = book.TakeDue({}, false, At(200));
+  ASSERT_TRUE(again.has_value());
+  std::set<int64_t> batches;
+  for (const proto::BatchRecord& record : again->batches()) batches.insert(record.batch());
+  EXPECT_EQ(batches, (std::set<int64_t>{1, 2}));
 }
 
 }  // namespace
