@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <latch>
+#include <new>
 #include <utility>
 
+#include "absl/functional/function_ref.h"
 #include "absl/types/span.h"
 #include "common/status_macros.h"
 
@@ -12,6 +14,15 @@ namespace {
 
 // Threads that wait for the disk, not for a core.
 constexpr int kReaders = 8;
+
+// What would end the process if a thread of its own threw it.
+absl::Status OrNoMemory(absl::FunctionRef<absl::Status()> work) {
+  try {
+    return work();
+  } catch (const std::bad_alloc&) {
+    return absl::ResourceExhaustedError("this worker has not enough memory to read a batch");
+  }
+}
 
 }  // namespace
 
@@ -89,11 +100,17 @@ absl::Status BatchLoader::ReadInPieces(const std::vector<int64_t>& indices, Load
   std::vector<absl::Status> statuses(pieces);
   std::latch done(static_cast<std::ptrdiff_t>(pieces));
   for (size_t piece = 0; piece < pieces; ++piece) {
-    readers_->Submit([&, piece] {
+    const auto read = [&, piece] {
       const size_t first = piece * size;
-      statuses[piece] = Read(indices, first, std::min(size, indices.size() - first), batch);
+      const size_t count = std::min(size, indices.size() - first);
+      statuses[piece] = OrNoMemory([&] { return Read(indices, first, count, batch); });
       done.count_down();
-    });
+    };
+    try {
+      readers_->Submit(read);
+    } catch (const std::bad_alloc&) {
+      read();  // Others are on their way: they have to be waited for.
+    }
   }
   done.wait();
   for (const absl::Status& status : statuses) CAIRN_RETURN_IF_ERROR(status);
@@ -131,7 +148,7 @@ void BatchLoader::Run() {
       if (stage_ == Stage::kStopped) return;
       number = staged_number_;
     }
-    const absl::Status status = Assemble(number, &staged_, &indices);
+    const absl::Status status = OrNoMemory([&] { return Assemble(number, &staged_, &indices); });
     MutexLock lock(&mutex_);
     staged_status_ = status;
     if (stage_ == Stage::kStopped) return;

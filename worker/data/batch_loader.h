@@ -40,7 +40,8 @@ class BatchLoader {
 
   // The batch, which stays valid until the next Get. Does not wait if it was the `next` of the Get
   // before and is ready, else assembles it at once. `next` is the batch that will probably be asked
-  // for next, if that is known. Errors as Dataset::ReadInput and CheckUnchanged.
+  // for next, if that is known. Errors as Dataset::ReadInput and CheckUnchanged; ResourceExhausted,
+  // or std::bad_alloc where this thread met it: no memory.
   absl::StatusOr<const LoadedBatch*> Get(int64_t batch, std::optional<int64_t> next);
 
  private:

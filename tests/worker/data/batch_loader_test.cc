@@ -1,7 +1,11 @@
 #include "worker/data/batch_loader.h"
 
+#include <atomic>
+#include <cstddef>
+#include <cstdlib>
 #include <cstring>
 #include <memory>
+#include <new>
 #include <vector>
 
 #include "gmock/gmock.h"
@@ -10,6 +14,21 @@
 #include "tests/worker/data/data_files.h"
 #include "worker/job_data.h"
 #include "worker/job_model.h"
+
+namespace {
+
+// While this is set there is no memory for anything of so many bytes.
+std::atomic<size_t> g_too_large = SIZE_MAX;
+
+}  // namespace
+
+void* operator new(size_t bytes) {
+  void* const memory = bytes < g_too_large ? std::malloc(bytes) : nullptr;
+  if (memory == nullptr) throw std::bad_alloc();
+  return memory;
+}
+void operator delete(void* memory) noexcept { std::free(memory); }
+void operator delete(void* memory, size_t) noexcept { std::free(memory); }
 
 namespace cairn::worker {
 namespace {
@@ -84,6 +103,27 @@ TEST(BatchLoaderTest, AFileThatChangesWhileItIsReadIsAnErrorThatNamesIt) {
   const auto batch = loader.Get(1, std::nullopt);
   EXPECT_EQ(batch.status().code(), absl::StatusCode::kDataLoss);
   EXPECT_THAT(std::string(batch.status().message()), ::testing::HasSubstr("/i.npy"));
+}
+
+// Files are read by threads of their own: what one of them throws nobody could catch.
+TEST(BatchLoaderTest, ALackOfMemoryWhileFilesAreReadIsAnErrorAndPasses) {
+  constexpr int kFeatures = 1 << 18;
+  proto::JobPlan plan = CountingPlan({.rows = kFeatures});
+  proto::NpySource& npy = *plan.mutable_job()->mutable_train()->mutable_npy();
+  const std::vector<float> numbers(2 * kFeatures);
+  npy.set_features(0, WriteDataFile("x.npy", NpyBytes("<f4", "(2, 262144)", Raw(numbers))));
+  npy.set_labels(0, WriteDataFile("y.npy", NpyBytes("<f4", "(2, 1)", Raw<float>({0, 1}))));
+  const auto model = JobModel::Create(plan.job(), plan.model());
+  ASSERT_TRUE(model.ok()) << model.status();
+  const auto data = LoadJobData(plan, *model, {.memory_bytes = 0}, true, false);
+  ASSERT_TRUE(data.ok()) << data.status();
+  BatchLoader loader(data->train, BatchOrder(2, 1, false, 0));
+  ASSERT_TRUE(loader.Get(0, std::nullopt).ok());
+  g_too_large = kFeatures * sizeof(float);  // A row.
+  const absl::Status status = loader.Get(1, std::nullopt).status();
+  g_too_large = SIZE_MAX;
+  EXPECT_EQ(status.code(), absl::StatusCode::kResourceExhausted) << status;
+  EXPECT_TRUE(loader.Get(1, std::nullopt).ok());
 }
 
 }  // namespace
