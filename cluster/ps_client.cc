@@ -90,13 +90,13 @@ absl::Status ReadReply(Frame frame, const Destinations&, std::vector<FetchedReco
   if (!reader.ok()) return reader.status();
   records->clear();  // Of an attempt that was cut short.
   for (const proto::FetchedBlock& block : header.blocks()) {
-    if (block.payload_bytes() > reader->bytes_left()) break;  // Before it is allocated.
+    const uint64_t left = reader->bytes_left();  // Looked at before the record is allocated.
+    if (block.header_bytes() > left || block.payload_bytes() > left - block.header_bytes()) break;
     FetchedRecord& record = records->emplace_back();
     record.block = block.block();
     record.header_bytes = block.header_bytes();
     record.bytes.resize(record.header_bytes + block.payload_bytes());
-    absl::Status read = reader->ReadBytes(absl::MakeSpan(record.bytes));
-    if (!read.ok()) return read;
+    if (auto read = reader->ReadBytes(absl::MakeSpan(record.bytes)); !read.ok()) return read;
   }
   return reader->ExpectEnd();
 }
