@@ -10,6 +10,7 @@
 #include "cli/commands/command_line.h"
 #include "cli/local/programs.h"
 #include "cli/view/terminal.h"
+#include "common/standard_files.h"
 
 namespace {
 
@@ -29,6 +30,7 @@ std::string UserFolder() {
 }  // namespace
 
 int main(int argc, char** argv) {
+  cairn::OpenMissingStandardFiles();
   cairn::cli::CommandContext context;
   context.out = &std::cout;
   context.err = &std::cerr;

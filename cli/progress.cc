@@ -94,7 +94,7 @@ void Progress::WriteStatus(const proto::JobStatus& status, bool is_due) {
     return;
   }
   // A line that wraps could not be rewritten.
-  const std::string line = ProgressLine(status, options_.width - 1);
+  const std::string line = ProgressLine(status, std::max(1, options_.width - 1));
   ClearLine();
   *out_ << line;
   last_line_ = line;

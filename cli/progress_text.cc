@@ -9,6 +9,7 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_replace.h"
 #include "cli/status_json.h"
+#include "common/plural.h"
 
 namespace cairn::cli {
 namespace {
@@ -20,10 +21,6 @@ std::string Bar(int64_t done, int64_t total) {
   if (filled < kWidth) bar += '>';
   bar.resize(kWidth, ' ');
   return absl::StrCat("[", bar, "] ");
-}
-
-std::string Plural(int64_t count, const std::string& noun) {
-  return absl::StrCat(count, " ", noun, count == 1 ? "" : "s");
 }
 
 std::vector<std::pair<std::string, double>> Means(const proto::JobStatus& status) {
@@ -118,14 +115,14 @@ std::string EvaluationText(const proto::EvaluationRecord& evaluation,
 
 std::string ProgressLine(const proto::JobStatus& status, int width) {
   if (status.state() != proto::RUNNING || status.batches_per_epoch() == 0) {
-    return WaitingLine(status).substr(0, width == 0 ? std::string::npos : width);
+    return WaitingLine(status).substr(0, width <= 0 ? std::string::npos : width);
   }
   const auto parts = ProgressParts(status);
   const std::string batches =
       absl::StrCat(status.batch_in_epoch(), "/", status.batches_per_epoch());
   const std::string epoch = absl::StrCat("epoch ", status.epoch() + 1, "/", status.epochs(), " ");
   const std::string plain = absl::StrCat(epoch, batches, "  ", absl::StrJoin(parts, "  "));
-  if (width == 0) return plain;
+  if (width <= 0) return plain;
   const std::string bar = Bar(status.batch_in_epoch(), status.batches_per_epoch());
   if (static_cast<int>(plain.size() + bar.size()) <= width) {
     return absl::StrCat(epoch, bar, batches, "  ", absl::StrJoin(parts, "  "));
@@ -134,6 +131,12 @@ std::string ProgressLine(const proto::JobStatus& status, int width) {
   std::string tight = absl::StrReplaceAll(plain, {{"  ", " "}, {"examples/s", "ex/s"}});
   if (static_cast<int>(tight.size()) > width) tight.resize(width);
   return tight;
+}
+
+std::string NothingOf(const std::string& what, const proto::JobStatus& status) {
+  return absl::StrCat(what, " of job ", status.job_id(), " (", status.name(), ")",
+                      HasEnded(status.state()) ? "" : " yet", ": it is ", StateName(status.state()),
+                      ".\n");
 }
 
 std::vector<std::string> NewEvents(const proto::JobStatus& before, const proto::JobStatus& after) {

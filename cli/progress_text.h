@@ -23,8 +23,12 @@ std::string EvaluationText(const proto::EvaluationRecord& evaluation,
 
 // "epoch 2/3 [=====>    ] 133/469  loss 0.2512  accuracy 0.9081  8.2k examples/s  ETA 0:12
 //  2 workers", or what the job waits for. To fit into `width` characters it is written without the
-// bar, then more tightly, then cut; 0: no limit, and no bar.
+// bar, then more tightly, then cut; 0 or less: no limit, and no bar.
 std::string ProgressLine(const proto::JobStatus& status, int width);
+
+// "There is no history of job 4 (name) yet: it is queued." and a new line; no "yet" where the job
+// has ended.
+std::string NothingOf(const std::string& what, const proto::JobStatus& status);
 
 // One line for each thing that is worth telling and is in `after` but not in `before`.
 std::vector<std::string> NewEvents(const proto::JobStatus& before, const proto::JobStatus& after);

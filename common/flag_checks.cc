@@ -33,9 +33,10 @@ FlagCheck Number() {
   };
 }
 
-FlagCheck NotEmpty() {
-  return [](const std::string& text) -> std::string {
-    return text.empty() ? "is empty; say something, or leave it out" : "";
+FlagCheck NotEmpty(bool is_required) {
+  return [is_required](const std::string& text) -> std::string {
+    if (!text.empty()) return "";
+    return is_required ? "is empty; say something" : "is empty; say something, or leave it out";
   };
 }
 

@@ -18,8 +18,9 @@ FlagCheck Number(double least, double most);
 // Any finite number.
 FlagCheck Number();
 
-// Anything but nothing: "" is most often a shell's variable that was never set.
-FlagCheck NotEmpty();
+// Anything but nothing: "" is most often a shell's variable that was never set. `is_required`: it
+// may not be left out either.
+FlagCheck NotEmpty(bool is_required = false);
 
 // A refusal of CLI11's in this project's words: "--state: 1 required TEXT missing" becomes "--state
 // needs a value". Others stay as they are.

@@ -19,6 +19,7 @@
 #include "common/clock.h"
 #include "common/flag_checks.h"
 #include "common/logging.h"
+#include "common/standard_files.h"
 #include "common/status_macros.h"
 #include "common/version.h"
 #include "coordinator/control_loop.h"
@@ -122,6 +123,7 @@ int Start(const Flags& flags) {
 }
 
 int Main(int argc, char** argv) {
+  OpenMissingStandardFiles();
   CLI::App app("Takes jobs, hands out their batches and repairs the cluster.", kProgram);
   Flags flags;
   AddFlags(app, flags);

@@ -16,6 +16,7 @@
 #include "cluster/daemon_flags.h"
 #include "cluster/tf_config.h"
 #include "common/flag_checks.h"
+#include "common/standard_files.h"
 #include "common/status_macros.h"
 #include "common/version.h"
 #include "ps_server/ps_task.h"
@@ -99,6 +100,7 @@ int Serve(const Flags& flags) {
 }
 
 int Main(int argc, char** argv) {
+  OpenMissingStandardFiles();
   CLI::App app("Keeps a part of the variables of the job that is trained.", kProgram);
   Flags flags;
   AddFlags(app, flags);

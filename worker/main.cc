@@ -16,6 +16,7 @@
 #include "cluster/daemon_flags.h"
 #include "cluster/tf_config.h"
 #include "common/flag_checks.h"
+#include "common/standard_files.h"
 #include "common/status_macros.h"
 #include "common/version.h"
 #include "nn/create_device.h"
@@ -149,6 +150,7 @@ absl::StatusOr<int> RunWorker(const Flags& flags) {
 }  // namespace
 
 int main(int argc, char** argv) {
+  cairn::OpenMissingStandardFiles();
   LetThreadsSleep(argv);
   CLI::App app("Computes forward and backward passes for Cairn's parameter servers.", "worker");
   Flags flags;

@@ -6,6 +6,7 @@
 #include "cli/commands/flags.h"
 #include "cli/progress_text.h"
 #include "cli/status_json.h"
+#include "cli/view/cluster_text.h"
 #include "common/status_macros.h"
 
 namespace cairn::cli {
@@ -21,13 +22,12 @@ std::string TimeText(int64_t unix_seconds) {
 }
 
 void PrintTable(const proto::CheckpointList& list, std::ostream* out) {
-  if (list.manifests().empty()) *out << "There are no checkpoints yet.\n";
   for (const auto& manifest : list.manifests()) {
-    double bytes = 0;
-    for (const auto& part : manifest.parts()) bytes += static_cast<double>(part.bytes());
+    int64_t bytes = 0;
+    for (const auto& part : manifest.parts()) bytes += static_cast<int64_t>(part.bytes());
     const int copies = CopiesOf(manifest);
-    *out << absl::StrFormat("%4d  %10d batches  %8sB  on %d ps  %-8s  %s%s\n",
-                            manifest.checkpoint(), manifest.settled_batches(), CountText(bytes),
+    *out << absl::StrFormat("%4d  %10d batches  %10s  on %d ps  %-8s  %s%s\n",
+                            manifest.checkpoint(), manifest.settled_batches(), BytesText(bytes),
                             copies, manifest.reason(), TimeText(manifest.unix_seconds()),
                             manifest.damaged().empty() ? "" : "  DAMAGED: " + manifest.damaged());
   }
@@ -38,6 +38,9 @@ absl::StatusOr<int> PrintCheckpoints(const CommonFlags& flags, const CommandCont
   CAIRN_ASSIGN_OR_RETURN(const auto list, found.source->ListCheckpoints(flags.job));
   if (!flags.json) {
     PrintTable(list, context.out);
+    if (!list.manifests().empty()) return kExitDone;
+    CAIRN_ASSIGN_OR_RETURN(const proto::JobStatus job, found.source->GetJob(flags.job));
+    *context.out << NothingOf("There are no checkpoints", job);
     return kExitDone;
   }
   for (const auto& manifest : list.manifests()) {

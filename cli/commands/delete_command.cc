@@ -4,6 +4,7 @@
 #include "cli/commands/command.h"
 #include "cli/commands/flags.h"
 #include "cli/view/cluster_text.h"
+#include "common/plural.h"
 #include "common/status_macros.h"
 #include "nlohmann/json.hpp"
 
@@ -22,8 +23,8 @@ absl::StatusOr<int> Delete(const CommonFlags& flags, const CommandContext& conte
     return kExitDone;
   }
   *context.out << "deleted job " << reply.status().job_id() << " (" << reply.status().name()
-               << "), its history and " << reply.checkpoints()
-               << (reply.checkpoints() == 1 ? " checkpoint" : " checkpoints") << " of "
+               << "), its history and "
+               << Plural(static_cast<int64_t>(reply.checkpoints()), "checkpoint") << " of "
                << BytesText(static_cast<int64_t>(reply.bytes())) << "\n";
   return kExitDone;
 }

@@ -36,7 +36,7 @@ void FlagSet::AddArgument(const std::string& name, std::string* value, bool is_r
                           const std::string& help) {
   CLI::Option* option = Add(name, "", value, help);
   flags_.back().is_required = is_required;
-  if (option != nullptr) option->required(is_required)->check(NotEmpty());
+  if (option != nullptr) option->required(is_required)->check(NotEmpty(is_required));
 }
 
 void FlagSet::AddBool(const std::string& name, bool* value, const std::string& help) {
@@ -53,7 +53,7 @@ void FlagSet::AddRequiredString(const std::string& name, std::string* value,
                                 const std::string& help) {
   CLI::Option* option = Add(name, "TEXT", value, help);
   flags_.back().is_required = true;
-  if (option != nullptr) option->required()->check(NotEmpty());
+  if (option != nullptr) option->required()->check(NotEmpty(/*is_required=*/true));
 }
 
 void FlagSet::AddRequiredStrings(const std::string& name, std::vector<std::string>* values,
@@ -63,7 +63,7 @@ void FlagSet::AddRequiredStrings(const std::string& name, std::vector<std::strin
   flags_.back().is_repeated = true;
   if (option == nullptr) return;
   option->required()
-      ->check(NotEmpty())
+      ->check(NotEmpty(/*is_required=*/true))
       ->expected(1)
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
 }
@@ -81,6 +81,12 @@ void FlagSet::AddId(const std::string& name, uint64_t* value, const std::string&
 void FlagSet::AddNumber(const std::string& name, double* value, const std::string& help) {
   CLI::Option* option = Add(name, "X", value, help);
   if (option != nullptr) option->check(Number());
+}
+
+void FlagSet::AddNumber(const std::string& name, double* value, double least, double most,
+                        const std::string& help) {
+  CLI::Option* option = Add(name, "X", value, help);
+  if (option != nullptr) option->check(Number(least, most));
 }
 
 void FlagSet::Exclude(const std::string& one, const std::string& other) {

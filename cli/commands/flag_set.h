@@ -46,6 +46,9 @@ class FlagSet {
   // From 1.
   void AddId(const std::string& name, uint64_t* value, const std::string& help);
   void AddNumber(const std::string& name, double* value, const std::string& help);
+  // From `least` to `most`.
+  void AddNumber(const std::string& name, double* value, double least, double most,
+                 const std::string& help);
 
   // At most one of these two flags, added before, may be there.
   void Exclude(const std::string& one, const std::string& other);

@@ -128,8 +128,7 @@ absl::StatusOr<int> PrintHistory(const CommonFlags& flags, const CommandContext&
       [&printer](const proto::HistoryChunk& chunk) { printer.PrintBatches(chunk); }));
   printer.PrintEnd();
   if (printer.is_empty() && !flags.json) {
-    *context.out << "There is no history of job " << job.job_id() << " (" << job.name()
-                 << ") yet: it is " << StateName(job.state()) << ".\n";
+    *context.out << NothingOf("There is no history", job);
   }
   return kExitDone;
 }

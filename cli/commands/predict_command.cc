@@ -12,6 +12,7 @@
 #include "cli/model/prediction.h"
 #include "cli/model/trained_model.h"
 #include "common/npy.h"
+#include "common/plural.h"
 #include "common/status_macros.h"
 #include "nlohmann/json.hpp"
 
@@ -41,9 +42,11 @@ std::optional<double> ScaleOf(const PredictFlags& flags) {
 // One file for each of the model's outputs.
 absl::Status CheckOutputs(const std::vector<std::string>& files, const proto::ModelSpec& model) {
   if (static_cast<int>(files.size()) == model.outputs_size()) return absl::OkStatus();
-  return absl::InvalidArgumentError(absl::StrCat(
-      "the model has ", model.outputs_size(), " outputs (", absl::StrJoin(model.outputs(), ", "),
-      "), and --output is there ", files.size(), " times; say it once for each, in their order"));
+  return absl::InvalidArgumentError(
+      absl::StrCat("the model has ", Plural(model.outputs_size(), "output"), " (",
+                   absl::StrJoin(model.outputs(), ", "), "), and --output is there ",
+                   Plural(static_cast<int64_t>(files.size()), "time"),
+                   "; say it once for each, in their order"));
 }
 
 nlohmann::ordered_json Json(const Prediction& prediction, const std::string& file) {
@@ -76,7 +79,7 @@ absl::StatusOr<int> PredictFiles(const PredictFlags& flags, const CommandContext
     }
     *context.out << line.dump() << "\n";
   } else {
-    *context.out << "wrote " << predictions[0].shape[0] << " predictions of checkpoint "
+    *context.out << "wrote " << Plural(predictions[0].shape[0], "prediction") << " of checkpoint "
                  << model.checkpoint.checkpoint() << " to " << absl::StrJoin(flags.outputs, ", ")
                  << "\n";
   }

@@ -1,20 +1,27 @@
+#include <algorithm>
 #include <memory>
 
+#include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "cli/commands/command.h"
 #include "cli/commands/flags.h"
 #include "cli/files.h"
 #include "cli/profile/chrome_trace.h"
 #include "cli/profile/profile_summary.h"
+#include "cli/status_json.h"
 #include "common/status_macros.h"
 #include "nlohmann/json.hpp"
 
 namespace cairn::cli {
 namespace {
 
+constexpr int kStepsMax = 10000;
+constexpr double kTimeoutMin = 0.001;
+constexpr double kTimeoutMax = 3600;
+
 struct ProfileFlags : CommonFlags {
-  uint64_t steps = 50;
-  double timeout = 60;
+  int steps = 50;       // Of each worker.
+  double timeout = 60;  // Seconds.
   std::string trace;
 };
 
@@ -69,17 +76,25 @@ nlohmann::ordered_json SummaryJson(const ProfileSummary& summary) {
   return out;
 }
 
+bool HasSteps(const proto::ProfileReply& profile) {
+  return std::any_of(profile.tasks().begin(), profile.tasks().end(),
+                     [](const proto::ProfileReport& task) { return task.steps() > 0; });
+}
+
+absl::Status NoSteps(const ProfileFlags& flags, CoordinatorApi* api) {
+  CAIRN_ASSIGN_OR_RETURN(const proto::JobStatus job, api->GetJob(flags.job));
+  const std::string why = job.waiting_for().empty() ? "; give it longer with --timeout"
+                                                    : ", waiting " + job.waiting_for();
+  return absl::FailedPreconditionError(absl::StrCat("no worker made a step within ", flags.timeout,
+                                                    " s: job ", job.job_id(), " (", job.name(),
+                                                    ") is ", StateName(job.state()), why));
+}
+
 absl::StatusOr<int> Profile(const ProfileFlags& flags, const CommandContext& context) {
-  if (flags.steps < 1 || flags.steps > 10000) {
-    return absl::InvalidArgumentError("--steps is not from 1 to 10000");
-  }
-  if (!(flags.timeout > 0 && flags.timeout <= 3600)) {
-    return absl::InvalidArgumentError("--timeout is not between 0 and 3600 seconds");
-  }
   CAIRN_ASSIGN_OR_RETURN(const auto api, FindCoordinator(flags.Choice(context)));
-  CAIRN_ASSIGN_OR_RETURN(
-      const proto::ProfileReply profile,
-      api->Profile(flags.job, static_cast<int64_t>(flags.steps), absl::Seconds(flags.timeout)));
+  CAIRN_ASSIGN_OR_RETURN(const proto::ProfileReply profile,
+                         api->Profile(flags.job, flags.steps, absl::Seconds(flags.timeout)));
+  if (!HasSteps(profile)) return NoSteps(flags, api.get());
   for (const proto::ProfileReport& task : profile.tasks()) {
     const ProfileSummary summary = Summarize(task);
     if (flags.json) {
@@ -113,8 +128,8 @@ Command MakeProfileCommand() {
                       "cairn profile fashion_mnist_cnn --steps 100 --trace trace.json"};
   command.add_flags = [flags](FlagSet* set) {
     flags->AddJob(set);
-    set->AddId("--steps N", &flags->steps, "Steps of each worker [50]");
-    set->AddNumber("--timeout SECONDS", &flags->timeout,
+    set->AddCount("--steps", &flags->steps, kStepsMax, "Steps of each worker [50]");
+    set->AddNumber("--timeout SECONDS", &flags->timeout, kTimeoutMin, kTimeoutMax,
                    "Seconds after which what was measured is enough [60]");
     set->AddString("--trace FILE", &flags->trace, "Write a Chrome trace (JSON) to this file");
     flags->AddJson(set);

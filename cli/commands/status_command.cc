@@ -9,6 +9,7 @@
 #include "cli/status_json.h"
 #include "cli/view/cluster_text.h"
 #include "cli/view/shell_word.h"
+#include "common/plural.h"
 #include "common/status_macros.h"
 
 namespace cairn::cli {
@@ -18,9 +19,9 @@ namespace {
 constexpr int kEpochsShown = 10;
 
 void PrintFaults(const proto::JobStatus& job, std::ostream* out) {
-  *out << absl::StrFormat(
-      "  faults       %d rollbacks, %d workers lost, %d joined, %d duplicate pushes refused\n",
-      job.rollbacks(), job.workers_lost(), job.workers_joined(), job.duplicates_refused());
+  *out << absl::StrFormat("  faults       %s, %s lost, %d joined, %d duplicate pushes refused\n",
+                          Plural(job.rollbacks(), "rollback"), Plural(job.workers_lost(), "worker"),
+                          job.workers_joined(), job.duplicates_refused());
   *out << absl::StrFormat("  checkpoints  last %d, %d skipped, %d failed\n", job.last_checkpoint(),
                           job.checkpoints_skipped(), job.checkpoints_failed());
   if (!job.checkpoint_error().empty()) {
@@ -84,7 +85,7 @@ absl::StatusOr<int> PrintOverview(const CommonFlags& flags, const FoundSource& f
   if (found.api != nullptr) {
     CAIRN_ASSIGN_OR_RETURN(const auto cluster, found.api->GetCluster());
     if (flags.json) {
-      for (const auto& member : cluster.members()) {
+      for (const auto& member : MembersOf(cluster)) {
         *context.out << MemberJson(member).dump() << "\n";
       }
     } else {

@@ -17,6 +17,7 @@
 #include "cli/status_json.h"
 #include "cli/view/cluster_text.h"
 #include "cli/view/terminal.h"
+#include "common/plural.h"
 #include "common/status_macros.h"
 
 namespace cairn::cli {
@@ -29,6 +30,7 @@ constexpr absl::Duration kPatience = absl::Milliseconds(100);
 constexpr int kIntervalMax = 3600;
 constexpr int kTimesMax = 1000000000;
 constexpr int kNotesShown = 5;
+constexpr int kIndent = 2;  // Of what is said about a job.
 
 struct TopFlags : CommonFlags {
   int interval = 1;  // Seconds.
@@ -73,21 +75,25 @@ void AppendJob(const proto::JobStatus& job, int width, std::vector<std::string>*
     lines->push_back(absl::StrCat("  epoch ", evaluation.epoch() + 1,
                                   " validated: ", EvaluationText(evaluation, job.metric_names())));
   }
-  lines->push_back(absl::StrCat("  ", job.rollbacks(), " rollbacks, ", job.workers_lost(),
-                                " workers lost, checkpoint ", job.last_checkpoint()));
+  lines->push_back(absl::StrCat("  ", Plural(job.rollbacks(), "rollback"), ", ",
+                                Plural(job.workers_lost(), "worker"), " lost, checkpoint ",
+                                job.last_checkpoint()));
   for (int i = std::max(0, job.notes_size() - kNotesShown); i < job.notes_size(); ++i) {
     lines->push_back("  " + job.notes(i));
   }
 }
 
+// As wide as `width`; 0: as wide as they are.
 std::vector<std::string> LinesOf(const absl::StatusOr<View>& view, const std::string& address,
                                  int width) {
   if (!view.ok()) return {std::string(view.status().message())};
   std::vector<std::string> lines =
-      absl::StrSplit(ClusterText(view->cluster, address), '\n', absl::SkipEmpty());
+      absl::StrSplit(ClusterText(view->cluster, address, width), '\n', absl::SkipEmpty());
   lines.emplace_back();
   if (view->jobs.empty()) lines.push_back("no jobs yet; cairn submit JOB.json hands one in");
-  for (const proto::JobStatus& job : view->jobs) AppendJob(job, width, &lines);
+  for (const proto::JobStatus& job : view->jobs) {
+    AppendJob(job, width == 0 ? 0 : std::max(1, width - kIndent), &lines);
+  }
   return lines;
 }
 
@@ -107,8 +113,8 @@ absl::StatusOr<int> ShowLive(const TopFlags& flags, const CommandContext& contex
   Terminal terminal(STDIN_FILENO, STDOUT_FILENO);
   for (int i = 0; (flags.times == 0 || i < flags.times) && !is_over; ++i) {
     const TerminalSize size = SizeOfTerminal(STDOUT_FILENO);
-    // One column and one row less: what wraps or scrolls would not be rewritten.
-    auto lines = LinesOf(Look(api.get()), api->address(), size.columns - 3);
+    // One column less: what wraps would not be rewritten.
+    auto lines = LinesOf(Look(api.get()), api->address(), std::max(1, size.columns - 1));
     lines.insert(lines.begin(), "q or Ctrl-C ends this; the cluster goes on");
     terminal.Show(lines);
     const std::optional<char> key = WaitForKey(&terminal, absl::Seconds(flags.interval), is_over);
@@ -157,7 +163,8 @@ Command MakeTopCommand() {
   command.description = "Watch a cluster and its jobs; q or Ctrl-C ends it";
   command.details =
       "On a terminal one screen is rewritten. Elsewhere, and with --json, each look is printed "
-      "after the other, until --times are done.";
+      "after the other, until --times are done. Where the terminal is narrow the columns that tell "
+      "least, such as HOST and PID, are left out; cairn cluster shows all.";
   command.examples = {"cairn top", "cairn top --times 1 > now.txt",
                       "cairn top --coordinator 10.0.0.1:4000 --interval 5"};
   command.add_flags = [flags](FlagSet* set) {

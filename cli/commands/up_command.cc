@@ -20,6 +20,7 @@
 #include "cli/local/state_lock.h"
 #include "cli/view/shell_word.h"
 #include "common/clock.h"
+#include "common/plural.h"
 #include "common/status_macros.h"
 #include "nlohmann/json.hpp"
 
@@ -172,8 +173,8 @@ absl::StatusOr<int> ReportRunning(const UpFlags& flags, const StateHolder& holde
   const int workers = static_cast<int>(file->workers.size());
   if ((flags.ps != 0 && flags.ps != ps) || (flags.workers != 0 && flags.workers != workers)) {
     return absl::FailedPreconditionError(absl::StrCat(
-        "a cluster is up on ", flags.state, " with ", ps, " ps and ", workers,
-        " workers; end it first with cairn down --state ", ShellWord(flags.state),
+        "a cluster is up on ", flags.state, " with ", ps, " ps and ", Plural(workers, "worker"),
+        "; end it first with cairn down --state ", ShellWord(flags.state),
         ", or add workers to it: ", WorkerProgram(context), " --coordinator ", file->coordinator));
   }
   RememberLastCluster(context.user_folder, flags.state).IgnoreError();

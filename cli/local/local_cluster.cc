@@ -17,6 +17,7 @@
 #include "cli/local/ports.h"
 #include "cli/local/programs.h"
 #include "common/mutex.h"
+#include "common/plural.h"
 #include "common/status_macros.h"
 
 namespace cairn::cli {
@@ -240,8 +241,7 @@ absl::Status LocalCluster::failure() const { return supervisor_->failure(); }
 void LocalCluster::Stop(absl::Duration grace) { supervisor_->Stop(grace); }
 
 std::string TasksText(int ps, int workers) {
-  return absl::StrCat("1 coordinator, ", ps, " ps, ", workers,
-                      workers == 1 ? " worker" : " workers");
+  return absl::StrCat("1 coordinator, ", ps, " ps, ", Plural(workers, "worker"));
 }
 
 absl::StatusOr<int> ChoosePsCount(const std::string& state, int asked) {

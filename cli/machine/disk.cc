@@ -29,6 +29,20 @@ std::filesystem::path NearestFolder(const std::string& state) {
   return folder;
 }
 
+// What stands where the state directory, or a folder above it, would have to be made; empty:
+// nothing does.
+std::filesystem::path WhatIsInTheWay(const std::string& state) {
+  std::error_code ignored;
+  std::filesystem::path path = std::filesystem::absolute(state).lexically_normal();
+  for (; path.has_relative_path(); path = path.parent_path()) {
+    // A link to nothing is in the way too.
+    if (!std::filesystem::exists(std::filesystem::symlink_status(path, ignored))) continue;
+    const auto status = std::filesystem::status(path, ignored);
+    return std::filesystem::is_directory(status) ? std::filesystem::path() : path;
+  }
+  return {};
+}
+
 // The median time in which a page that was appended to a file is safely on the disk: what each
 // decision of a coordinator waits for.
 absl::StatusOr<absl::Duration> MeasureSync(const std::filesystem::path& folder) {
@@ -57,6 +71,11 @@ absl::StatusOr<absl::Duration> MeasureSync(const std::filesystem::path& folder) 
 }  // namespace
 
 std::vector<Check> CheckDisk(const std::string& state) {
+  const std::filesystem::path obstacle = WhatIsInTheWay(state);
+  if (!obstacle.empty()) {
+    return {{Check::Level::kFail, "disk", absl::StrCat(obstacle.string(), " is not a directory"),
+             "move it away, or choose another directory with --state DIR"}};
+  }
   const std::filesystem::path folder = NearestFolder(state);
   std::vector<Check> checks;
   struct statvfs disk {};

@@ -11,7 +11,8 @@
 namespace cairn::cli {
 
 // Looks at the disk on which a state directory lies or would lie: room, and how long a sync takes
-// (a few small files are written beside it and removed). Fails if nothing can be written there.
+// (a few small files are written beside it and removed). Fails if nothing can be written there, or
+// if what is there is no directory.
 std::vector<Check> CheckDisk(const std::string& state);
 
 // How the two are judged.

@@ -10,6 +10,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "cli/view/cluster_text.h"
+#include "common/plural.h"
 
 namespace cairn::cli {
 namespace {
@@ -42,8 +43,8 @@ Check CheckProcessor(const std::string& cpuinfo, unsigned cores) {
   Check check;
   check.subject = "processor";
   const std::string model = ValueOf(cpuinfo, "model name");
-  check.found = absl::StrCat(model.empty() ? "of unknown make" : model, ", ", cores,
-                             cores == 1 ? " core" : " cores");
+  check.found =
+      absl::StrCat(model.empty() ? "of unknown make" : model, ", ", Plural(cores, "core"));
   if (has("avx512f")) {
     absl::StrAppend(&check.found, ", AVX-512");
   } else if (has("avx2") && has("fma")) {

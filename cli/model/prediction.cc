@@ -5,6 +5,7 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "common/plural.h"
 #include "common/status_macros.h"
 #include "nn/data/data_source.h"
 
@@ -25,8 +26,8 @@ void SetArrays(const std::vector<std::string>& files, Source* source) {
 absl::Status CheckCount(size_t files, int inputs) {
   if (files == static_cast<size_t>(inputs)) return absl::OkStatus();
   return absl::InvalidArgumentError(absl::StrCat(
-      "the model has ", inputs, inputs == 1 ? " input" : " inputs", ", and --input is there ",
-      files, files == 1 ? " time" : " times", "; say it once for each, in their order"));
+      "the model has ", Plural(inputs, "input"), ", and --input is there ",
+      Plural(static_cast<int64_t>(files), "time"), "; say it once for each, in their order"));
 }
 
 void SetFiles(const std::vector<std::string>& files, proto::DataSource* source) {

@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "cli/model/trained_model.h"
+#include "common/plural.h"
 #include "common/status_macros.h"
 #include "nn/initializer.h"
 #include "nn/model.h"
@@ -82,8 +83,8 @@ absl::StatusOr<WarmStart> ReadWarmStart(JobSource* source, const proto::Job& job
 }
 
 std::vector<std::string> WarmStartNotes(const WarmStart& warm) {
-  std::vector<std::string> notes = {absl::StrCat(
-      "takes ", warm.taken, warm.taken == 1 ? " variable" : " variables", " from ", warm.from)};
+  std::vector<std::string> notes = {
+      absl::StrCat("takes ", Plural(warm.taken, "variable"), " from ", warm.from)};
   if (!warm.fresh.empty()) {
     notes.push_back(absl::StrCat("starts anew: ", absl::StrJoin(warm.fresh, "; ")));
   }

@@ -2,17 +2,22 @@
 
 #include <algorithm>
 #include <array>
+#include <numeric>
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
+#include "absl/strings/string_view.h"
 #include "cli/progress_text.h"
 
 namespace cairn::cli {
 namespace {
 
 using Row = std::vector<std::string>;
+
+// Before each column.
+constexpr absl::string_view kGap = "  ";
 
 // What a task does with its time: a ps answers, a worker computes.
 std::string RateText(const proto::Member& member) {
@@ -40,18 +45,36 @@ Row RowOf(const proto::Member& member) {
           OrDash(member.device())};
 }
 
-// Columns as wide as what stands in them; the last one is not filled up.
-std::string Table(const std::vector<Row>& rows) {
+// Columns are as wide as what stands in them.
+std::vector<size_t> WidthsOf(const std::vector<Row>& rows) {
   std::vector<size_t> widths;
   for (const Row& row : rows) {
     widths.resize(std::max(widths.size(), row.size()));
     for (size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], row[i].size());
   }
+  return widths;
+}
+
+// The least telling first; what a task does and how fast stays.
+void DropColumns(size_t width, std::vector<Row>* rows) {
+  for (const char* name : {"HOST", "PID", "ADDRESS", "JOINED", "HEARD", "MEMORY"}) {
+    const std::vector<size_t> widths = WidthsOf(*rows);
+    const size_t gaps = kGap.size() * widths.size();
+    if (std::accumulate(widths.begin(), widths.end(), gaps) <= width) return;
+    const Row& titles = rows->front();
+    const auto column = std::find(titles.begin(), titles.end(), name) - titles.begin();
+    for (Row& row : *rows) row.erase(row.begin() + column);
+  }
+}
+
+// The last column is not filled up.
+std::string Table(const std::vector<Row>& rows) {
+  const std::vector<size_t> widths = WidthsOf(rows);
   std::string text;
   for (const Row& row : rows) {
     std::string line;
     for (size_t i = 0; i < row.size(); ++i) {
-      absl::StrAppend(&line, "  ", row[i]);
+      absl::StrAppend(&line, kGap, row[i]);
       if (i + 1 < row.size()) line.append(widths[i] - row[i].size(), ' ');
     }
     absl::StrAppend(&text, absl::StripTrailingAsciiWhitespace(line), "\n");
@@ -76,10 +99,12 @@ std::vector<proto::Member> MembersOf(const proto::ClusterStatus& cluster) {
   return members;
 }
 
-std::string ClusterText(const proto::ClusterStatus& cluster, const std::string& address) {
+std::string ClusterText(const proto::ClusterStatus& cluster, const std::string& address,
+                        int width) {
   std::vector<Row> rows = {
       {"TASK", "STATE", "ADDRESS", "HOST", "PID", "JOINED", "HEARD", "MEMORY", "RATE", "DEVICE"}};
   for (const proto::Member& member : MembersOf(cluster)) rows.push_back(RowOf(member));
+  if (width > 0) DropColumns(static_cast<size_t>(width), &rows);
   return absl::StrCat("cluster of the coordinator at ", address, ", Cairn ", cluster.version(),
                       ", start ", cluster.term(), "\n", Table(rows));
 }

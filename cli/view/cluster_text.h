@@ -15,7 +15,10 @@ std::string BytesText(int64_t bytes);
 std::vector<proto::Member> MembersOf(const proto::ClusterStatus& cluster);
 
 // A headline with the coordinator's `address`, and a table of its members, the coordinator first.
-std::string ClusterText(const proto::ClusterStatus& cluster, const std::string& address);
+// So that the table's lines fit into `width` characters whole columns are left out: HOST, PID,
+// ADDRESS, JOINED, HEARD and MEMORY, in this order, until they do. 0: no limit.
+std::string ClusterText(const proto::ClusterStatus& cluster, const std::string& address,
+                        int width = 0);
 
 }  // namespace cairn::cli
 

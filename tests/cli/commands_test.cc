@@ -14,6 +14,7 @@
 #include "nlohmann/json.hpp"
 #include "tests/cli/example_job.h"
 #include "tests/cli/fake_cluster.h"
+#include "tests/cli/run_cairn.h"
 #include "tests/cli/worker_script.h"
 
 namespace cairn::cli {
@@ -25,33 +26,6 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::Not;
 using ::testing::StartsWith;
-
-struct Result {
-  int exit_code = -1;
-  std::string out;
-  std::string err;
-
-  std::vector<json> lines() const {
-    std::vector<json> result;
-    std::istringstream text(out);
-    for (std::string line; std::getline(text, line);) result.push_back(json::parse(line));
-    return result;
-  }
-};
-
-Result RunCairn(const std::vector<std::string>& arguments,
-                const std::string& programs = "/no/such/programs") {
-  std::ostringstream out, err;
-  CommandContext context;
-  context.out = &out;
-  context.err = &err;
-  context.programs_folder = programs;
-  Result result;
-  result.exit_code = RunCommandLine(arguments, context);
-  result.out = out.str();
-  result.err = err.str();
-  return result;
-}
 
 // Commands that only read, on the state directory of the example job.
 class CommandsOnStateTest : public testing::Test {
@@ -308,6 +282,7 @@ TEST_F(CommandsOnClusterTest, ReadingCommandsAskTheCluster) {
   EXPECT_EQ(RunOnCluster({"jobs", "--json"}).lines()[0]["name"], "example");
   EXPECT_EQ(RunOnCluster({"history", "1", "--json"}).lines().size(), 7);
   EXPECT_THAT(RunOnCluster({"status"}).out, AllOf(HasSubstr("ps"), HasSubstr("live")));
+  EXPECT_EQ(RunOnCluster({"status", "--json"}).lines()[0]["role"], "coordinator");
   const std::string folder = testing::TempDir() + "/commands_test_remote";
   EXPECT_EQ(RunOnCluster({"export", "1", "--output", folder}).exit_code, 0);
   EXPECT_EQ(ReadFile(folder + "/weights.bin")->size(), 15 * sizeof(float));

@@ -139,6 +139,8 @@ grpc::Status FakeCluster::GetCluster(grpc::ServerContext*, const proto::GetClust
                                      proto::ClusterStatus* status) {
   status->set_version(kVersion);
   status->set_cluster_id(kClusterId);
+  status->mutable_coordinator()->set_role(proto::COORDINATOR);
+  status->mutable_coordinator()->set_live(true);
   for (const auto& address : ps_addresses()) {
     status->add_ps_addresses(address);
     proto::Member* member = status->add_members();
@@ -188,6 +190,12 @@ grpc::Status FakeCluster::GetHistory(grpc::ServerContext*, const proto::JobRefer
   *chunk.add_evaluations() = ExampleEvaluation();
   writer->Write(chunk);
   return CheckJob(job);
+}
+
+grpc::Status FakeCluster::ProfileJob(grpc::ServerContext*, const proto::ProfileRequest*,
+                                     proto::ProfileReply* reply) {
+  reply->add_tasks()->set_role(proto::PS);
+  return grpc::Status::OK;
 }
 
 void FakeCluster::ServeData(std::unique_ptr<cluster::RawCall> call) {

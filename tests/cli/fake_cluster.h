@@ -60,6 +60,9 @@ class FakeCluster final : public proto::Coordinator::Service {
   // A job trained: answers with the example's checkpoint.
   grpc::Status PrepareStop(grpc::ServerContext* context, const proto::PrepareStopRequest* request,
                            proto::PrepareStopReply* reply) override;
+  // Of a job whose workers wait: a ps has measured nothing, and no worker anything.
+  grpc::Status ProfileJob(grpc::ServerContext*, const proto::ProfileRequest* request,
+                          proto::ProfileReply* reply) override;
   grpc::Status FollowJob(grpc::ServerContext*, const proto::JobReference* job,
                          grpc::ServerWriter<proto::JobStatus>* writer) override;
   grpc::Status GetHistory(grpc::ServerContext*, const proto::JobReference* job,

@@ -74,6 +74,8 @@ TEST(ProgressTextTest, LineFitsIntoItsTerminal) {
   EXPECT_EQ(ProgressLine(Running(), 79),
             "epoch 2/3 133/469 loss 0.2512 accuracy 0.9081 8.21k ex/s ETA 0:12 2 workers");
   EXPECT_EQ(ProgressLine(Running(), 12), "epoch 2/3 13");
+  EXPECT_EQ(ProgressLine(Running(), 1), "e");
+  EXPECT_EQ(ProgressLine(Running(), -2), ProgressLine(Running(), 0));
 }
 
 TEST(ProgressTextTest, LineOfAJobThatWaitsSaysForWhat) {
@@ -84,6 +86,18 @@ TEST(ProgressTextTest, LineOfAJobThatWaitsSaysForWhat) {
   status = Running();
   status.set_waiting_for("for workers");
   EXPECT_THAT(ProgressLine(status, 0), testing::EndsWith("  waiting for workers"));
+}
+
+TEST(ProgressTextTest, WhatAJobLacksItMayStillGetUnlessItHasEnded) {
+  proto::JobStatus status;
+  status.set_job_id(4);
+  status.set_name("digits");
+  status.set_state(proto::QUEUED);
+  EXPECT_EQ(NothingOf("There is no history", status),
+            "There is no history of job 4 (digits) yet: it is queued.\n");
+  status.set_state(proto::CANCELLED);
+  EXPECT_EQ(NothingOf("There are no checkpoints", status),
+            "There are no checkpoints of job 4 (digits): it is cancelled.\n");
 }
 
 TEST(ProgressTextTest, EverythingNewIsOneEvent) {

@@ -51,6 +51,7 @@ TEST(FlagChecksTest, RefusalsAreInTheProjectsWords) {
   EXPECT_EQ(Refusal({"--threads", "x"}), "--threads: \"x\" is not a whole number from 1 to 8");
   EXPECT_EQ(Refusal({"--state", ""}), "--state: is empty; say something, or leave it out");
   EXPECT_EQ(Refusal({"--threads", "8"}), "");
+  EXPECT_EQ(NotEmpty(/*is_required=*/true)(""), "is empty; say something");
 }
 
 }  // namespace

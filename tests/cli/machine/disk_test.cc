@@ -1,6 +1,7 @@
 #include "cli/machine/disk.h"
 
 #include <filesystem>
+#include <fstream>
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -27,6 +28,20 @@ TEST(DiskTest, WhereNothingCanBeWrittenNothingCanBeKept) {
   const auto checks = CheckDisk("/proc/state");
   EXPECT_EQ(checks.back().level, Level::kFail);
   EXPECT_THAT(checks.back().fix, HasSubstr("--state DIR"));
+}
+
+TEST(DiskTest, AFileIsNoStateDirectoryNorAboveOne) {
+  const std::string file = std::filesystem::path(testing::TempDir()) / "disk_test_file";
+  std::ofstream(file) << "in the way";
+  for (const std::string& state : {file, file + "/state", file + "/", file + "/a/b"}) {
+    const auto checks = CheckDisk(state);
+    ASSERT_EQ(checks.size(), 1) << state;
+    EXPECT_EQ(checks[0].level, Level::kFail);
+    EXPECT_EQ(checks[0].found, file + " is not a directory");
+  }
+  std::error_code ignored;
+  std::filesystem::create_symlink("nowhere", file + "_link", ignored);
+  EXPECT_EQ(CheckDisk(file + "_link/state").back().level, Level::kFail);
 }
 
 TEST(DiskTest, LittleRoomIsAWarningAndHardlyAnyAFailure) {

@@ -16,7 +16,7 @@ TEST(ClusterTextTest, BytesAreCountedInPowersOf1024) {
   EXPECT_EQ(BytesText(int64_t{5} << 50), "5120.0 TiB");
 }
 
-TEST(ClusterTextTest, EveryTaskHasALineWithWhatItDoes) {
+proto::ClusterStatus ACluster() {
   proto::ClusterStatus cluster;
   cluster.set_version("7.1");
   cluster.set_term(4);
@@ -37,8 +37,12 @@ TEST(ClusterTextTest, EveryTaskHasALineWithWhatItDoes) {
   worker->set_index(2);
   worker->set_examples_per_second(9.6);
   worker->set_device("cpu");
+  return cluster;
+}
+
+TEST(ClusterTextTest, EveryTaskHasALineWithWhatItDoes) {
   EXPECT_EQ(
-      ClusterText(cluster, "10.0.0.9:1"),
+      ClusterText(ACluster(), "10.0.0.9:1"),
       "cluster of the coordinator at 10.0.0.9:1, Cairn 7.1, start 4\n"
       "  TASK         STATE  ADDRESS     HOST    PID  JOINED  HEARD  MEMORY   RATE"
       "              DEVICE\n"
@@ -48,6 +52,22 @@ TEST(ClusterTextTest, EveryTaskHasALineWithWhatItDoes) {
       "  -\n"
       "  worker-2     away   -           -       0    0       0.0 s  -        10 examples/s"
       "     cpu\n");
+}
+
+TEST(ClusterTextTest, WhereItIsNarrowWholeColumnsAreLeftOut) {
+  EXPECT_EQ(ClusterText(ACluster(), "10.0.0.9:1", 95), ClusterText(ACluster(), "10.0.0.9:1"));
+  EXPECT_EQ(ClusterText(ACluster(), "10.0.0.9:1", 82),
+            "cluster of the coordinator at 10.0.0.9:1, Cairn 7.1, start 4\n"
+            "  TASK         STATE  ADDRESS     JOINED  HEARD  MEMORY   RATE              DEVICE\n"
+            "  coordinator  live   -           0       -      -        -                 -\n"
+            "  ps-0         live   10.0.0.1:5  3       0.2 s  1.0 MiB  1.23k requests/s  -\n"
+            "  worker-2     away   -           0       0.0 s  -        10 examples/s     cpu\n");
+  EXPECT_EQ(ClusterText(ACluster(), "10.0.0.9:1", 1),
+            "cluster of the coordinator at 10.0.0.9:1, Cairn 7.1, start 4\n"
+            "  TASK         STATE  RATE              DEVICE\n"
+            "  coordinator  live   -                 -\n"
+            "  ps-0         live   1.23k requests/s  -\n"
+            "  worker-2     away   10 examples/s     cpu\n");
 }
 
 }  // namespace
