@@ -151,7 +151,12 @@ void Job::BeginTraining(Moment now, Outbox* outbox) {
   training_ =
       std::make_unique<Training>(Training::Context{&*plan(), &durable_.run(), history_.get()},
                                  std::move(settled->open), durable_.manifests());
-  if (resumed) training_->Resumed(now, outbox);
+  if (resumed) {
+    training_->Resumed(now, outbox);
+    for (uint32_t ps = 0; ps < plan()->partition().ps_count(); ++ps) {
+      recovery_->AskForLeftovers(ps, outbox);
+    }
+  }
   AdoptWorkers(now, outbox);
 }
 
@@ -209,7 +214,11 @@ void Job::PsJoined(uint32_t ps, const proto::Join& join, bool continues, Outbox*
   if (!recovery_.has_value()) return;
   const bool has_job = join.job_id() == id() && join.generation() == durable_.run().generation();
   if (!continues) duplicates_seen_[ps] = has_job ? join.duplicates_refused() : 0;
-  if (phase_ == Phase::kTraining && continues && has_job) return training_->PsReturned(ps, outbox);
+  if (phase_ == Phase::kTraining && continues && has_job) {
+    recovery_->PsAway(ps);  // From its old stream nothing comes any more.
+    recovery_->AskForLeftovers(ps, outbox);
+    return training_->PsReturned(ps, outbox);
+  }
   if (phase_ == Phase::kRestoring || (phase_ == Phase::kResuming && has_job)) {
     return recovery_->PsJoined(ps, has_job, continues, outbox);
   }
@@ -236,6 +245,10 @@ void Job::StartJobOn(TaskId worker, Outbox* outbox) {
   training_->AddWorker(worker);
 }
 
+std::vector<proto::Manifest> Job::AllManifests() const {
+  return training_ != nullptr ? training_->all_manifests() : durable_.manifests();
+}
+
 // "ps 1, ps 3", or empty.
 std::string Job::MissingPs() const {
   std::string missing;
@@ -259,8 +272,8 @@ void Job::OnMessage(TaskId task, const proto::TaskMessage& message, Moment now, 
   } else if (message.has_restored() && from_ps && message.restored().job_id() == id()) {
     if (recovery_.has_value()) recovery_->OnRestored(task.index, message.restored(), now, outbox);
   } else if (message.has_snapshots() && from_ps && message.snapshots().job_id() == id()) {
-    if (phase_ == Phase::kRestoring) {
-      recovery_->OnSnapshots(task.index, message.snapshots(), outbox);
+    if (recovery_.has_value()) {
+      recovery_->OnSnapshots(task.index, message.snapshots(), AllManifests(), outbox);
     }
   } else if (message.has_ledger() && from_ps && phase_ == Phase::kResuming) {
     recovery_->OnLedger(task.index, message.ledger());

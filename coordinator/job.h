@@ -103,6 +103,8 @@ class Job {
   void End(proto::JobRecord::Phase phase, const std::string& error, Moment now, Outbox* outbox);
   void StartJobOn(TaskId worker, Outbox* outbox);
   absl::Status NotTraining();
+  // With those that were passed over (see Checkpointer).
+  std::vector<proto::Manifest> AllManifests() const;
   std::string MissingPs() const;
   std::string WaitingFor() const;
 

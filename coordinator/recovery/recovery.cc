@@ -27,8 +27,9 @@ std::string CheckpointName(uint64_t checkpoint) {
   return checkpoint == 0 ? "the initial values" : absl::StrCat("checkpoint ", checkpoint);
 }
 
-const proto::Manifest* FindManifest(const DurableJob& job, uint64_t checkpoint) {
-  for (const proto::Manifest& manifest : job.manifests()) {
+const proto::Manifest* FindManifest(const std::vector<proto::Manifest>& manifests,
+                                    uint64_t checkpoint) {
+  for (const proto::Manifest& manifest : manifests) {
     if (manifest.checkpoint() == checkpoint) return &manifest;
   }
   return nullptr;
@@ -37,9 +38,15 @@ const proto::Manifest* FindManifest(const DurableJob& job, uint64_t checkpoint) 
 // Where a checkpoint has its blocks; those of the initial values are where they were at first.
 const proto::PartitionMap& PartitionOf(const DurableJob& job, uint64_t checkpoint) {
   if (checkpoint == 0) return job.record().partition();
-  const proto::Manifest* manifest = FindManifest(job, checkpoint);
+  const proto::Manifest* manifest = FindManifest(job.manifests(), checkpoint);
   CAIRN_CHECK(manifest != nullptr);
   return manifest->partition();
+}
+
+proto::Command ListCommand(uint64_t job_id) {
+  proto::Command command;
+  command.mutable_list_snapshots()->set_job_id(job_id);
+  return command;
 }
 
 bool SamePlaces(const proto::PartitionMap& a, const proto::PartitionMap& b) {
@@ -105,19 +112,30 @@ void Recovery::PsLost(uint32_t ps) {
   choice_.reset();
 }
 
-void Recovery::OnSnapshots(uint32_t ps, const proto::SnapshotList& list, Outbox* outbox) {
+void Recovery::AskForLeftovers(uint32_t ps, Outbox* outbox) {
+  survey_.AskedAside(ps);
+  outbox->Send(PsTask(ps), ListCommand(job_.id()));
+}
+
+void Recovery::OnSnapshots(uint32_t ps, const proto::SnapshotList& list,
+                           const std::vector<proto::Manifest>& manifests, Outbox* outbox) {
   survey_.Reply(ps, list);
-  DeleteLeftovers(ps, list, outbox);
+  DeleteLeftovers(ps, list, manifests, outbox);
 }
 
 // Snapshots of cuts that became no checkpoint, because their generation ended before all ps had
-// written theirs, and of checkpoints that were deleted while this ps was away: no manifest names
-// them, or ever will.
-void Recovery::DeleteLeftovers(uint32_t ps, const proto::SnapshotList& list, Outbox* outbox) {
+// written theirs, and of checkpoints that were deleted while this ps, or the coordinator, was away:
+// no manifest names them, or ever will. A manifest is made only of the cut that is held, and each
+// cut has a number of its own, so this is true however old the list is.
+void Recovery::DeleteLeftovers(uint32_t ps, const proto::SnapshotList& list,
+                               const std::vector<proto::Manifest>& manifests, Outbox* outbox) {
+  const proto::RunRecord& run = job_.run();
   std::set<uint64_t> leftovers;
   for (const proto::HeldSnapshot& held : list.snapshots()) {
     const uint64_t checkpoint = held.checkpoint();
-    const bool known = checkpoint > job_.run().last_cut() || FindManifest(job_, checkpoint);
+    const bool may_become_one =
+        checkpoint > run.last_cut() || (run.has_held_cut() && checkpoint == run.held_cut().cut());
+    const bool known = may_become_one || FindManifest(manifests, checkpoint) != nullptr;
     if (held.own_disk() && !known) leftovers.insert(checkpoint);
   }
   for (const uint64_t checkpoint : leftovers) {
@@ -170,9 +188,7 @@ void Recovery::Advance(Moment now, Outbox* outbox) {
 void Recovery::Choose(Moment now, Outbox* outbox) {
   if (job_.manifests().empty()) return Take(CheckpointChoice(), now, outbox);
   if (std::exchange(ask_again_, false)) survey_.AskAgain();
-  proto::Command command;
-  command.mutable_list_snapshots()->set_job_id(job_.id());
-  for (const uint32_t ps : survey_.TakeUnasked()) outbox->Send(PsTask(ps), command);
+  for (const uint32_t ps : survey_.TakeUnasked()) outbox->Send(PsTask(ps), ListCommand(job_.id()));
   if (!survey_.complete()) return;
   const CheckpointChoice choice =
       ChooseCheckpoint(job_.manifests(), survey_, ps_count_, job_.copies());

@@ -40,8 +40,11 @@ class Recovery {
   void PsAway(uint32_t ps);
   void PsLost(uint32_t ps);
   void OnLedger(uint32_t ps, const proto::LedgerReply& reply);
-  // Only while the job is being restored: later it makes snapshots that have no manifest yet.
-  void OnSnapshots(uint32_t ps, const proto::SnapshotList& list, Outbox* outbox);
+  // Asks what lies on its disk, while the job trains: what it was told to delete may be lost.
+  void AskForLeftovers(uint32_t ps, Outbox* outbox);
+  // `manifests`: all that there are now.
+  void OnSnapshots(uint32_t ps, const proto::SnapshotList& list,
+                   const std::vector<proto::Manifest>& manifests, Outbox* outbox);
   void OnRestored(uint32_t ps, const proto::RestoreReply& reply, Moment now, Outbox* outbox);
 
   // Does what can be done now. Nothing before all ps are alive.
@@ -56,7 +59,8 @@ class Recovery {
   std::string WaitingFor() const;
 
  private:
-  void DeleteLeftovers(uint32_t ps, const proto::SnapshotList& list, Outbox* outbox);
+  void DeleteLeftovers(uint32_t ps, const proto::SnapshotList& list,
+                       const std::vector<proto::Manifest>& manifests, Outbox* outbox);
   void Choose(Moment now, Outbox* outbox);
   void Await(const std::string& what, Moment now);
   void Take(const CheckpointChoice& choice, Moment now, Outbox* outbox);

@@ -25,9 +25,28 @@ std::vector<uint32_t> SnapshotSurvey::TakeUnasked() {
   for (uint32_t ps = 0; ps < ps_.size(); ++ps) {
     if (ps_[ps].asked) continue;
     ps_[ps].asked = true;
+    ++ps_[ps].owed;
     unasked.push_back(ps);
   }
   return unasked;
+}
+
+void SnapshotSurvey::PsAway(uint32_t ps) {
+  ps_[ps].asked = ps_[ps].list.has_value();
+  ps_[ps].owed = 0;
+}
+
+void SnapshotSurvey::AskAgain() {
+  for (Ps& ps : ps_) {
+    ps.asked = false;
+    ps.list.reset();
+  }
+}
+
+void SnapshotSurvey::Reply(uint32_t ps, const proto::SnapshotList& list) {
+  const bool is_newest = --ps_[ps].owed <= 0;
+  ps_[ps].owed = std::max(ps_[ps].owed, 0);
+  if (is_newest) ps_[ps].list = list;
 }
 
 bool SnapshotSurvey::complete() const {

@@ -18,14 +18,18 @@ class SnapshotSurvey {
 
   // Those to be asked now.
   std::vector<uint32_t> TakeUnasked();
-  // Its stream is broken: the question may be lost.
-  void PsAway(uint32_t ps) { ps_[ps].asked = ps_[ps].list.has_value(); }
+  // It was asked for something else than this survey. Answers come in the questions' order.
+  void AskedAside(uint32_t ps) { ++ps_[ps].owed; }
+  // Its stream is broken: the question may be lost, and no answer to an older one comes.
+  void PsAway(uint32_t ps);
   // It is another process, perhaps with another disk.
   void PsLost(uint32_t ps) { ps_[ps] = Ps(); }
   // Disks may have changed: everybody is to be asked once more.
-  void AskAgain() { ps_.assign(ps_.size(), Ps()); }
+  void AskAgain();
 
-  void Reply(uint32_t ps, const proto::SnapshotList& list) { ps_[ps].list = list; }
+  // What answers an older question than the newest is passed over: it may lack what was written
+  // since.
+  void Reply(uint32_t ps, const proto::SnapshotList& list);
   // All have answered.
   bool complete() const;
 
@@ -37,6 +41,7 @@ class SnapshotSurvey {
  private:
   struct Ps {
     bool asked = false;
+    int owed = 0;  // Answers that have not come on the present stream.
     std::optional<proto::SnapshotList> list;
   };
   std::vector<Ps> ps_;

@@ -134,6 +134,17 @@ void Simulation::KillEverything() {
 void Simulation::Kill(Endpoint* endpoint) {
   const uint64_t session = endpoint->session;
   RestartProcess(endpoint);
+  TellOfEnd(session);
+}
+
+void Simulation::BreakStream(int ps) {
+  Endpoint* const endpoint = endpoints_[ps].get();
+  const uint64_t session = endpoint->session;
+  Disconnect(endpoint);
+  TellOfEnd(session);
+}
+
+void Simulation::TellOfEnd(uint64_t session) {
   if (session == 0) return;
   Do([&](Scheduler* scheduler, Moment now, Outbox* outbox) {
     scheduler->OnSessionEnd(session, now, outbox);
@@ -320,6 +331,23 @@ bool Simulation::HasCompleteCopies() {
   return parts.size() == 1 || std::all_of(parts.begin(), parts.end(), [](const auto& part) {
            return part.blocks() == 0 || part.copies_size() > 0;
          });
+}
+
+std::set<uint64_t> Simulation::Checkpoints() {
+  std::set<uint64_t> checkpoints;
+  const auto list = scheduler_->ListCheckpoints("1");
+  if (!list.ok()) return checkpoints;
+  for (const proto::Manifest& manifest : list->manifests())
+    checkpoints.insert(manifest.checkpoint());
+  return checkpoints;
+}
+
+std::set<uint64_t> Simulation::CheckpointsOnDisk() const {
+  std::set<uint64_t> checkpoints;
+  for (SimulatedPs* ps : ps_) {
+    for (const auto& [name, blocks] : ps->disk()) checkpoints.insert(name.first);
+  }
+  return checkpoints;
 }
 
 bool Simulation::IsOver() {

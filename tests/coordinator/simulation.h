@@ -5,6 +5,7 @@
 #include <deque>
 #include <functional>
 #include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -49,6 +50,8 @@ class Simulation {
   void Submit(const proto::Job& job, bool weights_follow = false);
   // The task's process dies and another one starts; also the coordinator's.
   void KillPs(int index);
+  // The process stays, and comes back on another stream.
+  void BreakStream(int ps);
   void KillCoordinator();
   // A ps without a stream gets none for so long.
   void KeepAway(int ps, absl::Duration time) { endpoints_[ps]->connect_at = now_ + time; }
@@ -60,6 +63,9 @@ class Simulation {
   void Resize(int ps);
   // The newest checkpoint has all the copies that it can have.
   bool HasCompleteCopies();
+  // Which checkpoints there are, and of which something is on the disk of any ps.
+  std::set<uint64_t> Checkpoints();
+  std::set<uint64_t> CheckpointsOnDisk() const;
   SimulatedPs& ps(int index) { return *ps_[index]; }
   // Of any cluster that was, by index.
   SimulatedPs& former_ps(int index) { return *all_ps_[index]; }
@@ -95,6 +101,7 @@ class Simulation {
   void Disconnect(Endpoint* endpoint);
   void Faults();
   void Kill(Endpoint* endpoint);
+  void TellOfEnd(uint64_t session);
   void StepEndpoint(Endpoint* endpoint);
   void Connect(Endpoint* endpoint);
   void CarryOut(Outbox* outbox);

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <set>
 #include <string>
 
 #include "absl/strings/str_cat.h"
@@ -160,6 +162,35 @@ TEST_P(SimulationTest, ACoordinatorThatDiesOverAndOverCausesNoRollback) {
     simulation.CheckFinished();
     if (HasFatalFailure()) return;
     EXPECT_EQ(simulation.Status().rollbacks(), 0);
+  }
+}
+
+TEST_P(SimulationTest, NoDeletionIsLostForLongAndNoCheckpointIsDeleted) {
+  for (uint64_t seed = 1; seed <= 6; ++seed) {
+    SCOPED_TRACE(absl::StrCat("seed ", seed));
+    proto::Job job = SimulatedJob(GetParam(), 100);
+    job.mutable_checkpoint()->set_every_steps(3);
+    job.mutable_checkpoint()->set_keep(1);
+    Simulation::Options options = SimulatedCluster(job, seed);
+    options.broken_streams = 20;
+    options.coordinator_kills = 10;
+    options.fault_time = absl::Seconds(30);
+    Simulation simulation(options);
+    const auto has_all = [&] {
+      const std::set<uint64_t> on_disk = simulation.CheckpointsOnDisk();
+      const std::set<uint64_t> checkpoints = simulation.Checkpoints();
+      return std::includes(on_disk.begin(), on_disk.end(), checkpoints.begin(), checkpoints.end());
+    };
+    ASSERT_TRUE(simulation.RunUntil([&] {
+      EXPECT_TRUE(has_all());
+      return simulation.Status().state() == proto::FINISHED || HasFailure();
+    })) << simulation.Status().DebugString();
+    simulation.CheckFinished();
+    // The last ones are under way.
+    ASSERT_TRUE(simulation.RunUntil([&] {
+      return simulation.CheckpointsOnDisk() == simulation.Checkpoints();
+    })) << "something stays on disk for ever";
+    if (HasFailure()) return;
   }
 }
 

@@ -185,5 +185,68 @@ TEST_F(RecoveryTest, AJobThatHasNotBegunStartsOnWhateverClusterThereIs) {
   EXPECT_EQ(Status().rollbacks(), 0);
 }
 
+// A command to delete is lost with the stream on which it was sent, or with the coordinator that
+// had journalled the decision.
+class LostDeletionTest : public RecoveryTest {
+ protected:
+  // Checkpoint 1 and its copy are on the disk of ps 1 as if it had not heard of their deletion.
+  void LeaveTheFirstCheckpoint() {
+    Start(2, LongJob());
+    RunUntilCheckpoint(6);
+    ASSERT_FALSE(simulation_->Checkpoints().contains(1));
+    SimulatedPs::Disk& disk = simulation_->ps(1).disk();
+    const SimulatedPs::Blocks blocks = disk.begin()->second;
+    disk[{1, 0}] = disk[{1, 1}] = blocks;
+  }
+
+  void ExpectItIsDeletedAndNothingElse() {
+    ASSERT_TRUE(simulation_->RunUntil([&] {
+      for (const uint64_t checkpoint : simulation_->Checkpoints()) {
+        EXPECT_TRUE(simulation_->CheckpointsOnDisk().contains(checkpoint)) << checkpoint;
+      }
+      return !simulation_->CheckpointsOnDisk().contains(1) || HasFailure();
+    }));
+    EXPECT_EQ(Status().state(), proto::RUNNING);
+    EXPECT_EQ(Status().rollbacks(), 0);
+    Finish();
+  }
+};
+
+TEST_F(LostDeletionTest, IsMadeUpForWhenThePsReturns) {
+  LeaveTheFirstCheckpoint();
+  simulation_->BreakStream(1);
+  ExpectItIsDeletedAndNothingElse();
+}
+
+TEST_F(LostDeletionTest, IsMadeUpForByTheNextCoordinator) {
+  LeaveTheFirstCheckpoint();
+  simulation_->KillCoordinator();
+  ExpectItIsDeletedAndNothingElse();
+}
+
+TEST_F(LostDeletionTest, WhatIsBeingWrittenIsNoLeftover) {
+  Start(2, LongJob());
+  RunUntilCheckpoint(6);
+  simulation_->ps(1).set_disk_hangs(true);
+  const auto& unwritten = simulation_->ps(1).unwritten();
+  const SimulatedPs::Disk& disk = simulation_->ps(0).disk();
+  ASSERT_TRUE(simulation_->RunUntil([&] {
+    return !unwritten.empty() && disk.contains({unwritten.back().cut(), 0});
+  }));
+  const uint64_t cut = unwritten.back().cut();
+  // Ps 0 is asked what it has while its part of the cut is there and the other's is not.
+  SimulatedPs::Disk& theirs = simulation_->ps(0).disk();
+  theirs[{1, 0}] = theirs.begin()->second;
+  simulation_->BreakStream(0);
+  ASSERT_TRUE(simulation_->RunUntil([&] { return !disk.contains({1, 0}); }));
+  EXPECT_TRUE(disk.contains({cut, 0}));
+  simulation_->ps(1).set_disk_hangs(false);
+  simulation_->BreakStream(1);
+  ASSERT_TRUE(simulation_->RunUntil([&] { return Status().last_checkpoint() >= cut; }));
+  EXPECT_TRUE(simulation_->Checkpoints().contains(cut));
+  Finish();
+  EXPECT_EQ(Status().rollbacks(), 0);
+}
+
 }  // namespace
 }  // namespace cairn::coordinator

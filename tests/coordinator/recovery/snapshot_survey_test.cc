@@ -41,6 +41,33 @@ TEST(SnapshotSurveyTest, EverybodyIsAskedOnceAndAgainWhenTheAnswerMayBeLostOrOld
   EXPECT_EQ(survey.TakeUnasked(), (Indices{0, 1, 2}));
 }
 
+TEST(SnapshotSurveyTest, AnAnswerToAnOlderQuestionIsPassedOver) {
+  proto::SnapshotList newer;
+  AddHeld(5, Part(0), true, &newer);
+  SnapshotSurvey survey(1);
+  survey.AskedAside(0);
+  survey.AskedAside(0);
+  survey.AskAgain();
+  EXPECT_EQ(survey.TakeUnasked(), Indices{0});
+  survey.Reply(0, {});
+  survey.Reply(0, {});
+  EXPECT_FALSE(survey.complete());
+  survey.Reply(0, newer);
+  EXPECT_TRUE(survey.complete());
+  EXPECT_EQ(survey.Keepers(5, Part(0)), Indices{0});
+}
+
+TEST(SnapshotSurveyTest, OnANewStreamNoOlderAnswerComes) {
+  SnapshotSurvey survey(1);
+  survey.AskedAside(0);
+  survey.AskAgain();
+  EXPECT_EQ(survey.TakeUnasked(), Indices{0});
+  survey.PsAway(0);
+  EXPECT_EQ(survey.TakeUnasked(), Indices{0});
+  survey.Reply(0, {});
+  EXPECT_TRUE(survey.complete());
+}
+
 TEST(SnapshotSurveyTest, WhoCanReadAPartAndOnWhoseDiskItIs) {
   proto::SnapshotList zero, one, two;
   AddHeld(5, Part(0), true, &zero);
