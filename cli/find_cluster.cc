@@ -140,11 +140,22 @@ absl::StatusOr<FoundSource> FindSource(const ClusterChoice& choice) {
     // A run whose coordinator is just being started again: the directory knows as much.
     if (place.state.empty() || found.api->GetCluster().ok()) return found;
     found = FoundSource();
+    if (choice.err != nullptr) {
+      *choice.err << "cairn: the coordinator at " << place.address
+                  << " does not answer (see cairn logs coordinator); this is what " << place.state
+                  << " has\n";
+    }
   }
   if (place.state.empty()) {
     return absl::UnavailableError(absl::StrCat("no cluster is known here: ", kHowToName));
   }
-  CAIRN_ASSIGN_OR_RETURN(found.source, StateSource::Open(place.state));
+  auto source = StateSource::Open(place.state);
+  if (absl::IsNotFound(source.status()) && IsStateLocked(place.state)) {
+    return absl::UnavailableError(
+        absl::StrCat("a cluster is just being started on ", place.state, "; try again"));
+  }
+  if (!source.ok()) return source.status();
+  found.source = *std::move(source);
   found.state = place.state;
   return found;
 }

@@ -3,6 +3,7 @@
 
 #include <memory>
 #include <optional>
+#include <ostream>
 #include <string>
 
 #include "absl/status/statusor.h"
@@ -22,6 +23,7 @@ struct ClusterChoice {
   std::string tf_config;    // The environment's TF_CONFIG; empty: not set.
   std::string user_folder;  // CommandContext's: which cluster `up` made last.
   absl::Duration patience = absl::Seconds(5);
+  std::ostream* err = nullptr;  // Where people are told what is not as they expect; null: nowhere.
 };
 
 // The coordinator: by --coordinator, by --state (of a `cairn run` or `up` that runs), by

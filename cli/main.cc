@@ -10,6 +10,7 @@
 #include "cli/commands/command_line.h"
 #include "cli/local/programs.h"
 #include "cli/view/terminal.h"
+#include "common/logging.h"
 #include "common/standard_files.h"
 
 namespace {
@@ -31,6 +32,9 @@ std::string UserFolder() {
 
 int main(int argc, char** argv) {
   cairn::OpenMissingStandardFiles();
+  // What the libraries it shares with the daemons log; errors are said in the tool's own words.
+  const absl::Status logging = cairn::InitLogging({.level = "error", .program = "cairn"});
+  if (!logging.ok()) std::cerr << "cairn: " << logging.message() << "\n";
   cairn::cli::CommandContext context;
   context.out = &std::cout;
   context.err = &std::cerr;

@@ -30,7 +30,8 @@ class Outstanding {
     while (status_.ok() && running_ >= limit) {
       const int64_t ended_before = ended_;
       if (!changed_.WaitFor(&mutex_, kSilenceMax) && ended_ == ended_before) {
-        status_ = absl::UnavailableError("a ps has not answered for 30 s");
+        status_ = absl::UnavailableError(
+            "a ps has not answered for 30 s; cairn cluster shows which are there");
       }
     }
     return status_.ok();

@@ -42,10 +42,12 @@ FlagCheck NotEmpty(bool is_required) {
 
 std::string FlagErrorText(const std::string& message) {
   static const auto& missing = *new std::regex(R"((-\S+): 1 required \S+ missing)");
+  static const auto& repeated = *new std::regex(R"((-\S+): At Most 1 required but received (\d+))");
   static const auto& excluded = *new std::regex(R"((-\S+) excludes (-\S+))");
   std::smatch names;
   if (!std::regex_match(message, names, excluded)) {
-    return std::regex_replace(message, missing, "$1 needs a value");
+    return std::regex_replace(std::regex_replace(message, missing, "$1 needs a value"), repeated,
+                              "$1 is there $2 times; say it once");
   }
   // CLI11 finds the two in any order.
   std::string first = names.str(1), second = names.str(2);

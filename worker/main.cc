@@ -54,9 +54,9 @@ void AddFlags(CLI::App* app, Flags* flags) {
       ->check(cairn::cluster::IsAddress());
   app->add_option("--state", flags->state,
                   "Accepted as every daemon's; a worker keeps nothing on disk");
-  app->add_option("--log_level", flags->log_level, "debug, info, warning or error");
+  app->add_option("--log_level", flags->log_level, "debug, info, warning or error [info]");
   app->add_option("--log_file", flags->log_file, "Append the log to this file too");
-  app->add_option("--device", flags->device, "Where to compute: auto, cpu or cuda");
+  app->add_option("--device", flags->device, "Where to compute: auto, cpu or cuda [auto]");
   app->add_option("--evaluate", flags->evaluate,
                   "Do this one task of cairn evaluate, without a cluster, and end");
   app->add_option(

@@ -1,5 +1,6 @@
 #include <memory>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "cli/commands/command.h"
 #include "cli/commands/flags.h"
@@ -13,7 +14,14 @@ namespace {
 
 absl::StatusOr<int> Delete(const CommonFlags& flags, const CommandContext& context) {
   CAIRN_ASSIGN_OR_RETURN(const auto api, FindCoordinator(flags.Choice(context)));
-  CAIRN_ASSIGN_OR_RETURN(const proto::DeleteJobReply reply, api->DeleteJob(flags.job));
+  const absl::StatusOr<proto::DeleteJobReply> deleted = api->DeleteJob(flags.job);
+  if (absl::StrContains(deleted.status().message(), "cairn cancel")) {
+    // On the same cluster: the coordinator does not know how the user names it.
+    return absl::Status(deleted.status().code(),
+                        flags.Again(std::string(deleted.status().message())));
+  }
+  if (!deleted.ok()) return deleted.status();
+  const proto::DeleteJobReply& reply = *deleted;
   if (flags.json) {
     const nlohmann::ordered_json line = {{"job", reply.status().job_id()},
                                          {"name", reply.status().name()},

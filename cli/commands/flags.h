@@ -39,6 +39,7 @@ struct CommonFlags {
     choice.state = state;
     choice.tf_config = context.tf_config;
     choice.user_folder = context.user_folder;
+    choice.err = context.err;
     return choice;
   }
 

@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <thread>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "cli/progress_text.h"
@@ -16,6 +17,8 @@ namespace {
 constexpr absl::Duration kRetryInterval = absl::Milliseconds(200);
 // Long enough for a coordinator to be started again by whatever supervises it.
 constexpr absl::Duration kAwayMax = absl::Minutes(1);
+// A coordinator that dies on a machine of its own is back by then.
+constexpr absl::Duration kAwayUnsaid = absl::Seconds(3);
 
 // Errors that the next attempt would meet too.
 bool IsFinal(const absl::Status& status) {
@@ -47,6 +50,7 @@ absl::StatusOr<proto::JobStatus> FollowToEnd(
     absl::FunctionRef<absl::Status(absl::Duration)> may_retry) {
   const RealClock clock;
   absl::Duration last_heard = clock.Now();  // Also of a job that has no news.
+  bool is_said = false;
   proto::JobStatus last;
   while (true) {
     bool was_heard = false;
@@ -56,10 +60,17 @@ absl::StatusOr<proto::JobStatus> FollowToEnd(
       progress->Update(now, clock.Now());
     });
     // The stream was there until now.
-    if (was_heard) last_heard = clock.Now();
+    if (was_heard) {
+      last_heard = clock.Now();
+      is_said = false;
+    }
     if (HasEnded(last.state())) return last;
     if (IsFinal(status)) return status;
-    CAIRN_RETURN_IF_ERROR(may_retry(clock.Now() - last_heard));
+    const absl::Duration away = clock.Now() - last_heard;
+    CAIRN_RETURN_IF_ERROR(may_retry(away));
+    if (away > kAwayUnsaid && !std::exchange(is_said, true)) {
+      progress->Note("the coordinator does not answer; trying again");
+    }
     std::this_thread::sleep_for(absl::ToChronoMilliseconds(kRetryInterval));
   }
 }

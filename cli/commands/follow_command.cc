@@ -25,7 +25,8 @@ Command MakeFollowCommand() {
   command.name = "follow";
   command.description = "Show a job's progress until it ends; Ctrl-C only detaches";
   command.details =
-      "With --json a line is the job's status, with the evaluations since the line before.";
+      "With --json a line is the job's status (epochs count from 0), with the evaluations since "
+      "the line before.";
   command.examples = {"cairn follow fashion_mnist_cnn", "cairn follow 3 --json"};
   command.add_flags = [flags](FlagSet* set) {
     flags->AddJob(set);

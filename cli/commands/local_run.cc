@@ -94,8 +94,7 @@ absl::StatusOr<std::unique_ptr<LocalCluster>> LocalRun::StartCluster() {
 
 absl::Status LocalRun::CheckGoingOn() const {
   if (interrupts_->exit_code() != 0) return absl::CancelledError("interrupted");
-  const absl::Status failure = cluster_->failure();
-  return failure.ok() ? absl::OkStatus() : absl::UnavailableError(failure.message());
+  return cluster_->failure();
 }
 
 absl::StatusOr<proto::SubmitReply> LocalRun::SubmitPatiently(const Submission& submission) {

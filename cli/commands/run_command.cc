@@ -27,7 +27,8 @@ Command MakeRunCommand() {
       "Start a cluster on this machine, train a job, and stop it; goes on where it stopped";
   command.details =
       "Ctrl-C takes a checkpoint and stops; the same command goes on. Twice: stops at once. "
-      "With --json a line is the job's status, with the evaluations since the line before.";
+      "With --json a line is the job's status (epochs count from 0), with the evaluations since "
+      "the line before.";
   command.examples = {"cairn run job.json",
                       "cairn run job.json --ps 2 --workers 4 --state my-run --export trained"};
   command.add_flags = [options](FlagSet* set) {
