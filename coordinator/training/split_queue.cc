@@ -22,7 +22,8 @@ void VisitRuns(const proto::Split& split, int64_t total, Visit visit) {
   const int64_t stride = split.stride();
   if (split.first() < 0 || stride < 1 || split.count() < 1) return;
   const int64_t first = std::min(split.first(), total);
-  const int64_t count = std::min(split.count(), (total - first + stride - 1) / stride);
+  const int64_t left = total - first;
+  const int64_t count = std::min(split.count(), left / stride + (left % stride == 0 ? 0 : 1));
   if (stride == 1) return visit(first, first + count);
   for (int64_t i = 0; i < std::min(count, kLeasedAheadMax); ++i) {
     visit(first + i * stride, first + i * stride + 1);

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <limits>
 #include <set>
 #include <vector>
 
@@ -209,6 +210,17 @@ TEST(SplitQueueTest, AdoptedLeasesAreNotGivenToOthers) {
   queue.Adopt(WorkerTask(0), std::vector<proto::Split>{held});
   EXPECT_EQ(Grant(&queue, 1, 2, 2), (std::vector<int64_t>{6, 7}));
   EXPECT_EQ(queue.DoneCount(), 4);
+}
+
+TEST(SplitQueueTest, AStrideBeyondAllBatchesMeansTheFirst) {
+  SplitQueue queue(Options(10, 10), BatchRanges(0, 10));
+  queue.SetLimit(10);
+  proto::Split held;
+  held.set_first(1);
+  held.set_stride(std::numeric_limits<int64_t>::max());
+  held.set_count(3);
+  queue.Adopt(WorkerTask(0), std::vector<proto::Split>{held});
+  EXPECT_EQ(Grant(&queue, 1, 2, 2), (std::vector<int64_t>{0, 2}));
 }
 
 TEST(SplitQueueTest, WhoWentShortIsKnownUntilItHasWhatIsGoodForIt) {
