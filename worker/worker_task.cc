@@ -75,8 +75,8 @@ proto::Join WorkerTask::MakeJoin() {
 }
 
 void WorkerTask::OnWelcome(const proto::Welcome& welcome) {
-  CAIRN_LOG_INFO("joined", "as", cluster::TaskName(options_.role, welcome.index()), "term",
-                 welcome.term(), "keeps leases", welcome.keep_leases());
+  // That it has joined the session has logged.
+  if (welcome.keep_leases()) CAIRN_LOG_INFO("the batches on hand may be finished");
   std::vector<std::string> addresses(welcome.ps_addresses().begin(), welcome.ps_addresses().end());
   std::shared_ptr<cluster::PsClient> old;
   MutexLock lock(&mutex_);
