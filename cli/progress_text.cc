@@ -80,6 +80,18 @@ std::vector<std::string> ProgressParts(const proto::JobStatus& status) {
   return parts;
 }
 
+// How many of the notes of `after` were in `before`. Only a job's newest notes are kept, so those
+// that both have may have moved to the front.
+int KnownNotes(const proto::JobStatus& before, const proto::JobStatus& after) {
+  for (int known = before.notes_size(); known > 0; --known) {
+    const bool same = known <= after.notes_size() &&
+                      std::equal(after.notes().begin(), after.notes().begin() + known,
+                                 before.notes().end() - known);
+    if (same) return known;
+  }
+  return 0;
+}
+
 }  // namespace
 
 std::string DurationText(double seconds) {
@@ -141,7 +153,9 @@ std::string NothingOf(const std::string& what, const proto::JobStatus& status) {
 
 std::vector<std::string> NewEvents(const proto::JobStatus& before, const proto::JobStatus& after) {
   std::vector<std::string> events;
-  for (int i = before.notes_size(); i < after.notes_size(); ++i) events.push_back(after.notes(i));
+  for (int i = KnownNotes(before, after); i < after.notes_size(); ++i) {
+    events.push_back(after.notes(i));
+  }
   // Before a job trains its workers come one by one; that is no news. Those that go, and rollbacks,
   // are in the coordinator's notes.
   const int64_t joined = after.workers_joined() - before.workers_joined();

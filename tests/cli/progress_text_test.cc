@@ -117,6 +117,14 @@ TEST(ProgressTextTest, EverythingNewIsOneEvent) {
   EXPECT_THAT(NewEvents(after, after), IsEmpty());
 }
 
+TEST(ProgressTextTest, NotesAreNewAlsoWhereTheOldestAreNoLongerKept) {
+  proto::JobStatus before = Running(), after = Running();
+  for (const char* const note : {"one", "two", "two", "three"}) before.add_notes(note);
+  for (const char* const note : {"two", "three", "four", "two"}) after.add_notes(note);
+  EXPECT_THAT(NewEvents(before, after), ElementsAre("four", "two"));
+  EXPECT_THAT(NewEvents(Running(), after), ElementsAre("two", "three", "four", "two"));
+}
+
 TEST(ProgressTextTest, WorkersThatComeBeforeTheFirstBatchAreNoEvent) {
   proto::JobStatus preparing;
   preparing.set_state(proto::PREPARING);

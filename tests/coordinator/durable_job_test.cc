@@ -6,6 +6,8 @@
 #include <memory>
 #include <string>
 
+#include "absl/strings/str_cat.h"
+
 namespace cairn::coordinator {
 namespace {
 
@@ -72,9 +74,12 @@ TEST_F(DurableJobTest, ACheckpointThatIsDamagedIsNotTheNewestAnyMoreButStays) {
   EXPECT_EQ(job_->NewestCheckpoint(), 0u);
 }
 
-TEST_F(DurableJobTest, NotesAreKeptButNotForEver) {
-  for (int i = 0; i < 5000; ++i) job_->Note("again");
-  EXPECT_EQ(job_->Status().notes_size(), 1000);
+TEST_F(DurableJobTest, TheNewestNotesAreKept) {
+  for (int i = 0; i < 5000; ++i) job_->Note(absl::StrCat("note ", i));
+  const proto::JobStatus status = job_->Status();
+  ASSERT_EQ(status.notes_size(), 1000);
+  EXPECT_EQ(status.notes(0), "note 4000");
+  EXPECT_EQ(status.notes(999), "note 4999");
 }
 
 }  // namespace
