@@ -62,6 +62,7 @@ class DurableJob {
   // It cannot be loaded, and is not tried again; nothing of it is deleted.
   void MarkDamaged(uint64_t checkpoint, const std::string& why, Outbox* outbox);
 
+  proto::JobState State() const { return storage::StateFromRecords(records_); }
   proto::JobStatus Status() const { return storage::StatusFromRecords(records_); }
 
  private:

@@ -354,8 +354,7 @@ void Job::Profile(const ProfileRound::Options& options, ProfileCallback callback
 
 absl::Status Job::NotTraining() {
   return absl::FailedPreconditionError(
-      absl::StrCat("job ", id(), " does not train now (",
-                   storage::StateName(Status(absl::ZeroDuration()).state()), ")"));
+      absl::StrCat("job ", id(), " does not train now (", storage::StateName(State()), ")"));
 }
 
 void Job::Resume() {
@@ -397,14 +396,18 @@ std::string Job::WaitingFor() const {
   return phase_ == Phase::kRestoring ? recovery_->WaitingFor() : "";
 }
 
+proto::JobState Job::State() const {
+  const bool restores = phase_ == Phase::kRestoring && durable_.run().generation() > 1;
+  return restores ? proto::RESTORING : durable_.State();
+}
+
 proto::JobStatus Job::Status(absl::Duration now) {
   proto::JobStatus status = durable_.Status();
   if (!active()) return status;
   status.set_workers_live(static_cast<int64_t>(members_.Live(proto::WORKER).size()));
   status.set_ps_live(static_cast<int64_t>(members_.Live(proto::PS).size()));
   status.set_waiting_for(WaitingFor());
-  if (phase_ == Phase::kRestoring && durable_.run().generation() > 1)
-    status.set_state(proto::RESTORING);
+  status.set_state(State());
   if (training_ == nullptr) return status;
   training_->FillStatus(now, &status);
   if (!manifests().empty()) status.set_last_checkpoint(manifests().back().checkpoint());

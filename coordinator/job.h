@@ -76,6 +76,8 @@ class Job {
   // Does what can be done now; to be called after every event and on ticks.
   void Advance(Moment now, Outbox* outbox);
 
+  // Of the status, which costs more the longer the job is.
+  proto::JobState State() const;
   proto::JobStatus Status(absl::Duration now);
 
  private:

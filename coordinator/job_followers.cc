@@ -27,13 +27,16 @@ void JobFollowers::Add(uint64_t job_id, std::shared_ptr<StatusSink> sink) {
 bool JobFollowers::UpdateOne(Follower* follower, Scheduler* scheduler, Moment now) {
   // However long the status stays as it is.
   if (!follower->sink->alive()) return false;
+  // The whole status has every epoch's evaluation: it is made only when it is to be shown.
+  const absl::StatusOr<proto::JobState> state = scheduler->GetState(follower->job_id);
+  const bool new_state = state.ok() && *state != follower->shown.state();
+  const bool is_due = now.monotonic - follower->shown_at >= kPeriod;
+  if (state.ok() && !new_state && !is_due) return true;
   absl::StatusOr<proto::JobStatus> status = scheduler->GetJob(absl::StrCat(follower->job_id), now);
   if (!status.ok()) {
     follower->sink->End(status.status());
     return false;
   }
-  const bool new_state = status->state() != follower->shown.state();
-  if (!new_state && now.monotonic - follower->shown_at < kPeriod) return true;
   if (google::protobuf::util::MessageDifferencer::Equals(*status, follower->shown)) return true;
   if (!follower->sink->Show(*status)) return false;
   follower->shown_at = now.monotonic;

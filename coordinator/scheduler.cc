@@ -381,6 +381,12 @@ proto::JobStatus Scheduler::StatusOf(Job* job, Moment now) {
   return status;
 }
 
+absl::StatusOr<proto::JobState> Scheduler::GetState(uint64_t job_id) const {
+  const auto job = jobs_.find(job_id);
+  if (job != jobs_.end()) return job->second->State();
+  return absl::NotFoundError(absl::StrCat("there is no job ", job_id));
+}
+
 absl::StatusOr<proto::JobStatus> Scheduler::GetJob(const std::string& reference, Moment now) {
   CAIRN_ASSIGN_OR_RETURN(Job * job, Lookup(reference));
   return StatusOf(job, now);

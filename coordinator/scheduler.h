@@ -60,6 +60,7 @@ class Scheduler {
   absl::StatusOr<proto::DeleteJobReply> DeleteJob(const std::string& job, Moment now,
                                                   Outbox* outbox);
   absl::StatusOr<uint64_t> FindJob(const std::string& job) const;
+  absl::StatusOr<proto::JobState> GetState(uint64_t job_id) const;
   absl::StatusOr<proto::JobStatus> GetJob(const std::string& job, Moment now);
   proto::ListJobsReply ListJobs(Moment now);
   absl::StatusOr<proto::JobPlan> GetPlan(const std::string& job) const;

@@ -49,24 +49,6 @@ absl::StatusOr<std::vector<Message>> ReadAll(const Journal& journal, const std::
   return messages;
 }
 
-proto::JobState StateFromRecord(const JobRecords& job) {
-  switch (job.record.phase()) {
-    case proto::JobRecord::UPLOADING_PHASE:
-      return proto::UPLOADING;
-    case proto::JobRecord::STARTED_PHASE:
-      if (!job.plan.has_value()) return proto::PREPARING;
-      return job.run.generation() <= 1 && !job.run.restored() ? proto::PREPARING : proto::RUNNING;
-    case proto::JobRecord::FINISHED_PHASE:
-      return proto::FINISHED;
-    case proto::JobRecord::FAILED_PHASE:
-      return proto::FAILED;
-    case proto::JobRecord::CANCELLED_PHASE:
-      return proto::CANCELLED;
-    default:
-      return proto::QUEUED;
-  }
-}
-
 void FillProgress(const JobRecords& job, proto::JobStatus* status) {
   status->set_batches_done(job.run.batches_done());
   if (!job.plan.has_value()) return;
@@ -220,11 +202,29 @@ std::string StateName(proto::JobState state) {
                                                : absl::AsciiStrToLower(proto::JobState_Name(state));
 }
 
+proto::JobState StateFromRecords(const JobRecords& job) {
+  switch (job.record.phase()) {
+    case proto::JobRecord::UPLOADING_PHASE:
+      return proto::UPLOADING;
+    case proto::JobRecord::STARTED_PHASE:
+      if (!job.plan.has_value()) return proto::PREPARING;
+      return job.run.generation() <= 1 && !job.run.restored() ? proto::PREPARING : proto::RUNNING;
+    case proto::JobRecord::FINISHED_PHASE:
+      return proto::FINISHED;
+    case proto::JobRecord::FAILED_PHASE:
+      return proto::FAILED;
+    case proto::JobRecord::CANCELLED_PHASE:
+      return proto::CANCELLED;
+    default:
+      return proto::QUEUED;
+  }
+}
+
 proto::JobStatus StatusFromRecords(const JobRecords& job) {
   proto::JobStatus status;
   status.set_job_id(job.record.job_id());
   status.set_name(job.record.job().name());
-  status.set_state(StateFromRecord(job));
+  status.set_state(StateFromRecords(job));
   status.set_error(job.record.error());
   status.set_parameters(job.record.parameters());
   status.set_submitted_unix_seconds(job.record.submitted_unix_seconds());

@@ -76,7 +76,8 @@ absl::StatusOr<uint64_t> ResolveJob(absl::Span<const proto::JobRecord> jobs,
 // "running", "finished": a state as people and scripts see it.
 std::string StateName(proto::JobState state);
 
-// What the records say about a job of which no process knows more.
+// What the records say about a job of which no process knows more; the state alone costs nothing.
+proto::JobState StateFromRecords(const JobRecords& job);
 proto::JobStatus StatusFromRecords(const JobRecords& job);
 
 }  // namespace cairn::storage
