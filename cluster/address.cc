@@ -1,5 +1,9 @@
 #include "cluster/address.h"
 
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+
 #include <algorithm>
 
 #include "absl/strings/numbers.h"
@@ -70,6 +74,18 @@ absl::StatusOr<Address> ParseAddress(std::string_view text, bool allow_port_zero
   const absl::StatusOr<uint16_t> port = ParsePort(text, rest.substr(1), allow_port_zero);
   if (!port.ok()) return port.status();
   return Address{std::string(host), *port};
+}
+
+bool IsLoopback(const Address& address) {
+  if (address.host == "localhost") return true;
+  constexpr uint32_t kNet = 0x7f000000, kMask = 0xff000000;
+  in_addr four = {};
+  if (inet_pton(AF_INET, address.host.c_str(), &four) == 1) {
+    return (ntohl(four.s_addr) & kMask) == kNet;
+  }
+  in6_addr six = {};
+  if (inet_pton(AF_INET6, address.host.c_str(), &six) != 1) return false;
+  return IN6_IS_ADDR_LOOPBACK(&six) || (IN6_IS_ADDR_V4MAPPED(&six) && six.s6_addr[12] == 127);
 }
 
 std::string BindAddress(const Address& own) {

@@ -23,6 +23,9 @@ struct Address {
 // `allow_port_zero`), no host, an IPv6 address without brackets, a scheme, blanks.
 absl::StatusOr<Address> ParseAddress(std::string_view text, bool allow_port_zero = false);
 
+// Whether only this machine reaches what listens there: localhost, 127.x.x.x, ::1.
+bool IsLoopback(const Address& address);
+
 // What a daemon binds: the host of its own address, so that it listens on the interface that others
 // know it by and on no other: loopback for localhost (127.0.0.1), 127.x.x.x and ::1. 0.0.0.0 and
 // [::] mean every interface.

@@ -181,6 +181,14 @@ Daemon::~Daemon() = default;
 void Daemon::Exit(int code, const std::string& reason) { impl_->Exit(code, reason); }
 int Daemon::Run(const std::function<void()>& stop) { return impl_->Run(stop); }
 
+void WarnOfOpenPort(const Address& own) {
+  if (IsLoopback(own)) return;
+  CAIRN_LOG_WARNING(
+      "whoever reaches this port can use the cluster and read its data: Cairn does not "
+      "authenticate, it belongs on a network that is trusted (README.md, On several machines)",
+      "address", own.ToString());
+}
+
 int ReportFailure(const std::string& program, const absl::Status& status) {
   std::fprintf(stderr, "%s: %s\n", program.c_str(),
                Printable(std::string(status.message())).c_str());

@@ -8,6 +8,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
+#include "cluster/address.h"
 #include "cluster/tf_config.h"
 
 namespace cairn::cluster {
@@ -63,6 +64,10 @@ class Daemon {
   explicit Daemon(std::unique_ptr<Impl> impl);
   std::unique_ptr<Impl> impl_;
 };
+
+// Logs a warning if others than this machine can reach the port that a daemon serves the cluster
+// on: whoever does so may use it.
+void WarnOfOpenPort(const Address& own);
 
 // What main does when it cannot start: the reason goes to standard error as the last line. Returns
 // the exit code: kExitRestart for Unavailable, ResourceExhausted and AlreadyExists (a port that the

@@ -118,6 +118,7 @@ int Start(const Flags& flags) {
   options.log_file = flags.log_file;
   const auto daemon = cluster::Daemon::Start(options);
   if (!daemon.ok()) return cluster::ReportFailure(kProgram, daemon.status());
+  cluster::WarnOfOpenPort(*config->OwnAddress());
   const absl::StatusOr<int> exit_code = Serve(*config, flags, daemon->get());
   return exit_code.ok() ? *exit_code : cluster::ReportFailure(kProgram, exit_code.status());
 }

@@ -30,5 +30,16 @@ TEST(AddressTest, DaemonsBindLoopbackUnlessTheirAddressSaysOtherwise) {
   EXPECT_EQ(BindAddress({"ps-0.example", 5}), "ps-0.example:5");
 }
 
+TEST(AddressTest, LoopbackIsWhatNoOtherMachineReaches) {
+  for (const char* const host :
+       {"localhost", "127.0.0.1", "127.255.0.9", "::1", "0:0:0:0:0:0:0:1", "::ffff:127.0.0.1"}) {
+    EXPECT_TRUE(IsLoopback({host, 5})) << host;
+  }
+  for (const char* const host : {"10.0.0.7", "0.0.0.0", "::", "fe80::1", "::ffff:10.0.0.7",
+                                 "128.0.0.1", "ps-0.example", "127.example", "localhost.example"}) {
+    EXPECT_FALSE(IsLoopback({host, 5})) << host;
+  }
+}
+
 }  // namespace
 }  // namespace cairn::cluster

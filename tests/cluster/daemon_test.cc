@@ -10,6 +10,7 @@
 #include <cerrno>
 #include <fstream>
 #include <functional>
+#include <string>
 #include <thread>
 
 namespace cairn::cluster {
@@ -29,6 +30,18 @@ DaemonOptions Options() {
   DaemonOptions options;
   options.program = "tester";
   return options;
+}
+
+TEST(DaemonTest, APortThatOthersReachIsWarnedOfAndLoopbackIsNot) {
+  ::testing::internal::CaptureStderr();
+  WarnOfOpenPort({"127.0.0.1", 4000});
+  EXPECT_EQ(::testing::internal::GetCapturedStderr(), "");
+  ::testing::internal::CaptureStderr();
+  WarnOfOpenPort({"10.0.0.1", 4000});
+  const std::string log = ::testing::internal::GetCapturedStderr();
+  EXPECT_NE(log.find(" warning "), std::string::npos) << log;
+  EXPECT_NE(log.find("Cairn does not authenticate"), std::string::npos) << log;
+  EXPECT_NE(log.find("10.0.0.1:4000"), std::string::npos) << log;
 }
 
 TEST(DaemonTest, SigtermEndsWith143AfterStopping) {
