@@ -106,6 +106,7 @@ absl::StatusOr<int> Serve(const cluster::TfConfig& config, const Flags& flags,
       const std::unique_ptr<cluster::ControlServer> server,
       cluster::ControlServer::Start(cluster::BindAddress(*config.OwnAddress()), {&service}));
   CAIRN_LOG_INFO("serving", "port", server->port(), "ps", config.ps.size(), "state", flags.state);
+  cluster::WarnOfOpenPort(*config.OwnAddress());
   return daemon->Run([&] { server->Shutdown(); });
 }
 
@@ -118,7 +119,6 @@ int Start(const Flags& flags) {
   options.log_file = flags.log_file;
   const auto daemon = cluster::Daemon::Start(options);
   if (!daemon.ok()) return cluster::ReportFailure(kProgram, daemon.status());
-  cluster::WarnOfOpenPort(*config->OwnAddress());
   const absl::StatusOr<int> exit_code = Serve(*config, flags, daemon->get());
   return exit_code.ok() ? *exit_code : cluster::ReportFailure(kProgram, exit_code.status());
 }

@@ -91,12 +91,12 @@ int Serve(const Flags& flags) {
   daemon_options.log_file = flags.log_file;
   const auto daemon = cluster::Daemon::Start(daemon_options);
   if (!daemon.ok()) return cluster::ReportFailure(kProgram, daemon.status());
-  cluster::WarnOfOpenPort(*cluster::ParseAddress(options->own_address));
   options->on_refused = [&](const std::string& reason) {
     (*daemon)->Exit(cluster::kExitPermanent, reason);
   };
   const absl::StatusOr<std::unique_ptr<PsTask>> task = PsTask::Start(*options);
   if (!task.ok()) return cluster::ReportFailure(kProgram, task.status());
+  cluster::WarnOfOpenPort(*cluster::ParseAddress(options->own_address));
   return (*daemon)->Run([&] { (*task)->Stop(); });
 }
 
