@@ -11,6 +11,7 @@
 #include <system_error>
 
 #include "absl/strings/str_cat.h"
+#include "cli/local/new_folders.h"
 #include "common/status_macros.h"
 
 namespace cairn::cli {
@@ -29,6 +30,20 @@ int WriteInto(const std::string& file, int flags, std::string_view bytes) {
   if (error == 0 && fsync(descriptor) != 0 && errno != EINVAL) error = errno;
   close(descriptor);
   return error;
+}
+
+absl::Status IsAFolder(const std::string& file) {
+  return absl::InvalidArgumentError(absl::StrCat("cannot write ", file, ": it is a folder"));
+}
+
+// Makes the folder, and a file in it for a moment.
+absl::Status ProbeFolder(const std::string& folder, NewFolders* folders) {
+  CAIRN_RETURN_IF_ERROR(folders->Make(folder));
+  const std::string probe = absl::StrCat(folder, "/.cairn-probe-", getpid());
+  const int reason = WriteInto(probe, O_WRONLY | O_CREAT | O_TRUNC, "can this be written?");
+  std::error_code ignored;
+  std::filesystem::remove(probe, ignored);
+  return reason == 0 ? absl::OkStatus() : Failed("cannot write in the folder", folder, reason);
 }
 
 }  // namespace
@@ -63,19 +78,28 @@ absl::StatusOr<std::string> ReadFile(const std::string& file) {
 }
 
 absl::Status CheckMayWriteIn(const std::string& folder) {
-  const std::string probe = absl::StrCat(folder, "/.cairn-probe-", getpid());
-  CAIRN_RETURN_IF_ERROR(WriteFile(probe, "can this be written?"));
-  std::error_code ignored;
-  std::filesystem::remove(probe, ignored);
+  NewFolders folders;
+  CAIRN_RETURN_IF_ERROR(ProbeFolder(folder, &folders));
+  folders.Keep();
   return absl::OkStatus();
+}
+
+absl::Status CheckMayWrite(const std::string& file) {
+  std::error_code error;
+  const auto status = std::filesystem::status(file, error);
+  if (std::filesystem::is_directory(status)) return IsAFolder(file);
+  if (std::filesystem::exists(status) && !std::filesystem::is_regular_file(status)) {
+    return access(file.c_str(), W_OK) == 0 ? absl::OkStatus() : Failed("cannot write", file, errno);
+  }
+  NewFolders folders;
+  const std::filesystem::path folder = std::filesystem::path(file).parent_path();
+  return ProbeFolder(folder.empty() ? "." : folder.string(), &folders);
 }
 
 absl::Status WriteFile(const std::string& file, std::string_view contents) {
   std::error_code error;
   const auto status = std::filesystem::status(file, error);
-  if (std::filesystem::is_directory(status)) {
-    return absl::InvalidArgumentError(absl::StrCat("cannot write ", file, ": it is a folder"));
-  }
+  if (std::filesystem::is_directory(status)) return IsAFolder(file);
   const bool is_there = std::filesystem::exists(status);
   if (is_there && !std::filesystem::is_regular_file(status)) {
     const int reason = WriteInto(file, O_WRONLY, contents);
@@ -84,14 +108,16 @@ absl::Status WriteFile(const std::string& file, std::string_view contents) {
   const std::filesystem::path path = file;
   error.clear();
   const std::filesystem::path target = is_there ? std::filesystem::canonical(path, error) : path;
-  if (!error && target.has_parent_path()) {
-    std::filesystem::create_directories(target.parent_path(), error);
-  }
-  if (error) return Failed("cannot make the folder of", file, error.value());
+  if (error) return Failed("cannot write", file, error.value());
+  NewFolders folders;
+  CAIRN_RETURN_IF_ERROR(folders.Make(target.parent_path()));
   const std::string temporary = absl::StrCat(target.string(), ".", getpid(), ".part");
   int reason = WriteInto(temporary, O_WRONLY | O_CREAT | O_TRUNC, contents);
   if (reason == 0 && rename(temporary.c_str(), target.c_str()) != 0) reason = errno;
-  if (reason == 0) return absl::OkStatus();
+  if (reason == 0) {
+    folders.Keep();
+    return absl::OkStatus();
+  }
   std::filesystem::remove(temporary, error);
   return Failed("cannot write", file, reason);
 }

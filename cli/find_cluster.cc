@@ -24,7 +24,8 @@ constexpr char kHowToName[] =
 
 // Empty: no cluster runs on the directory.
 absl::StatusOr<std::string> CoordinatorOfState(const std::string& state) {
-  if (!IsStateLocked(state)) return "";
+  CAIRN_ASSIGN_OR_RETURN(const auto holder, HolderOfState(state));
+  if (!holder) return "";
   CAIRN_ASSIGN_OR_RETURN(const auto file, ReadClusterFile(state));
   return file ? file->coordinator : "";
 }
@@ -105,8 +106,8 @@ absl::StatusOr<std::unique_ptr<CoordinatorApi>> FindCoordinator(const ClusterCho
 bool IsOfARun(const ClusterChoice& choice) {
   const absl::StatusOr<Place> place = FindPlace(choice);
   if (!place.ok() || place->state.empty()) return false;
-  const std::optional<StateHolder> holder = HolderOfState(place->state);
-  return holder.has_value() && holder->command == "cairn run";
+  const auto holder = HolderOfState(place->state);
+  return holder.ok() && holder->has_value() && (*holder)->command == "cairn run";
 }
 
 absl::StatusOr<std::string> FindState(const ClusterChoice& choice) {

@@ -4,6 +4,7 @@
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
+#include "common/printable.h"
 
 namespace cairn {
 namespace {
@@ -12,16 +13,23 @@ constexpr size_t kLongest = 128;
 
 bool IsClean(char c) { return absl::ascii_isalnum(c) || c == '_' || c == '-' || c == '.'; }
 
+// A long one is cut.
+std::string Quoted(const std::string& name) {
+  if (name.size() <= kLongest) return absl::StrCat("\"", PrintableLine(name), "\"");
+  return absl::StrCat("\"", PrintableLine(name.substr(0, kLongest)), "...\" (", name.size(),
+                      " characters)");
+}
+
 }  // namespace
 
 absl::Status CheckJobName(const std::string& name) {
   if (name.empty()) {
-    return absl::InvalidArgumentError(R"(name: is missing; for example "name": "mnist")");
+    return absl::InvalidArgumentError(R"(name: is missing or empty; for example "name": "mnist")");
   }
   const bool is_clean = std::all_of(name.begin(), name.end(), IsClean);
   if (!is_clean || name.size() > kLongest || name.front() == '-' || name.front() == '.') {
     return absl::InvalidArgumentError(
-        absl::StrCat("name: \"", name.substr(0, kLongest), "\" is not made of at most ", kLongest,
+        absl::StrCat("name: ", Quoted(name), " is not made of at most ", kLongest,
                      " letters, digits, '_', '-' and '.', beginning with none of the last two"));
   }
   if (std::all_of(name.begin(), name.end(), absl::ascii_isdigit)) {

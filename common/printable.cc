@@ -9,13 +9,15 @@
 #include "common/utf8.h"
 
 namespace cairn {
+namespace {
 
-std::string Printable(std::string_view text) {
+std::string Escaped(std::string_view text, std::string_view end_of_line) {
   std::string result;
   while (!text.empty()) {
     const size_t length = Utf8Length(text);
-    const bool is_control = length == 1 && absl::ascii_iscntrl(text[0]) && text[0] != '\n';
-    if (length == 0 || is_control) {
+    if (text[0] == '\n') {
+      result += end_of_line;
+    } else if (length == 0 || absl::ascii_iscntrl(text[0])) {
       absl::StrAppendFormat(&result, "\\x%02x", static_cast<uint8_t>(text[0]));
     } else {
       result.append(text.substr(0, length));
@@ -24,5 +26,11 @@ std::string Printable(std::string_view text) {
   }
   return result;
 }
+
+}  // namespace
+
+std::string Printable(std::string_view text) { return Escaped(text, "\n"); }
+
+std::string PrintableLine(std::string_view text) { return Escaped(text, "\\n"); }
 
 }  // namespace cairn

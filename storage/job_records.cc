@@ -9,6 +9,7 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "common/nearest_name.h"
+#include "common/printable.h"
 #include "common/status_macros.h"
 
 namespace cairn::storage {
@@ -190,10 +191,11 @@ absl::StatusOr<uint64_t> ResolveJob(absl::Span<const proto::JobRecord> jobs,
     if (job.job().name() == reference) named = &job;
   }
   if (named != nullptr) return named->job_id();
+  const std::string quoted = absl::StrCat("'", PrintableLine(reference), "'");
   if (jobs.empty()) {
-    return absl::NotFoundError(absl::StrCat("there is no job '", reference, "': there are none"));
+    return absl::NotFoundError(absl::StrCat("there is no job ", quoted, ": there are none"));
   }
-  return absl::NotFoundError(absl::StrCat("there is no job '", reference, "'; there are ",
+  return absl::NotFoundError(absl::StrCat("there is no job ", quoted, "; there are ",
                                           KnownJobs(jobs), DidYouMean(reference, NamesOf(jobs))));
 }
 

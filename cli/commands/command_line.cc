@@ -10,6 +10,7 @@
 #include "cli/commands/command_table.h"
 #include "cli/commands/flag_set.h"
 #include "cli/help/help_text.h"
+#include "cli/view/shell_word.h"
 #include "common/flag_checks.h"
 #include "common/nearest_name.h"
 #include "common/printable.h"
@@ -68,7 +69,7 @@ std::string UnknownCommand(const std::string& word, const std::vector<Command>& 
     return absl::StrCat("flags come after a command, and there is none before ", word,
                         "; see cairn --help");
   }
-  return absl::StrCat("there is no command ", word, DidYouMean(word, NamesOf(commands)),
+  return absl::StrCat("there is no command ", ShellWord(word), DidYouMean(word, NamesOf(commands)),
                       "; see cairn --help");
 }
 
@@ -124,7 +125,7 @@ const Command* Parse(const std::vector<std::string>& arguments,
     *exit_code = kExitDone;
     return nullptr;
   } catch (const CLI::ParseError& error) {
-    *context.err << "cairn: " << Printable(UsageError(app, error, commands)) << "\n";
+    *context.err << "cairn: " << PrintableLine(UsageError(app, error, commands)) << "\n";
     *exit_code = kExitBadInput;
     return nullptr;
   }

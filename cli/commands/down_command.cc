@@ -1,4 +1,6 @@
+#include <pwd.h>
 #include <signal.h>
+#include <sys/stat.h>
 
 #include <cerrno>
 #include <filesystem>
@@ -40,7 +42,7 @@ bool WaitForEnd(const std::string& state, int64_t pid, absl::Duration patience, 
   const absl::Duration end = clock.Now() + patience;
   while (true) {
     const auto holder = HolderOfState(state);
-    const bool is_over = !holder || holder->pid != pid;
+    const bool is_over = holder.ok() && (!holder->has_value() || (*holder)->pid != pid);
     for (const std::string& line : log->NewLines()) {
       if (out != nullptr) *out << line << std::endl;
     }
@@ -49,17 +51,31 @@ bool WaitForEnd(const std::string& state, int64_t pid, absl::Duration patience, 
   }
 }
 
+// The name of the user whose process this is, or else their number.
+std::string OwnerOf(int64_t pid) {
+  struct stat process {};
+  if (stat(absl::StrCat("/proc/", pid).c_str(), &process) != 0) return "gone by now";
+  const passwd* const user = getpwuid(process.st_uid);
+  return user == nullptr ? absl::StrCat("number ", process.st_uid) : user->pw_name;
+}
+
 // A holder that is just being replaced may still be named in the lock: nobody else is to be killed.
-bool IsCairn(int64_t pid) {
+// PermissionDenied: it is somebody else's.
+absl::StatusOr<bool> IsCairn(int64_t pid) {
   std::error_code error;
   const auto program =
       std::filesystem::read_symlink(absl::StrCat("/proc/", pid, "/exe"), error).filename().string();
+  if (error == std::errc::permission_denied) {
+    return absl::PermissionDeniedError(absl::StrCat("process ", pid, " belongs to another user (",
+                                                    OwnerOf(pid), "): ask them, or use sudo"));
+  }
   return !error && absl::StartsWith(program, "cairn");
 }
 
 absl::Status End(const std::string& state, const StateHolder& holder, const DownFlags& flags,
                  bool* was_killed, const CommandContext& context) {
-  if (!IsCairn(holder.pid)) {
+  CAIRN_ASSIGN_OR_RETURN(const bool is_cairn, IsCairn(holder.pid));
+  if (!is_cairn) {
     return absl::UnavailableError(absl::StrCat("the cluster on ", state,
                                                " is just being started or ended by somebody else; "
                                                "try again"));
@@ -92,7 +108,7 @@ absl::StatusOr<int> Down(const DownFlags& flags, const CommandContext& context) 
     return absl::NotFoundError(absl::StrCat("there is no state directory ", state,
                                             "; name the one of cairn up with --state DIR"));
   }
-  const auto holder = HolderOfState(state);
+  CAIRN_ASSIGN_OR_RETURN(const auto holder, HolderOfState(state));
   bool was_killed = false;
   if (holder) CAIRN_RETURN_IF_ERROR(End(state, *holder, flags, &was_killed, context));
   if (flags.json) {

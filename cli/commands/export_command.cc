@@ -2,6 +2,7 @@
 
 #include "cli/commands/command.h"
 #include "cli/commands/flags.h"
+#include "cli/model/job_files.h"
 #include "cli/model/trained_model.h"
 #include "common/status_macros.h"
 #include "nlohmann/json.hpp"
@@ -18,6 +19,7 @@ absl::StatusOr<int> Export(const ExportFlags& flags, const CommandContext& conte
   CAIRN_ASSIGN_OR_RETURN(const FoundSource found, FindSource(flags.Choice(context)));
   CAIRN_ASSIGN_OR_RETURN(const TrainedModel model,
                          ReadTrainedModel(found.source.get(), flags.job, flags.checkpoint));
+  CAIRN_RETURN_IF_ERROR(CheckExportOverwritesNone("--output", flags.output, model.plan.job()));
   CAIRN_RETURN_IF_ERROR(ExportModel(model, flags.output));
   const std::string file = flags.output + "/model.json";
   if (flags.json) {

@@ -1,17 +1,32 @@
 #include <memory>
+#include <utility>
 
 #include "cli/commands/command.h"
 #include "cli/commands/flags.h"
 #include "cli/commands/follow.h"
+#include "cli/status_json.h"
 #include "common/status_macros.h"
 
 namespace cairn::cli {
 namespace {
 
+// How a job ended whose cluster is down; `unreachable` if it has not.
+absl::StatusOr<int> ReportFromState(const CommonFlags& flags, const absl::Status& unreachable,
+                                    const CommandContext& context) {
+  const auto found = FindSource(flags.Choice(context));
+  if (!found.ok()) return unreachable;
+  const auto job = found->source->GetJob(flags.job);
+  if (!job.ok() || !HasEnded(job->state())) return unreachable;
+  if (flags.json) *context.out << FoundStatusJson(*job, /*cluster_up=*/false).dump() << "\n";
+  return ReportEnd(*job, flags.json, context);
+}
+
 absl::StatusOr<int> Follow(const CommonFlags& flags, const CommandContext& context) {
   std::unique_ptr<CoordinatorApi> api;
   DetachOnInterrupt interrupts(context);
-  CAIRN_ASSIGN_OR_RETURN(api, FindCoordinator(flags.Choice(context)));
+  auto found = FindCoordinator(flags.Choice(context));
+  if (absl::IsUnavailable(found.status())) return ReportFromState(flags, found.status(), context);
+  CAIRN_ASSIGN_OR_RETURN(api, std::move(found));
   CAIRN_RETURN_IF_ERROR(api->GetJob(flags.job).status());  // Waits for the coordinator.
   interrupts.Watch(api.get(), flags.Again("cairn follow " + flags.job));
   return FollowAndReport(api.get(), flags.job, flags.json, interrupts, context);

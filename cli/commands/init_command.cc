@@ -1,11 +1,13 @@
 #include <filesystem>
 #include <memory>
+#include <system_error>
 
 #include "absl/strings/str_cat.h"
 #include "cli/commands/command.h"
 #include "cli/commands/flag_set.h"
 #include "cli/files.h"
 #include "cli/help/starter.h"
+#include "cli/local/new_folders.h"
 #include "common/status_macros.h"
 #include "nlohmann/json.hpp"
 
@@ -17,6 +19,22 @@ struct InitFlags {
   bool json = false;
 };
 
+// All of them or, on a full disk, none.
+absl::Status WriteFiles(const std::filesystem::path& folder,
+                        const std::vector<StarterFile>& files) {
+  NewFolders folders;
+  CAIRN_RETURN_IF_ERROR(folders.Make(folder));
+  for (size_t i = 0; i < files.size(); ++i) {
+    const absl::Status written = WriteFile((folder / files[i].name).string(), files[i].contents);
+    if (written.ok()) continue;
+    std::error_code ignored;
+    for (size_t j = 0; j < i; ++j) std::filesystem::remove(folder / files[j].name, ignored);
+    return written;
+  }
+  folders.Keep();
+  return absl::OkStatus();
+}
+
 absl::StatusOr<int> WriteStarter(const InitFlags& flags, const CommandContext& context) {
   const std::filesystem::path folder = flags.folder;
   const std::vector<StarterFile> files = StarterFiles();
@@ -27,9 +45,7 @@ absl::StatusOr<int> WriteStarter(const InitFlags& flags, const CommandContext& c
           path, " is there already and is left alone; name a new folder: cairn init DIR"));
     }
   }
-  for (const StarterFile& file : files) {
-    CAIRN_RETURN_IF_ERROR(WriteFile((folder / file.name).string(), file.contents));
-  }
+  CAIRN_RETURN_IF_ERROR(WriteFiles(folder, files));
   const std::string job = (folder / "job.json").lexically_normal().string();
   if (flags.json) {
     *context.out << nlohmann::ordered_json{{"job", job}}.dump() << "\n";

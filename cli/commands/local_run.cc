@@ -6,6 +6,7 @@
 #include "cli/files.h"
 #include "cli/local/cluster_service.h"
 #include "cli/local/state_lock.h"
+#include "cli/model/job_files.h"
 #include "cli/model/trained_model.h"
 #include "cli/remote_source.h"
 #include "cli/status_json.h"
@@ -39,12 +40,19 @@ std::string NameOf(const proto::JobStatus& job) {
   return absl::StrCat("job ", job.job_id(), " (", job.name(), ")");
 }
 
+absl::Status CheckMayExport(const std::string& folder, const proto::Job& job) {
+  const absl::Status status = CheckMayWriteIn(folder);
+  if (!status.ok())
+    return absl::Status(status.code(), absl::StrCat("--export: ", status.message()));
+  return CheckExportOverwritesNone("--export", folder, job);
+}
+
 }  // namespace
 
 absl::StatusOr<int> LocalRun::Run(const Submission& submission) {
   // Found out now, and not after hours of training.
   if (!options_.export_folder.empty()) {
-    CAIRN_RETURN_IF_ERROR(CheckMayWriteIn(options_.export_folder));
+    CAIRN_RETURN_IF_ERROR(CheckMayExport(options_.export_folder, submission.job));
   }
   CAIRN_ASSIGN_OR_RETURN(const auto lock, StateLock::Take(options_.state, "cairn run"));
   interrupts_ = std::make_unique<Interrupts>(

@@ -45,7 +45,7 @@ std::vector<LogLine> ReadLines(const LogsFlags& flags, const std::string& state,
                                std::map<std::string, LogTail>* tails) {
   const bool is_first = tails->empty();
   std::vector<LogLine> lines;
-  for (const std::string& task : LoggedTasks(state)) {
+  for (const std::string& task : LoggedTasks(state).value_or(std::vector<std::string>())) {
     if (!flags.task.empty() && flags.task != task) continue;
     LogTail& tail = tails->try_emplace(task, LogFile(state, task)).first->second;
     for (std::string& text :
@@ -57,7 +57,7 @@ std::vector<LogLine> ReadLines(const LogsFlags& flags, const std::string& state,
 }
 
 absl::Status CheckTask(const LogsFlags& flags, const std::string& state) {
-  const std::vector<std::string> tasks = LoggedTasks(state);
+  CAIRN_ASSIGN_OR_RETURN(const std::vector<std::string> tasks, LoggedTasks(state));
   if (tasks.empty()) {
     return absl::NotFoundError(absl::StrCat(
         "there are no logs in ", state,
@@ -66,8 +66,8 @@ absl::Status CheckTask(const LogsFlags& flags, const std::string& state) {
   }
   const bool is_there = std::find(tasks.begin(), tasks.end(), flags.task) != tasks.end();
   if (flags.task.empty() || is_there) return absl::OkStatus();
-  return absl::NotFoundError(absl::StrCat("there is no log of a task ", flags.task, "; there are ",
-                                          absl::StrJoin(tasks, ", "),
+  return absl::NotFoundError(absl::StrCat("there is no log of a task ", ShellWord(flags.task),
+                                          "; there are ", absl::StrJoin(tasks, ", "),
                                           DidYouMean(flags.task, tasks)));
 }
 

@@ -1,7 +1,9 @@
 #include <cmath>
+#include <filesystem>
 #include <limits>
 #include <memory>
 #include <optional>
+#include <system_error>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
@@ -9,6 +11,7 @@
 #include "cli/commands/flags.h"
 #include "cli/files.h"
 #include "cli/local/programs.h"
+#include "cli/model/job_files.h"
 #include "cli/model/prediction.h"
 #include "cli/model/trained_model.h"
 #include "common/npy.h"
@@ -49,6 +52,32 @@ absl::Status CheckOutputs(const std::vector<std::string>& files, const proto::Mo
                    "; say it once for each, in their order"));
 }
 
+bool IsOneFile(const std::string& one, const std::string& other) {
+  namespace fs = std::filesystem;
+  std::error_code ignored;
+  // Several may go to /dev/null.
+  if (fs::exists(one, ignored) && !fs::is_regular_file(one, ignored)) return false;
+  return fs::weakly_canonical(fs::absolute(one), ignored) ==
+             fs::weakly_canonical(fs::absolute(other), ignored) ||
+         fs::equivalent(one, other, ignored);
+}
+
+// What is read stays, and no output lies over another one.
+absl::Status CheckOverwrites(const PredictFlags& flags, const proto::Job& job) {
+  std::vector<ReadFileName> read = FilesOfJob(job);
+  for (const std::string& input : flags.inputs) read.push_back({input, "--input"});
+  for (size_t i = 0; i < flags.outputs.size(); ++i) {
+    CAIRN_RETURN_IF_ERROR(CheckOverwritesNone("--output", flags.outputs[i], read));
+    for (size_t j = 0; j < i; ++j) {
+      if (!IsOneFile(flags.outputs[j], flags.outputs[i])) continue;
+      return absl::InvalidArgumentError(absl::StrCat("--output: ", flags.outputs[j], " and ",
+                                                     flags.outputs[i],
+                                                     " are one file; name one for each output"));
+    }
+  }
+  return absl::OkStatus();
+}
+
 nlohmann::ordered_json Json(const Prediction& prediction, const std::string& file) {
   return {{"name", prediction.output}, {"shape", prediction.shape}, {"output", file}};
 }
@@ -61,6 +90,7 @@ absl::StatusOr<int> PredictFiles(const PredictFlags& flags, const CommandContext
   CAIRN_ASSIGN_OR_RETURN(const TrainedModel model,
                          ReadTrainedModel(found.source.get(), flags.job, flags.checkpoint));
   CAIRN_RETURN_IF_ERROR(CheckOutputs(flags.outputs, model.plan.model()));
+  CAIRN_RETURN_IF_ERROR(CheckOverwrites(flags, model.plan.job()));
   CAIRN_ASSIGN_OR_RETURN(const std::vector<Prediction> predictions,
                          Predict(model, flags.inputs, ScaleOf(flags), options));
   nlohmann::ordered_json outputs = nlohmann::ordered_json::array();

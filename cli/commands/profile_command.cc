@@ -6,6 +6,7 @@
 #include "cli/commands/command.h"
 #include "cli/commands/flags.h"
 #include "cli/files.h"
+#include "cli/model/job_files.h"
 #include "cli/profile/chrome_trace.h"
 #include "cli/profile/profile_summary.h"
 #include "cli/status_json.h"
@@ -76,6 +77,14 @@ nlohmann::ordered_json SummaryJson(const ProfileSummary& summary) {
   return out;
 }
 
+absl::Status CheckTrace(const ProfileFlags& flags, CoordinatorApi* api) {
+  const absl::Status status = CheckMayWrite(flags.trace);
+  if (!status.ok()) return absl::Status(status.code(), absl::StrCat("--trace: ", status.message()));
+  const auto plan = api->GetPlan(flags.job);
+  if (!plan.ok()) return absl::OkStatus();  // Why it cannot be profiled is told soon.
+  return CheckOverwritesNone("--trace", flags.trace, FilesOfJob(plan->job()));
+}
+
 bool HasSteps(const proto::ProfileReply& profile) {
   return std::any_of(profile.tasks().begin(), profile.tasks().end(),
                      [](const proto::ProfileReport& task) { return task.steps() > 0; });
@@ -92,6 +101,8 @@ absl::Status NoSteps(const ProfileFlags& flags, CoordinatorApi* api) {
 
 absl::StatusOr<int> Profile(const ProfileFlags& flags, const CommandContext& context) {
   CAIRN_ASSIGN_OR_RETURN(const auto api, FindCoordinator(flags.Choice(context)));
+  // Found out now, and not after the measurement.
+  if (!flags.trace.empty()) CAIRN_RETURN_IF_ERROR(CheckTrace(flags, api.get()));
   CAIRN_ASSIGN_OR_RETURN(const proto::ProfileReply profile,
                          api->Profile(flags.job, flags.steps, absl::Seconds(flags.timeout)));
   if (!HasSteps(profile)) return NoSteps(flags, api.get());

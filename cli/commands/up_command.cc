@@ -116,7 +116,7 @@ absl::Status WaitUntilComplete(const UpFlags& flags, ChildProcess* service, LogT
   const absl::Duration end = clock.Now() + kStartTimeout;
   while (clock.Now() < end) {
     if (service->TryWait()) return CouldNotStart(flags.state, log->NewLines());
-    const auto holder = HolderOfState(flags.state);
+    CAIRN_ASSIGN_OR_RETURN(const auto holder, HolderOfState(flags.state));
     if (holder && holder->pid == service->pid()) {
       CAIRN_ASSIGN_OR_RETURN(const auto file, ReadClusterFile(flags.state));
       if (file && file->cairn_pid == holder->pid && IsComplete(*file)) return absl::OkStatus();
@@ -185,14 +185,13 @@ absl::StatusOr<int> ReportRunning(const UpFlags& flags, const StateHolder& holde
 absl::StatusOr<int> Up(UpFlags flags, const CommandContext& context) {
   flags.state = std::filesystem::absolute(flags.state).lexically_normal().string();
   if (flags.foreground) return Serve(flags, context);
-  if (const auto running = HolderOfState(flags.state)) {
-    return ReportRunning(flags, *running, context);
-  }
+  CAIRN_ASSIGN_OR_RETURN(const auto running, HolderOfState(flags.state));
+  if (running) return ReportRunning(flags, *running, context);
   LogTail log(LogFile(flags.state, "cairn"));
   log.SkipToEnd();
   CAIRN_ASSIGN_OR_RETURN(const auto service, StartInBackground(flags, context));
   const absl::Status started = WaitUntilComplete(flags, service.get(), &log);
-  const auto holder = HolderOfState(flags.state);
+  CAIRN_ASSIGN_OR_RETURN(const auto holder, HolderOfState(flags.state));
   if (!started.ok() && holder && holder->pid != service->pid()) {
     return ReportRunning(flags, *holder, context);  // Of two at once the other one was first.
   }

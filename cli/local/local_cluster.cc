@@ -16,6 +16,7 @@
 #include "cli/local/daemon_task.h"
 #include "cli/local/ports.h"
 #include "cli/local/programs.h"
+#include "cli/local/state_lock.h"
 #include "common/mutex.h"
 #include "common/plural.h"
 #include "common/status_macros.h"
@@ -106,7 +107,10 @@ absl::StatusOr<std::vector<DaemonTask>> MakeTasks(const LocalClusterOptions& opt
 class LocalCluster::Supervisor {
  public:
   Supervisor(LocalClusterOptions options, ClusterFile cluster, std::vector<DaemonTask> tasks)
-      : options_(std::move(options)), cluster_(std::move(cluster)), tasks_(std::move(tasks)) {
+      : options_(std::move(options)),
+        lock_file_(options_.state),
+        cluster_(std::move(cluster)),
+        tasks_(std::move(tasks)) {
     thread_ = std::thread([this] { Run(); });
   }
   ~Supervisor() { Stop(absl::Seconds(5)); }
@@ -158,6 +162,11 @@ class LocalCluster::Supervisor {
   }
 
   void Watch() {
+    if (!lock_file_.IsThere()) {
+      return Fail(absl::FailedPreconditionError(
+          absl::StrCat("the state directory ", options_.state,
+                       " was removed or replaced while its cluster was up; the cluster ends")));
+    }
     bool changed = false;
     for (DaemonTask& task : tasks_) {
       const auto event = task.Watch(SteadyClock::now());
@@ -181,7 +190,8 @@ class LocalCluster::Supervisor {
     }
     tasks_.clear();  // Kills what is left.
     cluster_.pids.clear();
-    WriteClusterFile(options_.state, cluster_).IgnoreError();
+    // A directory that was removed is not to come back, nor is another cluster's file to go.
+    if (lock_file_.IsThere()) WriteClusterFile(options_.state, cluster_).IgnoreError();
   }
 
   absl::Status RecordPids() {
@@ -200,6 +210,7 @@ class LocalCluster::Supervisor {
   }
 
   const LocalClusterOptions options_;
+  const LockFileMark lock_file_;
   // These two belong to the thread, apart from the address, which never changes.
   ClusterFile cluster_;
   std::vector<DaemonTask> tasks_;

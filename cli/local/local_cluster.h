@@ -27,7 +27,8 @@ struct LocalClusterOptions {
 // A coordinator, ps and workers as children of this process, on free loopback ports (the same as
 // last time where they are free still), with their logs in STATE/logs. A daemon that dies is
 // started again, with back-off; one that says (by an exit code of 1 to 127) that it is of no use
-// makes the cluster fail. Whatever happens to this process, the daemons end with it. Thread-safe.
+// makes the cluster fail, and so does a state directory that is removed. Whatever happens to this
+// process, the daemons end with it. Thread-safe.
 class LocalCluster {
  public:
   // Returns when all are started, not when they are ready. FailedPrecondition: the state directory

@@ -50,13 +50,16 @@ std::string LogFile(const std::string& state, const std::string& task) {
   return absl::StrCat(state, "/logs/", task, ".log");
 }
 
-std::vector<std::string> LoggedTasks(const std::string& state) {
+absl::StatusOr<std::vector<std::string>> LoggedTasks(const std::string& state) {
   std::vector<std::string> tasks;
   std::error_code error;
   for (std::filesystem::directory_iterator entry(state + "/logs", error), end;
        !error && entry != end; entry.increment(error)) {
     const std::filesystem::path path = entry->path();
     if (path.extension() == ".log") tasks.push_back(path.stem().string());
+  }
+  if (error == std::errc::permission_denied) {
+    return absl::ErrnoToStatus(error.value(), absl::StrCat("cannot read ", state, "/logs"));
   }
   std::sort(tasks.begin(), tasks.end(),
             [](const std::string& a, const std::string& b) { return OrderOf(a) < OrderOf(b); });

@@ -5,14 +5,17 @@
 #include <string>
 #include <vector>
 
+#include "absl/status/statusor.h"
+
 namespace cairn::cli {
 
 // Where a task of a local cluster ("coordinator", "ps-0", "worker-1", or "cairn" for who watches
 // over them) has its log.
 std::string LogFile(const std::string& state, const std::string& task);
 
-// The tasks that have one: coordinator, cairn, then ps and workers by number.
-std::vector<std::string> LoggedTasks(const std::string& state);
+// The tasks that have one: coordinator, cairn, then ps and workers by number. PermissionDenied: the
+// folder of the logs may not be read.
+absl::StatusOr<std::vector<std::string>> LoggedTasks(const std::string& state);
 
 struct LogLine {
   std::string task;

@@ -81,17 +81,32 @@ absl::StatusOr<std::unique_ptr<StateLock>> StateLock::Take(const std::string& st
 StateLock::~StateLock() { close(file_); }
 
 bool IsStateLocked(const std::string& state) {
+  const auto holder = HolderOfState(state);
+  return holder.ok() && holder->has_value();
+}
+
+absl::StatusOr<std::optional<StateHolder>> HolderOfState(const std::string& state) {
   const int file = open(LockFile(state).c_str(), O_RDONLY | O_CLOEXEC);
-  if (file < 0) return false;
+  if (file < 0 && errno == EACCES) {
+    return absl::ErrnoToStatus(errno, absl::StrCat("cannot read ", LockFile(state)));
+  }
+  if (file < 0) return std::nullopt;
   struct flock found = WholeFile();
   const bool locked = fcntl(file, F_OFD_GETLK, &found) == 0 && found.l_type != F_UNLCK;
   close(file);
-  return locked;
+  if (!locked) return std::nullopt;
+  return ReadHolder(state);
 }
 
-std::optional<StateHolder> HolderOfState(const std::string& state) {
-  if (!IsStateLocked(state)) return std::nullopt;
-  return ReadHolder(state);
+LockFileMark::LockFileMark(const std::string& state) : file_(LockFile(state)) {
+  is_known_ = stat(file_.c_str(), &was_) == 0;
+}
+
+bool LockFileMark::IsThere() const {
+  if (!is_known_) return true;
+  struct stat now {};
+  if (stat(file_.c_str(), &now) != 0) return errno != ENOENT && errno != ENOTDIR;
+  return now.st_dev == was_.st_dev && now.st_ino == was_.st_ino;
 }
 
 }  // namespace cairn::cli

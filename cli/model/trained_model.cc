@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "cli/files.h"
+#include "cli/local/new_folders.h"
 #include "cli/status_json.h"
 #include "common/status_macros.h"
 #include "nn/formats/tfjs_layers.h"
@@ -117,8 +118,12 @@ absl::Status ExportModel(const TrainedModel& model, const std::string& folder) {
     tensors.push_back(std::move(tensor));
   }
   CAIRN_ASSIGN_OR_RETURN(const auto files, nn::WriteTfjsLayersModel(model.plan.model(), tensors));
+  // Before a file in it: what cannot be made is then called by its own name.
+  NewFolders folders;
+  CAIRN_RETURN_IF_ERROR(folders.Make(folder));
   // The file that names the other comes last: who sees it sees both.
   CAIRN_RETURN_IF_ERROR(WriteFile(folder + "/weights.bin", files.weights_bin));
+  folders.Keep();
   return WriteFile(folder + "/model.json", files.model_json);
 }
 

@@ -38,8 +38,8 @@ struct CheckpointChoice {
 absl::StatusOr<TrainedModel> ReadTrainedModel(JobSource* source, const std::string& job,
                                               const CheckpointChoice& choice);
 
-// Writes FOLDER/model.json and FOLDER/weights.bin, a TF.js layers model. Imported weights keep
-// their names.
+// Makes the folder if need be, and writes FOLDER/model.json and FOLDER/weights.bin, a TF.js layers
+// model. Imported weights keep their names.
 absl::Status ExportModel(const TrainedModel& model, const std::string& folder);
 
 }  // namespace cairn::cli

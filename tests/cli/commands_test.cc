@@ -278,6 +278,34 @@ TEST_F(CommandsOnStateTest, PredictionsAreWrittenAsTheWorkerMadeThem) {
   EXPECT_THAT(two.err, HasSubstr("the model has 1 input, and --input is there 2 times"));
 }
 
+TEST(CommandsTest, WordsThatAreNoneAreQuotedOnOneLine) {
+  EXPECT_THAT(RunCairn({""}).err, StartsWith("cairn: there is no command ''; see"));
+  EXPECT_THAT(RunCairn({"a\nb"}).err, StartsWith("cairn: there is no command 'a\\nb'; see"));
+  EXPECT_THAT(RunCairn({"cancel", ""}).err,
+              StartsWith("cairn: cancel: JOB: is empty; say something; see"));
+}
+
+TEST_F(CommandsOnStateTest, PredictionsDoNotOverwriteTheirInput) {
+  const std::string programs = testing::TempDir() + "/commands_test_no_programs";
+  WriteWorkerScript(programs + "/worker", "exit 1");
+  const std::string x = testing::TempDir() + "/commands_test_x.npy";
+  ASSERT_TRUE(WriteFile(x, "data").ok());
+  std::filesystem::create_symlink(x, x + ".link");
+  const Result result = RunCairn(
+      {"predict", "example", "--input", x, "--output", x + ".link", "--state", State()}, programs);
+  EXPECT_EQ(result.exit_code, 2);
+  EXPECT_EQ(result.err, "cairn: --output: " + x + ".link would overwrite " + x +
+                            " (--input); choose another place\n");
+  EXPECT_EQ(*ReadFile(x), "data");
+}
+
+TEST_F(CommandsOnStateTest, FollowTellsTheEndOfAJobWhoseClusterIsDown) {
+  const Result follow = RunOnState({"follow", "example"});
+  EXPECT_EQ(follow.exit_code, 0) << follow.err;
+  EXPECT_THAT(follow.out, HasSubstr("job 1 (example) finished: "));
+  EXPECT_EQ(RunOnState({"follow", "nobody"}).exit_code, 3);
+}
+
 TEST_F(CommandsOnClusterTest, ReadingCommandsAskTheCluster) {
   EXPECT_EQ(RunOnCluster({"jobs", "--json"}).lines()[0]["name"], "example");
   EXPECT_EQ(RunOnCluster({"history", "1", "--json"}).lines().size(), 7);

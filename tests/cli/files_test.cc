@@ -69,5 +69,25 @@ TEST(FilesTest, AFolderThatCanBeWrittenInIsMadeAndLeftEmpty) {
               ::testing::HasSubstr("/proc/nothing"));
 }
 
+TEST(FilesTest, WhetherAFileCanBeWrittenIsFoundOutWithoutATrace) {
+  const std::string folder = testing::TempDir() + "/files_test_check";
+  ASSERT_TRUE(WriteFile(folder + "/old", "old").ok());
+  EXPECT_TRUE(CheckMayWrite(folder + "/new/file").ok());
+  EXPECT_TRUE(CheckMayWrite(folder + "/old").ok());
+  EXPECT_TRUE(CheckMayWrite("/dev/null").ok());
+  EXPECT_EQ(CheckMayWrite(folder).message(), "cannot write " + folder + ": it is a folder");
+  EXPECT_EQ(CheckMayWrite(folder + "/old/file").message(),
+            "cannot make the folder " + folder + "/old: it is a file");
+  EXPECT_EQ(*ReadFile(folder + "/old"), "old");
+  EXPECT_EQ(std::distance(std::filesystem::directory_iterator(folder), {}), 1);
+}
+
+TEST(FilesTest, AFolderForAFileThatCouldNotBeWrittenIsRemovedAgain) {
+  const std::string folder = testing::TempDir() + "/files_test_failed";
+  const std::string name(300, 'x');  // Longer than a name may be.
+  EXPECT_FALSE(WriteFile(folder + "/" + name, "").ok());
+  EXPECT_FALSE(std::filesystem::exists(folder));
+}
+
 }  // namespace
 }  // namespace cairn::cli

@@ -158,7 +158,7 @@ TEST(JobFileTest, EveryMistakeAboutFormModelAndDataHasItsOwnMessage) {
       {RefusalWith("/name", "a b"),
        "name: \"a b\" is not made of at most 128 letters, digits, '_', '-' and '.', beginning with "
        "none of the last two"},
-      {RefusalWithout("name"), "name: is missing; for example \"name\": \"mnist\""},
+      {RefusalWithout("name"), "name: is missing or empty; for example \"name\": \"mnist\""},
       {RefusalWithout("model"), "model: is missing; for example \"model\": \"model.json\""},
       {RefusalWith("/model", std::string("a\0b", 3)),
        "model: \"a\\u0000b\" holds a zero character"},

@@ -11,6 +11,10 @@ TEST(PrintableTest, TextStaysAsItIs) {
   }
 }
 
+TEST(PrintableTest, ALineStaysOne) {
+  EXPECT_EQ(PrintableLine("two\nlines\x1b"), "two\\nlines\\x1b");
+}
+
 TEST(PrintableTest, WhatCouldDriveATerminalIsEscaped) {
   EXPECT_EQ(Printable("\x1b[2J\r\x7f"), "\\x1b[2J\\x0d\\x7f");
   EXPECT_EQ(Printable("\x89PNG \xc3"), "\\x89PNG \\xc3");

@@ -30,6 +30,12 @@ TEST_F(ProfileCommandTest, AMeasurementWithoutAStepIsAFailure) {
   EXPECT_THAT(result.err, HasSubstr("no worker made a step within 1.5 s: job 1 (example) is "));
 }
 
+TEST_F(ProfileCommandTest, ATraceThatCannotBeWrittenIsRefusedBeforeTheMeasurement) {
+  const Result result = Profile({"--trace", "/dev/null/trace.json"});
+  EXPECT_EQ(result.exit_code, 2);
+  EXPECT_THAT(result.err, HasSubstr("--trace: cannot make the folder /dev/null"));
+}
+
 TEST_F(ProfileCommandTest, NumbersOutOfRangeAreNamedWithTheirRange) {
   for (const char* value : {"-1", "0", "1e99", "nan"}) {
     const Result result = Profile({"--timeout", value});

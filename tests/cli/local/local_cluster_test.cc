@@ -10,6 +10,7 @@
 
 #include "cli/files.h"
 #include "cli/local/cluster_file.h"
+#include "cli/local/state_lock.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
@@ -108,6 +109,22 @@ TEST_F(LocalClusterTest, DaemonThatCannotRunFailsTheClusterWithItsLastLines) {
   ASSERT_TRUE(cluster.ok()) << cluster.status();
   ASSERT_TRUE(WaitUntil([&] { return !(*cluster)->failure().ok(); }));
   EXPECT_THAT(std::string((*cluster)->failure().message()), HasSubstr("the port is taken"));
+}
+
+TEST_F(LocalClusterTest, AStateDirectoryThatIsRemovedEndsTheClusterAndDoesNotComeBack) {
+  const auto lock = StateLock::Take(state(), "cairn up");
+  auto cluster = LocalCluster::Start(Options(1, 1));
+  ASSERT_TRUE(cluster.ok()) << cluster.status();
+  const ClusterFile file = File();
+  std::filesystem::remove_all(state());
+  ASSERT_TRUE(WaitUntil([&] { return !(*cluster)->failure().ok(); }));
+  EXPECT_THAT(std::string((*cluster)->failure().message()),
+              HasSubstr("the state directory " + state() + " was removed or replaced"));
+  (*cluster)->Stop(absl::Seconds(5));
+  for (const auto& [task, pid] : file.pids) {
+    EXPECT_EQ(kill(static_cast<pid_t>(pid), 0), -1) << task;
+  }
+  EXPECT_FALSE(std::filesystem::exists(state()));
 }
 
 TEST(TasksTextTest, OneWorkerIsNoPlural) {

@@ -31,9 +31,9 @@ TEST(LogFilesTest, TasksAreListedByKindAndThenByNumber) {
     Append(LogFile(state, task), "");
   }
   Append(state + "/logs/notes.txt", "");
-  EXPECT_THAT(LoggedTasks(state),
+  EXPECT_THAT(*LoggedTasks(state),
               ElementsAre("coordinator", "cairn", "ps-0", "worker-2", "worker-10"));
-  EXPECT_THAT(LoggedTasks("/no/such/state"), IsEmpty());
+  EXPECT_THAT(*LoggedTasks("/no/such/state"), IsEmpty());
 }
 
 TEST(LogFilesTest, LastLinesAreThoseOfAWholeReading) {
