@@ -104,7 +104,8 @@ absl::StatusOr<int> Down(const DownFlags& flags, const CommandContext& context) 
   choice.state = flags.state;
   choice.user_folder = context.user_folder;
   CAIRN_ASSIGN_OR_RETURN(const std::string state, FindState(choice));
-  if (!std::filesystem::exists(state)) {
+  std::error_code hidden;
+  if (!std::filesystem::exists(state, hidden) && hidden != std::errc::permission_denied) {
     return absl::NotFoundError(absl::StrCat("there is no state directory ", state,
                                             "; name the one of cairn up with --state DIR"));
   }
