@@ -43,7 +43,8 @@ absl::Status RunWorker(const OfflineOptions& options, const std::string& task,
 absl::StatusOr<std::vector<float>> ReadFloats(const std::string& file) {
   CAIRN_ASSIGN_OR_RETURN(const std::string bytes, ReadFile(file));
   std::vector<float> values(bytes.size() / sizeof(float));
-  std::memcpy(values.data(), bytes.data(), values.size() * sizeof(float));
+  // Without any there is no place to copy them to.
+  if (!values.empty()) std::memcpy(values.data(), bytes.data(), values.size() * sizeof(float));
   return values;
 }
 
