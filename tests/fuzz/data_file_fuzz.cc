@@ -24,7 +24,8 @@ bool IsWhole(const std::shared_ptr<const worker::FileBytes>& file, ReadArray rea
   const absl::StatusOr<worker::Array> array = read(file);
   if (!array.ok()) return false;
   int64_t rows = 0;
-  std::vector<double> row(array->elements());
+  // Only rows that are there are known to fit into memory.
+  std::vector<double> row(array->rows() == 0 ? 0 : array->elements());
   const absl::Status status = array->ForEachRow([&](int64_t, const char* bytes) {
     array->RowToDoubles(bytes, row.data());
     ++rows;

@@ -11,6 +11,7 @@ namespace {
 template <typename IsWrong>
 absl::StatusOr<std::optional<FoundElement>> Find(const Array& array, IsWrong is_wrong) {
   std::optional<FoundElement> found;
+  if (array.rows() == 0) return found;  // Only rows that are there are known to fit into memory.
   std::vector<double> values(array.elements());
   CAIRN_RETURN_IF_ERROR(array.ForEachRow([&](int64_t row, const char* bytes) {
     if (found) return absl::OkStatus();

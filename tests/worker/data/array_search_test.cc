@@ -36,6 +36,13 @@ TEST(ArraySearchTest, FindsTheFirstElementThatIsNoInt32) {
   EXPECT_EQ(RowOf(FindNotInt32(Numbers<int8_t>(ElementType::kInt8, {-1}))), -1);
 }
 
+TEST(ArraySearchTest, AnArrayWithoutRowsTakesNoMemoryHoweverLongTheyWouldBe) {
+  Array::Layout layout;
+  layout.type = ElementType::kFloat64;
+  layout.row_shape = {int64_t{1} << 50};
+  EXPECT_EQ(RowOf(FindNotInt32(Array(FileBytes::InMemory("file", ""), 0, layout))), -1);
+}
+
 TEST(ArraySearchTest, FindsWhatIsOutsideOfBounds) {
   const Array numbers = Numbers<int16_t>(ElementType::kInt16, {0, 9, -7, 10});
   const auto found = FindOutside(numbers, 0, 9);
