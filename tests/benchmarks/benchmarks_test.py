@@ -91,7 +91,7 @@ class ProgramsTest(unittest.TestCase):
         with tempfile.TemporaryDirectory() as folder:
             rows = self.rows_of(program, folder, "2", "1")
             self.assertEqual(os.listdir(folder), [])
-        self.assertEqual(len(rows), 2)
+        self.assertEqual(len(rows), 3)
         self.assertTrue(all(row["ratio"] > 0 for row in rows), json.dumps(rows))
 
 

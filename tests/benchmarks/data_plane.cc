@@ -1,6 +1,6 @@
 // The data plane on this machine: one client, one ps with its blocks and its optimizer in another
-// process, beside plain loopback TCP between two processes in the same run. Prints rows for
-// results.py; the ratios are medians of interleaved rounds.
+// process, beside plain loopback TCP between two processes, measured again before each measurement
+// of the ps. Prints rows for results.py; the ratios are medians of interleaved rounds.
 //
 // Usage: data_plane [ROUNDS=5] [sgd|adam]     (default: both, one after the other)
 //
@@ -290,6 +290,7 @@ struct Row {
   Operation operation;
   std::optional<double> at_least;
   std::vector<double> speeds;
+  std::vector<double> tcp_speeds;
   std::vector<double> ratios;
 };
 
@@ -315,18 +316,17 @@ void Run(int rounds, const std::string& optimizer) {
       const std::string what = std::to_string(mebibytes[i]) + " MiB, " + NameOf(optimizer) +
                                (share ? ", shared memory" : ", TCP");
       const auto bar = mebibytes[i] == kBarMebibytes ? std::optional<double>(kBar) : std::nullopt;
-      rows.push_back({"push " + what, clients.back().get(), &Client::StartPush, bar, {}, {}});
-      rows.push_back({"pull " + what, clients.back().get(), &Client::StartPull, bar, {}, {}});
+      rows.push_back({"push " + what, clients.back().get(), &Client::StartPush, bar, {}, {}, {}});
+      rows.push_back({"pull " + what, clients.back().get(), &Client::StartPull, bar, {}, {}, {}});
     }
   }
-  std::vector<double> tcp_speeds;
   for (int round = -1; round < rounds; ++round) {  // The first one is to warm up.
-    const double limit = tcp.GibibytesPerSecond();
-    if (round >= 0) tcp_speeds.push_back(limit);
     for (Row& row : rows) {
+      const double limit = tcp.GibibytesPerSecond();
       const double speed = GibibytesPerSecond(row.client, row.operation);
       if (round < 0) continue;
       row.speeds.push_back(speed);
+      row.tcp_speeds.push_back(limit);
       row.ratios.push_back(speed / limit);
     }
   }
@@ -335,7 +335,7 @@ void Run(int rounds, const std::string& optimizer) {
               .value = Median(row.speeds),
               .unit = "GiB/s",
               .peer = "loopback TCP",
-              .peer_value = Median(tcp_speeds),
+              .peer_value = Median(row.tcp_speeds),
               .ratio = Median(row.ratios),
               .at_least = row.at_least});
   }
