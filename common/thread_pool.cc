@@ -1,6 +1,7 @@
 #include "common/thread_pool.h"
 
 #include <pthread.h>
+#include <unistd.h>
 
 #include <optional>
 #include <utility>
@@ -12,16 +13,26 @@ namespace {
 
 // Linux refuses longer names instead of cutting them.
 constexpr size_t kThreadNameLengthMax = 15;
+constexpr int kBackgroundNiceness = 15;
+
+// Of the calling thread: Linux keeps it by thread.
+void SetPriority(ThreadPool::Priority priority) {
+  if (priority == ThreadPool::Priority::kNormal) return;
+  // What it cannot be (19 is the most) it need not be.
+  [[maybe_unused]] const int niceness = nice(kBackgroundNiceness);
+}
 
 }  // namespace
 
-ThreadPool::ThreadPool(int threads, const std::string& name, size_t queue_capacity)
+ThreadPool::ThreadPool(int threads, const std::string& name, size_t queue_capacity,
+                       Priority priority)
     : tasks_(queue_capacity) {
   CAIRN_CHECK(threads > 0);
   const std::string short_name = name.substr(0, kThreadNameLengthMax);
   try {
     for (int i = 0; i < threads; ++i) {
-      threads_.emplace_back([this] {
+      threads_.emplace_back([this, priority] {
+        SetPriority(priority);
         while (std::optional<Task> task = tasks_.Pop()) (*task)();
       });
       pthread_setname_np(threads_.back().native_handle(), short_name.c_str());

@@ -17,10 +17,14 @@ namespace cairn {
 class ThreadPool {
  public:
   using Task = absl::AnyInvocable<void()>;
+  // kBackground: where cores are short, threads that are not come first. What is done there takes
+  // longer then; with cores to spare it is as fast as ever.
+  enum class Priority { kNormal, kBackground };
 
   // `threads` and `queue_capacity` are at least 1. `name` is what `top -H` shows: the first 15
   // characters of it count. Throws std::system_error if the system gives fewer threads.
-  ThreadPool(int threads, const std::string& name, size_t queue_capacity);
+  ThreadPool(int threads, const std::string& name, size_t queue_capacity,
+             Priority priority = Priority::kNormal);
   ~ThreadPool();
   ThreadPool(const ThreadPool&) = delete;
   ThreadPool& operator=(const ThreadPool&) = delete;

@@ -1,7 +1,5 @@
 #include "ps_server/job_control.h"
 
-#include <unistd.h>
-
 #include <string>
 #include <utility>
 #include <vector>
@@ -20,14 +18,9 @@ namespace {
 
 // One cut is written at a time; the coordinator asks for the next when it has the answer.
 constexpr size_t kSnapshotQueueMax = 16;
-constexpr int kNiceness = 10;
-
-// Of the thread that runs this. Training goes on while cuts are written and copied; where cores are
-// short (workers and ps on one machine) it comes first, and a checkpoint takes longer.
-void YieldToTraining() {
-  // What it cannot be (19 is the most) it need not be.
-  [[maybe_unused]] const int niceness = nice(kNiceness);
-}
+// Training goes on while cuts are written and copied; where cores are short (workers and ps on one
+// machine) it comes first.
+constexpr auto kBehindTraining = ThreadPool::Priority::kBackground;
 
 }  // namespace
 
@@ -36,11 +29,8 @@ JobControl::JobControl(const Parts& parts, Send send)
       send_(std::move(send)),
       loader_(parts.ps, parts.shelf, parts.fetcher, parts.pool),
       copier_(parts.checkpoints, parts.fetcher),
-      snapshots_(std::in_place, 1, "snapshots", kSnapshotQueueMax),
-      copies_(std::in_place, 1, "copies", kSnapshotQueueMax) {
-  snapshots_->Submit(YieldToTraining);
-  copies_->Submit(YieldToTraining);
-}
+      snapshots_(std::in_place, 1, "snapshots", kSnapshotQueueMax, kBehindTraining),
+      copies_(std::in_place, 1, "copies", kSnapshotQueueMax, kBehindTraining) {}
 
 JobControl::~JobControl() { Stop(); }
 
@@ -285,10 +275,7 @@ void JobControl::Profile(const proto::Profile& command) {
 
 void JobControl::ListSnapshots(const proto::ListSnapshots& command) {
   proto::TaskMessage message;
-  message.mutable_snapshots()->set_job_id(command.job_id());
-  for (proto::HeldSnapshot& held : parts_.shelf->List(command.job_id())) {
-    *message.mutable_snapshots()->add_snapshots() = std::move(held);
-  }
+  *message.mutable_snapshots() = parts_.shelf->List(command.job_id());
   send_(std::move(message));
 }
 

@@ -40,7 +40,9 @@ absl::StatusOr<cluster::Frame> FromDisk(absl::StatusOr<cluster::Frame> frame) {
 }  // namespace
 
 ParameterService::ParameterService(const Parts& parts)
-    : parts_(parts), disk_(kDiskThreads, "disk", kDiskQueueMax) {}
+    : parts_(parts),
+      // Others' copies of snapshots are read there, while training goes on.
+      disk_(kDiskThreads, "disk", kDiskQueueMax, ThreadPool::Priority::kBackground) {}
 
 void ParameterService::set_cluster_id(uint64_t cluster_id) { cluster_id_ = cluster_id; }
 

@@ -2,7 +2,9 @@
 
 #include <gtest/gtest.h>
 #include <pthread.h>
+#include <sys/resource.h>
 
+#include <algorithm>
 #include <atomic>
 #include <latch>
 #include <memory>
@@ -23,6 +25,17 @@ TEST(ThreadPoolTest, AllTasksHaveRunWhenThePoolIsGone) {
     for (int i = 1; i <= 1000; ++i) pool.Submit([&sum, i] { sum += i; });
   }
   EXPECT_EQ(sum, 500500);
+}
+
+TEST(ThreadPoolTest, ThreadsInTheBackgroundAreNicerThanThisOne) {
+  const auto niceness = [](ThreadPool::Priority priority) {
+    int found = 0;
+    ThreadPool(1, "one", 1, priority).Submit([&found] { found = getpriority(PRIO_PROCESS, 0); });
+    return found;
+  };
+  const int ours = getpriority(PRIO_PROCESS, 0);
+  EXPECT_EQ(niceness(ThreadPool::Priority::kNormal), ours);
+  EXPECT_EQ(niceness(ThreadPool::Priority::kBackground), std::min(ours + 15, 19));
 }
 
 TEST(ThreadPoolTest, OneThreadKeepsTheOrder) {
