@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "absl/time/time.h"
 #include "absl/types/span.h"
 #include "cluster/partition_map.h"
@@ -24,27 +25,29 @@ constexpr std::chrono::seconds kSilenceMax(30);
 // Counts calls that have not ended, and keeps the first error.
 class Outstanding {
  public:
+  explicit Outstanding(const std::vector<std::string>& addresses)
+      : addresses_(addresses), running_(addresses.size()) {}
+
   // Waits until fewer than `limit` calls run. False: an error, or no call has ended for too long.
   bool WaitBelow(int limit) {
     MutexLock lock(&mutex_);
-    while (status_.ok() && running_ >= limit) {
+    while (status_.ok() && all_running_ >= limit) {
       const int64_t ended_before = ended_;
-      if (!changed_.WaitFor(&mutex_, kSilenceMax) && ended_ == ended_before) {
-        status_ = absl::UnavailableError(
-            "a ps has not answered for 30 s; cairn cluster shows which are there");
-      }
+      if (!changed_.WaitFor(&mutex_, kSilenceMax) && ended_ == ended_before) status_ = Silence();
     }
     return status_.ok();
   }
 
-  void Begin() {
+  void Begin(uint32_t ps) {
     MutexLock lock(&mutex_);
-    ++running_;
+    ++running_[ps];
+    ++all_running_;
   }
 
-  void End(const absl::Status& status) {
+  void End(uint32_t ps, const absl::Status& status) {
     MutexLock lock(&mutex_);
-    --running_;
+    --running_[ps];
+    --all_running_;
     ++ended_;
     if (status_.ok()) status_ = status;
     changed_.NotifyAll();
@@ -52,7 +55,7 @@ class Outstanding {
 
   void WaitForAll() {
     MutexLock lock(&mutex_);
-    while (running_ > 0) changed_.Wait(&mutex_);
+    while (all_running_ > 0) changed_.Wait(&mutex_);
   }
 
   absl::Status status() const {
@@ -61,9 +64,21 @@ class Outstanding {
   }
 
  private:
+  absl::Status Silence() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+    std::vector<std::string> silent;
+    for (size_t ps = 0; ps < running_.size(); ++ps) {
+      if (running_[ps] > 0) silent.push_back(absl::StrCat("ps ", ps, " (", addresses_[ps], ")"));
+    }
+    return absl::UnavailableError(absl::StrCat("no answer for ", kSilenceMax.count(), " s from ",
+                                               absl::StrJoin(silent, ", "),
+                                               "; cairn cluster shows who is there"));
+  }
+
+  const std::vector<std::string>& addresses_;  // By ps, as running_.
   mutable Mutex mutex_;
   ConditionVariable changed_;
-  int running_ ABSL_GUARDED_BY(mutex_) = 0;
+  std::vector<int> running_ ABSL_GUARDED_BY(mutex_);
+  int all_running_ ABSL_GUARDED_BY(mutex_) = 0;
   int64_t ended_ ABSL_GUARDED_BY(mutex_) = 0;
   absl::Status status_ ABSL_GUARDED_BY(mutex_);
 };
@@ -124,7 +139,7 @@ absl::Status UploadVariables(const PsEndpoints& ps, uint64_t job_id,
                              const proto::PartitionMap& partition,
                              const std::vector<std::vector<float>>& variables) {
   CAIRN_RETURN_IF_ERROR(CheckSizes(ps, partition));
-  Outstanding outstanding;
+  Outstanding outstanding(ps.addresses);
   // gRPC may hold on to the memory longer than a call lasts, so it owns a share of a copy.
   const auto values = std::make_shared<const std::vector<std::vector<float>>>(variables);
   cluster::PsClient client(ClientOptions(ps));
@@ -138,10 +153,10 @@ absl::Status UploadVariables(const PsEndpoints& ps, uint64_t job_id,
                                                 cluster::BlockElements(partition, block)),
           values));
     }
-    outstanding.Begin();
-    client.Upload(static_cast<int>(index), MakeUploadHeader(job_id, partition, blocks),
-                  std::move(pieces),
-                  [&outstanding](const auto& reply) { outstanding.End(reply.status()); });
+    outstanding.Begin(index);
+    client.Upload(
+        static_cast<int>(index), MakeUploadHeader(job_id, partition, blocks), std::move(pieces),
+        [&outstanding, index](const auto& reply) { outstanding.End(index, reply.status()); });
     return true;
   };
   for (uint32_t index = 0; index < partition.ps_count(); ++index) {
@@ -167,9 +182,10 @@ std::vector<uint32_t> HoldersOf(const proto::SnapshotPart& part, uint32_t ps_cou
   return holders;
 }
 
-absl::Status DownloadPart(cluster::PsClient* client, uint32_t holder, const proto::PullHeader& what,
-                          const proto::PartitionMap& partition, Variables* variables) {
-  Outstanding outstanding;
+absl::Status DownloadPart(const PsEndpoints& ps, cluster::PsClient* client, uint32_t holder,
+                          const proto::PullHeader& what, const proto::PartitionMap& partition,
+                          Variables* variables) {
+  Outstanding outstanding(ps.addresses);
   const uint64_t group = holder + 1;
   ForEachRequest(partition, what.part().ps(), [&](std::vector<uint32_t> blocks) {
     if (!outstanding.WaitBelow(kRequestsInFlight)) return false;
@@ -181,10 +197,11 @@ absl::Status DownloadPart(cluster::PsClient* client, uint32_t holder, const prot
       destinations.push_back(absl::MakeSpan(variable).subspan(
           cluster::BlockOffset(partition, block), cluster::BlockElements(partition, block)));
     }
-    outstanding.Begin();
+    outstanding.Begin(holder);
     client->Pull(
         static_cast<int>(holder), std::move(header), std::move(destinations),
-        [&outstanding](const auto& reply) { outstanding.End(reply.status()); }, group);
+        [&outstanding, holder](const auto& reply) { outstanding.End(holder, reply.status()); },
+        group);
     return true;
   });
   outstanding.WaitBelow(1);
@@ -213,7 +230,7 @@ absl::StatusOr<Variables> DownloadVariables(const PsEndpoints& ps, uint64_t job_
     *header.mutable_part() = part;
     absl::Status status = absl::NotFoundError("the cluster has no ps");
     for (const uint32_t holder : HoldersOf(part, static_cast<uint32_t>(ps.addresses.size()))) {
-      const absl::Status here = DownloadPart(&client, holder, header, partition, &variables);
+      const absl::Status here = DownloadPart(ps, &client, holder, header, partition, &variables);
       // The first that has something else to say than that it has nothing.
       if (here.ok() || absl::IsNotFound(status)) status = here;
       if (status.ok()) break;

@@ -31,8 +31,8 @@ CAIRN_SIMD void MoveAverage(int64_t count, float momentum, float new_share, cons
 
 absl::Status InOptimizer(const proto::Optimizer& config, const absl::Status& status) {
   if (absl::StartsWith(status.message(), "unknown optimizer")) return status;
-  return absl::InvalidArgumentError(absl::StrCat("optimizer ", absl::AsciiStrToLower(config.name()),
-                                                 ": ", std::string(status.message())));
+  return absl::InvalidArgumentError(
+      absl::StrCat(absl::AsciiStrToLower(config.name()), ": ", std::string(status.message())));
 }
 
 }  // namespace

@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "cluster/tf_config.h"
 #include "common/logging.h"
+#include "common/plural.h"
 #include "common/status_macros.h"
 
 namespace cairn::worker {
@@ -27,8 +28,7 @@ WorkerTask::WorkerTask(const WorkerTaskOptions& options, nn::Device* device,
                        OnRefusedForGood on_refused_for_good)
     : options_(options),
       device_(device),
-      device_text_(absl::StrCat(device->name(), ", ", options.threads.most(),
-                                options.threads.most() == 1 ? " thread" : " threads")),
+      device_text_(absl::StrCat(device->name(), ", ", Plural(options.threads.most(), "thread"))),
       on_refused_for_good_(std::move(on_refused_for_good)),
       index_(options.index) {
   cluster::SessionOptions session;

@@ -109,6 +109,10 @@ absl::StatusOr<int> Down(const DownFlags& flags, const CommandContext& context) 
     return absl::NotFoundError(absl::StrCat("there is no state directory ", state,
                                             "; name the one of cairn up with --state DIR"));
   }
+  if (!hidden && !std::filesystem::is_directory(state, hidden)) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(state, " is no directory; name the one of cairn up with --state DIR"));
+  }
   CAIRN_ASSIGN_OR_RETURN(const auto holder, HolderOfState(state));
   bool was_killed = false;
   if (holder) CAIRN_RETURN_IF_ERROR(End(state, *holder, flags, &was_killed, context));

@@ -9,6 +9,7 @@
 #include "cli/progress_text.h"
 #include "cli/status_json.h"
 #include "common/clock.h"
+#include "common/plural.h"
 #include "common/status_macros.h"
 
 namespace cairn::cli {
@@ -129,9 +130,8 @@ int ReportEnd(const proto::JobStatus& job, bool json, const CommandContext& cont
     return kExitJobFailed;
   }
   if (json) return kExitDone;  // The last status has told it.
-  *context.out << name << " finished: " << job.epochs()
-               << (job.epochs() == 1 ? " epoch" : " epochs") << ", " << job.total_batches()
-               << " batches";
+  *context.out << name << " finished: " << Plural(job.epochs(), "epoch") << ", "
+               << job.total_batches() << " batches";
   const int64_t seconds = job.ended_unix_seconds() - job.submitted_unix_seconds();
   if (job.ended_unix_seconds() > 0) {
     *context.out << ", " << DurationText(static_cast<double>(seconds));

@@ -47,7 +47,7 @@ class HistoryPrinter {
         AddRate(last_batch, &line);
         *out_ << line.dump() << "\n";
       } else {
-        *out_ << "epoch " << evaluation.epoch() << " validation  "
+        *out_ << "epoch " << evaluation.epoch() + 1 << " validation  "
               << EvaluationText(evaluation, names) << RateText(last_batch) << "\n";
       }
     }
@@ -95,7 +95,7 @@ class HistoryPrinter {
   }
 
   void PrintText(int64_t number, const proto::BatchRecord* batch) {
-    *out_ << "epoch " << number / per_epoch_ << " batch " << number % per_epoch_ << "  ";
+    *out_ << "epoch " << number / per_epoch_ + 1 << " batch " << number % per_epoch_ + 1 << "  ";
     if (batch == nullptr) {
       *out_ << "report lost\n";
       return;
@@ -140,7 +140,7 @@ Command MakeHistoryCommand() {
   Command command;
   command.name = "history";
   command.description = "Print loss and metrics of every batch in order, then every evaluation";
-  command.details = "Epochs and batches count from 0 here.";
+  command.details = "With --json epochs and batches count from 0.";
   command.examples = {"cairn history fashion_mnist_cnn | tail",
                       "cairn history fashion_mnist_cnn --json > history.jsonl"};
   command.add_flags = [flags](FlagSet* set) {

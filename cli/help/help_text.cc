@@ -110,9 +110,14 @@ std::string OverviewText(const std::vector<CommandGroup>& groups) {
   }
   const std::string codes = absl::StrJoin(ExitCodes(), ", ", absl::PairFormatter(" "));
   absl::StrAppend(&text, "\nExamples:\n  cairn init my-job\n  cairn run my-job/job.json\n\n",
-                  Wrap(absl::StrCat("Exit codes: ", codes, "."), 0),
+                  Wrap(absl::StrCat("Exit codes: ", codes, "."), 0), Wrap(JsonNote(), 0),
                   "More about a command: cairn COMMAND --help.\n");
   return text;
+}
+
+std::string JsonNote() {
+  return "With --json commands print JSON, one object a line, in which epochs and batches count "
+         "from 0; errors stay text, on standard error.";
 }
 
 std::vector<std::pair<std::string, std::string>> ExitCodes() {

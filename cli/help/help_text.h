@@ -24,6 +24,9 @@ std::string HelpText(const Command& command);
 // All commands, by group, each with its one line.
 std::string OverviewText(const std::vector<CommandGroup>& groups);
 
+// What every --json has in common.
+std::string JsonNote();
+
 // cairn's exit codes and what they mean.
 std::vector<std::pair<std::string, std::string>> ExitCodes();
 

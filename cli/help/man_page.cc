@@ -72,7 +72,7 @@ std::string ManOverview(const std::vector<CommandGroup>& groups) {
                       Escape(command.description), "\n");
     }
   }
-  return page + ExitStatus();
+  return absl::StrCat(page, ".SH JSON\n", Paragraphs(JsonNote()), ExitStatus());
 }
 
 }  // namespace cairn::cli

@@ -2,12 +2,10 @@
 
 #include <algorithm>
 #include <utility>
-#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "absl/strings/str_split.h"
-#include "cli/files.h"
+#include "cli/local/log_files.h"
 
 namespace cairn::cli {
 namespace {
@@ -25,11 +23,7 @@ constexpr int kRestartCode = 129;
 
 std::string LastLines(const std::string& file) {
   constexpr size_t kLines = 8;
-  const auto text = ReadFile(file);
-  if (!text.ok()) return "";
-  std::vector<std::string> lines = absl::StrSplit(*text, '\n', absl::SkipEmpty());
-  if (lines.size() > kLines) lines.erase(lines.begin(), lines.end() - kLines);
-  return absl::StrJoin(lines, "\n  ");
+  return absl::StrJoin(LogTail(file).LastLines(kLines), "\n  ");
 }
 
 std::string InWords(int exit_code, const std::string& log) {

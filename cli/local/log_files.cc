@@ -88,7 +88,9 @@ std::vector<std::string> LogTail::LastLines(size_t count) {
   int64_t begin = end;
   // One line break more than lines: what stands before the first is cut off.
   while (begin > 0 && static_cast<size_t>(std::count(text.begin(), text.end(), '\n')) <= count) {
-    const int64_t from = std::max<int64_t>(0, begin - kBlock);
+    // Twice as much each time, so that many lines cost no more than their bytes.
+    const int64_t more = std::max(kBlock, static_cast<int64_t>(text.size()));
+    const int64_t from = std::max<int64_t>(0, begin - more);
     text.insert(0, ReadRange(file_, from, begin));
     begin = from;
   }

@@ -14,31 +14,52 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "absl/time/time.h"
 #include "cli/files.h"
 #include "cli/local/child_process.h"
 #include "cli/local/programs.h"
 #include "cli/local/unnamed_file.h"
+#include "common/clock.h"
+#include "common/plural.h"
 #include "common/status_macros.h"
 #include "common/version.h"
 
 namespace cairn::cli {
 namespace {
 
-// What `program --version` prints; an error says what it printed instead.
+// What `program --version` prints; an error says what it printed instead. DEADLINE_EXCEEDED: it
+// hung, and was killed.
 absl::StatusOr<std::string> VersionOf(const std::string& program,
-                                      const std::vector<std::string>& environment) {
+                                      const std::vector<std::string>& environment,
+                                      absl::Duration patience) {
   CAIRN_ASSIGN_OR_RETURN(const UnnamedFile output, UnnamedFile::Make(TemporaryFolder(environment)));
   CAIRN_ASSIGN_OR_RETURN(const auto child,
                          ChildProcess::Start({{program, "--version"}, environment, output.path()}));
-  while (!child->TryWait()) std::this_thread::sleep_for(std::chrono::milliseconds(2));
+  const RealClock clock;
+  const absl::Duration end = clock.Now() + patience;
+  while (!child->TryWait()) {
+    if (clock.Now() > end) {
+      return absl::DeadlineExceededError(
+          absl::StrCat("it says nothing for ", absl::FormatDuration(patience)));
+    }
+    std::this_thread::sleep_for(std::chrono::milliseconds(2));
+  }
   CAIRN_ASSIGN_OR_RETURN(const std::string text, ReadFile(output.path()));
   const std::string said(absl::StripAsciiWhitespace(text));
   if (*child->TryWait() == 0) return said;
   return absl::InternalError(said.empty() ? "it does not start" : said);
 }
 
+std::string FixOf(const absl::StatusOr<std::string>& version) {
+  if (absl::IsDeadlineExceeded(version.status())) {
+    return "see what it waits for: a disk that does not answer, or a program that is not Cairn's";
+  }
+  if (!version.ok()) return "install the libraries that it lacks: deploy/install_dependencies.sh";
+  return absl::StrCat("this cairn is ", kVersion, "; install programs of one version everywhere");
+}
+
 Check CheckProgram(const std::string& name, const std::string& folder,
-                   const std::vector<std::string>& environment) {
+                   const std::vector<std::string>& environment, absl::Duration patience) {
   Check check;
   check.subject = name;
   const auto path = FindProgram(folder, name);
@@ -48,14 +69,12 @@ Check CheckProgram(const std::string& name, const std::string& folder,
     check.fix = "install all four programs into one folder";
     return check;
   }
-  const auto version = VersionOf(*path, environment);
+  const auto version = VersionOf(*path, environment, patience);
   check.found =
       absl::StrCat(*path, ", ", version.ok() ? *version : std::string(version.status().message()));
   if (version.ok() && *version == kVersion) return check;
   check.level = Check::Level::kFail;
-  check.fix = version.ok() ? absl::StrCat("this cairn is ", kVersion,
-                                          "; install programs of one version everywhere")
-                           : "install the libraries that it lacks: deploy/install_dependencies.sh";
+  check.fix = FixOf(version);
   return check;
 }
 
@@ -74,10 +93,11 @@ std::string FileOf(const std::string& library) {
 }  // namespace
 
 std::vector<Check> CheckPrograms(const std::string& programs_folder,
-                                 const std::vector<std::string>& environment) {
+                                 const std::vector<std::string>& environment,
+                                 absl::Duration patience) {
   std::vector<Check> checks;
   for (const char* name : {"coordinator", "ps_server", "worker"}) {
-    checks.push_back(CheckProgram(name, programs_folder, environment));
+    checks.push_back(CheckProgram(name, programs_folder, environment, patience));
   }
   return checks;
 }
@@ -125,8 +145,8 @@ Check CheckGpu() {
   if (error == 0 && get_version != nullptr) get_version(&version);
   if (error == 0 && get_count != nullptr) get_count(&count);
   if (error == 0 && count > 0) {
-    check.found = absl::StrCat(count, count == 1 ? " GPU" : " GPUs", ", driver for CUDA ",
-                               version / 1000, ".", version % 1000 / 10);
+    check.found = absl::StrCat(Plural(count, "GPU"), ", driver for CUDA ", version / 1000, ".",
+                               version % 1000 / 10);
     return check;
   }
   check.level = Check::Level::kWarn;

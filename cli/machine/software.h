@@ -4,14 +4,17 @@
 #include <string>
 #include <vector>
 
+#include "absl/time/time.h"
 #include "cli/machine/check.h"
 
 namespace cairn::cli {
 
 // Whether the daemons are where `cairn` looks for them (see FindProgram), start, and are of its
-// version. Starts each once with --version; `environment` is theirs.
+// version. Starts each once with --version; `environment` is theirs, and one that has not ended
+// after `patience` is killed.
 std::vector<Check> CheckPrograms(const std::string& programs_folder,
-                                 const std::vector<std::string>& environment);
+                                 const std::vector<std::string>& environment,
+                                 absl::Duration patience = absl::Seconds(10));
 
 // The shared libraries that this process has loaded, of those that Cairn is built on, with their
 // versions.

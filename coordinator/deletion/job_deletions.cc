@@ -69,9 +69,9 @@ void JobDeletions::OnSnapshots(uint32_t ps, const proto::SnapshotList& list, Out
   if (deletion == deletions_.end()) return;
   // Its disk refused, or this answers what was asked before the deletion.
   const auto& left = list.snapshots();
-  if (std::any_of(left.begin(), left.end(), [](const auto& held) { return held.own_disk(); })) {
-    return;
-  }
+  const bool has_some =
+      std::any_of(left.begin(), left.end(), [](const auto& held) { return held.own_disk(); });
+  if (has_some || list.incomplete()) return;
   auto* pending = deletion->second.record.mutable_pending_ps();
   pending->erase(std::remove(pending->begin(), pending->end(), ps), pending->end());
   outbox->Put(storage::DeletedJobKey(list.job_id()), deletion->second.record);

@@ -55,9 +55,8 @@ std::vector<KnownRule> KnownRules() {
 
 std::vector<std::string> WithCommonArguments(std::vector<std::string> arguments) {
   arguments.insert(arguments.begin(), "learning_rate");
-  for (const char* common :
-       {"learning_rate_schedule", "weight_decay", "clipvalue", "clipnorm", "global_clipnorm",
-        "use_ema", "ema_momentum", "ema_overwrite_frequency"}) {
+  for (const char* common : {"weight_decay", "clipvalue", "clipnorm", "global_clipnorm", "use_ema",
+                             "ema_momentum", "ema_overwrite_frequency"}) {
     arguments.push_back(common);
   }
   return arguments;
@@ -101,7 +100,10 @@ absl::StatusOr<NamedRule> CreateRule(const proto::Optimizer& config) {
   for (const KnownRule& known : KnownRules()) {
     names.push_back(known.name);
     if (absl::AsciiStrToLower(config.name()) != known.name) continue;
-    CAIRN_RETURN_IF_ERROR(CheckArguments(config, WithCommonArguments(known.arguments)));
+    // A job file writes the schedule as its learning rate.
+    proto::Optimizer written = config;
+    written.clear_learning_rate_schedule();
+    CAIRN_RETURN_IF_ERROR(CheckArguments(written, WithCommonArguments(known.arguments)));
     CAIRN_RETURN_IF_ERROR(CheckNumbers(config));
     return NamedRule{known.create(config), known.learning_rate, known.weight_decay};
   }

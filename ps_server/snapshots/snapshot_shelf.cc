@@ -56,33 +56,40 @@ void SnapshotShelf::ForEachStore(Visit visit) const {
   }
 }
 
-std::vector<proto::HeldSnapshot> SnapshotShelf::List(uint64_t job_id) const {
-  std::vector<proto::HeldSnapshot> held;
+proto::SnapshotList SnapshotShelf::List(uint64_t job_id) const {
+  proto::SnapshotList list;
+  list.set_job_id(job_id);
   std::set<std::tuple<uint64_t, uint32_t, uint64_t>> seen;
   ForEachStore([&](const storage::CheckpointStore& store, uint32_t store_ps) {
     const auto names = store.ListNames(job_id);
-    if (!names.ok()) return true;
+    const bool own_disk = store_ps == ps_;
+    if (!names.ok()) {
+      CAIRN_LOG_WARNING("snapshots cannot be listed", "error", names.status());
+      if (own_disk) list.set_incomplete(true);
+      return true;
+    }
     for (const storage::SnapshotName& name : *names) {
       if (name.checkpoint >= UploadStore::kFirstSnapshot) continue;
       const auto snapshot = store.OpenSnapshot(name);
       if (!snapshot.ok()) {
         CAIRN_LOG_WARNING("a snapshot cannot be read", "error", snapshot.status());
+        if (own_disk) list.set_incomplete(true);
         continue;
       }
       const uint32_t part = name.copy_of.value_or(store_ps);
       const storage::SnapshotSummary& summary = (*snapshot)->summary();
       if (!seen.insert({name.checkpoint, part, summary.checksum}).second) continue;
-      proto::HeldSnapshot& entry = held.emplace_back();
+      proto::HeldSnapshot& entry = *list.add_snapshots();
       entry.set_checkpoint(name.checkpoint);
       entry.mutable_part()->set_ps(part);
       entry.mutable_part()->set_blocks(summary.blocks);
       entry.mutable_part()->set_bytes(summary.bytes);
       entry.mutable_part()->set_checksum(summary.checksum);
-      entry.set_own_disk(store_ps == ps_);
+      entry.set_own_disk(own_disk);
     }
     return true;
   });
-  return held;
+  return list;
 }
 
 absl::StatusOr<std::unique_ptr<storage::SnapshotReader>> SnapshotShelf::Open(

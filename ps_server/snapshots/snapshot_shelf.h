@@ -26,7 +26,7 @@ class SnapshotShelf {
 
   // All finished snapshots of the job, those on its own disk first, each once. What cannot be read
   // is left out and logged.
-  std::vector<proto::HeldSnapshot> List(uint64_t job_id) const;
+  proto::SnapshotList List(uint64_t job_id) const;
 
   // A snapshot of ps part.ps, its own disk first; if part.checksum is not 0, only one that has it.
   // NotFound: there is none. DataLoss: there is one, and it is damaged.

@@ -227,7 +227,7 @@ TEST_F(CommandsOnStateTest, HistoryHasEverySettledBatchInOrderThenEvaluations) {
   EXPECT_EQ(lines[6], json::parse(R"({"epoch": 1, "evaluation": true, "loss": 0.25, "mae": 0.125,
                                       "examples": 70})"));
   EXPECT_THAT(RunOnState({"history", "example"}).out,
-              AllOf(HasSubstr("epoch 1 batch 1  report lost"), HasSubstr("validation")));
+              AllOf(HasSubstr("epoch 2 batch 2  report lost"), HasSubstr("epoch 2 validation")));
 }
 
 TEST_F(CommandsOnStateTest, CheckpointsAreListed) {
@@ -393,6 +393,9 @@ TEST(CommandsTest, DownWithoutAClusterIsDone) {
   const Result result = RunCairn({"down", "--state", state});
   EXPECT_EQ(result.exit_code, 0) << result.err;
   EXPECT_THAT(result.out, HasSubstr("no cluster is up on " + state));
+  const Result file = RunCairn({"down", "--state", "/dev/null"});
+  EXPECT_EQ(file.exit_code, 2);
+  EXPECT_THAT(file.err, HasSubstr("/dev/null is no directory"));
 }
 
 TEST(CommandsTest, LogsAreShownWithTheirTasks) {

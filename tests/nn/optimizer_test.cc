@@ -87,17 +87,17 @@ TEST(OptimizerTest, RefusesAnUnknownNameWithTheKnownOnes) {
 TEST(OptimizerTest, RefusesAnArgumentOfAnotherOptimizer) {
   proto::Optimizer config = OptimizerNamed("sgd");
   config.set_beta_1(0.9);
-  EXPECT_THAT(ErrorOf(config), StartsWith("optimizer sgd: unknown argument 'beta_1'; known: "
+  EXPECT_THAT(ErrorOf(config), StartsWith("sgd: unknown argument 'beta_1'; known: "
                                           "learning_rate, momentum, nesterov, "));
 }
 
 TEST(OptimizerTest, RefusesValuesOutOfRange) {
   proto::Optimizer adam = OptimizerNamed("adam");
   adam.set_beta_2(1);
-  EXPECT_EQ(ErrorOf(adam), "optimizer adam: 'beta_2' is 1; it must be from 0 to below 1");
+  EXPECT_EQ(ErrorOf(adam), "adam: 'beta_2' is 1; it must be from 0 to below 1");
   proto::Optimizer sgd = OptimizerNamed("sgd");
   sgd.set_momentum(1.5);
-  EXPECT_EQ(ErrorOf(sgd), "optimizer sgd: 'momentum' is 1.5; it must be from 0 to 1");
+  EXPECT_EQ(ErrorOf(sgd), "sgd: 'momentum' is 1.5; it must be from 0 to 1");
   sgd.set_momentum(0);
   sgd.set_learning_rate(-1);
   EXPECT_THAT(ErrorOf(sgd), HasSubstr("'learning_rate' is -1; it must be finite"));
@@ -123,7 +123,7 @@ TEST(OptimizerTest, RefusesTwoWaysOfClippingAtOnce) {
   EXPECT_EQ(CreateOptimizer(config).value()->clip().kind(), GradientClip::Kind::kNorm);
   config.set_clipvalue(1);
   EXPECT_EQ(ErrorOf(config),
-            "optimizer adam: only one of 'clipvalue', 'clipnorm' and 'global_clipnorm' may be "
+            "adam: only one of 'clipvalue', 'clipnorm' and 'global_clipnorm' may be "
             "there");
   config.clear_clipnorm();
   config.set_clipvalue(0);

@@ -42,6 +42,15 @@ TEST(SoftwareTest, ProgramsOfAnotherVersionOrThatDoNotStartFail) {
   EXPECT_THAT(CheckPrograms("/no/such/folder", {})[1].found, HasSubstr("/no/such/folder"));
 }
 
+TEST(SoftwareTest, AProgramThatHangsIsNotWaitedForForEver) {
+  const std::string folder = testing::TempDir() + "/software_test_hung";
+  WritePrograms(folder, "exec sleep 1000");
+  const Check check = CheckPrograms(folder, {}, absl::Milliseconds(50))[1];
+  EXPECT_EQ(check.level, Level::kFail);
+  EXPECT_THAT(check.found, HasSubstr("it says nothing for 50ms"));
+  EXPECT_THAT(check.fix, HasSubstr("see what it waits for"));
+}
+
 TEST(SoftwareTest, TheCLibraryIsFoundWithItsFile) {
   EXPECT_THAT(CheckLibraries().found, HasSubstr("libc.so"));
 }

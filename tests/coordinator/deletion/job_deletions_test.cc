@@ -123,10 +123,11 @@ class JobDeletionsTest : public ::testing::Test {
   }
 
   // What a ps says that it has of the job.
-  void List(uint32_t ps, bool own_disk) {
+  void List(uint32_t ps, bool own_disk, bool incomplete = false) {
     proto::SnapshotList list;
     list.set_job_id(kJob);
     list.add_snapshots()->set_own_disk(own_disk);
+    list.set_incomplete(incomplete);
     Outbox outbox;
     deletions_->OnSnapshots(ps, list, &outbox);
     CarryOut(&outbox);
@@ -240,6 +241,7 @@ TEST_F(JobDeletionsTest, APsThatStillHasSnapshotsIsToldAgainNowAndThen) {
   told_.clear();
   asked_.clear();
   List(0, /*own_disk=*/true);
+  List(0, /*own_disk=*/false, /*incomplete=*/true);
   List(1, /*own_disk=*/false);  // Another's, that it sees.
   EXPECT_EQ(Pending(), std::vector<uint32_t>{0});
   AdvanceToTheEnd();

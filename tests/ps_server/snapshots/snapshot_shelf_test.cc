@@ -15,7 +15,8 @@ using ::testing::UnorderedElementsAre;
 // "4:1" for part 1 of checkpoint 4, "4:1*" on the ps's own disk.
 std::vector<std::string> Listed(const SnapshotShelf& shelf) {
   std::vector<std::string> names;
-  for (const proto::HeldSnapshot& held : shelf.List(7)) {
+  const proto::SnapshotList list = shelf.List(7);
+  for (const proto::HeldSnapshot& held : list.snapshots()) {
     names.push_back(
         absl::StrCat(held.checkpoint(), ":", held.part().ps(), held.own_disk() ? "*" : ""));
   }
@@ -34,7 +35,9 @@ TEST(SnapshotShelfTest, OwnSnapshotsCopiesAndThoseBesideAreListedOnceWithTheirSu
   WriteTestSnapshot(one.store(), {7, UploadStore::kFirstSnapshot}, 1, 1);
   EXPECT_THAT(Listed(one.shelf()), UnorderedElementsAre("4:1*", "4:0*", "5:0", "5:2"));
   EXPECT_THAT(Listed(zero.shelf()), UnorderedElementsAre("4:0*", "5:0*", "5:2*"));
-  for (const proto::HeldSnapshot& held : one.shelf().List(7)) {
+  const proto::SnapshotList list = one.shelf().List(7);
+  EXPECT_FALSE(list.incomplete());
+  for (const proto::HeldSnapshot& held : list.snapshots()) {
     if (held.part().ps() != 1) continue;
     EXPECT_EQ(held.part().SerializeAsString(), own.SerializeAsString());
   }
@@ -60,7 +63,16 @@ TEST(SnapshotShelfTest, ADamagedSnapshotIsNotListedAndSaidWhenItIsTheOnlyOne) {
   const proto::SnapshotPart part = WriteTestSnapshot(zero.store(), {7, 4}, 0, 2);
   std::ofstream(root + "/ps-0/job-7.checkpoint-4.sst", std::ios::trunc) << "rubbish";
   EXPECT_THAT(Listed(zero.shelf()), ::testing::IsEmpty());
+  EXPECT_TRUE(zero.shelf().List(7).incomplete());
   EXPECT_TRUE(absl::IsDataLoss(zero.shelf().Open(7, 4, part).status()));
+}
+
+TEST(SnapshotShelfTest, ADirectoryThatCannotBeListedIsNotAnEmptyOne) {
+  const std::string root = FreshRoot();
+  TestPeer zero(0, root);
+  EXPECT_FALSE(zero.shelf().List(7).incomplete());
+  std::filesystem::remove_all(root + "/ps-0");
+  EXPECT_TRUE(zero.shelf().List(7).incomplete());
 }
 
 TEST(SnapshotShelfTest, OtherFilesAndDirectoriesBesideAreLeftAlone) {
