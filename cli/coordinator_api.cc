@@ -113,6 +113,12 @@ class CoordinatorApi::Impl {
   }
 
   absl::Status Explain(const absl::Status& status) const {
+    // Another server of gRPC, or of HTTP/2, which the ps and many others are.
+    if (absl::IsUnimplemented(status)) {
+      return absl::FailedPreconditionError(
+          absl::StrCat("what answers at ", address_, " is no coordinator (",
+                       std::string(status.message()), "); is this the coordinator's address?"));
+    }
     if (!absl::IsUnavailable(status) && !absl::IsDeadlineExceeded(status)) return status;
     return absl::UnavailableError(absl::StrCat("cannot reach the coordinator at ", address_, " (",
                                                std::string(status.message()),

@@ -31,6 +31,7 @@ std::vector<std::pair<std::string, double>> Means(const proto::JobStatus& status
 
 // Four decimals, unless they would say nothing or the digits before them too much.
 std::string ValueText(double value) {
+  if (std::isnan(value)) return "nan";  // Of either sign.
   const double size = std::abs(value);
   const bool is_plain = value == 0 || (size >= 1e-3 && size < 1e6);
   return is_plain ? absl::StrFormat("%.4f", value) : absl::StrFormat("%.4g", value);
@@ -153,6 +154,13 @@ std::string NothingOf(const std::string& what, const proto::JobStatus& status) {
 
 std::vector<std::string> NewEvents(const proto::JobStatus& before, const proto::JobStatus& after) {
   std::vector<std::string> events;
+  for (int i = before.evaluations_size(); i < after.evaluations_size(); ++i) {
+    const auto& evaluation = after.evaluations(i);
+    events.push_back(
+        absl::StrCat("epoch ", evaluation.epoch() + 1, "/", after.epochs(),
+                     " validated: ", EvaluationText(evaluation, after.metric_names())));
+  }
+  // Behind the evaluations: callbacks say there what they made of them.
   for (int i = KnownNotes(before, after); i < after.notes_size(); ++i) {
     events.push_back(after.notes(i));
   }
@@ -161,12 +169,6 @@ std::vector<std::string> NewEvents(const proto::JobStatus& before, const proto::
   const int64_t joined = after.workers_joined() - before.workers_joined();
   if (before.batches_done() > 0 && joined > 0) {
     events.push_back(absl::StrCat(Plural(joined, "worker"), " joined"));
-  }
-  for (int i = before.evaluations_size(); i < after.evaluations_size(); ++i) {
-    const auto& evaluation = after.evaluations(i);
-    events.push_back(
-        absl::StrCat("epoch ", evaluation.epoch() + 1, "/", after.epochs(),
-                     " validated: ", EvaluationText(evaluation, after.metric_names())));
   }
   AddCheckpointEvents(before, after, &events);
   return events;

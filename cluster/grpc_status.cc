@@ -19,6 +19,10 @@ std::string Shortened(std::string message) {
 }  // namespace
 
 absl::Status FromGrpc(const grpc::Status& status) {
+  // gRPC's own answer for a service that a server has not: a ps that was taken for a coordinator.
+  if (status.error_code() == grpc::StatusCode::UNIMPLEMENTED && status.error_message().empty()) {
+    return absl::UnimplementedError("the server there has no such service");
+  }
   return absl::Status(static_cast<absl::StatusCode>(status.error_code()), status.error_message());
 }
 

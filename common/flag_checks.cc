@@ -6,6 +6,7 @@
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
 
 namespace cairn {
 
@@ -35,6 +36,7 @@ FlagCheck Number() {
 
 FlagCheck NotEmpty(bool is_required) {
   return [is_required](const std::string& text) -> std::string {
+    if (text.starts_with("--")) return absl::StrCat("needs a value; ", text, " is a flag");
     if (!text.empty()) return "";
     return is_required ? "is empty; say something" : "is empty; say something, or leave it out";
   };
@@ -46,7 +48,8 @@ std::string FlagErrorText(const std::string& message) {
   static const auto& excluded = *new std::regex(R"((-\S+) excludes (-\S+))");
   std::smatch names;
   if (!std::regex_match(message, names, excluded)) {
-    return std::regex_replace(std::regex_replace(message, missing, "$1 needs a value"), repeated,
+    const std::string text = absl::StrReplaceAll(message, {{": needs a value", " needs a value"}});
+    return std::regex_replace(std::regex_replace(text, missing, "$1 needs a value"), repeated,
                               "$1 is there $2 times; say it once");
   }
   // CLI11 finds the two in any order.

@@ -353,8 +353,9 @@ void Job::Profile(const ProfileRound::Options& options, ProfileCallback callback
 }
 
 absl::Status Job::NotTraining() {
-  return absl::FailedPreconditionError(
-      absl::StrCat("job ", id(), " does not train now (", storage::StateName(State()), ")"));
+  return absl::FailedPreconditionError(absl::StrCat("job ", id(), " (", record().job().name(),
+                                                    ") does not train now; it is ",
+                                                    storage::StateName(State())));
 }
 
 void Job::Resume() {

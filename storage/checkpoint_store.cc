@@ -42,6 +42,7 @@ absl::StatusOr<std::unique_ptr<const CheckpointStore>> CheckpointStore::OpenRead
 }
 
 absl::Status CheckpointStore::Lock() {
+  AwaitLock(env_, directory_);
   const rocksdb::Status locked = env_->LockFile(directory_ + "/LOCK", &lock_);
   if (IsLockHeld(locked)) {
     return absl::FailedPreconditionError(absl::StrCat("another ps uses the checkpoint store in \"",

@@ -83,8 +83,10 @@ Journal::~Journal() = default;
 absl::StatusOr<std::unique_ptr<Journal>> Journal::Open(const std::string& directory,
                                                        rocksdb::Env* env) {
   CAIRN_RETURN_IF_ERROR(CreateDirectories(directory));
+  const rocksdb::Options options = JournalOptions(env);
+  AwaitLock(options.env, directory);
   rocksdb::DB* database = nullptr;
-  const rocksdb::Status status = rocksdb::DB::Open(JournalOptions(env), directory, &database);
+  const rocksdb::Status status = rocksdb::DB::Open(options, directory, &database);
   if (IsLockHeld(status)) {
     return absl::FailedPreconditionError(absl::StrCat("another coordinator uses ",
                                                       Quoted("the journal in", directory),

@@ -1,13 +1,25 @@
 #include "storage/rocksdb_status.h"
 
+#include <rocksdb/env.h>
 #include <rocksdb/status.h>
 
-#include <string>
+#include <chrono>
+#include <thread>
 
 #include "absl/strings/str_cat.h"
 
 namespace cairn::storage {
 namespace {
+
+constexpr std::chrono::seconds kLockPatience(10);
+constexpr std::chrono::milliseconds kLockInterval(20);
+// RocksDB has no code for it: these are its two texts, for another process and for this one.
+constexpr const char* kHeldByAnother = "While lock file";
+constexpr const char* kHeldByThisOne = "lock hold by current process";
+
+bool Says(const rocksdb::Status& status, const char* text) {
+  return status.IsIOError() && status.ToString().find(text) != std::string::npos;
+}
 
 absl::StatusCode CodeOf(const rocksdb::Status& status) {
   if (status.IsNoSpace() || status.subcode() == rocksdb::Status::kSpaceLimit) {
@@ -28,11 +40,18 @@ absl::Status FromRocksdb(const rocksdb::Status& status, std::string_view action)
 }
 
 bool IsLockHeld(const rocksdb::Status& status) {
-  if (!status.IsIOError()) return false;
-  // RocksDB has no code for it: these are its two texts, for another process and for this one.
-  const std::string text = status.ToString();
-  return text.find("While lock file") != std::string::npos ||
-         text.find("lock hold by current process") != std::string::npos;
+  return Says(status, kHeldByAnother) || Says(status, kHeldByThisOne);
+}
+
+void AwaitLock(rocksdb::Env* env, const std::string& directory) {
+  const auto give_up = std::chrono::steady_clock::now() + kLockPatience;
+  rocksdb::FileLock* lock = nullptr;
+  rocksdb::Status locked = env->LockFile(directory + "/LOCK", &lock);
+  while (Says(locked, kHeldByAnother) && std::chrono::steady_clock::now() < give_up) {
+    std::this_thread::sleep_for(kLockInterval);
+    locked = env->LockFile(directory + "/LOCK", &lock);
+  }
+  if (locked.ok()) env->UnlockFile(lock).PermitUncheckedError();
 }
 
 }  // namespace cairn::storage

@@ -9,6 +9,7 @@
 #include "cli/model/trained_model.h"
 #include "cli/progress_text.h"
 #include "cli/status_json.h"
+#include "common/plural.h"
 #include "common/status_macros.h"
 #include "nn/model.h"
 #include "nn/objective/job_outputs.h"
@@ -64,8 +65,8 @@ absl::StatusOr<int> EvaluateJob(const EvaluateFlags& flags, const CommandContext
   } else {
     *context.out << "checkpoint " << model.checkpoint.checkpoint() << " of job "
                  << model.plan.job_id() << " (" << model.plan.job().name()
-                 << "): " << EvaluationText(record, names) << "  (" << record.examples()
-                 << " examples)\n";
+                 << "): " << EvaluationText(record, names) << "  ("
+                 << Plural(record.examples(), "example") << ")\n";
   }
   return kExitDone;
 }
@@ -79,7 +80,9 @@ Command MakeEvaluateCommand() {
   command.description = "Compute loss and metrics of a trained model, on this machine";
   command.details =
       "Over every example once, as the evaluation at an epoch's end does; the data files are read "
-      "here, not by the cluster's workers. --data is validation or train (those of the job), a "
+      "here, not by the cluster's workers. --data is validation or train (those of the job; train "
+      "with what validation_fraction holds "
+      "out), a "
       "file that holds what a job file says under \"validation\", or that JSON itself.";
   command.examples = {
       "cairn evaluate fashion_mnist_cnn", "cairn evaluate fashion_mnist_cnn --checkpoint 3 --json",

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
 #include "cli/progress_text.h"
 #include "cli/status_json.h"
 #include "common/clock.h"
@@ -92,7 +93,8 @@ void DetachOnInterrupt::OnFirst() {
   if (api_ == nullptr) _exit(interrupts_.exit_code());
   // Said at once: ending the calls may take a moment, in which a second Ctrl-C would be silent.
   *context_.err << (context_.is_terminal ? "\n" : "")
-                << "cairn: detached; the job goes on. See it again with: " + again_ + "\n"
+                << "cairn: detached; the job goes on while its cluster does. See it again with: " +
+                       again_ + "\n"
                 << std::flush;
   api_->CancelFollow();
 }
@@ -131,7 +133,8 @@ int ReportEnd(const proto::JobStatus& job, bool json, const CommandContext& cont
   }
   if (json) return kExitDone;  // The last status has told it.
   *context.out << name << " finished: " << Plural(job.epochs(), "epoch") << ", "
-               << job.total_batches() << " batches";
+               << (job.total_batches() == 1 ? "1 batch"
+                                            : absl::StrCat(job.total_batches(), " batches"));
   const int64_t seconds = job.ended_unix_seconds() - job.submitted_unix_seconds();
   if (job.ended_unix_seconds() > 0) {
     *context.out << ", " << DurationText(static_cast<double>(seconds));
@@ -140,7 +143,13 @@ int ReportEnd(const proto::JobStatus& job, bool json, const CommandContext& cont
   if (!job.evaluations().empty()) {
     const auto& evaluation = *job.evaluations().rbegin();
     *context.out << "  validation  " << EvaluationText(evaluation, job.metric_names()) << "  ("
-                 << evaluation.examples() << " examples)\n";
+                 << Plural(evaluation.examples(), "example") << ")\n";
+  }
+  for (const auto& best : job.best()) {
+    if (!best.is_result()) continue;
+    *context.out << "  result      checkpoint " << best.checkpoint()
+                 << ", the best: " << best.monitor() << " " << absl::StrFormat("%.4f", best.value())
+                 << " after epoch " << best.epoch() + 1 << "\n";
   }
   return kExitDone;
 }

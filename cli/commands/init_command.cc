@@ -8,6 +8,7 @@
 #include "cli/files.h"
 #include "cli/help/starter.h"
 #include "cli/local/new_folders.h"
+#include "cli/view/shell_word.h"
 #include "common/status_macros.h"
 #include "nlohmann/json.hpp"
 
@@ -52,7 +53,7 @@ absl::StatusOr<int> WriteStarter(const InitFlags& flags, const CommandContext& c
     return kExitDone;
   }
   *context.out << "wrote " << job << ", its model and small data\n"
-               << "  train it       cairn run " << job << "\n"
+               << "  train it       cairn run " << ShellWord(job) << "\n"
                << "  make it yours  its comments say how\n";
   return kExitDone;
 }

@@ -22,7 +22,9 @@ void PrintFaults(const proto::JobStatus& job, std::ostream* out) {
   *out << absl::StrFormat("  faults       %s, %s lost, %d joined, %d duplicate pushes refused\n",
                           Plural(job.rollbacks(), "rollback"), Plural(job.workers_lost(), "worker"),
                           job.workers_joined(), job.duplicates_refused());
-  *out << absl::StrFormat("  checkpoints  last %d, %d skipped, %d failed\n", job.last_checkpoint(),
+  const std::string last =
+      job.last_checkpoint() == 0 ? "none yet" : absl::StrCat("last ", job.last_checkpoint());
+  *out << absl::StrFormat("  checkpoints  %s, %d skipped, %d failed\n", last,
                           job.checkpoints_skipped(), job.checkpoints_failed());
   if (!job.checkpoint_error().empty()) {
     *out << "               last error: " << job.checkpoint_error() << "\n";

@@ -223,6 +223,7 @@ Command MakeUpCommand() {
     set->AddBool("--foreground", &flags->foreground,
                  "Stay in the foreground until SIGTERM or Ctrl-C, which take a checkpoint first");
     set->AddBool("--json", &flags->json, "Print JSON, one object a line");
+    set->Exclude("--foreground", "--json");
   };
   command.run = [flags](const CommandContext& context) { return Up(*flags, context); };
   return command;

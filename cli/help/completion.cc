@@ -9,9 +9,9 @@
 namespace cairn::cli {
 namespace {
 
-// In single quotes for any of the shells: their own quote is left out of the texts.
+// In single quotes for any of the shells: a quote of the text stands between two of them.
 std::string Quoted(const std::string& text) {
-  return absl::StrCat("'", absl::StrReplaceAll(text, {{"'", ""}}), "'");
+  return absl::StrCat("'", absl::StrReplaceAll(text, {{"'", "'\\''"}}), "'");
 }
 
 std::vector<Command> Flat(const std::vector<CommandGroup>& groups) {

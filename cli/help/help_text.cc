@@ -117,12 +117,12 @@ std::string OverviewText(const std::vector<CommandGroup>& groups) {
 
 std::string JsonNote() {
   return "With --json commands print JSON, one object a line, in which epochs and batches count "
-         "from 0; errors stay text, on standard error.";
+         "from 0 and numbers that are not finite are null; errors stay text, on standard error.";
 }
 
 std::vector<std::pair<std::string, std::string>> ExitCodes() {
   return {{absl::StrCat(kExitDone), "done"},
-          {absl::StrCat(kExitJobFailed), "job failed"},
+          {absl::StrCat(kExitJobFailed), "job failed or was cancelled"},
           {absl::StrCat(kExitBadInput), "bad usage or input"},
           {absl::StrCat(kExitUnreachable), "cannot reach the cluster"},
           {"128+N", "ended by signal N (Ctrl-C: 130)"}};

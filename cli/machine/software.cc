@@ -54,6 +54,7 @@ std::string FixOf(const absl::StatusOr<std::string>& version) {
   if (absl::IsDeadlineExceeded(version.status())) {
     return "see what it waits for: a disk that does not answer, or a program that is not Cairn's";
   }
+  if (!version.ok() && !absl::IsInternal(version.status())) return "";  // It says what to do.
   if (!version.ok()) return "install the libraries that it lacks: deploy/install_dependencies.sh";
   return absl::StrCat("this cairn is ", kVersion, "; install programs of one version everywhere");
 }

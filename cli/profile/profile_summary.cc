@@ -38,15 +38,36 @@ double WallSeconds(const proto::ProfileReport& report) {
   return report.spans().empty() ? 0 : static_cast<double>(end - begin) * kNanosecond;
 }
 
+// Of the pushes: those of a backward pass, while it makes other gradients; the others come after
+// it.
+double SecondsOfPushesWithinPasses(const proto::ProfileReport& report) {
+  std::map<int64_t, int64_t> end_of_pass;  // By batch.
+  const auto is_phase = [&report](const proto::ProfileSpan& span, const char* name) {
+    return span.name() < static_cast<uint32_t>(report.names_size()) &&
+           report.names(span.name()).kind() == "phase" && report.names(span.name()).name() == name;
+  };
+  for (const proto::ProfileSpan& span : report.spans()) {
+    if (!is_phase(span, "backward")) continue;
+    end_of_pass[span.batch()] = span.begin_nanoseconds() + span.nanoseconds();
+  }
+  int64_t nanoseconds = 0;
+  for (const proto::ProfileSpan& span : report.spans()) {
+    const auto end = end_of_pass.find(span.batch());
+    const bool is_within = is_phase(span, "push") && end != end_of_pass.end() &&
+                           span.begin_nanoseconds() < end->second;
+    if (is_within) nanoseconds += span.nanoseconds();
+  }
+  return static_cast<double>(nanoseconds) * kNanosecond;
+}
+
 // The passes become one phase, without the pushes that they contain; what is left is "other".
 std::vector<ProfileSummary::Part> WorkerPhases(const std::vector<ProfileSummary::Part>& parts,
-                                               double wall_seconds) {
+                                               double pushes_within_passes, double wall_seconds) {
   std::map<std::string, ProfileSummary::Part> by_name;
   for (const auto& part : parts) by_name[part.name] = part;
   const int64_t passes = by_name["backward"].count;
-  // The last push of a step stands after its backward pass, and is short.
   const double compute =
-      by_name["forward"].seconds + by_name["backward"].seconds - by_name["push"].seconds;
+      by_name["forward"].seconds + by_name["backward"].seconds - pushes_within_passes;
   std::vector<ProfileSummary::Part> phases = {by_name["read"],
                                               by_name["wait"],
                                               by_name["pull"],
@@ -83,7 +104,8 @@ ProfileSummary Summarize(const proto::ProfileReport& report) {
   summary.seconds = WallSeconds(report);
   summary.phases = AddUp(report, "phase");
   if (report.role() == proto::PS) return summary;
-  summary.phases = WorkerPhases(summary.phases, summary.seconds);
+  summary.phases =
+      WorkerPhases(summary.phases, SecondsOfPushesWithinPasses(report), summary.seconds);
   summary.layers = Layers(report);
   return summary;
 }

@@ -139,7 +139,7 @@ void Training::DecideEpochs(Outbox* outbox) {
 void Training::CheckLoss(const proto::BatchRecord& record) {
   if (!epoch_ends_.terminates_on_nan() || std::isfinite(record.loss()) || !failure_.empty()) return;
   const int64_t per_epoch = plan_.batches_per_epoch();
-  failure_ = absl::StrCat("terminate_on_nan: the loss of batch ", record.batch() % per_epoch,
+  failure_ = absl::StrCat("terminate_on_nan: the loss of batch ", record.batch() % per_epoch + 1,
                           " in epoch ", record.batch() / per_epoch + 1, " is ", record.loss());
 }
 

@@ -100,6 +100,11 @@ TEST(ProgressTextTest, WhatAJobLacksItMayStillGetUnlessItHasEnded) {
             "There are no checkpoints of job 4 (digits): it is cancelled.\n");
 }
 
+TEST(ProgressTextTest, WhatIsNoNumberHasNoSign) {
+  const double nan = std::numeric_limits<double>::quiet_NaN();
+  EXPECT_EQ(LossText(nan, {{"mae", -nan}}), "loss nan  mae nan");
+}
+
 TEST(ProgressTextTest, EverythingNewIsOneEvent) {
   proto::JobStatus after = Running();
   after.set_workers_joined(2);
@@ -109,11 +114,9 @@ TEST(ProgressTextTest, EverythingNewIsOneEvent) {
   evaluation->set_loss(0.5);
   evaluation->add_metrics(0.8);
   after.add_notes("the disk of ps 1 is full");
-  EXPECT_THAT(
-      NewEvents(Running(), after),
-      ElementsAre("the disk of ps 1 is full", "2 workers joined",
-
-                  "epoch 1/3 validated: loss 0.5000  accuracy 0.8000", "checkpoint 4 written"));
+  EXPECT_THAT(NewEvents(Running(), after),
+              ElementsAre("epoch 1/3 validated: loss 0.5000  accuracy 0.8000",
+                          "the disk of ps 1 is full", "2 workers joined", "checkpoint 4 written"));
   EXPECT_THAT(NewEvents(after, after), IsEmpty());
 }
 

@@ -46,6 +46,7 @@ std::string Refusal(std::vector<std::string> words) {
 
 TEST(FlagChecksTest, RefusalsAreInTheProjectsWords) {
   EXPECT_EQ(Refusal({"--state"}), "--state needs a value");
+  EXPECT_EQ(Refusal({"--state", "--threads", "2"}), "--state needs a value; --threads is a flag");
   EXPECT_EQ(Refusal({"--state", "a", "--state", "b"}), "--state is there 2 times; say it once");
   EXPECT_EQ(Refusal({"--state", "a", "--coordinator", "b"}),
             "--coordinator and --state are both there; leave one of them");

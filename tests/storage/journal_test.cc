@@ -3,14 +3,18 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <signal.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
+#include <chrono>
 #include <filesystem>
 #include <fstream>
 #include <iostream>
 #include <iterator>
 #include <map>
 #include <set>
+#include <thread>
 
 #include "absl/strings/str_cat.h"
 #include "tests/storage/faulty_file_system.h"
@@ -141,6 +145,36 @@ TEST_F(JournalDeathTest, ASecondProcessIsRefusedToo) {
       },
       testing::ExitedWithCode(3), "another coordinator uses .*journal_of_two_processes");
   EXPECT_TRUE(journal.ok()) << journal.status();
+}
+
+// Holds the journal from when it says so until it is killed.
+pid_t StartHolder(const std::string& directory) {
+  int ends[2];
+  EXPECT_EQ(pipe(ends), 0);
+  const pid_t holder = fork();
+  if (holder == 0) {
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    const auto journal = Journal::Open(directory);
+    if (!journal.ok() || write(ends[1], "x", 1) != 1) _exit(1);
+    while (true) pause();
+  }
+  char ready;
+  EXPECT_EQ(read(ends[0], &ready, 1), 1);
+  close(ends[0]);
+  close(ends[1]);
+  return holder;
+}
+
+TEST(JournalTest, OneWhoseHolderIsJustDyingIsWaitedFor) {
+  const std::string directory = FreshDirectory();
+  const pid_t holder = StartHolder(directory);
+  std::thread killer([holder] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(100));
+    kill(holder, SIGKILL);
+  });
+  EXPECT_TRUE(Journal::Open(directory).ok());
+  killer.join();
+  EXPECT_EQ(waitpid(holder, nullptr, 0), holder);
 }
 
 TEST(JournalTest, AReaderSeesARunningWritersRecordsAndChangesNothing) {

@@ -51,10 +51,10 @@ TEST(CompletionTest, BashOffersCommandsAndThenTheirFlags) {
 
 TEST(CompletionTest, ZshAndFishHaveTheTextsWithoutTheirOwnSigns) {
   const std::string zsh = *CompletionScript("zsh", Example());
-  EXPECT_THAT(zsh, HasSubstr("'fetch:Fetch somebodys thing'"));
+  EXPECT_THAT(zsh, HasSubstr(R"('fetch:Fetch somebody'\''s thing')"));
   EXPECT_THAT(zsh, HasSubstr("'--from[Where, here or there (here)]:PLACE:_files'"));
   const std::string fish = *CompletionScript("fish", Example());
-  EXPECT_THAT(fish, HasSubstr("-a fetch -d 'Fetch somebodys thing'"));
+  EXPECT_THAT(fish, HasSubstr(R"(-a fetch -d 'Fetch somebody'\''s thing')"));
   EXPECT_THAT(fish, HasSubstr("-l from -r -d 'Where: here or there [here]'"));
 }
 

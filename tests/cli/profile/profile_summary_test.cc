@@ -29,6 +29,15 @@ TEST(ProfileSummaryTest, AWorkersPassesAreComputeWithoutThePushesInThem) {
   EXPECT_DOUBLE_EQ(sum, summary.seconds);
 }
 
+TEST(ProfileSummaryTest, APushAfterThePassIsNotTakenFromIt) {
+  proto::ProfileReport report = ExampleProfile().tasks(0);
+  report.mutable_spans()->rbegin()->set_nanoseconds(100);
+  const ProfileSummary summary = Summarize(report);
+  ASSERT_EQ(summary.phases.size(), 6);
+  EXPECT_DOUBLE_EQ(summary.phases[3].seconds, 60e-9) << summary.phases[3].name;
+  EXPECT_DOUBLE_EQ(summary.phases[4].seconds, 110e-9) << summary.phases[4].name;
+}
+
 TEST(ProfileSummaryTest, LayersHaveBothPassesAndThoseThatTakeNoTimeAreLeftOut) {
   const ProfileSummary summary = Summarize(ExampleProfile().tasks(0));
   ASSERT_EQ(summary.layers.size(), 2);

@@ -1,13 +1,14 @@
 #include "worker/data/csv/csv_value.h"
 
+#include <algorithm>
 #include <charconv>
 #include <cmath>
 #include <cstdint>
 #include <cstdlib>
 
 #include "absl/strings/ascii.h"
-#include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
+#include "common/printable.h"
 
 namespace cairn::worker {
 namespace {
@@ -65,8 +66,11 @@ std::optional<double> ParseNumber(std::string_view field) {
 
 std::string QuotedField(std::string_view field) {
   constexpr size_t kShown = 40;
-  const std::string shown = absl::CHexEscape(std::string(field.substr(0, kShown)));
-  return absl::StrCat("\"", shown, field.size() > kShown ? "..." : "", "\"");
+  size_t end = std::min(field.size(), kShown);
+  // Not in the middle of a character of UTF-8.
+  while (end > 0 && end < field.size() && (field[end] & 0xc0) == 0x80) --end;
+  return absl::StrCat("\"", PrintableLine(field.substr(0, end)), end < field.size() ? "..." : "",
+                      "\"");
 }
 
 }  // namespace cairn::worker

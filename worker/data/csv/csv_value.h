@@ -11,7 +11,8 @@ namespace cairn::worker {
 // nan and inf. Nullopt: it is none, or too large for a float64.
 std::optional<double> ParseNumber(std::string_view field);
 
-// A field in a message: quoted, at most 40 bytes of it, what is not printable ASCII escaped.
+// A field in a message: quoted, at most 40 bytes of it, control characters and what is no UTF-8
+// escaped.
 std::string QuotedField(std::string_view field);
 
 }  // namespace cairn::worker

@@ -51,6 +51,8 @@ TEST(CsvValueTest, WhatIsNoNumberIsNone) {
 TEST(CsvValueTest, FieldsInMessagesAreShortAndPrintable) {
   EXPECT_EQ(QuotedField("abc"), "\"abc\"");
   EXPECT_EQ(QuotedField("a\nb\xff"), "\"a\\nb\\xff\"");
+  EXPECT_EQ(QuotedField("K\u00f6ln"), "\"K\u00f6ln\"");
+  EXPECT_EQ(QuotedField(std::string(39, 'x') + "\u00f6"), "\"" + std::string(39, 'x') + "...\"");
   EXPECT_EQ(QuotedField(std::string(100, 'x')), "\"" + std::string(40, 'x') + "...\"");
 }
 
