@@ -21,19 +21,22 @@ namespace {
 constexpr int64_t kRequestBytesMax = int64_t{2} << 20;
 constexpr int kRequestsInFlight = 8;
 constexpr std::chrono::seconds kSilenceMax(30);
+// Where somebody else has a copy.
+constexpr std::chrono::seconds kSilenceMaxWithCopy(5);
 
 // Counts calls that have not ended, and keeps the first error.
 class Outstanding {
  public:
-  explicit Outstanding(const std::vector<std::string>& addresses)
-      : addresses_(addresses), running_(addresses.size()) {}
+  explicit Outstanding(const std::vector<std::string>& addresses,
+                       std::chrono::seconds silence_max = kSilenceMax)
+      : addresses_(addresses), silence_max_(silence_max), running_(addresses.size()) {}
 
   // Waits until fewer than `limit` calls run. False: an error, or no call has ended for too long.
   bool WaitBelow(int limit) {
     MutexLock lock(&mutex_);
     while (status_.ok() && all_running_ >= limit) {
       const int64_t ended_before = ended_;
-      if (!changed_.WaitFor(&mutex_, kSilenceMax) && ended_ == ended_before) status_ = Silence();
+      if (!changed_.WaitFor(&mutex_, silence_max_) && ended_ == ended_before) status_ = Silence();
     }
     return status_.ok();
   }
@@ -69,12 +72,13 @@ class Outstanding {
     for (size_t ps = 0; ps < running_.size(); ++ps) {
       if (running_[ps] > 0) silent.push_back(absl::StrCat("ps ", ps, " (", addresses_[ps], ")"));
     }
-    return absl::UnavailableError(absl::StrCat("no answer for ", kSilenceMax.count(), " s from ",
+    return absl::UnavailableError(absl::StrCat("no answer for ", silence_max_.count(), " s from ",
                                                absl::StrJoin(silent, ", "),
                                                "; cairn cluster shows who is there"));
   }
 
   const std::vector<std::string>& addresses_;  // By ps, as running_.
+  const std::chrono::seconds silence_max_;
   mutable Mutex mutex_;
   ConditionVariable changed_;
   std::vector<int> running_ ABSL_GUARDED_BY(mutex_);
@@ -185,7 +189,8 @@ std::vector<uint32_t> HoldersOf(const proto::SnapshotPart& part, uint32_t ps_cou
 absl::Status DownloadPart(const PsEndpoints& ps, cluster::PsClient* client, uint32_t holder,
                           const proto::PullHeader& what, const proto::PartitionMap& partition,
                           Variables* variables) {
-  Outstanding outstanding(ps.addresses);
+  const bool has_copy = what.part().copies_size() > 0;
+  Outstanding outstanding(ps.addresses, has_copy ? kSilenceMaxWithCopy : kSilenceMax);
   const uint64_t group = holder + 1;
   ForEachRequest(partition, what.part().ps(), [&](std::vector<uint32_t> blocks) {
     if (!outstanding.WaitBelow(kRequestsInFlight)) return false;

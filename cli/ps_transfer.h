@@ -18,7 +18,8 @@ struct PsEndpoints {
 };
 
 // Values of whole variables between this process and the ps, directly. Both block until all is
-// done, or until a ps has not answered for half a minute (Unavailable).
+// done, or until a ps has not answered for half a minute (Unavailable); 5 s where another has a
+// copy of what is asked for.
 
 // `variables` has for each of partition.variables its elements.
 absl::Status UploadVariables(const PsEndpoints& ps, uint64_t job_id,

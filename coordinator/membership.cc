@@ -36,10 +36,22 @@ std::optional<proto::Refused> Membership::CheckJoin(const proto::Join& join) con
                                      ", this process is version ", join.version(),
                                      "; run the same version everywhere"));
   }
-  if (join.term_seen() > options_.term) {
+  // Not for good: it is there when the right coordinator is.
+  if (join.keeps_cluster_id() != 0 && join.keeps_cluster_id() != options_.cluster_id) {
+    return Refuse(false,
+                  absl::StrCat("its directory has checkpoints of cluster ",
+                               absl::Hex(join.keeps_cluster_id()), ", this coordinator's is ",
+                               absl::Hex(options_.cluster_id),
+                               ": start the coordinator on the --state that it had, or, if that is "
+                               "lost for good, this ps on an empty one"));
+  }
+  // Another cluster's terms say nothing here.
+  const bool is_ours = join.cluster_id() == 0 || join.cluster_id() == options_.cluster_id;
+  if (is_ours && join.term_seen() > options_.term) {
     return Refuse(false, absl::StrCat("this coordinator's term is ", options_.term,
                                       ", the task has seen term ", join.term_seen(),
-                                      "; a newer coordinator must be running"));
+                                      "; a newer coordinator must be running, or this one has got "
+                                      "an old copy of its journal"));
   }
   const auto& own = join.ps_addresses();
   if (!own.empty() && !std::equal(own.begin(), own.end(), options_.ps_addresses.begin(),
@@ -63,6 +75,16 @@ std::optional<proto::Refused> Membership::CheckJoin(const proto::Join& join) con
                                      " does not join: only ps, workers and evaluators do"));
   }
   return std::nullopt;
+}
+
+std::vector<TaskId> Membership::NamedTasks() const {
+  std::vector<TaskId> tasks;
+  for (uint32_t ps = 0; ps < options_.ps_addresses.size(); ++ps) tasks.push_back(PsTask(ps));
+  for (const uint32_t worker : options_.named_workers) tasks.push_back(WorkerTask(worker));
+  for (const uint32_t evaluator : options_.named_evaluators) {
+    tasks.push_back({proto::EVALUATOR, evaluator});
+  }
+  return tasks;
 }
 
 bool Membership::IsNamed(TaskId task) const {
@@ -225,6 +247,19 @@ proto::ClusterStatus Membership::Describe(absl::Duration now) const {
     shown->set_named(member.named);
     shown->set_host(member.host);
   }
+  for (const TaskId task : NamedTasks()) {
+    if (members_.contains(task)) continue;
+    proto::Member* shown = status.add_members();
+    shown->set_role(task.role);
+    shown->set_index(task.index);
+    shown->set_named(true);
+    if (task.role == proto::PS) shown->set_address(options_.ps_addresses[task.index]);
+  }
+  auto* shown = status.mutable_members();
+  std::sort(shown->pointer_begin(), shown->pointer_end(),
+            [](const proto::Member* a, const proto::Member* b) {
+              return std::pair(a->role(), a->index()) < std::pair(b->role(), b->index());
+            });
   return status;
 }
 

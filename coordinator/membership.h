@@ -16,6 +16,7 @@ namespace cairn::coordinator {
 
 struct MembershipOptions {
   std::string version;
+  uint64_t cluster_id = 0;
   uint64_t term = 0;
   std::vector<std::string> ps_addresses;  // The cluster's ps, by index.
   std::set<uint32_t> named_workers;       // In TF_CONFIG.
@@ -95,6 +96,7 @@ class Membership {
   bool MayHaveAgain(TaskId task, const proto::Join& join) const;
   uint32_t FreeWorkerIndex() const;
   proto::Refused RefuseDuplicate(const Member& member, const proto::Join& join, absl::Duration now);
+  std::vector<TaskId> NamedTasks() const;
   bool IsNamed(TaskId task) const;
 
   const MembershipOptions options_;

@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "cluster/tf_config.h"
 #include "common/logging.h"
 #include "common/status_macros.h"
 #include "coordinator/job_difference.h"
@@ -44,8 +45,9 @@ uint32_t PsCountOf(const Job& job) {
   return job.plan().has_value() ? std::max(accepted, job.plan()->partition().ps_count()) : accepted;
 }
 
-MembershipOptions WithTerm(MembershipOptions options, uint64_t term) {
-  options.term = term;
+MembershipOptions Of(const proto::ClusterRecord& cluster, MembershipOptions options) {
+  options.cluster_id = cluster.cluster_id();
+  options.term = cluster.term();
   return options;
 }
 
@@ -55,7 +57,7 @@ Scheduler::Scheduler(Options options, proto::ClusterRecord cluster,
                      const std::vector<proto::DeletedJob>& deleted)
     : journal_(options.journal),
       cluster_(std::move(cluster)),
-      members_(WithTerm(std::move(options.membership), cluster_.term())),
+      members_(Of(cluster_, std::move(options.membership))),
       deletions_(journal_, &members_, deleted) {}
 
 absl::StatusOr<std::unique_ptr<Scheduler>> Scheduler::Create(Options options, Moment now,
@@ -101,8 +103,8 @@ void Scheduler::OnMessage(uint64_t session, const proto::TaskMessage& message, M
 void Scheduler::OnJoin(uint64_t session, const proto::Join& join, Moment now, Outbox* outbox) {
   const Membership::Joined joined = members_.Join(session, join, now.monotonic);
   if (joined.refused.has_value()) {
-    CAIRN_LOG_WARNING("refused", "role", static_cast<int>(join.role()), "index", join.index(),
-                      "reason", joined.refused->reason());
+    CAIRN_LOG_WARNING("refused", "task", cluster::TaskName(join.role(), join.index()), "host",
+                      join.host(), "reason", joined.refused->reason());
     proto::Command command;
     *command.mutable_refused() = *joined.refused;
     outbox->answers.push_back({session, std::move(command), /*close=*/true});

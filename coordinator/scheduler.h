@@ -32,7 +32,7 @@ using StopCallback = absl::AnyInvocable<void(absl::StatusOr<proto::PrepareStopRe
 class Scheduler {
  public:
   struct Options {
-    MembershipOptions membership;  // Its term is set from the journal.
+    MembershipOptions membership;  // Its cluster's id and term come from the journal.
     uint64_t new_cluster_id = 0;   // For a journal that has none.
     const storage::Journal* journal = nullptr;
   };

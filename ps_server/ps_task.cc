@@ -68,6 +68,7 @@ void PsTask::Join() {
     join.set_address(options_.own_address);
     join.mutable_ps_addresses()->Assign(options_.ps_addresses.begin(), options_.ps_addresses.end());
     join.set_cluster_id(cluster_id_);
+    join.set_keeps_cluster_id(checkpoints_->cluster_id());
     control_.FillJoin(&join);
     return join;
   };
@@ -101,6 +102,9 @@ void PsTask::Stop() {
 }
 
 void PsTask::OnWelcome(const proto::Welcome& welcome) {
+  // A full disk: what cannot be written there now is written at the next welcome.
+  const absl::Status owned = checkpoints_->BelongTo(welcome.cluster_id());
+  if (!owned.ok()) CAIRN_LOG_WARNING("the directory bears no cluster's name", "error", owned);
   const uint64_t before = cluster_id_.exchange(welcome.cluster_id());
   // Its jobs have the same numbers, and are others.
   if (before != 0 && before != welcome.cluster_id()) control_.LeaveCluster();

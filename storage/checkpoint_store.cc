@@ -6,6 +6,7 @@
 #include <string_view>
 #include <utility>
 
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "common/status_macros.h"
 #include "storage/directory.h"
@@ -15,6 +16,8 @@ namespace cairn::storage {
 namespace {
 
 constexpr std::string_view kUnfinishedSuffix = ".unfinished";
+// Has the cluster's id, in hexadecimal digits.
+constexpr const char* kClusterFile = "/CLUSTER";
 
 }  // namespace
 
@@ -30,7 +33,8 @@ absl::StatusOr<std::unique_ptr<CheckpointStore>> CheckpointStore::Open(const std
   CAIRN_RETURN_IF_ERROR(CreateDirectories(directory));
   std::unique_ptr<CheckpointStore> store(new CheckpointStore(directory, env));
   CAIRN_RETURN_IF_ERROR(store->Lock());
-  CAIRN_RETURN_IF_ERROR(store->RemoveLeftovers());
+  CAIRN_RETURN_IF_ERROR(store->Tidy());
+  store->ReadCluster();
   return store;
 }
 
@@ -45,23 +49,59 @@ absl::Status CheckpointStore::Lock() {
   AwaitLock(env_, directory_);
   const rocksdb::Status locked = env_->LockFile(directory_ + "/LOCK", &lock_);
   if (IsLockHeld(locked)) {
-    return absl::FailedPreconditionError(absl::StrCat("another ps uses the checkpoint store in \"",
-                                                      directory_,
-                                                      "\"; stop it or choose another directory"));
+    return absl::UnavailableError(absl::StrCat("another ps uses the checkpoint store in \"",
+                                               directory_,
+                                               "\"; stop it or choose another directory"));
   }
   return FromRocksdb(locked,
                      absl::StrCat("cannot lock the checkpoint store in \"", directory_, "\""));
 }
 
-absl::Status CheckpointStore::RemoveLeftovers() {
+absl::Status CheckpointStore::Tidy() {
   const std::string action =
       absl::StrCat("cannot tidy the checkpoint store in \"", directory_, "\"");
   std::vector<std::string> files;
   CAIRN_RETURN_IF_ERROR(FromRocksdb(env_->GetChildren(directory_, &files), action));
   for (const std::string& file : files) {
+    SnapshotName name;
+    if (ParseSnapshotFileName(file, &name)) {
+      MutexLock lock(&mutex_);
+      has_snapshots_ = true;
+    }
     if (!std::string_view(file).ends_with(kUnfinishedSuffix)) continue;
     CAIRN_RETURN_IF_ERROR(FromRocksdb(env_->DeleteFile(directory_ + "/" + file), action));
   }
+  return absl::OkStatus();
+}
+
+void CheckpointStore::ReadCluster() {
+  std::string text;
+  MutexLock lock(&mutex_);
+  const bool is_read = rocksdb::ReadFileToString(env_, directory_ + kClusterFile, &text).ok();
+  if (!is_read || !absl::SimpleHexAtoi(text, &cluster_id_)) cluster_id_ = 0;
+}
+
+uint64_t CheckpointStore::cluster_id() const {
+  MutexLock lock(&mutex_);
+  return has_snapshots_ ? cluster_id_ : 0;
+}
+
+absl::Status CheckpointStore::BelongTo(uint64_t cluster_id) {
+  {
+    MutexLock lock(&mutex_);
+    if (cluster_id_ == cluster_id) return absl::OkStatus();
+  }
+  const std::string action =
+      absl::StrCat("cannot say whose snapshots these are in \"", directory_, "\"");
+  const std::string path = directory_ + kClusterFile;
+  const std::string unfinished = absl::StrCat(path, std::string(kUnfinishedSuffix));
+  CAIRN_RETURN_IF_ERROR(
+      FromRocksdb(rocksdb::WriteStringToFile(env_, absl::StrCat(absl::Hex(cluster_id)), unfinished,
+                                             /*should_sync=*/true),
+                  action));
+  CAIRN_RETURN_IF_ERROR(FromRocksdb(env_->RenameFile(unfinished, path), action));
+  MutexLock lock(&mutex_);
+  cluster_id_ = cluster_id;
   return absl::OkStatus();
 }
 
@@ -75,6 +115,7 @@ absl::StatusOr<std::unique_ptr<SnapshotWriter>> CheckpointStore::BeginSnapshot(
   {
     MutexLock lock(&mutex_);
     number = snapshots_begun_++;
+    has_snapshots_ = true;
   }
   // The number keeps two writers of one snapshot apart: the later to finish wins.
   const std::string file =

@@ -30,8 +30,8 @@ namespace cairn::storage {
 class CheckpointStore {
  public:
   // Opens the store in `directory`, or begins one, and removes what writers that died left there.
-  // `env` stands in for the machine's disk in tests; it is not owned. FailedPrecondition: another
-  // ps uses the directory, or it cannot be made.
+  // `env` stands in for the machine's disk in tests; it is not owned. Unavailable: another ps uses
+  // the directory. FailedPrecondition: it cannot be made.
   static absl::StatusOr<std::unique_ptr<CheckpointStore>> Open(const std::string& directory,
                                                                rocksdb::Env* env = nullptr);
 
@@ -43,6 +43,12 @@ class CheckpointStore {
   ~CheckpointStore();
   CheckpointStore(const CheckpointStore&) = delete;
   CheckpointStore& operator=(const CheckpointStore&) = delete;
+
+  // Whose snapshots these are, as the file CLUSTER beside them says; 0: there are none, or nobody
+  // has said so. Does not block.
+  uint64_t cluster_id() const;
+  // From now on they are this cluster's, also after a restart.
+  absl::Status BelongTo(uint64_t cluster_id);
 
   absl::StatusOr<std::unique_ptr<SnapshotWriter>> BeginSnapshot(const SnapshotName& name);
   absl::StatusOr<std::unique_ptr<SnapshotWriter>> BeginSnapshot(uint64_t job_id,
@@ -80,15 +86,19 @@ class CheckpointStore {
   CheckpointStore(std::string directory, rocksdb::Env* env);
 
   absl::Status Lock();
-  absl::Status RemoveLeftovers();
+  // Removes what writers left, and sees what else is there.
+  absl::Status Tidy();
+  void ReadCluster();
   absl::Status Delete(const std::vector<SnapshotName>& names);
   std::string PathOf(const SnapshotName& name) const;
 
   const std::string directory_;
   rocksdb::Env* const env_;
   rocksdb::FileLock* lock_ = nullptr;  // null in a store that is only read
-  Mutex mutex_;
+  mutable Mutex mutex_;
   uint64_t snapshots_begun_ ABSL_GUARDED_BY(mutex_) = 0;
+  bool has_snapshots_ ABSL_GUARDED_BY(mutex_) = false;  // Or had some since it was opened.
+  uint64_t cluster_id_ ABSL_GUARDED_BY(mutex_) = 0;     // 0: CLUSTER is not there, or unreadable.
 };
 
 }  // namespace cairn::storage

@@ -88,9 +88,9 @@ absl::StatusOr<std::unique_ptr<Journal>> Journal::Open(const std::string& direct
   rocksdb::DB* database = nullptr;
   const rocksdb::Status status = rocksdb::DB::Open(options, directory, &database);
   if (IsLockHeld(status)) {
-    return absl::FailedPreconditionError(absl::StrCat("another coordinator uses ",
-                                                      Quoted("the journal in", directory),
-                                                      "; stop it or choose another directory"));
+    return absl::UnavailableError(absl::StrCat("another coordinator uses ",
+                                               Quoted("the journal in", directory),
+                                               "; stop it or choose another directory"));
   }
   CAIRN_RETURN_IF_ERROR(FromRocksdb(status, Quoted("cannot open the journal in", directory)));
   return std::unique_ptr<Journal>(new Journal(directory, std::unique_ptr<rocksdb::DB>(database)));
@@ -126,8 +126,15 @@ absl::Status Journal::Write(absl::Span<const Change> changes, bool sync) {
   }
   rocksdb::WriteOptions options;
   options.sync = sync;
+  if (sync) CAIRN_RETURN_IF_ERROR(CheckThere());
   return FromRocksdb(database_->Write(options, &batch),
                      Quoted("cannot write to the journal in", directory_));
+}
+
+// RocksDB goes on writing to files that nobody will find again.
+absl::Status Journal::CheckThere() const {
+  return FromRocksdb(database_->GetEnv()->FileExists(directory_ + "/CURRENT"),
+                     Quoted("somebody has removed the journal in", directory_));
 }
 
 absl::StatusOr<std::optional<std::string>> Journal::Read(std::string_view key) const {

@@ -33,8 +33,9 @@ class Journal {
   };
 
   // Opens the journal in `directory`, or begins one. `env` stands in for the machine's disk in
-  // tests; it is not owned. FailedPrecondition: another coordinator uses the directory, or it
-  // cannot be made. DataLoss: what is there was damaged; nothing of it is dropped in silence.
+  // tests; it is not owned. Unavailable: another coordinator uses the directory.
+  // FailedPrecondition: it cannot be made. DataLoss: what is there was damaged; nothing of it is
+  // dropped in silence.
   static absl::StatusOr<std::unique_ptr<Journal>> Open(const std::string& directory,
                                                        rocksdb::Env* env = nullptr);
 
@@ -50,6 +51,7 @@ class Journal {
   // Makes all changes or none, in order: of two with one key the later wins. With `sync` it returns
   // when they, and all earlier writes, would survive a power cut (milliseconds); without, when they
   // would survive the death of this process (microseconds).
+  // Internal: what is on the disk is no longer this journal.
   absl::Status Write(absl::Span<const Change> changes, bool sync);
 
   // nullopt: there is no such record.
@@ -64,6 +66,7 @@ class Journal {
       std::string_view from = {}) const;
 
  private:
+  absl::Status CheckThere() const;
   Journal(std::string directory, std::unique_ptr<rocksdb::DB> database);
 
   const std::string directory_;

@@ -33,16 +33,20 @@ std::string OrDash(const std::string& text) { return text.empty() ? "-" : text; 
 Row RowOf(const proto::Member& member) {
   const std::string role = absl::AsciiStrToLower(proto::Role_Name(member.role()));
   const bool is_coordinator = member.role() == proto::COORDINATOR;
-  return {is_coordinator ? role : absl::StrCat(role, "-", member.index()),
-          member.live() ? "live" : "away",
-          OrDash(member.address()),
-          OrDash(member.host()),
-          absl::StrCat(member.pid()),
-          absl::StrCat(member.incarnation()),
-          is_coordinator ? "-" : absl::StrFormat("%.1f s", member.lease_age_seconds()),
-          member.memory_bytes() > 0 ? BytesText(member.memory_bytes()) : "-",
-          RateText(member),
-          OrDash(member.device())};
+  const bool has_joined = is_coordinator || member.incarnation() > 0;
+  return {
+      is_coordinator ? role : absl::StrCat(role, "-", member.index()),
+      member.live() ? "live"
+      : has_joined  ? "away"
+                    : "not yet",
+      OrDash(member.address()),
+      OrDash(member.host()),
+      has_joined ? absl::StrCat(member.pid()) : "-",
+      absl::StrCat(member.incarnation()),
+      is_coordinator || !has_joined ? "-" : absl::StrFormat("%.1f s", member.lease_age_seconds()),
+      member.memory_bytes() > 0 ? BytesText(member.memory_bytes()) : "-",
+      RateText(member),
+      OrDash(member.device())};
 }
 
 // Columns are as wide as what stands in them.

@@ -201,9 +201,10 @@ void Recovery::Choose(Moment now, Outbox* outbox) {
 }
 
 void Recovery::Await(const std::string& what, Moment now) {
-  if (job_.run().warning() != what) {
+  const std::string warning = absl::StrCat("waiting ", what);
+  if (job_.run().warning() != warning) {
     CAIRN_LOG_WARNING("waiting", "job", job_.id(), "what", what);
-    job_.run().set_warning(what);
+    job_.run().set_warning(warning);
   }
   awaited_ = what;
   ask_again_ = true;
@@ -246,8 +247,9 @@ void Recovery::Take(const CheckpointChoice& choice, Moment now, Outbox* outbox) 
 std::string Recovery::Warning(const CheckpointChoice& choice) const {
   if (choice.without.empty()) return "";
   const std::string without = absl::StrCat(PsNames(choice.without),
-                                           " came back without its snapshots: a new disk, or "
-                                           "another --state? ");
+                                           " came back without its snapshots: a new disk, "
+                                           "another --state, or damaged files (its log names "
+                                           "them)? ");
   const uint64_t newest = job_.NewestCheckpoint();
   if (choice.checkpoint == newest) return without + "Its blocks were taken from copies";
   return absl::StrCat(without, "Checkpoint ", newest, " was passed over for ",

@@ -158,7 +158,8 @@ std::optional<CutPurpose> CutCycle::DueCut(Moment now) {
     const bool evaluate = plan_.validation_examples() > 0 && !history_.HasEvaluation(Epoch());
     return CutPurpose{"epoch", true, evaluate, Epoch()};
   }
-  if (run_.renew_checkpoint()) return CutPurpose{"restored", true, false, -1};
+  if (run_.renew_checkpoint() && now.monotonic >= renew_not_before_)
+    return CutPurpose{"restored", true, false, -1};
   if (const std::optional<std::string> reason = requests_.NextReason()) {
     return CutPurpose{*reason, true, false, -1};
   }
@@ -279,8 +280,9 @@ void CutCycle::FinishWriting(Moment now, Outbox* outbox) {
     return;
   }
   CheckpointFailed(result->status(), outbox);
-  const bool due_again = run_.epochs_cut() == EpochCount() || run_.renew_checkpoint();
-  if (due_again) no_cut_before_ = now.monotonic + kRetryWriting;
+  if (run_.epochs_cut() == EpochCount()) no_cut_before_ = now.monotonic + kRetryWriting;
+  // Training does not wait for it.
+  if (run_.renew_checkpoint()) renew_not_before_ = now.monotonic + kRetryWriting;
   DeleteCheckpoint(cut, outbox);
 }
 

@@ -140,6 +140,7 @@ class CutCycle {
   // Batches that some blocks had and others had not at the last cut: no new cut before they are in.
   BatchRanges torn_;
   absl::Duration no_cut_before_ = -absl::InfiniteDuration();
+  absl::Duration renew_not_before_ = -absl::InfiniteDuration();
   uint64_t last_hold_ = 0;
   bool stopped_ = false;
 };

@@ -2,7 +2,11 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <string>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
 
 namespace cairn::coordinator {
 namespace {
@@ -12,6 +16,7 @@ constexpr absl::Duration kStart = absl::Seconds(100);
 MembershipOptions Options() {
   MembershipOptions options;
   options.version = "1.2.3";
+  options.cluster_id = 3;
   options.term = 4;
   options.ps_addresses = {"a:1", "b:2"};
   options.named_workers = {0, 3};
@@ -193,6 +198,35 @@ TEST_F(MembershipTest, ATaskThatHasSeenANewerCoordinatorIsNotTakenByThisOne) {
   const auto refused = members_.Join(1, join, now_).refused;
   ASSERT_TRUE(refused.has_value());
   EXPECT_FALSE(refused->permanent());
+  join.set_cluster_id(8);  // The term of another cluster.
+  EXPECT_FALSE(members_.Join(1, join, now_).refused.has_value());
+}
+
+TEST_F(MembershipTest, APsThatKeepsCheckpointsOfAnotherClusterIsRefused) {
+  proto::Join join = MakeJoin(proto::PS, 0, 1);
+  join.set_keeps_cluster_id(0xab);
+  const auto refused = members_.Join(1, join, now_).refused;
+  ASSERT_TRUE(refused.has_value());
+  EXPECT_FALSE(refused->permanent()) << "the right coordinator may come back";
+  EXPECT_NE(refused->reason().find("checkpoints of cluster ab, this coordinator's is 3"),
+            std::string::npos)
+      << refused->reason();
+  join.set_keeps_cluster_id(3);
+  EXPECT_FALSE(members_.Join(1, join, now_).refused.has_value());
+}
+
+TEST_F(MembershipTest, WhoIsNamedIsShownBeforeItHasJoined) {
+  Join(proto::WORKER, 3, 1);
+  std::vector<std::string> shown;
+  const proto::ClusterStatus status = members_.Describe(now_);
+  for (const proto::Member& member : status.members()) {
+    shown.push_back(absl::StrCat(member.role() == proto::PS ? "ps " : "worker ", member.index(),
+                                 member.live() ? " live" : "", " ", member.incarnation(), " ",
+                                 member.address()));
+  }
+  std::sort(shown.begin(), shown.end());
+  EXPECT_EQ(shown, (std::vector<std::string>{"ps 0 0 a:1", "ps 1 0 b:2", "worker 0 0 ",
+                                             "worker 3 live 1 "}));
 }
 
 }  // namespace

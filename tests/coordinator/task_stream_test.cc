@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <memory>
 #include <string>
@@ -40,7 +41,9 @@ class TaskStreamTest : public ::testing::Test {
     grpc::ClientContext context;
     proto::ClusterStatus status;
     EXPECT_TRUE(stub_->GetCluster(&context, proto::GetClusterRequest(), &status).ok());
-    return status.members_size() == 1 && status.members(0).live();
+    return std::any_of(status.members().begin(), status.members().end(), [](const auto& member) {
+      return member.role() == proto::WORKER && member.live();
+    });
   }
 
   std::unique_ptr<TestDaemon> daemon_;

@@ -233,6 +233,17 @@ TEST_F(PsTaskTest, TheSameJobOfAnotherClusterIsAnotherJob) {
   EXPECT_EQ(restored.ledger().everywhere().low_water(), 0);
 }
 
+TEST_F(PsTaskTest, APsSaysWhoseSnapshotsItKeeps) {
+  EXPECT_EQ(join_.keeps_cluster_id(), 0u);
+  Start();
+  EXPECT_EQ(join_.keeps_cluster_id(), 0u) << "it has none";
+  Restore(1, 0);
+  Cut(1, 1);
+  EXPECT_EQ(Persist(1, 1).error(), "");
+  Start();
+  EXPECT_EQ(join_.keeps_cluster_id(), kClusterId);
+}
+
 TEST_F(PsTaskTest, AnotherGenerationIsRefusedWithBothNumbers) {
   Restore(2, 0);
   const absl::Status status = Push(1, 0, 0.5f).status();

@@ -226,11 +226,28 @@ TEST(CheckpointStoreTest, AReaderGoesOnWhenItsSnapshotIsDeleted) {
   EXPECT_TRUE((*snapshot)->ReadBlock(40)->payload() == Payload(9, 40));
 }
 
+TEST(CheckpointStoreTest, SnapshotsBelongToTheirCluster) {
+  const std::string directory = FreshDirectory();
+  auto store = MustOpen(directory);
+  EXPECT_EQ(store->cluster_id(), 0u);
+  ASSERT_TRUE(store->BelongTo(0xfedcba9876543210).ok());
+  EXPECT_EQ(store->cluster_id(), 0u) << "nothing is there that could be spoilt";
+  ASSERT_TRUE(store->BelongTo(7).ok());
+  ASSERT_TRUE(WriteSnapshot(*store, 1, 1, 9).ok());
+  EXPECT_EQ(store->cluster_id(), 7u);
+  store.reset();
+  store = MustOpen(directory);
+  EXPECT_EQ(store->cluster_id(), 7u);
+  ASSERT_TRUE(store->DeleteJob(1).ok());
+  store.reset();
+  EXPECT_EQ(MustOpen(directory)->cluster_id(), 0u);
+}
+
 TEST(CheckpointStoreTest, ASecondPsIsRefusedWithTheDirectory) {
   const std::string directory = FreshDirectory();
   const auto store = MustOpen(directory);
   const absl::Status status = CheckpointStore::Open(directory).status();
-  EXPECT_EQ(status.code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_EQ(status.code(), absl::StatusCode::kUnavailable);
   EXPECT_THAT(std::string(status.message()), HasSubstr("another ps uses"));
   EXPECT_THAT(std::string(status.message()), HasSubstr(directory));
 }

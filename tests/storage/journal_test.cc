@@ -129,7 +129,7 @@ TEST(JournalTest, ASecondWriterIsRefusedWithTheDirectory) {
   const std::string directory = FreshDirectory();
   const auto journal = MustOpen(directory);
   const absl::Status status = Journal::Open(directory).status();
-  EXPECT_EQ(status.code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_EQ(status.code(), absl::StatusCode::kUnavailable);
   EXPECT_THAT(std::string(status.message()), HasSubstr("another coordinator uses"));
   EXPECT_THAT(std::string(status.message()), HasSubstr(directory));
 }
@@ -163,6 +163,15 @@ pid_t StartHolder(const std::string& directory) {
   close(ends[0]);
   close(ends[1]);
   return holder;
+}
+
+TEST(JournalTest, OneThatWasRemovedIsNotWrittenTo) {
+  const std::string directory = FreshDirectory();
+  const auto journal = MustOpen(directory);
+  ASSERT_TRUE(journal->Write({{"a", "1"}}, true).ok());
+  std::filesystem::remove_all(directory);
+  EXPECT_THAT(std::string(journal->Write({{"b", "2"}}, true).message()),
+              HasSubstr("somebody has removed the journal in"));
 }
 
 TEST(JournalTest, OneWhoseHolderIsJustDyingIsWaitedFor) {

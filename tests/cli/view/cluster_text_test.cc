@@ -35,6 +35,7 @@ proto::ClusterStatus ACluster() {
   proto::Member* worker = cluster.add_members();
   worker->set_role(proto::WORKER);
   worker->set_index(2);
+  worker->set_incarnation(1);
   worker->set_examples_per_second(9.6);
   worker->set_device("cpu");
   return cluster;
@@ -50,7 +51,7 @@ TEST(ClusterTextTest, EveryTaskHasALineWithWhatItDoes) {
       "                 -\n"
       "  ps-0         live   10.0.0.1:5  -       77   3       0.2 s  1.0 MiB  1.23k requests/s"
       "  -\n"
-      "  worker-2     away   -           -       0    0       0.0 s  -        10 examples/s"
+      "  worker-2     away   -           -       0    1       0.0 s  -        10 examples/s"
       "     cpu\n");
 }
 
@@ -61,7 +62,7 @@ TEST(ClusterTextTest, WhereItIsNarrowWholeColumnsAreLeftOut) {
             "  TASK         STATE  ADDRESS     JOINED  HEARD  MEMORY   RATE              DEVICE\n"
             "  coordinator  live   -           0       -      -        -                 -\n"
             "  ps-0         live   10.0.0.1:5  3       0.2 s  1.0 MiB  1.23k requests/s  -\n"
-            "  worker-2     away   -           0       0.0 s  -        10 examples/s     cpu\n");
+            "  worker-2     away   -           1       0.0 s  -        10 examples/s     cpu\n");
   EXPECT_EQ(ClusterText(ACluster(), "10.0.0.9:1", 1),
             "cluster of the coordinator at 10.0.0.9:1, Cairn 7.1, start 4\n"
             "  TASK         STATE  RATE              DEVICE\n"

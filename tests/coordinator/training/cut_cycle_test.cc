@@ -127,5 +127,22 @@ TEST_F(CutCycleTest, ARenewedCheckpointThatFailsIsNotTriedAgainAtOnce) {
   EXPECT_NE(Find(Advance(absl::Seconds(2)), proto::Command::kMakeCut), nullptr);
 }
 
+TEST_F(CutCycleTest, NoEpochWaitsForARenewedCheckpointThatFailed) {
+  run_.set_renew_checkpoint(true);
+  Start();
+  Advance();
+  AnswerCut(1, BatchRanges(0, 20), BatchRanges(0, 20));
+  ASSERT_NE(Find(Advance(), proto::Command::kPersist), nullptr);
+  proto::PersistReply reply;
+  reply.set_cut(1);
+  reply.set_generation(1);
+  reply.set_error("no space left on device");
+  training_->OnPersist(0, reply);
+  Report(0, {}, 10);
+  Report(1, {}, 10);
+  Report(0, {0, 1, 2, 3, 4}, 10);
+  EXPECT_NE(Find(Report(1, {5, 6, 7, 8, 9}, 10), proto::Command::kMakeCut), nullptr);
+}
+
 }  // namespace
 }  // namespace cairn::coordinator
