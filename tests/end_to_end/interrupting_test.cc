@@ -146,8 +146,10 @@ TEST_F(Interrupting, WhoFollowsASubmittedJobDetachesAndTheJobGoesOn) {
   follow.Signal(SIGINT);
   EXPECT_EQ(follow.Wait(seconds(60)), 130);
   const std::string errors = ReadFile(cluster_.folder("err"));
-  EXPECT_NE(errors.find("detached; the job goes on while its cluster does. See it again with: cairn follow"),
-            std::string::npos)
+  EXPECT_NE(
+      errors.find(
+          "detached; the job goes on while its cluster does. See it again with: cairn follow"),
+      std::string::npos)
       << errors;
   EXPECT_EQ(cluster_.Status("count")["state"], "running");
   EXPECT_EQ(cluster_.Cairn({"cancel", "count"}).exit_code, 0);

@@ -140,7 +140,9 @@ TEST_F(UpDown, CtrlCOnFollowOnlyDetachesAndSaysHowToComeBack) {
   EXPECT_EQ(follow.Wait(seconds(30)).value_or(-1), 128 + SIGINT);
   EXPECT_THAT(
       ReadFile(options.error_file),
-      HasSubstr("the job goes on while its cluster does. See it again with: cairn follow count --state " + state()));
+      HasSubstr(
+          "the job goes on while its cluster does. See it again with: cairn follow count --state " +
+          state()));
   const int64_t done = BatchesDone();
   EXPECT_TRUE(WaitUntil(seconds(60), [&] { return BatchesDone() > done; }));
   EXPECT_EQ(Cairn({"cancel", "count"}).exit_code, 0);
