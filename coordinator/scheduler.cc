@@ -20,10 +20,9 @@ constexpr absl::Duration kHeartbeat = absl::Seconds(1);
 constexpr absl::Duration kRestAfterStop = absl::Seconds(60);
 constexpr int64_t kProfileStepsMax = 10000;
 
-proto::Command RefusedCommand(const std::string& reason, bool permanent) {
+proto::Command RefusedCommand(const std::string& reason) {
   proto::Command command;
   command.mutable_refused()->set_reason(reason);
-  command.mutable_refused()->set_permanent(permanent);
   return command;
 }
 
@@ -115,8 +114,8 @@ void Scheduler::OnJoin(uint64_t session, const proto::Join& join, Moment now, Ou
   CAIRN_LOG_INFO("joined", "task", task.Name(), "incarnation", joined.incarnation, "pid",
                  join.pid(), "address", join.address());
   if (joined.superseded_session != 0) {
-    outbox->answers.push_back({joined.superseded_session,
-                               RefusedCommand("this process has a newer stream", false), true});
+    outbox->answers.push_back(
+        {joined.superseded_session, RefusedCommand("this process has a newer stream"), true});
     if (task.role != proto::PS && active_ != nullptr) active_->WorkerGone(task, outbox);
   }
   const bool keeps_leases = active_ != nullptr && active_->KeepsLeases(join, joined);
@@ -144,9 +143,8 @@ void Scheduler::Welcome(uint64_t session, const Membership::Joined& joined, bool
   welcome->set_incarnation(joined.incarnation);
   welcome->set_index(joined.task.index);
   welcome->set_lease_milliseconds(absl::ToInt64Milliseconds(members_.options().lease));
-  for (const std::string& address : members_.options().ps_addresses) {
-    welcome->add_ps_addresses(address);
-  }
+  const std::vector<std::string>& ps = members_.options().ps_addresses;
+  welcome->mutable_ps_addresses()->Assign(ps.begin(), ps.end());
   welcome->set_keep_leases(keeps_leases);
   outbox->answers.push_back({session, std::move(command), /*close=*/false});
 }
@@ -167,7 +165,7 @@ void Scheduler::OnTick(Moment now, Outbox* outbox) {
       const std::string reason =
           absl::StrCat("nothing was heard for ", absl::FormatDuration(members_.options().lease),
                        ": the lease is over");
-      outbox->answers.push_back({expired.session, RefusedCommand(reason, false), true});
+      outbox->answers.push_back({expired.session, RefusedCommand(reason), true});
     }
     if (active_ == nullptr) continue;
     if (expired.task.role == proto::PS) {
