@@ -228,6 +228,9 @@ proto::JobStatus StatusFromRecords(const JobRecords& job) {
   status.set_name(job.record.job().name());
   status.set_state(StateFromRecords(job));
   status.set_error(job.record.error());
+  if (status.state() == proto::UPLOADING) {
+    status.set_waiting_for("for its weights; if the cairn that sends them is gone, cancel it");
+  }
   status.set_parameters(job.record.parameters());
   status.set_submitted_unix_seconds(job.record.submitted_unix_seconds());
   status.set_ended_unix_seconds(job.record.ended_unix_seconds());

@@ -17,6 +17,7 @@ namespace {
 
 // The newest; `cairn history` has all.
 constexpr int kEpochsShown = 10;
+constexpr int kNotesShown = 5;
 
 void PrintFaults(const proto::JobStatus& job, std::ostream* out) {
   *out << absl::StrFormat("  faults       %s, %s lost, %d joined, %d duplicate pushes refused\n",
@@ -35,6 +36,13 @@ void PrintFaults(const proto::JobStatus& job, std::ostream* out) {
     *out << "\n";
   }
   if (!job.warning().empty()) *out << "  WARNING      " << job.warning() << "\n";
+}
+
+// The newest of what happened to it.
+void PrintNotes(const proto::JobStatus& job, std::ostream* out) {
+  for (int i = std::max(0, job.notes_size() - kNotesShown); i < job.notes_size(); ++i) {
+    *out << "  note         " << job.notes(i) << "\n";
+  }
 }
 
 void PrintBest(const proto::JobStatus& job, std::ostream* out) {
@@ -79,6 +87,7 @@ void PrintJob(const CommonFlags& flags, const FoundSource& found, const proto::J
   PrintEvaluations(flags, job, out);
   PrintBest(job, out);
   PrintFaults(job, out);
+  PrintNotes(job, out);
 }
 
 // Without JOB: the cluster, if it is up, and the jobs that have not ended, or else the last one.

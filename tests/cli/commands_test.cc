@@ -186,7 +186,9 @@ TEST_F(CommandsOnStateTest, JobsAndStatusAreRead) {
   const Result status = RunOnState({"status", "example", "--json"});
   EXPECT_EQ(status.exit_code, 0);
   EXPECT_EQ(status.lines()[0]["state"], "finished");
-  EXPECT_THAT(RunOnState({"status"}).out, HasSubstr("job 1 (example): finished"));
+  EXPECT_THAT(RunOnState({"status"}).out,
+              AllOf(HasSubstr("job 1 (example): finished"),
+                    HasSubstr("  note         note number 7"), Not(HasSubstr("note number 2"))));
   const Result unknown = RunOnState({"status", "nobody"});
   EXPECT_EQ(unknown.exit_code, 2);
   EXPECT_THAT(unknown.err, HasSubstr("there is no job 'nobody'; there are 1 (example)"));

@@ -135,6 +135,7 @@ void WriteExampleState(const std::string& state, proto::JobRecord::Phase phase) 
   proto::RunRecord run;
   run.set_batches_done(6);
   run.set_generation(1);
+  for (int i = 1; i <= 7; ++i) run.add_notes(absl::StrCat("note number ", i));
   std::vector<storage::Journal::Change> changes = {
       Record(storage::JobKey(kJob), record), Record(storage::RunKey(kJob), run),
       Record(storage::PlanKey(kJob), plan),

@@ -238,6 +238,8 @@ TEST(SchedulerTest, AJobWhoseWeightsFollowWaitsForThemAndHoldsUpNobody) {
   ASSERT_TRUE(
       simulation.RunUntil([&] { return simulation.Status("third").state() == proto::FINISHED; }));
   EXPECT_EQ(simulation.Status("uploading").state(), proto::UPLOADING);
+  EXPECT_NE(simulation.Status("uploading").waiting_for().find("for its weights"),
+            std::string::npos);
   simulation.Do([&](Scheduler* scheduler, Moment now, Outbox* outbox) {
     EXPECT_TRUE(scheduler->CommitWeights("uploading", now, outbox).ok());
   });
