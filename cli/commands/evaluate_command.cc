@@ -81,9 +81,8 @@ Command MakeEvaluateCommand() {
   command.details =
       "Over every example once, as the evaluation at an epoch's end does; the data files are read "
       "here, not by the cluster's workers. --data is validation or train (those of the job; train "
-      "with what validation_fraction holds "
-      "out), a "
-      "file that holds what a job file says under \"validation\", or that JSON itself.";
+      "with what validation_fraction holds out), a file that holds what a job file says under "
+      "\"validation\", or that JSON itself.";
   command.examples = {
       "cairn evaluate fashion_mnist_cnn", "cairn evaluate fashion_mnist_cnn --checkpoint 3 --json",
       R"(cairn evaluate 1 --data '{"npy": {"features": "x.npy", "labels": "y.npy"}}')"};

@@ -158,8 +158,9 @@ std::optional<CutPurpose> CutCycle::DueCut(Moment now) {
     const bool evaluate = plan_.validation_examples() > 0 && !history_.HasEvaluation(Epoch());
     return CutPurpose{"epoch", true, evaluate, Epoch()};
   }
-  if (run_.renew_checkpoint() && now.monotonic >= renew_not_before_)
+  if (run_.renew_checkpoint() && now.monotonic >= renew_not_before_) {
     return CutPurpose{"restored", true, false, -1};
+  }
   if (const std::optional<std::string> reason = requests_.NextReason()) {
     return CutPurpose{*reason, true, false, -1};
   }

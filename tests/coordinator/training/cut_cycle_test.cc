@@ -9,7 +9,16 @@
 namespace cairn::coordinator {
 namespace {
 
-using CutCycleTest = TrainingFixture;
+class CutCycleTest : public TrainingFixture {
+ protected:
+  void FailToWriteCut1() {
+    proto::PersistReply reply;
+    reply.set_cut(1);
+    reply.set_generation(1);
+    reply.set_error("no space left on device");
+    training_->OnPersist(0, reply);
+  }
+};
 
 TEST_F(CutCycleTest, TheNextEpochBeginsWhenTheLedgersOfTheLastAreWhole) {
   Start();
@@ -97,11 +106,7 @@ TEST_F(CutCycleTest, AFailedCheckpointIsCountedAndTrainingGoesOn) {
   Report(1, {5, 6, 7, 8, 9}, 10);
   AnswerCut(1, BatchRanges(10, 20), BatchRanges(10, 20));
   Advance();
-  proto::PersistReply reply;
-  reply.set_cut(1);
-  reply.set_generation(1);
-  reply.set_error("no space left on device");
-  training_->OnPersist(0, reply);
+  FailToWriteCut1();
   const auto commands = Advance();
   EXPECT_NE(Find(commands, proto::Command::kDeleteCheckpoint), nullptr);
   EXPECT_NE(Find(commands, proto::Command::kDropCut), nullptr);
@@ -117,11 +122,7 @@ TEST_F(CutCycleTest, ARenewedCheckpointThatFailsIsNotTriedAgainAtOnce) {
   ASSERT_NE(Find(Advance(), proto::Command::kMakeCut), nullptr);
   AnswerCut(1, BatchRanges(0, 20), BatchRanges(0, 20));
   ASSERT_NE(Find(Advance(), proto::Command::kPersist), nullptr);
-  proto::PersistReply reply;
-  reply.set_cut(1);
-  reply.set_generation(1);
-  reply.set_error("no space left on device");
-  training_->OnPersist(0, reply);
+  FailToWriteCut1();
   EXPECT_EQ(Find(Advance(), proto::Command::kMakeCut), nullptr);
   EXPECT_EQ(Find(Advance(absl::Seconds(4)), proto::Command::kMakeCut), nullptr);
   EXPECT_NE(Find(Advance(absl::Seconds(2)), proto::Command::kMakeCut), nullptr);
@@ -133,11 +134,7 @@ TEST_F(CutCycleTest, NoEpochWaitsForARenewedCheckpointThatFailed) {
   Advance();
   AnswerCut(1, BatchRanges(0, 20), BatchRanges(0, 20));
   ASSERT_NE(Find(Advance(), proto::Command::kPersist), nullptr);
-  proto::PersistReply reply;
-  reply.set_cut(1);
-  reply.set_generation(1);
-  reply.set_error("no space left on device");
-  training_->OnPersist(0, reply);
+  FailToWriteCut1();
   Report(0, {}, 10);
   Report(1, {}, 10);
   Report(0, {0, 1, 2, 3, 4}, 10);
