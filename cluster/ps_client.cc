@@ -454,7 +454,8 @@ void PsClient::Pull(int ps, proto::PullHeader header, std::vector<absl::Span<flo
 void PsClient::Push(int ps, proto::PushHeader header, std::vector<FramePiece> pieces,
                     std::vector<absl::Span<float>> destinations, PushCallback callback,
                     Group group) {
-  absl::Status good = CheckCount("pieces", pieces.size(), header.blocks_size());
+  absl::Status good =
+      CheckCount("pieces", pieces.size(), header.already_buffered() ? 0 : header.blocks_size());
   good.Update(CheckCount("destinations", destinations.size(),
                          header.want_values() ? header.blocks_size() : 0));
   Request request = {"Push", ps, group};

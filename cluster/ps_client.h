@@ -66,7 +66,8 @@ class PsClient {
   void Pull(int ps, proto::PullHeader header, std::vector<absl::Span<float>> destinations,
             PullCallback callback, Group group = 0);
 
-  // One piece for each of header.blocks; with want_values one destination for each, else none.
+  // One piece for each of header.blocks (none if they are already buffered); with want_values one
+  // destination for each, else none.
   void Push(int ps, proto::PushHeader header, std::vector<FramePiece> pieces,
             std::vector<absl::Span<float>> destinations, PushCallback callback, Group group = 0);
 

@@ -331,11 +331,31 @@ void Job::Advance(Moment now, Outbox* outbox) {
   if (const auto why = workers_.WhyNobody(now.monotonic)) Fail(*why, now, outbox);
   if (phase_ == Phase::kInspecting) AdvanceInspection(outbox);
   if (phase_ == Phase::kResuming || phase_ == Phase::kRestoring) AdvanceRecovery(now, outbox);
+  WatchProgress(now, outbox);
   if (phase_ != Phase::kTraining) return;
   training_->Advance(now, outbox);
   // A copy: the training ends with the job.
   if (const std::string why = training_->failure(); !why.empty()) return Fail(why, now, outbox);
   if (training_->finished()) End(proto::JobRecord::FINISHED_PHASE, "", now, outbox);
+}
+
+void Job::WatchProgress(Moment now, Outbox* outbox) {
+  if (!active()) return;
+  std::string progress = absl::StrCat(durable_.run().generation(), " ", static_cast<int>(phase_));
+  if (training_ != nullptr) absl::StrAppend(&progress, " ", training_->Progress());
+  const ProgressWatch::Event event = progress_.Update(std::move(progress), now.monotonic);
+  if (event == ProgressWatch::Event::kNone) return;
+  const int64_t seconds = absl::ToInt64Seconds(progress_.stalled_for());
+  durable_.Note(event == ProgressWatch::Event::kStalled
+                    ? absl::StrCat("no progress for ", seconds, " s: waiting ", NextNeeded())
+                    : absl::StrCat("goes on after ", seconds, " s without progress"));
+  durable_.SaveRun(outbox);
+}
+
+std::string Job::NextNeeded() const {
+  if (std::string waiting = WaitingFor(); !waiting.empty()) return waiting;
+  if (training_ != nullptr) return training_->NextNeeded();
+  return phase_ == Phase::kResuming ? "for every ps to say what it holds" : "for its data";
 }
 
 void Job::AskForCheckpoint(const std::string& reason, CheckpointCallback callback, Outbox* outbox) {
@@ -409,8 +429,12 @@ proto::JobStatus Job::Status(absl::Duration now) {
   status.set_ps_live(static_cast<int64_t>(members_.Live(proto::PS).size()));
   status.set_waiting_for(WaitingFor());
   status.set_state(State());
+  if (training_ != nullptr) training_->FillStatus(now, &status);
+  if (progress_.stalled()) {
+    status.set_waiting_for(absl::StrCat(NextNeeded(), " (no progress for ",
+                                        absl::ToInt64Seconds(progress_.stalled_for()), " s)"));
+  }
   if (training_ == nullptr) return status;
-  training_->FillStatus(now, &status);
   if (!manifests().empty()) status.set_last_checkpoint(manifests().back().checkpoint());
   status.clear_evaluations();
   for (const auto& evaluation : history_->evaluations()) *status.add_evaluations() = evaluation;

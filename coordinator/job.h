@@ -15,6 +15,7 @@
 #include "coordinator/membership.h"
 #include "coordinator/moment.h"
 #include "coordinator/outbox.h"
+#include "coordinator/progress_watch.h"
 #include "coordinator/recovery/early_reports.h"
 #include "coordinator/recovery/recovery.h"
 #include "coordinator/training/training.h"
@@ -109,6 +110,10 @@ class Job {
   std::vector<proto::Manifest> AllManifests() const;
   std::string MissingPs() const;
   std::string WaitingFor() const;
+  // What must happen next for the job to go on. Never empty.
+  std::string NextNeeded() const;
+  // Tells of a job that stands still, and of its going on.
+  void WatchProgress(Moment now, Outbox* outbox);
 
   const Membership& members_;
   const storage::Journal& journal_;
@@ -123,8 +128,9 @@ class Job {
   std::unique_ptr<Training> training_;
   // What workers said they hold while the ps were not all back.
   std::map<TaskId, std::vector<proto::Split>> holding_;
-  EarlyReports early_reports_;             // Meanwhile.
-  std::optional<uint32_t> lost_ps_;        // To be acted on by Advance.
+  EarlyReports early_reports_;       // Meanwhile.
+  std::optional<uint32_t> lost_ps_;  // To be acted on by Advance.
+  ProgressWatch progress_;
   std::vector<uint64_t> duplicates_seen_;  // By ps, of its present process.
 };
 

@@ -64,16 +64,16 @@ struct JobBlocks::PullRequest final : Request {
 struct JobBlocks::PushRequest final : Request {
   void Ask(const std::shared_ptr<Request>&, Block* block, size_t index) override {
     BlockPush push;
-    push.batch = batch;
-    push.examples = examples;
+    push.batch = options.batch;
+    push.examples = options.examples;
     push.gradient = std::move(gradients[index]);
-    push.want_values = want_values && push.gradient;
+    push.want_values = options.want_values && push.gradient;
+    push.answer_when_buffered = options.answer_when_buffered;
+    push.already_buffered = options.already_buffered;
     block->Push(std::move(push), replies->CallbackFor(index));
   }
 
-  int64_t batch = 0;
-  int64_t examples = 0;
-  bool want_values = false;
+  PushOptions options;
   std::vector<BlockBuffer> gradients;
 };
 
@@ -129,17 +129,16 @@ void JobBlocks::Pull(int64_t batch, std::vector<int> positions,
   Dispatch(request);
 }
 
-void JobBlocks::Push(int64_t batch, int64_t examples, std::vector<Gradient> gradients,
-                     bool want_values, RepliesCallback done) {
+void JobBlocks::Push(const PushOptions& options, std::vector<Gradient> gradients,
+                     RepliesCallback done) {
   auto request = std::make_shared<PushRequest>();
-  request->replies = ReplyCollector::Create(gradients.size(), std::move(done));
+  request->options = options;
+  request->replies = ReplyCollector::Create(gradients.size(), std::move(done),
+                                            ReplyCollector::OnError::kAnswerAtOnce);
   for (Gradient& gradient : gradients) {
     request->positions.push_back(gradient.position);
     request->gradients.push_back(std::move(gradient.values));
   }
-  request->batch = batch;
-  request->examples = examples;
-  request->want_values = want_values;
   Dispatch(request);
 }
 

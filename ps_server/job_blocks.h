@@ -60,10 +60,18 @@ class JobBlocks : public std::enable_shared_from_this<JobBlocks> {
   void Pull(int64_t batch, std::vector<int> positions, absl::AnyInvocable<bool() const> abandoned,
             RepliesCallback done);
 
-  // As Block::Push on each of these positions, of which there is at least one; values are wanted
-  // from those that have a gradient.
-  void Push(int64_t batch, int64_t examples, std::vector<Gradient> gradients, bool want_values,
-            RepliesCallback done);
+  // What is the same for all blocks of a push; see BlockPush.
+  struct PushOptions {
+    int64_t batch = 0;
+    int64_t examples = 1;
+    bool want_values = false;  // Of the blocks that have a gradient.
+    bool answer_when_buffered = false;
+    bool already_buffered = false;
+  };
+
+  // As Block::Push on each of these positions, of which there is at least one. The first error is
+  // answered at once, alone.
+  void Push(const PushOptions& options, std::vector<Gradient> gradients, RepliesCallback done);
 
   // As Block::ApplyUpdate on each of these positions, of which there is at least one.
   void ApplyUpdate(int64_t batch, std::vector<Scale> scales, RepliesCallback done);

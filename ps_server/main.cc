@@ -2,6 +2,7 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <memory>
@@ -33,6 +34,7 @@ struct Flags {
   std::string log_level = "info";
   std::string log_file;
   int threads = 0;
+  uint64_t gradient_memory = 1024;
   bool unsafe_disable_ledger = false;
 };
 
@@ -48,6 +50,10 @@ void AddFlags(CLI::App& app, Flags& flags) {
   app.add_option("--threads", flags.threads,
                  "Threads that own blocks; default: half of the machine's cores")
       ->check(WholeNumber(1, 1024));
+  app.add_option("--gradient_memory", flags.gradient_memory,
+                 "MiB of gradients of synchronous updates that may wait for those of lower batches")
+      ->capture_default_str()
+      ->check(WholeNumber(0, 1 << 30));
   app.add_option("--log_level", flags.log_level, "debug, info, warning or error")
       ->capture_default_str();
   app.add_option("--log_file", flags.log_file, "Append the log here as well");
@@ -78,6 +84,7 @@ absl::StatusOr<PsTaskOptions> MakeOptions(const Flags& flags) {
   options.beside = flags.state;
   options.owner_threads = flags.threads > 0 ? flags.threads : std::max(1, cores / 2);
   options.server_threads = std::max(2, cores / 4);
+  options.gradient_memory = static_cast<int64_t>(flags.gradient_memory) << 20;
   options.unsafe_disable_ledger = flags.unsafe_disable_ledger;
   return options;
 }

@@ -1,5 +1,6 @@
 #include "ps_server/parameter_frames.h"
 
+#include <algorithm>
 #include <memory>
 #include <string>
 #include <utility>
@@ -121,7 +122,7 @@ absl::StatusOr<std::vector<JobBlocks::Gradient>> ReadGradients(const JobLayout& 
     return absl::InvalidArgumentError(
         absl::StrCat("push of batch ", header.batch(), " names no block"));
   }
-  if (pushed.empty()) {
+  if (pushed.empty() || header.already_buffered()) {
     CAIRN_RETURN_IF_ERROR(reader->ExpectEnd());
   } else {
     CAIRN_RETURN_IF_ERROR(CheckPayload(layout, pushed, *reader));
@@ -129,8 +130,10 @@ absl::StatusOr<std::vector<JobBlocks::Gradient>> ReadGradients(const JobLayout& 
   std::vector<JobBlocks::Gradient> gradients;
   gradients.reserve(pushed.size() + settled.size());
   for (const int position : pushed) {
-    CAIRN_ASSIGN_OR_RETURN(BlockBuffer values,
-                           ReadGradient(layout.blocks()[position], reader, pool));
+    BlockBuffer values;
+    if (!header.already_buffered()) {
+      CAIRN_ASSIGN_OR_RETURN(values, ReadGradient(layout.blocks()[position], reader, pool));
+    }
     gradients.push_back({position, std::move(values)});
   }
   for (const int position : settled) gradients.push_back({position, BlockBuffer()});
@@ -217,6 +220,10 @@ absl::StatusOr<cluster::Frame> EncodePushReply(const JobLayout& layout,
   proto::PushReplyHeader header;
   header.set_duplicates(*duplicates);
   for (size_t i = 0; i < pushed; ++i) header.add_versions(replies[i].version);
+  header.set_buffered(std::any_of(replies.begin(), replies.end(),
+                                  [](const BlockReply& reply) { return reply.buffered; }));
+  // Of a buffered batch nothing is known yet: it is asked for again.
+  if (header.buffered()) return cluster::EncodeFrame(header, {});
   if (layout.clips_norms_of_updates()) AddSums(replies, &header);
   return cluster::EncodeFrame(header, PiecesOf(std::move(replies)), {.payload = room});
 }

@@ -22,8 +22,9 @@ namespace cairn::ps {
 absl::StatusOr<std::vector<int>> FindBlocks(
     const JobLayout& layout, const google::protobuf::RepeatedField<uint32_t>& blocks);
 
-// The push's gradients, and, without values, its settled blocks, in this order. Sizes are compared
-// before anything is allocated; batch and examples with the plan. InvalidArgument names the block.
+// The push's gradients (null if they are already buffered), and, without values, its settled
+// blocks, in this order. Sizes are compared before anything is allocated; batch and examples with
+// the plan. InvalidArgument names the block.
 absl::StatusOr<std::vector<JobBlocks::Gradient>> ReadGradients(const JobLayout& layout,
                                                                const proto::PushHeader& header,
                                                                cluster::FrameReader* reader,

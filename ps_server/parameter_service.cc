@@ -239,7 +239,12 @@ absl::Status ParameterService::PushGradients(const proto::PushHeader& header, Fr
   ParameterStore::Counters& counters = parts_.store->counters();
   ++counters.pushes;
   const auto pushed = static_cast<size_t>(header.blocks_size());
-  job->Push(header.batch(), header.examples(), std::move(gradients), header.want_values(),
+  job->Push({.batch = header.batch(),
+             .examples = header.examples(),
+             .want_values = header.want_values(),
+             .answer_when_buffered = header.answer_when_buffered(),
+             .already_buffered = header.already_buffered()},
+            std::move(gradients),
             [this, batch = header.batch(), call = std::move(call), pushed, layout = job->layout(),
              room = reader->reply_room(), &counters](std::vector<BlockReply> replies) {
               const ServiceProfile::Span reply_span(parts_.profile, ServiceProfile::kReply, batch);

@@ -42,6 +42,7 @@ PsTask::PsTask(const PsTaskOptions& options, std::unique_ptr<storage::Checkpoint
       shelf_(options.index, checkpoints_.get(), options.beside),
       fetcher_(absl::StrCat("ps ", options.index)),
       owners_(options.owner_threads, kOwnerQueueMax),
+      gradient_budget_(options.gradient_memory),
       store_(options.index),
       service_({options.index, &store_, &uploads_, &shelf_, &pool_, &profile_}),
       control_({options.index,
@@ -53,7 +54,8 @@ PsTask::PsTask(const PsTaskOptions& options, std::unique_ptr<storage::Checkpoint
                 &pool_,
                 &owners_,
                 {.block = {.unsafe_disable_ledger = options.unsafe_disable_ledger,
-                           .profile = &profile_}}},
+                           .profile = &profile_,
+                           .gradient_budget = &gradient_budget_}}},
                [this](proto::TaskMessage message) { Send(std::move(message)); }) {}
 
 PsTask::~PsTask() { Stop(); }

@@ -14,6 +14,7 @@
 #include "cluster/rpc_server.h"
 #include "common/mutex.h"
 #include "ps_server/blocks/block_buffer.h"
+#include "ps_server/blocks/gradient_budget.h"
 #include "ps_server/blocks/service_profile.h"
 #include "ps_server/job_control.h"
 #include "ps_server/owner_threads.h"
@@ -36,7 +37,8 @@ struct PsTaskOptions {
   std::string beside;                     // See SnapshotShelf.
   int owner_threads = 1;
   int server_threads = 2;
-  bool unsafe_disable_ledger = false;  // See Block::Options.
+  int64_t gradient_memory = int64_t{1} << 30;  // Bytes; see GradientBudget.
+  bool unsafe_disable_ledger = false;          // See Block::Options.
   // The coordinator will not have this task, for good. Called on a thread that must not be blocked.
   std::function<void(const std::string& reason)> on_refused;
 };
@@ -80,6 +82,7 @@ class PsTask final : public cluster::SessionHandler {
   BufferPool pool_;
   OwnerThreads owners_;
   ServiceProfile profile_;
+  GradientBudget gradient_budget_;
   ParameterStore store_;
   ParameterService service_;
   std::atomic<uint64_t> cluster_id_ = 0;  // Of the last coordinator; 0: none yet.

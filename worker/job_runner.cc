@@ -48,10 +48,10 @@ absl::Status JobRunner::StartGeneration(const proto::StartJob& job,
   client_ = std::move(client);
   if (!options_.trains) return absl::OkStatus();
   if (executor_ == nullptr) CAIRN_RETURN_IF_ERROR(MakeExecutor());
-  CAIRN_ASSIGN_OR_RETURN(
-      std::unique_ptr<Strategy> strategy,
-      ParameterServerStrategy::Create(job.plan(), job.generation(), *model_.model, executor_.get(),
-                                      client_.get(), std::move(on_settled)));
+  CAIRN_ASSIGN_OR_RETURN(std::unique_ptr<Strategy> strategy,
+                         ParameterServerStrategy::Create(
+                             job.plan(), job.generation(), *model_.model, executor_.get(),
+                             client_.get(), options_.gradient_memory, std::move(on_settled)));
   trainer_ = std::make_unique<Trainer>(
       executor_.get(), loader_.get(), strategy.get(), job.plan().seed(),
       model_.class_weights.has_value() ? &*model_.class_weights : nullptr);

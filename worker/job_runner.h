@@ -30,6 +30,7 @@ class JobRunner {
     int threads = 1;
     // False: evaluation only.
     bool trains = true;
+    int64_t gradient_memory = int64_t{1} << 30;  // Bytes; see ParameterServerStrategy::Create.
     DataStorage::Options storage = {};
   };
 

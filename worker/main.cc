@@ -38,6 +38,7 @@ struct Flags {
   std::string evaluate;
   int threads = 0;
   uint64_t data_memory = 1024;
+  uint64_t gradient_memory = 1024;
   std::string spool = "/var/tmp";
 };
 
@@ -70,6 +71,11 @@ void AddFlags(CLI::App* app, Flags* flags) {
          "MiB of a job's data that are kept in memory; default 1024. What is beyond is read "
          "from the files as it is needed")
       ->check(cairn::WholeNumber(0, 1 << 30));
+  app->add_option(
+         "--gradient_memory", flags->gradient_memory,
+         "MiB of gradients of synchronous jobs that are kept until they are acknowledged; default "
+         "1024. What is beyond is handed over to the ps, which buffer it")
+      ->check(cairn::WholeNumber(0, 1 << 30));
   app->add_option("--spool", flags->spool,
                   "Folder for what is beyond --data_memory and had to be unpacked or parsed (gzip, "
                   "csv); default /var/tmp");
@@ -83,6 +89,7 @@ absl::StatusOr<cairn::worker::WorkerTaskOptions> MakeOptions(const Flags& flags,
   options.threads.said = flags.threads;
   options.storage.memory_bytes = flags.data_memory << 20;
   options.storage.spool_folder = flags.spool;
+  options.gradient_memory = static_cast<int64_t>(flags.gradient_memory) << 20;
   const char* environment = std::getenv("TF_CONFIG");
   const auto config = cairn::cluster::LoadTfConfig(flags.tf_config, environment ? environment : "");
   if (!flags.coordinator.empty()) {

@@ -44,7 +44,10 @@ bool ReportBook::Due(const Standing& standing, bool all, absl::Duration now) con
   const bool anything = !batches_.empty() || !evaluated_.empty();
   if (anything && (all || elapsed >= kInterval)) return true;
   if (standing.blocked_on != last_standing_.blocked_on && elapsed >= kInterval) return true;
-  const bool newly_starved = standing.starved && (anything || !last_standing_.starved);
+  // In a synchronous job nothing is reported before an update is complete: what is pushed shows
+  // that the worker has used up what it was given.
+  const bool newly_starved = standing.starved && (anything || !last_standing_.starved ||
+                                                  standing.pushed > last_standing_.pushed);
   return (newly_starved && elapsed >= kUrgentInterval) || elapsed >= kRepeatInterval;
 }
 
@@ -66,7 +69,8 @@ std::optional<proto::WorkReport> ReportBook::TakeDue(const Standing& standing, b
     evaluated_.pop_front();
   }
   report.set_queued(standing.queued);
-  report.set_wanted(std::max<int64_t>(0, kOnHandMax - standing.queued));
+  report.set_pushed(standing.pushed);
+  report.set_wanted(std::max<int64_t>(0, kOnHandMax - (standing.queued - standing.pushed)));
   report.set_blocked_on(standing.blocked_on);
   last_ = now;
   last_standing_ = standing;

@@ -19,6 +19,7 @@ class ReportBook {
   // Where the worker stands; goes into every report.
   struct Standing {
     int64_t queued = 0;    // On hand, started or not.
+    int64_t pushed = 0;    // Of them: computed and pushed, not applied yet.
     bool starved = false;  // Nothing on hand that could be started.
     int64_t blocked_on = -1;
   };

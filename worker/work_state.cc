@@ -129,6 +129,7 @@ bool WorkState::AddReport(std::vector<proto::TaskMessage>* messages, absl::Durat
   if (!ready_) return false;
   ReportBook::Standing standing;
   standing.queued = leases_.waiting() + static_cast<int64_t>(leases_.started().size());
+  standing.pushed = PushedCount();
   standing.starved = leases_.waiting() == 0;
   standing.blocked_on = blocked_on_;
   const bool all = stopping_ || (!holds_.empty() && holds_.front().awaits.empty());
@@ -205,8 +206,14 @@ Task WorkState::TrainingTask() {
   task.kind = Task::Kind::kTrain;
   task.batch = *leases_.Start();
   task.next = leases_.Next();
+  computing_ = task.batch;
   evaluated_last_ = false;
   return task;
+}
+
+int64_t WorkState::PushedCount() const {
+  return static_cast<int64_t>(leases_.started().size()) -
+         (leases_.started().contains(computing_) ? 1 : 0);
 }
 
 bool WorkState::IsCurrent(JobKey key) const {

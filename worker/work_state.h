@@ -88,8 +88,11 @@ class WorkState {
   // The batch waits for others. False if it should not wait any longer: a smaller one has come, or
   // it is not leased any more.
   bool MayWait(JobKey key, int64_t batch);
-  // It waits no longer.
-  void WaitIsOver() { blocked_on_ = -1; }
+  // The step of the last kTrain task is over: the batch is pushed, or PutBack says that it is not.
+  void StepEnded() {
+    blocked_on_ = -1;
+    computing_ = -1;
+  }
   // Whether the job is still this one.
   bool IsCurrent(JobKey key) const;
 
@@ -117,6 +120,8 @@ class WorkState {
   void FinishBatch(int64_t batch);
   Task EvaluationTask();
   Task TrainingTask();
+  // Batches that were started, but for the one that is computed now.
+  int64_t PushedCount() const;
   bool AddReport(std::vector<proto::TaskMessage>* messages, absl::Duration now);
 
   std::shared_ptr<const proto::StartJob> job_;
@@ -135,6 +140,7 @@ class WorkState {
   bool evaluated_last_ = false;
   std::deque<PendingHold> holds_;
   int64_t blocked_on_ = -1;
+  int64_t computing_ = -1;  // The batch of the kTrain task that has not ended.
   ReportBook book_;
 };
 

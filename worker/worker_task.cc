@@ -215,6 +215,7 @@ absl::Status WorkerTask::StartJob(const proto::StartJob& job) {
     options.threads = options_.threads.Of(job.plan());
     options.trains = options_.role != proto::EVALUATOR;
     options.storage = options_.storage;
+    options.gradient_memory = options_.gradient_memory;
     CAIRN_ASSIGN_OR_RETURN(auto runner, JobRunner::Create(job, options, device_));
     MutexLock lock(&runner_mutex_);
     runner_ = std::move(runner);
@@ -276,7 +277,7 @@ void WorkerTask::RunTraining(const Task& task) {
   SendProfile(/*now=*/false);
   if (!result.ok() && !IsOver(result.status())) return RunFailed(result.status());
   MutexLock lock(&mutex_);
-  state_.WaitIsOver();
+  state_.StepEnded();
   if (!result.ok()) {
     CAIRN_LOG_WARNING("this generation is over", "generation", key_.generation, "why",
                       result.status());

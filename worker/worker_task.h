@@ -26,7 +26,8 @@ struct WorkerTaskOptions {
   int64_t index = -1;                     // In TF_CONFIG; -1: the coordinator chooses one.
   std::vector<std::string> ps_addresses;  // As TF_CONFIG says; empty: as the coordinator says.
   ComputeThreads threads;
-  DataStorage::Options storage = {};  // For one job's data.
+  DataStorage::Options storage = {};           // For one job's data.
+  int64_t gradient_memory = int64_t{1} << 30;  // Bytes; see JobRunner::Options.
 };
 
 // A worker: does what the coordinator says over its session. Its threads are the session's (which

@@ -37,12 +37,14 @@ class AlignedCut {
   bool Held(TaskId worker, uint64_t hold);
   void WorkerGone(TaskId worker) { holding_.erase(worker); }
   bool holding() const { return !holding_.empty(); }
+  const std::set<TaskId>& holding_workers() const { return holding_; }
 
   // Every ps of `ps_count` was told to cut under this number.
   void Begin(uint64_t cut, uint32_t ps_count);
   bool begun() const { return cut_ != 0; }
   void Reply(uint32_t ps, const proto::CutReply& reply);
   bool complete() const { return begun() && replies_.size() == ps_count_; }
+  bool Awaits(uint32_t ps) const { return begun() && !replies_.contains(ps); }
 
   // What all ledgers say, complete() only. The error is a ps's, and names it.
   absl::StatusOr<Settled> Result(int64_t total_batches) const;

@@ -4,6 +4,7 @@
 #include <set>
 #include <utility>
 
+#include "absl/strings/str_cat.h"
 #include "common/logging.h"
 #include "coordinator/job_plan.h"
 #include "storage/job_records.h"
@@ -65,6 +66,18 @@ void CutCycle::AllowEpochs(int64_t epochs) {
 
 bool CutCycle::AtEpochEnd() const {
   return !queue_.AnyOpenBelow(EpochEnd()) && !queue_.AnyLeased();
+}
+
+std::string CutCycle::NextNeeded() const {
+  if (cut_ == nullptr) return stopped_ ? "for the cluster to stop" : "";
+  if (!cut_->holding_workers().empty()) {
+    return absl::StrCat("for ", cut_->holding_workers().begin()->Name(),
+                        " to finish its batch before the checkpoint");
+  }
+  for (uint32_t ps = 0; ps < plan_.partition().ps_count(); ++ps) {
+    if (cut_->Awaits(ps)) return absl::StrCat("for ", PsTask(ps).Name(), " to cut the checkpoint");
+  }
+  return "";
 }
 
 bool CutCycle::finished() const { return LastCheckpointExists() && !copying(); }

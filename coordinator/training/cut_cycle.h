@@ -85,6 +85,9 @@ class CutCycle {
   int64_t Epoch() const;
   // All epochs are trained, evaluated and checkpointed, with copies.
   bool finished() const;
+  // What the cut that is being made, or the stop, waits for: "for worker 1 to finish its batch".
+  // Empty: there is none.
+  std::string NextNeeded() const;
   // A checkpoint is being copied.
   bool copying() const { return !copies_.idle(); }
   const std::vector<proto::Manifest>& manifests() const { return checkpointer_.manifests(); }

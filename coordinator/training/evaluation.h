@@ -33,6 +33,7 @@ class Evaluation {
   // The mean loss and the metrics over all examples; done() only.
   proto::EvaluationRecord Result() const;
 
+  int64_t done_count() const { return done_count_; }
   uint64_t cut() const { return cut_; }
   int64_t epoch() const { return epoch_; }
 

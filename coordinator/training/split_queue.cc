@@ -67,6 +67,7 @@ bool SplitQueue::Report(TaskId id, const proto::WorkReport& report, absl::Durati
   Worker& worker = it->second;
   if (is_new) worker.measured_at = worker.idle_since = now;
   worker.wanted = std::max<int64_t>(0, report.wanted());
+  worker.pushed = std::clamp<int64_t>(report.pushed(), 0, worker.leased.size());
   worker.blocked_on = report.blocked_on();
   worker.confused = report.queued() == 0 && !worker.leased.empty() &&
                     now - worker.granted_at > options_.confusion_timeout;
@@ -156,6 +157,13 @@ std::vector<TaskId> SplitQueue::Holders() const {
   return holders;
 }
 
+std::optional<TaskId> SplitQueue::HolderOf(int64_t batch) const {
+  for (const auto& [id, worker] : workers_) {
+    if (worker.leased.Contains(batch)) return id;
+  }
+  return std::nullopt;
+}
+
 BatchRanges SplitQueue::Unfinished(const BatchRanges& batches) const {
   BatchRanges unfinished = open_.Intersection(batches);
   unfinished.Add(leased_.Intersection(batches));
@@ -164,8 +172,10 @@ BatchRanges SplitQueue::Unfinished(const BatchRanges& batches) const {
 
 int64_t SplitQueue::AllowedEnd() const { return std::min(limit_, LowWater() + kLeasedAheadMax); }
 
+// Every worker gets its share of each update. With fewer batches in an update than workers, some
+// workers take part in every update and the others in none: they could only wait.
 int64_t SplitQueue::Stride(int64_t workers) const {
-  if (options_.synchronous) return options_.batches_per_update;
+  if (options_.synchronous) return std::min(options_.batches_per_update, workers);
   return options_.window >= 0 ? workers : 1;
 }
 
@@ -180,10 +190,9 @@ int64_t SplitQueue::Target(const Worker& worker, int64_t workers) const {
   return std::min(std::clamp(target, kOnHandMin, kOnHandMax), fair_share);
 }
 
-// Columns are begun at the lowest open batch, so no gap is left below what is leased.
-void SplitQueue::Take(Worker* worker, int64_t count, int64_t columns, int64_t stride, int64_t end,
+// Every column begins at the lowest open batch, so the lowest batches are always leased first.
+void SplitQueue::Take(Worker* worker, int64_t count, int64_t stride, int64_t end,
                       std::vector<proto::Split>* splits) {
-  const int64_t rows = std::max<int64_t>(1, count / columns);
   while (count > 0 && AnyOpenBelow(end)) {
     const int64_t first = open_.front();
     const int64_t epoch_end = (first / options_.batches_per_epoch + 1) * options_.batches_per_epoch;
@@ -194,8 +203,7 @@ void SplitQueue::Take(Worker* worker, int64_t count, int64_t columns, int64_t st
       taken = std::min({count, column_end - first, open_.ranges().begin()->second - first});
       Lease(worker, first, first + taken);
     } else {
-      for (; taken < std::min(rows, count) && batch < column_end && open_.Contains(batch);
-           batch += stride) {
+      for (; taken < count && batch < column_end && open_.Contains(batch); batch += stride) {
         Lease(worker, batch, batch + 1);
         ++taken;
       }
@@ -216,15 +224,16 @@ std::vector<proto::Split> SplitQueue::Grant(TaskId id, int64_t workers, absl::Du
   const bool was_idle = worker.leased.empty();
   const int64_t before = worker.leased.size();
   if (worker.blocked_on >= 0) {
-    Take(&worker, kUnblockMax, stride, stride, std::min(end, worker.blocked_on), &splits);
+    const int64_t needed_end = std::min(end, worker.blocked_on);
+    const int64_t share = (open_.CountBelow(needed_end) + workers - 1) / workers;
+    Take(&worker, std::min(share, kUnblockMax), /*stride=*/1, needed_end, &splits);
   }
   const int64_t target = Target(worker, workers);
   // Not topped up before a quarter is done: one message for many batches.
-  const int64_t on_hand = worker.leased.size();
+  const int64_t on_hand = OnHand(worker);
   const int64_t room = on_hand > target * 3 / 4 ? 0 : std::min(worker.wanted, target - on_hand);
-  const int64_t columns = std::max<int64_t>(1, (stride + workers - 1) / workers);
-  Take(&worker, room, columns, stride, end, &splits);
-  if (worker.leased.size() - on_hand < room) {
+  Take(&worker, room, stride, end, &splits);
+  if (OnHand(worker) - on_hand < room) {
     hungry_.insert(id);
   } else {
     hungry_.erase(id);

@@ -1,6 +1,7 @@
 #ifndef CAIRN_COORDINATOR_TRAINING_SPLIT_QUEUE_H_
 #define CAIRN_COORDINATOR_TRAINING_SPLIT_QUEUE_H_
 
+#include <algorithm>
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -36,10 +37,15 @@ struct SplitQueueOptions {
 // the ledgers have the last word, see Reopen). A pure machine, not thread-safe. Costs memory by
 // the number of leased batches (at most kLeasedAheadMax), never by the size of the job.
 //
-// The lowest open batches are leased first. Asynchronous: runs. Where a batch has to wait for lower
-// ones (synchronous, stale) neighbouring batches go to different workers: a lease is a column of
-// every stride-th batch, so that all workers stay close to the low-water mark. What one worker says
-// costs nothing by the number of the others.
+// The lowest open batches are leased first. An asynchronous job leases runs. Where a batch has to
+// wait for lower ones (synchronous, stale) neighboring batches go to different workers: a lease is
+// a column of every stride-th batch, so that all workers stay close to the low-water mark.
+//
+// A worker has work while it holds batches that it has not pushed yet. Pushed batches of a
+// synchronous update that is not complete stay leased, but they do not count as work: a worker gets
+// more until the update is complete, however many batches the update has.
+//
+// A report of one worker costs the same however many workers there are.
 class SplitQueue {
  public:
   SplitQueue(SplitQueueOptions options, BatchRanges open);
@@ -48,8 +54,9 @@ class SplitQueue {
   void SetLimit(int64_t limit) { limit_ = limit; }
   int64_t limit() const { return limit_; }
 
-  // What the worker has on hand, wants and is blocked on; its finished batches come by Done. True
-  // if it has nothing although it should: then ask the ledgers, and Reconcile.
+  // What the worker has on hand, wants and is blocked on. Call Done with the batches of the same
+  // report first. True if the worker has nothing although it should: then ask the ledgers, and
+  // Reconcile.
   bool Report(TaskId worker, const proto::WorkReport& report, absl::Duration now);
   // `batches` was acknowledged on every block.
   void Done(TaskId worker, absl::Span<const int64_t> batches, absl::Duration now);
@@ -80,6 +87,8 @@ class SplitQueue {
   bool AnyLeased() const { return !leased_.empty(); }
   bool AnyOpenBelow(int64_t limit) const { return !open_.empty() && open_.front() < limit; }
   std::vector<TaskId> Holders() const;
+  // Who has it leased; nullopt: it is open or done.
+  std::optional<TaskId> HolderOf(int64_t batch) const;
   // Those of `batches` that are not done.
   BatchRanges Unfinished(const BatchRanges& batches) const;
   const BatchRanges& open() const { return open_; }
@@ -88,6 +97,7 @@ class SplitQueue {
   struct Worker {
     BatchRanges leased;
     int64_t wanted = 0;
+    int64_t pushed = 0;  // Of `leased`, as of its last report.
     int64_t blocked_on = -1;
     double batches_per_second = 0;  // 0: not known yet.
     absl::Duration measured_at;     // Since when `done_since` counts, idle time left out.
@@ -100,8 +110,13 @@ class SplitQueue {
   int64_t AllowedEnd() const;
   int64_t Stride(int64_t workers) const;
   int64_t Target(const Worker& worker, int64_t workers) const;
+  // Batches that the worker has still to compute.
+  static int64_t OnHand(const Worker& worker) {
+    return std::max<int64_t>(0, worker.leased.size() - worker.pushed);
+  }
   void Measure(Worker* worker, int64_t done, absl::Duration now);
-  void Take(Worker* worker, int64_t count, int64_t columns, int64_t stride, int64_t end,
+  // Leases up to `count` open batches below `end` to the worker, in columns of every stride-th.
+  void Take(Worker* worker, int64_t count, int64_t stride, int64_t end,
             std::vector<proto::Split>* splits);
   void Lease(Worker* worker, int64_t begin, int64_t end);
   void Unlease(Worker* worker, int64_t begin, int64_t end);

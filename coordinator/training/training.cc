@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -227,14 +228,43 @@ void Training::FillStatus(absl::Duration now, proto::JobStatus* status) {
     status->set_eta_seconds(static_cast<double>(status->total_batches() - done) /
                             batches_per_second);
   }
-  if (workers_.empty()) {
-    status->set_waiting_for("for workers");
-  } else if (cuts_.AtEpochEnd() && run_.has_held_cut()) {
-    status->set_waiting_for(run_.held_cut().to_evaluate() ? "for the evaluation"
-                                                          : "for the checkpoint to be written");
-  } else if (cuts_.AtEpochEnd() && cuts_.copying()) {
-    status->set_waiting_for("for the checkpoint to be copied");
+  status->set_waiting_for(WaitingFor());
+}
+
+std::string Training::WaitingFor() const {
+  if (workers_.empty()) return "for workers";
+  if (!cuts_.AtEpochEnd()) return "";
+  if (run_.has_held_cut()) {
+    return run_.held_cut().to_evaluate() ? "for the evaluation"
+                                         : "for the checkpoint to be written";
   }
+  return cuts_.copying() ? "for the checkpoint to be copied" : "";
+}
+
+std::string Training::NextNeeded() const {
+  if (std::string waiting = WaitingFor(); !waiting.empty()) return waiting;
+  if (trainers_ == 0) return "for a worker that trains: only evaluators are here";
+  if (std::string cut = cuts_.NextNeeded(); !cut.empty()) return cut;
+  if (!rates_.complete()) return "for every ps to take the new learning rate";
+  return LowestBatchText();
+}
+
+std::string Training::LowestBatchText() const {
+  const int64_t batch = queue_.LowWater();
+  if (batch >= plan_.total_batches()) return "for the end of the job";
+  const std::string name = absl::StrCat("for batch ", batch % plan_.batches_per_epoch() + 1,
+                                        " of epoch ", batch / plan_.batches_per_epoch() + 1);
+  const std::optional<TaskId> holder = queue_.HolderOf(batch);
+  return holder.has_value() ? absl::StrCat(name, ", which ", holder->Name(), " has")
+                            : absl::StrCat(name, ", which no worker has");
+}
+
+std::string Training::Progress() const {
+  const Evaluation* const evaluation = cuts_.evaluation();
+  return absl::StrCat(queue_.DoneCount(), " batches, ", run_.epochs_cut(), " epochs, cut ",
+                      run_.last_cut(), ", evaluated ",
+                      evaluation != nullptr ? evaluation->done_count() : 0, ", checkpoint ",
+                      manifests().empty() ? 0 : manifests().back().checkpoint());
 }
 
 }  // namespace cairn::coordinator

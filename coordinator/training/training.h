@@ -83,6 +83,15 @@ class Training {
   // Why the job may not go on; empty: it may.
   const std::string& failure() const { return failure_; }
 
+  // What it waits for, in words that follow "waiting ": "for workers". Empty: for nothing but the
+  // batches that are being computed.
+  std::string WaitingFor() const;
+  // What must happen next for the job to go on. Never empty.
+  std::string NextNeeded() const;
+  // Batches done, epochs evaluated, checkpoints written: a text that changes with every step
+  // forward.
+  std::string Progress() const;
+
   // Where it is and how fast; `status` has its total_batches, which a callback may have lowered.
   void FillStatus(absl::Duration now, proto::JobStatus* status);
   // With those that were passed over (see Checkpointer).
@@ -105,6 +114,7 @@ class Training {
   void GrantTo(TaskId worker, bool train, Moment now, Outbox* outbox);
   void CheckLoss(const proto::BatchRecord& record);
   void DecideEpochs(Outbox* outbox);
+  std::string LowestBatchText() const;
 
   const proto::JobPlan& plan_;
   const proto::RunRecord& run_;

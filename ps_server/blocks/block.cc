@@ -32,7 +32,7 @@ Block::Block(const JobLayout* layout, int position, const UpdateRule* rule, Bloc
       rule_(*rule),
       options_(options),
       state_(std::move(initial)),
-      accumulator_(MeaningOfAbsent(spec_)) {}
+      accumulator_(MeaningOfAbsent(spec_), options.gradient_budget) {}
 
 Block::~Block() { CAIRN_CHECK(parked_pulls_.empty() && parked_pushes_.empty()); }
 
@@ -92,8 +92,8 @@ void Block::AnswerReadyPulls() {
 
 BlockReply Block::PushReply(int64_t batch, bool want_values, bool duplicate) const {
   BlockReply reply;
-  if (folded_.update >= 0 && consistency_.UpdateOf(batch) == folded_.update) {
-    reply.square_sum = folded_.square_sum;
+  if (reduced_.update >= 0 && consistency_.UpdateOf(batch) == reduced_.update) {
+    reply.square_sum = reduced_.square_sum;
   }
   if (want_values) reply.values = state_.values;
   reply.version = state_.version;
@@ -139,7 +139,7 @@ void Block::PushAtOnce(BlockPush push, bool is_new, BlockCallback done) {
     }
   }
   if (is_new) Settle(push.batch);
-  done(PushReply(push.batch, push.want_values, !is_new));
+  done(PushReply(push.batch, push.want_values, !is_new && !push.already_buffered));
   if (is_new) AnswerReadyPulls();
 }
 
@@ -152,7 +152,7 @@ void Block::PushToUpdate(BlockPush push, BlockCallback done) {
                      ", which has settled only the batches below ", state_.ledger.low_water(),
                      ": nobody can have computed it on the right values"))));
   }
-  if (folded_.open) return done(PushReply(push.batch, push.want_values, true));
+  if (reduced_.open) return AnswerReduced(std::move(push), std::move(done));
   // Its sender has seen this update's values on every block: nobody needs the ones before.
   previous_values_ = BlockBuffer();
   if (accumulating_ != update) {
@@ -161,10 +161,41 @@ void Block::PushToUpdate(BlockPush push, BlockCallback done) {
     parked_pushes_.resize(static_cast<size_t>(batches.count));
   }
   const int64_t place = push.batch - batches.first;
-  const bool duplicate = accumulator_.Has(place);
-  if (!duplicate) accumulator_.Add(place, push.examples, std::move(push.gradient));
+  const bool present = accumulator_.Has(place);
+  if (!present && push.already_buffered) {
+    return done(ErrorReply(
+        absl::InternalError(absl::StrCat("the gradient of batch ", push.batch, " for ", spec_.name,
+                                         " is said to be buffered here"
+                                         ", and is not"))));
+  }
+  if (!present && !accumulator_.TryAdd(place, push.examples, std::move(push.gradient))) {
+    return done(ErrorReply(absl::ResourceExhaustedError(
+        absl::StrCat("the gradient of batch ", push.batch, " for ", spec_.name,
+                     " cannot be added before that of"
+                     " batch ",
+                     batches.first + accumulator_.next(),
+                     ", and the memory for gradients that wait "
+                     "is full; try again"))));
+  }
+  const bool duplicate = present && !push.already_buffered;
+  if (push.answer_when_buffered && !accumulator_.complete()) {
+    BlockReply reply = PushReply(push.batch, false, duplicate);
+    reply.buffered = true;
+    return done(std::move(reply));
+  }
   ParkPush({push.want_values, duplicate, std::move(done)}, place);
   if (accumulator_.complete()) FinishUpdate(update);
+}
+
+// All gradients of the update are here. Either it waits for its scale (ApplyUpdate), or memory was
+// short when it was to be applied, and whoever asks again makes it try again.
+void Block::AnswerReduced(BlockPush push, BlockCallback done) {
+  if (!layout_.clips_norms_of_updates()) {
+    const absl::Status status = ApplyReduced(1);
+    if (!status.ok()) return done(ErrorReply(status));
+  }
+  done(PushReply(push.batch, push.want_values, !push.already_buffered));
+  AnswerReadyPulls();
 }
 
 void Block::ParkPush(ParkedPush push, int64_t place) {
@@ -177,59 +208,60 @@ void Block::ParkPush(ParkedPush push, int64_t place) {
 void Block::FinishUpdate(int64_t update) {
   accumulating_ = -1;
   std::vector<ParkedPush> parked = std::exchange(parked_pushes_, {});
-  BlockBuffer mean = accumulator_.TakeMean();
+  KeepReduced(update, accumulator_.TakeMean());
   absl::Status status;
-  if (layout_.clips_norms_of_updates()) {
-    KeepFolded(update, std::move(mean));
-  } else {
-    status = ApplyMean(update, mean, 1);
-  }
+  if (!layout_.clips_norms_of_updates()) status = ApplyReduced(1);
   int64_t batch = consistency_.BatchesOf(update).first;
   for (ParkedPush& push : parked) {
-    push.done(status.ok() ? PushReply(batch, push.want_values, push.duplicate)
-                          : ErrorReply(status));
+    // Null: the sender was answered when its gradient was buffered, and has not asked again yet.
+    if (push.done != nullptr) {
+      push.done(status.ok() ? PushReply(batch, push.want_values, push.duplicate)
+                            : ErrorReply(status));
+    }
     ++batch;
   }
   AnswerReadyPulls();
 }
 
-void Block::KeepFolded(int64_t update, BlockBuffer mean) {
-  folded_ = {.update = update, .open = true, .mean = std::move(mean)};
-  if (spec_.update != Update::kOptimized || !folded_.mean) return;
-  folded_.square_sum.Add({folded_.mean.data(), static_cast<size_t>(folded_.mean.count())});
+void Block::KeepReduced(int64_t update, BlockBuffer mean) {
+  reduced_ = {.update = update, .open = true, .mean = std::move(mean)};
+  const bool has_norm = layout_.clips_norms_of_updates() && spec_.update == Update::kOptimized;
+  if (!has_norm || !reduced_.mean) return;
+  reduced_.square_sum.Add({reduced_.mean.data(), static_cast<size_t>(reduced_.mean.count())});
 }
 
 BlockReply Block::ApplyUpdate(int64_t batch, float scale) {
   if (absl::Status status = CheckPush(); !status.ok()) return ErrorReply(status);
   if (state_.ledger.IsSettled(batch)) return PushReply(batch, false, true);
   const int64_t update = consistency_.UpdateOf(batch);
-  if (!folded_.open || update != folded_.update) {
+  if (!reduced_.open || update != reduced_.update) {
     return ErrorReply(absl::FailedPreconditionError(
         absl::StrCat("update ", update, " of ", spec_.name,
                      " is to be applied before all of its batches are in: nobody can know its "
                      "norm")));
   }
-  const absl::Status status = ApplyMean(update, folded_.mean, scale);
+  const absl::Status status = ApplyReduced(scale);
   if (!status.ok()) return ErrorReply(status);
-  folded_.open = false;
-  folded_.mean = BlockBuffer();
   AnswerReadyPulls();
   return PushReply(batch, false, false);
 }
 
-// The values change and all batches are settled in this one step of the owner's thread, or neither.
-absl::Status Block::ApplyMean(int64_t update, const BlockBuffer& mean, float scale) {
-  const Consistency::BatchRange batches = consistency_.BatchesOf(update);
+// The values change and all batches of the update enter the ledger in this one step of the owner's
+// thread, or neither does.
+absl::Status Block::ApplyReduced(float scale) {
+  const Consistency::BatchRange batches = consistency_.BatchesOf(reduced_.update);
   previous_values_ = state_.values;
   previous_version_ = state_.version;
-  if (mean) {
-    const absl::Status status = Apply(batches.first, mean, scale);
+  if (reduced_.mean) {
+    const absl::Status status = Apply(batches.first, reduced_.mean, scale);
     if (!status.ok()) {
       previous_values_ = BlockBuffer();
       return status;
     }
   }
   for (int64_t i = 0; i < batches.count; ++i) Settle(batches.first + i);
+  reduced_.open = false;
+  reduced_.mean = BlockBuffer();
   return absl::OkStatus();
 }
 
@@ -255,7 +287,7 @@ void Block::Close(const absl::Status& why) {
     if (push.done != nullptr) push.done(ErrorReply(why));
   }
   accumulator_.Start(0);
-  folded_ = {};
+  reduced_ = {};
   previous_values_ = BlockBuffer();
 }
 

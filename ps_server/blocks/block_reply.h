@@ -21,6 +21,8 @@ struct BlockReply {
   // To a push: the block had this batch already, and has not changed. To a pull: the batch's update
   // is in and the values from before it are gone.
   bool settled_before = false;
+  // To a push that asked for it: the gradient is buffered, its update is not applied yet.
+  bool buffered = false;
   // To a push, where norms of updates are clipped: of the batch's update. Nothing: that is in on
   // every block of the cluster.
   std::optional<nn::SquareSum> square_sum;

@@ -22,12 +22,29 @@ CAIRN_SIMD void AddMultiple(int64_t count, float factor, const float* __restrict
   for (int64_t i = 0; i < count; ++i) sum[i] += factor * addend[i];
 }
 
+int64_t BytesOf(const BlockBuffer& gradient) {
+  return gradient ? gradient.count() * static_cast<int64_t>(sizeof(float)) : 0;
+}
+
 }  // namespace
 
+void GradientAccumulator::Clear() {
+  for (const auto& [position, contribution] : waiting_) Release(contribution.gradient);
+  waiting_.clear();
+}
+
+bool GradientAccumulator::TryReserve(const BlockBuffer& gradient) {
+  return budget_ == nullptr || budget_->TryReserve(BytesOf(gradient));
+}
+
+void GradientAccumulator::Release(const BlockBuffer& gradient) {
+  if (budget_ != nullptr) budget_->Release(BytesOf(gradient));
+}
+
 void GradientAccumulator::Start(int64_t batches) {
+  Clear();
   batches_ = batches;
   next_ = 0;
-  waiting_.clear();
   sum_ = BlockBuffer();
   first_examples_ = 0;
   gradients_ = 0;
@@ -38,20 +55,25 @@ bool GradientAccumulator::Has(int64_t position) const {
   return position < next_ || waiting_.contains(position);
 }
 
-void GradientAccumulator::Add(int64_t position, int64_t examples, BlockBuffer gradient) {
+bool GradientAccumulator::TryAdd(int64_t position, int64_t examples, BlockBuffer gradient) {
   CAIRN_CHECK(position >= 0 && position < batches_ && !Has(position));
-  Contribution contribution{examples, std::move(gradient)};
   if (position != next_) {
-    waiting_.emplace(position, std::move(contribution));
-    return;
+    if (!TryReserve(gradient)) return false;
+    waiting_.emplace(position, Contribution{examples, std::move(gradient)});
+    return true;
   }
-  Fold(std::move(contribution));
+  Reduce({examples, std::move(gradient)});
   while (!waiting_.empty() && waiting_.begin()->first == next_) {
-    Fold(std::move(waiting_.extract(waiting_.begin()).mapped()));
+    Contribution contribution = std::move(waiting_.extract(waiting_.begin()).mapped());
+    Release(contribution.gradient);
+    Reduce(std::move(contribution));
   }
+  return true;
 }
 
-void GradientAccumulator::Fold(Contribution contribution) {
+// Float addition is not associative: the order of the sum is the order of the batches, whatever the
+// order in which they arrived.
+void GradientAccumulator::Reduce(Contribution contribution) {
   ++next_;
   const bool counts = contribution.gradient || absent_ == Absent::kZero;
   if (counts) examples_ += contribution.examples;

@@ -17,18 +17,28 @@ using RepliesCallback = absl::AnyInvocable<void(std::vector<BlockReply>)>;
 // the thread of the last. Owns itself: it ends when the last of its callbacks was called.
 class ReplyCollector {
  public:
-  // Makes one that waits for `count` >= 1 replies.
-  static ReplyCollector* Create(size_t count, RepliesCallback done);
+  enum class OnError {
+    kWaitForAll,
+    // The first error is handed on at once, alone, and the other replies are dropped. For requests
+    // that one block may refuse while another keeps its reply until the refused part has come.
+    kAnswerAtOnce,
+  };
+
+  // Waits for `count` >= 1 replies.
+  static ReplyCollector* Create(size_t count, RepliesCallback done,
+                                OnError on_error = OnError::kWaitForAll);
 
   // For reply `index`; each index once.
   BlockCallback CallbackFor(size_t index);
 
  private:
-  ReplyCollector(size_t count, RepliesCallback done);
+  ReplyCollector(size_t count, RepliesCallback done, OnError on_error);
   void Add(size_t index, BlockReply reply);
 
   std::vector<BlockReply> replies_;  // Each element is written by one thread.
   std::atomic<size_t> missing_;
+  std::atomic<bool> answered_ = false;
+  const OnError on_error_;
   RepliesCallback done_;
 };
 

@@ -1,5 +1,7 @@
 #include "tests/coordinator/simulated_ps.h"
 
+#include <gtest/gtest.h>
+
 #include <algorithm>
 #include <utility>
 
@@ -30,14 +32,13 @@ int64_t UpdateOf(const proto::JobPlan& plan, int64_t batch) {
   return batch / per_epoch * updates + batch % per_epoch / group;
 }
 
-std::vector<int64_t> BatchesOfUpdate(const proto::JobPlan& plan, int64_t batch) {
-  std::vector<int64_t> batches;
+std::pair<int64_t, int64_t> RangeOfUpdate(const proto::JobPlan& plan, int64_t batch) {
   const int64_t update = UpdateOf(plan, batch);
-  for (int64_t other = std::max<int64_t>(0, batch - plan.batches_per_update());
-       other < std::min(plan.total_batches(), batch + plan.batches_per_update() + 1); ++other) {
-    if (UpdateOf(plan, other) == update) batches.push_back(other);
-  }
-  return batches;
+  int64_t first = batch;
+  while (first > 0 && UpdateOf(plan, first - 1) == update) --first;
+  int64_t end = batch + 1;
+  while (end < plan.total_batches() && UpdateOf(plan, end) == update) ++end;
+  return {first, end};
 }
 
 void SimulatedPs::Restart(uint64_t instance_id) {
@@ -254,14 +255,13 @@ bool SimulatedPs::Push(uint64_t job, uint64_t generation, uint32_t id, int64_t b
     return true;
   }
   block.buffered.insert(batch);
-  const std::vector<int64_t> update = BatchesOfUpdate(plan_, batch);
-  const bool complete = std::all_of(update.begin(), update.end(),
-                                    [&](int64_t other) { return block.buffered.contains(other); });
-  if (!complete) return true;
-  for (const int64_t other : update) {
-    Settle(&block, other);
-    block.buffered.erase(other);
-  }
+  // Of other updates nothing is buffered: no batch of theirs can have been computed.
+  const auto [first, end] = RangeOfUpdate(plan_, batch);
+  EXPECT_GE(*block.buffered.begin(), first);
+  EXPECT_LT(*block.buffered.rbegin(), end);
+  if (static_cast<int64_t>(block.buffered.size()) < end - first) return true;
+  for (int64_t other = first; other < end; ++other) Settle(&block, other);
+  block.buffered.clear();
   return true;
 }
 

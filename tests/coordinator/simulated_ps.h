@@ -81,10 +81,10 @@ class SimulatedPs {
 // What a manifest says of such a snapshot.
 proto::SnapshotPart DescribePart(uint32_t ps, const SimulatedPs::Blocks& blocks);
 
-// The number of the update that a batch belongs to, and the batches of an update, by the rule of
-// doc/architecture.md.
+// The number of the update that a batch belongs to, and the batches [first, end) of that update, by
+// the rule of doc/architecture.md.
 int64_t UpdateOf(const proto::JobPlan& plan, int64_t batch);
-std::vector<int64_t> BatchesOfUpdate(const proto::JobPlan& plan, int64_t batch);
+std::pair<int64_t, int64_t> RangeOfUpdate(const proto::JobPlan& plan, int64_t batch);
 
 }  // namespace cairn::coordinator
 

@@ -59,7 +59,7 @@ void SimulatedWorker::Handle(const proto::Command& command) {
   } else if (command.has_inspect()) {
     proto::InspectReply* reply = answers_.emplace_back().mutable_inspected();
     reply->set_job_id(command.inspect().job_id());
-    reply->set_examples(100);
+    reply->set_examples(examples_);
     reply->set_validation_examples(command.inspect().job().has_validation() ? 35 : 0);
     if (command.inspect().job().name() == refused_job_)
       reply->set_error("train.idx.features[0]: no such file");
@@ -111,7 +111,7 @@ bool SimulatedWorker::MayStart(int64_t batch) const {
   const proto::JobPlan& plan = job_->plan();
   int64_t below = batch;
   if (plan.synchronous()) {
-    below = BatchesOfUpdate(plan, batch).front();
+    below = RangeOfUpdate(plan, batch).first;
   } else if (plan.window() >= 0) {
     below = batch - plan.window();
   } else {
@@ -160,8 +160,10 @@ void SimulatedWorker::Report(bool urgent, std::vector<proto::TaskMessage>* messa
   steps_since_report_ = 0;
   report_.set_job_id(job_->plan().job_id());
   report_.set_generation(job_->generation());
+  const auto pushed = static_cast<int64_t>(unsettled_.size());
   report_.set_queued(on_hand);
-  report_.set_wanted(std::max<int64_t>(0, kWanted - on_hand));
+  report_.set_pushed(pushed);
+  report_.set_wanted(std::max<int64_t>(0, kWanted - (on_hand - pushed)));
   report_.set_blocked_on(blocked_on_);
   *messages->emplace_back().mutable_work() = std::exchange(report_, proto::WorkReport());
 }
@@ -181,8 +183,11 @@ void SimulatedWorker::Step(bool connected, std::vector<proto::TaskMessage>* mess
         pushed_ = 0;
       }
     }
+    // Updates are applied whole and in order: if the lowest batch is not settled, none is.
+    const bool none =
+        job_->plan().synchronous() && !unsettled_.empty() && !IsSettled(*unsettled_.begin());
     std::erase_if(unsettled_, [&](int64_t batch) {
-      if (!IsSettled(batch)) return false;
+      if (none || !IsSettled(batch)) return false;
       proto::BatchRecord* record = report_.add_batches();
       record->set_batch(batch);
       record->set_examples(10);

@@ -19,8 +19,9 @@ namespace cairn::coordinator {
 class SimulatedWorker {
  public:
   // The cluster outlives the worker.
-  SimulatedWorker(uint32_t index, const SimulatedPs::Cluster* cluster)
-      : index_(index), ps_(*cluster) {}
+  // `examples`: of the training data, as it finds them.
+  SimulatedWorker(uint32_t index, const SimulatedPs::Cluster* cluster, int64_t examples)
+      : index_(index), ps_(*cluster), examples_(examples) {}
 
   void Restart(uint64_t instance_id);
   proto::Join MakeJoin() const;
@@ -42,6 +43,7 @@ class SimulatedWorker {
 
   const uint32_t index_;
   const SimulatedPs::Cluster& ps_;
+  const int64_t examples_;
   uint64_t instance_id_ = 0;
   std::string refused_job_;
 

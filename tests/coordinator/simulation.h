@@ -28,6 +28,7 @@ class Simulation {
     uint64_t seed = 1;
     int ps = 2;
     int workers = 3;
+    int64_t examples = 100;  // Of the training data.
     proto::Job job;
     // Expected number of each in a simulated minute, during the first `fault_time`.
     double worker_kills = 0;
@@ -50,6 +51,8 @@ class Simulation {
   void Submit(const proto::Job& job, bool weights_follow = false);
   // The task's process dies and another one starts; also the coordinator's.
   void KillPs(int index);
+  // It does not come back.
+  void KillWorkerForGood(int index);
   // The process stays, and comes back on another stream.
   void BreakStream(int ps);
   void KillCoordinator();

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <set>
 #include <string>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "storage/job_records.h"
@@ -59,6 +60,61 @@ TEST_P(SimulationTest, DyingAndStoppedWorkersCostNoBatchAndNoRollback) {
     EXPECT_EQ(simulation.Status().rollbacks(), 0);
   }
 }
+
+struct WideUpdate {
+  int64_t batches_per_update = 1;  // 0: as many as there are workers when the job is submitted.
+  int workers = 1;
+  int deaths = 0;  // For good, one after the other while an update is open.
+};
+
+class WideUpdateTest : public ::testing::TestWithParam<WideUpdate> {};
+
+// However many batches an update has, and however few workers are left of those that began it.
+TEST_P(WideUpdateTest, Finishes) {
+  const WideUpdate& param = GetParam();
+  proto::Job job = SimulatedJob("sync", 1);
+  job.clear_validation();
+  job.mutable_strategy()->mutable_parameter_server()->set_batches_per_update(
+      param.batches_per_update);
+  Simulation::Options options = SimulatedCluster(job);
+  options.workers = param.workers;
+  // Two updates and a half, of very wide ones one and a bit.
+  const int64_t width = std::max<int64_t>(1, param.batches_per_update);
+  options.examples = 10 * (width < 1000 ? std::max<int64_t>(30, width * 5 / 2) : width + 3);
+  Simulation simulation(options);
+  for (int dead = 0; dead < param.deaths; ++dead) {
+    const int64_t done = simulation.Status().batches_done();
+    const int64_t steps = 3 + 7 * dead;
+    int ticks = 0;
+    ASSERT_TRUE(simulation.RunUntil([&] {
+      return simulation.Status().state() == proto::RUNNING &&
+             simulation.Status().batches_done() >= done && ++ticks > steps;
+    }));
+    simulation.KillWorkerForGood(dead);
+  }
+  ASSERT_TRUE(simulation.Run()) << simulation.Status().DebugString();
+  simulation.CheckFinished();
+}
+
+std::vector<WideUpdate> WideUpdates() {
+  std::vector<WideUpdate> all;
+  for (const int64_t width : {1, 2, 7, 8, 9, 16, 50, 100}) {
+    for (const int workers : {1, 2, 3, 10}) {
+      for (int deaths = 0; deaths < std::min(workers, 3); ++deaths) {
+        all.push_back({width, workers, deaths});
+      }
+    }
+  }
+  all.insert(all.end(), {{1000, 1, 0}, {1000, 3, 2}, {1000, 10, 1}, {4096, 1, 0}, {4096, 3, 2}});
+  for (const int workers : {3, 10, 40}) all.push_back({0, workers, workers - 1});
+  return all;
+}
+
+INSTANTIATE_TEST_SUITE_P(Sweep, WideUpdateTest, ::testing::ValuesIn(WideUpdates()),
+                         [](const auto& info) {
+                           return absl::StrCat("G", info.param.batches_per_update, "_workers",
+                                               info.param.workers, "_deaths", info.param.deaths);
+                         });
 
 TEST_P(SimulationTest, EverythingMayDieAtAnyTimeAndTheCountIsExact) {
   for (uint64_t seed = 1; seed <= 25; ++seed) {

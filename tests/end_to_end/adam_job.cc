@@ -21,7 +21,7 @@ json DenseLayer(const std::string& name, int units, const std::string& activatio
 
 }  // namespace
 
-std::string WriteAdamJob(const std::string& folder, int64_t checkpoint_every) {
+std::string WriteAdamJob(const std::string& folder, const AdamJob& options) {
   std::mt19937 random(7);
   std::normal_distribution<float> normal;
   const int64_t examples = 4000;
@@ -54,18 +54,22 @@ std::string WriteAdamJob(const std::string& folder, int64_t checkpoint_every) {
       {"config",
        {{"name", "mlp"}, {"layers", {first, dropout, DenseLayer("last", kClasses, "softmax")}}}}};
   WriteFile(folder + "/model.json", model.dump());
-  json job = {{"name", "sync"},
+  json job = {{"name", options.name},
               {"model", "model.json"},
               {"train", {{"npy", {{"features", "x.npy"}, {"labels", "y.npy"}}}}},
               {"loss", "sparse_categorical_crossentropy"},
               {"metrics", {"accuracy"}},
               {"optimizer", {{"name", "adam"}, {"learning_rate", 0.01}}},
               {"batch_size", 16},
-              {"epochs", 12},
+              {"epochs", options.epochs},
               {"seed", 5},
-              {"strategy", {{"parameter_server", {{"mode", "sync"}, {"batches_per_update", 4}}}}},
+              {"strategy",
+               {{"parameter_server",
+                 {{"mode", "sync"}, {"batches_per_update", options.batches_per_update}}}}},
               {"partitioner", {{"min_slice_bytes", 64}}}};
-  if (checkpoint_every > 0) job["checkpoint"] = {{"every_steps", checkpoint_every}};
+  if (options.checkpoint_every > 0) {
+    job["checkpoint"] = {{"every_steps", options.checkpoint_every}};
+  }
   WriteFile(folder + "/job.json", job.dump());
   return folder + "/job.json";
 }

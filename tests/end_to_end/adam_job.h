@@ -9,11 +9,18 @@
 
 namespace cairn::testing {
 
-// A synchronous job called "sync": 3000 batches of learnable noise (the class is the quarter that
-// holds the largest sum) for a small network with dropout, trained with Adam, 4 batches to an
-// update. Two runs of it must give the same bits whatever happens to the cluster. The path of the
-// job file.
-std::string WriteAdamJob(const std::string& folder, int64_t checkpoint_every);
+// A synchronous job of learnable noise (the class is the quarter that holds the largest sum) for a
+// small network with dropout, trained with Adam; an epoch has 250 batches. Two runs of it must give
+// the same bits whatever happens to the cluster.
+struct AdamJob {
+  std::string name = "sync";
+  int64_t batches_per_update = 4;
+  int64_t epochs = 12;
+  int64_t checkpoint_every = 0;
+};
+
+// The path of the job file.
+std::string WriteAdamJob(const std::string& folder, const AdamJob& job = {});
 
 // Fails the test unless both exports of such a job are the same.
 void ExpectSameBits(const std::map<std::string, Array>& a, const std::map<std::string, Array>& b);

@@ -108,7 +108,7 @@ TEST_F(Moving, APsThatComesBackWithAnEmptyDiskGoesOnFromItsNeighboursCopy) {
 std::map<std::string, Array> TrainAdam(const std::function<void(TestCluster*)>& disturb) {
   TestCluster cluster(2, 2);
   cluster.StartAll();
-  const std::string job = WriteAdamJob(cluster.folder("."), /*checkpoint_every=*/100);
+  const std::string job = WriteAdamJob(cluster.folder("."), {.checkpoint_every = 100});
   const CommandResult submitted = cluster.Cairn({"submit", job});
   EXPECT_EQ(submitted.exit_code, 0) << submitted.errors;
   disturb(&cluster);

@@ -11,8 +11,9 @@
 
 namespace cairn::worker {
 
-TestPs::TestPs(uint32_t index)
+TestPs::TestPs(uint32_t index, int64_t gradient_memory)
     : index_(index),
+      gradient_budget_(gradient_memory),
       owners_(1, 1024),
       store_(index),
       service_({.ps = index, .store = &store_, .pool = &pool_}) {
@@ -40,8 +41,8 @@ void TestPs::Restore(const proto::JobPlan& plan, uint64_t generation) {
   CAIRN_CHECK(layout.ok());
   auto states = ps::MakeInitialStates(**layout, nullptr, &pool_);
   CAIRN_CHECK(states.ok());
-  store_.Install(
-      ps::JobBlocks::Create(*layout, {generation, 0}, *std::move(states), &owners_, &pool_, {}));
+  store_.Install(ps::JobBlocks::Create(*layout, {generation, 0}, *std::move(states), &owners_,
+                                       &pool_, {.block = {.gradient_budget = &gradient_budget_}}));
 }
 
 std::vector<float> TestPs::Values() {
@@ -52,9 +53,9 @@ std::vector<float> TestPs::Values() {
   return values;
 }
 
-TestCluster::TestCluster(const proto::JobPlan& plan) {
+TestCluster::TestCluster(const proto::JobPlan& plan, int64_t gradient_memory) {
   for (uint32_t i = 0; i < plan.partition().ps_count(); ++i) {
-    ps.push_back(std::make_unique<TestPs>(i));
+    ps.push_back(std::make_unique<TestPs>(i, gradient_memory));
     ps.back()->Restore(plan, 1);
   }
   cluster::PsClientOptions options;

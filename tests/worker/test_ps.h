@@ -11,6 +11,7 @@
 #include "proto/coordinator.pb.h"
 #include "proto/job.pb.h"
 #include "ps_server/blocks/block_buffer.h"
+#include "ps_server/blocks/gradient_budget.h"
 #include "ps_server/owner_threads.h"
 #include "ps_server/parameter_service.h"
 #include "ps_server/parameter_store.h"
@@ -20,7 +21,7 @@ namespace cairn::worker {
 // The memory and the data plane of a real ps in the test's process, without disk and coordinator.
 class TestPs {
  public:
-  explicit TestPs(uint32_t index);
+  TestPs(uint32_t index, int64_t gradient_memory);
   ~TestPs();
 
   std::string address() const;
@@ -33,6 +34,7 @@ class TestPs {
  private:
   const uint32_t index_;
   ps::BufferPool pool_;
+  ps::GradientBudget gradient_budget_;
   ps::OwnerThreads owners_;
   ps::ParameterStore store_;
   ps::ParameterService service_;
@@ -41,7 +43,8 @@ class TestPs {
 
 // As many as the plan wants, with its job in generation 1, and a client of theirs.
 struct TestCluster {
-  explicit TestCluster(const proto::JobPlan& plan);
+  // `gradient_memory`: of each ps, in bytes (see GradientBudget).
+  explicit TestCluster(const proto::JobPlan& plan, int64_t gradient_memory = int64_t{1} << 30);
   std::vector<std::string> addresses() const;
 
   std::vector<std::unique_ptr<TestPs>> ps;

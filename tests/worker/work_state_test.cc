@@ -136,7 +136,7 @@ TEST_F(WorkStateTest, ABatchThatWaitsGivesWayToASmallerOne) {
   EXPECT_EQ(Messages()[0].work().blocked_on(), 8);
   state_.OnCommand(Grant(1, 4, 1));
   EXPECT_FALSE(state_.MayWait(kKey, 8));
-  state_.WaitIsOver();
+  state_.StepEnded();
   state_.PutBack(kKey, 8);
   EXPECT_EQ(NextBatch(), 4);
   EXPECT_EQ(NextBatch(), 8);

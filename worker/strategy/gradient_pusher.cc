@@ -11,6 +11,14 @@ namespace cairn::worker {
 namespace {
 
 constexpr std::chrono::milliseconds kAskInterval(50);
+// Steps whose pushes may wait at the ps with their gradients: each is a parked call there.
+constexpr int64_t kParkedStepsMax = 16;
+constexpr int64_t kCopiesMin = 2;
+
+int64_t CopiesMax(const GradientPusher::Options& options, const BlockTable& table) {
+  const int64_t bytes = std::max<int64_t>(1, table.pushed_elements()) * sizeof(float);
+  return std::max(kCopiesMin, options.gradient_memory / bytes);
+}
 
 void CopyScaled(float scale, absl::Span<const float> from, float* to) {
   if (scale == 1) {
@@ -26,6 +34,7 @@ GradientPusher::GradientPusher(cluster::PsClient* client, const BlockTable* tabl
     : client_(client),
       table_(table),
       options_(std::move(options)),
+      copies_max_(CopiesMax(options_, *table)),
       pending_(table->ps_count()),
       added_(table->variable_count()) {}
 
@@ -56,8 +65,18 @@ std::shared_ptr<GradientPusher::Buffer> GradientPusher::TakeBuffer() {
   return buffer;
 }
 
-void GradientPusher::Release(const std::shared_ptr<Buffer>& buffer) {
-  if (buffer != nullptr && --buffer->uses == 0) free_.push_back(buffer);
+// The buffer of a step is free when its last request does not need it any more.
+void GradientPusher::Release(StepState* step) {
+  if (step->buffer == nullptr || --step->buffer->uses > 0) return;
+  free_.push_back(std::move(step->buffer));
+  step->buffer = nullptr;
+  keeping_.erase(keeping_.find(step->batch));
+  changed_.NotifyAll();
+}
+
+bool GradientPusher::KeepsFewGradients() {
+  const auto keeping = static_cast<int64_t>(keeping_.size());
+  return keeping < std::min(kParkedStepsMax, copies_max_ / 2);
 }
 
 void GradientPusher::Begin(int64_t batch, int64_t examples) {
@@ -65,10 +84,13 @@ void GradientPusher::Begin(int64_t batch, int64_t examples) {
   if (options_.norms != nullptr) step_->sums = options_.norms->None();
   step_->buffer = TakeBuffer();
   step_->batch = batch;
-  examples_ = examples;
+  step_->examples = examples;
   std::fill(added_.begin(), added_.end(), false);
   MutexLock lock(&mutex_);
   ++steps_;
+  if (step_->buffer == nullptr) return;
+  step_->answer_when_buffered = !KeepsFewGradients();
+  keeping_.insert(batch);
 }
 
 void GradientPusher::Add(int variable, absl::Span<const float> gradient, float scale) {
@@ -104,20 +126,19 @@ void GradientPusher::End(const proto::BatchRecord& record) {
   }
   for (int ps = 0; ps < table_->ps_count(); ++ps) Flush(ps);
   step_->record = record;
-  Finished finished;
   {
     MutexLock lock(&mutex_);
-    Release(step_->buffer);
-    finished = FinishPart(step_.get());
+    Release(step_.get());
   }
-  GoOn(finished, step_);
+  FinishRequest(step_);
   step_.reset();
 }
 
 void GradientPusher::Flush(int ps) {
   auto [header, pieces, bytes] = std::exchange(pending_[ps], Pending());
   if (header.blocks_size() == 0 && header.settled_blocks_size() == 0) return;
-  header.set_examples(examples_);
+  header.set_examples(step_->examples);
+  header.set_answer_when_buffered(step_->answer_when_buffered);
   Send(ps, step_, std::move(header), std::move(pieces));
 }
 
@@ -132,6 +153,7 @@ void GradientPusher::Send(int ps, const std::shared_ptr<StepState>& step, proto:
     for (uint32_t id : header.blocks()) destinations.push_back(options_.destination(id));
   }
   Asked asked;
+  asked.ps = ps;
   asked.versions = header.blocks_size();
   asked.blocks.assign(header.blocks().begin(), header.blocks().end());
   asked.blocks.insert(asked.blocks.end(), header.settled_blocks().begin(),
@@ -140,7 +162,7 @@ void GradientPusher::Send(int ps, const std::shared_ptr<StepState>& step, proto:
     MutexLock lock(&mutex_);
     ++calls_;
     ++step->open;
-    if (step->buffer != nullptr) ++step->buffer->uses;
+    if (step->stage == Stage::kGradients && step->buffer != nullptr) ++step->buffer->uses;
   }
   client_->Push(
       ps, std::move(header), std::move(pieces), std::move(destinations),
@@ -150,25 +172,59 @@ void GradientPusher::Send(int ps, const std::shared_ptr<StepState>& step, proto:
       options_.group);
 }
 
-GradientPusher::Finished GradientPusher::FinishPart(StepState* step) {
-  if (--step->open > 0) return Finished::kNothing;
-  if (status_.ok() && options_.norms != nullptr && !step->scaled && !step->sums.settled) {
-    step->scaled = true;
-    step->open = 1;
-    step->buffer.reset();
-    return Finished::kGradients;
+GradientPusher::Stage GradientPusher::NextStage(const StepState& step) const {
+  if (!status_.ok()) return Stage::kDone;
+  if (step.stage == Stage::kGradients && !step.buffered.empty()) return Stage::kUpdate;
+  const bool has_scales = step.stage == Stage::kGradients || step.stage == Stage::kUpdate;
+  if (has_scales && options_.norms != nullptr && !step.sums.settled) return Stage::kScales;
+  return Stage::kDone;
+}
+
+void GradientPusher::FinishRequest(const std::shared_ptr<StepState>& step) {
+  Stage stage;
+  bool failed;
+  {
+    MutexLock lock(&mutex_);
+    if (--step->open > 0) return;
+    stage = step->stage = NextStage(*step);
+    failed = !status_.ok();
+    // The sender of the next stage's requests counts as one of them.
+    if (stage != Stage::kDone) step->open = 1;
   }
-  --steps_;
-  changed_.NotifyAll();
-  return status_.ok() ? Finished::kStep : Finished::kNothing;
+  // Nobody else uses the step now.
+  if (stage == Stage::kUpdate) SendUpdateRequests(step);
+  if (stage == Stage::kScales) SendScales(step);
+  if (stage == Stage::kDone) {
+    {
+      MutexLock lock(&mutex_);
+      --steps_;
+      changed_.NotifyAll();
+    }
+    if (!failed) options_.on_settled(step->record);
+    return;
+  }
+  bool closing;
+  {
+    MutexLock lock(&mutex_);
+    closing = closing_;
+  }
+  FinishRequest(step);
+  // The destructor may have cancelled before these requests were there.
+  if (closing) client_->Cancel(options_.group);
 }
 
-void GradientPusher::GoOn(Finished finished, const std::shared_ptr<StepState>& step) {
-  if (finished == Finished::kStep) options_.on_settled(step->record);
-  if (finished == Finished::kGradients) SendScales(step);
+void GradientPusher::SendUpdateRequests(const std::shared_ptr<StepState>& step) {
+  for (const Asked& asked : std::exchange(step->buffered, {})) {
+    proto::PushHeader header;
+    header.set_examples(step->examples);
+    header.set_already_buffered(true);
+    const auto settled = asked.blocks.begin() + asked.versions;
+    header.mutable_blocks()->Add(asked.blocks.begin(), settled);
+    header.mutable_settled_blocks()->Add(settled, asked.blocks.end());
+    Send(asked.ps, step, std::move(header), {});
+  }
 }
 
-// Nobody else has to do with the step until its first request is out.
 void GradientPusher::SendScales(const std::shared_ptr<StepState>& step) {
   std::vector<proto::UpdateScales> scales = options_.norms->Scales(step->sums);
   for (size_t ps = 0; ps < scales.size(); ++ps) {
@@ -177,16 +233,6 @@ void GradientPusher::SendScales(const std::shared_ptr<StepState>& step) {
     *header.mutable_apply() = std::move(scales[ps]);
     Send(static_cast<int>(ps), step, std::move(header), {});
   }
-  Finished finished;
-  bool closing;
-  {
-    MutexLock lock(&mutex_);
-    finished = FinishPart(step.get());
-    closing = closing_;
-  }
-  GoOn(finished, step);
-  // The destructor may have cancelled before these requests were there.
-  if (closing) client_->Cancel(options_.group);
 }
 
 absl::Status GradientPusher::TakeReply(const Asked& asked,
@@ -197,44 +243,63 @@ absl::Status GradientPusher::TakeReply(const Asked& asked,
     return absl::InternalError(absl::StrCat("a ps answered a push of ", asked.versions,
                                             " blocks with ", reply->versions_size(), " versions"));
   }
-  if (options_.norms == nullptr || step->scaled) return absl::OkStatus();
+  if (reply->buffered()) {
+    step->buffered.push_back(asked);
+    return absl::OkStatus();
+  }
+  if (options_.norms == nullptr || step->stage == Stage::kScales) return absl::OkStatus();
   return options_.norms->Add(asked.blocks, *reply, &step->sums);
 }
 
 void GradientPusher::OnReply(const std::shared_ptr<StepState>& step, const Asked& asked,
                              const absl::StatusOr<proto::PushReplyHeader>& reply) {
-  Finished finished;
   {
     MutexLock lock(&mutex_);
     const absl::Status failure = TakeReply(asked, reply, step.get());
     if (status_.ok()) status_ = failure;
-    Release(step->buffer);
-    finished = FinishPart(step.get());
+    if (step->stage == Stage::kGradients) Release(step.get());
   }
-  GoOn(finished, step);
+  FinishRequest(step);
   MutexLock lock(&mutex_);
   --calls_;
   changed_.NotifyAll();
 }
 
-absl::StatusOr<bool> GradientPusher::WaitForRoom(int limit,
-                                                 absl::FunctionRef<bool()> should_abandon) {
+absl::StatusOr<bool> GradientPusher::WaitUntil(absl::FunctionRef<bool()> may_go_on,
+                                               absl::FunctionRef<bool()> should_abandon) {
   while (true) {
     {
       MutexLock lock(&mutex_);
-      if (status_.ok() && steps_ >= limit && !woken_) changed_.WaitFor(&mutex_, kAskInterval);
+      if (status_.ok() && !may_go_on() && !woken_) changed_.WaitFor(&mutex_, kAskInterval);
       woken_ = false;
       if (!status_.ok()) return status_;
-      if (steps_ < limit) return true;
+      if (may_go_on()) return true;
     }
     if (should_abandon()) return false;
   }
+}
+
+absl::StatusOr<bool> GradientPusher::WaitForSteps(absl::FunctionRef<bool()> should_abandon) {
+  return WaitUntil([this]() ABSL_NO_THREAD_SAFETY_ANALYSIS { return steps_ == 0; }, should_abandon);
+}
+
+absl::StatusOr<bool> GradientPusher::WaitForMemory(int64_t batch,
+                                                   absl::FunctionRef<bool()> should_abandon) {
+  const auto has_room = [this, batch]() ABSL_NO_THREAD_SAFETY_ANALYSIS {
+    return static_cast<int64_t>(keeping_.size()) < copies_max_ || batch < *keeping_.begin();
+  };
+  return WaitUntil(has_room, should_abandon);
 }
 
 void GradientPusher::Wake() {
   MutexLock lock(&mutex_);
   woken_ = true;
   changed_.NotifyAll();
+}
+
+int64_t GradientPusher::gradient_copies() {
+  MutexLock lock(&mutex_);
+  return static_cast<int64_t>(keeping_.size());
 }
 
 absl::Status GradientPusher::status() {

@@ -25,7 +25,8 @@ std::optional<UpdateNorms> NormsOf(const proto::JobPlan& plan, const nn::Gradien
 ParameterServerStrategy::ParameterServerStrategy(const proto::JobPlan& plan, uint64_t generation,
                                                  BlockTable table, const nn::GradientClip& clip,
                                                  const nn::Model& model, nn::Executor* executor,
-                                                 cluster::PsClient* client, OnSettled on_settled)
+                                                 cluster::PsClient* client, int64_t gradient_memory,
+                                                 OnSettled on_settled)
     : mode_(plan.synchronous()  ? Mode::kSynchronous
             : plan.window() < 0 ? Mode::kAsynchronous
                                 : Mode::kStale),
@@ -43,6 +44,7 @@ ParameterServerStrategy::ParameterServerStrategy(const proto::JobPlan& plan, uin
                .generation = generation_,
                .group = kPushGroup,
                .copy_gradients = mode_ == Mode::kSynchronous || clipper_.scales(),
+               .gradient_memory = gradient_memory,
                .destination = DestinationOfReplies(),
                .norms = norms_.has_value() ? &*norms_ : nullptr,
                .on_settled = std::move(on_settled)}) {}
@@ -54,7 +56,7 @@ GradientPusher::Destination ParameterServerStrategy::DestinationOfReplies() {
 
 absl::StatusOr<std::unique_ptr<ParameterServerStrategy>> ParameterServerStrategy::Create(
     const proto::JobPlan& plan, uint64_t generation, const nn::Model& model, nn::Executor* executor,
-    cluster::PsClient* client, OnSettled on_settled) {
+    cluster::PsClient* client, int64_t gradient_memory, OnSettled on_settled) {
   CAIRN_ASSIGN_OR_RETURN(BlockTable table, BlockTable::Create(plan.partition(), model));
   if (table.ps_count() > client->ps_count()) {
     return absl::InvalidArgumentError(absl::StrCat("the job lives on ", table.ps_count(),
@@ -65,8 +67,9 @@ absl::StatusOr<std::unique_ptr<ParameterServerStrategy>> ParameterServerStrategy
   }
   CAIRN_ASSIGN_OR_RETURN(const nn::GradientClip clip,
                          nn::GradientClip::Create(plan.job().optimizer()));
-  return std::unique_ptr<ParameterServerStrategy>(new ParameterServerStrategy(
-      plan, generation, std::move(table), clip, model, executor, client, std::move(on_settled)));
+  return std::unique_ptr<ParameterServerStrategy>(
+      new ParameterServerStrategy(plan, generation, std::move(table), clip, model, executor, client,
+                                  gradient_memory, std::move(on_settled)));
 }
 
 int64_t ParameterServerStrategy::UpdateOf(int64_t batch) const {
@@ -78,13 +81,16 @@ int64_t ParameterServerStrategy::UpdateOf(int64_t batch) const {
 absl::StatusOr<Strategy::Ready> ParameterServerStrategy::BeginStep(
     const Step& step, absl::FunctionRef<bool()> should_abandon) {
   CAIRN_RETURN_IF_ERROR(pusher_.status());
-  // Acknowledgements of a synchronous step may need this very step. Otherwise beginning before the
-  // last step is acknowledged would hide its delay, but compute on values that lack it; with Adam
-  // that was measured to cost more accuracy than the time is worth.
-  if (mode_ != Mode::kSynchronous) {
+  // A synchronous step does not wait for the acknowledgement of the last one, which may need this
+  // very step. Otherwise beginning before the last step is acknowledged would hide its delay, but
+  // compute on values that lack it; with Adam that was measured to cost more accuracy than the time
+  // is worth.
+  {
     const ScopedSpan span(step.recorder, kWaitPhase);
-    CAIRN_ASSIGN_OR_RETURN(const bool room, pusher_.WaitForRoom(1, should_abandon));
-    if (!room) return Ready::kAbandoned;
+    CAIRN_ASSIGN_OR_RETURN(const bool ready, mode_ == Mode::kSynchronous
+                                                 ? pusher_.WaitForMemory(step.batch, should_abandon)
+                                                 : pusher_.WaitForSteps(should_abandon));
+    if (!ready) return Ready::kAbandoned;
   }
   const ScopedSpan span(step.recorder, kPullPhase);
   CAIRN_ASSIGN_OR_RETURN(const Ready ready, MakeFresh(step, should_abandon));

@@ -32,11 +32,13 @@ namespace cairn::worker {
 // the update is complete. If its norm is clipped the pusher does that together with the ps.
 class ParameterServerStrategy final : public Strategy {
  public:
-  // Everything but `on_settled` must outlive it. InvalidArgument: the plan's partition is not one
+  // Everything but `on_settled` must outlive it. `gradient_memory`: bytes for copies of gradients
+  // that are not acknowledged (GradientPusher). InvalidArgument: the plan's partition is not one
   // of `model`, or of as many ps as the client knows.
   static absl::StatusOr<std::unique_ptr<ParameterServerStrategy>> Create(
       const proto::JobPlan& plan, uint64_t generation, const nn::Model& model,
-      nn::Executor* executor, cluster::PsClient* client, OnSettled on_settled);
+      nn::Executor* executor, cluster::PsClient* client, int64_t gradient_memory,
+      OnSettled on_settled);
 
   absl::StatusOr<Ready> BeginStep(const Step& step,
                                   absl::FunctionRef<bool()> should_abandon) override;
@@ -49,7 +51,8 @@ class ParameterServerStrategy final : public Strategy {
 
   ParameterServerStrategy(const proto::JobPlan& plan, uint64_t generation, BlockTable table,
                           const nn::GradientClip& clip, const nn::Model& model,
-                          nn::Executor* executor, cluster::PsClient* client, OnSettled on_settled);
+                          nn::Executor* executor, cluster::PsClient* client,
+                          int64_t gradient_memory, OnSettled on_settled);
   absl::StatusOr<Ready> MakeFresh(const Step& step, absl::FunctionRef<bool()> should_abandon);
   absl::StatusOr<Ready> Pull(int64_t batch, absl::FunctionRef<bool()> should_abandon);
   absl::Span<float> ValuesOf(uint32_t block);

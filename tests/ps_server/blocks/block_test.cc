@@ -47,16 +47,22 @@ class BlockUnderTest {
   }
 
   Reply Push(int64_t batch, BlockBuffer gradient, int64_t examples = 1) {
-    auto reply = std::make_shared<std::optional<BlockReply>>();
-    block_->Push({batch, examples, std::move(gradient), true}, [reply](BlockReply answer) {
-      EXPECT_FALSE(reply->has_value()) << "answered twice";
-      *reply = std::move(answer);
-    });
-    return reply;
+    return Send({.batch = batch,
+                 .examples = examples,
+                 .gradient = std::move(gradient),
+                 .want_values = true});
   }
   Reply Push(int64_t batch, float gradient = -1) {
     return Push(batch, Filled(&pool_, spec().count, gradient));
   }
+
+  // Both without values.
+  Reply PushBuffered(int64_t batch) {
+    return Send({.batch = batch,
+                 .gradient = Filled(&pool_, spec().count, -1),
+                 .answer_when_buffered = true});
+  }
+  Reply AskForUpdate(int64_t batch) { return Send({.batch = batch, .already_buffered = true}); }
 
   float value() const { return block_->state().values.data()[0]; }
   const BlockSpec& spec() const { return block_->spec(); }
@@ -64,6 +70,15 @@ class BlockUnderTest {
   BufferPool* pool() { return &pool_; }
 
  private:
+  Reply Send(BlockPush push) {
+    auto reply = std::make_shared<std::optional<BlockReply>>();
+    block_->Push(std::move(push), [reply](BlockReply answer) {
+      EXPECT_FALSE(reply->has_value()) << "answered twice";
+      *reply = std::move(answer);
+    });
+    return reply;
+  }
+
   BufferPool pool_;
   std::shared_ptr<const JobLayout> layout_;
   UpdateRule rule_;
@@ -139,7 +154,7 @@ TEST(Block, WritesInPlaceWhenNobodyElseLooksAndRecyclesOtherwise) {
   BlockUnderTest block(job);
   BlockBuffer spare;
   const auto push = [&](int64_t batch) {
-    block->Push({batch, 1, Filled(block.pool(), block.spec().count, -1), false},
+    block->Push({.batch = batch, .gradient = Filled(block.pool(), block.spec().count, -1)},
                 [](BlockReply reply) { ASSERT_TRUE(reply.status.ok()); });
   };
   const float* const first = block->state().values.data();
@@ -461,6 +476,57 @@ TEST(Block, WhatIsNoGradientHasNoNormAndIsSettledWithTheRest) {
   EXPECT_TRUE(untouched->ApplyUpdate(0, 0.5f).status.ok());
   EXPECT_EQ(untouched->state().version, 0);
   EXPECT_EQ(untouched->state().ledger.low_water(), 2);
+}
+
+// A push that asks to be answered when its gradient is buffered, and the one that asks afterwards
+// for the answer to the update.
+TEST(Block, ASenderMayHandItsGradientOverBeforeTheUpdateIsComplete) {
+  BlockUnderTest block(Synchronous(3));
+  EXPECT_TRUE(block.PushBuffered(1)->value().buffered);
+  EXPECT_TRUE(block.PushBuffered(0)->value().buffered);
+  const Reply zero = block.AskForUpdate(0);
+  EXPECT_FALSE(zero->has_value());
+  EXPECT_EQ(block.value(), 0);
+  // The last one completes the update: it is answered as ever.
+  const Reply two = block.PushBuffered(2);
+  EXPECT_FALSE(two->value().buffered);
+  EXPECT_TRUE(two->value().status.ok());
+  EXPECT_EQ(block.value(), 1);
+  EXPECT_TRUE(zero->value().status.ok());
+  EXPECT_FALSE(zero->value().settled_before);
+  // Who asks later is answered at once.
+  EXPECT_TRUE(block.AskForUpdate(1)->value().status.ok());
+  EXPECT_EQ(block.value(), 1);
+}
+
+TEST(Block, ABufferedGradientThatComesAgainCountsOnce) {
+  BlockUnderTest block(Synchronous(2));
+  EXPECT_TRUE(block.PushBuffered(0)->value().buffered);
+  const Reply again = block.PushBuffered(0);
+  EXPECT_TRUE(again->value().buffered);
+  EXPECT_TRUE(again->value().settled_before);
+  block.Push(1);
+  EXPECT_EQ(block.value(), 1);
+}
+
+TEST(Block, WhatIsSaidToBeBufferedAndIsNotIsAnError) {
+  BlockUnderTest block(Synchronous(2));
+  EXPECT_EQ(CodeOf(block.AskForUpdate(0)), absl::StatusCode::kInternal);
+  block.Push(0);
+  EXPECT_EQ(CodeOf(block.AskForUpdate(1)), absl::StatusCode::kInternal);
+}
+
+TEST(Block, BeyondTheBudgetOnlyTheLowestMissingBatchIsTaken) {
+  GradientBudget budget(0);
+  Block::Options options;
+  options.gradient_budget = &budget;
+  BlockUnderTest block(Synchronous(3), "hidden/kernel", options);
+  EXPECT_EQ(CodeOf(block.Push(2)), absl::StatusCode::kResourceExhausted);
+  EXPECT_EQ(CodeOf(block.PushBuffered(1)), absl::StatusCode::kResourceExhausted);
+  for (const int64_t batch : {0, 1}) EXPECT_TRUE(block.PushBuffered(batch)->value().buffered);
+  EXPECT_TRUE(block.Push(2)->value().status.ok());
+  EXPECT_EQ(block.value(), 1);
+  EXPECT_EQ(budget.bytes(), 0);
 }
 
 }  // namespace

@@ -48,8 +48,8 @@ class GradientAccumulatorTest : public ::testing::Test {
     for (const size_t i : order) {
       EXPECT_FALSE(accumulator.complete());
       EXPECT_FALSE(accumulator.Has(static_cast<int64_t>(i)));
-      accumulator.Add(static_cast<int64_t>(i), contributions[i].examples,
-                      Buffer(contributions[i].gradient));
+      EXPECT_TRUE(accumulator.TryAdd(static_cast<int64_t>(i), contributions[i].examples,
+                                     Buffer(contributions[i].gradient)));
       EXPECT_TRUE(accumulator.Has(static_cast<int64_t>(i)));
     }
     EXPECT_TRUE(accumulator.complete());
@@ -112,11 +112,55 @@ TEST_F(GradientAccumulatorTest, ABatchWithoutAGradientCountsAsZeroOrNotAtAll) {
 TEST_F(GradientAccumulatorTest, StartsAfreshForEachUpdate) {
   GradientAccumulator accumulator(GradientAccumulator::Absent::kZero);
   accumulator.Start(2);
-  accumulator.Add(1, 5, Buffer({1.0f}));
+  EXPECT_TRUE(accumulator.TryAdd(1, 5, Buffer({1.0f})));
   accumulator.Start(1);
   EXPECT_FALSE(accumulator.Has(0));
-  accumulator.Add(0, 5, Buffer({2.0f}));
+  EXPECT_TRUE(accumulator.TryAdd(0, 5, Buffer({2.0f})));
   EXPECT_EQ(accumulator.TakeMean().data()[0], 2.0f);
+}
+
+// With room for one gradient that waits, batches arrive in the worst order, the highest first, and
+// those that are refused come again: the mean has the same bits, and the budget holds at all times.
+TEST_F(GradientAccumulatorTest, AnUpdateCompletesWithinAnyBudget) {
+  constexpr int64_t kGradientBytes = kCount * static_cast<int64_t>(sizeof(float));
+  for (const size_t batches : {1, 2, 9, 50}) {
+    const auto contributions = RandomContributions(batches, 7);
+    const std::vector<float> expected = Mean(contributions, Ascending(batches));
+    for (const int64_t budget_bytes : {int64_t{0}, kGradientBytes, 3 * kGradientBytes}) {
+      GradientBudget budget(budget_bytes);
+      GradientAccumulator accumulator(GradientAccumulator::Absent::kZero, &budget);
+      accumulator.Start(static_cast<int64_t>(batches));
+      while (!accumulator.complete()) {
+        const int64_t before = accumulator.next();
+        for (auto i = static_cast<int64_t>(batches) - 1; i >= 0; --i) {
+          if (accumulator.Has(i)) continue;
+          const bool may_wait = budget.bytes() + kGradientBytes <= budget_bytes;
+          const bool taken =
+              accumulator.TryAdd(i, contributions[i].examples, Buffer(contributions[i].gradient));
+          EXPECT_EQ(taken, may_wait || i == before);
+          EXPECT_LE(budget.bytes(), budget_bytes);
+        }
+        ASSERT_GT(accumulator.next(), before);
+      }
+      EXPECT_EQ(budget.bytes(), 0);
+      const BlockBuffer mean = accumulator.TakeMean();
+      ASSERT_EQ(std::memcmp(mean.data(), expected.data(), kCount * sizeof(float)), 0);
+    }
+  }
+}
+
+TEST_F(GradientAccumulatorTest, AnUpdateThatIsDroppedGivesItsBudgetBack) {
+  GradientBudget budget(1000);
+  {
+    GradientAccumulator accumulator(GradientAccumulator::Absent::kZero, &budget);
+    accumulator.Start(3);
+    EXPECT_TRUE(accumulator.TryAdd(1, 5, Buffer({1.0f})));
+    EXPECT_EQ(budget.bytes(), 4);
+    accumulator.Start(3);
+    EXPECT_EQ(budget.bytes(), 0);
+    EXPECT_TRUE(accumulator.TryAdd(2, 5, Buffer({1.0f})));
+  }
+  EXPECT_EQ(budget.bytes(), 0);
 }
 
 }  // namespace

@@ -33,5 +33,28 @@ TEST(ReplyCollector, HandsOnAllRepliesInOrderOnceTheLastIsThere) {
   }
 }
 
+// One block refuses, another one keeps its answer: the error is not kept with it.
+TEST(ReplyCollector, HandsOnTheFirstErrorAtOnceWhereThatIsAskedFor) {
+  std::vector<std::vector<BlockReply>> results;
+  ReplyCollector* const collector = ReplyCollector::Create(
+      3, [&](std::vector<BlockReply> replies) { results.push_back(std::move(replies)); },
+      ReplyCollector::OnError::kAnswerAtOnce);
+  std::vector<BlockCallback> callbacks;
+  for (size_t i = 0; i < 3; ++i) callbacks.push_back(collector->CallbackFor(i));
+  const auto error = [](absl::StatusCode code) {
+    BlockReply reply;
+    reply.status = absl::Status(code, "refused");
+    return reply;
+  };
+  callbacks[0](BlockReply());
+  EXPECT_TRUE(results.empty());
+  callbacks[1](error(absl::StatusCode::kResourceExhausted));
+  ASSERT_EQ(results.size(), 1u);
+  ASSERT_EQ(results[0].size(), 1u);
+  EXPECT_EQ(results[0][0].status.code(), absl::StatusCode::kResourceExhausted);
+  callbacks[2](error(absl::StatusCode::kInternal));
+  EXPECT_EQ(results.size(), 1u);
+}
+
 }  // namespace
 }  // namespace cairn::ps

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <memory>
+#include <set>
 #include <vector>
 
 #include "common/bounded_queue.h"
@@ -20,9 +21,11 @@ class GradientPusherTest : public ::testing::Test {
         model_(*nn::Model::Create(plan_.model())),
         table_(*BlockTable::Create(plan_.partition(), *model_)) {}
 
-  std::unique_ptr<GradientPusher> MakePusher(uint64_t generation = 1, bool copy = true) {
+  std::unique_ptr<GradientPusher> MakePusher(uint64_t generation = 1, bool copy = true,
+                                             int64_t gradient_memory = int64_t{1} << 30) {
     GradientPusher::Options options;
     options.copy_gradients = copy;
+    options.gradient_memory = gradient_memory;
     options.job_id = plan_.job_id();
     options.generation = generation;
     options.group = ++group_;
@@ -64,7 +67,7 @@ class GradientPusherTest : public ::testing::Test {
   TestCluster cluster_;
   std::unique_ptr<nn::Model> model_;
   BlockTable table_;
-  BoundedQueue<int64_t> settled_{100};
+  BoundedQueue<int64_t> settled_{10000};
   cluster::PsClient::Group group_ = 0;
   std::vector<float> values_ = std::vector<float>(table_.pushed_elements());
 };
@@ -109,20 +112,20 @@ TEST_F(GradientPusherTest, GradientsThatStayWhereTheyAreAreSentFromThere) {
     pusher->Begin(batch, 4);
     pusher->Add(0, gradient);
     pusher->End(proto::BatchRecord());
-    ASSERT_TRUE(*pusher->WaitForRoom(1, [] { return false; }));
+    ASSERT_TRUE(*pusher->WaitForSteps([] { return false; }));
     std::fill(gradient.begin(), gradient.end(), 1e9f);
   }
   ExpectValues(-50);
   EXPECT_EQ(values_, std::vector<float>(values_.size(), -50.0f));
 }
 
-TEST_F(SynchronousPusherTest, RoomComesWhenAStepIsAcknowledged) {
+TEST_F(SynchronousPusherTest, AStepIsAcknowledgedWithItsUpdate) {
   const auto pusher = MakePusher();
   Step(pusher.get(), 0);
-  EXPECT_FALSE(*pusher->WaitForRoom(1, [] { return true; }));
-  EXPECT_TRUE(*pusher->WaitForRoom(2, [] { return true; }));
+  EXPECT_FALSE(*pusher->WaitForSteps([] { return true; }));
+  EXPECT_TRUE(*pusher->WaitForMemory(1, [] { return true; }));
   Step(pusher.get(), 1);
-  EXPECT_TRUE(*pusher->WaitForRoom(1, [] { return false; }));
+  EXPECT_TRUE(*pusher->WaitForSteps([] { return false; }));
   EXPECT_EQ(NextSettled() + NextSettled(), 1);
   ExpectValues(-1);
 }
@@ -133,6 +136,71 @@ TEST_F(SynchronousPusherTest, WhatIsCancelledIsNotSettled) {
   pusher.reset();
   EXPECT_EQ(settled_.size(), 0u);
 }
+
+// One worker computes whole updates of very many batches: far more gradients than it may keep.
+class WideUpdateTest : public GradientPusherTest, public ::testing::WithParamInterface<int64_t> {
+ protected:
+  WideUpdateTest()
+      : GradientPusherTest({.batches_per_epoch = 2 * GetParam(),
+                            .epochs = 1,
+                            .synchronous = true,
+                            .batches_per_update = GetParam()}) {}
+
+  int64_t gradient_bytes() const {
+    return table_.pushed_elements() * static_cast<int64_t>(sizeof(float));
+  }
+};
+
+TEST_P(WideUpdateTest, CompletesWithinTheMemoryForGradients) {
+  const int64_t width = GetParam();
+  for (const int64_t copies : {0, 2, 5, 100}) {
+    // Another life of the job's blocks for each budget.
+    TestCluster cluster(plan_);
+    cluster_.client.swap(cluster.client);
+    const auto pusher = MakePusher(1, /*copy=*/true, copies * gradient_bytes());
+    for (int64_t batch = 0; batch < 2 * width; ++batch) {
+      ASSERT_TRUE(*pusher->WaitForMemory(batch, [] { return false; }));
+      Step(pusher.get(), batch);
+      EXPECT_LE(pusher->gradient_copies(), std::max<int64_t>(2, copies));
+      if (batch % width < width - 1) continue;
+      EXPECT_TRUE(*pusher->WaitForSteps([] { return false; }));
+    }
+    std::set<int64_t> settled;
+    for (int64_t i = 0; i < 2 * width; ++i) settled.insert(NextSettled());
+    EXPECT_EQ(static_cast<int64_t>(settled.size()), 2 * width);
+    EXPECT_EQ(settled_.size(), 0u);
+    for (const auto& ps : cluster.ps) {
+      for (const float value : ps->Values()) EXPECT_EQ(value, -2);
+    }
+    cluster_.client.swap(cluster.client);
+  }
+}
+
+// The lowest batch was another worker's, which is gone: the worker that has filled its memory with
+// higher ones computes it.
+TEST_P(WideUpdateTest, TheLowestBatchNeedsNoRoom) {
+  const int64_t width = GetParam();
+  if (width < 4) return;
+  TestCluster cluster(plan_, /*gradient_memory=*/0);
+  cluster_.client.swap(cluster.client);
+  const auto pusher = MakePusher(1, /*copy=*/true, /*gradient_memory=*/0);
+  Step(pusher.get(), 1);
+  Step(pusher.get(), 2);
+  EXPECT_FALSE(*pusher->WaitForMemory(3, [] { return true; }));
+  EXPECT_TRUE(*pusher->WaitForMemory(0, [] { return true; }));
+  for (int64_t batch = 0; batch < width; ++batch) {
+    if (batch == 1 || batch == 2) continue;
+    ASSERT_TRUE(*pusher->WaitForMemory(batch, [] { return false; }));
+    Step(pusher.get(), batch);
+  }
+  EXPECT_TRUE(*pusher->WaitForSteps([] { return false; }));
+  for (const auto& ps : cluster.ps) {
+    for (const float value : ps->Values()) EXPECT_EQ(value, -1);
+  }
+  cluster_.client.swap(cluster.client);
+}
+
+INSTANTIATE_TEST_SUITE_P(Widths, WideUpdateTest, ::testing::Values(1, 2, 8, 9, 16, 50, 100, 1000));
 
 // Every weight's gradient is 1, and there are 625: their norm is 25.
 class ClippingPusherTest : public GradientPusherTest {
@@ -152,10 +220,10 @@ TEST_F(ClippingPusherTest, AnUpdateIsAppliedOnceWithTheScaleOfItsNorm) {
   const auto other = MakePusher();
   for (int64_t update = 0; update < 10; ++update) {
     Step(one.get(), 2 * update);
-    EXPECT_FALSE(*one->WaitForRoom(1, [] { return true; }));
+    EXPECT_FALSE(*one->WaitForSteps([] { return true; }));
     Step(other.get(), 2 * update + 1);
-    EXPECT_TRUE(*one->WaitForRoom(1, [] { return false; }));
-    EXPECT_TRUE(*other->WaitForRoom(1, [] { return false; }));
+    EXPECT_TRUE(*one->WaitForSteps([] { return false; }));
+    EXPECT_TRUE(*other->WaitForSteps([] { return false; }));
     EXPECT_EQ(NextSettled() + NextSettled(), 4 * update + 1);
     ExpectValues(-0.5f * static_cast<float>(update + 1));
   }
@@ -200,12 +268,44 @@ TEST_F(ClippingPusherTest, AnUpdateThatWasAppliedInPartIsFinishedByWhoeverDoesOn
   ExpectValues(-0.5);
 }
 
+class WideClippingPusherTest : public GradientPusherTest {
+ protected:
+  WideClippingPusherTest()
+      : GradientPusherTest({.rows = 625,
+                            .batches_per_epoch = 120,
+                            .epochs = 1,
+                            .synchronous = true,
+                            .batches_per_update = 40,
+                            .clipnorm = 12.5}),
+        norms_(nn::GradientClip::Create(plan_.job().optimizer()).value(), model_.get(), &table_) {}
+
+  const UpdateNorms* norms() const override { return &norms_; }
+
+  UpdateNorms norms_;
+};
+
+TEST_F(WideClippingPusherTest, AnUpdateWhoseGradientsAreBufferedIsScaledAndAppliedOnce) {
+  const auto pusher = MakePusher(1, /*copy=*/true, /*gradient_memory=*/0);
+  std::set<int64_t> settled;
+  for (int64_t batch = 0; batch < 120; ++batch) {
+    ASSERT_TRUE(*pusher->WaitForMemory(batch, [] { return false; }));
+    Step(pusher.get(), batch);
+    if (batch % 40 == 39) {
+      EXPECT_TRUE(*pusher->WaitForSteps([] { return false; }));
+      ExpectValues(-0.5f * static_cast<float>(batch / 40 + 1));
+    }
+  }
+  for (int i = 0; i < 120; ++i) settled.insert(NextSettled());
+  EXPECT_EQ(settled.size(), 120u);
+  EXPECT_EQ(settled_.size(), 0u);
+}
+
 TEST_F(ClippingPusherTest, ABatchOfAnUpdateThatIsLongInIsSettledWithoutScales) {
   const auto pusher = MakePusher();
   for (int64_t batch : {0, 1, 2, 3}) {
     Step(pusher.get(), batch);
-    const int open = batch % 2 == 0 ? 2 : 1;
-    EXPECT_TRUE(*pusher->WaitForRoom(open, [] { return false; }));
+    if (batch % 2 == 0) continue;
+    EXPECT_TRUE(*pusher->WaitForSteps([] { return false; }));
   }
   EXPECT_EQ(NextSettled() + NextSettled() + NextSettled() + NextSettled(), 6);
   const auto late = MakePusher();
@@ -227,7 +327,7 @@ TEST_F(ClippingPusherTest, WhatIsCancelledIsNotSettled) {
 TEST_F(GradientPusherTest, AnotherGenerationSettlesNothing) {
   const auto pusher = MakePusher(2);
   Step(pusher.get(), 0);
-  const auto room = pusher->WaitForRoom(1, [] { return false; });
+  const auto room = pusher->WaitForSteps([] { return false; });
   EXPECT_EQ(room.status().code(), absl::StatusCode::kFailedPrecondition);
   EXPECT_EQ(pusher->status().code(), absl::StatusCode::kFailedPrecondition);
   EXPECT_EQ(settled_.size(), 0u);

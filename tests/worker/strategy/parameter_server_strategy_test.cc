@@ -64,13 +64,13 @@ class TestWorker {
     options.batch_size = plan.batch_size();
     executor_ =
         OrDie(nn::Executor::Create(model_.model.get(), &model_.objective, options, device_.get()));
-    strategy_ =
-        OrDie(ParameterServerStrategy::Create(plan, generation, *model_.model, executor_.get(),
-                                              client, [this](const proto::BatchRecord& record) {
-                                                MutexLock lock(&mutex_);
-                                                ++settled_[record.batch()];
-                                                changed_.NotifyAll();
-                                              }));
+    strategy_ = OrDie(ParameterServerStrategy::Create(plan, generation, *model_.model,
+                                                      executor_.get(), client, int64_t{1} << 30,
+                                                      [this](const proto::BatchRecord& record) {
+                                                        MutexLock lock(&mutex_);
+                                                        ++settled_[record.batch()];
+                                                        changed_.NotifyAll();
+                                                      }));
     watched_ = std::make_unique<WatchedStrategy>(strategy_.get(), executor_.get());
     trainer_ = std::make_unique<Trainer>(executor_.get(), &loader_, watched_.get(), 0);
   }
@@ -281,7 +281,7 @@ TEST(ParameterServerStrategyTest, APlanForAnotherModelIsRefused) {
   const JobModel model = OrDie(JobModel::Create(plan.job(), plan.model()));
   plan.mutable_partition()->mutable_variables(0)->set_name("other/kernel");
   const auto strategy = ParameterServerStrategy::Create(plan, 1, *model.model, nullptr,
-                                                        cluster.client.get(), nullptr);
+                                                        cluster.client.get(), 0, nullptr);
   EXPECT_EQ(strategy.status().code(), absl::StatusCode::kInvalidArgument);
 }
 

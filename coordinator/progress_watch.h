@@ -1,0 +1,59 @@
+#ifndef CAIRN_COORDINATOR_PROGRESS_WATCH_H_
+#define CAIRN_COORDINATOR_PROGRESS_WATCH_H_
+
+#include <algorithm>
+#include <string>
+
+#include "absl/time/time.h"
+
+namespace cairn::coordinator {
+
+// Notices that a job makes no progress. Progress is whatever the caller puts into a text: the job
+// stands still as long as the text stays the same. Not thread-safe.
+//
+// A job whose batches take long by nature stands still before each of them. It is reported once:
+// after a stall that ended by itself only one twice as long is reported.
+class ProgressWatch {
+ public:
+  static constexpr absl::Duration kFirstThreshold = absl::Seconds(30);
+
+  enum class Event {
+    kNone,
+    kStalled,  // The job has stood still for the threshold. Once for each stall.
+    kGoesOn,   // A stall that was reported is over.
+  };
+
+  // What is new at `now`. After kGoesOn stalled_for() is how long the stall was.
+  Event Update(std::string progress, absl::Duration now) {
+    if (progress == progress_ && !first_) {
+      stalled_for_ = now - since_;
+      if (reported_ || stalled_for_ < threshold_) return Event::kNone;
+      reported_ = true;
+      return Event::kStalled;
+    }
+    stalled_for_ = first_ ? absl::ZeroDuration() : now - since_;
+    first_ = false;
+    progress_ = std::move(progress);
+    since_ = now;
+    if (!reported_) return Event::kNone;
+    reported_ = false;
+    threshold_ = std::max(threshold_, 2 * stalled_for_);
+    return Event::kGoesOn;
+  }
+
+  // A stall was reported and goes on.
+  bool stalled() const { return reported_; }
+  absl::Duration stalled_for() const { return stalled_for_; }
+
+ private:
+  bool first_ = true;
+  std::string progress_;
+  absl::Duration since_;
+  absl::Duration stalled_for_;
+  absl::Duration threshold_ = kFirstThreshold;
+  bool reported_ = false;
+};
+
+}  // namespace cairn::coordinator
+
+#endif  // CAIRN_COORDINATOR_PROGRESS_WATCH_H_
