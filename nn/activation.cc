@@ -22,7 +22,7 @@ constexpr KnownActivation kKnownActivations[] = {
     {"leaky_relu", {.kind = Kind::kRelu, .slope = 0.2f}},
     {"sigmoid", {.kind = Kind::kSigmoid}},
     {"hard_sigmoid", {.kind = Kind::kHardSigmoid, .slope = 1.0f / 6}},
-    // What Keras 2 and TensorFlow.js call hard_sigmoid.
+    // Keras 2 and TensorFlow.js call this one hard_sigmoid.
     {"hard_sigmoid_keras2", {.kind = Kind::kHardSigmoid, .slope = 0.2f}},
     {"tanh", {.kind = Kind::kTanh}},
     {"softmax", {.kind = Kind::kSoftmax}},
@@ -44,7 +44,7 @@ bool Activation::differentiates_from_output() const {
     case Kind::kSwish:
       return false;
     case Kind::kRelu:
-      // The sign of the output tells the two sides apart only if they meet at zero.
+      // The output identifies the branch only if the function is monotonic and continuous at zero.
       return threshold == 0 && slope >= 0;
     case Kind::kElu:
       return slope >= 0;

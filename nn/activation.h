@@ -7,41 +7,43 @@
 
 namespace cairn::nn {
 
-// Keras's activation functions, with Keras 3's formulas and defaults unless a name says otherwise.
+// An activation function with its parameters. Formulas and defaults are those of Keras 3
+// (keras/src/activations/activations.py) unless a comment says otherwise. A value type.
 struct Activation {
   enum class Kind {
     kLinear,
     kRelu,  // max_value if x >= max_value; x if x >= threshold; else slope * (x - threshold)
     kSigmoid,
-    kHardSigmoid,  // slope * x + 1/2, between 0 and 1: slope 1/6 is Keras 3's, 0.2 Keras 2's
+    kHardSigmoid,  // slope * x + 1/2, clipped to [0, 1]; slope 1/6 in Keras 3, 0.2 in Keras 2
     kTanh,
     kSoftmax,  // over the last axis
     kSoftplus,
     kSoftsign,
-    kElu,  // slope * (exp(x) - 1) for x < 0
-    kSelu,
-    kGelu,  // exact, with erf
-    kSwish,
+    kElu,    // slope * (exp(x) - 1) for x < 0
+    kSelu,   // Klambauer et al. 2017
+    kGelu,   // exact, with erf
+    kSwish,  // x * sigmoid(x); Keras's silu
     kExponential,
   };
   Kind kind = Kind::kLinear;
-  // kRelu, kElu and kHardSigmoid.
+  // Used by kRelu, kElu and kHardSigmoid.
   float slope = 0;
-  // kRelu only.
+  // Used by kRelu only. `max_value` applies only if `has_max_value`.
   float max_value = 0;
   bool has_max_value = false;
   float threshold = 0;
 
-  // max(x, 0) and nothing else.
+  // True for max(x, 0) without slope, limit or threshold.
   bool is_plain_relu() const {
     return kind == Kind::kRelu && slope == 0 && !has_max_value && threshold == 0;
   }
-  // True if the derivative is computed from the function's value alone; else it needs x.
+  // True if the derivative can be computed from the function's output alone. Otherwise it needs the
+  // input x, which the kernel must keep.
   bool differentiates_from_output() const;
 };
 
-// The activation that Keras knows under `name`, with its defaults. INVALID_ARGUMENT lists the known
-// names.
+// Returns the activation that Keras calls `name`, with Keras's default parameters. INVALID_ARGUMENT
+// lists the known names.
 absl::StatusOr<Activation> ParseActivation(std::string_view name);
 
 }  // namespace cairn::nn

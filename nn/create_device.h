@@ -9,10 +9,14 @@
 
 namespace cairn::nn {
 
-// `kind` is "cpu", "cuda" (the first GPU) or "auto" (the best that can train: at present the CPU,
-// because the GPU has no kernels of layers yet). The GPU's code is a shared library, looked for
-// beside the program, then where the loader looks. UNAVAILABLE says why there is no GPU;
-// INVALID_ARGUMENT lists the kinds.
+// Creates the device of the given kind: "cpu", "cuda" (the first GPU) or "auto" (the best device
+// that can train; today always the CPU, because the GPU has no layer kernels).
+//
+// The GPU code is a shared library. It is searched next to the program first, then on the dynamic
+// loader's path.
+//
+// Errors: UNAVAILABLE gives the reason why no GPU can be used; INVALID_ARGUMENT lists the known
+// kinds.
 absl::StatusOr<std::unique_ptr<Device>> CreateDevice(std::string_view kind);
 
 }  // namespace cairn::nn

@@ -14,12 +14,12 @@ namespace cairn::nn {
 
 class Layer;
 
-// Where a model computes: a CPU or one GPU. Belongs to one thread at a time; outlives everything
-// that was created from it.
+// A device that runs models: the CPU or one GPU. It allocates memory, copies data and creates the
+// kernels of layers. Used by one thread at a time. Must outlive everything created from it.
 class Device {
  public:
-  // c = a b: a has `rows` x `inner`, b `inner` x `columns`, c `rows` x `columns` elements. A
-  // transposed operand is stored with its two dimensions swapped.
+  // A matrix product c = a b, where a is `rows` x `inner`, b is `inner` x `columns` and c is `rows`
+  // x `columns`, all row-major. A transposed operand is stored with its two dimensions swapped.
   struct Product {
     int64_t rows = 0;
     int64_t columns = 0;
@@ -32,42 +32,44 @@ class Device {
   };
 
   struct KernelOptions {
-    // Of every batch that the kernel will see.
+    // The batch size; a kernel runs batches of this size only.
     int64_t examples = 0;
-    // False: Backward is never called.
+    // If false, Backward is never called and the kernel keeps no state for it.
     bool training = false;
-    // False: nobody will ask for the gradient by an input.
+    // If false, no gradient with respect to an input is ever requested.
     bool needs_input_gradient = true;
-    // The layer that takes this one's output and is computed along with it (see Fuses), or null.
+    // The layer fused with this one: it consumes this layer's output and the kernel computes both
+    // (see Fuses). Null if none.
     const Layer* next = nullptr;
   };
 
   virtual ~Device() = default;
 
-  // For people: "cpu", "cuda:0 (NVIDIA H200)".
+  // A name for logs and messages: "cpu", "cuda:0 (NVIDIA H200)".
   virtual std::string name() const = 0;
-  // True if its memory can be read and written by the host directly.
+  // True if the host can read and write the device's memory directly.
   virtual bool memory_is_host() const = 0;
 
-  // At least 64-byte aligned, contents unspecified. RESOURCE_EXHAUSTED names the size.
+  // Returns memory aligned to at least 64 bytes, with unspecified contents. RESOURCE_EXHAUSTED
+  // names the size.
   virtual absl::StatusOr<void*> Allocate(size_t bytes) = 0;
-  // Null is allowed.
+  // Frees memory returned by Allocate. Null is allowed.
   virtual void Free(void* memory) = 0;
-  // The host's memory may be reused when they return.
+  // Copies between host and device. The host memory may be reused as soon as the call returns.
   virtual absl::Status CopyToDevice(void* device, const void* host, size_t bytes) = 0;
   virtual absl::Status CopyFromDevice(void* host, const void* device, size_t bytes) = 0;
-  // Returns when everything that was asked for is done.
+  // Blocks until all work submitted before is complete.
   virtual absl::Status Synchronize() = 0;
   virtual absl::Status Multiply(const Product& product) = 0;
 
-  // How many threads of the host the calling thread's work on this device may use from now on.
+  // Sets how many host threads the calling thread's work on this device may use from now on.
   virtual void UseThreads(int threads) = 0;
-  // Whether one kernel can compute `first` and then `second`, which takes nothing but its output.
-  // The kernel sees first's inputs, second's output, and the variables of both, first's before
-  // second's.
+  // Returns true if one kernel can compute `first` followed by `second`, where `second` is the only
+  // consumer of the output of `first` and has no other input. The fused kernel receives the inputs
+  // of `first`, the output of `second`, and the variables of both, those of `first` first.
   virtual bool Fuses(const Layer& first, const Layer& second) const { return false; }
-  // UNIMPLEMENTED, naming the layer's class, if the device has no kernel for it. `layer` and
-  // options.next must outlive the kernel.
+  // Creates the kernel of `layer`. `layer` and options.next must outlive the kernel. UNIMPLEMENTED
+  // names the layer's class if the device has no kernel for it.
   virtual absl::StatusOr<std::unique_ptr<Kernel>> CreateKernel(const Layer& layer,
                                                                const KernelOptions& options) = 0;
 };

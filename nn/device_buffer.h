@@ -9,7 +9,8 @@
 
 namespace cairn::nn {
 
-// Floats in a device's memory. Movable; the device must outlive it.
+// Owns `count` floats in a device's memory. Movable, not copyable. The device must outlive the
+// buffer.
 class DeviceBuffer {
  public:
   static absl::StatusOr<DeviceBuffer> Create(Device* device, int64_t count) {
@@ -18,7 +19,7 @@ class DeviceBuffer {
     return DeviceBuffer(device, static_cast<float*>(*memory));
   }
 
-  // Empty: data() is null.
+  // An empty buffer; data() is null.
   DeviceBuffer() = default;
   ~DeviceBuffer() {
     if (device_ != nullptr) device_->Free(data_);

@@ -15,38 +15,39 @@
 namespace cairn::nn {
 namespace {
 
-// So that sizes in bytes fit an int64 (see kTensorElementsMax).
+// Keeps sizes in bytes within int64 (see kTensorElementsMax).
 constexpr int64_t kBatchSizeMax = int64_t{1} << 20;
-// Training has two batch sizes (the last of an epoch is smaller), evaluation perhaps two more.
+// Training uses two batch sizes, because the last batch of an epoch is smaller. Evaluation may add
+// two more.
 constexpr size_t kPlansMax = 4;
 
 CAIRN_SIMD void AddTo(int64_t count, const float* from, float* to) {
   for (int64_t i = 0; i < count; ++i) to[i] += from[i];
 }
 
-// gradient *= multiplier / divisor, exactly rounded: the multiplier is a power of two.
+// gradient *= multiplier / divisor. Rounds once, because the multiplier is a power of two.
 CAIRN_SIMD void Rescale(int64_t count, float multiplier, float divisor, float* gradient) {
   for (int64_t i = 0; i < count; ++i) gradient[i] = gradient[i] * multiplier / divisor;
 }
 
-// Gradients of a batch are computed as sums divided by this power of two, and made means when they
-// are complete. So sums of whole numbers stay exact for every batch size: a weight that counts
-// examples has a gradient of exactly 1.
+// The backward pass divides by this power of two instead of the batch size; FinishGradients turns
+// the result into a mean. Division by a power of two is exact, so a sum of whole numbers stays
+// exact for every batch size: a weight that counts examples has a gradient of exactly 1.
 int64_t GradientDivisor(int64_t batch_size) {
   return static_cast<int64_t>(std::bit_floor(static_cast<uint64_t>(batch_size)));
 }
 
-// Whether the loss alone takes what this node computes, and its derivative and that of the node's
-// activation cancel.
+// Returns true if the loss is the only consumer of this node's output and the loss's derivative
+// cancels with the activation's.
 bool FusesLoss(const Model& model, int node, const Loss& loss) {
   const Layer& layer = *model.nodes()[node].layer;
   const Activation::Kind kind = layer.activation().kind;
   if (layer.is_view() || kind == Activation::Kind::kLinear || kind != loss.fused_activation()) {
     return false;
   }
-  return std::none_of(model.nodes().begin(), model.nodes().end(), [node](const Model::Node& taker) {
-    return absl::c_linear_search(taker.inputs, node);
-  });
+  return std::none_of(
+      model.nodes().begin(), model.nodes().end(),
+      [node](const Model::Node& consumer) { return absl::c_linear_search(consumer.inputs, node); });
 }
 
 }  // namespace
@@ -64,7 +65,7 @@ Executor::Executor(const Model* model, const Objective* objective, const Options
     const int node = model->outputs()[i].node;
     stages_[node].fuses_loss = FusesLoss(*model, node, *objective_.terms()[i].loss);
   }
-  // FindPlan hands out pointers into it.
+  // FindPlan returns pointers into the vector, so it must not reallocate.
   plans_.reserve(kPlansMax);
 }
 
@@ -86,7 +87,8 @@ absl::StatusOr<std::unique_ptr<Executor>> Executor::Create(const Model* model,
     return absl::UnimplementedError(
         absl::StrCat(device->name(), " cannot run models yet; use the cpu"));
   }
-  // Before the kernels are made: oneDNN cuts its work for as many threads as there are then.
+  // Must precede the creation of kernels: oneDNN partitions its work for the number of threads at
+  // that time.
   device->UseThreads(options.threads);
   std::unique_ptr<Executor> executor(new Executor(model, objective, options, device));
   CAIRN_RETURN_IF_ERROR(executor->AllocateVariables());
@@ -118,33 +120,35 @@ absl::Status Executor::AllocateVariables() {
   return BindVariables();
 }
 
-// Of the calls that share a variable the last writes its gradient; the others, whose turn comes
-// later, write elsewhere and are added.
+// Assigns each node the buffers of its variables' values and gradients. Several nodes may share a
+// variable (calls of one layer). The backward pass reaches the last of them first: that one writes
+// the gradient. The others write to an extra buffer, which FinishGradients adds.
 absl::Status Executor::BindVariables() {
   std::vector<bool> has_writer(values_.size(), false);
-  std::vector<float*> elsewhere(values_.size(), nullptr);
+  std::vector<float*> extra_gradients(values_.size(), nullptr);
   for (int i = static_cast<int>(stages_.size()) - 1; i >= 0; --i) {
     const Model::Node& node = model_->nodes()[i];
     for (size_t v = 0; v < node.layer->variables().size(); ++v) {
       const size_t variable = node.first_variable + v;
       float* gradient = gradients_[variable];
       if (gradient != nullptr && has_writer[variable]) {
-        if (elsewhere[variable] == nullptr) {
+        if (extra_gradients[variable] == nullptr) {
           const int64_t count = model_->variables()[variable].element_count();
-          CAIRN_ASSIGN_OR_RETURN(elsewhere[variable], Allocate(count));
+          CAIRN_ASSIGN_OR_RETURN(extra_gradients[variable], Allocate(count));
         }
-        gradient = elsewhere[variable];
+        gradient = extra_gradients[variable];
       }
       has_writer[variable] = true;
       stages_[i].variables.push_back(values_[variable]);
       stages_[i].variable_gradients.push_back(gradient);
     }
   }
-  JoinPairs();
+  BindFusedVariables();
   return absl::OkStatus();
 }
 
-void Executor::JoinPairs() {
+// The kernel of a fused pair receives the variables of both layers, those of the first layer first.
+void Executor::BindFusedVariables() {
   for (size_t i = 0; i < stages_.size(); ++i) {
     if (fusion_.next[i] < 0) continue;
     const Stage& second = stages_[fusion_.next[i]];
@@ -161,7 +165,8 @@ absl::Status Executor::AllocateOutputs() {
     const Model::Node& node = model_->nodes()[i];
     stages_[i].inputs.resize(node.inputs.size());
     stages_[i].masks.resize(node.masks.size());
-    // Inputs and their views lie where the batch is; between the two of a pair nothing comes out.
+    // Model inputs and views of them live in the batch's own arrays (see BindInputs). The tensor
+    // between the layers of a fused pair is never stored.
     if (node.inputs.empty() || node.layer->is_view() || fusion_.next[i] >= 0) continue;
     const int64_t count = options_.batch_size * ElementCount(node.layer->output().shape);
     CAIRN_ASSIGN_OR_RETURN(stages_[i].output, Allocate(count));
@@ -171,6 +176,8 @@ absl::Status Executor::AllocateOutputs() {
 }
 
 absl::Status Executor::AllocateGradients() {
+  // One allocation holds all gradients of outputs. Gradients that are not live at the same time
+  // share memory.
   const GradientLayout layout(*model_, flow_, fusion_, options_.batch_size);
   CAIRN_ASSIGN_OR_RETURN(float* const memory, Allocate(layout.size));
   const auto at = [memory](int64_t place) { return place < 0 ? nullptr : memory + place; };
@@ -187,6 +194,7 @@ absl::StatusOr<Executor::Plan*> Executor::FindPlan(int64_t batch_size) {
     plan.last_use = ++forward_count_;
     return &plan;
   }
+  // A new batch size: create the kernels first, so that a failure leaves the other plans intact.
   Plan plan{.batch_size = batch_size, .last_use = ++forward_count_};
   for (size_t i = 0; i < stages_.size(); ++i) {
     const Model::Node& node = model_->nodes()[i];
@@ -197,6 +205,7 @@ absl::StatusOr<Executor::Plan*> Executor::FindPlan(int64_t batch_size) {
     }
     plan.kernels.push_back(std::move(kernel));
   }
+  // Evict the plan that was not used for the longest time.
   if (plans_.size() == kPlansMax) {
     plans_.erase(std::min_element(plans_.begin(), plans_.end(), [](const Plan& a, const Plan& b) {
       return a.last_use < b.last_use;
@@ -229,7 +238,7 @@ absl::Span<const float> Executor::gradient(int variable) const {
 void Executor::BindInputs(const Batch& batch) {
   CAIRN_CHECK(batch.inputs.size() == model_->inputs().size());
   for (size_t i = 0; i < batch.inputs.size(); ++i) {
-    // Nobody writes to it: inputs have no kernel.
+    // The const_cast is safe: input nodes have no kernel, so nothing writes through the pointer.
     stages_[model_->input_nodes()[i]].output =
         const_cast<float*>(static_cast<const float*>(batch.inputs[i]));
   }
@@ -243,6 +252,8 @@ void Executor::BindInputs(const Batch& batch) {
       stages_[i].masks[slot] =
           mask < 0 ? nullptr : reinterpret_cast<const int32_t*>(stages_[mask].output);
     }
+    // A view is its input's memory, which may be the batch itself. Nodes are in topological order,
+    // so the input's pointer is set by now.
     if (node.layer->is_view()) stages_[i].output = stages_[node.inputs[0]].output;
     stages_[i].random_key = DeriveKey(batch.random_key, node.layer->name());
   }
@@ -274,9 +285,9 @@ absl::StatusOr<Executor::Sums> Executor::Forward(const Batch& batch, bool traini
   return sums;
 }
 
-// An output's loss and, if it has one, its gradient.
-absl::StatusOr<Loss::Batch> Executor::ComputeTerm(const Batch& batch, int output,
-                                                  bool with_gradient) const {
+// Computes the loss of one output and, if requested, the gradient with respect to that output.
+absl::StatusOr<Loss::Batch> Executor::ComputeOutputLoss(const Batch& batch, int output,
+                                                        bool with_gradient) const {
   const Model::Output& place = model_->outputs()[output];
   const Stage& stage = stages_[place.node];
   const Objective::Term& term = objective_.terms()[output];
@@ -301,7 +312,8 @@ absl::Status Executor::ComputeLoss(const Batch& batch, bool training, Sums* sums
     sums->metrics.emplace_back(measure.metric->state_size());
   }
   for (int output = 0; output < static_cast<int>(batch.labels.size()); ++output) {
-    CAIRN_ASSIGN_OR_RETURN(const Loss::Batch result, ComputeTerm(batch, output, can_run_backward_));
+    CAIRN_ASSIGN_OR_RETURN(const Loss::Batch result,
+                           ComputeOutputLoss(batch, output, can_run_backward_));
     sums->loss_sum += objective_.terms()[output].weight * result.loss_sum;
     for (size_t i = 0; i < sums->metrics.size(); ++i) {
       const Objective::Measure& measure = objective_.measures()[i];
@@ -319,7 +331,7 @@ double Executor::Penalty() const {
     for (size_t v = 0; v < node.layer->variables().size(); ++v) {
       const LayerVariable& variable = node.layer->variables()[v];
       if (variable.regularizer.empty() || node.owner >= 0) continue;
-      // Keras: what is frozen costs nothing.
+      // As in Keras, frozen variables are not penalized.
       if (variable.spec.update != VariableSpec::Update::kOptimized) continue;
       penalty += variable.regularizer.Penalty(values_[node.first_variable + v],
                                               variable.spec.element_count());
@@ -333,6 +345,8 @@ void Executor::Backward(absl::FunctionRef<void(int variable)> on_gradient) {
   can_run_backward_ = false;
   device_->UseThreads(options_.threads);
   for (int i = static_cast<int>(stages_.size()) - 1; i >= 0; --i) {
+    // The first node of a fused pair runs the backward pass of both. Variables of the second layer
+    // are finished first, so gradients are reported from the last layer to the first.
     if (fusion_.is_second(i) || !flow_.needed[fusion_.tail(i)]) continue;
     RunBackward(i);
     if (fusion_.next[i] >= 0) FinishGradients(fusion_.next[i], on_gradient);
@@ -354,22 +368,27 @@ void Executor::RunBackward(int i) {
                                  .input_gradients = stage.input_gradients,
                                  .variable_gradients = stage.variable_gradients});
   } else if (!stage.input_gradients.empty() && !flow_.shares_gradient[i]) {
+    // A view whose input has other consumers too: its gradient needs memory of its own.
     const int64_t count = batch_size_ * ElementCount(model_->nodes()[i].layer->output().shape);
     std::memcpy(stage.input_gradients[0], stage.output_gradient, count * sizeof(float));
   }
-  AddSlots(i);
+  AccumulateInputGradients(i);
 }
 
-// Adds what could not be written to its place because another gradient was there first.
-void Executor::AddSlots(int node) {
-  const Model::Node& taker = model_->nodes()[node];
-  for (size_t slot = 0; slot < taker.inputs.size(); ++slot) {
+// Adds the input gradients that the kernel wrote to temporary memory, because another consumer of
+// that input had already written its gradient to the final place.
+void Executor::AccumulateInputGradients(int node) {
+  const Model::Node& consumer = model_->nodes()[node];
+  for (size_t slot = 0; slot < consumer.inputs.size(); ++slot) {
     if (flow_.slots[node][slot] != GradientFlow::Slot::kAdd) continue;
-    AddTo(batch_size_ * ElementCount(taker.layer->inputs()[slot].shape),
-          stages_[node].input_gradients[slot], stages_[taker.inputs[slot]].output_gradient);
+    AddTo(batch_size_ * ElementCount(consumer.layer->inputs()[slot].shape),
+          stages_[node].input_gradients[slot], stages_[consumer.inputs[slot]].output_gradient);
   }
 }
 
+// Completes the gradients of the variables that `node` is the last to contribute to: adds a shared
+// variable's contributions, turns the sum into a mean, adds the regularizer's gradient. Only then
+// is the gradient reported.
 void Executor::FinishGradients(int node, absl::FunctionRef<void(int variable)> on_gradient) {
   const Model::Node& finished = model_->nodes()[node];
   for (size_t v = 0; v < finished.layer->variables().size(); ++v) {
@@ -380,7 +399,7 @@ void Executor::FinishGradients(int node, absl::FunctionRef<void(int variable)> o
     const int64_t count = variable.spec.element_count();
     const float* written = stages_[node].variable_gradients[v];
     if (written != gradient) AddTo(count, written, gradient);
-    // The owner stands first, so its gradient is the last.
+    // The owner of a shared variable comes first in the graph, so its contribution is the last one.
     if (finished.owner >= 0) continue;
     if (variable.spec.update == VariableSpec::Update::kOptimized) {
       const int64_t divisor = GradientDivisor(batch_size_);

@@ -21,49 +21,58 @@
 
 namespace cairn::nn {
 
-// One model on one device: its variables' values and gradients, and the passes over a batch. All
-// tensors' memory is laid out up front; kernels are made at the first batch of each size.
-// Results depend on values, batch and thread count only. Belongs to one thread.
+// Runs one model on one device. Holds the values and gradients of its variables and computes the
+// forward and backward pass of a batch:
+//
+//   executor->Forward(batch, /*training=*/true);
+//   executor->Backward([&](int variable) { Send(executor->gradient(variable)); });
+//
+// All tensors are allocated by Create. Kernels are created at the first batch of each size. Results
+// depend only on values, batch and number of threads. Used by one thread.
 class Executor {
  public:
   struct Options {
-    // The largest batch.
+    // The largest batch size, at most 2^20.
     int64_t batch_size = 0;
-    // Of the host.
+    // Number of host threads, at least 1.
     int threads = 1;
-    // False: no gradients, no memory for them; Backward must not be called.
+    // If false, no memory for gradients is allocated and Backward must not be called.
     bool training = true;
   };
 
   struct Batch {
-    // 1 to Options::batch_size.
+    // Number of examples, from 1 to Options::batch_size.
     int64_t size = 0;
-    // One contiguous array per model input, float or int32 as the input says. Borrowed until
-    // Backward has returned.
+    // One contiguous row-major array per model input, float or int32 as the input's type says.
+    // Borrowed until Backward returns.
     std::vector<const void*> inputs;
-    // One contiguous array per output of the model, as its loss's label_type(); none to compute the
-    // outputs only (no loss, no metrics). Borrowed until Forward has returned.
+    // One contiguous array per model output, of the label_type() of its loss. Empty to compute
+    // outputs only, without loss and metrics. Borrowed until Forward returns.
     std::vector<const void*> labels;
-    // One for each example and every loss, as Loss::Batch::weights; null: all 1. Metrics do not see
-    // them.
+    // One weight per example, applied to every loss (see Loss::Batch::weights). Null: all weights
+    // are 1. Metrics ignore weights.
     const float* weights = nullptr;
-    // Makes the batch's random draws: a pure function of (random_key, layer name, element).
+    // Seed of the batch's random draws. A draw is a pure function of (random_key, layer name,
+    // element).
     uint64_t random_key = 0;
   };
 
   struct Sums {
     int64_t examples = 0;
-    // The model's mean loss times the examples, without the penalty.
+    // The batch's loss summed over examples, without the regularization penalty.
     double loss_sum = 0;
-    // The regularizers' sum. What Keras reports as loss is loss_sum / examples + penalty.
+    // The sum of all regularization penalties. Keras reports loss_sum / examples + penalty as the
+    // loss.
     double penalty = 0;
-    // The states of the objective's measures, in their order.
+    // The state of each of the objective's metrics, in the order of Objective::measures().
     std::vector<std::vector<double>> metrics;
   };
 
-  // `objective` is for this model, or null: then batches have no labels. Everything pointed to must
-  // outlive the executor. INVALID_ARGUMENT: options out of range. UNIMPLEMENTED: the device lacks a
-  // layer. RESOURCE_EXHAUSTED: no memory.
+  // Creates an executor. `objective` belongs to `model`, or is null if batches have no labels. All
+  // pointers must outlive the executor.
+  //
+  // Errors: INVALID_ARGUMENT for options out of range, UNIMPLEMENTED if the device lacks a kernel,
+  // RESOURCE_EXHAUSTED if memory is short.
   static absl::StatusOr<std::unique_ptr<Executor>> Create(const Model* model,
                                                           const Objective* objective,
                                                           const Options& options, Device* device);
@@ -71,41 +80,43 @@ class Executor {
   Executor(const Executor&) = delete;
   Executor& operator=(const Executor&) = delete;
 
-  // Parameters, zero at first; written by the caller between steps. `variable` is a position in
-  // Model::variables(). The span stays where it is as long as the executor lives.
+  // The values of a variable, initially zero. The caller writes them between steps. `variable` is
+  // an index into Model::variables(). The span stays valid as long as the executor lives.
   absl::Span<float> values(int variable);
-  // Valid from its on_gradient call until the next Backward; for moving statistics it is the
-  // batch's mean or biased variance. Empty for frozen variables.
+  // The gradient of a variable, valid from its on_gradient call until the next Backward. For a
+  // moving statistic it is the batch's mean or biased variance. Empty for frozen variables.
   absl::Span<const float> gradient(int variable) const;
 
-  // `training` as Keras's: dropout drops and batch normalisation uses the batch's statistics.
-  // INVALID_ARGUMENT: an id or a class number out of range.
+  // Computes the outputs and, if the batch has labels, loss and metrics. `training` has Keras's
+  // meaning: dropout is active and batch normalization uses the batch's statistics.
+  // INVALID_ARGUMENT: an id or a class label is out of range.
   absl::StatusOr<Sums> Forward(const Batch& batch, bool training);
 
-  // Computes the gradient of mean loss + penalties for the batch of the last Forward, which had
-  // labels and was a training one; at most once for each Forward. Calls `on_gradient` for each
-  // variable that is not frozen the moment its gradient is complete, from the last layer to the
-  // first; the pass does not read that variable's values afterwards, so others may write them.
+  // Computes the gradient of mean loss + penalty for the batch of the last Forward, which must have
+  // had labels and training = true. May be called once per Forward. Calls `on_gradient` for each
+  // variable that is not frozen as soon as its gradient is complete, from the last layer to the
+  // first. The rest of the pass does not read that variable's values, so the callback may let them
+  // be overwritten.
   void Backward(absl::FunctionRef<void(int variable)> on_gradient);
 
   const Objective& objective() const { return objective_; }
 
-  // From now on the time of every layer is recorded: that of node i of the model under
-  // `first_name` + i (forward) and `first_name` + nodes + i (backward), that of the loss under
-  // `first_name` + 2 nodes; of two layers that run as one the first has the time. Null: nothing is
-  // recorded, and no clock is read.
+  // Records the time of every layer from now on. With n nodes in the model, span name `first_name`
+  // + i is the forward time of node i, `first_name` + n + i its backward time, and `first_name` +
+  // 2n the time of the loss. The first layer of a fused pair gets the time of both. A null recorder
+  // stops recording; no clock is read then.
   void set_recorder(SpanRecorder* recorder, uint32_t first_name) {
     recorder_ = recorder;
     first_name_ = first_name;
   }
 
-  // One of Model::outputs() for the last Forward's batch: its size times the output's shape.
+  // The values of model output `index` for the last Forward: batch size x the output's shape.
   absl::Span<const float> output(int index = 0) const;
 
  private:
-  // A layer's place in the passes: where it reads and writes. The pointers of model inputs change
-  // with each batch; the others stay. The first of a pair has both layers' variables and, like the
-  // second, its output.
+  // The buffers that a node's kernel reads and writes. Pointers that depend on model inputs change
+  // with each batch; the others are fixed. The first node of a fused pair holds the variables of
+  // both layers and writes the output of the second.
   struct Stage {
     std::vector<const float*> inputs;
     float* output = nullptr;
@@ -115,10 +126,12 @@ class Executor {
     std::vector<float*> input_gradients;
     std::vector<float*> variable_gradients;
     uint64_t random_key = 0;
-    // The loss gives the gradient of what the layer's activation was applied to.
+    // The loss computes the gradient with respect to the input of this layer's activation, so the
+    // kernel skips the activation's derivative.
     bool fuses_loss = false;
   };
-  // The kernels for batches of one size, by node; null for views and the second of a pair.
+  // The kernels for one batch size, by node. Null for views and for the second node of a fused
+  // pair.
   struct Plan {
     int64_t batch_size = 0;
     int64_t last_use = 0;
@@ -129,7 +142,7 @@ class Executor {
 
   absl::Status AllocateVariables();
   absl::Status BindVariables();
-  void JoinPairs();
+  void BindFusedVariables();
   absl::Status AllocateOutputs();
   absl::Status AllocateGradients();
   absl::StatusOr<float*> Allocate(int64_t count);
@@ -137,13 +150,14 @@ class Executor {
   Device::KernelOptions KernelOptions(int node, int64_t batch_size) const;
   void BindInputs(const Batch& batch);
   absl::Status ComputeLoss(const Batch& batch, bool training, Sums* sums);
-  absl::StatusOr<Loss::Batch> ComputeTerm(const Batch& batch, int output, bool with_gradient) const;
+  absl::StatusOr<Loss::Batch> ComputeOutputLoss(const Batch& batch, int output,
+                                                bool with_gradient) const;
   double Penalty() const;
   uint32_t SpanName(int node, bool backward) const {
     return first_name_ + node + (backward ? static_cast<uint32_t>(stages_.size()) : 0);
   }
   void RunBackward(int node);
-  void AddSlots(int node);
+  void AccumulateInputGradients(int node);
   void FinishGradients(int node, absl::FunctionRef<void(int variable)> on_gradient);
 
   const Model* const model_;
@@ -161,7 +175,7 @@ class Executor {
   std::vector<Plan> plans_;
   int64_t forward_count_ = 0;
 
-  // The last Forward's.
+  // State of the last Forward.
   int64_t batch_size_ = 0;
   Plan* plan_ = nullptr;
   bool can_run_backward_ = false;

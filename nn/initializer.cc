@@ -19,16 +19,18 @@ using Distribution = InitializerSpec::Distribution;
 
 constexpr int64_t kMaxOrthogonalElements = int64_t{1} << 24;
 
-// Keras's correction: a normal distribution cut off at two standard deviations has this one.
+// The standard deviation of a standard normal distribution truncated at two standard deviations.
+// Keras divides by it, so that the truncated distribution has the requested deviation.
 constexpr double kTruncatedStddev = 0.87962566103423978;
 
-// The variable seen as a matrix: the last axis is the columns.
+// Columns of the variable viewed as a matrix: the last axis.
 int64_t Columns(const VariableSpec& variable) {
   return variable.shape.empty() ? 1 : variable.shape.back();
 }
 
-// Each element has 64 draws of its own, so that how often one is drawn again shifts no other. All
-// 32 attempts fail with probability 1e-43.
+// Draws until the value is within two standard deviations. Each element has its own range of 64
+// draws, so rejections do not shift the draws of other elements. All 32 attempts fail with
+// probability 1e-43.
 double TruncatedNormal(uint64_t key, uint64_t element) {
   for (uint64_t attempt = 0; attempt < 32; ++attempt) {
     const double draw = RandomNormal(key, element * 64 + attempt * 2);
@@ -37,7 +39,8 @@ double TruncatedNormal(uint64_t key, uint64_t element) {
   return 0;
 }
 
-// Keras's compute_fans: a kernel's receptive field multiplies both.
+// Keras's compute_fans: fan-in or fan-out of the variable; a convolution kernel's receptive field
+// multiplies both.
 double FanOf(const VariableSpec& variable) {
   const std::vector<int64_t>& shape = variable.shape;
   double in = 1, out = 1;
@@ -60,7 +63,8 @@ double FanOf(const VariableSpec& variable) {
   return 1;
 }
 
-// Variance scaling is one of the plain distributions with parameters from the shape.
+// Resolves variance scaling to the distribution whose parameters follow from the shape. Other
+// initializers are returned unchanged.
 InitializerSpec WithoutScaling(const VariableSpec& variable) {
   const InitializerSpec& spec = variable.initializer;
   if (spec.kind != Kind::kVarianceScaling) return spec;
@@ -103,8 +107,8 @@ absl::Status CheckInitializer(const VariableSpec& variable) {
   return absl::OkStatus();
 }
 
-// Draws are computed in double and rounded once, so that last-bit differences between the maths
-// libraries of two hosts vanish.
+// Draws are computed in double and rounded once, so that last-bit differences between the math
+// libraries of two hosts disappear.
 void FillInitialValues(const VariableSpec& variable, uint64_t seed, int64_t begin, int64_t end,
                        float* out) {
   CAIRN_CHECK(0 <= begin && begin <= end && end <= variable.element_count());
@@ -128,7 +132,7 @@ void FillInitialValues(const VariableSpec& variable, uint64_t seed, int64_t begi
       case Kind::kOrthogonal:
         return spec.value * matrix[i];
       case Kind::kVarianceScaling:
-        break;  // WithoutScaling left none.
+        break;  // WithoutScaling has replaced it.
     }
     return 0;
   };

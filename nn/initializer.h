@@ -9,17 +9,21 @@
 
 namespace cairn::nn {
 
-// INVALID_ARGUMENT if the variable's initializer is not for its shape: Orthogonal wants two
-// dimensions or more and at most 2^24 elements, Identity exactly two.
+// Checks that the variable's initializer supports its shape. INVALID_ARGUMENT if not: Orthogonal
+// needs at least two dimensions and at most 2^24 elements, Identity exactly two dimensions.
 absl::Status CheckInitializer(const VariableSpec& variable);
 
-// Writes the initial values of elements [begin, end) of `variable` (flat, row-major) to
-// out[0, end - begin). A value is a pure function of (seed, the variable's name and shape, the
-// element's index): however a variable is cut into slices, its parts are the same.
-// 0 <= begin <= end <= variable.element_count(), and CheckInitializer(variable) is OK.
+// Writes the initial values of elements [begin, end) of `variable` (flat, row-major) to out[0, end
+// - begin). A value is a pure function of (seed, the variable's name and shape, the element's
+// index), so the values do not depend on how a variable is partitioned. Requires 0 <= begin <= end
+// <= variable.element_count() and CheckInitializer(variable) to be OK.
 //
-// An orthogonal variable is computed whole for every call, however short the slice: rows x columns
-// doubles of memory and rows x columns x min(rows, columns) work. The others cost their elements.
+// Formulas: Glorot & Bengio 2010 (GlorotUniform, GlorotNormal), He et al. 2015 (HeUniform,
+// HeNormal), LeCun et al. 1998 (LecunUniform, LecunNormal), Saxe et al. 2014 (Orthogonal), as in
+// keras/src/initializers/random_initializers.py.
+//
+// Cost: proportional to end - begin. Orthogonal computes the whole variable in every call: rows x
+// columns doubles of memory and rows x columns x min(rows, columns) operations.
 void FillInitialValues(const VariableSpec& variable, uint64_t seed, int64_t begin, int64_t end,
                        float* out);
 

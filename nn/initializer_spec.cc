@@ -22,10 +22,10 @@ using Distribution = InitializerSpec::Distribution;
 using google::protobuf::Struct;
 using google::protobuf::Value;
 
-// One of Keras's classes: its defaults, and the arguments that may change them.
+// A Keras initializer class: its default parameters and the arguments it accepts.
 struct KnownInitializer {
   const char* class_name;
-  const char* alias;  // Keras's second name for it beside the snake-case one.
+  const char* alias;  // Keras's second name, besides the snake-case one; may be empty.
   InitializerSpec defaults;
   std::vector<const char*> arguments;
 };
@@ -59,19 +59,19 @@ std::vector<KnownInitializer> KnownInitializers() {
   };
 }
 
-// "glorot_uniform" and "GlorotUniform" are the same name.
-std::string Folded(absl::string_view name) {
-  std::string folded;
+// Lower case without underscores, so that "glorot_uniform" and "GlorotUniform" compare equal.
+std::string CanonicalName(absl::string_view name) {
+  std::string canonical;
   for (char c : name) {
-    if (c != '_') folded += absl::ascii_tolower(c);
+    if (c != '_') canonical += absl::ascii_tolower(c);
   }
-  return folded;
+  return canonical;
 }
 
 absl::StatusOr<KnownInitializer> FindInitializer(const std::string& name) {
   std::vector<std::string> names;
   for (const KnownInitializer& known : KnownInitializers()) {
-    if (Folded(name) == Folded(known.class_name) || name == known.alias) return known;
+    if (CanonicalName(name) == CanonicalName(known.class_name) || name == known.alias) return known;
     names.push_back(known.class_name);
   }
   return absl::InvalidArgumentError(
@@ -96,11 +96,11 @@ absl::Status ReadFan(const Value& value, Fan* fan) {
 }
 
 absl::Status ReadDistribution(const Value& value, Distribution* distribution) {
-  const std::string name = Folded(value.string_value());
+  const std::string name = CanonicalName(value.string_value());
   if (name == "uniform") {
     *distribution = Distribution::kUniform;
   } else if (name == "normal" || name == "truncatednormal") {
-    *distribution = Distribution::kTruncatedNormal;  // Keras's "normal" is truncated.
+    *distribution = Distribution::kTruncatedNormal;  // In Keras, "normal" is truncated too.
   } else if (name == "untruncatednormal") {
     *distribution = Distribution::kNormal;
   } else {

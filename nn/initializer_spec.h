@@ -12,15 +12,15 @@ class Value;
 
 namespace cairn::nn {
 
-// How a variable gets its initial values: Keras's initializers, reduced to their mathematics
-// (GlorotUniform, HeNormal and so on are kVarianceScaling). Fields that the kind does not name are
-// meaningless.
+// How a variable is initialized: one of Keras's initializers, reduced to its formula
+// (GlorotUniform, HeNormal and so on are kVarianceScaling). The comment of a kind lists the fields
+// that it uses; the others are ignored. A value type.
 struct InitializerSpec {
   enum class Kind {
     kConstant,         // value
     kUniform,          // [minimum, maximum)
     kNormal,           // mean, stddev
-    kTruncatedNormal,  // mean, stddev; draws beyond two stddev are drawn again
+    kTruncatedNormal,  // mean, stddev; values beyond two stddev are redrawn
     kVarianceScaling,  // value (the scale), fan, distribution
     kOrthogonal,       // value (the gain)
     kIdentity,         // value (the gain)
@@ -36,13 +36,15 @@ struct InitializerSpec {
   double stddev = 0;
   Fan fan = Fan::kIn;
   Distribution distribution = Distribution::kTruncatedNormal;
-  // Elements [first, second) are ones whatever the kind says (an LSTM's forget gate).
+  // Elements [first, second) are 1, whatever the kind. Keras's unit_forget_bias sets an LSTM's
+  // forget gate this way.
   std::array<int64_t, 2> ones = {0, 0};
 };
 
-// Reads what Keras writes for an initializer: a name ("glorot_uniform", "GlorotUniform") or an
-// object {class_name, config}, with Keras's defaults. Seeds are ignored: draws depend on the job's
-// seed. INVALID_ARGUMENT names what is unknown and lists what is known.
+// Parses the JSON that Keras writes for an initializer: a name ("glorot_uniform", "GlorotUniform")
+// or an object {class_name, config}. Missing arguments take Keras's defaults. Seeds are ignored,
+// because draws depend on the job's seed. INVALID_ARGUMENT names the unknown class or argument and
+// lists the known ones.
 absl::StatusOr<InitializerSpec> ParseInitializer(const google::protobuf::Value& config);
 
 }  // namespace cairn::nn

@@ -12,17 +12,18 @@
 
 namespace cairn::nn {
 
+// A variable of a layer with its weight penalty.
 struct LayerVariable {
   VariableSpec spec;
   Regularizer regularizer;
 };
 
-// One layer of a model, described: its arguments, checked, the shapes that follow from them and
-// its variables. Computes nothing: each device has a Kernel for it. Immutable, thread-safe.
-// Subclasses (nn/layers) add the arguments that their kernels need.
+// The description of one layer: its validated arguments, its input and output shapes, and its
+// variables. It computes nothing; a device creates a Kernel for it. Subclasses (nn/layers) add the
+// arguments that their kernels need. Immutable and thread-safe.
 class Layer {
  public:
-  // The name and the inputs, as its factory got them.
+  // The arguments that every layer has, as its factory received them.
   struct Base {
     std::string name;
     std::string class_name;
@@ -36,25 +37,28 @@ class Layer {
   Layer& operator=(const Layer&) = delete;
 
   const std::string& name() const { return name_; }
-  // Keras's name of the class.
+  // Keras's class name.
   const std::string& class_name() const { return class_name_; }
-  // False: its variables are kFrozen (and batch normalisation infers).
+  // If false, the layer's variables are kFrozen, and batch normalization runs in inference mode.
   bool trainable() const { return trainable_; }
-  // True: it was called with training=False and computes as in inference even in training.
+  // If true, the layer was called with training=False: it runs in inference mode even during
+  // training.
   bool infers() const { return infers_; }
 
   const std::vector<TensorSpec>& inputs() const { return inputs_; }
   const TensorSpec& output() const { return output_; }
-  // In Keras's order.
+  // The variables in Keras's order.
   const std::vector<LayerVariable>& variables() const { return variables_; }
 
-  // What the layer applies last.
+  // The activation applied to the layer's result; linear by default.
   virtual Activation activation() const { return {}; }
-  // True if the output is the only input's bytes under another shape: nothing needs computing.
+  // True if the output has the same bytes as the only input and differs in shape only. Such a layer
+  // has no kernel.
   virtual bool is_view() const { return false; }
 
-  // Masks, as Keras's: which steps of a sequence count. What an Embedding with mask_zero says goes
-  // along the graph through the layers that pass it, up to those that use it or drop it.
+  // Keras's masking: a mask tells which steps of a sequence are valid. An Embedding with mask_zero
+  // creates a mask. It propagates through layers that pass it to those that use it; other layers
+  // drop it.
   virtual bool makes_mask() const { return false; }
   virtual bool passes_mask() const { return false; }
   virtual bool uses_mask() const { return false; }

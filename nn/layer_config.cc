@@ -16,7 +16,7 @@ namespace {
 
 using google::protobuf::Value;
 
-// As the model's JSON has it. Readers bound the nesting.
+// The value as JSON, with objects abbreviated. Recursion is bounded: readers limit the nesting.
 std::string JsonText(const Value& value) {
   switch (value.kind_case()) {
     case Value::kNumberValue:
@@ -43,7 +43,8 @@ std::string ValueText(const Value& value) {
   return text.size() > 80 ? text.substr(0, 80) + "..." : text;
 }
 
-// False if something in it is neither a finite number nor a list. Readers bound the nesting.
+// Appends all numbers of a nested list. Returns false if an element is neither a finite number nor
+// a list. Recursion is bounded: readers limit the nesting.
 bool AppendNumbers(const Value& value, std::vector<double>* numbers) {
   if (value.kind_case() == Value::kListValue) {
     for (const Value& entry : value.list_value().values()) {
@@ -64,9 +65,9 @@ std::string RangeText(int64_t minimum, int64_t maximum) {
 LayerConfig::LayerConfig(const proto::LayerSpec& spec, std::vector<TensorSpec> inputs)
     : spec_(spec), inputs_(std::move(inputs)) {
   trainable_ = Bool("trainable", true);
-  // What Keras writes about every layer and what changes nothing.
+  // Keras writes these arguments for every layer; they do not change the result.
   Ignore({"name", "batch_input_shape", "batch_shape", "input_shape", "input_dtype"});
-  // What computes does so in float32; only inputs have other types.
+  // Layers compute in float32; only inputs have other types.
   if (spec.class_name() != "InputLayer") Word("dtype", {"float32"});
   if (Has("activity_regularizer")) FailArgument("activity_regularizer", "is not supported");
 }
@@ -204,7 +205,8 @@ Activation LayerConfig::ActivationNamed(std::string_view argument) {
 }
 
 int64_t LayerConfig::Axis(std::string_view argument, int64_t default_value, size_t rank) {
-  // Keras counts the batch as axis 0; counted from the end nothing changes.
+  // Keras counts the batch as axis 0. Negative axes count from the end, where the batch makes no
+  // difference.
   const int64_t axes = static_cast<int64_t>(rank) + 1;
   const std::vector<int64_t> given =
       Ints(argument, -axes, axes - 1).value_or(std::vector<int64_t>{default_value});
@@ -273,14 +275,14 @@ void LayerConfig::ExpectInputs(size_t count_min, size_t count_max, bool floats_o
 }
 
 const TensorSpec& LayerConfig::RankedInput(size_t rank_min, size_t rank_max, bool floats_only) {
-  harmless_input_.shape.assign(rank_min, 1);
+  placeholder_input_.shape.assign(rank_min, 1);
   ExpectInputs(1, 1, floats_only);
-  if (inputs_.size() != 1) return harmless_input_;
+  if (inputs_.size() != 1) return placeholder_input_;
   const size_t rank = inputs_[0].shape.size();
   if (rank >= rank_min && rank <= rank_max) return inputs_[0];
   Fail(absl::StrCat("takes an input with ", rank_min, rank_min == rank_max ? "" : " or more",
                     " dimension(s) beside the batch, has ", ShapeText(inputs_[0].shape)));
-  return harmless_input_;
+  return placeholder_input_;
 }
 
 const TensorSpec& LayerConfig::FloatInput(size_t rank_min, size_t rank_max) {
@@ -293,17 +295,17 @@ const TensorSpec& LayerConfig::ImageInput(size_t rank) {
 
 const std::vector<TensorSpec>& LayerConfig::FloatInputs(size_t count_min) {
   ExpectInputs(count_min, std::numeric_limits<size_t>::max(), /*floats_only=*/true);
-  harmless_inputs_.resize(count_min);
-  return inputs_.size() < count_min ? harmless_inputs_ : inputs_;
+  placeholder_inputs_.resize(count_min);
+  return inputs_.size() < count_min ? placeholder_inputs_ : inputs_;
 }
 
 const TensorSpec& LayerConfig::AnyInput() {
   ExpectInputs(1, 1, /*floats_only=*/false);
-  return inputs_.size() == 1 ? inputs_[0] : harmless_input_;
+  return inputs_.size() == 1 ? inputs_[0] : placeholder_input_;
 }
 
 void LayerConfig::Fail(std::string_view reason) {
-  if (mistake_.empty()) mistake_ = std::string(reason);
+  if (first_error_.empty()) first_error_ = std::string(reason);
 }
 
 void LayerConfig::FailArgument(std::string_view argument, std::string_view reason) {
@@ -313,7 +315,7 @@ void LayerConfig::FailArgument(std::string_view argument, std::string_view reaso
 absl::Status LayerConfig::Finish() const {
   const std::string prefix =
       absl::StrCat("layer '", spec_.name(), "' (", spec_.class_name(), "): ");
-  if (!mistake_.empty()) return absl::InvalidArgumentError(prefix + mistake_);
+  if (!first_error_.empty()) return absl::InvalidArgumentError(prefix + first_error_);
   for (const auto& [argument, value] : spec_.config().fields()) {
     if (std::find(known_.begin(), known_.end(), argument) != known_.end()) continue;
     return absl::InvalidArgumentError(absl::StrCat(prefix, "unknown argument '",

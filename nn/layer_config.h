@@ -19,74 +19,80 @@
 
 namespace cairn::nn {
 
-// Layers that take any rank take up to this one.
+// The highest rank that layers of arbitrary rank accept, without the batch axis.
 inline constexpr size_t kRankMax = 16;
 
-// Reads a layer's arguments and inputs while it is being created. The first mistake is remembered
-// and the getters go on with harmless values, so a factory asks for everything and looks at
-// Finish() once. Every argument that is asked for counts as known; null means absent.
-// `spec` must outlive it.
+// Reads the arguments and inputs of a layer while it is created. The first error is kept, and the
+// getters continue with placeholder values. So a factory reads everything and checks Finish() once:
+//
+//   const int64_t units = config.Int("units", std::nullopt, 1);
+//   const bool use_bias = config.Bool("use_bias", true);
+//   CAIRN_RETURN_IF_ERROR(config.Finish());
+//
+// Every argument that is read counts as known; Finish rejects all others. A null argument is
+// treated as absent. `spec` must outlive the object. Not thread-safe.
 class LayerConfig {
  public:
   LayerConfig(const proto::LayerSpec& spec, std::vector<TensorSpec> inputs);
 
   bool Bool(std::string_view argument, bool default_value);
-  // Whole, in [minimum, maximum]. Without a default the argument is required.
+  // A whole number in [minimum, maximum]. Required if `default_value` is nullopt.
   int64_t Int(std::string_view argument, std::optional<int64_t> default_value, int64_t minimum,
               int64_t maximum = kTensorElementsMax);
-  // Finite, in [minimum, maximum].
+  // A finite number in [minimum, maximum].
   double Number(std::string_view argument, double default_value,
                 double minimum = std::numeric_limits<double>::lowest(),
                 double maximum = std::numeric_limits<double>::max());
-  // One of `allowed`, the first of which is the default.
+  // One of the strings in `allowed`; the first one is the default.
   std::string Word(std::string_view argument, std::initializer_list<const char*> allowed);
-  // A list of whole numbers, or one, which means a list of one. Absent: nullopt.
+  // A list of whole numbers; a single number counts as a list of one. nullopt if absent.
   std::optional<std::vector<int64_t>> Ints(std::string_view argument, int64_t minimum,
                                            int64_t maximum = kTensorElementsMax);
-  // Finite numbers: one, or a list, nested as an array is. Absent: nullopt.
+  // Finite numbers: a single one or a nested list, which is flattened. nullopt if absent.
   std::optional<std::vector<double>> Numbers(std::string_view argument);
-  // Height and width of something: two positive numbers, or one for both. Without a default the
-  // argument is required.
+  // Height and width: two positive numbers, or one for both. Required if `default_value` is
+  // nullopt.
   std::array<int64_t, 2> Pair(std::string_view argument,
                               std::optional<std::array<int64_t, 2>> default_value);
+  // An activation by name; linear if absent.
   Activation ActivationNamed(std::string_view argument);
-  // The axis that the layer works along, -rank to rank - 1 counting the batch, as a position in an
-  // example's shape of `rank` dimensions. A list of one is taken too.
+  // An axis from -rank to rank - 1, counting the batch as axis 0, or a list of one such axis.
+  // Returns its index in an example's shape, which has `rank` dimensions.
   int64_t Axis(std::string_view argument, int64_t default_value, size_t rank);
   // True if the argument was given and is not null.
   bool Has(std::string_view argument);
 
-  // Arguments that change nothing here, whatever they are.
+  // Accepts these arguments whatever their value: they do not change the result here.
   void Ignore(std::initializer_list<const char*> arguments);
-  // "data_format", which must be channels_last.
+  // Requires "data_format" to be channels_last.
   void ExpectChannelsLast();
 
-  // Reads PREFIX_initializer, PREFIX_regularizer and PREFIX_constraint (which must be absent). The
-  // prefix is the variable's name unless it is said.
+  // Creates a variable from PREFIX_initializer, PREFIX_regularizer and PREFIX_constraint (which
+  // must be absent). PREFIX is the variable's name unless `argument_prefix` is given.
   LayerVariable Variable(const std::string& name, Shape shape, const char* default_initializer,
                          const char* argument_prefix = nullptr);
 
-  // The layer's only input, float, with a rank in the range.
+  // The layer's only input, float, of a rank in [rank_min, rank_max].
   const TensorSpec& FloatInput(size_t rank_min, size_t rank_max);
-  // The only input, of any type, with that rank: an image may come as whole numbers.
+  // The layer's only input, of any type and of this rank. Images may be integers.
   const TensorSpec& ImageInput(size_t rank);
-  // All inputs, float, at least `count_min` of them.
+  // All inputs: float, at least `count_min` of them.
   const std::vector<TensorSpec>& FloatInputs(size_t count_min);
-  // The only input, of any type.
+  // The layer's only input, of any type.
   const TensorSpec& AnyInput();
 
-  // Remembers a mistake, if it is the first.
+  // Records an error unless one is recorded already.
   void Fail(std::string_view reason);
-  // As Fail, naming the argument.
+  // Like Fail, with the argument's name.
   void FailArgument(std::string_view argument, std::string_view reason);
-  // INVALID_ARGUMENT with the layer, its class and the first mistake, or an argument that nobody
-  // asked for and the list of those that were.
+  // Returns INVALID_ARGUMENT with the layer's name, its class and the first error, or with the
+  // first argument that no getter has read and the list of known ones.
   absl::Status Finish() const;
 
   const proto::LayerSpec& spec() const { return spec_; }
   const std::string& class_name() const { return spec_.class_name(); }
   bool trainable() const { return trainable_; }
-  // What Layer's constructor wants.
+  // The argument of Layer's constructor.
   Layer::Base base() const;
 
  private:
@@ -98,11 +104,11 @@ class LayerConfig {
 
   const proto::LayerSpec& spec_;
   const std::vector<TensorSpec> inputs_;
-  TensorSpec harmless_input_;
-  std::vector<TensorSpec> harmless_inputs_;
+  TensorSpec placeholder_input_;
+  std::vector<TensorSpec> placeholder_inputs_;
   std::vector<std::string> known_;
   bool trainable_ = true;
-  std::string mistake_;
+  std::string first_error_;
 };
 
 }  // namespace cairn::nn

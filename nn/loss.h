@@ -18,28 +18,30 @@ class Loss;
 
 namespace cairn::nn {
 
-// Keras's losses: the mean over examples (and positions in an example) of a distance between the
-// model's output and labels. Probabilities are clipped to [1e-7, 1 - 1e-7]. Immutable, thread-safe.
+// A loss function: the mean over examples (and over positions within an example) of a distance
+// between the model's output and the labels. Formulas and names are Keras 3's
+// (keras/src/losses/losses.py). Probabilities are clipped to [1e-7, 1 - 1e-7]. Immutable and
+// thread-safe.
 class Loss {
  public:
-  // A batch of outputs, `examples` times `shape`, with its labels: int32 or float as label_type().
+  // The outputs of a batch, (examples, shape...), with labels of label_type(), float or int32.
   struct Batch {
     int64_t examples = 0;
     const Shape* shape = nullptr;
     const float* output = nullptr;
     const void* labels = nullptr;
-    // One for each example, not negative; null: all 1. An example's loss and gradient are
-    // multiplied by its weight; what they are divided by stays the number of examples (Keras's
-    // "sum_over_batch_size" with sample weights).
+    // One non-negative weight per example; null: all 1. The weight multiplies the example's loss
+    // and gradient. The divisor remains the number of examples, as with Keras's reduction
+    // "sum_over_batch_size".
     const float* weights = nullptr;
-    // The output came from fused_activation().
+    // True if the output was computed by fused_activation(); then Compute returns the gradient with
+    // respect to that activation's input.
     bool fused = false;
-    // What the gradient is divided by; 0: the examples, which makes it the mean loss's.
+    // The divisor of the gradient. 0: the number of examples, which gives the gradient of the mean.
     int64_t gradient_divisor = 0;
-    // What the gradient, but not the loss, is multiplied by: this output's share of the model's
-    // loss.
+    // A factor of the gradient, but not of the loss: the weight of this output in the model's loss.
     float gradient_scale = 1;
-    // For metrics: what Compute has returned for this batch.
+    // For metrics: the result of Compute for this batch.
     double loss_sum = 0;
 
     float weight(int64_t example) const { return weights == nullptr ? 1.0f : weights[example]; }
@@ -47,25 +49,25 @@ class Loss {
 
   virtual ~Loss() = default;
 
-  // Keras's full name.
+  // Keras's full name of the loss.
   const std::string& name() const { return name_; }
-  // INT32 for class numbers, else FLOAT32.
+  // INT32 for class labels, otherwise FLOAT32.
   proto::DataType label_type() const { return label_type_; }
 
-  // Shapes of one example. INVALID_ARGUMENT shows both and what is wanted. A last axis of 1 may be
-  // absent from or present in the labels.
+  // Checks the shapes of one example's output and labels. A last axis of length 1 may be present or
+  // absent in the labels. INVALID_ARGUMENT names both shapes and the expected one.
   virtual absl::Status ValidateShapes(const Shape& output, const Shape& labels) const = 0;
-  // How many label values belong to one example of a valid output shape.
+  // The number of label values per example for a valid output shape.
   virtual int64_t LabelCount(const Shape& output) const = 0;
 
-  // The activation whose derivative cancels with this loss's: computed together they are exact
-  // where the clipped form has no gradient (as Keras does with TensorFlow). kLinear if none.
+  // The activation whose derivative cancels with this loss's. Computed together, the gradient is
+  // exact even where the clipped form has none (Keras on TensorFlow does the same). kLinear if
+  // there is none.
   virtual Activation::Kind fused_activation() const { return Activation::Kind::kLinear; }
 
-  // Returns the sum over examples of weight times the example's loss. Unless `gradient` is null it
-  // receives that sum's derivative, divided by the batch's divisor, by the output or, if
-  // batch.fused, by what the activation was applied to. INVALID_ARGUMENT: a class number that is
-  // out of range.
+  // Returns the sum over examples of weight x loss. If `gradient` is not null, writes the
+  // derivative of that sum divided by the batch's divisor, with respect to the output or, if
+  // batch.fused, to the activation's input. INVALID_ARGUMENT: a class label is out of range.
   virtual absl::StatusOr<double> Compute(const Batch& batch, float* gradient) const = 0;
 
  protected:
@@ -77,12 +79,12 @@ class Loss {
   const proto::DataType label_type_;
 };
 
-// The loss of that name (Keras's, or its short form, or its class's) with its arguments.
-// INVALID_ARGUMENT names an unknown loss, an argument that it does not have, or a value out of
-// range, and says what is known.
+// Creates the loss called config.name(), which is Keras's name, its short form or the class name.
+// INVALID_ARGUMENT: an unknown loss, an argument that the loss does not have, or a value out of
+// range; the message lists the known ones.
 absl::StatusOr<std::unique_ptr<Loss>> CreateLoss(const proto::Loss& config);
 
-// The names that CreateLoss knows, without their other forms.
+// The names that CreateLoss accepts, without short forms.
 std::vector<std::string> LossNames();
 
 }  // namespace cairn::nn

@@ -18,7 +18,7 @@ namespace {
 constexpr int64_t kThresholdsMax = 1000;
 constexpr int64_t kIouClassesMax = 1000;
 
-// What a metric is made for.
+// The loss and output that a metric is created for.
 struct Setting {
   const Loss& loss;
   const Shape& output_shape;
@@ -30,8 +30,8 @@ struct Setting {
 using Created = absl::StatusOr<std::unique_ptr<MetricCounter>>;
 using Config = proto::Metric;
 
-// The labels that a metric takes; kClassNumbers, kOneHot and kEither need classes in the output's
-// last axis.
+// The labels that a metric accepts. kClassNumbers, kOneHot and kEither require classes in the
+// output's last axis.
 enum class Labels { kClassNumbers, kOneHot, kEither, kNumbers, kAny };
 
 struct KnownMetric {
@@ -185,7 +185,7 @@ const std::vector<KnownMetric>& KnownMetrics() {
   return kMetrics;
 }
 
-// Of a metric's short form, or of what becomes of its class's name, the name itself.
+// Expands a short form or a class name to the metric's full name.
 std::string FullName(const std::string& name) {
   const std::string snake = SnakeCase(name);
   if (snake == "acc") return "accuracy";
@@ -205,13 +205,13 @@ const KnownMetric* FindMetric(const std::string& full_name) {
 
 bool IsAccuracy(const std::string& full_name) { return full_name == "accuracy"; }
 
-// Which metric "accuracy" means.
+// The metric that "accuracy" stands for.
 const char* ResolveAccuracy(const Setting& setting) {
   if (setting.sparse()) return "sparse_categorical_accuracy";
   return setting.classes() == 1 ? "binary_accuracy" : "categorical_accuracy";
 }
 
-// The loss that a metric of its name is the mean of.
+// Creates the loss of the metric's name; such a metric is the loss's mean.
 absl::StatusOr<std::unique_ptr<Loss>> LossOf(const Config& config) {
   CAIRN_RETURN_IF_ERROR(CheckArguments(config, {"from_logits", "label_smoothing", "delta"}));
   proto::Loss loss;
@@ -271,7 +271,7 @@ Created CreateLossCounter(const Config& config, const Setting& setting) {
                            ? Shape(setting.output_shape.begin(), setting.output_shape.end() - 1)
                            : setting.output_shape;
   CAIRN_RETURN_IF_ERROR(loss->ValidateShapes(setting.output_shape, labels));
-  // Keras's metric of that name is the cosine itself, its loss minus that.
+  // Keras's metric of this name is the cosine itself; the loss is its negative.
   const bool negative = loss->name() == "cosine_similarity";
   return CreateLossMean(std::move(loss), negative);
 }
@@ -305,7 +305,7 @@ absl::StatusOr<std::unique_ptr<Metric>> CreateMetric(const proto::Metric& config
 absl::StatusOr<MetricResult> CreateMetricResult(const proto::Metric& config) {
   const std::string name = FullName(config.name());
   if (const KnownMetric* known = FindMetric(name)) return known->result(config);
-  // All of these are means.
+  // Accuracies and losses are means.
   if (IsAccuracy(name) || IsLoss(name)) return MetricResult(MeanResult);
   return UnknownMetric(config.name());
 }

@@ -13,15 +13,15 @@
 
 namespace cairn::nn {
 
-// One of Keras's metrics: what it counts of a batch, and what number the sum of such counts means.
-// Sample weights do not matter to it. Immutable, thread-safe.
+// A metric as in Keras: it accumulates a state over batches and computes its value from the state.
+// Sample weights are ignored. Immutable and thread-safe.
 class Metric {
  public:
   Metric(std::unique_ptr<MetricCounter> counter, MetricResult result)
       : counter_(std::move(counter)), result_(std::move(result)) {}
 
   int state_size() const { return counter_->state_size(); }
-  // Adds a batch to a state of state_size() numbers, which begins with zeros.
+  // Adds a batch to `state`, which has state_size() numbers and starts with zeros.
   void Count(const Loss::Batch& batch, absl::Span<double> state) const {
     counter_->Count(batch, state);
   }
@@ -32,26 +32,28 @@ class Metric {
   const MetricResult result_;
 };
 
-// The metric of that name (Keras's, or its short form, or its class's) for a model whose output has
-// `output_shape` (of one example) and that is trained with `loss`, which "accuracy" depends on:
-// binary for one output, else sparse or not, as the loss's labels are. Every loss is a metric too;
-// "loss" is `loss` itself, with its weights.
-// INVALID_ARGUMENT: unknown; not for such labels or outputs; an argument that is unknown or out of
-// range.
+// Creates the metric called config.name(), which is Keras's name, its short form or the class name,
+// for a model with this loss and output shape (of one example). "accuracy" depends on both: binary
+// accuracy for one output, otherwise sparse or categorical accuracy, as the loss's labels are.
+// Every loss is a metric too; "loss" is `loss` itself, with weights.
+//
+// INVALID_ARGUMENT: an unknown metric, labels or outputs that it does not support, an unknown
+// argument, or a value out of range.
 absl::StatusOr<std::unique_ptr<Metric>> CreateMetric(const proto::Metric& config, const Loss& loss,
                                                      const Shape& output_shape);
 
-// The part that needs no model: what a state of that metric means. Same errors.
+// Creates only the function from a state to the metric's value, which needs no model. Errors as for
+// CreateMetric.
 absl::StatusOr<MetricResult> CreateMetricResult(const proto::Metric& config);
 
-// A metric of a job.
+// One entry of Job.metrics with its arguments.
 struct JobMetric {
   proto::Metric config;
-  // A position in Model::outputs().
+  // An index into Model::outputs().
   int output = 0;
 };
 
-// A job's metrics with their arguments, in the order of Job.metrics.
+// The metrics of a job, in the order of Job.metrics.
 std::vector<JobMetric> JobMetrics(const proto::Job& job);
 
 }  // namespace cairn::nn

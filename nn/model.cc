@@ -18,7 +18,7 @@ absl::Status LayerError(const proto::LayerSpec& spec, const std::string& reason)
       absl::StrCat("layer '", spec.name(), "' (", spec.class_name(), "): ", reason));
 }
 
-// The nodes that a layer takes its inputs from.
+// Resolves the names of a layer's inputs to nodes.
 absl::StatusOr<std::vector<int>> FindInputs(const proto::LayerSpec& spec,
                                             const NodesByName& nodes) {
   std::vector<int> inputs;
@@ -35,7 +35,7 @@ absl::StatusOr<std::vector<int>> FindInputs(const proto::LayerSpec& spec,
   return inputs;
 }
 
-// Every variable's name once: they are keys throughout the cluster.
+// Variable names must be unique: they are keys throughout the cluster.
 absl::Status ExpectUniqueVariables(const std::vector<VariableSpec>& variables) {
   absl::flat_hash_set<std::string> names;
   for (const VariableSpec& variable : variables) {
@@ -123,7 +123,7 @@ absl::Status Model::ShareVariables(const proto::LayerSpec& spec, const NodesByNa
       "its variables would have other shapes in this call than in that as '", spec.shares(), "'"));
 }
 
-// Appends the mask of the node's output to masks_.
+// Connects the masks of the node's inputs and appends the mask of its output to masks_.
 absl::Status Model::ConnectMasks(Node* node) {
   const Layer& layer = *node->layer;
   int passed = -1;
@@ -139,7 +139,7 @@ absl::Status Model::ConnectMasks(Node* node) {
                          ShapeText(layer.inputs()[i].shape)));
       }
     }
-    // What uses masks passes that of its first input.
+    // A layer that uses masks passes only the mask of its first input.
     if (!layer.passes_mask() || mask < 0 || (layer.uses_mask() && i > 0)) continue;
     if (passed >= 0 && passed != mask) {
       return absl::InvalidArgumentError("its inputs have different masks; that is not supported");

@@ -17,54 +17,58 @@
 
 namespace cairn::nn {
 
-// A checked model: layers, how they are connected, shapes and variables. Holds no values and
-// allocates nothing that grows with them. Immutable, thread-safe.
+// A validated model: its layers, their connections, shapes and variables. Holds no values; its size
+// does not depend on theirs. Immutable and thread-safe.
 class Model {
  public:
   struct Input {
     std::string name;
-    // Of one example. FLOAT32 or INT32 (also for inputs that Keras has as int64 or uint8).
+    // Shape and type of one example: FLOAT32 or INT32. Keras's int64 and uint8 inputs are INT32
+    // here.
     TensorSpec spec;
   };
 
   struct Output {
-    // The layer's.
+    // The name of the layer that computes the output.
     std::string name;
-    // Of one example; float32.
+    // The shape of one example; the type is float32.
     Shape shape;
-    // A position in nodes().
+    // An index into nodes().
     int node = 0;
   };
 
+  // One call of a layer. A layer that is called several times has one node per call.
   struct Node {
     std::unique_ptr<const Layer> layer;
-    // Positions in nodes(), all smaller than this one's.
+    // Indices into nodes(), all smaller than this node's.
     std::vector<int> inputs;
-    // By input, if the layer uses masks: the node whose words say which steps count (zero: it does
-    // not), or -1. Else empty.
+    // By input, if the layer uses masks: the node whose output is the mask (zero: the step is
+    // masked), or -1. Empty otherwise.
     std::vector<int> masks;
-    // The node whose variables this one uses too, being another call of its layer; or -1.
+    // The node that owns the variables, if this node is a further call of its layer; otherwise -1.
     int owner = -1;
-    // The layer's variables are variables()[first_variable, ...) in the layer's order.
+    // The layer's variables start at variables()[first_variable], in the layer's order.
     int first_variable = 0;
   };
 
-  // INVALID_ARGUMENT names the layer and says what is wrong with it: unknown class, unknown or
-  // ill-typed argument (with the list of known ones), inputs that do not fit, shapes too large.
+  // Validates a model. INVALID_ARGUMENT names the layer and the problem: an unknown class, an
+  // unknown or invalid argument (with the list of known ones), inputs of the wrong shape, or a
+  // tensor that is too large.
   static absl::StatusOr<std::unique_ptr<Model>> Create(const proto::ModelSpec& spec);
 
-  // In the order in which a batch brings them.
+  // The inputs in the order of Executor::Batch::inputs.
   const std::vector<Input>& inputs() const { return inputs_; }
-  // In the order in which Keras lists them; at least one.
+  // The outputs in Keras's order; at least one.
   const std::vector<Output>& outputs() const { return outputs_; }
-  // Of one example of the first output.
+  // The shape of one example of the first output.
   const Shape& output_shape() const { return outputs_[0].shape; }
-  // Layer by layer, within a layer in Keras's order.
+  // All variables, layer by layer; within a layer in Keras's order.
   const std::vector<VariableSpec>& variables() const { return variables_; }
 
-  // The layers in an order in which they can be computed.
+  // The nodes in topological order.
   const std::vector<Node>& nodes() const { return nodes_; }
-  // Positions in nodes(): of the inputs, in the order of inputs(), and of the first output.
+  // Indices into nodes(): those of the inputs, in the order of inputs(), and that of the first
+  // output.
   const std::vector<int>& input_nodes() const { return input_nodes_; }
   int output_node() const { return outputs_[0].node; }
 
@@ -87,7 +91,7 @@ class Model {
   std::vector<Input> inputs_;
   std::vector<int> input_nodes_;
   std::vector<Output> outputs_;
-  // By node: where the mask of its output lies, as Node::masks.
+  // By node: the node whose output is the mask of this node's output, or -1.
   std::vector<int> masks_;
 };
 

@@ -5,8 +5,8 @@
 
 namespace cairn::nn {
 
-// The update of moving statistics: values_out[i] = values_in[i] + (1 - momentum) *
-// (batch_values[i] - values_in[i]). values_out may be values_in; other overlaps are not allowed.
+// Updates moving statistics: values_out[i] = values_in[i] + (1 - momentum) * (batch_values[i] -
+// values_in[i]). values_out may equal values_in; other overlaps are not allowed.
 void ApplyMovingAverage(int64_t count, const float* batch_values, double momentum,
                         const float* values_in, float* values_out);
 

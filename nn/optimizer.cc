@@ -17,8 +17,8 @@
 namespace cairn::nn {
 namespace {
 
-// A rule's pass and the average's alternate over pieces that stay in the first cache, so that both
-// cost one trip to memory.
+// With use_ema the rule and the average alternate over pieces of this many values, which stay in
+// the L1 cache. So both cost one pass over memory.
 constexpr int64_t kPiece = 1024;
 
 CAIRN_SIMD void MoveAverage(int64_t count, float momentum, float new_share, const float* average_in,
@@ -45,7 +45,7 @@ void Optimizer::Apply(const Block& block, int64_t update_count, float learning_r
   const int slots = slot_count();
   const bool overwrites =
       overwrite_frequency_ > 0 && (update_count + 1) % overwrite_frequency_ == 0;
-  // The first average is the value itself.
+  // The first average equals the value.
   const double momentum = update_count == 0 ? 0 : average_momentum_;
   std::array<const float*, kSlotsMax> slots_in = {};
   std::array<float*, kSlotsMax> slots_out = {};

@@ -18,25 +18,27 @@ class Optimizer;
 
 namespace cairn::nn {
 
-// Turns a gradient into an update of values and of slots (moments, accumulators, averages: one
-// float per value each), as the optimizers of Keras 3 do (keras/src/optimizers/base_optimizer.py):
-// clip the gradient, decay the values (value -= weight_decay * rate * value), apply the rule of the
-// optimizer's name, move the average of the values. Immutable and thread-safe: what changes is the
-// caller's. Bits depend on the inputs only, not on the machine, nor on how a variable is cut into
-// blocks.
+// An optimizer as in Keras 3 (keras/src/optimizers/base_optimizer.py). It updates values and slots
+// from a gradient in this order: clip the gradient, decay the weights (value -= weight_decay * rate
+// * value), apply the optimizer's rule, update the exponential moving average. Slots are the
+// optimizer's state: moments, accumulators and averages, one float per value each.
 //
-// `use_ema` keeps an average of the values in one more slot: average = m * average + (1 - m) *
-// value after each update, and the value itself after the first. Every `ema_overwrite_frequency`
-// updates the values become their average. As in Keras, the trained model is the average: training
-// goes on with the values, who evaluates or exports takes that slot.
+// With `use_ema` one more slot holds an exponential moving average of the values: average = m *
+// average + (1 - m) * value after each update; the first average is the value itself. Every
+// `ema_overwrite_frequency` updates the values are replaced by their average. As in Keras, the
+// average is the trained model: training continues with the values, but evaluation and export use
+// that slot.
+//
+// Immutable and thread-safe: all state belongs to the caller. The result is bitwise reproducible:
+// it depends neither on the machine nor on how a variable is partitioned into blocks.
 class Optimizer {
  public:
   static constexpr int kSlotsMax = 8;
 
-  // `count` values, their gradient and slots; slots_in and slots_out have slot_count() pointers
-  // each (and may be null when there are none). An output may be the same array as its input; if
-  // it is another one the values move while they are updated, so that keeping the old version costs
-  // no pass of its own. Other overlaps are not allowed.
+  // `count` values with their gradient and slots. slots_in and slots_out have slot_count() pointers
+  // each and may be null if there are no slots. Each output may be the same array as its input;
+  // other overlaps are not allowed. With a different output array the update also copies the
+  // values, so keeping the old version costs no extra pass.
   struct Block {
     int64_t count = 0;
     const float* gradient = nullptr;
@@ -44,25 +46,27 @@ class Optimizer {
     float* values_out = nullptr;
     const float* const* slots_in = nullptr;
     float* const* slots_out = nullptr;
-    // What the gradient is multiplied with, where clip().needs_norm(): the clip's NormScale.
+    // A factor applied to the gradient: the result of clip().NormScale if clip().needs_norm().
     float gradient_scale = 1;
   };
 
-  // One name per slot, Keras's ("momentum", "velocity").
+  // Keras's name of each slot ("momentum", "velocity").
   absl::Span<const char* const> slot_names() const { return slot_names_; }
   int slot_count() const { return static_cast<int>(slot_names_.size()); }
   float initial_slot_value(int slot) const;
 
   const GradientClip& clip() const { return clip_; }
 
-  // One update in one pass over memory. `update_count` is the number of updates that these values
-  // have seen before this one.
+  // Applies one update in one pass over memory. `update_count` is the number of updates applied to
+  // these values before.
   void Apply(const Block& block, int64_t update_count, float learning_rate) const;
 
-  // The configured rate for that update, which Apply is given unless a user changed it.
+  // The configured learning rate of that update. Callers pass it to Apply unless a user changed the
+  // rate.
   float learning_rate(int64_t update_count) const { return learning_rate_.At(update_count); }
 
-  // Where the average of the values is, once there was an update; -1: nowhere.
+  // The slot that holds the average of the values, valid after the first update; -1 without
+  // use_ema.
   int average_slot() const { return averages_ ? slot_count() - 1 : -1; }
   static constexpr const char* kAverageSlotName = "average";
 
@@ -81,9 +85,9 @@ class Optimizer {
   int64_t overwrite_frequency_ = 0;  // 0: never.
 };
 
-// The optimizer of that name (case does not matter) with its arguments. INVALID_ARGUMENT names an
-// unknown optimizer, an argument that this one does not have, or a value out of range, and lists
-// what is known.
+// Creates the optimizer called config.name() (case-insensitive). INVALID_ARGUMENT: an unknown
+// optimizer, an argument that it does not have, or a value out of range; the message lists the
+// known ones.
 absl::StatusOr<std::unique_ptr<Optimizer>> CreateOptimizer(const proto::Optimizer& config);
 
 }  // namespace cairn::nn

@@ -14,8 +14,8 @@ double Dot(const double* a, const double* b, int64_t length) {
 
 }  // namespace
 
-// Gram-Schmidt on `count` vectors of `length`, each stored contiguously. A second sweep over a
-// vector removes what rounding left of the first ("twice is enough", Kahan and Parlett).
+// Gram-Schmidt on `count` vectors of `length` elements, each stored contiguously. The second sweep
+// removes the rounding error of the first ("twice is enough", Kahan and Parlett).
 std::vector<double> OrthogonalMatrix(int64_t rows, int64_t columns, std::vector<double> draws) {
   const int64_t length = std::max(rows, columns);
   const int64_t count = std::min(rows, columns);

@@ -17,7 +17,7 @@ namespace {
 
 using google::protobuf::Value;
 
-// Keras's default for a penalty that is asked for by name.
+// Keras's default factor of a regularizer given by name.
 constexpr double kDefaultFactor = 0.01;
 
 struct Sums {
@@ -25,7 +25,8 @@ struct Sums {
   float squared = 0;
 };
 
-// Short runs in float, so that the loop vectorises without losing the small values.
+// Sums at most 1024 values in float, which vectorizes; Penalty adds the results in double, so small
+// values are not lost.
 CAIRN_SIMD Sums SumRun(const float* values, int64_t count) {
   constexpr int kLanes = 16;
   float absolute[kLanes] = {};
@@ -113,7 +114,7 @@ absl::StatusOr<Regularizer> ParseRegularizer(const Value& config) {
   }
   const std::string& name = class_name->second.string_value();
   CAIRN_ASSIGN_OR_RETURN(Regularizer regularizer, FromName(name));
-  // L1L2 without a factor has none; L1 and L2 have Keras's default.
+  // L1L2 without factors has no penalty; L1 and L2 take Keras's default.
   if (regularizer.l1 != 0 && regularizer.l2 != 0) regularizer = {};
   const auto arguments = fields.find("config");
   if (arguments != fields.end()) {

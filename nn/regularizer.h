@@ -11,19 +11,20 @@ class Value;
 
 namespace cairn::nn {
 
-// Keras's weight penalties: l1 * sum |w| + l2 * sum w^2. All zero: none.
+// Keras's weight penalty: l1 * sum |w| + l2 * sum w^2. No penalty if both are zero. A value type.
 struct Regularizer {
   double l1 = 0;
   double l2 = 0;
 
   bool empty() const { return l1 == 0 && l2 == 0; }
   double Penalty(const float* values, int64_t count) const;
-  // Adds the penalty's derivative: l1 * sign(w) + 2 * l2 * w.
+  // Adds the derivative of the penalty to `gradient`: l1 * sign(w) + 2 * l2 * w.
   void AddGradient(const float* values, int64_t count, float* gradient) const;
 };
 
-// Reads what Keras writes: null, a name ("l2", with Keras's default 0.01), or {class_name, config}
-// of L1, L2 or L1L2 (also "L1L2" as TF.js writes it). INVALID_ARGUMENT says what is wrong.
+// Parses the JSON that Keras and TF.js write for a regularizer: null, a name ("l2", with Keras's
+// default factor 0.01), or {class_name, config} of L1, L2 or L1L2. INVALID_ARGUMENT names the
+// problem.
 absl::StatusOr<Regularizer> ParseRegularizer(const google::protobuf::Value& config);
 
 }  // namespace cairn::nn

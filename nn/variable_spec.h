@@ -9,17 +9,17 @@
 
 namespace cairn::nn {
 
-// What a model says of one of its variables: float32, row-major, Keras's layout.
+// The description of a model's variable: float32, row-major, in Keras's layout. A value type.
 struct VariableSpec {
   enum class Update {
-    kOptimized,      // the optimizer's rule, with a gradient
-    kMovingAverage,  // ApplyMovingAverage, with the batch's statistic and `momentum`
-    kFrozen,         // never: its layer is not trainable
+    kOptimized,      // by the optimizer's rule, from a gradient
+    kMovingAverage,  // by ApplyMovingAverage, from the batch's statistic and `momentum`
+    kFrozen,         // never: the layer is not trainable
   };
 
-  // As Keras and TF.js name it: "LAYER/kernel", "LAYER/moving_mean".
+  // Keras's and TF.js's name: "LAYER/kernel", "LAYER/moving_mean".
   std::string name;
-  // Empty for a scalar. All dimensions are positive.
+  // Positive dimensions; empty for a scalar.
   std::vector<int64_t> shape;
   Update update = Update::kOptimized;
   double momentum = 0;
