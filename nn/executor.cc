@@ -386,9 +386,8 @@ void Executor::AccumulateInputGradients(int node) {
   }
 }
 
-// Completes the gradients of the variables that `node` is the last to contribute to: adds a shared
-// variable's contributions, turns the sum into a mean, adds the regularizer's gradient. Only then
-// is the gradient reported.
+// Adds this node's contribution to the gradients of shared variables. A gradient with no further
+// contributions is turned into a mean, gets the regularizer's gradient, and is reported.
 void Executor::FinishGradients(int node, absl::FunctionRef<void(int variable)> on_gradient) {
   const Model::Node& finished = model_->nodes()[node];
   for (size_t v = 0; v < finished.layer->variables().size(); ++v) {

@@ -20,7 +20,7 @@ Activation ReadReLU(LayerConfig& config) {
 }
 
 Activation ReadLeakyReLU(LayerConfig& config) {
-  // Keras 2 and TF.js say alpha, Keras 3 says negative_slope.
+  // Keras 2 and TF.js call the argument alpha, Keras 3 negative_slope.
   const double alpha = config.Number("alpha", 0.3, 0);
   const double slope = config.Number("negative_slope", alpha, 0);
   return {.kind = Kind::kRelu, .slope = static_cast<float>(slope)};

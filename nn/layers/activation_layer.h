@@ -10,8 +10,8 @@
 
 namespace cairn::nn {
 
-// Activation, ReLU, LeakyReLU, ELU and Softmax: a function of every element (softmax: of the last
-// axis).
+// Activation, ReLU, LeakyReLU, ELU and Softmax: an elementwise function; softmax works along the
+// last axis.
 class ActivationLayer : public Layer {
  public:
   static absl::StatusOr<std::unique_ptr<const Layer>> Create(LayerConfig& config);

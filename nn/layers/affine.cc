@@ -12,7 +12,7 @@ namespace cairn::nn {
 
 namespace {
 
-// One number for all channels, or one for each.
+// Reads one number for all channels or one per channel.
 std::vector<double> ReadChannels(const char* argument, std::optional<double> default_value,
                                  int64_t channels, LayerConfig& config) {
   const auto numbers = config.Numbers(argument);
@@ -53,8 +53,8 @@ AffineLayer::Coefficients AffineLayer::ReadNormalization(int64_t channels, Layer
     config.Fail("has one of the arguments 'mean' and 'variance'; it takes both or none");
   }
   if (config.Bool("invert", false)) config.FailArgument("invert", "is not supported");
-  // Keras means "one for all" by a null axis and the last one by default; a reader leaves nulls
-  // out, so the numbers themselves say which.
+  // In Keras a null axis means one mean for all elements, and the default is the last axis. The
+  // model reader drops null arguments, so the number of means and variances decides.
   const size_t rank = config.AnyInput().shape.size();
   if (config.Axis("axis", -1, rank) + 1 != static_cast<int64_t>(rank)) {
     config.FailArgument("axis", "must be the last one");

@@ -12,19 +12,20 @@
 
 namespace cairn::nn {
 
-// Rescaling and Normalization: input * scale + offset, one scale and offset for all or for each
-// channel (the last axis). Normalization computes them from means and variances, which are
-// arguments or, if the layer was adapted to data, frozen variables.
+// Rescaling and Normalization: output = input * scale + offset, with one scale and offset for all
+// elements or one per channel (the last axis). Normalization derives them from means and variances,
+// which are arguments or, if the layer was adapted to data, frozen variables.
 class AffineLayer : public Layer {
  public:
   static absl::StatusOr<std::unique_ptr<const Layer>> Create(LayerConfig& config);
 
-  // True: scale and offset follow from the variables mean and variance (the first two).
+  // True if scale and offset are computed from the variables mean and variance, which are the first
+  // two.
   bool has_variables() const { return !variables().empty(); }
-  // Else: of 1 or as many elements as the input has channels.
+  // The coefficients if there are no variables: one for all elements or one per channel.
   const std::vector<double>& scales() const { return coefficients_.scales; }
   const std::vector<double>& offsets() const { return coefficients_.offsets; }
-  // Normalization's, for a mean and a variance.
+  // Normalization's scale for a variance: 1 / max(sqrt(variance), 1e-7).
   static double ScaleOf(double variance);
 
  private:

@@ -22,7 +22,7 @@ AttentionLayer::Arguments AttentionLayer::ReadArguments(LayerConfig& config) {
   arguments.dropout = config.Number("dropout", 0, 0, 1);
   if (arguments.dropout == 1) config.FailArgument("dropout", "must be smaller than 1");
   arguments.use_bias = config.Bool("use_bias", true);
-  // An argument of the call.
+  // In Keras an argument of the call, not of the layer; the reader moves it here.
   arguments.is_causal = config.Bool("use_causal_mask", false);
   const std::vector<int64_t> axes =
       config.Ints("attention_axes", 1, 1).value_or(std::vector<int64_t>{1});
@@ -63,7 +63,7 @@ absl::StatusOr<std::unique_ptr<const Layer>> AttentionLayer::Create(LayerConfig&
     const std::string name = names[part];
     variables.push_back(
         config.Variable(name + "/kernel", kernels[part], "glorot_uniform", "kernel"));
-    // Asked for even if unused: Keras writes the bias's arguments all the same.
+    // Created even if unused, because Keras writes the bias's arguments in any case.
     LayerVariable bias = config.Variable(name + "/bias", biases[part], "zeros", "bias");
     if (arguments.use_bias) variables.push_back(std::move(bias));
   }

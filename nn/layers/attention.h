@@ -12,17 +12,18 @@
 
 namespace cairn::nn {
 
-// MultiHeadAttention (Vaswani et al. 2017, https://arxiv.org/abs/1706.03762) of a query
-// (steps, width) over values (positions, width), with keys of their own or the values as keys. Per
-// head: softmax(query key' / sqrt(key width)) value, the heads side by side, then a dense product.
-// Positions that a mask leaves out, and later ones if causal, get -1e9 before the softmax.
+// MultiHeadAttention (Vaswani et al. 2017, https://arxiv.org/abs/1706.03762). The query has shape
+// (steps, width), the value (positions, width); the key is a third input or the value itself. Each
+// head computes softmax(query key' / sqrt(key width)) value. The heads are concatenated and
+// projected by a dense product. Masked positions, and later positions if causal, get -1e9 added
+// before the softmax, as in Keras.
 class AttentionLayer : public Layer {
  public:
   static absl::StatusOr<std::unique_ptr<const Layer>> Create(LayerConfig& config);
 
-  // Positions in variables() of the four dense products' kernels; each is followed by its bias if
-  // use_bias(). Kernels are (width, heads, head width), the last (heads, value width, output
-  // width).
+  // The four projections. kernel(part) is the index of a projection's kernel in variables(); its
+  // bias follows if use_bias(). Kernels have shape (width, heads, head width), that of kOutput
+  // (heads, value width, output width).
   enum Part { kQuery, kKey, kValue, kOutput };
   int kernel(Part part) const { return part * (arguments_.use_bias ? 2 : 1); }
   bool use_bias() const { return arguments_.use_bias; }
@@ -32,7 +33,7 @@ class AttentionLayer : public Layer {
   double dropout() const { return infers() ? 0 : arguments_.dropout; }
   bool is_causal() const { return arguments_.is_causal; }
 
-  // Which input each of kQuery, kKey and kValue comes from.
+  // The index of the input that kQuery, kKey or kValue is computed from.
   int input(Part part) const {
     if (part == kQuery) return 0;
     return part == kKey && inputs().size() == 3 ? 2 : 1;

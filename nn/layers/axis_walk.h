@@ -9,8 +9,9 @@
 
 namespace cairn::nn {
 
-// How one axis of an output walks over its input: at position i the input's position moves by
-// (i - offset) * input_stride; where i - offset is not in [0, input_length) there is no input.
+// Maps one axis of an output to its input. Position i of the axis reads the input at (i - offset) *
+// input_stride; if i - offset is not in [0, input_length) the output is zero. One AxisWalk per
+// output axis describes padding, cropping, permutation, repetition and broadcasting.
 struct AxisWalk {
   int64_t length = 1;
   int64_t offset = 0;
@@ -18,14 +19,15 @@ struct AxisWalk {
   int64_t input_stride = 0;
 };
 
-// The elements between neighbours along each axis of a row-major tensor.
+// The row-major strides of `shape`, in elements.
 std::vector<int64_t> StridesOf(const Shape& shape);
 
-// For every element of the output, row-major, the element of the input that it comes from, or -1.
+// For each element of the output, in row-major order: the index of the input element that it
+// copies, or -1 for zero.
 std::vector<int64_t> SourcesOf(absl::Span<const AxisWalk> walks);
 
-// The walk over an input that is broadcast to `output`: as many axes, each of the output's length
-// or of 1.
+// The walks that broadcast `input` to `output`. Both have the same rank, and each axis of `input`
+// has the output's length or 1.
 std::vector<AxisWalk> BroadcastWalk(const Shape& input, const Shape& output);
 
 }  // namespace cairn::nn

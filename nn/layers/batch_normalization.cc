@@ -28,10 +28,10 @@ absl::StatusOr<std::unique_ptr<const Layer>> BatchNormalizationLayer::Create(Lay
   if (config.Axis("axis", -1, rank) + 1 != static_cast<int64_t>(rank)) {
     config.FailArgument("axis", "must be the last one");
   }
-  // What Keras 2 writes of a renormalisation that is off.
+  // Keras 2 writes these arguments of batch renormalization even if it is off.
   config.Ignore({"renorm_momentum", "renorm_clipping", "virtual_batch_size", "adjustment"});
   for (const char* argument : {"renorm", "fused", "synchronized"}) {
-    // fused is only a hint; the others change what is computed.
+    // `fused` is a hint; the other two would change the result.
     if (config.Bool(argument, false) && std::string_view(argument) != "fused") {
       config.FailArgument(argument, "is not supported");
     }

@@ -11,20 +11,20 @@
 
 namespace cairn::nn {
 
-// (input - mean) / sqrt(variance + epsilon) * gamma + beta, each per channel (the last axis): in
-// training with the batch's statistics, which also feed the moving ones; else, and always if the
-// layer is frozen, with the moving ones. The variance is the biased one. Kernels write the gradient
-// by the input in place of that by the output where they are given one place for both.
+// Batch normalization (Ioffe & Szegedy 2015): (input - mean) / sqrt(variance + epsilon) * gamma +
+// beta, per channel (the last axis). Training uses the batch's mean and biased variance, which also
+// update the moving statistics. Inference, and any pass of a frozen layer, uses the moving
+// statistics. Input and output gradients may share a buffer.
 class BatchNormalizationLayer : public Layer {
  public:
   static absl::StatusOr<std::unique_ptr<const Layer>> Create(LayerConfig& config);
 
-  // Positions in variables(); -1 if the layer lacks it.
+  // Indices into variables(); -1 if the layer has no such variable.
   int gamma() const { return scales_ ? 0 : -1; }
   int beta() const { return centers_ ? (scales_ ? 1 : 0) : -1; }
   int moving_mean() const { return static_cast<int>(variables().size()) - 2; }
   int moving_variance() const { return static_cast<int>(variables().size()) - 1; }
-  // In training; else always the moving ones.
+  // True if training uses the batch's statistics, false if it uses the moving ones.
   bool uses_batch_statistics() const { return trainable() && !infers(); }
   double epsilon() const { return epsilon_; }
   bool passes_mask() const override { return true; }

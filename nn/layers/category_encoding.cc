@@ -8,7 +8,7 @@
 namespace cairn::nn {
 
 absl::StatusOr<std::unique_ptr<const Layer>> CategoryEncodingLayer::Create(LayerConfig& config) {
-  // Ids are 31 bits wide.
+  // Ids are non-negative int32.
   constexpr int64_t kTokensMax = (int64_t{1} << 31) - 1;
   const int64_t tokens = config.Int("num_tokens", std::nullopt, 1, kTokensMax);
   const std::string word = config.Word("output_mode", {"multi_hot", "one_hot", "count"});

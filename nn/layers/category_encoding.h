@@ -11,8 +11,9 @@
 
 namespace cairn::nn {
 
-// Whole numbers from 0 to tokens - 1 as vectors of that length: each number its own (one_hot), or
-// the numbers of the last axis together, as ones (multi_hot) or how often each is there (count).
+// CategoryEncoding: encodes integers in [0, tokens) as vectors of length `tokens`. one_hot encodes
+// each integer on its own; multi_hot and count encode all integers of the last axis as one vector,
+// with ones or with counts.
 class CategoryEncodingLayer : public Layer {
  public:
   static absl::StatusOr<std::unique_ptr<const Layer>> Create(LayerConfig& config);
@@ -20,7 +21,7 @@ class CategoryEncodingLayer : public Layer {
   enum class Mode { kOneHot, kMultiHot, kCount };
   Mode mode() const { return mode_; }
   int64_t tokens() const { return output().shape.back(); }
-  // How many numbers make one vector.
+  // The number of integers per vector.
   int64_t group() const { return group_; }
 
  private:

@@ -11,14 +11,14 @@
 
 namespace cairn::nn {
 
-// The inputs, one after the other along an axis.
+// Concatenate: joins the inputs along an axis.
 class ConcatenateLayer : public Layer {
  public:
   static absl::StatusOr<std::unique_ptr<const Layer>> Create(LayerConfig& config);
 
-  // A position in an example's shape.
+  // The axis, as an index into an example's shape.
   int64_t axis() const { return axis_; }
-  // Along other axes the steps stay what they are.
+  // Concatenation along the steps (axis 0) changes them, so the mask does not apply to the result.
   bool passes_mask() const override { return axis_ > 0; }
 
  private:

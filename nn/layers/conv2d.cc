@@ -12,10 +12,10 @@ namespace cairn::nn {
 
 namespace {
 
-// A multiplier may not make the channels overflow; the output's size is checked by the model.
+// Keeps channels * multiplier within int64. The model checks the output's size.
 constexpr int64_t kMultiplierMax = int64_t{1} << 20;
 
-// The kernel in Keras's shape, after reading the arguments that give it.
+// The filters' arguments and the kernel in Keras's shape.
 struct Filters {
   int64_t count = 1;
   int64_t groups = 1;
@@ -39,7 +39,8 @@ Filters ReadDepthwiseFilters(const Window& window, int64_t channels, bool flat,
   const int64_t multiplier = config.Int("depth_multiplier", 1, 1, kMultiplierMax);
   Filters filters{.count = channels * multiplier, .groups = channels};
   const Shape shape = {window.size[0], window.size[1], channels, multiplier};
-  // Keras writes these of the Conv2D that it derives from.
+  // Keras writes these arguments of the base class Conv2D; a depthwise convolution does not use
+  // them.
   config.Ignore({"filters", "groups", "kernel_initializer", "kernel_regularizer"});
   filters.kernel = config.Variable("depthwise_kernel", WithoutRow(shape, flat), "glorot_uniform",
                                    /*argument_prefix=*/"depthwise");
@@ -66,7 +67,7 @@ absl::StatusOr<std::unique_ptr<const Layer>> Conv2DLayer::Create(LayerConfig& co
   geometry.groups = filters.groups;
   geometry.activation = config.ActivationNamed("activation");
   const bool use_bias = config.Bool("use_bias", true);
-  // Asked for even if unused: Keras writes the bias's arguments all the same.
+  // Created even if unused, because Keras writes the bias's arguments in any case.
   LayerVariable bias = config.Variable("bias", {filters.count}, "zeros");
   std::vector<LayerVariable> variables = {std::move(filters.kernel)};
   if (use_bias) variables.push_back(std::move(bias));

@@ -13,21 +13,22 @@
 
 namespace cairn::nn {
 
-// Conv2D, Conv1D, DepthwiseConv2D and DepthwiseConv1D: output = activation(convolution of the
-// input with the kernel + bias). All are one thing: (steps, channels) is an image of one row, and a
-// depthwise convolution has as many groups as channels; their kernels lie in memory alike.
+// Conv2D, Conv1D, DepthwiseConv2D and DepthwiseConv1D: output = activation(conv(input, kernel) +
+// bias). All are grouped 2D convolutions: a 1D input (steps, channels) is an image of one row, and
+// a depthwise convolution has one group per channel. Their kernels have the same memory layout.
 class Conv2DLayer : public Layer {
  public:
   static absl::StatusOr<std::unique_ptr<const Layer>> Create(LayerConfig& config);
 
   Activation activation() const override { return activation_; }
-  // Height, width, channels.
+  // The shape of one image: (height, width, channels).
   Shape input_image() const { return ImageOf(inputs()[0].shape); }
   Shape output_image() const { return ImageOf(output().shape); }
   const Window& window() const { return window_; }
   int64_t groups() const { return groups_; }
-  // If true the bias is the second variable. The first is the kernel: (height, width, input
-  // channels / groups, filters), group by group, under the shape that Keras gives it.
+  // The first variable is the kernel: (height, width, input channels / groups, filters), with the
+  // filters group by group, in the shape that Keras gives it. If use_bias(), the second variable is
+  // the bias.
   bool use_bias() const { return variables().size() > 1; }
 
  private:

@@ -13,9 +13,10 @@ namespace cairn::nn {
 
 namespace {
 
-// Products of two of these cannot overflow.
+// The product of two sides fits int64.
 constexpr int64_t kSideMax = int64_t{1} << 20;
 
+// Keras's deconv_output_length. `extra` is output_padding, which Keras infers if it is absent.
 int64_t OutputLength(const WindowArguments& window, int axis, int64_t input,
                      std::optional<int64_t> extra) {
   const int64_t stride = window.strides[axis];
@@ -28,8 +29,9 @@ int64_t OutputLength(const WindowArguments& window, int axis, int64_t input,
   return (input - 1) * stride + extent - 2 * padding + *extra;
 }
 
-// The convolution that would turn the output into the input.
-Window ReadWindowBack(const Shape& input, bool flat, LayerConfig& config) {
+// The window of the convolution from this layer's output to its input. Its `output` holds this
+// layer's output size.
+Window ReadConvolutionWindow(const Shape& input, bool flat, LayerConfig& config) {
   const WindowArguments arguments = ReadWindowArguments({.size_argument = "kernel_size",
                                                          .size_required = true,
                                                          .dilates = true,
@@ -59,6 +61,8 @@ Window ReadWindowBack(const Shape& input, bool flat, LayerConfig& config) {
       return {};
     }
   }
+  // Several output sizes can map to the same input size. The chosen one must map back to the actual
+  // input.
   Window window = SlideWindow(arguments, output, config);
   if (window.output[0] != input[0] || window.output[1] != input[1]) {
     config.FailArgument(
@@ -78,11 +82,11 @@ absl::StatusOr<std::unique_ptr<const Layer>> Conv2DTransposeLayer::Create(LayerC
   const Shape input = ImageOf(config.FloatInput(rank, rank).shape);
   const int64_t filters = config.Int("filters", std::nullopt, 1);
   config.ExpectChannelsLast();
-  Window window = ReadWindowBack(input, flat, config);
+  Window window = ReadConvolutionWindow(input, flat, config);
   if (config.Int("groups", 1, 1) != 1) config.FailArgument("groups", "must be 1");
   const Activation activation = config.ActivationNamed("activation");
   const bool use_bias = config.Bool("use_bias", true);
-  // Asked for even if unused: Keras writes the bias's arguments all the same.
+  // Created even if unused, because Keras writes the bias's arguments in any case.
   LayerVariable bias = config.Variable("bias", {filters}, "zeros");
   const Shape kernel = {window.size[0], window.size[1], filters, input[2]};
   std::vector<LayerVariable> variables = {

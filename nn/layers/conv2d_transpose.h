@@ -12,20 +12,21 @@
 
 namespace cairn::nn {
 
-// Conv2DTranspose and Conv1DTranspose: activation(the gradient, by its input, of a convolution
-// whose output is this layer's input + bias). Lengths as Keras's `deconv_output_length`.
+// Conv2DTranspose and Conv1DTranspose (transposed convolution, also called deconvolution): output =
+// activation(g + bias), where g is the input gradient of the convolution whose output gradient is
+// this layer's input. The output's size follows Keras's `deconv_output_length`.
 class Conv2DTransposeLayer : public Layer {
  public:
   static absl::StatusOr<std::unique_ptr<const Layer>> Create(LayerConfig& config);
 
   Activation activation() const override { return activation_; }
-  // Height, width, channels.
+  // The shape of one image: (height, width, channels).
   Shape input_image() const { return ImageOf(inputs()[0].shape); }
   Shape output_image() const { return ImageOf(output().shape); }
-  // That of the convolution from this layer's output to its input.
+  // The window of the convolution from this layer's output to its input.
   const Window& window() const { return window_; }
-  // If true the bias is the second variable. The first is the kernel: (height, width, filters,
-  // input channels).
+  // The first variable is the kernel: (height, width, filters, input channels). If use_bias(), the
+  // second variable is the bias.
   bool use_bias() const { return variables().size() > 1; }
 
  private:

@@ -41,7 +41,7 @@ struct KnownLayer {
   absl::StatusOr<std::unique_ptr<const Layer>> (*create)(LayerConfig& config);
 };
 
-// The layers that there are. A new one is a pair of files here, a kernel per device, and a line.
+// All supported layers. A new layer is a pair of files here, one kernel per device, and one line.
 constexpr KnownLayer kKnownLayers[] = {
     {"Activation", ActivationLayer::Create},
     {"Add", MergeLayer::Create},

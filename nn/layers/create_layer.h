@@ -11,8 +11,9 @@
 
 namespace cairn::nn {
 
-// The layer that `spec` describes, for inputs like `inputs` (one example of each). INVALID_ARGUMENT
-// names the layer and its class, and lists what is known if class or argument are not.
+// Creates the layer that `spec` describes, for inputs of these shapes and types (of one example
+// each). INVALID_ARGUMENT names the layer and its class; for an unknown class or argument it lists
+// the known ones.
 absl::StatusOr<std::unique_ptr<const Layer>> CreateLayer(const proto::LayerSpec& spec,
                                                          std::vector<TensorSpec> inputs);
 

@@ -15,7 +15,7 @@ absl::StatusOr<std::unique_ptr<const Layer>> DenseLayer::Create(LayerConfig& con
   const int64_t input_width = output.shape.back();
   output.shape.back() = units;
 
-  // Asked for even if unused: Keras writes the bias's arguments all the same.
+  // Created even if unused, because Keras writes the bias's arguments in any case.
   LayerVariable bias = config.Variable("bias", {units}, "zeros");
   std::vector<LayerVariable> variables = {
       config.Variable("kernel", {input_width, units}, "glorot_uniform")};

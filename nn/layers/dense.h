@@ -12,7 +12,7 @@
 
 namespace cairn::nn {
 
-// output = activation(input kernel + bias), along the last axis.
+// Dense: output = activation(input kernel + bias), along the last axis.
 class DenseLayer : public Layer {
  public:
   static absl::StatusOr<std::unique_ptr<const Layer>> Create(LayerConfig& config);
@@ -20,7 +20,7 @@ class DenseLayer : public Layer {
   Activation activation() const override { return activation_; }
   int64_t input_width() const { return inputs()[0].shape.back(); }
   int64_t units() const { return output().shape.back(); }
-  // If true the bias is the second variable.
+  // If true, the second variable is the bias. The first is the kernel: (input width, units).
   bool use_bias() const { return variables().size() > 1; }
   bool passes_mask() const override { return true; }
 

@@ -12,12 +12,12 @@
 
 namespace cairn::nn {
 
-// The sum of products of two inputs along one axis of each: the output has the other axes of the
-// first, then those of the second; a last axis of 1 if there are none. With `normalize` both are
-// divided by their length along the axis first.
+// Dot: the dot product of two inputs along one axis of each. The output has the remaining axes of
+// the first input, then those of the second, or one axis of length 1 if none remain. With
+// `normalize` both inputs are L2-normalized along the axis first (cosine similarity).
 class DotLayer : public Layer {
  public:
-  // An input as (outer, length, inner): the sum runs over the middle.
+  // An input viewed as (outer, length, inner), where the products are summed over the middle axis.
   struct Side {
     int64_t outer = 1;
     int64_t length = 1;

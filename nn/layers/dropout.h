@@ -12,23 +12,23 @@
 
 namespace cairn::nn {
 
-// Dropout, SpatialDropout1D and SpatialDropout2D: in training each element (spatial: each channel
-// of an example as a whole) is dropped with probability `rate`, and the others are scaled by
-// 1 / (1 - rate).
+// Dropout (Srivastava et al. 2014), SpatialDropout1D and SpatialDropout2D. During training each
+// element (spatial: each channel of an example) is set to zero with probability `rate`, and the
+// others are scaled by 1 / (1 - rate).
 class DropoutLayer : public Layer {
  public:
   static absl::StatusOr<std::unique_ptr<const Layer>> Create(LayerConfig& config);
 
   double rate() const { return rate_; }
-  // One draw for all positions of a channel.
+  // True if all positions of a channel share one draw.
   bool is_spatial() const { return is_spatial_; }
-  // The draw that decides about an element of the batch.
+  // The index of the random draw that decides about an element of the batch.
   int64_t DrawOf(int64_t element) const {
     if (!is_spatial_) return element;
     const int64_t channels = output().shape.back();
     return element / ElementCount(output().shape) * channels + element % channels;
   }
-  // In inference nothing happens.
+  // In inference the layer is the identity.
   bool is_view() const override { return infers(); }
   bool passes_mask() const override { return true; }
 

@@ -9,12 +9,12 @@
 namespace cairn::nn {
 
 absl::StatusOr<std::unique_ptr<const Layer>> EmbeddingLayer::Create(LayerConfig& config) {
-  // Ids are 31 bits wide.
+  // Ids are non-negative int32.
   const int64_t rows =
       config.Int("input_dim", std::nullopt, 1, std::numeric_limits<int32_t>::max());
   const int64_t width = config.Int("output_dim", std::nullopt, 1);
   const bool masks_zero = config.Bool("mask_zero", false);
-  // Says what the input's shape says already; weights are initial values, which travel elsewhere.
+  // input_length repeats the input's shape, and `sparse` affects only how TensorFlow computes.
   config.Ignore({"input_length", "sparse"});
   std::vector<LayerVariable> variables = {config.Variable("embeddings", {rows, width}, "uniform")};
   TensorSpec output{.shape = config.AnyInput().shape};

@@ -12,14 +12,15 @@
 
 namespace cairn::nn {
 
-// The table's row for every id. Ids are int32, or float and cut to whole numbers as Keras does.
+// Embedding: looks up a row of the table for each id. Ids are int32, or floats, which are truncated
+// as in Keras.
 class EmbeddingLayer : public Layer {
  public:
   static absl::StatusOr<std::unique_ptr<const Layer>> Create(LayerConfig& config);
 
   int64_t rows() const { return variables()[0].spec.shape[0]; }
   int64_t width() const { return variables()[0].spec.shape[1]; }
-  // mask_zero: id 0 means that there is nothing.
+  // True with Keras's mask_zero: id 0 marks a masked step.
   bool makes_mask() const override { return masks_zero_; }
 
  private:

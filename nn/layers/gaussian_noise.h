@@ -10,15 +10,16 @@
 
 namespace cairn::nn {
 
-// GaussianNoise and GaussianDropout: in training a normal draw with mean 0 and that standard
-// deviation is added to every element, or 1 plus it multiplies the element.
+// GaussianNoise and GaussianDropout. During training a draw n from a normal distribution with mean
+// 0 and stddev() is added to each element (GaussianNoise), or the element is multiplied by 1 + n
+// (GaussianDropout).
 class GaussianNoiseLayer : public Layer {
  public:
   static absl::StatusOr<std::unique_ptr<const Layer>> Create(LayerConfig& config);
 
   double stddev() const { return stddev_; }
   bool multiplies() const { return multiplies_; }
-  // In inference nothing happens.
+  // In inference the layer is the identity.
   bool is_view() const override { return infers(); }
   bool passes_mask() const override { return true; }
 

@@ -10,8 +10,8 @@
 
 namespace cairn::nn {
 
-// GlobalAveragePooling and GlobalMaxPooling in 1D and 2D: the mean or the largest over all
-// positions, per channel. An average leaves out the positions that the input's mask does.
+// GlobalAveragePooling and GlobalMaxPooling in 1D and 2D: the mean or maximum over all positions,
+// per channel. The mean skips masked positions.
 class GlobalPoolingLayer : public Layer {
  public:
   enum class Kind { kMaximum, kAverage };

@@ -13,7 +13,7 @@ namespace cairn::nn {
 
 namespace {
 
-// The dialect of nn/formats: batch_shape, whose first entry is the batch (null).
+// Reads batch_shape as nn/formats writes it: the first entry is the batch (null).
 Shape ReadShape(const proto::LayerSpec& spec, LayerConfig& config) {
   const auto found = spec.config().fields().find("batch_shape");
   if (found == spec.config().fields().end()) {

@@ -10,7 +10,7 @@
 
 namespace cairn::nn {
 
-// Where a batch enters the model.
+// InputLayer: an input of the model. It has no inputs, variables or kernel.
 class InputLayer : public Layer {
  public:
   static absl::StatusOr<std::unique_ptr<const Layer>> Create(LayerConfig& config);

@@ -7,7 +7,7 @@ namespace cairn::nn {
 
 namespace {
 
-// The axes that are normalised: the last ones, as many as the argument names.
+// The shape of the normalized axes, which must be the last ones.
 Shape ReadNormalizedShape(const Shape& input, LayerConfig& config) {
   const int64_t axes = static_cast<int64_t>(input.size()) + 1;
   const std::vector<int64_t> given =

@@ -12,16 +12,17 @@
 
 namespace cairn::nn {
 
-// (input - mean) / sqrt(variance + epsilon) * gamma + beta, with mean and biased variance over the
-// last axis or the last few, which are also gamma's and beta's shape.
+// Layer normalization (Ba et al. 2016): (input - mean) / sqrt(variance + epsilon) * gamma + beta,
+// with mean and biased variance over the last axis or the last few axes. gamma and beta have the
+// shape of these axes.
 class LayerNormalizationLayer : public Layer {
  public:
   static absl::StatusOr<std::unique_ptr<const Layer>> Create(LayerConfig& config);
 
-  // Positions in variables(); -1 if the layer lacks it.
+  // Indices into variables(); -1 if the layer has no such variable.
   int gamma() const { return scales_ ? 0 : -1; }
   int beta() const { return centers_ ? (scales_ ? 1 : 0) : -1; }
-  // How many elements are normalised together.
+  // The number of elements that are normalized together.
   int64_t width() const { return width_; }
   double epsilon() const { return epsilon_; }
   bool passes_mask() const override { return true; }

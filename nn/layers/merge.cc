@@ -21,7 +21,7 @@ Kind KindOf(const std::string& class_name) {
   return class_name == "Minimum" ? Kind::kMinimum : Kind::kAdd;
 }
 
-// False if the two cannot be broadcast to one shape; else `shape` becomes that.
+// Broadcasts `shape` with `input`. Returns false if the shapes are not compatible.
 bool Broadcast(const Shape& input, Shape* shape) {
   if (input.size() != shape->size()) return false;
   for (size_t axis = 0; axis < input.size(); ++axis) {

@@ -10,8 +10,8 @@
 
 namespace cairn::nn {
 
-// Add, Subtract, Multiply, Average, Maximum and Minimum of two or more inputs (Subtract: of two),
-// element by element. Where an input has an axis of length 1 it is broadcast.
+// Add, Subtract, Multiply, Average, Maximum and Minimum: combine inputs element by element.
+// Subtract takes exactly two inputs, the others two or more. Axes of length 1 are broadcast.
 class MergeLayer : public Layer {
  public:
   enum class Kind { kAdd, kSubtract, kMultiply, kAverage, kMaximum, kMinimum };

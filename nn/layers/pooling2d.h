@@ -11,9 +11,9 @@
 
 namespace cairn::nn {
 
-// MaxPooling2D, AveragePooling2D and their one-dimensional forms. What is padded is in neither
-// result. The gradient of an average is divided by the whole window, padding included, as
-// TensorFlow.js does it.
+// MaxPooling2D, AveragePooling2D and their 1D forms. Padding is excluded from maximum and average.
+// The gradient of an average is divided by the size of the whole window, padding included, as in
+// TensorFlow.js.
 class Pooling2DLayer : public Layer {
  public:
   enum class Kind { kMaximum, kAverage };
@@ -21,7 +21,7 @@ class Pooling2DLayer : public Layer {
   static absl::StatusOr<std::unique_ptr<const Layer>> Create(LayerConfig& config);
 
   Kind kind() const { return kind_; }
-  // Height, width, channels.
+  // The shape of one image: (height, width, channels).
   Shape input_image() const { return ImageOf(inputs()[0].shape); }
   Shape output_image() const { return ImageOf(output().shape); }
   const Window& window() const { return window_; }

@@ -11,8 +11,8 @@
 
 namespace cairn::nn {
 
-// x if x > 0, else alpha * x, where alpha is a variable with the input's shape, of length 1 along
-// shared axes.
+// PReLU (He et al. 2015): x if x > 0, else alpha * x. alpha is a variable with the input's shape,
+// of length 1 along shared axes.
 class PReLULayer : public Layer {
  public:
   static absl::StatusOr<std::unique_ptr<const Layer>> Create(LayerConfig& config);

@@ -12,17 +12,18 @@
 
 namespace cairn::nn {
 
-// In training a part of each image, anywhere in it. In inference, and of images that are smaller
-// than the part, the middle, resized.
+// RandomCrop: during training, crops each image at a random position. In inference, and for images
+// smaller than the crop, it crops the center and resizes it.
 class RandomCropLayer : public Layer {
  public:
   static absl::StatusOr<std::unique_ptr<const Layer>> Create(LayerConfig& config);
 
-  // What is done in inference.
+  // The center crop used in inference.
   Resize middle() const;
-  // True if the image has room for the part, so that training crops.
+  // True if the image is large enough for training to crop at random positions.
   bool crops() const;
-  // Where an image's part begins along an axis: a pure function of the layer's key in the batch.
+  // The first row (axis 0) or column (axis 1) of an example's crop. A pure function of the layer's
+  // key in the batch.
   int64_t Start(uint64_t key, int64_t example, int axis) const;
 
  private:

@@ -12,14 +12,16 @@
 
 namespace cairn::nn {
 
-// In training each image is mirrored along each of its axes with probability 1/2.
+// RandomFlip: during training, flips each image along each of the selected axes with probability
+// 1/2.
 class RandomFlipLayer : public Layer {
  public:
   static absl::StatusOr<std::unique_ptr<const Layer>> Create(LayerConfig& config);
 
   bool flips_rows() const { return flips_rows_ && !infers(); }
   bool flips_columns() const { return flips_columns_ && !infers(); }
-  // Whether an image of the batch is: a pure function of the layer's key in the batch.
+  // Whether an example is flipped along rows (axis 0) or columns (axis 1). A pure function of the
+  // layer's key in the batch.
   static bool Flips(uint64_t key, int64_t example, int axis) {
     return RandomUniform(key, 2 * example + axis) < 0.5f;
   }

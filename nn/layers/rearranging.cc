@@ -19,16 +19,16 @@ struct Margin {
   int64_t after = 1;
 };
 
-// The walk that copies the whole input.
+// The walks that copy the whole input.
 std::vector<AxisWalk> Identity(const Shape& input) { return BroadcastWalk(input, input); }
 
-// Keras: a number, [rows, columns], or [[top, bottom], [left, right]]; in one dimension a number or
-// [before, after]. Lists come flattened.
+// Reads a padding or cropping. In 2D Keras allows a number, [rows, columns], or [[top, bottom],
+// [left, right]]; in 1D a number or [before, after]. Nested lists arrive flattened.
 std::vector<Margin> ReadMargins(const char* argument, size_t axes, LayerConfig& config) {
   std::vector<Margin> margins(axes);
   const auto numbers = config.Numbers(argument);
   if (!numbers.has_value()) {
-    // Keras's only default that is not 1.
+    // The only default in Keras that is not 1.
     if (config.class_name() == "Cropping2D") margins.assign(axes, Margin{0, 0});
     return margins;
   }

@@ -12,13 +12,13 @@
 
 namespace cairn::nn {
 
-// ZeroPadding and Cropping in 1D and 2D, Permute and RepeatVector: every element of the output is
-// an element of the input, or zero.
+// ZeroPadding and Cropping in 1D and 2D, Permute and RepeatVector. Each element of the output is an
+// element of the input or zero.
 class RearrangingLayer : public Layer {
  public:
   static absl::StatusOr<std::unique_ptr<const Layer>> Create(LayerConfig& config);
 
-  // One for each axis of the output.
+  // One walk per axis of the output.
   const std::vector<AxisWalk>& walks() const { return walks_; }
 
  private:

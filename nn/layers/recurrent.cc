@@ -12,11 +12,11 @@ namespace {
 
 using Kind = RecurrentPass::Kind;
 
-// So that gates * units fits easily.
+// Keeps gates * units within int64.
 constexpr int64_t kUnitsMax = int64_t{1} << 24;
 
-// An activation whose derivative follows from its value, element by element: the passes keep no
-// more.
+// Reads an activation. Only elementwise functions whose derivative follows from their value are
+// supported, because the passes store values only.
 Activation ReadActivation(const char* argument, const char* default_name, LayerConfig& config) {
   Activation activation = *ParseActivation(default_name);
   if (config.Has(argument)) activation = config.ActivationNamed(argument);
@@ -26,7 +26,7 @@ Activation ReadActivation(const char* argument, const char* default_name, LayerC
   return activation;
 }
 
-// What Keras writes and what changes nothing, or what is refused unless it is off.
+// Reads arguments that have no effect here, and arguments that are rejected unless they are off.
 void ReadOptions(LayerConfig& config) {
   config.Ignore({"implementation", "unroll", "time_major", "use_cudnn", "seed"});
   for (const char* argument : {"stateful", "return_state"}) {
@@ -40,7 +40,8 @@ void ReadOptions(LayerConfig& config) {
   }
 }
 
-// A layer that a Bidirectional wraps: a spec under the wrapper's name, and its own.
+// A layer wrapped by a Bidirectional: its spec under the wrapper's name, and its own name, which is
+// part of its variables' names.
 struct WrappedLayer {
   proto::LayerSpec spec;
   std::string name;
@@ -59,7 +60,7 @@ std::optional<WrappedLayer> Wrapped(const char* argument, LayerConfig& config) {
   auto& arguments = *wrapped.spec.mutable_config()->mutable_fields();
   wrapped.name = arguments["name"].string_value();
   if (wrapped.name.empty()) wrapped.name = absl::AsciiStrToLower(wrapped.spec.class_name());
-  // The wrapped layer's place and type are the wrapper's.
+  // Name, type and input shape are the wrapper's.
   for (const char* ignored : {"name", "dtype", "batch_input_shape"}) arguments.erase(ignored);
   arguments["trainable"].set_bool_value(config.trainable());
   return wrapped;
@@ -100,7 +101,7 @@ void RecurrentLayer::ReadPass(const std::string& prefix, LayerConfig& config, Ar
       config.Variable(prefix + "recurrent_kernel", {pass.units, width}, "orthogonal", "recurrent"));
   LayerVariable bias = config.Variable(
       prefix + "bias", pass.resets_after ? Shape{2, width} : Shape{width}, "zeros", "bias");
-  // Keras: ones for the forget gate, whatever the initializer says of the rest.
+  // Keras's unit_forget_bias: the forget gate's bias is 1, whatever the initializer of the rest.
   if (forgets) bias.spec.initializer.ones = {pass.units, 2 * pass.units};
   if (pass.use_bias) variables->push_back(std::move(bias));
   arguments->passes.push_back(pass);
@@ -132,6 +133,7 @@ absl::StatusOr<std::unique_ptr<const Layer>> RecurrentLayer::CreateBidirectional
     config.FailArgument("layer", "must be a SimpleRNN, LSTM or GRU");
     return config.Finish();
   }
+  // Without a backward layer, Keras clones the forward layer with the opposite direction.
   if (!backward.has_value()) {
     backward = forward;
     auto& copied = *backward->spec.mutable_config()->mutable_fields();

@@ -13,13 +13,17 @@
 
 namespace cairn::nn {
 
-// One pass of a recurrent cell over a sequence. Formulas, with x the step's input, h the state
-// before it, a the activation, s the recurrent activation, kernel W, recurrent kernel U, bias b:
+// One pass of a recurrent cell over a sequence. Notation: x is the step's input, h the state before
+// it, a the activation, s the recurrent activation, W the kernel, U the recurrent kernel, b the
+// bias.
 //
-// SimpleRNN: h' = a(x W + h U + b)
-// LSTM (gates i, f, g, o): c' = s(f) c + s(i) a(g); h' = s(o) a(c')
-// GRU (gates z, r, n): h' = s(z) h + (1 - s(z)) a(n), where n's part of h U is multiplied by s(r),
-//   before the product with U or (resets_after) after it and its own bias.
+//   SimpleRNN:               h' = a(x W + h U + b)
+//   LSTM (gates i, f, g, o): c' = s(f) c + s(i) a(g); h' = s(o) a(c')
+//   GRU (gates z, r, n):     h' = s(z) h + (1 - s(z)) a(n)
+//
+// In a GRU, s(r) multiplies h before the product with n's part of U (reset_after=False) or the
+// product itself, with a bias of its own (reset_after=True). LSTM: Hochreiter & Schmidhuber 1997
+// with the forget gate of Gers et al. 2000. GRU: Cho et al. 2014.
 struct RecurrentPass {
   enum class Kind { kSimple, kLstm, kGru };
   Kind kind = Kind::kSimple;
@@ -29,32 +33,34 @@ struct RecurrentPass {
   Activation activation;
   Activation recurrent_activation;
   bool use_bias = true;
-  // GRU: the bias is (2, gates * units), the second row beside h U.
+  // Keras's reset_after of a GRU. If true the bias has shape (2, gates * units); the second row is
+  // added to h U.
   bool resets_after = false;
-  // From the last step to the first.
+  // If true, the pass runs from the last step to the first.
   bool goes_backwards = false;
-  // Kernel (input width, gates * units), recurrent kernel (units, gates * units), and bias if used,
-  // from here on in the layer's variables.
+  // Index of the pass's first variable in the layer's variables: the kernel (input width, gates *
+  // units), then the recurrent kernel (units, gates * units), then the bias if used.
   int first_variable = 0;
 
   int64_t gates() const { return kind == Kind::kLstm ? 4 : kind == Kind::kGru ? 3 : 1; }
 };
 
-// SimpleRNN, LSTM and GRU: the state after the last step, or after every one. Steps that the mask
-// leaves out leave the state as it is. Bidirectional: one of them twice, forwards and backwards.
+// SimpleRNN, LSTM, GRU and Bidirectional. The output is the state after the last step or after
+// every step. A masked step leaves the state unchanged. Bidirectional runs one layer forwards and
+// one backwards and merges their states.
 class RecurrentLayer : public Layer {
  public:
-  // What becomes of the two passes of a Bidirectional.
+  // How Bidirectional merges its two passes.
   enum class Merge { kConcatenate, kSum, kMultiply, kAverage };
 
   static absl::StatusOr<std::unique_ptr<const Layer>> Create(LayerConfig& config);
   static absl::StatusOr<std::unique_ptr<const Layer>> CreateBidirectional(LayerConfig& config);
 
-  // One, or two.
+  // One pass, or two for Bidirectional.
   const std::vector<RecurrentPass>& passes() const { return arguments_.passes; }
   Merge merge() const { return arguments_.merge; }
   bool returns_sequences() const { return arguments_.returns_sequences; }
-  // In sequences, steps that the mask leaves out are zero instead of the state as it is.
+  // If true, masked steps of a returned sequence are zero instead of the unchanged state.
   bool zeroes_masked_steps() const { return arguments_.zeroes_masked_steps; }
 
   bool uses_mask() const override { return true; }

@@ -12,7 +12,7 @@ namespace cairn::nn {
 
 namespace {
 
-// Replaces the one -1 that a target shape may have by what is left of the input's elements.
+// Replaces a single -1 in the target shape by the remaining number of elements.
 Shape ResolveTarget(Shape target, const Shape& input, LayerConfig& config) {
   const int64_t elements = ElementCount(input);
   int64_t* open = nullptr;

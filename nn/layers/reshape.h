@@ -10,7 +10,7 @@
 
 namespace cairn::nn {
 
-// Flatten, Reshape and Identity: the same numbers under another shape.
+// Flatten, Reshape and Identity: the same elements in another shape.
 class ReshapeLayer : public Layer {
  public:
   static absl::StatusOr<std::unique_ptr<const Layer>> Create(LayerConfig& config);

@@ -15,7 +15,7 @@ Resize ResizeOfAll(const Shape& image, std::array<int64_t, 2> target) {
 Resize ResizeOfMiddle(const Shape& image, std::array<int64_t, 2> target) {
   Resize resize = ResizeOfAll(image, target);
   for (int axis = 0; axis < 2; ++axis) {
-    // Whole pixels, rounded down, as Keras computes them.
+    // Keras rounds down to whole pixels.
     const double wanted = static_cast<double>(image[1 - axis]) * static_cast<double>(target[axis]) /
                           static_cast<double>(target[1 - axis]);
     const double extent = std::min(wanted, static_cast<double>(image[axis]));

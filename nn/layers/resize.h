@@ -8,26 +8,26 @@
 
 namespace cairn::nn {
 
-// One axis of an image that is resized: its [start, start + extent) becomes `output` pixels, whose
-// centres lie where TensorFlow's half_pixel_centers puts them.
+// How one axis of an image is resized: the pixels [start, start + extent) become `output` pixels.
+// Pixel centers are those of TensorFlow's half_pixel_centers.
 struct ResizedAxis {
   int64_t input = 1;
   int64_t start = 0;
   int64_t extent = 1;
   int64_t output = 1;
 };
+// How an image is resized: bilinear or nearest-neighbor interpolation.
 struct Resize {
   bool nearest = false;
   // Height and width.
   std::array<ResizedAxis, 2> axes;
 };
 
-// The largest part in the middle of an image (height, width, channels) that has the target's
-// proportions, as Keras's smart_resize cuts it, resized to the target.
-// Sides are at most 2^20.
+// Center crop: the largest centered part of an image (height, width, channels) with the target's
+// aspect ratio, as in Keras's smart_resize, resized to the target. Sides must be at most 2^20.
 Resize ResizeOfMiddle(const Shape& image, std::array<int64_t, 2> target);
 
-// The whole image, resized.
+// Resizes the whole image.
 Resize ResizeOfAll(const Shape& image, std::array<int64_t, 2> target);
 
 }  // namespace cairn::nn

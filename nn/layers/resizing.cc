@@ -15,7 +15,7 @@ namespace {
 
 constexpr int64_t kSideMax = int64_t{1} << 20;
 
-// UpSampling: whole factors, nearest unless said.
+// UpSampling: integer factors; nearest-neighbor by default.
 Resize ReadFactors(const Shape& image, bool flat, LayerConfig& config) {
   std::array<int64_t, 2> factors = {1, 1};
   if (flat) {
@@ -39,7 +39,7 @@ Resize ReadTarget(const Shape& image, LayerConfig& config) {
   for (const char* argument : {"pad_to_aspect_ratio", "antialias"}) {
     if (config.Bool(argument, false)) config.FailArgument(argument, "is not supported");
   }
-  // They say how to pad.
+  // Only pad_to_aspect_ratio uses these.
   config.Ignore({"fill_mode", "fill_value"});
   Resize resize = crops ? ResizeOfMiddle(image, target) : ResizeOfAll(image, target);
   resize.nearest = config.Word("interpolation", {"bilinear", "nearest"}) == "nearest";

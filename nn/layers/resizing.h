@@ -11,7 +11,8 @@
 
 namespace cairn::nn {
 
-// UpSampling2D, UpSampling1D and Resizing: images by interpolation, bilinear or nearest.
+// UpSampling2D, UpSampling1D and Resizing: resize images by bilinear or nearest-neighbor
+// interpolation.
 class ResizingLayer : public Layer {
  public:
   static absl::StatusOr<std::unique_ptr<const Layer>> Create(LayerConfig& config);

@@ -26,11 +26,11 @@ absl::StatusOr<std::unique_ptr<const Layer>> SeparableConv2DLayer::Create(LayerC
                                     .may_be_causal = flat},
                                    input, config);
   if (config.Int("groups", 1, 1) != 1) config.FailArgument("groups", "must be 1");
-  // Keras writes these of the Conv2D that it derives from.
+  // Keras writes these arguments of the base class Conv2D; they are not used.
   config.Ignore({"kernel_initializer", "kernel_regularizer"});
   const Activation activation = config.ActivationNamed("activation");
   const bool use_bias = config.Bool("use_bias", true);
-  // Asked for even if unused: Keras writes the bias's arguments all the same.
+  // Created even if unused, because Keras writes the bias's arguments in any case.
   LayerVariable bias = config.Variable("bias", {filters}, "zeros");
   const Shape depthwise = {window.size[0], window.size[1], input[2], multiplier};
   const Shape pointwise = {1, 1, input[2] * multiplier, filters};

@@ -13,23 +13,24 @@
 
 namespace cairn::nn {
 
-// SeparableConv2D and SeparableConv1D: a depthwise convolution, then one of 1 x 1, then bias and
-// activation.
+// SeparableConv2D and SeparableConv1D (Chollet 2017, https://arxiv.org/abs/1610.02357): a depthwise
+// convolution, a pointwise (1 x 1) convolution, then bias and activation.
 class SeparableConv2DLayer : public Layer {
  public:
   static absl::StatusOr<std::unique_ptr<const Layer>> Create(LayerConfig& config);
 
   Activation activation() const override { return activation_; }
-  // Height, width, channels; `between` the two convolutions.
+  // The shapes of one image: (height, width, channels). between_image() is the output of the
+  // depthwise convolution.
   Shape input_image() const { return ImageOf(inputs()[0].shape); }
   Shape between_image() const {
     return {window_.output[0], window_.output[1], input_image()[2] * multiplier_};
   }
   Shape output_image() const { return ImageOf(output().shape); }
-  // The depthwise convolution's.
+  // The window of the depthwise convolution.
   const Window& window() const { return window_; }
-  // Variables: the depthwise kernel (height, width, channels, multiplier), the pointwise one
-  // (1, 1, channels * multiplier, filters), and the bias if there is one.
+  // Variables: the depthwise kernel (height, width, channels, multiplier), the pointwise kernel (1,
+  // 1, channels * multiplier, filters), and the bias if used.
   bool use_bias() const { return variables().size() > 2; }
 
  private:

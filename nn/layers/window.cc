@@ -13,7 +13,7 @@ namespace {
 using Pair = std::array<int64_t, 2>;
 using Padding = WindowArguments::Padding;
 
-// Sizes up to here cannot overflow when they are multiplied with each other.
+// The product of two such sizes fits int64.
 constexpr int64_t kWindowSizeMax = int64_t{1} << 20;
 
 void SlideAlong(int axis, Padding padding, int64_t input, Window* window, LayerConfig& config) {
@@ -40,7 +40,7 @@ void SlideAlong(int axis, Padding padding, int64_t input, Window* window, LayerC
 
 bool Fits(const Pair& pair) { return pair[0] <= kWindowSizeMax && pair[1] <= kWindowSizeMax; }
 
-// One or two numbers as a pair; of one dimension the number is along the second axis.
+// Reads one or two numbers. In one dimension the number is the width; the height is 1.
 Pair ReadPair(const char* argument, std::optional<Pair> default_value, bool one_dimension,
               LayerConfig& config) {
   if (!one_dimension) return config.Pair(argument, default_value);

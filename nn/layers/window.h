@@ -9,9 +9,10 @@
 
 namespace cairn::nn {
 
-// How a kernel or pool slides over height and width, and what follows for one input size.
-// TensorFlow's rules: "same" pads what is needed for ceil(input / stride) outputs, the smaller half
-// first; "valid" pads nothing; "causal" pads like "same" without strides, all of it before.
+// The geometry of a convolution or pooling window over an image of one size. The entries of each
+// array are height and width. Padding follows TensorFlow: "same" pads for ceil(input / stride)
+// outputs, with the smaller half before; "valid" does not pad; "causal" pads before only, so that
+// an output depends on earlier steps only.
 // https://www.tensorflow.org/api_docs/python/tf/nn#notes_on_padding_2
 struct Window {
   std::array<int64_t, 2> size = {1, 1};
@@ -22,10 +23,10 @@ struct Window {
   std::array<int64_t, 2> output = {1, 1};
 };
 
-// What a layer's arguments say of its window. `size_argument`'s default is 2 unless it is
-// required; "strides" are the window's size if `strides_follow_size`, else 1; "padding";
-// "dilation_rate" if `dilates`. In one dimension everything is one number, and the window slides
-// over an image of one row.
+// Which window arguments a layer has. The size defaults to 2 unless it is required. "strides"
+// default to the size if `strides_follow_size`, otherwise to 1. "padding" is always read,
+// "dilation_rate" if `dilates`. In one dimension every argument is one number, and the window
+// slides over an image of one row.
 struct WindowRules {
   const char* size_argument;
   bool size_required = false;
@@ -34,6 +35,7 @@ struct WindowRules {
   bool one_dimension = false;
   bool may_be_causal = false;
 };
+// A layer's window arguments, as read.
 struct WindowArguments {
   enum class Padding { kValid, kSame, kCausal };
   std::array<int64_t, 2> size = {1, 1};
@@ -43,16 +45,17 @@ struct WindowArguments {
 };
 WindowArguments ReadWindowArguments(const WindowRules& rules, LayerConfig& config);
 
-// The window over an image (height, width, channels). Fails `config` if a dimension would be left
-// without output.
+// Computes the window over an image (height, width, channels). Records an error in `config` if the
+// output would be empty.
 Window SlideWindow(const WindowArguments& arguments, const Shape& image, LayerConfig& config);
 
-// Both together.
+// ReadWindowArguments, then SlideWindow.
 Window ReadWindow(const WindowRules& rules, const Shape& image, LayerConfig& config);
 
-// (steps, channels) as an image of one row; images stay what they are.
+// Returns (steps, channels) as an image of one row: (1, steps, channels). Images are returned
+// unchanged.
 Shape ImageOf(const Shape& shape);
-// The way back: without the row if `one_dimension`.
+// The inverse of ImageOf: removes the row axis if `one_dimension`.
 Shape WithoutRow(Shape image, bool one_dimension);
 
 }  // namespace cairn::nn
