@@ -21,21 +21,21 @@ bool IsClipped(float probability) {
   return probability < kProbabilityMin || probability > kProbabilityMax;
 }
 
-// The targets of a row of classes: 1 for one of them, or as the labels say.
+// Target functors: the target of class c of one row, from a class label or from a vector.
 struct OneHotTarget {
   int64_t label;
   float operator()(int64_t c) const { return c == label ? 1.0f : 0.0f; }
 };
 struct GivenTarget {
   const float* labels;
-  float kept;   // of what the label says
-  float added;  // for smoothing
+  float kept;   // factor of the given target: 1 - smoothing
+  float added;  // smoothing / classes
   float operator()(int64_t c) const { return kept * labels[c] + added; }
 };
 
 enum class Form {
-  kProbabilities,  // any positive numbers: divided by their sum, then clipped
-  kSoftmax,        // made by softmax: the gradient goes to what it was applied to
+  kProbabilities,  // positive numbers; normalized by their sum, then clipped
+  kSoftmax,        // computed by a softmax; the gradient is with respect to its input
   kLogits,
 };
 
@@ -46,7 +46,8 @@ float TargetSum(int64_t classes, const Target& target) {
   return sum;
 }
 
-// loss = - sum of target * log(output / sum of outputs)
+// loss = - sum of target * log(output / sum of outputs). A clipped probability contributes no
+// gradient; the normalization by the sum gives every output one.
 template <typename Target>
 double ProbabilityRow(const float* output, int64_t classes, const Target& target, float factor,
                       float* gradient) {
@@ -66,6 +67,8 @@ double ProbabilityRow(const float* output, int64_t classes, const Target& target
   return loss;
 }
 
+// The outputs are a softmax's. Its derivative and the logarithm's cancel: the gradient is
+// output * sum of targets - target, also where the clipped loss is flat.
 template <typename Target>
 double SoftmaxRow(const float* output, int64_t classes, const Target& target, float factor,
                   float* gradient) {
@@ -81,6 +84,7 @@ double SoftmaxRow(const float* output, int64_t classes, const Target& target, fl
   return loss;
 }
 
+// The outputs are logits. The maximum is subtracted so that no exponential overflows.
 template <typename Target>
 double LogitRow(const float* output, int64_t classes, const Target& target, float factor,
                 float* gradient) {
@@ -115,7 +119,8 @@ double CrossentropyRow(Form form, const float* output, int64_t classes, const Ta
   return 0;
 }
 
-// Over the last axis, which is the classes.
+// Categorical cross-entropy over the classes in the last axis; with `sparse` the labels are class
+// labels.
 class CategoricalCrossentropy : public Loss {
  public:
   CategoricalCrossentropy(bool sparse, bool from_logits, float smoothing)

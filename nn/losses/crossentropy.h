@@ -7,12 +7,14 @@
 
 namespace cairn::nn {
 
-// keras/src/losses/losses.py (Keras 3). With targets y, of which label_smoothing s makes
-// y (1 - s) + s / classes (binary: y (1 - s) + s / 2), and probabilities p, which are the outputs,
-// or with from_logits their softmax or sigmoid:
+// Cross-entropy losses as in Keras 3 (keras/src/losses/losses.py). y are the targets;
+// label_smoothing s replaces them by y (1 - s) + s / classes (binary: y (1 - s) + s / 2). p are the
+// probabilities: the outputs or, with from_logits, their softmax or sigmoid.
+//
 //   categorical: - sum over the last axis of y log(p / sum of p)   (sparse: y is 1 for the label)
 //   binary:      - mean of y log p + (1 - y) log (1 - p)
-// `config` has been checked by CreateLoss.
+//
+// CreateLoss has validated `config`.
 std::unique_ptr<Loss> CreateSparseCategoricalCrossentropy(const proto::Loss& config);
 std::unique_ptr<Loss> CreateCategoricalCrossentropy(const proto::Loss& config);
 std::unique_ptr<Loss> CreateBinaryCrossentropy(const proto::Loss& config);

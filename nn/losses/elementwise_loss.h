@@ -9,12 +9,14 @@
 
 namespace cairn::nn {
 
-// A loss that is the mean over an example's outputs of a distance between each and its own label.
+// A loss that is the mean over an example's outputs of a distance between each output and its
+// label.
 //
-// Distance is a value with
-//   Distance For(const Loss::Batch&, int64_t elements) const;  // what it needs to know of a batch
-//                                                               // with so many labels
+// Distance is a value type with
+//   // The distance for one batch, which has `elements` labels.
+//   Distance For(const Loss::Batch& batch, int64_t elements) const;
 //   Activation::Kind fused_activation() const;
+//   // Returns the distance and sets its derivative with respect to `output` (initially 0).
 //   double operator()(float output, float label, float* derivative) const;
 template <typename Distance>
 class ElementwiseLoss final : public Loss {

@@ -9,14 +9,17 @@
 
 namespace cairn::nn {
 
-// `shape` without its last axis if that is 1: Keras adds and removes such a one as needed.
+// `shape` without its last axis if that has length 1. Keras adds and removes such an axis as
+// needed.
 Shape WithoutLastOne(Shape shape);
 
-// Labels do not fit the output of one example; `wanted` would.
+// The error for labels whose shape does not match the output of one example; `wanted` is the
+// expected shape.
 absl::Status LabelShapeError(const std::string& loss, const Shape& output, const Shape& labels,
                              const Shape& wanted);
 
-// What the derivative of one of the terms that an example's loss is the mean of is multiplied with.
+// The factor of a term's derivative, when an example's loss is the mean of `terms_per_example`
+// terms: gradient_scale / (divisor * terms_per_example).
 float GradientFactor(const Loss::Batch& batch, int64_t terms_per_example);
 
 }  // namespace cairn::nn

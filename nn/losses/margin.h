@@ -7,12 +7,14 @@
 
 namespace cairn::nn {
 
-// keras/src/losses/losses.py (Keras 3), of outputs p with labels y:
+// Hinge losses as in Keras 3 (keras/src/losses/losses.py), of outputs p and labels y:
+//
 //   hinge              mean of max(1 - y p, 0), where y is 1 or -1
 //   squared_hinge      mean of max(1 - y p, 0)^2
 //   categorical_hinge  max(max of (1 - y) p - sum of y p + 1, 0), over the last axis
-// As in Keras, the first two take labels of 0 for -1 if all labels of the batch are 0 or 1.
-// `config` has been checked by CreateLoss.
+//
+// As in Keras, the first two replace label 0 by -1 if all labels of the batch are 0 or 1.
+// CreateLoss has validated `config`.
 std::unique_ptr<Loss> CreateHinge(const proto::Loss& config);
 std::unique_ptr<Loss> CreateSquaredHinge(const proto::Loss& config);
 std::unique_ptr<Loss> CreateCategoricalHinge(const proto::Loss& config);

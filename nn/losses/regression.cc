@@ -14,7 +14,7 @@ constexpr float kEpsilon = 1e-7f;
 
 float Sign(float x) { return static_cast<float>((x > 0) - (x < 0)); }
 
-// A distance that is the same for every batch.
+// A distance that does not depend on the batch.
 template <typename Function>
 struct Plain {
   Function function;
@@ -83,6 +83,7 @@ std::unique_ptr<Loss> CreateLogCosh(const proto::Loss&) {
     const double difference = static_cast<double>(output) - label;
     const double size = std::fabs(difference);
     *derivative = static_cast<float>(std::tanh(difference));
+    // log cosh d = |d| + log(1 + exp(-2 |d|)) - log 2 does not overflow.
     return size + std::log1p(std::exp(-2 * size)) - std::numbers::ln2;
   });
 }

@@ -9,13 +9,16 @@
 
 namespace cairn::nn {
 
-// A loss that is the mean over an example's positions of a distance between the outputs of the last
-// axis there and as many labels.
+// A loss that is the mean over an example's positions of a distance between the outputs along the
+// last axis and the labels there.
 //
-// Distance is a value with
-//   Distance For(const Loss::Batch&, int64_t elements) const;  // as ElementwiseLoss's
+// Distance is a value type with
+//   // As for ElementwiseLoss.
+//   Distance For(const Loss::Batch& batch, int64_t elements) const;
+//   // Returns the distance of `count` outputs from as many labels. If `gradient` is not null,
+//   // writes factor x the derivatives to it.
 //   double operator()(const float* output, const float* label, int64_t count, float factor,
-//                     float* gradient) const;  // gradient, unless null: factor x the derivatives
+//                     float* gradient) const;
 template <typename Distance>
 class RowLoss final : public Loss {
  public:

@@ -44,7 +44,7 @@ struct CosineDistance {
                          std::max<double>(std::sqrt(label_square), kEpsilon);
     const double cosine = product / norms;
     if (gradient == nullptr) return -cosine;
-    // Below e the norm is a constant.
+    // A norm below e is replaced by the constant e, which has no derivative.
     const double pull = output_norm > kEpsilon ? cosine / output_square : 0;
     for (int64_t c = 0; c < count; ++c) {
       gradient[c] = static_cast<float>(-factor * (label[c] / norms - pull * output[c]));

@@ -7,10 +7,13 @@
 
 namespace cairn::nn {
 
-// keras/src/losses/losses.py (Keras 3), over the last axis of outputs p with labels y, e = 1e-7:
-//   kl_divergence      sum of y log(y / p), both clipped to [e, 1] first
-//   cosine_similarity  - sum of y p / (|y| |p|); a norm below e counts as e
-// `config` has been checked by CreateLoss.
+// Similarity losses as in Keras 3 (keras/src/losses/losses.py), over the last axis of outputs p
+// with labels y, where e = 1e-7:
+//
+//   kl_divergence      sum of y log(y / p), with y and p clipped to [e, 1]
+//   cosine_similarity  - sum of y p / (|y| |p|), where norms are at least e
+//
+// CreateLoss has validated `config`.
 std::unique_ptr<Loss> CreateKlDivergence(const proto::Loss& config);
 std::unique_ptr<Loss> CreateCosineSimilarity(const proto::Loss& config);
 
