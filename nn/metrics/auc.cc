@@ -27,7 +27,7 @@ class AucCounter final : public MetricCounter {
   int BucketOf(float output) const {
     const double score = options_.from_logits ? 1 / (1 + std::exp(-output)) : output;
     const int intervals = options_.thresholds - 1;
-    // What is not a number is above no threshold.
+    // A NaN is above no threshold.
     if (!(score > 0)) return 0;
     return std::max(0, static_cast<int>(std::ceil(std::min(score, 1.0) * intervals)) - 1);
   }
@@ -37,7 +37,7 @@ class AucCounter final : public MetricCounter {
 
 double Divide(double a, double b) { return b == 0 ? 0 : a / b; }
 
-// By threshold: how many of the positives and of the negatives are above it.
+// True and false positives by threshold.
 struct Curve {
   std::vector<double> true_positives;
   std::vector<double> false_positives;
@@ -58,6 +58,8 @@ Curve CurveOf(int thresholds, absl::Span<const double> state) {
   return curve;
 }
 
+// Davis & Goadrich 2006: between two thresholds precision is interpolated linearly in the number of
+// true positives, not in recall.
 double InterpolatedPrArea(const Curve& curve) {
   double area = 0;
   for (size_t i = 0; i + 1 < curve.true_positives.size(); ++i) {

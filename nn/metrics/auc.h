@@ -7,10 +7,10 @@
 
 namespace cairn::nn {
 
-// The area under the ROC or the precision-recall curve, approximated at T thresholds evenly spread
-// over [0, 1], as keras/src/metrics/confusion_metrics.py (Keras 3) does. The state has, for each
-// threshold, how many outputs with label 1, and how many with label 0, are above it but not above
-// the next one; labels in between count in both. Outputs outside [0, 1] count as its ends.
+// Area under the ROC or precision-recall curve, approximated at T thresholds evenly spaced in [0,
+// 1], as in keras/src/metrics/confusion_metrics.py (Keras 3). The state counts, per threshold, the
+// outputs above it but not above the next threshold: T counts for label 1, then T for label 0. A
+// label between 0 and 1 counts for both in proportion. Outputs outside [0, 1] are clipped.
 struct AucOptions {
   enum class Curve { kRoc, kPr };
   enum class Summation { kInterpolation, kMinoring, kMajoring };
@@ -23,7 +23,8 @@ struct AucOptions {
 
 std::unique_ptr<MetricCounter> CreateAuc(const AucOptions& options);
 
-// The area. Interpolated precision-recall is Davis and Goadrich 2006, as in Keras.
+// Computes the area from a state. The interpolated precision-recall curve follows Davis & Goadrich
+// 2006, as in Keras.
 double AucResult(const AucOptions& options, absl::Span<const double> state);
 
 }  // namespace cairn::nn

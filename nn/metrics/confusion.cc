@@ -36,7 +36,7 @@ class ConfusionCounter final : public MetricCounter {
     }
   }
 
-  // Of equal outputs the first ones come first.
+  // Among equal outputs the first ones rank higher.
   bool IsCandidate(const float* output, int64_t classes, int64_t c) const {
     if (options_.top_k == 0) return true;
     int64_t before = 0;

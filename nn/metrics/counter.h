@@ -8,21 +8,22 @@
 
 namespace cairn::nn {
 
-// What a metric sees of batches: a state of a few numbers that begin at 0 and add up over batches,
-// so that states of different workers merge by addition. Where they are counts that is exact in any
-// order. Immutable, thread-safe.
+// Accumulates a metric's state over batches. A state is a few numbers that start at 0 and add up,
+// so the states of several workers merge by addition. Counts add up exactly in any order. Immutable
+// and thread-safe.
 class MetricCounter {
  public:
   virtual ~MetricCounter() = default;
 
-  // How many numbers the state has, at least 1; a few thousand at most, for states travel and are
-  // kept with every batch.
+  // The length of the state, at least 1 and at most a few thousand, because a state is sent and
+  // stored per batch.
   virtual int state_size() const = 0;
-  // Adds a batch. Labels have the loss's type, and are valid for it; weights do not matter.
+  // Adds a batch to `state`. The labels have the loss's type and are valid for the loss. Weights
+  // are ignored.
   virtual void Count(const Loss::Batch& batch, absl::Span<double> state) const = 0;
 };
 
-// Makes a metric's value of a state.
+// Computes a metric's value from a state.
 using MetricResult = std::function<double(absl::Span<const double> state)>;
 
 }  // namespace cairn::nn

@@ -8,11 +8,11 @@
 
 namespace cairn::nn {
 
-// The mean over classes of right / (labelled + predicted - right), as keras/src/metrics/
-// iou_metrics.py (Keras 3) has it; classes that occur on neither side do not count. The class
-// predicted at a position is the first of the largest outputs of the last axis. The state has the
-// right ones of each class, then the labelled, then the predicted ones: all that the confusion
-// matrix is needed for.
+// Mean intersection over union: the mean over classes of correct / (labels + predictions -
+// correct), as in keras/src/metrics/iou_metrics.py (Keras 3). Classes without labels and
+// predictions are skipped. The prediction at a position is the class with the largest output along
+// the last axis, the first one among equals. The state holds, per class, the correct predictions,
+// then the labels, then the predictions; no full confusion matrix is needed.
 std::unique_ptr<MetricCounter> CreateMeanIou(bool sparse, int64_t classes);
 
 double MeanIouResult(absl::Span<const double> state);

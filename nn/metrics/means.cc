@@ -7,7 +7,7 @@
 namespace cairn::nn {
 namespace {
 
-// The position of the largest, the first one if there are several.
+// The position of the largest value, the first one among equals.
 int64_t Largest(const float* values, int64_t count) {
   return std::max_element(values, values + count) - values;
 }
@@ -75,7 +75,7 @@ class LossMean final : public MeanCounter {
   void Count(const Loss::Batch& batch, absl::Span<double> state) const override {
     Loss::Batch unweighted = batch;
     unweighted.weights = nullptr;
-    // Labels are those of the model's loss, which has refused wrong ones.
+    // Compute cannot fail: the model's loss has accepted the same labels.
     state[0] += sign_ * loss_->Compute(unweighted, nullptr).value_or(std::nan(""));
     state[1] += static_cast<double>(batch.examples);
   }

@@ -9,24 +9,25 @@
 
 namespace cairn::nn {
 
-// Metrics that are means: the state is a sum and how much it is the sum of.
-// keras/src/metrics/accuracy_metrics.py (Keras 3).
+// Metrics that are means (keras/src/metrics/accuracy_metrics.py, Keras 3). The state is a sum and
+// the number of terms.
 
-// How often the label is among the `k` classes of the last axis with the largest outputs: that is,
-// fewer than k are larger. With k 1 the first of the largest must be it. `sparse`: labels are class
-// numbers; else the label is the first of the largest.
+// The fraction of positions whose label is among the `k` classes with the largest outputs along the
+// last axis, that is, fewer than k outputs are larger. With k = 1 the label must be the first of
+// the largest outputs. With `sparse` the labels are class labels; otherwise the label is the
+// position of the largest value.
 std::unique_ptr<MetricCounter> CreateCategoricalAccuracy(bool sparse, int64_t k);
 
-// How often an output is above the threshold just when its label is 1.
+// The fraction of outputs that exceed the threshold if and only if their label is 1.
 std::unique_ptr<MetricCounter> CreateBinaryAccuracy(float threshold);
 
-// The mean of `loss` over examples, or of minus that.
+// The mean of `loss` over examples, without weights; its negative if `negative`.
 std::unique_ptr<MetricCounter> CreateLossMean(std::unique_ptr<Loss> loss, bool negative);
 
-// The mean of the loss that the batch was counted with, weights included (Loss::Batch::loss_sum).
+// The mean of the training loss, with weights (Loss::Batch::loss_sum).
 std::unique_ptr<MetricCounter> CreateOwnLossMean();
 
-// 0 if nothing was counted.
+// The mean, and its square root; 0 if nothing was counted.
 double MeanResult(absl::Span<const double> state);
 double RootMeanResult(absl::Span<const double> state);
 
