@@ -11,12 +11,12 @@ class Optimizer;
 
 namespace cairn::nn {
 
-// Zeiler 2012 as keras/src/optimizers/adadelta.py (Keras 3) has it:
+// Adadelta (Zeiler 2012), as in keras/src/optimizers/adadelta.py (Keras 3):
 //   accumulated_grad = rho * accumulated_grad + (1 - rho) * gradient^2
 //   delta = sqrt(accumulated_delta_var + epsilon) / sqrt(accumulated_grad + epsilon) * gradient
 //   accumulated_delta_var = rho * accumulated_delta_var + (1 - rho) * delta^2
 //   value -= rate * delta
-// `config` has been checked by CreateRule.
+// CreateRule has validated `config`.
 std::unique_ptr<OptimizerRule> CreateAdadelta(const proto::Optimizer& config);
 
 }  // namespace cairn::nn

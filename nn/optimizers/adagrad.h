@@ -11,10 +11,10 @@ class Optimizer;
 
 namespace cairn::nn {
 
-// Duchi, Hazan and Singer 2011 as keras/src/optimizers/adagrad.py (Keras 3) has it:
+// Adagrad (Duchi, Hazan & Singer 2011), as in keras/src/optimizers/adagrad.py (Keras 3):
 //   accumulator += gradient^2
 //   value -= rate * gradient / sqrt(accumulator + epsilon)
-// `config` has been checked by CreateRule.
+// CreateRule has validated `config`.
 std::unique_ptr<OptimizerRule> CreateAdagrad(const proto::Optimizer& config);
 
 }  // namespace cairn::nn

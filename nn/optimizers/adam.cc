@@ -10,7 +10,7 @@ namespace cairn::nn {
 namespace {
 
 struct Coefficients {
-  float rate;              // with the bias corrections
+  float rate;              // includes the bias corrections
   float new_share;         // 1 - beta_1
   float new_square_share;  // 1 - beta_2
   float epsilon;
@@ -25,8 +25,8 @@ CAIRN_SIMD void Descend(const OptimizerRule::Piece& piece, const Coefficients& c
   });
 }
 
-CAIRN_SIMD void DescendByLargest(const OptimizerRule::Piece& piece,
-                                 const Coefficients& coefficients) {
+CAIRN_SIMD void DescendAmsgrad(const OptimizerRule::Piece& piece,
+                               const Coefficients& coefficients) {
   UpdateElements<3>(piece, [c = coefficients](float value, float g, float& momentum,
                                               float& velocity, float& largest) CAIRN_ALWAYS_INLINE {
     momentum += c.new_share * (g - momentum);
@@ -52,7 +52,7 @@ class Adam final : public OptimizerRule {
                                        .new_share = static_cast<float>(1 - beta_1_),
                                        .new_square_share = static_cast<float>(1 - beta_2_),
                                        .epsilon = epsilon_};
-    amsgrad_ ? DescendByLargest(piece, coefficients) : Descend(piece, coefficients);
+    amsgrad_ ? DescendAmsgrad(piece, coefficients) : Descend(piece, coefficients);
   }
 
  private:

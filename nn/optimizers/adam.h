@@ -11,14 +11,15 @@ class Optimizer;
 
 namespace cairn::nn {
 
-// Kingma and Ba 2014 in the form of its section 2 as keras/src/optimizers/adam.py (Keras 3) has it:
-// epsilon is added to the root of the uncorrected second moment. t counts from 1:
+// Adam (Kingma & Ba 2015) in the form of the paper's section 2, as in keras/src/optimizers/adam.py
+// (Keras 3): epsilon is added to the root of the second moment without bias correction. t starts at
+// 1:
 //   momentum += (1 - beta_1) * (gradient - momentum)
 //   velocity += (1 - beta_2) * (gradient^2 - velocity)
 //   value -= rate * sqrt(1 - beta_2^t) / (1 - beta_1^t) * momentum / (sqrt(velocity) + epsilon)
-// With amsgrad (Reddi, Kale and Kumar 2018) velocity_hat = max(velocity_hat, velocity) stands in
-// the last line. AdamW is the same with weight decay.
-// `config` has been checked by CreateRule.
+// With amsgrad (Reddi, Kale & Kumar 2018) velocity_hat = max(velocity_hat, velocity) replaces
+// velocity in the last line. AdamW (Loshchilov & Hutter 2019) is Adam with weight decay. CreateRule
+// has validated `config`.
 std::unique_ptr<OptimizerRule> CreateAdam(const proto::Optimizer& config);
 
 }  // namespace cairn::nn

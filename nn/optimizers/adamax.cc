@@ -10,7 +10,7 @@ namespace cairn::nn {
 namespace {
 
 struct Coefficients {
-  float rate;       // with the bias correction
+  float rate;       // includes the bias correction
   float new_share;  // 1 - beta_1
   float beta_2;
   float epsilon;

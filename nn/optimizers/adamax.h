@@ -11,11 +11,12 @@ class Optimizer;
 
 namespace cairn::nn {
 
-// Kingma and Ba 2014, section 7, as keras/src/optimizers/adamax.py (Keras 3) has it, t from 1:
+// Adamax (Kingma & Ba 2015, section 7), as in keras/src/optimizers/adamax.py (Keras 3). t starts at
+// 1:
 //   momentum += (1 - beta_1) * (gradient - momentum)
 //   norm = max(beta_2 * norm, |gradient|)
 //   value -= rate * momentum / ((1 - beta_1^t) * (norm + epsilon))
-// `config` has been checked by CreateRule.
+// CreateRule has validated `config`.
 std::unique_ptr<OptimizerRule> CreateAdamax(const proto::Optimizer& config);
 
 }  // namespace cairn::nn

@@ -27,7 +27,7 @@ struct KnownRule {
   const char* name;
   double learning_rate;
   double weight_decay;
-  std::vector<std::string> arguments;  // Beside those that every optimizer has.
+  std::vector<std::string> arguments;  // Besides those that every optimizer has.
   std::unique_ptr<OptimizerRule> (*create)(const proto::Optimizer&);
 };
 
@@ -65,7 +65,7 @@ std::vector<std::string> WithCommonArguments(std::vector<std::string> arguments)
 ArgumentRange RangeOf(const std::string& name) {
   using Ends = ArgumentRange::Ends;
   if (name == "momentum" || name == "rho" || name == "ema_momentum") return {.largest = 1};
-  // At 1 the bias correction divides by zero.
+  // At 1 the bias correction would divide by zero.
   if (name == "beta_1" || name == "beta_2") return {.largest = 1, .ends = Ends::kBelowLargest};
   if (name == "learning_rate_power") {
     return {.smallest = -std::numeric_limits<double>::max(), .largest = 0};
@@ -100,7 +100,7 @@ absl::StatusOr<NamedRule> CreateRule(const proto::Optimizer& config) {
   for (const KnownRule& known : KnownRules()) {
     names.push_back(known.name);
     if (absl::AsciiStrToLower(config.name()) != known.name) continue;
-    // A job file writes the schedule as its learning rate.
+    // In a job file the schedule is a form of learning_rate, not a separate argument.
     proto::Optimizer written = config;
     written.clear_learning_rate_schedule();
     CAIRN_RETURN_IF_ERROR(CheckArguments(written, WithCommonArguments(known.arguments)));

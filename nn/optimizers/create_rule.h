@@ -12,16 +12,16 @@ class Optimizer;
 
 namespace cairn::nn {
 
-// An optimizer's own rule, with what Keras takes for it where the job file says nothing.
+// An optimizer's rule with Keras's defaults for what the job file leaves out.
 struct NamedRule {
   std::unique_ptr<OptimizerRule> rule;
   double default_learning_rate = 0;
   double default_weight_decay = 0;
 };
 
-// The rule of that name (Keras's, case does not matter) with its arguments. INVALID_ARGUMENT names
-// an unknown optimizer, an argument that this one does not have, or a value out of range, and says
-// what is known.
+// Creates the rule called config.name(): Keras's name, case-insensitive. INVALID_ARGUMENT: an
+// unknown optimizer, an argument that it does not have, or a value out of range; the message lists
+// the known ones.
 absl::StatusOr<NamedRule> CreateRule(const proto::Optimizer& config);
 
 }  // namespace cairn::nn

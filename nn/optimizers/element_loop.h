@@ -17,18 +17,19 @@ CAIRN_ALWAYS_INLINE inline void UpdateElements(const OptimizerRule::Piece& piece
   const float* const gradient = piece.gradient;
   const float* const values_in = piece.values_in;
   float* const values_out = piece.values_out;
-  // One more than there are slots: an array of none is not allowed.
+  // One element more than slots, because C++ has no arrays of length 0.
   [[maybe_unused]] const float* const slots_in[] = {piece.slots_in[slot]..., nullptr};
   [[maybe_unused]] float* const slots_out[] = {piece.slots_out[slot]..., nullptr};
   const float scale = piece.gradient_scale;
   const float limit = piece.gradient_limit;
   const float decay = piece.decay;
-  // Outputs may be their inputs; without the pragma the compiler's overlap check would then choose
-  // its scalar loop.
+  // Outputs may equal their inputs. Without the pragma the compiler's run-time overlap check would
+  // select the scalar loop then.
 #pragma GCC ivdep
   for (int64_t i = 0; i < piece.count; ++i) {
     float g = gradient[i] * scale;
-    g = g > limit ? limit : g;  // Written so that what is not a number stays that.
+    // Written so that NaN stays NaN.
+    g = g > limit ? limit : g;
     g = g < -limit ? -limit : g;
     const float value = values_in[i] - decay * values_in[i];
     float slots[] = {slots_in[slot][i]..., 0};
@@ -37,8 +38,8 @@ CAIRN_ALWAYS_INLINE inline void UpdateElements(const OptimizerRule::Piece& piece
   }
 }
 
-// The loop of every rule: for each element value = step(value, gradient, slots by reference ...).
-// Call it in a CAIRN_SIMD function with a step that is CAIRN_ALWAYS_INLINE, so that both are
+// The loop of every rule: for each element, value = step(value, gradient, slots by reference...).
+// Call it from a CAIRN_SIMD function with a step that is CAIRN_ALWAYS_INLINE, so that both are
 // compiled for that function's instruction sets.
 template <size_t slot_count, typename Step>
 CAIRN_ALWAYS_INLINE inline void UpdateElements(const OptimizerRule::Piece& piece,

@@ -14,11 +14,11 @@ struct Coefficients {
   float rate;
   float power;  // -learning_rate_power
   float l1;
-  float two_l2;  // with beta's share
+  float two_l2;  // includes beta
   float two_shrinkage;
 };
 
-// `power` computes x^power for the rule's power.
+// One FTRL step; `power(x)` returns x^power.
 template <typename Power>
 CAIRN_ALWAYS_INLINE inline void Regularize(const OptimizerRule::Piece& piece,
                                            const Coefficients& coefficients, const Power& power) {
@@ -34,7 +34,7 @@ CAIRN_ALWAYS_INLINE inline void Regularize(const OptimizerRule::Piece& piece,
   });
 }
 
-// The default power, the only one that the compiler can vectorise.
+// The default power 1/2, the only one that the compiler can vectorize.
 CAIRN_SIMD void RegularizeByRoot(const OptimizerRule::Piece& piece,
                                  const Coefficients& coefficients) {
   Regularize(piece, coefficients, [](float x) CAIRN_ALWAYS_INLINE { return std::sqrt(x); });

@@ -11,7 +11,8 @@
 namespace cairn::nn {
 namespace {
 
-// Independent sums, so that the compiler may use wide registers without changing the order.
+// Independent partial sums let the compiler use wide registers without changing the order of
+// additions.
 constexpr int kLanes = 16;
 
 CAIRN_SIMD void AddSquares(const float* values, int64_t count, double* lanes) {

@@ -13,30 +13,30 @@ class Optimizer;
 
 namespace cairn::nn {
 
-// How an optimizer limits gradients before it uses them, as Keras's arguments `clipvalue`,
-// `clipnorm` and `global_clipnorm` say. Values are clipped element by element, which the optimizer
-// does itself. A norm needs whole gradients, of one variable or of all that are optimized, so
-// whoever holds these computes the factor and gives it to the optimizer (Block::gradient_scale).
-// A value.
+// How an optimizer clips gradients: Keras's arguments `clipvalue`, `clipnorm` and
+// `global_clipnorm`. Clipping by value is elementwise and done by the optimizer. Clipping by norm
+// needs the whole gradient, of one variable or of all optimized variables; the caller that has it
+// computes the scale and passes it to the optimizer (Optimizer::Block::gradient_scale). A value
+// type.
 class GradientClip {
  public:
   enum class Kind { kNone, kValue, kNorm, kGlobalNorm };
 
   GradientClip() = default;
-  // INVALID_ARGUMENT: more than one of the three. The limits have been checked.
+  // INVALID_ARGUMENT if more than one of the three is set. The limits are already validated.
   static absl::StatusOr<GradientClip> Create(const proto::Optimizer& config);
 
   Kind kind() const { return kind_; }
   bool needs_norm() const { return kind_ == Kind::kNorm || kind_ == Kind::kGlobalNorm; }
   double limit() const { return limit_; }
 
-  // What gradients with this sum of squares, of one variable or of all, are multiplied with: 1, or
-  // limit / norm if the norm is larger (keras/src/optimizers/base_optimizer.py, clip_by_norm and
-  // clip_by_global_norm). Not a number if the sum is infinite or is none: then the gradients are
-  // lost, and Keras makes them so too.
+  // The scale of gradients with this sum of squares: 1, or limit / norm if the norm exceeds the
+  // limit (clip_by_norm and clip_by_global_norm in keras/src/optimizers/base_optimizer.py). NaN if
+  // the sum is infinite or NaN; like in Keras, the gradients become NaN.
   float NormScale(double sum_of_squares) const;
-  // The same for each of the gradients whose sums these are, of one update: by its own sum or by
-  // that of all, as the kind wants; 1 without a norm.
+  // The scales of all gradients of one update, given the sum of squares of each variable. kNorm
+  // scales each variable by its own norm, kGlobalNorm all variables by their common norm. Without a
+  // norm all scales are 1.
   std::vector<float> NormScales(absl::Span<const double> sums_of_squares) const;
 
  private:
@@ -44,11 +44,12 @@ class GradientClip {
   double limit_ = 0;
 };
 
-// In double, in an order that depends on the size only; about as fast as memory.
+// The sum of squares in double. The order of additions depends on the size only. Runs at about
+// memory bandwidth.
 double SumOfSquares(absl::Span<const float> values);
 
-// Whether the job's norms are those of updates that several batches make, so that nobody has their
-// gradients whole: parameter servers and workers measure them together.
+// True if the job clips the norms of updates that combine several batches. Then no process has the
+// whole gradient: parameter servers and workers compute the norm together.
 bool ClipsNormsOfUpdates(const proto::JobPlan& plan);
 
 }  // namespace cairn::nn

@@ -67,17 +67,18 @@ Function CosineDecay(const Config& config) {
   };
 }
 
-// Where `step` is among periods of 1, t_mul, t_mul^2 ... times the first.
+// A step's place in the sequence of periods whose lengths are 1, t_mul, t_mul^2, ... times the
+// first period.
 struct Period {
   double index = 0;
-  double part = 0;  // Of this period.
+  double part = 0;  // The elapsed part of this period, in [0, 1).
 };
 
 Period FindPeriod(double periods, double t_mul) {
   if (t_mul == 1) return {std::floor(periods), periods - std::floor(periods)};
   const auto begin = [t_mul](double i) { return (std::pow(t_mul, i) - 1) / (t_mul - 1); };
   double index = std::floor(std::log(1 + periods * (t_mul - 1)) / std::log(t_mul));
-  // The logarithms may be off by a rounding at a period's first step.
+  // Rounding of the logarithms may be off by one period at a period's first step.
   if (periods < begin(index)) --index;
   if (periods >= begin(index + 1)) ++index;
   return {index, (periods - begin(index)) / std::pow(t_mul, index)};

@@ -14,31 +14,32 @@ class Optimizer;
 
 namespace cairn::nn {
 
-// The learning rate as a function of the step, which is the number of updates that a block has seen
-// before the one that the rate is for. Keras 3's schedules, names and defaults
-// (keras/src/optimizers/schedules/learning_rate_schedule.py), computed in double:
+// The learning rate as a function of the step, which is the number of updates applied to a block
+// before. The schedules, names and defaults are those of Keras 3
+// (keras/src/optimizers/schedules/learning_rate_schedule.py), computed in double. With r =
+// initial_learning_rate and n = decay_steps:
 //
-//   constant                 initial_learning_rate
-//   exponential_decay        initial * decay_rate^(step / decay_steps); staircase: whole numbers
-//   only inverse_time_decay       initial / (1 + decay_rate * step / decay_steps); staircase as
-//   above piecewise_constant_decay values[i] up to and including step boundaries[i], then the last
-//   one polynomial_decay         (initial - end) * (1 - min(step, n) / n)^power + end with n =
-//                            decay_steps; cycle: n is the next multiple of decay_steps instead
-//   cosine_decay             initial * ((1 - alpha) * (1 + cos(pi * min(step, n) / n)) / 2 + alpha)
-//   cosine_decay_restarts    the same in periods of first_decay_steps * t_mul^i steps, the cosine
-//                            multiplied by m_mul^i in the i-th
+//   constant                  r
+//   exponential_decay         r * decay_rate^(step / n); staircase rounds the exponent down
+//   inverse_time_decay        r / (1 + decay_rate * step / n); staircase as above
+//   piecewise_constant_decay  values[i] for the first i with step <= boundaries[i], else the last
+//   polynomial_decay          (r - end) * (1 - min(step, n) / n)^power + end; with cycle, n is the
+//                             next multiple of decay_steps
+//   cosine_decay              r * ((1 - alpha) * (1 + cos(pi * min(step, n) / n)) / 2 + alpha)
+//   cosine_decay_restarts     the same in periods of first_decay_steps * t_mul^i steps, with the
+//                             cosine multiplied by m_mul^i in period i
 //
-// With `warmup_steps` w the rate first grows linearly, step / w of the way, from 0 to what the
-// schedule begins with, and the schedule's own step 0 is step w. cosine_decay with `warmup_target`
-// is Keras's: it grows from the initial rate to the target, and decays from there.
-// Immutable, thread-safe.
+// With `warmup_steps` w the rate first grows linearly from 0 to the schedule's initial rate, and
+// the schedule's step 0 is step w. cosine_decay with `warmup_target` works as in Keras: the rate
+// grows from the initial rate to the target and decays from there. Immutable and thread-safe.
 class LearningRate {
  public:
-  // The config's schedule, or its number, or `default_rate`. INVALID_ARGUMENT: both; an unknown
-  // schedule; an argument that is unknown, missing or out of range.
+  // Creates the config's schedule, or a constant rate: the config's number or `default_rate`.
+  // INVALID_ARGUMENT: both are given, the schedule is unknown, or an argument is unknown, missing
+  // or out of range.
   static absl::StatusOr<LearningRate> Create(const proto::Optimizer& config, double default_rate);
 
-  // `step` >= 0.
+  // The rate at `step`, which must not be negative.
   float At(int64_t step) const { return static_cast<float>(function_(static_cast<double>(step))); }
 
  private:

@@ -18,7 +18,7 @@ CAIRN_SIMD void Descend(const OptimizerRule::Piece& piece, const Coefficients& c
                     [c = coefficients](float value, float g, float& momentum) CAIRN_ALWAYS_INLINE {
                       const float direction = c.beta_1 * momentum + c.new_share_1 * g;
                       momentum = c.beta_2 * momentum + c.new_share_2 * g;
-                      // Zero and what is not a number are their own sign.
+                      // Zero and NaN are their own sign.
                       const float sign = direction > 0 ? 1.0f : direction < 0 ? -1.0f : direction;
                       return value - c.rate * sign;
                     });

@@ -11,10 +11,10 @@ class Optimizer;
 
 namespace cairn::nn {
 
-// Chen et al. 2023 as keras/src/optimizers/lion.py (Keras 3) has it:
+// Lion (Chen et al. 2023), as in keras/src/optimizers/lion.py (Keras 3):
 //   value -= rate * sign(beta_1 * momentum + (1 - beta_1) * gradient)
 //   momentum = beta_2 * momentum + (1 - beta_2) * gradient
-// `config` has been checked by CreateRule.
+// CreateRule has validated `config`.
 std::unique_ptr<OptimizerRule> CreateLion(const proto::Optimizer& config);
 
 }  // namespace cairn::nn

@@ -12,15 +12,15 @@ namespace cairn::nn {
 namespace {
 
 constexpr double kDecay = 0.96;
-// From there on 1 - kDecay^t / 2 is 1.
+// From this t on, 1 - kDecay^t / 2 rounds to 1.
 constexpr int64_t kFactors = 1000;
 
 struct Coefficients {
   float rate;
-  float new_share;         // 1 - beta_1
-  float new_square_share;  // 1 - beta_2
-  float momentum_share;    // of the corrected momentum
-  float gradient_share;
+  float new_share;          // 1 - beta_1
+  float new_square_share;   // 1 - beta_2
+  float momentum_share;     // in the corrected momentum
+  float gradient_share;     // in the corrected momentum
   float square_correction;  // 1 - beta_2^t
   float epsilon;
 };
@@ -64,7 +64,7 @@ class Nadam final : public OptimizerRule {
   // u_t / beta_1.
   static double Factor(int64_t t) { return 1 - 0.5 * std::pow(kDecay, t); }
 
-  // u_1 ... u_t, a function of t: Keras keeps it as a variable.
+  // The product u_1 ... u_t. Keras keeps it as a variable; here it is computed from t.
   double ProductTo(int64_t t) const {
     return std::pow(beta_1_, t) * products_[std::min(t, kFactors)];
   }
@@ -72,7 +72,7 @@ class Nadam final : public OptimizerRule {
   const double beta_1_;
   const double beta_2_;
   const float epsilon_;
-  std::array<double, kFactors + 1> products_;  // Of the factors up to t.
+  std::array<double, kFactors + 1> products_;  // By t: the product of Factor(1) ... Factor(t).
 };
 
 }  // namespace

@@ -11,13 +11,13 @@ class Optimizer;
 
 namespace cairn::nn {
 
-// Dozat 2016 as keras/src/optimizers/nadam.py (Keras 3) has it, t from 1:
+// Nadam (Dozat 2016), as in keras/src/optimizers/nadam.py (Keras 3). t starts at 1:
 //   u_t = beta_1 * (1 - 0.96^t / 2)
 //   momentum and velocity as in Adam
 //   corrected_momentum = u_{t+1} * momentum / (1 - u_1 ... u_{t+1})
 //                        + (1 - u_t) * gradient / (1 - u_1 ... u_t)
 //   value -= rate * corrected_momentum / (sqrt(velocity / (1 - beta_2^t)) + epsilon)
-// `config` has been checked by CreateRule.
+// CreateRule has validated `config`.
 std::unique_ptr<OptimizerRule> CreateNadam(const proto::Optimizer& config);
 
 }  // namespace cairn::nn

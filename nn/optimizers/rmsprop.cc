@@ -18,11 +18,12 @@ struct Coefficients {
   float epsilon;
 };
 
+// The moving average after adding `fresh`.
 CAIRN_ALWAYS_INLINE inline float Mixed(const Coefficients& c, float old, float fresh) {
   return c.rho * old + c.new_share * fresh;
 }
 
-// The increment of the centered form.
+// The increment, centered and plain. Both update the averages.
 CAIRN_ALWAYS_INLINE inline float Centered(const Coefficients& c, float g, float& velocity,
                                           float& average) {
   velocity = Mixed(c, velocity, g * g);

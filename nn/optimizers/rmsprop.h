@@ -11,13 +11,14 @@ class Optimizer;
 
 namespace cairn::nn {
 
-// Tieleman and Hinton 2012 as keras/src/optimizers/rmsprop.py (Keras 3) has it:
+// RMSprop (Tieleman & Hinton 2012), as in keras/src/optimizers/rmsprop.py (Keras 3):
 //   velocity = rho * velocity + (1 - rho) * gradient^2
-//   centered: average_gradient = rho * average_gradient + (1 - rho) * gradient
-//   increment = rate * gradient / sqrt(velocity + epsilon)   (centered: velocity -
-//   average_gradient^2) with momentum: momentum = m * momentum + increment, and that is the
-//   increment value -= increment
-// `config` has been checked by CreateRule.
+//   increment = rate * gradient / sqrt(velocity + epsilon)
+//   value -= increment
+// With `centered`, velocity - average_gradient^2 replaces velocity in the second line, where
+//   average_gradient = rho * average_gradient + (1 - rho) * gradient
+// With momentum m > 0, momentum = m * momentum + increment replaces the increment in the last line.
+// CreateRule has validated `config`.
 std::unique_ptr<OptimizerRule> CreateRmsprop(const proto::Optimizer& config);
 
 }  // namespace cairn::nn

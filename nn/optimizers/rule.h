@@ -8,13 +8,13 @@
 
 namespace cairn::nn {
 
-// How an optimizer of one name turns a gradient into an update of values and of its own slots; what
-// all optimizers have in common (schedules, clipping, weight decay, averages) is nn/optimizer.h's.
-// Immutable and thread-safe. An element's update depends on nothing but its own numbers, so bits
-// depend neither on the machine nor on how a variable is cut into blocks.
+// The update rule of one optimizer (SGD, Adam, ...). What all optimizers share (schedules,
+// clipping, weight decay, averages) is in nn/optimizer.h. An element's update depends on its own
+// numbers only, so the result depends neither on the machine nor on how a variable is partitioned
+// into blocks. Immutable and thread-safe.
 class OptimizerRule {
  public:
-  // `count` values with their gradient and slots. An output may be the same array as its input;
+  // `count` values with their gradient and slots. Each output may be the same array as its input;
   // other overlaps are not allowed.
   struct Piece {
     int64_t count = 0;
@@ -23,20 +23,21 @@ class OptimizerRule {
     float* values_out = nullptr;
     const float* const* slots_in = nullptr;
     float* const* slots_out = nullptr;
-    // Done to the gradient first, in this order: multiplied, then clipped to +-limit.
+    // Applied to the gradient first, in this order: multiply by gradient_scale, then clip to
+    // +-gradient_limit.
     float gradient_scale = 1;
     float gradient_limit = std::numeric_limits<float>::infinity();
-    // Done to the values first: value -= decay * value.
+    // Applied to the values first: value -= decay * value.
     float decay = 0;
   };
 
   virtual ~OptimizerRule() = default;
 
-  // One name per slot, Keras's ("momentum", "velocity").
+  // Keras's name of each slot ("momentum", "velocity").
   virtual absl::Span<const char* const> slot_names() const = 0;
   virtual float initial_slot_value(int slot) const { return 0; }
 
-  // Update number t (the first is 1) in one pass over memory, at this learning rate.
+  // Applies update number t (the first one is 1) at this learning rate, in one pass over memory.
   virtual void Update(const Piece& piece, int64_t t, float rate) const = 0;
 };
 

@@ -11,11 +11,12 @@ class Optimizer;
 
 namespace cairn::nn {
 
-// Stochastic gradient descent as keras/src/optimizers/sgd.py (Keras 3) has it. Without momentum:
-// value -= rate * gradient, and no slots. With it:
+// Stochastic gradient descent, as in keras/src/optimizers/sgd.py (Keras 3). Without momentum there
+// are no slots, and value -= rate * gradient. With momentum m (Polyak 1964):
 //   momentum = m * momentum - rate * gradient
-//   value += momentum                              (Nesterov: m * momentum - rate * gradient)
-// `config` has been checked by CreateRule.
+//   value += momentum
+// With `nesterov` (Nesterov 1983; Sutskever et al. 2013) the last line is value += m * momentum -
+// rate * gradient. CreateRule has validated `config`.
 std::unique_ptr<OptimizerRule> CreateSgd(const proto::Optimizer& config);
 
 }  // namespace cairn::nn

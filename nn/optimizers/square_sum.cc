@@ -11,17 +11,18 @@
 namespace cairn::nn {
 namespace {
 
-// A float is m 2^(e - 150) with a whole m < 2^24 and e in 1 to 254; those of exponent field 0 have
-// no leading one and e = 1. Field 255 is what is not finite.
+// A float is m 2^(e - 150) with an integer m < 2^24 and e in 1 to 254. Subnormal numbers (exponent
+// field 0) have no leading one and e = 1. Exponent field 255 means infinity or NaN.
 constexpr int kExponents = 256;
 constexpr int kMantissaBits = 23;
 constexpr uint32_t kLeadingOne = uint32_t{1} << kMantissaBits;
 constexpr int kWordBits = 64;
 constexpr int kUnitExponent = -298;
 
-// So many squares of mantissas fit into 64 bits.
+// The number of squared mantissas (48 bits each) whose sum fits 64 bits.
 constexpr size_t kRun = size_t{1} << 16;
-// Neighbours often have one exponent: sums of their own need not wait for each other.
+// Adjacent values often have equal exponents. Separate sums per lane avoid a dependency between
+// them.
 constexpr size_t kLanes = 4;
 
 struct ExponentSums {
@@ -54,6 +55,8 @@ ExponentSums SumByExponent(absl::Span<const float> values) {
 
 void SquareSum::Add(absl::Span<const float> values) {
   for (; !values.empty(); values.remove_prefix(std::min(kRun, values.size()))) {
+    // Squares of one exponent add up in 64 bits. Only the sum of each exponent is shifted into the
+    // 640-bit number, so the cost per value is one multiplication and addition.
     const ExponentSums sums = SumByExponent(values.subspan(0, kRun));
     for (int exponent = 0; exponent < kExponents - 1; ++exponent) {
       AddShifted(sums.Total(exponent), 2 * std::max(0, exponent - 1));
@@ -78,7 +81,7 @@ void SquareSum::AddShifted(uint64_t term, int shift) {
 void SquareSum::AddAt(int word, uint64_t term) {
   for (; term != 0 && word < kWords; ++word) {
     words_[word] += term;
-    term = words_[word] < term ? 1 : 0;  // The carry.
+    term = words_[word] < term ? 1 : 0;  // Carry.
   }
 }
 

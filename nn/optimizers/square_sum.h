@@ -9,32 +9,32 @@
 
 namespace cairn::nn {
 
-// The sum of squares of floats, exactly, and so the same bits in whatever order and in however many
-// parts they are added: a norm does not depend on how many parameter servers share a variable.
-// The square of a float is a whole multiple of 2^-298 below 2^256; the sum of 2^80 of them fits
-// into a whole number of 640 bits. A value, of 88 bytes.
+// An exact sum of squares of floats. The result does not depend on the order of additions or on how
+// the values are partitioned, so a norm does not depend on how many parameter servers share a
+// variable. The square of a float is a multiple of 2^-298 below 2^256; the sum of 2^80 squares fits
+// a 640-bit integer. A value type of 88 bytes.
 class SquareSum {
  public:
-  // Adds the squares of `values`; about 1 ns for each. One that is infinite or not a number spoils
-  // the sum for good.
+  // Adds the squares of `values`; about 1 ns per value. An infinite value or NaN makes the sum
+  // non-finite for good.
   void Add(absl::Span<const float> values);
   void Add(const SquareSum& other);
 
-  // The nearest double, or the one next to it; infinity if the sum is spoilt.
+  // The sum, at most one double away from the nearest one; infinity if it is not finite.
   double value() const;
 
-  // For the wire: the number's 64-bit digits in units of 2^-298, the lowest first, without the
-  // zeros on top.
+  // The serialized sum: 64-bit words in units of 2^-298, lowest first, without leading zero words.
   absl::Span<const uint64_t> words() const;
   bool finite() const { return finite_; }
-  // InvalidArgument: more words than a sum can have.
+  // Deserializes a sum. INVALID_ARGUMENT if there are too many words.
   static absl::StatusOr<SquareSum> FromWords(absl::Span<const uint64_t> words, bool finite);
 
  private:
   static constexpr int kWords = 10;
 
-  // Adds term * 2^shift units.
+  // Adds term * 2^shift, in units of 2^-298.
   void AddShifted(uint64_t term, int shift);
+  // Adds `term` to a word and propagates the carry.
   void AddAt(int word, uint64_t term);
 
   std::array<uint64_t, kWords> words_ = {};
