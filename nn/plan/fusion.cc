@@ -3,32 +3,36 @@
 namespace cairn::nn {
 namespace {
 
-// By node: who needs its output, masks and the caller included.
-std::vector<int> CountTakers(const Model& model) {
-  std::vector<int> takers(model.nodes().size(), 0);
+// The number of consumers of each node's output. Masks and model outputs count.
+std::vector<int> CountConsumers(const Model& model) {
+  std::vector<int> consumers(model.nodes().size(), 0);
   for (const Model::Node& node : model.nodes()) {
-    for (int input : node.inputs) ++takers[input];
+    for (int input : node.inputs) ++consumers[input];
     for (int mask : node.masks) {
-      if (mask >= 0) ++takers[mask];
+      if (mask >= 0) ++consumers[mask];
     }
   }
-  for (const Model::Output& output : model.outputs()) ++takers[output.node];
-  return takers;
+  for (const Model::Output& output : model.outputs()) ++consumers[output.node];
+  return consumers;
 }
 
 }  // namespace
 
 Fusion::Fusion(const Model& model, const Device& device)
     : next(model.nodes().size(), -1), previous(model.nodes().size(), -1) {
-  const std::vector<int> takers = CountTakers(model);
+  const std::vector<int> consumers = CountConsumers(model);
   for (int i = 0; i < static_cast<int>(model.nodes().size()); ++i) {
     const Model::Node& second = model.nodes()[i];
+    // Fusion is conservative: the second layer has one input and no mask, the first one has no
+    // other consumer, takes no part in masking and is not in a pair already.
     if (second.inputs.size() != 1 || !second.masks.empty()) continue;
     const int before = second.inputs[0];
     const Model::Node& first = model.nodes()[before];
-    if (first.inputs.empty() || takers[before] != 1 || is_second(before)) continue;
+    if (first.inputs.empty() || consumers[before] != 1 || is_second(before)) continue;
     if (!first.masks.empty() || first.layer->makes_mask()) continue;
-    // The gradients of variables come in the order of the nodes, which calls that share rely on.
+    // Backward runs both layers at the position of the first one. If the second has variables,
+    // nodes between them could report their gradients in the wrong order, and shared variables rely
+    // on that order.
     if (!second.layer->variables().empty() && before != i - 1) continue;
     if (!device.Fuses(*first.layer, *second.layer)) continue;
     next[before] = i;

@@ -8,20 +8,20 @@
 
 namespace cairn::nn {
 
-// Which layers a device computes two at a time (Device::Fuses): the second takes the first's output
-// and nothing else, and nobody else takes or sees that output. Both passes of a pair run where its
-// first layer stands.
+// Finds the pairs of layers that the device computes with one kernel (Device::Fuses). The first
+// layer's output must have the second as its only consumer, must not be a model output, and must be
+// the second's only input. Both passes of a pair run at the position of its first layer.
 struct Fusion {
   Fusion(const Model& model, const Device& device);
 
-  // The node whose output comes out when `node` has run: the second of its pair, or itself.
+  // The node whose output is computed when `node` runs: the second of its pair, or itself.
   int tail(int node) const { return next[node] < 0 ? node : next[node]; }
-  // Whether `node` runs with the one before it.
+  // True if `node` runs as part of the pair that starts at previous[node].
   bool is_second(int node) const { return previous[node] >= 0; }
 
-  // By node: the second of the pair that it begins, or -1.
+  // By node: the second node of the pair that starts here, or -1.
   std::vector<int> next;
-  // By node: the first of the pair that it ends, or -1.
+  // By node: the first node of the pair that ends here, or -1.
   std::vector<int> previous;
 };
 

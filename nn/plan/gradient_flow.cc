@@ -13,22 +13,24 @@ bool IsTrained(const LayerVariable& variable) {
 
 GradientFlow::GradientFlow(const Model& model) {
   const std::vector<Model::Node>& nodes = model.nodes();
-  std::vector<int> takers(nodes.size(), 0);
+  // Forward: a node needs a gradient if it or one of its inputs does.
+  std::vector<int> consumers(nodes.size(), 0);
   for (const Model::Node& node : nodes) {
     bool is_needed =
         std::any_of(node.layer->variables().begin(), node.layer->variables().end(), IsTrained);
     for (int input : node.inputs) {
       is_needed = is_needed || needed[input];
-      ++takers[input];
+      ++consumers[input];
     }
     needed.push_back(is_needed);
   }
 
   std::vector<bool> has_arrived(nodes.size(), false);
-  // The loss's gradient is the first.
+  // Backward: the first gradient of an output is written, later ones are added. The loss writes
+  // before any node runs.
   for (const Model::Output& output : model.outputs()) {
     has_arrived[output.node] = true;
-    ++takers[output.node];
+    ++consumers[output.node];
   }
   slots.resize(nodes.size());
   shares_gradient.resize(nodes.size(), false);
@@ -37,7 +39,7 @@ GradientFlow::GradientFlow(const Model& model) {
       const Slot first = has_arrived[input] ? Slot::kAdd : Slot::kWrite;
       slots[i].push_back(needed[input] ? first : Slot::kNone);
       has_arrived[input] = true;
-      shares_gradient[i] = nodes[i].layer->is_view() && takers[input] == 1;
+      shares_gradient[i] = nodes[i].layer->is_view() && consumers[input] == 1;
     }
   }
 }

@@ -7,23 +7,24 @@
 
 namespace cairn::nn {
 
-// Which layers of a model take part in its backward pass, and how gradients meet where an output
-// has several takers, of which the loss may be one. Layers run backward from the last to the first.
+// Determines which nodes take part in the backward pass, and how gradients are combined where an
+// output has several consumers (the loss counts as one). The backward pass runs from the last node
+// to the first.
 struct GradientFlow {
   enum class Slot {
     kNone,   // The input needs no gradient.
-    kWrite,  // First to arrive: written where the input's layer reads it.
-    kAdd,    // Written elsewhere, then added.
+    kWrite,  // The first gradient of this input: written to its final place.
+    kAdd,    // A further gradient: written to temporary memory, then added.
   };
 
   explicit GradientFlow(const Model& model);
 
-  // By node: it has a variable that is trained, or such a layer stands below it.
+  // By node: true if it or an ancestor has a trained variable.
   std::vector<bool> needed;
-  // By node and input.
+  // By node and input: how the node's gradient with respect to that input is stored.
   std::vector<std::vector<Slot>> slots;
-  // By node: a view whose gradient can lie where its input's does, because nothing else arrives
-  // there.
+  // By node: true for a view whose output gradient can share memory with its input's gradient,
+  // because the input has no other consumer.
   std::vector<bool> shares_gradient;
 };
 

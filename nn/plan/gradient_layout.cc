@@ -6,24 +6,26 @@
 namespace cairn::nn {
 namespace {
 
-// Runs a backward pass in thought.
-class Rehearsal {
+// Simulates a backward pass: acquires the memory of a gradient when it is first written and
+// releases it after its last use.
+class BackwardSimulation {
  public:
-  Rehearsal(const Model& model, const GradientFlow& flow, const Fusion& fusion, int64_t batch_size,
-            GradientLayout* layout)
+  BackwardSimulation(const Model& model, const GradientFlow& flow, const Fusion& fusion,
+                     int64_t batch_size, GradientLayout* layout)
       : model_(model), flow_(flow), fusion_(fusion), batch_size_(batch_size), layout_(*layout) {
     layout_.outputs.assign(model.nodes().size(), -1);
     layout_.slots.resize(model.nodes().size());
   }
 
   void Run() {
-    // The losses write before anything runs.
+    // Losses write their gradients before any node runs.
     for (const Model::Output& output : model_.outputs()) {
       if (flow_.needed[output.node]) PlaceOf(output.node);
     }
     for (int i = static_cast<int>(model_.nodes().size()) - 1; i >= 0; --i) {
       if (!fusion_.is_second(i)) RunNode(i);
     }
+    // Views that share memory get the offset of the tensor that they are views of.
     for (size_t i = 0; i < model_.nodes().size(); ++i) {
       layout_.outputs[i] = layout_.outputs[Root(static_cast<int>(i))];
     }
@@ -31,7 +33,8 @@ class Rehearsal {
   }
 
  private:
-  // The node at whose place the gradient by this node's output lies.
+  // The node whose output gradient holds this node's output gradient: itself, or the tensor that it
+  // is a view of.
   int Root(int node) const {
     while (flow_.shares_gradient[node]) node = model_.nodes()[node].inputs[0];
     return node;
@@ -47,7 +50,8 @@ class Rehearsal {
     return place;
   }
 
-  // Whether the gradient by the node's input can lie where that by its output was.
+  // True if the input gradient can overwrite the output gradient: the layer supports it and this is
+  // the input's first gradient.
   bool WritesInPlace(int node) const {
     return model_.nodes()[node].layer->class_name() == "BatchNormalization" &&
            flow_.slots[node][0] == GradientFlow::Slot::kWrite;
@@ -56,11 +60,14 @@ class Rehearsal {
   void RunNode(int node) {
     const int tail = fusion_.tail(node);
     const std::vector<int>& inputs = model_.nodes()[node].inputs;
+    // In place: the input gradient takes over the memory, so nothing is released.
     if (WritesInPlace(node) && layout_.outputs[tail] >= 0) {
       layout_.outputs[Root(inputs[0])] = layout_.outputs[tail];
       layout_.slots[node].push_back(layout_.outputs[tail]);
       return;
     }
+    // Acquire all input gradients before releasing the output gradient, because the kernel reads
+    // one while it writes the others. Temporary gradients are added right after the node has run.
     std::vector<int64_t> temporary;
     for (size_t slot = 0; slot < inputs.size(); ++slot) {
       int64_t place = -1;
@@ -87,7 +94,7 @@ class Rehearsal {
 
 GradientLayout::GradientLayout(const Model& model, const GradientFlow& flow, const Fusion& fusion,
                                int64_t batch_size) {
-  Rehearsal(model, flow, fusion, batch_size, this).Run();
+  BackwardSimulation(model, flow, fusion, batch_size, this).Run();
 }
 
 }  // namespace cairn::nn

@@ -10,18 +10,19 @@
 
 namespace cairn::nn {
 
-// Where the gradients of outputs lie during a backward pass: in one piece of memory, in which
-// gradients that are never there at the same time share places. A gradient is there from when the
-// last taker of its output has run until its own layer has; batch normalisation turns it into that
-// by its input in place. Counted in floats.
+// Places the gradients of all outputs in one block of memory, such that gradients that are never
+// live at the same time share memory. In a backward pass, a gradient is live from the time its
+// first contribution is written until its own node has run. Batch normalization turns its output
+// gradient into its input gradient in place. Offsets and sizes count floats.
 struct GradientLayout {
   GradientLayout(const Model& model, const GradientFlow& flow, const Fusion& fusion,
                  int64_t batch_size);
 
   int64_t size = 0;
-  // By node: the gradient by its output; -1 if there is none.
+  // By node: the offset of the gradient with respect to its output; -1 if none.
   std::vector<int64_t> outputs;
-  // By node and input: where it writes the gradient by that input; -1 if it does not.
+  // By node and input: the offset where the node writes the gradient with respect to that input; -1
+  // if none.
   std::vector<std::vector<int64_t>> slots;
 };
 

@@ -8,7 +8,7 @@ namespace cairn::nn {
 
 int64_t SpanPlanner::Acquire(int64_t count) {
   constexpr int64_t kAlignment = 16;
-  // Every span has a place of its own, also an empty one.
+  // Every span, even an empty one, has its own offset, because the offset identifies it in Release.
   const int64_t length = std::max<int64_t>(1, (count + kAlignment - 1) / kAlignment) * kAlignment;
   int64_t place = 0;
   for (const auto& [begin, used_length] : used_) {

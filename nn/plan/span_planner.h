@@ -6,21 +6,21 @@
 
 namespace cairn::nn {
 
-// Plans who lies where in one piece of memory, when the order in which spans are needed and done
-// with is known beforehand. Places are counted in floats and begin at multiples of 16 (64 bytes).
-// Takes the lowest gap that is large enough.
+// Assigns offsets in one block of memory to spans whose order of acquisition and release is known
+// in advance (first fit). Offsets and sizes count floats; offsets are multiples of 16 (64 bytes).
 class SpanPlanner {
  public:
-  // The place of a span that is needed from now on.
+  // Returns the offset of a span of `count` floats that is live from now on: the lowest gap that is
+  // large enough.
   int64_t Acquire(int64_t count);
-  // From now on nobody needs the span at `place`, which Acquire gave.
+  // Ends the life of the span at `place`, which Acquire returned.
   void Release(int64_t place);
 
-  // How much memory the plan needs.
+  // The size of the memory block.
   int64_t size() const { return size_; }
 
  private:
-  // By place: the lengths of the spans in use.
+  // Length of each live span, by offset.
   std::map<int64_t, int64_t> used_;
   int64_t size_ = 0;
 };
