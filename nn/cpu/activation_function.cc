@@ -18,7 +18,8 @@ constexpr float kSqrtHalf = 0.70710678118654752440f;
 constexpr float kInverseSqrtTwoPi = 0.39894228040143267794f;
 
 float Sigmoid(float x) { return 1.0f / (1.0f + std::exp(-x)); }
-float GelusNormal(float x) { return 0.5f * (1.0f + std::erf(x * kSqrtHalf)); }
+// The cumulative distribution function of the standard normal distribution.
+float NormalCdf(float x) { return 0.5f * (1.0f + std::erf(x * kSqrtHalf)); }
 
 template <typename Function>
 void ForEach(int64_t count, const float* x, float* y, const Function& function) {
@@ -31,17 +32,17 @@ void Multiply(int64_t count, const float* at, float* gradient, const Derivative&
 }
 
 CAIRN_SIMD void PlainRelu(int64_t count, const float* x, float* y) {
-  // Not a number stays what it is.
+  // Written so that NaN stays NaN.
   for (int64_t i = 0; i < count; ++i) y[i] = x[i] < 0 ? 0 : x[i];
 }
 
-// No number is as large as what is not a number.
+// Without a limit it is NaN: x >= NaN is false for every x.
 float ReluLimit(const Activation& a) {
   return a.has_max_value ? a.max_value : std::numeric_limits<float>::quiet_NaN();
 }
 
-CAIRN_SIMD void BentRelu(int64_t count, float slope, float threshold, float limit, const float* x,
-                         float* y) {
+CAIRN_SIMD void GeneralRelu(int64_t count, float slope, float threshold, float limit,
+                            const float* x, float* y) {
 #pragma GCC ivdep
   for (int64_t i = 0; i < count; ++i) {
     const float bent = slope * (x[i] - threshold);
@@ -50,10 +51,10 @@ CAIRN_SIMD void BentRelu(int64_t count, float slope, float threshold, float limi
   }
 }
 
-// The derivative is taken at x or, if the activation differentiates from its output, at y: the two
-// then lie on the same side of every edge.
-CAIRN_SIMD void BentReluGradient(int64_t count, float slope, float threshold, float limit,
-                                 const float* at, float* gradient) {
+// `at` is x or, if the activation differentiates from its output, y. Both are on the same side of
+// every threshold then.
+CAIRN_SIMD void GeneralReluGradient(int64_t count, float slope, float threshold, float limit,
+                                    const float* at, float* gradient) {
 #pragma GCC ivdep
   for (int64_t i = 0; i < count; ++i) {
     const float bent = gradient[i] * slope;
@@ -89,7 +90,7 @@ void SoftmaxGradient(int64_t rows, int64_t width, const float* y, float* gradien
 }
 
 float GeluDerivative(float x) {
-  return GelusNormal(x) + x * kInverseSqrtTwoPi * std::exp(-0.5f * x * x);
+  return NormalCdf(x) + x * kInverseSqrtTwoPi * std::exp(-0.5f * x * x);
 }
 
 float SwishDerivative(float x) {
@@ -111,7 +112,7 @@ void ApplyActivation(const Activation& a, int64_t rows, int64_t width, const flo
       return;
     case Kind::kRelu:
       if (a.is_plain_relu()) return PlainRelu(n, x, y);
-      return BentRelu(n, a.slope, a.threshold, ReluLimit(a), x, y);
+      return GeneralRelu(n, a.slope, a.threshold, ReluLimit(a), x, y);
     case Kind::kSigmoid:
       return ForEach(n, x, y, Sigmoid);
     case Kind::kHardSigmoid:
@@ -129,7 +130,7 @@ void ApplyActivation(const Activation& a, int64_t rows, int64_t width, const flo
     case Kind::kSelu:
       return ForEach(n, x, y, [](float v) { return kSeluScale * Elu(v, kSeluAlpha); });
     case Kind::kGelu:
-      return ForEach(n, x, y, [](float v) { return v * GelusNormal(v); });
+      return ForEach(n, x, y, [](float v) { return v * NormalCdf(v); });
     case Kind::kSwish:
       return ForEach(n, x, y, [](float v) { return v * Sigmoid(v); });
     case Kind::kExponential:
@@ -145,8 +146,8 @@ void MultiplyByDerivative(const Activation& a, int64_t rows, int64_t width, cons
       return;
     case Kind::kRelu:
       if (a.is_plain_relu()) return PlainReluGradient(n, y, gradient);
-      return BentReluGradient(n, a.slope, a.threshold, ReluLimit(a),
-                              a.differentiates_from_output() ? y : x, gradient);
+      return GeneralReluGradient(n, a.slope, a.threshold, ReluLimit(a),
+                                 a.differentiates_from_output() ? y : x, gradient);
     case Kind::kSigmoid:
       return Multiply(n, y, gradient, [](float v) { return v * (1 - v); });
     case Kind::kHardSigmoid:

@@ -40,7 +40,8 @@ void ActivationTail::Forward(const float* bias, float* output) {
 
 void ActivationTail::Backward(const float* output, bool before_activation, float* gradient,
                               float* bias_gradient) {
-  // Piece by piece, so that the sums find in the cache what the activation has written.
+  // One piece of rows at a time: the column sums read what the activation's derivative has just
+  // written, while it is in the cache.
   RunInParallel(pieces_.count, [&](int64_t piece) {
     const int64_t first = pieces_.begin(piece) * width_;
     const int64_t rows = pieces_.end(piece) - pieces_.begin(piece);
@@ -54,6 +55,7 @@ void ActivationTail::Backward(const float* output, bool before_activation, float
   });
   if (bias_gradient == nullptr) return;
   for (int64_t c = 0; c < width_; ++c) {
+    // The pieces are added in a fixed order, so the sum does not depend on the number of threads.
     double sum = 0;
     for (int64_t piece = 0; piece < pieces_.count; ++piece) {
       sum += column_sums_[piece * width_ + c];

@@ -10,19 +10,21 @@
 
 namespace cairn::nn {
 
-// What stands after the products of a layer with rows x width outputs: a bias and an activation.
-// Belongs to one thread.
+// Applies a bias and an activation to the product of a layer with rows x width outputs, and
+// computes their gradients. Used by one thread.
 class ActivationTail {
  public:
   ActivationTail(const Activation& activation, int64_t rows, int64_t width, bool training);
 
-  // Where the products shall be written: `output`, or a buffer of the tail's own if the
-  // activation's derivative needs what it was applied to.
+  // Where the layer must write its product: `output`, or an internal buffer if the activation's
+  // derivative needs the activation's input.
   float* Target(float* output) const;
-  // Adds `bias` (null: none) to what lies at Target(output), and applies the activation.
+  // Adds `bias` (null: none) to the product at Target(output), applies the activation and writes
+  // `output`.
   void Forward(const float* bias, float* output);
-  // Turns the gradient by the output into the gradient by the products (which it is already, if
-  // `before_activation`), and writes the bias's gradient unless that is null.
+  // Turns the gradient with respect to the output, in place, into the gradient with respect to the
+  // product. If `before_activation`, it is that already. Writes the bias's gradient unless it is
+  // null.
   void Backward(const float* output, bool before_activation, float* gradient, float* bias_gradient);
 
  private:
@@ -30,7 +32,7 @@ class ActivationTail {
   const int64_t width_;
   const RowPieces pieces_;
   AlignedBuffer<float> before_activation_;
-  // Of each piece.
+  // The column sums of each piece of rows.
   std::vector<double> column_sums_;
 };
 

@@ -10,7 +10,7 @@ CAIRN_SIMD void AddRelu(int64_t count, const float* a, const float* b, float* y)
 #pragma GCC ivdep
   for (int64_t i = 0; i < count; ++i) {
     const float sum = a[i] + b[i];
-    // Not a number stays what it is.
+    // Written so that NaN stays NaN.
     y[i] = sum < 0 ? 0 : sum;
   }
 }

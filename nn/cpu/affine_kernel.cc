@@ -45,7 +45,7 @@ class AffineKernel : public Kernel {
   }
 
  private:
-  // One number for all, or one per channel.
+  // Expands one number for all channels, or one per channel, to one per channel.
   void Spread(const std::vector<double>& scales, const std::vector<double>& offsets) {
     for (int64_t c = 0; c < channels_; ++c) {
       scales_[c] = static_cast<float>(scales[scales.size() == 1 ? 0 : c]);

@@ -11,8 +11,8 @@
 
 namespace cairn::nn {
 
-// Scratch memory of a kernel, aligned for vector instructions. Throws std::bad_alloc, which
-// CpuDevice::CreateKernel turns into a status.
+// Owns `count` elements of uninitialized scratch memory, aligned for vector instructions. Movable.
+// The constructor throws std::bad_alloc, which CpuDevice::CreateKernel turns into a status.
 template <typename T>
 class AlignedBuffer {
  public:

@@ -11,7 +11,7 @@ void* AllocateAligned(size_t bytes) {
   constexpr size_t kLargePage = size_t{2} << 20;
   const size_t alignment = bytes < kLargePage ? kVector : kLargePage;
   void* memory = std::aligned_alloc(alignment, (bytes / alignment + 1) * alignment);
-  // Only pages that are used as a whole, and only a wish.
+  // Only whole huge pages. The call is a hint, so its result is ignored.
   if (memory != nullptr && bytes >= kLargePage) {
     madvise(memory, bytes / kLargePage * kLargePage, MADV_HUGEPAGE);
   }

@@ -5,9 +5,9 @@
 
 namespace cairn::nn {
 
-// So many bytes at a multiple of 64 at least, contents unspecified; null if there is no memory. To
-// be given back with std::free. Megabytes lie on large pages where the kernel has some: tensors are
-// streamed through, and a tenth of that time went into finding small pages.
+// Allocates `bytes` bytes aligned to at least 64, with unspecified contents. Returns null if memory
+// is short. Free with std::free. Allocations of 2 MiB and more use huge pages if the kernel has
+// them: passes over tensors spent a tenth of their time on TLB misses with small pages.
 void* AllocateAligned(size_t bytes);
 
 }  // namespace cairn::nn

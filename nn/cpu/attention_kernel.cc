@@ -17,10 +17,11 @@ namespace {
 
 using Part = AttentionLayer::Part;
 
-// Keras's stand-in for minus infinity.
+// Keras adds this instead of minus infinity to masked scores.
 constexpr float kMasked = -1e9f;
 
-// One of the four dense products: rows x inner times inner x columns, and its gradients.
+// One of the four projections: a dense product of rows x inner with inner x columns, and its
+// gradients.
 class Projection {
  public:
   Projection(int64_t rows, int64_t inner, int64_t columns, const AttentionLayer& layer, Part part,
@@ -47,7 +48,7 @@ class Projection {
     product_.Run(input, variables[kernel_], use_bias_ ? variables[kernel_ + 1] : nullptr, output);
   }
 
-  // Null gradients are not computed; input_gradient is overwritten.
+  // Skips gradients that are null. Overwrites input_gradient.
   void Backward(const float* input, const float* gradient, absl::Span<const float* const> variables,
                 absl::Span<float* const> variable_gradients, float* input_gradient) {
     if (float* kernel = variable_gradients[kernel_]) {
@@ -91,7 +92,7 @@ class AttentionKernel : public Kernel {
     AddProjection(Part::kValue, positions_, values, context);
     projections_.emplace_back(examples_ * steps_, values, layer.output().shape[1], layer,
                               Part::kOutput, context);
-    heads_together_ = AlignedBuffer<float>(examples_ * steps_ * values);
+    concatenated_heads_ = AlignedBuffer<float>(examples_ * steps_ * values);
     AddProducts(context);
     if (!context.options.training) return;
     heads_gradient_ = AlignedBuffer<float>(examples_ * steps_ * values);
@@ -99,48 +100,59 @@ class AttentionKernel : public Kernel {
     if (layer.dropout() > 0) {
       dropped_ = AlignedBuffer<float>(examples_ * heads_ * steps_ * positions_);
     }
-    // A value that is the key too gets two gradients.
+    // If one input is both value and key, its gradient is a sum of two. The second one needs a
+    // buffer.
     if (layer.input(Part::kKey) == layer.input(Part::kValue)) {
       second_gradient_ = AlignedBuffer<float>(examples_ * ElementCount(layer.inputs()[1].shape));
     }
   }
 
   absl::Status Forward(const ForwardArguments& arguments) override {
+    // 1. Project query, key and value.
     for (Part part : {Part::kQuery, Part::kKey, Part::kValue}) {
       Projection& projection = projections_[part];
       projection.Forward(arguments.inputs[layer_.input(part)], arguments.variables,
                          projection.output());
     }
+    // 2. Attention probabilities: softmax of the scaled and masked scores.
     products_[kScores].Run(projections_[Part::kQuery].output(), projections_[Part::kKey].output(),
                            scores_.get());
-    MaskScores(arguments.masks);
+    ScaleAndMaskScores(arguments.masks);
     ApplyActivation({.kind = Activation::Kind::kSoftmax}, examples_ * heads_ * steps_, positions_,
                     scores_.get(), scores_.get());
+    // 3. Dropout keeps the probabilities, because the backward pass needs both.
     const bool drops = arguments.training && layer_.dropout() > 0;
     if (drops) Drop(arguments.random_key, scores_.get(), dropped_.get());
+    // 4. Weight the values of each head, then project the concatenated heads.
     products_[kHeads].Run(drops ? dropped_.get() : scores_.get(),
-                          projections_[Part::kValue].output(), heads_together_.get());
-    projections_[Part::kOutput].Forward(heads_together_.get(), arguments.variables,
+                          projections_[Part::kValue].output(), concatenated_heads_.get());
+    projections_[Part::kOutput].Forward(concatenated_heads_.get(), arguments.variables,
                                         arguments.output);
     return absl::OkStatus();
   }
 
   void Backward(const BackwardArguments& arguments) override {
-    projections_[Part::kOutput].Backward(heads_together_.get(), arguments.output_gradient,
+    // The steps of Forward in reverse. First the output projection, which gives the gradient with
+    // respect to the concatenated heads.
+    projections_[Part::kOutput].Backward(concatenated_heads_.get(), arguments.output_gradient,
                                          arguments.variables, arguments.variable_gradients,
                                          heads_gradient_.get());
     const bool drops = layer_.dropout() > 0;
     const Projection& query = projections_[Part::kQuery];
     const Projection& key = projections_[Part::kKey];
     const Projection& value = projections_[Part::kValue];
+    // heads = dropped probabilities x values.
     products_[kValueGradient].Run(drops ? dropped_.get() : scores_.get(), heads_gradient_.get(),
                                   value.output_gradient());
     products_[kScoresGradient].Run(heads_gradient_.get(), value.output(), scores_gradient_.get());
+    // Through dropout, softmax and scaling. The mask adds a constant to the scores, so it has no
+    // part in the gradient.
     if (drops) Drop(arguments.random_key, scores_gradient_.get(), scores_gradient_.get());
     MultiplyByDerivative({.kind = Activation::Kind::kSoftmax}, examples_ * heads_ * steps_,
                          positions_, nullptr, scores_.get(), scores_gradient_.get());
     const int64_t count = examples_ * heads_ * steps_ * positions_;
     for (int64_t i = 0; i < count; ++i) scores_gradient_.get()[i] *= scale_;
+    // scores = query x key'.
     products_[kQueryGradient].Run(scores_gradient_.get(), key.output(), query.output_gradient());
     products_[kKeyGradient].Run(scores_gradient_.get(), query.output(), key.output_gradient());
     BackwardProjections(arguments);
@@ -154,7 +166,8 @@ class AttentionKernel : public Kernel {
     projections_.emplace_back(examples_ * rows, inner, columns, layer_, part, context);
   }
 
-  // Projections lie as (example, step, head, width), scores as (example, head, step, position).
+  // Creates the products. Projections have layout (example, step, head, width), scores (example,
+  // head, step, position).
   void AddProducts(const KernelContext& context) {
     const auto projected = [this](int64_t rows, int64_t width) {
       return BatchedProduct::Strides{rows * heads_ * width, width, heads_ * width, 1};
@@ -182,9 +195,10 @@ class AttentionKernel : public Kernel {
     add(positions_, k, steps_, scores.Transposed(), query, key);
   }
 
-  // Also scales them.
-  void MaskScores(absl::Span<const int32_t* const> masks) {
-    const auto counts = [&](size_t input, int64_t at) {
+  // Scales the scores and adds kMasked where the query's step, the position or a later position (if
+  // causal) is masked.
+  void ScaleAndMaskScores(absl::Span<const int32_t* const> masks) {
+    const auto is_valid = [&](size_t input, int64_t at) {
       return masks.size() <= input || masks[input] == nullptr || masks[input][at] != 0;
     };
     float* score = scores_.get();
@@ -193,14 +207,15 @@ class AttentionKernel : public Kernel {
         const int64_t step = row % steps_;
         for (int64_t position = 0; position < positions_; ++position, ++score) {
           const int64_t at = example * positions_ + position;
-          const bool is_open = counts(0, example * steps_ + step) && counts(1, at) &&
-                               counts(2, at) && !(layer_.is_causal() && position > step);
-          *score = *score * scale_ + (is_open ? 0 : kMasked);
+          const bool is_valid_score = is_valid(0, example * steps_ + step) && is_valid(1, at) &&
+                                      is_valid(2, at) && !(layer_.is_causal() && position > step);
+          *score = *score * scale_ + (is_valid_score ? 0 : kMasked);
         }
       }
     }
   }
 
+  // Dropout. Draws are a function of the key, so the backward pass repeats them.
   void Drop(uint64_t key, const float* from, float* to) const {
     const float rate = static_cast<float>(layer_.dropout());
     const int64_t count = examples_ * heads_ * steps_ * positions_;
@@ -209,6 +224,8 @@ class AttentionKernel : public Kernel {
     }
   }
 
+  // The value's projection precedes the key's: the first writes the input's gradient, the second is
+  // added if both project the same input.
   void BackwardProjections(const BackwardArguments& arguments) {
     for (Part part : {Part::kQuery, Part::kValue, Part::kKey}) {
       const int input = layer_.input(part);
@@ -229,12 +246,12 @@ class AttentionKernel : public Kernel {
   const int64_t steps_;
   const int64_t positions_;
   const float scale_;
-  // By Part, and by the names above; in place, because they cannot be moved.
+  // By Part, and by the enumerators above. Deques, because the elements cannot be moved.
   std::deque<Projection> projections_;
   std::deque<BatchedProduct> products_;
-  AlignedBuffer<float> scores_;  // Probabilities in the end.
+  AlignedBuffer<float> scores_;  // Scores, then probabilities.
   AlignedBuffer<float> dropped_;
-  AlignedBuffer<float> heads_together_;
+  AlignedBuffer<float> concatenated_heads_;
   AlignedBuffer<float> heads_gradient_;
   AlignedBuffer<float> scores_gradient_;
   AlignedBuffer<float> second_gradient_;

@@ -14,7 +14,7 @@ namespace {
 
 constexpr float kNoBound = std::numeric_limits<float>::quiet_NaN();
 
-// Adds up what each piece of the rows has: `parts` has `pieces` times `channels` sums.
+// Adds the sums of all pieces of rows, in order. `parts` has pieces x channels sums.
 void AddParts(int64_t pieces, int64_t channels, const double* parts, double* sums) {
   std::copy_n(parts, channels, sums);
   for (int64_t piece = 1; piece < pieces; ++piece) {
@@ -22,8 +22,8 @@ void AddParts(int64_t pieces, int64_t channels, const double* parts, double* sum
   }
 }
 
-// The layer, and a relu behind it if the options say so: then the relu's gradient needs no pass of
-// its own, and what comes between the two is never stored.
+// Batch normalization, fused with a following ReLU if the options name one. Fusion saves the ReLU's
+// backward pass, and the tensor between the two layers is never stored.
 class BatchNormalizationKernel : public Kernel {
  public:
   BatchNormalizationKernel(const BatchNormalizationLayer& layer, const KernelContext& context)
@@ -65,6 +65,7 @@ class BatchNormalizationKernel : public Kernel {
       std::copy_n(arguments.variables[layer_.moving_variance()], channels_, variance_.data());
     }
     for (int64_t c = 0; c < channels_; ++c) {
+      // Normalization, gamma and beta are one affine map per channel: y = x * scale + shift.
       inverse_deviation_[c] =
           static_cast<float>(1 / std::sqrt(static_cast<double>(variance_[c]) + layer_.epsilon()));
       scale_[c] = inverse_deviation_[c] * Gamma(arguments.variables, c);
@@ -79,12 +80,14 @@ class BatchNormalizationKernel : public Kernel {
   }
 
   void Backward(const BackwardArguments& arguments) override {
+    // Sums come first: with batch statistics the input gradient depends on sums over the whole
+    // batch. It is written last, because it may overwrite the output gradient.
     if (layer_.trainable()) {
       SumGradients(arguments.inputs[0], arguments.output_gradient);
       WriteVariableGradients(arguments.variable_gradients);
     }
     if (arguments.input_gradients[0] == nullptr) return;
-    ChooseMix(arguments.variables);
+    ComputeMix(arguments.variables);
     const ChannelMix mix = {.a = a_.data(), .b = b_.data(), .c = c_.data()};
     pieces_.Run([&](int64_t begin, int64_t end) {
       const int64_t first = begin * channels_;
@@ -115,7 +118,8 @@ class BatchNormalizationKernel : public Kernel {
     }
   }
 
-  // What gamma's and beta's gradients are made of.
+  // Computes sum(g) and sum(g (x - mean)), from which the gradients of beta, gamma and the input
+  // follow.
   void SumGradients(const float* x, const float* gradient) {
     RunInParallel(pieces_.count, [&](int64_t piece) {
       const int64_t begin = pieces_.begin(piece);
@@ -140,9 +144,11 @@ class BatchNormalizationKernel : public Kernel {
     }
   }
 
-  // With d = x - mean, i = 1 / deviation, n rows: dx = gamma i (g - sum(g) / n - d i^2 sum(g d) /
-  // n). If mean and variance did not come from the batch: dx = gamma i g.
-  void ChooseMix(absl::Span<const float* const> variables) {
+  // Computes the coefficients of dx = a g + b x + c. With d = x - mean, i = 1 / standard deviation
+  // and n rows:
+  //   dx = gamma i (g - sum(g) / n - d i^2 sum(g d) / n)
+  // With moving statistics, which do not depend on x: dx = gamma i g.
+  void ComputeMix(absl::Span<const float* const> variables) {
     for (int64_t c = 0; c < channels_; ++c) {
       const double i = inverse_deviation_[c];
       const double scale = Gamma(variables, c) * i;
@@ -159,7 +165,7 @@ class BatchNormalizationKernel : public Kernel {
   const int64_t channels_;
   const int64_t rows_;
   const RowPieces pieces_;
-  // The last Forward's.
+  // State of the last Forward.
   std::vector<float> mean_;
   std::vector<float> variance_;
   std::vector<float> inverse_deviation_;

@@ -8,8 +8,8 @@
 
 namespace cairn::nn {
 
-// c = a b for many pairs of matrices of one size, counted by example and head, each lying as its
-// strides (in elements) say. Belongs to one thread.
+// Batched matrix product c = a b (oneDNN matmul) for matrices of one size, indexed by example and
+// head. Strides are in elements. Used by one thread.
 class BatchedProduct {
  public:
   struct Strides {

@@ -13,10 +13,11 @@ namespace {
 constexpr int64_t kBlock = 16;
 typedef float Lanes __attribute__((vector_size(kBlock * sizeof(float)), aligned(4), may_alias));
 
-// Rows of a kernel lie kilobytes apart, which the processor does not expect.
+// Prefetch distance in rows. Rows of a kernel are kilobytes apart, which the hardware prefetcher
+// does not follow.
 constexpr int64_t kRowsAhead = 8;
 
-// Copies `rows` rows of `count` floats each; what a row of `to` has beyond them becomes 0.
+// Copies `rows` rows of `count` floats each and zero-fills rows of `to` up to `to_count` floats.
 CAIRN_SIMD void CopyRows(int64_t rows, int64_t count, const float* from, int64_t from_stride,
                          float* to, int64_t to_stride, int64_t to_count) {
   for (int64_t row = 0; row < rows; ++row, from += from_stride, to += to_stride) {
@@ -30,9 +31,9 @@ CAIRN_SIMD void CopyRows(int64_t rows, int64_t count, const float* from, int64_t
   }
 }
 
-// to[o][i] = from[i][o] of a block; `stride`: between from's rows. Four times each pair of rows
-// that stand half a block apart is interleaved, which is one bit of a row's number becoming one of
-// a column's.
+// Transposes a block: to[o][i] = from[i][o], with `stride` floats between rows of `from`. Each of
+// the four rounds interleaves pairs of rows that are half a block apart, which turns one bit of the
+// row index into one bit of the column index.
 CAIRN_SIMD void Transpose(const float* from, int64_t stride, float* to) {
   Lanes rows[kBlock];
   Lanes mixed[kBlock];
@@ -67,6 +68,7 @@ std::optional<BlockedKernel> BlockedKernel::Create(const dnnl::memory::desc& lay
   result.width_ = d.dims[3];
   std::copy_n(blocking.strides, 4, result.strides_);
   result.block_filters_ = blocking.inner_blks[0];
+  // oneDNN names the dimensions of the inner blocks by index: 0 is filters, 1 is channels.
   if (blocking.inner_nblks == 1 && blocking.inner_idxs[0] == 0) return result;
   const bool has_squares = blocking.inner_nblks == 2 && blocking.inner_blks[0] == kBlock &&
                            blocking.inner_blks[1] == kBlock &&

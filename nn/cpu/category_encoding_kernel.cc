@@ -28,7 +28,7 @@ class CategoryEncodingKernel : public Kernel {
     return absl::OkStatus();
   }
 
-  // Ids have no gradient; where floats stand for them it is zero.
+  // Ids have no gradient. If they are floats, the gradient is zero.
   void Backward(const BackwardArguments& arguments) override {
     float* gradient = arguments.input_gradients[0];
     if (gradient != nullptr) std::fill_n(gradient, ids_, 0.0f);

@@ -4,21 +4,22 @@
 
 #include "common/simd.h"
 
-// Sums of a few rows are made in floats, those of many in doubles: as exact, and the conversions do
-// not take longer than the memory. Sums of one tensor take several rows at once, so that what
-// belongs to a channel is loaded once for all of them; two tensors that are read side by side come
-// from memory faster row by row.
+// Precision and speed: a few rows are summed in float, then added to doubles. The result is as
+// exact as with doubles alone, and the conversions are hidden by memory latency. Sums over one
+// tensor process several rows at once, so that per-channel data is loaded once for all of them.
+// Passes over two tensors process row by row, which is faster for two memory streams.
 
-// So that what CAIRN_SIMD functions consist of is compiled for their instructions.
+// Inlines helpers into CAIRN_SIMD functions, so that they are compiled for each of those functions'
+// instruction sets.
 #define CAIRN_INLINE __attribute__((always_inline)) inline
 
 namespace cairn::nn {
 namespace {
 
-// Rows that are summed up at once.
+// The number of rows summed at once.
 constexpr int64_t kSumRows = 8;
 
-// Asks for as many floats as are worked on next, some way ahead of them.
+// Prefetches `count` floats, at a fixed distance ahead of x.
 CAIRN_INLINE void PrefetchNext(const float* x, int64_t count) {
   constexpr int64_t kLineFloats = 16;
   constexpr int64_t kAhead = 1024;
@@ -56,7 +57,7 @@ CAIRN_INLINE void AddDeviations(int64_t channels, const float* x, const float* s
   }
 }
 
-// The mean of a few rows here and there.
+// Writes the mean of up to 16 rows, evenly spaced, to `means`.
 void SampleMeans(int64_t rows, int64_t channels, const float* x, float* means) {
   constexpr int64_t kSamplesMax = 16;
   const int64_t samples = std::min(rows, kSamplesMax);
@@ -67,7 +68,7 @@ void SampleMeans(int64_t rows, int64_t channels, const float* x, float* means) {
   }
 }
 
-// The sums of x - shift and of its squares.
+// Writes the sums of x - shift and of its squares.
 CAIRN_SIMD void SumDeviations(int64_t rows, int64_t channels, const float* x, const float* shift,
                               double* sums, double* squares) {
   std::fill(sums, sums + channels, 0.0);
@@ -80,7 +81,7 @@ CAIRN_SIMD void SumDeviations(int64_t rows, int64_t channels, const float* x, co
   for (; row < rows; ++row, x += channels) AddDeviations<1>(channels, x, shift, sums, squares);
 }
 
-// SumMapGradients of few rows, in floats.
+// SumMapGradients for a few rows, in float; adds to its results.
 CAIRN_SIMD void AddMapGradients(int64_t rows, int64_t channels, const float* x,
                                 const ChannelMap& map, const float* mean, const float* g,
                                 float* sums, float* products) {
@@ -138,12 +139,14 @@ void MeasureChannels(int64_t rows, int64_t channels, const float* x, float* shif
                      ChannelMoments* moments) {
   double* const means = moments->means;
   double* const squares = moments->squares;
+  // With s = sum(x - shift): mean = shift + s / n and sum of squared deviations = sum((x -
+  // shift)^2) - s^2 / n.
   SampleMeans(rows, channels, x, shift);
   SumDeviations(rows, channels, x, shift, means, squares);
   for (int64_t c = 0; c < channels; ++c) {
     const double deviation = means[c] / static_cast<double>(rows);
     const double square = squares[c] - deviation * means[c];
-    // Not a number stays that.
+    // Rounding may give a negative number. Written so that NaN stays NaN.
     squares[c] = square < 0 ? 0 : square;
     means[c] = shift[c] + deviation;
   }

@@ -5,11 +5,11 @@
 
 namespace cairn::nn {
 
-// Vectorised passes over rows x channels numbers, for batch normalisation and the relu behind it.
-// Sums go into doubles, of which there is one per channel and which are written, not added to:
-// there may be millions of rows. Any number of threads.
+// Vectorized passes over a rows x channels matrix, for batch normalization fused with a ReLU. Sums
+// are written, not accumulated, to one double per channel, because there may be millions of rows.
+// Thread-safe: no shared state.
 
-// y = x * scale + shift, then cut to [low, top]; not a number: no such bound.
+// y = clamp(x * scale + shift, low, top), per channel. A bound that is NaN does not apply.
 struct ChannelMap {
   const float* scale = nullptr;
   const float* shift = nullptr;
@@ -18,28 +18,33 @@ struct ChannelMap {
 };
 void MapChannels(int64_t rows, int64_t channels, const float* x, const ChannelMap& map, float* y);
 
+// Writes the sum of each channel to `sums`.
 void SumChannels(int64_t rows, int64_t channels, const float* x, double* sums);
 
-// How many rows there are, their means, and the sums of their squared deviations from these.
+// The moments of a set of rows: their number, the mean of each channel, and the sum of squared
+// deviations from it.
 struct ChannelMoments {
   int64_t rows = 0;
   double* means = nullptr;
   double* squares = nullptr;
 };
-// Of x, in one pass: deviations are taken from the mean of a few of the rows, which `shift` gets
-// and which is near all rows' mean, so that little is lost when the difference is taken off.
+// Computes the moments of x in one pass. Deviations are taken from the mean of a few sampled rows,
+// which is written to `shift`. It is close to the overall mean, so little precision is lost to
+// cancellation.
 void MeasureChannels(int64_t rows, int64_t channels, const float* x, float* shift,
                      ChannelMoments* moments);
-// The moments of both together.
+// Merges the moments of two sets of rows into `to` (Chan et al. 1979).
 // https://en.wikipedia.org/wiki/Algorithms_for_calculating_variance#Parallel_algorithm
 void AddMoments(int64_t channels, const ChannelMoments& from, ChannelMoments* to);
 
-// The gradient by MapChannels' uncut values is g where those lie between the bounds, else 0. Sums
-// of that, and of that times (x - mean); `scratch` has room for two floats per channel.
+// The gradient of MapChannels before clamping is g where the value is between the bounds, otherwise
+// 0. Writes the sums of that gradient, and of that gradient times (x - mean). `scratch` has room
+// for two floats per channel.
 void SumMapGradients(int64_t rows, int64_t channels, const float* x, const ChannelMap& map,
                      const float* mean, const float* g, float* scratch, double* sums,
                      double* products);
-// out = a * (that gradient) + b * x + c, each per channel. `out` may be `g`.
+// out = a * (the gradient of SumMapGradients) + b * x + c, with one a, b and c per channel. `out`
+// may equal `g`.
 struct ChannelMix {
   const float* a = nullptr;
   const float* b = nullptr;

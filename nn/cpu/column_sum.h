@@ -5,8 +5,8 @@
 
 namespace cairn::nn {
 
-// sums[c] = the sum over rows of values[row * width + c], for a bias's gradient. Summed in double;
-// `scratch` has width elements.
+// sums[c] = the sum over rows of values[row * width + c]; used for a bias's gradient. Sums in
+// double; `scratch` has room for `width` elements.
 void SumColumns(int64_t rows, int64_t width, const float* values, double* scratch, float* sums);
 
 }  // namespace cairn::nn

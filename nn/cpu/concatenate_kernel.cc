@@ -50,7 +50,8 @@ class ConcatenateKernel : public Kernel {
     }
   }
 
-  // Everything before the axis is rows; the axis and what follows is a row's width.
+  // The axes before the concatenated one, with the batch, are rows; that axis and the following
+  // ones are the width of a row.
   int64_t rows_;
   std::vector<int64_t> widths_;
   int64_t output_width_ = 0;

@@ -20,7 +20,7 @@ Convolution::Options ConvolutionOptions(const Conv2DLayer& layer, const KernelCo
           .needs_input_gradient = context.options.needs_input_gradient};
 }
 
-// The same over an image without the zeros that `padding` would put around it.
+// The convolution's options with the padding of the preceding ZeroPadding2D added to its own.
 Convolution::Options PaddedOptions(const RearrangingLayer& padding, const Conv2DLayer& layer,
                                    const KernelContext& context) {
   Convolution::Options options = ConvolutionOptions(layer, context);
@@ -47,6 +47,7 @@ class Conv2DKernel : public Kernel {
     const float* bias = use_bias_ ? arguments.variables[1] : nullptr;
     convolution_->Forward(arguments.inputs[0], arguments.variables[0], bias,
                           tail_.Target(arguments.output));
+    // Bias and a plain ReLU are part of the convolution.
     if (!applies_relu_) tail_.Forward(/*bias=*/nullptr, arguments.output);
     return absl::OkStatus();
   }

@@ -7,9 +7,10 @@
 namespace cairn::nn {
 namespace {
 
-// The convolution from the layer's output to its input: the layer's forward is its gradient.
-Convolution::Options ConvolutionBack(const Conv2DTransposeLayer& layer,
-                                     const KernelContext& context) {
+// The convolution from the layer's output to its input. The layer's forward pass is that
+// convolution's input gradient.
+Convolution::Options UnderlyingConvolution(const Conv2DTransposeLayer& layer,
+                                           const KernelContext& context) {
   return {.examples = context.options.examples,
           .input = layer.output_image(),
           .output = layer.input_image(),
@@ -21,14 +22,14 @@ class Conv2DTransposeKernel : public Kernel {
  public:
   Conv2DTransposeKernel(const Conv2DTransposeLayer& layer, const KernelContext& context)
       : use_bias_(layer.use_bias()),
-        back_(CreateConvolution(ConvolutionBack(layer, context), context.dnnl)),
+        convolution_(CreateConvolution(UnderlyingConvolution(layer, context), context.dnnl)),
         tail_(layer.activation(),
               context.options.examples * layer.output_image()[0] * layer.output_image()[1],
               layer.output_image()[2], context.options.training) {}
 
   absl::Status Forward(const ForwardArguments& arguments) override {
-    back_->InputGradient(arguments.inputs[0], arguments.variables[0],
-                         tail_.Target(arguments.output));
+    convolution_->InputGradient(arguments.inputs[0], arguments.variables[0],
+                                tail_.Target(arguments.output));
     tail_.Forward(use_bias_ ? arguments.variables[1] : nullptr, arguments.output);
     return absl::OkStatus();
   }
@@ -38,16 +39,16 @@ class Conv2DTransposeKernel : public Kernel {
     tail_.Backward(arguments.output, arguments.before_activation, gradient,
                    use_bias_ ? arguments.variable_gradients[1] : nullptr);
     if (float* kernel = arguments.variable_gradients[0]) {
-      back_->KernelGradient(gradient, arguments.inputs[0], kernel);
+      convolution_->KernelGradient(gradient, arguments.inputs[0], kernel);
     }
     if (float* input = arguments.input_gradients[0]) {
-      back_->Forward(gradient, arguments.variables[0], nullptr, input);
+      convolution_->Forward(gradient, arguments.variables[0], nullptr, input);
     }
   }
 
  private:
   const bool use_bias_;
-  const std::unique_ptr<Convolution> back_;
+  const std::unique_ptr<Convolution> convolution_;
   ActivationTail tail_;
 };
 

@@ -8,14 +8,14 @@
 
 namespace cairn::nn {
 
-// The three products of a convolution layer for batches of one size (CreateConvolution chooses
-// how). Images are (examples, height, width, channels), kernels Keras's (height, width, input
-// channels / groups, filters). Belongs to one thread.
+// The forward pass and the two gradients of a convolution for one batch size. Images have layout
+// (examples, height, width, channels); kernels have Keras's layout (height, width, input channels /
+// groups, filters). CreateConvolution selects the algorithm. Used by one thread.
 class Convolution {
  public:
   struct Options {
     int64_t examples = 0;
-    Shape input;  // Of one example.
+    Shape input;  // (height, width, channels) of one example.
     Shape output;
     Window window;
     int64_t groups = 1;
@@ -24,17 +24,17 @@ class Convolution {
     bool training = false;
     bool needs_input_gradient = true;
 
-    // Of all examples.
+    // The number of output pixels of all examples.
     int64_t output_pixels() const { return examples * output[0] * output[1]; }
   };
 
   virtual ~Convolution() = default;
 
-  // output = convolution of input with kernel, + bias, relu, as the options say.
+  // output = conv(input, kernel), plus bias and ReLU if the options say so.
   virtual void Forward(const float* input, const float* kernel, const float* bias,
                        float* output) = 0;
-  // The gradients by the kernel and by the input. Only with options.training, and the latter with
-  // needs_input_gradient.
+  // Writes the gradient with respect to the kernel or the input. Requires options.training;
+  // InputGradient also requires needs_input_gradient.
   virtual void KernelGradient(const float* input, const float* output_gradient,
                               float* kernel_gradient) = 0;
   virtual void InputGradient(const float* output_gradient, const float* kernel,

@@ -47,7 +47,7 @@ struct KnownKernel {
   std::unique_ptr<Kernel> (*create)(const Layer& layer, const KernelContext& context);
 };
 
-// Layers that are views of their input need none.
+// The kernel of each layer class. Layers that are always views of their input have none.
 constexpr KnownKernel kKnownKernels[] = {
     {"Activation", CreateActivationKernel},
     {"Add", CreateMergeKernel},
@@ -113,7 +113,7 @@ size_t PhysicalBytes() {
   return static_cast<size_t>(sysconf(_SC_PHYS_PAGES)) * sysconf(_SC_PAGE_SIZE);
 }
 
-// Runs `work`, turning what oneDNN and the allocator throw into a status.
+// Runs `work` and turns exceptions of oneDNN and the allocator into a status.
 template <typename Work>
 absl::Status Guarded(const std::string& what, const Work& work) {
   try {
@@ -135,7 +135,8 @@ CpuDevice::CpuDevice() : dnnl_(std::make_unique<DnnlContext>()) {}
 CpuDevice::~CpuDevice() = default;
 
 absl::StatusOr<void*> CpuDevice::Allocate(size_t bytes) {
-  // Linux may promise more than there is, and kill whoever uses it.
+  // Linux overcommits: an allocation larger than the memory may succeed and get the process killed
+  // on first use.
   if (bytes < PhysicalBytes()) {
     if (void* memory = AllocateAligned(bytes)) return memory;
   }

@@ -10,7 +10,7 @@ namespace cairn::nn {
 
 struct DnnlContext;
 
-// The host itself, on oneDNN and OpenMP. Everything is done when a call returns.
+// The host CPU, with oneDNN and OpenMP. All calls are synchronous.
 class CpuDevice : public Device {
  public:
   CpuDevice();

@@ -7,8 +7,8 @@
 namespace cairn::nn {
 namespace {
 
-// Where there are few output pixels for so large a kernel, what oneDNN's convolutions need to move
-// it into blocks and back is more than what they save. Measured on AMD EPYC (Zen 4).
+// With few output pixels and a large kernel, oneDNN's convolutions spend more time on reordering
+// the kernel to blocks and back than they save. Thresholds measured on AMD EPYC (Zen 4).
 bool PrefersUnfolded(const Convolution::Options& o) {
   constexpr int64_t kPixelsMax = 1280;
   if (o.groups != 1) return false;
@@ -16,7 +16,7 @@ bool PrefersUnfolded(const Convolution::Options& o) {
   return o.output_pixels() * 2 <= o.output[2];
 }
 
-// The loops hold a kernel's pixels in registers, of which others have too few.
+// The loops keep the kernel's pixels in registers; only AVX-512 has enough of them.
 bool PrefersDepthwise(const Convolution::Options& o) {
 #if defined(__x86_64__)
   return DepthwiseConvolution::Fits(o) && __builtin_cpu_supports("avx512f");

@@ -8,8 +8,9 @@
 
 namespace cairn::nn {
 
-// The fastest way for the layer's and the batch's size, from which and the kind of CPU alone the
-// choice follows. Throws dnnl::error and std::bad_alloc, which CpuDevice turns into a status.
+// Creates the fastest implementation for this convolution. The choice depends only on the options
+// and the kind of CPU, so a batch gives the same result wherever it is computed. Throws dnnl::error
+// and std::bad_alloc, which CpuDevice turns into a status.
 std::unique_ptr<Convolution> CreateConvolution(const Convolution::Options& options,
                                                const DnnlContext* context);
 

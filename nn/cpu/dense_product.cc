@@ -8,7 +8,7 @@ namespace {
 
 using dnnl::memory;
 
-// Below this many multiplications a call into oneDNN costs more than the loops.
+// Up to this many multiplications, plain loops cost less than a call of oneDNN.
 constexpr int64_t kPlainMultiplicationsMax = 4096;
 
 memory::desc Matrix(int64_t rows, int64_t columns, bool transposed) {
@@ -68,7 +68,7 @@ void DenseProduct::Run(const float* a, const float* b, const float* bias, float*
   p.matmul.execute(context_->stream, p.arguments);
 }
 
-// Sums in double: small models come out as exact as float can say.
+// Sums in double, so small models are as exact as float allows.
 void DenseProduct::RunPlain(const float* a, const float* b, const float* bias, float* c) const {
   const Options& o = options_;
   const int64_t a_row = o.a_transposed ? 1 : o.inner;

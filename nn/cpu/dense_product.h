@@ -8,9 +8,9 @@
 
 namespace cairn::nn {
 
-// c = a b for matrices of one size: a has rows x inner, b inner x columns, c rows x columns
-// elements; a transposed operand is stored with its two dimensions swapped. Optionally
-// c = relu(a b + bias). Belongs to one thread.
+// Matrix product c = a b for matrices of one size, optionally c = relu(a b + bias). a is rows x
+// inner, b is inner x columns and c is rows x columns, all row-major; a transposed operand is
+// stored with its two dimensions swapped. Used by one thread.
 class DenseProduct {
  public:
   struct Options {
@@ -19,7 +19,7 @@ class DenseProduct {
     int64_t inner = 0;
     bool a_transposed = false;
     bool b_transposed = false;
-    // One number per column is added.
+    // If true, a bias (one number per column) is added.
     bool adds_bias = false;
     bool applies_relu = false;
   };
@@ -28,7 +28,7 @@ class DenseProduct {
   DenseProduct(const Options& options, const DnnlContext* context);
   ~DenseProduct();
 
-  // `bias` is looked at only if the options say so.
+  // `bias` is read only if options.adds_bias.
   void Run(const float* a, const float* b, const float* bias, float* c);
 
  private:
@@ -38,7 +38,7 @@ class DenseProduct {
 
   const Options options_;
   const DnnlContext* const context_;
-  // Null for products so small that plain loops are faster.
+  // The oneDNN primitive; null for products so small that plain loops are faster.
   std::unique_ptr<Primitive> primitive_;
 };
 

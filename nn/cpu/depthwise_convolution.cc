@@ -43,7 +43,7 @@ void DepthwiseConvolution::Forward(const float* input, const float* kernel, cons
                                    float* output) {
   output_rows_.Run([&](int64_t begin, int64_t end) {
     for (int64_t row = begin; row < end; ++row) {
-      WriteDepthwiseOutput(row_, SeenRows(input, row).data(), kernel,
+      WriteDepthwiseOutput(row_, InputRows(input, row).data(), kernel,
                            options_.adds_bias ? bias : nullptr, output + row * output_width_);
     }
   });
@@ -54,6 +54,7 @@ void DepthwiseConvolution::KernelGradient(const float* input, const float* outpu
   RunInParallel(output_rows_.count,
                 [&](int64_t piece) { SumKernelGradient(piece, input, output_gradient); });
   for (int64_t i = 0; i < kernel_size_; ++i) {
+    // The pieces are added in a fixed order, so the sum does not depend on the number of threads.
     double sum = 0;
     for (int64_t piece = 0; piece < output_rows_.count; ++piece) {
       sum += sums_[piece * kernel_size_ + i];
@@ -64,7 +65,7 @@ void DepthwiseConvolution::KernelGradient(const float* input, const float* outpu
 
 void DepthwiseConvolution::SumKernelGradient(int64_t piece, const float* input,
                                              const float* output_gradient) {
-  // So many are added up in floats.
+  // The number of rows summed in float before they are added to the doubles.
   constexpr int64_t kFewRows = 16;
   float* const few_rows = few_rows_.data() + piece * kernel_size_;
   double* const sums = sums_.data() + piece * kernel_size_;
@@ -73,7 +74,7 @@ void DepthwiseConvolution::SumKernelGradient(int64_t piece, const float* input,
   for (int64_t begin = output_rows_.begin(piece); begin < end; begin += kFewRows) {
     std::fill_n(few_rows, kernel_size_, 0.0f);
     for (int64_t row = begin; row < std::min(end, begin + kFewRows); ++row) {
-      AddDepthwiseKernelGradient(row_, SeenRows(input, row).data(),
+      AddDepthwiseKernelGradient(row_, InputRows(input, row).data(),
                                  output_gradient + row * output_width_, few_rows);
     }
     for (int64_t i = 0; i < kernel_size_; ++i) sums[i] += few_rows[i];
@@ -84,14 +85,14 @@ void DepthwiseConvolution::InputGradient(const float* output_gradient, const flo
                                          float* input_gradient) {
   input_rows_.Run([&](int64_t begin, int64_t end) {
     for (int64_t row = begin; row < end; ++row) {
-      WriteDepthwiseInputGradient(row_, SeeingRows(output_gradient, row).data(), kernel,
+      WriteDepthwiseInputGradient(row_, OutputRows(output_gradient, row).data(), kernel,
                                   input_gradient + row * input_width_);
     }
   });
 }
 
-DepthwiseConvolution::Rows DepthwiseConvolution::SeenRows(const float* images,
-                                                          int64_t output_row) const {
+DepthwiseConvolution::Rows DepthwiseConvolution::InputRows(const float* images,
+                                                           int64_t output_row) const {
   const int64_t height = options_.input[0];
   const int64_t example = output_row / options_.output[0];
   const int64_t top = output_row % options_.output[0] * options_.window.strides[0] -
@@ -104,7 +105,7 @@ DepthwiseConvolution::Rows DepthwiseConvolution::SeenRows(const float* images,
   return rows;
 }
 
-DepthwiseConvolution::Rows DepthwiseConvolution::SeeingRows(const float* outputs,
+DepthwiseConvolution::Rows DepthwiseConvolution::OutputRows(const float* outputs,
                                                             int64_t input_row) const {
   const int64_t height = options_.output[0];
   const int64_t stride = options_.window.strides[0];

@@ -11,11 +11,11 @@
 
 namespace cairn::nn {
 
-// A convolution of each channel by itself with 3x3 pixels: so few products that it is a matter of
-// memory. Images are read and written once, row by row.
+// A depthwise 3x3 convolution. It has so few multiplications that memory bandwidth limits it, so
+// images are read and written once, row by row.
 class DepthwiseConvolution : public Convolution {
  public:
-  // Whether it can compute that.
+  // True if this class supports the options.
   static bool Fits(const Options& options);
 
   // Throws std::bad_alloc.
@@ -30,23 +30,24 @@ class DepthwiseConvolution : public Convolution {
  private:
   using Rows = std::array<const float*, 3>;
 
-  // The rows of the images that a row of the outputs sees, and the rows of the outputs that see a
-  // row of the images, as the kernel's rows meet them; zeros where there is none. Rows are counted
-  // through all examples.
-  Rows SeenRows(const float* images, int64_t output_row) const;
-  Rows SeeingRows(const float* outputs, int64_t input_row) const;
+  // InputRows returns the three rows of the input that contribute to an output row, in the order of
+  // the kernel's rows. OutputRows returns the three rows of the output that an input row
+  // contributes to. Rows outside of the image are zeros. Row indices count through all examples.
+  Rows InputRows(const float* images, int64_t output_row) const;
+  Rows OutputRows(const float* outputs, int64_t input_row) const;
   void SumKernelGradient(int64_t piece, const float* input, const float* output_gradient);
 
   const Options options_;
   const DepthwiseRow row_;
-  // Floats of an image's row, of an output's row, of the kernel.
+  // Number of floats in an input row, in an output row and in the kernel.
   const int64_t input_width_;
   const int64_t output_width_;
   const int64_t kernel_size_;
   const RowPieces input_rows_;
   const RowPieces output_rows_;
   const std::vector<float> zeros_;
-  // The kernel's gradient from a few rows, and from all, of each piece of the output.
+  // The kernel's gradient per piece of output rows: of a few rows in float, and of all rows in
+  // double.
   std::vector<float> few_rows_;
   std::vector<double> sums_;
 };

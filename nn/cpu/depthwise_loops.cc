@@ -2,7 +2,8 @@
 
 #include "common/simd.h"
 
-// So that what CAIRN_SIMD functions consist of is compiled for their instructions.
+// Inlines helpers into CAIRN_SIMD functions, so that they are compiled for each of those functions'
+// instruction sets.
 #define CAIRN_INLINE __attribute__((always_inline)) inline
 
 namespace cairn::nn {
@@ -15,15 +16,16 @@ typedef float Lanes __attribute__((vector_size(kLanes * sizeof(float)), aligned(
 CAIRN_INLINE const Lanes& Load(const float* from) { return *reinterpret_cast<const Lanes*>(from); }
 CAIRN_INLINE void Store(const Lanes& value, float* to) { *reinterpret_cast<Lanes*>(to) = value; }
 
-// A block of channels is computed along the whole row, so that its share of the kernel stays in
-// registers. That jumps through memory, so the rows behind are asked for in their own order
-// meanwhile: the share of the block at `c` of so many pixels that follow.
+// Each block of channels is computed along the whole row, so that its part of the kernel stays in
+// registers. That access pattern is strided, so the following rows are prefetched in memory order
+// meanwhile: while the block at channel `c` is computed, this function prefetches the corresponding
+// share of `pixels` pixels from `next`.
 CAIRN_INLINE void PrefetchShare(const float* next, int64_t pixels, int64_t c) {
   const float* const share = next + pixels * c;
   for (int64_t i = 0; i < pixels; ++i) __builtin_prefetch(share + i * kLanes, 0, /*locality=*/2);
 }
 
-// A block of channels of the kernel.
+// One block of channels of the kernel or of its gradient.
 struct Block {
   CAIRN_INLINE Block(const float* kernel, int64_t channels) {
     for (int64_t k = 0; k < kSide * kSide; ++k)
@@ -33,8 +35,8 @@ struct Block {
     for (int64_t k = 0; k < kSide * kSide; ++k)
       Store(at[k / kSide][k % kSide], kernel + k * channels);
   }
-  // Writes `start` + the sum over the kernel's columns from `first` to `last` - 1 at a window that
-  // begins at `place`.
+  // Writes `start` plus the sum over kernel columns [first, last) of a window that starts at offset
+  // `place`. `mirrored` reverses the columns.
   template <int64_t first, int64_t last, bool mirrored>
   CAIRN_INLINE void Write(const Lanes& start, const float* const rows[3], int64_t place,
                           int64_t channels, float* output) const {
@@ -48,7 +50,7 @@ struct Block {
     }
     Store(sum, output);
   }
-  // Adds to the same columns' gradients.
+  // Adds the contribution of a window to the gradients of kernel columns [first, last).
   template <int64_t first, int64_t last>
   CAIRN_INLINE void Add(const Lanes& gradient, const float* const rows[3], int64_t place,
                         int64_t channels) {
@@ -64,7 +66,8 @@ struct Block {
   Lanes at[kSide][kSide];
 };
 
-// The sums of one block of channels along a row.
+// Computes one block of channels along a row. At the row's ends only the kernel columns inside the
+// image are used.
 template <bool mirrored>
 CAIRN_INLINE void WriteSums(const DepthwiseRow& row, const float* const rows[3],
                             const Block& kernel, const Lanes& start, float* output) {
@@ -84,8 +87,8 @@ CAIRN_INLINE void WriteSums(const DepthwiseRow& row, const float* const rows[3],
   }
 }
 
-// The same for a stride of 2 backward: the first and the last column of the kernel reach every
-// second pixel of the image, the middle one the others.
+// The input gradient for stride 2, two pixels at a time: the first and last kernel columns
+// contribute to every second pixel, the middle column to the others.
 CAIRN_INLINE void WritePairs(const DepthwiseRow& row, const float* const rows[3],
                              const Block& kernel, float* input) {
   const int64_t channels = row.channels;
@@ -112,7 +115,8 @@ CAIRN_INLINE void WritePairs(const DepthwiseRow& row, const float* const rows[3]
 bool DepthwiseRow::fits() const {
   const int64_t after = (outputs - 1) * stride - padding + kSide - inputs;
   if (channels % kLanes != 0 || padding > 1 || after > 1) return false;
-  // Backward a stride of 1 is the same the other way round, with padding 2 - `padding`.
+  // The input gradient of stride 1 is a convolution with the mirrored kernel and padding 2 -
+  // `padding`.
   return stride == 2 || (stride == 1 && padding == 1 && after == 1);
 }
 

@@ -5,28 +5,29 @@
 
 namespace cairn::nn {
 
-// Vectorised passes along one row of a depthwise convolution with 3x3 pixels, whose rows of images
-// and kernels are (pixels, channels). `rows` are the three rows that the kernel's rows meet; where
-// the image has none it is one of zeros. Any number of threads.
+// Vectorized passes along one row of a depthwise 3x3 convolution. Rows of images and kernels have
+// layout (pixels, channels). `rows` are the three rows that the kernel's rows multiply; a row
+// outside of the image must be zeros. Thread-safe: no shared state.
 struct DepthwiseRow {
-  // Whether the loops are for it: whole vectors of channels, strides of 1 or 2, and at every step
-  // at least two columns of the kernel, the middle one among them, see the image.
+  // True if the loops support the row: the channels fill whole vectors, the stride is 1 or 2, and
+  // at every position at least two columns of the kernel, including the middle one, are inside the
+  // image.
   bool fits() const;
 
   int64_t channels = 0;
-  int64_t inputs = 0;  // Pixels of the image's row.
+  int64_t inputs = 0;  // Pixels of an input row.
   int64_t outputs = 0;
   int64_t stride = 1;
-  int64_t padding = 0;  // Before the image; after it there is what the outputs need.
+  int64_t padding = 0;  // Before the row; the padding after it follows from `outputs`.
 };
 
-// Writes a row of the output: + bias unless that is null.
+// Writes one row of the output, with bias unless it is null.
 void WriteDepthwiseOutput(const DepthwiseRow& row, const float* const rows[3], const float* kernel,
                           const float* bias, float* output);
-// Adds what a row of the output contributes to the kernel's gradient.
+// Adds the contribution of one output row to the kernel's gradient.
 void AddDepthwiseKernelGradient(const DepthwiseRow& row, const float* const rows[3],
                                 const float* output_gradient, float* kernel_gradient);
-// Writes a row of the input's gradient; `rows` are of the output's.
+// Writes one row of the input's gradient; `rows` are rows of the output's gradient.
 void WriteDepthwiseInputGradient(const DepthwiseRow& row, const float* const rows[3],
                                  const float* kernel, float* input_gradient);
 

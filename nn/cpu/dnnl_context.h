@@ -8,13 +8,15 @@
 
 namespace cairn::nn {
 
-// What every oneDNN primitive needs. One thread at a time; shared by the kernels of a device.
+// The oneDNN engine, stream and scratch memory shared by all kernels of a device. Used by one
+// thread at a time.
 struct DnnlContext {
   dnnl::engine engine{dnnl::engine::kind::cpu, 0};
   dnnl::stream stream{engine};
   std::unique_ptr<SharedScratch> scratch = std::make_unique<SharedScratch>();
 
-  // oneDNN does not write to inputs, but its memory wants a pointer that could.
+  // Wraps an array as a oneDNN memory object. The const_cast is safe for inputs: oneDNN does not
+  // write to them.
   dnnl::memory Wrap(const dnnl::memory::desc& description, const float* data) const {
     return dnnl::memory(description, engine, const_cast<float*>(data));
   }

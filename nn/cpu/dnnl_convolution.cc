@@ -16,7 +16,7 @@ memory::desc Images(int64_t examples, const Shape& shape, memory::format_tag tag
   return memory::desc({examples, shape[2], shape[0], shape[1]}, memory::data_type::f32, tag);
 }
 
-// oneDNN's dimensions of a kernel: (groups,) filters, channels, height, width.
+// The kernel's dimensions in oneDNN's order: (groups,) filters, channels, height, width.
 memory::dims KernelDims(const Convolution::Options& o) {
   const int64_t filters = o.output[2] / o.groups;
   const int64_t channels = o.input[2] / o.groups;
@@ -25,7 +25,7 @@ memory::dims KernelDims(const Convolution::Options& o) {
   return {o.groups, dims[0], dims[1], dims[2], dims[3]};
 }
 
-// Where Keras stores them: height, width, channels, then all filters, group by group.
+// The kernel in Keras's layout: height, width, channels, filters, with the filters group by group.
 memory::desc KerasKernel(const Convolution::Options& o) {
   const int64_t channel_stride = o.output[2];
   const int64_t column_stride = channel_stride * (o.input[2] / o.groups);
@@ -35,9 +35,10 @@ memory::desc KerasKernel(const Convolution::Options& o) {
   return memory::desc(KernelDims(o), memory::data_type::f32, strides);
 }
 
-// Winograd's F(4x4, 3x3) multiplies a quarter as often (https://arxiv.org/abs/1509.09308), and pays
-// where there are many tiles of 4 x 4 outputs for each channel. oneDNN has it for blocked images
-// only, so these are copied on the way in and out, which costs less than it saves.
+// Winograd's F(4x4, 3x3) needs a quarter of the multiplications (Lavin & Gray 2016,
+// https://arxiv.org/abs/1509.09308). It pays off with many tiles of 4 x 4 outputs per channel.
+// oneDNN implements it for blocked images only, so images are reordered before and after, which
+// costs less than it saves.
 bool PrefersWinograd(const Convolution::Options& o) {
   using Pair = std::array<int64_t, 2>;
   constexpr int64_t kTilesMin = 64;
@@ -53,10 +54,10 @@ bool PrefersWinograd(const Convolution::Options& o) {
          std::min(o.output[0], o.output[1]) >= kSideMin;
 }
 
-// What the three products of a layer have in common.
-struct Setting {
+// The descriptors that the forward pass and both gradients have in common.
+struct CommonDescriptors {
   const Convolution::Options& options;
-  memory::desc input;  // As primitives shall be asked for; may leave the layout open.
+  memory::desc input;  // The layout requested from oneDNN; may be `any`.
   memory::desc output;
   memory::desc kernel;
   memory::desc bias;
@@ -66,14 +67,14 @@ struct Setting {
   memory::dims after;
   dnnl::algorithm algorithm;
 
-  Setting(const Convolution::Options& o, bool winograd)
+  CommonDescriptors(const Convolution::Options& o, bool winograd)
       : options(o),
         input(Images(o.examples, o.input, Tag(winograd))),
         output(Images(o.examples, o.output, Tag(winograd))),
         kernel(KernelDims(o), memory::data_type::f32, memory::format_tag::any),
         bias({o.output[2]}, memory::data_type::f32, memory::format_tag::a),
         strides(Dims(o.window.strides)),
-        // oneDNN counts the holes between the kernel's elements.
+        // oneDNN's dilation counts the gaps between kernel elements.
         dilates({o.window.dilation[0] - 1, o.window.dilation[1] - 1}),
         before(Dims(o.window.padding_before)),
         after(Dims(o.window.padding_after)),
@@ -105,8 +106,8 @@ struct Setting {
 
 }  // namespace
 
-// One product: its primitive, and its three tensors as the primitive wants them. Scratch memory is
-// lent to them one after the other.
+// A primitive with its three tensors in the layouts that it requires. The tensors use consecutive
+// parts of the shared scratch memory.
 struct DnnlConvolution::Pass {
   dnnl::primitive primitive;
   PackedTensor input;
@@ -138,7 +139,7 @@ DnnlConvolution::DnnlConvolution(const Options& options, const DnnlContext* cont
       CreatePasses(options, /*winograd=*/true);
       return;
     } catch (const dnnl::error&) {
-      // This CPU has no such kernels.
+      // oneDNN has no Winograd kernels for this CPU.
       *primitives_ = Primitives();
     }
   }
@@ -146,7 +147,7 @@ DnnlConvolution::DnnlConvolution(const Options& options, const DnnlContext* cont
 }
 
 void DnnlConvolution::CreatePasses(const Options& options, bool winograd) {
-  const Setting s(options, winograd);
+  const CommonDescriptors s(options, winograd);
   Primitives& p = *primitives_;
   const auto pass = [&](const auto& description, const memory::desc& input,
                         const memory::desc& kernel, const memory::desc& output) {
@@ -162,6 +163,7 @@ void DnnlConvolution::CreatePasses(const Options& options, bool winograd) {
   };
   p.adds_bias = options.adds_bias;
   p.bias = memory(s.bias, context_->engine, nullptr);
+  // The backward primitives take the forward one as a hint, so it is created first.
   const auto forward = s.Forward(*context_);
   p.forward = pass(forward, forward.src_desc(), forward.weights_desc(), forward.dst_desc());
   if (!options.training) return;

@@ -8,7 +8,7 @@
 
 namespace cairn::nn {
 
-// oneDNN's convolutions: Winograd's way where that is faster, else the direct one.
+// Convolution by oneDNN: with Winograd's algorithm where it is faster, otherwise direct.
 class DnnlConvolution : public Convolution {
  public:
   // Throws dnnl::error and std::bad_alloc, which CpuDevice turns into a status.

@@ -12,14 +12,14 @@ namespace {
 
 using Side = DotLayer::Side;
 
-// TensorFlow's l2_normalize.
+// The epsilon of TensorFlow's l2_normalize.
 constexpr double kSmallestSquare = 1e-12;
 
-// One example of an input, normalised or as it is.
+// One example of an input, normalized if the layer normalizes.
 struct Operand {
   Side side;
   std::vector<float> values;
-  // One for each vector along the axis.
+  // 1 / length of each vector along the axis.
   std::vector<double> inverse_lengths;
   std::vector<float> gradient;
 };
@@ -85,7 +85,7 @@ class DotKernel : public Kernel {
     }
   }
 
-  // Calls visit(vector, index) for every vector along an operand's axis; the vector's elements lie
+  // Calls visit(vector, index) for each vector along an operand's axis. The vector's elements are
   // side.inner apart.
   template <typename Visit>
   static void ForEachVector(const Side& side, float* values, const Visit& visit) {
@@ -105,6 +105,7 @@ class DotKernel : public Kernel {
     });
   }
 
+  // L2-normalizes each vector along the axis.
   static void Normalize(Operand& operand) {
     const Side& side = operand.side;
     ForEachVector(side, operand.values.data(), [&](float* vector, int64_t index) {
@@ -120,7 +121,8 @@ class DotKernel : public Kernel {
     });
   }
 
-  // With y = x / |x|: dx = (g - y (y . g)) / |x|.
+  // Writes an operand's gradient. Through the normalization y = x / |x|: dx = (g - y (y . g)) /
+  // |x|.
   void Store(Operand& operand, int64_t example, float* target) const {
     if (target == nullptr) return;
     const Side& side = operand.side;

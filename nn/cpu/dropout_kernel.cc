@@ -25,7 +25,7 @@ class DropoutKernel : public Kernel {
     return absl::OkStatus();
   }
 
-  // The draws are made again rather than kept: they are a pure function of the key.
+  // Draws are a pure function of the key, so they are repeated instead of stored.
   void Backward(const BackwardArguments& arguments) override {
     float* gradient = arguments.input_gradients[0];
     if (gradient != nullptr) Drop(arguments.random_key, arguments.output_gradient, gradient);

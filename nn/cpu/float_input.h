@@ -9,14 +9,16 @@
 
 namespace cairn::nn {
 
-// An input that a kernel wants as floats, whatever it is: images may come as whole numbers.
+// Converts an integer input to float for kernels that compute in float; images may be integers.
+// Float inputs are passed through.
 class FloatInput {
  public:
   FloatInput(const TensorSpec& spec, int64_t examples)
       : count_(spec.type == proto::FLOAT32 ? 0 : examples * ElementCount(spec.shape)),
         floats_(count_) {}
 
-  // Valid until the next call or as long as `values`, whichever is shorter.
+  // Returns the input as floats. The result is valid until the next call or as long as `values`,
+  // whichever is shorter.
   const float* Get(const float* values) {
     for (int64_t i = 0; i < count_; ++i) {
       int32_t number;
@@ -27,7 +29,7 @@ class FloatInput {
   }
 
  private:
-  // 0: they are floats already.
+  // The number of values to convert; 0 if the input is float.
   const int64_t count_;
   AlignedBuffer<float> floats_;
 };

@@ -5,7 +5,7 @@
 namespace cairn::nn {
 namespace {
 
-// A layer that is nothing but a relu, cut off at a largest value or not.
+// True for max(x, 0), with or without a max_value.
 bool IsRelu(const Layer& layer) {
   const Activation activation = layer.activation();
   return (layer.class_name() == "Activation" || layer.class_name() == "ReLU") &&

@@ -5,8 +5,8 @@
 
 namespace cairn::nn {
 
-// Device::Fuses of the CPU. The pairs: BatchNormalization and relu (also with a largest value),
-// ZeroPadding2D and a convolution, Add of two and plain relu.
+// Device::Fuses of the CPU. Fused pairs: BatchNormalization and ReLU (also with a max_value),
+// ZeroPadding2D and a convolution, Add of two inputs and a plain ReLU.
 bool HasFusedKernel(const Layer& first, const Layer& second);
 
 }  // namespace cairn::nn

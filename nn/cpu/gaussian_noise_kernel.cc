@@ -27,7 +27,7 @@ class GaussianNoiseKernel : public Kernel {
     return absl::OkStatus();
   }
 
-  // The draws are made again rather than kept: they are a pure function of the key.
+  // Draws are a pure function of the key, so they are repeated instead of stored.
   void Backward(const BackwardArguments& arguments) override {
     float* gradient = arguments.input_gradients[0];
     if (gradient == nullptr) return;

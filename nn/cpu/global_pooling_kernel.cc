@@ -52,8 +52,8 @@ class GlobalAverageKernel : public Kernel {
   }
 
  private:
-  // Fills counts_ for an example and returns what its sum is multiplied by. TensorFlow divides by
-  // zero where nothing counts; here the mean of nothing is zero.
+  // Sets counts_ for an example and returns 1 / the number of valid positions. If all are masked,
+  // the result is 0, so the mean is 0; TensorFlow would divide by zero.
   float CountPositions(absl::Span<const int32_t* const> masks, int64_t example) {
     int64_t count = positions_;
     if (masks.empty() || masks[0] == nullptr) {
@@ -77,7 +77,7 @@ class GlobalMaximumKernel : public Kernel {
       : examples_(context.options.examples),
         channels_(layer.inputs()[0].shape.back()),
         positions_(ElementCount(layer.inputs()[0].shape) / channels_),
-        winners_(examples_ * channels_) {}
+        argmax_(examples_ * channels_) {}
 
   absl::Status Forward(const ForwardArguments& arguments) override {
     for (int64_t i = 0; i < examples_; ++i) {
@@ -87,7 +87,7 @@ class GlobalMaximumKernel : public Kernel {
         for (int64_t at = c; at < positions_ * channels_; at += channels_) {
           if (input[at] > input[winner]) winner = at;
         }
-        winners_[i * channels_ + c] = i * positions_ * channels_ + winner;
+        argmax_[i * channels_ + c] = i * positions_ * channels_ + winner;
         arguments.output[i * channels_ + c] = input[winner];
       }
     }
@@ -98,8 +98,8 @@ class GlobalMaximumKernel : public Kernel {
     float* gradient = arguments.input_gradients[0];
     if (gradient == nullptr) return;
     std::fill_n(gradient, examples_ * positions_ * channels_, 0.0f);
-    for (size_t i = 0; i < winners_.size(); ++i) {
-      gradient[winners_[i]] = arguments.output_gradient[i];
+    for (size_t i = 0; i < argmax_.size(); ++i) {
+      gradient[argmax_[i]] = arguments.output_gradient[i];
     }
   }
 
@@ -107,8 +107,8 @@ class GlobalMaximumKernel : public Kernel {
   const int64_t examples_;
   const int64_t channels_;
   const int64_t positions_;
-  // The element of the input that is the largest of its channel.
-  std::vector<int64_t> winners_;
+  // Index of the largest input element of each channel of each example.
+  std::vector<int64_t> argmax_;
 };
 
 }  // namespace

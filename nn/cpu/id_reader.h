@@ -8,18 +8,18 @@
 
 namespace cairn::nn {
 
-// Reads a layer's input as ids below a bound: int32, or floats, which are cut to whole numbers as
-// Keras does. The layer must outlive it.
+// Reads a layer's first input as ids in [0, bound). Ids are int32, or floats, which are truncated
+// as in Keras. The layer must outlive the reader.
 class IdReader {
  public:
-  // `input` is the first of the layer's. `bound_name` is what an id must be one of: "rows".
+  // `bound_name` says in error messages what an id selects: "rows".
   IdReader(const Layer& layer, int64_t bound, const char* bound_name)
       : layer_(layer),
         ids_are_floats_(layer.inputs()[0].type == proto::FLOAT32),
         bound_(bound),
         bound_name_(bound_name) {}
 
-  // -1 if it is not in [0, bound).
+  // Returns id i, or -1 if it is not in [0, bound).
   int64_t Read(const float* ids, int64_t i) const;
   // INVALID_ARGUMENT with the layer, the id and the bound.
   absl::Status Error(const float* ids, int64_t i) const;

@@ -9,24 +9,26 @@
 
 namespace cairn::nn {
 
-// Resizes images of one size, (height, width, channels) each. Immutable.
+// Resizes images (height, width, channels) of one size by bilinear or nearest-neighbor
+// interpolation. Immutable and thread-safe.
 class Interpolation {
  public:
   Interpolation(const Resize& resize, int64_t channels);
 
   void Forward(const float* input, float* output) const;
-  // Adds to the input's gradient.
+  // Adds the gradient with respect to the input to `input_gradient`.
   void AddGradient(const float* output_gradient, float* input_gradient) const;
 
  private:
-  // An output pixel's two neighbours along an axis, and how much of the second it takes.
+  // The two input pixels that an output pixel interpolates along an axis, and the weight of the
+  // second.
   struct Tap {
     int64_t low = 0;
     int64_t high = 0;
     float weight = 0;
   };
   static std::vector<Tap> TapsOf(const ResizedAxis& axis, bool nearest);
-  // Calls visit(input offset, output offset, weight) for all that an output pixel is made of.
+  // Calls visit(input offset, output offset, weight) for each input pixel of each output pixel.
   template <typename Visit>
   void ForEachPart(const Visit& visit) const;
 

@@ -9,8 +9,8 @@ namespace cairn::nn {
 
 struct DnnlContext;
 
-// What the factories of CPU kernels get. They throw dnnl::error and std::bad_alloc, which
-// CpuDevice::CreateKernel turns into a status; their layer is of the class that they are for.
+// The arguments of all CPU kernel factories. A factory may throw dnnl::error and std::bad_alloc,
+// which CpuDevice::CreateKernel turns into a status.
 struct KernelContext {
   Device::KernelOptions options;
   const DnnlContext* dnnl = nullptr;

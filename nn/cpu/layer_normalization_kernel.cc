@@ -9,7 +9,7 @@
 namespace cairn::nn {
 namespace {
 
-// One row: y = (x - mean) * inverse * gamma + beta. Null gamma and beta stand for ones and zeros.
+// Normalizes one row: y = (x - mean) * inverse * gamma + beta. A null gamma means 1, a null beta 0.
 CAIRN_SIMD void NormalizeRow(int64_t width, const float* x, float mean, float inverse,
                              const float* gamma, const float* beta, float* y) {
   for (int64_t i = 0; i < width; ++i) y[i] = (x[i] - mean) * inverse;
@@ -67,8 +67,8 @@ class LayerNormalizationKernel : public Kernel {
   }
 
  private:
-  // With n = (x - mean) / deviation and h = g gamma:
-  // dx = (h - mean(h) - n mean(h n)) / deviation
+  // The gradients of one row. With n = (x - mean) / deviation and h = g gamma:
+  //   dx = (h - mean(h) - n mean(h n)) / deviation
   void BackwardRow(const BackwardArguments& arguments, int64_t row) {
     const float* x = arguments.inputs[0] + row * width_;
     const float* g = arguments.output_gradient + row * width_;
@@ -103,7 +103,7 @@ class LayerNormalizationKernel : public Kernel {
   const LayerNormalizationLayer& layer_;
   const int64_t width_;
   const int64_t rows_;
-  // The last Forward's, by row: 1 / deviation is the inverse.
+  // State of the last Forward, by row: the mean and 1 / deviation.
   std::vector<float> means_;
   std::vector<float> inverses_;
   // Scratch.

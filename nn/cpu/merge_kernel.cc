@@ -44,7 +44,7 @@ CAIRN_SIMD void MultiplyInto(int64_t count, const float* from, float* to) {
   for (int64_t i = 0; i < count; ++i) to[i] *= from[i];
 }
 
-// Inputs of the output's shape are used as they are; others are broadcast into a buffer first.
+// Inputs that have the output's shape are used directly; others are broadcast into a buffer first.
 class MergeKernel : public Kernel {
  public:
   MergeKernel(const MergeLayer& layer, const KernelContext& context)
@@ -93,7 +93,7 @@ class MergeKernel : public Kernel {
  private:
   struct View {
     int64_t count = 0;
-    std::vector<int64_t> sources;  // Empty: the input has the output's shape.
+    std::vector<int64_t> sources;  // Empty if the input has the output's shape.
     AlignedBuffer<float> values;
   };
 
@@ -110,7 +110,7 @@ class MergeKernel : public Kernel {
     }
   }
 
-  // The first input that has the output's value gets the gradient.
+  // Maximum and Minimum: the gradient goes to the first input that equals the output.
   void FindWinners(const float* output) {
     for (int64_t e = 0; e < count_; ++e) {
       winners_[e] = 0;
@@ -121,7 +121,8 @@ class MergeKernel : public Kernel {
     }
   }
 
-  // The gradient by input i, still in the output's shape.
+  // Writes the gradient with respect to input i in the output's shape, before undoing the
+  // broadcast.
   void WriteGradient(size_t i, const float* gradient, float* to) const {
     switch (kind_) {
       case Kind::kAdd:
@@ -145,6 +146,7 @@ class MergeKernel : public Kernel {
     }
   }
 
+  // Undoes the broadcast: sums the gradient over the broadcast axes.
   void SumInto(const View& view, float* target) const {
     std::fill_n(target, examples_ * view.count, 0.0f);
     const float* from = gradient_.get();

@@ -11,7 +11,7 @@ PackedTensor::PackedTensor(const dnnl::memory::desc& wanted, const dnnl::memory:
   constexpr int64_t kAlignment = 16;
   const auto floats = static_cast<int64_t>(wanted.get_size() / sizeof(float));
   scratch_ = (floats + kAlignment - 1) / kAlignment * kAlignment;
-  // Keras's kernels have their filters side by side; images do not lie like that.
+  // In Keras's kernels the filters, dimension 0, are adjacent. Images are not laid out like that.
   const bool is_keras_kernel = plain.data.format_desc.blocking.strides[0] == 1;
   if (is_keras_kernel) blocked_ = BlockedKernel::Create(wanted);
 }

@@ -9,24 +9,32 @@
 
 namespace cairn::nn {
 
-// A tensor in the layout that a primitive works on. Where that is not the model's it is copied
-// there or back, through memory that the caller lends. Belongs to one thread.
+// A tensor in the layout that a oneDNN primitive requires. If that differs from the model's layout,
+// the tensor is reordered through scratch memory that the caller lends:
+//
+//   primitive.execute(stream, {{DNNL_ARG_SRC, input.Load(values, lent)},
+//                              {DNNL_ARG_DST, output.Target(result, other_lent)}});
+//   output.Store();
+//
+// Used by one thread.
 class PackedTensor {
  public:
   PackedTensor() = default;
-  // `wanted` and `plain` are the same tensor in the two layouts. Throws dnnl::error.
+  // `wanted` and `plain` describe the same tensor in the primitive's and the model's layout. Throws
+  // dnnl::error.
   PackedTensor(const dnnl::memory::desc& wanted, const dnnl::memory::desc& plain,
                const DnnlContext* context);
 
-  // How many floats must be lent; 0 if the layouts are the same.
+  // The number of floats of scratch memory needed; 0 if the layouts are the same.
   int64_t scratch() const { return scratch_; }
 
-  // What the primitive reads, once `plain` has been copied there. `lent` is borrowed by what is
-  // returned.
+  // Reorders `plain` if necessary and returns the memory for the primitive to read. `lent` must
+  // stay valid while that is used.
   const dnnl::memory& Load(const float* plain, float* lent);
-  // What the primitive shall write to, ...
+  // Returns the memory for the primitive to write.
   const dnnl::memory& Target(float* plain, float* lent);
-  // ... and afterwards the way to the `plain` of the same Target.
+  // After the primitive has run: reorders the result to the `plain` of the last Target if
+  // necessary.
   void Store();
 
  private:
@@ -34,7 +42,7 @@ class PackedTensor {
   int64_t scratch_ = 0;
   dnnl::memory packed_;
   dnnl::memory plain_;
-  // Own copies where there are any, else oneDNN's, which are made when they are first needed.
+  // Reorders: BlockedKernel if it supports the layout, otherwise oneDNN's, created on first use.
   std::optional<BlockedKernel> blocked_;
   std::optional<dnnl::reorder> load_;
   std::optional<dnnl::reorder> store_;

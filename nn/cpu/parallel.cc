@@ -8,7 +8,7 @@ namespace cairn::nn {
 
 void RunInParallel(int64_t count, absl::FunctionRef<void(int64_t index)> work) {
 #if defined(CAIRN_THREAD_SANITIZER)
-  // The sanitizer does not see how OpenMP's threads wait for each other.
+  // Thread sanitizer does not see OpenMP's synchronization.
   constexpr bool kMayFork = false;
 #else
   constexpr bool kMayFork = true;
@@ -18,7 +18,7 @@ void RunInParallel(int64_t count, absl::FunctionRef<void(int64_t index)> work) {
 }
 
 RowPieces::RowPieces(int64_t rows, int64_t width) : rows(rows) {
-  // A thread takes microseconds to start.
+  // Waking a thread takes microseconds, so pieces must be worth that.
   constexpr int64_t kPieceFloats = 32768;
   constexpr int64_t kPiecesMax = 32;
   count = std::clamp<int64_t>(rows * width / kPieceFloats, 1, std::min(kPiecesMax, rows));

@@ -30,10 +30,10 @@ class Pooling2DKernel : public Kernel {
                  window, context.options.training);
     forward_ = dnnl::pooling_forward(forward);
     if (!context.options.training) return;
-    if (is_maximum) winners_ = memory(forward.workspace_desc(), dnnl_.engine);
-    // TensorFlow.js gives an element's share of an average as 1 / window size, also in windows that
-    // reach into the padding, where TensorFlow divides by what was averaged. The reference runs are
-    // TensorFlow.js's, so are the gradients here; without padding there is no difference.
+    if (is_maximum) workspace_ = memory(forward.workspace_desc(), dnnl_.engine);
+    // The gradient of an average is divided by the window's size, even if the window reaches into
+    // the padding, as in TensorFlow.js (TensorFlow divides by the number of averaged elements). The
+    // reference runs are TensorFlow.js's. Without padding there is no difference.
     const auto backward =
         is_maximum ? algorithm::pooling_max : algorithm::pooling_avg_include_padding;
     backward_ =
@@ -47,7 +47,7 @@ class Pooling2DKernel : public Kernel {
     std::unordered_map<int, memory> memories = {
         {DNNL_ARG_SRC, dnnl_.Wrap(input_, arguments.inputs[0])},
         {DNNL_ARG_DST, dnnl_.Wrap(output_, arguments.output)}};
-    if (winners_) memories.emplace(DNNL_ARG_WORKSPACE, winners_);
+    if (workspace_) memories.emplace(DNNL_ARG_WORKSPACE, workspace_);
     forward_.execute(dnnl_.stream, memories);
     return absl::OkStatus();
   }
@@ -57,7 +57,7 @@ class Pooling2DKernel : public Kernel {
     std::unordered_map<int, memory> memories = {
         {DNNL_ARG_DIFF_DST, dnnl_.Wrap(output_, arguments.output_gradient)},
         {DNNL_ARG_DIFF_SRC, dnnl_.Wrap(input_, arguments.input_gradients[0])}};
-    if (winners_) memories.emplace(DNNL_ARG_WORKSPACE, winners_);
+    if (workspace_) memories.emplace(DNNL_ARG_WORKSPACE, workspace_);
     backward_.execute(dnnl_.stream, memories);
   }
 
@@ -78,8 +78,8 @@ class Pooling2DKernel : public Kernel {
   const memory::desc output_;
   dnnl::pooling_forward forward_;
   dnnl::pooling_backward backward_;
-  // Which element of each window was the largest; none for averages.
-  memory winners_;
+  // The position of each window's maximum, as oneDNN's workspace; empty for averages.
+  memory workspace_;
 };
 
 }  // namespace

@@ -50,7 +50,7 @@ class PReLUKernel : public Kernel {
 
  private:
   const int64_t examples_;
-  // For every element of an example, its alpha.
+  // The index of each element's alpha.
   const std::vector<int64_t> alphas_;
   std::vector<double> sums_;
 };

@@ -49,7 +49,7 @@ class RandomCropKernel : public Kernel {
   }
 
  private:
-  // Calls visit(element of the image, element of the part, elements) for every row of a part.
+  // Calls visit(offset in the image, offset in the crop, count) for each row of a crop.
   template <typename Visit>
   void ForEachRow(uint64_t key, int64_t example, const Visit& visit) const {
     const Shape& part = layer_.output().shape;

@@ -29,7 +29,7 @@ class RandomFlipKernel : public Kernel {
     return absl::OkStatus();
   }
 
-  // A flip undoes itself.
+  // A flip is its own inverse.
   void Backward(const BackwardArguments& arguments) override {
     float* gradient = arguments.input_gradients[0];
     if (gradient != nullptr) Flip(arguments.random_key, arguments.output_gradient, gradient);

@@ -9,7 +9,7 @@
 namespace cairn::nn {
 namespace {
 
-// Elements of the last axis that lie together in input and output are copied together.
+// If the last axis is copied as a whole, its elements are copied as one block.
 class RearrangingKernel : public Kernel {
  public:
   RearrangingKernel(const RearrangingLayer& layer, const KernelContext& context)
@@ -58,7 +58,7 @@ class RearrangingKernel : public Kernel {
   const int64_t examples_;
   const int64_t input_;
   int64_t block_ = 1;
-  // Of every block of an example's output.
+  // The source offset of each block of an example's output; -1 for zeros.
   std::vector<int64_t> sources_;
 };
 

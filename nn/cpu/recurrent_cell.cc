@@ -7,13 +7,13 @@
 namespace cairn::nn {
 namespace {
 
-// Sums the parts of `gates` gates from the first and applies the activation, into x_part.
-void Gate(const Activation& activation, int64_t count, const float* h_part, float* x_part) {
+// x_part = activation(x_part + h_part), for `count` adjacent gate values.
+void ComputeGates(const Activation& activation, int64_t count, const float* h_part, float* x_part) {
   for (int64_t i = 0; i < count; ++i) x_part[i] += h_part[i];
   ApplyActivation(activation, 1, count, x_part, x_part);
 }
 
-// gradient *= the activation's derivative where its value is y.
+// gradient *= the derivative of the activation where its value is y.
 void Derive(const Activation& activation, int64_t count, const float* y, float* gradient) {
   MultiplyByDerivative(activation, 1, count, nullptr, y, gradient);
 }
@@ -24,7 +24,7 @@ class SimpleCell : public RecurrentCell {
       : units_(pass.units), activation_(pass.activation) {}
 
   void Forward(const Step& step) const override {
-    Gate(activation_, units_, step.h_part, step.x_part);
+    ComputeGates(activation_, units_, step.h_part, step.x_part);
     std::copy_n(step.x_part, units_, step.h);
   }
 
@@ -45,12 +45,12 @@ class LstmCell : public RecurrentCell {
   explicit LstmCell(const RecurrentPass& pass)
       : units_(pass.units), activation_(pass.activation), recurrent_(pass.recurrent_activation) {}
 
-  // Leaves the gates' values in x_part and a(c) in the first gate of h_part.
+  // Keeps the gates' values in x_part and a(c) in the first gate of h_part.
   void Forward(const Step& step) const override {
     const int64_t n = units_;
-    Gate(recurrent_, 2 * n, step.h_part, step.x_part);
-    Gate(activation_, n, step.h_part + 2 * n, step.x_part + 2 * n);
-    Gate(recurrent_, n, step.h_part + 3 * n, step.x_part + 3 * n);
+    ComputeGates(recurrent_, 2 * n, step.h_part, step.x_part);
+    ComputeGates(activation_, n, step.h_part + 2 * n, step.x_part + 2 * n);
+    ComputeGates(recurrent_, n, step.h_part + 3 * n, step.x_part + 3 * n);
     const float* gates = step.x_part;
     for (int64_t i = 0; i < n; ++i) {
       step.c[i] = gates[n + i] * step.c_before[i] + gates[i] * gates[2 * n + i];
@@ -64,7 +64,8 @@ class LstmCell : public RecurrentCell {
     const float* gates = step.x_part;
     const float* squashed = step.h_part;
     float* gradient = step.x_part_gradient;
-    // By c through h, in the last gate's place for now.
+    // The part of c's gradient that comes through h = o a(c), temporarily in the first gate's
+    // memory. Then each gate's gradient follows from c = f c_before + i g.
     for (int64_t i = 0; i < n; ++i) gradient[i] = step.h_gradient[i] * gates[3 * n + i];
     Derive(activation_, n, squashed, gradient);
     for (int64_t i = 0; i < n; ++i) {
@@ -88,17 +89,17 @@ class LstmCell : public RecurrentCell {
   const Activation recurrent_;
 };
 
-// Resets after the product: n = a(x part + r * h part).
+// GRU with reset_after: n = a(x part + r * h part).
 class GruCell : public RecurrentCell {
  public:
   explicit GruCell(const RecurrentPass& pass)
       : units_(pass.units), activation_(pass.activation), recurrent_(pass.recurrent_activation) {}
 
-  // Leaves the gates' values in x_part; h_part's last gate stays what it was.
+  // Keeps the gates' values in x_part; the last gate of h_part is unchanged.
   void Forward(const Step& step) const override {
     const int64_t n = units_;
     float* gates = step.x_part;
-    Gate(recurrent_, 2 * n, step.h_part, gates);
+    ComputeGates(recurrent_, 2 * n, step.h_part, gates);
     for (int64_t i = 0; i < n; ++i) gates[2 * n + i] += gates[n + i] * step.h_part[2 * n + i];
     ApplyActivation(activation_, 1, n, gates + 2 * n, gates + 2 * n);
     for (int64_t i = 0; i < n; ++i) {

@@ -8,12 +8,13 @@
 
 namespace cairn::nn {
 
-// What a recurrent cell does with one row (one example at one step) once the products are there.
-// Gates lie one after the other, `units` wide each. Immutable, thread-safe.
+// The elementwise part of a recurrent cell for one row (one example at one step), after the matrix
+// products. Gates are adjacent, `units` values each, in the order of RecurrentPass. Immutable and
+// thread-safe.
 class RecurrentCell {
  public:
-  // x_part: what the input gives to each gate; h_part: what the state does. Both may be
-  // overwritten: the cell keeps there what it needs to go backwards.
+  // x_part is the input's product for all gates (x W + b), h_part the state's (h U). The cell may
+  // overwrite both to keep what its backward pass needs.
   struct Step {
     float* x_part = nullptr;
     float* h_part = nullptr;
@@ -23,16 +24,17 @@ class RecurrentCell {
     float* c = nullptr;
   };
   struct StepBack {
-    const float* x_part = nullptr;  // As Forward left it.
+    const float* x_part = nullptr;  // As Forward left it; so is h_part.
     const float* h_part = nullptr;
     const float* h_before = nullptr;
     const float* c_before = nullptr;
     const float* h = nullptr;
     const float* c = nullptr;
     const float* h_gradient = nullptr;
-    // LSTM only. In: by c; out: by c_before.
+    // LSTM only. In: the gradient with respect to c. Out: with respect to c_before.
     float* c_gradient = nullptr;
-    // Out: what reaches h_before beside the product.
+    // Out: the gradient with respect to h_before, without the part that goes through the product h
+    // U.
     float* h_before_gradient = nullptr;
     float* x_part_gradient = nullptr;
     float* h_part_gradient = nullptr;
@@ -43,7 +45,8 @@ class RecurrentCell {
   virtual void Backward(const StepBack& step) const = 0;
 };
 
-// For the pass; a GRU that resets before its product is not among them: see RecurrentPassKernel.
+// Creates the pass's cell. A GRU with reset_after=False has no cell: its reset precedes the product
+// (see RecurrentSteps).
 std::unique_ptr<RecurrentCell> CreateRecurrentCell(const RecurrentPass& pass);
 
 }  // namespace cairn::nn

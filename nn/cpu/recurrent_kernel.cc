@@ -9,7 +9,7 @@
 namespace cairn::nn {
 namespace {
 
-// Puts the states of one pass, or of two, where the output wants them.
+// Runs one pass, or two for Bidirectional, and merges their states into the output.
 class RecurrentKernel : public Kernel {
  public:
   RecurrentKernel(const RecurrentLayer& layer, const KernelContext& context)
@@ -52,14 +52,14 @@ class RecurrentKernel : public Kernel {
  private:
   using MergeKind = RecurrentLayer::Merge;
 
-  // An element of the output: which unit of which state of each pass.
+  // The state elements that an output element is computed from.
   struct Place {
     int64_t step[2] = {0, 0};
-    int64_t unit = 0;  // Example included.
-    int pass = -1;     // Of the only pass that the element comes from; or -1.
+    int64_t unit = 0;  // Includes the example: example * units + unit.
+    int pass = -1;     // The only pass that the element comes from; -1 if both.
   };
 
-  // Calls visit for every element of the output that is not masked to zero; those are set.
+  // Calls visit(output index, place) for each element of the output.
   template <typename Visit>
   void ForEachUnit(const Visit& visit) {
     const int64_t rows = layer_.returns_sequences() ? steps_ : 1;
@@ -68,8 +68,8 @@ class RecurrentKernel : public Kernel {
       for (int64_t row = 0; row < rows; ++row) {
         for (int64_t column = 0; column < width_; ++column) {
           Place place;
-          // The only pass's steps come out in the order in which they were taken; of two passes
-          // the second is turned round, so that steps meet.
+          // Passes count steps in the order of computation. The second pass of a Bidirectional runs
+          // backwards, so its sequence is reversed to align the steps.
           place.step[0] = rows == 1 ? steps_ - 1 : row;
           place.step[1] = rows == 1 ? steps_ - 1 : steps_ - 1 - row;
           place.unit = example * units_ + column % units_;
@@ -119,9 +119,9 @@ class RecurrentKernel : public Kernel {
   const int64_t steps_;
   const int64_t units_;
   const int64_t width_;
-  // In place: they cannot be moved.
+  // A deque, because the elements cannot be moved.
   std::deque<RecurrentPassKernel> passes_;
-  // The last Forward's.
+  // The mask of the last Forward.
   const int32_t* mask_ = nullptr;
 };
 

@@ -50,14 +50,17 @@ void RecurrentPassKernel::AllocateGradients(const DnnlContext* context) {
 void RecurrentPassKernel::Forward(const float* input, const int32_t* mask,
                                   absl::Span<const float* const> variables) {
   const int64_t input_width = pass_.input_width;
+  // 1. Transpose the input to (steps, examples, width), in the order of computation.
   for (int64_t step = 0; step < pass_.steps; ++step) {
     for (int64_t example = 0; example < examples_; ++example) {
       std::copy_n(input + (example * pass_.steps + at(step)) * input_width, input_width,
                   input_.get() + (step * examples_ + example) * input_width);
     }
   }
+  // 2. One product of the whole sequence with the kernel, because it does not depend on the state.
   const float* bias = pass_.use_bias ? variables[pass_.first_variable + 2] : nullptr;
   input_product_.Run(input_.get(), variables[pass_.first_variable], bias, x_parts_.get());
+  // 3. Step by step: the product with the state, then the cell.
   const bool has_second_row = pass_.resets_after && bias != nullptr;
   steps_->Load(variables[pass_.first_variable + 1], has_second_row ? bias + width_ : nullptr);
   for (int64_t step = 0; step < pass_.steps; ++step) {
@@ -80,7 +83,8 @@ void RecurrentPassKernel::KeepMaskedStates(const int32_t* mask, int64_t step) {
   }
 }
 
-// A masked example's gradients go past the step: the cell sees zeros, which stay zeros.
+// One step backward. The state of a masked example is copied past the step, so its gradient
+// bypasses the cell: it is set aside, the cell sees zeros, and it is added afterwards.
 void RecurrentPassKernel::StepBack(const int32_t* mask, int64_t step) {
   const int64_t count = examples_ * pass_.units;
   float* h_gradient = States(h_gradients_, step + 1);
@@ -125,6 +129,8 @@ void RecurrentPassKernel::StoreGradients(absl::Span<const float* const> variable
                                          absl::Span<float* const> variable_gradients) {
   const int64_t rows = pass_.steps * examples_;
   const int first = pass_.first_variable;
+  // The gradients of kernels and biases sum over all steps: one product each over the whole
+  // sequence.
   if (float* kernel = variable_gradients[first]) {
     kernel_gradient_->Run(input_.get(), x_part_gradients_.get(), nullptr, kernel);
   }
@@ -142,6 +148,7 @@ void RecurrentPassKernel::StoreGradients(absl::Span<const float* const> variable
     }
   }
   if (input_gradient == nullptr) return;
+  // The input's gradient, transposed back to (examples, steps, width).
   input_gradient_->Run(x_part_gradients_.get(), variables[first], nullptr, input_gradients_.get());
   const int64_t input_width = pass_.input_width;
   for (int64_t step = 0; step < pass_.steps; ++step) {

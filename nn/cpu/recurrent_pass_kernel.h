@@ -12,25 +12,27 @@
 
 namespace cairn::nn {
 
-// One pass over the sequences of a batch. Steps are counted in the order in which they are taken;
-// at(step) says which one of the sequence it is. Belongs to one thread.
+// Computes one recurrent pass over the sequences of a batch. Steps are counted in the order of
+// computation; at(step) is the position in the sequence. Used by one thread.
 class RecurrentPassKernel {
  public:
   // Throws dnnl::error and std::bad_alloc.
   RecurrentPassKernel(const RecurrentPass& pass, int64_t examples, bool training,
                       const DnnlContext* context);
 
-  // `input` is (examples, steps, input width); a zero of `mask` (examples, steps; null: none) keeps
-  // the state as it was. `variables` are the layer's.
+  // `input` has shape (examples, steps, input width). `mask` has shape (examples, steps), or is
+  // null if nothing is masked; a zero leaves the state unchanged at that step. `variables` are the
+  // layer's.
   void Forward(const float* input, const int32_t* mask, absl::Span<const float* const> variables);
-  // (examples, units), after the step. Before the first: zeros.
+  // The state after a step: (examples, units).
   const float* StateAfter(int64_t step) const { return States(h_, step + 1); }
   int64_t at(int64_t step) const { return pass_.goes_backwards ? pass_.steps - 1 - step : step; }
 
-  // Where the caller puts the gradient by StateAfter(step), of all steps, before Backward.
+  // The gradient with respect to StateAfter(step). The caller must fill it for all steps before
+  // Backward.
   float* GradientAfter(int64_t step) { return States(h_gradients_, step + 1); }
-  // For the last Forward. Adds to input_gradient (null: nobody needs it); overwrites those of the
-  // layer's variables that are the pass's (null: frozen).
+  // Computes the gradients for the last Forward. Adds to input_gradient unless it is null.
+  // Overwrites the gradients of the pass's variables unless they are null (frozen).
   void Backward(const int32_t* mask, absl::Span<const float* const> variables,
                 float* input_gradient, absl::Span<float* const> variable_gradients);
 
@@ -52,16 +54,16 @@ class RecurrentPassKernel {
 
   const RecurrentPass pass_;
   const int64_t examples_;
-  const int64_t width_;  // Of all gates together.
+  const int64_t width_;  // Of all gates together: gates * units.
   const std::unique_ptr<RecurrentSteps> steps_;
   DenseProduct input_product_;
   std::optional<DenseProduct> kernel_gradient_;
   std::optional<DenseProduct> input_gradient_;
-  // Step after step, in each example after example.
+  // Layout (steps, examples, ...), so that the product of one step is one matrix product.
   AlignedBuffer<float> input_;
   AlignedBuffer<float> x_parts_;
   AlignedBuffer<float> h_parts_;
-  // One more than there are steps: the first are the zeros before them.
+  // steps + 1 states; the first one is the initial state, zero.
   AlignedBuffer<float> h_;
   AlignedBuffer<float> c_;
 
@@ -69,7 +71,8 @@ class RecurrentPassKernel {
   AlignedBuffer<float> h_part_gradients_;
   AlignedBuffer<float> h_gradients_;
   AlignedBuffer<float> input_gradients_;
-  // By the state before a step: c's, what masks carry past the step, and h's.
+  // Gradients with respect to the state before a step: that of c, those that bypass a masked step
+  // (h, then c), and that of h.
   AlignedBuffer<float> c_gradient_;
   AlignedBuffer<float> carried_;
   AlignedBuffer<float> before_gradient_;

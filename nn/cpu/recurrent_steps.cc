@@ -14,7 +14,7 @@ void Add(int64_t count, const float* from, float* to) {
   for (int64_t i = 0; i < count; ++i) to[i] += from[i];
 }
 
-// One product gives what the state does to all gates; the cell does the rest.
+// One product computes the state's part of all gates; the cell does the rest.
 class CellSteps : public RecurrentSteps {
  public:
   CellSteps(const RecurrentPass& pass, int64_t examples, bool training, const DnnlContext* context)
@@ -95,9 +95,9 @@ class CellSteps : public RecurrentSteps {
   const float* bias_ = nullptr;
 };
 
-// A GRU that resets the state before the product: n = a(x part + (r * h) U). Two products a step:
-// with h for z and r, with r * h for n. The first gate of h_part keeps r * h; plain loops, because
-// only models of the first Keras are like this.
+// A GRU with reset_after=False: n = a(x part + (r * h) U). It needs two products per step: of h for
+// z and r, then of r * h for n. The first gate of h_part keeps r * h. Plain loops suffice, because
+// only models of early Keras versions use this form.
 class ResetBeforeSteps : public RecurrentSteps {
  public:
   ResetBeforeSteps(const RecurrentPass& pass, int64_t examples)
@@ -114,8 +114,10 @@ class ResetBeforeSteps : public RecurrentSteps {
       float* gates = rows.x_part + row * 3 * n;
       float* reset = rows.h_part + row * 3 * n;
       const float* before = rows.h_before + row * n;
+      // z and r.
       AddProduct(before, 0, 2 * n, gates);
       ApplyActivation(recurrent_, 1, 2 * n, gates, gates);
+      // n, from the reset state.
       for (int64_t i = 0; i < n; ++i) reset[i] = gates[n + i] * before[i];
       AddProduct(reset, 2 * n, 3 * n, gates);
       ApplyActivation(activation_, 1, n, gates + 2 * n, gates + 2 * n);
@@ -166,7 +168,7 @@ class ResetBeforeSteps : public RecurrentSteps {
   }
 
  private:
-  // to[c] += the product of a row with the kernel's columns [begin, end).
+  // to[c] += row x kernel, for the kernel's columns [begin, end).
   void AddProduct(const float* row, int64_t begin, int64_t end, float* to) const {
     for (int64_t i = 0; i < units_; ++i) {
       const float* weights = kernel_ + i * 3 * units_;
@@ -174,6 +176,7 @@ class ResetBeforeSteps : public RecurrentSteps {
     }
   }
 
+  // Element i of gradient x kernel', over the kernel's columns [begin, end).
   float ProductGradient(const float* gradient, int64_t i, int64_t begin, int64_t end) const {
     float sum = 0;
     for (int64_t c = begin; c < end; ++c) sum += gradient[c] * kernel_[i * 3 * units_ + c];

@@ -9,19 +9,20 @@
 
 namespace cairn::nn {
 
-// A recurrent pass's steps, each for all examples at once: the product with the state, and the cell
-// row by row. Memory is the caller's, as RecurrentCell says, row after row. Belongs to one thread.
+// The steps of a recurrent pass, each for all examples at once: the product with the state, then
+// the cell row by row. The caller owns the memory; buffers have the layout of RecurrentCell, one
+// row per example. Used by one thread.
 class RecurrentSteps {
  public:
   virtual ~RecurrentSteps() = default;
 
-  // What the steps until the next call use: a kernel (units, gates * units) and the second row of
-  // the bias (null: none).
+  // Sets the recurrent kernel (units, gates * units) and the second row of the bias (null: none)
+  // for the following steps. Both are borrowed.
   virtual void Load(const float* kernel, const float* bias) = 0;
   virtual void Forward(const RecurrentCell::Step& rows) = 0;
   virtual void Backward(const RecurrentCell::StepBack& rows) = 0;
-  // The kernel's gradient, after all steps went backwards: states and parts of `steps` steps lie
-  // one after the other.
+  // The recurrent kernel's gradient, after Backward of all steps. The states and parts of `steps`
+  // steps are contiguous.
   struct Gradient {
     int64_t steps = 0;
     const float* h_before = nullptr;
@@ -31,7 +32,7 @@ class RecurrentSteps {
   virtual void KernelGradient(const Gradient& gradient, float* kernel_gradient) = 0;
 };
 
-// Throws dnnl::error.
+// Creates the steps for a pass. Throws dnnl::error.
 std::unique_ptr<RecurrentSteps> CreateRecurrentSteps(const RecurrentPass& pass, int64_t examples,
                                                      bool training, const DnnlContext* context);
 

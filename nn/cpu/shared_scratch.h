@@ -7,11 +7,11 @@
 
 namespace cairn::nn {
 
-// Memory that the kernels of a device take turns to use while they run: what one leaves there is
-// gone when another has run. Belongs to the device's thread.
+// Scratch memory that the kernels of a device share: each may use it while it runs, and the next
+// one overwrites it. Used by the device's thread.
 class SharedScratch {
  public:
-  // From now on there is room for so many floats; get() may change. Throws std::bad_alloc.
+  // Ensures room for `count` floats. Invalidates get(). Throws std::bad_alloc.
   void Reserve(int64_t count) {
     if (count <= count_) return;
     memory_ = AlignedBuffer<float>();

@@ -12,10 +12,10 @@ using Options = Convolution::Options;
 
 int64_t WindowPixels(const Options& o) { return o.window.size[0] * o.window.size[1]; }
 
-// The length of a row.
+// The length of a row of the unfolded matrix.
 int64_t Width(const Options& o) { return WindowPixels(o) * o.input[2]; }
 
-bool SeesPixels(const Options& o) {
+bool IsPointwise(const Options& o) {
   using Pair = std::array<int64_t, 2>;
   return WindowPixels(o) == 1 && o.window.strides == Pair{1, 1} && o.input[0] == o.output[0] &&
          o.input[1] == o.output[1] && o.window.padding_before == Pair{0, 0};
@@ -39,12 +39,12 @@ CAIRN_SIMD void AddTo(int64_t count, const float* from, float* to) {
 UnfoldedConvolution::UnfoldedConvolution(const Options& options, const DnnlContext* context)
     : options_(options),
       context_(context),
-      sees_pixels_(SeesPixels(options)),
+      is_pointwise_(IsPointwise(options)),
       forward_(ForwardProduct(options), context) {
   const int64_t rows = options.output_pixels();
   const int64_t width = Width(options);
   const int64_t filters = options.output[2];
-  if (!sees_pixels_) context->scratch->Reserve(rows * width);
+  if (!is_pointwise_) context->scratch->Reserve(rows * width);
   if (!options.training) return;
   kernel_gradient_.emplace(
       DenseProduct::Options{.rows = width, .columns = filters, .inner = rows, .a_transposed = true},
@@ -67,9 +67,10 @@ void UnfoldedConvolution::KernelGradient(const float* input, const float* output
 
 void UnfoldedConvolution::InputGradient(const float* output_gradient, const float* kernel,
                                         float* input_gradient) {
-  float* const rows = sees_pixels_ ? input_gradient : context_->scratch->get();
+  // The product gives the gradient with respect to the windows. Windows overlap, so they are added.
+  float* const rows = is_pointwise_ ? input_gradient : context_->scratch->get();
   input_gradient_->Run(output_gradient, kernel, nullptr, rows);
-  if (!sees_pixels_) Fold(rows, input_gradient);
+  if (!is_pointwise_) Fold(rows, input_gradient);
 }
 
 template <typename Work>
@@ -92,7 +93,7 @@ void UnfoldedConvolution::ForWindows(int64_t example, const Work& work) const {
 }
 
 const float* UnfoldedConvolution::Unfold(const float* input) const {
-  if (sees_pixels_) return input;
+  if (is_pointwise_) return input;
   float* const rows = context_->scratch->get();
   const int64_t channels = options_.input[2];
   RunInParallel(options_.examples, [&](int64_t example) {

@@ -9,10 +9,10 @@
 
 namespace cairn::nn {
 
-// A convolution of one group as a product of matrices: each output pixel is a row, which has what
-// the window sees there, times the kernel as it lies. So the kernel is not moved; the windows are
-// copied side by side, unless they are the image's pixels.
-// https://hal.inria.fr/inria-00112631 (Chellapilla, Puri, Simard)
+// A convolution without groups as a matrix product (im2col): row i of the left matrix holds the
+// window of output pixel i; the right matrix is the kernel in Keras's layout, which needs no
+// reordering. A 1x1 convolution with stride 1 uses the image itself. Chellapilla, Puri & Simard
+// 2006, https://hal.inria.fr/inria-00112631
 class UnfoldedConvolution : public Convolution {
  public:
   // Throws dnnl::error and std::bad_alloc, which CpuDevice turns into a status.
@@ -25,17 +25,20 @@ class UnfoldedConvolution : public Convolution {
                      float* input_gradient) override;
 
  private:
-  // Calls work(place among the rows, input pixel) for each pixel that the windows of an example
-  // see, both counted in pixels; the latter is -1 in the padding.
+  // Calls work(row pixel, input pixel) for each pixel of each window of an example. The first is
+  // the pixel's index in the unfolded matrix, the second its index in the input, or -1 in the
+  // padding.
   template <typename Work>
   void ForWindows(int64_t example, const Work& work) const;
+  // im2col: copies the windows to scratch memory. Returns the input itself if is_pointwise_.
   const float* Unfold(const float* input) const;
+  // col2im: adds the windows to the input's gradient.
   void Fold(const float* rows, float* input) const;
 
   const Options options_;
   const DnnlContext* const context_;
-  // Every window is one pixel, and the next one sees the next.
-  const bool sees_pixels_;
+  // True if every window is the input pixel at the output pixel's position.
+  const bool is_pointwise_;
   DenseProduct forward_;
   std::optional<DenseProduct> kernel_gradient_;
   std::optional<DenseProduct> input_gradient_;
