@@ -13,7 +13,7 @@ COPTS = [
 ]
 
 def cairn_library(name, srcs = None, hdrs = None, copts = [], **kwargs):
-    """name.h and, unless srcs = [] says that there is none, name.cc."""
+    """name.h and name.cc; srcs = [] or hdrs = [] if there is only one of them."""
     native.cc_library(
         name = name,
         srcs = [name + ".cc"] if srcs == None else srcs,

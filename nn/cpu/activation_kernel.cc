@@ -1,8 +1,7 @@
-#include "nn/cpu/activation_kernel.h"
-
 #include <cstring>
 
 #include "nn/cpu/activation_function.h"
+#include "nn/cpu/kernels.h"
 #include "nn/cpu/parallel.h"
 
 namespace cairn::nn {

@@ -1,6 +1,5 @@
-#include "nn/cpu/add_relu_kernel.h"
-
 #include "common/simd.h"
+#include "nn/cpu/kernels.h"
 #include "nn/cpu/parallel.h"
 
 namespace cairn::nn {

@@ -1,9 +1,8 @@
-#include "nn/cpu/affine_kernel.h"
-
 #include <vector>
 
 #include "common/simd.h"
 #include "nn/cpu/float_input.h"
+#include "nn/cpu/kernels.h"
 #include "nn/layers/affine.h"
 
 namespace cairn::nn {

@@ -1,5 +1,3 @@
-#include "nn/cpu/attention_kernel.h"
-
 #include <algorithm>
 #include <cmath>
 #include <deque>
@@ -10,6 +8,7 @@
 #include "nn/cpu/batched_product.h"
 #include "nn/cpu/column_sum.h"
 #include "nn/cpu/dense_product.h"
+#include "nn/cpu/kernels.h"
 #include "nn/layers/attention.h"
 
 namespace cairn::nn {

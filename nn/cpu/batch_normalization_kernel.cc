@@ -1,11 +1,10 @@
-#include "nn/cpu/batch_normalization_kernel.h"
-
 #include <algorithm>
 #include <cmath>
 #include <limits>
 #include <vector>
 
 #include "nn/cpu/channel_loops.h"
+#include "nn/cpu/kernels.h"
 #include "nn/cpu/parallel.h"
 #include "nn/layers/batch_normalization.h"
 

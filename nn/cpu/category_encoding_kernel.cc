@@ -1,8 +1,7 @@
-#include "nn/cpu/category_encoding_kernel.h"
-
 #include <algorithm>
 
 #include "nn/cpu/id_reader.h"
+#include "nn/cpu/kernels.h"
 #include "nn/layers/category_encoding.h"
 
 namespace cairn::nn {

@@ -1,8 +1,7 @@
-#include "nn/cpu/concatenate_kernel.h"
-
 #include <cstring>
 #include <vector>
 
+#include "nn/cpu/kernels.h"
 #include "nn/layers/concatenate.h"
 
 namespace cairn::nn {

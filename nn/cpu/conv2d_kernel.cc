@@ -1,7 +1,6 @@
-#include "nn/cpu/conv2d_kernel.h"
-
 #include "nn/cpu/activation_tail.h"
 #include "nn/cpu/create_convolution.h"
+#include "nn/cpu/kernels.h"
 #include "nn/layers/conv2d.h"
 #include "nn/layers/rearranging.h"
 

@@ -1,7 +1,6 @@
-#include "nn/cpu/conv2d_transpose_kernel.h"
-
 #include "nn/cpu/activation_tail.h"
 #include "nn/cpu/create_convolution.h"
+#include "nn/cpu/kernels.h"
 #include "nn/layers/conv2d_transpose.h"
 
 namespace cairn::nn {

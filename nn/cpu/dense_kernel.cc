@@ -1,9 +1,8 @@
-#include "nn/cpu/dense_kernel.h"
-
 #include <optional>
 
 #include "nn/cpu/activation_tail.h"
 #include "nn/cpu/dense_product.h"
+#include "nn/cpu/kernels.h"
 #include "nn/layers/dense.h"
 
 namespace cairn::nn {

@@ -1,10 +1,9 @@
-#include "nn/cpu/dot_kernel.h"
-
 #include <algorithm>
 #include <array>
 #include <cmath>
 #include <vector>
 
+#include "nn/cpu/kernels.h"
 #include "nn/layers/dot.h"
 
 namespace cairn::nn {

@@ -1,8 +1,7 @@
-#include "nn/cpu/dropout_kernel.h"
-
 #include <cstring>
 
 #include "common/random.h"
+#include "nn/cpu/kernels.h"
 #include "nn/layers/dropout.h"
 
 namespace cairn::nn {

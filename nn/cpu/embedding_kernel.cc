@@ -1,9 +1,8 @@
-#include "nn/cpu/embedding_kernel.h"
-
 #include <cstring>
 #include <vector>
 
 #include "nn/cpu/id_reader.h"
+#include "nn/cpu/kernels.h"
 #include "nn/layers/embedding.h"
 
 namespace cairn::nn {

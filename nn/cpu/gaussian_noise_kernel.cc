@@ -1,8 +1,7 @@
-#include "nn/cpu/gaussian_noise_kernel.h"
-
 #include <cstring>
 
 #include "common/random_normal.h"
+#include "nn/cpu/kernels.h"
 #include "nn/layers/gaussian_noise.h"
 
 namespace cairn::nn {

@@ -1,9 +1,8 @@
-#include "nn/cpu/global_pooling_kernel.h"
-
 #include <algorithm>
 #include <vector>
 
 #include "common/simd.h"
+#include "nn/cpu/kernels.h"
 #include "nn/layers/global_pooling.h"
 
 namespace cairn::nn {

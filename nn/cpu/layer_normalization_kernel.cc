@@ -1,9 +1,8 @@
-#include "nn/cpu/layer_normalization_kernel.h"
-
 #include <cmath>
 #include <vector>
 
 #include "common/simd.h"
+#include "nn/cpu/kernels.h"
 #include "nn/layers/layer_normalization.h"
 
 namespace cairn::nn {

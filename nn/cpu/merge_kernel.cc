@@ -1,12 +1,10 @@
-#include "nn/cpu/merge_kernel.h"
-
 #include <algorithm>
 #include <cstring>
 #include <vector>
 
 #include "common/simd.h"
-#include "nn/cpu/add_relu_kernel.h"
 #include "nn/cpu/aligned_buffer.h"
+#include "nn/cpu/kernels.h"
 #include "nn/layers/axis_walk.h"
 #include "nn/layers/merge.h"
 

@@ -1,8 +1,7 @@
-#include "nn/cpu/pooling2d_kernel.h"
-
 #include <oneapi/dnnl/dnnl.hpp>
 
 #include "nn/cpu/dnnl_context.h"
+#include "nn/cpu/kernels.h"
 #include "nn/layers/pooling2d.h"
 
 namespace cairn::nn {

@@ -1,7 +1,6 @@
-#include "nn/cpu/prelu_kernel.h"
-
 #include <vector>
 
+#include "nn/cpu/kernels.h"
 #include "nn/layers/axis_walk.h"
 #include "nn/layers/prelu.h"
 

@@ -1,9 +1,8 @@
-#include "nn/cpu/random_crop_kernel.h"
-
 #include <cstring>
 
 #include "nn/cpu/float_input.h"
 #include "nn/cpu/interpolation.h"
+#include "nn/cpu/kernels.h"
 #include "nn/layers/random_crop.h"
 
 namespace cairn::nn {

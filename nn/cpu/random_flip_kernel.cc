@@ -1,8 +1,7 @@
-#include "nn/cpu/random_flip_kernel.h"
-
 #include <cstring>
 
 #include "nn/cpu/float_input.h"
+#include "nn/cpu/kernels.h"
 #include "nn/layers/random_flip.h"
 
 namespace cairn::nn {

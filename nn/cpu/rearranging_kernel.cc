@@ -1,9 +1,7 @@
-#include "nn/cpu/rearranging_kernel.h"
-
 #include <cstring>
 #include <vector>
 
-#include "nn/cpu/conv2d_kernel.h"
+#include "nn/cpu/kernels.h"
 #include "nn/layers/rearranging.h"
 
 namespace cairn::nn {

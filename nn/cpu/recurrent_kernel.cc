@@ -1,8 +1,7 @@
-#include "nn/cpu/recurrent_kernel.h"
-
 #include <algorithm>
 #include <deque>
 
+#include "nn/cpu/kernels.h"
 #include "nn/cpu/recurrent_pass_kernel.h"
 #include "nn/layers/recurrent.h"
 

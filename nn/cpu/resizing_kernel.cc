@@ -1,9 +1,8 @@
-#include "nn/cpu/resizing_kernel.h"
-
 #include <cstring>
 
 #include "nn/cpu/float_input.h"
 #include "nn/cpu/interpolation.h"
+#include "nn/cpu/kernels.h"
 #include "nn/layers/resizing.h"
 
 namespace cairn::nn {

@@ -1,8 +1,7 @@
-#include "nn/cpu/separable_conv2d_kernel.h"
-
 #include "nn/cpu/activation_tail.h"
 #include "nn/cpu/aligned_buffer.h"
 #include "nn/cpu/create_convolution.h"
+#include "nn/cpu/kernels.h"
 #include "nn/layers/separable_conv2d.h"
 
 namespace cairn::nn {

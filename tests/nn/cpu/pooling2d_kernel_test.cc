@@ -1,5 +1,3 @@
-#include "nn/cpu/pooling2d_kernel.h"
-
 #include <vector>
 
 #include "gtest/gtest.h"
