@@ -18,19 +18,6 @@ class Layer;
 // kernels of layers. Used by one thread at a time. Must outlive everything created from it.
 class Device {
  public:
-  // A matrix product c = a b, where a is `rows` x `inner`, b is `inner` x `columns` and c is `rows`
-  // x `columns`, all row-major. A transposed operand is stored with its two dimensions swapped.
-  struct Product {
-    int64_t rows = 0;
-    int64_t columns = 0;
-    int64_t inner = 0;
-    const float* a = nullptr;
-    bool a_transposed = false;
-    const float* b = nullptr;
-    bool b_transposed = false;
-    float* c = nullptr;
-  };
-
   struct KernelOptions {
     // The batch size; a kernel runs batches of this size only.
     int64_t examples = 0;
@@ -60,7 +47,6 @@ class Device {
   virtual absl::Status CopyFromDevice(void* host, const void* device, size_t bytes) = 0;
   // Blocks until all work submitted before is complete.
   virtual absl::Status Synchronize() = 0;
-  virtual absl::Status Multiply(const Product& product) = 0;
 
   // Sets how many host threads the calling thread's work on this device may use from now on.
   virtual void UseThreads(int threads) = 0;

@@ -1,5 +1,5 @@
 """Finds the CUDA toolkit: CUDA_PATH, else /usr/local/cuda. `@cuda//:defs.bzl` says what was found;
-`@cuda//:cuda`, which exists where the toolkit does, is its run time and cuBLAS."""
+`@cuda//:cuda`, which exists where the toolkit does, is its run-time library."""
 
 _ABSENT = """
 HAVE_CUDA = False
@@ -11,8 +11,7 @@ HAVE_CUDA = True
 CUDA_ROOT = "{root}"
 """
 
-# A program finds cuBLAS beside itself, in the toolkit that it was built with, or where the loader
-# looks. The run time is linked in: it must not be needed where there is no GPU.
+# The run-time library is linked statically, so that programs start on machines without a GPU.
 _LIBRARY = """
 cc_library(
     name = "cuda",
@@ -25,9 +24,6 @@ cc_library(
     includes = ["include"],
     linkopts = [
         "-L{root}/lib64",
-        "-Wl,-rpath,$$ORIGIN",
-        "-Wl,-rpath,{root}/lib64",
-        "-lcublas",
         "-lcudart_static",
         "-lpthread",
         "-ldl",

@@ -10,7 +10,6 @@
 
 #include "absl/strings/str_cat.h"
 #include "nn/cpu/aligned_memory.h"
-#include "nn/cpu/dense_product.h"
 #include "nn/cpu/dnnl_context.h"
 #include "nn/cpu/fused_layers.h"
 #include "nn/cpu/kernels.h"
@@ -129,17 +128,6 @@ absl::Status CpuDevice::CopyToDevice(void* device, const void* host, size_t byte
 absl::Status CpuDevice::CopyFromDevice(void* host, const void* device, size_t bytes) {
   std::memcpy(host, device, bytes);
   return absl::OkStatus();
-}
-
-absl::Status CpuDevice::Multiply(const Product& product) {
-  return Guarded("a product", [&] {
-    DenseProduct::Options options{.rows = product.rows,
-                                  .columns = product.columns,
-                                  .inner = product.inner,
-                                  .a_transposed = product.a_transposed,
-                                  .b_transposed = product.b_transposed};
-    DenseProduct(options, dnnl_.get()).Run(product.a, product.b, nullptr, product.c);
-  });
 }
 
 void CpuDevice::UseThreads(int threads) { omp_set_num_threads(threads); }

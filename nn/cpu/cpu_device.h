@@ -24,7 +24,6 @@ class CpuDevice : public Device {
   absl::Status CopyToDevice(void* device, const void* host, size_t bytes) override;
   absl::Status CopyFromDevice(void* host, const void* device, size_t bytes) override;
   absl::Status Synchronize() override { return absl::OkStatus(); }
-  absl::Status Multiply(const Product& product) override;
 
   void UseThreads(int threads) override;
   bool Fuses(const Layer& first, const Layer& second) const override;

@@ -62,15 +62,7 @@ absl::Status CudaDevice::Initialize() {
                                    absl::StrCat("creating a stream on ", name_)));
   stream_.reset(stream);
   CAIRN_ASSIGN_OR_RETURN(copies_, StagedCopies::Create(stream));
-
-  cublasHandle_t cublas = nullptr;
-  CAIRN_RETURN_IF_ERROR(
-      CublasStatus(cublasCreate(&cublas), absl::StrCat("starting cuBLAS on ", name_)));
-  cublas_.reset(cublas);
-  // Full float32: TF32 would have to be asked for.
-  CAIRN_RETURN_IF_ERROR(
-      CublasStatus(cublasSetMathMode(cublas, CUBLAS_DEFAULT_MATH), "keeping TF32 off"));
-  return CublasStatus(cublasSetStream(cublas, stream), "giving cuBLAS its stream");
+  return absl::OkStatus();
 }
 
 CudaDevice::~CudaDevice() {
@@ -108,36 +100,15 @@ absl::Status CudaDevice::Synchronize() {
   return CudaStatus(cudaStreamSynchronize(stream_.get()), absl::StrCat("waiting for ", name_));
 }
 
-absl::Status CudaDevice::Multiply(const Product& product) {
-  CAIRN_RETURN_IF_ERROR(MakeCurrent());
-  const int64_t rows = product.rows, columns = product.columns, inner = product.inner;
-  if (rows == 0 || columns == 0) return absl::OkStatus();
-  if (inner == 0) {
-    return CudaStatus(cudaMemsetAsync(product.c, 0, rows * columns * sizeof(float), stream_.get()),
-                      "zeroing a product");
-  }
-  // cuBLAS reads columns first, so it sees every matrix transposed: it is asked for c' = b' a'.
-  const auto operation = [](bool transposed) { return transposed ? CUBLAS_OP_T : CUBLAS_OP_N; };
-  const int64_t b_stride = product.b_transposed ? inner : columns;
-  const int64_t a_stride = product.a_transposed ? rows : inner;
-  const float one = 1, zero = 0;
-  return CublasStatus(
-      cublasSgemm_64(cublas_.get(), operation(product.b_transposed),
-                     operation(product.a_transposed), columns, rows, inner, &one, product.b,
-                     b_stride, product.a, a_stride, &zero, product.c, columns),
-      absl::StrCat("multiplying ", rows, " x ", inner, " by ", inner, " x ", columns, " on ",
-                   name_));
-}
-
 absl::Status CudaDevice::MakeCurrent() {
   return CudaStatus(cudaSetDevice(ordinal_), absl::StrCat("choosing GPU ", ordinal_));
 }
 
 absl::StatusOr<std::unique_ptr<Kernel>> CudaDevice::CreateKernel(const Layer& layer,
                                                                  const KernelOptions& options) {
-  return absl::UnimplementedError(absl::StrCat(
-      "layer '", layer.name(), "' (", layer.class_name(), ") has no kernel on ", name_,
-      ", which has memory, copies and dense products but no layers so far; train on \"cpu\""));
+  return absl::UnimplementedError(
+      absl::StrCat("layer '", layer.name(), "' (", layer.class_name(), ") has no kernel on ", name_,
+                   "; GPUs cannot run layers yet, use the device \"cpu\""));
 }
 
 }  // namespace cairn::nn

@@ -11,9 +11,9 @@
 
 namespace cairn::nn {
 
-// One GPU. All work goes to one stream, in the order of the calls; only Synchronize and
-// CopyFromDevice wait for it, so an error of earlier work may come from any later call. Products
-// are full float32 (no TF32), and the same bits every time on the same GPU. Has no kernels yet.
+// One GPU. All work is submitted to one stream, in the order of the calls. Only Synchronize, Free
+// and CopyFromDevice wait for it, so an error of earlier work may be returned by any later call.
+// There are no kernels yet.
 class CudaDevice : public Device {
  public:
   // UNAVAILABLE: no driver, one that is too old, or no GPU of that number.
@@ -29,7 +29,6 @@ class CudaDevice : public Device {
   absl::Status CopyToDevice(void* device, const void* host, size_t bytes) override;
   absl::Status CopyFromDevice(void* host, const void* device, size_t bytes) override;
   absl::Status Synchronize() override;
-  absl::Status Multiply(const Product& product) override;
 
   // The host's threads have nothing to do here.
   void UseThreads(int threads) override {}
@@ -46,7 +45,6 @@ class CudaDevice : public Device {
   const int ordinal_;
   std::string name_;
   CudaStream stream_;
-  CublasHandle cublas_;
   std::unique_ptr<StagedCopies> copies_;
 };
 

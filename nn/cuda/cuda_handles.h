@@ -1,7 +1,6 @@
 #ifndef CAIRN_NN_CUDA_CUDA_HANDLES_H_
 #define CAIRN_NN_CUDA_CUDA_HANDLES_H_
 
-#include <cublas_v2.h>
 #include <cuda_runtime_api.h>
 
 #include <memory>
@@ -22,8 +21,6 @@ using CudaStream =
     std::unique_ptr<std::remove_pointer_t<cudaStream_t>, CudaDeleter<cudaStreamDestroy>>;
 using CudaEvent =
     std::unique_ptr<std::remove_pointer_t<cudaEvent_t>, CudaDeleter<cudaEventDestroy>>;
-using CublasHandle =
-    std::unique_ptr<std::remove_pointer_t<cublasHandle_t>, CudaDeleter<cublasDestroy>>;
 // Host memory that the GPU copies from and to without the driver's help.
 using PinnedMemory = std::unique_ptr<char, CudaDeleter<cudaFreeHost>>;
 

@@ -22,13 +22,4 @@ absl::Status CudaStatus(cudaError_t error, std::string_view doing) {
   return absl::Status(code, Message(doing, cudaGetErrorString(error), cudaGetErrorName(error)));
 }
 
-absl::Status CublasStatus(cublasStatus_t error, std::string_view doing) {
-  if (error == CUBLAS_STATUS_SUCCESS) return absl::OkStatus();
-  const absl::StatusCode code = error == CUBLAS_STATUS_ALLOC_FAILED
-                                    ? absl::StatusCode::kResourceExhausted
-                                    : absl::StatusCode::kInternal;
-  return absl::Status(code,
-                      Message(doing, cublasGetStatusString(error), cublasGetStatusName(error)));
-}
-
 }  // namespace cairn::nn

@@ -1,7 +1,6 @@
 #ifndef CAIRN_NN_CUDA_CUDA_STATUS_H_
 #define CAIRN_NN_CUDA_CUDA_STATUS_H_
 
-#include <cublas_v2.h>
 #include <cuda_runtime_api.h>
 
 #include <string_view>
@@ -14,7 +13,6 @@ namespace cairn::nn {
 // an illegal memory access was encountered (cudaErrorIllegalAddress)". Errors of earlier work on a
 // stream may surface in any later call. The run time forgets an error it can go on after.
 absl::Status CudaStatus(cudaError_t error, std::string_view doing);
-absl::Status CublasStatus(cublasStatus_t error, std::string_view doing);
 
 }  // namespace cairn::nn
 

@@ -1,12 +1,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <cmath>
 #include <cstdint>
-#include <limits>
 #include <memory>
 #include <string>
-#include <tuple>
 #include <vector>
 
 #include "common/random.h"
@@ -51,74 +48,6 @@ std::vector<float> Draws(size_t count, uint64_t key) {
   std::vector<float> draws(count);
   for (size_t i = 0; i < count; ++i) draws[i] = static_cast<float>(RandomUniform(key, i) - 0.5);
   return draws;
-}
-
-struct Matrix {
-  const std::vector<float>& values;
-  int64_t rows, columns;
-  bool transposed;
-
-  double At(int64_t row, int64_t column) const {
-    return transposed ? values[column * rows + row] : values[row * columns + column];
-  }
-};
-
-// The largest deviation of c from a b in units of what rounding in float32 may cost: TF32, with
-// its 10 bits of mantissa, would come to hundreds.
-double Deviation(const Matrix& a, const Matrix& b, const std::vector<float>& c) {
-  double worst = 0;
-  for (int64_t row = 0; row < a.rows; ++row) {
-    for (int64_t column = 0; column < b.columns; ++column) {
-      double sum = 0, magnitude = 0;
-      for (int64_t i = 0; i < a.columns; ++i) {
-        const double term = a.At(row, i) * b.At(i, column);
-        sum += term;
-        magnitude += std::abs(term);
-      }
-      const double unit = std::numeric_limits<float>::epsilon() * (magnitude + 1e-30);
-      worst = std::max(worst, std::abs(c[row * b.columns + column] - sum) / unit);
-    }
-  }
-  return worst;
-}
-
-TEST_F(CudaTest, ProductsOfAwkwardShapesEqualADoubleLoop) {
-  const std::tuple<int64_t, int64_t, int64_t> shapes[] = {
-      {1, 1, 1}, {1, 7, 3}, {7, 1, 3}, {3, 5, 1}, {17, 33, 65}, {128, 64, 32}, {127, 129, 255},
-  };
-  for (const auto& [rows, columns, inner] : shapes) {
-    const std::vector<float> a = Draws(rows * inner, 1), b = Draws(inner * columns, 2);
-    for (const bool a_transposed : {false, true}) {
-      for (const bool b_transposed : {false, true}) {
-        float* on_gpu[] = {Upload(a), Upload(b), Upload(std::vector<float>(rows * columns, NAN))};
-        ASSERT_TRUE(device_
-                        ->Multiply({.rows = rows,
-                                    .columns = columns,
-                                    .inner = inner,
-                                    .a = on_gpu[0],
-                                    .a_transposed = a_transposed,
-                                    .b = on_gpu[1],
-                                    .b_transposed = b_transposed,
-                                    .c = on_gpu[2]})
-                        .ok());
-        EXPECT_LT(Deviation({a, rows, inner, a_transposed}, {b, inner, columns, b_transposed},
-                            Download(on_gpu[2], rows * columns)),
-                  16)
-            << rows << " x " << inner << (a_transposed ? "'" : "") << " by " << inner << " x "
-            << columns << (b_transposed ? "'" : "");
-        for (float* memory : on_gpu) device_->Free(memory);
-      }
-    }
-  }
-}
-
-TEST_F(CudaTest, AnEmptySumIsZeroAndAnEmptyProductIsLeftAlone) {
-  float* c = Upload({1, 2, 3, 4, 5, 6});
-  ASSERT_TRUE(device_->Multiply({.rows = 0, .columns = 3, .inner = 4, .c = c}).ok());
-  EXPECT_EQ(Download(c, 6), (std::vector<float>{1, 2, 3, 4, 5, 6}));
-  ASSERT_TRUE(device_->Multiply({.rows = 2, .columns = 2, .inner = 0, .c = c}).ok());
-  EXPECT_EQ(Download(c, 6), (std::vector<float>{0, 0, 0, 0, 5, 6}));
-  device_->Free(c);
 }
 
 // From less than one staging buffer to many, with odd ends.

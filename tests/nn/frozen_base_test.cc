@@ -36,7 +36,6 @@ class CountingDevice final : public Device {
     return cpu_->CopyFromDevice(host, device, bytes);
   }
   absl::Status Synchronize() override { return cpu_->Synchronize(); }
-  absl::Status Multiply(const Product& product) override { return cpu_->Multiply(product); }
   void UseThreads(int threads) override { cpu_->UseThreads(threads); }
   absl::StatusOr<std::unique_ptr<Kernel>> CreateKernel(const Layer& layer,
                                                        const KernelOptions& options) override {
