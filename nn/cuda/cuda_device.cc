@@ -12,12 +12,12 @@
 namespace cairn::nn {
 namespace {
 
-// CUDA writes 13.0 as 13000.
+// CUDA encodes version 13.0 as 13000.
 std::string VersionText(int version) {
   return absl::StrCat(version / 1000, ".", version % 1000 / 10);
 }
 
-// What to do about a GPU that cannot be reached.
+// The likely reason why no GPU can be used, or what to do.
 std::string Remedy(cudaError_t error) {
   if (error == cudaErrorNoDevice) return "no GPU is visible; check CUDA_VISIBLE_DEVICES";
   int driver = 0;
@@ -66,14 +66,14 @@ absl::Status CudaDevice::Initialize() {
 }
 
 CudaDevice::~CudaDevice() {
-  // Else a buffer that is still being copied would be freed under the GPU.
+  // Wait for pending copies: their buffers are freed next.
   if (stream_ != nullptr && MakeCurrent().ok()) cudaStreamSynchronize(stream_.get());
 }
 
 absl::StatusOr<void*> CudaDevice::Allocate(size_t bytes) {
   CAIRN_RETURN_IF_ERROR(MakeCurrent());
   void* memory = nullptr;
-  // Aligned to 256. Nothing would come back as a null pointer, which means failure elsewhere.
+  // cudaMalloc aligns to 256 bytes. For 0 bytes it returns null, which callers take for a failure.
   CAIRN_RETURN_IF_ERROR(CudaStatus(cudaMalloc(&memory, std::max<size_t>(bytes, 1)),
                                    absl::StrCat("allocating ", bytes, " bytes on ", name_)));
   return memory;

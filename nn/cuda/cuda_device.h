@@ -16,7 +16,7 @@ namespace cairn::nn {
 // There are no kernels yet.
 class CudaDevice : public Device {
  public:
-  // UNAVAILABLE: no driver, one that is too old, or no GPU of that number.
+  // UNAVAILABLE: there is no driver, the driver is too old, or there is no GPU of this ordinal.
   static absl::StatusOr<std::unique_ptr<Device>> Create(int ordinal);
   ~CudaDevice() override;
 
@@ -24,13 +24,13 @@ class CudaDevice : public Device {
   bool memory_is_host() const override { return false; }
 
   absl::StatusOr<void*> Allocate(size_t bytes) override;
-  // Waits for what was asked for before, which may still be using the memory.
+  // Waits for all work submitted before, which may still use the memory.
   void Free(void* memory) override;
   absl::Status CopyToDevice(void* device, const void* host, size_t bytes) override;
   absl::Status CopyFromDevice(void* host, const void* device, size_t bytes) override;
   absl::Status Synchronize() override;
 
-  // The host's threads have nothing to do here.
+  // Does nothing: host threads do not compute here.
   void UseThreads(int threads) override {}
   absl::StatusOr<std::unique_ptr<Kernel>> CreateKernel(const Layer& layer,
                                                        const KernelOptions& options) override;
@@ -39,7 +39,8 @@ class CudaDevice : public Device {
   explicit CudaDevice(int ordinal) : ordinal_(ordinal) {}
 
   absl::Status Initialize();
-  // CUDA keeps the current GPU per thread, and the calling thread may have another one.
+  // Selects this GPU. CUDA's current GPU is per thread, and the calling thread may have selected
+  // another one.
   absl::Status MakeCurrent();
 
   const int ordinal_;

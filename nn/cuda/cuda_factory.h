@@ -11,9 +11,10 @@ namespace cairn::nn {
 inline constexpr char kCudaLibrary[] = "libcairn_cuda.so";
 inline constexpr char kCudaFactory[] = "cairn_create_cuda_device";
 
-// The only symbol of the GPU's library. Sets `*device` to the GPU of that number (as
-// CUDA_VISIBLE_DEVICES counts them), or to UNAVAILABLE with the reason: no driver or one that is
-// too old, no such GPU, or the caller's `version` (cairn::kVersion) is not the library's.
+// The type of the only symbol that the GPU library exports. Sets `*device` to the GPU of this
+// ordinal (in the order of CUDA_VISIBLE_DEVICES), or to UNAVAILABLE with the reason: no driver, a
+// driver that is too old, no such GPU, or a `version` (cairn::kVersion of the caller) that is not
+// the library's.
 using CudaFactory = void(const char* version, int ordinal,
                          absl::StatusOr<std::unique_ptr<Device>>* device);
 

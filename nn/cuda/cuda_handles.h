@@ -8,7 +8,7 @@
 
 namespace cairn::nn {
 
-// What CUDA hands out, given back when its owner goes. An error then has nobody to go to.
+// Owning handles for CUDA resources. Errors of the destroy functions are ignored.
 template <auto kDestroy>
 struct CudaDeleter {
   template <typename T>
@@ -21,7 +21,7 @@ using CudaStream =
     std::unique_ptr<std::remove_pointer_t<cudaStream_t>, CudaDeleter<cudaStreamDestroy>>;
 using CudaEvent =
     std::unique_ptr<std::remove_pointer_t<cudaEvent_t>, CudaDeleter<cudaEventDestroy>>;
-// Host memory that the GPU copies from and to without the driver's help.
+// Page-locked host memory, which the GPU accesses by DMA.
 using PinnedMemory = std::unique_ptr<char, CudaDeleter<cudaFreeHost>>;
 
 }  // namespace cairn::nn

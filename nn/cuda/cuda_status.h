@@ -9,9 +9,10 @@
 
 namespace cairn::nn {
 
-// OK, RESOURCE_EXHAUSTED when memory is short, else INTERNAL: "copying 12 bytes to the GPU:
-// an illegal memory access was encountered (cudaErrorIllegalAddress)". Errors of earlier work on a
-// stream may surface in any later call. The run time forgets an error it can go on after.
+// Converts a CUDA error to a status: RESOURCE_EXHAUSTED if memory is short, otherwise INTERNAL. The
+// message starts with `doing`: "copying 12 bytes to the GPU: an illegal memory access was
+// encountered (cudaErrorIllegalAddress)". An error of earlier work on a stream may surface in any
+// later call. Clears CUDA's last error if it is recoverable.
 absl::Status CudaStatus(cudaError_t error, std::string_view doing);
 
 }  // namespace cairn::nn

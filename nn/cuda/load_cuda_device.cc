@@ -19,7 +19,7 @@ std::string LoaderError() {
   return error == nullptr ? "no reason given" : error;
 }
 
-// The library's path, or its bare name: then the loader looks for it.
+// The library's path, or its bare name if only the dynamic loader can find it.
 std::string FindLibrary() {
   std::error_code error;
   const std::filesystem::path program = std::filesystem::read_symlink("/proc/self/exe", error);
@@ -34,7 +34,7 @@ std::string FindLibrary() {
 }
 
 absl::StatusOr<CudaFactory*> LoadFactory() {
-  // Local, so that nothing in the program is bound to the library's symbols or the other way round.
+  // RTLD_LOCAL keeps the symbols of the program and the library apart.
   void* library = dlopen(FindLibrary().c_str(), RTLD_NOW | RTLD_LOCAL);
   if (library == nullptr) {
     return absl::UnavailableError(absl::StrCat(

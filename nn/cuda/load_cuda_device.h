@@ -8,10 +8,10 @@
 
 namespace cairn::nn {
 
-// The GPU of that number (as CUDA_VISIBLE_DEVICES counts them), from the shared library that knows
-// how to use it. The library is looked for beside the program, in nn/cuda beside the program's
-// folder (as the build leaves it), then where the loader looks; it stays loaded until the process
-// ends. UNAVAILABLE says what is missing.
+// Loads the GPU library and creates the device of the GPU of this ordinal (in the order of
+// CUDA_VISIBLE_DEVICES). The library is searched next to the program, in nn/cuda next to the
+// program's folder (the layout of the build), then on the dynamic loader's path. It stays loaded
+// until the process exits. UNAVAILABLE names what is missing.
 absl::StatusOr<std::unique_ptr<Device>> LoadCudaDevice(int ordinal);
 
 }  // namespace cairn::nn

@@ -12,7 +12,8 @@
 namespace cairn::nn {
 namespace {
 
-// Large enough to hide a copy's start, small enough to overlap within one copy of a model's layer.
+// Large enough to hide the latency of a copy, small enough to overlap host and GPU within one
+// variable.
 constexpr size_t kBufferBytes = size_t{4} << 20;
 
 }  // namespace
@@ -50,6 +51,7 @@ absl::Status StagedCopies::FromDevice(void* host, const void* device, size_t byt
   char* to = static_cast<char*>(host);
   const char* from = static_cast<const char*>(device);
   const auto part = [&](size_t offset) { return std::min(bytes - offset, kBufferBytes); };
+  // Start the transfer of one buffer ahead, so that the GPU copies while the host drains the other.
   if (bytes > 0) CAIRN_RETURN_IF_ERROR(Fetch(&buffers_[0], from, part(0)));
   size_t current = 0;
   for (size_t offset = 0; offset < bytes; offset += kBufferBytes, current = 1 - current) {
@@ -72,7 +74,7 @@ absl::Status StagedCopies::Send(Buffer* buffer, void* device, const char* host, 
   return CudaStatus(cudaEventRecord(buffer->copied.get(), stream_), "recording an event");
 }
 
-// A buffer that is still being sent is overwritten later in the stream's order: no need to wait.
+// No wait for the buffer's last copy to the device: this copy follows it in the stream's order.
 absl::Status StagedCopies::Fetch(Buffer* buffer, const char* device, size_t bytes) {
   CAIRN_RETURN_IF_ERROR(CudaStatus(
       cudaMemcpyAsync(buffer->memory.get(), device, bytes, cudaMemcpyDeviceToHost, stream_),

@@ -10,22 +10,22 @@
 
 namespace cairn::nn {
 
-// Copies between ordinary host memory and one GPU, in the order of a stream, through two pinned
-// buffers: while the GPU moves the one, the host fills or empties the other. The stream must
-// outlive it; the GPU must be the thread's current one. Belongs to one thread.
+// Copies between pageable host memory and one GPU, in the order of a stream, through two pinned
+// buffers: while the GPU transfers one buffer, the host fills or drains the other. The stream must
+// outlive the object. The GPU must be the calling thread's current one. Used by one thread.
 class StagedCopies {
  public:
   static absl::StatusOr<std::unique_ptr<StagedCopies>> Create(cudaStream_t stream);
 
-  // Returns when `host` was read; the end of the copy is still to come, in the stream's order.
+  // Returns when `host` has been read. The copy completes later, in the stream's order.
   absl::Status ToDevice(void* device, const void* host, size_t bytes);
-  // Returns when `host` was written.
+  // Returns when `host` has been written.
   absl::Status FromDevice(void* host, const void* device, size_t bytes);
 
  private:
   struct Buffer {
     PinnedMemory memory;
-    // The last copy from or to `memory`.
+    // Recorded after the last copy from or to `memory`.
     CudaEvent copied;
   };
 
@@ -37,7 +37,7 @@ class StagedCopies {
 
   const cudaStream_t stream_;
   std::array<Buffer, 2> buffers_;
-  // The buffer whose turn it is to send.
+  // The buffer that the next ToDevice uses first.
   size_t turn_ = 0;
 };
 
