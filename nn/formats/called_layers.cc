@@ -37,8 +37,9 @@ class Expansion {
  private:
   using Tensor = std::tuple<std::string, int64_t, int64_t>;
 
-  // Keras counts the calls of a functional model from 1: when it was made it called itself. So a
-  // model whose references reach as far as it has calls is counted from 1.
+  // Determines the index of each layer's first call. Keras counts calls of a functional model from
+  // 1, because building the model counts as a call, and all others from 0. A model is counted from
+  // 1 if the largest call index that refers to it equals its number of calls.
   void NumberCalls() {
     std::map<std::string, int64_t> last;
     const auto see = [&last](const TensorName& tensor) {
@@ -58,7 +59,8 @@ class Expansion {
     }
   }
 
-  // Says which tensors the calls of a layer make, and what its layers are called.
+  // Assigns names to the layer's calls and to the layers inside it, and records which layer
+  // computes each tensor.
   absl::Status NameCalls(const CalledLayer& layer) {
     std::map<std::string, std::string>& names = names_[layer.name];
     for (const proto::LayerSpec& inner : layer.body.layers()) {
@@ -104,7 +106,7 @@ class Expansion {
     for (const TensorName& tensor : layer.calls[call].inputs) {
       CAIRN_ASSIGN_OR_RETURN(inputs.emplace_back(), Resolve(tensor, layer.place));
     }
-    // What a called model's InputLayers stand for.
+    // Maps the model's InputLayers to the tensors of the call.
     std::map<std::string, std::string> given;
     if (layer.is_model) {
       if (static_cast<int>(inputs.size()) != layer.body.inputs_size()) {
@@ -140,9 +142,9 @@ class Expansion {
   const std::vector<TensorName>& outputs_;
   std::set<std::string> taken_;
   std::map<std::string, int64_t> first_call_;
-  // By layer: its layers' names, and what they are called in the first call.
+  // By layer: the names inside it, mapped to the names in the first call's expansion.
   std::map<std::string, std::map<std::string, std::string>> names_;
-  // Which layer of the result makes a tensor.
+  // The layer of the expansion that computes a tensor.
   std::map<Tensor, std::string> made_;
 };
 

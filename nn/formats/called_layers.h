@@ -10,21 +10,21 @@
 
 namespace cairn::nn {
 
-// A layer of a Keras model, or a model that is used as one, and how often it is called.
+// A layer of a Keras model, or a model used as a layer, with its calls.
 struct CalledLayer {
   std::string name;
-  // One layer, or the model, whose inputs take what a call gives.
+  // The layer, or the model whose inputs a call provides.
   proto::ModelSpec body;
   bool is_model = false;
   std::vector<LayerCall> calls;
-  // What is said of it if something is wrong: "config.layers[3]".
+  // The place in the file, for error messages: "config.layers[3]".
   std::string place;
 };
 
-// Writes every call out: `spec` gets a layer for each call of each layer, and of each layer of each
-// called model. What is called again is called NAME:1 and so on and says whose variables it shares;
-// a called model's layers keep their names unless those are taken, then they are MODEL/NAME.
-// `outputs` become spec's outputs. The layers are in no order.
+// Expands calls: `spec` gets one layer per call of each layer, and one per call of each layer of
+// each called model. Further calls are named NAME:1, NAME:2, ... and name the layer whose variables
+// they share. The layers of a called model keep their names unless a name is taken; then it becomes
+// MODEL/NAME. `outputs` become spec's outputs. The layers are not sorted.
 absl::Status ExpandCalls(const std::vector<CalledLayer>& layers,
                          const std::vector<TensorName>& outputs, proto::ModelSpec* spec);
 

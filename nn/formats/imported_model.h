@@ -9,15 +9,15 @@
 
 namespace cairn::nn {
 
-// A variable's values under its name in the file, float32, row-major.
+// A variable's values, float32 and row-major, under its name in the file.
 struct NamedTensor {
   std::string name;
   std::vector<int64_t> shape;
   std::vector<float> values;
 };
 
-// What a model file holds. `weights` is empty for formats that have none, and else in file order;
-// whether they are the variables of `spec` is for the caller to compare.
+// The contents of a model file. `weights` are in file order; empty for formats without weights. The
+// caller must check that they match the variables of `spec`.
 struct ImportedModel {
   proto::ModelSpec spec;
   std::vector<NamedTensor> weights;

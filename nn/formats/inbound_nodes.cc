@@ -22,8 +22,8 @@ absl::StatusOr<TensorName> ReadTensorName(const JsonNode& node) {
   return tensor;
 }
 
-// A Keras 3 tensor names its origin; Keras 2 writes a tensor among a call's arguments as a
-// connection.
+// A Keras 3 tensor names its origin in keras_history. Keras 2 writes a tensor among a call's
+// arguments as a connection.
 absl::Status ReadTensors(const JsonNode& node, std::vector<TensorName>* tensors) {
   if (node.json().is_array()) {
     CAIRN_ASSIGN_OR_RETURN(const auto elements, node.Elements());
@@ -66,7 +66,7 @@ absl::Status ReadCallArgument(const std::string& name, const JsonNode& value, La
 }
 
 absl::Status ReadCallArguments(const JsonNode& arguments, LayerCall* call) {
-  // An attention's call takes the value before the key.
+  // LayerCall::inputs has the value before the key, whatever the order in the file.
   if (const auto value = arguments.Find("value"); value.has_value()) {
     CAIRN_RETURN_IF_ERROR(ReadCallArgument("value", *value, call));
   }

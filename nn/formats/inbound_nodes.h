@@ -10,8 +10,8 @@
 
 namespace cairn::nn {
 
-// How Keras writes connections between layers: [LAYER, CALL, OUTPUT] names an output of one call of
-// a layer.
+// A connection between layers as Keras writes it: [LAYER, CALL, OUTPUT] names one output of one
+// call of a layer.
 struct TensorName {
   std::string layer;
   int64_t call = 0;
@@ -20,20 +20,20 @@ struct TensorName {
 
 // One call of a layer.
 struct LayerCall {
-  // Its tensors in order; `value` and `key` of an attention after the query.
+  // The input tensors in order. For attention layers: query, value, key.
   std::vector<TensorName> inputs;
-  // Masks that Keras 3 writes out.
+  // Masks, which Keras 3 writes explicitly.
   std::vector<TensorName> masks;
-  // training=False: it computes as in inference even in training.
+  // True if called with training=False: the layer runs in inference mode even during training.
   bool infers = false;
   bool use_causal_mask = false;
 };
 
-// One connection, or a list of them.
+// Reads one connection or a list of them.
 absl::StatusOr<std::vector<TensorName>> ReadConnections(const JsonNode& node);
 
-// "inbound_nodes", the calls of a layer: lists of connections (Keras 2) or {args, kwargs} that hold
-// tensors (Keras 3). Refused by name: arguments of a call that LayerCall has no word for.
+// Reads "inbound_nodes", the calls of a layer: lists of connections (Keras 2) or {args, kwargs}
+// with tensors (Keras 3). Rejects call arguments that LayerCall does not represent.
 absl::StatusOr<std::vector<LayerCall>> ReadInboundNodes(const JsonNode& node);
 
 }  // namespace cairn::nn

@@ -8,7 +8,7 @@
 namespace cairn::nn {
 namespace {
 
-// What is there in place of what is wanted.
+// The actual value for error messages, abbreviated.
 std::string But(const nlohmann::json& value) {
   constexpr size_t kLongest = 60;
   const std::string text = value.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);

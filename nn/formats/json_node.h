@@ -13,8 +13,8 @@
 
 namespace cairn::nn {
 
-// A value in a JSON document together with its path, so that whatever is wrong with it is said with
-// its place. A view: the document must outlive it. Accessors return INVALID_ARGUMENT, never throw.
+// A value in a JSON document with its path, so that error messages can name the place. A view: the
+// document must outlive it. Accessors return INVALID_ARGUMENT and never throw.
 class JsonNode {
  public:
   JsonNode(const nlohmann::json* json, std::string path) : json_(json), path_(std::move(path)) {}
@@ -26,13 +26,13 @@ class JsonNode {
   absl::Status Error(std::string_view reason) const;
 
   absl::StatusOr<JsonNode> Member(const std::string& key) const;
-  // Nothing if this is no object, has no such member, or the member is null.
+  // The member, or nullopt if this is not an object, the member is missing, or it is null.
   std::optional<JsonNode> Find(const std::string& key) const;
 
   absl::StatusOr<std::string> String() const;
   absl::StatusOr<int64_t> Integer() const;
   absl::StatusOr<std::vector<JsonNode>> Elements() const;
-  // Nothing if this is no object; in the order of the keys.
+  // All members, ordered by key; empty if this is not an object.
   std::vector<std::pair<std::string, JsonNode>> Members() const;
 
  private:

@@ -11,7 +11,7 @@ namespace {
 
 constexpr int kMaxDepth = 100;
 
-// Counts brackets outside of strings; malformed text is left for the parser to refuse.
+// Counts brackets outside of strings. Malformed text is left to the parser.
 bool NestsTooDeeply(std::string_view text) {
   int depth = 0;
   bool in_string = false;

@@ -9,12 +9,14 @@
 
 namespace cairn::nn {
 
-// The only place where JSON is parsed and printed, and where the library's exceptions end.
+// Parses and prints JSON for all of nn/formats; exceptions of the JSON library do not leave these
+// functions.
 
-// INVALID_ARGUMENT says line, column and reason; also for text nested deeper than any model is.
+// INVALID_ARGUMENT names line, column and reason; also returned for text nested deeper than 100
+// levels.
 absl::StatusOr<nlohmann::json> ParseJson(std::string_view text);
 
-// Bytes that are not UTF-8 come out as U+FFFD.
+// Invalid UTF-8 is replaced by U+FFFD.
 std::string PrintJson(const nlohmann::json& json);
 
 }  // namespace cairn::nn

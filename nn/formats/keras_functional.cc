@@ -14,7 +14,8 @@
 namespace cairn::nn {
 namespace {
 
-// Keras 3 writes out how a mask is made; here masks follow from the layers.
+// Keras 3 writes the layer that computes a mask; here masks follow from the layers (see
+// Layer::makes_mask).
 constexpr char kMaskMaker[] = "NotEqual";
 
 absl::Status CheckCalls(const CalledLayer& layer, const JsonNode& inbound) {
@@ -35,7 +36,7 @@ absl::StatusOr<CalledLayer> ReadCalledLayer(const JsonNode& node, const ModelRea
   CAIRN_ASSIGN_OR_RETURN(const JsonNode inbound, node.Member("inbound_nodes"));
   CAIRN_ASSIGN_OR_RETURN(layer.calls, ReadInboundNodes(inbound));
   CAIRN_RETURN_IF_ERROR(CheckCalls(layer, inbound));
-  // An input is there without being called.
+  // An InputLayer has no call in the file.
   if (layer.calls.empty()) layer.calls.emplace_back();
   return layer;
 }
@@ -56,7 +57,8 @@ absl::Status ReadInputs(const JsonNode& node, proto::ModelSpec* spec) {
   return absl::OkStatus();
 }
 
-// Makers of masks are left out; what takes them as more than masks is refused.
+// Reads all layers. Layers that compute masks are dropped; a use of their output other than as a
+// mask is an error.
 absl::StatusOr<std::vector<CalledLayer>> ReadCalledLayers(const JsonNode& layers,
                                                           const ModelReader& read_model) {
   CAIRN_ASSIGN_OR_RETURN(const auto nodes, layers.Elements());

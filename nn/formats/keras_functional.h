@@ -8,9 +8,9 @@
 
 namespace cairn::nn {
 
-// Reads a functional model, {class_name, config}, writes out the calls of its layers (see
-// ExpandCalls) and puts them into topological order; those that are in order already keep it.
-// `read_model` reads the models among its layers.
+// Reads a functional model, {class_name, config}. Expands the calls of its layers (see ExpandCalls)
+// and sorts the layers topologically, keeping their order where possible. `read_model` reads models
+// among its layers.
 absl::StatusOr<proto::ModelSpec> ReadKerasFunctional(const JsonNode& model,
                                                      const ModelReader& read_model);
 

@@ -27,7 +27,7 @@ absl::StatusOr<std::string> DtypeOf(const JsonNode& config) {
   return name.String();
 }
 
-// Arguments of every InputLayer of Keras. Of others only those that say nothing are accepted.
+// Checks an InputLayer's arguments. Unknown ones are accepted only if they are null or false.
 absl::Status CheckInputArguments(const JsonNode& config) {
   const std::set<std::string> known = {"name", "batch_shape", "batch_input_shape", "dtype",
                                        "trainable"};
@@ -48,14 +48,14 @@ absl::StatusOr<proto::LayerSpec> ReadInputLayer(const std::string& name, const J
   return MakeInputLayer(name, *shape, dtype);
 }
 
-// What the dialect leaves out: see ReadKerasJson.
+// True for arguments that the dialect omits; see ReadKerasJson.
 bool IsLeftOut(const std::string& key, const JsonNode& value) {
   static constexpr const char* kElsewhere[] = {"name", "dtype", "batch_shape", "batch_input_shape",
                                                "input_shape"};
   for (const char* elsewhere : kElsewhere) {
     if (key == elsewhere) return true;
   }
-  // Of these null is not the default.
+  // For these, null is not the default.
   if (absl::EndsWith(key, "_initializer") || key == "merge_mode") return false;
   return value.json().is_null();
 }

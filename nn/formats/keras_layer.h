@@ -12,20 +12,20 @@
 
 namespace cairn::nn {
 
-// A layer as Keras writes it, {class_name, config}, read into the dialect of ReadKerasJson; its
-// connections are not set. A layer that is a model itself is refused.
+// Reads a layer, {class_name, config}, into the dialect of ReadKerasJson. Its connections are not
+// set. Rejects models.
 absl::StatusOr<proto::LayerSpec> ReadKerasLayer(const JsonNode& node);
 
-// Reads a model that is a layer of another.
+// A function that reads a model used as a layer.
 using ModelReader = std::function<absl::StatusOr<proto::ModelSpec>(const JsonNode& node)>;
 
-// A layer, or the model that it is; its calls are not set.
+// Reads a layer or a model used as a layer. Its calls are not set.
 absl::StatusOr<CalledLayer> ReadLayerOrModel(const JsonNode& node, const ModelReader& read_model);
 
-// The input shape (batch axis first) that a layer or a Sequential model says of itself, if any.
+// The input shape (batch axis first) stated in the config of a layer or Sequential model, if any.
 std::optional<JsonNode> StatedInputShape(const JsonNode& config);
 
-// An InputLayer of that shape; its batch axis is left open whatever `batch_shape` says.
+// Creates an InputLayer of this shape. The batch axis is null, whatever `batch_shape` has.
 absl::StatusOr<proto::LayerSpec> MakeInputLayer(const std::string& name,
                                                 const JsonNode& batch_shape,
                                                 const std::string& dtype);

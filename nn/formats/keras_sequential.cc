@@ -10,15 +10,15 @@
 namespace cairn::nn {
 namespace {
 
-// Before version 2.2.3 of Keras the config of a Sequential was its list of layers.
+// Before Keras 2.2.3 the config of a Sequential was its list of layers.
 absl::StatusOr<std::vector<JsonNode>> LayersOf(const JsonNode& config) {
   if (config.json().is_array()) return config.Elements();
   CAIRN_ASSIGN_OR_RETURN(const JsonNode layers, config.Member("layers"));
   return layers.Elements();
 }
 
-// The shape that a model without InputLayer begins with: its first layer's, or what Keras 3 wrote
-// of the model when it was built.
+// The input shape of a model without InputLayer: that of its first layer, or the one that Keras 3
+// records when the model is built.
 std::optional<JsonNode> InputShapeOf(const JsonNode& model, const JsonNode& config,
                                      const JsonNode& first_layer) {
   if (const auto first_config = first_layer.Find("config"); first_config.has_value()) {
@@ -29,7 +29,8 @@ std::optional<JsonNode> InputShapeOf(const JsonNode& model, const JsonNode& conf
   return build.has_value() ? build->Find("input_shape") : std::nullopt;
 }
 
-// The InputLayer of a model that has none. A model in the first place brings its own.
+// Creates the InputLayer of a model that has none. If the first layer is a model, its InputLayer is
+// copied.
 absl::StatusOr<proto::LayerSpec> InputFor(const JsonNode& model, const JsonNode& config,
                                           const JsonNode& first_node, const CalledLayer& first) {
   if (first.is_model) {
@@ -45,7 +46,7 @@ absl::StatusOr<proto::LayerSpec> InputFor(const JsonNode& model, const JsonNode&
     return first_node.Error(absl::StrCat("the model has no input shape: give layer '", first.name,
                                          "' an input_shape, or put an InputLayer before it"));
   }
-  // Ids are whole numbers, also where Keras leaves the type of an Embedding's input open.
+  // The input of an Embedding is int32 ids, even if Keras leaves its type open.
   const bool takes_ids = first.body.layers(0).class_name() == "Embedding";
   return MakeInputLayer(absl::StrCat(first.name, "_input"), *shape,
                         takes_ids ? "int32" : "float32");

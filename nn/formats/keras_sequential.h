@@ -8,9 +8,9 @@
 
 namespace cairn::nn {
 
-// Reads a Sequential model, {class_name, config}, as the chain that it means. A model that has no
-// InputLayer gets one, named like Keras's ("FIRST_input"), from the shape that its first layer or
-// the model itself states; without any shape it is refused.
+// Reads a Sequential model, {class_name, config}, as a chain of layers. If it has no InputLayer,
+// one is added under Keras's name ("FIRST_input"), with the shape that the first layer or the model
+// states. INVALID_ARGUMENT if there is no shape.
 absl::StatusOr<proto::ModelSpec> ReadKerasSequential(const JsonNode& model,
                                                      const ModelReader& read_model);
 

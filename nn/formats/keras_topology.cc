@@ -16,7 +16,7 @@ namespace {
 absl::StatusOr<proto::ModelSpec> ReadLayers(const JsonNode& model, const std::string& class_name) {
   if (class_name == "Sequential") {
     CAIRN_ASSIGN_OR_RETURN(proto::ModelSpec spec, ReadKerasSequential(model, ReadKerasTopology));
-    // A chain is in order; what can be wrong are its names.
+    // A chain is sorted already; this checks its names.
     if (absl::Status status = SortTopologically(&spec); !status.ok()) {
       return model.Error(std::string(status.message()));
     }
@@ -30,8 +30,8 @@ absl::StatusOr<proto::ModelSpec> ReadLayers(const JsonNode& model, const std::st
                                   "has no architecture to read"));
 }
 
-// hard_sigmoid is another function in Keras 3 than in Keras 2 and TensorFlow.js. A model that says
-// nothing of its version is read as Keras 3's.
+// hard_sigmoid differs between Keras 3 and Keras 2 or TensorFlow.js. A model without a version is
+// read as Keras 3's.
 bool IsOfKeras2(const JsonNode& node, const JsonNode& model) {
   std::optional<JsonNode> version = node.Find("keras_version");
   if (!version.has_value()) version = model.Find("keras_version");
@@ -50,7 +50,7 @@ void NameHardSigmoids(google::protobuf::Struct* config) {
   }
 }
 
-// Keras freezes a model by freezing its layers.
+// In Keras, freezing a model freezes its layers.
 void Freeze(proto::ModelSpec* spec) {
   for (proto::LayerSpec& layer : *spec->mutable_layers()) {
     if (layer.class_name() == "InputLayer") continue;
@@ -61,7 +61,7 @@ void Freeze(proto::ModelSpec* spec) {
 }  // namespace
 
 absl::StatusOr<proto::ModelSpec> ReadKerasTopology(const JsonNode& node) {
-  // tensorflowjs_converter and HDF5 files wrap the architecture.
+  // tensorflowjs_converter and HDF5 files wrap the architecture in model_config.
   const JsonNode model = node.Find("model_config").value_or(node);
   CAIRN_ASSIGN_OR_RETURN(const JsonNode class_node, model.Member("class_name"));
   CAIRN_ASSIGN_OR_RETURN(const std::string class_name, class_node.String());

@@ -7,7 +7,7 @@
 
 namespace cairn::nn {
 
-// Reads a Keras architecture that stands somewhere in a JSON document. See ReadKerasJson.
+// Reads a Keras architecture at any place in a JSON document. See ReadKerasJson.
 absl::StatusOr<proto::ModelSpec> ReadKerasTopology(const JsonNode& node);
 
 }  // namespace cairn::nn

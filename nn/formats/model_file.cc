@@ -15,7 +15,7 @@ namespace {
 
 enum class Format { kKerasJson, kTfjsLayersModel };
 
-// What Keras's model.save() writes is no JSON; that is said in Keras's words.
+// Detects files written by Keras's model.save(), which are not JSON, and says how to convert them.
 absl::Status CheckNotSaved(std::string_view file) {
   const char* const format = absl::StartsWith({file.data(), file.size()}, "\x89HDF")
                                  ? "an HDF5 file"

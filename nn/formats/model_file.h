@@ -11,14 +11,14 @@
 
 namespace cairn::nn {
 
-// The one entry for model files of any known format: a Keras architecture JSON or a TF.js layers
-// model, told apart by what they contain.
+// The entry point for model files of all formats: a Keras architecture JSON or a TF.js layers
+// model. The format is detected from the contents.
 
-// The files, relative to the model's folder, whose contents ReadModel needs too.
+// The weight files, relative to the model's folder, whose contents ReadModel needs.
 absl::StatusOr<std::vector<std::string>> ModelWeightFiles(std::string_view model_json);
 
-// `file_contents` are the files of ModelWeightFiles. See keras_json.h for the dialect of the spec
-// and for the errors.
+// Reads a model. `file_contents` are the contents of the files of ModelWeightFiles, in order. See
+// keras_json.h for the dialect of the spec and for errors.
 absl::StatusOr<ImportedModel> ReadModel(std::string_view model_json,
                                         absl::Span<const std::string> file_contents);
 

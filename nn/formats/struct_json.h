@@ -10,15 +10,15 @@
 
 namespace cairn::nn {
 
-// A JSON value as a protobuf Value. Keras's wrappers are taken off on the way: a tuple or a
-// TensorShape becomes a list, a built-in function its name, any other object with class_name and
-// config loses `module` and `registered_name`.
+// Converts a JSON value to a protobuf Value and removes Keras's wrappers: a tuple or TensorShape
+// becomes a list, a built-in function its name, and any other object with class_name and config
+// loses `module` and `registered_name`.
 //
-// INVALID_ARGUMENT if nested deeper than 16 levels: a message that holds the result must stay below
-// protobuf's own limit on nesting to be read at the other end of a connection.
+// INVALID_ARGUMENT if nested deeper than 16 levels: messages that contain the result must stay
+// below protobuf's nesting limit, so that the receiver can parse them.
 absl::StatusOr<google::protobuf::Value> ValueFromJson(const JsonNode& node);
 
-// Whole numbers are printed as such.
+// The inverse for plain values. Whole numbers become JSON integers.
 nlohmann::json JsonFromValue(const google::protobuf::Value& value);
 
 }  // namespace cairn::nn

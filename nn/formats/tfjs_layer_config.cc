@@ -17,7 +17,7 @@ using nlohmann::json;
 
 constexpr double kKerasDefaultPenalty = 0.01;
 
-// TF.js knows float32 and int32; smaller and larger whole numbers are int32 to it.
+// TF.js has float32 and int32 only; all integer types become int32.
 void TranslateInput(json* config) {
   (*config)["batch_input_shape"] = (*config)["batch_shape"];
   config->erase("batch_shape");
@@ -25,7 +25,7 @@ void TranslateInput(json* config) {
   (*config)["sparse"] = false;
 }
 
-// TF.js has one class for all regularizers.
+// TF.js has one regularizer class, L1L2.
 void TranslateRegularizer(json* regularizer) {
   const bool named = regularizer->is_string();
   if (!named && !regularizer->is_object()) return;
@@ -98,7 +98,7 @@ bool IsRecurrent(const std::string& class_name) {
   return class_name == "SimpleRNN" || class_name == "LSTM" || class_name == "GRU";
 }
 
-// A layer's arguments, or those of the layer that it wraps.
+// Translates the arguments of a layer or, recursively, of a wrapped layer.
 absl::Status TranslateArguments(const proto::LayerSpec& layer, const std::string& class_name,
                                 json* config) {
   for (auto& [argument, value] : config->items()) {
@@ -113,7 +113,7 @@ absl::Status TranslateArguments(const proto::LayerSpec& layer, const std::string
     CAIRN_RETURN_IF_ERROR(
         TranslateArguments(layer, value.value("class_name", ""), &value["config"]));
   }
-  // TF.js would take its own default, which is Keras 2's of old.
+  // Keras's defaults are written explicitly, because TF.js has the older ones of Keras 2.
   if (IsRecurrent(class_name) && class_name != "SimpleRNN") {
     config->emplace("recurrent_activation", "sigmoid");
   }

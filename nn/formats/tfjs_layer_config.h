@@ -8,9 +8,9 @@
 
 namespace cairn::nn {
 
-// A layer's config with its name, in TF.js's spelling where that differs from Keras's: input
-// shapes, L1 and L2 regularizers, LeakyReLU's slope, swish, LeCun's initializers. INVALID_ARGUMENT
-// if TF.js would ignore an argument that changes what the layer computes.
+// Returns a layer's config, including its name, in TF.js's spelling where it differs from Keras's:
+// input shapes, L1 and L2 regularizers, LeakyReLU's slope, swish, LeCun's initializers.
+// INVALID_ARGUMENT if TF.js would ignore an argument that changes the result.
 absl::StatusOr<nlohmann::json> TfjsLayerConfig(const proto::LayerSpec& layer);
 
 }  // namespace cairn::nn

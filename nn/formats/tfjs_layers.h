@@ -12,26 +12,27 @@
 
 namespace cairn::nn {
 
-// The TF.js layers model: a model.json with topology and weight manifest, and beside it files of
-// raw float32, little endian (what tf.LayersModel.save and tensorflowjs_converter write).
+// Reads and writes TF.js layers models: a model.json with topology and weight manifest, and files
+// of raw little-endian float32 (as written by tf.LayersModel.save and tensorflowjs_converter).
 
-// The weight files that `model_json` names, relative to its folder, in the order in which
-// ReadTfjsLayersModel wants their contents. Paths that leave the folder are refused.
+// The weight files that `model_json` names, relative to its folder, in the order of
+// ReadTfjsLayersModel's `file_contents`. INVALID_ARGUMENT if a path leaves the folder.
 absl::StatusOr<std::vector<std::string>> TfjsWeightFiles(std::string_view model_json);
 
-// `file_contents` are the files of TfjsWeightFiles. The spec is in the dialect of ReadKerasJson.
-// INVALID_ARGUMENT: malformed, quantised or not float32, or sizes that do not fit each other.
+// Reads a model. `file_contents` are the contents of the files of TfjsWeightFiles, in order. The
+// spec has the dialect of ReadKerasJson. INVALID_ARGUMENT: the model is malformed, weights are
+// quantized or not float32, or sizes do not match.
 absl::StatusOr<ImportedModel> ReadTfjsLayersModel(std::string_view model_json,
                                                   absl::Span<const std::string> file_contents);
 
 struct TfjsFiles {
   std::string model_json;
-  // To be stored as "weights.bin" in the same folder.
+  // Must be stored as "weights.bin" in the same folder.
   std::string weights_bin;
 };
 
-// Writes `spec` with `weights` in the given order, under the given names. INVALID_ARGUMENT: a
-// tensor's values do not fill its shape, or TF.js would compute something else than the model.
+// Writes a model with these weights, in this order and under these names. INVALID_ARGUMENT: a
+// tensor's values do not match its shape, or TF.js would compute a different result.
 absl::StatusOr<TfjsFiles> WriteTfjsLayersModel(const proto::ModelSpec& spec,
                                                absl::Span<const NamedTensor> weights);
 

@@ -12,11 +12,11 @@ namespace {
 
 using nlohmann::json;
 
-// The Keras whose words these are; readers use it to choose how to read.
+// The Keras version of the format; readers use it to select their parser.
 constexpr char kKerasVersion[] = "2.15.0";
 
-// Where the output of every layer comes from: [LAYER, CALL, OUTPUT]. What shares the variables of
-// another layer is one more call of it.
+// The connection [LAYER, CALL, OUTPUT] of each layer's output. A layer that shares another one's
+// variables is a further call of it.
 using Connections = std::map<std::string, json>;
 
 Connections ConnectionsOf(const proto::ModelSpec& spec) {

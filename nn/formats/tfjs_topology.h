@@ -8,8 +8,8 @@
 
 namespace cairn::nn {
 
-// The "modelTopology" of `spec`: Keras 2's words, in the spelling that TF.js knows.
-// INVALID_ARGUMENT names the layer if TF.js would load it and compute something else.
+// Returns the "modelTopology" of `spec`, in Keras 2's format with TF.js's spelling.
+// INVALID_ARGUMENT names the layer if TF.js would compute a different result.
 absl::StatusOr<nlohmann::json> TfjsTopology(const proto::ModelSpec& spec);
 
 }  // namespace cairn::nn

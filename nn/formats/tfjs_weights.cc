@@ -13,7 +13,7 @@
 namespace cairn::nn {
 namespace {
 
-// What a manifest says of one weight, before its bytes are known.
+// A weight's entry in the manifest; its values are read later.
 struct Entry {
   NamedTensor tensor;
   int64_t bytes = 0;
@@ -71,7 +71,7 @@ absl::StatusOr<Entry> ReadEntry(const JsonNode& node) {
   return entry;
 }
 
-// Takes the first `entry->bytes` of `bytes` for the tensor's values.
+// Moves the first entry->bytes of `bytes` to the tensor's values.
 absl::Status TakeValues(const JsonNode& group, std::string_view* bytes, Entry* entry) {
   if (entry->bytes > static_cast<int64_t>(bytes->size())) {
     return group.Error(absl::StrCat("the files end inside weight '", entry->tensor.name, "': ",
@@ -121,7 +121,8 @@ absl::StatusOr<std::vector<NamedTensor>> ReadWeights(const JsonNode& manifest,
   for (const JsonNode& group : groups) {
     CAIRN_ASSIGN_OR_RETURN(const auto group_paths, ReadGroupPaths(group));
     const auto parts = file_contents.subspan(0, group_paths.size());
-    // A weight may begin in one file and end in the next. One file, the usual case, is not copied.
+    // A weight may span two files, so several files are concatenated. The common case of a single
+    // file is not copied.
     const std::string joined = parts.size() > 1 ? absl::StrJoin(parts, "") : "";
     CAIRN_RETURN_IF_ERROR(ReadGroup(group, parts.size() == 1 ? parts[0] : joined, &weights));
     file_contents.remove_prefix(parts.size());

@@ -11,13 +11,14 @@
 
 namespace cairn::nn {
 
-// A TF.js weight manifest: groups of {paths, weights}. The files of a group, one behind the other,
-// hold its weights in order, without gaps.
+// Reads a TF.js weight manifest: groups of {paths, weights}. The concatenated files of a group
+// contain its weights in order, without gaps.
 
-// The paths of all groups, in order. Refuses those that leave the model's folder.
+// The paths of all groups, in order. INVALID_ARGUMENT if one leaves the model's folder.
 absl::StatusOr<std::vector<std::string>> ReadWeightPaths(const JsonNode& manifest);
 
-// The weights of all groups; `file_contents` has one entry for each of ReadWeightPaths.
+// The weights of all groups. `file_contents` has the contents of each file of ReadWeightPaths, in
+// order.
 absl::StatusOr<std::vector<NamedTensor>> ReadWeights(const JsonNode& manifest,
                                                      absl::Span<const std::string> file_contents);
 

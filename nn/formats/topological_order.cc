@@ -14,8 +14,8 @@ namespace cairn::nn {
 namespace {
 
 struct Graph {
-  std::vector<std::vector<int>> users;  // of each layer's output
-  std::vector<int> missing;             // inputs of each layer that are not placed yet
+  std::vector<std::vector<int>> users;  // consumers of each layer's output
+  std::vector<int> missing;             // number of inputs of each layer that are not sorted yet
 };
 
 absl::Status BuildGraph(const proto::ModelSpec& spec, Graph* graph) {

@@ -6,8 +6,8 @@
 
 namespace cairn::nn {
 
-// Reorders the layers so that each stands after its inputs; of those that could be next, the one
-// that stood first is. INVALID_ARGUMENT: two layers of one name, an input that is no layer, or a
+// Sorts the layers such that each follows its inputs; among the candidates the one that came first
+// is next. INVALID_ARGUMENT: two layers have the same name, an input is not a layer, or there is a
 // cycle.
 absl::Status SortTopologically(proto::ModelSpec* spec);
 
