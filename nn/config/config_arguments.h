@@ -13,7 +13,7 @@ class Message;
 
 namespace cairn::nn {
 
-// What a number in a configuration may be. Finite as a float in any case.
+// The valid range of a number in a job file. The number must also be finite as a float.
 struct ArgumentRange {
   enum class Ends { kIncluded, kAboveSmallest, kBelowLargest };
 
@@ -22,16 +22,17 @@ struct ArgumentRange {
   Ends ends = Ends::kIncluded;
 };
 
-// Checks that a job file's message says nothing but its `name` and the arguments in `known`.
-// INVALID_ARGUMENT names the one that is too much, what it may have been meant to be, and the list.
+// Checks that a message of the job file sets no fields other than `name` and those in `known`.
+// INVALID_ARGUMENT names the unknown argument, the most similar known one, and the list of known
+// ones.
 absl::Status CheckArguments(const google::protobuf::Message& config,
                             const std::vector<std::string>& known);
 
-// INVALID_ARGUMENT: "'momentum' is 1.5; it must be from 0 to 1".
+// Checks that a value is in `range`. INVALID_ARGUMENT: "'momentum' is 1.5; it must be from 0 to 1".
 absl::Status CheckArgument(const std::string& name, double value, const ArgumentRange& range);
 
-// The lower-case name with underscores of a Keras class: "CosineDecayRestarts" is
-// "cosine_decay_restarts"; names that have the form already stay as they are.
+// Converts a Keras class name to snake case: "CosineDecayRestarts" becomes "cosine_decay_restarts".
+// Names in snake case are returned unchanged.
 std::string SnakeCase(const std::string& name);
 
 }  // namespace cairn::nn

@@ -25,7 +25,7 @@ absl::Status Bad(const char* path, const Parts&... parts) {
   return absl::InvalidArgumentError(absl::StrCat(path, ": ", parts...));
 }
 
-// A number that is not said is in any range.
+// A number that is not set is valid.
 absl::Status CheckRange(const char* path, bool is_said, int64_t value, int64_t smallest,
                         int64_t largest) {
   if (!is_said || (value >= smallest && value <= largest)) return absl::OkStatus();

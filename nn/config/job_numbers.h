@@ -8,16 +8,15 @@
 
 namespace cairn::nn {
 
-// So many batches a job has at most, validation not counted: at a microsecond each they take 12
-// days.
+// The maximum number of training batches of a job: 12 days at one microsecond per batch.
 inline constexpr int64_t kTotalBatchesMax = int64_t{1} << 40;
-// So many examples a batch has at most: what nn::Executor takes.
+// The maximum batch size; nn::Executor has the same limit.
 inline constexpr int64_t kBatchSizeMax = int64_t{1} << 20;
 
-// What a job says of its batches (batch_size, epochs, steps), its strategy, its checkpoints and its
-// partitioner: whether all that must be there is, and nothing else, in the ranges of
-// doc/job_file.md. InvalidArgument begins with the field's path in the job file, and names the
-// value and what it may be.
+// Validates a job's batches (batch_size, epochs, steps), strategy, checkpoints and partitioner:
+// required fields are present, exclusive ones are not combined, and numbers are in the ranges of
+// doc/job_file.md. INVALID_ARGUMENT starts with the field's path in the job file and names the
+// value and the valid range.
 absl::Status CheckJobNumbers(const proto::Job& job);
 
 }  // namespace cairn::nn

@@ -64,7 +64,7 @@ absl::Status CheckColumn(const std::string& path, const proto::CsvColumn& column
   return CheckNumeric(path, column);
 }
 
-// `labels`: how many columns have labels of the same output.
+// `labels` is the number of label columns of the same output.
 absl::Status CheckLabel(const std::string& path, const proto::CsvColumn& column, int64_t labels) {
   if (column.one_hot()) {
     return Bad(path, ".one_hot: is of features; for labels it stands beside \"csv\"");
@@ -98,14 +98,15 @@ std::vector<std::string> NamesOf(const Places& places) {
   return names;
 }
 
-// What a column says of where it belongs.
+// The input or output that a column names, if any.
 struct Said {
   bool says = false;
   std::string name;
 };
 
-// Whether each of the model's inputs, or outputs, has columns, and each column one of them. `list`
-// is where the columns stand, `field` how they say it.
+// Checks that each of the model's inputs or outputs (`places`) has a column and that each column
+// names one of them. `list` is the path of the columns, `field` the name of the field that names
+// the place.
 absl::Status CheckShared(const std::string& list, const std::string& field,
                          const std::vector<std::string>& places, const std::vector<Said>& columns) {
   std::set<std::string> used;

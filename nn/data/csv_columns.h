@@ -9,19 +9,19 @@
 
 namespace cairn::nn {
 
-// Whether ids stand for what the column holds.
+// True if the column's values are names that are replaced by ids.
 bool IsCategorical(const proto::CsvColumn& column);
 
-// Checks what a CSV source says about its columns. InvalidArgument begins with the field's path;
-// `path` is the source's: "train.csv".
+// Validates the columns of a CSV source. `path` is the source's path in the job file ("train.csv").
+// INVALID_ARGUMENT starts with the field's path.
 absl::Status CheckCsvColumns(const std::string& path, const proto::CsvSource& source);
 
-// Whether every input of the model has columns, and every column an input. The source passed
-// CheckCsvColumns.
+// Checks that every input of the model has columns and that every column belongs to an input.
+// CheckCsvColumns must have accepted the source.
 absl::Status CheckCsvInputs(const std::string& path, const proto::CsvSource& source,
                             const Model& model);
 
-// The same for outputs and the columns of labels.
+// Like CheckCsvInputs, for outputs and label columns.
 absl::Status CheckCsvOutputs(const std::string& path, const proto::CsvSource& source,
                              const Model& model);
 

@@ -10,36 +10,37 @@
 
 namespace cairn::nn {
 
-// What a job says about its data, seen without any file. All errors are InvalidArgument, begin with
-// the field's path in the job file, and name the value and what it may be.
+// Validation of a job's data sources, without reading files. All errors are INVALID_ARGUMENT, start
+// with the field's path in the job file, and name the value and the valid ones.
 
-// Checks everything that needs no model.
+// Checks everything that does not depend on the model.
 absl::Status CheckJobData(const proto::Job& job);
 
-// Whether the sources of a job that CheckJobData let pass can feed the model's inputs and have
-// labels for its outputs. ResolveLabels has seen them.
+// Checks that the sources fit the model's inputs and outputs. CheckJobData must have accepted the
+// job, and ResolveLabels must have been applied.
 absl::Status CheckDataFitsModel(const proto::Job& job, const Model& model);
 
-// A file, or a pattern for files, that a source names.
+// A file name, or a pattern of file names, in a source.
 struct DataFile {
-  std::string path;  // In the job file: "train.idx.features[0]".
+  std::string path;  // The path of the field in the job file: "train.idx.features[0]".
   std::string* name = nullptr;
 };
 
-// All of them. They belong to `source`; `path` is the source's.
+// All file names of a source. The result points into `source`. `path` is the source's path in the
+// job file.
 std::vector<DataFile> FilesOf(const std::string& path, proto::DataSource* source);
 
-// The job's validation source as it is meant: what it does not say about labels, columns and
-// preprocessing it takes from the training source, but for `scale`, which belongs to the files.
+// The job's validation source with defaults applied: settings of labels, columns and preprocessing
+// that it does not set are the training source's, except `scale`, which belongs to the files.
 proto::DataSource ValidationSource(const proto::Job& job);
 
-// Whether labels of the model's output of this name are class numbers that become vectors.
+// True if the labels of this output are class labels to be one-hot encoded.
 bool IsOneHot(const proto::DataSource& source, const std::string& output);
 
-// "npy"; empty if the source says none.
+// The name of the source's format, such as "npy"; empty if it has none.
 std::string FormatName(const proto::DataSource& source);
 
-// The formats, for messages: "idx, npy, ...".
+// The list of formats for messages.
 inline constexpr char kDataFormats[] = "idx, npy, csv, cifar10, cifar100";
 
 }  // namespace cairn::nn

@@ -9,22 +9,24 @@
 
 namespace cairn::nn {
 
-// Mean and deviation of each place on an axis, over everything that is added. Float64, one pass:
-// Welford's method (Knuth, The Art of Computer Programming, vol. 2, 4.2.2). Not thread-safe.
+// Computes the mean and standard deviation per position along the last axis, over all added values,
+// in double and in one pass (Welford's method; Knuth, The Art of Computer Programming, vol. 2,
+// 4.2.2). Not thread-safe.
 class Moments {
  public:
-  // `places` is positive.
+  // `places` is the length of the last axis; positive.
   explicit Moments(int64_t places) : mean_(places), squares_(places) {}
 
-  // A whole number of times `places` values, place by place. NaN and infinite ones do not count.
+  // Adds values; their number must be a multiple of `places`. NaN and infinite values are skipped.
   void Add(absl::Span<const float> values);
 
-  // Population's deviation, as Keras's Normalization. Of a place without values: 0 and 1.
+  // The mean and population standard deviation, as in Keras's Normalization. A position without
+  // values has mean 0 and deviation 1.
   proto::DataPlan::Standardization Result() const;
 
  private:
   std::vector<double> mean_;
-  std::vector<double> squares_;  // Of the distances from the mean, summed.
+  std::vector<double> squares_;  // Sums of squared deviations from the mean.
   std::vector<double> counts_ = std::vector<double>(mean_.size());
 };
 

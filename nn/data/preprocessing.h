@@ -9,22 +9,23 @@
 
 namespace cairn::nn {
 
-// What a job does to the stored numbers of one of its inputs before the model sees them: training,
-// validation and prediction do just this. Immutable, thread-safe.
+// The preprocessing of one model input: scaling and standardization of the stored values. Training,
+// validation and prediction all use it. Immutable and thread-safe.
 class Preprocessing {
  public:
-  // None.
+  // No preprocessing.
   Preprocessing() = default;
-  // Of input `input` of the model, from files that `source` describes (the job's train or
-  // ValidationSource) by what the job's plan says. Inputs of whole numbers have none.
+  // The preprocessing of input number `input` of the model, for files that `source` describes (the
+  // job's train source or its ValidationSource), with the statistics of the job's plan. Integer
+  // inputs are not preprocessed.
   Preprocessing(const proto::DataSource& source, const proto::DataPlan& plan, const Model& model,
                 int input);
 
   double scale() const { return scale_; }
-  // Multiplied by scale, rounded, then as Standardize.
+  // Multiplies by scale, rounds to float, then applies Standardize.
   void Apply(absl::Span<float> values) const;
-  // (value - mean) / max(deviation, 1e-7), each place of the last axis by its own, as Keras's
-  // Normalization. `values` are whole examples, already multiplied.
+  // (value - mean) / max(deviation, 1e-7), per position along the last axis, as in Keras's
+  // Normalization. `values` are whole examples, already scaled.
   void Standardize(absl::Span<float> values) const;
 
  private:

@@ -42,7 +42,7 @@ int64_t ClassWeights::ClassOf(const void* labels, int64_t example) const {
   if (label_type_ == proto::INT32) return static_cast<const int32_t*>(labels)[example];
   const float* const row = static_cast<const float*>(labels) + example * label_count_;
   if (label_count_ > 1) return std::max_element(row, row + label_count_) - row;
-  // A NaN, or a number that no class has, must not be converted.
+  // Converting NaN or a number out of int64's range would be undefined.
   return std::isfinite(*row) && std::abs(*row) < 1e9f ? static_cast<int64_t>(*row) : -1;
 }
 

@@ -13,20 +13,20 @@
 
 namespace cairn::nn {
 
-// Keras's class_weight: how much an example counts in the training loss, by its class. Immutable,
+// Keras's class_weight: the weight of an example in the training loss, by its class. Immutable and
 // thread-safe.
 class ClassWeights {
  public:
-  // For a model with this loss, one example of whose output has `output_shape`. InvalidArgument:
-  // not exactly one weight for each class from 0 on, a weight that is negative or not finite, or an
-  // output of several positions. (How many classes there are is known where labels are class
-  // numbers or one-hot.)
+  // Creates the weights for a model with this loss and output shape (of one example).
+  // INVALID_ARGUMENT: `weights` does not have exactly one weight for each class from 0 on, a weight
+  // is negative or not finite, or the output has several positions per example. The number of
+  // classes is checked only if labels are class labels or one-hot vectors.
   static absl::StatusOr<ClassWeights> Create(const std::map<int64_t, double>& weights,
                                              const Loss& loss, const Shape& output_shape);
 
-  // Writes the weight of each example to `weights`. `labels` as the loss takes them: the class is
-  // the label, or, where an example has several, the place of its largest. InvalidArgument: a label
-  // that has no weight.
+  // Writes the weight of each example to `weights`. `labels` have the form that the loss takes. An
+  // example's class is its label or, if it has several label values, the position of the largest.
+  // INVALID_ARGUMENT: a label has no weight.
   absl::Status Fill(int64_t examples, const void* labels, float* weights) const;
 
  private:
@@ -37,7 +37,7 @@ class ClassWeights {
 
   std::vector<float> weights_;  // By class.
   proto::DataType label_type_;
-  int64_t label_count_;  // Of one example.
+  int64_t label_count_;  // Per example.
 };
 
 }  // namespace cairn::nn

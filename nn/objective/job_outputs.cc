@@ -32,13 +32,13 @@ absl::StatusOr<int> FindOutput(const std::string& path, const std::string& name,
   return Bad(path, ": the model has no output '", name, "'; ", KnownNamesText(name, names));
 }
 
-// The field by which a job file says it, for errors.
+// The job file's field that set the entry, for error messages.
 const char* FieldOf(const proto::TrainedOutput& said) {
   if (said.has_loss()) return "loss";
   return said.has_loss_weight() ? "loss_weights" : "metrics";
 }
 
-// What is said of each output, in the model's order.
+// The settings of each output, in the model's order.
 absl::StatusOr<std::vector<proto::TrainedOutput>> Collect(const Model& model,
                                                           const proto::Job& job) {
   std::vector<proto::TrainedOutput> outputs(model.outputs().size());
@@ -116,7 +116,8 @@ absl::Status SetOutputs(const std::vector<proto::TrainedOutput>& outputs, proto:
   return absl::OkStatus();
 }
 
-// Puts `labels`, of which entry i belongs to the output of name names[i], into the model's order.
+// Sorts the source's labels into the order of the model's outputs; label_outputs(i) names the
+// output of labels(i).
 template <typename Source>
 absl::Status Reorder(const std::string& path, const Model& model, Source* source) {
   if (source->label_outputs().empty()) return absl::OkStatus();

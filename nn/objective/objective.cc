@@ -14,7 +14,7 @@ absl::Status At(const std::string& path, const absl::Status& status) {
   return absl::Status(status.code(), absl::StrCat(path, ": ", status.message()));
 }
 
-// Where a job file says something of an output or, of a model with several, of which one.
+// A field's path for error messages; names the output if the model has several.
 std::string PathOf(const char* field, const Model& model, size_t output) {
   if (model.outputs().size() == 1) return field;
   return absl::StrCat(field, " of output '", model.outputs()[output].name, "'");

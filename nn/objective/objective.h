@@ -13,8 +13,8 @@
 
 namespace cairn::nn {
 
-// What a model is trained for and judged by. Each of its outputs has a loss; the model's loss is
-// the sum of these, each times the output's weight (Keras's loss_weights). Immutable, thread-safe.
+// The training objective and the metrics of a model. Each output has a loss; the model's loss is
+// their sum, weighted by Keras's loss_weights. Immutable and thread-safe.
 class Objective {
  public:
   struct Term {
@@ -24,23 +24,23 @@ class Objective {
 
   struct Measure {
     std::unique_ptr<const Metric> metric;
-    // A position in Model::outputs().
+    // An index into Model::outputs().
     int output = 0;
   };
 
-  // None: batches have no labels.
+  // No objective: batches have no labels.
   Objective() = default;
-  // Of a model with one output, without metrics.
+  // The objective of a model with one output, without metrics.
   explicit Objective(std::unique_ptr<const Loss> loss) {
     terms_.push_back({.loss = std::move(loss)});
   }
-  // What a job says, which ResolveOutputs has seen. INVALID_ARGUMENT begins with the field's path;
-  // otherwise as CreateLoss and CreateMetric.
+  // The objective of a job to which ResolveOutputs has been applied. INVALID_ARGUMENT starts with
+  // the field's path; otherwise errors are those of CreateLoss and CreateMetric.
   static absl::StatusOr<Objective> Create(const proto::Job& job, const Model& model);
 
-  // In the order of the model's outputs; empty if there is no loss at all.
+  // One term per model output, in order; empty if there is no loss.
   const std::vector<Term>& terms() const { return terms_; }
-  // In the order of Job.metrics.
+  // The metrics, in the order of Job.metrics.
   const std::vector<Measure>& measures() const { return measures_; }
 
  private:
