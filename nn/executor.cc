@@ -81,11 +81,12 @@ absl::StatusOr<std::unique_ptr<Executor>> Executor::Create(const Model* model,
         absl::StrCat("batch size ", options.batch_size, " is not from 1 to ", kBatchSizeMax));
   }
   if (options.threads < 1) {
-    return absl::InvalidArgumentError(absl::StrCat(options.threads, " threads are too few"));
+    return absl::InvalidArgumentError(
+        absl::StrCat("the number of threads is ", options.threads, "; it must be at least 1"));
   }
   if (!device->memory_is_host()) {
     return absl::UnimplementedError(
-        absl::StrCat(device->name(), " cannot run models yet; use the cpu"));
+        absl::StrCat(device->name(), " cannot run models yet; use the device \"cpu\""));
   }
   // Must precede the creation of kernels: oneDNN partitions its work for the number of threads at
   // that time.

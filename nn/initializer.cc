@@ -94,15 +94,15 @@ std::vector<double> Orthogonal(const VariableSpec& variable, uint64_t key) {
 absl::Status CheckInitializer(const VariableSpec& variable) {
   const Kind kind = variable.initializer.kind;
   if (kind == Kind::kIdentity && variable.shape.size() != 2) {
-    return absl::InvalidArgumentError(absl::StrCat("initializer Identity is for two dimensions; ",
+    return absl::InvalidArgumentError(absl::StrCat("initializer Identity needs two dimensions; ",
                                                    variable.name, " has ", variable.shape.size()));
   }
   if (kind == Kind::kOrthogonal &&
       (variable.shape.size() < 2 || variable.element_count() > kMaxOrthogonalElements)) {
     return absl::InvalidArgumentError(absl::StrCat(
-        "initializer Orthogonal is for at least two dimensions and at most ",
-        kMaxOrthogonalElements, " elements; ", variable.name, " has ", variable.shape.size(),
-        " dimensions and ", variable.element_count(), " elements"));
+        "initializer Orthogonal needs at least two dimensions and at most ", kMaxOrthogonalElements,
+        " elements; ", variable.name, " has ", variable.shape.size(), " dimensions and ",
+        variable.element_count(), " elements"));
   }
   return absl::OkStatus();
 }

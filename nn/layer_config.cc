@@ -187,7 +187,7 @@ std::array<int64_t, 2> LayerConfig::Pair(std::string_view argument,
   }
   if (numbers->size() == 1) return {(*numbers)[0], (*numbers)[0]};
   if (numbers->size() == 2) return {(*numbers)[0], (*numbers)[1]};
-  FailArgument(argument, absl::StrCat("must be one number or two, is ", numbers->size()));
+  FailArgument(argument, absl::StrCat("must be one or two numbers, has ", numbers->size()));
   return {1, 1};
 }
 
@@ -211,11 +211,11 @@ int64_t LayerConfig::Axis(std::string_view argument, int64_t default_value, size
   const std::vector<int64_t> given =
       Ints(argument, -axes, axes - 1).value_or(std::vector<int64_t>{default_value});
   if (given.size() != 1) {
-    FailArgument(argument, absl::StrCat("must be one axis, is ", given.size()));
+    FailArgument(argument, absl::StrCat("must be one axis, has ", given.size()));
     return 0;
   }
   const int64_t axis = given[0] < 0 ? given[0] + axes : given[0];
-  if (axis == 0) FailArgument(argument, "is the batch");
+  if (axis == 0) FailArgument(argument, "must not be the batch axis");
   return std::max<int64_t>(axis - 1, 0);
 }
 

@@ -25,7 +25,7 @@ absl::StatusOr<std::vector<int>> FindInputs(const proto::LayerSpec& spec,
   for (const std::string& name : spec.inputs()) {
     const auto found = nodes.find(name);
     if (found == nodes.end()) {
-      return LayerError(spec, absl::StrCat("no layer '", name, "' stands before it"));
+      return LayerError(spec, absl::StrCat("its input '", name, "' is not a layer before it"));
     }
     inputs.push_back(found->second);
   }
@@ -40,7 +40,8 @@ absl::Status ExpectUniqueVariables(const std::vector<VariableSpec>& variables) {
   absl::flat_hash_set<std::string> names;
   for (const VariableSpec& variable : variables) {
     if (!names.insert(variable.name).second) {
-      return absl::InvalidArgumentError(absl::StrCat("two variables are called ", variable.name));
+      return absl::InvalidArgumentError(
+          absl::StrCat("two variables have the name '", variable.name, "'"));
     }
   }
   return absl::OkStatus();
@@ -103,8 +104,8 @@ absl::Status Model::ShareVariables(const proto::LayerSpec& spec, const NodesByNa
                                    Node* node) const {
   const auto owner = nodes.find(spec.shares());
   if (owner == nodes.end()) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("shares the variables of '", spec.shares(), "', which stands not before it"));
+    return absl::InvalidArgumentError(absl::StrCat("shares the variables of '", spec.shares(),
+                                                   "', which is not a layer before it"));
   }
   node->owner = owner->second;
   node->first_variable = nodes_[node->owner].first_variable;
@@ -115,12 +116,13 @@ absl::Status Model::ShareVariables(const proto::LayerSpec& spec, const NodesByNa
     is_same = owned[i].spec.shape == used[i].spec.shape;
     if (used[i].spec.update != VariableSpec::Update::kMovingAverage) continue;
     return absl::InvalidArgumentError(
-        "is called several times; its moving averages would need several values a step. Freeze it, "
-        "or call it with training=False");
+        "is called several times, and moving averages take one value per step: freeze the layer, "
+        "or "
+        "call it with training=False");
   }
   if (is_same) return absl::OkStatus();
   return absl::InvalidArgumentError(absl::StrCat(
-      "its variables would have other shapes in this call than in that as '", spec.shares(), "'"));
+      "its variables have other shapes in this call than in the call '", spec.shares(), "'"));
 }
 
 // Connects the masks of the node's inputs and appends the mask of its output to masks_.
@@ -142,7 +144,7 @@ absl::Status Model::ConnectMasks(Node* node) {
     // A layer that uses masks passes only the mask of its first input.
     if (!layer.passes_mask() || mask < 0 || (layer.uses_mask() && i > 0)) continue;
     if (passed >= 0 && passed != mask) {
-      return absl::InvalidArgumentError("its inputs have different masks; that is not supported");
+      return absl::InvalidArgumentError("its inputs have different masks, which is not supported");
     }
     passed = mask;
   }
@@ -185,8 +187,8 @@ absl::Status Model::AddOutputs(const proto::ModelSpec& spec, const NodesByName& 
     }
     if (masks_[node] >= 0) {
       return absl::InvalidArgumentError(
-          absl::StrCat("the mask that mask_zero makes reaches the model's output '", name,
-                       "', whose loss would have to leave steps out; that is not supported"));
+          absl::StrCat("the model's output '", name,
+                       "' has a mask (from mask_zero); a loss with masked steps is not supported"));
     }
     outputs_.push_back({name, output.shape, node});
   }

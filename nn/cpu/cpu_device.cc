@@ -100,7 +100,7 @@ absl::Status Guarded(const std::string& what, const Work& work) {
     if (error.status == dnnl_out_of_memory) {
       return absl::ResourceExhaustedError(absl::StrCat("no memory for ", what));
     }
-    return absl::InternalError(absl::StrCat("oneDNN refuses ", what, ": ", error.what()));
+    return absl::InternalError(absl::StrCat("oneDNN cannot compute ", what, ": ", error.what()));
   }
 }
 

@@ -15,13 +15,13 @@ std::vector<Interpolation::Tap> Interpolation::TapsOf(const ResizedAxis& axis, b
   const double scale = static_cast<double>(axis.extent) / static_cast<double>(axis.output);
   std::vector<Tap> taps;
   for (int64_t i = 0; i < axis.output; ++i) {
-    const double centre = (static_cast<double>(i) + 0.5) * scale;
+    const double center = (static_cast<double>(i) + 0.5) * scale;
     Tap tap;
     if (nearest) {
-      tap.low = tap.high = std::min(static_cast<int64_t>(centre), axis.extent - 1);
+      tap.low = tap.high = std::min(static_cast<int64_t>(center), axis.extent - 1);
     } else {
-      const double below = std::floor(centre - 0.5);
-      tap.weight = static_cast<float>(centre - 0.5 - below);
+      const double below = std::floor(center - 0.5);
+      tap.weight = static_cast<float>(center - 0.5 - below);
       tap.low = std::max<int64_t>(static_cast<int64_t>(below), 0);
       tap.high = std::min<int64_t>(static_cast<int64_t>(below) + 1, axis.extent - 1);
     }

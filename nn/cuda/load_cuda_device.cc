@@ -38,14 +38,13 @@ absl::StatusOr<CudaFactory*> LoadFactory() {
   void* library = dlopen(FindLibrary().c_str(), RTLD_NOW | RTLD_LOCAL);
   if (library == nullptr) {
     return absl::UnavailableError(absl::StrCat(
-        "the GPU's library, looked for beside the program and where the loader looks, cannot be "
-        "loaded: ",
+        "cannot load the GPU library (searched beside the program and on the loader's path): ",
         LoaderError()));
   }
   void* factory = dlsym(library, kCudaFactory);
   if (factory == nullptr) {
     return absl::UnavailableError(
-        absl::StrCat("the GPU's library is not of this version: ", LoaderError()));
+        absl::StrCat("the GPU library has another version: ", LoaderError()));
   }
   return reinterpret_cast<CudaFactory*>(factory);
 }

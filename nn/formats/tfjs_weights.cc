@@ -46,8 +46,8 @@ absl::Status CheckFloat32(const JsonNode& node, const std::string& name) {
   }
   if (const auto quantization = node.Find("quantization"); quantization.has_value()) {
     return quantization->Error(absl::StrCat("weight '", name,
-                                            "' is quantised; only plain float32 is supported: "
-                                            "convert the model without quantisation"));
+                                            "' is quantized; only plain float32 is supported: "
+                                            "convert the model without quantization"));
   }
   return absl::OkStatus();
 }

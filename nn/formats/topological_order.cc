@@ -33,7 +33,7 @@ absl::Status BuildGraph(const proto::ModelSpec& spec, Graph* graph) {
       const auto it = index.find(input);
       if (it == index.end()) {
         return absl::InvalidArgumentError(absl::StrCat(
-            "layer '", spec.layers(i).name(), "' has input '", input, "', which is no layer"));
+            "layer '", spec.layers(i).name(), "' has input '", input, "', which is not a layer"));
       }
       graph->users[it->second].push_back(i);
     }

@@ -20,7 +20,7 @@ absl::StatusOr<std::unique_ptr<const Layer>> ConcatenateLayer::Create(LayerConfi
     if (others.size() == output.shape.size()) others[axis] = output.shape[axis];
     if (others != output.shape) {
       config.Fail(absl::StrCat("inputs ", ShapeText(inputs[0].shape), " and ",
-                               ShapeText(input.shape), " differ beside axis ", axis + 1));
+                               ShapeText(input.shape), " differ in an axis other than ", axis + 1));
       return config.Finish();
     }
     output.shape[axis] += input.shape[axis];

@@ -57,7 +57,7 @@ Window ReadConvolutionWindow(const Shape& input, bool flat, LayerConfig& config)
     }
     output[axis] = OutputLength(arguments, axis, input[axis], padding);
     if (output[axis] < 1) {
-      config.Fail("leaves no output");
+      config.Fail("its output would be empty");
       return {};
     }
   }
@@ -65,10 +65,10 @@ Window ReadConvolutionWindow(const Shape& input, bool flat, LayerConfig& config)
   // input.
   Window window = SlideWindow(arguments, output, config);
   if (window.output[0] != input[0] || window.output[1] != input[1]) {
-    config.FailArgument(
-        "output_padding",
-        absl::StrCat("gives an output of ", output[0], " x ", output[1],
-                     ", which no such convolution turns into ", input[0], " x ", input[1]));
+    config.FailArgument("output_padding",
+                        absl::StrCat("gives an output of ", output[0], " x ", output[1],
+                                     "; a convolution of that size does not have an output of ",
+                                     input[0], " x ", input[1]));
   }
   window.output = {output[0], output[1]};
   return window;

@@ -37,8 +37,8 @@ absl::StatusOr<std::unique_ptr<const Layer>> DotLayer::Create(LayerConfig& confi
     const int64_t rank = static_cast<int64_t>(shape.size()) + 1;
     const int64_t axis = axes[i] < 0 ? axes[i] + rank : axes[i];
     if (axis < 1 || axis >= rank) {
-      config.FailArgument(
-          "axes", absl::StrCat(axes[i], " is no axis beside the batch of ", ShapeText(shape)));
+      config.FailArgument("axes", absl::StrCat("names ", axes[i], ", which is not an axis of ",
+                                               ShapeText(shape), " (axis 0 is the batch)"));
       return config.Finish();
     }
     sides[i] = SideOf(shape, axis - 1);

@@ -142,7 +142,7 @@ absl::StatusOr<std::unique_ptr<const Layer>> RecurrentLayer::CreateBidirectional
   const auto& fields = config.spec().config().fields();
   if (const auto mode = fields.find("merge_mode");
       mode != fields.end() && mode->second.has_null_value()) {
-    config.FailArgument("merge_mode", "is null, which means two outputs; that is not supported");
+    config.FailArgument("merge_mode", "is null (two outputs), which is not supported");
   }
   const std::string merge = config.Word("merge_mode", {"concat", "sum", "mul", "ave"});
   Arguments arguments;

@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
 #include "common/status_macros.h"
 #include "nn/layers/window.h"
 
@@ -24,7 +25,7 @@ Resize ReadFactors(const Shape& image, bool flat, LayerConfig& config) {
     factors = config.Pair("size", std::array<int64_t, 2>{2, 2});
   }
   if (std::max(factors[0], factors[1]) > kSideMax || std::max(image[0], image[1]) > kSideMax) {
-    config.FailArgument("size", "or the image is absurdly large");
+    config.Fail(absl::StrCat("'size' or the image has a side longer than ", kSideMax));
     return {};
   }
   Resize resize = ResizeOfAll(image, {image[0] * factors[0], image[1] * factors[1]});

@@ -225,7 +225,7 @@ absl::StatusOr<LearningRate> LearningRate::Create(const proto::Optimizer& config
   if (config.has_learning_rate_schedule()) {
     if (config.has_learning_rate()) {
       return absl::InvalidArgumentError(
-          "'learning_rate' is there as a number and as a schedule; leave one of them");
+          "'learning_rate' is given as a number and as a schedule; keep one of them");
     }
     CAIRN_ASSIGN_OR_RETURN(Function function, CreateSchedule(config.learning_rate_schedule()));
     return LearningRate(std::move(function));

@@ -102,8 +102,8 @@ absl::Span<const uint64_t> SquareSum::words() const {
 
 absl::StatusOr<SquareSum> SquareSum::FromWords(absl::Span<const uint64_t> words, bool finite) {
   if (words.size() > static_cast<size_t>(kWords)) {
-    return absl::InvalidArgumentError(absl::StrCat("a sum of squares of ", words.size(),
-                                                   " words, at most ", kWords, " are possible"));
+    return absl::InvalidArgumentError(absl::StrCat("a sum of squares has ", words.size(),
+                                                   " words; at most ", kWords, " are possible"));
   }
   SquareSum sum;
   std::copy(words.begin(), words.end(), sum.words_.begin());

@@ -80,10 +80,10 @@ TEST(TfjsWeightsTest, RefusesFilesOfAnotherSize) {
   EXPECT_THAT(ErrorOf(Manifest(), {Files()[0]}), HasSubstr("names 2 files, but 1 were read"));
 }
 
-TEST(TfjsWeightsTest, RefusesOtherTypesAndQuantisation) {
+TEST(TfjsWeightsTest, RejectsOtherTypesAndQuantization) {
   json manifest = Manifest();
   manifest[0]["weights"][1]["quantization"] = {{"dtype", "uint8"}, {"scale", 0.1}, {"min", 0}};
-  EXPECT_THAT(ErrorOf(manifest, Files()), HasSubstr("weight 'b' is quantised"));
+  EXPECT_THAT(ErrorOf(manifest, Files()), HasSubstr("weight 'b' is quantized"));
   manifest = Manifest();
   manifest[0]["weights"][0]["dtype"] = "int32";
   EXPECT_THAT(ErrorOf(manifest, Files()), HasSubstr("weight 'a' is int32; only float32"));

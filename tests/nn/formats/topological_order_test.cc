@@ -45,7 +45,7 @@ TEST(TopologicalOrderTest, OneInputMayBeTakenTwice) {
 
 TEST(TopologicalOrderTest, RefusesCyclesStrangersAndTwins) {
   EXPECT_EQ(Sorted({{"a", {"b"}}, {"b", {"a"}}}), "layer 'a' depends on itself");
-  EXPECT_EQ(Sorted({{"a", {"b"}}}), "layer 'a' has input 'b', which is no layer");
+  EXPECT_EQ(Sorted({{"a", {"b"}}}), "layer 'a' has input 'b', which is not a layer");
   EXPECT_EQ(Sorted({{"a", {}}, {"a", {}}}), "two layers have the name 'a'");
 }
 

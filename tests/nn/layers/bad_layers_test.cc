@@ -1,4 +1,4 @@
-// Layers that cannot be: each is refused by its name and the reason, before anything is allocated.
+// Invalid layers: each error names the layer and the reason, before anything is allocated.
 
 #include <ostream>
 #include <string>
@@ -15,9 +15,9 @@ struct BadLayer {
   std::string name;
   std::string class_name;
   std::string config;
-  // Must all be in the refusal, beside the layer's name and class.
+  // Strings that the error must contain, besides the layer's name and class.
   std::vector<std::string> says;
-  // Of the input; two inputs of that shape for layers that merge.
+  // The input's shape; merging layers get two such inputs.
   std::string shape = "8, 8, 3";
   int inputs = 1;
 };
@@ -346,7 +346,7 @@ INSTANTIATE_TEST_SUITE_P(Attentions, BadLayerTest, ::testing::ValuesIn(Attention
                          NameOf);
 INSTANTIATE_TEST_SUITE_P(Sequences, BadLayerTest, ::testing::ValuesIn(Sequences()), NameOf);
 
-// Whole graphs.
+// Invalid graphs.
 absl::Status Refusal(const std::vector<TestLayer>& layers) {
   return Model::Create(SpecOf(layers)).status();
 }
@@ -359,7 +359,7 @@ TEST(BadGraphTest, ASharedLayerWhoseCallsDifferInShapeIsRefused) {
                {"d", "Dense", R"({"units": 3})"},
                {.name = "d:1", .class_name = "Dense", .config = R"({"units": 3})", .shares = "d"}});
   EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
-  EXPECT_NE(status.message().find("other shapes in this call than in that as 'd'"),
+  EXPECT_NE(status.message().find("other shapes in this call than in the call 'd'"),
             std::string::npos)
       << status;
 }
@@ -368,7 +368,7 @@ TEST(BadGraphTest, ASharedLayerWithoutOwnerIsRefused) {
   const absl::Status status = Refusal(
       {kInput,
        {.name = "d", .class_name = "Dense", .config = R"({"units": 3})", .shares = "nobody"}});
-  EXPECT_NE(status.message().find("'nobody', which stands not before it"), std::string::npos)
+  EXPECT_NE(status.message().find("'nobody', which is not a layer before it"), std::string::npos)
       << status;
 }
 
@@ -383,7 +383,8 @@ TEST(BadGraphTest, AMaskThatReachesTheOutputIsRefused) {
       Refusal({{"ids", "InputLayer", R"({"batch_shape": [null, 3], "dtype": "int32"})"},
                {"table", "Embedding", R"({"input_dim": 3, "output_dim": 2, "mask_zero": true})"},
                {"d", "Dense", R"({"units": 3})"}});
-  EXPECT_NE(status.message().find("reaches the model's output 'd'"), std::string::npos) << status;
+  EXPECT_NE(status.message().find("the model's output 'd' has a mask"), std::string::npos)
+      << status;
 }
 
 TEST(BadGraphTest, MasksThatDoNotMeetAreRefused) {
