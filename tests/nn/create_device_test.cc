@@ -34,7 +34,7 @@ TEST(CreateDeviceTest, AnUnknownKindListsTheKinds) {
   }
 }
 
-// This program carries no library, so there is none unless the host has one installed.
+// This program does not ship the GPU library, so it is found only if the host has it installed.
 TEST(CreateDeviceTest, CudaIsAGpuOrSaysWhatIsMissing) {
   absl::StatusOr<std::unique_ptr<Device>> device = CreateDevice("cuda");
   if (device.ok()) {

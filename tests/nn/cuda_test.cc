@@ -17,7 +17,7 @@ using ::testing::AnyOf;
 using ::testing::HasSubstr;
 using ::testing::StartsWith;
 
-// Skips, saying why, where there is no GPU.
+// Skips with the reason if there is no GPU.
 class CudaTest : public ::testing::Test {
  protected:
   void SetUp() override {
@@ -27,7 +27,7 @@ class CudaTest : public ::testing::Test {
     device_ = *std::move(device);
   }
 
-  // `values` on the GPU.
+  // Copies `values` to the GPU.
   float* Upload(const std::vector<float>& values) {
     absl::StatusOr<void*> memory = device_->Allocate(values.size() * sizeof(float));
     EXPECT_TRUE(memory.ok()) << memory.status();
@@ -50,7 +50,7 @@ std::vector<float> Draws(size_t count, uint64_t key) {
   return draws;
 }
 
-// From less than one staging buffer to many, with odd ends.
+// From less than one staging buffer to several, with odd sizes.
 TEST_F(CudaTest, WhatIsCopiedComesBack) {
   for (const size_t count : {0, 1, 1000, 1 << 20, (1 << 20) + 1, (5 << 20) + 3}) {
     const std::vector<float> values = Draws(count, count);

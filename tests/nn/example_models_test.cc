@@ -1,4 +1,4 @@
-// The models under examples/models are the published ones: their numbers of parameters.
+// Checks that the models in examples/models have the published numbers of parameters.
 
 #include <fstream>
 #include <ostream>
@@ -43,8 +43,8 @@ TEST_P(ExampleModelTest, HasAsManyParametersAsPublished) {
   EXPECT_EQ((*model)->output_shape(), GetParam().output);
 }
 
-// MobileNetV2 and ResNet50: keras.applications, whose summaries say 3,538,984, 2,257,984 and
-// 25,636,712 in all. DCGAN: TensorFlow's tutorial. The others: summed by hand.
+// Sources of the numbers. MobileNetV2 and ResNet50: the summaries of keras.applications (3,538,984,
+// 2,257,984 and 25,636,712 in total). DCGAN: TensorFlow's tutorial. The others are summed by hand.
 INSTANTIATE_TEST_SUITE_P(
     Models, ExampleModelTest,
     ::testing::Values(Published{"mobilenet_v2", 3504872, 34112, {1000}},

@@ -37,7 +37,7 @@ class ExecutorTest : public ::testing::Test {
 
 const TestLayer kOne = {"input", "InputLayer", R"({"batch_shape": [null, 1]})"};
 
-// What drills that count batches rely on.
+// End-to-end tests that count batches by a weight's value rely on this.
 TEST_F(ExecutorTest, AWeightThatOnlyCountsHasAGradientOfExactlyOne) {
   const auto executor = CreateFor({kOne, {"count", "Dense", R"({"units": 1, "use_bias": false})"}},
                                   "mean_absolute_error", 128);
@@ -55,7 +55,7 @@ TEST_F(ExecutorTest, AWeightThatOnlyCountsHasAGradientOfExactlyOne) {
 
 // ------------------------------------------------------------------------- several outputs
 
-// What training two outputs gives is compared with training each alone.
+// Compares training two outputs with training each one alone.
 class OutputsTest : public ::testing::Test {
  protected:
   static constexpr int64_t kExamples = 3;
@@ -67,7 +67,7 @@ class OutputsTest : public ::testing::Test {
 
   static float Wave(size_t seed, size_t i) { return std::sin(0.7f * seed + 1.3f * i); }
 
-  // `job` says losses, weights and metrics; labels of output i are labels_[label_of[i]].
+  // `job` has losses, weights and metrics. The labels of output i are labels_[label_of[i]].
   Result Train(const std::vector<std::string>& outputs, const proto::Job& job,
                const std::vector<int>& label_of) {
     const std::unique_ptr<Model> model = ModelOf(UsedBy(outputs), outputs);
@@ -95,7 +95,8 @@ class OutputsTest : public ::testing::Test {
     return result;
   }
 
-  // "kind" is a softmax over 3 classes, of which "size" is made: two outputs on one way.
+  // "kind" is a softmax over 3 classes, and "size" is computed from it: one output depends on the
+  // other.
   static std::vector<TestLayer> UsedBy(const std::vector<std::string>& outputs) {
     std::vector<TestLayer> layers = {{"x", "InputLayer", R"({"batch_shape": [null, 4]})"},
                                      {"stem", "Dense", R"({"units": 5, "activation": "tanh"})"},
@@ -159,7 +160,7 @@ TEST_F(OutputsTest, MetricsAreOfTheirOutput) {
   const Result both = Train({"kind", "size"}, job, {0, 1});
   const auto& states = both.sums.metrics;
   ASSERT_EQ(states.size(), 4u);
-  // Of each output its own loss, without its weight in the model's.
+  // Each output's own loss, without its weight in the model's loss.
   EXPECT_NEAR(both.sums.loss_sum, 0.75 * states[1][0] + 2 * states[0][0], 1e-9);
   EXPECT_EQ(states[0][1], kExamples);
   EXPECT_EQ(states[3][1], kExamples);

@@ -1,5 +1,5 @@
-// A frozen network under a new head, as it is used for transfer learning: what it costs in training
-// and what it computes.
+// A frozen network with a new head, as used for transfer learning: the memory of training and the
+// results.
 
 #include <fstream>
 #include <memory>
@@ -19,7 +19,7 @@ namespace {
 
 constexpr int64_t kBatch = 2;
 
-// The CPU, and how much of its memory was asked for.
+// The CPU device, counting the bytes allocated.
 class CountingDevice final : public Device {
  public:
   std::string name() const override { return cpu_->name(); }

@@ -66,7 +66,7 @@ TEST(LayerConfigTest, AxesAreCountedWithTheBatch) {
   EXPECT_EQ(config.Axis("last", 1, 3), 2);
   EXPECT_EQ(config.Axis("first", -1, 3), 0);
   EXPECT_EQ(config.Axis("listed", -1, 3), 1);
-  EXPECT_TRUE(config.Finish().ok() == false);  // "batch" was not asked for.
+  EXPECT_TRUE(config.Finish().ok() == false);  // No getter has read "batch".
   config.Axis("batch", -1, 3);
   EXPECT_NE(config.Finish().message().find("'batch'"), absl::string_view::npos);
 }

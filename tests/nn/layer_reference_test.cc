@@ -1,6 +1,6 @@
-// Every layer that TensorFlow.js has too, some that PyTorch has, and a model with several outputs:
-// their outputs and gradients, from the reference data that reference/generate.js and
-// generate_torch.py write.
+// Compares outputs and gradients of layers with reference data from other frameworks: all layers
+// that TensorFlow.js has, some that PyTorch has, and a model with several outputs. The data is
+// written by reference/generate.js and generate_torch.py.
 
 #include <algorithm>
 #include <cmath>

@@ -66,7 +66,7 @@ TEST(ModelTest, AHugeModelCostsNothingToDescribe) {
   EXPECT_EQ(model->variables()[0].element_count(), 1000000000000);
 }
 
-// A model that is wrong, and what the refusal must say.
+// An invalid model and what the error message must contain.
 struct BadModel {
   std::string name;
   std::vector<TestLayer> layers;

@@ -1,5 +1,5 @@
-// Whole training runs in one process, against the same runs by TensorFlow.js: the executor, the
-// optimizers and the moving averages together, without a cluster.
+// Compares whole training runs in one process with runs of TensorFlow.js: executor, optimizers and
+// moving averages together, without a cluster.
 
 #include <cmath>
 #include <cstdlib>
@@ -34,7 +34,7 @@ std::string ReadFile(const std::string& path) {
   return contents.str();
 }
 
-// An array as the executor wants it: float or int32, both of four bytes.
+// An array for the executor: float or int32, both of four bytes.
 struct Array {
   std::vector<float> floats;
   std::vector<int32_t> ints;
@@ -92,7 +92,7 @@ proto::Optimizer ReadOptimizer(const json& config) {
   return optimizer;
 }
 
-// A model that is trained on this thread, as a worker and a parameter server would together.
+// A model trained on this thread, with the work of a worker and a parameter server.
 class LocalRun {
  public:
   LocalRun(const std::string& folder, const json& config)

@@ -43,7 +43,7 @@ TEST(OrthogonalMatrixTest, KeepsTheDirectionOfTheFirstVector) {
   const std::vector<double> q = OrthogonalMatrix(2, 2, {3, 4, 1, 0});
   EXPECT_NEAR(q[0], 0.6, 1e-15);  // The first column is (3, 4) / 5.
   EXPECT_NEAR(q[2], 0.8, 1e-15);
-  EXPECT_NEAR(q[1], 0.8, 1e-15);  // The second one is (1, 0) without its part along the first.
+  EXPECT_NEAR(q[1], 0.8, 1e-15);  // The second one is (1, 0) minus its projection on the first.
   EXPECT_NEAR(q[3], -0.6, 1e-15);
 }
 

@@ -1,4 +1,4 @@
-// Layers of elements, rows and channels.
+// Reference implementations of layers that work on elements, rows and channels.
 
 #include <algorithm>
 #include <cmath>
@@ -21,8 +21,8 @@
 namespace cairn::nn::testing {
 namespace {
 
-// The element of a tensor that is broadcast to `output`, at element `at` of the output (of one
-// example).
+// The index in a tensor that is broadcast to `output`, for element `at` of one example of the
+// output.
 int64_t BroadcastElement(const Shape& shape, const Shape& output, int64_t at) {
   int64_t element = 0;
   int64_t stride = 1;
@@ -48,7 +48,7 @@ double MergeOne(MergeLayer::Kind kind, const Doubles& values) {
   return kind == Kind::kAverage ? result / static_cast<double>(values.size()) : result;
 }
 
-// One example of a Dot's input as vectors along its axis, normalised if so wanted.
+// One example of a Dot's input as vectors along its axis, normalized if requested.
 std::vector<Doubles> Vectors(const DotLayer& layer, int side_index, const Doubles& values,
                              int64_t example) {
   const DotLayer::Side& side = layer.sides()[side_index];

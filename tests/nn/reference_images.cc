@@ -1,4 +1,4 @@
-// Layers that move elements about, and that resize images.
+// Reference implementations of layers that rearrange elements or resize images.
 
 #include <algorithm>
 #include <cmath>
@@ -13,7 +13,7 @@
 namespace cairn::nn::testing {
 namespace {
 
-// An image of any type of layer: rows of one dimension count as one row.
+// The shape of an image; in one dimension it has one row.
 struct Image {
   int64_t height = 1;
   int64_t width = 1;
@@ -43,20 +43,20 @@ Doubles ForEachPixel(int64_t examples, const Image& output, const Compute& compu
   return values;
 }
 
-// Where an output pixel's centre lies in the part [start, start + extent) of an axis.
-double Centre(const ResizedAxis& axis, int64_t i) {
+// The position of an output pixel's center in the part [start, start + extent) of an axis.
+double Center(const ResizedAxis& axis, int64_t i) {
   const double scale = static_cast<double>(axis.extent) / static_cast<double>(axis.output);
-  const double centre = (static_cast<double>(i) + 0.5) * scale - 0.5;
+  const double center = (static_cast<double>(i) + 0.5) * scale - 0.5;
   const double last = static_cast<double>(axis.extent - 1);
-  return static_cast<double>(axis.start) + std::clamp(centre, 0.0, last);
+  return static_cast<double>(axis.start) + std::clamp(center, 0.0, last);
 }
 
 Doubles Interpolate(const ReferenceCall& call, const Resize& resize) {
   const Image input(call.layer.inputs()[0].shape);
   return ForEachPixel(call.batch.size, Image(call.layer.output().shape),
                       [&](int64_t example, int64_t row, int64_t column, int64_t channel) {
-                        const double y = Centre(resize.axes[0], row);
-                        const double x = Centre(resize.axes[1], column);
+                        const double y = Center(resize.axes[0], row);
+                        const double x = Center(resize.axes[1], column);
                         const auto pixel = [&](double at_y, double at_x) {
                           return (*call.inputs[0])[input.At(example, static_cast<int64_t>(at_y),
                                                             static_cast<int64_t>(at_x), channel)];
@@ -73,7 +73,7 @@ Doubles Interpolate(const ReferenceCall& call, const Resize& resize) {
 
 }  // namespace
 
-// Padding and cropping: the first walks say by how much.
+// Padding and cropping, as given by the first walks.
 Doubles ReferenceFrame(const ReferenceCall& call) {
   const auto& walks = static_cast<const RearrangingLayer&>(call.layer).walks();
   const Image input(call.layer.inputs()[0].shape);
@@ -89,7 +89,7 @@ Doubles ReferenceFrame(const ReferenceCall& call) {
       });
 }
 
-// Of three axes, told by their lengths, which differ.
+// For three axes, identified by their lengths, which differ.
 Doubles ReferencePermute(const ReferenceCall& call) {
   const Shape& from = call.layer.inputs()[0].shape;
   const Shape& to = call.layer.output().shape;

@@ -9,20 +9,22 @@
 
 namespace cairn::nn::testing {
 
-// One layer's view of the batch.
+// The tensors of one layer for a batch.
 struct ReferenceCall {
   const ReferenceBatch& batch;
   const Layer& layer;
   std::vector<const Doubles*> inputs;
   std::vector<const Doubles*> variables;
-  // By input: the ids whose zeros mark steps that do not count, or null. Empty: no masks.
+  // By input: ids where zero marks a masked step, or null if there is no mask. Empty if there are
+  // no masks at all.
   std::vector<const Doubles*> masks;
 
-  // The key of the layer's draws.
+  // The seed of the layer's random draws.
   uint64_t key() const;
 };
 
-// What each family of layers computes. Named after Keras's layers, or after what they share.
+// The reference implementation of each family of layers, named after Keras's layers or what they
+// have in common.
 Doubles ReferenceConvolution(const ReferenceCall& call);
 Doubles ReferenceTransposedConvolution(const ReferenceCall& call);
 Doubles ReferenceSeparableConvolution(const ReferenceCall& call);

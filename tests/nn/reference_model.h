@@ -10,8 +10,8 @@ namespace cairn::nn::testing {
 
 using Doubles = std::vector<double>;
 
-// What a model computes, in plain loops and double precision: the truth that devices are compared
-// with. Slow, and meant to be read.
+// A reference implementation of models in plain loops and double precision, against which devices
+// are tested. Slow, written to be read.
 struct ReferenceBatch {
   int64_t size = 0;
   bool training = false;
@@ -23,10 +23,10 @@ struct ReferenceBatch {
 // The model's output for the batch.
 Doubles ReferenceOutput(const Model& model, const ReferenceBatch& batch);
 
-// The regularizers' sum.
+// The sum of all regularization penalties.
 double ReferencePenalty(const Model& model, const std::vector<Doubles>& variables);
 
-// An activation of `values`, whose last axis has `width` elements.
+// Applies an activation to `values`, whose last axis has `width` elements.
 Doubles ReferenceActivation(const Activation& activation, int64_t width, Doubles values);
 
 }  // namespace cairn::nn::testing

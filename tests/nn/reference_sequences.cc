@@ -1,4 +1,4 @@
-// Recurrent layers and attention.
+// Reference implementations of recurrent layers and attention.
 
 #include <algorithm>
 #include <cmath>
@@ -15,7 +15,7 @@ double Squash(const Activation& activation, double x) {
   return ReferenceActivation(activation, 1, {x})[0];
 }
 
-// One example's pass: the state after every step, in the order in which they are taken.
+// One example's pass: the state after each step, in the order of computation.
 class Pass {
  public:
   Pass(const RecurrentPass& pass, const ReferenceCall& call, int64_t example)
@@ -42,7 +42,7 @@ class Pass {
     return Variable(2)[row * pass_.gates() * n_ + column];
   }
 
-  // What the step's input gives to column `column` of all gates.
+  // The step's input product, for column `column` of all gates.
   double FromInput(int64_t step, int64_t column) const {
     double sum = Bias(0, column);
     for (int64_t i = 0; i < pass_.input_width; ++i) {
@@ -101,7 +101,7 @@ double MergeOne(RecurrentLayer::Merge merge, double a, double b) {
   return merge == RecurrentLayer::Merge::kAverage ? (a + b) / 2 : a + b;
 }
 
-// input (rows of `width`) times a kernel (width, columns) plus bias, if there is one.
+// input (rows of `width`) x kernel (width, columns) + bias, if there is one.
 Doubles Project(const ReferenceCall& call, const AttentionLayer& layer, AttentionLayer::Part part,
                 const Doubles& input, int64_t width) {
   const Doubles& kernel = *call.variables[layer.kernel(part)];
@@ -130,7 +130,7 @@ Doubles ReferenceRecurrent(const ReferenceCall& call) {
     for (const RecurrentPass& pass : layer.passes()) {
       states.push_back(Pass(pass, call, example).Run());
     }
-    // So that steps meet.
+    // Aligns the steps of both directions.
     if (states.size() == 2 && layer.returns_sequences()) {
       std::reverse(states[1].begin(), states[1].end());
     }
@@ -183,7 +183,7 @@ Doubles ReferenceAttention(const ReferenceCall& call) {
                                counts(2, at) && !(layer.is_causal() && position > step);
           scores.push_back(sum / std::sqrt(layer.key_width()) + (is_open ? 0 : -1e9));
         }
-        // Where nothing is open all are alike: a float cannot hold a score beside -1e9.
+        // If everything is masked, all scores are equal: next to -1e9 a float loses the score.
         const double largest = *std::max_element(scores.begin(), scores.end());
         for (double& score : scores) score = largest < -1e8 ? 0 : score - largest;
         scores = ReferenceActivation({.kind = Activation::Kind::kSoftmax}, layer.positions(),

@@ -1,4 +1,4 @@
-// Layers that slide windows over images: convolutions and poolings.
+// Reference implementations of layers that slide windows over images: convolution and pooling.
 
 #include <algorithm>
 #include <limits>
@@ -13,8 +13,8 @@
 namespace cairn::nn::testing {
 namespace {
 
-// Calls `visit(image_row, image_column, window_row, window_column)` for every element of the window
-// at a position that lies inside the image.
+// Calls `visit(image_row, image_column, window_row, window_column)` for each element of the window
+// at a position that is inside the image.
 template <typename Visit>
 void VisitWindow(const Window& window, const Shape& image, int64_t row, int64_t column,
                  const Visit& visit) {
@@ -95,7 +95,7 @@ Doubles ReferenceConvolution(const ReferenceCall& call) {
       call, 1, Convolve(geometry, call.batch.size, *call.inputs[0], *call.variables[0]));
 }
 
-// Every pixel of the input paints a kernel onto the output.
+// Each pixel of the input adds a scaled kernel to the output.
 Doubles ReferenceTransposedConvolution(const ReferenceCall& call) {
   const auto& layer = static_cast<const Conv2DTransposeLayer&>(call.layer);
   const Shape input = layer.input_image();

@@ -15,20 +15,19 @@ struct TestLayer {
   std::string name;
   std::string class_name;
   std::string config = "{}";
-  // Empty: the layer before it (none for an InputLayer).
+  // The names of the inputs. Empty: the layer before it (none for an InputLayer).
   std::vector<std::string> inputs = {};
-  // As LayerSpec's.
+  // As in proto::LayerSpec.
   std::string shares = "";
   bool infers = false;
 };
 
-// The model of these layers; its inputs are its InputLayers in order, its output is the last layer
-// unless `outputs` names others. Checks that the JSON is good; whether the model is, is for
-// Model::Create.
+// Builds a ModelSpec from layers. Its inputs are the InputLayers in order; its output is the last
+// layer unless `outputs` names others. Checks the JSON only; Model::Create checks the model.
 proto::ModelSpec SpecOf(const std::vector<TestLayer>& layers,
                         const std::vector<std::string>& outputs = {});
 
-// The same, created. Aborts the test program if it is refused.
+// Creates the model. Aborts the test program if the model is invalid.
 std::unique_ptr<Model> ModelOf(const std::vector<TestLayer>& layers,
                                const std::vector<std::string>& outputs = {});
 

@@ -34,7 +34,7 @@ std::string Refusal(const std::function<void(Job*)>& change) {
   return std::string(status.message());
 }
 
-// No two mistakes have one message.
+// No two errors have the same message.
 void ExpectRefusals(const Changes& changes) {
   std::set<std::string> all;
   for (const auto& [change, expected] : changes) {

@@ -40,7 +40,7 @@ TEST(ActivationFunctionTest, ExtremeValuesGiveNoNotANumber) {
     std::vector<float> gradient(x.size(), 1);
     ApplyActivation(activation, 1, 4, x.data(), y.data());
     for (float value : y) EXPECT_FALSE(std::isnan(value)) << static_cast<int>(activation.kind);
-    if (activation.kind == Activation::Kind::kExponential) continue;  // Infinite, rightly.
+    if (activation.kind == Activation::Kind::kExponential) continue;  // Infinite, as expected.
     MultiplyByDerivative(activation, 1, 4, x.data(), y.data(), gradient.data());
     for (float value : gradient) {
       EXPECT_FALSE(std::isnan(value)) << static_cast<int>(activation.kind);

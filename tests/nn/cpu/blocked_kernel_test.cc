@@ -19,7 +19,7 @@ class BlockedKernelTest : public ::testing::Test {
   }
   memory::desc Blocked(Tag tag) const { return memory::desc(dims_, memory::data_type::f32, tag); }
 
-  // Keras's numbers as oneDNN's own reorder moves them.
+  // Keras's layout converted by oneDNN's own reorder.
   std::vector<float> Reordered(const memory::desc& layout, std::vector<float> keras) {
     std::vector<float> packed(layout.get_size() / sizeof(float), -1);
     memory from(Keras(), engine_, keras.data());

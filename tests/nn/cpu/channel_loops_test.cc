@@ -18,7 +18,8 @@ std::vector<float> Draw(uint64_t key, int64_t count) {
   return values;
 }
 
-// Every combination of rows that fill groups or not, channels that fill vectors or not, and bounds.
+// All combinations of row counts that do or do not fill groups, channel counts that do or do not
+// fill vectors, and bounds.
 struct Sizes {
   int64_t rows;
   int64_t channels;
@@ -44,7 +45,7 @@ class ChannelLoopsTest : public ::testing::TestWithParam<Sizes> {
   double Mapped(int64_t row, int64_t c) const {
     return static_cast<double>(x_[row * channels_ + c]) * scale_[c] + shift_[c];
   }
-  // The gradient by the uncut value.
+  // The gradient with respect to the value before clamping.
   double Gradient(int64_t row, int64_t c) const {
     const double value = Mapped(row, c);
     return value <= map_.low || value >= map_.top ? 0 : g_[row * channels_ + c];
@@ -126,7 +127,7 @@ INSTANTIATE_TEST_SUITE_P(Sizes, ChannelLoopsTest,
                                            Sizes{101, 33, 0, 1}, Sizes{64, 96, kNoBound, 1},
                                            Sizes{5000, 7, 0, kNoBound}));
 
-// A few rows lie far from the others.
+// A few rows are far from the others.
 TEST(ChannelLoopsTest, SmallDeviationsFromALargeMeanAreNotLost) {
   constexpr int64_t kRows = 40000;
   std::vector<float> x(kRows);

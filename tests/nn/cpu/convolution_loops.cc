@@ -43,7 +43,7 @@ void ForEachProduct(const Convolution::Options& o, const Work& work) {
   }
 }
 
-// Adds to one element of a result, and to how far that element's sum reaches.
+// Accumulates one element of a result and the sum of magnitudes of its terms.
 struct Sums {
   explicit Sums(int64_t count) : values(count), reaches(count) {}
   void Add(int64_t i, double a, double b) {

@@ -7,8 +7,8 @@
 
 namespace cairn::nn::testing {
 
-// The products of a convolution as plain loops in double precision, and how far the numbers that
-// were added up reach (the sum of their magnitudes): rounding is measured against that.
+// A convolution's forward pass and gradients as plain loops in double precision, with the sum of
+// the magnitudes of the terms (`reach`), against which rounding errors are measured.
 struct LoopProducts {
   std::vector<double> forward;
   std::vector<double> kernel_gradient;
@@ -18,7 +18,7 @@ struct LoopProducts {
   double input_reach = 0;
 };
 
-// What a convolution is given; drawn from [-1, 1).
+// The operands of a convolution, drawn from [-1, 1).
 struct ConvolutionData {
   explicit ConvolutionData(const Convolution::Options& options);
 
@@ -30,11 +30,12 @@ struct ConvolutionData {
 
 LoopProducts ComputeByLoops(const Convolution::Options& options, const ConvolutionData& data);
 
-// Runs all three products and compares them: differences of up to `tolerance` of the reach.
+// Runs the forward pass and both gradients and compares them. Differences up to `tolerance` x reach
+// are accepted.
 void ExpectProducts(const Convolution::Options& options, Convolution* convolution,
                     double tolerance);
 
-// A square image with "same" padding, which is what most networks have.
+// A square image with "same" padding, as in most networks.
 Convolution::Options SameConvolution(int64_t examples, int64_t side, int64_t channels,
                                      int64_t filters, int64_t size, int64_t groups = 1);
 

@@ -6,7 +6,7 @@
 namespace cairn::nn::testing {
 namespace {
 
-// Sizes on both sides of where another way begins to be faster.
+// Sizes on both sides of the thresholds between the algorithms.
 TEST(CreateConvolutionTest, EveryWayComputesTheSame) {
   const DnnlContext context;
   for (const Convolution::Options& options :

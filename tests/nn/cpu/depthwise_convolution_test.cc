@@ -10,7 +10,7 @@ Convolution::Options Depthwise(int64_t side, int64_t channels) {
   return SameConvolution(/*examples=*/3, side, channels, channels, /*size=*/3, /*groups=*/channels);
 }
 
-// Strides of 2, with so many zeros before and after an image.
+// Stride 2, with this padding before and after the image.
 Convolution::Options Halving(int64_t height, int64_t width, int64_t before, int64_t after) {
   Convolution::Options options = Depthwise(/*side=*/1, /*channels=*/32);
   options.window.strides = {2, 2};

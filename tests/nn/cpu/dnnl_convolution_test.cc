@@ -8,7 +8,8 @@ namespace {
 
 constexpr double kRounding = 1e-6;
 
-// 64 tiles and 32 channels are what Winograd's way begins with; its rounding is larger, and small.
+// Winograd is used from 64 tiles and 32 channels on; its rounding errors are larger, but still
+// small.
 TEST(DnnlConvolutionTest, ManyTilesAreMultipliedWinogradsWay) {
   const DnnlContext context;
   for (int64_t side : {8, 13}) {

@@ -7,7 +7,7 @@
 namespace cairn::nn {
 namespace {
 
-// What the conformance suite leaves out: see the comment in Pooling2DKernel.
+// Not covered by the conformance suite; see the comment in Pooling2DKernel.
 TEST(Pooling2DKernelTest, PaddedAveragesHaveTheGradientOfTensorFlowJs) {
   const auto model = testing::ModelOf(
       {{"input", "InputLayer", R"({"batch_shape": [null, 3, 1, 1]})"},

@@ -42,7 +42,7 @@ LayerCall On(const std::string& layer, int64_t call = 0) {
   return {.inputs = {{.layer = layer, .call = call}}};
 }
 
-// "NAME(INPUTS)" with what it shares, for every layer.
+// "NAME(INPUTS)" and the layer whose variables it shares, for each layer.
 std::vector<std::string> Expanded(const std::vector<CalledLayer>& layers, const TensorName& end) {
   proto::ModelSpec spec;
   const absl::Status status = ExpandCalls(layers, {end}, &spec);

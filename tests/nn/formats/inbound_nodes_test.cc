@@ -18,7 +18,7 @@ absl::StatusOr<std::vector<LayerCall>> Calls(const std::string& text) {
   return ReadInboundNodes(JsonNode(&document, "inbound_nodes"));
 }
 
-// The layers that the only call takes its inputs from.
+// The layers of the inputs of the only call.
 std::vector<std::string> InputsOf(const std::string& text) {
   const auto calls = Calls(text);
   EXPECT_TRUE(calls.ok()) << calls.status();

@@ -67,7 +67,8 @@ TEST(KerasJsonTest, ReadsAFunctionalModelOfKeras3) {
   EXPECT_EQ(Layer(spec, "activation").config().fields().at("activation").string_value(), "relu");
 }
 
-// Every way to cut a file short, and many ways to damage it, end in an answer.
+// Truncates a file at each position and damages it in many ways; each result is a model or an
+// error.
 TEST(KerasJsonTest, NoPrefixOfAModelIsAModel) {
   const std::string text = Testdata("keras3_functional.json");
   const size_t end = text.find_last_of('}');

@@ -17,7 +17,7 @@ inline std::string ReadFile(const std::string& path) {
   return contents.str();
 }
 
-// An architecture as a Keras of that version writes it.
+// An architecture as written by this version of Keras.
 inline std::string Testdata(const std::string& name) {
   return ReadFile("tests/nn/formats/testdata/" + name);
 }

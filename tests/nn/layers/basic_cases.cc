@@ -1,4 +1,4 @@
-// Dense layers, activations, normalisation, and how layers are connected.
+// Dense layers, activations, normalization, and connections of layers.
 
 #include "tests/nn/layers/conformance_cases.h"
 

@@ -10,7 +10,7 @@
 
 namespace cairn::nn::testing {
 
-// A model that the conformance suite runs. Ids in its inputs are 0 to 3.
+// A model for the conformance suite. Ids in its inputs are 0 to 3.
 struct ConformanceCase {
   std::string name;
   std::vector<TestLayer> layers;
@@ -19,11 +19,11 @@ struct ConformanceCase {
 
 inline void PrintTo(const ConformanceCase& c, std::ostream* out) { *out << c.name; }
 
-// A layer between two dense ones, so that gradients must flow through it; `shape` is the input's.
-// The first dense layer makes 4 channels.
+// A layer between two Dense layers, so that gradients flow through it. `shape` is the input's. The
+// first Dense layer has 4 units.
 ConformanceCase Between(const std::string& name, const std::string& shape, const TestLayer& layer);
 
-// The families, each in its own source.
+// The families of cases, each in its own source file.
 std::vector<ConformanceCase> BasicCases();
 std::vector<ConformanceCase> WindowCases();
 std::vector<ConformanceCase> ElementCases();

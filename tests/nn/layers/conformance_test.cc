@@ -1,5 +1,5 @@
-// Every layer, on every device that can train: outputs against plain loops in double precision,
-// gradients against central differences of the same loops.
+// Tests every layer on every device that can train: outputs against plain loops in double
+// precision, gradients against central differences of the same loops.
 
 #include <cmath>
 #include <cstring>
@@ -19,7 +19,7 @@
 namespace cairn::nn::testing {
 namespace {
 
-// Numbers between -1 and 1, away from zero, where many functions have an edge.
+// Numbers between -1 and 1 but not near zero, where many functions are not smooth.
 Doubles Draw(uint64_t key, int64_t count) {
   Doubles values;
   for (int64_t i = 0; i < count; ++i) {
@@ -63,7 +63,7 @@ class LayerConformanceTest : public ::testing::TestWithParam<ConformanceCase> {
     labels_ = Draw(300, batch_.size * ElementCount(model_->output_shape()));
   }
 
-  // The batch as the executor takes it: valid until the next call.
+  // The batch for the executor; valid until the next call.
   Executor::Batch DeviceBatch() {
     device_inputs_.clear();
     for (size_t i = 0; i < batch_.inputs.size(); ++i) {

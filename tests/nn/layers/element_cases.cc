@@ -1,4 +1,4 @@
-// Merges, normalisation, noise, and layers of ids.
+// Merging layers, normalization, noise, and layers with ids.
 
 #include "tests/nn/layers/conformance_cases.h"
 
@@ -7,7 +7,7 @@ namespace {
 
 using Case = ConformanceCase;
 
-// Two branches of one stem, merged by `layer`.
+// Two branches with a common input, merged by `layer`.
 Case Merged(const std::string& name, const std::string& class_name,
             const std::string& config = "{}", const std::string& shape = "5",
             std::vector<std::string> inputs = {"left", "right"}) {

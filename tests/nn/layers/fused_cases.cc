@@ -1,4 +1,4 @@
-// Layers that a device may compute two at a time, and the same ones where it must not.
+// Layers that a device may fuse, and the same layers where it must not.
 
 #include "tests/nn/layers/conformance_cases.h"
 
@@ -7,7 +7,7 @@ namespace {
 
 using Case = ConformanceCase;
 
-// `layers` between two dense ones, as Between does for one.
+// `layers` between two Dense layers; like Between, for several layers.
 Case Chain(const std::string& name, const std::string& shape,
            const std::vector<TestLayer>& layers) {
   Case result = Between(name, shape, layers[0]);

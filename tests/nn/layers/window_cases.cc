@@ -1,4 +1,4 @@
-// Convolutions, poolings and what else is done to images and sequences.
+// Convolution, pooling, and other layers for images and sequences.
 
 #include "tests/nn/layers/conformance_cases.h"
 

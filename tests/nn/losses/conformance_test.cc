@@ -19,7 +19,7 @@ using Row = std::vector<double>;
 struct PublishedLoss {
   proto::Loss config;
   std::function<double(const Row& output, const Row& label)> row;
-  // What outputs and labels look like.
+  // The form of outputs and labels.
   enum class Numbers {
     kAny,
     kPositive,

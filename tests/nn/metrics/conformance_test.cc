@@ -24,8 +24,8 @@ struct Data {
   Shape shape;
   int64_t rows = 0;
   std::vector<float> output;
-  std::vector<float> labels;     // 0 or 1; one 1 in each row of several
-  std::vector<int32_t> classes;  // where it is
+  std::vector<float> labels;     // 0 or 1; a row of several has one 1
+  std::vector<int32_t> classes;  // the position of that 1
 
   Data(int64_t row_count, int64_t class_count, uint64_t key)
       : shape({class_count}), rows(row_count) {
@@ -67,7 +67,8 @@ struct Defined {
   std::function<double(const Data&)> value;
 };
 
-// The row's classes that come before class c when sorted by output; of equal ones the first ones.
+// The number of classes of the row that rank before class c by output; among equals the first one
+// ranks higher.
 int64_t RankOf(const Data& data, int64_t row, int64_t c) {
   int64_t rank = 0;
   for (int64_t other = 0; other < data.shape[0]; ++other) {
@@ -217,7 +218,7 @@ std::vector<Defined> Errors() {
        [squared](const Data& data) { return std::sqrt(squared(data)); }},
       {Config("mean_absolute_error"), false, 1,
        MeanOf([](double p, double y) { return std::fabs(p - y); })},
-      // The cosine of two numbers is that of their signs.
+      // For single numbers, the cosine is the product of their signs.
       {Config("cosine_similarity"), false, 1,
        MeanOf([](double p, double y) { return p != 0 && y != 0; })},
       {Config("MeanIoU"), true, 4, MeanIou},

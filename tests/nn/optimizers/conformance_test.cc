@@ -16,7 +16,8 @@ std::string Describe(const PublishedRule& rule) {
   return rule.name + ": " + rule.config.ShortDebugString();
 }
 
-// How far a float may be from its double after kUpdates roundings of numbers of that size.
+// The accepted difference between float and double after kUpdates roundings of numbers of this
+// size.
 double Tolerance(double value) { return 2e-5 * std::max(1.0, std::fabs(value)); }
 
 TEST(OptimizerConformanceTest, EveryRuleFollowsItsPublishedFormula) {
@@ -71,7 +72,7 @@ TEST(OptimizerConformanceTest, EveryRuleMovesToOtherArraysAsItUpdatesInPlace) {
   }
 }
 
-// RMSprop's and SGD's momentum goes on by itself.
+// Momentum of RMSprop and SGD keeps moving the values without gradients.
 TEST(OptimizerConformanceTest, EveryRuleStandsStillAtRateZero) {
   for (const PublishedRule& rule : PublishedRules()) {
     const auto optimizer = CreateOptimizer(rule.config).value();
@@ -102,7 +103,7 @@ TEST(OptimizerConformanceTest, EveryRuleTakesTheScaledAndClippedGradient) {
 
 TEST(OptimizerConformanceTest, EveryRuleDecaysValuesBeforeItsOwnUpdate) {
   for (PublishedRule rule : PublishedRules()) {
-    if (rule.config.name() == "adamw") continue;  // Decays in its published form.
+    if (rule.config.name() == "adamw") continue;  // Weight decay is part of its published form.
     rule.config.set_weight_decay(0.3);
     const auto optimizer = CreateOptimizer(rule.config).value();
     OptimizerState state(*optimizer, kCount);

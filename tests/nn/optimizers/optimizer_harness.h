@@ -17,12 +17,12 @@ inline proto::Optimizer OptimizerNamed(const std::string& name) {
   return config;
 }
 
-// The gradient of element i in update t: of both signs and several magnitudes.
+// The gradient of element i in update t; both signs and several magnitudes occur.
 inline float TestGradient(int64_t t, int64_t i) {
   return (RandomUniform(t, i) - 0.5f) * (i % 3 == 0 ? 10.0f : 0.1f);
 }
 
-// Values and slots that an optimizer works on.
+// The values and slots of an optimizer.
 struct OptimizerState {
   std::vector<float> values;
   std::vector<std::vector<float>> slots;
@@ -37,7 +37,7 @@ struct OptimizerState {
   bool operator==(const OptimizerState&) const = default;
 };
 
-// One update of elements [begin, end) from `in` to `out`, which may be the same.
+// Applies one update to elements [begin, end), from `in` to `out`, which may be the same.
 inline void ApplyRange(const Optimizer& optimizer, const OptimizerState& in, OptimizerState* out,
                        int64_t begin, int64_t end, int64_t update_count, float rate,
                        float gradient_scale = 1) {
@@ -57,7 +57,7 @@ inline void ApplyRange(const Optimizer& optimizer, const OptimizerState& in, Opt
                   update_count, rate);
 }
 
-// `updates` updates in place on fresh state.
+// Applies `updates` updates in place to a fresh state.
 inline OptimizerState Train(const Optimizer& optimizer, int64_t count, int64_t updates) {
   OptimizerState state(optimizer, count);
   for (int64_t t = 0; t < updates; ++t) {

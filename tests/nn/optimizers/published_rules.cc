@@ -30,7 +30,7 @@ PublishedRule Sgd(double rate, double momentum, bool nesterov) {
   return rule;
 }
 
-// The moments that Adam and its kin share.
+// The moments that Adam and its variants share.
 void MoveMoments(double b1, double b2, double g, Slots* s) {
   (*s)[0] = b1 * (*s)[0] + (1 - b1) * g;
   (*s)[1] = b2 * (*s)[1] + (1 - b2) * g * g;

@@ -14,8 +14,8 @@ namespace cairn::nn {
 struct PublishedRule {
   std::string name;  // For messages.
   proto::Optimizer config;
-  std::vector<double> slots;  // As they begin.
-  // Update number t, from 1, of a value and its slots.
+  std::vector<double> slots;  // Initial values.
+  // Applies update number t (from 1) to a value and its slots.
   std::function<void(int64_t t, double g, double* value, std::vector<double>* slots)> update;
 };
 

@@ -39,11 +39,11 @@ TEST_F(GradientLayoutTest, AGradientStaysUntilItsLayerHasRun) {
                                           {"left", "Dense", R"({"units": 16})", {"stem"}},
                                           {"right", "Dense", R"({"units": 16})", {"left"}},
                                           {"sum", "Add", "{}", {"stem", "right"}}});
-  // The stem's gradient comes from the sum and waits while right and left run.
+  // The stem's gradient is first written by the sum and stays live while right and left run.
   const int64_t stem = layout.outputs[1];
   EXPECT_EQ(layout.slots[4][0], stem);
   for (int node : {2, 3}) EXPECT_NE(layout.outputs[node], stem);
-  // What left adds lies beside it.
+  // The contribution of left has memory of its own.
   EXPECT_NE(layout.slots[2][0], stem);
   EXPECT_NE(layout.slots[2][0], layout.outputs[2]);
 }

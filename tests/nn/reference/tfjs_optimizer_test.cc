@@ -18,7 +18,7 @@ constexpr int64_t kElements = 12;
 float Start(int64_t i) { return static_cast<float>(i - 5) / 4; }
 float Gradient(int64_t t, int64_t i) { return static_cast<float>((t * 7 + i * 13) % 29 - 14) / 8; }
 
-// One optimizer at work on the reference's variable.
+// One optimizer applied to the reference's variable.
 class OneVariable {
  public:
   explicit OneVariable(const std::string& config_text) {
