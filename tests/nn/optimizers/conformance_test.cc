@@ -72,7 +72,7 @@ TEST(OptimizerConformanceTest, EveryRuleMovesToOtherArraysAsItUpdatesInPlace) {
   }
 }
 
-// Momentum of RMSprop and SGD keeps moving the values without gradients.
+// From a fresh state: with momentum, later updates at rate 0 still move the values.
 TEST(OptimizerConformanceTest, EveryRuleStandsStillAtRateZero) {
   for (const PublishedRule& rule : PublishedRules()) {
     const auto optimizer = CreateOptimizer(rule.config).value();
