@@ -27,7 +27,7 @@ constexpr auto kBehindTraining = ThreadPool::Priority::kBackground;
 JobControl::JobControl(const Parts& parts, Send send)
     : parts_(parts),
       send_(std::move(send)),
-      loader_(parts.ps, parts.shelf, parts.fetcher, parts.pool),
+      loader_(parts.ps, parts.catalog, parts.fetcher, parts.pool),
       copier_(parts.checkpoints, parts.fetcher),
       snapshots_(std::in_place, 1, "snapshots", kSnapshotQueueMax, kBehindTraining),
       copies_(std::in_place, 1, "copies", kSnapshotQueueMax, kBehindTraining) {}
@@ -275,7 +275,7 @@ void JobControl::Profile(const proto::Profile& command) {
 
 void JobControl::ListSnapshots(const proto::ListSnapshots& command) {
   proto::TaskMessage message;
-  *message.mutable_snapshots() = parts_.shelf->List(command.job_id());
+  *message.mutable_snapshots() = parts_.catalog->List(command.job_id());
   send_(std::move(message));
 }
 

@@ -16,9 +16,9 @@
 #include "ps_server/owner_threads.h"
 #include "ps_server/parameter_store.h"
 #include "ps_server/snapshots/checkpoint_loader.h"
+#include "ps_server/snapshots/snapshot_catalog.h"
 #include "ps_server/snapshots/snapshot_copier.h"
 #include "ps_server/snapshots/snapshot_fetcher.h"
-#include "ps_server/snapshots/snapshot_shelf.h"
 #include "ps_server/snapshots/upload_store.h"
 #include "storage/checkpoint_store.h"
 
@@ -35,7 +35,7 @@ class JobControl {
     ParameterStore* store = nullptr;
     UploadStore* uploads = nullptr;
     storage::CheckpointStore* checkpoints = nullptr;
-    const SnapshotShelf* shelf = nullptr;
+    const SnapshotCatalog* catalog = nullptr;
     SnapshotFetcher* fetcher = nullptr;
     BufferPool* pool = nullptr;
     OwnerThreads* owners = nullptr;

@@ -202,7 +202,7 @@ absl::StatusOr<cluster::Frame> ParameterService::ReadCheckpoint(const proto::Pul
     proto::SnapshotPart part = header.part();
     if (!header.has_part()) part.set_ps(parts_.ps);
     CAIRN_ASSIGN_OR_RETURN(snapshot,
-                           parts_.shelf->Open(header.job_id(), header.checkpoint(), part));
+                           parts_.catalog->Open(header.job_id(), header.checkpoint(), part));
   }
   std::vector<BlockReply> replies;
   uint64_t bytes = 0;
@@ -304,7 +304,7 @@ absl::Status ParameterService::Fetch(Call& call) {
   CAIRN_RETURN_IF_ERROR(reader.ExpectEnd());
   CAIRN_RETURN_IF_ERROR(CheckEnvelope(header.envelope()));
   disk_.TrySubmit([this, call = std::move(call), header = std::move(header)] {
-    Answer(call.get(), FromDisk(ReadRecords(header, *parts_.shelf)));
+    Answer(call.get(), FromDisk(ReadRecords(header, *parts_.catalog)));
   });
   return absl::OkStatus();
 }

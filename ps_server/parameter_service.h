@@ -16,7 +16,7 @@
 #include "ps_server/blocks/reply_collector.h"
 #include "ps_server/blocks/service_profile.h"
 #include "ps_server/parameter_store.h"
-#include "ps_server/snapshots/snapshot_shelf.h"
+#include "ps_server/snapshots/snapshot_catalog.h"
 #include "ps_server/snapshots/upload_store.h"
 
 namespace cairn::ps {
@@ -32,7 +32,7 @@ class ParameterService {
     uint32_t ps = 0;
     ParameterStore* store = nullptr;
     UploadStore* uploads = nullptr;
-    const SnapshotShelf* shelf = nullptr;
+    const SnapshotCatalog* catalog = nullptr;
     BufferPool* pool = nullptr;
     ServiceProfile* profile = nullptr;  // Null: nobody profiles.
   };

@@ -20,8 +20,8 @@
 #include "ps_server/owner_threads.h"
 #include "ps_server/parameter_service.h"
 #include "ps_server/parameter_store.h"
+#include "ps_server/snapshots/snapshot_catalog.h"
 #include "ps_server/snapshots/snapshot_fetcher.h"
-#include "ps_server/snapshots/snapshot_shelf.h"
 #include "ps_server/snapshots/upload_store.h"
 #include "storage/checkpoint_store.h"
 
@@ -34,7 +34,7 @@ struct PsTaskOptions {
   std::vector<std::string> ps_addresses;  // Of all ps, by index.
   std::string coordinator;                // HOST:PORT.
   std::string directory;                  // Of the checkpoint store.
-  std::string beside;                     // See SnapshotShelf.
+  std::string beside;                     // See SnapshotCatalog.
   int owner_threads = 1;
   int server_threads = 2;
   int64_t gradient_memory = int64_t{1} << 30;  // Bytes; see GradientBudget.
@@ -77,7 +77,7 @@ class PsTask final : public cluster::SessionHandler {
   // Its handlers may run before its constructor has returned: they wait for the lock.
   std::unique_ptr<cluster::TaskSession> session_ ABSL_GUARDED_BY(mutex_);
   UploadStore uploads_;
-  SnapshotShelf shelf_;
+  SnapshotCatalog catalog_;
   SnapshotFetcher fetcher_;
   BufferPool pool_;
   OwnerThreads owners_;

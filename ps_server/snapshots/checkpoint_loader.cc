@@ -91,7 +91,7 @@ absl::Status CheckpointLoader::LoadPart(const proto::SnapshotSource& source,
 absl::Status CheckpointLoader::LoadHere(const proto::SnapshotPart& part,
                                         const Target& target) const {
   CAIRN_ASSIGN_OR_RETURN(const std::unique_ptr<storage::SnapshotReader> snapshot,
-                         shelf_.Open(target.layout.job_id(), target.checkpoint, part));
+                         catalog_.Open(target.layout.job_id(), target.checkpoint, part));
   for (const int position : target.positions) {
     const BlockSpec& block = target.layout.blocks()[position];
     CAIRN_ASSIGN_OR_RETURN(storage::BlockRecord record, snapshot->ReadBlock(block.id));

@@ -11,8 +11,8 @@
 #include "ps_server/blocks/block_buffer.h"
 #include "ps_server/blocks/job_layout.h"
 #include "ps_server/blocks/update_rule.h"
+#include "ps_server/snapshots/snapshot_catalog.h"
 #include "ps_server/snapshots/snapshot_fetcher.h"
-#include "ps_server/snapshots/snapshot_shelf.h"
 
 namespace cairn::ps {
 
@@ -21,9 +21,9 @@ namespace cairn::ps {
 class CheckpointLoader {
  public:
   // All must outlive it. `ps`: this one.
-  CheckpointLoader(uint32_t ps, const SnapshotShelf* shelf, SnapshotFetcher* fetcher,
+  CheckpointLoader(uint32_t ps, const SnapshotCatalog* catalog, SnapshotFetcher* fetcher,
                    BufferPool* pool)
-      : ps_(ps), shelf_(*shelf), fetcher_(*fetcher), pool_(*pool) {}
+      : ps_(ps), catalog_(*catalog), fetcher_(*fetcher), pool_(*pool) {}
 
   // The states of all of layout.blocks() as the command's checkpoint (not 0) has them. A part that
   // cannot be read in one place is read in the next. Blocks. The error is the one that may pass, if
@@ -43,7 +43,7 @@ class CheckpointLoader {
                         const Target& target) const;
 
   const uint32_t ps_;
-  const SnapshotShelf& shelf_;
+  const SnapshotCatalog& catalog_;
   SnapshotFetcher& fetcher_;
   BufferPool& pool_;
 };

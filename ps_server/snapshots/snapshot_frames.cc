@@ -19,10 +19,10 @@ cluster::FramePiece PieceOf(std::string_view bytes, const std::shared_ptr<const 
 }  // namespace
 
 absl::StatusOr<cluster::Frame> ReadRecords(const proto::FetchHeader& header,
-                                           const SnapshotShelf& shelf) {
+                                           const SnapshotCatalog& catalog) {
   if (header.blocks().empty()) return absl::InvalidArgumentError("a fetch names no block");
   CAIRN_ASSIGN_OR_RETURN(const std::unique_ptr<storage::SnapshotReader> snapshot,
-                         shelf.Open(header.job_id(), header.checkpoint(), header.part()));
+                         catalog.Open(header.job_id(), header.checkpoint(), header.part()));
   auto records = std::make_shared<std::vector<storage::BlockRecord>>();
   size_t bytes = 0;
   for (const uint32_t block : header.blocks()) {

@@ -4,15 +4,15 @@
 #include "absl/status/statusor.h"
 #include "cluster/tensor_codec.h"
 #include "proto/parameter_server.pb.h"
-#include "ps_server/snapshots/snapshot_shelf.h"
+#include "ps_server/snapshots/snapshot_catalog.h"
 
 namespace cairn::ps {
 
 // The answer to a fetch: the records of the first blocks that are asked for, until they have 4 MiB
-// or more. Errors: as SnapshotShelf::Open and SnapshotReader::ReadBlock; InvalidArgument: no block
-// is named. Blocks.
+// or more. Errors: as SnapshotCatalog::Open and SnapshotReader::ReadBlock; InvalidArgument: no
+// block is named. Blocks.
 absl::StatusOr<cluster::Frame> ReadRecords(const proto::FetchHeader& header,
-                                           const SnapshotShelf& shelf);
+                                           const SnapshotCatalog& catalog);
 
 }  // namespace cairn::ps
 

@@ -20,13 +20,13 @@ class JobControlTest : public ::testing::Test {
       : owners_(2, 100),
         store_(0),
         uploads_(disk_.store()),
-        shelf_(0, disk_.store(), ""),
+        catalog_(0, disk_.store(), ""),
         fetcher_("ps 0") {
     JobControl::Parts parts;
     parts.store = &store_;
     parts.uploads = &uploads_;
     parts.checkpoints = disk_.store();
-    parts.shelf = &shelf_;
+    parts.catalog = &catalog_;
     parts.fetcher = &fetcher_;
     parts.pool = &pool_;
     parts.owners = &owners_;
@@ -70,7 +70,7 @@ class JobControlTest : public ::testing::Test {
   OwnerThreads owners_;
   ParameterStore store_;
   UploadStore uploads_;
-  SnapshotShelf shelf_;
+  SnapshotCatalog catalog_;
   SnapshotFetcher fetcher_;
   Mailbox<proto::TaskMessage> sent_;
   int writers_niceness_ = 0;  // Of the thread that has written the last snapshot.

@@ -27,10 +27,10 @@ constexpr uint64_t kClusterId = 99;
 class ParameterServiceTest : public ::testing::Test {
  protected:
   explicit ParameterServiceTest(const TestJobOptions& job = {})
-      : test_(job), shelf_(0, disk_.store(), "") {
+      : test_(job), catalog_(0, disk_.store(), "") {
     uploads_ = std::make_unique<UploadStore>(disk_.store());
     service_ = std::make_unique<ParameterService>(
-        ParameterService::Parts{0, &test_.store, uploads_.get(), &shelf_, &test_.pool});
+        ParameterService::Parts{0, &test_.store, uploads_.get(), &catalog_, &test_.pool});
     service_->set_cluster_id(kClusterId);
   }
   ~ParameterServiceTest() override {
@@ -105,7 +105,7 @@ class ParameterServiceTest : public ::testing::Test {
 
   TestStore test_;
   TestDisk disk_;
-  SnapshotShelf shelf_;
+  SnapshotCatalog catalog_;
   std::unique_ptr<UploadStore> uploads_;
   std::unique_ptr<ParameterService> service_;
 };
@@ -311,9 +311,9 @@ class CrowdedServiceTest : public ::testing::Test {
     return job;
   }
   CrowdedServiceTest()
-      : shelf_(0, disk_.store(), ""),
+      : catalog_(0, disk_.store(), ""),
         uploads_(disk_.store()),
-        service_({0, &test_.store, &uploads_, &shelf_, &test_.pool}) {
+        service_({0, &test_.store, &uploads_, &catalog_, &test_.pool}) {
     service_.set_cluster_id(kClusterId);
     cluster::DataServerOptions options;
     options.address = "127.0.0.1:0";
@@ -372,7 +372,7 @@ class CrowdedServiceTest : public ::testing::Test {
   TestStore test_{Job(), 1, 2, {.waiting_pulls_max = 4}};
   const std::vector<JobBlocks::Gradient> gradients_ = test_.Gradients(0);
   TestDisk disk_;
-  SnapshotShelf shelf_;
+  SnapshotCatalog catalog_;
   UploadStore uploads_;
   ParameterService service_;
   std::unique_ptr<cluster::DataServer> server_;

@@ -13,7 +13,7 @@
 #include "cluster/rpc_server.h"
 #include "ps_server/parameter_service.h"
 #include "ps_server/parameter_store.h"
-#include "ps_server/snapshots/snapshot_shelf.h"
+#include "ps_server/snapshots/snapshot_catalog.h"
 #include "ps_server/snapshots/upload_store.h"
 #include "storage/checkpoint_store.h"
 #include "tests/common/free_port.h"
@@ -25,14 +25,14 @@ inline constexpr uint64_t kPeerCluster = 55;
 // A ps of which only the disk matters, `root`/ps-N: it serves its snapshots over real gRPC.
 class TestPeer {
  public:
-  // `sees_others`: the directories beside its own are on its shelf.
+  // `sees_others`: the directories beside its own are in its catalog.
   TestPeer(uint32_t ps, const std::string& root, bool sees_others = false)
       : ps_(ps),
         checkpoints_(Open(absl::StrCat(root, "/ps-", ps))),
         uploads_(checkpoints_.get()),
-        shelf_(ps, checkpoints_.get(), sees_others ? root : ""),
+        catalog_(ps, checkpoints_.get(), sees_others ? root : ""),
         store_(ps),
-        service_({ps, &store_, &uploads_, &shelf_, &pool_}) {
+        service_({ps, &store_, &uploads_, &catalog_, &pool_}) {
     service_.set_cluster_id(kPeerCluster);
     Serve(testing::FreePort());
   }
@@ -53,7 +53,7 @@ class TestPeer {
   int port() const { return port_; }
   std::string address() const { return absl::StrCat("127.0.0.1:", port_); }
   storage::CheckpointStore* store() { return checkpoints_.get(); }
-  const SnapshotShelf& shelf() const { return shelf_; }
+  const SnapshotCatalog& catalog() const { return catalog_; }
   BufferPool* pool() { return &pool_; }
 
  private:
@@ -66,7 +66,7 @@ class TestPeer {
   const uint32_t ps_;
   const std::unique_ptr<storage::CheckpointStore> checkpoints_;
   UploadStore uploads_;
-  SnapshotShelf shelf_;
+  SnapshotCatalog catalog_;
   BufferPool pool_;
   ParameterStore store_;
   ParameterService service_;

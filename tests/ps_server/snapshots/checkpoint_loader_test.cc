@@ -77,7 +77,7 @@ class CheckpointLoaderTest : public ::testing::Test {
     std::vector<std::string> addresses;
     for (const auto& peer : peers_) addresses.push_back(peer->address());
     fetcher.SetCluster(addresses, kPeerCluster);
-    const CheckpointLoader loader(ps, &peers_[ps]->shelf(), &fetcher, peers_[ps]->pool());
+    const CheckpointLoader loader(ps, &peers_[ps]->catalog(), &fetcher, peers_[ps]->pool());
     const auto states = loader.Load(*layout, command_);
     status_ = states.status();
     if (!states.ok()) return 0;

@@ -31,7 +31,7 @@ TEST_F(SnapshotCopierTest, ACopyHasTheSameSumAndStaysWhenTheOriginalGoes) {
   const std::vector<uint32_t> blocks = {2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24};
   ASSERT_TRUE(copier_.Copy({0, 7, 4, part}, blocks).ok());
   ASSERT_TRUE(writer_.store()->DeleteCheckpoint(7, 4).ok());
-  const auto copy = keeper_.shelf().Open(7, 4, part);
+  const auto copy = keeper_.catalog().Open(7, 4, part);
   ASSERT_TRUE(copy.ok()) << copy.status();
   EXPECT_TRUE((*copy)->Verify().ok());
   // Once more, without asking for anything: it is there.

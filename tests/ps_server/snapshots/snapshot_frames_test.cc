@@ -19,7 +19,7 @@ proto::FetchHeader HeaderFor(const proto::SnapshotPart& part, std::vector<uint32
 TEST(SnapshotFramesTest, ARecordIsItsHeaderAndItsPayload) {
   TestPeer peer(0, FreshRoot());
   const proto::SnapshotPart part = WriteTestSnapshot(peer.store(), {7, 4}, 0, /*seed=*/0);
-  const auto frame = ReadRecords(HeaderFor(part, {4, 6}), peer.shelf());
+  const auto frame = ReadRecords(HeaderFor(part, {4, 6}), peer.catalog());
   ASSERT_TRUE(frame.ok()) << frame.status();
   proto::FetchReplyHeader reply;
   auto reader = cluster::FrameReader::Open(*frame, &reply);
@@ -39,7 +39,7 @@ TEST(SnapshotFramesTest, ARecordIsItsHeaderAndItsPayload) {
 TEST(SnapshotFramesTest, AReplyIsBoundedButHasOneBlockAtLeast) {
   TestPeer peer(0, FreshRoot());
   const proto::SnapshotPart part = WriteTestSnapshot(peer.store(), {7, 4}, 0, 1, 8, 3 << 20);
-  const auto frame = ReadRecords(HeaderFor(part, {2, 4, 6, 8}), peer.shelf());
+  const auto frame = ReadRecords(HeaderFor(part, {2, 4, 6, 8}), peer.catalog());
   ASSERT_TRUE(frame.ok());
   EXPECT_GT(frame->bytes(), size_t{6} << 20);
   EXPECT_LT(frame->bytes(), size_t{7} << 20);
@@ -48,11 +48,11 @@ TEST(SnapshotFramesTest, AReplyIsBoundedButHasOneBlockAtLeast) {
 TEST(SnapshotFramesTest, WhatIsNotThereIsNamed) {
   TestPeer peer(3, FreshRoot());
   const proto::SnapshotPart part = WriteTestSnapshot(peer.store(), {7, 4}, 3, 1);
-  EXPECT_TRUE(absl::IsInvalidArgument(ReadRecords(HeaderFor(part, {}), peer.shelf()).status()));
-  EXPECT_TRUE(absl::IsNotFound(ReadRecords(HeaderFor(part, {3}), peer.shelf()).status()));
+  EXPECT_TRUE(absl::IsInvalidArgument(ReadRecords(HeaderFor(part, {}), peer.catalog()).status()));
+  EXPECT_TRUE(absl::IsNotFound(ReadRecords(HeaderFor(part, {3}), peer.catalog()).status()));
   proto::SnapshotPart other = part;
   other.set_ps(1);
-  const absl::Status missing = ReadRecords(HeaderFor(other, {2}), peer.shelf()).status();
+  const absl::Status missing = ReadRecords(HeaderFor(other, {2}), peer.catalog()).status();
   EXPECT_NE(missing.message().find("ps 1's part of checkpoint 4 of job 7"), std::string::npos)
       << missing;
 }

@@ -1,4 +1,4 @@
-#include "ps_server/snapshots/snapshot_shelf.h"
+#include "ps_server/snapshots/snapshot_catalog.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -13,9 +13,9 @@ namespace {
 using ::testing::UnorderedElementsAre;
 
 // "4:1" for part 1 of checkpoint 4, "4:1*" on the ps's own disk.
-std::vector<std::string> Listed(const SnapshotShelf& shelf) {
+std::vector<std::string> Listed(const SnapshotCatalog& catalog) {
   std::vector<std::string> names;
-  const proto::SnapshotList list = shelf.List(7);
+  const proto::SnapshotList list = catalog.List(7);
   for (const proto::HeldSnapshot& held : list.snapshots()) {
     names.push_back(
         absl::StrCat(held.checkpoint(), ":", held.part().ps(), held.own_disk() ? "*" : ""));
@@ -23,7 +23,7 @@ std::vector<std::string> Listed(const SnapshotShelf& shelf) {
   return names;
 }
 
-TEST(SnapshotShelfTest, OwnSnapshotsCopiesAndThoseBesideAreListedOnceWithTheirSums) {
+TEST(SnapshotCatalogTest, OwnSnapshotsCopiesAndThoseBesideAreListedOnceWithTheirSums) {
   const std::string root = FreshRoot();
   TestPeer zero(0, root), one(1, root, /*sees_others=*/true);
   const proto::SnapshotPart own = WriteTestSnapshot(one.store(), {7, 4}, 1, 1);
@@ -33,9 +33,9 @@ TEST(SnapshotShelfTest, OwnSnapshotsCopiesAndThoseBesideAreListedOnceWithTheirSu
   WriteTestSnapshot(zero.store(), {7, 5, 2}, 2, 4);
   WriteTestSnapshot(zero.store(), {8, 4}, 0, 2);
   WriteTestSnapshot(one.store(), {7, UploadStore::kFirstSnapshot}, 1, 1);
-  EXPECT_THAT(Listed(one.shelf()), UnorderedElementsAre("4:1*", "4:0*", "5:0", "5:2"));
-  EXPECT_THAT(Listed(zero.shelf()), UnorderedElementsAre("4:0*", "5:0*", "5:2*"));
-  const proto::SnapshotList list = one.shelf().List(7);
+  EXPECT_THAT(Listed(one.catalog()), UnorderedElementsAre("4:1*", "4:0*", "5:0", "5:2"));
+  EXPECT_THAT(Listed(zero.catalog()), UnorderedElementsAre("4:0*", "5:0*", "5:2*"));
+  const proto::SnapshotList list = one.catalog().List(7);
   EXPECT_FALSE(list.incomplete());
   for (const proto::HeldSnapshot& held : list.snapshots()) {
     if (held.part().ps() != 1) continue;
@@ -43,46 +43,46 @@ TEST(SnapshotShelfTest, OwnSnapshotsCopiesAndThoseBesideAreListedOnceWithTheirSu
   }
 }
 
-TEST(SnapshotShelfTest, TheSnapshotWithTheRightSumIsFoundWhereverItLies) {
+TEST(SnapshotCatalogTest, TheSnapshotWithTheRightSumIsFoundWhereverItLies) {
   const std::string root = FreshRoot();
   TestPeer zero(0, root), one(1, root, /*sees_others=*/true);
   WriteTestSnapshot(one.store(), {7, 4, 0}, 0, 9);  // Of another job with the same number.
   const proto::SnapshotPart right = WriteTestSnapshot(zero.store(), {7, 4}, 0, 2);
-  const auto found = one.shelf().Open(7, 4, right);
+  const auto found = one.catalog().Open(7, 4, right);
   ASSERT_TRUE(found.ok()) << found.status();
   EXPECT_EQ((*found)->summary().checksum, right.checksum());
   proto::SnapshotPart other = right;
   other.set_checksum(right.checksum() + 1);
-  EXPECT_TRUE(absl::IsNotFound(one.shelf().Open(7, 4, other).status()));
-  EXPECT_TRUE(absl::IsNotFound(one.shelf().Open(7, 5, right).status()));
+  EXPECT_TRUE(absl::IsNotFound(one.catalog().Open(7, 4, other).status()));
+  EXPECT_TRUE(absl::IsNotFound(one.catalog().Open(7, 5, right).status()));
 }
 
-TEST(SnapshotShelfTest, ADamagedSnapshotIsNotListedAndSaidWhenItIsTheOnlyOne) {
+TEST(SnapshotCatalogTest, ADamagedSnapshotIsNotListedAndSaidWhenItIsTheOnlyOne) {
   const std::string root = FreshRoot();
   TestPeer zero(0, root);
   const proto::SnapshotPart part = WriteTestSnapshot(zero.store(), {7, 4}, 0, 2);
   std::ofstream(root + "/ps-0/job-7.checkpoint-4.sst", std::ios::trunc) << "rubbish";
-  EXPECT_THAT(Listed(zero.shelf()), ::testing::IsEmpty());
-  EXPECT_TRUE(zero.shelf().List(7).incomplete());
-  EXPECT_TRUE(absl::IsDataLoss(zero.shelf().Open(7, 4, part).status()));
+  EXPECT_THAT(Listed(zero.catalog()), ::testing::IsEmpty());
+  EXPECT_TRUE(zero.catalog().List(7).incomplete());
+  EXPECT_TRUE(absl::IsDataLoss(zero.catalog().Open(7, 4, part).status()));
 }
 
-TEST(SnapshotShelfTest, ADirectoryThatCannotBeListedIsNotAnEmptyOne) {
+TEST(SnapshotCatalogTest, ADirectoryThatCannotBeListedIsNotAnEmptyOne) {
   const std::string root = FreshRoot();
   TestPeer zero(0, root);
-  EXPECT_FALSE(zero.shelf().List(7).incomplete());
+  EXPECT_FALSE(zero.catalog().List(7).incomplete());
   std::filesystem::remove_all(root + "/ps-0");
-  EXPECT_TRUE(zero.shelf().List(7).incomplete());
+  EXPECT_TRUE(zero.catalog().List(7).incomplete());
 }
 
-TEST(SnapshotShelfTest, OtherFilesAndDirectoriesBesideAreLeftAlone) {
+TEST(SnapshotCatalogTest, OtherFilesAndDirectoriesBesideAreLeftAlone) {
   const std::string root = FreshRoot();
   TestPeer zero(0, root, /*sees_others=*/true);
   for (const char* name : {"/ps-", "/ps-x", "/ps-01", "/coordinator", "/ps-3"}) {
     std::filesystem::create_directories(root + name);
   }
   std::ofstream(root + "/ps-4") << "a file";
-  EXPECT_THAT(Listed(zero.shelf()), ::testing::IsEmpty());
+  EXPECT_THAT(Listed(zero.catalog()), ::testing::IsEmpty());
 }
 
 }  // namespace

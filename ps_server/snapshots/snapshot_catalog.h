@@ -1,5 +1,5 @@
-#ifndef CAIRN_PS_SERVER_SNAPSHOTS_SNAPSHOT_SHELF_H_
-#define CAIRN_PS_SERVER_SNAPSHOTS_SNAPSHOT_SHELF_H_
+#ifndef CAIRN_PS_SERVER_SNAPSHOTS_SNAPSHOT_CATALOG_H_
+#define CAIRN_PS_SERVER_SNAPSHOTS_SNAPSHOT_CATALOG_H_
 
 #include <cstdint>
 #include <memory>
@@ -17,11 +17,11 @@ namespace cairn::ps {
 // The snapshots that this ps can read: its own, those that it keeps for others, and, where other ps
 // have their directories beside its own (one machine, a shared file system), all of theirs.
 // Thread-safe. Blocks.
-class SnapshotShelf {
+class SnapshotCatalog {
  public:
   // `own` must outlive it. `beside` is the directory in which ps-0, ps-1 ... lie; empty: none is
   // looked at but its own.
-  SnapshotShelf(uint32_t ps, const storage::CheckpointStore* own, std::string beside)
+  SnapshotCatalog(uint32_t ps, const storage::CheckpointStore* own, std::string beside)
       : ps_(ps), own_(*own), beside_(std::move(beside)) {}
 
   // All finished snapshots of the job, those on its own disk first, each once. What cannot be read
@@ -45,4 +45,4 @@ class SnapshotShelf {
 
 }  // namespace cairn::ps
 
-#endif  // CAIRN_PS_SERVER_SNAPSHOTS_SNAPSHOT_SHELF_H_
+#endif  // CAIRN_PS_SERVER_SNAPSHOTS_SNAPSHOT_CATALOG_H_

@@ -1,4 +1,4 @@
-#include "ps_server/snapshots/snapshot_shelf.h"
+#include "ps_server/snapshots/snapshot_catalog.h"
 
 #include <algorithm>
 #include <charconv>
@@ -40,7 +40,7 @@ storage::SnapshotName NameOf(uint64_t job_id, uint64_t checkpoint, uint32_t part
 
 }  // namespace
 
-void SnapshotShelf::ForEachStore(Visit visit) const {
+void SnapshotCatalog::ForEachStore(Visit visit) const {
   if (!visit(own_, ps_) || beside_.empty()) return;
   // Not there: nobody has a directory beside this ps's, not even itself.
   const absl::StatusOr<std::vector<std::string>> names = storage::ListDirectory(beside_);
@@ -56,7 +56,7 @@ void SnapshotShelf::ForEachStore(Visit visit) const {
   }
 }
 
-proto::SnapshotList SnapshotShelf::List(uint64_t job_id) const {
+proto::SnapshotList SnapshotCatalog::List(uint64_t job_id) const {
   proto::SnapshotList list;
   list.set_job_id(job_id);
   std::set<std::tuple<uint64_t, uint32_t, uint64_t>> seen;
@@ -92,7 +92,7 @@ proto::SnapshotList SnapshotShelf::List(uint64_t job_id) const {
   return list;
 }
 
-absl::StatusOr<std::unique_ptr<storage::SnapshotReader>> SnapshotShelf::Open(
+absl::StatusOr<std::unique_ptr<storage::SnapshotReader>> SnapshotCatalog::Open(
     uint64_t job_id, uint64_t checkpoint, const proto::SnapshotPart& part) const {
   std::unique_ptr<storage::SnapshotReader> found;
   absl::Status damaged;
