@@ -8,7 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "cluster/partition_map.h"
 #include "common/status_macros.h"
-#include "storage/checkpoint_store.h"
+#include "storage/snapshot_store.h"
 
 namespace cairn::cli {
 namespace {
@@ -121,7 +121,7 @@ absl::StatusOr<std::unique_ptr<storage::SnapshotReader>> StateSource::OpenPart(
     uint64_t job_id, const proto::Manifest& checkpoint, uint32_t ps) const {
   const auto open = [&](uint32_t directory, const storage::SnapshotName& name)
       -> absl::StatusOr<std::unique_ptr<storage::SnapshotReader>> {
-    CAIRN_ASSIGN_OR_RETURN(const auto store, storage::CheckpointStore::OpenReadOnly(
+    CAIRN_ASSIGN_OR_RETURN(const auto store, storage::SnapshotStore::OpenReadOnly(
                                                  absl::StrCat(state_, "/ps-", directory)));
     return store->OpenSnapshot(name);
   };

@@ -6,9 +6,9 @@
 #include <vector>
 
 #include "cli/job_source.h"
-#include "storage/checkpoint_store.h"
 #include "storage/job_records.h"
 #include "storage/journal.h"
+#include "storage/snapshot_store.h"
 
 namespace cairn::cli {
 

@@ -28,7 +28,7 @@ JobControl::JobControl(const Parts& parts, Send send)
     : parts_(parts),
       send_(std::move(send)),
       loader_(parts.ps, parts.catalog, parts.fetcher, parts.pool),
-      copier_(parts.checkpoints, parts.fetcher),
+      copier_(parts.snapshots, parts.fetcher),
       snapshots_(std::in_place, 1, "snapshots", kSnapshotQueueMax, kBehindTraining),
       copies_(std::in_place, 1, "copies", kSnapshotQueueMax, kBehindTraining) {}
 
@@ -163,7 +163,7 @@ void JobControl::StopJob(const proto::StopJob& command) {
   }
   if (!command.delete_data()) return;
   const auto delete_snapshots = [this, job_id = command.job_id()] {
-    const absl::Status deleted = parts_.checkpoints->DeleteJob(job_id);
+    const absl::Status deleted = parts_.snapshots->DeleteJob(job_id);
     if (deleted.ok()) return;
     CAIRN_LOG_WARNING("a job's data could not be deleted", "job", job_id, "error", deleted);
   };
@@ -213,7 +213,7 @@ void JobControl::Persist(const proto::Persist& command) {
 
 void JobControl::WriteCut(const Cut& cut) {
   const absl::StatusOr<storage::SnapshotSummary> written =
-      WriteSnapshot(cut, stopping_, parts_.checkpoints);
+      WriteSnapshot(cut, stopping_, parts_.snapshots);
   proto::TaskMessage message;
   proto::PersistReply& reply = *message.mutable_persisted();
   reply.set_job_id(cut.layout->job_id());
@@ -244,7 +244,7 @@ void JobControl::FailPersist(const proto::Persist& command, const absl::Status& 
 
 void JobControl::DeleteCheckpoint(const proto::DeleteCheckpoint& command) {
   const absl::Status deleted =
-      parts_.checkpoints->DeleteCheckpoint(command.job_id(), command.checkpoint());
+      parts_.snapshots->DeleteCheckpoint(command.job_id(), command.checkpoint());
   if (deleted.ok()) return;
   CAIRN_LOG_WARNING("a checkpoint could not be deleted", "job", command.job_id(), "checkpoint",
                     command.checkpoint(), "error", deleted);

@@ -20,7 +20,7 @@
 #include "ps_server/snapshots/snapshot_copier.h"
 #include "ps_server/snapshots/snapshot_fetcher.h"
 #include "ps_server/snapshots/upload_store.h"
-#include "storage/checkpoint_store.h"
+#include "storage/snapshot_store.h"
 
 namespace cairn::ps {
 
@@ -34,7 +34,7 @@ class JobControl {
     uint32_t ps = 0;
     ParameterStore* store = nullptr;
     UploadStore* uploads = nullptr;
-    storage::CheckpointStore* checkpoints = nullptr;
+    storage::SnapshotStore* snapshots = nullptr;
     const SnapshotCatalog* catalog = nullptr;
     SnapshotFetcher* fetcher = nullptr;
     BufferPool* pool = nullptr;

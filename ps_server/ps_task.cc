@@ -16,9 +16,9 @@ constexpr size_t kOwnerQueueMax = 4096;
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<PsTask>> PsTask::Start(const PsTaskOptions& options) {
-  CAIRN_ASSIGN_OR_RETURN(std::unique_ptr<storage::CheckpointStore> checkpoints,
-                         storage::CheckpointStore::Open(options.directory));
-  std::unique_ptr<PsTask> task(new PsTask(options, std::move(checkpoints)));
+  CAIRN_ASSIGN_OR_RETURN(std::unique_ptr<storage::SnapshotStore> snapshots,
+                         storage::SnapshotStore::Open(options.directory));
+  std::unique_ptr<PsTask> task(new PsTask(options, std::move(snapshots)));
   cluster::DataServerOptions server;
   server.address = options.bind_address;
   server.threads = options.server_threads;
@@ -27,7 +27,7 @@ absl::StatusOr<std::unique_ptr<PsTask>> PsTask::Start(const PsTaskOptions& optio
                            service->Handle(std::move(call));
                          }));
   CAIRN_LOG_INFO("serving", "ps", options.index, "port", task->port(), "owner_threads",
-                 options.owner_threads, "checkpoints", options.directory);
+                 options.owner_threads, "snapshots", options.directory);
   if (options.unsafe_disable_ledger) {
     CAIRN_LOG_WARNING("the ledger is switched off: repeated pushes will be applied again");
   }
@@ -35,11 +35,11 @@ absl::StatusOr<std::unique_ptr<PsTask>> PsTask::Start(const PsTaskOptions& optio
   return task;
 }
 
-PsTask::PsTask(const PsTaskOptions& options, std::unique_ptr<storage::CheckpointStore> checkpoints)
+PsTask::PsTask(const PsTaskOptions& options, std::unique_ptr<storage::SnapshotStore> snapshots)
     : options_(options),
-      checkpoints_(std::move(checkpoints)),
-      uploads_(checkpoints_.get()),
-      catalog_(options.index, checkpoints_.get(), options.beside),
+      snapshots_(std::move(snapshots)),
+      uploads_(snapshots_.get()),
+      catalog_(options.index, snapshots_.get(), options.beside),
       fetcher_(absl::StrCat("ps ", options.index)),
       owners_(options.owner_threads, kOwnerQueueMax),
       gradient_budget_(options.gradient_memory),
@@ -48,7 +48,7 @@ PsTask::PsTask(const PsTaskOptions& options, std::unique_ptr<storage::Checkpoint
       control_({options.index,
                 &store_,
                 &uploads_,
-                checkpoints_.get(),
+                snapshots_.get(),
                 &catalog_,
                 &fetcher_,
                 &pool_,
@@ -70,7 +70,7 @@ void PsTask::Join() {
     join.set_address(options_.own_address);
     join.mutable_ps_addresses()->Assign(options_.ps_addresses.begin(), options_.ps_addresses.end());
     join.set_cluster_id(cluster_id_);
-    join.set_keeps_cluster_id(checkpoints_->cluster_id());
+    join.set_keeps_cluster_id(snapshots_->cluster_id());
     control_.FillJoin(&join);
     return join;
   };
@@ -105,7 +105,7 @@ void PsTask::Stop() {
 
 void PsTask::OnWelcome(const proto::Welcome& welcome) {
   // A full disk: what cannot be written there now is written at the next welcome.
-  const absl::Status owned = checkpoints_->BelongTo(welcome.cluster_id());
+  const absl::Status owned = snapshots_->BelongTo(welcome.cluster_id());
   if (!owned.ok()) CAIRN_LOG_WARNING("the directory bears no cluster's name", "error", owned);
   const uint64_t before = cluster_id_.exchange(welcome.cluster_id());
   // Its jobs have the same numbers, and are others.

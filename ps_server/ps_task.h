@@ -23,7 +23,7 @@
 #include "ps_server/snapshots/snapshot_catalog.h"
 #include "ps_server/snapshots/snapshot_fetcher.h"
 #include "ps_server/snapshots/upload_store.h"
-#include "storage/checkpoint_store.h"
+#include "storage/snapshot_store.h"
 
 namespace cairn::ps {
 
@@ -33,7 +33,7 @@ struct PsTaskOptions {
   std::string own_address;                // As the cluster knows it.
   std::vector<std::string> ps_addresses;  // Of all ps, by index.
   std::string coordinator;                // HOST:PORT.
-  std::string directory;                  // Of the checkpoint store.
+  std::string directory;                  // Of the snapshot store.
   std::string beside;                     // See SnapshotCatalog.
   int owner_threads = 1;
   int server_threads = 2;
@@ -47,7 +47,7 @@ struct PsTaskOptions {
 class PsTask final : public cluster::SessionHandler {
  public:
   // Serves when it returns, and looks for the coordinator until it is stopped. Errors: as
-  // CheckpointStore::Open and DataServer::Start.
+  // SnapshotStore::Open and DataServer::Start.
   static absl::StatusOr<std::unique_ptr<PsTask>> Start(const PsTaskOptions& options);
   ~PsTask() override;
 
@@ -57,7 +57,7 @@ class PsTask final : public cluster::SessionHandler {
   void Stop();
 
  private:
-  PsTask(const PsTaskOptions& options, std::unique_ptr<storage::CheckpointStore> checkpoints);
+  PsTask(const PsTaskOptions& options, std::unique_ptr<storage::SnapshotStore> snapshots);
 
   void Join();
   void Send(proto::TaskMessage message);
@@ -71,7 +71,7 @@ class PsTask final : public cluster::SessionHandler {
   const PsTaskOptions options_;
   // In the order of dependence: what is below refers to what is above. Stop has silenced the server
   // and the session, which refer to the rest, before anything is destroyed.
-  const std::unique_ptr<storage::CheckpointStore> checkpoints_;
+  const std::unique_ptr<storage::SnapshotStore> snapshots_;
   std::unique_ptr<cluster::DataServer> server_;
   Mutex mutex_;
   // Its handlers may run before its constructor has returned: they wait for the lock.

@@ -26,7 +26,7 @@ namespace cairn::storage {
 // and the directory.
 class SnapshotWriter {
  public:
-  // Made by CheckpointStore. Writes to `directory`/`temporary_file` until the end.
+  // Made by SnapshotStore. Writes to `directory`/`temporary_file` until the end.
   static absl::StatusOr<std::unique_ptr<SnapshotWriter>> Create(rocksdb::Env* env,
                                                                 const std::string& directory,
                                                                 const std::string& temporary_file,

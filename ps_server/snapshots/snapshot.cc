@@ -81,7 +81,7 @@ absl::StatusOr<BlockState> ToState(const JobLayout& layout, const BlockSpec& blo
 
 absl::StatusOr<storage::SnapshotSummary> WriteSnapshot(const Cut& cut,
                                                        const std::atomic<bool>& stop,
-                                                       storage::CheckpointStore* store) {
+                                                       storage::SnapshotStore* store) {
   const JobLayout& layout = *cut.layout;
   CAIRN_ASSIGN_OR_RETURN(const std::unique_ptr<storage::SnapshotWriter> writer,
                          store->BeginSnapshot(layout.job_id(), cut.id));

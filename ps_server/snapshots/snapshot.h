@@ -10,7 +10,7 @@
 #include "ps_server/blocks/update_rule.h"
 #include "ps_server/parameter_store.h"
 #include "ps_server/snapshots/stored_block.h"
-#include "storage/checkpoint_store.h"
+#include "storage/snapshot_store.h"
 
 namespace cairn::ps {
 
@@ -20,7 +20,7 @@ namespace cairn::ps {
 // Cancelled: `stop` became true before the last block was written.
 absl::StatusOr<storage::SnapshotSummary> WriteSnapshot(const Cut& cut,
                                                        const std::atomic<bool>& stop,
-                                                       storage::CheckpointStore* store);
+                                                       storage::SnapshotStore* store);
 
 // The state of `block` as its record in a snapshot has it. DataLoss: the record contradicts itself.
 // FailedPrecondition: it is of something else than the layout says. ResourceExhausted: no memory.

@@ -51,7 +51,7 @@ void SnapshotCatalog::ForEachStore(Visit visit) const {
     if (ps.has_value() && *ps != ps_) others.insert(*ps);
   }
   for (const uint32_t ps : others) {
-    const auto store = storage::CheckpointStore::OpenReadOnly(absl::StrCat(beside_, "/ps-", ps));
+    const auto store = storage::SnapshotStore::OpenReadOnly(absl::StrCat(beside_, "/ps-", ps));
     if (store.ok() && !visit(**store, ps)) return;
   }
 }
@@ -60,7 +60,7 @@ proto::SnapshotList SnapshotCatalog::List(uint64_t job_id) const {
   proto::SnapshotList list;
   list.set_job_id(job_id);
   std::set<std::tuple<uint64_t, uint32_t, uint64_t>> seen;
-  ForEachStore([&](const storage::CheckpointStore& store, uint32_t store_ps) {
+  ForEachStore([&](const storage::SnapshotStore& store, uint32_t store_ps) {
     const auto names = store.ListNames(job_id);
     const bool own_disk = store_ps == ps_;
     if (!names.ok()) {
@@ -96,7 +96,7 @@ absl::StatusOr<std::unique_ptr<storage::SnapshotReader>> SnapshotCatalog::Open(
     uint64_t job_id, uint64_t checkpoint, const proto::SnapshotPart& part) const {
   std::unique_ptr<storage::SnapshotReader> found;
   absl::Status damaged;
-  ForEachStore([&](const storage::CheckpointStore& store, uint32_t store_ps) {
+  ForEachStore([&](const storage::SnapshotStore& store, uint32_t store_ps) {
     auto snapshot = store.OpenSnapshot(NameOf(job_id, checkpoint, part.ps(), store_ps));
     if (!snapshot.ok()) {
       if (!absl::IsNotFound(snapshot.status())) damaged.Update(snapshot.status());

@@ -10,7 +10,7 @@
 #include "absl/status/statusor.h"
 #include "proto/checkpoint.pb.h"
 #include "proto/coordinator.pb.h"
-#include "storage/checkpoint_store.h"
+#include "storage/snapshot_store.h"
 
 namespace cairn::ps {
 
@@ -21,7 +21,7 @@ class SnapshotCatalog {
  public:
   // `own` must outlive it. `beside` is the directory in which ps-0, ps-1 ... lie; empty: none is
   // looked at but its own.
-  SnapshotCatalog(uint32_t ps, const storage::CheckpointStore* own, std::string beside)
+  SnapshotCatalog(uint32_t ps, const storage::SnapshotStore* own, std::string beside)
       : ps_(ps), own_(*own), beside_(std::move(beside)) {}
 
   // All finished snapshots of the job, those on its own disk first, each once. What cannot be read
@@ -35,11 +35,11 @@ class SnapshotCatalog {
 
  private:
   // A store and the index of the ps whose it is; false: enough seen.
-  using Visit = absl::FunctionRef<bool(const storage::CheckpointStore&, uint32_t ps)>;
+  using Visit = absl::FunctionRef<bool(const storage::SnapshotStore&, uint32_t ps)>;
   void ForEachStore(Visit visit) const;
 
   const uint32_t ps_;
-  const storage::CheckpointStore& own_;
+  const storage::SnapshotStore& own_;
   const std::string beside_;
 };
 

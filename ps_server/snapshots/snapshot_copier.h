@@ -5,7 +5,7 @@
 
 #include "absl/status/status.h"
 #include "ps_server/snapshots/snapshot_fetcher.h"
-#include "storage/checkpoint_store.h"
+#include "storage/snapshot_store.h"
 
 namespace cairn::ps {
 
@@ -13,7 +13,7 @@ namespace cairn::ps {
 class SnapshotCopier {
  public:
   // Both must outlive it.
-  SnapshotCopier(storage::CheckpointStore* store, SnapshotFetcher* fetcher)
+  SnapshotCopier(storage::SnapshotStore* store, SnapshotFetcher* fetcher)
       : store_(*store), fetcher_(*fetcher) {}
 
   // Fetches `blocks`, which are all of that snapshot's in ascending order, writes them, syncs,
@@ -23,7 +23,7 @@ class SnapshotCopier {
   absl::Status Copy(const SnapshotFetcher::Source& source, const std::vector<uint32_t>& blocks);
 
  private:
-  storage::CheckpointStore& store_;
+  storage::SnapshotStore& store_;
   SnapshotFetcher& fetcher_;
 };
 

@@ -8,7 +8,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "proto/checkpoint.pb.h"
-#include "storage/checkpoint_store.h"
+#include "storage/snapshot_store.h"
 
 namespace cairn::ps {
 

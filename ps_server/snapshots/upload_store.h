@@ -12,7 +12,7 @@
 #include "proto/parameter_server.pb.h"
 #include "ps_server/blocks/block_buffer.h"
 #include "ps_server/snapshots/stored_block.h"
-#include "storage/checkpoint_store.h"
+#include "storage/snapshot_store.h"
 
 namespace cairn::ps {
 
@@ -32,7 +32,7 @@ class UploadStore {
   };
 
   // `store` must outlive it.
-  explicit UploadStore(storage::CheckpointStore* store) : store_(*store) {}
+  explicit UploadStore(storage::SnapshotStore* store) : store_(*store) {}
 
   // Checks what came over the wire; the number of values that belong to it. InvalidArgument.
   static absl::StatusOr<int64_t> Count(const proto::UploadedBlock& block);
@@ -56,7 +56,7 @@ class UploadStore {
   absl::StatusOr<Job*> FindJob(uint64_t job_id) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   absl::Status Write(uint64_t job_id, uint64_t snapshot, absl::Span<const Upload> uploads);
 
-  storage::CheckpointStore& store_;
+  storage::SnapshotStore& store_;
   Mutex mutex_;
   std::map<uint64_t, Job> jobs_ ABSL_GUARDED_BY(mutex_);
 };

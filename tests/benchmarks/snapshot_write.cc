@@ -25,7 +25,7 @@
 
 #include "common/check.h"
 #include "common/random.h"
-#include "storage/checkpoint_store.h"
+#include "storage/snapshot_store.h"
 #include "tests/benchmarks/result_row.h"
 
 namespace cairn::storage {
@@ -117,7 +117,7 @@ void WriteFile(const std::string& path, const std::vector<float>& values, int bl
   std::filesystem::remove(path);
 }
 
-void WriteSnapshot(CheckpointStore* store, WatchedEnv* env, const std::vector<float>& values,
+void WriteSnapshot(SnapshotStore* store, WatchedEnv* env, const std::vector<float>& values,
                    int blocks, Round* round) {
   const auto begin = Clock::now();
   auto writer = store->BeginSnapshot(1, 1);
@@ -160,7 +160,7 @@ int Main(int argc, char** argv) {
   const int rounds = argc > 3 ? std::atoi(argv[3]) : 5;
   CAIRN_CHECK(blocks > 0 && rounds > 0);
   WatchedEnv env;
-  auto store = CheckpointStore::Open(directory + "/snapshot_write", &env);
+  auto store = SnapshotStore::Open(directory + "/snapshot_write", &env);
   CAIRN_CHECK(store.ok());
   const std::vector<float> values = MakeBlocks();
   std::vector<Round> all(rounds);

@@ -4,9 +4,9 @@
 #include "cluster/partition_map.h"
 #include "common/check.h"
 #include "nn/formats/keras_json.h"
-#include "storage/checkpoint_store.h"
 #include "storage/job_records.h"
 #include "storage/journal.h"
+#include "storage/snapshot_store.h"
 
 namespace cairn::cli {
 namespace {
@@ -36,7 +36,7 @@ proto::BlockHeader HeaderOf(const proto::PartitionMap& map, uint32_t block) {
 }
 
 void WriteSnapshot(const std::string& directory, const proto::PartitionMap& map, uint32_t ps) {
-  const auto store = Must(storage::CheckpointStore::Open(directory));
+  const auto store = Must(storage::SnapshotStore::Open(directory));
   const auto writer = Must(store->BeginSnapshot(kJob, kCheckpoint));
   for (const uint32_t block : cluster::BlocksOfPs(map, ps)) {
     const auto values = ExampleValues()[map.blocks(block).variable()];

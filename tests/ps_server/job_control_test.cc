@@ -25,7 +25,7 @@ class JobControlTest : public ::testing::Test {
     JobControl::Parts parts;
     parts.store = &store_;
     parts.uploads = &uploads_;
-    parts.checkpoints = disk_.store();
+    parts.snapshots = disk_.store();
     parts.catalog = &catalog_;
     parts.fetcher = &fetcher_;
     parts.pool = &pool_;

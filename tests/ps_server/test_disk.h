@@ -8,11 +8,11 @@
 #include <memory>
 #include <string>
 
-#include "storage/checkpoint_store.h"
+#include "storage/snapshot_store.h"
 
 namespace cairn::ps {
 
-// A real checkpoint store in a directory that lasts for the test.
+// A real snapshot store in a directory that lasts for the test.
 class TestDisk {
  public:
   TestDisk() {
@@ -28,17 +28,17 @@ class TestDisk {
   // As after a restart of the process.
   void Reopen() {
     store_.reset();
-    auto opened = storage::CheckpointStore::Open(directory_);
+    auto opened = storage::SnapshotStore::Open(directory_);
     ASSERT_TRUE(opened.ok()) << opened.status();
     store_ = *std::move(opened);
   }
 
-  storage::CheckpointStore* store() { return store_.get(); }
+  storage::SnapshotStore* store() { return store_.get(); }
   const std::string& directory() const { return directory_; }
 
  private:
   std::string directory_;
-  std::unique_ptr<storage::CheckpointStore> store_;
+  std::unique_ptr<storage::SnapshotStore> store_;
 };
 
 }  // namespace cairn::ps

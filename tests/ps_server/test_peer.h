@@ -15,7 +15,7 @@
 #include "ps_server/parameter_store.h"
 #include "ps_server/snapshots/snapshot_catalog.h"
 #include "ps_server/snapshots/upload_store.h"
-#include "storage/checkpoint_store.h"
+#include "storage/snapshot_store.h"
 #include "tests/common/free_port.h"
 
 namespace cairn::ps {
@@ -28,9 +28,9 @@ class TestPeer {
   // `sees_others`: the directories beside its own are in its catalog.
   TestPeer(uint32_t ps, const std::string& root, bool sees_others = false)
       : ps_(ps),
-        checkpoints_(Open(absl::StrCat(root, "/ps-", ps))),
-        uploads_(checkpoints_.get()),
-        catalog_(ps, checkpoints_.get(), sees_others ? root : ""),
+        snapshots_(Open(absl::StrCat(root, "/ps-", ps))),
+        uploads_(snapshots_.get()),
+        catalog_(ps, snapshots_.get(), sees_others ? root : ""),
         store_(ps),
         service_({ps, &store_, &uploads_, &catalog_, &pool_}) {
     service_.set_cluster_id(kPeerCluster);
@@ -52,19 +52,19 @@ class TestPeer {
   uint32_t ps() const { return ps_; }
   int port() const { return port_; }
   std::string address() const { return absl::StrCat("127.0.0.1:", port_); }
-  storage::CheckpointStore* store() { return checkpoints_.get(); }
+  storage::SnapshotStore* store() { return snapshots_.get(); }
   const SnapshotCatalog& catalog() const { return catalog_; }
   BufferPool* pool() { return &pool_; }
 
  private:
-  static std::unique_ptr<storage::CheckpointStore> Open(const std::string& directory) {
-    auto store = storage::CheckpointStore::Open(directory);
+  static std::unique_ptr<storage::SnapshotStore> Open(const std::string& directory) {
+    auto store = storage::SnapshotStore::Open(directory);
     EXPECT_TRUE(store.ok()) << store.status();
     return *std::move(store);
   }
 
   const uint32_t ps_;
-  const std::unique_ptr<storage::CheckpointStore> checkpoints_;
+  const std::unique_ptr<storage::SnapshotStore> snapshots_;
   UploadStore uploads_;
   SnapshotCatalog catalog_;
   BufferPool pool_;
@@ -84,7 +84,7 @@ inline std::string FreshRoot() {
 }
 
 // Writes a snapshot of blocks 2, 4, ... 2 * blocks with `bytes` of payload each, made from `seed`.
-inline proto::SnapshotPart WriteTestSnapshot(storage::CheckpointStore* store,
+inline proto::SnapshotPart WriteTestSnapshot(storage::SnapshotStore* store,
                                              const storage::SnapshotName& name, uint32_t ps,
                                              int seed, int blocks = 3, size_t bytes = 100) {
   auto writer = *store->BeginSnapshot(name);

@@ -22,7 +22,7 @@ TestJobOptions Adam() {
 
 // The states of all blocks of a snapshot.
 absl::StatusOr<std::vector<BlockState>> ReadSnapshot(const JobLayout& layout, uint64_t checkpoint,
-                                                     const storage::CheckpointStore& store,
+                                                     const storage::SnapshotStore& store,
                                                      BufferPool* pool) {
   std::vector<BlockState> states;
   for (const BlockSpec& block : layout.blocks()) {

@@ -1,4 +1,4 @@
-#include "storage/checkpoint_store.h"
+#include "storage/snapshot_store.h"
 
 #include <rocksdb/env.h>
 
@@ -21,45 +21,44 @@ constexpr const char* kClusterFile = "/CLUSTER";
 
 }  // namespace
 
-CheckpointStore::CheckpointStore(std::string directory, rocksdb::Env* env)
+SnapshotStore::SnapshotStore(std::string directory, rocksdb::Env* env)
     : directory_(std::move(directory)), env_(env != nullptr ? env : rocksdb::Env::Default()) {}
 
-CheckpointStore::~CheckpointStore() {
+SnapshotStore::~SnapshotStore() {
   if (lock_ != nullptr) env_->UnlockFile(lock_).PermitUncheckedError();
 }
 
-absl::StatusOr<std::unique_ptr<CheckpointStore>> CheckpointStore::Open(const std::string& directory,
-                                                                       rocksdb::Env* env) {
+absl::StatusOr<std::unique_ptr<SnapshotStore>> SnapshotStore::Open(const std::string& directory,
+                                                                   rocksdb::Env* env) {
   CAIRN_RETURN_IF_ERROR(CreateDirectories(directory));
-  std::unique_ptr<CheckpointStore> store(new CheckpointStore(directory, env));
+  std::unique_ptr<SnapshotStore> store(new SnapshotStore(directory, env));
   CAIRN_RETURN_IF_ERROR(store->Lock());
   CAIRN_RETURN_IF_ERROR(store->Tidy());
   store->ReadCluster();
   return store;
 }
 
-absl::StatusOr<std::unique_ptr<const CheckpointStore>> CheckpointStore::OpenReadOnly(
+absl::StatusOr<std::unique_ptr<const SnapshotStore>> SnapshotStore::OpenReadOnly(
     const std::string& directory, rocksdb::Env* env) {
-  std::unique_ptr<const CheckpointStore> store(new CheckpointStore(directory, env));
+  std::unique_ptr<const SnapshotStore> store(new SnapshotStore(directory, env));
   if (store->env_->FileExists(directory).ok()) return store;
-  return absl::NotFoundError(absl::StrCat("there is no checkpoint store in \"", directory, "\""));
+  return absl::NotFoundError(absl::StrCat("there is no snapshot store in \"", directory, "\""));
 }
 
-absl::Status CheckpointStore::Lock() {
+absl::Status SnapshotStore::Lock() {
   AwaitLock(env_, directory_);
   const rocksdb::Status locked = env_->LockFile(directory_ + "/LOCK", &lock_);
   if (IsLockHeld(locked)) {
-    return absl::UnavailableError(absl::StrCat("another ps uses the checkpoint store in \"",
+    return absl::UnavailableError(absl::StrCat("another ps uses the snapshot store in \"",
                                                directory_,
                                                "\"; stop it or choose another directory"));
   }
   return FromRocksdb(locked,
-                     absl::StrCat("cannot lock the checkpoint store in \"", directory_, "\""));
+                     absl::StrCat("cannot lock the snapshot store in \"", directory_, "\""));
 }
 
-absl::Status CheckpointStore::Tidy() {
-  const std::string action =
-      absl::StrCat("cannot tidy the checkpoint store in \"", directory_, "\"");
+absl::Status SnapshotStore::Tidy() {
+  const std::string action = absl::StrCat("cannot tidy the snapshot store in \"", directory_, "\"");
   std::vector<std::string> files;
   CAIRN_RETURN_IF_ERROR(FromRocksdb(env_->GetChildren(directory_, &files), action));
   for (const std::string& file : files) {
@@ -74,19 +73,19 @@ absl::Status CheckpointStore::Tidy() {
   return absl::OkStatus();
 }
 
-void CheckpointStore::ReadCluster() {
+void SnapshotStore::ReadCluster() {
   std::string text;
   MutexLock lock(&mutex_);
   const bool is_read = rocksdb::ReadFileToString(env_, directory_ + kClusterFile, &text).ok();
   if (!is_read || !absl::SimpleHexAtoi(text, &cluster_id_)) cluster_id_ = 0;
 }
 
-uint64_t CheckpointStore::cluster_id() const {
+uint64_t SnapshotStore::cluster_id() const {
   MutexLock lock(&mutex_);
   return has_snapshots_ ? cluster_id_ : 0;
 }
 
-absl::Status CheckpointStore::BelongTo(uint64_t cluster_id) {
+absl::Status SnapshotStore::BelongTo(uint64_t cluster_id) {
   {
     MutexLock lock(&mutex_);
     if (cluster_id_ == cluster_id) return absl::OkStatus();
@@ -105,11 +104,11 @@ absl::Status CheckpointStore::BelongTo(uint64_t cluster_id) {
   return absl::OkStatus();
 }
 
-std::string CheckpointStore::PathOf(const SnapshotName& name) const {
+std::string SnapshotStore::PathOf(const SnapshotName& name) const {
   return directory_ + "/" + SnapshotFileName(name);
 }
 
-absl::StatusOr<std::unique_ptr<SnapshotWriter>> CheckpointStore::BeginSnapshot(
+absl::StatusOr<std::unique_ptr<SnapshotWriter>> SnapshotStore::BeginSnapshot(
     const SnapshotName& name) {
   uint64_t number;
   {
@@ -123,28 +122,28 @@ absl::StatusOr<std::unique_ptr<SnapshotWriter>> CheckpointStore::BeginSnapshot(
   return SnapshotWriter::Create(env_, directory_, file, name);
 }
 
-absl::StatusOr<std::unique_ptr<SnapshotReader>> CheckpointStore::OpenSnapshot(
+absl::StatusOr<std::unique_ptr<SnapshotReader>> SnapshotStore::OpenSnapshot(
     const SnapshotName& name) const {
   return SnapshotReader::Open(env_, PathOf(name), name);
 }
 
-absl::StatusOr<BlockRecord> CheckpointStore::ReadBlock(uint64_t job_id, uint64_t checkpoint,
-                                                       uint32_t block_id) const {
+absl::StatusOr<BlockRecord> SnapshotStore::ReadBlock(uint64_t job_id, uint64_t checkpoint,
+                                                     uint32_t block_id) const {
   CAIRN_ASSIGN_OR_RETURN(const auto snapshot, OpenSnapshot(job_id, checkpoint));
   return snapshot->ReadBlock(block_id);
 }
 
-absl::StatusOr<std::vector<uint32_t>> CheckpointStore::ListBlocks(uint64_t job_id,
-                                                                  uint64_t checkpoint) const {
+absl::StatusOr<std::vector<uint32_t>> SnapshotStore::ListBlocks(uint64_t job_id,
+                                                                uint64_t checkpoint) const {
   CAIRN_ASSIGN_OR_RETURN(const auto snapshot, OpenSnapshot(job_id, checkpoint));
   return snapshot->ListBlocks();
 }
 
-absl::StatusOr<std::vector<SnapshotName>> CheckpointStore::ListNames(uint64_t job_id) const {
+absl::StatusOr<std::vector<SnapshotName>> SnapshotStore::ListNames(uint64_t job_id) const {
   std::vector<std::string> files;
   CAIRN_RETURN_IF_ERROR(
       FromRocksdb(env_->GetChildren(directory_, &files),
-                  absl::StrCat("cannot list the checkpoint store in \"", directory_, "\"")));
+                  absl::StrCat("cannot list the snapshot store in \"", directory_, "\"")));
   std::vector<SnapshotName> names;
   for (const std::string& file : files) {
     SnapshotName name;
@@ -154,7 +153,7 @@ absl::StatusOr<std::vector<SnapshotName>> CheckpointStore::ListNames(uint64_t jo
   return names;
 }
 
-absl::StatusOr<std::vector<uint64_t>> CheckpointStore::ListSnapshots(uint64_t job_id) const {
+absl::StatusOr<std::vector<uint64_t>> SnapshotStore::ListSnapshots(uint64_t job_id) const {
   CAIRN_ASSIGN_OR_RETURN(const std::vector<SnapshotName> names, ListNames(job_id));
   std::vector<uint64_t> checkpoints;
   for (const SnapshotName& name : names) {
@@ -163,20 +162,20 @@ absl::StatusOr<std::vector<uint64_t>> CheckpointStore::ListSnapshots(uint64_t jo
   return checkpoints;
 }
 
-absl::Status CheckpointStore::DeleteCheckpoint(uint64_t job_id, uint64_t checkpoint) {
+absl::Status SnapshotStore::DeleteCheckpoint(uint64_t job_id, uint64_t checkpoint) {
   CAIRN_ASSIGN_OR_RETURN(std::vector<SnapshotName> names, ListNames(job_id));
   std::erase_if(names, [&](const SnapshotName& name) { return name.checkpoint != checkpoint; });
   return Delete(names);
 }
 
-absl::Status CheckpointStore::DeleteJob(uint64_t job_id) {
+absl::Status SnapshotStore::DeleteJob(uint64_t job_id) {
   CAIRN_ASSIGN_OR_RETURN(const std::vector<SnapshotName> names, ListNames(job_id));
   return Delete(names);
 }
 
-absl::Status CheckpointStore::Delete(const std::vector<SnapshotName>& names) {
+absl::Status SnapshotStore::Delete(const std::vector<SnapshotName>& names) {
   const std::string action =
-      absl::StrCat("cannot delete from the checkpoint store in \"", directory_, "\"");
+      absl::StrCat("cannot delete from the snapshot store in \"", directory_, "\"");
   for (const SnapshotName& name : names) {
     const rocksdb::Status deleted = env_->DeleteFile(PathOf(name));
     if (deleted.IsPathNotFound() || deleted.IsNotFound()) continue;

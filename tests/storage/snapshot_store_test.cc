@@ -1,4 +1,4 @@
-#include "storage/checkpoint_store.h"
+#include "storage/snapshot_store.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -31,9 +31,8 @@ std::string FreshDirectory() {
   return directory;
 }
 
-std::unique_ptr<CheckpointStore> MustOpen(const std::string& directory,
-                                          rocksdb::Env* env = nullptr) {
-  auto store = CheckpointStore::Open(directory, env);
+std::unique_ptr<SnapshotStore> MustOpen(const std::string& directory, rocksdb::Env* env = nullptr) {
+  auto store = SnapshotStore::Open(directory, env);
   EXPECT_TRUE(store.ok()) << store.status();
   return store.ok() ? *std::move(store) : nullptr;
 }
@@ -50,7 +49,7 @@ std::string Payload(uint64_t seed, uint32_t id) {
 std::string Header(uint64_t seed, uint32_t id) { return absl::StrCat("header ", seed, " ", id); }
 
 // Writes a snapshot of blocks 0, 10, 20, ... whose contents follow from `seed`.
-absl::StatusOr<SnapshotSummary> WriteSnapshot(CheckpointStore& store, uint64_t job,
+absl::StatusOr<SnapshotSummary> WriteSnapshot(SnapshotStore& store, uint64_t job,
                                               uint64_t checkpoint, uint64_t seed) {
   auto writer = store.BeginSnapshot(job, checkpoint);
   if (!writer.ok()) return writer.status();
@@ -64,8 +63,7 @@ absl::StatusOr<SnapshotSummary> WriteSnapshot(CheckpointStore& store, uint64_t j
   return (*writer)->Finish();
 }
 
-void ExpectSnapshot(const CheckpointStore& store, uint64_t job, uint64_t checkpoint,
-                    uint64_t seed) {
+void ExpectSnapshot(const SnapshotStore& store, uint64_t job, uint64_t checkpoint, uint64_t seed) {
   const auto snapshot = store.OpenSnapshot(job, checkpoint);
   ASSERT_TRUE(snapshot.ok()) << snapshot.status();
   EXPECT_THAT((*snapshot)->ListBlocks(), ElementsAre(0, 10, 20, 30, 40));
@@ -102,7 +100,7 @@ void FlipByte(const std::string& path, size_t offset) {
   file.put(static_cast<char>(byte ^ 0x10));
 }
 
-TEST(CheckpointStoreTest, ASnapshotIsReadBackAsItWasWritten) {
+TEST(SnapshotStoreTest, ASnapshotIsReadBackAsItWasWritten) {
   const std::string directory = FreshDirectory();
   SnapshotSummary written;
   {
@@ -119,14 +117,14 @@ TEST(CheckpointStoreTest, ASnapshotIsReadBackAsItWasWritten) {
   EXPECT_EQ(store->ReadBlock(1, 7, 20)->header(), Header(42, 20));
 }
 
-TEST(CheckpointStoreTest, TheSummaryIsAFunctionOfTheContents) {
+TEST(SnapshotStoreTest, TheSummaryIsAFunctionOfTheContents) {
   const auto store = MustOpen(FreshDirectory());
   const auto first = WriteSnapshot(*store, 1, 1, 42);
   EXPECT_EQ(*WriteSnapshot(*store, 1, 2, 42), *first);
   EXPECT_NE(WriteSnapshot(*store, 1, 3, 43)->checksum, first->checksum);
 }
 
-TEST(CheckpointStoreTest, APsWithoutBlocksHasASnapshotToo) {
+TEST(SnapshotStoreTest, APsWithoutBlocksHasASnapshotToo) {
   const auto store = MustOpen(FreshDirectory());
   auto writer = store->BeginSnapshot(1, 1);
   ASSERT_TRUE(writer.ok());
@@ -134,7 +132,7 @@ TEST(CheckpointStoreTest, APsWithoutBlocksHasASnapshotToo) {
   EXPECT_THAT(*store->ListBlocks(1, 1), IsEmpty());
 }
 
-TEST(CheckpointStoreTest, SnapshotsAreListedByJobInOrder) {
+TEST(SnapshotStoreTest, SnapshotsAreListedByJobInOrder) {
   const auto store = MustOpen(FreshDirectory());
   for (uint64_t checkpoint : {10, 9, 100}) {
     ASSERT_TRUE(WriteSnapshot(*store, 1, checkpoint, checkpoint).ok());
@@ -144,7 +142,7 @@ TEST(CheckpointStoreTest, SnapshotsAreListedByJobInOrder) {
   EXPECT_THAT(*store->ListSnapshots(2), IsEmpty());
 }
 
-TEST(CheckpointStoreTest, WhatIsNotThereIsNamed) {
+TEST(SnapshotStoreTest, WhatIsNotThereIsNamed) {
   const std::string directory = FreshDirectory();
   const auto store = MustOpen(directory);
   ASSERT_TRUE(WriteSnapshot(*store, 1, 1, 1).ok());
@@ -157,7 +155,7 @@ TEST(CheckpointStoreTest, WhatIsNotThereIsNamed) {
   EXPECT_THAT(std::string(no_snapshot.message()), HasSubstr(directory));
 }
 
-TEST(CheckpointStoreTest, AnAbandonedWriterLeavesNothing) {
+TEST(SnapshotStoreTest, AnAbandonedWriterLeavesNothing) {
   const std::string directory = FreshDirectory();
   const auto store = MustOpen(directory);
   {
@@ -169,7 +167,7 @@ TEST(CheckpointStoreTest, AnAbandonedWriterLeavesNothing) {
   EXPECT_THAT(*store->ListSnapshots(1), IsEmpty());
 }
 
-TEST(CheckpointStoreTest, ASnapshotOfTheSameNameIsReplaced) {
+TEST(SnapshotStoreTest, ASnapshotOfTheSameNameIsReplaced) {
   const auto store = MustOpen(FreshDirectory());
   ASSERT_TRUE(WriteSnapshot(*store, 1, 1, 5).ok());
   auto abandoned = store->BeginSnapshot(1, 1);
@@ -178,7 +176,7 @@ TEST(CheckpointStoreTest, ASnapshotOfTheSameNameIsReplaced) {
   ExpectSnapshot(*store, 1, 1, 6);
 }
 
-TEST(CheckpointStoreTest, SnapshotsAreWrittenAndReadAtTheSameTime) {
+TEST(SnapshotStoreTest, SnapshotsAreWrittenAndReadAtTheSameTime) {
   const auto store = MustOpen(FreshDirectory());
   ASSERT_TRUE(WriteSnapshot(*store, 1, 0, 0).ok());
   std::vector<std::thread> threads;
@@ -190,7 +188,7 @@ TEST(CheckpointStoreTest, SnapshotsAreWrittenAndReadAtTheSameTime) {
   for (uint64_t t = 1; t <= 3; ++t) ExpectSnapshot(*store, t, t, t);
 }
 
-TEST(CheckpointStoreTest, DeletionGivesTheSpaceBackAndSparesTheRest) {
+TEST(SnapshotStoreTest, DeletionGivesTheSpaceBackAndSparesTheRest) {
   const std::string directory = FreshDirectory();
   const auto store = MustOpen(directory);
   const uint64_t empty_bytes = BytesIn(directory);
@@ -218,7 +216,7 @@ TEST(CheckpointStoreTest, DeletionGivesTheSpaceBackAndSparesTheRest) {
   EXPECT_TRUE(store->DeleteJob(1).ok());
 }
 
-TEST(CheckpointStoreTest, AReaderGoesOnWhenItsSnapshotIsDeleted) {
+TEST(SnapshotStoreTest, AReaderGoesOnWhenItsSnapshotIsDeleted) {
   const auto store = MustOpen(FreshDirectory());
   ASSERT_TRUE(WriteSnapshot(*store, 1, 1, 9).ok());
   const auto snapshot = store->OpenSnapshot(1, 1);
@@ -226,7 +224,7 @@ TEST(CheckpointStoreTest, AReaderGoesOnWhenItsSnapshotIsDeleted) {
   EXPECT_TRUE((*snapshot)->ReadBlock(40)->payload() == Payload(9, 40));
 }
 
-TEST(CheckpointStoreTest, SnapshotsBelongToTheirCluster) {
+TEST(SnapshotStoreTest, SnapshotsBelongToTheirCluster) {
   const std::string directory = FreshDirectory();
   auto store = MustOpen(directory);
   EXPECT_EQ(store->cluster_id(), 0u);
@@ -243,43 +241,43 @@ TEST(CheckpointStoreTest, SnapshotsBelongToTheirCluster) {
   EXPECT_EQ(MustOpen(directory)->cluster_id(), 0u);
 }
 
-TEST(CheckpointStoreTest, ASecondPsIsRefusedWithTheDirectory) {
+TEST(SnapshotStoreTest, ASecondPsIsRefusedWithTheDirectory) {
   const std::string directory = FreshDirectory();
   const auto store = MustOpen(directory);
-  const absl::Status status = CheckpointStore::Open(directory).status();
+  const absl::Status status = SnapshotStore::Open(directory).status();
   EXPECT_EQ(status.code(), absl::StatusCode::kUnavailable);
   EXPECT_THAT(std::string(status.message()), HasSubstr("another ps uses"));
   EXPECT_THAT(std::string(status.message()), HasSubstr(directory));
 }
 
-TEST(CheckpointStoreTest, ToolsReadARunningPssStoreAndChangeNothing) {
+TEST(SnapshotStoreTest, ToolsReadARunningPssStoreAndChangeNothing) {
   const std::string directory = FreshDirectory();
   const auto store = MustOpen(directory);
   ASSERT_TRUE(WriteSnapshot(*store, 1, 1, 1).ok());
   auto writer = store->BeginSnapshot(1, 2);
   ASSERT_TRUE(writer.ok());
   const auto before = FilesIn(directory);
-  const auto reader = CheckpointStore::OpenReadOnly(directory);
+  const auto reader = SnapshotStore::OpenReadOnly(directory);
   ASSERT_TRUE(reader.ok()) << reader.status();
   EXPECT_THAT(*(*reader)->ListSnapshots(1), ElementsAre(1));
   ExpectSnapshot(**reader, 1, 1, 1);
   EXPECT_EQ(FilesIn(directory), before);
   ASSERT_TRUE((*writer)->Finish().ok());
   EXPECT_THAT(*(*reader)->ListSnapshots(1), ElementsAre(1, 2));
-  EXPECT_EQ(CheckpointStore::OpenReadOnly(directory + "/no").status().code(),
+  EXPECT_EQ(SnapshotStore::OpenReadOnly(directory + "/no").status().code(),
             absl::StatusCode::kNotFound);
 }
 
 // Finishes one snapshot, begins a second, and dies as by kill -9.
 void WriteAndDie(const std::string& directory) {
-  auto store = CheckpointStore::Open(directory);
+  auto store = SnapshotStore::Open(directory);
   if (!WriteSnapshot(**store, 1, 1, 3).ok()) _exit(1);
   auto writer = (*store)->BeginSnapshot(1, 2);
   if (!(*writer)->Add(0, "h", {Payload(3, 0)}).ok()) _exit(1);
   kill(getpid(), SIGKILL);
 }
 
-TEST(CheckpointStoreDeathTest, AProcessKilledWhileWritingLeavesItsFinishedSnapshotsOnly) {
+TEST(SnapshotStoreDeathTest, AProcessKilledWhileWritingLeavesItsFinishedSnapshotsOnly) {
   GTEST_FLAG_SET(death_test_style, "threadsafe");
   const std::string directory = FreshDirectory();
   EXPECT_EXIT(WriteAndDie(directory), testing::KilledBySignal(SIGKILL), "");
@@ -289,7 +287,7 @@ TEST(CheckpointStoreDeathTest, AProcessKilledWhileWritingLeavesItsFinishedSnapsh
   ExpectSnapshot(*store, 1, 1, 3);
 }
 
-TEST(CheckpointStoreTest, AFlippedByteIsReportedWithItsBlockAndSparesTheOthers) {
+TEST(SnapshotStoreTest, AFlippedByteIsReportedWithItsBlockAndSparesTheOthers) {
   const std::string directory = FreshDirectory();
   const auto store = MustOpen(directory);
   ASSERT_TRUE(WriteSnapshot(*store, 1, 1, 4).ok());
@@ -307,7 +305,7 @@ TEST(CheckpointStoreTest, AFlippedByteIsReportedWithItsBlockAndSparesTheOthers) 
   }
 }
 
-TEST(CheckpointStoreTest, NoFlippedByteAnywhereGoesUnnoticedOrHurtsAnotherSnapshot) {
+TEST(SnapshotStoreTest, NoFlippedByteAnywhereGoesUnnoticedOrHurtsAnotherSnapshot) {
   const std::string directory = FreshDirectory();
   const auto store = MustOpen(directory);
   ASSERT_TRUE(WriteSnapshot(*store, 1, 1, 4).ok());
@@ -328,7 +326,7 @@ TEST(CheckpointStoreTest, NoFlippedByteAnywhereGoesUnnoticedOrHurtsAnotherSnapsh
   ExpectSnapshot(*store, 1, 2, 5);
 }
 
-TEST(CheckpointStoreTest, AFileUnderAnotherSnapshotsNameIsRefused) {
+TEST(SnapshotStoreTest, AFileUnderAnotherSnapshotsNameIsRefused) {
   const std::string directory = FreshDirectory();
   const auto store = MustOpen(directory);
   ASSERT_TRUE(WriteSnapshot(*store, 1, 1, 4).ok());
@@ -343,9 +341,9 @@ TEST(CheckpointStoreTest, AFileUnderAnotherSnapshotsNameIsRefused) {
 }
 
 // A store with one snapshot, on a disk that is about to misbehave.
-class CheckpointStoreFaultTest : public testing::Test {
+class SnapshotStoreFaultTest : public testing::Test {
  protected:
-  std::unique_ptr<CheckpointStore> Begin() {
+  std::unique_ptr<SnapshotStore> Begin() {
     std::filesystem::remove_all(directory_);
     disk_ = std::make_shared<FaultyFileSystem>();
     env_ = rocksdb::NewCompositeEnv(disk_);
@@ -359,7 +357,7 @@ class CheckpointStoreFaultTest : public testing::Test {
   std::unique_ptr<rocksdb::Env> env_;
 };
 
-TEST_F(CheckpointStoreFaultTest, ADiskThatFillsAtAnyPointFailsThatSnapshotOnly) {
+TEST_F(SnapshotStoreFaultTest, ADiskThatFillsAtAnyPointFailsThatSnapshotOnly) {
   int good = 0;
   for (bool struck = true; struck; ++good) {
     const auto store = Begin();
@@ -380,7 +378,7 @@ TEST_F(CheckpointStoreFaultTest, ADiskThatFillsAtAnyPointFailsThatSnapshotOnly) 
   EXPECT_GT(good, 5);
 }
 
-TEST_F(CheckpointStoreFaultTest, AFailureAtAnyPointIsNotForgotten) {
+TEST_F(SnapshotStoreFaultTest, AFailureAtAnyPointIsNotForgotten) {
   for (int good = 0;; ++good) {
     const auto store = Begin();
     disk_->FailOnceAfter(good);
@@ -393,7 +391,7 @@ TEST_F(CheckpointStoreFaultTest, AFailureAtAnyPointIsNotForgotten) {
   }
 }
 
-TEST_F(CheckpointStoreFaultTest, APowerCutAtAnyPointLeavesWholeSnapshots) {
+TEST_F(SnapshotStoreFaultTest, APowerCutAtAnyPointLeavesWholeSnapshots) {
   bool struck = true;
   for (int good = 0; struck; ++good) {
     auto store = Begin();

@@ -1,5 +1,5 @@
-#ifndef CAIRN_STORAGE_CHECKPOINT_STORE_H_
-#define CAIRN_STORAGE_CHECKPOINT_STORE_H_
+#ifndef CAIRN_STORAGE_SNAPSHOT_STORE_H_
+#define CAIRN_STORAGE_SNAPSHOT_STORE_H_
 
 #include <cstdint>
 #include <memory>
@@ -27,22 +27,22 @@ namespace cairn::storage {
 // Each snapshot is one RocksDB table file (snapshot_format.h), complete or absent. There is no
 // database around them, on purpose: it would join what must fail alone. A damaged file costs one
 // snapshot, a full disk the one being written, and nothing has to be repaired before the next.
-class CheckpointStore {
+class SnapshotStore {
  public:
   // Opens the store in `directory`, or begins one, and removes what writers that died left there.
   // `env` stands in for the machine's disk in tests; it is not owned. Unavailable: another ps uses
   // the directory. FailedPrecondition: it cannot be made.
-  static absl::StatusOr<std::unique_ptr<CheckpointStore>> Open(const std::string& directory,
-                                                               rocksdb::Env* env = nullptr);
+  static absl::StatusOr<std::unique_ptr<SnapshotStore>> Open(const std::string& directory,
+                                                             rocksdb::Env* env = nullptr);
 
   // For tools; also while a ps goes on writing. Changes nothing. NotFound: no such directory.
-  static absl::StatusOr<std::unique_ptr<const CheckpointStore>> OpenReadOnly(
+  static absl::StatusOr<std::unique_ptr<const SnapshotStore>> OpenReadOnly(
       const std::string& directory, rocksdb::Env* env = nullptr);
 
   // Writers must be gone; readers may go on.
-  ~CheckpointStore();
-  CheckpointStore(const CheckpointStore&) = delete;
-  CheckpointStore& operator=(const CheckpointStore&) = delete;
+  ~SnapshotStore();
+  SnapshotStore(const SnapshotStore&) = delete;
+  SnapshotStore& operator=(const SnapshotStore&) = delete;
 
   // Whose snapshots these are, as the file CLUSTER beside them says; 0: there are none, or nobody
   // has said so. Does not block.
@@ -83,7 +83,7 @@ class CheckpointStore {
   absl::Status DeleteJob(uint64_t job_id);
 
  private:
-  CheckpointStore(std::string directory, rocksdb::Env* env);
+  SnapshotStore(std::string directory, rocksdb::Env* env);
 
   absl::Status Lock();
   // Removes what writers left, and sees what else is there.
@@ -103,4 +103,4 @@ class CheckpointStore {
 
 }  // namespace cairn::storage
 
-#endif  // CAIRN_STORAGE_CHECKPOINT_STORE_H_
+#endif  // CAIRN_STORAGE_SNAPSHOT_STORE_H_
