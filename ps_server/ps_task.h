@@ -10,8 +10,8 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "cluster/coordinator_client.h"
 #include "cluster/rpc_server.h"
+#include "cluster/task_session.h"
 #include "common/mutex.h"
 #include "ps_server/blocks/block_buffer.h"
 #include "ps_server/blocks/gradient_budget.h"

@@ -7,8 +7,8 @@
 #include <thread>
 #include <vector>
 
-#include "cluster/coordinator_client.h"
 #include "cluster/ps_client.h"
+#include "cluster/task_session.h"
 #include "common/clock.h"
 #include "common/mutex.h"
 #include "nn/device.h"

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "cluster/coordinator_client.h"
+#include "cluster/task_session.h"
 #include "common/mutex.h"
 #include "proto/coordinator.pb.h"
 

@@ -1,4 +1,4 @@
-#include "cluster/coordinator_client.h"
+#include "cluster/task_session.h"
 
 #include <grpcpp/server_context.h>
 #include <grpcpp/support/sync_stream.h>
@@ -119,10 +119,10 @@ proto::TaskMessage Reply(uint64_t number) {
   return message;
 }
 
-class CoordinatorClientTest : public ::testing::Test {
+class TaskSessionTest : public ::testing::Test {
  protected:
-  CoordinatorClientTest() { StartCoordinator(testing::FreePort()); }
-  ~CoordinatorClientTest() override {
+  TaskSessionTest() { StartCoordinator(testing::FreePort()); }
+  ~TaskSessionTest() override {
     session_.reset();
     server_->Shutdown();
   }
@@ -183,7 +183,7 @@ class CoordinatorClientTest : public ::testing::Test {
   std::unique_ptr<TaskSession> session_;
 };
 
-TEST_F(CoordinatorClientTest, JoinComesFirstAndSaysWhoIsThere) {
+TEST_F(TaskSessionTest, JoinComesFirstAndSaysWhoIsThere) {
   StartSession();
   const proto::Join join = NextJoin();
   EXPECT_EQ(join.role(), proto::PS);
@@ -193,7 +193,7 @@ TEST_F(CoordinatorClientTest, JoinComesFirstAndSaysWhoIsThere) {
   EXPECT_EQ(join.term_seen(), 0u);
 }
 
-TEST_F(CoordinatorClientTest, CommandsComeInOrderAndRepliesGoBackInOrder) {
+TEST_F(TaskSessionTest, CommandsComeInOrderAndRepliesGoBackInOrder) {
   StartSession();
   Joined();
   for (int i = 0; i < 1000; ++i) ASSERT_TRUE(coordinator_->Say(Query(i)));
@@ -202,7 +202,7 @@ TEST_F(CoordinatorClientTest, CommandsComeInOrderAndRepliesGoBackInOrder) {
   for (int i = 0; i < 1000; ++i) ASSERT_EQ(coordinator_->heard.Take().ledger().query(), i);
 }
 
-TEST_F(CoordinatorClientTest, ForeignTextArrivesEscapedAndTheStreamGoesOn) {
+TEST_F(TaskSessionTest, ForeignTextArrivesEscapedAndTheStreamGoesOn) {
   StartSession();
   Joined();
   proto::TaskMessage message;
@@ -217,13 +217,13 @@ TEST_F(CoordinatorClientTest, ForeignTextArrivesEscapedAndTheStreamGoesOn) {
   EXPECT_EQ(coordinator_->heard.Take().ledger().query(), 1u);
 }
 
-TEST_F(CoordinatorClientTest, NothingIsSentBeforeTheWelcome) {
+TEST_F(TaskSessionTest, NothingIsSentBeforeTheWelcome) {
   StartSession();
   NextJoin();
   EXPECT_FALSE(session_->Send(Reply(1)));
 }
 
-TEST_F(CoordinatorClientTest, HeartbeatsGoOnWhileTheHandlerWorks) {
+TEST_F(TaskSessionTest, HeartbeatsGoOnWhileTheHandlerWorks) {
   SessionOptions options = Options();
   options.heartbeat = absl::Milliseconds(5);
   options.fill_heartbeat = [](proto::Heartbeat* heartbeat) { heartbeat->set_pulls(3); };
@@ -242,7 +242,7 @@ TEST_F(CoordinatorClientTest, HeartbeatsGoOnWhileTheHandlerWorks) {
   EXPECT_EQ(recorder_.lines.Take(), "beat");
 }
 
-TEST_F(CoordinatorClientTest, BrokenStreamIsJoinedAgainAsTheSameInstance) {
+TEST_F(TaskSessionTest, BrokenStreamIsJoinedAgainAsTheSameInstance) {
   StartSession();
   const proto::Join first = NextJoin();
   for (int round = 1; round <= 5; ++round) {
@@ -257,7 +257,7 @@ TEST_F(CoordinatorClientTest, BrokenStreamIsJoinedAgainAsTheSameInstance) {
   }
 }
 
-TEST_F(CoordinatorClientTest, CoordinatorThatRestartsIsJoinedAgain) {
+TEST_F(TaskSessionTest, CoordinatorThatRestartsIsJoinedAgain) {
   StartSession();
   Joined(1);
   const int port = server_->port();
@@ -269,7 +269,7 @@ TEST_F(CoordinatorClientTest, CoordinatorThatRestartsIsJoinedAgain) {
   Joined(2);
 }
 
-TEST_F(CoordinatorClientTest, CoordinatorOfALowerTermIsNotAccepted) {
+TEST_F(TaskSessionTest, CoordinatorOfALowerTermIsNotAccepted) {
   StartSession();
   Joined(7);
   coordinator_->Break();
@@ -279,7 +279,7 @@ TEST_F(CoordinatorClientTest, CoordinatorOfALowerTermIsNotAccepted) {
   Joined(7);  // The session has left the old one and joined again.
 }
 
-TEST_F(CoordinatorClientTest, SilentCoordinatorIsLeftAfterTheLeaseThatItsWelcomeSaid) {
+TEST_F(TaskSessionTest, SilentCoordinatorIsLeftAfterTheLeaseThatItsWelcomeSaid) {
   StartSession();
   JoinedForALease(absl::Milliseconds(700));
   EXPECT_EQ(recorder_.lines.Take(), "disconnected");
@@ -288,7 +288,7 @@ TEST_F(CoordinatorClientTest, SilentCoordinatorIsLeftAfterTheLeaseThatItsWelcome
   Joined();
 }
 
-TEST_F(CoordinatorClientTest, PermanentRefusalIsTheLastWord) {
+TEST_F(TaskSessionTest, PermanentRefusalIsTheLastWord) {
   StartSession();
   NextJoin();
   ASSERT_TRUE(coordinator_->Say(Refuse("version 0.0.9, not 0.1.0", true)));
@@ -297,7 +297,7 @@ TEST_F(CoordinatorClientTest, PermanentRefusalIsTheLastWord) {
   EXPECT_EQ(joins_, 1);
 }
 
-TEST_F(CoordinatorClientTest, PassingRefusalIsTriedAgain) {
+TEST_F(TaskSessionTest, PassingRefusalIsTriedAgain) {
   StartSession();
   NextJoin();
   ASSERT_TRUE(coordinator_->Say(Refuse("another worker 0 is alive", false)));
@@ -305,7 +305,7 @@ TEST_F(CoordinatorClientTest, PassingRefusalIsTriedAgain) {
   Joined();
 }
 
-TEST_F(CoordinatorClientTest, EndOfTheLeaseIsADisconnection) {
+TEST_F(TaskSessionTest, EndOfTheLeaseIsADisconnection) {
   StartSession();
   Joined();
   ASSERT_TRUE(coordinator_->Say(Refuse("the lease is over", false)));
@@ -315,7 +315,7 @@ TEST_F(CoordinatorClientTest, EndOfTheLeaseIsADisconnection) {
   Joined();
 }
 
-TEST_F(CoordinatorClientTest, HandlerThatIsSlowSlowsTheCoordinatorDownButLosesNothing) {
+TEST_F(TaskSessionTest, HandlerThatIsSlowSlowsTheCoordinatorDownButLosesNothing) {
   SessionOptions options = Options();
   options.inbox_max = 2;
   recorder_.during_command = [this] { go_on_.Take(); };
@@ -330,7 +330,7 @@ TEST_F(CoordinatorClientTest, HandlerThatIsSlowSlowsTheCoordinatorDownButLosesNo
   for (int i = 1; i < 20; ++i) EXPECT_EQ(recorder_.lines.Take(), absl::StrCat("command ", i));
 }
 
-TEST_F(CoordinatorClientTest, StopEndsTheStreamAtOnce) {
+TEST_F(TaskSessionTest, StopEndsTheStreamAtOnce) {
   StartSession();
   Joined();
   session_->Stop();
@@ -339,7 +339,7 @@ TEST_F(CoordinatorClientTest, StopEndsTheStreamAtOnce) {
   EXPECT_TRUE(recorder_.lines.empty());
 }
 
-TEST_F(CoordinatorClientTest, SessionWithoutACoordinatorStopsAndSaysNothing) {
+TEST_F(TaskSessionTest, SessionWithoutACoordinatorStopsAndSaysNothing) {
   server_->Shutdown();
   StartSession();
   session_->Stop();

@@ -1,4 +1,4 @@
-#include "cluster/coordinator_client.h"
+#include "cluster/task_session.h"
 
 #include <grpcpp/channel.h>
 #include <grpcpp/client_context.h>

@@ -1,5 +1,5 @@
-#ifndef CAIRN_CLUSTER_COORDINATOR_CLIENT_H_
-#define CAIRN_CLUSTER_COORDINATOR_CLIENT_H_
+#ifndef CAIRN_CLUSTER_TASK_SESSION_H_
+#define CAIRN_CLUSTER_TASK_SESSION_H_
 
 #include <cstddef>
 #include <functional>
@@ -76,4 +76,4 @@ class TaskSession {
 
 }  // namespace cairn::cluster
 
-#endif  // CAIRN_CLUSTER_COORDINATOR_CLIENT_H_
+#endif  // CAIRN_CLUSTER_TASK_SESSION_H_
