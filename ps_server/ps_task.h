@@ -10,7 +10,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "cluster/rpc_server.h"
+#include "cluster/data_server.h"
 #include "cluster/task_session.h"
 #include "common/mutex.h"
 #include "ps_server/blocks/block_buffer.h"

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "cluster/rpc_server.h"
+#include "cluster/data_server.h"
 #include "common/mutex.h"
 #include "proto/coordinator.grpc.pb.h"
 

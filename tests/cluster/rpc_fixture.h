@@ -10,7 +10,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/time/time.h"
-#include "cluster/rpc_server.h"
+#include "cluster/data_server.h"
 #include "common/bounded_queue.h"
 #include "tests/common/free_port.h"
 

@@ -8,8 +8,8 @@
 #include <utility>
 #include <vector>
 
+#include "cluster/data_server.h"
 #include "cluster/ps_client.h"
-#include "cluster/rpc_server.h"
 #include "common/version.h"
 #include "nn/optimizers/square_sum.h"
 #include "tests/ps_server/test_disk.h"

@@ -10,7 +10,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "cluster/rpc_server.h"
+#include "cluster/data_server.h"
 #include "ps_server/parameter_service.h"
 #include "ps_server/parameter_store.h"
 #include "ps_server/snapshots/snapshot_catalog.h"

@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "cluster/data_server.h"
 #include "cluster/ps_client.h"
-#include "cluster/rpc_server.h"
 #include "proto/coordinator.pb.h"
 #include "proto/job.pb.h"
 #include "ps_server/blocks/block_buffer.h"

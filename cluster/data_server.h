@@ -1,5 +1,5 @@
-#ifndef CAIRN_CLUSTER_RPC_SERVER_H_
-#define CAIRN_CLUSTER_RPC_SERVER_H_
+#ifndef CAIRN_CLUSTER_DATA_SERVER_H_
+#define CAIRN_CLUSTER_DATA_SERVER_H_
 
 #include <functional>
 #include <memory>
@@ -55,4 +55,4 @@ class DataServer {
 
 }  // namespace cairn::cluster
 
-#endif  // CAIRN_CLUSTER_RPC_SERVER_H_
+#endif  // CAIRN_CLUSTER_DATA_SERVER_H_

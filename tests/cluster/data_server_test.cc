@@ -1,4 +1,4 @@
-#include "cluster/rpc_server.h"
+#include "cluster/data_server.h"
 
 #include <gtest/gtest.h>
 
@@ -22,7 +22,7 @@ PsClientOptions ClientOf(const DataServer& server) {
 
 Frame EmptyReply() { return *EncodeFrame(proto::PullReplyHeader(), {}); }
 
-TEST(RpcServerTest, PortInUseIsSaidSo) {
+TEST(DataServerTest, PortInUseIsSaidSo) {
   CallBox calls;
   auto server = StartServer(&calls);
   DataServerOptions options;
@@ -33,14 +33,14 @@ TEST(RpcServerTest, PortInUseIsSaidSo) {
                                  ": another process does; stop it or choose another port")));
 }
 
-TEST(RpcServerTest, AddressOfAnotherMachineIsUnavailable) {
+TEST(DataServerTest, AddressOfAnotherMachineIsUnavailable) {
   DataServerOptions options;
   options.address = "192.0.2.1:1234";  // TEST-NET-1 of RFC 5737: nobody's.
   auto server = DataServer::Start(options, [](std::unique_ptr<RawCall>) {});
   EXPECT_TRUE(absl::IsUnavailable(server.status())) << server.status();
 }
 
-TEST(RpcServerTest, BadOptionsAreRefused) {
+TEST(DataServerTest, BadOptionsAreRefused) {
   DataServerOptions options;
   options.address = "127.0.0.1";
   EXPECT_TRUE(absl::IsInvalidArgument(
@@ -51,7 +51,7 @@ TEST(RpcServerTest, BadOptionsAreRefused) {
       DataServer::Start(options, [](std::unique_ptr<RawCall>) {}).status()));
 }
 
-TEST(RpcServerTest, CallsBeyondTheLimitAreRefusedAndTriedAgain) {
+TEST(DataServerTest, CallsBeyondTheLimitAreRefusedAndTriedAgain) {
   CallBox calls;
   auto server = StartServer(&calls, testing::FreePort(), /*calls_max=*/2);
   Mailbox<PullResult> pulls;
@@ -68,7 +68,7 @@ TEST(RpcServerTest, CallsBeyondTheLimitAreRefusedAndTriedAgain) {
   for (int i = 0; i < 5; ++i) EXPECT_TRUE(pulls.Take().ok());
 }
 
-TEST(RpcServerTest, APushGetsInHoweverManyOthersWait) {
+TEST(DataServerTest, APushGetsInHoweverManyOthersWait) {
   CallBox calls;
   auto server = StartServer(&calls, 0, /*calls_max=*/2);
   Mailbox<PullResult> pulls;
@@ -93,7 +93,7 @@ TEST(RpcServerTest, APushGetsInHoweverManyOthersWait) {
   for (int i = 0; i < 2; ++i) EXPECT_TRUE(pulls.Take().ok());
 }
 
-TEST(RpcServerTest, ShutdownAnswersParkedCallsAndIgnoresLateReplies) {
+TEST(DataServerTest, ShutdownAnswersParkedCallsAndIgnoresLateReplies) {
   CallBox calls;
   auto server = StartServer(&calls);
   Mailbox<PullResult> pulls;
@@ -113,7 +113,7 @@ TEST(RpcServerTest, ShutdownAnswersParkedCallsAndIgnoresLateReplies) {
   EXPECT_TRUE(absl::IsCancelled(pulls.Take().status()));
 }
 
-TEST(RpcServerTest, RepliesFromManyThreadsDuringShutdownAreHarmless) {
+TEST(DataServerTest, RepliesFromManyThreadsDuringShutdownAreHarmless) {
   for (int round = 0; round < 5; ++round) {
     CallBox calls;
     auto server = StartServer(&calls);

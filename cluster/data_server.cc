@@ -1,4 +1,4 @@
-#include "cluster/rpc_server.h"
+#include "cluster/data_server.h"
 
 #include <grpcpp/completion_queue.h>
 #include <grpcpp/server_builder.h>
