@@ -9,8 +9,8 @@
 #include <chrono>
 
 #include "absl/strings/str_cat.h"
+#include "cluster/frame.h"
 #include "cluster/grpc_library.h"
-#include "cluster/tensor_codec.h"
 #include "common/status_macros.h"
 
 namespace cairn::cluster {

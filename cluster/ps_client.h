@@ -10,7 +10,7 @@
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
 #include "absl/types/span.h"
-#include "cluster/tensor_codec.h"
+#include "cluster/frame.h"
 #include "proto/parameter_server.pb.h"
 
 namespace cairn::cluster {

@@ -8,7 +8,7 @@
 #include "absl/functional/any_invocable.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "cluster/tensor_codec.h"
+#include "cluster/frame.h"
 
 namespace cairn::cluster {
 

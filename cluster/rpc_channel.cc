@@ -11,9 +11,9 @@
 #include <random>
 #include <thread>
 
+#include "cluster/frame.h"
 #include "cluster/grpc_library.h"
 #include "cluster/grpc_status.h"
-#include "cluster/tensor_codec.h"
 #include "common/random.h"
 
 namespace cairn::cluster {

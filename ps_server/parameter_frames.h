@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "cluster/tensor_codec.h"
+#include "cluster/frame.h"
 #include "proto/parameter_server.pb.h"
 #include "ps_server/blocks/block_buffer.h"
 #include "ps_server/blocks/block_reply.h"

@@ -8,8 +8,8 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "cluster/frame.h"
 #include "cluster/raw_call.h"
-#include "cluster/tensor_codec.h"
 #include "common/thread_pool.h"
 #include "proto/parameter_server.pb.h"
 #include "ps_server/blocks/block_buffer.h"

@@ -2,7 +2,7 @@
 #define CAIRN_PS_SERVER_SNAPSHOTS_SNAPSHOT_FRAMES_H_
 
 #include "absl/status/statusor.h"
-#include "cluster/tensor_codec.h"
+#include "cluster/frame.h"
 #include "proto/parameter_server.pb.h"
 #include "ps_server/snapshots/snapshot_catalog.h"
 

@@ -10,8 +10,8 @@
 #include <memory>
 
 #include "absl/strings/str_cat.h"
+#include "cluster/frame.h"
 #include "cluster/rpc_channel.h"
-#include "cluster/tensor_codec.h"
 #include "gtest/gtest.h"
 
 namespace cairn::testing {

@@ -13,7 +13,7 @@
 #include <utility>
 #include <vector>
 
-#include "cluster/tensor_codec.h"
+#include "cluster/frame.h"
 #include "common/check.h"
 #include "ps_server/parameter_frames.h"
 #include "tests/fuzz/fuzz_target.h"

@@ -1,4 +1,4 @@
-#include "cluster/tensor_codec.h"
+#include "cluster/frame.h"
 
 #include <gtest/gtest.h>
 #include <xxhash.h>
@@ -45,7 +45,7 @@ absl::Status ReadWhole(Frame frame, size_t first, size_t second) {
   return status;
 }
 
-TEST(TensorCodecTest, TensorsComeOutAsTheyWentIn) {
+TEST(FrameTest, TensorsComeOutAsTheyWentIn) {
   const std::vector<float> first = Numbers(1000);
   const std::vector<float> second = Numbers(3);
   proto::PullReplyHeader header;
@@ -72,7 +72,7 @@ std::string BytesOf(std::initializer_list<Number> numbers) {
 }
 
 // The layout, spelled out once more by hand.
-TEST(TensorCodecTest, LayoutIsPrefixHeaderTableChecksumTensors) {
+TEST(FrameTest, LayoutIsPrefixHeaderTableChecksumTensors) {
   const std::vector<float> values = {1.0f};
   const std::string bytes = SomeFrame(values, {}).ToBytes();
   const std::string header = SomeHeader().SerializeAsString();
@@ -84,7 +84,7 @@ TEST(TensorCodecTest, LayoutIsPrefixHeaderTableChecksumTensors) {
   EXPECT_EQ(bytes, head + BytesOf<uint64_t>({XXH3_64bits(head.data(), head.size())}) + tensor);
 }
 
-TEST(TensorCodecTest, OwnedPiecesAreNotCopiedAndKeptUntilTheFrameIsGone) {
+TEST(FrameTest, OwnedPiecesAreNotCopiedAndKeptUntilTheFrameIsGone) {
   auto owner = std::make_shared<std::vector<float>>(Numbers(100000));
   std::weak_ptr<std::vector<float>> watched = owner;
   {
@@ -102,7 +102,7 @@ TEST(TensorCodecTest, OwnedPiecesAreNotCopiedAndKeptUntilTheFrameIsGone) {
   EXPECT_TRUE(watched.expired());
 }
 
-TEST(TensorCodecTest, BorrowedPiecesMayChangeOnceTheFrameIsMade) {
+TEST(FrameTest, BorrowedPiecesMayChangeOnceTheFrameIsMade) {
   std::vector<float> first = Numbers(100000), second = {3.0f};
   const auto frame =
       EncodeFrame(SomeHeader(), {FramePiece::Borrowed(first), FramePiece::Borrowed(second)});
@@ -112,7 +112,7 @@ TEST(TensorCodecTest, BorrowedPiecesMayChangeOnceTheFrameIsMade) {
   EXPECT_TRUE(ReadWhole(*frame, 100000, 1).ok());
 }
 
-TEST(TensorCodecTest, EveryTruncationIsRefused) {
+TEST(FrameTest, EveryTruncationIsRefused) {
   const std::string bytes = SomeFrame(Numbers(20), Numbers(1)).ToBytes();
   for (size_t length = 0; length < bytes.size(); ++length) {
     proto::PullReplyHeader header;
@@ -124,7 +124,7 @@ TEST(TensorCodecTest, EveryTruncationIsRefused) {
   EXPECT_FALSE(FrameReader::Open(Frame(), &header).ok());
 }
 
-TEST(TensorCodecTest, EveryFlippedBitIsRefused) {
+TEST(FrameTest, EveryFlippedBitIsRefused) {
   const std::string bytes = SomeFrame(Numbers(20), Numbers(1)).ToBytes();
   for (size_t bit = 0; bit < bytes.size() * 8; ++bit) {
     std::string changed = bytes;
@@ -133,7 +133,7 @@ TEST(TensorCodecTest, EveryFlippedBitIsRefused) {
   }
 }
 
-TEST(TensorCodecTest, RandomBytesAreRefused) {
+TEST(FrameTest, RandomBytesAreRefused) {
   std::mt19937 random(1);
   for (int round = 0; round < 2000; ++round) {
     std::string bytes(random() % 200, '\0');
@@ -144,7 +144,7 @@ TEST(TensorCodecTest, RandomBytesAreRefused) {
   }
 }
 
-TEST(TensorCodecTest, AnnouncedLengthsNearTheLimitsOfTheirTypesAreRefused) {
+TEST(FrameTest, AnnouncedLengthsNearTheLimitsOfTheirTypesAreRefused) {
   for (uint64_t payload : {~uint64_t{0}, ~uint64_t{0} - 15, uint64_t{1} << 63, uint64_t{1} << 32}) {
     for (uint32_t header_bytes : {0u, 16u, ~0u}) {
       for (uint32_t tensors : {0u, 1u, ~0u}) {
@@ -160,7 +160,7 @@ TEST(TensorCodecTest, AnnouncedLengthsNearTheLimitsOfTheirTypesAreRefused) {
   }
 }
 
-TEST(TensorCodecTest, ReadingAnotherSizeReadsNothing) {
+TEST(FrameTest, ReadingAnotherSizeReadsNothing) {
   const std::vector<float> values = Numbers(4);
   proto::PullReplyHeader header;
   auto reader =
@@ -256,7 +256,7 @@ TEST_F(SharedFrameTest, ASpanOutsideOfTheMemoryIsRefused) {
   EXPECT_TRUE(absl::IsDataLoss(ReadWhole(Received(frame), 1000, 3)));
 }
 
-TEST(TensorCodecTest, FrameThatIsTooLargeIsNotEncoded) {
+TEST(FrameTest, FrameThatIsTooLargeIsNotEncoded) {
   const float value = 0;
   FramePiece piece;
   piece.data = &value;
@@ -264,7 +264,7 @@ TEST(TensorCodecTest, FrameThatIsTooLargeIsNotEncoded) {
   EXPECT_TRUE(absl::IsInvalidArgument(EncodeFrame(SomeHeader(), {piece}).status()));
 }
 
-TEST(TensorCodecTest, HeaderOfAnotherTypeIsRefusedByName) {
+TEST(FrameTest, HeaderOfAnotherTypeIsRefusedByName) {
   proto::Envelope envelope;
   envelope.set_version("\xc3\xa9");  // As numbers (PullReplyHeader.versions): one without an end.
   auto frame = EncodeFrame(envelope, {});

@@ -1,4 +1,4 @@
-#include "cluster/tensor_codec.h"
+#include "cluster/frame.h"
 
 #include <google/protobuf/message_lite.h>
 #include <grpcpp/support/byte_buffer.h>

@@ -1,5 +1,5 @@
-#ifndef CAIRN_CLUSTER_TENSOR_CODEC_H_
-#define CAIRN_CLUSTER_TENSOR_CODEC_H_
+#ifndef CAIRN_CLUSTER_FRAME_H_
+#define CAIRN_CLUSTER_FRAME_H_
 
 #include <cstddef>
 #include <cstdint>
@@ -137,4 +137,4 @@ class FrameReader {
 
 }  // namespace cairn::cluster
 
-#endif  // CAIRN_CLUSTER_TENSOR_CODEC_H_
+#endif  // CAIRN_CLUSTER_FRAME_H_
