@@ -32,7 +32,7 @@ grpc::Status ToGrpc(const absl::Status& status) {
                       Shortened(std::string(status.message())));
 }
 
-bool IsRetryable(const absl::Status& status) {
+bool IsTransient(const absl::Status& status) {
   switch (status.code()) {
     case absl::StatusCode::kUnavailable:
     case absl::StatusCode::kDeadlineExceeded:

@@ -15,7 +15,7 @@ grpc::Status ToGrpc(const absl::Status& status);
 
 // Whether the same call may succeed later without anything being changed: UNAVAILABLE,
 // DEADLINE_EXCEEDED, RESOURCE_EXHAUSTED, and DATA_LOSS (a frame that was changed under way).
-bool IsRetryable(const absl::Status& status);
+bool IsTransient(const absl::Status& status);
 
 }  // namespace cairn::cluster
 

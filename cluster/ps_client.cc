@@ -247,7 +247,7 @@ class PsClient::Impl::Call final : public GrpcTag {
       *result = absl::CancelledError(absl::StrCat(Name(), " was cancelled"));
       return true;
     }
-    if (!frame_.ok() || result->ok() || !IsRetryable(*result)) return true;
+    if (!frame_.ok() || result->ok() || !IsTransient(*result)) return true;
     WarnLocked(*result);
     if (arena_ != nullptr) {
       DropArenaLocked();

@@ -34,8 +34,8 @@ struct FetchedRecord {
   std::string bytes;
 };
 
-// Calls to the parameter servers, asynchronous, on one thread of its own. Attempts that fail for a
-// passing reason (IsRetryable) are repeated, with back-off, until they succeed or are cancelled:
+// Calls to the parameter servers, asynchronous, on one thread of its own. Attempts that fail with
+// a transient error (IsTransient) are repeated, with back-off, until they succeed or are cancelled:
 // the ledgers make that safe. Everything else (FAILED_PRECONDITION: wrong job, generation or
 // cluster) is the result at once. Thread-safe.
 //

@@ -83,7 +83,7 @@ absl::Status CallWithRetry(const RetryPolicy& policy,
     grpc::ClientContext context;
     context.set_deadline(DeadlineIn(policy.attempt_timeout));
     const absl::Status status = FromGrpc(call(&context));
-    if (status.ok() || !IsRetryable(status)) return status;
+    if (status.ok() || !IsTransient(status)) return status;
     const absl::Duration delay = backoff.Next();
     if (absl::Now() + delay >= give_up) return status;
     std::this_thread::sleep_for(absl::ToChronoNanoseconds(delay));

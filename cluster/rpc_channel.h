@@ -51,7 +51,7 @@ struct RetryPolicy {
 };
 
 // Makes a call that may be made more than once, blocking, until it succeeds, fails for good (see
-// IsRetryable) or the time is over. `call` gets a context with the attempt's deadline set. For the
+// IsTransient) or the time is over. `call` gets a context with the attempt's deadline set. For the
 // unary calls of `cairn`.
 absl::Status CallWithRetry(const RetryPolicy& policy,
                            absl::FunctionRef<grpc::Status(grpc::ClientContext*)> call);

@@ -103,7 +103,7 @@ void JobControl::Restore(const proto::Restore& command) {
     CAIRN_LOG_ERROR("restore failed", "job", command.plan().job_id(), "generation",
                     command.generation(), "checkpoint", command.checkpoint(), "error", status);
     reply.set_error(std::string(status.message()));
-    reply.set_passing(CheckpointLoader::IsPassing(status));
+    reply.set_transient(CheckpointLoader::IsTransient(status));
   }
   send_(std::move(message));
 }

@@ -158,7 +158,7 @@ void Recovery::OnRestored(uint32_t ps, const proto::RestoreReply& reply, Moment 
   const std::string error = restoration_.Reply(ps, reply);
   if (error.empty()) return;
   const std::string what = absl::StrCat("ps ", ps, ": ", error);
-  if (reply.passing()) {
+  if (reply.transient()) {
     // Not its fault, perhaps: what it lacked is looked for anew.
     CAIRN_LOG_WARNING("a checkpoint could not be loaded; trying again", "job", job_.id(), "error",
                       what);

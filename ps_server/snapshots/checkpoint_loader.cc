@@ -48,7 +48,7 @@ proto::SnapshotSource FindSource(const proto::Restore& command, uint32_t part) {
 
 }  // namespace
 
-bool CheckpointLoader::IsPassing(const absl::Status& status) {
+bool CheckpointLoader::IsTransient(const absl::Status& status) {
   return absl::IsUnavailable(status) || absl::IsDeadlineExceeded(status) ||
          absl::IsResourceExhausted(status) || absl::IsCancelled(status) || absl::IsNotFound(status);
 }
@@ -83,7 +83,7 @@ absl::Status CheckpointLoader::LoadPart(const proto::SnapshotSource& source,
       return fetched;
     }
     // What may pass is not the end; what is damaged here may be whole there.
-    if (IsPassing(fetched) || absl::IsNotFound(result)) result = fetched;
+    if (IsTransient(fetched) || absl::IsNotFound(result)) result = fetched;
   }
   return result;
 }

@@ -27,12 +27,12 @@ class CheckpointLoader {
 
   // The states of all of layout.blocks() as the command's checkpoint (not 0) has them. A part that
   // cannot be read in one place is read in the next. Blocks. The error is the one that may pass, if
-  // there was one (see IsPassing), else what was wrong with the nearest.
+  // there was one (see IsTransient), else what was wrong with the nearest.
   absl::StatusOr<std::vector<BlockState>> Load(const JobLayout& layout,
                                                const proto::Restore& command) const;
 
   // Trying again later may help: somebody did not answer, memory was short, a file has gone.
-  static bool IsPassing(const absl::Status& status);
+  static bool IsTransient(const absl::Status& status);
 
  private:
   struct Target;

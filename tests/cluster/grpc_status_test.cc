@@ -21,15 +21,15 @@ TEST(GrpcStatusTest, LongMessagesAreShortened) {
 }
 
 TEST(GrpcStatusTest, OnlyPassingFailuresAreRetried) {
-  EXPECT_TRUE(IsRetryable(absl::UnavailableError("")));
-  EXPECT_TRUE(IsRetryable(absl::DeadlineExceededError("")));
-  EXPECT_TRUE(IsRetryable(absl::ResourceExhaustedError("")));
-  EXPECT_TRUE(IsRetryable(absl::DataLossError("")));
-  EXPECT_FALSE(IsRetryable(absl::OkStatus()));
-  EXPECT_FALSE(IsRetryable(absl::FailedPreconditionError("")));
-  EXPECT_FALSE(IsRetryable(absl::AbortedError("")));
-  EXPECT_FALSE(IsRetryable(absl::CancelledError("")));
-  EXPECT_FALSE(IsRetryable(absl::InvalidArgumentError("")));
+  EXPECT_TRUE(IsTransient(absl::UnavailableError("")));
+  EXPECT_TRUE(IsTransient(absl::DeadlineExceededError("")));
+  EXPECT_TRUE(IsTransient(absl::ResourceExhaustedError("")));
+  EXPECT_TRUE(IsTransient(absl::DataLossError("")));
+  EXPECT_FALSE(IsTransient(absl::OkStatus()));
+  EXPECT_FALSE(IsTransient(absl::FailedPreconditionError("")));
+  EXPECT_FALSE(IsTransient(absl::AbortedError("")));
+  EXPECT_FALSE(IsTransient(absl::CancelledError("")));
+  EXPECT_FALSE(IsTransient(absl::InvalidArgumentError("")));
 }
 
 }  // namespace

@@ -110,7 +110,7 @@ void SimulatedPs::Restore(const proto::Restore& restore, proto::RestoreReply* re
     const Blocks* part = FindPart(restore, then.blocks(id).ps());
     if (part == nullptr) {
       reply->set_error("there is no such snapshot");
-      reply->set_passing(true);
+      reply->set_transient(true);
       return;
     }
     blocks[id] = part->at(id);

@@ -143,7 +143,7 @@ TEST_F(RecoveryTest, ATroubleThatMayPassIsNoReasonToGoBackFurther) {
   message.mutable_restored()->set_generation(2);
   message.mutable_restored()->set_checkpoint(Status().last_checkpoint());
   message.mutable_restored()->set_error("ps 0 has not answered for 30s");
-  message.mutable_restored()->set_passing(true);
+  message.mutable_restored()->set_transient(true);
   simulation_->Do([&](Scheduler* scheduler, Moment now, Outbox* outbox) {
     scheduler->OnMessage(scheduler->SessionOf(PsTask(1)), message, now, outbox);
   });

@@ -137,7 +137,7 @@ TEST_F(CheckpointLoaderTest, ADamagedSnapshotIsReadElsewhereAndIsTheErrorIfThere
   Spoil(0);
   EXPECT_EQ(LoadAndCompare(0, 2), 0u);
   EXPECT_TRUE(absl::IsDataLoss(status_)) << status_;
-  EXPECT_FALSE(CheckpointLoader::IsPassing(status_));
+  EXPECT_FALSE(CheckpointLoader::IsTransient(status_));
   command_.mutable_parts(0)->add_holders(1);
   EXPECT_GT(LoadAndCompare(0, 2), 0u);
   EXPECT_TRUE(status_.ok()) << status_;
@@ -151,14 +151,14 @@ TEST_F(CheckpointLoaderTest, ACopyThatIsDamagedWithItsHolderIsNotAskedForAgainAn
   command_.mutable_parts(0)->set_holders(0, 1);
   EXPECT_EQ(LoadAndCompare(0, 2), 0u);
   EXPECT_TRUE(absl::IsDataLoss(status_)) << status_;
-  EXPECT_FALSE(CheckpointLoader::IsPassing(status_));
+  EXPECT_FALSE(CheckpointLoader::IsTransient(status_));
 }
 
 TEST_F(CheckpointLoaderTest, APsThatDoesNotAnswerIsAnErrorThatMayPass) {
   silence_ = absl::Milliseconds(50);
   peers_[1]->Stop();
   EXPECT_EQ(LoadAndCompare(0, 1), 0u);
-  EXPECT_TRUE(CheckpointLoader::IsPassing(status_)) << status_;
+  EXPECT_TRUE(CheckpointLoader::IsTransient(status_)) << status_;
 }
 
 }  // namespace
