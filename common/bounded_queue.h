@@ -13,18 +13,24 @@
 
 namespace cairn {
 
-// A first-in, first-out queue between threads that never holds more than `capacity` items.
-// Thread-safe; any number of producers and consumers. After Close nothing more gets in, what is
-// inside still comes out.
+// A bounded first-in, first-out queue between threads. Push blocks while the queue is full, Pop
+// while it is empty. Close ends both: nothing more can be pushed, and items already in the queue
+// can still be popped.
+//
+//   BoundedQueue<Task> queue(/*capacity=*/16);
+//   queue.Push(task);                                           // Producer.
+//   while (std::optional<Task> task = queue.Pop()) Run(*task);  // Consumer, until Close.
+//
+// Thread-safe, with any number of producers and consumers.
 template <typename T>
 class BoundedQueue {
  public:
-  // `capacity` is at least 1.
+  // Requires capacity > 0.
   explicit BoundedQueue(size_t capacity) : capacity_(capacity) { CAIRN_CHECK(capacity > 0); }
   BoundedQueue(const BoundedQueue&) = delete;
   BoundedQueue& operator=(const BoundedQueue&) = delete;
 
-  // Does not block. Returns false, leaving `item` as it was, if the queue is full or closed.
+  // Does not block. Returns false and leaves `item` unchanged if the queue is full or closed.
   bool TryPush(T&& item) {
     MutexLock lock(&mutex_);
     if (closed_ || items_.size() >= capacity_) return false;
@@ -33,7 +39,8 @@ class BoundedQueue {
   }
   bool TryPush(const T& item) { return TryPush(T(item)); }
 
-  // Blocks while the queue is full. Returns false if it is closed, or was while waiting.
+  // Blocks while the queue is full. Returns false if the queue is closed or becomes closed during
+  // the wait.
   bool Push(T item) {
     MutexLock lock(&mutex_);
     while (!closed_ && items_.size() >= capacity_) not_full_.Wait(&mutex_);
@@ -42,8 +49,8 @@ class BoundedQueue {
     return true;
   }
 
-  // Blocks until there is an item, the queue is closed and empty, or `timeout` (of real time) is
-  // over; nullopt in the last two cases. A timeout of zero does not block.
+  // Blocks until an item is available, the queue is closed and empty, or `timeout` of real time has
+  // passed. Returns nullopt in the last two cases. A zero timeout does not block.
   std::optional<T> Pop(absl::Duration timeout = absl::InfiniteDuration()) {
     MutexLock lock(&mutex_);
     if (!WaitForItem(timeout)) return std::nullopt;
@@ -53,7 +60,7 @@ class BoundedQueue {
     return item;
   }
 
-  // Wakes everybody who waits. May be called more than once.
+  // Wakes all waiting producers and consumers. Idempotent.
   void Close() {
     MutexLock lock(&mutex_);
     closed_ = true;
@@ -61,7 +68,7 @@ class BoundedQueue {
     not_full_.NotifyAll();
   }
 
-  // True once Close was called, even if items are left.
+  // True after Close, even if items are left.
   bool closed() const {
     MutexLock lock(&mutex_);
     return closed_;

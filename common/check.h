@@ -4,8 +4,9 @@
 #include <cstdio>
 #include <cstdlib>
 
-// CAIRN_CHECK(condition): what only a programmer can get wrong. Stays on in every build; prints the
-// place and the condition and aborts. What the world can get wrong is an absl::Status instead.
+// CAIRN_CHECK(condition) states an invariant that only a programming error can break. It is active
+// in every build, and prints the location and the condition and aborts if the condition is false.
+// Errors that input, peers or the operating system can cause are reported as absl::Status instead.
 #define CAIRN_CHECK(condition)                                                           \
   do {                                                                                   \
     if (!(condition)) [[unlikely]] {                                                     \

@@ -9,15 +9,15 @@
 
 namespace cairn {
 
-// Monotonic time, as a duration since an arbitrary origin: good for leases, deadlines and rates,
-// meaningless in another process. Thread-safe.
+// Monotonic time, as a duration since an arbitrary origin. Use it for leases, deadlines and rates;
+// it is meaningless in another process. Thread-safe.
 class Clock {
  public:
   virtual ~Clock() = default;
   virtual absl::Duration Now() const = 0;
 };
 
-// The machine's monotonic clock.
+// std::chrono::steady_clock.
 class RealClock final : public Clock {
  public:
   absl::Duration Now() const override {
@@ -25,7 +25,7 @@ class RealClock final : public Clock {
   }
 };
 
-// Stands still, at `start`, until it is told to move. For tests and the simulator.
+// A clock that advances only through Advance. For tests and the simulator.
 class SimulatedClock final : public Clock {
  public:
   explicit SimulatedClock(absl::Duration start = absl::ZeroDuration())
@@ -33,7 +33,7 @@ class SimulatedClock final : public Clock {
 
   absl::Duration Now() const override { return absl::Nanoseconds(now_nanoseconds_.load()); }
 
-  // `step` is not negative and counts in whole nanoseconds.
+  // `step` must not be negative; fractions of a nanosecond are dropped.
   void Advance(absl::Duration step) { now_nanoseconds_ += absl::ToInt64Nanoseconds(step); }
 
  private:

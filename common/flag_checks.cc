@@ -38,7 +38,7 @@ FlagCheck NotEmpty(bool is_required) {
   return [is_required](const std::string& text) -> std::string {
     if (text.starts_with("--")) return absl::StrCat("needs a value; ", text, " is a flag");
     if (!text.empty()) return "";
-    return is_required ? "is empty; say something" : "is empty; say something, or leave it out";
+    return is_required ? "is empty; give a value" : "is empty; give a value, or leave it out";
   };
 }
 
@@ -50,12 +50,12 @@ std::string FlagErrorText(const std::string& message) {
   if (!std::regex_match(message, names, excluded)) {
     const std::string text = absl::StrReplaceAll(message, {{": needs a value", " needs a value"}});
     return std::regex_replace(std::regex_replace(text, missing, "$1 needs a value"), repeated,
-                              "$1 is there $2 times; say it once");
+                              "$1 is given $2 times; give it once");
   }
-  // CLI11 finds the two in any order.
+  // CLI11 names the two flags in arbitrary order; sort them to keep the message stable.
   std::string first = names.str(1), second = names.str(2);
   if (second < first) std::swap(first, second);
-  return absl::StrCat(first, " and ", second, " are both there; leave one of them");
+  return absl::StrCat(first, " and ", second, " exclude each other; give only one");
 }
 
 }  // namespace cairn

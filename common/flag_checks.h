@@ -7,23 +7,23 @@
 
 namespace cairn {
 
-// What CLI11's check() takes: the reason why a flag's text is refused, or "".
+// A validator for CLI11's check(): returns "" if the flag's value is valid, else the reason.
 using FlagCheck = std::function<std::string(const std::string&)>;
 
-// A whole number from `least` to `most`: else '"two" is not a whole number from 1 to 64'.
+// Accepts an integer in [least, most]. Otherwise: '"two" is not a whole number from 1 to 64'.
 FlagCheck WholeNumber(int64_t least, int64_t most);
 
-// A finite number from `least` to `most`.
+// Accepts a finite number in [least, most].
 FlagCheck Number(double least, double most);
-// Any finite number.
+// Accepts any finite number.
 FlagCheck Number();
 
-// Anything but nothing: "" is most often a shell's variable that was never set. `is_required`: it
-// may not be left out either.
+// Rejects "", which is usually an unset shell variable. With `is_required` the message does not
+// suggest that the flag can be omitted.
 FlagCheck NotEmpty(bool is_required = false);
 
-// A refusal of CLI11's in this project's words: "--state: 1 required TEXT missing" becomes "--state
-// needs a value". Others stay as they are.
+// Rewrites CLI11's message for a missing value, a repeated flag or an exclusion: "--state: 1
+// required TEXT missing" becomes "--state needs a value". Other messages are returned unchanged.
 std::string FlagErrorText(const std::string& message);
 
 }  // namespace cairn

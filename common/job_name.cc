@@ -13,7 +13,7 @@ constexpr size_t kLongest = 128;
 
 bool IsClean(char c) { return absl::ascii_isalnum(c) || c == '_' || c == '-' || c == '.'; }
 
-// A long one is cut.
+// Truncates long names.
 std::string Quoted(const std::string& name) {
   if (name.size() <= kLongest) return absl::StrCat("\"", PrintableLine(name), "\"");
   return absl::StrCat("\"", PrintableLine(name.substr(0, kLongest)), "...\" (", name.size(),
@@ -29,12 +29,12 @@ absl::Status CheckJobName(const std::string& name) {
   const bool is_clean = std::all_of(name.begin(), name.end(), IsClean);
   if (!is_clean || name.size() > kLongest || name.front() == '-' || name.front() == '.') {
     return absl::InvalidArgumentError(
-        absl::StrCat("name: ", Quoted(name), " is not made of at most ", kLongest,
-                     " letters, digits, '_', '-' and '.', beginning with none of the last two"));
+        absl::StrCat("name: ", Quoted(name), " must consist of at most ", kLongest,
+                     " letters, digits, '_', '-' and '.', and must not begin with '-' or '.'"));
   }
   if (std::all_of(name.begin(), name.end(), absl::ascii_isdigit)) {
     return absl::InvalidArgumentError(
-        absl::StrCat("name: \"", name, "\" has digits only and would be taken for an id"));
+        absl::StrCat("name: \"", name, "\" consists of digits only, which is an id; add a letter"));
   }
   return absl::OkStatus();
 }

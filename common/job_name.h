@@ -7,9 +7,9 @@
 
 namespace cairn {
 
-// Whether a job may have this name. Names stand in commands, where all digits would be an id and a
-// leading dash a flag, and in file names: they are at most 128 letters, digits, '_', '-' and '.',
-// do not begin with one of the last two, and are no number. InvalidArgument begins with "name: ".
+// Checks a job's name: 1 to 128 letters, digits, '_', '-' and '.', not beginning with '-' or '.',
+// and not all digits. Names are used in commands, where digits would be read as an id and a leading
+// '-' as a flag, and as file names. InvalidArgument: the message begins with "name: ".
 absl::Status CheckJobName(const std::string& name);
 
 }  // namespace cairn

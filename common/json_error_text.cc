@@ -6,7 +6,7 @@
 namespace cairn {
 namespace {
 
-// What was read last may be a whole file.
+// Truncates the quoted input, which may be a whole file.
 std::string Shortened(std::string text) {
   constexpr std::string_view kBefore = "last read: '";
   constexpr size_t kLongest = 60;
@@ -21,8 +21,8 @@ std::string Shortened(std::string text) {
 }  // namespace
 
 std::string JsonErrorText(const std::string& what) {
-  // "[json.exception.parse_error.101] parse error at line 1, column 5: syntax error while parsing
-  // object key - invalid literal; last read: '{a'; expected string literal"
+  // Example: "[json.exception.parse_error.101] parse error at line 1, column 5: syntax error while
+  // parsing object key - invalid literal; last read: '{a'; expected string literal".
   static const auto& empty = *new std::regex(R"(line 1, column 1: .*unexpected end of input)");
   static const auto& label = *new std::regex(R"(^\[[^\]]*\] (parse error at )?)");
   static const auto& grammar = *new std::regex(R"(: syntax error while parsing [^-]*- )");

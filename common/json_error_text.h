@@ -5,8 +5,7 @@
 
 namespace cairn {
 
-// Why a text is no JSON, in this project's words: where, and what is wrong there. `what` is what an
-// exception of nlohmann's parser says.
+// Shortens `what`, the message of a nlohmann::json parse error, to the location and the reason.
 std::string JsonErrorText(const std::string& what);
 
 }  // namespace cairn

@@ -16,7 +16,8 @@ namespace {
 
 constexpr std::string_view kLevelNames[] = {"debug", "info", "warning", "error"};
 
-// The lowest level that is written. Its own atomic, so that a line that is off costs one load.
+// The lowest level that is written. Kept outside of spdlog so that a disabled level costs one
+// relaxed load.
 std::atomic<LogLevel> lowest_level{LogLevel::kInfo};
 
 std::unique_ptr<spdlog::logger> MakeLogger(const LogOptions& options) {
@@ -31,7 +32,7 @@ std::unique_ptr<spdlog::logger> MakeLogger(const LogOptions& options) {
   return logger;
 }
 
-// Never destroyed: threads may log until the process is gone.
+// Never destroyed, because threads may log until the process exits.
 std::unique_ptr<spdlog::logger>& CurrentLogger() {
   static auto& logger =
       *new std::unique_ptr<spdlog::logger>(MakeLogger(LogOptions{.program = "cairn"}));
@@ -93,7 +94,8 @@ void AppendValue(std::string_view value, std::string* line) {
   *line += '"';
 }
 
-// spdlog says the file's name too; the operating system's reason comes last.
+// Returns the operating system's reason. spdlog puts the file's name, which the caller adds itself,
+// before it.
 std::string ReasonOf(const std::string& what) {
   const size_t colon = what.rfind(": ");
   return colon == std::string::npos ? what : what.substr(colon + 2);
@@ -104,8 +106,8 @@ std::string ReasonOf(const std::string& what) {
 absl::Status InitLogging(const LogOptions& options) {
   const std::optional<LogLevel> level = ParseLevel(options.level);
   if (!level.has_value()) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("log level \"", options.level, "\" is none of debug, info, warning, error"));
+    return absl::InvalidArgumentError(absl::StrCat("log level \"", options.level,
+                                                   "\" is not one of debug, info, warning, error"));
   }
   try {
     CurrentLogger() = MakeLogger(options);

@@ -11,14 +11,14 @@
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
 
-// The log of a daemon: one line per event, for people and for grep.
+// The log of a daemon: one line for each event, readable by people and by grep.
 //
 //   CAIRN_LOG_INFO("worker joined", "worker", 3, "address", "10.0.0.7:2222");
 //   2024-05-01T12:00:00.123+0000 info coordinator worker joined worker=3 address=10.0.0.7:2222
 //
-// Values that are empty or hold spaces, quotes, '=' or control characters are quoted and escaped,
-// so a line is always one line. A message is a fixed text; what varies is a value. The arguments
-// are not evaluated when the level is off. Any thread may log at any time.
+// The message is a constant; everything that varies is a value. Values that are empty or contain
+// spaces, quotes, '=' or control characters are quoted and escaped, so an event is always one line.
+// Arguments are not evaluated if the level is disabled. Thread-safe.
 #define CAIRN_LOG_DEBUG(...) CAIRN_LOG_(::cairn::LogLevel::kDebug, __VA_ARGS__)
 #define CAIRN_LOG_INFO(...) CAIRN_LOG_(::cairn::LogLevel::kInfo, __VA_ARGS__)
 #define CAIRN_LOG_WARNING(...) CAIRN_LOG_(::cairn::LogLevel::kWarning, __VA_ARGS__)
@@ -30,13 +30,13 @@ enum class LogLevel { kDebug, kInfo, kWarning, kError };
 
 struct LogOptions {
   std::string level = "info";  // debug, info, warning or error
-  std::string file;            // append here as well as to standard error; empty: do not
-  std::string program;         // the name in each line
+  std::string file;            // Appended to, beside standard error; empty: standard error only.
+  std::string program;         // The program's name in each line.
 };
 
-// Sets up the log of this process; called by main once, before other threads start. Without it
-// lines of level info and above go to standard error under the name "cairn".
-// InvalidArgument: an unknown level. Unavailable: the file cannot be opened.
+// Configures the log of this process. main calls it once, before it starts other threads. Until
+// then lines of level info and above go to standard error under the name "cairn". InvalidArgument:
+// unknown level. Unavailable: the file cannot be opened.
 absl::Status InitLogging(const LogOptions& options);
 
 bool LogEnabled(LogLevel level);
@@ -46,10 +46,10 @@ struct LogField {
   std::string value;
 };
 
-// What the macros call.
+// Implementation of the macros.
 void WriteLog(LogLevel level, std::string_view message, const std::vector<LogField>& fields);
 
-// How a value looks in the log.
+// The text of a value in the log, before quoting.
 inline std::string LogText(std::string_view value) { return std::string(value); }
 inline std::string LogText(const std::string& value) { return value; }
 inline std::string LogText(const char* value) { return value; }
@@ -62,7 +62,7 @@ requires std::integral<Number> || std::floating_point<Number> std::string LogTex
   return absl::StrCat(value);
 }
 
-// Fields come in pairs: a key, then its value.
+// Appends alternating keys and values.
 inline void AppendLogFields(std::vector<LogField>*) {}
 template <typename Value, typename... Rest>
 void AppendLogFields(std::vector<LogField>* fields, std::string_view key, const Value& value,

@@ -7,10 +7,12 @@ class Message;
 
 namespace cairn {
 
-// Makes every `string` of the message, however deep, one that protobuf accepts: what is not UTF-8
-// becomes Printable. Errors quote what was found in files, which may be anything, and protobuf
-// writes a message with such text without complaint, but whoever gets it cannot read it: the stream
-// ends, the task joins and says the same again, for ever. `bytes` stay as they are.
+// Replaces every `string` field of the message, nested ones included, that is not valid UTF-8 by
+// its Printable form. `bytes` fields are unchanged.
+//
+// Error messages quote file contents, which may be any bytes. Protobuf serializes such a string
+// without an error, but the receiver fails to parse the message and breaks the stream; the sender
+// would then reconnect and send the same text again, forever.
 void EscapeForeignText(google::protobuf::Message* message);
 
 }  // namespace cairn

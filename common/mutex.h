@@ -9,8 +9,9 @@
 
 namespace cairn {
 
-// std::mutex with Abseil's annotations, so that clang's -Wthread-safety can check who holds what.
-// (absl::Mutex of Abseil 20220623 is invisible to thread sanitizer, and ten times as slow.)
+// std::mutex with Abseil's thread-safety annotations, for clang's -Wthread-safety. absl::Mutex of
+// Abseil 20220623 is not used because ThreadSanitizer does not understand it and it is ten times
+// slower.
 class ABSL_LOCKABLE Mutex {
  public:
   Mutex() = default;
@@ -25,7 +26,7 @@ class ABSL_LOCKABLE Mutex {
   std::mutex mutex_;
 };
 
-// Holds a Mutex for a scope.
+// Locks a Mutex for the duration of a scope.
 class ABSL_SCOPED_LOCKABLE MutexLock {
  public:
   explicit MutexLock(Mutex* mutex) ABSL_EXCLUSIVE_LOCK_FUNCTION(mutex) : mutex_(mutex) {
@@ -39,7 +40,8 @@ class ABSL_SCOPED_LOCKABLE MutexLock {
   Mutex* const mutex_;
 };
 
-// Waits for changes of what a Mutex guards. Wake-ups may be spurious: wait in a loop.
+// A condition variable for Mutex. Wake-ups may be spurious: call Wait in a loop that tests the
+// condition.
 class ConditionVariable {
  public:
   void Wait(Mutex* mutex) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex) {
@@ -48,7 +50,7 @@ class ConditionVariable {
     lock.release();
   }
 
-  // Returns false if `timeout` passed first.
+  // Returns false if `timeout` expired first.
   bool WaitFor(Mutex* mutex, std::chrono::nanoseconds timeout)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex) {
     std::unique_lock<std::mutex> lock(mutex->mutex_, std::adopt_lock);

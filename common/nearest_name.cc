@@ -9,8 +9,8 @@
 namespace cairn {
 namespace {
 
-// Row i of the table has the distances of a's first i characters to each prefix of b; an exchange
-// looks two rows back.
+// The optimal string alignment distance. Row i of the table has the distances of a's first i
+// characters to each prefix of b. A transposition refers to the row before the last.
 size_t EditDistance(std::string_view a, std::string_view b) {
   std::vector<size_t> before_last(b.size() + 1), last(b.size() + 1), row(b.size() + 1);
   for (size_t j = 0; j <= b.size(); ++j) row[j] = j;
@@ -31,14 +31,14 @@ size_t EditDistance(std::string_view a, std::string_view b) {
 }  // namespace
 
 std::string NearestName(std::string_view name, const std::vector<std::string>& known) {
-  // Beyond this nobody means anything, and the table would grow with what was typed.
+  // Longer names are not typing errors, and the table's size is proportional to the name's length.
   constexpr size_t kLongest = 256;
   constexpr size_t kLong = 5;
   if (name.empty() || name.size() > kLongest) return "";
   const std::string lower = absl::AsciiStrToLower(absl::string_view(name.data(), name.size()));
   std::string nearest;
-  // A short word with two errors may be any other; one of which every character had to be replaced
-  // is not meant at all.
+  // Two errors can turn a short word into any other. A candidate that differs in every character is
+  // never meant, hence the limit of name.size().
   const size_t errors = name.size() < kLong ? 1 : std::max<size_t>(2, name.size() / 3);
   size_t limit = std::min(errors + 1, name.size());
   for (const std::string& candidate : known) {

@@ -7,20 +7,20 @@
 
 namespace cairn {
 
-// The known name that `name` was probably meant to be, or "" if none is near. Near are names that
-// differ by at most one typing error in a word of up to four characters, two in a longer one, and
-// one in three characters of a word of nine or more; an error is a character too many, missing,
-// replaced or exchanged with its neighbour ("optimal string alignment": Boytsov, Indexing methods
-// for approximate dictionary searching, 2011, 2.1). Letters' case does not count. Of equally near
-// names the first.
+// The entry of `known` that `name` is probably a misspelling of, or "" if none is close; the first
+// one of several that are equally close. Case is ignored.
+//
+// The distance is the optimal string alignment distance (Boytsov, Indexing methods for approximate
+// dictionary searching, 2011, section 2.1): insertions, deletions, substitutions and transpositions
+// of adjacent characters count 1. The limit is 1 for names of up to four characters, 2 for longer
+// ones, and a third of the length from nine characters on.
 std::string NearestName(std::string_view name, const std::vector<std::string>& known);
 
-// For the end of a refusal of an unknown name: "did you mean 'adam'? known: sgd, adam", or only the
-// list.
+// The end of an error message about an unknown name: "did you mean 'adam'? known: sgd, adam", or
+// only the list if no name is close.
 std::string KnownNamesText(std::string_view name, const std::vector<std::string>& known);
 
-// The same where the list would be too long or has been said: " (did you mean NAME?)", or "" if no
-// name is near.
+// The same without the list: " (did you mean NAME?)", or "" if no name is close.
 std::string DidYouMean(std::string_view name, const std::vector<std::string>& known);
 
 }  // namespace cairn

@@ -22,8 +22,7 @@ absl::Status Bad(std::string_view reason) {
   return absl::InvalidArgumentError(absl::StrCat("not a usable .npy file: ", std::string(reason)));
 }
 
-// The header is a Python dictionary literal of three known entries; this reads only that much
-// Python.
+// Reads the subset of Python literals that a header uses: a dictionary with three known keys.
 class LiteralReader {
  public:
   explicit LiteralReader(std::string_view text) : text_(text) {}
@@ -47,7 +46,7 @@ class LiteralReader {
     return result;
   }
 
-  // A run of letters or digits.
+  // Takes the longest run of letters and digits.
   std::string_view TakeWord() {
     SkipSpace();
     const size_t begin = position_;
@@ -129,7 +128,7 @@ absl::Status ReadEntry(LiteralReader* reader, NpyHeader* header, unsigned* seen)
   if (!key || !reader->Take(':')) return Bad("its header is not a dictionary");
   const unsigned bit = *key == "descr" ? 1 : *key == "fortran_order" ? 2 : *key == "shape" ? 4 : 0;
   if (bit == 0 || (*seen & bit) != 0) {
-    return Bad(absl::StrCat("header entry '", std::string(*key), "' is unknown or there twice"));
+    return Bad(absl::StrCat("header entry '", std::string(*key), "' is unknown or repeated"));
   }
   *seen |= bit;
   if (bit == 1) return ReadType(reader, header);
@@ -153,7 +152,8 @@ absl::Status ReadDictionary(std::string_view text, NpyHeader* header) {
   return absl::OkStatus();
 }
 
-// Also proves that element_count and the size in bytes fit an int64_t.
+// Rejects shapes whose size in bytes overflows, so element_count() and sizes in bytes fit an
+// int64_t.
 absl::Status CheckSize(const NpyHeader& header, uint64_t file_bytes) {
   uint64_t bytes = header.item_bytes;
   bool empty = false;
@@ -179,7 +179,7 @@ uint64_t LittleEndian(std::string_view bytes) {
   return value;
 }
 
-// Calls visit(index, value) for each element as its own C++ type, until visit returns false.
+// Calls visit(index, value) for each element, with its C++ type, until visit returns false.
 template <typename Item, typename Visit>
 void VisitItems(std::string_view bytes, size_t count, Visit visit) {
   for (size_t i = 0; i < count; ++i) {
@@ -272,7 +272,8 @@ void SwapElementBytes(int64_t item_bytes, std::string* bytes) {
 }
 
 std::string FormatNpyHeader(const NpyHeader& header) {
-  constexpr size_t kAlignment = 64;  // What the format asks of the data's offset.
+  constexpr size_t kAlignment =
+      64;  // The format requires a multiple of 64 as the offset of the data.
   const char order = header.item_bytes == 1 ? '|' : '<';
   std::string dictionary =
       absl::StrCat("{'descr': '", std::string(1, order), std::string(1, header.kind),
@@ -300,7 +301,7 @@ absl::Status DecodeNpyAsInt32(const NpyHeader& header, std::string_view bytes,
                               absl::Span<int32_t> out) {
   std::optional<size_t> bad;
   CAIRN_RETURN_IF_ERROR(VisitElements(header, bytes, out.size(), [&](size_t i, auto item) {
-    // A long double holds every value of every type here exactly.
+    // A long double represents every value of the supported types exactly.
     const long double value = item;
     if (!(value >= std::numeric_limits<int32_t>::min() &&
           value <= std::numeric_limits<int32_t>::max()) ||

@@ -7,7 +7,7 @@
 
 namespace cairn {
 
-// "1 worker", "2 workers", "0 workers": nouns that take an s.
+// "1 worker", "2 workers", "0 workers". Only for nouns whose plural ends in s.
 std::string Plural(int64_t count, std::string_view noun);
 
 }  // namespace cairn

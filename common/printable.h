@@ -6,11 +6,11 @@
 
 namespace cairn {
 
-// A message as it may go to a terminal. Messages quote what was wrong, which may be anything:
-// control characters but for ends of lines, and bytes that are no UTF-8, become \xNN.
+// Makes a message safe to print on a terminal: control characters other than newlines, and bytes
+// that are not UTF-8, become \xNN. Messages quote user input, which may be any bytes.
 std::string Printable(std::string_view text);
 
-// The same for what should be one line, such as a name: an end of a line becomes \n.
+// The same for text that must stay on one line, such as a name: newlines become \n.
 std::string PrintableLine(std::string_view text);
 
 }  // namespace cairn

@@ -6,10 +6,10 @@
 
 namespace cairn {
 
-// The memory that this process really occupies ("RSS"); 0 if the system does not say.
+// The resident set size of this process in bytes; 0 if the system does not report it.
 int64_t ResidentMemoryBytes();
 
-// This machine's name, as `hostname` prints it; "" if it has none.
+// The machine's host name, as `hostname` prints it; "" if unknown.
 std::string HostName();
 
 }  // namespace cairn

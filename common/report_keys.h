@@ -5,9 +5,9 @@
 
 namespace cairn {
 
-// Whether the JSON that reports on a job (`cairn status`, `history`, `evaluate`) has something of
-// its own under this key. Metrics stand beside those keys, under their names, so none may be called
-// so.
+// Whether the JSON reports on a job (`cairn status`, `history`, `evaluate`) use `name` as a key of
+// their own. Metrics are reported beside these keys under their own names, so no metric may have
+// such a name.
 bool IsReportKey(std::string_view name);
 
 }  // namespace cairn

@@ -8,19 +8,22 @@
 
 namespace cairn {
 
-// Where the time of one thread goes: spans under numbers that stand for names. Its memory is
-// reserved up front: adding a span allocates nothing and locks nothing. Belongs to one thread.
+// Records where one thread spends its time, as spans that are named by numbers. All memory is
+// reserved in the constructor: Add does not allocate and takes no lock. Not thread-safe.
+//
+//   SpanRecorder recorder(/*spans_max=*/1000);
+//   { ScopedSpan span(&recorder, kForward); Forward(); }
 class SpanRecorder {
  public:
   struct Span {
     uint32_t name = 0;
     int64_t batch = -1;
-    // Of a clock that never jumps.
+    // On the monotonic clock (Now).
     int64_t begin_nanoseconds = 0;
     int64_t nanoseconds = 0;
   };
 
-  // Spans beyond `spans_max` are dropped and counted.
+  // Spans beyond `spans_max` are dropped and counted in dropped().
   explicit SpanRecorder(size_t spans_max) { spans_.reserve(spans_max); }
 
   static int64_t Now() {
@@ -28,7 +31,7 @@ class SpanRecorder {
                std::chrono::steady_clock::now().time_since_epoch())
         .count();
   }
-  // The calendar's time at which Now() was 0.
+  // The Unix time at which Now() was 0.
   static int64_t UnixNanosecondsAtZero() {
     return std::chrono::duration_cast<std::chrono::nanoseconds>(
                std::chrono::system_clock::now().time_since_epoch())
@@ -36,7 +39,7 @@ class SpanRecorder {
            Now();
   }
 
-  // What is added from now on belongs to this batch.
+  // Sets the batch of the spans that are added from now on.
   void set_batch(int64_t batch) { batch_ = batch; }
 
   void Add(uint32_t name, int64_t begin_nanoseconds, int64_t end_nanoseconds) {
@@ -56,7 +59,7 @@ class SpanRecorder {
   int64_t dropped_ = 0;
 };
 
-// A span from here to the end of the block. Without a recorder no clock is read.
+// Adds a span that lasts for the enclosing scope. With a null recorder it does not read the clock.
 class ScopedSpan {
  public:
   ScopedSpan(SpanRecorder* recorder, uint32_t name)

@@ -10,7 +10,8 @@ namespace cairn {
 void OpenMissingStandardFiles() {
   for (int file = STDIN_FILENO; file <= STDERR_FILENO; ++file) {
     if (fcntl(file, F_GETFD) >= 0 || errno != EBADF) continue;
-    // The lowest number that is free, which is this one. Not for writing: somebody is to notice.
+    // open() returns the lowest free descriptor, which is `file`. Read-only, so that writes fail
+    // instead of being lost silently.
     if (open("/dev/null", O_RDONLY) != file) return;
   }
 }

@@ -3,9 +3,9 @@
 
 namespace cairn {
 
-// Opens those of standard input, output and error that this process was started without ("cairn run
-// job.json >&-"), so that no file opened later gets such a number, and with it what is meant for
-// people. Reading finds an end, writing fails. First thing in main.
+// Opens /dev/null for each of standard input, output and error that is closed ("cairn run job.json
+// >&-"). Otherwise a file opened later would get one of these descriptors, and messages would be
+// written into it. Reads return end of file, writes fail. Call it first in main.
 void OpenMissingStandardFiles();
 
 }  // namespace cairn

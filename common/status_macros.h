@@ -6,14 +6,17 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 
-// Returns the status of `expression` from the enclosing function unless it is OK.
+// Evaluates an expression of type absl::Status and returns the status from the enclosing function
+// if it is not OK.
 #define CAIRN_RETURN_IF_ERROR(expression)                                                    \
   do {                                                                                       \
     if (::absl::Status cairn_status = (expression); !cairn_status.ok()) return cairn_status; \
   } while (false)
 
-// Evaluates a StatusOr: assigns its value to `target` (which may be a declaration), or returns its
-// status from the enclosing function.
+// Evaluates an expression of type absl::StatusOr<T>. Assigns the value to `target`, which may be a
+// declaration, or returns the status from the enclosing function.
+//
+//  CAIRN_ASSIGN_OR_RETURN(const Address address, ParseAddress(text));
 #define CAIRN_ASSIGN_OR_RETURN(target, expression) \
   CAIRN_ASSIGN_OR_RETURN_(CAIRN_CONCAT_(cairn_statusor_, __LINE__), target, expression)
 

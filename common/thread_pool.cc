@@ -11,14 +11,14 @@
 namespace cairn {
 namespace {
 
-// Linux refuses longer names instead of cutting them.
+// Linux rejects longer names instead of truncating them.
 constexpr size_t kThreadNameLengthMax = 15;
 constexpr int kBackgroundNiceness = 15;
 
-// Of the calling thread: Linux keeps it by thread.
+// Applies to the calling thread: on Linux the nice value is per thread.
 void SetPriority(ThreadPool::Priority priority) {
   if (priority == ThreadPool::Priority::kNormal) return;
-  // What it cannot be (19 is the most) it need not be.
+  // Best effort: a failure only means a higher priority.
   [[maybe_unused]] const int niceness = nice(kBackgroundNiceness);
 }
 
@@ -38,7 +38,7 @@ ThreadPool::ThreadPool(int threads, const std::string& name, size_t queue_capaci
       pthread_setname_np(threads_.back().native_handle(), short_name.c_str());
     }
   } catch (...) {
-    Join();  // Those that were started: there will be no destructor.
+    Join();  // A constructor that throws runs no destructor, so join the threads started so far.
     throw;
   }
 }

@@ -11,29 +11,29 @@
 
 namespace cairn {
 
-// A fixed number of threads that run tasks in the order of their submission (with one thread:
-// strictly one after the other). Thread-safe. The destructor waits until all submitted tasks have
-// run; whatever tasks refer to must outlive the pool.
+// A fixed number of threads that start tasks in the order of their submission; with one thread,
+// tasks run strictly one after another. The destructor waits until all submitted tasks have run, so
+// everything that tasks refer to must outlive the pool. Thread-safe.
 class ThreadPool {
  public:
   using Task = absl::AnyInvocable<void()>;
-  // kBackground: where cores are short, threads that are not come first. What is done there takes
-  // longer then; with cores to spare it is as fast as ever.
+  // kBackground: the threads run with a lower scheduling priority (nice), which matters only if
+  // cores are scarce.
   enum class Priority { kNormal, kBackground };
 
-  // `threads` and `queue_capacity` are at least 1. `name` is what `top -H` shows: the first 15
-  // characters of it count. Throws std::system_error if the system gives fewer threads.
+  // Requires threads > 0 and queue_capacity > 0. `name` is what `top -H` shows, truncated to 15
+  // characters. Throws std::system_error if a thread cannot be created.
   ThreadPool(int threads, const std::string& name, size_t queue_capacity,
              Priority priority = Priority::kNormal);
   ~ThreadPool();
   ThreadPool(const ThreadPool&) = delete;
   ThreadPool& operator=(const ThreadPool&) = delete;
 
-  // Blocks while the queue is full, so a task must not submit to its own pool: it may wait for
-  // itself. Use TrySubmit there.
+  // Blocks while the queue is full. A task must not submit to its own pool, because it may then
+  // wait for itself; use TrySubmit.
   void Submit(Task task);
 
-  // Does not block. Returns false, leaving `task` as it was, if the queue is full.
+  // Does not block. Returns false and leaves `task` unchanged if the queue is full.
   bool TrySubmit(Task&& task);
 
  private:

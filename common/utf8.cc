@@ -10,18 +10,17 @@ struct Range {
   uint8_t most = 0xbf;
 };
 
-// By RFC 3629, section 4: what may follow a first byte at once. Further bytes are of the whole
-// range.
+// The valid range of the second byte, by RFC 3629, section 4. Later bytes have the default range.
 Range SecondByte(uint8_t first) {
   switch (first) {
     case 0xe0:
-      return {0xa0, 0xbf};  // Else two bytes would do.
+      return {0xa0, 0xbf};  // Otherwise an overlong form.
     case 0xed:
-      return {0x80, 0x9f};  // Else a surrogate.
+      return {0x80, 0x9f};  // Otherwise a surrogate.
     case 0xf0:
-      return {0x90, 0xbf};  // Else three bytes would do.
+      return {0x90, 0xbf};  // Otherwise an overlong form.
     case 0xf4:
-      return {0x80, 0x8f};  // Else above U+10FFFF.
+      return {0x80, 0x8f};  // Otherwise above U+10FFFF.
     default:
       return {};
   }

@@ -6,12 +6,12 @@
 
 namespace cairn {
 
-// Bytes of the UTF-8 character (RFC 3629: shortest forms only, no surrogates, nothing above
-// U+10FFFF) that `text` begins with; 0 if it begins with none.
+// The length in bytes of the UTF-8 character at the beginning of `text`, or 0 if there is none.
+// UTF-8 is what RFC 3629 allows: shortest forms, no surrogates, nothing above U+10FFFF.
 size_t Utf8Length(std::string_view text);
 
-// Whether all of `text` is UTF-8, as protobuf demands of a `string`: a message with any other
-// cannot be read by whoever gets it.
+// Whether `text` is valid UTF-8. Protobuf requires it of `string` fields: a receiver cannot parse a
+// message with any other bytes in one.
 bool IsUtf8(std::string_view text);
 
 }  // namespace cairn

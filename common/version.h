@@ -3,7 +3,8 @@
 
 namespace cairn {
 
-// Cairn's version. Programs of different versions refuse each other, naming both.
+// Cairn's version. Processes of different versions refuse to talk to each other and name both
+// versions.
 inline constexpr char kVersion[] = "0.1.0";
 
 }  // namespace cairn

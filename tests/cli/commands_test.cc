@@ -144,7 +144,7 @@ TEST(CommandsTest, BadUsageIsExitCodeTwoAndSaysWhereHelpIs) {
       {{"run", "a.json", "--ps", "0"}, "--ps"},
       {{"run", "a.json", "--workers", "two"}, "--workers"},
       {{"run", "a.json", "--fast"}, "--fast"},
-      {{"status", "--state", "a", "--coordinator", "b:1"}, "leave one of them"},
+      {{"status", "--state", "a", "--coordinator", "b:1"}, "give only one"},
       {{"export", "job"}, "--output is required"},
       {{"predict", "profile", "job", "--output", "y.npy"}, "--input is required"},
       {{"cancel"}, "JOB is required"},
@@ -284,7 +284,7 @@ TEST(CommandsTest, WordsThatAreNoneAreQuotedOnOneLine) {
   EXPECT_THAT(RunCairn({""}).err, StartsWith("cairn: there is no command ''; see"));
   EXPECT_THAT(RunCairn({"a\nb"}).err, StartsWith("cairn: there is no command 'a\\nb'; see"));
   EXPECT_THAT(RunCairn({"cancel", ""}).err,
-              StartsWith("cairn: cancel: JOB: is empty; say something; see"));
+              StartsWith("cairn: cancel: JOB: is empty; give a value; see"));
 }
 
 TEST_F(CommandsOnStateTest, PredictionsDoNotOverwriteTheirInput) {

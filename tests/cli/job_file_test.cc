@@ -154,10 +154,11 @@ TEST(JobFileTest, EveryMistakeAboutFormModelAndDataHasItsOwnMessage) {
       {RefusalWith("/train/npy", json::object()),
        "train: has both \"idx\" and \"npy\"; leave one of them"},
       {RefusalWith("/name", 5), "name: 5 is not a string"},
-      {RefusalWith("/name", "42"), "name: \"42\" has digits only and would be taken for an id"},
+      {RefusalWith("/name", "42"),
+       "name: \"42\" consists of digits only, which is an id; add a letter"},
       {RefusalWith("/name", "a b"),
-       "name: \"a b\" is not made of at most 128 letters, digits, '_', '-' and '.', beginning with "
-       "none of the last two"},
+       "name: \"a b\" must consist of at most 128 letters, digits, '_', '-' and '.', and must not "
+       "begin with '-' or '.'"},
       {RefusalWithout("name"), "name: is missing or empty; for example \"name\": \"mnist\""},
       {RefusalWithout("model"), "model: is missing; for example \"model\": \"model.json\""},
       {RefusalWith("/model", std::string("a\0b", 3)),

@@ -15,7 +15,7 @@ TEST(BoundedQueueTest, ItemsComeOutInTheOrderTheyWentIn) {
   for (int i = 0; i < 3; ++i) EXPECT_EQ(queue.Pop(), i);
 }
 
-TEST(BoundedQueueTest, AFullQueueRefusesAndLeavesTheItemAlone) {
+TEST(BoundedQueueTest, TryPushToAFullQueueLeavesTheItemUnchanged) {
   BoundedQueue<std::unique_ptr<int>> queue(1);
   ASSERT_TRUE(queue.TryPush(std::make_unique<int>(1)));
   auto second = std::make_unique<int>(2);
@@ -25,14 +25,14 @@ TEST(BoundedQueueTest, AFullQueueRefusesAndLeavesTheItemAlone) {
   EXPECT_TRUE(queue.TryPush(std::move(second)));
 }
 
-TEST(BoundedQueueTest, PopGivesUpWhenItsTimeIsOver) {
+TEST(BoundedQueueTest, PopTimesOut) {
   BoundedQueue<int> queue(1);
   EXPECT_EQ(queue.Pop(absl::ZeroDuration()), std::nullopt);
   EXPECT_EQ(queue.Pop(absl::Milliseconds(1)), std::nullopt);
   EXPECT_FALSE(queue.closed());
 }
 
-TEST(BoundedQueueTest, AClosedQueueGivesOutWhatItHoldsAndTakesNothing) {
+TEST(BoundedQueueTest, AClosedQueueCanBeDrainedButNotFilled) {
   BoundedQueue<int> queue(2);
   ASSERT_TRUE(queue.TryPush(7));
   queue.Close();
@@ -44,7 +44,7 @@ TEST(BoundedQueueTest, AClosedQueueGivesOutWhatItHoldsAndTakesNothing) {
   EXPECT_EQ(queue.Pop(), std::nullopt);
 }
 
-TEST(BoundedQueueTest, CloseWakesTheBlocked) {
+TEST(BoundedQueueTest, CloseWakesBlockedThreads) {
   BoundedQueue<int> empty(1), full(1);
   ASSERT_TRUE(full.TryPush(1));
   std::optional<int> popped;
@@ -60,7 +60,7 @@ TEST(BoundedQueueTest, CloseWakesTheBlocked) {
   EXPECT_EQ(full.size(), 1u);
 }
 
-TEST(BoundedQueueTest, ManyProducersAndConsumersLoseAndRepeatNothing) {
+TEST(BoundedQueueTest, NoItemIsLostOrRepeatedWithManyThreads) {
   constexpr int kThreads = 4;
   constexpr int kItemsEach = 5000;
   BoundedQueue<int> queue(7);

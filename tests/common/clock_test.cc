@@ -15,7 +15,7 @@ TEST(RealClockTest, NeverGoesBack) {
   }
 }
 
-TEST(SimulatedClockTest, MovesOnlyWhenTold) {
+TEST(SimulatedClockTest, AdvancesOnlyByAdvance) {
   SimulatedClock clock(absl::Seconds(5));
   EXPECT_EQ(clock.Now(), absl::Seconds(5));
   EXPECT_EQ(clock.Now(), absl::Seconds(5));

@@ -16,12 +16,13 @@ namespace {
 constexpr int kFirst = 10000;
 constexpr int kCount = 20000;
 
-// Holds the name of the port, for the rest of the process; false if somebody else holds it.
+// Claims the port for the rest of the process. Returns false if another process has claimed it.
 bool Reserve(int port) {
   const std::string name = "cairn-test-port-" + std::to_string(port);
   sockaddr_un address{};
   address.sun_family = AF_UNIX;
-  // An abstract name: it begins with a zero, is in no folder and goes with its process.
+  // A name in the abstract namespace (it begins with a zero byte): it is in no directory and is
+  // released with its process.
   std::memcpy(address.sun_path + 1, name.data(), name.size());
   const auto length = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + 1 + name.size());
   const int descriptor = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);

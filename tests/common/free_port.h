@@ -3,9 +3,9 @@
 
 namespace cairn::testing {
 
-// A port of 127.0.0.1 that nobody listens on, outside the range that systems give to outgoing
-// connections. No other caller gets it, in this process or another, before this process ends:
-// servers on it may be stopped and started again. Thread-safe.
+// A port of 127.0.0.1 on which nothing listens, outside the ephemeral port range. No other caller
+// in any process gets it before this process ends, so servers may be stopped and restarted on it.
+// Thread-safe.
 int FreePort();
 
 }  // namespace cairn::testing

@@ -14,7 +14,7 @@ std::string ErrorOf(const std::string& text) {
   }
 }
 
-TEST(JsonErrorTextTest, SaysWhereAndWhatWithoutTheParsersGrammar) {
+TEST(JsonErrorTextTest, KeepsTheLocationAndTheReason) {
   EXPECT_EQ(ErrorOf("{\n \"a\": "),
             "line 2, column 7: unexpected end of input; expected '[', '{', or a literal");
   EXPECT_EQ(ErrorOf("{a"),
@@ -23,15 +23,15 @@ TEST(JsonErrorTextTest, SaysWhereAndWhatWithoutTheParsersGrammar) {
             "line 1, column 5: invalid literal; last read: '1] x'; expected end of input");
 }
 
-TEST(JsonErrorTextTest, AnEmptyTextIsSaidToBeEmpty) { EXPECT_EQ(ErrorOf(""), "it is empty"); }
+TEST(JsonErrorTextTest, AnEmptyTextIsReportedAsEmpty) { EXPECT_EQ(ErrorOf(""), "it is empty"); }
 
-TEST(JsonErrorTextTest, WhatWasReadLastIsCutOff) {
+TEST(JsonErrorTextTest, TheQuotedInputIsTruncated) {
   EXPECT_EQ(ErrorOf("[\"" + std::string(10'000'000, 'a')),
             "line 1, column 10000003: invalid string: missing closing quote; last read: '\"" +
                 std::string(59, 'a') + "...'");
 }
 
-TEST(JsonErrorTextTest, ANumberBeyondAllIsSaidWithoutTheParsersLabel) {
+TEST(JsonErrorTextTest, AnOverflowIsReportedWithoutTheExceptionsLabel) {
   EXPECT_EQ(ErrorOf("[1e999]"), "number overflow parsing '1e999'");
 }
 

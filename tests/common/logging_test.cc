@@ -13,7 +13,7 @@ namespace {
 using ::testing::HasSubstr;
 using ::testing::MatchesRegex;
 
-// What `action` writes to standard error.
+// Returns what `action` writes to standard error.
 template <typename Action>
 std::string Captured(Action action) {
   testing::internal::CaptureStderr();
@@ -77,7 +77,7 @@ TEST_F(LoggingTest, LinesAreAppendedToTheFileToo) {
 TEST_F(LoggingTest, AnUnknownLevelIsRefusedWithTheKnownOnes) {
   const absl::Status status = InitLogging({.level = "loud"});
   EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
-  EXPECT_THAT(std::string(status.message()), HasSubstr("\"loud\" is none of debug, info"));
+  EXPECT_THAT(std::string(status.message()), HasSubstr("\"loud\" is not one of debug, info"));
 }
 
 TEST_F(LoggingTest, AFileThatCannotBeOpenedIsNamed) {

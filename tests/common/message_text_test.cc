@@ -8,7 +8,7 @@
 namespace cairn {
 namespace {
 
-// A surrogate, an overlong form, and a byte that begins nothing.
+// A surrogate, an overlong form, and a byte that begins no character.
 constexpr char kForeign[] = "\xed\xa0\x80 \xc0\xaf \xff";
 constexpr char kEscaped[] = "\\xed\\xa0\\x80 \\xc0\\xaf \\xff";
 
@@ -17,18 +17,18 @@ bool CanBeRead(const proto::TaskMessage& message) {
   return read.ParseFromString(message.SerializeAsString());
 }
 
-TEST(MessageTextTest, TextOfAnyDepthBecomesReadable) {
+TEST(MessageTextTest, NestedTextIsEscaped) {
   proto::TaskMessage message;
   message.mutable_profiled()->add_names()->set_name("plain");
   message.mutable_profiled()->add_names()->set_kind(kForeign);
-  ASSERT_FALSE(CanBeRead(message));  // Or this were for nothing.
+  ASSERT_FALSE(CanBeRead(message));  // Otherwise the test proves nothing.
   EscapeForeignText(&message);
   EXPECT_TRUE(CanBeRead(message));
   EXPECT_EQ(message.profiled().names(0).name(), "plain");
   EXPECT_EQ(message.profiled().names(1).kind(), kEscaped);
 }
 
-TEST(MessageTextTest, ListsOfTextAreLookedThrough) {
+TEST(MessageTextTest, RepeatedTextIsEscaped) {
   proto::TaskMessage message;
   message.mutable_join()->add_ps_addresses("one");
   message.mutable_join()->add_ps_addresses(kForeign);
@@ -38,7 +38,7 @@ TEST(MessageTextTest, ListsOfTextAreLookedThrough) {
   EXPECT_EQ(message.join().ps_addresses(1), kEscaped);
 }
 
-TEST(MessageTextTest, BytesAndGoodTextStayAsTheyAre) {
+TEST(MessageTextTest, BytesAndValidTextAreUnchanged) {
   proto::TaskMessage message;
   message.mutable_inspected()->set_error(
       "Gr\xc3\xb6\xc3\x9f"

@@ -9,7 +9,7 @@
 namespace cairn {
 namespace {
 
-TEST(MutexTest, OneThreadAtATimeIsInside) {
+TEST(MutexTest, ExcludesOtherThreads) {
   Mutex mutex;
   int count = 0;
   std::vector<std::thread> threads;
@@ -25,7 +25,7 @@ TEST(MutexTest, OneThreadAtATimeIsInside) {
   EXPECT_EQ(count, 40'000);
 }
 
-TEST(ConditionVariableTest, AWaiterLetsOthersInAndSeesWhatTheyDid) {
+TEST(ConditionVariableTest, WaitReleasesTheMutexAndReacquiresIt) {
   Mutex mutex;
   ConditionVariable changed;
   int turn = 0;
@@ -45,7 +45,7 @@ TEST(ConditionVariableTest, AWaiterLetsOthersInAndSeesWhatTheyDid) {
   EXPECT_EQ(turn, 2);
 }
 
-TEST(ConditionVariableTest, WaitForGivesUpAndStillHoldsTheMutex) {
+TEST(ConditionVariableTest, WaitForTimesOutWithTheMutexHeld) {
   Mutex mutex;
   ConditionVariable never;
   MutexLock lock(&mutex);

@@ -9,7 +9,7 @@ namespace {
 
 const std::vector<std::string> kNames = {"status", "submit", "jobs", "learning_rate", "adam"};
 
-TEST(NearestNameTest, EveryKindOfTypingErrorIsSeenThrough) {
+TEST(NearestNameTest, EveryKindOfTypingErrorIsRecognized) {
   EXPECT_EQ(NearestName("statu", kNames), "status") << "missing";
   EXPECT_EQ(NearestName("sttatus", kNames), "status") << "too many";
   EXPECT_EQ(NearestName("stafus", kNames), "status") << "replaced";
@@ -17,7 +17,7 @@ TEST(NearestNameTest, EveryKindOfTypingErrorIsSeenThrough) {
   EXPECT_EQ(NearestName("STATUS", kNames), "status") << "case";
 }
 
-TEST(NearestNameTest, AnExchangeIsOneErrorAndNotTwo) {
+TEST(NearestNameTest, ATranspositionIsOneError) {
   EXPECT_EQ(NearestName("ba", {"ab"}), "ab");
   EXPECT_EQ(NearestName("ba", {"cd", "ab"}), "ab");
 }
@@ -34,19 +34,19 @@ TEST(NearestNameTest, AShortWordMayHaveOneErrorOnly) {
   EXPECT_EQ(NearestName("nopes", {"topes"}), "topes");
 }
 
-TEST(NearestNameTest, WhatIsFarFromAllNamesHasNone) {
+TEST(NearestNameTest, DistantNamesHaveNoMatch) {
   EXPECT_EQ(NearestName("evaluate", kNames), "");
   EXPECT_EQ(NearestName("", kNames), "");
-  EXPECT_EQ(NearestName("x", kNames), "") << "not by replacing all of it";
+  EXPECT_EQ(NearestName("x", kNames), "") << "every character replaced";
   EXPECT_EQ(NearestName(std::string(10000, 'a'), kNames), "");
   EXPECT_EQ(NearestName("status", {}), "");
 }
 
-TEST(NearestNameTest, OfEquallyNearNamesTheFirstIsTaken) {
+TEST(NearestNameTest, TheFirstOfEquallyNearNamesIsTaken) {
   EXPECT_EQ(NearestName("cat", {"bat", "car"}), "bat");
 }
 
-TEST(NearestNameTest, TheQuestionIsAskedOnlyIfThereIsAName) {
+TEST(NearestNameTest, DidYouMeanIsEmptyWithoutAMatch) {
   EXPECT_EQ(DidYouMean("job", kNames), " (did you mean jobs?)");
   EXPECT_EQ(DidYouMean("nothing", kNames), "");
 }

@@ -13,7 +13,7 @@ namespace {
 constexpr size_t kStackBytes = size_t{512} << 20;
 constexpr size_t kLeftBytes = size_t{960} << 20;
 
-// The address space that the process uses.
+// The size of the process's address space.
 size_t UsedBytes() {
   size_t pages = 0;
   std::ifstream("/proc/self/statm") >> pages;

@@ -6,8 +6,8 @@
 
 namespace cairn::testing {
 
-// While it lives, the system gives this process one thread at most: a thread's stack is larger than
-// half of the address space that is left. For a test's only thread.
+// While an instance exists, the process can create at most one more thread: the address space is
+// limited so that a second stack does not fit. For tests with a single thread.
 class NoMoreThreads {
  public:
   NoMoreThreads();

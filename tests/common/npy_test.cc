@@ -11,7 +11,7 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
-// Byte for byte what numpy.save writes (version 1.0), with any dictionary.
+// The bytes that numpy.save writes (format version 1.0), with any dictionary.
 std::string FileOf(const std::string& dictionary, const std::string& data) {
   std::string header = dictionary;
   while ((10 + header.size() + 1) % 64 != 0) header += ' ';
@@ -88,7 +88,7 @@ TEST(NpyTest, DamagedFilesAreRefusedWithTheReason) {
   EXPECT_THAT(Refusal(std::string("\x93NUMPY\x01\x00\xff\xff", 10)), HasSubstr("ends within"));
   EXPECT_THAT(Refusal(FileOf("[]", data)), HasSubstr("dictionary"));
   EXPECT_THAT(Refusal(FileOf("{'shape': (2,)}", data)), HasSubstr("lacks"));
-  EXPECT_THAT(Refusal(FileOf("{'shape': (2,), 'shape': (2,)}", data)), HasSubstr("twice"));
+  EXPECT_THAT(Refusal(FileOf("{'shape': (2,), 'shape': (2,)}", data)), HasSubstr("repeated"));
   EXPECT_THAT(Refusal(FileOf("{'descr': [('a', '<f4')]}", data)), HasSubstr("structured"));
   EXPECT_THAT(Refusal(FileOf("{'descr': '<c8'}", data)), HasSubstr("'<c8'"));
   EXPECT_THAT(Refusal(FileOf("{'fortran_order': True}", data)), HasSubstr("Fortran"));

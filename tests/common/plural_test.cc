@@ -5,7 +5,7 @@
 namespace cairn {
 namespace {
 
-TEST(PluralTest, OnlyOneIsNoPlural) {
+TEST(PluralTest, OnlyOneIsSingular) {
   EXPECT_EQ(Plural(0, "worker"), "0 workers");
   EXPECT_EQ(Plural(1, "worker"), "1 worker");
   EXPECT_EQ(Plural(2, "worker"), "2 workers");

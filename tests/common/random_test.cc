@@ -10,7 +10,7 @@ namespace cairn {
 namespace {
 
 TEST(RandomTest, AStreamOfKeyZeroIsSplitMix64) {
-  // The first draws of the reference implementation from state 0.
+  // The first outputs of the reference implementation with seed 0.
   EXPECT_EQ(RandomBits(0, 0), 0xe220a8397b1dcdafu);
   EXPECT_EQ(RandomBits(0, 1), 0x6e789e6aa1b965f4u);
   EXPECT_EQ(RandomBits(0, 2), 0x06c45d188009454fu);
@@ -36,7 +36,7 @@ TEST(RandomTest, UniformDrawsFillTheHalfOpenUnitInterval) {
     sum += draw;
     sum_of_squares += draw * draw;
   }
-  // Five standard deviations of the mean, and of the mean square.
+  // Five standard deviations of the mean and of the mean square.
   EXPECT_NEAR(sum / kDraws, 0.5, 5 * std::sqrt(1.0 / 12 / kDraws));
   EXPECT_NEAR(sum_of_squares / kDraws, 1.0 / 3, 5 * std::sqrt(4.0 / 45 / kDraws));
 }

@@ -5,7 +5,7 @@
 namespace cairn {
 namespace {
 
-TEST(ReportKeysTest, WhatReportsSayOfTheirOwnIsTakenAndMetricsAreNot) {
+TEST(ReportKeysTest, ReportFieldsAreKeysAndMetricNamesAreNot) {
   for (const char* key : {"loss", "state", "batch", "workers_lost"}) {
     EXPECT_TRUE(IsReportKey(key)) << key;
   }

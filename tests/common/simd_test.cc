@@ -11,7 +11,7 @@ CAIRN_SIMD void Scale(float factor, const float* in, float* out, int count) {
   for (int i = 0; i < count; ++i) out[i] = factor * in[i];
 }
 
-TEST(SimdTest, WhateverTheLoaderPicksComputesTheSame) {
+TEST(SimdTest, TheSelectedVersionComputesTheSame) {
   for (int count : {0, 1, 7, 16, 17, 1000}) {
     std::vector<float> in(count), out(count), expected(count);
     for (int i = 0; i < count; ++i) {

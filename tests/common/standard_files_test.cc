@@ -12,7 +12,7 @@
 namespace cairn {
 namespace {
 
-// Whether `check` is true in a process that was started without these files.
+// Whether `check` returns true in a process that starts with these descriptors closed.
 bool WithoutFiles(const std::vector<int>& files, const std::function<bool()>& check) {
   const pid_t child = fork();
   if (child == 0) {
@@ -26,7 +26,7 @@ bool WithoutFiles(const std::vector<int>& files, const std::function<bool()>& ch
 
 bool WritingFails(int file) { return write(file, "x", 1) == -1; }
 
-TEST(StandardFilesTest, NoFileOpenedLaterIsTakenForTheOutput) {
+TEST(StandardFilesTest, ALaterFileDoesNotGetAStandardDescriptor) {
   for (const std::vector<int>& files :
        {std::vector<int>{1}, std::vector<int>{0, 1}, std::vector<int>{0, 1, 2}}) {
     EXPECT_TRUE(WithoutFiles(files, [] { return open("/dev/null", O_WRONLY) > STDERR_FILENO; }))
@@ -34,16 +34,16 @@ TEST(StandardFilesTest, NoFileOpenedLaterIsTakenForTheOutput) {
   }
 }
 
-TEST(StandardFilesTest, WhatIsWrittenToAClosedOutputFails) {
+TEST(StandardFilesTest, WritesToAClosedOutputFail) {
   EXPECT_TRUE(WithoutFiles({1, 2}, [] { return WritingFails(1) && WritingFails(2); }));
 }
 
-TEST(StandardFilesTest, AClosedInputIsAnEmptyOne) {
+TEST(StandardFilesTest, AClosedInputReadsAsEmpty) {
   char byte = 0;
   EXPECT_TRUE(WithoutFiles({0}, [&byte] { return read(0, &byte, 1) == 0; }));
 }
 
-TEST(StandardFilesTest, FilesThatAreOpenStayAsTheyAre) {
+TEST(StandardFilesTest, OpenFilesAreUnchanged) {
   EXPECT_TRUE(WithoutFiles({0}, [] {
     close(1);
     if (open("/dev/null", O_WRONLY) != 1) return false;

@@ -27,7 +27,7 @@ TEST(ThreadPoolTest, AllTasksHaveRunWhenThePoolIsGone) {
   EXPECT_EQ(sum, 500500);
 }
 
-TEST(ThreadPoolTest, ThreadsInTheBackgroundAreNicerThanThisOne) {
+TEST(ThreadPoolTest, BackgroundThreadsHaveALowerPriority) {
   const auto niceness = [](ThreadPool::Priority priority) {
     int found = 0;
     ThreadPool(1, "one", 1, priority).Submit([&found] { found = getpriority(PRIO_PROCESS, 0); });
@@ -55,12 +55,12 @@ TEST(ThreadPoolTest, TasksRunAtTheSameTime) {
   for (int i = 0; i < 2; ++i) pool.Submit([&both] { both.arrive_and_wait(); });
 }
 
-TEST(ThreadPoolTest, TooFewThreadsAreAnErrorThatEndsThoseThatRun) {
+TEST(ThreadPoolTest, AFailureToStartAThreadJoinsTheOthers) {
   const testing::NoMoreThreads none;
   EXPECT_THROW(ThreadPool(4, "many", 1), std::system_error);
 }
 
-TEST(ThreadPoolTest, AFullPoolRefusesAndLeavesTheTaskAlone) {
+TEST(ThreadPoolTest, TrySubmitToAFullPoolLeavesTheTaskUnchanged) {
   std::latch started(1), release(1);
   std::atomic<int> ran = 0;
   {
@@ -79,7 +79,7 @@ TEST(ThreadPoolTest, AFullPoolRefusesAndLeavesTheTaskAlone) {
   EXPECT_EQ(ran, 11);
 }
 
-TEST(ThreadPoolTest, ThreadsCarryThePoolsNameCutToWhatLinuxAllows) {
+TEST(ThreadPoolTest, ThreadsHaveThePoolsNameTruncated) {
   std::string name;
   std::latch named(1);
   {

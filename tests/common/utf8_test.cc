@@ -8,7 +8,7 @@
 namespace cairn {
 namespace {
 
-// As Unicode defines it: the character's bits, six to each byte but the first.
+// Encodes a character as Unicode defines it: six bits in each byte but the first.
 std::string Encoded(uint32_t character, int length) {
   std::string bytes(length, '\0');
   for (int i = length - 1; i > 0; --i, character >>= 6) {
@@ -23,7 +23,7 @@ int ShortestLength(uint32_t character) {
   return character < 0x80 ? 1 : character < 0x800 ? 2 : character < 0x10000 ? 3 : 4;
 }
 
-TEST(Utf8Test, EveryCharacterIsAcceptedInItsShortestFormOnly) {
+TEST(Utf8Test, OnlyTheShortestFormOfACharacterIsValid) {
   for (uint32_t character = 0; character < 0x200000; ++character) {
     const bool exists = character <= 0x10ffff && (character < 0xd800 || character > 0xdfff);
     const int shortest = ShortestLength(character);
@@ -36,7 +36,7 @@ TEST(Utf8Test, EveryCharacterIsAcceptedInItsShortestFormOnly) {
   }
 }
 
-TEST(Utf8Test, WhatEndsWithinACharacterIsNone) {
+TEST(Utf8Test, ATruncatedCharacterIsInvalid) {
   EXPECT_EQ(Utf8Length(""), 0u);
   for (const uint32_t character : {0xe9u, 0x20acu, 0x1faa8u}) {
     const std::string bytes = Encoded(character, ShortestLength(character));
@@ -47,7 +47,7 @@ TEST(Utf8Test, WhatEndsWithinACharacterIsNone) {
   }
 }
 
-TEST(Utf8Test, BytesThatBeginNoCharacterAreFound) {
+TEST(Utf8Test, BytesThatBeginNoCharacterAreInvalid) {
   EXPECT_TRUE(IsUtf8(""));
   EXPECT_TRUE(
       IsUtf8("Gr\xc3\xb6\xc3\x9f"
