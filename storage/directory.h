@@ -9,11 +9,13 @@
 
 namespace cairn::storage {
 
-// Makes `directory` and its missing parents; one that exists is fine. The error names the
-// directory.
+// Creates `directory` and its missing parents; an existing directory is not an error. The error
+// message names the directory. ResourceExhausted: the disk is full. FailedPrecondition: any other
+// failure.
 absl::Status CreateDirectories(const std::string& directory);
 
-// The names of what lies in `directory`, in no order. NotFound: there is no such directory.
+// Returns the names of the entries of `directory`, in unspecified order. NotFound: the directory
+// does not exist.
 absl::StatusOr<std::vector<std::string>> ListDirectory(const std::string& directory);
 
 }  // namespace cairn::storage

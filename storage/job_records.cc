@@ -15,7 +15,7 @@
 namespace cairn::storage {
 namespace {
 
-// Fixed width, so that the order of bytes is the order of numbers.
+// Fixed width, so that keys sort by number.
 std::string Hex(uint64_t number) { return absl::StrFormat("%016x", number); }
 
 template <typename Message>
@@ -28,7 +28,7 @@ absl::Status Parse(std::string_view key, std::string_view value, Message* messag
                                           message->GetTypeName()));
 }
 
-// False: there is no such record.
+// Returns false if there is no such record.
 template <typename Message>
 absl::StatusOr<bool> ReadMessage(const Journal& journal, const std::string& key, Message* message) {
   CAIRN_ASSIGN_OR_RETURN(std::optional<std::string> value, journal.Read(key));
@@ -90,7 +90,7 @@ void FillCallbacks(const proto::RunRecord& run, proto::JobStatus* status) {
   *status->mutable_best() = run.best();
 }
 
-// For a message: those that somebody is likely to mean.
+// Lists the newest jobs, for an error message.
 std::string KnownJobs(absl::Span<const proto::JobRecord> jobs) {
   constexpr size_t kNewest = 10;
   const size_t first = jobs.size() > kNewest ? jobs.size() - kNewest : 0;
@@ -229,7 +229,8 @@ proto::JobStatus StatusFromRecords(const JobRecords& job) {
   status.set_state(StateFromRecords(job));
   status.set_error(job.record.error());
   if (status.state() == proto::UPLOADING) {
-    status.set_waiting_for("for its weights; if the cairn that sends them is gone, cancel it");
+    status.set_waiting_for(
+        "for its weights; if the cairn that uploads them has ended, cancel the job");
   }
   status.set_parameters(job.record.parameters());
   status.set_submitted_unix_seconds(job.record.submitted_unix_seconds());

@@ -17,66 +17,68 @@
 #include "proto/journal.pb.h"
 #include "storage/journal.h"
 
-// The records of the coordinator's journal: which key holds which message. The coordinator writes
-// them; `cairn` reads them from a journal that nobody serves. Keys sort by number.
+// Keys and messages of the records in the coordinator's journal. The coordinator writes them;
+// `cairn` also reads them, from the journal of a stopped cluster. Numbers in keys have a fixed
+// width, so records sort by number.
 //
-// Readers answer DataLoss, naming the key, for a record that does not parse.
+// Readers return DataLoss, naming the key, if a record cannot be parsed.
 namespace cairn::storage {
 
-// ClusterRecord.
+// Key of the ClusterRecord.
 std::string ClusterKey();
-// Everything about one job begins with this.
+// Prefix of the keys of all records of a job, except those of its JobRecord and DeletedJob.
 std::string JobPrefix(uint64_t job_id);
-// JobRecord, RunRecord, JobPlan.
+// Keys of the JobRecord, RunRecord and JobPlan.
 std::string JobKey(uint64_t job_id);
 std::string RunKey(uint64_t job_id);
 std::string PlanKey(uint64_t job_id);
-// Manifest.
+// Key of the Manifest of a checkpoint.
 std::string ManifestKey(uint64_t job_id, uint64_t checkpoint);
-// BatchRecord; `batch` counts through the whole job.
+// Key of a BatchRecord. `batch` is counted from the job's beginning.
 std::string BatchKey(uint64_t job_id, int64_t batch);
-// EvaluationRecord.
+// Key of an EvaluationRecord.
 std::string EvaluationKey(uint64_t job_id, int64_t epoch);
-// DeletedJob.
+// Key of a DeletedJob.
 std::string DeletedJobKey(uint64_t job_id);
-// EpochRecord, of jobs whose callbacks look at epochs.
+// Key of an EpochRecord. Only jobs with callbacks have them.
 std::string EpochKey(uint64_t job_id, int64_t epoch);
 
-// One job as the journal has it.
+// All records of a job except its BatchRecords.
 struct JobRecords {
   proto::JobRecord record;
-  proto::RunRecord run;                              // Default before the job's first turn.
-  std::optional<proto::JobPlan> plan;                // Absent until its data were inspected.
-  std::vector<proto::Manifest> manifests;            // Oldest first.
+  proto::RunRecord run;                    // Default before the job is first run.
+  std::optional<proto::JobPlan> plan;      // Absent until the job's data have been inspected.
+  std::vector<proto::Manifest> manifests;  // Oldest first.
   std::vector<proto::EvaluationRecord> evaluations;  // By epoch.
-  std::vector<proto::EpochRecord> epochs;            // From epoch 0 on.
+  std::vector<proto::EpochRecord> epochs;            // In order, from epoch 0.
 };
 
-// A new journal has none: a default record.
+// Returns a default record if the journal is new.
 absl::StatusOr<proto::ClusterRecord> ReadCluster(const Journal& journal);
 
-// All jobs, oldest first, without plans, manifests and evaluations.
+// Returns the records of all jobs, oldest first.
 absl::StatusOr<std::vector<proto::JobRecord>> ReadJobs(const Journal& journal);
 
-// Those of which something is left.
+// Returns the records of the deleted jobs of which data are still to be removed.
 absl::StatusOr<std::vector<proto::DeletedJob>> ReadDeletedJobs(const Journal& journal);
 
-// NotFound: no such job.
+// NotFound: the job does not exist.
 absl::StatusOr<JobRecords> ReadJob(const Journal& journal, uint64_t job_id);
 
-// Calls `visit` for the records of batches from `first` on, in order, until it returns false.
+// Calls `visit` for the records of batches >= `first`, in order, until it returns false.
 absl::Status ReadBatches(const Journal& journal, uint64_t job_id, int64_t first,
                          absl::FunctionRef<bool(const proto::BatchRecord&)> visit);
 
-// The job that a user means by `reference`: an id, or a name, which means its newest job.
-// NotFound names the reference and the jobs that there are.
+// Returns the id of the job that a user refers to by id or by name; of several jobs with the name,
+// the newest. NotFound: the message names `reference` and the existing jobs.
 absl::StatusOr<uint64_t> ResolveJob(absl::Span<const proto::JobRecord> jobs,
                                     const std::string& reference);
 
-// "running", "finished": a state as people and scripts see it.
+// The state's name in output: "running", "finished".
 std::string StateName(proto::JobState state);
 
-// What the records say about a job of which no process knows more; the state alone costs nothing.
+// The state and the status of a job that is not running, from its records. StateFromRecords is
+// cheap.
 proto::JobState StateFromRecords(const JobRecords& job);
 proto::JobStatus StatusFromRecords(const JobRecords& job);
 

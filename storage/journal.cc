@@ -19,12 +19,12 @@
 namespace cairn::storage {
 namespace {
 
-// A reader may find a file gone that the writer has just replaced; the next attempt sees the new
-// list of files.
+// While a reader opens the journal, the writer may replace the files that the reader has found. The
+// next attempt sees the new list of files.
 constexpr int kReadOnlyOpenAttempts = 5;
 
-// RocksDB resumes by itself after a full disk, whatever max_bgerror_resume_count says. Here the
-// owner decides, by opening the journal again.
+// RocksDB recovers from a full disk by itself, whatever max_bgerror_resume_count is. The journal
+// must stay closed for writing until its owner opens it again (see Journal).
 class NoSilentRecovery : public rocksdb::EventListener {
  public:
   void OnErrorRecoveryBegin(rocksdb::BackgroundErrorReason, rocksdb::Status,
@@ -33,8 +33,8 @@ class NoSilentRecovery : public rocksdb::EventListener {
   }
 };
 
-// RocksDB's own log file would lie beside the journal; on a full disk writing it ends the process
-// with an assertion. What matters comes back as a status.
+// RocksDB would write a log file beside the journal, and a failed write of it on a full disk aborts
+// the process. All errors that matter are returned as a status.
 class NoLog : public rocksdb::Logger {
  public:
   using rocksdb::Logger::Logv;
@@ -49,8 +49,9 @@ rocksdb::Options JournalOptions(rocksdb::Env* env) {
   options.write_buffer_size = 8 << 20;
   options.max_bgerror_resume_count = 0;
   options.listeners = {std::make_shared<NoSilentRecovery>()};
-  // Only a torn end may be dropped, since nobody was told that it was written. Damage further
-  // ahead must not cut off decisions that others have acted upon.
+  // Recovery may drop an incomplete record at the end of the log, because its write was not
+  // acknowledged. It must not drop records before a damaged one in the middle, because other
+  // processes have already acted on them: that is reported as DataLoss.
   options.wal_recovery_mode = rocksdb::WALRecoveryMode::kTolerateCorruptedTailRecords;
   options.info_log = std::make_shared<NoLog>();
   return options;
@@ -60,7 +61,8 @@ rocksdb::Slice ToSlice(std::string_view bytes) { return {bytes.data(), bytes.siz
 
 std::string_view ToView(const rocksdb::Slice& bytes) { return {bytes.data(), bytes.size()}; }
 
-// The first key behind all that begin with `prefix`; nullopt if there is none.
+// Returns the smallest key greater than all keys that begin with `prefix`, or nullopt if there is
+// none.
 std::optional<std::string> EndOfPrefix(std::string_view prefix) {
   std::string end(prefix);
   while (!end.empty() && static_cast<unsigned char>(end.back()) == 0xff) end.pop_back();
@@ -126,15 +128,17 @@ absl::Status Journal::Write(absl::Span<const Change> changes, bool sync) {
   }
   rocksdb::WriteOptions options;
   options.sync = sync;
+  // Unsynced records are history that may be lost, so only synced writes pay for this check.
   if (sync) CAIRN_RETURN_IF_ERROR(CheckThere());
   return FromRocksdb(database_->Write(options, &batch),
                      Quoted("cannot write to the journal in", directory_));
 }
 
-// RocksDB goes on writing to files that nobody will find again.
+// RocksDB does not notice that its files have been unlinked: writes to them still succeed, and the
+// data are lost when the process exits.
 absl::Status Journal::CheckThere() const {
   return FromRocksdb(database_->GetEnv()->FileExists(directory_ + "/CURRENT"),
-                     Quoted("somebody has removed the journal in", directory_));
+                     Quoted("the journal was removed from", directory_));
 }
 
 absl::StatusOr<std::optional<std::string>> Journal::Read(std::string_view key) const {

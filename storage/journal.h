@@ -19,28 +19,34 @@ class WriteBatch;
 
 namespace cairn::storage {
 
-// The coordinator's durable memory: records with names (keys), kept in the order of their bytes,
-// changed atomically. Thread-safe. One process writes a directory; any number may read it.
+// The coordinator's durable key-value store, with atomic changes of several records and iteration
+// in key order, in a RocksDB database.
 //
-// After a failed write the journal refuses all further ones with the same error: what reached the
-// disk is not known any more, and only opening it again finds out. A write that failed may be
-// there then, wholly; one that succeeded with `sync` is there.
+//   CAIRN_ASSIGN_OR_RETURN(auto journal, Journal::Open(directory));
+//   CAIRN_RETURN_IF_ERROR(journal->Write({{"a", "1"}, {"b", std::nullopt}}, /*sync=*/true));
+//
+// After a failed write the journal rejects all further writes with the same error, because the
+// state of the disk is unknown until the journal is opened again. The failed write is then either
+// completely present or absent. A successful write with `sync` is present.
+//
+// Thread-safe. One process may open a directory for writing; any number may open it read-only.
 class Journal {
  public:
   struct Change {
-    std::string key;                   // not empty
-    std::optional<std::string> value;  // nullopt deletes the record
+    std::string key;                   // Not empty.
+    std::optional<std::string> value;  // nullopt deletes the record.
   };
 
-  // Opens the journal in `directory`, or begins one. `env` stands in for the machine's disk in
-  // tests; it is not owned. Unavailable: another coordinator uses the directory.
-  // FailedPrecondition: it cannot be made. DataLoss: what is there was damaged; nothing of it is
-  // dropped in silence.
+  // Opens the journal in `directory` and creates it if necessary. `env` replaces the operating
+  // system's file system in tests; it must outlive the journal. Unavailable: another coordinator
+  // has the journal open. FailedPrecondition: the directory cannot be created. DataLoss: records
+  // are damaged; damaged records are never dropped silently, other than an incomplete one at the
+  // end of the log.
   static absl::StatusOr<std::unique_ptr<Journal>> Open(const std::string& directory,
                                                        rocksdb::Env* env = nullptr);
 
-  // The records as they are now, for tools; also while a coordinator goes on writing. Changes
-  // nothing in the directory. NotFound: no journal is there.
+  // Opens the journal as it is at this moment, also while a coordinator writes to it. Does not
+  // change any file. NotFound: there is no journal in `directory`.
   static absl::StatusOr<std::unique_ptr<const Journal>> OpenReadOnly(const std::string& directory,
                                                                      rocksdb::Env* env = nullptr);
 
@@ -48,18 +54,18 @@ class Journal {
   Journal(const Journal&) = delete;
   Journal& operator=(const Journal&) = delete;
 
-  // Makes all changes or none, in order: of two with one key the later wins. With `sync` it returns
-  // when they, and all earlier writes, would survive a power cut (milliseconds); without, when they
-  // would survive the death of this process (microseconds).
-  // Internal: what is on the disk is no longer this journal.
+  // Applies all changes or none. Of several changes of one key the last wins. With `sync`, returns
+  // when these changes and all earlier ones survive a power failure (milliseconds); without, when
+  // they survive a crash of this process (microseconds). Internal: the journal's files have been
+  // removed.
   absl::Status Write(absl::Span<const Change> changes, bool sync);
 
-  // nullopt: there is no such record.
+  // Returns nullopt if there is no record with this key.
   absl::StatusOr<std::optional<std::string>> Read(std::string_view key) const;
 
-  // Calls `visit` for each record whose key begins with `prefix` (empty: for all), in key order,
-  // until it returns false. It sees one moment of the journal and may itself write. The views last
-  // for the call. Keys below `from` are passed over without being read.
+  // Calls `visit` for each record whose key begins with `prefix` and is not less than `from`, in
+  // key order, until it returns false. The records are a consistent snapshot; `visit` may call
+  // Write. The views are valid only during the call of `visit`.
   absl::Status ReadPrefix(
       std::string_view prefix,
       absl::FunctionRef<bool(std::string_view key, std::string_view value)> visit,

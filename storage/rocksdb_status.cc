@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::chrono::seconds kLockPatience(10);
 constexpr std::chrono::milliseconds kLockInterval(20);
-// RocksDB has no code for it: these are its two texts, for another process and for this one.
+// RocksDB has no status code for a held lock, so these parts of its messages are matched.
 constexpr const char* kHeldByAnother = "While lock file";
 constexpr const char* kHeldByThisOne = "lock hold by current process";
 
@@ -27,8 +27,7 @@ absl::StatusCode CodeOf(const rocksdb::Status& status) {
   }
   if (status.IsNotFound() || status.IsPathNotFound()) return absl::StatusCode::kNotFound;
   if (status.IsCorruption()) return absl::StatusCode::kDataLoss;
-  // Not Unavailable: that would ask callers to try again, and a disk that failed must not be used
-  // as if nothing had happened.
+  // Not Unavailable: callers retry that, and a disk that has failed must not be used further.
   return absl::StatusCode::kInternal;
 }
 

@@ -13,17 +13,20 @@ class Status;
 
 namespace cairn::storage {
 
-// RocksDB's status as ours; `action` says what was tried on what, and begins the message.
-//   ResourceExhausted: the disk (or a quota) is full       DataLoss: bytes are not what was written
-//   NotFound: no such key or file                          Internal: the disk or its driver failed
+// Converts a status of RocksDB. `action` says what failed ("cannot open the journal in ...") and
+// begins the message.
+//   ResourceExhausted  the disk or a quota is full
+//   NotFound           no such key or file
+//   DataLoss           corrupted data
+//   Internal           any other I/O error
 absl::Status FromRocksdb(const rocksdb::Status& status, std::string_view action);
 
-// True if a directory could not be opened because another database handle, of this process or
-// another, holds its lock.
+// Whether opening a directory failed because another handle, in this process or another, holds its
+// lock.
 bool IsLockHeld(const rocksdb::Status& status);
 
-// Waits, for 10 s at most, while another process holds the lock of a directory: one that was killed
-// holds it until the kernel has taken its memory apart, the longer the more it had.
+// Waits for up to 10 s while another process holds the lock of `directory`. A killed process holds
+// its locks until the kernel has freed its memory, which can take seconds.
 void AwaitLock(rocksdb::Env* env, const std::string& directory);
 
 }  // namespace cairn::storage

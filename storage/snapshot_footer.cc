@@ -13,10 +13,10 @@ namespace {
 
 constexpr size_t kVersionBegin = 41;
 constexpr std::string_view kVersionAndMagic("\x05\0\0\0\xf7\xcf\xf4\x85\xb7\x41\xe2\x88", 12);
-// Behind each block: its kind of compression and its checksum.
+// The compression type and the checksum that follow each block.
 constexpr uint64_t kBlockTrailerBytes = 5;
 
-// Protobuf's variable-length integers are RocksDB's too.
+// Decodes a varint, which RocksDB encodes as protobuf does.
 std::optional<uint64_t> TakeVarint(std::string_view* bytes) {
   uint64_t number = 0;
   for (int shift = 0; shift < 64 && !bytes->empty(); shift += 7) {
@@ -28,7 +28,8 @@ std::optional<uint64_t> TakeVarint(std::string_view* bytes) {
   return std::nullopt;
 }
 
-// Takes the place of a block, with its trailer; nothing if the file has no such place.
+// Decodes a block handle. Returns the location of the block and its trailer, or nullopt if it is
+// not inside the file.
 std::optional<BytePlace> TakePlace(uint64_t file_bytes, std::string_view* bytes) {
   const std::optional<uint64_t> offset = TakeVarint(bytes);
   const std::optional<uint64_t> size = TakeVarint(bytes);
@@ -40,7 +41,7 @@ std::optional<BytePlace> TakePlace(uint64_t file_bytes, std::string_view* bytes)
   return BytePlace{*offset, *size + kBlockTrailerBytes};
 }
 
-// RocksDB's kXXH3 (ComputeBuiltinChecksumWithLastByte in its table/format.cc).
+// RocksDB's checksum kXXH3 (ComputeBuiltinChecksumWithLastByte in table/format.cc).
 uint32_t Checksum(std::string_view bytes) {
   constexpr uint32_t kPrime = 0x6b9083d9;
   const auto last = static_cast<unsigned char>(bytes.back());
@@ -57,23 +58,22 @@ uint32_t LittleEndian(std::string_view bytes) {
 
 absl::StatusOr<BytePlace> CheckSnapshotFooter(std::string_view footer, uint64_t file_bytes) {
   if (footer.size() != kSnapshotFooterBytes || file_bytes < kSnapshotFooterBytes) {
-    return absl::DataLossError(absl::StrCat("it has only ", file_bytes, " bytes"));
+    return absl::DataLossError(absl::StrCat("its size is only ", file_bytes, " bytes"));
   }
   if (footer.substr(kVersionBegin) != kVersionAndMagic) {
-    return absl::DataLossError("it does not end like a table file");
+    return absl::DataLossError("it does not end with the footer of a table file");
   }
   if (footer[0] != static_cast<char>(rocksdb::kXXH3)) {
-    return absl::DataLossError(absl::StrCat("its checksums are of kind ",
-                                            static_cast<int>(footer[0]), " instead of ",
-                                            static_cast<int>(rocksdb::kXXH3)));
+    return absl::DataLossError(absl::StrCat("its checksum type is ", static_cast<int>(footer[0]),
+                                            " instead of ", static_cast<int>(rocksdb::kXXH3)));
   }
   std::string_view places = footer.substr(1, kVersionBegin - 1);
   const std::optional<BytePlace> of_blocks = TakePlace(file_bytes, &places);
   const std::optional<BytePlace> index = TakePlace(file_bytes, &places);
-  if (!of_blocks || !index) return absl::DataLossError("its last bytes point outside of it");
+  if (!of_blocks || !index) return absl::DataLossError("its footer points outside of the file");
   const uint64_t begin = index->offset + index->bytes;
   if (begin > of_blocks->offset || of_blocks->offset - begin > kSnapshotPropertiesBytesMax) {
-    return absl::DataLossError("its last bytes leave no place for the table's properties");
+    return absl::DataLossError("its footer leaves no room for the table properties");
   }
   return BytePlace{begin, of_blocks->offset - begin};
 }
@@ -85,7 +85,7 @@ absl::Status CheckSnapshotProperties(std::string_view properties) {
           LittleEndian(properties.substr(properties.size() - kChecksumBytes))) {
     return absl::OkStatus();
   }
-  return absl::DataLossError("the table's properties are not what was written");
+  return absl::DataLossError("the table properties do not match their checksum");
 }
 
 }  // namespace cairn::storage

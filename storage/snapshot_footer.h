@@ -9,27 +9,29 @@
 
 namespace cairn::storage {
 
-// A table file ends with these bytes (RocksDB's table/format.h, format version 5): the kind of
-// checksum (1), places of two blocks (40), the version (4), a magic number (8). They alone have no
-// checksum, and RocksDB believes them: a wrong one can end the process.
+// The size of the footer of a table file (RocksDB's table/format.h, format version 5): checksum
+// type (1), two block handles (40), format version (4), magic number (8). The footer is the only
+// part of a file that has no checksum and that RocksDB uses unchecked: a damaged one can crash the
+// process.
 inline constexpr uint64_t kSnapshotFooterBytes = 53;
 
-// Where a part of a file lies.
+// A range of bytes in a file.
 struct BytePlace {
   uint64_t offset = 0;
   uint64_t bytes = 0;
 };
 
-// Takes the last kSnapshotFooterBytes of a file of `file_bytes` bytes. Returns the place of the
-// table's properties with their checksum, which lie between its two last blocks; at most
-// kSnapshotPropertiesBytesMax. DataLoss: `footer` is not what SnapshotTableOptions makes RocksDB
-// write.
+// Checks `footer`, the last kSnapshotFooterBytes of a file of `file_bytes` bytes. Returns the
+// location of the table properties and their checksum, which lie between the last two blocks; at
+// most kSnapshotPropertiesBytesMax bytes. DataLoss: RocksDB with SnapshotTableOptions cannot have
+// written `footer`.
 absl::StatusOr<BytePlace> CheckSnapshotFooter(std::string_view footer, uint64_t file_bytes);
 
 inline constexpr uint64_t kSnapshotPropertiesBytesMax = uint64_t{64} << 10;
 
-// DataLoss: their checksum is another. RocksDB looks at it only after it has parsed them, which can
-// end the process. Everything else in the file it checks first.
+// Checks the properties against their checksum. RocksDB verifies this checksum only after it has
+// parsed the properties, and parsing damaged ones can crash the process. RocksDB verifies all other
+// blocks before it uses them. DataLoss: the checksum differs.
 absl::Status CheckSnapshotProperties(std::string_view properties);
 
 }  // namespace cairn::storage

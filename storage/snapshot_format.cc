@@ -35,7 +35,7 @@ void AppendLittleEndian(Number number, std::string* out) {
   for (size_t i = 0; i < sizeof(number); ++i) out->push_back(static_cast<char>(number >> (8 * i)));
 }
 
-// Takes a number off the front of `bytes`, which must hold it.
+// Removes a number from the front of `bytes`, which must be long enough.
 template <std::unsigned_integral Number>
 Number TakeLittleEndian(std::string_view* bytes) {
   Number number = 0;
@@ -101,7 +101,7 @@ bool ParseSnapshotFileName(std::string_view file, SnapshotName* name) {
     return false;
   }
   if (TakeText(kCopyPart, &rest) && !TakeDecimal(&rest, &parsed.copy_of.emplace())) return false;
-  // Leading zeros would give one snapshot two names.
+  // Reject leading zeros, which would give a snapshot two names.
   if (rest != kSuffix || file != SnapshotFileName(parsed)) return false;
   *name = parsed;
   return true;
@@ -139,12 +139,12 @@ std::string EncodeIndex(const SnapshotIndex& index) {
 absl::StatusOr<SnapshotIndex> DecodeIndex(std::string_view bytes) {
   if (bytes.size() < kChecksumBytes || (bytes.size() - kChecksumBytes) % kEntryBytes != 0) {
     return absl::DataLossError(
-        absl::StrCat("the index has ", bytes.size(), " bytes, which no index has"));
+        absl::StrCat("the size of the index, ", bytes.size(), " bytes, is invalid"));
   }
   std::string_view entries = bytes.substr(0, bytes.size() - kChecksumBytes);
   std::string_view checksum = bytes.substr(entries.size());
   if (TakeLittleEndian<uint64_t>(&checksum) != Checksum(entries)) {
-    return absl::DataLossError("the index does not have its checksum");
+    return absl::DataLossError("the index does not match its checksum");
   }
   SnapshotIndex index;
   while (!entries.empty()) {
@@ -178,10 +178,12 @@ absl::StatusOr<RecordView> DecodeRecord(const SnapshotIndex::Entry& entry,
   std::string_view rest = record;
   const uint64_t stored = TakeLittleEndian<uint64_t>(&rest);
   if (stored != entry.checksum || Checksum(rest) != entry.checksum) {
-    return absl::DataLossError("its bytes do not have its checksum");
+    return absl::DataLossError("its bytes do not match its checksum");
   }
   const uint32_t header_bytes = TakeLittleEndian<uint32_t>(&rest);
-  if (header_bytes > rest.size()) return absl::DataLossError("its header is longer than itself");
+  if (header_bytes > rest.size()) {
+    return absl::DataLossError("its header is longer than the record");
+  }
   return RecordView{rest.substr(0, header_bytes), rest.substr(header_bytes)};
 }
 

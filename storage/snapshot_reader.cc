@@ -20,7 +20,7 @@ constexpr size_t kVerifyReadAheadBytes = 4 << 20;
 
 std::string_view ToView(const rocksdb::Slice& bytes) { return {bytes.data(), bytes.size()}; }
 
-// The parts that RocksDB believes without a checksum, before it looks at the file.
+// Checks the footer and the properties, which RocksDB uses before it has verified any checksum.
 absl::Status CheckEnd(rocksdb::Env* env, const std::string& path) {
   const std::string action = absl::StrCat("cannot read the snapshot \"", path, "\"");
   uint64_t file_bytes = 0;

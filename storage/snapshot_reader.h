@@ -19,19 +19,19 @@ class SstFileReader;
 
 namespace cairn::storage {
 
-// A block as it was written. Owns its bytes; may be moved.
+// A block of a snapshot. Owns its bytes. Movable.
 class BlockRecord {
  public:
-  // `bytes` are header, then payload, behind `skipped_bytes` of something else.
+  // `bytes` consists of `skipped_bytes` that are ignored, the header and the payload.
   BlockRecord(std::string bytes, size_t skipped_bytes, size_t header_bytes)
       : bytes_(std::move(bytes)), header_begin_(skipped_bytes), header_bytes_(header_bytes) {}
 
-  // Header and payload, one after the other.
+  // The header followed by the payload.
   std::string_view bytes() const { return std::string_view(bytes_).substr(header_begin_); }
   std::string_view header() const {
     return std::string_view(bytes_).substr(header_begin_, header_bytes_);
   }
-  // Not aligned: copy it to floats, do not cast.
+  // May be unaligned: copy it into floats, do not cast the pointer.
   std::string_view payload() const {
     return std::string_view(bytes_).substr(header_begin_ + header_bytes_);
   }
@@ -42,11 +42,13 @@ class BlockRecord {
   size_t header_bytes_;
 };
 
-// One finished snapshot, opened for reading. Thread-safe. Goes on working when the snapshot is
-// deleted meanwhile. All errors name the file; those of one block name the block too.
+// Reads a finished snapshot. It keeps the file open, so reads succeed even if the snapshot is
+// deleted meanwhile. Errors name the file and, if only one block is affected, the block.
+// Thread-safe.
 class SnapshotReader {
  public:
-  // NotFound: there is no such file. DataLoss: it is damaged, unfinished, or another snapshot's.
+  // NotFound: the file does not exist. DataLoss: the file is damaged, incomplete, or another
+  // snapshot.
   static absl::StatusOr<std::unique_ptr<SnapshotReader>> Open(rocksdb::Env* env,
                                                               const std::string& path,
                                                               const SnapshotName& name);
@@ -57,13 +59,13 @@ class SnapshotReader {
 
   const SnapshotSummary& summary() const { return summary_; }
 
-  // The ids of the blocks, ascending.
+  // Returns the ids of the blocks in ascending order.
   std::vector<uint32_t> ListBlocks() const;
 
-  // NotFound: the snapshot has no such block. DataLoss: its bytes are not what was written.
+  // NotFound: the snapshot does not have the block. DataLoss: the block is damaged.
   absl::StatusOr<BlockRecord> ReadBlock(uint32_t block_id) const;
 
-  // Reads everything and compares it with its checksums.
+  // Reads the whole file and verifies all checksums. DataLoss: the file is damaged.
   absl::Status Verify() const;
 
  private:
@@ -71,7 +73,7 @@ class SnapshotReader {
                  std::unique_ptr<rocksdb::SstFileReader> table);
 
   absl::Status ReadIndex();
-  // The record of `entry` if `records` stands on it.
+  // Decodes the record that `records` points to, which must be that of `entry`.
   absl::StatusOr<RecordView> Current(const SnapshotIndex::Entry& entry,
                                      rocksdb::Iterator& records) const;
   absl::Status BlockError(uint32_t block_id, const absl::Status& cause) const;

@@ -16,7 +16,7 @@ namespace cairn::storage {
 namespace {
 
 constexpr std::string_view kUnfinishedSuffix = ".unfinished";
-// Has the cluster's id, in hexadecimal digits.
+// Contains the cluster's id in hexadecimal.
 constexpr const char* kClusterFile = "/CLUSTER";
 
 }  // namespace
@@ -58,7 +58,8 @@ absl::Status SnapshotStore::Lock() {
 }
 
 absl::Status SnapshotStore::Tidy() {
-  const std::string action = absl::StrCat("cannot tidy the snapshot store in \"", directory_, "\"");
+  const std::string action =
+      absl::StrCat("cannot clean up the snapshot store in \"", directory_, "\"");
   std::vector<std::string> files;
   CAIRN_RETURN_IF_ERROR(FromRocksdb(env_->GetChildren(directory_, &files), action));
   for (const std::string& file : files) {
@@ -91,9 +92,12 @@ absl::Status SnapshotStore::BelongTo(uint64_t cluster_id) {
     if (cluster_id_ == cluster_id) return absl::OkStatus();
   }
   const std::string action =
-      absl::StrCat("cannot say whose snapshots these are in \"", directory_, "\"");
+      absl::StrCat("cannot write the cluster id of the snapshots in \"", directory_, "\"");
   const std::string path = directory_ + kClusterFile;
   const std::string unfinished = absl::StrCat(path, std::string(kUnfinishedSuffix));
+  // Sync before the rename, so that a crash leaves the old file or the new one, never an empty one.
+  // The directory is synced with the first snapshot (SnapshotWriter::Finish); until then the id is
+  // not needed.
   CAIRN_RETURN_IF_ERROR(
       FromRocksdb(rocksdb::WriteStringToFile(env_, absl::StrCat(absl::Hex(cluster_id)), unfinished,
                                              /*should_sync=*/true),
@@ -116,7 +120,7 @@ absl::StatusOr<std::unique_ptr<SnapshotWriter>> SnapshotStore::BeginSnapshot(
     number = snapshots_begun_++;
     has_snapshots_ = true;
   }
-  // The number keeps two writers of one snapshot apart: the later to finish wins.
+  // The number separates concurrent writers of one snapshot; the last one to finish wins.
   const std::string file =
       absl::StrCat(SnapshotFileName(name), ".", number, std::string(kUnfinishedSuffix));
   return SnapshotWriter::Create(env_, directory_, file, name);
@@ -181,6 +185,7 @@ absl::Status SnapshotStore::Delete(const std::vector<SnapshotName>& names) {
     if (deleted.IsPathNotFound() || deleted.IsNotFound()) continue;
     CAIRN_RETURN_IF_ERROR(FromRocksdb(deleted, action));
   }
+  // Without this a deleted snapshot could reappear after a power failure.
   std::unique_ptr<rocksdb::Directory> directory;
   CAIRN_RETURN_IF_ERROR(FromRocksdb(env_->NewDirectory(directory_, &directory), action));
   return FromRocksdb(directory->Fsync(), action);

@@ -20,65 +20,76 @@ class FileLock;
 
 namespace cairn::storage {
 
-// One ps's snapshots on its own disk, and those that it keeps for others. Thread-safe; several
-// snapshots may be written and read at the same time. One process writes a directory; any number
-// may read it.
+// The snapshots in the directory of one ps: its own, and the copies that it keeps for other ps.
 //
-// Each snapshot is one RocksDB table file (snapshot_format.h), complete or absent. There is no
-// database around them, on purpose: it would join what must fail alone. A damaged file costs one
-// snapshot, a full disk the one being written, and nothing has to be repaired before the next.
+//   CAIRN_ASSIGN_OR_RETURN(auto writer, store->BeginSnapshot(job_id, checkpoint));
+//   CAIRN_RETURN_IF_ERROR(writer->Add(block_id, header, {values}));
+//   CAIRN_ASSIGN_OR_RETURN(const SnapshotSummary summary, writer->Finish());
+//
+// Each snapshot is a separate RocksDB table file (snapshot_format.h) that is either complete or
+// absent. A database around them would couple their failures. Without one, a damaged file costs one
+// snapshot, a full disk costs the snapshot being written, and no recovery is needed before the
+// next.
+//
+// Thread-safe; several snapshots may be written and read concurrently. One process may open a
+// directory for writing; any number may open it read-only.
 class SnapshotStore {
  public:
-  // Opens the store in `directory`, or begins one, and removes what writers that died left there.
-  // `env` stands in for the machine's disk in tests; it is not owned. Unavailable: another ps uses
-  // the directory. FailedPrecondition: it cannot be made.
+  // Opens the store in `directory`, creates it if necessary, and deletes files of unfinished
+  // snapshots. `env` replaces the operating system's file system in tests; it must outlive the
+  // store. Unavailable: another ps has the store open. FailedPrecondition: the directory cannot be
+  // created.
   static absl::StatusOr<std::unique_ptr<SnapshotStore>> Open(const std::string& directory,
                                                              rocksdb::Env* env = nullptr);
 
-  // For tools; also while a ps goes on writing. Changes nothing. NotFound: no such directory.
+  // Opens the store for reading, also while a ps writes to it. Does not change any file. NotFound:
+  // the directory does not exist.
   static absl::StatusOr<std::unique_ptr<const SnapshotStore>> OpenReadOnly(
       const std::string& directory, rocksdb::Env* env = nullptr);
 
-  // Writers must be gone; readers may go on.
+  // All writers must have been destroyed; readers remain usable.
   ~SnapshotStore();
   SnapshotStore(const SnapshotStore&) = delete;
   SnapshotStore& operator=(const SnapshotStore&) = delete;
 
-  // Whose snapshots these are, as the file CLUSTER beside them says; 0: there are none, or nobody
-  // has said so. Does not block.
+  // The id of the cluster that wrote the snapshots, from the file CLUSTER; 0 if there are no
+  // snapshots or the id is unknown. Does not block.
   uint64_t cluster_id() const;
-  // From now on they are this cluster's, also after a restart.
+  // Records durably that the snapshots belong to this cluster. Call it before the first snapshot is
+  // written.
   absl::Status BelongTo(uint64_t cluster_id);
 
+  // Starts writing a snapshot. It replaces a snapshot of the same name when it is finished.
   absl::StatusOr<std::unique_ptr<SnapshotWriter>> BeginSnapshot(const SnapshotName& name);
   absl::StatusOr<std::unique_ptr<SnapshotWriter>> BeginSnapshot(uint64_t job_id,
                                                                 uint64_t checkpoint) {
     return BeginSnapshot(SnapshotName{job_id, checkpoint});
   }
 
-  // To read many blocks of one snapshot.
+  // Opens a snapshot for reading several of its blocks.
   absl::StatusOr<std::unique_ptr<SnapshotReader>> OpenSnapshot(const SnapshotName& name) const;
   absl::StatusOr<std::unique_ptr<SnapshotReader>> OpenSnapshot(uint64_t job_id,
                                                                uint64_t checkpoint) const {
     return OpenSnapshot(SnapshotName{job_id, checkpoint});
   }
 
-  // NotFound: no such snapshot or block. DataLoss: damaged; the message names the block.
+  // Reads one block of the ps's own snapshot. NotFound: no such snapshot or block. DataLoss: the
+  // block is damaged; the message names it.
   absl::StatusOr<BlockRecord> ReadBlock(uint64_t job_id, uint64_t checkpoint,
                                         uint32_t block_id) const;
 
-  // The ids of a snapshot's blocks, ascending.
+  // Returns the ids of the blocks of the ps's own snapshot, in ascending order.
   absl::StatusOr<std::vector<uint32_t>> ListBlocks(uint64_t job_id, uint64_t checkpoint) const;
 
-  // The checkpoints of which this ps's own finished snapshot is here, ascending. None is not an
-  // error.
+  // Returns the checkpoints of which this ps's own snapshot is in the store, in ascending order;
+  // empty if there are none.
   absl::StatusOr<std::vector<uint64_t>> ListSnapshots(uint64_t job_id) const;
-  // All finished snapshots, copies too, ascending.
+  // Returns the names of all finished snapshots, including copies, in ascending order.
   absl::StatusOr<std::vector<SnapshotName>> ListNames(uint64_t job_id) const;
 
-  // Gives the space back. Deleting what is not there is not an error.
+  // Deletes the file. Deleting a snapshot that does not exist is not an error.
   absl::Status DeleteSnapshot(const SnapshotName& name) { return Delete({name}); }
-  // The ps's own and all copies.
+  // Deletes the ps's own snapshots and all copies.
   absl::Status DeleteCheckpoint(uint64_t job_id, uint64_t checkpoint);
   absl::Status DeleteJob(uint64_t job_id);
 
@@ -86,7 +97,7 @@ class SnapshotStore {
   SnapshotStore(std::string directory, rocksdb::Env* env);
 
   absl::Status Lock();
-  // Removes what writers left, and sees what else is there.
+  // Deletes unfinished files and finds out whether there are snapshots.
   absl::Status Tidy();
   void ReadCluster();
   absl::Status Delete(const std::vector<SnapshotName>& names);
@@ -94,11 +105,12 @@ class SnapshotStore {
 
   const std::string directory_;
   rocksdb::Env* const env_;
-  rocksdb::FileLock* lock_ = nullptr;  // null in a store that is only read
+  rocksdb::FileLock* lock_ = nullptr;  // Null if read-only.
   mutable Mutex mutex_;
   uint64_t snapshots_begun_ ABSL_GUARDED_BY(mutex_) = 0;
-  bool has_snapshots_ ABSL_GUARDED_BY(mutex_) = false;  // Or had some since it was opened.
-  uint64_t cluster_id_ ABSL_GUARDED_BY(mutex_) = 0;     // 0: CLUSTER is not there, or unreadable.
+  // True if the store has had a snapshot since Open.
+  bool has_snapshots_ ABSL_GUARDED_BY(mutex_) = false;
+  uint64_t cluster_id_ ABSL_GUARDED_BY(mutex_) = 0;  // 0 if CLUSTER is missing or unreadable.
 };
 
 }  // namespace cairn::storage

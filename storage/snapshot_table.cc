@@ -9,10 +9,10 @@ namespace cairn::storage {
 rocksdb::Options SnapshotTableOptions(rocksdb::Env* env) {
   rocksdb::Options options;
   if (env != nullptr) options.env = env;
-  // Weights do not compress: lz4 and zstd save nothing and cost 1.3 to 3 times.
+  // Weights do not compress: LZ4 and Zstandard save nothing and multiply the time by 1.3 to 3.
   options.compression = rocksdb::kNoCompression;
-  // Writes trickle out as they come, so that the sync at the end does not stall other users of the
-  // disk.
+  // Write back continuously, so that the sync at the end is short and does not stall other users of
+  // the disk.
   options.bytes_per_sync = 4 << 20;
   rocksdb::BlockBasedTableOptions table;
   table.no_block_cache = true;

@@ -8,8 +8,8 @@ struct Options;
 
 namespace cairn::storage {
 
-// How a snapshot's table file is laid out. Writer and reader of a file need the same. `env` is not
-// owned; nullptr is the machine's own.
+// RocksDB's options for snapshot files. Writer and reader of a file must use the same options.
+// `env` is not owned; nullptr means rocksdb::Env::Default().
 rocksdb::Options SnapshotTableOptions(rocksdb::Env* env);
 
 }  // namespace cairn::storage

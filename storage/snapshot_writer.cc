@@ -34,7 +34,7 @@ absl::StatusOr<std::unique_ptr<SnapshotWriter>> SnapshotWriter::Create(
     const SnapshotName& name) {
   std::unique_ptr<SnapshotWriter> writer(new SnapshotWriter(env, directory, temporary_file, name));
   const absl::Status opened =
-      FromRocksdb(writer->table_->Open(writer->temporary_path_), writer->Doing("begin"));
+      FromRocksdb(writer->table_->Open(writer->temporary_path_), writer->Doing("create"));
   if (!opened.ok()) return writer->Fail(opened);
   return writer;
 }
@@ -50,6 +50,12 @@ absl::Status SnapshotWriter::Add(uint32_t block_id, std::string_view header,
   return added.ok() ? added : Fail(added);
 }
 
+// The order of the steps makes a snapshot durable before it is visible:
+//   1. Sync the data and drop them from the page cache (Close).
+//   2. Read them back from the disk and verify them (ReadBack).
+//   3. Rename the file to its final name and sync the directory (Publish).
+// A crash before 3 leaves an unfinished file, which the store deletes when it is next opened. A
+// rename before 1 could leave a file with its final name and without its data.
 absl::StatusOr<SnapshotSummary> SnapshotWriter::Finish() {
   CAIRN_CHECK(!finished_);
   if (!status_.ok()) return status_;
@@ -63,7 +69,7 @@ absl::StatusOr<SnapshotSummary> SnapshotWriter::Finish() {
 absl::Status SnapshotWriter::Close() {
   CAIRN_RETURN_IF_ERROR(
       FromRocksdb(table_->Put(IndexKey(name_), EncodeIndex(index_)), Doing("write")));
-  // Syncs, and drops the file from the page cache: what is read next comes from the disk.
+  // Finish syncs the file and drops it from the page cache, so that ReadBack reads from the disk.
   CAIRN_RETURN_IF_ERROR(FromRocksdb(table_->Finish(), Doing("finish")));
   table_.reset();
   return absl::OkStatus();
@@ -73,26 +79,27 @@ absl::Status SnapshotWriter::ReadBack() const {
   CAIRN_ASSIGN_OR_RETURN(const std::unique_ptr<SnapshotReader> reader,
                          SnapshotReader::Open(env_, temporary_path_, name_));
   if (reader->summary() != index_.Summary()) {
-    return absl::DataLossError(absl::StrCat(Doing("read back"), ": another index was read"));
+    return absl::DataLossError(
+        absl::StrCat(Doing("read back"), ": the index differs from the one written"));
   }
   return reader->Verify();
 }
 
 absl::Status SnapshotWriter::Publish() {
   const std::string path = directory_ + "/" + SnapshotFileName(name_);
-  CAIRN_RETURN_IF_ERROR(FromRocksdb(env_->RenameFile(temporary_path_, path), Doing("name")));
+  CAIRN_RETURN_IF_ERROR(FromRocksdb(env_->RenameFile(temporary_path_, path), Doing("rename")));
   std::unique_ptr<rocksdb::Directory> directory;
   rocksdb::Status synced = env_->NewDirectory(directory_, &directory);
   if (synced.ok()) synced = directory->Fsync();
-  // Nobody must find what its writer was told does not exist.
+  // The caller is told that the snapshot does not exist, so it must not be found later.
   if (!synced.ok()) env_->DeleteFile(path).PermitUncheckedError();
-  return FromRocksdb(synced, Doing("name"));
+  return FromRocksdb(synced, Doing("rename"));
 }
 
 absl::Status SnapshotWriter::Fail(absl::Status status) {
   status_ = std::move(status);
   table_.reset();
-  // Best effort: what stays is removed when the store is opened next.
+  // Best effort: the store deletes remaining files when it is next opened.
   env_->DeleteFile(temporary_path_).PermitUncheckedError();
   return status_;
 }

@@ -18,15 +18,15 @@ class SstFileWriter;
 
 namespace cairn::storage {
 
-// Writes one snapshot, block by block; it exists once Finish has returned OK, and not before. Used
-// by one thread. Destroyed without that, it leaves nothing behind.
+// Writes one snapshot, block by block. The snapshot exists only after Finish has returned OK. A
+// writer that is destroyed earlier deletes its file. Not thread-safe.
 //
-// After an error (ResourceExhausted: the disk is full) the space is given back at once, and all
-// further calls return the same error; begin a new snapshot to try again. Errors name the snapshot
-// and the directory.
+// After an error (ResourceExhausted: the disk is full) the file is deleted, and all further calls
+// return the same error; begin another snapshot to try again. Errors name the snapshot and the
+// directory.
 class SnapshotWriter {
  public:
-  // Made by SnapshotStore. Writes to `directory`/`temporary_file` until the end.
+  // Called by SnapshotStore. Until Finish, the data are written to `directory`/`temporary_file`.
   static absl::StatusOr<std::unique_ptr<SnapshotWriter>> Create(rocksdb::Env* env,
                                                                 const std::string& directory,
                                                                 const std::string& temporary_file,
@@ -36,13 +36,14 @@ class SnapshotWriter {
   SnapshotWriter(const SnapshotWriter&) = delete;
   SnapshotWriter& operator=(const SnapshotWriter&) = delete;
 
-  // Block ids ascend from call to call. The payload is all `pieces`, one after the other; memory is
-  // borrowed for the call. Header and payload are below 4 GiB; they are copied once.
+  // Adds a block. Block ids must be strictly ascending. The payload is the concatenation of
+  // `pieces`. Header and payload are less than 4 GiB together; they are copied once, before Add
+  // returns.
   absl::Status Add(uint32_t block_id, std::string_view header,
                    absl::Span<const std::string_view> pieces);
 
-  // Syncs, reads everything back from the disk, compares the checksums, and only then gives the
-  // snapshot its name, in place of one of the same name if there is one. Called once.
+  // Syncs the file, reads it back from disk, verifies all checksums, and only then renames the file
+  // to its final name, replacing a snapshot of the same name. Must be called at most once.
   absl::StatusOr<SnapshotSummary> Finish();
 
  private:
@@ -52,7 +53,7 @@ class SnapshotWriter {
   absl::Status Close();
   absl::Status ReadBack() const;
   absl::Status Publish();
-  // Remembers the first error and gives the space back.
+  // Stores the first error and deletes the file.
   absl::Status Fail(absl::Status status);
   std::string Doing(std::string_view verb) const;
 
@@ -60,9 +61,9 @@ class SnapshotWriter {
   const std::string directory_;
   const std::string temporary_path_;
   const SnapshotName name_;
-  std::unique_ptr<rocksdb::SstFileWriter> table_;  // null once closed
+  std::unique_ptr<rocksdb::SstFileWriter> table_;  // Null after Close.
   SnapshotIndex index_;
-  std::string record_;  // kept from block to block, to allocate once
+  std::string record_;  // Reused for all blocks to avoid an allocation for each.
   absl::Status status_;
   bool finished_ = false;
 };

@@ -9,7 +9,7 @@
 namespace cairn::storage {
 namespace {
 
-TEST(DirectoryTest, MissingParentsAreMadeAndExistingOnesKept) {
+TEST(DirectoryTest, MissingParentsAreCreatedAndExistingOnesKept) {
   const std::string root = testing::TempDir() + "/directory_test";
   std::filesystem::remove_all(root);
   EXPECT_TRUE(CreateDirectories(root + "/a/b").ok());
@@ -17,7 +17,7 @@ TEST(DirectoryTest, MissingParentsAreMadeAndExistingOnesKept) {
   EXPECT_TRUE(std::filesystem::is_directory(root + "/a/b"));
 }
 
-TEST(DirectoryTest, APathThroughAFileIsRefusedByName) {
+TEST(DirectoryTest, APathThroughAFileIsRefusedWithItsName) {
   const std::string file = testing::TempDir() + "/directory_test_file";
   std::ofstream(file) << "x";
   const absl::Status status = CreateDirectories(file + "/below");
@@ -25,7 +25,7 @@ TEST(DirectoryTest, APathThroughAFileIsRefusedByName) {
   EXPECT_THAT(std::string(status.message()), testing::HasSubstr(file + "/below"));
 }
 
-TEST(DirectoryTest, AListHasEveryNameAndAMissingDirectoryIsNotFound) {
+TEST(DirectoryTest, ListsEveryNameAndReportsAMissingDirectory) {
   const std::string root = testing::TempDir() + "/directory_test_list";
   std::filesystem::remove_all(root);
   EXPECT_EQ(ListDirectory(root).status().code(), absl::StatusCode::kNotFound);

@@ -15,39 +15,39 @@
 
 namespace cairn::storage {
 
-// The test twin of the machine's file system: real files, and on demand a disk that is full, that
-// fails once, or whose power is cut. It counts the operations that change the disk (create, append,
+// A file system for tests: real files, with the injected fault of a full disk, one failing
+// operation, or a power failure. It counts the operations that change the disk (create, append,
 // sync, rename, link, sync of a directory), so that a test can fail each of them in turn.
 // Thread-safe.
 //
-// What a power cut forgets: the ends of files that were not synced; creations, links and renames
-// whose directory was not synced. Deletions are remembered at once.
+// A power failure loses unsynced data at the end of files, and creations, links and renames in
+// directories that were not synced. Deletions are durable at once.
 class FaultyFileSystem : public rocksdb::FileSystemWrapper {
  public:
   FaultyFileSystem();
 
   const char* Name() const override { return "FaultyFileSystem"; }
 
-  // `operations` more succeed, then all that need space fail until Heal. An append that fails has
-  // written half of its bytes. Deletions succeed.
+  // After `operations` more operations, all operations that need space fail until Heal. A failing
+  // append writes half of its bytes. Deletions succeed.
   void FillDiskAfter(int operations);
 
-  // `operations` more succeed, the next one fails, then all is well again.
+  // After `operations` more operations, one operation fails; later ones succeed.
   void FailOnceAfter(int operations);
 
-  // `operations` more succeed; nothing that comes later reaches the disk.
+  // After `operations` more operations, nothing reaches the disk.
   void CutPowerAfter(int operations);
 
-  // Whether the fault has struck.
+  // Whether the fault has occurred.
   bool struck() const;
 
   void Heal();
 
-  // After CutPowerAfter, and after all files were closed: leaves on disk what a machine would find
-  // when it starts again.
+  // Call after CutPowerAfter, when all files are closed. Leaves on disk what a machine would find
+  // after a restart.
   void RestorePower();
 
-  // Operations so far.
+  // The number of operations so far.
   int operations() const;
 
   rocksdb::IOStatus NewWritableFile(const std::string& path, const rocksdb::FileOptions& options,
@@ -70,15 +70,15 @@ class FaultyFileSystem : public rocksdb::FileSystemWrapper {
   friend class FaultyDirectory;
   enum class Fault { kNone, kFull, kOnce, kPower };
 
-  // A change of names that a power cut undoes.
+  // A change of a directory that a power failure undoes.
   struct PendingName {
     std::string path;
     std::optional<std::string> renamed_from;
-    std::optional<std::string> replaced;  // the bytes that were at `path` before
+    std::optional<std::string> replaced;  // The previous contents of `path`.
   };
 
   void Arm(Fault fault, int operations);
-  // Counts an operation; an error if the fault strikes it.
+  // Counts an operation. Returns an error if it is the failing one.
   rocksdb::IOStatus Admit();
   rocksdb::IOStatus Error() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void FileSynced(const std::string& path, uint64_t size);

@@ -35,13 +35,13 @@ class JobRecordsTest : public testing::Test {
   std::unique_ptr<Journal> journal_;
 };
 
-TEST_F(JobRecordsTest, ANewJournalHasNothing) {
+TEST_F(JobRecordsTest, ANewJournalIsEmpty) {
   EXPECT_EQ(ReadCluster(*journal_)->term(), 0u);
   EXPECT_TRUE(ReadJobs(*journal_)->empty());
   EXPECT_EQ(ReadJob(*journal_, 1).status().code(), absl::StatusCode::kNotFound);
 }
 
-TEST_F(JobRecordsTest, JobsComeOldestFirst) {
+TEST_F(JobRecordsTest, JobsAreListedOldestFirst) {
   for (uint64_t id : {300, 2, 17}) PutJob(id, "job");
   const auto jobs = ReadJobs(*journal_);
   ASSERT_TRUE(jobs.ok());
@@ -50,7 +50,7 @@ TEST_F(JobRecordsTest, JobsComeOldestFirst) {
   EXPECT_EQ((*jobs)[2].job_id(), 300u);
 }
 
-TEST_F(JobRecordsTest, AJobIsReadWithEverythingThatBelongsToItAndNothingOfOthers) {
+TEST_F(JobRecordsTest, ReadJobReturnsAllRecordsOfTheJobAndNoOthers) {
   PutJob(1, "a");
   PutJob(2, "b");
   proto::Manifest manifest;
@@ -77,7 +77,7 @@ TEST_F(JobRecordsTest, AJobIsReadWithEverythingThatBelongsToItAndNothingOfOthers
   EXPECT_EQ(job->plan->total_batches(), 7);
 }
 
-TEST_F(JobRecordsTest, BatchesComeInOrderFromTheOneAskedFor) {
+TEST_F(JobRecordsTest, ReadBatchesVisitsBatchesInOrder) {
   proto::BatchRecord record;
   for (int64_t batch : {1000, 5, 255, 256}) {
     record.set_batch(batch);
@@ -91,7 +91,7 @@ TEST_F(JobRecordsTest, BatchesComeInOrderFromTheOneAskedFor) {
   EXPECT_EQ(seen, (std::vector<int64_t>{255, 256, 1000}));
 }
 
-TEST_F(JobRecordsTest, ARecordThatDoesNotParseIsDataLossUnderItsKey) {
+TEST_F(JobRecordsTest, AnUnparsableRecordIsDataLossWithItsKey) {
   const std::vector<Journal::Change> changes = {{JobKey(1), "\xff\xff\xff"}};
   ASSERT_TRUE(journal_->Write(changes, /*sync=*/false).ok());
   const absl::Status status = ReadJob(*journal_, 1).status();
@@ -99,7 +99,7 @@ TEST_F(JobRecordsTest, ARecordThatDoesNotParseIsDataLossUnderItsKey) {
   EXPECT_NE(status.ToString().find(JobKey(1)), std::string::npos) << status;
 }
 
-TEST_F(JobRecordsTest, ANameMeansItsNewestJobAndANumberIsAnIdFirst) {
+TEST_F(JobRecordsTest, ANameResolvesToItsNewestJobAndANumberToAnId) {
   PutJob(1, "mnist");
   PutJob(2, "mnist");
   PutJob(3, "1");
@@ -112,7 +112,7 @@ TEST_F(JobRecordsTest, ANameMeansItsNewestJobAndANumberIsAnIdFirst) {
   EXPECT_NE(status.ToString().find("2 (mnist)"), std::string::npos);
 }
 
-TEST_F(JobRecordsTest, TheStatusOfAJobAtRestHasItsProgressAndFaults) {
+TEST_F(JobRecordsTest, TheStatusOfAStoppedJobHasItsProgressAndFaults) {
   PutJob(1, "mnist");
   proto::JobPlan plan;
   plan.set_total_batches(25);

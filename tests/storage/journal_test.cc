@@ -59,14 +59,14 @@ std::set<std::string> FilesIn(const std::string& directory) {
   return files;
 }
 
-// For the tests that need a second process: it is this program again, and runs the test from its
-// start up to the statement that it is asked for (see "threadsafe" in GoogleTest's documentation).
+// Tests that need a second process. The process runs this program from the beginning of the test to
+// the tested statement (see the "threadsafe" style in GoogleTest's documentation).
 class JournalDeathTest : public testing::Test {
  protected:
   JournalDeathTest() { GTEST_FLAG_SET(death_test_style, "threadsafe"); }
 };
 
-// Writes `count` records, key0 to key<count - 1>, and dies as by kill -9.
+// Writes `count` records, key0 to key<count - 1>, and kills its process with SIGKILL.
 void WriteAndDie(const std::string& directory, int count) {
   auto journal = Journal::Open(directory);
   for (int i = 0; i < count; ++i) {
@@ -85,13 +85,13 @@ TEST(JournalTest, RecordsComeBackInKeyOrder) {
   EXPECT_EQ(*journal->Read("missing"), std::nullopt);
 }
 
-TEST(JournalTest, OfTwoChangesOfOneKeyTheLaterWins) {
+TEST(JournalTest, TheLastChangeOfAKeyWins) {
   const auto journal = MustOpen(FreshDirectory());
   ASSERT_TRUE(journal->Write({{"a", "1"}, {"a", "2"}, {"b", "1"}, {"b", std::nullopt}}, true).ok());
   EXPECT_THAT(All(*journal), ElementsAre(Pair("a", "2")));
 }
 
-TEST(JournalTest, APrefixIsReadWithoutItsNeighbours) {
+TEST(JournalTest, ReadPrefixVisitsOnlyThePrefix) {
   const auto journal = MustOpen(FreshDirectory());
   const std::string high = "p\xff";
   ASSERT_TRUE(journal
@@ -109,7 +109,7 @@ TEST(JournalTest, APrefixIsReadWithoutItsNeighbours) {
   EXPECT_THAT(All(*journal, "\xff"), ElementsAre(Pair("\xff\xff", "7")));
 }
 
-TEST(JournalTest, ReadPrefixStopsWhenTold) {
+TEST(JournalTest, ReadPrefixStopsWhenVisitReturnsFalse) {
   const auto journal = MustOpen(FreshDirectory());
   ASSERT_TRUE(journal->Write({{"a", "1"}, {"b", "2"}, {"c", "3"}}, false).ok());
   int visited = 0;
@@ -119,7 +119,7 @@ TEST(JournalTest, ReadPrefixStopsWhenTold) {
   EXPECT_EQ(visited, 2);
 }
 
-TEST_F(JournalDeathTest, WhatAKilledProcessWroteIsThere) {
+TEST_F(JournalDeathTest, WritesSurviveAKilledProcess) {
   const std::string directory = FreshDirectory();
   EXPECT_EXIT(WriteAndDie(directory, 100), testing::KilledBySignal(SIGKILL), "");
   EXPECT_EQ(All(*MustOpen(directory)).size(), 100u);
@@ -135,7 +135,8 @@ TEST(JournalTest, ASecondWriterIsRefusedWithTheDirectory) {
 }
 
 TEST_F(JournalDeathTest, ASecondProcessIsRefusedToo) {
-  // Not a fresh one: the second process must not take it from under the first.
+  // Not FreshDirectory: the second process runs this line too and would remove the first one's
+  // journal.
   const std::string directory = testing::TempDir() + "/journal_of_two_processes";
   const auto journal = Journal::Open(directory);
   EXPECT_EXIT(
@@ -147,7 +148,7 @@ TEST_F(JournalDeathTest, ASecondProcessIsRefusedToo) {
   EXPECT_TRUE(journal.ok()) << journal.status();
 }
 
-// Holds the journal from when it says so until it is killed.
+// Starts a process that has the journal open until it is killed.
 pid_t StartHolder(const std::string& directory) {
   int ends[2];
   EXPECT_EQ(pipe(ends), 0);
@@ -165,16 +166,16 @@ pid_t StartHolder(const std::string& directory) {
   return holder;
 }
 
-TEST(JournalTest, OneThatWasRemovedIsNotWrittenTo) {
+TEST(JournalTest, ARemovedJournalRefusesWrites) {
   const std::string directory = FreshDirectory();
   const auto journal = MustOpen(directory);
   ASSERT_TRUE(journal->Write({{"a", "1"}}, true).ok());
   std::filesystem::remove_all(directory);
   EXPECT_THAT(std::string(journal->Write({{"b", "2"}}, true).message()),
-              HasSubstr("somebody has removed the journal in"));
+              HasSubstr("the journal was removed from"));
 }
 
-TEST(JournalTest, OneWhoseHolderIsJustDyingIsWaitedFor) {
+TEST(JournalTest, OpenWaitsForADyingHolderOfTheLock) {
   const std::string directory = FreshDirectory();
   const pid_t holder = StartHolder(directory);
   std::thread killer([holder] {
@@ -186,7 +187,7 @@ TEST(JournalTest, OneWhoseHolderIsJustDyingIsWaitedFor) {
   EXPECT_EQ(waitpid(holder, nullptr, 0), holder);
 }
 
-TEST(JournalTest, AReaderSeesARunningWritersRecordsAndChangesNothing) {
+TEST(JournalTest, AReaderSeesTheWritersRecordsAndChangesNothing) {
   const std::string directory = FreshDirectory();
   const auto writer = MustOpen(directory);
   ASSERT_TRUE(writer->Write({{"a", "1"}}, true).ok());
@@ -202,7 +203,7 @@ TEST(JournalTest, AReaderSeesARunningWritersRecordsAndChangesNothing) {
   EXPECT_EQ(All(**Journal::OpenReadOnly(directory)).size(), 3u);
 }
 
-TEST(JournalTest, AReaderOfNothingIsToldSoAndLeavesNothing) {
+TEST(JournalTest, OpenReadOnlyOfAMissingJournalIsNotFoundAndCreatesNothing) {
   const std::string directory = FreshDirectory();
   const absl::Status status = Journal::OpenReadOnly(directory).status();
   EXPECT_EQ(status.code(), absl::StatusCode::kNotFound);
@@ -210,7 +211,7 @@ TEST(JournalTest, AReaderOfNothingIsToldSoAndLeavesNothing) {
   EXPECT_FALSE(std::filesystem::exists(directory));
 }
 
-TEST_F(JournalDeathTest, ADamagedRecordIsNotDroppedInSilence) {
+TEST_F(JournalDeathTest, ADamagedRecordIsDataLoss) {
   const std::string directory = FreshDirectory();
   EXPECT_EXIT(WriteAndDie(directory, 3), testing::KilledBySignal(SIGKILL), "");
   for (const auto& entry : std::filesystem::directory_iterator(directory)) {
@@ -225,7 +226,7 @@ TEST_F(JournalDeathTest, ADamagedRecordIsNotDroppedInSilence) {
   EXPECT_THAT(std::string(status.message()), HasSubstr(directory));
 }
 
-// A journal with one record on a disk that is about to misbehave.
+// A journal with one record, on a file system with an injected fault.
 class JournalFaultTest : public testing::Test {
  protected:
   std::unique_ptr<Journal> Begin() {
@@ -257,7 +258,7 @@ TEST_F(JournalFaultTest, AFullDiskStopsTheJournalUntilItIsOpenedAgain) {
   EXPECT_THAT(All(*journal, "old"), ElementsAre(Pair("old", "1")));
 }
 
-TEST_F(JournalFaultTest, AJournalEndsWellOnADiskThatStaysFull) {
+TEST_F(JournalFaultTest, AJournalClosesOnAFullDisk) {
   auto journal = Begin();
   disk_->FillDiskAfter(0);
   EXPECT_FALSE(journal->Write({{"lost", "1"}}, true).ok());
@@ -266,7 +267,7 @@ TEST_F(JournalFaultTest, AJournalEndsWellOnADiskThatStaysFull) {
   EXPECT_THAT(All(*MustOpen(directory_, env_.get()), "old"), ElementsAre(Pair("old", "1")));
 }
 
-TEST_F(JournalFaultTest, AFailedAppendOrSyncIsNeverFollowedByASuccess) {
+TEST_F(JournalFaultTest, NoWriteSucceedsAfterAFailedAppendOrSync) {
   for (int good = 0; good < 2; ++good) {
     std::unique_ptr<Journal> journal = Begin();
     disk_->FailOnceAfter(good);
@@ -276,7 +277,7 @@ TEST_F(JournalFaultTest, AFailedAppendOrSyncIsNeverFollowedByASuccess) {
   }
 }
 
-TEST_F(JournalFaultTest, SyncedWritesSurviveAPowerCutAtAnyPoint) {
+TEST_F(JournalFaultTest, SyncedWritesSurviveAPowerFailureAtAnyPoint) {
   constexpr int kWrites = 4;
   bool struck = true;
   for (int good = 0; struck; ++good) {

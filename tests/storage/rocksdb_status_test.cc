@@ -24,14 +24,14 @@ TEST(RocksdbStatusTest, EachKindOfFailureHasItsCode) {
   EXPECT_EQ(FromRocksdb(Status::IOError(), "x").code(), absl::StatusCode::kInternal);
 }
 
-TEST(RocksdbStatusTest, TheMessageSaysWhatWasTriedAndWhatWentWrong) {
+TEST(RocksdbStatusTest, TheMessageHasTheActionAndTheCause) {
   const absl::Status status =
       FromRocksdb(rocksdb::Status::IOError("disk on fire"), "cannot write \"a\"");
   EXPECT_THAT(std::string(status.message()), StartsWith("cannot write \"a\": "));
   EXPECT_THAT(std::string(status.message()), HasSubstr("disk on fire"));
 }
 
-TEST(RocksdbStatusTest, AHeldLockIsToldFromAnImpossibleOne) {
+TEST(RocksdbStatusTest, AHeldLockIsDistinguishedFromOtherErrors) {
   rocksdb::Env* const env = rocksdb::Env::Default();
   const std::string path = testing::TempDir() + "/rocksdb_status_test.lock";
   rocksdb::FileLock *lock = nullptr, *second = nullptr;

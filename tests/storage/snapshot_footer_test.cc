@@ -17,7 +17,7 @@ constexpr int kKindOfChecksum = 0;
 constexpr int kFirstPlace = 1;
 constexpr int kVersion = 41;
 
-// A table file as RocksDB writes it for us.
+// A table file that RocksDB writes with SnapshotTableOptions.
 std::string TableFile() {
   const rocksdb::Options options = SnapshotTableOptions(nullptr);
   const std::string path = testing::TempDir() + "/snapshot_footer_test.sst";
@@ -29,7 +29,7 @@ std::string TableFile() {
 
 class SnapshotFooterTest : public testing::Test {
  protected:
-  // The good footer with one byte changed.
+  // Returns the valid footer with one byte changed.
   absl::Status CheckWith(int place, char byte) const {
     std::string footer = footer_;
     footer[place] = byte;
@@ -40,17 +40,17 @@ class SnapshotFooterTest : public testing::Test {
   const std::string footer_ = file_.substr(file_.size() - kSnapshotFooterBytes);
 };
 
-TEST_F(SnapshotFooterTest, WhatRocksdbWroteIsGood) {
+TEST_F(SnapshotFooterTest, TheFooterOfRocksdbIsValid) {
   EXPECT_TRUE(CheckSnapshotFooter(footer_, file_.size()).ok());
 }
 
-TEST_F(SnapshotFooterTest, BlocksThatWouldNotBeCheckedAreRefused) {
+TEST_F(SnapshotFooterTest, OtherChecksumTypesAreRefused) {
   for (const char kind : {0, 1, 2, 3, 5, -1}) {
     EXPECT_TRUE(absl::IsDataLoss(CheckWith(kKindOfChecksum, kind))) << static_cast<int>(kind);
   }
 }
 
-TEST_F(SnapshotFooterTest, AChangedByteOfThePropertiesIsSeen) {
+TEST_F(SnapshotFooterTest, AChangedByteOfThePropertiesIsDetected) {
   const auto place = CheckSnapshotFooter(footer_, file_.size());
   ASSERT_TRUE(place.ok()) << place.status();
   const std::string properties = file_.substr(place->offset, place->bytes);
@@ -69,7 +69,7 @@ TEST_F(SnapshotFooterTest, AnotherFormatIsRefused) {
   EXPECT_TRUE(absl::IsDataLoss(CheckWith(kVersion + 4, 0)));
 }
 
-TEST_F(SnapshotFooterTest, PlacesOutsideOfTheFileAreRefused) {
+TEST_F(SnapshotFooterTest, HandlesOutsideOfTheFileAreRefused) {
   EXPECT_TRUE(absl::IsDataLoss(CheckSnapshotFooter(footer_, kSnapshotFooterBytes).status()));
   std::string endless = footer_;
   endless.replace(kFirstPlace, kVersion - kFirstPlace, kVersion - kFirstPlace, '\xff');

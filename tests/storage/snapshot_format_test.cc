@@ -11,14 +11,14 @@ namespace {
 
 using std::string_literals::operator""s;
 
-TEST(SnapshotFormatTest, FileNamesSayWhichSnapshotTheyAre) {
+TEST(SnapshotFormatTest, FileNamesRoundTrip) {
   EXPECT_EQ(SnapshotFileName({3, 7}), "job-3.checkpoint-7.sst");
   SnapshotName name;
   ASSERT_TRUE(ParseSnapshotFileName("job-18446744073709551615.checkpoint-0.sst", &name));
   EXPECT_EQ(name, (SnapshotName{UINT64_MAX, 0}));
 }
 
-TEST(SnapshotFormatTest, ACopySaysWhoseItIsAndHasTheSameKeys) {
+TEST(SnapshotFormatTest, ACopyIsNamedAfterItsPsAndHasTheSameKeys) {
   const SnapshotName copy{3, 7, 12};
   EXPECT_EQ(SnapshotFileName(copy), "job-3.checkpoint-7.copy-of-ps-12.sst");
   SnapshotName name;
@@ -28,7 +28,7 @@ TEST(SnapshotFormatTest, ACopySaysWhoseItIsAndHasTheSameKeys) {
   EXPECT_EQ(DescribeSnapshot(copy), "job 3, checkpoint 7, copy of ps 12's");
 }
 
-TEST(SnapshotFormatTest, OtherFilesAreNotTakenForSnapshots) {
+TEST(SnapshotFormatTest, OtherFileNamesAreRejected) {
   for (const char* file :
        {"", "LOCK", "job-3", "job-3.checkpoint-7", "job-3.checkpoint-7.sst.0.unfinished",
         "job-03.checkpoint-7.sst", "job--3.checkpoint-7.sst", "job-+3.checkpoint-7.sst",
@@ -41,12 +41,12 @@ TEST(SnapshotFormatTest, OtherFilesAreNotTakenForSnapshots) {
   }
 }
 
-TEST(SnapshotFormatTest, KeysAreThePromisedBytes) {
+TEST(SnapshotFormatTest, KeysHaveTheDocumentedBytes) {
   EXPECT_EQ(BlockKey({0x0102, 3}, 0x80000001u), "\0\0\0\0\0\0\1\2\0\0\0\0\0\0\0\3\0\x80\0\0\1"s);
   EXPECT_EQ(IndexKey({0x0102, 3}), "\0\0\0\0\0\0\1\2\0\0\0\0\0\0\0\3\1"s);
 }
 
-TEST(SnapshotFormatTest, KeysSortLikeTheirNumbersWithTheIndexLast) {
+TEST(SnapshotFormatTest, KeysSortByNumberWithTheIndexLast) {
   const SnapshotName name{1, 255};
   const std::vector<std::string> keys = {
       BlockKey({1, 254}, 9),      BlockKey(name, 0), BlockKey(name, 255),  BlockKey(name, 256),
@@ -54,7 +54,7 @@ TEST(SnapshotFormatTest, KeysSortLikeTheirNumbersWithTheIndexLast) {
   EXPECT_TRUE(std::is_sorted(keys.begin(), keys.end()));
 }
 
-TEST(SnapshotFormatTest, ARecordGivesBackHeaderAndPieces) {
+TEST(SnapshotFormatTest, ARecordRoundTrips) {
   std::string bytes = "left over from the block before";
   const SnapshotIndex::Entry entry = EncodeRecord(5, "head", {"one", "", "two"}, &bytes);
   EXPECT_EQ(entry.block_id, 5u);
@@ -65,7 +65,7 @@ TEST(SnapshotFormatTest, ARecordGivesBackHeaderAndPieces) {
   EXPECT_EQ(record->payload, "onetwo");
 }
 
-TEST(SnapshotFormatTest, AnEmptyRecordIsARecord) {
+TEST(SnapshotFormatTest, AnEmptyRecordRoundTrips) {
   std::string bytes;
   const SnapshotIndex::Entry entry = EncodeRecord(0, "", {}, &bytes);
   const auto record = DecodeRecord(entry, bytes);
@@ -74,7 +74,7 @@ TEST(SnapshotFormatTest, AnEmptyRecordIsARecord) {
   EXPECT_EQ(record->payload, "");
 }
 
-TEST(SnapshotFormatTest, AnyFlippedBitOfARecordIsNoticed) {
+TEST(SnapshotFormatTest, EveryFlippedBitOfARecordIsDetected) {
   std::string bytes;
   const SnapshotIndex::Entry entry = EncodeRecord(1, "head", {"payload"}, &bytes);
   for (size_t bit = 0; bit < 8 * bytes.size(); ++bit) {
@@ -86,7 +86,7 @@ TEST(SnapshotFormatTest, AnyFlippedBitOfARecordIsNoticed) {
   EXPECT_FALSE(DecodeRecord(entry, "").ok());
 }
 
-TEST(SnapshotFormatTest, AnIndexGivesBackItsEntriesAndTheirSummary) {
+TEST(SnapshotFormatTest, AnIndexRoundTripsWithItsSummary) {
   const SnapshotIndex index{{{1, 100, 7}, {4, 20, 8}}};
   const auto decoded = DecodeIndex(EncodeIndex(index));
   ASSERT_TRUE(decoded.ok()) << decoded.status();
@@ -99,14 +99,14 @@ TEST(SnapshotFormatTest, AnIndexGivesBackItsEntriesAndTheirSummary) {
   EXPECT_EQ(decoded->Find(5), nullptr);
 }
 
-TEST(SnapshotFormatTest, TheSummaryNoticesEveryChangeOfABlock) {
+TEST(SnapshotFormatTest, TheSummaryDependsOnEveryBlock) {
   const SnapshotSummary summary = SnapshotIndex{{{1, 2, 3}}}.Summary();
   EXPECT_NE((SnapshotIndex{{{9, 2, 3}}}.Summary().checksum), summary.checksum);
   EXPECT_NE((SnapshotIndex{{{1, 9, 3}}}.Summary().checksum), summary.checksum);
   EXPECT_NE((SnapshotIndex{{{1, 2, 9}}}.Summary().checksum), summary.checksum);
 }
 
-TEST(SnapshotFormatTest, AnyFlippedBitOrMissingEndOfAnIndexIsNoticed) {
+TEST(SnapshotFormatTest, EveryFlippedBitOrTruncationOfAnIndexIsDetected) {
   const std::string bytes = EncodeIndex({{{1, 100, 7}, {4, 20, 8}}});
   for (size_t bit = 0; bit < 8 * bytes.size(); ++bit) {
     std::string damaged = bytes;

@@ -20,7 +20,7 @@ using ::testing::HasSubstr;
 
 constexpr SnapshotName kName{3, 8};
 
-// Tables are written here without SnapshotWriter, so that they can be wrong.
+// Writes tables without SnapshotWriter, so that they can be invalid.
 class SnapshotReaderTest : public testing::Test {
  protected:
   SnapshotReaderTest() { std::filesystem::remove(path_); }
@@ -43,7 +43,7 @@ class SnapshotReaderTest : public testing::Test {
   std::map<std::string, std::string> table_;
 };
 
-TEST_F(SnapshotReaderTest, BlocksAreFoundByTheirIds) {
+TEST_F(SnapshotReaderTest, BlocksAreFoundById) {
   const SnapshotIndex index{{AddBlock(2, "h2", "two"), AddBlock(300, "h300", "")}};
   table_[IndexKey(kName)] = EncodeIndex(index);
   const auto reader = Open();
@@ -57,18 +57,18 @@ TEST_F(SnapshotReaderTest, BlocksAreFoundByTheirIds) {
   EXPECT_TRUE((*reader)->Verify().ok());
 }
 
-TEST_F(SnapshotReaderTest, AFileThatIsNotThereIsNotFound) {
+TEST_F(SnapshotReaderTest, AMissingFileIsNotFound) {
   const absl::Status status = SnapshotReader::Open(rocksdb::Env::Default(), path_, kName).status();
   EXPECT_EQ(status.code(), absl::StatusCode::kNotFound);
   EXPECT_THAT(std::string(status.message()), HasSubstr(path_));
 }
 
-TEST_F(SnapshotReaderTest, ATableWithoutAnIndexIsNoSnapshot) {
+TEST_F(SnapshotReaderTest, ATableWithoutAnIndexIsDataLoss) {
   AddBlock(2, "h2", "two");
   EXPECT_EQ(Open().status().code(), absl::StatusCode::kDataLoss);
 }
 
-TEST_F(SnapshotReaderTest, AnIndexThatIsDamagedIsReported) {
+TEST_F(SnapshotReaderTest, ADamagedIndexIsDataLoss) {
   table_[IndexKey(kName)] = EncodeIndex({{AddBlock(2, "h2", "two")}});
   table_[IndexKey(kName)][3] ^= 1;
   const absl::Status status = Open().status();
@@ -76,7 +76,7 @@ TEST_F(SnapshotReaderTest, AnIndexThatIsDamagedIsReported) {
   EXPECT_THAT(std::string(status.message()), HasSubstr(path_));
 }
 
-TEST_F(SnapshotReaderTest, ABlockThatIsInTheIndexOnlyIsReportedByNumber) {
+TEST_F(SnapshotReaderTest, ABlockMissingFromTheFileIsReportedWithItsId) {
   const SnapshotIndex index{{AddBlock(2, "h2", "two"), AddBlock(4, "h4", "four")}};
   table_[IndexKey(kName)] = EncodeIndex(index);
   table_.erase(BlockKey(kName, 2));
@@ -89,7 +89,7 @@ TEST_F(SnapshotReaderTest, ABlockThatIsInTheIndexOnlyIsReportedByNumber) {
   EXPECT_EQ((*reader)->ReadBlock(4)->payload(), "four");
 }
 
-TEST_F(SnapshotReaderTest, TwoBlocksThatChangedPlacesAreReported) {
+TEST_F(SnapshotReaderTest, SwappedBlocksAreReported) {
   const SnapshotIndex index{{AddBlock(2, "h2", "two"), AddBlock(4, "h4", "six")}};
   table_[IndexKey(kName)] = EncodeIndex(index);
   std::swap(table_[BlockKey(kName, 2)], table_[BlockKey(kName, 4)]);

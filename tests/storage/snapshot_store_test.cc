@@ -37,7 +37,8 @@ std::unique_ptr<SnapshotStore> MustOpen(const std::string& directory, rocksdb::E
   return store.ok() ? *std::move(store) : nullptr;
 }
 
-// The bytes that block `id` of a snapshot with this seed has: any process can say what they are.
+// The contents of block `id` of a snapshot with this seed; a pure function, so that any process can
+// compute them.
 std::string Payload(uint64_t seed, uint32_t id) {
   std::string bytes(kBlockBytes + id, '\0');
   for (size_t i = 0; i < bytes.size(); ++i) {
@@ -48,7 +49,7 @@ std::string Payload(uint64_t seed, uint32_t id) {
 
 std::string Header(uint64_t seed, uint32_t id) { return absl::StrCat("header ", seed, " ", id); }
 
-// Writes a snapshot of blocks 0, 10, 20, ... whose contents follow from `seed`.
+// Writes a snapshot of blocks 0, 10, 20, ... whose contents are derived from `seed`.
 absl::StatusOr<SnapshotSummary> WriteSnapshot(SnapshotStore& store, uint64_t job,
                                               uint64_t checkpoint, uint64_t seed) {
   auto writer = store.BeginSnapshot(job, checkpoint);
@@ -100,7 +101,7 @@ void FlipByte(const std::string& path, size_t offset) {
   file.put(static_cast<char>(byte ^ 0x10));
 }
 
-TEST(SnapshotStoreTest, ASnapshotIsReadBackAsItWasWritten) {
+TEST(SnapshotStoreTest, ASnapshotRoundTrips) {
   const std::string directory = FreshDirectory();
   SnapshotSummary written;
   {
@@ -124,7 +125,7 @@ TEST(SnapshotStoreTest, TheSummaryIsAFunctionOfTheContents) {
   EXPECT_NE(WriteSnapshot(*store, 1, 3, 43)->checksum, first->checksum);
 }
 
-TEST(SnapshotStoreTest, APsWithoutBlocksHasASnapshotToo) {
+TEST(SnapshotStoreTest, ASnapshotMayBeEmpty) {
   const auto store = MustOpen(FreshDirectory());
   auto writer = store->BeginSnapshot(1, 1);
   ASSERT_TRUE(writer.ok());
@@ -142,7 +143,7 @@ TEST(SnapshotStoreTest, SnapshotsAreListedByJobInOrder) {
   EXPECT_THAT(*store->ListSnapshots(2), IsEmpty());
 }
 
-TEST(SnapshotStoreTest, WhatIsNotThereIsNamed) {
+TEST(SnapshotStoreTest, MissingSnapshotsAndBlocksAreNamed) {
   const std::string directory = FreshDirectory();
   const auto store = MustOpen(directory);
   ASSERT_TRUE(WriteSnapshot(*store, 1, 1, 1).ok());
@@ -188,7 +189,7 @@ TEST(SnapshotStoreTest, SnapshotsAreWrittenAndReadAtTheSameTime) {
   for (uint64_t t = 1; t <= 3; ++t) ExpectSnapshot(*store, t, t, t);
 }
 
-TEST(SnapshotStoreTest, DeletionGivesTheSpaceBackAndSparesTheRest) {
+TEST(SnapshotStoreTest, DeletionFreesTheSpaceAndKeepsOtherSnapshots) {
   const std::string directory = FreshDirectory();
   const auto store = MustOpen(directory);
   const uint64_t empty_bytes = BytesIn(directory);
@@ -216,7 +217,7 @@ TEST(SnapshotStoreTest, DeletionGivesTheSpaceBackAndSparesTheRest) {
   EXPECT_TRUE(store->DeleteJob(1).ok());
 }
 
-TEST(SnapshotStoreTest, AReaderGoesOnWhenItsSnapshotIsDeleted) {
+TEST(SnapshotStoreTest, AReaderSurvivesTheDeletionOfItsSnapshot) {
   const auto store = MustOpen(FreshDirectory());
   ASSERT_TRUE(WriteSnapshot(*store, 1, 1, 9).ok());
   const auto snapshot = store->OpenSnapshot(1, 1);
@@ -250,7 +251,7 @@ TEST(SnapshotStoreTest, ASecondPsIsRefusedWithTheDirectory) {
   EXPECT_THAT(std::string(status.message()), HasSubstr(directory));
 }
 
-TEST(SnapshotStoreTest, ToolsReadARunningPssStoreAndChangeNothing) {
+TEST(SnapshotStoreTest, AReadOnlyStoreSeesTheWritersSnapshotsAndChangesNothing) {
   const std::string directory = FreshDirectory();
   const auto store = MustOpen(directory);
   ASSERT_TRUE(WriteSnapshot(*store, 1, 1, 1).ok());
@@ -268,7 +269,7 @@ TEST(SnapshotStoreTest, ToolsReadARunningPssStoreAndChangeNothing) {
             absl::StatusCode::kNotFound);
 }
 
-// Finishes one snapshot, begins a second, and dies as by kill -9.
+// Finishes one snapshot, begins a second, and kills its process with SIGKILL.
 void WriteAndDie(const std::string& directory) {
   auto store = SnapshotStore::Open(directory);
   if (!WriteSnapshot(**store, 1, 1, 3).ok()) _exit(1);
@@ -277,7 +278,7 @@ void WriteAndDie(const std::string& directory) {
   kill(getpid(), SIGKILL);
 }
 
-TEST(SnapshotStoreDeathTest, AProcessKilledWhileWritingLeavesItsFinishedSnapshotsOnly) {
+TEST(SnapshotStoreDeathTest, AKilledProcessLeavesOnlyItsFinishedSnapshots) {
   GTEST_FLAG_SET(death_test_style, "threadsafe");
   const std::string directory = FreshDirectory();
   EXPECT_EXIT(WriteAndDie(directory), testing::KilledBySignal(SIGKILL), "");
@@ -287,11 +288,11 @@ TEST(SnapshotStoreDeathTest, AProcessKilledWhileWritingLeavesItsFinishedSnapshot
   ExpectSnapshot(*store, 1, 1, 3);
 }
 
-TEST(SnapshotStoreTest, AFlippedByteIsReportedWithItsBlockAndSparesTheOthers) {
+TEST(SnapshotStoreTest, AFlippedByteIsReportedWithItsBlockAndKeepsTheOthersReadable) {
   const std::string directory = FreshDirectory();
   const auto store = MustOpen(directory);
   ASSERT_TRUE(WriteSnapshot(*store, 1, 1, 4).ok());
-  // Blocks lie in the file in their order, so this is in the middle of the third, block 20.
+  // Blocks are stored in ascending order, so this byte is in the middle of the third block, 20.
   FlipByte(directory + "/job-1.checkpoint-1.sst", 2 * kBlockBytes + kBlockBytes / 2);
   const absl::Status damaged = store->ReadBlock(1, 1, 20).status();
   EXPECT_EQ(damaged.code(), absl::StatusCode::kDataLoss) << damaged;
@@ -305,19 +306,21 @@ TEST(SnapshotStoreTest, AFlippedByteIsReportedWithItsBlockAndSparesTheOthers) {
   }
 }
 
-TEST(SnapshotStoreTest, NoFlippedByteAnywhereGoesUnnoticedOrHurtsAnotherSnapshot) {
+TEST(SnapshotStoreTest, AFlippedByteNeverYieldsWrongDataOrAffectsOtherSnapshots) {
   const std::string directory = FreshDirectory();
   const auto store = MustOpen(directory);
   ASSERT_TRUE(WriteSnapshot(*store, 1, 1, 4).ok());
   ASSERT_TRUE(WriteSnapshot(*store, 1, 2, 5).ok());
   const std::string path = directory + "/job-1.checkpoint-1.sst";
   const size_t size = std::filesystem::file_size(path);
-  const size_t tail = size - 2000;  // Every byte of index and footer; some of the blocks.
+  // Tests every byte of the index and the footer, and a sample of the blocks.
+  const size_t tail = size - 2000;
   for (size_t offset = 0; offset < size; offset += offset < tail ? 9973 : 1) {
     FlipByte(path, offset);
     const auto snapshot = store->OpenSnapshot(1, 1);
     if (snapshot.ok() && (*snapshot)->Verify().ok()) {
-      // The table file's own descriptions are not the data's; the data must be as written.
+      // A flipped byte in the table file's own metadata may be harmless; then the data must be
+      // correct.
       ExpectSnapshot(*store, 1, 1, 4);
     }
     FlipByte(path, offset);
@@ -326,7 +329,7 @@ TEST(SnapshotStoreTest, NoFlippedByteAnywhereGoesUnnoticedOrHurtsAnotherSnapshot
   ExpectSnapshot(*store, 1, 2, 5);
 }
 
-TEST(SnapshotStoreTest, AFileUnderAnotherSnapshotsNameIsRefused) {
+TEST(SnapshotStoreTest, ARenamedSnapshotIsRefused) {
   const std::string directory = FreshDirectory();
   const auto store = MustOpen(directory);
   ASSERT_TRUE(WriteSnapshot(*store, 1, 1, 4).ok());
@@ -340,7 +343,7 @@ TEST(SnapshotStoreTest, AFileUnderAnotherSnapshotsNameIsRefused) {
   }
 }
 
-// A store with one snapshot, on a disk that is about to misbehave.
+// A store with one snapshot, on a file system with an injected fault.
 class SnapshotStoreFaultTest : public testing::Test {
  protected:
   std::unique_ptr<SnapshotStore> Begin() {
@@ -357,7 +360,7 @@ class SnapshotStoreFaultTest : public testing::Test {
   std::unique_ptr<rocksdb::Env> env_;
 };
 
-TEST_F(SnapshotStoreFaultTest, ADiskThatFillsAtAnyPointFailsThatSnapshotOnly) {
+TEST_F(SnapshotStoreFaultTest, AFullDiskAtAnyPointFailsOnlyThatSnapshot) {
   int good = 0;
   for (bool struck = true; struck; ++good) {
     const auto store = Begin();
@@ -378,7 +381,7 @@ TEST_F(SnapshotStoreFaultTest, ADiskThatFillsAtAnyPointFailsThatSnapshotOnly) {
   EXPECT_GT(good, 5);
 }
 
-TEST_F(SnapshotStoreFaultTest, AFailureAtAnyPointIsNotForgotten) {
+TEST_F(SnapshotStoreFaultTest, AFailureAtAnyPointIsReportedByFinish) {
   for (int good = 0;; ++good) {
     const auto store = Begin();
     disk_->FailOnceAfter(good);
@@ -391,7 +394,7 @@ TEST_F(SnapshotStoreFaultTest, AFailureAtAnyPointIsNotForgotten) {
   }
 }
 
-TEST_F(SnapshotStoreFaultTest, APowerCutAtAnyPointLeavesWholeSnapshots) {
+TEST_F(SnapshotStoreFaultTest, APowerFailureAtAnyPointLeavesCompleteSnapshots) {
   bool struck = true;
   for (int good = 0; struck; ++good) {
     auto store = Begin();

@@ -13,11 +13,11 @@
 namespace cairn::storage {
 namespace {
 
-TEST(SnapshotTableTest, TheMachinesDiskIsTheDefault) {
+TEST(SnapshotTableTest, TheDefaultEnvIsUsedForNull) {
   EXPECT_EQ(SnapshotTableOptions(nullptr).env, rocksdb::Env::Default());
 }
 
-TEST(SnapshotTableTest, ATableHoldsItsBytesUncompressedAndLittleElse) {
+TEST(SnapshotTableTest, ATableIsUncompressedAndHasLittleOverhead) {
   const rocksdb::Options options = SnapshotTableOptions(nullptr);
   const std::string path = testing::TempDir() + "/snapshot_table_test.sst";
   const std::string value(1 << 20, 'x');

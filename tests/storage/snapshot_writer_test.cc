@@ -37,7 +37,7 @@ class SnapshotWriterTest : public testing::Test {
   const std::unique_ptr<rocksdb::Env> env_ = rocksdb::NewCompositeEnv(disk_);
 };
 
-TEST_F(SnapshotWriterTest, ASnapshotHasItsNameOnlyWhenItIsFinished) {
+TEST_F(SnapshotWriterTest, AFileGetsItsFinalNameInFinish) {
   const auto writer = Create();
   ASSERT_TRUE(writer->Add(1, "header", {"pay", "load"}).ok());
   EXPECT_FALSE(std::filesystem::exists(path_));
@@ -50,7 +50,7 @@ TEST_F(SnapshotWriterTest, ASnapshotHasItsNameOnlyWhenItIsFinished) {
   EXPECT_FALSE(std::filesystem::exists(directory_ + "/temporary"));
 }
 
-TEST_F(SnapshotWriterTest, AnErrorStaysAndNamesSnapshotAndDirectory) {
+TEST_F(SnapshotWriterTest, AnErrorPersistsAndNamesSnapshotAndDirectory) {
   const auto writer = Create();
   ASSERT_TRUE(writer->Add(1, "header", {"payload"}).ok());
   disk_->FailOnceAfter(0);
@@ -63,7 +63,7 @@ TEST_F(SnapshotWriterTest, AnErrorStaysAndNamesSnapshotAndDirectory) {
   EXPECT_TRUE(std::filesystem::is_empty(directory_));
 }
 
-TEST_F(SnapshotWriterTest, ADirectoryThatIsGoneIsAnError) {
+TEST_F(SnapshotWriterTest, AMissingDirectoryIsAnError) {
   std::filesystem::remove_all(directory_);
   const absl::Status status =
       SnapshotWriter::Create(env_.get(), directory_, "temporary", kName).status();
@@ -71,7 +71,7 @@ TEST_F(SnapshotWriterTest, ADirectoryThatIsGoneIsAnError) {
   EXPECT_THAT(std::string(status.message()), HasSubstr(directory_));
 }
 
-TEST_F(SnapshotWriterTest, BlocksOutOfOrderAreTheProgrammersError) {
+TEST_F(SnapshotWriterTest, BlocksOutOfOrderFailACheck) {
   const auto writer = Create();
   ASSERT_TRUE(writer->Add(5, "", {}).ok());
   EXPECT_DEATH(writer->Add(5, "", {}).IgnoreError(), "block_id");
