@@ -86,7 +86,7 @@ absl::StatusOr<std::unique_ptr<Journal>> Journal::Open(const std::string& direct
                                                        rocksdb::Env* env) {
   CAIRN_RETURN_IF_ERROR(CreateDirectories(directory));
   const rocksdb::Options options = JournalOptions(env);
-  AwaitLock(options.env, directory);
+  WaitForLock(options.env, directory);
   rocksdb::DB* database = nullptr;
   const rocksdb::Status status = rocksdb::DB::Open(options, directory, &database);
   if (IsLockHeld(status)) {
@@ -129,14 +129,14 @@ absl::Status Journal::Write(absl::Span<const Change> changes, bool sync) {
   rocksdb::WriteOptions options;
   options.sync = sync;
   // Unsynced records are history that may be lost, so only synced writes pay for this check.
-  if (sync) CAIRN_RETURN_IF_ERROR(CheckThere());
+  if (sync) CAIRN_RETURN_IF_ERROR(CheckNotRemoved());
   return FromRocksdb(database_->Write(options, &batch),
                      Quoted("cannot write to the journal in", directory_));
 }
 
 // RocksDB does not notice that its files have been unlinked: writes to them still succeed, and the
 // data are lost when the process exits.
-absl::Status Journal::CheckThere() const {
+absl::Status Journal::CheckNotRemoved() const {
   return FromRocksdb(database_->GetEnv()->FileExists(directory_ + "/CURRENT"),
                      Quoted("the journal was removed from", directory_));
 }

@@ -72,7 +72,7 @@ class Journal {
       std::string_view from = {}) const;
 
  private:
-  absl::Status CheckThere() const;
+  absl::Status CheckNotRemoved() const;
   Journal(std::string directory, std::unique_ptr<rocksdb::DB> database);
 
   const std::string directory_;

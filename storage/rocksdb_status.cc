@@ -11,11 +11,11 @@
 namespace cairn::storage {
 namespace {
 
-constexpr std::chrono::seconds kLockPatience(10);
+constexpr std::chrono::seconds kLockTimeout(10);
 constexpr std::chrono::milliseconds kLockInterval(20);
 // RocksDB has no status code for a held lock, so these parts of its messages are matched.
-constexpr const char* kHeldByAnother = "While lock file";
-constexpr const char* kHeldByThisOne = "lock hold by current process";
+constexpr const char* kHeldByOtherProcess = "While lock file";
+constexpr const char* kHeldByThisProcess = "lock hold by current process";
 
 bool Says(const rocksdb::Status& status, const char* text) {
   return status.IsIOError() && status.ToString().find(text) != std::string::npos;
@@ -39,14 +39,14 @@ absl::Status FromRocksdb(const rocksdb::Status& status, std::string_view action)
 }
 
 bool IsLockHeld(const rocksdb::Status& status) {
-  return Says(status, kHeldByAnother) || Says(status, kHeldByThisOne);
+  return Says(status, kHeldByOtherProcess) || Says(status, kHeldByThisProcess);
 }
 
-void AwaitLock(rocksdb::Env* env, const std::string& directory) {
-  const auto give_up = std::chrono::steady_clock::now() + kLockPatience;
+void WaitForLock(rocksdb::Env* env, const std::string& directory) {
+  const auto give_up = std::chrono::steady_clock::now() + kLockTimeout;
   rocksdb::FileLock* lock = nullptr;
   rocksdb::Status locked = env->LockFile(directory + "/LOCK", &lock);
-  while (Says(locked, kHeldByAnother) && std::chrono::steady_clock::now() < give_up) {
+  while (Says(locked, kHeldByOtherProcess) && std::chrono::steady_clock::now() < give_up) {
     std::this_thread::sleep_for(kLockInterval);
     locked = env->LockFile(directory + "/LOCK", &lock);
   }

@@ -27,7 +27,7 @@ bool IsLockHeld(const rocksdb::Status& status);
 
 // Waits for up to 10 s while another process holds the lock of `directory`. A killed process holds
 // its locks until the kernel has freed its memory, which can take seconds.
-void AwaitLock(rocksdb::Env* env, const std::string& directory);
+void WaitForLock(rocksdb::Env* env, const std::string& directory);
 
 }  // namespace cairn::storage
 

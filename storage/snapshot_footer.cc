@@ -30,7 +30,7 @@ std::optional<uint64_t> TakeVarint(std::string_view* bytes) {
 
 // Decodes a block handle. Returns the location of the block and its trailer, or nullopt if it is
 // not inside the file.
-std::optional<BytePlace> TakePlace(uint64_t file_bytes, std::string_view* bytes) {
+std::optional<ByteRange> TakeBlockHandle(uint64_t file_bytes, std::string_view* bytes) {
   const std::optional<uint64_t> offset = TakeVarint(bytes);
   const std::optional<uint64_t> size = TakeVarint(bytes);
   const uint64_t end = file_bytes - kSnapshotFooterBytes;
@@ -38,7 +38,7 @@ std::optional<BytePlace> TakePlace(uint64_t file_bytes, std::string_view* bytes)
       kBlockTrailerBytes > end - *offset - *size) {
     return std::nullopt;
   }
-  return BytePlace{*offset, *size + kBlockTrailerBytes};
+  return ByteRange{*offset, *size + kBlockTrailerBytes};
 }
 
 // RocksDB's checksum kXXH3 (ComputeBuiltinChecksumWithLastByte in table/format.cc).
@@ -56,7 +56,7 @@ uint32_t LittleEndian(std::string_view bytes) {
 
 }  // namespace
 
-absl::StatusOr<BytePlace> CheckSnapshotFooter(std::string_view footer, uint64_t file_bytes) {
+absl::StatusOr<ByteRange> CheckSnapshotFooter(std::string_view footer, uint64_t file_bytes) {
   if (footer.size() != kSnapshotFooterBytes || file_bytes < kSnapshotFooterBytes) {
     return absl::DataLossError(absl::StrCat("its size is only ", file_bytes, " bytes"));
   }
@@ -67,15 +67,15 @@ absl::StatusOr<BytePlace> CheckSnapshotFooter(std::string_view footer, uint64_t 
     return absl::DataLossError(absl::StrCat("its checksum type is ", static_cast<int>(footer[0]),
                                             " instead of ", static_cast<int>(rocksdb::kXXH3)));
   }
-  std::string_view places = footer.substr(1, kVersionBegin - 1);
-  const std::optional<BytePlace> of_blocks = TakePlace(file_bytes, &places);
-  const std::optional<BytePlace> index = TakePlace(file_bytes, &places);
-  if (!of_blocks || !index) return absl::DataLossError("its footer points outside of the file");
+  std::string_view handles = footer.substr(1, kVersionBegin - 1);
+  const std::optional<ByteRange> meta_index = TakeBlockHandle(file_bytes, &handles);
+  const std::optional<ByteRange> index = TakeBlockHandle(file_bytes, &handles);
+  if (!meta_index || !index) return absl::DataLossError("its footer points outside of the file");
   const uint64_t begin = index->offset + index->bytes;
-  if (begin > of_blocks->offset || of_blocks->offset - begin > kSnapshotPropertiesBytesMax) {
+  if (begin > meta_index->offset || meta_index->offset - begin > kSnapshotPropertiesBytesMax) {
     return absl::DataLossError("its footer leaves no room for the table properties");
   }
-  return BytePlace{begin, of_blocks->offset - begin};
+  return ByteRange{begin, meta_index->offset - begin};
 }
 
 absl::Status CheckSnapshotProperties(std::string_view properties) {

@@ -16,7 +16,7 @@ namespace cairn::storage {
 inline constexpr uint64_t kSnapshotFooterBytes = 53;
 
 // A range of bytes in a file.
-struct BytePlace {
+struct ByteRange {
   uint64_t offset = 0;
   uint64_t bytes = 0;
 };
@@ -25,7 +25,7 @@ struct BytePlace {
 // location of the table properties and their checksum, which lie between the last two blocks; at
 // most kSnapshotPropertiesBytesMax bytes. DataLoss: RocksDB with SnapshotTableOptions cannot have
 // written `footer`.
-absl::StatusOr<BytePlace> CheckSnapshotFooter(std::string_view footer, uint64_t file_bytes);
+absl::StatusOr<ByteRange> CheckSnapshotFooter(std::string_view footer, uint64_t file_bytes);
 
 inline constexpr uint64_t kSnapshotPropertiesBytesMax = uint64_t{64} << 10;
 

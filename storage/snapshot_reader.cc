@@ -21,7 +21,7 @@ constexpr size_t kVerifyReadAheadBytes = 4 << 20;
 std::string_view ToView(const rocksdb::Slice& bytes) { return {bytes.data(), bytes.size()}; }
 
 // Checks the footer and the properties, which RocksDB uses before it has verified any checksum.
-absl::Status CheckEnd(rocksdb::Env* env, const std::string& path) {
+absl::Status CheckFooterAndProperties(rocksdb::Env* env, const std::string& path) {
   const std::string action = absl::StrCat("cannot read the snapshot \"", path, "\"");
   uint64_t file_bytes = 0;
   std::unique_ptr<rocksdb::RandomAccessFile> file;
@@ -38,12 +38,12 @@ absl::Status CheckEnd(rocksdb::Env* env, const std::string& path) {
   const auto damaged = [&action](const absl::Status& cause) {
     return absl::DataLossError(absl::StrCat(action, ": it is damaged: ", cause.message()));
   };
-  const absl::StatusOr<BytePlace> place = CheckSnapshotFooter(ToView(footer), file_bytes);
-  if (!place.ok()) return damaged(place.status());
-  std::string bytes(place->bytes, '\0');
+  const absl::StatusOr<ByteRange> range = CheckSnapshotFooter(ToView(footer), file_bytes);
+  if (!range.ok()) return damaged(range.status());
+  std::string bytes(range->bytes, '\0');
   rocksdb::Slice properties;
   CAIRN_RETURN_IF_ERROR(
-      FromRocksdb(file->Read(place->offset, bytes.size(), &properties, bytes.data()), action));
+      FromRocksdb(file->Read(range->offset, bytes.size(), &properties, bytes.data()), action));
   const absl::Status checked = CheckSnapshotProperties(ToView(properties));
   return checked.ok() ? checked : damaged(checked);
 }
@@ -64,7 +64,7 @@ absl::StatusOr<std::unique_ptr<SnapshotReader>> SnapshotReader::Open(rocksdb::En
     return FromRocksdb(
         found, absl::StrCat("no snapshot of ", DescribeSnapshot(name), " at \"", path, "\""));
   }
-  CAIRN_RETURN_IF_ERROR(CheckEnd(options.env, path));
+  CAIRN_RETURN_IF_ERROR(CheckFooterAndProperties(options.env, path));
   auto table = std::make_unique<rocksdb::SstFileReader>(options);
   CAIRN_RETURN_IF_ERROR(
       FromRocksdb(table->Open(path), absl::StrCat("cannot read the snapshot \"", path, "\"")));

@@ -33,7 +33,7 @@ absl::StatusOr<std::unique_ptr<SnapshotStore>> SnapshotStore::Open(const std::st
   CAIRN_RETURN_IF_ERROR(CreateDirectories(directory));
   std::unique_ptr<SnapshotStore> store(new SnapshotStore(directory, env));
   CAIRN_RETURN_IF_ERROR(store->Lock());
-  CAIRN_RETURN_IF_ERROR(store->Tidy());
+  CAIRN_RETURN_IF_ERROR(store->CleanUp());
   store->ReadCluster();
   return store;
 }
@@ -46,7 +46,7 @@ absl::StatusOr<std::unique_ptr<const SnapshotStore>> SnapshotStore::OpenReadOnly
 }
 
 absl::Status SnapshotStore::Lock() {
-  AwaitLock(env_, directory_);
+  WaitForLock(env_, directory_);
   const rocksdb::Status locked = env_->LockFile(directory_ + "/LOCK", &lock_);
   if (IsLockHeld(locked)) {
     return absl::UnavailableError(absl::StrCat("another ps uses the snapshot store in \"",
@@ -57,7 +57,7 @@ absl::Status SnapshotStore::Lock() {
                      absl::StrCat("cannot lock the snapshot store in \"", directory_, "\""));
 }
 
-absl::Status SnapshotStore::Tidy() {
+absl::Status SnapshotStore::CleanUp() {
   const std::string action =
       absl::StrCat("cannot clean up the snapshot store in \"", directory_, "\"");
   std::vector<std::string> files;

@@ -98,7 +98,7 @@ class SnapshotStore {
 
   absl::Status Lock();
   // Deletes unfinished files and finds out whether there are snapshots.
-  absl::Status Tidy();
+  absl::Status CleanUp();
   void ReadCluster();
   absl::Status Delete(const std::vector<SnapshotName>& names);
   std::string PathOf(const SnapshotName& name) const;

@@ -34,7 +34,7 @@ absl::StatusOr<std::unique_ptr<SnapshotWriter>> SnapshotWriter::Create(
     const SnapshotName& name) {
   std::unique_ptr<SnapshotWriter> writer(new SnapshotWriter(env, directory, temporary_file, name));
   const absl::Status opened =
-      FromRocksdb(writer->table_->Open(writer->temporary_path_), writer->Doing("create"));
+      FromRocksdb(writer->table_->Open(writer->temporary_path_), writer->ErrorPrefix("create"));
   if (!opened.ok()) return writer->Fail(opened);
   return writer;
 }
@@ -46,7 +46,7 @@ absl::Status SnapshotWriter::Add(uint32_t block_id, std::string_view header,
   if (!status_.ok()) return status_;
   index_.entries.push_back(EncodeRecord(block_id, header, pieces, &record_));
   const absl::Status added =
-      FromRocksdb(table_->Put(BlockKey(name_, block_id), record_), Doing("write"));
+      FromRocksdb(table_->Put(BlockKey(name_, block_id), record_), ErrorPrefix("write"));
   return added.ok() ? added : Fail(added);
 }
 
@@ -68,9 +68,9 @@ absl::StatusOr<SnapshotSummary> SnapshotWriter::Finish() {
 
 absl::Status SnapshotWriter::Close() {
   CAIRN_RETURN_IF_ERROR(
-      FromRocksdb(table_->Put(IndexKey(name_), EncodeIndex(index_)), Doing("write")));
+      FromRocksdb(table_->Put(IndexKey(name_), EncodeIndex(index_)), ErrorPrefix("write")));
   // Finish syncs the file and drops it from the page cache, so that ReadBack reads from the disk.
-  CAIRN_RETURN_IF_ERROR(FromRocksdb(table_->Finish(), Doing("finish")));
+  CAIRN_RETURN_IF_ERROR(FromRocksdb(table_->Finish(), ErrorPrefix("finish")));
   table_.reset();
   return absl::OkStatus();
 }
@@ -80,20 +80,21 @@ absl::Status SnapshotWriter::ReadBack() const {
                          SnapshotReader::Open(env_, temporary_path_, name_));
   if (reader->summary() != index_.Summary()) {
     return absl::DataLossError(
-        absl::StrCat(Doing("read back"), ": the index differs from the one written"));
+        absl::StrCat(ErrorPrefix("read back"), ": the index differs from the one written"));
   }
   return reader->Verify();
 }
 
 absl::Status SnapshotWriter::Publish() {
   const std::string path = directory_ + "/" + SnapshotFileName(name_);
-  CAIRN_RETURN_IF_ERROR(FromRocksdb(env_->RenameFile(temporary_path_, path), Doing("rename")));
+  CAIRN_RETURN_IF_ERROR(
+      FromRocksdb(env_->RenameFile(temporary_path_, path), ErrorPrefix("rename")));
   std::unique_ptr<rocksdb::Directory> directory;
   rocksdb::Status synced = env_->NewDirectory(directory_, &directory);
   if (synced.ok()) synced = directory->Fsync();
   // The caller is told that the snapshot does not exist, so it must not be found later.
   if (!synced.ok()) env_->DeleteFile(path).PermitUncheckedError();
-  return FromRocksdb(synced, Doing("rename"));
+  return FromRocksdb(synced, ErrorPrefix("rename"));
 }
 
 absl::Status SnapshotWriter::Fail(absl::Status status) {
@@ -104,7 +105,7 @@ absl::Status SnapshotWriter::Fail(absl::Status status) {
   return status_;
 }
 
-std::string SnapshotWriter::Doing(std::string_view verb) const {
+std::string SnapshotWriter::ErrorPrefix(std::string_view verb) const {
   return absl::StrCat("cannot ", std::string(verb), " the snapshot of ", DescribeSnapshot(name_),
                       " in \"", directory_, "\"");
 }

@@ -55,7 +55,7 @@ class SnapshotWriter {
   absl::Status Publish();
   // Stores the first error and deletes the file.
   absl::Status Fail(absl::Status status);
-  std::string Doing(std::string_view verb) const;
+  std::string ErrorPrefix(std::string_view verb) const;
 
   rocksdb::Env* const env_;
   const std::string directory_;
