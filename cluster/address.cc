@@ -25,7 +25,7 @@ bool IsHostCharacter(char c) {
          c == '.' || c == '_';
 }
 
-// Zone indices (fe80::1%eth0) included.
+// Includes zone indices (fe80::1%eth0).
 bool IsIpv6Character(char c) { return IsHostCharacter(c) || c == ':' || c == '%'; }
 
 absl::StatusOr<uint16_t> ParsePort(std::string_view text, std::string_view port, bool allow_zero) {
@@ -69,7 +69,7 @@ absl::StatusOr<Address> ParseAddress(std::string_view text, bool allow_port_zero
     return Bad(text, "has brackets around something other than an IPv6 address");
   }
   if (!std::all_of(host.begin(), host.end(), bracketed ? IsIpv6Character : IsHostCharacter)) {
-    return Bad(text, "has a host with characters that no host has");
+    return Bad(text, "has a host with invalid characters");
   }
   const absl::StatusOr<uint16_t> port = ParsePort(text, rest.substr(1), allow_port_zero);
   if (!port.ok()) return port.status();
@@ -89,7 +89,8 @@ bool IsLoopback(const Address& address) {
 }
 
 std::string BindAddress(const Address& own) {
-  // "localhost" may mean both 127.0.0.1 and ::1, and binding half of it would look like success.
+  // "localhost" may resolve to both 127.0.0.1 and ::1; binding only one of them would look like
+  // success.
   if (own.host == "localhost") return absl::StrCat("127.0.0.1:", own.port);
   return own.ToString();
 }

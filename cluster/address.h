@@ -9,26 +9,27 @@
 
 namespace cairn::cluster {
 
-// Where a task listens: HOST:PORT, or [IPV6]:PORT.
+// The address of a task: HOST:PORT or [IPV6]:PORT.
 struct Address {
   std::string host;  // Without brackets.
   uint16_t port = 0;
 
-  // The form that it was parsed from.
+  // Formats the address as ParseAddress reads it.
   std::string ToString() const;
   bool operator==(const Address&) const = default;
 };
 
-// InvalidArgument says what is wrong with `text`: no port, a bad port (1 to 65535; 0 only if
-// `allow_port_zero`), no host, an IPv6 address without brackets, a scheme, blanks.
+// Parses HOST:PORT. InvalidArgument, with the reason and the expected form: no port, a port outside
+// of 1 to 65535 (0 is allowed with `allow_port_zero`), no host, an IPv6 address without brackets, a
+// URL scheme, or spaces.
 absl::StatusOr<Address> ParseAddress(std::string_view text, bool allow_port_zero = false);
 
-// Whether only this machine reaches what listens there: localhost, 127.x.x.x, ::1.
+// Whether the address is reachable only from this machine: localhost, 127.0.0.0/8 or ::1.
 bool IsLoopback(const Address& address);
 
-// What a daemon binds: the host of its own address, so that it listens on the interface that others
-// know it by and on no other: loopback for localhost (127.0.0.1), 127.x.x.x and ::1. 0.0.0.0 and
-// [::] mean every interface.
+// The address that a daemon with this address listens on. It binds only the interface of its own
+// host name, and loopback for a loopback address (127.0.0.1 for localhost). 0.0.0.0 and [::] bind
+// all interfaces.
 std::string BindAddress(const Address& own);
 
 }  // namespace cairn::cluster

@@ -15,23 +15,25 @@ class Service;
 
 namespace cairn::cluster {
 
-// Serves given (callback) services with gRPC's health service and reflection beside them: the
-// control plane, and the health checks of workers, which serve nothing else. Thread-safe.
+// A gRPC server for callback services, with health checking and reflection. The coordinator serves
+// the control plane with it; a worker has no service of its own and serves only health checks.
+// Thread-safe.
 class ControlServer {
  public:
-  // `address` is HOST:PORT, port 0: any free one. The services must outlive the server; there may
-  // be none. AlreadyExists: the port is in use. Unavailable: the address cannot be bound.
+  // Starts serving on `address` (HOST:PORT; port 0 chooses a free port). `services` may be empty,
+  // and must outlive the server. AlreadyExists: the port is in use. Unavailable: the address cannot
+  // be bound.
   static absl::StatusOr<std::unique_ptr<ControlServer>> Start(
       const std::string& address, const std::vector<grpc::Service*>& services);
-  // Shuts down.
+  // Calls Shutdown.
   ~ControlServer();
   ControlServer(const ControlServer&) = delete;
   ControlServer& operator=(const ControlServer&) = delete;
 
   int port() const { return server_.port(); }
 
-  // Returns when all calls have ended; those still running after `grace` are cancelled (their
-  // reactors must react to that by finishing). May be called more than once.
+  // Returns when all calls have ended. Calls that still run after `grace` are cancelled; their
+  // reactors must then finish. Idempotent.
   void Shutdown(absl::Duration grace = absl::Milliseconds(200));
 
  private:

@@ -27,11 +27,11 @@
 namespace cairn::cluster {
 namespace {
 
-// Sent by Exit to wake Run.
+// Exit sends it to wake Run.
 constexpr int kWakeSignal = SIGUSR1;
 
-// Every connection takes a file descriptor, and shells give only 1024 of the many that a process
-// may have.
+// Every connection uses a file descriptor, and shells set the soft limit to 1024, far below the
+// hard limit.
 void RaiseDescriptorLimit() {
   constexpr rlim_t kEnough = 1 << 20;
   constexpr rlim_t kFew = 256;
@@ -40,8 +40,8 @@ void RaiseDescriptorLimit() {
   limit.rlim_cur = std::max(limit.rlim_cur, std::min(limit.rlim_max, kEnough));
   setrlimit(RLIMIT_NOFILE, &limit);
   if (limit.rlim_cur >= kFew) return;
-  CAIRN_LOG_WARNING("few file descriptors, and every connection takes one", "limit", limit.rlim_cur,
-                    "fix", "raise it: ulimit -n, or systemd's LimitNOFILE");
+  CAIRN_LOG_WARNING("the file descriptor limit is low, and every connection uses one", "limit",
+                    limit.rlim_cur, "fix", "raise it: ulimit -n, or systemd's LimitNOFILE");
 }
 
 sigset_t WaitedSignals() {
@@ -71,7 +71,7 @@ absl::StatusOr<std::string> ReadFile(const std::string& path) {
 }  // namespace
 
 void KeepMemory() {
-  constexpr int kMmapThresholdBytes = 32 << 20;  // The largest that glibc takes.
+  constexpr int kMmapThresholdBytes = 32 << 20;  // The maximum that glibc accepts.
   constexpr int kTrimThresholdBytes = 1 << 30;
   constexpr int kTopPadBytes = 16 << 20;
   mallopt(M_MMAP_THRESHOLD, kMmapThresholdBytes);
@@ -93,7 +93,7 @@ class Daemon::Impl {
   };
 
   Ending WaitForEnding();
-  // Ends the process unless stopped_ is set in time.
+  // Exits the process unless stopped_ is set before the timeout.
   void Watch(int code);
 
   const DaemonOptions options_;
@@ -110,7 +110,8 @@ void Daemon::Impl::Exit(int code, const std::string& reason) {
   MutexLock lock(&mutex_);
   if (std::exchange(exiting_, true)) return;
   ending_ = {code, reason};
-  // To the process: it is blocked in every thread, and waits for Run if that has not begun.
+  // Sent to the process: the signal is blocked in all threads, so it stays pending if Run has not
+  // started yet.
   kill(pid_, kWakeSignal);
 }
 
@@ -133,8 +134,8 @@ void Daemon::Impl::Watch(int code) {
   while (!stopped_) {
     const auto left = deadline - std::chrono::steady_clock::now();
     if (left.count() <= 0) {
-      CAIRN_LOG_ERROR("stopping takes too long, ending without it", "after", options_.stop_timeout,
-                      "code", code);
+      CAIRN_LOG_ERROR("stopping takes too long; exiting", "after", options_.stop_timeout, "code",
+                      code);
       _exit(code);
     }
     changed_.WaitFor(&mutex_, left);
@@ -163,7 +164,7 @@ int Daemon::Impl::Run(const std::function<void()>& stop) {
 absl::StatusOr<std::unique_ptr<Daemon>> Daemon::Start(const DaemonOptions& options) {
   KeepMemory();
   signal(SIGPIPE, SIG_IGN);
-  signal(SIGXFSZ, SIG_IGN);  // A file that may not grow is an error like a full disk.
+  signal(SIGXFSZ, SIG_IGN);  // A write beyond the file size limit fails like one to a full disk.
   const sigset_t signals = WaitedSignals();
   pthread_sigmask(SIG_BLOCK, &signals, nullptr);
   LogOptions log;
@@ -184,17 +185,17 @@ int Daemon::Run(const std::function<void()>& stop) { return impl_->Run(stop); }
 void WarnOfOpenPort(const Address& own) {
   if (IsLoopback(own)) return;
   CAIRN_LOG_WARNING(
-      "whoever reaches this port can use the cluster and read its data: Cairn does not "
-      "authenticate, it belongs on a network that is trusted (README.md, On several machines)",
+      "Cairn does not authenticate its clients: anyone who can reach this port can use the "
+      "cluster and read its data; use a trusted network (README.md, On several machines)",
       "address", own.ToString());
 }
 
 int ReportFailure(const std::string& program, const absl::Status& status) {
   std::fprintf(stderr, "%s: %s\n", program.c_str(),
                Printable(std::string(status.message())).c_str());
-  const bool may_pass = absl::IsUnavailable(status) || absl::IsResourceExhausted(status) ||
-                        absl::IsAlreadyExists(status);
-  return may_pass ? kExitRestart : kExitPermanent;
+  const bool transient = absl::IsUnavailable(status) || absl::IsResourceExhausted(status) ||
+                         absl::IsAlreadyExists(status);
+  return transient ? kExitRestart : kExitPermanent;
 }
 
 absl::StatusOr<TfConfig> LoadTfConfig(const std::string& file, const std::string& environment) {

@@ -13,50 +13,50 @@
 
 namespace cairn::cluster {
 
-// Exit codes of the daemons: 1 to 127 mean that starting again will not help, 128 and up that it
-// will.
+// Exit codes of the daemons. 1 to 127: a restart will not help. 128 and higher: restart.
 inline constexpr int kExitPermanent = 1;
 inline constexpr int kExitBadUsage = 2;
 inline constexpr int kExitRestart = 129;
 inline constexpr int kExitInterrupted = 130;
 inline constexpr int kExitTerminated = 143;
 
-// Tells malloc to keep memory. Messages of some MiB come and go all the time: without this glibc
-// would map and unmap each of them, and pay for fresh pages every time (1.05 to 1.25 times as
-// slow). Daemon::Start does it; others that move many do it first thing.
+// Configures glibc's malloc not to return large blocks to the system. Messages of a few MiB are
+// allocated and freed continuously; by default each would be mapped and unmapped, with page faults
+// on every use, which makes a step 1.05 to 1.25 times as slow. Daemon::Start calls it. Other
+// programs that exchange many messages call it before they start threads.
 void KeepMemory();
 
 struct DaemonOptions {
   std::string program;  // "ps_server"; the name in the log.
   std::string log_level = "info";
-  std::string log_file;  // Beside standard error; empty: none.
-  // What may be spent on stopping before the process ends anyhow.
+  std::string log_file;  // Log to this file as well as to standard error; empty: none.
+  // Stopping may take this long; then the process exits without completing it.
   absl::Duration stop_timeout = absl::Seconds(10);
 };
 
-// What the mains of ps_server, worker and coordinator share: the log, signals, memory settings and
-// the way out. One per process, made before any other thread:
+// Startup and shutdown of ps_server, worker and coordinator: logging, signals, memory settings and
+// the exit code. Create one in main before any other thread:
 //
 //   auto daemon = Daemon::Start(options);
 //   ... start servers and sessions; they may call daemon->Exit ...
 //   return daemon->Run([&] { ... stop them ... });
 class Daemon {
  public:
-  // Sets up the log, blocks SIGTERM and SIGINT for this and all later threads (Run takes them),
-  // ignores SIGPIPE and SIGXFSZ (what fails is told by the call that failed), tells malloc to keep
-  // memory that large messages come and go in, allows as many file descriptors as this process may
-  // have, and logs that the program starts. InvalidArgument, Unavailable: as InitLogging.
+  // Initializes logging; blocks SIGTERM and SIGINT in this and all later threads (Run waits for
+  // them); ignores SIGPIPE and SIGXFSZ, because the failing call reports the error; configures
+  // malloc; raises the file descriptor limit to its hard limit. InvalidArgument, Unavailable: see
+  // InitLogging.
   static absl::StatusOr<std::unique_ptr<Daemon>> Start(const DaemonOptions& options);
   ~Daemon();
   Daemon(const Daemon&) = delete;
   Daemon& operator=(const Daemon&) = delete;
 
-  // Makes Run end with this code; `reason` becomes the last line of the log. The first call counts.
-  // Any thread; does not block.
+  // Makes Run stop and return `code`, and logs `reason` as the last line. Only the first call has
+  // an effect. Thread-safe; does not block.
   void Exit(int code, const std::string& reason);
 
   // Waits for SIGTERM (143), SIGINT (130) or Exit, calls `stop`, and returns the exit code. If
-  // `stop` takes longer than stop_timeout the process ends right there, with the same code.
+  // `stop` takes longer than stop_timeout, exits the process with this code.
   int Run(const std::function<void()>& stop);
 
  private:
@@ -65,20 +65,20 @@ class Daemon {
   std::unique_ptr<Impl> impl_;
 };
 
-// Logs a warning if others than this machine can reach the port that a daemon serves the cluster
-// on: whoever does so may use it.
+// Logs a warning if other machines can reach `own`: Cairn does not authenticate its clients.
 void WarnOfOpenPort(const Address& own);
 
-// What main does when it cannot start: the reason goes to standard error as the last line. Returns
-// the exit code: kExitRestart for Unavailable, ResourceExhausted and AlreadyExists (a port that the
-// predecessor may still hold), else kExitPermanent.
+// Prints the error that prevents a daemon from starting to standard error. Returns the exit code:
+// kExitRestart for Unavailable, ResourceExhausted and AlreadyExists (the port may still be in use
+// by the previous process), otherwise kExitPermanent.
 int ReportFailure(const std::string& program, const absl::Status& status);
 
-// TF_CONFIG from `file` unless that is empty, else from `environment` (the variable's value).
-// NotFound: both are empty. InvalidArgument: it cannot be read or is wrong.
+// Parses TF_CONFIG from `file`, or, if that is empty, from `environment` (the value of the
+// variable). NotFound: both are empty. InvalidArgument: the file cannot be read, or the
+// configuration is invalid.
 absl::StatusOr<TfConfig> LoadTfConfig(const std::string& file, const std::string& environment);
 
-// InvalidArgument that says whose TF_CONFIG this is, and what the program `needs` instead.
+// Returns InvalidArgument: names the task of `config` and appends what the program `needs`.
 absl::Status WrongTask(const TfConfig& config, const std::string& needs);
 
 }  // namespace cairn::cluster

@@ -15,7 +15,7 @@ namespace {
 
 std::string UnknownWord(const CLI::App& app, const std::string& word) {
   if (word.empty() || word[0] != '-') {
-    return absl::StrCat("\"", word, "\" is no flag, and nothing else is taken");
+    return absl::StrCat("\"", word, "\" is not a flag; only flags are accepted");
   }
   std::vector<std::string> names;
   for (const CLI::Option* option : app.get_options()) names.push_back(option->get_name());

@@ -11,12 +11,12 @@ class App;
 
 namespace cairn::cluster {
 
-// Parses a daemon's command line, which has flags only. Nothing: the daemon may start. Else its
-// exit code: 0 after --help and --version, kExitBadUsage after one line on standard error that says
-// what is wrong and, of a flag that there is not, which one was probably meant.
+// Parses the command line of a daemon, which consists of flags only. Returns nullopt if the daemon
+// should start, otherwise the exit code: 0 after --help and --version, kExitBadUsage after an
+// error, which is printed to standard error in one line with a suggestion for misspelled flags.
 std::optional<int> ParseDaemonFlags(CLI::App* app, int argc, const char* const* argv);
 
-// HOST:PORT, as ParseAddress takes it.
+// A validator for HOST:PORT (see ParseAddress).
 FlagCheck IsAddress();
 
 }  // namespace cairn::cluster

@@ -31,7 +31,7 @@ using Writer = grpc::ServerAsyncResponseWriter<grpc::ByteBuffer>;
 
 constexpr DataMethod kMethods[] = {DataMethod::kPull, DataMethod::kPush, DataMethod::kUpload,
                                    DataMethod::kFetch};
-// Calls of a method that a queue is ready to take at the same moment.
+// The number of calls of a method that a queue can accept simultaneously.
 constexpr int kReadyCalls = 8;
 
 bool IsBounded(DataMethod method) { return method != DataMethod::kPush; }
@@ -49,7 +49,7 @@ class DataServer::Impl {
   void Shutdown(absl::Duration grace);
   int port() const { return server_.port(); }
 
-  // For Call, on a queue's thread.
+  // Called by Call on the thread of its queue.
   void Expect(DataMethod method, grpc::ServerCompletionQueue* queue);
   void Arrived(Call* call, std::unique_ptr<RawCall> raw);
   void Gone(Call* call, DataMethod method);
@@ -64,7 +64,7 @@ class DataServer::Impl {
  private:
   static void Serve(grpc::ServerCompletionQueue* queue);
   void ShareMemory();
-  // False if this is not the first shutdown.
+  // Returns false if Shutdown has been called before.
   bool BeginShutdown(std::vector<std::shared_ptr<Link>>* unanswered);
 
   const int calls_max_;
@@ -72,32 +72,32 @@ class DataServer::Impl {
   RawService service_;
   std::vector<std::unique_ptr<grpc::ServerCompletionQueue>> queues_;
   GrpcServer server_;
-  std::shared_ptr<const SharedMemoryHost> host_;  // Null: no memory is shared.
-  FindMemory find_memory_;                        // In host_.
+  std::shared_ptr<const SharedMemoryHost> host_;  // Null if memory is not shared.
+  FindMemory find_memory_;                        // Looks up memory in host_.
   std::vector<std::thread> threads_;
 
   mutable Mutex mutex_;
   ConditionVariable no_calls_;
   bool stopped_ ABSL_GUARDED_BY(mutex_) = false;
-  // Those that have arrived and whose tags have not all come back.
+  // Calls that have arrived and have outstanding tags.
   absl::flat_hash_set<Call*> calls_ ABSL_GUARDED_BY(mutex_);
-  // Those of them that calls_max_ bounds.
+  // The number of calls that calls_max_ limits.
   int bounded_calls_ ABSL_GUARDED_BY(mutex_) = 0;
 };
 
-// What the owner of a RawCall holds of its Call, which may be gone before: a server that shuts down
-// answers by itself.
+// Connects a RawCall with its Call. The RawCall may outlive the Call, because the server answers
+// pending calls by itself when it shuts down.
 struct DataServer::Impl::Link {
   Mutex mutex;
-  // Until it is answered.
+  // Null once the call has been answered.
   Call* call ABSL_GUARDED_BY(mutex) = nullptr;
   std::atomic<bool> abandoned = false;
 
   void Answer(absl::StatusOr<Frame> answer);
 };
 
-// One call from before it arrives until all of its tags are back; then it deletes itself. Runs on
-// its queue's thread only, except for Finish.
+// A call, from before its arrival until all of its tags have been returned; then it deletes itself.
+// Runs on the thread of its queue, except for Finish.
 class DataServer::Impl::Call {
  public:
   Call(Impl* server, DataMethod method, grpc::ServerCompletionQueue* queue)
@@ -123,13 +123,13 @@ class DataServer::Impl::Call {
 
   const std::shared_ptr<Link>& link() const { return link_; }
 
-  // Once; any thread, with the link's mutex held.
+  // Called once, on any thread, with the link's mutex held.
   void Finish(const absl::StatusOr<Frame>& answer) {
     void* tag = finished_.Released();
     if (answer.ok() && answer->buffer() != nullptr) {
       writer_.Finish(*answer->buffer(), grpc::Status::OK, tag);
     } else if (answer.ok()) {
-      writer_.FinishWithError(ToGrpc(absl::InternalError("the answer is empty")), tag);
+      writer_.FinishWithError(ToGrpc(absl::InternalError("the reply is empty")), tag);
     } else {
       writer_.FinishWithError(ToGrpc(answer.status()), tag);
     }
@@ -147,10 +147,11 @@ class DataServer::Impl::Call {
   };
 
   void OnArrived(bool ok) {
-    if (!ok) {  // The server shuts down; a call that never began has no other tags.
+    if (!ok) {  // The server is shutting down. A call that has not arrived has no other tags.
       delete this;
       return;
     }
+    // Accept the next call before this one is handled, so that kReadyCalls are always waiting.
     server_->Expect(method_, queue_);
     {
       MutexLock lock(&link_->mutex);
@@ -174,7 +175,7 @@ class DataServer::Impl::Call {
 
   void TagIsBack() {
     if (--tags_out_ > 0) return;
-    {  // Whoever called Finish has come out of it.
+    {  // Wait until the thread that called Finish has released the mutex.
       MutexLock lock(&link_->mutex);
     }
     server_->Gone(this, method_);
@@ -188,7 +189,7 @@ class DataServer::Impl::Call {
   grpc::ServerContext context_;
   grpc::ByteBuffer request_;
   Writer writer_{&context_};
-  int tags_out_ = 2;  // Of a call that has arrived: finished_ and ended_.
+  int tags_out_ = 2;  // The tags of a call that has arrived: finished_ and ended_.
   Tag<&Call::OnArrived> arrived_{this};
   Tag<&Call::OnFinished> finished_{this};
   Tag<&Call::OnEnded> ended_{this};
@@ -205,6 +206,7 @@ absl::Status DataServer::Impl::Start(const DataServerOptions& options) {
     queues_.push_back(server_.builder().AddCompletionQueue());
   }
   if (absl::Status started = server_.Start(options.address); !started.ok()) {
+    // gRPC requires that all queues are shut down and drained before they are destroyed.
     for (auto& queue : queues_) queue->Shutdown();
     for (auto& queue : queues_) Serve(queue.get());
     return started;
@@ -219,15 +221,15 @@ absl::Status DataServer::Impl::Start(const DataServerOptions& options) {
   return absl::OkStatus();
 }
 
-// Without it everything works, over TCP.
+// Optional: without shared memory, clients use TCP.
 void DataServer::Impl::ShareMemory() {
   absl::StatusOr<std::unique_ptr<SharedMemoryHost>> host = SharedMemoryHost::Start(port());
   if (!host.ok()) {
-    CAIRN_LOG_WARNING("clients on this machine are served over TCP", "why", host.status());
+    CAIRN_LOG_WARNING("cannot share memory; clients on this machine use TCP", "why", host.status());
     return;
   }
   host_ = *std::move(host);
-  // Requests may outlive the server.
+  // A request may outlive the server.
   find_memory_ = [weak = std::weak_ptr<const SharedMemoryHost>(host_)](uint64_t token) {
     const std::shared_ptr<const SharedMemoryHost> host = weak.lock();
     return host != nullptr ? host->Find(token) : nullptr;
@@ -241,7 +243,7 @@ void DataServer::Impl::Serve(grpc::ServerCompletionQueue* queue) {
 }
 
 void DataServer::Impl::Expect(DataMethod method, grpc::ServerCompletionQueue* queue) {
-  // Under the lock: nothing may be asked of a queue that is being shut down.
+  // The lock prevents a request from being added to a queue that is being shut down.
   MutexLock lock(&mutex_);
   if (!stopped_) new Call(this, method, queue);
 }
@@ -285,11 +287,15 @@ bool DataServer::Impl::BeginShutdown(std::vector<std::shared_ptr<Link>>* unanswe
 void DataServer::Impl::Shutdown(absl::Duration grace) {
   std::vector<std::shared_ptr<Link>> unanswered;
   if (!server_.started() || !BeginShutdown(&unanswered)) return;
+  // Answer pending calls first: the server's Shutdown waits for all calls, and the owners of parked
+  // calls may never answer them.
   for (auto& link : unanswered) {
     link->Answer(absl::UnavailableError("the server is shutting down"));
   }
   server_.Shutdown(grace);
   {
+    // Wait for all tags before the queues are shut down; the calls refer to the queues and to this
+    // object.
     MutexLock lock(&mutex_);
     while (!calls_.empty()) no_calls_.Wait(&mutex_);
   }

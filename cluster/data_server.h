@@ -12,39 +12,40 @@
 namespace cairn::cluster {
 
 struct DataServerOptions {
-  std::string address;  // HOST:PORT to bind; port 0: any free one.
-  int threads = 2;      // Each with a completion queue of its own.
-  // In progress, parked ones included, but without pushes; more: RESOURCE_EXHAUSTED. A push that
-  // was kept out could be the one that all others wait for: their number is for the handler to
-  // bound (a ps keeps one for each batch that an update of a block may have).
+  std::string address;  // HOST:PORT; port 0 chooses a free port.
+  int threads = 2;      // Each has its own completion queue.
+  // The maximum number of calls in progress, including parked ones and excluding pushes. Further
+  // calls get RESOURCE_EXHAUSTED. Pushes are not limited here, because all parked calls may be
+  // waiting for the very push that would be rejected; the handler limits them (a ps keeps one for
+  // each batch of a block's update).
   int calls_max = 16384;
 };
 
-// Serves proto::ParameterServer with raw frames on completion queues, with gRPC's health service
-// and reflection beside it. Thread-safe.
+// Serves proto::ParameterServer with raw frames (frame.h) on completion queues, with gRPC health
+// checking and reflection. Thread-safe.
 class DataServer {
  public:
-  // Called on the server's threads, several at a time. Must not block for long: while it runs, its
-  // thread serves nobody else.
+  // Called concurrently on the server's threads. Must not block for long, because its thread serves
+  // no other call meanwhile.
   using Handler = std::function<void(std::unique_ptr<RawCall>)>;
 
-  // Serves when it returns. AlreadyExists: the port is in use. InvalidArgument: bad options.
+  // Starts serving. AlreadyExists: the port is in use. InvalidArgument: invalid options.
   // Unavailable: the address cannot be bound.
   static absl::StatusOr<std::unique_ptr<DataServer>> Start(const DataServerOptions& options,
                                                            Handler handler);
-  // Shuts down.
+  // Calls Shutdown.
   ~DataServer();
   DataServer(const DataServer&) = delete;
   DataServer& operator=(const DataServer&) = delete;
 
-  // The port that is bound.
+  // The bound port.
   int port() const;
-  // Answered and not answered calls that are still in progress.
+  // The number of calls whose replies have not been sent completely.
   int calls_in_progress() const;
 
-  // Takes no more calls, answers all that wait with UNAVAILABLE (what their owners answer later is
-  // ignored), and returns when all answers are out or were cut off after `grace`, and the handler
-  // will not be called again. May be called more than once.
+  // Rejects new calls, answers all waiting calls with UNAVAILABLE (later replies to them are
+  // ignored), and waits for the replies to be sent, for at most `grace`. The handler is not called
+  // after Shutdown returns. Idempotent.
   void Shutdown(absl::Duration grace = absl::Seconds(1));
 
  private:

@@ -20,8 +20,8 @@ extern "C" void AnnotateIgnoreReadsEnd(const char* file, int line);
 namespace cairn::cluster {
 namespace {
 
-// While one of these lives thread sanitizer does not look at what this thread reads. For slices:
-// threads of gRPC's wrote them, and how gRPC hands them over it does not see either.
+// Disables ThreadSanitizer's checks of this thread's reads while it exists. gRPC's threads write
+// the slices and pass them on in a way that ThreadSanitizer does not see.
 class UncheckedReads {
  public:
 #if defined(CAIRN_THREAD_SANITIZER)
@@ -38,7 +38,7 @@ static_assert(std::endian::native == std::endian::little, "frames are little end
 
 constexpr uint32_t kMagic = 0x32726943;  // "Cir2"
 constexpr size_t kChecksumBytes = sizeof(uint64_t);
-// A header names blocks; even 100,000 of them are far below.
+// A header consists mainly of block ids; 100,000 of them are far smaller.
 constexpr size_t kHeaderBytesMax = size_t{4} << 20;
 constexpr size_t kTensorsMax = size_t{1} << 18;
 constexpr uint32_t kPayloadIsShared = 1;
@@ -49,14 +49,14 @@ struct Prefix {
   uint64_t payload_bytes = 0;
   uint32_t tensors = 0;
   uint32_t flags = 0;
-  uint64_t memory = 0;  // 0: none.
+  uint64_t memory = 0;  // 0 if no shared memory is used.
   uint64_t payload_offset = 0;
   uint64_t reply_offset = 0;
   uint64_t reply_bytes = 0;
 };
 static_assert(sizeof(Prefix) == 56);
 
-// One tensor in the table.
+// An entry of the table.
 struct Entry {
   uint64_t bytes = 0;
   uint64_t checksum = 0;
@@ -65,12 +65,12 @@ static_assert(sizeof(Entry) == 16);
 
 constexpr size_t kOverheadBytes = sizeof(Prefix) + kChecksumBytes;
 
-// Of all but the payload. Far below any overflow, whatever the prefix says.
+// The size of everything but the payload. Cannot overflow, whatever the prefix contains.
 uint64_t HeadBytes(const Prefix& prefix) {
   return kOverheadBytes + uint64_t{prefix.header_bytes} + prefix.tensors * sizeof(Entry);
 }
 
-// gRPC gives no slice that is both its own and writable; until it is sent this one is only ours.
+// grpc::Slice has no mutable access; the slice is not shared before it is sent.
 uint8_t* Writable(grpc::Slice& slice) { return const_cast<uint8_t*>(slice.begin()); }
 
 void DropOwner(void* owner) { delete static_cast<std::shared_ptr<const void>*>(owner); }
@@ -98,7 +98,7 @@ absl::Status CheckSize(size_t header_bytes, size_t tensors, size_t payload_bytes
   return absl::OkStatus();
 }
 
-// Copies the tensors to `to`, one after the other.
+// Copies the tensors to `to`, one after another, and returns their table.
 std::vector<Entry> CopyTensors(const std::vector<FramePiece>& pieces, uint8_t* to) {
   std::vector<Entry> table;
   table.reserve(pieces.size());
@@ -111,7 +111,7 @@ std::vector<Entry> CopyTensors(const std::vector<FramePiece>& pieces, uint8_t* t
   return table;
 }
 
-// Appends slices of the tensors.
+// Appends slices of the tensors and returns their table.
 std::vector<Entry> AddTensors(std::vector<FramePiece> pieces, std::vector<grpc::Slice>* slices) {
   std::vector<Entry> table;
   table.reserve(pieces.size());
@@ -192,7 +192,8 @@ absl::StatusOr<Frame> EncodeFrame(const google::protobuf::MessageLite& header,
     prefix.payload_offset = room.payload.offset;
     prefix.flags = kPayloadIsShared;
   }
-  std::vector<grpc::Slice> slices(1);  // The head comes first, when the checksums are known.
+  // The head is first, but it is made last because it contains the checksums.
+  std::vector<grpc::Slice> slices(1);
   slices.reserve(1 + pieces.size());
   const std::vector<Entry> table =
       shared ? CopyTensors(pieces, room.payload.data()) : AddTensors(std::move(pieces), &slices);
@@ -200,18 +201,19 @@ absl::StatusOr<Frame> EncodeFrame(const google::protobuf::MessageLite& header,
   return Frame(std::make_shared<grpc::ByteBuffer>(slices.data(), slices.size()));
 }
 
-// A cursor over gRPC's slices and, if the payload is shared, over that.
+// A cursor over gRPC's slices and, if the payload is shared, over the shared memory.
 struct FrameReader::State {
   std::vector<grpc::Slice> slices;
-  size_t slice = 0;   // The cursor's slice,
-  size_t offset = 0;  // and place in it.
-  SharedSpan shared;  // What is left of a shared payload.
+  size_t slice = 0;   // The current slice.
+  size_t offset = 0;  // The position in it.
+  SharedSpan shared;  // The unread part of a shared payload.
   SharedSpan reply_room;
   std::vector<Entry> table;
-  size_t next = 0;  // The tensor to be read.
+  size_t next = 0;  // The next tensor.
   size_t bytes_left = 0;
 
-  // Returns the checksum of the copy. The caller has checked that there are that many.
+  // Copies from the slices and returns the checksum of the copy. The caller has checked that enough
+  // bytes are left.
   uint64_t CopyFromSlices(void* destination, size_t bytes) {
     const UncheckedReads slices_are_grpcs;
     Checksum checksum;
@@ -231,7 +233,7 @@ struct FrameReader::State {
     return checksum.Digest();
   }
 
-  // The same, from where the payload is.
+  // The same for the payload, wherever it is.
   uint64_t CopyPayload(void* destination, size_t bytes) {
     if (shared.memory == nullptr) return CopyFromSlices(destination, bytes);
     Checksum checksum;
@@ -247,9 +249,9 @@ struct FrameReader::State {
 
 namespace {
 
-absl::Status ChangedUnderWay(const char* what, uint64_t bytes) {
+absl::Status Corrupted(const char* what, uint64_t bytes) {
   return absl::DataLossError(
-      absl::StrCat(what, " of ", bytes, " bytes was changed under way: wrong checksum"));
+      absl::StrCat(what, " of ", bytes, " bytes was corrupted in transit: wrong checksum"));
 }
 
 absl::Status CheckPrefix(const Prefix& prefix, size_t frame_bytes) {
@@ -261,16 +263,17 @@ absl::Status CheckPrefix(const Prefix& prefix, size_t frame_bytes) {
   const uint64_t head_bytes = HeadBytes(prefix);
   const bool shared = (prefix.flags & kPayloadIsShared) != 0;
   if (head_bytes > frame_bytes || frame_bytes - head_bytes != (shared ? 0 : prefix.payload_bytes)) {
-    return absl::DataLossError(absl::StrCat("a frame of ", frame_bytes, " bytes announces ",
-                                            head_bytes, " of head and ", prefix.payload_bytes,
-                                            " of tensors"));
+    return absl::DataLossError(absl::StrCat("a frame of ", frame_bytes, " bytes declares ",
+                                            head_bytes, " bytes of head and ", prefix.payload_bytes,
+                                            " bytes of tensors"));
   }
   return CheckSize(prefix.header_bytes, prefix.tensors, prefix.payload_bytes);
 }
 
 }  // namespace
 
-// The whole head is there; the checksum covers what was copied out of it.
+// Requires that the head is complete. The checksum is computed from the copies, which are used
+// afterwards.
 absl::Status FrameReader::State::ReadHead(const Prefix& prefix, std::string* header) {
   Checksum checksum;
   checksum.Add(&prefix, sizeof(prefix));
@@ -282,15 +285,15 @@ absl::Status FrameReader::State::ReadHead(const Prefix& prefix, std::string* hea
   checksum.Add(table.data(), table.size() * sizeof(Entry));
   uint64_t stored;
   CopyFromSlices(&stored, sizeof(stored));
-  if (stored != checksum.Digest()) return ChangedUnderWay("a frame's head", HeadBytes(prefix));
+  if (stored != checksum.Digest()) return Corrupted("a frame's head", HeadBytes(prefix));
   for (const Entry& entry : table) {
     if (entry.bytes > prefix.payload_bytes - bytes_left) {
-      return absl::DataLossError("a frame's tensors are larger than it says");
+      return absl::DataLossError("a frame's tensors are larger than its prefix declares");
     }
     bytes_left += entry.bytes;
   }
   if (bytes_left == prefix.payload_bytes) return absl::OkStatus();
-  return absl::DataLossError("a frame's tensors are smaller than it says");
+  return absl::DataLossError("a frame's tensors are smaller than its prefix declares");
 }
 
 absl::Status FrameReader::State::FindShared(const Prefix& prefix, const FindMemory& find) {
@@ -301,7 +304,7 @@ absl::Status FrameReader::State::FindShared(const Prefix& prefix, const FindMemo
   if ((prefix.flags & kPayloadIsShared) == 0) return absl::OkStatus();
   shared = {memory, prefix.payload_offset, prefix.payload_bytes};
   if (shared.IsInside()) return absl::OkStatus();
-  return absl::DataLossError("a frame's tensors lie in memory that is not shared with this task");
+  return absl::DataLossError("a frame's tensors are in shared memory that this task does not know");
 }
 
 FrameReader::FrameReader(std::unique_ptr<State> state) : state_(std::move(state)) {}
@@ -314,7 +317,7 @@ absl::StatusOr<FrameReader> FrameReader::Open(Frame frame, google::protobuf::Mes
   if (frame_bytes < kOverheadBytes) {
     return absl::DataLossError(absl::StrCat("a frame of ", frame_bytes,
                                             " bytes is shorter than the ", kOverheadBytes,
-                                            " that every frame has"));
+                                            " of the smallest frame"));
   }
   if (frame_bytes > kFrameBytesMax) {
     return absl::InvalidArgumentError(absl::StrCat(
@@ -364,7 +367,7 @@ absl::Status FrameReader::ReadTensor(void* destination, size_t bytes) {
   ++state_->next;
   state_->bytes_left -= bytes;
   if (state_->CopyPayload(destination, bytes) == entry.checksum) return absl::OkStatus();
-  return ChangedUnderWay("a tensor", bytes);
+  return Corrupted("a tensor", bytes);
 }
 
 absl::Status FrameReader::ExpectEnd() const {

@@ -22,62 +22,71 @@ namespace grpc {
 class ByteBuffer;
 }
 
-// What travels on the data plane. A frame is, in little endian:
+// Frames: the encoding of requests and replies of the data plane. A frame consists of the following
+// parts. Integers are little-endian.
 //
 //   prefix     56 bytes: u32 magic, u32 header_bytes, u64 payload_bytes, u32 tensors, u32 flags,
 //              u64 memory, u64 payload_offset, u64 reply_offset, u64 reply_bytes
-//   header     a serialized proto
-//   table      for each tensor: u64 bytes, u64 XXH3 of them
-//   checksum   u64, XXH3 of everything before
-//   payload    raw tensors, one after the other
+//   header     a serialized protobuf message
+//   table      for each tensor: u64 bytes, u64 XXH3 of the tensor
+//   checksum   u64, XXH3 of everything before it
+//   payload    the raw tensors, one after another
 //
-// Between processes of one host the payload may lie in shared memory instead (flag 1): at
-// payload_offset of the memory that both call `memory`. A request may offer room there for its
-// reply's payload (reply_offset, reply_bytes).
+// Between processes of one machine the payload may be in shared memory instead (flag 1): at
+// payload_offset of the memory with the token `memory`. A request may also reserve space there for
+// the payload of its reply (reply_offset, reply_bytes).
 //
-// Tensors are copied once on their way in, and checked while they are. On their way out frames
-// refer to the caller's memory; only into shared memory they are copied.
+//   CAIRN_ASSIGN_OR_RETURN(Frame frame, EncodeFrame(header, {FramePiece::Borrowed(values)}));
+//   CAIRN_ASSIGN_OR_RETURN(FrameReader reader, FrameReader::Open(frame, &header));
+//   CAIRN_RETURN_IF_ERROR(reader.Read(absl::MakeSpan(values)));
+//
+// A received tensor is copied once, and its checksum is computed during the copy. A sent frame
+// references the memory of owned tensors; borrowed ones, and those that go into shared memory, are
+// copied.
 
 namespace cairn::cluster {
 
-// Of a whole frame; set as gRPC's limit on both sides.
+// The maximum size of a frame; also gRPC's message size limit.
 inline constexpr size_t kFrameBytesMax = size_t{256} << 20;
 
-// A stretch of memory that is sent. Either `owner` keeps it allocated for as long as gRPC holds on
-// to it, which may be longer than the call, or it is borrowed, and copied unless it goes into
-// shared memory. The contents must not change before the call has ended; afterwards they may (if
-// any of it is still under way, its checksum is wrong and it is refused).
+// A range of memory to send. It is one of:
+//   - owned: `owner` keeps it allocated while gRPC uses it, possibly after the call has ended;
+//   - borrowed: it is copied, unless it goes into shared memory;
+//   - neither: it outlives all channels and servers.
+// The contents must not change before the call has ended. Later changes are harmless: if gRPC is
+// still sending the memory, the receiver detects a wrong checksum.
 struct FramePiece {
   const void* data = nullptr;
   size_t bytes = 0;
-  std::shared_ptr<const void> owner;  // Null: the memory outlives every channel and server,
-  bool borrowed = false;              // unless it is borrowed.
+  std::shared_ptr<const void> owner;
+  bool borrowed = false;
 
   static FramePiece OfFloats(absl::Span<const float> values, std::shared_ptr<const void> owner) {
     return {values.data(), values.size() * sizeof(float), std::move(owner), false};
   }
-  // Of memory that is allocated until the call has ended, and perhaps no longer.
+  // For memory that stays allocated until the call has ended.
   static FramePiece Borrowed(absl::Span<const float> values) {
     return {values.data(), values.size() * sizeof(float), nullptr, true};
   }
 };
 
-// Shared memory by the name that both sides gave it; null: not known (any more). Any thread.
+// Returns the shared memory with this token, or null if it is unknown. Called on any thread.
 using FindMemory = std::function<std::shared_ptr<SharedMemory>(uint64_t token)>;
 
-// An encoded frame, or what claims to be one: a counted reference to gRPC's buffer. Default: empty.
+// An encoded frame, or received bytes that may be one: a reference-counted gRPC buffer. Empty by
+// default.
 class Frame {
  public:
   Frame() = default;
-  // `find` is for a frame that came from elsewhere; null: its sender shares no memory.
+  // `find` resolves the shared memory of received frames; null if the sender shares none.
   explicit Frame(std::shared_ptr<grpc::ByteBuffer> buffer, FindMemory find = nullptr)
       : buffer_(std::move(buffer)), find_(std::move(find)) {}
-  // Of these bytes, copied: for tests.
+  // Copies `bytes`. For tests.
   static Frame FromBytes(std::string_view bytes);
 
-  // Without what lies in shared memory; 0 if empty.
+  // Size without tensors in shared memory; 0 if empty.
   size_t bytes() const;
-  // All of it in one string, copied: for tests.
+  // Copies the frame. For tests.
   std::string ToBytes() const;
   // May be null.
   const std::shared_ptr<grpc::ByteBuffer>& buffer() const { return buffer_; }
@@ -88,44 +97,45 @@ class Frame {
   FindMemory find_;
 };
 
-// Room in memory that sender and receiver share, one and the same for both. Default: none.
+// Space for tensors in memory that sender and receiver share; both parts are in the same memory.
+// Empty by default.
 struct FrameRoom {
-  SharedSpan payload;  // For the tensors; not used if it is too small for them.
-  SharedSpan reply;    // For those of the answer.
+  SharedSpan payload;  // For the request's tensors. Not used if it is too small.
+  SharedSpan reply;    // For the reply's tensors.
 };
 
-// Reads all of `pieces` once, for the checksums; copies those that are borrowed, and all of them
-// into room.payload if they fit. InvalidArgument: the frame would be larger than kFrameBytesMax.
+// Encodes a frame. Reads all `pieces` to compute their checksums, and copies the borrowed ones; if
+// all fit into room.payload, copies all of them there instead. InvalidArgument: the frame would be
+// larger than kFrameBytesMax.
 absl::StatusOr<Frame> EncodeFrame(const google::protobuf::MessageLite& header,
                                   std::vector<FramePiece> pieces, const FrameRoom& room = {});
 
-// Reads a frame that anybody may have sent. Not thread-safe; movable.
+// Decodes a frame from an untrusted sender. Movable. Not thread-safe.
 class FrameReader {
  public:
-  // Verifies all lengths, and the checksum of everything but the tensors, before it parses the
-  // header into `*header`. DataLoss: cut short, too long, changed under way, or in memory that is
-  // not shared with us. InvalidArgument: not a frame, too large, or the header is not a message of
-  // this type.
+  // Verifies all sizes and the checksum of everything but the tensors, then parses the header into
+  // `*header`. DataLoss: the frame is truncated, too long or corrupted, or refers to unknown shared
+  // memory. InvalidArgument: not a frame, too large, or the header is not a message of this type.
   static absl::StatusOr<FrameReader> Open(Frame frame, google::protobuf::MessageLite* header);
 
   FrameReader(FrameReader&&) noexcept;
   FrameReader& operator=(FrameReader&&) noexcept;
   ~FrameReader();
 
-  // Bytes of the payload that have not been read.
+  // The number of payload bytes that have not been read.
   size_t bytes_left() const;
 
-  // Copies the next tensor out and verifies the copy. InvalidArgument: it has another size, or
-  // there is none; then nothing was read. DataLoss: it was changed under way; then the destination
-  // holds no more than the attempt.
+  // Copies the next tensor to `destination` and verifies its checksum. InvalidArgument: the tensor
+  // has another size, or there is none; nothing has been read. DataLoss: the tensor is corrupted;
+  // the contents of `destination` are undefined.
   absl::Status Read(absl::Span<float> destination);
-  // The same for one that is no array of floats.
+  // The same for data other than floats.
   absl::Status ReadBytes(absl::Span<char> destination);
 
-  // InvalidArgument unless all was read.
+  // InvalidArgument if tensors are left.
   absl::Status ExpectEnd() const;
 
-  // Where the sender wants the answer's tensors to be; none, if nowhere.
+  // Where the sender wants the tensors of the reply; empty if it has reserved no space.
   const SharedSpan& reply_room() const;
 
  private:

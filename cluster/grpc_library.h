@@ -3,10 +3,10 @@
 
 namespace cairn::cluster {
 
-// Keeps gRPC's library running until the process ends. Without it gRPC stops all of its threads
-// whenever the last channel or server goes away, which may take it 10 s: a poller that helps large
-// writes sleeps that long, and nothing wakes it. Everything that makes a channel or a server calls
-// this first. Any thread, any number of times.
+// Keeps the gRPC library initialized until the process exits. Otherwise gRPC stops all of its
+// threads when the last channel or server is destroyed, which can take 10 s because one of its
+// pollers cannot be woken. Call it before creating a channel or a server. Thread-safe and
+// idempotent.
 void KeepGrpcRunning();
 
 }  // namespace cairn::cluster

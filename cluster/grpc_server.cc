@@ -21,7 +21,7 @@ constexpr int kPingIntervalMinMilliseconds = 1000;
 constexpr int kHttp2FrameBytes = (1 << 24) - 1;
 constexpr int kLookaheadBytes = 64 << 20;
 
-// Both are looked at by the constructor of a ServerBuilder.
+// The constructor of ServerBuilder reads both settings, so they must be made before it runs.
 std::unique_ptr<grpc::ServerBuilder> MakeBuilder() {
   KeepGrpcRunning();
   static const bool plugins = [] {

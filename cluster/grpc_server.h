@@ -15,29 +15,29 @@ class ServerBuilder;
 
 namespace cairn::cluster {
 
-// What both kinds of server share: health service, reflection, message sizes, keepalive, a port
-// that no other process can listen on, and a listener that survives a lack of file descriptors.
-// Thread-safe once it is started.
+// The common part of ControlServer and DataServer: health checking, reflection, message sizes,
+// keepalive, exclusive use of the port, and a listener that survives a shortage of file
+// descriptors. Thread-safe after Start.
 class GrpcServer {
  public:
   GrpcServer();
-  // Shuts down, if it was started.
+  // Calls Shutdown.
   ~GrpcServer();
   GrpcServer(const GrpcServer&) = delete;
   GrpcServer& operator=(const GrpcServer&) = delete;
 
-  // Where services and completion queues are added before Start.
+  // Add services and completion queues before Start.
   grpc::ServerBuilder& builder() { return *builder_; }
 
-  // Once. Serves when it returns. Errors: as Listener::Listen.
+  // Starts serving. Must be called at most once. Errors: see Listener::Listen.
   absl::Status Start(const std::string& address);
   bool started() const { return server_ != nullptr; }
 
-  // The bound port, after Start.
+  // The bound port. Requires that Start has succeeded.
   int port() const { return listener_->port(); }
 
-  // Takes no more connections and calls, and returns when all calls have ended; those still running
-  // after `grace` are cancelled. May be called more than once.
+  // Rejects new connections and calls, and returns when all calls have ended. Calls that still run
+  // after `grace` are cancelled. Idempotent.
   void Shutdown(absl::Duration grace);
 
  private:

@@ -7,7 +7,7 @@
 namespace cairn::cluster {
 namespace {
 
-// Messages travel in HTTP/2 trailers, for which gRPC accepts 8 KiB by default, percent-encoded.
+// Messages are sent percent-encoded in HTTP/2 trailers, which gRPC limits to 8 KiB by default.
 constexpr size_t kMessageBytesMax = 2000;
 
 std::string Shortened(std::string message) {
@@ -19,9 +19,10 @@ std::string Shortened(std::string message) {
 }  // namespace
 
 absl::Status FromGrpc(const grpc::Status& status) {
-  // gRPC's own answer for a service that a server has not: a ps that was taken for a coordinator.
+  // gRPC itself returns this if the server lacks the service, for example when the coordinator's
+  // address is that of a ps.
   if (status.error_code() == grpc::StatusCode::UNIMPLEMENTED && status.error_message().empty()) {
-    return absl::UnimplementedError("the server there has no such service");
+    return absl::UnimplementedError("the server does not have this service");
   }
   return absl::Status(static_cast<absl::StatusCode>(status.error_code()), status.error_message());
 }

@@ -9,12 +9,13 @@ class Status;
 
 namespace cairn::cluster {
 
-// The codes are the same on both sides; messages are kept (shortened to what fits into a trailer).
+// Convert between gRPC's and Abseil's status. Codes are equal; long messages are truncated to fit
+// into an HTTP/2 trailer.
 absl::Status FromGrpc(const grpc::Status& status);
 grpc::Status ToGrpc(const absl::Status& status);
 
-// Whether the same call may succeed later without anything being changed: UNAVAILABLE,
-// DEADLINE_EXCEEDED, RESOURCE_EXHAUSTED, and DATA_LOSS (a frame that was changed under way).
+// Whether the same call may succeed later without a change of its arguments: UNAVAILABLE,
+// DEADLINE_EXCEEDED, RESOURCE_EXHAUSTED, and DATA_LOSS (a frame that was corrupted in transit).
 bool IsTransient(const absl::Status& status);
 
 }  // namespace cairn::cluster

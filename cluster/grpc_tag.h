@@ -1,9 +1,9 @@
 #ifndef CAIRN_CLUSTER_GRPC_TAG_H_
 #define CAIRN_CLUSTER_GRPC_TAG_H_
 
-// Tags cross threads inside gRPC's completion queues, which thread sanitizer does not see: it is
-// told here. Release before the operation starts that will return the tag, acquire after Next has
-// returned it.
+// gRPC's completion queues pass tags between threads in a way that ThreadSanitizer does not see, so
+// these annotations declare it: release before starting the operation that returns the tag, acquire
+// after Next has returned it.
 #if defined(CAIRN_THREAD_SANITIZER)
 extern "C" void __tsan_acquire(void* address);
 extern "C" void __tsan_release(void* address);
@@ -11,15 +11,15 @@ extern "C" void __tsan_release(void* address);
 
 namespace cairn::cluster {
 
-// Something that waits for a completion queue to return it.
+// The tag of an operation on a completion queue.
 class GrpcTag {
  public:
   virtual ~GrpcTag() = default;
 
-  // On the queue's thread. May delete this.
+  // The operation has ended; called on the queue's thread. May delete this.
   virtual void OnEvent(bool ok) = 0;
 
-  // What to give to gRPC as the tag; called as the last thing before the operation starts.
+  // Returns the tag for gRPC. Call it immediately before the operation is started.
   void* Released() {
 #if defined(CAIRN_THREAD_SANITIZER)
     __tsan_release(this);
@@ -27,7 +27,7 @@ class GrpcTag {
     return this;
   }
 
-  // What the queue has returned.
+  // Returns the object for a tag that the queue has returned.
   static GrpcTag* Acquired(void* tag) {
 #if defined(CAIRN_THREAD_SANITIZER)
     __tsan_acquire(tag);

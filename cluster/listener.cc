@@ -24,12 +24,12 @@
 namespace cairn::cluster {
 namespace {
 
-// The kernel's own maximum unless it was raised.
+// The kernel limits it to net.core.somaxconn, 4096 by default.
 constexpr int kBacklog = 4096;
-// What is sent and not acknowledged for so long breaks a connection: as keepalive does, but also
-// while there is something to send.
+// A connection breaks if sent data are not acknowledged for this long. gRPC's keepalive
+// does not detect this while data are waiting to be sent.
 constexpr unsigned kUnacknowledgedMillisecondsMax = 10000;
-// Descriptors that connections may not take: a quarter, at most these.
+// File descriptors that connections must leave free: a quarter of the limit, and at most this many.
 constexpr int kReservedDescriptorsMax = 64;
 constexpr auto kPauseAfterFailure = std::chrono::milliseconds(100);
 constexpr auto kWarningInterval = std::chrono::seconds(10);
@@ -40,7 +40,7 @@ int64_t DescriptorLimit() {
   return static_cast<int64_t>(std::min<rlim_t>(limit.rlim_cur, INT32_MAX));
 }
 
-// The lowest free number is given to each new descriptor: all below are taken.
+// A new descriptor gets the lowest free number, so all lower ones are in use.
 bool IsOneOfTheLast(int descriptor) {
   const int64_t limit = DescriptorLimit();
   return descriptor >= limit - std::min<int64_t>(kReservedDescriptorsMax, limit / 4);
@@ -53,12 +53,12 @@ absl::Status CannotListen(const Address& address, std::string_view why) {
 
 absl::Status BindError(const Address& address, int error) {
   if (error != EADDRINUSE) return CannotListen(address, std::strerror(error));
-  return absl::AlreadyExistsError(absl::StrCat("cannot listen on ", address.ToString(),
-                                               ": another process does; stop it or choose another "
-                                               "port"));
+  return absl::AlreadyExistsError(
+      absl::StrCat("cannot listen on ", address.ToString(),
+                   ": another process uses the port; stop it or choose another port"));
 }
 
-// A socket that listens, or the negative errno. `*port` 0 becomes the port that was found.
+// Returns a listening socket, or -errno. If `*port` is 0, sets it to the bound port.
 int Bind(const addrinfo& where, uint16_t* port) {
   const int handle =
       socket(where.ai_family, where.ai_socktype | SOCK_NONBLOCK | SOCK_CLOEXEC, where.ai_protocol);
@@ -66,13 +66,13 @@ int Bind(const addrinfo& where, uint16_t* port) {
   const int on = 1;
   const int off = 0;
   setsockopt(handle, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
-  // [::] means IPv4 too.
+  // Accept IPv4 connections on [::] too.
   if (where.ai_family == AF_INET6) {
     setsockopt(handle, IPPROTO_IPV6, IPV6_V6ONLY, &off, sizeof(off));
   }
   sockaddr_storage address = {};
   std::memcpy(&address, where.ai_addr, where.ai_addrlen);
-  // The port stands at the same place in both families.
+  // The port has the same offset in sockaddr_in and sockaddr_in6.
   auto* const in = reinterpret_cast<sockaddr_in*>(&address);
   in->sin_port = htons(*port);
   socklen_t length = where.ai_addrlen;
@@ -87,7 +87,8 @@ int Bind(const addrinfo& where, uint16_t* port) {
   return handle;
 }
 
-// For connections that are accepted: small messages leave at once, dead peers are noticed.
+// Sets the options of an accepted connection: no delay for small messages, and detection of dead
+// peers.
 void SetOptions(int descriptor) {
   const int on = 1;
   setsockopt(descriptor, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
@@ -118,7 +119,8 @@ absl::StatusOr<std::unique_ptr<Listener>> Listener::Listen(const std::string& te
     }
   }
   freeaddrinfo(found);
-  // An address of a kind that this machine does not have costs nothing if there is another.
+  // A failure on one address (such as an unsupported family) is ignored if another one works, but a
+  // port that is in use on any address is an error.
   if (failure == EADDRINUSE || listener->sockets_.empty()) return BindError(address, failure);
   listener->wake_ = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
   if (listener->wake_ < 0) return CannotListen(address, std::strerror(errno));
@@ -175,7 +177,7 @@ bool Listener::AcceptFrom(int socket) {
     case ENOMEM:
       Refuse(std::strerror(errno));
       return false;
-    default:  // The client has gone again.
+    default:  // The client has disconnected already.
       return true;
   }
 }
@@ -193,7 +195,7 @@ void Listener::Refuse(const char* why) {
   ++refused_;
   const auto now = std::chrono::steady_clock::now();
   if (now < next_warning_) return;
-  CAIRN_LOG_WARNING("connections are turned away until others end", "port", port_, "connections",
+  CAIRN_LOG_WARNING("rejecting connections until others end", "port", port_, "connections",
                     refused_, "why", why, "limit", DescriptorLimit(), "fix",
                     "raise it: ulimit -n, or systemd's LimitNOFILE");
   refused_ = 0;

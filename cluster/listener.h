@@ -12,51 +12,51 @@
 
 namespace cairn::cluster {
 
-// Accepts a server's connections in gRPC's place: gRPC 1.51 stops listening for good when accept
-// fails once, as it does in a process that is out of file descriptors (CVE-2023-4785). This one
-// turns connections away while only a few descriptors are left, so that logs, journals and
-// snapshots can still be opened; says so in the log; and goes on when there are enough again.
+// Accepts connections for a gRPC server. It replaces gRPC's own listener, which in version 1.51
+// stops for good when accept fails once, for example because the process has no free file
+// descriptors (CVE-2023-4785). While only a few descriptors are left, this listener closes new
+// connections and logs a warning, so that the process can still open logs, journals and snapshots.
+// It resumes when there are enough descriptors again.
 class Listener {
  public:
-  // Takes over a connected socket, which does not block. Called on the listener's thread.
+  // Takes ownership of a connected, non-blocking socket. Called on the listener's thread.
   using Accepted = std::function<void(int descriptor)>;
 
-  // Listens when it returns; who connects waits for Start. `address` is HOST:PORT, port 0: any free
-  // one; a host that has several addresses is listened for on all of them. InvalidArgument: not an
-  // address. AlreadyExists: another process has the port. Unavailable: it cannot be bound for
-  // another reason.
+  // Binds `address` (HOST:PORT; port 0 chooses a free port) on all addresses that the host resolves
+  // to. Connections wait until Start. InvalidArgument: not an address. AlreadyExists: another
+  // process uses the port. Unavailable: any other failure to bind.
   static absl::StatusOr<std::unique_ptr<Listener>> Listen(const std::string& address);
-  // Stops.
+  // Calls Stop.
   ~Listener();
   Listener(const Listener&) = delete;
   Listener& operator=(const Listener&) = delete;
 
-  // The port that is bound.
+  // The bound port.
   int port() const { return port_; }
 
-  // Once.
+  // Starts accepting connections. Must be called at most once.
   void Start(Accepted accepted);
 
-  // Closes the port; `accepted` is not called afterwards. Not on the listener's thread. May be
-  // called more than once.
+  // Closes the port. `accepted` is not called afterwards. Must not be called on the listener's
+  // thread. Idempotent.
   void Stop();
 
  private:
   Listener() = default;
 
   void Run();
-  // False: accept failed for lack of something that may come back.
+  // Returns false if the system lacks resources to accept a connection.
   bool AcceptFrom(int socket);
   void Take(int descriptor);
   void Refuse(const char* why);
 
   std::vector<int> sockets_;
-  int wake_ = -1;  // An eventfd; readable when the thread is to end.
+  int wake_ = -1;  // An eventfd; readable when the thread must stop.
   int port_ = 0;
   Accepted accepted_;
 
-  // The thread's.
-  int64_t refused_ = 0;  // Since the last line in the log.
+  // Used only by the thread.
+  int64_t refused_ = 0;  // Since the last warning.
   std::chrono::steady_clock::time_point next_warning_;
 
   std::thread thread_;

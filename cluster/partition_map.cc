@@ -15,7 +15,7 @@ namespace {
 
 constexpr int64_t kElementBytes = sizeof(float);
 
-// Rows and bytes of a shape that was checked.
+// The size of a validated shape.
 struct Extent {
   int64_t rows = 1;
   int64_t row_bytes = kElementBytes;
@@ -27,7 +27,7 @@ std::string ShapeText(const Shape& shape) {
   return absl::StrCat("[", absl::StrJoin(shape, ", "), "]");
 }
 
-// Multiplies without overflow as long as both limits are far below 2^63 / 2^40.
+// The products cannot overflow, because both limits are far below 2^63 / 2^40.
 template <typename Shape>
 absl::StatusOr<Extent> ExtentOf(const std::string& name, const Shape& shape) {
   Extent extent;
@@ -56,7 +56,7 @@ absl::Status TooLarge() {
       absl::StrCat("the variables together are larger than ", kModelBytesMax, " bytes"));
 }
 
-// What ExtentOf does not say about a list of variables: names, and the sum of the bytes.
+// Checks what ExtentOf cannot: names, and the total size.
 template <typename Variables>
 absl::StatusOr<std::vector<Extent>> ExtentsOf(const Variables& variables) {
   std::vector<Extent> extents;
@@ -78,7 +78,7 @@ absl::StatusOr<std::vector<Extent>> ExtentsOf(const Variables& variables) {
   return extents;
 }
 
-// Indices by descending size; of equal ones the first stands first.
+// Returns indices by descending size; equal sizes keep their order.
 std::vector<size_t> LargestFirst(const std::vector<Extent>& extents) {
   std::vector<size_t> order(extents.size());
   std::iota(order.begin(), order.end(), 0);
@@ -88,7 +88,7 @@ std::vector<size_t> LargestFirst(const std::vector<Extent>& extents) {
   return order;
 }
 
-// Indices of the ps by ascending load; of equal ones the first stands first.
+// Returns ps by ascending load; equal loads keep their order.
 std::vector<uint32_t> LeastLoadedFirst(const std::vector<int64_t>& load) {
   std::vector<uint32_t> order(load.size());
   std::iota(order.begin(), order.end(), 0);
@@ -97,8 +97,8 @@ std::vector<uint32_t> LeastLoadedFirst(const std::vector<int64_t>& load) {
   return order;
 }
 
-// The ps of each slice of one variable, in row order. The slices with one row more come first, so
-// they go to those that have least.
+// Returns the ps of each slice of a variable, in the order of rows. The first slices have one row
+// more, so they go to the least loaded ps.
 std::vector<uint32_t> PlaceSlices(const Extent& extent, int64_t min_slice_bytes,
                                   std::vector<int64_t>* load) {
   std::vector<uint32_t> ps = LeastLoadedFirst(*load);
@@ -112,7 +112,7 @@ std::vector<uint32_t> PlaceSlices(const Extent& extent, int64_t min_slice_bytes,
   return ps;
 }
 
-// Cuts rows [begin, end) of one ps into blocks.
+// Divides rows [begin, end) of a slice into blocks.
 void AddBlocks(uint32_t variable, const Extent& extent, int64_t begin, int64_t end, uint32_t ps,
                proto::PartitionMap* map) {
   const int64_t rows_max = std::max<int64_t>(1, kBlockBytesMax / extent.row_bytes);
@@ -144,27 +144,27 @@ void AddVariable(const VariableExtent& variable, const Extent& extent,
 absl::Status CheckPsCount(int64_t ps_count) {
   if (ps_count >= 1) return absl::OkStatus();
   return absl::InvalidArgumentError(
-      absl::StrCat("a partition over ", ps_count, " ps; there must be at least 1"));
+      absl::StrCat("a partition map for ", ps_count, " ps; there must be at least 1"));
 }
 
-// Whether a block may stand here: the next rows of its variable.
+// Checks that the block consists of the next rows of its variable.
 absl::Status CheckBlock(const proto::PartitionMap& map, int index, uint32_t variable, int64_t row,
                         const Extent& extent) {
   const proto::PartitionMap::Block& block = map.blocks(index);
   if (block.variable() != variable || block.row_begin() != row ||
       block.row_end() <= block.row_begin() || block.row_end() > extent.rows) {
     return absl::InvalidArgumentError(absl::StrCat(
-        "block ", index, " of the partition has rows [", block.row_begin(), ", ", block.row_end(),
-        ") of variable ", block.variable(), " where rows from ", row, " (of ", extent.rows,
-        ") of variable ", variable, " (", map.variables(variable).name(), ") are due"));
+        "block ", index, " of the partition map has rows [", block.row_begin(), ", ",
+        block.row_end(), ") of variable ", block.variable(), ", expected rows from ", row, " (of ",
+        extent.rows, ") of variable ", variable, " (", map.variables(variable).name(), ")"));
   }
   if (block.ps() >= map.ps_count()) {
-    return absl::InvalidArgumentError(absl::StrCat("block ", index, " of the partition is on ps ",
-                                                   block.ps(), " of ", map.ps_count()));
+    return absl::InvalidArgumentError(absl::StrCat(
+        "block ", index, " of the partition map is on ps ", block.ps(), " of ", map.ps_count()));
   }
   const int64_t rows = block.row_end() - block.row_begin();
   if (rows > 1 && rows * extent.row_bytes > kBlockBytesMax) {
-    return absl::InvalidArgumentError(absl::StrCat("block ", index, " of the partition has ",
+    return absl::InvalidArgumentError(absl::StrCat("block ", index, " of the partition map has ",
                                                    rows * extent.row_bytes, " bytes, more than ",
                                                    kBlockBytesMax));
   }
@@ -237,8 +237,8 @@ absl::Status ValidatePartitionMap(const proto::PartitionMap& map) {
     int64_t row = 0;
     while (row < extents[variable].rows) {
       if (index == map.blocks_size()) {
-        return absl::InvalidArgumentError(absl::StrCat("the partition has no block for row ", row,
-                                                       " of variable ",
+        return absl::InvalidArgumentError(absl::StrCat("the partition map has no block for row ",
+                                                       row, " of variable ",
                                                        map.variables(variable).name()));
       }
       CAIRN_RETURN_IF_ERROR(CheckBlock(map, index, variable, row, extents[variable]));
@@ -246,8 +246,8 @@ absl::Status ValidatePartitionMap(const proto::PartitionMap& map) {
     }
   }
   if (index == map.blocks_size()) return absl::OkStatus();
-  return absl::InvalidArgumentError(absl::StrCat("the partition has ", map.blocks_size(),
-                                                 " blocks where ", index, " cover all variables"));
+  return absl::InvalidArgumentError(absl::StrCat("the partition map has ", map.blocks_size(),
+                                                 " blocks, but ", index, " cover all variables"));
 }
 
 int64_t RowCount(const proto::PartitionMap::Variable& variable) {

@@ -10,59 +10,60 @@
 #include "absl/types/span.h"
 #include "proto/job.pb.h"
 
-// Where every row of every variable lives. A variable is sliced over the ps in the "div" layout
-// (rows in order; the first dim % n slices have one row more), and each slice is cut into blocks of
-// whole rows. Variables are float32; a scalar has one row of one element, a vector rows of one.
+// The assignment of variables to parameter servers. A variable is sliced over the ps with
+// TensorFlow's "div" strategy: rows stay in order, and with n slices the first (rows % n) have one
+// row more. Each slice is divided into blocks of whole rows. Variables are float32. A scalar has
+// one row of one element; a vector has rows of one element.
 
 namespace cairn::cluster {
 
-// A block has at most this many bytes, unless a single row is larger.
+// The maximum size of a block, unless a single row is larger.
 inline constexpr int64_t kBlockBytesMax = int64_t{1} << 20;
-// A row has to fit into one message.
+// The maximum size of a row, which must fit into one message.
 inline constexpr int64_t kRowBytesMax = int64_t{64} << 20;
-// Of all variables together; beyond it a shape is taken for a mistake.
+// The maximum size of all variables. A larger shape is probably a mistake.
 inline constexpr int64_t kModelBytesMax = int64_t{1} << 40;
 
-// What placing needs to know of a variable. `pushed` false: frozen.
+// A variable to be placed. `pushed` is false if it is frozen.
 struct VariableExtent {
   std::string name;
   std::vector<int64_t> shape;
   bool pushed = true;
 };
 
-// Places variables by bytes, the largest first, each on the least loaded ps; those of at least
-// `min_slice_bytes` are sliced over all ps (over as many as they have rows). The same arguments
-// give the same map. Blocks stand in the order of `variables`, and of rows within each.
-// InvalidArgument: ps_count < 1, a name that is empty or there twice, a dimension < 1, a row or a
-// model that is too large.
+// Assigns variables to ps, largest first, each to the ps with the least bytes. Variables of at
+// least `min_slice_bytes` are sliced over all ps (at most one slice for each row). Deterministic.
+// Blocks are in the order of `variables`, and within a variable in the order of rows.
+// InvalidArgument: ps_count < 1, an empty or duplicate name, a dimension < 1, or a row or model
+// that is too large.
 absl::StatusOr<proto::PartitionMap> PlaceVariables(absl::Span<const VariableExtent> variables,
                                                    int ps_count, int64_t min_slice_bytes);
 
-// The same blocks over `ps_count` >= 1 ps. A block stays where it is unless its ps is not among
-// them or has its share already; those that move go, the largest first, to the least loaded. Loads
-// differ by no more than one block. The same arguments give the same map; the same number of ps the
-// map itself.
+// Assigns the same blocks to `ps_count` >= 1 ps. Moves as few blocks as possible: a block moves
+// only if its ps no longer exists or already has its share. Moved blocks go, largest first, to the
+// ps with the least bytes. The resulting loads differ by at most one block. Deterministic; returns
+// `map` unchanged if the number of ps is the same.
 proto::PartitionMap MoveBlocks(proto::PartitionMap map, uint32_t ps_count);
 
-// Whether a map that came from outside is one that PlaceVariables could have made: every row of
-// every variable in exactly one block, blocks in order and not too large, ps within ps_count.
-// The functions below need such a map. InvalidArgument says what is wrong.
+// Checks a map from an untrusted source: every row of every variable is in exactly one block,
+// blocks are in order and not too large, and ps are less than ps_count. The functions below require
+// a valid map. InvalidArgument: the message names the defect.
 absl::Status ValidatePartitionMap(const proto::PartitionMap& map);
 
-// Rows of a variable: its first dimension, 1 for a scalar.
+// The number of rows: the first dimension, or 1 for a scalar.
 int64_t RowCount(const proto::PartitionMap::Variable& variable);
-// Elements in a row: the product of the other dimensions.
+// The number of elements of a row: the product of the other dimensions.
 int64_t RowElements(const proto::PartitionMap::Variable& variable);
 int64_t VariableElements(const proto::PartitionMap::Variable& variable);
 
-// Elements in a block, and how many elements of its variable stand before it.
+// The number of elements of a block, and the number of elements of its variable before the block.
 int64_t BlockElements(const proto::PartitionMap& map, uint32_t block);
 int64_t BlockOffset(const proto::PartitionMap& map, uint32_t block);
 inline int64_t BlockBytes(const proto::PartitionMap& map, uint32_t block) {
   return BlockElements(map, block) * static_cast<int64_t>(sizeof(float));
 }
 
-// Block ids in ascending order.
+// The ids of the blocks of a ps, in ascending order.
 std::vector<uint32_t> BlocksOfPs(const proto::PartitionMap& map, uint32_t ps);
 
 }  // namespace cairn::cluster

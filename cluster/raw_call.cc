@@ -20,7 +20,7 @@ RawCall::~RawCall() {
 }
 
 void RawCall::Reply(Frame reply) {
-  CAIRN_CHECK(done_ != nullptr);  // Answered once.
+  CAIRN_CHECK(done_ != nullptr);  // A call is answered only once.
   std::exchange(done_, nullptr)(std::move(reply));
 }
 

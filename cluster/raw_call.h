@@ -15,17 +15,17 @@ namespace cairn::cluster {
 // The methods of proto::ParameterServer.
 enum class DataMethod { kPull, kPush, kUpload, kFetch };
 
-// One request of the data plane, waiting for its answer. Whoever owns it answers once, at once or
-// any time later, on any thread; whoever destroys it unanswered answers UNAVAILABLE. One thread at
-// a time.
+// A request of the data plane that waits for its reply. The owner replies exactly once, at any time
+// and on any thread. A call that is destroyed without a reply is answered with UNAVAILABLE. Not
+// thread-safe, except abandoned().
 class RawCall {
  public:
-  // Called exactly once, from Reply, Fail or the destructor. Does not block.
+  // Called exactly once, by Reply, Fail or the destructor. Must not block.
   using Done = absl::AnyInvocable<void(absl::StatusOr<Frame>)>;
-  // Whether the client is gone. Any thread.
+  // Whether the client has cancelled the call. Called on any thread.
   using Abandoned = absl::AnyInvocable<bool() const>;
 
-  // DataServer makes these; so do tests of services, without a network.
+  // Created by DataServer, and by tests that call a service without a network.
   RawCall(DataMethod method, Frame request, std::string peer, Done done,
           Abandoned abandoned = nullptr);
   ~RawCall();
@@ -33,17 +33,19 @@ class RawCall {
   RawCall& operator=(const RawCall&) = delete;
 
   DataMethod method() const { return method_; }
-  // "ipv4:127.0.0.1:40312"; for messages.
+  // The client's address for messages: "ipv4:127.0.0.1:40312".
   const std::string& peer() const { return peer_; }
-  // The request, once: a call that is parked should not keep its memory.
+  // Moves the request out; call it at most once. A parked call should not keep the request's
+  // memory.
   Frame TakeRequest() { return std::move(request_); }
 
-  // Once, one of the two. A reply may be large: it refers to memory, see FramePiece.
+  // Sends the reply or the error; exactly one of them must be called, once. The reply references
+  // memory, see FramePiece.
   void Reply(Frame reply);
   void Fail(const absl::Status& status);
 
-  // True when nobody waits for the answer any more (cancelled, deadline, connection lost): a parked
-  // call may be dropped then.
+  // True if the client no longer waits for the reply (cancelled, deadline exceeded, disconnected).
+  // A parked call may then be dropped.
   bool abandoned() const;
 
  private:

@@ -23,7 +23,7 @@ constexpr int kKeepaliveMilliseconds = 5000;
 constexpr int kReconnectFirstMilliseconds = 50;
 constexpr int kReconnectMaxMilliseconds = 1000;
 constexpr int kConnectTimeoutMilliseconds = 5000;
-// The largest that HTTP/2 allows; large frames made pushes 1.3 times as fast.
+// The maximum of HTTP/2. Large HTTP/2 frames make pushes 1.3 times as fast.
 constexpr int kHttp2FrameBytes = (1 << 24) - 1;
 constexpr int kLookaheadBytes = 64 << 20;
 
@@ -40,11 +40,11 @@ grpc::ChannelArguments Arguments() {
   arguments.SetInt(GRPC_ARG_INITIAL_RECONNECT_BACKOFF_MS, kReconnectFirstMilliseconds);
   arguments.SetInt(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS, kReconnectMaxMilliseconds);
   arguments.SetInt(GRPC_ARG_MIN_RECONNECT_BACKOFF_MS, kConnectTimeoutMilliseconds);
-  // Two users of one address must not break each other's connection.
+  // Do not share the connection with other channels to this address.
   arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
   arguments.SetInt(GRPC_ARG_ENABLE_HTTP_PROXY, 0);
   arguments.SetInt(GRPC_ARG_SERVICE_CONFIG_DISABLE_RESOLUTION, 1);
-  // Retries are ours: this file and ps_client.
+  // Retries are made by CallWithRetry and PsClient.
   arguments.SetInt(GRPC_ARG_ENABLE_RETRIES, 0);
   return arguments;
 }
@@ -64,7 +64,7 @@ Backoff::Backoff(absl::Duration first, absl::Duration max, uint64_t seed)
     : first_(first), max_(max), seed_(seed) {}
 
 absl::Duration Backoff::Next() {
-  constexpr int kDoublingsMax = 30;  // Keeps the product finite; max_ is reached long before.
+  constexpr int kDoublingsMax = 30;  // Keeps the factor finite; max_ is reached much earlier.
   const double factor = std::ldexp(1.0, std::min(attempts_++, kDoublingsMax));
   const absl::Duration delay = std::min(first_ * factor, max_);
   return delay * (0.5 + 0.5 * RandomUniform(seed_, draws_++));

@@ -17,18 +17,19 @@ class Status;
 
 namespace cairn::cluster {
 
-// A channel to `address` with Cairn's arguments: message sizes up to kFrameBytesMax, keepalive (a
-// peer that is silent for 10 s is given up), quick reconnection, no proxy, a connection of its own.
-// Connects when first used; never fails.
+// Creates a channel with Cairn's arguments: message sizes up to kFrameBytesMax, keepalive (a
+// connection breaks after 10 s of silence), fast reconnection, no proxy, and a connection that is
+// not shared with other channels. Connects on first use; never fails.
 std::shared_ptr<grpc::Channel> CreateChannel(const std::string& address);
 
-// Delays between attempts: doubling from `first` to `max`, each drawn from [delay / 2, delay], so
-// that those who lost the same server do not come back together. Not thread-safe.
+// Delays between attempts. They double from `first` to `max`; each is drawn uniformly from [delay /
+// 2, delay], so that clients that lost the same server do not reconnect simultaneously. Not
+// thread-safe.
 class Backoff {
  public:
   Backoff(absl::Duration first, absl::Duration max, uint64_t seed);
   absl::Duration Next();
-  // After a success.
+  // Call after a success.
   void Reset() { attempts_ = 0; }
 
  private:
@@ -39,20 +40,20 @@ class Backoff {
   int attempts_ = 0;
 };
 
-// A seed that differs between processes and calls.
+// A seed that differs between processes and between calls.
 uint64_t RandomSeed();
 
 struct RetryPolicy {
   absl::Duration attempt_timeout = absl::Seconds(10);
-  // No attempt starts after this.
+  // No attempt starts after this time.
   absl::Duration give_up_after = absl::Seconds(30);
   absl::Duration first_delay = absl::Milliseconds(50);
   absl::Duration max_delay = absl::Seconds(1);
 };
 
-// Makes a call that may be made more than once, blocking, until it succeeds, fails for good (see
-// IsTransient) or the time is over. `call` gets a context with the attempt's deadline set. For the
-// unary calls of `cairn`.
+// Makes an idempotent call repeatedly until it succeeds, fails with an error that is not transient
+// (see IsTransient), or policy.give_up_after has passed. Blocks. `call` gets a context with the
+// deadline of the attempt. For the unary calls of `cairn`.
 absl::Status CallWithRetry(const RetryPolicy& policy,
                            absl::FunctionRef<grpc::Status(grpc::ClientContext*)> call);
 

@@ -26,7 +26,7 @@
 namespace cairn::cluster {
 namespace {
 
-// What the handler's thread is told, of which stream: a command, or that it is gone.
+// An event for the handler's thread: a command of a stream, or the end of the stream.
 struct Event {
   uint64_t stream = 0;
   std::variant<proto::Command, absl::Status> what;
@@ -38,8 +38,8 @@ absl::Status Ended(const absl::Status& status) {
 
 }  // namespace
 
-// Two threads: one keeps the stream and never waits for the handler, the other runs the handler.
-// gRPC's own threads only note what has happened.
+// Uses two threads, so that a slow handler does not delay heartbeats: one runs the stream, the
+// other calls the handler. gRPC's callbacks only set flags and wake the stream's thread.
 class TaskSession::Impl {
  public:
   Impl(SessionOptions options, SessionHandler* handler);
@@ -51,20 +51,20 @@ class TaskSession::Impl {
 
  private:
   class Stream;
-  // What RunStream does next, outside the lock.
+  // The next action of RunStream, chosen under the lock and carried out without it.
   struct Step {
-    absl::Status over;  // Not OK: the stream is to be ended.
+    absl::Status over;  // Not OK if the stream must be ended.
     bool read = false;
     bool heartbeat = false;
     std::optional<proto::TaskMessage> message;
   };
 
-  // gRPC's threads.
+  // Called by gRPC's threads.
   void ReadDone(bool ok);
   void WriteDone(bool ok);
   void StreamDone(absl::Status status);
 
-  // The stream's thread.
+  // Called by the stream's thread.
   void KeepStream();
   absl::Status RunStream();
   void BeginStream();
@@ -76,12 +76,12 @@ class TaskSession::Impl {
   absl::Duration NextTimeout() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   bool LeaseIsOver() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   bool HeartbeatIsDue() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // False: the session is to end.
+  // Returns false if the session must end.
   bool WaitBeforeNextStream();
   proto::TaskMessage MakeJoin() const;
   proto::TaskMessage MakeHeartbeat() const;
 
-  // The handler's thread.
+  // Called by the handler's thread.
   void HandleEvents();
   void Handle(const Event& event);
 
@@ -91,7 +91,7 @@ class TaskSession::Impl {
   const std::unique_ptr<proto::Coordinator::Stub> stub_;
   const RealClock clock_;
 
-  // The stream's thread only.
+  // Used only by the stream's thread.
   Backoff backoff_;
   uint64_t term_seen_ = 0;
   bool away_was_logged_ = false;
@@ -99,12 +99,13 @@ class TaskSession::Impl {
   Mutex mutex_;
   ConditionVariable changed_;
   bool stopping_ ABSL_GUARDED_BY(mutex_) = false;
-  uint64_t stream_number_ ABSL_GUARDED_BY(mutex_) = 0;  // Counts up.
-  uint64_t heard_number_ ABSL_GUARDED_BY(mutex_) = 0;   // The last one the handler has heard of.
-  bool joined_ ABSL_GUARDED_BY(mutex_) = false;         // A Welcome has come.
+  uint64_t stream_number_ ABSL_GUARDED_BY(mutex_) = 0;  // Incremented for each stream.
+  // The stream of the last event that was given to the handler.
+  uint64_t heard_number_ ABSL_GUARDED_BY(mutex_) = 0;
+  bool joined_ ABSL_GUARDED_BY(mutex_) = false;  // A Welcome has been received.
   std::optional<proto::Refused> refused_ ABSL_GUARDED_BY(mutex_);
-  // What gRPC's threads have noted about the stream.
-  bool arrived_ ABSL_GUARDED_BY(mutex_) = false;  // A command is there to be taken.
+  // State of the stream, set by gRPC's threads.
+  bool arrived_ ABSL_GUARDED_BY(mutex_) = false;  // A command has been read and not yet taken.
   bool writing_ ABSL_GUARDED_BY(mutex_) = false;
   bool broken_ ABSL_GUARDED_BY(mutex_) = false;
   bool done_ ABSL_GUARDED_BY(mutex_) = false;
@@ -119,14 +120,14 @@ class TaskSession::Impl {
   std::thread handler_thread_;
 };
 
-// gRPC's side of one stream. The stream's thread starts everything, without the lock: gRPC may call
-// back at once, on the same thread.
+// gRPC's side of a stream. The stream's thread starts all operations without holding the lock,
+// because gRPC may call back immediately on the same thread.
 class TaskSession::Impl::Stream final
     : public grpc::ClientBidiReactor<proto::TaskMessage, proto::Command> {
  public:
   explicit Stream(Impl* session) : session_(session) {
     session->stub_->async()->Session(&context_, this);
-    AddHold();  // Reads and writes are started from outside of gRPC's callbacks.
+    AddHold();  // Required because reads and writes are started outside of gRPC's callbacks.
     StartRead(&in_);
     StartCall();
   }
@@ -138,7 +139,7 @@ class TaskSession::Impl::Stream final
   }
   proto::Command TakeCommand() { return std::move(in_); }
   void Read() { StartRead(&in_); }
-  // OnDone follows, and after it nothing.
+  // OnDone is the last callback.
   void End() {
     context_.TryCancel();
     RemoveHold();
@@ -167,6 +168,7 @@ TaskSession::Impl::Impl(SessionOptions options, SessionHandler* handler)
 
 bool TaskSession::Impl::Send(proto::TaskMessage message) {
   MutexLock lock(&mutex_);
+  // A handler that has not yet heard of the end of an earlier stream must not send to the new one.
   if (stopping_ || !joined_ || heard_number_ != stream_number_) return false;
   if (outbox_.size() >= options_.outbox_max) return false;
   outbox_.push_back(std::move(message));
@@ -212,7 +214,7 @@ void TaskSession::Impl::KeepStream() {
     MutexLock lock(&mutex_);
     if (stopping_) return;
     if (!std::exchange(away_was_logged_, true)) {
-      CAIRN_LOG_WARNING("no stream to the coordinator, trying on", "address", options_.address,
+      CAIRN_LOG_WARNING("no stream to the coordinator; retrying", "address", options_.address,
                         "why", why);
     }
     if (joined_) inbox_.push_back({stream_number_, why});
@@ -244,7 +246,7 @@ void TaskSession::Impl::BeginStream() {
   ++stream_number_;
   refused_.reset();
   arrived_ = broken_ = done_ = false;
-  writing_ = true;  // The Join.
+  writing_ = true;  // The Join is being written.
   lease_ = options_.lease;
   last_heard_ = clock_.Now();
 }
@@ -267,7 +269,8 @@ absl::Status TaskSession::Impl::EndStream(Stream* stream, const absl::Status& wh
   stream->End();
   MutexLock lock(&mutex_);
   while (!done_) changed_.Wait(&mutex_);
-  // gRPC knows best why it broke; that we cancelled it is no news.
+  // gRPC's status is the better explanation of a broken stream, unless it only reports our own
+  // cancellation.
   return broken_ && !absl::IsCancelled(done_status_) ? Ended(done_status_) : why;
 }
 
@@ -280,9 +283,12 @@ TaskSession::Impl::Step TaskSession::Impl::NextStep(Stream* stream) {
   if (stopping_) {
     step.over = absl::CancelledError("the session ends");
   } else if (arrived_ && inbox_.size() < options_.inbox_max) {
-    // Before broken_: what the coordinator said last may be why it ended the stream.
+    // A received command comes before broken_, because the last command may be the reason why the
+    // coordinator has ended the stream.
     arrived_ = false;
-    last_heard_ = clock_.Now();  // It may have waited for long, and others behind it.
+    // The command may have waited for a slow handler, and later ones behind it in the socket, so
+    // the lease starts again.
+    last_heard_ = clock_.Now();
     step.over = TakeCommand(stream->TakeCommand());
     step.read = step.over.ok();
   } else if (broken_) {
@@ -306,7 +312,7 @@ bool TaskSession::Impl::SomethingToDo() {
          HeartbeatIsDue() || (!writing_ && !outbox_.empty());
 }
 
-// A command that waits for the handler is no silence.
+// A command that waits for the handler proves that the coordinator is alive.
 bool TaskSession::Impl::LeaseIsOver() { return !arrived_ && clock_.Now() >= last_heard_ + lease_; }
 
 bool TaskSession::Impl::HeartbeatIsDue() {
@@ -329,7 +335,7 @@ absl::Status TaskSession::Impl::TakeCommand(proto::Command command) {
   }
   if (command.has_welcome() == joined_) {
     return absl::InternalError(joined_ ? "the coordinator sent a second Welcome"
-                                       : "the coordinator's first word is no Welcome");
+                                       : "the coordinator's first command is not a Welcome");
   }
   if (command.has_welcome()) {
     if (absl::Status status = TakeWelcome(command.welcome()); !status.ok()) return status;
@@ -342,8 +348,8 @@ absl::Status TaskSession::Impl::TakeCommand(proto::Command command) {
 absl::Status TaskSession::Impl::TakeWelcome(const proto::Welcome& welcome) {
   if (welcome.term() < term_seen_) {
     return absl::FailedPreconditionError(
-        absl::StrCat("a coordinator of term ", welcome.term(), " has answered, but one of term ",
-                     term_seen_, " was there before: it has lost its state or is a leftover"));
+        absl::StrCat("the coordinator's term is ", welcome.term(), ", but an earlier one had term ",
+                     term_seen_, ": it has lost its state, or is an old process"));
   }
   term_seen_ = welcome.term();
   joined_ = true;

@@ -12,61 +12,68 @@
 
 namespace cairn::cluster {
 
-// What a task does about what it hears. All calls come on one thread of the session, in order:
-// (OnWelcome OnCommand* OnDisconnected | OnRefused)*. That thread does nothing else: while a
-// handler works heartbeats go on, and at most SessionOptions::inbox_max commands wait.
+// Receives the commands of a TaskSession. All methods are called on one thread, in this order:
+// (OnWelcome OnCommand* OnDisconnected | OnRefused)*. The thread is not used for anything else:
+// while a method runs, heartbeats are still sent, and up to SessionOptions::inbox_max commands are
+// queued.
 class SessionHandler {
  public:
   virtual ~SessionHandler() = default;
   virtual void OnWelcome(const proto::Welcome& welcome) = 0;
-  // Every command but Welcome, Refused and Heartbeat. A Refused that follows a Welcome (the lease
-  // is over) is OnDisconnected, and then OnRefused if it is permanent.
+  // Called for every command except Welcome, Refused and Heartbeat. A Refused after a Welcome (the
+  // lease has expired) is reported as OnDisconnected, followed by OnRefused if it is permanent.
   virtual void OnCommand(const proto::Command& command) = 0;
-  // The stream is gone; whatever was sent and not answered may be lost. Joins again by itself.
+  // The stream has ended; messages that were sent but not answered may be lost. The session
+  // reconnects by itself.
   virtual void OnDisconnected(const absl::Status& why) = 0;
-  // After a permanent refusal nothing more is tried; after another one it goes on by itself.
+  // The coordinator has refused the task. After a permanent refusal the session does not try again;
+  // otherwise it does.
   virtual void OnRefused(const proto::Refused& refused) = 0;
 };
 
 struct SessionOptions {
-  std::string address;  // Of the coordinator.
-  // The Join of each attempt, as the task is at that moment; called on the session's other thread,
-  // must not block. version, instance_id, pid and term_seen are filled in by the session.
+  std::string address;  // HOST:PORT of the coordinator.
+  // Returns the Join for an attempt, with the task's current state. Called on the session's other
+  // thread; must not block. The session sets version, instance_id, pid, host and term_seen.
   std::function<proto::Join()> make_join;
-  // The counters of a heartbeat; may be null. Called as make_join is.
+  // Sets the counters of a heartbeat; may be null. Called like make_join.
   std::function<void(proto::Heartbeat*)> fill_heartbeat;
 
   absl::Duration heartbeat = absl::Seconds(1);
-  // Until Welcome says otherwise. A stream on which nothing came for so long is broken.
+  // Used until Welcome sets it. A stream without a message for this long is broken.
   absl::Duration lease = absl::Seconds(10);
   absl::Duration first_delay = absl::Milliseconds(100);
   absl::Duration max_delay = absl::Seconds(2);
-  size_t outbox_max = 4096;  // Messages that wait to be sent.
-  size_t inbox_max = 256;    // Commands that wait for the handler; then no more are read.
+  size_t outbox_max = 4096;  // Messages to be sent. Send fails beyond this limit.
+  size_t inbox_max = 256;    // Commands to be handled. Beyond this limit no more are read.
 };
 
-// A task's stream to the coordinator, for as long as the task lives: joins, sends heartbeats, joins
-// again for ever when the stream breaks (as the same instance), and refuses coordinators whose term
-// is lower than one that it has seen. Thread-safe.
+// A task's stream to the coordinator. The session joins, sends heartbeats, and joins again with the
+// same instance id whenever the stream breaks, for as long as the task runs. It rejects a
+// coordinator whose term is lower than an earlier one. Thread-safe.
+//
+//   TaskSession session(options, &handler);
+//   ... handler.OnWelcome ...
+//   session.Send(message);
 class TaskSession {
  public:
-  // Begins at once; `handler` must outlive the session.
+  // Starts at once. `handler` must outlive the session.
   TaskSession(SessionOptions options, SessionHandler* handler);
-  // Stops.
+  // Calls Stop.
   ~TaskSession();
   TaskSession(const TaskSession&) = delete;
   TaskSession& operator=(const TaskSession&) = delete;
 
-  // Queues a message, in which text that is not UTF-8 will be escaped; does not block. False if
-  // there is no stream (none before OnWelcome is called, nor after the stream broke) or too much is
-  // queued already. Messages that are queued when the stream breaks are dropped: the next Join says
-  // what the task knows.
+  // Queues a message; does not block. Text that is not UTF-8 is escaped. Returns false if there is
+  // no stream (before OnWelcome, or after the stream has broken) or the queue is full. Queued
+  // messages are dropped when the stream breaks, because the next Join contains the task's state.
   bool Send(proto::TaskMessage message);
 
-  // Ends the stream; no handler runs afterwards. Not from a handler. May be called more than once.
+  // Ends the stream. The handler is not called afterwards. Must not be called by the handler.
+  // Idempotent.
   void Stop();
 
-  // Random, the same for the life of this session.
+  // Random; constant during the life of the session.
   uint64_t instance_id() const;
 
  private:

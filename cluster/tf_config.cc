@@ -24,7 +24,8 @@ constexpr uint32_t kIndexMax = 65535;
 constexpr size_t kValueCharactersMax = 80;
 
 constexpr proto::Role kRoles[] = {proto::COORDINATOR, proto::PS, proto::WORKER, proto::EVALUATOR};
-// Beside cluster and task: keys that TensorFlow, Cloud ML or Kubeflow write, of no use here.
+// Keys that TensorFlow, Cloud ML or Kubeflow write beside "cluster" and "task" and that Cairn does
+// not need.
 constexpr const char* kIgnoredKeys[] = {
     "rpc_layer", "environment", "session_master", "eval_session_master", "model_dir",
     "service",   "job"};
@@ -35,7 +36,7 @@ absl::Status Bad(const std::string& path, const std::string& problem) {
       absl::StrCat("TF_CONFIG", path.empty() ? "" : " ", path, problem));
 }
 
-// A value as it stands in messages.
+// The value's text in messages.
 std::string Shown(const Json& value) {
   std::string text = value.dump(-1, ' ', false, Json::error_handler_t::replace);
   if (text.size() <= kValueCharactersMax) return text;
@@ -54,10 +55,11 @@ absl::StatusOr<proto::Role> RoleOf(const std::string& name, const std::string& p
     if (RoleName(role) == name) return role;
   }
   return Bad(path, absl::StrCat(": ", Quoted(name),
-                                " is no task type; use chief, ps, worker or evaluator"));
+                                " is not a task type; use chief, ps, worker or evaluator"));
 }
 
-// Watches the parser: nlohmann's keeps the last of two equal keys and has no limit of depth.
+// Rejects what nlohmann::json accepts: duplicate keys, of which it keeps the last, and unlimited
+// nesting.
 class ParseGuard {
  public:
   bool operator()(int depth, Json::parse_event_t event, Json& parsed) {
@@ -102,7 +104,7 @@ absl::StatusOr<Json> ParseJson(std::string_view text) {
   }
 }
 
-// An index as the digits of a string.
+// Parses an index that is written as a string.
 absl::StatusOr<uint32_t> ParseIndex(const std::string& text, const std::string& path) {
   const bool digits = !text.empty() && std::all_of(text.begin(), text.end(),
                                                    [](char c) { return c >= '0' && c <= '9'; });
@@ -122,7 +124,7 @@ absl::StatusOr<uint32_t> ParseIndex(const std::string& text, const std::string& 
   return index;
 }
 
-// The tasks of one role, by index, with the place of each for messages.
+// The addresses of the tasks of a role by index, and their places in the JSON for messages.
 struct Tasks {
   std::map<uint32_t, Address> addresses;
   std::map<uint32_t, std::string> paths;
@@ -213,7 +215,9 @@ absl::Status CheckPs(const Tasks& ps) {
 
 absl::StatusOr<Cluster> ReadCluster(const Json& json) {
   const auto found = json.find("cluster");
-  if (found == json.end()) return Bad("", " has no \"cluster\"; it must say where the tasks are");
+  if (found == json.end()) {
+    return Bad("", " has no \"cluster\"; it must have the addresses of the tasks");
+  }
   if (!found->is_object()) {
     return Bad("cluster", absl::StrCat(" is ", Shown(*found),
                                        "; it must be an object from task type to addresses"));
@@ -234,8 +238,9 @@ absl::StatusOr<Cluster> ReadCluster(const Json& json) {
 
 absl::StatusOr<uint32_t> ReadOwnIndex(const Json& task) {
   const auto found = task.find("index");
-  if (found == task.end())
-    return Bad("task", " has no \"index\"; say which task of its type it is");
+  if (found == task.end()) {
+    return Bad("task", " has no \"index\"; give the task's index within its type");
+  }
   if (found->is_string()) return ParseIndex(found->get<std::string>(), "task.index");
   if (!found->is_number_integer()) {
     return Bad("task.index",
@@ -303,7 +308,7 @@ absl::StatusOr<TfConfig> ParseTfConfig(std::string_view text) {
   CAIRN_ASSIGN_OR_RETURN(const Json json, ParseJson(text));
   CAIRN_RETURN_IF_ERROR(CheckTopLevel(json));
   CAIRN_ASSIGN_OR_RETURN(Cluster cluster, ReadCluster(json));
-  cluster[proto::EVALUATOR];  // May be absent.
+  cluster[proto::EVALUATOR];  // Adds an empty entry if there are no evaluators.
   TfConfig config;
   if (const auto task = json.find("task"); task != json.end()) {
     CAIRN_ASSIGN_OR_RETURN(config.task, ReadTask(*task, cluster));

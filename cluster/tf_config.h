@@ -14,39 +14,43 @@
 
 namespace cairn::cluster {
 
-// The process that reads a TF_CONFIG, by role and index.
+// The task that reads TF_CONFIG.
 struct OwnTask {
   proto::Role role = proto::ROLE_UNSPECIFIED;
   uint32_t index = 0;
 };
 
-// A cluster as TF_CONFIG describes it, checked: one chief, at least one ps without holes in their
-// numbering, at least one worker (whose numbering may have holes), no address twice.
+// A validated TF_CONFIG: one chief; at least one ps, numbered without gaps; at least one worker,
+// possibly with gaps; no duplicate address.
 struct TfConfig {
-  Address chief;                        // Of the coordinator.
+  Address chief;                        // The coordinator's address.
   std::vector<Address> ps;              // By index.
   std::map<uint32_t, Address> workers;  // By index.
   std::map<uint32_t, Address> evaluators;
-  // Absent when TF_CONFIG has no `task`: as `cairn` reads it.
+  // Absent if TF_CONFIG has no `task`, as for `cairn`.
   std::optional<OwnTask> task;
 
-  // The own task's address; nullopt without a task, or for an evaluator outside the cluster.
+  // The address of `task`; nullopt without a task, or for an evaluator that is not in the cluster.
   std::optional<Address> OwnAddress() const;
-  // The list as it travels in Join and Welcome.
+  // The addresses of the ps, as Join and Welcome contain them.
   std::vector<std::string> PsAddresses() const;
 };
 
-// Reads TensorFlow's TF_CONFIG: {"cluster": {"chief": [...], "ps": [...], "worker": [...] or
-// {"7": "host:port"}, "evaluator": [...]}, "task": {"type": "worker", "index": 0}}. Keys that
-// TensorFlow knows and Cairn does not need (rpc_layer, environment) are accepted. InvalidArgument
-// names the place in the JSON ("TF_CONFIG cluster.ps[1]"), the value and the fix. `json` may be
-// anything: nothing crashes, and nesting is bounded.
+// Parses TensorFlow's TF_CONFIG:
+//
+//   {"cluster": {"chief": [...], "ps": [...], "worker": [...] or {"7": "host:port"},
+//                "evaluator": [...]},
+//    "task": {"type": "worker", "index": 0}}
+//
+// Other keys of TensorFlow (rpc_layer, environment) are ignored. InvalidArgument: the message names
+// the place in the JSON ("TF_CONFIG cluster.ps[1]"), the value and the fix. `json` may be any
+// bytes; the nesting depth is limited.
 absl::StatusOr<TfConfig> ParseTfConfig(std::string_view json);
 
 // The role's name in TF_CONFIG and in messages: "chief", "ps", "worker", "evaluator".
 std::string_view RoleName(proto::Role role);
 
-// "worker 3"; the coordinator is just "coordinator".
+// "worker 3"; "coordinator" for the coordinator.
 std::string TaskName(proto::Role role, int64_t index);
 
 }  // namespace cairn::cluster

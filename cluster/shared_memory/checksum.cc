@@ -10,7 +10,7 @@
 namespace cairn::cluster {
 namespace {
 
-// Fits into a first-level cache together with its source.
+// Source and copy fit into the first-level cache together.
 constexpr size_t kPartBytes = 16 << 10;
 
 }  // namespace

@@ -1,7 +1,7 @@
 #ifndef CAIRN_CLUSTER_SHARED_MEMORY_CHECKSUM_H_
 #define CAIRN_CLUSTER_SHARED_MEMORY_CHECKSUM_H_
 
-#define XXH_STATIC_LINKING_ONLY  // So that the state can stand inside.
+#define XXH_STATIC_LINKING_ONLY  // Required to define XXH3_state_t.
 #include <xxhash.h>
 
 #include <cstddef>
@@ -9,19 +9,19 @@
 
 namespace cairn::cluster {
 
-// XXH3 with 64 bits, over bytes that come in pieces. Not thread-safe.
+// Incremental 64-bit XXH3. Not thread-safe.
 class Checksum {
  public:
   Checksum() { XXH3_64bits_reset(&state_); }
 
   void Add(const void* data, size_t bytes);
 
-  // Copies, and adds the copy: what is checked is what was got, even if somebody writes to `source`
-  // meanwhile. Costs about as much as the copy alone, since each part is added while it is in the
-  // processor's cache.
+  // Copies `source` and adds the copy, so the checksum covers the bytes in `destination` even if
+  // another process changes `source` concurrently. Costs little more than the copy, because each
+  // part is added while it is in the CPU cache.
   void CopyAndAdd(void* destination, const void* source, size_t bytes);
 
-  // Of all that was added.
+  // The checksum of all added bytes.
   uint64_t Digest() const { return XXH3_64bits_digest(&state_); }
 
  private:

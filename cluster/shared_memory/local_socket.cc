@@ -13,7 +13,7 @@ namespace {
 
 constexpr int kBacklog = 64;
 
-// A name that begins with a zero byte is no file's.
+// A name that begins with a zero byte is in the abstract namespace.
 socklen_t AbstractAddress(const std::string& name, sockaddr_un* address) {
   *address = {};
   address->sun_family = AF_UNIX;
@@ -31,7 +31,7 @@ int CloseAfterFailure(int socket) {
   return -1;
 }
 
-// Room for one descriptor, aligned as the kernel wants it.
+// Space for one descriptor, aligned for cmsghdr.
 union Control {
   cmsghdr header;
   char bytes[CMSG_SPACE(sizeof(int))];
@@ -100,7 +100,7 @@ bool Receive(int socket, void* data, size_t room, LocalMessage* received) {
     return received->would_block;
   }
   received->bytes = static_cast<size_t>(bytes);
-  // The kernel has closed those for which there was no room.
+  // The kernel has already closed descriptors that did not fit.
   const cmsghdr* header = CMSG_FIRSTHDR(&message);
   if (header != nullptr && header->cmsg_level == SOL_SOCKET && header->cmsg_type == SCM_RIGHTS &&
       header->cmsg_len == CMSG_LEN(sizeof(int))) {

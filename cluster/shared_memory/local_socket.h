@@ -6,25 +6,25 @@
 
 namespace cairn::cluster {
 
-// System calls for sockets between processes of one host: abstract names, whole messages
-// (SOCK_SEQPACKET), nothing blocks. All return -1 or false for every failure; errno says why.
+// System calls for non-blocking Unix domain sockets (SOCK_SEQPACKET) with names in the abstract
+// namespace. All functions return -1 or false on failure and set errno.
 
-// A socket that listens to, or is connected with, `name` (at most 100 bytes).
+// Create a socket that listens on, or is connected to, `name` (at most 100 bytes).
 int ListenLocally(const std::string& name);
 int ConnectLocally(const std::string& name);
 
-// The peer runs as this process's user.
+// Whether the peer's effective user is that of this process.
 bool PeerIsSameUser(int socket);
 
-// One message of at least one byte, with a descriptor.
+// Sends a message of at least one byte together with a file descriptor.
 bool SendWithDescriptor(int socket, const void* data, size_t bytes, int descriptor);
 
 struct LocalMessage {
-  size_t bytes = 0;     // 0: the peer has hung up.
-  int descriptor = -1;  // The receiver's to close.
+  size_t bytes = 0;     // 0 if the peer has closed the connection.
+  int descriptor = -1;  // Owned by the receiver; -1 if none.
   bool would_block = false;
 };
-// The next message's first `room` bytes; of descriptors at most one.
+// Receives the next message, truncated to `room` bytes, and at most one descriptor.
 bool Receive(int socket, void* data, size_t room, LocalMessage* message);
 
 }  // namespace cairn::cluster

@@ -11,18 +11,19 @@
 
 namespace cairn::cluster {
 
-// Lends parts of one shared memory, the lowest that is free and large enough first, so that a small
-// job touches few pages. Thread-safe; owned by shared_ptr, and kept by what it has lent.
+// Allocates parts of a shared memory. Uses the lowest free part that is large enough, so that a job
+// with small tensors touches few pages. Allocated parts keep the arena alive. Thread-safe.
 class SharedArena : public std::enable_shared_from_this<SharedArena> {
  public:
-  // A part on loan: it goes back when the last copy of the pointer does.
+  // An allocated part. It is freed when the last copy of the pointer is destroyed.
   using Loan = std::shared_ptr<const SharedSpan>;
 
   explicit SharedArena(std::shared_ptr<SharedMemory> memory);
 
   const std::shared_ptr<SharedMemory>& memory() const { return memory_; }
 
-  // `bytes` of it, 64-byte aligned. Null: there is no such part just now (or bytes is 0).
+  // Allocates `bytes` bytes, aligned to 64 bytes. Returns null if `bytes` is 0 or no free part is
+  // large enough.
   Loan Borrow(size_t bytes);
 
  private:
@@ -30,7 +31,7 @@ class SharedArena : public std::enable_shared_from_this<SharedArena> {
 
   const std::shared_ptr<SharedMemory> memory_;
   Mutex mutex_;
-  // What is free: bytes by offset; neighbours are always joined.
+  // Size by offset of the free parts. Adjacent free parts are always merged.
   std::map<uint64_t, uint64_t> free_ ABSL_GUARDED_BY(mutex_);
 };
 

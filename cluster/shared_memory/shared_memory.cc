@@ -19,7 +19,7 @@ absl::Status SystemError(const char* what) {
   return absl::UnavailableError(absl::StrCat("shared memory: ", what, ": ", std::strerror(errno)));
 }
 
-// Null if it is not possible.
+// Returns null on failure.
 uint8_t* Map(int descriptor, size_t bytes) {
   void* data = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, descriptor, 0);
   return data == MAP_FAILED ? nullptr : static_cast<uint8_t*>(data);
@@ -36,7 +36,7 @@ absl::StatusOr<std::shared_ptr<SharedMemory>> SharedMemory::Create(uint64_t toke
     data = Map(descriptor, bytes);
   }
   if (data == nullptr) {
-    const absl::Status status = SystemError("cannot be made");
+    const absl::Status status = SystemError("cannot be created");
     close(descriptor);
     return status;
   }
@@ -44,10 +44,10 @@ absl::StatusOr<std::shared_ptr<SharedMemory>> SharedMemory::Create(uint64_t toke
 }
 
 absl::StatusOr<std::shared_ptr<SharedMemory>> SharedMemory::Adopt(uint64_t token, int descriptor) {
-  // Fails for everything but memory files.
+  // Fails for everything but a memfd.
   const int seals = fcntl(descriptor, F_GET_SEALS);
   if (seals < 0 || (seals & F_SEAL_SHRINK) == 0) {
-    return absl::InvalidArgumentError("shared memory: the peer's is not sealed memory");
+    return absl::InvalidArgumentError("shared memory: the peer's descriptor is not a sealed memfd");
   }
   struct stat about = {};
   if (fstat(descriptor, &about) != 0) return SystemError("fstat");

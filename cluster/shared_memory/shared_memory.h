@@ -9,29 +9,29 @@
 
 namespace cairn::cluster {
 
-// Memory that two processes of one host see. It has no name and no file: the kernel frees it when
-// both have ended, however they end. It is sealed: neither can make it smaller under the other, who
-// would crash. Pages cost nothing until they are touched. Immutable but for its contents, which
-// either side may change at any time; copy first, then check.
+// Memory that is shared by two processes of one machine: an anonymous file (memfd) that the kernel
+// frees when both processes have closed it or died. It is sealed, because accessing pages that the
+// peer has truncated would raise SIGBUS. Pages are allocated on first use. Either process may
+// change the contents at any time: copy them first, then verify the copy.
 class SharedMemory {
  public:
-  // More is refused.
+  // The maximum size.
   static constexpr size_t kBytesMax = size_t{256} << 20;
 
-  // New memory, all zero; `bytes` >= 1. Unavailable: the system has none to give.
+  // Creates zeroed memory; `bytes` >= 1. Unavailable: the system has not enough resources.
   static absl::StatusOr<std::shared_ptr<SharedMemory>> Create(uint64_t token, size_t bytes);
-  // A peer's, by a file descriptor that came from it (and stays the caller's). InvalidArgument: not
-  // such memory, not sealed, empty or too large.
+  // Maps a peer's memory. `descriptor` was received from the peer and remains owned by the caller.
+  // InvalidArgument: not a sealed memfd, empty, or too large.
   static absl::StatusOr<std::shared_ptr<SharedMemory>> Adopt(uint64_t token, int descriptor);
   ~SharedMemory();
   SharedMemory(const SharedMemory&) = delete;
   SharedMemory& operator=(const SharedMemory&) = delete;
 
-  // What both sides call it.
+  // The name of the memory in frames.
   uint64_t token() const { return token_; }
   uint8_t* data() const { return data_; }
   size_t bytes() const { return bytes_; }
-  // Of its creator, to be sent to the peer; -1 in adopted memory.
+  // The creator's descriptor, to be sent to the peer; -1 in adopted memory.
   int descriptor() const { return descriptor_; }
 
  private:
@@ -44,14 +44,14 @@ class SharedMemory {
   const int descriptor_;
 };
 
-// A part of shared memory. Default: none.
+// A part of a shared memory. Empty by default.
 struct SharedSpan {
   std::shared_ptr<SharedMemory> memory;
   uint64_t offset = 0;
   uint64_t bytes = 0;
 
   uint8_t* data() const { return memory->data() + offset; }
-  // Lies inside of its memory, also if a peer made it up.
+  // Whether the part is within its memory. Check this for offsets from a peer.
   bool IsInside() const {
     return memory != nullptr && bytes <= memory->bytes() && offset <= memory->bytes() - bytes;
   }

@@ -16,7 +16,7 @@
 namespace cairn::cluster {
 namespace {
 
-// When descriptors have run out, until the next look at who wants to come in.
+// The pause before accepting again when there were no free descriptors.
 constexpr int kPauseMilliseconds = 200;
 
 }  // namespace
@@ -105,7 +105,7 @@ bool SharedMemoryHost::Hear(Client* client) {
   if (!Receive(client->socket, &offer, sizeof(offer), &message)) return false;
   if (message.would_block) return true;
   const bool good = message.bytes == sizeof(offer) && Take(offer, message.descriptor, client);
-  if (message.descriptor >= 0) close(message.descriptor);  // The mapping does not need it.
+  if (message.descriptor >= 0) close(message.descriptor);  // The mapping stays valid without it.
   if (!good) return false;
   const char yes = 1;
   return send(client->socket, &yes, sizeof(yes), MSG_NOSIGNAL) == sizeof(yes);

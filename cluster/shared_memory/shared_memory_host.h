@@ -14,9 +14,9 @@
 
 namespace cairn::cluster {
 
-// How clients find a host, and what they say: an Offer with one descriptor, answered by one byte.
-// The socket is of Linux's abstract kind, SOCK_SEQPACKET: it has no file, and is as local as ports
-// are.
+// The protocol of shared memory: the client connects to the server's socket and sends an offer with
+// a descriptor; the server replies with one byte. The socket is a SOCK_SEQPACKET in Linux's
+// abstract namespace, which has no file and, like ports, belongs to a network namespace.
 struct SharedMemoryOffer {
   static constexpr uint32_t kMagic = 0x4d726943;  // "CirM"
 
@@ -24,52 +24,54 @@ struct SharedMemoryOffer {
   uint32_t version = 1;
   uint64_t token = 0;
 
-  // The name (without its leading zero byte) where the server of that port listens.
+  // The socket's name (without the leading zero byte) of the server at `port`.
   static std::string SocketName(int port);
 };
 
-// A server's side of shared memory: takes what clients on the same machine offer, and keeps it for
-// as long as their connection stands, which the kernel ends with them. Clients of other users are
-// not heard. One thread of its own; thread-safe.
+// The server's side of shared memory. Accepts the memory that clients on the same machine offer,
+// and keeps it until the client disconnects or dies. Rejects clients of other users. Runs one
+// thread. Thread-safe.
 class SharedMemoryHost {
  public:
-  // More clients than that are sent away; they speak over TCP.
+  // Further clients are disconnected; they use TCP.
   static constexpr size_t kClientsMax = 256;
 
-  // For the clients of the server at `port`. Unavailable: the name is taken, or there is no socket.
+  // Starts the host for the clients of the server at `port`. Unavailable: the name is in use, or
+  // the socket cannot be created.
   static absl::StatusOr<std::unique_ptr<SharedMemoryHost>> Start(int port);
   ~SharedMemoryHost();
   SharedMemoryHost(const SharedMemoryHost&) = delete;
   SharedMemoryHost& operator=(const SharedMemoryHost&) = delete;
 
-  // Null: nobody has offered it, or its owner has gone. Whoever holds it may use it on.
+  // Returns null if the memory is unknown or its client has disconnected. The returned memory
+  // remains valid.
   std::shared_ptr<SharedMemory> Find(uint64_t token) const;
   size_t clients() const;
 
  private:
   struct Client {
     int socket = -1;
-    uint64_t token = 0;  // 0: it has offered nothing yet.
+    uint64_t token = 0;  // 0 before the client has offered memory.
   };
 
   SharedMemoryHost(int listener, int stop);
   void Serve();
-  // False: none could be accepted, for want of descriptors.
+  // Returns false if the process has no free descriptors.
   bool Accept();
-  // Reads what the client has to say; false: it is over with it.
+  // Reads a message of the client. Returns false if the client is to be disconnected.
   bool Hear(Client* client);
   bool Take(const SharedMemoryOffer& offer, int descriptor, Client* client);
   void Part(const Client& client);
 
   const int listener_;
-  const int stop_;               // An event.
-  std::vector<Client> clients_;  // The thread's.
+  const int stop_;               // An eventfd.
+  std::vector<Client> clients_;  // Used only by the thread.
 
   mutable Mutex mutex_;
   size_t client_count_ ABSL_GUARDED_BY(mutex_) = 0;
   absl::flat_hash_map<uint64_t, std::shared_ptr<SharedMemory>> memories_ ABSL_GUARDED_BY(mutex_);
 
-  std::thread thread_;  // Last: uses all of the above.
+  std::thread thread_;  // Last, because the thread uses all other members.
 };
 
 }  // namespace cairn::cluster

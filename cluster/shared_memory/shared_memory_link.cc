@@ -16,7 +16,7 @@ using Clock = std::chrono::steady_clock;
 
 constexpr std::chrono::seconds kTryInterval(1);
 
-// Never 0; nobody else's.
+// A random token; never 0.
 uint64_t RandomToken() {
   std::random_device device;
   return ((uint64_t{device()} << 32) | device()) | 1;

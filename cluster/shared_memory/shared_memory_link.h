@@ -11,36 +11,36 @@
 
 namespace cairn::cluster {
 
-// A client's side of shared memory with one server: finds out whether that runs on the same
-// machine, and offers it memory if so. Nothing blocks, nothing fails: there is memory, or there is
-// none just now and calls go over TCP. Thread-safe.
+// The client's side of shared memory with one server. Detects whether the server is on the same
+// machine and, if so, offers it memory. Does not block and has no errors: when there is no memory,
+// calls use TCP. Thread-safe.
 class SharedMemoryLink {
  public:
-  // Of one link; how much of it costs anything depends on what calls need at once.
+  // Size of the memory of one link. Only pages that calls use are allocated.
   static constexpr size_t kBytes = size_t{64} << 20;
 
-  // `address` is the server's HOST:PORT.
+  // `address` is HOST:PORT of the server.
   explicit SharedMemoryLink(const std::string& address);
   ~SharedMemoryLink();
   SharedMemoryLink(const SharedMemoryLink&) = delete;
   SharedMemoryLink& operator=(const SharedMemoryLink&) = delete;
 
-  // Memory that the server knows by now; null if there is none. Looks for the server once a second
-  // until it is found.
+  // Returns memory that the server has accepted, or null. While there is none, tries to connect
+  // once a second.
   std::shared_ptr<SharedArena> arena();
 
-  // A call that used this arena has failed: the server may be another one, or may write into it
-  // later. Never lent again; after a second there is another one.
+  // Stops using `arena`. Call it when a call that used it has failed: the server may have
+  // restarted, or may still write into the memory. New memory is offered after a second.
   void Drop(const std::shared_ptr<SharedArena>& arena);
 
  private:
-  // Connects and offers memory, or waits for the next time.
+  // Connects and offers memory, or schedules the next attempt.
   void OfferLocked() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // Looks whether the offer was accepted.
+  // Checks for the server's reply.
   void HearLocked() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void CloseLocked() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
-  std::string socket_name_;  // Empty: the address has no port, so there is nobody.
+  std::string socket_name_;  // Empty if the address has no port.
 
   Mutex mutex_;
   int socket_ ABSL_GUARDED_BY(mutex_) = -1;

@@ -24,7 +24,7 @@ std::string BytesOf(const grpc::ByteBuffer& buffer) {
   return Frame(std::make_shared<grpc::ByteBuffer>(buffer)).ToBytes();
 }
 
-// Waits for the one operation of the queue.
+// Waits for the only operation of the queue.
 bool Done(grpc::CompletionQueue* queue) {
   void* tag;
   bool ok;

@@ -5,8 +5,8 @@
 
 namespace cairn::testing {
 
-// The first answer of a method ("/package.Service/Method") of the server on this port of loopback
-// to `request`, both as bytes of protobuf's wire format. Fails the test if there is none.
+// Calls a method ("/package.Service/Method") of the server on this port of loopback with `request`
+// and returns the first reply, both in protobuf's wire format. Fails the test if there is none.
 std::string Ask(int port, const std::string& method, const std::string& request);
 
 }  // namespace cairn::testing

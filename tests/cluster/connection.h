@@ -12,7 +12,7 @@
 
 namespace cairn::testing {
 
-// A bare TCP connection to a port of this machine.
+// A raw TCP connection to a port of this machine.
 class Connection {
  public:
   Connection() : descriptor_(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {}
@@ -28,7 +28,8 @@ class Connection {
     return connect(descriptor_, reinterpret_cast<sockaddr*>(&address), sizeof(address)) == 0;
   }
 
-  // Whether the other side has ended it, waiting for that at most `timeout`. What it sends is read.
+  // Reads and discards data until the peer closes the connection, for at most `timeout`. Returns
+  // whether it has.
   bool IsClosedByPeer(std::chrono::milliseconds timeout = std::chrono::milliseconds(0)) {
     const auto end = std::chrono::steady_clock::now() + timeout;
     while (true) {

@@ -28,7 +28,7 @@ TEST(ControlServerTest, ReflectionListsTheServices) {
   EXPECT_NE(answer.find("cairn.proto.Coordinator"), std::string::npos);
 }
 
-TEST(ControlServerTest, PortInUseIsSaidSo) {
+TEST(ControlServerTest, APortInUseIsAlreadyExists) {
   auto server = ControlServer::Start("127.0.0.1:0", {});
   const std::string address = absl::StrCat("127.0.0.1:", (*server)->port());
   EXPECT_TRUE(absl::IsAlreadyExists(ControlServer::Start(address, {}).status()));

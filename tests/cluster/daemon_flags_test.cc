@@ -33,25 +33,25 @@ Parsed Parse(std::vector<const char*> words) {
   return parsed;
 }
 
-TEST(DaemonFlagsTest, GoodFlagsAreTaken) {
+TEST(DaemonFlagsTest, ValidFlagsAreAccepted) {
   const Parsed parsed = Parse({"--state", "there", "--threads=3"});
   EXPECT_EQ(parsed.exit_code, std::nullopt);
   EXPECT_EQ(parsed.state, "there");
 }
 
-TEST(DaemonFlagsTest, HelpAndVersionAreNoErrors) {
+TEST(DaemonFlagsTest, HelpAndVersionExitWithZero) {
   EXPECT_EQ(Parse({"--help"}).exit_code, 0);
   EXPECT_EQ(Parse({"--version"}).exit_code, 0);
 }
 
-TEST(DaemonFlagsTest, WhatIsWrongIsSaidInOneLine) {
+TEST(DaemonFlagsTest, ErrorsAreReportedInOneLine) {
   const struct {
     std::vector<const char*> words;
     std::string reason;
   } cases[] = {{{"--sate", "x"}, "there is no flag --sate (did you mean --state?)"},
                {{"--sate=x"}, "there is no flag --sate (did you mean --state?)"},
                {{"--qqqqqqqq"}, "there is no flag --qqqqqqqq"},
-               {{"state"}, "\"state\" is no flag, and nothing else is taken"},
+               {{"state"}, "\"state\" is not a flag; only flags are accepted"},
                {{"--state"}, "--state needs a value"},
                {{"--threads", "0"}, "--threads: \"0\" is not a whole number from 1 to 8"}};
   for (const auto& one : cases) {

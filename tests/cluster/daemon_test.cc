@@ -16,8 +16,7 @@
 namespace cairn::cluster {
 namespace {
 
-// Runs `body` in a process of its own, as daemons are; returns its exit code, or 1000 + the signal
-// that killed it.
+// Runs `body` in a child process. Returns its exit code, or 1000 + the signal that killed it.
 int ExitCodeOf(const std::function<int()>& body) {
   const pid_t child = fork();
   if (child == 0) _exit(body());
@@ -32,7 +31,7 @@ DaemonOptions Options() {
   return options;
 }
 
-TEST(DaemonTest, APortThatOthersReachIsWarnedOfAndLoopbackIsNot) {
+TEST(DaemonTest, WarnsOfAPortThatIsNotOnLoopback) {
   ::testing::internal::CaptureStderr();
   WarnOfOpenPort({"127.0.0.1", 4000});
   EXPECT_EQ(::testing::internal::GetCapturedStderr(), "");
@@ -66,7 +65,7 @@ TEST(DaemonTest, SigintEndsWith130) {
             130);
 }
 
-TEST(DaemonTest, FirstExitCountsFromAnyThread) {
+TEST(DaemonTest, TheFirstExitOfAnyThreadCounts) {
   EXPECT_EQ(ExitCodeOf([] {
               auto daemon = Daemon::Start(Options());
               std::thread refused([&] {
@@ -80,7 +79,7 @@ TEST(DaemonTest, FirstExitCountsFromAnyThread) {
             1);
 }
 
-TEST(DaemonTest, StopThatHangsIsCutShort) {
+TEST(DaemonTest, AHangingStopEndsAfterItsTimeout) {
   EXPECT_EQ(ExitCodeOf([] {
               DaemonOptions options = Options();
               options.stop_timeout = absl::Milliseconds(50);
@@ -102,7 +101,7 @@ TEST(DaemonTest, WritingToAClosedPipeDoesNotKill) {
             7);
 }
 
-TEST(DaemonTest, WritingToAFileThatMayNotGrowDoesNotKill) {
+TEST(DaemonTest, WritingBeyondTheFileSizeLimitDoesNotKill) {
   EXPECT_EQ(ExitCodeOf([] {
               auto daemon = Daemon::Start(Options());
               const rlimit none = {0, 0};
@@ -113,7 +112,7 @@ TEST(DaemonTest, WritingToAFileThatMayNotGrowDoesNotKill) {
             7);
 }
 
-TEST(DaemonTest, AsManyFileDescriptorsAsMayBeAreAllowed) {
+TEST(DaemonTest, TheDescriptorLimitIsRaisedToTheHardLimit) {
   EXPECT_EQ(ExitCodeOf([] {
               const rlimit shell = {300, 3000};
               if (setrlimit(RLIMIT_NOFILE, &shell) != 0) return 98;
@@ -133,7 +132,7 @@ TEST(DaemonTest, UnknownLogLevelIsRefused) {
             7);
 }
 
-TEST(DaemonTest, FailuresThatMayPassAskForARestart) {
+TEST(DaemonTest, TransientFailuresAskForARestart) {
   EXPECT_EQ(ReportFailure("tester", absl::InvalidArgumentError("bad")), kExitPermanent);
   EXPECT_EQ(ReportFailure("tester", absl::AlreadyExistsError("port")), kExitRestart);
   EXPECT_EQ(ReportFailure("tester", absl::UnavailableError("disk")), kExitRestart);
@@ -141,14 +140,14 @@ TEST(DaemonTest, FailuresThatMayPassAskForARestart) {
 
 constexpr char kConfig[] = R"({"cluster": {"chief": ["h:1"], "ps": ["h:2"], "worker": ["h:3"]}})";
 
-TEST(LoadTfConfigTest, FileGoesBeforeTheEnvironment) {
+TEST(LoadTfConfigTest, TheFilePrecedesTheEnvironment) {
   const std::string path = ::testing::TempDir() + "/tf_config.json";
   std::ofstream(path) << kConfig;
   EXPECT_EQ(LoadTfConfig(path, "nonsense")->chief.ToString(), "h:1");
   EXPECT_EQ(LoadTfConfig("", kConfig)->chief.ToString(), "h:1");
 }
 
-TEST(LoadTfConfigTest, WhatIsMissingOrWrongIsNamed) {
+TEST(LoadTfConfigTest, MissingAndInvalidConfigurationsAreNamed) {
   EXPECT_TRUE(absl::IsNotFound(LoadTfConfig("", "").status()));
   EXPECT_EQ(LoadTfConfig("/nowhere/tf.json", "").status(),
             absl::InvalidArgumentError(
@@ -161,7 +160,7 @@ TEST(LoadTfConfigTest, WhatIsMissingOrWrongIsNamed) {
                                               "\"cluster\" and \"task\""));
 }
 
-TEST(LoadTfConfigTest, AFolderAndAnEmptyFileAreNotTheSame) {
+TEST(LoadTfConfigTest, ADirectoryAndAnEmptyFileHaveDifferentMessages) {
   const std::string folder = ::testing::TempDir();
   EXPECT_EQ(LoadTfConfig(folder, "").status(),
             absl::InvalidArgumentError("cannot read " + folder +
@@ -173,7 +172,7 @@ TEST(LoadTfConfigTest, AFolderAndAnEmptyFileAreNotTheSame) {
                                               "\"cluster\" and \"task\""));
 }
 
-TEST(WrongTaskTest, SaysWhoseTaskItIsOrThatThereIsNone) {
+TEST(WrongTaskTest, NamesTheTaskOrSaysThatThereIsNone) {
   TfConfig config;
   EXPECT_EQ(WrongTask(config, "this needs one"),
             absl::InvalidArgumentError("TF_CONFIG has no task; this needs one"));

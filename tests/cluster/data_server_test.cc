@@ -22,20 +22,21 @@ PsClientOptions ClientOf(const DataServer& server) {
 
 Frame EmptyReply() { return *EncodeFrame(proto::PullReplyHeader(), {}); }
 
-TEST(DataServerTest, PortInUseIsSaidSo) {
+TEST(DataServerTest, APortInUseIsAlreadyExists) {
   CallBox calls;
   auto server = StartServer(&calls);
   DataServerOptions options;
   options.address = AddressOf(*server);
   auto second = DataServer::Start(options, [](std::unique_ptr<RawCall>) {});
-  EXPECT_EQ(second.status(), absl::AlreadyExistsError(absl::StrCat(
-                                 "cannot listen on ", AddressOf(*server),
-                                 ": another process does; stop it or choose another port")));
+  EXPECT_EQ(second.status(),
+            absl::AlreadyExistsError(
+                absl::StrCat("cannot listen on ", AddressOf(*server),
+                             ": another process uses the port; stop it or choose another port")));
 }
 
 TEST(DataServerTest, AddressOfAnotherMachineIsUnavailable) {
   DataServerOptions options;
-  options.address = "192.0.2.1:1234";  // TEST-NET-1 of RFC 5737: nobody's.
+  options.address = "192.0.2.1:1234";  // TEST-NET-1 (RFC 5737), which no machine has.
   auto server = DataServer::Start(options, [](std::unique_ptr<RawCall>) {});
   EXPECT_TRUE(absl::IsUnavailable(server.status())) << server.status();
 }
@@ -51,7 +52,7 @@ TEST(DataServerTest, BadOptionsAreRefused) {
       DataServer::Start(options, [](std::unique_ptr<RawCall>) {}).status()));
 }
 
-TEST(DataServerTest, CallsBeyondTheLimitAreRefusedAndTriedAgain) {
+TEST(DataServerTest, CallsBeyondTheLimitAreRefusedAndRetried) {
   CallBox calls;
   auto server = StartServer(&calls, testing::FreePort(), /*calls_max=*/2);
   Mailbox<PullResult> pulls;
@@ -68,7 +69,7 @@ TEST(DataServerTest, CallsBeyondTheLimitAreRefusedAndTriedAgain) {
   for (int i = 0; i < 5; ++i) EXPECT_TRUE(pulls.Take().ok());
 }
 
-TEST(DataServerTest, APushGetsInHoweverManyOthersWait) {
+TEST(DataServerTest, PushesAreNotLimitedByWaitingCalls) {
   CallBox calls;
   auto server = StartServer(&calls, 0, /*calls_max=*/2);
   Mailbox<PullResult> pulls;
@@ -113,7 +114,7 @@ TEST(DataServerTest, ShutdownAnswersParkedCallsAndIgnoresLateReplies) {
   EXPECT_TRUE(absl::IsCancelled(pulls.Take().status()));
 }
 
-TEST(DataServerTest, RepliesFromManyThreadsDuringShutdownAreHarmless) {
+TEST(DataServerTest, ConcurrentRepliesDuringShutdownAreSafe) {
   for (int round = 0; round < 5; ++round) {
     CallBox calls;
     auto server = StartServer(&calls);

@@ -33,7 +33,7 @@ Frame SomeFrame(const std::vector<float>& first, const std::vector<float>& secon
   return *frame;
 }
 
-// The first failure of opening the frame of two tensors and reading both.
+// Opens the frame of two tensors and reads both. Returns the first error.
 absl::Status ReadWhole(Frame frame, size_t first, size_t second) {
   proto::PullReplyHeader header;
   auto reader = FrameReader::Open(std::move(frame), &header);
@@ -45,7 +45,7 @@ absl::Status ReadWhole(Frame frame, size_t first, size_t second) {
   return status;
 }
 
-TEST(FrameTest, TensorsComeOutAsTheyWentIn) {
+TEST(FrameTest, TensorsRoundTrip) {
   const std::vector<float> first = Numbers(1000);
   const std::vector<float> second = Numbers(3);
   proto::PullReplyHeader header;
@@ -71,7 +71,7 @@ std::string BytesOf(std::initializer_list<Number> numbers) {
   return bytes;
 }
 
-// The layout, spelled out once more by hand.
+// Compares with the documented layout, built by hand.
 TEST(FrameTest, LayoutIsPrefixHeaderTableChecksumTensors) {
   const std::vector<float> values = {1.0f};
   const std::string bytes = SomeFrame(values, {}).ToBytes();
@@ -84,13 +84,13 @@ TEST(FrameTest, LayoutIsPrefixHeaderTableChecksumTensors) {
   EXPECT_EQ(bytes, head + BytesOf<uint64_t>({XXH3_64bits(head.data(), head.size())}) + tensor);
 }
 
-TEST(FrameTest, OwnedPiecesAreNotCopiedAndKeptUntilTheFrameIsGone) {
+TEST(FrameTest, OwnedPiecesAreReferencedUntilTheFrameIsDestroyed) {
   auto owner = std::make_shared<std::vector<float>>(Numbers(100000));
   std::weak_ptr<std::vector<float>> watched = owner;
   {
     auto frame = EncodeFrame(SomeHeader(), {FramePiece::OfFloats(*owner, owner)});
     ASSERT_TRUE(frame.ok());
-    (*owner)[5] = -1;  // Seen by the frame, which holds no copy: the checksum is wrong now.
+    (*owner)[5] = -1;  // The frame references the memory, so its checksum is now wrong.
     owner.reset();
     EXPECT_FALSE(watched.expired());
     proto::PullReplyHeader header;
@@ -102,7 +102,7 @@ TEST(FrameTest, OwnedPiecesAreNotCopiedAndKeptUntilTheFrameIsGone) {
   EXPECT_TRUE(watched.expired());
 }
 
-TEST(FrameTest, BorrowedPiecesMayChangeOnceTheFrameIsMade) {
+TEST(FrameTest, BorrowedPiecesAreCopied) {
   std::vector<float> first = Numbers(100000), second = {3.0f};
   const auto frame =
       EncodeFrame(SomeHeader(), {FramePiece::Borrowed(first), FramePiece::Borrowed(second)});
@@ -144,7 +144,7 @@ TEST(FrameTest, RandomBytesAreRefused) {
   }
 }
 
-TEST(FrameTest, AnnouncedLengthsNearTheLimitsOfTheirTypesAreRefused) {
+TEST(FrameTest, LengthsNearTheLimitsOfTheirTypesAreRefused) {
   for (uint64_t payload : {~uint64_t{0}, ~uint64_t{0} - 15, uint64_t{1} << 63, uint64_t{1} << 32}) {
     for (uint32_t header_bytes : {0u, 16u, ~0u}) {
       for (uint32_t tensors : {0u, 1u, ~0u}) {
@@ -160,7 +160,7 @@ TEST(FrameTest, AnnouncedLengthsNearTheLimitsOfTheirTypesAreRefused) {
   }
 }
 
-TEST(FrameTest, ReadingAnotherSizeReadsNothing) {
+TEST(FrameTest, AReadOfAnotherSizeReadsNothing) {
   const std::vector<float> values = Numbers(4);
   proto::PullReplyHeader header;
   auto reader =
@@ -176,7 +176,7 @@ TEST(FrameTest, ReadingAnotherSizeReadsNothing) {
   EXPECT_TRUE(absl::IsInvalidArgument(reader->Read(absl::MakeSpan(four))));
 }
 
-// One process's two views of the same memory, as two processes would have them.
+// Two mappings of the same memory in one process, as two processes would have them.
 class SharedFrameTest : public ::testing::Test {
  protected:
   Frame Make(const FrameRoom& room) const {
@@ -184,7 +184,7 @@ class SharedFrameTest : public ::testing::Test {
         SomeHeader(),
         {FramePiece::OfFloats(first_, nullptr), FramePiece::OfFloats(second_, nullptr)}, room);
   }
-  // As the peer gets it.
+  // The frame as the peer receives it.
   Frame Received(const Frame& frame) const {
     return Frame(frame.buffer(),
                  [this](uint64_t token) { return token == theirs_->token() ? theirs_ : nullptr; });
@@ -195,7 +195,7 @@ class SharedFrameTest : public ::testing::Test {
   const std::shared_ptr<SharedMemory> theirs_ = *SharedMemory::Adopt(7, ours_->descriptor());
 };
 
-TEST_F(SharedFrameTest, TensorsLieInTheMemoryAndOnlyTheHeadInTheFrame) {
+TEST_F(SharedFrameTest, TensorsAreInSharedMemoryAndOnlyTheHeadInTheFrame) {
   const Frame frame = Received(Make({.payload = {ours_, 64, 4096}}));
   EXPECT_LT(frame.bytes(), 200u);
   EXPECT_EQ(std::memcmp(theirs_->data() + 64, first_.data(), 4000), 0);
@@ -211,7 +211,7 @@ TEST_F(SharedFrameTest, TensorsLieInTheMemoryAndOnlyTheHeadInTheFrame) {
   EXPECT_TRUE(reader->ExpectEnd().ok());
 }
 
-TEST_F(SharedFrameTest, WithoutRoomEnoughTheyTravelInTheFrame) {
+TEST_F(SharedFrameTest, TensorsThatDoNotFitAreInTheFrame) {
   for (const SharedSpan& room : {SharedSpan{ours_, 0, 4008}, SharedSpan{ours_, 8000, 4096}}) {
     const Frame frame = Make({.payload = room});
     EXPECT_GT(frame.bytes(), 4012u);
@@ -219,7 +219,7 @@ TEST_F(SharedFrameTest, WithoutRoomEnoughTheyTravelInTheFrame) {
   }
 }
 
-TEST_F(SharedFrameTest, RoomForTheReplyIsSeenIfItIsThere) {
+TEST_F(SharedFrameTest, TheReplyRoomIsReadIfItIsInside) {
   proto::PullReplyHeader header;
   const Frame offer = Make({.reply = {ours_, 4096, 4096}});
   const auto reader = FrameReader::Open(Received(offer), &header);
@@ -232,7 +232,7 @@ TEST_F(SharedFrameTest, RoomForTheReplyIsSeenIfItIsThere) {
   EXPECT_EQ(stranger->reply_room().memory, nullptr);
 }
 
-TEST_F(SharedFrameTest, MemoryThatIsNotKnownHereIsRefusedAsWhatMayBeSentAgain) {
+TEST_F(SharedFrameTest, UnknownMemoryIsATransientError) {
   const Frame frame = Make({.payload = {ours_, 0, 8192}});
   proto::PullReplyHeader header;
   EXPECT_TRUE(absl::IsDataLoss(FrameReader::Open(frame, &header).status()));
@@ -250,7 +250,7 @@ TEST_F(SharedFrameTest, EveryChangedByteOfSharedTensorsIsRefused) {
 }
 
 TEST_F(SharedFrameTest, ASpanOutsideOfTheMemoryIsRefused) {
-  // The sender believes in more memory than the receiver has.
+  // The sender refers to more memory than the receiver has.
   const auto larger = *SharedMemory::Create(7, 1 << 20);
   const Frame frame = Make({.payload = {larger, 8192 - 4000, 8192}});
   EXPECT_TRUE(absl::IsDataLoss(ReadWhole(Received(frame), 1000, 3)));
@@ -260,13 +260,14 @@ TEST(FrameTest, FrameThatIsTooLargeIsNotEncoded) {
   const float value = 0;
   FramePiece piece;
   piece.data = &value;
-  piece.bytes = kFrameBytesMax;  // Never read: the size is checked first.
+  piece.bytes = kFrameBytesMax;  // Not read, because the size is checked first.
   EXPECT_TRUE(absl::IsInvalidArgument(EncodeFrame(SomeHeader(), {piece}).status()));
 }
 
-TEST(FrameTest, HeaderOfAnotherTypeIsRefusedByName) {
+TEST(FrameTest, AHeaderOfAnotherTypeIsRefusedWithTheTypesName) {
   proto::Envelope envelope;
-  envelope.set_version("\xc3\xa9");  // As numbers (PullReplyHeader.versions): one without an end.
+  // As packed numbers (PullReplyHeader.versions), the last one is incomplete.
+  envelope.set_version("\xc3\xa9");
   auto frame = EncodeFrame(envelope, {});
   ASSERT_TRUE(frame.ok());
   proto::PullReplyHeader header;

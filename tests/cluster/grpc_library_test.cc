@@ -7,7 +7,7 @@
 namespace cairn::cluster {
 namespace {
 
-TEST(GrpcLibraryTest, LibraryRunsOnAfterItsLastUserIsGone) {
+TEST(GrpcLibraryTest, TheLibraryOutlivesItsLastUser) {
   KeepGrpcRunning();
   KeepGrpcRunning();
   { grpc::CompletionQueue queue; }

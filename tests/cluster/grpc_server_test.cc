@@ -22,7 +22,7 @@ std::string AskForHealth(const GrpcServer& server) {
   return Ask(server.port(), "/grpc.health.v1.Health/Check", "");
 }
 
-TEST(GrpcServerTest, FreePortIsFoundToldAndServed) {
+TEST(GrpcServerTest, PortZeroChoosesAFreePort) {
   GrpcServer server;
   ASSERT_TRUE(server.Start("127.0.0.1:0").ok());
   EXPECT_GT(server.port(), 0);
@@ -31,12 +31,12 @@ TEST(GrpcServerTest, FreePortIsFoundToldAndServed) {
   server.Shutdown(absl::ZeroDuration());
 }
 
-TEST(GrpcServerTest, WrongAddressesAreRefused) {
+TEST(GrpcServerTest, InvalidAddressesAreRefused) {
   EXPECT_TRUE(absl::IsInvalidArgument(GrpcServer().Start("127.0.0.1")));
   EXPECT_TRUE(absl::IsUnavailable(GrpcServer().Start("no-such-host.invalid:1")));
 }
 
-// CVE-2023-4785: gRPC's own listener never accepts again.
+// CVE-2023-4785: gRPC's own listener would never accept again.
 TEST(GrpcServerTest, ServesAgainAfterItWasOutOfFileDescriptors) {
   GrpcServer server;
   ASSERT_TRUE(server.Start("127.0.0.1:0").ok());
@@ -46,7 +46,7 @@ TEST(GrpcServerTest, ServesAgainAfterItWasOutOfFileDescriptors) {
   ASSERT_EQ(getrlimit(RLIMIT_NOFILE, &before), 0);
   const rlimit few = {128, before.rlim_max};
   ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &few), 0);
-  Connection last;  // Has its descriptor; connects when there is no other.
+  Connection last;  // Already has its descriptor; connects when no other is free.
   std::vector<int> copies;
   for (int copy = dup(0); copy >= 0; copy = dup(0)) copies.push_back(copy);
   ASSERT_TRUE(last.ConnectTo(server.port()));

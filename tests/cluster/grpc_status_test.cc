@@ -6,7 +6,7 @@
 namespace cairn::cluster {
 namespace {
 
-TEST(GrpcStatusTest, EveryCodeComesBackAsItWas) {
+TEST(GrpcStatusTest, EveryCodeRoundTrips) {
   EXPECT_TRUE(FromGrpc(ToGrpc(absl::OkStatus())).ok());
   for (int code = 1; code <= 16; ++code) {
     const absl::Status status(static_cast<absl::StatusCode>(code), "what happened");
@@ -15,12 +15,12 @@ TEST(GrpcStatusTest, EveryCodeComesBackAsItWas) {
   EXPECT_EQ(ToGrpc(absl::DataLossError("x")).error_code(), grpc::StatusCode::DATA_LOSS);
 }
 
-TEST(GrpcStatusTest, LongMessagesAreShortened) {
+TEST(GrpcStatusTest, LongMessagesAreTruncated) {
   const grpc::Status status = ToGrpc(absl::InternalError(std::string(100000, 'x')));
   EXPECT_EQ(status.error_message().size(), 2003u);
 }
 
-TEST(GrpcStatusTest, OnlyPassingFailuresAreRetried) {
+TEST(GrpcStatusTest, TransientCodesAreRecognized) {
   EXPECT_TRUE(IsTransient(absl::UnavailableError("")));
   EXPECT_TRUE(IsTransient(absl::DeadlineExceededError("")));
   EXPECT_TRUE(IsTransient(absl::ResourceExhaustedError("")));

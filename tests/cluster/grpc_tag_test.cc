@@ -16,7 +16,7 @@ class CountingTag final : public GrpcTag {
   int events = 0;
 };
 
-TEST(GrpcTagTest, WhatWasReleasedComesBackOnTheQueuesThread) {
+TEST(GrpcTagTest, AReleasedTagIsReturnedOnTheQueuesThread) {
   grpc::CompletionQueue queue;
   CountingTag tag;
   grpc::Alarm alarm;

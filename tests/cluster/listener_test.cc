@@ -18,7 +18,7 @@ namespace {
 
 using cairn::testing::Connection;
 
-// Keeps whatever is accepted until the test takes it.
+// Collects accepted connections until the test takes them.
 class ListenerTest : public ::testing::Test {
  protected:
   void Listen(const std::string& address) {
@@ -33,7 +33,7 @@ class ListenerTest : public ::testing::Test {
     if (listener_ != nullptr) listener_->Stop();
     while (accepted_.size() > 0) close(*accepted_.Pop(absl::ZeroDuration()));
   }
-  // False: nothing was accepted in 20 seconds.
+  // Returns false if nothing is accepted within 20 seconds.
   bool OneIsAccepted() {
     const std::optional<int> descriptor = accepted_.Pop(absl::Seconds(20));
     if (descriptor.has_value()) close(*descriptor);
@@ -44,7 +44,7 @@ class ListenerTest : public ::testing::Test {
   std::unique_ptr<Listener> listener_;
 };
 
-// Leaves this process so many file descriptors until the end of the scope.
+// Limits the file descriptors of this process for a scope.
 class DescriptorLimit {
  public:
   explicit DescriptorLimit(rlim_t limit) {
@@ -57,7 +57,7 @@ class DescriptorLimit {
     setrlimit(RLIMIT_NOFILE, &before_);
   }
 
-  // Takes descriptors until `left` are free.
+  // Opens descriptors until `left` are free.
   void Fill(int left) {
     for (int copy = dup(0); copy >= 0; copy = dup(0)) copies_.push_back(copy);
     for (; left > 0 && !copies_.empty(); --left) {
@@ -71,7 +71,7 @@ class DescriptorLimit {
   std::vector<int> copies_;
 };
 
-TEST_F(ListenerTest, WhoConnectsBeforeTheStartIsAcceptedAfterIt) {
+TEST_F(ListenerTest, AConnectionBeforeStartIsAcceptedAfterIt) {
   Listen("127.0.0.1:0");
   Connection early;
   ASSERT_TRUE(early.ConnectTo(listener_->port()));
@@ -79,7 +79,7 @@ TEST_F(ListenerTest, WhoConnectsBeforeTheStartIsAcceptedAfterIt) {
   EXPECT_TRUE(OneIsAccepted());
 }
 
-TEST_F(ListenerTest, APortInUseIsSaidSoAndFreeAfterTheStop) {
+TEST_F(ListenerTest, APortIsInUseUntilStop) {
   Listen("127.0.0.1:0");
   Start();
   const std::string address = absl::StrCat("127.0.0.1:", listener_->port());
@@ -89,7 +89,7 @@ TEST_F(ListenerTest, APortInUseIsSaidSoAndFreeAfterTheStop) {
   EXPECT_TRUE(Listener::Listen(address).ok());
 }
 
-TEST_F(ListenerTest, WrongAddressesAreRefusedWithTheirNames) {
+TEST_F(ListenerTest, InvalidAddressesAreRefusedWithTheirNames) {
   EXPECT_TRUE(absl::IsInvalidArgument(Listener::Listen("127.0.0.1").status()));
   const absl::Status unknown = Listener::Listen("no-such-host.invalid:1").status();
   EXPECT_TRUE(absl::IsUnavailable(unknown));
@@ -97,13 +97,13 @@ TEST_F(ListenerTest, WrongAddressesAreRefusedWithTheirNames) {
   EXPECT_TRUE(absl::IsUnavailable(Listener::Listen("192.0.2.1:0").status())) << "not ours";
 }
 
-TEST_F(ListenerTest, Ipv6LoopbackIsListenedOn) {
+TEST_F(ListenerTest, ListensOnIpv6Loopback) {
   auto listener = Listener::Listen("[::1]:0");
   if (!listener.ok()) GTEST_SKIP() << "no IPv6 here: " << listener.status();
   EXPECT_GT((*listener)->port(), 0);
 }
 
-TEST_F(ListenerTest, EveryInterfaceOfIpv6IncludesIpv4) {
+TEST_F(ListenerTest, AnyIpv6AddressIncludesIpv4) {
   auto listener = Listener::Listen("[::]:0");
   if (!listener.ok()) GTEST_SKIP() << "no IPv6 here: " << listener.status();
   listener_ = *std::move(listener);
@@ -124,7 +124,7 @@ TEST_F(ListenerTest, TheLastDescriptorsAreNotGivenToConnections) {
   EXPECT_EQ(accepted_.size(), 0u);
 }
 
-TEST_F(ListenerTest, WhoWaitsWhileThereAreNoDescriptorsIsAcceptedWhenThereAre) {
+TEST_F(ListenerTest, AConnectionIsAcceptedWhenDescriptorsAreFreeAgain) {
   Listen("127.0.0.1:0");
   Start();
   Connection waiting;

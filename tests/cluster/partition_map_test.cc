@@ -29,7 +29,8 @@ std::vector<int64_t> Loads(const Map& map) {
   return loads;
 }
 
-// Rows of each slice of a variable, in row order: neighbouring blocks of one ps are one slice.
+// The rows of each slice of a variable, in the order of rows. Adjacent blocks on one ps are one
+// slice.
 std::vector<int64_t> SliceRows(const Map& map, uint32_t variable) {
   std::vector<int64_t> rows;
   int64_t last_ps = -1;
@@ -62,7 +63,7 @@ TEST(PartitionMapTest, SmallVariablesAreNotSliced) {
   EXPECT_EQ(SliceRows(map, 1).size(), 2u);
 }
 
-TEST(PartitionMapTest, LargestGoFirstToTheLeastLoaded) {
+TEST(PartitionMapTest, LargestVariablesGoFirstToTheLeastLoadedPs) {
   // 50 -> ps 0; 40 -> ps 1; 30 -> ps 1 (40 < 50); 20 -> ps 0 (50 < 70): 70 and 70.
   const Map map = Place({{"a", {20}}, {"b", {50}}, {"c", {30}}, {"d", {40}}}, 2, kNeverSlice);
   EXPECT_EQ(map.blocks(0).ps(), 0u);
@@ -80,7 +81,7 @@ TEST(PartitionMapTest, LargeSlicesBecomeBlocksOfAtMostOneMebibyte) {
   EXPECT_EQ(BlockOffset(map, 3), 786 * 1000);
 }
 
-TEST(PartitionMapTest, RowLargerThanABlockIsABlockOfItsOwn) {
+TEST(PartitionMapTest, ARowLargerThanABlockIsItsOwnBlock) {
   const Map map = Place({{"v", {3, 1 << 20}}}, 1, kAlwaysSlice);
   EXPECT_EQ(map.blocks_size(), 3);
   EXPECT_EQ(BlockBytes(map, 1), 4 << 20);
@@ -94,7 +95,7 @@ TEST(PartitionMapTest, ScalarIsOneRowOfOneElement) {
   EXPECT_EQ(VariableElements(map.variables(0)), 1);
 }
 
-TEST(PartitionMapTest, EveryElementIsInOneBlockAndLoadsAreBalancedForRandomModels) {
+TEST(PartitionMapTest, RandomModelsAreCoveredAndBalanced) {
   std::mt19937 random(7);
   for (int round = 0; round < 300; ++round) {
     std::vector<VariableExtent> variables(1 + random() % 20);
@@ -140,8 +141,8 @@ std::string WhyNotPlaced(std::vector<VariableExtent> variables, int ps_count = 1
   return std::string(PlaceVariables(variables, ps_count, 1).status().message());
 }
 
-TEST(PartitionMapTest, ImpossibleVariablesAreRefusedByName) {
-  EXPECT_EQ(WhyNotPlaced({{"v", {1}}}, 0), "a partition over 0 ps; there must be at least 1");
+TEST(PartitionMapTest, InvalidVariablesAreRefusedByName) {
+  EXPECT_EQ(WhyNotPlaced({{"v", {1}}}, 0), "a partition map for 0 ps; there must be at least 1");
   EXPECT_EQ(WhyNotPlaced({{"", {1}}}), "variable 0 has an empty name");
   EXPECT_EQ(WhyNotPlaced({{"v", {1}}, {"v", {2}}}), "two variables are named v");
   EXPECT_EQ(WhyNotPlaced({{"v", {4, 0}}}),
@@ -163,7 +164,7 @@ TEST(PartitionMapTest, RowOf64MebibytesIsTheLargest) {
   EXPECT_EQ(Place({{"v", {2, 16 << 20}}}, 1, 1).blocks_size(), 2);
 }
 
-// Everything but `ps` is as before.
+// Everything but `ps` is unchanged.
 void ExpectSameBlocks(const Map& moved, const Map& map) {
   ASSERT_EQ(moved.blocks_size(), map.blocks_size());
   for (int block = 0; block < map.blocks_size(); ++block) {
@@ -173,7 +174,7 @@ void ExpectSameBlocks(const Map& moved, const Map& map) {
   }
 }
 
-TEST(PartitionMapTest, BlocksMoveWholeToMoreOrFewerPsAndLoadsDifferByOneBlockAtMost) {
+TEST(PartitionMapTest, MoveBlocksBalancesLoadsForMoreOrFewerPs) {
   const Map map = Place({{"a", {3000, 700}}, {"b", {50}}, {"c", {1 << 20}}}, 3, kAlwaysSlice);
   for (const uint32_t ps_count : {1, 2, 3, 4, 7, 40}) {
     const Map moved = MoveBlocks(map, ps_count);
@@ -186,7 +187,7 @@ TEST(PartitionMapTest, BlocksMoveWholeToMoreOrFewerPsAndLoadsDifferByOneBlockAtM
   }
 }
 
-TEST(PartitionMapTest, NoMoreBlocksMoveThanMust) {
+TEST(PartitionMapTest, MoveBlocksMovesAsFewBlocksAsPossible) {
   const Map map = Place({{"a", {6000, 1024}}}, 2, kAlwaysSlice);
   EXPECT_EQ(MoveBlocks(map, 2).SerializeAsString(), map.SerializeAsString());
   const Map grown = MoveBlocks(map, 3);
@@ -199,7 +200,7 @@ TEST(PartitionMapTest, NoMoreBlocksMoveThanMust) {
   EXPECT_GE(stayed, map.blocks_size() * 2 / 3 - 2);
 }
 
-TEST(PartitionMapTest, MapsFromOutsideAreChecked) {
+TEST(PartitionMapTest, InvalidMapsAreRefused) {
   const Map good = Place({{"a", {10, 2}}, {"b", {7}}}, 2, kAlwaysSlice);
   const auto refused = [&](const std::function<void(Map*)>& change) {
     Map map = good;

@@ -43,7 +43,7 @@ TEST(RawCallTest, DroppedCallIsUnavailable) {
   EXPECT_TRUE(absl::IsUnavailable(answers[0].status()));
 }
 
-TEST(RawCallDeathTest, SecondAnswerIsAProgrammersError) {
+TEST(RawCallDeathTest, ASecondReplyFailsACheck) {
   Answers answers;
   auto call = CallInto(&answers);
   call->Reply(Frame::FromBytes("reply"));

@@ -6,7 +6,7 @@
 namespace cairn::cluster {
 namespace {
 
-TEST(BackoffTest, DelaysDoubleUpToTheirLimitWithinHalfAJitter) {
+TEST(BackoffTest, DelaysDoubleUpToTheirLimitWithJitter) {
   Backoff backoff(absl::Milliseconds(100), absl::Seconds(2), 1);
   for (int round = 0; round < 100; ++round) {
     for (double seconds : {0.1, 0.2, 0.4, 0.8, 1.6, 2.0, 2.0, 2.0}) {
@@ -33,7 +33,7 @@ RetryPolicy QuickPolicy(absl::Duration give_up_after = absl::Hours(1)) {
   return policy;
 }
 
-TEST(CallWithRetryTest, PassingFailureIsTriedAgain) {
+TEST(CallWithRetryTest, TransientErrorsAreRetried) {
   int calls = 0;
   const absl::Status status = CallWithRetry(QuickPolicy(), [&](grpc::ClientContext*) {
     return ++calls < 4 ? grpc::Status(grpc::StatusCode::UNAVAILABLE, "soon") : grpc::Status::OK;
@@ -42,7 +42,7 @@ TEST(CallWithRetryTest, PassingFailureIsTriedAgain) {
   EXPECT_EQ(calls, 4);
 }
 
-TEST(CallWithRetryTest, LastingFailureIsTheResult) {
+TEST(CallWithRetryTest, PermanentErrorsAreReturned) {
   int calls = 0;
   const absl::Status status = CallWithRetry(QuickPolicy(), [&](grpc::ClientContext*) {
     ++calls;
@@ -52,7 +52,7 @@ TEST(CallWithRetryTest, LastingFailureIsTheResult) {
   EXPECT_EQ(calls, 1);
 }
 
-TEST(CallWithRetryTest, ItGivesUpInTheEnd) {
+TEST(CallWithRetryTest, ItGivesUpAfterItsTimeout) {
   int calls = 0;
   const absl::Time begin = absl::Now();
   const absl::Status status =

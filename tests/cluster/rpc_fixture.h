@@ -16,16 +16,16 @@
 
 namespace cairn::cluster {
 
-// How long a test waits for what must come: never reached unless something is broken. Less than
-// what Bazel gives the test, so that it can say what did not come.
+// The timeout for expected events, which is reached only if the test fails. Shorter than Bazel's
+// timeout, so that the test can report what is missing.
 inline constexpr absl::Duration kPatience = absl::Seconds(30);
 
-// Hands what callbacks deliver over to the test's thread.
+// Passes items from callbacks to the test's thread.
 template <typename T>
 class Mailbox {
  public:
   void Put(T item) { items_.Push(std::move(item)); }
-  // Fails the test, and gives a default, if nothing comes.
+  // Fails the test and returns a default value if no item arrives.
   T Take() {
     std::optional<T> item = items_.Pop(kPatience);
     EXPECT_TRUE(item.has_value()) << "nothing came";
@@ -39,7 +39,7 @@ class Mailbox {
 
 using CallBox = Mailbox<std::unique_ptr<RawCall>>;
 
-// A server that gives its calls to `box`.
+// Starts a server that puts its calls into `box`.
 inline std::unique_ptr<DataServer> StartServer(CallBox* box, int port = testing::FreePort(),
                                                int calls_max = 1000) {
   DataServerOptions options;

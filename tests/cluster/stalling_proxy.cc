@@ -42,7 +42,7 @@ StallingProxy::~StallingProxy() {
   close(listener_);
 }
 
-// Looks every millisecond: enough for a test.
+// Polls every millisecond, which is fast enough for a test.
 void StallingProxy::Run() {
   while (!stopping_) {
     std::this_thread::sleep_for(std::chrono::milliseconds(1));
@@ -89,11 +89,12 @@ bool StallingProxy::Move(Direction* direction) {
   return true;
 }
 
-// The connection that the socket belongs to.
+// Closes the connection to which the socket belongs.
 void StallingProxy::Close(int from) {
   std::erase_if(directions_, [from](const Direction& direction) {
     if (direction.from != from && direction.to != from) return false;
-    close(direction.from);  // Each of the two once: it is `from` in one direction.
+    // Each socket of a connection is closed once: it is `from` in one direction.
+    close(direction.from);
     return true;
   });
 }

@@ -8,9 +8,9 @@
 
 namespace cairn::testing {
 
-// A network that can become a black hole: hands on all bytes between its own port and another of
-// this machine until it is stalled. Then connections stay open, new ones are made, and nothing
-// arrives, on either side; what was sent arrives when it goes on. Thread-safe.
+// Forwards bytes between its own port and another port of this machine, until it is stalled. A
+// stalled proxy keeps connections open and accepts new ones, but delivers nothing in either
+// direction; buffered bytes are delivered when it resumes. Thread-safe.
 class StallingProxy {
  public:
   explicit StallingProxy(int target_port);
@@ -25,7 +25,7 @@ class StallingProxy {
   void GoOn() { stalled_ = false; }
 
  private:
-  // Bytes that came from one socket and go to another.
+  // Bytes from one socket to another.
   struct Direction {
     int from = -1;
     int to = -1;
@@ -34,7 +34,7 @@ class StallingProxy {
 
   void Run();
   void Accept();
-  // False: one of its sockets is closed.
+  // Returns false if one of the sockets is closed.
   bool Move(Direction* direction);
   void Close(int from);
 
@@ -43,7 +43,7 @@ class StallingProxy {
   int port_ = 0;
   std::atomic<bool> stalled_ = false;
   std::atomic<bool> stopping_ = false;
-  std::vector<Direction> directions_;  // The thread's; two for each connection.
+  std::vector<Direction> directions_;  // Used only by the thread; two for each connection.
   std::thread thread_;
 };
 

@@ -20,13 +20,13 @@ namespace {
 
 using ServerStream = grpc::ServerReaderWriter<proto::Command, proto::TaskMessage>;
 
-// A coordinator in a test's hands: hands over what it hears, says what it is told to.
+// A coordinator that the test controls: it reports messages and sends commands on request.
 class FakeCoordinator final : public proto::Coordinator::Service {
  public:
   grpc::Status Session(grpc::ServerContext* context, ServerStream* stream) override {
     proto::TaskMessage message;
     while (stream->Read(&message)) {
-      if (message.has_join()) {  // Before the test hears of it and answers.
+      if (message.has_join()) {  // Set before the test receives the message and answers it.
         MutexLock lock(&mutex_);
         stream_ = stream;
         context_ = context;
@@ -42,7 +42,7 @@ class FakeCoordinator final : public proto::Coordinator::Service {
     return grpc::Status::OK;
   }
 
-  // To the newest stream; true if it was there.
+  // Sends to the newest stream. Returns false if there is none.
   bool Say(const proto::Command& command) {
     const absl::Time deadline = absl::Now() + kPatience;
     while (absl::Now() < deadline) {
@@ -70,7 +70,7 @@ class FakeCoordinator final : public proto::Coordinator::Service {
   grpc::ServerContext* context_ ABSL_GUARDED_BY(mutex_) = nullptr;
 };
 
-// What a handler was told, one line each.
+// Records the calls of a handler, one line each.
 class Recorder final : public SessionHandler {
  public:
   void OnWelcome(const proto::Welcome& welcome) override {
@@ -153,7 +153,7 @@ class TaskSessionTest : public ::testing::Test {
   }
   void StartSession() { StartSession(Options()); }
 
-  // The Join that comes next; other messages are skipped.
+  // Returns the next Join and skips other messages.
   proto::Join NextJoin() {
     while (true) {
       const proto::TaskMessage message = coordinator_->heard.Take();
@@ -166,7 +166,8 @@ class TaskSessionTest : public ::testing::Test {
     EXPECT_TRUE(coordinator_->Say(Welcome(term)));
     EXPECT_EQ(recorder_.lines.Take(), absl::StrCat("welcome ", term));
   }
-  // The lease counts from here on, not while a busy machine connects.
+  // Joins with this lease. The lease is set by Welcome, so that connecting on a busy machine does
+  // not count.
   void JoinedForALease(absl::Duration lease) {
     NextJoin();
     proto::Command welcome = Welcome(1);
@@ -183,7 +184,7 @@ class TaskSessionTest : public ::testing::Test {
   std::unique_ptr<TaskSession> session_;
 };
 
-TEST_F(TaskSessionTest, JoinComesFirstAndSaysWhoIsThere) {
+TEST_F(TaskSessionTest, TheFirstMessageIsTheJoin) {
   StartSession();
   const proto::Join join = NextJoin();
   EXPECT_EQ(join.role(), proto::PS);
@@ -202,7 +203,7 @@ TEST_F(TaskSessionTest, CommandsComeInOrderAndRepliesGoBackInOrder) {
   for (int i = 0; i < 1000; ++i) ASSERT_EQ(coordinator_->heard.Take().ledger().query(), i);
 }
 
-TEST_F(TaskSessionTest, ForeignTextArrivesEscapedAndTheStreamGoesOn) {
+TEST_F(TaskSessionTest, InvalidUtf8IsEscapedAndTheStreamContinues) {
   StartSession();
   Joined();
   proto::TaskMessage message;
@@ -223,7 +224,7 @@ TEST_F(TaskSessionTest, NothingIsSentBeforeTheWelcome) {
   EXPECT_FALSE(session_->Send(Reply(1)));
 }
 
-TEST_F(TaskSessionTest, HeartbeatsGoOnWhileTheHandlerWorks) {
+TEST_F(TaskSessionTest, HeartbeatsContinueWhileTheHandlerIsBusy) {
   SessionOptions options = Options();
   options.heartbeat = absl::Milliseconds(5);
   options.fill_heartbeat = [](proto::Heartbeat* heartbeat) { heartbeat->set_pulls(3); };
@@ -242,7 +243,7 @@ TEST_F(TaskSessionTest, HeartbeatsGoOnWhileTheHandlerWorks) {
   EXPECT_EQ(recorder_.lines.Take(), "beat");
 }
 
-TEST_F(TaskSessionTest, BrokenStreamIsJoinedAgainAsTheSameInstance) {
+TEST_F(TaskSessionTest, ABrokenStreamIsReplacedWithTheSameInstanceId) {
   StartSession();
   const proto::Join first = NextJoin();
   for (int round = 1; round <= 5; ++round) {
@@ -257,7 +258,7 @@ TEST_F(TaskSessionTest, BrokenStreamIsJoinedAgainAsTheSameInstance) {
   }
 }
 
-TEST_F(TaskSessionTest, CoordinatorThatRestartsIsJoinedAgain) {
+TEST_F(TaskSessionTest, ARestartedCoordinatorIsJoinedAgain) {
   StartSession();
   Joined(1);
   const int port = server_->port();
@@ -269,17 +270,17 @@ TEST_F(TaskSessionTest, CoordinatorThatRestartsIsJoinedAgain) {
   Joined(2);
 }
 
-TEST_F(TaskSessionTest, CoordinatorOfALowerTermIsNotAccepted) {
+TEST_F(TaskSessionTest, ACoordinatorWithALowerTermIsRejected) {
   StartSession();
   Joined(7);
   coordinator_->Break();
   EXPECT_EQ(recorder_.lines.Take(), "disconnected");
   NextJoin();
   ASSERT_TRUE(coordinator_->Say(Welcome(6)));
-  Joined(7);  // The session has left the old one and joined again.
+  Joined(7);  // The session has left the coordinator with the lower term and joined again.
 }
 
-TEST_F(TaskSessionTest, SilentCoordinatorIsLeftAfterTheLeaseThatItsWelcomeSaid) {
+TEST_F(TaskSessionTest, ASilentCoordinatorIsLeftAfterTheLeaseOfItsWelcome) {
   StartSession();
   JoinedForALease(absl::Milliseconds(700));
   EXPECT_EQ(recorder_.lines.Take(), "disconnected");
@@ -288,7 +289,7 @@ TEST_F(TaskSessionTest, SilentCoordinatorIsLeftAfterTheLeaseThatItsWelcomeSaid) 
   Joined();
 }
 
-TEST_F(TaskSessionTest, PermanentRefusalIsTheLastWord) {
+TEST_F(TaskSessionTest, APermanentRefusalEndsTheSession) {
   StartSession();
   NextJoin();
   ASSERT_TRUE(coordinator_->Say(Refuse("version 0.0.9, not 0.1.0", true)));
@@ -297,7 +298,7 @@ TEST_F(TaskSessionTest, PermanentRefusalIsTheLastWord) {
   EXPECT_EQ(joins_, 1);
 }
 
-TEST_F(TaskSessionTest, PassingRefusalIsTriedAgain) {
+TEST_F(TaskSessionTest, ATransientRefusalIsRetried) {
   StartSession();
   NextJoin();
   ASSERT_TRUE(coordinator_->Say(Refuse("another worker 0 is alive", false)));
@@ -305,7 +306,7 @@ TEST_F(TaskSessionTest, PassingRefusalIsTriedAgain) {
   Joined();
 }
 
-TEST_F(TaskSessionTest, EndOfTheLeaseIsADisconnection) {
+TEST_F(TaskSessionTest, AnExpiredLeaseIsADisconnection) {
   StartSession();
   Joined();
   ASSERT_TRUE(coordinator_->Say(Refuse("the lease is over", false)));
@@ -315,7 +316,7 @@ TEST_F(TaskSessionTest, EndOfTheLeaseIsADisconnection) {
   Joined();
 }
 
-TEST_F(TaskSessionTest, HandlerThatIsSlowSlowsTheCoordinatorDownButLosesNothing) {
+TEST_F(TaskSessionTest, ASlowHandlerExertsBackPressureAndLosesNothing) {
   SessionOptions options = Options();
   options.inbox_max = 2;
   recorder_.during_command = [this] { go_on_.Take(); };
@@ -324,7 +325,8 @@ TEST_F(TaskSessionTest, HandlerThatIsSlowSlowsTheCoordinatorDownButLosesNothing)
   for (int i = 0; i < 20; ++i) ASSERT_TRUE(coordinator_->Say(Query(i)));
   EXPECT_EQ(recorder_.lines.Take(), "command 0");
   absl::SleepFor(
-      absl::Milliseconds(2500));  // Longer than a lease: no silence of the coordinator's.
+      // Longer than the lease: unread commands must not count as silence.
+      absl::Milliseconds(2500));
   EXPECT_TRUE(recorder_.lines.empty());
   for (int i = 0; i < 20; ++i) go_on_.Put(0);
   for (int i = 1; i < 20; ++i) EXPECT_EQ(recorder_.lines.Take(), absl::StrCat("command ", i));
@@ -339,7 +341,7 @@ TEST_F(TaskSessionTest, StopEndsTheStreamAtOnce) {
   EXPECT_TRUE(recorder_.lines.empty());
 }
 
-TEST_F(TaskSessionTest, SessionWithoutACoordinatorStopsAndSaysNothing) {
+TEST_F(TaskSessionTest, ASessionWithoutACoordinatorStopsSilently) {
   server_->Shutdown();
   StartSession();
   session_->Stop();

@@ -11,12 +11,12 @@ namespace {
 constexpr char kCluster[] =
     R"("cluster": {"chief": ["h:1"], "ps": ["h:2", "h:3"], "worker": ["h:4", "h:5"]})";
 
-// A TF_CONFIG with the good cluster and this task.
+// A TF_CONFIG with a valid cluster and this task.
 std::string WithTask(const std::string& task) {
   return std::string("{") + kCluster + ", \"task\": " + task + "}";
 }
 
-TEST(TfConfigTest, ListsAreRead) {
+TEST(TfConfigTest, ListsAreParsed) {
   const auto config = ParseTfConfig(WithTask(R"({"type": "ps", "index": 1})"));
   ASSERT_TRUE(config.ok()) << config.status();
   EXPECT_EQ(config->chief.ToString(), "h:1");
@@ -27,7 +27,7 @@ TEST(TfConfigTest, ListsAreRead) {
   EXPECT_EQ(config->OwnAddress()->ToString(), "h:3");
 }
 
-TEST(TfConfigTest, SparseDictionariesMayHaveHolesForWorkers) {
+TEST(TfConfigTest, WorkersMayBeSparse) {
   const auto config = ParseTfConfig(R"({"cluster": {"chief": {"0": "h:1"}, "ps": {"1": "h:3",
       "0": "h:2"}, "worker": {"7": "h:4", "12": "h:5"}}, "task": {"type": "worker", "index": 12}})");
   ASSERT_TRUE(config.ok()) << config.status();
@@ -49,7 +49,7 @@ TEST(TfConfigTest, EvaluatorMayBeOutsideTheCluster) {
   EXPECT_EQ(config->OwnAddress(), std::nullopt);
 }
 
-TEST(TfConfigTest, KeysOfOthersAreAccepted) {
+TEST(TfConfigTest, KeysOfOtherSystemsAreIgnored) {
   const auto config = ParseTfConfig(std::string("{") + kCluster + R"(, "rpc_layer": "grpc",
       "environment": "cloud", "job": {"any": 1},
       "task": {"type": "chief", "index": 0, "trial": "1", "cloud": "x"}})");
@@ -57,7 +57,7 @@ TEST(TfConfigTest, KeysOfOthersAreAccepted) {
   EXPECT_EQ(config->OwnAddress()->ToString(), "h:1");
 }
 
-TEST(TfConfigTest, TaskMayBeAbsentAndIpv6AddressesAreRead) {
+TEST(TfConfigTest, TaskIsOptionalAndIpv6AddressesAreParsed) {
   const auto config = ParseTfConfig(
       R"({"cluster": {"chief": ["[::1]:1"], "ps": ["[fe80::1%eth0]:2"], "worker": ["W:3"]}})");
   ASSERT_TRUE(config.ok()) << config.status();
@@ -100,7 +100,7 @@ std::vector<BadCase> BadTexts() {
        " rpc_layer is 1; it must be a string, or be left out"},
       {R"({"environment": null})", " environment is null; it must be a string, or be left out"},
       {R"({"task": {"type": "ps", "index": 0}})",
-       R"( has no "cluster"; it must say where the tasks are)"},
+       R"( has no "cluster"; it must have the addresses of the tasks)"},
       {R"({"cluster": ["h:1"]})",
        R"( cluster is ["h:1"]; it must be an object from task type to addresses)"},
   };
@@ -109,7 +109,7 @@ std::vector<BadCase> BadTexts() {
 std::vector<BadCase> BadClusters() {
   return {
       {R"({"cluster": {"master": ["h:1"]}})",
-       R"( cluster: "master" is no task type; use chief, ps, worker or evaluator)"},
+       R"( cluster: "master" is not a task type; use chief, ps, worker or evaluator)"},
       {R"({"cluster": {"ps": ["h:1"], "worker": ["h:2"]}})",
        R"( cluster has no chief; name the coordinator's address under "chief")"},
       {ClusterOf(R"(["h:1", "h:2"])", R"(["h:3"])", R"(["h:4"])"),
@@ -161,7 +161,7 @@ std::vector<BadCase> BadAddresses() {
       with("host:http", R"(has the port "http", which is not a number from 1 to 65535)"),
       with("host:-1", R"(has the port "-1", which is not a number from 1 to 65535)"),
       with("grpc://host:1", "has a scheme"),
-      with("my host:1", "has a host with characters that no host has"),
+      with("my host:1", "has a host with invalid characters"),
       with("fe80::1:80", "is an IPv6 address without brackets, or has two ports"),
       with("[fe80::1:80", "lacks the closing bracket"),
       with("[fe80::1]", "has no port"),
@@ -176,8 +176,9 @@ std::vector<BadCase> BadTasks() {
       {WithTask("{}"), R"( task has no "type"; use chief, ps, worker or evaluator)"},
       {WithTask(R"({"type": 3, "index": 0})"), " task.type is 3; it must be a string"},
       {WithTask(R"({"type": "wrker", "index": 0})"),
-       R"( task.type: "wrker" is no task type; use chief, ps, worker or evaluator)"},
-      {WithTask(R"({"type": "ps"})"), R"( task has no "index"; say which task of its type it is)"},
+       R"( task.type: "wrker" is not a task type; use chief, ps, worker or evaluator)"},
+      {WithTask(R"({"type": "ps"})"),
+       R"( task has no "index"; give the task's index within its type)"},
       {WithTask(R"({"type": "ps", "index": 1.5})"),
        " task.index is 1.5; it must be a whole number from 0"},
       {WithTask(R"({"type": "ps", "index": true})"),
@@ -202,7 +203,7 @@ std::vector<BadCase> BadTasks() {
   };
 }
 
-TEST(TfConfigTest, EverythingWrongIsRefusedWithItsOwnMessage) {
+TEST(TfConfigTest, EachErrorHasItsOwnMessage) {
   std::vector<BadCase> cases;
   for (const auto& some : {BadTexts(), BadClusters(), BadAddresses(), BadTasks()}) {
     cases.insert(cases.end(), some.begin(), some.end());
@@ -217,7 +218,7 @@ TEST(TfConfigTest, EverythingWrongIsRefusedWithItsOwnMessage) {
   }
 }
 
-TEST(TfConfigTest, AnythingAtAllIsOnlyRefused) {
+TEST(TfConfigTest, ArbitraryBytesAreRefused) {
   const std::string good = WithTask(R"({"type": "ps", "index": 1})");
   for (size_t length = 0; length < good.size(); ++length) {
     EXPECT_FALSE(ParseTfConfig(good.substr(0, length)).ok());

@@ -14,12 +14,12 @@ std::string Bytes(size_t count) {
   return bytes;
 }
 
-// XXH3's published value for no bytes at all.
-TEST(ChecksumTest, NothingHasTheAlgorithmsOwnValue) {
+// XXH3's published value for an empty input.
+TEST(ChecksumTest, AnEmptyInputHasThePublishedValue) {
   EXPECT_EQ(Checksum().Digest(), 0x2d06800538d394c2u);
 }
 
-TEST(ChecksumTest, IsTheLibrarysSumOfTheWholeHoweverItIsCut) {
+TEST(ChecksumTest, PiecesHaveTheChecksumOfTheWhole) {
   const std::string bytes = Bytes(100'000);
   const uint64_t expected = XXH3_64bits(bytes.data(), bytes.size());
   for (size_t part : {size_t{1}, size_t{7}, size_t{4096}, size_t{16384}, size_t{70'000}}) {
@@ -31,7 +31,7 @@ TEST(ChecksumTest, IsTheLibrarysSumOfTheWholeHoweverItIsCut) {
   }
 }
 
-TEST(ChecksumTest, CopyingGivesTheCopyAndItsSum) {
+TEST(ChecksumTest, CopyAndAddCopiesAndAdds) {
   for (size_t count : {size_t{0}, size_t{1}, size_t{16384}, size_t{16385}, size_t{100'000}}) {
     const std::string bytes = Bytes(count);
     std::string copy(count, '\0');

@@ -19,7 +19,7 @@ bool HasSomething(int socket) {
   return poll(&watched, 1, kPatienceMilliseconds) == 1;
 }
 
-// Two connected ends.
+// Two connected sockets.
 class LocalSocketTest : public ::testing::Test {
  protected:
   LocalSocketTest() {
@@ -36,7 +36,7 @@ class LocalSocketTest : public ::testing::Test {
   int server_ = -1;
 };
 
-TEST_F(LocalSocketTest, AMessageArrivesWholeWithItsDescriptor) {
+TEST_F(LocalSocketTest, AMessageArrivesCompletelyWithItsDescriptor) {
   int ends[2];
   ASSERT_EQ(pipe(ends), 0);
   ASSERT_TRUE(SendWithDescriptor(client_, "hello", 5, ends[1]));
@@ -56,7 +56,7 @@ TEST_F(LocalSocketTest, AMessageArrivesWholeWithItsDescriptor) {
   close(ends[0]);
 }
 
-TEST_F(LocalSocketTest, NothingToReadIsNotAnErrorAndTheEndIsSeen) {
+TEST_F(LocalSocketTest, AnEmptySocketWouldBlockAndAClosedOneIsDetected) {
   char text[16];
   LocalMessage message;
   EXPECT_TRUE(Receive(server_, text, sizeof(text), &message));
@@ -73,13 +73,13 @@ TEST_F(LocalSocketTest, NothingToReadIsNotAnErrorAndTheEndIsSeen) {
   EXPECT_EQ(message.bytes, 0u);
 }
 
-TEST_F(LocalSocketTest, ThisProcessIsItsOwnUser) {
+TEST_F(LocalSocketTest, TheSameProcessIsTheSameUser) {
   EXPECT_TRUE(PeerIsSameUser(client_));
   EXPECT_TRUE(PeerIsSameUser(server_));
   EXPECT_FALSE(PeerIsSameUser(-1));
 }
 
-TEST_F(LocalSocketTest, ANameIsTakenOnceAndNobodyAnswersToOthers) {
+TEST_F(LocalSocketTest, ANameIsExclusiveAndUnknownNamesAreRefused) {
   EXPECT_EQ(ListenLocally(OwnName()), -1);
   EXPECT_EQ(ConnectLocally(OwnName() + "-nobody"), -1);
   EXPECT_EQ(ListenLocally(std::string(200, 'x')), -1);

@@ -14,7 +14,7 @@ std::shared_ptr<SharedArena> ArenaOf(size_t bytes) {
   return std::make_shared<SharedArena>(*SharedMemory::Create(1, bytes));
 }
 
-TEST(SharedArenaTest, LendsTheLowestPartThatIsLargeEnough) {
+TEST(SharedArenaTest, AllocatesTheLowestPartThatIsLargeEnough) {
   const auto arena = ArenaOf(1024);
   auto first = arena->Borrow(100);
   auto second = arena->Borrow(64);
@@ -26,7 +26,7 @@ TEST(SharedArenaTest, LendsTheLowestPartThatIsLargeEnough) {
   EXPECT_EQ(arena->Borrow(128)->offset, 0u);
 }
 
-TEST(SharedArenaTest, WhatIsNotThereIsNotLent) {
+TEST(SharedArenaTest, ReturnsNullIfNothingFits) {
   const auto arena = ArenaOf(1024);
   EXPECT_EQ(arena->Borrow(0), nullptr);
   EXPECT_EQ(arena->Borrow(1025), nullptr);
@@ -36,13 +36,13 @@ TEST(SharedArenaTest, WhatIsNotThereIsNotLent) {
   EXPECT_EQ(arena->Borrow(1), nullptr);
 }
 
-TEST(SharedArenaTest, MemoryWhoseSizeIsOddIsLentUpToTheLastWholePart) {
+TEST(SharedArenaTest, AnIncompleteLastUnitIsNotAllocated) {
   const auto arena = ArenaOf(1000);
   EXPECT_EQ(arena->Borrow(961), nullptr);
   EXPECT_NE(arena->Borrow(960), nullptr);
 }
 
-TEST(SharedArenaTest, PartsThatComeBackInAnyOrderBecomeOneAgain) {
+TEST(SharedArenaTest, PartsFreedInAnyOrderAreMerged) {
   std::mt19937 random(1);
   const auto arena = ArenaOf(64 * 64);
   for (int round = 0; round < 200; ++round) {
@@ -62,7 +62,7 @@ TEST(SharedArenaTest, PartsThatComeBackInAnyOrderBecomeOneAgain) {
   }
 }
 
-TEST(SharedArenaTest, LoansKeepArenaAndMemory) {
+TEST(SharedArenaTest, AllocatedPartsKeepArenaAndMemory) {
   auto arena = ArenaOf(1024);
   const std::weak_ptr<SharedMemory> memory = arena->memory();
   auto loan = arena->Borrow(10);
@@ -73,7 +73,7 @@ TEST(SharedArenaTest, LoansKeepArenaAndMemory) {
   EXPECT_TRUE(memory.expired());
 }
 
-TEST(SharedArenaTest, ThreadsNeverGetTheSamePart) {
+TEST(SharedArenaTest, ConcurrentPartsNeverOverlap) {
   const auto arena = ArenaOf(64 * 8);
   std::vector<std::thread> threads;
   for (uint8_t name = 1; name <= 4; ++name) {

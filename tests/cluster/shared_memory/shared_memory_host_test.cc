@@ -17,7 +17,7 @@ namespace cairn::cluster {
 namespace {
 
 constexpr int kPatienceMilliseconds = 60'000;
-// No server's: ports end at 65535.
+// Not the port of any server, because ports end at 65535.
 constexpr int kNoPort = 100'000;
 
 class SharedMemoryHostTest : public ::testing::Test {
@@ -33,7 +33,7 @@ class SharedMemoryHostTest : public ::testing::Test {
     return SendWithDescriptor(socket, &offer, sizeof(offer), memory.descriptor());
   }
 
-  // What the host says: 1 (yes), 0 (it has hung up), -1 (nothing).
+  // The host's reply: 1 (accepted), 0 (disconnected), -1 (none).
   static int Answer(int socket) {
     pollfd watched = {socket, POLLIN, 0};
     if (poll(&watched, 1, kPatienceMilliseconds) != 1) return -1;
@@ -54,7 +54,7 @@ class SharedMemoryHostTest : public ::testing::Test {
   std::shared_ptr<SharedMemory> memory_ = *SharedMemory::Create(77, 4096);
 };
 
-TEST_F(SharedMemoryHostTest, OfferedMemoryIsFoundUntilItsOwnerLeaves) {
+TEST_F(SharedMemoryHostTest, OfferedMemoryIsFoundUntilItsClientDisconnects) {
   const int client = Connect();
   ASSERT_TRUE(SendOffer(client, 77, *memory_));
   ASSERT_EQ(Answer(client), 1);
@@ -66,10 +66,10 @@ TEST_F(SharedMemoryHostTest, OfferedMemoryIsFoundUntilItsOwnerLeaves) {
   close(client);
   WaitForClients(0);
   EXPECT_EQ(host_->Find(77), nullptr);
-  EXPECT_EQ(found->data()[11], 12);  // Who has it may use it on.
+  EXPECT_EQ(found->data()[11], 12);  // A reference keeps the memory valid.
 }
 
-TEST_F(SharedMemoryHostTest, AClientThatIsKilledIsNoticed) {
+TEST_F(SharedMemoryHostTest, AKilledClientIsDetected) {
   int ready[2];
   ASSERT_EQ(pipe(ready), 0);
   const pid_t child = fork();
@@ -91,7 +91,7 @@ TEST_F(SharedMemoryHostTest, AClientThatIsKilledIsNoticed) {
   close(ready[1]);
 }
 
-TEST_F(SharedMemoryHostTest, BadOffersAreHungUpOn) {
+TEST_F(SharedMemoryHostTest, InvalidOffersAreDisconnected) {
   const auto expect_refused = [&](auto send_something) {
     const int client = Connect();
     EXPECT_TRUE(send_something(client));
@@ -104,17 +104,18 @@ TEST_F(SharedMemoryHostTest, BadOffersAreHungUpOn) {
   expect_refused([](int client) {
     SharedMemoryOffer offer;
     offer.token = 77;
-    return send(client, &offer, sizeof(offer), 0) == sizeof(offer);  // No descriptor.
+    return send(client, &offer, sizeof(offer), 0) == sizeof(offer);  // Without a descriptor.
   });
   expect_refused([](int client) {
     SharedMemoryOffer offer;
     offer.token = 77;
-    return SendWithDescriptor(client, &offer, sizeof(offer), client);  // Not memory.
+    // A descriptor that is not a memfd.
+    return SendWithDescriptor(client, &offer, sizeof(offer), client);
   });
   EXPECT_EQ(host_->Find(77), nullptr);
 }
 
-TEST_F(SharedMemoryHostTest, ATokenIsGivenOnceAndAClientOffersOnce) {
+TEST_F(SharedMemoryHostTest, TokensAreUniqueAndAClientOffersOnce) {
   const int first = Connect();
   const int second = Connect();
   ASSERT_TRUE(SendOffer(first, 77, *memory_));
@@ -128,7 +129,7 @@ TEST_F(SharedMemoryHostTest, ATokenIsGivenOnceAndAClientOffersOnce) {
   close(second);
 }
 
-TEST_F(SharedMemoryHostTest, TooManyClientsAreSentAway) {
+TEST_F(SharedMemoryHostTest, ClientsBeyondTheLimitAreDisconnected) {
   std::vector<int> clients;
   for (size_t i = 0; i < SharedMemoryHost::kClientsMax; ++i) {
     clients.push_back(Connect());

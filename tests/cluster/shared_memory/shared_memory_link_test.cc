@@ -13,7 +13,7 @@
 namespace cairn::cluster {
 namespace {
 
-// Until something breaks never reached.
+// Reached only if the test fails.
 constexpr absl::Duration kPatience = absl::Seconds(60);
 
 int Port() {
@@ -30,7 +30,7 @@ std::shared_ptr<SharedArena> WaitForArena(SharedMemoryLink* link) {
   return arena;
 }
 
-TEST(SharedMemoryLinkTest, TheServerKnowsTheMemoryThatIsLent) {
+TEST(SharedMemoryLinkTest, TheServerKnowsTheArenasMemory) {
   const auto host = *SharedMemoryHost::Start(Port());
   SharedMemoryLink link("some.name:" + std::to_string(Port()));
   const auto arena = WaitForArena(&link);
@@ -52,14 +52,14 @@ TEST(SharedMemoryLinkTest, WithoutAServerThereIsNoMemory) {
   }
 }
 
-TEST(SharedMemoryLinkTest, AServerThatComesLaterIsFound) {
+TEST(SharedMemoryLinkTest, AServerThatStartsLaterIsFound) {
   SharedMemoryLink link("127.0.0.1:" + std::to_string(Port()));
   EXPECT_EQ(link.arena(), nullptr);
   const auto host = *SharedMemoryHost::Start(Port());
   EXPECT_NE(WaitForArena(&link), nullptr);
 }
 
-TEST(SharedMemoryLinkTest, DroppedMemoryIsNotLentAgainAndAnotherTakesItsPlace) {
+TEST(SharedMemoryLinkTest, DroppedMemoryIsReplaced) {
   const auto host = *SharedMemoryHost::Start(Port());
   SharedMemoryLink link("127.0.0.1:" + std::to_string(Port()));
   const auto first = WaitForArena(&link);
@@ -70,7 +70,7 @@ TEST(SharedMemoryLinkTest, DroppedMemoryIsNotLentAgainAndAnotherTakesItsPlace) {
   ASSERT_NE(second, nullptr);
   EXPECT_NE(second, first);
   EXPECT_NE(second->memory()->token(), first->memory()->token());
-  link.Drop(first);  // Long gone: no reason to lose the second.
+  link.Drop(first);  // Already replaced: must not drop the second.
   EXPECT_EQ(link.arena(), second);
 }
 

@@ -11,7 +11,7 @@
 namespace cairn::cluster {
 namespace {
 
-// A memory file of our own making.
+// A memfd that the test creates.
 int MemoryFile(off_t bytes, int seals) {
   const int descriptor = memfd_create("test", MFD_CLOEXEC | MFD_ALLOW_SEALING);
   EXPECT_EQ(ftruncate(descriptor, bytes), 0);
@@ -19,7 +19,7 @@ int MemoryFile(off_t bytes, int seals) {
   return descriptor;
 }
 
-TEST(SharedMemoryTest, BothSidesSeeTheSameBytes) {
+TEST(SharedMemoryTest, BothMappingsHaveTheSameContents) {
   const auto ours = SharedMemory::Create(7, 10'000);
   ASSERT_TRUE(ours.ok()) << ours.status();
   const auto theirs = SharedMemory::Adopt(7, (*ours)->descriptor());
@@ -41,13 +41,13 @@ TEST(SharedMemoryTest, OutlivesItsCreator) {
   EXPECT_EQ(theirs->data()[5], 1);
 }
 
-TEST(SharedMemoryTest, CannotBeMadeSmallerOrLarger) {
+TEST(SharedMemoryTest, TheSizeIsSealed) {
   const auto ours = *SharedMemory::Create(7, 10'000);
   EXPECT_NE(ftruncate(ours->descriptor(), 1), 0);
   EXPECT_NE(ftruncate(ours->descriptor(), 1 << 20), 0);
 }
 
-TEST(SharedMemoryTest, WhatIsNotSealedMemoryIsRefused) {
+TEST(SharedMemoryTest, OtherDescriptorsAreRefused) {
   char path[] = "/tmp/shared_memory_test_XXXXXX";
   const int file = mkstemp(path);
   unlink(path);
@@ -60,7 +60,7 @@ TEST(SharedMemoryTest, WhatIsNotSealedMemoryIsRefused) {
   close(loose);
 }
 
-TEST(SharedMemoryTest, EmptyAndHugeMemoryIsRefused) {
+TEST(SharedMemoryTest, EmptyAndTooLargeMemoryIsRefused) {
   const int empty = MemoryFile(0, F_SEAL_SHRINK);
   const int huge = MemoryFile(SharedMemory::kBytesMax + 1, F_SEAL_SHRINK);
   EXPECT_TRUE(absl::IsInvalidArgument(SharedMemory::Adopt(7, empty).status()));
@@ -69,7 +69,7 @@ TEST(SharedMemoryTest, EmptyAndHugeMemoryIsRefused) {
   close(huge);
 }
 
-TEST(SharedMemoryTest, SpansThatReachOutsideAreKnown) {
+TEST(SharedMemoryTest, SpansOutsideOfTheMemoryAreDetected) {
   const auto memory = *SharedMemory::Create(7, 100);
   constexpr uint64_t kHuge = std::numeric_limits<uint64_t>::max();
   EXPECT_TRUE((SharedSpan{memory, 0, 100}.IsInside()));
