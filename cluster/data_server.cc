@@ -32,7 +32,7 @@ using Writer = grpc::ServerAsyncResponseWriter<grpc::ByteBuffer>;
 constexpr DataMethod kMethods[] = {DataMethod::kPull, DataMethod::kPush, DataMethod::kUpload,
                                    DataMethod::kFetch};
 // The number of calls of a method that a queue can accept simultaneously.
-constexpr int kReadyCalls = 8;
+constexpr int kPendingAccepts = 8;
 
 bool IsBounded(DataMethod method) { return method != DataMethod::kPush; }
 
@@ -50,9 +50,9 @@ class DataServer::Impl {
   int port() const { return server_.port(); }
 
   // Called by Call on the thread of its queue.
-  void Expect(DataMethod method, grpc::ServerCompletionQueue* queue);
-  void Arrived(Call* call, std::unique_ptr<RawCall> raw);
-  void Gone(Call* call, DataMethod method);
+  void AcceptNext(DataMethod method, grpc::ServerCompletionQueue* queue);
+  void CallArrived(Call* call, std::unique_ptr<RawCall> raw);
+  void CallEnded(Call* call, DataMethod method);
 
   int calls_in_progress() const {
     MutexLock lock(&mutex_);
@@ -65,7 +65,7 @@ class DataServer::Impl {
   static void Serve(grpc::ServerCompletionQueue* queue);
   void ShareMemory();
   // Returns false if Shutdown has been called before.
-  bool BeginShutdown(std::vector<std::shared_ptr<Link>>* unanswered);
+  bool BeginShutdown(std::vector<std::shared_ptr<Link>>* pending);
 
   const int calls_max_;
   const Handler handler_;
@@ -151,34 +151,34 @@ class DataServer::Impl::Call {
       delete this;
       return;
     }
-    // Accept the next call before this one is handled, so that kReadyCalls are always waiting.
-    server_->Expect(method_, queue_);
+    // Accept the next call before this one is handled, so that kPendingAccepts are always waiting.
+    server_->AcceptNext(method_, queue_);
     {
       MutexLock lock(&link_->mutex);
       link_->call = this;
     }
     auto request = std::make_shared<grpc::ByteBuffer>();
     request->Swap(&request_);
-    server_->Arrived(
+    server_->CallArrived(
         this, std::make_unique<RawCall>(
                   method_, Frame(std::move(request), server_->find_memory()), context_.peer(),
                   [link = link_](absl::StatusOr<Frame> answer) { link->Answer(std::move(answer)); },
                   [link = link_] { return link->abandoned.load(); }));
   }
 
-  void OnFinished(bool) { TagIsBack(); }
+  void OnFinished(bool) { TagReturned(); }
 
   void OnEnded(bool) {
     if (context_.IsCancelled()) link_->abandoned = true;
-    TagIsBack();
+    TagReturned();
   }
 
-  void TagIsBack() {
-    if (--tags_out_ > 0) return;
+  void TagReturned() {
+    if (--outstanding_tags_ > 0) return;
     {  // Wait until the thread that called Finish has released the mutex.
       MutexLock lock(&link_->mutex);
     }
-    server_->Gone(this, method_);
+    server_->CallEnded(this, method_);
     delete this;
   }
 
@@ -189,7 +189,7 @@ class DataServer::Impl::Call {
   grpc::ServerContext context_;
   grpc::ByteBuffer request_;
   Writer writer_{&context_};
-  int tags_out_ = 2;  // The tags of a call that has arrived: finished_ and ended_.
+  int outstanding_tags_ = 2;  // The tags of a call that has arrived: finished_ and ended_.
   Tag<&Call::OnArrived> arrived_{this};
   Tag<&Call::OnFinished> finished_{this};
   Tag<&Call::OnEnded> ended_{this};
@@ -214,7 +214,7 @@ absl::Status DataServer::Impl::Start(const DataServerOptions& options) {
   ShareMemory();
   for (auto& queue : queues_) {
     for (DataMethod method : kMethods) {
-      for (int i = 0; i < kReadyCalls; ++i) Expect(method, queue.get());
+      for (int i = 0; i < kPendingAccepts; ++i) AcceptNext(method, queue.get());
     }
     threads_.emplace_back(&Impl::Serve, queue.get());
   }
@@ -242,13 +242,13 @@ void DataServer::Impl::Serve(grpc::ServerCompletionQueue* queue) {
   while (queue->Next(&tag, &ok)) GrpcTag::Acquired(tag)->OnEvent(ok);
 }
 
-void DataServer::Impl::Expect(DataMethod method, grpc::ServerCompletionQueue* queue) {
+void DataServer::Impl::AcceptNext(DataMethod method, grpc::ServerCompletionQueue* queue) {
   // The lock prevents a request from being added to a queue that is being shut down.
   MutexLock lock(&mutex_);
   if (!stopped_) new Call(this, method, queue);
 }
 
-void DataServer::Impl::Arrived(Call* call, std::unique_ptr<RawCall> raw) {
+void DataServer::Impl::CallArrived(Call* call, std::unique_ptr<RawCall> raw) {
   absl::Status refused;
   const bool bounded = IsBounded(raw->method());
   {
@@ -269,27 +269,27 @@ void DataServer::Impl::Arrived(Call* call, std::unique_ptr<RawCall> raw) {
   }
 }
 
-void DataServer::Impl::Gone(Call* call, DataMethod method) {
+void DataServer::Impl::CallEnded(Call* call, DataMethod method) {
   MutexLock lock(&mutex_);
   calls_.erase(call);
   if (IsBounded(method)) --bounded_calls_;
   if (calls_.empty()) no_calls_.NotifyAll();
 }
 
-bool DataServer::Impl::BeginShutdown(std::vector<std::shared_ptr<Link>>* unanswered) {
+bool DataServer::Impl::BeginShutdown(std::vector<std::shared_ptr<Link>>* pending) {
   MutexLock lock(&mutex_);
   if (stopped_) return false;
   stopped_ = true;
-  for (Call* call : calls_) unanswered->push_back(call->link());
+  for (Call* call : calls_) pending->push_back(call->link());
   return true;
 }
 
 void DataServer::Impl::Shutdown(absl::Duration grace) {
-  std::vector<std::shared_ptr<Link>> unanswered;
-  if (!server_.started() || !BeginShutdown(&unanswered)) return;
+  std::vector<std::shared_ptr<Link>> pending;
+  if (!server_.started() || !BeginShutdown(&pending)) return;
   // Answer pending calls first: the server's Shutdown waits for all calls, and the owners of parked
   // calls may never answer them.
-  for (auto& link : unanswered) {
+  for (auto& link : pending) {
     link->Answer(absl::UnavailableError("the server is shutting down"));
   }
   server_.Shutdown(grace);

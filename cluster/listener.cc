@@ -41,7 +41,7 @@ int64_t DescriptorLimit() {
 }
 
 // A new descriptor gets the lowest free number, so all lower ones are in use.
-bool IsOneOfTheLast(int descriptor) {
+bool IsReserved(int descriptor) {
   const int64_t limit = DescriptorLimit();
   return descriptor >= limit - std::min<int64_t>(kReservedDescriptorsMax, limit / 4);
 }
@@ -167,7 +167,7 @@ void Listener::Run() {
 bool Listener::AcceptFrom(int socket) {
   const int descriptor = accept4(socket, nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC);
   if (descriptor >= 0) {
-    Take(descriptor);
+    HandOver(descriptor);
     return true;
   }
   switch (errno) {
@@ -182,8 +182,8 @@ bool Listener::AcceptFrom(int socket) {
   }
 }
 
-void Listener::Take(int descriptor) {
-  if (IsOneOfTheLast(descriptor)) {
+void Listener::HandOver(int descriptor) {
+  if (IsReserved(descriptor)) {
     close(descriptor);
     return Refuse("only a few file descriptors are left");
   }

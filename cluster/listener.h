@@ -47,7 +47,7 @@ class Listener {
   void Run();
   // Returns false if the system lacks resources to accept a connection.
   bool AcceptFrom(int socket);
-  void Take(int descriptor);
+  void HandOver(int descriptor);
   void Refuse(const char* why);
 
   std::vector<int> sockets_;

@@ -29,10 +29,10 @@ namespace {
 // An event for the handler's thread: a command of a stream, or the end of the stream.
 struct Event {
   uint64_t stream = 0;
-  std::variant<proto::Command, absl::Status> what;
+  std::variant<proto::Command, absl::Status> content;
 };
 
-absl::Status Ended(const absl::Status& status) {
+absl::Status StreamError(const absl::Status& status) {
   return status.ok() ? absl::UnavailableError("the coordinator ended the stream") : status;
 }
 
@@ -53,7 +53,7 @@ class TaskSession::Impl {
   class Stream;
   // The next action of RunStream, chosen under the lock and carried out without it.
   struct Step {
-    absl::Status over;  // Not OK if the stream must be ended.
+    absl::Status end;  // Not OK if the stream must be ended.
     bool read = false;
     bool heartbeat = false;
     std::optional<proto::TaskMessage> message;
@@ -65,16 +65,16 @@ class TaskSession::Impl {
   void StreamDone(absl::Status status);
 
   // Called by the stream's thread.
-  void KeepStream();
+  void MaintainStream();
   absl::Status RunStream();
   void BeginStream();
   absl::Status EndStream(Stream* stream, const absl::Status& why);
   Step NextStep(Stream* stream);
-  bool SomethingToDo() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  absl::Status TakeCommand(proto::Command command) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  absl::Status TakeWelcome(const proto::Welcome& welcome) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  bool HasWork() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  absl::Status ReceiveCommand(proto::Command command) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  absl::Status ReceiveWelcome(const proto::Welcome& welcome) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   absl::Duration NextTimeout() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  bool LeaseIsOver() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  bool LeaseHasExpired() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   bool HeartbeatIsDue() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // Returns false if the session must end.
   bool WaitBeforeNextStream();
@@ -94,14 +94,14 @@ class TaskSession::Impl {
   // Used only by the stream's thread.
   Backoff backoff_;
   uint64_t term_seen_ = 0;
-  bool away_was_logged_ = false;
+  bool disconnect_was_logged_ = false;
 
   Mutex mutex_;
   ConditionVariable changed_;
   bool stopping_ ABSL_GUARDED_BY(mutex_) = false;
   uint64_t stream_number_ ABSL_GUARDED_BY(mutex_) = 0;  // Incremented for each stream.
   // The stream of the last event that was given to the handler.
-  uint64_t heard_number_ ABSL_GUARDED_BY(mutex_) = 0;
+  uint64_t handled_stream_ ABSL_GUARDED_BY(mutex_) = 0;
   bool joined_ ABSL_GUARDED_BY(mutex_) = false;  // A Welcome has been received.
   std::optional<proto::Refused> refused_ ABSL_GUARDED_BY(mutex_);
   // State of the stream, set by gRPC's threads.
@@ -111,7 +111,7 @@ class TaskSession::Impl {
   bool done_ ABSL_GUARDED_BY(mutex_) = false;
   absl::Status done_status_ ABSL_GUARDED_BY(mutex_);
   absl::Duration lease_ ABSL_GUARDED_BY(mutex_);
-  absl::Duration last_heard_ ABSL_GUARDED_BY(mutex_);
+  absl::Duration last_received_ ABSL_GUARDED_BY(mutex_);
   absl::Duration next_heartbeat_ ABSL_GUARDED_BY(mutex_);
   std::deque<proto::TaskMessage> outbox_ ABSL_GUARDED_BY(mutex_);
   std::deque<Event> inbox_ ABSL_GUARDED_BY(mutex_);
@@ -137,7 +137,7 @@ class TaskSession::Impl::Stream final
     EscapeForeignText(&out_);
     StartWrite(&out_);
   }
-  proto::Command TakeCommand() { return std::move(in_); }
+  proto::Command ReceiveCommand() { return std::move(in_); }
   void Read() { StartRead(&in_); }
   // OnDone is the last callback.
   void End() {
@@ -162,14 +162,14 @@ TaskSession::Impl::Impl(SessionOptions options, SessionHandler* handler)
       instance_id_(RandomSeed()),
       stub_(proto::Coordinator::NewStub(CreateChannel(options_.address))),
       backoff_(options_.first_delay, options_.max_delay, instance_id_) {
-  stream_thread_ = std::thread([this] { KeepStream(); });
+  stream_thread_ = std::thread([this] { MaintainStream(); });
   handler_thread_ = std::thread([this] { HandleEvents(); });
 }
 
 bool TaskSession::Impl::Send(proto::TaskMessage message) {
   MutexLock lock(&mutex_);
   // A handler that has not yet heard of the end of an earlier stream must not send to the new one.
-  if (stopping_ || !joined_ || heard_number_ != stream_number_) return false;
+  if (stopping_ || !joined_ || handled_stream_ != stream_number_) return false;
   if (outbox_.size() >= options_.outbox_max) return false;
   outbox_.push_back(std::move(message));
   changed_.NotifyAll();
@@ -190,7 +190,7 @@ void TaskSession::Impl::ReadDone(bool ok) {
   MutexLock lock(&mutex_);
   arrived_ = ok;
   broken_ |= !ok;
-  if (ok) last_heard_ = clock_.Now();
+  if (ok) last_received_ = clock_.Now();
   changed_.NotifyAll();
 }
 
@@ -208,12 +208,12 @@ void TaskSession::Impl::StreamDone(absl::Status status) {
   changed_.NotifyAll();
 }
 
-void TaskSession::Impl::KeepStream() {
+void TaskSession::Impl::MaintainStream() {
   do {
     const absl::Status why = RunStream();
     MutexLock lock(&mutex_);
     if (stopping_) return;
-    if (!std::exchange(away_was_logged_, true)) {
+    if (!std::exchange(disconnect_was_logged_, true)) {
       CAIRN_LOG_WARNING("no stream to the coordinator; retrying", "address", options_.address,
                         "why", why);
     }
@@ -248,7 +248,7 @@ void TaskSession::Impl::BeginStream() {
   arrived_ = broken_ = done_ = false;
   writing_ = true;  // The Join is being written.
   lease_ = options_.lease;
-  last_heard_ = clock_.Now();
+  last_received_ = clock_.Now();
 }
 
 absl::Status TaskSession::Impl::RunStream() {
@@ -258,7 +258,7 @@ absl::Status TaskSession::Impl::RunStream() {
   stream.Write(std::move(join));
   while (true) {
     Step step = NextStep(&stream);
-    if (!step.over.ok()) return EndStream(&stream, step.over);
+    if (!step.end.ok()) return EndStream(&stream, step.end);
     if (step.read) stream.Read();
     if (step.heartbeat) step.message = MakeHeartbeat();
     if (step.message.has_value()) stream.Write(*std::move(step.message));
@@ -271,30 +271,30 @@ absl::Status TaskSession::Impl::EndStream(Stream* stream, const absl::Status& wh
   while (!done_) changed_.Wait(&mutex_);
   // gRPC's status is the better explanation of a broken stream, unless it only reports our own
   // cancellation.
-  return broken_ && !absl::IsCancelled(done_status_) ? Ended(done_status_) : why;
+  return broken_ && !absl::IsCancelled(done_status_) ? StreamError(done_status_) : why;
 }
 
 TaskSession::Impl::Step TaskSession::Impl::NextStep(Stream* stream) {
   MutexLock lock(&mutex_);
-  while (!SomethingToDo()) {
+  while (!HasWork()) {
     changed_.WaitFor(&mutex_, absl::ToChronoNanoseconds(NextTimeout()));
   }
   Step step;
   if (stopping_) {
-    step.over = absl::CancelledError("the session ends");
+    step.end = absl::CancelledError("the session ends");
   } else if (arrived_ && inbox_.size() < options_.inbox_max) {
     // A received command comes before broken_, because the last command may be the reason why the
     // coordinator has ended the stream.
     arrived_ = false;
     // The command may have waited for a slow handler, and later ones behind it in the socket, so
     // the lease starts again.
-    last_heard_ = clock_.Now();
-    step.over = TakeCommand(stream->TakeCommand());
-    step.read = step.over.ok();
+    last_received_ = clock_.Now();
+    step.end = ReceiveCommand(stream->ReceiveCommand());
+    step.read = step.end.ok();
   } else if (broken_) {
-    step.over = Ended(absl::OkStatus());
-  } else if (LeaseIsOver()) {
-    step.over = absl::DeadlineExceededError(
+    step.end = StreamError(absl::OkStatus());
+  } else if (LeaseHasExpired()) {
+    step.end = absl::DeadlineExceededError(
         absl::StrCat("nothing came from the coordinator for ", absl::FormatDuration(lease_)));
   } else if (HeartbeatIsDue()) {
     next_heartbeat_ = clock_.Now() + options_.heartbeat;
@@ -307,13 +307,15 @@ TaskSession::Impl::Step TaskSession::Impl::NextStep(Stream* stream) {
   return step;
 }
 
-bool TaskSession::Impl::SomethingToDo() {
-  return stopping_ || (arrived_ ? inbox_.size() < options_.inbox_max : broken_) || LeaseIsOver() ||
-         HeartbeatIsDue() || (!writing_ && !outbox_.empty());
+bool TaskSession::Impl::HasWork() {
+  return stopping_ || (arrived_ ? inbox_.size() < options_.inbox_max : broken_) ||
+         LeaseHasExpired() || HeartbeatIsDue() || (!writing_ && !outbox_.empty());
 }
 
 // A command that waits for the handler proves that the coordinator is alive.
-bool TaskSession::Impl::LeaseIsOver() { return !arrived_ && clock_.Now() >= last_heard_ + lease_; }
+bool TaskSession::Impl::LeaseHasExpired() {
+  return !arrived_ && clock_.Now() >= last_received_ + lease_;
+}
 
 bool TaskSession::Impl::HeartbeatIsDue() {
   return joined_ && !writing_ && clock_.Now() >= next_heartbeat_;
@@ -321,12 +323,12 @@ bool TaskSession::Impl::HeartbeatIsDue() {
 
 absl::Duration TaskSession::Impl::NextTimeout() {
   const absl::Duration now = clock_.Now();
-  absl::Duration next = arrived_ ? now + lease_ : last_heard_ + lease_;
+  absl::Duration next = arrived_ ? now + lease_ : last_received_ + lease_;
   if (joined_ && !writing_) next = std::min(next, next_heartbeat_);
   return std::max(next - now, absl::ZeroDuration());
 }
 
-absl::Status TaskSession::Impl::TakeCommand(proto::Command command) {
+absl::Status TaskSession::Impl::ReceiveCommand(proto::Command command) {
   if (command.has_heartbeat()) return absl::OkStatus();
   if (command.has_refused()) {
     refused_ = command.refused();
@@ -338,14 +340,14 @@ absl::Status TaskSession::Impl::TakeCommand(proto::Command command) {
                                        : "the coordinator's first command is not a Welcome");
   }
   if (command.has_welcome()) {
-    if (absl::Status status = TakeWelcome(command.welcome()); !status.ok()) return status;
+    if (absl::Status status = ReceiveWelcome(command.welcome()); !status.ok()) return status;
   }
   inbox_.push_back({stream_number_, std::move(command)});
   changed_.NotifyAll();
   return absl::OkStatus();
 }
 
-absl::Status TaskSession::Impl::TakeWelcome(const proto::Welcome& welcome) {
+absl::Status TaskSession::Impl::ReceiveWelcome(const proto::Welcome& welcome) {
   if (welcome.term() < term_seen_) {
     return absl::FailedPreconditionError(
         absl::StrCat("the coordinator's term is ", welcome.term(), ", but an earlier one had term ",
@@ -356,7 +358,7 @@ absl::Status TaskSession::Impl::TakeWelcome(const proto::Welcome& welcome) {
   if (welcome.lease_milliseconds() > 0) lease_ = absl::Milliseconds(welcome.lease_milliseconds());
   next_heartbeat_ = clock_.Now() + options_.heartbeat;
   backoff_.Reset();
-  away_was_logged_ = false;
+  disconnect_was_logged_ = false;
   CAIRN_LOG_INFO("joined", "coordinator", options_.address, "term", welcome.term(), "index",
                  welcome.index(), "incarnation", welcome.incarnation());
   return absl::OkStatus();
@@ -391,7 +393,7 @@ void TaskSession::Impl::HandleEvents() {
       if (stopping_) return;
       event = std::move(inbox_.front());
       inbox_.pop_front();
-      heard_number_ = event.stream;
+      handled_stream_ = event.stream;
       changed_.NotifyAll();
     }
     Handle(event);
@@ -399,10 +401,10 @@ void TaskSession::Impl::HandleEvents() {
 }
 
 void TaskSession::Impl::Handle(const Event& event) {
-  if (const auto* why = std::get_if<absl::Status>(&event.what)) {
+  if (const auto* why = std::get_if<absl::Status>(&event.content)) {
     return handler_->OnDisconnected(*why);
   }
-  const auto& command = std::get<proto::Command>(event.what);
+  const auto& command = std::get<proto::Command>(event.content);
   if (command.has_welcome()) return handler_->OnWelcome(command.welcome());
   if (command.has_refused()) return handler_->OnRefused(command.refused());
   handler_->OnCommand(command);

@@ -75,10 +75,10 @@ void SharedMemoryHost::Serve() {
     std::vector<Client> staying;
     for (size_t i = 0; i < clients_.size(); ++i) {
       Client client = clients_[i];
-      if (watched[i + 2].revents == 0 || Hear(&client)) {
+      if (watched[i + 2].revents == 0 || HandleMessage(&client)) {
         staying.push_back(client);
       } else {
-        Part(client);
+        Disconnect(client);
       }
     }
     clients_ = std::move(staying);
@@ -99,19 +99,19 @@ bool SharedMemoryHost::Accept() {
   return true;
 }
 
-bool SharedMemoryHost::Hear(Client* client) {
+bool SharedMemoryHost::HandleMessage(Client* client) {
   SharedMemoryOffer offer;
   LocalMessage message;
   if (!Receive(client->socket, &offer, sizeof(offer), &message)) return false;
   if (message.would_block) return true;
-  const bool good = message.bytes == sizeof(offer) && Take(offer, message.descriptor, client);
+  const bool good = message.bytes == sizeof(offer) && AddMemory(offer, message.descriptor, client);
   if (message.descriptor >= 0) close(message.descriptor);  // The mapping stays valid without it.
   if (!good) return false;
   const char yes = 1;
   return send(client->socket, &yes, sizeof(yes), MSG_NOSIGNAL) == sizeof(yes);
 }
 
-bool SharedMemoryHost::Take(const SharedMemoryOffer& offer, int descriptor, Client* client) {
+bool SharedMemoryHost::AddMemory(const SharedMemoryOffer& offer, int descriptor, Client* client) {
   const SharedMemoryOffer expected;
   if (offer.magic != expected.magic || offer.version != expected.version || offer.token == 0 ||
       client->token != 0) {
@@ -128,7 +128,7 @@ bool SharedMemoryHost::Take(const SharedMemoryOffer& offer, int descriptor, Clie
   return true;
 }
 
-void SharedMemoryHost::Part(const Client& client) {
+void SharedMemoryHost::Disconnect(const Client& client) {
   close(client.socket);
   MutexLock lock(&mutex_);
   if (client.token != 0) memories_.erase(client.token);

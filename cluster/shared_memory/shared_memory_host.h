@@ -59,9 +59,9 @@ class SharedMemoryHost {
   // Returns false if the process has no free descriptors.
   bool Accept();
   // Reads a message of the client. Returns false if the client is to be disconnected.
-  bool Hear(Client* client);
-  bool Take(const SharedMemoryOffer& offer, int descriptor, Client* client);
-  void Part(const Client& client);
+  bool HandleMessage(Client* client);
+  bool AddMemory(const SharedMemoryOffer& offer, int descriptor, Client* client);
+  void Disconnect(const Client& client);
 
   const int listener_;
   const int stop_;               // An eventfd.

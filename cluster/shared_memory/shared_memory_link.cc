@@ -14,7 +14,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr std::chrono::seconds kTryInterval(1);
+constexpr std::chrono::seconds kRetryInterval(1);
 
 // A random token; never 0.
 uint64_t RandomToken() {
@@ -39,15 +39,15 @@ std::shared_ptr<SharedArena> SharedMemoryLink::arena() {
   if (accepted_) return arena_;
   if (socket_name_.empty()) return nullptr;
   if (socket_ >= 0) {
-    HearLocked();
-  } else if (Clock::now() >= next_try_) {
+    ReadReplyLocked();
+  } else if (Clock::now() >= next_attempt_) {
     OfferLocked();
   }
   return accepted_ ? arena_ : nullptr;
 }
 
 void SharedMemoryLink::OfferLocked() {
-  next_try_ = Clock::now() + kTryInterval;
+  next_attempt_ = Clock::now() + kRetryInterval;
   socket_ = ConnectLocally(socket_name_);
   if (socket_ < 0) return;
   SharedMemoryOffer offer;
@@ -60,7 +60,7 @@ void SharedMemoryLink::OfferLocked() {
   arena_ = std::make_shared<SharedArena>(*std::move(memory));
 }
 
-void SharedMemoryLink::HearLocked() {
+void SharedMemoryLink::ReadReplyLocked() {
   char yes = 0;
   LocalMessage message;
   const bool alive = Receive(socket_, &yes, sizeof(yes), &message);
@@ -74,7 +74,7 @@ void SharedMemoryLink::Drop(const std::shared_ptr<SharedArena>& arena) {
   MutexLock lock(&mutex_);
   if (arena == nullptr || arena != arena_) return;
   CloseLocked();
-  next_try_ = Clock::now() + kTryInterval;
+  next_attempt_ = Clock::now() + kRetryInterval;
 }
 
 void SharedMemoryLink::CloseLocked() {

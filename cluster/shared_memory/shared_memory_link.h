@@ -37,7 +37,7 @@ class SharedMemoryLink {
   // Connects and offers memory, or schedules the next attempt.
   void OfferLocked() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // Checks for the server's reply.
-  void HearLocked() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void ReadReplyLocked() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void CloseLocked() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   std::string socket_name_;  // Empty if the address has no port.
@@ -46,7 +46,7 @@ class SharedMemoryLink {
   int socket_ ABSL_GUARDED_BY(mutex_) = -1;
   std::shared_ptr<SharedArena> arena_ ABSL_GUARDED_BY(mutex_);
   bool accepted_ ABSL_GUARDED_BY(mutex_) = false;
-  std::chrono::steady_clock::time_point next_try_ ABSL_GUARDED_BY(mutex_);
+  std::chrono::steady_clock::time_point next_attempt_ ABSL_GUARDED_BY(mutex_);
 };
 
 }  // namespace cairn::cluster
