@@ -18,7 +18,7 @@ absl::Status Allocate(const BlockSpec& block, int64_t count, BufferPool* pool, B
   return absl::ResourceExhaustedError(absl::StrCat("no memory for ", block.name));
 }
 
-// Values not yet written, slots as the optimizer begins.
+// Returns a state with uninitialized values and the optimizer's initial slots.
 absl::StatusOr<BlockState> BeginState(const JobLayout& layout, const BlockSpec& block,
                                       BufferPool* pool) {
   BlockState state;
@@ -41,8 +41,8 @@ absl::Status CopyUpload(const JobLayout& layout, const BlockSpec& block, UploadS
   return absl::OkStatus();
 }
 
-// An orthogonal variable costs the whole of it for every call, so it is computed once for all of
-// its blocks, which stand side by side.
+// Fills blocks with the values of their initializers. Each part of an orthogonal variable requires
+// computing all of it, so it is computed once for its blocks, which are adjacent.
 class InitializerValues {
  public:
   explicit InitializerValues(const JobLayout& layout) : layout_(layout) {}

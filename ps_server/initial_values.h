@@ -11,10 +11,10 @@
 
 namespace cairn::ps {
 
-// A job's checkpoint 0: the states of all of layout.blocks() before the first batch, with the
-// values that were uploaded if the plan says so, else those of the variables' initializers.
-// NotFound, DataLoss, FailedPrecondition: an uploaded block is missing, damaged, or another one;
-// ResourceExhausted: no memory. All name the block. Blocks.
+// Returns a job's checkpoint 0: the states of layout.blocks() before the first batch. The values
+// are the uploaded ones if plan.weights_uploaded, otherwise those of the variables' initializers.
+// Blocks. All errors name the block. NotFound, DataLoss, FailedPrecondition: an uploaded block is
+// missing, damaged, or does not match. ResourceExhausted: no memory.
 absl::StatusOr<std::vector<BlockState>> MakeInitialStates(const JobLayout& layout,
                                                           UploadStore* uploads, BufferPool* pool);
 

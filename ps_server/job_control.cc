@@ -16,10 +16,9 @@ namespace cairn::ps {
 
 namespace {
 
-// One cut is written at a time; the coordinator asks for the next when it has the answer.
+// The coordinator has one cut written at a time and requests the next after the reply.
 constexpr size_t kSnapshotQueueMax = 16;
-// Training goes on while cuts are written and copied; where cores are short (workers and ps on one
-// machine) it comes first.
+// Training has priority over writing and copying snapshots where workers and ps share cores.
 constexpr auto kBehindTraining = ThreadPool::Priority::kBackground;
 
 }  // namespace
@@ -65,7 +64,7 @@ void JobControl::Handle(const proto::Command& command) {
     case proto::Command::kCopySnapshot:
       return CopySnapshot(command.copy_snapshot());
     default:
-      CAIRN_LOG_WARNING("a command that is not for a ps was dropped", "command",
+      CAIRN_LOG_WARNING("dropped a command that is not for a ps", "command",
                         static_cast<int>(command.command_case()));
   }
 }
@@ -122,8 +121,8 @@ absl::Status JobControl::RestoreJob(const proto::Restore& command) {
                        " and does not go back to generation ", command.generation()));
     }
   }
-  // Before the new blocks are made: two generations may not fit into memory together. Those of the
-  // same job use the same buffers again.
+  // Drop the old blocks first, because two generations may not fit into memory. The pool keeps the
+  // buffers of the same job for the new blocks.
   const bool other_job = PresentJobId() != job_id;
   parts_.store->Drop(absl::AbortedError(
       absl::StrCat("job ", job_id, " is restored in generation ", command.generation())));
@@ -165,12 +164,12 @@ void JobControl::StopJob(const proto::StopJob& command) {
   const auto delete_snapshots = [this, job_id = command.job_id()] {
     const absl::Status deleted = parts_.snapshots->DeleteJob(job_id);
     if (deleted.ok()) return;
-    CAIRN_LOG_WARNING("a job's data could not be deleted", "job", job_id, "error", deleted);
+    CAIRN_LOG_WARNING("cannot delete a job's data", "job", job_id, "error", deleted);
   };
   delete_snapshots();
   parts_.uploads->Forget(command.job_id());
-  // And once more when what is being written of it is done. (Where so much is queued that there is
-  // no room for this, that may stay.)
+  // Repeat after pending writes and copies finish. If the queues are full, files of the job may
+  // remain.
   snapshots_->TrySubmit(delete_snapshots);
   copies_->TrySubmit(delete_snapshots);
 }
@@ -178,7 +177,7 @@ void JobControl::StopJob(const proto::StopJob& command) {
 void JobControl::QueryLedgers(const proto::LedgerQuery& command) {
   proto::TaskMessage message;
   proto::LedgerReply& reply = *message.mutable_ledger();
-  // Of whatever job is here: the coordinator compares job and generation.
+  // Replies for whatever job is in memory; the coordinator compares job and generation.
   reply = parts_.store->Ledgers();
   reply.set_query(command.query());
   send_(std::move(message));
@@ -204,7 +203,7 @@ void JobControl::Persist(const proto::Persist& command) {
   absl::StatusOr<std::shared_ptr<const Cut>> cut =
       parts_.store->FindCut(command.job_id(), command.generation(), command.cut());
   if (!cut.ok()) return FailPersist(command, cut.status());
-  // It is written to the end even if it is dropped, or its generation ends, meanwhile.
+  // The snapshot is written even if the cut is dropped or its generation ends meanwhile.
   if (!snapshots_->TrySubmit([this, cut = *std::move(cut)] { WriteCut(*cut); })) {
     FailPersist(command, absl::ResourceExhaustedError(absl::StrCat(
                              "ps ", parts_.ps, " has too many snapshots to write already")));
@@ -246,13 +245,13 @@ void JobControl::DeleteCheckpoint(const proto::DeleteCheckpoint& command) {
   const absl::Status deleted =
       parts_.snapshots->DeleteCheckpoint(command.job_id(), command.checkpoint());
   if (deleted.ok()) return;
-  CAIRN_LOG_WARNING("a checkpoint could not be deleted", "job", command.job_id(), "checkpoint",
+  CAIRN_LOG_WARNING("cannot delete a checkpoint", "job", command.job_id(), "checkpoint",
                     command.checkpoint(), "error", deleted);
 }
 
 void JobControl::SetRates(const proto::SetRates& command) {
   const auto job = parts_.store->Find(command.job_id(), command.generation());
-  // The coordinator hears of it by the Join that told it of this ps's state.
+  // No reply is needed: the next Join tells the coordinator which job and generation this ps has.
   if (!job.ok()) return;
   auto rates = std::make_shared<const RateChanges>(command.rates());
   proto::TaskMessage message;

@@ -24,12 +24,12 @@
 
 namespace cairn::ps {
 
-// Does what the coordinator orders: restores jobs, cuts them, writes cuts to the disk, forgets. It
-// knows no network: commands come by Handle, answers go out by a callback. Commands may come again
-// after a lost answer; doing them again gives the same.
+// Executes the coordinator's commands on a ps: restores jobs, takes cuts, writes snapshots, deletes
+// data. Independent of the network: commands are passed to Handle, and replies to a callback.
+// Commands are idempotent, because the coordinator repeats them when a reply is lost.
 class JobControl {
  public:
-  // None of them is owned.
+  // Pointers are not owned.
   struct Parts {
     uint32_t ps = 0;
     ParameterStore* store = nullptr;
@@ -41,28 +41,28 @@ class JobControl {
     OwnerThreads* owners = nullptr;
     JobBlocks::Options job_options;
   };
-  // Called on Handle's thread, and, for PersistReply and CopyReply, on JobControl's own.
+  // Called on the thread of Handle; for PersistReply and CopyReply on threads of JobControl.
   using Send = std::function<void(proto::TaskMessage)>;
 
   JobControl(const Parts& parts, Send send);
-  // Stops.
+  // Calls Stop.
   ~JobControl();
   JobControl(const JobControl&) = delete;
   JobControl& operator=(const JobControl&) = delete;
 
-  // From one thread. Blocks while a job is restored; cuts are written, and copies made, in the
-  // background. Commands that are not for a ps are logged and dropped.
+  // Executes a command. Must be called on one thread. Blocks while a job is restored; snapshots are
+  // written and copied in the background. Ignores commands for other roles, with a warning.
   void Handle(const proto::Command& command);
 
-  // The coordinator is another cluster's: there is no job here that it could mean. As Handle.
+  // Drops the job because the ps has joined another cluster, whose jobs have the same ids. Same
+  // thread as Handle.
   void LeaveCluster();
 
-  // Gives up the snapshots that are being written, unless they are all but done, and those that
-  // wait. Nothing is handled afterwards. Blocks for as long as the disk needs to sync and read them
-  // back. The fetcher must be stopped.
+  // Cancels the snapshots that are being written or queued. Blocks while one that is nearly
+  // finished is synced and read back. Stop the fetcher first. Handle must not be called afterwards.
   void Stop();
 
-  // What a Join and a heartbeat say of the job in memory. Any thread; do not block.
+  // Set the fields about the job in memory. Thread-safe; do not block.
   void FillJoin(proto::Join* join) const;
   void FillHeartbeat(proto::Heartbeat* heartbeat) const;
 
@@ -70,7 +70,7 @@ class JobControl {
   void Restore(const proto::Restore& command);
   absl::Status RestoreJob(const proto::Restore& command);
   absl::StatusOr<std::shared_ptr<JobBlocks>> Load(const proto::Restore& command);
-  // 0: there is none.
+  // Returns 0 if there is no job.
   uint64_t PresentJobId() const;
   void StopJob(const proto::StopJob& command);
   void QueryLedgers(const proto::LedgerQuery& command);

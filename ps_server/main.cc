@@ -1,4 +1,4 @@
-// ps_server: the daemon that keeps a part of the variables.
+// ps_server: the daemon that stores a part of the variables.
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
@@ -58,7 +58,7 @@ void AddFlags(CLI::App& app, Flags& flags) {
       ->capture_default_str();
   app.add_option("--log_file", flags.log_file, "Append the log here as well");
   app.add_flag("--unsafe_disable_ledger", flags.unsafe_disable_ledger,
-               "For tests: apply repeated pushes again, which spoils every job");
+               "For tests: apply repeated pushes again, which corrupts every job");
 }
 
 absl::StatusOr<PsTaskOptions> MakeOptions(const Flags& flags) {
@@ -109,7 +109,7 @@ int Serve(const Flags& flags) {
 
 int Main(int argc, char** argv) {
   OpenMissingStandardFiles();
-  CLI::App app("Keeps a part of the variables of the job that is trained.", kProgram);
+  CLI::App app("Stores a part of the variables of the running job.", kProgram);
   Flags flags;
   AddFlags(app, flags);
   if (const auto exit_code = cluster::ParseDaemonFlags(&app, argc, argv)) return *exit_code;

@@ -10,19 +10,20 @@
 
 namespace cairn::ps {
 
-// The threads that own blocks. What is given to one of them runs in order, so a block that belongs
-// to it needs no lock. Thread-safe. The destructor runs what was given before.
+// The threads that own blocks. Tasks of a thread run in order, so the blocks that it owns need no
+// locks. The destructor runs all submitted tasks. Thread-safe.
 class OwnerThreads {
  public:
-  // Both at least 1. `queue_capacity` is each thread's.
+  // Requires threads > 0 and queue_capacity > 0; the capacity is that of each thread.
   OwnerThreads(int threads, size_t queue_capacity);
 
   int count() const { return static_cast<int>(threads_.size()); }
 
-  // Does not block. False, leaving `task` as it was: the thread has too much to do already.
+  // Does not block. Returns false and leaves `task` unchanged if the thread's queue is full.
   bool TryRun(int thread, absl::AnyInvocable<void()>&& task);
 
-  // Runs `task` once on each thread and waits for all. Not on one of these threads.
+  // Runs `task` once on each thread and waits until all have run. Must not be called on one of
+  // these threads.
   void RunOnAll(absl::FunctionRef<void(int thread)> task);
 
  private:

@@ -19,7 +19,7 @@ absl::Status FirstError(const std::vector<BlockReply>& replies) {
   return absl::OkStatus();
 }
 
-// The replies' values as they stand in memory; all pieces keep all of the replies.
+// Returns pieces that reference the values of the replies. Every piece keeps all replies alive.
 std::vector<cluster::FramePiece> PiecesOf(std::vector<BlockReply> replies) {
   const auto owner = std::make_shared<const std::vector<BlockReply>>(std::move(replies));
   std::vector<cluster::FramePiece> pieces;
@@ -150,8 +150,8 @@ absl::StatusOr<std::vector<JobBlocks::Scale>> ReadScales(const JobLayout& layout
   if (positions.empty() || apply.scales_size() != apply.blocks_size() ||
       header.blocks_size() + header.settled_blocks_size() > 0) {
     return absl::InvalidArgumentError(
-        absl::StrCat("the update of batch ", header.batch(), " is to be applied to ",
-                     positions.size(), " blocks, with ", apply.scales_size(), " scales and ",
+        absl::StrCat("the update of batch ", header.batch(), " names ", positions.size(),
+                     " blocks with ", apply.scales_size(), " scales and ",
                      header.blocks_size() + header.settled_blocks_size(), " gradients"));
   }
   std::vector<JobBlocks::Scale> scales;

@@ -63,13 +63,14 @@ void ParameterStore::Drop(const absl::Status& why) {
     job = std::exchange(job_, nullptr);
     cut = std::exchange(cut_, nullptr);
   }
-  // Nobody finds the job any more: what is still queued for it is answered by its owners.
+  // Requests can no longer find the job. Those that its owner threads have queued are answered with
+  // `why`.
   if (job != nullptr) job->Close(why);
 }
 
 absl::StatusOr<std::shared_ptr<const Cut>> ParameterStore::TakeOlderCut(uint64_t job_id,
                                                                         uint64_t cut) {
-  std::shared_ptr<const Cut> older;  // Freed outside of the lock.
+  std::shared_ptr<const Cut> older;  // Destroyed after the lock is released.
   MutexLock lock(&mutex_);
   if (cut_ == nullptr || cut_->id == cut) return cut_;
   if (cut_->id > cut) {

@@ -14,8 +14,8 @@
 
 namespace cairn::ps {
 
-// The values of a job at one moment, kept while training goes on: it shares the blocks' buffers,
-// which are written elsewhere from then on. Immutable.
+// The state of a job between two batches. It shares the blocks' buffers copy-on-write, so training
+// continues while a cut exists. Immutable.
 struct Cut {
   uint64_t id = 0;
   uint64_t generation = 0;
@@ -24,16 +24,16 @@ struct Cut {
   proto::LedgerReply ledger;
 };
 
-// What this ps has in memory: at most one job, in one generation, and one cut of it (which may
-// come to cost as much memory as the job). Keeps out whoever
-// speaks of another job or generation. Thread-safe. The calls that change it (Install, Drop,
-// MakeCut, DropCut) come from one thread, which is not an owner, and may wait for the owners.
+// The state of a ps in memory: at most one job, in one generation, and at most one cut of it (which
+// may take as much memory as the job). Rejects requests for another job or generation. Thread-safe.
+// The methods that change it (Install, Drop, MakeCut, DropCut) must be called on one thread, which
+// is not an owner thread; they may wait for the owner threads.
 class ParameterStore {
  public:
   struct Counters {
     std::atomic<int64_t> pulls = 0;
     std::atomic<int64_t> pushes = 0;
-    std::atomic<uint64_t> duplicates_refused = 0;  // By block.
+    std::atomic<uint64_t> duplicates_refused = 0;  // Counted for each block.
   };
 
   explicit ParameterStore(uint32_t ps) : ps_(ps) {}
@@ -41,39 +41,40 @@ class ParameterStore {
   ParameterStore(const ParameterStore&) = delete;
   ParameterStore& operator=(const ParameterStore&) = delete;
 
-  // The job if it is this one in this generation. FailedPrecondition names what was asked for and
-  // what is here instead.
+  // Returns the job. FailedPrecondition: another job or generation, or no job, is in memory; the
+  // message names both.
   absl::StatusOr<std::shared_ptr<JobBlocks>> Find(uint64_t job_id, uint64_t generation) const;
 
-  // Null: there is none.
+  // Returns null if there is no job.
   std::shared_ptr<JobBlocks> current() const;
 
-  // The ledgers of the present job now; a default reply if there is none. Waits for the owners.
+  // Summarizes the ledgers of the current job; a default reply if there is none. Waits for the
+  // owner threads.
   proto::LedgerReply Ledgers() const;
 
-  // Puts `job` in the place of whatever was there.
+  // Replaces the current job and cut.
   void Install(std::shared_ptr<JobBlocks> job);
 
-  // Forgets job and cut; whoever waits for one of its blocks is answered with `why`.
+  // Removes the job and the cut. Parked calls are answered with `why`.
   void Drop(const absl::Status& why);
 
-  // Keeps the values as they are now, in the place of any earlier cut: whoever makes the next one
-  // has done with that, also if the order to drop it was lost. The same number again gives the same
-  // cut again. Errors: as Find; FailedPrecondition: a cut of a higher number is kept.
+  // Takes a cut of the current values, and drops an earlier cut: the coordinator no longer needs it
+  // when it requests another, even if the command to drop it was lost. Returns the existing cut if
+  // it has the same number. FailedPrecondition: as Find, or a cut with a higher number exists.
   absl::StatusOr<std::shared_ptr<const Cut>> MakeCut(uint64_t job_id, uint64_t generation,
                                                      uint64_t cut);
-  // Errors: as Find; NotFound: it was dropped or never made.
+  // FailedPrecondition: as Find. NotFound: the cut was dropped or never taken.
   absl::StatusOr<std::shared_ptr<const Cut>> FindCut(uint64_t job_id, uint64_t generation,
                                                      uint64_t cut) const;
-  // A cut that is not there is not an error.
+  // Dropping a cut that does not exist is not an error.
   void DropCut(uint64_t job_id, uint64_t cut);
 
-  // Of the present job since it came to this process.
+  // Counters of the current job, over all of its generations in this process.
   const Counters& counters() const { return counters_; }
   Counters& counters() { return counters_; }
 
  private:
-  // The cut of this number if it is kept; else null, and an earlier one is forgotten.
+  // Returns the cut with this number, or null after dropping an earlier one.
   absl::StatusOr<std::shared_ptr<const Cut>> TakeOlderCut(uint64_t job_id, uint64_t cut);
   absl::Status Check(uint64_t job_id, uint64_t generation) const
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
@@ -82,7 +83,7 @@ class ParameterStore {
   Counters counters_;
   mutable Mutex mutex_;
   std::shared_ptr<JobBlocks> job_ ABSL_GUARDED_BY(mutex_);
-  std::shared_ptr<const Cut> cut_ ABSL_GUARDED_BY(mutex_);  // Null: none.
+  std::shared_ptr<const Cut> cut_ ABSL_GUARDED_BY(mutex_);  // Null if there is none.
   uint64_t counted_job_id_ ABSL_GUARDED_BY(mutex_) = 0;
 };
 

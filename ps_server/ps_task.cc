@@ -10,7 +10,8 @@ namespace cairn::ps {
 
 namespace {
 
-// Requests that may wait for each owner thread; with blocks of 1 MiB far more than a second's work.
+// The maximum number of requests that wait for an owner thread. With blocks of 1 MiB they take much
+// longer than a second.
 constexpr size_t kOwnerQueueMax = 4096;
 
 }  // namespace
@@ -29,7 +30,7 @@ absl::StatusOr<std::unique_ptr<PsTask>> PsTask::Start(const PsTaskOptions& optio
   CAIRN_LOG_INFO("serving", "ps", options.index, "port", task->port(), "owner_threads",
                  options.owner_threads, "snapshots", options.directory);
   if (options.unsafe_disable_ledger) {
-    CAIRN_LOG_WARNING("the ledger is switched off: repeated pushes will be applied again");
+    CAIRN_LOG_WARNING("the ledger is disabled: repeated pushes are applied again");
   }
   task->Join();
   return task;
@@ -83,7 +84,8 @@ void PsTask::Join() {
 
 void PsTask::Send(proto::TaskMessage message) {
   MutexLock lock(&mutex_);
-  // Not sent: the stream is gone. The coordinator asks again when it is back.
+  // If the stream is broken the message is dropped; the coordinator repeats its command after it is
+  // back.
   if (session_ != nullptr) session_->Send(std::move(message));
 }
 
@@ -93,22 +95,22 @@ void PsTask::Stop() {
     MutexLock lock(&mutex_);
     session = std::move(session_);
   }
-  // A handler may wait for another ps.
+  // First, because the session's handler may be waiting for another ps.
   fetcher_.Stop();
-  // Outside of the lock, which its handlers may want.
+  // Outside of the lock, which the session's handlers may need.
   if (session != nullptr) session->Stop();
-  // Here and not in a destructor: the daemon ends a stop that takes too long.
+  // Here and not in a destructor, so that the daemon's timeout for stopping applies.
   control_.Stop();
   if (server_ != nullptr) server_->Shutdown();
   store_.Drop(absl::UnavailableError("the parameter server stops"));
 }
 
 void PsTask::OnWelcome(const proto::Welcome& welcome) {
-  // A full disk: what cannot be written there now is written at the next welcome.
+  // An error (full disk) is not fatal: the id is written at the next Welcome.
   const absl::Status owned = snapshots_->BelongTo(welcome.cluster_id());
-  if (!owned.ok()) CAIRN_LOG_WARNING("the directory bears no cluster's name", "error", owned);
+  if (!owned.ok()) CAIRN_LOG_WARNING("cannot write the cluster id", "error", owned);
   const uint64_t before = cluster_id_.exchange(welcome.cluster_id());
-  // Its jobs have the same numbers, and are others.
+  // Another cluster has other jobs with the same ids.
   if (before != 0 && before != welcome.cluster_id()) control_.LeaveCluster();
   service_.set_cluster_id(welcome.cluster_id());
   fetcher_.SetCluster({welcome.ps_addresses().begin(), welcome.ps_addresses().end()},
@@ -117,7 +119,7 @@ void PsTask::OnWelcome(const proto::Welcome& welcome) {
 
 void PsTask::OnCommand(const proto::Command& command) { control_.Handle(command); }
 
-// Workers are served on: they and the blocks do not need the coordinator.
+// Workers are still served: the data plane does not need the coordinator.
 void PsTask::OnDisconnected(const absl::Status& why) {
   CAIRN_LOG_WARNING("lost the coordinator", "why", why);
 }

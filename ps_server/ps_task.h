@@ -29,31 +29,32 @@ namespace cairn::ps {
 
 struct PsTaskOptions {
   uint32_t index = 0;
-  std::string bind_address;               // HOST:PORT to serve on; port 0: any free one.
-  std::string own_address;                // As the cluster knows it.
+  std::string bind_address;               // HOST:PORT to bind; port 0 chooses a free port.
+  std::string own_address;                // The address of this task in the cluster.
   std::vector<std::string> ps_addresses;  // Of all ps, by index.
   std::string coordinator;                // HOST:PORT.
-  std::string directory;                  // Of the snapshot store.
+  std::string directory;                  // Directory of the snapshot store.
   std::string beside;                     // See SnapshotCatalog.
   int owner_threads = 1;
   int server_threads = 2;
   int64_t gradient_memory = int64_t{1} << 30;  // Bytes; see GradientBudget.
   bool unsafe_disable_ledger = false;          // See Block::Options.
-  // The coordinator will not have this task, for good. Called on a thread that must not be blocked.
+  // Called when the coordinator has refused this task permanently, on a thread that must not be
+  // blocked.
   std::function<void(const std::string& reason)> on_refused;
 };
 
-// A parameter server: the store with its disk, served to workers, in the hands of the coordinator.
+// A parameter server: serves the data plane to workers and follows the coordinator's commands.
 class PsTask final : public cluster::SessionHandler {
  public:
-  // Serves when it returns, and looks for the coordinator until it is stopped. Errors: as
-  // SnapshotStore::Open and DataServer::Start.
+  // Starts serving, and connects to the coordinator until Stop. Errors: see SnapshotStore::Open and
+  // DataServer::Start.
   static absl::StatusOr<std::unique_ptr<PsTask>> Start(const PsTaskOptions& options);
   ~PsTask() override;
 
   int port() const { return server_->port(); }
 
-  // Leaves the coordinator, then answers everybody else with UNAVAILABLE. Once.
+  // Leaves the coordinator and answers all remaining calls with UNAVAILABLE. Idempotent.
   void Stop();
 
  private:
@@ -69,12 +70,12 @@ class PsTask final : public cluster::SessionHandler {
   void OnRefused(const proto::Refused& refused) override;
 
   const PsTaskOptions options_;
-  // In the order of dependence: what is below refers to what is above. Stop has silenced the server
-  // and the session, which refer to the rest, before anything is destroyed.
+  // Members are in the order of their dependencies: each refers only to earlier ones. The server
+  // and the session, which call the later ones, are stopped by Stop before anything is destroyed.
   const std::unique_ptr<storage::SnapshotStore> snapshots_;
   std::unique_ptr<cluster::DataServer> server_;
   Mutex mutex_;
-  // Its handlers may run before its constructor has returned: they wait for the lock.
+  // Its handlers may run before its constructor returns; they wait for the lock.
   std::unique_ptr<cluster::TaskSession> session_ ABSL_GUARDED_BY(mutex_);
   UploadStore uploads_;
   SnapshotCatalog catalog_;
@@ -85,7 +86,7 @@ class PsTask final : public cluster::SessionHandler {
   GradientBudget gradient_budget_;
   ParameterStore store_;
   ParameterService service_;
-  std::atomic<uint64_t> cluster_id_ = 0;  // Of the last coordinator; 0: none yet.
+  std::atomic<uint64_t> cluster_id_ = 0;  // Of the last Welcome; 0 before the first.
   JobControl control_;
 };
 

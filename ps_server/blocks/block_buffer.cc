@@ -13,7 +13,7 @@ namespace {
 
 constexpr int64_t kAlignment = 64;
 
-// Beyond it a size is taken for a mistake: a block is of some MiB.
+// A larger size is a mistake: blocks have a few MiB.
 constexpr int64_t kFloatsMax = int64_t{1} << 36;
 
 float* AllocateFloats(int64_t count) {
@@ -31,7 +31,7 @@ struct BlockBuffer::Node {
   std::atomic<int32_t> references = 1;
   int64_t count = 0;
   float* data = nullptr;
-  // While it is in use: where it goes afterwards.
+  // While the buffer is in use: the list that it returns to.
   std::shared_ptr<BufferPool::FreeList> home;
 };
 
@@ -75,7 +75,7 @@ class BufferPool::FreeList {
 float* BlockBuffer::data() const { return node_->data; }
 int64_t BlockBuffer::count() const { return node_->count; }
 
-// Acquire pairs with Release's decrement: the readers that are gone have read.
+// The acquire pairs with the release in Release(), so reads through former references are complete.
 bool BlockBuffer::unique() const { return node_->references.load(std::memory_order_acquire) == 1; }
 
 void BlockBuffer::Acquire() {

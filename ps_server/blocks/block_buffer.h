@@ -10,10 +10,13 @@ namespace cairn::ps {
 
 class BufferPool;
 
-// One of possibly many references on an array of floats, 64-byte aligned. Whoever finds that it
-// holds the only one may write; otherwise the array is for reading: that is how replies, cuts and
-// the kept version of a synchronous block see unchanging values without a copy. References may be
-// copied and dropped by any thread; one reference belongs to one thread at a time. Null by default.
+// A reference-counted array of floats, aligned to 64 bytes. The array may be written only through
+// the single remaining reference (see unique()); otherwise it is read-only. Pull replies, cuts and
+// the previous version of a synchronous block therefore share values without copying them
+// (copy-on-write).
+//
+// References may be copied and destroyed on any thread, but a single reference object is not
+// thread-safe. Null by default.
 class BlockBuffer {
  public:
   BlockBuffer() = default;
@@ -26,10 +29,11 @@ class BlockBuffer {
   ~BlockBuffer() { Release(); }
 
   explicit operator bool() const { return node_ != nullptr; }
-  // The rest is for buffers that are not null.
+  // The methods below require a buffer that is not null.
   float* data() const;
   int64_t count() const;
-  // No other reference is left, and what was done through them has happened before.
+  // Whether this is the only reference. If true, all accesses through former references happened
+  // before.
   bool unique() const;
 
  private:
@@ -43,8 +47,8 @@ class BlockBuffer {
   Node* node_ = nullptr;
 };
 
-// Recycles buffers by size, so that a running job allocates nothing. Thread-safe. Buffers may
-// outlive the pool.
+// Allocates buffers and recycles them by size, so that a running job does not allocate memory.
+// Thread-safe. Buffers may outlive the pool.
 class BufferPool {
  public:
   BufferPool();
@@ -52,14 +56,14 @@ class BufferPool {
   BufferPool(const BufferPool&) = delete;
   BufferPool& operator=(const BufferPool&) = delete;
 
-  // `count` floats, count >= 1, of unspecified value. Null if the machine has not that much memory,
-  // or if it is absurd (256 GiB).
+  // Returns a buffer of `count` >= 1 floats of unspecified value, or null if there is not enough
+  // memory (or more than 256 GiB are requested).
   BlockBuffer Allocate(int64_t count);
 
-  // Gives the memory of unused buffers back to the system.
+  // Returns the memory of unused buffers to the system.
   void Trim();
 
-  // Bytes of the buffers that wait for their next use.
+  // The size of the unused buffers.
   int64_t unused_bytes() const;
 
  private:

@@ -11,20 +11,20 @@
 
 namespace cairn::ps {
 
-// What one block says to a pull or a push.
+// The reply of one block to a pull or a push.
 struct BlockReply {
   absl::Status status;
-  // Null if none were asked for, or there are none to give.
+  // Null if no values were requested or none are available.
   BlockBuffer values;
-  // Of the values: how many updates they have seen.
+  // The version of `values`: the number of updates applied to them.
   int64_t version = 0;
-  // To a push: the block had this batch already, and has not changed. To a pull: the batch's update
-  // is in and the values from before it are gone.
+  // For a push: the batch had been applied already, and the block is unchanged. For a pull: the
+  // batch's update has been applied, and the values before it no longer exist.
   bool settled_before = false;
-  // To a push that asked for it: the gradient is buffered, its update is not applied yet.
+  // For a push that asked for it: the gradient is buffered, and its update is not applied yet.
   bool buffered = false;
-  // To a push, where norms of updates are clipped: of the batch's update. Nothing: that is in on
-  // every block of the cluster.
+  // For a push, if norms of updates are clipped: the sum of squares of the batch's update. Absent
+  // if all blocks of the cluster have applied this update.
   std::optional<nn::SquareSum> square_sum;
 };
 

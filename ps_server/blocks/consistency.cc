@@ -21,7 +21,7 @@ absl::StatusOr<Consistency> Consistency::Create(const proto::JobPlan& plan) {
   if (plan.batches_per_epoch() < 1) {
     return OutOfRange("batches_per_epoch", plan.batches_per_epoch(), "at least 1");
   }
-  // Leaves room for the ledger's arithmetic above the last batch.
+  // Leaves room for sums of a batch number and the size of the ledger's window.
   if (plan.total_batches() < 1 || plan.total_batches() > std::numeric_limits<int64_t>::max() / 4) {
     return OutOfRange("total_batches", plan.total_batches(), "in [1, 2^61)");
   }
@@ -60,7 +60,8 @@ Consistency::Answer Consistency::MayPull(int64_t batch, const PushLedger& ledger
   return ledger.AllBelowSettled(batch - window_) ? Answer::kCurrent : Answer::kLater;
 }
 
-// Whole updates settle at once and in order, so the ledger alone says how far the block is.
+// Updates are applied completely and in order, so the ledger's low-water mark is the block's
+// progress.
 Consistency::Answer Consistency::MayPullSynchronous(int64_t batch, const PushLedger& ledger,
                                                     bool has_previous) const {
   const int64_t update = UpdateOf(batch);

@@ -12,12 +12,16 @@ class JobPlan;
 
 namespace cairn::ps {
 
-// The job's rules in batch numbers, as pure functions: which batches make an update, and which
-// values a batch may be computed on. Two numbers of the plan decide (see JobPlan): asynchronous
-// (window -1), stale synchronous (window >= 0), synchronous (batches_per_update G). A value.
+// The consistency model of a job, as pure functions of batch numbers: which batches form an update,
+// and on which values a batch may be computed. Two numbers of the plan (see JobPlan) determine it:
+//   window -1                asynchronous
+//   window >= 0              stale synchronous (bounded staleness)
+//   batches_per_update G     synchronous
 //
-// Synchronous updates never cross an epoch: with B batches per epoch there are U = ceil(B / G) in
-// each, and the last one may have fewer than G batches, as has the last one of the job.
+// Synchronous updates do not cross epochs. With B batches per epoch, an epoch has U = ceil(B / G)
+// updates; its last update, and that of the job, may have fewer than G batches.
+//
+// Copyable. Thread-safe.
 class Consistency {
  public:
   struct BatchRange {
@@ -25,26 +29,27 @@ class Consistency {
     int64_t count = 0;
   };
 
-  // What a block may say to a pull.
+  // The answer of a block to a pull.
   enum class Answer {
-    kCurrent,   // its values are right for the batch
-    kPrevious,  // right are the values before its last update
-    kSettled,   // the batch's update is in and its version gone (synchronous only)
-    kLater,     // not yet
+    kCurrent,   // The current values are valid for the batch.
+    kPrevious,  // The values before the last update are valid for it.
+    kSettled,   // The batch's update has been applied and its version is gone (synchronous only).
+    kLater,     // No valid values exist yet.
   };
 
-  // InvalidArgument names the number that makes no sense.
+  // InvalidArgument: a number of the plan is out of range; the message names it.
   static absl::StatusOr<Consistency> Create(const proto::JobPlan& plan);
 
   bool synchronous() const { return synchronous_; }
   int64_t total_batches() const { return total_batches_; }
 
-  // The synchronous update that `batch`, 0 <= batch < total_batches, belongs to, and its batches.
+  // The update of `batch`, 0 <= batch < total_batches, and the batches of an update. Synchronous
+  // only.
   int64_t UpdateOf(int64_t batch) const;
   BatchRange BatchesOf(int64_t update) const;
 
-  // May a batch be computed on a block whose ledger is this? `has_previous`: the values before the
-  // block's last update are still there.
+  // Whether a block with this ledger has values on which `batch` may be computed. `has_previous`:
+  // the block still has the values before its last update.
   Answer MayPull(int64_t batch, const PushLedger& ledger, bool has_previous) const;
 
  private:

@@ -13,7 +13,7 @@ namespace {
 
 using Update = nn::VariableSpec::Update;
 
-// The partition map lists the model's variables, in the model's order.
+// The partition map has the model's variables in the model's order.
 absl::Status CheckVariable(const nn::VariableSpec& variable,
                            const proto::PartitionMap::Variable& placed) {
   if (variable.name != placed.name()) {

@@ -17,11 +17,11 @@
 
 namespace cairn::ps {
 
-// A block of this ps: rows [row_begin, row_end) of a variable, which are the elements [begin, begin
-// + count) of it.
+// A block of this ps: rows [row_begin, row_end) of a variable, which are its elements [begin, begin
+// + count).
 struct BlockSpec {
-  uint32_t id = 0;        // In the job's PartitionMap.
-  uint32_t variable = 0;  // In the job's PartitionMap, and in the model.
+  uint32_t id = 0;        // Index in the job's PartitionMap.
+  uint32_t variable = 0;  // Index in the job's PartitionMap and in the model.
   std::string name;       // For messages: "block 7 (dense/kernel rows 0 to 99)".
   int64_t row_begin = 0;
   int64_t row_end = 0;
@@ -33,12 +33,11 @@ struct BlockSpec {
   bool pushed() const { return update != nn::VariableSpec::Update::kFrozen; }
 };
 
-// Everything that does not change about one job on one ps: a plan, understood and checked.
-// Immutable, thread-safe.
+// The immutable part of a job on one ps: a validated plan, and derived data. Thread-safe.
 class JobLayout {
  public:
   // `variables` are those of the plan's model (nn::Model). InvalidArgument: the plan contradicts
-  // them or itself (its partition, optimizer or numbers).
+  // them, or its partition map, optimizer or numbers are invalid.
   static absl::StatusOr<std::shared_ptr<const JobLayout>> Create(
       const proto::JobPlan& plan, std::vector<nn::VariableSpec> variables, uint32_t ps);
 
@@ -46,16 +45,18 @@ class JobLayout {
   const proto::JobPlan& plan() const { return plan_; }
   const Consistency& consistency() const { return consistency_; }
   const nn::Optimizer& optimizer() const { return *optimizer_; }
-  // Updates are folded, measured, and applied in a second step (Block::ApplyUpdate).
+  // Updates are reduced, their norm is computed, and they are applied in a second step
+  // (Block::ApplyUpdate).
   bool clips_norms_of_updates() const { return clips_norms_of_updates_; }
   const std::vector<nn::VariableSpec>& variables() const { return variables_; }
 
-  // The blocks of this ps, by ascending id. "Position" is a place in this list.
+  // The blocks of this ps in ascending order of id. A "position" is an index of this vector.
   const std::vector<BlockSpec>& blocks() const { return blocks_; }
-  // Slots that the optimizer keeps for such a block: none unless it is optimized.
+  // The number of optimizer slots of a block; 0 if the optimizer does not update it.
   int slot_count(const BlockSpec& block) const;
 
-  // The position of a block id that came over the wire. InvalidArgument says where it is instead.
+  // Returns the position of a block id from a request. InvalidArgument: the block does not exist or
+  // is on another ps.
   absl::StatusOr<int> Find(uint32_t block_id) const;
 
  private:

@@ -9,9 +9,9 @@
 
 namespace cairn::ps {
 
-// What this ps says about its ledgers: the batches that all of its pushed blocks have settled, and
-// those that at least one has. `states` are in the order of layout.blocks(). Without pushed blocks:
-// blocks = 0 and no ledgers. The reply's query is left 0.
+// Summarizes the ledgers of a ps: which batches all of its pushed blocks have applied, and which at
+// least one has. `states` are in the order of layout.blocks(). Without pushed blocks, `blocks` is 0
+// and the ledgers are absent. Does not set the reply's `query`.
 proto::LedgerReply SummarizeLedgers(const JobLayout& layout, uint64_t generation,
                                     const std::vector<BlockState>& states);
 

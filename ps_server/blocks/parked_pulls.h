@@ -12,17 +12,18 @@
 
 namespace cairn::ps {
 
-// The pulls that one block cannot answer yet: as many as JobBlocks lets wait at most. Not
-// thread-safe. Does not answer by itself: whoever takes a pull out answers it, and all must be
-// taken out before the end.
+// The pulls that a block cannot answer yet. Does not call their callbacks: the caller answers the
+// pulls that it takes out. All must have been taken out before destruction. The number of pulls is
+// limited by may_wait (see JobBlocks). Not thread-safe.
 class ParkedPulls {
  public:
   struct Pull {
     int64_t batch = 0;
     BlockCallback done;
-    // Asked before it is parked: false if too many wait already. May be null: they do not.
+    // Called before the pull is parked; returns false if too many pulls are waiting. May be null:
+    // no limit.
     absl::AnyInvocable<bool()> may_wait;
-    // True when nobody waits for the answer any more. May be null: somebody does.
+    // Returns true if the client no longer waits for the reply. May be null: it waits.
     absl::AnyInvocable<bool() const> abandoned;
   };
 
@@ -31,17 +32,17 @@ class ParkedPulls {
   ParkedPulls(const ParkedPulls&) = delete;
   ParkedPulls& operator=(const ParkedPulls&) = delete;
 
-  // So many more than after the last TakeAbandoned that calling it again is worth its time.
+  // Whether enough pulls have been parked since the last TakeAbandoned to justify another sweep.
   bool crowded() const { return pulls_.size() >= crowded_at_; }
   bool empty() const { return pulls_.empty(); }
   size_t size() const { return pulls_.size(); }
 
   void Park(Pull pull) { pulls_.push_back(std::move(pull)); }
 
-  // Removes those whose batch is `ready`, in the order in which they were parked.
+  // Removes the pulls whose batch is `ready`, in the order in which they were parked.
   std::vector<Pull> Take(absl::FunctionRef<bool(int64_t batch)> ready);
 
-  // Removes those that nobody waits for.
+  // Removes the abandoned pulls.
   std::vector<Pull> TakeAbandoned();
 
   std::vector<Pull> TakeAll();

@@ -119,7 +119,7 @@ void PushLedger::AbsorbSetBits() {
 
 void PushLedger::ForEachOpen(absl::FunctionRef<void(int64_t batch)> visit) const {
   int64_t left = open_count_;
-  // From the low-water mark itself: its bit is set while Union is at work.
+  // Starts at the low-water mark, whose bit is set during Union.
   for (int64_t batch = low_water_; left > 0; ++batch) {
     if (!Bit(batch)) continue;
     visit(batch);

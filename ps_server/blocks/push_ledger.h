@@ -13,35 +13,38 @@ class LedgerState;
 
 namespace cairn::ps {
 
-// Which batches a block has settled: all below a low-water mark, and some of the kOpenBatchesMax
-// batches from it on, as a bitmap. It is what makes a repeated push count once. A value; costs
-// nothing but itself while batches settle in order, at most 8 KiB when they do not.
+// Records which batches have been applied to a block, so that a repeated push is applied only once:
+// all batches below a low-water mark, and a bitmap of those in the window of kOpenBatchesMax
+// batches from there. The bitmap is empty while batches are applied in order, and takes at most 8
+// KiB otherwise. Copyable. Not thread-safe.
 class PushLedger {
  public:
-  // No batch this far above the low-water mark is leased by the coordinator, so none is accepted.
+  // The coordinator does not lease batches that are this far above the low-water mark, so the
+  // ledger rejects them.
   static constexpr int64_t kOpenBatchesMax = 65536;
 
   PushLedger() = default;
 
-  // Checks whatever the wire or the disk says. InvalidArgument says what is wrong.
+  // Validates a ledger from a request or a snapshot. InvalidArgument: names the defect.
   static absl::StatusOr<PushLedger> FromProto(const proto::LedgerState& state);
   proto::LedgerState ToProto() const;
 
-  // Settles `batch`. True: it was not settled before. OutOfRange: negative, or kOpenBatchesMax or
-  // more above the low-water mark; nothing has changed.
+  // Marks `batch` as applied. Returns true if it was not applied before. OutOfRange: negative, or
+  // at least kOpenBatchesMax above the low-water mark; the ledger is unchanged.
   absl::StatusOr<bool> TestAndSet(int64_t batch);
 
-  // What TestAndSet would say, changing nothing.
+  // Returns what TestAndSet would return, without a change.
   absl::StatusOr<bool> Test(int64_t batch) const;
 
   bool IsSettled(int64_t batch) const;
   bool AllBelowSettled(int64_t batch) const { return batch <= low_water_; }
-  // The lowest batch that is not settled.
+  // The lowest batch that has not been applied.
   int64_t low_water() const { return low_water_; }
-  // Settled batches above the low-water mark.
+  // The number of applied batches above the low-water mark.
   int64_t open_count() const { return open_count_; }
 
-  // What is settled in both, or in at least one: the reports of a ps over all its blocks.
+  // The batches applied in both, or in at least one, of the ledgers. A ps reports these over all of
+  // its blocks.
   static PushLedger Intersection(const PushLedger& a, const PushLedger& b);
   static PushLedger Union(const PushLedger& a, const PushLedger& b);
 
@@ -51,17 +54,17 @@ class PushLedger {
   bool Bit(int64_t batch) const;
   void SetBit(int64_t batch);
   void ClearBit(int64_t batch);
-  // Makes room for bits up to low_water_ + bits - 1.
+  // Grows the ring to hold the bits up to low_water_ + bits - 1.
   void Reserve(int64_t bits);
-  // Moves the low-water mark over the set bits that begin there, forgetting them.
+  // Advances the low-water mark over the adjacent set bits and clears them.
   void AbsorbSetBits();
-  // In ascending order.
+  // Visits batches in ascending order.
   void ForEachOpen(absl::FunctionRef<void(int64_t batch)> visit) const;
 
   int64_t low_water_ = 0;
   int64_t open_count_ = 0;
-  // A ring: the bit of batch b, low_water_ < b < low_water_ + ring bits, is number b modulo the
-  // ring's bits, a power of two. All other bits are zero.
+  // A ring buffer: the bit of batch b, with low_water_ < b < low_water_ + ring size in bits, is at
+  // index b modulo the ring size, which is a power of two. All other bits are 0.
   std::vector<uint64_t> ring_;
 };
 

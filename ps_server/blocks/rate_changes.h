@@ -11,17 +11,17 @@
 
 namespace cairn::ps {
 
-// The learning rates that the coordinator has decided on, each from a batch on. Immutable.
+// The learning rates that callbacks have set, each valid from a batch on. Immutable.
 class RateChanges {
  public:
-  // `changes` in the order of their batches.
+  // `changes` must be in ascending order of batches.
   explicit RateChanges(const google::protobuf::RepeatedPtrField<proto::RateChange>& changes) {
     for (const proto::RateChange& change : changes) {
       changes_.push_back({change.from_batch(), static_cast<float>(change.learning_rate())});
     }
   }
 
-  // With which the batch is applied; nullopt: the job's own.
+  // The learning rate for the batch; nullopt if it is that of the job's optimizer.
   std::optional<float> At(int64_t batch) const {
     std::optional<float> rate;
     for (const Change& change : changes_) {

@@ -10,25 +10,25 @@
 
 namespace cairn::ps {
 
-// The replies of all blocks that one request names, in the request's order.
+// Receives the replies of all blocks of a request, in the order of the request.
 using RepliesCallback = absl::AnyInvocable<void(std::vector<BlockReply>)>;
 
-// Gathers the replies of several blocks, which come on several threads, and hands them on once, on
-// the thread of the last. Owns itself: it ends when the last of its callbacks was called.
+// Collects the replies of several blocks, which arrive on several threads, and passes them to a
+// callback on the thread of the last one. Deletes itself after that.
 class ReplyCollector {
  public:
   enum class OnError {
     kWaitForAll,
-    // The first error is handed on at once, alone, and the other replies are dropped. For requests
-    // that one block may refuse while another keeps its reply until the refused part has come.
+    // The first error is passed on at once, alone, and the other replies are dropped. For requests
+    // that one block may refuse while another keeps its reply until the refused part has arrived.
     kAnswerAtOnce,
   };
 
-  // Waits for `count` >= 1 replies.
+  // Creates a collector for `count` >= 1 replies.
   static ReplyCollector* Create(size_t count, RepliesCallback done,
                                 OnError on_error = OnError::kWaitForAll);
 
-  // For reply `index`; each index once.
+  // Returns the callback for reply `index`. Call it once for each index.
   BlockCallback CallbackFor(size_t index);
 
  private:

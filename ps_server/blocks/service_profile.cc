@@ -5,7 +5,7 @@
 namespace cairn::ps {
 namespace {
 
-// A megabyte on the wire.
+// About 1 MiB in a message.
 constexpr int kSpansMax = 65536;
 
 }  // namespace

@@ -12,18 +12,18 @@
 
 namespace cairn::ps {
 
-// Where a ps's time goes, while somebody profiles it; otherwise it costs one relaxed load per span.
+// Records where a ps spends its time while a profile runs. Otherwise a span costs one relaxed load.
 // Thread-safe.
 class ServiceProfile {
  public:
-  // The numbers of the names in a report.
+  // Index of the operation's name in a report.
   enum Operation : uint32_t {
-    kReceive,  // A request is decoded and handed to the blocks.
+    kReceive,  // Decoding a request and passing it to the blocks.
     kApply,    // One update of one block.
-    kReply,    // An answer is encoded and handed to the network.
+    kReply,    // Encoding a reply and passing it to the network.
   };
 
-  // Measures an operation from here to the end of the block.
+  // Measures an operation until the end of the enclosing scope.
   class Span {
    public:
     // `profile` may be null.
@@ -37,7 +37,7 @@ class ServiceProfile {
     }
     Span(const Span&) = delete;
     Span& operator=(const Span&) = delete;
-    // Known only after the request was decoded.
+    // For requests whose batch is known only after decoding.
     void set_batch(int64_t batch) { batch_ = batch; }
 
    private:
@@ -47,9 +47,9 @@ class ServiceProfile {
     const int64_t begin_;
   };
 
-  // Begins anew.
+  // Starts a new profile and discards the previous one.
   void Start(uint64_t profile);
-  // Ends it. A report without spans: another profile was started since, or none.
+  // Stops the profile and returns its report, without spans if it is not the current one.
   proto::ProfileReport Stop(uint64_t profile);
 
   bool on() const { return on_.load(std::memory_order_relaxed); }

@@ -11,36 +11,37 @@
 
 namespace cairn::ps {
 
-// All that a block is made of: what a cut keeps and a snapshot stores. Copies share the buffers.
+// The state of a block: what a cut keeps and a snapshot stores. Copies share the buffers.
 struct BlockState {
   BlockBuffer values;
-  // The optimizer's slots, one after the other; null if the block has none.
+  // The optimizer's slots, one after another; null if the block has none.
   BlockBuffer slots;
-  // Updates that the block has seen (batches without a gradient do not count).
+  // The number of updates (batches without a gradient do not count).
   int64_t version = 0;
   PushLedger ledger;
 };
 
-// How a gradient changes a block: by the optimizer, or, for moving statistics, by their average.
-// Thread-safe; the states are the callers'.
+// Applies gradients to blocks: with the optimizer, or, for moving statistics, as a moving average.
+// Thread-safe for different states.
 class UpdateRule {
  public:
-  // Both must outlive it.
+  // `layout` and `pool` must outlive the rule.
   UpdateRule(const JobLayout* layout, BufferPool* pool) : layout_(*layout), pool_(*pool) {}
 
   struct Gradient {
-    const float* values = nullptr;  // As many as the block has.
-    float scale = 1;  // What it is multiplied with, if it is the gradient of an optimized block.
+    const float* values = nullptr;  // block.count values.
+    float scale = 1;                // A factor for the gradient of an optimized block.
   };
 
-  // One update with this learning rate (nullopt: the job's), in place where nobody else looks at
-  // the state's buffers, else into fresh ones, in the same single pass over memory. Leaves the
-  // ledger alone. ResourceExhausted: no memory for a fresh buffer; the state is unchanged.
+  // Applies one update with this learning rate (nullopt: that of the optimizer). Updates the
+  // buffers in place if the state has the only reference, and otherwise writes to new buffers; both
+  // take a single pass over memory. Does not change the ledger. ResourceExhausted: no memory for a
+  // new buffer; the state is unchanged.
   absl::Status Apply(const BlockSpec& block, const Gradient& gradient,
                      std::optional<float> learning_rate, BlockState* state) const;
 
  private:
-  // Sets `fresh` to another buffer of the size of `buffer` if others refer to that too.
+  // If `buffer` has other references, sets `fresh` to a new buffer of its size.
   absl::Status MakeWritable(const BlockSpec& block, const BlockBuffer& buffer,
                             BlockBuffer* fresh) const;
   void Optimize(const BlockSpec& block, const Gradient& gradient, float learning_rate,

@@ -11,7 +11,7 @@
 
 namespace cairn::ps {
 
-// The blocks of one part that this ps wants, and where they go.
+// The blocks to load from one part, and their destination.
 struct CheckpointLoader::Target {
   const JobLayout& layout;
   uint64_t checkpoint = 0;
@@ -21,7 +21,7 @@ struct CheckpointLoader::Target {
 
 namespace {
 
-// By part: the positions of the blocks that lay there.
+// Groups the blocks of this ps by the part that has them; returns their positions.
 absl::StatusOr<std::map<uint32_t, std::vector<int>>> PositionsOfParts(
     const JobLayout& layout, const proto::PartitionMap& source) {
   std::map<uint32_t, std::vector<int>> positions;
@@ -41,7 +41,7 @@ proto::SnapshotSource FindSource(const proto::Restore& command, uint32_t part) {
   for (const proto::SnapshotSource& source : command.parts()) {
     if (source.part().ps() == part) return source;
   }
-  proto::SnapshotSource unknown;  // Whatever is here.
+  proto::SnapshotSource unknown;  // No checksum: any snapshot that is found.
   unknown.mutable_part()->set_ps(part);
   return unknown;
 }
@@ -68,6 +68,8 @@ absl::StatusOr<std::vector<BlockState>> CheckpointLoader::Load(
 
 absl::Status CheckpointLoader::LoadPart(const proto::SnapshotSource& source,
                                         const Target& target) const {
+  // The nearest place first: the own disk and the directories beside it, then the ps that hold
+  // copies. Lack of memory is the same everywhere, so the search ends.
   absl::Status result = LoadHere(source.part(), target);
   if (result.ok() || absl::IsResourceExhausted(result)) return result;
   for (const uint32_t holder : source.holders()) {
@@ -78,11 +80,12 @@ absl::Status CheckpointLoader::LoadPart(const proto::SnapshotSource& source,
     }
     const absl::Status fetched = LoadFrom(holder, source.part(), target);
     if (fetched.ok()) {
-      CAIRN_LOG_INFO("blocks came from another ps", "blocks", target.positions.size(), "part",
+      CAIRN_LOG_INFO("loaded blocks from another ps", "blocks", target.positions.size(), "part",
                      source.part().ps(), "from", holder);
       return fetched;
     }
-    // What may pass is not the end; what is damaged here may be whole there.
+    // Prefer a transient error, so that the coordinator repeats the restore: this part may be
+    // intact on a ps that did not answer.
     if (IsTransient(fetched) || absl::IsNotFound(result)) result = fetched;
   }
   return result;

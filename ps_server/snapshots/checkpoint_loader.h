@@ -16,22 +16,24 @@
 
 namespace cairn::ps {
 
-// Reads a checkpoint from wherever its parts are: this ps's own disk, a directory beside it, or
-// another ps. Blocks that lay elsewhere when the checkpoint was written move here whole.
+// Loads a checkpoint from wherever its parts are: this ps's own disk, a directory beside it, or
+// another ps. A block may have been on another ps when the checkpoint was written; blocks are moved
+// as a whole. Thread-safe.
 class CheckpointLoader {
  public:
-  // All must outlive it. `ps`: this one.
+  // `ps` is the index of this ps. The other arguments must outlive the loader.
   CheckpointLoader(uint32_t ps, const SnapshotCatalog* catalog, SnapshotFetcher* fetcher,
                    BufferPool* pool)
       : ps_(ps), catalog_(*catalog), fetcher_(*fetcher), pool_(*pool) {}
 
-  // The states of all of layout.blocks() as the command's checkpoint (not 0) has them. A part that
-  // cannot be read in one place is read in the next. Blocks. The error is the one that may pass, if
-  // there was one (see IsTransient), else what was wrong with the nearest.
+  // Returns the states of layout.blocks() in the command's checkpoint, which must not be 0. If a
+  // part cannot be read in one place, the next place is tried. Blocks. Returns a transient error if
+  // there is one (see IsTransient), otherwise that of the nearest place.
   absl::StatusOr<std::vector<BlockState>> Load(const JobLayout& layout,
                                                const proto::Restore& command) const;
 
-  // Trying again later may help: somebody did not answer, memory was short, a file has gone.
+  // Whether a later attempt may succeed: a ps did not answer, memory was short, or a file was not
+  // found.
   static bool IsTransient(const absl::Status& status);
 
  private:

@@ -40,9 +40,9 @@ absl::Status CheckSlots(const JobLayout& layout, const BlockSpec& block,
   const auto names = layout.optimizer().slot_names().first(layout.slot_count(block));
   const auto& slots = stored.header().slots();
   if (std::equal(names.begin(), names.end(), slots.begin(), slots.end())) return absl::OkStatus();
-  return absl::FailedPreconditionError(
-      absl::StrCat("the snapshot's ", block.name, " has the slots (", absl::StrJoin(slots, ", "),
-                   "), expected (", absl::StrJoin(names, ", "), "): it is of another optimizer"));
+  return absl::FailedPreconditionError(absl::StrCat(
+      "the snapshot's ", block.name, " has the slots (", absl::StrJoin(slots, ", "),
+      "), expected (", absl::StrJoin(names, ", "), "): it was written with another optimizer"));
 }
 
 absl::Status NoMemory(const BlockSpec& block) {
@@ -115,7 +115,7 @@ absl::Status CheckStoredBlock(const JobLayout& layout, const BlockSpec& block,
   }
   return absl::FailedPreconditionError(
       absl::StrCat("expected ", block.name, " of shape (", absl::StrJoin(variable.shape, ", "),
-                   "), stored are ", header.variable(), " rows ", header.row_begin(), " to ",
+                   "), found ", header.variable(), " rows ", header.row_begin(), " to ",
                    header.row_end() - 1, " of shape (", absl::StrJoin(shape, ", "), ")"));
 }
 

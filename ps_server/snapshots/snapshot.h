@@ -14,22 +14,20 @@
 
 namespace cairn::ps {
 
-// This ps's part of a checkpoint: a cut on disk, under the cut's number. All of these block.
+// Conversion between cuts and snapshots, a ps's parts of checkpoints. The functions block.
 
-// Writes all blocks of the cut, syncs and reads back. On an error nothing stays on the disk.
-// Cancelled: `stop` became true before the last block was written.
+// Writes all blocks of the cut as a snapshot with the cut's number (see SnapshotWriter::Finish). On
+// an error no file is left. Cancelled: `stop` was set before the last block was written.
 absl::StatusOr<storage::SnapshotSummary> WriteSnapshot(const Cut& cut,
                                                        const std::atomic<bool>& stop,
                                                        storage::SnapshotStore* store);
 
-// The state of `block` as its record in a snapshot has it. DataLoss: the record contradicts itself.
-// FailedPrecondition: it is of something else than the layout says. ResourceExhausted: no memory.
-// All name the block.
+// Decodes a block's record. All errors name the block. DataLoss: the record is inconsistent.
+// FailedPrecondition: it does not match the layout. ResourceExhausted: no memory.
 absl::StatusOr<BlockState> ReadState(const JobLayout& layout, const BlockSpec& block,
                                      storage::BlockRecord record, BufferPool* pool);
 
-// FailedPrecondition unless `stored` is what belongs to `block`: the same rows of the same
-// variable.
+// FailedPrecondition: `stored` does not consist of the same rows of the same variable as `block`.
 absl::Status CheckStoredBlock(const JobLayout& layout, const BlockSpec& block,
                               const StoredBlock& stored);
 

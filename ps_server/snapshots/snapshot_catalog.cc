@@ -19,18 +19,18 @@ namespace {
 
 constexpr std::string_view kDirectoryPrefix = "ps-";
 
-// The index of the ps that keeps its snapshots in a directory of this name.
+// Returns the index of the ps whose directory has this name.
 std::optional<uint32_t> PsOfDirectory(std::string_view name) {
   if (!name.starts_with(kDirectoryPrefix)) return std::nullopt;
   name.remove_prefix(kDirectoryPrefix.size());
   uint32_t ps = 0;
   const auto parsed = std::from_chars(name.data(), name.data() + name.size(), ps);
-  // "ps-01" is nobody's.
+  // Reject "ps-01".
   if (parsed.ec != std::errc() || absl::StrCat(ps) != name) return std::nullopt;
   return ps;
 }
 
-// Where the snapshot of ps `part` lies in the directory of ps `store_ps`.
+// Returns the name of the snapshot of ps `part` in the directory of ps `store_ps`.
 storage::SnapshotName NameOf(uint64_t job_id, uint64_t checkpoint, uint32_t part,
                              uint32_t store_ps) {
   storage::SnapshotName name{job_id, checkpoint};
@@ -42,7 +42,7 @@ storage::SnapshotName NameOf(uint64_t job_id, uint64_t checkpoint, uint32_t part
 
 void SnapshotCatalog::ForEachStore(Visit visit) const {
   if (!visit(own_, ps_) || beside_.empty()) return;
-  // Not there: nobody has a directory beside this ps's, not even itself.
+  // If the directory does not exist, there are no other ps on this machine.
   const absl::StatusOr<std::vector<std::string>> names = storage::ListDirectory(beside_);
   if (!names.ok()) return;
   std::set<uint32_t> others;
@@ -64,7 +64,7 @@ proto::SnapshotList SnapshotCatalog::List(uint64_t job_id) const {
     const auto names = store.ListNames(job_id);
     const bool own_disk = store_ps == ps_;
     if (!names.ok()) {
-      CAIRN_LOG_WARNING("snapshots cannot be listed", "error", names.status());
+      CAIRN_LOG_WARNING("cannot list snapshots", "error", names.status());
       if (own_disk) list.set_incomplete(true);
       return true;
     }
@@ -72,7 +72,7 @@ proto::SnapshotList SnapshotCatalog::List(uint64_t job_id) const {
       if (name.checkpoint >= UploadStore::kFirstSnapshot) continue;
       const auto snapshot = store.OpenSnapshot(name);
       if (!snapshot.ok()) {
-        CAIRN_LOG_WARNING("a snapshot cannot be read", "error", snapshot.status());
+        CAIRN_LOG_WARNING("cannot read a snapshot", "error", snapshot.status());
         if (own_disk) list.set_incomplete(true);
         continue;
       }

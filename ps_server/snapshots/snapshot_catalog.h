@@ -14,27 +14,27 @@
 
 namespace cairn::ps {
 
-// The snapshots that this ps can read: its own, those that it keeps for others, and, where other ps
-// have their directories beside its own (one machine, a shared file system), all of theirs.
-// Thread-safe. Blocks.
+// The snapshots that this ps can read: its own, the copies that it keeps for other ps, and the
+// snapshots in the directories of other ps beside its own (on the same machine or on a shared file
+// system). Thread-safe. Methods block.
 class SnapshotCatalog {
  public:
-  // `own` must outlive it. `beside` is the directory in which ps-0, ps-1 ... lie; empty: none is
-  // looked at but its own.
+  // `own` must outlive the catalog. `beside` is the directory that contains ps-0, ps-1, ...; if it
+  // is empty, only `own` is read.
   SnapshotCatalog(uint32_t ps, const storage::SnapshotStore* own, std::string beside)
       : ps_(ps), own_(*own), beside_(std::move(beside)) {}
 
-  // All finished snapshots of the job, those on its own disk first, each once. What cannot be read
-  // is left out and logged.
+  // Returns all finished snapshots of the job, each once, those in `own` first. Unreadable
+  // snapshots are omitted, with a warning.
   proto::SnapshotList List(uint64_t job_id) const;
 
-  // A snapshot of ps part.ps, its own disk first; if part.checksum is not 0, only one that has it.
-  // NotFound: there is none. DataLoss: there is one, and it is damaged.
+  // Opens a snapshot of part.ps; `own` is searched first. If part.checksum is not 0, the snapshot
+  // must have it. NotFound: there is none. DataLoss: only damaged ones were found.
   absl::StatusOr<std::unique_ptr<storage::SnapshotReader>> Open(
       uint64_t job_id, uint64_t checkpoint, const proto::SnapshotPart& part) const;
 
  private:
-  // A store and the index of the ps whose it is; false: enough seen.
+  // Called for a store and the index of its ps; returns false to stop.
   using Visit = absl::FunctionRef<bool(const storage::SnapshotStore&, uint32_t ps)>;
   void ForEachStore(Visit visit) const;
 

@@ -19,13 +19,15 @@ absl::Status SnapshotCopier::Copy(const SnapshotFetcher::Source& source,
       fetcher_.Fetch(source, blocks, [&](uint32_t block, storage::BlockRecord record) {
         return writer->Add(block, record.header(), {record.payload()});
       }));
+  // Finish verifies the file against the fetched blocks; the checksum verifies these against the
+  // original.
   CAIRN_ASSIGN_OR_RETURN(const storage::SnapshotSummary written, writer->Finish());
   if (written.checksum == part.checksum()) return absl::OkStatus();
   CAIRN_RETURN_IF_ERROR(store_.DeleteSnapshot(name));
-  return absl::DataLossError(absl::StrCat("the copy of ", storage::DescribeSnapshot(name), " has ",
-                                          written.blocks, " blocks with ", written.bytes,
-                                          " bytes, the original ", part.blocks(), " with ",
-                                          part.bytes(), " or other contents"));
+  return absl::DataLossError(
+      absl::StrCat("the copy of ", storage::DescribeSnapshot(name), " has ", written.blocks,
+                   " blocks with ", written.bytes, " bytes, the original has ", part.blocks(),
+                   " blocks with ", part.bytes(), " bytes, or their contents differ"));
 }
 
 }  // namespace cairn::ps

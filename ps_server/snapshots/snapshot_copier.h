@@ -9,17 +9,17 @@
 
 namespace cairn::ps {
 
-// Keeps a second copy of another ps's snapshot. Thread-safe.
+// Copies snapshots of other ps to this ps's disk. Thread-safe.
 class SnapshotCopier {
  public:
-  // Both must outlive it.
+  // `store` and `fetcher` must outlive the copier.
   SnapshotCopier(storage::SnapshotStore* store, SnapshotFetcher* fetcher)
       : store_(*store), fetcher_(*fetcher) {}
 
-  // Fetches `blocks`, which are all of that snapshot's in ascending order, writes them, syncs,
-  // reads back and compares with source.part. One that is there already is good. On an error
-  // nothing stays. Blocks for as long as that takes. Errors: as SnapshotFetcher::Fetch and
-  // SnapshotWriter; DataLoss: what came is not that snapshot.
+  // Fetches a snapshot, writes it (see SnapshotWriter::Finish) and compares it with source.part.
+  // `blocks` are all of its blocks, in ascending order. Succeeds at once if the copy already
+  // exists. On an error no file is left. Blocks. Errors: see SnapshotFetcher::Fetch and
+  // SnapshotWriter. DataLoss: the copy differs from source.part.
   absl::Status Copy(const SnapshotFetcher::Source& source, const std::vector<uint32_t>& blocks);
 
  private:

@@ -12,7 +12,7 @@ namespace cairn::ps {
 
 namespace {
 
-// Each record has at least a byte; more than these never fit into one reply.
+// More blocks never fit into one reply, because each record has at least one byte.
 constexpr size_t kBlocksAsked = 1024;
 
 absl::Status Stopped() { return absl::CancelledError("the parameter server stops"); }
@@ -20,7 +20,8 @@ absl::Status Stopped() { return absl::CancelledError("the parameter server stops
 }  // namespace
 
 void SnapshotFetcher::SetCluster(std::vector<std::string> addresses, uint64_t cluster_id) {
-  std::shared_ptr<cluster::PsClient> old;  // Ends its calls outside of the lock.
+  // Destroyed, and its calls cancelled, after the lock is released.
+  std::shared_ptr<cluster::PsClient> old;
   MutexLock lock(&mutex_);
   if (addresses == options_.addresses && cluster_id == options_.cluster_id) return;
   old = std::exchange(client_, nullptr);
@@ -39,8 +40,8 @@ absl::StatusOr<std::shared_ptr<cluster::PsClient>> SnapshotFetcher::ClientFor(ui
   MutexLock lock(&mutex_);
   if (stopped_) return Stopped();
   if (from >= options_.addresses.size()) {
-    return absl::UnavailableError(
-        absl::StrCat("ps ", from, " is none of the cluster's ", options_.addresses.size()));
+    return absl::UnavailableError(absl::StrCat("ps ", from, " does not exist; the number of ps is ",
+                                               options_.addresses.size()));
   }
   if (client_ == nullptr) client_ = std::make_shared<cluster::PsClient>(options_);
   return client_;
@@ -75,7 +76,7 @@ SnapshotFetcher::Records SnapshotFetcher::FetchSome(cluster::PsClient* client, c
   std::optional<Records> answer;
   cluster::PsClient::Group group;
   {
-    // Stop, which takes the same lock, sees either this call or that nothing is to be begun.
+    // Under the lock that Stop takes, so that Stop either cancels this call or prevents it.
     MutexLock lock(&mutex_);
     if (stopped_) return Stopped();
     group = ++last_group_;
@@ -88,6 +89,8 @@ SnapshotFetcher::Records SnapshotFetcher::FetchSome(cluster::PsClient* client, c
         },
         group);
   }
+  // Wait for the reply, or cancel the call after the timeout and wait for the callback, which
+  // refers to local variables.
   const auto give_up = std::chrono::steady_clock::now() + absl::ToChronoMilliseconds(silence_);
   bool silent = false;
   MutexLock lock(&mutex);
@@ -106,7 +109,8 @@ SnapshotFetcher::Records SnapshotFetcher::FetchSome(cluster::PsClient* client, c
     return absl::UnavailableError(
         absl::StrCat("ps ", source.from, " has not answered for ", absl::FormatDuration(silence_)));
   }
-  // As ParameterService says it: it read its disk, and what it read is no good.
+  // ParameterService reports damaged snapshots as INTERNAL, because DATA_LOSS is transient on the
+  // data plane.
   if (absl::IsInternal(answer->status())) return absl::DataLossError(answer->status().message());
   return *std::move(answer);
 }

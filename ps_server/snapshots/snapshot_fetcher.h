@@ -18,18 +18,18 @@
 
 namespace cairn::ps {
 
-// Reads snapshots that other ps have, a few MiB at a time. Thread-safe.
+// Reads snapshots of other ps over the network, a few MiB at a time. Thread-safe.
 class SnapshotFetcher {
  public:
-  // `sender`: who asks, "ps 2". A ps that does not answer for `silence` is given up.
+  // `sender` is this task's name, for example "ps 2". `silence` is the timeout for a reply.
   explicit SnapshotFetcher(std::string sender, absl::Duration silence = absl::Seconds(30))
       : sender_(std::move(sender)), silence_(silence) {}
 
-  // The addresses of all ps, by index, and their cluster: known once the coordinator has welcomed
-  // this ps.
+  // Sets the addresses of all ps, by index, and the cluster's id. Call it for each Welcome; Fetch
+  // fails before the first.
   void SetCluster(std::vector<std::string> addresses, uint64_t cluster_id);
 
-  // Which snapshot, and of whom.
+  // A snapshot and the ps to read it from.
   struct Source {
     uint32_t from = 0;
     uint64_t job_id = 0;
@@ -38,12 +38,12 @@ class SnapshotFetcher {
   };
   using Visit = absl::FunctionRef<absl::Status(uint32_t block, storage::BlockRecord record)>;
 
-  // Calls `visit` for each of `blocks`, in order, until it returns an error. Blocks; `visit` runs
-  // on the calling thread. Unavailable: the ps is not there or was silent for too long. Cancelled:
-  // Stop. NotFound, DataLoss: the ps does not have it.
+  // Calls `visit` on this thread for each of `blocks`, in order, until it returns an error. Blocks.
+  // Unavailable: the ps does not exist or did not answer in time. Cancelled: Stop was called.
+  // NotFound, DataLoss: the ps cannot read the snapshot.
   absl::Status Fetch(const Source& source, absl::Span<const uint32_t> blocks, Visit visit);
 
-  // Ends what is under way, and all that is asked later.
+  // Cancels all current and future calls.
   void Stop();
 
  private:
@@ -59,7 +59,7 @@ class SnapshotFetcher {
   bool stopped_ ABSL_GUARDED_BY(mutex_) = false;
   uint64_t last_group_ ABSL_GUARDED_BY(mutex_) = 0;
   cluster::PsClientOptions options_ ABSL_GUARDED_BY(mutex_);
-  // Null: not needed since the cluster is known.
+  // Created on first use after SetCluster.
   std::shared_ptr<cluster::PsClient> client_ ABSL_GUARDED_BY(mutex_);
 };
 

@@ -8,9 +8,9 @@
 
 namespace cairn::ps {
 
-// The answer to a fetch: the records of the first blocks that are asked for, until they have 4 MiB
-// or more. Errors: as SnapshotCatalog::Open and SnapshotReader::ReadBlock; InvalidArgument: no
-// block is named. Blocks.
+// Encodes the reply to a fetch: the records of the first of the requested blocks, until they have
+// at least 4 MiB. Blocks. Errors: see SnapshotCatalog::Open and SnapshotReader::ReadBlock.
+// InvalidArgument: no block is requested.
 absl::StatusOr<cluster::Frame> ReadRecords(const proto::FetchHeader& header,
                                            const SnapshotCatalog& catalog);
 

@@ -31,12 +31,12 @@ absl::StatusOr<int64_t> CountElements(const proto::BlockHeader& header) {
   for (int axis = 1; axis < header.variable_shape_size(); ++axis) {
     const int64_t dimension = header.variable_shape(axis);
     if (dimension < 1 || count >= kElementsMax / dimension) {
-      return absl::InvalidArgumentError(absl::StrCat(Describe(header), ": impossible shape"));
+      return absl::InvalidArgumentError(absl::StrCat(Describe(header), ": invalid shape"));
     }
     count *= dimension;
   }
   if (count >= kElementsMax) {
-    return absl::InvalidArgumentError(absl::StrCat(Describe(header), ": impossible shape"));
+    return absl::InvalidArgumentError(absl::StrCat(Describe(header), ": invalid shape"));
   }
   return count;
 }
@@ -55,7 +55,7 @@ absl::StatusOr<StoredBlock> StoredBlock::Parse(uint32_t id, storage::BlockRecord
   const auto arrays = static_cast<uint64_t>(header.slots_size()) + 1;
   const uint64_t array_bytes = static_cast<uint64_t>(*count) * sizeof(float);
   const uint64_t expected = array_bytes * arrays;
-  // The product may not fit when there are very many slots.
+  // The second comparison detects an overflow of the product.
   if (record.payload().size() != expected || record.payload().size() / arrays != array_bytes) {
     return absl::DataLossError(
         absl::StrCat("stored block ", id, " (", Describe(header), ", ", header.slots_size(),
@@ -71,7 +71,7 @@ void StoredBlock::CopyValues(float* out) const {
 void StoredBlock::CopyTrainedValues(float* out) const {
   const auto& slots = header_.slots();
   const auto average = std::find(slots.begin(), slots.end(), nn::Optimizer::kAverageSlotName);
-  // Before the first update the slot is empty.
+  // The average is not initialized before the first update.
   if (average == slots.end() || header_.version() == 0) return CopyValues(out);
   const size_t values_bytes = static_cast<size_t>(count_) * sizeof(float);
   const size_t array = static_cast<size_t>(average - slots.begin()) + 1;

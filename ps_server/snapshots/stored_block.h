@@ -12,20 +12,20 @@
 
 namespace cairn::ps {
 
-// One block as a snapshot holds it: its header, checked against its bytes.
+// A block in a snapshot, with a header that has been checked against its size.
 class StoredBlock {
  public:
-  // DataLoss names the block and says what of it contradicts the rest. `id` is for messages.
+  // `id` is for messages. DataLoss: names the block and the inconsistency.
   static absl::StatusOr<StoredBlock> Parse(uint32_t id, storage::BlockRecord record);
 
   const proto::BlockHeader& header() const { return header_; }
-  // Values, and of each slot: the elements of its rows.
+  // The number of elements of the rows, which is the length of the values and of each slot.
   int64_t count() const { return count_; }
 
   void CopyValues(float* out) const;
-  // The values for those who use the trained model: their average, if the optimizer keeps one.
+  // Copies the values of the trained model: their moving average if the optimizer keeps one.
   void CopyTrainedValues(float* out) const;
-  // All slots, one after the other: header().slots_size() * count() values.
+  // Copies all slots, one after another: header().slots_size() * count() values.
   void CopySlots(float* out) const;
 
  private:
@@ -37,8 +37,8 @@ class StoredBlock {
   storage::BlockRecord record_;
 };
 
-// The elements of rows [header.row_begin, row_end). InvalidArgument: the rows are not in the shape,
-// or a dimension is not positive, or the number is absurd (2^48 and more).
+// Returns the number of elements of rows [header.row_begin, header.row_end). InvalidArgument: the
+// rows are not in the shape, a dimension is not positive, or there are 2^48 or more elements.
 absl::StatusOr<int64_t> CountElements(const proto::BlockHeader& header);
 
 }  // namespace cairn::ps

@@ -37,7 +37,7 @@ absl::Status UploadStore::Store(uint64_t job_id, std::vector<Upload> uploads) {
   for (size_t i = 1; i < uploads.size(); ++i) {
     if (id_of(uploads[i]) == id_of(uploads[i - 1])) {
       return absl::InvalidArgumentError(
-          absl::StrCat("block ", id_of(uploads[i]), " is there twice in one upload"));
+          absl::StrCat("block ", id_of(uploads[i]), " occurs twice in one upload"));
     }
   }
   uint64_t snapshot = 0;
@@ -46,10 +46,13 @@ absl::Status UploadStore::Store(uint64_t job_id, std::vector<Upload> uploads) {
     CAIRN_ASSIGN_OR_RETURN(Job * job, FindJob(job_id));
     snapshot = job->next_snapshot++;
   }
+  // Write the snapshot before the index refers to it: Read must not find a block that is not on the
+  // disk. The snapshot is durable when Write returns, so the caller may acknowledge the upload.
   CAIRN_RETURN_IF_ERROR(Write(job_id, snapshot, uploads));
   MutexLock lock(&mutex_);
   CAIRN_ASSIGN_OR_RETURN(Job * job, FindJob(job_id));
-  // Of two calls at the same time the higher number wins, here as after a restart.
+  // Of two concurrent uploads of a block, the one with the higher number wins, as it does after a
+  // restart.
   for (const Upload& upload : uploads) {
     uint64_t& newest = job->snapshot_of_block[id_of(upload)];
     newest = std::max(newest, snapshot);

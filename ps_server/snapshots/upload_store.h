@@ -16,14 +16,14 @@
 
 namespace cairn::ps {
 
-// Initial values that `cairn` uploads before a job starts: together they are its checkpoint 0. A
-// model comes in many calls, and each is on the disk before it is answered: as a snapshot of its
-// own, numbered far above all checkpoints. A block that is uploaded again replaces the earlier one.
-// Thread-safe; Store and Read block.
+// The initial values that `cairn` uploads before a job starts; together they are its checkpoint 0.
+// A model is uploaded in several calls. Each is stored durably before it is acknowledged, as a
+// snapshot of its own, with a number far above those of all checkpoints. A block that is uploaded
+// again replaces the earlier one. Thread-safe. Store and Read block.
 class UploadStore {
  public:
-  // Uploads are numbered from here on, in the order in which they came; checkpoints count up from 1
-  // and never get here.
+  // The number of the first upload; later ones count up. Checkpoints count up from 1 and never
+  // reach it.
   static constexpr uint64_t kFirstSnapshot = uint64_t{1} << 63;
 
   struct Upload {
@@ -31,19 +31,20 @@ class UploadStore {
     BlockBuffer values;  // As many as its rows have elements.
   };
 
-  // `store` must outlive it.
+  // `store` must outlive this object.
   explicit UploadStore(storage::SnapshotStore* store) : store_(*store) {}
 
-  // Checks what came over the wire; the number of values that belong to it. InvalidArgument.
+  // Validates a block from a request and returns the number of its values. InvalidArgument: the
+  // rows or the shape are invalid.
   static absl::StatusOr<int64_t> Count(const proto::UploadedBlock& block);
 
-  // All of `uploads` or, on an error, none. InvalidArgument: the same block twice.
+  // Stores all of `uploads`, or none on an error. InvalidArgument: duplicate blocks.
   absl::Status Store(uint64_t job_id, std::vector<Upload> uploads);
 
   // NotFound: the block was not uploaded. DataLoss: it is damaged.
   absl::StatusOr<StoredBlock> Read(uint64_t job_id, uint32_t block_id);
 
-  // To be called when the job's snapshots were deleted from the store.
+  // Must be called after the job's snapshots have been deleted from the store.
   void Forget(uint64_t job_id);
 
  private:
@@ -52,7 +53,7 @@ class UploadStore {
     uint64_t next_snapshot = 0;
   };
 
-  // The job's index, read from the disk the first time.
+  // Returns the index of the job's uploads, which is read from the disk on first use.
   absl::StatusOr<Job*> FindJob(uint64_t job_id) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   absl::Status Write(uint64_t job_id, uint64_t snapshot, absl::Span<const Upload> uploads);
 
