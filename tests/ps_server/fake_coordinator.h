@@ -11,30 +11,28 @@ namespace cairn::ps {
 
 inline constexpr uint64_t kClusterId = 0xca1124;
 
-// A coordinator that welcomes whoever joins and says what the test tells it to, over real gRPC on
-// loopback.
+// A coordinator that accepts every task and sends the commands of the test, over gRPC on loopback.
 class FakeCoordinator {
  public:
-  // `port` 0: any free one.
+  // Port 0 chooses a free port.
   explicit FakeCoordinator(int port = 0);
   ~FakeCoordinator();
 
   int port() const;
   std::string address() const;
 
-  // The Join of the next task that comes.
+  // Returns the Join of the next task.
   proto::Join TakeJoin();
 
-  // Ends the stream of the task that joined last, and welcomes it to another cluster when it is
-  // back.
+  // Ends the stream of the last task, and welcomes it to another cluster when it joins again.
   void BecomeAnotherCluster();
 
-  // Says something to the task that joined last.
+  // Sends a command to the last task.
   void Tell(const proto::Command& command);
 
-  // The next thing that it said, heartbeats left out. Fails the test if nothing comes.
+  // Returns its next message, except heartbeats. Fails the test if none arrives.
   proto::TaskMessage Take();
-  // Until it says a heartbeat.
+  // Waits for a heartbeat.
   proto::Heartbeat TakeHeartbeat();
 
  private:

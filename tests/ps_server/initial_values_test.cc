@@ -11,7 +11,7 @@
 namespace cairn::ps {
 namespace {
 
-// The job with an orthogonal hidden/kernel, which is the initializer that is computed whole.
+// A job with an orthogonal hidden/kernel, whose initializer must compute the whole variable.
 std::shared_ptr<const JobLayout> LayoutOf(const TestJobOptions& options) {
   const auto plain = MakeLayout(options);
   std::vector<nn::VariableSpec> variables = plain->variables();
@@ -20,7 +20,7 @@ std::shared_ptr<const JobLayout> LayoutOf(const TestJobOptions& options) {
   return *JobLayout::Create(plain->plan(), variables, options.ps);
 }
 
-TEST(InitialValues, DoNotDependOnHowVariablesAreSpreadOverPs) {
+TEST(InitialValues, AreIndependentOfThePartition) {
   for (const int ps_count : {1, 2, 4}) {
     TestJobOptions options;
     options.ps_count = ps_count;
@@ -43,7 +43,7 @@ TEST(InitialValues, DoNotDependOnHowVariablesAreSpreadOverPs) {
   }
 }
 
-TEST(InitialValues, SlotsBeginAsTheOptimizerSays) {
+TEST(InitialValues, SlotsHaveTheOptimizersInitialValues) {
   TestJobOptions options;
   options.optimizer = "adagrad";
   const auto layout = MakeLayout(options);

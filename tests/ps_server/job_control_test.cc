@@ -73,7 +73,7 @@ class JobControlTest : public ::testing::Test {
   SnapshotCatalog catalog_;
   SnapshotFetcher fetcher_;
   Mailbox<proto::TaskMessage> sent_;
-  int writers_niceness_ = 0;  // Of the thread that has written the last snapshot.
+  int writers_niceness_ = 0;  // The nice value of the thread that wrote the last snapshot.
   std::unique_ptr<JobControl> control_;
 };
 
@@ -81,7 +81,7 @@ TEST_F(JobControlTest, AFailedRestoreLeavesNoJobBehind) {
   EXPECT_EQ(Restore(1, 0).error(), "");
   EXPECT_NE(Restore(2, 5).error(), "");
   EXPECT_EQ(store_.current(), nullptr);
-  // The coordinator tries the checkpoint before, in the same generation.
+  // The coordinator tries the previous checkpoint in the same generation.
   EXPECT_EQ(Restore(2, 0).error(), "");
   EXPECT_EQ(store_.current()->life().generation, 2);
 }
@@ -95,7 +95,7 @@ TEST_F(JobControlTest, AnotherCheckpointInTheSameGenerationIsRestored) {
   EXPECT_EQ(store_.current()->life().checkpoint, 1);
 }
 
-TEST_F(JobControlTest, WhoWritesSnapshotsYieldsToTraining) {
+TEST_F(JobControlTest, SnapshotsAreWrittenWithALowerPriority) {
   Restore(1, 0);
   Cut(1, 1);
   EXPECT_EQ(Persist(1, 1).error(), "");
@@ -103,7 +103,7 @@ TEST_F(JobControlTest, WhoWritesSnapshotsYieldsToTraining) {
   EXPECT_GE(writers_niceness_, std::min(own + 1, 19));
 }
 
-TEST_F(JobControlTest, AnotherJobTakesThePlaceOfTheFirst) {
+TEST_F(JobControlTest, ANewJobReplacesTheCurrentOne) {
   Restore(4, 0);
   EXPECT_EQ(Restore(1, 0, 8).error(), "");
   EXPECT_EQ(store_.current()->layout()->job_id(), 8);
@@ -118,12 +118,12 @@ TEST_F(JobControlTest, CutsOfAnotherGenerationAreRefused) {
   EXPECT_EQ(Persist(2, 9).job_id(), 7u);
   EXPECT_EQ(Persist(2, 1).job_id(), 7u);
   EXPECT_NE(Persist(1, 1).error(), "");
-  // A rollback forgets cuts: their numbers are not used again.
+  // A rollback drops cuts; their numbers are not reused.
   Restore(3, 0);
   EXPECT_NE(Persist(3, 1).error(), "");
 }
 
-TEST_F(JobControlTest, AStoppedJobGivesItsMemoryBackAndOnDemandItsDisk) {
+TEST_F(JobControlTest, AStoppedJobFreesItsMemoryAndOnRequestItsDisk) {
   Restore(1, 0);
   Cut(1, 1);
   EXPECT_EQ(Persist(1, 1).error(), "");
@@ -140,7 +140,7 @@ TEST_F(JobControlTest, AStoppedJobGivesItsMemoryBackAndOnDemandItsDisk) {
   EXPECT_TRUE(disk_.store()->ListSnapshots(7)->empty());
 }
 
-TEST_F(JobControlTest, ADeletedJobLeavesNothingOfWhatWasBeingWritten) {
+TEST_F(JobControlTest, ADeletedJobLeavesNoPendingWrites) {
   Restore(1, 0);
   Cut(1, 1);
   proto::Command command;
@@ -152,7 +152,7 @@ TEST_F(JobControlTest, ADeletedJobLeavesNothingOfWhatWasBeingWritten) {
   command.mutable_stop_job()->set_delete_data(true);
   control_->Handle(command);
   EXPECT_EQ(sent_.Take().persisted().error(), "") << "it was written meanwhile";
-  control_->Stop();  // Returns when all that was queued is done.
+  control_->Stop();  // Returns when all queued tasks have run.
   EXPECT_TRUE(disk_.store()->ListSnapshots(7)->empty());
 }
 
@@ -169,7 +169,7 @@ TEST_F(JobControlTest, DeletesOneCheckpointAndKeepsTheOthers) {
   EXPECT_EQ(*disk_.store()->ListSnapshots(7), std::vector<uint64_t>{2});
 }
 
-TEST_F(JobControlTest, AnswersForTheRatesOfItsGenerationOnly) {
+TEST_F(JobControlTest, RepliesOnlyToRatesOfItsGeneration) {
   Restore(2, 0);
   proto::Command command;
   proto::SetRates* set = command.mutable_set_rates();
@@ -185,7 +185,7 @@ TEST_F(JobControlTest, AnswersForTheRatesOfItsGenerationOnly) {
   EXPECT_EQ(reply.changes(), 2);
 }
 
-TEST_F(JobControlTest, SaysWhichSnapshotsItHasAndWhyACopyFailed) {
+TEST_F(JobControlTest, ListsSnapshotsAndReportsAFailedCopy) {
   Restore(1, 0);
   Cut(1, 1);
   const proto::SnapshotPart part = Persist(1, 1).part();
@@ -212,7 +212,7 @@ TEST_F(JobControlTest, SaysWhichSnapshotsItHasAndWhyACopyFailed) {
   EXPECT_NE(copied.error(), "");
 }
 
-TEST_F(JobControlTest, AJoinSaysWhatIsInMemory) {
+TEST_F(JobControlTest, AJoinHasTheJobInMemory) {
   proto::Join join;
   control_->FillJoin(&join);
   EXPECT_EQ(join.job_id(), 0);
@@ -222,7 +222,7 @@ TEST_F(JobControlTest, AJoinSaysWhatIsInMemory) {
   EXPECT_EQ(join.generation(), 3);
 }
 
-TEST_F(JobControlTest, APlanThatMakesNoSenseIsAnErrorAndNoCrash) {
+TEST_F(JobControlTest, AnInvalidPlanIsAnError) {
   proto::Command command;
   command.mutable_restore()->set_generation(1);
   control_->Handle(command);

@@ -11,7 +11,7 @@
 namespace cairn::ps {
 namespace {
 
-TEST(OwnerThreads, WhatOneThreadIsGivenRunsThereInOrder) {
+TEST(OwnerThreads, TasksOfAThreadRunInOrder) {
   std::vector<int> order;
   std::set<std::thread::id> threads;
   {
@@ -28,7 +28,7 @@ TEST(OwnerThreads, WhatOneThreadIsGivenRunsThereInOrder) {
   EXPECT_EQ(threads.size(), 1u);
 }
 
-TEST(OwnerThreads, RunOnAllWaitsForWhatWasGivenBefore) {
+TEST(OwnerThreads, RunOnAllRunsAfterEarlierTasks) {
   OwnerThreads owners(4, 1000);
   std::atomic<int> done = 0;
   for (int i = 0; i < 400; ++i) ASSERT_TRUE(owners.TryRun(i % 4, [&] { ++done; }));
@@ -38,7 +38,7 @@ TEST(OwnerThreads, RunOnAllWaitsForWhatWasGivenBefore) {
   EXPECT_EQ(visited, 15);
 }
 
-TEST(OwnerThreads, RefusesWhatAFullThreadCannotTake) {
+TEST(OwnerThreads, TryRunFailsIfTheQueueIsFull) {
   std::latch works(1), go(1);
   OwnerThreads owners(1, 2);
   ASSERT_TRUE(owners.TryRun(0, [&] {

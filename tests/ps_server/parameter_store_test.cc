@@ -14,7 +14,7 @@ namespace {
 
 std::string MessageOf(const absl::Status& status) { return std::string(status.message()); }
 
-TEST(ParameterStore, ManySendersOfTheSameBatchesCountOnceOnEveryBlock) {
+TEST(ParameterStore, ConcurrentRepeatedPushesAreAppliedOnce) {
   TestJobOptions options;
   options.total_batches = 400;
   TestStore test(options, 1, 3);
@@ -23,7 +23,7 @@ TEST(ParameterStore, ManySendersOfTheSameBatchesCountOnceOnEveryBlock) {
   for (uint32_t sender = 0; sender < 4; ++sender) {
     senders.emplace_back([&, sender] {
       for (int64_t i = 0; i < 400; ++i) {
-        // Everybody sends everything, in an order of its own.
+        // Every sender pushes all batches, in its own order.
         const int64_t batch = (i * 7 + sender * 100) % 400;
         for (const BlockReply& reply : test.Push(batch)) {
           ASSERT_TRUE(reply.status.ok()) << reply.status;
@@ -45,7 +45,7 @@ TEST(ParameterStore, ManySendersOfTheSameBatchesCountOnceOnEveryBlock) {
   EXPECT_EQ(duplicates, 3 * 400 * pushed);
 }
 
-TEST(ParameterStore, KeepsOtherJobsAndGenerationsOutAndNamesBoth) {
+TEST(ParameterStore, OtherJobsAndGenerationsAreRejectedByName) {
   ParameterStore empty(3);
   const std::string nothing = MessageOf(empty.Find(7, 2).status());
   EXPECT_NE(nothing.find("ps 3 is not restored yet"), std::string::npos) << nothing;
@@ -62,7 +62,7 @@ TEST(ParameterStore, KeepsOtherJobsAndGenerationsOutAndNamesBoth) {
   }
 }
 
-TEST(ParameterStore, ANewGenerationAnswersWhoeverWaitsInTheOldOne) {
+TEST(ParameterStore, ANewGenerationEndsTheWaitingCallsOfTheOldOne) {
   TestJobOptions options;
   options.synchronous = true;
   options.batches_per_update = 2;
@@ -78,13 +78,13 @@ TEST(ParameterStore, ANewGenerationAnswersWhoeverWaitsInTheOldOne) {
       EXPECT_EQ(reply.status.code(), absl::StatusCode::kAborted);
     }
   }
-  // Who found the old one before it went is refused by its blocks.
+  // The old generation's blocks reject requests that found it before it was replaced.
   old->Push(1, 1, test.Gradients(-1), false, put);
   EXPECT_EQ(box.Take().front().status.code(), absl::StatusCode::kAborted);
   EXPECT_EQ(test.store.current()->Capture()[0].version, 0);
 }
 
-TEST(ParameterStore, ACutStaysAsItWasWhileTrainingGoesOn) {
+TEST(ParameterStore, ACutIsUnchangedByTraining) {
   TestJobOptions options;
   options.optimizer = "adam";
   options.learning_rate = 0.1;
@@ -115,7 +115,7 @@ TEST(ParameterStore, ACutStaysAsItWasWhileTrainingGoesOn) {
   EXPECT_EQ(test.store.FindCut(7, 1, 42).status().code(), absl::StatusCode::kNotFound);
 }
 
-TEST(ParameterStore, ALaterCutTakesThePlaceOfAnEarlierOneThatNobodyDropped) {
+TEST(ParameterStore, ALaterCutReplacesAnEarlierOne) {
   TestStore test({}, 1);
   std::weak_ptr<const Cut> last;
   for (uint64_t cut = 1; cut <= 20; ++cut) {
@@ -132,7 +132,7 @@ TEST(ParameterStore, ALaterCutTakesThePlaceOfAnEarlierOneThatNobodyDropped) {
   EXPECT_TRUE(test.store.FindCut(7, 1, 20).ok());
 }
 
-TEST(ParameterStore, ReportsWhatIsSettledEverywhereAndSomewhere) {
+TEST(ParameterStore, ReportsBatchesAppliedToAllAndToSomeBlocks) {
   TestStore test({}, 4);
   test.Push(0);
   Mailbox<std::vector<BlockReply>> box;

@@ -24,7 +24,7 @@ namespace {
 using PullResult = absl::StatusOr<proto::PullReplyHeader>;
 using PushResult = absl::StatusOr<proto::PushReplyHeader>;
 
-// A whole ps between a coordinator and a worker, all over real gRPC.
+// A complete ps with a coordinator and a worker, over gRPC.
 class PsTaskTest : public ::testing::Test {
  protected:
   PsTaskTest() {
@@ -40,7 +40,7 @@ class PsTaskTest : public ::testing::Test {
     std::filesystem::remove_all(directory_);
   }
 
-  // Starts the ps, again if it runs already: with nothing but its directory.
+  // Starts or restarts the ps. Only its directory survives a restart.
   void Start() {
     client_.reset();
     task_.reset();
@@ -94,12 +94,13 @@ class PsTaskTest : public ::testing::Test {
     command.mutable_stop_job()->set_job_id(7);
     command.mutable_stop_job()->set_delete_data(delete_data);
     coordinator_.Tell(command);
-    command.mutable_ledger_query()->set_query(5);  // Its answer says that the stop is done.
+    // The reply proves that the stop has been executed.
+    command.mutable_ledger_query()->set_query(5);
     coordinator_.Tell(command);
     EXPECT_EQ(coordinator_.Take().ledger().query(), 5);
   }
 
-  // All blocks of the job, by id.
+  // All blocks of the job by id.
   std::vector<std::vector<float>> Empty() {
     const proto::PartitionMap map = MakePlan(job_).partition();
     std::vector<std::vector<float>> blocks;
@@ -109,7 +110,7 @@ class PsTaskTest : public ::testing::Test {
     return blocks;
   }
 
-  // Pulls all blocks of the job, by id, into `values`.
+  // Pulls all blocks of the job by id into `values`.
   PullResult Pull(proto::PullHeader header, std::vector<std::vector<float>>* values) {
     *values = Empty();
     std::vector<absl::Span<float>> destinations;
@@ -132,7 +133,7 @@ class PsTaskTest : public ::testing::Test {
     return Pull(std::move(header), values);
   }
 
-  // Pushes the same value for all of every pushed block.
+  // Pushes gradients of the same value for all pushed blocks.
   PushResult Push(uint64_t generation, int64_t batch, float value) {
     const proto::PartitionMap map = MakePlan(job_).partition();
     std::vector<std::vector<float>> blocks = Empty();
@@ -167,7 +168,7 @@ class PsTaskTest : public ::testing::Test {
   proto::Join join_;
 };
 
-TEST_F(PsTaskTest, JoinsAsItself) {
+TEST_F(PsTaskTest, TheJoinHasRoleAndIndex) {
   EXPECT_EQ(join_.role(), proto::PS);
   EXPECT_EQ(join_.index(), 0);
   EXPECT_EQ(join_.address(), "ps-0:2222");
@@ -176,7 +177,7 @@ TEST_F(PsTaskTest, JoinsAsItself) {
   EXPECT_EQ(join_.job_id(), 0);
 }
 
-TEST_F(PsTaskTest, BeginsAJobWithTheValuesOfItsInitializers) {
+TEST_F(PsTaskTest, AJobStartsWithTheValuesOfItsInitializers) {
   std::vector<std::vector<float>> values;
   const PullResult before = PullBatch(1, 0, &values);
   EXPECT_EQ(before.status().code(), absl::StatusCode::kFailedPrecondition) << before.status();
@@ -194,7 +195,7 @@ TEST_F(PsTaskTest, BeginsAJobWithTheValuesOfItsInitializers) {
   }
 }
 
-TEST_F(PsTaskTest, ARepeatedPushIsAnsweredAndCountedAndNotApplied) {
+TEST_F(PsTaskTest, ARepeatedPushIsAcknowledgedAndCountedButNotApplied) {
   Restore(1, 0);
   ASSERT_TRUE(Push(1, 0, 0.5f).ok());
   std::vector<std::vector<float>> once, twice;
@@ -209,7 +210,7 @@ TEST_F(PsTaskTest, ARepeatedPushIsAnsweredAndCountedAndNotApplied) {
   EXPECT_EQ(heartbeat.duplicates_refused(), 6);
 }
 
-TEST_F(PsTaskTest, ARestoreThatIsToldAgainChangesNothing) {
+TEST_F(PsTaskTest, ARepeatedRestoreChangesNothing) {
   Restore(1, 0);
   ASSERT_TRUE(Push(1, 0, 0.5f).ok());
   std::vector<std::vector<float>> before, after;
@@ -221,7 +222,7 @@ TEST_F(PsTaskTest, ARestoreThatIsToldAgainChangesNothing) {
   EXPECT_EQ(before, after);
 }
 
-// Its coordinator has lost its journal, and begins with the same numbers again.
+// A coordinator that has lost its journal starts again with the same job ids.
 TEST_F(PsTaskTest, TheSameJobOfAnotherClusterIsAnotherJob) {
   EXPECT_EQ(join_.cluster_id(), 0u);
   Restore(1, 0);
@@ -233,7 +234,7 @@ TEST_F(PsTaskTest, TheSameJobOfAnotherClusterIsAnotherJob) {
   EXPECT_EQ(restored.ledger().everywhere().low_water(), 0);
 }
 
-TEST_F(PsTaskTest, APsSaysWhoseSnapshotsItKeeps) {
+TEST_F(PsTaskTest, TheJoinHasTheClusterOfTheSnapshots) {
   EXPECT_EQ(join_.keeps_cluster_id(), 0u);
   Start();
   EXPECT_EQ(join_.keeps_cluster_id(), 0u) << "it has none";
@@ -244,7 +245,7 @@ TEST_F(PsTaskTest, APsSaysWhoseSnapshotsItKeeps) {
   EXPECT_EQ(join_.keeps_cluster_id(), kClusterId);
 }
 
-TEST_F(PsTaskTest, AnotherGenerationIsRefusedWithBothNumbers) {
+TEST_F(PsTaskTest, AnotherGenerationIsRejectedWithBothNumbers) {
   Restore(2, 0);
   const absl::Status status = Push(1, 0, 0.5f).status();
   EXPECT_EQ(status.code(), absl::StatusCode::kFailedPrecondition);
@@ -254,7 +255,7 @@ TEST_F(PsTaskTest, AnotherGenerationIsRefusedWithBothNumbers) {
   EXPECT_NE(Restore(1, 0).error(), "");
 }
 
-TEST_F(PsTaskTest, ComesBackFromItsDiskAfterItDied) {
+TEST_F(PsTaskTest, RestoresFromItsDiskAfterARestart) {
   Restore(1, 0);
   for (int64_t batch = 0; batch < 6; ++batch) ASSERT_TRUE(Push(1, batch, 0.25f).ok());
   const proto::CutReply cut = Cut(1, 1);
@@ -267,7 +268,7 @@ TEST_F(PsTaskTest, ComesBackFromItsDiskAfterItDied) {
   const proto::PersistReply persisted = Persist(1, 1);
   EXPECT_EQ(persisted.error(), "");
   EXPECT_EQ(persisted.part().blocks(), 8);
-  // The cut is what evaluation sees.
+  // Evaluation reads the cut.
   proto::PullHeader header;
   header.set_generation(1);
   header.set_cut(1);
@@ -283,11 +284,11 @@ TEST_F(PsTaskTest, ComesBackFromItsDiskAfterItDied) {
   EXPECT_EQ(restored.ledger().everywhere().low_water(), 6);
   ASSERT_TRUE(PullBatch(2, 6, &values).ok());
   EXPECT_EQ(values, at_cut);
-  // With the slots and the number of updates too, or Adam would go another way.
+  // With slots and the number of updates; otherwise Adam would compute other values.
   for (int64_t batch = 6; batch < 9; ++batch) ASSERT_TRUE(Push(2, batch, -1).ok());
   ASSERT_TRUE(PullBatch(2, 9, &continued).ok());
   EXPECT_EQ(continued, further);
-  // Export reads the checkpoint itself, also when the job is over.
+  // Export reads the checkpoint itself, also after the job has ended.
   StopJob(false);
   header.set_checkpoint(1);
   const PullResult exported = Pull(header, &values);
@@ -322,7 +323,7 @@ TEST_F(PsTaskTest, ASynchronousPullWaitsOverTheNetworkForTheUpdate) {
   ASSERT_TRUE(late.ok()) << late.status();
   EXPECT_EQ(late->versions(0), 1);
   EXPECT_NE(destination, values[0]);
-  // Batch 1 is done again by somebody, after a push for the next update: it is settled.
+  // Batch 1 is repeated after a push for the next update: it has been applied.
   std::thread next([&] { EXPECT_TRUE(Push(1, 2, 0.5f).ok()); });
   while (!PullBatch(1, 1, &values)->batch_settled()) {
   }
@@ -330,7 +331,7 @@ TEST_F(PsTaskTest, ASynchronousPullWaitsOverTheNetworkForTheUpdate) {
   next.join();
 }
 
-TEST_F(PsTaskTest, UploadedWeightsAreWhereTheJobBegins) {
+TEST_F(PsTaskTest, AJobStartsWithUploadedWeights) {
   job_.weights_uploaded = true;
   EXPECT_NE(Restore(1, 0).error().find("were not uploaded"), std::string::npos);
   const auto layout = MakeLayout(job_);

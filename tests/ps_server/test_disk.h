@@ -12,7 +12,7 @@
 
 namespace cairn::ps {
 
-// A real snapshot store in a directory that lasts for the test.
+// A real snapshot store in a directory that exists during the test.
 class TestDisk {
  public:
   TestDisk() {
@@ -25,7 +25,7 @@ class TestDisk {
     std::filesystem::remove_all(directory_);
   }
 
-  // As after a restart of the process.
+  // Reopens the store, as a restart of the process would.
   void Reopen() {
     store_.reset();
     auto opened = storage::SnapshotStore::Open(directory_);

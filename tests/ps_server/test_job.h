@@ -26,16 +26,16 @@ struct TestJobOptions {
   uint32_t ps = 0;
   bool weights_uploaded = false;
   int64_t hidden_units = 6;
-  double global_clipnorm = 0;  // 0: none.
+  double global_clipnorm = 0;  // 0 if none.
 };
 
-// A job on a small model that has a block of each kind: "hidden" is a Dense layer of 4 inputs,
-// "norm" a BatchNormalization (with moving statistics of momentum 0.5), "frozen" a Dense layer
-// that is not trainable.
+// A job with a small model that has blocks of all kinds: "hidden" is a Dense layer with 4 inputs,
+// "norm" a BatchNormalization (moving statistics with momentum 0.5), "frozen" a Dense layer that is
+// not trainable.
 proto::JobPlan MakePlan(const TestJobOptions& options);
 std::shared_ptr<const JobLayout> MakeLayout(const TestJobOptions& options);
 
-// The position of the (first) block of a variable: "hidden/kernel", "norm/moving_mean",
+// The position of the first block of a variable: "hidden/kernel", "norm/moving_mean",
 // "frozen/bias".
 int PositionOf(const JobLayout& layout, const std::string& variable);
 

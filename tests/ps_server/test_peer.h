@@ -22,10 +22,10 @@ namespace cairn::ps {
 
 inline constexpr uint64_t kPeerCluster = 55;
 
-// A ps of which only the disk matters, `root`/ps-N: it serves its snapshots over real gRPC.
+// A ps that only serves the snapshots on its disk, `root`/ps-N, over gRPC.
 class TestPeer {
  public:
-  // `sees_others`: the directories beside its own are in its catalog.
+  // `sees_others`: its catalog includes the directories beside its own.
   TestPeer(uint32_t ps, const std::string& root, bool sees_others = false)
       : ps_(ps),
         snapshots_(Open(absl::StrCat(root, "/ps-", ps))),
@@ -38,7 +38,7 @@ class TestPeer {
   }
   ~TestPeer() { Stop(); }
 
-  // It does not answer any more.
+  // Stops serving.
   void Stop() { server_.reset(); }
   void Serve(int port) {
     auto server = cluster::DataServer::Start({absl::StrCat("127.0.0.1:", port)}, [this](auto call) {
@@ -74,7 +74,7 @@ class TestPeer {
   int port_ = 0;
 };
 
-// An empty directory for this test.
+// Creates an empty directory for this test.
 inline std::string FreshRoot() {
   const auto* test = ::testing::UnitTest::GetInstance()->current_test_info();
   const std::string root =
@@ -83,7 +83,8 @@ inline std::string FreshRoot() {
   return root;
 }
 
-// Writes a snapshot of blocks 2, 4, ... 2 * blocks with `bytes` of payload each, made from `seed`.
+// Writes a snapshot of blocks 2, 4, ... 2 * blocks with payloads of `bytes` bytes, derived from
+// `seed`.
 inline proto::SnapshotPart WriteTestSnapshot(storage::SnapshotStore* store,
                                              const storage::SnapshotName& name, uint32_t ps,
                                              int seed, int blocks = 3, size_t bytes = 100) {

@@ -16,12 +16,12 @@
 
 namespace cairn::ps {
 
-// Hands what callbacks deliver to the test's thread.
+// Passes items from callbacks to the test's thread.
 template <typename T>
 class Mailbox {
  public:
   void Put(T item) { items_.Push(std::move(item)); }
-  // Fails the test, and gives a default, if nothing comes in 20 seconds.
+  // Fails the test and returns a default value if no item arrives within 20 seconds.
   T Take() {
     std::optional<T> item = items_.Pop(absl::Seconds(20));
     EXPECT_TRUE(item.has_value()) << "nothing came";
@@ -33,7 +33,7 @@ class Mailbox {
   BoundedQueue<T> items_{100000};
 };
 
-// A ps's memory with a job in it whose values all begin with zero.
+// A ParameterStore with a job whose values are all zero.
 struct TestStore {
   explicit TestStore(const TestJobOptions& options, uint64_t generation = 1, int threads = 2,
                      const JobBlocks::Options& job_options = {})
@@ -51,7 +51,7 @@ struct TestStore {
         JobBlocks::Create(layout, {generation, 0}, std::move(states), &owners, &pool, job_options));
   }
 
-  // Every pushed block's gradient for one batch, all of one value.
+  // Returns gradients of one batch for all pushed blocks, all of the same value.
   std::vector<JobBlocks::Gradient> Gradients(float value) {
     std::vector<JobBlocks::Gradient> gradients;
     for (size_t position = 0; position < layout->blocks().size(); ++position) {
@@ -62,7 +62,7 @@ struct TestStore {
     return gradients;
   }
 
-  // Waits for the answer.
+  // Waits for the reply.
   std::vector<BlockReply> Push(int64_t batch, float value = -1) {
     Mailbox<std::vector<BlockReply>> box;
     store.current()->Push(batch, 1, Gradients(value), true,

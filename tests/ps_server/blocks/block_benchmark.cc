@@ -1,5 +1,5 @@
-// How fast one owner thread takes asynchronous pushes to a block of 1 MiB, beside passes over the
-// same amount of memory that do nothing.
+// Measures how fast an owner thread applies asynchronous pushes to blocks of 1 MiB, compared with
+// plain passes over the same amount of memory.
 
 #include <benchmark/benchmark.h>
 
@@ -13,7 +13,7 @@
 namespace cairn::ps {
 namespace {
 
-constexpr int64_t kBlocks = 64;  // Together far larger than the caches.
+constexpr int64_t kBlocks = 64;  // Together much larger than the caches.
 
 // Adam reads gradient, values and two slots, and writes the last three.
 constexpr int64_t kArraysRead = 4;
@@ -58,7 +58,7 @@ void Push(benchmark::State& state, bool want_values) {
   for (auto _ : state) {
     Block& block = *all.blocks[pushes % kBlocks];
     const int64_t batch = pushes++ / kBlocks;
-    // The block after next time around finds its values still with the network.
+    // The reply of the last push stays alive, as if the network still used it.
     block.Push({batch, 1, gradient, want_values},
                [&](BlockReply reply) { held = std::move(reply); });
   }
@@ -68,7 +68,7 @@ void Push(benchmark::State& state, bool want_values) {
 void BM_AdamPush(benchmark::State& state) { Push(state, false); }
 void BM_AdamPushWithValues(benchmark::State& state) { Push(state, true); }
 
-// The same pushes while somebody reads the values all the time: each is written elsewhere.
+// The same pushes while a reader holds the values: each update writes to a new buffer.
 void BM_AdamPushBesideReaders(benchmark::State& state) {
   Blocks all;
   const BlockBuffer gradient = Filled(&all.pool, all.count, 0.5f);
@@ -83,7 +83,7 @@ void BM_AdamPushBesideReaders(benchmark::State& state) {
   SetBytes(state, all.count);
 }
 
-// Seven arrays of 1 MiB go through the core, as for Adam: the measure of memory speed.
+// Passes over seven arrays of 1 MiB, as many as Adam accesses: measures memory bandwidth.
 void BM_CopyOfTheSameSize(benchmark::State& state) {
   Blocks all;
   BufferPool pool;
@@ -91,7 +91,7 @@ void BM_CopyOfTheSameSize(benchmark::State& state) {
   const BlockBuffer to = Filled(&pool, all.count * kBlocks * 2, 1);
   int64_t i = 0;
   for (auto _ : state) {
-    // 3.5 arrays read and 3.5 written.
+    // Reads 3.5 arrays and writes 3.5.
     const int64_t floats = all.count * (kArraysRead + kArraysWritten) / 2;
     const int64_t offset = i++ * floats % (all.count * (kBlocks * 2 - 4));
     std::copy_n(from.data() + offset, floats, to.data() + offset);

@@ -11,7 +11,7 @@
 namespace cairn::ps {
 namespace {
 
-TEST(BlockBuffer, IsWritableWhileNobodyElseRefersToIt) {
+TEST(BlockBuffer, IsUniqueWithoutOtherReferences) {
   BufferPool pool;
   BlockBuffer buffer = pool.Allocate(5);
   EXPECT_TRUE(buffer.unique());
@@ -33,7 +33,7 @@ TEST(BlockBuffer, IsAligned) {
   }
 }
 
-TEST(BufferPool, GivesABufferAgainWhenItsLastReferenceIsGone) {
+TEST(BufferPool, ReusesABufferAfterItsLastReference) {
   BufferPool pool;
   BlockBuffer first = pool.Allocate(100);
   const float* const memory = first.data();
@@ -48,13 +48,13 @@ TEST(BufferPool, GivesABufferAgainWhenItsLastReferenceIsGone) {
   EXPECT_EQ(pool.unused_bytes(), 0);
 }
 
-TEST(BufferPool, HasNoBufferLargerThanTheMachine) {
+TEST(BufferPool, ReturnsNullForTooLargeBuffers) {
   BufferPool pool;
   EXPECT_FALSE(pool.Allocate(std::numeric_limits<int64_t>::max()));
   EXPECT_FALSE(pool.Allocate(int64_t{1} << 55));
 }
 
-TEST(BufferPool, BuffersMayOutliveIt) {
+TEST(BufferPool, BuffersMayOutliveThePool) {
   std::optional<BufferPool> pool(std::in_place);
   BlockBuffer buffer = pool->Allocate(10);
   pool.reset();

@@ -30,7 +30,7 @@ Consistency Rules(int64_t per_epoch, int64_t total, bool synchronous, int64_t pe
   return *Consistency::Create(Plan(per_epoch, total, synchronous, per_update, window));
 }
 
-// The definition, said the slow way: batches in order, a new update whenever one is full or an
+// A simple reference implementation: batches in order, with a new update whenever one is full or an
 // epoch begins.
 std::vector<std::vector<int64_t>> UpdatesOneByOne(int64_t per_epoch, int64_t total,
                                                   int64_t per_update) {
@@ -43,7 +43,7 @@ std::vector<std::vector<int64_t>> UpdatesOneByOne(int64_t per_epoch, int64_t tot
   return updates;
 }
 
-TEST(Consistency, UpdatesAreRunsOfBatchesThatNeverCrossAnEpoch) {
+TEST(Consistency, UpdatesDoNotCrossEpochs) {
   for (const int64_t per_epoch : {1, 2, 5, 7, 12}) {
     for (const int64_t per_update : {1, 2, 3, 5, 20}) {
       for (const int64_t total : {1, 3, 7, 24, 25}) {
@@ -67,7 +67,7 @@ TEST(Consistency, AsynchronousBatchesNeverWait) {
   EXPECT_EQ(rules.MayPull(99, PushLedger(), false), Answer::kCurrent);
 }
 
-TEST(Consistency, AStaleBatchWaitsForExactlyTheBatchesBelowItsWindow) {
+TEST(Consistency, AStaleBatchWaitsForTheBatchesBelowItsWindow) {
   for (uint32_t seed = 0; seed < 40; ++seed) {
     std::mt19937 random(seed);
     const int64_t window = static_cast<int64_t>(random() % 6);
@@ -86,7 +86,7 @@ TEST(Consistency, AStaleBatchWaitsForExactlyTheBatchesBelowItsWindow) {
   }
 }
 
-TEST(Consistency, ASynchronousBatchSeesTheVersionOfItsUpdateAndNoOther) {
+TEST(Consistency, ASynchronousBatchUsesTheVersionOfItsUpdate) {
   const int64_t per_epoch = 7, total = 17, per_update = 3;
   const Consistency rules = Rules(per_epoch, total, true, per_update, 0);
   const auto updates = UpdatesOneByOne(per_epoch, total, per_update);
@@ -113,7 +113,7 @@ TEST(Consistency, ASynchronousBatchSeesTheVersionOfItsUpdateAndNoOther) {
   }
 }
 
-TEST(Consistency, NumbersThatMakeNoSenseAreRefusedByName) {
+TEST(Consistency, InvalidNumbersAreRefusedByName) {
   const auto message = [](const proto::JobPlan& plan) {
     return std::string(Consistency::Create(plan).status().message());
   };

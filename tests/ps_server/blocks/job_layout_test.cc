@@ -14,7 +14,7 @@ namespace {
 
 using Update = nn::VariableSpec::Update;
 
-TEST(JobLayout, TheBlocksOfAllPsAreAllRowsOnce) {
+TEST(JobLayout, TheBlocksOfAllPsCoverAllRowsOnce) {
   TestJobOptions options;
   options.ps_count = 3;
   std::set<std::pair<uint32_t, int64_t>> rows;
@@ -30,7 +30,7 @@ TEST(JobLayout, TheBlocksOfAllPsAreAllRowsOnce) {
       }
     }
   }
-  // hidden 4 x 6 and 6, four of norm's 6, frozen 6 x 3 and 3.
+  // hidden has 4 x 6 and 6 elements, norm four times 6, frozen 6 x 3 and 3.
   EXPECT_EQ(elements, 24 + 6 + 4 * 6 + 18 + 3);
   EXPECT_EQ(rows.size(), 4u + 6 + 4 * 6 + 6 + 3);
 }
@@ -48,7 +48,7 @@ TEST(JobLayout, KnowsHowEachBlockIsUpdated) {
   EXPECT_FALSE(block("frozen/kernel").pushed());
 }
 
-TEST(JobLayout, ABlockOfAnotherPsIsRefusedWithItsPlace) {
+TEST(JobLayout, ABlockOfAnotherPsIsRefusedWithThatPs) {
   TestJobOptions options;
   options.ps_count = 2;
   const auto layout = MakeLayout(options);
@@ -60,7 +60,7 @@ TEST(JobLayout, ABlockOfAnotherPsIsRefusedWithItsPlace) {
   EXPECT_FALSE(layout->Find(1000).ok());
 }
 
-TEST(JobLayout, APlanThatContradictsItselfIsRefusedByName) {
+TEST(JobLayout, AnInconsistentPlanIsRefusedByName) {
   const auto error = [](const std::function<void(proto::JobPlan*)>& change, uint32_t ps = 0) {
     proto::JobPlan plan = MakePlan({});
     change(&plan);

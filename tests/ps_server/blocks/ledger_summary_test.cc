@@ -14,7 +14,7 @@ TEST(LedgerSummary, IsTheIntersectionAndTheUnionOverPushedBlocks) {
   const auto layout = MakeLayout({});
   std::vector<BlockState> states(layout->blocks().size());
   for (size_t position = 0; position < states.size(); ++position) {
-    // All have 0 and 1, the first has 3, the second 4; frozen ones are not asked.
+    // All pushed blocks have 0 and 1, the first has 3, the second 4. Frozen blocks are ignored.
     if (!layout->blocks()[position].pushed()) continue;
     for (const int64_t batch : {0, 1}) (void)*states[position].ledger.TestAndSet(batch);
   }
@@ -30,9 +30,9 @@ TEST(LedgerSummary, IsTheIntersectionAndTheUnionOverPushedBlocks) {
   EXPECT_EQ(reply.somewhere().above(), std::string("\x06"));
 }
 
-TEST(LedgerSummary, APsWithoutPushedBlocksSaysSoAndNothingElse) {
+TEST(LedgerSummary, APsWithoutPushedBlocksHasNoLedgers) {
   TestJobOptions options;
-  options.ps_count = 7;  // More than any variable has rows: some ps have few blocks.
+  options.ps_count = 7;  // More than any variable has rows, so some ps have few blocks.
   for (options.ps = 0; options.ps < 7; ++options.ps) {
     const auto layout = MakeLayout(options);
     uint32_t pushed = 0;

@@ -19,7 +19,7 @@ ParkedPulls::Pull PullOf(int64_t batch) {
   return pull;
 }
 
-TEST(ParkedPulls, GivesThoseThatAreReadyInTheOrderInWhichTheyCame) {
+TEST(ParkedPulls, TakesReadyPullsInOrder) {
   ParkedPulls parked;
   for (const int64_t batch : {5, 2, 8, 1, 2}) parked.Park(PullOf(batch));
   EXPECT_EQ(BatchesOf(parked.Take([](int64_t batch) { return batch < 3; })),
@@ -29,7 +29,7 @@ TEST(ParkedPulls, GivesThoseThatAreReadyInTheOrderInWhichTheyCame) {
   EXPECT_TRUE(parked.empty());
 }
 
-TEST(ParkedPulls, LetsGoOfWhatNobodyWaitsForBeforeItGrowsTwofold) {
+TEST(ParkedPulls, SweepsKeepItsSizeBelowTwiceTheWaitingPulls) {
   ParkedPulls parked;
   bool abandoned = false;
   size_t most = 0;
@@ -44,7 +44,7 @@ TEST(ParkedPulls, LetsGoOfWhatNobodyWaitsForBeforeItGrowsTwofold) {
     parked.Park(std::move(pull));
     most = std::max(most, parked.size());
   }
-  // 50 of them are waited for.
+  // The clients of 50 of them are waiting.
   EXPECT_LE(most, 100u);
   EXPECT_EQ(parked.Take([](int64_t batch) { return batch % 10 == 0; }).size(), 50u);
   parked.TakeAll();

@@ -14,7 +14,7 @@
 namespace cairn::ps {
 namespace {
 
-// What a ledger is supposed to be.
+// A simple reference implementation.
 struct Model {
   std::set<int64_t> settled;
 
@@ -46,7 +46,7 @@ void ExpectSame(const PushLedger& ledger, const Model& model, int64_t end) {
   }
 }
 
-TEST(PushLedger, SettlesEachBatchOnceInWhateverOrderTheyCome) {
+TEST(PushLedger, SetsEachBatchOnceInAnyOrder) {
   for (uint32_t seed = 0; seed < 50; ++seed) {
     std::mt19937 random(seed);
     const int64_t end = 1 + static_cast<int64_t>(random() % 600);
@@ -64,7 +64,7 @@ TEST(PushLedger, SettlesEachBatchOnceInWhateverOrderTheyCome) {
   }
 }
 
-TEST(PushLedger, TakesBatchesUpTo65535AboveTheLowWaterMarkAndNoFurther) {
+TEST(PushLedger, AcceptsBatchesUpTo65535AboveTheLowWaterMark) {
   PushLedger ledger;
   for (int64_t batch = 0; batch < 1000; ++batch) ASSERT_TRUE(*ledger.TestAndSet(batch));
   EXPECT_TRUE(*ledger.TestAndSet(1000 + 65535));
@@ -74,7 +74,7 @@ TEST(PushLedger, TakesBatchesUpTo65535AboveTheLowWaterMarkAndNoFurther) {
   EXPECT_EQ(ledger.TestAndSet(-1).status().code(), absl::StatusCode::kOutOfRange);
   EXPECT_EQ(ledger.low_water(), 1000);
   EXPECT_EQ(ledger.open_count(), 1);
-  // In descending order, the hole at the low-water mark last: then all goes at once.
+  // In descending order, with the low-water mark last, which then advances over all of them.
   for (int64_t batch = 1000 + 65534; batch > 1000; --batch) ASSERT_TRUE(*ledger.TestAndSet(batch));
   EXPECT_EQ(ledger.low_water(), 1000);
   EXPECT_TRUE(*ledger.TestAndSet(1000));
@@ -82,7 +82,7 @@ TEST(PushLedger, TakesBatchesUpTo65535AboveTheLowWaterMarkAndNoFurther) {
   EXPECT_EQ(ledger.open_count(), 0);
 }
 
-TEST(PushLedger, ComesBackFromItsMessageAsItWas) {
+TEST(PushLedger, RoundTripsThroughItsMessage) {
   for (uint32_t seed = 0; seed < 30; ++seed) {
     std::mt19937 random(seed);
     PushLedger ledger;
@@ -105,14 +105,14 @@ TEST(PushLedger, ComesBackFromItsMessageAsItWas) {
   }
 }
 
-TEST(PushLedger, WritesTheBitsAsTheProtocolSays) {
+TEST(PushLedger, WritesBitsAsDocumentedInTheProtocol) {
   const proto::LedgerState state = LedgerOf({0, 1, 2, 4, 12}).ToProto();
   EXPECT_EQ(state.low_water(), 3);
   EXPECT_EQ(state.above(), std::string("\x02\x02"));  // 3 + 1 and 3 + 9.
   EXPECT_EQ(LedgerOf({0, 1, 2}).ToProto().above(), "");
 }
 
-TEST(PushLedger, RefusesMessagesThatMakeNoSense) {
+TEST(PushLedger, RefusesInvalidMessages) {
   EXPECT_FALSE(PushLedger::FromProto(State(-1, "")).ok());
   EXPECT_FALSE(PushLedger::FromProto(State(std::numeric_limits<int64_t>::max(), "")).ok());
   EXPECT_FALSE(PushLedger::FromProto(State(7, "\x01")).ok());

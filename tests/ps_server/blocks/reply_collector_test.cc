@@ -9,7 +9,7 @@
 namespace cairn::ps {
 namespace {
 
-TEST(ReplyCollector, HandsOnAllRepliesInOrderOnceTheLastIsThere) {
+TEST(ReplyCollector, PassesOnAllRepliesInOrderAfterTheLast) {
   for (int round = 0; round < 100; ++round) {
     std::vector<BlockReply> result;
     int calls = 0;

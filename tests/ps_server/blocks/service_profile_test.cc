@@ -11,7 +11,7 @@ namespace {
 
 using Span = ServiceProfile::Span;
 
-TEST(ServiceProfileTest, RecordsWhileItIsOnAndNothingElse) {
+TEST(ServiceProfileTest, RecordsOnlyWhileItIsOn) {
   ServiceProfile profile;
   { const Span span(&profile, ServiceProfile::kApply, 1); }
   profile.Start(7);
@@ -31,7 +31,7 @@ TEST(ServiceProfileTest, RecordsWhileItIsOnAndNothingElse) {
   EXPECT_EQ(profile.Stop(7).spans_size(), 0);
 }
 
-TEST(ServiceProfileTest, ANewProfileTakesThePlaceOfTheOld) {
+TEST(ServiceProfileTest, ANewProfileReplacesTheOldOne) {
   ServiceProfile profile;
   profile.Start(1);
   { const Span span(&profile, ServiceProfile::kApply, 0); }
@@ -42,7 +42,7 @@ TEST(ServiceProfileTest, ANewProfileTakesThePlaceOfTheOld) {
   EXPECT_FALSE(profile.on());
 }
 
-TEST(ServiceProfileTest, EveryThreadHasItsOwnNumber) {
+TEST(ServiceProfileTest, ThreadsAreNumbered) {
   ServiceProfile profile;
   profile.Start(1);
   std::vector<std::thread> threads;
@@ -61,7 +61,7 @@ TEST(ServiceProfileTest, EveryThreadHasItsOwnNumber) {
   EXPECT_EQ(numbers, (std::set<uint32_t>{0, 1, 2, 3}));
 }
 
-TEST(ServiceProfileTest, WithoutAProfileASpanIsNothing) {
+TEST(ServiceProfileTest, ASpanWithoutAProfileDoesNothing) {
   const Span span(nullptr, ServiceProfile::kApply, 0);
 }
 

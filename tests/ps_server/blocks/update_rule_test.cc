@@ -20,7 +20,7 @@ BlockState StateOf(const JobLayout& layout, int position, float value, BufferPoo
   return state;
 }
 
-TEST(UpdateRule, FollowsKerasAdamOverSeveralUpdatesWhoeverLooksOn) {
+TEST(UpdateRule, FollowsKerasAdamInPlaceAndWithReaders) {
   TestJobOptions options;
   options.optimizer = "adam";
   options.learning_rate = 0.1;
@@ -51,7 +51,7 @@ TEST(UpdateRule, FollowsKerasAdamOverSeveralUpdatesWhoeverLooksOn) {
   }
 }
 
-TEST(UpdateRule, AveragesMovingStatisticsInPlaceAndElsewhere) {
+TEST(UpdateRule, AveragesMovingStatisticsInPlaceAndInNewBuffers) {
   const auto layout = MakeLayout({});
   const int position = PositionOf(*layout, "norm/moving_variance");
   BufferPool pool;
@@ -67,7 +67,7 @@ TEST(UpdateRule, AveragesMovingStatisticsInPlaceAndElsewhere) {
   EXPECT_EQ(state.values.data()[0], 2.5f);
 }
 
-TEST(UpdateRule, ScalesGradientsAndNotStatistics) {
+TEST(UpdateRule, ScalesGradientsButNotStatistics) {
   TestJobOptions options;
   options.global_clipnorm = 1;
   const auto layout = MakeLayout(options);

@@ -17,7 +17,8 @@ namespace {
 
 constexpr uint64_t kCheckpoint = 4;
 
-// An Adam job that was trained a little on two ps and checkpointed there; what its blocks were.
+// An Adam job that was trained briefly on two ps and checkpointed there, and the expected states of
+// its blocks.
 class CheckpointLoaderTest : public ::testing::Test {
  protected:
   CheckpointLoaderTest() : root_(FreshRoot()) {
@@ -65,8 +66,8 @@ class CheckpointLoaderTest : public ::testing::Test {
     return bits;
   }
 
-  // Loads what belongs to `ps` of `ps_count` on the peer of that index (a new one if need be), and
-  // compares it with what was trained. How many blocks it has.
+  // Loads the blocks of `ps` of `ps_count` on the peer with that index (created if necessary) and
+  // compares them with the expected states. Returns their number.
   size_t LoadAndCompare(uint32_t ps, uint32_t ps_count) {
     proto::JobPlan plan = MakePlan(Job(0));
     *plan.mutable_partition() = cluster::MoveBlocks(plan.partition(), ps_count);
@@ -87,7 +88,7 @@ class CheckpointLoaderTest : public ::testing::Test {
     return states->size();
   }
 
-  // Ps 1 keeps ps 0's part as well, which it is said to hold or not.
+  // Copies ps 0's part to ps 1. The command lists ps 1 as a holder or not.
   void CopyToNeighbour() {
     SnapshotFetcher fetcher("ps 1");
     fetcher.SetCluster({peers_[0]->address(), peers_[1]->address()}, kPeerCluster);
@@ -95,7 +96,7 @@ class CheckpointLoaderTest : public ::testing::Test {
     const auto blocks = cluster::BlocksOfPs(command_.source(), 0);
     ASSERT_TRUE(copier.Copy({0, 7, kCheckpoint, command_.parts(0).part()}, blocks).ok());
   }
-  // Some of ps 0's part on the disk of this ps.
+  // Overwrites a few bytes of ps 0's part on the disk of `ps`.
   void Spoil(uint32_t ps) {
     std::fstream file(absl::StrCat(root_, "/ps-", ps, "/job-7.checkpoint-4",
                                    ps == 0 ? "" : ".copy-of-ps-0", ".sst"),
@@ -113,7 +114,7 @@ class CheckpointLoaderTest : public ::testing::Test {
   absl::Duration silence_ = absl::Seconds(30);
 };
 
-TEST_F(CheckpointLoaderTest, BlocksMoveWholeToMoreAndToFewerPsWithAllThatBelongsToThem) {
+TEST_F(CheckpointLoaderTest, BlocksMoveWithTheirStateToMoreAndToFewerPs) {
   for (const uint32_t ps_count : {1, 2, 3}) {
     size_t blocks = 0;
     for (uint32_t ps = 0; ps < ps_count; ++ps) {
@@ -124,7 +125,7 @@ TEST_F(CheckpointLoaderTest, BlocksMoveWholeToMoreAndToFewerPsWithAllThatBelongs
   }
 }
 
-TEST_F(CheckpointLoaderTest, ALostDiskIsReplacedByTheNeighboursCopy) {
+TEST_F(CheckpointLoaderTest, ALostDiskIsReplacedByACopy) {
   CopyToNeighbour();
   command_.mutable_parts(0)->set_holders(0, 1);
   ASSERT_TRUE(peers_[0]->store()->DeleteJob(7).ok());
@@ -132,7 +133,7 @@ TEST_F(CheckpointLoaderTest, ALostDiskIsReplacedByTheNeighboursCopy) {
   EXPECT_TRUE(status_.ok()) << status_;
 }
 
-TEST_F(CheckpointLoaderTest, ADamagedSnapshotIsReadElsewhereAndIsTheErrorIfThereIsNoOther) {
+TEST_F(CheckpointLoaderTest, ADamagedSnapshotIsReadElsewhereOrReported) {
   CopyToNeighbour();
   Spoil(0);
   EXPECT_EQ(LoadAndCompare(0, 2), 0u);
@@ -143,8 +144,8 @@ TEST_F(CheckpointLoaderTest, ADamagedSnapshotIsReadElsewhereAndIsTheErrorIfThere
   EXPECT_TRUE(status_.ok()) << status_;
 }
 
-// Not one that may pass: the coordinator has to try an older checkpoint.
-TEST_F(CheckpointLoaderTest, ACopyThatIsDamagedWithItsHolderIsNotAskedForAgainAndAgain) {
+// Not transient: the coordinator must try an older checkpoint.
+TEST_F(CheckpointLoaderTest, ADamagedCopyIsAPermanentError) {
   CopyToNeighbour();
   Spoil(1);
   ASSERT_TRUE(peers_[0]->store()->DeleteJob(7).ok());
@@ -154,7 +155,7 @@ TEST_F(CheckpointLoaderTest, ACopyThatIsDamagedWithItsHolderIsNotAskedForAgainAn
   EXPECT_FALSE(CheckpointLoader::IsTransient(status_));
 }
 
-TEST_F(CheckpointLoaderTest, APsThatDoesNotAnswerIsAnErrorThatMayPass) {
+TEST_F(CheckpointLoaderTest, APsThatDoesNotAnswerIsATransientError) {
   silence_ = absl::Milliseconds(50);
   peers_[1]->Stop();
   EXPECT_EQ(LoadAndCompare(0, 1), 0u);

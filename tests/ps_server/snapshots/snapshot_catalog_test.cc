@@ -12,7 +12,7 @@ namespace {
 
 using ::testing::UnorderedElementsAre;
 
-// "4:1" for part 1 of checkpoint 4, "4:1*" on the ps's own disk.
+// "4:1" for part 1 of checkpoint 4, "4:1*" if it is on the ps's own disk.
 std::vector<std::string> Listed(const SnapshotCatalog& catalog) {
   std::vector<std::string> names;
   const proto::SnapshotList list = catalog.List(7);
@@ -23,7 +23,7 @@ std::vector<std::string> Listed(const SnapshotCatalog& catalog) {
   return names;
 }
 
-TEST(SnapshotCatalogTest, OwnSnapshotsCopiesAndThoseBesideAreListedOnceWithTheirSums) {
+TEST(SnapshotCatalogTest, ListsEachSnapshotOnceWithItsChecksum) {
   const std::string root = FreshRoot();
   TestPeer zero(0, root), one(1, root, /*sees_others=*/true);
   const proto::SnapshotPart own = WriteTestSnapshot(one.store(), {7, 4}, 1, 1);
@@ -43,10 +43,10 @@ TEST(SnapshotCatalogTest, OwnSnapshotsCopiesAndThoseBesideAreListedOnceWithTheir
   }
 }
 
-TEST(SnapshotCatalogTest, TheSnapshotWithTheRightSumIsFoundWhereverItLies) {
+TEST(SnapshotCatalogTest, FindsTheSnapshotWithTheChecksumInAnyDirectory) {
   const std::string root = FreshRoot();
   TestPeer zero(0, root), one(1, root, /*sees_others=*/true);
-  WriteTestSnapshot(one.store(), {7, 4, 0}, 0, 9);  // Of another job with the same number.
+  WriteTestSnapshot(one.store(), {7, 4, 0}, 0, 9);  // A snapshot of another job with the same id.
   const proto::SnapshotPart right = WriteTestSnapshot(zero.store(), {7, 4}, 0, 2);
   const auto found = one.catalog().Open(7, 4, right);
   ASSERT_TRUE(found.ok()) << found.status();
@@ -57,7 +57,7 @@ TEST(SnapshotCatalogTest, TheSnapshotWithTheRightSumIsFoundWhereverItLies) {
   EXPECT_TRUE(absl::IsNotFound(one.catalog().Open(7, 5, right).status()));
 }
 
-TEST(SnapshotCatalogTest, ADamagedSnapshotIsNotListedAndSaidWhenItIsTheOnlyOne) {
+TEST(SnapshotCatalogTest, ADamagedSnapshotIsNotListedAndIsDataLossIfItIsTheOnlyOne) {
   const std::string root = FreshRoot();
   TestPeer zero(0, root);
   const proto::SnapshotPart part = WriteTestSnapshot(zero.store(), {7, 4}, 0, 2);
@@ -67,7 +67,7 @@ TEST(SnapshotCatalogTest, ADamagedSnapshotIsNotListedAndSaidWhenItIsTheOnlyOne) 
   EXPECT_TRUE(absl::IsDataLoss(zero.catalog().Open(7, 4, part).status()));
 }
 
-TEST(SnapshotCatalogTest, ADirectoryThatCannotBeListedIsNotAnEmptyOne) {
+TEST(SnapshotCatalogTest, AnUnreadableDirectoryMakesTheListIncomplete) {
   const std::string root = FreshRoot();
   TestPeer zero(0, root);
   EXPECT_FALSE(zero.catalog().List(7).incomplete());
@@ -75,7 +75,7 @@ TEST(SnapshotCatalogTest, ADirectoryThatCannotBeListedIsNotAnEmptyOne) {
   EXPECT_TRUE(zero.catalog().List(7).incomplete());
 }
 
-TEST(SnapshotCatalogTest, OtherFilesAndDirectoriesBesideAreLeftAlone) {
+TEST(SnapshotCatalogTest, OtherFilesAndDirectoriesAreIgnored) {
   const std::string root = FreshRoot();
   TestPeer zero(0, root, /*sees_others=*/true);
   for (const char* name : {"/ps-", "/ps-x", "/ps-01", "/coordinator", "/ps-3"}) {

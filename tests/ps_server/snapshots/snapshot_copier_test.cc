@@ -25,7 +25,7 @@ class SnapshotCopierTest : public ::testing::Test {
   SnapshotCopier copier_;
 };
 
-TEST_F(SnapshotCopierTest, ACopyHasTheSameSumAndStaysWhenTheOriginalGoes) {
+TEST_F(SnapshotCopierTest, ACopyHasTheSameChecksumAndOutlivesTheOriginal) {
   const proto::SnapshotPart part =
       WriteTestSnapshot(writer_.store(), {7, 4}, 0, 1, /*blocks=*/12, /*bytes=*/1 << 20);
   const std::vector<uint32_t> blocks = {2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24};
@@ -34,12 +34,12 @@ TEST_F(SnapshotCopierTest, ACopyHasTheSameSumAndStaysWhenTheOriginalGoes) {
   const auto copy = keeper_.catalog().Open(7, 4, part);
   ASSERT_TRUE(copy.ok()) << copy.status();
   EXPECT_TRUE((*copy)->Verify().ok());
-  // Once more, without asking for anything: it is there.
+  // Succeeds without a request, because the copy exists.
   writer_.Stop();
   EXPECT_TRUE(copier_.Copy({0, 7, 4, part}, blocks).ok());
 }
 
-TEST_F(SnapshotCopierTest, WhatIsNotTheWholeSnapshotIsNotKept) {
+TEST_F(SnapshotCopierTest, AnIncompleteCopyIsNotKept) {
   const proto::SnapshotPart part = WriteTestSnapshot(writer_.store(), {7, 4}, 0, 1);
   EXPECT_TRUE(absl::IsDataLoss(copier_.Copy({0, 7, 4, part}, {2, 4})));
   EXPECT_TRUE(absl::IsNotFound(copier_.Copy({0, 7, 4, part}, {2, 4, 6, 8})));

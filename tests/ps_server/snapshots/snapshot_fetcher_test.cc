@@ -15,7 +15,7 @@ std::vector<uint32_t> Evens(int count) {
   return blocks;
 }
 
-TEST(SnapshotFetcherTest, ManyLargeBlocksComeInOrderInSeveralReplies) {
+TEST(SnapshotFetcherTest, LargeBlocksArriveInOrderInSeveralReplies) {
   TestPeer peer(0, FreshRoot());
   const proto::SnapshotPart part =
       WriteTestSnapshot(peer.store(), {7, 4}, 0, /*seed=*/1, /*blocks=*/20, /*bytes=*/1 << 20);
@@ -34,7 +34,7 @@ TEST(SnapshotFetcherTest, ManyLargeBlocksComeInOrderInSeveralReplies) {
   EXPECT_EQ(expected, 40u);
 }
 
-TEST(SnapshotFetcherTest, AnErrorOfTheVisitorOrOfThePsEndsIt) {
+TEST(SnapshotFetcherTest, AnErrorOfTheVisitorOrOfThePsEndsFetch) {
   TestPeer peer(0, FreshRoot());
   const proto::SnapshotPart part = WriteTestSnapshot(peer.store(), {7, 4}, 0, 1);
   SnapshotFetcher fetcher("ps 1");
@@ -48,7 +48,7 @@ TEST(SnapshotFetcherTest, AnErrorOfTheVisitorOrOfThePsEndsIt) {
       << "there is no ps 1 in this cluster";
 }
 
-TEST(SnapshotFetcherTest, APsThatIsSilentIsGivenUpAndOneThatComesBackIsNot) {
+TEST(SnapshotFetcherTest, ASilentPsTimesOutAndARestartedOneDoesNot) {
   TestPeer peer(0, FreshRoot());
   const proto::SnapshotPart part = WriteTestSnapshot(peer.store(), {7, 4}, 0, 1);
   peer.Stop();
@@ -66,7 +66,7 @@ TEST(SnapshotFetcherTest, APsThatIsSilentIsGivenUpAndOneThatComesBackIsNot) {
   EXPECT_TRUE(fetched.ok()) << fetched;
 }
 
-TEST(SnapshotFetcherTest, StopEndsWhatWaitsAndWhatIsAskedLater) {
+TEST(SnapshotFetcherTest, StopCancelsCurrentAndFutureCalls) {
   TestPeer peer(0, FreshRoot());
   const proto::SnapshotPart part = WriteTestSnapshot(peer.store(), {7, 4}, 0, 1);
   peer.Stop();

@@ -16,7 +16,7 @@ proto::FetchHeader HeaderFor(const proto::SnapshotPart& part, std::vector<uint32
   return header;
 }
 
-TEST(SnapshotFramesTest, ARecordIsItsHeaderAndItsPayload) {
+TEST(SnapshotFramesTest, ARecordHasHeaderAndPayload) {
   TestPeer peer(0, FreshRoot());
   const proto::SnapshotPart part = WriteTestSnapshot(peer.store(), {7, 4}, 0, /*seed=*/0);
   const auto frame = ReadRecords(HeaderFor(part, {4, 6}), peer.catalog());
@@ -36,7 +36,7 @@ TEST(SnapshotFramesTest, ARecordIsItsHeaderAndItsPayload) {
   EXPECT_TRUE(reader->ExpectEnd().ok());
 }
 
-TEST(SnapshotFramesTest, AReplyIsBoundedButHasOneBlockAtLeast) {
+TEST(SnapshotFramesTest, AReplyIsBoundedAndHasAtLeastOneBlock) {
   TestPeer peer(0, FreshRoot());
   const proto::SnapshotPart part = WriteTestSnapshot(peer.store(), {7, 4}, 0, 1, 8, 3 << 20);
   const auto frame = ReadRecords(HeaderFor(part, {2, 4, 6, 8}), peer.catalog());
@@ -45,7 +45,7 @@ TEST(SnapshotFramesTest, AReplyIsBoundedButHasOneBlockAtLeast) {
   EXPECT_LT(frame->bytes(), size_t{7} << 20);
 }
 
-TEST(SnapshotFramesTest, WhatIsNotThereIsNamed) {
+TEST(SnapshotFramesTest, MissingSnapshotsAndBlocksAreNamed) {
   TestPeer peer(3, FreshRoot());
   const proto::SnapshotPart part = WriteTestSnapshot(peer.store(), {7, 4}, 3, 1);
   EXPECT_TRUE(absl::IsInvalidArgument(ReadRecords(HeaderFor(part, {}), peer.catalog()).status()));

@@ -20,7 +20,7 @@ TestJobOptions Adam() {
   return options;
 }
 
-// The states of all blocks of a snapshot.
+// Reads the states of all blocks of a snapshot.
 absl::StatusOr<std::vector<BlockState>> ReadSnapshot(const JobLayout& layout, uint64_t checkpoint,
                                                      const storage::SnapshotStore& store,
                                                      BufferPool* pool) {
@@ -35,7 +35,7 @@ absl::StatusOr<std::vector<BlockState>> ReadSnapshot(const JobLayout& layout, ui
   return states;
 }
 
-TEST(Snapshot, WhatIsReadIsWhatTheCutWasToTheBit) {
+TEST(Snapshot, ACutRoundTripsExactly) {
   TestDisk disk;
   TestStore test(Adam());
   for (const int64_t batch : {0, 1, 2, 5, 9}) test.Push(batch, 0.1f * static_cast<float>(batch));
@@ -58,13 +58,13 @@ TEST(Snapshot, WhatIsReadIsWhatTheCutWasToTheBit) {
     EXPECT_EQ((*states)[i].version, expected.version);
     EXPECT_TRUE((*states)[i].ledger == expected.ledger);
   }
-  // Writing it again gives the same.
+  // Writing it again has the same result.
   const auto again = WriteSnapshot(**cut, false, disk.store());
   ASSERT_TRUE(again.ok());
   EXPECT_TRUE(*again == *written);
 }
 
-TEST(Snapshot, OneThatIsStoppedHalfWayLeavesNothing) {
+TEST(Snapshot, AStoppedWriteLeavesNothing) {
   TestDisk disk;
   TestStore test(Adam());
   const auto written = WriteSnapshot(**test.store.MakeCut(7, 1, 1), true, disk.store());
@@ -74,7 +74,7 @@ TEST(Snapshot, OneThatIsStoppedHalfWayLeavesNothing) {
   }
 }
 
-TEST(Snapshot, ASnapshotOfAnotherOptimizerIsRefusedByName) {
+TEST(Snapshot, ASnapshotOfAnotherOptimizerIsRefused) {
   TestDisk disk;
   TestStore test(Adam());
   ASSERT_TRUE(WriteSnapshot(**test.store.MakeCut(7, 1, 1), false, disk.store()).ok());
@@ -83,7 +83,7 @@ TEST(Snapshot, ASnapshotOfAnotherOptimizerIsRefusedByName) {
   EXPECT_NE(states.status().ToString().find("hidden/kernel"), std::string::npos) << states.status();
 }
 
-TEST(Snapshot, ASnapshotOfAnotherShapeIsRefusedByName) {
+TEST(Snapshot, ASnapshotOfAnotherShapeIsRefused) {
   TestDisk disk;
   TestStore test(Adam());
   ASSERT_TRUE(WriteSnapshot(**test.store.MakeCut(7, 1, 1), false, disk.store()).ok());
@@ -95,7 +95,7 @@ TEST(Snapshot, ASnapshotOfAnotherShapeIsRefusedByName) {
   EXPECT_NE(states.status().ToString().find("(4, 6)"), std::string::npos) << states.status();
 }
 
-TEST(Snapshot, AMissingOrDamagedSnapshotIsAnErrorAndNoValues) {
+TEST(Snapshot, AMissingOrDamagedSnapshotIsAnError) {
   TestDisk disk;
   TestStore test(Adam());
   EXPECT_EQ(ReadSnapshot(*test.layout, 1, *disk.store(), &test.pool).status().code(),

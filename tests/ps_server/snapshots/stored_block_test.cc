@@ -29,7 +29,7 @@ absl::StatusOr<StoredBlock> Parse(const proto::BlockHeader& header,
   return StoredBlock::Parse(4, RecordOf(header.SerializeAsString(), payload));
 }
 
-TEST(StoredBlock, GivesValuesAndSlotsApart) {
+TEST(StoredBlock, ReturnsValuesAndSlotsSeparately) {
   const auto block = Parse(HeaderOf({5, 2}, 3, 5, 1), {1, 2, 3, 4, 5, 6, 7, 8});
   ASSERT_TRUE(block.ok()) << block.status();
   EXPECT_EQ(block->count(), 4);
@@ -40,7 +40,7 @@ TEST(StoredBlock, GivesValuesAndSlotsApart) {
   EXPECT_EQ(slots, (std::vector<float>{5, 6, 7, 8}));
 }
 
-TEST(StoredBlock, TheTrainedValuesAreTheAverageOnceThereIsOne) {
+TEST(StoredBlock, TrainedValuesAreTheAverageIfThereIsOne) {
   proto::BlockHeader header = HeaderOf({2}, 0, 2, 1);
   header.add_slots("average");
   std::vector<float> values(2);
@@ -60,7 +60,7 @@ TEST(StoredBlock, AScalarHasOneRow) {
   EXPECT_FALSE(CountElements(HeaderOf({}, 0, 2)).ok());
 }
 
-TEST(StoredBlock, WhatContradictsItselfIsDataLossAndNamed) {
+TEST(StoredBlock, InconsistentBlocksAreDataLossWithTheirIds) {
   const auto message = [](const absl::StatusOr<StoredBlock>& block) {
     EXPECT_EQ(block.status().code(), absl::StatusCode::kDataLoss);
     return block.status().ToString();

@@ -27,7 +27,7 @@ UploadStore::Upload UploadOf(const JobLayout& layout, int position, float value,
   return upload;
 }
 
-TEST(UploadStore, UploadedValuesAddUpOverCallsAndSurviveARestart) {
+TEST(UploadStore, UploadsAccumulateAndSurviveARestart) {
   TestJobOptions options;
   options.optimizer = "adam";
   TestDisk disk;
@@ -43,7 +43,7 @@ TEST(UploadStore, UploadedValuesAddUpOverCallsAndSurviveARestart) {
     ASSERT_TRUE(uploads.Store(7, std::move(first)).ok());
     const auto incomplete = MakeInitialStates(*layout, &uploads, &pool);
     EXPECT_EQ(incomplete.status().code(), absl::StatusCode::kNotFound) << incomplete.status();
-    for (int position = 1; position < blocks; ++position) {  // The first of them again.
+    for (int position = 1; position < blocks; ++position) {  // Uploads block 1 again.
       std::vector<UploadStore::Upload> one;
       one.push_back(UploadOf(*layout, position, static_cast<float>(position), &pool));
       ASSERT_TRUE(uploads.Store(7, std::move(one)).ok());
@@ -62,7 +62,7 @@ TEST(UploadStore, UploadedValuesAddUpOverCallsAndSurviveARestart) {
   EXPECT_EQ(uploads.Read(8, 0).status().code(), absl::StatusCode::kNotFound);
 }
 
-TEST(UploadStore, AnUploadOfTheSameBlockTwiceOrOfImpossibleRowsIsRefused) {
+TEST(UploadStore, DuplicateBlocksAndInvalidRowsAreRefused) {
   TestDisk disk;
   const auto layout = MakeLayout({});
   BufferPool pool;
