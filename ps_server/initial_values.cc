@@ -19,8 +19,8 @@ absl::Status Allocate(const BlockSpec& block, int64_t count, BufferPool* pool, B
 }
 
 // Returns a state with uninitialized values and the optimizer's initial slots.
-absl::StatusOr<BlockState> BeginState(const JobLayout& layout, const BlockSpec& block,
-                                      BufferPool* pool) {
+absl::StatusOr<BlockState> AllocateState(const JobLayout& layout, const BlockSpec& block,
+                                         BufferPool* pool) {
   BlockState state;
   CAIRN_RETURN_IF_ERROR(Allocate(block, block.count, pool, &state.values));
   const int slots = layout.slot_count(block);
@@ -76,7 +76,7 @@ absl::StatusOr<std::vector<BlockState>> MakeInitialStates(const JobLayout& layou
   std::vector<BlockState> states;
   states.reserve(layout.blocks().size());
   for (const BlockSpec& block : layout.blocks()) {
-    CAIRN_ASSIGN_OR_RETURN(BlockState state, BeginState(layout, block, pool));
+    CAIRN_ASSIGN_OR_RETURN(BlockState state, AllocateState(layout, block, pool));
     if (layout.plan().weights_uploaded()) {
       CAIRN_RETURN_IF_ERROR(CopyUpload(layout, block, uploads, state.values.data()));
     } else {

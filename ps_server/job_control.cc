@@ -19,7 +19,7 @@ namespace {
 // The coordinator has one cut written at a time and requests the next after the reply.
 constexpr size_t kSnapshotQueueMax = 16;
 // Training has priority over writing and copying snapshots where workers and ps share cores.
-constexpr auto kBehindTraining = ThreadPool::Priority::kBackground;
+constexpr auto kBackground = ThreadPool::Priority::kBackground;
 
 }  // namespace
 
@@ -28,8 +28,8 @@ JobControl::JobControl(const Parts& parts, Send send)
       send_(std::move(send)),
       loader_(parts.ps, parts.catalog, parts.fetcher, parts.pool),
       copier_(parts.snapshots, parts.fetcher),
-      snapshots_(std::in_place, 1, "snapshots", kSnapshotQueueMax, kBehindTraining),
-      copies_(std::in_place, 1, "copies", kSnapshotQueueMax, kBehindTraining) {}
+      snapshots_(std::in_place, 1, "snapshots", kSnapshotQueueMax, kBackground),
+      copies_(std::in_place, 1, "copies", kSnapshotQueueMax, kBackground) {}
 
 JobControl::~JobControl() { Stop(); }
 
@@ -109,9 +109,9 @@ void JobControl::Restore(const proto::Restore& command) {
 
 absl::Status JobControl::RestoreJob(const proto::Restore& command) {
   const uint64_t job_id = command.plan().job_id();
-  if (const std::shared_ptr<JobBlocks> present = parts_.store->current();
-      present != nullptr && present->layout()->job_id() == job_id) {
-    const JobLife& life = present->life();
+  if (const std::shared_ptr<JobBlocks> current = parts_.store->current();
+      current != nullptr && current->layout()->job_id() == job_id) {
+    const JobLife& life = current->life();
     if (life.generation == command.generation() && life.checkpoint == command.checkpoint()) {
       return absl::OkStatus();
     }
@@ -123,7 +123,7 @@ absl::Status JobControl::RestoreJob(const proto::Restore& command) {
   }
   // Drop the old blocks first, because two generations may not fit into memory. The pool keeps the
   // buffers of the same job for the new blocks.
-  const bool other_job = PresentJobId() != job_id;
+  const bool other_job = CurrentJobId() != job_id;
   parts_.store->Drop(absl::AbortedError(
       absl::StrCat("job ", job_id, " is restored in generation ", command.generation())));
   if (other_job) parts_.pool->Trim();
@@ -149,13 +149,13 @@ absl::StatusOr<std::shared_ptr<JobBlocks>> JobControl::Load(const proto::Restore
                            *std::move(states), parts_.owners, parts_.pool, parts_.job_options);
 }
 
-uint64_t JobControl::PresentJobId() const {
-  const std::shared_ptr<JobBlocks> present = parts_.store->current();
-  return present != nullptr ? present->layout()->job_id() : 0;
+uint64_t JobControl::CurrentJobId() const {
+  const std::shared_ptr<JobBlocks> current = parts_.store->current();
+  return current != nullptr ? current->layout()->job_id() : 0;
 }
 
 void JobControl::StopJob(const proto::StopJob& command) {
-  if (PresentJobId() == command.job_id()) {
+  if (CurrentJobId() == command.job_id()) {
     parts_.store->Drop(absl::AbortedError(absl::StrCat("job ", command.job_id(), " has ended")));
     parts_.pool->Trim();
     CAIRN_LOG_INFO("job stopped", "job", command.job_id());
@@ -202,11 +202,11 @@ void JobControl::MakeCut(const proto::Cut& command) {
 void JobControl::Persist(const proto::Persist& command) {
   absl::StatusOr<std::shared_ptr<const Cut>> cut =
       parts_.store->FindCut(command.job_id(), command.generation(), command.cut());
-  if (!cut.ok()) return FailPersist(command, cut.status());
+  if (!cut.ok()) return SendPersistError(command, cut.status());
   // The snapshot is written even if the cut is dropped or its generation ends meanwhile.
   if (!snapshots_->TrySubmit([this, cut = *std::move(cut)] { WriteCut(*cut); })) {
-    FailPersist(command, absl::ResourceExhaustedError(absl::StrCat(
-                             "ps ", parts_.ps, " has too many snapshots to write already")));
+    SendPersistError(command, absl::ResourceExhaustedError(absl::StrCat(
+                                  "ps ", parts_.ps, " has too many snapshots to write already")));
   }
 }
 
@@ -231,7 +231,7 @@ void JobControl::WriteCut(const Cut& cut) {
   send_(std::move(message));
 }
 
-void JobControl::FailPersist(const proto::Persist& command, const absl::Status& status) {
+void JobControl::SendPersistError(const proto::Persist& command, const absl::Status& status) {
   proto::TaskMessage message;
   proto::PersistReply& reply = *message.mutable_persisted();
   reply.set_job_id(command.job_id());
@@ -281,20 +281,20 @@ void JobControl::ListSnapshots(const proto::ListSnapshots& command) {
 void JobControl::CopySnapshot(const proto::CopySnapshot& command) {
   const absl::StatusOr<std::shared_ptr<JobBlocks>> job =
       parts_.store->Find(command.job_id(), command.generation());
-  if (!job.ok()) return SendCopied(command, job.status());
+  if (!job.ok()) return SendCopyReply(command, job.status());
   std::vector<uint32_t> blocks =
       cluster::BlocksOfPs((*job)->layout()->plan().partition(), command.part().ps());
   const bool queued = copies_->TrySubmit([this, command, blocks = std::move(blocks)] {
-    SendCopied(command, copier_.Copy({command.part().ps(), command.job_id(), command.checkpoint(),
-                                      command.part()},
-                                     blocks));
+    SendCopyReply(command, copier_.Copy({command.part().ps(), command.job_id(),
+                                         command.checkpoint(), command.part()},
+                                        blocks));
   });
   if (queued) return;
-  SendCopied(command, absl::ResourceExhaustedError(
-                          absl::StrCat("ps ", parts_.ps, " has too many copies to make already")));
+  SendCopyReply(command, absl::ResourceExhaustedError(absl::StrCat(
+                             "ps ", parts_.ps, " has too many copies to make already")));
 }
 
-void JobControl::SendCopied(const proto::CopySnapshot& command, const absl::Status& status) {
+void JobControl::SendCopyReply(const proto::CopySnapshot& command, const absl::Status& status) {
   proto::TaskMessage message;
   proto::CopyReply& reply = *message.mutable_copied();
   reply.set_job_id(command.job_id());

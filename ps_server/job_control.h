@@ -71,19 +71,19 @@ class JobControl {
   absl::Status RestoreJob(const proto::Restore& command);
   absl::StatusOr<std::shared_ptr<JobBlocks>> Load(const proto::Restore& command);
   // Returns 0 if there is no job.
-  uint64_t PresentJobId() const;
+  uint64_t CurrentJobId() const;
   void StopJob(const proto::StopJob& command);
   void QueryLedgers(const proto::LedgerQuery& command);
   void MakeCut(const proto::Cut& command);
   void Persist(const proto::Persist& command);
   void WriteCut(const Cut& cut);
-  void FailPersist(const proto::Persist& command, const absl::Status& status);
+  void SendPersistError(const proto::Persist& command, const absl::Status& status);
   void DeleteCheckpoint(const proto::DeleteCheckpoint& command);
   void SetRates(const proto::SetRates& command);
   void Profile(const proto::Profile& command);
   void ListSnapshots(const proto::ListSnapshots& command);
   void CopySnapshot(const proto::CopySnapshot& command);
-  void SendCopied(const proto::CopySnapshot& command, const absl::Status& status);
+  void SendCopyReply(const proto::CopySnapshot& command, const absl::Status& status);
 
   const Parts parts_;
   const Send send_;

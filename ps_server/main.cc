@@ -81,7 +81,7 @@ absl::StatusOr<PsTaskOptions> MakeOptions(const Flags& flags) {
   options.ps_addresses = config.PsAddresses();
   options.coordinator = coordinator->ToString();
   options.directory = absl::StrCat(flags.state, "/ps-", options.index);
-  options.beside = flags.state;
+  options.parent_directory = flags.state;
   options.owner_threads = flags.threads > 0 ? flags.threads : std::max(1, cores / 2);
   options.server_threads = std::max(2, cores / 4);
   options.gradient_memory = static_cast<int64_t>(flags.gradient_memory) << 20;

@@ -173,7 +173,7 @@ absl::StatusOr<std::vector<UploadStore::Upload>> ReadUploads(const proto::Upload
                                                              BufferPool* pool) {
   std::vector<UploadStore::Upload> uploads;
   for (const proto::UploadedBlock& block : header.blocks()) {
-    CAIRN_ASSIGN_OR_RETURN(const int64_t count, UploadStore::Count(block));
+    CAIRN_ASSIGN_OR_RETURN(const int64_t count, UploadStore::CountValues(block));
     const uint64_t bytes = static_cast<uint64_t>(count) * sizeof(float);
     if (bytes > reader->bytes_left()) {
       return absl::InvalidArgumentError(

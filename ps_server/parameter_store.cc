@@ -68,8 +68,8 @@ void ParameterStore::Drop(const absl::Status& why) {
   if (job != nullptr) job->Close(why);
 }
 
-absl::StatusOr<std::shared_ptr<const Cut>> ParameterStore::TakeOlderCut(uint64_t job_id,
-                                                                        uint64_t cut) {
+absl::StatusOr<std::shared_ptr<const Cut>> ParameterStore::FindCutOrDropOlder(uint64_t job_id,
+                                                                              uint64_t cut) {
   std::shared_ptr<const Cut> older;  // Destroyed after the lock is released.
   MutexLock lock(&mutex_);
   if (cut_ == nullptr || cut_->id == cut) return cut_;
@@ -85,7 +85,7 @@ absl::StatusOr<std::shared_ptr<const Cut>> ParameterStore::MakeCut(uint64_t job_
                                                                    uint64_t generation,
                                                                    uint64_t cut) {
   CAIRN_ASSIGN_OR_RETURN(const std::shared_ptr<JobBlocks> job, Find(job_id, generation));
-  if (absl::StatusOr<std::shared_ptr<const Cut>> known = TakeOlderCut(job_id, cut);
+  if (absl::StatusOr<std::shared_ptr<const Cut>> known = FindCutOrDropOlder(job_id, cut);
       !known.ok() || *known != nullptr) {
     return known;
   }

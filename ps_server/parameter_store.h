@@ -75,7 +75,7 @@ class ParameterStore {
 
  private:
   // Returns the cut with this number, or null after dropping an earlier one.
-  absl::StatusOr<std::shared_ptr<const Cut>> TakeOlderCut(uint64_t job_id, uint64_t cut);
+  absl::StatusOr<std::shared_ptr<const Cut>> FindCutOrDropOlder(uint64_t job_id, uint64_t cut);
   absl::Status Check(uint64_t job_id, uint64_t generation) const
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 

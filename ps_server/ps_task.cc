@@ -40,7 +40,7 @@ PsTask::PsTask(const PsTaskOptions& options, std::unique_ptr<storage::SnapshotSt
     : options_(options),
       snapshots_(std::move(snapshots)),
       uploads_(snapshots_.get()),
-      catalog_(options.index, snapshots_.get(), options.beside),
+      catalog_(options.index, snapshots_.get(), options.parent_directory),
       fetcher_(absl::StrCat("ps ", options.index)),
       owners_(options.owner_threads, kOwnerQueueMax),
       gradient_budget_(options.gradient_memory),

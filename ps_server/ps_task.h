@@ -34,7 +34,7 @@ struct PsTaskOptions {
   std::vector<std::string> ps_addresses;  // Of all ps, by index.
   std::string coordinator;                // HOST:PORT.
   std::string directory;                  // Directory of the snapshot store.
-  std::string beside;                     // See SnapshotCatalog.
+  std::string parent_directory;           // See SnapshotCatalog.
   int owner_threads = 1;
   int server_threads = 2;
   int64_t gradient_memory = int64_t{1} << 30;  // Bytes; see GradientBudget.

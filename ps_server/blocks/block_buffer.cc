@@ -32,7 +32,7 @@ struct BlockBuffer::Node {
   int64_t count = 0;
   float* data = nullptr;
   // While the buffer is in use: the list that it returns to.
-  std::shared_ptr<BufferPool::FreeList> home;
+  std::shared_ptr<BufferPool::FreeList> free_list;
 };
 
 class BufferPool::FreeList {
@@ -85,8 +85,8 @@ void BlockBuffer::Acquire() {
 void BlockBuffer::Release() {
   if (node_ == nullptr) return;
   if (node_->references.fetch_sub(1, std::memory_order_acq_rel) != 1) return;
-  const std::shared_ptr<BufferPool::FreeList> home = std::move(node_->home);
-  home->Put(std::unique_ptr<Node>(node_));
+  const std::shared_ptr<BufferPool::FreeList> free_list = std::move(node_->free_list);
+  free_list->Put(std::unique_ptr<Node>(node_));
 }
 
 BufferPool::BufferPool() : free_list_(std::make_shared<FreeList>()) {}
@@ -102,7 +102,7 @@ BlockBuffer BufferPool::Allocate(int64_t count) {
     node->data = data;
   }
   node->references.store(1, std::memory_order_relaxed);
-  node->home = free_list_;
+  node->free_list = free_list_;
   return BlockBuffer(node.release());
 }
 

@@ -71,7 +71,7 @@ absl::StatusOr<bool> PushLedger::TestAndSet(int64_t batch) {
   if (!is_new.ok() || !*is_new) return is_new;
   if (batch == low_water_) {
     ++low_water_;
-    AbsorbSetBits();
+    AdvanceLowWater();
   } else {
     SetBit(batch);
   }
@@ -110,7 +110,7 @@ void PushLedger::Reserve(int64_t bits) {
   *this = std::move(larger);
 }
 
-void PushLedger::AbsorbSetBits() {
+void PushLedger::AdvanceLowWater() {
   while (open_count_ > 0 && Bit(low_water_)) {
     ClearBit(low_water_);
     ++low_water_;
@@ -146,7 +146,7 @@ PushLedger PushLedger::Union(const PushLedger& a, const PushLedger& b) {
   };
   a.ForEachOpen(add);
   b.ForEachOpen(add);
-  either.AbsorbSetBits();
+  either.AdvanceLowWater();
   return either;
 }
 

@@ -57,7 +57,7 @@ class PushLedger {
   // Grows the ring to hold the bits up to low_water_ + bits - 1.
   void Reserve(int64_t bits);
   // Advances the low-water mark over the adjacent set bits and clears them.
-  void AbsorbSetBits();
+  void AdvanceLowWater();
   // Visits batches in ascending order.
   void ForEachOpen(absl::FunctionRef<void(int64_t batch)> visit) const;
 

@@ -70,7 +70,7 @@ absl::Status CheckpointLoader::LoadPart(const proto::SnapshotSource& source,
                                         const Target& target) const {
   // The nearest place first: the own disk and the directories beside it, then the ps that hold
   // copies. Lack of memory is the same everywhere, so the search ends.
-  absl::Status result = LoadHere(source.part(), target);
+  absl::Status result = LoadLocally(source.part(), target);
   if (result.ok() || absl::IsResourceExhausted(result)) return result;
   for (const uint32_t holder : source.holders()) {
     if (holder == ps_) continue;
@@ -78,7 +78,7 @@ absl::Status CheckpointLoader::LoadPart(const proto::SnapshotSource& source,
       CAIRN_LOG_WARNING("a part of a checkpoint could not be read; trying another place", "part",
                         source.part().ps(), "next", holder, "error", result);
     }
-    const absl::Status fetched = LoadFrom(holder, source.part(), target);
+    const absl::Status fetched = LoadFromPs(holder, source.part(), target);
     if (fetched.ok()) {
       CAIRN_LOG_INFO("loaded blocks from another ps", "blocks", target.positions.size(), "part",
                      source.part().ps(), "from", holder);
@@ -91,8 +91,8 @@ absl::Status CheckpointLoader::LoadPart(const proto::SnapshotSource& source,
   return result;
 }
 
-absl::Status CheckpointLoader::LoadHere(const proto::SnapshotPart& part,
-                                        const Target& target) const {
+absl::Status CheckpointLoader::LoadLocally(const proto::SnapshotPart& part,
+                                           const Target& target) const {
   CAIRN_ASSIGN_OR_RETURN(const std::unique_ptr<storage::SnapshotReader> snapshot,
                          catalog_.Open(target.layout.job_id(), target.checkpoint, part));
   for (const int position : target.positions) {
@@ -104,8 +104,8 @@ absl::Status CheckpointLoader::LoadHere(const proto::SnapshotPart& part,
   return absl::OkStatus();
 }
 
-absl::Status CheckpointLoader::LoadFrom(uint32_t holder, const proto::SnapshotPart& part,
-                                        const Target& target) const {
+absl::Status CheckpointLoader::LoadFromPs(uint32_t holder, const proto::SnapshotPart& part,
+                                          const Target& target) const {
   std::vector<uint32_t> ids;
   for (const int position : target.positions) {
     ids.push_back(target.layout.blocks()[position].id);

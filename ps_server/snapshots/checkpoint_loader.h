@@ -40,9 +40,9 @@ class CheckpointLoader {
   struct Target;
 
   absl::Status LoadPart(const proto::SnapshotSource& source, const Target& target) const;
-  absl::Status LoadHere(const proto::SnapshotPart& part, const Target& target) const;
-  absl::Status LoadFrom(uint32_t holder, const proto::SnapshotPart& part,
-                        const Target& target) const;
+  absl::Status LoadLocally(const proto::SnapshotPart& part, const Target& target) const;
+  absl::Status LoadFromPs(uint32_t holder, const proto::SnapshotPart& part,
+                          const Target& target) const;
 
   const uint32_t ps_;
   const SnapshotCatalog& catalog_;

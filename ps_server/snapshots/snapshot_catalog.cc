@@ -41,9 +41,9 @@ storage::SnapshotName NameOf(uint64_t job_id, uint64_t checkpoint, uint32_t part
 }  // namespace
 
 void SnapshotCatalog::ForEachStore(Visit visit) const {
-  if (!visit(own_, ps_) || beside_.empty()) return;
+  if (!visit(own_, ps_) || parent_directory_.empty()) return;
   // If the directory does not exist, there are no other ps on this machine.
-  const absl::StatusOr<std::vector<std::string>> names = storage::ListDirectory(beside_);
+  const absl::StatusOr<std::vector<std::string>> names = storage::ListDirectory(parent_directory_);
   if (!names.ok()) return;
   std::set<uint32_t> others;
   for (const std::string& name : *names) {
@@ -51,7 +51,8 @@ void SnapshotCatalog::ForEachStore(Visit visit) const {
     if (ps.has_value() && *ps != ps_) others.insert(*ps);
   }
   for (const uint32_t ps : others) {
-    const auto store = storage::SnapshotStore::OpenReadOnly(absl::StrCat(beside_, "/ps-", ps));
+    const auto store =
+        storage::SnapshotStore::OpenReadOnly(absl::StrCat(parent_directory_, "/ps-", ps));
     if (store.ok() && !visit(**store, ps)) return;
   }
 }

@@ -19,10 +19,10 @@ namespace cairn::ps {
 // system). Thread-safe. Methods block.
 class SnapshotCatalog {
  public:
-  // `own` must outlive the catalog. `beside` is the directory that contains ps-0, ps-1, ...; if it
-  // is empty, only `own` is read.
-  SnapshotCatalog(uint32_t ps, const storage::SnapshotStore* own, std::string beside)
-      : ps_(ps), own_(*own), beside_(std::move(beside)) {}
+  // `own` must outlive the catalog. `parent_directory` is the directory that contains ps-0, ps-1,
+  // ...; if it is empty, only `own` is read.
+  SnapshotCatalog(uint32_t ps, const storage::SnapshotStore* own, std::string parent_directory)
+      : ps_(ps), own_(*own), parent_directory_(std::move(parent_directory)) {}
 
   // Returns all finished snapshots of the job, each once, those in `own` first. Unreadable
   // snapshots are omitted, with a warning.
@@ -40,7 +40,7 @@ class SnapshotCatalog {
 
   const uint32_t ps_;
   const storage::SnapshotStore& own_;
-  const std::string beside_;
+  const std::string parent_directory_;
 };
 
 }  // namespace cairn::ps

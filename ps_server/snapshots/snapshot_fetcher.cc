@@ -13,7 +13,7 @@ namespace cairn::ps {
 namespace {
 
 // More blocks never fit into one reply, because each record has at least one byte.
-constexpr size_t kBlocksAsked = 1024;
+constexpr size_t kBlocksPerRequest = 1024;
 
 absl::Status Stopped() { return absl::CancelledError("the parameter server stops"); }
 
@@ -53,7 +53,7 @@ absl::Status SnapshotFetcher::Fetch(const Source& source, absl::Span<const uint3
     CAIRN_ASSIGN_OR_RETURN(const std::shared_ptr<cluster::PsClient> client, ClientFor(source.from));
     CAIRN_ASSIGN_OR_RETURN(
         std::vector<cluster::FetchedRecord> records,
-        FetchSome(client.get(), source, blocks.first(std::min(blocks.size(), kBlocksAsked))));
+        FetchOnce(client.get(), source, blocks.first(std::min(blocks.size(), kBlocksPerRequest))));
     for (cluster::FetchedRecord& record : records) {
       CAIRN_RETURN_IF_ERROR(visit(
           record.block,
@@ -64,7 +64,7 @@ absl::Status SnapshotFetcher::Fetch(const Source& source, absl::Span<const uint3
   return absl::OkStatus();
 }
 
-SnapshotFetcher::Records SnapshotFetcher::FetchSome(cluster::PsClient* client, const Source& source,
+SnapshotFetcher::Records SnapshotFetcher::FetchOnce(cluster::PsClient* client, const Source& source,
                                                     absl::Span<const uint32_t> blocks) {
   proto::FetchHeader header;
   header.set_job_id(source.job_id);
@@ -91,23 +91,24 @@ SnapshotFetcher::Records SnapshotFetcher::FetchSome(cluster::PsClient* client, c
   }
   // Wait for the reply, or cancel the call after the timeout and wait for the callback, which
   // refers to local variables.
-  const auto give_up = std::chrono::steady_clock::now() + absl::ToChronoMilliseconds(silence_);
-  bool silent = false;
+  const auto give_up =
+      std::chrono::steady_clock::now() + absl::ToChronoMilliseconds(reply_timeout_);
+  bool timed_out = false;
   MutexLock lock(&mutex);
   while (!answer.has_value()) {
     const auto left = give_up - std::chrono::steady_clock::now();
     if (left.count() > 0) {
       answered.WaitFor(&mutex, left);
-    } else if (!silent) {
-      silent = true;
+    } else if (!timed_out) {
+      timed_out = true;
       client->Cancel(group);
     } else {
       answered.Wait(&mutex);
     }
   }
-  if (silent && !answer->ok()) {
-    return absl::UnavailableError(
-        absl::StrCat("ps ", source.from, " has not answered for ", absl::FormatDuration(silence_)));
+  if (timed_out && !answer->ok()) {
+    return absl::UnavailableError(absl::StrCat("ps ", source.from, " has not answered for ",
+                                               absl::FormatDuration(reply_timeout_)));
   }
   // ParameterService reports damaged snapshots as INTERNAL, because DATA_LOSS is transient on the
   // data plane.

@@ -21,9 +21,9 @@ namespace cairn::ps {
 // Reads snapshots of other ps over the network, a few MiB at a time. Thread-safe.
 class SnapshotFetcher {
  public:
-  // `sender` is this task's name, for example "ps 2". `silence` is the timeout for a reply.
-  explicit SnapshotFetcher(std::string sender, absl::Duration silence = absl::Seconds(30))
-      : sender_(std::move(sender)), silence_(silence) {}
+  // `sender` is this task's name, for example "ps 2". `reply_timeout` is the timeout for a reply.
+  explicit SnapshotFetcher(std::string sender, absl::Duration reply_timeout = absl::Seconds(30))
+      : sender_(std::move(sender)), reply_timeout_(reply_timeout) {}
 
   // Sets the addresses of all ps, by index, and the cluster's id. Call it for each Welcome; Fetch
   // fails before the first.
@@ -50,11 +50,11 @@ class SnapshotFetcher {
   using Records = absl::StatusOr<std::vector<cluster::FetchedRecord>>;
 
   absl::StatusOr<std::shared_ptr<cluster::PsClient>> ClientFor(uint32_t from);
-  Records FetchSome(cluster::PsClient* client, const Source& source,
+  Records FetchOnce(cluster::PsClient* client, const Source& source,
                     absl::Span<const uint32_t> blocks);
 
   const std::string sender_;
-  const absl::Duration silence_;
+  const absl::Duration reply_timeout_;
   Mutex mutex_;
   bool stopped_ ABSL_GUARDED_BY(mutex_) = false;
   uint64_t last_group_ ABSL_GUARDED_BY(mutex_) = 0;

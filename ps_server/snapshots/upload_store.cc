@@ -23,7 +23,7 @@ proto::BlockHeader HeaderOf(const proto::UploadedBlock& block) {
 
 }  // namespace
 
-absl::StatusOr<int64_t> UploadStore::Count(const proto::UploadedBlock& block) {
+absl::StatusOr<int64_t> UploadStore::CountValues(const proto::UploadedBlock& block) {
   absl::StatusOr<int64_t> count = CountElements(HeaderOf(block));
   if (count.ok()) return count;
   return absl::InvalidArgumentError(

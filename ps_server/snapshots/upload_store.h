@@ -36,7 +36,7 @@ class UploadStore {
 
   // Validates a block from a request and returns the number of its values. InvalidArgument: the
   // rows or the shape are invalid.
-  static absl::StatusOr<int64_t> Count(const proto::UploadedBlock& block);
+  static absl::StatusOr<int64_t> CountValues(const proto::UploadedBlock& block);
 
   // Stores all of `uploads`, or none on an error. InvalidArgument: duplicate blocks.
   absl::Status Store(uint64_t job_id, std::vector<Upload> uploads);

@@ -72,14 +72,14 @@ TEST(UploadStore, DuplicateBlocksAndInvalidRowsAreRefused) {
   twice.push_back(UploadOf(*layout, 1, 2, &pool));
   EXPECT_EQ(uploads.Store(7, std::move(twice)).code(), absl::StatusCode::kInvalidArgument);
   proto::UploadedBlock block = UploadOf(*layout, 0, 1, &pool).block;
-  EXPECT_EQ(*UploadStore::Count(block), 24);
+  EXPECT_EQ(*UploadStore::CountValues(block), 24);
   block.set_row_end(5);
-  EXPECT_FALSE(UploadStore::Count(block).ok());
+  EXPECT_FALSE(UploadStore::CountValues(block).ok());
   block.set_row_end(4);
   block.set_variable_shape(1, int64_t{1} << 60);
-  EXPECT_FALSE(UploadStore::Count(block).ok());
+  EXPECT_FALSE(UploadStore::CountValues(block).ok());
   block.set_variable_shape(1, -6);
-  EXPECT_FALSE(UploadStore::Count(block).ok());
+  EXPECT_FALSE(UploadStore::CountValues(block).ok());
 }
 
 }  // namespace
