@@ -168,7 +168,8 @@ TaskSession::Impl::Impl(SessionOptions options, SessionHandler* handler)
 
 bool TaskSession::Impl::Send(proto::TaskMessage message) {
   MutexLock lock(&mutex_);
-  // A handler that has not yet heard of the end of an earlier stream must not send to the new one.
+  // A handler that has not yet been told of the end of an earlier stream must not send to the new
+  // one.
   if (stopping_ || !joined_ || handled_stream_ != stream_number_) return false;
   if (outbox_.size() >= options_.outbox_max) return false;
   outbox_.push_back(std::move(message));
@@ -281,7 +282,7 @@ TaskSession::Impl::Step TaskSession::Impl::NextStep(Stream* stream) {
   }
   Step step;
   if (stopping_) {
-    step.end = absl::CancelledError("the session ends");
+    step.end = absl::CancelledError("the session is stopping");
   } else if (arrived_ && inbox_.size() < options_.inbox_max) {
     // A received command comes before broken_, because the last command may be the reason why the
     // coordinator has ended the stream.
@@ -295,7 +296,7 @@ TaskSession::Impl::Step TaskSession::Impl::NextStep(Stream* stream) {
     step.end = StreamError(absl::OkStatus());
   } else if (LeaseHasExpired()) {
     step.end = absl::DeadlineExceededError(
-        absl::StrCat("nothing came from the coordinator for ", absl::FormatDuration(lease_)));
+        absl::StrCat("no message from the coordinator for ", absl::FormatDuration(lease_)));
   } else if (HeartbeatIsDue()) {
     next_heartbeat_ = clock_.Now() + options_.heartbeat;
     step.heartbeat = writing_ = true;

@@ -285,7 +285,7 @@ TEST_F(TaskSessionTest, ASilentCoordinatorIsLeftAfterTheLeaseOfItsWelcome) {
   JoinedForALease(absl::Milliseconds(700));
   EXPECT_EQ(recorder_.lines.Take(), "disconnected");
   EXPECT_EQ(recorder_.reasons.Take(),
-            absl::DeadlineExceededError("nothing came from the coordinator for 700ms"));
+            absl::DeadlineExceededError("no message from the coordinator for 700ms"));
   Joined();
 }
 
