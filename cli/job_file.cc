@@ -6,7 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
 #include "cli/files.h"
-#include "cli/job/output_fields.h"
+#include "cli/output_fields.h"
 #include "cli/json_text.h"
 #include "cli/json_to_message.h"
 #include "common/job_name.h"

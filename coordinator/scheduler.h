@@ -11,7 +11,7 @@
 #include "absl/functional/any_invocable.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "coordinator/deletion/job_deletions.h"
+#include "coordinator/job_deletions.h"
 #include "coordinator/job.h"
 #include "coordinator/job_validation.h"
 #include "coordinator/membership.h"

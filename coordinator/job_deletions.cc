@@ -1,4 +1,4 @@
-#include "coordinator/deletion/job_deletions.h"
+#include "coordinator/job_deletions.h"
 
 #include <algorithm>
 #include <set>

@@ -1,5 +1,5 @@
-#ifndef CAIRN_CLI_JOB_OUTPUT_FIELDS_H_
-#define CAIRN_CLI_JOB_OUTPUT_FIELDS_H_
+#ifndef CAIRN_CLI_OUTPUT_FIELDS_H_
+#define CAIRN_CLI_OUTPUT_FIELDS_H_
 
 #include <string>
 
@@ -23,4 +23,4 @@ absl::Status TakeLabels(const std::string& path, nlohmann::json* source, proto::
 
 }  // namespace cairn::cli
 
-#endif  // CAIRN_CLI_JOB_OUTPUT_FIELDS_H_
+#endif  // CAIRN_CLI_OUTPUT_FIELDS_H_

@@ -1,4 +1,4 @@
-#include "cli/job/output_fields.h"
+#include "cli/output_fields.h"
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"

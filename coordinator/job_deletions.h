@@ -1,5 +1,5 @@
-#ifndef CAIRN_COORDINATOR_DELETION_JOB_DELETIONS_H_
-#define CAIRN_COORDINATOR_DELETION_JOB_DELETIONS_H_
+#ifndef CAIRN_COORDINATOR_JOB_DELETIONS_H_
+#define CAIRN_COORDINATOR_JOB_DELETIONS_H_
 
 #include <cstdint>
 #include <map>
@@ -61,4 +61,4 @@ class JobDeletions {
 
 }  // namespace cairn::coordinator
 
-#endif  // CAIRN_COORDINATOR_DELETION_JOB_DELETIONS_H_
+#endif  // CAIRN_COORDINATOR_JOB_DELETIONS_H_
