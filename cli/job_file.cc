@@ -6,13 +6,13 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
 #include "cli/files.h"
-#include "cli/output_fields.h"
 #include "cli/json_text.h"
 #include "cli/json_to_message.h"
-#include "common/job_name.h"
+#include "cli/output_fields.h"
 #include "common/status_macros.h"
-#include "nn/config/job_numbers.h"
-#include "nn/data/data_source.h"
+#include "job/data_source.h"
+#include "job/job_name.h"
+#include "job/job_numbers.h"
 
 namespace cairn::cli {
 namespace {
@@ -52,17 +52,17 @@ bool SaysLoss(const proto::Job& job) {
 }
 
 absl::Status CheckJob(const proto::Job& job) {
-  CAIRN_RETURN_IF_ERROR(CheckJobName(job.name()));
+  CAIRN_RETURN_IF_ERROR(job::CheckJobName(job.name()));
   if (job.model().empty()) return Missing("model", R"("model": "model.json")");
   if (!job.has_train()) {
     return Missing("train", R"("train": {"npy": {"features": "x.npy", "labels": "y.npy"}})");
   }
-  CAIRN_RETURN_IF_ERROR(nn::CheckJobData(job));
+  CAIRN_RETURN_IF_ERROR(job::CheckJobData(job));
   if (!SaysLoss(job)) return Missing("loss", R"("loss": "sparse_categorical_crossentropy")");
   if (job.has_loss() && job.loss().name().empty()) return Missing("loss.name", R"("name": "mse")");
   if (!job.has_optimizer()) return Missing("optimizer", R"("optimizer": "adam")");
   if (job.optimizer().name().empty()) return Missing("optimizer.name", R"("name": "adam")");
-  CAIRN_RETURN_IF_ERROR(nn::CheckJobNumbers(job));
+  CAIRN_RETURN_IF_ERROR(job::CheckJobNumbers(job));
   return CheckResumeFrom(job);
 }
 
@@ -94,7 +94,7 @@ void Resolve(const std::filesystem::path& folder, std::string* file) {
 }
 
 void ResolveData(const std::filesystem::path& folder, proto::DataSource* data) {
-  for (const nn::DataFile& file : nn::FilesOf("", data)) Resolve(folder, file.name);
+  for (const job::DataFile& file : job::FilesOf("", data)) Resolve(folder, file.name);
 }
 
 }  // namespace
@@ -151,7 +151,7 @@ absl::StatusOr<proto::DataSource> ReadDataSource(const std::string& file_or_json
     proto::Job job;
     *job.mutable_train() = train;
     *job.mutable_validation() = data;
-    CAIRN_RETURN_IF_ERROR(nn::CheckJobData(job));
+    CAIRN_RETURN_IF_ERROR(job::CheckJobData(job));
     ResolveData(folder, &data);
     return data;
   };

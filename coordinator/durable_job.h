@@ -6,9 +6,9 @@
 #include <string>
 #include <vector>
 
-#include "coordinator/job_plan.h"
 #include "coordinator/moment.h"
 #include "coordinator/outbox.h"
+#include "job/job_plan.h"
 #include "proto/job.pb.h"
 #include "proto/journal.pb.h"
 #include "storage/job_records.h"
@@ -26,7 +26,7 @@ class DurableJob {
   const proto::Job& job() const { return records_.record.job(); }
   const std::optional<proto::JobPlan>& plan() const { return records_.plan; }
   // On how many ps a snapshot should lie.
-  int64_t copies() const { return CopiesWanted(job()); }
+  int64_t copies() const { return job::CopiesWanted(job()); }
   bool over() const;
   // Waits for its turn; or had it before the coordinator started again.
   bool ready() const;

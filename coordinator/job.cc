@@ -5,8 +5,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "common/logging.h"
-#include "coordinator/job_plan.h"
 #include "coordinator/training/epoch_ends.h"
+#include "job/job_plan.h"
 
 namespace cairn::coordinator {
 namespace {
@@ -69,7 +69,7 @@ void Job::AdvanceInspection(Outbox* outbox) {
 void Job::OnInspected(TaskId worker, const proto::InspectReply& reply, Moment now, Outbox* outbox) {
   if (phase_ != Phase::kInspecting || inspector_ != worker) return;
   if (!reply.error().empty()) return Fail(reply.error(), now, outbox);
-  absl::StatusOr<proto::JobPlan> plan = MakeJobPlan(record(), reply);
+  absl::StatusOr<proto::JobPlan> plan = job::MakeJobPlan(record(), reply);
   if (!plan.ok()) return Fail(std::string(plan.status().message()), now, outbox);
   inspector_.reset();
   durable_.SetPlan(*std::move(plan), outbox);

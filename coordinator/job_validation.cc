@@ -11,16 +11,17 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "cluster/partition_map.h"
-#include "common/job_name.h"
-#include "common/report_keys.h"
 #include "common/status_macros.h"
 #include "coordinator/callbacks/create_callbacks.h"
-#include "nn/config/job_numbers.h"
-#include "nn/data/data_source.h"
-#include "nn/example_weights/class_weights.h"
+#include "job/class_weights.h"
+#include "job/data_source.h"
+#include "job/job_name.h"
+#include "job/job_numbers.h"
+#include "job/job_objective.h"
+#include "job/job_outputs.h"
+#include "job/report_keys.h"
 #include "nn/model.h"
-#include "nn/objective/job_outputs.h"
-#include "nn/objective/objective.h"
+#include "nn/objective.h"
 #include "nn/optimizer.h"
 
 namespace cairn::coordinator {
@@ -45,14 +46,14 @@ absl::Status CheckFile(const std::string& path, const std::string& file) {
 }
 
 absl::Status CheckFiles(const char* path, proto::DataSource source) {
-  for (const nn::DataFile& file : nn::FilesOf(path, &source)) {
+  for (const job::DataFile& file : job::FilesOf(path, &source)) {
     CAIRN_RETURN_IF_ERROR(CheckFile(file.path, *file.name));
   }
   return absl::OkStatus();
 }
 
 absl::Status CheckData(const proto::Job& job) {
-  CAIRN_RETURN_IF_ERROR(nn::CheckJobData(job));
+  CAIRN_RETURN_IF_ERROR(job::CheckJobData(job));
   CAIRN_RETURN_IF_ERROR(CheckFiles("train", job.train()));
   return CheckFiles("validation", job.validation());
 }
@@ -60,7 +61,7 @@ absl::Status CheckData(const proto::Job& job) {
 absl::Status CheckMetricNames(const proto::Job& job) {
   std::set<std::string> names;
   for (int i = 0; i < job.metrics_size(); ++i) {
-    if (IsReportKey(job.metrics(i))) {
+    if (job::IsReportKey(job.metrics(i))) {
       return Invalid("metrics[", i, "]: reports call something else '", job.metrics(i),
                      "'; give the metric another name by \"as\"");
     }
@@ -79,15 +80,15 @@ absl::Status CheckClassWeight(const proto::Job& job, const nn::Model& model,
                    model.outputs().size(), "; give each example its weight by \"sample_weight\"");
   }
   const std::map<int64_t, double> weights(job.class_weight().begin(), job.class_weight().end());
-  return At(
-      "class_weight",
-      nn::ClassWeights::Create(weights, *objective.terms()[0].loss, model.output_shape()).status());
+  return At("class_weight",
+            job::ClassWeights::Create(weights, *objective.terms()[0].loss, model.output_shape())
+                .status());
 }
 
 absl::Status CheckLearning(const proto::Job& job, const nn::Model& model) {
   CAIRN_RETURN_IF_ERROR(CreateCallbacks(job).status());
   if (job.optimizer().name().empty()) return Invalid("optimizer: is missing");
-  CAIRN_ASSIGN_OR_RETURN(const nn::Objective objective, nn::Objective::Create(job, model));
+  CAIRN_ASSIGN_OR_RETURN(const nn::Objective objective, job::CreateObjective(job, model));
   CAIRN_RETURN_IF_ERROR(At("optimizer", nn::CreateOptimizer(job.optimizer()).status()));
   CAIRN_RETURN_IF_ERROR(CheckClassWeight(job, model, objective));
   return CheckMetricNames(job);
@@ -96,19 +97,19 @@ absl::Status CheckLearning(const proto::Job& job, const nn::Model& model) {
 // Brings what the job says of the model's outputs into one form.
 absl::Status ResolveJob(const nn::Model& model, proto::Job* job) {
   if (job->loss().name().empty() && job->outputs().empty()) return Invalid("loss: is missing");
-  CAIRN_RETURN_IF_ERROR(nn::ResolveOutputs(model, job));
-  CAIRN_RETURN_IF_ERROR(nn::ResolveLabels("train", model, job->mutable_train()));
+  CAIRN_RETURN_IF_ERROR(job::ResolveOutputs(model, job));
+  CAIRN_RETURN_IF_ERROR(job::ResolveLabels("train", model, job->mutable_train()));
   if (!job->has_validation()) return absl::OkStatus();
-  return nn::ResolveLabels("validation", model, job->mutable_validation());
+  return job::ResolveLabels("validation", model, job->mutable_validation());
 }
 
 }  // namespace
 
 absl::Status ValidateFields(const proto::Job& job) {
-  CAIRN_RETURN_IF_ERROR(CheckJobName(job.name()));
+  CAIRN_RETURN_IF_ERROR(job::CheckJobName(job.name()));
   if (!job.has_train()) return Invalid("train: is missing; say where the examples are");
   CAIRN_RETURN_IF_ERROR(CheckData(job));
-  return nn::CheckJobNumbers(job);
+  return job::CheckJobNumbers(job);
 }
 
 absl::StatusOr<ValidatedJob> ValidateJob(proto::SubmitRequest request, int ps_count) {
@@ -120,7 +121,7 @@ absl::StatusOr<ValidatedJob> ValidateJob(proto::SubmitRequest request, int ps_co
   auto model = nn::Model::Create(request.model());
   CAIRN_RETURN_IF_ERROR(At("model", model.status()));
   CAIRN_RETURN_IF_ERROR(ResolveJob(**model, &job));
-  CAIRN_RETURN_IF_ERROR(nn::CheckDataFitsModel(job, **model));
+  CAIRN_RETURN_IF_ERROR(job::CheckDataFitsModel(job, **model));
   CAIRN_RETURN_IF_ERROR(CheckLearning(job, **model));
 
   ValidatedJob validated;

@@ -9,7 +9,7 @@
 #include "common/logging.h"
 #include "common/status_macros.h"
 #include "coordinator/job_difference.h"
-#include "coordinator/job_plan.h"
+#include "job/job_plan.h"
 #include "storage/job_records.h"
 
 namespace cairn::coordinator {
@@ -75,7 +75,7 @@ absl::StatusOr<std::unique_ptr<Scheduler>> Scheduler::Create(Options options, Mo
   for (const proto::JobRecord& job : jobs) {
     CAIRN_ASSIGN_OR_RETURN(storage::JobRecords records,
                            storage::ReadJob(*scheduler->journal_, job.job_id()));
-    CAIRN_RETURN_IF_ERROR(CheckJournalled(records.record, records.plan));
+    CAIRN_RETURN_IF_ERROR(job::CheckJournalled(records.record, records.plan));
     scheduler->jobs_[job.job_id()] = std::make_unique<Job>(context, std::move(records));
   }
   scheduler->Advance(now, outbox);
@@ -268,7 +268,7 @@ absl::StatusOr<proto::SubmitReply> Scheduler::Submit(const ValidatedJob& job, Mo
   *record.mutable_model() = request.model();
   *record.mutable_partition() = job.partition;
   record.set_weights_follow(request.weights_follow());
-  const int64_t said = ResolveNumbers(request.job()).batches_per_update;
+  const int64_t said = job::ResolveNumbers(request.job()).batches_per_update;
   record.set_batches_per_update(said > 0 ? said : std::max<int64_t>(1, members_.WorkerCount()));
   record.set_parameters(job.parameters);
   record.set_submitted_unix_seconds(now.unix_seconds);

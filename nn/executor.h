@@ -15,7 +15,7 @@
 #include "nn/kernel.h"
 #include "nn/loss.h"
 #include "nn/model.h"
-#include "nn/objective/objective.h"
+#include "nn/objective.h"
 #include "nn/plan/fusion.h"
 #include "nn/plan/gradient_flow.h"
 

@@ -6,12 +6,12 @@
 #include "absl/strings/str_cat.h"
 #include "common/nearest_name.h"
 #include "common/status_macros.h"
-#include "nn/config/config_arguments.h"
+#include "nn/config_arguments.h"
 #include "nn/losses/crossentropy.h"
 #include "nn/losses/margin.h"
 #include "nn/losses/regression.h"
 #include "nn/losses/similarity.h"
-#include "proto/job.pb.h"
+#include "proto/objective.pb.h"
 
 namespace cairn::nn {
 namespace {

@@ -5,12 +5,12 @@
 #include "absl/strings/str_cat.h"
 #include "common/nearest_name.h"
 #include "common/status_macros.h"
-#include "nn/config/config_arguments.h"
+#include "nn/config_arguments.h"
 #include "nn/metrics/auc.h"
 #include "nn/metrics/confusion.h"
 #include "nn/metrics/mean_iou.h"
 #include "nn/metrics/means.h"
-#include "proto/job.pb.h"
+#include "proto/objective.pb.h"
 
 namespace cairn::nn {
 namespace {
@@ -308,16 +308,6 @@ absl::StatusOr<MetricResult> CreateMetricResult(const proto::Metric& config) {
   // Accuracies and losses are means.
   if (IsAccuracy(name) || IsLoss(name)) return MetricResult(MeanResult);
   return UnknownMetric(config.name());
-}
-
-std::vector<JobMetric> JobMetrics(const proto::Job& job) {
-  std::vector<JobMetric> metrics(job.metrics_size());
-  for (int i = 0; i < job.metrics_size(); ++i) metrics[i].config.set_name(job.metrics(i));
-  for (const proto::MetricArguments& more : job.metric_arguments()) {
-    if (more.index() >= metrics.size()) continue;
-    metrics[more.index()] = {more.metric(), static_cast<int>(more.output())};
-  }
-  return metrics;
 }
 
 }  // namespace cairn::nn

@@ -9,7 +9,7 @@
 #include "absl/types/span.h"
 #include "nn/loss.h"
 #include "nn/metrics/counter.h"
-#include "proto/job.pb.h"
+#include "proto/objective.pb.h"
 
 namespace cairn::nn {
 
@@ -45,16 +45,6 @@ absl::StatusOr<std::unique_ptr<Metric>> CreateMetric(const proto::Metric& config
 // Creates only the function from a state to the metric's value, which needs no model. Errors as for
 // CreateMetric.
 absl::StatusOr<MetricResult> CreateMetricResult(const proto::Metric& config);
-
-// One entry of Job.metrics with its arguments.
-struct JobMetric {
-  proto::Metric config;
-  // An index into Model::outputs().
-  int output = 0;
-};
-
-// The metrics of a job, in the order of Job.metrics.
-std::vector<JobMetric> JobMetrics(const proto::Job& job);
 
 }  // namespace cairn::nn
 

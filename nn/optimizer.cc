@@ -12,7 +12,7 @@
 #include "common/simd.h"
 #include "common/status_macros.h"
 #include "nn/optimizers/create_rule.h"
-#include "proto/job.pb.h"
+#include "proto/objective.pb.h"
 
 namespace cairn::nn {
 namespace {

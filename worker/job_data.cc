@@ -11,7 +11,7 @@
 #include "absl/strings/str_cat.h"
 #include "common/random.h"
 #include "common/status_macros.h"
-#include "nn/data/data_source.h"
+#include "job/data_source.h"
 #include "worker/data/csv/csv_file.h"
 #include "worker/data/csv/csv_survey.h"
 #include "worker/data/permutation.h"
@@ -48,7 +48,7 @@ absl::StatusOr<Split> SplitRows(const proto::Job& job, int64_t rows) {
 
 // "train.npy"
 std::string PathOf(const std::string& field, const proto::DataSource& source) {
-  const std::string format = nn::FormatName(source);
+  const std::string format = job::FormatName(source);
   return format.empty() ? field : absl::StrCat(field, ".", format);
 }
 
@@ -105,7 +105,7 @@ class Inspection {
   }
 
   absl::StatusOr<bool> Validation() {
-    const proto::DataSource source = nn::ValidationSource(job_);
+    const proto::DataSource source = job::ValidationSource(job_);
     CAIRN_ASSIGN_OR_RETURN(const SourceFiles files, ListFiles(source, *model_.model));
     CAIRN_ASSIGN_OR_RETURN(const std::vector<uint64_t> prints, FingerprintFiles(files));
     reply_.mutable_data()->mutable_validation_files()->Assign(prints.begin(), prints.end());
@@ -218,7 +218,7 @@ absl::StatusOr<JobData> LoadJobData(const proto::JobPlan& plan, const JobModel& 
   if (validation && job.has_validation()) {
     CAIRN_ASSIGN_OR_RETURN(Dataset opened,
                            Within<Dataset>(PathOf("validation", job.validation()), [&] {
-                             return Open(nn::ValidationSource(job), plan.data().validation_files(),
+                             return Open(job::ValidationSource(job), plan.data().validation_files(),
                                          plan.data(), model, &storage);
                            }));
     data.validation = std::make_shared<const Dataset>(std::move(opened));
@@ -234,7 +234,7 @@ absl::StatusOr<std::shared_ptr<const Dataset>> LoadInputs(const proto::JobPlan& 
   DataStorage storage(options);
   return Within<std::shared_ptr<const Dataset>>(
       "--input", [&]() -> absl::StatusOr<std::shared_ptr<const Dataset>> {
-        const proto::DataSource source = nn::ValidationSource(plan.job());
+        const proto::DataSource source = job::ValidationSource(plan.job());
         CAIRN_ASSIGN_OR_RETURN(const SourceFiles files, ListFiles(source, model));
         CAIRN_ASSIGN_OR_RETURN(SourceArrays arrays, ReadSource(source, files, plan.data(), model,
                                                                /*label_types=*/{}, &storage));

@@ -4,17 +4,18 @@
 #include <string>
 
 #include "common/status_macros.h"
+#include "job/job_objective.h"
 
 namespace cairn::worker {
 absl::StatusOr<JobModel> JobModel::Create(const proto::Job& job, const proto::ModelSpec& spec) {
   JobModel result;
   CAIRN_ASSIGN_OR_RETURN(result.model, nn::Model::Create(spec));
-  CAIRN_ASSIGN_OR_RETURN(result.objective, nn::Objective::Create(job, *result.model));
+  CAIRN_ASSIGN_OR_RETURN(result.objective, job::CreateObjective(job, *result.model));
   if (!job.class_weight().empty()) {
     const std::map<int64_t, double> weights(job.class_weight().begin(), job.class_weight().end());
     CAIRN_ASSIGN_OR_RETURN(result.class_weights,
-                           nn::ClassWeights::Create(weights, *result.objective.terms()[0].loss,
-                                                    result.model->output_shape()));
+                           job::ClassWeights::Create(weights, *result.objective.terms()[0].loss,
+                                                     result.model->output_shape()));
   }
   return result;
 }

@@ -5,9 +5,9 @@
 #include <optional>
 
 #include "absl/status/statusor.h"
-#include "nn/example_weights/class_weights.h"
+#include "job/class_weights.h"
 #include "nn/model.h"
-#include "nn/objective/objective.h"
+#include "nn/objective.h"
 #include "proto/job.pb.h"
 #include "proto/model.pb.h"
 
@@ -17,9 +17,9 @@ namespace cairn::worker {
 struct JobModel {
   std::unique_ptr<nn::Model> model;
   nn::Objective objective;
-  std::optional<nn::ClassWeights> class_weights;
+  std::optional<job::ClassWeights> class_weights;
 
-  // InvalidArgument as Model::Create, Objective::Create and ClassWeights::Create.
+  // InvalidArgument as Model::Create, job::CreateObjective and ClassWeights::Create.
   static absl::StatusOr<JobModel> Create(const proto::Job& job, const proto::ModelSpec& spec);
 };
 

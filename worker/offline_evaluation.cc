@@ -13,7 +13,7 @@
 #include "common/status_macros.h"
 #include "nn/executor.h"
 #include "nn/model.h"
-#include "nn/objective/objective.h"
+#include "nn/objective.h"
 #include "worker/data/batch_loader.h"
 #include "worker/job_data.h"
 #include "worker/job_model.h"

@@ -8,7 +8,7 @@
 #include "absl/functional/function_ref.h"
 #include "absl/status/statusor.h"
 #include "common/span_recorder.h"
-#include "nn/example_weights/class_weights.h"
+#include "job/class_weights.h"
 #include "nn/executor.h"
 #include "proto/job.pb.h"
 #include "worker/data/batch_loader.h"
@@ -31,7 +31,7 @@ class Trainer {
 
   // All must outlive the trainer. `seed` is the job's; `class_weights` may be null.
   Trainer(nn::Executor* executor, BatchLoader* loader, Strategy* strategy, uint64_t seed,
-          const nn::ClassWeights* class_weights = nullptr)
+          const job::ClassWeights* class_weights = nullptr)
       : executor_(executor),
         loader_(loader),
         strategy_(strategy),
@@ -54,7 +54,7 @@ class Trainer {
   BatchLoader* const loader_;
   Strategy* const strategy_;
   const uint64_t seed_;
-  const nn::ClassWeights* const class_weights_;
+  const job::ClassWeights* const class_weights_;
   std::vector<float> example_weights_;
   SpanRecorder* recorder_ = nullptr;
 };

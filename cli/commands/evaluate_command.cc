@@ -11,8 +11,8 @@
 #include "cli/status_json.h"
 #include "common/plural.h"
 #include "common/status_macros.h"
+#include "job/job_outputs.h"
 #include "nn/model.h"
-#include "nn/objective/job_outputs.h"
 
 namespace cairn::cli {
 namespace {
@@ -40,7 +40,7 @@ absl::Status ChooseData(const std::string& data, proto::JobPlan* plan) {
   }
   CAIRN_ASSIGN_OR_RETURN(*job->mutable_validation(), ReadDataSource(data, job->train()));
   CAIRN_ASSIGN_OR_RETURN(const auto model, nn::Model::Create(plan->model()));
-  return nn::ResolveLabels("--data", *model, job->mutable_validation());
+  return job::ResolveLabels("--data", *model, job->mutable_validation());
 }
 
 absl::StatusOr<int> EvaluateJob(const EvaluateFlags& flags, const CommandContext& context) {

@@ -9,14 +9,14 @@
 #include "absl/strings/str_cat.h"
 #include "cli/files.h"
 #include "common/status_macros.h"
-#include "nn/data/data_source.h"
+#include "job/data_source.h"
 #include "nn/formats/model_file.h"
 
 namespace cairn::cli {
 namespace {
 
 void AddData(proto::DataSource* source, std::vector<ReadFileName>* files) {
-  for (const nn::DataFile& file : nn::FilesOf("", source)) {
+  for (const job::DataFile& file : job::FilesOf("", source)) {
     files->push_back({*file.name, "the job's data"});
   }
 }

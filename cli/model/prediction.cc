@@ -7,7 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "common/plural.h"
 #include "common/status_macros.h"
-#include "nn/data/data_source.h"
+#include "job/data_source.h"
 
 namespace cairn::cli {
 namespace {
@@ -51,7 +51,7 @@ absl::StatusOr<proto::DataSource> PredictionSource(const proto::JobPlan& plan,
                                                    const std::vector<std::string>& files,
                                                    std::optional<double> scale) {
   const proto::Job& job = plan.job();
-  proto::DataSource source = job.has_validation() ? nn::ValidationSource(job) : job.train();
+  proto::DataSource source = job.has_validation() ? job::ValidationSource(job) : job.train();
   const auto npys = std::count_if(files.begin(), files.end(), IsNpy);
   if (npys != 0 && npys != static_cast<int64_t>(files.size())) {
     return absl::InvalidArgumentError("--input: some files are .npy and some are not");

@@ -6,7 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "common/logging.h"
-#include "coordinator/job_plan.h"
+#include "job/job_plan.h"
 #include "storage/job_records.h"
 
 namespace cairn::coordinator {
@@ -36,7 +36,7 @@ CutCycle::CutCycle(const Context& context, std::vector<proto::Manifest> manifest
       history_(*context.history),
       queue_(*context.queue),
       checkpointer_(CheckpointOptions(plan_, run_), std::move(manifests), queue_.DoneCount()),
-      copies_(plan_.partition().ps_count(), CopiesWanted(plan_.job())) {
+      copies_(plan_.partition().ps_count(), job::CopiesWanted(plan_.job())) {
   queue_.SetLimit(LeaseEnd());
 }
 

@@ -4,11 +4,12 @@
 
 #include "absl/types/span.h"
 #include "common/check.h"
+#include "job/job_objective.h"
 
 namespace cairn::coordinator {
 
 MetricSums::MetricSums(const proto::Job& job) : sums_(job.metrics_size()) {
-  for (const nn::JobMetric& metric : nn::JobMetrics(job)) {
+  for (const job::JobMetric& metric : job::JobMetrics(job)) {
     results_.push_back(nn::CreateMetricResult(metric.config).value_or([](absl::Span<const double>) {
       return std::nan("");
     }));

@@ -5,7 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "nn/losses/elementwise_loss.h"
-#include "proto/job.pb.h"
+#include "proto/objective.pb.h"
 
 namespace cairn::nn {
 namespace {

@@ -5,7 +5,7 @@
 #include <numbers>
 
 #include "nn/losses/elementwise_loss.h"
-#include "proto/job.pb.h"
+#include "proto/objective.pb.h"
 
 namespace cairn::nn {
 namespace {

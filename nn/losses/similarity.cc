@@ -4,7 +4,7 @@
 #include <cmath>
 
 #include "nn/losses/row_loss.h"
-#include "proto/job.pb.h"
+#include "proto/objective.pb.h"
 
 namespace cairn::nn {
 namespace {

@@ -4,7 +4,7 @@
 
 #include "common/simd.h"
 #include "nn/optimizers/element_loop.h"
-#include "proto/job.pb.h"
+#include "proto/objective.pb.h"
 
 namespace cairn::nn {
 namespace {

@@ -8,7 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "common/nearest_name.h"
 #include "common/status_macros.h"
-#include "nn/config/config_arguments.h"
+#include "nn/config_arguments.h"
 #include "nn/optimizers/adadelta.h"
 #include "nn/optimizers/adagrad.h"
 #include "nn/optimizers/adam.h"
@@ -18,7 +18,7 @@
 #include "nn/optimizers/nadam.h"
 #include "nn/optimizers/rmsprop.h"
 #include "nn/optimizers/sgd.h"
-#include "proto/job.pb.h"
+#include "proto/objective.pb.h"
 
 namespace cairn::nn {
 namespace {

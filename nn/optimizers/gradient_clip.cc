@@ -6,7 +6,7 @@
 
 #include "absl/status/status.h"
 #include "common/simd.h"
-#include "proto/job.pb.h"
+#include "proto/objective.pb.h"
 
 namespace cairn::nn {
 namespace {
@@ -75,12 +75,6 @@ double SumOfSquares(absl::Span<const float> values) {
   double sum = 0;
   for (const double lane : lanes) sum += lane;
   return sum;
-}
-
-bool ClipsNormsOfUpdates(const proto::JobPlan& plan) {
-  const proto::Optimizer& optimizer = plan.job().optimizer();
-  return plan.synchronous() && plan.batches_per_update() > 1 &&
-         (optimizer.has_clipnorm() || optimizer.has_global_clipnorm());
 }
 
 }  // namespace cairn::nn

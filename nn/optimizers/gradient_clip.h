@@ -7,7 +7,6 @@
 #include "absl/types/span.h"
 
 namespace cairn::proto {
-class JobPlan;
 class Optimizer;
 }  // namespace cairn::proto
 
@@ -47,10 +46,6 @@ class GradientClip {
 // The sum of squares in double. The order of additions depends on the size only. Runs at about
 // memory bandwidth.
 double SumOfSquares(absl::Span<const float> values);
-
-// True if the job clips the norms of updates that combine several batches. Then no process has the
-// whole gradient: parameter servers and workers compute the norm together.
-bool ClipsNormsOfUpdates(const proto::JobPlan& plan);
 
 }  // namespace cairn::nn
 

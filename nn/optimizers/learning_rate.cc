@@ -9,8 +9,8 @@
 #include "absl/strings/str_cat.h"
 #include "common/nearest_name.h"
 #include "common/status_macros.h"
-#include "nn/config/config_arguments.h"
-#include "proto/job.pb.h"
+#include "nn/config_arguments.h"
+#include "proto/objective.pb.h"
 
 namespace cairn::nn {
 namespace {

@@ -9,6 +9,7 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/status/statusor.h"
+#include "job/job_plan.h"
 #include "nn/optimizer.h"
 #include "nn/optimizers/gradient_clip.h"
 #include "nn/variable_spec.h"
@@ -65,7 +66,7 @@ class JobLayout {
       : plan_(plan),
         ps_(ps),
         consistency_(consistency),
-        clips_norms_of_updates_(nn::ClipsNormsOfUpdates(plan_)),
+        clips_norms_of_updates_(job::ClipsNormsOfUpdates(plan_)),
         variables_(std::move(variables)) {}
 
   void AddBlocks();

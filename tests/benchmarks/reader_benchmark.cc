@@ -13,7 +13,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "common/check.h"
-#include "nn/objective/objective.h"
+#include "nn/objective.h"
 #include "tests/nn/test_model.h"
 #include "worker/data/batch_loader.h"
 #include "worker/data/dataset.h"

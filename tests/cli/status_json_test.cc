@@ -2,8 +2,8 @@
 
 #include <limits>
 
-#include "common/report_keys.h"
 #include "gtest/gtest.h"
+#include "job/report_keys.h"
 
 namespace cairn::cli {
 namespace {
@@ -61,7 +61,7 @@ TEST(StatusJsonTest, NoMetricMayHaveTheNameOfAnotherKey) {
   }
   status.set_learning_rate(0.1);
   for (const auto& json : {StatusJson(status), EvaluationJson({}, {})}) {
-    for (const auto& [key, value] : json.items()) EXPECT_TRUE(IsReportKey(key)) << key;
+    for (const auto& [key, value] : json.items()) EXPECT_TRUE(job::IsReportKey(key)) << key;
   }
 }
 

@@ -3,9 +3,9 @@
 #include "absl/status/status.h"
 #include "cli/job_file.h"
 #include "common/check.h"
-#include "coordinator/job_plan.h"
 #include "coordinator/job_validation.h"
-#include "nn/config/job_numbers.h"
+#include "job/job_numbers.h"
+#include "job/job_plan.h"
 #include "tests/fuzz/fuzz_target.h"
 
 namespace cairn::fuzz {
@@ -20,14 +20,14 @@ bool RunInput(std::string_view input) {
 
   proto::JobRecord record;
   *record.mutable_job() = *job;
-  record.set_batches_per_update(coordinator::ResolveNumbers(*job).batches_per_update);
+  record.set_batches_per_update(job::ResolveNumbers(*job).batches_per_update);
   proto::InspectReply inspected;
   inspected.set_examples(60000);
   inspected.set_validation_examples(10000);
-  const auto plan = coordinator::MakeJobPlan(record, inspected);
+  const auto plan = job::MakeJobPlan(record, inspected);
   if (!plan.ok()) return false;
   CAIRN_CHECK(plan->batch_size() > 0 && plan->batches_per_epoch() > 0 && plan->total_batches() > 0);
-  CAIRN_CHECK(plan->total_batches() <= nn::kTotalBatchesMax);
+  CAIRN_CHECK(plan->total_batches() <= job::kTotalBatchesMax);
   return true;
 }
 

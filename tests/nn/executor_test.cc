@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "gtest/gtest.h"
+#include "job/job_objective.h"
 #include "nn/create_device.h"
 #include "proto/job.pb.h"
 #include "tests/nn/test_model.h"
@@ -71,7 +72,7 @@ class OutputsTest : public ::testing::Test {
   Result Train(const std::vector<std::string>& outputs, const proto::Job& job,
                const std::vector<int>& label_of) {
     const std::unique_ptr<Model> model = ModelOf(UsedBy(outputs), outputs);
-    const Objective objective = *Objective::Create(job, *model);
+    const Objective objective = *job::CreateObjective(job, *model);
     const auto executor =
         *Executor::Create(model.get(), &objective, {.batch_size = kExamples}, device_.get());
     for (size_t v = 0; v < model->variables().size(); ++v) {
@@ -174,7 +175,7 @@ TEST_F(OutputsTest, WhatHasNothingToTrainNeedsNoGradient) {
                {"fixed", "Dense", R"({"units": 1, "trainable": false})", {"x"}},
                {"free", "Dense", R"({"units": 1})", {"x"}}},
               {"fixed", "free"});
-  const Objective objective = *Objective::Create(JobOf({{"mse", 1}, {"mse", 1}}), *model);
+  const Objective objective = *job::CreateObjective(JobOf({{"mse", 1}, {"mse", 1}}), *model);
   const auto executor =
       *Executor::Create(model.get(), &objective, {.batch_size = 1}, device_.get());
   const float one[] = {1};

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "gtest/gtest.h"
+#include "job/job_objective.h"
 #include "nlohmann/json.hpp"
 #include "nn/create_device.h"
 #include "nn/executor.h"
@@ -49,7 +50,7 @@ class LayerReferenceTest : public ::testing::TestWithParam<Reference> {
     model_ = *std::move(model);
     outputs_ = reference.contains("outputs") ? reference.at("outputs")
                                              : json::array({reference.at("output")});
-    objective_ = *Objective::Create(SquaredOutputs(reference), *model_);
+    objective_ = *job::CreateObjective(SquaredOutputs(reference), *model_);
     device_ = *CreateDevice("cpu");
     batch_size_ = outputs_[0].at("shape")[0];
     executor_ =

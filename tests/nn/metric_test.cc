@@ -120,22 +120,5 @@ TEST(MetricTest, WrongArgumentsAreRefusedByName) {
   EXPECT_THAT(ErrorOf(config, "mse", {1}), HasSubstr("unknown argument 'threshold'"));
 }
 
-TEST(MetricTest, ArgumentsOfAJobStandWithTheirMetric) {
-  proto::Job job;
-  job.add_metrics("mae");
-  job.add_metrics("pr_auc");
-  proto::MetricArguments* more = job.add_metric_arguments();
-  more->set_index(1);
-  more->mutable_metric()->set_name("auc");
-  more->mutable_metric()->set_curve("PR");
-  more->set_output(3);
-  const std::vector<JobMetric> metrics = JobMetrics(job);
-  ASSERT_EQ(metrics.size(), 2u);
-  EXPECT_EQ(metrics[0].config.name(), "mae");
-  EXPECT_EQ(metrics[0].output, 0);
-  EXPECT_EQ(metrics[1].config.curve(), "PR");
-  EXPECT_EQ(metrics[1].output, 3);
-}
-
 }  // namespace
 }  // namespace cairn::nn

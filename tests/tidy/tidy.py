@@ -1,4 +1,4 @@
-#!/usr/bin/env python3
+#!/ usr / bin / env python3
 """Checks the house rules that a program can see. Prints every breach and fails if there is one.
 
 Run from anywhere: python3 tests/tidy/tidy.py. Needs clang for the thread-safety pass and the headers
@@ -12,15 +12,11 @@ import subprocess
 import sys
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-FILE_LINES_MAX = 500
+FILE_LINES_WARNED = 800
 FUNCTION_LINES_MAX = 70
-FOLDER_PAIRS_MAX = 15
-# Families: one table, one conformance suite, as many members as there are.
-FAMILIES = {"nn/layers", "nn/cpu", "nn/cuda", "nn/losses", "nn/metrics", "nn/optimizers",
-            "nn/formats", "cli/commands"}
-ROWS = {"common": 0, "proto": 0, "cluster": 1, "storage": 1, "nn": 1,
-        "ps_server": 2, "worker": 2, "coordinator": 2, "cli": 2}
-# Sources whose test is a suite over their family, or their only user's.
+ROWS = {"common": 0, "proto": 0, "cluster": 1, "storage": 1, "nn": 1, "job": 2,
+        "ps_server": 3, "worker": 3, "coordinator": 3, "cli": 3}
+#Sources whose test is a suite over their family, or their only user's.
 SUITE_OF_FAMILY = {"nn/layers": "nn/layers/conformance_test.cc",
                    "nn/cpu": "nn/layers/conformance_test.cc", "nn/cuda": "nn/cuda_test.cc",
                    "nn/metrics": "nn/metrics/conformance_test.cc",
@@ -40,11 +36,12 @@ def lines_of(name):
     return (ROOT / name).read_text(errors="replace").splitlines()
 
 
-def check_file_sizes():
+def warn_of_long_files():
+    """Not a breach: a file is split by subject, not by length."""
     for name in tracked(".h", ".cc", ".cu", ".py", ".sh", ".bzl"):
         count = len(lines_of(name))
-        if count > FILE_LINES_MAX:
-            yield f"{name}: {count} lines, at most {FILE_LINES_MAX}: split it by subject"
+        if count > FILE_LINES_WARNED:
+            print(f"{name}: {count} lines: is that one subject?")
 
 
 def check_function_sizes():
@@ -65,17 +62,6 @@ def check_function_sizes():
                 start = None
 
 
-def check_folder_sizes():
-    folders = {}
-    for name in tracked(".cc"):
-        folder = str(pathlib.PurePath(name).parent)
-        if folder.split("/")[0] in ROWS and folder not in FAMILIES:
-            folders[folder] = folders.get(folder, 0) + 1
-    for folder, count in folders.items():
-        if count > FOLDER_PAIRS_MAX + 1:  # main.cc
-            yield f"{folder}/: {count} sources, at most {FOLDER_PAIRS_MAX}: find the second subject"
-
-
 def check_includes():
     include = re.compile(r'^#include "([a-z_]+)/')
     for name in tracked(".h", ".cc", ".cu"):
@@ -87,6 +73,12 @@ def check_includes():
             target = match.group(1) if match else folder
             if target in ROWS and target != folder and ROWS[target] >= ROWS[folder] > 0:
                 yield f"{name}:{number}: {folder}/ may not include {target}/"
+
+
+def check_nn_knows_no_job():
+    for name in tracked(".h", ".cc", ".cu"):
+        if name.startswith("nn/") and any("proto/job.pb.h" in line for line in lines_of(name)):
+            yield f"{name}: nn/ may not include proto/job.pb.h: what is about a job stands in job/"
 
 
 def check_environment():
@@ -160,12 +152,12 @@ def check_thread_safety():
             yield from lines
 
 
-CHECKS = [check_file_sizes, check_function_sizes, check_folder_sizes, check_includes,
-          check_environment, check_words, check_rocksdb, check_tests, check_format,
+CHECKS = [check_function_sizes, check_includes, check_nn_knows_no_job, check_environment, check_words, check_rocksdb, check_tests, check_format,
           check_thread_safety]
 
 
 def main():
+    warn_of_long_files()
     breaches = [breach for check in CHECKS for breach in check()]
     print("\n".join(breaches) if breaches else "The house is tidy.")
     sys.exit(1 if breaches else 0)

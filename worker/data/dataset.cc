@@ -9,8 +9,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "common/status_macros.h"
-#include "nn/data/data_source.h"
-#include "nn/data/moments.h"
+#include "job/data_source.h"
+#include "job/moments.h"
 #include "worker/data/array_search.h"
 
 namespace cairn::worker {
@@ -44,7 +44,7 @@ absl::Status CheckFinite(const Array& array, double scale) {
 // What labels stand in the files as: numbers of classes, or what the loss takes.
 proto::DataType LabelType(const proto::DataSource& source, const nn::Model::Output& output,
                           const nn::Loss& loss) {
-  return nn::IsOneHot(source, output.name) ? proto::INT32 : loss.label_type();
+  return job::IsOneHot(source, output.name) ? proto::INT32 : loss.label_type();
 }
 
 struct Bounds {
@@ -145,7 +145,7 @@ absl::Status Dataset::AddLabels(Array array, const proto::DataSource& source,
     return Wrong(file, absl::StrCat("as many labels as of the first output expected: ", count_,
                                     " in ", labels_[0].array.file(), ", found ", array.rows()));
   }
-  const bool one_hot = nn::IsOneHot(source, output.name);
+  const bool one_hot = job::IsOneHot(source, output.name);
   if (one_hot && loss.label_type() == proto::INT32) {
     return Wrong(file, absl::StrCat("loss ", loss.name(),
                                     " takes class numbers, not vectors: leave out \"one_hot\""));
@@ -190,7 +190,7 @@ absl::Status Dataset::AddInput(Array array, const proto::DataSource& source,
   Column column;
   column.type = wanted.spec.type;
   column.elements = nn::ElementCount(wanted.spec.shape);
-  column.preprocessing = nn::Preprocessing(source, plan, model, input);
+  column.preprocessing = job::Preprocessing(source, plan, model, input);
   if (column.type == proto::INT32) {
     CAIRN_RETURN_IF_ERROR(CheckWhole(array));
   } else if (!source.allow_nan()) {
@@ -322,7 +322,7 @@ absl::StatusOr<std::vector<proto::DataPlan::Standardization>> Dataset::Measure(
                        " features on its last axis, at most ", kStandardizedMax,
                        " can be standardized; use \"scale\""));
     }
-    nn::Moments moments(places);
+    job::Moments moments(places);
     std::vector<float> values(column.elements);
     CAIRN_RETURN_IF_ERROR(column.array.ForEachRow([&](int64_t row, const char* bytes) {
       if (!is_training(row)) return absl::OkStatus();

@@ -10,10 +10,10 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
-#include "nn/data/preprocessing.h"
+#include "job/preprocessing.h"
 #include "nn/loss.h"
 #include "nn/model.h"
-#include "nn/objective/objective.h"
+#include "nn/objective.h"
 #include "proto/job.pb.h"
 #include "worker/data/array.h"
 #include "worker/data/permutation.h"
@@ -81,7 +81,7 @@ class Dataset {
     Array array;
     proto::DataType type = proto::FLOAT32;
     int64_t elements = 0;
-    nn::Preprocessing preprocessing;
+    job::Preprocessing preprocessing;
     // Above 0: whole numbers become vectors of so many elements.
     int64_t one_hot = 0;
   };

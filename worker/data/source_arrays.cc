@@ -11,7 +11,7 @@
 #include "absl/strings/str_cat.h"
 #include "common/status_macros.h"
 #include "common/thread_pool.h"
-#include "nn/data/data_source.h"
+#include "job/data_source.h"
 #include "worker/data/cifar_file.h"
 #include "worker/data/csv/csv_encoder.h"
 #include "worker/data/csv/csv_file.h"
@@ -179,7 +179,7 @@ absl::StatusOr<SourceFiles> ListSingle(const Source& source) {
 
 absl::Status NoFormat() {
   return absl::InvalidArgumentError(
-      absl::StrCat("the data source has none of the formats ", nn::kDataFormats));
+      absl::StrCat("the data source has none of the formats ", job::kDataFormats));
 }
 
 absl::StatusOr<SourceFiles> ListExamples(const proto::DataSource& source, const nn::Model& model) {

@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "common/span_recorder.h"
 #include "common/status_macros.h"
+#include "job/job_plan.h"
 #include "worker/step_phase.h"
 
 namespace cairn::worker {
@@ -16,7 +17,7 @@ constexpr cluster::PsClient::Group kPushGroup = 2;
 
 std::optional<UpdateNorms> NormsOf(const proto::JobPlan& plan, const nn::GradientClip& clip,
                                    const nn::Model& model, const BlockTable& table) {
-  if (!nn::ClipsNormsOfUpdates(plan)) return std::nullopt;
+  if (!job::ClipsNormsOfUpdates(plan)) return std::nullopt;
   return UpdateNorms(clip, &model, &table);
 }
 

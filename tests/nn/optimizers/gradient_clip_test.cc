@@ -68,21 +68,5 @@ TEST(GradientClipTest, EachNormOrThatOfAllDecides) {
   EXPECT_EQ(GradientClip::Create(config)->NormScales(sums), std::vector<float>(3, 0.25));
 }
 
-TEST(GradientClipTest, UpdatesOfSeveralBatchesAreClippedByAllTogether) {
-  proto::JobPlan plan;
-  plan.set_synchronous(true);
-  plan.set_batches_per_update(2);
-  EXPECT_FALSE(ClipsNormsOfUpdates(plan));
-  plan.mutable_job()->mutable_optimizer()->set_clipvalue(1);
-  EXPECT_FALSE(ClipsNormsOfUpdates(plan));
-  plan.mutable_job()->mutable_optimizer()->set_global_clipnorm(1);
-  EXPECT_TRUE(ClipsNormsOfUpdates(plan));
-  plan.set_batches_per_update(1);
-  EXPECT_FALSE(ClipsNormsOfUpdates(plan));
-  plan.set_batches_per_update(2);
-  plan.set_synchronous(false);
-  EXPECT_FALSE(ClipsNormsOfUpdates(plan));
-}
-
 }  // namespace
 }  // namespace cairn::nn

@@ -12,6 +12,7 @@
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "job/job_objective.h"
 #include "tests/worker/data/data_files.h"
 
 namespace cairn::worker {
@@ -139,7 +140,7 @@ struct TwoOutputs {
     proto::Job job;
     job.add_outputs()->mutable_loss()->set_name("sparse_categorical_crossentropy");
     job.add_outputs()->mutable_loss()->set_name("mse");
-    objective = *nn::Objective::Create(job, *model);
+    objective = *job::CreateObjective(job, *model);
   }
 
   absl::StatusOr<Dataset> LoadWith(const std::string& kinds, const std::string& sizes) const {
@@ -189,7 +190,7 @@ TEST(DatasetTest, ClassNumbersOfOneOutputBecomeVectors) {
   proto::Job job;
   job.add_outputs()->mutable_loss()->set_name("categorical_crossentropy");
   job.add_outputs()->mutable_loss()->set_name("mse");
-  two.objective = *nn::Objective::Create(job, *two.model);
+  two.objective = *job::CreateObjective(job, *two.model);
   auto source = Npy({NpyBytes("<f4", "(2, 2)", Raw<float>({1, 2, 3, 4}))},
                     NpyBytes("|u1", "(2,)", std::string("\2\0", 2)));
   source.mutable_npy()->add_labels(

@@ -10,7 +10,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "common/status_macros.h"
-#include "nn/data/csv_columns.h"
+#include "job/csv_columns.h"
 #include "worker/data/csv/csv_value.h"
 #include "worker/data/files/spool.h"
 
@@ -96,7 +96,7 @@ CsvEncoder::CsvEncoder(const proto::CsvSource& source, const proto::DataPlan& pl
 void CsvEncoder::AddColumn(const proto::CsvColumn& spec, const proto::DataPlan& plan, int target) {
   Column column;
   column.spec = spec;
-  column.categorical = nn::IsCategorical(spec);
+  column.categorical = job::IsCategorical(spec);
   if (column.categorical) {
     for (const std::string& name : VocabularyOf(spec, plan)) {
       column.ids.emplace(name, static_cast<int32_t>(column.ids.size()));

@@ -6,7 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "common/status_macros.h"
-#include "nn/data/csv_columns.h"
+#include "job/csv_columns.h"
 #include "worker/data/csv/csv_file.h"
 #include "worker/data/csv/csv_value.h"
 
@@ -71,7 +71,7 @@ class Survey {
 
  private:
   void Want(const proto::CsvColumn& column) {
-    const bool categorical = nn::IsCategorical(column);
+    const bool categorical = job::IsCategorical(column);
     const bool wants_mean = !categorical && column.missing().name() == "mean";
     if (!wants_mean && (!categorical || !column.vocabulary().empty())) return;
     subjects_.push_back({&column, categorical});

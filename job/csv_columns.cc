@@ -1,0 +1,181 @@
+#include "job/csv_columns.h"
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "common/status_macros.h"
+
+namespace cairn::job {
+namespace {
+
+template <typename... Parts>
+absl::Status Bad(const Parts&... parts) {
+  return absl::InvalidArgumentError(absl::StrCat(parts...));
+}
+
+absl::Status CheckVocabulary(const std::string& path, const proto::CsvColumn& column) {
+  std::set<std::string> names;
+  for (const std::string& name : column.vocabulary()) {
+    if (!names.insert(name).second) {
+      return Bad(path, ".vocabulary: \"", name, "\" is there twice; leave one of them");
+    }
+  }
+  const bool listed = names.empty() || names.count(column.missing().name()) > 0;
+  if (!column.has_missing() || listed || column.unknown()) return absl::OkStatus();
+  return Bad(path, ".missing: \"", column.missing().name(), "\" is not in the vocabulary");
+}
+
+absl::Status CheckCategorical(const std::string& path, const proto::CsvColumn& column) {
+  if (column.missing().has_value()) {
+    return Bad(path,
+               ".missing.value: a number, but the column holds names; say \"missing\": "
+               "\"NAME\"");
+  }
+  return CheckVocabulary(path, column);
+}
+
+absl::Status CheckNumeric(const std::string& path, const proto::CsvColumn& column) {
+  if (!column.vocabulary().empty()) {
+    return Bad(path,
+               ".vocabulary: is of categorical columns only; leave out \"categorical\": false");
+  }
+  if (column.unknown()) return Bad(path, ".unknown: is of categorical columns only");
+  if (column.one_hot()) return Bad(path, ".one_hot: is of categorical columns only");
+  const proto::CsvMissing& missing = column.missing();
+  if (!column.has_missing()) return absl::OkStatus();
+  if (missing.has_value() != missing.name().empty()) {
+    return Bad(path, ".missing: expected \"mean\" or {\"value\": NUMBER}");
+  }
+  if (missing.has_value()) {
+    if (std::isfinite(missing.value())) return absl::OkStatus();
+    return Bad(path, ".missing.value: ", missing.value(), " is not a finite number");
+  }
+  if (missing.name() == "mean") return absl::OkStatus();
+  return Bad(path, ".missing: \"", missing.name(), "\" is not \"mean\" or {\"value\": NUMBER}");
+}
+
+absl::Status CheckColumn(const std::string& path, const proto::CsvColumn& column) {
+  if (column.name().empty()) return Bad(path, ".name: is missing; say which column");
+  if (IsCategorical(column)) return CheckCategorical(path, column);
+  return CheckNumeric(path, column);
+}
+
+// `labels` is the number of label columns of the same output.
+absl::Status CheckLabel(const std::string& path, const proto::CsvColumn& column, int64_t labels) {
+  if (column.one_hot()) {
+    return Bad(path, ".one_hot: is of features; for labels it stands beside \"csv\"");
+  }
+  if (column.has_input()) return Bad(path, ".input: is of features only");
+  if (column.missing().name() == "mean" && !IsCategorical(column)) {
+    return Bad(path, ".missing: the mean of other labels is no label");
+  }
+  if (labels > 1 && IsCategorical(column)) {
+    return Bad(path, ".categorical: an output has one label column of names, here are ", labels,
+               " label columns");
+  }
+  return absl::OkStatus();
+}
+
+absl::Status CheckSigns(const std::string& path, const proto::CsvSource& source) {
+  if (source.has_delimiter()) {
+    const std::string& sign = source.delimiter();
+    if (sign.size() != 1 || sign == "\"" || sign == "\n" || sign == "\r") {
+      return Bad(path, ".delimiter: \"", sign, "\" is not one character, such as \";\" or a tab");
+    }
+  }
+  if (!source.labels().empty()) return absl::OkStatus();
+  return Bad(path, ".labels: is missing; say which column has the labels");
+}
+
+template <typename Places>
+std::vector<std::string> NamesOf(const Places& places) {
+  std::vector<std::string> names;
+  for (const auto& place : places) names.push_back(place.name);
+  return names;
+}
+
+// The input or output that a column names, if any.
+struct Said {
+  bool says = false;
+  std::string name;
+};
+
+// Checks that each of the model's inputs or outputs (`places`) has a column and that each column
+// names one of them. `list` is the path of the columns, `field` the name of the field that names
+// the place.
+absl::Status CheckShared(const std::string& list, const std::string& field,
+                         const std::vector<std::string>& places, const std::vector<Said>& columns) {
+  std::set<std::string> used;
+  for (size_t i = 0; i < columns.size(); ++i) {
+    const std::string at = absl::StrCat(list, "[", i, "].", field, ": ");
+    if (!columns[i].says) {
+      if (places.size() == 1) continue;
+      return Bad(at, "is missing; the model's ", field, "s are ", absl::StrJoin(places, ", "));
+    }
+    if (std::find(places.begin(), places.end(), columns[i].name) == places.end()) {
+      return Bad(at, "the model has no ", field, " \"", columns[i].name, "\"; it has ",
+                 absl::StrJoin(places, ", "));
+    }
+    used.insert(columns[i].name);
+  }
+  if (places.size() == 1 || used.size() == places.size()) return absl::OkStatus();
+  for (const std::string& place : places) {
+    if (used.count(place) > 0) continue;
+    return Bad(list, ": no column has \"", field, "\": \"", place, "\", which the model wants");
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+bool IsCategorical(const proto::CsvColumn& column) {
+  return column.has_categorical() ? column.categorical() : !column.vocabulary().empty();
+}
+
+absl::Status CheckCsvColumns(const std::string& path, const proto::CsvSource& source) {
+  CAIRN_RETURN_IF_ERROR(CheckSigns(path, source));
+  std::set<std::string> names;
+  const auto check = [&names](const std::string& at, const proto::CsvColumn& column) {
+    CAIRN_RETURN_IF_ERROR(CheckColumn(at, column));
+    if (names.insert(column.name()).second) return absl::OkStatus();
+    return Bad(at, ": column \"", column.name(), "\" is there twice; leave one of them");
+  };
+  for (int i = 0; i < source.features_size(); ++i) {
+    const std::string at = absl::StrCat(path, ".features[", i, "]");
+    CAIRN_RETURN_IF_ERROR(check(at, source.features(i)));
+    if (source.features(i).has_output()) return Bad(at, ".output: is of labels only");
+  }
+  for (int i = 0; i < source.labels_size(); ++i) {
+    const std::string at = absl::StrCat(path, ".labels[", i, "]");
+    CAIRN_RETURN_IF_ERROR(check(at, source.labels(i)));
+    const int64_t labels = std::count_if(
+        source.labels().begin(), source.labels().end(),
+        [&](const auto& other) { return other.output() == source.labels(i).output(); });
+    CAIRN_RETURN_IF_ERROR(CheckLabel(at, source.labels(i), labels));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status CheckCsvInputs(const std::string& path, const proto::CsvSource& source,
+                            const nn::Model& model) {
+  std::vector<Said> columns;
+  for (const proto::CsvColumn& column : source.features()) {
+    columns.push_back({column.has_input(), column.input()});
+  }
+  return CheckShared(path + ".features", "input", NamesOf(model.inputs()), columns);
+}
+
+absl::Status CheckCsvOutputs(const std::string& path, const proto::CsvSource& source,
+                             const nn::Model& model) {
+  std::vector<Said> columns;
+  for (const proto::CsvColumn& column : source.labels()) {
+    columns.push_back({column.has_output(), column.output()});
+  }
+  return CheckShared(path + ".labels", "output", NamesOf(model.outputs()), columns);
+}
+
+}  // namespace cairn::job

@@ -1,0 +1,30 @@
+#ifndef CAIRN_JOB_CSV_COLUMNS_H_
+#define CAIRN_JOB_CSV_COLUMNS_H_
+
+#include <string>
+
+#include "absl/status/status.h"
+#include "nn/model.h"
+#include "proto/job.pb.h"
+
+namespace cairn::job {
+
+// True if the column's values are names that are replaced by ids.
+bool IsCategorical(const proto::CsvColumn& column);
+
+// Validates the columns of a CSV source. `path` is the source's path in the job file ("train.csv").
+// INVALID_ARGUMENT starts with the field's path.
+absl::Status CheckCsvColumns(const std::string& path, const proto::CsvSource& source);
+
+// Checks that every input of the model has columns and that every column belongs to an input.
+// CheckCsvColumns must have accepted the source.
+absl::Status CheckCsvInputs(const std::string& path, const proto::CsvSource& source,
+                            const nn::Model& model);
+
+// Like CheckCsvInputs, for outputs and label columns.
+absl::Status CheckCsvOutputs(const std::string& path, const proto::CsvSource& source,
+                             const nn::Model& model);
+
+}  // namespace cairn::job
+
+#endif  // CAIRN_JOB_CSV_COLUMNS_H_

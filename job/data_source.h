@@ -1,0 +1,48 @@
+#ifndef CAIRN_JOB_DATA_SOURCE_H_
+#define CAIRN_JOB_DATA_SOURCE_H_
+
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "nn/model.h"
+#include "proto/job.pb.h"
+
+namespace cairn::job {
+
+// Validation of a job's data sources, without reading files. All errors are INVALID_ARGUMENT, start
+// with the field's path in the job file, and name the value and the valid ones.
+
+// Checks everything that does not depend on the model.
+absl::Status CheckJobData(const proto::Job& job);
+
+// Checks that the sources fit the model's inputs and outputs. CheckJobData must have accepted the
+// job, and ResolveLabels must have been applied.
+absl::Status CheckDataFitsModel(const proto::Job& job, const nn::Model& model);
+
+// A file name, or a pattern of file names, in a source.
+struct DataFile {
+  std::string path;  // The path of the field in the job file: "train.idx.features[0]".
+  std::string* name = nullptr;
+};
+
+// All file names of a source. The result points into `source`. `path` is the source's path in the
+// job file.
+std::vector<DataFile> FilesOf(const std::string& path, proto::DataSource* source);
+
+// The job's validation source with defaults applied: settings of labels, columns and preprocessing
+// that it does not set are the training source's, except `scale`, which belongs to the files.
+proto::DataSource ValidationSource(const proto::Job& job);
+
+// True if the labels of this output are class labels to be one-hot encoded.
+bool IsOneHot(const proto::DataSource& source, const std::string& output);
+
+// The name of the source's format, such as "npy"; empty if it has none.
+std::string FormatName(const proto::DataSource& source);
+
+// The list of formats for messages.
+inline constexpr char kDataFormats[] = "idx, npy, csv, cifar10, cifar100";
+
+}  // namespace cairn::job
+
+#endif  // CAIRN_JOB_DATA_SOURCE_H_

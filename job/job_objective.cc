@@ -1,0 +1,74 @@
+#include "job/job_objective.h"
+
+#include <cmath>
+#include <string>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "common/status_macros.h"
+
+namespace cairn::job {
+namespace {
+
+absl::Status At(const std::string& path, const absl::Status& status) {
+  if (status.ok()) return status;
+  return absl::Status(status.code(), absl::StrCat(path, ": ", status.message()));
+}
+
+// A field's path for error messages; names the output if the model has several.
+std::string PathOf(const char* field, const nn::Model& model, size_t output) {
+  if (model.outputs().size() == 1) return field;
+  return absl::StrCat(field, " of output '", model.outputs()[output].name, "'");
+}
+
+absl::StatusOr<nn::Objective::Term> CreateTerm(const proto::Job& job, const nn::Model& model,
+                                               int output) {
+  const bool is_said = output < job.outputs_size();
+  const proto::TrainedOutput said = is_said ? job.outputs(output) : proto::TrainedOutput();
+  auto loss = nn::CreateLoss(said.has_loss() ? said.loss() : job.loss());
+  CAIRN_RETURN_IF_ERROR(At(PathOf("loss", model, output), loss.status()));
+  const double weight = said.has_loss_weight() ? said.loss_weight() : 1;
+  if (!std::isfinite(static_cast<float>(weight))) {
+    return absl::InvalidArgumentError(absl::StrCat(PathOf("loss_weights", model, output), ": ",
+                                                   weight, " is not a finite float32"));
+  }
+  return nn::Objective::Term{.loss = *std::move(loss), .weight = weight};
+}
+
+}  // namespace
+
+std::vector<JobMetric> JobMetrics(const proto::Job& job) {
+  std::vector<JobMetric> metrics(job.metrics_size());
+  for (int i = 0; i < job.metrics_size(); ++i) metrics[i].config.set_name(job.metrics(i));
+  for (const proto::MetricArguments& more : job.metric_arguments()) {
+    if (more.index() >= metrics.size()) continue;
+    metrics[more.index()] = {more.metric(), static_cast<int>(more.output())};
+  }
+  return metrics;
+}
+
+absl::StatusOr<nn::Objective> CreateObjective(const proto::Job& job, const nn::Model& model) {
+  std::vector<nn::Objective::Term> terms;
+  std::vector<nn::Objective::Measure> measures;
+  const int outputs = static_cast<int>(model.outputs().size());
+  for (int output = 0; output < outputs; ++output) {
+    CAIRN_ASSIGN_OR_RETURN(terms.emplace_back(), CreateTerm(job, model, output));
+  }
+  const std::vector<JobMetric> metrics = JobMetrics(job);
+  for (size_t i = 0; i < metrics.size(); ++i) {
+    const std::string path =
+        outputs == 1 ? absl::StrCat("metrics[", i, "]") : absl::StrCat("metrics: ", job.metrics(i));
+    const int output = metrics[i].output;
+    if (output < 0 || output >= outputs) {
+      return absl::InvalidArgumentError(
+          absl::StrCat(path, ": the model has no output ", output, ", only ", outputs));
+    }
+    auto metric =
+        nn::CreateMetric(metrics[i].config, *terms[output].loss, model.outputs()[output].shape);
+    CAIRN_RETURN_IF_ERROR(At(path, metric.status()));
+    measures.push_back({.metric = *std::move(metric), .output = output});
+  }
+  return nn::Objective(std::move(terms), std::move(measures));
+}
+
+}  // namespace cairn::job

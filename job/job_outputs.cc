@@ -1,0 +1,167 @@
+#include "job/job_outputs.h"
+
+#include <set>
+#include <utility>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
+#include "common/nearest_name.h"
+#include "common/status_macros.h"
+
+namespace cairn::job {
+namespace {
+
+template <typename... Parts>
+absl::Status Bad(const Parts&... parts) {
+  return absl::InvalidArgumentError(absl::StrCat(parts...));
+}
+
+std::vector<std::string> OutputNames(const nn::Model& model) {
+  std::vector<std::string> names;
+  for (const nn::Model::Output& output : model.outputs()) names.push_back(output.name);
+  return names;
+}
+
+absl::StatusOr<int> FindOutput(const std::string& path, const std::string& name,
+                               const nn::Model& model) {
+  const std::vector<std::string> names = OutputNames(model);
+  for (size_t i = 0; i < names.size(); ++i) {
+    if (names[i] == name) return static_cast<int>(i);
+  }
+  return Bad(path, ": the model has no output '", name, "'; ", KnownNamesText(name, names));
+}
+
+// The job file's field that set the entry, for error messages.
+const char* FieldOf(const proto::TrainedOutput& said) {
+  if (said.has_loss()) return "loss";
+  return said.has_loss_weight() ? "loss_weights" : "metrics";
+}
+
+// The settings of each output, in the model's order.
+absl::StatusOr<std::vector<proto::TrainedOutput>> Collect(const nn::Model& model,
+                                                          const proto::Job& job) {
+  std::vector<proto::TrainedOutput> outputs(model.outputs().size());
+  for (const proto::TrainedOutput& said : job.outputs()) {
+    int position = static_cast<int>(said.position());
+    if (!said.name().empty()) {
+      CAIRN_ASSIGN_OR_RETURN(position, FindOutput(FieldOf(said), said.name(), model));
+    } else if (said.position() >= outputs.size()) {
+      return Bad(FieldOf(said), ": lists ", said.position() + 1, " outputs, the model has ",
+                 outputs.size());
+    }
+    outputs[position].MergeFrom(said);
+  }
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    outputs[i].set_name(model.outputs()[i].name);
+    outputs[i].set_position(static_cast<uint32_t>(i));
+    if (outputs[i].has_loss()) continue;
+    if (!job.has_loss()) {
+      return Bad("loss: says nothing of the model's output '", outputs[i].name(),
+                 "'; every output has a loss");
+    }
+    *outputs[i].mutable_loss() = job.loss();
+  }
+  return outputs;
+}
+
+void SetOnlyOutput(proto::TrainedOutput only, proto::Job* job) {
+  *job->mutable_loss() = only.loss();
+  if (!only.metrics().empty()) {
+    *job->mutable_metrics() = only.metrics();
+    *job->mutable_metric_arguments() = only.metric_arguments();
+  }
+  job->clear_outputs();
+  if (only.has_loss_weight()) job->add_outputs()->set_loss_weight(only.loss_weight());
+}
+
+void AddMetric(const std::string& name, const proto::Metric& metric, uint32_t output,
+               proto::Job* job) {
+  proto::MetricArguments* arguments = job->add_metric_arguments();
+  arguments->set_index(job->metrics_size());
+  arguments->set_output(output);
+  *arguments->mutable_metric() = metric;
+  job->add_metrics(absl::StrCat(job->outputs(static_cast<int>(output)).name(), "_", name));
+}
+
+void AddMetrics(const proto::TrainedOutput& output, proto::Job* job) {
+  std::vector<proto::Metric> metrics(output.metrics_size());
+  for (int i = 0; i < output.metrics_size(); ++i) metrics[i].set_name(output.metrics(i));
+  for (const proto::MetricArguments& more : output.metric_arguments()) {
+    if (more.index() < metrics.size()) metrics[more.index()] = more.metric();
+  }
+  for (int i = 0; i < output.metrics_size(); ++i) {
+    AddMetric(output.metrics(i), metrics[i], output.position(), job);
+  }
+}
+
+absl::Status SetOutputs(const std::vector<proto::TrainedOutput>& outputs, proto::Job* job) {
+  if (!job->metrics().empty()) {
+    return Bad("metrics: is one list, the model has ", outputs.size(),
+               " outputs; say a list of lists, or an object with a list for each output's name");
+  }
+  job->clear_metric_arguments();
+  job->clear_loss();
+  job->clear_outputs();
+  proto::Metric loss;
+  loss.set_name("loss");
+  for (const proto::TrainedOutput& output : outputs) {
+    proto::TrainedOutput* added = job->add_outputs();
+    *added = output;
+    added->clear_metrics();
+    added->clear_metric_arguments();
+    AddMetric("loss", loss, output.position(), job);
+  }
+  for (const proto::TrainedOutput& output : outputs) AddMetrics(output, job);
+  return absl::OkStatus();
+}
+
+// Sorts the source's labels into the order of the model's outputs; label_outputs(i) names the
+// output of labels(i).
+template <typename Source>
+absl::Status Reorder(const std::string& path, const nn::Model& model, Source* source) {
+  if (source->label_outputs().empty()) return absl::OkStatus();
+  if (source->label_outputs_size() != source->labels_size()) {
+    return Bad(path, ".label_outputs: names ", source->label_outputs_size(), " outputs for ",
+               source->labels_size(), " labels");
+  }
+  std::vector<std::string> ordered(model.outputs().size());
+  for (int i = 0; i < source->labels_size(); ++i) {
+    CAIRN_ASSIGN_OR_RETURN(const int output,
+                           FindOutput(path + ".labels", source->label_outputs(i), model));
+    ordered[output] = source->labels(i);
+  }
+  for (size_t i = 0; i < ordered.size(); ++i) {
+    if (!ordered[i].empty()) continue;
+    return Bad(path, ".labels: says nothing of the model's output '", model.outputs()[i].name, "'");
+  }
+  source->clear_label_outputs();
+  source->mutable_labels()->Assign(ordered.begin(), ordered.end());
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::Status ResolveOutputs(const nn::Model& model, proto::Job* job) {
+  const std::vector<std::string> names = OutputNames(model);
+  if (names.size() == 1 && job->outputs().empty()) return absl::OkStatus();
+  if (std::set<std::string>(names.begin(), names.end()).size() != names.size()) {
+    return Bad("model: lists an output twice, which would have two losses");
+  }
+  CAIRN_ASSIGN_OR_RETURN(std::vector<proto::TrainedOutput> outputs, Collect(model, *job));
+  if (names.size() > 1) return SetOutputs(outputs, job);
+  SetOnlyOutput(std::move(outputs[0]), job);
+  return absl::OkStatus();
+}
+
+absl::Status ResolveLabels(const std::string& path, const nn::Model& model,
+                           proto::DataSource* source) {
+  for (const std::string& output : source->one_hot_outputs()) {
+    CAIRN_RETURN_IF_ERROR(FindOutput(path + ".one_hot", output, model).status());
+  }
+  if (source->has_idx()) return Reorder(path + ".idx", model, source->mutable_idx());
+  if (source->has_npy()) return Reorder(path + ".npy", model, source->mutable_npy());
+  return absl::OkStatus();
+}
+
+}  // namespace cairn::job

@@ -1,0 +1,134 @@
+#include "job/job_plan.h"
+
+#include <algorithm>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "common/status_macros.h"
+#include "job/job_numbers.h"
+
+namespace cairn::job {
+namespace {
+
+// More than any cluster has.
+constexpr int64_t kPsMax = int64_t{1} << 16;
+// An evaluation keeps the sums of each.
+constexpr int64_t kValidationBatchesMax = int64_t{1} << 24;
+
+int64_t BatchesOf(int64_t examples, int64_t batch_size) {
+  return examples / batch_size + (examples % batch_size != 0);
+}
+
+absl::Status CheckBatches(const char* path, int64_t examples, int64_t batch_size, int64_t most) {
+  if (examples < 1) {
+    return absl::InvalidArgumentError(absl::StrCat(path, ": there are no examples in the data"));
+  }
+  if (BatchesOf(examples, batch_size) <= most) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat(path, ": ", examples, " examples in batches of ",
+                                                 batch_size, " are more than ", most,
+                                                 " batches; say a larger batch_size"));
+}
+
+}  // namespace
+
+JobNumbers ResolveNumbers(const proto::Job& job) {
+  JobNumbers numbers;
+  if (job.has_batch_size()) numbers.batch_size = job.batch_size();
+  if (job.has_seed()) numbers.seed = job.seed();
+  if (job.has_shuffle()) numbers.shuffle = job.shuffle();
+  const proto::ParameterServerStrategy& strategy = job.strategy().parameter_server();
+  if (strategy.mode() == "sync") {
+    numbers.synchronous = true;
+    numbers.batches_per_update = strategy.batches_per_update();
+    numbers.window = 0;
+  } else if (strategy.mode() == "stale") {
+    numbers.window = strategy.window();
+  }
+  return numbers;
+}
+
+int64_t CopiesWanted(const proto::Job& job) {
+  return job.checkpoint().has_copies() ? job.checkpoint().copies() : 2;
+}
+
+absl::StatusOr<proto::JobPlan> MakeJobPlan(const proto::JobRecord& record,
+                                           const proto::InspectReply& inspected) {
+  const proto::Job& job = record.job();
+  const bool validates = job.has_validation() || job.has_validation_fraction();
+  const JobNumbers numbers = ResolveNumbers(job);
+  CAIRN_RETURN_IF_ERROR(
+      CheckBatches("train", inspected.examples(), numbers.batch_size, kTotalBatchesMax));
+  if (validates) {
+    CAIRN_RETURN_IF_ERROR(CheckBatches("validation", inspected.validation_examples(),
+                                       numbers.batch_size, kValidationBatchesMax));
+  }
+  const int64_t per_epoch = BatchesOf(inspected.examples(), numbers.batch_size);
+  const int64_t epochs_max = kTotalBatchesMax / per_epoch;
+  if (!job.has_steps() && job.epochs() > epochs_max) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("epochs: ", job.epochs(), " epochs of ", per_epoch, " batches are more than ",
+                     kTotalBatchesMax, " batches; say at most ", epochs_max));
+  }
+  proto::JobPlan plan;
+  plan.set_job_id(record.job_id());
+  *plan.mutable_job() = job;
+  *plan.mutable_model() = record.model();
+  *plan.mutable_partition() = record.partition();
+  plan.set_weights_uploaded(record.weights_follow());
+  plan.set_examples(inspected.examples());
+  plan.set_validation_examples(validates ? inspected.validation_examples() : 0);
+  plan.set_batch_size(numbers.batch_size);
+  plan.set_batches_per_epoch(per_epoch);
+  plan.set_total_batches(job.has_steps() ? job.steps() : job.epochs() * per_epoch);
+  plan.set_synchronous(numbers.synchronous);
+  plan.set_batches_per_update(record.batches_per_update());
+  plan.set_window(numbers.window);
+  plan.set_seed(numbers.seed);
+  plan.set_shuffle(numbers.shuffle);
+  *plan.mutable_data() = inspected.data();
+  return plan;
+}
+
+absl::Status CheckJournalled(const proto::JobRecord& record,
+                             const std::optional<proto::JobPlan>& plan) {
+  struct Number {
+    const char* name;
+    int64_t value;
+    int64_t smallest;
+    int64_t largest;
+  };
+  std::vector<Number> numbers = {{"partition.ps_count", record.partition().ps_count(), 1, kPsMax}};
+  if (plan.has_value()) {
+    // Blocks may have moved to another number of ps, but they are the same blocks.
+    const int64_t blocks = record.partition().blocks_size();
+    const int64_t total = plan->total_batches();
+    const int64_t synchronous = plan->synchronous() ? 1 : 0;
+    numbers.insert(
+        numbers.end(),
+        {{"plan.job_id", static_cast<int64_t>(plan->job_id() - record.job_id()), 0, 0},
+         {"plan.partition.ps_count", plan->partition().ps_count(), 1, kPsMax},
+         {"plan.partition.blocks", plan->partition().blocks_size(), blocks, blocks},
+         {"plan.batch_size", plan->batch_size(), 1, INT32_MAX},
+         {"plan.total_batches", total, 1, kTotalBatchesMax},
+         {"plan.batches_per_epoch", plan->batches_per_epoch(), 1, kTotalBatchesMax},
+         {"plan.batches_per_update", plan->batches_per_update(), 1, synchronous ? INT32_MAX : 1},
+         {"plan.validation_examples", plan->validation_examples(), 0,
+          kValidationBatchesMax * std::max<int64_t>(1, plan->batch_size())},
+         {"plan.window", plan->window(), synchronous - 1, synchronous ? 0 : INT32_MAX}});
+  }
+  for (const Number& number : numbers) {
+    if (number.value >= number.smallest && number.value <= number.largest) continue;
+    return absl::DataLossError(absl::StrCat(
+        "the journal's records of job ", record.job_id(), " make no sense: ", number.name, " is ",
+        number.value, ", not between ", number.smallest, " and ", number.largest));
+  }
+  return absl::OkStatus();
+}
+
+bool ClipsNormsOfUpdates(const proto::JobPlan& plan) {
+  const proto::Optimizer& optimizer = plan.job().optimizer();
+  return plan.synchronous() && plan.batches_per_update() > 1 &&
+         (optimizer.has_clipnorm() || optimizer.has_global_clipnorm());
+}
+
+}  // namespace cairn::job

@@ -1,0 +1,15 @@
+#ifndef CAIRN_JOB_REPORT_KEYS_H_
+#define CAIRN_JOB_REPORT_KEYS_H_
+
+#include <string_view>
+
+namespace cairn::job {
+
+// Whether the JSON reports on a job (`cairn status`, `history`, `evaluate`) use `name` as a key of
+// their own. Metrics are reported beside these keys under their own names, so no metric may have
+// such a name.
+bool IsReportKey(std::string_view name);
+
+}  // namespace cairn::job
+
+#endif  // CAIRN_JOB_REPORT_KEYS_H_

@@ -1,0 +1,49 @@
+#ifndef CAIRN_NN_OBJECTIVE_H_
+#define CAIRN_NN_OBJECTIVE_H_
+
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "nn/loss.h"
+#include "nn/metric.h"
+
+namespace cairn::nn {
+
+// The training objective and the metrics of a model. Each output has a loss; the model's loss is
+// their sum, weighted by Keras's loss_weights. Immutable and thread-safe.
+class Objective {
+ public:
+  struct Term {
+    std::unique_ptr<const Loss> loss;
+    double weight = 1;
+  };
+
+  struct Measure {
+    std::unique_ptr<const Metric> metric;
+    // An index into Model::outputs().
+    int output = 0;
+  };
+
+  // No objective: batches have no labels.
+  Objective() = default;
+  // The objective of a model with one output, without metrics.
+  explicit Objective(std::unique_ptr<const Loss> loss) {
+    terms_.push_back({.loss = std::move(loss)});
+  }
+  Objective(std::vector<Term> terms, std::vector<Measure> measures)
+      : terms_(std::move(terms)), measures_(std::move(measures)) {}
+
+  // One term per model output, in order; empty if there is no loss.
+  const std::vector<Term>& terms() const { return terms_; }
+  // The metrics, in the order of Job.metrics.
+  const std::vector<Measure>& measures() const { return measures_; }
+
+ private:
+  std::vector<Term> terms_;
+  std::vector<Measure> measures_;
+};
+
+}  // namespace cairn::nn
+
+#endif  // CAIRN_NN_OBJECTIVE_H_

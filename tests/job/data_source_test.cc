@@ -1,0 +1,165 @@
+#include "job/data_source.h"
+
+#include <google/protobuf/util/json_util.h>
+
+#include <set>
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include "gtest/gtest.h"
+#include "tests/nn/test_model.h"
+
+namespace cairn::job {
+namespace {
+
+proto::Job JobOf(const std::string& json) {
+  proto::Job job;
+  EXPECT_TRUE(google::protobuf::util::JsonStringToMessage(json, &job).ok()) << json;
+  return job;
+}
+
+constexpr char kNpy[] = R"("train": {"npy": {"features": ["x"], "labels": ["y"]}})";
+
+struct Case {
+  std::string job;
+  std::string message;
+};
+
+TEST(DataSourceTest, EveryMistakeIsNamedWithItsPath) {
+  const std::string npy = kNpy;
+  const std::vector<Case> cases = {
+      {R"({"train": {"idx": {"labels": ["y"]}}})",
+       R"(train.idx.features: is missing; for example "features": "x.npy")"},
+      {R"({"train": {"npy": {"features": ["x"]}}})",
+       R"(train.npy.labels: is missing; for example "labels": "y.npy")"},
+      {R"({"train": {"npy": {"features": ["x"], "labels": [""]}}})",
+       R"(train.npy.labels: "" is not the name of a file)"},
+      {R"({"train": {"npy": {"features": ["x"], "labels": ["y"]}, "sample_weight": [""]}})",
+       R"(train.sample_weight: "" is not the name of a file)"},
+      {R"({"train": {"cifar10": {}}})",
+       R"(train.cifar10.files: is missing; for example "files": "data_batch_*.bin")"},
+      {R"({"train": {"cifar100": {"files": ["a"], "labels": "rough"}}})",
+       R"(train.cifar100.labels: "rough" is not one of fine, coarse)"},
+      {R"({"train": {"csv": {"files": []}}})",
+       R"(train.csv.files: is missing; for example "files": "train-*.csv")"},
+      {"{" + npy + R"(, "validation_fraction": 0})",
+       "validation_fraction: 0 is not above 0 and below 1"},
+      {"{" + npy + R"(, "validation_fraction": "NaN"})",
+       "validation_fraction: nan is not above 0 and below 1"},
+      {"{" + npy + R"(, "validation_choice": "last"})",
+       R"(validation_choice: says which rows "validation_fraction" takes, which is missing)"},
+      {"{" + npy + R"(, "validation_fraction": 0.5, "validation_choice": "best"})",
+       R"(validation_choice: "best" is not one of last, random)"},
+      {"{" + npy + R"(, "validation": {"npy": {"features": ["x"], "labels": ["y"]}},
+                      "validation_fraction": 0.5})",
+       R"(validation_fraction: stands beside "validation"; leave one of them)"},
+      {"{" + npy + R"(, "validation": {"npy": {"features": ["x"], "labels": ["y"]},
+                      "standardize": true}})",
+       R"(validation.standardize: is the training data's to say; set it in "train")"},
+      {"{" + npy + R"(, "shuffle_block": 0})",
+       "shuffle_block: 0 is not a whole number of 1 or more"},
+      {"{" + npy + R"(, "shuffle_block": 8, "shuffle": false})",
+       R"(shuffle_block: 8 says how to shuffle, "shuffle" says not to)"},
+  };
+  std::set<std::string> messages;
+  for (const Case& one : cases) {
+    const absl::Status status = CheckJobData(JobOf(one.job));
+    EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
+    EXPECT_EQ(status.message(), one.message);
+    EXPECT_TRUE(messages.insert(one.message).second);
+  }
+  EXPECT_TRUE(CheckJobData(JobOf("{" + npy + R"(, "validation_fraction": 0.25,
+      "validation_choice": "random", "shuffle_block": 64})"))
+                  .ok());
+}
+
+TEST(DataSourceTest, EveryOutputHasAFileOfLabels) {
+  const auto two = testing::ModelOf({{"in", "InputLayer", R"({"batch_shape": [null, 2]})"},
+                                     {"a", "Dense", R"({"units": 1})", {"in"}},
+                                     {"b", "Dense", R"({"units": 1})", {"in"}}},
+                                    {"a", "b"});
+  const auto refusal = [&two](const std::string& train) {
+    return std::string(CheckDataFitsModel(JobOf(R"({"train": {)" + train + "}}"), *two).message());
+  };
+  EXPECT_EQ(refusal(R"("npy": {"features": ["x"], "labels": ["y", "z"]})"), "");
+  EXPECT_EQ(refusal(R"("idx": {"features": ["x"], "labels": ["y"]})"),
+            "train.idx.labels: names 1 file, the model has 2 outputs; one file, or pattern, per "
+            "output");
+  EXPECT_EQ(refusal(R"("cifar10": {"files": ["c"]})"),
+            "train: the model has 2 outputs, CIFAR has labels for one");
+  EXPECT_EQ(refusal(R"("npy": {"features": ["x"], "labels": ["y", "z"]}, "oneHot": true)"),
+            "train.one_hot: the model has 2 outputs; say which of them have vectors: "
+            "{\"a\": true}");
+  EXPECT_EQ(refusal(R"("npy": {"features": ["x"], "labels": ["y", "z"]}, "oneHotOutputs": ["a"])"),
+            "");
+}
+
+TEST(DataSourceTest, ManyFilesAreTheRowsOfOneInputOrTheInputsOfAModel) {
+  const auto one = testing::ModelOf(
+      {{"in", "InputLayer", R"({"batch_shape": [null, 2]})"}, {"out", "Dense", R"({"units": 1})"}});
+  const auto two = testing::ModelOf({{"a", "InputLayer", R"({"batch_shape": [null, 2]})"},
+                                     {"b", "InputLayer", R"({"batch_shape": [null, 2]})"},
+                                     {"both", "Concatenate", "{}", {"a", "b"}},
+                                     {"out", "Dense", R"({"units": 1})", {"both"}}});
+  const auto three_files =
+      JobOf(R"({"train": {"npy": {"features": ["p", "q", "r"], "labels": ["y"]}}})");
+  EXPECT_TRUE(CheckDataFitsModel(three_files, *one).ok());
+  EXPECT_EQ(CheckDataFitsModel(three_files, *two).message(),
+            "train.npy.features: names 3 files, the model has 2 inputs; one file, or pattern, per "
+            "input");
+  EXPECT_EQ(
+      CheckDataFitsModel(JobOf(R"({"train": {"cifar10": {"files": ["c"]}}})"), *two).message(),
+      "train: the model has 2 inputs, CIFAR's images are one");
+}
+
+TEST(DataSourceTest, FilesAreListedWithTheirPathsAndCanBeChanged) {
+  proto::Job job = JobOf(
+      R"({"train": {"idx": {"features": ["x"], "labels": ["y", "z"]}, "sample_weight": ["w"]}})");
+  std::vector<std::string> seen;
+  for (const DataFile& file : FilesOf("train", job.mutable_train())) {
+    seen.push_back(file.path + "=" + *file.name);
+    file.name->insert(0, "/d/");
+  }
+  EXPECT_EQ(seen, (std::vector<std::string>{"train.idx.features[0]=x", "train.idx.labels[0]=y",
+                                            "train.idx.labels[1]=z", "train.sample_weight[0]=w"}));
+  EXPECT_EQ(job.train().idx().labels(1), "/d/z");
+}
+
+TEST(DataSourceTest, FormatsHaveTheNamesOfTheJobFile) {
+  EXPECT_EQ(FormatName(JobOf(R"({"train": {"cifar100": {}}})").train()), "cifar100");
+  EXPECT_EQ(FormatName(JobOf(R"({"train": {"scale": 2}})").train()), "");
+}
+
+TEST(DataSourceTest, ValidationTakesFromTrainingWhatItDoesNotSay) {
+  const proto::DataSource source = ValidationSource(JobOf(R"({
+    "train": {"csv": {"files": ["t"], "labels": [{"name": "y"}], "delimiter": ";",
+                      "missing": ["?"], "header": false},
+              "scale": 2, "standardize": true, "one_hot": true},
+    "validation": {"csv": {"files": ["v"], "missing": ["NA"]}, "one_hot": false}})"));
+  EXPECT_EQ(source.csv().files(0), "v");
+  EXPECT_EQ(source.csv().labels(0).name(), "y");
+  EXPECT_EQ(source.csv().delimiter(), ";");
+  EXPECT_EQ(source.csv().missing(0), "NA");
+  EXPECT_FALSE(source.csv().header());
+  EXPECT_TRUE(source.standardize());
+  EXPECT_FALSE(source.one_hot());
+  EXPECT_FALSE(source.has_scale());
+}
+
+TEST(DataSourceTest, LabelsOfAllOutputsOrOfSomeAreOneHot) {
+  const std::string some = R"({"train": {"npy": {}, "one_hot_outputs": ["a"]}, "validation": )";
+  const std::tuple<const char*, bool, bool> cases[] = {
+      {R"({"npy": {}}})", true, false},
+      {R"({"npy": {}, "one_hot_outputs": ["b"]}})", false, true},
+      {R"({"npy": {}, "one_hot": false}})", false, false},
+      {R"({"npy": {}, "one_hot": true}})", true, true}};
+  for (const auto& [validation, a, b] : cases) {
+    const proto::DataSource source = ValidationSource(JobOf(some + validation));
+    EXPECT_EQ(IsOneHot(source, "a"), a) << validation;
+    EXPECT_EQ(IsOneHot(source, "b"), b) << validation;
+  }
+}
+
+}  // namespace
+}  // namespace cairn::job

@@ -1,0 +1,39 @@
+#include "job/moments.h"
+
+#include <cmath>
+#include <limits>
+#include <vector>
+
+#include "gtest/gtest.h"
+
+namespace cairn::job {
+namespace {
+
+TEST(MomentsTest, EveryPlaceHasItsOwnMeanAndDeviation) {
+  Moments moments(2);
+  moments.Add({1, 10});
+  moments.Add({2, 10, 6, 10});
+  const auto result = moments.Result();
+  EXPECT_DOUBLE_EQ(result.mean(0), 3);
+  EXPECT_DOUBLE_EQ(result.deviation(0), std::sqrt(14.0 / 3));  // (4 + 1 + 9) / 3
+  EXPECT_DOUBLE_EQ(result.mean(1), 10);
+  EXPECT_DOUBLE_EQ(result.deviation(1), 0);
+}
+
+TEST(MomentsTest, ALargeMeanDoesNotHideASmallDeviation) {
+  Moments moments(1);
+  for (int i = 0; i < 100000; ++i) moments.Add({i % 2 == 0 ? 1000000.0f : 1000001.0f});
+  EXPECT_NEAR(moments.Result().mean(0), 1000000.5, 1e-6);
+  EXPECT_NEAR(moments.Result().deviation(0), 0.5, 1e-6);
+}
+
+TEST(MomentsTest, WhatIsNotFiniteDoesNotCount) {
+  Moments moments(2);
+  moments.Add({1, std::nanf(""), 3, std::numeric_limits<float>::infinity()});
+  EXPECT_EQ(moments.Result().mean(0), 2);
+  EXPECT_EQ(moments.Result().mean(1), 0);
+  EXPECT_EQ(moments.Result().deviation(1), 1);
+}
+
+}  // namespace
+}  // namespace cairn::job
