@@ -13,40 +13,43 @@
 
 namespace cairn::coordinator {
 
-// What a cut is made for.
+// Why a cut is made and what happens to it afterwards.
 struct CutPurpose {
   std::string reason;  // As Manifest.reason.
   bool persist = false;
   bool evaluate = false;
-  // The epoch that it ends; -1: none.
+  // The epoch that the cut ends; -1: none.
   int64_t epoch = -1;
 };
 
-// One attempt to have every ps keep its values at the same place in the job: first the workers come
-// to rest, then every ps cuts, then the ledgers show whether all have the same batches. A pure
-// machine: says what is waited for, sends nothing.
+// One attempt to make every ps keep its values at the same point of the job. The phases: the
+// workers come to rest, every ps cuts, and the ledgers are compared to see whether all blocks have
+// the same batches.
+//
+// Pure state machine: it reports what it waits for and sends nothing. Not thread-safe.
 class AlignedCut {
  public:
-  // `hold`: the number under which workers are asked to hold. `end`: batches below it are finished
-  // first (it is the end of what may be leased meanwhile).
+  // `hold`: the number of the hold commands sent to the workers. `end`: batches below it are
+  // finished before the cut; nothing at or above it is leased meanwhile.
   AlignedCut(CutPurpose purpose, uint64_t hold, int64_t end)
       : purpose_(std::move(purpose)), hold_(hold), end_(end) {}
 
   void AwaitHeld(TaskId worker) { holding_.insert(worker); }
-  // False: an answer to an older hold, or one that was not asked.
+  // Returns false for a reply to an older hold, or from a worker that was not awaited.
   bool Held(TaskId worker, uint64_t hold);
   void WorkerGone(TaskId worker) { holding_.erase(worker); }
   bool holding() const { return !holding_.empty(); }
   const std::set<TaskId>& holding_workers() const { return holding_; }
 
-  // Every ps of `ps_count` was told to cut under this number.
+  // Every one of `ps_count` ps was told to cut under this number.
   void Begin(uint64_t cut, uint32_t ps_count);
   bool begun() const { return cut_ != 0; }
   void Reply(uint32_t ps, const proto::CutReply& reply);
   bool complete() const { return begun() && replies_.size() == ps_count_; }
   bool Awaits(uint32_t ps) const { return begun() && !replies_.contains(ps); }
 
-  // What all ledgers say, complete() only. The error is a ps's, and names it.
+  // Combines the ledgers of all ps. Requires complete(). An error is the reply of a ps, which it
+  // names.
   absl::StatusOr<Settled> Result(int64_t total_batches) const;
 
   const CutPurpose& purpose() const { return purpose_; }

@@ -7,7 +7,7 @@ namespace cairn::coordinator {
 
 void BatchRanges::Add(int64_t begin, int64_t end) {
   if (begin >= end) return;
-  // Everything that overlaps or touches becomes part of one range.
+  // Merge every range that overlaps or touches [begin, end) into one.
   auto it = ranges_.upper_bound(begin);
   if (it != ranges_.begin() && std::prev(it)->second >= begin) --it;
   while (it != ranges_.end() && it->first <= end) {

@@ -6,8 +6,8 @@
 
 namespace cairn::coordinator {
 
-// A set of batch numbers, kept as ranges: costs memory by the number of gaps, not of batches.
-// Changes cost O(log ranges) and the ranges that they cover.
+// A set of batch numbers, stored as ranges: memory grows with the number of gaps, not of batches. A
+// change costs O(log ranges) plus the ranges that it covers. Not thread-safe.
 class BatchRanges {
  public:
   using Map = std::map<int64_t, int64_t>;  // begin -> end; disjoint, not touching.
@@ -25,13 +25,13 @@ class BatchRanges {
   bool Contains(int64_t batch) const;
   bool empty() const { return ranges_.empty(); }
   int64_t size() const { return size_; }
-  // The smallest member; the set is not empty.
+  // The smallest member. Requires a non-empty set.
   int64_t front() const { return ranges_.begin()->first; }
-  // One past the largest member; the set is not empty.
+  // One past the largest member. Requires a non-empty set.
   int64_t end() const { return ranges_.rbegin()->second; }
-  // How many members are smaller than `limit`.
+  // The number of members below `limit`.
   int64_t CountBelow(int64_t limit) const;
-  // The members of [begin, end).
+  // The members in [begin, end).
   BatchRanges Intersection(int64_t begin, int64_t end) const;
   BatchRanges Intersection(const BatchRanges& other) const;
 

@@ -16,29 +16,30 @@ namespace cairn::coordinator {
 
 using CheckpointCallback = absl::AnyInvocable<void(absl::StatusOr<proto::Manifest>)>;
 
-// Who waits for a checkpoint, and for which: one that still has to be made, or one that exists and
-// is being copied. Callbacks are put into the outbox. Not thread-safe.
+// The clients that wait for a checkpoint. A request starts out open and becomes made when a
+// checkpoint with its reason exists; it is answered once the copies of that checkpoint are
+// finished. Callbacks run through the outbox. Not thread-safe.
 class CheckpointRequests {
  public:
-  // `reason`: as Manifest.reason, "asked" or "stop".
+  // `reason`: as in Manifest.reason, "asked" or "stop".
   void Add(const std::string& reason, CheckpointCallback callback) {
     requests_.push_back({reason, std::move(callback), std::nullopt});
   }
-  // Of the oldest for which a checkpoint still has to be made.
+  // The reason of the oldest open request.
   std::optional<std::string> NextReason() const;
 
-  // Whether somebody waits for one of this reason that still has to be made.
+  // Whether a request with this reason is open.
   bool Awaited(const std::string& reason) const;
-  // Nobody waits any more for one of this reason that still has to be made. They are not answered.
+  // Removes open requests with this reason without answering them.
   void Withdraw(const std::string& reason);
 
-  // A checkpoint exists: it is the one for those with its reason.
+  // Assigns an existing checkpoint to the open requests with its reason.
   void Made(const proto::Manifest& manifest);
-  // Nothing more happens to it: those who waited for it have it.
+  // The copies of this checkpoint are finished: answers its requests.
   void Complete(const proto::Manifest& manifest, Outbox* outbox);
-  // One could not be made, which is told to all for whom none exists.
+  // A checkpoint could not be made: answers all open requests with the error.
   void Failed(const absl::Status& why, Outbox* outbox);
-  // All are answered: with the checkpoint if it exists, else with `why`.
+  // Answers every request: with its checkpoint if that exists, else with `why`.
   void Abandon(const absl::Status& why, Outbox* outbox);
 
  private:

@@ -59,6 +59,8 @@ std::optional<absl::StatusOr<proto::Manifest>> Checkpointer::TakeResult(int64_t 
     *manifest.add_parts() = reply.part();
     manifest.mutable_parts()->rbegin()->set_ps(ps);
   }
+  // Every ps has written its part, so the checkpoint counts even before its manifest is journaled:
+  // the caller puts the manifest into the same outbox.
   manifests_.push_back(manifest);
   return absl::StatusOr<proto::Manifest>(std::move(manifest));
 }
@@ -83,6 +85,8 @@ std::vector<proto::Manifest> Checkpointer::all_manifests() const {
 
 std::vector<proto::Manifest> Checkpointer::TakeSurplus(const std::set<uint64_t>& pinned) {
   std::vector<proto::Manifest> surplus, kept;
+  // What was passed over is deleted only after a newer checkpoint replaces it: until then its lost
+  // parts may still come back.
   const bool made_one =
       !manifests_.empty() && manifests_.back().checkpoint() > options_.base_checkpoint;
   if (made_one) surplus.swap(passed_over_);

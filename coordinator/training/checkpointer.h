@@ -15,29 +15,29 @@
 
 namespace cairn::coordinator {
 
-// When a checkpoint is due, what the one that is being written still waits for, and which ones are
-// kept. A checkpoint exists when its manifest does, which is made of the answers of all ps. A pure
-// machine, not thread-safe.
+// Decides when a checkpoint is due, collects the ps's replies for the one being written, and
+// selects which checkpoints are kept. A checkpoint exists once its manifest does; the manifest is
+// built from the replies of all ps. Pure state machine, not thread-safe.
 class Checkpointer {
  public:
   struct Options {
     uint64_t job_id = 0;
-    int64_t every_steps = 0;  // 0: none but those that are asked for.
+    int64_t every_steps = 0;  // 0: only on request.
     size_t keep = 3;
     uint32_t ps_count = 1;
-    // This one, and the checkpoint that it began from.
+    // This generation, and the checkpoint that it started from.
     uint64_t generation = 0;
     uint64_t base_checkpoint = 0;
   };
 
-  // `manifests`: what there is, oldest first. Those that are damaged, or newer than the base and
-  // not of this generation, were passed over: they stay until the next checkpoint, in case that
-  // what was lost comes back.
+  // `manifests`: the existing ones, oldest first. Damaged ones, and those newer than the base that
+  // belong to another generation, were passed over at the restore. They stay until this generation
+  // has a checkpoint of its own, in case the lost parts come back.
   Checkpointer(Options options, std::vector<proto::Manifest> manifests, int64_t done_batches);
 
-  // Whether `every_steps` more batches are done than when the last one was due.
+  // Whether `every_steps` more batches are done than when the last checkpoint was due.
   bool Due(int64_t done_batches) const;
-  // It was made, or skipped because another one is being written.
+  // The due checkpoint was made, or skipped because another one is being written.
   void Passed(int64_t done_batches);
 
   // Every ps was asked to write this cut.
@@ -46,18 +46,18 @@ class Checkpointer {
   bool Awaits(uint32_t ps) const { return writing() && !replies_.contains(ps); }
   void Reply(uint32_t ps, const proto::PersistReply& reply);
 
-  // nullopt while answers are missing. Else the writing is over: a manifest, which is counted as
-  // existing from now on, or the first error of a ps, which it names.
+  // Returns nullopt while replies are missing. Otherwise ends the writing and returns the manifest,
+  // which from now on counts as existing, or the first error, which names its ps.
   std::optional<absl::StatusOr<proto::Manifest>> TakeResult(int64_t unix_seconds);
 
-  // Puts it in the place of the one of the same number. False: there is none any more.
+  // Replaces the manifest with the same number. False: there is none any more.
   bool Update(const proto::Manifest& manifest);
-  // Takes out of manifests() those beyond the `keep` newest, but for checkpoints that are `pinned`;
-  // and if this generation has made one, those that were passed over.
+  // Removes and returns all but the `keep` newest manifests, except `pinned` ones. Once this
+  // generation has a checkpoint, it also returns those that were passed over.
   std::vector<proto::Manifest> TakeSurplus(const std::set<uint64_t>& pinned);
-  // Without those that were passed over.
+  // Without those that were passed over, oldest first.
   const std::vector<proto::Manifest>& manifests() const { return manifests_; }
-  // With them, oldest first.
+  // Including those that were passed over, oldest first.
   std::vector<proto::Manifest> all_manifests() const;
 
  private:

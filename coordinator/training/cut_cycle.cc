@@ -13,7 +13,7 @@ namespace cairn::coordinator {
 namespace {
 
 constexpr absl::Duration kRetryCut = absl::Seconds(1);
-// Where the next one would be due at once.
+// For checkpoints that would be due again at once after a failure.
 constexpr absl::Duration kRetryWriting = absl::Seconds(5);
 constexpr char kStop[] = "stop";
 
@@ -90,8 +90,11 @@ bool CutCycle::LastCheckpointExists() const {
 
 void CutCycle::TakeUp(Outbox* outbox) {
   const uint64_t held = run_.has_held_cut() ? run_.held_cut().cut() : 0;
+  // The earlier process may have told the ps to cut but never kept the result. No one waits for
+  // that cut's ledgers now, so its memory is freed.
   if (run_.last_cut() != held) DropCut(run_.last_cut(), outbox);
-  // Of this generation: the ps know its blocks. Those that are copied already are so at once.
+  // Only a checkpoint of this generation is copied: the ps know its blocks. A ps confirms at once
+  // what it has copied before.
   if (!manifests().empty() && manifests().back().generation() == run_.generation()) {
     Copy(copies_.Begin(manifests().back()), outbox);
   }
@@ -101,6 +104,9 @@ void CutCycle::TakeUp(Outbox* outbox) {
 }
 
 void CutCycle::PsReturned(uint32_t ps, Outbox* outbox) {
+  // The ps may never have received the command to cut. A cut that is being made is dropped and
+  // begun again; a finished cut stays. Otherwise the newest cut is already dropped, and the command
+  // is repeated since it may be lost too.
   if (cut_ != nullptr && cut_->begun()) {
     DropCut(cut_->cut(), outbox);
     cut_.reset();
@@ -136,6 +142,8 @@ void CutCycle::OnEvaluated(TaskId worker, const proto::EvaluatedBatch& batch, ab
 }
 
 void CutCycle::Advance(bool may_cut, Moment now, Outbox* outbox) {
+  // Finished background work comes first: it may release the held cut, and there is at most one. If
+  // no worker has leases, a new cut begins and is made in the same call.
   FinishWriting(now, outbox);
   FinishCopies(outbox);
   FinishEvaluation(outbox);
@@ -157,14 +165,17 @@ bool CutCycle::resting() const {
 
 std::optional<CutPurpose> CutCycle::DueCut(Moment now) {
   const int64_t done = queue_.DoneCount();
+  // A checkpoint that is due while the previous one is still in progress is skipped and counted,
+  // not queued: training does not wait for slow disks. Epoch ends are never skipped.
   if ((run_.has_held_cut() || copying()) && !AtEpochEnd() && checkpointer_.Due(done)) {
     run_.set_checkpoints_skipped(run_.checkpoints_skipped() + 1);
     checkpointer_.Passed(done);
   }
-  // One at a time: memory on the ps is bounded, and a rollback never passes an evaluation that is
-  // still under way.
+  // One held cut at a time: this bounds the copy-on-write memory on the ps, and a rollback never
+  // skips an evaluation that is still running.
   if (run_.has_held_cut()) return std::nullopt;
   if (now.monotonic < no_cut_before_ || LastCheckpointExists()) return std::nullopt;
+  // A cut would fail the comparison again before the reopened batches are done.
   torn_ = queue_.Unfinished(torn_);
   if (!torn_.empty()) return std::nullopt;
   if (AtEpochEnd()) {
@@ -181,8 +192,8 @@ std::optional<CutPurpose> CutCycle::DueCut(Moment now) {
   return std::nullopt;
 }
 
-// Where batches wait for each other nothing can be given back half way: all that is leased is
-// finished first, up to the end of an update.
+// In synchronous and stale jobs a worker cannot return half of what it has: its batches wait for
+// each other. All leased batches are finished first, up to the end of an update.
 int64_t CutCycle::DrainEnd() const {
   const int64_t leased_end = std::max(queue_.LeasedEnd(), queue_.LowWater());
   const int64_t group = plan_.synchronous() ? plan_.batches_per_update() : 1;
@@ -191,6 +202,8 @@ int64_t CutCycle::DrainEnd() const {
   return std::min(epoch_begin + updates * group, EpochEnd());
 }
 
+// Phase 1, rest. Asynchronous workers are told to hold: they finish their current batch and return
+// the rest. Other jobs drain: nothing is leased beyond `end`.
 void CutCycle::BeginCut(CutPurpose purpose, Outbox* outbox) {
   const int64_t end = WorkersHold() ? EpochEnd() : DrainEnd();
   cut_ = std::make_unique<AlignedCut>(std::move(purpose), ++last_hold_, end);
@@ -209,6 +222,8 @@ bool CutCycle::AtRest() const {
   return !queue_.AnyOpenBelow(cut_->end()) && !queue_.AnyLeased();
 }
 
+// Phase 2, cut. The cut's number is journaled before any ps hears it: after a restart no number is
+// used twice, and TakeUp knows which cut to drop.
 void CutCycle::MakeCut(Outbox* outbox) {
   run_.set_last_cut(run_.last_cut() + 1);
   SaveRun(outbox);
@@ -220,6 +235,9 @@ void CutCycle::MakeCut(Outbox* outbox) {
   SendToAllPs(command, outbox);
 }
 
+// Phase 3, compare. The cut is consistent if every batch is applied on all blocks or on none. At an
+// epoch's end all batches below it must also be applied: the epoch is evaluated and never trained
+// again. Elsewhere unapplied batches are just recorded as open in the checkpoint.
 void CutCycle::FinishCut(Moment now, Outbox* outbox) {
   absl::StatusOr<Settled> settled = cut_->Result(plan_.total_batches());
   const bool at_epoch_end = cut_->purpose().epoch >= 0;
@@ -229,6 +247,7 @@ void CutCycle::FinishCut(Moment now, Outbox* outbox) {
              (at_epoch_end && settled->open.CountBelow(cut_->end()) > 0)) {
     Mend(*settled, outbox);
   } else {
+    // The ledgers overrule the workers' reports.
     queue_.Reopen(settled->open);
     KeepCut(*settled, outbox);
   }
@@ -236,6 +255,8 @@ void CutCycle::FinishCut(Moment now, Outbox* outbox) {
   queue_.SetLimit(LeaseEnd());
 }
 
+// Phase 4, keep. The held cut is journaled before it is written and evaluated, so that a restarted
+// coordinator continues both instead of losing an epoch's evaluation.
 void CutCycle::KeepCut(const Settled& settled, Outbox* outbox) {
   const CutPurpose& purpose = cut_->purpose();
   proto::HeldCut* held = run_.mutable_held_cut();
@@ -254,14 +275,17 @@ void CutCycle::KeepCut(const Settled& settled, Outbox* outbox) {
   if (purpose.evaluate) Evaluate(*held);
 }
 
-// Some blocks have batches that others lack (a worker died between two pushes, or was thought
-// dead and went on), or the reports said more than the ledgers. The missing ones are leased again.
+// Some blocks have batches that others lack: a worker died between two pushes, or it went on after
+// its lease had expired. Or the ledgers have less than the workers reported. The cut is useless;
+// the missing batches are leased again.
 void CutCycle::Mend(const Settled& settled, Outbox* outbox) {
   DropCut(cut_->cut(), outbox);
   queue_.Reopen(settled.open);
   torn_ = settled.half;
 }
 
+// A ps could not cut, for lack of memory for example. The others did, so all are told to drop it.
+// Training goes on, and the next attempt waits for kRetryCut.
 void CutCycle::CutFailed(const absl::Status& why, Moment now, Outbox* outbox) {
   DropCut(cut_->cut(), outbox);
   checkpointer_.Passed(queue_.DoneCount());
@@ -271,6 +295,7 @@ void CutCycle::CutFailed(const absl::Status& why, Moment now, Outbox* outbox) {
 
 // ----------------------------------------------------------------------- writing and evaluating it
 
+// Phase 5, write and evaluate. Both run in the background on the kept cut, in any order.
 void CutCycle::Write(const proto::HeldCut& cut, Outbox* outbox) {
   checkpointer_.Begin(cut, run_.generation());
   SendToAllPs(PersistCommand(cut.cut()), outbox);
@@ -294,12 +319,16 @@ void CutCycle::FinishWriting(Moment now, Outbox* outbox) {
     return;
   }
   CheckpointFailed(result->status(), outbox);
+  // After the last epoch the job waits for its final checkpoint, which is due again at once.
   if (run_.epochs_cut() == EpochCount()) no_cut_before_ = now.monotonic + kRetryWriting;
-  // Training does not wait for it.
+  // The renewed checkpoint of a restored job is due again at once too, but training goes on
+  // meanwhile.
   if (run_.renew_checkpoint()) renew_not_before_ = now.monotonic + kRetryWriting;
+  // Other ps may have written their parts. Without a manifest they only take up space.
   DeleteCheckpoint(cut, outbox);
 }
 
+// The manifest makes the checkpoint exist. It is synced before a client or a ps is told.
 void CutCycle::CheckpointExists(proto::Manifest manifest, Outbox* outbox) {
   *manifest.mutable_partition() = plan_.partition();
   const std::string reason = manifest.reason();
@@ -327,8 +356,8 @@ void CutCycle::Copy(const std::vector<SnapshotCopies::Order>& orders, Outbox* ou
   }
 }
 
-// A checkpoint without copies is one: what is missing is counted and said. The ones before go only
-// now, when the new one has as many copies as it can get.
+// Phase 6, copy. A checkpoint without copies is still valid: failed copies are counted and
+// reported. Older checkpoints are deleted only now, when the new one has all the copies it can get.
 void CutCycle::FinishCopies(Outbox* outbox) {
   while (std::optional<SnapshotCopies::Result> result = copies_.TakeResult()) {
     const proto::Manifest& manifest = result->manifest;
@@ -376,6 +405,8 @@ void CutCycle::FinishEvaluation(Outbox* outbox) {
                  record.loss());
 }
 
+// Phase 7, drop. The ps free the cut's memory once it is both written and evaluated. If the command
+// is lost, PsReturned repeats it: last_cut stays, the held cut is gone.
 void CutCycle::ReleaseCut(Outbox* outbox) {
   if (!run_.has_held_cut()) return;
   if (run_.held_cut().to_persist() || run_.held_cut().to_evaluate()) return;

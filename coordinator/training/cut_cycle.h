@@ -25,14 +25,18 @@
 
 namespace cairn::coordinator {
 
-// The cuts of a generation, one after the other: due at each epoch's end, every so many batches, or
-// when somebody asks; the workers come to rest, all ps cut, the ledgers are compared; then the cut
-// is written as a checkpoint and evaluated in the background, and dropped when both are done. The
-// limit up to which batches are leased moves with it. What must outlive the process is in the
-// RunRecord, journalled here before anybody is told. A pure machine, not thread-safe.
+// Drives the cuts and checkpoints of one generation, one at a time. A cut is due at each epoch's
+// end, every `every_steps` batches, or on request. Its phases: workers come to rest, every ps cuts,
+// the ledgers are compared, the cut is kept, it is written as a checkpoint and evaluated in the
+// background, the snapshots are copied, and the cut is dropped. The end of the leased range moves
+// with the cuts.
+//
+// Call the On... methods for replies, then Advance after each event and on ticks. All state that
+// must survive a restart is in the RunRecord; it is journaled before any command that depends on it
+// is sent. Pure state machine, not thread-safe.
 class CutCycle {
  public:
-  // All outlive the cycle; `run` and `queue` are changed by it.
+  // All must outlive the cycle. It modifies `run` and `queue`.
   struct Context {
     const proto::JobPlan* plan = nullptr;
     proto::RunRecord* run = nullptr;
@@ -43,9 +47,9 @@ class CutCycle {
   // `manifests`: oldest first.
   CutCycle(const Context& context, std::vector<proto::Manifest> manifests);
 
-  // Takes up what an earlier process of the coordinator had begun in this generation.
+  // Continues what an earlier coordinator process began in this generation.
   void TakeUp(Outbox* outbox);
-  // The same ps on a new stream: what was under way on the old one may be lost.
+  // The same ps process has a new stream: commands and replies on the old one may be lost.
   void PsReturned(uint32_t ps, Outbox* outbox);
   void WorkerGone(TaskId worker);
 
@@ -55,54 +59,54 @@ class CutCycle {
   void OnCopied(uint32_t ps, const proto::CopyReply& reply);
   void OnEvaluated(TaskId worker, const proto::EvaluatedBatch& batch, absl::Duration now);
 
-  // Asks for a checkpoint, and is answered when it has its copies, or has failed to get them; after
-  // one for "stop" workers rest until Resume.
+  // Requests a checkpoint. The callback runs when its copies are made or have failed. After one for
+  // "stop" workers rest until Resume.
   void Ask(const std::string& reason, CheckpointCallback callback) {
     requests_.Add(reason, std::move(callback));
   }
   void Resume() { stopped_ = false; }
-  // Whoever asked for a stop waits no longer: a checkpoint for it that is not there yet stops
-  // nothing.
+  // Drops open "stop" requests: a checkpoint made for one later does not stop the job.
   void WithdrawStop();
-  // Batches of so many epochs may be leased; at first of all.
+  // Batches of the first `epochs` epochs may be leased. Default: all.
   void AllowEpochs(int64_t epochs);
-  // Deletes the checkpoints that are not kept any more.
+  // Deletes the checkpoints that retention no longer keeps.
   void DeleteSurplus(Outbox* outbox);
-  // Batches done and the epoch's means, into the RunRecord.
+  // Writes the number of batches done and the epoch's means to the RunRecord.
   void RecordProgress();
-  // Everybody who waits for a checkpoint that does not exist gets this error.
+  // Answers all requests: with their checkpoint if it exists, else with this error.
   void Abandon(const absl::Status& why, Outbox* outbox) { requests_.Abandon(why, outbox); }
 
-  // Does what can be done now. No cut is begun unless `may_cut`.
+  // Takes every step that is possible now. Begins no cut unless `may_cut`.
   void Advance(bool may_cut, Moment now, Outbox* outbox);
 
-  // Nothing may be leased: a cut is being made, or a stop was asked for.
+  // Nothing may be leased: a cut is being made, or the job is stopped.
   bool resting() const;
-  // The evaluation that is under way, or nullptr.
+  // The running evaluation, or nullptr.
   Evaluation* evaluation() const { return evaluation_.get(); }
   bool AtEpochEnd() const;
-  // The epoch that is trained now.
+  // The epoch that is being trained.
   int64_t Epoch() const;
-  // All epochs are trained, evaluated and checkpointed, with copies.
+  // All epochs are trained, evaluated and checkpointed, including copies.
   bool finished() const;
-  // What the cut that is being made, or the stop, waits for: "for worker 1 to finish its batch".
-  // Empty: there is none.
+  // What the current cut or stop waits for: "for worker 1 to finish its batch". Empty if there is
+  // neither.
   std::string NextNeeded() const;
-  // A checkpoint is being copied.
+  // Whether snapshots are being copied.
   bool copying() const { return !copies_.idle(); }
   const std::vector<proto::Manifest>& manifests() const { return checkpointer_.manifests(); }
-  // With those that were passed over (see Checkpointer).
+  // Including those that were passed over (see Checkpointer).
   std::vector<proto::Manifest> all_manifests() const { return checkpointer_.all_manifests(); }
 
  private:
-  // One past the last batch that is trained: callbacks may have stopped the training.
+  // One past the last batch to train. Callbacks may lower it.
   int64_t End() const;
   bool LastCheckpointExists() const;
   int64_t EpochCount() const;
   int64_t EpochEnd() const;
-  // Up to which batches are leased while no cut is being made.
+  // The end of the leased range while no cut is being made.
   int64_t LeaseEnd() const;
-  // Workers hold and give back; otherwise all that is leased is finished first.
+  // Whether workers hold and return unstarted batches. Otherwise all leased batches are finished
+  // first.
   bool WorkersHold() const { return !plan_.synchronous() && plan_.window() < 0; }
   int64_t DrainEnd() const;
 
@@ -140,7 +144,8 @@ class CutCycle {
   std::unique_ptr<Evaluation> evaluation_;
   CheckpointRequests requests_;
   int64_t epochs_allowed_ = std::numeric_limits<int64_t>::max();
-  // Batches that some blocks had and others had not at the last cut: no new cut before they are in.
+  // Batches that the last cut found applied on some blocks only. No new cut begins before they are
+  // done.
   BatchRanges torn_;
   absl::Duration no_cut_before_ = -absl::InfiniteDuration();
   absl::Duration renew_not_before_ = -absl::InfiniteDuration();

@@ -43,6 +43,8 @@ EpochEnds::EpochEnds(const Context& context)
       run_(*context.run),
       history_(*context.history),
       decisions_(MakeDecisions(plan_.job())) {
+  // The first rate holds from batch 0. Replaying the epochs brings the callbacks to the state in
+  // which the previous coordinator process left them.
   if (decisions_->sets_rate() && run_.rates().empty()) {
     AddRate(0, decisions_->learning_rate(), &run_);
   }
@@ -59,6 +61,8 @@ int64_t EpochEnds::EndOf(int64_t epoch) const {
   return std::min((epoch + 1) * plan_.batches_per_epoch(), plan_.total_batches());
 }
 
+// If a callback may change the rate or stop the job, the next epoch is leased only after the
+// decision about the previous one. Otherwise the cut alone limits it.
 int64_t EpochEnds::EpochsAllowed() const {
   return decisions_->changes_training() ? decisions_->epochs() + 1 : run_.epochs_cut() + 1;
 }
@@ -70,6 +74,7 @@ bool EpochEnds::complete() const {
 void EpochEnds::Advance(Outbox* outbox) {
   while (!complete()) {
     const int64_t epoch = decisions_->epochs();
+    // Epochs are decided in order: the callbacks compare each epoch with earlier ones.
     const bool is_evaluated = run_.held_cut().to_evaluate() && run_.held_cut().epoch() == epoch;
     if (is_evaluated && !history_.HasEvaluation(epoch)) return;
     Decide(epoch, outbox);
@@ -95,13 +100,14 @@ proto::EpochRecord EpochEnds::MakeRecord(int64_t epoch) const {
   return record;
 }
 
+// The epoch's record and the decision go into one synced write: a crash leaves both or neither.
 void EpochEnds::Decide(int64_t epoch, Outbox* outbox) {
   const proto::EpochRecord record = MakeRecord(epoch);
   history_.Add(record, outbox);
   EpochDecisions::Outcome outcome = decisions_->Take(record);
   for (std::string& note : outcome.notes) AddNote(plan_.job_id(), std::move(note), &run_);
   const int64_t end = EndOf(epoch);
-  // After the last epoch there is nothing to stop, and no batch for another rate.
+  // After the last epoch there is nothing to stop and no batch for a new rate.
   if (end < plan_.total_batches()) {
     if (outcome.stop) {
       run_.set_stop_at_batch(end);
@@ -125,7 +131,7 @@ bool EpochEnds::ChooseBest(const std::vector<proto::Manifest>& manifests, Outbox
       entry->set_is_result(best.epoch.is_result);
       continue;
     }
-    // Not written yet, or its disk was full: the best one that there is stays.
+    // The checkpoint is not written yet, or its write failed. The previous best one stays pinned.
     for (const proto::BestCheckpoint& old : run_.best()) {
       const bool exists = std::any_of(manifests.begin(), manifests.end(), [&](const auto& each) {
         return each.checkpoint() == old.checkpoint();

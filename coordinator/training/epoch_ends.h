@@ -14,14 +14,15 @@
 
 namespace cairn::coordinator {
 
-// Has the job's callbacks decide at the end of each epoch, once its batches are settled and its
-// evaluation is done. What an epoch came to and what was decided are journalled in one piece, with
-// the batch from which it holds, before that batch is leased: so no epoch is decided twice, and
-// every machine made from the journal stands where the last one stood. Pure but for reading
-// history, not thread-safe.
+// Runs the job's callbacks at the end of each epoch, once its batches are applied and its
+// evaluation is done. The epoch's record, the decision, and the batch from which the decision holds
+// are journaled in one write, before that batch is leased. So no epoch is decided twice, and a
+// coordinator that replays the journal reaches the same state.
+//
+// Advance reads the history from the journal. Otherwise a pure state machine, not thread-safe.
 class EpochEnds {
  public:
-  // All outlive it; `run` is changed by it. `plan`'s job was validated.
+  // All must outlive it. It modifies `run`. The job in `plan` is validated.
   struct Context {
     const proto::JobPlan* plan = nullptr;
     proto::RunRecord* run = nullptr;
@@ -29,17 +30,17 @@ class EpochEnds {
   };
   explicit EpochEnds(const Context& context);
 
-  // Takes back what was decided about epochs that a job at this low-water mark has still to train.
+  // Removes the decisions about epochs that a job restored at this low-water mark trains again.
   static void Forget(int64_t low_water, proto::RunRecord* run);
 
-  // Decides what can be decided now.
+  // Decides about every epoch that is ready.
   void Advance(Outbox* outbox);
-  // Notes which checkpoints are the best. True: they are others than before.
+  // Records which checkpoints are the best ones. Returns whether they changed.
   bool ChooseBest(const std::vector<proto::Manifest>& manifests, Outbox* outbox);
 
-  // Batches of so many epochs may be leased.
+  // Batches of this many epochs may be leased.
   int64_t EpochsAllowed() const;
-  // Every epoch that was cut is decided.
+  // Whether every epoch that was cut is decided.
   bool complete() const;
   bool terminates_on_nan() const { return decisions_->terminates_on_nan(); }
 

@@ -20,7 +20,8 @@ Evaluation::Evaluation(uint64_t cut, int64_t epoch, int64_t batches, MetricSums 
   CAIRN_CHECK(batches > 0);
 }
 
-// Half a second's work, and at the end the same for everybody.
+// Half a second of work per worker. Near the end the rest is divided evenly, so that all workers
+// finish together.
 int64_t Evaluation::Target(const Worker& worker, int64_t workers, absl::Duration now) const {
   int64_t target = kOnHandFirst;
   const double seconds = absl::ToDoubleSeconds(now - worker.granted_at);
@@ -38,7 +39,7 @@ std::vector<proto::Split> Evaluation::Grant(TaskId id, int64_t workers, absl::Du
   if (open_.empty()) return splits;
   Worker& worker = workers_[id];
   const int64_t target = Target(worker, std::max<int64_t>(1, workers), now);
-  // Refilled when half is done: one grant for many batches.
+  // Refilled when half is done: one grant serves many batches.
   if (worker.leased.size() > target / 2) return splits;
   if (worker.leased.empty()) {
     worker.granted_at = now;
@@ -67,6 +68,7 @@ void Evaluation::Done(TaskId id, const proto::EvaluatedBatch& batch, absl::Durat
   ++worker.done_since;
   worker.heard_at = now;
   Batch& result = results_[index];
+  // Two workers may compute the same batch. The first result counts.
   if (result.examples >= 0) return;
   result = {batch.examples(), batch.loss_sum(), batch.metric_states()};
   open_.Remove(index, index + 1);
@@ -85,7 +87,7 @@ void Evaluation::Sum() {
   }
 }
 
-// What somebody else has reported meanwhile is not done again.
+// Batches that another worker reported meanwhile stay done.
 void Evaluation::Reopen(const BatchRanges& leased) {
   for (const auto& [begin, end] : leased.ranges()) {
     for (int64_t batch = begin; batch < end; ++batch) {

@@ -14,23 +14,24 @@
 
 namespace cairn::coordinator {
 
-// The validation data on one cut: batches handed out to workers, each counted exactly once, and
-// summed in batch order, so that the result depends neither on who did what nor on when. A pure
-// machine, not thread-safe. What a worker does not report for a minute is given to others as well.
+// Evaluates the validation data on one cut. Batches are leased to workers, each is counted exactly
+// once, and results are summed in batch order, so the result depends neither on which worker
+// computed a batch nor on when. Batches that a worker has not reported for a minute are leased to
+// others too. Pure state machine, not thread-safe.
 class Evaluation {
  public:
-  // `batches` at least 1; `metrics`: the job's, of no batch.
+  // `batches`: at least 1. `metrics`: the job's, with empty sums.
   Evaluation(uint64_t cut, int64_t epoch, int64_t batches, MetricSums metrics);
 
-  // Leases batches to a worker that has fewer than its share on hand; `workers` share the work.
+  // Leases batches to a worker that has less than its target on hand. `workers` share the work.
   std::vector<proto::Split> Grant(TaskId worker, int64_t workers, absl::Duration now);
-  // A batch that was reported before, or that cannot be, changes nothing.
+  // Ignores a batch that was reported before or is invalid.
   void Done(TaskId worker, const proto::EvaluatedBatch& batch, absl::Duration now);
-  // The worker is gone: what it had is open.
+  // The worker is gone: its leases are open again.
   void Drop(TaskId worker);
 
   bool done() const { return done_count_ == static_cast<int64_t>(results_.size()); }
-  // The mean loss and the metrics over all examples; done() only.
+  // The mean loss and the metrics over all examples. Requires done().
   proto::EvaluationRecord Result() const;
 
   int64_t done_count() const { return done_count_; }
@@ -40,19 +41,19 @@ class Evaluation {
  private:
   struct Worker {
     BatchRanges leased;
-    absl::Duration granted_at;  // When it last got something while it had nothing.
+    absl::Duration granted_at;  // Start of the current measurement: granted when idle.
     int64_t done_since = 0;
-    absl::Duration heard_at;  // When it last got or reported something.
+    absl::Duration heard_at;  // Its last grant or report.
   };
   struct Batch {
-    int64_t examples = -1;  // Not reported yet.
+    int64_t examples = -1;  // -1: not reported yet.
     double loss = 0;
-    MetricSums::States states;  // Until they are summed.
+    MetricSums::States states;  // Cleared once summed.
   };
 
   void TakeBackForgotten(absl::Duration now);
   void Reopen(const BatchRanges& leased);
-  // Adds what has come of the batches that follow those summed.
+  // Adds the results that directly follow those already summed.
   void Sum();
   int64_t Target(const Worker& worker, int64_t workers, absl::Duration now) const;
 
@@ -63,7 +64,7 @@ class Evaluation {
   std::map<TaskId, Worker> workers_;
   std::vector<Batch> results_;
   int64_t done_count_ = 0;
-  // Of the first batches, in their order.
+  // Sums over batches [0, summed_), added in batch order.
   int64_t summed_ = 0;
   int64_t examples_ = 0;
   double loss_ = 0;

@@ -63,6 +63,7 @@ void History::Add(const proto::BatchRecord& record, Outbox* outbox) {
   const int64_t epoch = batch / batches_per_epoch_;
   if (epoch > sums_.epoch) sums_ = NoSums(epoch);
   if (epoch == sums_.epoch) {
+    // A batch may be computed twice. Its earlier record leaves the sums before the new one enters.
     absl::StatusOr<std::optional<std::string>> old = std::nullopt;
     if (recorded_.Contains(batch)) old = journal_->Read(key);
     proto::BatchRecord replaced;

@@ -15,13 +15,13 @@
 
 namespace cairn::coordinator {
 
-// The losses and metrics of a job's batches and epochs, in the journal. A later report of a batch
-// replaces the earlier one; what a rollback unsettles is removed; a report that never came leaves a
-// gap. Records are not synced: they are no decisions. Not thread-safe.
+// The losses and metrics of a job's batches and epochs, kept in the journal. A later report of a
+// batch replaces the earlier one. A rollback removes the records of batches that it undoes. A lost
+// report leaves a gap. Writes are not synced: no decision depends on them. Not thread-safe.
 class History {
  public:
-  // Of the batches of one epoch that have a record: the mean loss, weighted by their examples, and
-  // the metrics of all of them together.
+  // Over the batches of one epoch that have a record: the mean loss, weighted by examples, and the
+  // metrics of these batches together.
   struct Means {
     int64_t epoch = 0;
     int64_t batches = 0;
@@ -30,28 +30,28 @@ class History {
     std::vector<double> metrics;
   };
 
-  // Begins with what the journal has of the job. `metrics`: the job's, of no batch. The journal
-  // must outlive the history; it is read here, and in Unsettle.
+  // Loads the job's records from the journal, which must outlive the history; Unsettle and
+  // ReadEpochMeans read it again. `metrics`: the job's, with empty sums.
   static absl::StatusOr<std::unique_ptr<History>> Load(const storage::Journal* journal,
                                                        uint64_t job_id, int64_t batches_per_epoch,
                                                        MetricSums metrics);
 
-  // A record that cannot be (other metrics, a negative batch) is dropped.
+  // Drops an invalid record (other metrics, a negative batch).
   void Add(const proto::BatchRecord& record, Outbox* outbox);
   void Add(const proto::EvaluationRecord& record, Outbox* outbox);
-  // Of the epoch after those that epochs() has.
+  // Appends the record of the next epoch after epochs().
   void Add(const proto::EpochRecord& record, Outbox* outbox);
   // Removes the records of the batches in `open`, and the evaluations and records of epochs that
-  // are not wholly settled.
+  // are not completely applied.
   absl::Status Unsettle(const BatchRanges& open, Outbox* outbox);
 
   bool HasEvaluation(int64_t epoch) const;
-  // nullptr: there is none.
+  // Returns nullptr if there is none.
   const proto::EvaluationRecord* FindEvaluation(int64_t epoch) const;
-  // From epoch 0 on, as far as they were added.
+  // From epoch 0 on.
   const std::vector<proto::EpochRecord>& epochs() const { return epochs_; }
-  // An epoch's means, computed from the journal in the order of its batches: whoever reads the same
-  // records gets the same bits. Reads the epoch's records.
+  // An epoch's means, computed from its records in the journal in batch order: the same records
+  // give the same bits, on every coordinator. Reads the whole epoch.
   absl::StatusOr<Means> ReadEpochMeans(int64_t epoch) const;
   const std::vector<proto::EvaluationRecord>& evaluations() const { return evaluations_; }
   const BatchRanges& recorded() const { return recorded_; }
@@ -62,7 +62,7 @@ class History {
   History(const storage::Journal* journal, uint64_t job_id, int64_t batches_per_epoch,
           MetricSums metrics);
 
-  // Of an epoch: losses x examples, not yet divided.
+  // Sums of an epoch: losses times examples, not yet divided.
   struct Sums {
     int64_t epoch = 0;
     int64_t batches = 0;
@@ -72,7 +72,7 @@ class History {
   };
 
   Sums NoSums(int64_t epoch) const { return {.epoch = epoch, .metrics = no_metrics_}; }
-  // Adds a record, or with sign -1 takes it away again.
+  // Adds a record to the sums, or with sign -1 subtracts it.
   static void Count(const proto::BatchRecord& record, double sign, Sums* sums);
   static Means MeansOf(const Sums& sums);
   absl::Status Recount();

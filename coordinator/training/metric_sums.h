@@ -9,27 +9,26 @@
 
 namespace cairn::coordinator {
 
-// A job's metrics over a number of batches: the sums of the states that their reports carry. Counts
-// are exact in any order; who wants the same bits of other sums adds them in the same order. A
-// value.
+// A job's metrics over a number of batches: sums of the metric states in their reports. Counts are
+// exact in any order; other sums are bit-identical only if added in the same order. A value type.
 class MetricSums {
  public:
   using States = google::protobuf::RepeatedPtrField<proto::MetricState>;
 
-  // Of no batch yet. The value of a metric that this program does not know is not a number.
+  // Starts with empty sums. A metric unknown to this program has the value NaN.
   explicit MetricSums(const proto::Job& job);
 
-  // Whether these are states of this job's metrics, as far as can be seen.
+  // Whether `states` have the shape of this job's metrics.
   bool Fits(const States& states) const;
-  // `states` fit. With sign -1 they are taken away again.
+  // Adds `states`, or with sign -1 subtracts them. Requires Fits(states).
   void Add(const States& states, double sign = 1);
 
-  // The metrics' values, in the job's order; 0 where there is nothing.
+  // The metrics' values, in the job's order; 0 for empty sums.
   std::vector<double> Values() const;
 
  private:
   std::vector<nn::MetricResult> results_;
-  std::vector<std::vector<double>> sums_;  // Empty before the first.
+  std::vector<std::vector<double>> sums_;  // By metric; empty before the first Add.
 };
 
 }  // namespace cairn::coordinator

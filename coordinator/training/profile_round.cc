@@ -49,6 +49,7 @@ bool ProfileRound::AllAreDone() const {
 void ProfileRound::Advance(absl::Duration now, Outbox* outbox) {
   if (over()) return;
   const bool stopped = stopped_at_ != absl::InfiniteDuration();
+  // A ps counts no steps: it measures until the same profile comes with 0 steps.
   if (!stopped && (WorkersAreDone() || now >= options_.deadline)) {
     stopped_at_ = now;
     for (const TaskId task : asked_) {

@@ -17,19 +17,19 @@ namespace cairn::coordinator {
 
 using ProfileCallback = absl::AnyInvocable<void(absl::StatusOr<proto::ProfileReply>)>;
 
-// One profile of a job: workers and ps measure until every worker has done its steps (or is gone,
-// or the time is over), then those that have not answered are asked for what they have. A pure
-// machine, not thread-safe.
+// One profile of a job. Workers and ps measure until every worker has done its steps, has left, or
+// the deadline has passed. Then the tasks that have not replied are asked for what they have. Pure
+// state machine, not thread-safe.
 class ProfileRound {
  public:
   struct Options {
     uint64_t id = 0;
     uint64_t job_id = 0;
     int64_t steps = 50;
-    absl::Duration deadline;  // On the clock of Advance.
+    absl::Duration deadline;  // On the same clock as `now` of Advance.
   };
 
-  // Answers once, by way of an Outbox.
+  // `callback` runs once, through an Outbox.
   ProfileRound(const Options& options, ProfileCallback callback)
       : options_(options), callback_(std::move(callback)) {}
 
@@ -39,7 +39,7 @@ class ProfileRound {
 
   void Advance(absl::Duration now, Outbox* outbox);
   bool over() const { return callback_ == nullptr; }
-  // The training is over: answers with what there is, or with `why` if that is nothing.
+  // The training is over: answers with the reports so far, or with `why` if there are none.
   void Abandon(const absl::Status& why, Outbox* outbox);
 
  private:
@@ -53,7 +53,7 @@ class ProfileRound {
   ProfileCallback callback_;  // Null once answered.
   std::set<TaskId> asked_;
   std::map<TaskId, proto::ProfileReport> reports_;
-  // When the rest was asked for what it has.
+  // When the remaining tasks were asked for what they have.
   absl::Duration stopped_at_ = absl::InfiniteDuration();
 };
 

@@ -8,7 +8,7 @@
 
 namespace cairn::coordinator {
 
-// How fast something is done just now: a mean over the last seconds. Not thread-safe.
+// A rate over the last 8 seconds, in units per second. `now` must not decrease. Not thread-safe.
 class Rate {
  public:
   void Add(double amount, absl::Duration now) {

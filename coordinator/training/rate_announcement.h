@@ -11,19 +11,19 @@
 
 namespace cairn::coordinator {
 
-// Which ps know all changes of the learning rate: before the last of them does, no batch of the
-// newest change may be leased. A ps that restores a job gets them with it; one that has the job is
-// told, and answers. A pure machine, not thread-safe.
+// Tracks which ps know all changes of the learning rate. Batches of the newest change are leased
+// only when every ps has confirmed it. A ps that restores a job gets the changes with it; a ps that
+// already has the job is sent them and replies. Pure state machine, not thread-safe.
 class RateAnnouncement {
  public:
-  // Both outlive it. In a new generation every ps knows what `run` has.
+  // Both must outlive it. In a new generation every ps knows the rates in `run`.
   RateAnnouncement(const proto::JobPlan* plan, const proto::RunRecord* run);
 
-  // An earlier process of the coordinator may have died before it told anybody.
+  // After a restart of the coordinator: the earlier process may have died before it told any ps.
   void ForgetWhoKnows() { known_.assign(known_.size(), 0); }
-  // Tells every ps that lacks a change and was not told yet.
+  // Sends the rates to every ps that lacks a change and was not sent it yet.
   void Announce(Outbox* outbox);
-  // The same process on a new stream: what it was told may be lost.
+  // The same ps process has a new stream: what was sent on the old one may be lost.
   void PsReturned(uint32_t ps) { told_[ps] = 0; }
   void Reply(uint32_t ps, const proto::RatesReply& reply);
   bool complete() const;
@@ -31,7 +31,7 @@ class RateAnnouncement {
  private:
   const proto::JobPlan& plan_;
   const proto::RunRecord& run_;
-  // By ps: how many changes it was told of, and has confirmed.
+  // By ps: how many changes it was sent, and how many it has confirmed.
   std::vector<int> told_;
   std::vector<int> known_;
 };

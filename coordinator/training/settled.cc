@@ -55,7 +55,8 @@ proto::LedgerState MakeLedgerState(const BatchRanges& open, int64_t total) {
   const int64_t low_water = open.empty() ? total : open.front();
   ledger.set_low_water(low_water);
   if (open.empty()) return ledger;
-  // What is settled above the mark lies in the gaps between the open ranges (and after the last).
+  // The applied batches above the mark are in the gaps between the open ranges and after the last
+  // one.
   std::string above;
   auto settle = [&](int64_t begin, int64_t end) {
     for (int64_t offset = begin - low_water; offset < end - low_water; ++offset) {

@@ -11,17 +11,17 @@
 
 namespace cairn::coordinator {
 
-// What the ledgers of all ps say together about the batches [0, total).
+// What the ledgers of all ps together say about the batches [0, total).
 struct Settled {
-  BatchRanges open;  // Not settled on every block of every ps.
-  BatchRanges half;  // Of those: settled on at least one block.
+  BatchRanges open;  // Not applied on every block of every ps.
+  BatchRanges half;  // The subset of `open` that is applied on at least one block.
 };
 
-// Ledgers come from other processes: DataLoss says which one cannot be. A ps without pushed blocks
-// has no say; if none has any, nothing is settled.
+// Combines the ledgers of all ps. A ps without pushed blocks is ignored; if no ps has any, no batch
+// is applied. Ledgers come from other processes: DataLoss if one of them is invalid.
 absl::StatusOr<Settled> CombineLedgers(absl::Span<const proto::LedgerReply> ledgers, int64_t total);
 
-// The batches of [0, total) that `ledger` lacks. DataLoss: it is not a ledger of that many batches.
+// The batches of [0, total) that `ledger` lacks. DataLoss: it is no ledger of `total` batches.
 absl::StatusOr<BatchRanges> OpenBatches(const proto::LedgerState& ledger, int64_t total);
 
 // The ledger that lacks exactly `open` of [0, total).

@@ -12,36 +12,37 @@
 
 namespace cairn::coordinator {
 
-// The second copies of snapshots: that of ps i is made by its neighbour, ps (i + 1) % n, after the
-// checkpoint exists. What is still under way, and what came of it. A pure machine, not thread-safe.
+// Drives the second copies of snapshots. The snapshot of ps i is copied by its neighbor, ps (i + 1)
+// % n, once the checkpoint exists. Pure state machine: the caller sends the orders. Not
+// thread-safe.
 class SnapshotCopies {
  public:
-  // `copies`: on how many ps a snapshot should lie; with 1, or one ps, there is nothing to do.
+  // `copies`: on how many ps a snapshot is stored. With 1, or with one ps, nothing is copied.
   SnapshotCopies(uint32_t ps_count, int64_t copies)
       : ps_count_(ps_count), wanted_(copies > 1 && ps_count > 1) {}
 
-  // One ps is to copy one part.
+  // An order for one ps to copy one part.
   struct Order {
     uint32_t ps = 0;
     uint64_t checkpoint = 0;
     proto::SnapshotPart part;
   };
 
-  // The checkpoint exists. What is to be ordered: of the parts that hold blocks and have no copy.
+  // The checkpoint exists. Returns the orders for its parts that have blocks and no copy yet.
   std::vector<Order> Begin(const proto::Manifest& manifest);
-  // What this ps was ordered and has not answered: its stream was broken, it may not have heard.
+  // The orders that this ps has not answered. Its stream broke, so they may be lost.
   std::vector<Order> OrdersOf(uint32_t ps) const;
-  // An answer to what was not ordered, or was answered before, changes nothing.
+  // Ignores a reply to no order, or to one that is already answered.
   void Reply(uint32_t ps, const proto::CopyReply& reply);
 
   bool idle() const { return under_way_.empty(); }
 
   struct Result {
-    proto::Manifest manifest;  // Its parts say where their copies are.
+    proto::Manifest manifest;  // Its parts list their copies.
     int64_t failed = 0;
-    std::string error;  // Of one that failed, naming the ps.
+    std::string error;  // The error of one failed copy; names the ps.
   };
-  // The oldest checkpoint of which nothing is under way any more, once.
+  // Returns the oldest checkpoint whose copies are all finished, once.
   std::optional<Result> TakeResult();
 
  private:

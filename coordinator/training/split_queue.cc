@@ -10,13 +10,13 @@ namespace {
 
 constexpr int64_t kOnHandMin = 2;  // One is computed, one is read meanwhile.
 constexpr int64_t kOnHandMax = 4096;
-// What a worker gets at once of the batches that it waits for.
+// The most batches that a blocked worker gets at once of those that it waits for.
 constexpr int64_t kUnblockMax = 64;
-// Shorter measurements say little about a worker's speed.
+// Speed measured over less time is too noisy.
 constexpr absl::Duration kMeasureMin = absl::Milliseconds(100);
 
-// Calls visit(begin, end) for each run of neighbours in a split; what lies outside of [0, total) or
-// makes no sense is left out.
+// Calls visit(begin, end) for each run of neighboring batches in a split. The split comes from a
+// worker: invalid ones and batches outside [0, total) are skipped.
 template <typename Visit>
 void VisitRuns(const proto::Split& split, int64_t total, Visit visit) {
   const int64_t stride = split.stride();
@@ -69,6 +69,8 @@ bool SplitQueue::Report(TaskId id, const proto::WorkReport& report, absl::Durati
   worker.wanted = std::max<int64_t>(0, report.wanted());
   worker.pushed = std::clamp<int64_t>(report.pushed(), 0, worker.leased.size());
   worker.blocked_on = report.blocked_on();
+  // The worker may have reported before the grant reached it: only an empty queue well after the
+  // grant shows that the leases are lost.
   worker.confused = report.queued() == 0 && !worker.leased.empty() &&
                     now - worker.granted_at > options_.confusion_timeout;
   return worker.confused;
@@ -88,6 +90,7 @@ void SplitQueue::Measure(Worker* worker, int64_t done, absl::Duration now) {
   worker->done_since += done;
   const absl::Duration elapsed = now - worker->measured_at;
   if (elapsed < kMeasureMin) return;
+  // An exponential moving average: follows a change of speed within a few reports.
   const double rate = static_cast<double>(worker->done_since) / absl::ToDoubleSeconds(elapsed);
   double& known = worker->batches_per_second;
   known = known == 0 ? rate : 0.6 * known + 0.4 * rate;
@@ -99,6 +102,8 @@ void SplitQueue::Done(TaskId id, absl::Span<const int64_t> batches, absl::Durati
   if (batches.empty()) return;
   Worker& worker = workers_[id];
   for (const int64_t batch : batches) {
+    // If this worker's lease ended before its report, the batch may be open again: then it is done.
+    // If it is leased to another worker, it stays leased until that worker reports it.
     Unlease(&worker, batch, batch + 1);
     open_.Remove(batch, batch + 1);
   }
@@ -172,8 +177,9 @@ BatchRanges SplitQueue::Unfinished(const BatchRanges& batches) const {
 
 int64_t SplitQueue::AllowedEnd() const { return std::min(limit_, LowWater() + kLeasedAheadMax); }
 
-// Every worker gets its share of each update. With fewer batches in an update than workers, some
-// workers take part in every update and the others in none: they could only wait.
+// Every worker gets its share of each update. If an update has fewer batches than there are
+// workers, some workers take part in every update and the others in none, since they could only
+// wait.
 int64_t SplitQueue::Stride(int64_t workers) const {
   if (options_.synchronous) return std::min(options_.batches_per_update, workers);
   return options_.window >= 0 ? workers : 1;
@@ -190,7 +196,8 @@ int64_t SplitQueue::Target(const Worker& worker, int64_t workers) const {
   return std::min(std::clamp(target, kOnHandMin, kOnHandMax), fair_share);
 }
 
-// Every column begins at the lowest open batch, so the lowest batches are always leased first.
+// Every column begins at the lowest open batch, so the lowest batches are leased first. A split
+// never crosses an epoch's end: workers read each epoch in its own order.
 void SplitQueue::Take(Worker* worker, int64_t count, int64_t stride, int64_t end,
                       std::vector<proto::Split>* splits) {
   while (count > 0 && AnyOpenBelow(end)) {
@@ -224,12 +231,14 @@ std::vector<proto::Split> SplitQueue::Grant(TaskId id, int64_t workers, absl::Du
   const bool was_idle = worker.leased.empty();
   const int64_t before = worker.leased.size();
   if (worker.blocked_on >= 0) {
+    // A blocked worker waits for batches below `blocked_on`. It gets a share of those first, even
+    // if it has enough on hand.
     const int64_t needed_end = std::min(end, worker.blocked_on);
     const int64_t share = (open_.CountBelow(needed_end) + workers - 1) / workers;
     Take(&worker, std::min(share, kUnblockMax), /*stride=*/1, needed_end, &splits);
   }
   const int64_t target = Target(worker, workers);
-  // Not topped up before a quarter is done: one message for many batches.
+  // Topped up only after a quarter is done: one message serves many batches.
   const int64_t on_hand = OnHand(worker);
   const int64_t room = on_hand > target * 3 / 4 ? 0 : std::min(worker.wanted, target - on_hand);
   Take(&worker, room, stride, end, &splits);
@@ -242,7 +251,7 @@ std::vector<proto::Split> SplitQueue::Grant(TaskId id, int64_t workers, absl::Du
   worker.confused = false;
   worker.wanted = std::max<int64_t>(0, worker.wanted - (worker.leased.size() - before));
   worker.granted_at = now;
-  // Time without work says nothing about a worker's speed.
+  // Idle time does not count in the worker's measured speed.
   if (was_idle) worker.measured_at = std::min(now, worker.measured_at + (now - worker.idle_since));
   return splits;
 }

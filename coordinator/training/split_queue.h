@@ -16,7 +16,8 @@
 
 namespace cairn::coordinator {
 
-// A ledger's bitmap covers so many batches above its low-water mark; nothing further is leased.
+// The number of batches above the low-water mark that a ledger's bitmap covers. Nothing beyond it
+// is leased.
 inline constexpr int64_t kLeasedAheadMax = 65536;
 
 struct SplitQueueOptions {
@@ -26,70 +27,72 @@ struct SplitQueueOptions {
   bool synchronous = false;
   int64_t batches_per_update = 1;
   int64_t window = -1;
-  // How much work a worker should have on hand, and how many batches until its speed is known.
+  // The time that a worker's leased batches should last, and the number of batches leased until its
+  // speed is known.
   absl::Duration on_hand = absl::Seconds(1);
   int64_t first_batches = 8;
-  // A worker that says it has nothing so long after its last grant has lost track of its leases.
+  // A worker that reports an empty queue this long after its last grant has lost its leases.
   absl::Duration confusion_timeout = absl::Seconds(2);
 };
 
-// Which batch is whose: every batch of the job is open, leased to one worker, or done (reported;
-// the ledgers have the last word, see Reopen). A pure machine, not thread-safe. Costs memory by
-// the number of leased batches (at most kLeasedAheadMax), never by the size of the job.
+// Assigns batches to workers. Every batch of the job is open, leased to one worker, or done. "Done"
+// is what workers reported; the ledgers overrule it (see Reopen and Reconcile).
 //
-// The lowest open batches are leased first. An asynchronous job leases runs. Where a batch has to
-// wait for lower ones (synchronous, stale) neighboring batches go to different workers: a lease is
-// a column of every stride-th batch, so that all workers stay close to the low-water mark.
+// The lowest open batches are leased first. An asynchronous job leases runs of batches. Where a
+// batch waits for lower ones (synchronous, stale), neighboring batches go to different workers: a
+// lease is a column of every stride-th batch, so that all workers stay close to the low-water mark.
 //
-// A worker has work while it holds batches that it has not pushed yet. Pushed batches of a
-// synchronous update that is not complete stay leased, but they do not count as work: a worker gets
-// more until the update is complete, however many batches the update has.
+// A worker has work while it has batches that it has not pushed yet. Pushed batches of an
+// incomplete synchronous update stay leased but do not count as work: the worker gets more until
+// the update is complete, whatever the size of an update.
 //
-// A report of one worker costs the same however many workers there are.
+// Pure state machine, not thread-safe. Memory grows with the number of leased batches (at most
+// kLeasedAheadMax), not with the size of the job. The cost of a worker's report does not depend on
+// the number of workers.
 class SplitQueue {
  public:
   SplitQueue(SplitQueueOptions options, BatchRanges open);
 
-  // Only batches below `limit` are leased. At first: none.
+  // Only batches below `limit` are leased. Initially none.
   void SetLimit(int64_t limit) { limit_ = limit; }
   int64_t limit() const { return limit_; }
 
-  // What the worker has on hand, wants and is blocked on. Call Done with the batches of the same
-  // report first. True if the worker has nothing although it should: then ask the ledgers, and
-  // Reconcile.
+  // Records how much the worker has on hand, wants, and is blocked on. Call Done with the batches
+  // of the same report first. Returns true if the worker has nothing although it has leases: then
+  // query the ledgers and call Reconcile.
   bool Report(TaskId worker, const proto::WorkReport& report, absl::Duration now);
-  // `batches` was acknowledged on every block.
+  // `batches` are acknowledged on every block.
   void Done(TaskId worker, absl::Span<const int64_t> batches, absl::Duration now);
-  // The worker gives back what it did not start.
+  // The worker returns batches that it has not started.
   void Return(TaskId worker, absl::Span<const proto::Split> splits);
-  // What is not in `open` is settled, whatever was reported; what workers have lost track of is
-  // leased to others.
+  // Every batch outside `open` is applied, whatever was reported. Leases of workers that have lost
+  // them are open again.
   void Reconcile(const BatchRanges& open);
-  // The worker is gone: all that it had is open.
+  // The worker is gone: all its leases are open again.
   void Drop(TaskId worker);
-  // The worker had these before this queue existed. What is not open is left alone.
+  // The worker had these leases before this queue existed. Batches that are not open are skipped.
   void Adopt(TaskId worker, absl::Span<const proto::Split> splits);
-  // The ledgers lack them, whatever was reported. What is leased stays leased.
+  // The ledgers lack these batches, whatever was reported. Leased ones stay leased.
   void Reopen(const BatchRanges& batches);
 
-  // Leases as much to `worker` as it wants, is good for it and allowed. `workers` share the work.
+  // Leases to `worker` as much as it wants, can use and is allowed. `workers` share the work.
   std::vector<proto::Split> Grant(TaskId worker, int64_t workers, absl::Duration now);
-  // Whether anything could be leased now, to whom it is good for.
+  // Whether anything may be leased now, to any worker that can use it.
   bool AnyAllowed() const { return AnyOpenBelow(AllowedEnd()); }
-  // Those whose last Grant gave them less than is good for them, for nothing more was allowed.
+  // Workers whose last Grant fell short of their target because nothing more was allowed.
   const std::set<TaskId>& hungry() const { return hungry_; }
 
-  // All batches below are done.
+  // All batches below it are done.
   int64_t LowWater() const;
-  // One past the highest batch that is leased; 0 if none is.
+  // One past the highest leased batch; 0 if none is leased.
   int64_t LeasedEnd() const;
   int64_t DoneCount() const { return options_.total_batches - open_.size() - leased_.size(); }
   bool AnyLeased() const { return !leased_.empty(); }
   bool AnyOpenBelow(int64_t limit) const { return !open_.empty() && open_.front() < limit; }
   std::vector<TaskId> Holders() const;
-  // Who has it leased; nullopt: it is open or done.
+  // The worker that has `batch` leased; nullopt if it is open or done.
   std::optional<TaskId> HolderOf(int64_t batch) const;
-  // Those of `batches` that are not done.
+  // The members of `batches` that are not done.
   BatchRanges Unfinished(const BatchRanges& batches) const;
   const BatchRanges& open() const { return open_; }
 
@@ -97,11 +100,11 @@ class SplitQueue {
   struct Worker {
     BatchRanges leased;
     int64_t wanted = 0;
-    int64_t pushed = 0;  // Of `leased`, as of its last report.
+    int64_t pushed = 0;  // How many of `leased`, as of its last report.
     int64_t blocked_on = -1;
     double batches_per_second = 0;  // 0: not known yet.
-    absl::Duration measured_at;     // Since when `done_since` counts, idle time left out.
-    absl::Duration idle_since;      // When it last had nothing.
+    absl::Duration measured_at;     // Start of `done_since`, moved past idle time.
+    absl::Duration idle_since;      // When it last ran out of work.
     int64_t done_since = 0;
     absl::Duration granted_at;
     bool confused = false;
@@ -110,12 +113,12 @@ class SplitQueue {
   int64_t AllowedEnd() const;
   int64_t Stride(int64_t workers) const;
   int64_t Target(const Worker& worker, int64_t workers) const;
-  // Batches that the worker has still to compute.
+  // Leased batches that the worker still has to compute.
   static int64_t OnHand(const Worker& worker) {
     return std::max<int64_t>(0, worker.leased.size() - worker.pushed);
   }
   void Measure(Worker* worker, int64_t done, absl::Duration now);
-  // Leases up to `count` open batches below `end` to the worker, in columns of every stride-th.
+  // Leases to the worker up to `count` open batches below `end`, in columns of every stride-th.
   void Take(Worker* worker, int64_t count, int64_t stride, int64_t end,
             std::vector<proto::Split>* splits);
   void Lease(Worker* worker, int64_t begin, int64_t end);

@@ -9,7 +9,8 @@ void TaskMeters::OnMessage(TaskId task, const proto::TaskMessage& message, absl:
     const proto::Heartbeat& heartbeat = message.heartbeat();
     Meter& meter = meters_[task];
     const int64_t requests = heartbeat.pulls() + heartbeat.pushes();
-    // The first one tells of times that nobody measured; a new job may begin to count anew.
+    // The first heartbeat counts requests from before the measurement. A new job may reset the
+    // count.
     const int64_t more = meter.has_beaten ? std::max<int64_t>(0, requests - meter.requests) : 0;
     meter.requests_rate.Add(static_cast<double>(more), now);
     meter.requests = requests;

@@ -11,22 +11,22 @@
 
 namespace cairn::coordinator {
 
-// What each task says about itself, for people to look at: its memory and how fast it works. A pure
-// machine: `now` never goes back. Not thread-safe.
+// Memory use and request rates that each task reports, for display only. Pure state machine; `now`
+// must not decrease. Not thread-safe.
 class TaskMeters {
  public:
-  // Heartbeats and reports of work; others are no news.
+  // Takes heartbeats and work reports; ignores other messages.
   void OnMessage(TaskId task, const proto::TaskMessage& message, absl::Duration now);
-  // Another process stands in the task's place: its counters begin at 0.
+  // Another process has taken the task's place: its counters start at 0.
   void Forget(TaskId task) { meters_.erase(task); }
-  // Memory and rates.
+  // Fills in memory and rates.
   void Fill(TaskId task, absl::Duration now, proto::Member* member);
 
  private:
   struct Meter {
     int64_t memory_bytes = 0;
     bool has_beaten = false;
-    int64_t requests = 0;  // Since the process began, as the last heartbeat says.
+    int64_t requests = 0;  // Since the process began, by its last heartbeat.
     Rate requests_rate;
     Rate batches_rate;
     Rate examples_rate;

@@ -10,10 +10,11 @@
 namespace cairn::coordinator {
 namespace {
 
-// How long workers may take to come back after a restart of the coordinator.
+// How long workers may take to reconnect after a restart of the coordinator. Batches leased within
+// this time could be leased twice.
 constexpr absl::Duration kReturnTime = absl::Seconds(2);
 constexpr absl::Duration kAskLedgersAgain = absl::Seconds(1);
-// How often everybody is looked at who might get work: as often as there are ticks.
+// How often all workers are reconsidered for work: on every tick.
 constexpr absl::Duration kGrantToAll = absl::Milliseconds(50);
 
 SplitQueueOptions QueueOptions(const proto::JobPlan& plan) {
@@ -71,7 +72,7 @@ void Training::RemoveWorker(TaskId worker) {
 }
 
 void Training::Profile(ProfileRound::Options options, ProfileCallback callback, Outbox* outbox) {
-  // Tasks tell a profile from one of an earlier coordinator, or an earlier generation, by it.
+  // Unique across generations and restarts: tasks tell old profiles from new ones by it.
   options.id = run_.generation() << 32 | ++last_profile_;
   options.job_id = plan_.job_id();
   profiles_.emplace_back(options, std::move(callback));
@@ -120,6 +121,8 @@ void Training::OnHeld(TaskId worker, const proto::Held& held) {
 
 void Training::Advance(Moment now, Outbox* outbox) {
   const bool quiet = now.monotonic < quiet_until_;
+  // Cuts come first: they move the lease limit and decide whether workers rest. Epoch decisions
+  // follow, since they may allow the next epoch. Grants come last, under the limits of both.
   cuts_.Advance(!quiet, now, outbox);
   DecideEpochs(outbox);
   for (ProfileRound& profile : profiles_) profile.Advance(now.monotonic, outbox);
@@ -127,8 +130,8 @@ void Training::Advance(Moment now, Outbox* outbox) {
   GrantWork(/*train=*/!quiet && !cuts_.resting(), now, outbox);
 }
 
-// A new rate holds for no batch that is leased: the epochs after a decision are leased when it is
-// journalled and every ps knows it.
+// A new rate never applies to leased batches. The epochs after a decision are leased only when it
+// is journaled and every ps knows it.
 void Training::DecideEpochs(Outbox* outbox) {
   epoch_ends_.Advance(outbox);
   rates_.Announce(outbox);
@@ -144,8 +147,8 @@ void Training::CheckLoss(const proto::BatchRecord& record) {
                           " in epoch ", record.batch() / per_epoch + 1, " is ", record.loss());
 }
 
-// A worker has nothing left of what it was leased, and did not report it: in part it may be settled
-// (others have done it, or the report was lost), in part not.
+// A worker has nothing left of its leases but did not report them. Some batches may be applied (by
+// other workers, or the report was lost), some not. Only the ledgers know.
 void Training::AskLedgers(Moment now, Outbox* outbox) {
   if (now.monotonic - asked_ledgers_at_ < kAskLedgersAgain) return;
   asked_ledgers_at_ = now.monotonic;
@@ -175,7 +178,8 @@ void Training::GrantWork(bool train, Moment now, Outbox* outbox) {
   const GrantBasis basis = {train, cuts_.evaluation() != nullptr, queue_.limit()};
   for (const TaskId worker : TakeDue(basis, now.monotonic)) GrantTo(worker, train, now, outbox);
   if (!train) return;
-  // What others have done may allow more to those who went short.
+  // Reports of other workers may have advanced the low-water mark, which allows more to the workers
+  // that got too little.
   const std::set<TaskId>& hungry = queue_.hungry();
   for (auto next = hungry.begin(); next != hungry.end() && queue_.AnyAllowed();) {
     const TaskId worker = *next;

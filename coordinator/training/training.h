@@ -25,33 +25,35 @@
 
 namespace cairn::coordinator {
 
-// One generation of a job while it trains: gives batches to workers, records what they report,
-// drives the cuts (see CutCycle) and knows when all is done. A pure machine (but for reading
-// history), not thread-safe.
+// One generation of a job while it trains: leases batches to workers, records what they report,
+// drives the cuts (see CutCycle), and knows when all is done.
+//
+// Pass it every message about the job, and call Advance after each event and on ticks. Pure state
+// machine, except that it reads the history from the journal. Not thread-safe.
 class Training {
  public:
-  // All outlive the training; `run` is written by it.
+  // All must outlive the training. It modifies `run`.
   struct Context {
     const proto::JobPlan* plan = nullptr;
     proto::RunRecord* run = nullptr;
     History* history = nullptr;
   };
 
-  // `open`: what the ledgers of all ps lack. `manifests`: oldest first.
+  // `open`: the batches that the ledgers of all ps lack. `manifests`: oldest first.
   Training(const Context& context, BatchRanges open, std::vector<proto::Manifest> manifests);
   Training(const Training&) = delete;
   Training& operator=(const Training&) = delete;
 
-  // An earlier process of the coordinator trained this generation. What it had begun is taken up,
-  // and for a while nothing is leased: workers may come back that hold leases.
+  // An earlier coordinator process trained this generation. Continues what it had begun. For
+  // kReturnTime nothing is leased, since workers may come back with leases.
   void Resumed(Moment now, Outbox* outbox);
 
-  // The worker has the job now.
+  // The worker has loaded the job.
   void AddWorker(TaskId worker);
-  // It had it before, and these batches.
+  // The worker had the job before the coordinator restarted, with these leases.
   void Adopt(TaskId worker, absl::Span<const proto::Split> holding);
   void RemoveWorker(TaskId worker);
-  // The same process on a new stream: what was under way on the old one may be lost.
+  // The same ps process has a new stream: commands and replies on the old one may be lost.
   void PsReturned(uint32_t ps, Outbox* outbox);
 
   void OnWork(TaskId worker, const proto::WorkReport& report, Moment now, Outbox* outbox);
@@ -63,44 +65,46 @@ class Training {
   void OnProfiled(TaskId task, const proto::ProfileReport& report);
   void OnRates(uint32_t ps, const proto::RatesReply& reply) { rates_.Reply(ps, reply); }
 
-  // Asks for a checkpoint; after one for "stop" nothing is leased until Resume.
+  // Requests a checkpoint. After one for "stop" nothing is leased until Resume.
   void AskForCheckpoint(const std::string& reason, CheckpointCallback callback) {
     cuts_.Ask(reason, std::move(callback));
   }
   void Resume() { cuts_.Resume(); }
   void WithdrawStop() { cuts_.WithdrawStop(); }
-  // How far the job has come, into its record; saving that is the caller's.
+  // Writes the job's progress to its RunRecord. The caller saves the record.
   void RecordProgress() { cuts_.RecordProgress(); }
-  // Has the next steps measured; `options` without number and job.
+  // Starts a profile of the next steps. `options.id` and `options.job_id` are set here.
   void Profile(ProfileRound::Options options, ProfileCallback callback, Outbox* outbox);
-  // Everybody who waits for a checkpoint or a profile gets this error: the training is given up.
+  // The training ends without success: answers all requests for checkpoints and profiles with
+  // `why`.
   void Abandon(const absl::Status& why, Outbox* outbox);
 
-  // Does what can be done now; to be called after every event and on ticks.
+  // Takes every step that is possible now. Call it after every event and on ticks.
   void Advance(Moment now, Outbox* outbox);
-  // All epochs are trained, evaluated, decided about and checkpointed.
+  // All epochs are trained, evaluated, decided and checkpointed.
   bool finished() const { return epoch_ends_.complete() && cuts_.finished(); }
-  // Why the job may not go on; empty: it may.
+  // Why the job must fail; empty if it may go on.
   const std::string& failure() const { return failure_; }
 
-  // What it waits for, in words that follow "waiting ": "for workers". Empty: for nothing but the
-  // batches that are being computed.
+  // What the job waits for, to follow the word "waiting": "for workers". Empty if only batches are
+  // being computed.
   std::string WaitingFor() const;
-  // What must happen next for the job to go on. Never empty.
+  // The next event that the job needs. Never empty.
   std::string NextNeeded() const;
-  // Batches done, epochs evaluated, checkpoints written: a text that changes with every step
+  // Batches done, epochs evaluated, checkpoints written, as a text that changes with every step
   // forward.
   std::string Progress() const;
 
-  // Where it is and how fast; `status` has its total_batches, which a callback may have lowered.
+  // Fills in position and speed. The caller sets status->total_batches first: a callback may have
+  // lowered it.
   void FillStatus(absl::Duration now, proto::JobStatus* status);
-  // With those that were passed over (see Checkpointer).
+  // Including those that were passed over (see Checkpointer).
   std::vector<proto::Manifest> all_manifests() const { return cuts_.all_manifests(); }
   const std::vector<proto::Manifest>& manifests() const { return cuts_.manifests(); }
 
  private:
   void AskLedgers(Moment now, Outbox* outbox);
-  // What decides, besides a worker's own reports, whether it gets work.
+  // The inputs to a grant besides the worker's own reports. A change of them concerns all workers.
   struct GrantBasis {
     bool train = false;
     bool evaluate = false;
@@ -109,7 +113,7 @@ class Training {
   };
 
   void GrantWork(bool train, Moment now, Outbox* outbox);
-  // Who is looked at; forgets who has reported.
+  // Returns the workers to reconsider, and clears `reported_`.
   std::set<TaskId> TakeDue(const GrantBasis& basis, absl::Duration now);
   void GrantTo(TaskId worker, bool train, Moment now, Outbox* outbox);
   void CheckLoss(const proto::BatchRecord& record);
@@ -128,15 +132,15 @@ class Training {
   std::vector<ProfileRound> profiles_;
   uint64_t last_profile_ = 0;
   std::set<TaskId> workers_;
-  int64_t trainers_ = 0;  // Of them, those that do not only evaluate.
-  // Who gets work is looked at where something has changed: with a thousand workers there is a
-  // report every 50 microseconds. Everybody has a turn now and then all the same.
+  int64_t trainers_ = 0;  // The members of `workers_` that train.
+  // Only workers whose state changed are reconsidered: a thousand workers send a report every 50
+  // microseconds. All workers are reconsidered every kGrantToAll as a safety net.
   std::set<TaskId> reported_;
   bool everybody_is_due_ = true;
   GrantBasis granted_on_;
   absl::Duration granted_to_all_at_ = -absl::InfiniteDuration();
   absl::Duration quiet_until_ = -absl::InfiniteDuration();
-  // The answers to the newest question to the ledgers.
+  // The replies to the newest ledger query.
   uint64_t last_query_ = 0;
   absl::Duration asked_ledgers_at_ = -absl::InfiniteDuration();
   std::map<uint32_t, proto::LedgerReply> ledgers_;
