@@ -24,6 +24,8 @@ absl::StatusOr<std::unique_ptr<ControlLoop>> ControlLoop::Start(Options options)
   scheduler_options.journal = loop->options_.journal;
   CAIRN_ASSIGN_OR_RETURN(loop->scheduler_,
                          Scheduler::Create(std::move(scheduler_options), loop->Now(), &outbox));
+  // The new term is on disk before any task is welcomed with it. Only changes are carried out here:
+  // no task has joined yet.
   CAIRN_RETURN_IF_ERROR(loop->options_.journal->Write(outbox.changes, /*sync=*/true));
   loop->thread_ = std::thread([raw = loop.get()] { raw->Run(); });
   return loop;
@@ -51,6 +53,8 @@ void ControlLoop::PostSessionEnd(uint64_t session) {
   const bool posted = Post([session](Scheduler* scheduler, Moment now, Outbox* outbox) {
     scheduler->OnSessionEnd(session, now, outbox);
   });
+  // The end of a session must not be lost, or its task would keep its leases until they expire. The
+  // next tick handles it.
   if (!posted) options_.sessions->PutEnded(session);
 }
 
@@ -104,8 +108,10 @@ void ControlLoop::CarryOut(Outbox* outbox) {
       options_.on_failure(written);
     }
   }
-  // Whoever waits for an answer gets none about what was not written; its connection breaks.
+  // Nothing is sent about a decision that was not written. Clients get no answer; their connections
+  // break when the process ends.
   if (failed_) return;
+  // Answers go first: a task must get its welcome before any command.
   for (Outbox::Answer& answer : outbox->answers) {
     options_.sessions->Send(answer.session, answer.command);
     if (answer.close) options_.sessions->Close(answer.session);

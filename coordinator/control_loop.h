@@ -21,33 +21,34 @@
 
 namespace cairn::coordinator {
 
-// The one thread on which everything is decided: takes events from one bounded queue, lets the
-// scheduler decide, writes its decisions to the journal, and only then tells anybody. Thread-safe.
+// The single thread that makes all decisions. It takes events from one bounded queue, passes them
+// to the scheduler, writes the decisions to the journal, and only then sends commands and replies.
+// Thread-safe.
 class ControlLoop {
  public:
   struct Options {
     Scheduler::Options scheduler;
-    storage::Journal* journal = nullptr;  // Outlives the loop, as do the others.
+    storage::Journal* journal = nullptr;  // Pointers must outlive the loop.
     const Clock* clock = nullptr;
     SessionRegistry* sessions = nullptr;
-    // The journal cannot be written: nothing is decided any more. Called once, on the loop.
+    // Called once, on the loop, when the journal cannot be written. No decision is made after that.
     std::function<void(const absl::Status&)> on_failure;
     size_t queue_capacity = 65536;
   };
   using Event = absl::AnyInvocable<void(Scheduler*, Moment, Outbox*)>;
 
-  // Reads the journal and begins. Errors: as Scheduler::Create, or the journal's.
+  // Reads the journal and starts the thread. Errors: those of Scheduler::Create and of the journal.
   static absl::StatusOr<std::unique_ptr<ControlLoop>> Start(Options options);
-  // Handles what is queued, and ends.
+  // Handles the queued events, then ends.
   ~ControlLoop();
   ControlLoop(const ControlLoop&) = delete;
   ControlLoop& operator=(const ControlLoop&) = delete;
 
-  // Does not block. False: overloaded or ending; the event will not run.
+  // Does not block. False: the loop is overloaded or ending; the event will not run.
   bool Post(Event event);
   void Follow(uint64_t job_id, std::shared_ptr<StatusSink> sink);
 
-  // Tasks' streams. False: overloaded; the stream should be ended.
+  // Events of tasks' streams. False: the loop is overloaded; end the stream.
   bool PostMessage(uint64_t session, proto::TaskMessage message);
   // Never lost.
   void PostSessionEnd(uint64_t session);

@@ -12,18 +12,18 @@
 
 namespace cairn::coordinator {
 
-// The Coordinator service on gRPC's callback API: turns calls into events of the control loop and
-// answers them when the loop does. Validates submitted jobs, and streams history from the journal,
-// on gRPC's own threads, so that the loop never waits for either. Thread-safe.
+// The Coordinator service on gRPC's callback API. Turns calls into events of the control loop and
+// answers them when the loop does. Validates submitted jobs and streams history from the journal on
+// gRPC's own threads, so that the loop waits for neither. Thread-safe.
 class CoordinatorService final : public proto::Coordinator::CallbackService {
  public:
   struct Options {
     std::string version;
     int ps_count = 1;
-    std::string address;  // Where clients reach it, for them to see.
+    std::string address;  // The address for clients; shown in status.
   };
 
-  // All outlive the service; the loop must go on until the server that serves it has shut down.
+  // All must outlive the service. The loop must run until the gRPC server has shut down.
   CoordinatorService(Options options, ControlLoop* loop, SessionRegistry* sessions,
                      const storage::Journal* journal)
       : options_(std::move(options)), loop_(loop), sessions_(sessions), journal_(journal) {}
@@ -73,7 +73,7 @@ class CoordinatorService final : public proto::Coordinator::CallbackService {
                                        proto::ProfileReply* reply) override;
 
  private:
-  // Runs `call` on the loop, and answers with what it returns once that is in the journal.
+  // Runs `call` on the loop and answers with its result once that is journaled.
   template <typename Reply>
   grpc::ServerUnaryReactor* OnLoop(
       Reply* reply, std::function<absl::StatusOr<Reply>(Scheduler*, Moment, Outbox*)> call);

@@ -15,8 +15,8 @@
 
 namespace cairn::coordinator {
 
-// What of a job outlives this process: its records, which are journalled (synced) as they change,
-// before anybody hears of the change. Not thread-safe.
+// The records of a job that survive a restart. Every change is journaled (synced) before any other
+// process is told of it. Not thread-safe.
 class DurableJob {
  public:
   explicit DurableJob(storage::JobRecords records) : records_(std::move(records)) {}
@@ -25,10 +25,10 @@ class DurableJob {
   const proto::JobRecord& record() const { return records_.record; }
   const proto::Job& job() const { return records_.record.job(); }
   const std::optional<proto::JobPlan>& plan() const { return records_.plan; }
-  // On how many ps a snapshot should lie.
+  // The number of ps that should store each snapshot.
   int64_t copies() const { return job::CopiesWanted(job()); }
   bool over() const;
-  // Waits for its turn; or had it before the coordinator started again.
+  // Waits for its turn, or had its turn before the coordinator restarted.
   bool ready() const;
   bool fails_without_checkpoint() const { return job().on_lost_checkpoint() == "fail"; }
 
@@ -36,18 +36,18 @@ class DurableJob {
   void End(proto::JobRecord::Phase phase, const std::string& error, Moment now, Outbox* outbox);
   void SetPlan(proto::JobPlan plan, Outbox* outbox);
 
-  // Its owner may change it, and then calls SaveRun.
+  // The owner may modify it and then calls SaveRun.
   proto::RunRecord& run() { return records_.run; }
   const proto::RunRecord& run() const { return records_.run; }
   void SaveRun(Outbox* outbox) const;
-  // An event worth a line to whoever follows; journalled with the next SaveRun.
+  // Adds a line about an event, for clients that follow the job. Journaled with the next SaveRun.
   void Note(std::string line);
 
-  // The next generation, from `checkpoint` (0: the initial values). Its number is in the journal
-  // before any ps hears of it, so that no later coordinator uses it again.
+  // Begins the next generation from `checkpoint` (0: the initial values). Its number is journaled
+  // before any ps is told, so no later coordinator uses it again.
   void BeginGeneration(uint64_t checkpoint, Outbox* outbox);
 
-  // As they were when nothing trained last.
+  // As of the last time that the job was not training.
   const std::vector<proto::Manifest>& manifests() const { return records_.manifests; }
   void set_manifests(std::vector<proto::Manifest> manifests) {
     records_.manifests = std::move(manifests);
@@ -55,11 +55,11 @@ class DurableJob {
   void set_evaluations(std::vector<proto::EvaluationRecord> evaluations) {
     records_.evaluations = std::move(evaluations);
   }
-  // That is not known to be damaged. 0: there is none.
+  // The newest checkpoint not marked as damaged; 0 if there is none.
   uint64_t NewestCheckpoint() const;
-  // Every batch below is in the checkpoint (0: the initial values).
+  // Every batch below it is in `checkpoint` (0: the initial values).
   int64_t LowWaterOf(uint64_t checkpoint) const;
-  // It cannot be loaded, and is not tried again; nothing of it is deleted.
+  // Marks a checkpoint that cannot be loaded. It is not tried again, but nothing of it is deleted.
   void MarkDamaged(uint64_t checkpoint, const std::string& why, Outbox* outbox);
 
   proto::JobState State() const { return storage::StateFromRecords(records_); }

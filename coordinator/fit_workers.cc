@@ -23,7 +23,7 @@ bool FitWorkers::SomeoneIsAway() const {
 }
 
 std::optional<std::string> FitWorkers::WhyNobody(absl::Duration now) {
-  // An evaluator that cannot do the job leaves it to the workers.
+  // An evaluator that cannot do the job does not matter: workers evaluate too.
   const auto unfit = std::find_if(unfit_.begin(), unfit_.end(), [](const auto& entry) {
     return entry.first.role == proto::WORKER;
   });

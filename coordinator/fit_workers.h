@@ -12,23 +12,24 @@
 
 namespace cairn::coordinator {
 
-// Which live workers can do a job, as far as they have not said otherwise. Not thread-safe.
+// The live workers that can do a job: all but those that reported that they cannot. Not
+// thread-safe.
 class FitWorkers {
  public:
-  // The members outlive this.
+  // `members` must outlive this object.
   explicit FitWorkers(const Membership* members) : members_(*members) {}
 
-  // Live workers, in order of their index; evaluators after them if asked for.
+  // Eligible live workers by index, followed by evaluators if asked for.
   std::vector<TaskId> Live(bool with_evaluators) const;
 
-  // The worker says that it cannot do the job at all.
+  // The worker reported that it cannot do the job at all.
   void Failed(TaskId worker, const std::string& why) { unfit_[worker] = why; }
-  // What a worker said holds as long as its process does.
+  // A failure report expires with the worker's process.
   void Forget(TaskId worker) { unfit_.erase(worker); }
   void ForgetAll() { unfit_.clear(); }
 
-  // Why nobody is left who could do the job. A named worker that is only away is waited for, for
-  // the time of a lease. nullopt: somebody may.
+  // Returns why no worker is left that could do the job, or nullopt if one may. A named worker that
+  // is absent is awaited for the time of one lease.
   std::optional<std::string> WhyNobody(absl::Duration now);
 
  private:

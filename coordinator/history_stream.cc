@@ -51,7 +51,7 @@ absl::Status HistoryStream::ReadChunk() {
                                              [&chunk](const proto::BatchRecord& record) {
                                                proto::BatchRecord& batch = *chunk.add_batches();
                                                batch = record;
-                                               // Nobody looks at them, and they may be large.
+                                               // Clients do not use the states, which may be large.
                                                batch.clear_metric_states();
                                                return chunk.batches_size() < kBatchesInChunk;
                                              }));

@@ -14,13 +14,14 @@
 
 namespace cairn::coordinator {
 
-// A GetHistory call: reads the journal chunk by chunk as fast as the client takes them; the last
-// chunk has the evaluations. Thread-safe. Owns itself as long as gRPC needs it.
+// A GetHistory call. Reads the journal chunk by chunk at the pace of the client; the last chunk has
+// the evaluations. Owns itself as long as gRPC needs it. Thread-safe.
 class HistoryStream final : public grpc::ServerWriteReactor<proto::HistoryChunk> {
  public:
   static std::shared_ptr<HistoryStream> Start(const storage::Journal* journal);
 
-  // Once: the job, or why there is none. Does not read the journal: gRPC's threads do.
+  // Call once, with the job or the reason why there is none. Does not read the journal; gRPC's
+  // threads do, so the control loop never waits for the disk.
   void Begin(absl::StatusOr<uint64_t> job_id);
 
   void OnSendInitialMetadataDone(bool ok) override;
@@ -42,7 +43,7 @@ class HistoryStream final : public grpc::ServerWriteReactor<proto::HistoryChunk>
   int64_t next_batch_ ABSL_GUARDED_BY(mutex_) = 0;
   bool last_ ABSL_GUARDED_BY(mutex_) = false;  // `chunk_` is the last one.
   bool finished_ ABSL_GUARDED_BY(mutex_) = false;
-  proto::HistoryChunk header_ ABSL_GUARDED_BY(mutex_);  // What every chunk begins with.
+  proto::HistoryChunk header_ ABSL_GUARDED_BY(mutex_);  // The start of every chunk.
   proto::HistoryChunk evaluations_ ABSL_GUARDED_BY(mutex_);
   proto::HistoryChunk chunk_ ABSL_GUARDED_BY(mutex_);  // Being written.
   std::shared_ptr<HistoryStream> self_;

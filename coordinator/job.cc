@@ -46,6 +46,8 @@ void Job::Activate(Moment now, Outbox* outbox) {
   }
   recovery_.emplace(&members_, &durable_);
   const uint32_t ps_count = plan()->partition().ps_count();
+  // The number of ps changed between two starts: blocks are loaded from a checkpoint under a new
+  // partition.
   if (ps_count != members_.options().ps_addresses.size()) {
     return RollBack(absl::StrCat("the cluster has ", members_.options().ps_addresses.size(),
                                  " ps, it had ", ps_count),
@@ -56,6 +58,8 @@ void Job::Activate(Moment now, Outbox* outbox) {
 }
 
 void Job::AdvanceInspection(Outbox* outbox) {
+  // Workers read the data, so one of them counts it: the coordinator may have no access to it. If
+  // this worker is lost, another one is asked.
   const std::vector<TaskId> workers = workers_.Live(/*with_evaluators=*/false);
   if (inspector_.has_value() || workers.empty()) return;
   inspector_ = workers.front();
@@ -94,6 +98,8 @@ void Job::RollBack(const std::string& why, Moment now, Outbox* outbox) {
     training_->Abandon(absl::AbortedError(absl::StrCat(why, "; the job rolls back")), outbox);
     training_.reset();
   }
+  // No ps can restore one lost block alone: all ps go back to the same checkpoint, so that all
+  // blocks have the same batches.
   const uint64_t checkpoint = durable_.NewestCheckpoint();
   if (checkpoint == 0 && durable_.fails_without_checkpoint()) {
     return Fail(absl::StrCat(why, ", and there is no checkpoint to go back to"), now, outbox);
@@ -116,8 +122,8 @@ void Job::AdvanceRecovery(Moment now, Outbox* outbox) {
   if (recovery_->complete() && MissingPs().empty()) BeginTraining(now, outbox);
 }
 
-// In which epoch a restored job is. One that ends exactly where the checkpoint was made counts as
-// not ended while its evaluation is missing.
+// The number of epochs that a restored job has completed. An epoch that ends exactly at the
+// checkpoint does not count while its evaluation is missing: it is cut again, and then evaluated.
 int64_t Job::EpochsCut(const BatchRanges& open) const {
   const int64_t per_epoch = plan()->batches_per_epoch();
   const int64_t total = plan()->total_batches();
@@ -138,6 +144,8 @@ void Job::BeginTraining(Moment now, Outbox* outbox) {
       History::Load(&journal_, id(), plan()->batches_per_epoch(), MetricSums(durable_.job()));
   if (!history.ok()) return Fail(std::string(history.status().message()), now, outbox);
   history_ = *std::move(history);
+  // A restored job trains the open batches again: their records go. A resumed job keeps all
+  // records, since the ps kept their blocks.
   if (phase_ == Phase::kRestoring) {
     const absl::Status unsettled = history_->Unsettle(settled->open, outbox);
     if (!unsettled.ok()) return Fail(std::string(unsettled.message()), now, outbox);
@@ -215,13 +223,15 @@ void Job::PsJoined(uint32_t ps, const proto::Join& join, bool continues, Outbox*
   const bool has_job = join.job_id() == id() && join.generation() == durable_.run().generation();
   if (!continues) duplicates_seen_[ps] = has_job ? join.duplicates_refused() : 0;
   if (phase_ == Phase::kTraining && continues && has_job) {
-    recovery_->PsAway(ps);  // From its old stream nothing comes any more.
+    recovery_->PsAway(ps);  // Nothing more comes over its old stream.
     recovery_->AskForLeftovers(ps, outbox);
     return training_->PsReturned(ps, outbox);
   }
   if (phase_ == Phase::kRestoring || (phase_ == Phase::kResuming && has_job)) {
     return recovery_->PsJoined(ps, has_job, continues, outbox);
   }
+  // The ps came back without the job's blocks: it is a loss like an expired lease. Advance handles
+  // it, since the scheduler is still in the middle of the join.
   lost_ps_ = ps;
 }
 
@@ -249,7 +259,7 @@ std::vector<proto::Manifest> Job::AllManifests() const {
   return training_ != nullptr ? training_->all_manifests() : durable_.manifests();
 }
 
-// "ps 1, ps 3", or empty.
+// The ps that are not live: "ps 1, ps 3", or empty.
 std::string Job::MissingPs() const {
   std::string missing;
   for (uint32_t ps = 0; ps < members_.options().ps_addresses.size(); ++ps) {
@@ -300,6 +310,7 @@ void Job::OnMessage(TaskId task, const proto::TaskMessage& message, Moment now, 
 
 void Job::OnWork(TaskId worker, const proto::WorkReport& report, Moment now, Outbox* outbox) {
   if (report.generation() != durable_.run().generation()) return;
+  // Before all ledgers are known there is no training to take the report; it is replayed then.
   if (phase_ == Phase::kResuming) early_reports_.Keep(worker, report);
   if (training_ != nullptr) training_->OnWork(worker, report, now, outbox);
 }
@@ -307,7 +318,7 @@ void Job::OnWork(TaskId worker, const proto::WorkReport& report, Moment now, Out
 void Job::OnHeartbeat(uint32_t ps, uint64_t duplicates_refused) {
   if (!recovery_.has_value()) return;
   uint64_t& seen = duplicates_seen_[ps];
-  // A ps counts from 0 when its process or the generation is new.
+  // A ps counts from 0 again in a new process or a new generation.
   durable_.run().set_duplicates_refused(durable_.run().duplicates_refused() + duplicates_refused -
                                         (duplicates_refused < seen ? 0 : seen));
   seen = duplicates_refused;
@@ -324,6 +335,8 @@ void Job::OnFailure(TaskId worker, const proto::JobFailure& failure) {
 // ------------------------------------------------------------------------------------- progress
 
 void Job::Advance(Moment now, Outbox* outbox) {
+  // A lost ps comes first: a rollback makes everything below obsolete. The training comes last,
+  // since it may end the job.
   if (lost_ps_.has_value()) {
     const uint32_t ps = *std::exchange(lost_ps_, std::nullopt);
     PsLost(ps, now, outbox);
@@ -334,7 +347,7 @@ void Job::Advance(Moment now, Outbox* outbox) {
   WatchProgress(now, outbox);
   if (phase_ != Phase::kTraining) return;
   training_->Advance(now, outbox);
-  // A copy: the training ends with the job.
+  // A copy, because Fail destroys the training.
   if (const std::string why = training_->failure(); !why.empty()) return Fail(why, now, outbox);
   if (training_->finished()) End(proto::JobRecord::FINISHED_PHASE, "", now, outbox);
 }

@@ -24,13 +24,15 @@
 
 namespace cairn::coordinator {
 
-// A job's life: waiting for its weights and its turn, its data inspected, its blocks loaded by all
-// ps, trained, rolled back when a ps is lost, and over. Every decision is in its records in the
-// journal before it is sent; a Job made from those records goes on where the last one was. A pure
-// machine (but for reading history), not thread-safe.
+// The life cycle of one job: wait for weights and its turn, inspect the data, load blocks on all
+// ps, train, roll back when a ps is lost, end. Every decision is journaled before it is sent. A Job
+// made from the journaled records continues where the previous one stopped.
+//
+// Pass it every event, and call Advance after each one and on ticks. Pure state machine, except
+// that it reads the history from the journal. Not thread-safe.
 class Job {
  public:
-  // All outlive the job.
+  // All must outlive the job.
   struct Context {
     const Membership* members = nullptr;
     const storage::Journal* journal = nullptr;
@@ -42,30 +44,31 @@ class Job {
   const proto::JobRecord& record() const { return durable_.record(); }
   const std::optional<proto::JobPlan>& plan() const { return durable_.plan(); }
   bool over() const { return durable_.over(); }
-  // Waits for its turn; or had it before the coordinator started again.
+  // Waits for its turn, or had its turn before the coordinator restarted.
   bool ready() const { return durable_.ready(); }
-  // Has its turn now.
+  // Has its turn.
   bool active() const { return phase_ != Phase::kIdle; }
   bool trains() const { return phase_ == Phase::kTraining; }
   const std::vector<proto::Manifest>& manifests() const;
 
   void CommitWeights(Outbox* outbox);
-  // Its turn begins; after a restart of the coordinator with what tasks still hold of it, if all ps
-  // do.
+  // Begins the job's turn. After a restart of the coordinator it resumes with the state that tasks
+  // still have, if all ps do.
   void Activate(Moment now, Outbox* outbox);
   void Cancel(Moment now, Outbox* outbox);
   // FailedPrecondition unless it trains.
   void AskForCheckpoint(const std::string& reason, CheckpointCallback callback, Outbox* outbox);
   // FailedPrecondition unless it trains.
   void Profile(const ProfileRound::Options& options, ProfileCallback callback, Outbox* outbox);
-  // After a checkpoint for a stop that did not come.
+  // Continues the job after a checkpoint for a stop that did not follow.
   void Resume();
-  // Nobody waits any more for a checkpoint for a stop: if it comes late the job goes on.
+  // The client that asked for a stop waits no longer: a late checkpoint does not stop the job.
   void WithdrawStop() {
     if (training_ != nullptr) training_->WithdrawStop();
   }
 
-  // Active jobs hear of these. Whether a worker that joins may keep what it says it holds:
+  // Events of members; only the active job gets them. KeepsLeases: whether a worker that joins may
+  // keep the leases that it reports.
   bool KeepsLeases(const proto::Join& join, const Membership::Joined& joined) const;
   void WorkerJoined(TaskId worker, const proto::Join& join, bool keeps_leases, Outbox* outbox);
   void WorkerGone(TaskId worker, Outbox* outbox);
@@ -74,10 +77,10 @@ class Job {
   void PsLost(uint32_t ps, Moment now, Outbox* outbox);
   void OnMessage(TaskId task, const proto::TaskMessage& message, Moment now, Outbox* outbox);
 
-  // Does what can be done now; to be called after every event and on ticks.
+  // Takes every step that is possible now. Call it after every event and on ticks.
   void Advance(Moment now, Outbox* outbox);
 
-  // Of the status, which costs more the longer the job is.
+  // The state alone. The cost of Status grows with the number of epochs.
   proto::JobState State() const;
   proto::JobStatus Status(absl::Duration now);
 
@@ -85,7 +88,7 @@ class Job {
   enum class Phase {
     kIdle,        // Not its turn.
     kInspecting,  // A worker reads the data.
-    kResuming,    // After a restart of the coordinator: which ps still have it?
+    kResuming,    // The coordinator restarted: asks which ps still have the job.
     kRestoring,   // All ps load a checkpoint.
     kTraining,
   };
@@ -106,13 +109,13 @@ class Job {
   void End(proto::JobRecord::Phase phase, const std::string& error, Moment now, Outbox* outbox);
   void StartJobOn(TaskId worker, Outbox* outbox);
   absl::Status NotTraining();
-  // With those that were passed over (see Checkpointer).
+  // Including those that were passed over (see Checkpointer).
   std::vector<proto::Manifest> AllManifests() const;
   std::string MissingPs() const;
   std::string WaitingFor() const;
-  // What must happen next for the job to go on. Never empty.
+  // The next event that the job needs. Never empty.
   std::string NextNeeded() const;
-  // Tells of a job that stands still, and of its going on.
+  // Adds a note when the job stalls and when it goes on.
   void WatchProgress(Moment now, Outbox* outbox);
 
   const Membership& members_;
@@ -123,15 +126,15 @@ class Job {
 
   Phase phase_ = Phase::kIdle;
   std::optional<TaskId> inspector_;
-  std::optional<Recovery> recovery_;  // Once there is a plan.
+  std::optional<Recovery> recovery_;  // Set once there is a plan.
   std::unique_ptr<History> history_;
   std::unique_ptr<Training> training_;
-  // What workers said they hold while the ps were not all back.
+  // Leases reported by workers while the job is resuming. Adopted when training begins.
   std::map<TaskId, std::vector<proto::Split>> holding_;
-  EarlyReports early_reports_;       // Meanwhile.
-  std::optional<uint32_t> lost_ps_;  // To be acted on by Advance.
+  EarlyReports early_reports_;       // Work reports of that time.
+  std::optional<uint32_t> lost_ps_;  // Handled by Advance.
   ProgressWatch progress_;
-  std::vector<uint64_t> duplicates_seen_;  // By ps, of its present process.
+  std::vector<uint64_t> duplicates_seen_;  // By ps, of its current process.
 };
 
 }  // namespace cairn::coordinator

@@ -13,7 +13,7 @@
 namespace cairn::coordinator {
 namespace {
 
-// More tell nobody anything.
+// A longer list helps no reader.
 constexpr size_t kLinesMax = 12;
 
 std::vector<std::string> Lines(const google::protobuf::Message& before,
@@ -25,7 +25,7 @@ std::vector<std::string> Lines(const google::protobuf::Message& before,
   std::vector<std::string> lines;
   for (absl::string_view line : absl::StrSplit(report, '\n', absl::SkipEmpty())) {
     absl::ConsumePrefix(&line, "modified: ");
-    // As job files have it, which say a schedule in the place of the rate.
+    // Named as in job files, where a schedule stands in the place of the rate.
     const std::string said =
         absl::StrReplaceAll(line, {{"learning_rate_schedule", "learning_rate"}});
     lines.push_back(absl::StrCat(prefix, said));

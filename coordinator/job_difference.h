@@ -8,8 +8,8 @@
 
 namespace cairn::coordinator {
 
-// What differs between two jobs and their models, field by field with both values, for people:
-// "optimizer.learning_rate: 0.1 -> 0.01; the model's layers[2].name: ...". Empty: nothing does.
+// Lists the fields in which two jobs and their models differ, with both values, for messages:
+// "optimizer.learning_rate: 0.1 -> 0.01; the model's layers[2].name: ...". Empty if they are equal.
 std::string JobDifference(const proto::Job& old_job, const proto::ModelSpec& old_model,
                           const proto::Job& new_job, const proto::ModelSpec& new_model);
 

@@ -25,9 +25,9 @@ void JobFollowers::Add(uint64_t job_id, std::shared_ptr<StatusSink> sink) {
 }
 
 bool JobFollowers::UpdateOne(Follower* follower, Scheduler* scheduler, Moment now) {
-  // However long the status stays as it is.
+  // A sink may be gone although the status never changes.
   if (!follower->sink->alive()) return false;
-  // The whole status has every epoch's evaluation: it is made only when it is to be shown.
+  // The full status has every epoch's evaluation, so it is built only when it will be sent.
   const absl::StatusOr<proto::JobState> state = scheduler->GetState(follower->job_id);
   const bool new_state = state.ok() && *state != follower->shown.state();
   const bool is_due = now.monotonic - follower->shown_at >= kPeriod;

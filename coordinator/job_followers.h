@@ -12,24 +12,25 @@
 
 namespace cairn::coordinator {
 
-// One who wants to see a job's status as it changes.
+// Receives the status of one job as it changes.
 class StatusSink {
  public:
   virtual ~StatusSink() = default;
-  // False: nobody listens any more. Does not block.
+  // False: the receiver is gone. Does not block.
   virtual bool alive() const = 0;
-  // Replaces a status that is not out yet; does not block. False: nobody listens any more.
+  // Replaces a status that is not sent yet. Does not block. False: the receiver is gone.
   virtual bool Show(const proto::JobStatus& status) = 0;
-  // After the last status.
+  // Ends the stream after the last status.
   virtual void End(const absl::Status& status) = 0;
 };
 
-// Those who follow jobs: each sees the status when it begins, every 200 ms if it changed, at once
-// when the job's state changes, and a last time when the job is over. Owned by the control loop.
+// The followers of jobs. Each gets the status when it begins, at most every 200 ms if it changed,
+// at once when the job's state changes, and a last time when the job is over. Owned by the control
+// loop; not thread-safe.
 class JobFollowers {
  public:
   void Add(uint64_t job_id, std::shared_ptr<StatusSink> sink);
-  // To be called on every tick.
+  // Call on every tick.
   void Update(Scheduler* scheduler, Moment now);
 
  private:
@@ -40,7 +41,7 @@ class JobFollowers {
     absl::Duration shown_at = -absl::InfiniteDuration();
   };
 
-  // False: it needs no more.
+  // False: the follower needs no more updates.
   static bool UpdateOne(Follower* follower, Scheduler* scheduler, Moment now);
 
   std::vector<Follower> followers_;

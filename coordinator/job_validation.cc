@@ -34,7 +34,7 @@ absl::Status Invalid(const Parts&... parts) {
   return absl::InvalidArgumentError(absl::StrCat(parts...));
 }
 
-// Puts the field's path in front of what a library says about it.
+// Prefixes a library's message with the field's path.
 absl::Status At(const char* path, const absl::Status& status) {
   if (status.ok()) return status;
   return absl::Status(status.code(), absl::StrCat(path, ": ", status.message()));
@@ -94,7 +94,7 @@ absl::Status CheckLearning(const proto::Job& job, const nn::Model& model) {
   return CheckMetricNames(job);
 }
 
-// Brings what the job says of the model's outputs into one form.
+// Normalizes what the job says about the model's outputs.
 absl::Status ResolveJob(const nn::Model& model, proto::Job* job) {
   if (job->loss().name().empty() && job->outputs().empty()) return Invalid("loss: is missing");
   CAIRN_RETURN_IF_ERROR(job::ResolveOutputs(model, job));

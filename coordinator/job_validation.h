@@ -11,19 +11,19 @@
 
 namespace cairn::coordinator {
 
-// A job of which everything was checked that can be without its data.
+// A job that passed all checks that need no data.
 struct ValidatedJob {
   proto::SubmitRequest request;
   proto::PartitionMap partition;
   int64_t parameters = 0;  // Elements of all variables.
 };
 
-// Checks a submitted job for a cluster of `ps_count` ps and places its variables. InvalidArgument
-// begins with the field's path in the job file and names the value and what it may be.
-// Pure; takes milliseconds for a large model.
+// Validates a job for a cluster of `ps_count` ps and places its variables. InvalidArgument starts
+// with the field's path in the job file, and names the value and what it may be. Pure function;
+// takes milliseconds for a large model.
 absl::StatusOr<ValidatedJob> ValidateJob(proto::SubmitRequest request, int ps_count);
 
-// The part that needs no model: numbers, names, paths.
+// The checks that need no model: numbers, names, paths.
 absl::Status ValidateFields(const proto::Job& job);
 
 }  // namespace cairn::coordinator

@@ -1,4 +1,4 @@
-// coordinator: the daemon that takes jobs, hands out work and repairs the cluster.
+// coordinator: the daemon that accepts jobs, leases batches and recovers the cluster from failures.
 
 #include <CLI/CLI.hpp>
 #include <cstdlib>
@@ -82,7 +82,7 @@ Scheduler::Options MakeSchedulerOptions(const cluster::TfConfig& config, const F
   return options;
 }
 
-// Serves until the daemon is told to end.
+// Serves until the daemon is asked to end.
 absl::StatusOr<int> Serve(const cluster::TfConfig& config, const Flags& flags,
                           cluster::Daemon* daemon) {
   CAIRN_ASSIGN_OR_RETURN(const std::unique_ptr<storage::Journal> journal,

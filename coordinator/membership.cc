@@ -11,7 +11,7 @@
 namespace cairn::coordinator {
 namespace {
 
-// Names more than these are a mistake or an attack.
+// A larger index is a mistake or an attack.
 constexpr uint32_t kWorkersMax = 4096;
 
 proto::Refused Refuse(bool permanent, std::string reason) {
@@ -36,7 +36,7 @@ std::optional<proto::Refused> Membership::CheckJoin(const proto::Join& join) con
                                      ", this process is version ", join.version(),
                                      "; run the same version everywhere"));
   }
-  // Not for good: it is there when the right coordinator is.
+  // Not permanent: the ps may join once the right coordinator runs.
   if (join.keeps_cluster_id() != 0 && join.keeps_cluster_id() != options_.cluster_id) {
     return Refuse(false,
                   absl::StrCat("its directory has checkpoints of cluster ",
@@ -45,7 +45,7 @@ std::optional<proto::Refused> Membership::CheckJoin(const proto::Join& join) con
                                ": start the coordinator on the --state that it had, or, if that is "
                                "lost for good, this ps on an empty one"));
   }
-  // Another cluster's terms say nothing here.
+  // Terms of another cluster do not compare with ours.
   const bool is_ours = join.cluster_id() == 0 || join.cluster_id() == options_.cluster_id;
   if (is_ours && join.term_seen() > options_.term) {
     return Refuse(false, absl::StrCat("this coordinator's term is ", options_.term,
@@ -101,8 +101,8 @@ uint32_t Membership::FreeWorkerIndex() const {
   return index;
 }
 
-// Whether a worker that nobody named may have the index that it had: nobody else has it meanwhile,
-// or is meant to have it.
+// Whether an unnamed worker may have its previous index again: no other process has taken it, and
+// TF_CONFIG does not name it.
 bool Membership::MayHaveAgain(TaskId task, const proto::Join& join) const {
   const Member* member = Find(task);
   const bool taken =
@@ -125,7 +125,8 @@ proto::Refused Membership::RefuseDuplicate(const Member& member, const proto::Jo
                                            absl::Duration now) {
   Challenger& challenger = challengers_[member.task];
   if (challenger.instance_id != join.instance_id()) challenger = {join.instance_id(), now};
-  // The other may be hung, and then its lease ends; if it is not, two have the same TF_CONFIG.
+  // The other process may be hung; then its lease expires and this one may join. If it is alive for
+  // a whole lease, two processes have the same TF_CONFIG.
   const bool permanent = now - challenger.since > options_.lease;
   return Refuse(permanent,
                 absl::StrCat(member.task.Name(), " is alive in another process (pid ", member.pid,
@@ -144,7 +145,7 @@ Membership::Joined Membership::Join(uint64_t session, const proto::Join& join, a
     return result;
   }
   const bool known = members_.contains(task);
-  // One that gets another index than it had was a member, and is no new one.
+  // A worker that gets a new index was a member before: its leases are gone.
   const bool moved = join.index() >= 0 && task.index != join.index();
   result.first = !known && !moved && !forgotten_.contains(task);
   Member& member = members_[task];
@@ -155,10 +156,13 @@ Membership::Joined Membership::Join(uint64_t session, const proto::Join& join, a
   }
   result.task = task;
   result.continues = same && !member.lost;
+  // From here on the old session is unknown: a message still in flight on it is ignored by Heard,
+  // so reports arrive on one stream at a time.
   result.superseded_session = member.session;
   sessions_.erase(member.session);
   sessions_[session] = task;
   challengers_.erase(task);
+  // Every join counts, also that of the same process on a new stream.
   const uint64_t incarnation = member.incarnation + 1;
   member =
       Member{task,          join.instance_id(), incarnation,    session,       now,        false,
@@ -186,18 +190,22 @@ std::optional<TaskId> Membership::StreamEnded(uint64_t session) {
 std::vector<Membership::Expired> Membership::Tick(absl::Duration now) {
   const absl::Duration slept = now - last_tick_.value_or(now);
   last_tick_ = now;
+  // A suspended machine or a stalled loop receives no heartbeats. That is no reason to drop
+  // members.
   if (slept > options_.lease / 2) {
     for (auto& [task, member] : members_) member.last_heard += slept;
   }
   std::vector<Expired> expired;
   for (auto& [task, member] : members_) {
     if (member.lost || now - member.last_heard <= options_.lease) continue;
+    // The session ends with the lease: a late report of this task must not count once its leases
+    // are given to others.
     expired.push_back({task, member.session});
     sessions_.erase(member.session);
     member.session = 0;
     member.lost = true;
   }
-  // A worker that nobody named leaves nothing behind but its index, for another.
+  // An unnamed worker leaves only its index, which another worker may get.
   std::erase_if(members_, [this](const auto& entry) {
     const bool forget = entry.second.lost && !entry.second.named;
     if (forget) forgotten_.insert(entry.first);

@@ -30,7 +30,7 @@ struct Member {
   uint64_t incarnation = 0;  // How often this task has joined this coordinator.
   uint64_t session = 0;      // 0: its stream is broken.
   absl::Duration last_heard;
-  bool lost = false;  // Its lease is over, or its process was replaced.
+  bool lost = false;  // Its lease has expired.
   bool named = false;
   int64_t pid = 0;
   std::string address;
@@ -40,49 +40,50 @@ struct Member {
   bool live() const { return session != 0; }
 };
 
-// Who belongs to the cluster, who is alive and until when: leases, incarnations, and the index of
-// workers that TF_CONFIG does not name. A pure machine: `now` never goes back. Not thread-safe.
+// The members of the cluster: which tasks are alive, their leases and incarnations, and the indices
+// of workers that TF_CONFIG does not name. Pure state machine; `now` must not decrease. Not
+// thread-safe.
 class Membership {
  public:
   explicit Membership(MembershipOptions options);
 
   struct Joined {
-    std::optional<proto::Refused> refused;  // Then nothing else is set.
+    std::optional<proto::Refused> refused;  // If set, no other field is.
     TaskId task;
     uint64_t incarnation = 0;
-    // The same process as before, and not lost in between.
+    // The same process as before, and its lease did not expire in between.
     bool continues = false;
-    // The first process that this coordinator sees in this task.
+    // The first process that this coordinator has seen for this task.
     bool first = false;
-    // The older stream of this very process, to be closed; 0: none.
+    // The older stream of the same process, to be closed; 0 if there is none.
     uint64_t superseded_session = 0;
   };
   Joined Join(uint64_t session, const proto::Join& join, absl::Duration now);
 
-  // Something came over the stream. nullopt: the session is not a member's (any more), and what
-  // came is to be ignored.
+  // A message came over the stream: renews the lease. Returns nullopt if the session belongs to no
+  // member (any more); then ignore the message.
   std::optional<TaskId> Heard(uint64_t session, absl::Duration now);
 
-  // nullopt: the session was not a member's (any more).
+  // The stream broke; the lease continues. Returns nullopt if the session belonged to no member.
   std::optional<TaskId> StreamEnded(uint64_t session);
 
   struct Expired {
     TaskId task;
-    uint64_t session = 0;  // To be closed; 0: it was gone already.
+    uint64_t session = 0;  // To be closed; 0: already broken.
   };
-  // Members whose lease is over; each is reported once. If the machine itself slept (the time since
-  // the last tick says so) nobody is blamed for it.
+  // Returns the members whose leases expired, each once. If this machine slept (too long since the
+  // last tick) all leases are extended by that time.
   std::vector<Expired> Tick(absl::Duration now);
 
-  // nullptr: never seen.
+  // Returns nullptr for a task that never joined.
   const Member* Find(TaskId task) const;
   const std::map<TaskId, Member>& members() const { return members_; }
   bool IsLive(TaskId task) const;
   std::vector<TaskId> Live(proto::Role role) const;
-  // Workers that TF_CONFIG names and others that are alive.
+  // The number of workers that TF_CONFIG names, plus other live workers.
   int64_t WorkerCount() const;
   const MembershipOptions& options() const { return options_; }
-  // For people: version, addresses and members, without what these measure.
+  // For display: version, addresses and members, without meters.
   proto::ClusterStatus Describe(absl::Duration now) const;
 
  private:
@@ -101,11 +102,11 @@ class Membership {
 
   const MembershipOptions options_;
   std::map<TaskId, Member> members_;
-  // Were members that nobody named; as many as there are indices at most. One that comes back has
-  // lost its leases to others.
+  // Unnamed workers that were lost: at most one entry per index. One that comes back has lost its
+  // leases to other workers, so it does not count as first.
   std::set<TaskId> forgotten_;
   std::map<uint64_t, TaskId> sessions_;
-  // Who tries to join as a task that is alive, since when.
+  // Processes that try to join as a task that is alive, and since when.
   std::map<TaskId, Challenger> challengers_;
   std::optional<absl::Duration> last_tick_;
 };

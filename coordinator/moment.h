@@ -7,7 +7,7 @@
 
 namespace cairn::coordinator {
 
-// When an event happened. Decisions look at `monotonic` only; the calendar is for people.
+// The time of an event. Decisions use `monotonic` only; the calendar time is for display.
 struct Moment {
   absl::Duration monotonic;
   int64_t unix_seconds = 0;

@@ -10,10 +10,10 @@
 
 namespace cairn::coordinator {
 
-// So many notes of a job are kept, the newest ones: clients show them as they come.
+// The number of notes kept per job; older ones are dropped. Clients show notes as they come.
 inline constexpr int kNotesMax = 1000;
 
-// An event of a job worth a line to whoever follows; it lasts when `run` is journalled.
+// Adds a line about an event, for clients that follow the job. It survives once `run` is journaled.
 inline void AddNote(uint64_t job_id, std::string line, proto::RunRecord* run) {
   CAIRN_LOG_INFO("job", "job", job_id, "note", line);
   run->add_notes(std::move(line));

@@ -15,9 +15,9 @@
 
 namespace cairn::coordinator {
 
-// What the machines want done after an event. Whoever carries it out first writes the changes to
-// the journal (synced if asked), and only then sends anything: nobody is told of a decision that a
-// crash could undo.
+// The effects of an event: journal changes, commands and replies. The control loop first writes the
+// changes to the journal (synced if asked), and only then sends anything. So no process learns of a
+// decision that a crash could undo.
 struct Outbox {
   struct Sending {
     TaskId task;
@@ -33,7 +33,7 @@ struct Outbox {
     changes.push_back({std::move(key), message.SerializeAsString()});
   }
   void Erase(std::string key) { changes.push_back({std::move(key), std::nullopt}); }
-  // For decisions: what is told to others after this must survive a power cut.
+  // For decisions: everything sent after this must survive a power failure.
   void PutSynced(std::string key, const google::protobuf::MessageLite& message) {
     Put(std::move(key), message);
     sync = true;
@@ -42,11 +42,11 @@ struct Outbox {
 
   std::vector<storage::Journal::Change> changes;
   bool sync = false;
-  // To sessions, before `commands`.
+  // Sent to these sessions, before `commands`.
   std::vector<Answer> answers;
-  // To whichever session is the task's now; dropped if there is none.
+  // Sent on the task's current session; dropped if there is none.
   std::vector<Sending> commands;
-  // Run last: what clients wait for.
+  // Run last: replies to clients.
   std::vector<absl::AnyInvocable<void()>> replies;
 };
 

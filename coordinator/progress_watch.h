@@ -8,22 +8,22 @@
 
 namespace cairn::coordinator {
 
-// Notices that a job makes no progress. Progress is whatever the caller puts into a text: the job
-// stands still as long as the text stays the same. Not thread-safe.
+// Detects a job that makes no progress. The caller describes progress as a text; the job is stalled
+// while the text stays the same. Not thread-safe.
 //
-// A job whose batches take long by nature stands still before each of them. It is reported once:
-// after a stall that ended by itself only one twice as long is reported.
+// A job with long batches stalls before each of them and is reported once: after a reported stall
+// that ended by itself, only a stall twice as long is reported.
 class ProgressWatch {
  public:
   static constexpr absl::Duration kFirstThreshold = absl::Seconds(30);
 
   enum class Event {
     kNone,
-    kStalled,  // The job has stood still for the threshold. Once for each stall.
-    kGoesOn,   // A stall that was reported is over.
+    kStalled,  // No progress for the threshold. Once per stall.
+    kGoesOn,   // A reported stall is over.
   };
 
-  // What is new at `now`. After kGoesOn stalled_for() is how long the stall was.
+  // Returns what changed at `now`. After kGoesOn, stalled_for() is the length of the stall.
   Event Update(std::string progress, absl::Duration now) {
     if (progress == progress_ && !first_) {
       stalled_for_ = now - since_;
@@ -41,7 +41,7 @@ class ProgressWatch {
     return Event::kGoesOn;
   }
 
-  // A stall was reported and goes on.
+  // A reported stall continues.
   bool stalled() const { return reported_; }
   absl::Duration stalled_for() const { return stalled_for_; }
 

@@ -16,7 +16,7 @@ namespace cairn::coordinator {
 namespace {
 
 constexpr absl::Duration kHeartbeat = absl::Seconds(1);
-// How long a job rests after a checkpoint for a stop.
+// How long a job rests after a checkpoint for a stop that does not follow.
 constexpr absl::Duration kRestAfterStop = absl::Seconds(60);
 constexpr int64_t kProfileStepsMax = 10000;
 
@@ -26,8 +26,8 @@ proto::Command RefusedCommand(const std::string& reason) {
   return command;
 }
 
-// What a task says of a job of another cluster: nothing. (A coordinator that has lost its journal
-// begins with job 1 again.)
+// Removes a task's report about a job of another cluster. (A coordinator that lost its journal
+// numbers its jobs from 1 again, so job ids alone do not tell them apart.)
 proto::Join WithoutForeignJob(proto::Join join, uint64_t cluster_id) {
   if (join.cluster_id() == 0 || join.cluster_id() == cluster_id) return join;
   join.clear_job_id();
@@ -37,8 +37,8 @@ proto::Join WithoutForeignJob(proto::Join join, uint64_t cluster_id) {
   return join;
 }
 
-// The most ps that it was ever partitioned over, as far as is known: those with which it was
-// accepted, and those with which it went on last.
+// The largest number of ps that the job is known to have been partitioned over: those at its
+// acceptance, and those of its last plan.
 uint32_t PsCountOf(const Job& job) {
   const uint32_t accepted = job.record().partition().ps_count();
   return job.plan().has_value() ? std::max(accepted, job.plan()->partition().ps_count()) : accepted;
@@ -68,6 +68,8 @@ absl::StatusOr<std::unique_ptr<Scheduler>> Scheduler::Create(Options options, Mo
                          storage::ReadDeletedJobs(*options.journal));
   if (cluster.cluster_id() == 0) cluster.set_cluster_id(options.new_cluster_id);
   cluster.set_term(cluster.term() + 1);
+  // The term is journaled before any task is welcomed with it: tasks refuse a coordinator with a
+  // lower term, so two starts must never share one.
   outbox->PutSynced(storage::ClusterKey(), cluster);
   std::unique_ptr<Scheduler> scheduler(
       new Scheduler(std::move(options), std::move(cluster), deleted));
@@ -113,13 +115,18 @@ void Scheduler::OnJoin(uint64_t session, const proto::Join& join, Moment now, Ou
   if (!joined.continues) meters_.Forget(task);
   CAIRN_LOG_INFO("joined", "task", task.Name(), "incarnation", joined.incarnation, "pid",
                  join.pid(), "address", join.address());
+  // Messages on the old stream may be lost. A worker gives up its leases with that stream; a ps
+  // keeps its blocks, so its job goes on.
   if (joined.superseded_session != 0) {
     outbox->answers.push_back(
         {joined.superseded_session, RefusedCommand("this process has a newer stream"), true});
     if (task.role != proto::PS && active_ != nullptr) active_->WorkerGone(task, outbox);
   }
+  // The welcome says whether the worker keeps its leases, so this is decided before the welcome.
+  // The job adopts them below, in the same event.
   const bool keeps_leases = active_ != nullptr && active_->KeepsLeases(join, joined);
   Welcome(session, joined, keeps_leases, outbox);
+  // The job ended or lost its turn while the task was away.
   if (join.job_id() != 0 && (active_ == nullptr || active_->id() != join.job_id())) {
     proto::Command command;
     command.mutable_stop_job()->set_job_id(join.job_id());
@@ -153,6 +160,8 @@ void Scheduler::OnSessionEnd(uint64_t session, Moment now, Outbox* outbox) {
   const std::optional<TaskId> task = members_.StreamEnded(session);
   if (!task.has_value()) return;
   CAIRN_LOG_WARNING("stream broken", "task", task->Name());
+  // A ps keeps its blocks in memory while it reconnects, so its job only waits. A worker's leases
+  // are given to others at once.
   if (active_ != nullptr && task->role == proto::PS) active_->PsAway(task->index);
   if (active_ != nullptr && task->role != proto::PS) active_->WorkerGone(*task, outbox);
   Advance(now, outbox);
@@ -161,6 +170,8 @@ void Scheduler::OnSessionEnd(uint64_t session, Moment now, Outbox* outbox) {
 void Scheduler::OnTick(Moment now, Outbox* outbox) {
   for (const Membership::Expired& expired : members_.Tick(now.monotonic)) {
     CAIRN_LOG_WARNING("lease over", "task", expired.task.Name());
+    // The process is told that its lease is over. It may be alive behind a broken network, and must
+    // stop pushing batches that others will get.
     if (expired.session != 0) {
       const std::string reason =
           absl::StrCat("nothing was heard for ", absl::FormatDuration(members_.options().lease),
@@ -174,6 +185,7 @@ void Scheduler::OnTick(Moment now, Outbox* outbox) {
       active_->WorkerGone(expired.task, outbox);
     }
   }
+  // Expired leases come first: what follows then acts on the current members.
   SendHeartbeats(now, outbox);
   EndStops(now, outbox);
   deletions_.Advance(now.monotonic, outbox);
@@ -195,7 +207,8 @@ void Scheduler::SendHeartbeats(Moment now, Outbox* outbox) {
   }
 }
 
-// A job that is over makes room for the next.
+// One job trains at a time. A job that ends makes room for the next, which may itself end at once,
+// for example if its data cannot be read.
 void Scheduler::Advance(Moment now, Outbox* outbox) {
   while (true) {
     if (active_ != nullptr && active_->over()) active_ = nullptr;
@@ -211,6 +224,7 @@ Job* Scheduler::NextJob() {
   Job* next = nullptr;
   for (const auto& [id, job] : jobs_) {
     if (!job->ready()) continue;
+    // After a restart, the job that had its turn continues before older queued ones.
     if (job->record().phase() == proto::JobRecord::STARTED_PHASE) return job.get();
     if (next == nullptr) next = job.get();
   }
@@ -254,12 +268,15 @@ absl::StatusOr<proto::SubmitReply> Scheduler::Submit(const ValidatedJob& job, Mo
   const proto::SubmitRequest& request = job.request;
   if (Job* known = request.reuse() ? NewestOfName(request.job().name()) : nullptr) {
     auto again = SubmitAgain(known, job, now);
-    // One that was refused before it began has nothing to go on with: it may be mended.
+    // A job that failed before it began has no progress to keep: the name may be submitted again
+    // with corrected fields.
     const proto::JobStatus status = StatusOf(known, now);
     const bool never_began = status.state() == proto::FAILED && status.generation() == 0;
     if (again.ok() || !never_began) return again;
   }
   cluster_.set_last_job_id(cluster_.last_job_id() + 1);
+  // The counter and the job are one synced write: an id that a client has seen is never given to
+  // another job.
   outbox->PutSynced(storage::ClusterKey(), cluster_);
   storage::JobRecords records;
   proto::JobRecord& record = records.record;
@@ -357,6 +374,8 @@ absl::StatusOr<proto::DeleteJobReply> Scheduler::DeleteJob(const std::string& re
     }
   }
   CAIRN_LOG_INFO("job deleted", "job", job->id(), "name", job->record().job().name());
+  // The deletion is journaled before the job is forgotten: after a crash it is finished, and files
+  // of ps that are away are deleted later.
   deletions_.Begin(job->id(), job->manifests(), PsCountOf(*job), outbox);
   jobs_.erase(job->id());
   return reply;
@@ -489,6 +508,7 @@ void Scheduler::EndStops(Moment now, Outbox* outbox) {
   const bool awaited = std::any_of(stops_.begin(), stops_.end(), [&](const auto& stop) {
     return now.monotonic <= stop->deadline;
   });
+  // No client waits any more. A checkpoint that is finished late must not stop the job for good.
   if (!stops_.empty() && !awaited && active_ != nullptr) active_->WithdrawStop();
   std::erase_if(stops_, [&](const auto& stop) {
     if (now.monotonic <= stop->deadline + kRestAfterStop) return false;

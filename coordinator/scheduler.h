@@ -26,37 +26,39 @@ namespace cairn::coordinator {
 
 using StopCallback = absl::AnyInvocable<void(absl::StatusOr<proto::PrepareStopReply>)>;
 
-// All that the coordinator knows and decides: its members, its jobs and which one has its turn.
-// Events go in, an Outbox of journal changes, commands and answers comes out; time comes with each
-// event. Pure but for reading the journal, to which it never writes. Not thread-safe.
+// The coordinator's state and decisions: its members, its jobs, and which job has its turn. Events
+// go in; an Outbox of journal changes, commands and replies comes out; each event carries its time.
+// The caller must write the journal changes before it sends anything (see Outbox).
+//
+// Reads the journal but never writes it; otherwise a pure state machine. Not thread-safe.
 class Scheduler {
  public:
   struct Options {
-    MembershipOptions membership;  // Its cluster's id and term come from the journal.
-    uint64_t new_cluster_id = 0;   // For a journal that has none.
+    MembershipOptions membership;  // The cluster id and term come from the journal.
+    uint64_t new_cluster_id = 0;   // Used if the journal has none.
     const storage::Journal* journal = nullptr;
   };
 
-  // Reads the journal, counts this start as a new term and takes up unfinished jobs. `outbox` has
-  // to be carried out before any event. DataLoss: the journal cannot be understood.
+  // Reads the journal, counts this start as a new term and resumes unfinished jobs. Carry out
+  // `outbox` before the first event. DataLoss: the journal is invalid.
   static absl::StatusOr<std::unique_ptr<Scheduler>> Create(Options options, Moment now,
                                                            Outbox* outbox);
 
-  // ---- tasks. A session is one stream; numbers are never used again.
+  // ---- tasks. A session is one stream; session numbers are never reused.
   void OnMessage(uint64_t session, const proto::TaskMessage& message, Moment now, Outbox* outbox);
   void OnSessionEnd(uint64_t session, Moment now, Outbox* outbox);
-  // Several times a second.
+  // Call several times per second.
   void OnTick(Moment now, Outbox* outbox);
 
-  // The stream on which a task is reached now; 0: none.
+  // The current session of a task; 0 if there is none.
   uint64_t SessionOf(TaskId task) const;
 
-  // ---- clients. Errors as proto/coordinator.proto says; `job` is an id or a name.
+  // ---- clients. Errors as in proto/coordinator.proto. `job` is an id or a name.
   absl::StatusOr<proto::SubmitReply> Submit(const ValidatedJob& job, Moment now, Outbox* outbox);
   absl::StatusOr<proto::JobStatus> CommitWeights(const std::string& job, Moment now,
                                                  Outbox* outbox);
   absl::StatusOr<proto::JobStatus> CancelJob(const std::string& job, Moment now, Outbox* outbox);
-  // A name that several jobs have does not say which to delete: FailedPrecondition.
+  // FailedPrecondition for a name that several jobs have: it is ambiguous.
   absl::StatusOr<proto::DeleteJobReply> DeleteJob(const std::string& job, Moment now,
                                                   Outbox* outbox);
   absl::StatusOr<uint64_t> FindJob(const std::string& job) const;
@@ -68,11 +70,11 @@ class Scheduler {
   proto::ClusterStatus GetCluster(Moment now);
   void TakeCheckpoint(const std::string& job, CheckpointCallback callback, Moment now,
                       Outbox* outbox);
-  // Answered when every worker has done so many steps, or `timeout` is over.
+  // Answered when every worker has done its steps, or after `timeout`.
   void Profile(const proto::ProfileRequest& request, ProfileCallback callback, Moment now,
                Outbox* outbox);
-  // Answered when the running job, if there is one, has a checkpoint and rests, or `timeout` is
-  // over. If nobody stops the process within a minute after that the job goes on.
+  // Answered when the running job, if there is one, has a checkpoint and rests, or after `timeout`.
+  // If the process is not stopped within a minute after that, the job goes on.
   void PrepareStop(absl::Duration timeout, StopCallback callback, Moment now, Outbox* outbox);
 
  private:
@@ -95,7 +97,7 @@ class Scheduler {
   absl::StatusOr<proto::SubmitReply> SubmitAgain(Job* job, const ValidatedJob& again, Moment now);
   proto::SubmitReply MakeSubmitReply(Job* job, bool existed, Moment now);
   absl::StatusOr<Job*> Lookup(const std::string& job) const;
-  // FailedPrecondition: `reference`, which means `job`, is the name of others too.
+  // FailedPrecondition: `reference`, which resolves to `job`, is also the name of other jobs.
   absl::Status CheckMeantAlone(const Job& job, const std::string& reference) const;
   proto::JobStatus StatusOf(Job* job, Moment now);
 

@@ -15,24 +15,23 @@ namespace cairn::coordinator {
 class OutgoingStream {
  public:
   virtual ~OutgoingStream() = default;
-  // Queues the command; does not block. A stream whose task does not read ends itself.
+  // Queues the command. Does not block. A stream whose task does not read ends itself.
   virtual void Send(const proto::Command& command) = 0;
-  // Ends the stream when all that is queued is out.
+  // Ends the stream after all queued commands are sent.
   virtual void Close() = 0;
 };
 
-// The streams that are open, by session number. Thread-safe.
+// The open streams, by session number. Thread-safe.
 class SessionRegistry {
  public:
-  // A number that was never used in this process.
+  // Returns a number that is never used again in this process.
   uint64_t Add(std::shared_ptr<OutgoingStream> stream);
   void Remove(uint64_t session);
-  // Dropped if the session is gone.
+  // Drops the command if the session is gone.
   void Send(uint64_t session, const proto::Command& command);
   void Close(uint64_t session);
 
-  // A session that has ended while nobody could be told (the loop's queue was full): kept for
-  // TakeEnded.
+  // Keeps a session that ended while the loop's queue was full, for TakeEnded.
   void PutEnded(uint64_t session);
   std::vector<uint64_t> TakeEnded();
 

@@ -12,8 +12,8 @@
 
 namespace cairn::coordinator {
 
-// A FollowJob call. A client that reads slowly misses statuses in between, never the last one.
-// Thread-safe. Owns itself as long as gRPC needs it.
+// A FollowJob call. A slow client misses intermediate statuses, but never the last one. Owns itself
+// as long as gRPC needs it. Thread-safe.
 class StatusStream final : public grpc::ServerWriteReactor<proto::JobStatus>, public StatusSink {
  public:
   static std::shared_ptr<StatusStream> Start();
@@ -35,7 +35,7 @@ class StatusStream final : public grpc::ServerWriteReactor<proto::JobStatus>, pu
   proto::JobStatus writing_ ABSL_GUARDED_BY(mutex_);
   bool busy_ ABSL_GUARDED_BY(mutex_) = false;  // `writing_` is being written.
   std::optional<proto::JobStatus> next_ ABSL_GUARDED_BY(mutex_);
-  std::optional<absl::Status> end_ ABSL_GUARDED_BY(mutex_);  // When next_ is out.
+  std::optional<absl::Status> end_ ABSL_GUARDED_BY(mutex_);  // Sent after next_.
   bool finished_ ABSL_GUARDED_BY(mutex_) = false;
   std::shared_ptr<StatusStream> self_;
 };

@@ -10,7 +10,7 @@
 
 namespace cairn::coordinator {
 
-// A process of the cluster by what it is, whichever process that is just now.
+// A task of the cluster: a role and an index, whichever process currently has them.
 struct TaskId {
   proto::Role role = proto::ROLE_UNSPECIFIED;
   uint32_t index = 0;

@@ -5,7 +5,7 @@
 namespace cairn::coordinator {
 namespace {
 
-// A task that reads nothing for so many commands is as good as dead.
+// A task with this many unread commands is considered dead.
 constexpr size_t kOutgoingMax = 4096;
 
 }  // namespace

@@ -14,13 +14,13 @@
 
 namespace cairn::coordinator {
 
-// One task's Session call: hands what the task says to the control loop, and sends what it is told
-// to send. Ends when the task goes, when it is closed, or when the task does not read. Thread-safe.
+// One task's Session call: passes the task's messages to the control loop and sends it commands.
+// Ends when the task goes, when it is closed, or when the task does not read. Thread-safe.
 class TaskStream final : public grpc::ServerBidiReactor<proto::TaskMessage, proto::Command>,
                          public OutgoingStream {
  public:
-  // Begins reading. Lives until gRPC is done with it and the registry has let go. Both arguments
-  // outlive it.
+  // Starts reading. The stream lives until both gRPC and the registry have released it. Both
+  // arguments must outlive it.
   static TaskStream* Start(ControlLoop* loop, SessionRegistry* sessions);
 
   void Send(const proto::Command& command) override;

@@ -13,14 +13,14 @@
 
 namespace cairn::coordinator {
 
-// A unary call that somebody answers later, or never: then it ends when the client goes away or
-// the server shuts down. Answer may be called at any time, also when the call is long over.
-// Thread-safe. Owns itself as long as gRPC needs it.
+// A unary call that is answered later, or never: then it ends when the client goes away or the
+// server shuts down. Answer may be called at any time, even after the call has ended. Owns itself
+// as long as gRPC needs it. Thread-safe.
 template <typename Reply>
 class UnaryCall final : public grpc::ServerUnaryReactor,
                         public std::enable_shared_from_this<UnaryCall<Reply>> {
  public:
-  // `reply` is the call's.
+  // `reply` belongs to the call.
   static std::shared_ptr<UnaryCall> Start(Reply* reply) {
     std::shared_ptr<UnaryCall> call(new UnaryCall(reply));
     call->self_ = call;

@@ -12,7 +12,7 @@ namespace {
 
 // More than any cluster has.
 constexpr int64_t kPsMax = int64_t{1} << 16;
-// An evaluation keeps the sums of each.
+// An evaluation keeps the results of each batch.
 constexpr int64_t kValidationBatchesMax = int64_t{1} << 24;
 
 int64_t BatchesOf(int64_t examples, int64_t batch_size) {
@@ -99,7 +99,7 @@ absl::Status CheckJournalled(const proto::JobRecord& record,
   };
   std::vector<Number> numbers = {{"partition.ps_count", record.partition().ps_count(), 1, kPsMax}};
   if (plan.has_value()) {
-    // Blocks may have moved to another number of ps, but they are the same blocks.
+    // The number of ps may have changed; the blocks stay the same.
     const int64_t blocks = record.partition().blocks_size();
     const int64_t total = plan->total_batches();
     const int64_t synchronous = plan->synchronous() ? 1 : 0;

@@ -12,28 +12,28 @@
 
 namespace cairn::job {
 
-// What a job's fields come to mean when they are absent. `job` was validated.
+// The job's numbers, with defaults for absent fields. `job` is validated.
 struct JobNumbers {
   int64_t batch_size = 32;
   bool synchronous = false;
-  // Of a synchronous job that does not say: 0, the cluster's workers.
+  // 0 in a synchronous job that does not set it: the number of the cluster's workers.
   int64_t batches_per_update = 1;
   int64_t window = -1;
   uint64_t seed = 0;
   bool shuffle = true;
 };
 JobNumbers ResolveNumbers(const proto::Job& job);
-// On how many ps each snapshot should lie, where there are so many.
+// The number of ps that should store each snapshot, if there are so many.
 int64_t CopiesWanted(const proto::Job& job);
 
-// Fixes everything about a job, now that its data were counted. InvalidArgument: no examples, or
-// more batches than kTotalBatchesMax, or than anybody validates on.
+// Fixes everything about a job once its data is counted. InvalidArgument: no examples, more than
+// kTotalBatchesMax batches, or too many validation batches.
 absl::StatusOr<proto::JobPlan> MakeJobPlan(const proto::JobRecord& record,
                                            const proto::InspectReply& inspected);
 
-// What was read from a journal makes sense: numbers are such as MakeJobPlan gives. Its bytes had
-// their checksums; another program, or another version, may still have written them. DataLoss names
-// the job and the number.
+// Checks records read from a journal: their numbers must be such as MakeJobPlan gives. Checksums do
+// not suffice, since another program or version may have written the records. DataLoss names the
+// job and the number.
 absl::Status CheckJournalled(const proto::JobRecord& record,
                              const std::optional<proto::JobPlan>& plan);
 

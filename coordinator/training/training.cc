@@ -10,8 +10,8 @@
 namespace cairn::coordinator {
 namespace {
 
-// How long workers may take to reconnect after a restart of the coordinator. Batches leased within
-// this time could be leased twice.
+// How long workers may take to reconnect after a restart of the coordinator. Before that a batch
+// that one of them still has could be leased again.
 constexpr absl::Duration kReturnTime = absl::Seconds(2);
 constexpr absl::Duration kAskLedgersAgain = absl::Seconds(1);
 // How often all workers are reconsidered for work: on every tick.

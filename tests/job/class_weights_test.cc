@@ -11,14 +11,14 @@
 namespace cairn::job {
 namespace {
 
-std::unique_ptr<Loss> LossNamed(const std::string& name) {
+std::unique_ptr<nn::Loss> LossNamed(const std::string& name) {
   proto::Loss config;
   config.set_name(name);
-  return *CreateLoss(config);
+  return *nn::CreateLoss(config);
 }
 
 std::string Refusal(const std::map<int64_t, double>& weights, const std::string& loss,
-                    const Shape& shape) {
+                    const nn::Shape& shape) {
   const auto created = ClassWeights::Create(weights, *LossNamed(loss), shape);
   return created.ok() ? "" : std::string(created.status().message());
 }

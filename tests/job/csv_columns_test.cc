@@ -78,10 +78,10 @@ TEST(CsvColumnsTest, EveryMistakeIsNamedWithItsPath) {
 }
 
 TEST(CsvColumnsTest, EveryInputNeedsColumnsAndEveryColumnAnInput) {
-  const auto model = testing::ModelOf({{"id", "InputLayer", R"({"batch_shape": [null, 1]})"},
-                                       {"wide", "InputLayer", R"({"batch_shape": [null, 2]})"},
-                                       {"both", "Concatenate", "{}", {"id", "wide"}},
-                                       {"out", "Dense", R"({"units": 1})", {"both"}}});
+  const auto model = nn::testing::ModelOf({{"id", "InputLayer", R"({"batch_shape": [null, 1]})"},
+                                           {"wide", "InputLayer", R"({"batch_shape": [null, 2]})"},
+                                           {"both", "Concatenate", "{}", {"id", "wide"}},
+                                           {"out", "Dense", R"({"units": 1})", {"both"}}});
   const std::vector<Case> cases = {
       {R"({"name": "a"})", "csv.features[0].input: is missing; the model's inputs are id, wide"},
       {R"({"name": "a", "input": "wid"})",
@@ -97,10 +97,10 @@ TEST(CsvColumnsTest, EveryInputNeedsColumnsAndEveryColumnAnInput) {
 }
 
 TEST(CsvColumnsTest, EveryOutputNeedsLabelsAndEveryLabelAnOutput) {
-  const auto model = testing::ModelOf({{"x", "InputLayer", R"({"batch_shape": [null, 1]})"},
-                                       {"kind", "Dense", R"({"units": 3})", {"x"}},
-                                       {"size", "Dense", R"({"units": 2})", {"x"}}},
-                                      {"kind", "size"});
+  const auto model = nn::testing::ModelOf({{"x", "InputLayer", R"({"batch_shape": [null, 1]})"},
+                                           {"kind", "Dense", R"({"units": 3})", {"x"}},
+                                           {"size", "Dense", R"({"units": 2})", {"x"}}},
+                                          {"kind", "size"});
   const std::vector<Case> cases = {
       {R"({"name": "a"})", "csv.labels[0].output: is missing; the model's outputs are kind, size"},
       {R"({"name": "a", "output": "kid"})",

@@ -75,10 +75,10 @@ TEST(DataSourceTest, EveryMistakeIsNamedWithItsPath) {
 }
 
 TEST(DataSourceTest, EveryOutputHasAFileOfLabels) {
-  const auto two = testing::ModelOf({{"in", "InputLayer", R"({"batch_shape": [null, 2]})"},
-                                     {"a", "Dense", R"({"units": 1})", {"in"}},
-                                     {"b", "Dense", R"({"units": 1})", {"in"}}},
-                                    {"a", "b"});
+  const auto two = nn::testing::ModelOf({{"in", "InputLayer", R"({"batch_shape": [null, 2]})"},
+                                         {"a", "Dense", R"({"units": 1})", {"in"}},
+                                         {"b", "Dense", R"({"units": 1})", {"in"}}},
+                                        {"a", "b"});
   const auto refusal = [&two](const std::string& train) {
     return std::string(CheckDataFitsModel(JobOf(R"({"train": {)" + train + "}}"), *two).message());
   };
@@ -96,12 +96,12 @@ TEST(DataSourceTest, EveryOutputHasAFileOfLabels) {
 }
 
 TEST(DataSourceTest, ManyFilesAreTheRowsOfOneInputOrTheInputsOfAModel) {
-  const auto one = testing::ModelOf(
+  const auto one = nn::testing::ModelOf(
       {{"in", "InputLayer", R"({"batch_shape": [null, 2]})"}, {"out", "Dense", R"({"units": 1})"}});
-  const auto two = testing::ModelOf({{"a", "InputLayer", R"({"batch_shape": [null, 2]})"},
-                                     {"b", "InputLayer", R"({"batch_shape": [null, 2]})"},
-                                     {"both", "Concatenate", "{}", {"a", "b"}},
-                                     {"out", "Dense", R"({"units": 1})", {"both"}}});
+  const auto two = nn::testing::ModelOf({{"a", "InputLayer", R"({"batch_shape": [null, 2]})"},
+                                         {"b", "InputLayer", R"({"batch_shape": [null, 2]})"},
+                                         {"both", "Concatenate", "{}", {"a", "b"}},
+                                         {"out", "Dense", R"({"units": 1})", {"both"}}});
   const auto three_files =
       JobOf(R"({"train": {"npy": {"features": ["p", "q", "r"], "labels": ["y"]}}})");
   EXPECT_TRUE(CheckDataFitsModel(three_files, *one).ok());

@@ -21,14 +21,14 @@ Message MessageOf(const std::string& json) {
 
 // Outputs: "left", "right".
 std::unique_ptr<Model> TwoOutputs() {
-  return testing::ModelOf({{"x", "InputLayer", R"({"batch_shape": [null, 3]})"},
-                           {"left", "Dense", R"({"units": 2})", {"x"}},
-                           {"right", "Dense", R"({"units": 1})", {"x"}}},
-                          {"left", "right"});
+  return nn::testing::ModelOf({{"x", "InputLayer", R"({"batch_shape": [null, 3]})"},
+                               {"left", "Dense", R"({"units": 2})", {"x"}},
+                               {"right", "Dense", R"({"units": 1})", {"x"}}},
+                              {"left", "right"});
 }
 
 std::unique_ptr<Model> OneOutput() {
-  return testing::ModelOf(
+  return nn::testing::ModelOf(
       {{"x", "InputLayer", R"({"batch_shape": [null, 3]})"}, {"only", "Dense", R"({"units": 2})"}});
 }
 
@@ -105,7 +105,7 @@ TEST(JobOutputsTest, WhatDoesNotFitTheModelIsNamed) {
 }
 
 TEST(JobOutputsTest, AnOutputThatIsListedTwiceIsRefused) {
-  const auto model = testing::ModelOf(
+  const auto model = nn::testing::ModelOf(
       {{"x", "InputLayer", R"({"batch_shape": [null, 3]})"}, {"only", "Dense", R"({"units": 2})"}},
       {"only", "only"});
   proto::Job job = MessageOf<proto::Job>(R"({"loss": {"name": "mse"}})");

@@ -21,12 +21,12 @@ class PreprocessingTest : public ::testing::Test {
   }
 
   const std::unique_ptr<Model> model_ =
-      testing::ModelOf({{"id", "InputLayer", R"({"batch_shape": [null, 1], "dtype": "int32"})"},
-                        {"wide", "InputLayer", R"({"batch_shape": [null, 2]})"},
-                        {"table", "Embedding", R"({"input_dim": 5, "output_dim": 2})", {"id"}},
-                        {"deep", "Flatten", "{}", {"table"}},
-                        {"both", "Concatenate", "{}", {"deep", "wide"}},
-                        {"out", "Dense", R"({"units": 1})", {"both"}}});
+      nn::testing::ModelOf({{"id", "InputLayer", R"({"batch_shape": [null, 1], "dtype": "int32"})"},
+                            {"wide", "InputLayer", R"({"batch_shape": [null, 2]})"},
+                            {"table", "Embedding", R"({"input_dim": 5, "output_dim": 2})", {"id"}},
+                            {"deep", "Flatten", "{}", {"table"}},
+                            {"both", "Concatenate", "{}", {"deep", "wide"}},
+                            {"out", "Dense", R"({"units": 1})", {"both"}}});
   proto::DataSource source_;
   proto::DataPlan plan_;
 };
