@@ -12,12 +12,12 @@
 namespace cairn::coordinator {
 namespace {
 
-// A few milliseconds' work.
+// Takes a few milliseconds.
 constexpr size_t kErasedAtOnce = 5000;
-// Until a ps whose disk refused is told again, and a history that cannot be read is read again.
+// The time until a ps whose disk failed is told again, and an unreadable history is read again.
 constexpr absl::Duration kBetweenTries = absl::Seconds(5);
 
-// The answer to the second command says that the first was carried out.
+// The reply to the second command confirms the first: a ps executes commands in order.
 void TellPs(uint32_t ps, uint64_t job_id, Outbox* outbox) {
   proto::Command stop;
   stop.mutable_stop_job()->set_job_id(job_id);
@@ -53,6 +53,7 @@ void JobDeletions::Begin(uint64_t job_id, const std::vector<proto::Manifest>& ma
     record.add_pending_ps(ps);
     if (members_.IsLive(PsTask(ps))) TellPs(ps, job_id, outbox);
   }
+  // One synced write: after a crash the job either still exists or is being deleted.
   outbox->Erase(storage::JobKey(job_id));
   outbox->PutSynced(storage::DeletedJobKey(job_id), record);
 }
@@ -67,7 +68,7 @@ void JobDeletions::PsJoined(uint32_t ps, Outbox* outbox) {
 void JobDeletions::OnSnapshots(uint32_t ps, const proto::SnapshotList& list, Outbox* outbox) {
   const auto deletion = deletions_.find(list.job_id());
   if (deletion == deletions_.end()) return;
-  // Its disk refused, or this answers what was asked before the deletion.
+  // The deletion failed on its disk, or this replies to a query from before the deletion.
   const auto& left = list.snapshots();
   const bool has_some =
       std::any_of(left.begin(), left.end(), [](const auto& held) { return held.own_disk(); });
@@ -78,7 +79,7 @@ void JobDeletions::OnSnapshots(uint32_t ps, const proto::SnapshotList& list, Out
 }
 
 void JobDeletions::Advance(absl::Duration now, Outbox* outbox) {
-  bool has_erased = false;  // A piece of one history a tick.
+  bool has_erased = false;  // At most one piece of one history per tick.
   for (auto it = deletions_.begin(); it != deletions_.end();) {
     Deletion& deletion = it->second;
     TellPending(&deletion, now, outbox);
@@ -113,7 +114,7 @@ bool JobDeletions::Erase(Deletion* deletion, absl::Duration now, Outbox* outbox)
 }
 
 void JobDeletions::TellPending(Deletion* deletion, absl::Duration now, Outbox* outbox) {
-  // Those that were there when it began were told then, and others when they joined.
+  // Live ps were told at the start, others are told when they join.
   if (deletion->tell_at == absl::InfiniteDuration()) deletion->tell_at = now + kBetweenTries;
   if (now < deletion->tell_at) return;
   deletion->tell_at = now + kBetweenTries;

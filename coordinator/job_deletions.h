@@ -15,43 +15,46 @@
 
 namespace cairn::coordinator {
 
-// Jobs that were deleted, until nothing is left of them. A job is gone for everybody at once; its
-// history leaves the journal a few thousand records at a time, so that nobody waits for millions,
-// and each ps that ever had snapshots of it is told to drop them, at once, when it joins, and every
-// few seconds, until it has answered that it has none left. A ps that the cluster does not have now
-// does it when there are as many ps again. What is still to be done is journalled: the next
-// coordinator goes on with it. A pure machine but for reading the journal; not thread-safe.
+// Finishes the deletion of jobs. A deleted job disappears for clients at once. Its history is
+// erased from the journal a few thousand records per tick, so that the control loop never waits for
+// millions. Each ps that ever had snapshots of the job is told to delete them: at once, when it
+// joins, and every few seconds, until it replies that it has none left. A ps outside the current
+// cluster is told once the cluster has that many ps again. Pending work is journaled, and the next
+// coordinator process continues it.
+//
+// Pure state machine, except that it reads the journal. Not thread-safe.
 class JobDeletions {
  public:
-  // Both outlive it. `begun`: what the journal has (storage::ReadDeletedJobs).
+  // Both must outlive it. `begun`: the pending deletions from the journal
+  // (storage::ReadDeletedJobs).
   JobDeletions(const storage::Journal* journal, const Membership* members,
                const std::vector<proto::DeletedJob>& begun);
 
-  // A job that is over, and that nobody will speak of again, with its checkpoints; it was never
-  // partitioned over more than `ps_count` ps, however many there are now.
+  // Begins to delete a job that is over and already removed from the scheduler, with its
+  // checkpoints. `ps_count`: the largest number of ps that it was ever partitioned over.
   void Begin(uint64_t job_id, const std::vector<proto::Manifest>& manifests, uint32_t ps_count,
              Outbox* outbox);
 
   void PsJoined(uint32_t ps, Outbox* outbox);
-  // What a ps has of a job. If that was deleted, and nothing of it lies on the ps's own disk any
-  // more, the ps has done its part.
+  // A ps reports its snapshots of a job. If the job is deleted and none is left on the ps's own
+  // disk, the ps is done.
   void OnSnapshots(uint32_t ps, const proto::SnapshotList& list, Outbox* outbox);
 
-  // Erases some of what is left, and asks ps again. To be called on ticks; `now` is monotonic.
+  // Erases some records and tells pending ps again. Call on ticks; `now` is monotonic.
   void Advance(absl::Duration now, Outbox* outbox);
 
  private:
   struct Deletion {
     proto::DeletedJob record;
-    bool is_erased = false;  // Nothing of it is left in the journal but the record.
-    // Not before these the history is read, and ps are told, again.
+    bool is_erased = false;  // The journal has only the record left.
+    // The next times at which the history is read and the ps are told again.
     absl::Duration read_at = -absl::InfiniteDuration();
     absl::Duration tell_at = absl::InfiniteDuration();
   };
 
-  // False: it cannot be read now.
+  // False: the journal cannot be read now.
   bool Erase(Deletion* deletion, absl::Duration now, Outbox* outbox);
-  // Those of the pending ps that are there.
+  // Tells the live ones among the pending ps.
   void TellPending(Deletion* deletion, absl::Duration now, Outbox* outbox);
 
   const storage::Journal& journal_;

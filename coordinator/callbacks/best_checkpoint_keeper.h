@@ -8,8 +8,8 @@
 
 namespace cairn::coordinator {
 
-// Keras's ModelCheckpoint with save_best_only: the checkpoint of the best epoch so far is kept.
-// (Without save_best_only every epoch is saved, which is what Cairn does anyway.)
+// Keras's ModelCheckpoint with save_best_only: keeps the checkpoint of the best epoch so far.
+// (Without save_best_only every epoch is saved, which Cairn does anyway.)
 class BestCheckpointKeeper final : public Callback {
  public:
   // `threshold`: an epoch is kept only if it is better than this; absent: the first one is.

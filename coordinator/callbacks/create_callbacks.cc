@@ -30,7 +30,7 @@ absl::Status Invalid(const Parts&... parts) {
   return absl::InvalidArgumentError(absl::StrCat(parts...));
 }
 
-// One member of the family: its name, the arguments that it takes, and what makes it.
+// One kind of callback: its name, its arguments and its factory.
 struct Kind {
   const char* name;
   std::vector<std::string> arguments;
@@ -91,7 +91,7 @@ const std::vector<Kind>& Kinds() {
   return *kKinds;
 }
 
-// Keras's class names do as well: ReduceLROnPlateau is reduce_lr_on_plateau.
+// Accepts Keras's class names too: ReduceLROnPlateau is reduce_lr_on_plateau.
 std::string Folded(std::string_view name) {
   return absl::AsciiStrToLower(absl::StrReplaceAll(std::string(name), {{"_", ""}}));
 }
@@ -155,7 +155,7 @@ absl::Status CheckValues(const std::string& path, const Config& config) {
   return absl::OkStatus();
 }
 
-// As Keras's metrics say of themselves.
+// The default direction of Keras's metrics.
 bool LargerIsBetter(const Config& config) {
   if (config.mode() == "min" || config.mode() == "max") return config.mode() == "max";
   const std::string& monitor = MonitorOf(config);

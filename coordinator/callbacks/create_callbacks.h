@@ -12,25 +12,25 @@
 
 namespace cairn::coordinator {
 
-// A callback that looks at the end of each epoch, and at what.
+// A callback that runs at the end of each epoch, and the quantity that it monitors.
 struct MonitoringCallback {
   uint32_t place = 0;  // In Job.callbacks.
   std::string monitor;
   std::unique_ptr<Callback> callback;
 };
 
-// A job's callbacks, new: they have seen nothing.
+// A job's callbacks in their initial state.
 struct JobCallbacks {
   // In the job's order.
   std::vector<MonitoringCallback> monitoring;
-  // The job fails at the first loss that is no number.
+  // The job fails at the first loss that is not finite.
   bool terminate_on_nan = false;
   // One of them sets the learning rate.
   bool sets_rate = false;
 };
 
-// InvalidArgument names an unknown callback, an argument that it does not have or whose value
-// cannot be, and something to monitor that this job has not; the path of the field comes first.
+// InvalidArgument, starting with the field's path: an unknown callback, an unknown or invalid
+// argument, or a monitored quantity that this job does not have.
 absl::StatusOr<JobCallbacks> CreateCallbacks(const proto::Job& job);
 
 }  // namespace cairn::coordinator

@@ -12,7 +12,7 @@ namespace cairn::coordinator {
 
 // Keras's EarlyStopping: stops after `patience` epochs without an improvement of the monitored
 // value (at least one: the first epoch never stops). An improvement that does not pass `baseline`
-// is remembered as the best and does not make it more patient.
+// becomes the best value but does not reset the patience.
 class EarlyStopping final : public Callback {
  public:
   struct Options {
@@ -21,7 +21,7 @@ class EarlyStopping final : public Callback {
     int64_t patience = 0;
     std::optional<double> baseline;
     bool restore_best_weights = false;
-    int64_t start_from_epoch = 0;  // Earlier ones are not looked at.
+    int64_t start_from_epoch = 0;  // Earlier epochs are ignored.
   };
 
   explicit EarlyStopping(Options options)
@@ -35,7 +35,7 @@ class EarlyStopping final : public Callback {
   const Options options_;
   double best_;
   int64_t best_epoch_ = 0;
-  // The first epoch that is looked at is the best until there is a better one.
+  // Whether an epoch was seen. The first one is the best until there is a better one.
   bool has_epoch_ = false;
   int64_t wait_ = 0;
 };

@@ -19,7 +19,7 @@ bool EpochDecisions::changes_training() const {
                      [](const auto& each) { return each.callback->changes_training(); });
 }
 
-// A value that is not there (an old record) is NaN, which is never better.
+// A missing value (an old record) is NaN, which is never better.
 double EpochDecisions::Value(const std::string& monitor, const proto::EpochRecord& record) const {
   const bool of_validation = absl::StartsWith(monitor, "val_");
   const proto::EvaluationRecord& side = of_validation ? record.validation() : record.training();
@@ -40,6 +40,7 @@ EpochDecisions::Outcome EpochDecisions::Take(const proto::EpochRecord& record) {
     result.value = Value(each.monitor, record);
     Verdict verdict = each.callback->OnEpochEnd(result);
     outcome.stop |= verdict.stop;
+    // Each callback sees the rate of this epoch; if several set a new one, the last callback wins.
     if (verdict.learning_rate.has_value()) outcome.learning_rate = verdict.learning_rate;
     if (!verdict.note.empty()) outcome.notes.push_back(std::move(verdict.note));
   }

@@ -12,14 +12,14 @@
 
 namespace cairn::coordinator {
 
-// What a job's callbacks make of its epochs. A pure function of the epochs' records, given in
-// order: a coordinator that comes back, or a job that was rolled back, gives them again and stands
-// where it stood. Not thread-safe.
+// The decisions of a job's callbacks about its epochs. A pure function of the epochs' records in
+// order: a restarted coordinator or a rolled-back job replays them and reaches the same state. Not
+// thread-safe.
 class EpochDecisions {
  public:
   struct Outcome {
     bool stop = false;
-    std::optional<float> learning_rate;  // From the next epoch on, if it is another one.
+    std::optional<float> learning_rate;  // From the next epoch on, if it changed.
     std::vector<std::string> notes;
   };
   // The best epoch of one of the callbacks.
@@ -29,23 +29,23 @@ class EpochDecisions {
     BestEpoch epoch;
   };
 
-  // `job` was validated and must outlive it. `learning_rate`: with which it begins; 0 if a schedule
-  // makes it.
+  // `job` is validated and must outlive this. `learning_rate`: the initial rate; 0 if a schedule
+  // sets it.
   static absl::StatusOr<EpochDecisions> Create(const proto::Job& job, float learning_rate);
 
-  // The record of the next epoch.
+  // Takes the record of the next epoch.
   Outcome Take(const proto::EpochRecord& record);
 
-  // How many were taken.
+  // The number of epochs taken.
   int64_t epochs() const { return epochs_; }
-  // There is a callback that looks at epochs.
+  // Whether any callback runs at the end of epochs.
   bool any() const { return !callbacks_.monitoring.empty(); }
-  // An epoch may not begin before the one before it was taken.
+  // Whether an epoch must wait until the previous one is taken.
   bool changes_training() const;
   bool sets_rate() const { return callbacks_.sets_rate; }
   bool terminates_on_nan() const { return callbacks_.terminate_on_nan; }
   float learning_rate() const { return learning_rate_; }
-  // One for each callback that keeps one.
+  // One entry for each callback that tracks a best epoch.
   std::vector<Best> bests() const;
 
  private:

@@ -9,14 +9,14 @@
 
 namespace cairn::coordinator {
 
-// Which of two values of a monitored quantity is better: the smaller, or the larger, by more than
-// min_delta. NaN is never better, and nothing is worse than worst(). A value.
+// Compares two values of a monitored quantity: the smaller or the larger one is better, by more
+// than min_delta. NaN is never better, and nothing is worse than worst(). A value type.
 class Improvement {
  public:
   Improvement(bool larger_is_better, double min_delta)
       : larger_is_better_(larger_is_better), min_delta_(std::abs(min_delta)) {}
 
-  // As Keras rounds: the delta moves the value, not the reference.
+  // Rounds like Keras: the delta is applied to the value, not to the reference.
   bool operator()(double value, double reference) const {
     return larger_is_better_ ? value - min_delta_ > reference : value + min_delta_ < reference;
   }

@@ -30,7 +30,7 @@ Verdict ReduceOnPlateau::OnEpochEnd(const EpochResult& result) {
     return {};
   }
   if (cooldown_left_ > 0 || ++wait_ < options_.patience) return {};
-  // Keras keeps the rate as a float and computes in doubles.
+  // Keras stores the rate as a float and computes in doubles.
   const double old_rate = result.learning_rate;
   if (old_rate <= static_cast<float>(options_.min_lr)) return {};
   Verdict verdict;

@@ -9,13 +9,13 @@
 namespace cairn::coordinator {
 
 // Keras's ReduceLROnPlateau: multiplies the learning rate by `factor` after `patience` epochs
-// without an improvement, then looks away for `cooldown` epochs.
+// without an improvement, then waits for `cooldown` epochs.
 class ReduceOnPlateau final : public Callback {
  public:
   struct Options {
     std::string monitor;  // For notes.
     bool larger_is_better = false;
-    // Here, as in Keras, it moves the reference.
+    // Applied to the reference, as in Keras (see Improvement for the other rule).
     double min_delta = 1e-4;
     double factor = 0.1;
     int64_t patience = 10;

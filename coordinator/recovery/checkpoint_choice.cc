@@ -10,7 +10,7 @@ bool Contains(const std::vector<uint32_t>& list, uint32_t ps) {
   return std::find(list.begin(), list.end(), ps) != list.end();
 }
 
-// What can be said about one checkpoint.
+// The state of one checkpoint.
 struct Finding {
   CheckpointChoice choice;
   bool lost = false;
@@ -48,6 +48,7 @@ CheckpointChoice ChooseCheckpoint(absl::Span<const proto::Manifest> manifests,
   for (size_t i = manifests.size(); i-- > 0;) {
     if (!manifests[i].damaged().empty()) continue;
     Finding finding = Examine(manifests[i], survey, ps_count, copies);
+    // The warning names what is missing of the newest checkpoint, even if an older one is chosen.
     if (std::exchange(is_newest, false)) none.without = finding.choice.without;
     if (finding.lost) continue;
     finding.choice.without = none.without;

@@ -12,26 +12,26 @@
 
 namespace cairn::coordinator {
 
-// From which checkpoint a job goes on.
+// The checkpoint from which a job continues.
 struct CheckpointChoice {
-  // 0: none is left, the job begins again from its initial values.
+  // 0: none is left; the job starts again from its initial values.
   uint64_t checkpoint = 0;
-  // Of each part of it that holds blocks, who can read it.
+  // For each of its parts that has blocks, the ps that can read it.
   std::vector<proto::SnapshotSource> parts;
-  // Its snapshots do not lie where a checkpoint of this cluster would have them: some are missing,
-  // or without their copies, or blocks belong to other ps now.
+  // Its snapshots are not stored as a new checkpoint of this cluster would be: some or their copies
+  // are missing, or blocks have moved to other ps.
   bool scattered = false;
-  // Ps of this cluster that do not have their own part of the newest checkpoint.
+  // The ps of this cluster that lack their own part of the newest checkpoint.
   std::set<uint32_t> without;
-  // Not empty: nothing is chosen. The newest checkpoint lies with these ps, of which the cluster
-  // has none, and with nobody else.
+  // Not empty: nothing is chosen yet. Parts of the newest checkpoint exist only on these ps, which
+  // are not in the cluster.
   std::set<uint32_t> awaited;
 };
 
-// The newest checkpoint of which every part is with somebody. A part that only a ps of this cluster
-// could have, and that it does not have, is lost; one whose ps is not in the cluster may come back.
-// `manifests`: oldest first; damaged ones are passed over. `survey` is complete. `copies`: on how
-// many ps a snapshot should lie.
+// Returns the newest checkpoint of which every part is readable. A missing part of a ps in this
+// cluster is lost; one of a ps outside the cluster may come back. `manifests`: oldest first;
+// damaged ones are skipped. `survey` must be complete. `copies`: the number of ps that should store
+// each snapshot.
 CheckpointChoice ChooseCheckpoint(absl::Span<const proto::Manifest> manifests,
                                   const SnapshotSurvey& survey, uint32_t ps_count, int64_t copies);
 

@@ -10,20 +10,20 @@
 
 namespace cairn::coordinator {
 
-// What workers report while a coordinator that was started again does not yet know whether all ps
-// still have the job: nothing acknowledges a report, so their losses and metrics would be lost.
-// Bounded: what comes beyond is dropped. Not thread-safe.
+// Buffers the work reports that arrive after a restart of the coordinator, before it knows whether
+// all ps still have the job. Workers send each report once, so its losses and metrics would be lost
+// otherwise. Bounded: later reports are dropped. Not thread-safe.
 class EarlyReports {
  public:
-  // Batches of all reports together: as many as may be leased.
+  // The bound on the batches in all reports together: as many as may be leased.
   static constexpr int64_t kBatchesMax = 65536;
 
-  // One that says nothing of any batch is not worth keeping: the next one says the rest again.
+  // Drops a report without batches: the next one repeats the rest of it.
   void Keep(TaskId worker, const proto::WorkReport& report);
-  // The worker is gone, or has another process: it reports again, or does the batches again.
+  // The worker is gone or has a new process: its batches are reported again or computed again.
   void Forget(TaskId worker);
 
-  // In the order in which they came; none are left.
+  // Removes and returns all reports, in order of arrival.
   std::vector<std::pair<TaskId, proto::WorkReport>> TakeAll();
 
  private:

@@ -14,7 +14,7 @@
 namespace cairn::coordinator {
 namespace {
 
-// Disks that are missing are looked for so often.
+// How often all ps are asked again for missing snapshots.
 constexpr absl::Duration kAskAgain = absl::Seconds(5);
 constexpr absl::Duration kTryAgain = absl::Seconds(1);
 
@@ -35,7 +35,8 @@ const proto::Manifest* FindManifest(const std::vector<proto::Manifest>& manifest
   return nullptr;
 }
 
-// Where a checkpoint has its blocks; those of the initial values are where they were at first.
+// The partition under which a checkpoint was written. The initial values have the partition of the
+// job's acceptance.
 const proto::PartitionMap& PartitionOf(const DurableJob& job, uint64_t checkpoint) {
   if (checkpoint == 0) return job.record().partition();
   const proto::Manifest* manifest = FindManifest(job.manifests(), checkpoint);
@@ -65,6 +66,9 @@ Recovery::Recovery(const Membership* members, DurableJob* job)
       restoration_(ps_count_) {}
 
 void Recovery::Begin(uint64_t checkpoint, Outbox* outbox) {
+  // The plan (with the new partition) and the generation's number are journaled before any ps hears
+  // of them. Blocks move only here, between generations, so no push can reach the old owner of a
+  // block.
   const proto::PartitionMap places = cluster::MoveBlocks(PartitionOf(job_, checkpoint), ps_count_);
   if (!SamePlaces(places, job_.plan()->partition())) {
     if (job_.plan()->partition().ps_count() != ps_count_) {
@@ -78,7 +82,7 @@ void Recovery::Begin(uint64_t checkpoint, Outbox* outbox) {
   EpochEnds::Forget(job_.LowWaterOf(checkpoint), &job_.run());
   job_.BeginGeneration(checkpoint, outbox);
   resuming_ = false;
-  survey_.AskAgain();  // Since the last time checkpoints were made.
+  survey_.AskAgain();  // Checkpoints were written since the last survey.
   restoration_ = Restoration(ps_count_);
   choice_.reset();
 }
@@ -88,8 +92,8 @@ void Recovery::Begin(uint64_t checkpoint, Outbox* outbox) {
 void Recovery::PsJoined(uint32_t ps, bool has_job, bool continues, Outbox* outbox) {
   if (!resuming_) return continues ? PsAway(ps) : PsLost(ps);
   if (!has_job) return;
-  // What it has settled it says when it is asked: a Join is written where nothing may be waited
-  // for.
+  // The join itself carries no ledger: a ps writes it on a thread that must not wait for the owners
+  // of its blocks.
   proto::Command command;
   command.mutable_ledger_query()->set_job_id(job_.id());
   command.mutable_ledger_query()->set_generation(job_.run().generation());
@@ -123,10 +127,10 @@ void Recovery::OnSnapshots(uint32_t ps, const proto::SnapshotList& list,
   DeleteLeftovers(ps, list, manifests, outbox);
 }
 
-// Snapshots of cuts that became no checkpoint, because their generation ended before all ps had
-// written theirs, and of checkpoints that were deleted while this ps, or the coordinator, was away:
-// no manifest names them, or ever will. A manifest is made only of the cut that is held, and each
-// cut has a number of its own, so this is true however old the list is.
+// Deletes snapshots that no manifest names or ever will: of cuts whose generation ended before all
+// ps had written their parts, and of checkpoints that were deleted while this ps or the coordinator
+// was away. A manifest is made only of the held cut, and cut numbers are never reused, so this
+// holds however old the list is.
 void Recovery::DeleteLeftovers(uint32_t ps, const proto::SnapshotList& list,
                                const std::vector<proto::Manifest>& manifests, Outbox* outbox) {
   const proto::RunRecord& run = job_.run();
@@ -159,16 +163,18 @@ void Recovery::OnRestored(uint32_t ps, const proto::RestoreReply& reply, Moment 
   if (error.empty()) return;
   const std::string what = absl::StrCat("ps ", ps, ": ", error);
   if (reply.transient()) {
-    // Not its fault, perhaps: what it lacked is looked for anew.
+    // A transient error: the ps surveys its disks again and the restore is repeated.
     CAIRN_LOG_WARNING("a checkpoint could not be loaded; trying again", "job", job_.id(), "error",
                       what);
     PsLost(ps);
     trouble_ = what;
     not_before_ = now.monotonic + kTryAgain;
+    // The initial values have no older version to go back to.
   } else if (checkpoint == 0) {
     failure_ = absl::StrCat("the initial values cannot be loaded: ", what);
   } else {
     job_.Note(absl::StrCat("checkpoint ", checkpoint, " cannot be loaded (", what, ")"));
+    // The next choice skips this checkpoint and takes an older one.
     job_.MarkDamaged(checkpoint, what, outbox);
     choice_.reset();
   }
@@ -178,6 +184,7 @@ void Recovery::OnRestored(uint32_t ps, const proto::RestoreReply& reply, Moment 
 
 void Recovery::Advance(Moment now, Outbox* outbox) {
   if (resuming_ || !failure_.empty() || now.monotonic < not_before_) return;
+  // A choice needs the answers of all ps: an absent one may have the newest checkpoint.
   for (uint32_t ps = 0; ps < ps_count_; ++ps) {
     if (!members_.IsLive(PsTask(ps))) return;
   }
@@ -216,6 +223,8 @@ void Recovery::Take(const CheckpointChoice& choice, Moment now, Outbox* outbox) 
     failure_ = "no complete checkpoint is left";
     return;
   }
+  // Uploaded initial values are on the disks of the first partition and have no manifest, so other
+  // ps cannot load them.
   const uint32_t first_ps_count = job_.record().partition().ps_count();
   if (choice.checkpoint == 0 && job_.plan()->weights_uploaded() && first_ps_count != ps_count_) {
     return Await(absl::StrCat("for a cluster of ", first_ps_count, " ps (this one has ", ps_count_,
@@ -226,6 +235,8 @@ void Recovery::Take(const CheckpointChoice& choice, Moment now, Outbox* outbox) 
   awaited_.clear();
   trouble_.clear();
   const uint64_t base = job_.run().base_checkpoint();
+  // A generation is bound to its checkpoint in the journal. Another checkpoint needs another
+  // generation, so that late pushes and replies of this one are refused.
   if (choice.checkpoint != base) {
     job_.Note(choice.checkpoint > base
                   ? absl::StrCat(CheckpointName(choice.checkpoint), " is complete: goes on from it")

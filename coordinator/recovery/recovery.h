@@ -18,42 +18,44 @@
 
 namespace cairn::coordinator {
 
-// Brings a job into the memory of every ps: asks all of them which snapshots they can read, chooses
-// the newest checkpoint that is complete, moves whole blocks if the cluster has another number of
-// ps, and has it loaded in a generation of its own. Decisions are in the job's records before
-// anybody is told. Of what is on the disks only that is deleted which belongs to no checkpoint. A
-// pure machine, not thread-safe.
+// Loads a job into the memory of every ps, both at its first start and after a loss. It asks all ps
+// which snapshots they can read, chooses the newest complete checkpoint, moves whole blocks if the
+// number of ps has changed, and has the ps load it in a new generation. Decisions are journaled in
+// the job's records before any ps is told. Deletes only snapshots that no checkpoint references.
+//
+// Pure state machine, not thread-safe.
 class Recovery {
  public:
-  // Both outlive it.
+  // Both must outlive it.
   Recovery(const Membership* members, DurableJob* job);
 
-  // An earlier process of the coordinator had the job trained: each ps is asked for its ledger when
-  // it says that it still has it.
+  // An earlier coordinator process trained the job. Each ps that reports that it still has the job
+  // is asked for its ledger.
   void Resume() { resuming_ = true; }
-  // The next generation, from `checkpoint` (0: the initial values), or from whatever is the newest
-  // that turns out to be complete.
+  // Begins the next generation from `checkpoint` (0: the initial values), or from the newest
+  // checkpoint that proves to be complete.
   void Begin(uint64_t checkpoint, Outbox* outbox);
 
-  // `has_job`: in the present generation. `continues`: the same process as before.
+  // `has_job`: it has the job in the current generation. `continues`: the same process as before.
   void PsJoined(uint32_t ps, bool has_job, bool continues, Outbox* outbox);
   void PsAway(uint32_t ps);
   void PsLost(uint32_t ps);
   void OnLedger(uint32_t ps, const proto::LedgerReply& reply);
-  // Asks what lies on its disk, while the job trains: what it was told to delete may be lost.
+  // Asks a ps for the snapshots on its disk while the job trains: commands to delete some may have
+  // been lost.
   void AskForLeftovers(uint32_t ps, Outbox* outbox);
-  // `manifests`: all that there are now.
+  // `manifests`: all that exist now.
   void OnSnapshots(uint32_t ps, const proto::SnapshotList& list,
                    const std::vector<proto::Manifest>& manifests, Outbox* outbox);
   void OnRestored(uint32_t ps, const proto::RestoreReply& reply, Moment now, Outbox* outbox);
 
-  // Does what can be done now. Nothing before all ps are alive.
+  // Takes every step that is possible now; none before all ps are alive.
   void Advance(Moment now, Outbox* outbox);
 
-  // Every ps has the job in the present generation: with these ledgers.
+  // Whether every ps has the job in the current generation. Ledgers() requires it.
   bool complete() const { return restoration_.complete(); }
   std::vector<proto::LedgerReply> Ledgers() const { return restoration_.Ledgers(); }
-  // Not empty: the job cannot go on.
+  // Not empty: the job cannot continue.
   const std::string& failure() const { return failure_; }
   // "for the ps to load their blocks".
   std::string WaitingFor() const;
@@ -74,10 +76,10 @@ class Recovery {
   bool resuming_ = false;
   SnapshotSurvey survey_;
   Restoration restoration_;
-  std::optional<CheckpointChoice> choice_;  // In the present generation.
-  std::string awaited_;                     // What is missing; everybody is asked again for it.
-  bool ask_again_ = false;                  // Now.
-  std::string trouble_;                     // Why a ps has to try again.
+  std::optional<CheckpointChoice> choice_;  // Of the current generation.
+  std::string awaited_;     // The missing snapshots; all ps are asked again for them.
+  bool ask_again_ = false;  // At the next Choose.
+  std::string trouble_;     // Why a ps must try again.
   absl::Duration not_before_ = -absl::InfiniteDuration();
   std::string failure_;
 };

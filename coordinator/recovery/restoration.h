@@ -10,26 +10,26 @@
 
 namespace cairn::coordinator {
 
-// One generation of a job on its way into the memory of every ps: who has been told, who has
-// answered. A pure machine, not thread-safe.
+// Tracks the loading of one generation on every ps: which ps were told, and which have replied.
+// Pure state machine, not thread-safe.
 class Restoration {
  public:
   explicit Restoration(uint32_t ps_count) : ps_(ps_count) {}
 
-  // The ps to be told now.
+  // Returns the ps that must be told now, and marks them as told.
   std::vector<uint32_t> TakeUntold();
-  // Its stream is broken: what it was told may be lost, what it answered holds.
+  // Its stream broke: the command may be lost, but a reply that came stays valid.
   void PsAway(uint32_t ps);
-  // Its process is gone, and all that it had loaded.
+  // Its process is gone, with all that it had loaded.
   void PsLost(uint32_t ps) { ps_[ps] = Ps(); }
-  // It has the job and generation in memory already.
+  // It already has the job and generation in memory.
   void PsHas(uint32_t ps, const proto::LedgerReply& ledger) { ps_[ps].ledger = ledger; }
 
-  // The reply is of the wanted generation and checkpoint. Returns its error.
+  // The reply matches the wanted generation and checkpoint. Returns its error.
   std::string Reply(uint32_t ps, const proto::RestoreReply& reply);
 
   bool complete() const;
-  // Of every ps; complete() only.
+  // The ledgers of every ps. Requires complete().
   std::vector<proto::LedgerReply> Ledgers() const;
 
  private:

@@ -5,12 +5,12 @@
 namespace cairn::coordinator {
 namespace {
 
-// Nothing, or whether it is on the ps's own disk.
+// Whether the snapshot is on the ps's own disk; nullopt if the ps cannot read it.
 std::optional<bool> FindOnOwnDisk(const proto::SnapshotList& list, uint64_t checkpoint,
                                   const proto::SnapshotPart& part) {
   std::optional<bool> own_disk;
   for (const proto::HeldSnapshot& held : list.snapshots()) {
-    // A snapshot with another checksum is another one, whatever it is called.
+    // The checksum identifies a snapshot; ps and checkpoint number alone do not.
     const bool is_it = held.checkpoint() == checkpoint && held.part().ps() == part.ps() &&
                        held.part().checksum() == part.checksum();
     if (is_it) own_disk = own_disk.value_or(false) || held.own_disk();

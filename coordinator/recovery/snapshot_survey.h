@@ -10,38 +10,37 @@
 
 namespace cairn::coordinator {
 
-// Which snapshots of a job every ps of the cluster can read: who was asked, and what they said. A
-// pure machine, not thread-safe.
+// Collects which snapshots of a job every ps of the cluster can read: which ps were asked, and
+// their answers. Pure state machine, not thread-safe.
 class SnapshotSurvey {
  public:
   explicit SnapshotSurvey(uint32_t ps_count) : ps_(ps_count) {}
 
-  // Those to be asked now.
+  // Returns the ps that must be asked now, and marks them as asked.
   std::vector<uint32_t> TakeUnasked();
-  // It was asked for something else than this survey. Answers come in the questions' order.
+  // Counts a query outside this survey; replies arrive in order.
   void AskedAside(uint32_t ps) { ++ps_[ps].owed; }
-  // Its stream is broken: the question may be lost, and no answer to an older one comes.
+  // Its stream broke: the query may be lost, and no older reply will come.
   void PsAway(uint32_t ps);
-  // It is another process, perhaps with another disk.
+  // Its process was replaced, perhaps with another disk.
   void PsLost(uint32_t ps) { ps_[ps] = Ps(); }
-  // Disks may have changed: everybody is to be asked once more.
+  // Disks may have changed: all ps must be asked again.
   void AskAgain();
 
-  // What answers an older question than the newest is passed over: it may lack what was written
-  // since.
+  // Ignores a reply to an older query than the newest: it may lack later snapshots.
   void Reply(uint32_t ps, const proto::SnapshotList& list);
-  // All have answered.
+  // Whether all ps have answered.
   bool complete() const;
 
-  // The ps that can read this part of a checkpoint, those on whose own disk it is first.
+  // The ps that can read this part of a checkpoint; those with it on their own disk come first.
   std::vector<uint32_t> Holders(uint64_t checkpoint, const proto::SnapshotPart& part) const;
-  // Those on whose own disk it is.
+  // The ps that have it on their own disk.
   std::vector<uint32_t> Keepers(uint64_t checkpoint, const proto::SnapshotPart& part) const;
 
  private:
   struct Ps {
     bool asked = false;
-    int owed = 0;  // Answers that have not come on the present stream.
+    int owed = 0;  // Replies still missing on the current stream.
     std::optional<proto::SnapshotList> list;
   };
   std::vector<Ps> ps_;
