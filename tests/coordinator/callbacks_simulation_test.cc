@@ -1,6 +1,6 @@
-// Callbacks in a simulated cluster where anything may die at any time. The simulated validation
-// loss grows with every epoch, so nothing ever improves after the first: the rate is halved after
-// each epoch from the second on, and training stops when early_stopping has lost its patience.
+// Callbacks in a simulated cluster with faults at any time. The simulated validation loss grows
+// with every epoch, so nothing improves after the first one: the rate is halved after each epoch
+// from the second on, and training stops when the patience of early_stopping is used up.
 
 #include <gtest/gtest.h>
 
@@ -51,7 +51,7 @@ void CheckStopped(Simulation* simulation, int ps_count) {
       ASSERT_EQ(block.settled.size(), kTrained);
       ASSERT_EQ(*block.settled.rbegin(), kTrained - 1);
       for (const auto& [batch, rate] : block.rates) {
-        // Before the first decision a ps may know only the job's own.
+        // Before the first decision a ps may know only the job's own rate.
         ASSERT_TRUE(rate == ExpectedRate(batch) || (rate == 0 && ExpectedRate(batch) == 1))
             << "batch " << batch << " with rate " << rate;
       }
@@ -71,7 +71,7 @@ TEST_P(CallbacksSimulationTest, AQuietClusterStopsWithTheBestCheckpointKept) {
   Simulation simulation(SimulatedCluster(job));
   ASSERT_TRUE(simulation.Run()) << simulation.Status().DebugString();
   CheckStopped(&simulation, 2);
-  // The last one and the best one, each with the neighbour's copy.
+  // The last checkpoint and the best one, each with a copy at the neighbor.
   EXPECT_EQ(simulation.ps(0).disk().size(), 4u);
   EXPECT_EQ(simulation.Status().learning_rate(), ExpectedRate(kTrained - 1));
 }

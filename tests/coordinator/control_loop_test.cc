@@ -66,7 +66,7 @@ class ControlLoopTest : public ::testing::Test {
   std::unique_ptr<ControlLoop> loop_;
 };
 
-TEST_F(ControlLoopTest, WhatWasDecidedIsInTheJournalBeforeTheReply) {
+TEST_F(ControlLoopTest, DecisionsAreJournaledBeforeTheReply) {
   auto journalled = std::make_shared<std::promise<bool>>();
   ASSERT_TRUE(loop_->Post([this, journalled](Scheduler*, Moment, Outbox* outbox) {
     proto::JobRecord record;
@@ -140,7 +140,7 @@ TEST_F(ControlLoopTest, EveryStartIsANewTerm) {
   EXPECT_EQ(term, 2u);
 }
 
-TEST_F(ControlLoopTest, WhatIsQueuedIsDoneBeforeTheEnd) {
+TEST_F(ControlLoopTest, QueuedEventsAreHandledBeforeTheEnd) {
   int done = 0;
   for (int i = 0; i < 50; ++i) {
     ASSERT_TRUE(loop_->Post([&](Scheduler*, Moment, Outbox*) { ++done; }));

@@ -22,7 +22,7 @@
 namespace cairn::coordinator {
 namespace {
 
-// Two ps and a worker that work.
+// Two ps and a worker, all working.
 class LiveCluster {
  public:
   explicit LiveCluster(const std::string& coordinator) {

@@ -27,7 +27,7 @@ class DurableJobTest : public ::testing::Test {
     job_ = std::make_unique<DurableJob>(std::move(records));
   }
 
-  // What a coordinator that starts now would read.
+  // What a coordinator that starts now would read from the journal.
   storage::JobRecords Reread() {
     EXPECT_TRUE(outbox_.sync);
     EXPECT_TRUE(journal_->Write(outbox_.changes, /*sync=*/false).ok());

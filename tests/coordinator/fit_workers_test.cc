@@ -63,7 +63,7 @@ TEST_F(FitWorkersTest, AnEvaluatorThatFailedIsNoReasonWhileTheWorkersAreAway) {
   EXPECT_EQ(fit_.WhyNobody(kStart + absl::Hours(2)), "worker 0: out of memory");
 }
 
-TEST_F(FitWorkersTest, NobodyThereIsNoFailure) {
+TEST_F(FitWorkersTest, AnEmptyClusterIsNoFailure) {
   EXPECT_EQ(fit_.WhyNobody(kStart), std::nullopt);
   EXPECT_EQ(fit_.WhyNobody(kStart + absl::Hours(1)), std::nullopt);
 }

@@ -35,7 +35,7 @@ class JobDeletionsTest : public ::testing::Test {
     Restart();
   }
 
-  // What a coordinator that comes back does.
+  // Restarts the coordinator.
   void Restart() {
     deletions_ = std::make_unique<JobDeletions>(journal_.get(), &members_,
                                                 *storage::ReadDeletedJobs(*journal_));
@@ -90,7 +90,7 @@ class JobDeletionsTest : public ::testing::Test {
     CarryOut(&outbox);
   }
 
-  // All that were asked do.
+  // All ps that were asked delete.
   void Answer() {
     EXPECT_EQ(asked_, told_) << "told first, and then asked";
     Outbox outbox;
@@ -103,7 +103,7 @@ class JobDeletionsTest : public ::testing::Test {
     CarryOut(&outbox);
   }
 
-  // More than enough ticks. In how many of them something was done.
+  // Runs more than enough ticks. Returns the number of ticks that did something.
   int AdvanceToTheEnd() {
     int busy = 0;
     for (int tick = 0; tick < 10; ++tick) {
@@ -115,14 +115,14 @@ class JobDeletionsTest : public ::testing::Test {
     return busy;
   }
 
-  // Which ps the journal has as those that are still to delete their part.
+  // The ps that the journal lists as still pending.
   std::vector<uint32_t> Pending() {
     const auto deleted = *storage::ReadDeletedJobs(*journal_);
     EXPECT_EQ(deleted.size(), 1u);
     return {deleted.at(0).pending_ps().begin(), deleted.at(0).pending_ps().end()};
   }
 
-  // What a ps says that it has of the job.
+  // A ps reports its snapshots of the job.
   void List(uint32_t ps, bool own_disk, bool incomplete = false) {
     proto::SnapshotList list;
     list.set_job_id(kJob);
@@ -133,7 +133,7 @@ class JobDeletionsTest : public ::testing::Test {
     CarryOut(&outbox);
   }
 
-  // Writes over bytes in the middle of the journal's largest table.
+  // Overwrites bytes in the middle of the journal's largest table.
   void DamageLargestTable() {
     std::filesystem::path largest;
     for (const auto& entry : std::filesystem::directory_iterator(directory_)) {
@@ -165,9 +165,9 @@ class JobDeletionsTest : public ::testing::Test {
   uint64_t instance_ = 0;
   uint64_t session_ = 0;
   uint64_t sessions_[2] = {0, 0};
-  using Told = std::vector<std::pair<uint32_t, uint64_t>>;  // Which ps, of which job.
-  Told told_;                                               // To delete it.
-  Told asked_;                                              // What they have of it.
+  using Told = std::vector<std::pair<uint32_t, uint64_t>>;  // (ps, job).
+  Told told_;                                               // Commands to delete it.
+  Told asked_;                                              // Queries for its snapshots.
 };
 
 TEST_F(JobDeletionsTest, OfTheJobNothingIsLeftAndOfOthersAll) {
@@ -204,7 +204,7 @@ TEST_F(JobDeletionsTest, APsIsToldUntilItHasAnswered) {
   EXPECT_EQ(Records(), 1) << "what is still to be done";
   told_.clear();
   asked_.clear();
-  // It died before it answered, and so did the coordinator.
+  // The ps died before it answered, and so did the coordinator.
   Restart();
   PsJoined(1);
   EXPECT_EQ(told_, (Told{{1, kJob}}));
@@ -242,7 +242,7 @@ TEST_F(JobDeletionsTest, APsThatStillHasSnapshotsIsToldAgainNowAndThen) {
   asked_.clear();
   List(0, /*own_disk=*/true);
   List(0, /*own_disk=*/false, /*incomplete=*/true);
-  List(1, /*own_disk=*/false);  // Another's, that it sees.
+  List(1, /*own_disk=*/false);  // Readable, but on another ps's disk.
   EXPECT_EQ(Pending(), std::vector<uint32_t>{0});
   AdvanceToTheEnd();
   EXPECT_TRUE(told_.empty()) << "not on every tick";
@@ -278,7 +278,7 @@ TEST_F(JobDeletionsTest, AHistoryThatCannotBeReadStaysAndKeepsNoOtherFromBeingEr
   EXPECT_EQ(deleted[0].job_id(), kJob) << "it is known that something is left";
 }
 
-TEST_F(JobDeletionsTest, TheNextCoordinatorErasesWhatIsLeft) {
+TEST_F(JobDeletionsTest, TheNextCoordinatorErasesTheRest) {
   WriteJob(kJob, 12000);
   Join(0);
   Join(1);

@@ -63,10 +63,10 @@ TEST_F(JobFollowersTest, AtMostFiveASecondAreShown) {
   }));
   EXPECT_EQ(sink_->shown.back().state(), proto::FINISHED);
   EXPECT_GT(sink_->shown.size(), 3u);
-  EXPECT_LE(sink_->shown.size(), updates / 4 + 5u);  // And one for each state.
+  EXPECT_LE(sink_->shown.size(), updates / 4 + 5u);  // Plus one for each state.
 }
 
-TEST_F(JobFollowersTest, WhoDoesNotListenIsForgotten) {
+TEST_F(JobFollowersTest, ADeadSinkIsRemoved) {
   sink_->listens = false;
   followers_.Add(1, sink_);
   followers_.Update(&simulation_.scheduler(), At(0));
@@ -74,7 +74,7 @@ TEST_F(JobFollowersTest, WhoDoesNotListenIsForgotten) {
   EXPECT_EQ(sink_.use_count(), 1);
 }
 
-TEST_F(JobFollowersTest, WhoStopsListeningIsForgottenAlsoWhileNothingChanges) {
+TEST_F(JobFollowersTest, ADeadSinkIsRemovedEvenIfNothingChanges) {
   followers_.Add(1, sink_);
   followers_.Update(&simulation_.scheduler(), At(0));
   EXPECT_EQ(sink_.use_count(), 2);

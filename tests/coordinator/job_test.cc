@@ -125,7 +125,7 @@ TEST(JobTest, ACheckpointThatIsAskedForIsAnsweredWithItsManifest) {
   simulation.CheckFinished();
 }
 
-// What each batch's record says of its examples; 0: there is none.
+// The number of examples in each batch's record; 0: no record.
 int64_t RecordedExamples(Simulation* simulation, int64_t batch) {
   int64_t examples = 0;
   EXPECT_TRUE(
@@ -136,7 +136,7 @@ int64_t RecordedExamples(Simulation* simulation, int64_t batch) {
   return examples;
 }
 
-TEST(JobTest, WhatWorkersReportBeforeAllPsAreBackIsInTheHistory) {
+TEST(JobTest, ReportsBeforeAllPsAreBackAreInTheHistory) {
   Simulation simulation(SimulatedCluster(SimulatedJob("async", 8)));
   ASSERT_TRUE(simulation.RunUntil([&] { return simulation.Status().batches_done() > 3; }));
   simulation.KillCoordinator();
@@ -144,7 +144,7 @@ TEST(JobTest, WhatWorkersReportBeforeAllPsAreBackIsInTheHistory) {
   ASSERT_TRUE(simulation.RunUntil([&] {
     return simulation.Status().workers_live() == 3 && simulation.Status().ps_live() == 1;
   }));
-  // Once more what is done, as after any new stream; the later report counts.
+  // The report is repeated, as after any new stream; the later one counts.
   proto::TaskMessage message;
   message.mutable_work()->set_job_id(1);
   message.mutable_work()->set_generation(1);

@@ -52,9 +52,9 @@ TEST(JobValidationTest, FrozenVariablesAreNotPushed) {
 }
 
 struct BadCase {
-  std::string path;  // What the message begins with.
+  std::string path;  // The start of the message.
   std::function<void(proto::SubmitRequest*)> spoil;
-  std::string hint;  // What it also says.
+  std::string hint;  // Another part of the message.
 };
 
 class BadJobTest : public ::testing::TestWithParam<BadCase> {};
@@ -77,7 +77,7 @@ void AddOutput(Request* request) {
   request->mutable_model()->add_outputs("other");
 }
 
-TEST(JobValidationTest, WhatIsSaidOfOutputsBecomesOneForm) {
+TEST(JobValidationTest, OutputFieldsAreNormalized) {
   proto::SubmitRequest request = GoodRequest();
   AddOutput(&request);
   proto::Job* job = request.mutable_job();

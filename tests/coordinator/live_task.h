@@ -12,7 +12,7 @@
 
 namespace cairn::coordinator {
 
-// A simulated task on a real stream to a real coordinator.
+// A simulated task with a real stream to a real coordinator.
 class LiveTask : public cluster::SessionHandler {
  public:
   // Both are called under `mutex`, which several tasks may share.

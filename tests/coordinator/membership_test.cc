@@ -93,7 +93,7 @@ TEST_F(MembershipTest, ASlowWorkerLosesItsStreamAfterItsLease) {
   EXPECT_FALSE(members_.IsLive(WorkerTask(0)));
 }
 
-TEST_F(MembershipTest, NobodyIsBlamedWhenTheMachineSlept) {
+TEST_F(MembershipTest, LeasesAreExtendedWhenTheMachineSlept) {
   Join(proto::WORKER, 0, 11);
   members_.Tick(now_);
   EXPECT_TRUE(members_.Tick(now_ += absl::Hours(1)).empty());
@@ -106,7 +106,7 @@ TEST_F(MembershipTest, ASecondProcessOfATaskIsRefusedAtFirstForNowAndThenForGood
   EXPECT_FALSE(second.refused->permanent());
   for (int i = 0; i < 11; ++i) {
     now_ += absl::Seconds(1);
-    members_.Heard(1, now_);  // The first one is well.
+    members_.Heard(1, now_);  // The first process is alive.
   }
   const auto again = Join(proto::WORKER, 0, 12);
   ASSERT_TRUE(again.refused.has_value());
@@ -145,14 +145,14 @@ TEST_F(MembershipTest, AnUnnamedWorkerThatWasLostIsNotTakenForOneThatIsNew) {
   EXPECT_FALSE(back.continues);
 }
 
-TEST_F(MembershipTest, AnUnnamedWorkerWhoseIndexAnotherHasGetsANewOne) {
+TEST_F(MembershipTest, AnUnnamedWorkerWithATakenIndexGetsANewOne) {
   const auto again = [&](int64_t index, uint64_t instance) {
     proto::Join join = MakeJoin(proto::WORKER, index, instance);
     join.set_any_index(true);
     return members_.Join(++session_, join, now_);
   };
   EXPECT_EQ(again(-1, 21).task, WorkerTask(4));
-  EXPECT_EQ(again(4, 21).task, WorkerTask(4));  // Nobody else has it.
+  EXPECT_EQ(again(4, 21).task, WorkerTask(4));  // No other process has it.
   members_.StreamEnded(session_);
   EXPECT_EQ(again(-1, 22).task, WorkerTask(4));
   const auto back = again(4, 21);
@@ -161,8 +161,8 @@ TEST_F(MembershipTest, AnUnnamedWorkerWhoseIndexAnotherHasGetsANewOne) {
   EXPECT_FALSE(back.first) << "what it had leased others have";
   EXPECT_FALSE(back.continues);
   EXPECT_TRUE(members_.IsLive(WorkerTask(4)));
-  // An index that TF_CONFIG names, as it may since the coordinator was started again, is not for
-  // it.
+  // An index that TF_CONFIG names (perhaps only since the coordinator restarted) is not available
+  // to an unnamed worker.
   EXPECT_EQ(again(3, 23).task, WorkerTask(6));
 }
 
@@ -177,7 +177,7 @@ TEST_F(MembershipTest, AnotherListOfPsIsRefusedAndBothAreShown) {
   EXPECT_NE(joined.refused->reason().find("[b:2, a:1]"), std::string::npos);
 }
 
-TEST_F(MembershipTest, WhatCannotBeAMemberIsRefusedWithTheReason) {
+TEST_F(MembershipTest, AnInvalidJoinIsRefusedWithTheReason) {
   proto::Join old_version = MakeJoin(proto::WORKER, 0, 1);
   old_version.set_version("0.9");
   const auto refused = members_.Join(1, old_version, now_).refused;
@@ -215,7 +215,7 @@ TEST_F(MembershipTest, APsThatKeepsCheckpointsOfAnotherClusterIsRefused) {
   EXPECT_FALSE(members_.Join(1, join, now_).refused.has_value());
 }
 
-TEST_F(MembershipTest, WhoIsNamedIsShownBeforeItHasJoined) {
+TEST_F(MembershipTest, NamedTasksAreShownBeforeTheyJoin) {
   Join(proto::WORKER, 3, 1);
   std::vector<std::string> shown;
   const proto::ClusterStatus status = members_.Describe(now_);

@@ -11,7 +11,7 @@
 
 namespace cairn::coordinator {
 
-// A stream that keeps what it is told. Thread-safe.
+// A stream that records its commands. Thread-safe.
 class RecordingStream final : public OutgoingStream {
  public:
   void Send(const proto::Command& command) override {
@@ -33,7 +33,7 @@ class RecordingStream final : public OutgoingStream {
         std::count_if(commands_.begin(), commands_.end(),
                       [kind](const auto& command) { return command.command_case() == kind; }));
   }
-  // How often it was closed.
+  // The number of Close calls.
   int closed() const {
     MutexLock lock(&mutex_);
     return closed_;

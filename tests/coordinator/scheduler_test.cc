@@ -11,7 +11,7 @@
 namespace cairn::coordinator {
 namespace {
 
-// Has a ps's disk do what it was asked to write as number `round`, and say so.
+// Completes pending write number `round` of a ps's disk, and delivers the reply.
 void Write(Simulation* simulation, uint32_t ps, int round) {
   simulation->ps(ps).set_disk_hangs(false);
   proto::Command command;
@@ -23,7 +23,7 @@ void Write(Simulation* simulation, uint32_t ps, int round) {
   });
 }
 
-// Both ps were asked to write so many snapshots that they did not write.
+// Whether both ps have this many unfinished snapshot writes.
 bool BothHang(Simulation* simulation, size_t snapshots) {
   return simulation->ps(0).unwritten().size() == snapshots &&
          simulation->ps(1).unwritten().size() == snapshots;
@@ -96,7 +96,7 @@ TEST(SchedulerTest, AJobThatHasEndedCanBeDeletedWithItsSnapshots) {
     EXPECT_TRUE(scheduler->CancelJob("next", now, outbox).ok());
   });
   ASSERT_FALSE(simulation.ps(0).disk().empty());
-  // One of them is away, and the coordinator dies before it is back.
+  // One ps is away, and the coordinator dies before it returns.
   simulation.KillPs(1);
   simulation.KeepAway(1, absl::Seconds(30));
   proto::DeleteJobReply reply;
@@ -152,8 +152,8 @@ TEST(SchedulerTest, ANameThatSeveralJobsHaveDoesNotSayWhichToDelete) {
   EXPECT_EQ(remove("1").code(), absl::StatusCode::kNotFound);
 }
 
-// Both write their first checkpoint in their first generation: the numbers are the same.
-TEST(SchedulerTest, WhatAPsWroteOfOneJobIsNoCheckpointOfTheNext) {
+// Both jobs write their first checkpoint in their first generation: the numbers are equal.
+TEST(SchedulerTest, SnapshotsOfOneJobAreNoCheckpointOfTheNext) {
   proto::Job second = SimulatedJob("async", 8);
   second.set_name("second");
   Simulation simulation(SimulatedCluster(SimulatedJob("async", 8)));
@@ -167,7 +167,7 @@ TEST(SchedulerTest, WhatAPsWroteOfOneJobIsNoCheckpointOfTheNext) {
   for (int ps = 0; ps < 2; ++ps) {
     EXPECT_EQ(simulation.ps(ps).unwritten()[0].cut(), simulation.ps(ps).unwritten()[1].cut());
   }
-  // The disks are there again, and write one after the other.
+  // The disks recover, and write one after the other.
   for (int round = 0; round < 2; ++round) {
     EXPECT_TRUE(simulation.scheduler().ListCheckpoints("second")->manifests().empty());
     for (uint32_t ps = 0; ps < 2; ++ps) Write(&simulation, ps, round);
@@ -175,7 +175,7 @@ TEST(SchedulerTest, WhatAPsWroteOfOneJobIsNoCheckpointOfTheNext) {
   EXPECT_EQ(simulation.scheduler().ListCheckpoints("second")->manifests().size(), 1);
 }
 
-TEST(SchedulerTest, AStopWhoseCheckpointComesTooLateStopsNothing) {
+TEST(SchedulerTest, ALateCheckpointForAStopDoesNotStopTheJob) {
   Simulation simulation(SimulatedCluster(SimulatedJob("async", 8)));
   for (int ps = 0; ps < 2; ++ps) simulation.ps(ps).set_disk_hangs(true);
   ASSERT_TRUE(simulation.RunUntil([&] { return BothHang(&simulation, 1); }));
@@ -188,7 +188,7 @@ TEST(SchedulerTest, AStopWhoseCheckpointComesTooLateStopsNothing) {
         [&](absl::StatusOr<proto::PrepareStopReply> reply) { stopped = reply.status(); }, now,
         outbox);
   });
-  // Until long after whoever asked has given up, and the rest after a stop would be over.
+  // Runs until long after the client has given up and the rest after a stop would be over.
   ASSERT_TRUE(simulation.RunUntil([&] {
     simulation.Do([&](Scheduler*, Moment now, Outbox*) { now_at = now.monotonic; });
     return now_at > asked_at + absl::Minutes(2);
@@ -199,7 +199,7 @@ TEST(SchedulerTest, AStopWhoseCheckpointComesTooLateStopsNothing) {
   simulation.CheckFinished();
 }
 
-TEST(SchedulerTest, WhatATaskHoldsOfAnotherClustersJobItDoesNotKeep) {
+TEST(SchedulerTest, ATaskDoesNotKeepTheJobOfAnotherCluster) {
   Simulation simulation(SimulatedCluster(SimulatedJob("async", 8)));
   ASSERT_TRUE(simulation.RunUntil([&] { return simulation.Status().batches_done() > 3; }));
   const uint64_t cluster = simulation.scheduler().GetCluster(Moment()).cluster_id();
@@ -228,7 +228,7 @@ TEST(SchedulerTest, EveryStartIsANewTermOfTheSameCluster) {
   EXPECT_EQ(after.cluster_id(), before.cluster_id());
 }
 
-TEST(SchedulerTest, AJobWhoseWeightsFollowWaitsForThemAndHoldsUpNobody) {
+TEST(SchedulerTest, AJobWaitingForWeightsDoesNotBlockOthers) {
   Simulation simulation(SimulatedCluster(Named("first")));
   simulation.Submit(Named("uploading"), /*weights_follow=*/true);
   simulation.Do([&](Scheduler* scheduler, Moment now, Outbox* outbox) {

@@ -23,7 +23,7 @@ TEST(SessionRegistryTest, CommandsReachTheirStreamOnly) {
   EXPECT_EQ(b->closed(), 1);
 }
 
-TEST(SessionRegistryTest, NumbersAreNotUsedAgainAndWhatIsSentToTheGoneIsDropped) {
+TEST(SessionRegistryTest, NumbersAreNotReusedAndCommandsToEndedSessionsAreDropped) {
   SessionRegistry registry;
   auto stream = std::make_shared<RecordingStream>();
   const uint64_t first = registry.Add(stream);

@@ -9,11 +9,11 @@
 
 namespace cairn::coordinator {
 
-// A job with validation, of `epochs` epochs of 10 batches (the simulated data have 100 examples).
-// `mode`: async, sync (3 batches in an update) or stale (window 4).
+// A job with validation and `epochs` epochs of 10 batches (the simulated data has 100 examples).
+// `mode`: async, sync (3 batches per update) or stale (window 4).
 proto::Job SimulatedJob(const std::string& mode, int64_t epochs);
 
-// A quiet cluster of 2 ps and 3 workers for it, with a fresh journal of its own.
+// A cluster without faults for it: 2 ps, 3 workers and a fresh journal.
 Simulation::Options SimulatedCluster(const proto::Job& job, uint64_t seed = 1);
 
 }  // namespace cairn::coordinator

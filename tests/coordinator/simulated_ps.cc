@@ -8,7 +8,7 @@
 namespace cairn::coordinator {
 namespace {
 
-// Written for itself, not with the product's code: the ledgers are what is tested.
+// Does not use the product's code, since ledgers are what is tested.
 proto::LedgerState StateOf(const std::set<int64_t>& settled) {
   proto::LedgerState state;
   int64_t low_water = 0;
@@ -255,7 +255,7 @@ bool SimulatedPs::Push(uint64_t job, uint64_t generation, uint32_t id, int64_t b
     return true;
   }
   block.buffered.insert(batch);
-  // Of other updates nothing is buffered: no batch of theirs can have been computed.
+  // Nothing is buffered for other updates: none of their batches can have been computed.
   const auto [first, end] = RangeOfUpdate(plan_, batch);
   EXPECT_GE(*block.buffered.begin(), first);
   EXPECT_LT(*block.buffered.rbegin(), end);

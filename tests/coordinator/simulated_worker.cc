@@ -106,7 +106,7 @@ bool SimulatedWorker::IsSettled(int64_t batch) const {
   return true;
 }
 
-// What a parked pull would wait for.
+// The batch on which a parked pull would wait.
 bool SimulatedWorker::MayStart(int64_t batch) const {
   const proto::JobPlan& plan = job_->plan();
   int64_t below = batch;
@@ -127,7 +127,7 @@ void SimulatedWorker::Push() {
   const proto::PartitionMap& partition = job_->plan().partition();
   SimulatedPs* ps = ps_[partition.blocks(pushed_).ps()];
   const bool taken = ps->Push(job_->plan().job_id(), job_->generation(), pushed_, *batch_);
-  if (!taken) return;  // The ps is away, or of another generation: tried again.
+  if (!taken) return;  // The ps is away or has another generation: try again.
   if (++pushed_ < partition.blocks_size()) return;
   unsettled_.insert(*batch_);
   batch_.reset();
@@ -183,7 +183,7 @@ void SimulatedWorker::Step(bool connected, std::vector<proto::TaskMessage>* mess
         pushed_ = 0;
       }
     }
-    // Updates are applied whole and in order: if the lowest batch is not settled, none is.
+    // Updates are applied whole and in order: if the lowest batch is not applied, none is.
     const bool none =
         job_->plan().synchronous() && !unsettled_.empty() && !IsSettled(*unsettled_.begin());
     std::erase_if(unsettled_, [&](int64_t batch) {

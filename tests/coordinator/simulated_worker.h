@@ -14,23 +14,22 @@
 
 namespace cairn::coordinator {
 
-// A worker as the protocol describes it. Computing a batch is pushing it, block by block: a step of
-// the simulation may come between any two pushes.
+// A model of a worker, written from the protocol. It computes a batch by pushing it, block by
+// block; a step of the simulation may come between any two pushes.
 class SimulatedWorker {
  public:
-  // The cluster outlives the worker.
-  // `examples`: of the training data, as it finds them.
+  // The cluster must outlive the worker. `examples`: the number of training examples that it finds.
   SimulatedWorker(uint32_t index, const SimulatedPs::Cluster* cluster, int64_t examples)
       : index_(index), ps_(*cluster), examples_(examples) {}
 
   void Restart(uint64_t instance_id);
   proto::Join MakeJoin() const;
   void Handle(const proto::Command& command);
-  // A little work: at most one push. May send messages.
+  // Does a little work: at most one push. May send messages.
   void Step(bool connected, std::vector<proto::TaskMessage>* messages);
   void Disconnected();
 
-  // From now on it says that it cannot read the data of the job of this name.
+  // From now on it reports that it cannot read the data of the job of this name.
   void RefuseDataOf(std::string job_name) { refused_job_ = std::move(job_name); }
 
  private:
@@ -50,8 +49,8 @@ class SimulatedWorker {
   std::optional<proto::StartJob> job_;
   std::set<int64_t> waiting_;
   std::optional<int64_t> batch_;  // Being pushed.
-  int pushed_ = 0;                // How many of its blocks.
-  std::set<int64_t> unsettled_;   // Pushed everywhere, not settled yet.
+  int pushed_ = 0;                // The number of its blocks pushed so far.
+  std::set<int64_t> unsettled_;   // Pushed to all blocks, not applied yet.
   int64_t blocked_on_ = -1;
   std::deque<proto::Held> holds_;
   uint64_t cut_ = 0;

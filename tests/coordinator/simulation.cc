@@ -25,7 +25,7 @@ MembershipOptions MakeMembership(int ps, int workers) {
   return options;
 }
 
-// One variable whose blocks go round.
+// One variable whose blocks are placed round-robin.
 proto::PartitionMap MakePartition(int ps) {
   proto::PartitionMap map;
   map.set_ps_count(ps);
@@ -164,7 +164,7 @@ void Simulation::RestartProcess(Endpoint* endpoint) {
   endpoint->stopped_until = absl::ZeroDuration();
 }
 
-// The task sees it now; whether the coordinator does is the caller's business.
+// The task notices at once; the caller decides whether the coordinator does.
 void Simulation::Disconnect(Endpoint* endpoint) {
   endpoint->session = 0;
   endpoint->inbox.clear();
@@ -240,7 +240,7 @@ void Simulation::StepEndpoint(Endpoint* endpoint) {
 
 void Simulation::CarryOut(Outbox* outbox) {
   if (crash_ && outbox->sync) {
-    // Killed at a decision: before it was written, or after it and before anybody was told.
+    // Killed at a decision: either before it was written, or after it but before any task was told.
     if (Below(2) == 0) {
       ASSERT_TRUE(journal_->Write(outbox->changes, false).ok());
     }
@@ -283,8 +283,8 @@ void Simulation::CheckGrant(const proto::Grant& grant) {
     ASSERT_LT(last, plan->total_batches());
     const int64_t epoch = split.first() / plan->batches_per_epoch();
     ASSERT_EQ(epoch, last / plan->batches_per_epoch()) << "a split crosses an epoch";
-    // No epoch begins before every ps has settled the one before. (A ps that has just died will
-    // take the job back.)
+    // No epoch begins before every ps has applied the previous one. (A ps that has just died will
+    // roll the job back.)
     for (const SimulatedPs* ps : ps_) {
       if (!ps->HasJob(grant.job_id(), grant.generation())) continue;
       for (const auto& [id, block] : ps->blocks()) {
@@ -313,7 +313,7 @@ void Simulation::CheckManifest(const proto::Manifest& manifest) {
       }
     }
   }
-  if (disks_lost_) return;  // One that was just reported may be gone again.
+  if (disks_lost_) return;  // A checkpoint that was just reported may be lost again.
   ASSERT_EQ(ids.size(), size_t{kBlocks}) << "a manifest without its snapshots";
   for (const proto::SnapshotPart& part : manifest.parts()) {
     for (const uint32_t keeper : part.copies()) {
@@ -392,7 +392,7 @@ void Simulation::CheckFinished() {
       ++blocks;
     }
   }
-  // A ps that dies when all is done has nothing to load any more.
+  // A ps that dies after the end has nothing to load.
   if (options_.ps_kills + options_.disk_losses == 0) {
     ASSERT_EQ(blocks, kBlocks);
   }
@@ -403,7 +403,8 @@ void Simulation::CheckFinished() {
     const proto::EvaluationRecord& evaluation = status.evaluations(epoch);
     ASSERT_EQ(evaluation.epoch(), epoch);
     ASSERT_EQ(evaluation.examples(), 40);
-    // The workers report how many batches the cut has: all of the epoch's and no others.
+    // The simulated workers report the number of batches in the cut: all of the epoch's and no
+    // others.
     ASSERT_EQ(evaluation.loss(), static_cast<double>(std::min((epoch + 1) * per_epoch, total)));
     ASSERT_EQ(evaluation.metrics(0), 1.5);
   }

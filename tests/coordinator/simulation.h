@@ -20,63 +20,63 @@
 namespace cairn::coordinator {
 
 // A whole cluster in one thread and simulated time: the real scheduler with its real journal, and
-// simulated ps and workers that are killed, stopped and cut off at random. One seed, one course of
-// events. What must never happen is checked as it goes (gtest failures).
+// simulated ps and workers that are killed, suspended and disconnected at random. The course of
+// events depends only on the seed. Invariants are checked at every step (gtest failures).
 class Simulation {
  public:
   struct Options {
     uint64_t seed = 1;
     int ps = 2;
     int workers = 3;
-    int64_t examples = 100;  // Of the training data.
+    int64_t examples = 100;  // Training examples.
     proto::Job job;
-    // Expected number of each in a simulated minute, during the first `fault_time`.
+    // Expected number of each fault per simulated minute, during the first `fault_time`.
     double worker_kills = 0;
     double worker_stops = 0;
     double broken_streams = 0;
     double ps_kills = 0;
     double coordinator_kills = 0;
     double disk_failures = 0;  // Probability that a snapshot or a copy cannot be written.
-    double disk_losses = 0;    // A ps dies, and comes back with an empty disk.
+    double disk_losses = 0;    // A ps dies and returns with an empty disk.
     absl::Duration fault_time = absl::Seconds(60);
     std::string journal_directory;
   };
 
   explicit Simulation(const Options& options);
 
-  // Until job 1 is over. False: it was not after an hour of simulated time.
+  // Runs until job 1 is over. False: it was not after an hour of simulated time.
   bool Run();
-  // The same for any condition.
+  // Runs until the condition holds.
   bool RunUntil(const std::function<bool()>& condition);
   void Submit(const proto::Job& job, bool weights_follow = false);
-  // The task's process dies and another one starts; also the coordinator's.
+  // Kills the task's process and starts another; also for the coordinator.
   void KillPs(int index);
-  // It does not come back.
+  // Kills the process for good.
   void KillWorkerForGood(int index);
-  // The process stays, and comes back on another stream.
+  // Breaks the stream; the process reconnects on another one.
   void BreakStream(int ps);
   void KillCoordinator();
-  // A ps without a stream gets none for so long.
+  // A disconnected ps stays disconnected for this time.
   void KeepAway(int ps, absl::Duration time) { endpoints_[ps]->connect_at = now_ + time; }
   void KillEverything();
-  // The ps dies, and its next process finds an empty disk. What was on it.
+  // Kills the ps; its next process finds an empty disk. Returns what was on the disk.
   SimulatedPs::Disk LoseDisk(int ps);
-  // Everything is killed, and a cluster with so many ps is started. Those that are no more keep
-  // their disks, which nobody sees.
+  // Kills everything and starts a cluster of this many ps. Removed ps keep their disks,
+  // unreachable.
   void Resize(int ps);
-  // The newest checkpoint has all the copies that it can have.
+  // Whether the newest checkpoint has all the copies that it can have.
   bool HasCompleteCopies();
-  // Which checkpoints there are, and of which something is on the disk of any ps.
+  // The checkpoints that exist, and those of which any ps has something on its disk.
   std::set<uint64_t> Checkpoints();
   std::set<uint64_t> CheckpointsOnDisk() const;
   SimulatedPs& ps(int index) { return *ps_[index]; }
-  // Of any cluster that was, by index.
+  // Of any cluster so far, by index.
   SimulatedPs& former_ps(int index) { return *all_ps_[index]; }
   SimulatedWorker& worker(int index) { return *endpoints_[ps_.size() + index]->worker; }
-  // Carries out what the test asked the scheduler for.
+  // Carries out the effects of the test's own calls to the scheduler.
   void Do(const std::function<void(Scheduler*, Moment, Outbox*)>& request);
   proto::JobStatus Status(const std::string& job = "1");
-  // Everything that must hold of a job that has finished.
+  // Checks everything that must hold for a finished job.
   void CheckFinished();
   Scheduler& scheduler() { return *scheduler_; }
   storage::Journal& journal() { return *journal_; }
@@ -119,12 +119,12 @@ class Simulation {
   std::unique_ptr<storage::Journal> journal_;
   std::unique_ptr<Scheduler> scheduler_;
   std::vector<std::unique_ptr<Endpoint>> endpoints_;  // First the ps, then the workers.
-  std::vector<std::unique_ptr<SimulatedPs>> all_ps_;  // That ever were.
-  SimulatedPs::Cluster ps_;                           // That are.
+  std::vector<std::unique_ptr<SimulatedPs>> all_ps_;  // All that ever existed.
+  SimulatedPs::Cluster ps_;                           // The current cluster.
   uint64_t last_session_ = 0;
   uint64_t last_instance_ = 0;
   bool disks_lost_ = false;
-  bool crash_ = false;  // The coordinator, at its next decision.
+  bool crash_ = false;  // The coordinator dies at its next decision.
 };
 
 }  // namespace cairn::coordinator

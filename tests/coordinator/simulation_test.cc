@@ -62,14 +62,14 @@ TEST_P(SimulationTest, DyingAndStoppedWorkersCostNoBatchAndNoRollback) {
 }
 
 struct WideUpdate {
-  int64_t batches_per_update = 1;  // 0: as many as there are workers when the job is submitted.
+  int64_t batches_per_update = 1;  // 0: the number of workers at submission.
   int workers = 1;
-  int deaths = 0;  // For good, one after the other while an update is open.
+  int deaths = 0;  // Permanent, one after the other while an update is open.
 };
 
 class WideUpdateTest : public ::testing::TestWithParam<WideUpdate> {};
 
-// However many batches an update has, and however few workers are left of those that began it.
+// Any number of batches per update, with any number of its workers left.
 TEST_P(WideUpdateTest, Finishes) {
   const WideUpdate& param = GetParam();
   proto::Job job = SimulatedJob("sync", 1);
@@ -78,7 +78,7 @@ TEST_P(WideUpdateTest, Finishes) {
       param.batches_per_update);
   Simulation::Options options = SimulatedCluster(job);
   options.workers = param.workers;
-  // Two updates and a half, of very wide ones one and a bit.
+  // Two and a half updates, or a little more than one if they are very wide.
   const int64_t width = std::max<int64_t>(1, param.batches_per_update);
   options.examples = 10 * (width < 1000 ? std::max<int64_t>(30, width * 5 / 2) : width + 3);
   Simulation simulation(options);
@@ -191,7 +191,7 @@ TEST_P(SimulationTest, TheClusterMayGrowAndShrinkAndTheCountIsExact) {
     options.broken_streams = 4;
     options.coordinator_kills = 4;
     Simulation simulation(options);
-    // A ps that goes has a neighbour that stays: every snapshot is with one of them.
+    // A removed ps has a neighbor that stays: each snapshot is on one of them.
     for (const int ps : {3, 2, 4, 3, 2, 1, 2}) {
       const int64_t done = simulation.Status().batches_done();
       ASSERT_TRUE(simulation.RunUntil([&] {
@@ -242,7 +242,7 @@ TEST_P(SimulationTest, NoDeletionIsLostForLongAndNoCheckpointIsDeleted) {
       return simulation.Status().state() == proto::FINISHED || HasFailure();
     })) << simulation.Status().DebugString();
     simulation.CheckFinished();
-    // The last ones are under way.
+    // The last copies are in progress.
     ASSERT_TRUE(simulation.RunUntil([&] {
       return simulation.CheckpointsOnDisk() == simulation.Checkpoints();
     })) << "something stays on disk for ever";

@@ -70,7 +70,7 @@ TEST_F(StatusStreamTest, AFollowerThatGoesAwayIsForgotten) {
   EXPECT_TRUE(stub_->CancelJob(&context, reference_, &status).ok());
 }
 
-TEST_F(StatusStreamTest, TheServerEndsWhileSomebodyFollows) {
+TEST_F(StatusStreamTest, TheServerEndsWhileAClientFollows) {
   grpc::ClientContext context;
   auto reader = stub_->FollowJob(&context, reference_);
   proto::JobStatus status;

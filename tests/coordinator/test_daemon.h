@@ -14,8 +14,8 @@
 
 namespace cairn::coordinator {
 
-// Everything of the daemon but main.cc, on a port of its own, for a cluster of 2 ps (127.0.0.1:1
-// and :2) and 2 workers.
+// The whole daemon except main.cc, on a port of its own, for a cluster of 2 ps (127.0.0.1:1 and :2)
+// and 2 workers.
 class TestDaemon {
  public:
   // The journal goes to `directory`.

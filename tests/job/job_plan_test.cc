@@ -52,7 +52,7 @@ TEST(JobPlanTest, SynchronousJobsTakeTheNumberThatWasFixedAtSubmit) {
   EXPECT_TRUE(plan->synchronous());
   EXPECT_EQ(plan->batches_per_update(), 5);
   EXPECT_EQ(plan->window(), 0);
-  EXPECT_EQ(ResolveNumbers(record.job()).batches_per_update, 0);  // It did not say.
+  EXPECT_EQ(ResolveNumbers(record.job()).batches_per_update, 0);  // Not set by the job.
 }
 
 TEST(JobPlanTest, ValidationCountsOnlyIfTheJobHasIt) {
@@ -81,7 +81,7 @@ TEST(JobPlanTest, AbsurdNumbersOfExamplesAreRefused) {
   EXPECT_TRUE(absl::IsInvalidArgument(MakeJobPlan(record, Inspected(INT64_MAX, 100)).status()));
 }
 
-TEST(JobPlanTest, WhatIsMadeHereMakesSenseInAJournal) {
+TEST(JobPlanTest, APlanMadeHereIsValidInAJournal) {
   proto::JobRecord record = Record();
   EXPECT_TRUE(absl::IsDataLoss(CheckJournalled(record, std::nullopt))) << "no ps";
   record.mutable_partition()->set_ps_count(2);

@@ -26,7 +26,7 @@ TEST(CreateCallbacksTest, KnowsKerassNamesInBothSpellings) {
   }
 }
 
-TEST(CreateCallbacksTest, RefusesWhatItDoesNotKnowByItsPath) {
+TEST(CreateCallbacksTest, RejectsUnknownCallbacksAndArgumentsByPath) {
   EXPECT_EQ(Refusal("name: 'early_stop'"),
             "callbacks[0].name: 'early_stop' is unknown; known are early_stopping, "
             "model_checkpoint, reduce_lr_on_plateau, terminate_on_nan");
@@ -49,7 +49,7 @@ TEST(CreateCallbacksTest, RefusesValuesThatCannotBe) {
             "made by checkpoint.every_steps");
 }
 
-TEST(CreateCallbacksTest, RefusesToMonitorWhatIsNotThere) {
+TEST(CreateCallbacksTest, RejectsAMonitorThatTheJobLacks) {
   EXPECT_EQ(Refusal("name: 'early_stopping'", /*validated=*/false),
             "callbacks[0].monitor: 'val_loss' needs validation data, and the job has none; say "
             "validation, or monitor 'loss'");
@@ -68,7 +68,7 @@ TEST(CreateCallbacksTest, RefusesToSetTheRateThatAScheduleMakes) {
             "make the learning rate; leave one of them");
 }
 
-TEST(CreateCallbacksTest, WhatIsBetterFollowsFromTheMonitorsName) {
+TEST(CreateCallbacksTest, TheDirectionFollowsFromTheMonitorsName) {
   proto::Job job;
   job.mutable_validation();
   job.add_metrics("accuracy");

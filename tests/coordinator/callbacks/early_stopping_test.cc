@@ -13,7 +13,7 @@ struct End {
   int64_t best_epoch = -1;
 };
 
-// Keras's loop: epochs until one is the last.
+// Keras's loop: runs epochs until one is the last.
 End Train(EarlyStopping::Options options, const std::vector<double>& values) {
   options.restore_best_weights = true;
   EarlyStopping stopper(options);

@@ -26,7 +26,7 @@ proto::EpochRecord Epoch(double loss, double accuracy, double val_loss, double v
   return record;
 }
 
-TEST(EpochDecisionsTest, EachCallbackSeesWhatItMonitors) {
+TEST(EpochDecisionsTest, EachCallbackSeesItsMonitoredValue) {
   for (const auto& [monitor, stops] : std::vector<std::pair<std::string, bool>>{
            {"loss", false}, {"accuracy", true}, {"val_loss", true}, {"val_accuracy", false}}) {
     const proto::Job job = JobOf("callbacks { name: 'early_stopping' monitor: '" + monitor + "' }");

@@ -7,7 +7,7 @@
 namespace cairn::coordinator {
 namespace {
 
-// The learning rate with which each epoch is trained, when its end's value is `values`.
+// The learning rate of each epoch, if the monitored values are `values`.
 std::vector<float> Rates(const ReduceOnPlateau::Options& options, const std::vector<double>& values,
                          float rate) {
   ReduceOnPlateau reduce(options);
@@ -34,7 +34,7 @@ TEST(ReduceOnPlateauTest, ReducesAfterPatienceEpochsWithoutImprovement) {
             (std::vector<float>{1, 1, 1, 1, 0.5, 0.5, 0.25}));
 }
 
-// Keras: in a cooldown nothing is counted, and its last epoch counts already.
+// Keras: nothing is counted in a cooldown, except its last epoch.
 TEST(ReduceOnPlateauTest, LooksAwayWhileItCoolsDown) {
   ReduceOnPlateau::Options options = Options(1, 0.5);
   options.cooldown = 2;

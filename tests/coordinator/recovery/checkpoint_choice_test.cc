@@ -9,7 +9,8 @@ namespace {
 
 using PsSet = std::set<uint32_t>;
 
-// Checkpoints of two ps with a block each, and who has what: "5:0" is part 0 of checkpoint 5.
+// Checkpoints of two ps with one block each, and the ps that have parts of them: "5:0" is part 0 of
+// checkpoint 5.
 class CheckpointChoiceTest : public ::testing::Test {
  protected:
   void AddManifest(uint64_t checkpoint, uint32_t ps_count = 2) {
@@ -33,7 +34,7 @@ class CheckpointChoiceTest : public ::testing::Test {
     *held->mutable_part() = Part(checkpoint, part);
     held->set_own_disk(true);
   }
-  // As checkpoints of two ps lie when all is well.
+  // The regular placement of a checkpoint of two ps.
   void HasAll(uint64_t checkpoint) {
     for (const uint32_t ps : {0, 1}) {
       Has(ps, checkpoint, ps);
@@ -79,7 +80,7 @@ TEST_F(CheckpointChoiceTest, ADiskThatIsEmptyIsReplacedByCopiesAndNamed) {
   EXPECT_EQ(choice.without, PsSet{1});
 }
 
-TEST_F(CheckpointChoiceTest, WhatOnlyAnEmptyDiskHadIsLostAndTheOneBeforeIsTaken) {
+TEST_F(CheckpointChoiceTest, APartOnlyOnAnErasedDiskIsLostAndTheCheckpointBeforeIsTaken) {
   AddManifest(4);
   AddManifest(5);
   HasAll(4);
@@ -132,7 +133,7 @@ TEST_F(CheckpointChoiceTest, FewerPsNeedACopyAndOtherwiseWaitForTheOneThatIsMiss
   choice = Choose(2);
   EXPECT_EQ(choice.awaited, PsSet());
   EXPECT_EQ(choice.checkpoint, 5u);
-  // With a ps 2 that does not have it, it is lost.
+  // With a ps 2 in the cluster that does not have it, it is lost.
   lists_[0].Clear();
   Has(0, 4, 0);
   Has(0, 4, 2);

@@ -24,7 +24,7 @@ TEST(EarlyReportsTest, GivesBackOnceAndInTheirOrderThoseThatSpeakOfBatches) {
   EXPECT_TRUE(early.TakeAll().empty());
 }
 
-TEST(EarlyReportsTest, WhoeverIsGoneIsForgottenWithWhatItSaid) {
+TEST(EarlyReportsTest, ReportsOfALostWorkerAreForgotten) {
   EarlyReports early;
   early.Keep(WorkerTask(0), ReportOf(0, EarlyReports::kBatchesMax));
   early.Keep(WorkerTask(1), ReportOf(1, 1));  // There is no room.

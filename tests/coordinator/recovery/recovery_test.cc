@@ -11,8 +11,8 @@
 namespace cairn::coordinator {
 namespace {
 
-// The rules by which a job comes back, seen from outside: a quiet cluster whose disks the test
-// takes away and puts back. (Simulations with faults at any time: simulation_test.)
+// The rules of recovery, seen from outside: a cluster without other faults, whose disks the test
+// removes and puts back. (Faults at any time: simulation_test.)
 class RecoveryTest : public ::testing::Test {
  protected:
   void Start(int ps, const proto::Job& job) {
@@ -48,7 +48,7 @@ TEST_F(RecoveryTest, AnEmptyDiskIsReplacedByTheNeighboursCopyAndSaid) {
   EXPECT_TRUE(absl::StrContains(Status().warning(), "ps 1 came back without its snapshots"))
       << Status().warning();
   EXPECT_TRUE(Noted(absl::StrCat("back to checkpoint ", newest)));
-  // A new checkpoint is made at once, and then all is well.
+  // A new checkpoint is made at once; then nothing is missing.
   RunUntilCheckpoint(newest + 1);
   EXPECT_EQ(Status().warning(), "");
   Finish();
@@ -66,7 +66,7 @@ TEST_F(RecoveryTest, WithoutCopiesTheInitialValuesAreTakenAndNothingIsDeletedYet
   ASSERT_TRUE(simulation_->RunUntil([&] { return Noted("back to the initial values"); }));
   EXPECT_TRUE(absl::StrContains(Status().warning(), "was passed over")) << Status().warning();
   EXPECT_EQ(simulation_->ps(0).disk(), kept);
-  // It was the wrong disk: the right one comes back before a new checkpoint was made.
+  // It was the wrong disk. The right one comes back before a new checkpoint is made.
   ASSERT_TRUE(simulation_->RunUntil([&] { return Status().batches_done() > 2; }));
   simulation_->ps(1).disk() = lost;
   simulation_->KillPs(1);
@@ -77,7 +77,7 @@ TEST_F(RecoveryTest, WithoutCopiesTheInitialValuesAreTakenAndNothingIsDeletedYet
   Finish();
 }
 
-TEST_F(RecoveryTest, WhatWasPassedOverIsDeletedWhenTheNextCheckpointIsComplete) {
+TEST_F(RecoveryTest, PassedOverCheckpointsAreDeletedWhenTheNextIsComplete) {
   proto::Job job = LongJob();
   job.mutable_checkpoint()->set_copies(1);
   Start(2, job);
@@ -98,7 +98,7 @@ TEST_F(RecoveryTest, SnapshotsThatBelongToNoCheckpointAreDeletedAndNoOthers) {
   const uint64_t newest = Status().last_checkpoint();
   SimulatedPs::Disk& disk = simulation_->ps(0).disk();
   ASSERT_FALSE(disk.contains({1, 0}));
-  // One that this ps was not there to delete, its copy, and one of a number that was never given.
+  // A checkpoint that was deleted while this ps was away, its copy, and one with an unused number.
   for (const auto& name : {std::pair(1, 0), std::pair(1, 1), std::pair(99, 0)}) {
     disk[name] = disk.at({newest, 0});
   }
@@ -171,25 +171,25 @@ TEST_F(RecoveryTest, FewerPsWaitForASnapshotThatOnlyAMissingOneHas) {
   ASSERT_TRUE(simulation_->RunUntil([&] {
     return absl::StrContains(Status().waiting_for(), "for the snapshots of ps 2");
   })) << Status().DebugString();
-  // It appears beside the others'.
+  // Its directory appears beside those of the others.
   SimulatedPs::Disk& disk = simulation_->ps(0).disk();
   disk[{newest, 2}] = simulation_->former_ps(2).disk().at({newest, 2});
   Finish();
   EXPECT_TRUE(Noted("its blocks move from 3 to 2 ps"));
 }
 
-TEST_F(RecoveryTest, AJobThatHasNotBegunStartsOnWhateverClusterThereIs) {
+TEST_F(RecoveryTest, AJobThatHasNotBegunStartsOnAnyCluster) {
   Start(3, SimulatedJob("sync", 3));
   simulation_->Resize(1);
   Finish();
   EXPECT_EQ(Status().rollbacks(), 0);
 }
 
-// A command to delete is lost with the stream on which it was sent, or with the coordinator that
-// had journalled the decision.
+// A command to delete is lost with its stream, or with the coordinator that had journaled the
+// decision.
 class LostDeletionTest : public RecoveryTest {
  protected:
-  // Checkpoint 1 and its copy are on the disk of ps 1 as if it had not heard of their deletion.
+  // Checkpoint 1 and its copy are on the disk of ps 1 as if it had missed their deletion.
   void LeaveTheFirstCheckpoint() {
     Start(2, LongJob());
     RunUntilCheckpoint(6);
@@ -224,7 +224,7 @@ TEST_F(LostDeletionTest, IsMadeUpForByTheNextCoordinator) {
   ExpectItIsDeletedAndNothingElse();
 }
 
-TEST_F(LostDeletionTest, WhatIsBeingWrittenIsNoLeftover) {
+TEST_F(LostDeletionTest, ASnapshotBeingWrittenIsNoLeftover) {
   Start(2, LongJob());
   RunUntilCheckpoint(6);
   simulation_->ps(1).set_disk_hangs(true);
@@ -234,7 +234,7 @@ TEST_F(LostDeletionTest, WhatIsBeingWrittenIsNoLeftover) {
     return !unwritten.empty() && disk.contains({unwritten.back().cut(), 0});
   }));
   const uint64_t cut = unwritten.back().cut();
-  // Ps 0 is asked what it has while its part of the cut is there and the other's is not.
+  // Ps 0 is asked for its snapshots while its part of the cut is written and the other's is not.
   SimulatedPs::Disk& theirs = simulation_->ps(0).disk();
   theirs[{1, 0}] = theirs.begin()->second;
   simulation_->BreakStream(0);

@@ -68,13 +68,13 @@ TEST(SnapshotSurveyTest, OnANewStreamNoOlderAnswerComes) {
   EXPECT_TRUE(survey.complete());
 }
 
-TEST(SnapshotSurveyTest, WhoCanReadAPartAndOnWhoseDiskItIs) {
+TEST(SnapshotSurveyTest, FindsReadersAndOwnersOfAPart) {
   proto::SnapshotList zero, one, two;
   AddHeld(5, Part(0), true, &zero);
   AddHeld(5, Part(0), false, &one);
   AddHeld(5, Part(1), true, &one);
   AddHeld(5, Part(0), true, &two);
-  AddHeld(5, Part(1, /*checksum=*/2), true, &two);  // Of another job, or rotten.
+  AddHeld(5, Part(1, /*checksum=*/2), true, &two);  // Of another job, or damaged.
   AddHeld(6, Part(1), true, &two);
   SnapshotSurvey survey(4);
   survey.Reply(0, zero);

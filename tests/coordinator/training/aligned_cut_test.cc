@@ -31,7 +31,7 @@ TEST(AlignedCutTest, EqualLedgersMakeACut) {
   AlignedCut cut({"steps", true, false, -1}, 1, 100);
   cut.Begin(5, 2);
   cut.Reply(0, Reply(5, 10, 10));
-  cut.Reply(1, Reply(4, 10, 10));  // Of an older one.
+  cut.Reply(1, Reply(4, 10, 10));  // Of an older cut.
   EXPECT_FALSE(cut.complete());
   cut.Reply(1, Reply(5, 10, 10));
   ASSERT_TRUE(cut.complete());
@@ -41,7 +41,7 @@ TEST(AlignedCutTest, EqualLedgersMakeACut) {
   EXPECT_EQ(settled->open.front(), 10);
 }
 
-TEST(AlignedCutTest, WhatOnlySomeBlocksHaveIsHalf) {
+TEST(AlignedCutTest, BatchesOnSomeBlocksOnlyAreHalfApplied) {
   AlignedCut cut({"steps", true, false, -1}, 1, 100);
   cut.Begin(5, 2);
   cut.Reply(0, Reply(5, 10, 10));

@@ -36,7 +36,7 @@ TEST(BatchRangesTest, EmptyAndBackwardRangesChangeNothing) {
   EXPECT_EQ(ranges.ranges(), (BatchRanges::Map{{4, 6}}));
 }
 
-// The truth is a std::set.
+// Compares with a std::set.
 TEST(BatchRangesTest, BehavesAsASetUnderRandomChanges) {
   constexpr int64_t kEnd = 60;
   BatchRanges ranges;

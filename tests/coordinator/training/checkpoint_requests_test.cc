@@ -7,7 +7,7 @@ namespace {
 
 class CheckpointRequestsTest : public ::testing::Test {
  protected:
-  // Answers go to `answers_`, as "NAME 5" or "NAME error".
+  // The callback appends "NAME 5" or "NAME error" to `answers_`.
   void Add(const std::string& name, const std::string& reason) {
     requests_.Add(reason, [this, name](absl::StatusOr<proto::Manifest> manifest) {
       answers_.push_back(name + " " +
@@ -46,7 +46,7 @@ TEST_F(CheckpointRequestsTest, TheOldestWishIsNextAndOnlyItsReasonIsServed) {
   EXPECT_EQ(TakeAnswers(), Answers()) << "nobody said that it exists";
 }
 
-TEST_F(CheckpointRequestsTest, ACheckpointOfAnotherReasonIsNobodysWish) {
+TEST_F(CheckpointRequestsTest, ACheckpointForAnotherReasonAnswersNoRequest) {
   Add("first", "asked");
   requests_.Made(Manifest(5, "epoch"));
   requests_.Complete(Manifest(5, "epoch"), &outbox_);
@@ -54,7 +54,7 @@ TEST_F(CheckpointRequestsTest, ACheckpointOfAnotherReasonIsNobodysWish) {
   EXPECT_EQ(requests_.NextReason(), "asked");
 }
 
-TEST_F(CheckpointRequestsTest, AFailureIsToldToThoseForWhomNoneExists) {
+TEST_F(CheckpointRequestsTest, AFailureAnswersOpenRequestsOnly) {
   Add("first", "asked");
   requests_.Made(Manifest(5, "asked"));
   Add("second", "asked");
@@ -64,7 +64,7 @@ TEST_F(CheckpointRequestsTest, AFailureIsToldToThoseForWhomNoneExists) {
   EXPECT_EQ(TakeAnswers(), Answers{"first 5"});
 }
 
-TEST_F(CheckpointRequestsTest, WhatExistsIsTheAnswerAlsoWhenTheTrainingIsGivenUp) {
+TEST_F(CheckpointRequestsTest, AbandonAnswersMadeRequestsWithTheirCheckpoint) {
   Add("first", "asked");
   requests_.Made(Manifest(5, "asked"));
   Add("second", "stop");
@@ -73,7 +73,7 @@ TEST_F(CheckpointRequestsTest, WhatExistsIsTheAnswerAlsoWhenTheTrainingIsGivenUp
   EXPECT_FALSE(requests_.NextReason().has_value());
 }
 
-TEST_F(CheckpointRequestsTest, WhatIsWithdrawnIsNotMadeAndNotAnswered) {
+TEST_F(CheckpointRequestsTest, WithdrawnRequestsAreNeitherMadeNorAnswered) {
   Add("made", "stop");
   requests_.Made(Manifest(5, "stop"));
   Add("late", "stop");

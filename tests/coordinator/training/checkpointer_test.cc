@@ -42,7 +42,7 @@ TEST(CheckpointerTest, AManifestNeedsTheAnswersOfAllPs) {
   EXPECT_FALSE(checkpointer.TakeResult(9).has_value());
   EXPECT_TRUE(checkpointer.Awaits(1));
   EXPECT_FALSE(checkpointer.Awaits(0));
-  checkpointer.Reply(1, Reply(3, 6));  // An older generation: thrown away.
+  checkpointer.Reply(1, Reply(3, 6));  // An older generation: ignored.
   checkpointer.Reply(1, Reply(2, 7));
   checkpointer.Reply(2, Reply(3, 7));  // There is no such ps.
   EXPECT_FALSE(checkpointer.TakeResult(9).has_value());
@@ -98,7 +98,7 @@ TEST(CheckpointerTest, PinnedOnesStayBesideTheNewest) {
   EXPECT_EQ(checkpointer.manifests()[0].checkpoint(), 2u);
 }
 
-TEST(CheckpointerTest, WhatWasPassedOverStaysUntilANewOneIsMade) {
+TEST(CheckpointerTest, PassedOverCheckpointsStayUntilANewOneIsMade) {
   std::vector<proto::Manifest> manifests(4);
   for (int i = 0; i < 4; ++i) manifests[i].set_checkpoint(i + 1);
   manifests[1].set_damaged("its disk has rotted");

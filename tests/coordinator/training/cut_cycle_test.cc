@@ -20,7 +20,7 @@ class CutCycleTest : public TrainingFixture {
   }
 };
 
-TEST_F(CutCycleTest, TheNextEpochBeginsWhenTheLedgersOfTheLastAreWhole) {
+TEST_F(CutCycleTest, TheNextEpochBeginsWhenAllLedgersHaveTheLastOne) {
   Start();
   EXPECT_EQ(Granted(Report(0, {}, 10)), (std::vector<int64_t>{0, 1, 2, 3, 4}));
   EXPECT_EQ(Granted(Report(1, {}, 10)), (std::vector<int64_t>{5, 6, 7, 8, 9}));
@@ -35,13 +35,13 @@ TEST_F(CutCycleTest, TheNextEpochBeginsWhenTheLedgersOfTheLastAreWhole) {
   EXPECT_EQ(run_.epochs_cut(), 1);
 }
 
-TEST_F(CutCycleTest, WhatTheLedgersLackIsLeasedAgainAndTheTornCutDropped) {
+TEST_F(CutCycleTest, MissingBatchesAreLeasedAgainAndTheTornCutIsDropped) {
   Start();
   Report(0, {}, 10);
   Report(1, {}, 10);
   Report(0, {0, 1, 2, 3, 4}, 10);
   Report(1, {5, 6, 7, 8, 9}, 10);
-  // Batch 4 is on one block only, whatever the worker said.
+  // Batch 4 is applied on one block only, whatever the worker reported.
   BatchRanges everywhere(10, 20);
   everywhere.Add(4, 5);
   AnswerCut(1, everywhere, BatchRanges(10, 20));
@@ -51,7 +51,7 @@ TEST_F(CutCycleTest, WhatTheLedgersLackIsLeasedAgainAndTheTornCutDropped) {
   EXPECT_EQ(run_.epochs_cut(), 0);
   const auto again = Report(0, {4}, 10);
   ASSERT_NE(Find(again, proto::Command::kMakeCut), nullptr);
-  EXPECT_EQ(Find(again, proto::Command::kMakeCut)->make_cut().cut(), 2u);  // Never the same id.
+  EXPECT_EQ(Find(again, proto::Command::kMakeCut)->make_cut().cut(), 2u);  // Never reused.
 }
 
 TEST_F(CutCycleTest, AnAsynchronousCheckpointHoldsTheWorkersAndGivesTheRestOutAgain) {
@@ -63,7 +63,7 @@ TEST_F(CutCycleTest, AnAsynchronousCheckpointHoldsTheWorkersAndGivesTheRestOutAg
   const proto::Command* hold = Find(commands, proto::Command::kHold);
   ASSERT_NE(hold, nullptr);
   EXPECT_EQ(Find(commands, proto::Command::kMakeCut), nullptr);
-  // Worker 0 gives back what it did not start; worker 1 dies.
+  // Worker 0 returns what it has not started; worker 1 dies.
   proto::Held held;
   held.set_hold_id(hold->hold().hold_id());
   proto::Split* returned = held.add_returned();
@@ -115,7 +115,7 @@ TEST_F(CutCycleTest, AFailedCheckpointIsCountedAndTrainingGoesOn) {
   EXPECT_TRUE(training_->manifests().empty());
 }
 
-// One that is wanted because the last restore scattered its parts.
+// A checkpoint that is due because the last restore moved parts.
 TEST_F(CutCycleTest, ARenewedCheckpointThatFailsIsNotTriedAgainAtOnce) {
   run_.set_renew_checkpoint(true);
   Start();

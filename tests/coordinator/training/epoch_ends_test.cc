@@ -7,7 +7,7 @@
 namespace cairn::coordinator {
 namespace {
 
-// Epochs of 10 batches, 4 of them.
+// A job of 4 epochs with 10 batches each.
 class EpochEndsTest : public TrainingFixture {
  protected:
   void SetUp() override {
@@ -44,7 +44,7 @@ class EpochEndsTest : public TrainingFixture {
     ASSERT_TRUE(journal_->Write(outbox.changes, false).ok());
   }
 
-  // What is left after the process has died: the journal.
+  // Replaces the process: only the journal is left.
   void Crash() {
     const auto records = storage::ReadJob(*journal_, 1);
     ASSERT_TRUE(records.ok());
@@ -85,7 +85,7 @@ TEST_F(EpochEndsTest, TheNextEpochWaitsForTheEvaluationAndTheDecision) {
   EXPECT_TRUE(outbox.sync);
 }
 
-TEST_F(EpochEndsTest, AModelCheckpointMakesNobodyWait) {
+TEST_F(EpochEndsTest, AModelCheckpointDoesNotDelayTraining) {
   AddCallback("model_checkpoint")->set_save_best_only(true);
   auto ends = Make();
   run_.set_epochs_cut(1);
@@ -106,14 +106,14 @@ TEST_F(EpochEndsTest, ADecisionIsJournalledWithTheBatchFromWhichItHolds) {
     Write(outbox);
   }
   Crash();
-  // No batch is trained with what was decided together with the stop.
+  // The stop ends the job before the new rate holds for any batch.
   ASSERT_EQ(run_.rates_size(), 2);
   EXPECT_EQ(run_.rates(0).from_batch(), 0);
   EXPECT_EQ(run_.rates(1).from_batch(), 20);
   EXPECT_EQ(run_.rates(1).learning_rate(), 0.5);
   EXPECT_EQ(run_.stop_at_batch(), 30);
   EXPECT_EQ(run_.notes_size(), 3);
-  // The next process has nothing to decide.
+  // The next process has no epoch left to decide.
   auto again = Make();
   EXPECT_TRUE(again->complete());
   EXPECT_EQ(run_.rates_size(), 2);
@@ -138,7 +138,7 @@ TEST_F(EpochEndsTest, ADecisionThatWasNotWrittenIsMadeAgain) {
   EXPECT_TRUE(again->complete());
 }
 
-TEST_F(EpochEndsTest, ARollbackTakesBackWhatWasDecidedAboutEpochsToBeTrainedAgain) {
+TEST_F(EpochEndsTest, ARollbackForgetsDecisionsAboutEpochsTrainedAgain) {
   proto::RunRecord run;
   for (const int64_t batch : {0, 20, 30}) run.add_rates()->set_from_batch(batch);
   run.set_stop_at_batch(40);

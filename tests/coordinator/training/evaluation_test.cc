@@ -66,7 +66,7 @@ TEST(EvaluationTest, ABatchThatIsReportedTwiceCountsOnce) {
   EXPECT_DOUBLE_EQ(evaluation.Result().loss(), 1);
 }
 
-TEST(EvaluationTest, TheResultHasTheSameBitsInWhateverOrderBatchesCome) {
+TEST(EvaluationTest, TheResultIsBitIdenticalInAnyOrderOfReports) {
   const std::vector<double> losses = {1e16, 1, -1e16, 0.1, 3};
   double expected = 0;
   for (const double loss : losses) expected += loss;
@@ -80,7 +80,7 @@ TEST(EvaluationTest, TheResultHasTheSameBitsInWhateverOrderBatchesCome) {
   }
 }
 
-TEST(EvaluationTest, WhatADeadWorkerHadIsGivenToOthersUnlessItWasReported) {
+TEST(EvaluationTest, UnreportedBatchesOfADeadWorkerGoToOthers) {
   Evaluation evaluation(9, 0, 2, Accuracy());
   EXPECT_EQ(Batches(evaluation.Grant(WorkerTask(0), 1, kStart)), (std::vector<int64_t>{0, 1}));
   evaluation.Done(WorkerTask(0), Evaluated(0, 10), kStart);
@@ -88,7 +88,7 @@ TEST(EvaluationTest, WhatADeadWorkerHadIsGivenToOthersUnlessItWasReported) {
   EXPECT_EQ(Batches(evaluation.Grant(WorkerTask(1), 1, kStart)), (std::vector<int64_t>{1}));
 }
 
-TEST(EvaluationTest, WhatIsNotReportedForAMinuteIsGivenToOthersToo) {
+TEST(EvaluationTest, BatchesUnreportedForAMinuteGoToOthersToo) {
   Evaluation evaluation(9, 0, 2, Accuracy());
   evaluation.Grant(WorkerTask(0), 1, kStart);
   EXPECT_TRUE(evaluation.Grant(WorkerTask(1), 2, kStart + absl::Seconds(59)).empty());
@@ -118,7 +118,7 @@ TEST(EvaluationTest, AQuickWorkerGetsMoreAtOnce) {
     for (int64_t batch : on_hand) evaluation.Done(WorkerTask(0), Evaluated(batch, 1), now);
     on_hand = Batches(evaluation.Grant(WorkerTask(0), 2, now));
   }
-  EXPECT_GE(on_hand.size(), 25u);  // Half a second of 100 a second, or a little less.
+  EXPECT_GE(on_hand.size(), 25u);  // Half a second at 100 per second, or a little less.
   EXPECT_LE(on_hand.size(), 50u);
 }
 

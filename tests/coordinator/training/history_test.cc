@@ -96,14 +96,14 @@ TEST_F(HistoryTest, ALaterReportReplacesTheEarlier) {
   EXPECT_EQ(Journalled(), (std::vector<int64_t>{3}));
 }
 
-TEST_F(HistoryTest, ARollbackRemovesWhatIsNoLongerSettled) {
+TEST_F(HistoryTest, ARollbackRemovesBatchesNoLongerApplied) {
   for (int64_t batch = 0; batch < 25; ++batch) Add(Batch(batch, static_cast<double>(batch)));
   Outbox outbox;
   history_->Add(Evaluation(0), &outbox);
   history_->Add(Evaluation(1), &outbox);
   Write(&outbox);
   BatchRanges open(12, 100);
-  open.Remove(14, 15);  // Settled above the mark.
+  open.Remove(14, 15);  // Applied above the mark.
   ASSERT_TRUE(history_->Unsettle(open, &outbox).ok());
   Write(&outbox);
   EXPECT_EQ(Journalled(), (std::vector<int64_t>{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 14}));
@@ -137,7 +137,7 @@ TEST_F(HistoryTest, RecordsThatCannotBeAreDropped) {
   EXPECT_TRUE(history_->recorded().empty());
 }
 
-TEST_F(HistoryTest, AnEpochsMeansHaveTheSameBitsInWhateverOrderItsBatchesCame) {
+TEST_F(HistoryTest, AnEpochsMeansAreBitIdenticalInAnyOrderOfReports) {
   for (const int64_t batch : {3, 0, 2, 1, 12, 11}) {
     Add(Batch(batch, 0.1 * static_cast<double>(batch + 1), batch + 1));
   }
@@ -155,7 +155,7 @@ TEST_F(HistoryTest, AnEpochsMeansHaveTheSameBitsInWhateverOrderItsBatchesCame) {
   EXPECT_EQ(history_->ReadEpochMeans(2)->batches, 0);
 }
 
-TEST_F(HistoryTest, RecordsOfEpochsThatAreNotWhollySettledGoWithARollback) {
+TEST_F(HistoryTest, ARollbackRemovesRecordsOfIncompleteEpochs) {
   Outbox outbox;
   for (int epoch = 0; epoch < 3; ++epoch) history_->Add(proto::EpochRecord(), &outbox);
   ASSERT_TRUE(history_->Unsettle(BatchRanges(20, 30), &outbox).ok());

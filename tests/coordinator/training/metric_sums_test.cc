@@ -24,11 +24,11 @@ TEST(MetricSumsTest, ValuesAreThoseOfAllBatchesTogether) {
   EXPECT_EQ(sums.Values(), (std::vector<double>{0, 0}));
   sums.Add(States({{1, 2}, {1, 0}}));
   sums.Add(States({{4, 8}, {0, 3}}));
-  // Of precisions 1 and 0 with 1 and 3 positives, not their mean.
+  // Precisions 1 and 0 over 1 and 3 positives: the precision of all, not the mean of both.
   EXPECT_EQ(sums.Values(), (std::vector<double>{0.5, 0.25}));
 }
 
-TEST(MetricSumsTest, WhatIsTakenAwayWasNeverThere) {
+TEST(MetricSumsTest, SubtractionUndoesAddition) {
   MetricSums sums(TwoMetrics());
   sums.Add(States({{1, 2}, {1, 0}}));
   sums.Add(States({{4, 8}, {0, 3}}));

@@ -8,7 +8,7 @@
 namespace cairn::coordinator {
 namespace {
 
-// Two workers and a ps, of which one second is the deadline.
+// Profiles two workers and a ps, with a deadline of one second.
 class ProfileRoundTest : public ::testing::Test {
  protected:
   ProfileRoundTest()
@@ -19,7 +19,7 @@ class ProfileRoundTest : public ::testing::Test {
     begun_ = Told(outbox, 20);
   }
 
-  // Who was told to measure so many steps.
+  // The tasks that were told to measure `steps` steps.
   static std::set<TaskId> Told(const Outbox& outbox, int64_t steps) {
     std::set<TaskId> told;
     for (const auto& sending : outbox.commands) {
@@ -47,7 +47,7 @@ class ProfileRoundTest : public ::testing::Test {
 
 using Tasks = std::set<TaskId>;
 
-TEST_F(ProfileRoundTest, AsksThoseWhoTrainAndThePs) {
+TEST_F(ProfileRoundTest, AsksTrainingWorkersAndAllPs) {
   EXPECT_EQ(begun_, (Tasks{WorkerTask(0), WorkerTask(1), PsTask(0)}));
 }
 
@@ -66,16 +66,16 @@ TEST_F(ProfileRoundTest, WhenAllWorkersAreDoneThePsIsAskedAndThenAnswered) {
   EXPECT_EQ((*answer_)->tasks(2).index(), 1);
 }
 
-TEST_F(ProfileRoundTest, AfterTheDeadlineEverybodyIsAskedForWhatThereIs) {
+TEST_F(ProfileRoundTest, AfterTheDeadlineAllTasksAreAskedForTheirReports) {
   Reply(WorkerTask(0));
   EXPECT_EQ(Advance(absl::Seconds(1)), (Tasks{WorkerTask(1), PsTask(0)}));
-  // Who does not answer then either is left out.
+  // A task that still does not answer is left out.
   Advance(absl::Seconds(7));
   ASSERT_TRUE(answer_.has_value() && answer_->ok());
   EXPECT_EQ((*answer_)->tasks_size(), 1);
 }
 
-TEST_F(ProfileRoundTest, NobodyWaitsForAWorkerThatIsGone) {
+TEST_F(ProfileRoundTest, ALostWorkerIsNotAwaited) {
   Reply(WorkerTask(0));
   round_.Gone(WorkerTask(1));
   EXPECT_EQ(Advance(absl::ZeroDuration()), Tasks{PsTask(0)});

@@ -38,7 +38,7 @@ class RateAnnouncementTest : public ::testing::Test {
 
 using Indices = std::set<uint32_t>;
 
-TEST_F(RateAnnouncementTest, WhatCameWithTheRestoreIsKnown) {
+TEST_F(RateAnnouncementTest, RatesThatCameWithTheRestoreAreKnown) {
   RateAnnouncement announcement(&plan_, &run_);
   EXPECT_TRUE(announcement.complete());
   EXPECT_EQ(Told(&announcement), Indices());

@@ -24,8 +24,8 @@ proto::LedgerReply Reply(const proto::LedgerState& everywhere,
   return reply;
 }
 
-TEST(SettledTest, ALedgerLacksWhatItsBitsDoNotSay) {
-  // Mark 4; bits 1 and 9: batches 5 and 13 are in.
+TEST(SettledTest, BatchesWithoutABitAreOpen) {
+  // Mark 4, bits 1 and 9: batches 5 and 13 are applied.
   const auto open = OpenBatches(State(4, std::string("\x02\x02", 2)), 20);
   ASSERT_TRUE(open.ok());
   EXPECT_EQ(open->ranges(), (BatchRanges::Map{{4, 5}, {6, 13}, {14, 20}}));
@@ -43,7 +43,7 @@ TEST(SettledTest, MakingALedgerIsTheInverse) {
   EXPECT_EQ(MakeLedgerState(BatchRanges(7, 1000000000), 1000000000).above(), "");
 }
 
-TEST(SettledTest, WhatOnePsLacksIsOpenAndWhatOneHasIsHalf) {
+TEST(SettledTest, ABatchMissingOnOnePsIsOpenAndHalfApplied) {
   const std::vector<proto::LedgerReply> ledgers = {Reply(State(5), State(5)),
                                                    Reply(State(3), State(4))};
   const auto settled = CombineLedgers(ledgers, 10);
@@ -52,7 +52,7 @@ TEST(SettledTest, WhatOnePsLacksIsOpenAndWhatOneHasIsHalf) {
   EXPECT_EQ(settled->half.ranges(), (BatchRanges::Map{{3, 5}}));
 }
 
-TEST(SettledTest, APsWithoutPushedBlocksHasNoSay) {
+TEST(SettledTest, APsWithoutPushedBlocksIsIgnored) {
   proto::LedgerReply none;
   const auto settled =
       CombineLedgers(std::vector<proto::LedgerReply>{none, Reply(State(8), State(8))}, 8);
@@ -61,7 +61,7 @@ TEST(SettledTest, APsWithoutPushedBlocksHasNoSay) {
   EXPECT_EQ(CombineLedgers(std::vector<proto::LedgerReply>{none}, 8)->open.size(), 8);
 }
 
-TEST(SettledTest, ImpossibleLedgersAreRefused) {
+TEST(SettledTest, InvalidLedgersAreRejected) {
   EXPECT_EQ(OpenBatches(State(-1), 8).status().code(), absl::StatusCode::kDataLoss);
   EXPECT_EQ(OpenBatches(State(9), 8).status().code(), absl::StatusCode::kDataLoss);
   EXPECT_EQ(OpenBatches(State(4, "\x10"), 8).status().code(), absl::StatusCode::kDataLoss);

@@ -73,10 +73,10 @@ TEST(SnapshotCopiesTest, AFailedCopyIsCountedAndNamedAndTheRestGoesOn) {
   EXPECT_EQ(result->manifest.parts(1).copies_size(), 1);
 }
 
-TEST(SnapshotCopiesTest, WhatWasNotOrderedChangesNothing) {
+TEST(SnapshotCopiesTest, RepliesWithoutAnOrderAreIgnored) {
   SnapshotCopies copies(2, 2);
   copies.Begin(MakeManifest(5, 2));
-  copies.Reply(0, Reply(5, 0));  // Its own.
+  copies.Reply(0, Reply(5, 0));  // Its own part.
   copies.Reply(1, Reply(4, 0));
   copies.Reply(1, Reply(5, 7));
   EXPECT_FALSE(copies.TakeResult().has_value());
@@ -86,7 +86,7 @@ TEST(SnapshotCopiesTest, WhatWasNotOrderedChangesNothing) {
   EXPECT_EQ(copies.TakeResult()->failed, 0);
 }
 
-TEST(SnapshotCopiesTest, APsThatComesBackIsOrderedAgainWhatItHasNotAnswered) {
+TEST(SnapshotCopiesTest, AReturningPsGetsItsUnansweredOrdersAgain) {
   SnapshotCopies copies(2, 2);
   copies.Begin(MakeManifest(5, 2));
   copies.Begin(MakeManifest(6, 2));

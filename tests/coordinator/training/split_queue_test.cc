@@ -50,7 +50,7 @@ TEST(SplitQueueTest, NothingIsLeasedBeforeALimitIsSetNorBeyondIt) {
   EXPECT_TRUE(Grant(&queue, 1, 5, 1).empty());
 }
 
-TEST(SplitQueueTest, WhatADeadWorkerHadGoesToOthersLowestFirst) {
+TEST(SplitQueueTest, BatchesOfADeadWorkerGoToOthersLowestFirst) {
   SplitQueue queue(Options(100, 100), BatchRanges(0, 100));
   queue.SetLimit(100);
   const std::vector<int64_t> first = Grant(&queue, 0, 4, 2);
@@ -67,7 +67,7 @@ TEST(SplitQueueTest, AWorkerGetsAboutOneSecondOfWork) {
   queue.SetLimit(1000000);
   std::vector<int64_t> on_hand = Grant(&queue, 0, 4096, 2);
   EXPECT_EQ(on_hand.size(), 8u);  // Its speed is not known yet.
-  // It does 100 batches a second.
+  // It completes 100 batches per second.
   absl::Duration now = kStart;
   for (int second = 0; second < 6; ++second) {
     now += absl::Milliseconds(10) * static_cast<int64_t>(on_hand.size());
@@ -102,7 +102,7 @@ TEST(SplitQueueTest, NothingIsLeasedFurtherThanALedgersBitmapReaches) {
   }
   EXPECT_EQ(queue.LowWater(), stuck.front());
   EXPECT_EQ(highest, stuck.front() + kLeasedAheadMax - 1);
-  EXPECT_LE(queue.open().ranges().size(), 2u);  // Memory by gaps, not by batches.
+  EXPECT_LE(queue.open().ranges().size(), 2u);  // Memory grows with gaps, not with batches.
 }
 
 TEST(SplitQueueTest, SynchronousWorkersGetASlotOverARangeOfUpdates) {
@@ -139,7 +139,7 @@ TEST(SplitQueueTest, ASplitNeverCrossesAnEpoch) {
   }
 }
 
-TEST(SplitQueueTest, ABlockedWorkerGetsWhatIsOpenBelow) {
+TEST(SplitQueueTest, ABlockedWorkerGetsTheOpenBatchesBelow) {
   SplitQueueOptions options = Options(100, 100);
   options.synchronous = true;
   options.batches_per_update = 2;
@@ -148,7 +148,7 @@ TEST(SplitQueueTest, ABlockedWorkerGetsWhatIsOpenBelow) {
   Grant(&queue, 0, 4, 2);  // 0 2 4 6
   Grant(&queue, 1, 4, 2);  // 1 3 5 7
   queue.Drop(WorkerTask(1));
-  // Worker 0 has done batch 0 but waits at batch 2 for batch 1; it wants no more.
+  // Worker 0 has done batch 0 and is blocked at batch 2 on batch 1; it wants no more.
   queue.Report(WorkerTask(0), Wants(0, /*blocked_on=*/2, /*queued=*/3), kStart);
   EXPECT_EQ(Batches(queue.Grant(WorkerTask(0), 1, kStart)), (std::vector<int64_t>{1}));
 }
@@ -162,7 +162,7 @@ TEST(SplitQueueTest, AWindowInterleavesTheWorkers) {
   EXPECT_EQ(Grant(&queue, 1, 3, 2), (std::vector<int64_t>{1, 3, 5}));
 }
 
-TEST(SplitQueueTest, WhatAWorkerGivesBackIsOpenAndItStillWantsAsMuch) {
+TEST(SplitQueueTest, ReturnedBatchesAreOpenAndStillWanted) {
   SplitQueue queue(Options(100, 100), BatchRanges(0, 100));
   queue.SetLimit(100);
   Grant(&queue, 0, 4, 1);
@@ -176,12 +176,12 @@ TEST(SplitQueueTest, WhatAWorkerGivesBackIsOpenAndItStillWantsAsMuch) {
   EXPECT_EQ(Batches(queue.Grant(WorkerTask(0), 1, kStart)), (std::vector<int64_t>{2, 3}));
 }
 
-TEST(SplitQueueTest, WhatLedgersLackIsLeasedAgainWhateverWasReported) {
+TEST(SplitQueueTest, BatchesMissingInLedgersAreLeasedAgain) {
   SplitQueue queue(Options(10, 10), BatchRanges(0, 10));
   queue.SetLimit(10);
   const std::vector<int64_t> all = Grant(&queue, 0, 10, 1);
   queue.Done(WorkerTask(0), std::vector<int64_t>{0, 1, 2}, kStart);
-  queue.Reopen(BatchRanges(1, 5));  // 3 and 4 are leased still.
+  queue.Reopen(BatchRanges(1, 5));  // 3 and 4 stay leased.
   EXPECT_EQ(queue.open().ranges().begin()->first, 1);
   EXPECT_TRUE(queue.open().Contains(2));
   EXPECT_FALSE(queue.open().Contains(3));
@@ -204,7 +204,7 @@ TEST(SplitQueueTest, AdoptedLeasesAreNotGivenToOthers) {
   SplitQueue queue(Options(10, 10), BatchRanges(4, 10));
   queue.SetLimit(10);
   proto::Split held;
-  held.set_first(3);  // 3 is settled already.
+  held.set_first(3);  // 3 is applied already.
   held.set_stride(1);
   held.set_count(3);
   queue.Adopt(WorkerTask(0), std::vector<proto::Split>{held});
@@ -223,7 +223,7 @@ TEST(SplitQueueTest, AStrideBeyondAllBatchesMeansTheFirst) {
   EXPECT_EQ(Grant(&queue, 1, 2, 2), (std::vector<int64_t>{0, 2}));
 }
 
-TEST(SplitQueueTest, WhoWentShortIsKnownUntilItHasWhatIsGoodForIt) {
+TEST(SplitQueueTest, AWorkerIsUnderservedUntilItReachesItsTarget) {
   BatchRanges open(0, 1);
   open.Add(kLeasedAheadMax, kLeasedAheadMax + 2);
   SplitQueue queue(Options(kLeasedAheadMax + 2, kLeasedAheadMax + 2), open);

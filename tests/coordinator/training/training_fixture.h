@@ -14,7 +14,7 @@
 
 namespace cairn::coordinator {
 
-// One ps whose ledger the test writes itself, and workers that say what the test says.
+// A training with one ps, whose ledger the test writes, and workers that send what the test says.
 class TrainingFixture : public ::testing::Test {
  protected:
   void SetUp() override {
@@ -46,7 +46,7 @@ class TrainingFixture : public ::testing::Test {
     training_->AddWorker(WorkerTask(1));
   }
 
-  // What the training wants sent since the last call.
+  // The commands sent since the last call.
   std::vector<proto::Command> Advance(absl::Duration step = absl::Milliseconds(10)) {
     now_.monotonic += step;
     Outbox outbox;

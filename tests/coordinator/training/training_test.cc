@@ -52,7 +52,7 @@ TEST_F(TrainingTest, TheWorkOfAWorkerThatIsGoneGoesToTheOthers) {
   EXPECT_EQ(Granted(Report(1, {}, 4)), (std::vector<int64_t>{0, 2, 3, 4}));
 }
 
-TEST_F(TrainingTest, WhatOneReportsMakesRoomForAnotherThatWentShort) {
+TEST_F(TrainingTest, AReportOfOneWorkerMakesRoomForAnUnderservedOne) {
   constexpr int64_t kFar = kLeasedAheadMax;
   plan_.set_batches_per_epoch(kFar + 1);
   plan_.set_total_batches(kFar + 1);
