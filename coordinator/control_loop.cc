@@ -74,6 +74,7 @@ void ControlLoop::Run() {
     if (event.has_value()) Handle(*std::move(event));
     if (!event.has_value() && queue_.closed()) return;
     const Moment now = Now();
+    // Ticks depend on time, not on an empty queue: leases must expire under load too.
     if (now.monotonic < tick_at) continue;
     tick_at = now.monotonic + kTick;
     Tick(now);

@@ -107,6 +107,7 @@ void Job::RollBack(const std::string& why, Moment now, Outbox* outbox) {
   const std::string target =
       checkpoint == 0 ? "the initial values" : absl::StrCat("checkpoint ", checkpoint);
   if (durable_.run().stopped()) {
+    // A start after a clean stop loses nothing and is not counted as a rollback.
     durable_.Note(absl::StrCat("goes on from ", target));
   } else {
     durable_.run().set_rollbacks(durable_.run().rollbacks() + 1);
@@ -187,6 +188,8 @@ void Job::AdoptWorkers(Moment now, Outbox* outbox) {
 // -------------------------------------------------------------------------------------- members
 
 bool Job::KeepsLeases(const proto::Join& join, const Membership::Joined& joined) const {
+  // Only at the first join that this coordinator process sees: at any later one the leases have
+  // already been given to others.
   return joined.first && joined.task.role != proto::PS && join.job_id() == id() &&
          join.generation() == durable_.run().generation() &&
          (phase_ == Phase::kResuming || phase_ == Phase::kTraining);

@@ -285,6 +285,8 @@ absl::StatusOr<proto::SubmitReply> Scheduler::Submit(const ValidatedJob& job, Mo
   *record.mutable_model() = request.model();
   *record.mutable_partition() = job.partition;
   record.set_weights_follow(request.weights_follow());
+  // Resolved once, at submission: the number of workers may change later, the job's updates may
+  // not.
   const int64_t said = job::ResolveNumbers(request.job()).batches_per_update;
   record.set_batches_per_update(said > 0 ? said : std::max<int64_t>(1, members_.WorkerCount()));
   record.set_parameters(job.parameters);
@@ -477,6 +479,7 @@ void Scheduler::PrepareStop(absl::Duration timeout, StopCallback callback, Momen
   auto stop = std::make_shared<PendingStop>();
   stop->callback = std::move(callback);
   stop->deadline = now.monotonic + std::clamp(timeout, absl::ZeroDuration(), absl::Hours(1));
+  // The checkpoint or the timeout answers, whichever comes first.
   auto answer = [stop](absl::StatusOr<proto::Manifest> manifest) {
     if (stop->callback == nullptr) return;
     StopCallback callback = std::exchange(stop->callback, nullptr);

@@ -35,6 +35,7 @@ void Checkpointer::Begin(const proto::HeldCut& cut, uint64_t generation) {
 }
 
 void Checkpointer::Reply(uint32_t ps, const proto::PersistReply& reply) {
+  // Replies for an older cut or generation may still arrive.
   const bool expected = writing() && reply.cut() == cut_->cut() &&
                         reply.generation() == generation_ && ps < options_.ps_count;
   if (expected) replies_[ps] = reply;

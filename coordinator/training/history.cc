@@ -50,6 +50,8 @@ absl::Status History::Recount() {
   sums_.epoch = (recorded_.end() - 1) / batches_per_epoch_;
   return storage::ReadBatches(*journal_, job_id_, sums_.epoch * batches_per_epoch_,
                               [&](const proto::BatchRecord& record) {
+                                // The journal may still have records whose erasure is in the
+                                // outbox; recorded_ excludes them.
                                 if (recorded_.Contains(record.batch())) Count(record, 1, &sums_);
                                 return true;
                               });

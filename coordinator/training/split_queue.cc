@@ -81,6 +81,8 @@ void SplitQueue::Reconcile(const BatchRanges& open) {
   leased_ = leased_.Intersection(open);
   for (auto& [id, worker] : workers_) {
     worker.leased = worker.leased.Intersection(open);
+    // Only workers that reported an empty queue give up their leases; the others still compute
+    // theirs.
     if (worker.confused) ReturnAll(&worker);
     worker.confused = false;
   }
@@ -135,6 +137,8 @@ void SplitQueue::Adopt(TaskId id, absl::Span<const proto::Split> splits) {
   Worker& worker = workers_[id];
   for (const proto::Split& split : splits) {
     VisitRuns(split, options_.total_batches, [&](int64_t begin, int64_t end) {
+      // Only open batches: the ledgers may have some of them, and another worker may have adopted
+      // them.
       const BatchRanges held = open_.Intersection(begin, end);
       for (const auto& [from, to] : held.ranges()) Lease(&worker, from, to);
     });
@@ -192,6 +196,7 @@ int64_t SplitQueue::Target(const Worker& worker, int64_t workers) const {
         static_cast<int64_t>(worker.batches_per_second * absl::ToDoubleSeconds(options_.on_hand));
   }
   const int64_t left = open_.CountBelow(AllowedEnd()) + leased_.size();
+  // Near the limit the rest is divided evenly, so that no worker ends up with all of it.
   const int64_t fair_share = std::max<int64_t>(1, (left + workers - 1) / workers);
   return std::min(std::clamp(target, kOnHandMin, kOnHandMax), fair_share);
 }
