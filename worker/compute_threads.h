@@ -6,24 +6,24 @@
 
 namespace cairn::worker {
 
-// With how many threads a worker computes. A value.
+// The number of threads with which a worker computes.
 struct ComputeThreads {
-  // What --threads says; 0: nothing.
+  // The value of --threads; 0: not given.
   int said = 0;
-  // What the machine has for this worker, at least 1.
+  // This worker's share of the machine's cores, at least 1.
   int share = 1;
 
-  // What is said, else the share; but synchronous jobs, whose result must not depend on which
-  // machine or how many workers computed it, have one thread unless something else is said: sums
-  // are rounded differently when threads share them.
+  // The number of threads for a job: --threads if given, else 1 for a synchronous job, else the
+  // share. The result of a synchronous job must not depend on the machine or on the number of
+  // workers, but the rounding of a sum depends on the number of threads that compute it.
   int Of(const proto::JobPlan& plan) const;
-  // The most that any job gets.
+  // The largest number that any job gets.
   int most() const { return said > 0 ? said : share; }
 };
 
-// `cores` divided by the workers and evaluators that TF_CONFIG puts on the task's own host, but not
-// less than 1. A task that TF_CONFIG does not name, or gives no address, cannot know who is beside
-// it: 1.
+// `cores` divided by the number of workers and evaluators that TF_CONFIG places on this task's
+// host, at least 1. Returns 1 if TF_CONFIG does not name the task or has no address for it: the
+// number of other tasks on the host is then unknown.
 int ShareOfCores(const cluster::TfConfig& config, int cores);
 
 }  // namespace cairn::worker

@@ -54,6 +54,7 @@ absl::Status Evaluator::PullCut(uint64_t cut, absl::FunctionRef<bool()> should_a
   header.set_job_id(job_id_);
   header.set_generation(generation_);
   header.set_cut(cut);
+  // A pull that fails leaves values of both cuts behind.
   cut_ = 0;
   const auto destination = [this](uint32_t id) {
     const BlockTable::Block& block = table_.block(id);

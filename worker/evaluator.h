@@ -18,23 +18,26 @@
 
 namespace cairn::worker {
 
-// Computes loss and metrics of validation batches on a cut, in one generation of a job. Has an
-// executor of its own, so that training's values stay where they are. Belongs to one thread, but
-// Wake.
+// Computes loss and metrics of validation batches on a cut, in one generation of a job. It has an
+// executor of its own, so that it does not overwrite the values that training uses. All methods
+// belong to one thread, except Wake.
 class Evaluator {
  public:
-  // Everything pointed to must outlive it. Errors as BlockTable::Create and Executor::Create.
+  // Model, device and client must outlive the evaluator. Errors as BlockTable::Create and
+  // Executor::Create.
   static absl::StatusOr<std::unique_ptr<Evaluator>> Create(
       const proto::StartJob& job, const JobModel& model, std::shared_ptr<const Dataset> validation,
       int threads, nn::Device* device, cluster::PsClient* client);
 
-  // Pulls the cut's values first unless the last batch was on the same cut. Cancelled:
-  // should_abandon said so. Other errors are the pull's (NotFound, FailedPrecondition: the cut is
-  // gone) or the executor's (InvalidArgument).
+  // Evaluates one batch and loads `next` meanwhile. Pulls the cut's values first unless the
+  // previous batch was on the same cut. Errors: Cancelled, if should_abandon returned true; the
+  // pull's (NotFound and FailedPrecondition: the cut no longer exists); the executor's
+  // (InvalidArgument).
   absl::StatusOr<proto::EvaluatedBatch> Evaluate(uint64_t cut, int64_t batch,
                                                  std::optional<int64_t> next,
                                                  absl::FunctionRef<bool()> should_abandon);
 
+  // Makes an Evaluate that waits ask should_abandon. Callable from any thread.
   void Wake() { puller_.Wake(); }
 
  private:
@@ -48,7 +51,7 @@ class Evaluator {
   BatchLoader loader_;
   ValuePuller puller_;
   std::unique_ptr<nn::Executor> executor_;
-  // Whose values the executor has; 0: none's.
+  // The cut whose values the executor has; 0: none.
   uint64_t cut_ = 0;
 };
 

@@ -20,16 +20,17 @@
 namespace cairn::worker {
 namespace {
 
-// Which of the training files' rows are for training: the first ones of an order.
+// Divides the rows of the training files into training and validation rows. The first `training`
+// rows of `order` are for training, the rest for validation.
 struct Split {
   int64_t rows = 0;
   int64_t training = 0;
-  std::optional<Permutation> order;  // None: the files'.
+  std::optional<Permutation> order;  // None: the order of the files.
 
   bool IsTraining(int64_t row) const { return (order ? order->IndexOf(row) : row) < training; }
 };
 
-// As many as Keras's validation_split leaves.
+// The number of training rows is that of Keras's validation_split.
 absl::StatusOr<Split> SplitRows(const proto::Job& job, int64_t rows) {
   Split split{rows, rows, std::nullopt};
   if (!job.has_validation_fraction()) return split;
@@ -46,13 +47,14 @@ absl::StatusOr<Split> SplitRows(const proto::Job& job, int64_t rows) {
   return split;
 }
 
-// "train.npy"
+// The job file's field of a source, such as "train.npy".
 std::string PathOf(const std::string& field, const proto::DataSource& source) {
   const std::string format = job::FormatName(source);
   return format.empty() ? field : absl::StrCat(field, ".", format);
 }
 
-// Puts the job file's field in front of an error; lack of memory becomes one.
+// Calls `read` and prefixes its error with the job file's field. Turns std::bad_alloc into
+// ResourceExhausted.
 template <typename Result>
 absl::StatusOr<Result> Within(const std::string& field,
                               const std::function<absl::StatusOr<Result>()>& read) {
@@ -90,6 +92,7 @@ class Inspection {
     CAIRN_ASSIGN_OR_RETURN(const SourceFiles files, ListFiles(job_.train(), *model_.model));
     CAIRN_ASSIGN_OR_RETURN(const std::vector<uint64_t> prints, FingerprintFiles(files));
     plan.mutable_train_files()->Assign(prints.begin(), prints.end());
+    // CSV is surveyed before it is opened: opening encodes text by the vocabularies in the plan.
     if (job_.train().has_csv()) CAIRN_RETURN_IF_ERROR(Survey(files.features[0]));
     CAIRN_ASSIGN_OR_RETURN(const Dataset data,
                            OpenSource(job_.train(), files, plan, model_, storage_));
@@ -97,6 +100,7 @@ class Inspection {
     reply_.set_examples(split.training);
     reply_.set_validation_examples(split.rows - split.training);
     if (!job_.train().standardize()) return true;
+    // Only training rows: statistics that saw validation rows would make the validation biased.
     CAIRN_ASSIGN_OR_RETURN(const auto inputs, data.Measure(*model_.model, [&split](int64_t row) {
       return split.IsTraining(row);
     }));
@@ -156,7 +160,7 @@ absl::Status InspectInto(const proto::Inspect& inspect, const DataStorage::Optio
 
 // --------------------------------------------------------------------------------------- loading
 
-// Whether the files are those that were inspected.
+// Checks that the files are those that were inspected.
 absl::Status CheckFiles(const SourceFiles& files,
                         const google::protobuf::RepeatedField<uint64_t>& inspected) {
   if (inspected.empty()) return absl::OkStatus();
@@ -186,7 +190,8 @@ absl::StatusOr<Dataset> Open(const proto::DataSource& source,
   return OpenSource(source, files, plan, model, storage);
 }
 
-// Training data and, if they are a part of these, validation data.
+// Opens the training data and, with a validation_fraction, the validation data, which are a part of
+// the same files.
 absl::Status OpenTraining(const proto::JobPlan& plan, const JobModel& model, DataStorage* storage,
                           JobData* data) {
   CAIRN_ASSIGN_OR_RETURN(const Dataset all, Open(plan.job().train(), plan.data().train_files(),

@@ -13,27 +13,30 @@
 
 namespace cairn::worker {
 
-// The data of a job as far as they are read: null for what it has not, or was not asked for.
+// The datasets of a job. Null: the job has none, or it was not requested.
 struct JobData {
   std::shared_ptr<const Dataset> train;
   std::shared_ptr<const Dataset> validation;
 };
 
-// Opens the job's data files, checked against the model and, by their fingerprints, against what
-// was inspected (a plan without fingerprints is not compared). FailedPrecondition: they are others.
-// ResourceExhausted: no room. Else InvalidArgument and DataLoss, naming the file.
+// Opens the job's data files and checks them against the model. If the plan has fingerprints, also
+// checks that the files are those that were inspected.
+//
+// Errors: FailedPrecondition, if they are not; ResourceExhausted, if memory or disk space is short;
+// InvalidArgument and DataLoss otherwise, naming the file.
 absl::StatusOr<JobData> LoadJobData(const proto::JobPlan& plan, const JobModel& model,
                                     const DataStorage::Options& storage, bool train,
                                     bool validation);
 
-// The inputs alone of what the job's `validation` names, prepared as the job prepares its own. No
-// labels and no fingerprints are looked at. Errors as LoadJobData's; they begin with "--input".
+// Opens only the inputs of the files that the job's `validation` names, preprocessed as in the job.
+// Ignores labels and fingerprints. Errors as LoadJobData's; they begin with "--input".
 absl::StatusOr<std::shared_ptr<const Dataset>> LoadInputs(const proto::JobPlan& plan,
                                                           const nn::Model& model,
                                                           const DataStorage::Options& storage);
 
-// Reads everything that the job needs, says what it found, and fixes for all workers what depends
-// on the data: vocabularies, means, the rows for validation.
+// Reads all of the job's data once, before the job starts. The reply has the number of examples and
+// everything that depends on the data and must be the same on all workers: vocabularies, means and
+// the rows for validation. Errors are in the reply.
 proto::InspectReply InspectJob(const proto::Inspect& inspect, const DataStorage::Options& storage);
 
 }  // namespace cairn::worker

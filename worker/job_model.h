@@ -13,7 +13,7 @@
 
 namespace cairn::worker {
 
-// What a job computes: its model with losses and metrics. Immutable.
+// The model of a job with its losses, metrics and class weights. Immutable.
 struct JobModel {
   std::unique_ptr<nn::Model> model;
   nn::Objective objective;

@@ -16,6 +16,8 @@ absl::StatusOr<std::unique_ptr<JobRunner>> JobRunner::Create(const proto::StartJ
   CAIRN_ASSIGN_OR_RETURN(runner->model_, JobModel::Create(plan.job(), plan.model()));
   CAIRN_ASSIGN_OR_RETURN(runner->data_,
                          LoadJobData(plan, runner->model_, options.storage, options.trains, true));
+  // A plan without fingerprints compares no files. The number of examples must agree in any case:
+  // it determines which examples a batch has.
   const auto check = [](const char* what, const Dataset* data, int64_t wanted) {
     if (data == nullptr || data->examples() == wanted) return absl::OkStatus();
     return absl::FailedPreconditionError(absl::StrCat(what, ": the files hold ", data->examples(),
@@ -43,6 +45,8 @@ absl::Status JobRunner::MakeExecutor() {
 absl::Status JobRunner::StartGeneration(const proto::StartJob& job,
                                         std::shared_ptr<cluster::PsClient> client,
                                         Strategy::OnSettled on_settled) {
+  // The old strategy must be gone before the client: it cancels its requests there. Model, data and
+  // executors do not depend on the generation and stay.
   EndGeneration();
   job_ = job;
   client_ = std::move(client);
@@ -82,7 +86,7 @@ void JobRunner::SetRecorder() {
 
 void JobRunner::EndGeneration() {
   trainer_.reset();
-  // Destroyed without the lock: that waits for callbacks.
+  // Destroyed without the lock: destruction waits for callbacks, and Wake must not block.
   std::unique_ptr<Strategy> strategy;
   std::unique_ptr<Evaluator> evaluator;
   {

@@ -21,47 +21,51 @@
 
 namespace cairn::worker {
 
-// Everything that a worker needs to compute one job: data, model, executors, and for each
-// generation a strategy. What is only needed for training or only for evaluation is made when it is
-// first used. Belongs to one thread, but Wake.
+// Holds everything that a worker needs to compute one job: data, model and executors, and a
+// strategy for the current generation.
+//
+//   Create, then for each generation: StartGeneration, Train and Evaluate in any order
+//
+// The parts that only training or only evaluation needs are made at first use. All methods belong
+// to one thread, except Wake.
 class JobRunner {
  public:
   struct Options {
     int threads = 1;
-    // False: evaluation only.
+    // False: this task only evaluates.
     bool trains = true;
     int64_t gradient_memory = int64_t{1} << 30;  // Bytes; see ParameterServerStrategy::Create.
     DataStorage::Options storage = {};
   };
 
-  // Reads the data. The error says why this worker cannot do the job; ResourceExhausted if it lacks
-  // memory. `device` must outlive it.
+  // Reads the data. An error says why this worker cannot run the job; ResourceExhausted means too
+  // little memory. `device` must outlive the runner.
   static absl::StatusOr<std::unique_ptr<JobRunner>> Create(const proto::StartJob& job,
                                                            const Options& options,
                                                            nn::Device* device);
   ~JobRunner();
 
-  // Begins a generation of the same job; what is under way of the last one is cancelled.
+  // Begins a generation of the same job. Pushes and pulls of the previous one are cancelled.
   absl::Status StartGeneration(const proto::StartJob& job,
                                std::shared_ptr<cluster::PsClient> client,
                                Strategy::OnSettled on_settled);
-  // Cancels what is under way. Afterwards nothing calls on_settled.
+  // Cancels pushes and pulls in flight. on_settled is not called after it returns.
   void EndGeneration();
 
-  // Both as Trainer::Step and Evaluator::Evaluate; lack of memory is ResourceExhausted.
+  // As Trainer::Step and Evaluator::Evaluate. ResourceExhausted: too little memory.
   absl::StatusOr<Strategy::Ready> Train(const Trainer::Assignment& assignment,
                                         absl::FunctionRef<bool()> should_abandon);
   absl::StatusOr<proto::EvaluatedBatch> Evaluate(uint64_t cut, int64_t batch,
                                                  std::optional<int64_t> next,
                                                  absl::FunctionRef<bool()> should_abandon);
 
-  // The next steps are measured; a profile that is under way is given up.
+  // Profiles the next steps. Discards a profile in progress.
   void StartProfile(const proto::Profile& command);
-  // Ends the profile: when all of its steps are done, or, if `now`, with what it has. nullopt: it
-  // is not complete, or there is none.
+  // Ends the profile and returns it if all of its steps are done, or, with `now`, whatever steps it
+  // has. nullopt: it is not complete, or there is none.
   std::optional<proto::ProfileReport> TakeProfile(bool now);
 
-  // Makes a call that waits ask should_abandon. Any thread.
+  // Makes a Train or Evaluate that waits ask should_abandon. Callable from any thread.
   void Wake();
 
   uint64_t job_id() const { return job_.plan().job_id(); }
@@ -82,11 +86,11 @@ class JobRunner {
   std::unique_ptr<nn::Executor> executor_;
   std::unique_ptr<BatchLoader> loader_;
 
-  // Of the generation.
+  // The current generation's.
   std::shared_ptr<cluster::PsClient> client_;
   std::unique_ptr<Trainer> trainer_;
-  std::unique_ptr<StepProfiler> profiler_;  // Null: nothing is measured.
-  // The owner changes the pointers with the lock held; Wake reads them.
+  std::unique_ptr<StepProfiler> profiler_;  // Null: no profile is in progress.
+  // The owning thread changes these pointers with the lock held, because Wake reads them.
   Mutex mutex_;
   std::unique_ptr<Strategy> strategy_ ABSL_GUARDED_BY(mutex_);
   std::unique_ptr<Evaluator> evaluator_ ABSL_GUARDED_BY(mutex_);

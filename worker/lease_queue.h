@@ -11,37 +11,40 @@
 
 namespace cairn::worker {
 
-// The batches that the coordinator has leased to this worker: those that wait, and those that are
-// started (computed, but not yet acknowledged by every ps). The smallest number is always next:
-// batches of later updates wait for those of earlier ones. Memory grows with splits, not with
-// batches. Not thread-safe.
+// The batches that the coordinator has leased to this worker. A batch is waiting until it starts,
+// and started until every ps has acknowledged it.
+//
+// The smallest waiting batch always starts next: the ps may withhold values for a later update
+// until the earlier ones are applied. Memory grows with the number of splits, not of batches.
+// Not thread-safe.
 class LeaseQueue {
  public:
-  // Empty again: what was leased belongs to others.
+  // Removes everything, when the leases have ended.
   void Clear();
 
-  // Batches that are here already stay here once. Splits that hold no batches are ignored.
+  // Adds the batches of a split. Its leading batches that are in the queue already are skipped, as
+  // are splits without batches.
   void Add(const proto::Split& split);
 
-  // The smallest batch that waits.
+  // The smallest waiting batch.
   std::optional<int64_t> Next() const;
-  // Starts it: it is then among started().
+  // Starts the smallest waiting batch and returns it.
   std::optional<int64_t> Start();
-  // A batch that was started and could not go on waits again.
+  // Returns a started batch to the waiting ones.
   void PutBack(int64_t batch);
-  // A started batch is settled, or is none of ours any more. Unknown ones are ignored.
+  // Removes a started batch. Ignores unknown batches.
   void Finish(int64_t batch);
 
-  // Takes everything that waits away.
+  // Removes and returns all waiting batches.
   std::vector<proto::Split> TakeWaiting();
-  // Everything that is leased, started or not.
+  // All leased batches, started ones included.
   std::vector<proto::Split> Holding() const;
 
   int64_t waiting() const { return waiting_count_; }
   const std::set<int64_t>& started() const { return started_; }
 
  private:
-  // By their first batch, which no two share.
+  // Keyed by first batch, which is unique.
   std::map<int64_t, proto::Split> waiting_;
   int64_t waiting_count_ = 0;
   std::set<int64_t> started_;

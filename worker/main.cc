@@ -42,7 +42,8 @@ struct Flags {
   std::string spool = "/var/tmp";
 };
 
-// Of the 2 s in which SIGTERM ends a worker: the rest is for computing the batch in hand.
+// SIGTERM ends a worker within 2 s: up to 1 s for computing the current batch, and 1 s for the ps
+// to acknowledge its gradients.
 constexpr absl::Duration kSettleGrace = absl::Seconds(1);
 constexpr absl::Duration kStopTimeout = absl::Seconds(2);
 
@@ -81,8 +82,8 @@ void AddFlags(CLI::App* app, Flags* flags) {
                   "csv); default /var/tmp");
 }
 
-// Who this worker is. `*health_address` is where it answers health checks: its address in
-// TF_CONFIG, or nothing for a worker that nobody named.
+// The options from the flags and TF_CONFIG. `*health_address` is where the worker answers health
+// checks: its address in TF_CONFIG, or empty if TF_CONFIG does not name it.
 absl::StatusOr<cairn::worker::WorkerTaskOptions> MakeOptions(const Flags& flags,
                                                              std::string* health_address) {
   cairn::worker::WorkerTaskOptions options;
@@ -113,9 +114,10 @@ absl::StatusOr<cairn::worker::WorkerTaskOptions> MakeOptions(const Flags& flags,
   return options;
 }
 
-// Threads that wait for the next kernel must sleep: otherwise they take the cores from the ps and
-// the other workers of the machine, which made a step twice as long. libgomp looks into the
-// environment when it is loaded, so the program begins again with it set.
+// Makes OpenMP threads sleep while they wait for the next kernel. Spinning threads would take the
+// cores from the ps and the other workers of the machine; that was measured to double the time of a
+// step. libgomp reads the environment when it is loaded, so the program sets the variable and
+// executes itself again.
 void LetThreadsSleep(char** argv) {
   constexpr char kPolicy[] = "OMP_WAIT_POLICY";
   if (std::getenv(kPolicy) != nullptr) return;
@@ -123,7 +125,7 @@ void LetThreadsSleep(char** argv) {
   if (readlink("/proc/self/exe", program, sizeof program - 1) <= 0) return;
   setenv(kPolicy, "passive", /*overwrite=*/0);
   execv(program, argv);
-  // It could not; slow is better than not at all.
+  // If exec failed, the worker runs with the slower default.
 }
 
 absl::StatusOr<int> RunEvaluation(const Flags& flags) {

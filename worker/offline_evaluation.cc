@@ -35,7 +35,7 @@ absl::Status LoadValues(const std::string& file, int variables, nn::Executor* ex
   return absl::DataLossError(absl::StrCat(file, " does not hold the values of the model"));
 }
 
-// Every output of the model for every example, each into its own stream.
+// Writes output i of every example to stream i.
 absl::Status WriteOutputs(const std::shared_ptr<const Dataset>& inputs, int64_t batch_size,
                           nn::Executor* executor, std::vector<std::ofstream>* streams) {
   if (inputs->examples() == 0) return absl::OkStatus();
@@ -58,7 +58,7 @@ absl::Status WriteOutputs(const std::shared_ptr<const Dataset>& inputs, int64_t 
   return absl::OkStatus();
 }
 
-// The same into files.
+// As WriteOutputs, to files of these names.
 template <typename Names>
 absl::Status WriteOutputFiles(const std::shared_ptr<const Dataset>& inputs, int64_t batch_size,
                               nn::Executor* executor, const Names& names) {
@@ -86,7 +86,7 @@ std::vector<proto::EvaluationResult::Output> OutputsOf(const nn::Model& model, i
   return outputs;
 }
 
-// Adds up what the batches say.
+// Sums loss and metric states over batches.
 class Totals {
  public:
   // The objective must outlive it.
@@ -116,7 +116,7 @@ class Totals {
   const std::vector<nn::Objective::Measure>& measures_;
   int64_t examples_ = 0;
   double loss_ = 0;
-  std::vector<std::vector<double>> states_;  // Of each metric.
+  std::vector<std::vector<double>> states_;  // By metric.
 };
 
 }  // namespace

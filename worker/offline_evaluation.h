@@ -11,20 +11,25 @@
 
 namespace cairn::worker {
 
-// Evaluates without a cluster: as an epoch's evaluation does, every example once, each batch's sums
-// added in the order of the batches. Errors are those of reading the data (they name the file), and
-// DataLoss for a values file that is not as long as the model's variables.
+// The evaluation tasks of `cairn evaluate` and `cairn predict`, which need no cluster.
+
+// Computes loss and metrics over all examples. As in an epoch's evaluation, each example counts
+// once, and the sums of the batches are added in the order of the batches. Errors: those of reading
+// the data, which name the file; DataLoss, if the values file does not have the length of the
+// model's variables.
 absl::StatusOr<proto::EvaluationRecord> EvaluateOffline(const proto::EvaluationTask& task,
                                                         int threads, nn::Device* device);
 
-// The model's outputs for every example, in the files' order, each written to its own of
-// task.predictions_files: what they are. InvalidArgument: these are not one for each. Else errors
-// as EvaluateOffline's, and Unavailable: a file cannot be written.
+// Computes the model's outputs for every example, in the order of the files, and writes output i to
+// task.predictions_files(i) as raw float32. Returns the outputs' names and shapes. Errors:
+// InvalidArgument, if there is not one file for each output; Unavailable, if a file cannot be
+// written; otherwise as EvaluateOffline's.
 absl::StatusOr<std::vector<proto::EvaluationResult::Output>> PredictOffline(
     const proto::EvaluationTask& task, int threads, nn::Device* device);
 
-// Does the task that `task_file` holds and writes its EvaluationResult, with the error if there is
-// one. An error is returned only if the task cannot be read or the result not be written.
+// Executes the EvaluationTask in `task_file` and writes its EvaluationResult, which includes the
+// error if the task failed. Returns an error only if the task cannot be read or the result cannot
+// be written.
 absl::Status RunEvaluationTask(const std::string& task_file, int threads, nn::Device* device);
 
 }  // namespace cairn::worker

@@ -6,19 +6,19 @@
 namespace cairn::worker {
 namespace {
 
-// Between reports that only bring results.
+// Between reports that only carry results.
 constexpr absl::Duration kInterval = absl::Milliseconds(50);
-// Between reports of a worker that has run out of work.
+// Between reports of a worker that has run out of batches.
 constexpr absl::Duration kUrgentInterval = absl::Milliseconds(5);
-// A worker that has nothing to tell repeats that it wants work.
+// A worker without results repeats its request for batches.
 constexpr absl::Duration kRepeatInterval = absl::Seconds(1);
-// A broken stream is noticed within a lease (10 s): what was sent longer ago has arrived.
+// A broken stream is detected within a lease (10 s), so anything sent earlier has arrived.
 constexpr absl::Duration kKept = absl::Seconds(15);
 constexpr size_t kKeptMax = 65536;
-// In one report; the states of metrics may make records large.
+// Limits for one report: metric states may make records large.
 constexpr int kRecordsMax = 4096;
 constexpr size_t kRecordBytesMax = size_t{1} << 20;
-// The coordinator knows how much is good; this only bounds a worker's memory.
+// Bounds a worker's memory only; the coordinator decides how many batches to lease.
 constexpr int64_t kOnHandMax = 4096;
 
 }  // namespace
@@ -27,8 +27,10 @@ void ReportBook::Clear() { *this = ReportBook(); }
 
 void ReportBook::SendAgain(absl::Duration now) {
   Forget(now);
+  // In front of the unsent ones and in their old order, so that reports stay in order of time.
   for (auto it = sent_.rbegin(); it != sent_.rend(); ++it) batches_.push_front(it->record);
   sent_.clear();
+  // The first report on a stream is due at once: the coordinator does not know this worker's load.
   last_.reset();
 }
 
@@ -44,8 +46,8 @@ bool ReportBook::Due(const Standing& standing, bool all, absl::Duration now) con
   const bool anything = !batches_.empty() || !evaluated_.empty();
   if (anything && (all || elapsed >= kInterval)) return true;
   if (standing.blocked_on != last_standing_.blocked_on && elapsed >= kInterval) return true;
-  // In a synchronous job nothing is reported before an update is complete: what is pushed shows
-  // that the worker has used up what it was given.
+  // In a synchronous job no batch is reported before its update is complete. A growing number of
+  // pushed batches then shows that the worker has used up its lease.
   const bool newly_starved = standing.starved && (anything || !last_standing_.starved ||
                                                   standing.pushed > last_standing_.pushed);
   return (newly_starved && elapsed >= kUrgentInterval) || elapsed >= kRepeatInterval;
@@ -63,6 +65,8 @@ std::optional<proto::WorkReport> ReportBook::TakeDue(const Standing& standing, b
     *report.add_batches() = std::move(batches_.front());
     batches_.pop_front();
   }
+  // Evaluated batches are not kept: a lost stream ends their grant, and the coordinator grants them
+  // again.
   while (!evaluated_.empty() && report.evaluated_size() < kRecordsMax && bytes < kRecordBytesMax) {
     bytes += evaluated_.front().ByteSizeLong();
     *report.add_evaluated() = std::move(evaluated_.front());
@@ -70,6 +74,8 @@ std::optional<proto::WorkReport> ReportBook::TakeDue(const Standing& standing, b
   }
   report.set_queued(standing.queued);
   report.set_pushed(standing.pushed);
+  // Pushed batches do not count: a synchronous worker needs further ones to complete the update
+  // that would apply them.
   report.set_wanted(std::max<int64_t>(0, kOnHandMax - (standing.queued - standing.pushed)));
   report.set_blocked_on(standing.blocked_on);
   last_ = now;
@@ -83,7 +89,7 @@ void ReportBook::PutBack(const proto::WorkReport& report) {
     batches_.push_front(report.batches(i));
     unsent.insert(report.batches(i).batch());
   }
-  // By number: others may have been sent after it.
+  // Matched by batch number: later records may have been sent since.
   std::erase_if(sent_, [&](const Sent& sent) { return unsent.contains(sent.record.batch()); });
   for (int i = report.evaluated_size() - 1; i >= 0; --i) {
     evaluated_.push_front(report.evaluated(i));

@@ -11,32 +11,36 @@
 
 namespace cairn::worker {
 
-// What the coordinator is to be told of a generation's work, and when. A report that was sent may
-// be lost with its stream, and nothing acknowledges it: the newest ones are kept and sent again on
-// the next stream (the coordinator takes the later of two). A pure machine, not thread-safe.
+// Collects the results of one generation and decides when to report them to the coordinator.
+//
+// Reports are not acknowledged, and one that was sent may be lost with its stream. The book
+// therefore keeps recently sent batch records and sends them again on the next stream. The
+// coordinator uses the later of two records of one batch.
+//
+// Not thread-safe. Makes no threads and reads no clock: the caller passes the time.
 class ReportBook {
  public:
-  // Where the worker stands; goes into every report.
+  // The worker's load, which is part of every report. In batches.
   struct Standing {
-    int64_t queued = 0;    // On hand, started or not.
-    int64_t pushed = 0;    // Of them: computed and pushed, not applied yet.
-    bool starved = false;  // Nothing on hand that could be started.
-    int64_t blocked_on = -1;
+    int64_t queued = 0;       // Leased to this worker, started or not.
+    int64_t pushed = 0;       // Of them: computed and pushed, not applied yet.
+    bool starved = false;     // No leased batch could be started.
+    int64_t blocked_on = -1;  // The batch that waits for others; -1: none.
   };
 
-  // Nothing to tell: another job or generation.
+  // Forgets everything, at a new job or generation.
   void Clear();
 
   void AddBatch(const proto::BatchRecord& record) { batches_.push_back(record); }
   void AddEvaluated(const proto::EvaluatedBatch& batch) { evaluated_.push_back(batch); }
 
-  // A new stream: what was sent lately is told again.
+  // A new stream has begun: queues the recently sent records again.
   void SendAgain(absl::Duration now);
 
-  // The next report if one is due; call again until there is none. `all`: as soon as there is
-  // anything to tell.
+  // Returns the next report if one is due; call it until it returns none. With `all`, any
+  // unreported result makes a report due at once.
   std::optional<proto::WorkReport> TakeDue(const Standing& standing, bool all, absl::Duration now);
-  // It could not be sent.
+  // Queues the results of a report that could not be sent.
   void PutBack(const proto::WorkReport& report);
 
  private:

@@ -5,14 +5,14 @@
 
 namespace cairn::worker {
 
-// The parts of a step under which a profile has its time, as the numbers of their names.
+// The phases of a training step in a profile. The values are indices into the profile's names.
 enum StepPhase : uint32_t {
-  kReadPhase,  // The batch was not ready yet.
-  kWaitPhase,  // For the acknowledgement of what was pushed.
+  kReadPhase,  // Waiting for the batch's data.
+  kWaitPhase,  // Waiting for the acknowledgement of earlier pushes.
   kPullPhase,
   kForwardPhase,
   kBackwardPhase,
-  kPushPhase,  // Gradients handed over, within the backward pass and after it.
+  kPushPhase,  // Handing gradients to the ps client, during the backward pass and after it.
   kStepPhaseCount,
 };
 

@@ -6,10 +6,11 @@
 namespace cairn::worker {
 namespace {
 
-// A megabyte on the wire, and a profile that nobody could look at.
+// About a megabyte on the wire. Larger profiles are not readable anyway.
 constexpr int64_t kSpansMax = 65536;
 
-// Each step has its phases, a push of each variable, and each layer twice.
+// The spans of a step are its phases, one push for each variable, and each layer twice: forward and
+// backward.
 int64_t SpansOf(const nn::Model& model, int64_t steps) {
   const auto layers = static_cast<int64_t>(model.nodes().size());
   const auto variables = static_cast<int64_t>(model.variables().size());
@@ -36,6 +37,8 @@ proto::ProfileReport StepProfiler::Report() const {
   report.set_steps(steps_done_);
   report.set_unix_nanoseconds(SpanRecorder::UnixNanosecondsAtZero());
   report.set_dropped(recorder_.dropped());
+  // In the order of StepPhase, then that of nn::Executor::set_recorder: spans refer to names by
+  // index.
   for (const char* phase : {"read", "wait", "pull", "forward", "backward", "push"}) {
     AddName(phase, "phase", &report);
   }

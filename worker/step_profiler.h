@@ -10,14 +10,15 @@
 
 namespace cairn::worker {
 
-// One profile while its steps are done: where the phases of a step and the layers of the model put
-// their time. All memory is reserved in the constructor. Belongs to the trainer's thread.
+// Records one profile: the time that the phases of a step and the layers of the model take, over a
+// number of steps. All memory is reserved in the constructor, so that recording allocates nothing.
+// Belongs to the trainer's thread.
 class StepProfiler {
  public:
-  // The layers' names begin here, as nn::Executor::set_recorder numbers them.
+  // The index of the first layer's name. nn::Executor::set_recorder numbers the layers from it.
   static constexpr uint32_t kFirstLayerName = kStepPhaseCount;
 
-  // `model` must outlive it.
+  // `model` must outlive the profiler.
   StepProfiler(const proto::Profile& command, const nn::Model* model);
 
   SpanRecorder* recorder() { return &recorder_; }

@@ -36,6 +36,8 @@ nn::Executor::Batch ExecutorBatch(const LoadedBatch& batch, uint64_t random_key)
 }
 
 absl::StatusOr<nn::Executor::Sums> Trainer::Compute(const LoadedBatch& loaded) {
+  // The key depends only on the seed and the batch's number: dropout is the same whichever worker
+  // computes the batch, and after a restart.
   nn::Executor::Batch batch = ExecutorBatch(
       loaded, DeriveKey(DeriveKey(seed_, "batch"), static_cast<uint64_t>(loaded.batch)));
   if (class_weights_ != nullptr) {
@@ -51,6 +53,8 @@ absl::StatusOr<nn::Executor::Sums> Trainer::Compute(const LoadedBatch& loaded) {
     CAIRN_ASSIGN_OR_RETURN(sums, executor_->Forward(batch, true));
   }
   const ScopedSpan span(recorder_, kBackwardPhase);
+  // Gradients are handed over as they become complete, last layer first, so that sending them
+  // overlaps with the rest of the backward pass.
   executor_->Backward([this](int variable) {
     const ScopedSpan push_span(recorder_, kPushPhase);
     strategy_->OnGradient(variable);
@@ -62,6 +66,7 @@ absl::StatusOr<Strategy::Ready> Trainer::Step(const Assignment& assignment,
                                               absl::FunctionRef<bool()> should_abandon) {
   if (recorder_ != nullptr) recorder_->set_batch(assignment.batch);
   const int64_t begin = recorder_ != nullptr ? SpanRecorder::Now() : 0;
+  // The batch is loaded before the values are pulled: they would grow stale during a slow read.
   CAIRN_ASSIGN_OR_RETURN(const LoadedBatch* const batch,
                          loader_->Get(assignment.batch, assignment.next));
   if (recorder_ != nullptr) recorder_->Add(kReadPhase, begin, SpanRecorder::Now());

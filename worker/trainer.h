@@ -16,20 +16,23 @@
 
 namespace cairn::worker {
 
-// A loaded batch as the executor takes it; borrows the batch's memory. `random_key`: Batch's.
+// Converts a loaded batch for the executor. The result borrows the batch's memory. `random_key` is
+// that of nn::Executor::Batch.
 nn::Executor::Batch ExecutorBatch(const LoadedBatch& batch, uint64_t random_key);
 
-// The training step, the same for every strategy. Belongs to one thread.
+// The training step: load the batch, pull values, forward, backward, push gradients. It is the same
+// for every strategy. Belongs to one thread.
 class Trainer {
  public:
   struct Assignment {
     int64_t batch = 0;
-    // Probably the batch of the next step: it is loaded meanwhile.
+    // Probably the batch of the next step. It is loaded while this one is computed.
     std::optional<int64_t> next;
+    // The worker did something else since its last step; see Strategy::Step.
     bool after_idle = false;
   };
 
-  // All must outlive the trainer. `seed` is the job's; `class_weights` may be null.
+  // All pointers must outlive the trainer. `seed` is the job's; `class_weights` may be null.
   Trainer(nn::Executor* executor, BatchLoader* loader, Strategy* strategy, uint64_t seed,
           const job::ClassWeights* class_weights = nullptr)
       : executor_(executor),
@@ -38,13 +41,13 @@ class Trainer {
         seed_(seed),
         class_weights_(class_weights) {}
 
-  // One batch: values, forward, backward, gradients. When it returns kYes the batch is computed; it
-  // is settled when the strategy says so. The errors are the loader's, the strategy's and the
+  // Trains on one batch. kYes: the batch is computed and its gradients are sent; the strategy
+  // reports later that they are applied. Errors are the loader's, the strategy's and the
   // executor's.
   absl::StatusOr<Strategy::Ready> Step(const Assignment& assignment,
                                        absl::FunctionRef<bool()> should_abandon);
 
-  // The phases of the next steps are recorded; null: they are not.
+  // Records the phases of the next steps; null: records nothing.
   void set_recorder(SpanRecorder* recorder) { recorder_ = recorder; }
 
  private:

@@ -9,13 +9,14 @@ namespace cairn::worker {
 
 void WorkState::OnWelcome(bool keep_leases, absl::Duration now) {
   if (!keep_leases) ForgetLeases();
+  // A message sent on the old stream may have been lost with it.
   failure_sent_ = false;
   book_.SendAgain(now);
 }
 
 void WorkState::OnDisconnected() {
   validation_.clear();
-  // Whoever asked asks again on the next stream.
+  // The coordinator repeats these requests on the next stream.
   holds_.clear();
   answers_.clear();
   inspections_.clear();
@@ -52,10 +53,14 @@ void WorkState::FillJoin(proto::Join* join) const {
 
 void WorkState::OnStartJob(const proto::StartJob& start) {
   if (job_ && job_->plan().job_id() == start.plan().job_id()) {
-    // The same one again, after a new stream: what is leased stays leased. Generations only grow.
+    // A coordinator repeats StartJob on every new stream; leases of the same generation stay.
+    // Generations only grow, so a lower one is late. The current one begins anew only if a ps
+    // refused it, because then the trainer has dropped all of its state.
     const bool again = over_ && start.generation() == job_->generation();
     if (start.generation() <= job_->generation() && !again) return;
   }
+  // Leases and results belong to a generation: the ps refuse pushes of the old one, and the
+  // coordinator leases its batches anew.
   ForgetLeases();
   book_.Clear();
   failure_.reset();
@@ -80,6 +85,7 @@ void WorkState::OnGrant(const proto::Grant& grant) {
       grant.generation() != job_->generation()) {
     return;
   }
+  // Limits the counts to the plan's, so that a malformed grant cannot exhaust memory.
   const int64_t total = job_->plan().total_batches();
   for (const proto::Split& split : grant.train()) {
     if (split.first() < total && split.count() <= total) leases_.Add(split);
@@ -95,6 +101,8 @@ void WorkState::OnGrant(const proto::Grant& grant) {
 void WorkState::OnHold(const proto::Hold& hold) {
   PendingHold pending;
   pending.held.set_hold_id(hold.hold_id());
+  // Batches that have not started are returned. Those that have started are finished first: their
+  // gradients may be on some of the ps already. Batches granted later do not delay this answer.
   for (const proto::Split& split : leases_.TakeWaiting()) *pending.held.add_returned() = split;
   pending.awaits = leases_.started();
   holds_.push_back(std::move(pending));
@@ -115,7 +123,7 @@ std::vector<proto::TaskMessage> WorkState::TakeMessages(absl::Duration now) {
   }
   while (AddReport(&messages, now)) {
   }
-  // After the reports: a worker that holds has told all that it did.
+  // Held follows the reports: the coordinator takes it as the end of this worker's results.
   while (!holds_.empty() && holds_.front().awaits.empty()) {
     *messages.emplace_back().mutable_held() = std::move(holds_.front().held);
     holds_.pop_front();
@@ -132,6 +140,7 @@ bool WorkState::AddReport(std::vector<proto::TaskMessage>* messages, absl::Durat
   standing.pushed = PushedCount();
   standing.starved = leases_.waiting() == 0;
   standing.blocked_on = blocked_on_;
+  // Reports everything at once if nothing will follow: before Held, and before the worker stops.
   const bool all = stopping_ || (!holds_.empty() && holds_.front().awaits.empty());
   auto report = book_.TakeDue(standing, all, now);
   if (!report) return false;
@@ -161,6 +170,7 @@ void WorkState::NotSent(const proto::TaskMessage& message) {
 
 std::optional<Task> WorkState::NextTask() {
   if (stopping_) return std::nullopt;
+  // A change of job precedes everything else: the tasks below need the runner of the current job.
   if (job_changed_) {
     job_changed_ = false;
     Task task;
@@ -168,6 +178,7 @@ std::optional<Task> WorkState::NextTask() {
     task.job = job_;
     return task;
   }
+  // Inspection needs no job in progress; jobs wait for it before they begin.
   if (!inspections_.empty()) {
     Task task;
     task.kind = Task::Kind::kInspect;
@@ -183,7 +194,7 @@ std::optional<Task> WorkState::NextTask() {
     return task;
   }
   if (!ready_) return std::nullopt;
-  // In turn: neither waits for all of the other.
+  // Evaluation and training alternate, so that neither waits for all batches of the other.
   const bool can_train = leases_.Next().has_value();
   if (!validation_.empty() && !(evaluated_last_ && can_train)) return EvaluationTask();
   if (can_train) return TrainingTask();
@@ -227,6 +238,7 @@ void WorkState::Ready(JobKey key) {
 void WorkState::Failed(JobKey key, const std::string& why) {
   if (!IsCurrent(key)) return;
   GenerationIsOver(key);
+  // Kept, not only sent: OnGrant refuses work while it is set, and a new stream sends it again.
   failure_.emplace();
   failure_->set_job_id(key.job_id);
   failure_->set_generation(key.generation);
@@ -280,6 +292,8 @@ void WorkState::EvaluationLost(JobKey key, uint64_t cut) {
 
 bool WorkState::MayWait(JobKey key, int64_t batch) {
   if (stopping_ || !IsCurrent(key) || !leases_.started().contains(batch)) return false;
+  // The ps may be withholding the reply until the smaller batch is applied, so waiting for `batch`
+  // first would deadlock.
   const std::optional<int64_t> next = leases_.Next();
   if (next && *next < batch) return false;
   blocked_on_ = batch;

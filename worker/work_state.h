@@ -16,96 +16,107 @@
 
 namespace cairn::worker {
 
-// One generation of one job.
+// Names one generation of one job. Everything that outlives a call carries the key of the
+// generation that it belongs to, so that late results of an older one are recognized.
 struct JobKey {
   uint64_t job_id = 0;
   uint64_t generation = 0;
   bool operator==(const JobKey&) const = default;
 };
 
-// Something for the trainer to do.
+// A unit of work for the trainer's thread.
 struct Task {
   enum class Kind { kInspect, kProfile, kStartJob, kDropJob, kTrain, kEvaluate };
   Kind kind = Kind::kTrain;
   std::shared_ptr<const proto::Inspect> inspect;
   std::shared_ptr<const proto::Profile> profile;
   std::shared_ptr<const proto::StartJob> job;
-  // kTrain, kEvaluate: the batch, and the one that will probably follow.
+  // kTrain, kEvaluate: the batch to compute, and the batch that will probably follow.
   int64_t batch = 0;
   std::optional<int64_t> next;
   uint64_t cut = 0;  // kEvaluate.
 };
 
-// What a worker was told by the coordinator, what it does about it, and what it has to answer: the
-// whole worker but for computing. The trainer takes tasks and says what became of them; messages
-// are taken out and sent by somebody else. Everything that concerns another generation than the
-// present one is ignored. A pure machine, not thread-safe.
+// The state machine of a worker: the current job and generation, the leased batches, and the
+// messages owed to the coordinator. It computes nothing and sends nothing, so that tests can drive
+// it without threads.
+//
+// The session's thread feeds commands in. The trainer's thread calls NextTask, computes, and
+// reports the result. The sender's thread calls TakeMessages and sends them. Commands and results
+// of any other generation than the current one are ignored.
+//
+// Not thread-safe: WorkerTask guards it with a mutex. Times are of any monotonic clock.
 class WorkState {
  public:
   // ------------------------------------------------ the coordinator's side
 
-  // A new stream. Unless it may keep its leases the worker forgets them.
+  // A new stream was accepted. Forgets all leases unless `keep_leases`.
   void OnWelcome(bool keep_leases, absl::Duration now);
-  // The coordinator is another cluster's: its jobs have the same numbers, and are others.
+  // The coordinator belongs to another cluster. Job ids are unique only within a cluster, so the
+  // current job must not be taken for one of the new cluster.
   void LeaveCluster() {
     if (job_) OnStopJob(job_->plan().job_id());
   }
-  // Grants of validation batches end with the stream that brought them.
+  // Validation batches and unanswered requests end with the stream that brought them. Training
+  // leases stay.
   void OnDisconnected();
-  // StartJob, StopJob, Grant, Hold, Inspect, Profile; others are ignored.
+  // Handles StartJob, StopJob, Grant, Hold, Inspect and Profile. Ignores other commands.
   void OnCommand(const proto::Command& command);
-  // Job, generation and leases.
+  // Sets the job, the generation and the leases in hand.
   void FillJoin(proto::Join* join) const;
 
-  // Messages that are due now, oldest first. Those that cannot be sent come back by NotSent.
+  // Returns the messages that are due now, oldest first. A message that could not be sent is
+  // returned by NotSent.
   std::vector<proto::TaskMessage> TakeMessages(absl::Duration now);
   void NotSent(const proto::TaskMessage& message);
-  // Whether somebody may be waiting for what TakeMessages would give.
+  // Whether the coordinator may be waiting for a message: this worker has run out of batches, or
+  // was asked to pause. The sender is then woken at once instead of at its next interval.
   bool SendSoon() const { return leases_.waiting() == 0 || !holds_.empty(); }
 
   // ------------------------------------------------ the trainer's side
 
   std::optional<Task> NextTask();
 
-  // The job of the last kStartJob task can be worked on.
+  // The job of the last kStartJob task is loaded; its batches may start.
   void Ready(JobKey key);
-  // It cannot be, ever: the coordinator is told why, and nothing of it is done any more.
+  // This worker cannot run the job. Reports `why` to the coordinator and drops the job's leases.
   void Failed(JobKey key, const std::string& why);
-  // The ps know a newer generation, or none: nothing is done before the next StartJob.
+  // A ps refused this generation. Nothing of it is started before the next StartJob.
   void GenerationIsOver(JobKey key);
   void Inspected(const proto::InspectReply& reply);
-  // A kProfile task is done: with its last step, or at once if it asked for what there is.
+  // A kProfile task is complete: after its last step, or at once if it requested the steps so far.
   void Profiled(const proto::ProfileReport& report);
 
-  // How a kTrain task ended. Settled may be said long after the task.
+  // How a kTrain task ended. Settled: its gradients are applied on every ps, which may happen long
+  // after the task. SettledByOthers: another worker's were. PutBack: the step did not begin.
   void Settled(JobKey key, const proto::BatchRecord& record);
   void SettledByOthers(JobKey key, int64_t batch);
   void PutBack(JobKey key, int64_t batch);
-  // How a kEvaluate task ended; EvaluationLost: the cut is gone.
+  // How a kEvaluate task ended. EvaluationLost: the cut no longer exists on the ps.
   void Evaluated(JobKey key, const proto::EvaluatedBatch& batch);
   void EvaluationLost(JobKey key, uint64_t cut);
 
-  // The batch waits for others. False if it should not wait any longer: a smaller one has come, or
-  // it is not leased any more.
+  // Called while `batch` waits for the ps. Returns false if it must not wait any longer: a smaller
+  // batch has been leased, or `batch` is not leased any more.
   bool MayWait(JobKey key, int64_t batch);
-  // The step of the last kTrain task is over: the batch is pushed, or PutBack says that it is not.
+  // The step of the last kTrain task has ended: its batch is pushed, unless PutBack follows.
   void StepEnded() {
     blocked_on_ = -1;
     computing_ = -1;
   }
-  // Whether the job is still this one.
+  // Whether `key` names the current generation of the current job.
   bool IsCurrent(JobKey key) const;
 
-  // Nothing is started any more.
+  // After Stop no task is started.
   void Stop() { stopping_ = true; }
   bool stopping() const { return stopping_; }
-  // Batches that were started and are not settled.
+  // Whether any batch was started and is not applied yet.
   bool anything_started() const { return !leases_.started().empty(); }
 
  private:
   struct PendingHold {
     proto::Held held;
-    std::set<int64_t> awaits;  // Started and not settled.
+    std::set<int64_t> awaits;  // Batches that were started and are not applied yet.
   };
   struct Validation {
     uint64_t cut = 0;
@@ -120,14 +131,14 @@ class WorkState {
   void FinishBatch(int64_t batch);
   Task EvaluationTask();
   Task TrainingTask();
-  // Batches that were started, but for the one that is computed now.
+  // The number of started batches, without the one being computed.
   int64_t PushedCount() const;
   bool AddReport(std::vector<proto::TaskMessage>* messages, absl::Duration now);
 
   std::shared_ptr<const proto::StartJob> job_;
-  bool job_changed_ = false;  // The trainer does not know yet.
-  bool ready_ = false;
-  bool over_ = false;  // This generation is, as a ps said.
+  bool job_changed_ = false;  // The trainer has not taken the kStartJob or kDropJob task yet.
+  bool ready_ = false;        // The trainer has loaded job_.
+  bool over_ = false;         // A ps refused this generation.
   bool stopping_ = false;
   std::deque<std::shared_ptr<const proto::Inspect>> inspections_;
   std::deque<std::shared_ptr<const proto::Profile>> profiles_;
@@ -137,10 +148,10 @@ class WorkState {
 
   LeaseQueue leases_;
   std::deque<Validation> validation_;
-  bool evaluated_last_ = false;
+  bool evaluated_last_ = false;  // The last task was kEvaluate, not kTrain.
   std::deque<PendingHold> holds_;
-  int64_t blocked_on_ = -1;
-  int64_t computing_ = -1;  // The batch of the kTrain task that has not ended.
+  int64_t blocked_on_ = -1;  // The batch that waits for the ps; -1: none.
+  int64_t computing_ = -1;   // The batch of the kTrain task in progress; -1: none.
   ReportBook book_;
 };
 

@@ -13,11 +13,13 @@
 namespace cairn::worker {
 namespace {
 
-// How often the sender looks whether a report is due.
+// How often the sender checks whether a report is due.
 constexpr std::chrono::milliseconds kSendInterval(10);
-// A worker that did nothing for so long pulls values before its next step.
+// After a longer pause a worker pulls values before its next step: the ones it has are stale.
 constexpr absl::Duration kIdle = absl::Milliseconds(50);
 
+// Whether the error ends only this generation, not the job: the job was rolled back or stopped, or
+// its requests were cancelled.
 bool IsOver(const absl::Status& status) {
   return absl::IsFailedPrecondition(status) || absl::IsAborted(status) || absl::IsCancelled(status);
 }
@@ -41,6 +43,8 @@ WorkerTask::WorkerTask(const WorkerTaskOptions& options, nn::Device* device,
 
 WorkerTask::~WorkerTask() { Stop(absl::ZeroDuration()); }
 
+// The order matters: the trainer makes the last results, the sender sends them, and the session
+// carries them.
 void WorkerTask::Stop(absl::Duration grace) {
   {
     MutexLock lock(&mutex_);
@@ -48,6 +52,7 @@ void WorkerTask::Stop(absl::Duration grace) {
     grace_ = grace;
     work_changed_.NotifyAll();
   }
+  // The trainer may be waiting for a ps: it must ask should_abandon now.
   WakeRunner();
   if (trainer_.joinable()) trainer_.join();
   {
@@ -75,9 +80,10 @@ proto::Join WorkerTask::MakeJoin() {
 }
 
 void WorkerTask::OnWelcome(const proto::Welcome& welcome) {
-  // That it has joined the session has logged.
+  // The session has logged that the worker joined.
   if (welcome.keep_leases()) CAIRN_LOG_INFO("the batches on hand may be finished");
   std::vector<std::string> addresses(welcome.ps_addresses().begin(), welcome.ps_addresses().end());
+  // Declared before the lock: destroying a client waits for its callbacks, which take mutex_.
   std::shared_ptr<cluster::PsClient> old;
   MutexLock lock(&mutex_);
   const bool other_cluster = cluster_id_ != 0 && cluster_id_ != welcome.cluster_id();
@@ -135,6 +141,7 @@ void WorkerTask::Send() {
     {
       MutexLock lock(&mutex_);
       last = sender_stops_;
+      // While disconnected, messages stay in the state: the next stream may make them obsolete.
       if (connected_) messages = state_.TakeMessages(clock_.Now());
       if (messages.empty() && !last) send_soon_.WaitFor(&mutex_, kSendInterval);
     }
@@ -158,6 +165,7 @@ void WorkerTask::Train() {
       RunFailed(absl::ResourceExhaustedError("this worker has not enough memory for the job"));
     }
   }
+  // DropJob cancels what is not acknowledged, so the batches in flight get their grace first.
   WaitForSettlement();
   DropJob();
 }
@@ -209,7 +217,7 @@ void WorkerTask::RunStartJob(const proto::StartJob& job) {
 
 absl::Status WorkerTask::StartJob(const proto::StartJob& job) {
   if (runner_ == nullptr || runner_->job_id() != key_.job_id) {
-    // First out with the old one: both may not fit into memory.
+    // Drops the old job first: memory may not hold both.
     DropJob();
     JobRunner::Options options;
     options.threads = options_.threads.Of(job.plan());
@@ -225,6 +233,8 @@ absl::Status WorkerTask::StartJob(const proto::StartJob& job) {
     MutexLock lock(&mutex_);
     client = client_;
   }
+  // Runs on a thread of the ps client, possibly after the trainer has gone to another generation:
+  // it carries the key of its own.
   const auto on_settled = [this, key = key_](const proto::BatchRecord& record) {
     MutexLock lock(&mutex_);
     state_.Settled(key, record);
@@ -235,6 +245,8 @@ absl::Status WorkerTask::StartJob(const proto::StartJob& job) {
 }
 
 void WorkerTask::DropJob() {
+  // Destroyed without the lock: the destructor waits for callbacks, and WakeRunner must not block
+  // the session's thread meanwhile.
   std::unique_ptr<JobRunner> runner;
   {
     MutexLock lock(&runner_mutex_);

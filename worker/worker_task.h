@@ -24,28 +24,34 @@ struct WorkerTaskOptions {
   std::string coordinator;                // HOST:PORT.
   proto::Role role = proto::WORKER;       // Or EVALUATOR, which only evaluates.
   int64_t index = -1;                     // In TF_CONFIG; -1: the coordinator chooses one.
-  std::vector<std::string> ps_addresses;  // As TF_CONFIG says; empty: as the coordinator says.
+  std::vector<std::string> ps_addresses;  // From TF_CONFIG; empty: the coordinator sends them.
   ComputeThreads threads;
-  DataStorage::Options storage = {};           // For one job's data.
+  DataStorage::Options storage = {};           // For the data of one job.
   int64_t gradient_memory = int64_t{1} << 30;  // Bytes; see JobRunner::Options.
 };
 
-// A worker: does what the coordinator says over its session. Its threads are the session's (which
-// only changes WorkState and wakes others), the trainer (which does the tasks, one after the
-// other), the sender (which sends what is due), the ps client's, and the batch loaders'.
+// A worker process: executes the coordinator's commands over a session.
+//
+// Threads:
+//   session   receives commands, changes WorkState, and wakes the others; it never computes
+//   trainer   takes tasks from WorkState and executes them, one at a time
+//   sender    sends the messages that WorkState has due
+//   others    the ps client's, which report acknowledged batches, and the batch loaders'
+// All of them share WorkState under one mutex. No thread computes or waits for the network while it
+// holds that mutex.
 class WorkerTask final : public cluster::SessionHandler {
  public:
-  // Called once, from a thread of the task, when the coordinator refuses this worker for good.
+  // Called once, on a thread of the task, when the coordinator refuses this worker permanently.
   using OnRefusedForGood = std::function<void(const std::string& reason)>;
 
-  // Begins at once. `device` must outlive it.
+  // Starts the threads and connects. `device` must outlive the task.
   WorkerTask(const WorkerTaskOptions& options, nn::Device* device,
              OnRefusedForGood on_refused_for_good);
-  // Stops.
+  // Stops without grace.
   ~WorkerTask() override;
 
-  // Finishes the batch in hand if its pushes are acknowledged within `grace`, drops it otherwise,
-  // and ends the session. Blocks for as long as that batch's forward and backward pass take. May be
+  // Finishes the current batch if its pushes are acknowledged within `grace`, else drops it, and
+  // ends the session. Blocks for as long as the batch's forward and backward passes take. May be
   // called more than once.
   void Stop(absl::Duration grace);
 
@@ -56,7 +62,7 @@ class WorkerTask final : public cluster::SessionHandler {
   void OnRefused(const proto::Refused& refused) override;
   proto::Join MakeJoin();
 
-  // The trainer's.
+  // Run on the trainer's thread.
   void Train();
   std::optional<Task> WaitForTask();
   void Run(const Task& task);
@@ -79,15 +85,16 @@ class WorkerTask final : public cluster::SessionHandler {
   const OnRefusedForGood on_refused_for_good_;
   const RealClock clock_;
 
-  // Of the trainer's thread. The pointer is changed with runner_mutex_ held, for WakeRunner.
+  // Belong to the trainer's thread. Only the pointer is changed with runner_mutex_ held, for
+  // WakeRunner, which any thread calls.
   std::unique_ptr<JobRunner> runner_;
   JobKey key_;
   absl::Duration last_step_end_ = -absl::InfiniteDuration();
   Mutex runner_mutex_;
 
   Mutex mutex_;
-  ConditionVariable work_changed_;  // For the trainer.
-  ConditionVariable send_soon_;     // For the sender.
+  ConditionVariable work_changed_;  // Wakes the trainer.
+  ConditionVariable send_soon_;     // Wakes the sender.
   WorkState state_ ABSL_GUARDED_BY(mutex_);
   bool connected_ ABSL_GUARDED_BY(mutex_) = false;
   bool sender_stops_ ABSL_GUARDED_BY(mutex_) = false;
