@@ -11,8 +11,9 @@
 
 namespace cairn::worker {
 
-// A job's partition map as a worker needs it: where in the executor's variables each block lies,
-// and which blocks go into one request. Immutable, thread-safe.
+// A worker's view of a job's partition map: the position of each block in the executor's variables,
+// and the blocks that form one request. Immutable, thread-safe. Offsets and sizes are in elements
+// (float32) unless stated otherwise.
 class BlockTable {
  public:
   struct Block {
@@ -20,33 +21,33 @@ class BlockTable {
     int64_t offset = 0;  // In the variable, in elements.
     int64_t elements = 0;
     int ps = 0;
-    bool pushed = true;
-    // In an array of all pushed blocks, one after the other; meaningless for frozen ones.
+    bool pushed = true;  // False: the variable is frozen.
+    // In the concatenation of all pushed blocks. Unspecified for frozen blocks.
     int64_t pushed_offset = 0;
   };
-  // Blocks of one ps that travel together.
+  // Blocks of one ps that are transferred in one request.
   struct Request {
     int ps = 0;
     std::vector<uint32_t> blocks;
   };
 
-  // A request is complete with this many bytes. As blocks are of 1 MiB at most, none is larger than
-  // 2 MiB (but for a single larger row).
+  // A request takes no further block once it has this many bytes. As a block has at most 1 MiB, a
+  // request has at most 2 MiB, unless a single row is larger.
   static constexpr int64_t kRequestBytes = int64_t{1} << 20;
 
-  // InvalidArgument: the map is malformed, or not one of this model's variables.
+  // InvalidArgument: the map is malformed, or does not match the model's variables.
   static absl::StatusOr<BlockTable> Create(const proto::PartitionMap& map, const nn::Model& model);
 
   const Block& block(uint32_t id) const { return blocks_[id]; }
   int block_count() const { return static_cast<int>(blocks_.size()); }
-  // Of one variable, in order.
+  // The blocks of one variable, by ascending offset.
   absl::Span<const uint32_t> blocks_of(int variable) const { return by_variable_[variable]; }
   int variable_count() const { return static_cast<int>(by_variable_.size()); }
   int ps_count() const { return ps_count_; }
-  // Elements of all pushed blocks.
+  // The number of elements in all pushed blocks.
   int64_t pushed_elements() const { return pushed_elements_; }
 
-  // All blocks, or those that are pushed, as requests.
+  // Requests for all blocks, and for all pushed blocks.
   const std::vector<Request>& all() const { return all_; }
   const std::vector<Request>& pushed() const { return pushed_; }
 

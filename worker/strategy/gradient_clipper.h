@@ -10,25 +10,24 @@
 
 namespace cairn::worker {
 
-// Clips the norms of a batch's gradients, which a worker holds whole, where each batch is an update
-// of its own. Moving statistics are no gradients: they neither count nor change. Belongs to one
-// thread.
+// Clips the gradients of a batch by norm on the worker. This is possible if each batch is an update
+// of its own, because the worker then has the whole gradient; otherwise see UpdateNorms. Moving
+// statistics (batch normalization) are neither counted nor scaled. Belongs to one thread.
 class GradientClipper {
  public:
-  // `model` and `executor` must outlive it.
+  // `model` and `executor` must outlive the clipper.
   GradientClipper(const nn::GradientClip& clip, const nn::Model* model,
                   const nn::Executor* executor)
       : clip_(clip), model_(*model), executor_(*executor) {}
 
   // False: every factor is 1.
   bool scales() const { return clip_.needs_norm(); }
-  // The norm is one of all gradients: none may be used before the last one is complete.
+  // Whether the norm covers all gradients, so that none may be sent before the last is complete.
   bool needs_all() const { return clip_.kind() == nn::GradientClip::Kind::kGlobalNorm; }
 
-  // What the gradient of `variable`, which is complete, is multiplied with. Only without
-  // needs_all().
+  // The factor for the gradient of `variable`, which must be complete. Requires !needs_all().
   float ScaleOf(int variable) const;
-  // The same for all the gradients of these variables.
+  // The factors for the gradients of these variables.
   std::vector<float> ScalesOf(absl::Span<const int> variables) const;
 
  private:

@@ -11,8 +11,10 @@ namespace cairn::worker {
 namespace {
 
 constexpr std::chrono::milliseconds kAskInterval(50);
-// Steps whose pushes may wait at the ps with their gradients: each is a parked call there.
+// The number of steps whose pushes may stay unanswered until their update is complete. Each of
+// their requests is a parked call at a ps.
 constexpr int64_t kParkedStepsMax = 16;
+// One step is computed while the other is sent.
 constexpr int64_t kCopiesMin = 2;
 
 int64_t CopiesMax(const GradientPusher::Options& options, const BlockTable& table) {
@@ -44,6 +46,7 @@ GradientPusher::~GradientPusher() {
     closing_ = true;
   }
   client_->Cancel(options_.group);
+  // Callbacks use this object until they have returned.
   MutexLock lock(&mutex_);
   while (calls_ > 0) changed_.Wait(&mutex_);
 }
@@ -65,7 +68,7 @@ std::shared_ptr<GradientPusher::Buffer> GradientPusher::TakeBuffer() {
   return buffer;
 }
 
-// The buffer of a step is free when its last request does not need it any more.
+// Drops one use of the step's buffer, and frees it after the last one.
 void GradientPusher::Release(StepState* step) {
   if (step->buffer == nullptr || --step->buffer->uses > 0) return;
   free_.push_back(std::move(step->buffer));
@@ -89,6 +92,7 @@ void GradientPusher::Begin(int64_t batch, int64_t examples) {
   MutexLock lock(&mutex_);
   ++steps_;
   if (step_->buffer == nullptr) return;
+  // Decided once for a step, so that all of its requests are answered alike.
   step_->answer_when_buffered = !KeepsFewGradients();
   keeping_.insert(batch);
 }
@@ -102,6 +106,7 @@ void GradientPusher::Add(int variable, absl::Span<const float> gradient, float s
     pending.header.add_blocks(id);
     pending.pieces.push_back(PieceOf(block, gradient.subspan(block.offset, block.elements), scale));
     pending.bytes += block.elements * static_cast<int64_t>(sizeof(float));
+    // A full request is sent at once, while the backward pass continues.
     if (pending.bytes >= BlockTable::kRequestBytes) Flush(block.ps);
   }
 }
@@ -125,6 +130,8 @@ void GradientPusher::End(const proto::BatchRecord& record) {
     }
   }
   for (int ps = 0; ps < table_->ps_count(); ++ps) Flush(ps);
+  // The record is set before the step's own share of `open` is given up: the callback that finishes
+  // the step reads it.
   step_->record = record;
   {
     MutexLock lock(&mutex_);
@@ -173,8 +180,11 @@ void GradientPusher::Send(int ps, const std::shared_ptr<StepState>& step, proto:
 }
 
 GradientPusher::Stage GradientPusher::NextStage(const StepState& step) const {
+  // After an error no further request is sent; the step ends without being reported.
   if (!status_.ok()) return Stage::kDone;
   if (step.stage == Stage::kGradients && !step.buffered.empty()) return Stage::kUpdate;
+  // No reply is outstanding and none was "buffered": the update is reduced on every ps. The update
+  // may be applied already, with the scales of another worker.
   const bool has_scales = step.stage == Stage::kGradients || step.stage == Stage::kUpdate;
   if (has_scales && options_.norms != nullptr && !step.sums.settled) return Stage::kScales;
   return Stage::kDone;
@@ -188,10 +198,10 @@ void GradientPusher::FinishRequest(const std::shared_ptr<StepState>& step) {
     if (--step->open > 0) return;
     stage = step->stage = NextStage(*step);
     failed = !status_.ok();
-    // The sender of the next stage's requests counts as one of them.
+    // Counts this call as a request of the next stage, which cannot end before all are sent.
     if (stage != Stage::kDone) step->open = 1;
   }
-  // Nobody else uses the step now.
+  // No request is in flight, so no other thread uses the step now.
   if (stage == Stage::kUpdate) SendUpdateRequests(step);
   if (stage == Stage::kScales) SendScales(step);
   if (stage == Stage::kDone) {
@@ -200,6 +210,7 @@ void GradientPusher::FinishRequest(const std::shared_ptr<StepState>& step) {
       --steps_;
       changed_.NotifyAll();
     }
+    // Without the lock: the callback takes the worker's.
     if (!failed) options_.on_settled(step->record);
     return;
   }
@@ -209,7 +220,7 @@ void GradientPusher::FinishRequest(const std::shared_ptr<StepState>& step) {
     closing = closing_;
   }
   FinishRequest(step);
-  // The destructor may have cancelled before these requests were there.
+  // The destructor may have cancelled the group before these requests were sent.
   if (closing) client_->Cancel(options_.group);
 }
 
@@ -257,9 +268,11 @@ void GradientPusher::OnReply(const std::shared_ptr<StepState>& step, const Asked
     MutexLock lock(&mutex_);
     const absl::Status failure = TakeReply(asked, reply, step.get());
     if (status_.ok()) status_ = failure;
+    // Only requests of the first stage carry gradients.
     if (step->stage == Stage::kGradients) Release(step.get());
   }
   FinishRequest(step);
+  // Last: once calls_ is 0 the destructor may return.
   MutexLock lock(&mutex_);
   --calls_;
   changed_.NotifyAll();

@@ -21,82 +21,86 @@
 
 namespace cairn::worker {
 
-// Sends gradients to the parameter servers while the backward pass still makes others, and reports
-// a batch as applied only when every push of it was acknowledged. Belongs to one thread, but Wake.
+// Pushes gradients to the parameter servers while the backward pass computes others. A batch is
+// reported as applied only when every push of it is acknowledged.
+//
+//   Begin, Add for each variable with a gradient, End; then the next step
 //
 // A step goes through up to three stages, each a round of requests to the ps:
-//   gradients   the gradients; if the ps answers that it buffered them, their copy is dropped here
-//   update      only if gradients were buffered: asks for the answer to the complete update
-//   scales      only where norms of updates are clipped: the scales that follow from that answer
+//   gradients   sends the gradients; a ps may reply that it buffered them
+//   update      only for buffered gradients: requests the reply to the complete update
+//   scales      only if norms of updates are clipped: sends the scales computed from that reply
 //
-// Memory of a synchronous job: a worker computes many batches of one update, and none of them is
-// acknowledged before all of the update's batches are in. The first steps keep their gradients
-// until then, which needs one round of requests in place of two. Beyond half of the budget steps
-// ask the ps to answer when it has buffered the gradients.
+// Memory in a synchronous job: a worker computes many batches of one update, and none of them is
+// acknowledged before the update is complete. The first steps keep copies of their gradients until
+// then, which takes one round of requests. Once half of the budget is in use, steps ask the ps to
+// reply as soon as it has buffered the gradients, which frees the copy but takes a second round.
+//
+// All methods belong to one thread, except Wake. Errors are sticky: after the first failed push no
+// batch is reported as applied, and status() and the waiting methods return the error.
 class GradientPusher {
  public:
-  // The block's values, of its size.
+  // Returns the memory for a block's values, of the block's size.
   using Destination = std::function<absl::Span<float>(uint32_t block)>;
 
   struct Options {
     uint64_t job_id = 0;
     uint64_t generation = 0;
-    cluster::PsClient::Group group = 0;  // This pusher's alone.
-    // Steps overlap: the acknowledgements of one come while the next is computed, so gradients are
-    // copied into memory of the step's own. False: they stay where they are, unchanged, until the
-    // step is acknowledged, which the caller waits for (WaitForRoom(1)) before it makes others; no
-    // scale is possible then.
+    cluster::PsClient::Group group = 0;  // No other object may use it.
+    // True: copies gradients, so that the next step can be computed before this one is
+    // acknowledged. False: sends them from where they are. The caller then must not change them
+    // until the step is acknowledged (WaitForSteps), and every scale must be 1.
     bool copy_gradients = true;
-    // For these copies, in bytes. Two steps always have room.
+    // Bytes for these copies. Two steps always have room.
     int64_t gradient_memory = int64_t{1} << 30;
-    // Acknowledgements bring the updated values along, to where this says: written on the client's
-    // thread, any time between Add and the acknowledgement. Null: none are wanted.
+    // If set, acknowledgements carry the updated values, which are written here on the client's
+    // thread at any time between Add and the acknowledgement. Null: values are not requested.
     Destination destination;
-    // Where the norms of updates are clipped: pushes are answered when the update is reduced, and
-    // it is applied when one of its workers has the sums of all blocks and has sent their scales.
-    // Must outlive the pusher. Null: the ps apply an update when it is complete.
+    // Set if the norms of updates are clipped: the ps reply to a push when the update is reduced,
+    // and apply it when one of its workers has sent the scales. Must outlive the pusher. Null: the
+    // ps apply an update when it is complete.
     const UpdateNorms* norms = nullptr;
     Strategy::OnSettled on_settled;
   };
 
-  // `client` and `table` must outlive it.
+  // `client` and `table` must outlive the pusher.
   GradientPusher(cluster::PsClient* client, const BlockTable* table, Options options);
-  // Cancels what is under way; its batches are not settled.
+  // Cancels the requests in flight and waits for their callbacks. Their batches are not reported.
   ~GradientPusher();
   GradientPusher(const GradientPusher&) = delete;
   GradientPusher& operator=(const GradientPusher&) = delete;
 
-  // The step: Begin, Add for every variable that has a gradient, End. Blocks of variables without
-  // one are pushed as settled. What is added is scale times the gradient.
+  // Add sends scale times the gradient. Variables that were not added have no gradient in this
+  // step: End pushes their blocks without data, so that the batch is recorded in their ledgers too.
   void Begin(int64_t batch, int64_t examples);
   void Add(int variable, absl::Span<const float> gradient, float scale = 1);
   void End(const proto::BatchRecord& record);
 
-  // Waits until every step is acknowledged; false if should_abandon said so. Returns the error as
-  // status() does.
+  // Waits until every step is acknowledged. Returns false if should_abandon returned true.
   absl::StatusOr<bool> WaitForSteps(absl::FunctionRef<bool()> should_abandon);
-  // The same, until there is memory for the gradients of `batch`. A batch that is lower than all
-  // that keep their gradients never waits: they may be waiting for it.
+  // As WaitForSteps, but waits until there is memory for the gradients of `batch`. A batch lower
+  // than all batches that keep their gradients never waits: their update may be waiting for it.
   absl::StatusOr<bool> WaitForMemory(int64_t batch, absl::FunctionRef<bool()> should_abandon);
+  // Makes a method that waits call should_abandon. Callable from any thread.
   void Wake();
 
-  // The first failure of a push; after it nothing more is settled.
+  // The first error of a push.
   absl::Status status();
-  // Steps whose gradients are kept now.
+  // The number of steps that keep a copy of their gradients now.
   int64_t gradient_copies();
 
  private:
-  // Copies of one step's gradients; used again when nobody uses them any more.
+  // A copy of one step's gradients. Reused when its step and all requests have released it.
   struct Buffer {
     std::vector<float> gradients;
-    int uses = 0;  // By its step and its requests. Guarded by mutex_.
+    int uses = 0;  // References by the step and its requests. Guarded by mutex_.
   };
   enum class Stage { kGradients, kUpdate, kScales, kDone };
-  // What a request named: blocks with a gradient, and then those without.
+  // The blocks of a request: first those with a gradient, then those without.
   struct Asked {
     int ps = 0;
     std::vector<uint32_t> blocks;
-    int versions = 0;  // Of them, blocks with a gradient; so many versions are in the reply.
+    int versions = 0;  // The number of blocks with a gradient, and of versions in the reply.
   };
   struct StepState {
     int64_t batch = 0;
@@ -104,13 +108,15 @@ class GradientPusher {
     bool answer_when_buffered = false;
     proto::BatchRecord record;
     // The rest is guarded by mutex_.
-    std::shared_ptr<Buffer> buffer;  // Null: gradients are not copied, or not kept any more.
+    std::shared_ptr<Buffer> buffer;  // Null: gradients are not copied, or the copy is released.
     Stage stage = Stage::kGradients;
-    int open = 1;                 // Requests of this stage under way, and one while more may come.
-    std::vector<Asked> buffered;  // Requests that were answered so.
+    // Requests of this stage in flight, plus one while more may be sent: the stage cannot end
+    // between two requests.
+    int open = 1;
+    std::vector<Asked> buffered;  // Requests whose gradients the ps buffered.
     UpdateNorms::Sums sums;
   };
-  // One ps's next request.
+  // The request to one ps that is being filled.
   struct Pending {
     proto::PushHeader header;
     std::vector<cluster::FramePiece> pieces;
@@ -122,7 +128,7 @@ class GradientPusher {
   bool KeepsFewGradients() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   absl::StatusOr<bool> WaitUntil(absl::FunctionRef<bool()> may_go_on,
                                  absl::FunctionRef<bool()> should_abandon);
-  // Where the gradient of a block is sent from.
+  // The memory that the gradient of a block is sent from.
   cluster::FramePiece PieceOf(const BlockTable::Block& block, absl::Span<const float> gradient,
                               float scale);
   void Flush(int ps);
@@ -134,26 +140,26 @@ class GradientPusher {
                const absl::StatusOr<proto::PushReplyHeader>& reply);
   absl::Status TakeReply(const Asked& asked, const absl::StatusOr<proto::PushReplyHeader>& reply,
                          StepState* step) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // One request less is under way. If it was the stage's last: begins the next stage, whose
-  // requests are sent without the lock, or ends the step.
+  // Counts one request of the stage as finished. If it was the last, begins the next stage or ends
+  // the step. Requests are sent without the lock.
   void FinishRequest(const std::shared_ptr<StepState>& step);
   Stage NextStage(const StepState& step) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   cluster::PsClient* const client_;
   const BlockTable* const table_;
   const Options options_;
-  // How many steps may keep copies of their gradients at once.
+  // The number of steps that may keep copies of their gradients at once.
   const int64_t copies_max_;
 
-  // Of the step that is open.
+  // The step between Begin and End.
   std::shared_ptr<StepState> step_;
   std::vector<Pending> pending_;  // By ps.
   std::vector<bool> added_;
 
   Mutex mutex_;
   ConditionVariable changed_;
-  int calls_ ABSL_GUARDED_BY(mutex_) = 0;
-  int steps_ ABSL_GUARDED_BY(mutex_) = 0;
+  int calls_ ABSL_GUARDED_BY(mutex_) = 0;  // Requests in flight, until their callback returns.
+  int steps_ ABSL_GUARDED_BY(mutex_) = 0;  // Steps that are not acknowledged.
   std::multiset<int64_t> keeping_ ABSL_GUARDED_BY(mutex_);  // Batches that keep their gradients.
   bool woken_ ABSL_GUARDED_BY(mutex_) = false;
   bool closing_ ABSL_GUARDED_BY(mutex_) = false;

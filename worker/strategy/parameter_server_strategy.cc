@@ -12,6 +12,7 @@
 namespace cairn::worker {
 namespace {
 
+// Pulls and pushes are cancelled apart: abandoning a pull must not cancel pushes in flight.
 constexpr cluster::PsClient::Group kPullGroup = 1;
 constexpr cluster::PsClient::Group kPushGroup = 2;
 
@@ -51,6 +52,7 @@ ParameterServerStrategy::ParameterServerStrategy(const proto::JobPlan& plan, uin
                .on_settled = std::move(on_settled)}) {}
 
 GradientPusher::Destination ParameterServerStrategy::DestinationOfReplies() {
+  // In the other modes the next step pulls anyway, once the ps allow it.
   if (mode_ != Mode::kAsynchronous) return nullptr;
   return [this](uint32_t block) { return ValuesOf(block); };
 }
@@ -82,10 +84,10 @@ int64_t ParameterServerStrategy::UpdateOf(int64_t batch) const {
 absl::StatusOr<Strategy::Ready> ParameterServerStrategy::BeginStep(
     const Step& step, absl::FunctionRef<bool()> should_abandon) {
   CAIRN_RETURN_IF_ERROR(pusher_.status());
-  // A synchronous step does not wait for the acknowledgement of the last one, which may need this
-  // very step. Otherwise beginning before the last step is acknowledged would hide its delay, but
-  // compute on values that lack it; with Adam that was measured to cost more accuracy than the time
-  // is worth.
+  // A synchronous step does not wait for the acknowledgement of the previous one: the update may
+  // need this very step. It waits only for memory. In the other modes, starting before the previous
+  // step is acknowledged would hide the latency but compute on values without that step. With Adam
+  // the loss of accuracy was measured to outweigh the time gained.
   {
     const ScopedSpan span(step.recorder, kWaitPhase);
     CAIRN_ASSIGN_OR_RETURN(const bool ready, mode_ == Mode::kSynchronous
@@ -104,12 +106,16 @@ absl::StatusOr<Strategy::Ready> ParameterServerStrategy::BeginStep(
 absl::StatusOr<Strategy::Ready> ParameterServerStrategy::MakeFresh(
     const Step& step, absl::FunctionRef<bool()> should_abandon) {
   switch (mode_) {
+    // The replies to the previous step's pushes brought its values, which are fresh enough unless
+    // the worker paused.
     case Mode::kAsynchronous:
       if (has_values_ && !step.after_idle) return Ready::kYes;
       break;
+    // All batches of an update are computed on the same values.
     case Mode::kSynchronous:
       if (has_values_ && UpdateOf(step.batch) == update_) return Ready::kYes;
       break;
+    // Pulling is how the ps enforce the window: they park the pull until it may start.
     case Mode::kStale:
       break;
   }
@@ -123,7 +129,7 @@ absl::StatusOr<Strategy::Ready> ParameterServerStrategy::Pull(
   header.set_generation(generation_);
   header.set_batch(batch);
   const auto& requests = has_frozen_ ? table_.pushed() : table_.all();
-  // A pull that ends early leaves values of several versions behind.
+  // A pull that ends early leaves values of different versions behind.
   has_values_ = false;
   CAIRN_ASSIGN_OR_RETURN(
       const ValuePuller::Outcome outcome,
@@ -151,6 +157,7 @@ void ParameterServerStrategy::OnGradient(int variable) {
 }
 
 absl::Status ParameterServerStrategy::EndStep(const proto::BatchRecord& record) {
+  // With clipping by the global norm, no gradient could be pushed before the last one was complete.
   const std::vector<float> scales = clipper_.ScalesOf(held_);
   for (size_t i = 0; i < held_.size(); ++i) {
     pusher_.Add(held_[i], executor_->gradient(held_[i]), scales[i]);

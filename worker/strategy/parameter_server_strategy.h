@@ -20,21 +20,28 @@
 
 namespace cairn::worker {
 
-// Training with parameter servers, for one generation of a job.
+// Training with parameter servers, for one generation of a job. Gradients are pushed while the
+// backward pass computes others. The consistency mode of the job determines when values are pulled
+// and what a step waits for:
 //
-// Asynchronous: gradients are pushed while the backward pass makes others, and push replies carry
-// the updated values, which go straight into the executor (that has done with a variable's values
-// when its gradient is complete), so that values are pulled only at first and after idle times. A
-// step begins when the one before is acknowledged: a worker never computes on values that lack its
-// own work, and one worker alone computes what a synchronous one does. Stale synchronous: every
-// step pulls, and the ps answer when the window allows it. Synchronous: one pull for each update;
-// steps of the same update follow each other without waiting for acknowledgements, which come when
-// the update is complete. If its norm is clipped the pusher does that together with the ps.
+//   asynchronous        A step waits until the previous one is acknowledged, so a worker never
+//                       computes on values without its own updates, and a single worker computes
+//                       the same as in synchronous mode. Push replies carry the updated values
+//                       directly into the executor, which no longer needs a variable's values when
+//                       its gradient is complete. Values are pulled only at first and after a
+//                       pause.
+//   stale synchronous   A step waits as above. Every step pulls, and the ps answer when the
+//                       staleness window allows it.
+//   synchronous         One pull for each update. Steps of one update follow each other without
+//                       waiting for acknowledgements, which come when the update is complete.
+//
+// If the norm of synchronous updates is clipped, the pusher does that together with the ps.
+// Threads and errors as Strategy's.
 class ParameterServerStrategy final : public Strategy {
  public:
-  // Everything but `on_settled` must outlive it. `gradient_memory`: bytes for copies of gradients
-  // that are not acknowledged (GradientPusher). InvalidArgument: the plan's partition is not one
-  // of `model`, or of as many ps as the client knows.
+  // `executor` and `client` must outlive the strategy, as must `model`. `gradient_memory`: bytes
+  // for copies of gradients that are not acknowledged (GradientPusher). InvalidArgument: the plan's
+  // partition does not fit `model`, or has more ps than the client.
   static absl::StatusOr<std::unique_ptr<ParameterServerStrategy>> Create(
       const proto::JobPlan& plan, uint64_t generation, const nn::Model& model,
       nn::Executor* executor, cluster::PsClient* client, int64_t gradient_memory,
@@ -57,7 +64,8 @@ class ParameterServerStrategy final : public Strategy {
   absl::StatusOr<Ready> Pull(int64_t batch, absl::FunctionRef<bool()> should_abandon);
   absl::Span<float> ValuesOf(uint32_t block);
   GradientPusher::Destination DestinationOfReplies();
-  // The update that a batch belongs to.
+  // The index of the update that a batch belongs to. Updates do not extend over the end of an
+  // epoch.
   int64_t UpdateOf(int64_t batch) const;
 
   const Mode mode_;
@@ -66,16 +74,16 @@ class ParameterServerStrategy final : public Strategy {
   const int64_t batches_per_epoch_;
   const int64_t batches_per_update_;
   const BlockTable table_;
-  // Where updates of several batches are clipped; there the clipper has nothing to do.
+  // Clips the norms of updates that consist of several batches. If set, clipper_ does nothing.
   std::optional<UpdateNorms> norms_;
   nn::Executor* const executor_;
   const GradientClipper clipper_;
 
-  // Complete gradients that wait for the others because the clip needs all.
+  // Variables with a complete gradient that is not pushed yet, because the clip needs all of them.
   std::vector<int> held_;
   // Frozen variables are pulled once.
   bool has_frozen_ = false;
-  // The executor's values are those of `update_` (only synchronously does that mean something).
+  // Whether the executor has values; in synchronous mode those that `update_` starts from.
   bool has_values_ = false;
   int64_t update_ = 0;
 

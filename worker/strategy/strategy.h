@@ -12,48 +12,50 @@
 
 namespace cairn::worker {
 
-// Where parameters live and how gradients get there. A strategy fills an executor's values before a
-// step and takes its gradients during it:
+// How training obtains parameter values and applies gradients. A strategy fills an executor's
+// values before a step and takes its gradients during it:
 //
 //   BeginStep, forward pass, backward pass with OnGradient for each variable, EndStep
 //
-// All calls on one thread, but Wake. Failures other than FailedPrecondition (the job was rolled
-// back or stopped; nothing of this generation counts any more) mean that the job cannot go on.
+// All methods are called on one thread, except Wake.
+//
+// Errors: FailedPrecondition means that the job was rolled back or stopped, so the results of this
+// generation are void. Any other error means that the job cannot continue on this worker.
 class Strategy {
  public:
   struct Step {
     int64_t batch = 0;
     int64_t examples = 0;
-    // The worker has done something else since the last step: values may be old.
+    // The worker did something else since the last step, so its values may be stale.
     bool after_idle = false;
-    // Gets the time of kWaitPhase and kPullPhase, if it is there.
+    // Records kWaitPhase and kPullPhase, unless null.
     SpanRecorder* recorder = nullptr;
   };
 
   enum class Ready {
     kYes,
-    kAbandoned,  // should_abandon said so; nothing has begun.
-    kSettled,    // The batch is settled already, by somebody else; nothing has begun.
+    kAbandoned,  // should_abandon returned true; the step has not begun.
+    kSettled,    // Another worker's gradients of the batch are applied; the step has not begun.
   };
 
-  // A batch is settled: its gradients have been applied, everywhere. Called once for each step that
-  // ended, on any thread, perhaps before EndStep returns; must not block.
+  // Called when a batch is applied: every ps has applied its gradients. Called at most once for
+  // each step that ended, on any thread, possibly before EndStep returns. Must not block.
   using OnSettled = std::function<void(const proto::BatchRecord&)>;
 
   virtual ~Strategy() = default;
 
-  // Makes the executor's values fresh enough for the step; blocks until they are. While it waits it
-  // asks should_abandon now and then, and after each Wake.
+  // Makes the executor's values as fresh as the consistency mode requires, and blocks until they
+  // are. While it waits it calls should_abandon periodically and after each Wake.
   virtual absl::StatusOr<Ready> BeginStep(const Step& step,
                                           absl::FunctionRef<bool()> should_abandon) = 0;
 
-  // The executor's gradient of this variable is complete, and stays as it is until EndStep.
+  // The executor's gradient of this variable is complete. It does not change until EndStep.
   virtual void OnGradient(int variable) = 0;
 
-  // `record` is what OnSettled is called with, now or later.
+  // Ends the step. OnSettled is called with `record` once the batch is applied, now or later.
   virtual absl::Status EndStep(const proto::BatchRecord& record) = 0;
 
-  // Makes a BeginStep that waits ask should_abandon. Any thread.
+  // Makes a BeginStep that waits call should_abandon. Callable from any thread.
   virtual void Wake() = 0;
 };
 

@@ -14,31 +14,36 @@
 
 namespace cairn::worker {
 
-// A worker's part in clipping the norms of updates that several batches make: from the sums of
-// squares that the ps find in an update's blocks to what each block is multiplied with. A pure
-// function of these sums: whichever worker of the update is first, it says the same. Thread-safe.
+// A worker's part in clipping updates of several batches by norm. The ps reduce an update and reply
+// with the sum of squares of each block; this class computes the factor for each block from them.
+// The factors are a pure function of the sums, so all workers of an update compute the same ones
+// and the ps may take them from any of them.
+//
+//   Sums sums = norms.None(); norms.Add(blocks, reply, &sums) for every reply; norms.Scales(sums)
+//
+// Thread-safe; a Sums is not.
 class UpdateNorms {
  public:
-  // What is known of one update.
+  // The replies of one update so far.
   struct Sums {
     std::vector<nn::SquareSum> of_variables;
-    // It is in already, everywhere: the sums are not complete and nothing is left to do.
+    // The update is applied already: the sums are incomplete and no scales are needed.
     bool settled = false;
   };
 
-  // `model` and `table` must outlive it.
+  // `model` and `table` must outlive the object.
   UpdateNorms(const nn::GradientClip& clip, const nn::Model* model, const BlockTable* table)
       : clip_(clip), model_(*model), table_(*table) {}
 
   Sums None() const { return {std::vector<nn::SquareSum>(table_.variable_count())}; }
 
-  // Adds what a ps answered to a push of these blocks, with a gradient and without. INTERNAL: the
-  // reply is not one to these blocks.
+  // Adds the reply of a ps to a push of `blocks`, which include those without a gradient. Internal:
+  // the reply does not match the blocks.
   absl::Status Add(absl::Span<const uint32_t> blocks, const proto::PushReplyHeader& reply,
                    Sums* sums) const;
 
-  // By ps, for all blocks that are pushed, when the replies of all of them were added. Moving
-  // statistics neither count nor are scaled.
+  // The scales of all pushed blocks, by ps. Requires that the replies for all of them were added.
+  // Moving statistics are neither counted nor scaled.
   std::vector<proto::UpdateScales> Scales(const Sums& sums) const;
 
  private:

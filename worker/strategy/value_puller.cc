@@ -22,6 +22,8 @@ absl::StatusOr<ValuePuller::Outcome> ValuePuller::Pull(
     error_ = absl::OkStatus();
   }
   for (const BlockTable::Request& request : requests) Send(header, request, destination);
+  // Waits for all replies even after a cancellation: until then the client may write to the
+  // destinations.
   bool abandoned = false;
   bool cancelled = false;
   while (!WaitForReplies()) {
@@ -31,6 +33,7 @@ absl::StatusOr<ValuePuller::Outcome> ValuePuller::Pull(
       client_->Cancel(group_);
     }
   }
+  // In this order: requests that were cancelled because the outcome was known report errors too.
   MutexLock lock(&mutex_);
   if (settled_) return Outcome::kSettled;
   if (abandoned) return Outcome::kAbandoned;

@@ -15,32 +15,36 @@
 
 namespace cairn::worker {
 
-// Fetches values from all parameter servers at once. One Pull at a time; Wake from any thread.
+// Pulls values from all parameter servers in parallel. One Pull at a time; Wake from any thread.
 class ValuePuller {
  public:
   enum class Outcome { kValues, kAbandoned, kSettled };
   using Destination = absl::FunctionRef<absl::Span<float>(uint32_t block)>;
 
-  // `group` is cancelled when a pull is abandoned: it must be this puller's alone. `client` and
-  // `table` must outlive it.
+  // `group` is cancelled when a pull is abandoned, so no other object may use it. `client` and
+  // `table` must outlive the puller.
   ValuePuller(cluster::PsClient* client, const BlockTable* table, cluster::PsClient::Group group)
       : client_(client), table_(table), group_(group) {}
 
-  // `header` says job, generation and source. Blocks until every request is answered; the
-  // destinations are not written afterwards. Unless the outcome is kValues some of them may have
-  // been. While it waits it asks should_abandon every 50 ms, and after each Wake.
+  // Sends `requests` and blocks until every one is answered or cancelled. `header` has the job, the
+  // generation, and the batch or cut. `destination` returns the memory for a block's values; it is
+  // not written after Pull returns. If the outcome is not kValues, some destinations may have been
+  // written. While it waits it calls should_abandon every 50 ms and after each Wake. Returns the
+  // first error of a request; Internal for a malformed reply.
   absl::StatusOr<Outcome> Pull(const proto::PullHeader& header,
                                const std::vector<BlockTable::Request>& requests,
                                Destination destination, absl::FunctionRef<bool()> should_abandon);
 
+  // Makes a Pull that waits call should_abandon.
   void Wake();
 
  private:
   void Send(const proto::PullHeader& header, const BlockTable::Request& request,
             Destination destination);
   void OnReply(const BlockTable::Request& request, absl::StatusOr<proto::PullReplyHeader> reply);
-  // False when a look at should_abandon is due.
+  // Returns true if all replies are in, and false if should_abandon or CanStop must be checked.
   bool WaitForReplies();
+  // Whether the outcome is known, so that the remaining requests can be cancelled.
   bool CanStop();
 
   cluster::PsClient* const client_;
