@@ -12,7 +12,7 @@
 namespace cairn::worker {
 namespace {
 
-// What ForEachRow reads at a time.
+// The size of the pieces that ForEachRow reads.
 constexpr int64_t kScanBytes = int64_t{4} << 20;
 
 struct TypeRow {
@@ -56,7 +56,7 @@ void WithType(ElementType type, Function function) {
   return function(float{});
 }
 
-// Elements need not be aligned.
+// Elements in a file may be unaligned.
 template <typename T>
 T Load(const char* at) {
   T value;
@@ -74,7 +74,7 @@ using Bits = std::conditional_t<
     kBytes == 1, uint8_t,
     std::conditional_t<kBytes == 2, uint16_t, std::conditional_t<kBytes == 4, uint32_t, uint64_t>>>;
 
-// By whole words, which the compiler does many at a time.
+// Swaps whole words, which the compiler vectorizes.
 template <typename T>
 T LoadBigEndian(const char* at) {
   return std::bit_cast<T>(Turned(Load<Bits<sizeof(T)>>(at)));

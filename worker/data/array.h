@@ -30,36 +30,38 @@ enum class ElementType {
 };
 
 int64_t ElementBytes(ElementType type);
-// NumPy's name: "uint8".
+// NumPy's name of the type, such as "uint8".
 const char* ElementName(ElementType type);
 
-// Rows of numbers as data files have them: of one type and shape, one file's rows after the
-// other's, in the files' own types and order of bytes. The first axis counts the rows. A value;
-// reading is thread-safe.
+// An array of numbers in one or more data files, in the files' own type and byte order. The first
+// axis counts the rows; the rows of one file follow those of the previous one. Copies share the
+// data. Reading is thread-safe.
+//
+//   array.Row(i, &scratch), then RowToFloats, RowToInts or RowToDoubles on the result
 class Array {
  public:
-  // How one file's rows lie in it.
+  // The position and encoding of the rows in a file.
   struct Layout {
     ElementType type = ElementType::kFloat32;
-    nn::Shape row_shape;  // Nothing negative.
-    uint64_t offset = 0;  // Of the first row.
-    int64_t stride = 0;   // Bytes from one row to the next; 0: rows follow each other at once.
+    nn::Shape row_shape;  // No size is negative.
+    uint64_t offset = 0;  // Of the first row, in bytes.
+    int64_t stride = 0;   // Bytes from one row to the next; 0: rows are contiguous.
     bool big_endian = false;
-    bool planes = false;  // The last axis is the outermost in the file.
+    bool planes = false;  // Channels first: the last axis is the outermost in the file.
   };
 
   Array() = default;
-  // `rows` rows, all within the file.
+  // All `rows` rows must be within the file.
   Array(std::shared_ptr<const FileBytes> file, int64_t rows, const Layout& layout);
 
-  // Adds the rows of `other` behind these. InvalidArgument, naming both files: of another type or
-  // shape.
+  // Appends the rows of `other`. InvalidArgument, naming both files, if its type, byte order or row
+  // shape differs.
   absl::Status Append(const Array& other);
 
   int64_t rows() const { return ends_.empty() ? 0 : ends_.back(); }
   const nn::Shape& row_shape() const { return layout_.row_shape; }
   ElementType type() const { return layout_.type; }
-  // Of one row.
+  // The number of elements of one row.
   int64_t elements() const { return elements_; }
   // "uint8 (60000, 28, 28)".
   std::string ToString() const;
@@ -67,25 +69,25 @@ class Array {
   const std::string& file() const { return parts_.front().file->name(); }
   bool in_memory() const;
 
-  // "FILE, row 7", counted from 0 in its file.
+  // "FILE, row 7", for messages. The row is counted from 0 within its file.
   std::string Place(int64_t row) const;
 
-  // The bytes of a row as they stand in the file, to be given to RowToFloats or RowToInts; in
-  // memory or in `*scratch`. DataLoss as FileBytes::Read.
+  // Returns the bytes of a row as in the file, for the RowTo functions. They are in memory, or in
+  // `*scratch` until it changes. DataLoss as FileBytes::Read.
   absl::StatusOr<const char*> Row(int64_t row, std::string* scratch) const;
 
-  // Visits all rows in order, reading much at a time; ends with the first error.
+  // Visits all rows in order, reading large pieces; stops at the first error.
   absl::Status ForEachRow(
       absl::FunctionRef<absl::Status(int64_t row, const char* bytes)> visit) const;
 
-  // A row's elements, as float times `scale` (the product is rounded once) or as int32 (all must be
-  // whole numbers of 32 bits).
+  // Convert the elements of a row and write elements() values to `out`. RowToFloats multiplies by
+  // `scale` and rounds the product once. RowToInts requires integers of 32 bits.
   void RowToFloats(const char* row, double scale, float* out) const;
   void RowToInts(const char* row, int32_t* out) const;
-  // Exact but for whole numbers beyond 2^53.
+  // Exact except for integers above 2^53.
   void RowToDoubles(const char* row, double* out) const;
 
-  // DataLoss: a file on disk was changed.
+  // DataLoss: a file on disk has changed since it was opened.
   absl::Status CheckUnchanged() const;
 
  private:
@@ -103,11 +105,11 @@ class Array {
   int64_t elements_ = 0;
   int64_t row_bytes_ = 0;
   std::vector<Part> parts_;
-  std::vector<int64_t> ends_;  // Behind the last row of each part.
+  std::vector<int64_t> ends_;  // One past the last row of each part.
 };
 
-// InvalidArgument, naming the file: its rows have no elements. A few bytes could promise any number
-// of such rows, and reading them would not end.
+// InvalidArgument, naming the file, if rows have no elements. The header of a small file could
+// declare any number of such rows, and reading them would not end.
 absl::Status CheckRowsHoldSomething(const FileBytes& file, int64_t rows,
                                     const Array::Layout& layout);
 

@@ -11,7 +11,9 @@ namespace {
 template <typename IsWrong>
 absl::StatusOr<std::optional<FoundElement>> Find(const Array& array, IsWrong is_wrong) {
   std::optional<FoundElement> found;
-  if (array.rows() == 0) return found;  // Only rows that are there are known to fit into memory.
+  // The size of a row is not checked against the file if there are no rows, so it may not fit into
+  // memory.
+  if (array.rows() == 0) return found;
   std::vector<double> values(array.elements());
   CAIRN_RETURN_IF_ERROR(array.ForEachRow([&](int64_t row, const char* bytes) {
     if (found) return absl::OkStatus();
@@ -28,7 +30,7 @@ bool IsFloat(ElementType type) {
   return type == ElementType::kFloat32 || type == ElementType::kFloat64;
 }
 
-// Types of whole numbers all of which are 32-bit ones.
+// Integer types all of whose values fit into int32.
 bool IsNarrow(ElementType type) {
   return !IsFloat(type) && type != ElementType::kUint32 && ElementBytes(type) <= 4;
 }

@@ -9,22 +9,24 @@
 
 namespace cairn::worker {
 
-// An element that is not as it should be.
+// Searches of an array for elements that are not valid.
+
+// An invalid element.
 struct FoundElement {
   int64_t row = 0;      // In the array.
   int64_t element = 0;  // In the row.
   double value = 0;
 };
 
-// Each reads the whole array and returns the first element that is wrong, if there is one. Errors
-// are Array::ForEachRow's.
+// Each function reads the whole array, unless its type excludes invalid elements, and returns the
+// first invalid element, if any. Errors as Array::ForEachRow's.
 
-// Not a whole number of 32 bits.
+// Finds an element that is not an integer of 32 bits.
 absl::StatusOr<std::optional<FoundElement>> FindNotInt32(const Array& array);
-// Below `least` or above `most`, or NaN.
+// Finds an element below `least` or above `most`, or NaN.
 absl::StatusOr<std::optional<FoundElement>> FindOutside(const Array& array, double least,
                                                         double most);
-// NaN or infinite as a float32, multiplied by `scale`.
+// Finds an element that, multiplied by `scale`, is NaN or infinite as a float32.
 absl::StatusOr<std::optional<FoundElement>> FindNotFinite(const Array& array, double scale);
 
 }  // namespace cairn::worker

@@ -12,10 +12,10 @@
 namespace cairn::worker {
 namespace {
 
-// Threads that wait for the disk, not for a core.
+// Independent of the number of cores: these threads wait for the disk.
 constexpr int kReaders = 8;
 
-// What would end the process if a thread of its own threw it.
+// Turns std::bad_alloc into a status. An exception that leaves a thread would end the process.
 absl::Status OrNoMemory(absl::FunctionRef<absl::Status()> work) {
   try {
     return work();
@@ -36,7 +36,7 @@ BatchLoader::BatchLoader(std::shared_ptr<const Dataset> dataset, BatchOrder orde
   thread_ = std::thread([this] { Run(); });
 }
 
-// All that will be needed, so that a lack of memory shows before the first batch.
+// Reserves all memory, so that a lack of it is found before the first batch.
 void BatchLoader::Reserve(LoadedBatch* batch) const {
   const int64_t examples = std::min(order_.batch_size(), dataset_->examples());
   batch->inputs.resize(dataset_->inputs());
@@ -53,7 +53,7 @@ void BatchLoader::Reserve(LoadedBatch* batch) const {
 BatchLoader::~BatchLoader() {
   {
     MutexLock lock(&mutex_);
-    // A batch that is being assembled is finished first: Run looks at the stage afterwards.
+    // Run finishes a batch in progress and then checks the stage.
     stage_ = Stage::kStopped;
     changed_.NotifyAll();
   }
@@ -74,7 +74,7 @@ absl::Status BatchLoader::Assemble(int64_t number, LoadedBatch* batch,
   if (dataset_->has_weights()) batch->weights.resize(batch->examples);
   if (readers_ == nullptr) return Read(*indices, 0, indices->size(), batch);
   CAIRN_RETURN_IF_ERROR(ReadInPieces(*indices, batch));
-  // Afterwards: a change while the batch was read is seen.
+  // Checked after reading, so that a change during the read is found.
   return dataset_->CheckUnchanged();
 }
 
@@ -95,6 +95,7 @@ absl::Status BatchLoader::Read(const std::vector<int64_t>& indices, size_t first
 }
 
 absl::Status BatchLoader::ReadInPieces(const std::vector<int64_t>& indices, LoadedBatch* batch) {
+  // Pieces are disjoint ranges of the batch, so the readers need no lock.
   const size_t size = (indices.size() + kReaders - 1) / kReaders;
   const size_t pieces = (indices.size() + size - 1) / size;
   std::vector<absl::Status> statuses(pieces);
@@ -109,7 +110,7 @@ absl::Status BatchLoader::ReadInPieces(const std::vector<int64_t>& indices, Load
     try {
       readers_->Submit(read);
     } catch (const std::bad_alloc&) {
-      read();  // Others are on their way: they have to be waited for.
+      read();  // Not thrown: the submitted pieces use local variables until `done` is reached.
     }
   }
   done.wait();
@@ -119,6 +120,7 @@ absl::Status BatchLoader::ReadInPieces(const std::vector<int64_t>& indices, Load
 
 std::optional<absl::Status> BatchLoader::TakeStaged(int64_t batch) {
   MutexLock lock(&mutex_);
+  // Waits even if the staged batch is another one: the thread is still writing to it.
   while (stage_ == Stage::kAsked) changed_.Wait(&mutex_);
   if (stage_ != Stage::kReady || staged_number_ != batch) return std::nullopt;
   std::swap(current_, staged_);
@@ -129,6 +131,7 @@ std::optional<absl::Status> BatchLoader::TakeStaged(int64_t batch) {
 absl::StatusOr<const LoadedBatch*> BatchLoader::Get(int64_t batch, std::optional<int64_t> next) {
   const std::optional<absl::Status> staged = TakeStaged(batch);
   CAIRN_RETURN_IF_ERROR(staged ? *staged : Assemble(batch, &current_, &indices_));
+  // Only now: TakeStaged swapped the buffers, so staged_ is free.
   if (next) {
     MutexLock lock(&mutex_);
     staged_number_ = *next;

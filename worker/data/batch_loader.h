@@ -17,31 +17,33 @@
 
 namespace cairn::worker {
 
-// A batch in the layout that the executor takes.
+// A batch in the layout of nn::Executor::Batch: examples are contiguous.
 struct LoadedBatch {
   int64_t batch = -1;
   int64_t examples = 0;
-  // One per model input; elements of 4 bytes.
+  // One for each model input; elements of 4 bytes.
   std::vector<std::vector<std::byte>> inputs;
-  // One per model output; none if the data have no labels.
+  // One for each model output; empty if the data have no labels.
   std::vector<std::vector<std::byte>> labels;
-  std::vector<float> weights;  // Of the examples; empty: all count alike.
+  std::vector<float> weights;  // Of the examples; empty: each has weight 1.
 };
 
-// Assembles batches, and the one that is needed next on a thread of its own while the caller
-// computes. Get belongs to one thread.
+// Assembles batches from a dataset, with double buffering: a thread of the loader assembles the
+// next batch while the caller computes on the current one. Get belongs to one thread.
 class BatchLoader {
  public:
-  // Data on disk are read by several threads at a time. Throws std::bad_alloc.
+  // Reserves memory for two batches; throws std::bad_alloc. Data on disk are read by several
+  // threads in parallel.
   BatchLoader(std::shared_ptr<const Dataset> dataset, BatchOrder order);
   ~BatchLoader();
   BatchLoader(const BatchLoader&) = delete;
   BatchLoader& operator=(const BatchLoader&) = delete;
 
-  // The batch, which stays valid until the next Get. Does not wait if it was the `next` of the Get
-  // before and is ready, else assembles it at once. `next` is the batch that will probably be asked
-  // for next, if that is known. Errors as Dataset::ReadInput and CheckUnchanged; ResourceExhausted,
-  // or std::bad_alloc where this thread met it: no memory.
+  // Returns the batch, which stays valid until the next Get. Returns at once if it was the `next`
+  // of the previous Get and is ready; waits for it if it is being assembled; else assembles it.
+  // `next` is the batch of the next Get, as far as is known. Errors as Dataset::ReadInput and
+  // CheckUnchanged. Lack of memory is ResourceExhausted on the loader's threads and std::bad_alloc
+  // on the caller's.
   absl::StatusOr<const LoadedBatch*> Get(int64_t batch, std::optional<int64_t> next);
 
  private:
@@ -52,7 +54,7 @@ class BatchLoader {
   absl::Status Read(const std::vector<int64_t>& indices, size_t first, size_t count,
                     LoadedBatch* batch) const;
   absl::Status ReadInPieces(const std::vector<int64_t>& indices, LoadedBatch* batch);
-  // The status of the staged batch, if it is this one.
+  // Waits for the staged batch. If it is `batch`, makes it the current one and returns its status.
   std::optional<absl::Status> TakeStaged(int64_t batch);
   void Run();
 
@@ -61,14 +63,14 @@ class BatchLoader {
   // Null: the data are in memory.
   std::unique_ptr<ThreadPool> readers_;
 
-  // Of Get's thread.
+  // Belong to the thread that calls Get.
   LoadedBatch current_;
   std::vector<int64_t> indices_;
 
   Mutex mutex_;
   ConditionVariable changed_;
   Stage stage_ ABSL_GUARDED_BY(mutex_) = Stage::kIdle;
-  // The thread's while stage_ is kAsked (but for `batch`, its number), else Get's.
+  // Belongs to thread_ while stage_ is kAsked, else to the thread that calls Get.
   LoadedBatch staged_;
   int64_t staged_number_ ABSL_GUARDED_BY(mutex_) = -1;
   absl::Status staged_status_ ABSL_GUARDED_BY(mutex_);

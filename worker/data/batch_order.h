@@ -8,24 +8,26 @@
 
 namespace cairn::worker {
 
-// Which examples a batch has: a pure function of the job's plan and the batch's number, the same
-// whoever asks. Batches are numbered through the whole job; every epoch has each example exactly
-// once, in a new order if the job shuffles, and its last batch may be smaller. Immutable.
+// Determines the examples of each batch. The result is a pure function of the job's plan and the
+// batch's number, so it is the same on all workers and after a restart. Batches are numbered
+// consecutively through the whole job. Every epoch has each example exactly once, in a new order if
+// the job shuffles; its last batch may be smaller. Immutable, thread-safe.
 class BatchOrder {
  public:
-  // `examples` and `batch_size` are positive. `shuffle_block`: 0, or the block of BlockPermutation.
+  // `examples` and `batch_size` must be positive. `shuffle_block`: the block size of
+  // BlockPermutation, or 0 to shuffle all examples.
   BatchOrder(int64_t examples, int64_t batch_size, bool shuffle, uint64_t seed,
              int64_t shuffle_block = 0);
 
-  // Of the training batches.
+  // The order of the training batches.
   static BatchOrder OfPlan(const proto::JobPlan& plan);
-  // Of the validation batches: one epoch, in file order.
+  // The order of the validation batches: one epoch, not shuffled.
   static BatchOrder OfValidation(const proto::JobPlan& plan);
 
   int64_t batches_per_epoch() const { return batches_per_epoch_; }
   int64_t batch_size() const { return batch_size_; }
 
-  // The indices of the examples of batch `batch` >= 0.
+  // Sets `*indices` to the examples of batch `batch` >= 0.
   void ExamplesOf(int64_t batch, std::vector<int64_t>* indices) const;
 
  private:

@@ -13,12 +13,13 @@ BlockPermutation::BlockPermutation(int64_t size, int64_t block, uint64_t key)
       short_place_(blocks_.IndexOf(blocks_.size() - 1)),
       lacking_((block_ - size % block_) % block_) {}
 
-// How many numbers stand in the first `place` blocks of the order.
+// The number of integers in the first `place` blocks of the permuted order.
 int64_t BlockPermutation::NumbersBefore(int64_t place) const {
   return place * block_ - (place > short_place_ ? lacking_ : 0);
 }
 
-// The block, as a place in the order, to which a number at `index` belongs.
+// The position of the block that contains index `index` of the permuted order. Only the short block
+// shifts the indices behind it, so one correction suffices.
 int64_t BlockPermutation::PlaceOf(int64_t index) const {
   const int64_t place = index / block_;
   return index < NumbersBefore(place + 1) ? place : place + 1;

@@ -7,19 +7,21 @@
 
 namespace cairn::worker {
 
-// A pseudo-random order of the numbers below `size` in which neighbours come from few places: the
-// numbers are cut into blocks of `block` consecutive ones (the last may be smaller), the blocks are
-// put in a random order, and the numbers of each kBlocksMixed blocks that follow each other there
-// in a random order of their own. Whoever reads along it needs kBlocksMixed blocks at a time. A
-// pure function of (size, block, key) without memory, any value in constant time.
+// A pseudo-random permutation of the integers in [0, size) with locality, for shuffling data on
+// disk. The integers are divided into blocks of `block` consecutive ones (the last may be smaller).
+// The blocks are permuted, and then the integers within each group of kBlocksMixed adjacent blocks.
+// A sequential reader accesses only kBlocksMixed blocks at a time.
+//
+// A pure function of (size, block, key). It takes no memory, and each value takes constant time.
+// Immutable, thread-safe.
 class BlockPermutation {
  public:
   static constexpr int64_t kBlocksMixed = 32;
 
-  // `size` and `block` are positive.
+  // `size` and `block` must be positive.
   BlockPermutation(int64_t size, int64_t block, uint64_t key);
 
-  // 0 <= index < size.
+  // The value at `index`, 0 <= index < size.
   int64_t At(int64_t index) const;
 
  private:
@@ -29,7 +31,8 @@ class BlockPermutation {
   int64_t block_;
   uint64_t key_;
   Permutation blocks_;
-  // Where the last block stands among the others, and how many numbers it lacks.
+  // The position of the last block in the permuted order, and the number of integers that it is
+  // short of a full block.
   int64_t short_place_;
   int64_t lacking_;
 };

@@ -9,12 +9,13 @@
 
 namespace cairn::worker {
 
-// How CIFAR's binary versions (https://www.cs.toronto.edu/~kriz/cifar.html) put an example: some
-// bytes of labels, then 3072 of the image: 1024 red, 1024 green, 1024 blue, each row by row.
+// A variant of CIFAR's binary format (https://www.cs.toronto.edu/~kriz/cifar.html). An example is
+// some label bytes and 3072 bytes of the image: 1024 red, 1024 green and 1024 blue, each in
+// row-major order.
 struct CifarKind {
   const char* name;
-  int label_bytes;  // Before the image.
-  int label;        // Which of them is the label.
+  int label_bytes;  // The number of label bytes before the image.
+  int label;        // The index of the label among them.
   int classes;
 };
 
@@ -27,8 +28,8 @@ struct CifarArrays {
   Array labels;  // uint8 (rows,).
 };
 
-// InvalidArgument: not a whole number of examples, or a label that the kind has not, which is how
-// other files show.
+// InvalidArgument: the size is not a multiple of an example's, or a label is not below
+// kind.classes. The format has no signature, so these checks are what detects other files.
 absl::StatusOr<CifarArrays> ReadCifarFile(std::shared_ptr<const FileBytes> file,
                                           const CifarKind& kind);
 

@@ -16,7 +16,7 @@
 namespace cairn::worker {
 namespace {
 
-// The statistics travel with the job's plan.
+// The statistics are part of the job's plan, which is sent to every task.
 constexpr int64_t kStandardizedMax = 65536;
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
@@ -41,7 +41,8 @@ absl::Status CheckFinite(const Array& array, double scale) {
                             ", not a finite float32; say \"allow_nan\": true to train on it"));
 }
 
-// What labels stand in the files as: numbers of classes, or what the loss takes.
+// The type of the labels in the files: class numbers for one-hot labels, else the type that the
+// loss takes.
 proto::DataType LabelType(const proto::DataSource& source, const nn::Model::Output& output,
                           const nn::Loss& loss) {
   return job::IsOneHot(source, output.name) ? proto::INT32 : loss.label_type();
@@ -52,7 +53,7 @@ struct Bounds {
   double most = kInfinity;
 };
 
-// What labels may be; the losses that take any number have no bounds.
+// The valid range of labels. Regression losses have none.
 Bounds LabelBounds(const nn::Loss& loss, const nn::Shape& output, bool classes) {
   if (classes) return {0, output.empty() ? 0.0 : static_cast<double>(output.back() - 1)};
   if (loss.name() == "binary_crossentropy" || loss.name() == "categorical_crossentropy") {
@@ -74,7 +75,7 @@ absl::Status CheckLabelRange(const Array& labels, const nn::Loss& loss, const nn
                    loss.name(), ", model output ", nn::ShapeText(output), "), found ", bad->value));
 }
 
-// Whether an example of shape `data` is one of shape `wanted`, but perhaps for a last axis of 1.
+// Whether an example of shape `data` has shape `wanted`, except possibly for a last axis of 1.
 bool FitsInput(const nn::Shape& data, nn::Shape wanted) {
   if (data == wanted) return true;
   if (wanted.empty() || wanted.back() != 1) return false;
@@ -103,6 +104,7 @@ absl::StatusOr<Dataset> Dataset::Create(SourceArrays arrays, const proto::DataSo
                                                    arrays.labels.size()));
   }
   Dataset dataset;
+  // Labels come before inputs: their number is the number of examples that inputs must match.
   dataset.count_ = arrays.labels[0].rows();
   for (size_t i = 0; i < arrays.labels.size(); ++i) {
     CAIRN_RETURN_IF_ERROR(dataset.AddLabels(std::move(arrays.labels[i]), source, model.outputs()[i],
@@ -278,7 +280,7 @@ absl::Status Dataset::ReadColumn(const Column& column, absl::Span<const int64_t>
   for (const int64_t index : indices) {
     CAIRN_ASSIGN_OR_RETURN(const char* row, column.array.Row(RowOf(index), &scratch));
     if (!ConvertRow(column, row, at)) {
-      // All were looked at when the file was opened (CheckLabelRange).
+      // CheckLabelRange accepted all labels when the file was opened, so the file has changed.
       return absl::DataLossError(
           absl::StrCat("data file ", column.array.Place(RowOf(index)),
                        ": its label is none of the ", column.one_hot,
@@ -326,6 +328,7 @@ absl::StatusOr<std::vector<proto::DataPlan::Standardization>> Dataset::Measure(
     std::vector<float> values(column.elements);
     CAIRN_RETURN_IF_ERROR(column.array.ForEachRow([&](int64_t row, const char* bytes) {
       if (!is_training(row)) return absl::OkStatus();
+      // Scaled first: standardization applies to the scaled values.
       column.array.RowToFloats(bytes, column.preprocessing.scale(), values.data());
       moments.Add(values);
       return absl::OkStatus();

@@ -21,73 +21,75 @@
 
 namespace cairn::worker {
 
-// The examples of a data source, checked against the model and the losses that they are for. Files
-// keep their types; examples are converted when they are read. Immutable, thread-safe; copies share
-// the data.
+// The examples of a data source, checked against the model and its losses. Data keep the types that
+// they have in the files; examples are converted when they are read.
+//
+// Immutable, thread-safe. Copies share the data.
 class Dataset {
  public:
-  // What the labels of each output are wanted in: class numbers, or the loss's own type.
+  // The type in which the labels of each output are read: INT32 for class numbers, else the type
+  // that the loss takes.
   static std::vector<proto::DataType> LabelTypes(const proto::DataSource& source,
                                                  const nn::Model& model,
                                                  const nn::Objective& objective);
 
-  // A last axis of 1 that the model has and the data lack is added. Everything that can be wrong
-  // with the data is found here, none of it later: InvalidArgument names the file, the row, what
-  // was expected and what was found. `plan` has what the inspection found. `model` and `objective`,
-  // which is for it, are not kept.
+  // Checks all of the data: only errors of the disk, and files that change later, are found after
+  // Create. Adds a last axis of size 1 if the model has one and the data lack it. `plan` is the
+  // result of the inspection. `objective` belongs to `model`; neither is kept. InvalidArgument
+  // names the file, the row, the expected and the found value.
   static absl::StatusOr<Dataset> Create(SourceArrays arrays, const proto::DataSource& source,
                                         const proto::DataPlan& plan, const nn::Model& model,
                                         const nn::Objective& objective);
 
-  // The same for inputs alone: whatever labels and weights there are is left aside.
+  // As Create, for the inputs alone. Ignores labels and weights.
   static absl::StatusOr<Dataset> CreateInputs(SourceArrays arrays, const proto::DataSource& source,
                                               const proto::DataPlan& plan, const nn::Model& model);
 
-  // `count` of the examples, from `first` on, in the order of `order` or, without, of the files.
+  // The examples [first, first + count) in the order of `order`, or of the files if it is none.
   Dataset Part(int64_t first, int64_t count, std::optional<Permutation> order) const;
 
   int64_t examples() const { return count_; }
   int inputs() const { return static_cast<int>(features_.size()); }
-  // Elements of one example; all are of 4 bytes.
+  // The number of elements of one example; each has 4 bytes.
   int64_t input_elements(int input) const { return features_[input].elements; }
-  // How many of the model's outputs there are labels for: all of them, or none.
+  // The number of outputs with labels: all of the model's, or 0.
   int outputs() const { return static_cast<int>(labels_.size()); }
   int64_t label_elements(int output) const { return labels_[output].elements; }
-  // Whether examples have weights; else all count alike.
+  // Whether examples have weights; otherwise each has weight 1.
   bool has_weights() const { return weights_.has_value(); }
-  // Else examples are read from disk.
+  // Whether all data are in memory; otherwise reads access the disk.
   bool in_memory() const;
 
-  // Copies the examples at `indices` (each below examples()), one after the other, into
-  // indices.size() * input_elements(input) elements of the type that the model's input has.
-  // DataLoss: the disk's error, or a file that became shorter or whose classes have changed.
+  // Copies the examples at `indices` (each below examples()) to `out`, contiguously: shape
+  // (indices.size(), input_elements(input)), of the type of the model's input. DataLoss: an error
+  // of the disk, or a file that became shorter or has other classes than before.
   absl::Status ReadInput(int input, absl::Span<const int64_t> indices, void* out) const;
-  // The same for an output's labels, in its loss's label_type().
+  // As ReadInput, for the labels of an output, of its loss's label_type().
   absl::Status ReadLabels(int output, absl::Span<const int64_t> indices, void* out) const;
-  // One float32 for each. Only if has_weights().
+  // Copies one weight for each example. Requires has_weights().
   absl::Status ReadWeights(absl::Span<const int64_t> indices, float* out) const;
 
-  // DataLoss: a file from which examples are read was changed since it was inspected.
+  // DataLoss: a file from which examples are read has changed since it was opened.
   absl::Status CheckUnchanged() const;
 
-  // The statistics by which each input is standardized, over those of the files' rows of which
-  // `is_training` says so: empty ones for inputs of whole numbers. Reads everything.
+  // Computes the mean and variance for standardizing each input, over the rows for which
+  // `is_training` returns true. Empty for inputs of integers. Reads all rows.
   absl::StatusOr<std::vector<proto::DataPlan::Standardization>> Measure(
       const nn::Model& model, const std::function<bool(int64_t row)>& is_training) const;
 
  private:
-  // An array together with how it is to be read.
+  // An array and the conversion of its rows.
   struct Column {
     Array array;
     proto::DataType type = proto::FLOAT32;
     int64_t elements = 0;
     job::Preprocessing preprocessing;
-    // Above 0: whole numbers become vectors of so many elements.
+    // Above 0: integers are converted to one-hot vectors of this size.
     int64_t one_hot = 0;
   };
 
   Dataset() = default;
-  // False: a class of a one-hot column is none of its classes. Nothing is written there then.
+  // Returns false if a one-hot column has a number outside its classes; `out` is then incomplete.
   static bool ConvertRow(const Column& column, const char* row, void* out);
   absl::Status ReadColumn(const Column& column, absl::Span<const int64_t> indices, void* out) const;
   absl::Status AddInputs(std::vector<Array> arrays, const proto::DataSource& source,
@@ -98,6 +100,7 @@ class Dataset {
                          const nn::Model::Output& output, const nn::Loss& loss);
   absl::Status SetWeights(Array array);
   std::vector<const Array*> Arrays() const;
+  // The row of the files that example `index` of this dataset is.
   int64_t RowOf(int64_t index) const;
 
   std::vector<Column> features_;

@@ -35,7 +35,7 @@ std::optional<ElementType> TypeOf(uint8_t code) {
   }
 }
 
-// Exactly `bytes` bytes from `offset`, which are the file's `what`.
+// Reads `bytes` bytes at `offset`. `what` names them in the error.
 absl::StatusOr<std::string> ReadHeader(const FileBytes& file, uint64_t offset, uint64_t bytes,
                                        const char* what) {
   const uint64_t there = std::min(bytes, file.size() - std::min(offset, file.size()));
@@ -58,7 +58,7 @@ nn::Shape ShapeOf(std::string_view bytes) {
   return shape;
 }
 
-// Whether the elements fill the file exactly.
+// Checks that the elements fill the rest of the file exactly.
 absl::Status CheckSize(const FileBytes& file, ElementType type, const nn::Shape& shape,
                        uint64_t offset) {
   const std::string array = absl::StrCat(ElementName(type), " ", nn::ShapeText(shape));
@@ -66,7 +66,7 @@ absl::Status CheckSize(const FileBytes& file, ElementType type, const nn::Shape&
   bool empty = false;
   for (const int64_t size : shape) {
     empty |= size == 0;
-    // Rows of absurd size are refused also if there are none.
+    // Skips zero sizes, so that rows of an absurd size are rejected even if there are none.
     if (size != 0 && __builtin_mul_overflow(bytes, size, &bytes)) {
       return file.Malformed(absl::StrCat("too large: ", array));
     }

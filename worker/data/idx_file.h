@@ -9,9 +9,10 @@
 
 namespace cairn::worker {
 
-// The array of a file in MNIST's format (http://yann.lecun.com/exdb/mnist, "the IDX file format"):
-// two zero bytes, a type, a number of axes, the axes as big-endian 32-bit numbers, the elements in
-// big endian. InvalidArgument names the file, what was expected and what was found.
+// Reads a file in MNIST's format (http://yann.lecun.com/exdb/mnist, "the IDX file format"): two
+// zero bytes, a type byte, the number of axes as a byte, the size of each axis as a big-endian
+// 32-bit integer, and the elements in big endian. InvalidArgument names the file, the expected and
+// the found value.
 absl::StatusOr<Array> ReadIdxFile(std::shared_ptr<const FileBytes> file);
 
 }  // namespace cairn::worker

@@ -9,8 +9,8 @@
 
 namespace cairn::worker {
 
-// The array of a NumPy .npy file (see common/npy.h for what is accepted) of at least one axis.
-// InvalidArgument names the file, what was expected and what was found.
+// Reads a NumPy .npy file with at least one axis; common/npy.h lists the accepted types.
+// InvalidArgument names the file, the expected and the found value.
 absl::StatusOr<Array> ReadNpyFile(std::shared_ptr<const FileBytes> file);
 
 }  // namespace cairn::worker

@@ -9,7 +9,7 @@ namespace cairn::worker {
 namespace {
 
 constexpr int kRounds = 8;
-// With shorter halves some orders of a handful of values are noticeably more frequent than others.
+// With shorter halves, some permutations of a few values are noticeably more frequent than others.
 constexpr int kHalfBitsMin = 4;
 
 }  // namespace
@@ -20,7 +20,7 @@ Permutation::Permutation(int64_t size, uint64_t key) : size_(size), key_(key) {
   half_bits_ = bits <= 2 * kHalfBitsMin ? kHalfBitsMin : (bits + 1) / 2;
 }
 
-// The round function, cut to a half.
+// The round function, truncated to the size of a half.
 uint64_t Permutation::Mixed(uint64_t half, int round) const {
   return RandomBits(key_, half * kRounds + round) >> 32 & ((uint64_t{1} << half_bits_) - 1);
 }

@@ -5,8 +5,9 @@
 
 namespace cairn::worker {
 
-// A pseudo-random permutation of the numbers below `size`, a pure function of (size, key). It takes
-// no memory and any of its values in constant time, so an epoch's order costs nothing to begin.
+// A pseudo-random permutation of the integers in [0, size), a pure function of (size, key). It
+// takes no memory, and each value takes constant time, so starting an epoch costs nothing.
+// Immutable, thread-safe.
 //
 // A Feistel network of 8 rounds over the smallest power of four that is at least `size` permutes
 // that larger set; values that fall outside are permuted again until they fall inside ("cycle
@@ -14,12 +15,12 @@ namespace cairn::worker {
 // on average once size > 64.
 class Permutation {
  public:
-  // `size` is positive.
+  // `size` must be positive.
   Permutation(int64_t size, uint64_t key);
 
-  // 0 <= index < size().
+  // The value at `index`, 0 <= index < size().
   int64_t At(int64_t index) const;
-  // The index at which `value` stands, 0 <= value < size().
+  // The inverse: the index of `value`, 0 <= value < size().
   int64_t IndexOf(int64_t value) const;
   int64_t size() const { return size_; }
 

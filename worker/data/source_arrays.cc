@@ -28,13 +28,14 @@ using Files = std::vector<std::string>;
 
 constexpr size_t kReadersMax = 8;
 
-// How many threads read so many files.
+// The number of threads that read this number of files.
 int ReadersOf(size_t files) {
   const size_t cores = std::max(1u, std::thread::hardware_concurrency());
   return static_cast<int>(std::min({files, kReadersMax, cores}));
 }
 
-// Calls read(file) for each file, several at a time. The first error in the files' order.
+// Calls read(file) for each file, several in parallel. Returns the first error in the order of the
+// files, so that a run reports the same error each time.
 template <typename T>
 absl::StatusOr<std::vector<T>> ReadAll(
     const Files& files, const std::function<absl::StatusOr<T>(const std::string&)>& read) {
@@ -51,7 +52,7 @@ absl::StatusOr<std::vector<T>> ReadAll(
   if (threads <= 1) {
     for (size_t i = 0; i < files.size(); ++i) read_one(i);
   } else {
-    // The destructor waits for all.
+    // The pool's destructor waits for all tasks.
     ThreadPool pool(threads, "data files", files.size());
     for (size_t i = 0; i < files.size(); ++i) pool.Submit([&read_one, i] { read_one(i); });
   }
@@ -124,7 +125,7 @@ absl::StatusOr<SourceArrays> ReadCsv(const Files& files, const proto::CsvSource&
   proto::CsvSource named = WithAllColumns(source, columns);
   if (label_types.empty()) named.clear_labels();
   const CsvEncoder encoder(named, plan, model, label_types);
-  // What cores there are beside those that read other files.
+  // Divides the cores among the files that are read in parallel.
   const int parsers = std::max(1, ReadersOf(kReadersMax) / ReadersOf(files.size()));
   using Arrays = CsvEncoder::Arrays;
   CAIRN_ASSIGN_OR_RETURN(const std::vector<Arrays> arrays,
@@ -143,8 +144,8 @@ absl::StatusOr<SourceArrays> ReadCsv(const Files& files, const proto::CsvSource&
   return result;
 }
 
-// The files of each of `parts` inputs, or outputs: of a single one the rows of all follow each
-// other.
+// The files of each of `parts` inputs or outputs. If there is only one, all names are its files,
+// and their rows follow each other. Otherwise each name belongs to one input or output.
 absl::StatusOr<std::vector<Files>> ListParts(const Files& names, size_t parts) {
   std::vector<Files> files;
   if (names.empty()) return files;

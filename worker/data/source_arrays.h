@@ -13,34 +13,36 @@
 
 namespace cairn::worker {
 
-// The files of a source, patterns expanded.
+// The files of a data source, with patterns expanded.
 struct SourceFiles {
-  // For each input of the model; of formats that have everything in one file, one list.
+  // One list for each input of the model. Formats with inputs and labels in the same file (CSV,
+  // CIFAR) have a single list.
   std::vector<std::vector<std::string>> features;
-  // For each output; none for such formats, or where there are no labels.
+  // One list for each output. Empty for such formats, and if there are no labels.
   std::vector<std::vector<std::string>> labels;
-  std::vector<std::string> weights;  // Of the examples; empty: there are none.
+  std::vector<std::string> weights;  // Of the examples; empty: each has weight 1.
 
-  // All of them in their order: inputs, then labels, then weights.
+  // All files: inputs, then labels, then weights.
   std::vector<std::string> All() const;
 };
 
 // Errors as ExpandFileNames.
 absl::StatusOr<SourceFiles> ListFiles(const proto::DataSource& source, const nn::Model& model);
 
-// The fingerprints of all of them, for the plan. Errors as FileFingerprint.
+// The fingerprints of files.All(), for the plan. Errors as FileFingerprint.
 absl::StatusOr<std::vector<uint64_t>> FingerprintFiles(const SourceFiles& files);
 
-// What a source holds, as the files have it.
+// The arrays of a source, in the types of the files.
 struct SourceArrays {
-  std::vector<Array> inputs;  // In the order of the model's.
-  std::vector<Array> labels;  // In the order of the model's outputs; none if none were wanted.
+  std::vector<Array> inputs;  // In the order of the model's inputs.
+  std::vector<Array> labels;  // In the order of the model's outputs; empty if not requested.
   std::optional<Array> weights;
 };
 
-// Reads the files, in whatever format `source` names, several at a time. `plan` has what the
-// inspection found in CSV; `label_types` are what the labels of each output are wanted in, none:
-// without labels. InvalidArgument names the file, what was expected and what was found.
+// Reads the files in the format that `source` names, several in parallel. `plan` has the columns
+// and vocabularies that the inspection found in CSV. `label_types` has the type of each output's
+// labels; if it is empty, no labels are read. InvalidArgument names the file, the expected and the
+// found value.
 absl::StatusOr<SourceArrays> ReadSource(const proto::DataSource& source, const SourceFiles& files,
                                         const proto::DataPlan& plan, const nn::Model& model,
                                         const std::vector<proto::DataType>& label_types,

@@ -9,25 +9,26 @@
 
 namespace cairn::worker {
 
-// Where one job's data may lie, and how much of them. Thread-safe.
+// The budget for one job's data: bytes in memory and bytes in the spool folder. Thread-safe.
 class DataStorage {
  public:
   struct Options {
-    // What is kept in memory. Beyond it plain files are read when they are needed, and what had to
-    // be unpacked or parsed lies in the spool folder.
+    // Data kept in memory. Beyond this limit, plain files are read in place as needed, and data
+    // that had to be decompressed or parsed are written to the spool folder.
     uint64_t memory_bytes = uint64_t{1} << 30;
     uint64_t spool_bytes = uint64_t{256} << 30;
-    // For files that have no name and vanish with the process.
+    // Holds unnamed files, which the system deletes when the process ends.
     std::string spool_folder = "/var/tmp";
   };
 
   explicit DataStorage(Options options);
 
-  // Whether so many bytes more may be kept in memory; they are then counted.
+  // Reserves memory. Returns false, and reserves nothing, if the limit would be exceeded.
   bool TakeMemory(uint64_t bytes);
   void ReturnMemory(uint64_t bytes) { memory_ -= bytes; }
 
-  // Counts bytes of a spool file. ResourceExhausted: too many; `name` is the data file's.
+  // Counts bytes of a spool file. ResourceExhausted, naming the data file `name`, if the limit is
+  // exceeded.
   absl::Status TakeSpool(uint64_t bytes, const std::string& name);
 
   const std::string& spool_folder() const { return options_.spool_folder; }

@@ -12,13 +12,14 @@
 
 namespace cairn::worker {
 
-// What a data file holds, to be read anywhere in it: kept in memory, or on disk. Immutable,
+// The contents of a data file, for random access. They are in memory or on disk. Immutable,
 // thread-safe.
 class FileBytes {
  public:
-  // `name` is the file's in messages.
+  // `name` names the file in messages.
   static std::shared_ptr<const FileBytes> InMemory(std::string name, std::string bytes);
-  // Owns `descriptor`, also if it fails. What it reads is compared with what the file was now.
+  // Takes ownership of `descriptor`, even on failure. Records the file's size and modification time
+  // for CheckUnchanged.
   static absl::StatusOr<std::shared_ptr<const FileBytes>> OnDisk(std::string name, int descriptor);
   ~FileBytes();
   FileBytes(const FileBytes&) = delete;
@@ -28,15 +29,15 @@ class FileBytes {
   uint64_t size() const { return size_; }
   bool in_memory() const { return descriptor_ < 0; }
 
-  // `count` bytes from `offset`, all within size(): in memory where they lie, else read into
-  // `*scratch`, where they stay until it changes. DataLoss: the disk's error, or a file that became
-  // shorter.
+  // Returns `count` bytes at `offset`, all within size(). Without a copy if the file is in memory;
+  // otherwise they are read into `*scratch` and valid until it changes. DataLoss: an error of the
+  // disk, or a file that became shorter.
   absl::StatusOr<const char*> Read(uint64_t offset, size_t count, std::string* scratch) const;
 
-  // DataLoss if the file on disk is not as it was when it was opened.
+  // DataLoss if the file on disk has changed since it was opened.
   absl::Status CheckUnchanged() const;
 
-  // "data file NAME: reason", InvalidArgument: how all that is wrong with contents is said.
+  // The error for invalid contents: InvalidArgument "data file NAME: reason".
   absl::Status Malformed(std::string_view reason) const;
 
  private:
@@ -46,7 +47,7 @@ class FileBytes {
   const std::string bytes_;
   const int descriptor_;
   uint64_t size_;
-  int64_t changed_seconds_ = 0;  // Of the last change, as the file system says.
+  int64_t changed_seconds_ = 0;  // The modification time.
   int64_t changed_nanoseconds_ = 0;
 };
 

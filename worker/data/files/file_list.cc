@@ -32,7 +32,7 @@ absl::StatusOr<std::vector<std::string>> Match(const std::string& pattern) {
   }
   std::sort(files.begin(), files.end());
   for (const std::string& file : files) {
-    if (IsUtf8(file)) continue;  // Messages about a file travel in protobuf.
+    if (IsUtf8(file)) continue;  // Protobuf messages name the file, and their strings are UTF-8.
     return absl::InvalidArgumentError(
         absl::StrCat("data file ", absl::CHexEscape(file), ": its name is not UTF-8; rename it"));
   }

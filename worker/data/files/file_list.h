@@ -8,10 +8,11 @@
 
 namespace cairn::worker {
 
-// The files that names from a job file mean, one name's after the other's. A name means itself, or
-// if it has one of the signs * ? [ and no file is called just so, all that match it (glob(7)), in
-// the order of their names' bytes whatever the machine's language. NotFound: none does.
-// InvalidArgument: a file is meant twice.
+// Expands the file names of a job file, in their order. A name with one of the characters * ? [ is
+// a pattern (glob(7)), unless a file has exactly this name; other names stand for themselves. The
+// matches of a pattern are sorted by the bytes of their names, whatever the locale, so that all
+// machines agree. NotFound: nothing matches a pattern. InvalidArgument: a file is named twice, or a
+// match is not UTF-8.
 absl::StatusOr<std::vector<std::string>> ExpandFileNames(const std::vector<std::string>& names);
 
 }  // namespace cairn::worker

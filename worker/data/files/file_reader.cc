@@ -17,14 +17,14 @@
 namespace cairn::worker {
 namespace {
 
-// What is allocated before it is known that the file goes on.
+// Memory is allocated in steps of this size, because the length of a gzip file is not known.
 constexpr uint64_t kChunkBytes = uint64_t{16} << 20;
 
 absl::Status OpenError(const std::string& path, int error) {
   return absl::ErrnoToStatus(error, absl::StrCat("cannot read data file ", path));
 }
 
-// zlib calls a file by its descriptor: "<fd:14>: incorrect data check".
+// Removes zlib's name for the file, as in "<fd:14>: incorrect data check".
 absl::string_view WithoutName(absl::string_view text) {
   const size_t end = text.find(">: ");
   return end == absl::string_view::npos ? text : text.substr(end + 3);
@@ -53,7 +53,7 @@ struct FileReader::Handle {
 };
 
 absl::StatusOr<int> OpenDataFile(const std::string& path) {
-  // O_NONBLOCK: opening a pipe must not wait for its writer; regular files do not care.
+  // O_NONBLOCK: opening a pipe must not wait for its writer. It has no effect on regular files.
   const int descriptor = open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
   if (descriptor < 0) return OpenError(path, errno);
   const absl::Status status = CheckRegular(descriptor, path);
@@ -69,6 +69,7 @@ FileReader::~FileReader() = default;
 
 absl::StatusOr<std::unique_ptr<FileReader>> FileReader::Open(const std::string& path) {
   CAIRN_ASSIGN_OR_RETURN(const int descriptor, OpenDataFile(path));
+  // pread does not move the file offset, from which zlib reads.
   std::string head(2, '\0');
   head.resize(std::max<ssize_t>(0, pread(descriptor, head.data(), head.size(), 0)));
   const bool gzip = head == "\x1f\x8b";
@@ -94,7 +95,7 @@ absl::Status FileReader::Read(uint64_t bytes, std::string* out) {
     out->resize(begin + std::max(count, 0));
     int error = Z_OK;
     const char* text = gzerror(handle_->file, &error);
-    // zlib says Z_BUF_ERROR for a gzip stream that ends before its end.
+    // zlib reports Z_BUF_ERROR for a truncated gzip stream.
     if (count < 0 || error == Z_BUF_ERROR) {
       return absl::DataLossError(absl::StrCat(
           "data file ", path_, ": ",

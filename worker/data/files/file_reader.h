@@ -12,30 +12,30 @@
 
 namespace cairn::worker {
 
-// Opens a data file for reading; the descriptor is the caller's. NotFound, PermissionDenied,
-// FailedPrecondition (a folder, a pipe), InvalidArgument (an empty file).
+// Opens a data file for reading. The caller closes the descriptor. Errors: NotFound,
+// PermissionDenied, FailedPrecondition (a folder or a pipe), InvalidArgument (an empty file).
 absl::StatusOr<int> OpenDataFile(const std::string& path);
 
-// Reads a file from its beginning to its end, plain or gzip (told apart by its first bytes). All
+// Reads a file sequentially. A gzip file, recognized by its first bytes, is decompressed. All
 // errors name the file. Not thread-safe.
 class FileReader {
  public:
-  // Errors as OpenDataFile; InvalidArgument too for a name that ends in .gz and contents that are
-  // no gzip.
+  // Errors as OpenDataFile; also InvalidArgument, if the name ends in .gz but the contents are not
+  // gzip.
   static absl::StatusOr<std::unique_ptr<FileReader>> Open(const std::string& path);
   ~FileReader();
   FileReader(const FileReader&) = delete;
   FileReader& operator=(const FileReader&) = delete;
 
-  // Appends up to `bytes` bytes to `*out`, fewer only at the file's end. Memory grows with what is
-  // really there, however large `bytes` is. DataLoss: a gzip file that is cut off or damaged, or
-  // the disk's error.
+  // Appends up to `bytes` bytes to `*out`, fewer only at the end of the file. Memory grows with the
+  // contents of the file, not with `bytes`. DataLoss: a truncated or damaged gzip file, or an error
+  // of the disk.
   absl::Status Read(uint64_t bytes, std::string* out);
 
   bool gzip() const { return gzip_; }
   const std::string& path() const { return path_; }
 
-  // "PATH: reason": how everything that is wrong with a file's contents is said.
+  // The error for invalid contents: InvalidArgument "data file PATH: reason".
   absl::Status Malformed(std::string_view reason) const;
 
  private:

@@ -55,7 +55,7 @@ absl::StatusOr<uint64_t> FileFingerprint(const std::string& path) {
   const uint64_t bytes = whole ? size : kSampleBytes;
   for (uint64_t i = 0; i < count; ++i) {
     const uint64_t last = size - bytes;
-    // Without overflow: last * i could be too large.
+    // last * i / (count - 1), computed without overflow.
     const uint64_t offset =
         count == 1 ? 0 : last / (count - 1) * i + last % (count - 1) * i / (count - 1);
     CAIRN_ASSIGN_OR_RETURN(const char* sample, file->Read(offset, bytes, &scratch));

@@ -11,13 +11,16 @@
 
 namespace cairn::worker {
 
-// A data file's contents, unpacked if it is gzip: in memory if `storage` has room, else a plain
-// file as it stands on disk, and a gzip one in a spool file. Errors as FileReader's and Spool's.
+// Loads a data file, and decompresses it if it is gzip. The contents are in memory if `storage` has
+// room. Otherwise a plain file is read in place, and the contents of a gzip file are in a spool
+// file. Errors as FileReader's and Spool's.
 absl::StatusOr<std::shared_ptr<const FileBytes>> LoadFile(const std::string& path,
                                                           DataStorage* storage);
 
-// A number that differs, most probably, if the file's contents do: a hash of its size and of 64
-// samples of 16 KiB, spread evenly, first and last included; of all of it up to 1 MiB.
+// A fingerprint of the file's contents: a hash of its size and of 64 evenly spaced samples of
+// 16 KiB, including the first and the last; of the whole file if it has at most 1 MiB. Reads little
+// of a large file, so changes between the samples are not found. Errors as OpenDataFile's and
+// FileBytes::Read's.
 absl::StatusOr<uint64_t> FileFingerprint(const std::string& path);
 
 }  // namespace cairn::worker

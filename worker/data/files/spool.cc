@@ -14,7 +14,8 @@
 namespace cairn::worker {
 namespace {
 
-// A file without a name, or -1. Not every file system has O_TMPFILE.
+// Opens an unnamed file, which the system deletes even if the process is killed; -1 on failure. On
+// file systems without O_TMPFILE, creates a named file and unlinks it.
 int OpenUnnamed(const std::string& folder) {
   const int descriptor = open(folder.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
   if (descriptor >= 0 || (errno != EOPNOTSUPP && errno != EISDIR)) return descriptor;
@@ -42,6 +43,8 @@ absl::Status Spool::Append(std::string_view bytes) {
 }
 
 absl::Status Spool::MoveToDisk() {
+  // All of the contents move, not only the rest: a reader expects them in one place. The memory is
+  // then free for other files.
   descriptor_ = OpenUnnamed(storage_->spool_folder());
   if (descriptor_ < 0) {
     return absl::ErrnoToStatus(

@@ -12,20 +12,24 @@
 
 namespace cairn::worker {
 
-// Takes what a data file becomes when it is unpacked or parsed: in memory while the storage allows
-// it, else in an unnamed file of the spool folder. Not thread-safe.
+// Collects the decompressed or parsed contents of a data file. They are kept in memory while the
+// storage has room, and moved to an unnamed file in the spool folder after that.
+//
+//   Append as often as needed, then Finish once
+//
+// Not thread-safe.
 class Spool {
  public:
-  // `name` is the data file's. `storage` must outlive it.
+  // `name` is the name of the data file. `storage` must outlive the spool.
   Spool(std::string name, DataStorage* storage);
   ~Spool();
   Spool(const Spool&) = delete;
   Spool& operator=(const Spool&) = delete;
 
-  // ResourceExhausted: the storage's limit, or a full disk; it names the folder.
+  // ResourceExhausted: the storage's limit is reached, or the disk is full; names the folder.
   absl::Status Append(std::string_view bytes);
 
-  // Once, at the end.
+  // Returns the contents. The spool must not be used afterwards.
   absl::StatusOr<std::shared_ptr<const FileBytes>> Finish();
 
  private:
