@@ -8,7 +8,7 @@ COPTS = [
     "-Wno-unused-parameter",
     "-Wno-sign-compare",
     "-Wno-missing-field-initializers",
-    # GCC 12 is wrong about std::string at -O3 (its bug 105329).
+    # GCC 12 reports false warnings about std::string at -O3 (GCC bug 105329).
     "-Wno-restrict",
 ]
 

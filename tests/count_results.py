@@ -49,7 +49,7 @@ def count_target(label, status, path):
         passed, failed, skipped = count_cases(label, path)
     except (OSError, ElementTree.ParseError):
         passed, failed, skipped = 0, 0, 0
-    if status != "PASSED" and failed == 0:  # It crashed, or ran out of time.
+    if status != "PASSED" and failed == 0:  # It crashed or timed out.
         print(f"FAILED {label} ({status.lower()})")
         failed = 1
     return passed, failed, skipped

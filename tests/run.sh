@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
-# Sets everything up on a Debian 12 machine and runs every test.
+# Installs the dependencies on a Debian 12 machine and runs every test.
 #
 #   tests/run.sh [--config=asan|tsan|ubsan] [TARGET...]
 #
-# Ends with one line "N passed, N failed" and fails if a test failed or none ran. Reference runs that
-# are not part of the project are looked for in ../shared/oracle, or where CAIRN_ORACLE says.
+# Ends with one line "N passed, N failed" and fails if a test failed or none ran. Reference runs,
+# which are not part of the project, are read from ../shared/oracle or from $CAIRN_ORACLE.
 set -u -o pipefail
 cd "$(dirname "$0")/.."
 

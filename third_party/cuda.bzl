@@ -11,7 +11,8 @@ HAVE_CUDA = True
 CUDA_ROOT = "{root}"
 """
 
-# The run-time library is linked statically, so that programs start on machines without a GPU.
+# A program finds cuBLAS in its own folder, in the toolkit that it was built with, or on the
+# loader's path. The CUDA runtime is linked statically, so that machines without a GPU need none.
 _LIBRARY = """
 cc_library(
     name = "cuda",

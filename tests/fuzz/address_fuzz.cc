@@ -1,4 +1,4 @@
-// HOST:PORT, as flags and TF_CONFIG have it.
+// Addresses (HOST:PORT) in flags and TF_CONFIG.
 
 #include "cluster/address.h"
 #include "common/check.h"
@@ -11,7 +11,7 @@ bool RunInput(std::string_view input) {
   if (!address.ok()) return false;
   CAIRN_CHECK(address->port != 0);
   CAIRN_CHECK(cluster::ParseAddress(address->ToString()).value() == *address);
-  // What a daemon binds is an address again.
+  // The address that a daemon binds must be valid too.
   CAIRN_CHECK(cluster::ParseAddress(cluster::BindAddress(*address)).ok());
   return true;
 }

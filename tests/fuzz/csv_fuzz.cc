@@ -1,4 +1,4 @@
-// CSV: the records are the same in whatever blocks the file is read.
+// CSV files: the records do not depend on the blocks in which the file is read.
 
 #include <string>
 #include <vector>
@@ -35,7 +35,7 @@ Parsed Parse(const std::string& path, size_t block_bytes) {
 }  // namespace
 
 bool RunInput(std::string_view input) {
-  // What is no text: nothing, and gzip.
+  // Inputs that are not text: empty ones and gzip.
   if (input.empty() || input.substr(0, 2) == "\x1f\x8b") return false;
   const MemoryFile file(input);
   const Parsed whole = Parse(file.path(), input.size() + 1);

@@ -1,4 +1,4 @@
-// The data files that a worker reads: idx and .npy, plain and gzip, and CIFAR, as arrays.
+// The data files that a worker reads as arrays: idx and .npy, plain and gzip, and CIFAR.
 
 #include <cstdint>
 #include <memory>
@@ -19,12 +19,12 @@ namespace {
 
 using ReadArray = absl::StatusOr<worker::Array> (*)(std::shared_ptr<const worker::FileBytes>);
 
-// Whether it is an array; all of its rows can then be read.
+// Returns whether the file is an array. If so, all of its rows must be readable.
 bool IsWhole(const std::shared_ptr<const worker::FileBytes>& file, ReadArray read) {
   const absl::StatusOr<worker::Array> array = read(file);
   if (!array.ok()) return false;
   int64_t rows = 0;
-  // Only rows that are there are known to fit into memory.
+  // Without rows, the size of a row is not checked against the file and may not fit into memory.
   std::vector<double> row(array->rows() == 0 ? 0 : array->elements());
   const absl::Status status = array->ForEachRow([&](int64_t, const char* bytes) {
     array->RowToDoubles(bytes, row.data());

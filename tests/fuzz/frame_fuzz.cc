@@ -1,5 +1,5 @@
-// Frames of the data plane, as a ps reads them: first as they are, then with lengths and checksum
-// put right, so that headers and tensors are reached too. In any slices.
+// Frames of the data plane, as a ps reads them: first unchanged, then with corrected lengths and
+// checksum, so that headers and tensors are reached too. In slices of any size.
 
 #include <grpcpp/support/byte_buffer.h>
 #include <grpcpp/support/slice.h>
@@ -26,7 +26,7 @@ constexpr size_t kPrefixBytes = 56;
 constexpr size_t kEntryBytes = 16;
 constexpr size_t kChecksumBytes = 8;
 
-// As gRPC might have received it.
+// The frame in slices, as gRPC may receive it.
 cluster::Frame InSlices(const std::string& bytes, size_t slice_bytes) {
   std::vector<grpc::Slice> slices;
   for (size_t at = 0; at < bytes.size(); at += slice_bytes) {
@@ -47,8 +47,8 @@ void Put(Number number, size_t at, std::string* bytes) {
   std::memcpy(&(*bytes)[at], &number, sizeof(number));
 }
 
-// The tensors' sizes stay as long as they fit; the last one takes what is left. `at` is where the
-// table begins.
+// Keeps the sizes of tensors that fit; the last tensor gets the rest. `at` is the start of the
+// table.
 void PutTensorsRight(uint32_t tensors, size_t at, std::string* bytes) {
   size_t payload = at + tensors * kEntryBytes + kChecksumBytes;
   for (uint32_t i = 0; i < tensors; ++i, at += kEntryBytes) {
@@ -61,7 +61,7 @@ void PutTensorsRight(uint32_t tensors, size_t at, std::string* bytes) {
   Put<uint64_t>(XXH3_64bits(bytes->data(), at), at, bytes);
 }
 
-// The header's length stays as long as it fits, and so does the number of tensors.
+// Keeps the header's length and the number of tensors if they fit.
 std::string PutRight(std::string bytes) {
   bytes.resize(std::max(bytes.size(), kPrefixBytes + kChecksumBytes));
   size_t room = bytes.size() - kPrefixBytes - kChecksumBytes;

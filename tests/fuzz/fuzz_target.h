@@ -5,10 +5,10 @@
 
 namespace cairn::fuzz {
 
-// What every target (NAME_fuzz.cc) defines: gives `input`, which may be anything, to one parser of
-// bytes that come from outside, and checks with CAIRN_CHECK what must hold of what it accepts.
-// Returns whether it was accepted. Called many times in one process, one after the other; the same
-// input must do the same each time.
+// The function that every fuzz target (NAME_fuzz.cc) defines. It passes `input`, which is
+// arbitrary, to a parser of external data, checks the invariants of an accepted input with
+// CAIRN_CHECK, and returns whether the input was accepted. It is called many times in one process,
+// sequentially, and must be deterministic.
 bool RunInput(std::string_view input);
 
 }  // namespace cairn::fuzz

@@ -1,4 +1,4 @@
-// A job file: what `cairn submit` reads, and what the coordinator says to the fields of it.
+// Job files, as `cairn submit` parses them and as the coordinator validates their fields.
 
 #include "absl/status/status.h"
 #include "cli/job_file.h"

@@ -40,7 +40,7 @@ std::vector<Record> MakeRecords() {
   return records;
 }
 
-// The only one in this process; every run writes all of its records anew.
+// The only journal in this process. Every run overwrites all of its records.
 storage::Journal* TheJournal() {
   static storage::Journal* const journal = [] {
     const char* folder = std::getenv("TEST_TMPDIR");
@@ -53,7 +53,7 @@ storage::Journal* TheJournal() {
   return journal;
 }
 
-// Nothing for a line that is neither form.
+// Returns nullopt for a line in neither form.
 std::optional<std::string> ValueOf(absl::string_view line, Message* message) {
   if (line.empty()) return std::nullopt;
   if (line[0] == '=') return std::string(line.substr(1));
@@ -67,7 +67,7 @@ std::optional<std::string> ValueOf(absl::string_view line, Message* message) {
   return message->SerializeAsString();
 }
 
-// A coordinator that starts on it, and people who ask it.
+// Starts a coordinator on the journal and queries it.
 bool StartCoordinator(const storage::Journal& journal) {
   coordinator::Scheduler::Options options;
   options.membership.ps_addresses = {"127.0.0.1:7000"};

@@ -11,7 +11,7 @@
 
 namespace cairn::fuzz {
 
-// A file that is in memory only, for parsers that want a path.
+// A file in memory, for parsers that take a path.
 class MemoryFile {
  public:
   explicit MemoryFile(std::string_view bytes) : descriptor_(memfd_create("input", MFD_CLOEXEC)) {

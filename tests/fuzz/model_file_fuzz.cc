@@ -1,5 +1,5 @@
-// Model files: a Keras architecture, or a TF.js model.json and, behind a zero byte, the weight file
-// beside it. What was accepted is submitted: shapes, variables and their places on 3 ps.
+// Model files: a Keras architecture, or a TF.js model.json followed by a zero byte and its weight
+// file. An accepted model is planned as in a submission: shapes, variables and blocks on 3 ps.
 
 #include <algorithm>
 #include <string>
@@ -19,7 +19,7 @@ namespace {
 constexpr int kPsCount = 3;
 constexpr int64_t kMinSliceBytes = 256;
 
-// The bytes behind the model, dealt to the weight files that it names.
+// The bytes after the model, divided among the weight files that it names.
 std::vector<std::string> Deal(std::string_view bytes, size_t files) {
   std::vector<std::string> contents(files);
   for (size_t i = 0; i < files; ++i) {

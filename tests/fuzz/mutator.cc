@@ -11,7 +11,7 @@ constexpr size_t kInputsMax = 512;
 constexpr size_t kWordsMax = 4096;
 constexpr size_t kStackedMax = 4;
 
-// Where signs, widths and the precision of doubles end.
+// The limits of signs, widths and the precision of doubles.
 constexpr uint64_t kIntegers[] = {
     0,          1,          2,          7,       8,          0x7f,       0x80,
     0xff,       0x100,      0x7fff,     0x8000,  0xffff,     0x10000,    0x7fffffff,
@@ -97,7 +97,7 @@ void Mutator::ChangeByte(std::string* input) {
   byte = Below(2) == 0 ? static_cast<char>(byte ^ (1 << Below(8))) : static_cast<char>(random_());
 }
 
-// 1 to 8 bytes, in either order.
+// Replaces 1 to 8 bytes by a number, in either byte order.
 void Mutator::ChangeInteger(std::string* input) {
   const size_t bytes = size_t{1} << Below(4);
   if (input->size() < bytes) return ChangeByte(input);
@@ -110,7 +110,7 @@ void Mutator::ChangeInteger(std::string* input) {
   }
 }
 
-// Finds the next run of digits behind a random place.
+// Finds the next run of digits after a random position.
 void Mutator::ChangeDecimal(std::string* input) {
   size_t begin = Below(input->size());
   while (begin < input->size() && !IsDigit((*input)[begin])) ++begin;

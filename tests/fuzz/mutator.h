@@ -9,19 +9,19 @@
 
 namespace cairn::fuzz {
 
-// Makes inputs that are nearly like known ones: bits flipped, numbers replaced by extreme ones (as
-// text and as binary integers), stretches cut, repeated or taken from another input, words swapped
-// for words of other inputs. Deterministic: a seed gives one sequence on every machine. Not
+// Generates mutations of known inputs: flips bits, replaces numbers by extreme values (as text and
+// as binary integers), removes, repeats or inserts pieces of other inputs, and replaces words by
+// those of other inputs. Deterministic: a seed gives the same sequence on every machine. Not
 // thread-safe.
 class Mutator {
  public:
-  // `seeds` is not empty.
+  // `seeds` must not be empty.
   Mutator(uint64_t seed, std::vector<std::string> seeds);
 
-  // At most kInputBytesMax long.
+  // Returns the next input, of at most kInputBytesMax bytes.
   std::string Next();
 
-  // What Next made was interesting: later inputs may begin from it.
+  // Adds the last result of Next to the inputs that are mutated.
   void Keep(std::string input);
 
   static constexpr size_t kInputBytesMax = 1 << 16;
@@ -42,7 +42,7 @@ class Mutator {
 
   std::mt19937_64 random_;
   const size_t seeds_;
-  std::vector<std::string> inputs_;  // The seeds, then those that were kept.
+  std::vector<std::string> inputs_;  // The seeds, then the kept inputs.
   std::vector<std::string> words_;
 };
 

@@ -1,4 +1,4 @@
-// NumPy's .npy: its header, and elements of every type as both kinds that Cairn reads.
+// NumPy's .npy format: the header, and elements of every type, read as floats and as integers.
 
 #include <algorithm>
 #include <cstdint>

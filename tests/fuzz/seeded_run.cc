@@ -1,9 +1,10 @@
-// The plain form of a fuzz test, the same on every machine: all seeds, then a fixed sequence of
-// their mutations. Arguments: the seeds' folder and the number of mutations.
+// The deterministic form of a fuzz test: all seeds, then a fixed sequence of their mutations.
+// Arguments: the folder of the seeds and the number of mutations.
 //
-// Seeds whose names begin with "bad" must be refused, all others accepted: so the mutations begin
-// from inputs that reach the parser's last line. Before each input is run it is written to the file
-// `last_input` in the test's output folder, where it is found if the process does not survive it.
+// Seeds whose names begin with "bad" must be rejected, and all others accepted, so that mutations
+// start from inputs that reach the end of the parser. Each input is written to the file
+// `last_input` in the test's output folder before it is run, so that it is not lost if the process
+// crashes.
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
@@ -28,7 +29,7 @@ namespace cairn::fuzz {
 namespace {
 
 constexpr uint64_t kSeed = 20230401;
-// Far more than any input of this length may make a parser ask for.
+// Far more memory than a parser may allocate for an input of this length.
 constexpr rlim_t kAddressSpaceBytesMax = rlim_t{8} << 30;
 
 std::string seeds_folder;
@@ -51,7 +52,7 @@ std::vector<Seed> ReadSeeds() {
   return seeds;
 }
 
-// Runs inputs and remembers the last one on disk.
+// Runs inputs, and writes each to disk first.
 class Runner {
  public:
   Runner() {
@@ -68,7 +69,7 @@ class Runner {
         ftruncate(last_input_, 0) == 0 &&
         pwrite(last_input_, input.data(), input.size(), 0) == static_cast<ssize_t>(input.size());
     CAIRN_CHECK(written);
-    // A copy that ends where the input ends, so that address sanitizer sees who reads on.
+    // A copy of exactly the input's size, so that the address sanitizer detects reads past its end.
     const std::vector<char> exact(input.begin(), input.end());
     return RunInput(std::string_view(exact.data(), exact.size()));
   }
@@ -77,7 +78,7 @@ class Runner {
   int last_input_;
 };
 
-// Sanitizers need more address space than any limit allows.
+// Sanitizers reserve more address space than a limit could allow.
 void LimitMemory() {
 #if !defined(__SANITIZE_ADDRESS__) && !defined(CAIRN_THREAD_SANITIZER)
   const rlimit limit = {kAddressSpaceBytesMax, kAddressSpaceBytesMax};

@@ -1,4 +1,4 @@
-// A whole snapshot file (a RocksDB table), as a ps finds it on its disk.
+// A snapshot file (a RocksDB table), as a ps reads it from its disk.
 
 #include <rocksdb/env.h>
 

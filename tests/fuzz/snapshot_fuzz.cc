@@ -1,5 +1,5 @@
-// What a snapshot holds: the index, and a block's record with its header. The input is the one and
-// the other, with checksums put right: whoever gets past those meets the rest of the parsers.
+// The contents of a snapshot: the index, and a block's record with its header. The input has both.
+// Their checksums are corrected first, so that inputs reach the rest of the parsers.
 
 #include <xxhash.h>
 
@@ -19,7 +19,7 @@ namespace {
 
 constexpr size_t kChecksumBytes = 8;
 constexpr size_t kRecordPrefixBytes = 12;
-// Reading a block of more elements would be all that a run does.
+// Larger blocks would take all of a run's time.
 constexpr int64_t kCopiedMax = 1 << 20;
 
 uint64_t Checksum(std::string_view bytes) { return XXH3_64bits(bytes.data(), bytes.size()); }

@@ -1,6 +1,6 @@
-// What tasks say to the coordinator: a cluster of 2 ps and 3 workers with one job, and messages
-// that may be anything. The input's lines are "tick MILLISECONDS" or "SESSION MESSAGE", the message
-// in protobuf's text form; other lines are skipped.
+// Messages of tasks to the coordinator, in a cluster of 2 ps and 3 workers with one job. The lines
+// of the input are "tick MILLISECONDS" or "SESSION MESSAGE" with the message in protobuf's text
+// format; other lines are skipped.
 
 #include <google/protobuf/io/tokenizer.h>
 #include <google/protobuf/text_format.h>
@@ -40,7 +40,7 @@ std::optional<proto::TaskMessage> ParseMessage(absl::string_view text) {
   return message;
 }
 
-// The only one in this process, in memory; emptied for each run.
+// The only journal in this process. It is in memory and emptied before each run.
 storage::Journal* EmptyJournal() {
   static storage::Journal* const journal = [] {
     const char* folder = std::getenv("TEST_TMPDIR");

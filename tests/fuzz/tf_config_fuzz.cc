@@ -1,4 +1,4 @@
-// TF_CONFIG, which anybody may have written by hand.
+// TF_CONFIG, which users write by hand.
 
 #include "absl/status/status.h"
 #include "cluster/tf_config.h"

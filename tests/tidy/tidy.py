@@ -1,4 +1,4 @@
-#!/ usr / bin / env python3
+#!/usr/bin/env python3
 """Checks the house rules that a program can see. Prints every breach and fails if there is one.
 
 Run from anywhere: python3 tests/tidy/tidy.py. Needs clang for the thread-safety pass and the headers
@@ -16,7 +16,7 @@ FILE_LINES_WARNED = 800
 FUNCTION_LINES_MAX = 70
 ROWS = {"common": 0, "proto": 0, "cluster": 1, "storage": 1, "nn": 1, "job": 2,
         "ps_server": 3, "worker": 3, "coordinator": 3, "cli": 3}
-#Sources whose test is a suite over their family, or their only user's.
+# Sources that are tested by a suite over their family, or by the test of their only user.
 SUITE_OF_FAMILY = {"nn/layers": "nn/layers/conformance_test.cc",
                    "nn/cpu": "nn/layers/conformance_test.cc", "nn/cuda": "nn/cuda_test.cc",
                    "nn/metrics": "nn/metrics/conformance_test.cc",
@@ -78,7 +78,24 @@ def check_includes():
 def check_nn_knows_no_job():
     for name in tracked(".h", ".cc", ".cu"):
         if name.startswith("nn/") and any("proto/job.pb.h" in line for line in lines_of(name)):
-            yield f"{name}: nn/ may not include proto/job.pb.h: what is about a job stands in job/"
+            yield f"{name}: nn/ may not include proto/job.pb.h: rules of a job belong in job/"
+
+
+def check_retired_words():
+    """Identifiers that were renamed; the table is in doc/words.md."""
+    table = (ROOT / "doc/words.md").read_text().split("Retired words", 1)
+    words = re.findall(r"^\| `(\w+)` \|", table[1], re.M) if len(table) == 2 else []
+    if not words:
+        yield "doc/words.md: no table of retired words"
+        return
+    retired = re.compile(r"\b(" + "|".join(words) + r")\b")
+    for name in tracked(".h", ".cc", ".cu", ".proto", ".bzl", ".bazel", ".py", ".sh", ".md"):
+        if name == "doc/words.md":
+            continue
+        for number, line in enumerate(lines_of(name), 1):
+            match = retired.search(line)
+            if match:
+                yield f"{name}:{number}: '{match.group(1)}' is a retired word; see doc/words.md"
 
 
 def check_environment():
@@ -152,7 +169,8 @@ def check_thread_safety():
             yield from lines
 
 
-CHECKS = [check_function_sizes, check_includes, check_nn_knows_no_job, check_environment, check_words, check_rocksdb, check_tests, check_format,
+CHECKS = [check_function_sizes, check_includes, check_nn_knows_no_job, check_retired_words,
+          check_environment, check_words, check_rocksdb, check_tests, check_format,
           check_thread_safety]
 
 

@@ -9,7 +9,7 @@ namespace cairn::worker {
 
 struct CountingOptions {
   uint64_t job_id = 7;
-  int64_t rows = 600;  // Of the weight.
+  int64_t rows = 600;  // The number of rows of the weight.
   int64_t batches_per_epoch = 20;
   int64_t batch_size = 4;
   int64_t epochs = 5;
@@ -18,14 +18,14 @@ struct CountingOptions {
   int64_t window = -1;
   int ps_count = 2;
   bool validation = false;
-  // Behind the counter stands a frozen layer that passes on what it gets.
+  // Adds a frozen identity layer after the counting layer.
   bool frozen_layer = false;
-  double clipnorm = 0;  // 0: none.
+  double clipnorm = 0;  // 0: gradients are not clipped.
 };
 
-// The plan of a job that counts: Dense(1) without bias from weight 0 on inputs of 1, mean absolute
-// error against a target far below, SGD at rate 1. Its gradient is exactly 1 whatever the weight,
-// so after N updates every weight is exactly -N. Writes the data files too.
+// The plan of a job that counts updates: Dense(1) without bias, initial weight 0, inputs of 1, mean
+// absolute error against a target far below, SGD at learning rate 1. Its gradient is always exactly
+// 1, so after N updates every weight is exactly -N. Also writes the data files.
 proto::JobPlan CountingPlan(const CountingOptions& options);
 
 }  // namespace cairn::worker

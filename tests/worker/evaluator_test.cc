@@ -57,7 +57,7 @@ TEST_F(EvaluatorTest, ACutThatIsGoneIsAnErrorAndTheNextOneIsPulled) {
   MakeCut(1);
   ASSERT_TRUE(evaluator_->Evaluate(1, 0, 1, Never).ok());
   for (const auto& ps : cluster_.ps) ps->store().DropCut(7, 1);
-  // The values are here already.
+  // The cut's values have been pulled already.
   EXPECT_TRUE(evaluator_->Evaluate(1, 1, std::nullopt, Never).ok());
   const auto gone = evaluator_->Evaluate(2, 0, std::nullopt, Never);
   EXPECT_EQ(gone.status().code(), absl::StatusCode::kNotFound);

@@ -27,7 +27,7 @@ proto::Inspect InspectOf(const proto::JobPlan& plan) {
   return inspect;
 }
 
-// The plan that the coordinator makes of an inspection.
+// The plan that the coordinator makes from an inspection.
 proto::JobPlan Planned(proto::JobPlan plan) {
   const proto::InspectReply reply = InspectJob(InspectOf(plan), {});
   EXPECT_EQ(reply.error(), "");
@@ -49,7 +49,7 @@ std::string OpenError(const proto::JobPlan& plan) {
                          .message());
 }
 
-// One number in, one out; mean squared error. `job` is the rest of it.
+// One input, one output, mean squared error. `job` has the other fields.
 proto::JobPlan LinePlan(const std::string& job) {
   proto::JobPlan plan;
   EXPECT_TRUE(google::protobuf::util::JsonStringToMessage(job, plan.mutable_job()).ok()) << job;
@@ -69,7 +69,7 @@ std::vector<float> InputsOf(const Dataset& data) {
 
 std::string Quoted(const std::string& path) { return "\"" + path + "\""; }
 
-// 0 to 9 as features and labels.
+// The numbers 0 to 9 as features and as labels.
 std::string TenNumbers(const std::string& more) {
   std::vector<float> numbers(10);
   std::iota(numbers.begin(), numbers.end(), 0.0f);
@@ -109,7 +109,7 @@ TEST(JobDataTest, WithoutValidationThereIsNone) {
 
 TEST(JobDataTest, AFractionTakesTheLastRowsLikeKeras) {
   const proto::JobPlan plan = Planned(LinePlan(TenNumbers(R"(}, "validation_fraction": 0.25)")));
-  // Keras: floor(10 * 0.75) for training.
+  // As in Keras, floor(10 * 0.75) rows are for training.
   EXPECT_EQ(plan.examples(), 7);
   EXPECT_EQ(plan.validation_examples(), 3);
   const JobData data = Open(plan);

@@ -49,7 +49,7 @@ TEST_F(JobRunnerTest, ANewGenerationBeginsFromTheValuesOfThePs) {
       ASSERT_TRUE(runner->Train({batch, batch + 1, false}, Never).ok());
     }
   }
-  // In the last generation the fourth batch may be under way still.
+  // The fourth batch of the last generation may still be in flight.
   runner->EndGeneration();
   for (float value : cluster.ps[0]->Values()) EXPECT_LE(value, -2);
   EXPECT_GE(settled, 2);
@@ -82,9 +82,9 @@ TEST_F(JobRunnerTest, AProfileHasEveryPhaseAndLayerOfItsStepsAndEndsByItself) {
   for (const char* phase : {"read", "wait", "pull", "forward", "backward"}) {
     EXPECT_EQ((counts[{"phase", phase}]), 2) << phase;
   }
-  EXPECT_EQ((counts[{"phase", "push"}]), 4);  // One variable, and the end of the step.
+  EXPECT_EQ((counts[{"phase", "push"}]), 4);  // Two steps: one variable, and the end of the step.
   EXPECT_EQ((counts[{"forward", "loss"}]), 2);
-  // Nothing is measured any more.
+  // The profile has ended.
   EXPECT_FALSE(runner->TakeProfile(/*now=*/true).has_value());
 }
 

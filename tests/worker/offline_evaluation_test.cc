@@ -21,7 +21,7 @@ using cairn::testing::Raw;
 using cairn::testing::WriteDataFile;
 using ::testing::HasSubstr;
 
-// y = 3 a + 5 b, on seven examples of which the last batch has three; y is wrong by 0, 1, ... 6.
+// y = 3 a + 5 b on seven examples; the last batch has three. The labels are off by 0, 1, ... 6.
 class OfflineEvaluationTest : public ::testing::Test {
  protected:
   OfflineEvaluationTest() {
@@ -114,12 +114,12 @@ class OfflinePredictionTest : public OfflineEvaluationTest {
                                 std::to_string(task_.predictions_files_size()));
   }
 
-  // What was written for an output: as many values as its shape says.
+  // Reads the file of an output and checks that it has as many values as its shape.
   std::vector<float> Written(const proto::EvaluationResult::Output& output, int index) {
     std::ifstream file(task_.predictions_files(index), std::ios::binary);
     const std::string bytes{std::istreambuf_iterator<char>(file), {}};
     std::vector<float> values(bytes.size() / sizeof(float));
-    // Without any there is no place to copy them to.
+    // An empty vector has no memory to copy to.
     if (!values.empty()) std::memcpy(values.data(), bytes.data(), bytes.size());
     int64_t expected = 1;
     for (const int64_t length : output.shape()) expected *= length;
@@ -127,7 +127,7 @@ class OfflinePredictionTest : public OfflineEvaluationTest {
     return values;
   }
 
-  // Of a model with one output.
+  // The result of a model with one output.
   std::vector<float> Outputs() {
     const auto outputs = PredictOffline(task_, 1, device_.get());
     EXPECT_TRUE(outputs.ok()) << outputs.status();
@@ -142,7 +142,7 @@ TEST_F(OfflinePredictionTest, EveryExampleHasItsOutputInItsPlace) {
 }
 
 TEST_F(OfflinePredictionTest, EveryOutputHasAFileOfItsOwn) {
-  // What feeds the output, its input, is an output too.
+  // The model's input is also its second output.
   proto::ModelSpec& model = *task_.mutable_plan()->mutable_model();
   model.add_outputs(model.inputs(0));
   EXPECT_EQ(PredictOffline(task_, 1, device_.get()).status(),

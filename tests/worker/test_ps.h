@@ -18,17 +18,18 @@
 
 namespace cairn::worker {
 
-// The memory and the data plane of a real ps in the test's process, without disk and coordinator.
+// The parameter store and data server of a real ps in the test's process, without disk and
+// coordinator.
 class TestPs {
  public:
   TestPs(uint32_t index, int64_t gradient_memory);
   ~TestPs();
 
   std::string address() const;
-  // The initial values of the plan's job, in this generation.
+  // Loads the initial values of the plan's job under this generation.
   void Restore(const proto::JobPlan& plan, uint64_t generation);
   ps::ParameterStore& store() { return store_; }
-  // All values of the job's blocks, in order.
+  // The values of all blocks of the job, in order.
   std::vector<float> Values();
 
  private:
@@ -41,9 +42,9 @@ class TestPs {
   std::unique_ptr<cluster::DataServer> server_;
 };
 
-// As many as the plan wants, with its job in generation 1, and a client of theirs.
+// As many ps as the plan has, with its job in generation 1, and a client connected to them.
 struct TestCluster {
-  // `gradient_memory`: of each ps, in bytes (see GradientBudget).
+  // `gradient_memory`: bytes of each ps (see GradientBudget).
   explicit TestCluster(const proto::JobPlan& plan, int64_t gradient_memory = int64_t{1} << 30);
   std::vector<std::string> addresses() const;
 
@@ -51,7 +52,7 @@ struct TestCluster {
   std::shared_ptr<cluster::PsClient> client;
 };
 
-// The cluster id that TestPs and its client agree on.
+// The cluster id of TestPs and its clients.
 inline constexpr uint64_t kTestClusterId = 99;
 
 }  // namespace cairn::worker

@@ -22,7 +22,7 @@ T OrDie(absl::StatusOr<T> value) {
   return *std::move(value);
 }
 
-// A whole job in this process.
+// Trains a job within this process.
 class LocalJob {
  public:
   explicit LocalJob(const proto::JobPlan& plan)
@@ -75,7 +75,7 @@ TEST(TrainerTest, EveryBatchCountsExactlyOnce) {
   }
 }
 
-// y = 2 a - b: the weights are known.
+// y = 2 a - b, so the weights are known.
 proto::JobPlan RegressionPlan() {
   using cairn::testing::NpyBytes;
   using cairn::testing::Raw;
@@ -137,7 +137,7 @@ TEST(TrainerTest, AnExampleCountsAsItsClassDoesInTheLossAndNotInMetrics) {
   EXPECT_NEAR(job.records()[0].metrics(0), 0.75, 1e-6);
 }
 
-// As Keras does it: one times the other.
+// As in Keras, the two weights are multiplied.
 TEST(TrainerTest, WeightsOfExamplesAndOfClassesMultiply) {
   proto::JobPlan plan = ClassesPlan();
   plan.mutable_job()->mutable_train()->add_sample_weight(cairn::testing::WriteDataFile(

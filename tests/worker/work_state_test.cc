@@ -45,7 +45,7 @@ proto::BatchRecord Record(int64_t batch) {
 
 class WorkStateTest : public ::testing::Test {
  protected:
-  // A worker that is ready for generation 1.
+  // A worker that has loaded generation 1.
   void SetUp() override {
     state_.OnCommand(StartJob(1));
     EXPECT_EQ(state_.NextTask()->kind, Task::Kind::kStartJob);
@@ -241,7 +241,7 @@ TEST(WorkStateProfileTest, AProfileIsATaskAndItsReportAnAnswer) {
   const auto messages = state.TakeMessages(absl::ZeroDuration());
   ASSERT_EQ(messages.size(), 1);
   EXPECT_EQ(messages[0].profiled().profile(), 3);
-  // Whoever asked on the old stream does not listen on the next.
+  // Requests of the old stream are not answered on the next one.
   state.OnCommand(command);
   state.OnDisconnected();
   EXPECT_FALSE(state.NextTask().has_value());

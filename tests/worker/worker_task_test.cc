@@ -25,7 +25,7 @@ namespace {
 
 using ServerStream = grpc::ServerReaderWriter<proto::Command, proto::TaskMessage>;
 
-// A coordinator in the test's hands, which welcomes whoever joins.
+// A coordinator that the test controls. It accepts every worker that joins.
 class FakeCoordinator final : public proto::Coordinator::Service {
  public:
   explicit FakeCoordinator(const std::vector<std::string>& ps_addresses) {
@@ -60,7 +60,7 @@ class FakeCoordinator final : public proto::Coordinator::Service {
     stream_->Write(command);
   }
 
-  // The next message that `wanted` says yes to; those before are dropped.
+  // Returns the next message for which `wanted` returns true; drops those before it.
   proto::TaskMessage Hear(const std::function<bool(const proto::TaskMessage&)>& wanted) {
     while (auto message = heard_.Pop(absl::Seconds(20))) {
       if (wanted(*message)) return *message;

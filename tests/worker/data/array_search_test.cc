@@ -11,7 +11,7 @@ namespace {
 
 using cairn::testing::Raw;
 
-// Rows of one element.
+// An array whose rows have one element.
 template <typename T>
 Array Numbers(ElementType type, const std::vector<T>& values) {
   Array::Layout layout;
@@ -20,7 +20,7 @@ Array Numbers(ElementType type, const std::vector<T>& values) {
                layout);
 }
 
-// The row that was found, -1 for none.
+// The row that was found; -1: none.
 int64_t RowOf(const absl::StatusOr<std::optional<FoundElement>>& found) {
   EXPECT_TRUE(found.ok());
   return found->has_value() ? (*found)->row : -1;

@@ -17,7 +17,7 @@
 
 namespace {
 
-// While this is set there is no memory for anything of so many bytes.
+// While this is set, allocations of at least this many bytes fail.
 std::atomic<size_t> g_too_large = SIZE_MAX;
 
 }  // namespace
@@ -108,7 +108,7 @@ TEST(BatchLoaderTest, AFileThatChangesWhileItIsReadIsAnErrorThatNamesIt) {
   EXPECT_THAT(std::string(batch.status().message()), ::testing::HasSubstr("/i.npy"));
 }
 
-// Files are read by threads of their own: what one of them throws nobody could catch.
+// An exception on a reader's thread would end the process.
 TEST(BatchLoaderTest, ALackOfMemoryWhileFilesAreReadIsAnErrorAndPasses) {
   constexpr int kFeatures = 1 << 18;
   proto::JobPlan plan = CountingPlan({.rows = kFeatures});
@@ -122,7 +122,7 @@ TEST(BatchLoaderTest, ALackOfMemoryWhileFilesAreReadIsAnErrorAndPasses) {
   ASSERT_TRUE(data.ok()) << data.status();
   BatchLoader loader(data->train, BatchOrder(2, 1, false, 0));
   ASSERT_TRUE(loader.Get(0, std::nullopt).ok());
-  g_too_large = kFeatures * sizeof(float);  // A row.
+  g_too_large = kFeatures * sizeof(float);  // The size of a row.
   const absl::Status status = loader.Get(1, std::nullopt).status();
   g_too_large = SIZE_MAX;
   EXPECT_EQ(status.code(), absl::StatusCode::kResourceExhausted) << status;

@@ -63,7 +63,7 @@ TEST(BatchOrderTest, BlocksOfTheJobKeepABatchTogether) {
   plan.mutable_job()->set_shuffle_block(10);
   const BatchOrder order = BatchOrder::OfPlan(plan);
   const auto batch = ExamplesOf(order, 77);
-  // 100 examples of the 320 of 32 blocks, or of two such groups.
+  // 100 examples come from the 320 of one group of 32 blocks, or from two groups.
   EXPECT_EQ(std::set<int64_t>(batch.begin(), batch.end()).size(), 100u);
   std::set<int64_t> blocks;
   for (const int64_t example : batch) blocks.insert(example / 10);

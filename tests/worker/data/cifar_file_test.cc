@@ -11,7 +11,7 @@ namespace {
 
 using ::testing::HasSubstr;
 
-// An example of the binary version: labels, then planes whose pixel p of channel c is
+// An example of the binary format: labels, then planes whose pixel p of channel c is
 // (p + 100 c + first) % 256.
 std::string Example(const std::string& labels, int first) {
   std::string bytes = labels;

@@ -35,7 +35,7 @@ void AddLayer(proto::ModelSpec* spec, const std::string& name, const std::string
   if (inputs.empty()) spec->add_inputs(name);
 }
 
-// Images of 2 x 2 x 1 in, three classes out.
+// Inputs: images of 2 x 2 x 1. Output: three classes.
 std::unique_ptr<nn::Model> ImageModel() {
   proto::ModelSpec spec;
   AddLayer(&spec, "image", "InputLayer", R"({"batch_shape": [null, 2, 2, 1]})", {});
@@ -45,7 +45,7 @@ std::unique_ptr<nn::Model> ImageModel() {
   return *nn::Model::Create(spec);
 }
 
-// An id and two numbers in, one number out.
+// Inputs: an id and two numbers. Output: one number.
 std::unique_ptr<nn::Model> MixedModel() {
   proto::ModelSpec spec;
   AddLayer(&spec, "id", "InputLayer", R"({"batch_shape": [null, 1], "dtype": "int32"})", {});
@@ -127,7 +127,7 @@ TEST(DatasetTest, ReadsSeveralInputsAndScalesOnlyFloats) {
   EXPECT_EQ(label, 1);
 }
 
-// Of two numbers one of three classes, and a number.
+// Input: two numbers. Outputs: three classes, and a number.
 struct TwoOutputs {
   TwoOutputs() {
     proto::ModelSpec spec;
@@ -252,7 +252,7 @@ TEST(DatasetTest, ProbabilitiesOutsideOfOneAreRefused) {
   EXPECT_THAT(data.status().message(), HasSubstr("found 255"));
 }
 
-// One example of two numbers a row.
+// Each row is an example of two numbers.
 std::unique_ptr<nn::Model> PairModel(int outputs) {
   proto::ModelSpec spec;
   AddLayer(&spec, "pair", "InputLayer", R"({"batch_shape": [null, 2]})", {});
@@ -299,7 +299,7 @@ TEST(DatasetTest, ClassNumbersBecomeVectors) {
               HasSubstr("leave out \"one_hot\""));
 }
 
-// Two examples, and these bytes as their weights.
+// Two examples with these bytes as their weights.
 absl::StatusOr<Dataset> WithWeights(const std::string& npy) {
   auto source = Idx(IdxBytes(8, {2, 2, 2}, "abcdefgh"), IdxBytes(8, {2}, std::string("\0\1", 2)));
   source.add_sample_weight(WriteDataFile("w.npy", npy));
@@ -368,7 +368,7 @@ TEST(DatasetTest, MeasuresWhatTrainsAndStandardizesAll) {
   ASSERT_TRUE(raw.ok());
   const auto measured = raw->Measure(*model, [](int64_t row) { return row < 2; });
   ASSERT_TRUE(measured.ok());
-  // Of 2, 6 and of 100, 140: the third row is for validation.
+  // Over 2, 6 and over 100, 140: the third row is for validation.
   EXPECT_THAT((*measured)[0].mean(), ::testing::ElementsAre(4, 120));
   EXPECT_THAT((*measured)[0].deviation(), ::testing::ElementsAre(2, 20));
   proto::DataPlan plan;
@@ -379,7 +379,7 @@ TEST(DatasetTest, MeasuresWhatTrainsAndStandardizesAll) {
   EXPECT_EQ(values, (std::vector<float>{-1, -1, 1, 1, 998, 94}));
 }
 
-// Of a file on disk, where they may change under a running job.
+// Labels in a file on disk may change while a job runs.
 TEST(DatasetTest, AClassThatBecameNoneIsNotWrittenBesideItsVector) {
   for (const int64_t changed : {int64_t{3}, int64_t{300}, int64_t{-1}, int64_t{1} << 31}) {
     auto source = Npy({NpyBytes("<f4", "(2, 2, 2, 1)", Raw(std::vector<float>(8)))},
@@ -390,7 +390,7 @@ TEST(DatasetTest, AClassThatBecameNoneIsNotWrittenBesideItsVector) {
     ASSERT_TRUE(data.ok()) << data.status();
     ASSERT_FALSE(data->in_memory());
     WriteDataFile("y.npy", NpyBytes("<i8", "(2,)", Raw<int64_t>({2, changed})));
-    // The vector in the middle is read; what lies beside it is not its own.
+    // Only the vector in the middle is read; its neighbors must not change.
     std::vector<float> memory(1000, 7.0f);
     const absl::Status status = data->ReadLabels(0, {1}, &memory[500]);
     EXPECT_EQ(status.code(), absl::StatusCode::kDataLoss);

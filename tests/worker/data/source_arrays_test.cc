@@ -40,7 +40,7 @@ std::vector<float> ValuesOf(const Array& array) {
   return values;
 }
 
-// The rows (1, 2), (3, 4), (5, 6) with labels 2, 0, 1 in two files of each format.
+// The rows (1, 2), (3, 4), (5, 6) with labels 2, 0, 1, in two files of each format.
 std::vector<proto::DataSource> ThreeRows() {
   std::vector<proto::DataSource> sources(3);
   auto& idx = *sources[0].mutable_idx();

@@ -13,7 +13,7 @@
 namespace cairn::worker {
 namespace {
 
-// A Dense layer and a BatchNormalization, after one backward pass.
+// A Dense layer and a BatchNormalization layer, after one backward pass.
 class GradientClipperTest : public ::testing::Test {
  protected:
   GradientClipperTest() {

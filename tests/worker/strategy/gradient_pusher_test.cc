@@ -46,7 +46,7 @@ class GradientPusherTest : public ::testing::Test {
     std::vector<float> gradient(values_.size(), 1.0f);
     pusher->Begin(batch, 4);
     if (with_gradient) pusher->Add(0, gradient);
-    // The memory is the caller's again.
+    // The caller may reuse its memory.
     gradient.assign(gradient.size(), 1e9f);
     proto::BatchRecord record;
     record.set_batch(batch);
@@ -137,7 +137,7 @@ TEST_F(SynchronousPusherTest, WhatIsCancelledIsNotSettled) {
   EXPECT_EQ(settled_.size(), 0u);
 }
 
-// One worker computes whole updates of very many batches: far more gradients than it may keep.
+// One worker computes all batches of large updates: far more gradients than it may keep.
 class WideUpdateTest : public GradientPusherTest, public ::testing::WithParamInterface<int64_t> {
  protected:
   WideUpdateTest()
@@ -154,7 +154,7 @@ class WideUpdateTest : public GradientPusherTest, public ::testing::WithParamInt
 TEST_P(WideUpdateTest, CompletesWithinTheMemoryForGradients) {
   const int64_t width = GetParam();
   for (const int64_t copies : {0, 2, 5, 100}) {
-    // Another life of the job's blocks for each budget.
+    // Each budget uses its own generation.
     TestCluster cluster(plan_);
     cluster_.client.swap(cluster.client);
     const auto pusher = MakePusher(1, /*copy=*/true, copies * gradient_bytes());
@@ -176,8 +176,8 @@ TEST_P(WideUpdateTest, CompletesWithinTheMemoryForGradients) {
   }
 }
 
-// The lowest batch was another worker's, which is gone: the worker that has filled its memory with
-// higher ones computes it.
+// The lowest batch belonged to a worker that has died. A worker whose memory is full of the
+// gradients of higher batches computes it.
 TEST_P(WideUpdateTest, TheLowestBatchNeedsNoRoom) {
   const int64_t width = GetParam();
   if (width < 4) return;
@@ -202,7 +202,7 @@ TEST_P(WideUpdateTest, TheLowestBatchNeedsNoRoom) {
 
 INSTANTIATE_TEST_SUITE_P(Widths, WideUpdateTest, ::testing::Values(1, 2, 8, 9, 16, 50, 100, 1000));
 
-// Every weight's gradient is 1, and there are 625: their norm is 25.
+// The gradient of each of the 625 weights is 1, so the norm is 25.
 class ClippingPusherTest : public GradientPusherTest {
  protected:
   ClippingPusherTest()
@@ -230,7 +230,8 @@ TEST_F(ClippingPusherTest, AnUpdateIsAppliedOnceWithTheScaleOfItsNorm) {
   EXPECT_EQ(settled_.size(), 0u);
 }
 
-// Between the two steps both workers die: only one of them has asked one ps to apply the update.
+// Both workers die between the two stages: only one of them has sent its scales, and to one ps
+// only.
 TEST_F(ClippingPusherTest, AnUpdateThatWasAppliedInPartIsFinishedByWhoeverDoesOneOfItsBatches) {
   std::vector<BlockTable::Request> asked = table_.pushed();
   const std::vector<float> gradient(625, 1);

@@ -42,7 +42,7 @@ absl::StatusOr<Strategy::Ready> LocalStrategy::BeginStep(const Step&, absl::Func
   return Ready::kYes;
 }
 
-// The backward pass still reads the values, so they change only at its end.
+// The backward pass reads the values, so they change only after it.
 void LocalStrategy::OnGradient(int variable) { complete_.push_back(variable); }
 
 absl::Status LocalStrategy::EndStep(const proto::BatchRecord& record) {

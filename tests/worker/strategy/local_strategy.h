@@ -12,12 +12,12 @@
 
 namespace cairn::worker {
 
-// Parameters, slots and optimizer in this process: training without a network, the measure of what
-// the parameter servers cost. Each batch is one update.
+// Keeps parameters, slots and optimizer in this process: training without a network, as the
+// baseline for the cost of parameter servers. Each batch is one update.
 class LocalStrategy final : public Strategy {
  public:
-  // Gives the executor's variables their initial values. `model` and `executor` must outlive it.
-  // InvalidArgument: an initializer that is not for its variable.
+  // Initializes the executor's variables. `model` and `executor` must outlive the strategy.
+  // InvalidArgument: an initializer does not fit its variable.
   static absl::StatusOr<std::unique_ptr<LocalStrategy>> Create(
       const nn::Model* model, nn::Executor* executor, std::unique_ptr<nn::Optimizer> optimizer,
       uint64_t seed, OnSettled on_settled);
@@ -41,7 +41,7 @@ class LocalStrategy final : public Strategy {
   int64_t updates_ = 0;
   // By variable, then by slot.
   std::vector<std::vector<std::vector<float>>> slots_;
-  // Variables whose gradient has come in this step.
+  // Variables whose gradient is complete in this step.
   std::vector<int> complete_;
 };
 

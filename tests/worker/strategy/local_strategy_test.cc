@@ -24,7 +24,7 @@ T OrDie(absl::StatusOr<T> value) {
 
 constexpr uint64_t kSeed = 11;
 
-// A Dense layer, a BatchNormalization of momentum 0.5 and a frozen Dense layer.
+// A Dense layer, a BatchNormalization layer with momentum 0.5, and a frozen Dense layer.
 class LocalStrategyTest : public ::testing::Test {
  protected:
   LocalStrategyTest() {

@@ -26,8 +26,8 @@ T OrDie(absl::StatusOr<T> value) {
   return *std::move(value);
 }
 
-// Notes the first value that each step finds: what the ps answer to it may take its place before it
-// ends.
+// Records the first value at the start of each step: the replies of the ps may replace it before
+// the step ends.
 class WatchedStrategy final : public Strategy {
  public:
   WatchedStrategy(Strategy* strategy, nn::Executor* executor)
@@ -53,7 +53,7 @@ class WatchedStrategy final : public Strategy {
   float value_ = 0;
 };
 
-// One worker's computing part, against the cluster's ps.
+// The executor, loader and trainer of one worker, with the strategy for the test's ps.
 class TestWorker {
  public:
   TestWorker(const proto::JobPlan& plan, cluster::PsClient* client, uint64_t generation = 1)
@@ -93,7 +93,7 @@ class TestWorker {
     MutexLock lock(&mutex_);
     return settled_.size();
   }
-  // What the last step computed on.
+  // The value that the last step computed on.
   float value() { return watched_->value(); }
   Strategy& strategy() { return *strategy_; }
   absl::Span<float> values(int variable) { return executor_->values(variable); }
@@ -145,12 +145,12 @@ TEST(ParameterServerStrategyTest, WhatIsFrozenIsPulledOnceAndNeverPushed) {
   TestWorker worker(plan, cluster.client.get());
   ASSERT_TRUE(worker.Step(0).ok());
   EXPECT_EQ(worker.values(1)[0], 1);
-  // A second pull would bring 1 again. Half the output halves the gradient.
+  // A second pull would restore 1. Half the output gives half the gradient.
   worker.values(1)[0] = 0.5f;
   for (int64_t batch = 1; batch < 5; ++batch) ASSERT_TRUE(worker.Step(batch).ok());
   EXPECT_EQ(worker.values(1)[0], 0.5f);
   worker.WaitForSettled(5);
-  // The ps refuse what is pushed to a frozen block; theirs is as it was.
+  // The ps reject pushes to a frozen block, so its value has not changed.
   std::multiset<float> values;
   for (const auto& ps : cluster.ps) {
     for (float value : ps->Values()) values.insert(value);
@@ -190,13 +190,13 @@ TEST(ParameterServerStrategyTest, SynchronousUpdatesAverageTheirBatches) {
       CountingPlan({.batches_per_epoch = 10, .synchronous = true, .batches_per_update = 4});
   TestCluster cluster(plan);
   TestWorker worker(plan, cluster.client.get());
-  // One worker has all batches of an update: it must not wait for acknowledgements in between.
+  // One worker has all batches of an update, so it must not wait for acknowledgements between them.
   for (int64_t batch = 0; batch < 50; ++batch) ASSERT_TRUE(worker.Step(batch).ok());
   worker.WaitForSettled(50);
   ExpectAllValues(&cluster, -15);  // 5 epochs of updates of 4, 4 and 2 batches.
 }
 
-// A gradient of 625 ones has the norm 25.
+// A gradient of 625 ones has norm 25.
 TEST(ParameterServerStrategyTest, SynchronousUpdatesAreClippedWholeHoweverManyPsShareTheVariable) {
   for (const int ps_count : {1, 2, 3}) {
     const proto::JobPlan plan = CountingPlan({.rows = 625,

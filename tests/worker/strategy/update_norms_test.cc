@@ -11,7 +11,7 @@
 namespace cairn::worker {
 namespace {
 
-// A kernel of 4 x 6, a bias, and a BatchNormalization, over two ps.
+// A kernel of 4 x 6, a bias and a BatchNormalization layer, on two ps.
 class UpdateNormsTest : public ::testing::Test {
  protected:
   UpdateNormsTest()
@@ -29,7 +29,7 @@ class UpdateNormsTest : public ::testing::Test {
     return model_->variables()[table_.block(block).variable];
   }
 
-  // As a ps answers: every value of a gradient is 2, statistics have none.
+  // The reply of a ps if every value of a gradient is 2 and moving statistics have no gradient.
   proto::PushReplyHeader ReplyTo(const std::vector<uint32_t>& blocks) const {
     proto::PushReplyHeader reply;
     for (const uint32_t block : blocks) {
@@ -42,7 +42,7 @@ class UpdateNormsTest : public ::testing::Test {
     return reply;
   }
 
-  // By block, after every ps has answered.
+  // The scales by block, after all replies were added.
   std::map<uint32_t, float> ScalesOf(const UpdateNorms& norms) {
     UpdateNorms::Sums sums = norms.None();
     for (const BlockTable::Request& request : table_.pushed()) {

@@ -8,7 +8,7 @@
 namespace cairn::worker {
 namespace {
 
-// What is written in pieces is read back, wherever it lies.
+// Contents appended in pieces are read back, from memory and from disk.
 void ExpectKept(uint64_t memory_bytes, bool in_memory) {
   const std::string folder = ::testing::TempDir() + "/spool";
   std::filesystem::create_directories(folder);
