@@ -9,9 +9,9 @@
 
 namespace cairn::testing {
 
-// A synchronous job of learnable noise (the class is the quarter that holds the largest sum) for a
-// small network with dropout, trained with Adam; an epoch has 250 batches. Two runs of it must give
-// the same bits whatever happens to the cluster.
+// A synchronous job: a small network with dropout, trained with Adam on random inputs whose class
+// is the quarter with the largest sum. An epoch has 250 batches. All runs must give the same bits,
+// whatever fails in the cluster.
 struct AdamJob {
   std::string name = "sync";
   int64_t batches_per_update = 4;
@@ -19,10 +19,10 @@ struct AdamJob {
   int64_t checkpoint_every = 0;
 };
 
-// The path of the job file.
+// Writes the files and returns the path of the job file.
 std::string WriteAdamJob(const std::string& folder, const AdamJob& job = {});
 
-// Fails the test unless both exports of such a job are the same.
+// Fails the test unless both exports of such a job are equal.
 void ExpectSameBits(const std::map<std::string, Array>& a, const std::map<std::string, Array>& b);
 
 }  // namespace cairn::testing

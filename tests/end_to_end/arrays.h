@@ -8,8 +8,8 @@
 
 namespace cairn::testing {
 
-// A float32 array as files hold it; written and read here by a few lines of the tests' own, so that
-// the product's codecs are not judged by themselves.
+// A float32 array in a file. The tests have their own reader and writer, so that the product's
+// codecs are compared with an independent implementation.
 struct Array {
   std::vector<int64_t> shape;
   std::vector<float> values;
@@ -19,10 +19,10 @@ struct Array {
 std::string EncodeNpy(const Array& array);
 Array DecodeNpy(const std::string& bytes);
 
-// The weights of a TF.js layers model folder (model.json beside weights.bin), by name.
+// The weights of a TF.js layers model (a folder with model.json and weights.bin), by name.
 std::map<std::string, Array> ReadTfjsWeights(const std::string& folder);
 
-// max |a - b| / max(1, |b|) over the elements; infinite for different shapes or a NaN.
+// The maximum of |a - b| / max(1, |b|) over the elements; infinite for different shapes or a NaN.
 double LargestDifference(const std::vector<float>& a, const std::vector<float>& b);
 
 }  // namespace cairn::testing

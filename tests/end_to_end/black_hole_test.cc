@@ -1,4 +1,4 @@
-// Peers that are there and silent: a network that swallows everything, a process that is stopped.
+// Peers that do not answer: a network that drops all packets, and a stopped process.
 
 #include <signal.h>
 
@@ -16,7 +16,7 @@ using std::chrono::seconds;
 
 class BlackHole : public ::testing::Test {
  protected:
-  // Far more than are trained before the test cancels it.
+  // Far more batches than are trained before the test cancels the job.
   void Submit() {
     CountingJob job;
     job.batches = 1000000;

@@ -1,6 +1,6 @@
-// Callbacks, class weights and fine-tuning with real daemons. The counting job's loss never
-// improves and its weight is minus the sum of the learning rates of its batches, so that the weight
-// says with which rate each batch was trained.
+// Callbacks, class weights and fine-tuning with real daemons. The loss of the counting job never
+// improves. Its weight is minus the sum of the learning rates of its batches, so the weight shows
+// the rates that were used.
 
 #include <cmath>
 #include <string>
@@ -23,7 +23,7 @@ using ::testing::HasSubstr;
 constexpr int64_t kPerEpoch = 500;
 constexpr int kPlateaus = 6;
 
-// 40 epochs at most; halves the rate after each epoch that improves nothing, and stops after
+// At most 40 epochs. Halves the learning rate after each epoch without improvement, and stops after
 // kPlateaus of them.
 CountingJob PlateauJob() {
   CountingJob job;
@@ -37,7 +37,7 @@ CountingJob PlateauJob() {
   return job;
 }
 
-// The first epoch improves on nothing at all, the second is the first without an improvement.
+// The first epoch always counts as an improvement; the second is the first without one.
 double SumOfRates() {
   double sum = 1, rate = 1;
   for (int epoch = 1; epoch <= kPlateaus; ++epoch, rate /= 2) sum += rate;
@@ -76,7 +76,7 @@ class CallbacksTest : public ::testing::Test {
     EXPECT_EQ(status["total_batches"], (kPlateaus + 1) * kPerEpoch);
     EXPECT_EQ(status["learning_rate"], std::pow(0.5, kPlateaus - 1));
     EXPECT_EQ(ExportIsNot(SumOfRates(), "count"), "");
-    // The best epoch is the first one, and its checkpoint was kept.
+    // The first epoch is the best, and its checkpoint was kept.
     EXPECT_EQ(status["best"][0]["epoch"], 0);
     EXPECT_EQ(ExportIsNot(kPerEpoch, "count", {"--best"}), "");
   }
@@ -87,7 +87,7 @@ class CallbacksTest : public ::testing::Test {
 
 TEST_F(CallbacksTest, RatesAndTheStopAreExactWhileTheCoordinatorIsKilledOverAndOver) {
   ASSERT_NO_FATAL_FAILURE(Submit(PlateauJob()));
-  // Near the ends of epochs, where decisions are made.
+  // Near the ends of epochs, when callbacks decide.
   for (int64_t epoch = 1; epoch <= kPlateaus; ++epoch) {
     ASSERT_TRUE(WaitUntil(seconds(60), [&] { return BatchesDone() >= epoch * kPerEpoch; }))
         << cluster_.Logs();

@@ -1,5 +1,5 @@
-// Norms that are clipped where two workers' batches make an update, against a plain loop in double
-// on the whole of it; and the same bits on however many ps, whoever dies.
+// Clipping by norm of updates from the batches of two workers, compared with a plain loop in double
+// precision. The result has the same bits for any number of ps and after failures.
 
 #include <signal.h>
 
@@ -24,12 +24,12 @@ using std::chrono::seconds;
 
 constexpr int kInputs = 40;
 constexpr int kUnits = 2;
-// Batches of 4: each epoch's last update has one batch, and that has 2 examples.
+// Batches of 4: the last update of each epoch has one batch of 2 examples.
 constexpr int kExamples = 898;
 constexpr int kBatch = 4;
 constexpr int kEpochs = 16;
 constexpr double kRate = 0.1;
-// Far below every gradient's norm: the values never come near the solution.
+// Far below the norm of every gradient: the values stay far from the solution.
 constexpr double kLimit = 0.25;
 
 struct Data {
@@ -55,12 +55,13 @@ Data MakeData() {
   return data;
 }
 
-// Keras's Dense, mean_squared_error, SGD and clips, said in the simplest way.
+// Keras's Dense, mean_squared_error, SGD and clipping, implemented in the simplest way.
 class PlainModel {
  public:
   PlainModel(const Data& data, bool global) : data_(data), global_(global) {}
 
-  // Trains with `rows` examples to an update, never across an epoch's end.
+  // Trains with `rows` examples for each update; an update does not extend over the end of an
+  // epoch.
   void Train(int rows) {
     for (int epoch = 0; epoch < kEpochs; ++epoch) {
       for (int row = 0; row < kExamples; row += rows) {
@@ -139,7 +140,7 @@ std::string WriteJob(const Data& data, const std::string& clip, const std::strin
   return folder + "/job.json";
 }
 
-// A worker and then a ps, each when the job has got on.
+// Kills a worker and then a ps, each after the job has advanced.
 void KillSome(TestCluster* cluster) {
   const auto wait_for = [&](int64_t batches) {
     return WaitUntil(seconds(60), [&] {

@@ -10,36 +10,37 @@
 
 namespace cairn::testing {
 
-// A job that counts: Dense(1, use_bias = false) from weight 0 on inputs of 1, mean absolute error
-// against a target far below, SGD at learning rate 1. Its gradient is exactly 1 whatever the
-// weight, so that after N batches every weight is exactly -N: one batch lost or applied twice
-// shows.
+// A job that counts batches: Dense(1, use_bias = false), initial weight 0, inputs of 1, mean
+// absolute error against a target far below, SGD at learning rate 1. Its gradient is always exactly
+// 1, so after N batches every weight is exactly -N. A batch that is lost or applied twice changes
+// the result.
 struct CountingJob {
   std::string name = "count";
   int64_t batches = 1000;
-  // Rows of the weight: inputs that are all 1. With rows enough and min_slice_bytes small every ps
-  // has a slice.
+  // The number of rows of the weight. With enough rows and a small min_slice_bytes every ps has a
+  // slice.
   int rows = 512;
   int batch_size = 8;
   // Batches in an epoch; `batches` is a multiple of it.
   int64_t batches_per_epoch = 1000;
-  int64_t checkpoint_every = 0;  // 0: only at epochs' ends.
+  int64_t checkpoint_every = 0;  // 0: only at the ends of epochs.
   std::string strategy = R"({"parameter_server": {"mode": "async"}})";
   std::string more = "{}";  // Further fields of the job file.
 };
 
-// One that lasts for as long as somebody drills, on a machine however fast.
+// A job that lasts for a whole drill on any machine.
 CountingJob EndlessCountingJob();
 
-// Writes the data, model and job files into `folder`; the path of the job file.
+// Writes the data, model and job files to `folder` and returns the path of the job file.
 std::string WriteCountingJob(const CountingJob& job, const std::string& folder);
 
-// Every weight of the exported model in `folder` is exactly -`count`; says what it is otherwise.
-// A gtest assertion result in disguise: "" when right.
+// Checks that every weight of the exported model in `folder` is exactly -`count`. Returns "" or a
+// description of the difference.
 std::string CountIsNot(double count, const std::string& folder, int rows);
 
-// Takes a checkpoint of the job "count", which goes on, and exports it to `folder`. "" if it counts
-// the batches that it says are settled. `cairn` runs a command on the job's cluster.
+// Takes a checkpoint of the running job "count" and exports it to `folder`. Returns "" if its
+// weight is the number of batches that it reports as applied. `cairn` runs a command on the job's
+// cluster.
 std::string CountAtCheckpoint(
     const std::function<CommandResult(const std::vector<std::string>&)>& cairn,
     const std::string& folder, int rows);

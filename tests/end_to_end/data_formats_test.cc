@@ -1,5 +1,5 @@
-// Every data format, from files to a trained model. The same numbers train to the same bits in
-// whatever format they stand.
+// Every data format, from files to a trained model. The same numbers must give the same bits in
+// every format.
 
 #include <cstdint>
 #include <random>
@@ -20,10 +20,10 @@ using std::chrono::seconds;
 constexpr int kPixels = 1024;
 constexpr int kExamples = 200;
 
-// Images whose class is their brightest colour, as CIFAR-10 has them: label, then planes.
+// Images in the format of CIFAR-10 (label, then planes); the class is the brightest color.
 struct Images {
   std::vector<uint8_t> labels;
-  std::vector<std::vector<uint8_t>> planes;  // 3 * kPixels each.
+  std::vector<std::vector<uint8_t>> planes;  // Each has 3 * kPixels bytes.
 
   uint8_t At(int example, int pixel, int channel) const {
     return planes[example][channel * kPixels + pixel];
@@ -127,7 +127,7 @@ class DataFormats : public ::testing::Test {
     WriteIdx(images, folder_.path("."));
   }
 
-  // Runs the job with these training data; `changes` to it are merged in.
+  // Runs the job with these training data, after merging `changes` into it.
   CommandResult Run(const std::string& name, json train, const json& changes) {
     train["scale"] = 1.0 / 255;
     train["standardize"] = true;
@@ -149,7 +149,7 @@ class DataFormats : public ::testing::Test {
                     seconds(240));
   }
 
-  // What the job's model says to these inputs; "" and a failure if it cannot.
+  // The predictions of the job's model for these inputs; "" and a test failure on error.
   std::string Predict(const std::string& name, const std::string& input) {
     const std::string output = folder_.path(name + "_predicted.npy");
     const CommandResult result = RunCairn({"predict", name, "--input", folder_.path(input),
@@ -158,7 +158,7 @@ class DataFormats : public ::testing::Test {
     return ReadFile(output);
   }
 
-  // Loss and metrics of the job's validation data, which are a part of its training data.
+  // Loss and metrics on the job's validation data, which are a part of its training data.
   json Evaluate(const std::string& name) {
     const CommandResult result =
         RunCairn({"evaluate", name, "--json", "--state", folder_.path(name)});
@@ -198,7 +198,7 @@ TEST_F(DataFormats, TheSameNumbersTrainToTheSameBitsAndLearn) {
     ASSERT_EQ(result.exit_code, 0) << name << result.output << result.errors;
     EXPECT_FALSE(Weights(name).empty());
     EXPECT_TRUE(Weights(name) == Weights("npy")) << name << " and npy differ";
-    // Scaled and standardized as the job did it, from a file of the job's format or from NumPy's.
+    // Scaled and standardized as in the job, from a file of the job's format or a .npy file.
     const std::string predictions = Predict(name, inputs);
     EXPECT_EQ(DecodeNpy(predictions).shape, (std::vector<int64_t>{kExamples, 3})) << name;
     EXPECT_TRUE(predictions == Predict("npy", "x.npy")) << name << " predicts other numbers";

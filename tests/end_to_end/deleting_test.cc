@@ -1,5 +1,5 @@
-// `cairn delete` on a real cluster: a job that has ended is gone from the coordinator and from the
-// disk of every ps, also of one that was away, and stays gone.
+// `cairn delete` on a real cluster: an ended job is removed from the coordinator and from the disk
+// of every ps, including a ps that did not run, and does not come back.
 
 #include <chrono>
 #include <filesystem>
@@ -40,7 +40,7 @@ class Deleting : public ::testing::Test {
     EXPECT_EQ(status.value("state", ""), "finished") << status << cluster_.Logs();
   }
 
-  // The snapshots on a ps's disk.
+  // The snapshots on the disk of a ps.
   std::set<std::string> Snapshots(int ps) const {
     std::set<std::string> names;
     const std::string folder = cluster_.folder("state") + "/ps-" + std::to_string(ps);
@@ -76,7 +76,7 @@ TEST_F(Deleting, AJobThatHasEndedIsGoneFromEveryDiskAndItsNameIsFree) {
   ASSERT_EQ(deleted.exit_code, 0) << deleted.errors;
   EXPECT_EQ(deleted.lines().at(0)["job"], 1);
   EXPECT_GT(deleted.lines().at(0)["checkpoints"], 0);
-  // A value for each row, at the least, in each checkpoint.
+  // Each checkpoint has at least one value for each row.
   EXPECT_GT(deleted.lines().at(0)["bytes"], kRows * sizeof(float));
   for (int ps : {0, 1}) {
     EXPECT_TRUE(WaitUntil(seconds(60),
@@ -91,7 +91,7 @@ TEST_F(Deleting, AJobThatHasEndedIsGoneFromEveryDiskAndItsNameIsFree) {
   EXPECT_EQ(cluster_.Cairn({"status", "old"}).exit_code, 2);
   EXPECT_EQ(cluster_.Cairn({"delete", "old"}).exit_code, 2);
 
-  // The other one is whole, and the name may be used again.
+  // The other job is intact, and the name can be used again.
   for (const std::string name : {"kept", "old"}) {
     if (name == "old") Train(ShortJob("old"));
     const std::string folder = cluster_.folder("export-" + name);

@@ -1,5 +1,6 @@
-// The counting job under fire: workers killed and stopped past their leases; everything, a ps or
-// the coordinator killed. The final weight says how many batches were counted.
+// The counting job under faults: workers are killed, or stopped until their leases expire; a ps,
+// the coordinator, or all tasks are killed. The final weight is the number of batches that were
+// applied.
 
 #include <signal.h>
 
@@ -21,7 +22,7 @@ using nlohmann::json;
 using std::chrono::milliseconds;
 using std::chrono::seconds;
 
-// A longer drill by hand: CAIRN_DRILL_FAULTS=20.
+// For a longer drill set CAIRN_DRILL_FAULTS=20.
 int DrillFaults() {
   const char* value = std::getenv("CAIRN_DRILL_FAULTS");
   return value != nullptr ? std::atoi(value) : 6;
@@ -45,7 +46,7 @@ class ExactlyOnce : public ::testing::Test {
         << cluster->Status("count") << cluster->Logs();
   }
 
-  // The job ends well; its count is returned in words if it is not exact.
+  // Waits until the job is done. Returns "" if its count is exact, else a description.
   static std::string FinishAndCount(TestCluster* cluster, const CountingJob& job, json* status) {
     *status = cluster->WaitForEnd("count", seconds(240));
     if (status->value("state", "") != "finished")
@@ -70,7 +71,7 @@ struct Drill {
   int stops_while_running = 0;
 };
 
-// Kills workers at random and starts them again; every third fault is a stop past the lease.
+// Kills random workers and restarts them. Every third fault stops a worker until its lease expires.
 Drill RunDrill(TestCluster* cluster, int faults, unsigned seed) {
   std::mt19937 random(seed);
   Drill drill;
@@ -126,8 +127,8 @@ TEST_F(ExactlyOnce, CountIsExactWhenWorkersAreKilledAndStoppedPastTheirLeases) {
   RecordProperty("stops_while_running", drill.stops_while_running);
 }
 
-// A job of 20 epochs on 2 ps and 2 workers, checkpointed every 500 batches; `fault` strikes in the
-// second epoch and mends itself. The count is exact, after so many rollbacks.
+// A job of 20 epochs on 2 ps and 2 workers, with a checkpoint every 500 batches. `fault` is
+// injected in the second epoch and is transient. The count must be exact after this many rollbacks.
 class ExactlyOnceAfterAFault : public ExactlyOnce {
  protected:
   static void Expect(int rollbacks, const std::function<void(TestCluster*)>& fault) {
@@ -166,7 +167,7 @@ TEST_F(ExactlyOnceAfterAFault, ALostCoordinatorCostsNoRollback) {
   });
 }
 
-// The proof that the drill can fail: the same faults with the ledger switched off count too much.
+// Proves that the drill can fail: without the ledger the same faults give too high a count.
 TEST_F(ExactlyOnce, WithoutTheLedgerTheCountIsWrong) {
   const CountingJob job = EndlessCountingJob();
   TestCluster cluster(2, 3, {"--unsafe_disable_ledger"});
@@ -174,7 +175,7 @@ TEST_F(ExactlyOnce, WithoutTheLedgerTheCountIsWrong) {
   ASSERT_NO_FATAL_FAILURE(Submit(&cluster, job));
   ASSERT_NO_FATAL_FAILURE(WaitForProgress(&cluster, 100));
   RunDrill(&cluster, 6, /*seed=*/1);
-  // It trains, and what is wrong is the number: nothing else would prove the point.
+  // The job must complete with a wrong count; any other failure would prove nothing.
   EXPECT_THAT(CountNow(&cluster, job), ::testing::StartsWith("the weights are"));
   EXPECT_EQ(cluster.Status("count").value("state", ""), "running");
 }

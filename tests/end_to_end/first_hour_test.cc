@@ -1,4 +1,4 @@
-// What somebody does who has just built Cairn: is this machine fit, write a job, train it, look.
+// The first steps of a new user: check the machine, write a job, train it, and view the result.
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -41,7 +41,7 @@ TEST(FirstHour, TheJobOfInitTrainsAndIsEvaluatedAsItWasInTraining) {
   const json line = evaluated.lines().at(0);
   EXPECT_EQ(line.at("examples"), 1200);
   EXPECT_EQ(line.at("accuracy"), trained.at("accuracy"));
-  // More threads may add in another order.
+  // With more threads, sums may be added in another order.
   EXPECT_NEAR(line.at("loss"), trained.at("loss"), 1e-6);
 
   const auto checkpoints = RunCairn({"checkpoints", "spirals", "--state", state, "--json"}).lines();

@@ -1,5 +1,5 @@
-// deploy/install.sh, with what is built already: the installed tool finds its daemons, units name
-// what was installed, and nothing stays after it was taken away.
+// deploy/install.sh with existing binaries: the installed tool finds its daemons, the units name
+// the installed files, and uninstalling leaves nothing behind.
 
 #include <filesystem>
 

@@ -1,5 +1,5 @@
-// Ctrl-C while somebody watches: the command ends with 130, the terminal is as it was, and what was
-// watched goes on.
+// Ctrl-C during a command that watches a job: the command exits with 130 and restores the terminal,
+// and the job continues.
 
 #include <fcntl.h>
 #include <pty.h>
@@ -21,7 +21,7 @@ namespace {
 
 using std::chrono::seconds;
 
-// A terminal, and who sits at it.
+// A pseudoterminal and the user's side of it.
 class Pty {
  public:
   Pty() {
@@ -40,7 +40,7 @@ class Pty {
   const std::string& name() const { return name_; }
   void Type(char key) { EXPECT_EQ(write(person_, &key, 1), 1); }
 
-  // Everything that has been written to it.
+  // All output written to the terminal.
   const std::string& Shown() {
     char text[4096];
     for (ssize_t count; (count = read(person_, text, sizeof(text))) > 0;)
@@ -83,7 +83,7 @@ class Interrupting : public ::testing::Test {
     return options;
   }
 
-  // `cairn top` on the terminal, once it shows the cluster.
+  // Starts `cairn top` on the terminal and waits until it shows the cluster.
   Process Top(Pty* pty) {
     Process::Options options = Command({"top", "--interval", "3600"});
     options.input_file = options.output_file = options.error_file = pty->name();
@@ -138,7 +138,7 @@ TEST_F(Interrupting, WhoFollowsASubmittedJobDetachesAndTheJobGoesOn) {
   job.batches = 50'000'000;  // Until it is cancelled.
   Process follow(
       Command({"submit", WriteCountingJob(job, cluster_.folder("job")), "--follow", "--json"}));
-  // Its second line at the earliest is progress: the first says that it was taken.
+  // The first line says that the job was accepted; progress follows on the second at the earliest.
   ASSERT_TRUE(WaitUntil(
       seconds(60),
       [&] { return ReadFile(cluster_.folder("out")).find("\"running\"") != std::string::npos; }))

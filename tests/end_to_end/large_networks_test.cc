@@ -1,5 +1,5 @@
-// Networks of many layers, branches and normalisations go through a real cluster, a few steps each:
-// what they make of their input is finite, and every kind of variable moves.
+// Networks with many layers, branches and normalizations train for a few steps on a real cluster.
+// Their outputs must be finite, and every kind of variable must change.
 
 #include <algorithm>
 #include <cmath>
@@ -20,7 +20,7 @@ using std::chrono::seconds;
 constexpr int64_t kExamples = 32;
 constexpr int64_t kSide = 32;
 
-// Images of noise whose brightness says their class.
+// Images of noise; the class is the brightness.
 void WriteImages(const std::string& folder) {
   std::mt19937 random(3);
   std::uniform_real_distribution<float> noise(0, 0.2f);
@@ -37,7 +37,7 @@ void WriteImages(const std::string& folder) {
   WriteFile(folder + "/y.npy", EncodeNpy(y));
 }
 
-// The job's end, and its trained weights.
+// Waits for the job's end and returns the trained weights.
 std::map<std::string, Array> Train(const std::string& model) {
   TestCluster cluster(/*ps_count=*/2, /*worker_count=*/2);
   cluster.StartAll();
@@ -78,12 +78,12 @@ void ExpectTrained(const std::map<std::string, Array>& weights, size_t count) {
   }
 }
 
-// 52 convolutions and 52 normalisations of 4 variables each, and a dense layer.
+// 52 convolutions and 52 normalizations of 4 variables each, and a dense layer.
 TEST(LargeNetworks, MobileNetV2TrainsOnACluster) {
   ExpectTrained(Train("mobilenet_v2_035_32.json"), 52 + 52 * 4 + 2);
 }
 
-// 53 convolutions with biases, 53 normalisations and a dense layer; 90 MiB of parameters.
+// 53 convolutions with biases, 53 normalizations and a dense layer; 90 MiB of parameters.
 TEST(LargeNetworks, ResNet50TrainsOnACluster) {
   ExpectTrained(Train("resnet50_32.json"), 53 * 2 + 53 * 4 + 2);
 }

@@ -1,4 +1,4 @@
-// Daemons are started as people start them, rightly and wrongly.
+// Starting daemons with valid and invalid arguments.
 
 #include <signal.h>
 
@@ -23,7 +23,7 @@ struct DaemonResult {
   std::string last_line;
 };
 
-// Runs a daemon that should end by itself.
+// Runs a daemon that is expected to exit.
 DaemonResult RunDaemon(const std::string& program, const std::vector<std::string>& flags,
                        const std::string& tf_config) {
   TemporaryFolder folder;
@@ -43,7 +43,7 @@ DaemonResult RunDaemon(const std::string& program, const std::vector<std::string
 
 struct BadConfig {
   const char* tf_config;
-  const char* named;  // Stands in the message.
+  const char* named;  // A part of the message.
 };
 
 constexpr BadConfig kBadConfigs[] = {
@@ -106,7 +106,7 @@ TEST(Launching, SigtermEndsEveryDaemonWith143) {
     ASSERT_EQ(Ask(cluster.port(type, 0), kHealthCheck, ""), kServing) << type;
     cluster.task(type, 0).Signal(SIGTERM);
     EXPECT_EQ(cluster.task(type, 0).Wait(seconds(15)).value_or(-1), 143) << type << cluster.Logs();
-    // It ended by itself: a process without a handler would seem to have the same code.
+    // The daemon exited; a process that the signal killed would appear to have the same code.
     EXPECT_NE(cluster.Logs().find("stopped why=SIGTERM code=143"), std::string::npos);
   }
 }

@@ -1,4 +1,4 @@
-// `cairn run`, as in the README.
+// `cairn run` as in the README.
 
 #include <signal.h>
 
@@ -36,7 +36,7 @@ class LocalRun : public ::testing::Test {
                : lines.back().value("batches_done", int64_t{0});
   }
 
-  // Pids of daemons of this run that are alive.
+  // The pids of this run's daemons that are alive.
   int DaemonsAlive() {
     int count = 0;
     for (const auto& entry : std::filesystem::directory_iterator("/proc")) {
@@ -109,7 +109,7 @@ TEST_F(LocalRun, AfterCtrlCTheSameCommandGoesOn) {
   EXPECT_NE(ReadFile(options.output_file).find("cairn run"), std::string::npos)
       << "it says how to go on: " << ReadFile(options.output_file);
 
-  // A run that is refused starts the daemons too, and the job goes on until they stop.
+  // A rejected run starts the daemons too, and the job continues until they stop.
   CountingJob other = job;
   other.batches += other.batches_per_epoch;
   WriteCountingJob(other, folder_.path("job"));
@@ -148,14 +148,14 @@ TEST_F(LocalRun, TwoCtrlCsStopAtOnceAndSayHowToGoOn) {
   Process run(options);
   ASSERT_TRUE(WaitUntil(seconds(60), [&] { return BatchesDone() > 300; }));
   run.Signal(SIGINT);
-  // Both at once would be one.
+  // Two signals at the same time could be merged into one.
   ASSERT_TRUE(WaitUntil(seconds(60), [&] {
     return ReadFile(options.output_file).find("stopping") != std::string::npos;
   }));
   run.Signal(SIGINT);
   const auto exit_code = run.Wait(seconds(40));
   ASSERT_TRUE(exit_code.has_value());
-  // The first one may have been through by then.
+  // The same exit code even if the shutdown after the first signal has completed.
   EXPECT_EQ(*exit_code, 128 + SIGINT);
   EXPECT_NE(ReadFile(options.output_file).find("go on"), std::string::npos);
   EXPECT_TRUE(WaitUntil(seconds(20), [&] { return DaemonsAlive() == 0; }));

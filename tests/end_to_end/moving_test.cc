@@ -1,5 +1,5 @@
-// Disks that are lost and clusters that grow and shrink: the job goes on from its last checkpoint,
-// with whole blocks from wherever they are, and its result is what it would have been.
+// Lost disks, and clusters that grow and shrink: the job continues from its last checkpoint, reads
+// its blocks from the ps that have them, and gives the same result as without the change.
 
 #include <functional>
 
@@ -22,7 +22,7 @@ class Moving : public ::testing::Test {
     ASSERT_EQ(submitted.exit_code, 0) << submitted.output << submitted.errors;
   }
 
-  // So many batches are done, and the newest checkpoint has its copies.
+  // Waits until this many batches are done and the newest checkpoint has its copies.
   static void WaitForCopies(TestCluster* cluster, const std::string& job, int64_t batches) {
     const auto ready = [&] {
       const json status = cluster->Status(job);
@@ -73,7 +73,7 @@ TEST_F(Moving, TheCountIsExactOnTwoThenThreeThenOneParameterServer) {
   EXPECT_EQ(status.value("rollbacks", 0), 2) << status;
 }
 
-// Machines that share nothing: what ps 1 alone has comes from the copy that ps 0 keeps.
+// Machines with separate disks: the snapshot of ps 1 is restored from the copy on ps 0.
 TEST_F(Moving, WithDisksOfTheirOwnTheCopyOfTheOneThatIsGoneServes) {
   const CountingJob job = LongCount();
   TestCluster cluster(2, 2);
@@ -120,7 +120,7 @@ std::map<std::string, Array> TrainAdam(const std::function<void(TestCluster*)>& 
   return ReadTfjsWeights(cluster.folder("export"));
 }
 
-// Values, Adam's moments, update counts and ledgers all move, or the bits would differ.
+// Values, Adam's moments, update counts and ledgers must all be moved for equal bits.
 TEST_F(Moving, SynchronousWeightsAreTheSameBitsWhenTheBlocksHaveMovedTwice) {
   const auto undisturbed = TrainAdam([](TestCluster*) {});
   ExpectSameBits(undisturbed, TrainAdam([](TestCluster* cluster) {

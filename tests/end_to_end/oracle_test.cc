@@ -1,5 +1,5 @@
-// Whole runs against TensorFlow.js's: real daemons train the reference models from the reference
-// weights, and every step's loss, every final weight and the prediction must be the reference's.
+// Compares whole runs with TensorFlow.js: real daemons train the reference models from the
+// reference weights, and the loss of every step, every final weight and the prediction must agree.
 
 #include <cstdlib>
 #include <filesystem>
@@ -28,7 +28,7 @@ std::string OracleFolder(const std::string& name) {
 std::vector<float> Floats(const json& numbers) { return numbers.get<std::vector<float>>(); }
 
 struct ReferenceRun {
-  std::string folder;  // Of the reference case.
+  std::string folder;  // The folder of the reference case.
   int ps = 1;
   int workers = 1;
 };

@@ -1,5 +1,5 @@
-// A model with two outputs on a real cluster: each has its loss, its weight, its metrics and its
-// labels, and both are trained as they would be alone.
+// A model with two outputs on a real cluster. Each output has its loss, loss weight, metrics and
+// labels, and is trained as in a model of its own.
 
 #include <algorithm>
 #include <cmath>
@@ -20,7 +20,7 @@ using std::chrono::seconds;
 constexpr int kInputs = 6;
 constexpr int64_t kExamples = 192;
 
-// Of three numbers which is the largest, and the sum of all six.
+// The labels are the index of the largest of three numbers, and the sum of all six.
 void WriteData(const std::string& folder) {
   std::mt19937 random(3);
   std::normal_distribution<float> normal;
@@ -52,7 +52,7 @@ json Dense(const std::string& name, int units, const std::string& activation,
       {"inbound_nodes", json::array({json::array({json::array({input, 0, 0, json::object()})})})}};
 }
 
-// Each output has a way of its own from the input.
+// Each output has a separate path from the input.
 json Model(const std::vector<std::string>& outputs) {
   json layers =
       json::array({{{"class_name", "InputLayer"},
@@ -117,7 +117,7 @@ class Outputs : public ::testing::Test {
     return ReadTfjsWeights(output);
   }
 
-  // The job "both" has the values of the jobs "kind" and "size", to the last bit.
+  // The job "both" has the same values as the jobs "kind" and "size", bit for bit.
   void ExpectTrainedAsAlone() {
     std::map<std::string, Array> alone = Weights("kind");
     alone.merge(Weights("size"));
@@ -132,7 +132,7 @@ class Outputs : public ::testing::Test {
   const std::string folder_ = cluster_.folder(".");
 };
 
-// Half the loss and half the rate are the same steps, to the last bit.
+// Half the loss weight gives the same steps as half the learning rate, bit for bit.
 TEST_F(Outputs, EachIsTrainedAsItWouldBeAlone) {
   json both = Job("both", {{"size", "size.npy"}, {"kind", "kind.npy"}},
                   {{"kind", kKindLoss}, {"size", "mse"}}, 0.25, kSync);
@@ -159,7 +159,7 @@ TEST_F(Outputs, EachIsTrainedAsItWouldBeAlone) {
   EXPECT_LT(status["evaluations"].back()["size_loss"], 0.5);
 }
 
-// Of both outputs, times each output's own.
+// The weights of both outputs, multiplied with each output's own.
 TEST_F(Outputs, WeightsOfExamplesAreEveryOutputs) {
   json both = Job("both", {"kind.npy", "size.npy"}, {kKindLoss, "mse"}, 0.25, kSync);
   both["loss_weights"] = {1, 0.5};

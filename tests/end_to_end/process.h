@@ -12,7 +12,7 @@
 
 namespace cairn::testing {
 
-// Every deadline of these tests times this: under a sanitizer all takes several times as long.
+// Every deadline of these tests is multiplied by this: sanitizers slow programs down several times.
 #if defined(__SANITIZE_ADDRESS__) || defined(CAIRN_THREAD_SANITIZER) || \
     defined(CAIRN_UNDEFINED_SANITIZER)
 inline constexpr int kPatience = 10;
@@ -20,8 +20,8 @@ inline constexpr int kPatience = 10;
 inline constexpr int kPatience = 1;
 #endif
 
-// A real child process. It dies with the test, whatever happens: by the destructor's SIGKILL, or,
-// if the test itself is killed, by the parent-death signal.
+// A child process. It never outlives the test: the destructor sends SIGKILL, and if the test itself
+// is killed, the parent-death signal ends the child.
 class Process {
  public:
   struct Options {
@@ -29,8 +29,8 @@ class Process {
     std::map<std::string, std::string> environment;  // Added to the test's own.
     std::string input_file;                          // stdin; empty: the test's own.
     std::string output_file;                         // stdout and stderr, appended.
-    std::string error_file;                          // stderr, if it is to be kept apart.
-    std::string folder;                              // Where it runs; empty: where the test does.
+    std::string error_file;                          // stderr, if it is to be separate.
+    std::string folder;                              // The working directory; empty: the test's.
   };
 
   Process() = default;
@@ -42,12 +42,12 @@ class Process {
   pid_t pid() const { return pid_; }
   bool running();
 
-  // Sends a signal if it still runs.
+  // Sends a signal if the process is running.
   void Signal(int signal);
-  // SIGKILL, and waits for the end.
+  // Sends SIGKILL and waits for the end.
   void Kill();
-  // The exit code (128 + signal for a killed process), or nothing when `timeout` (times kPatience)
-  // passed first.
+  // The exit code (128 + signal for a killed process), or nothing after `timeout` (times
+  // kPatience).
   std::optional<int> Wait(std::chrono::milliseconds timeout);
 
  private:
@@ -55,12 +55,12 @@ class Process {
   std::optional<int> exit_code_;
 };
 
-// The whole file, or "" if there is none.
+// The contents of the file, or "" if it does not exist.
 std::string ReadFile(const std::string& path);
 void WriteFile(const std::string& path, const std::string& bytes);
 
-// Calls `condition` every 20 ms until it is true; false when `timeout` (times kPatience) passed
-// first.
+// Calls `condition` every 20 ms until it returns true. Returns false after `timeout` (times
+// kPatience).
 template <typename Condition>
 bool WaitUntil(std::chrono::milliseconds timeout, Condition condition) {
   const auto end = std::chrono::steady_clock::now() + timeout * kPatience;

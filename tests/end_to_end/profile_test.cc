@@ -1,4 +1,4 @@
-// `cairn profile` of a job that trains on real daemons.
+// `cairn profile` of a running job on real daemons.
 
 #include <set>
 #include <string>
@@ -20,7 +20,7 @@ class ProfileTest : public ::testing::Test {
  protected:
   ProfileTest() : cluster_(2, 2) { cluster_.StartAll(); }
 
-  // A job that does not end before the test does.
+  // A job that outlasts the test.
   void Train() {
     CountingJob job;
     job.batches_per_epoch = 100000;

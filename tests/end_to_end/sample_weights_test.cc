@@ -1,5 +1,5 @@
-// Weights of single examples, through real daemons, against sums on paper: the counting job's
-// gradient is the mean of its examples' weights, whatever the values.
+// Sample weights with real daemons, compared with sums computed by hand: the gradient of the
+// counting job is the mean of the weights of its examples.
 
 #include <numeric>
 #include <vector>
@@ -20,7 +20,7 @@ constexpr int kBatchesPerEpoch = 20;
 constexpr int kEpochs = 3;
 constexpr int kRows = 16;
 
-// Quarters, so that every sum is exact: 0, 0.25 ... 1.5 and again.
+// Multiples of 1/4, so that every sum is exact: 0, 0.25 ... 1.5, repeated.
 std::vector<float> Weights() {
   std::vector<float> weights;
   for (int i = 0; i < kBatchSize * kBatchesPerEpoch; ++i) {
@@ -45,7 +45,7 @@ CountingJob WeightedJob() {
   return job;
 }
 
-// In two files, with an axis of 1.
+// In two files, with a last axis of size 1.
 void WriteWeights(const std::vector<float>& weights, const std::string& folder) {
   const int64_t first = 30;
   const auto rest = static_cast<int64_t>(weights.size()) - first;

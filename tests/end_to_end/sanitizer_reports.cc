@@ -13,7 +13,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Every program writes its reports into FOLDER/report.PID; one without a finding makes no file.
+// Every program writes its reports to FOLDER/report.PID; programs without reports write no file.
 class SanitizerReports : public ::testing::Environment {
  public:
   void SetUp() override {

@@ -3,8 +3,9 @@
 
 namespace cairn::testing {
 
-// What a sanitizer finds in the programs that a test starts fails the test, though a cluster
-// survives the death of its daemons. Called before main; true.
+// Makes a sanitizer report of any program that the test starts fail the test. Without it the
+// cluster would recover from the failed daemon, and the test would pass. Called before main;
+// returns true.
 bool WatchSanitizerReports();
 
 }  // namespace cairn::testing

@@ -1,5 +1,5 @@
-// Too little of what a machine has: disk and file descriptors. Files that may not grow
-// (RLIMIT_FSIZE) stand for a full disk, which needs no privileges.
+// Scarce resources: disk space and file descriptors. A limit on the size of files (RLIMIT_FSIZE)
+// simulates a full disk without privileges.
 
 #include <sys/resource.h>
 
@@ -28,7 +28,8 @@ void SetLimit(Process* process, int resource, rlim_t soft) {
 
 class Scarcity : public ::testing::Test {
  protected:
-  // Snapshots of it are larger than a log; it takes a checkpoint at each of its many epochs' ends.
+  // Its snapshots are larger than a log. It takes a checkpoint at the end of each of its many
+  // epochs.
   void Submit() {
     job_.rows = 40000;
     job_.batch_size = 1;

@@ -1,4 +1,4 @@
-// Synchronous training: the result depends neither on how many workers there are nor on who dies.
+// Synchronous training: the result depends neither on the number of workers nor on failures.
 
 #include <signal.h>
 
@@ -18,7 +18,7 @@ namespace {
 using nlohmann::json;
 using std::chrono::seconds;
 
-// Four times one of the workers, when all are there and have got on.
+// Kills a worker four times, each time when all workers have joined and the job has advanced.
 void KillSome(TestCluster* cluster, int workers) {
   std::mt19937 random(3);
   for (int kills = 1; kills <= 4; ++kills) {
@@ -70,8 +70,8 @@ std::map<std::string, Array> TrainWide(TestCluster* cluster, const AdamJob& job,
   return ReadTfjsWeights(folder);
 }
 
-// Every number of batches per update with every number of workers, on both sides of what a worker
-// is leased at first (8 batches) and of the gradients that it keeps (16).
+// All combinations of batches per update and workers, below and above a worker's first lease (8
+// batches) and the number of gradients that it keeps (16).
 TEST(Synchronous, UpdatesOfAnyWidthAreTheSameBitsWithAnyNumberOfWorkers) {
   TestCluster cluster(/*ps_count=*/2, /*worker_count=*/3);
   cluster.Start("chief", 0);

@@ -11,7 +11,7 @@
 
 namespace cairn::testing {
 
-// A folder of its own under the test's temporary folder, removed at the end.
+// A new folder in the test's temporary folder. The destructor removes it.
 class TemporaryFolder {
  public:
   TemporaryFolder();
@@ -29,47 +29,48 @@ struct CommandResult {
   int exit_code = -1;
   std::string output;
   std::string errors;
-  // Standard output as one JSON object a line.
+  // Parses standard output as one JSON object for each line.
   std::vector<nlohmann::json> lines() const;
 };
 
-// Runs `cairn` to its end (or kills it after `timeout`: exit code -1).
+// Runs `cairn` until it exits. Kills it after `timeout`; the exit code is then -1.
 CommandResult RunCairn(const std::vector<std::string>& arguments,
                        std::chrono::seconds timeout = std::chrono::seconds(120),
                        const std::map<std::string, std::string>& environment = {});
 
-// The program's path in the test's runfiles: "cli/cairn", "worker/worker".
+// The path of a program, such as "cli/cairn" or "worker/worker", in the test's runfiles.
 std::string ProgramPath(const std::string& name);
 
-// A cluster of real daemons, each started by hand with TF_CONFIG as on separate machines, and
-// killed and started again as the test likes. Not thread-safe.
+// A cluster of real daemons. Each is started with TF_CONFIG as on a separate machine; the test can
+// kill and restart it. Not thread-safe.
 class TestCluster {
  public:
   TestCluster(int ps_count, int worker_count, std::vector<std::string> ps_flags = {});
 
-  // Starts all that do not run.
+  // Starts all tasks that do not run.
   void StartAll();
-  // Starts a task that does not run. Tasks are "chief", "ps", "worker". The chief answers, or has
-  // ended, when this returns.
+  // Starts a task that does not run: "chief", "ps" or "worker". When it returns, the chief answers
+  // or has exited.
   void Start(const std::string& type, int index);
   Process& task(const std::string& type, int index) {
     return processes_[type + std::to_string(index)];
   }
-  // SIGKILL to every task, as near to at once as signals go.
+  // Sends SIGKILL to all tasks, as closely together as possible.
   void KillAll();
-  // Another number of ps, at new addresses, when StartAll is called next. Nothing may run.
+  // Sets the number of ps, at new addresses, for the next StartAll. No task may be running.
   void ResizePs(int ps_count);
-  // Each task has a state directory of its own, as on machines that share nothing. Before StartAll.
+  // Gives each task a separate state directory, as on machines without shared storage. Call it
+  // before StartAll.
   void SeparateDisks() { separate_disks_ = true; }
-  // The ps does not run; its disk is empty from now on.
+  // Empties the disk of a ps, which must not be running.
   void WipeDisk(int ps);
 
-  // `cairn ARGUMENTS --coordinator ...`.
+  // Runs `cairn ARGUMENTS --coordinator ...`.
   CommandResult Cairn(std::vector<std::string> arguments,
                       std::chrono::seconds timeout = std::chrono::seconds(120));
-  // `cairn status JOB --json`; an empty object while the coordinator does not answer.
+  // The result of `cairn status JOB --json`; an empty object while the coordinator does not answer.
   nlohmann::json Status(const std::string& job);
-  // Waits for a job's end; the last status.
+  // Waits until a job has ended and returns its last status.
   nlohmann::json WaitForEnd(const std::string& job, std::chrono::seconds timeout);
 
   std::string folder(const std::string& name) const { return folder_.path(name); }

@@ -1,5 +1,5 @@
-// Every optimizer, with schedules, clips and averages, and metrics that are no means, on a real
-// cluster: training works, and its result does not depend on how many ps there are.
+// Every optimizer, with schedules, clipping and averages, and metrics that are not means, on a real
+// cluster: the result does not depend on the number of ps.
 
 #include <cmath>
 #include <random>
@@ -103,7 +103,7 @@ void ExpectLearned(const json& status) {
   }
 }
 
-// By job, the trained weights.
+// The trained weights, by job.
 std::map<std::string, std::map<std::string, Array>> TrainOn(int ps) {
   TestCluster cluster(ps, /*worker_count=*/2);
   cluster.StartAll();

@@ -1,6 +1,5 @@
-// Transfer learning on a real cluster: a network is trained and exported, then frozen under a new
-// head, which alone is trained. The base's values come from the job that trained it or from the
-// exported file.
+// Transfer learning on a real cluster: a network is trained and exported; then it is frozen and a
+// new head on it is trained. The values of the base come from its job or from the exported file.
 
 #include <map>
 #include <random>
@@ -20,7 +19,7 @@ using std::chrono::seconds;
 constexpr int64_t kExamples = 96;
 constexpr int kSide = 32;
 
-// Images of one colour and noise; the class is the colour.
+// Images of one color with noise; the class is the color.
 void WriteData(const std::string& folder) {
   std::mt19937 random(9);
   std::normal_distribution<float> normal;
@@ -41,7 +40,7 @@ void WriteData(const std::string& folder) {
 json SmallMobileNet() {
   json model = json::parse(ReadFile("examples/models/mobilenet_v2_035_96.json"));
   model["config"]["layers"][0]["config"]["batch_shape"] = {nullptr, kSide, kSide, 3};
-  // The statistics get far in the few steps that there are.
+  // The moving statistics converge within the few steps of the test.
   for (json& layer : model["config"]["layers"]) {
     if (layer["class_name"] == "BatchNormalization") layer["config"]["momentum"] = 0.5;
   }
@@ -60,7 +59,7 @@ json Layer(const std::string& class_name, json config, const json& inbound_nodes
           {"inbound_nodes", inbound_nodes}};
 }
 
-// The same without its last two layers, frozen, as one layer under a head of three classes.
+// The same network without its last two layers, frozen, as one layer under a head of three classes.
 json TransferModel() {
   json base = SmallMobileNet();
   json& layers = base["config"]["layers"];
@@ -125,7 +124,7 @@ class Transfer : public ::testing::Test {
     return ReadTfjsWeights(output);
   }
 
-  // Everything but the head is as it was, to the last bit.
+  // All values except the head's are unchanged, bit for bit.
   static void ExpectBase(const std::map<std::string, Array>& before,
                          const std::map<std::string, Array>& after) {
     std::set<std::string> others;
@@ -138,7 +137,7 @@ class Transfer : public ::testing::Test {
       }
     }
     EXPECT_EQ(others, std::set<std::string>({"head/bias", "head/kernel"}));
-    EXPECT_EQ(after.size(), before.size());  // One head in the place of the other.
+    EXPECT_EQ(after.size(), before.size());  // The new head has replaced the old one.
   }
 
   TestCluster cluster_;

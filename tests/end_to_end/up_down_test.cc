@@ -1,4 +1,4 @@
-// A cluster that stays: `cairn up`, what can be done with it, and `cairn down`.
+// A cluster that outlives the command: `cairn up`, commands on the cluster, and `cairn down`.
 
 #include <signal.h>
 
@@ -19,7 +19,7 @@ class UpDown : public ::testing::Test {
  protected:
   ~UpDown() override { Cairn({"down", "--now"}); }
 
-  // As a user of one's own, who never names the state directory again after `up`.
+  // Runs as a separate user, who does not name the state directory again after `up`.
   CommandResult Cairn(const std::vector<std::string>& arguments, seconds timeout = seconds(120)) {
     return RunCairn(arguments, timeout, {{"XDG_STATE_HOME", folder_.path("user")}});
   }
@@ -30,7 +30,7 @@ class UpDown : public ::testing::Test {
   }
   std::string state() const { return folder_.path("state"); }
 
-  // 0: it is away.
+  // 0: it does not run.
   int64_t PidOf(const std::string& role, int index) {
     for (const json& member : Cairn({"cluster", "--json"}).lines()) {
       if (member.value("role", "") == role && member.value("index", -1) == index) {
@@ -102,7 +102,7 @@ TEST_F(UpDown, DaemonsThatDieComeBackAndDownKeepsTheJobForTheNextUp) {
       return now > 0 && now != pid;
     })) << role;
   }
-  // More than what the coordinator that came last has read in its journal: the job trains again.
+  // More than the last coordinator has read in its journal, so the job is training again.
   const int64_t before = BatchesDone();
   EXPECT_TRUE(WaitUntil(seconds(60), [&] { return BatchesDone() > before + 300; }));
   const CommandResult down = Cairn({"down"});
@@ -158,7 +158,7 @@ TEST_F(UpDown, ClosingTheReaderEndsACommandQuietly) {
   options.output_file = folder_.path("head.out");
   options.error_file = folder_.path("head.err");
   Process head(options);
-  // The daemons' next lines are written into a closed pipe.
+  // The daemons write their next log lines to a closed pipe.
   ASSERT_TRUE(WaitUntil(seconds(30), [&] { return !ReadFile(options.output_file).empty(); }));
   for (const std::string batches : {"1", "2"}) {
     CountingJob job;

@@ -7,7 +7,7 @@
 
 namespace cairn::testing {
 
-// What can be wrong with an input: the rows of doc/errors.md, in its order.
+// The ways in which an input can be bad: the rows of doc/errors.md, in its order.
 inline constexpr std::string_view kMissing = "missing";
 inline constexpr std::string_view kUnreadable = "unreadable";
 inline constexpr std::string_view kFolder = "a folder";
@@ -25,7 +25,7 @@ inline constexpr std::array kBadness = {kMissing, kUnreadable, kFolder,  kEmpty,
                                         kForeign, kShape,      kLabels,  kAbsurd, kUnknown,
                                         kType,    kRange,      kConflict};
 
-// One thing that is done to a file of the good project. The functions below make them.
+// One change to a file of the valid project. The functions below make them.
 struct Step {
   enum class Kind {
     kNothing,
@@ -51,51 +51,51 @@ struct Step {
   int count = 0;
 };
 
-// How a PNG image begins.
+// The signature of a PNG image.
 inline constexpr std::string_view kPng = "\x89PNG\r\n\x1a\n";
 
-// `file` holds `text`, and `more` behind it `count` times.
+// `file` contains `text`, followed by `more` `count` times.
 constexpr Step Write(std::string_view file, std::string_view text, std::string_view more = {},
                      int count = 0) {
   return {Step::Kind::kWrite, file, text, more, 0, count};
 }
-// `file` is a .npy file with this header and `count` float32 elements, all of them `value`.
+// `file` is a .npy file with this header and `count` float32 elements of `value`.
 constexpr Step Npy(std::string_view file, std::string_view header, int count, double value = 1) {
   return {Step::Kind::kNpy, file, header, {}, value, count};
 }
-// `file` holds what `from` holds, packed.
+// `file` contains the contents of `from`, compressed with gzip.
 constexpr Step Gzip(std::string_view from, std::string_view file) {
   return {Step::Kind::kGzip, file, from};
 }
-// The JSON file is changed by a merge patch (RFC 7386): null removes.
+// Applies a merge patch (RFC 7386) to the JSON file: null removes a field.
 constexpr Step Patch(std::string_view file, std::string_view patch) {
   return {Step::Kind::kPatch, file, patch};
 }
-// What is at the place (RFC 6901) in the JSON file is now this, and new if there was nothing.
+// Sets the value at a place (RFC 6901) of the JSON file, or adds it.
 constexpr Step Set(std::string_view file, std::string_view place, std::string_view json) {
   return {Step::Kind::kSet, file, place, json};
 }
-// The list of the JSON file has one more, before the place.
+// Inserts an element into a list of the JSON file, before the place.
 constexpr Step Insert(std::string_view file, std::string_view place, std::string_view json) {
   return {Step::Kind::kInsert, file, place, json};
 }
-// What is at the place in the JSON file is gone.
+// Removes the value at the place of the JSON file.
 constexpr Step Drop(std::string_view file, std::string_view place) {
   return {Step::Kind::kDrop, file, place};
 }
 constexpr Step Remove(std::string_view file) { return {Step::Kind::kRemove, file}; }
-// Nobody may read it.
+// Makes the file unreadable.
 constexpr Step Forbid(std::string_view file) { return {Step::Kind::kForbid, file}; }
-// An empty folder in its place.
+// Replaces the file by an empty folder.
 constexpr Step Folder(std::string_view file) { return {Step::Kind::kFolder, file}; }
 constexpr Step Copy(std::string_view from, std::string_view file) {
   return {Step::Kind::kCopy, file, from};
 }
-// So many per cent of it are left.
+// Truncates the file to this percentage of its size.
 constexpr Step Cut(std::string_view file, int percent) {
   return {Step::Kind::kCut, file, {}, {}, 0, percent};
 }
-// The byte at so many per cent of it is another one.
+// Changes the byte at this percentage of the file's size.
 constexpr Step Flip(std::string_view file, int percent) {
   return {Step::Kind::kFlip, file, {}, {}, 0, percent};
 }
@@ -103,18 +103,18 @@ constexpr Step Flip(std::string_view file, int percent) {
 // One bad input. Its message and exit code are in doc/errors.md alone.
 struct BadCase {
   std::string_view badness;  // One of kBadness.
-  std::string_view what;     // As the document has it.
+  std::string_view what;     // The text in the document.
   std::array<Step, 3> steps = {};
-  std::string_view command = {};  // Empty: the kind's.
+  std::string_view command = {};  // Empty: the command of the kind.
 };
 
-// Why no input of a kind is bad in this way.
+// The reason why no input of a kind is bad in this way.
 struct Impossible {
   std::string_view badness;
   std::string_view why;
 };
 
-// A list with a size of its own, of static storage.
+// A list of static storage that knows its size.
 template <typename T>
 class List {
  public:
@@ -129,14 +129,15 @@ class List {
   const T* end_ = nullptr;
 };
 
-// Everything about one kind of input: a section of doc/errors.md. Every badness has a case or a
-// reason to have none.
+// One kind of input: a section of doc/errors.md. Every badness has a case or a reason not to have
+// one.
 struct InputKind {
   std::string_view title;
   std::string_view about;
-  // What is done with the bad input: a program, and words that spaces part; "" is an empty one.
+  // The command on the bad input: a program and its arguments, separated by spaces; "" is an empty
+  // argument.
   std::string_view command;
-  bool asks_cluster = false;  // `cairn` speaks to the running cluster unless a case says --state.
+  bool asks_cluster = false;  // `cairn` connects to the running cluster, unless a case has --state.
   List<BadCase> cases;
   List<Impossible> impossible;
 };

@@ -1,8 +1,8 @@
-// Makes every bad input of the tables and gives it to the real programs: each is refused with the
-// message and exit code that doc/errors.md has for it, no two with the same, and the cluster serves
-// the next job.
+// Makes every bad input of the tables and passes it to the real programs. Each must be rejected
+// with its message and exit code in doc/errors.md, the messages must differ, and the cluster must
+// complete the next job.
 //
-// With CAIRN_ACCEPT=FILE nothing is compared: the document is written there anew (accept.sh).
+// With CAIRN_ACCEPT=FILE the test compares nothing and writes the document to FILE (accept.sh).
 
 #include <algorithm>
 #include <cctype>
@@ -32,7 +32,7 @@ bool Forbids(const BadCase& bad) {
                      [](const Step& step) { return step.kind == Step::Kind::kForbid; });
 }
 
-// The section without the rows that root may not have provoked.
+// The section without the rows that root may not be able to provoke.
 std::string WithoutUnreadable(const std::string& section) {
   std::string text;
   std::istringstream lines(section);
@@ -42,7 +42,7 @@ std::string WithoutUnreadable(const std::string& section) {
   return text;
 }
 
-// A title as gtest wants names.
+// Converts a title to a test name of gtest.
 std::string CamelCase(std::string_view title) {
   std::string name;
   bool is_first = true;
@@ -55,7 +55,7 @@ std::string CamelCase(std::string_view title) {
   return name;
 }
 
-// Whether the bad input was a job of the cluster, and not refused before it could become one.
+// Whether the bad input became a job of the cluster, and was not rejected before.
 bool ReachedCluster(const Outcome& outcome) {
   return outcome.says.find("was refused") != std::string::npos;
 }
@@ -65,7 +65,7 @@ class BadInputTest : public ::testing::TestWithParam<InputKind> {
   static void SetUpTestSuite() { stage_ = std::make_unique<Stage>(); }
   static void TearDownTestSuite() { stage_.reset(); }
 
-  // Provokes the case. No two, of whatever kinds, are refused in the same words.
+  // Provokes the case. No two cases of any kinds may have the same message.
   static Outcome Provoke(const BadCase& bad) {
     SCOPED_TRACE(std::string(bad.what));
     if (Forbids(bad) && !stage_->can_forbid()) return {};
@@ -87,7 +87,7 @@ class BadInputTest : public ::testing::TestWithParam<InputKind> {
   }
 
   static std::unique_ptr<Stage> stage_;
-  static std::map<std::string, std::string> said_;  // And where.
+  static std::map<std::string, std::string> said_;  // By message, the case that had it.
 };
 
 std::unique_ptr<Stage> BadInputTest::stage_;

@@ -23,7 +23,7 @@ std::string Repeated(const std::string& text, int count) {
   return bytes;
 }
 
-// Version 1: magic, two bytes of the header's length, the header, the elements.
+// Version 1: magic, the length of the header in two bytes, the header, the elements.
 std::string NpyBytes(const Step& step) {
   const std::string header = std::string(step.text) + "\n";
   std::string bytes("\x93NUMPY\x01\0", 8);
@@ -51,7 +51,7 @@ json Changed(json document, const Step& step) {
   return document.patch(json::array({operation}));
 }
 
-// The one file of this name.
+// Finds the file of this name.
 std::string Find(const std::string& path) {
   glob_t found{};
   const int error = glob(path.c_str(), 0, nullptr, &found);
@@ -61,7 +61,7 @@ std::string Find(const std::string& path) {
   return name;
 }
 
-// What makes a file anew.
+// The contents of the file that a step creates.
 std::string BytesOf(const Step& step, const std::string& folder) {
   switch (step.kind) {
     case Step::Kind::kWrite:

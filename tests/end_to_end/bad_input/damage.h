@@ -7,12 +7,12 @@
 
 namespace cairn::testing {
 
-// Does the step in `folder`. A file's name may be a pattern, which stands for the first that
-// matches; "${COORDINATOR}" in a JSON value is `coordinator`. Throws if there is no such file or
-// place: then the table is wrong.
+// Applies the step in `folder`. A file name may be a pattern, which stands for its first match;
+// "${COORDINATOR}" in a JSON value stands for `coordinator`. Throws if the file or place does not
+// exist, which is an error in the table.
 void Do(const Step& step, const std::string& folder, const std::string& coordinator);
 
-// The bytes as gzip would have them.
+// Compresses the bytes with gzip.
 std::string Packed(const std::string& bytes);
 
 }  // namespace cairn::testing

@@ -28,7 +28,7 @@ std::string Cell(absl::string_view text) {
   return absl::StrReplaceAll(text, {{"|", "\\|"}, {"\n", "<br>"}});
 }
 
-// In backticks, with as many of them as it takes.
+// Encloses the text in as many backticks as needed.
 std::string Code(const std::string& text) {
   const std::string fence = text.find('`') == std::string::npos ? "`" : "``";
   return absl::StrReplaceAll(absl::StrCat(fence, text, fence),

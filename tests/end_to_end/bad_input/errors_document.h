@@ -9,25 +9,25 @@
 
 namespace cairn::testing {
 
-// How a program ended.
+// The result of a program.
 struct Outcome {
-  std::string says;  // In words that are the same in every run.
+  std::string says;  // Without the parts that vary between runs.
   int exit_code = -1;
 };
 
-// The kind's section of doc/errors.md: its headline, and a row for each case and each reason to
-// have none. `outcomes` are those of the kind's cases, in their order.
+// The section of a kind in doc/errors.md: its headline, and a row for each case and for each reason
+// not to have one. `outcomes` has one element for each case of the kind, in order.
 std::string ErrorsSection(const InputKind& kind, const std::vector<Outcome>& outcomes);
 
-// The row of one case, with its line's end.
+// The row of one case, with the newline.
 std::string ErrorsRow(const BadCase& bad, const Outcome& outcome);
 
-// The whole document. `sections` are called by their kinds' titles; a kind without one has none in
-// the document.
+// The whole document. The keys of `sections` are the titles of the kinds. A kind that is not there
+// has no section in the document.
 std::string ErrorsDocument(const std::vector<InputKind>& kinds,
                            const std::map<std::string, std::string>& sections);
 
-// The sections of a document by their titles.
+// The sections of a document, by title.
 std::map<std::string, std::string> SectionsOf(const std::string& document);
 
 }  // namespace cairn::testing

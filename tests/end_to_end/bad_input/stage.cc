@@ -26,7 +26,7 @@ using std::chrono::seconds;
 constexpr seconds kPatienceOfOne(60);
 constexpr char kProject[] = "project";
 
-// Whether root's programs are now refused a file, as everybody's are.
+// Whether file permissions now apply to programs of root too.
 bool GiveUpReadingEverything() {
   bool given_up = true;
   for (const int capability : {CAP_DAC_OVERRIDE, CAP_DAC_READ_SEARCH}) {
@@ -54,7 +54,7 @@ bool NamesCluster(const std::vector<std::string>& words) {
 }  // namespace
 
 Stage::Stage() : can_forbid_(GiveUpReadingEverything()) {
-  // It runs where copies of it will be: its journal has the paths.
+  // Runs at the path that its copies will have, because the journal contains the paths.
   const std::string folder = folder_.path(kProject);
   WriteGoodProject(folder);
   const CommandResult run = RunCairn(
@@ -94,7 +94,7 @@ Outcome Stage::Provoke(const InputKind& kind, const BadCase& bad) {
   Outcome outcome;
   outcome.exit_code = process.Wait(kPatienceOfOne).value_or(-1);
   process.Kill();
-  // What may not be read could not be removed either, but by root.
+  // Only root could remove unreadable folders.
   for (const Step& step : bad.steps) {
     if (step.kind != Step::Kind::kForbid) continue;
     fs::permissions(folder + "/" + std::string(step.file), fs::perms::owner_all);
@@ -104,7 +104,7 @@ Outcome Stage::Provoke(const InputKind& kind, const BadCase& bad) {
 }
 
 std::string Stage::Neutral(const std::string& errors, const std::string& folder) const {
-  // 2026-01-31T12:00:00.123+0000 error worker, at the beginning of a line of a log.
+  // The start of a log line: 2026-01-31T12:00:00.123+0000 error worker
   static const std::regex kInformation(R"(\d{4}-\d\d-\d\dT[0-9:.+-]+ info \w+ [^\n]*\n)");
   static const std::pair<std::regex, const char*> kReplacements[] = {
       {std::regex(R"(\d{4}-\d\d-\d\dT[0-9:.+-]+ (\w+) \w+ )"), "$1 "},

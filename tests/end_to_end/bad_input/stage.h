@@ -10,26 +10,26 @@
 
 namespace cairn::testing {
 
-// Where bad inputs are provoked: a good project, its finished run in the state directory "state",
-// and a cluster of real daemons that goes on all the time. Not thread-safe.
+// The fixture for bad inputs: a valid project, its finished run in the state directory "state", and
+// a cluster of real daemons that runs throughout the test. Not thread-safe.
 class Stage {
  public:
-  // Gives up root's right to read every file, for this process's children: files that nobody may
-  // read are one of the bad inputs.
+  // Drops root's capability to read every file, for the children of this process: unreadable files
+  // are one of the bad inputs.
   Stage();
 
-  // Whether this stage has files that may not be read. Not if root has kept that right.
+  // Whether this stage can have unreadable files. False if root has kept that capability.
   bool can_forbid() const { return can_forbid_; }
 
-  // Makes a good project bad and runs the case's command, or else the kind's, in it.
+  // Damages a valid project and runs the command of the case, or else of the kind, in it.
   Outcome Provoke(const InputKind& kind, const BadCase& bad);
 
-  // Submits a good job and waits for its end; "" when it went well.
+  // Submits a valid job and waits for its end. Returns "" on success.
   std::string NextJob();
 
  private:
   Process::Options OptionsOf(const InputKind& kind, const BadCase& bad, const std::string& folder);
-  // What is in the file of standard error, but for what is not the same in every run.
+  // The contents of the file of standard error, without the parts that vary between runs.
   std::string Neutral(const std::string& errors, const std::string& folder) const;
 
   TemporaryFolder folder_;

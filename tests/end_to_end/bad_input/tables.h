@@ -7,7 +7,7 @@
 
 namespace cairn::testing {
 
-// One kind of input each, in tables/*.cc.
+// One table for each kind of input, in tables/*.cc.
 InputKind TfConfig();
 InputKind DaemonFlags();
 InputKind CairnFlags();
@@ -21,7 +21,7 @@ InputKind CifarData();
 InputKind Prediction();
 InputKind State();
 
-// All of them, in the order of doc/errors.md.
+// All tables, in the order of doc/errors.md.
 inline std::vector<InputKind> AllInputKinds() {
   return {TfConfig(), DaemonFlags(), CairnFlags(), JobFile(),   Model(),      Weights(),
           NpyData(),  IdxData(),     CsvData(),    CifarData(), Prediction(), State()};

@@ -3,7 +3,7 @@
 namespace cairn::testing {
 namespace {
 
-// The format's head: two zeros, the elements' type, the number of axes and their sizes.
+// Headers of the format: two zeros, the type of the elements, the number of axes and their sizes.
 constexpr std::string_view kMatrix("\0\0\x08\x02\0\0\0\x10\0\0\0\x08", 12);  // uint8, 16 x 8
 constexpr std::string_view kNarrow("\0\0\x08\x02\0\0\0\x10\0\0\0\x04", 12);  // uint8, 16 x 4
 constexpr std::string_view kNoRows("\0\0\x08\x02\0\0\0\0\0\0\0\x08", 12);    // uint8, 0 x 8

@@ -3,7 +3,7 @@
 namespace cairn::testing {
 namespace {
 
-// What ps_server finds in its environment.
+// TF_CONFIG in the environment of ps_server.
 constexpr std::string_view kTf = "TF_CONFIG.ps_server";
 
 constexpr Step Tf(std::string_view patch) { return Patch(kTf, patch); }
