@@ -1,4 +1,4 @@
-"""The shapes that Cairn's targets have: one pair of files is one library, with one test of its name."""
+"""Rules for Cairn's targets: one pair of files is one library, with one test of the same name."""
 
 COPTS = [
     "-std=c++20",

@@ -1,7 +1,7 @@
 """Fuzz tests: one source, two programs.
 
-Everywhere a fuzz test is an ordinary test, the same on every machine: its seeds and some thousand
-mutations of them (tests/fuzz/seeded_run.cc). With --config=fuzz it is a libFuzzer program with
+By default a fuzz test is an ordinary, deterministic test: it runs its seeds and some thousand
+mutations of them (tests/fuzz/seeded_run.cc). With --config=fuzz it is a libFuzzer program with the
 address sanitizer, which `bazel test` runs for a minute.
 """
 

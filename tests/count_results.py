@@ -3,8 +3,8 @@
 
 Usage: count_results.py BUILD_EVENTS BAZEL_STATUS TIDY_STATUS
 
-BUILD_EVENTS is what bazel wrote for --build_event_json_file: it names the log of every target of
-this run, also of those that bazel did not need to run again.
+BUILD_EVENTS is the file of --build_event_json_file. It names the log of every target of the run,
+including cached ones.
 """
 
 import json
@@ -15,7 +15,7 @@ import xml.etree.ElementTree as ElementTree
 
 
 def test_results(events):
-    """(label, status, test.xml or None) of every target's last attempt."""
+    """Yields (label, status, test.xml or None) of the last attempt of every target."""
     results = {}
     for line in events.read_text().splitlines():
         event = json.loads(line)
@@ -29,7 +29,7 @@ def test_results(events):
 
 
 def count_cases(label, path):
-    """(passed, failed, skipped) of one target's log."""
+    """Returns (passed, failed, skipped) from the log of one target."""
     passed = failed = skipped = 0
     for case in ElementTree.parse(path).getroot().iter("testcase"):
         name = f"{label} {case.get('classname')}.{case.get('name')}"

@@ -1,5 +1,5 @@
-"""Finds the CUDA toolkit: CUDA_PATH, else /usr/local/cuda. `@cuda//:defs.bzl` says what was found;
-`@cuda//:cuda`, which exists where the toolkit does, is its run-time library."""
+"""Finds the CUDA toolkit: CUDA_PATH, else /usr/local/cuda. `@cuda//:defs.bzl` has the result;
+`@cuda//:cuda` is the CUDA runtime and cuBLAS, and exists only if the toolkit was found."""
 
 _ABSENT = """
 HAVE_CUDA = False

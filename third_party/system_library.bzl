@@ -1,4 +1,4 @@
-"""A library that Debian installed: nothing to build, only flags for the linker."""
+"""A library that is installed by Debian: only linker flags, nothing to build."""
 
 def system_library(name, libraries = [], **kwargs):
     native.cc_library(

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""That the benchmarks run, print rows, and that rows become a table and a picture: tiny sizes,
-no judgement of what was measured. Run by benchmarks_test.sh."""
+"""Checks that the benchmarks run and print rows, and that rows become a table and a picture. Uses
+tiny sizes and does not judge the measurements. Run by benchmarks_test.sh."""
 
 import json
 import os

@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""What checkpoints cost on this machine: rows for results.py.
+"""The cost of checkpoints on this machine: rows for results.py.
 
 Usage: checkpoints.py [--quick] write|train
 
-Rounds are interleaved, the ratio is the median of the rounds'.
+Rounds are interleaved; the ratio is the median of the rounds' ratios.
 
   write   a ps's snapshot against a plain file of the same bytes (see snapshot_write.cc)
-  train   a job that always has a checkpoint under way against the same job with none, in
+  train   a job that always has a checkpoint in progress against the same job without, in
           examples/s: 2 workers, 2 ps, Adam, with and without second copies. The floor is a ratio
           of 1; workers, ps and the writing share this machine's cores and its one disk.
 """
@@ -20,13 +20,13 @@ import results
 from local_run import BATCH, BIN, LocalRun, dense_model, fashion_job
 
 NEVER = 1000000
-OFTEN = 20  # Batches: one is due again before the last is written.
-# About 1.9 million weights: 22 MB a checkpoint, with Adam's moments.
+OFTEN = 20  # Batches: the next checkpoint is due before the last one is written.
+# About 1.9 million weights: 22 MB per checkpoint with Adam's moments.
 WIDTHS = [1024, 1024, 10]
 
 
 def train(every_steps, copies, seconds):
-    """Examples and checkpoints a second, in the middle of an epoch."""
+    """Examples and checkpoints per second, in the middle of an epoch."""
     job = fashion_job("model.json", {"name": "adam", "learning_rate": 0.001},
                       checkpoint={"every_steps": every_steps, "copies": copies})
     with LocalRun(job, ps=2, workers=2, model=dense_model(WIDTHS)) as run:

@@ -1,6 +1,6 @@
-// The data plane on this machine: one client, one ps with its blocks and its optimizer in another
-// process, beside plain loopback TCP between two processes, measured again before each measurement
-// of the ps. Prints rows for results.py; the ratios are medians of interleaved rounds.
+// The data plane on this machine: one client, and one ps with its blocks and optimizer in another
+// process, compared with plain loopback TCP between two processes. TCP is measured again before
+// each measurement of the ps. Prints rows for results.py; ratios are medians of interleaved rounds.
 //
 // Usage: data_plane [ROUNDS=5] [sgd|adam]     (default: both, one after the other)
 //
@@ -9,10 +9,9 @@
 //   pull   values of the size, likewise
 //   small  pulls of 64 values: how many a second, one after the other and 64 at a time
 //
-// The floors: over TCP the loopback connection, which copies every byte twice and knows nothing of
-// requests (the best that bare gRPC with raw byte buffers was seen to do is 0.46 of it); in shared
-// memory one copy with its checksum on each side; of small pulls a round trip through the kernel,
-// 20 us.
+// The floors: over TCP, the loopback connection, which copies every byte twice and has no requests
+// (plain gRPC with raw byte buffers reaches at most 0.46 of it); in shared memory, one copy with
+// its checksum on each side; for small pulls, a round trip through the kernel, 20 us.
 
 #include <arpa/inet.h>
 #include <netinet/in.h>
@@ -49,7 +48,7 @@ constexpr size_t kMebibyte = size_t{1} << 20;
 constexpr size_t kMeasuredBytes = 512 * kMebibyte;
 constexpr int64_t kBatches = int64_t{1} << 40;
 constexpr size_t kSmallElements = 64;
-// What is wanted of 4 MiB, of loopback TCP.
+// The target for 4 MiB, relative to loopback TCP.
 constexpr size_t kBarMebibytes = 4;
 constexpr double kBar = 0.40;
 
@@ -62,7 +61,7 @@ double SecondsOf(const std::function<void()>& work) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 }
 
-// Runs `child` in a process that ends with this one. Only while this one has no threads.
+// Runs `child` in a process that ends with this one. This process must have no threads.
 pid_t Fork(const std::function<void()>& child) {
   const pid_t id = fork();
   CAIRN_CHECK(id >= 0);
@@ -77,7 +76,7 @@ void End(pid_t child) {
   waitpid(child, nullptr, 0);
 }
 
-// What the machine itself can do: bytes through a loopback connection into another process.
+// The machine's own limit: bytes through a loopback connection to another process.
 class LoopbackTcp {
  public:
   LoopbackTcp() {
@@ -134,7 +133,7 @@ class LoopbackTcp {
   pid_t child_ = -1;
 };
 
-// A job with one variable of this size, which lies on one ps.
+// A job with one variable of this size on one ps.
 proto::JobPlan PlanOf(size_t elements, const std::string& optimizer) {
   proto::JobPlan plan = CountingPlan(
       {.rows = 1, .batches_per_epoch = 1, .batch_size = 1, .epochs = 1, .ps_count = 1});
@@ -172,7 +171,7 @@ class PsProcess {
   ~PsProcess() { End(child_); }
 
   const std::string& address() const { return address_; }
-  // For whoever pushes to it: a batch that is repeated would not be applied.
+  // Each push takes a new batch number, because a repeated batch would not be applied.
   int64_t NextBatch() { return next_batch_++; }
 
  private:
@@ -181,7 +180,7 @@ class PsProcess {
   int64_t next_batch_ = 0;
 };
 
-// A worker's side of the job: all of its blocks, there and back.
+// A worker's side of the job: pushes and pulls all of its blocks.
 class Client {
  public:
   Client(const proto::JobPlan& plan, PsProcess* ps, bool share_memory)
@@ -218,7 +217,7 @@ class Client {
     }
   }
 
-  // Waits until fewer than `limit` requests are under way.
+  // Waits until fewer than `limit` requests are in flight.
   void WaitBelow(int limit) {
     MutexLock lock(&mutex_);
     while (open_ >= limit) changed_.Wait(&mutex_);
@@ -256,7 +255,8 @@ class Client {
   Mutex mutex_;
   ConditionVariable changed_;
   int open_ ABSL_GUARDED_BY(mutex_) = 0;
-  std::unique_ptr<cluster::PsClient> client_;  // Last: its callbacks use the rest.
+  // Declared last, because its callbacks use the other members.
+  std::unique_ptr<cluster::PsClient> client_;
 };
 
 using Operation = void (Client::*)();
@@ -297,7 +297,7 @@ struct Row {
 std::string NameOf(const std::string& optimizer) { return optimizer == "sgd" ? "SGD" : "Adam"; }
 
 void Run(int rounds, const std::string& optimizer) {
-  // All processes first: forking and threads do not go together.
+  // All processes are forked first, before this one has threads.
   LoopbackTcp tcp;
   std::vector<proto::JobPlan> plans;
   std::vector<size_t> mebibytes = {1, 4, 16, 64};
@@ -320,7 +320,7 @@ void Run(int rounds, const std::string& optimizer) {
       rows.push_back({"pull " + what, clients.back().get(), &Client::StartPull, bar, {}, {}, {}});
     }
   }
-  for (int round = -1; round < rounds; ++round) {  // The first one is to warm up.
+  for (int round = -1; round < rounds; ++round) {  // The first round is a warm-up.
     for (Row& row : rows) {
       const double limit = tcp.GibibytesPerSecond();
       const double speed = GibibytesPerSecond(row.client, row.operation);
@@ -339,7 +339,7 @@ void Run(int rounds, const std::string& optimizer) {
               .ratio = Median(row.ratios),
               .at_least = row.at_least});
   }
-  if (optimizer != "sgd") return;  // Small pulls know nothing of it.
+  if (optimizer != "sgd") return;  // Small pulls do not depend on the optimizer.
   for (const bool share : {true, false}) {
     Client small(plans.back(), ps.back().get(), share);
     PullsPerSecond(&small, 1);
@@ -366,8 +366,7 @@ int main(int argc, char** argv) {
   cairn::cluster::KeepMemory();
   for (const char* each : {"sgd", "adam"}) {
     if (optimizer != each && optimizer != "both") continue;
-    // In a process of its own: gRPC's threads of one run would be in the way of the next one's
-    // fork.
+    // In a separate process: gRPC's threads of one run would prevent the fork of the next one.
     int status = 0;
     const pid_t child = cairn::worker::Fork([&] { cairn::worker::Run(rounds, each); });
     CAIRN_CHECK(waitpid(child, &status, 0) == child);

@@ -1,18 +1,18 @@
-// How many batches a second a coordinator leases and takes reports of: a real coordinator process
-// over real gRPC, and workers that speak the lease protocol and compute nothing. Prints rows for
-// results.py.
+// Measures how many batches per second a coordinator leases and receives reports for. The
+// coordinator is a real process, connected by gRPC; the workers follow the lease protocol and
+// compute nothing. Prints rows for results.py.
 //
 // Usage: dispatch COORDINATOR_ADDRESS WORKERS SECONDS [BATCHES_PER_SECOND_EACH=0]
 //
-// The coordinator is a fresh one, of a cluster of 1 ps, started with
+// The coordinator must be new, in a cluster of 1 ps, started with
 // TF_CONFIG={"cluster": {"chief": [COORDINATOR_ADDRESS], "ps": ["127.0.0.1:1"]}, ...}.
-// A batch counts when the coordinator says that it is done: leased, reported, in the journal. With
-// 0 the workers' batches take no time, so the coordinator is the limit, or the machine: all of them
-// share its cores, and a thousand workers cost more than their coordinator. The floor is what bare
-// gRPC streams carry: 27,000 messages each way a second with one in flight to each of 4 processes
-// (callbacks are slower than completion queues), and one message may lease and report many batches.
-// Batches per second of the coordinator's own CPU time are printed too: that is what it could do on
-// a core of its own.
+// A batch counts when the coordinator reports it as done: leased, reported and in the journal. With
+// 0, batches take no time, so the coordinator or the machine is the limit: all processes share its
+// cores, and a thousand workers take more time than their coordinator. The floor is the capacity of
+// plain gRPC streams: 27,000 messages per second in each direction with one in flight to each of 4
+// processes (callbacks are slower than completion queues), and one message may lease and report
+// many batches. Batches per second of the coordinator's CPU time are printed too: its capacity on a
+// core of its own.
 
 #include <grpcpp/channel.h>
 #include <grpcpp/client_context.h>
@@ -45,9 +45,9 @@
 namespace cairn::benchmarks {
 namespace {
 
-// One epoch of one-example batches, which no run comes to the end of.
+// One epoch of one-example batches, too many for any run to complete.
 constexpr int64_t kBatches = int64_t{1} << 40;
-constexpr double kBar = 20000;  // Batches a second.
+constexpr double kBar = 20000;  // Batches per second.
 constexpr absl::Duration kTick = absl::Milliseconds(25);
 constexpr absl::Duration kPatience = absl::Seconds(120);
 constexpr absl::Duration kWarmUp = absl::Seconds(3);
@@ -71,7 +71,7 @@ void WaitUntil(const std::string& what, const std::function<bool()>& condition) 
   }
 }
 
-// What `cairn` asks a coordinator.
+// The calls of `cairn` to a coordinator.
 class Client {
  public:
   explicit Client(const std::string& address)
@@ -107,7 +107,7 @@ class Client {
     return reply.batches_done();
   }
 
-  // False: it does not serve yet.
+  // Returns false if the coordinator does not serve yet.
   bool GetCluster(proto::ClusterStatus* cluster) {
     grpc::ClientContext context;
     context.set_deadline(absl::ToChronoTime(absl::Now() + absl::Seconds(1)));
@@ -118,7 +118,7 @@ class Client {
   std::unique_ptr<proto::Coordinator::Stub> stub_;
 };
 
-// CPU time of all threads of a process, from /proc/PID/stat (fields 14 and 15, in clock ticks).
+// The CPU time of all threads of a process, from /proc/PID/stat (fields 14 and 15, in clock ticks).
 double CpuSeconds(int64_t pid) {
   std::ostringstream text;
   text << std::ifstream(absl::StrCat("/proc/", pid, "/stat")).rdbuf();
@@ -131,7 +131,7 @@ double CpuSeconds(int64_t pid) {
   return (user + system) / static_cast<double>(sysconf(_SC_CLK_TCK));
 }
 
-// Does what the workers have to do now and then.
+// Calls Tick of the workers periodically.
 class Ticker {
  public:
   explicit Ticker(std::vector<std::unique_ptr<LeasingWorker>>* workers) {
@@ -168,7 +168,7 @@ Measured Measure(Client* client, int64_t pid, absl::Duration duration) {
   return {done / absl::ToDoubleSeconds(absl::Now() - begin), done / used};
 }
 
-// A ps that has nothing to do but to say so.
+// A ps that joins and does nothing.
 std::unique_ptr<coordinator::LiveTask> MakePs(const std::string& coordinator_address,
                                               coordinator::SimulatedPs* ps, Mutex* mutex) {
   ps->Restart(1);

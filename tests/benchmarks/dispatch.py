@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""Starts a coordinator by itself and has `dispatch` lease batches from it; prints its rows.
+"""Starts a coordinator alone, runs `dispatch` against it, and prints its rows.
 
 Usage: dispatch.py [--quick|--smoke]     (--smoke: only to see that it works)
 
-See dispatch.cc for what is measured and what bounds it.
+dispatch.cc describes the measurement and its limits.
 """
 
 import json
@@ -16,8 +16,8 @@ import tempfile
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 BIN = pathlib.Path(os.environ.get("CAIRN_BIN", ROOT / "bazel-bin"))
-# Workers, and how many batches a second each of them does; 0: as many as it gets. The last are what
-# real workers would be a little above the bar: each reports 20 times a second.
+# The number of workers, and the batches per second of each; 0: unlimited. The last entry is
+# realistic, a little above the target: each worker reports 20 times per second.
 CASES = [(4, 0), (1000, 0), (1000, 25)]
 
 

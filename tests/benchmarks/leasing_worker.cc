@@ -23,7 +23,7 @@ LeasingWorker::LeasingWorker(const std::string& coordinator, int64_t examples,
       batches_per_second_(batches_per_second),
       stub_(proto::Coordinator::NewStub(cluster::CreateChannel(coordinator))) {
   stub_->async()->Session(&context_, this);
-  AddHold();  // Reads and writes are started from outside of gRPC's callbacks.
+  AddHold();  // Reads and writes are started outside gRPC's callbacks.
   StartRead(&in_);
   Join();
   StartCall();
@@ -86,7 +86,7 @@ void LeasingWorker::OnReadDone(bool ok) {
     Handle(in_);
     const absl::Duration now = clock_.Now();
     Work(now);
-    // The product's sender is woken then; otherwise it looks now and then.
+    // The real worker wakes its sender in this case; otherwise the sender polls.
     if (state_.SendSoon()) TakeMessages(now);
     write = NextOut();
   }
@@ -127,7 +127,7 @@ void LeasingWorker::Work(absl::Duration now) {
     return;
   }
   const absl::Duration step = absl::Seconds(1 / batches_per_second_);
-  // Time in which there was nothing to do does not come back, but for what a late tick costs.
+  // Idle time is not made up for, except for the delay of a late tick.
   next_batch_ = std::max(next_batch_, now - 4 * step);
   while (now >= next_batch_) {
     const std::optional<worker::Task> task = state_.NextTask();

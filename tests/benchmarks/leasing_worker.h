@@ -17,23 +17,23 @@
 
 namespace cairn::benchmarks {
 
-// A worker of a real coordinator that leases and reports as the product's does (it is made of the
-// product's WorkState) and computes nothing: a batch is done when it comes, or when its time has
-// come. It has a connection of its own but no thread, so that one process can be a thousand of
-// them. Thread-safe.
+// A worker that leases and reports batches like the real one (it uses the product's WorkState) but
+// computes nothing: a batch is done at once, or after a fixed time. It has its own connection but
+// no thread, so one process can run a thousand of them. Thread-safe.
 class LeasingWorker final : public grpc::ClientBidiReactor<proto::TaskMessage, proto::Command> {
  public:
-  // Begins to join. `examples`: what it says the job's data have. `batches_per_second`: its speed;
-  // 0: none of its batches takes any time.
+  // Starts to join. `examples`: the number of examples that it reports for the job's data.
+  // `batches_per_second`: its speed; 0: batches take no time.
   LeasingWorker(const std::string& coordinator, int64_t examples, double batches_per_second);
   // Leaves.
   ~LeasingWorker() override;
 
-  // To be called some tens of times a second: does the batches that are due, sends what is due.
+  // Completes the batches that are due and sends the messages that are due. Call it some tens of
+  // times per second.
   void Tick();
 
   bool joined();
-  // The stream has ended by itself.
+  // Whether the stream has ended before this worker left.
   bool broken();
 
   void OnReadDone(bool ok) override;
@@ -46,7 +46,8 @@ class LeasingWorker final : public grpc::ClientBidiReactor<proto::TaskMessage, p
   void Work(absl::Duration now) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void Do(const worker::Task& task) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void TakeMessages(absl::Duration now) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // Whether out_ is to be written now. That is done without the lock: gRPC may call back at once.
+  // Whether out_ must be written now. The caller writes it without the lock, because gRPC may call
+  // back immediately.
   bool NextOut() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   const int64_t examples_;

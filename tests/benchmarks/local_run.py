@@ -1,4 +1,4 @@
-"""A job that `cairn run` trains on this machine, for benchmarks to look at while it does."""
+"""A running job of `cairn run` on this machine, for benchmarks to observe."""
 
 import json
 import os
@@ -11,13 +11,13 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 BIN = pathlib.Path(os.environ.get("CAIRN_BIN", ROOT / "bazel-bin"))
 DATA = "/usr/share/datasets/fashion-mnist/train-{}-ubyte.gz"
 BATCH = 128
-# No job of a benchmark ends by itself.
+# More epochs than any benchmark trains.
 EPOCHS = 1000
 PATIENCE = 120
 
 
 def fashion_job(model, optimizer, **more):
-    """Fashion-MNIST's job file; `model`: a file's path. `more` are further fields."""
+    """A job file for Fashion-MNIST. `model` is the path of a file; `more` are further fields."""
     job = {"name": "bench", "model": str(model),
            "train": {"idx": {"features": DATA.format("images-idx3"),
                              "labels": DATA.format("labels-idx1")}, "scale": 1 / 255},
@@ -27,7 +27,7 @@ def fashion_job(model, optimizer, **more):
 
 
 def dense_model(widths):
-    """A Keras model of dense layers on 28x28 images: all but the last of them relu."""
+    """A Keras model of dense layers on 28x28 images; all but the last use relu."""
     layers = [{"class_name": "Flatten",
                "config": {"name": "flat", "batch_input_shape": [None, 28, 28]}}]
     for i, units in enumerate(widths):
@@ -42,7 +42,7 @@ def dense_parameters(widths):
 
 
 class LocalRun:
-    """`cairn run` of a job, in a folder of its own; stopped at the end of a with statement."""
+    """`cairn run` of a job in a new folder. The end of the with statement stops it."""
 
     def __init__(self, job, ps, workers, model=None):
         self._folder = tempfile.TemporaryDirectory()
@@ -73,7 +73,7 @@ class LocalRun:
         self._folder.cleanup()
 
     def ask(self, *command):
-        """The objects that a command of cairn's says; none while it cannot."""
+        """The JSON objects that a cairn command prints; none if it fails."""
         result = subprocess.run([BIN / "cli/cairn", *command, "--json", "--state", self.state],
                                 capture_output=True, text=True, timeout=PATIENCE)
         return [json.loads(line) for line in result.stdout.splitlines() if line.startswith("{")]
@@ -94,7 +94,7 @@ class LocalRun:
             time.sleep(interval)
 
     def measure(self, seconds):
-        """Batches a second, and checkpoints a second, from now on."""
+        """Measures batches per second and checkpoints per second from now on."""
         first, start = self.status(), time.monotonic()
         time.sleep(seconds)
         last, elapsed = self.status(), time.monotonic() - start
@@ -102,5 +102,5 @@ class LocalRun:
                 (last["last_checkpoint"] - first["last_checkpoint"]) / elapsed)
 
     def pid(self, task):
-        """Of a daemon: coordinator, ps-0, worker-1 ..."""
+        """The pid of a daemon, such as coordinator, ps-0 or worker-1."""
         return json.loads(pathlib.Path(self.state, "cluster.json").read_text())["pids"][task]

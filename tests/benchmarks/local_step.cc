@@ -1,4 +1,4 @@
-// Whole training steps of one worker without a network: batches read ahead, forward, backward,
+// Training steps of one worker without a network: batches loaded ahead, forward, backward,
 // optimizer. Prints examples per second, for steps.py.
 //
 // Usage: local_step MODEL.json sgd|adam SECONDS

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What a parameter costs in memory, in bytes: rows for results.py.
+"""The memory that a parameter takes, in bytes: rows for results.py.
 
 Usage: memory.py [--quick]
 
@@ -30,8 +30,8 @@ SLOTS = {"sgd": 0, "momentum": 1, "adam": 2}
 OPTIMIZERS = {"sgd": {"name": "sgd", "learning_rate": 0.01},
               "momentum": {"name": "sgd", "learning_rate": 0.01, "momentum": 0.9},
               "adam": {"name": "adam", "learning_rate": 0.001}}
-BATCH = 16  # Small: activations are no parameters.
-# The small set: what reading has given back would be used again for parameters, and not be seen.
+BATCH = 16  # Small, because activations are not parameters.
+# A small data set: memory freed after reading would be reused for parameters and not be counted.
 FILES = {"features": DATA.replace("train", "t10k").format("images-idx3"),
          "labels": DATA.replace("train", "t10k").format("labels-idx1")}
 CHECKPOINT_EVERY = 4
@@ -39,7 +39,7 @@ NEVER = 1000000
 
 
 def memory(pid, kind="RssAnon"):
-    """Of a process, in bytes: its own memory, or "RssShmem", that which it shares."""
+    """The memory of a process in bytes: private, or with "RssShmem" shared."""
     with open(f"/proc/{pid}/status", encoding="utf-8") as status:
         fields = dict(re.findall(r"^(\w+):\s+(\d+) kB$", status.read(), re.MULTILINE))
     return int(fields[kind]) * 1024
@@ -54,7 +54,7 @@ def largest_memory(pid, seconds):
 
 
 def cairn(widths, optimizer, every_steps, seconds):
-    """Bytes: the ps's, the worker's, and what they share."""
+    """Bytes of the ps, of the worker, and shared by both."""
     job = fashion_job("model.json", OPTIMIZERS[optimizer], batch_size=BATCH,
                       train={"idx": FILES, "scale": 1 / 255},
                       checkpoint={"every_steps": every_steps})

@@ -45,7 +45,7 @@ std::vector<TestLayer> ConvolutionalNetwork(const std::string& image_shape) {
           {"output", "Dense", R"({"units": 10, "activation": "softmax"})"}};
 }
 
-// A model with everything that its training needs, on random data.
+// A model with its executor and optimizer, on random data.
 class Training {
  public:
   Training(const std::vector<TestLayer>& layers, const std::string& optimizer)

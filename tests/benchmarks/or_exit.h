@@ -14,7 +14,7 @@
 
 namespace cairn {
 
-// For benchmark programs: what went wrong goes to standard error, and the program ends with 1.
+// For benchmark programs: prints an error to standard error and exits with 1.
 inline void OrExit(const absl::Status& status) {
   if (status.ok()) return;
   std::fprintf(stderr, "%s\n", status.ToString().c_str());

@@ -1,4 +1,4 @@
-"""Draws the results that have a peer as one SVG: how many times as fast as the peer each is."""
+"""Draws the results that have a peer as one SVG: the speed of each relative to its peer."""
 
 import html
 
@@ -12,7 +12,7 @@ INK, GREY, LIGHT = "#222222", "#666666", "#dddddd"
 
 
 def shown(part, rows):
-    """Those with a ratio; of the many sizes of the data plane those that have a bar."""
+    """The rows with a ratio; of the sizes of the data plane, only those with a target."""
     return [row for row in rows
             if "ratio" in row and (part != "data" or "at_least" in row)]
 
@@ -29,7 +29,7 @@ def line(x1, y1, x2, y2, color, width=1, dash=""):
 
 
 class Chart:
-    """Groups of bars, one below the other, on one axis of ratios that begins at 0."""
+    """Groups of bars below each other, on one axis of ratios that starts at 0."""
 
     def __init__(self, largest):
         self._largest = largest
@@ -75,7 +75,7 @@ class Chart:
 
 
 def draw(kept, path):
-    """Writes the picture of results.py's file to `path`."""
+    """Draws the results in a file of results.py and writes the picture to `path`."""
     groups = [(result["title"], shown(part, result["rows"]), PARTS[part])
               for part, result in kept["parts"].items() if part in PARTS]
     groups = [group for group in groups if group[1]]

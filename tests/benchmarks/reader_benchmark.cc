@@ -1,6 +1,6 @@
-// Examples per second of each reader: 784 numbers and a label (CIFAR: 3072), batches of 128,
-// shuffled. A worker's thread trains the MLP at some 40,000 a second; readers are a thread beside
-// it.
+// Examples per second of each reader: 784 numbers and a label (CIFAR: 3072), shuffled, in batches
+// of 128. For comparison: one thread of a worker trains the MLP at about 40,000 per second, and the
+// reader has a thread of its own.
 
 #include <benchmark/benchmark.h>
 #include <unistd.h>
@@ -64,7 +64,7 @@ proto::DataSource Idx() {
   return source;
 }
 
-// Floats in big endian, which have to be turned.
+// Big-endian floats, whose bytes must be swapped.
 proto::DataSource Floats() {
   proto::DataSource source;
   source.mutable_idx()->add_features(
@@ -161,7 +161,7 @@ void BM_Cifar(benchmark::State& state) { ReadBatches(state, Reader(Cifar(), true
 void BM_CifarOnDisk(benchmark::State& state) { ReadBatches(state, Reader(Cifar(), true), 0); }
 void BM_Csv(benchmark::State& state) { ReadBatches(state, Reader(Csv(), false), kAll); }
 
-// What comes once, before the first batch.
+// The time before the first batch, which is spent once.
 void BM_CsvParse(benchmark::State& state) {
   const Reader reader(Csv(), false);
   for (auto _ : state) reader.Open({.memory_bytes = kAll}, {});

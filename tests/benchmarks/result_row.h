@@ -7,24 +7,24 @@
 
 namespace cairn::benchmarks {
 
-// One measured number, as results.py reads it: a line of JSON on standard output.
+// One measurement, in the format of results.py: a line of JSON on standard output.
 struct ResultRow {
   std::string name;
   double value = 0;
   std::string unit;
-  // What was measured beside it in the same run, in the same unit; empty: nothing.
+  // The peer measured in the same run, in the same unit; empty: none.
   std::string peer;
   double peer_value = 0;
-  // value / peer_value; of several rounds the median of theirs.
+  // value / peer_value; with several rounds, the median of their ratios.
   double ratio = 0;
-  // What the project wants: of the ratio where there is a peer, else of the value.
+  // The target: of the ratio if there is a peer, else of the value.
   std::optional<double> at_least;
   std::string note;
 };
 
 void PrintRow(const ResultRow& row);
 
-// `values` is not empty.
+// `values` must not be empty.
 double Median(std::vector<double> values);
 
 }  // namespace cairn::benchmarks

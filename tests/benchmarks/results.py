@@ -1,11 +1,11 @@
-"""Rows of results: what a benchmark prints, how they are kept, and the table that people read.
+"""Rows of results: their format, their storage, and the table for readers.
 
-A benchmark prints one row a line, as JSON, on standard output; what else it has to say goes to
-standard error. A row has `name`, `value`, `unit`, and where something was measured beside it in the
-same run `peer`, `peer_value` and `ratio` (value / peer_value; of several rounds the median of the
-rounds'). `at_least` or `at_most` is what the project wants: of the ratio if there is one, else of
-the value. `floor`, in the row's unit, is what it would be if nothing were lost. `note`: a remark.
-`skipped`: why there is no number.
+A benchmark prints one row per line, as JSON, to standard output, and remarks to standard error. A
+row has `name`, `value` and `unit`; if a peer was measured in the same run, also `peer`, `peer_value`
+and `ratio` (value / peer_value; with several rounds, the median of their ratios). `at_least` or
+`at_most` is the target: of the ratio if there is one, else of the value. `floor` is the ideal value,
+without any overhead, in the unit of the row. `note`: a remark. `skipped`: the reason why there is no
+value.
 """
 
 import datetime
@@ -16,7 +16,7 @@ import subprocess
 
 
 def parse(text):
-    """The rows in a benchmark's output; lines that are no JSON objects are somebody's log."""
+    """The rows in the output of a benchmark. Lines that are not JSON objects are log lines."""
     rows = []
     for line in text.splitlines():
         if line.startswith("{"):
@@ -25,7 +25,7 @@ def parse(text):
 
 
 def emit(name, value, unit, **more):
-    """Prints a row, for benchmarks that are written in Python."""
+    """Prints a row, for benchmarks in Python."""
     print(json.dumps({"name": name, "value": value, "unit": unit, **more}), flush=True)
 
 
@@ -34,12 +34,12 @@ def emit_skipped(name, why):
 
 
 def judged(row):
-    """The number that the bar is for."""
+    """The number that the target refers to."""
     return row.get("ratio", row.get("value"))
 
 
 def verdict(row):
-    """"ok", "MISSED", "skipped", or "" where there is no bar."""
+    """"ok", "MISSED", "skipped", or "" if there is no target."""
     if "skipped" in row:
         return "skipped"
     number = judged(row)
@@ -59,7 +59,7 @@ def bar_text(row):
 
 
 def short(number):
-    """Three digits that count: 0.853, 12.3, 1,230, 41.2k, 633k."""
+    """Three significant digits: 0.853, 12.3, 1,230, 41.2k, 633k."""
     if number is None:
         return ""
     size = abs(number)
@@ -80,7 +80,7 @@ COLUMNS = "{:50} {:>9} {:16} {:>9} {:>6} {:>8} {}"
 
 
 def table_lines(parts):
-    """`parts`: {"part": [row, ...]}, in their order."""
+    """The lines of the table. `parts`: {"part": [row, ...]}, in order."""
     yield COLUMNS.format("", "measured", "", "peer", "ratio", "wanted", "").rstrip()
     for part, result in parts.items():
         yield f"{part}: {result['title']}"
@@ -134,7 +134,7 @@ def page_row(row):
 
 
 def machine():
-    """What the numbers depend on, for people who compare."""
+    """The properties of the machine that the numbers depend on."""
     model = "unknown"
     with open("/proc/cpuinfo", encoding="utf-8") as lines:
         for line in lines:
@@ -145,7 +145,7 @@ def machine():
 
 
 def version_of(root):
-    """The commit; with a + behind it if the tree differs from it."""
+    """The commit, followed by a + if the tree differs from it."""
     result = subprocess.run(["git", "-C", root, "describe", "--always", "--dirty=+"],
                             capture_output=True, text=True)
     return result.stdout.strip() or "unknown"
@@ -160,7 +160,7 @@ def load(path):
 
 
 def store(path, results):
-    """Whole or not at all: a run that is interrupted spoils nothing."""
+    """Writes atomically, so that an interrupted run destroys nothing."""
     beside = f"{path}.unfinished"
     with open(beside, "w", encoding="utf-8") as file:
         json.dump(results, file, indent=1)

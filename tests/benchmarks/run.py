@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""Measures Cairn beside its peers on this machine: see run.sh, which builds first.
+"""Measures Cairn and its peers on this machine. See run.sh, which builds first.
 
 Usage: run.py [--quick] [--output FILE] [--list] [PART...]
 
 Parts are measured one after the other, each in processes of its own; a part's results replace those
 of an earlier run in FILE (default: bench-results.json in the current folder), and the table, FILE's
 picture (.svg in place of .json) and its page (.md) are made of all that FILE has then. Fails if a
-part could not be measured; a bar that is missed is said, and is no failure.
+part could not be measured. A missed target is reported and is not a failure.
 """
 
 import argparse
@@ -34,7 +34,7 @@ def program(name, *arguments):
 
 
 def parts(quick):
-    """What is measured, in the order of the table: part -> (title, command)."""
+    """The measurements, in the order of the table: part -> (title, command)."""
     rounds, seconds = ("1", "2") if quick else ("3", "4")
     say_quick = ["--quick"] if quick else []
     steps = [rounds, seconds]
@@ -60,7 +60,7 @@ def parts(quick):
 
 
 def measure(name, title, command, quick):
-    """A part's record. Its remarks go through to standard error."""
+    """Measures a part and returns its record. Its remarks are passed on to standard error."""
     print(f"measuring {name}: {title} ...", file=sys.stderr, flush=True)
     begin = time.monotonic()
     result = subprocess.run([str(word) for word in command], stdout=subprocess.PIPE, text=True,

@@ -1,17 +1,18 @@
 #!/bin/bash
-# Builds Cairn with -O3, measures it beside its peers on this machine, and prints one table.
+# Builds Cairn with -O3, measures it and its peers on this machine, and prints one table.
 #
 #   tests/benchmarks/run.sh [--quick] [--output FILE] [--list] [PART...]
 #
-# Without PART everything, in about 15 minutes on 2 cores (--quick: 5). Results are kept as JSON in
-# FILE (bench-results.json; beside it a picture, .svg, and a page, .md); a PART that is measured again
-# replaces its own results there. The README's numbers are doc/benchmarks.json's:
+# Without PART it measures everything, in about 15 minutes on 2 cores (--quick: 5). The results are
+# written as JSON to FILE (default: bench-results.json), with a picture (.svg) and a page (.md) next
+# to it. Measuring a PART again replaces its results. The README's numbers are those of
+# doc/benchmarks.json:
 #
 #   tests/benchmarks/run.sh --output doc/benchmarks.json
 #
-# The peers need Debian's python3-torch; without it their rows say that they were skipped. The
-# machine should have nothing else to do: on a busy one only the ratios mean something, and not much.
-# CAIRN_BIN=FOLDER measures what is built there and builds nothing.
+# The peers need Debian's python3-torch; without it their rows are marked as skipped. The machine
+# should be idle: on a busy one only the ratios are meaningful, and they are imprecise.
+# CAIRN_BIN=FOLDER measures the programs in that folder and builds nothing.
 set -euo pipefail
 export PYTHONDONTWRITEBYTECODE=1
 here=$(cd "$(dirname "$0")" && pwd)

@@ -1,10 +1,9 @@
-// A ps's snapshot beside a plain file on the same disk: both write the same blocks of floats and
-// end with one sync of the file. The snapshot is the product's own, and like is compared with like:
-// its writing (the checksum of every block, the RocksDB table, the sync) with a plain file written
-// and synced; all of it (the whole read-back from the disk, the rename and the directory's sync as
-// well) with a plain file that is read back from the disk too. A third row has all of it beside the
-// file that is only written: what checking costs. Rounds are interleaved; prints rows for
-// results.py.
+// Compares a snapshot of a ps with a plain file on the same disk. Both write the same blocks of
+// floats and end with one sync. There are three rows: writing the snapshot (checksums of all
+// blocks, the RocksDB table, the sync) against writing and syncing the file; the whole snapshot
+// (also the read-back from disk, the rename and the sync of the directory) against a file that is
+// read back too; and the whole snapshot against a file that is only written, which shows the cost
+// of the check. Rounds are interleaved. Prints rows for results.py.
 //
 // Usage: snapshot_write DIRECTORY [MIB=512] [ROUNDS=5]
 
@@ -43,12 +42,12 @@ using benchmarks::PrintRow;
 // MiB/s of one round.
 struct Round {
   double written = 0;
-  double read_back = 0;  // Written, and then read.
+  double read_back = 0;  // Written and then read.
   double snapshot_written = 0;
   double snapshot = 0;
 };
 
-// Notes when a snapshot that was written and synced is opened for its read-back.
+// Records the time at which a written and synced snapshot is opened for its read-back.
 class WatchedEnv : public rocksdb::EnvWrapper {
  public:
   WatchedEnv() : rocksdb::EnvWrapper(rocksdb::Env::Default()) {}
@@ -60,7 +59,7 @@ class WatchedEnv : public rocksdb::EnvWrapper {
     return target()->NewRandomAccessFile(path, file, options);
   }
 
-  // The first since it was asked last.
+  // The time of the first open since the previous call.
   Clock::time_point TakeOpened() {
     CAIRN_CHECK(opened_.has_value());
     return *std::exchange(opened_, std::nullopt);
@@ -70,7 +69,7 @@ class WatchedEnv : public rocksdb::EnvWrapper {
   std::optional<Clock::time_point> opened_;
 };
 
-// Small random weights: as little to compress as real ones.
+// Small random weights, which compress as little as real ones.
 std::vector<float> MakeBlocks() {
   std::vector<float> values(kBlocksInMemory * kBlockBytes / sizeof(float));
   for (size_t i = 0; i < values.size(); ++i) {
@@ -109,7 +108,7 @@ void WriteFile(const std::string& path, const std::vector<float>& values, int bl
   }
   CAIRN_CHECK(fsync(file) == 0);
   round->written = MiBPerSecond(blocks, begin);
-  // What is read next comes from the disk, as a snapshot's read-back does.
+  // Drops the page cache, so that the next read comes from the disk, as in a snapshot's read-back.
   CAIRN_CHECK(posix_fadvise(file, 0, 0, POSIX_FADV_DONTNEED) == 0);
   close(file);
   ReadFile(path, blocks);

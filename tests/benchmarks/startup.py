@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
-"""How long one waits after `cairn run`: rows for results.py.
+"""The startup time of `cairn run`: rows for results.py.
 
 Usage: startup.py [--quick]
 
 The quickstart's job (a convolutional network, 60,000 images in gzip files, 2 ps and 2 workers) in a
-new state directory, from the start of the process. The cluster is up when its coordinator says that
-all tasks have joined, the first step is taken when it says that a batch is done. Both are asked
-again and again, so the numbers are up to 60 ms too large (a question's own time). The floor of the
-first step is unpacking and reading the data, about 0.4 s of one thread.
+new state directory, from the start of the process. The cluster is up when its coordinator reports
+that all tasks have joined; the first step is done when it reports a finished batch. Both are
+polled, so the numbers are up to 60 ms too large (the time of a query). The floor of the first step
+is decompressing and reading the data, about 0.4 s on one thread.
 """
 
 import json

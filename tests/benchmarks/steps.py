@@ -28,7 +28,7 @@ PYTHON = os.environ.get("PYTHON", "/usr/bin/python3")
 TORCH = [PYTHON, str(ROOT / "tests/benchmarks/torch_step.py")]
 TORCH_PS = [PYTHON, str(ROOT / "tests/benchmarks/torch_parameter_server.py")]
 ONE_THREAD = dict(os.environ, OMP_NUM_THREADS="1", OPENBLAS_NUM_THREADS="1")
-# TensorPipe and gloo would ask the host's name, which need not be loopback's.
+# TensorPipe and gloo would resolve the host's name, which may not be the loopback address.
 PEER = dict(ONE_THREAD, TP_SOCKET_IFNAME="lo", GLOO_SOCKET_IFNAME="lo")
 MODELS = {"mlp": "mlp_model.json", "cnn": "cnn.json"}
 
@@ -58,7 +58,7 @@ def torch_alone(model, optimizer, seconds):
 
 
 def torch_pair(first, other):
-    """Two processes that meet in a file; the first one's number."""
+    """Runs two processes that rendezvous in a file, and returns the result of the first."""
     with tempfile.TemporaryDirectory() as folder:
         store = folder + "/store"
         partner = subprocess.Popen(other + [store], env=PEER, stdout=subprocess.DEVNULL,
@@ -75,7 +75,7 @@ def torch_ddp(model, optimizer, seconds):
 
 
 def torch_ps(model, optimizer, seconds):
-    """With one thread or all cores, as Cairn's only worker has: whichever is faster."""
+    """With one thread or with all cores, as Cairn's only worker has, whichever is faster."""
     def with_threads(threads):
         arguments = TORCH_PS + [model, optimizer, str(seconds), str(threads)]
         return torch_pair(arguments + ["1"], arguments + ["0"])
@@ -97,7 +97,7 @@ def cairn_one(model, optimizer, seconds):
     return cairn_run(model, optimizer, seconds, workers=1)
 
 
-# Where -> Cairn, its peer, what the peer is called, and the ratio that is wanted.
+# Setting -> Cairn, its peer, the peer's name, and the target ratio.
 PAIRS = {"alone": (cairn_alone, torch_alone, "PyTorch, 1 thread", None),
          "cluster": (cairn_cluster, torch_ddp, "PyTorch DDP, gloo", 1.2),
          "one": (cairn_one, torch_ps, "torch.distributed.rpc, its better number of threads", 1.5)}

@@ -59,7 +59,7 @@ def main():
 
     for k in range(10):
         step(k)
-    # All processes make the same number of steps, since each step needs all of them.
+    # All processes make the same number of steps, because each step needs all of them.
     start = time.perf_counter()
     step(0)
     steps = max(5, int(seconds / (time.perf_counter() - start)))

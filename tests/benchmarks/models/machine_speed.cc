@@ -1,5 +1,5 @@
-// What the machine can do, for the floors of other figures: oneDNN's sgemm on square matrices, and
-// streaming through memory. Prints one JSON object.
+// The machine's speed, for the floors of other benchmarks: oneDNN's sgemm on square matrices, and
+// memory bandwidth. Prints one JSON object.
 //
 // Usage: machine_speed THREADS
 
@@ -15,7 +15,7 @@
 
 namespace {
 
-// The best of several goes, in seconds.
+// The best time of several runs, in seconds.
 template <typename Work>
 double BestTime(int goes, const Work& work) {
   double best = 1e9;
@@ -39,7 +39,7 @@ double ProductsPerSecond() {
          });
 }
 
-// y += x: 12 bytes an element.
+// y += x transfers 12 bytes per element.
 double BytesPerSecond() {
   constexpr int64_t kCount = int64_t{1} << 25;
   std::vector<float> x(kCount, 1.0f);

@@ -1,10 +1,11 @@
-// One worker's training step without data or network: forward, loss, backward, optimizer, on random
-// images that lie in memory. model_steps.py drives it beside PyTorch.
+// The training step of one worker without reading data and without a network: forward, loss,
+// backward and optimizer on random images in memory. model_steps.py runs it alternately with
+// PyTorch.
 //
 // Usage: model_step MODEL.json sgd|adam BATCH THREADS
 //
-// Prints one JSON object a line: first what a step must do, then an answer to each line of standard
-// input: "run SECONDS" measures, "profile STEPS" says where the time of the layers goes.
+// Prints one JSON object per line: first the minimal work of a step, then a reply to each line of
+// standard input: "run SECONDS" measures, "profile STEPS" returns the time of each layer.
 
 #include <sys/resource.h>
 
@@ -34,7 +35,7 @@ namespace {
 using Json = nlohmann::json;
 using Clock = std::chrono::steady_clock;
 
-// Batches that take turns, so that none is in the cache.
+// The number of batches that are used in turn, so that none is in the cache.
 constexpr int kBatches = 8;
 
 proto::Job MakeJob(const std::string& optimizer) {
@@ -51,7 +52,7 @@ double PeakMebibytes() {
   return static_cast<double>(usage.ru_maxrss) / 1024;
 }
 
-// A model, its executor and its optimizer, ready to step.
+// A model with its executor and optimizer.
 class Bench {
  public:
   Bench(const char* model_file, const std::string& optimizer, int64_t batch_size, int threads)
@@ -109,7 +110,7 @@ class Bench {
             {"peak_mebibytes", PeakMebibytes()}};
   }
 
-  // Milliseconds a step of each layer, forward and backward, and of the whole.
+  // Milliseconds per step of each layer, forward and backward, and of the whole step.
   Json Profile(int steps) {
     const auto nodes = static_cast<uint32_t>(model_.model->nodes().size());
     SpanRecorder recorder((2 * nodes + 1) * steps);

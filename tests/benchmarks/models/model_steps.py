@@ -38,7 +38,7 @@ MODELS = {
 
 
 class Program:
-    """A benchmark that answers each line with a JSON object."""
+    """A benchmark program that replies to each line with a JSON object."""
 
     def __init__(self, command, threads):
         environment = dict(os.environ, OMP_NUM_THREADS=str(threads),
@@ -64,7 +64,7 @@ class Program:
 
 
 def better_torch(model_file, optimizer, batch, threads, seconds):
-    """PyTorch in each of its layouts; the faster one, still running."""
+    """Starts PyTorch in each of its layouts; returns the faster one, still running."""
     command = [PYTHON, ROOT / "tests/benchmarks/models/torch_model.py", model_file, optimizer, batch, threads]
     rates, programs = {}, {}
     for layout in ("contiguous", "channels_last"):

@@ -9,7 +9,7 @@
 namespace cairn {
 namespace {
 
-// Multiplications of one example's forward pass; 0 if the layer has no products.
+// Multiplications of the forward pass of one example; 0 if the layer has no products.
 double Multiplications(const nn::Layer& layer) {
   const auto outputs = static_cast<double>(nn::ElementCount(layer.output().shape));
   if (const auto* dense = dynamic_cast<const nn::DenseLayer*>(&layer)) {

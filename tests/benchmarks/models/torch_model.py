@@ -26,7 +26,7 @@ def pair(value):
 
 
 class KerasNet(nn.Module):
-    """A Sequential or functional architecture of the layers that the benchmarks' models have."""
+    """A Sequential or functional model of the layers that the benchmarks use."""
 
     def __init__(self, model):
         super().__init__()
@@ -87,7 +87,7 @@ class KerasNet(nn.Module):
 
     def make_zeropadding2d(self, c, shape, pad):
         sides = c.get("padding", 1)
-        # One-sided padding of a stride of 2: PyTorch pads both sides and sees as many windows.
+        # One-sided padding with stride 2: PyTorch pads both sides and has the same number of windows.
         return (sides if isinstance(sides, int) else max(sides[0])), shape
 
     def make_batchnormalization(self, c, shape, pad):
