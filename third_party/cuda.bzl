@@ -11,8 +11,7 @@ HAVE_CUDA = True
 CUDA_ROOT = "{root}"
 """
 
-# A program finds cuBLAS in its own folder, in the toolkit that it was built with, or on the
-# loader's path. The CUDA runtime is linked statically, so that machines without a GPU need none.
+# The CUDA runtime is linked statically, so that programs start on machines without a GPU.
 _LIBRARY = """
 cc_library(
     name = "cuda",
