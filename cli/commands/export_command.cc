@@ -50,8 +50,8 @@ Command MakeExportCommand() {
     set->AddId("--checkpoint N", &flags->checkpoint.checkpoint,
                "Which checkpoint's values [the job's result: the newest's]");
     set->AddBool("--best", &flags->checkpoint.best,
-                 "The checkpoint with the best monitored value; of several (cairn status has all) "
-                 "the first that is not the result");
+                 "The checkpoint with the best monitored value, which a callback of the job keeps; of "
+                 "several (cairn status has all) the first that is not the result");
     set->Exclude("--best", "--checkpoint");
     flags->AddJson(set);
     flags->AddCluster(set);

@@ -145,7 +145,8 @@ Command MakePredictCommand() {
         "Multiply every input by this [the \"scale\" of the job's validation or training data]");
     set->AddId("--checkpoint N", &flags->checkpoint.checkpoint,
                "Which checkpoint's values [the job's result: the newest's]");
-    set->AddBool("--best", &flags->checkpoint.best, "The checkpoint with the best monitored value");
+    set->AddBool("--best", &flags->checkpoint.best,
+                 "The checkpoint with the best monitored value, which a callback of the job keeps");
     set->Exclude("--best", "--checkpoint");
     flags->AddJson(set);
     flags->AddCluster(set);

@@ -1,8 +1,6 @@
 #include "cli/model/trained_model.h"
 
 #include <algorithm>
-#include <cmath>
-#include <optional>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -28,44 +26,54 @@ absl::StatusOr<proto::Manifest> FindCheckpoint(const proto::CheckpointList& list
       })));
 }
 
-// The validation loss after exactly the batches of a checkpoint; nullopt: it was not computed.
-std::optional<double> LossAt(const proto::Manifest& manifest, const proto::JobStatus& status) {
-  const int64_t batches = manifest.settled_batches();
-  if (manifest.ledger().low_water() != batches) return std::nullopt;
-  for (const auto& evaluation : status.evaluations()) {
-    const int64_t end =
-        std::min((evaluation.epoch() + 1) * status.batches_per_epoch(), status.total_batches());
-    if (end == batches && !std::isnan(evaluation.loss())) return evaluation.loss();
-  }
-  return std::nullopt;
+std::string NameOf(const proto::JobStatus& status) {
+  return absl::StrCat("job ", status.job_id(), " (", status.name(), ")");
 }
 
-absl::StatusOr<proto::Manifest> FindBest(const proto::CheckpointList& list, const std::string& job,
-                                         const proto::JobStatus& status) {
-  if (!status.best().empty()) {
-    // The job's result is what comes without asking.
-    const auto other = std::find_if(status.best().begin(), status.best().end(),
-                                    [](const auto& best) { return !best.is_result(); });
-    const auto& chosen = other == status.best().end() ? status.best(0) : *other;
-    return FindCheckpoint(list, job, chosen.checkpoint());
+// Whether one of the job's callbacks keeps a checkpoint for being the best.
+bool KeepsBest(const proto::Job& job) {
+  return std::any_of(job.callbacks().begin(), job.callbacks().end(),
+                     [](const proto::Callback& callback) {
+                       return callback.save_best_only() || callback.restore_best_weights();
+                     });
+}
+
+absl::Status NoBest(const proto::JobStatus& status, const proto::Job& job) {
+  const std::string others = absl::StrCat(
+      "take the newest, or another one by its number (cairn checkpoints ", status.job_id(), ")");
+  if (KeepsBest(job)) {
+    return absl::FailedPreconditionError(
+        absl::StrCat(NameOf(status),
+                     " has no best checkpoint yet: no epoch has ended whose checkpoint a callback "
+                     "keeps; ",
+                     others));
   }
-  const proto::Manifest* best = nullptr;
-  double best_loss = 0;
-  for (const auto& manifest : list.manifests()) {
-    const std::optional<double> loss = LossAt(manifest, status);
-    if (!loss.has_value() || (best != nullptr && *loss >= best_loss)) continue;
-    best = &manifest;
-    best_loss = *loss;
+  const bool validates = job.has_validation() || job.has_validation_fraction();
+  return absl::FailedPreconditionError(absl::StrCat(
+      NameOf(status),
+      " has no best checkpoint: none of its callbacks keeps it, and older checkpoints are deleted; "
+      R"(write in the job file "callbacks": [{"name": "model_checkpoint", "monitor": ")",
+      validates ? "val_loss" : "loss", R"(", "save_best_only": true}], or )", others));
+}
+
+// The checkpoint that a callback keeps. Without one there is no best: the best epoch's checkpoint
+// may be deleted already, so none of those that are left stands for it.
+absl::StatusOr<proto::Manifest> FindBest(JobSource* source, const proto::CheckpointList& list,
+                                         const std::string& job, const proto::JobStatus& status) {
+  if (status.best().empty()) {
+    CAIRN_ASSIGN_OR_RETURN(const proto::JobPlan plan,
+                           source->GetPlan(absl::StrCat(status.job_id())));
+    return NoBest(status, plan.job());
   }
-  if (best != nullptr) return *best;
-  return absl::FailedPreconditionError(
-      absl::StrCat("none of the checkpoints of job ", job,
-                   " was validated; say which one with --checkpoint, or "
-                   "give the job validation data or a model_checkpoint callback"));
+  // The job's result is what comes without asking.
+  const auto other = std::find_if(status.best().begin(), status.best().end(),
+                                  [](const auto& best) { return !best.is_result(); });
+  const auto& chosen = other == status.best().end() ? status.best(0) : *other;
+  return FindCheckpoint(list, job, chosen.checkpoint());
 }
 
 absl::Status NoCheckpoint(const proto::JobStatus& status) {
-  const std::string name = absl::StrCat("job ", status.job_id(), " (", status.name(), ")");
+  const std::string name = NameOf(status);
   return absl::FailedPreconditionError(
       HasEnded(status.state())
           ? absl::StrCat(name, " ended without a checkpoint (", StateName(status.state()), ")")
@@ -73,7 +81,8 @@ absl::Status NoCheckpoint(const proto::JobStatus& status) {
                          "); once it trains take one with cairn checkpoint ", status.job_id()));
 }
 
-absl::StatusOr<proto::Manifest> ChooseCheckpoint(const proto::CheckpointList& list,
+absl::StatusOr<proto::Manifest> ChooseCheckpoint(JobSource* source,
+                                                 const proto::CheckpointList& list,
                                                  const std::string& job,
                                                  const proto::JobStatus& status,
                                                  const CheckpointChoice& choice) {
@@ -82,7 +91,7 @@ absl::StatusOr<proto::Manifest> ChooseCheckpoint(const proto::CheckpointList& li
         "checkpoint ", choice.checkpoint, " and the best one are both asked for; say one"));
   }
   if (list.manifests().empty()) return NoCheckpoint(status);
-  if (choice.best) return FindBest(list, job, status);
+  if (choice.best) return FindBest(source, list, job, status);
   if (choice.checkpoint != 0) return FindCheckpoint(list, job, choice.checkpoint);
   for (const auto& best : status.best()) {
     const bool is_result = best.is_result() && status.state() == proto::FINISHED;
@@ -99,7 +108,7 @@ absl::StatusOr<TrainedModel> ReadTrainedModel(JobSource* source, const std::stri
   CAIRN_ASSIGN_OR_RETURN(const auto status, source->GetJob(job));
   const std::string id = absl::StrCat(status.job_id());
   CAIRN_ASSIGN_OR_RETURN(const auto list, source->ListCheckpoints(id));
-  CAIRN_ASSIGN_OR_RETURN(model.checkpoint, ChooseCheckpoint(list, job, status, choice));
+  CAIRN_ASSIGN_OR_RETURN(model.checkpoint, ChooseCheckpoint(source, list, job, status, choice));
   CAIRN_ASSIGN_OR_RETURN(model.plan, source->GetPlan(id));
   CAIRN_ASSIGN_OR_RETURN(model.variables, source->ReadVariables(model.plan, model.checkpoint));
   return model;

@@ -28,13 +28,13 @@ struct CheckpointChoice {
 
   // 0: the job's result, which is the newest unless a callback restores the best.
   uint64_t checkpoint = 0;
-  // The one with the best monitored value: of the first callback that keeps one, or else with the
-  // smallest validation loss.
+  // The one with the best monitored value, which a callback keeps: of several the first that is not
+  // the job's result.
   bool best = false;
 };
 
 // InvalidArgument: both were chosen. NotFound: there is no such job or checkpoint;
-// FailedPrecondition: the job has none yet, or none that could be the best.
+// FailedPrecondition: the job has none yet, or no callback keeps the best.
 absl::StatusOr<TrainedModel> ReadTrainedModel(JobSource* source, const std::string& job,
                                               const CheckpointChoice& choice);
 

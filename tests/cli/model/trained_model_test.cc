@@ -45,6 +45,8 @@ TEST(TrainedModelTest, AJobWithoutACheckpointSaysWhetherOneCanCome) {
 // Three epochs of 10 batches with a checkpoint after each, and one between.
 FakeSource ThreeEpochs() {
   FakeSource source;
+  source.status.set_job_id(7);
+  source.status.set_name("young");
   source.status.set_state(proto::FINISHED);
   source.status.set_batches_per_epoch(10);
   source.status.set_total_batches(30);
@@ -70,9 +72,14 @@ uint64_t Chosen(FakeSource source, uint64_t checkpoint, bool best) {
   return model.ok() ? model->checkpoint.checkpoint() : 0;
 }
 
-TEST(TrainedModelTest, TheBestIsTheCallbacksOrElseTheOneOfTheSmallestValidationLoss) {
+absl::Status BestRefused(FakeSource source) {
+  CheckpointChoice choice;
+  choice.best = true;
+  return ReadTrainedModel(&source, "1", choice).status();
+}
+
+TEST(TrainedModelTest, TheBestIsTheOneThatACallbackKeeps) {
   FakeSource source = ThreeEpochs();
-  EXPECT_EQ(Chosen(source, 0, true), 2u);
   EXPECT_EQ(Chosen(source, 0, false), 4u);
   source.status.add_best()->set_checkpoint(1);
   EXPECT_EQ(Chosen(source, 0, true), 1u);
@@ -89,14 +96,42 @@ TEST(TrainedModelTest, RestoredBestWeightsAreTheResultOnceTheJobHasFinished) {
   EXPECT_EQ(Chosen(source, 0, false), 4u);
 }
 
-TEST(TrainedModelTest, WithoutValidationThereIsNoBest) {
+// Retention may have deleted the best epoch's checkpoint: no choice among the others is the best.
+TEST(TrainedModelTest, WithoutACallbackThatKeepsItThereIsNoBest) {
   FakeSource source = ThreeEpochs();
-  source.status.clear_evaluations();
-  CheckpointChoice choice;
+  source.plan.mutable_job()->set_validation_fraction(0.5);
+  const std::string no_best =
+      "job 7 (young) has no best checkpoint: none of its callbacks keeps it, and older checkpoints "
+      "are deleted; write in the job file \"callbacks\": [{\"name\": \"model_checkpoint\", "
+      "\"monitor\": \"val_loss\", \"save_best_only\": true}], or take the newest, or another one by "
+      "its number (cairn checkpoints 7)";
+  EXPECT_EQ(BestRefused(source).message(), no_best);
+  EXPECT_EQ(BestRefused(source).code(), absl::StatusCode::kFailedPrecondition);
+  // Callbacks that keep nothing.
+  source.plan.mutable_job()->add_callbacks()->set_name("early_stopping");
+  source.plan.mutable_job()->add_callbacks()->set_name("ModelCheckpoint");
+  EXPECT_EQ(BestRefused(source).message(), no_best);
+  // Nothing is validated: there is no val_loss.
+  source.plan.mutable_job()->clear_validation_fraction();
+  EXPECT_THAT(std::string(BestRefused(source).message()), HasSubstr(R"("monitor": "loss",)"));
+}
+
+TEST(TrainedModelTest, ACallbackMayHaveKeptNothingYet) {
+  FakeSource source = ThreeEpochs();
+  source.plan.mutable_job()->add_callbacks()->set_save_best_only(true);
+  const std::string none_yet =
+      "job 7 (young) has no best checkpoint yet: no epoch has ended whose checkpoint a callback "
+      "keeps; take the newest, or another one by its number (cairn checkpoints 7)";
+  EXPECT_EQ(BestRefused(source).message(), none_yet);
+  source.plan.mutable_job()->mutable_callbacks(0)->Clear();
+  source.plan.mutable_job()->mutable_callbacks(0)->set_restore_best_weights(true);
+  EXPECT_EQ(BestRefused(source).message(), none_yet);
+}
+
+TEST(TrainedModelTest, TheBestAndANumberAreNotBothTaken) {
+  FakeSource source = ThreeEpochs();
+  CheckpointChoice choice = 2;
   choice.best = true;
-  EXPECT_THAT(std::string(ReadTrainedModel(&source, "1", choice).status().message()),
-              HasSubstr("none of the checkpoints of job 1 was validated"));
-  choice.checkpoint = 2;
   EXPECT_EQ(ReadTrainedModel(&source, "1", choice).status().code(),
             absl::StatusCode::kInvalidArgument);
 }

@@ -15,7 +15,7 @@ constexpr BadCase kCases[] = {
      {},
      "cairn export flowers --checkpoint 9 --output out --state state"},
     {kMissing,
-     "the best of checkpoints that were never validated",
+     "the best checkpoint of a job that keeps none",
      {},
      "cairn export flowers --best --output out --state state"},
     {kUnreadable,
