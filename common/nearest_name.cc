@@ -33,13 +33,13 @@ size_t EditDistance(std::string_view a, std::string_view b) {
 std::string NearestName(std::string_view name, const std::vector<std::string>& known) {
   // Longer names are not typing errors, and the table's size is proportional to the name's length.
   constexpr size_t kLongest = 256;
-  constexpr size_t kLong = 5;
   if (name.empty() || name.size() > kLongest) return "";
   const std::string lower = absl::AsciiStrToLower(absl::string_view(name.data(), name.size()));
   std::string nearest;
-  // Two errors can turn a short word into any other. A candidate that differs in every character is
-  // never meant, hence the limit of name.size().
-  const size_t errors = name.size() < kLong ? 1 : std::max<size_t>(2, name.size() / 3);
+  // Two errors can turn a short word into any other ("class", "loss"), and a long word may contain a
+  // whole other word ("validation_split", "validation_choice"). A candidate that differs in every
+  // character is never meant, hence the limit of name.size().
+  const size_t errors = name.size() < 6 ? 1 : name.size() < 12 ? 2 : 3;
   size_t limit = std::min(errors + 1, name.size());
   for (const std::string& candidate : known) {
     const size_t distance = EditDistance(lower, absl::AsciiStrToLower(candidate));

@@ -12,8 +12,8 @@ namespace cairn {
 //
 // The distance is the optimal string alignment distance (Boytsov, Indexing methods for approximate
 // dictionary searching, 2011, section 2.1): insertions, deletions, substitutions and transpositions
-// of adjacent characters count 1. The limit is 1 for names of up to four characters, 2 for longer
-// ones, and a third of the length from nine characters on.
+// of adjacent characters count 1. The limit is 1 for names of up to five characters, 2 for up to
+// eleven, and 3 for longer ones.
 std::string NearestName(std::string_view name, const std::vector<std::string>& known);
 
 // The end of an error message about an unknown name: "did you mean 'adam'? known: sgd, adam", or

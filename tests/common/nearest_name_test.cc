@@ -32,6 +32,12 @@ TEST(NearestNameTest, AShortWordMayHaveOneErrorOnly) {
   EXPECT_EQ(NearestName("tcsh", {"bash", "zsh", "fish"}), "");
   EXPECT_EQ(NearestName("nope", {"top"}), "");
   EXPECT_EQ(NearestName("nopes", {"topes"}), "topes");
+  EXPECT_EQ(NearestName("class", {"loss"}), "");
+}
+
+TEST(NearestNameTest, ALongWordWithAnotherWordInItIsNotMeant) {
+  EXPECT_EQ(NearestName("validation_split", {"validation_choice"}), "");
+  EXPECT_EQ(NearestName("validation_chioec", {"validation_choice"}), "validation_choice");
 }
 
 TEST(NearestNameTest, DistantNamesHaveNoMatch) {
