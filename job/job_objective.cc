@@ -27,6 +27,9 @@ absl::StatusOr<nn::Objective::Term> CreateTerm(const proto::Job& job, const nn::
   const proto::TrainedOutput said = is_said ? job.outputs(output) : proto::TrainedOutput();
   auto loss = nn::CreateLoss(said.has_loss() ? said.loss() : job.loss());
   CAIRN_RETURN_IF_ERROR(At(PathOf("loss", model, output), loss.status()));
+  // Before a metric that only follows from the loss is blamed.
+  CAIRN_RETURN_IF_ERROR(
+      At(PathOf("loss", model, output), (*loss)->ValidateOutput(model.outputs()[output].shape)));
   const double weight = said.has_loss_weight() ? said.loss_weight() : 1;
   if (!std::isfinite(static_cast<float>(weight))) {
     return absl::InvalidArgumentError(absl::StrCat(PathOf("loss_weights", model, output), ": ",

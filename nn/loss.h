@@ -54,6 +54,9 @@ class Loss {
   // INT32 for class labels, otherwise FLOAT32.
   proto::DataType label_type() const { return label_type_; }
 
+  // Checks the output's shape (of one example), whatever the labels are. INVALID_ARGUMENT names the
+  // shape and the expected one.
+  virtual absl::Status ValidateOutput(const Shape&) const { return absl::OkStatus(); }
   // Checks the shapes of one example's output and labels. A last axis of length 1 may be present or
   // absent in the labels. INVALID_ARGUMENT names both shapes and the expected one.
   virtual absl::Status ValidateShapes(const Shape& output, const Shape& labels) const = 0;

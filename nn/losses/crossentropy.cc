@@ -130,12 +130,16 @@ class CategoricalCrossentropy : public Loss {
         from_logits_(from_logits),
         smoothing_(smoothing) {}
 
+  absl::Status ValidateOutput(const Shape& output) const override {
+    if (!output.empty() && output.back() >= 2) return absl::OkStatus();
+    return absl::InvalidArgumentError(absl::StrCat(
+        "loss ", name(),
+        " needs an output with at least 2 classes in its last axis, the model's is ",
+        ShapeText(output), "; for one output with labels 0 and 1 say binary_crossentropy"));
+  }
+
   absl::Status ValidateShapes(const Shape& output, const Shape& labels) const override {
-    if (output.empty() || output.back() < 2) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("loss ", name(), " needs an output with at least 2 classes in its last ",
-                       "axis, the model's is ", ShapeText(output)));
-    }
+    if (absl::Status status = ValidateOutput(output); !status.ok()) return status;
     const Shape wanted = sparse_ ? Shape(output.begin(), output.end() - 1) : output;
     const bool fits = labels == wanted || (sparse_ && WithoutLastOne(labels) == wanted);
     return fits ? absl::OkStatus() : LabelShapeError(name(), output, labels, wanted);

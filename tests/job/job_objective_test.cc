@@ -85,5 +85,24 @@ TEST(JobMetricsTest, ArgumentsOfAJobStandWithTheirMetric) {
   EXPECT_EQ(metrics[1].output, 3);
 }
 
+// A metric that follows from the loss ("accuracy") is not blamed for it.
+TEST(ObjectiveTest, ALossOfClassesOnOneOutputIsRefusedAsTheLoss) {
+  const auto model =
+      nn::testing::ModelOf({{"x", "InputLayer", R"({"batch_shape": [null, 3]})"},
+                            {"yes", "Dense", R"({"units": 1, "activation": "sigmoid"})", {"x"}}},
+                           {"yes"});
+  for (const std::string loss : {"sparse_categorical_crossentropy", "categorical_crossentropy"}) {
+    const proto::Job job =
+        JobOf(R"({"loss": {"name": ")" + loss + R"("}, "metrics": ["accuracy"]})");
+    EXPECT_EQ(CreateObjective(job, *model).status().message(),
+              "loss: loss " + loss +
+                  " needs an output with at least 2 classes in its last axis, the model's is (1,); "
+                  "for one output with labels 0 and 1 say binary_crossentropy");
+  }
+  const proto::Job binary =
+      JobOf(R"({"loss": {"name": "binary_crossentropy"}, "metrics": ["accuracy"]})");
+  EXPECT_TRUE(CreateObjective(binary, *model).ok());
+}
+
 }  // namespace
 }  // namespace cairn::job
