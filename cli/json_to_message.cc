@@ -4,14 +4,11 @@
 #include <limits>
 #include <optional>
 #include <string_view>
-#include <vector>
 
-#include "absl/algorithm/container.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
+#include "cli/unknown_field.h"
 #include "cli/json_text.h"
-#include "common/nearest_name.h"
 #include "common/status_macros.h"
 #include "google/protobuf/message.h"
 
@@ -32,28 +29,12 @@ absl::Status Expected(const std::string& path, const json& value, std::string_vi
   return Bad(path, absl::StrCat(ShortJson(value), " is not ", std::string(expected)));
 }
 
-// Fields that no file says by their own names, but as another form of another field.
-constexpr const char* kWrittenOtherwise[] = {"metric_arguments", "outputs", "label_outputs",
-                                             "one_hot_outputs", "learning_rate_schedule"};
-
-absl::Status UnknownField(const std::string& path, std::string_view key, const Descriptor& type) {
-  std::vector<std::string> known;
-  for (int i = 0; i < type.field_count(); ++i) {
-    const std::string& name = type.field(i)->name();
-    if (!absl::c_linear_search(kWrittenOtherwise, name)) known.push_back(name);
-  }
-  const std::string nearest = NearestName(key, known);
-  return Bad(path, nearest.empty()
-                       ? absl::StrCat("unknown field; known here: ", absl::StrJoin(known, ", "))
-                       : absl::StrCat("unknown field; did you mean \"", nearest, "\"?"));
-}
-
 // Where the value of a field of this name goes; nullptr: there is no such field.
 const FieldDescriptor* FieldFor(const Descriptor& type, const std::string& key, const json& value) {
   if (value.is_object()) {
     if (const auto* schedule = type.FindFieldByName(key + "_schedule")) return schedule;
   }
-  return absl::c_linear_search(kWrittenOtherwise, key) ? nullptr : type.FindFieldByName(key);
+  return IsSaidByName(key) ? type.FindFieldByName(key) : nullptr;
 }
 
 const FieldDescriptor* NameField(const Descriptor& type) {
@@ -187,7 +168,7 @@ absl::Status ReadObject(const std::string& path, const json& object, Message* me
   for (const auto& [key, value] : object.items()) {
     const std::string field_path = path.empty() ? key : absl::StrCat(path, ".", key);
     const FieldDescriptor* field = FieldFor(type, key, value);
-    if (field == nullptr) return UnknownField(field_path, key, type);
+    if (field == nullptr) return UnknownField(path, key, object, type);
     if (const auto* oneof = field->real_containing_oneof()) {
       const auto* other = message->GetReflection()->GetOneofFieldDescriptor(*message, oneof);
       if (other != nullptr && other != field) {

@@ -26,6 +26,7 @@ absl::Status Under(const std::string& path, const absl::Status& status) {
 // Whether an object's keys are names of outputs rather than fields of such a message.
 bool IsByName(const json& value, const google::protobuf::Descriptor& message) {
   if (!value.is_object() || value.contains("name")) return false;
+  if (value.contains("class_name")) return false;  // What Keras's serialize() makes.
   for (const auto& [key, each] : value.items()) {
     if (message.FindFieldByName(key) == nullptr) return true;
   }

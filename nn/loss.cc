@@ -4,9 +4,9 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "common/nearest_name.h"
 #include "common/status_macros.h"
 #include "nn/config_arguments.h"
+#include "nn/keras_words.h"
 #include "nn/losses/crossentropy.h"
 #include "nn/losses/margin.h"
 #include "nn/losses/regression.h"
@@ -71,7 +71,7 @@ absl::StatusOr<std::unique_ptr<Loss>> CreateLoss(const proto::Loss& config) {
     return known.create(config);
   }
   return absl::InvalidArgumentError(absl::StrCat("unknown loss '", config.name(), "'; ",
-                                                 KnownNamesText(config.name(), LossNames())));
+                                                 UnknownNameText("loss", config.name(), LossNames())));
 }
 
 std::vector<std::string> LossNames() {

@@ -3,9 +3,9 @@
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
-#include "common/nearest_name.h"
 #include "common/status_macros.h"
 #include "nn/config_arguments.h"
+#include "nn/keras_words.h"
 #include "nn/metrics/auc.h"
 #include "nn/metrics/confusion.h"
 #include "nn/metrics/mean_iou.h"
@@ -232,7 +232,7 @@ absl::Status UnknownMetric(const std::string& name) {
   std::vector<std::string> names = {"accuracy"};
   for (const KnownMetric& known : KnownMetrics()) names.push_back(known.name);
   for (const std::string& loss : LossNames()) names.push_back(loss);
-  return Bad(absl::StrCat("unknown metric '", name, "'; "), KnownNamesText(name, names));
+  return Bad(absl::StrCat("unknown metric '", name, "'; "), UnknownNameText("metric", name, names));
 }
 
 absl::Status CheckLabels(const std::string& name, bool fits, const Setting& setting) {

@@ -3,20 +3,17 @@
 #include <algorithm>
 #include <cmath>
 #include <set>
-#include <string_view>
 #include <utility>
 
-#include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "absl/strings/str_replace.h"
-#include "absl/strings/strip.h"
 #include "common/status_macros.h"
 #include "coordinator/callbacks/best_checkpoint_keeper.h"
 #include "coordinator/callbacks/early_stopping.h"
 #include "coordinator/callbacks/improvement.h"
 #include "coordinator/callbacks/reduce_on_plateau.h"
+#include "job/callback_kinds.h"
 
 namespace cairn::coordinator {
 namespace {
@@ -29,13 +26,6 @@ template <typename... Parts>
 absl::Status Invalid(const Parts&... parts) {
   return absl::InvalidArgumentError(absl::StrCat(parts...));
 }
-
-// One kind of callback: its name, its arguments and its factory.
-struct Kind {
-  const char* name;
-  std::vector<std::string> arguments;
-  void (*add)(const Config& config, bool larger_is_better, MonitoringCallback* out);
-};
 
 const std::string& MonitorOf(const Config& config) {
   static const std::string* const kDefault = new std::string(kDefaultMonitor);
@@ -73,51 +63,23 @@ void AddReduceOnPlateau(const Config& config, bool larger_is_better, MonitoringC
   out->callback = std::make_unique<ReduceOnPlateau>(std::move(options));
 }
 
-void AddNothing(const Config&, bool, MonitoringCallback*) {}
+using Add = void (*)(const Config& config, bool larger_is_better, MonitoringCallback* out);
 
-const std::vector<Kind>& Kinds() {
-  static const auto* const kKinds = new std::vector<Kind>{
-      {"early_stopping",
-       {"monitor", "mode", "min_delta", "patience", "baseline", "restore_best_weights",
-        "start_from_epoch"},
-       &AddEarlyStopping},
-      {"model_checkpoint",
-       {"monitor", "mode", "save_best_only", "save_freq", "initial_value_threshold"},
-       &AddModelCheckpoint},
-      {"reduce_lr_on_plateau",
-       {"monitor", "mode", "min_delta", "patience", "factor", "cooldown", "min_lr"},
-       &AddReduceOnPlateau},
-      {"terminate_on_nan", {}, &AddNothing}};
-  return *kKinds;
+// Of a callback that looks at the ends of epochs; nullptr: terminate_on_nan does not.
+Add AddFor(const job::CallbackKind& kind) {
+  if (kind.name == "early_stopping") return &AddEarlyStopping;
+  if (kind.name == "model_checkpoint") return &AddModelCheckpoint;
+  if (kind.name == "reduce_lr_on_plateau") return &AddReduceOnPlateau;
+  return nullptr;
 }
 
-// Accepts Keras's class names too: ReduceLROnPlateau is reduce_lr_on_plateau.
-std::string Folded(std::string_view name) {
-  return absl::AsciiStrToLower(absl::StrReplaceAll(std::string(name), {{"_", ""}}));
-}
-
-absl::StatusOr<const Kind*> FindKind(const std::string& path, const std::string& name) {
-  for (const Kind& kind : Kinds()) {
-    if (Folded(kind.name) == Folded(name)) return &kind;
-  }
-  return Invalid(path, ".name: '", name, "' is unknown; known are ",
-                 absl::StrJoin(Kinds(), ", ", [](std::string* out, const Kind& kind) {
-                   absl::StrAppend(out, kind.name);
-                 }));
-}
-
-absl::Status CheckArguments(const std::string& path, const Kind& kind, const Config& config) {
+absl::Status CheckArguments(const std::string& path, const job::CallbackKind& kind,
+                            const Config& config) {
   std::vector<const google::protobuf::FieldDescriptor*> said;
   config.GetReflection()->ListFields(config, &said);
   for (const auto* field : said) {
-    const std::string& name = field->name();
-    const bool known =
-        std::find(kind.arguments.begin(), kind.arguments.end(), name) != kind.arguments.end();
-    if (name == "name" || known) continue;
-    return Invalid(path, ".", name, ": ", kind.name, " has no such argument; ",
-                   kind.arguments.empty()
-                       ? "it has none"
-                       : absl::StrCat("it has ", absl::StrJoin(kind.arguments, ", ")));
+    if (field->name() == "name") continue;
+    CAIRN_RETURN_IF_ERROR(job::CheckCallbackArgument(path, kind, field->name()));
   }
   return absl::OkStatus();
 }
@@ -192,10 +154,11 @@ absl::StatusOr<JobCallbacks> CreateCallbacks(const proto::Job& job) {
   for (int i = 0; i < job.callbacks_size(); ++i) {
     const Config& config = job.callbacks(i);
     const std::string path = absl::StrCat("callbacks[", i, "]");
-    CAIRN_ASSIGN_OR_RETURN(const Kind* kind, FindKind(path, config.name()));
+    CAIRN_ASSIGN_OR_RETURN(const job::CallbackKind* kind,
+                           job::FindCallbackKind(path, config.name()));
     CAIRN_RETURN_IF_ERROR(CheckArguments(path, *kind, config));
     CAIRN_RETURN_IF_ERROR(CheckValues(path, config));
-    const std::string name = kind->name;
+    const std::string& name = kind->name;
     if (name == "terminate_on_nan") result.terminate_on_nan = true;
     if (name == "reduce_lr_on_plateau" && !seen.insert(name).second) {
       return Invalid(path, ".name: a second reduce_lr_on_plateau; one of them can set the rate");
@@ -206,7 +169,7 @@ absl::StatusOr<JobCallbacks> CreateCallbacks(const proto::Job& job) {
                      job.optimizer().learning_rate_schedule().name(),
                      ", cannot both make the learning rate; leave one of them");
     }
-    kind->add(config, LargerIsBetter(config), &monitoring);
+    if (const Add add = AddFor(*kind)) add(config, LargerIsBetter(config), &monitoring);
     if (monitoring.callback == nullptr) continue;
     CAIRN_RETURN_IF_ERROR(CheckMonitor(path, config, job));
     result.sets_rate |= name == "reduce_lr_on_plateau";

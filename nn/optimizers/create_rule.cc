@@ -6,9 +6,9 @@
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
-#include "common/nearest_name.h"
 #include "common/status_macros.h"
 #include "nn/config_arguments.h"
+#include "nn/keras_words.h"
 #include "nn/optimizers/adadelta.h"
 #include "nn/optimizers/adagrad.h"
 #include "nn/optimizers/adam.h"
@@ -107,8 +107,9 @@ absl::StatusOr<NamedRule> CreateRule(const proto::Optimizer& config) {
     CAIRN_RETURN_IF_ERROR(CheckNumbers(config));
     return NamedRule{known.create(config), known.learning_rate, known.weight_decay};
   }
-  return absl::InvalidArgumentError(absl::StrCat("unknown optimizer '", config.name(), "'; ",
-                                                 KnownNamesText(config.name(), names)));
+  return absl::InvalidArgumentError(
+      absl::StrCat("unknown optimizer '", config.name(), "'; ",
+                   UnknownNameText("optimizer", config.name(), names)));
 }
 
 }  // namespace cairn::nn

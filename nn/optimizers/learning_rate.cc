@@ -7,9 +7,9 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "common/nearest_name.h"
 #include "common/status_macros.h"
 #include "nn/config_arguments.h"
+#include "nn/keras_words.h"
 #include "proto/objective.pb.h"
 
 namespace cairn::nn {
@@ -205,19 +205,26 @@ Function WithWarmup(Function schedule, const Config& config) {
 
 }  // namespace
 
-absl::StatusOr<LearningRate::Function> LearningRate::CreateSchedule(const Config& config) {
+absl::Status CheckScheduleName(const std::string& name) {
   std::vector<std::string> names;
   for (const KnownSchedule& known : KnownSchedules()) {
     names.push_back(known.name);
-    if (SnakeCase(config.name()) != known.name) continue;
-    if (absl::Status status = CheckSchedule(config, known); !status.ok()) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("learning_rate: ", known.name, ": ", std::string(status.message())));
-    }
-    return WithWarmup(known.create(config), config);
+    if (SnakeCase(name) == known.name) return absl::OkStatus();
   }
-  return absl::InvalidArgumentError(absl::StrCat("learning_rate: unknown schedule '", config.name(),
-                                                 "'; ", KnownNamesText(config.name(), names)));
+  return absl::InvalidArgumentError(
+      absl::StrCat("unknown schedule '", name, "'; ", UnknownNameText("schedule", name, names)));
+}
+
+absl::StatusOr<LearningRate::Function> LearningRate::CreateSchedule(const Config& config) {
+  absl::Status status = CheckScheduleName(config.name());
+  for (const KnownSchedule& known : KnownSchedules()) {
+    if (SnakeCase(config.name()) != known.name) continue;
+    status = CheckSchedule(config, known);
+    if (status.ok()) return WithWarmup(known.create(config), config);
+    status =
+        absl::InvalidArgumentError(absl::StrCat(known.name, ": ", std::string(status.message())));
+  }
+  return absl::InvalidArgumentError(absl::StrCat("learning_rate: ", std::string(status.message())));
 }
 
 absl::StatusOr<LearningRate> LearningRate::Create(const proto::Optimizer& config,

@@ -3,8 +3,10 @@
 
 #include <cstdint>
 #include <functional>
+#include <string>
 #include <utility>
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 
 namespace cairn::proto {
@@ -13,6 +15,9 @@ class Optimizer;
 }  // namespace cairn::proto
 
 namespace cairn::nn {
+
+// Checks a schedule's name. INVALID_ARGUMENT: the name is unknown; the message lists the known ones.
+absl::Status CheckScheduleName(const std::string& name);
 
 // The learning rate as a function of the step, which is the number of updates applied to a block
 // before. The schedules, names and defaults are those of Keras 3

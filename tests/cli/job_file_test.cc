@@ -209,6 +209,72 @@ TEST(JobFileTest, EveryMistakeAboutTrainingHasItsOwnMessage) {
   });
 }
 
+// What Keras's fit and compile take: either the same here, or answered with what to say; what the
+// answer says is then accepted.
+TEST(JobFileTest, AWordOfKerasIsAnsweredWithWhatToSayHere) {
+  const struct {
+    const char* pointer;
+    json value;
+    const char* answer;
+    const char* right;  // A merge patch (RFC 7386).
+  } cases[] = {
+      {"/batch", 8, R"(here it is "batch_size")", R"({"batch_size": 8})"},
+      {"/batchsize", 8, R"(did you mean "batch_size"?)", R"({"batch_size": 8})"},
+      {"/epoch", 8, R"(did you mean "epochs"?)", R"({"epochs": 8})"},
+      {"/nb_epoch", 8, R"(here it is "epochs")", R"({"epochs": 8})"},
+      {"/steps_per_epoch", 8, R"(say "steps" in place of "epochs")",
+       R"({"steps": 8, "epochs": null})"},
+      {"/validation_split", 0.2, R"(here it is "validation_fraction")",
+       R"({"validation_fraction": 0.2, "validation": null})"},
+      {"/validation_data", "x.npy", R"(here it is "validation", which says)", "{}"},
+      {"/validation_steps", 8, "leave it out", "{}"},
+      {"/sample_weight", "w.npy", R"(it is a field of "train")",
+       R"({"train": {"sample_weight": "w.npy"}})"},
+      {"/class_weights", json::object(), R"(did you mean "class_weight"?)",
+       R"({"class_weight": {"0": 1, "1": 2}})"},
+      {"/initial_epoch", 3, "leave it out", "{}"},
+      {"/verbose", 2, "leave it out", "{}"},
+      {"/learning_rate", 0.1, R"("optimizer": {"name": "adam", "learning_rate": 0.001})",
+       R"({"optimizer": {"name": "adam", "learning_rate": 0.001}})"},
+      {"/lr", 0.1, R"("optimizer": {"name": "adam", "learning_rate": 0.001})", "{}"},
+      {"/optimizer/lr", 0.1, R"(here it is "learning_rate")",
+       R"({"optimizer": {"learning_rate": 0.1}})"},
+      {"/optimizer/decay", 0.1, R"("learning_rate": {"name": "inverse_time_decay")",
+       R"({"optimizer": {"learning_rate": {"name": "inverse_time_decay",
+           "initial_learning_rate": 0.01, "decay_steps": 1, "decay_rate": 0.001}}})"},
+      {"/momentum", 0.9, R"(say it under "optimizer")",
+       R"({"optimizer": {"name": "sgd", "momentum": 0.9}})"},
+      {"/patience", 3, R"("callbacks": [{"name": "early_stopping", "patience": 3}])",
+       R"({"callbacks": [{"name": "early_stopping", "patience": 3}]})"},
+      {"/EarlyStopping", json::object(), R"(it is a callback: "callbacks": [)", "{}"},
+      {"/loss_weight", 2, R"(did you mean "loss_weights"?)", R"({"loss_weights": 2})"},
+      {"/save_freq", 100, R"(say "checkpoint": {"every_steps": 200})",
+       R"({"checkpoint": {"every_steps": 200}})"},
+      {"/train/normalize", true, R"(here it is "standardize")",
+       R"({"train": {"standardize": true}})"},
+      {"/train/idx/x", "x", R"(here it is "features")", "{}"},
+      {"/train/features", "x", "it is a field of the format", "{}"},
+      {"/callbacks",
+       {{{"name", "TensorBoard"}, {"log_dir", "logs"}}},
+       "callbacks[0].name: unknown callback 'TensorBoard'; ",
+       R"({"callbacks": []})"},
+      {"/callbacks",
+       {{{"name", "ModelCheckpoint"}, {"filepath", "best.keras"}}},
+       "leave it out",
+       R"({"callbacks": [{"name": "ModelCheckpoint", "save_best_only": true}]})"},
+      {"/loss",
+       {{"class_name", "BinaryCrossentropy"}, {"config", json::object()}},
+       "loss.class_name: unknown field; name and arguments stand in one object",
+       R"({"loss": {"name": "BinaryCrossentropy", "from_logits": true}})"},
+  };
+  for (const auto& one : cases) {
+    EXPECT_THAT(RefusalWith(one.pointer, one.value), HasSubstr(one.answer)) << one.pointer;
+    json job = GoodJob();
+    job.merge_patch(json::parse(one.right));
+    EXPECT_EQ(Refusal(job.dump()), "accepted") << one.right;
+  }
+}
+
 TEST(JobFileTest, AJobGoesOnFromAnotherJobOrFromAFile) {
   const auto resumed = [](const json& from) {
     json job = GoodJob();

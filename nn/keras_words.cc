@@ -1,0 +1,268 @@
+#include "nn/keras_words.h"
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/str_replace.h"
+#include "absl/strings/str_split.h"
+#include "common/nearest_name.h"
+
+namespace cairn::nn {
+namespace {
+
+struct Advice {
+  const char* place;
+  const char* words;  // In lower case, without underscores, parted by spaces.
+  const char* text;
+};
+
+// Words that one typing error makes of a known name are not here: NearestName finds those.
+constexpr Advice kAdvices[] = {
+    // The arguments of fit and compile.
+    {"Job", "batch bs minibatchsize trainbatchsize", R"(here it is "batch_size")"},
+    {"Job", "nbepoch nbepochs nepochs numepochs numtrainepochs maxepochs",
+     R"(here it is "epochs")"},
+    {"Job", "stepsperepoch",
+     R"(an epoch is all training data once; for a number of batches say "steps" in place of )"
+     R"("epochs")"},
+    {"Job", "maxsteps numsteps nsteps trainsteps totalsteps iterations",
+     R"(here it is "steps", in place of "epochs")"},
+    {"Job", "validationsplit valsplit validationratio",
+     R"(here it is "validation_fraction": of the last rows, as in Keras, unless )"
+     R"("validation_choice" is "random")"},
+    {"Job",
+     "validationdata validationset valdata val valid test testdata evaldata xval yval xtest ytest",
+     R"(here it is "validation", which says where its examples are, as "train" does)"},
+    {"Job", "validationsteps validationbatchsize validationfreq",
+     R"(all of "validation" is evaluated after each epoch, in batches of "batch_size"; leave it )"
+     "out"},
+    {"Job", "sampleweight sampleweights",
+     R"(it is a field of "train": a .npy file with one number for each example)"},
+    {"Job", "initialepoch", "a job goes on from its newest checkpoint by itself; leave it out"},
+    {"Job", "verbose",
+     "cairn run and cairn follow show the progress, for programs with --json; leave it out"},
+    {"Job", "compile fit", "what stands in it are fields of the job itself"},
+    {"Job", "criterion lossfn lossfunction objective", R"(here it is "loss")"},
+    {"Job", "optim", R"(here it is "optimizer")"},
+
+    {"Job", "weightedmetrics", R"(weights do not matter to metrics; say them under "metrics")"},
+    {"Job",
+     "runeagerly jitcompile stepsperexecution autoscaleloss maxqueuesize usemultiprocessing "
+     "device devices gpus mixedprecision dtype",
+     "a job file does not choose it; leave it out"},
+    {"Job", "workers numworkers ps threads",
+     "it is not the job's but the cluster's: cairn run --workers N --ps N"},
+    {"Job",
+     "x y xtrain ytrain features labels inputs targets data dataset traindata trainingdata "
+     "training npy idx csv cifar10 cifar100 files",
+     R"(say where the examples are: "train": {"npy": {"features": "x.npy", "labels": "y.npy"}})"},
+    {"Job", "scale rescale onehot standardize allownan",
+     R"(it is a field of "train" and of "validation")"},
+    {"Job", "normalize normalise",
+     R"(here it is "standardize", a field of "train"; "scale" multiplies by a number)"},
+    {"Job", "architecture network modelfile modelpath layers",
+     R"(here it is "model", the name of a file that Keras's model.to_json() wrote)"},
+    {"Job", "weights initialweights loadweights loadmodel pretrained warmstart initfrom",
+     R"(trained values to start from are "resume_from": another job, or a TF.js model's model.json)"},
+    {"Job", "randomseed randomstate rngseed", R"(here it is "seed")"},
+    {"Job", "output outputdir export savepath logdir checkpointdir filepath statedir",
+     "it is not the job's: cairn run --state DIR --export DIR"},
+
+    // What stands one level deeper.
+    {"Job", "lr learningrate",
+     R"(it is an argument of the optimizer: "optimizer": {"name": "adam", "learning_rate": 0.001})"},
+    {"Job",
+     "momentum nesterov beta1 beta2 betas epsilon rho amsgrad weightdecay clipvalue clipnorm "
+     "globalclipnorm useema emamomentum",
+     R"(it is an argument of the optimizer; say it under "optimizer", beside its "name")"},
+    {"Job", "gradclip gradientclip clipgradnorm maxgradnorm clip",
+     R"(clipping is an argument of the optimizer: "clipvalue", "clipnorm" or "global_clipnorm")"},
+    {"Job", "decay schedule lrschedule lrscheduler learningrateschedule scheduler",
+     R"(a rate that changes is said under "optimizer": "learning_rate": {"name": )"
+     R"("exponential_decay", "initial_learning_rate": 0.1, "decay_steps": 1000, "decay_rate": 0.9})"},
+    {"Job", "fromlogits labelsmoothing delta",
+     R"(it is an argument of the loss; say it under "loss", beside its "name")"},
+    {"Job", "earlystopping reducelronplateau modelcheckpoint terminateonnan",
+     R"(it is a callback: "callbacks": [{"name": "early_stopping", "patience": 3}])"},
+    {"Job",
+     "monitor patience mindelta restorebestweights savebestonly baseline factor cooldown "
+     "minlr startfromepoch initialvaluethreshold",
+     R"(it is an argument of a callback: "callbacks": [{"name": "early_stopping", "patience": 3}])"},
+    {"Job", "everysteps savefreq saveevery savesteps checkpointevery checkpointfreq",
+     R"(say "checkpoint": {"every_steps": 200})"},
+    {"Job", "keep maxtokeep savetotallimit", R"(say "checkpoint": {"keep": 3})"},
+    {"Job", "mode sync async synchronous parameterserver distributestrategy",
+     R"(say "strategy": {"parameter_server": {"mode": "sync"}}, or "async" or "stale")"},
+    {"Job", "window staleness",
+     R"(say "strategy": {"parameter_server": {"mode": "stale", "window": 8}})"},
+    {"Job", "batchesperupdate gradientaccumulationsteps accumulategradbatches",
+     R"(say "strategy": {"parameter_server": {"mode": "sync", "batches_per_update": 4}})"},
+    {"Job", "minslicebytes", R"(say "partitioner": {"min_slice_bytes": 262144})"},
+
+    // Data.
+    {"DataSource", "x y features feature labels label inputs targets images data",
+     R"(it is a field of the format: {"npy": {"features": "x.npy", "labels": "y.npy"}})"},
+    {"DataSource", "file files path paths filename filenames",
+     R"(it is a field of the format: {"csv": {"files": "data.csv", "labels": "y"}})"},
+    {"DataSource", "header delimiter columns missing", R"(it is a field of "csv")"},
+    {"DataSource", "numpy npz",
+     R"(the format is "npy", of which each file has one array, as numpy.save writes it)"},
+    {"DataSource", "mnist fashionmnist ubyte", R"(the format is "idx")"},
+    {"DataSource", "rescale multiply factor",
+     R"(here it is "scale", by which features are multiplied)"},
+    {"DataSource", "normalize normalise normalization standardise",
+     R"(here it is "standardize"; "scale" multiplies by a number)"},
+    {"DataSource", "tocategorical categorical numclasses", R"(here it is "one_hot": true)"},
+    {"DataSource", "batchsize shuffle seed validationfraction validationsplit classweight",
+     "it is a field of the job, not of its data"},
+    {"NpySource IdxSource", "x input inputs data images file files path",
+     R"(here it is "features")"},
+    {"NpySource IdxSource", "y target targets output outputs classes", R"(here it is "labels")"},
+    {"NpySource IdxSource CsvSource Cifar10Source Cifar100Source",
+     "scale standardize onehot allownan sampleweight sampleweights",
+     "it stands beside the format, not in it"},
+    {"CsvSource", "path paths filename filenames", R"(here it is "files")"},
+    {"CsvSource", "x input inputs columns", R"(here it is "features")"},
+    {"CsvSource", "y target targets labelcolumn class", R"(here it is "labels")"},
+    {"CsvSource", "sep separator", R"(here it is "delimiter")"},
+    {"CsvSource", "navalues nullvalues", R"(here it is "missing")"},
+    {"CsvColumn", "column key header", R"(here it is "name")"},
+    {"CsvColumn", "default fill fillna fillvalue", R"(here it is "missing")"},
+    {"CsvColumn", "vocab categories classes values", R"(here it is "vocabulary")"},
+
+    // Optimizers.
+    {"Optimizer", "lr rate", R"(here it is "learning_rate")"},
+    {"Optimizer", "decay",
+     R"(a rate that falls is a schedule: "learning_rate": {"name": "inverse_time_decay", )"
+     R"("initial_learning_rate": 0.01, "decay_steps": 1, "decay_rate": 0.001} is Keras 2's decay )"
+     "0.001"},
+    {"Optimizer",
+     "schedule lrschedule lrscheduler learningrateschedule scheduler initiallearningrate "
+     "decaysteps "
+     "decayrate warmupsteps",
+     R"(a schedule is said as "learning_rate": {"name": "exponential_decay", )"
+     R"("initial_learning_rate": 0.1, "decay_steps": 1000, "decay_rate": 0.9})"},
+    {"Optimizer", "betas", R"(here they are "beta_1" and "beta_2")"},
+    {"Optimizer", "eps", R"(here it is "epsilon")"},
+    {"Optimizer", "l2 l2regularization",
+     R"(decay of all weights is "weight_decay"; an L2 regularizer is said in the model's layers)"},
+    {"Optimizer", "clip gradclip gradientclip maxgradnorm gradientclipping",
+     R"(say one of "clipvalue", "clipnorm" and "global_clipnorm")"},
+    {"Optimizer", "gradientaccumulationsteps",
+     R"(it is the job's "strategy": {"parameter_server": {"mode": "sync", "batches_per_update": 4}})"},
+    {"Optimizer", "jitcompile islegacyoptimizer lossscalefactor",
+     "there is no such choice; leave it out"},
+    {"LearningRateSchedule", "lr learningrate rate baselr",
+     R"(here it is "initial_learning_rate")"},
+    {"LearningRateSchedule", "gamma", R"(here it is "decay_rate")"},
+    {"LearningRateSchedule", "steps stepsize tmax", R"(here it is "decay_steps")"},
+    {"LearningRateSchedule", "milestones", R"(here it is "boundaries")"},
+    {"LearningRateSchedule", "warmup", R"(here it is "warmup_steps")"},
+
+    // Losses, metrics, callbacks.
+    {"Loss", "reduction", "a batch's loss is always Keras's sum_over_batch_size; leave it out"},
+    {"Loss", "logits", R"(here it is "from_logits")"},
+    {"Loss", "smoothing", R"(here it is "label_smoothing")"},
+    {"Loss", "weight lossweight lossweights", R"(it is the job's "loss_weights")"},
+    {"Loss", "classweight classweights", R"(it is the job's "class_weight")"},
+    {"Callback", "epsilon", R"(here it is "min_delta")"},
+    {"Callback", "metric", R"(here it is "monitor")"},
+    {"Callback", "restorebest", R"(here it is "restore_best_weights")"},
+    {"Callback", "savebest", R"(here it is "save_best_only")"},
+    {"Callback", "minlearningrate", R"(here it is "min_lr")"},
+    {"Callback", "filepath", "checkpoints lie in the state directory; leave it out"},
+    {"Callback", "saveweightsonly", "a checkpoint has the optimizer's state too; leave it out"},
+    {"Callback", "verbose", "what a callback decides is always shown; leave it out"},
+    {"Callback", "period",
+     R"(every epoch has a checkpoint; for more of them say the job's )"
+     R"("checkpoint": {"every_steps": 200})"},
+    {"Loss Metric Optimizer LearningRateSchedule Callback",
+     "classname config registeredname module",
+     R"(name and arguments stand in one object: {"name": ..., ARGUMENT: ...})"},
+
+    // The rest of a job.
+    {"CheckpointPolicy", "steps every everynsteps savefreq freq frequency interval",
+     R"(here it is "every_steps")"},
+    {"CheckpointPolicy", "maxtokeep max savetotallimit", R"(here it is "keep")"},
+    {"CheckpointPolicy", "replicas", R"(here it is "copies")"},
+    {"CheckpointPolicy", "epochs everyepochs",
+     "there is always one at an epoch's end; leave it out"},
+    {"CheckpointPolicy", "dir directory path filepath folder",
+     "checkpoints lie in the state directory (cairn run --state DIR); leave it out"},
+    {"CheckpointPolicy", "savebestonly monitor",
+     R"(it is the job's "callbacks": [{"name": "model_checkpoint", "save_best_only": true}])"},
+    {"Strategy", "mode window batchesperupdate", R"(it is a field of "parameter_server")"},
+    {"ParameterServerStrategy", "staleness maxstaleness", R"(here it is "window")"},
+    {"ParameterServerStrategy", "sync async synchronous", R"(say "mode": "sync", or "async")"},
+    {"ParameterServerStrategy", "gradientaccumulationsteps", R"(here it is "batches_per_update")"},
+    {"ResumeFrom", "job path file", R"(here it is "name")"},
+
+    // Names.
+    {"loss metric", "crossentropy crossentropyloss logloss nll nllloss",
+     "say 'sparse_categorical_crossentropy' where labels are class numbers, "
+     "'categorical_crossentropy' where they are vectors, 'binary_crossentropy' where they are 0 or "
+     "1"},
+    {"loss metric", "scce", "say 'sparse_categorical_crossentropy'"},
+    {"loss metric", "cce", "say 'categorical_crossentropy'"},
+    {"loss metric", "bceloss", "say 'binary_crossentropy'"},
+    {"loss metric", "bcewithlogits bcewithlogitsloss",
+     R"(say {"name": "binary_crossentropy", "from_logits": true})"},
+    {"loss metric", "l1 l1loss", "say 'mean_absolute_error'"},
+    {"loss metric", "l2 l2loss mseloss", "say 'mean_squared_error'"},
+    {"loss metric", "smoothl1 smoothl1loss", "say 'huber'"},
+    {"loss", "rmse rootmeansquarederror", "it is a metric; as a loss say 'mean_squared_error'"},
+    {"loss", "accuracy acc auc precision recall", "it is a metric; say it under \"metrics\""},
+    {"metric", "f1 f1score fbeta fbetascore", "it is not there; say 'precision' and 'recall'"},
+    {"metric", "rocauc auroc", "say 'auc'"},
+    {"metric", "prauc auprc averageprecision", R"(say {"name": "auc", "curve": "PR"})"},
+    {"metric", "sensitivity tpr", "say 'recall'"},
+    {"metric", "iou", "say 'mean_iou'"},
+    {"metric", "topk topkaccuracy top5 top5accuracy",
+     R"(say {"name": "sparse_top_k_categorical_accuracy", "k": 5}, or "top_k_categorical_accuracy")"},
+    {"optimizer", "momentum", R"(say {"name": "sgd", "momentum": 0.9})"},
+    {"optimizer", "nesterov", R"(say {"name": "sgd", "momentum": 0.9, "nesterov": true})"},
+    {"schedule", "cosine cosineannealing cosineannealinglr", "say 'cosine_decay'"},
+    {"schedule", "exponential exponentiallr", "say 'exponential_decay'"},
+    {"schedule", "linear linearlr polynomial", "say 'polynomial_decay'"},
+    {"schedule", "step steplr multisteplr piecewise piecewiseconstant",
+     "say 'piecewise_constant_decay'"},
+    {"callback", "tensorboard csvlogger history",
+     "cairn history JOB --json has loss and metrics of every batch; leave it out"},
+    {"callback", "learningratescheduler",
+     R"(a rate that changes is a schedule: "optimizer": {"learning_rate": {"name": )"
+     R"("exponential_decay", ...}})"},
+    {"callback", "backupandrestore", "every job goes on from its newest checkpoint; leave it out"},
+    {"callback", "progbarlogger", "cairn run and cairn follow show the progress; leave it out"},
+    {"callback", "swapemaweights", R"(say "use_ema": true under "optimizer")"},
+};
+
+std::string Folded(std::string_view word) {
+  const std::string text(word);
+  return absl::AsciiStrToLower(absl::StrReplaceAll(text, {{"_", ""}, {"-", ""}}));
+}
+
+bool Has(const char* list, std::string_view word) {
+  for (const absl::string_view each : absl::StrSplit(list, ' ')) {
+    if (std::string_view(each.data(), each.size()) == word) return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+std::string_view KerasWord(std::string_view place, std::string_view word) {
+  const std::string folded = Folded(word);
+  for (const Advice& advice : kAdvices) {
+    if (Has(advice.place, place) && Has(advice.words, folded)) return advice.text;
+  }
+  return "";
+}
+
+std::string UnknownNameText(std::string_view place, std::string_view name,
+                            const std::vector<std::string>& known) {
+  const std::string_view advice = KerasWord(place, name);
+  if (advice.empty()) return KnownNamesText(name, known);
+  return absl::StrCat(std::string(advice), "; known: ", absl::StrJoin(known, ", "));
+}
+
+}  // namespace cairn::nn

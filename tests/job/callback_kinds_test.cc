@@ -1,0 +1,45 @@
+#include "job/callback_kinds.h"
+
+#include <gtest/gtest.h>
+
+namespace cairn::job {
+namespace {
+
+std::string Refusal(const std::string& name) {
+  return std::string(FindCallbackKind("callbacks[1]", name).status().message());
+}
+
+TEST(CallbackKindsTest, AreFoundByKerassNamesInBothSpellings) {
+  for (const char* name : {"early_stopping", "EarlyStopping"}) {
+    const auto kind = FindCallbackKind("callbacks[0]", name);
+    ASSERT_TRUE(kind.ok()) << kind.status();
+    EXPECT_EQ((*kind)->name, "early_stopping");
+  }
+  EXPECT_EQ((*FindCallbackKind("", "ReduceLROnPlateau"))->name, "reduce_lr_on_plateau");
+  EXPECT_EQ((*FindCallbackKind("", "TerminateOnNaN"))->name, "terminate_on_nan");
+}
+
+TEST(CallbackKindsTest, OthersAreRefusedWithTheListOrWithWhatToDo) {
+  const std::string known =
+      "known: early_stopping, model_checkpoint, reduce_lr_on_plateau, terminate_on_nan";
+  EXPECT_EQ(Refusal("early_stop"), "callbacks[1].name: unknown callback 'early_stop'; " + known);
+  EXPECT_EQ(Refusal("early_stoping"),
+            "callbacks[1].name: unknown callback 'early_stoping'; did you mean 'early_stopping'? " +
+                known);
+  EXPECT_EQ(Refusal("TensorBoard"),
+            "callbacks[1].name: unknown callback 'TensorBoard'; cairn history JOB --json has loss "
+            "and metrics of every batch; leave it out; " +
+                known);
+  EXPECT_EQ(Refusal(""), "callbacks[1].name: is missing; " + known);
+}
+
+TEST(CallbackKindsTest, EachHasItsOwnArguments) {
+  const CallbackKind& stopping = **FindCallbackKind("", "early_stopping");
+  EXPECT_TRUE(CheckCallbackArgument("callbacks[0]", stopping, "patience").ok());
+  EXPECT_EQ(CheckCallbackArgument("callbacks[0]", stopping, "factor").message(),
+            "callbacks[0].factor: early_stopping has no such argument; it has monitor, mode, "
+            "min_delta, patience, baseline, restore_best_weights, start_from_epoch");
+}
+
+}  // namespace
+}  // namespace cairn::job
