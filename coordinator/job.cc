@@ -394,6 +394,13 @@ absl::Status Job::NotTraining() {
                                                     storage::StateName(State())));
 }
 
+std::string Job::GoesOnFrom() const {
+  if (manifests().empty()) {
+    return absl::StrCat("; job ", id(), " has no checkpoint and starts from the beginning");
+  }
+  return absl::StrCat("; job ", id(), " goes on from checkpoint ", manifests().back().checkpoint());
+}
+
 void Job::Resume() {
   durable_.run().set_stopped(false);
   if (training_ != nullptr) training_->Resume();

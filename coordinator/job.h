@@ -50,6 +50,8 @@ class Job {
   bool active() const { return phase_ != Phase::kIdle; }
   bool trains() const { return phase_ == Phase::kTraining; }
   const std::vector<proto::Manifest>& manifests() const;
+  // For the end of a message to people who stop it now: "; job 1 goes on from checkpoint 7".
+  std::string GoesOnFrom() const;
 
   void CommitWeights(Outbox* outbox);
   // Begins the job's turn. After a restart of the coordinator it resumes with the state that tasks

@@ -493,8 +493,7 @@ void Scheduler::PrepareStop(absl::Duration timeout, StopCallback callback, Momen
     stops_.push_back(stop);
     active_->AskForCheckpoint("stop", answer, outbox);
   } else {
-    outbox->replies.push_back(
-        [stop] { std::exchange(stop->callback, nullptr)(proto::PrepareStopReply()); });
+    outbox->replies.push_back([stop] { stop->callback(proto::PrepareStopReply()); });
   }
   Advance(now, outbox);
 }
@@ -502,10 +501,11 @@ void Scheduler::PrepareStop(absl::Duration timeout, StopCallback callback, Momen
 void Scheduler::EndStops(Moment now, Outbox* outbox) {
   for (const auto& stop : stops_) {
     if (stop->callback == nullptr || now.monotonic <= stop->deadline) continue;
-    outbox->replies.push_back([stop] {
+    const std::string from = active_ == nullptr ? "" : active_->GoesOnFrom();
+    outbox->replies.push_back([stop, from] {
       if (stop->callback == nullptr) return;
-      std::exchange(stop->callback, nullptr)(absl::AbortedError(
-          "the checkpoint before the stop is not done; the job can go on from the one before"));
+      std::exchange(stop->callback, nullptr)(
+          absl::AbortedError(absl::StrCat("the checkpoint before the stop is not done", from)));
     });
   }
   const bool awaited = std::any_of(stops_.begin(), stops_.end(), [&](const auto& stop) {

@@ -141,7 +141,9 @@ Command MakeDownCommand() {
   command.description = "End the cluster of cairn up, after a checkpoint of the job that trains";
   command.details =
       "Daemons that hang are given 30 s for the checkpoint and 10 s to end, and are killed then; "
-      "the job goes on from its newest checkpoint at the next cairn up.";
+      "the job goes on from its newest checkpoint, or from the beginning if it has none, at the "
+      "next "
+      "cairn up.";
   command.examples = {"cairn down", "cairn down --state my-cluster", "cairn down --now"};
   command.add_flags = [flags](FlagSet* set) {
     set->AddString("--state DIR", &flags->state,

@@ -389,7 +389,7 @@ void CutCycle::CheckpointFailed(const absl::Status& why, Outbox* outbox) {
   run_.set_checkpoints_failed(run_.checkpoints_failed() + 1);
   run_.set_checkpoint_error(std::string(why.message()));
   SaveRun(outbox);
-  CAIRN_LOG_ERROR("a checkpoint failed; training goes on with the one before", "job",
+  CAIRN_LOG_ERROR("a checkpoint failed; training goes on without it", "job",
                   plan_.job_id(), "error", why);
   requests_.Failed(why, outbox);
 }

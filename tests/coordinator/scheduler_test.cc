@@ -194,9 +194,29 @@ TEST(SchedulerTest, ALateCheckpointForAStopDoesNotStopTheJob) {
     return now_at > asked_at + absl::Minutes(2);
   }));
   EXPECT_TRUE(absl::IsAborted(stopped)) << stopped;
+  EXPECT_EQ(
+      stopped.message(),
+      "the checkpoint before the stop is not done; job 1 has no checkpoint and starts from the "
+      "beginning");
   for (uint32_t ps = 0; ps < 2; ++ps) Write(&simulation, ps, 0);
   ASSERT_TRUE(simulation.Run()) << simulation.Status().DebugString();
   simulation.CheckFinished();
+}
+
+TEST(SchedulerTest, AStopWhoseCheckpointComesTooLateNamesTheOneThatIsThere) {
+  Simulation simulation(SimulatedCluster(SimulatedJob("async", 8)));
+  ASSERT_TRUE(simulation.RunUntil([&] { return simulation.Status().last_checkpoint() == 1; }));
+  for (int ps = 0; ps < 2; ++ps) simulation.ps(ps).set_disk_hangs(true);
+  absl::Status stopped;
+  simulation.Do([&](Scheduler* scheduler, Moment now, Outbox* outbox) {
+    scheduler->PrepareStop(
+        absl::Seconds(1),
+        [&](absl::StatusOr<proto::PrepareStopReply> reply) { stopped = reply.status(); }, now,
+        outbox);
+  });
+  ASSERT_TRUE(simulation.RunUntil([&] { return !stopped.ok(); }));
+  EXPECT_EQ(stopped.message(),
+            "the checkpoint before the stop is not done; job 1 goes on from checkpoint 1");
 }
 
 TEST(SchedulerTest, ATaskDoesNotKeepTheJobOfAnotherCluster) {
