@@ -38,7 +38,6 @@ absl::Status LoadValues(const std::string& file, int variables, nn::Executor* ex
 // Writes output i of every example to stream i.
 absl::Status WriteOutputs(const std::shared_ptr<const Dataset>& inputs, int64_t batch_size,
                           nn::Executor* executor, std::vector<std::ofstream>* streams) {
-  if (inputs->examples() == 0) return absl::OkStatus();
   const BatchOrder order(inputs->examples(), batch_size, /*shuffle=*/false, /*seed=*/0);
   BatchLoader loader(inputs, order);
   const int64_t batches = order.batches_per_epoch();
@@ -168,7 +167,7 @@ absl::StatusOr<std::vector<proto::EvaluationResult::Output>> PredictOffline(
   }
   CAIRN_ASSIGN_OR_RETURN(const auto inputs, LoadInputs(plan, *model, DataStorage::Options()));
   nn::Executor::Options options;
-  options.batch_size = std::clamp<int64_t>(inputs->examples(), 1, kPredictionBatch);
+  options.batch_size = std::min<int64_t>(inputs->examples(), kPredictionBatch);
   options.threads = threads;
   options.training = false;
   CAIRN_ASSIGN_OR_RETURN(const auto executor,

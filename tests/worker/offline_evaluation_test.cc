@@ -158,10 +158,11 @@ TEST_F(OfflinePredictionTest, EveryOutputHasAFileOfItsOwn) {
             (std::vector<float>{0, 1, 1, 1, 2, 1, 3, 1, 4, 1, 5, 1, 6, 1}));
 }
 
-TEST_F(OfflinePredictionTest, NoExamplesAreNoPredictions) {
-  source().mutable_npy()->set_features(0,
-                                       WriteDataFile("none_x.npy", NpyBytes("<f4", "(0, 2)", "")));
-  EXPECT_TRUE(Outputs().empty());
+TEST_F(OfflinePredictionTest, AFileWithoutExamplesIsRefused) {
+  const std::string file = WriteDataFile("none_x.npy", NpyBytes("<f4", "(0, 2)", ""));
+  source().mutable_npy()->set_features(0, file);
+  EXPECT_EQ(PredictOffline(task_, 1, device_.get()).status(),
+            absl::InvalidArgumentError("--input: data file " + file + ": it holds no examples"));
 }
 
 TEST_F(OfflinePredictionTest, AFileThatCannotBeWrittenIsNamed) {

@@ -119,6 +119,9 @@ absl::StatusOr<Dataset> Dataset::CreateInputs(SourceArrays arrays, const proto::
                                               const proto::DataPlan& plan, const nn::Model& model) {
   Dataset dataset;
   dataset.count_ = arrays.inputs.empty() ? 0 : arrays.inputs[0].rows();
+  if (!arrays.inputs.empty() && dataset.count_ == 0) {
+    return Wrong(arrays.inputs[0].file(), "it holds no examples");
+  }
   CAIRN_RETURN_IF_ERROR(dataset.AddInputs(std::move(arrays.inputs), source, plan, model));
   return dataset;
 }
