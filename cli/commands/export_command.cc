@@ -16,6 +16,7 @@ struct ExportFlags : CommonFlags {
 };
 
 absl::StatusOr<int> Export(const ExportFlags& flags, const CommandContext& context) {
+  CAIRN_RETURN_IF_ERROR(CheckExportName("--output", flags.output));
   CAIRN_ASSIGN_OR_RETURN(const FoundSource found, FindSource(flags.Choice(context)));
   CAIRN_ASSIGN_OR_RETURN(const TrainedModel model,
                          ReadTrainedModel(found.source.get(), flags.job, flags.checkpoint));
@@ -46,12 +47,13 @@ Command MakeExportCommand() {
   command.add_flags = [flags](FlagSet* set) {
     flags->AddJob(set);
     set->AddRequiredString("--output DIR", &flags->output,
-                           "The folder for model.json and weights.bin");
+                           "The folder for model.json and weights.bin, made if need be");
     set->AddId("--checkpoint N", &flags->checkpoint.checkpoint,
                "Which checkpoint's values [the job's result: the newest's]");
-    set->AddBool("--best", &flags->checkpoint.best,
-                 "The checkpoint with the best monitored value, which a callback of the job keeps; of "
-                 "several (cairn status has all) the first that is not the result");
+    set->AddBool(
+        "--best", &flags->checkpoint.best,
+        "The checkpoint with the best monitored value, which a callback of the job keeps; of "
+        "several (cairn status has all) the first that is not the result");
     set->Exclude("--best", "--checkpoint");
     flags->AddJson(set);
     flags->AddCluster(set);

@@ -41,6 +41,7 @@ std::string NameOf(const proto::JobStatus& job) {
 }
 
 absl::Status CheckMayExport(const std::string& folder, const proto::Job& job) {
+  CAIRN_RETURN_IF_ERROR(CheckExportName("--export", folder));
   const absl::Status status = CheckMayWriteIn(folder);
   if (!status.ok())
     return absl::Status(status.code(), absl::StrCat("--export: ", status.message()));

@@ -1,8 +1,11 @@
 #include "cli/model/trained_model.h"
 
 #include <algorithm>
+#include <filesystem>
+#include <iterator>
 #include <utility>
 
+#include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "cli/files.h"
@@ -13,6 +16,19 @@
 
 namespace cairn::cli {
 namespace {
+
+// Extensions of files that models, arrays and archives are in.
+constexpr const char* kFileExtensions[] = {
+    ".h5",     ".hdf5",    ".keras",       ".onnx", ".pb",  ".pbtxt", ".json",
+    ".bin",    ".tflite",  ".ckpt",        ".pt",   ".pth", ".pkl",   ".pickle",
+    ".joblib", ".mlmodel", ".safetensors", ".gguf", ".npy", ".npz",   ".csv",
+    ".zip",    ".tar",     ".gz",          ".tgz"};
+
+bool HasFileExtension(const std::filesystem::path& path) {
+  const std::string extension = absl::AsciiStrToLower(path.extension().string());
+  return std::find(std::begin(kFileExtensions), std::end(kFileExtensions), extension) !=
+         std::end(kFileExtensions);
+}
 
 absl::StatusOr<proto::Manifest> FindCheckpoint(const proto::CheckpointList& list,
                                                const std::string& job, uint64_t checkpoint) {
@@ -112,6 +128,17 @@ absl::StatusOr<TrainedModel> ReadTrainedModel(JobSource* source, const std::stri
   CAIRN_ASSIGN_OR_RETURN(model.plan, source->GetPlan(id));
   CAIRN_ASSIGN_OR_RETURN(model.variables, source->ReadVariables(model.plan, model.checkpoint));
   return model;
+}
+
+absl::Status CheckExportName(const std::string& flag, const std::string& folder) {
+  std::filesystem::path path = folder;
+  if (!HasFileExtension(path)) return absl::OkStatus();
+  while (HasFileExtension(path)) path.replace_extension();
+  return absl::InvalidArgumentError(
+      absl::StrCat(flag, ": ", folder,
+                   " is the name of a file, and what is made is a folder with model.json and "
+                   "weights.bin, a TF.js layers model; say ",
+                   flag, " ", path.string()));
 }
 
 absl::Status ExportModel(const TrainedModel& model, const std::string& folder) {

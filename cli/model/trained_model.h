@@ -38,6 +38,10 @@ struct CheckpointChoice {
 absl::StatusOr<TrainedModel> ReadTrainedModel(JobSource* source, const std::string& job,
                                               const CheckpointChoice& choice);
 
+// Whether `folder` is no name of a file of another format (model.h5, model.keras): an export is a
+// folder. `flag` ("--output") comes first in the message. InvalidArgument.
+absl::Status CheckExportName(const std::string& flag, const std::string& folder);
+
 // Makes the folder if need be, and writes FOLDER/model.json and FOLDER/weights.bin, a TF.js layers
 // model. Imported weights keep their names.
 absl::Status ExportModel(const TrainedModel& model, const std::string& folder);

@@ -103,7 +103,8 @@ TEST(TrainedModelTest, WithoutACallbackThatKeepsItThereIsNoBest) {
   const std::string no_best =
       "job 7 (young) has no best checkpoint: none of its callbacks keeps it, and older checkpoints "
       "are deleted; write in the job file \"callbacks\": [{\"name\": \"model_checkpoint\", "
-      "\"monitor\": \"val_loss\", \"save_best_only\": true}], or take the newest, or another one by "
+      "\"monitor\": \"val_loss\", \"save_best_only\": true}], or take the newest, or another one "
+      "by "
       "its number (cairn checkpoints 7)";
   EXPECT_EQ(BestRefused(source).message(), no_best);
   EXPECT_EQ(BestRefused(source).code(), absl::StatusCode::kFailedPrecondition);
@@ -134,6 +135,21 @@ TEST(TrainedModelTest, TheBestAndANumberAreNotBothTaken) {
   choice.best = true;
   EXPECT_EQ(ReadTrainedModel(&source, "1", choice).status().code(),
             absl::StatusCode::kInvalidArgument);
+}
+
+TEST(TrainedModelTest, AnExportIsAFolderAndHasNoFilesName) {
+  EXPECT_EQ(CheckExportName("--output", "trained/out.h5").message(),
+            "--output: trained/out.h5 is the name of a file, and what is made is a folder with "
+            "model.json and weights.bin, a TF.js layers model; say --output trained/out");
+  EXPECT_THAT(std::string(CheckExportName("--export", "model.tar.gz").message()),
+              HasSubstr("; say --export model"));
+  for (const char* name : {"m.keras", "m.onnx", "m.pb", "m.json", "m.bin", "m.zip", "m.tflite",
+                           "m.safetensors", "m.KERAS"}) {
+    EXPECT_FALSE(CheckExportName("--output", name).ok()) << name;
+  }
+  for (const char* name : {"out", "/tmp/out", "v1.2", "out.h5/", "out.h5/1", ".json", ".", ".."}) {
+    EXPECT_TRUE(CheckExportName("--output", name).ok()) << name;
+  }
 }
 
 TEST(TrainedModelTest, ExportIsReadBackWithTheImportedNames) {
