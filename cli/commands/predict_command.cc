@@ -9,12 +9,11 @@
 #include "absl/strings/str_join.h"
 #include "cli/commands/command.h"
 #include "cli/commands/flags.h"
-#include "cli/files.h"
 #include "cli/local/programs.h"
 #include "cli/model/job_files.h"
 #include "cli/model/prediction.h"
+#include "cli/model/prediction_file.h"
 #include "cli/model/trained_model.h"
-#include "common/npy.h"
 #include "common/plural.h"
 #include "common/status_macros.h"
 #include "nlohmann/json.hpp"
@@ -28,15 +27,6 @@ struct PredictFlags : CommonFlags {
   CheckpointChoice checkpoint;
   double scale = std::numeric_limits<double>::quiet_NaN();  // Not said.
 };
-
-absl::Status WriteNpy(const std::string& file, const Prediction& prediction) {
-  NpyHeader header;
-  header.shape = prediction.shape;
-  std::string bytes = FormatNpyHeader(header);
-  bytes.append(reinterpret_cast<const char*>(prediction.values.data()),
-               prediction.values.size() * sizeof(float));
-  return WriteFile(file, bytes);
-}
 
 std::optional<double> ScaleOf(const PredictFlags& flags) {
   return std::isnan(flags.scale) ? std::nullopt : std::optional<double>(flags.scale);
@@ -83,6 +73,9 @@ nlohmann::ordered_json Json(const Prediction& prediction, const std::string& fil
 }
 
 absl::StatusOr<int> PredictFiles(const PredictFlags& flags, const CommandContext& context) {
+  for (const std::string& file : flags.outputs) {
+    CAIRN_RETURN_IF_ERROR(CheckPredictionFile("--output", file));
+  }
   OfflineOptions options;
   CAIRN_ASSIGN_OR_RETURN(options.worker_program, FindProgram(context.programs_folder, "worker"));
   options.environment = context.environment;
@@ -95,7 +88,7 @@ absl::StatusOr<int> PredictFiles(const PredictFlags& flags, const CommandContext
                          Predict(model, flags.inputs, ScaleOf(flags), options));
   nlohmann::ordered_json outputs = nlohmann::ordered_json::array();
   for (size_t i = 0; i < predictions.size(); ++i) {
-    CAIRN_RETURN_IF_ERROR(WriteNpy(flags.outputs[i], predictions[i]));
+    CAIRN_RETURN_IF_ERROR(WritePrediction(flags.outputs[i], predictions[i]));
     outputs.push_back(Json(predictions[i], flags.outputs[i]));
   }
   if (flags.json) {
@@ -128,10 +121,14 @@ Command MakePredictCommand() {
       "data (or, without any, of its training data): csv with the same columns, of which those of "
       "the labels may be absent, idx, CIFAR. Inputs are prepared as the job prepares its own data: "
       "multiplied by their \"scale\" unless --scale says otherwise, standardized if they were, "
-      "names looked up in the same vocabularies.";
+      "names looked up in the same vocabularies. An --output that ends in .npy is a NumPy array "
+      "with "
+      "an entry for each example; one in .csv is text with a header and a line for each example, "
+      "whose columns are called by the output's name and the number of the class (or place): "
+      "kind_0, kind_1.";
   command.examples = {"cairn predict fashion_mnist_cnn --input x.npy --output y.npy",
                       "cairn predict fashion_mnist_cnn --input x.npy --output y.npy --checkpoint 7",
-                      "cairn predict people --input 'new-*.csv' --output y.npy"};
+                      "cairn predict people --input 'new-*.csv' --output y.csv"};
   command.add_flags = [flags](FlagSet* set) {
     flags->AddJob(set);
     set->AddRequiredStrings(
@@ -139,7 +136,7 @@ Command MakePredictCommand() {
         "A data file or pattern, examples first; once for each of the model's inputs, in order");
     set->AddRequiredStrings(
         "--output FILE", &flags->outputs,
-        "The .npy file to write; once for each of the model's outputs, in order");
+        "The .npy or .csv file to write; once for each of the model's outputs, in order");
     set->AddNumber(
         "--scale X", &flags->scale,
         "Multiply every input by this [the \"scale\" of the job's validation or training data]");

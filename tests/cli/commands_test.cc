@@ -146,6 +146,9 @@ TEST(CommandsTest, BadUsageIsExitCodeTwoAndSaysWhereHelpIs) {
       {{"run", "a.json", "--fast"}, "--fast"},
       {{"status", "--state", "a", "--coordinator", "b:1"}, "give only one"},
       {{"export", "job"}, "--output is required"},
+      {{"export", "job", "--output", "o.h5"}, "--output: o.h5 is the name of a file"},
+      {{"predict", "job", "--input", "x.npy", "--output", "y.npy", "--output", "z.h5"},
+       "--output: z.h5 ends neither in .npy"},
       {{"predict", "profile", "job", "--output", "y.npy"}, "--input is required"},
       {{"cancel"}, "JOB is required"},
       {{"export", "job", "--output", "o", "--checkpoint", "-1"}, "--checkpoint"},
@@ -292,11 +295,12 @@ TEST_F(CommandsOnStateTest, PredictionsDoNotOverwriteTheirInput) {
   WriteWorkerScript(programs + "/worker", "exit 1");
   const std::string x = testing::TempDir() + "/commands_test_x.npy";
   ASSERT_TRUE(WriteFile(x, "data").ok());
-  std::filesystem::create_symlink(x, x + ".link");
+  const std::string link = testing::TempDir() + "/commands_test_link.npy";
+  std::filesystem::create_symlink(x, link);
   const Result result = RunCairn(
-      {"predict", "example", "--input", x, "--output", x + ".link", "--state", State()}, programs);
+      {"predict", "example", "--input", x, "--output", link, "--state", State()}, programs);
   EXPECT_EQ(result.exit_code, 2);
-  EXPECT_EQ(result.err, "cairn: --output: " + x + ".link would overwrite " + x +
+  EXPECT_EQ(result.err, "cairn: --output: " + link + " would overwrite " + x +
                             " (--input); choose another place\n");
   EXPECT_EQ(*ReadFile(x), "data");
 }

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <map>
 #include <random>
+#include <sstream>
 
 #include "gtest/gtest.h"
 #include "nlohmann/json.hpp"
@@ -184,6 +185,22 @@ TEST_F(Outputs, WeightsOfExamplesAreEveryOutputs) {
       << "metrics are not";
 }
 
+// The lines of a CSV file are the header and the rows of the array, to the last bit.
+void ExpectTable(const std::string& text, const std::string& header, const Array& array) {
+  std::istringstream lines(text);
+  std::string line;
+  std::getline(lines, line);
+  EXPECT_EQ(line, header);
+  std::vector<float> values;
+  int64_t rows = 0;
+  for (; std::getline(lines, line); ++rows) {
+    std::istringstream fields(line);
+    for (std::string field; std::getline(fields, field, ',');) values.push_back(std::stof(field));
+  }
+  EXPECT_EQ(rows, array.shape[0]);
+  EXPECT_EQ(values, array.values);
+}
+
 TEST_F(Outputs, AnAsynchronousJobIsEvaluatedAndPredictsBoth) {
   json job = Job("both", {"kind.npy", "size.npy"}, {"categorical_crossentropy", "mse"}, 0.05,
                  {{"mode", "async"}});
@@ -212,6 +229,12 @@ TEST_F(Outputs, AnAsynchronousJobIsEvaluatedAndPredictsBoth) {
     squares += std::pow(sizes.values[i] - truth.values[i], 2);
   }
   EXPECT_NEAR(squares / kExamples, last["size_loss"], 1e-4);
+
+  const std::string table = folder_ + "/k.csv";
+  const CommandResult as_text =
+      cluster_.Cairn({"predict", "both", "--input", x, "--output", table, "--output", "/dev/null"});
+  ASSERT_EQ(as_text.exit_code, 0) << as_text.errors;
+  ExpectTable(ReadFile(table), "kind_0,kind_1,kind_2", DecodeNpy(ReadFile(kind)));
 }
 
 }  // namespace
