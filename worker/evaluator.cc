@@ -70,6 +70,7 @@ absl::Status Evaluator::PullCut(uint64_t cut, absl::FunctionRef<bool()> should_a
 absl::StatusOr<proto::EvaluatedBatch> Evaluator::Evaluate(
     uint64_t cut, int64_t batch, std::optional<int64_t> next,
     absl::FunctionRef<bool()> should_abandon) {
+  // All batches of a cut are usually evaluated in a row, so its values are pulled once.
   if (cut != cut_) CAIRN_RETURN_IF_ERROR(PullCut(cut, should_abandon));
   CAIRN_ASSIGN_OR_RETURN(const LoadedBatch* const loaded, loader_.Get(batch, next));
   CAIRN_ASSIGN_OR_RETURN(const nn::Executor::Sums sums,

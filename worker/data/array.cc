@@ -96,6 +96,7 @@ Array::Array(std::shared_ptr<const FileBytes> file, int64_t rows, const Layout& 
 }
 
 absl::Status Array::Append(const Array& other) {
+  // One layout describes all parts, so stride and byte order must agree too.
   const bool same = type() == other.type() && row_shape() == other.row_shape() &&
                     layout_.stride == other.layout_.stride &&
                     layout_.big_endian == other.layout_.big_endian;
@@ -141,6 +142,7 @@ absl::StatusOr<const char*> Array::Row(int64_t row, std::string* scratch) const 
 
 absl::Status Array::ForEachRow(
     absl::FunctionRef<absl::Status(int64_t row, const char* bytes)> visit) const {
+  // Many rows at a time: one system call for each row would dominate the time of a scan.
   const int64_t step = std::max<int64_t>(1, kScanBytes / std::max<int64_t>(1, layout_.stride));
   std::string scratch;
   for (int part = 0; part < static_cast<int>(parts_.size()); ++part) {
@@ -187,6 +189,7 @@ void Array::RowToFloats(const char* row, double scale, float* out) const {
   if (scale == 1.0) {
     return ConvertRow(row, out, [](auto value) { return static_cast<float>(value); });
   }
+  // In double, so that an integer of 32 bits is exact before the multiplication.
   ConvertRow(row, out, [scale](auto value) {
     return static_cast<float>(static_cast<double>(value) * scale);
   });

@@ -38,6 +38,7 @@ void BatchOrder::ExamplesOf(int64_t batch, std::vector<int64_t>* indices) const 
     for (int64_t i = begin; i < end; ++i) (*indices)[i - begin] = i;
     return;
   }
+  // A new order in each epoch, from the seed and the epoch's number alone.
   const uint64_t key = DeriveKey(key_, static_cast<uint64_t>(epoch));
   if (shuffle_block_ > 0) {
     const BlockPermutation order(examples_, shuffle_block_, key);

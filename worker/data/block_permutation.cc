@@ -29,6 +29,7 @@ int64_t BlockPermutation::At(int64_t index) const {
   const int64_t group = PlaceOf(index) / kBlocksMixed;
   const int64_t first = NumbersBefore(group * kBlocksMixed);
   const int64_t end = NumbersBefore(std::min((group + 1) * kBlocksMixed, blocks_.size()));
+  // Permutes the indices within the group, then maps the result through the order of the blocks.
   const Permutation mixed(end - first, DeriveKey(key_, static_cast<uint64_t>(group)));
   const int64_t mixed_index = first + mixed.At(index - first);
   const int64_t place = PlaceOf(mixed_index);

@@ -24,6 +24,7 @@ absl::StatusOr<CifarArrays> ReadCifarFile(std::shared_ptr<const FileBytes> file,
         absl::StrCat("not ", kind.name, "'s binary format, or cut off: ", file->size(),
                      " bytes are ", rows, " examples of ", stride, " bytes and ", rest, " more"));
   }
+  // Images and labels are two views of the same records.
   Array::Layout images;
   images.type = ElementType::kUint8;
   images.row_shape = {32, 32, 3};

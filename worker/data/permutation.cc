@@ -47,6 +47,8 @@ uint64_t Permutation::Decrypt(uint64_t value) const {
   return left << half_bits_ | right;
 }
 
+// Cycle walking: Encrypt permutes a larger set, so values outside [0, size) are encrypted again.
+// The cycle of `index` contains `index` itself, so the loop ends.
 int64_t Permutation::At(int64_t index) const {
   uint64_t value = index;
   do {

@@ -47,6 +47,7 @@ absl::StatusOr<BlockTable> BlockTable::Create(const proto::PartitionMap& map,
   return table;
 }
 
+// Blocks are grouped in the order of their ids. All workers make the same requests.
 std::vector<BlockTable::Request> BlockTable::MakeRequests(bool frozen_too) const {
   std::vector<Request> requests;
   for (int ps = 0; ps < ps_count_; ++ps) {

@@ -17,6 +17,7 @@ std::vector<float> GradientClipper::ScalesOf(absl::Span<const int> variables) co
   if (!scales()) return std::vector<float>(variables.size(), 1.0f);
   std::vector<double> sums(variables.size());
   for (size_t i = 0; i < variables.size(); ++i) {
+    // The sum of a moving statistic stays 0, so it does not contribute to the norm.
     if (IsGradient(variables[i])) sums[i] = nn::SumOfSquares(executor_.gradient(variables[i]));
   }
   std::vector<float> scales = clip_.NormScales(sums);

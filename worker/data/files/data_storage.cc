@@ -9,6 +9,8 @@ namespace cairn::worker {
 DataStorage::DataStorage(Options options) : options_(std::move(options)) {}
 
 bool DataStorage::TakeMemory(uint64_t bytes) {
+  // Compare and exchange: several files are loaded in parallel, and together they must not exceed
+  // the limit.
   uint64_t taken = memory_;
   do {
     if (bytes > options_.memory_bytes || taken > options_.memory_bytes - bytes) return false;

@@ -43,6 +43,7 @@ absl::StatusOr<const char*> FileBytes::Read(uint64_t offset, size_t count,
                                             std::string* scratch) const {
   if (in_memory()) return bytes_.data() + offset;
   scratch->resize(count);
+  // pread, unlike read, has no shared offset, so threads can read in parallel.
   for (size_t done = 0; done < count;) {
     const ssize_t got =
         pread(descriptor_, scratch->data() + done, count - done, static_cast<off_t>(offset + done));

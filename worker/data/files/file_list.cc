@@ -14,6 +14,7 @@
 namespace cairn::worker {
 namespace {
 
+// A file whose name contains such characters is not a pattern.
 bool IsPattern(const std::string& name) {
   struct stat status;
   return name.find_first_of("*?[") != std::string::npos && lstat(name.c_str(), &status) != 0;

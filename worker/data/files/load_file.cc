@@ -39,6 +39,7 @@ absl::StatusOr<std::shared_ptr<const FileBytes>> LoadFile(const std::string& pat
   CAIRN_ASSIGN_OR_RETURN(const std::unique_ptr<FileReader> reader, FileReader::Open(path));
   if (reader->gzip()) return Unpack(reader.get(), storage);
   CAIRN_ASSIGN_OR_RETURN(std::shared_ptr<const FileBytes> plain, OpenPlain(path));
+  // Without room the file is read in place: it needs no spool, because it is not compressed.
   if (!storage->TakeMemory(plain->size())) return plain;
   std::string bytes;
   CAIRN_RETURN_IF_ERROR(plain->Read(0, plain->size(), &bytes).status());
