@@ -1,11 +1,11 @@
 """Rows of results: their format, their storage, and the table for readers.
 
 A benchmark prints one row per line, as JSON, to standard output, and remarks to standard error. A
-row has `name`, `value` and `unit`; if a peer was measured in the same run, also `peer`, `peer_value`
-and `ratio` (value / peer_value; with several rounds, the median of their ratios). `at_least` or
-`at_most` is the target: of the ratio if there is one, else of the value. `floor` is the ideal value,
-without any overhead, in the unit of the row. `note`: a remark. `skipped`: the reason why there is no
-value.
+row has `name`, `value` and `unit`; if a peer was measured in the same run, also `peer`,
+`peer_value` and `ratio` (value / peer_value; with several rounds, the median of their ratios).
+`at_least` or `at_most` is the target: of the ratio if there is one, else of the value. `floor` is
+the ideal value, without any overhead, in the unit of the row. `note`: a remark. `skipped`: the
+reason why there is no value.
 """
 
 import datetime

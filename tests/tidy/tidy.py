@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""Checks the rules of the source tree that a program can verify. Prints every violation and fails if
-there is one.
+"""Checks the rules of the source tree that a program can verify. Prints every violation and fails
+if there is one.
 
-Run from anywhere: python3 tests/tidy/tidy.py. Needs clang for the thread-safety pass and the headers
-that `bazel build` generates; fails with a message if either is missing.
+Run from anywhere: python3 tests/tidy/tidy.py. Needs clang for the thread-safety pass and the
+headers that `bazel build` generates; fails with a message if either is missing.
 """
 
 import concurrent.futures

@@ -24,12 +24,12 @@ TEST(ComputeThreadsTest, EveryWorkerHasOneThreadAtLeast) {
   EXPECT_EQ(ShareOf(R"({"type": "worker", "index": 0})", 1), 1);
 }
 
-TEST(ComputeThreadsTest, WhoIsNotNamedTakesOne) {
+TEST(ComputeThreadsTest, AnUnnamedTaskTakesOneThread) {
   cluster::TfConfig config;
   EXPECT_EQ(ShareOfCores(config, 8), 1);
 }
 
-TEST(ComputeThreadsTest, SynchronousJobsHaveOneUnlessSaid) {
+TEST(ComputeThreadsTest, SynchronousJobsHaveOneThreadByDefault) {
   proto::JobPlan plan;
   EXPECT_EQ((ComputeThreads{.share = 4}).Of(plan), 4);
   EXPECT_EQ((ComputeThreads{.said = 3, .share = 4}).Of(plan), 3);

@@ -56,7 +56,7 @@ TEST_F(OfflineEvaluationTest, MeansAreOverExamplesAndNotOverBatches) {
   EXPECT_DOUBLE_EQ(record->metrics(0), (0 + 1 + 4 + 9 + 16 + 25 + 36) / 7.0);
 }
 
-TEST_F(OfflineEvaluationTest, ValuesOfAnotherModelAreRefused) {
+TEST_F(OfflineEvaluationTest, ValuesOfAnotherModelAreRejected) {
   for (const std::vector<float>& values : {std::vector<float>{3}, {3, 5, 7}}) {
     WriteValues(values);
     EXPECT_EQ(EvaluateOffline(task_, 1, device_.get()).status().code(),

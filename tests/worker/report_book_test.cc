@@ -44,7 +44,7 @@ TEST(ReportBookTest, AWorkerThatRunsOutOfWorkSaysSoAtOnce) {
   EXPECT_TRUE(book.TakeDue({.queued = 0, .starved = true}, false, At(5)));
 }
 
-TEST(ReportBookTest, WaitingForOthersIsSaidWhenItChanges) {
+TEST(ReportBookTest, WaitingForOthersIsReportedWhenItChanges) {
   ReportBook book;
   book.TakeDue({.queued = 3, .blocked_on = -1}, false, At(0));
   const auto report = book.TakeDue({.queued = 3, .blocked_on = 8}, false, At(60));

@@ -67,7 +67,7 @@ class WorkStateTest : public ::testing::Test {
   absl::Duration now_;
 };
 
-TEST_F(WorkStateTest, ABatchIsReportedWhenItIsSettledAndNotBefore) {
+TEST_F(WorkStateTest, ABatchIsReportedWhenItIsAppliedAndNotBefore) {
   state_.OnCommand(Grant(1, 0, 2));
   EXPECT_EQ(NextBatch(), 0);
   for (const auto& message : Messages()) EXPECT_EQ(message.work().batches_size(), 0);
@@ -142,7 +142,7 @@ TEST_F(WorkStateTest, ABatchThatWaitsGivesWayToASmallerOne) {
   EXPECT_EQ(NextBatch(), 8);
 }
 
-TEST_F(WorkStateTest, AnotherStreamKeepsLeasesOnlyIfItSaysSo) {
+TEST_F(WorkStateTest, ANewStreamKeepsLeasesOnlyIfTheWelcomeAllowsIt) {
   state_.OnCommand(Grant(1, 0, 3));
   EXPECT_EQ(NextBatch(), 0);
   proto::Join join;
@@ -159,7 +159,7 @@ TEST_F(WorkStateTest, AnotherStreamKeepsLeasesOnlyIfItSaysSo) {
   EXPECT_FALSE(state_.MayWait(kKey, 1));
 }
 
-TEST_F(WorkStateTest, TheSameJobOfAnotherClusterIsAnotherJob) {
+TEST_F(WorkStateTest, TheSameJobIdInAnotherClusterIsAnotherJob) {
   state_.OnCommand(Grant(1, 0, 3));
   state_.LeaveCluster();
   proto::Join join;
@@ -189,7 +189,7 @@ TEST_F(WorkStateTest, TrainingAndEvaluationTakeTurns) {
                                                                 {Task::Kind::kTrain, 1}}));
 }
 
-TEST_F(WorkStateTest, AFailureIsSaidOnEveryStreamUntilTheJobIsStopped) {
+TEST_F(WorkStateTest, AFailureIsReportedOnEveryStreamUntilTheJobIsStopped) {
   state_.OnCommand(Grant(1, 0, 2));
   state_.Failed(kKey, "no such file");
   EXPECT_FALSE(state_.NextTask().has_value());

@@ -47,7 +47,7 @@ TEST(BatchOrderTest, EveryEpochHasEachExampleExactlyOnceInANewOrder) {
   EXPECT_EQ(second, all);
 }
 
-TEST(BatchOrderTest, ABatchIsTheSameWhoeverAsksAndInWhateverOrder) {
+TEST(BatchOrderTest, ABatchIsTheSameInAnyObjectAndOrderOfCalls) {
   const BatchOrder one(500, 7, true, 9);
   const BatchOrder other(500, 7, true, 9);
   for (int64_t batch = 300; batch >= 0; --batch) ExamplesOf(one, batch);

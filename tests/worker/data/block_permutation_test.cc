@@ -35,7 +35,7 @@ TEST(BlockPermutationTest, IsAFunctionOfItsArgumentsOnly) {
   EXPECT_NE(AllOf(1000, 10, 1), AllOf(1000, 10, 2));
 }
 
-TEST(BlockPermutationTest, WhoeverReadsAlongItNeedsFewBlocksAtATime) {
+TEST(BlockPermutationTest, ASequentialReaderNeedsFewBlocksAtATime) {
   const int64_t block = 10;
   const int64_t group = block * BlockPermutation::kBlocksMixed;
   const auto values = AllOf(100 * group, block, 3);

@@ -261,7 +261,7 @@ std::unique_ptr<nn::Model> PairModel(int outputs) {
   return *nn::Model::Create(spec);
 }
 
-TEST(DatasetTest, NumbersThatAreNoneAreRefusedUnlessTheyAreAllowed) {
+TEST(DatasetTest, NonFiniteValuesAreRejectedUnlessAllowed) {
   auto source = Npy({NpyBytes("<f4", "(2, 2)", Raw<float>({1, 2, 3, std::nanf("")}))},
                     NpyBytes("<f4", "(2,)", Raw<float>({0, 1})));
   const auto model = PairModel(1);
@@ -317,7 +317,7 @@ TEST(DatasetTest, ExamplesHaveTheirWeightsInEveryPart) {
   EXPECT_EQ(weights[0], 3);
 }
 
-TEST(DatasetTest, WeightsThatAreNoneAreRefused) {
+TEST(DatasetTest, InvalidWeightsAreRejected) {
   const struct {
     std::string npy;
     const char* reason;
@@ -380,7 +380,7 @@ TEST(DatasetTest, MeasuresWhatTrainsAndStandardizesAll) {
 }
 
 // Labels in a file on disk may change while a job runs.
-TEST(DatasetTest, AClassThatBecameNoneIsNotWrittenBesideItsVector) {
+TEST(DatasetTest, AnInvalidClassIsNotWrittenOutsideItsVector) {
   for (const int64_t changed : {int64_t{3}, int64_t{300}, int64_t{-1}, int64_t{1} << 31}) {
     auto source = Npy({NpyBytes("<f4", "(2, 2, 2, 1)", Raw(std::vector<float>(8)))},
                       NpyBytes("<i8", "(2,)", Raw<int64_t>({2, 0})));

@@ -98,7 +98,7 @@ TEST(IdxFileTest, EveryDefectIsNamedWithTheFile) {
   }
 }
 
-TEST(IdxFileTest, MissingFilesAndFoldersAreSaid) {
+TEST(IdxFileTest, MissingFilesAndFoldersAreReported) {
   const auto missing = Read("/nowhere/data");
   EXPECT_EQ(missing.status().code(), absl::StatusCode::kNotFound);
   EXPECT_THAT(missing.status().message(), HasSubstr("/nowhere/data"));

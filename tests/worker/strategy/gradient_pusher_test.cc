@@ -77,7 +77,7 @@ class SynchronousPusherTest : public GradientPusherTest {
   SynchronousPusherTest() : GradientPusherTest({.synchronous = true, .batches_per_update = 2}) {}
 };
 
-TEST_F(GradientPusherTest, AStepIsSettledOnceWithTheGradientThatWasAdded) {
+TEST_F(GradientPusherTest, AStepIsAppliedOnceWithTheAddedGradient) {
   const auto pusher = MakePusher();
   Step(pusher.get(), 3);
   EXPECT_EQ(NextSettled(), 3);
@@ -130,7 +130,7 @@ TEST_F(SynchronousPusherTest, AStepIsAcknowledgedWithItsUpdate) {
   ExpectValues(-1);
 }
 
-TEST_F(SynchronousPusherTest, WhatIsCancelledIsNotSettled) {
+TEST_F(SynchronousPusherTest, ACancelledStepIsNotReported) {
   auto pusher = MakePusher();
   Step(pusher.get(), 0);
   pusher.reset();
@@ -232,7 +232,7 @@ TEST_F(ClippingPusherTest, AnUpdateIsAppliedOnceWithTheScaleOfItsNorm) {
 
 // Both workers die between the two stages: only one of them has sent its scales, and to one ps
 // only.
-TEST_F(ClippingPusherTest, AnUpdateThatWasAppliedInPartIsFinishedByWhoeverDoesOneOfItsBatches) {
+TEST_F(ClippingPusherTest, APartlyAppliedUpdateIsCompletedByAnyOfItsBatches) {
   std::vector<BlockTable::Request> asked = table_.pushed();
   const std::vector<float> gradient(625, 1);
   BoundedQueue<bool> answers(100);
@@ -301,7 +301,7 @@ TEST_F(WideClippingPusherTest, AnUpdateWhoseGradientsAreBufferedIsScaledAndAppli
   EXPECT_EQ(settled_.size(), 0u);
 }
 
-TEST_F(ClippingPusherTest, ABatchOfAnUpdateThatIsLongInIsSettledWithoutScales) {
+TEST_F(ClippingPusherTest, ABatchOfAnAppliedUpdateNeedsNoScales) {
   const auto pusher = MakePusher();
   for (int64_t batch : {0, 1, 2, 3}) {
     Step(pusher.get(), batch);
@@ -315,7 +315,7 @@ TEST_F(ClippingPusherTest, ABatchOfAnUpdateThatIsLongInIsSettledWithoutScales) {
   ExpectValues(-1);
 }
 
-TEST_F(ClippingPusherTest, WhatIsCancelledIsNotSettled) {
+TEST_F(ClippingPusherTest, ACancelledStepIsNotReported) {
   for (int i = 0; i < 20; ++i) {
     auto pusher = MakePusher();
     Step(pusher.get(), 0);
@@ -325,7 +325,7 @@ TEST_F(ClippingPusherTest, WhatIsCancelledIsNotSettled) {
   ExpectValues(0);
 }
 
-TEST_F(GradientPusherTest, AnotherGenerationSettlesNothing) {
+TEST_F(GradientPusherTest, AnotherGenerationAppliesNothing) {
   const auto pusher = MakePusher(2);
   Step(pusher.get(), 0);
   const auto room = pusher->WaitForSteps([] { return false; });

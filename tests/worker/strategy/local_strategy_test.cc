@@ -100,7 +100,7 @@ TEST_F(LocalStrategyTest, EachKindOfVariableFollowsItsOwnRule) {
   EXPECT_EQ(ValuesOf("frozen/kernel"), frozen);
 }
 
-TEST_F(LocalStrategyTest, EveryStepIsSettledWhenItEnds) {
+TEST_F(LocalStrategyTest, EveryStepIsAppliedWhenItEnds) {
   for (int64_t batch : {4, 2, 7}) Step(batch);
   EXPECT_EQ(settled_, (std::vector<int64_t>{4, 2, 7}));
 }

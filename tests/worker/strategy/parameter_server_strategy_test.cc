@@ -197,7 +197,7 @@ TEST(ParameterServerStrategyTest, SynchronousUpdatesAverageTheirBatches) {
 }
 
 // A gradient of 625 ones has norm 25.
-TEST(ParameterServerStrategyTest, SynchronousUpdatesAreClippedWholeHoweverManyPsShareTheVariable) {
+TEST(ParameterServerStrategyTest, SynchronousUpdatesAreClippedAsAWholeForAnyNumberOfPs) {
   for (const int ps_count : {1, 2, 3}) {
     const proto::JobPlan plan = CountingPlan({.rows = 625,
                                               .batches_per_epoch = 10,
@@ -234,7 +234,7 @@ TEST(ParameterServerStrategyTest, AParkedStepIsAbandonedForASmallerBatch) {
   ExpectAllValues(&cluster, -1);
 }
 
-TEST(ParameterServerStrategyTest, ABatchOfAnUpdateThatIsOverIsSettledAlready) {
+TEST(ParameterServerStrategyTest, ABatchOfACompletedUpdateIsAppliedAlready) {
   const proto::JobPlan plan =
       CountingPlan({.batches_per_epoch = 10, .synchronous = true, .batches_per_update = 1});
   TestCluster cluster(plan);
@@ -275,7 +275,7 @@ TEST(ParameterServerStrategyTest, AnotherGenerationEndsTheOldOne) {
   ExpectAllValues(&cluster, 0);
 }
 
-TEST(ParameterServerStrategyTest, APlanForAnotherModelIsRefused) {
+TEST(ParameterServerStrategyTest, APlanForAnotherModelIsRejected) {
   proto::JobPlan plan = CountingPlan({});
   TestCluster cluster(plan);
   const JobModel model = OrDie(JobModel::Create(plan.job(), plan.model()));

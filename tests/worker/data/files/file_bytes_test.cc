@@ -38,7 +38,7 @@ TEST(FileBytesTest, AFileThatChangesUnderneathIsNoticed) {
   EXPECT_THAT(std::string(file->CheckUnchanged().message()), HasSubstr(path));
 }
 
-TEST(FileBytesTest, AFileOfTheSameSizeButAnotherTimeIsNoticed) {
+TEST(FileBytesTest, AFileOfTheSameSizeButAnotherTimeIsDetected) {
   const std::string path = WriteDataFile("touched", "abc");
   const auto file = OnDisk(path);
   std::filesystem::last_write_time(

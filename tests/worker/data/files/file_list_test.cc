@@ -44,7 +44,7 @@ TEST_F(FileListTest, AFileThatIsCalledLikeAPatternIsItself) {
   EXPECT_EQ(Names({"odd[1].csv"}), "odd[1].csv ");
 }
 
-TEST_F(FileListTest, WhatMatchesNothingAndWhatIsNamedTwiceIsSaid) {
+TEST_F(FileListTest, UnmatchedAndDuplicateNamesAreReported) {
   EXPECT_THAT(Names({"*.npy"}), HasSubstr("no data file matches " + folder_ + "/*.npy"));
   EXPECT_THAT(Names({"b.csv", "*.csv"}), HasSubstr("b.csv: named twice"));
 }

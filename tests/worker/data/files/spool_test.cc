@@ -33,7 +33,7 @@ TEST(SpoolTest, KeepsBytesInMemory) { ExpectKept(1 << 20, true); }
 TEST(SpoolTest, KeepsBytesOnDiskIfThereIsNoMemory) { ExpectKept(0, false); }
 TEST(SpoolTest, MovesToDiskWhenMemoryEnds) { ExpectKept(1000, false); }
 
-TEST(SpoolTest, AFolderThatIsNotThereIsNamed) {
+TEST(SpoolTest, AMissingFolderIsNamed) {
   DataStorage storage({.memory_bytes = 0, .spool_folder = "/no/such/folder"});
   Spool spool("x.gz", &storage);
   const absl::Status status = spool.Append("1");
