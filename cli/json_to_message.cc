@@ -7,8 +7,8 @@
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
-#include "cli/unknown_field.h"
 #include "cli/json_text.h"
+#include "cli/unknown_field.h"
 #include "common/status_macros.h"
 #include "google/protobuf/message.h"
 

@@ -102,7 +102,7 @@ ordered_json CheckpointJson(const proto::Manifest& manifest) {
   ordered_json out;
   out["checkpoint"] = manifest.checkpoint();
   out["job"] = manifest.job_id();
-  out["settled_batches"] = manifest.settled_batches();
+  out["applied_batches"] = manifest.applied_batches();
   out["reason"] = manifest.reason();
   out["generation"] = manifest.generation();
   out["unix_seconds"] = manifest.unix_seconds();

@@ -67,7 +67,7 @@ absl::Status ReadReply(Frame frame, const Destinations& destinations,
                        proto::PullReplyHeader* header) {
   absl::StatusOr<FrameReader> reader = FrameReader::Open(std::move(frame), header);
   if (!reader.ok()) return reader.status();
-  if (header->batch_settled()) return reader->ExpectEnd();
+  if (header->batch_applied()) return reader->ExpectEnd();
   return ReadBlocks(&*reader, header->versions_size(), destinations);
 }
 

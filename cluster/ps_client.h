@@ -62,7 +62,7 @@ class PsClient {
   int ps_count() const;
 
   // `header` without its envelope. One destination for each of header.blocks, of the block's size.
-  // They are written unless the result is batch_settled; what they hold counts only if it is OK.
+  // They are written unless the result is batch_applied; what they hold counts only if it is OK.
   void Pull(int ps, proto::PullHeader header, std::vector<absl::Span<float>> destinations,
             PullCallback callback, Group group = 0);
 

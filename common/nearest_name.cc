@@ -36,8 +36,8 @@ std::string NearestName(std::string_view name, const std::vector<std::string>& k
   if (name.empty() || name.size() > kLongest) return "";
   const std::string lower = absl::AsciiStrToLower(absl::string_view(name.data(), name.size()));
   std::string nearest;
-  // Two errors can turn a short word into any other ("class", "loss"), and a long word may contain a
-  // whole other word ("validation_split", "validation_choice"). A candidate that differs in every
+  // Two errors can turn a short word into any other ("class", "loss"), and a long word may contain
+  // a whole other word ("validation_split", "validation_choice"). A candidate that differs in every
   // character is never meant, hence the limit of name.size().
   const size_t errors = name.size() < 6 ? 1 : name.size() < 12 ? 2 : 3;
   size_t limit = std::min(errors + 1, name.size());

@@ -44,7 +44,7 @@ void Job::Activate(Moment now, Outbox* outbox) {
     phase_ = Phase::kInspecting;
     return;
   }
-  recovery_.emplace(&members_, &durable_);
+  loader_.emplace(&members_, &durable_);
   const uint32_t ps_count = plan()->partition().ps_count();
   // The number of ps changed between two starts: blocks are loaded from a checkpoint under a new
   // partition.
@@ -54,7 +54,7 @@ void Job::Activate(Moment now, Outbox* outbox) {
                     now, outbox);
   }
   phase_ = durable_.run().restored() ? Phase::kResuming : Phase::kRestoring;
-  if (phase_ == Phase::kResuming) recovery_->Resume();
+  if (phase_ == Phase::kResuming) loader_->Resume();
 }
 
 void Job::AdvanceInspection(Outbox* outbox) {
@@ -77,14 +77,14 @@ void Job::OnInspected(TaskId worker, const proto::InspectReply& reply, Moment no
   if (!plan.ok()) return Fail(std::string(plan.status().message()), now, outbox);
   inspector_.reset();
   durable_.SetPlan(*std::move(plan), outbox);
-  recovery_.emplace(&members_, &durable_);
+  loader_.emplace(&members_, &durable_);
   NextGeneration(0, outbox);
 }
 
 // ------------------------------------------------------------------------------------ restoring
 
 void Job::NextGeneration(uint64_t checkpoint, Outbox* outbox) {
-  recovery_->Begin(checkpoint, outbox);
+  loader_->Begin(checkpoint, outbox);
   holding_.clear();
   early_reports_.TakeAll();
   workers_.ForgetAll();
@@ -118,9 +118,9 @@ void Job::RollBack(const std::string& why, Moment now, Outbox* outbox) {
 }
 
 void Job::AdvanceRecovery(Moment now, Outbox* outbox) {
-  recovery_->Advance(now, outbox);
-  if (!recovery_->failure().empty()) return Fail(recovery_->failure(), now, outbox);
-  if (recovery_->complete() && MissingPs().empty()) BeginTraining(now, outbox);
+  loader_->Advance(now, outbox);
+  if (!loader_->failure().empty()) return Fail(loader_->failure(), now, outbox);
+  if (loader_->complete() && MissingPs().empty()) BeginTraining(now, outbox);
 }
 
 // The number of epochs that a restored job has completed. An epoch that ends exactly at the
@@ -139,8 +139,9 @@ int64_t Job::EpochsCut(const BatchRanges& open) const {
 }
 
 void Job::BeginTraining(Moment now, Outbox* outbox) {
-  absl::StatusOr<Settled> settled = CombineLedgers(recovery_->Ledgers(), plan()->total_batches());
-  if (!settled.ok()) return Fail(std::string(settled.status().message()), now, outbox);
+  absl::StatusOr<AppliedBatches> applied =
+      CombineLedgers(loader_->Ledgers(), plan()->total_batches());
+  if (!applied.ok()) return Fail(std::string(applied.status().message()), now, outbox);
   auto history =
       History::Load(&journal_, id(), plan()->batches_per_epoch(), MetricSums(durable_.job()));
   if (!history.ok()) return Fail(std::string(history.status().message()), now, outbox);
@@ -148,9 +149,9 @@ void Job::BeginTraining(Moment now, Outbox* outbox) {
   // A restored job trains the open batches again: their records go. A resumed job keeps all
   // records, since the ps kept their blocks.
   if (phase_ == Phase::kRestoring) {
-    const absl::Status unsettled = history_->Unsettle(settled->open, outbox);
-    if (!unsettled.ok()) return Fail(std::string(unsettled.message()), now, outbox);
-    durable_.run().set_epochs_cut(EpochsCut(settled->open));
+    const absl::Status unapplied = history_->RemoveUnapplied(applied->open, outbox);
+    if (!unapplied.ok()) return Fail(std::string(unapplied.message()), now, outbox);
+    durable_.run().set_epochs_cut(EpochsCut(applied->open));
     durable_.run().set_restored(true);
     durable_.SaveRun(outbox);
   }
@@ -159,11 +160,11 @@ void Job::BeginTraining(Moment now, Outbox* outbox) {
   phase_ = Phase::kTraining;
   training_ =
       std::make_unique<Training>(Training::Context{&*plan(), &durable_.run(), history_.get()},
-                                 std::move(settled->open), durable_.manifests());
+                                 std::move(applied->open), durable_.manifests());
   if (resumed) {
     training_->Resumed(now, outbox);
     for (uint32_t ps = 0; ps < plan()->partition().ps_count(); ++ps) {
-      recovery_->AskForLeftovers(ps, outbox);
+      loader_->RequestSnapshotLists(ps, outbox);
     }
   }
   AdoptWorkers(now, outbox);
@@ -222,16 +223,16 @@ void Job::WorkerGone(TaskId worker, Outbox* outbox) {
 }
 
 void Job::PsJoined(uint32_t ps, const proto::Join& join, bool continues, Outbox* outbox) {
-  if (!recovery_.has_value()) return;
+  if (!loader_.has_value()) return;
   const bool has_job = join.job_id() == id() && join.generation() == durable_.run().generation();
   if (!continues) duplicates_seen_[ps] = has_job ? join.duplicates_refused() : 0;
   if (phase_ == Phase::kTraining && continues && has_job) {
-    recovery_->PsAway(ps);  // Nothing more comes over its old stream.
-    recovery_->AskForLeftovers(ps, outbox);
-    return training_->PsReturned(ps, outbox);
+    loader_->PsAway(ps);  // Nothing more comes over its old stream.
+    loader_->RequestSnapshotLists(ps, outbox);
+    return training_->PsReconnected(ps, outbox);
   }
   if (phase_ == Phase::kRestoring || (phase_ == Phase::kResuming && has_job)) {
-    return recovery_->PsJoined(ps, has_job, continues, outbox);
+    return loader_->PsJoined(ps, has_job, continues, outbox);
   }
   // The ps came back without the job's blocks: it is a loss like an expired lease. Advance handles
   // it, since the scheduler is still in the middle of the join.
@@ -239,12 +240,12 @@ void Job::PsJoined(uint32_t ps, const proto::Join& join, bool continues, Outbox*
 }
 
 void Job::PsAway(uint32_t ps) {
-  if (phase_ == Phase::kRestoring) recovery_->PsAway(ps);
+  if (phase_ == Phase::kRestoring) loader_->PsAway(ps);
 }
 
 void Job::PsLost(uint32_t ps, Moment now, Outbox* outbox) {
-  if (!recovery_.has_value()) return;
-  recovery_->PsLost(ps);
+  if (!loader_.has_value()) return;
+  loader_->PsLost(ps);
   if (phase_ == Phase::kTraining || phase_ == Phase::kResuming) {
     RollBack(absl::StrCat("ps ", ps, " was lost"), now, outbox);
   }
@@ -283,13 +284,13 @@ void Job::OnMessage(TaskId task, const proto::TaskMessage& message, Moment now, 
   } else if (message.has_failure() && message.failure().job_id() == id()) {
     OnFailure(task, message.failure());
   } else if (message.has_restored() && from_ps && message.restored().job_id() == id()) {
-    if (recovery_.has_value()) recovery_->OnRestored(task.index, message.restored(), now, outbox);
+    if (loader_.has_value()) loader_->OnRestored(task.index, message.restored(), now, outbox);
   } else if (message.has_snapshots() && from_ps && message.snapshots().job_id() == id()) {
-    if (recovery_.has_value()) {
-      recovery_->OnSnapshots(task.index, message.snapshots(), AllManifests(), outbox);
+    if (loader_.has_value()) {
+      loader_->OnSnapshots(task.index, message.snapshots(), AllManifests(), outbox);
     }
   } else if (message.has_ledger() && from_ps && phase_ == Phase::kResuming) {
-    recovery_->OnLedger(task.index, message.ledger());
+    loader_->OnLedger(task.index, message.ledger());
   } else if (message.has_work() && message.work().job_id() == id()) {
     OnWork(task, message.work(), now, outbox);
   }
@@ -319,7 +320,7 @@ void Job::OnWork(TaskId worker, const proto::WorkReport& report, Moment now, Out
 }
 
 void Job::OnHeartbeat(uint32_t ps, uint64_t duplicates_refused) {
-  if (!recovery_.has_value()) return;
+  if (!loader_.has_value()) return;
   uint64_t& seen = duplicates_seen_[ps];
   // A ps counts from 0 again in a new process or a new generation.
   durable_.run().set_duplicates_refused(durable_.run().duplicates_refused() + duplicates_refused -
@@ -344,7 +345,7 @@ void Job::Advance(Moment now, Outbox* outbox) {
     const uint32_t ps = *std::exchange(lost_ps_, std::nullopt);
     PsLost(ps, now, outbox);
   }
-  if (const auto why = workers_.WhyNobody(now.monotonic)) Fail(*why, now, outbox);
+  if (const auto why = workers_.WhyNoneEligible(now.monotonic)) Fail(*why, now, outbox);
   if (phase_ == Phase::kInspecting) AdvanceInspection(outbox);
   if (phase_ == Phase::kResuming || phase_ == Phase::kRestoring) AdvanceRecovery(now, outbox);
   WatchProgress(now, outbox);
@@ -437,7 +438,7 @@ std::string Job::WaitingFor() const {
   if (phase_ == Phase::kInspecting && !inspector_.has_value()) return "for workers";
   if (phase_ == Phase::kInspecting)
     return absl::StrCat("for ", inspector_->Name(), " to read the data");
-  return phase_ == Phase::kRestoring ? recovery_->WaitingFor() : "";
+  return phase_ == Phase::kRestoring ? loader_->WaitingFor() : "";
 }
 
 proto::JobState Job::State() const {

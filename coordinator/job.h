@@ -11,13 +11,13 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "coordinator/durable_job.h"
-#include "coordinator/fit_workers.h"
+#include "coordinator/eligible_workers.h"
 #include "coordinator/membership.h"
 #include "coordinator/moment.h"
 #include "coordinator/outbox.h"
 #include "coordinator/progress_watch.h"
 #include "coordinator/recovery/early_reports.h"
-#include "coordinator/recovery/recovery.h"
+#include "coordinator/recovery/job_loader.h"
 #include "coordinator/training/training.h"
 #include "proto/coordinator.pb.h"
 #include "storage/job_records.h"
@@ -65,8 +65,8 @@ class Job {
   // Continues the job after a checkpoint for a stop that did not follow.
   void Resume();
   // The client that asked for a stop waits no longer: a late checkpoint does not stop the job.
-  void WithdrawStop() {
-    if (training_ != nullptr) training_->WithdrawStop();
+  void CancelStop() {
+    if (training_ != nullptr) training_->CancelStop();
   }
 
   // Events of members; only the active job gets them. KeepsLeases: whether a worker that joins may
@@ -111,7 +111,7 @@ class Job {
   void End(proto::JobRecord::Phase phase, const std::string& error, Moment now, Outbox* outbox);
   void StartJobOn(TaskId worker, Outbox* outbox);
   absl::Status NotTraining();
-  // Including those that were passed over (see Checkpointer).
+  // Including those that were passed over (see CheckpointRetention).
   std::vector<proto::Manifest> AllManifests() const;
   std::string MissingPs() const;
   std::string WaitingFor() const;
@@ -124,11 +124,11 @@ class Job {
   const storage::Journal& journal_;
 
   DurableJob durable_;
-  FitWorkers workers_;
+  EligibleWorkers workers_;
 
   Phase phase_ = Phase::kIdle;
   std::optional<TaskId> inspector_;
-  std::optional<Recovery> recovery_;  // Set once there is a plan.
+  std::optional<JobLoader> loader_;  // Set once there is a plan.
   std::unique_ptr<History> history_;
   std::unique_ptr<Training> training_;
   // Leases reported by workers while the job is resuming. Adopted when training begins.

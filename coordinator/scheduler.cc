@@ -77,7 +77,7 @@ absl::StatusOr<std::unique_ptr<Scheduler>> Scheduler::Create(Options options, Mo
   for (const proto::JobRecord& job : jobs) {
     CAIRN_ASSIGN_OR_RETURN(storage::JobRecords records,
                            storage::ReadJob(*scheduler->journal_, job.job_id()));
-    CAIRN_RETURN_IF_ERROR(job::CheckJournalled(records.record, records.plan));
+    CAIRN_RETURN_IF_ERROR(job::CheckJournaledRecords(records.record, records.plan));
     scheduler->jobs_[job.job_id()] = std::make_unique<Job>(context, std::move(records));
   }
   scheduler->Advance(now, outbox);
@@ -187,7 +187,7 @@ void Scheduler::OnTick(Moment now, Outbox* outbox) {
   }
   // Expired leases come first: what follows then acts on the current members.
   SendHeartbeats(now, outbox);
-  EndStops(now, outbox);
+  ExpireStops(now, outbox);
   deletions_.Advance(now.monotonic, outbox);
   Advance(now, outbox);
 }
@@ -341,7 +341,7 @@ absl::StatusOr<proto::JobStatus> Scheduler::CancelJob(const std::string& referen
   return StatusOf(job, now);
 }
 
-absl::Status Scheduler::CheckMeantAlone(const Job& job, const std::string& reference) const {
+absl::Status Scheduler::CheckUnambiguous(const Job& job, const std::string& reference) const {
   if (reference == absl::StrCat(job.id()) || reference != job.record().job().name()) {
     return absl::OkStatus();
   }
@@ -360,7 +360,7 @@ absl::Status Scheduler::CheckMeantAlone(const Job& job, const std::string& refer
 absl::StatusOr<proto::DeleteJobReply> Scheduler::DeleteJob(const std::string& reference, Moment now,
                                                            Outbox* outbox) {
   CAIRN_ASSIGN_OR_RETURN(Job * job, Lookup(reference));
-  CAIRN_RETURN_IF_ERROR(CheckMeantAlone(*job, reference));
+  CAIRN_RETURN_IF_ERROR(CheckUnambiguous(*job, reference));
   proto::DeleteJobReply reply;
   *reply.mutable_status() = StatusOf(job, now);
   if (!job->over()) {
@@ -498,7 +498,7 @@ void Scheduler::PrepareStop(absl::Duration timeout, StopCallback callback, Momen
   Advance(now, outbox);
 }
 
-void Scheduler::EndStops(Moment now, Outbox* outbox) {
+void Scheduler::ExpireStops(Moment now, Outbox* outbox) {
   for (const auto& stop : stops_) {
     if (stop->callback == nullptr || now.monotonic <= stop->deadline) continue;
     const std::string from = active_ == nullptr ? "" : active_->GoesOnFrom();
@@ -512,7 +512,7 @@ void Scheduler::EndStops(Moment now, Outbox* outbox) {
     return now.monotonic <= stop->deadline;
   });
   // No client waits any more. A checkpoint that is finished late must not stop the job for good.
-  if (!stops_.empty() && !awaited && active_ != nullptr) active_->WithdrawStop();
+  if (!stops_.empty() && !awaited && active_ != nullptr) active_->CancelStop();
   std::erase_if(stops_, [&](const auto& stop) {
     if (now.monotonic <= stop->deadline + kRestAfterStop) return false;
     if (active_ != nullptr) active_->Resume();

@@ -90,7 +90,7 @@ class Scheduler {
   void Welcome(uint64_t session, const Membership::Joined& joined, bool keeps_leases,
                Outbox* outbox);
   void SendHeartbeats(Moment now, Outbox* outbox);
-  void EndStops(Moment now, Outbox* outbox);
+  void ExpireStops(Moment now, Outbox* outbox);
   void Advance(Moment now, Outbox* outbox);
   Job* NextJob();
   Job* NewestOfName(const std::string& name);
@@ -98,7 +98,7 @@ class Scheduler {
   proto::SubmitReply MakeSubmitReply(Job* job, bool existed, Moment now);
   absl::StatusOr<Job*> Lookup(const std::string& job) const;
   // FailedPrecondition: `reference`, which resolves to `job`, is also the name of other jobs.
-  absl::Status CheckMeantAlone(const Job& job, const std::string& reference) const;
+  absl::Status CheckUnambiguous(const Job& job, const std::string& reference) const;
   proto::JobStatus StatusOf(Job* job, Moment now);
 
   const storage::Journal* const journal_;

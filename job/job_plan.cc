@@ -89,8 +89,8 @@ absl::StatusOr<proto::JobPlan> MakeJobPlan(const proto::JobRecord& record,
   return plan;
 }
 
-absl::Status CheckJournalled(const proto::JobRecord& record,
-                             const std::optional<proto::JobPlan>& plan) {
+absl::Status CheckJournaledRecords(const proto::JobRecord& record,
+                                   const std::optional<proto::JobPlan>& plan) {
   struct Number {
     const char* name;
     int64_t value;

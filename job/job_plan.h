@@ -34,8 +34,8 @@ absl::StatusOr<proto::JobPlan> MakeJobPlan(const proto::JobRecord& record,
 // Checks records read from a journal: their numbers must be such as MakeJobPlan gives. Checksums do
 // not suffice, since another program or version may have written the records. DataLoss names the
 // job and the number.
-absl::Status CheckJournalled(const proto::JobRecord& record,
-                             const std::optional<proto::JobPlan>& plan);
+absl::Status CheckJournaledRecords(const proto::JobRecord& record,
+                                   const std::optional<proto::JobPlan>& plan);
 
 // True if the job clips the norms of updates that combine several batches. Then no process has the
 // whole gradient: parameter servers and workers compute the norm together.

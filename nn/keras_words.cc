@@ -236,7 +236,7 @@ constexpr Advice kAdvices[] = {
     {"callback", "swapemaweights", R"(say "use_ema": true under "optimizer")"},
 };
 
-std::string Folded(std::string_view word) {
+std::string Normalized(std::string_view word) {
   const std::string text(word);
   return absl::AsciiStrToLower(absl::StrReplaceAll(text, {{"_", ""}, {"-", ""}}));
 }
@@ -251,9 +251,9 @@ bool Has(const char* list, std::string_view word) {
 }  // namespace
 
 std::string_view KerasWord(std::string_view place, std::string_view word) {
-  const std::string folded = Folded(word);
+  const std::string normalized = Normalized(word);
   for (const Advice& advice : kAdvices) {
-    if (Has(advice.place, place) && Has(advice.words, folded)) return advice.text;
+    if (Has(advice.place, place) && Has(advice.words, normalized)) return advice.text;
   }
   return "";
 }

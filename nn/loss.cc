@@ -70,8 +70,8 @@ absl::StatusOr<std::unique_ptr<Loss>> CreateLoss(const proto::Loss& config) {
     }
     return known.create(config);
   }
-  return absl::InvalidArgumentError(absl::StrCat("unknown loss '", config.name(), "'; ",
-                                                 UnknownNameText("loss", config.name(), LossNames())));
+  return absl::InvalidArgumentError(absl::StrCat(
+      "unknown loss '", config.name(), "'; ", UnknownNameText("loss", config.name(), LossNames())));
 }
 
 std::vector<std::string> LossNames() {

@@ -26,7 +26,7 @@ struct JobLife {
 // must be called before the last reference goes.
 class JobBlocks : public std::enable_shared_from_this<JobBlocks> {
  public:
-  // A gradient on its way to a block (null: none, the batch only settles there).
+  // A gradient on its way to a block (null: none, the batch only is applied there).
   struct Gradient {
     int position = 0;
     BlockBuffer values;

@@ -86,10 +86,10 @@ void AddSums(const std::vector<BlockReply>& replies, proto::PushReplyHeader* hea
                                   reply.square_sum->words().end());
       sum.set_infinite(!reply.square_sum->finite());
     } else {
-      header->set_update_settled(true);
+      header->set_update_applied(true);
     }
   }
-  if (header->update_settled()) header->clear_sums();
+  if (header->update_applied()) header->clear_sums();
 }
 
 }  // namespace
@@ -116,9 +116,9 @@ absl::StatusOr<std::vector<JobBlocks::Gradient>> ReadGradients(const JobLayout& 
                                                                BufferPool* pool) {
   CAIRN_RETURN_IF_ERROR(CheckNumbers(layout, header));
   CAIRN_ASSIGN_OR_RETURN(const std::vector<int> pushed, FindBlocks(layout, header.blocks()));
-  CAIRN_ASSIGN_OR_RETURN(const std::vector<int> settled,
-                         FindBlocks(layout, header.settled_blocks()));
-  if (pushed.empty() && settled.empty()) {
+  CAIRN_ASSIGN_OR_RETURN(const std::vector<int> applied,
+                         FindBlocks(layout, header.applied_blocks()));
+  if (pushed.empty() && applied.empty()) {
     return absl::InvalidArgumentError(
         absl::StrCat("push of batch ", header.batch(), " names no block"));
   }
@@ -128,7 +128,7 @@ absl::StatusOr<std::vector<JobBlocks::Gradient>> ReadGradients(const JobLayout& 
     CAIRN_RETURN_IF_ERROR(CheckPayload(layout, pushed, *reader));
   }
   std::vector<JobBlocks::Gradient> gradients;
-  gradients.reserve(pushed.size() + settled.size());
+  gradients.reserve(pushed.size() + applied.size());
   for (const int position : pushed) {
     BlockBuffer values;
     if (!header.already_buffered()) {
@@ -136,7 +136,7 @@ absl::StatusOr<std::vector<JobBlocks::Gradient>> ReadGradients(const JobLayout& 
     }
     gradients.push_back({position, std::move(values)});
   }
-  for (const int position : settled) gradients.push_back({position, BlockBuffer()});
+  for (const int position : applied) gradients.push_back({position, BlockBuffer()});
   return gradients;
 }
 
@@ -148,11 +148,11 @@ absl::StatusOr<std::vector<JobBlocks::Scale>> ReadScales(const JobLayout& layout
   const proto::UpdateScales& apply = header.apply();
   CAIRN_ASSIGN_OR_RETURN(const std::vector<int> positions, FindBlocks(layout, apply.blocks()));
   if (positions.empty() || apply.scales_size() != apply.blocks_size() ||
-      header.blocks_size() + header.settled_blocks_size() > 0) {
+      header.blocks_size() + header.applied_blocks_size() > 0) {
     return absl::InvalidArgumentError(
         absl::StrCat("the update of batch ", header.batch(), " names ", positions.size(),
                      " blocks with ", apply.scales_size(), " scales and ",
-                     header.blocks_size() + header.settled_blocks_size(), " gradients"));
+                     header.blocks_size() + header.applied_blocks_size(), " gradients"));
   }
   std::vector<JobBlocks::Scale> scales;
   scales.reserve(positions.size());
@@ -202,9 +202,9 @@ absl::StatusOr<cluster::Frame> EncodePullReply(std::vector<BlockReply> replies,
   proto::PullReplyHeader header;
   for (const BlockReply& reply : replies) {
     header.add_versions(reply.version);
-    if (reply.settled_before) header.set_batch_settled(true);
+    if (reply.applied_before) header.set_batch_applied(true);
   }
-  if (header.batch_settled()) return cluster::EncodeFrame(header, {});
+  if (header.batch_applied()) return cluster::EncodeFrame(header, {});
   return cluster::EncodeFrame(header, PiecesOf(std::move(replies)), {.payload = room});
 }
 
@@ -214,7 +214,7 @@ absl::StatusOr<cluster::Frame> EncodePushReply(const JobLayout& layout,
                                                uint32_t* duplicates) {
   *duplicates = 0;
   for (const BlockReply& reply : replies) {
-    if (reply.settled_before) ++*duplicates;
+    if (reply.applied_before) ++*duplicates;
   }
   CAIRN_RETURN_IF_ERROR(FirstError(replies));
   proto::PushReplyHeader header;

@@ -23,7 +23,7 @@ absl::StatusOr<std::vector<int>> FindBlocks(
     const JobLayout& layout, const google::protobuf::RepeatedField<uint32_t>& blocks);
 
 // Reads the gradients of a push (null if they are already buffered), followed by its blocks without
-// a gradient (settled_blocks). Compares sizes before allocating memory, and batch and examples with
+// a gradient (applied_blocks). Compares sizes before allocating memory, and batch and examples with
 // the plan. InvalidArgument: names the block.
 absl::StatusOr<std::vector<JobBlocks::Gradient>> ReadGradients(const JobLayout& layout,
                                                                const proto::PushHeader& header,

@@ -49,7 +49,7 @@ rocksdb::Options JournalOptions(rocksdb::Env* env) {
   options.write_buffer_size = 8 << 20;
   options.max_bgerror_resume_count = 0;
   options.listeners = {std::make_shared<NoSilentRecovery>()};
-  // Recovery may drop an incomplete record at the end of the log, because its write was not
+  // JobLoader may drop an incomplete record at the end of the log, because its write was not
   // acknowledged. It must not drop records before a damaged one in the middle, because other
   // processes have already acted on them: that is reported as DataLoss.
   options.wal_recovery_mode = rocksdb::WALRecoveryMode::kTolerateCorruptedTailRecords;

@@ -44,7 +44,7 @@ absl::Status JobRunner::MakeExecutor() {
 
 absl::Status JobRunner::StartGeneration(const proto::StartJob& job,
                                         std::shared_ptr<cluster::PsClient> client,
-                                        Strategy::OnSettled on_settled) {
+                                        Strategy::OnApplied on_applied) {
   // The old strategy must be gone before the client: it cancels its requests there. Model, data and
   // executors do not depend on the generation and stay.
   EndGeneration();
@@ -55,7 +55,7 @@ absl::Status JobRunner::StartGeneration(const proto::StartJob& job,
   CAIRN_ASSIGN_OR_RETURN(std::unique_ptr<Strategy> strategy,
                          ParameterServerStrategy::Create(
                              job.plan(), job.generation(), *model_.model, executor_.get(),
-                             client_.get(), options_.gradient_memory, std::move(on_settled)));
+                             client_.get(), options_.gradient_memory, std::move(on_applied)));
   trainer_ = std::make_unique<Trainer>(
       executor_.get(), loader_.get(), strategy.get(), job.plan().seed(),
       model_.class_weights.has_value() ? &*model_.class_weights : nullptr);

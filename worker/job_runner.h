@@ -48,8 +48,8 @@ class JobRunner {
   // Begins a generation of the same job. Pushes and pulls of the previous one are cancelled.
   absl::Status StartGeneration(const proto::StartJob& job,
                                std::shared_ptr<cluster::PsClient> client,
-                               Strategy::OnSettled on_settled);
-  // Cancels pushes and pulls in flight. on_settled is not called after it returns.
+                               Strategy::OnApplied on_applied);
+  // Cancels pushes and pulls in flight. on_applied is not called after it returns.
   void EndGeneration();
 
   // As Trainer::Step and Evaluator::Evaluate. ResourceExhausted: too little memory.

@@ -44,7 +44,7 @@ struct Flags {
 
 // SIGTERM ends a worker within 2 s: up to 1 s for computing the current batch, and 1 s for the ps
 // to acknowledge its gradients.
-constexpr absl::Duration kSettleGrace = absl::Seconds(1);
+constexpr absl::Duration kStopGrace = absl::Seconds(1);
 constexpr absl::Duration kStopTimeout = absl::Seconds(2);
 
 void AddFlags(CLI::App* app, Flags* flags) {
@@ -153,7 +153,7 @@ absl::StatusOr<int> RunWorker(const Flags& flags) {
   cairn::worker::WorkerTask task(options, device.get(), [&daemon](const std::string& reason) {
     daemon->Exit(cairn::cluster::kExitPermanent, reason);
   });
-  return daemon->Run([&task] { task.Stop(kSettleGrace); });
+  return daemon->Run([&task] { task.Stop(kStopGrace); });
 }
 
 }  // namespace

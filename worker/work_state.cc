@@ -168,58 +168,58 @@ void WorkState::NotSent(const proto::TaskMessage& message) {
 
 // ---------------------------------------------------------------- the trainer's side
 
-std::optional<Task> WorkState::NextTask() {
+std::optional<WorkItem> WorkState::NextItem() {
   if (stopping_) return std::nullopt;
   // A change of job precedes everything else: the tasks below need the runner of the current job.
   if (job_changed_) {
     job_changed_ = false;
-    Task task;
-    task.kind = job_ ? Task::Kind::kStartJob : Task::Kind::kDropJob;
-    task.job = job_;
-    return task;
+    WorkItem item;
+    item.kind = job_ ? WorkItem::Kind::kStartJob : WorkItem::Kind::kDropJob;
+    item.job = job_;
+    return item;
   }
   // Inspection needs no job in progress; jobs wait for it before they begin.
   if (!inspections_.empty()) {
-    Task task;
-    task.kind = Task::Kind::kInspect;
-    task.inspect = std::move(inspections_.front());
+    WorkItem item;
+    item.kind = WorkItem::Kind::kInspect;
+    item.inspect = std::move(inspections_.front());
     inspections_.pop_front();
-    return task;
+    return item;
   }
   if (!profiles_.empty()) {
-    Task task;
-    task.kind = Task::Kind::kProfile;
-    task.profile = std::move(profiles_.front());
+    WorkItem item;
+    item.kind = WorkItem::Kind::kProfile;
+    item.profile = std::move(profiles_.front());
     profiles_.pop_front();
-    return task;
+    return item;
   }
   if (!ready_) return std::nullopt;
   // Evaluation and training alternate, so that neither waits for all batches of the other.
   const bool can_train = leases_.Next().has_value();
-  if (!validation_.empty() && !(evaluated_last_ && can_train)) return EvaluationTask();
-  if (can_train) return TrainingTask();
+  if (!validation_.empty() && !(evaluated_last_ && can_train)) return EvaluationItem();
+  if (can_train) return TrainingItem();
   return std::nullopt;
 }
 
-Task WorkState::EvaluationTask() {
-  Task task;
-  task.kind = Task::Kind::kEvaluate;
-  task.cut = validation_.front().cut;
-  task.batch = validation_.front().batch;
+WorkItem WorkState::EvaluationItem() {
+  WorkItem item;
+  item.kind = WorkItem::Kind::kEvaluate;
+  item.cut = validation_.front().cut;
+  item.batch = validation_.front().batch;
   validation_.pop_front();
-  if (!validation_.empty()) task.next = validation_.front().batch;
+  if (!validation_.empty()) item.next = validation_.front().batch;
   evaluated_last_ = true;
-  return task;
+  return item;
 }
 
-Task WorkState::TrainingTask() {
-  Task task;
-  task.kind = Task::Kind::kTrain;
-  task.batch = *leases_.Start();
-  task.next = leases_.Next();
-  computing_ = task.batch;
+WorkItem WorkState::TrainingItem() {
+  WorkItem item;
+  item.kind = WorkItem::Kind::kTrain;
+  item.batch = *leases_.Start();
+  item.next = leases_.Next();
+  computing_ = item.batch;
   evaluated_last_ = false;
-  return task;
+  return item;
 }
 
 int64_t WorkState::PushedCount() const {
@@ -267,13 +267,13 @@ void WorkState::FinishBatch(int64_t batch) {
   for (PendingHold& hold : holds_) hold.awaits.erase(batch);
 }
 
-void WorkState::Settled(JobKey key, const proto::BatchRecord& record) {
+void WorkState::Applied(JobKey key, const proto::BatchRecord& record) {
   if (!IsCurrent(key)) return;
   FinishBatch(record.batch());
   book_.AddBatch(record);
 }
 
-void WorkState::SettledByOthers(JobKey key, int64_t batch) {
+void WorkState::AppliedByOthers(JobKey key, int64_t batch) {
   if (IsCurrent(key)) FinishBatch(batch);
 }
 

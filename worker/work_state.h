@@ -25,7 +25,7 @@ struct JobKey {
 };
 
 // A unit of work for the trainer's thread.
-struct Task {
+struct WorkItem {
   enum class Kind { kInspect, kProfile, kStartJob, kDropJob, kTrain, kEvaluate };
   Kind kind = Kind::kTrain;
   std::shared_ptr<const proto::Inspect> inspect;
@@ -41,7 +41,7 @@ struct Task {
 // messages owed to the coordinator. It computes nothing and sends nothing, so that tests can drive
 // it without threads.
 //
-// The session's thread feeds commands in. The trainer's thread calls NextTask, computes, and
+// The session's thread feeds commands in. The trainer's thread calls NextItem, computes, and
 // reports the result. The sender's thread calls TakeMessages and sends them. Commands and results
 // of any other generation than the current one are ignored.
 //
@@ -75,31 +75,31 @@ class WorkState {
 
   // ------------------------------------------------ the trainer's side
 
-  std::optional<Task> NextTask();
+  std::optional<WorkItem> NextItem();
 
-  // The job of the last kStartJob task is loaded; its batches may start.
+  // The job of the last kStartJob item is loaded; its batches may start.
   void Ready(JobKey key);
   // This worker cannot run the job. Reports `why` to the coordinator and drops the job's leases.
   void Failed(JobKey key, const std::string& why);
   // A ps refused this generation. Nothing of it is started before the next StartJob.
   void GenerationIsOver(JobKey key);
   void Inspected(const proto::InspectReply& reply);
-  // A kProfile task is complete: after its last step, or at once if it requested the steps so far.
+  // A kProfile item is complete: after its last step, or at once if it requested the steps so far.
   void Profiled(const proto::ProfileReport& report);
 
-  // How a kTrain task ended. Settled: its gradients are applied on every ps, which may happen long
-  // after the task. SettledByOthers: another worker's were. PutBack: the step did not begin.
-  void Settled(JobKey key, const proto::BatchRecord& record);
-  void SettledByOthers(JobKey key, int64_t batch);
+  // How a kTrain item ended. Applied: its gradients are applied on every ps, which may happen long
+  // after the item. AppliedByOthers: another worker's were. PutBack: the step did not begin.
+  void Applied(JobKey key, const proto::BatchRecord& record);
+  void AppliedByOthers(JobKey key, int64_t batch);
   void PutBack(JobKey key, int64_t batch);
-  // How a kEvaluate task ended. EvaluationLost: the cut no longer exists on the ps.
+  // How a kEvaluate item ended. EvaluationLost: the cut no longer exists on the ps.
   void Evaluated(JobKey key, const proto::EvaluatedBatch& batch);
   void EvaluationLost(JobKey key, uint64_t cut);
 
   // Called while `batch` waits for the ps. Returns false if it must not wait any longer: a smaller
   // batch has been leased, or `batch` is not leased any more.
   bool MayWait(JobKey key, int64_t batch);
-  // The step of the last kTrain task has ended: its batch is pushed, unless PutBack follows.
+  // The step of the last kTrain item has ended: its batch is pushed, unless PutBack follows.
   void StepEnded() {
     blocked_on_ = -1;
     computing_ = -1;
@@ -107,11 +107,11 @@ class WorkState {
   // Whether `key` names the current generation of the current job.
   bool IsCurrent(JobKey key) const;
 
-  // After Stop no task is started.
+  // After Stop no item is started.
   void Stop() { stopping_ = true; }
   bool stopping() const { return stopping_; }
   // Whether any batch was started and is not applied yet.
-  bool anything_started() const { return !leases_.started().empty(); }
+  bool has_pending_batches() const { return !leases_.started().empty(); }
 
  private:
   struct PendingHold {
@@ -129,14 +129,14 @@ class WorkState {
   void OnHold(const proto::Hold& hold);
   void ForgetLeases();
   void FinishBatch(int64_t batch);
-  Task EvaluationTask();
-  Task TrainingTask();
+  WorkItem EvaluationItem();
+  WorkItem TrainingItem();
   // The number of started batches, without the one being computed.
   int64_t PushedCount() const;
   bool AddReport(std::vector<proto::TaskMessage>* messages, absl::Duration now);
 
   std::shared_ptr<const proto::StartJob> job_;
-  bool job_changed_ = false;  // The trainer has not taken the kStartJob or kDropJob task yet.
+  bool job_changed_ = false;  // The trainer has not taken the kStartJob or kDropJob item yet.
   bool ready_ = false;        // The trainer has loaded job_.
   bool over_ = false;         // A ps refused this generation.
   bool stopping_ = false;
@@ -148,10 +148,10 @@ class WorkState {
 
   LeaseQueue leases_;
   std::deque<Validation> validation_;
-  bool evaluated_last_ = false;  // The last task was kEvaluate, not kTrain.
+  bool evaluated_last_ = false;  // The last item was kEvaluate, not kTrain.
   std::deque<PendingHold> holds_;
   int64_t blocked_on_ = -1;  // The batch that waits for the ps; -1: none.
-  int64_t computing_ = -1;   // The batch of the kTrain task in progress; -1: none.
+  int64_t computing_ = -1;   // The batch of the kTrain item in progress; -1: none.
   ReportBook book_;
 };
 

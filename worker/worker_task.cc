@@ -26,12 +26,11 @@ bool IsOver(const absl::Status& status) {
 
 }  // namespace
 
-WorkerTask::WorkerTask(const WorkerTaskOptions& options, nn::Device* device,
-                       OnRefusedForGood on_refused_for_good)
+WorkerTask::WorkerTask(const WorkerTaskOptions& options, nn::Device* device, OnRejected on_rejected)
     : options_(options),
       device_(device),
       device_text_(absl::StrCat(device->name(), ", ", Plural(options.threads.most(), "thread"))),
-      on_refused_for_good_(std::move(on_refused_for_good)),
+      on_rejected_(std::move(on_rejected)),
       index_(options.index) {
   cluster::SessionOptions session;
   session.address = options.coordinator;
@@ -124,7 +123,7 @@ void WorkerTask::OnDisconnected(const absl::Status& why) {
 void WorkerTask::OnRefused(const proto::Refused& refused) {
   CAIRN_LOG_WARNING("refused by the coordinator", "reason", refused.reason(), "permanent",
                     refused.permanent());
-  if (refused.permanent()) on_refused_for_good_(refused.reason());
+  if (refused.permanent()) on_rejected_(refused.reason());
 }
 
 void WorkerTask::WakeRunner() {
@@ -158,31 +157,31 @@ void WorkerTask::Send() {
 // ---------------------------------------------------------------- the trainer's thread
 
 void WorkerTask::Train() {
-  while (const std::optional<Task> task = WaitForTask()) {
+  while (const std::optional<WorkItem> item = WaitForItem()) {
     try {
-      Run(*task);
+      Run(*item);
     } catch (const std::bad_alloc&) {
       RunFailed(absl::ResourceExhaustedError("this worker has not enough memory for the job"));
     }
   }
   // DropJob cancels what is not acknowledged, so the batches in flight get their grace first.
-  WaitForSettlement();
+  WaitForApplied();
   DropJob();
 }
 
-std::optional<Task> WorkerTask::WaitForTask() {
+std::optional<WorkItem> WorkerTask::WaitForItem() {
   MutexLock lock(&mutex_);
   while (true) {
     if (state_.stopping()) return std::nullopt;
-    if (std::optional<Task> task = state_.NextTask()) return task;
+    if (std::optional<WorkItem> item = state_.NextItem()) return item;
     work_changed_.Wait(&mutex_);
   }
 }
 
-void WorkerTask::Run(const Task& task) {
-  switch (task.kind) {
-    case Task::Kind::kInspect: {
-      const proto::InspectReply reply = InspectJob(*task.inspect, options_.storage);
+void WorkerTask::Run(const WorkItem& item) {
+  switch (item.kind) {
+    case WorkItem::Kind::kInspect: {
+      const proto::InspectReply reply = InspectJob(*item.inspect, options_.storage);
       CAIRN_LOG_INFO("inspected the data", "job", reply.job_id(), "examples", reply.examples(),
                      "validation examples", reply.validation_examples(), "error", reply.error());
       MutexLock lock(&mutex_);
@@ -190,17 +189,17 @@ void WorkerTask::Run(const Task& task) {
       send_soon_.NotifyAll();
       return;
     }
-    case Task::Kind::kProfile:
-      return RunProfile(*task.profile);
-    case Task::Kind::kStartJob:
-      return RunStartJob(*task.job);
-    case Task::Kind::kDropJob:
+    case WorkItem::Kind::kProfile:
+      return RunProfile(*item.profile);
+    case WorkItem::Kind::kStartJob:
+      return RunStartJob(*item.job);
+    case WorkItem::Kind::kDropJob:
       CAIRN_LOG_INFO("job ended", "job", key_.job_id);
       return DropJob();
-    case Task::Kind::kTrain:
-      return RunTraining(task);
-    case Task::Kind::kEvaluate:
-      return RunEvaluation(task);
+    case WorkItem::Kind::kTrain:
+      return RunTraining(item);
+    case WorkItem::Kind::kEvaluate:
+      return RunEvaluation(item);
   }
 }
 
@@ -235,13 +234,13 @@ absl::Status WorkerTask::StartJob(const proto::StartJob& job) {
   }
   // Runs on a thread of the ps client, possibly after the trainer has gone to another generation:
   // it carries the key of its own.
-  const auto on_settled = [this, key = key_](const proto::BatchRecord& record) {
+  const auto on_applied = [this, key = key_](const proto::BatchRecord& record) {
     MutexLock lock(&mutex_);
-    state_.Settled(key, record);
+    state_.Applied(key, record);
     if (state_.SendSoon()) send_soon_.NotifyAll();
     if (state_.stopping()) work_changed_.NotifyAll();
   };
-  return runner_->StartGeneration(job, std::move(client), on_settled);
+  return runner_->StartGeneration(job, std::move(client), on_applied);
 }
 
 void WorkerTask::DropJob() {
@@ -276,14 +275,14 @@ void WorkerTask::SendProfile(bool now) {
   send_soon_.NotifyAll();
 }
 
-void WorkerTask::RunTraining(const Task& task) {
+void WorkerTask::RunTraining(const WorkItem& item) {
   Trainer::Assignment assignment;
-  assignment.batch = task.batch;
-  assignment.next = task.next;
+  assignment.batch = item.batch;
+  assignment.next = item.next;
   assignment.after_idle = clock_.Now() - last_step_end_ > kIdle;
-  const auto result = runner_->Train(assignment, [this, &task] {
+  const auto result = runner_->Train(assignment, [this, &item] {
     MutexLock lock(&mutex_);
-    return !state_.MayWait(key_, task.batch);
+    return !state_.MayWait(key_, item.batch);
   });
   last_step_end_ = clock_.Now();
   SendProfile(/*now=*/false);
@@ -295,14 +294,14 @@ void WorkerTask::RunTraining(const Task& task) {
                       result.status());
     state_.GenerationIsOver(key_);
   } else if (*result == Strategy::Ready::kAbandoned) {
-    state_.PutBack(key_, task.batch);
-  } else if (*result == Strategy::Ready::kSettled) {
-    state_.SettledByOthers(key_, task.batch);
+    state_.PutBack(key_, item.batch);
+  } else if (*result == Strategy::Ready::kApplied) {
+    state_.AppliedByOthers(key_, item.batch);
   }
 }
 
-void WorkerTask::RunEvaluation(const Task& task) {
-  const auto result = runner_->Evaluate(task.cut, task.batch, task.next, [this] {
+void WorkerTask::RunEvaluation(const WorkItem& item) {
+  const auto result = runner_->Evaluate(item.cut, item.batch, item.next, [this] {
     MutexLock lock(&mutex_);
     return state_.stopping() || !state_.IsCurrent(key_);
   });
@@ -312,15 +311,15 @@ void WorkerTask::RunEvaluation(const Task& task) {
   if (result.ok()) {
     state_.Evaluated(key_, *result);
   } else {
-    CAIRN_LOG_WARNING("evaluation given up", "cut", task.cut, "why", result.status());
-    state_.EvaluationLost(key_, task.cut);
+    CAIRN_LOG_WARNING("evaluation given up", "cut", item.cut, "why", result.status());
+    state_.EvaluationLost(key_, item.cut);
   }
 }
 
-void WorkerTask::WaitForSettlement() {
+void WorkerTask::WaitForApplied() {
   MutexLock lock(&mutex_);
   const absl::Duration deadline = clock_.Now() + grace_;
-  while (state_.anything_started() && clock_.Now() < deadline) {
+  while (state_.has_pending_batches() && clock_.Now() < deadline) {
     work_changed_.WaitFor(&mutex_, absl::ToChronoNanoseconds(deadline - clock_.Now()));
   }
 }

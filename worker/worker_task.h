@@ -42,11 +42,10 @@ struct WorkerTaskOptions {
 class WorkerTask final : public cluster::SessionHandler {
  public:
   // Called once, on a thread of the task, when the coordinator refuses this worker permanently.
-  using OnRefusedForGood = std::function<void(const std::string& reason)>;
+  using OnRejected = std::function<void(const std::string& reason)>;
 
   // Starts the threads and connects. `device` must outlive the task.
-  WorkerTask(const WorkerTaskOptions& options, nn::Device* device,
-             OnRefusedForGood on_refused_for_good);
+  WorkerTask(const WorkerTaskOptions& options, nn::Device* device, OnRejected on_rejected);
   // Stops without grace.
   ~WorkerTask() override;
 
@@ -64,17 +63,17 @@ class WorkerTask final : public cluster::SessionHandler {
 
   // Run on the trainer's thread.
   void Train();
-  std::optional<Task> WaitForTask();
-  void Run(const Task& task);
+  std::optional<WorkItem> WaitForItem();
+  void Run(const WorkItem& item);
   void RunStartJob(const proto::StartJob& job);
   absl::Status StartJob(const proto::StartJob& job);
   void DropJob();
   void RunProfile(const proto::Profile& profile);
   void SendProfile(bool now);
-  void RunTraining(const Task& task);
-  void RunEvaluation(const Task& task);
+  void RunTraining(const WorkItem& item);
+  void RunEvaluation(const WorkItem& item);
   void RunFailed(const absl::Status& status);
-  void WaitForSettlement();
+  void WaitForApplied();
 
   void Send();
   void WakeRunner();
@@ -82,7 +81,7 @@ class WorkerTask final : public cluster::SessionHandler {
   const WorkerTaskOptions options_;
   nn::Device* const device_;
   const std::string device_text_;
-  const OnRefusedForGood on_refused_for_good_;
+  const OnRejected on_rejected_;
   const RealClock clock_;
 
   // Belong to the trainer's thread. Only the pointer is changed with runner_mutex_ held, for

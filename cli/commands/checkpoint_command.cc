@@ -18,7 +18,7 @@ absl::StatusOr<int> TakeCheckpoint(const CommonFlags& flags, const CommandContex
     *context.out << CheckpointJson(manifest).dump() << "\n";
   } else {
     *context.out << "checkpoint " << manifest.checkpoint() << " of job " << manifest.job_id()
-                 << " holds " << manifest.settled_batches() << " batches\n";
+                 << " holds " << manifest.applied_batches() << " batches\n";
   }
   return kExitDone;
 }

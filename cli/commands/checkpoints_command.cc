@@ -27,7 +27,7 @@ void PrintTable(const proto::CheckpointList& list, std::ostream* out) {
     for (const auto& part : manifest.parts()) bytes += static_cast<int64_t>(part.bytes());
     const int copies = CopiesOf(manifest);
     *out << absl::StrFormat("%4d  %10d batches  %10s  %-8s  %-8s  %s%s\n", manifest.checkpoint(),
-                            manifest.settled_batches(), BytesText(bytes),
+                            manifest.applied_batches(), BytesText(bytes),
                             copies == 1 ? "1 copy" : absl::StrCat(copies, " copies"),
                             manifest.reason(), TimeText(manifest.unix_seconds()),
                             manifest.damaged().empty() ? "" : "  DAMAGED: " + manifest.damaged());

@@ -13,13 +13,13 @@
 namespace cairn::cli {
 namespace {
 
-// Prints the chunks of a history as they come. A batch that is settled but whose report was lost
+// Prints the chunks of a history as they come. A batch that is applied but whose report was lost
 // with its worker has a line without numbers.
 class HistoryPrinter {
  public:
-  // Below `settled` every batch is known to be in.
-  HistoryPrinter(bool json, int64_t settled, std::ostream* out)
-      : json_(json), settled_(settled), out_(out) {}
+  // Below `applied` every batch is known to be in.
+  HistoryPrinter(bool json, int64_t applied, std::ostream* out)
+      : json_(json), applied_(applied), out_(out) {}
 
   void PrintBatches(const proto::HistoryChunk& chunk) {
     per_epoch_ = std::max<int64_t>(1, chunk.batches_per_epoch());
@@ -37,7 +37,7 @@ class HistoryPrinter {
   bool is_empty() const { return next_ == 0 && evaluations_.empty(); }
 
   void PrintEnd() {
-    PrintMissingUpTo(settled_);
+    PrintMissingUpTo(applied_);
     google::protobuf::RepeatedPtrField<std::string> names(metric_names_.begin(),
                                                           metric_names_.end());
     for (const auto& evaluation : evaluations_) {
@@ -55,7 +55,7 @@ class HistoryPrinter {
 
  private:
   void PrintMissingUpTo(int64_t end) {
-    for (; next_ < std::min(end, settled_); ++next_) Print(next_, nullptr);
+    for (; next_ < std::min(end, applied_); ++next_) Print(next_, nullptr);
   }
 
   void Print(int64_t number, const proto::BatchRecord* batch) {
@@ -108,7 +108,7 @@ class HistoryPrinter {
   }
 
   const bool json_;
-  const int64_t settled_;
+  const int64_t applied_;
   std::ostream* const out_;
   int64_t per_epoch_ = 1;
   int64_t next_ = 0;
@@ -120,9 +120,9 @@ class HistoryPrinter {
 absl::StatusOr<int> PrintHistory(const CommonFlags& flags, const CommandContext& context) {
   CAIRN_ASSIGN_OR_RETURN(const FoundSource found, FindSource(flags.Choice(context)));
   CAIRN_ASSIGN_OR_RETURN(const proto::JobStatus job, found.source->GetJob(flags.job));
-  // Of a job that has not finished only the records say what is settled.
-  const int64_t settled = job.state() == proto::FINISHED ? job.total_batches() : 0;
-  HistoryPrinter printer(flags.json, settled, context.out);
+  // Of a job that has not finished only the records say what is applied.
+  const int64_t applied = job.state() == proto::FINISHED ? job.total_batches() : 0;
+  HistoryPrinter printer(flags.json, applied, context.out);
   CAIRN_RETURN_IF_ERROR(found.source->ReadHistory(
       absl::StrCat(job.job_id()),
       [&printer](const proto::HistoryChunk& chunk) { printer.PrintBatches(chunk); }));

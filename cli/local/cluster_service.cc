@@ -67,7 +67,7 @@ absl::StatusOr<std::string> CheckpointBeforeStop(CoordinatorApi* api) {
   const proto::Manifest& manifest = reply.manifest();
   if (manifest.checkpoint() == 0) return "";
   return absl::StrCat("checkpoint ", manifest.checkpoint(), " of job ", manifest.job_id(),
-                      " holds ", manifest.settled_batches(), " batches");
+                      " holds ", manifest.applied_batches(), " batches");
 }
 
 }  // namespace cairn::cli

@@ -8,7 +8,7 @@ namespace cairn::coordinator {
 
 // A ps that has replied is not told again, even on a new stream: loading is slow, and its memory
 // holds what it loaded.
-std::vector<uint32_t> Restoration::TakeUntold() {
+std::vector<uint32_t> Restoration::TakePsToRestore() {
   std::vector<uint32_t> untold;
   for (uint32_t ps = 0; ps < ps_.size(); ++ps) {
     if (ps_[ps].told || ps_[ps].ledger.has_value()) continue;

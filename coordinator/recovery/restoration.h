@@ -17,7 +17,7 @@ class Restoration {
   explicit Restoration(uint32_t ps_count) : ps_(ps_count) {}
 
   // Returns the ps that must be told now, and marks them as told.
-  std::vector<uint32_t> TakeUntold();
+  std::vector<uint32_t> TakePsToRestore();
   // Its stream broke: the command may be lost, but a reply that came stays valid.
   void PsAway(uint32_t ps);
   // Its process is gone, with all that it had loaded.

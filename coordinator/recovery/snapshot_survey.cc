@@ -20,7 +20,7 @@ std::optional<bool> FindOnOwnDisk(const proto::SnapshotList& list, uint64_t chec
 
 }  // namespace
 
-std::vector<uint32_t> SnapshotSurvey::TakeUnasked() {
+std::vector<uint32_t> SnapshotSurvey::TakePsToQuery() {
   std::vector<uint32_t> unasked;
   for (uint32_t ps = 0; ps < ps_.size(); ++ps) {
     if (ps_[ps].asked) continue;

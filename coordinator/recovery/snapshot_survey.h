@@ -17,9 +17,9 @@ class SnapshotSurvey {
   explicit SnapshotSurvey(uint32_t ps_count) : ps_(ps_count) {}
 
   // Returns the ps that must be asked now, and marks them as asked.
-  std::vector<uint32_t> TakeUnasked();
+  std::vector<uint32_t> TakePsToQuery();
   // Counts a query outside this survey; replies arrive in order.
-  void AskedAside(uint32_t ps) { ++ps_[ps].owed; }
+  void NoteOtherQuery(uint32_t ps) { ++ps_[ps].owed; }
   // Its stream broke: the query may be lost, and no older reply will come.
   void PsAway(uint32_t ps);
   // Its process was replaced, perhaps with another disk.

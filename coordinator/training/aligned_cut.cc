@@ -21,7 +21,7 @@ void AlignedCut::Reply(uint32_t ps, const proto::CutReply& reply) {
   if (begun() && reply.cut() == cut_ && ps < ps_count_) replies_[ps] = reply;
 }
 
-absl::StatusOr<Settled> AlignedCut::Result(int64_t total_batches) const {
+absl::StatusOr<AppliedBatches> AlignedCut::Result(int64_t total_batches) const {
   CAIRN_CHECK(complete());
   std::vector<proto::LedgerReply> ledgers;
   for (const auto& [ps, reply] : replies_) {

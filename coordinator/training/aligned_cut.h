@@ -8,7 +8,7 @@
 
 #include "absl/status/statusor.h"
 #include "coordinator/task.h"
-#include "coordinator/training/settled.h"
+#include "coordinator/training/applied_batches.h"
 #include "proto/coordinator.pb.h"
 
 namespace cairn::coordinator {
@@ -50,7 +50,7 @@ class AlignedCut {
 
   // Combines the ledgers of all ps. Requires complete(). An error is the reply of a ps, which it
   // names.
-  absl::StatusOr<Settled> Result(int64_t total_batches) const;
+  absl::StatusOr<AppliedBatches> Result(int64_t total_batches) const;
 
   const CutPurpose& purpose() const { return purpose_; }
   uint64_t hold() const { return hold_; }

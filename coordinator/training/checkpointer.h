@@ -2,72 +2,155 @@
 #define CAIRN_COORDINATOR_TRAINING_CHECKPOINTER_H_
 
 #include <cstdint>
-#include <map>
+#include <limits>
+#include <memory>
 #include <optional>
-#include <set>
+#include <string>
 #include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "proto/checkpoint.pb.h"
+#include "absl/time/time.h"
+#include "coordinator/moment.h"
+#include "coordinator/outbox.h"
+#include "coordinator/training/aligned_cut.h"
+#include "coordinator/training/checkpoint_requests.h"
+#include "coordinator/training/checkpoint_retention.h"
+#include "coordinator/training/evaluation.h"
+#include "coordinator/training/history.h"
+#include "coordinator/training/snapshot_copies.h"
+#include "coordinator/training/split_queue.h"
 #include "proto/coordinator.pb.h"
 #include "proto/journal.pb.h"
 
 namespace cairn::coordinator {
 
-// Decides when a checkpoint is due, collects the ps's replies for the one being written, and
-// selects which checkpoints are kept. A checkpoint exists once its manifest does; the manifest is
-// built from the replies of all ps. Pure state machine, not thread-safe.
+// Drives the cuts and checkpoints of one generation, one at a time. A cut is due at each epoch's
+// end, every `every_steps` batches, or on request. Its phases: workers come to rest, every ps cuts,
+// the ledgers are compared, the cut is kept, it is written as a checkpoint and evaluated in the
+// background, the snapshots are copied, and the cut is dropped. The end of the leased range moves
+// with the cuts.
+//
+// Call the On... methods for replies, then Advance after each event and on ticks. All state that
+// must survive a restart is in the RunRecord; it is journaled before any command that depends on it
+// is sent. Pure state machine, not thread-safe.
 class Checkpointer {
  public:
-  struct Options {
-    uint64_t job_id = 0;
-    int64_t every_steps = 0;  // 0: only on request.
-    size_t keep = 3;
-    uint32_t ps_count = 1;
-    // This generation, and the checkpoint that it started from.
-    uint64_t generation = 0;
-    uint64_t base_checkpoint = 0;
+  // All must outlive the cycle. It modifies `run` and `queue`.
+  struct Context {
+    const proto::JobPlan* plan = nullptr;
+    proto::RunRecord* run = nullptr;
+    History* history = nullptr;
+    SplitQueue* queue = nullptr;
   };
 
-  // `manifests`: the existing ones, oldest first. Damaged ones, and those newer than the base that
-  // belong to another generation, were passed over at the restore. They stay until this generation
-  // has a checkpoint of its own, in case the lost parts come back.
-  Checkpointer(Options options, std::vector<proto::Manifest> manifests, int64_t done_batches);
+  // `manifests`: oldest first.
+  Checkpointer(const Context& context, std::vector<proto::Manifest> manifests);
 
-  // Whether `every_steps` more batches are done than when the last checkpoint was due.
-  bool Due(int64_t done_batches) const;
-  // The due checkpoint was made, or skipped because another one is being written.
-  void Passed(int64_t done_batches);
+  // Continues what an earlier coordinator process began in this generation.
+  void TakeUp(Outbox* outbox);
+  // The same ps process has a new stream: commands and replies on the old one may be lost.
+  void PsReconnected(uint32_t ps, Outbox* outbox);
+  void WorkerGone(TaskId worker);
 
-  // Every ps was asked to write this cut.
-  void Begin(const proto::HeldCut& cut, uint64_t generation);
-  bool writing() const { return cut_.has_value(); }
-  bool Awaits(uint32_t ps) const { return writing() && !replies_.contains(ps); }
-  void Reply(uint32_t ps, const proto::PersistReply& reply);
+  void OnHeld(TaskId worker, const proto::Held& held);
+  void OnCut(uint32_t ps, const proto::CutReply& reply);
+  void OnPersist(uint32_t ps, const proto::PersistReply& reply);
+  void OnCopied(uint32_t ps, const proto::CopyReply& reply);
+  void OnEvaluated(TaskId worker, const proto::EvaluatedBatch& batch, absl::Duration now);
 
-  // Returns nullopt while replies are missing. Otherwise ends the writing and returns the manifest,
-  // which from now on counts as existing, or the first error, which names its ps.
-  std::optional<absl::StatusOr<proto::Manifest>> TakeResult(int64_t unix_seconds);
+  // Requests a checkpoint. The callback runs when its copies are made or have failed. After one for
+  // "stop" workers rest until Resume.
+  void Ask(const std::string& reason, CheckpointCallback callback) {
+    requests_.Add(reason, std::move(callback));
+  }
+  void Resume() { stopped_ = false; }
+  // Drops open "stop" requests: a checkpoint made for one later does not stop the job.
+  void CancelStop();
+  // Batches of the first `epochs` epochs may be leased. Default: all.
+  void AllowEpochs(int64_t epochs);
+  // Deletes the checkpoints that retention no longer keeps.
+  void DeleteExpired(Outbox* outbox);
+  // Writes the number of batches done and the epoch's means to the RunRecord.
+  void RecordProgress();
+  // Answers all requests: with their checkpoint if it exists, else with this error.
+  void Abandon(const absl::Status& why, Outbox* outbox) { requests_.Abandon(why, outbox); }
 
-  // Replaces the manifest with the same number. False: there is none any more.
-  bool Update(const proto::Manifest& manifest);
-  // Removes and returns all but the `keep` newest manifests, except `pinned` ones. Once this
-  // generation has a checkpoint, it also returns those that were passed over.
-  std::vector<proto::Manifest> TakeSurplus(const std::set<uint64_t>& pinned);
-  // Without those that were passed over, oldest first.
-  const std::vector<proto::Manifest>& manifests() const { return manifests_; }
-  // Including those that were passed over, oldest first.
-  std::vector<proto::Manifest> all_manifests() const;
+  // Takes every step that is possible now. Begins no cut unless `may_cut`.
+  void Advance(bool may_cut, Moment now, Outbox* outbox);
+
+  // Nothing may be leased: a cut is being made, or the job is stopped.
+  bool leasing_paused() const;
+  // The running evaluation, or nullptr.
+  Evaluation* evaluation() const { return evaluation_.get(); }
+  bool AtEpochEnd() const;
+  // The epoch that is being trained.
+  int64_t Epoch() const;
+  // All epochs are trained, evaluated and checkpointed, including copies.
+  bool finished() const;
+  // What the current cut or stop waits for: "for worker 1 to finish its batch". Empty if there is
+  // neither.
+  std::string NextNeeded() const;
+  // Whether snapshots are being copied.
+  bool copying() const { return !copies_.idle(); }
+  const std::vector<proto::Manifest>& manifests() const { return retention_.manifests(); }
+  // Including those that were passed over (see CheckpointRetention).
+  std::vector<proto::Manifest> all_manifests() const { return retention_.all_manifests(); }
 
  private:
-  const Options options_;
-  std::vector<proto::Manifest> manifests_;
-  std::vector<proto::Manifest> passed_over_;
-  int64_t due_at_;
-  std::optional<proto::HeldCut> cut_;
-  uint64_t generation_ = 0;
-  std::map<uint32_t, proto::PersistReply> replies_;
+  // One past the last batch to train. Callbacks may lower it.
+  int64_t End() const;
+  bool LastCheckpointExists() const;
+  int64_t EpochCount() const;
+  int64_t EpochEnd() const;
+  // The end of the leased range while no cut is being made.
+  int64_t LeaseEnd() const;
+  // Whether workers hold and return unstarted batches. Otherwise all leased batches are finished
+  // first.
+  bool WorkersHold() const { return !plan_.synchronous() && plan_.window() < 0; }
+  int64_t DrainEnd() const;
+
+  void FinishWriting(Moment now, Outbox* outbox);
+  void CheckpointExists(proto::Manifest manifest, Outbox* outbox);
+  void Copy(const std::vector<SnapshotCopies::Order>& orders, Outbox* outbox);
+  void FinishCopies(Outbox* outbox);
+  void FinishEvaluation(Outbox* outbox);
+  void ReleaseCut(Outbox* outbox);
+  std::optional<CutPurpose> DueCut(Moment now);
+  void BeginCut(CutPurpose purpose, Outbox* outbox);
+  bool AtRest() const;
+  void MakeCut(Outbox* outbox);
+  void FinishCut(Moment now, Outbox* outbox);
+  void KeepCut(const AppliedBatches& applied, Outbox* outbox);
+  void ReopenMissingBatches(const AppliedBatches& applied, Outbox* outbox);
+  void CutFailed(const absl::Status& why, Moment now, Outbox* outbox);
+  void CheckpointFailed(const absl::Status& why, Outbox* outbox);
+  void Write(const proto::HeldCut& cut, Outbox* outbox);
+  void Evaluate(const proto::HeldCut& cut);
+  void DropCut(uint64_t cut, Outbox* outbox);
+  void DeleteCheckpoint(uint64_t checkpoint, Outbox* outbox);
+  void SaveRun(Outbox* outbox);
+  void SendToAllPs(const proto::Command& command, Outbox* outbox);
+  proto::Command PersistCommand(uint64_t cut) const;
+
+  const proto::JobPlan& plan_;
+  proto::RunRecord& run_;
+  History& history_;
+  SplitQueue& queue_;
+
+  CheckpointRetention retention_;
+  SnapshotCopies copies_;
+  std::unique_ptr<AlignedCut> cut_;  // Being made.
+  std::unique_ptr<Evaluation> evaluation_;
+  CheckpointRequests requests_;
+  int64_t epochs_allowed_ = std::numeric_limits<int64_t>::max();
+  // Batches that the last cut found applied on some blocks only. No new cut begins before they are
+  // done.
+  BatchRanges torn_;
+  absl::Duration no_cut_before_ = -absl::InfiniteDuration();
+  absl::Duration renew_not_before_ = -absl::InfiniteDuration();
+  uint64_t last_hold_ = 0;
+  bool stopped_ = false;
 };
 
 }  // namespace cairn::coordinator

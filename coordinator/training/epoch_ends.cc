@@ -31,7 +31,7 @@ void AddRate(int64_t from_batch, float rate, proto::RunRecord* run) {
 
 const proto::Manifest* FindAtEnd(const std::vector<proto::Manifest>& manifests, int64_t end) {
   for (const proto::Manifest& manifest : manifests) {
-    if (manifest.settled_batches() == end && manifest.ledger().low_water() == end) return &manifest;
+    if (manifest.applied_batches() == end && manifest.ledger().low_water() == end) return &manifest;
   }
   return nullptr;
 }

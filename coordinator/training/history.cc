@@ -91,7 +91,7 @@ void History::Add(const proto::EpochRecord& record, Outbox* outbox) {
   epochs_.push_back(record);
 }
 
-absl::Status History::Unsettle(const BatchRanges& open, Outbox* outbox) {
+absl::Status History::RemoveUnapplied(const BatchRanges& open, Outbox* outbox) {
   const BatchRanges removed = recorded_.Intersection(open);
   for (const auto& [begin, end] : removed.ranges()) {
     for (int64_t batch = begin; batch < end; ++batch) {
@@ -100,14 +100,14 @@ absl::Status History::Unsettle(const BatchRanges& open, Outbox* outbox) {
   }
   recorded_.Remove(removed);
   std::erase_if(evaluations_, [&](const proto::EvaluationRecord& evaluation) {
-    const bool unsettled =
+    const bool unapplied =
         !open.empty() && open.front() < (evaluation.epoch() + 1) * batches_per_epoch_;
-    if (unsettled) outbox->Erase(storage::EvaluationKey(job_id_, evaluation.epoch()));
-    return unsettled;
+    if (unapplied) outbox->Erase(storage::EvaluationKey(job_id_, evaluation.epoch()));
+    return unapplied;
   });
-  const int64_t settled_epochs =
+  const int64_t applied_epochs =
       open.empty() ? std::numeric_limits<int64_t>::max() : open.front() / batches_per_epoch_;
-  for (; static_cast<int64_t>(epochs_.size()) > settled_epochs; epochs_.pop_back()) {
+  for (; static_cast<int64_t>(epochs_.size()) > applied_epochs; epochs_.pop_back()) {
     outbox->Erase(storage::EpochKey(job_id_, static_cast<int64_t>(epochs_.size()) - 1));
   }
   return Recount();

@@ -30,7 +30,7 @@ class History {
     std::vector<double> metrics;
   };
 
-  // Loads the job's records from the journal, which must outlive the history; Unsettle and
+  // Loads the job's records from the journal, which must outlive the history; RemoveUnapplied and
   // ReadEpochMeans read it again. `metrics`: the job's, with empty sums.
   static absl::StatusOr<std::unique_ptr<History>> Load(const storage::Journal* journal,
                                                        uint64_t job_id, int64_t batches_per_epoch,
@@ -43,7 +43,7 @@ class History {
   void Add(const proto::EpochRecord& record, Outbox* outbox);
   // Removes the records of the batches in `open`, and the evaluations and records of epochs that
   // are not completely applied.
-  absl::Status Unsettle(const BatchRanges& open, Outbox* outbox);
+  absl::Status RemoveUnapplied(const BatchRanges& open, Outbox* outbox);
 
   bool HasEvaluation(int64_t epoch) const;
   // Returns nullptr if there is none.

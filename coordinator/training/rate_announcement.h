@@ -20,11 +20,11 @@ class RateAnnouncement {
   RateAnnouncement(const proto::JobPlan* plan, const proto::RunRecord* run);
 
   // After a restart of the coordinator: the earlier process may have died before it told any ps.
-  void ForgetWhoKnows() { known_.assign(known_.size(), 0); }
+  void ResetConfirmations() { known_.assign(known_.size(), 0); }
   // Sends the rates to every ps that lacks a change and was not sent it yet.
   void Announce(Outbox* outbox);
   // The same ps process has a new stream: what was sent on the old one may be lost.
-  void PsReturned(uint32_t ps) { told_[ps] = 0; }
+  void PsReconnected(uint32_t ps) { told_[ps] = 0; }
   void Reply(uint32_t ps, const proto::RatesReply& reply);
   bool complete() const;
 

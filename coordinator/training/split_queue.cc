@@ -130,7 +130,7 @@ void SplitQueue::Drop(TaskId id) {
   if (it == workers_.end()) return;
   ReturnAll(&it->second);
   workers_.erase(it);
-  hungry_.erase(id);
+  underserved_.erase(id);
 }
 
 void SplitQueue::Adopt(TaskId id, absl::Span<const proto::Split> splits) {
@@ -248,9 +248,9 @@ std::vector<proto::Split> SplitQueue::Grant(TaskId id, int64_t workers, absl::Du
   const int64_t room = on_hand > target * 3 / 4 ? 0 : std::min(worker.wanted, target - on_hand);
   Take(&worker, room, stride, end, &splits);
   if (OnHand(worker) - on_hand < room) {
-    hungry_.insert(id);
+    underserved_.insert(id);
   } else {
-    hungry_.erase(id);
+    underserved_.erase(id);
   }
   if (splits.empty()) return splits;
   worker.confused = false;

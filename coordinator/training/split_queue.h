@@ -80,7 +80,7 @@ class SplitQueue {
   // Whether anything may be leased now, to any worker that can use it.
   bool AnyAllowed() const { return AnyOpenBelow(AllowedEnd()); }
   // Workers whose last Grant fell short of their target because nothing more was allowed.
-  const std::set<TaskId>& hungry() const { return hungry_; }
+  const std::set<TaskId>& underserved() const { return underserved_; }
 
   // All batches below it are done.
   int64_t LowWater() const;
@@ -129,7 +129,7 @@ class SplitQueue {
   BatchRanges open_;
   std::map<TaskId, Worker> workers_;
   BatchRanges leased_;  // Of all workers together.
-  std::set<TaskId> hungry_;
+  std::set<TaskId> underserved_;
   int64_t limit_ = 0;
 };
 

@@ -34,21 +34,21 @@ Training::Training(const Context& context, BatchRanges open, std::vector<proto::
       run_(*context.run),
       history_(*context.history),
       queue_(QueueOptions(plan_), std::move(open)),
-      cuts_({context.plan, context.run, context.history, &queue_}, std::move(manifests)),
+      checkpointer_({context.plan, context.run, context.history, &queue_}, std::move(manifests)),
       epoch_ends_({context.plan, context.run, context.history}),
       rates_(context.plan, context.run) {
-  cuts_.AllowEpochs(epoch_ends_.EpochsAllowed());
+  checkpointer_.AllowEpochs(epoch_ends_.EpochsAllowed());
 }
 
 void Training::Resumed(Moment now, Outbox* outbox) {
   quiet_until_ = now.monotonic + kReturnTime;
-  rates_.ForgetWhoKnows();
-  cuts_.TakeUp(outbox);
+  rates_.ResetConfirmations();
+  checkpointer_.TakeUp(outbox);
 }
 
-void Training::PsReturned(uint32_t ps, Outbox* outbox) {
-  rates_.PsReturned(ps);
-  cuts_.PsReturned(ps, outbox);
+void Training::PsReconnected(uint32_t ps, Outbox* outbox) {
+  rates_.PsReconnected(ps);
+  checkpointer_.PsReconnected(ps, outbox);
 }
 
 void Training::AddWorker(TaskId worker) {
@@ -67,7 +67,7 @@ void Training::RemoveWorker(TaskId worker) {
   if (was_there && worker.role == proto::WORKER) --trainers_;
   everybody_is_due_ = true;
   queue_.Drop(worker);
-  cuts_.WorkerGone(worker);
+  checkpointer_.WorkerGone(worker);
   for (ProfileRound& profile : profiles_) profile.Gone(worker);
 }
 
@@ -84,7 +84,7 @@ void Training::OnProfiled(TaskId task, const proto::ProfileReport& report) {
 }
 
 void Training::Abandon(const absl::Status& why, Outbox* outbox) {
-  cuts_.Abandon(why, outbox);
+  checkpointer_.Abandon(why, outbox);
   for (ProfileRound& profile : profiles_) profile.Abandon(why, outbox);
 }
 
@@ -103,7 +103,7 @@ void Training::OnWork(TaskId worker, const proto::WorkReport& report, Moment now
   queue_.Done(worker, batches, now.monotonic);
   if (queue_.Report(worker, report, now.monotonic)) AskLedgers(now, outbox);
   for (const proto::EvaluatedBatch& batch : report.evaluated()) {
-    cuts_.OnEvaluated(worker, batch, now.monotonic);
+    checkpointer_.OnEvaluated(worker, batch, now.monotonic);
   }
   if (batches.empty()) return;
   examples_rate_.Add(static_cast<double>(examples), now.monotonic);
@@ -116,18 +116,18 @@ void Training::OnHeld(TaskId worker, const proto::Held& held) {
     queue_.Return(worker,
                   std::vector<proto::Split>(held.returned().begin(), held.returned().end()));
   }
-  cuts_.OnHeld(worker, held);
+  checkpointer_.OnHeld(worker, held);
 }
 
 void Training::Advance(Moment now, Outbox* outbox) {
   const bool quiet = now.monotonic < quiet_until_;
   // Cuts come first: they move the lease limit and decide whether workers rest. Epoch decisions
   // follow, since they may allow the next epoch. Grants come last, under the limits of both.
-  cuts_.Advance(!quiet, now, outbox);
+  checkpointer_.Advance(!quiet, now, outbox);
   DecideEpochs(outbox);
   for (ProfileRound& profile : profiles_) profile.Advance(now.monotonic, outbox);
   std::erase_if(profiles_, [](const ProfileRound& profile) { return profile.over(); });
-  GrantWork(/*train=*/!quiet && !cuts_.resting(), now, outbox);
+  GrantWork(/*train=*/!quiet && !checkpointer_.leasing_paused(), now, outbox);
 }
 
 // A new rate never applies to leased batches. The epochs after a decision are leased only when it
@@ -136,8 +136,9 @@ void Training::DecideEpochs(Outbox* outbox) {
   epoch_ends_.Advance(outbox);
   rates_.Announce(outbox);
   const int64_t allowed = epoch_ends_.EpochsAllowed();
-  cuts_.AllowEpochs(rates_.complete() ? allowed : std::min(allowed, run_.epochs_cut()));
-  if (epoch_ends_.ChooseBest(cuts_.manifests(), outbox)) cuts_.DeleteSurplus(outbox);
+  checkpointer_.AllowEpochs(rates_.complete() ? allowed : std::min(allowed, run_.epochs_cut()));
+  if (epoch_ends_.ChooseBest(checkpointer_.manifests(), outbox))
+    checkpointer_.DeleteExpired(outbox);
 }
 
 void Training::CheckLoss(const proto::BatchRecord& record) {
@@ -169,22 +170,22 @@ void Training::OnLedger(uint32_t ps, const proto::LedgerReply& reply) {
   std::vector<proto::LedgerReply> ledgers;
   for (const auto& [index, ledger] : ledgers_) ledgers.push_back(ledger);
   ledgers_.clear();
-  const absl::StatusOr<Settled> settled = CombineLedgers(ledgers, plan_.total_batches());
-  if (settled.ok()) queue_.Reconcile(settled->open);
+  const absl::StatusOr<AppliedBatches> applied = CombineLedgers(ledgers, plan_.total_batches());
+  if (applied.ok()) queue_.Reconcile(applied->open);
   everybody_is_due_ = true;
 }
 
 void Training::GrantWork(bool train, Moment now, Outbox* outbox) {
-  const GrantBasis basis = {train, cuts_.evaluation() != nullptr, queue_.limit()};
+  const GrantBasis basis = {train, checkpointer_.evaluation() != nullptr, queue_.limit()};
   for (const TaskId worker : TakeDue(basis, now.monotonic)) GrantTo(worker, train, now, outbox);
   if (!train) return;
   // Reports of other workers may have advanced the low-water mark, which allows more to the workers
   // that got too little.
-  const std::set<TaskId>& hungry = queue_.hungry();
-  for (auto next = hungry.begin(); next != hungry.end() && queue_.AnyAllowed();) {
+  const std::set<TaskId>& underserved = queue_.underserved();
+  for (auto next = underserved.begin(); next != underserved.end() && queue_.AnyAllowed();) {
     const TaskId worker = *next;
     GrantTo(worker, train, now, outbox);
-    next = hungry.upper_bound(worker);
+    next = underserved.upper_bound(worker);
   }
 }
 
@@ -206,7 +207,7 @@ void Training::GrantTo(TaskId worker, bool train, Moment now, Outbox* outbox) {
       *grant->add_train() = std::move(split);
     }
   }
-  if (Evaluation* evaluation = cuts_.evaluation()) {
+  if (Evaluation* evaluation = checkpointer_.evaluation()) {
     const auto evaluators = static_cast<int64_t>(workers_.size());
     for (proto::Split& split : evaluation->Grant(worker, evaluators, now.monotonic)) {
       grant->set_cut(evaluation->cut());
@@ -222,10 +223,10 @@ void Training::GrantTo(TaskId worker, bool train, Moment now, Outbox* outbox) {
 void Training::FillStatus(absl::Duration now, proto::JobStatus* status) {
   const int64_t done = queue_.DoneCount();
   status->set_batches_done(done);
-  status->set_epoch(cuts_.Epoch());
+  status->set_epoch(checkpointer_.Epoch());
   status->set_batch_in_epoch(
-      std::max<int64_t>(0, done - cuts_.Epoch() * plan_.batches_per_epoch()));
-  status->set_evaluating(cuts_.evaluation() != nullptr);
+      std::max<int64_t>(0, done - checkpointer_.Epoch() * plan_.batches_per_epoch()));
+  status->set_evaluating(checkpointer_.evaluation() != nullptr);
   status->set_examples_per_second(examples_rate_.PerSecond(now));
   const double batches_per_second = batches_rate_.PerSecond(now);
   if (batches_per_second > 0) {
@@ -237,18 +238,18 @@ void Training::FillStatus(absl::Duration now, proto::JobStatus* status) {
 
 std::string Training::WaitingFor() const {
   if (workers_.empty()) return "for workers";
-  if (!cuts_.AtEpochEnd()) return "";
+  if (!checkpointer_.AtEpochEnd()) return "";
   if (run_.has_held_cut()) {
     return run_.held_cut().to_evaluate() ? "for the evaluation"
                                          : "for the checkpoint to be written";
   }
-  return cuts_.copying() ? "for the checkpoint to be copied" : "";
+  return checkpointer_.copying() ? "for the checkpoint to be copied" : "";
 }
 
 std::string Training::NextNeeded() const {
   if (std::string waiting = WaitingFor(); !waiting.empty()) return waiting;
   if (trainers_ == 0) return "for a worker that trains: only evaluators are here";
-  if (std::string cut = cuts_.NextNeeded(); !cut.empty()) return cut;
+  if (std::string cut = checkpointer_.NextNeeded(); !cut.empty()) return cut;
   if (!rates_.complete()) return "for every ps to take the new learning rate";
   return LowestBatchText();
 }
@@ -264,7 +265,7 @@ std::string Training::LowestBatchText() const {
 }
 
 std::string Training::Progress() const {
-  const Evaluation* const evaluation = cuts_.evaluation();
+  const Evaluation* const evaluation = checkpointer_.evaluation();
   return absl::StrCat(queue_.DoneCount(), " batches, ", run_.epochs_cut(), " epochs, cut ",
                       run_.last_cut(), ", evaluated ",
                       evaluation != nullptr ? evaluation->done_count() : 0, ", checkpoint ",

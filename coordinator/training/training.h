@@ -13,7 +13,7 @@
 #include "absl/types/span.h"
 #include "coordinator/moment.h"
 #include "coordinator/outbox.h"
-#include "coordinator/training/cut_cycle.h"
+#include "coordinator/training/checkpointer.h"
 #include "coordinator/training/epoch_ends.h"
 #include "coordinator/training/history.h"
 #include "coordinator/training/profile_round.h"
@@ -26,7 +26,7 @@
 namespace cairn::coordinator {
 
 // One generation of a job while it trains: leases batches to workers, records what they report,
-// drives the cuts (see CutCycle), and knows when all is done.
+// drives the cuts (see Checkpointer), and knows when all is done.
 //
 // Pass it every message about the job, and call Advance after each event and on ticks. Pure state
 // machine, except that it reads the history from the journal. Not thread-safe.
@@ -54,25 +54,27 @@ class Training {
   void Adopt(TaskId worker, absl::Span<const proto::Split> holding);
   void RemoveWorker(TaskId worker);
   // The same ps process has a new stream: commands and replies on the old one may be lost.
-  void PsReturned(uint32_t ps, Outbox* outbox);
+  void PsReconnected(uint32_t ps, Outbox* outbox);
 
   void OnWork(TaskId worker, const proto::WorkReport& report, Moment now, Outbox* outbox);
   void OnHeld(TaskId worker, const proto::Held& held);
-  void OnCut(uint32_t ps, const proto::CutReply& reply) { cuts_.OnCut(ps, reply); }
-  void OnPersist(uint32_t ps, const proto::PersistReply& reply) { cuts_.OnPersist(ps, reply); }
-  void OnCopied(uint32_t ps, const proto::CopyReply& reply) { cuts_.OnCopied(ps, reply); }
+  void OnCut(uint32_t ps, const proto::CutReply& reply) { checkpointer_.OnCut(ps, reply); }
+  void OnPersist(uint32_t ps, const proto::PersistReply& reply) {
+    checkpointer_.OnPersist(ps, reply);
+  }
+  void OnCopied(uint32_t ps, const proto::CopyReply& reply) { checkpointer_.OnCopied(ps, reply); }
   void OnLedger(uint32_t ps, const proto::LedgerReply& reply);
   void OnProfiled(TaskId task, const proto::ProfileReport& report);
   void OnRates(uint32_t ps, const proto::RatesReply& reply) { rates_.Reply(ps, reply); }
 
   // Requests a checkpoint. After one for "stop" nothing is leased until Resume.
   void AskForCheckpoint(const std::string& reason, CheckpointCallback callback) {
-    cuts_.Ask(reason, std::move(callback));
+    checkpointer_.Ask(reason, std::move(callback));
   }
-  void Resume() { cuts_.Resume(); }
-  void WithdrawStop() { cuts_.WithdrawStop(); }
+  void Resume() { checkpointer_.Resume(); }
+  void CancelStop() { checkpointer_.CancelStop(); }
   // Writes the job's progress to its RunRecord. The caller saves the record.
-  void RecordProgress() { cuts_.RecordProgress(); }
+  void RecordProgress() { checkpointer_.RecordProgress(); }
   // Starts a profile of the next steps. `options.id` and `options.job_id` are set here.
   void Profile(ProfileRound::Options options, ProfileCallback callback, Outbox* outbox);
   // The training ends without success: answers all requests for checkpoints and profiles with
@@ -82,7 +84,7 @@ class Training {
   // Takes every step that is possible now. Call it after every event and on ticks.
   void Advance(Moment now, Outbox* outbox);
   // All epochs are trained, evaluated, decided and checkpointed.
-  bool finished() const { return epoch_ends_.complete() && cuts_.finished(); }
+  bool finished() const { return epoch_ends_.complete() && checkpointer_.finished(); }
   // Why the job must fail; empty if it may go on.
   const std::string& failure() const { return failure_; }
 
@@ -98,9 +100,9 @@ class Training {
   // Fills in position and speed. The caller sets status->total_batches first: a callback may have
   // lowered it.
   void FillStatus(absl::Duration now, proto::JobStatus* status);
-  // Including those that were passed over (see Checkpointer).
-  std::vector<proto::Manifest> all_manifests() const { return cuts_.all_manifests(); }
-  const std::vector<proto::Manifest>& manifests() const { return cuts_.manifests(); }
+  // Including those that were passed over (see CheckpointRetention).
+  std::vector<proto::Manifest> all_manifests() const { return checkpointer_.all_manifests(); }
+  const std::vector<proto::Manifest>& manifests() const { return checkpointer_.manifests(); }
 
  private:
   void AskLedgers(Moment now, Outbox* outbox);
@@ -125,7 +127,7 @@ class Training {
   History& history_;
 
   SplitQueue queue_;
-  CutCycle cuts_;
+  Checkpointer checkpointer_;
   EpochEnds epoch_ends_;
   RateAnnouncement rates_;
   std::string failure_;

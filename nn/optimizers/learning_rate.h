@@ -16,7 +16,8 @@ class Optimizer;
 
 namespace cairn::nn {
 
-// Checks a schedule's name. INVALID_ARGUMENT: the name is unknown; the message lists the known ones.
+// Checks a schedule's name. INVALID_ARGUMENT: the name is unknown; the message lists the known
+// ones.
 absl::Status CheckScheduleName(const std::string& name);
 
 // The learning rate as a function of the step, which is the number of updates applied to a block

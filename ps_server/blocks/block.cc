@@ -56,9 +56,9 @@ void Block::Answer(Consistency::Answer answer, ParkedPulls::Pull pull) {
       reply.values = previous_values_;
       reply.version = previous_version_;
       break;
-    case Consistency::Answer::kSettled:
+    case Consistency::Answer::kApplied:
       reply.version = state_.version;
-      reply.settled_before = true;
+      reply.applied_before = true;
       break;
     case Consistency::Answer::kLater:
       return Park(std::move(pull));
@@ -97,7 +97,7 @@ BlockReply Block::PushReply(int64_t batch, bool want_values, bool duplicate) con
   }
   if (want_values) reply.values = state_.values;
   reply.version = state_.version;
-  reply.settled_before = duplicate;
+  reply.applied_before = duplicate;
   return reply;
 }
 
@@ -138,7 +138,7 @@ void Block::PushAtOnce(BlockPush push, bool is_new, BlockCallback done) {
       return done(ErrorReply(status));
     }
   }
-  if (is_new) Settle(push.batch);
+  if (is_new) MarkApplied(push.batch);
   done(PushReply(push.batch, push.want_values, !is_new && !push.already_buffered));
   if (is_new) AnswerReadyPulls();
 }
@@ -146,10 +146,10 @@ void Block::PushAtOnce(BlockPush push, bool is_new, BlockCallback done) {
 void Block::PushToUpdate(BlockPush push, BlockCallback done) {
   const int64_t update = consistency_.UpdateOf(push.batch);
   const Consistency::BatchRange batches = consistency_.BatchesOf(update);
-  if (!state_.ledger.AllBelowSettled(batches.first)) {
+  if (!state_.ledger.AllBelowApplied(batches.first)) {
     return done(ErrorReply(absl::FailedPreconditionError(
         absl::StrCat("batch ", push.batch, " of update ", update, " was pushed to ", spec_.name,
-                     ", which has settled only the batches below ", state_.ledger.low_water(),
+                     ", which has applied only the batches below ", state_.ledger.low_water(),
                      ": nobody can have computed it on the right values"))));
   }
   if (reduced_.open) return AnswerReduced(std::move(push), std::move(done));
@@ -232,7 +232,7 @@ void Block::KeepReduced(int64_t update, BlockBuffer mean) {
 
 BlockReply Block::ApplyUpdate(int64_t batch, float scale) {
   if (absl::Status status = CheckPush(); !status.ok()) return ErrorReply(status);
-  if (state_.ledger.IsSettled(batch)) return PushReply(batch, false, true);
+  if (state_.ledger.IsApplied(batch)) return PushReply(batch, false, true);
   const int64_t update = consistency_.UpdateOf(batch);
   if (!reduced_.open || update != reduced_.update) {
     return ErrorReply(absl::FailedPreconditionError(
@@ -259,7 +259,7 @@ absl::Status Block::ApplyReduced(float scale) {
       return status;
     }
   }
-  for (int64_t i = 0; i < batches.count; ++i) Settle(batches.first + i);
+  for (int64_t i = 0; i < batches.count; ++i) MarkApplied(batches.first + i);
   reduced_.open = false;
   reduced_.mean = BlockBuffer();
   return absl::OkStatus();
@@ -274,7 +274,7 @@ std::optional<float> Block::RateOf(int64_t batch) const {
   return rates_ == nullptr ? std::nullopt : rates_->At(batch);
 }
 
-void Block::Settle(int64_t batch) {
+void Block::MarkApplied(int64_t batch) {
   const absl::StatusOr<bool> was_new = state_.ledger.TestAndSet(batch);
   CAIRN_CHECK(was_new.ok() && *was_new);
 }

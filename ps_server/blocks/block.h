@@ -128,7 +128,7 @@ class Block {
   void FinishUpdate(int64_t update);
   void KeepReduced(int64_t update, BlockBuffer mean);
   absl::Status ApplyReduced(float scale);
-  void Settle(int64_t batch);
+  void MarkApplied(int64_t batch);
   std::optional<float> RateOf(int64_t batch) const;
   absl::Status Apply(int64_t batch, const BlockBuffer& gradient, float scale = 1);
 

@@ -20,7 +20,7 @@ struct BlockReply {
   int64_t version = 0;
   // For a push: the batch had been applied already, and the block is unchanged. For a pull: the
   // batch's update has been applied, and the values before it no longer exist.
-  bool settled_before = false;
+  bool applied_before = false;
   // For a push that asked for it: the gradient is buffered, and its update is not applied yet.
   bool buffered = false;
   // For a push, if norms of updates are clipped: the sum of squares of the batch's update. Absent

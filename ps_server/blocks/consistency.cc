@@ -57,7 +57,7 @@ Consistency::Answer Consistency::MayPull(int64_t batch, const PushLedger& ledger
                                          bool has_previous) const {
   if (synchronous_) return MayPullSynchronous(batch, ledger, has_previous);
   if (window_ < 0 || batch <= window_) return Answer::kCurrent;
-  return ledger.AllBelowSettled(batch - window_) ? Answer::kCurrent : Answer::kLater;
+  return ledger.AllBelowApplied(batch - window_) ? Answer::kCurrent : Answer::kLater;
 }
 
 // Updates are applied completely and in order, so the ledger's low-water mark is the block's
@@ -65,12 +65,12 @@ Consistency::Answer Consistency::MayPull(int64_t batch, const PushLedger& ledger
 Consistency::Answer Consistency::MayPullSynchronous(int64_t batch, const PushLedger& ledger,
                                                     bool has_previous) const {
   const int64_t update = UpdateOf(batch);
-  if (!ledger.IsSettled(batch)) {
-    const bool all_before = ledger.AllBelowSettled(BatchesOf(update).first);
+  if (!ledger.IsApplied(batch)) {
+    const bool all_before = ledger.AllBelowApplied(BatchesOf(update).first);
     return all_before ? Answer::kCurrent : Answer::kLater;
   }
   const bool is_last = update == UpdateOf(ledger.low_water() - 1);
-  return is_last && has_previous ? Answer::kPrevious : Answer::kSettled;
+  return is_last && has_previous ? Answer::kPrevious : Answer::kApplied;
 }
 
 }  // namespace cairn::ps

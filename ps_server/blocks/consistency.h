@@ -33,7 +33,7 @@ class Consistency {
   enum class Answer {
     kCurrent,   // The current values are valid for the batch.
     kPrevious,  // The values before the last update are valid for it.
-    kSettled,   // The batch's update has been applied and its version is gone (synchronous only).
+    kApplied,   // The batch's update has been applied and its version is gone (synchronous only).
     kLater,     // No valid values exist yet.
   };
 

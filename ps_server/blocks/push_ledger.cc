@@ -63,7 +63,7 @@ absl::StatusOr<bool> PushLedger::Test(int64_t batch) const {
                                               low_water_ + kOpenBatchesMax,
                                               "): the ledger's low-water mark is ", low_water_));
   }
-  return !IsSettled(batch);
+  return !IsApplied(batch);
 }
 
 absl::StatusOr<bool> PushLedger::TestAndSet(int64_t batch) {
@@ -78,7 +78,7 @@ absl::StatusOr<bool> PushLedger::TestAndSet(int64_t batch) {
   return true;
 }
 
-bool PushLedger::IsSettled(int64_t batch) const { return batch < low_water_ || Bit(batch); }
+bool PushLedger::IsApplied(int64_t batch) const { return batch < low_water_ || Bit(batch); }
 
 bool PushLedger::Bit(int64_t batch) const {
   const int64_t ring_bits = static_cast<int64_t>(ring_.size()) * kWordBits;
@@ -133,7 +133,7 @@ PushLedger PushLedger::Intersection(const PushLedger& a, const PushLedger& b) {
   PushLedger both;
   both.low_water_ = lower.low_water_;
   lower.ForEachOpen([&](int64_t batch) {
-    if (higher.IsSettled(batch)) both.SetBit(batch);
+    if (higher.IsApplied(batch)) both.SetBit(batch);
   });
   return both;
 }

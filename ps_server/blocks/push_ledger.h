@@ -36,8 +36,8 @@ class PushLedger {
   // Returns what TestAndSet would return, without a change.
   absl::StatusOr<bool> Test(int64_t batch) const;
 
-  bool IsSettled(int64_t batch) const;
-  bool AllBelowSettled(int64_t batch) const { return batch <= low_water_; }
+  bool IsApplied(int64_t batch) const;
+  bool AllBelowApplied(int64_t batch) const { return batch <= low_water_; }
   // The lowest batch that has not been applied.
   int64_t low_water() const { return low_water_; }
   // The number of applied batches above the low-water mark.

@@ -151,7 +151,7 @@ void LeasingWorker::Do(const worker::Task& task) {
     record.set_batch(task.batch);
     record.set_examples(1);
     record.set_loss(1);
-    state_.Settled(key_, record);
+    state_.Applied(key_, record);
   }
 }
 

@@ -216,7 +216,7 @@ TEST(CommandsTest, AJobThatNoClusterWorksOnIsNotCalledRunning) {
   EXPECT_EQ(RunCairn({"jobs", "--state", state, "--json"}).lines()[0]["cluster_up"], true);
 }
 
-TEST_F(CommandsOnStateTest, HistoryHasEverySettledBatchInOrderThenEvaluations) {
+TEST_F(CommandsOnStateTest, HistoryHasEveryAppliedBatchInOrderThenEvaluations) {
   const auto lines = RunOnState({"history", "example", "--json"}).lines();
   ASSERT_EQ(lines.size(), 7);
   for (int i = 0; i < 6; ++i) {
@@ -236,7 +236,7 @@ TEST_F(CommandsOnStateTest, HistoryHasEverySettledBatchInOrderThenEvaluations) {
 }
 
 TEST_F(CommandsOnStateTest, CheckpointsAreListed) {
-  EXPECT_EQ(RunOnState({"checkpoints", "1", "--json"}).lines()[0]["settled_batches"], 6);
+  EXPECT_EQ(RunOnState({"checkpoints", "1", "--json"}).lines()[0]["applied_batches"], 6);
   EXPECT_THAT(RunOnState({"checkpoints", "1"}).out, HasSubstr("6 batches"));
 }
 

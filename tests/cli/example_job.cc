@@ -83,7 +83,7 @@ proto::Manifest ExampleManifest() {
   proto::Manifest manifest;
   manifest.set_job_id(kJob);
   manifest.set_checkpoint(kCheckpoint);
-  manifest.set_settled_batches(6);
+  manifest.set_applied_batches(6);
   manifest.set_reason("epoch");
   for (uint32_t ps = 0; ps < ExamplePlan().partition().ps_count(); ++ps) {
     manifest.add_parts()->set_ps(ps);

@@ -142,16 +142,16 @@ TEST_F(PsClientTest, PulledBlocksArriveInTheirDestinations) {
   EXPECT_TRUE(std::equal(second.begin(), second.end(), values.begin() + first.size()));
 }
 
-TEST_F(PsClientTest, SettledBatchLeavesTheDestinationsAlone) {
+TEST_F(PsClientTest, AppliedBatchLeavesTheDestinationsAlone) {
   std::vector<float> block(4, 7.0f);
   PsClient client(Options());
   Pull(&client, 1, {absl::MakeSpan(block)});
   proto::PullReplyHeader header;
-  header.set_batch_settled(true);
+  header.set_batch_applied(true);
   calls_.Take()->Reply(*EncodeFrame(header, {}));
   const PullResult result = pulls_.Take();
   ASSERT_TRUE(result.ok()) << result.status();
-  EXPECT_TRUE(result->batch_settled());
+  EXPECT_TRUE(result->batch_applied());
   EXPECT_EQ(block, std::vector<float>(4, 7.0f));
 }
 

@@ -48,8 +48,8 @@ void CheckStopped(Simulation* simulation, int ps_count) {
   EXPECT_EQ(status.evaluations_size(), kPatience + 1);
   for (int ps = 0; ps < ps_count; ++ps) {
     for (const auto& [id, block] : simulation->ps(ps).blocks()) {
-      ASSERT_EQ(block.settled.size(), kTrained);
-      ASSERT_EQ(*block.settled.rbegin(), kTrained - 1);
+      ASSERT_EQ(block.applied.size(), kTrained);
+      ASSERT_EQ(*block.applied.rbegin(), kTrained - 1);
       for (const auto& [batch, rate] : block.rates) {
         // Before the first decision a ps may know only the job's own rate.
         ASSERT_TRUE(rate == ExpectedRate(batch) || (rate == 0 && ExpectedRate(batch) == 1))

@@ -185,7 +185,7 @@ TEST_F(CoordinatorServiceTest, AJobIsSubmittedTrainedFollowedAndItsHistoryRead) 
   proto::CheckpointList checkpoints;
   ASSERT_TRUE(stub_->ListCheckpoints(&list_context, reference, &checkpoints).ok());
   ASSERT_EQ(checkpoints.manifests_size(), 3);
-  EXPECT_EQ(checkpoints.manifests(2).settled_batches(), 30);
+  EXPECT_EQ(checkpoints.manifests(2).applied_batches(), 30);
 }
 
 TEST_F(CoordinatorServiceTest, JobsQueueAreListedAndCancelled) {

@@ -98,13 +98,13 @@ TEST(JobTest, ACleanStopLosesNothingAndIsNoRollback) {
   });
   ASSERT_TRUE(simulation.RunUntil([&] { return stopped.ok(); }));
   EXPECT_EQ(stopped->manifest().reason(), "stop");
-  const int64_t settled = stopped->manifest().settled_batches();
-  EXPECT_GE(settled, 33);
-  EXPECT_EQ(simulation.Status().batches_done(), settled);
+  const int64_t applied = stopped->manifest().applied_batches();
+  EXPECT_GE(applied, 33);
+  EXPECT_EQ(simulation.Status().batches_done(), applied);
   simulation.KillEverything();
   ASSERT_TRUE(simulation.RunUntil([&] { return simulation.Status().workers_live() == 3; }));
   ASSERT_TRUE(simulation.RunUntil([&] { return simulation.Status().generation() == 2; }));
-  ASSERT_TRUE(simulation.RunUntil([&] { return simulation.Status().batches_done() > settled; }));
+  ASSERT_TRUE(simulation.RunUntil([&] { return simulation.Status().batches_done() > applied; }));
   ASSERT_TRUE(simulation.Run());
   simulation.CheckFinished();
   EXPECT_EQ(simulation.Status().rollbacks(), 0);
@@ -120,7 +120,7 @@ TEST(JobTest, ACheckpointThatIsAskedForIsAnsweredWithItsManifest) {
   });
   ASSERT_TRUE(simulation.RunUntil([&] { return manifest.ok(); }));
   EXPECT_EQ(manifest->reason(), "asked");
-  EXPECT_GE(manifest->settled_batches(), 13);
+  EXPECT_GE(manifest->applied_batches(), 13);
   ASSERT_TRUE(simulation.Run());
   simulation.CheckFinished();
 }

@@ -9,14 +9,14 @@ namespace cairn::coordinator {
 namespace {
 
 // Does not use the product's code, since ledgers are what is tested.
-proto::LedgerState StateOf(const std::set<int64_t>& settled) {
+proto::LedgerState StateOf(const std::set<int64_t>& applied) {
   proto::LedgerState state;
   int64_t low_water = 0;
-  while (settled.contains(low_water)) ++low_water;
+  while (applied.contains(low_water)) ++low_water;
   state.set_low_water(low_water);
-  if (settled.empty() || *settled.rbegin() < low_water) return state;
-  std::string above((*settled.rbegin() - low_water) / 8 + 1, '\0');
-  for (const int64_t batch : settled) {
+  if (applied.empty() || *applied.rbegin() < low_water) return state;
+  std::string above((*applied.rbegin() - low_water) / 8 + 1, '\0');
+  for (const int64_t batch : applied) {
     if (batch > low_water) above[(batch - low_water) / 8] |= 1 << (batch - low_water) % 8;
   }
   state.set_above(above);
@@ -48,7 +48,7 @@ void SimulatedPs::Restart(uint64_t instance_id) {
   rates_.clear();
   plan_.Clear();
   blocks_.clear();
-  cuts_.clear();
+  checkpointer_.clear();
 }
 
 proto::LedgerReply SimulatedPs::Ledger() const {
@@ -57,11 +57,11 @@ proto::LedgerReply SimulatedPs::Ledger() const {
   reply.set_generation(generation_);
   reply.set_blocks(static_cast<uint32_t>(blocks_.size()));
   if (blocks_.empty()) return reply;
-  std::set<int64_t> everywhere = blocks_.begin()->second.settled, somewhere;
+  std::set<int64_t> everywhere = blocks_.begin()->second.applied, somewhere;
   for (const auto& [id, block] : blocks_) {
     std::erase_if(everywhere,
-                  [&settled = block.settled](int64_t batch) { return !settled.contains(batch); });
-    somewhere.insert(block.settled.begin(), block.settled.end());
+                  [&applied = block.applied](int64_t batch) { return !applied.contains(batch); });
+    somewhere.insert(block.applied.begin(), block.applied.end());
   }
   *reply.mutable_everywhere() = StateOf(everywhere);
   *reply.mutable_somewhere() = StateOf(somewhere);
@@ -119,7 +119,7 @@ void SimulatedPs::Restore(const proto::Restore& restore, proto::RestoreReply* re
   generation_ = restore.generation();
   rates_ = {restore.rates().begin(), restore.rates().end()};
   blocks_ = std::move(blocks);
-  cuts_.clear();
+  checkpointer_.clear();
   *reply->mutable_ledger() = Ledger();
 }
 
@@ -129,7 +129,7 @@ proto::SnapshotPart DescribePart(uint32_t ps, const SimulatedPs::Blocks& blocks)
   part.set_blocks(blocks.size());
   uint64_t sum = 1;
   for (const auto& [id, block] : blocks) {
-    for (const int64_t batch : block.settled) sum = sum * 1099511628211u + batch;
+    for (const int64_t batch : block.applied) sum = sum * 1099511628211u + batch;
     sum = sum * 1099511628211u + id * 7919 + block.value;
   }
   part.set_checksum(sum);
@@ -173,7 +173,7 @@ bool SimulatedPs::Handle(const proto::Command& command, bool disk_fails,
     reply->set_cut(command.make_cut().cut());
     reply->set_generation(command.make_cut().generation());
     if (HasJob(command.make_cut().job_id(), command.make_cut().generation())) {
-      cuts_[command.make_cut().cut()] = blocks_;
+      checkpointer_[command.make_cut().cut()] = blocks_;
       *reply->mutable_ledger() = Ledger();
     } else {
       reply->set_error("not this generation");
@@ -190,11 +190,11 @@ bool SimulatedPs::Handle(const proto::Command& command, bool disk_fails,
     reply->set_job_id(command.persist().job_id());
     reply->set_cut(cut);
     reply->set_generation(command.persist().generation());
-    if (disk_fails || !cuts_.contains(cut)) {
+    if (disk_fails || !checkpointer_.contains(cut)) {
       reply->set_error(disk_fails ? "no space left on device" : "there is no such cut");
     } else {
-      disk_[{cut, index_}] = cuts_[cut];
-      *reply->mutable_part() = DescribePart(index_, cuts_[cut]);
+      disk_[{cut, index_}] = checkpointer_[cut];
+      *reply->mutable_part() = DescribePart(index_, checkpointer_[cut]);
     }
     return true;
   }
@@ -213,7 +213,7 @@ bool SimulatedPs::Handle(const proto::Command& command, bool disk_fails,
     reply->set_changes(set.rates_size());
     return true;
   }
-  if (command.has_drop_cut()) cuts_.erase(command.drop_cut().cut());
+  if (command.has_drop_cut()) checkpointer_.erase(command.drop_cut().cut());
   if (command.has_delete_checkpoint()) {
     std::erase_if(disk_, [&](const auto& entry) {
       return entry.first.first == command.delete_checkpoint().checkpoint();
@@ -232,26 +232,26 @@ double SimulatedPs::RateOf(int64_t batch) const {
   return rate;
 }
 
-void SimulatedPs::Settle(Block* block, int64_t batch) {
-  block->settled.insert(batch);
+void SimulatedPs::MarkApplied(Block* block, int64_t batch) {
+  block->applied.insert(batch);
   block->rates[batch] = RateOf(batch);
   ++block->value;
 }
 
-bool SimulatedPs::IsSettled(uint32_t block, int64_t batch) const {
+bool SimulatedPs::IsApplied(uint32_t block, int64_t batch) const {
   const auto found = blocks_.find(block);
-  return found != blocks_.end() && found->second.settled.contains(batch);
+  return found != blocks_.end() && found->second.applied.contains(batch);
 }
 
 bool SimulatedPs::Push(uint64_t job, uint64_t generation, uint32_t id, int64_t batch) {
   if (!HasJob(job, generation)) return false;
   Block& block = blocks_.at(id);
-  if (block.settled.contains(batch)) {
+  if (block.applied.contains(batch)) {
     ++duplicates_;
     return true;
   }
   if (!plan_.synchronous()) {
-    Settle(&block, batch);
+    MarkApplied(&block, batch);
     return true;
   }
   block.buffered.insert(batch);
@@ -260,7 +260,7 @@ bool SimulatedPs::Push(uint64_t job, uint64_t generation, uint32_t id, int64_t b
   EXPECT_GE(*block.buffered.begin(), first);
   EXPECT_LT(*block.buffered.rbegin(), end);
   if (static_cast<int64_t>(block.buffered.size()) < end - first) return true;
-  for (int64_t other = first; other < end; ++other) Settle(&block, other);
+  for (int64_t other = first; other < end; ++other) MarkApplied(&block, other);
   block.buffered.clear();
   return true;
 }

@@ -19,7 +19,7 @@ class SimulatedPs {
   using Cluster = std::vector<SimulatedPs*>;
 
   struct Block {
-    std::set<int64_t> settled;
+    std::set<int64_t> applied;
     int64_t value = 0;
     // Synchronous: the batches that are buffered until their update is complete.
     std::set<int64_t> buffered;
@@ -47,13 +47,13 @@ class SimulatedPs {
 
   // Applies a push. False: another generation, or nothing restored yet.
   bool Push(uint64_t job, uint64_t generation, uint32_t block, int64_t batch);
-  bool IsSettled(uint32_t block, int64_t batch) const;
+  bool IsApplied(uint32_t block, int64_t batch) const;
   bool HasJob(uint64_t job, uint64_t generation) const;
   // The learning rate known for a batch; 0: the job's own.
   double RateOf(int64_t batch) const;
 
   const Blocks& blocks() const { return blocks_; }
-  const std::map<uint64_t, Blocks>& cuts() const { return cuts_; }
+  const std::map<uint64_t, Blocks>& cuts() const { return checkpointer_; }
   Disk& disk() { return disk_; }
   uint64_t duplicates() const { return duplicates_; }
 
@@ -62,7 +62,7 @@ class SimulatedPs {
   // nullptr if none of the named holders has it.
   const Blocks* FindPart(const proto::Restore& restore, uint32_t part) const;
   proto::LedgerReply Ledger() const;
-  void Settle(Block* block, int64_t batch);
+  void MarkApplied(Block* block, int64_t batch);
 
   const uint32_t index_;
   const Cluster& cluster_;
@@ -72,7 +72,7 @@ class SimulatedPs {
   uint64_t duplicates_ = 0;
   std::vector<proto::RateChange> rates_;
   Blocks blocks_;
-  std::map<uint64_t, Blocks> cuts_;
+  std::map<uint64_t, Blocks> checkpointer_;
   Disk disk_;
   bool disk_hangs_ = false;
   std::vector<proto::Persist> unwritten_;

@@ -20,7 +20,7 @@ void SimulatedWorker::Restart(uint64_t instance_id) {
 void SimulatedWorker::Forget() {
   waiting_.clear();
   batch_.reset();
-  unsettled_.clear();
+  unapplied_.clear();
   validation_.clear();
   holds_.clear();
   report_.Clear();
@@ -42,7 +42,7 @@ proto::Join SimulatedWorker::MakeJoin() const {
   join.set_job_id(job_->plan().job_id());
   join.set_generation(job_->generation());
   std::set<int64_t> holding = waiting_;
-  holding.insert(unsettled_.begin(), unsettled_.end());
+  holding.insert(unapplied_.begin(), unapplied_.end());
   if (batch_.has_value()) holding.insert(*batch_);
   for (const int64_t batch : holding) {
     proto::Split* split = join.add_holding();
@@ -96,12 +96,12 @@ void SimulatedWorker::Handle(const proto::Command& command) {
   }
 }
 
-bool SimulatedWorker::IsSettled(int64_t batch) const {
+bool SimulatedWorker::IsApplied(int64_t batch) const {
   const proto::PartitionMap& partition = job_->plan().partition();
   for (int block = 0; block < partition.blocks_size(); ++block) {
     const SimulatedPs* ps = ps_[partition.blocks(block).ps()];
     if (!ps->HasJob(job_->plan().job_id(), job_->generation())) return false;
-    if (!ps->IsSettled(block, batch)) return false;
+    if (!ps->IsApplied(block, batch)) return false;
   }
   return true;
 }
@@ -118,7 +118,7 @@ bool SimulatedWorker::MayStart(int64_t batch) const {
     return true;
   }
   for (int64_t other = std::max<int64_t>(0, below - 70); other < below; ++other) {
-    if (!IsSettled(other)) return false;
+    if (!IsApplied(other)) return false;
   }
   return true;
 }
@@ -129,7 +129,7 @@ void SimulatedWorker::Push() {
   const bool taken = ps->Push(job_->plan().job_id(), job_->generation(), pushed_, *batch_);
   if (!taken) return;  // The ps is away or has another generation: try again.
   if (++pushed_ < partition.blocks_size()) return;
-  unsettled_.insert(*batch_);
+  unapplied_.insert(*batch_);
   batch_.reset();
 }
 
@@ -155,12 +155,12 @@ void SimulatedWorker::Evaluate() {
 
 void SimulatedWorker::Report(bool urgent, std::vector<proto::TaskMessage>* messages) {
   const int64_t on_hand =
-      static_cast<int64_t>(waiting_.size() + unsettled_.size()) + (batch_.has_value() ? 1 : 0);
+      static_cast<int64_t>(waiting_.size() + unapplied_.size()) + (batch_.has_value() ? 1 : 0);
   if (!urgent && ++steps_since_report_ < kReportPeriod) return;
   steps_since_report_ = 0;
   report_.set_job_id(job_->plan().job_id());
   report_.set_generation(job_->generation());
-  const auto pushed = static_cast<int64_t>(unsettled_.size());
+  const auto pushed = static_cast<int64_t>(unapplied_.size());
   report_.set_queued(on_hand);
   report_.set_pushed(pushed);
   report_.set_wanted(std::max<int64_t>(0, kWanted - (on_hand - pushed)));
@@ -185,9 +185,9 @@ void SimulatedWorker::Step(bool connected, std::vector<proto::TaskMessage>* mess
     }
     // Updates are applied whole and in order: if the lowest batch is not applied, none is.
     const bool none =
-        job_->plan().synchronous() && !unsettled_.empty() && !IsSettled(*unsettled_.begin());
-    std::erase_if(unsettled_, [&](int64_t batch) {
-      if (none || !IsSettled(batch)) return false;
+        job_->plan().synchronous() && !unapplied_.empty() && !IsApplied(*unapplied_.begin());
+    std::erase_if(unapplied_, [&](int64_t batch) {
+      if (none || !IsApplied(batch)) return false;
       proto::BatchRecord* record = report_.add_batches();
       record->set_batch(batch);
       record->set_examples(10);
@@ -202,7 +202,7 @@ void SimulatedWorker::Step(bool connected, std::vector<proto::TaskMessage>* mess
   if (!connected) return;
   for (; !answers_.empty(); answers_.pop_front()) messages->push_back(answers_.front());
   if (!job_.has_value()) return;
-  const bool at_rest = !batch_.has_value() && unsettled_.empty();
+  const bool at_rest = !batch_.has_value() && unapplied_.empty();
   Report(at_rest && !holds_.empty(), messages);
   for (; at_rest && !holds_.empty(); holds_.pop_front()) {
     *messages->emplace_back().mutable_held() = holds_.front();

@@ -34,7 +34,7 @@ class SimulatedWorker {
 
  private:
   bool MayStart(int64_t batch) const;
-  bool IsSettled(int64_t batch) const;
+  bool IsApplied(int64_t batch) const;
   void Push();
   void Report(bool urgent, std::vector<proto::TaskMessage>* messages);
   void Evaluate();
@@ -50,7 +50,7 @@ class SimulatedWorker {
   std::set<int64_t> waiting_;
   std::optional<int64_t> batch_;  // Being pushed.
   int pushed_ = 0;                // The number of its blocks pushed so far.
-  std::set<int64_t> unsettled_;   // Pushed to all blocks, not applied yet.
+  std::set<int64_t> unapplied_;   // Pushed to all blocks, not applied yet.
   int64_t blocked_on_ = -1;
   std::deque<proto::Held> holds_;
   uint64_t cut_ = 0;

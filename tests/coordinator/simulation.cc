@@ -9,7 +9,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "common/check.h"
-#include "coordinator/training/settled.h"
+#include "coordinator/training/applied_batches.h"
 #include "storage/job_records.h"
 
 namespace cairn::coordinator {
@@ -289,7 +289,7 @@ void Simulation::CheckGrant(const proto::Grant& grant) {
       if (!ps->HasJob(grant.job_id(), grant.generation())) continue;
       for (const auto& [id, block] : ps->blocks()) {
         for (int64_t batch = 0; batch < epoch * plan->batches_per_epoch(); ++batch) {
-          ASSERT_TRUE(block.settled.contains(batch));
+          ASSERT_TRUE(block.applied.contains(batch));
         }
       }
     }
@@ -306,9 +306,9 @@ void Simulation::CheckManifest(const proto::Manifest& manifest) {
       if (name.first != manifest.checkpoint()) continue;
       for (const auto& [id, block] : blocks) {
         ids.insert(id);
-        ASSERT_EQ(block.value, static_cast<int64_t>(block.settled.size())) << "applied twice";
-        ASSERT_EQ(manifest.settled_batches(), block.value);
-        for (const int64_t batch : block.settled) ASSERT_FALSE(open->Contains(batch));
+        ASSERT_EQ(block.value, static_cast<int64_t>(block.applied.size())) << "applied twice";
+        ASSERT_EQ(manifest.applied_batches(), block.value);
+        for (const int64_t batch : block.applied) ASSERT_FALSE(open->Contains(batch));
         ASSERT_EQ(total - open->size(), block.value) << "a torn cut";
       }
     }
@@ -388,7 +388,7 @@ void Simulation::CheckFinished() {
   for (const SimulatedPs* ps : ps_) {
     for (const auto& [id, block] : ps->blocks()) {
       ASSERT_EQ(block.value, total);
-      ASSERT_EQ(static_cast<int64_t>(block.settled.size()), total);
+      ASSERT_EQ(static_cast<int64_t>(block.applied.size()), total);
       ++blocks;
     }
   }

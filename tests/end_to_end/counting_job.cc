@@ -83,13 +83,13 @@ std::string CountAtCheckpoint(
   const CommandResult taken = cairn({"checkpoint", "count", "--json"});
   if (taken.exit_code != 0) return "no checkpoint: " + taken.errors;
   const std::string id = taken.lines().back().at("checkpoint").dump();
-  int64_t settled = -1;
+  int64_t applied = -1;
   for (const json& line : cairn({"checkpoints", "count", "--json"}).lines()) {
-    if (line.at("checkpoint").dump() == id) settled = line.at("settled_batches");
+    if (line.at("checkpoint").dump() == id) applied = line.at("applied_batches");
   }
   const CommandResult exported = cairn({"export", "count", "--checkpoint", id, "--output", folder});
   if (exported.exit_code != 0) return "no export: " + exported.errors;
-  return CountIsNot(settled, folder, rows);
+  return CountIsNot(applied, folder, rows);
 }
 
 }  // namespace cairn::testing

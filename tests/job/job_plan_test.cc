@@ -83,11 +83,11 @@ TEST(JobPlanTest, AbsurdNumbersOfExamplesAreRefused) {
 
 TEST(JobPlanTest, APlanMadeHereIsValidInAJournal) {
   proto::JobRecord record = Record();
-  EXPECT_TRUE(absl::IsDataLoss(CheckJournalled(record, std::nullopt))) << "no ps";
+  EXPECT_TRUE(absl::IsDataLoss(CheckJournaledRecords(record, std::nullopt))) << "no ps";
   record.mutable_partition()->set_ps_count(2);
-  EXPECT_TRUE(CheckJournalled(record, std::nullopt).ok());
+  EXPECT_TRUE(CheckJournaledRecords(record, std::nullopt).ok());
   const auto plan = MakeJobPlan(record, Inspected(100));
-  EXPECT_TRUE(CheckJournalled(record, *plan).ok());
+  EXPECT_TRUE(CheckJournaledRecords(record, *plan).ok());
 }
 
 TEST(JobPlanTest, APlanThatContradictsItsRecordIsRefusedWithTheNumber) {
@@ -95,15 +95,15 @@ TEST(JobPlanTest, APlanThatContradictsItsRecordIsRefusedWithTheNumber) {
   record.mutable_partition()->set_ps_count(2);
   proto::JobPlan plan = *MakeJobPlan(record, Inspected(100));
   plan.mutable_partition()->set_ps_count(3);
-  EXPECT_TRUE(CheckJournalled(record, plan).ok()) << "its blocks may have moved";
+  EXPECT_TRUE(CheckJournaledRecords(record, plan).ok()) << "its blocks may have moved";
   plan.mutable_partition()->add_blocks();
-  const absl::Status contradiction = CheckJournalled(record, plan);
+  const absl::Status contradiction = CheckJournaledRecords(record, plan);
   EXPECT_TRUE(absl::IsDataLoss(contradiction));
   EXPECT_NE(contradiction.message().find("plan.partition.blocks is 1"), absl::string_view::npos)
       << contradiction;
   plan = *MakeJobPlan(record, Inspected(100));
   plan.set_batches_per_epoch(0);
-  EXPECT_TRUE(absl::IsDataLoss(CheckJournalled(record, plan)));
+  EXPECT_TRUE(absl::IsDataLoss(CheckJournaledRecords(record, plan)));
 }
 
 TEST(JobPlanTest, UpdatesOfSeveralBatchesAreClippedByAllTogether) {

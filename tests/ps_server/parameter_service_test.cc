@@ -112,7 +112,7 @@ class ParameterServiceTest : public ::testing::Test {
 
 TEST_F(ParameterServiceTest, APushAnswersWithValuesIfTheyAreWanted) {
   proto::PushHeader header = PushOf(0, {0});
-  header.add_settled_blocks(1);
+  header.add_applied_blocks(1);
   header.set_want_values(true);
   auto answer = Call(DataMethod::kPush, header, std::vector<float>(24, -1));
   ASSERT_TRUE(answer.ok()) << answer.status();
@@ -169,7 +169,7 @@ TEST_F(ParameterServiceTest, WrongSizesAndNumbersAreRefusedAndChangeNothing) {
   ExpectRefused(Call(DataMethod::kPush, header, std::vector<float>(24)), code,
                 {"129 examples, expected 1 to 128"});
   header = PushOf(0, {});
-  header.add_settled_blocks(0);
+  header.add_applied_blocks(0);
   ExpectRefused(Call(DataMethod::kPush, header, {1}), code, {});
   ExpectRefused(Call(DataMethod::kPush, PushOf(0, std::vector<uint32_t>(1000, 0))), code,
                 {"1000 blocks"});
@@ -246,7 +246,7 @@ class ClippedServiceTest : public ParameterServiceTest {
   }
   absl::StatusOr<Frame> PushSecond() {
     proto::PushHeader header = PushOf(1, {0});
-    header.add_settled_blocks(1);
+    header.add_applied_blocks(1);
     return Call(DataMethod::kPush, header, std::vector<float>(24, -4));
   }
   float ValueOf(uint32_t block) { return test_.store.current()->Capture()[block].values.data()[0]; }
@@ -290,7 +290,7 @@ TEST_F(ClippedServiceTest, ScalesThatMakeNoSenseAreRefusedAndChangeNothing) {
   ExpectRefused(call(ScalesOf(0, {0}, {-1})), code, {"hidden/kernel", "is -1"});
   ExpectRefused(call(ScalesOf(0, {0}, {1}), {1}), code, {});
   proto::PushHeader both = ScalesOf(0, {0}, {1});
-  both.add_settled_blocks(1);
+  both.add_applied_blocks(1);
   ExpectRefused(call(both), code, {"1 gradients"});
   ExpectRefused(call(ScalesOf(2, {0}, {1})), absl::StatusCode::kFailedPrecondition,
                 {"before all of its batches"});

@@ -27,7 +27,7 @@ TEST(ParameterStore, ConcurrentRepeatedPushesAreAppliedOnce) {
         const int64_t batch = (i * 7 + sender * 100) % 400;
         for (const BlockReply& reply : test.Push(batch)) {
           ASSERT_TRUE(reply.status.ok()) << reply.status;
-          duplicates += reply.settled_before;
+          duplicates += reply.applied_before;
         }
       }
     });

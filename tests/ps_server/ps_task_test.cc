@@ -325,7 +325,7 @@ TEST_F(PsTaskTest, ASynchronousPullWaitsOverTheNetworkForTheUpdate) {
   EXPECT_NE(destination, values[0]);
   // Batch 1 is repeated after a push for the next update: it has been applied.
   std::thread next([&] { EXPECT_TRUE(Push(1, 2, 0.5f).ok()); });
-  while (!PullBatch(1, 1, &values)->batch_settled()) {
+  while (!PullBatch(1, 1, &values)->batch_applied()) {
   }
   EXPECT_TRUE(Push(1, 3, 0.5f).ok());
   next.join();

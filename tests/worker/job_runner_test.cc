@@ -39,12 +39,12 @@ TEST_F(JobRunnerTest, ANewGenerationBeginsFromTheValuesOfThePs) {
   const proto::JobPlan plan = CountingPlan({});
   TestCluster cluster(plan);
   const auto runner = Start(plan, true);
-  std::atomic<int> settled = 0;
-  const auto on_settled = [&settled](const proto::BatchRecord&) { ++settled; };
+  std::atomic<int> applied = 0;
+  const auto on_applied = [&applied](const proto::BatchRecord&) { ++applied; };
   for (uint64_t generation : {1, 2, 3}) {
     for (const auto& ps : cluster.ps) ps->Restore(plan, generation);
     ASSERT_TRUE(
-        runner->StartGeneration(StartOf(plan, generation), cluster.client, on_settled).ok());
+        runner->StartGeneration(StartOf(plan, generation), cluster.client, on_applied).ok());
     for (int64_t batch : {0, 1, 2, 3}) {
       ASSERT_TRUE(runner->Train({batch, batch + 1, false}, Never).ok());
     }
@@ -52,7 +52,7 @@ TEST_F(JobRunnerTest, ANewGenerationBeginsFromTheValuesOfThePs) {
   // The fourth batch of the last generation may still be in flight.
   runner->EndGeneration();
   for (float value : cluster.ps[0]->Values()) EXPECT_LE(value, -2);
-  EXPECT_GE(settled, 2);
+  EXPECT_GE(applied, 2);
 }
 
 TEST_F(JobRunnerTest, AProfileHasEveryPhaseAndLayerOfItsStepsAndEndsByItself) {

@@ -48,7 +48,7 @@ class WorkStateTest : public ::testing::Test {
   // A worker that has loaded generation 1.
   void SetUp() override {
     state_.OnCommand(StartJob(1));
-    EXPECT_EQ(state_.NextTask()->kind, Task::Kind::kStartJob);
+    EXPECT_EQ(state_.NextItem()->kind, WorkItem::Kind::kStartJob);
     state_.Ready(kKey);
     Messages();
   }
@@ -59,8 +59,8 @@ class WorkStateTest : public ::testing::Test {
   }
 
   int64_t NextBatch() {
-    const auto task = state_.NextTask();
-    return task && task->kind == Task::Kind::kTrain ? task->batch : -1;
+    const auto task = state_.NextItem();
+    return task && task->kind == WorkItem::Kind::kTrain ? task->batch : -1;
   }
 
   WorkState state_;
@@ -71,7 +71,7 @@ TEST_F(WorkStateTest, ABatchIsReportedWhenItIsAppliedAndNotBefore) {
   state_.OnCommand(Grant(1, 0, 2));
   EXPECT_EQ(NextBatch(), 0);
   for (const auto& message : Messages()) EXPECT_EQ(message.work().batches_size(), 0);
-  state_.Settled(kKey, Record(0));
+  state_.Applied(kKey, Record(0));
   const auto messages = Messages();
   ASSERT_EQ(messages.size(), 1u);
   ASSERT_EQ(messages[0].work().batches_size(), 1);
@@ -84,17 +84,17 @@ TEST_F(WorkStateTest, ANewGenerationVoidsLeasesAndLateAcknowledgements) {
   EXPECT_EQ(NextBatch(), 0);
   state_.OnCommand(StartJob(2));
   EXPECT_FALSE(state_.MayWait(kKey, 0));
-  state_.Settled(kKey, Record(0));
-  EXPECT_EQ(state_.NextTask()->kind, Task::Kind::kStartJob);
-  state_.Settled(kKey, Record(0));
+  state_.Applied(kKey, Record(0));
+  EXPECT_EQ(state_.NextItem()->kind, WorkItem::Kind::kStartJob);
+  state_.Applied(kKey, Record(0));
   state_.Ready({3, 2});
-  EXPECT_FALSE(state_.NextTask().has_value());
+  EXPECT_FALSE(state_.NextItem().has_value());
   const auto messages = Messages();
   ASSERT_EQ(messages.size(), 1u);
   EXPECT_EQ(messages[0].work().generation(), 2u);
   EXPECT_EQ(messages[0].work().batches_size(), 0);
   state_.OnCommand(Grant(1, 5, 5));
-  EXPECT_FALSE(state_.NextTask().has_value());
+  EXPECT_FALSE(state_.NextItem().has_value());
 }
 
 TEST_F(WorkStateTest, TheSameJobAndGenerationAgainChangesNothing) {
@@ -107,9 +107,9 @@ TEST_F(WorkStateTest, HoldReturnsWhatIsNotStartedAndWaitsForTheRest) {
   state_.OnCommand(Grant(1, 0, 10));
   EXPECT_EQ(NextBatch(), 0);
   state_.OnCommand(Hold());
-  EXPECT_FALSE(state_.NextTask().has_value());
+  EXPECT_FALSE(state_.NextItem().has_value());
   for (const auto& message : Messages()) EXPECT_FALSE(message.has_held());
-  state_.Settled(kKey, Record(0));
+  state_.Applied(kKey, Record(0));
   const auto messages = Messages();
   ASSERT_EQ(messages.size(), 2u);
   EXPECT_EQ(messages[0].work().batches_size(), 1);
@@ -125,7 +125,7 @@ TEST_F(WorkStateTest, GrantsAfterAHoldAreGoodAndDoNotDelayItsAnswer) {
   state_.OnCommand(Hold());
   state_.OnCommand(Grant(1, 20, 1));
   EXPECT_EQ(NextBatch(), 20);
-  state_.Settled(kKey, Record(0));
+  state_.Applied(kKey, Record(0));
   EXPECT_TRUE(Messages().back().has_held());
 }
 
@@ -168,9 +168,9 @@ TEST_F(WorkStateTest, TheSameJobIdInAnotherClusterIsAnotherJob) {
   EXPECT_EQ(join.holding_size(), 0);
   state_.OnWelcome(/*keep_leases=*/false, now_);
   state_.OnCommand(StartJob(1));
-  const std::optional<Task> task = state_.NextTask();
+  const std::optional<WorkItem> task = state_.NextItem();
   ASSERT_TRUE(task.has_value());
-  EXPECT_EQ(task->kind, Task::Kind::kStartJob);
+  EXPECT_EQ(task->kind, WorkItem::Kind::kStartJob);
 }
 
 TEST_F(WorkStateTest, TrainingAndEvaluationTakeTurns) {
@@ -181,18 +181,18 @@ TEST_F(WorkStateTest, TrainingAndEvaluationTakeTurns) {
   split->set_stride(1);
   split->set_count(2);
   state_.OnCommand(command);
-  std::vector<std::pair<Task::Kind, int64_t>> tasks;
-  while (const auto task = state_.NextTask()) tasks.push_back({task->kind, task->batch});
-  EXPECT_EQ(tasks, (std::vector<std::pair<Task::Kind, int64_t>>{{Task::Kind::kEvaluate, 10},
-                                                                {Task::Kind::kTrain, 0},
-                                                                {Task::Kind::kEvaluate, 11},
-                                                                {Task::Kind::kTrain, 1}}));
+  std::vector<std::pair<WorkItem::Kind, int64_t>> tasks;
+  while (const auto task = state_.NextItem()) tasks.push_back({task->kind, task->batch});
+  EXPECT_EQ(tasks, (std::vector<std::pair<WorkItem::Kind, int64_t>>{{WorkItem::Kind::kEvaluate, 10},
+                                                                    {WorkItem::Kind::kTrain, 0},
+                                                                    {WorkItem::Kind::kEvaluate, 11},
+                                                                    {WorkItem::Kind::kTrain, 1}}));
 }
 
 TEST_F(WorkStateTest, AFailureIsReportedOnEveryStreamUntilTheJobIsStopped) {
   state_.OnCommand(Grant(1, 0, 2));
   state_.Failed(kKey, "no such file");
-  EXPECT_FALSE(state_.NextTask().has_value());
+  EXPECT_FALSE(state_.NextItem().has_value());
   auto messages = Messages();
   ASSERT_EQ(messages.size(), 1u);
   EXPECT_EQ(messages[0].failure().error(), "no such file");
@@ -202,7 +202,7 @@ TEST_F(WorkStateTest, AFailureIsReportedOnEveryStreamUntilTheJobIsStopped) {
   proto::Command stop;
   stop.mutable_stop_job()->set_job_id(3);
   state_.OnCommand(stop);
-  EXPECT_EQ(state_.NextTask()->kind, Task::Kind::kDropJob);
+  EXPECT_EQ(state_.NextItem()->kind, WorkItem::Kind::kDropJob);
   state_.OnWelcome(false, now_);
   EXPECT_TRUE(Messages().empty());
 }
@@ -214,7 +214,7 @@ TEST_F(WorkStateTest, AGenerationThatThePsGaveUpWaitsForStartJob) {
   EXPECT_EQ(NextBatch(), -1);
   EXPECT_TRUE(Messages().empty());
   state_.OnCommand(StartJob(1));
-  EXPECT_EQ(state_.NextTask()->kind, Task::Kind::kStartJob);
+  EXPECT_EQ(state_.NextItem()->kind, WorkItem::Kind::kStartJob);
 }
 
 TEST_F(WorkStateTest, GrantsBeyondTheJobAreNotTaken) {
@@ -230,11 +230,11 @@ TEST(WorkStateProfileTest, AProfileIsATaskAndItsReportAnAnswer) {
   command.mutable_profile()->set_profile(3);
   command.mutable_profile()->set_steps(10);
   state.OnCommand(command);
-  const auto task = state.NextTask();
+  const auto task = state.NextItem();
   ASSERT_TRUE(task.has_value());
-  EXPECT_EQ(task->kind, Task::Kind::kProfile);
+  EXPECT_EQ(task->kind, WorkItem::Kind::kProfile);
   EXPECT_EQ(task->profile->steps(), 10);
-  EXPECT_FALSE(state.NextTask().has_value());
+  EXPECT_FALSE(state.NextItem().has_value());
   proto::ProfileReport report;
   report.set_profile(3);
   state.Profiled(report);
@@ -244,7 +244,7 @@ TEST(WorkStateProfileTest, AProfileIsATaskAndItsReportAnAnswer) {
   // Requests of the old stream are not answered on the next one.
   state.OnCommand(command);
   state.OnDisconnected();
-  EXPECT_FALSE(state.NextTask().has_value());
+  EXPECT_FALSE(state.NextItem().has_value());
 }
 
 }  // namespace

@@ -208,8 +208,7 @@ absl::Status Array::CheckUnchanged() const {
   return absl::OkStatus();
 }
 
-absl::Status CheckRowsHoldSomething(const FileBytes& file, int64_t rows,
-                                    const Array::Layout& layout) {
+absl::Status CheckRowsNotEmpty(const FileBytes& file, int64_t rows, const Array::Layout& layout) {
   nn::Shape shape = layout.row_shape;
   if (std::find(shape.begin(), shape.end(), 0) == shape.end()) return absl::OkStatus();
   shape.insert(shape.begin(), rows);

@@ -110,8 +110,7 @@ class Array {
 
 // InvalidArgument, naming the file, if rows have no elements. The header of a small file could
 // declare any number of such rows, and reading them would not end.
-absl::Status CheckRowsHoldSomething(const FileBytes& file, int64_t rows,
-                                    const Array::Layout& layout);
+absl::Status CheckRowsNotEmpty(const FileBytes& file, int64_t rows, const Array::Layout& layout);
 
 }  // namespace cairn::worker
 

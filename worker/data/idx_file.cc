@@ -104,7 +104,7 @@ absl::StatusOr<Array> ReadIdxFile(std::shared_ptr<const FileBytes> file) {
   layout.offset = kMagicBytes + sizes.size();
   layout.big_endian = true;
   CAIRN_RETURN_IF_ERROR(CheckSize(*file, *type, shape, layout.offset));
-  CAIRN_RETURN_IF_ERROR(CheckRowsHoldSomething(*file, shape[0], layout));
+  CAIRN_RETURN_IF_ERROR(CheckRowsNotEmpty(*file, shape[0], layout));
   return Array(std::move(file), shape[0], layout);
 }
 

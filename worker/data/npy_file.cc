@@ -47,7 +47,7 @@ absl::StatusOr<Array> ReadNpyFile(std::shared_ptr<const FileBytes> file) {
   layout.row_shape.assign(header->shape.begin() + 1, header->shape.end());
   layout.offset = header->data_offset;
   layout.big_endian = header->big_endian;
-  CAIRN_RETURN_IF_ERROR(CheckRowsHoldSomething(*file, header->shape[0], layout));
+  CAIRN_RETURN_IF_ERROR(CheckRowsNotEmpty(*file, header->shape[0], layout));
   return Array(std::move(file), header->shape[0], layout);
 }
 

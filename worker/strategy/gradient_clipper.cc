@@ -9,7 +9,7 @@ bool GradientClipper::IsGradient(int variable) const {
 }
 
 float GradientClipper::ScaleOf(int variable) const {
-  CAIRN_CHECK(!needs_all());
+  CAIRN_CHECK(!needs_all_gradients());
   return ScalesOf(absl::MakeConstSpan(&variable, 1)).front();
 }
 

@@ -23,9 +23,10 @@ class GradientClipper {
   // False: every factor is 1.
   bool scales() const { return clip_.needs_norm(); }
   // Whether the norm covers all gradients, so that none may be sent before the last is complete.
-  bool needs_all() const { return clip_.kind() == nn::GradientClip::Kind::kGlobalNorm; }
+  bool needs_all_gradients() const { return clip_.kind() == nn::GradientClip::Kind::kGlobalNorm; }
 
-  // The factor for the gradient of `variable`, which must be complete. Requires !needs_all().
+  // The factor for the gradient of `variable`, which must be complete. Requires
+  // !needs_all_gradients().
   float ScaleOf(int variable) const;
   // The factors for the gradients of these variables.
   std::vector<float> ScalesOf(absl::Span<const int> variables) const;

@@ -126,7 +126,7 @@ void GradientPusher::End(const proto::BatchRecord& record) {
     if (added_[variable]) continue;
     for (uint32_t id : table_->blocks_of(variable)) {
       const BlockTable::Block& block = table_->block(id);
-      if (block.pushed) pending_[block.ps].header.add_settled_blocks(id);
+      if (block.pushed) pending_[block.ps].header.add_applied_blocks(id);
     }
   }
   for (int ps = 0; ps < table_->ps_count(); ++ps) Flush(ps);
@@ -143,7 +143,7 @@ void GradientPusher::End(const proto::BatchRecord& record) {
 
 void GradientPusher::Flush(int ps) {
   auto [header, pieces, bytes] = std::exchange(pending_[ps], Pending());
-  if (header.blocks_size() == 0 && header.settled_blocks_size() == 0) return;
+  if (header.blocks_size() == 0 && header.applied_blocks_size() == 0) return;
   header.set_examples(step_->examples);
   header.set_answer_when_buffered(step_->answer_when_buffered);
   Send(ps, step_, std::move(header), std::move(pieces));
@@ -163,8 +163,8 @@ void GradientPusher::Send(int ps, const std::shared_ptr<StepState>& step, proto:
   asked.ps = ps;
   asked.versions = header.blocks_size();
   asked.blocks.assign(header.blocks().begin(), header.blocks().end());
-  asked.blocks.insert(asked.blocks.end(), header.settled_blocks().begin(),
-                      header.settled_blocks().end());
+  asked.blocks.insert(asked.blocks.end(), header.applied_blocks().begin(),
+                      header.applied_blocks().end());
   {
     MutexLock lock(&mutex_);
     ++calls_;
@@ -186,7 +186,7 @@ GradientPusher::Stage GradientPusher::NextStage(const StepState& step) const {
   // No reply is outstanding and none was "buffered": the update is reduced on every ps. The update
   // may be applied already, with the scales of another worker.
   const bool has_scales = step.stage == Stage::kGradients || step.stage == Stage::kUpdate;
-  if (has_scales && options_.norms != nullptr && !step.sums.settled) return Stage::kScales;
+  if (has_scales && options_.norms != nullptr && !step.sums.applied) return Stage::kScales;
   return Stage::kDone;
 }
 
@@ -211,7 +211,7 @@ void GradientPusher::FinishRequest(const std::shared_ptr<StepState>& step) {
       changed_.NotifyAll();
     }
     // Without the lock: the callback takes the worker's.
-    if (!failed) options_.on_settled(step->record);
+    if (!failed) options_.on_applied(step->record);
     return;
   }
   bool closing;
@@ -229,9 +229,9 @@ void GradientPusher::SendUpdateRequests(const std::shared_ptr<StepState>& step) 
     proto::PushHeader header;
     header.set_examples(step->examples);
     header.set_already_buffered(true);
-    const auto settled = asked.blocks.begin() + asked.versions;
-    header.mutable_blocks()->Add(asked.blocks.begin(), settled);
-    header.mutable_settled_blocks()->Add(settled, asked.blocks.end());
+    const auto applied = asked.blocks.begin() + asked.versions;
+    header.mutable_blocks()->Add(asked.blocks.begin(), applied);
+    header.mutable_applied_blocks()->Add(applied, asked.blocks.end());
     Send(asked.ps, step, std::move(header), {});
   }
 }

@@ -60,7 +60,7 @@ class GradientPusher {
     // and apply it when one of its workers has sent the scales. Must outlive the pusher. Null: the
     // ps apply an update when it is complete.
     const UpdateNorms* norms = nullptr;
-    Strategy::OnSettled on_settled;
+    Strategy::OnApplied on_applied;
   };
 
   // `client` and `table` must outlive the pusher.

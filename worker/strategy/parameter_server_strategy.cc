@@ -28,7 +28,7 @@ ParameterServerStrategy::ParameterServerStrategy(const proto::JobPlan& plan, uin
                                                  BlockTable table, const nn::GradientClip& clip,
                                                  const nn::Model& model, nn::Executor* executor,
                                                  cluster::PsClient* client, int64_t gradient_memory,
-                                                 OnSettled on_settled)
+                                                 OnApplied on_applied)
     : mode_(plan.synchronous()  ? Mode::kSynchronous
             : plan.window() < 0 ? Mode::kAsynchronous
                                 : Mode::kStale),
@@ -49,7 +49,7 @@ ParameterServerStrategy::ParameterServerStrategy(const proto::JobPlan& plan, uin
                .gradient_memory = gradient_memory,
                .destination = DestinationOfReplies(),
                .norms = norms_.has_value() ? &*norms_ : nullptr,
-               .on_settled = std::move(on_settled)}) {}
+               .on_applied = std::move(on_applied)}) {}
 
 GradientPusher::Destination ParameterServerStrategy::DestinationOfReplies() {
   // In the other modes the next step pulls anyway, once the ps allow it.
@@ -59,7 +59,7 @@ GradientPusher::Destination ParameterServerStrategy::DestinationOfReplies() {
 
 absl::StatusOr<std::unique_ptr<ParameterServerStrategy>> ParameterServerStrategy::Create(
     const proto::JobPlan& plan, uint64_t generation, const nn::Model& model, nn::Executor* executor,
-    cluster::PsClient* client, int64_t gradient_memory, OnSettled on_settled) {
+    cluster::PsClient* client, int64_t gradient_memory, OnApplied on_applied) {
   CAIRN_ASSIGN_OR_RETURN(BlockTable table, BlockTable::Create(plan.partition(), model));
   if (table.ps_count() > client->ps_count()) {
     return absl::InvalidArgumentError(absl::StrCat("the job lives on ", table.ps_count(),
@@ -72,7 +72,7 @@ absl::StatusOr<std::unique_ptr<ParameterServerStrategy>> ParameterServerStrategy
                          nn::GradientClip::Create(plan.job().optimizer()));
   return std::unique_ptr<ParameterServerStrategy>(
       new ParameterServerStrategy(plan, generation, std::move(table), clip, model, executor, client,
-                                  gradient_memory, std::move(on_settled)));
+                                  gradient_memory, std::move(on_applied)));
 }
 
 int64_t ParameterServerStrategy::UpdateOf(int64_t batch) const {
@@ -96,14 +96,14 @@ absl::StatusOr<Strategy::Ready> ParameterServerStrategy::BeginStep(
     if (!ready) return Ready::kAbandoned;
   }
   const ScopedSpan span(step.recorder, kPullPhase);
-  CAIRN_ASSIGN_OR_RETURN(const Ready ready, MakeFresh(step, should_abandon));
+  CAIRN_ASSIGN_OR_RETURN(const Ready ready, RefreshValues(step, should_abandon));
   if (ready != Ready::kYes) return ready;
   held_.clear();
   pusher_.Begin(step.batch, step.examples);
   return ready;
 }
 
-absl::StatusOr<Strategy::Ready> ParameterServerStrategy::MakeFresh(
+absl::StatusOr<Strategy::Ready> ParameterServerStrategy::RefreshValues(
     const Step& step, absl::FunctionRef<bool()> should_abandon) {
   switch (mode_) {
     // The replies to the previous step's pushes brought its values, which are fresh enough unless
@@ -136,7 +136,7 @@ absl::StatusOr<Strategy::Ready> ParameterServerStrategy::Pull(
       puller_.Pull(
           header, requests, [this](uint32_t block) { return ValuesOf(block); }, should_abandon));
   if (outcome == ValuePuller::Outcome::kAbandoned) return Ready::kAbandoned;
-  if (outcome == ValuePuller::Outcome::kSettled) return Ready::kSettled;
+  if (outcome == ValuePuller::Outcome::kApplied) return Ready::kApplied;
   has_frozen_ = true;
   has_values_ = true;
   update_ = UpdateOf(batch);
@@ -149,7 +149,7 @@ absl::Span<float> ParameterServerStrategy::ValuesOf(uint32_t id) {
 }
 
 void ParameterServerStrategy::OnGradient(int variable) {
-  if (clipper_.needs_all()) {
+  if (clipper_.needs_all_gradients()) {
     held_.push_back(variable);
   } else {
     pusher_.Add(variable, executor_->gradient(variable), clipper_.ScaleOf(variable));

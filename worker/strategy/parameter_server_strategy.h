@@ -45,7 +45,7 @@ class ParameterServerStrategy final : public Strategy {
   static absl::StatusOr<std::unique_ptr<ParameterServerStrategy>> Create(
       const proto::JobPlan& plan, uint64_t generation, const nn::Model& model,
       nn::Executor* executor, cluster::PsClient* client, int64_t gradient_memory,
-      OnSettled on_settled);
+      OnApplied on_applied);
 
   absl::StatusOr<Ready> BeginStep(const Step& step,
                                   absl::FunctionRef<bool()> should_abandon) override;
@@ -59,8 +59,8 @@ class ParameterServerStrategy final : public Strategy {
   ParameterServerStrategy(const proto::JobPlan& plan, uint64_t generation, BlockTable table,
                           const nn::GradientClip& clip, const nn::Model& model,
                           nn::Executor* executor, cluster::PsClient* client,
-                          int64_t gradient_memory, OnSettled on_settled);
-  absl::StatusOr<Ready> MakeFresh(const Step& step, absl::FunctionRef<bool()> should_abandon);
+                          int64_t gradient_memory, OnApplied on_applied);
+  absl::StatusOr<Ready> RefreshValues(const Step& step, absl::FunctionRef<bool()> should_abandon);
   absl::StatusOr<Ready> Pull(int64_t batch, absl::FunctionRef<bool()> should_abandon);
   absl::Span<float> ValuesOf(uint32_t block);
   GradientPusher::Destination DestinationOfReplies();

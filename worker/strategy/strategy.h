@@ -35,12 +35,12 @@ class Strategy {
   enum class Ready {
     kYes,
     kAbandoned,  // should_abandon returned true; the step has not begun.
-    kSettled,    // Another worker's gradients of the batch are applied; the step has not begun.
+    kApplied,    // Another worker's gradients of the batch are applied; the step has not begun.
   };
 
   // Called when a batch is applied: every ps has applied its gradients. Called at most once for
   // each step that ended, on any thread, possibly before EndStep returns. Must not block.
-  using OnSettled = std::function<void(const proto::BatchRecord&)>;
+  using OnApplied = std::function<void(const proto::BatchRecord&)>;
 
   virtual ~Strategy() = default;
 
@@ -52,7 +52,7 @@ class Strategy {
   // The executor's gradient of this variable is complete. It does not change until EndStep.
   virtual void OnGradient(int variable) = 0;
 
-  // Ends the step. OnSettled is called with `record` once the batch is applied, now or later.
+  // Ends the step. OnApplied is called with `record` once the batch is applied, now or later.
   virtual absl::Status EndStep(const proto::BatchRecord& record) = 0;
 
   // Makes a BeginStep that waits call should_abandon. Callable from any thread.

@@ -8,8 +8,8 @@ namespace cairn::worker {
 absl::Status UpdateNorms::Add(absl::Span<const uint32_t> blocks,
                               const proto::PushReplyHeader& reply, Sums* sums) const {
   // The ps has discarded the reduced gradients, so it has no sums for them.
-  if (reply.update_settled()) {
-    sums->settled = true;
+  if (reply.update_applied()) {
+    sums->applied = true;
     return absl::OkStatus();
   }
   if (static_cast<size_t>(reply.sums_size()) != blocks.size()) {

@@ -28,7 +28,7 @@ class UpdateNorms {
   struct Sums {
     std::vector<nn::SquareSum> of_variables;
     // The update is applied already: the sums are incomplete and no scales are needed.
-    bool settled = false;
+    bool applied = false;
   };
 
   // `model` and `table` must outlive the object.

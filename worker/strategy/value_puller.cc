@@ -18,7 +18,7 @@ absl::StatusOr<ValuePuller::Outcome> ValuePuller::Pull(
   {
     MutexLock lock(&mutex_);
     outstanding_ = static_cast<int>(requests.size());
-    settled_ = false;
+    applied_ = false;
     error_ = absl::OkStatus();
   }
   for (const BlockTable::Request& request : requests) Send(header, request, destination);
@@ -35,7 +35,7 @@ absl::StatusOr<ValuePuller::Outcome> ValuePuller::Pull(
   }
   // In this order: requests that were cancelled because the outcome was known report errors too.
   MutexLock lock(&mutex_);
-  if (settled_) return Outcome::kSettled;
+  if (applied_) return Outcome::kApplied;
   if (abandoned) return Outcome::kAbandoned;
   if (!error_.ok()) return error_;
   return Outcome::kValues;
@@ -60,8 +60,8 @@ void ValuePuller::Send(const proto::PullHeader& header, const BlockTable::Reques
 void ValuePuller::OnReply(const BlockTable::Request& request,
                           absl::StatusOr<proto::PullReplyHeader> reply) {
   MutexLock lock(&mutex_);
-  if (reply.ok() && reply->batch_settled()) {
-    settled_ = true;
+  if (reply.ok() && reply->batch_applied()) {
+    applied_ = true;
   } else if (reply.ok() && reply->versions_size() != static_cast<int>(request.blocks.size())) {
     error_ = absl::InternalError(absl::StrCat("ps ", request.ps, " answered a pull of ",
                                               request.blocks.size(), " blocks with ",
@@ -75,7 +75,7 @@ void ValuePuller::OnReply(const BlockTable::Request& request,
 
 bool ValuePuller::CanStop() {
   MutexLock lock(&mutex_);
-  return settled_ || !error_.ok();
+  return applied_ || !error_.ok();
 }
 
 bool ValuePuller::WaitForReplies() {
@@ -85,7 +85,7 @@ bool ValuePuller::WaitForReplies() {
     const auto left = until - std::chrono::steady_clock::now();
     if (left.count() <= 0) return false;
     changed_.WaitFor(&mutex_, left);
-    if (settled_ || !error_.ok()) break;
+    if (applied_ || !error_.ok()) break;
   }
   woken_ = false;
   return outstanding_ == 0;

@@ -18,7 +18,7 @@ namespace cairn::worker {
 // Pulls values from all parameter servers in parallel. One Pull at a time; Wake from any thread.
 class ValuePuller {
  public:
-  enum class Outcome { kValues, kAbandoned, kSettled };
+  enum class Outcome { kValues, kAbandoned, kApplied };
   using Destination = absl::FunctionRef<absl::Span<float>(uint32_t block)>;
 
   // `group` is cancelled when a pull is abandoned, so no other object may use it. `client` and
@@ -55,7 +55,7 @@ class ValuePuller {
   ConditionVariable changed_;
   int outstanding_ ABSL_GUARDED_BY(mutex_) = 0;
   bool woken_ ABSL_GUARDED_BY(mutex_) = false;
-  bool settled_ ABSL_GUARDED_BY(mutex_) = false;
+  bool applied_ ABSL_GUARDED_BY(mutex_) = false;
   absl::Status error_ ABSL_GUARDED_BY(mutex_);
 };
 

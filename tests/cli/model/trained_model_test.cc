@@ -59,7 +59,7 @@ FakeSource ThreeEpochs() {
   for (const int64_t batches : {10, 20, 25, 30}) {
     proto::Manifest* manifest = source.checkpoints.add_manifests();
     manifest->set_checkpoint(source.checkpoints.manifests_size());
-    manifest->set_settled_batches(batches);
+    manifest->set_applied_batches(batches);
     manifest->mutable_ledger()->set_low_water(batches);
   }
   return source;

@@ -11,13 +11,13 @@ using Indices = std::vector<uint32_t>;
 
 TEST(RestorationTest, EverybodyIsToldOnce) {
   Restoration restoration(2);
-  EXPECT_EQ(restoration.TakeUntold(), (Indices{0, 1}));
-  EXPECT_EQ(restoration.TakeUntold(), Indices());
+  EXPECT_EQ(restoration.TakePsToRestore(), (Indices{0, 1}));
+  EXPECT_EQ(restoration.TakePsToRestore(), Indices());
 }
 
 TEST(RestorationTest, ItIsCompleteWhenAllHaveAnswered) {
   Restoration restoration(2);
-  restoration.TakeUntold();
+  restoration.TakePsToRestore();
   restoration.Reply(0, proto::RestoreReply());
   EXPECT_FALSE(restoration.complete());
   proto::RestoreReply reply;
@@ -29,20 +29,20 @@ TEST(RestorationTest, ItIsCompleteWhenAllHaveAnswered) {
 
 TEST(RestorationTest, ABrokenStreamMeansTellingAgainButAnswersHold) {
   Restoration restoration(2);
-  restoration.TakeUntold();
+  restoration.TakePsToRestore();
   restoration.Reply(0, proto::RestoreReply());
   restoration.PsAway(0);
   restoration.PsAway(1);
-  EXPECT_EQ(restoration.TakeUntold(), (Indices{1}));
+  EXPECT_EQ(restoration.TakePsToRestore(), (Indices{1}));
 }
 
 TEST(RestorationTest, ANewProcessHasNothing) {
   Restoration restoration(1);
-  restoration.TakeUntold();
+  restoration.TakePsToRestore();
   restoration.Reply(0, proto::RestoreReply());
   restoration.PsLost(0);
   EXPECT_FALSE(restoration.complete());
-  EXPECT_EQ(restoration.TakeUntold(), (Indices{0}));
+  EXPECT_EQ(restoration.TakePsToRestore(), (Indices{0}));
 }
 
 TEST(RestorationTest, AnErrorIsNoAnswer) {

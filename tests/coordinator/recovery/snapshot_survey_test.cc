@@ -24,31 +24,31 @@ void AddHeld(uint64_t checkpoint, const proto::SnapshotPart& part, bool own_disk
 
 TEST(SnapshotSurveyTest, EverybodyIsAskedOnceAndAgainWhenTheAnswerMayBeLostOrOld) {
   SnapshotSurvey survey(3);
-  EXPECT_EQ(survey.TakeUnasked(), (Indices{0, 1, 2}));
-  EXPECT_EQ(survey.TakeUnasked(), Indices());
+  EXPECT_EQ(survey.TakePsToQuery(), (Indices{0, 1, 2}));
+  EXPECT_EQ(survey.TakePsToQuery(), Indices());
   survey.Reply(0, {});
   survey.Reply(1, {});
   EXPECT_FALSE(survey.complete());
   survey.PsAway(1);
   survey.PsAway(2);
-  EXPECT_EQ(survey.TakeUnasked(), Indices{2}) << "the answer of ps 1 holds";
+  EXPECT_EQ(survey.TakePsToQuery(), Indices{2}) << "the answer of ps 1 holds";
   survey.Reply(2, {});
   EXPECT_TRUE(survey.complete());
   survey.PsLost(0);
   EXPECT_FALSE(survey.complete());
-  EXPECT_EQ(survey.TakeUnasked(), Indices{0});
+  EXPECT_EQ(survey.TakePsToQuery(), Indices{0});
   survey.AskAgain();
-  EXPECT_EQ(survey.TakeUnasked(), (Indices{0, 1, 2}));
+  EXPECT_EQ(survey.TakePsToQuery(), (Indices{0, 1, 2}));
 }
 
 TEST(SnapshotSurveyTest, AnAnswerToAnOlderQuestionIsPassedOver) {
   proto::SnapshotList newer;
   AddHeld(5, Part(0), true, &newer);
   SnapshotSurvey survey(1);
-  survey.AskedAside(0);
-  survey.AskedAside(0);
+  survey.NoteOtherQuery(0);
+  survey.NoteOtherQuery(0);
   survey.AskAgain();
-  EXPECT_EQ(survey.TakeUnasked(), Indices{0});
+  EXPECT_EQ(survey.TakePsToQuery(), Indices{0});
   survey.Reply(0, {});
   survey.Reply(0, {});
   EXPECT_FALSE(survey.complete());
@@ -59,11 +59,11 @@ TEST(SnapshotSurveyTest, AnAnswerToAnOlderQuestionIsPassedOver) {
 
 TEST(SnapshotSurveyTest, OnANewStreamNoOlderAnswerComes) {
   SnapshotSurvey survey(1);
-  survey.AskedAside(0);
+  survey.NoteOtherQuery(0);
   survey.AskAgain();
-  EXPECT_EQ(survey.TakeUnasked(), Indices{0});
+  EXPECT_EQ(survey.TakePsToQuery(), Indices{0});
   survey.PsAway(0);
-  EXPECT_EQ(survey.TakeUnasked(), Indices{0});
+  EXPECT_EQ(survey.TakePsToQuery(), Indices{0});
   survey.Reply(0, {});
   EXPECT_TRUE(survey.complete());
 }

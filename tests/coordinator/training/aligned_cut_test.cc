@@ -35,10 +35,10 @@ TEST(AlignedCutTest, EqualLedgersMakeACut) {
   EXPECT_FALSE(cut.complete());
   cut.Reply(1, Reply(5, 10, 10));
   ASSERT_TRUE(cut.complete());
-  const auto settled = cut.Result(100);
-  ASSERT_TRUE(settled.ok());
-  EXPECT_TRUE(settled->half.empty());
-  EXPECT_EQ(settled->open.front(), 10);
+  const auto applied = cut.Result(100);
+  ASSERT_TRUE(applied.ok());
+  EXPECT_TRUE(applied->half.empty());
+  EXPECT_EQ(applied->open.front(), 10);
 }
 
 TEST(AlignedCutTest, BatchesOnSomeBlocksOnlyAreHalfApplied) {

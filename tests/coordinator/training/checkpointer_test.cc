@@ -2,131 +2,143 @@
 
 #include <gtest/gtest.h>
 
-#include <string>
+#include <vector>
+
+#include "tests/coordinator/training/training_fixture.h"
 
 namespace cairn::coordinator {
 namespace {
 
-proto::HeldCut MakeCut(uint64_t id) {
-  proto::HeldCut cut;
-  cut.set_cut(id);
-  cut.set_settled_batches(40);
-  cut.set_reason("steps");
-  cut.mutable_ledger()->set_low_water(40);
-  return cut;
+class CheckpointerTest : public TrainingFixture {
+ protected:
+  void FailToWriteCut1() {
+    proto::PersistReply reply;
+    reply.set_cut(1);
+    reply.set_generation(1);
+    reply.set_error("no space left on device");
+    training_->OnPersist(0, reply);
+  }
+};
+
+TEST_F(CheckpointerTest, TheNextEpochBeginsWhenAllLedgersHaveTheLastOne) {
+  Start();
+  EXPECT_EQ(Granted(Report(0, {}, 10)), (std::vector<int64_t>{0, 1, 2, 3, 4}));
+  EXPECT_EQ(Granted(Report(1, {}, 10)), (std::vector<int64_t>{5, 6, 7, 8, 9}));
+  Report(0, {0, 1, 2, 3, 4}, 10);
+  const auto commands = Report(1, {5, 6, 7, 8, 9}, 10);
+  ASSERT_NE(Find(commands, proto::Command::kMakeCut), nullptr);
+  EXPECT_TRUE(Granted(commands).empty());
+  AnswerCut(1, BatchRanges(10, 20), BatchRanges(10, 20));
+  const auto next = Advance();
+  EXPECT_NE(Find(next, proto::Command::kPersist), nullptr);
+  EXPECT_FALSE(Granted(next).empty());
+  EXPECT_EQ(run_.epochs_cut(), 1);
 }
 
-proto::PersistReply Reply(uint64_t cut, uint64_t generation, const std::string& error = "") {
-  proto::PersistReply reply;
-  reply.set_cut(cut);
-  reply.set_generation(generation);
-  reply.set_error(error);
-  reply.mutable_part()->set_bytes(100);
-  return reply;
+TEST_F(CheckpointerTest, MissingBatchesAreLeasedAgainAndTheTornCutIsDropped) {
+  Start();
+  Report(0, {}, 10);
+  Report(1, {}, 10);
+  Report(0, {0, 1, 2, 3, 4}, 10);
+  Report(1, {5, 6, 7, 8, 9}, 10);
+  // Batch 4 is applied on one block only, whatever the worker reported.
+  BatchRanges everywhere(10, 20);
+  everywhere.Add(4, 5);
+  AnswerCut(1, everywhere, BatchRanges(10, 20));
+  const auto commands = Advance();
+  ASSERT_NE(Find(commands, proto::Command::kDropCut), nullptr);
+  EXPECT_EQ(Granted(commands), (std::vector<int64_t>{4}));
+  EXPECT_EQ(run_.epochs_cut(), 0);
+  const auto again = Report(0, {4}, 10);
+  ASSERT_NE(Find(again, proto::Command::kMakeCut), nullptr);
+  EXPECT_EQ(Find(again, proto::Command::kMakeCut)->make_cut().cut(), 2u);  // Never reused.
 }
 
-TEST(CheckpointerTest, OneIsDueEverySoManyBatches) {
-  Checkpointer checkpointer({.every_steps = 10}, {}, 5);
-  EXPECT_FALSE(checkpointer.Due(14));
-  EXPECT_TRUE(checkpointer.Due(15));
-  checkpointer.Passed(17);
-  EXPECT_FALSE(checkpointer.Due(26));
-  EXPECT_TRUE(checkpointer.Due(27));
-  EXPECT_FALSE(Checkpointer({}, {}, 0).Due(1000000));
+TEST_F(CheckpointerTest, AnAsynchronousCheckpointHoldsTheWorkersAndGivesTheRestOutAgain) {
+  plan_.mutable_job()->mutable_checkpoint()->set_every_steps(2);
+  Start();
+  Report(0, {}, 10);
+  Report(1, {}, 10);
+  const auto commands = Report(0, {0, 1}, 0);
+  const proto::Command* hold = Find(commands, proto::Command::kHold);
+  ASSERT_NE(hold, nullptr);
+  EXPECT_EQ(Find(commands, proto::Command::kMakeCut), nullptr);
+  // Worker 0 returns what it has not started; worker 1 dies.
+  proto::Held held;
+  held.set_hold_id(hold->hold().hold_id());
+  proto::Split* returned = held.add_returned();
+  returned->set_first(2);
+  returned->set_stride(1);
+  returned->set_count(3);
+  training_->OnHeld(WorkerTask(0), held);
+  EXPECT_EQ(Find(Advance(), proto::Command::kMakeCut), nullptr);
+  training_->RemoveWorker(WorkerTask(1));
+  ASSERT_NE(Find(Advance(), proto::Command::kMakeCut), nullptr);
+  AnswerCut(1, BatchRanges(2, 20), BatchRanges(2, 20));
+  const auto after = Advance();
+  EXPECT_NE(Find(after, proto::Command::kPersist), nullptr);
+  EXPECT_EQ(Granted(after).front(), 2);
+  EXPECT_EQ(run_.held_cut().applied_batches(), 2);
 }
 
-TEST(CheckpointerTest, AManifestNeedsTheAnswersOfAllPs) {
-  Checkpointer checkpointer({.job_id = 6, .ps_count = 2}, {}, 0);
-  checkpointer.Begin(MakeCut(3), 7);
-  checkpointer.Reply(0, Reply(3, 7));
-  EXPECT_FALSE(checkpointer.TakeResult(9).has_value());
-  EXPECT_TRUE(checkpointer.Awaits(1));
-  EXPECT_FALSE(checkpointer.Awaits(0));
-  checkpointer.Reply(1, Reply(3, 6));  // An older generation: ignored.
-  checkpointer.Reply(1, Reply(2, 7));
-  checkpointer.Reply(2, Reply(3, 7));  // There is no such ps.
-  EXPECT_FALSE(checkpointer.TakeResult(9).has_value());
-  checkpointer.Reply(1, Reply(3, 7));
-  const auto result = checkpointer.TakeResult(9);
-  ASSERT_TRUE(result.has_value() && result->ok());
-  EXPECT_EQ((*result)->checkpoint(), 3u);
-  EXPECT_EQ((*result)->settled_batches(), 40);
-  EXPECT_EQ((*result)->parts_size(), 2);
-  EXPECT_EQ((*result)->parts(1).ps(), 1u);
-  ASSERT_EQ(checkpointer.manifests().size(), 1u);
-  EXPECT_EQ(checkpointer.manifests()[0].job_id(), 6u);
-  EXPECT_EQ(checkpointer.manifests()[0].unix_seconds(), 9);
-  EXPECT_FALSE(checkpointer.writing());
+TEST_F(CheckpointerTest, ACheckpointThatFallsDueWhileOneIsWrittenIsSkippedAndCounted) {
+  plan_.mutable_job()->mutable_checkpoint()->set_every_steps(1);
+  Start();
+  training_->RemoveWorker(WorkerTask(1));
+  Report(0, {}, 10);
+  const auto hold = Report(0, {0}, 0);
+  proto::Held held;
+  held.set_hold_id(Find(hold, proto::Command::kHold)->hold().hold_id());
+  training_->OnHeld(WorkerTask(0), held);
+  Advance();
+  AnswerCut(1, BatchRanges(1, 20), BatchRanges(1, 20));
+  Advance();
+  EXPECT_EQ(run_.checkpoints_skipped(), 0);
+  Report(0, {1}, 0);
+  EXPECT_EQ(run_.checkpoints_skipped(), 1);
 }
 
-TEST(CheckpointerTest, OneFailedPartFailsTheCheckpointAndTheOthersStay) {
-  proto::Manifest old;
-  old.set_checkpoint(1);
-  Checkpointer checkpointer({.ps_count = 2}, {old}, 0);
-  checkpointer.Begin(MakeCut(2), 1);
-  checkpointer.Reply(0, Reply(2, 1));
-  checkpointer.Reply(1, Reply(2, 1, "no space left"));
-  const auto result = checkpointer.TakeResult(9);
-  ASSERT_TRUE(result.has_value());
-  EXPECT_NE(result->status().message().find("ps 1"), std::string::npos);
-  EXPECT_NE(result->status().message().find("no space left"), std::string::npos);
-  ASSERT_EQ(checkpointer.manifests().size(), 1u);
-  EXPECT_EQ(checkpointer.manifests()[0].checkpoint(), 1u);
-  EXPECT_FALSE(checkpointer.writing());
+TEST_F(CheckpointerTest, AFailedCheckpointIsCountedAndTrainingGoesOn) {
+  Start();
+  Report(0, {}, 10);
+  Report(1, {}, 10);
+  Report(0, {0, 1, 2, 3, 4}, 10);
+  Report(1, {5, 6, 7, 8, 9}, 10);
+  AnswerCut(1, BatchRanges(10, 20), BatchRanges(10, 20));
+  Advance();
+  FailToWriteCut1();
+  const auto commands = Advance();
+  EXPECT_NE(Find(commands, proto::Command::kDeleteCheckpoint), nullptr);
+  EXPECT_NE(Find(commands, proto::Command::kDropCut), nullptr);
+  EXPECT_EQ(run_.checkpoints_failed(), 1);
+  EXPECT_NE(run_.checkpoint_error().find("no space left"), std::string::npos);
+  EXPECT_TRUE(training_->manifests().empty());
 }
 
-TEST(CheckpointerTest, OnlyTheNewestAreKept) {
-  std::vector<proto::Manifest> manifests(4);
-  for (int i = 0; i < 4; ++i) manifests[i].set_checkpoint(i + 1);
-  Checkpointer checkpointer({.keep = 2}, manifests, 0);
-  const auto surplus = checkpointer.TakeSurplus({});
-  ASSERT_EQ(surplus.size(), 2u);
-  EXPECT_EQ(surplus[1].checkpoint(), 2u);
-  EXPECT_EQ(checkpointer.manifests()[0].checkpoint(), 3u);
-  EXPECT_TRUE(checkpointer.TakeSurplus({}).empty());
+// A checkpoint that is due because the last restore moved parts.
+TEST_F(CheckpointerTest, ARenewedCheckpointThatFailsIsNotTriedAgainAtOnce) {
+  run_.set_renew_checkpoint(true);
+  Start();
+  ASSERT_NE(Find(Advance(), proto::Command::kMakeCut), nullptr);
+  AnswerCut(1, BatchRanges(0, 20), BatchRanges(0, 20));
+  ASSERT_NE(Find(Advance(), proto::Command::kPersist), nullptr);
+  FailToWriteCut1();
+  EXPECT_EQ(Find(Advance(), proto::Command::kMakeCut), nullptr);
+  EXPECT_EQ(Find(Advance(absl::Seconds(4)), proto::Command::kMakeCut), nullptr);
+  EXPECT_NE(Find(Advance(absl::Seconds(2)), proto::Command::kMakeCut), nullptr);
 }
 
-TEST(CheckpointerTest, PinnedOnesStayBesideTheNewest) {
-  std::vector<proto::Manifest> manifests(5);
-  for (int i = 0; i < 5; ++i) manifests[i].set_checkpoint(i + 1);
-  Checkpointer checkpointer({.keep = 2}, manifests, 0);
-  const auto surplus = checkpointer.TakeSurplus({2, 5});
-  ASSERT_EQ(surplus.size(), 2u);
-  EXPECT_EQ(surplus[0].checkpoint(), 1u);
-  EXPECT_EQ(surplus[1].checkpoint(), 3u);
-  ASSERT_EQ(checkpointer.manifests().size(), 3u);
-  EXPECT_EQ(checkpointer.manifests()[0].checkpoint(), 2u);
-}
-
-TEST(CheckpointerTest, PassedOverCheckpointsStayUntilANewOneIsMade) {
-  std::vector<proto::Manifest> manifests(4);
-  for (int i = 0; i < 4; ++i) manifests[i].set_checkpoint(i + 1);
-  manifests[1].set_damaged("its disk has rotted");
-  Checkpointer checkpointer({.generation = 2, .base_checkpoint = 3}, manifests, 0);
-  ASSERT_EQ(checkpointer.manifests().size(), 2u);
-  EXPECT_EQ(checkpointer.manifests()[1].checkpoint(), 3u);
-  ASSERT_EQ(checkpointer.all_manifests().size(), 4u);
-  EXPECT_EQ(checkpointer.all_manifests()[1].checkpoint(), 2u);
-  EXPECT_TRUE(checkpointer.TakeSurplus({}).empty());
-  checkpointer.Begin(MakeCut(5), 2);
-  checkpointer.Reply(0, Reply(5, 2));
-  ASSERT_TRUE(checkpointer.TakeResult(9).has_value());
-  const auto surplus = checkpointer.TakeSurplus({});
-  ASSERT_EQ(surplus.size(), 2u);
-  EXPECT_EQ(surplus[0].checkpoint(), 2u);
-  EXPECT_EQ(surplus[1].checkpoint(), 4u);
-  EXPECT_EQ(checkpointer.all_manifests().size(), 3u);
-}
-
-TEST(CheckpointerTest, AManifestThatIsGoneIsNotUpdated) {
-  proto::Manifest old;
-  old.set_checkpoint(1);
-  Checkpointer checkpointer({}, {old}, 0);
-  old.add_parts()->add_copies(1);
-  EXPECT_TRUE(checkpointer.Update(old));
-  EXPECT_EQ(checkpointer.manifests()[0].parts(0).copies(0), 1u);
-  old.set_checkpoint(2);
-  EXPECT_FALSE(checkpointer.Update(old));
+TEST_F(CheckpointerTest, NoEpochWaitsForARenewedCheckpointThatFailed) {
+  run_.set_renew_checkpoint(true);
+  Start();
+  Advance();
+  AnswerCut(1, BatchRanges(0, 20), BatchRanges(0, 20));
+  ASSERT_NE(Find(Advance(), proto::Command::kPersist), nullptr);
+  FailToWriteCut1();
+  Report(0, {}, 10);
+  Report(1, {}, 10);
+  Report(0, {0, 1, 2, 3, 4}, 10);
+  EXPECT_NE(Find(Report(1, {5, 6, 7, 8, 9}, 10), proto::Command::kMakeCut), nullptr);
 }
 
 }  // namespace

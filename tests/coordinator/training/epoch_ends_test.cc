@@ -55,7 +55,7 @@ class EpochEndsTest : public TrainingFixture {
   static proto::Manifest ManifestAt(uint64_t checkpoint, int64_t batches) {
     proto::Manifest manifest;
     manifest.set_checkpoint(checkpoint);
-    manifest.set_settled_batches(batches);
+    manifest.set_applied_batches(batches);
     manifest.mutable_ledger()->set_low_water(batches);
     return manifest;
   }

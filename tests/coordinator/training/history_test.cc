@@ -104,7 +104,7 @@ TEST_F(HistoryTest, ARollbackRemovesBatchesNoLongerApplied) {
   Write(&outbox);
   BatchRanges open(12, 100);
   open.Remove(14, 15);  // Applied above the mark.
-  ASSERT_TRUE(history_->Unsettle(open, &outbox).ok());
+  ASSERT_TRUE(history_->RemoveUnapplied(open, &outbox).ok());
   Write(&outbox);
   EXPECT_EQ(Journalled(), (std::vector<int64_t>{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 14}));
   EXPECT_TRUE(history_->HasEvaluation(0));
@@ -158,7 +158,7 @@ TEST_F(HistoryTest, AnEpochsMeansAreBitIdenticalInAnyOrderOfReports) {
 TEST_F(HistoryTest, ARollbackRemovesRecordsOfIncompleteEpochs) {
   Outbox outbox;
   for (int epoch = 0; epoch < 3; ++epoch) history_->Add(proto::EpochRecord(), &outbox);
-  ASSERT_TRUE(history_->Unsettle(BatchRanges(20, 30), &outbox).ok());
+  ASSERT_TRUE(history_->RemoveUnapplied(BatchRanges(20, 30), &outbox).ok());
   Write(&outbox);
   EXPECT_EQ(history_->epochs().size(), 2u);
   EXPECT_EQ(storage::ReadJob(*journal_, 1)->epochs.size(), 2u);

@@ -63,14 +63,14 @@ TEST_F(RateAnnouncementTest, APsOnANewStreamIsToldAgainUnlessItHasAnswered) {
   run_.add_rates();
   Told(&announcement);
   announcement.Reply(0, Reply(2));
-  announcement.PsReturned(0);
-  announcement.PsReturned(1);
+  announcement.PsReconnected(0);
+  announcement.PsReconnected(1);
   EXPECT_EQ(Told(&announcement), Indices{1});
 }
 
 TEST_F(RateAnnouncementTest, ACoordinatorThatIsBackTellsEverybody) {
   RateAnnouncement announcement(&plan_, &run_);
-  announcement.ForgetWhoKnows();
+  announcement.ResetConfirmations();
   EXPECT_FALSE(announcement.complete());
   EXPECT_EQ(Told(&announcement), (Indices{0, 1}));
 }

@@ -229,23 +229,23 @@ TEST(SplitQueueTest, AWorkerIsUnderservedUntilItReachesItsTarget) {
   SplitQueue queue(Options(kLeasedAheadMax + 2, kLeasedAheadMax + 2), open);
   queue.SetLimit(kLeasedAheadMax + 2);
   EXPECT_EQ(Grant(&queue, 0, 1, 2), (std::vector<int64_t>{0}));
-  EXPECT_TRUE(queue.hungry().empty());
+  EXPECT_TRUE(queue.underserved().empty());
   EXPECT_TRUE(Grant(&queue, 1, 1, 2).empty()) << "too far ahead of batch 0";
-  EXPECT_EQ(queue.hungry(), std::set<TaskId>{WorkerTask(1)});
+  EXPECT_EQ(queue.underserved(), std::set<TaskId>{WorkerTask(1)});
   EXPECT_FALSE(queue.AnyAllowed());
   queue.Done(WorkerTask(0), std::vector<int64_t>{0}, kStart);
   EXPECT_TRUE(queue.AnyAllowed());
   EXPECT_EQ(Batches(queue.Grant(WorkerTask(1), 2, kStart)),
             (std::vector<int64_t>{kLeasedAheadMax}));
-  EXPECT_TRUE(queue.hungry().empty());
+  EXPECT_TRUE(queue.underserved().empty());
 }
 
 TEST(SplitQueueTest, AWorkerThatIsGoneIsNotHungry) {
   SplitQueue queue(Options(10, 10), BatchRanges(0, 10));
   EXPECT_TRUE(Grant(&queue, 0, 1, 1).empty());
-  EXPECT_EQ(queue.hungry(), std::set<TaskId>{WorkerTask(0)});
+  EXPECT_EQ(queue.underserved(), std::set<TaskId>{WorkerTask(0)});
   queue.Drop(WorkerTask(0));
-  EXPECT_TRUE(queue.hungry().empty());
+  EXPECT_TRUE(queue.underserved().empty());
 }
 
 TEST(SplitQueueTest, NonsensicalSplitsAreIgnored) {

@@ -106,7 +106,7 @@ TEST(Block, AnAsynchronousPushIsAppliedOnceHoweverOftenItComes) {
   std::vector<bool> seen(100);
   for (const int64_t batch : pushes) {
     const Reply reply = block.Push(batch);
-    EXPECT_EQ(reply->value().settled_before, seen[batch]);
+    EXPECT_EQ(reply->value().applied_before, seen[batch]);
     EXPECT_EQ(ValueIn(reply), block.value());
     seen[batch] = true;
   }
@@ -115,13 +115,13 @@ TEST(Block, AnAsynchronousPushIsAppliedOnceHoweverOftenItComes) {
   EXPECT_EQ(block->state().ledger.low_water(), 100);
 }
 
-TEST(Block, ABatchWithoutAGradientSettlesAndChangesNothing) {
+TEST(Block, ABatchWithoutAGradientIsAppliedAndChangesNothing) {
   BlockUnderTest block({});
-  EXPECT_FALSE(block.Push(0, BlockBuffer())->value().settled_before);
-  EXPECT_TRUE(block.Push(0, -1)->value().settled_before);
+  EXPECT_FALSE(block.Push(0, BlockBuffer())->value().applied_before);
+  EXPECT_TRUE(block.Push(0, -1)->value().applied_before);
   EXPECT_EQ(block.value(), 0);
   EXPECT_EQ(block->state().version, 0);
-  EXPECT_TRUE(block->state().ledger.IsSettled(0));
+  EXPECT_TRUE(block->state().ledger.IsApplied(0));
 }
 
 TEST(Block, WithoutTheLedgerARepeatedPushCountsTwice) {
@@ -129,7 +129,7 @@ TEST(Block, WithoutTheLedgerARepeatedPushCountsTwice) {
   options.unsafe_disable_ledger = true;
   BlockUnderTest block({}, "hidden/kernel", options);
   block.Push(0);
-  EXPECT_TRUE(block.Push(0)->value().settled_before);
+  EXPECT_TRUE(block.Push(0)->value().applied_before);
   EXPECT_EQ(block.value(), 2);
 }
 
@@ -179,7 +179,7 @@ TEST(Block, AnErrorNamesTheBlockAndChangesNothing) {
   EXPECT_NE(message.find("hidden/kernel"), std::string::npos) << message;
   EXPECT_NE(message.find("3 values, expected 24"), std::string::npos) << message;
   EXPECT_EQ(CodeOf(block.Push(65536)), absl::StatusCode::kOutOfRange);
-  EXPECT_FALSE(block->state().ledger.IsSettled(0));
+  EXPECT_FALSE(block->state().ledger.IsApplied(0));
   EXPECT_EQ(block.value(), 0);
 }
 
@@ -226,13 +226,13 @@ TEST(Block, ASynchronousUpdateWaitsForAllOfItsBatches) {
   const Reply first = block.Push(0, -3);
   for (const Reply& reply : {first, second, third}) {
     ASSERT_TRUE(reply->has_value());
-    EXPECT_FALSE((*reply)->settled_before);
+    EXPECT_FALSE((*reply)->applied_before);
     EXPECT_EQ(ValueIn(reply), 3);
     EXPECT_EQ((*reply)->version, 1);
   }
   ASSERT_TRUE(next->has_value());
   EXPECT_EQ(ValueIn(next), 3);
-  EXPECT_TRUE(block.Push(2, -3)->value().settled_before);
+  EXPECT_TRUE(block.Push(2, -3)->value().applied_before);
   EXPECT_EQ(block.value(), 3);
 }
 
@@ -245,9 +245,9 @@ TEST(Block, KeepsTheVersionBeforeUntilTheNextUpdatesFirstPush) {
   EXPECT_EQ(block.Pull(1)->value().version, 0);
   EXPECT_EQ(ValueIn(block.Pull(2)), 1);
   block.Push(3, -1);
-  const Reply settled = block.Pull(1);
-  EXPECT_TRUE((*settled)->settled_before);
-  EXPECT_FALSE((*settled)->values);
+  const Reply applied = block.Pull(1);
+  EXPECT_TRUE((*applied)->applied_before);
+  EXPECT_FALSE((*applied)->values);
 }
 
 TEST(Block, APushForALaterUpdateIsRefused) {
@@ -356,7 +356,7 @@ TEST(Block, OfABatchThatComesAgainAndAgainOnePushWaits) {
   EXPECT_FALSE(pushes[2]->has_value());
   block.Push(1, -4);
   ASSERT_TRUE(pushes[2]->has_value());
-  EXPECT_TRUE((*pushes[2])->settled_before);
+  EXPECT_TRUE((*pushes[2])->applied_before);
   EXPECT_EQ(ValueIn(pushes[2]), 3);
 }
 
@@ -408,19 +408,19 @@ TEST(Block, AnUpdateWhoseNormIsClippedIsMeasuredAndThenApplied) {
     ASSERT_TRUE(reply->has_value());
     EXPECT_EQ(SquareSumIn(reply), 24 * 16);
     EXPECT_EQ((*reply)->version, 0);
-    EXPECT_FALSE((*reply)->settled_before);
+    EXPECT_FALSE((*reply)->applied_before);
   }
   EXPECT_EQ(block->state().ledger.low_water(), 0);
   EXPECT_EQ(block.value(), 0);
   EXPECT_FALSE(next->has_value());
   EXPECT_EQ(ValueIn(block.Pull(1)), 0);
-  EXPECT_FALSE(block->ApplyUpdate(1, 0.25f).settled_before);
+  EXPECT_FALSE(block->ApplyUpdate(1, 0.25f).applied_before);
   EXPECT_EQ(block.value(), 1);
   EXPECT_EQ(block->state().ledger.low_water(), 2);
   ASSERT_TRUE(next->has_value());
   EXPECT_EQ(ValueIn(next), 1);
   // The other worker, and one that repeats itself, change nothing.
-  EXPECT_TRUE(block->ApplyUpdate(0, 0.25f).settled_before);
+  EXPECT_TRUE(block->ApplyUpdate(0, 0.25f).applied_before);
   EXPECT_EQ(block.value(), 1);
   EXPECT_EQ(block->state().version, 1);
 }
@@ -432,7 +432,7 @@ TEST(Block, WhoPushesAgainIsToldTheSumUntilTheUpdateIsKnownToBeInEverywhere) {
   for (int i = 0; i < 2; ++i) {
     const Reply again = block.Push(1, -77);
     EXPECT_EQ(SquareSumIn(again), 24 * 4);
-    EXPECT_TRUE((*again)->settled_before);
+    EXPECT_TRUE((*again)->applied_before);
   }
   EXPECT_TRUE(block->ApplyUpdate(0, 0.5f).status.ok());
   EXPECT_EQ(block.value(), 1);
@@ -440,9 +440,9 @@ TEST(Block, WhoPushesAgainIsToldTheSumUntilTheUpdateIsKnownToBeInEverywhere) {
   EXPECT_EQ(SquareSumIn(block.Push(0, -2)), 24 * 4);
   for (const int64_t batch : {2, 3}) block.Push(batch, -2);
   const Reply late = block.Push(0, -2);
-  EXPECT_TRUE((*late)->settled_before);
+  EXPECT_TRUE((*late)->applied_before);
   EXPECT_FALSE((*late)->square_sum.has_value());
-  EXPECT_TRUE(block->ApplyUpdate(0, 0.5f).settled_before);
+  EXPECT_TRUE(block->ApplyUpdate(0, 0.5f).applied_before);
   EXPECT_EQ(block.value(), 1);
 }
 
@@ -464,7 +464,7 @@ TEST(Block, AnUpdateIsNotAppliedBeforeItIsMeasured) {
   EXPECT_EQ(other->ApplyUpdate(0, 1).status.code(), absl::StatusCode::kFailedPrecondition);
 }
 
-TEST(Block, WhatIsNoGradientHasNoNormAndIsSettledWithTheRest) {
+TEST(Block, WhatIsNoGradientHasNoNormAndIsAppliedWithTheRest) {
   BlockUnderTest statistics(Clipped(2), "norm/moving_mean");
   for (const int64_t batch : {0, 1}) statistics.Push(batch, 8);
   EXPECT_EQ(SquareSumIn(statistics.Push(0, 8)), 0);
@@ -493,7 +493,7 @@ TEST(Block, ASenderMayHandItsGradientOverBeforeTheUpdateIsComplete) {
   EXPECT_TRUE(two->value().status.ok());
   EXPECT_EQ(block.value(), 1);
   EXPECT_TRUE(zero->value().status.ok());
-  EXPECT_FALSE(zero->value().settled_before);
+  EXPECT_FALSE(zero->value().applied_before);
   // Who asks later is answered at once.
   EXPECT_TRUE(block.AskForUpdate(1)->value().status.ok());
   EXPECT_EQ(block.value(), 1);
@@ -504,7 +504,7 @@ TEST(Block, ABufferedGradientThatComesAgainCountsOnce) {
   EXPECT_TRUE(block.PushBuffered(0)->value().buffered);
   const Reply again = block.PushBuffered(0);
   EXPECT_TRUE(again->value().buffered);
-  EXPECT_TRUE(again->value().settled_before);
+  EXPECT_TRUE(again->value().applied_before);
   block.Push(1);
   EXPECT_EQ(block.value(), 1);
 }

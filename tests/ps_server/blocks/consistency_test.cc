@@ -73,14 +73,14 @@ TEST(Consistency, AStaleBatchWaitsForTheBatchesBelowItsWindow) {
     const int64_t window = static_cast<int64_t>(random() % 6);
     const Consistency rules = Rules(10, 200, false, 1, window);
     PushLedger ledger;
-    std::set<int64_t> settled;
+    std::set<int64_t> applied;
     for (int i = 0; i < 60; ++i) {
       const int64_t pushed = ledger.low_water() + static_cast<int64_t>(random() % 8);
       (void)*ledger.TestAndSet(pushed);
-      settled.insert(pushed);
+      applied.insert(pushed);
       const int64_t batch = static_cast<int64_t>(random() % 80);
       bool all = true;
-      for (int64_t below = 0; below < batch - window; ++below) all &= settled.contains(below);
+      for (int64_t below = 0; below < batch - window; ++below) all &= applied.contains(below);
       EXPECT_EQ(rules.MayPull(batch, ledger, false), all ? Answer::kCurrent : Answer::kLater);
     }
   }
@@ -103,8 +103,8 @@ TEST(Consistency, ASynchronousBatchUsesTheVersionOfItsUpdate) {
           EXPECT_EQ(now, Answer::kCurrent);
           EXPECT_EQ(without, Answer::kCurrent);
         } else {
-          EXPECT_EQ(now, update + 1 == done ? Answer::kPrevious : Answer::kSettled);
-          EXPECT_EQ(without, Answer::kSettled);
+          EXPECT_EQ(now, update + 1 == done ? Answer::kPrevious : Answer::kApplied);
+          EXPECT_EQ(without, Answer::kApplied);
         }
       }
     }

@@ -16,11 +16,11 @@ namespace {
 
 // A simple reference implementation.
 struct Model {
-  std::set<int64_t> settled;
+  std::set<int64_t> applied;
 
   int64_t low_water() const {
     int64_t batch = 0;
-    while (settled.contains(batch)) ++batch;
+    while (applied.contains(batch)) ++batch;
     return batch;
   }
 };
@@ -41,8 +41,8 @@ PushLedger LedgerOf(const std::set<int64_t>& batches) {
 void ExpectSame(const PushLedger& ledger, const Model& model, int64_t end) {
   ASSERT_EQ(ledger.low_water(), model.low_water());
   for (int64_t batch = 0; batch < end; ++batch) {
-    ASSERT_EQ(ledger.IsSettled(batch), model.settled.contains(batch)) << batch;
-    ASSERT_EQ(ledger.AllBelowSettled(batch), batch <= model.low_water()) << batch;
+    ASSERT_EQ(ledger.IsApplied(batch), model.applied.contains(batch)) << batch;
+    ASSERT_EQ(ledger.AllBelowApplied(batch), batch <= model.low_water()) << batch;
   }
 }
 
@@ -58,7 +58,7 @@ TEST(PushLedger, SetsEachBatchOnceInAnyOrder) {
                                                        static_cast<int64_t>(random() % reach));
       const auto is_new = ledger.TestAndSet(batch);
       ASSERT_TRUE(is_new.ok()) << is_new.status();
-      ASSERT_EQ(*is_new, model.settled.insert(batch).second) << seed << " " << batch;
+      ASSERT_EQ(*is_new, model.applied.insert(batch).second) << seed << " " << batch;
     }
     ExpectSame(ledger, model, end + reach + 10);
   }
@@ -95,11 +95,11 @@ TEST(PushLedger, RoundTripsThroughItsMessage) {
     EXPECT_TRUE(*again == ledger);
     EXPECT_EQ(again->ToProto().SerializeAsString(), state.SerializeAsString());
     ExpectSame(*again, {[&] {
-      std::set<int64_t> settled;
+      std::set<int64_t> applied;
       for (int64_t b = 0; b < ledger.low_water() + 600; ++b) {
-        if (ledger.IsSettled(b)) settled.insert(b);
+        if (ledger.IsApplied(b)) applied.insert(b);
       }
-      return settled;
+      return applied;
     }()},
                ledger.low_water() + 600);
   }

@@ -62,7 +62,7 @@ class GradientClipperTest : public ::testing::Test {
 
 TEST_F(GradientClipperTest, TheNormOfEachVariableIsCutToTheLimit) {
   const GradientClipper clipper = Clipper("clipnorm", 0.01);
-  EXPECT_FALSE(clipper.needs_all());
+  EXPECT_FALSE(clipper.needs_all_gradients());
   int cut = 0;
   for (const int variable : complete_) {
     const double norm = std::sqrt(SquareOf(variable));
@@ -75,7 +75,7 @@ TEST_F(GradientClipperTest, TheNormOfEachVariableIsCutToTheLimit) {
 
 TEST_F(GradientClipperTest, TheGlobalNormIsThatOfAllGradientsTogether) {
   const GradientClipper clipper = Clipper("global_clipnorm", 0.01);
-  EXPECT_TRUE(clipper.needs_all());
+  EXPECT_TRUE(clipper.needs_all_gradients());
   double sum = 0;
   for (const int variable : complete_) sum += IsGradient(variable) ? SquareOf(variable) : 0;
   ASSERT_GT(sum, 0.01);

@@ -36,8 +36,8 @@ class GradientPusherTest : public ::testing::Test {
                                                table_.block(block).elements);
       };
     }
-    options.on_settled = [this](const proto::BatchRecord& record) {
-      settled_.Push(record.batch());
+    options.on_applied = [this](const proto::BatchRecord& record) {
+      applied_.Push(record.batch());
     };
     return std::make_unique<GradientPusher>(cluster_.client.get(), &table_, options);
   }
@@ -55,7 +55,7 @@ class GradientPusherTest : public ::testing::Test {
 
   virtual const UpdateNorms* norms() const { return nullptr; }
 
-  int64_t NextSettled() { return settled_.Pop(absl::Seconds(20)).value_or(-1); }
+  int64_t NextApplied() { return applied_.Pop(absl::Seconds(20)).value_or(-1); }
 
   void ExpectValues(float expected) {
     for (const auto& ps : cluster_.ps) {
@@ -67,7 +67,7 @@ class GradientPusherTest : public ::testing::Test {
   TestCluster cluster_;
   std::unique_ptr<nn::Model> model_;
   BlockTable table_;
-  BoundedQueue<int64_t> settled_{10000};
+  BoundedQueue<int64_t> applied_{10000};
   cluster::PsClient::Group group_ = 0;
   std::vector<float> values_ = std::vector<float>(table_.pushed_elements());
 };
@@ -80,18 +80,18 @@ class SynchronousPusherTest : public GradientPusherTest {
 TEST_F(GradientPusherTest, AStepIsAppliedOnceWithTheAddedGradient) {
   const auto pusher = MakePusher();
   Step(pusher.get(), 3);
-  EXPECT_EQ(NextSettled(), 3);
+  EXPECT_EQ(NextApplied(), 3);
   ExpectValues(-1);
-  EXPECT_EQ(settled_.size(), 0u);
+  EXPECT_EQ(applied_.size(), 0u);
 }
 
-TEST_F(GradientPusherTest, ABatchWithoutGradientSettlesAndChangesNothing) {
+TEST_F(GradientPusherTest, ABatchWithoutGradientIsAppliedAndChangesNothing) {
   const auto pusher = MakePusher();
   Step(pusher.get(), 0, false);
-  EXPECT_EQ(NextSettled(), 0);
+  EXPECT_EQ(NextApplied(), 0);
   ExpectValues(0);
   Step(pusher.get(), 0);
-  EXPECT_EQ(NextSettled(), 0);
+  EXPECT_EQ(NextApplied(), 0);
   ExpectValues(0);
 }
 
@@ -99,7 +99,7 @@ TEST_F(GradientPusherTest, AcknowledgementsBringTheUpdatedValues) {
   const auto pusher = MakePusher();
   for (int64_t batch : {0, 1, 2}) {
     Step(pusher.get(), batch);
-    EXPECT_EQ(NextSettled(), batch);
+    EXPECT_EQ(NextApplied(), batch);
     EXPECT_EQ(values_, std::vector<float>(values_.size(), -static_cast<float>(batch + 1)));
   }
 }
@@ -126,7 +126,7 @@ TEST_F(SynchronousPusherTest, AStepIsAcknowledgedWithItsUpdate) {
   EXPECT_TRUE(*pusher->WaitForMemory(1, [] { return true; }));
   Step(pusher.get(), 1);
   EXPECT_TRUE(*pusher->WaitForSteps([] { return false; }));
-  EXPECT_EQ(NextSettled() + NextSettled(), 1);
+  EXPECT_EQ(NextApplied() + NextApplied(), 1);
   ExpectValues(-1);
 }
 
@@ -134,7 +134,7 @@ TEST_F(SynchronousPusherTest, ACancelledStepIsNotReported) {
   auto pusher = MakePusher();
   Step(pusher.get(), 0);
   pusher.reset();
-  EXPECT_EQ(settled_.size(), 0u);
+  EXPECT_EQ(applied_.size(), 0u);
 }
 
 // One worker computes all batches of large updates: far more gradients than it may keep.
@@ -165,10 +165,10 @@ TEST_P(WideUpdateTest, CompletesWithinTheMemoryForGradients) {
       if (batch % width < width - 1) continue;
       EXPECT_TRUE(*pusher->WaitForSteps([] { return false; }));
     }
-    std::set<int64_t> settled;
-    for (int64_t i = 0; i < 2 * width; ++i) settled.insert(NextSettled());
-    EXPECT_EQ(static_cast<int64_t>(settled.size()), 2 * width);
-    EXPECT_EQ(settled_.size(), 0u);
+    std::set<int64_t> applied;
+    for (int64_t i = 0; i < 2 * width; ++i) applied.insert(NextApplied());
+    EXPECT_EQ(static_cast<int64_t>(applied.size()), 2 * width);
+    EXPECT_EQ(applied_.size(), 0u);
     for (const auto& ps : cluster.ps) {
       for (const float value : ps->Values()) EXPECT_EQ(value, -2);
     }
@@ -224,10 +224,10 @@ TEST_F(ClippingPusherTest, AnUpdateIsAppliedOnceWithTheScaleOfItsNorm) {
     Step(other.get(), 2 * update + 1);
     EXPECT_TRUE(*one->WaitForSteps([] { return false; }));
     EXPECT_TRUE(*other->WaitForSteps([] { return false; }));
-    EXPECT_EQ(NextSettled() + NextSettled(), 4 * update + 1);
+    EXPECT_EQ(NextApplied() + NextApplied(), 4 * update + 1);
     ExpectValues(-0.5f * static_cast<float>(update + 1));
   }
-  EXPECT_EQ(settled_.size(), 0u);
+  EXPECT_EQ(applied_.size(), 0u);
 }
 
 // Both workers die between the two stages: only one of them has sent its scales, and to one ps
@@ -265,7 +265,7 @@ TEST_F(ClippingPusherTest, APartlyAppliedUpdateIsCompletedByAnyOfItsBatches) {
   ASSERT_TRUE(answers.Pop(absl::Seconds(20)).value());
   const auto heir = MakePusher();
   Step(heir.get(), 1);
-  EXPECT_EQ(NextSettled(), 1);
+  EXPECT_EQ(NextApplied(), 1);
   ExpectValues(-0.5);
 }
 
@@ -287,7 +287,7 @@ class WideClippingPusherTest : public GradientPusherTest {
 
 TEST_F(WideClippingPusherTest, AnUpdateWhoseGradientsAreBufferedIsScaledAndAppliedOnce) {
   const auto pusher = MakePusher(1, /*copy=*/true, /*gradient_memory=*/0);
-  std::set<int64_t> settled;
+  std::set<int64_t> applied;
   for (int64_t batch = 0; batch < 120; ++batch) {
     ASSERT_TRUE(*pusher->WaitForMemory(batch, [] { return false; }));
     Step(pusher.get(), batch);
@@ -296,9 +296,9 @@ TEST_F(WideClippingPusherTest, AnUpdateWhoseGradientsAreBufferedIsScaledAndAppli
       ExpectValues(-0.5f * static_cast<float>(batch / 40 + 1));
     }
   }
-  for (int i = 0; i < 120; ++i) settled.insert(NextSettled());
-  EXPECT_EQ(settled.size(), 120u);
-  EXPECT_EQ(settled_.size(), 0u);
+  for (int i = 0; i < 120; ++i) applied.insert(NextApplied());
+  EXPECT_EQ(applied.size(), 120u);
+  EXPECT_EQ(applied_.size(), 0u);
 }
 
 TEST_F(ClippingPusherTest, ABatchOfAnAppliedUpdateNeedsNoScales) {
@@ -308,10 +308,10 @@ TEST_F(ClippingPusherTest, ABatchOfAnAppliedUpdateNeedsNoScales) {
     if (batch % 2 == 0) continue;
     EXPECT_TRUE(*pusher->WaitForSteps([] { return false; }));
   }
-  EXPECT_EQ(NextSettled() + NextSettled() + NextSettled() + NextSettled(), 6);
+  EXPECT_EQ(NextApplied() + NextApplied() + NextApplied() + NextApplied(), 6);
   const auto late = MakePusher();
   Step(late.get(), 0);
-  EXPECT_EQ(NextSettled(), 0);
+  EXPECT_EQ(NextApplied(), 0);
   ExpectValues(-1);
 }
 
@@ -321,7 +321,7 @@ TEST_F(ClippingPusherTest, ACancelledStepIsNotReported) {
     Step(pusher.get(), 0);
     pusher.reset();
   }
-  EXPECT_EQ(settled_.size(), 0u);
+  EXPECT_EQ(applied_.size(), 0u);
   ExpectValues(0);
 }
 
@@ -331,7 +331,7 @@ TEST_F(GradientPusherTest, AnotherGenerationAppliesNothing) {
   const auto room = pusher->WaitForSteps([] { return false; });
   EXPECT_EQ(room.status().code(), absl::StatusCode::kFailedPrecondition);
   EXPECT_EQ(pusher->status().code(), absl::StatusCode::kFailedPrecondition);
-  EXPECT_EQ(settled_.size(), 0u);
+  EXPECT_EQ(applied_.size(), 0u);
   ExpectValues(0);
 }
 

@@ -9,12 +9,12 @@
 namespace cairn::worker {
 
 LocalStrategy::LocalStrategy(const nn::Model* model, nn::Executor* executor,
-                             std::unique_ptr<nn::Optimizer> optimizer, OnSettled on_settled)
+                             std::unique_ptr<nn::Optimizer> optimizer, OnApplied on_applied)
     : model_(model),
       executor_(executor),
       optimizer_(std::move(optimizer)),
       clipper_(optimizer_->clip(), model, executor),
-      on_settled_(std::move(on_settled)) {
+      on_applied_(std::move(on_applied)) {
   for (const nn::VariableSpec& variable : model->variables()) {
     auto& slots = slots_.emplace_back();
     if (variable.update != nn::VariableSpec::Update::kOptimized) continue;
@@ -26,7 +26,7 @@ LocalStrategy::LocalStrategy(const nn::Model* model, nn::Executor* executor,
 
 absl::StatusOr<std::unique_ptr<LocalStrategy>> LocalStrategy::Create(
     const nn::Model* model, nn::Executor* executor, std::unique_ptr<nn::Optimizer> optimizer,
-    uint64_t seed, OnSettled on_settled) {
+    uint64_t seed, OnApplied on_applied) {
   for (size_t i = 0; i < model->variables().size(); ++i) {
     const nn::VariableSpec& variable = model->variables()[i];
     CAIRN_RETURN_IF_ERROR(nn::CheckInitializer(variable));
@@ -34,7 +34,7 @@ absl::StatusOr<std::unique_ptr<LocalStrategy>> LocalStrategy::Create(
                           executor->values(static_cast<int>(i)).data());
   }
   return std::unique_ptr<LocalStrategy>(
-      new LocalStrategy(model, executor, std::move(optimizer), std::move(on_settled)));
+      new LocalStrategy(model, executor, std::move(optimizer), std::move(on_applied)));
 }
 
 absl::StatusOr<Strategy::Ready> LocalStrategy::BeginStep(const Step&, absl::FunctionRef<bool()>) {
@@ -49,7 +49,7 @@ absl::Status LocalStrategy::EndStep(const proto::BatchRecord& record) {
   const std::vector<float> scales = clipper_.ScalesOf(complete_);
   for (size_t i = 0; i < complete_.size(); ++i) Update(complete_[i], scales[i]);
   ++updates_;
-  on_settled_(record);
+  on_applied_(record);
   return absl::OkStatus();
 }
 

@@ -20,7 +20,7 @@ class LocalStrategy final : public Strategy {
   // InvalidArgument: an initializer does not fit its variable.
   static absl::StatusOr<std::unique_ptr<LocalStrategy>> Create(
       const nn::Model* model, nn::Executor* executor, std::unique_ptr<nn::Optimizer> optimizer,
-      uint64_t seed, OnSettled on_settled);
+      uint64_t seed, OnApplied on_applied);
 
   absl::StatusOr<Ready> BeginStep(const Step& step,
                                   absl::FunctionRef<bool()> should_abandon) override;
@@ -30,14 +30,14 @@ class LocalStrategy final : public Strategy {
 
  private:
   LocalStrategy(const nn::Model* model, nn::Executor* executor,
-                std::unique_ptr<nn::Optimizer> optimizer, OnSettled on_settled);
+                std::unique_ptr<nn::Optimizer> optimizer, OnApplied on_applied);
   void Update(int variable, float gradient_scale);
 
   const nn::Model* const model_;
   nn::Executor* const executor_;
   const std::unique_ptr<nn::Optimizer> optimizer_;
   const GradientClipper clipper_;
-  const OnSettled on_settled_;
+  const OnApplied on_applied_;
   int64_t updates_ = 0;
   // By variable, then by slot.
   std::vector<std::vector<std::vector<float>>> slots_;

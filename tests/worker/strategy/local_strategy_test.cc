@@ -40,7 +40,7 @@ class LocalStrategyTest : public ::testing::Test {
     sgd.set_learning_rate(0.25);
     strategy_ = OrDie(LocalStrategy::Create(
         model_.get(), executor_.get(), OrDie(nn::CreateOptimizer(sgd)), kSeed,
-        [this](const proto::BatchRecord& record) { settled_.push_back(record.batch()); }));
+        [this](const proto::BatchRecord& record) { applied_.push_back(record.batch()); }));
   }
 
   int Find(const std::string& name) const {
@@ -73,7 +73,7 @@ class LocalStrategyTest : public ::testing::Test {
   nn::Objective objective_;
   std::unique_ptr<nn::Executor> executor_;
   std::unique_ptr<LocalStrategy> strategy_;
-  std::vector<int64_t> settled_;
+  std::vector<int64_t> applied_;
 };
 
 TEST_F(LocalStrategyTest, BeginsWithTheInitialValuesOfTheSeed) {
@@ -102,7 +102,7 @@ TEST_F(LocalStrategyTest, EachKindOfVariableFollowsItsOwnRule) {
 
 TEST_F(LocalStrategyTest, EveryStepIsAppliedWhenItEnds) {
   for (int64_t batch : {4, 2, 7}) Step(batch);
-  EXPECT_EQ(settled_, (std::vector<int64_t>{4, 2, 7}));
+  EXPECT_EQ(applied_, (std::vector<int64_t>{4, 2, 7}));
 }
 
 }  // namespace

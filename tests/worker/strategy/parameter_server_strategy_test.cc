@@ -68,7 +68,7 @@ class TestWorker {
                                                       executor_.get(), client, int64_t{1} << 30,
                                                       [this](const proto::BatchRecord& record) {
                                                         MutexLock lock(&mutex_);
-                                                        ++settled_[record.batch()];
+                                                        ++applied_[record.batch()];
                                                         changed_.NotifyAll();
                                                       }));
     watched_ = std::make_unique<WatchedStrategy>(strategy_.get(), executor_.get());
@@ -80,18 +80,18 @@ class TestWorker {
     return trainer_->Step({batch, std::nullopt, false}, should_abandon);
   }
 
-  void WaitForSettled(size_t count) {
+  void WaitForApplied(size_t count) {
     MutexLock lock(&mutex_);
-    for (int i = 0; i < 2000 && settled_.size() < count; ++i) {
+    for (int i = 0; i < 2000 && applied_.size() < count; ++i) {
       changed_.WaitFor(&mutex_, std::chrono::milliseconds(10));
     }
-    EXPECT_EQ(settled_.size(), count);
-    for (const auto& [batch, times] : settled_) EXPECT_EQ(times, 1) << "batch " << batch;
+    EXPECT_EQ(applied_.size(), count);
+    for (const auto& [batch, times] : applied_) EXPECT_EQ(times, 1) << "batch " << batch;
   }
 
-  size_t settled_count() {
+  size_t applied_count() {
     MutexLock lock(&mutex_);
-    return settled_.size();
+    return applied_.size();
   }
   // The value that the last step computed on.
   float value() { return watched_->value(); }
@@ -105,7 +105,7 @@ class TestWorker {
   std::unique_ptr<nn::Executor> executor_;
   Mutex mutex_;
   ConditionVariable changed_;
-  std::map<int64_t, int> settled_ ABSL_GUARDED_BY(mutex_);
+  std::map<int64_t, int> applied_ ABSL_GUARDED_BY(mutex_);
   std::unique_ptr<Strategy> strategy_;
   std::unique_ptr<WatchedStrategy> watched_;
   std::unique_ptr<Trainer> trainer_;
@@ -131,8 +131,8 @@ TEST(ParameterServerStrategyTest, AsynchronousBatchesOfTwoWorkersCountExactlyOnc
   });
   for (int64_t batch = 1; batch < 100; batch += 2) EXPECT_TRUE(one.Step(batch).ok());
   thread.join();
-  one.WaitForSettled(50);
-  other.WaitForSettled(50);
+  one.WaitForApplied(50);
+  other.WaitForApplied(50);
   ExpectAllValues(&cluster, -100);
 }
 
@@ -149,7 +149,7 @@ TEST(ParameterServerStrategyTest, WhatIsFrozenIsPulledOnceAndNeverPushed) {
   worker.values(1)[0] = 0.5f;
   for (int64_t batch = 1; batch < 5; ++batch) ASSERT_TRUE(worker.Step(batch).ok());
   EXPECT_EQ(worker.values(1)[0], 0.5f);
-  worker.WaitForSettled(5);
+  worker.WaitForApplied(5);
   // The ps reject pushes to a frozen block, so its value has not changed.
   std::multiset<float> values;
   for (const auto& ps : cluster.ps) {
@@ -164,14 +164,14 @@ TEST(ParameterServerStrategyTest, ABatchThatIsRepeatedCountsOnce) {
   TestCluster cluster(plan);
   TestWorker one(plan, cluster.client.get());
   for (int64_t batch : {0, 1, 2}) EXPECT_TRUE(one.Step(batch).ok());
-  one.WaitForSettled(3);
+  one.WaitForApplied(3);
   cluster::PsClientOptions options;
   options.addresses = cluster.addresses();
   options.cluster_id = kTestClusterId;
   cluster::PsClient other_client(options);
   TestWorker other(plan, &other_client);
   for (int64_t batch : {1, 2, 3}) EXPECT_TRUE(other.Step(batch).ok());
-  other.WaitForSettled(3);
+  other.WaitForApplied(3);
   ExpectAllValues(&cluster, -4);
 }
 
@@ -192,7 +192,7 @@ TEST(ParameterServerStrategyTest, SynchronousUpdatesAverageTheirBatches) {
   TestWorker worker(plan, cluster.client.get());
   // One worker has all batches of an update, so it must not wait for acknowledgements between them.
   for (int64_t batch = 0; batch < 50; ++batch) ASSERT_TRUE(worker.Step(batch).ok());
-  worker.WaitForSettled(50);
+  worker.WaitForApplied(50);
   ExpectAllValues(&cluster, -15);  // 5 epochs of updates of 4, 4 and 2 batches.
 }
 
@@ -208,7 +208,7 @@ TEST(ParameterServerStrategyTest, SynchronousUpdatesAreClippedAsAWholeForAnyNumb
     TestCluster cluster(plan);
     TestWorker worker(plan, cluster.client.get());
     for (int64_t batch = 0; batch < 50; ++batch) ASSERT_TRUE(worker.Step(batch).ok());
-    worker.WaitForSettled(50);
+    worker.WaitForApplied(50);
     ExpectAllValues(&cluster, -7.5f);  // 5 epochs of updates of 4, 4 and 2 batches.
   }
 }
@@ -227,10 +227,10 @@ TEST(ParameterServerStrategyTest, AParkedStepIsAbandonedForASmallerBatch) {
   });
   EXPECT_EQ(*worker.Step(2, [&] { return smaller.load(); }), Strategy::Ready::kAbandoned);
   thread.join();
-  EXPECT_EQ(worker.settled_count(), 0u);
+  EXPECT_EQ(worker.applied_count(), 0u);
   EXPECT_EQ(*worker.Step(1), Strategy::Ready::kYes);
   EXPECT_EQ(*worker.Step(2), Strategy::Ready::kYes);
-  worker.WaitForSettled(2);
+  worker.WaitForApplied(2);
   ExpectAllValues(&cluster, -1);
 }
 
@@ -240,11 +240,11 @@ TEST(ParameterServerStrategyTest, ABatchOfACompletedUpdateIsAppliedAlready) {
   TestCluster cluster(plan);
   TestWorker worker(plan, cluster.client.get());
   for (int64_t batch : {0, 1, 2}) ASSERT_TRUE(worker.Step(batch).ok());
-  worker.WaitForSettled(3);
+  worker.WaitForApplied(3);
   TestWorker late(plan, cluster.client.get());
-  EXPECT_EQ(*late.Step(0), Strategy::Ready::kSettled);
+  EXPECT_EQ(*late.Step(0), Strategy::Ready::kApplied);
   EXPECT_EQ(*late.Step(3), Strategy::Ready::kYes);
-  late.WaitForSettled(1);
+  late.WaitForApplied(1);
   ExpectAllValues(&cluster, -4);
 }
 
@@ -257,7 +257,7 @@ TEST(ParameterServerStrategyTest, AWindowIsKept) {
   EXPECT_EQ(*worker.Step(3, [&] { return ++asked > 1; }), Strategy::Ready::kAbandoned);
   EXPECT_EQ(*worker.Step(0), Strategy::Ready::kYes);
   EXPECT_EQ(*worker.Step(3), Strategy::Ready::kYes);
-  worker.WaitForSettled(4);
+  worker.WaitForApplied(4);
   ExpectAllValues(&cluster, -4);
 }
 
@@ -266,12 +266,12 @@ TEST(ParameterServerStrategyTest, AnotherGenerationEndsTheOldOne) {
   TestCluster cluster(plan);
   TestWorker worker(plan, cluster.client.get());
   ASSERT_TRUE(worker.Step(0).ok());
-  worker.WaitForSettled(1);
+  worker.WaitForApplied(1);
   for (const auto& ps : cluster.ps) ps->Restore(plan, 2);
   absl::Status status;
   for (int64_t batch = 1; batch < 10 && status.ok(); ++batch) status = worker.Step(batch).status();
   EXPECT_EQ(status.code(), absl::StatusCode::kFailedPrecondition) << status;
-  EXPECT_EQ(worker.settled_count(), 1u);
+  EXPECT_EQ(worker.applied_count(), 1u);
   ExpectAllValues(&cluster, 0);
 }
 

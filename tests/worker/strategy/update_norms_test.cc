@@ -48,7 +48,7 @@ class UpdateNormsTest : public ::testing::Test {
     for (const BlockTable::Request& request : table_.pushed()) {
       EXPECT_TRUE(norms.Add(request.blocks, ReplyTo(request.blocks), &sums).ok());
     }
-    EXPECT_FALSE(sums.settled);
+    EXPECT_FALSE(sums.applied);
     std::map<uint32_t, float> scales;
     const std::vector<proto::UpdateScales> by_ps = norms.Scales(sums);
     EXPECT_EQ(by_ps.size(), 2u);
@@ -98,10 +98,10 @@ TEST_F(UpdateNormsTest, WhatIsInEverywhereNeedsNoScales) {
   UpdateNorms::Sums sums = norms.None();
   const std::vector<uint32_t>& blocks = table_.pushed().front().blocks;
   proto::PushReplyHeader reply;
-  reply.set_update_settled(true);
+  reply.set_update_applied(true);
   EXPECT_TRUE(norms.Add(blocks, reply, &sums).ok());
   EXPECT_TRUE(norms.Add(blocks, ReplyTo(blocks), &sums).ok());
-  EXPECT_TRUE(sums.settled);
+  EXPECT_TRUE(sums.applied);
 }
 
 TEST_F(UpdateNormsTest, ARepliesSumsMustBeThoseOfItsBlocks) {

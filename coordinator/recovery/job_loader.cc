@@ -1,4 +1,4 @@
-#include "coordinator/recovery/recovery.h"
+#include "coordinator/recovery/job_loader.h"
 
 #include <algorithm>
 #include <set>
@@ -58,14 +58,14 @@ bool SamePlaces(const proto::PartitionMap& a, const proto::PartitionMap& b) {
 
 }  // namespace
 
-Recovery::Recovery(const Membership* members, DurableJob* job)
+JobLoader::JobLoader(const Membership* members, DurableJob* job)
     : members_(*members),
       job_(*job),
       ps_count_(static_cast<uint32_t>(members_.options().ps_addresses.size())),
       survey_(ps_count_),
       restoration_(ps_count_) {}
 
-void Recovery::Begin(uint64_t checkpoint, Outbox* outbox) {
+void JobLoader::Begin(uint64_t checkpoint, Outbox* outbox) {
   // The plan (with the new partition) and the generation's number are journaled before any ps hears
   // of them. Blocks move only here, between generations, so no push can reach the old owner of a
   // block.
@@ -89,7 +89,7 @@ void Recovery::Begin(uint64_t checkpoint, Outbox* outbox) {
 
 // -------------------------------------------------------------------------------------- the ps
 
-void Recovery::PsJoined(uint32_t ps, bool has_job, bool continues, Outbox* outbox) {
+void JobLoader::PsJoined(uint32_t ps, bool has_job, bool continues, Outbox* outbox) {
   if (!resuming_) return continues ? PsAway(ps) : PsLost(ps);
   if (!has_job) return;
   // The join itself carries no ledger: a ps writes it on a thread that must not wait for the owners
@@ -100,29 +100,29 @@ void Recovery::PsJoined(uint32_t ps, bool has_job, bool continues, Outbox* outbo
   outbox->Send(PsTask(ps), std::move(command));
 }
 
-void Recovery::OnLedger(uint32_t ps, const proto::LedgerReply& reply) {
+void JobLoader::OnLedger(uint32_t ps, const proto::LedgerReply& reply) {
   const bool ours = reply.job_id() == job_.id() && reply.generation() == job_.run().generation();
   if (ours && resuming_) restoration_.PsHas(ps, reply);
 }
 
-void Recovery::PsAway(uint32_t ps) {
+void JobLoader::PsAway(uint32_t ps) {
   survey_.PsAway(ps);
   restoration_.PsAway(ps);
 }
 
-void Recovery::PsLost(uint32_t ps) {
+void JobLoader::PsLost(uint32_t ps) {
   survey_.PsLost(ps);
   restoration_.PsLost(ps);
   choice_.reset();
 }
 
-void Recovery::AskForLeftovers(uint32_t ps, Outbox* outbox) {
-  survey_.AskedAside(ps);
+void JobLoader::RequestSnapshotLists(uint32_t ps, Outbox* outbox) {
+  survey_.NoteOtherQuery(ps);
   outbox->Send(PsTask(ps), ListCommand(job_.id()));
 }
 
-void Recovery::OnSnapshots(uint32_t ps, const proto::SnapshotList& list,
-                           const std::vector<proto::Manifest>& manifests, Outbox* outbox) {
+void JobLoader::OnSnapshots(uint32_t ps, const proto::SnapshotList& list,
+                            const std::vector<proto::Manifest>& manifests, Outbox* outbox) {
   survey_.Reply(ps, list);
   DeleteLeftovers(ps, list, manifests, outbox);
 }
@@ -131,8 +131,8 @@ void Recovery::OnSnapshots(uint32_t ps, const proto::SnapshotList& list,
 // ps had written their parts, and of checkpoints that were deleted while this ps or the coordinator
 // was away. A manifest is made only of the held cut, and cut numbers are never reused, so this
 // holds however old the list is.
-void Recovery::DeleteLeftovers(uint32_t ps, const proto::SnapshotList& list,
-                               const std::vector<proto::Manifest>& manifests, Outbox* outbox) {
+void JobLoader::DeleteLeftovers(uint32_t ps, const proto::SnapshotList& list,
+                                const std::vector<proto::Manifest>& manifests, Outbox* outbox) {
   const proto::RunRecord& run = job_.run();
   std::set<uint64_t> leftovers;
   for (const proto::HeldSnapshot& held : list.snapshots()) {
@@ -152,8 +152,8 @@ void Recovery::DeleteLeftovers(uint32_t ps, const proto::SnapshotList& list,
   }
 }
 
-void Recovery::OnRestored(uint32_t ps, const proto::RestoreReply& reply, Moment now,
-                          Outbox* outbox) {
+void JobLoader::OnRestored(uint32_t ps, const proto::RestoreReply& reply, Moment now,
+                           Outbox* outbox) {
   const uint64_t checkpoint = job_.run().base_checkpoint();
   if (resuming_ || reply.generation() != job_.run().generation() ||
       reply.checkpoint() != checkpoint) {
@@ -182,7 +182,7 @@ void Recovery::OnRestored(uint32_t ps, const proto::RestoreReply& reply, Moment 
 
 // ------------------------------------------------------------------------------------- progress
 
-void Recovery::Advance(Moment now, Outbox* outbox) {
+void JobLoader::Advance(Moment now, Outbox* outbox) {
   if (resuming_ || !failure_.empty() || now.monotonic < not_before_) return;
   // A choice needs the answers of all ps: an absent one may have the newest checkpoint.
   for (uint32_t ps = 0; ps < ps_count_; ++ps) {
@@ -192,10 +192,11 @@ void Recovery::Advance(Moment now, Outbox* outbox) {
   if (choice_.has_value()) TellPs(outbox);
 }
 
-void Recovery::Choose(Moment now, Outbox* outbox) {
+void JobLoader::Choose(Moment now, Outbox* outbox) {
   if (job_.manifests().empty()) return Take(CheckpointChoice(), now, outbox);
   if (std::exchange(ask_again_, false)) survey_.AskAgain();
-  for (const uint32_t ps : survey_.TakeUnasked()) outbox->Send(PsTask(ps), ListCommand(job_.id()));
+  for (const uint32_t ps : survey_.TakePsToQuery())
+    outbox->Send(PsTask(ps), ListCommand(job_.id()));
   if (!survey_.complete()) return;
   const CheckpointChoice choice =
       ChooseCheckpoint(job_.manifests(), survey_, ps_count_, job_.copies());
@@ -207,7 +208,7 @@ void Recovery::Choose(Moment now, Outbox* outbox) {
         now);
 }
 
-void Recovery::Await(const std::string& what, Moment now) {
+void JobLoader::Await(const std::string& what, Moment now) {
   const std::string warning = absl::StrCat("waiting ", what);
   if (job_.run().warning() != warning) {
     CAIRN_LOG_WARNING("waiting", "job", job_.id(), "what", what);
@@ -218,7 +219,7 @@ void Recovery::Await(const std::string& what, Moment now) {
   not_before_ = now.monotonic + kAskAgain;
 }
 
-void Recovery::Take(const CheckpointChoice& choice, Moment now, Outbox* outbox) {
+void JobLoader::Take(const CheckpointChoice& choice, Moment now, Outbox* outbox) {
   if (choice.checkpoint == 0 && !job_.manifests().empty() && job_.fails_without_checkpoint()) {
     failure_ = "no complete checkpoint is left";
     return;
@@ -255,7 +256,7 @@ void Recovery::Take(const CheckpointChoice& choice, Moment now, Outbox* outbox) 
   choice_ = choice;
 }
 
-std::string Recovery::Warning(const CheckpointChoice& choice) const {
+std::string JobLoader::Warning(const CheckpointChoice& choice) const {
   if (choice.without.empty()) return "";
   const std::string without = absl::StrCat(PsNames(choice.without),
                                            " came back without its snapshots: a new disk, "
@@ -269,7 +270,7 @@ std::string Recovery::Warning(const CheckpointChoice& choice) const {
                       "comes back before");
 }
 
-void Recovery::TellPs(Outbox* outbox) {
+void JobLoader::TellPs(Outbox* outbox) {
   const uint64_t checkpoint = job_.run().base_checkpoint();
   proto::Command command;
   proto::Restore* restore = command.mutable_restore();
@@ -281,12 +282,12 @@ void Recovery::TellPs(Outbox* outbox) {
   if (checkpoint != 0 && !SamePlaces(PartitionOf(job_, checkpoint), job_.plan()->partition())) {
     *restore->mutable_source() = PartitionOf(job_, checkpoint);
   }
-  for (const uint32_t ps : restoration_.TakeUntold()) {
+  for (const uint32_t ps : restoration_.TakePsToRestore()) {
     outbox->Send(PsTask(ps), command);
   }
 }
 
-std::string Recovery::WaitingFor() const {
+std::string JobLoader::WaitingFor() const {
   if (!awaited_.empty()) return awaited_;
   if (!trouble_.empty() && !choice_.has_value()) {
     return absl::StrCat("to try again: ", trouble_);

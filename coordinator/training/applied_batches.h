@@ -1,5 +1,5 @@
-#ifndef CAIRN_COORDINATOR_TRAINING_SETTLED_H_
-#define CAIRN_COORDINATOR_TRAINING_SETTLED_H_
+#ifndef CAIRN_COORDINATOR_TRAINING_APPLIED_BATCHES_H_
+#define CAIRN_COORDINATOR_TRAINING_APPLIED_BATCHES_H_
 
 #include <cstdint>
 
@@ -12,14 +12,15 @@
 namespace cairn::coordinator {
 
 // What the ledgers of all ps together say about the batches [0, total).
-struct Settled {
+struct AppliedBatches {
   BatchRanges open;  // Not applied on every block of every ps.
   BatchRanges half;  // The subset of `open` that is applied on at least one block.
 };
 
 // Combines the ledgers of all ps. A ps without pushed blocks is ignored; if no ps has any, no batch
 // is applied. Ledgers come from other processes: DataLoss if one of them is invalid.
-absl::StatusOr<Settled> CombineLedgers(absl::Span<const proto::LedgerReply> ledgers, int64_t total);
+absl::StatusOr<AppliedBatches> CombineLedgers(absl::Span<const proto::LedgerReply> ledgers,
+                                              int64_t total);
 
 // The batches of [0, total) that `ledger` lacks. DataLoss: it is no ledger of `total` batches.
 absl::StatusOr<BatchRanges> OpenBatches(const proto::LedgerState& ledger, int64_t total);
@@ -29,4 +30,4 @@ proto::LedgerState MakeLedgerState(const BatchRanges& open, int64_t total);
 
 }  // namespace cairn::coordinator
 
-#endif  // CAIRN_COORDINATOR_TRAINING_SETTLED_H_
+#endif  // CAIRN_COORDINATOR_TRAINING_APPLIED_BATCHES_H_

@@ -1,4 +1,4 @@
-#include "coordinator/recovery/recovery.h"
+#include "coordinator/recovery/job_loader.h"
 
 #include <gtest/gtest.h>
 
@@ -13,7 +13,7 @@ namespace {
 
 // The rules of recovery, seen from outside: a cluster without other faults, whose disks the test
 // removes and puts back. (Faults at any time: simulation_test.)
-class RecoveryTest : public ::testing::Test {
+class JobLoaderTest : public ::testing::Test {
  protected:
   void Start(int ps, const proto::Job& job) {
     Simulation::Options options = SimulatedCluster(job);
@@ -39,7 +39,7 @@ class RecoveryTest : public ::testing::Test {
   std::unique_ptr<Simulation> simulation_;
 };
 
-TEST_F(RecoveryTest, AnEmptyDiskIsReplacedByTheNeighboursCopyAndSaid) {
+TEST_F(JobLoaderTest, AnEmptyDiskIsReplacedByTheNeighboursCopyAndSaid) {
   Start(3, LongJob());
   RunUntilCheckpoint(5);
   const uint64_t newest = Status().last_checkpoint();
@@ -55,7 +55,7 @@ TEST_F(RecoveryTest, AnEmptyDiskIsReplacedByTheNeighboursCopyAndSaid) {
   EXPECT_EQ(Status().rollbacks(), 1);
 }
 
-TEST_F(RecoveryTest, WithoutCopiesTheInitialValuesAreTakenAndNothingIsDeletedYet) {
+TEST_F(JobLoaderTest, WithoutCopiesTheInitialValuesAreTakenAndNothingIsDeletedYet) {
   proto::Job job = LongJob();
   job.mutable_checkpoint()->set_copies(1);
   Start(2, job);
@@ -77,7 +77,7 @@ TEST_F(RecoveryTest, WithoutCopiesTheInitialValuesAreTakenAndNothingIsDeletedYet
   Finish();
 }
 
-TEST_F(RecoveryTest, PassedOverCheckpointsAreDeletedWhenTheNextIsComplete) {
+TEST_F(JobLoaderTest, PassedOverCheckpointsAreDeletedWhenTheNextIsComplete) {
   proto::Job job = LongJob();
   job.mutable_checkpoint()->set_copies(1);
   Start(2, job);
@@ -92,7 +92,7 @@ TEST_F(RecoveryTest, PassedOverCheckpointsAreDeletedWhenTheNextIsComplete) {
   Finish();
 }
 
-TEST_F(RecoveryTest, SnapshotsThatBelongToNoCheckpointAreDeletedAndNoOthers) {
+TEST_F(JobLoaderTest, SnapshotsThatBelongToNoCheckpointAreDeletedAndNoOthers) {
   Start(2, LongJob());
   RunUntilCheckpoint(5);
   const uint64_t newest = Status().last_checkpoint();
@@ -113,7 +113,7 @@ TEST_F(RecoveryTest, SnapshotsThatBelongToNoCheckpointAreDeletedAndNoOthers) {
   Finish();
 }
 
-TEST_F(RecoveryTest, ASnapshotThatCannotBeLoadedIsPassedOverForGood) {
+TEST_F(JobLoaderTest, ASnapshotThatCannotBeLoadedIsPassedOverForGood) {
   Start(2, LongJob());
   RunUntilCheckpoint(5);
   const uint64_t newest = Status().last_checkpoint();
@@ -133,7 +133,7 @@ TEST_F(RecoveryTest, ASnapshotThatCannotBeLoadedIsPassedOverForGood) {
   Finish();
 }
 
-TEST_F(RecoveryTest, ATroubleThatMayPassIsNoReasonToGoBackFurther) {
+TEST_F(JobLoaderTest, ATroubleThatMayPassIsNoReasonToGoBackFurther) {
   Start(2, LongJob());
   RunUntilCheckpoint(5);
   simulation_->KillPs(0);
@@ -151,7 +151,7 @@ TEST_F(RecoveryTest, ATroubleThatMayPassIsNoReasonToGoBackFurther) {
   EXPECT_EQ(Status().generation(), 2u);
 }
 
-TEST_F(RecoveryTest, MorePsTakeOverWholeBlocks) {
+TEST_F(JobLoaderTest, MorePsTakeOverWholeBlocks) {
   Start(2, LongJob());
   RunUntilCheckpoint(5);
   simulation_->Resize(3);
@@ -161,7 +161,7 @@ TEST_F(RecoveryTest, MorePsTakeOverWholeBlocks) {
   EXPECT_EQ(simulation_->scheduler().GetPlan("1")->partition().ps_count(), 3u);
 }
 
-TEST_F(RecoveryTest, FewerPsWaitForASnapshotThatOnlyAMissingOneHas) {
+TEST_F(JobLoaderTest, FewerPsWaitForASnapshotThatOnlyAMissingOneHas) {
   proto::Job job = LongJob();
   job.mutable_checkpoint()->set_copies(1);
   Start(3, job);
@@ -178,7 +178,7 @@ TEST_F(RecoveryTest, FewerPsWaitForASnapshotThatOnlyAMissingOneHas) {
   EXPECT_TRUE(Noted("its blocks move from 3 to 2 ps"));
 }
 
-TEST_F(RecoveryTest, AJobThatHasNotBegunStartsOnAnyCluster) {
+TEST_F(JobLoaderTest, AJobThatHasNotBegunStartsOnAnyCluster) {
   Start(3, SimulatedJob("sync", 3));
   simulation_->Resize(1);
   Finish();
@@ -187,7 +187,7 @@ TEST_F(RecoveryTest, AJobThatHasNotBegunStartsOnAnyCluster) {
 
 // A command to delete is lost with its stream, or with the coordinator that had journaled the
 // decision.
-class LostDeletionTest : public RecoveryTest {
+class LostDeletionTest : public JobLoaderTest {
  protected:
   // Checkpoint 1 and its copy are on the disk of ps 1 as if it had missed their deletion.
   void LeaveTheFirstCheckpoint() {

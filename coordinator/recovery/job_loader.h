@@ -1,5 +1,5 @@
-#ifndef CAIRN_COORDINATOR_RECOVERY_RECOVERY_H_
-#define CAIRN_COORDINATOR_RECOVERY_RECOVERY_H_
+#ifndef CAIRN_COORDINATOR_RECOVERY_JOB_LOADER_H_
+#define CAIRN_COORDINATOR_RECOVERY_JOB_LOADER_H_
 
 #include <cstdint>
 #include <optional>
@@ -24,10 +24,10 @@ namespace cairn::coordinator {
 // the job's records before any ps is told. Deletes only snapshots that no checkpoint references.
 //
 // Pure state machine, not thread-safe.
-class Recovery {
+class JobLoader {
  public:
   // Both must outlive it.
-  Recovery(const Membership* members, DurableJob* job);
+  JobLoader(const Membership* members, DurableJob* job);
 
   // An earlier coordinator process trained the job. Each ps that reports that it still has the job
   // is asked for its ledger.
@@ -43,7 +43,7 @@ class Recovery {
   void OnLedger(uint32_t ps, const proto::LedgerReply& reply);
   // Asks a ps for the snapshots on its disk while the job trains: commands to delete some may have
   // been lost.
-  void AskForLeftovers(uint32_t ps, Outbox* outbox);
+  void RequestSnapshotLists(uint32_t ps, Outbox* outbox);
   // `manifests`: all that exist now.
   void OnSnapshots(uint32_t ps, const proto::SnapshotList& list,
                    const std::vector<proto::Manifest>& manifests, Outbox* outbox);
@@ -86,4 +86,4 @@ class Recovery {
 
 }  // namespace cairn::coordinator
 
-#endif  // CAIRN_COORDINATOR_RECOVERY_RECOVERY_H_
+#endif  // CAIRN_COORDINATOR_RECOVERY_JOB_LOADER_H_

@@ -1,5 +1,5 @@
-#ifndef CAIRN_COORDINATOR_FIT_WORKERS_H_
-#define CAIRN_COORDINATOR_FIT_WORKERS_H_
+#ifndef CAIRN_COORDINATOR_ELIGIBLE_WORKERS_H_
+#define CAIRN_COORDINATOR_ELIGIBLE_WORKERS_H_
 
 #include <map>
 #include <optional>
@@ -14,10 +14,10 @@ namespace cairn::coordinator {
 
 // The live workers that can do a job: all but those that reported that they cannot. Not
 // thread-safe.
-class FitWorkers {
+class EligibleWorkers {
  public:
   // `members` must outlive this object.
-  explicit FitWorkers(const Membership* members) : members_(*members) {}
+  explicit EligibleWorkers(const Membership* members) : members_(*members) {}
 
   // Eligible live workers by index, followed by evaluators if asked for.
   std::vector<TaskId> Live(bool with_evaluators) const;
@@ -30,7 +30,7 @@ class FitWorkers {
 
   // Returns why no worker is left that could do the job, or nullopt if one may. A named worker that
   // is absent is awaited for the time of one lease.
-  std::optional<std::string> WhyNobody(absl::Duration now);
+  std::optional<std::string> WhyNoneEligible(absl::Duration now);
 
  private:
   bool SomeoneIsAway() const;
@@ -42,4 +42,4 @@ class FitWorkers {
 
 }  // namespace cairn::coordinator
 
-#endif  // CAIRN_COORDINATOR_FIT_WORKERS_H_
+#endif  // CAIRN_COORDINATOR_ELIGIBLE_WORKERS_H_

@@ -1,4 +1,4 @@
-#include "coordinator/training/settled.h"
+#include "coordinator/training/applied_batches.h"
 
 #include <gtest/gtest.h>
 
@@ -24,14 +24,14 @@ proto::LedgerReply Reply(const proto::LedgerState& everywhere,
   return reply;
 }
 
-TEST(SettledTest, BatchesWithoutABitAreOpen) {
+TEST(AppliedBatchesTest, BatchesWithoutABitAreOpen) {
   // Mark 4, bits 1 and 9: batches 5 and 13 are applied.
   const auto open = OpenBatches(State(4, std::string("\x02\x02", 2)), 20);
   ASSERT_TRUE(open.ok());
   EXPECT_EQ(open->ranges(), (BatchRanges::Map{{4, 5}, {6, 13}, {14, 20}}));
 }
 
-TEST(SettledTest, MakingALedgerIsTheInverse) {
+TEST(AppliedBatchesTest, MakingALedgerIsTheInverse) {
   BatchRanges open(4, 20);
   open.Remove(5, 6);
   open.Remove(13, 14);
@@ -43,25 +43,25 @@ TEST(SettledTest, MakingALedgerIsTheInverse) {
   EXPECT_EQ(MakeLedgerState(BatchRanges(7, 1000000000), 1000000000).above(), "");
 }
 
-TEST(SettledTest, ABatchMissingOnOnePsIsOpenAndHalfApplied) {
+TEST(AppliedBatchesTest, ABatchMissingOnOnePsIsOpenAndHalfApplied) {
   const std::vector<proto::LedgerReply> ledgers = {Reply(State(5), State(5)),
                                                    Reply(State(3), State(4))};
-  const auto settled = CombineLedgers(ledgers, 10);
-  ASSERT_TRUE(settled.ok());
-  EXPECT_EQ(settled->open.ranges(), (BatchRanges::Map{{3, 10}}));
-  EXPECT_EQ(settled->half.ranges(), (BatchRanges::Map{{3, 5}}));
+  const auto applied = CombineLedgers(ledgers, 10);
+  ASSERT_TRUE(applied.ok());
+  EXPECT_EQ(applied->open.ranges(), (BatchRanges::Map{{3, 10}}));
+  EXPECT_EQ(applied->half.ranges(), (BatchRanges::Map{{3, 5}}));
 }
 
-TEST(SettledTest, APsWithoutPushedBlocksIsIgnored) {
+TEST(AppliedBatchesTest, APsWithoutPushedBlocksIsIgnored) {
   proto::LedgerReply none;
-  const auto settled =
+  const auto applied =
       CombineLedgers(std::vector<proto::LedgerReply>{none, Reply(State(8), State(8))}, 8);
-  ASSERT_TRUE(settled.ok());
-  EXPECT_TRUE(settled->open.empty());
+  ASSERT_TRUE(applied.ok());
+  EXPECT_TRUE(applied->open.empty());
   EXPECT_EQ(CombineLedgers(std::vector<proto::LedgerReply>{none}, 8)->open.size(), 8);
 }
 
-TEST(SettledTest, InvalidLedgersAreRejected) {
+TEST(AppliedBatchesTest, InvalidLedgersAreRejected) {
   EXPECT_EQ(OpenBatches(State(-1), 8).status().code(), absl::StatusCode::kDataLoss);
   EXPECT_EQ(OpenBatches(State(9), 8).status().code(), absl::StatusCode::kDataLoss);
   EXPECT_EQ(OpenBatches(State(4, "\x10"), 8).status().code(), absl::StatusCode::kDataLoss);

@@ -1,4 +1,4 @@
-#include "coordinator/training/settled.h"
+#include "coordinator/training/applied_batches.h"
 
 #include <algorithm>
 #include <iterator>
@@ -31,9 +31,9 @@ absl::StatusOr<BatchRanges> OpenBatches(const proto::LedgerState& ledger, int64_
   return open;
 }
 
-absl::StatusOr<Settled> CombineLedgers(absl::Span<const proto::LedgerReply> ledgers,
-                                       int64_t total) {
-  Settled settled;
+absl::StatusOr<AppliedBatches> CombineLedgers(absl::Span<const proto::LedgerReply> ledgers,
+                                              int64_t total) {
+  AppliedBatches applied;
   BatchRanges untouched(0, total);
   bool any = false;
   for (const proto::LedgerReply& ledger : ledgers) {
@@ -41,13 +41,13 @@ absl::StatusOr<Settled> CombineLedgers(absl::Span<const proto::LedgerReply> ledg
     any = true;
     CAIRN_ASSIGN_OR_RETURN(const BatchRanges open, OpenBatches(ledger.everywhere(), total));
     CAIRN_ASSIGN_OR_RETURN(const BatchRanges never, OpenBatches(ledger.somewhere(), total));
-    settled.open.Add(open);
+    applied.open.Add(open);
     untouched = untouched.Intersection(never);
   }
-  if (!any) settled.open.Add(0, total);
-  settled.half = settled.open;
-  settled.half.Remove(untouched);
-  return settled;
+  if (!any) applied.open.Add(0, total);
+  applied.half = applied.open;
+  applied.half.Remove(untouched);
+  return applied;
 }
 
 proto::LedgerState MakeLedgerState(const BatchRanges& open, int64_t total) {
@@ -58,7 +58,7 @@ proto::LedgerState MakeLedgerState(const BatchRanges& open, int64_t total) {
   // The applied batches above the mark are in the gaps between the open ranges and after the last
   // one.
   std::string above;
-  auto settle = [&](int64_t begin, int64_t end) {
+  auto apply = [&](int64_t begin, int64_t end) {
     for (int64_t offset = begin - low_water; offset < end - low_water; ++offset) {
       if (above.size() <= static_cast<size_t>(offset / 8)) above.resize(offset / 8 + 1);
       above[offset / 8] = static_cast<char>(above[offset / 8] | 1 << offset % 8);
@@ -66,7 +66,7 @@ proto::LedgerState MakeLedgerState(const BatchRanges& open, int64_t total) {
   };
   for (auto it = open.ranges().begin(); it != open.ranges().end(); ++it) {
     auto next = std::next(it);
-    settle(it->second, next == open.ranges().end() ? total : next->first);
+    apply(it->second, next == open.ranges().end() ? total : next->first);
   }
   ledger.set_above(std::move(above));
   return ledger;

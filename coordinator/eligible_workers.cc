@@ -1,4 +1,4 @@
-#include "coordinator/fit_workers.h"
+#include "coordinator/eligible_workers.h"
 
 #include <algorithm>
 
@@ -6,7 +6,7 @@
 
 namespace cairn::coordinator {
 
-std::vector<TaskId> FitWorkers::Live(bool with_evaluators) const {
+std::vector<TaskId> EligibleWorkers::Live(bool with_evaluators) const {
   std::vector<TaskId> workers = members_.Live(proto::WORKER);
   if (with_evaluators) {
     for (const TaskId evaluator : members_.Live(proto::EVALUATOR)) workers.push_back(evaluator);
@@ -15,14 +15,14 @@ std::vector<TaskId> FitWorkers::Live(bool with_evaluators) const {
   return workers;
 }
 
-bool FitWorkers::SomeoneIsAway() const {
+bool EligibleWorkers::SomeoneIsAway() const {
   for (const uint32_t index : members_.options().named_workers) {
     if (!members_.IsLive(WorkerTask(index))) return true;
   }
   return false;
 }
 
-std::optional<std::string> FitWorkers::WhyNobody(absl::Duration now) {
+std::optional<std::string> EligibleWorkers::WhyNoneEligible(absl::Duration now) {
   // An evaluator that cannot do the job does not matter: workers evaluate too.
   const auto unfit = std::find_if(unfit_.begin(), unfit_.end(), [](const auto& entry) {
     return entry.first.role == proto::WORKER;
