@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "cli/machine/port_probe.h"
 #include "cluster/grpc_status.h"
 #include "cluster/rpc_channel.h"
 #include "common/mutex.h"
@@ -27,9 +28,10 @@ proto::JobReference Reference(const std::string& job) {
 
 class CoordinatorApi::Impl {
  public:
-  Impl(const std::string& address, absl::Duration patience)
+  Impl(const std::string& address, absl::Duration patience, WhenRefused when_refused)
       : address_(address),
         patience_(patience),
+        when_refused_(when_refused),
         channel_(cluster::CreateChannel(address)),
         stub_(proto::Coordinator::NewStub(channel_)) {
     patient_.give_up_after = patience;
@@ -60,8 +62,7 @@ class CoordinatorApi::Impl {
                               grpc::ClientContext*, const proto::JobReference&),
                           grpc::ClientContext* context, const std::string& job,
                           absl::FunctionRef<void(const Message&)> visit) {
-    const grpc::Status connected = WaitForConnection();
-    if (!connected.ok()) return Explain(cluster::FromGrpc(connected));
+    if (const std::string why = WaitForConnection().why; !why.empty()) return Unreachable(why);
     const auto reader = (stub_.get()->*method)(context, Reference(job));
     Message message;
     while (reader->Read(&message)) visit(message);
@@ -94,22 +95,47 @@ class CoordinatorApi::Impl {
   absl::StatusOr<Reply> CallWithPolicy(const cluster::RetryPolicy& policy, Method method,
                                        const Request& request) {
     Reply reply;
+    NoConnection none;
     const absl::Status status =
         cluster::CallWithRetry(policy, [&](grpc::ClientContext* context) -> grpc::Status {
-          const grpc::Status connected = WaitForConnection();
-          if (!connected.ok()) return connected;
-          return (stub_.get()->*method)(context, request, &reply);
+          none = WaitForConnection();
+          if (none.why.empty()) return (stub_.get()->*method)(context, request, &reply);
+          // One of these codes is tried again.
+          return {none.is_certain ? grpc::StatusCode::ABORTED : grpc::StatusCode::UNAVAILABLE,
+                  none.why};
         });
+    if (!none.why.empty()) return Unreachable(none.why);
     if (!status.ok()) return Explain(status);
     return reply;
   }
 
+  // Why there is no connection; empty: there is one.
+  struct NoConnection {
+    std::string why;
+    bool is_certain = false;  // Nobody listens there: waiting would not help.
+  };
+
   // Blocking calls that fail fast would leave a connection that is being made to itself: nothing
   // moves in gRPC's synchronous client unless a call waits.
-  grpc::Status WaitForConnection() {
-    if (channel_->WaitForConnected(absl::ToChronoTime(absl::Now() + patience_))) return {};
-    return {grpc::StatusCode::UNAVAILABLE,
-            absl::StrCat("no connection within ", absl::FormatDuration(patience_))};
+  NoConnection WaitForConnection() {
+    const auto deadline = absl::ToChronoTime(absl::Now() + patience_);
+    while (true) {
+      const grpc_connectivity_state state = channel_->GetState(/*try_to_connect=*/true);
+      if (state == GRPC_CHANNEL_READY) return {};
+      if (state == GRPC_CHANNEL_TRANSIENT_FAILURE && when_refused_ == WhenRefused::kFail) {
+        const std::string why = WhyUnreachable(address_);
+        if (!why.empty()) return {why, /*is_certain=*/true};
+      }
+      if (!channel_->WaitForStateChange(state, deadline)) {
+        return {absl::StrCat("no connection within ", absl::FormatDuration(patience_))};
+      }
+    }
+  }
+
+  absl::Status Unreachable(const std::string& why) const {
+    return absl::UnavailableError(absl::StrCat("cannot reach the coordinator at ", address_, " (",
+                                               why,
+                                               "); is the cluster up, and is this its address?"));
   }
 
   absl::Status Explain(const absl::Status& status) const {
@@ -120,13 +146,12 @@ class CoordinatorApi::Impl {
                        std::string(status.message()), "); is this the coordinator's address?"));
     }
     if (!absl::IsUnavailable(status) && !absl::IsDeadlineExceeded(status)) return status;
-    return absl::UnavailableError(absl::StrCat("cannot reach the coordinator at ", address_, " (",
-                                               std::string(status.message()),
-                                               "); is the cluster up, and is this its address?"));
+    return Unreachable(std::string(status.message()));
   }
 
   const std::string address_;
   const absl::Duration patience_;
+  const WhenRefused when_refused_;
   const std::shared_ptr<grpc::Channel> channel_;
   const std::unique_ptr<Stub> stub_;
   cluster::RetryPolicy patient_;
@@ -136,8 +161,9 @@ class CoordinatorApi::Impl {
   grpc::ClientContext* following_ ABSL_GUARDED_BY(mutex_) = nullptr;
 };
 
-CoordinatorApi::CoordinatorApi(const std::string& address, absl::Duration patience)
-    : address_(address), impl_(std::make_unique<Impl>(address, patience)) {}
+CoordinatorApi::CoordinatorApi(const std::string& address, absl::Duration patience,
+                               WhenRefused when_refused)
+    : address_(address), impl_(std::make_unique<Impl>(address, patience, when_refused)) {}
 CoordinatorApi::~CoordinatorApi() = default;
 
 absl::StatusOr<proto::SubmitReply> CoordinatorApi::Submit(const proto::SubmitRequest& request) {

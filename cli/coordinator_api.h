@@ -17,9 +17,15 @@ namespace cairn::cli {
 // names the address that does not answer; other errors are the coordinator's. Thread-safe.
 class CoordinatorApi {
  public:
-  // `patience`: how long a coordinator that does not answer is asked again, since daemons may be
-  // started in any order and come back by themselves.
-  CoordinatorApi(const std::string& address, absl::Duration patience);
+  // What is made of a port on which nobody listens.
+  enum class WhenRefused {
+    kFail,  // There is no coordinator, which is told at once.
+    kWait,  // Somebody starts it, or starts it again: this waits for as long as `patience`.
+  };
+
+  // `patience`: how long a coordinator that does not answer is asked again.
+  CoordinatorApi(const std::string& address, absl::Duration patience,
+                 WhenRefused when_refused = WhenRefused::kFail);
   ~CoordinatorApi();
   CoordinatorApi(const CoordinatorApi&) = delete;
   CoordinatorApi& operator=(const CoordinatorApi&) = delete;

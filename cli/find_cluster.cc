@@ -88,6 +88,13 @@ absl::StatusOr<Place> FindPlace(const ClusterChoice& choice) {
   return place;
 }
 
+// `cairn run` and `up`, which have a state directory, start their coordinator again.
+std::unique_ptr<CoordinatorApi> MakeApi(const Place& place, absl::Duration patience) {
+  return std::make_unique<CoordinatorApi>(place.address, patience,
+                                          place.state.empty() ? CoordinatorApi::WhenRefused::kFail
+                                                              : CoordinatorApi::WhenRefused::kWait);
+}
+
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<CoordinatorApi>> FindCoordinator(const ClusterChoice& choice) {
@@ -100,7 +107,7 @@ absl::StatusOr<std::unique_ptr<CoordinatorApi>> FindCoordinator(const ClusterCho
                            "; start it again with cairn up --state ", ShellWord(place.state),
                            ", or name another one with --state or --coordinator"));
   }
-  return std::make_unique<CoordinatorApi>(place.address, choice.patience);
+  return MakeApi(place, choice.patience);
 }
 
 bool IsOfARun(const ClusterChoice& choice) {
@@ -136,7 +143,7 @@ absl::StatusOr<FoundSource> FindSource(const ClusterChoice& choice) {
   CAIRN_ASSIGN_OR_RETURN(const Place place, FindPlace(choice));
   FoundSource found;
   if (!place.address.empty()) {
-    found.api = std::make_unique<CoordinatorApi>(place.address, choice.patience);
+    found.api = MakeApi(place, choice.patience);
     found.source = std::make_unique<RemoteSource>(found.api.get());
     // A run whose coordinator is just being started again: the directory knows as much.
     if (place.state.empty() || found.api->GetCluster().ok()) return found;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <ctime>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -81,13 +82,28 @@ std::vector<std::string> ProgressParts(const proto::JobStatus& status) {
   return parts;
 }
 
+bool SameNote(const proto::Note& a, const proto::Note& b) {
+  return a.unix_seconds() == b.unix_seconds() && a.text() == b.text();
+}
+
+// In the unit that leaves at most two digits or a little more.
+std::string AgeText(int64_t seconds) {
+  constexpr int64_t kMinute = 60;
+  constexpr int64_t kHour = 60 * kMinute;
+  constexpr int64_t kDay = 24 * kHour;
+  if (seconds < 100) return absl::StrCat(seconds, " s");
+  if (seconds < 100 * kMinute) return absl::StrCat(seconds / kMinute, " min");
+  if (seconds < 2 * kDay) return absl::StrCat(seconds / kHour, " h");
+  return absl::StrCat(seconds / kDay, " days");
+}
+
 // How many of the notes of `after` were in `before`. Only a job's newest notes are kept, so those
 // that both have may have moved to the front.
 int KnownNotes(const proto::JobStatus& before, const proto::JobStatus& after) {
   for (int known = before.notes_size(); known > 0; --known) {
     const bool same = known <= after.notes_size() &&
                       std::equal(after.notes().begin(), after.notes().begin() + known,
-                                 before.notes().end() - known);
+                                 before.notes().end() - known, SameNote);
     if (same) return known;
   }
   return 0;
@@ -101,6 +117,20 @@ std::string DurationText(double seconds) {
   const auto whole = static_cast<int64_t>(std::llround(seconds));
   if (whole < 3600) return absl::StrFormat("%d:%02d", whole / 60, whole % 60);
   return absl::StrFormat("%d:%02d:%02d", whole / 3600, whole / 60 % 60, whole % 60);
+}
+
+std::string TimeText(int64_t unix_seconds) {
+  const time_t time = unix_seconds;
+  tm local{};
+  localtime_r(&time, &local);
+  char text[32];
+  return std::string(text, std::strftime(text, sizeof(text), "%Y-%m-%d %H:%M:%S", &local));
+}
+
+std::string NoteText(const proto::Note& note, int64_t now_unix_seconds) {
+  // The coordinator's clock may be ahead of this machine's.
+  const int64_t age = std::max<int64_t>(0, now_unix_seconds - note.unix_seconds());
+  return absl::StrCat(TimeText(note.unix_seconds()), " (", AgeText(age), " ago)  ", note.text());
 }
 
 std::string CountText(double count) {
@@ -146,6 +176,11 @@ std::string ProgressLine(const proto::JobStatus& status, int width) {
   return tight;
 }
 
+std::string CheckpointsText(const proto::JobStatus& status) {
+  if (status.last_checkpoint() > 0) return absl::StrCat("last ", status.last_checkpoint());
+  return HasEnded(status.state()) ? "none" : "none yet";
+}
+
 std::string NothingOf(const std::string& what, const proto::JobStatus& status) {
   return absl::StrCat(what, " of job ", status.job_id(), " (", status.name(), ")",
                       HasEnded(status.state()) ? "" : " yet", ": it is ", StateName(status.state()),
@@ -162,7 +197,7 @@ std::vector<std::string> NewEvents(const proto::JobStatus& before, const proto::
   }
   // Behind the evaluations: callbacks say there what they made of them.
   for (int i = KnownNotes(before, after); i < after.notes_size(); ++i) {
-    events.push_back(after.notes(i));
+    events.push_back(after.notes(i).text());
   }
   // Before a job trains its workers come one by one; that is no news. Those that go, and rollbacks,
   // are in the coordinator's notes.

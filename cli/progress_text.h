@@ -14,6 +14,10 @@ namespace cairn::cli {
 
 // "0:07", "12:30", "2:05:00"; "-" if it is not known.
 std::string DurationText(double seconds);
+// "2026-07-28 03:12:09", in this machine's time zone.
+std::string TimeText(int64_t unix_seconds);
+// "2026-07-28 03:12:09 (45 s ago)  worker 0 is gone": coarser than seconds where it is long ago.
+std::string NoteText(const proto::Note& note, int64_t now_unix_seconds);
 // "850", "8.2k", "1.25M".
 std::string CountText(double count);
 // "loss 0.3121  accuracy 0.8912"; for an evaluation or a mean.
@@ -25,6 +29,9 @@ std::string EvaluationText(const proto::EvaluationRecord& evaluation,
 //  2 workers", or what the job waits for. To fit into `width` characters it is written without the
 // bar, then more tightly, then cut; 0 or less: no limit, and no bar.
 std::string ProgressLine(const proto::JobStatus& status, int width);
+
+// "last 7", "none yet", or "none" where the job has ended: its checkpoints.
+std::string CheckpointsText(const proto::JobStatus& status);
 
 // "There is no history of job 4 (name) yet: it is queued." and a new line; no "yet" where the job
 // has ended.

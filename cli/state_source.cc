@@ -61,7 +61,7 @@ absl::StatusOr<std::unique_ptr<StateSource>> StateSource::Open(const std::string
 }
 
 absl::StatusOr<storage::JobRecords> StateSource::ReadRecords(const std::string& job) {
-  CAIRN_ASSIGN_OR_RETURN(const auto jobs, storage::ReadJobs(*journal_));
+  CAIRN_ASSIGN_OR_RETURN(const auto jobs, storage::ReadJobNames(*journal_));
   CAIRN_ASSIGN_OR_RETURN(const uint64_t id, storage::ResolveJob(jobs, job));
   return storage::ReadJob(*journal_, id);
 }

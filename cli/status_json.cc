@@ -61,13 +61,21 @@ void AddFaults(const proto::JobStatus& status, ordered_json* json) {
   out["copies_failed"] = status.copies_failed();
   if (!status.copy_error().empty()) out["copy_error"] = status.copy_error();
   if (!status.warning().empty()) out["warning"] = status.warning();
-  out["notes"] = std::vector<std::string>(status.notes().begin(), status.notes().end());
+  ordered_json notes = ordered_json::array();
+  for (const proto::Note& note : status.notes()) {
+    notes.push_back({{"unix_seconds", note.unix_seconds()}, {"note", note.text()}});
+  }
+  out["notes"] = notes;
 }
 
 }  // namespace
 
 bool HasEnded(proto::JobState state) {
   return state == proto::FINISHED || state == proto::FAILED || state == proto::CANCELLED;
+}
+
+std::string StateText(const proto::JobStatus& status) {
+  return storage::WasRefused(status) ? "refused" : StateName(status.state());
 }
 
 ordered_json NumberJson(double value) {
@@ -120,22 +128,34 @@ int CopiesOf(const proto::Manifest& manifest) {
   return copies;
 }
 
-ordered_json MemberJson(const proto::Member& member) {
+bool HasJoined(const proto::Member& member) { return member.incarnation() > 0; }
+
+std::string MemberState(const proto::Member& member, uint64_t term) {
+  if (member.live()) return "live";
+  return HasJoined(member) || term > 1 ? "away" : "not yet";
+}
+
+ordered_json MemberJson(const proto::Member& member, uint64_t term) {
+  const auto if_live = [&member](const ordered_json& value) {
+    return member.live() ? value : ordered_json(nullptr);
+  };
   ordered_json out;
   out["role"] = absl::AsciiStrToLower(proto::Role_Name(member.role()));
   out["index"] = member.index();
   out["live"] = member.live();
+  out["state"] = MemberState(member, term);
   out["address"] = member.address();
   out["pid"] = member.pid();
   out["device"] = member.device();
   out["incarnation"] = member.incarnation();
-  out["lease_age_seconds"] = NumberJson(member.lease_age_seconds());
+  out["lease_age_seconds"] =
+      HasJoined(member) ? NumberJson(member.lease_age_seconds()) : ordered_json(nullptr);
   out["named"] = member.named();
   out["host"] = member.host();
-  out["memory_bytes"] = member.memory_bytes();
-  out["requests_per_second"] = NumberJson(member.requests_per_second());
-  out["batches_per_second"] = NumberJson(member.batches_per_second());
-  out["examples_per_second"] = NumberJson(member.examples_per_second());
+  out["memory_bytes"] = if_live(member.memory_bytes());
+  out["requests_per_second"] = if_live(NumberJson(member.requests_per_second()));
+  out["batches_per_second"] = if_live(NumberJson(member.batches_per_second()));
+  out["examples_per_second"] = if_live(NumberJson(member.examples_per_second()));
   return out;
 }
 

@@ -18,6 +18,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "common/clock.h"
 #include "common/logging.h"
 #include "common/mutex.h"
 #include "common/printable.h"
@@ -29,6 +30,7 @@ namespace {
 
 // Exit sends it to wake Run.
 constexpr int kWakeSignal = SIGUSR1;
+constexpr absl::Duration kAskIfNeeded = absl::Milliseconds(20);
 
 // Every connection uses a file descriptor, and shells set the soft limit to 1024, far below the
 // hard limit.
@@ -84,7 +86,7 @@ class Daemon::Impl {
   explicit Impl(DaemonOptions options) : options_(std::move(options)) {}
 
   void Exit(int code, const std::string& reason);
-  int Run(const std::function<void()>& stop);
+  int Run(const std::function<void()>& stop, const IsNeeded& is_needed);
 
  private:
   struct Ending {
@@ -93,6 +95,8 @@ class Daemon::Impl {
   };
 
   Ending WaitForEnding();
+  // Returns when the process is not needed any more, or is told again to end.
+  void GoOnWhile(const IsNeeded& is_needed);
   // Exits the process unless stopped_ is set before the timeout.
   void Watch(int code);
 
@@ -127,6 +131,22 @@ Daemon::Impl::Ending Daemon::Impl::WaitForEnding() {
   }
 }
 
+void Daemon::Impl::GoOnWhile(const IsNeeded& is_needed) {
+  const sigset_t signals = WaitedSignals();
+  const timespec pause = absl::ToTimespec(kAskIfNeeded);
+  const RealClock clock;
+  const absl::Duration begin = clock.Now();
+  while (is_needed(clock.Now() - begin)) {
+    const int signal = sigtimedwait(&signals, nullptr, &pause);
+    if (signal == SIGTERM || signal == SIGINT) {
+      CAIRN_LOG_WARNING("told again to end: ending at once");
+      return;
+    }
+    MutexLock lock(&mutex_);
+    if (exiting_) return;
+  }
+}
+
 void Daemon::Impl::Watch(int code) {
   const auto timeout = absl::ToChronoNanoseconds(options_.stop_timeout);
   const auto deadline = std::chrono::steady_clock::now() + timeout;
@@ -142,9 +162,11 @@ void Daemon::Impl::Watch(int code) {
   }
 }
 
-int Daemon::Impl::Run(const std::function<void()>& stop) {
+int Daemon::Impl::Run(const std::function<void()>& stop, const IsNeeded& is_needed) {
   const Ending ending = WaitForEnding();
   CAIRN_LOG_INFO("stopping", "why", ending.reason);
+  const bool by_signal = ending.code == kExitTerminated || ending.code == kExitInterrupted;
+  if (by_signal && is_needed != nullptr) GoOnWhile(is_needed);
   std::thread watch([&] { Watch(ending.code); });
   stop();
   {
@@ -180,7 +202,9 @@ absl::StatusOr<std::unique_ptr<Daemon>> Daemon::Start(const DaemonOptions& optio
 Daemon::Daemon(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 Daemon::~Daemon() = default;
 void Daemon::Exit(int code, const std::string& reason) { impl_->Exit(code, reason); }
-int Daemon::Run(const std::function<void()>& stop) { return impl_->Run(stop); }
+int Daemon::Run(const std::function<void()>& stop, const IsNeeded& is_needed) {
+  return impl_->Run(stop, is_needed);
+}
 
 void WarnOfOpenPort(const Address& own) {
   if (IsLoopback(own)) return;

@@ -55,9 +55,15 @@ class Daemon {
   // an effect. Thread-safe; does not block.
   void Exit(int code, const std::string& reason);
 
+  // Whether the process, which was told to end by a signal `waited` ago, should go on for a while.
+  // Must not block.
+  using IsNeeded = std::function<bool(absl::Duration waited)>;
+
   // Waits for SIGTERM (143), SIGINT (130) or Exit, calls `stop`, and returns the exit code. If
-  // `stop` takes longer than stop_timeout, exits the process with this code.
-  int Run(const std::function<void()>& stop);
+  // `stop` takes longer than stop_timeout, exits the process with this code. After a signal, `stop`
+  // is called once `is_needed` (may be null) returns false; it is asked several times a second.
+  // Another signal or Exit ends that wait.
+  int Run(const std::function<void()>& stop, const IsNeeded& is_needed = nullptr);
 
  private:
   class Impl;

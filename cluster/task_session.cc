@@ -26,6 +26,9 @@
 namespace cairn::cluster {
 namespace {
 
+// Within this time a coordinator that is told to end together with its tasks has said so.
+constexpr absl::Duration kEndingNotice = absl::Milliseconds(500);
+
 // An event for the handler's thread: a command of a stream, or the end of the stream.
 struct Event {
   uint64_t stream = 0;
@@ -46,6 +49,7 @@ class TaskSession::Impl {
   ~Impl() { Stop(); }
 
   bool Send(proto::TaskMessage message);
+  bool IsNeeded(absl::Duration waited);
   void Stop();
   uint64_t instance_id() const { return instance_id_; }
 
@@ -110,6 +114,8 @@ class TaskSession::Impl {
   bool broken_ ABSL_GUARDED_BY(mutex_) = false;
   bool done_ ABSL_GUARDED_BY(mutex_) = false;
   absl::Status done_status_ ABSL_GUARDED_BY(mutex_);
+  // The coordinator ends by then.
+  std::optional<absl::Duration> ending_until_ ABSL_GUARDED_BY(mutex_);
   absl::Duration lease_ ABSL_GUARDED_BY(mutex_);
   absl::Duration last_received_ ABSL_GUARDED_BY(mutex_);
   absl::Duration next_heartbeat_ ABSL_GUARDED_BY(mutex_);
@@ -175,6 +181,12 @@ bool TaskSession::Impl::Send(proto::TaskMessage message) {
   outbox_.push_back(std::move(message));
   changed_.NotifyAll();
   return true;
+}
+
+bool TaskSession::Impl::IsNeeded(absl::Duration waited) {
+  MutexLock lock(&mutex_);
+  if (!joined_) return false;
+  return ending_until_.has_value() ? clock_.Now() < *ending_until_ : waited < kEndingNotice;
 }
 
 void TaskSession::Impl::Stop() {
@@ -246,6 +258,7 @@ void TaskSession::Impl::BeginStream() {
   MutexLock lock(&mutex_);
   ++stream_number_;
   refused_.reset();
+  ending_until_.reset();
   arrived_ = broken_ = done_ = false;
   writing_ = true;  // The Join is being written.
   lease_ = options_.lease;
@@ -336,6 +349,10 @@ absl::Status TaskSession::Impl::ReceiveCommand(proto::Command command) {
     return absl::FailedPreconditionError(
         absl::StrCat("the coordinator refused: ", command.refused().reason()));
   }
+  if (command.has_ending() && joined_) {
+    ending_until_ = clock_.Now() + absl::Milliseconds(command.ending().milliseconds());
+    return absl::OkStatus();
+  }
   if (command.has_welcome() == joined_) {
     return absl::InternalError(joined_ ? "the coordinator sent a second Welcome"
                                        : "the coordinator's first command is not a Welcome");
@@ -415,6 +432,7 @@ TaskSession::TaskSession(SessionOptions options, SessionHandler* handler)
     : impl_(std::make_unique<Impl>(std::move(options), handler)) {}
 TaskSession::~TaskSession() = default;
 bool TaskSession::Send(proto::TaskMessage message) { return impl_->Send(std::move(message)); }
+bool TaskSession::IsNeeded(absl::Duration waited) { return impl_->IsNeeded(waited); }
 void TaskSession::Stop() { impl_->Stop(); }
 uint64_t TaskSession::instance_id() const { return impl_->instance_id(); }
 

@@ -20,8 +20,9 @@ class SessionHandler {
  public:
   virtual ~SessionHandler() = default;
   virtual void OnWelcome(const proto::Welcome& welcome) = 0;
-  // Called for every command except Welcome, Refused and Heartbeat. A Refused after a Welcome (the
-  // lease has expired) is reported as OnDisconnected, followed by OnRefused if it is permanent.
+  // Called for every command except Welcome, Refused, Heartbeat and Ending (see
+  // TaskSession::IsNeeded). A Refused after a Welcome (the lease has expired) is reported as
+  // OnDisconnected, followed by OnRefused if it is permanent.
   virtual void OnCommand(const proto::Command& command) = 0;
   // The stream has ended; messages that were sent but not answered may be lost. The session
   // reconnects by itself.
@@ -68,6 +69,10 @@ class TaskSession {
   // no stream (before OnWelcome, or after the stream has broken) or the queue is full. Queued
   // messages are dropped when the stream breaks, because the next Join contains the task's state.
   bool Send(proto::TaskMessage message);
+
+  // Whether a task that was told to end `waited` ago should go on: the coordinator has been told to
+  // end as well, and takes a last checkpoint. Whether it has, is known only some time later.
+  bool IsNeeded(absl::Duration waited);
 
   // Ends the stream. The handler is not called afterwards. Must not be called by the handler.
   // Idempotent.

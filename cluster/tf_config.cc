@@ -229,10 +229,10 @@ absl::StatusOr<Cluster> ReadCluster(const Json& json) {
   }
   CAIRN_RETURN_IF_ERROR(CheckChief(cluster[proto::COORDINATOR]));
   CAIRN_RETURN_IF_ERROR(CheckPs(cluster[proto::PS]));
-  if (cluster[proto::WORKER].addresses.empty()) {
-    return Bad("cluster", " has no worker; name at least one address under \"worker\"");
-  }
   CAIRN_RETURN_IF_ERROR(CheckAddressesDiffer(cluster));
+  // These may be absent: workers may join that nobody named.
+  cluster[proto::WORKER];
+  cluster[proto::EVALUATOR];
   return cluster;
 }
 
@@ -277,6 +277,11 @@ absl::StatusOr<OwnTask> ReadTask(const Json& task, const Cluster& cluster) {
   CAIRN_ASSIGN_OR_RETURN(own.index, ReadOwnIndex(task));
   const std::map<uint32_t, Address>& tasks = cluster.at(own.role).addresses;
   if (own.role == proto::EVALUATOR || tasks.count(own.index) == 1) return own;
+  if (tasks.empty()) {
+    return Bad("task",
+               absl::StrCat(": ", name, " ", own.index, " is not in cluster, which names no ", name,
+                            "; a worker that it does not name has no task"));
+  }
   std::vector<uint32_t> known;
   for (const auto& [index, address] : tasks) known.push_back(index);
   return Bad("task", absl::StrCat(": ", name, " ", own.index, " is not in cluster.", name,
@@ -308,7 +313,6 @@ absl::StatusOr<TfConfig> ParseTfConfig(std::string_view text) {
   CAIRN_ASSIGN_OR_RETURN(const Json json, ParseJson(text));
   CAIRN_RETURN_IF_ERROR(CheckTopLevel(json));
   CAIRN_ASSIGN_OR_RETURN(Cluster cluster, ReadCluster(json));
-  cluster[proto::EVALUATOR];  // Adds an empty entry if there are no evaluators.
   TfConfig config;
   if (const auto task = json.find("task"); task != json.end()) {
     CAIRN_ASSIGN_OR_RETURN(config.task, ReadTask(*task, cluster));

@@ -20,7 +20,7 @@ struct OwnTask {
   uint32_t index = 0;
 };
 
-// A validated TF_CONFIG: one chief; at least one ps, numbered without gaps; at least one worker,
+// A validated TF_CONFIG: one chief; at least one ps, numbered without gaps; any number of workers,
 // possibly with gaps; no duplicate address.
 struct TfConfig {
   Address chief;                        // The coordinator's address.

@@ -41,7 +41,7 @@ void DurableJob::SaveRun(Outbox* outbox) const {
   outbox->PutSynced(storage::RunKey(id()), records_.run);
 }
 
-void DurableJob::Note(std::string line) { AddNote(id(), std::move(line), &run()); }
+void DurableJob::Note(std::string line, Moment now) { AddNote(id(), std::move(line), now, &run()); }
 
 void DurableJob::BeginGeneration(uint64_t checkpoint, Outbox* outbox) {
   run().set_generation(run().generation() + 1);

@@ -28,6 +28,8 @@ class DurableJob {
   // The number of ps that should store each snapshot.
   int64_t copies() const { return job::CopiesWanted(job()); }
   bool over() const;
+  // It failed before it began.
+  bool refused() const { return storage::WasRefused(records_); }
   // Waits for its turn, or had its turn before the coordinator restarted.
   bool ready() const;
   bool fails_without_checkpoint() const { return job().on_lost_checkpoint() == "fail"; }
@@ -41,7 +43,7 @@ class DurableJob {
   const proto::RunRecord& run() const { return records_.run; }
   void SaveRun(Outbox* outbox) const;
   // Adds a line about an event, for clients that follow the job. Journaled with the next SaveRun.
-  void Note(std::string line);
+  void Note(std::string line, Moment now);
 
   // Begins the next generation from `checkpoint` (0: the initial values). Its number is journaled
   // before any ps is told, so no later coordinator uses it again.

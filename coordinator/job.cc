@@ -78,13 +78,13 @@ void Job::OnInspected(TaskId worker, const proto::InspectReply& reply, Moment no
   inspector_.reset();
   durable_.SetPlan(*std::move(plan), outbox);
   loader_.emplace(&members_, &durable_);
-  NextGeneration(0, outbox);
+  NextGeneration(0, now, outbox);
 }
 
 // ------------------------------------------------------------------------------------ restoring
 
-void Job::NextGeneration(uint64_t checkpoint, Outbox* outbox) {
-  loader_->Begin(checkpoint, outbox);
+void Job::NextGeneration(uint64_t checkpoint, Moment now, Outbox* outbox) {
+  loader_->Begin(checkpoint, now, outbox);
   holding_.clear();
   early_reports_.TakeAll();
   workers_.ForgetAll();
@@ -108,13 +108,13 @@ void Job::RollBack(const std::string& why, Moment now, Outbox* outbox) {
       checkpoint == 0 ? "the initial values" : absl::StrCat("checkpoint ", checkpoint);
   if (durable_.run().stopped()) {
     // A start after a clean stop loses nothing and is not counted as a rollback.
-    durable_.Note(absl::StrCat("goes on from ", target));
+    durable_.Note(absl::StrCat("goes on from ", target), now);
   } else {
     durable_.run().set_rollbacks(durable_.run().rollbacks() + 1);
-    durable_.Note(absl::StrCat(why, ": back to ", target));
+    durable_.Note(absl::StrCat(why, ": back to ", target), now);
   }
   durable_.run().set_stopped(false);
-  NextGeneration(checkpoint, outbox);
+  NextGeneration(checkpoint, now, outbox);
 }
 
 void Job::AdvanceRecovery(Moment now, Outbox* outbox) {
@@ -156,7 +156,13 @@ void Job::BeginTraining(Moment now, Outbox* outbox) {
     durable_.SaveRun(outbox);
   }
   const bool resumed = phase_ == Phase::kResuming;
-  if (resumed) durable_.Note("the coordinator is back; nothing was lost");
+  if (resumed) {
+    // It was to be a clean stop of all, and was one of the coordinator alone: what is lost from now
+    // on is lost.
+    durable_.run().set_stopped(false);
+    durable_.Note("the coordinator is back; nothing was lost", now);
+    durable_.SaveRun(outbox);
+  }
   phase_ = Phase::kTraining;
   training_ =
       std::make_unique<Training>(Training::Context{&*plan(), &durable_.run(), history_.get()},
@@ -211,14 +217,14 @@ void Job::WorkerJoined(TaskId worker, const proto::Join& join, bool keeps_leases
   }
 }
 
-void Job::WorkerGone(TaskId worker, Outbox* outbox) {
+void Job::WorkerGone(TaskId worker, Moment now, Outbox* outbox) {
   holding_.erase(worker);
   early_reports_.Forget(worker);
   workers_.Forget(worker);
   if (inspector_ == worker) inspector_.reset();
   if (phase_ == Phase::kInspecting) return;
   durable_.run().set_workers_lost(durable_.run().workers_lost() + 1);
-  durable_.Note(absl::StrCat(worker.Name(), " is gone; its batches go to others"));
+  durable_.Note(absl::StrCat(worker.Name(), " is gone; its batches go to others"), now);
   if (training_ != nullptr) training_->RemoveWorker(worker);
 }
 
@@ -282,7 +288,7 @@ void Job::OnMessage(TaskId task, const proto::TaskMessage& message, Moment now, 
   } else if (message.has_inspected() && message.inspected().job_id() == id()) {
     OnInspected(task, message.inspected(), now, outbox);
   } else if (message.has_failure() && message.failure().job_id() == id()) {
-    OnFailure(task, message.failure());
+    OnFailure(task, message.failure(), now);
   } else if (message.has_restored() && from_ps && message.restored().job_id() == id()) {
     if (loader_.has_value()) loader_->OnRestored(task.index, message.restored(), now, outbox);
   } else if (message.has_snapshots() && from_ps && message.snapshots().job_id() == id()) {
@@ -328,11 +334,11 @@ void Job::OnHeartbeat(uint32_t ps, uint64_t duplicates_refused) {
   seen = duplicates_refused;
 }
 
-void Job::OnFailure(TaskId worker, const proto::JobFailure& failure) {
+void Job::OnFailure(TaskId worker, const proto::JobFailure& failure, Moment now) {
   if (phase_ != Phase::kInspecting && failure.generation() != durable_.run().generation()) return;
   if (inspector_ == worker) inspector_.reset();
   if (training_ != nullptr) training_->RemoveWorker(worker);
-  durable_.Note(absl::StrCat("cannot be done by ", worker.Name(), ": ", failure.error()));
+  durable_.Note(absl::StrCat("cannot be done by ", worker.Name(), ": ", failure.error()), now);
   workers_.Failed(worker, failure.error());
 }
 
@@ -365,7 +371,8 @@ void Job::WatchProgress(Moment now, Outbox* outbox) {
   const int64_t seconds = absl::ToInt64Seconds(progress_.stalled_for());
   durable_.Note(event == ProgressWatch::Event::kStalled
                     ? absl::StrCat("no progress for ", seconds, " s: waiting ", NextNeeded())
-                    : absl::StrCat("goes on after ", seconds, " s without progress"));
+                    : absl::StrCat("goes on after ", seconds, " s without progress"),
+                now);
   durable_.SaveRun(outbox);
 }
 

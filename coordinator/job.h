@@ -44,6 +44,8 @@ class Job {
   const proto::JobRecord& record() const { return durable_.record(); }
   const std::optional<proto::JobPlan>& plan() const { return durable_.plan(); }
   bool over() const { return durable_.over(); }
+  // It failed before it began, and does not keep its name.
+  bool refused() const { return durable_.refused(); }
   // Waits for its turn, or had its turn before the coordinator restarted.
   bool ready() const { return durable_.ready(); }
   // Has its turn.
@@ -73,7 +75,7 @@ class Job {
   // keep the leases that it reports.
   bool KeepsLeases(const proto::Join& join, const Membership::Joined& joined) const;
   void WorkerJoined(TaskId worker, const proto::Join& join, bool keeps_leases, Outbox* outbox);
-  void WorkerGone(TaskId worker, Outbox* outbox);
+  void WorkerGone(TaskId worker, Moment now, Outbox* outbox);
   void PsJoined(uint32_t ps, const proto::Join& join, bool continues, Outbox* outbox);
   void PsAway(uint32_t ps);
   void PsLost(uint32_t ps, Moment now, Outbox* outbox);
@@ -96,14 +98,14 @@ class Job {
   };
 
   void OnInspected(TaskId worker, const proto::InspectReply& reply, Moment now, Outbox* outbox);
-  void OnFailure(TaskId worker, const proto::JobFailure& failure);
+  void OnFailure(TaskId worker, const proto::JobFailure& failure, Moment now);
   void OnWork(TaskId worker, const proto::WorkReport& report, Moment now, Outbox* outbox);
   void OnHeartbeat(uint32_t ps, uint64_t duplicates_refused);
 
   void AdvanceInspection(Outbox* outbox);
   void AdvanceRecovery(Moment now, Outbox* outbox);
   void RollBack(const std::string& why, Moment now, Outbox* outbox);
-  void NextGeneration(uint64_t checkpoint, Outbox* outbox);
+  void NextGeneration(uint64_t checkpoint, Moment now, Outbox* outbox);
   void BeginTraining(Moment now, Outbox* outbox);
   void AdoptWorkers(Moment now, Outbox* outbox);
   int64_t EpochsCut(const BatchRanges& open) const;

@@ -24,6 +24,7 @@
 #include "common/version.h"
 #include "coordinator/control_loop.h"
 #include "coordinator/coordinator_service.h"
+#include "coordinator/last_checkpoint.h"
 #include "coordinator/session_registry.h"
 #include "storage/journal.h"
 
@@ -38,6 +39,7 @@ struct Flags {
   std::string log_level = "info";
   std::string log_file;
   double lease_seconds = 10;
+  double stop_seconds = 20;
 };
 
 void AddFlags(CLI::App& app, Flags& flags) {
@@ -50,6 +52,10 @@ void AddFlags(CLI::App& app, Flags& flags) {
                  "A task that says nothing for so long is taken for dead")
       ->capture_default_str()
       ->check(Number(2, 3600));
+  app.add_option("--stop_seconds", flags.stop_seconds,
+                 "How long the checkpoint that SIGTERM and SIGINT ask for may take; 0: none")
+      ->capture_default_str()
+      ->check(Number(0, 3600));
   app.add_option("--log_level", flags.log_level, "debug, info, warning or error")
       ->capture_default_str();
   app.add_option("--log_file", flags.log_file, "Append the log here as well");
@@ -107,7 +113,9 @@ absl::StatusOr<int> Serve(const cluster::TfConfig& config, const Flags& flags,
       cluster::ControlServer::Start(cluster::BindAddress(*config.OwnAddress()), {&service}));
   CAIRN_LOG_INFO("serving", "port", server->port(), "ps", config.ps.size(), "state", flags.state);
   cluster::WarnOfOpenPort(*config.OwnAddress());
-  return daemon->Run([&] { server->Shutdown(); });
+  LastCheckpoint last_checkpoint(loop.get(), absl::Seconds(flags.stop_seconds));
+  return daemon->Run([&] { server->Shutdown(); },
+                     [&](absl::Duration waited) { return last_checkpoint.IsNeeded(waited); });
 }
 
 int Start(const Flags& flags) {

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "common/logging.h"
+#include "coordinator/moment.h"
 #include "proto/journal.pb.h"
 
 namespace cairn::coordinator {
@@ -14,9 +15,11 @@ namespace cairn::coordinator {
 inline constexpr int kNotesMax = 1000;
 
 // Adds a line about an event, for clients that follow the job. It survives once `run` is journaled.
-inline void AddNote(uint64_t job_id, std::string line, proto::RunRecord* run) {
+inline void AddNote(uint64_t job_id, std::string line, Moment now, proto::RunRecord* run) {
   CAIRN_LOG_INFO("job", "job", job_id, "note", line);
-  run->add_notes(std::move(line));
+  proto::Note* note = run->add_notes();
+  note->set_unix_seconds(now.unix_seconds);
+  note->set_text(std::move(line));
   const int surplus = run->notes_size() - kNotesMax;
   if (surplus > 0) run->mutable_notes()->DeleteSubrange(0, surplus);
 }

@@ -120,7 +120,7 @@ void Scheduler::OnJoin(uint64_t session, const proto::Join& join, Moment now, Ou
   if (joined.superseded_session != 0) {
     outbox->answers.push_back(
         {joined.superseded_session, RefusedCommand("this process has a newer stream"), true});
-    if (task.role != proto::PS && active_ != nullptr) active_->WorkerGone(task, outbox);
+    if (task.role != proto::PS && active_ != nullptr) active_->WorkerGone(task, now, outbox);
   }
   // The welcome says whether the worker keeps its leases, so this is decided before the welcome.
   // The job adopts them below, in the same event.
@@ -163,7 +163,7 @@ void Scheduler::OnSessionEnd(uint64_t session, Moment now, Outbox* outbox) {
   // A ps keeps its blocks in memory while it reconnects, so its job only waits. A worker's leases
   // are given to others at once.
   if (active_ != nullptr && task->role == proto::PS) active_->PsAway(task->index);
-  if (active_ != nullptr && task->role != proto::PS) active_->WorkerGone(*task, outbox);
+  if (active_ != nullptr && task->role != proto::PS) active_->WorkerGone(*task, now, outbox);
   Advance(now, outbox);
 }
 
@@ -182,7 +182,7 @@ void Scheduler::OnTick(Moment now, Outbox* outbox) {
     if (expired.task.role == proto::PS) {
       active_->PsLost(expired.task.index, now, outbox);
     } else if (expired.session != 0) {
-      active_->WorkerGone(expired.task, outbox);
+      active_->WorkerGone(expired.task, now, outbox);
     }
   }
   // Expired leases come first: what follows then acts on the current members.
@@ -235,7 +235,8 @@ Job* Scheduler::NextJob() {
 
 Job* Scheduler::NewestOfName(const std::string& name) {
   for (auto it = jobs_.rbegin(); it != jobs_.rend(); ++it) {
-    if (it->second->record().job().name() == name) return it->second.get();
+    const Job& job = *it->second;
+    if (job.record().job().name() == name && !job.refused()) return it->second.get();
   }
   return nullptr;
 }
@@ -267,12 +268,7 @@ absl::StatusOr<proto::SubmitReply> Scheduler::Submit(const ValidatedJob& job, Mo
                                                      Outbox* outbox) {
   const proto::SubmitRequest& request = job.request;
   if (Job* known = request.reuse() ? NewestOfName(request.job().name()) : nullptr) {
-    auto again = SubmitAgain(known, job, now);
-    // A job that failed before it began has no progress to keep: the name may be submitted again
-    // with corrected fields.
-    const proto::JobStatus status = StatusOf(known, now);
-    const bool never_began = status.state() == proto::FAILED && status.generation() == 0;
-    if (again.ok() || !never_began) return again;
+    return SubmitAgain(known, job, now);
   }
   cluster_.set_last_job_id(cluster_.last_job_id() + 1);
   // The counter and the job are one synced write: an id that a client has seen is never given to
@@ -302,13 +298,11 @@ absl::StatusOr<proto::SubmitReply> Scheduler::Submit(const ValidatedJob& job, Mo
 }
 
 absl::StatusOr<uint64_t> Scheduler::FindJob(const std::string& job) const {
-  std::vector<proto::JobRecord> records;
+  std::vector<storage::JobName> names;
   for (const auto& [id, known] : jobs_) {
-    proto::JobRecord& record = records.emplace_back();
-    record.set_job_id(id);
-    record.mutable_job()->set_name(known->record().job().name());
+    names.push_back({id, known->record().job().name(), known->refused()});
   }
-  return storage::ResolveJob(records, job);
+  return storage::ResolveJob(names, job);
 }
 
 absl::StatusOr<Job*> Scheduler::Lookup(const std::string& job) const {
@@ -347,7 +341,8 @@ absl::Status Scheduler::CheckUnambiguous(const Job& job, const std::string& refe
   }
   std::vector<uint64_t> named;
   for (const auto& [id, other] : jobs_) {
-    if (other->record().job().name() == reference) named.push_back(id);
+    const bool keeps_name = !other->refused() || job.refused();
+    if (other->record().job().name() == reference && keeps_name) named.push_back(id);
   }
   if (named.size() == 1) return absl::OkStatus();
   const std::string last = absl::StrCat(" and ", named.back());
@@ -441,7 +436,8 @@ proto::ClusterStatus Scheduler::GetCluster(Moment now) {
   status.set_cluster_id(cluster_.cluster_id());
   status.set_term(cluster_.term());
   for (proto::Member& member : *status.mutable_members()) {
-    meters_.Fill({member.role(), member.index()}, now.monotonic, &member);
+    // What a process that is gone measured last holds no more.
+    if (member.live()) meters_.Fill({member.role(), member.index()}, now.monotonic, &member);
   }
   return status;
 }

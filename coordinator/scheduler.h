@@ -93,6 +93,7 @@ class Scheduler {
   void ExpireStops(Moment now, Outbox* outbox);
   void Advance(Moment now, Outbox* outbox);
   Job* NextJob();
+  // Of those that were not refused.
   Job* NewestOfName(const std::string& name);
   absl::StatusOr<proto::SubmitReply> SubmitAgain(Job* job, const ValidatedJob& again, Moment now);
   proto::SubmitReply MakeSubmitReply(Job* job, bool existed, Moment now);

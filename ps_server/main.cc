@@ -12,6 +12,7 @@
 
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
+#include "absl/time/time.h"
 #include "cluster/address.h"
 #include "cluster/daemon.h"
 #include "cluster/daemon_flags.h"
@@ -104,7 +105,8 @@ int Serve(const Flags& flags) {
   const absl::StatusOr<std::unique_ptr<PsTask>> task = PsTask::Start(*options);
   if (!task.ok()) return cluster::ReportFailure(kProgram, task.status());
   cluster::WarnOfOpenPort(*cluster::ParseAddress(options->own_address));
-  return (*daemon)->Run([&] { (*task)->Stop(); });
+  return (*daemon)->Run([&] { (*task)->Stop(); },
+                        [&](absl::Duration waited) { return (*task)->IsNeeded(waited); });
 }
 
 int Main(int argc, char** argv) {

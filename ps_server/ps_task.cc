@@ -89,6 +89,11 @@ void PsTask::Send(proto::TaskMessage message) {
   if (session_ != nullptr) session_->Send(std::move(message));
 }
 
+bool PsTask::IsNeeded(absl::Duration waited) {
+  MutexLock lock(&mutex_);
+  return session_ != nullptr && session_->IsNeeded(waited);
+}
+
 void PsTask::Stop() {
   std::unique_ptr<cluster::TaskSession> session;
   {

@@ -10,6 +10,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/time/time.h"
 #include "cluster/data_server.h"
 #include "cluster/task_session.h"
 #include "common/mutex.h"
@@ -54,6 +55,8 @@ class PsTask final : public cluster::SessionHandler {
 
   int port() const { return server_->port(); }
 
+  // As cluster::TaskSession's.
+  bool IsNeeded(absl::Duration waited);
   // Leaves the coordinator and answers all remaining calls with UNAVAILABLE. Idempotent.
   void Stop();
 

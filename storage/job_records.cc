@@ -91,19 +91,19 @@ void FillCallbacks(const proto::RunRecord& run, proto::JobStatus* status) {
 }
 
 // Lists the newest jobs, for an error message.
-std::string KnownJobs(absl::Span<const proto::JobRecord> jobs) {
+std::string KnownJobs(absl::Span<const JobName> jobs) {
   constexpr size_t kNewest = 10;
   const size_t first = jobs.size() > kNewest ? jobs.size() - kNewest : 0;
   const std::string newest =
-      absl::StrJoin(jobs.subspan(first), ", ", [](std::string* out, const proto::JobRecord& job) {
-        absl::StrAppend(out, job.job_id(), " (", job.job().name(), ")");
+      absl::StrJoin(jobs.subspan(first), ", ", [](std::string* out, const JobName& job) {
+        absl::StrAppend(out, job.job_id, " (", job.name, ")");
       });
   return first > 0 ? absl::StrCat(first, " older ones, ", newest) : newest;
 }
 
-std::vector<std::string> NamesOf(absl::Span<const proto::JobRecord> jobs) {
+std::vector<std::string> NamesOf(absl::Span<const JobName> jobs) {
   std::vector<std::string> names;
-  for (const proto::JobRecord& job : jobs) names.push_back(job.job().name());
+  for (const JobName& job : jobs) names.push_back(job.name);
   return names;
 }
 
@@ -179,18 +179,38 @@ absl::Status ReadBatches(const Journal& journal, uint64_t job_id, int64_t first,
   return parsed;
 }
 
-absl::StatusOr<uint64_t> ResolveJob(absl::Span<const proto::JobRecord> jobs,
-                                    const std::string& reference) {
+bool WasRefused(const JobRecords& job) {
+  return StateFromRecords(job) == proto::FAILED && job.run.generation() == 0;
+}
+
+bool WasRefused(const proto::JobStatus& status) {
+  return status.state() == proto::FAILED && status.generation() == 0;
+}
+
+absl::StatusOr<std::vector<JobName>> ReadJobNames(const Journal& journal) {
+  CAIRN_ASSIGN_OR_RETURN(std::vector<proto::JobRecord> jobs, ReadJobs(journal));
+  std::vector<JobName> names;
+  for (proto::JobRecord& record : jobs) {
+    JobRecords job;
+    CAIRN_RETURN_IF_ERROR(ReadMessage(journal, RunKey(record.job_id()), &job.run).status());
+    job.record = std::move(record);
+    names.push_back({job.record.job_id(), job.record.job().name(), WasRefused(job)});
+  }
+  return names;
+}
+
+absl::StatusOr<uint64_t> ResolveJob(absl::Span<const JobName> jobs, const std::string& reference) {
   uint64_t id = 0;
   const char* end = reference.data() + reference.size();
   const bool is_number =
       std::from_chars(reference.data(), end, id).ptr == end && !reference.empty();
-  const proto::JobRecord* named = nullptr;
-  for (const proto::JobRecord& job : jobs) {
-    if (is_number && job.job_id() == id) return id;
-    if (job.job().name() == reference) named = &job;
+  const JobName* named = nullptr;
+  for (const JobName& job : jobs) {
+    if (is_number && job.job_id == id) return id;
+    if (job.name != reference) continue;
+    if (named == nullptr || named->refused || !job.refused) named = &job;
   }
-  if (named != nullptr) return named->job_id();
+  if (named != nullptr) return named->job_id;
   const std::string quoted = absl::StrCat("'", PrintableLine(reference), "'");
   if (jobs.empty()) {
     return absl::NotFoundError(absl::StrCat("there is no job ", quoted, ": there are none"));

@@ -69,10 +69,24 @@ absl::StatusOr<JobRecords> ReadJob(const Journal& journal, uint64_t job_id);
 absl::Status ReadBatches(const Journal& journal, uint64_t job_id, int64_t first,
                          absl::FunctionRef<bool(const proto::BatchRecord&)> visit);
 
+// True if the job failed before it began: its input was wrong. Such a job does not keep its name.
+bool WasRefused(const JobRecords& job);
+bool WasRefused(const proto::JobStatus& status);
+
+// The id and the name by which a user may refer to a job.
+struct JobName {
+  uint64_t job_id = 0;
+  std::string name;
+  bool refused = false;
+};
+
+// Reads the names of all jobs, oldest first.
+absl::StatusOr<std::vector<JobName>> ReadJobNames(const Journal& journal);
+
 // Returns the id of the job that a user refers to by id or by name; of several jobs with the name,
-// the newest. NotFound: the message names `reference` and the existing jobs.
-absl::StatusOr<uint64_t> ResolveJob(absl::Span<const proto::JobRecord> jobs,
-                                    const std::string& reference);
+// the newest that was not refused, or else the newest. NotFound: the message names `reference` and
+// the existing jobs.
+absl::StatusOr<uint64_t> ResolveJob(absl::Span<const JobName> jobs, const std::string& reference);
 
 // The state's name in output: "running", "finished".
 std::string StateName(proto::JobState state);

@@ -153,7 +153,8 @@ absl::StatusOr<int> RunWorker(const Flags& flags) {
   cairn::worker::WorkerTask task(options, device.get(), [&daemon](const std::string& reason) {
     daemon->Exit(cairn::cluster::kExitPermanent, reason);
   });
-  return daemon->Run([&task] { task.Stop(kStopGrace); });
+  return daemon->Run([&task] { task.Stop(kStopGrace); },
+                     [&task](absl::Duration waited) { return task.IsNeeded(waited); });
 }
 
 }  // namespace

@@ -7,6 +7,7 @@
 #include <thread>
 #include <vector>
 
+#include "absl/time/time.h"
 #include "cluster/ps_client.h"
 #include "cluster/task_session.h"
 #include "common/clock.h"
@@ -49,6 +50,8 @@ class WorkerTask final : public cluster::SessionHandler {
   // Stops without grace.
   ~WorkerTask() override;
 
+  // As cluster::TaskSession's.
+  bool IsNeeded(absl::Duration waited) { return session_->IsNeeded(waited); }
   // Finishes the current batch if its pushes are acknowledged within `grace`, else drops it, and
   // ends the session. Blocks for as long as the batch's forward and backward passes take. May be
   // called more than once.

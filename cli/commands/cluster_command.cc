@@ -17,7 +17,7 @@ absl::StatusOr<int> PrintCluster(const CommonFlags& flags, const CommandContext&
     return kExitDone;
   }
   for (const proto::Member& member : MembersOf(cluster)) {
-    *context.out << MemberJson(member).dump() << "\n";
+    *context.out << MemberJson(member, cluster.term()).dump() << "\n";
   }
   return kExitDone;
 }
@@ -33,8 +33,12 @@ Command MakeClusterCommand() {
       "JOINED counts how often a task has joined this coordinator (a daemon that was started "
       "again, or whose connection broke, joins again; the coordinator's own is its count of "
       "starts). HEARD is the age of the task's lease: how long ago something came from it; after "
-      "10 s without it is taken for dead. MEMORY is what the process occupies, RATE a mean over "
-      "the last 8 s.";
+      "10 s without it is taken for dead. STATE tells for how long an away task has been silent. "
+      "\"not since start\" is a task that this start of the coordinator has not heard from: what "
+      "it "
+      "did before is not known. MEMORY is what the process occupies, RATE a mean over the last 8 "
+      "s; "
+      "a task that is away has neither.";
   command.examples = {"cairn cluster", "cairn cluster --coordinator 10.0.0.1:4000 --json"};
   command.add_flags = [flags](FlagSet* set) {
     flags->AddJson(set);

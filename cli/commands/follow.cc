@@ -120,8 +120,7 @@ absl::StatusOr<int> FollowAndReport(CoordinatorApi* api, const std::string& job,
 
 int ReportEnd(const proto::JobStatus& job, bool json, const CommandContext& context) {
   const std::string name = absl::StrCat("job ", job.job_id(), " (", job.name(), ")");
-  if (job.state() == proto::FAILED && job.generation() == 0) {
-    // It has never begun: what was wrong is the input.
+  if (storage::WasRefused(job)) {
     *context.err << "cairn: " << name << " was refused: " << job.error() << "\n";
     return kExitBadInput;
   }

@@ -12,16 +12,20 @@
 namespace cairn::cli {
 namespace {
 
-std::string StateText(const FoundSource& found, const proto::JobStatus& job) {
+std::string ListedState(const FoundSource& found, const proto::JobStatus& job) {
   if (IsStopped(found, job)) return "stopped";
-  if (job.state() != proto::QUEUED || job.queue_place() <= 0) return StateName(job.state());
+  if (job.state() != proto::QUEUED || job.queue_place() <= 0) return StateText(job);
   return absl::StrCat("queued, place ", job.queue_place());
 }
 
-std::string ProgressText(const proto::JobStatus& job) {
-  if (job.total_batches() == 0) return "-";
-  return absl::StrFormat("%d/%d (%d%%)", job.batches_done(), job.total_batches(),
-                         100 * job.batches_done() / job.total_batches());
+// How far it has come, and why it got no further.
+std::string BatchesText(const proto::JobStatus& job) {
+  const std::string done =
+      job.total_batches() == 0
+          ? "-"
+          : absl::StrFormat("%d/%d (%d%%)", job.batches_done(), job.total_batches(),
+                            100 * job.batches_done() / job.total_batches());
+  return job.error().empty() ? done : absl::StrCat(done, "  ", job.error());
 }
 
 absl::StatusOr<int> PrintJobs(const CommonFlags& flags, const CommandContext& context) {
@@ -40,7 +44,7 @@ absl::StatusOr<int> PrintJobs(const CommonFlags& flags, const CommandContext& co
   *context.out << absl::StrFormat("%4s  %-24s %-16s %s\n", "ID", "NAME", "STATE", "BATCHES");
   for (const auto& job : jobs) {
     *context.out << absl::StrFormat("%4d  %-24s %-16s %s\n", job.job_id(), job.name(),
-                                    StateText(found, job), ProgressText(job));
+                                    ListedState(found, job), BatchesText(job));
   }
   if (std::any_of(jobs.begin(), jobs.end(),
                   [&found](const auto& job) { return IsStopped(found, job); })) {
@@ -57,6 +61,9 @@ Command MakeJobsCommand() {
   Command command;
   command.name = "jobs";
   command.description = "List all jobs, the oldest first";
+  command.details =
+      "A failed job's line ends with the reason. A refused one failed before it began, because of "
+      "its input; it does not keep its name, which goes on meaning the job that had it before.";
   command.examples = {"cairn jobs", "cairn jobs --coordinator 10.0.0.1:4000 --json"};
   command.add_flags = [flags](FlagSet* set) {
     flags->AddJson(set);

@@ -76,7 +76,8 @@ absl::StatusOr<int> LocalRun::Run(const Submission& submission) {
 
 absl::StatusOr<int> LocalRun::TrainAndReport(const Submission& submission) {
   CAIRN_ASSIGN_OR_RETURN(cluster_, StartCluster());
-  api_ = std::make_unique<CoordinatorApi>(cluster_->coordinator_address(), absl::Seconds(5));
+  api_ = std::make_unique<CoordinatorApi>(cluster_->coordinator_address(), absl::Seconds(5),
+                                          CoordinatorApi::WhenRefused::kWait);
   const absl::StatusOr<proto::JobStatus> job = Train(submission);
   progress_.End();
   if (!job.ok()) return job.status();

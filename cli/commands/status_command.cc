@@ -3,6 +3,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "absl/time/clock.h"
+#include "absl/time/time.h"
 #include "cli/commands/command.h"
 #include "cli/commands/flags.h"
 #include "cli/progress_text.h"
@@ -23,9 +25,7 @@ void PrintFaults(const proto::JobStatus& job, std::ostream* out) {
   *out << absl::StrFormat("  faults       %s, %s lost, %d joined, %d duplicate pushes refused\n",
                           Plural(job.rollbacks(), "rollback"), Plural(job.workers_lost(), "worker"),
                           job.workers_joined(), job.duplicates_refused());
-  const std::string last =
-      job.last_checkpoint() == 0 ? "none yet" : absl::StrCat("last ", job.last_checkpoint());
-  *out << absl::StrFormat("  checkpoints  %s, %d skipped, %d failed\n", last,
+  *out << absl::StrFormat("  checkpoints  %s, %d skipped, %d failed\n", CheckpointsText(job),
                           job.checkpoints_skipped(), job.checkpoints_failed());
   if (!job.checkpoint_error().empty()) {
     *out << "               last error: " << job.checkpoint_error() << "\n";
@@ -41,7 +41,7 @@ void PrintFaults(const proto::JobStatus& job, std::ostream* out) {
 // The newest of what happened to it.
 void PrintNotes(const proto::JobStatus& job, std::ostream* out) {
   for (int i = std::max(0, job.notes_size() - kNotesShown); i < job.notes_size(); ++i) {
-    *out << "  note         " << job.notes(i) << "\n";
+    *out << "  note         " << NoteText(job.notes(i), absl::ToUnixSeconds(absl::Now())) << "\n";
   }
 }
 
@@ -61,7 +61,7 @@ void PrintState(const FoundSource& found, const proto::JobStatus& job, std::ostr
          << ", or the cairn run that began it\n";
     return;
   }
-  *out << StateName(job.state());
+  *out << StateText(job);
   if (!job.error().empty()) *out << ": " << job.error();
   *out << "\n";
   if (!HasEnded(job.state())) *out << "  now          " << ProgressLine(job, 0) << "\n";
@@ -97,7 +97,7 @@ absl::StatusOr<int> PrintOverview(const CommonFlags& flags, const FoundSource& f
     CAIRN_ASSIGN_OR_RETURN(const auto cluster, found.api->GetCluster());
     if (flags.json) {
       for (const auto& member : MembersOf(cluster)) {
-        *context.out << MemberJson(member).dump() << "\n";
+        *context.out << MemberJson(member, cluster.term()).dump() << "\n";
       }
     } else {
       *context.out << ClusterText(cluster, found.api->address());

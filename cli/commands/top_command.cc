@@ -10,6 +10,8 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
+#include "absl/time/clock.h"
+#include "absl/time/time.h"
 #include "cli/commands/command.h"
 #include "cli/commands/flags.h"
 #include "cli/interrupts.h"
@@ -65,8 +67,7 @@ absl::StatusOr<View> Look(CoordinatorApi* api) {
 }
 
 void AppendJob(const proto::JobStatus& job, int width, std::vector<std::string>* lines) {
-  std::string title =
-      absl::StrCat("job ", job.job_id(), " (", job.name(), "): ", StateName(job.state()));
+  std::string title = absl::StrCat("job ", job.job_id(), " (", job.name(), "): ", StateText(job));
   if (!job.error().empty()) absl::StrAppend(&title, ": ", job.error());
   lines->push_back(title);
   if (!HasEnded(job.state())) lines->push_back("  " + ProgressLine(job, width));
@@ -76,10 +77,10 @@ void AppendJob(const proto::JobStatus& job, int width, std::vector<std::string>*
                                   " validated: ", EvaluationText(evaluation, job.metric_names())));
   }
   lines->push_back(absl::StrCat("  ", Plural(job.rollbacks(), "rollback"), ", ",
-                                Plural(job.workers_lost(), "worker"), " lost, checkpoint ",
-                                job.last_checkpoint()));
+                                Plural(job.workers_lost(), "worker"),
+                                " lost, checkpoints: ", CheckpointsText(job)));
   for (int i = std::max(0, job.notes_size() - kNotesShown); i < job.notes_size(); ++i) {
-    lines->push_back("  " + job.notes(i));
+    lines->push_back("  " + NoteText(job.notes(i), absl::ToUnixSeconds(absl::Now())));
   }
 }
 
@@ -126,7 +127,9 @@ absl::StatusOr<int> ShowLive(const TopFlags& flags, const CommandContext& contex
 
 void PrintJson(const View& view, std::ostream* out) {
   nlohmann::ordered_json members = nlohmann::ordered_json::array();
-  for (const proto::Member& member : MembersOf(view.cluster)) members.push_back(MemberJson(member));
+  for (const proto::Member& member : MembersOf(view.cluster)) {
+    members.push_back(MemberJson(member, view.cluster.term()));
+  }
   nlohmann::ordered_json jobs = nlohmann::ordered_json::array();
   for (const proto::JobStatus& job : view.jobs) jobs.push_back(StatusJson(job));
   *out << nlohmann::ordered_json{{"members", members}, {"jobs", jobs}}.dump() << "\n";

@@ -1,11 +1,12 @@
 #include <algorithm>
-#include <ctime>
 #include <filesystem>
 #include <memory>
 #include <thread>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "absl/time/clock.h"
+#include "absl/time/time.h"
 #include "cli/commands/command.h"
 #include "cli/commands/flag_set.h"
 #include "cli/coordinator_api.h"
@@ -18,6 +19,7 @@
 #include "cli/local/log_files.h"
 #include "cli/local/programs.h"
 #include "cli/local/state_lock.h"
+#include "cli/progress_text.h"
 #include "cli/view/shell_word.h"
 #include "common/clock.h"
 #include "common/plural.h"
@@ -39,14 +41,6 @@ struct UpFlags {
   bool json = false;
 };
 
-std::string TimeText() {
-  const time_t now = time(nullptr);
-  tm local{};
-  localtime_r(&now, &local);
-  char text[32];
-  return std::string(text, std::strftime(text, sizeof(text), "%Y-%m-%d %H:%M:%S ", &local));
-}
-
 // ---- in the background, or with --foreground
 
 absl::StatusOr<int> Serve(const UpFlags& flags, const CommandContext& context) {
@@ -57,7 +51,7 @@ absl::StatusOr<int> Serve(const UpFlags& flags, const CommandContext& context) {
   options.workers = flags.workers > 0 ? flags.workers : options.workers;
   options.environment = context.environment;
   const auto say = [&context](const std::string& line) {
-    *context.out << TimeText() + line + "\n" << std::flush;
+    *context.out << TimeText(absl::ToUnixSeconds(absl::Now())) + " " + line + "\n" << std::flush;
   };
   // Without it commands need --state in other directories, which is no reason not to serve.
   const absl::Status remembered = RememberLastCluster(context.user_folder, flags.state);

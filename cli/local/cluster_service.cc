@@ -48,7 +48,8 @@ absl::StatusOr<int> ServeCluster(LocalClusterOptions options,
   const absl::Status failure = cluster->failure();
   if (!failure.ok()) say(std::string(failure.message()));
   say("stopping, after a checkpoint of the job that trains if there is one");
-  CoordinatorApi api(cluster->coordinator_address(), absl::Seconds(5));
+  CoordinatorApi api(cluster->coordinator_address(), absl::Seconds(5),
+                     CoordinatorApi::WhenRefused::kWait);
   const auto checkpoint = CheckpointBeforeStop(&api);
   if (!checkpoint.ok()) {
     say(absl::StrCat("no checkpoint: ", std::string(checkpoint.status().message())));

@@ -82,16 +82,19 @@ absl::StatusOr<std::vector<DaemonTask>> MakeTasks(const LocalClusterOptions& opt
                                                   const ClusterFile& cluster) {
   std::vector<DaemonTask> tasks;
   const auto add = [&](const std::string& program, const std::string& type, int index,
-                       const std::string& name) -> absl::Status {
+                       const std::string& name,
+                       const std::vector<std::string>& flags = {}) -> absl::Status {
     CAIRN_ASSIGN_OR_RETURN(const std::string path, FindProgram(options.programs_folder, program));
     ChildOptions child;
     child.command = {path, "--state", options.state};
+    child.command.insert(child.command.end(), flags.begin(), flags.end());
     child.environment = EnvironmentWith(options.environment, cluster.TfConfig(type, index));
     child.output_file = absl::StrCat(options.state, "/logs/", name, ".log");
     tasks.emplace_back(name, std::move(child));
     return absl::OkStatus();
   };
-  CAIRN_RETURN_IF_ERROR(add("coordinator", "chief", 0, "coordinator"));
+  // Whoever stops this cluster asks for the last checkpoint before (CheckpointBeforeStop).
+  CAIRN_RETURN_IF_ERROR(add("coordinator", "chief", 0, "coordinator", {"--stop_seconds", "0"}));
   for (int i = 0; i < options.ps; ++i) {
     CAIRN_RETURN_IF_ERROR(add("ps_server", "ps", i, absl::StrCat("ps-", i)));
   }

@@ -10,6 +10,7 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/string_view.h"
 #include "cli/progress_text.h"
+#include "cli/status_json.h"
 
 namespace cairn::cli {
 namespace {
@@ -30,23 +31,32 @@ std::string RateText(const proto::Member& member) {
 
 std::string OrDash(const std::string& text) { return text.empty() ? "-" : text; }
 
-Row RowOf(const proto::Member& member) {
+// For how long it has been away, as far as this coordinator knows.
+std::string StateText(const proto::Member& member, uint64_t term) {
+  const std::string state = MemberState(member, term);
+  if (member.live() || !HasJoined(member)) return state;
+  return absl::StrCat(state, " ", DurationText(member.lease_age_seconds()));
+}
+
+std::string HeardText(const proto::Member& member, uint64_t term) {
+  if (member.role() == proto::COORDINATOR) return "-";
+  if (HasJoined(member)) return absl::StrFormat("%.1f s", member.lease_age_seconds());
+  return term > 1 ? "not since start" : "-";
+}
+
+Row RowOf(const proto::Member& member, uint64_t term) {
   const std::string role = absl::AsciiStrToLower(proto::Role_Name(member.role()));
   const bool is_coordinator = member.role() == proto::COORDINATOR;
-  const bool has_joined = is_coordinator || member.incarnation() > 0;
-  return {
-      is_coordinator ? role : absl::StrCat(role, "-", member.index()),
-      member.live() ? "live"
-      : has_joined  ? "away"
-                    : "not yet",
-      OrDash(member.address()),
-      OrDash(member.host()),
-      has_joined ? absl::StrCat(member.pid()) : "-",
-      absl::StrCat(member.incarnation()),
-      is_coordinator || !has_joined ? "-" : absl::StrFormat("%.1f s", member.lease_age_seconds()),
-      member.memory_bytes() > 0 ? BytesText(member.memory_bytes()) : "-",
-      RateText(member),
-      OrDash(member.device())};
+  return {is_coordinator ? role : absl::StrCat(role, "-", member.index()),
+          StateText(member, term),
+          OrDash(member.address()),
+          OrDash(member.host()),
+          is_coordinator || HasJoined(member) ? absl::StrCat(member.pid()) : "-",
+          absl::StrCat(member.incarnation()),
+          HeardText(member, term),
+          member.live() && member.memory_bytes() > 0 ? BytesText(member.memory_bytes()) : "-",
+          member.live() ? RateText(member) : "-",
+          OrDash(member.device())};
 }
 
 // Columns are as wide as what stands in them.
@@ -107,7 +117,9 @@ std::string ClusterText(const proto::ClusterStatus& cluster, const std::string& 
                         int width) {
   std::vector<Row> rows = {
       {"TASK", "STATE", "ADDRESS", "HOST", "PID", "JOINED", "HEARD", "MEMORY", "RATE", "DEVICE"}};
-  for (const proto::Member& member : MembersOf(cluster)) rows.push_back(RowOf(member));
+  for (const proto::Member& member : MembersOf(cluster)) {
+    rows.push_back(RowOf(member, cluster.term()));
+  }
   if (width > 0) DropColumns(static_cast<size_t>(width), &rows);
   return absl::StrCat("cluster of the coordinator at ", address, ", Cairn ", cluster.version(),
                       ", start ", cluster.term(), "\n", Table(rows));

@@ -65,7 +65,7 @@ JobLoader::JobLoader(const Membership* members, DurableJob* job)
       survey_(ps_count_),
       restoration_(ps_count_) {}
 
-void JobLoader::Begin(uint64_t checkpoint, Outbox* outbox) {
+void JobLoader::Begin(uint64_t checkpoint, Moment now, Outbox* outbox) {
   // The plan (with the new partition) and the generation's number are journaled before any ps hears
   // of them. Blocks move only here, between generations, so no push can reach the old owner of a
   // block.
@@ -73,7 +73,8 @@ void JobLoader::Begin(uint64_t checkpoint, Outbox* outbox) {
   if (!SamePlaces(places, job_.plan()->partition())) {
     if (job_.plan()->partition().ps_count() != ps_count_) {
       job_.Note(absl::StrCat("its blocks move from ", job_.plan()->partition().ps_count(), " to ",
-                             ps_count_, " ps"));
+                             ps_count_, " ps"),
+                now);
     }
     proto::JobPlan plan = *job_.plan();
     *plan.mutable_partition() = places;
@@ -173,7 +174,7 @@ void JobLoader::OnRestored(uint32_t ps, const proto::RestoreReply& reply, Moment
   } else if (checkpoint == 0) {
     failure_ = absl::StrCat("the initial values cannot be loaded: ", what);
   } else {
-    job_.Note(absl::StrCat("checkpoint ", checkpoint, " cannot be loaded (", what, ")"));
+    job_.Note(absl::StrCat("checkpoint ", checkpoint, " cannot be loaded (", what, ")"), now);
     // The next choice skips this checkpoint and takes an older one.
     job_.MarkDamaged(checkpoint, what, outbox);
     choice_.reset();
@@ -242,12 +243,13 @@ void JobLoader::Take(const CheckpointChoice& choice, Moment now, Outbox* outbox)
     job_.Note(choice.checkpoint > base
                   ? absl::StrCat(CheckpointName(choice.checkpoint), " is complete: goes on from it")
                   : absl::StrCat(CheckpointName(base), " is not complete: back to ",
-                                 CheckpointName(choice.checkpoint)));
-    Begin(choice.checkpoint, outbox);
+                                 CheckpointName(choice.checkpoint)),
+              now);
+    Begin(choice.checkpoint, now, outbox);
   }
   const std::string warning = Warning(choice);
   if (!warning.empty() && warning != job_.run().warning()) {
-    job_.Note(absl::StrCat("WARNING: ", warning));
+    job_.Note(absl::StrCat("WARNING: ", warning), now);
     CAIRN_LOG_WARNING("snapshots are missing", "job", job_.id(), "what", warning);
   }
   job_.run().set_warning(warning);

@@ -34,7 +34,7 @@ class JobLoader {
   void Resume() { resuming_ = true; }
   // Begins the next generation from `checkpoint` (0: the initial values), or from the newest
   // checkpoint that proves to be complete.
-  void Begin(uint64_t checkpoint, Outbox* outbox);
+  void Begin(uint64_t checkpoint, Moment now, Outbox* outbox);
 
   // `has_job`: it has the job in the current generation. `continues`: the same process as before.
   void PsJoined(uint32_t ps, bool has_job, bool continues, Outbox* outbox);

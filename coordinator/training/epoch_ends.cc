@@ -71,13 +71,13 @@ bool EpochEnds::complete() const {
   return !decisions_->any() || decisions_->epochs() >= run_.epochs_cut();
 }
 
-void EpochEnds::Advance(Outbox* outbox) {
+void EpochEnds::Advance(Moment now, Outbox* outbox) {
   while (!complete()) {
     const int64_t epoch = decisions_->epochs();
     // Epochs are decided in order: the callbacks compare each epoch with earlier ones.
     const bool is_evaluated = run_.held_cut().to_evaluate() && run_.held_cut().epoch() == epoch;
     if (is_evaluated && !history_.HasEvaluation(epoch)) return;
-    Decide(epoch, outbox);
+    Decide(epoch, now, outbox);
   }
 }
 
@@ -101,11 +101,11 @@ proto::EpochRecord EpochEnds::MakeRecord(int64_t epoch) const {
 }
 
 // The epoch's record and the decision go into one synced write: a crash leaves both or neither.
-void EpochEnds::Decide(int64_t epoch, Outbox* outbox) {
+void EpochEnds::Decide(int64_t epoch, Moment now, Outbox* outbox) {
   const proto::EpochRecord record = MakeRecord(epoch);
   history_.Add(record, outbox);
   EpochDecisions::Outcome outcome = decisions_->Take(record);
-  for (std::string& note : outcome.notes) AddNote(plan_.job_id(), std::move(note), &run_);
+  for (std::string& note : outcome.notes) AddNote(plan_.job_id(), std::move(note), now, &run_);
   const int64_t end = EndOf(epoch);
   // After the last epoch there is nothing to stop and no batch for a new rate.
   if (end < plan_.total_batches()) {

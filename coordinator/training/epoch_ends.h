@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "coordinator/callbacks/epoch_decisions.h"
+#include "coordinator/moment.h"
 #include "coordinator/outbox.h"
 #include "coordinator/training/history.h"
 #include "proto/checkpoint.pb.h"
@@ -34,7 +35,7 @@ class EpochEnds {
   static void Forget(int64_t low_water, proto::RunRecord* run);
 
   // Decides about every epoch that is ready.
-  void Advance(Outbox* outbox);
+  void Advance(Moment now, Outbox* outbox);
   // Records which checkpoints are the best ones. Returns whether they changed.
   bool ChooseBest(const std::vector<proto::Manifest>& manifests, Outbox* outbox);
 
@@ -46,7 +47,7 @@ class EpochEnds {
 
  private:
   int64_t EndOf(int64_t epoch) const;
-  void Decide(int64_t epoch, Outbox* outbox);
+  void Decide(int64_t epoch, Moment now, Outbox* outbox);
   proto::EpochRecord MakeRecord(int64_t epoch) const;
   void Save(Outbox* outbox) const;
 

@@ -124,7 +124,7 @@ void Training::Advance(Moment now, Outbox* outbox) {
   // Cuts come first: they move the lease limit and decide whether workers rest. Epoch decisions
   // follow, since they may allow the next epoch. Grants come last, under the limits of both.
   checkpointer_.Advance(!quiet, now, outbox);
-  DecideEpochs(outbox);
+  DecideEpochs(now, outbox);
   for (ProfileRound& profile : profiles_) profile.Advance(now.monotonic, outbox);
   std::erase_if(profiles_, [](const ProfileRound& profile) { return profile.over(); });
   GrantWork(/*train=*/!quiet && !checkpointer_.leasing_paused(), now, outbox);
@@ -132,8 +132,8 @@ void Training::Advance(Moment now, Outbox* outbox) {
 
 // A new rate never applies to leased batches. The epochs after a decision are leased only when it
 // is journaled and every ps knows it.
-void Training::DecideEpochs(Outbox* outbox) {
-  epoch_ends_.Advance(outbox);
+void Training::DecideEpochs(Moment now, Outbox* outbox) {
+  epoch_ends_.Advance(now, outbox);
   rates_.Announce(outbox);
   const int64_t allowed = epoch_ends_.EpochsAllowed();
   checkpointer_.AllowEpochs(rates_.complete() ? allowed : std::min(allowed, run_.epochs_cut()));

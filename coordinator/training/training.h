@@ -119,7 +119,7 @@ class Training {
   std::set<TaskId> TakeDue(const GrantBasis& basis, absl::Duration now);
   void GrantTo(TaskId worker, bool train, Moment now, Outbox* outbox);
   void CheckLoss(const proto::BatchRecord& record);
-  void DecideEpochs(Outbox* outbox);
+  void DecideEpochs(Moment now, Outbox* outbox);
   std::string LowestBatchText() const;
 
   const proto::JobPlan& plan_;

@@ -190,8 +190,8 @@ TEST_F(CommandsOnStateTest, JobsAndStatusAreRead) {
   EXPECT_EQ(status.exit_code, 0);
   EXPECT_EQ(status.lines()[0]["state"], "finished");
   EXPECT_THAT(RunOnState({"status"}).out,
-              AllOf(HasSubstr("job 1 (example): finished"),
-                    HasSubstr("  note         note number 7"), Not(HasSubstr("note number 2"))));
+              AllOf(HasSubstr("job 1 (example): finished"), HasSubstr("days ago)  note number 7"),
+                    Not(HasSubstr("note number 2"))));
   const Result unknown = RunOnState({"status", "nobody"});
   EXPECT_EQ(unknown.exit_code, 2);
   EXPECT_THAT(unknown.err, HasSubstr("there is no job 'nobody'; there are 1 (example)"));
@@ -334,6 +334,35 @@ TEST_F(CommandsOnClusterTest, ClusterAndTopShowEveryMember) {
   EXPECT_EQ(top.exit_code, 0) << top.err;
   EXPECT_THAT(top.out, AllOf(HasSubstr("ps-0"), HasSubstr("job 1 (example)")));
   EXPECT_EQ(RunOnCluster({"top", "--times", "1", "--json"}).lines()[0]["jobs"][0]["job"], 1);
+}
+
+TEST_F(CommandsOnClusterTest, JobsSaysWhyAJobFailed) {
+  proto::JobStatus failed = ExampleStatus();
+  failed.set_state(proto::FAILED);
+  failed.set_error("the disk is gone");
+  failed.set_generation(1);
+  proto::JobStatus refused = ExampleStatus();
+  refused.set_job_id(2);
+  refused.set_state(proto::FAILED);
+  refused.set_error("labels from 0 to 9 expected");
+  refused.set_total_batches(0);
+  cluster_.set_listed({failed, refused});
+  EXPECT_EQ(RunOnCluster({"jobs"}).out,
+            "  ID  NAME                     STATE            BATCHES\n"
+            "   1  example                  failed           6/6 (100%)  the disk is gone\n"
+            "   2  example                  refused          -  labels from 0 to 9 expected\n");
+  EXPECT_EQ(RunOnCluster({"jobs", "--json"}).lines()[1]["error"], "labels from 0 to 9 expected");
+  EXPECT_THAT(RunOnCluster({"status"}).out,
+              HasSubstr("job 2 (example): refused: labels from 0 to 9 expected\n"));
+}
+
+TEST_F(CommandsOnClusterTest, TopAndStatusAgreeThatThereIsNoCheckpoint) {
+  proto::JobStatus running = ExampleStatus();
+  running.set_state(proto::RUNNING);
+  running.clear_last_checkpoint();
+  cluster_.set_listed({running});
+  EXPECT_THAT(RunOnCluster({"status"}).out, HasSubstr("checkpoints  none yet, 0 skipped"));
+  EXPECT_THAT(RunOnCluster({"top", "--times", "1"}).out, HasSubstr("checkpoints: none yet\n"));
 }
 
 TEST_F(CommandsOnClusterTest, SubmitSaysHowToFollow) {

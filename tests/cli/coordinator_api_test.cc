@@ -44,6 +44,22 @@ TEST(CoordinatorApiTest, AddressWithoutACoordinatorIsNamed) {
   EXPECT_EQ(api.Follow("1", [](const proto::JobStatus&) {}).code(), absl::StatusCode::kUnavailable);
 }
 
+TEST(CoordinatorApiTest, APortOnWhichNobodyListensIsToldAtOnceUnlessSomebodyStartsIt) {
+  // Longer than any test may take.
+  CoordinatorApi api("127.0.0.1:1", absl::Hours(1));
+  const absl::Status refused = absl::UnavailableError(
+      "cannot reach the coordinator at 127.0.0.1:1 (connection refused); is the cluster up, and is "
+      "this its address?");
+  EXPECT_EQ(api.ListJobs().status(), refused);
+  EXPECT_EQ(api.TakeCheckpoint("1", absl::Hours(1)).status(), refused);
+  EXPECT_EQ(api.ReadHistory("1", [](const proto::HistoryChunk&) {}), refused);
+  EXPECT_EQ(api.Follow("1", [](const proto::JobStatus&) {}), refused);
+  CoordinatorApi waiting("127.0.0.1:1", absl::Milliseconds(100),
+                         CoordinatorApi::WhenRefused::kWait);
+  EXPECT_THAT(std::string(waiting.ListJobs().status().message()),
+              HasSubstr("no connection within 100ms"));
+}
+
 TEST(CoordinatorApiTest, CancelledFollowEndsAndNoneBeginsAfterwards) {
   FakeCluster cluster;
   cluster.set_followed({ExampleStatus()});

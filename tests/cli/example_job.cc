@@ -13,6 +13,7 @@ namespace {
 
 constexpr uint64_t kJob = 1;
 constexpr uint64_t kCheckpoint = 2;
+constexpr int64_t kNoted = 1700000000;
 
 template <typename T>
 T Must(absl::StatusOr<T> value) {
@@ -135,7 +136,11 @@ void WriteExampleState(const std::string& state, proto::JobRecord::Phase phase) 
   proto::RunRecord run;
   run.set_batches_done(6);
   run.set_generation(1);
-  for (int i = 1; i <= 7; ++i) run.add_notes(absl::StrCat("note number ", i));
+  for (int i = 1; i <= 7; ++i) {
+    proto::Note* note = run.add_notes();
+    note->set_unix_seconds(kNoted + i);
+    note->set_text(absl::StrCat("note number ", i));
+  }
   std::vector<storage::Journal::Change> changes = {
       Record(storage::JobKey(kJob), record), Record(storage::RunKey(kJob), run),
       Record(storage::PlanKey(kJob), plan),

@@ -56,6 +56,11 @@ void FakeCluster::set_followed(std::vector<proto::JobStatus> statuses) {
   followed_ = std::move(statuses);
 }
 
+void FakeCluster::set_listed(std::vector<proto::JobStatus> statuses) {
+  MutexLock lock(&mutex_);
+  listed_ = std::move(statuses);
+}
+
 proto::SubmitRequest FakeCluster::submitted() {
   MutexLock lock(&mutex_);
   return submitted_;
@@ -100,7 +105,8 @@ grpc::Status FakeCluster::CommitWeights(grpc::ServerContext*, const proto::JobRe
 
 grpc::Status FakeCluster::ListJobs(grpc::ServerContext*, const proto::ListJobsRequest*,
                                    proto::ListJobsReply* reply) {
-  *reply->add_jobs() = ExampleStatus();
+  MutexLock lock(&mutex_);
+  reply->mutable_jobs()->Assign(listed_.begin(), listed_.end());
   return grpc::Status::OK;
 }
 

@@ -11,6 +11,7 @@
 #include "cluster/data_server.h"
 #include "common/mutex.h"
 #include "proto/coordinator.grpc.pb.h"
+#include "tests/cli/example_job.h"
 
 namespace cairn::cli {
 
@@ -28,6 +29,9 @@ class FakeCluster final : public proto::Coordinator::Service {
   void set_submit_state(proto::JobState state, bool existed);
   // What FollowJob sends before its stream ends; without a last status that has ended it breaks.
   void set_followed(std::vector<proto::JobStatus> statuses);
+
+  // What ListJobs answers, in place of the example's status.
+  void set_listed(std::vector<proto::JobStatus> statuses);
 
   // What came.
   proto::SubmitRequest submitted();
@@ -78,6 +82,7 @@ class FakeCluster final : public proto::Coordinator::Service {
   proto::JobState submit_state_ ABSL_GUARDED_BY(mutex_) = proto::QUEUED;
   bool existed_ ABSL_GUARDED_BY(mutex_) = false;
   std::vector<proto::JobStatus> followed_ ABSL_GUARDED_BY(mutex_);
+  std::vector<proto::JobStatus> listed_ ABSL_GUARDED_BY(mutex_) = {ExampleStatus()};
   int follows_ ABSL_GUARDED_BY(mutex_) = 0;
   int commits_ ABSL_GUARDED_BY(mutex_) = 0;
   std::map<uint32_t, std::vector<float>> uploaded_ ABSL_GUARDED_BY(mutex_);

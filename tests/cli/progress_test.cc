@@ -49,7 +49,7 @@ TEST_F(ProgressTest, PlainLinesComeEveryFewSecondsAndWithEvents) {
   progress.Update(At(3), absl::Seconds(105));
   EXPECT_EQ(Written(), "epoch 1/1 3/100  2 workers\n");
   proto::JobStatus noted = At(4);
-  noted.add_notes("worker 0 is gone");
+  noted.add_notes()->set_text("worker 0 is gone");
   progress.Update(noted, absl::Seconds(106));
   EXPECT_EQ(Written(), "worker 0 is gone\n");
 }

@@ -1,7 +1,9 @@
 #include "cli/progress_text.h"
 
+#include <cstdlib>
 #include <limits>
 
+#include "absl/strings/str_cat.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
@@ -37,6 +39,22 @@ TEST(ProgressTextTest, DurationsAreShort) {
   EXPECT_EQ(DurationText(7500), "2:05:00");
   EXPECT_EQ(DurationText(-1), "-");
   EXPECT_EQ(DurationText(std::numeric_limits<double>::infinity()), "-");
+}
+
+TEST(ProgressTextTest, ANoteTellsWhenAndHowLongAgo) {
+  // Of a fixed time zone: the machine's is anyone's.
+  ASSERT_EQ(setenv("TZ", "UTC", /*overwrite=*/1), 0);
+  proto::Note note;
+  note.set_unix_seconds(1785208329);
+  note.set_text("worker 0 is gone");
+  const int64_t at = note.unix_seconds();
+  EXPECT_EQ(NoteText(note, at + 45), "2026-07-28 03:12:09 (45 s ago)  worker 0 is gone");
+  EXPECT_EQ(NoteText(note, at - 5), "2026-07-28 03:12:09 (0 s ago)  worker 0 is gone");
+  for (const auto& [age, text] : std::vector<std::pair<int64_t, std::string>>{
+           {99, "99 s"}, {125, "2 min"}, {5999, "99 min"}, {6000, "1 h"}, {259200, "3 days"}}) {
+    EXPECT_EQ(NoteText(note, at + age),
+              absl::StrCat("2026-07-28 03:12:09 (", text, " ago)  worker 0 is gone"));
+  }
 }
 
 TEST(ProgressTextTest, CountsAreShort) {
@@ -100,6 +118,16 @@ TEST(ProgressTextTest, WhatAJobLacksItMayStillGetUnlessItHasEnded) {
             "There are no checkpoints of job 4 (digits): it is cancelled.\n");
 }
 
+TEST(ProgressTextTest, NoCheckpointIsNotCheckpointZero) {
+  proto::JobStatus status;
+  status.set_state(proto::RUNNING);
+  EXPECT_EQ(CheckpointsText(status), "none yet");
+  status.set_state(proto::CANCELLED);
+  EXPECT_EQ(CheckpointsText(status), "none");
+  status.set_last_checkpoint(7);
+  EXPECT_EQ(CheckpointsText(status), "last 7");
+}
+
 TEST(ProgressTextTest, WhatIsNoNumberHasNoSign) {
   const double nan = std::numeric_limits<double>::quiet_NaN();
   EXPECT_EQ(LossText(nan, {{"mae", -nan}}), "loss nan  mae nan");
@@ -113,7 +141,7 @@ TEST(ProgressTextTest, EverythingNewIsOneEvent) {
   evaluation->set_epoch(0);
   evaluation->set_loss(0.5);
   evaluation->add_metrics(0.8);
-  after.add_notes("the disk of ps 1 is full");
+  after.add_notes()->set_text("the disk of ps 1 is full");
   EXPECT_THAT(NewEvents(Running(), after),
               ElementsAre("epoch 1/3 validated: loss 0.5000  accuracy 0.8000",
                           "the disk of ps 1 is full", "2 workers joined", "checkpoint 4 written"));
@@ -122,8 +150,8 @@ TEST(ProgressTextTest, EverythingNewIsOneEvent) {
 
 TEST(ProgressTextTest, NotesAreNewAlsoWhereTheOldestAreNoLongerKept) {
   proto::JobStatus before = Running(), after = Running();
-  for (const char* const note : {"one", "two", "two", "three"}) before.add_notes(note);
-  for (const char* const note : {"two", "three", "four", "two"}) after.add_notes(note);
+  for (const char* const note : {"one", "two", "two", "three"}) before.add_notes()->set_text(note);
+  for (const char* const note : {"two", "three", "four", "two"}) after.add_notes()->set_text(note);
   EXPECT_THAT(NewEvents(before, after), ElementsAre("four", "two"));
   EXPECT_THAT(NewEvents(Running(), after), ElementsAre("two", "three", "four", "two"));
 }

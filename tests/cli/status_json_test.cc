@@ -37,6 +37,8 @@ TEST(StatusJsonTest, StatusHasProgressFaultsAndMetricsByName) {
   status.set_duplicates_refused(7);
   status.set_workers_lost(4);
   status.set_workers_joined(6);
+  status.add_notes()->set_unix_seconds(1785208329);
+  status.mutable_notes(0)->set_text("worker 0 is gone");
   const auto json = StatusJson(status);
   EXPECT_EQ(json["job"], 3);
   EXPECT_EQ(json["state"], "running");
@@ -46,6 +48,7 @@ TEST(StatusJsonTest, StatusHasProgressFaultsAndMetricsByName) {
   EXPECT_EQ(json["duplicates_refused"], 7);
   EXPECT_EQ(json["workers_lost"], 4);
   EXPECT_EQ(json["workers_joined"], 6);
+  EXPECT_EQ(json["notes"].dump(), R"([{"unix_seconds":1785208329,"note":"worker 0 is gone"}])");
   EXPECT_FALSE(json.contains("error"));
 }
 
@@ -63,6 +66,33 @@ TEST(StatusJsonTest, NoMetricMayHaveTheNameOfAnotherKey) {
   for (const auto& json : {StatusJson(status), EvaluationJson({}, {})}) {
     for (const auto& [key, value] : json.items()) EXPECT_TRUE(job::IsReportKey(key)) << key;
   }
+}
+
+TEST(StatusJsonTest, WhatIsNotKnownOfATaskThatIsAwayIsNull) {
+  proto::Member member;
+  member.set_role(proto::WORKER);
+  member.set_live(true);
+  member.set_incarnation(1);
+  member.set_lease_age_seconds(2.5);
+  member.set_memory_bytes(7);
+  member.set_examples_per_second(9);
+  const auto live = MemberJson(member, /*term=*/1);
+  EXPECT_EQ(live["state"], "live");
+  EXPECT_EQ(live["lease_age_seconds"], 2.5);
+  EXPECT_EQ(live["memory_bytes"], 7);
+  EXPECT_EQ(live["examples_per_second"], 9);
+  member.set_live(false);
+  const auto away = MemberJson(member, /*term=*/1);
+  EXPECT_EQ(away["state"], "away");
+  EXPECT_EQ(away["lease_age_seconds"], 2.5);
+  for (const char* key :
+       {"memory_bytes", "requests_per_second", "batches_per_second", "examples_per_second"}) {
+    EXPECT_TRUE(away[key].is_null()) << key;
+  }
+  member.set_incarnation(0);
+  EXPECT_EQ(MemberJson(member, /*term=*/1)["state"], "not yet");
+  EXPECT_EQ(MemberJson(member, /*term=*/2)["state"], "away") << "an earlier start may know it";
+  EXPECT_TRUE(MemberJson(member, /*term=*/2)["lease_age_seconds"].is_null());
 }
 
 TEST(StatusJsonTest, EvaluationIsMarkedAsOne) {

@@ -65,6 +65,53 @@ TEST(DaemonTest, SigintEndsWith130) {
             130);
 }
 
+TEST(DaemonTest, AfterASignalItGoesOnWhileItIsNeeded) {
+  EXPECT_EQ(ExitCodeOf([] {
+              auto daemon = Daemon::Start(Options());
+              kill(getpid(), SIGTERM);
+              int asked = 0;
+              int asked_before_stop = 0;
+              const int code = (*daemon)->Run([&] { asked_before_stop = asked; },
+                                              [&](absl::Duration) { return ++asked < 3; });
+              return asked_before_stop == 3 ? code : 99;
+            }),
+            143);
+}
+
+TEST(DaemonTest, ASecondSignalEndsItThoughItIsNeeded) {
+  EXPECT_EQ(ExitCodeOf([] {
+              auto daemon = Daemon::Start(Options());
+              kill(getpid(), SIGTERM);
+              return (*daemon)->Run([] {},
+                                    [](absl::Duration) {
+                                      kill(getpid(), SIGINT);
+                                      return true;
+                                    });
+            }),
+            143);
+}
+
+TEST(DaemonTest, ExitEndsItThoughItIsNeededAndDoesNotAskFirst) {
+  EXPECT_EQ(ExitCodeOf([] {
+              auto daemon = Daemon::Start(Options());
+              kill(getpid(), SIGTERM);
+              return (*daemon)->Run([] {},
+                                    [&](absl::Duration) {
+                                      (*daemon)->Exit(kExitRestart, "the disk is full");
+                                      return true;
+                                    });
+            }),
+            143);
+  EXPECT_EQ(ExitCodeOf([] {
+              auto daemon = Daemon::Start(Options());
+              (*daemon)->Exit(kExitRestart, "the disk is full");
+              bool asked = false;
+              const int code = (*daemon)->Run([] {}, [&](absl::Duration) { return asked = true; });
+              return asked ? 99 : code;
+            }),
+            129);
+}
+
 TEST(DaemonTest, TheFirstExitOfAnyThreadCounts) {
   EXPECT_EQ(ExitCodeOf([] {
               auto daemon = Daemon::Start(Options());

@@ -341,6 +341,30 @@ TEST_F(TaskSessionTest, StopEndsTheStreamAtOnce) {
   EXPECT_TRUE(recorder_.lines.empty());
 }
 
+TEST_F(TaskSessionTest, ATaskThatEndsIsNeededWhileItsCoordinatorEnds) {
+  StartSession();
+  EXPECT_FALSE(session_->IsNeeded(absl::ZeroDuration())) << "there is no stream";
+  Joined();
+  EXPECT_TRUE(session_->IsNeeded(absl::ZeroDuration())) << "a coordinator may say so yet";
+  EXPECT_FALSE(session_->IsNeeded(absl::Seconds(1))) << "it has not";
+  proto::Command ending;
+  ending.mutable_ending()->set_milliseconds(absl::ToInt64Milliseconds(absl::Hours(1)));
+  ASSERT_TRUE(coordinator_->Say(ending));
+  ASSERT_TRUE(coordinator_->Say(Query(1)));
+  EXPECT_EQ(recorder_.lines.Take(), "command 1") << "the handler does not hear of it";
+  EXPECT_TRUE(session_->IsNeeded(absl::Seconds(1)));
+  coordinator_->Break();
+  EXPECT_EQ(recorder_.lines.Take(), "disconnected");
+  EXPECT_FALSE(session_->IsNeeded(absl::Seconds(1)));
+  Joined();
+  EXPECT_FALSE(session_->IsNeeded(absl::Seconds(1))) << "this one does not end";
+  ending.mutable_ending()->set_milliseconds(0);
+  ASSERT_TRUE(coordinator_->Say(ending));
+  ASSERT_TRUE(coordinator_->Say(Query(2)));
+  EXPECT_EQ(recorder_.lines.Take(), "command 2");
+  EXPECT_FALSE(session_->IsNeeded(absl::ZeroDuration())) << "its time is over";
+}
+
 TEST_F(TaskSessionTest, ASessionWithoutACoordinatorStopsSilently) {
   server_->Shutdown();
   StartSession();

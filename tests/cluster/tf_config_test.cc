@@ -66,6 +66,17 @@ TEST(TfConfigTest, TaskIsOptionalAndIpv6AddressesAreParsed) {
   EXPECT_EQ(config->workers.at(0).ToString(), "w:3");
 }
 
+TEST(TfConfigTest, ThereMayBeNoWorkersForOthersMayJoin) {
+  for (const char* workers : {"", R"(, "worker": [])", R"(, "worker": {})"}) {
+    const auto config =
+        ParseTfConfig(std::string(R"({"cluster": {"chief": ["h:1"], "ps": ["h:2"])") + workers +
+                      R"(}, "task": {"type": "ps", "index": 0}})");
+    ASSERT_TRUE(config.ok()) << config.status();
+    EXPECT_TRUE(config->workers.empty());
+    EXPECT_EQ(config->OwnAddress()->ToString(), "h:2");
+  }
+}
+
 struct BadCase {
   std::string json;
   std::string message;
@@ -117,8 +128,6 @@ std::vector<BadCase> BadClusters() {
       {ClusterOf(R"({"1": "h:1"})", R"(["h:3"])", R"(["h:4"])"),
        " cluster.chief has the index 1; the only chief has the index 0"},
       {PsOf("[]"), R"( cluster has no ps; name at least one address under "ps")"},
-      {ClusterOf(R"(["h:1"])", R"(["h:3"])", "{}"),
-       R"( cluster has no worker; name at least one address under "worker")"},
       {PsOf(R"({"0": "h:3", "2": "h:4"})"),
        " cluster.ps has no ps 1 but a ps 2; ps are numbered from 0 without holes"},
       {PsOf(R"({"1": "h:3"})"),
@@ -195,6 +204,9 @@ std::vector<BadCase> BadTasks() {
        " task: ps 2 is not in cluster.ps, which has 0, 1"},
       {WithTask(R"({"type": "chief", "index": 1})"),
        " task: chief 1 is not in cluster.chief, which has 0"},
+      {R"({"cluster": {"chief": ["h:1"], "ps": ["h:2"]}, "task": {"type": "worker", "index": 0}})",
+       " task: worker 0 is not in cluster, which names no worker; a worker that it does not name "
+       "has no task"},
       {WithTask(R"({"type": "worker", "index": 0, "idx": 0})"),
        R"( task has the unknown key "idx"; known are type and index)"},
       {R"({"cluster": {"chief": ["h:1"], "ps": ["h:2"], "worker": {"3": "h:3"}},

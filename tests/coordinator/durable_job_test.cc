@@ -75,11 +75,12 @@ TEST_F(DurableJobTest, ACheckpointThatIsDamagedIsNotTheNewestAnyMoreButStays) {
 }
 
 TEST_F(DurableJobTest, TheNewestNotesAreKept) {
-  for (int i = 0; i < 5000; ++i) job_->Note(absl::StrCat("note ", i));
+  for (int i = 0; i < 5000; ++i) job_->Note(absl::StrCat("note ", i), {absl::Seconds(1), 70 + i});
   const proto::JobStatus status = job_->Status();
   ASSERT_EQ(status.notes_size(), 1000);
-  EXPECT_EQ(status.notes(0), "note 4000");
-  EXPECT_EQ(status.notes(999), "note 4999");
+  EXPECT_EQ(status.notes(0).text(), "note 4000");
+  EXPECT_EQ(status.notes(0).unix_seconds(), 4070);
+  EXPECT_EQ(status.notes(999).text(), "note 4999");
 }
 
 }  // namespace

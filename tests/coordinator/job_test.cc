@@ -18,7 +18,7 @@ bool Contains(const std::string& text, const std::string& part) {
 
 std::string Notes(const proto::JobStatus& status) {
   std::string all;
-  for (const std::string& note : status.notes()) all += note + "\n";
+  for (const proto::Note& note : status.notes()) all += note.text() + "\n";
   return all;
 }
 
@@ -39,6 +39,26 @@ TEST(JobTest, ALostPsTakesTheJobBackToTheNewestCheckpoint) {
   EXPECT_EQ(simulation.Status().rollbacks(), 1);
   EXPECT_EQ(simulation.Status().generation(), 2u);
   EXPECT_TRUE(Contains(Notes(simulation.Status()), "ps 1 was lost: back to checkpoint"));
+}
+
+TEST(JobTest, ANoteTellsWhenItArose) {
+  Simulation simulation(SimulatedCluster(SimulatedJob("async", 8)));
+  ASSERT_TRUE(simulation.RunUntil([&] { return simulation.Status().last_checkpoint() >= 3; }));
+  const auto now = [&] {
+    int64_t at = 0;
+    simulation.Do([&](Scheduler*, Moment moment, Outbox*) { at = moment.unix_seconds; });
+    return at;
+  };
+  const int64_t before = now();
+  simulation.KillPs(1);
+  ASSERT_TRUE(simulation.RunUntil([&] { return simulation.Status().notes_size() > 0; }));
+  const int64_t noted = simulation.Status().notes(0).unix_seconds();
+  EXPECT_GT(noted, 0);
+  EXPECT_GE(noted, before);
+  EXPECT_LE(noted, now());
+  // The next process of the coordinator knows it from the journal.
+  simulation.KillCoordinator();
+  EXPECT_EQ(simulation.Status().notes(0).unix_seconds(), noted);
 }
 
 TEST(JobTest, ASnapshotThatIsGoneMeansTheCheckpointBefore) {

@@ -65,6 +65,21 @@ TEST(SchedulerTest, AFailedOrCancelledJobMakesRoomForTheNext) {
       simulation.RunUntil([&] { return simulation.Status("good").state() == proto::FINISHED; }));
 }
 
+TEST(SchedulerTest, ARefusedJobDoesNotKeepItsName) {
+  Simulation simulation(SimulatedCluster(Named("job")));
+  ASSERT_TRUE(simulation.Run());
+  for (int i = 0; i < 3; ++i) simulation.worker(i).RefuseDataOf("job");
+  simulation.Submit(Named("job"));
+  ASSERT_TRUE(simulation.RunUntil([&] { return simulation.Status("2").state() == proto::FAILED; }));
+  EXPECT_NE(simulation.Status("2").error(), "");
+  EXPECT_EQ(simulation.Status("job").job_id(), 1u);
+  simulation.Do([&](Scheduler* scheduler, Moment now, Outbox* outbox) {
+    EXPECT_EQ(scheduler->DeleteJob("job", now, outbox)->status().job_id(), 1u)
+        << "only one job has the name";
+    EXPECT_EQ(scheduler->GetJob("job", now)->job_id(), 2u) << "nobody else has it now";
+  });
+}
+
 TEST(SchedulerTest, AJobCanBeCancelledWhileItTrains) {
   Simulation simulation(SimulatedCluster(SimulatedJob("sync", 100)));
   ASSERT_TRUE(simulation.RunUntil([&] { return simulation.Status().batches_done() > 20; }));
@@ -237,6 +252,30 @@ TEST(SchedulerTest, ATaskDoesNotKeepTheJobOfAnotherCluster) {
       EXPECT_EQ(outbox->answers.back().command.welcome().keep_leases(), other == 0);
     });
   }
+}
+
+TEST(SchedulerTest, WhatADeadTaskMeasuredIsNotShown) {
+  Simulation simulation(SimulatedCluster(SimulatedJob("async", 8)));
+  ASSERT_TRUE(simulation.RunUntil([&] { return simulation.Status().batches_done() > 3; }));
+  simulation.Do([&](Scheduler* scheduler, Moment now, Outbox* outbox) {
+    for (const TaskId task : {PsTask(0), WorkerTask(0)}) {
+      const auto shown = [&] {
+        for (const proto::Member& member : scheduler->GetCluster(now).members()) {
+          if (member.role() == task.role && member.index() == task.index) return member;
+        }
+        return proto::Member();
+      };
+      proto::TaskMessage message;
+      message.mutable_heartbeat()->set_memory_bytes(1 << 20);
+      scheduler->OnMessage(scheduler->SessionOf(task), message, now, outbox);
+      EXPECT_EQ(shown().memory_bytes(), 1 << 20) << task.Name();
+      scheduler->OnSessionEnd(scheduler->SessionOf(task), now, outbox);
+      EXPECT_FALSE(shown().live()) << task.Name();
+      EXPECT_EQ(shown().memory_bytes(), 0) << task.Name();
+      EXPECT_EQ(shown().examples_per_second(), 0) << task.Name();
+      EXPECT_EQ(shown().requests_per_second(), 0) << task.Name();
+    }
+  });
 }
 
 TEST(SchedulerTest, EveryStartIsANewTermOfTheSameCluster) {

@@ -96,7 +96,7 @@ class Simulation {
 
   bool Chance(double per_minute);
   uint64_t Below(uint64_t bound) { return RandomBelow(options_.seed, ++draws_, bound); }
-  Moment Now() const { return {now_, 0}; }
+  Moment Now() const { return {now_, absl::ToInt64Seconds(now_)}; }
 
   void StartPs(int count);
   void StartCoordinator();

@@ -82,6 +82,10 @@ TEST_F(Installing, EveryUnitStartsAProgramThatWasInstalled) {
     EXPECT_THAT(text, Not(HasSubstr("@")));
     EXPECT_EQ(Run({path, "--version"}).exit_code, 0) << path;
   }
+  // Units stop in the reverse order: ps and workers are there for the coordinator's last
+  // checkpoint.
+  EXPECT_THAT(ReadFile(prefix_ + "/lib/systemd/system/cairn-coordinator.service"),
+              HasSubstr("\nAfter=network-online.target cairn-ps.service cairn-worker.service\n"));
 }
 
 TEST_F(Installing, WhatCannotBeIsRefusedBeforeAnythingIsWritten) {

@@ -69,8 +69,8 @@ constexpr BadConfig kBadConfigs[] = {
      "chief"},
     {R"({"cluster": {"chief": ["a:1"], "worker": ["c:3"]}, "task": {"type": "worker", "index": 0}})",
      "ps"},
-    {R"({"cluster": {"chief": ["a:1"], "ps": ["b:2"]}, "task": {"type": "ps", "index": 0}})",
-     "worker"},
+    {R"({"cluster": {"chief": ["a:1"], "ps": ["b:2"]}, "task": {"type": "worker", "index": 0}})",
+     "names no worker"},
     {R"({"cluster": {"chief": ["a:1"], "ps": {"1": "b:2"}, "worker": ["c:3"]}, "task": {"type": "ps", "index": 1}})",
      "ps"},
 };
@@ -159,10 +159,30 @@ TEST(Launching, ADaemonWhoseListOfPsDiffersIsRefusedAndBothAreShown) {
   EXPECT_NE(result.last_line.find(ps), std::string::npos) << result.last_line;
 }
 
+TEST(Launching, AClusterThatNamesNoWorkerTrainsWithThoseThatJoin) {
+  TestCluster cluster(/*ps_count=*/1, /*worker_count=*/0);
+  cluster.StartAll();
+  const json config = {{"cluster",
+                        {{"chief", {cluster.coordinator_address()}},
+                         {"ps", {"127.0.0.1:" + std::to_string(cluster.port("ps", 0))}}}}};
+  Process::Options options;
+  options.arguments = {ProgramPath("worker/worker")};
+  options.environment = {{"TF_CONFIG", config.dump()}};
+  options.output_file = cluster.folder("joined.log");
+  const Process worker(options);
+  CountingJob job;
+  const CommandResult result =
+      RunCairn({"submit", WriteCountingJob(job, cluster.folder("job")), "--follow"}, seconds(120),
+               {{"TF_CONFIG", config.dump()}});
+  EXPECT_EQ(result.exit_code, 0) << result.errors << cluster.Logs()
+                                 << ReadFile(options.output_file);
+}
+
 TEST(Launching, NoClusterMeansExitCode3) {
   const CommandResult result =
       RunCairn({"jobs", "--coordinator", "127.0.0.1:" + std::to_string(FreePort())}, seconds(60));
   EXPECT_EQ(result.exit_code, 3) << result.errors;
+  EXPECT_NE(result.errors.find("(connection refused)"), std::string::npos) << result.errors;
 }
 
 }  // namespace

@@ -103,13 +103,38 @@ TEST_F(JobRecordsTest, ANameResolvesToItsNewestJobAndANumberToAnId) {
   PutJob(1, "mnist");
   PutJob(2, "mnist");
   PutJob(3, "1");
-  const auto jobs = ReadJobs(*journal_);
+  const auto jobs = ReadJobNames(*journal_);
   EXPECT_EQ(*ResolveJob(*jobs, "mnist"), 2u);
   EXPECT_EQ(*ResolveJob(*jobs, "1"), 1u);
   const absl::Status status = ResolveJob(*jobs, "cifar").status();
   EXPECT_EQ(status.code(), absl::StatusCode::kNotFound);
   EXPECT_NE(status.ToString().find("cifar"), std::string::npos);
   EXPECT_NE(status.ToString().find("2 (mnist)"), std::string::npos);
+}
+
+TEST_F(JobRecordsTest, AJobThatWasRefusedDoesNotKeepItsName) {
+  const auto put = [this](uint64_t id, const std::string& name, proto::JobRecord::Phase phase,
+                          uint64_t generation) {
+    proto::JobRecord record;
+    record.set_job_id(id);
+    record.mutable_job()->set_name(name);
+    record.set_phase(phase);
+    Put(JobKey(id), record);
+    proto::RunRecord run;
+    run.set_generation(generation);
+    Put(RunKey(id), run);
+  };
+  put(1, "mnist", proto::JobRecord::FINISHED_PHASE, 1);
+  put(2, "mnist", proto::JobRecord::FAILED_PHASE, 1);
+  put(3, "mnist", proto::JobRecord::FAILED_PHASE, 0);
+  put(4, "cifar", proto::JobRecord::FAILED_PHASE, 0);
+  put(5, "cifar", proto::JobRecord::FAILED_PHASE, 0);
+  const auto jobs = ReadJobNames(*journal_);
+  EXPECT_EQ(*ResolveJob(*jobs, "mnist"), 2u) << "it had begun";
+  EXPECT_EQ(*ResolveJob(*jobs, "3"), 3u);
+  EXPECT_EQ(*ResolveJob(*jobs, "cifar"), 5u) << "no other has the name";
+  EXPECT_TRUE(WasRefused(StatusFromRecords(*ReadJob(*journal_, 3))));
+  EXPECT_FALSE(WasRefused(StatusFromRecords(*ReadJob(*journal_, 2))));
 }
 
 TEST_F(JobRecordsTest, TheStatusOfAStoppedJobHasItsProgressAndFaults) {

@@ -35,6 +35,7 @@ proto::ClusterStatus ACluster() {
   proto::Member* worker = cluster.add_members();
   worker->set_role(proto::WORKER);
   worker->set_index(2);
+  worker->set_live(true);
   worker->set_incarnation(1);
   worker->set_examples_per_second(9.6);
   worker->set_device("cpu");
@@ -51,8 +52,44 @@ TEST(ClusterTextTest, EveryTaskHasALineWithWhatItDoes) {
       "                 -\n"
       "  ps-0         live   10.0.0.1:5  -       77   3       0.2 s  1.0 MiB  1.23k requests/s"
       "  -\n"
-      "  worker-2     away   -           -       0    1       0.0 s  -        10 examples/s"
+      "  worker-2     live   -           -       0    1       0.0 s  -        10 examples/s"
       "     cpu\n");
+}
+
+TEST(ClusterTextTest, ATaskThatIsAwayTellsForHowLongAndHasNeitherMemoryNorRate) {
+  proto::ClusterStatus cluster = ACluster();
+  for (proto::Member& member : *cluster.mutable_members()) {
+    member.set_live(false);
+    member.set_lease_age_seconds(125.5);
+    member.set_memory_bytes(1 << 20);
+  }
+  EXPECT_EQ(ClusterText(cluster, "10.0.0.9:1"),
+            "cluster of the coordinator at 10.0.0.9:1, Cairn 7.1, start 4\n"
+            "  TASK         STATE      ADDRESS     HOST    PID  JOINED  HEARD    MEMORY  RATE  "
+            "DEVICE\n"
+            "  coordinator  live       -           a-host  0    0       -        -       -     "
+            "-\n"
+            "  ps-0         away 2:06  10.0.0.1:5  -       77   3       125.5 s  -       -     "
+            "-\n"
+            "  worker-2     away 2:06  -           -       0    1       125.5 s  -       -     "
+            "cpu\n");
+}
+
+TEST(ClusterTextTest, OnlyTheFirstStartOfACoordinatorKnowsWhoHasNeverJoined) {
+  proto::ClusterStatus cluster;
+  cluster.set_version("7.1");
+  cluster.set_term(1);
+  cluster.add_members()->set_role(proto::EVALUATOR);
+  EXPECT_EQ(ClusterText(cluster, "10.0.0.9:1"),
+            "cluster of the coordinator at 10.0.0.9:1, Cairn 7.1, start 1\n"
+            "  TASK         STATE    ADDRESS  HOST  PID  JOINED  HEARD  MEMORY  RATE  DEVICE\n"
+            "  evaluator-0  not yet  -        -     -    0       -      -       -     -\n");
+  cluster.set_term(2);
+  EXPECT_EQ(ClusterText(cluster, "10.0.0.9:1"),
+            "cluster of the coordinator at 10.0.0.9:1, Cairn 7.1, start 2\n"
+            "  TASK         STATE  ADDRESS  HOST  PID  JOINED  HEARD            MEMORY  RATE  "
+            "DEVICE\n"
+            "  evaluator-0  away   -        -     -    0       not since start  -       -     -\n");
 }
 
 TEST(ClusterTextTest, WhereItIsNarrowWholeColumnsAreLeftOut) {
@@ -62,13 +99,13 @@ TEST(ClusterTextTest, WhereItIsNarrowWholeColumnsAreLeftOut) {
             "  TASK         STATE  ADDRESS     JOINED  HEARD  MEMORY   RATE              DEVICE\n"
             "  coordinator  live   -           0       -      -        -                 -\n"
             "  ps-0         live   10.0.0.1:5  3       0.2 s  1.0 MiB  1.23k requests/s  -\n"
-            "  worker-2     away   -           1       0.0 s  -        10 examples/s     cpu\n");
+            "  worker-2     live   -           1       0.0 s  -        10 examples/s     cpu\n");
   EXPECT_EQ(ClusterText(ACluster(), "10.0.0.9:1", 1),
             "cluster of the coordinator at 10.0.0.9:1, Cairn 7.1, start 4\n"
             "  TASK         STATE  RATE              DEVICE\n"
             "  coordinator  live   -                 -\n"
             "  ps-0         live   1.23k requests/s  -\n"
-            "  worker-2     away   10 examples/s     cpu\n");
+            "  worker-2     live   10 examples/s     cpu\n");
 }
 
 }  // namespace

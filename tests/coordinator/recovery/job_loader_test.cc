@@ -2,9 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
 #include "tests/coordinator/simulated_job.h"
 #include "tests/coordinator/simulation.h"
 
@@ -33,7 +34,10 @@ class JobLoaderTest : public ::testing::Test {
   }
   proto::JobStatus Status() { return simulation_->Status(); }
   bool Noted(const std::string& part) {
-    return absl::StrContains(absl::StrJoin(Status().notes(), "\n"), part);
+    const proto::JobStatus status = Status();
+    return std::any_of(status.notes().begin(), status.notes().end(), [&](const proto::Note& note) {
+      return absl::StrContains(note.text(), part);
+    });
   }
 
   std::unique_ptr<Simulation> simulation_;

@@ -7,6 +7,8 @@
 namespace cairn::coordinator {
 namespace {
 
+constexpr Moment kNow = {absl::Seconds(3), 1785208329};
+
 // A job of 4 epochs with 10 batches each.
 class EpochEndsTest : public TrainingFixture {
  protected:
@@ -75,11 +77,11 @@ TEST_F(EpochEndsTest, TheNextEpochWaitsForTheEvaluationAndTheDecision) {
   run_.set_epochs_cut(1);
   run_.mutable_held_cut()->set_to_evaluate(true);
   Outbox outbox;
-  ends->Advance(&outbox);
+  ends->Advance(kNow, &outbox);
   EXPECT_FALSE(ends->complete());
   EXPECT_EQ(ends->EpochsAllowed(), 1);
   Evaluated(0, 0.5);
-  ends->Advance(&outbox);
+  ends->Advance(kNow, &outbox);
   EXPECT_TRUE(ends->complete());
   EXPECT_EQ(ends->EpochsAllowed(), 2);
   EXPECT_TRUE(outbox.sync);
@@ -102,7 +104,7 @@ TEST_F(EpochEndsTest, ADecisionIsJournalledWithTheBatchFromWhichItHolds) {
     run_.set_epochs_cut(epoch + 1);
     Evaluated(epoch, 1.0 + static_cast<double>(epoch));
     Outbox outbox;
-    ends->Advance(&outbox);
+    ends->Advance(kNow, &outbox);
     Write(outbox);
   }
   Crash();
@@ -112,7 +114,8 @@ TEST_F(EpochEndsTest, ADecisionIsJournalledWithTheBatchFromWhichItHolds) {
   EXPECT_EQ(run_.rates(1).from_batch(), 20);
   EXPECT_EQ(run_.rates(1).learning_rate(), 0.5);
   EXPECT_EQ(run_.stop_at_batch(), 30);
-  EXPECT_EQ(run_.notes_size(), 3);
+  ASSERT_EQ(run_.notes_size(), 3);
+  EXPECT_EQ(run_.notes(0).unix_seconds(), kNow.unix_seconds);
   // The next process has no epoch left to decide.
   auto again = Make();
   EXPECT_TRUE(again->complete());
@@ -128,7 +131,7 @@ TEST_F(EpochEndsTest, ADecisionThatWasNotWrittenIsMadeAgain) {
   run_.set_epochs_cut(1);
   Evaluated(0, 1);
   Outbox lost;
-  ends->Advance(&lost);
+  ends->Advance(kNow, &lost);
   Crash();
   run_.set_epochs_cut(1);
   auto again = Make();
@@ -156,7 +159,7 @@ TEST_F(EpochEndsTest, TheBestCheckpointIsTheOneAtTheEndOfTheBestEpoch) {
     run_.set_epochs_cut(epoch + 1);
     Evaluated(epoch, loss);
     Outbox outbox;
-    ends->Advance(&outbox);
+    ends->Advance(kNow, &outbox);
     Write(outbox);
   }
   Outbox outbox;
@@ -175,11 +178,11 @@ TEST_F(EpochEndsTest, WhileTheBestOneIsNotWrittenTheOneBeforeStays) {
   Outbox outbox;
   run_.set_epochs_cut(1);
   Evaluated(0, 2);
-  ends->Advance(&outbox);
+  ends->Advance(kNow, &outbox);
   ends->ChooseBest({ManifestAt(3, 10)}, &outbox);
   run_.set_epochs_cut(2);
   Evaluated(1, 1);
-  ends->Advance(&outbox);
+  ends->Advance(kNow, &outbox);
   EXPECT_FALSE(ends->ChooseBest({ManifestAt(3, 10)}, &outbox));
   EXPECT_EQ(run_.best(0).checkpoint(), 3u);
 }
