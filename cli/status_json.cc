@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "absl/strings/ascii.h"
+#include "common/nonfinite_text.h"
 
 namespace cairn::cli {
 namespace {
@@ -20,6 +21,26 @@ ordered_json BestJson(const proto::BestCheckpoint& best) {
   return out;
 }
 
+// Its kind as a text: as a number it would be null.
+ordered_json NonfiniteJson(const proto::NonFiniteLoss& loss, bool of_batch) {
+  ordered_json out;
+  out["epoch"] = loss.epoch();
+  if (of_batch) out["batch"] = loss.batch();
+  out["loss"] = NonfiniteText(loss.loss());
+  if (loss.data_not_finite()) out["data_not_finite"] = true;
+  return out;
+}
+
+void AddNonfiniteLosses(const proto::JobStatus& status, ordered_json* json) {
+  if (status.has_nonfinite_loss()) {
+    (*json)["nonfinite_loss"] = NonfiniteJson(status.nonfinite_loss(), /*of_batch=*/true);
+  }
+  if (status.has_nonfinite_validation()) {
+    (*json)["nonfinite_validation"] =
+        NonfiniteJson(status.nonfinite_validation(), /*of_batch=*/false);
+  }
+}
+
 void AddProgress(const proto::JobStatus& status, ordered_json* json) {
   ordered_json& out = *json;
   out["epoch"] = status.epoch();
@@ -30,6 +51,7 @@ void AddProgress(const proto::JobStatus& status, ordered_json* json) {
   out["total_batches"] = status.total_batches();
   out["loss"] = NumberJson(status.loss());
   for (const auto& metric : status.metrics()) out[metric.name()] = NumberJson(metric.value());
+  AddNonfiniteLosses(status, &out);
   out["examples_per_second"] = NumberJson(status.examples_per_second());
   out["eta_seconds"] = NumberJson(status.eta_seconds());
   out["evaluating"] = status.evaluating();

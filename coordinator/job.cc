@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "common/logging.h"
+#include "coordinator/callbacks/nonfinite_loss.h"
 #include "coordinator/training/epoch_ends.h"
 #include "job/job_plan.h"
 
@@ -427,6 +428,11 @@ void Job::End(proto::JobRecord::Phase phase, const std::string& error, Moment no
   if (training_ != nullptr) {
     durable_.set_manifests(training_->all_manifests());
     training_->RecordProgress();
+    if (phase == proto::JobRecord::FINISHED_PHASE) {
+      const auto& evaluations = history_->evaluations();
+      WarnOfNonfiniteEnd(*plan(), durable_.run(),
+                         evaluations.empty() ? nullptr : &evaluations.back());
+    }
     training_->Abandon(absl::FailedPreconditionError(absl::StrCat("job ", id(), " is over")),
                        outbox);
     training_.reset();

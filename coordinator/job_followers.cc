@@ -1,5 +1,6 @@
 #include "coordinator/job_followers.h"
 
+#include <google/protobuf/util/field_comparator.h>
 #include <google/protobuf/util/message_differencer.h>
 
 #include <utility>
@@ -14,6 +15,15 @@ constexpr absl::Duration kPeriod = absl::Milliseconds(200);
 bool IsOver(const proto::JobStatus& status) {
   return status.state() == proto::FINISHED || status.state() == proto::FAILED ||
          status.state() == proto::CANCELLED;
+}
+
+// A loss that is NaN, and stays so, is no news.
+bool AreSame(const proto::JobStatus& one, const proto::JobStatus& other) {
+  google::protobuf::util::DefaultFieldComparator comparator;
+  comparator.set_treat_nan_as_equal(true);
+  google::protobuf::util::MessageDifferencer differencer;
+  differencer.set_field_comparator(&comparator);
+  return differencer.Compare(one, other);
 }
 
 }  // namespace
@@ -37,7 +47,7 @@ bool JobFollowers::UpdateOne(Follower* follower, Scheduler* scheduler, Moment no
     follower->sink->End(status.status());
     return false;
   }
-  if (google::protobuf::util::MessageDifferencer::Equals(*status, follower->shown)) return true;
+  if (AreSame(*status, follower->shown)) return true;
   if (!follower->sink->Show(*status)) return false;
   follower->shown_at = now.monotonic;
   const bool over = IsOver(*status);

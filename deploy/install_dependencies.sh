@@ -1,6 +1,11 @@
 #!/usr/bin/env bash
 # Installs what building and testing Cairn needs on Debian 12: packages of Debian's main archive,
 # nothing else. Asks nothing; does nothing when all of them are there. Needs root, or sudo.
+#
+#   deploy/install_dependencies.sh [--peers]
+#
+# --peers: also what tests/benchmarks measures beside Cairn, which is much: PyTorch, with OpenBLAS.
+# Without OpenBLAS PyTorch takes the reference BLAS, whose products are some 50 times slower.
 set -euo pipefail
 
 packages=(
@@ -19,6 +24,12 @@ packages=(
   # 70,000 real images to train on
   dataset-fashion-mnist
 )
+
+case "${1:-}" in
+  "") ;;
+  --peers) packages+=(python3-torch libopenblas0-pthread) ;;
+  *) echo "install_dependencies.sh: unknown argument $1; there is --peers" >&2; exit 2 ;;
+esac
 
 missing=()
 for package in "${packages[@]}"; do

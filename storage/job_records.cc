@@ -90,6 +90,13 @@ void FillCallbacks(const proto::RunRecord& run, proto::JobStatus* status) {
   *status->mutable_best() = run.best();
 }
 
+void FillLosses(const proto::RunRecord& run, proto::JobStatus* status) {
+  if (run.has_nonfinite_loss()) *status->mutable_nonfinite_loss() = run.nonfinite_loss();
+  if (run.has_nonfinite_validation()) {
+    *status->mutable_nonfinite_validation() = run.nonfinite_validation();
+  }
+}
+
 // Lists the newest jobs, for an error message.
 std::string KnownJobs(absl::Span<const JobName> jobs) {
   constexpr size_t kNewest = 10;
@@ -263,6 +270,7 @@ proto::JobStatus StatusFromRecords(const JobRecords& job) {
   FillProgress(job, &status);
   FillFaults(job.run, &status);
   FillCallbacks(job.run, &status);
+  FillLosses(job.run, &status);
   return status;
 }
 

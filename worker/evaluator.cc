@@ -1,5 +1,6 @@
 #include "worker/evaluator.h"
 
+#include <cmath>
 #include <utility>
 
 #include "common/status_macros.h"
@@ -75,7 +76,9 @@ absl::StatusOr<proto::EvaluatedBatch> Evaluator::Evaluate(
   CAIRN_ASSIGN_OR_RETURN(const LoadedBatch* const loaded, loader_.Get(batch, next));
   CAIRN_ASSIGN_OR_RETURN(const nn::Executor::Sums sums,
                          executor_->Forward(ExecutorBatch(*loaded, 0), false));
-  return MakeResult(cut, batch, sums);
+  proto::EvaluatedBatch result = MakeResult(cut, batch, sums);
+  if (!std::isfinite(result.loss_sum())) result.set_data_not_finite(!loader_.IsFinite(*loaded));
+  return result;
 }
 
 }  // namespace cairn::worker

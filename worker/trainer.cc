@@ -1,5 +1,6 @@
 #include "worker/trainer.h"
 
+#include <cmath>
 #include <vector>
 
 #include "common/random.h"
@@ -77,9 +78,10 @@ absl::StatusOr<Strategy::Ready> Trainer::Step(const Assignment& assignment,
                            should_abandon));
   if (ready != Strategy::Ready::kYes) return ready;
   CAIRN_ASSIGN_OR_RETURN(const nn::Executor::Sums sums, Compute(loaded));
+  proto::BatchRecord record = MakeRecord(assignment.batch, sums, executor_->objective());
+  if (!std::isfinite(record.loss())) record.set_data_not_finite(!loader_->IsFinite(loaded));
   const ScopedSpan span(recorder_, kPushPhase);
-  CAIRN_RETURN_IF_ERROR(
-      strategy_->EndStep(MakeRecord(assignment.batch, sums, executor_->objective())));
+  CAIRN_RETURN_IF_ERROR(strategy_->EndStep(record));
   return ready;
 }
 

@@ -9,6 +9,7 @@
 #include "absl/strings/str_format.h"
 #include "cli/progress_text.h"
 #include "cli/status_json.h"
+#include "cli/view/loss_warning.h"
 #include "common/clock.h"
 #include "common/plural.h"
 #include "common/status_macros.h"
@@ -32,6 +33,26 @@ bool IsFinal(const absl::Status& status) {
       return true;
     default:
       return false;
+  }
+}
+
+// Of a job that has finished.
+void PrintSummary(const std::string& name, const proto::JobStatus& job, std::ostream* out) {
+  *out << name << " finished: " << Plural(job.epochs(), "epoch") << ", "
+       << (job.total_batches() == 1 ? "1 batch" : absl::StrCat(job.total_batches(), " batches"));
+  const int64_t seconds = job.ended_unix_seconds() - job.submitted_unix_seconds();
+  if (job.ended_unix_seconds() > 0) *out << ", " << DurationText(static_cast<double>(seconds));
+  *out << "\n";
+  if (!job.evaluations().empty()) {
+    const auto& evaluation = *job.evaluations().rbegin();
+    *out << "  validation  " << EvaluationText(evaluation, job.metric_names()) << "  ("
+         << Plural(evaluation.examples(), "example") << ")\n";
+  }
+  for (const auto& best : job.best()) {
+    if (!best.is_result()) continue;
+    *out << "  result      checkpoint " << best.checkpoint() << ", the best: " << best.monitor()
+         << " " << absl::StrFormat("%.4f", best.value()) << " after epoch " << best.epoch() + 1
+         << "\n";
   }
 }
 
@@ -130,27 +151,12 @@ int ReportEnd(const proto::JobStatus& job, bool json, const CommandContext& cont
                  << "\n";
     return kExitJobFailed;
   }
-  if (json) return kExitDone;  // The last status has told it.
-  *context.out << name << " finished: " << Plural(job.epochs(), "epoch") << ", "
-               << (job.total_batches() == 1 ? "1 batch"
-                                            : absl::StrCat(job.total_batches(), " batches"));
-  const int64_t seconds = job.ended_unix_seconds() - job.submitted_unix_seconds();
-  if (job.ended_unix_seconds() > 0) {
-    *context.out << ", " << DurationText(static_cast<double>(seconds));
-  }
-  *context.out << "\n";
-  if (!job.evaluations().empty()) {
-    const auto& evaluation = *job.evaluations().rbegin();
-    *context.out << "  validation  " << EvaluationText(evaluation, job.metric_names()) << "  ("
-                 << Plural(evaluation.examples(), "example") << ")\n";
-  }
-  for (const auto& best : job.best()) {
-    if (!best.is_result()) continue;
-    *context.out << "  result      checkpoint " << best.checkpoint()
-                 << ", the best: " << best.monitor() << " " << absl::StrFormat("%.4f", best.value())
-                 << " after epoch " << best.epoch() + 1 << "\n";
-  }
-  return kExitDone;
+  if (!json) PrintSummary(name, job, context.out);  // Else the last status has told it.
+  const std::string warning = LossWarning(job);
+  if (warning.empty()) return kExitDone;
+  context.out->flush();  // The warning is the last line wherever both go.
+  *context.err << "cairn: " << name << " finished, but " << warning << "\n";
+  return kExitJobFailed;
 }
 
 }  // namespace cairn::cli

@@ -61,8 +61,8 @@ absl::StatusOr<int> FollowAndReport(CoordinatorApi* api, const std::string& job,
                                     const DetachOnInterrupt& interrupts,
                                     const CommandContext& context);
 
-// One or two lines on how a job ended: to context.out, or for a failed one to context.err. Returns
-// the exit code.
+// One or two lines on how a job ended: to context.out, or for a failed one to context.err, and
+// there too for one whose last loss is not finite. Returns the exit code.
 int ReportEnd(const proto::JobStatus& job, bool json, const CommandContext& context);
 
 }  // namespace cairn::cli

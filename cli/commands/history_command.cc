@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <cmath>
 #include <memory>
 #include <vector>
 
@@ -8,6 +9,7 @@
 #include "cli/commands/flags.h"
 #include "cli/progress_text.h"
 #include "cli/status_json.h"
+#include "common/nonfinite_text.h"
 #include "common/status_macros.h"
 
 namespace cairn::cli {
@@ -68,6 +70,9 @@ class HistoryPrinter {
     line["batch"] = number % per_epoch_;
     line["loss"] = nullptr;
     if (batch != nullptr) line["loss"] = NumberJson(batch->loss());
+    if (batch != nullptr && !std::isfinite(batch->loss())) {
+      line["nonfinite_loss"] = NonfiniteText(batch->loss());  // Its report was not lost.
+    }
     for (int i = 0; i < static_cast<int>(metric_names_.size()); ++i) {
       line[metric_names_[i]] = batch != nullptr && i < batch->metrics_size()
                                    ? NumberJson(batch->metrics(i))

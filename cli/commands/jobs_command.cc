@@ -6,6 +6,7 @@
 #include "cli/commands/command.h"
 #include "cli/commands/flags.h"
 #include "cli/status_json.h"
+#include "cli/view/loss_warning.h"
 #include "cli/view/shell_word.h"
 #include "common/status_macros.h"
 
@@ -14,6 +15,8 @@ namespace {
 
 std::string ListedState(const FoundSource& found, const proto::JobStatus& job) {
   if (IsStopped(found, job)) return "stopped";
+  const std::string loss = NonfiniteLoss(job);
+  if (!loss.empty()) return absl::StrCat(StateName(job.state()), " (", loss, ")");
   if (job.state() != proto::QUEUED || job.queue_place() <= 0) return StateText(job);
   return absl::StrCat("queued, place ", job.queue_place());
 }

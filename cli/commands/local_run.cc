@@ -10,6 +10,7 @@
 #include "cli/model/trained_model.h"
 #include "cli/remote_source.h"
 #include "cli/status_json.h"
+#include "cli/view/loss_warning.h"
 #include "cli/view/shell_word.h"
 #include "common/clock.h"
 #include "common/status_macros.h"
@@ -145,14 +146,18 @@ absl::StatusOr<proto::JobStatus> LocalRun::Train(const Submission& submission) {
 }
 
 absl::StatusOr<int> LocalRun::Finish(const proto::JobStatus& job) {
-  const int exit_code = ReportEnd(job, options_.json, context_);
-  if (exit_code != kExitDone) return exit_code;
   ClusterChoice choice;
   choice.tf_config = context_.tf_config;
   choice.user_folder = context_.user_folder;
   const std::string state = StateFlag(options_.state, choice);
   std::string model = absl::StrCat("cairn export ", job.name(), " --output FOLDER", state);
-  if (!options_.export_folder.empty()) {
+  const bool exports = !options_.export_folder.empty();
+  if (exports && job.state() == proto::FINISHED && !LossWarning(job).empty()) {
+    Say(absl::StrCat("nothing is exported, because the loss is not finite; all the same: ", model));
+  }
+  const int exit_code = ReportEnd(job, options_.json, context_);
+  if (exit_code != kExitDone) return exit_code;
+  if (exports) {
     RemoteSource source(api_.get());
     CAIRN_ASSIGN_OR_RETURN(const TrainedModel trained,
                            ReadTrainedModel(&source, absl::StrCat(job.job_id()), 0));

@@ -10,6 +10,7 @@
 #include "cli/progress_text.h"
 #include "cli/status_json.h"
 #include "cli/view/cluster_text.h"
+#include "cli/view/loss_warning.h"
 #include "cli/view/shell_word.h"
 #include "common/plural.h"
 #include "common/status_macros.h"
@@ -36,6 +37,13 @@ void PrintFaults(const proto::JobStatus& job, std::ostream* out) {
     *out << "\n";
   }
   if (!job.warning().empty()) *out << "  WARNING      " << job.warning() << "\n";
+}
+
+// Of a job that failed for it its error has told.
+void PrintLossWarning(const proto::JobStatus& job, std::ostream* out) {
+  const std::string warning = LossWarning(job);
+  if (warning.empty() || job.state() == proto::FAILED) return;
+  *out << "  WARNING      " << warning << "\n";
 }
 
 // The newest of what happened to it.
@@ -87,6 +95,7 @@ void PrintJob(const CommonFlags& flags, const FoundSource& found, const proto::J
   PrintEvaluations(flags, job, out);
   PrintBest(job, out);
   PrintFaults(job, out);
+  PrintLossWarning(job, out);
   PrintNotes(job, out);
 }
 

@@ -122,7 +122,8 @@ std::string JsonNote() {
 
 std::vector<std::pair<std::string, std::string>> ExitCodes() {
   return {{absl::StrCat(kExitDone), "done"},
-          {absl::StrCat(kExitJobFailed), "job failed or was cancelled"},
+          {absl::StrCat(kExitJobFailed),
+           "job failed, was cancelled or ended with a loss that is not finite"},
           {absl::StrCat(kExitBadInput), "bad usage or input"},
           {absl::StrCat(kExitUnreachable), "cannot reach the cluster"},
           {"128+N", "ended by signal N (Ctrl-C: 130)"}};

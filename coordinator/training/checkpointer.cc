@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "common/logging.h"
+#include "coordinator/callbacks/nonfinite_loss.h"
 #include "job/job_plan.h"
 #include "storage/job_records.h"
 
@@ -150,7 +151,7 @@ void Checkpointer::Advance(bool may_cut, Moment now, Outbox* outbox) {
   // no worker has leases, a new cut begins and is made in the same call.
   FinishWriting(now, outbox);
   FinishCopies(outbox);
-  FinishEvaluation(outbox);
+  FinishEvaluation(now, outbox);
   ReleaseCut(outbox);
   if (cut_ == nullptr && may_cut) {
     if (std::optional<CutPurpose> due = DueCut(now)) BeginCut(*std::move(due), outbox);
@@ -397,10 +398,11 @@ void Checkpointer::CheckpointFailed(const absl::Status& why, Outbox* outbox) {
   requests_.Failed(why, outbox);
 }
 
-void Checkpointer::FinishEvaluation(Outbox* outbox) {
+void Checkpointer::FinishEvaluation(Moment now, Outbox* outbox) {
   if (evaluation_ == nullptr || !evaluation_->done()) return;
   const proto::EvaluationRecord record = evaluation_->Result();
   history_.Add(record, outbox);
+  KeepNonfiniteLoss(plan_, record, now, &run_);
   run_.mutable_held_cut()->set_to_evaluate(false);
   SaveRun(outbox);
   evaluation_.reset();

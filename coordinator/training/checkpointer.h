@@ -114,7 +114,7 @@ class Checkpointer {
   void CheckpointExists(proto::Manifest manifest, Outbox* outbox);
   void Copy(const std::vector<SnapshotCopies::Order>& orders, Outbox* outbox);
   void FinishCopies(Outbox* outbox);
-  void FinishEvaluation(Outbox* outbox);
+  void FinishEvaluation(Moment now, Outbox* outbox);
   void ReleaseCut(Outbox* outbox);
   std::optional<CutPurpose> DueCut(Moment now);
   void BeginCut(CutPurpose purpose, Outbox* outbox);

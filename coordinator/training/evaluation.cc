@@ -70,7 +70,7 @@ void Evaluation::Done(TaskId id, const proto::EvaluatedBatch& batch, absl::Durat
   Batch& result = results_[index];
   // Two workers may compute the same batch. The first result counts.
   if (result.examples >= 0) return;
-  result = {batch.examples(), batch.loss_sum(), batch.metric_states()};
+  result = {batch.examples(), batch.loss_sum(), batch.metric_states(), batch.data_not_finite()};
   open_.Remove(index, index + 1);
   ++done_count_;
   Sum();
@@ -82,6 +82,7 @@ void Evaluation::Sum() {
     Batch& batch = results_[summed_];
     examples_ += batch.examples;
     loss_ += batch.loss;
+    data_not_finite_ |= batch.data_not_finite;
     if (metrics_.Fits(batch.states)) metrics_.Add(batch.states);
     batch.states = MetricSums::States();
   }
@@ -120,6 +121,7 @@ proto::EvaluationRecord Evaluation::Result() const {
   record.set_examples(examples_);
   record.set_loss(examples_ > 0 ? loss_ / static_cast<double>(examples_) : 0);
   for (const double value : metrics_.Values()) record.add_metrics(value);
+  record.set_data_not_finite(data_not_finite_);
   return record;
 }
 

@@ -49,6 +49,7 @@ class Evaluation {
     int64_t examples = -1;  // -1: not reported yet.
     double loss = 0;
     MetricSums::States states;  // Cleared once summed.
+    bool data_not_finite = false;
   };
 
   void TakeBackForgotten(absl::Duration now);
@@ -68,6 +69,7 @@ class Evaluation {
   int64_t summed_ = 0;
   int64_t examples_ = 0;
   double loss_ = 0;
+  bool data_not_finite_ = false;
   MetricSums metrics_;
 };
 

@@ -1,6 +1,7 @@
 #include "coordinator/training/history.h"
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 #include <optional>
 #include <string>
@@ -38,9 +39,16 @@ absl::StatusOr<std::unique_ptr<History>> History::Load(const storage::Journal* j
 
 void History::Count(const proto::BatchRecord& record, double sign, Sums* sums) {
   const double weight = sign * static_cast<double>(std::max<int64_t>(1, record.examples()));
-  sums->batches += sign > 0 ? 1 : -1;
+  const int64_t count = sign > 0 ? 1 : -1;
+  sums->batches += count;
   sums->examples += weight;
-  sums->loss += weight * record.loss();
+  if (std::isfinite(record.loss())) {
+    sums->loss += weight * record.loss();
+  } else if (std::isnan(record.loss())) {
+    sums->nan += count;
+  } else {
+    (record.loss() > 0 ? sums->infinite : sums->minus_infinite) += count;
+  }
   if (sums->metrics.Fits(record.metric_states())) sums->metrics.Add(record.metric_states(), sign);
 }
 
@@ -136,12 +144,21 @@ absl::StatusOr<History::Means> History::ReadEpochMeans(int64_t epoch) const {
 
 History::Means History::EpochMeans() const { return MeansOf(sums_); }
 
+double History::LossOf(const Sums& sums) {
+  constexpr double kInfinity = std::numeric_limits<double>::infinity();
+  const bool both = sums.infinite > 0 && sums.minus_infinite > 0;
+  if (sums.nan > 0 || both) return std::numeric_limits<double>::quiet_NaN();
+  if (sums.infinite > 0) return kInfinity;
+  if (sums.minus_infinite > 0) return -kInfinity;
+  return sums.examples > 0 ? sums.loss / sums.examples : sums.loss;
+}
+
 History::Means History::MeansOf(const Sums& sums) {
   Means means;
   means.epoch = sums.epoch;
   means.batches = sums.batches;
   means.examples = sums.examples;
-  means.loss = sums.examples > 0 ? sums.loss / sums.examples : sums.loss;
+  means.loss = LossOf(sums);
   means.metrics = sums.metrics.Values();
   return means;
 }

@@ -62,12 +62,16 @@ class History {
   History(const storage::Journal* journal, uint64_t job_id, int64_t batches_per_epoch,
           MetricSums metrics);
 
-  // Sums of an epoch: losses times examples, not yet divided.
+  // Sums of an epoch: losses times examples, not yet divided. Losses that are not finite are
+  // counted apart, because they could not be subtracted from a sum again.
   struct Sums {
     int64_t epoch = 0;
     int64_t batches = 0;
     double examples = 0;
     double loss = 0;
+    int64_t nan = 0;
+    int64_t infinite = 0;
+    int64_t minus_infinite = 0;
     MetricSums metrics;
   };
 
@@ -75,6 +79,7 @@ class History {
   // Adds a record to the sums, or with sign -1 subtracts it.
   static void Count(const proto::BatchRecord& record, double sign, Sums* sums);
   static Means MeansOf(const Sums& sums);
+  static double LossOf(const Sums& sums);
   absl::Status Recount();
 
   const storage::Journal* const journal_;

@@ -1,11 +1,12 @@
 #include "coordinator/training/training.h"
 
 #include <algorithm>
-#include <cmath>
 #include <optional>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "coordinator/callbacks/nonfinite_loss.h"
+#include "storage/job_records.h"
 
 namespace cairn::coordinator {
 namespace {
@@ -96,7 +97,7 @@ void Training::OnWork(TaskId worker, const proto::WorkReport& report, Moment now
   for (const proto::BatchRecord& record : report.batches()) {
     if (record.batch() < 0 || record.batch() >= plan_.total_batches()) continue;
     history_.Add(record, outbox);
-    CheckLoss(record);
+    CheckLoss(record, now, outbox);
     batches.push_back(record.batch());
     examples += record.examples();
   }
@@ -141,11 +142,13 @@ void Training::DecideEpochs(Moment now, Outbox* outbox) {
     checkpointer_.DeleteExpired(outbox);
 }
 
-void Training::CheckLoss(const proto::BatchRecord& record) {
-  if (!epoch_ends_.terminates_on_nan() || std::isfinite(record.loss()) || !failure_.empty()) return;
-  const int64_t per_epoch = plan_.batches_per_epoch();
-  failure_ = absl::StrCat("terminate_on_nan: the loss of batch ", record.batch() % per_epoch + 1,
-                          " in epoch ", record.batch() / per_epoch + 1, " is ", record.loss());
+void Training::CheckLoss(const proto::BatchRecord& record, Moment now, Outbox* outbox) {
+  if (KeepNonfiniteLoss(plan_, record, now, &run_)) {
+    outbox->PutSynced(storage::RunKey(plan_.job_id()), run_);
+  }
+  if (epoch_ends_.terminates_on_nan() && failure_.empty()) {
+    failure_ = WhyToTerminate(plan_, record);
+  }
 }
 
 // A worker has nothing left of its leases but did not report them. Some batches may be applied (by

@@ -118,12 +118,12 @@ class Training {
   // Returns the workers to reconsider, and clears `reported_`.
   std::set<TaskId> TakeDue(const GrantBasis& basis, absl::Duration now);
   void GrantTo(TaskId worker, bool train, Moment now, Outbox* outbox);
-  void CheckLoss(const proto::BatchRecord& record);
+  void CheckLoss(const proto::BatchRecord& record, Moment now, Outbox* outbox);
   void DecideEpochs(Moment now, Outbox* outbox);
   std::string LowestBatchText() const;
 
   const proto::JobPlan& plan_;
-  const proto::RunRecord& run_;
+  proto::RunRecord& run_;
   History& history_;
 
   SplitQueue queue_;

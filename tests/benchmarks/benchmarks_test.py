@@ -11,6 +11,7 @@ import tempfile
 import unittest
 import xml.dom.minidom
 
+import peer
 import picture
 import results
 
@@ -75,6 +76,83 @@ class RowsTest(unittest.TestCase):
             self.assertEqual(os.listdir(folder), ["results.json"])
 
 
+def maps(*files):
+    """As /proc/PID/maps has them: each file in two pieces, between memory that is no file's."""
+    lines = ["563a3c9f0000-563a3ca1f000 r--p 00000000 fe:01 1 /usr/bin/python3.11",
+             "563a3d1e5000-563a3d2a0000 rw-p 00000000 00:00 0 [heap]",
+             "7f10a0000000-7f10a0021000 rw-p 00000000 00:00 0 "]
+    for file in files:
+        lines += [f"7f10b0000000-7f10b0010000 r--p 00000000 fe:01 123                  {file}",
+                  f"7f10b0010000-7f10b0080000 r-xp 00010000 fe:01 123                  {file}"]
+    return "\n".join(lines + ["7ffd1c000000-7ffd1c021000 rw-p 00000000 00:00 0 [stack]"]) + "\n"
+
+
+LIB = "/usr/lib/x86_64-linux-gnu/"
+REFERENCE = [LIB + "blas/libblas.so.3.11.0", LIB + "lapack/liblapack.so.3.11.0"]
+OPENBLAS = [LIB + "openblas-pthread/libblas.so.3", LIB + "openblas-pthread/liblapack.so.3",
+            LIB + "openblas-pthread/libopenblasp-r0.3.21.so"]
+TORCH = LIB + "libtorch_cpu.so.1.13"
+FAST, SLOW = peer.Speed(peer=80, cairn=110), peer.Speed(peer=1.9, cairn=110)
+
+
+class PeerTest(unittest.TestCase):
+    def test_the_reference_blas_is_refused_with_the_package_that_mends_it(self):
+        self.assertEqual(peer.refusal(maps(TORCH, *REFERENCE), SLOW, False),
+                         "PyTorch multiplies matrices with the reference BLAS, " + REFERENCE[0] +
+                         ", at 1.9 GFLOP/s, Cairn at 110.0: install Debian's libopenblas0-pthread")
+
+    def test_where_another_is_installed_it_is_to_be_chosen(self):
+        why = peer.refusal(maps(TORCH, *REFERENCE), SLOW, True)
+        self.assertIn("update-alternatives --config libblas.so.3-", why)
+        self.assertNotIn("install", why)
+
+    def test_openblas_is_a_peer(self):
+        self.assertEqual(peer.refusal(maps(TORCH, *OPENBLAS), FAST, True), "")
+
+    def test_a_blas_that_is_linked_in_is_judged_by_its_speed(self):
+        self.assertEqual(peer.refusal(maps(TORCH), FAST, False), "")
+        self.assertIn("a slow BLAS, at 1.9 GFLOP/s", peer.refusal(maps(TORCH), SLOW, False))
+
+    def test_an_optimized_one_that_is_slow_is_refused_too(self):
+        atlas = LIB + "atlas/libblas.so.3.10.3"
+        self.assertIn("a slow BLAS", peer.refusal(maps(TORCH, atlas), SLOW, False))
+        self.assertEqual(peer.refusal(maps(TORCH, atlas), peer.Speed(28, 110), False), "")
+
+    def test_numpys_own_openblas_does_not_hide_the_reference_that_pytorch_asks_for(self):
+        numpys = "/venv/lib/python3.11/site-packages/numpy.libs/libopenblas64_p-r0-5007b62f.3.23.so"
+        self.assertEqual(peer.reference_blas(maps(numpys, TORCH, *REFERENCE)), REFERENCE[0])
+
+    def test_names_that_only_look_like_it_are_not_it(self):
+        for file in ("libgslcblas.so.0.0.0", "libcublas.so.12", "libblaster.so.3", "notlibblas.so.3"):
+            self.assertIsNone(peer.reference_blas(maps(LIB + file)), file)
+
+    def test_a_library_that_was_replaced_meanwhile_and_a_path_with_spaces_are_found(self):
+        self.assertEqual(peer.reference_blas(maps(REFERENCE[0] + " (deleted)")), REFERENCE[0])
+        self.assertEqual(peer.reference_blas(maps("/my own/libblas.so.3")), "/my own/libblas.so.3")
+
+    def test_this_process_has_mapped_its_own_program(self):
+        with open("/proc/self/maps", encoding="utf-8") as own:
+            self.assertIn(os.path.realpath(sys.executable), peer.mapped_files(own.read()))
+
+
+class MissingPeerTest(unittest.TestCase):
+    PARTS = {"alone": {"title": "t", "rows": ROWS, "no_peer": "why not"},
+             "data": {"title": "t", "rows": ROWS},
+             "one": {"title": "t", "rows": ROWS, "no_peer": "why not"}}
+    LINE = "alone, one: measured without their peers: why not"
+
+    def test_it_is_said_at_the_top_of_the_table_and_of_the_page(self):
+        self.assertEqual(list(results.table_lines(self.PARTS))[0], self.LINE)
+        parts = {name: part | {"date": "2026-01-01", "version": "abc", "quick": True}
+                 for name, part in self.PARTS.items()}
+        page = list(results.page_lines({"machine": KEPT["machine"], "parts": parts}, "p.svg"))
+        self.assertLess(page.index(f"**{self.LINE}**"), page.index("![times as fast as the peer](p.svg)"))
+
+    def test_a_record_has_it_only_where_a_peer_is_missing(self):
+        self.assertEqual(results.part_record("t", ROWS, True, HERE, "why not")["no_peer"], "why not")
+        self.assertNotIn("no_peer", results.part_record("t", ROWS, True, HERE, ""))
+
+
 class ProgramsTest(unittest.TestCase):
     def rows_of(self, *command):
         result = subprocess.run([str(word) for word in command], stdout=subprocess.PIPE, text=True,
@@ -85,6 +163,11 @@ class ProgramsTest(unittest.TestCase):
         rows = self.rows_of(sys.executable, HERE / "dispatch.py", "--smoke")
         self.assertEqual([row["name"] for row in rows], ["3 workers"])
         self.assertGreater(rows[0]["value"], 0)
+
+    def test_cairns_own_product_says_how_fast_it_is(self):
+        program = pathlib.Path(os.environ["CAIRN_BIN"], "tests/benchmarks/matrix_product")
+        self.assertGreater(float(subprocess.run([program], stdout=subprocess.PIPE, text=True,
+                                                check=True).stdout), 0)
 
     def test_a_snapshot_is_written_beside_a_plain_file(self):
         program = pathlib.Path(os.environ["CAIRN_BIN"], "tests/benchmarks/snapshot_write")

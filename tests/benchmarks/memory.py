@@ -21,9 +21,10 @@ import subprocess
 import sys
 import time
 
+import peer
 import results
 from local_run import DATA, ROOT, LocalRun, dense_model, dense_parameters, fashion_job
-from steps import ONE_THREAD, PYTHON, has_torch
+from peer import ONE_THREAD, PYTHON
 
 LARGE, SMALL = [2560, 2560, 1280, 10], [15, 10]
 SLOTS = {"sgd": 0, "momentum": 1, "adam": 2}
@@ -92,16 +93,16 @@ def measure(optimizer, seconds, with_peer):
     together = f"ps and worker, {name}"
     if not with_peer:
         results.emit(together, ps + worker, "bytes/parameter", floor=12 + slots,
-                     note=f"PyTorch skipped: {PYTHON} has no torch")
+                     note="PyTorch skipped")
         return
-    peer = per_parameter(torch(LARGE, optimizer), torch(SMALL, optimizer))
+    theirs = per_parameter(torch(LARGE, optimizer), torch(SMALL, optimizer))
     results.emit(together, ps + worker, "bytes/parameter", floor=12 + slots,
-                 peer="PyTorch, alone", peer_value=peer, ratio=(ps + worker) / peer)
+                 peer="PyTorch, alone", peer_value=theirs, ratio=(ps + worker) / theirs)
 
 
 def main():
     quick = "--quick" in sys.argv
-    with_peer = has_torch()
+    with_peer = peer.is_there()
     for optimizer in ("sgd", "adam") if quick else OPTIMIZERS:
         measure(optimizer, 1 if quick else 3, with_peer)
 

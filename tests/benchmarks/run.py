@@ -1,7 +1,11 @@
 #!/usr/bin/env python3
 """Measures Cairn and its peers on this machine. See run.sh, which builds first.
 
-Usage: run.py [--quick] [--output FILE] [--list] [PART...]
+Usage: run.py [--quick] [--no-install] [--output FILE] [--list] [PART...]
+
+Some parts are measured beside PyTorch. Where that is not installed, or has no BLAS worth comparing
+with (see peer.py), Debian's packages are installed first; with --no-install, or where that fails,
+the results say at their top that it was not measured, and why.
 
 Parts are measured one after the other, each in processes of its own; a part's results replace those
 of an earlier run in FILE (default: bench-results.json in the current folder), and the table, FILE's
@@ -16,6 +20,7 @@ import subprocess
 import sys
 import time
 
+import peer
 import picture
 import results
 
@@ -59,22 +64,41 @@ def parts(quick):
     }
 
 
-def measure(name, title, command, quick):
+# Measured beside PyTorch.
+BESIDE_PYTORCH = ("alone", "cluster", "one", "memory")
+
+
+def find_peer(may_install):
+    """Returns why PyTorch is not measured; "" if it is."""
+    why = peer.find_out()
+    if not why:
+        return ""
+    if may_install and peer.PYTHON == peer.DEBIAN_PYTHON:
+        print(f"{why}; installing what is missing (--no-install: nothing)", file=sys.stderr, flush=True)
+        if peer.install():
+            why = peer.find_out()
+    if why:
+        print(f"PyTorch is not measured: {why}", file=sys.stderr, flush=True)
+    return why
+
+
+def measure(name, title, command, quick, no_peer):
     """Measures a part and returns its record. Its remarks are passed on to standard error."""
     print(f"measuring {name}: {title} ...", file=sys.stderr, flush=True)
     begin = time.monotonic()
     result = subprocess.run([str(word) for word in command], stdout=subprocess.PIPE, text=True,
-                            timeout=PART_SECONDS_MAX)
+                            timeout=PART_SECONDS_MAX, env=peer.found(no_peer))
     print(f"  {time.monotonic() - begin:.0f} s", file=sys.stderr, flush=True)
     if result.returncode != 0:
         sys.exit(f"run.py: {name} could not be measured: {' '.join(map(str, command))} "
                  f"ended with {result.returncode}")
-    return results.part_record(title, results.parse(result.stdout), quick, ROOT)
+    return results.part_record(title, results.parse(result.stdout), quick, ROOT, no_peer)
 
 
 def arguments():
     parser = argparse.ArgumentParser(prog="run.sh")
     parser.add_argument("--quick", action="store_true", help="fewer and shorter rounds")
+    parser.add_argument("--no-install", action="store_true", help="install no peer that is missing")
     parser.add_argument("--output", default="bench-results.json", help="where results are kept")
     parser.add_argument("--list", action="store_true", help="say the parts and end")
     parser.add_argument("part", nargs="*", help="default: all")
@@ -91,10 +115,14 @@ def main():
         for name, (title, _) in known.items():
             print(f"{name:12} {title}")
         return
-    for name, (title, command) in known.items():
-        if chosen.part and name not in chosen.part:
-            continue
-        record = measure(name, title, command, chosen.quick)
+    wanted = [name for name in known if not chosen.part or name in chosen.part]
+    no_peer = ""
+    if any(name in BESIDE_PYTORCH for name in wanted):
+        no_peer = find_peer(may_install=not chosen.no_install)
+    for name in wanted:
+        title, command = known[name]
+        record = measure(name, title, command, chosen.quick,
+                         no_peer if name in BESIDE_PYTORCH else "")
         kept = results.load(chosen.output)
         kept["machine"] = results.machine()
         kept["parts"] = {part: record if part == name else kept["parts"][part]

@@ -1,7 +1,7 @@
 #!/bin/bash
 # Builds Cairn with -O3, measures it and its peers on this machine, and prints one table.
 #
-#   tests/benchmarks/run.sh [--quick] [--output FILE] [--list] [PART...]
+#   tests/benchmarks/run.sh [--quick] [--no-install] [--output FILE] [--list] [PART...]
 #
 # Without PART it measures everything, in about 15 minutes on 2 cores (--quick: 5). The results are
 # written as JSON to FILE (default: bench-results.json), with a picture (.svg) and a page (.md) next
@@ -10,14 +10,16 @@
 #
 #   tests/benchmarks/run.sh --output doc/benchmarks.json
 #
-# The peers need Debian's python3-torch; without it their rows are marked as skipped. The machine
-# should be idle: on a busy one only the ratios are meaningful, and they are imprecise.
+# The peers need Debian's python3-torch with a fast BLAS (libopenblas0-pthread). Both are installed
+# if they are missing, with root or sudo. A peer that cannot be installed, or must not be
+# (--no-install), or whose matrix products are slow, is not measured; the top of the result says so.
+# The machine should be idle: on a busy one only the ratios are meaningful, and they are imprecise.
 # CAIRN_BIN=FOLDER measures the programs in that folder and builds nothing.
 set -euo pipefail
 export PYTHONDONTWRITEBYTECODE=1
 here=$(cd "$(dirname "$0")" && pwd)
 case " $* " in
-  *" -h "* | *" --help "*) sed -n '2,14s/^# \{0,1\}//p' "$0"; exit 0 ;;
+  *" -h "* | *" --help "*) sed -n '2,17s/^# \{0,1\}//p' "$0"; exit 0 ;;
   *" --list "*) exec /usr/bin/python3 "$here/run.py" --list ;;
 esac
 if [ -z "${CAIRN_BIN:-}" ]; then

@@ -21,13 +21,13 @@ import subprocess
 import sys
 import tempfile
 
+import peer
 import results
 from local_run import BATCH, BIN, ROOT, LocalRun, fashion_job
+from peer import ONE_THREAD, PYTHON
 
-PYTHON = os.environ.get("PYTHON", "/usr/bin/python3")
 TORCH = [PYTHON, str(ROOT / "tests/benchmarks/torch_step.py")]
 TORCH_PS = [PYTHON, str(ROOT / "tests/benchmarks/torch_parameter_server.py")]
-ONE_THREAD = dict(os.environ, OMP_NUM_THREADS="1", OPENBLAS_NUM_THREADS="1")
 # TensorPipe and gloo would resolve the host's name, which may not be the loopback address.
 PEER = dict(ONE_THREAD, TP_SOCKET_IFNAME="lo", GLOO_SOCKET_IFNAME="lo")
 MODELS = {"mlp": "mlp_model.json", "cnn": "cnn.json"}
@@ -35,10 +35,6 @@ MODELS = {"mlp": "mlp_model.json", "cnn": "cnn.json"}
 
 def model_file(model):
     return ROOT / "examples/fashion_mnist" / MODELS[model]
-
-
-def has_torch():
-    return subprocess.run([PYTHON, "-c", "import torch"], capture_output=True).returncode == 0
 
 
 def number(command, environment=ONE_THREAD):
@@ -104,18 +100,17 @@ PAIRS = {"alone": (cairn_alone, torch_alone, "PyTorch, 1 thread", None),
 
 
 def measure(where, model, optimizer, rounds, seconds, with_peer):
-    ours, theirs, peer, wanted = PAIRS[where]
+    ours, theirs, beside, wanted = PAIRS[where]
     name = f"{model.upper()}, {optimizer.capitalize() if optimizer == 'adam' else 'SGD'}"
     if not with_peer:
         alone = [ours(model, optimizer, seconds) for _ in range(rounds)]
-        results.emit(name, statistics.median(alone), "examples/s",
-                     note=f"{peer} skipped: {PYTHON} has no torch (Debian's python3-torch)")
+        results.emit(name, statistics.median(alone), "examples/s", note=f"{beside} skipped")
         return
     pairs = [(ours(model, optimizer, seconds), theirs(model, optimizer, seconds))
              for _ in range(rounds)]
     a, b = (statistics.median(column) for column in zip(*pairs))
     bar = {"at_least": wanted} if wanted else {}
-    results.emit(name, a, "examples/s", peer=peer, peer_value=b,
+    results.emit(name, a, "examples/s", peer=beside, peer_value=b,
                  ratio=statistics.median(x / y for x, y in pairs), **bar)
 
 
@@ -123,7 +118,7 @@ def main():
     rounds = int(sys.argv[1]) if len(sys.argv) > 1 else 3
     seconds = float(sys.argv[2]) if len(sys.argv) > 2 else 4
     chosen = sys.argv[3:]
-    with_peer = has_torch()
+    with_peer = peer.is_there()
     for where in PAIRS:
         for model in MODELS:
             for optimizer in ("sgd", "adam"):

@@ -1,5 +1,6 @@
 // All commands, against a fake cluster and a state directory: what they print, and how they refuse.
 
+#include <cmath>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
@@ -391,6 +392,26 @@ TEST_F(CommandsOnClusterTest, FailedJobIsExitCodeOneWithTheReason) {
   const Result result = RunOnCluster({"follow", "1"});
   EXPECT_EQ(result.exit_code, 1);
   EXPECT_THAT(result.err, HasSubstr("job 1 (example) failed: the data file is gone"));
+}
+
+TEST_F(CommandsOnClusterTest, AFinishedJobWhoseLossIsNotFiniteIsExitCodeOneAndItsLastLine) {
+  proto::JobStatus finished = ExampleStatus();
+  finished.set_loss(std::nan(""));
+  finished.mutable_nonfinite_loss()->set_batch(2);
+  cluster_.set_followed({finished});
+  const std::string last =
+      "cairn: job 1 (example) finished, but its training loss is nan, first at batch 3 (epoch 1)";
+  const Result follow = RunOnCluster({"follow", "1"});
+  EXPECT_EQ(follow.exit_code, 1);
+  EXPECT_THAT(follow.out, HasSubstr("job 1 (example) finished: "));
+  EXPECT_THAT(follow.err, AllOf(StartsWith(last), HasSubstr("terminate_on_nan")));
+  cluster_.set_followed({finished});
+  const Result as_json = RunOnCluster({"follow", "1", "--json"});
+  EXPECT_EQ(as_json.exit_code, 1);
+  EXPECT_EQ(as_json.lines().back()["nonfinite_loss"]["batch"], 2);
+  EXPECT_EQ(as_json.err, follow.err);
+  cluster_.set_followed({finished});
+  EXPECT_EQ(RunOnCluster({"submit", WriteJob(), "--follow"}).exit_code, 1);
 }
 
 TEST_F(CommandsOnClusterTest, JobThatNeverBeganWasBadInput) {

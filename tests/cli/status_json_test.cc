@@ -52,6 +52,22 @@ TEST(StatusJsonTest, StatusHasProgressFaultsAndMetricsByName) {
   EXPECT_FALSE(json.contains("error"));
 }
 
+TEST(StatusJsonTest, ALossThatWasNotFiniteHasItsBatchCountedFromZero) {
+  proto::JobStatus status;
+  EXPECT_FALSE(StatusJson(status).contains("nonfinite_loss"));
+  EXPECT_FALSE(StatusJson(status).contains("nonfinite_validation"));
+  status.mutable_nonfinite_loss()->set_epoch(2);
+  status.mutable_nonfinite_loss()->set_batch(4);
+  status.mutable_nonfinite_loss()->set_loss(-std::numeric_limits<double>::quiet_NaN());
+  status.mutable_nonfinite_validation()->set_epoch(3);
+  status.mutable_nonfinite_validation()->set_loss(std::numeric_limits<double>::infinity());
+  status.mutable_nonfinite_validation()->set_data_not_finite(true);
+  const auto json = StatusJson(status);
+  EXPECT_EQ(json["nonfinite_loss"].dump(), R"({"epoch":2,"batch":4,"loss":"nan"})");
+  EXPECT_EQ(json["nonfinite_validation"].dump(),
+            R"({"epoch":3,"loss":"inf","data_not_finite":true})");
+}
+
 TEST(StatusJsonTest, NoMetricMayHaveTheNameOfAnotherKey) {
   proto::JobStatus status;
   status.set_state(proto::QUEUED);
@@ -63,6 +79,8 @@ TEST(StatusJsonTest, NoMetricMayHaveTheNameOfAnotherKey) {
     (status.*set)("something");
   }
   status.set_learning_rate(0.1);
+  status.mutable_nonfinite_loss();
+  status.mutable_nonfinite_validation();
   for (const auto& json : {StatusJson(status), EvaluationJson({}, {})}) {
     for (const auto& [key, value] : json.items()) EXPECT_TRUE(job::IsReportKey(key)) << key;
   }

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <memory>
 #include <optional>
 #include <vector>
@@ -39,6 +40,19 @@ TEST_F(JobFollowersTest, TheStatusIsShownAtOnceAndThenOnlyWhenItChanged) {
   followers_.Update(&simulation_.scheduler(), At(1));
   EXPECT_EQ(sink_->shown.size(), 1u);
   EXPECT_FALSE(sink_->end.has_value());
+}
+
+TEST_F(JobFollowersTest, ALossThatStaysNanIsNoChange) {
+  for (int i = 0; i < 3; ++i) {
+    simulation_.worker(i).set_loss([](int64_t) { return std::nan(""); });
+  }
+  ASSERT_TRUE(simulation_.RunUntil([&] { return simulation_.Status().has_nonfinite_loss(); }));
+  simulation_.KillCoordinator();  // Until tasks come back nothing happens.
+  followers_.Add(1, sink_);
+  followers_.Update(&simulation_.scheduler(), At(0));
+  followers_.Update(&simulation_.scheduler(), At(1));
+  ASSERT_EQ(sink_->shown.size(), 1u);
+  EXPECT_TRUE(std::isnan(sink_->shown[0].nonfinite_loss().loss()));
 }
 
 TEST_F(JobFollowersTest, ANewStateIsShownAtOnceAndTheLastOneEndsIt) {

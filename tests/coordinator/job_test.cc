@@ -2,6 +2,11 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cmath>
+#include <filesystem>
+#include <functional>
+#include <limits>
 #include <string>
 
 #include "absl/strings/str_cat.h"
@@ -201,6 +206,91 @@ TEST(JobTest, DuplicatesAreCountedOverThePsAndTheirLives) {
   say(1, 2);
   say(1, 1);  // It counts from 0 again.
   EXPECT_EQ(simulation.Status().duplicates_refused(), before + 10);
+}
+
+int CountOf(const std::string& part, const proto::JobStatus& status) {
+  return static_cast<int>(
+      std::count_if(status.notes().begin(), status.notes().end(),
+                    [&](const std::string& note) { return Contains(note, part); }));
+}
+
+void SetLosses(Simulation* simulation, const std::function<double(int64_t)>& loss) {
+  for (int i = 0; i < 3; ++i) simulation->worker(i).set_loss(loss);
+}
+
+constexpr int64_t kPerEpoch = 10;
+constexpr int64_t kBadFrom = 23;
+
+double NanFromBatch(int64_t batch) { return batch < kBadFrom ? 1.0 : std::nan(""); }
+
+TEST(JobTest, ALossThatIsNotFiniteIsNotedOnceAndTheJobGoesOn) {
+  Simulation simulation(SimulatedCluster(SimulatedJob("async", 6)));
+  SetLosses(&simulation, &NanFromBatch);
+  ASSERT_TRUE(simulation.Run());
+  const proto::JobStatus status = simulation.Status();
+  EXPECT_EQ(status.state(), proto::FINISHED);
+  EXPECT_TRUE(std::isnan(status.loss()));
+  ASSERT_TRUE(status.has_nonfinite_loss());
+  EXPECT_EQ(status.nonfinite_loss().epoch(), kBadFrom / kPerEpoch);
+  EXPECT_GE(status.nonfinite_loss().batch(), kBadFrom % kPerEpoch);
+  EXPECT_EQ(CountOf("the loss became", status), 1) << Notes(status);
+  EXPECT_TRUE(
+      Contains(Notes(status), absl::StrCat("the loss became nan at batch ",
+                                           status.nonfinite_loss().batch() + 1, " (epoch 3)\n")))
+      << Notes(status);
+}
+
+TEST(JobTest, ALossThatRecoversLeavesItsNote) {
+  Simulation simulation(SimulatedCluster(SimulatedJob("async", 6)));
+  SetLosses(&simulation, [](int64_t batch) {
+    return batch == kBadFrom ? std::numeric_limits<double>::infinity() : 1.0;
+  });
+  ASSERT_TRUE(simulation.Run());
+  const proto::JobStatus status = simulation.Status();
+  EXPECT_EQ(status.loss(), 1);
+  EXPECT_EQ(status.nonfinite_loss().batch(), kBadFrom % kPerEpoch);
+  EXPECT_TRUE(Contains(Notes(status), "the loss became inf at batch 4 (epoch 3)\n"));
+}
+
+TEST(JobTest, TheNoteOfALossOutlivesARollbackThatTheLossDoesNot) {
+  Simulation simulation(SimulatedCluster(SimulatedJob("async", 8)));
+  SetLosses(&simulation, &NanFromBatch);
+  ASSERT_TRUE(simulation.RunUntil([&] { return simulation.Status().has_nonfinite_loss(); }));
+  const proto::NonFiniteLoss first = simulation.Status().nonfinite_loss();
+  SetLosses(&simulation, [](int64_t) { return 1.0; });
+  simulation.KillPs(0);
+  ASSERT_TRUE(simulation.Run());
+  const proto::JobStatus status = simulation.Status();
+  EXPECT_EQ(status.rollbacks(), 1);
+  EXPECT_EQ(status.loss(), 1);
+  EXPECT_EQ(status.nonfinite_loss().batch(), first.batch());
+  EXPECT_EQ(CountOf("the loss became", status), 1) << Notes(status);
+}
+
+TEST(JobTest, ALossIsNotedOnceWhateverDies) {
+  for (const char* mode : {"async", "sync"}) {
+    for (uint64_t seed = 1; seed <= 15; ++seed) {
+      SCOPED_TRACE(absl::StrCat(mode, ", seed ", seed));
+      proto::Job job = SimulatedJob(mode, 20);
+      job.mutable_checkpoint()->set_every_steps(7);
+      Simulation::Options options = SimulatedCluster(job, seed);
+      options.journal_directory += mode;
+      std::filesystem::remove_all(options.journal_directory);
+      options.worker_kills = 6;
+      options.broken_streams = 10;
+      options.ps_kills = 6;
+      options.coordinator_kills = 20;
+      Simulation simulation(options);
+      SetLosses(&simulation, &NanFromBatch);
+      ASSERT_TRUE(simulation.Run()) << simulation.Status().DebugString();
+      const proto::JobStatus status = simulation.Status();
+      ASSERT_EQ(status.state(), proto::FINISHED);
+      EXPECT_TRUE(std::isnan(status.loss()));
+      EXPECT_EQ(CountOf("the loss became nan", status), 1) << Notes(status);
+      EXPECT_GE(status.nonfinite_loss().epoch() * kPerEpoch + status.nonfinite_loss().batch(),
+                kBadFrom);
+    }
+  }
 }
 
 }  // namespace

@@ -191,7 +191,7 @@ void SimulatedWorker::Step(bool connected, std::vector<proto::TaskMessage>* mess
       proto::BatchRecord* record = report_.add_batches();
       record->set_batch(batch);
       record->set_examples(10);
-      record->set_loss(static_cast<double>(batch));
+      record->set_loss(loss_(batch));
       record->add_metrics(1);
       proto::MetricState* state = record->add_metric_states();
       state->add_values(10);

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <optional>
 #include <set>
 #include <string>
@@ -31,6 +32,8 @@ class SimulatedWorker {
 
   // From now on it reports that it cannot read the data of the job of this name.
   void RefuseDataOf(std::string job_name) { refused_job_ = std::move(job_name); }
+  // What it reports as the loss of a batch, in place of the batch's number.
+  void set_loss(std::function<double(int64_t batch)> loss) { loss_ = std::move(loss); }
 
  private:
   bool MayStart(int64_t batch) const;
@@ -45,6 +48,7 @@ class SimulatedWorker {
   const int64_t examples_;
   uint64_t instance_id_ = 0;
   std::string refused_job_;
+  std::function<double(int64_t)> loss_ = [](int64_t batch) { return static_cast<double>(batch); };
 
   std::optional<proto::StartJob> job_;
   std::set<int64_t> waiting_;

@@ -121,7 +121,7 @@ class OutputsTest : public ::testing::Test {
 
   std::unique_ptr<Device> device_ = *CreateDevice("cpu");
   const std::vector<int32_t> kinds_ = {2, 0, 1};
-  const std::vector<float> sizes_ = {1, -1, 0.5, 2, 0, 3};
+  std::vector<float> sizes_ = {1, -1, 0.5, 2, 0, 3};
   const std::vector<float> weights_ = {1, 0.5, 2};
 };
 
@@ -143,6 +143,14 @@ TEST_F(OutputsTest, GradientsAreTheWeightedSumOfEachOutputsOwn) {
       EXPECT_NEAR(gradient[i], 0.75f * of(kind) + 2 * of(size), 1e-6) << name << " " << i;
     }
   }
+}
+
+TEST_F(OutputsTest, TheLossIsNotFiniteIfThatOfAnyOutputIsNot) {
+  const std::vector<int> both = {0, 1};
+  const proto::Job job = JobOf({{kKindLoss, 1}, {"mean_squared_error", 0}});
+  EXPECT_TRUE(std::isfinite(Train({"kind", "size"}, job, both).sums.loss_sum));
+  sizes_[3] = std::nanf("");
+  EXPECT_TRUE(std::isnan(Train({"kind", "size"}, job, both).sums.loss_sum));
 }
 
 TEST_F(OutputsTest, MetricsAreOfTheirOutput) {

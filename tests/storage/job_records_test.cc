@@ -156,6 +156,19 @@ TEST_F(JobRecordsTest, TheStatusOfAStoppedJobHasItsProgressAndFaults) {
   EXPECT_EQ(status.batch_in_epoch(), 10);
   EXPECT_EQ(status.rollbacks(), 1);
   EXPECT_EQ(status.metrics(0).name(), "accuracy");
+  EXPECT_FALSE(status.has_nonfinite_loss());
+  EXPECT_FALSE(status.has_nonfinite_validation());
+}
+
+TEST_F(JobRecordsTest, TheStatusHasTheFirstLossThatWasNotFinite) {
+  PutJob(1, "mnist");
+  proto::RunRecord run;
+  run.mutable_nonfinite_loss()->set_batch(4);
+  run.mutable_nonfinite_validation()->set_epoch(2);
+  Put(RunKey(1), run);
+  const proto::JobStatus status = StatusFromRecords(*ReadJob(*journal_, 1));
+  EXPECT_EQ(status.nonfinite_loss().batch(), 4);
+  EXPECT_EQ(status.nonfinite_validation().epoch(), 2);
 }
 
 }  // namespace

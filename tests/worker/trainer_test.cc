@@ -150,6 +150,26 @@ TEST(TrainerTest, WeightsOfExamplesAndOfClassesMultiply) {
   EXPECT_NEAR(job.records()[0].metrics(0), 0.75, 1e-6);
 }
 
+TEST(TrainerTest, ALossThatIsNotFiniteSaysWhetherItsDataAre) {
+  using cairn::testing::NpyBytes;
+  using cairn::testing::Raw;
+  proto::JobPlan plan = RegressionPlan();
+  plan.set_shuffle(false);
+  std::vector<float> y(30, 1.0f);
+  y[20] = std::nanf("");
+  proto::DataSource& train = *plan.mutable_job()->mutable_train();
+  train.mutable_npy()->set_labels(
+      0, cairn::testing::WriteDataFile("nan_y.npy", NpyBytes("<f4", "(30,)", Raw(y))));
+  train.set_allow_nan(true);
+  LocalJob job(plan);
+  job.Train(0, 4);
+  for (int batch = 0; batch < 4; ++batch) {
+    // The third batch spoils the weights, and with them the loss of good data.
+    EXPECT_EQ(std::isnan(job.records()[batch].loss()), batch >= 2) << batch;
+    EXPECT_EQ(job.records()[batch].data_not_finite(), batch == 2) << batch;
+  }
+}
+
 TEST(TrainerTest, TheFirstLossIsTheClosedForm) {
   proto::JobPlan plan = RegressionPlan();
   plan.set_shuffle(false);

@@ -1,6 +1,8 @@
 #include "worker/data/batch_loader.h"
 
 #include <algorithm>
+#include <cmath>
+#include <cstring>
 #include <latch>
 #include <new>
 #include <utility>
@@ -22,6 +24,16 @@ absl::Status OrNoMemory(absl::FunctionRef<absl::Status()> work) {
   } catch (const std::bad_alloc&) {
     return absl::ResourceExhaustedError("this worker has not enough memory to read a batch");
   }
+}
+
+bool IsFiniteColumn(proto::DataType type, const std::vector<std::byte>& column) {
+  if (type != proto::FLOAT32) return true;
+  for (size_t at = 0; at < column.size(); at += sizeof(float)) {
+    float value;
+    std::memcpy(&value, column.data() + at, sizeof(value));
+    if (!std::isfinite(value)) return false;
+  }
+  return true;
 }
 
 }  // namespace
@@ -139,6 +151,16 @@ absl::StatusOr<const LoadedBatch*> BatchLoader::Get(int64_t batch, std::optional
     changed_.NotifyAll();
   }
   return &current_;
+}
+
+bool BatchLoader::IsFinite(const LoadedBatch& batch) const {
+  for (int i = 0; i < dataset_->inputs(); ++i) {
+    if (!IsFiniteColumn(dataset_->input_type(i), batch.inputs[i])) return false;
+  }
+  for (int i = 0; i < dataset_->outputs(); ++i) {
+    if (!IsFiniteColumn(dataset_->label_type(i), batch.labels[i])) return false;
+  }
+  return true;
 }
 
 void BatchLoader::Run() {

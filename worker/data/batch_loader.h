@@ -46,6 +46,10 @@ class BatchLoader {
   // on the caller's.
   absl::StatusOr<const LoadedBatch*> Get(int64_t batch, std::optional<int64_t> next);
 
+  // Whether every input and label of a batch that Get returned is a finite number. Data with
+  // "allow_nan" may hold others. Reads the batch.
+  bool IsFinite(const LoadedBatch& batch) const;
+
  private:
   enum class Stage { kIdle, kAsked, kReady, kStopped };
 

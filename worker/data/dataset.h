@@ -52,9 +52,11 @@ class Dataset {
   int inputs() const { return static_cast<int>(features_.size()); }
   // The number of elements of one example; each has 4 bytes.
   int64_t input_elements(int input) const { return features_[input].elements; }
+  proto::DataType input_type(int input) const { return features_[input].type; }
   // The number of outputs with labels: all of the model's, or 0.
   int outputs() const { return static_cast<int>(labels_.size()); }
   int64_t label_elements(int output) const { return labels_[output].elements; }
+  proto::DataType label_type(int output) const { return labels_[output].type; }
   // Whether examples have weights; otherwise each has weight 1.
   bool has_weights() const { return weights_.has_value(); }
   // Whether all data are in memory; otherwise reads access the disk.

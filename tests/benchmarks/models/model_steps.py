@@ -4,8 +4,9 @@
 Usage: model_steps.py [--rounds 7] [--seconds 1] [--threads 1] [--optimizers sgd,adam] [--profile]
                 [MODEL...]
 
-Needs Debian's python3-torch, and `bazel build -c opt //tests/benchmarks/models:model_step
-//tests/benchmarks/models:machine_speed`. Both programs run all the time and take turns, so that the drift
+Needs Debian's python3-torch with a fast BLAS (see ../peer.py), and `bazel build -c opt
+//tests/benchmarks/models:model_step //tests/benchmarks/models:machine_speed
+//tests/benchmarks:matrix_product`. Both programs run all the time and take turns, so that the drift
 of a shared machine hits both alike; PyTorch uses the better of its two layouts, found in the first
 round. Prints one JSON object a line, with the ratio of the rounds' medians and the floors: the time
 that the step's products take at the speed of oneDNN's sgemm, and its bytes at that of memory.
@@ -21,8 +22,11 @@ import sys
 import tempfile
 
 ROOT = pathlib.Path(__file__).resolve().parents[3]
+sys.path.append(str(ROOT / "tests/benchmarks"))
+import peer
+
 BIN = pathlib.Path(os.environ.get("CAIRN_BIN", ROOT / "bazel-bin")) / "tests/benchmarks/models"
-PYTHON = os.environ.get("PYTHON", "/usr/bin/python3")
+PYTHON = peer.PYTHON
 GENERATE = ROOT / "examples/models/generate.py"
 FASHION = ROOT / "examples/fashion_mnist"
 
@@ -132,6 +136,9 @@ def main():
     unknown = [name for name in arguments.models if name not in MODELS]
     if unknown:
         parser.error(f"no model {', '.join(unknown)}; there are {', '.join(MODELS)}")
+    why = peer.find_out()
+    if why:
+        sys.exit(f"model_steps.py: {why}")
     speed = json.loads(subprocess.run([BIN / "machine_speed", str(arguments.threads)], check=True,
                                       capture_output=True, text=True).stdout)
     print(json.dumps({"benchmark": "machine_speed", **speed}), flush=True)

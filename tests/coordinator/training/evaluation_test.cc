@@ -57,6 +57,18 @@ TEST(EvaluationTest, EveryBatchIsGivenOnceAndTheResultIsTheMeanOverExamples) {
   EXPECT_DOUBLE_EQ(result.metrics(0), 15.0 / 25);
 }
 
+TEST(EvaluationTest, DataThatAreNotFiniteInAnyBatchAreTheResults) {
+  for (const int64_t bad : {-1, 0, 1}) {
+    Evaluation evaluation(9, 0, 2, Accuracy());
+    for (const int64_t batch : {1, 0}) {
+      proto::EvaluatedBatch done = Evaluated(batch, 10);
+      done.set_data_not_finite(batch == bad);
+      evaluation.Done(WorkerTask(0), done, kStart);
+    }
+    EXPECT_EQ(evaluation.Result().data_not_finite(), bad >= 0);
+  }
+}
+
 TEST(EvaluationTest, ABatchThatIsReportedTwiceCountsOnce) {
   Evaluation evaluation(9, 0, 2, Accuracy());
   evaluation.Done(WorkerTask(0), Evaluated(0, 10), kStart);

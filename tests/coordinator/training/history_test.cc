@@ -2,7 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <filesystem>
+#include <limits>
 #include <memory>
 #include <string>
 #include <vector>
@@ -94,6 +96,22 @@ TEST_F(HistoryTest, ALaterReportReplacesTheEarlier) {
   EXPECT_DOUBLE_EQ(history_->EpochMeans().metrics[0], 3);
   EXPECT_EQ(history_->EpochMeans().batches, 1);
   EXPECT_EQ(Journalled(), (std::vector<int64_t>{3}));
+}
+
+TEST_F(HistoryTest, ALossThatIsNotFiniteIsTheEpochsUntilAnotherReportReplacesIt) {
+  constexpr double kInfinity = std::numeric_limits<double>::infinity();
+  Add(Batch(3, 4));
+  Add(Batch(4, std::nan("")));
+  EXPECT_TRUE(std::isnan(history_->EpochMeans().loss));
+  EXPECT_TRUE(std::isnan(history_->ReadEpochMeans(0)->loss));
+  Add(Batch(4, kInfinity));
+  EXPECT_EQ(history_->EpochMeans().loss, kInfinity);
+  Add(Batch(5, -kInfinity));
+  EXPECT_TRUE(std::isnan(history_->EpochMeans().loss));
+  Add(Batch(4, 8));
+  EXPECT_EQ(history_->EpochMeans().loss, -kInfinity);
+  Add(Batch(5, 6));
+  EXPECT_DOUBLE_EQ(history_->EpochMeans().loss, 6);
 }
 
 TEST_F(HistoryTest, ARollbackRemovesBatchesNoLongerApplied) {

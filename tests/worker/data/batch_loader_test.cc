@@ -1,11 +1,14 @@
 #include "worker/data/batch_loader.h"
 
 #include <atomic>
+#include <cmath>
 #include <cstddef>
 #include <cstdlib>
 #include <cstring>
+#include <limits>
 #include <memory>
 #include <new>
+#include <string>
 #include <vector>
 
 #include "gmock/gmock.h"
@@ -79,6 +82,30 @@ TEST(BatchLoaderTest, AWrongGuessChangesNothing) {
   EXPECT_EQ(FeaturesOf(**loader.Get(1, 2)), (std::vector<float>{4, 5, 6, 7}));
   EXPECT_EQ(FeaturesOf(**loader.Get(2, 0)), (std::vector<float>{8, 9}));
   EXPECT_EQ(FeaturesOf(**loader.Get(2, std::nullopt)), (std::vector<float>{8, 9}));
+}
+
+TEST(BatchLoaderTest, KnowsWhichBatchesAreNotFinite) {
+  const std::vector<float> good(10, 1.0f);
+  for (const float bad : {std::nanf(""), -std::numeric_limits<float>::infinity()}) {
+    std::vector<float> numbers = good;
+    numbers[5] = bad;
+    for (const bool in_labels : {false, true}) {
+      proto::JobPlan plan = CountingPlan({.rows = 1});
+      proto::DataSource& train = *plan.mutable_job()->mutable_train();
+      const auto write = [](const std::string& name, const std::vector<float>& values) {
+        return WriteDataFile(name, NpyBytes("<f4", "(10, 1)", Raw(values)));
+      };
+      train.mutable_npy()->set_features(0, write("x.npy", in_labels ? good : numbers));
+      train.mutable_npy()->set_labels(0, write("y.npy", in_labels ? numbers : good));
+      train.set_allow_nan(true);
+      const auto model = JobModel::Create(plan.job(), plan.model());
+      BatchLoader loader(LoadJobData(plan, *model, {}, true, false)->train,
+                         BatchOrder(10, 4, false, 0));
+      EXPECT_TRUE(loader.IsFinite(**loader.Get(0, std::nullopt)));
+      EXPECT_FALSE(loader.IsFinite(**loader.Get(1, 2)));
+      EXPECT_TRUE(loader.IsFinite(**loader.Get(2, std::nullopt)));
+    }
+  }
 }
 
 TEST(BatchLoaderTest, EndsWhileABatchIsBeingLoaded) {

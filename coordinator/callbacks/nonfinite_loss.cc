@@ -1,0 +1,89 @@
+#include "coordinator/callbacks/nonfinite_loss.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "absl/strings/str_cat.h"
+#include "common/logging.h"
+#include "common/nonfinite_text.h"
+#include "coordinator/note.h"
+
+namespace cairn::coordinator {
+namespace {
+
+constexpr char kBadData[] = ": its data are not finite";
+
+proto::NonFiniteLoss LossOf(const proto::JobPlan& plan, const proto::BatchRecord& record) {
+  const int64_t per_epoch = std::max<int64_t>(1, plan.batches_per_epoch());
+  proto::NonFiniteLoss loss;
+  loss.set_epoch(record.batch() / per_epoch);
+  loss.set_batch(record.batch() % per_epoch);
+  loss.set_loss(record.loss());
+  loss.set_data_not_finite(record.data_not_finite());
+  return loss;
+}
+
+// Numbered from 1, as everywhere where people read.
+std::string PlaceOfBatch(const proto::NonFiniteLoss& loss) {
+  return absl::StrCat("at batch ", loss.batch() + 1, " (epoch ", loss.epoch() + 1, ")");
+}
+
+std::string PlaceOfEvaluation(const proto::NonFiniteLoss& loss) {
+  return absl::StrCat("after epoch ", loss.epoch() + 1);
+}
+
+std::string NumberText(double value) {
+  return std::isfinite(value) ? absl::StrCat(value) : NonfiniteText(value);
+}
+
+// "the loss became nan at batch 3 (epoch 1): its data are not finite"
+std::string NoteOf(const std::string& what, const proto::NonFiniteLoss& loss,
+                   const std::string& place) {
+  return absl::StrCat(what, " became ", NonfiniteText(loss.loss()), " ", place,
+                      loss.data_not_finite() ? kBadData : "");
+}
+
+}  // namespace
+
+bool KeepNonfiniteLoss(const proto::JobPlan& plan, const proto::BatchRecord& record, Moment now,
+                       proto::RunRecord* run) {
+  if (std::isfinite(record.loss()) || run->has_nonfinite_loss()) return false;
+  const proto::NonFiniteLoss loss = LossOf(plan, record);
+  *run->mutable_nonfinite_loss() = loss;
+  AddNote(plan.job_id(), NoteOf("the loss", loss, PlaceOfBatch(loss)), now, run);
+  return true;
+}
+
+bool KeepNonfiniteLoss(const proto::JobPlan& plan, const proto::EvaluationRecord& record,
+                       Moment now, proto::RunRecord* run) {
+  if (std::isfinite(record.loss()) || run->has_nonfinite_validation()) return false;
+  proto::NonFiniteLoss& loss = *run->mutable_nonfinite_validation();
+  loss.set_epoch(record.epoch());
+  loss.set_loss(record.loss());
+  loss.set_data_not_finite(record.data_not_finite());
+  // Values that are not finite give no other loss: that was said of the batch.
+  if (run->has_nonfinite_loss()) return true;
+  AddNote(plan.job_id(), NoteOf("the validation loss", loss, PlaceOfEvaluation(loss)), now, run);
+  return true;
+}
+
+std::string WhyToTerminate(const proto::JobPlan& plan, const proto::BatchRecord& record) {
+  if (std::isfinite(record.loss())) return "";
+  const proto::NonFiniteLoss loss = LossOf(plan, record);
+  return absl::StrCat("terminate_on_nan: the loss of batch ", loss.batch() + 1, " in epoch ",
+                      loss.epoch() + 1, " is ", NonfiniteText(loss.loss()),
+                      loss.data_not_finite() ? kBadData : "");
+}
+
+void WarnOfNonfiniteEnd(const proto::JobPlan& plan, const proto::RunRecord& run,
+                        const proto::EvaluationRecord* last) {
+  if (std::isfinite(run.loss()) && (last == nullptr || std::isfinite(last->loss()))) return;
+  const std::string first = run.has_nonfinite_loss()
+                                ? PlaceOfBatch(run.nonfinite_loss())
+                                : PlaceOfEvaluation(run.nonfinite_validation());
+  CAIRN_LOG_WARNING("the job's last loss is not finite", "job", plan.job_id(), "training",
+                    NumberText(run.loss()), "validation",
+                    last == nullptr ? "none" : NumberText(last->loss()), "first", first);
+}
+
+}  // namespace cairn::coordinator

@@ -1,0 +1,31 @@
+#ifndef CAIRN_COORDINATOR_CALLBACKS_NONFINITE_LOSS_H_
+#define CAIRN_COORDINATOR_CALLBACKS_NONFINITE_LOSS_H_
+
+#include <string>
+
+#include "coordinator/moment.h"
+#include "proto/job.pb.h"
+#include "proto/journal.pb.h"
+
+// Records and reports losses that are NaN or infinite. The job goes on with them, unless it has the
+// callback terminate_on_nan: a loss may recover.
+namespace cairn::coordinator {
+
+// Keeps the first batch with such a loss, and the first such evaluation, in `run`, and adds a note;
+// an evaluation after such a batch adds none. True: `run` has changed; the caller journals it.
+bool KeepNonfiniteLoss(const proto::JobPlan& plan, const proto::BatchRecord& record, Moment now,
+                       proto::RunRecord* run);
+bool KeepNonfiniteLoss(const proto::JobPlan& plan, const proto::EvaluationRecord& record,
+                       Moment now, proto::RunRecord* run);
+
+// Why terminate_on_nan fails the job at this batch; empty: its loss is finite.
+std::string WhyToTerminate(const proto::JobPlan& plan, const proto::BatchRecord& record);
+
+// Logs a warning if the loss of the last epoch (`run` has it) or of the last evaluation is not
+// finite. `last`: null if there was none.
+void WarnOfNonfiniteEnd(const proto::JobPlan& plan, const proto::RunRecord& run,
+                        const proto::EvaluationRecord* last);
+
+}  // namespace cairn::coordinator
+
+#endif  // CAIRN_COORDINATOR_CALLBACKS_NONFINITE_LOSS_H_
