@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <initializer_list>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
 #include "cli/files.h"
@@ -97,6 +99,54 @@ void ResolveData(const std::filesystem::path& folder, proto::DataSource* data) {
   for (const job::DataFile& file : job::FilesOf("", data)) Resolve(folder, file.name);
 }
 
+bool EndsWithAny(std::string_view name, std::initializer_list<const char*> endings) {
+  const absl::string_view bare = absl::StripSuffix({name.data(), name.size()}, ".gz");
+  return std::any_of(endings.begin(), endings.end(),
+                     [&](const char* ending) { return absl::EndsWithIgnoreCase(bare, ending); });
+}
+
+// Whether by its name the file has whole examples in the training data's format, so that nothing
+// more need be said about it.
+bool HoldsExamples(const std::string& file, const proto::DataSource& train) {
+  if (train.has_csv()) return EndsWithAny(file, {".csv", ".tsv", ".txt"});
+  return (train.has_cifar10() || train.has_cifar100()) && EndsWithAny(file, {".bin"});
+}
+
+// The training data's description with another file.
+proto::DataSource TrainWithFile(const proto::DataSource& train, const std::string& file) {
+  proto::DataSource data = train;
+  if (data.has_csv()) data.mutable_csv()->mutable_files()->Assign(&file, &file + 1);
+  if (data.has_cifar10()) data.mutable_cifar10()->mutable_files()->Assign(&file, &file + 1);
+  if (data.has_cifar100()) data.mutable_cifar100()->mutable_files()->Assign(&file, &file + 1);
+  data.clear_sample_weight();  // They belong to the training data's rows.
+  ResolveData(std::filesystem::current_path(), &data);
+  return data;
+}
+
+bool LooksLikeJson(std::string_view text) {
+  const size_t begin = text.find_first_not_of(" \t\r\n");
+  return begin == std::string_view::npos || text[begin] == '{' || text[begin] == '/';
+}
+
+// The file is none that says what a job file says under "validation".
+absl::Status NoDescription(const std::string& file, const proto::DataSource& train) {
+  nlohmann::ordered_json example;
+  if (EndsWithAny(file, {".csv", ".tsv"})) {
+    example["csv"] = {{"files", file}, {"labels", "LABEL_COLUMN"}};
+  } else if (EndsWithAny(file, {".npy"})) {
+    example["npy"] = {{"features", file}, {"labels", "y.npy"}};
+  } else if (train.has_csv()) {
+    example["csv"] = {{"files", file}};
+  } else {
+    example[train.has_idx() ? "idx" : "npy"] = {{"features", file}, {"labels", "LABELS_FILE"}};
+  }
+  return absl::InvalidArgumentError(absl::StrCat(
+      "--data: ", file,
+      " holds no JSON object; say what it is as a job file says it under \"validation\", for "
+      "example --data '",
+      example.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace), "'"));
+}
+
 }  // namespace
 
 bool ResumesFromFile(const proto::Job& job) {
@@ -130,6 +180,7 @@ absl::StatusOr<proto::Job> ReadJobFile(const std::string& file) {
 absl::StatusOr<proto::DataSource> ReadDataSource(const std::string& file_or_json,
                                                  const proto::DataSource& train) {
   const bool is_json = !file_or_json.empty() && file_or_json[0] == '{';
+  if (!is_json && HoldsExamples(file_or_json, train)) return TrainWithFile(train, file_or_json);
   std::string text = file_or_json;
   std::filesystem::path folder = std::filesystem::current_path();
   if (!is_json) {
@@ -141,6 +192,7 @@ absl::StatusOr<proto::DataSource> ReadDataSource(const std::string& file_or_json
                        std::string(contents.status().message())));
     }
     text = *std::move(contents);
+    if (!LooksLikeJson(text)) return NoDescription(file_or_json, train);
     folder = std::filesystem::absolute(file_or_json).parent_path();
   }
   const auto read = [&]() -> absl::StatusOr<proto::DataSource> {

@@ -23,7 +23,9 @@ bool ResumesFromFile(const proto::Job& job);
 
 // What a job file says under "validation" beside this "train" (of which a CSV file has its columns
 // unless it names others): a file with it, or the JSON itself (it begins with a brace; its paths
-// are relative to the working directory). Errors as above.
+// are relative to the working directory). A file that by its name holds CSV, or CIFAR's images,
+// stands for the training data's description with this file, if that is of the same format. Errors
+// as above.
 absl::StatusOr<proto::DataSource> ReadDataSource(const std::string& file_or_json,
                                                  const proto::DataSource& train);
 

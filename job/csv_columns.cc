@@ -70,6 +70,11 @@ absl::Status CheckLabel(const std::string& path, const proto::CsvColumn& column,
     return Bad(path, ".one_hot: is of features; for labels it stands beside \"csv\"");
   }
   if (column.has_input()) return Bad(path, ".input: is of features only");
+  if (column.unknown()) {
+    return Bad(path,
+               ".unknown: is of features only: a label outside of the vocabulary is none of the "
+               "model's classes; leave it out and list every label in \"vocabulary\"");
+  }
   if (column.missing().name() == "mean" && !IsCategorical(column)) {
     return Bad(path, ".missing: the mean of other labels is no label");
   }

@@ -47,35 +47,35 @@ absl::StatusOr<Split> SplitRows(const proto::Job& job, int64_t rows) {
   return split;
 }
 
-// The job file's field of a source, such as "train.npy".
-std::string PathOf(const std::string& field, const proto::DataSource& source) {
+// The job file's field of a source: "job field train.npy". The path alone could be taken for a file
+// name.
+std::string FieldOf(const std::string& field, const proto::DataSource& source) {
   const std::string format = job::FormatName(source);
-  return format.empty() ? field : absl::StrCat(field, ".", format);
+  return absl::StrCat("job field ", field, format.empty() ? "" : ".", format);
 }
 
 // Calls `read` and prefixes its error with the job file's field. Turns std::bad_alloc into
 // ResourceExhausted.
 template <typename Result>
-absl::StatusOr<Result> Within(const std::string& field,
+absl::StatusOr<Result> Within(const std::string& data,
                               const std::function<absl::StatusOr<Result>()>& read) {
   try {
     absl::StatusOr<Result> result = read();
     if (result.ok()) return result;
     return absl::Status(result.status().code(),
-                        absl::StrCat(field, ": ", result.status().message()));
+                        absl::StrCat(data, ": ", result.status().message()));
   } catch (const std::bad_alloc&) {
     return absl::ResourceExhaustedError(
-        absl::StrCat(field, ": the data do not fit into this worker's memory"));
+        absl::StrCat(data, ": the data do not fit into this worker's memory"));
   }
 }
 
 absl::StatusOr<Dataset> OpenSource(const proto::DataSource& source, const SourceFiles& files,
                                    const proto::DataPlan& plan, const JobModel& model,
                                    DataStorage* storage) {
-  CAIRN_ASSIGN_OR_RETURN(
-      SourceArrays arrays,
-      ReadSource(source, files, plan, *model.model,
-                 Dataset::LabelTypes(source, *model.model, model.objective), storage));
+  CAIRN_ASSIGN_OR_RETURN(SourceArrays arrays,
+                         ReadSource(source, files, plan, *model.model,
+                                    LabelSpecs(source, *model.model, model.objective), storage));
   return Dataset::Create(std::move(arrays), source, plan, *model.model, model.objective);
 }
 
@@ -149,11 +149,11 @@ absl::Status InspectInto(const proto::Inspect& inspect, const DataStorage::Optio
   CAIRN_ASSIGN_OR_RETURN(const JobModel model, JobModel::Create(inspect.job(), inspect.model()));
   DataStorage storage(options);
   Inspection inspection(inspect.job(), model, &storage, reply);
-  CAIRN_RETURN_IF_ERROR(Within<bool>(PathOf("train", inspect.job().train()), [&] {
+  CAIRN_RETURN_IF_ERROR(Within<bool>(FieldOf("train", inspect.job().train()), [&] {
                           return inspection.Train();
                         }).status());
   if (!inspect.job().has_validation()) return absl::OkStatus();
-  return Within<bool>(PathOf("validation", inspect.job().validation()),
+  return Within<bool>(FieldOf("validation", inspect.job().validation()),
                       [&] { return inspection.Validation(); })
       .status();
 }
@@ -208,21 +208,22 @@ absl::Status OpenTraining(const proto::JobPlan& plan, const JobModel& model, Dat
 
 absl::StatusOr<JobData> LoadJobData(const proto::JobPlan& plan, const JobModel& model,
                                     const DataStorage::Options& options, bool train,
-                                    bool validation) {
+                                    bool validation, const std::string& validation_name) {
   JobData data;
   DataStorage storage(options);
   const proto::Job& job = plan.job();
   if (train || (validation && job.has_validation_fraction())) {
     CAIRN_ASSIGN_OR_RETURN(
-        data, Within<JobData>(PathOf("train", job.train()), [&]() -> absl::StatusOr<JobData> {
+        data, Within<JobData>(FieldOf("train", job.train()), [&]() -> absl::StatusOr<JobData> {
           JobData opened;
           CAIRN_RETURN_IF_ERROR(OpenTraining(plan, model, &storage, &opened));
           return opened;
         }));
   }
   if (validation && job.has_validation()) {
-    CAIRN_ASSIGN_OR_RETURN(Dataset opened,
-                           Within<Dataset>(PathOf("validation", job.validation()), [&] {
+    const std::string name =
+        validation_name.empty() ? FieldOf("validation", job.validation()) : validation_name;
+    CAIRN_ASSIGN_OR_RETURN(Dataset opened, Within<Dataset>(name, [&] {
                              return Open(job::ValidationSource(job), plan.data().validation_files(),
                                          plan.data(), model, &storage);
                            }));
@@ -242,7 +243,7 @@ absl::StatusOr<std::shared_ptr<const Dataset>> LoadInputs(const proto::JobPlan& 
         const proto::DataSource source = job::ValidationSource(plan.job());
         CAIRN_ASSIGN_OR_RETURN(const SourceFiles files, ListFiles(source, model));
         CAIRN_ASSIGN_OR_RETURN(SourceArrays arrays, ReadSource(source, files, plan.data(), model,
-                                                               /*label_types=*/{}, &storage));
+                                                               /*label_specs=*/{}, &storage));
         CAIRN_ASSIGN_OR_RETURN(
             Dataset inputs, Dataset::CreateInputs(std::move(arrays), source, plan.data(), model));
         return std::make_shared<const Dataset>(std::move(inputs));

@@ -2,6 +2,7 @@
 #define CAIRN_WORKER_JOB_DATA_H_
 
 #include <memory>
+#include <string>
 
 #include "absl/status/statusor.h"
 #include "nn/model.h"
@@ -23,10 +24,11 @@ struct JobData {
 // checks that the files are those that were inspected.
 //
 // Errors: FailedPrecondition, if they are not; ResourceExhausted, if memory or disk space is short;
-// InvalidArgument and DataLoss otherwise, naming the file.
+// InvalidArgument and DataLoss otherwise, naming the file. They begin with the job file's field or,
+// for validation data from elsewhere, with `validation_name`.
 absl::StatusOr<JobData> LoadJobData(const proto::JobPlan& plan, const JobModel& model,
                                     const DataStorage::Options& storage, bool train,
-                                    bool validation);
+                                    bool validation, const std::string& validation_name = "");
 
 // Opens only the inputs of the files that the job's `validation` names, preprocessed as in the job.
 // Ignores labels and fingerprints. Errors as LoadJobData's; they begin with "--input".

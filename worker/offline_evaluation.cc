@@ -124,8 +124,9 @@ absl::StatusOr<proto::EvaluationRecord> EvaluateOffline(const proto::EvaluationT
                                                         int threads, nn::Device* device) {
   const proto::JobPlan& plan = task.plan();
   CAIRN_ASSIGN_OR_RETURN(const JobModel model, JobModel::Create(plan.job(), plan.model()));
-  CAIRN_ASSIGN_OR_RETURN(const JobData data, LoadJobData(plan, model, DataStorage::Options(),
-                                                         /*train=*/false, /*validation=*/true));
+  CAIRN_ASSIGN_OR_RETURN(const JobData data,
+                         LoadJobData(plan, model, DataStorage::Options(),
+                                     /*train=*/false, /*validation=*/true, task.data_name()));
   if (data.validation == nullptr) {
     return absl::InvalidArgumentError("the task names no data to evaluate on");
   }

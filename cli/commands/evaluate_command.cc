@@ -51,6 +51,10 @@ absl::StatusOr<int> EvaluateJob(const EvaluateFlags& flags, const CommandContext
   CAIRN_ASSIGN_OR_RETURN(TrainedModel model,
                          ReadTrainedModel(found.source.get(), flags.job, flags.checkpoint));
   CAIRN_RETURN_IF_ERROR(ChooseData(flags.data, &model.plan));
+  // Data of the job's own are named by the field of the job file.
+  if (flags.data != "validation") {
+    options.data_name = flags.data == "train" ? "--data train" : "--data";
+  }
   CAIRN_ASSIGN_OR_RETURN(const proto::EvaluationRecord record, Evaluate(model, options));
   const auto& names = model.plan.job().metrics();
   if (flags.json) {
@@ -81,10 +85,12 @@ Command MakeEvaluateCommand() {
   command.details =
       "Over every example once, as the evaluation at an epoch's end does; the data files are read "
       "here, not by the cluster's workers. --data is validation or train (those of the job; train "
-      "with what validation_fraction holds out), a file that holds what a job file says under "
-      "\"validation\", or that JSON itself.";
+      "with what validation_fraction holds out), a file with examples (.csv if the job trains from "
+      "csv, .bin if from cifar10 or cifar100), which is read as the training data are, or what a "
+      "job file says under \"validation\": a file that holds this JSON, or the JSON itself.";
   command.examples = {
       "cairn evaluate fashion_mnist_cnn", "cairn evaluate fashion_mnist_cnn --checkpoint 3 --json",
+      "cairn evaluate people --data test.csv",
       R"(cairn evaluate 1 --data '{"npy": {"features": "x.npy", "labels": "y.npy"}}')"};
   command.add_flags = [flags](FlagSet* set) {
     flags->AddJob(set);

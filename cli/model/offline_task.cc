@@ -64,6 +64,7 @@ absl::StatusOr<proto::EvaluationResult> RunOfflineTask(const TrainedModel& train
   *task.mutable_plan() = trained.plan;
   task.set_values_file(values.path());
   task.set_result_file(results.path());
+  task.set_data_name(options.data_name);
   for (int i = 0; i < predictions; ++i) {
     CAIRN_ASSIGN_OR_RETURN(UnnamedFile file, UnnamedFile::Make(folder));
     task.add_predictions_files(file.path());

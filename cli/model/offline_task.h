@@ -13,6 +13,7 @@ namespace cairn::cli {
 struct OfflineOptions {
   std::string worker_program;  // See FindProgram.
   std::vector<std::string> environment;
+  std::string data_name;  // EvaluationTask.data_name.
 };
 
 // Has a worker process of its own, on this machine, read `trained.plan.job().validation()` and

@@ -334,5 +334,60 @@ TEST(JobFileTest, DataSourcesStandAloneToo) {
   EXPECT_EQ(ReadDataSource("/no/such/file", train).status().code(), absl::StatusCode::kNotFound);
 }
 
+TEST(JobFileTest, AFileWithExamplesIsReadAsTheTrainingDataAre) {
+  proto::DataSource train;
+  train.mutable_csv()->add_files("/train-1.csv");
+  train.mutable_csv()->add_files("/train-2.csv");
+  train.mutable_csv()->set_delimiter(";");
+  train.mutable_csv()->add_labels()->set_name("y");
+  train.set_scale(0.5);
+  train.add_sample_weight("/w.npy");
+  for (const char* name : {"test.csv", "test.CSV.gz", "part-*.tsv"}) {
+    const auto data = ReadDataSource(name, train);
+    ASSERT_TRUE(data.ok()) << data.status();
+    ASSERT_EQ(data->csv().files_size(), 1);
+    EXPECT_EQ(data->csv().files(0), std::filesystem::current_path().string() + "/" + name);
+    EXPECT_EQ(data->csv().delimiter(), ";");
+    EXPECT_EQ(data->csv().labels(0).name(), "y");
+    EXPECT_EQ(data->scale(), 0.5);
+    EXPECT_EQ(data->sample_weight_size(), 0);
+  }
+  proto::DataSource images;
+  images.mutable_cifar100()->set_labels("coarse");
+  const auto data = ReadDataSource("/d/test.bin", images);
+  ASSERT_TRUE(data.ok()) << data.status();
+  EXPECT_EQ(data->cifar100().files(0), "/d/test.bin");
+  EXPECT_EQ(data->cifar100().labels(), "coarse");
+}
+
+TEST(JobFileTest, AFileThatIsNoDescriptionGetsAnExampleOfOne) {
+  const std::string folder = testing::TempDir() + "job_file_test_data/";
+  proto::DataSource npy;
+  npy.mutable_npy();
+  proto::DataSource idx;
+  idx.mutable_idx();
+  proto::DataSource csv;
+  csv.mutable_csv();
+  const struct {
+    std::string file;
+    const proto::DataSource* train;
+    std::string example;
+  } cases[] = {{folder + "x.npy", &npy, R"({"npy":{"features":"FILE","labels":"y.npy"}})"},
+               {folder + "x.npy", &csv, R"({"npy":{"features":"FILE","labels":"y.npy"}})"},
+               {folder + "x.data", &csv, R"({"csv":{"files":"FILE"}})"},
+               {folder + "x.idx", &idx, R"({"idx":{"features":"FILE","labels":"LABELS_FILE"}})"},
+               {folder + "x.csv", &npy, R"({"csv":{"files":"FILE","labels":"LABEL_COLUMN"}})"}};
+  for (const auto& one : cases) {
+    ASSERT_TRUE(WriteFile(one.file, "\x93NUMPY").ok());
+    std::string example = one.example;
+    example.replace(example.find("FILE"), 4, one.file);
+    EXPECT_EQ(ReadDataSource(one.file, *one.train).status().message(),
+              "--data: " + one.file +
+                  " holds no JSON object; say what it is as a job file says it under "
+                  "\"validation\", for example --data '" +
+                  example + "'");
+  }
+}
+
 }  // namespace
 }  // namespace cairn::cli

@@ -211,7 +211,7 @@ TEST(JobTest, DuplicatesAreCountedOverThePsAndTheirLives) {
 int CountOf(const std::string& part, const proto::JobStatus& status) {
   return static_cast<int>(
       std::count_if(status.notes().begin(), status.notes().end(),
-                    [&](const std::string& note) { return Contains(note, part); }));
+                    [&](const proto::Note& note) { return Contains(note.text(), part); }));
 }
 
 void SetLosses(Simulation* simulation, const std::function<double(int64_t)>& loss) {

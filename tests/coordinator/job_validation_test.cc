@@ -109,6 +109,16 @@ INSTANTIATE_TEST_SUITE_P(
                 "idx, npy, csv"},
         BadCase{"train.csv.files",
                 [](Request* r) { r->mutable_job()->mutable_train()->mutable_csv(); }, "missing"},
+        BadCase{"train.csv.labels[0].unknown",
+                [](Request* r) {
+                  auto* csv = r->mutable_job()->mutable_train()->mutable_csv();
+                  csv->add_files("/t.csv");
+                  auto* label = csv->add_labels();
+                  label->set_name("y");
+                  label->add_vocabulary("No");
+                  label->set_unknown(true);
+                },
+                "none of the model's classes"},
         BadCase{"validation_fraction",
                 [](Request* r) { r->mutable_job()->set_validation_fraction(1); }, "below 1"},
         BadCase{"train.npy.features[0]",

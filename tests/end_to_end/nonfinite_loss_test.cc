@@ -61,7 +61,7 @@ class NonfiniteLossTest : public ::testing::Test {
   std::string Notes() {
     std::string notes;
     const json status = cluster_.Status("count");
-    for (const json& note : status["notes"]) notes += note.get<std::string>() + "\n";
+    for (const json& note : status["notes"]) notes += note.value("note", "") + "\n";
     return notes;
   }
   // "batch 3 (epoch 1)", as people count: the first batch without a finite loss in the history.

@@ -61,6 +61,9 @@ TEST(CsvColumnsTest, EveryMistakeIsNamedWithItsPath) {
       {WithLabels(R"({"name": "y", "categorical": true, "one_hot": true})"),
        "csv.labels[0].one_hot: is of features; for labels it stands beside \"csv\""},
       {WithLabels(R"({"name": "y", "input": "x"})"), "csv.labels[0].input: is of features only"},
+      {WithLabels(R"({"name": "y", "vocabulary": ["No", "Yes"], "unknown": true})"),
+       "csv.labels[0].unknown: is of features only: a label outside of the vocabulary is none of "
+       "the model's classes; leave it out and list every label in \"vocabulary\""},
       {WithLabels(R"({"name": "y", "missing": {"name": "mean"}})"),
        "csv.labels[0].missing: the mean of other labels is no label"},
       {WithLabels(R"({"name": "y"}, {"name": "z", "categorical": true})"),

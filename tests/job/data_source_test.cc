@@ -57,6 +57,14 @@ TEST(DataSourceTest, EveryMistakeIsNamedWithItsPath) {
       {"{" + npy + R"(, "validation": {"npy": {"features": ["x"], "labels": ["y"]},
                       "standardize": true}})",
        R"(validation.standardize: is the training data's to say; set it in "train")"},
+      {R"({"train": {"csv": {"files": ["x"],
+           "labels": [{"name": "y", "vocabulary": ["No", "Yes"], "unknown": true}]}}})",
+       "train.csv.labels[0].unknown: is of features only: a label outside of the vocabulary is "
+       "none of the model's classes; leave it out and list every label in \"vocabulary\""},
+      {"{" + npy + R"(, "validation": {"csv": {"files": ["x"], "labels": [{"name": "x"},
+           {"name": "y", "vocabulary": ["No"], "unknown": true, "output": "kind"}]}}})",
+       "validation.csv.labels[1].unknown: is of features only: a label outside of the vocabulary "
+       "is none of the model's classes; leave it out and list every label in \"vocabulary\""},
       {"{" + npy + R"(, "shuffle_block": 0})",
        "shuffle_block: 0 is not a whole number of 1 or more"},
       {"{" + npy + R"(, "shuffle_block": 8, "shuffle": false})",

@@ -93,8 +93,34 @@ TEST(JobDataTest, InspectionSaysWhichSourceIsWrong) {
   proto::Inspect inspect = InspectOf(CountingPlan({.validation = true}));
   inspect.mutable_job()->mutable_validation()->mutable_npy()->set_features(0, "/gone.npy");
   const proto::InspectReply reply = InspectJob(inspect, {});
-  EXPECT_THAT(reply.error(), HasSubstr("validation.npy: "));
+  EXPECT_THAT(reply.error(), ::testing::StartsWith("job field validation.npy: "));
   EXPECT_THAT(reply.error(), HasSubstr("/gone.npy"));
+}
+
+TEST(JobDataTest, ValidationDataOfAnotherPlaceHaveItsName) {
+  proto::JobPlan plan = CountingPlan({.validation = true});
+  plan.mutable_job()->mutable_validation()->mutable_npy()->set_features(0, "/gone.npy");
+  const auto data = LoadJobData(plan, *JobModel::Create(plan.job(), plan.model()), {},
+                                /*train=*/false, /*validation=*/true, "--data");
+  EXPECT_THAT(std::string(data.status().message()),
+              ::testing::StartsWith("--data: cannot read data file /gone.npy: "));
+}
+
+// Both the survey, which looks for names and means, and the reading find something.
+TEST(JobDataTest, InspectionSaysAllThatIsWrongWithACsvFile) {
+  const std::string train = WriteDataFile("wrong.csv", "x,y\n1,a\n\"2,5\",b\n3\n4,a\n,\n");
+  const proto::JobPlan plan = LinePlan(R"({"train": {"csv": {"files": [)" + Quoted(train) + R"(],
+      "features": [{"name": "x", "missing": {"name": "mean"}}, {"name": "z"}],
+      "labels": [{"name": "y", "categorical": true}]}}, "validation_fraction": 0.5})");
+  EXPECT_EQ(InspectJob(InspectOf(plan), {}).error(),
+            "job field train.csv: the model's input 'in' takes 1 value per example, the data give "
+            "2: columns \"x\", \"z\"; data file " +
+                train +
+                ": 4 problems: (1) it has no column \"z\"; it has \"x\", \"y\"; (2) line 3, column "
+                "\"x\": \"2,5\" looks like a number with a decimal comma; numbers have a decimal "
+                "point: write 2.5; (3) line 4: 1 field where the first line has 2; is the "
+                "delimiter another, or a quote missing?; (4) line 6, column \"y\": \"\" is a "
+                "missing value; leave the line out, or say what it becomes: \"missing\": \"NAME\"");
 }
 
 TEST(JobDataTest, WithoutValidationThereIsNone) {
@@ -143,8 +169,9 @@ TEST(JobDataTest, AFractionThatLeavesNothingIsRefused) {
                       {})
         .error();
   };
-  EXPECT_EQ(refusal("0.95"),
-            "train.npy: validation_fraction: 0.95 of 10 examples leaves none for training");
+  EXPECT_EQ(
+      refusal("0.95"),
+      "job field train.npy: validation_fraction: 0.95 of 10 examples leaves none for training");
 }
 
 TEST(JobDataTest, StatisticsAreOfTheTrainingRowsAndHoldForValidationToo) {

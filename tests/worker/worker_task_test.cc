@@ -202,7 +202,7 @@ TEST_F(WorkerTaskTest, InspectsTheDataAndSaysWhatIsWrong) {
   command.mutable_inspect()->mutable_job()->mutable_train()->mutable_npy()->set_labels(0, "/gone");
   coordinator_.Say(command);
   reply = coordinator_.Hear([](const auto& m) { return m.has_inspected(); });
-  EXPECT_THAT(reply.inspected().error(), ::testing::HasSubstr("train.npy: "));
+  EXPECT_THAT(reply.inspected().error(), ::testing::HasSubstr("job field train.npy: "));
   EXPECT_THAT(reply.inspected().error(), ::testing::HasSubstr("/gone"));
 }
 

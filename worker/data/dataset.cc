@@ -9,7 +9,6 @@
 
 #include "absl/strings/str_cat.h"
 #include "common/status_macros.h"
-#include "job/data_source.h"
 #include "job/moments.h"
 #include "worker/data/array_search.h"
 
@@ -41,38 +40,14 @@ absl::Status CheckFinite(const Array& array, double scale) {
                             ", not a finite float32; say \"allow_nan\": true to train on it"));
 }
 
-// The type of the labels in the files: class numbers for one-hot labels, else the type that the
-// loss takes.
-proto::DataType LabelType(const proto::DataSource& source, const nn::Model::Output& output,
-                          const nn::Loss& loss) {
-  return job::IsOneHot(source, output.name) ? proto::INT32 : loss.label_type();
-}
-
-struct Bounds {
-  double least = -kInfinity;
-  double most = kInfinity;
-};
-
-// The valid range of labels. Regression losses have none.
-Bounds LabelBounds(const nn::Loss& loss, const nn::Shape& output, bool classes) {
-  if (classes) return {0, output.empty() ? 0.0 : static_cast<double>(output.back() - 1)};
-  if (loss.name() == "binary_crossentropy" || loss.name() == "categorical_crossentropy") {
-    return {0, 1};
-  }
-  return {};
-}
-
-absl::Status CheckLabelRange(const Array& labels, const nn::Loss& loss, const nn::Shape& output,
-                             bool classes) {
-  const Bounds bounds = LabelBounds(loss, output, classes);
-  if (!std::isfinite(bounds.least)) return absl::OkStatus();
+absl::Status CheckLabelRange(const Array& labels, const LabelSpec& wanted) {
+  if (!wanted.has_bounds()) return absl::OkStatus();
   CAIRN_ASSIGN_OR_RETURN(const std::optional<FoundElement> bad,
-                         FindOutside(labels, bounds.least, bounds.most));
+                         FindOutside(labels, wanted.least, wanted.most));
   if (!bad) return absl::OkStatus();
-  return Wrong(
-      labels.Place(bad->row),
-      absl::StrCat("labels from ", bounds.least, " to ", bounds.most, " expected (loss ",
-                   loss.name(), ", model output ", nn::ShapeText(output), "), found ", bad->value));
+  return Wrong(labels.Place(bad->row),
+               absl::StrCat("labels from ", wanted.least, " to ", wanted.most, " expected (",
+                            wanted.Taker(), "), found ", bad->value));
 }
 
 // Whether an example of shape `data` has shape `wanted`, except possibly for a last axis of 1.
@@ -85,16 +60,6 @@ bool FitsInput(const nn::Shape& data, nn::Shape wanted) {
 
 }  // namespace
 
-std::vector<proto::DataType> Dataset::LabelTypes(const proto::DataSource& source,
-                                                 const nn::Model& model,
-                                                 const nn::Objective& objective) {
-  std::vector<proto::DataType> types;
-  for (size_t i = 0; i < objective.terms().size(); ++i) {
-    types.push_back(LabelType(source, model.outputs()[i], *objective.terms()[i].loss));
-  }
-  return types;
-}
-
 absl::StatusOr<Dataset> Dataset::Create(SourceArrays arrays, const proto::DataSource& source,
                                         const proto::DataPlan& plan, const nn::Model& model,
                                         const nn::Objective& objective) {
@@ -106,9 +71,9 @@ absl::StatusOr<Dataset> Dataset::Create(SourceArrays arrays, const proto::DataSo
   Dataset dataset;
   // Labels come before inputs: their number is the number of examples that inputs must match.
   dataset.count_ = arrays.labels[0].rows();
+  const std::vector<LabelSpec> wanted = LabelSpecs(source, model, objective);
   for (size_t i = 0; i < arrays.labels.size(); ++i) {
-    CAIRN_RETURN_IF_ERROR(dataset.AddLabels(std::move(arrays.labels[i]), source, model.outputs()[i],
-                                            *objective.terms()[i].loss));
+    CAIRN_RETURN_IF_ERROR(dataset.AddLabels(std::move(arrays.labels[i]), source, wanted[i]));
   }
   CAIRN_RETURN_IF_ERROR(dataset.AddInputs(std::move(arrays.inputs), source, plan, model));
   if (arrays.weights) CAIRN_RETURN_IF_ERROR(dataset.SetWeights(*std::move(arrays.weights)));
@@ -143,34 +108,22 @@ absl::Status Dataset::AddInputs(std::vector<Array> arrays, const proto::DataSour
 }
 
 absl::Status Dataset::AddLabels(Array array, const proto::DataSource& source,
-                                const nn::Model::Output& output, const nn::Loss& loss) {
+                                const LabelSpec& wanted) {
   const std::string& file = array.file();
   if (array.rows() == 0) return Wrong(file, "it holds no examples");
   if (array.rows() != count_) {
     return Wrong(file, absl::StrCat("as many labels as of the first output expected: ", count_,
                                     " in ", labels_[0].array.file(), ", found ", array.rows()));
   }
-  const bool one_hot = job::IsOneHot(source, output.name);
-  if (one_hot && loss.label_type() == proto::INT32) {
-    return Wrong(file, absl::StrCat("loss ", loss.name(),
-                                    " takes class numbers, not vectors: leave out \"one_hot\""));
-  }
-  nn::Shape shape = array.row_shape();
-  const int64_t classes = one_hot && !output.shape.empty() ? output.shape.back() : 0;
-  if (one_hot) {
-    if (!shape.empty() && shape.back() == 1) shape.pop_back();
-    shape.push_back(classes);
-  }
-  const absl::Status shapes = loss.ValidateShapes(output.shape, shape);
-  if (!shapes.ok()) return Wrong(file, std::string(shapes.message()));
-  const bool are_classes = LabelType(source, output, loss) == proto::INT32;
-  if (are_classes) CAIRN_RETURN_IF_ERROR(CheckWhole(array));
-  CAIRN_RETURN_IF_ERROR(CheckLabelRange(array, loss, output.shape, are_classes));
+  const auto shape = wanted.ShapeAtLoss(array.row_shape());
+  if (!shape.ok()) return Wrong(file, std::string(shape.status().message()));
+  if (wanted.type == proto::INT32) CAIRN_RETURN_IF_ERROR(CheckWhole(array));
+  CAIRN_RETURN_IF_ERROR(CheckLabelRange(array, wanted));
   if (!source.allow_nan()) CAIRN_RETURN_IF_ERROR(CheckFinite(array, 1));
   Column column;
-  column.type = loss.label_type();
-  column.elements = nn::ElementCount(shape);
-  column.one_hot = classes;
+  column.type = wanted.loss->label_type();
+  column.elements = nn::ElementCount(*shape);
+  column.one_hot = wanted.one_hot;
   column.array = std::move(array);
   labels_.push_back(std::move(column));
   return absl::OkStatus();
@@ -188,9 +141,10 @@ absl::Status Dataset::AddInput(Array array, const proto::DataSource& source,
                      (has_labels ? labels_ : features_)[0].array.file(), ", found ", array.rows()));
   }
   if (!FitsInput(array.row_shape(), wanted.spec.shape)) {
-    return Wrong(array.file(), absl::StrCat("examples of shape ", nn::ShapeText(wanted.spec.shape),
-                                            " expected by model input '", wanted.name, "', found ",
-                                            nn::ShapeText(array.row_shape())));
+    return Wrong(array.file(),
+                 absl::StrCat("its examples have the shape ", nn::ShapeText(array.row_shape()),
+                              ", the model's input '", wanted.name, "' takes ",
+                              nn::ShapeText(wanted.spec.shape)));
   }
   Column column;
   column.type = wanted.spec.type;

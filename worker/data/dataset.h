@@ -16,6 +16,7 @@
 #include "nn/objective.h"
 #include "proto/job.pb.h"
 #include "worker/data/array.h"
+#include "worker/data/label_spec.h"
 #include "worker/data/permutation.h"
 #include "worker/data/source_arrays.h"
 
@@ -27,12 +28,6 @@ namespace cairn::worker {
 // Immutable, thread-safe. Copies share the data.
 class Dataset {
  public:
-  // The type in which the labels of each output are read: INT32 for class numbers, else the type
-  // that the loss takes.
-  static std::vector<proto::DataType> LabelTypes(const proto::DataSource& source,
-                                                 const nn::Model& model,
-                                                 const nn::Objective& objective);
-
   // Checks all of the data: only errors of the disk, and files that change later, are found after
   // Create. Adds a last axis of size 1 if the model has one and the data lack it. `plan` is the
   // result of the inspection. `objective` belongs to `model`; neither is kept. InvalidArgument
@@ -98,8 +93,7 @@ class Dataset {
                          const proto::DataPlan& plan, const nn::Model& model);
   absl::Status AddInput(Array array, const proto::DataSource& source, const proto::DataPlan& plan,
                         const nn::Model& model, int input);
-  absl::Status AddLabels(Array array, const proto::DataSource& source,
-                         const nn::Model::Output& output, const nn::Loss& loss);
+  absl::Status AddLabels(Array array, const proto::DataSource& source, const LabelSpec& wanted);
   absl::Status SetWeights(Array array);
   std::vector<const Array*> Arrays() const;
   // The row of the files that example `index` of this dataset is.

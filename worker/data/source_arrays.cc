@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "common/status_macros.h"
 #include "common/thread_pool.h"
 #include "job/data_source.h"
@@ -34,10 +35,9 @@ int ReadersOf(size_t files) {
   return static_cast<int>(std::min({files, kReadersMax, cores}));
 }
 
-// Calls read(file) for each file, several in parallel. Returns the first error in the order of the
-// files, so that a run reports the same error each time.
+// Calls read(file) for each file, several in parallel.
 template <typename T>
-absl::StatusOr<std::vector<T>> ReadAll(
+std::vector<absl::StatusOr<T>> ReadEach(
     const Files& files, const std::function<absl::StatusOr<T>(const std::string&)>& read) {
   std::vector<absl::StatusOr<T>> results(files.size(), absl::UnknownError("not read"));
   const auto read_one = [&](size_t i) {
@@ -56,12 +56,24 @@ absl::StatusOr<std::vector<T>> ReadAll(
     ThreadPool pool(threads, "data files", files.size());
     for (size_t i = 0; i < files.size(); ++i) pool.Submit([&read_one, i] { read_one(i); });
   }
+  return results;
+}
+
+// The first error in the files' order.
+template <typename T>
+absl::StatusOr<std::vector<T>> AllOf(std::vector<absl::StatusOr<T>> results) {
   std::vector<T> values;
   for (absl::StatusOr<T>& result : results) {
     CAIRN_ASSIGN_OR_RETURN(T value, std::move(result));
     values.push_back(std::move(value));
   }
   return values;
+}
+
+template <typename T>
+absl::StatusOr<std::vector<T>> ReadAll(
+    const Files& files, const std::function<absl::StatusOr<T>(const std::string&)>& read) {
+  return AllOf(ReadEach(files, read));
 }
 
 absl::Status Join(const Array& next, Array* all) {
@@ -114,24 +126,60 @@ absl::StatusOr<SourceArrays> ReadCifar(const Files& files, const CifarKind& kind
   return result;
 }
 
-absl::StatusOr<SourceArrays> ReadCsv(const Files& files, const proto::CsvSource& source,
-                                     const proto::DataPlan& plan, const nn::Model& model,
-                                     const std::vector<proto::DataType>& label_types,
-                                     DataStorage* storage) {
-  std::vector<std::string> columns(plan.csv_features().begin(), plan.csv_features().end());
-  if (columns.empty()) {
-    CAIRN_ASSIGN_OR_RETURN(columns, ReadCsvColumns(files[0], source));
+// The source with all its columns named.
+absl::StatusOr<proto::DataSource> WithColumns(const proto::DataSource& source, const Files& files,
+                                              const proto::DataPlan& plan, bool with_labels) {
+  proto::DataSource named = source;
+  proto::CsvSource& csv = *named.mutable_csv();
+  if (csv.features().empty()) {
+    std::vector<std::string> columns(plan.csv_features().begin(), plan.csv_features().end());
+    if (columns.empty()) {
+      CAIRN_ASSIGN_OR_RETURN(columns, ReadCsvColumns(files[0], csv));
+    }
+    csv = WithAllColumns(csv, columns);
   }
-  proto::CsvSource named = WithAllColumns(source, columns);
-  if (label_types.empty()) named.clear_labels();
-  const CsvEncoder encoder(named, plan, model, label_types);
+  if (!with_labels) csv.clear_labels();
+  return named;
+}
+
+// Joins the problems of the columns and of the files into one message.
+absl::Status JoinProblems(std::vector<std::string> problems,
+                          const std::vector<absl::StatusOr<CsvEncoder::Arrays>>& files) {
+  constexpr size_t kShown = 5;
+  for (const auto& file : files) {
+    if (file.ok()) continue;
+    if (!absl::IsInvalidArgument(file.status())) return file.status();
+    problems.push_back(std::string(file.status().message()));
+  }
+  if (problems.empty()) return absl::OkStatus();
+  const size_t more = problems.size() - std::min(problems.size(), kShown);
+  problems.resize(problems.size() - more);
+  return absl::InvalidArgumentError(
+      absl::StrCat(absl::StrJoin(problems, "; "),
+                   more > 0 ? absl::StrCat("; and ", more, " more files have problems") : ""));
+}
+
+absl::StatusOr<SourceArrays> ReadCsv(const Files& files, const proto::DataSource& source,
+                                     const proto::DataPlan& plan, const nn::Model& model,
+                                     const std::vector<LabelSpec>& label_specs,
+                                     DataStorage* storage) {
+  CAIRN_ASSIGN_OR_RETURN(const proto::DataSource named,
+                         WithColumns(source, files, plan, !label_specs.empty()));
+  const CsvEncoder encoder(named, plan, model, label_specs);
   // Divides the cores among the files that are read in parallel.
   const int parsers = std::max(1, ReadersOf(kReadersMax) / ReadersOf(files.size()));
   using Arrays = CsvEncoder::Arrays;
-  CAIRN_ASSIGN_OR_RETURN(const std::vector<Arrays> arrays,
-                         ReadAll<Arrays>(files, [&](const std::string& path) {
-                           return encoder.ReadFile(path, parsers, storage);
-                         }));
+  std::vector<absl::StatusOr<Arrays>> read = ReadEach<Arrays>(
+      files, [&](const std::string& path) { return encoder.ReadFile(path, parsers, storage); });
+  std::vector<std::string> problems = encoder.InputProblems();
+  if (source.csv().features().empty()) {
+    for (std::string& problem : problems) {
+      problem += " (all columns but the labels; choose by \"features\")";
+    }
+  }
+  for (std::string& problem : encoder.LabelProblems()) problems.push_back(std::move(problem));
+  CAIRN_RETURN_IF_ERROR(JoinProblems(std::move(problems), read));
+  CAIRN_ASSIGN_OR_RETURN(const std::vector<Arrays> arrays, AllOf(std::move(read)));
   SourceArrays result{arrays[0].inputs, arrays[0].labels};
   for (size_t i = 1; i < arrays.size(); ++i) {
     for (size_t output = 0; output < result.labels.size(); ++output) {
@@ -203,7 +251,7 @@ absl::StatusOr<SourceFiles> ListExamples(const proto::DataSource& source, const 
 
 absl::StatusOr<SourceArrays> ReadExamples(const proto::DataSource& source, const SourceFiles& files,
                                           const proto::DataPlan& plan, const nn::Model& model,
-                                          const std::vector<proto::DataType>& label_types,
+                                          const std::vector<LabelSpec>& label_specs,
                                           DataStorage* storage) {
   switch (source.format_case()) {
     case proto::DataSource::kIdx:
@@ -211,7 +259,7 @@ absl::StatusOr<SourceArrays> ReadExamples(const proto::DataSource& source, const
     case proto::DataSource::kNpy:
       return ReadPairs(files, ReadNpyFile, storage);
     case proto::DataSource::kCsv:
-      return ReadCsv(files.features[0], source.csv(), plan, model, label_types, storage);
+      return ReadCsv(files.features[0], source, plan, model, label_specs, storage);
     case proto::DataSource::kCifar10:
       return ReadCifar(files.features[0], kCifar10, storage);
     case proto::DataSource::kCifar100: {
@@ -248,10 +296,10 @@ absl::StatusOr<std::vector<uint64_t>> FingerprintFiles(const SourceFiles& files)
 
 absl::StatusOr<SourceArrays> ReadSource(const proto::DataSource& source, const SourceFiles& files,
                                         const proto::DataPlan& plan, const nn::Model& model,
-                                        const std::vector<proto::DataType>& label_types,
+                                        const std::vector<LabelSpec>& label_specs,
                                         DataStorage* storage) {
   CAIRN_ASSIGN_OR_RETURN(SourceArrays arrays,
-                         ReadExamples(source, files, plan, model, label_types, storage));
+                         ReadExamples(source, files, plan, model, label_specs, storage));
   if (files.weights.empty()) return arrays;
   CAIRN_ASSIGN_OR_RETURN(arrays.weights, ReadArrays(files.weights, ReadNpyFile, storage));
   return arrays;

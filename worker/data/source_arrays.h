@@ -10,6 +10,7 @@
 #include "proto/job.pb.h"
 #include "worker/data/array.h"
 #include "worker/data/files/data_storage.h"
+#include "worker/data/label_spec.h"
 
 namespace cairn::worker {
 
@@ -40,12 +41,12 @@ struct SourceArrays {
 };
 
 // Reads the files in the format that `source` names, several in parallel. `plan` has the columns
-// and vocabularies that the inspection found in CSV. `label_types` has the type of each output's
-// labels; if it is empty, no labels are read. InvalidArgument names the file, the expected and the
-// found value.
+// and vocabularies that the inspection found in CSV. `label_specs` says what the labels of each
+// output must be; if it is empty, no labels are read. InvalidArgument names the file, the expected
+// and the found value; for CSV files, all problems that were found.
 absl::StatusOr<SourceArrays> ReadSource(const proto::DataSource& source, const SourceFiles& files,
                                         const proto::DataPlan& plan, const nn::Model& model,
-                                        const std::vector<proto::DataType>& label_types,
+                                        const std::vector<LabelSpec>& label_specs,
                                         DataStorage* storage);
 
 }  // namespace cairn::worker

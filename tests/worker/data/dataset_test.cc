@@ -87,8 +87,8 @@ absl::StatusOr<Dataset> Load(const proto::DataSource& source, const nn::Model& m
   DataStorage storage(options);
   auto files = ListFiles(source, model);
   if (!files.ok()) return files.status();
-  auto arrays = ReadSource(source, *files, plan, model,
-                           Dataset::LabelTypes(source, model, objective), &storage);
+  auto arrays =
+      ReadSource(source, *files, plan, model, LabelSpecs(source, model, objective), &storage);
   if (!arrays.ok()) return arrays.status();
   return Dataset::Create(*std::move(arrays), source, plan, model, objective);
 }
@@ -182,7 +182,8 @@ TEST(DatasetTest, LabelsOfEveryOutputAreChecked) {
   EXPECT_THAT(
       std::string(
           two.LoadWith(NpyBytes("<i8", "(3,)", Raw<int64_t>({2, 3, 1})), sizes).status().message()),
-      HasSubstr("labels from 0 to 2 expected"));
+      HasSubstr("labels from 0 to 2 expected (loss sparse_categorical_crossentropy, model output "
+                "'kind' (3,)), found 3"));
 }
 
 TEST(DatasetTest, ClassNumbersOfOneOutputBecomeVectors) {
@@ -222,9 +223,12 @@ TEST(DatasetTest, WhatDoesNotFitIsNamedWithTheFileAndBothSides) {
       {images, IdxBytes(9, {2}, std::string("\0\xff", 2)), {"y.idx, row 1", "found -1"}},
       {IdxBytes(8, {2, 4}, "abcdefgh"),
        IdxBytes(8, {2}, std::string(2, '\0')),
-       {"x.idx", "(2, 2, 1)", "input 'image'", "(4,)"}},
+       {"x.idx", "its examples have the shape (4,)", "the model's input 'image' takes (2, 2, 1)"}},
       {IdxBytes(8, {0, 2, 2}, ""), IdxBytes(8, {0}, ""), {"y.idx", "no examples"}},
-      {images, IdxBytes(8, {2, 3}, "abcdef"), {"y.idx", "(3,)"}},
+      {images,
+       IdxBytes(8, {2, 3}, "abcdef"),
+       {"y.idx", "labels of shape (3,)",
+        "the model's output (3,), which wants labels of shape ()"}},
       {images,
        IdxBytes(13, {2}, std::string("\x3f\x00\x00\x00\0\0\0\0", 8)),
        {"y.idx", "whole numbers", "element 0 of float32 (2,) is 0.5"}},

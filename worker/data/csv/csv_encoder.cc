@@ -9,6 +9,8 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "common/plural.h"
 #include "common/status_macros.h"
 #include "job/csv_columns.h"
 #include "worker/data/csv/csv_value.h"
@@ -22,6 +24,8 @@ constexpr int64_t kElementBytes = 4;
 constexpr int64_t kEncodedBytes = int64_t{4} << 20;
 // Of smaller blocks reading would cost more than encoding, however wide the rows.
 constexpr int64_t kBlockBytesMin = 64;
+// How many columns, or names of a column, a message lists.
+constexpr size_t kNamesShown = 20;
 
 // The place of that name among a model's inputs or outputs; 0 if there is none.
 template <typename Places>
@@ -50,6 +54,17 @@ std::optional<double> FillOf(const proto::CsvColumn& column, const proto::DataPl
   return std::nullopt;
 }
 
+// ""No", "Yes" and 3 more".
+std::string NamesText(const std::vector<std::string>& names) {
+  std::vector<std::string> shown;
+  for (size_t i = 0; i < std::min(names.size(), kNamesShown); ++i) {
+    shown.push_back(QuotedField(names[i]));
+  }
+  return absl::StrCat(
+      absl::StrJoin(shown, ", "),
+      names.size() > kNamesShown ? absl::StrCat(" and ", names.size() - kNamesShown, " more") : "");
+}
+
 // Whether a number can become one of this type. NaN and infinities can be float32.
 bool Fits(proto::DataType type, double value) {
   if (type == proto::INT32) {
@@ -70,26 +85,29 @@ void Store(proto::DataType type, double value, char* at) {
 
 }  // namespace
 
-CsvEncoder::CsvEncoder(const proto::CsvSource& source, const proto::DataPlan& plan,
-                       const nn::Model& model, const std::vector<proto::DataType>& label_types)
-    : source_(source), inputs_(static_cast<int>(model.inputs().size())) {
-  for (const nn::Model::Input& input : model.inputs()) targets_.push_back({input.spec.type});
-  for (const proto::DataType type : label_types) targets_.push_back({type});
-  for (const auto& column : source.features()) {
+CsvEncoder::CsvEncoder(const proto::DataSource& source, const proto::DataPlan& plan,
+                       const nn::Model& model, const std::vector<LabelSpec>& labels)
+    : source_(source.csv()),
+      allow_nan_(source.allow_nan()),
+      scale_(source.has_scale() ? source.scale() : 1),
+      labels_(labels),
+      inputs_(static_cast<int>(model.inputs().size())) {
+  for (const nn::Model::Input& input : model.inputs()) {
+    targets_.push_back({.type = input.spec.type, .wanted = input.spec.shape, .name = input.name});
+  }
+  for (const LabelSpec& label : labels_) targets_.push_back({.type = label.type});
+  for (const auto& column : source_.features()) {
     AddColumn(column, plan, PlaceOf(column.input(), model.inputs()));
   }
-  for (const auto& column : source.labels()) {
+  for (const auto& column : source_.labels()) {
     AddColumn(column, plan, inputs_ + PlaceOf(column.output(), model.outputs()));
   }
   for (Column& column : columns_) {
     column.bytes_behind = (targets_[column.target].elements - column.place) * kElementBytes;
   }
-  for (int i = 0; i < static_cast<int>(targets_.size()); ++i) {
-    Target& target = targets_[i];
-    const bool is_labels = i >= inputs_;
-    const nn::Shape wanted = is_labels ? nn::Shape() : model.inputs()[i].spec.shape;
-    const bool fits = nn::ElementCount(wanted) == target.elements;
-    target.shape = fits ? wanted : nn::Shape{target.elements};
+  for (Target& target : targets_) {
+    const bool fits = nn::ElementCount(target.wanted) == target.elements;
+    target.shape = fits ? target.wanted : nn::Shape{target.elements};
   }
 }
 
@@ -97,8 +115,10 @@ void CsvEncoder::AddColumn(const proto::CsvColumn& spec, const proto::DataPlan& 
   Column column;
   column.spec = spec;
   column.categorical = job::IsCategorical(spec);
+  if (target >= inputs_) column.label = &labels_[target - inputs_];
   if (column.categorical) {
-    for (const std::string& name : VocabularyOf(spec, plan)) {
+    column.names = VocabularyOf(spec, plan);
+    for (const std::string& name : column.names) {
       column.ids.emplace(name, static_cast<int32_t>(column.ids.size()));
     }
     if (spec.one_hot()) column.width = static_cast<int64_t>(column.ids.size()) + spec.unknown();
@@ -108,9 +128,22 @@ void CsvEncoder::AddColumn(const proto::CsvColumn& spec, const proto::DataPlan& 
   column.target = target;
   column.type = targets_[target].type;
   column.place = targets_[target].elements;
+  SetBounds(&column);
   targets_[target].elements += column.width;
   names_.push_back(spec.name());
   columns_.push_back(std::move(column));
+}
+
+void CsvEncoder::SetBounds(Column* column) const {
+  constexpr double kInfinity = std::numeric_limits<double>::infinity();
+  // A bit less than the largest float32: how products round is for CheckNumber.
+  constexpr double kSurelyFinite = 3e38;
+  const double scale = column->label == nullptr ? std::abs(scale_) : 1;
+  column->most = allow_nan_ ? kInfinity : kSurelyFinite / std::max(scale, 1.0);
+  column->least = -column->most;
+  if (column->label == nullptr) return;
+  column->least = std::max(column->least, column->label->least);
+  column->most = std::min(column->most, column->label->most);
 }
 
 size_t CsvEncoder::block_bytes() const {
@@ -131,7 +164,10 @@ absl::StatusOr<CsvEncoder::Arrays> CsvEncoder::ReadFile(const std::string& path,
   }
   std::vector<Rows> blocks(CsvScan::SlotsOf(threads), Rows{0, Bytes(targets_.size())});
   int64_t count = 0;
-  const auto encode = [&](int slot, const CsvRow& row) { return Encode(row, &blocks[slot]); };
+  const auto encode = [&](int slot, const CsvRow& row, CsvProblems* problems) {
+    Encode(row, &blocks[slot], problems);
+    return absl::OkStatus();
+  };
   const auto keep = [&](int slot) -> absl::Status {
     Rows& rows = blocks[slot];
     count += std::exchange(rows.count, 0);
@@ -158,80 +194,212 @@ absl::StatusOr<CsvEncoder::Arrays> CsvEncoder::ReadFile(const std::string& path,
   return result;
 }
 
-absl::Status CsvEncoder::Encode(const CsvRow& row, Rows* rows) const {
+void CsvEncoder::Encode(const CsvRow& row, Rows* rows, CsvProblems* problems) const {
   ++rows->count;
   for (size_t i = 0; i < targets_.size(); ++i) {
     rows->bytes[i].resize(rows->bytes[i].size() + targets_[i].elements * kElementBytes);
   }
-  for (size_t i = 0; i < columns_.size(); ++i) {
+  for (int i = 0; i < static_cast<int>(columns_.size()); ++i) {
+    if (!row.has(i)) continue;
     const Column& column = columns_[i];
     std::string& target = rows->bytes[column.target];
+    // Where the column's values stand, all zero.
     char* const at = target.data() + target.size() - column.bytes_behind;
-    const std::string_view field = row.field(static_cast<int>(i));
+    const std::string_view field = row.field(i);
     // Most fields are numbers, and nothing is wrong with them.
     if (!column.categorical && (source_.missing().empty() || !IsMissing(field, source_))) {
       const std::optional<double> number = ParseNumber(field);
-      if (number && Fits(column.type, *number)) {
+      if (number && *number >= column.least && *number <= column.most &&
+          Fits(column.type, *number)) {
         Store(column.type, *number, at);
         continue;
       }
     }
-    CAIRN_RETURN_IF_ERROR(EncodeField(column, field, at));
+    double value = 0;
+    const std::optional<Problem> problem =
+        column.categorical ? IdOf(column, field, &value) : NumberOf(column, field, &value);
+    if (problem) {
+      problems->Add(i, *problem, row.line(), field,
+                    [&] { return Describe(column, *problem, field); });
+    } else if (column.spec.one_hot()) {
+      Store(column.type, 1, at + static_cast<int64_t>(value) * kElementBytes);
+    } else {
+      Store(column.type, value, at);
+    }
   }
-  return absl::OkStatus();
 }
 
-// `at` is where the column's values stand, all zero.
-absl::Status CsvEncoder::EncodeField(const Column& column, std::string_view field, char* at) const {
-  if (!column.categorical) {
-    CAIRN_ASSIGN_OR_RETURN(const double value, NumberOf(column, field));
-    Store(column.type, value, at);
-    return absl::OkStatus();
-  }
-  CAIRN_ASSIGN_OR_RETURN(const int32_t id, IdOf(column, field));
-  if (column.spec.one_hot()) {
-    Store(column.type, 1, at + id * kElementBytes);
+std::optional<CsvEncoder::Problem> CsvEncoder::NumberOf(const Column& column,
+                                                        std::string_view field,
+                                                        double* value) const {
+  if (IsMissing(field, source_)) {
+    if (!column.fill) return kMissing;
+    *value = column.type == proto::INT32 ? std::round(*column.fill) : *column.fill;
   } else {
-    Store(column.type, id, at);
+    const std::optional<double> number = ParseNumber(field);
+    if (!number) return WithDecimalPoint(field).empty() ? kNoNumber : kDecimalComma;
+    *value = *number;
   }
-  return absl::OkStatus();
+  return CheckNumber(column, *value);
 }
 
-absl::StatusOr<double> CsvEncoder::NumberOf(const Column& column, std::string_view field) const {
-  if (IsMissing(field, source_)) {
-    if (column.fill) {
-      const bool whole = column.type == proto::INT32;
-      return whole ? std::round(*column.fill) : *column.fill;
-    }
-    return BadField(column.spec.name(), field,
-                    "is a missing value; say what it becomes: \"missing\": {\"value\": 0} or "
-                    "\"mean\"");
+// As Dataset looks at the arrays of all formats; here the line is known.
+std::optional<CsvEncoder::Problem> CsvEncoder::CheckNumber(const Column& column,
+                                                           double value) const {
+  const bool is_whole = column.type == proto::INT32;
+  if (!Fits(column.type, value)) return is_whole ? kNotWhole : kTooLarge;
+  const double stored = is_whole ? value : static_cast<double>(static_cast<float>(value));
+  if (column.label != nullptr && column.label->has_bounds() &&
+      !(stored >= column.label->least && stored <= column.label->most)) {
+    return kNotALabel;
   }
-  const std::optional<double> value = ParseNumber(field);
-  if (!value) {
-    return BadField(column.spec.name(), field,
-                    "is not a number; of names say \"categorical\": true");
-  }
-  if (Fits(column.type, *value)) return *value;
-  return BadField(column.spec.name(), field,
-                  column.type == proto::INT32 ? "is not a whole number of 32 bits"
-                                              : "is too large for a float32");
+  if (is_whole || allow_nan_) return std::nullopt;
+  const double scale = column.label == nullptr ? scale_ : 1;
+  if (!std::isfinite(static_cast<float>(stored * scale))) return kNotFinite;
+  return std::nullopt;
 }
 
-absl::StatusOr<int32_t> CsvEncoder::IdOf(const Column& column, std::string_view field) const {
+std::optional<CsvEncoder::Problem> CsvEncoder::IdOf(const Column& column, std::string_view field,
+                                                    double* value) const {
   if (IsMissing(field, source_)) {
-    if (!column.spec.has_missing()) {
-      return BadField(column.spec.name(), field,
-                      "is a missing value; say what it becomes: \"missing\": \"NAME\"");
-    }
+    if (!column.spec.has_missing()) return kMissing;
     field = column.spec.missing().name();
   }
   const auto found = column.ids.find(field);
-  if (found != column.ids.end()) return found->second;
-  if (column.spec.unknown()) return static_cast<int32_t>(column.ids.size());
-  return BadField(column.spec.name(), field,
-                  absl::StrCat("is not among the vocabulary's ", column.ids.size(),
-                               " names; add it, or say \"unknown\": true"));
+  if (found != column.ids.end()) {
+    *value = found->second;
+    if (column.label != nullptr && *value > column.label->most) return kExtraName;
+    return std::nullopt;
+  }
+  if (column.label != nullptr || !column.spec.unknown()) return kUnknownName;
+  *value = static_cast<double>(column.ids.size());
+  return std::nullopt;
+}
+
+// `field` is the first one.
+CsvReason CsvEncoder::Describe(const Column& column, Problem problem,
+                               std::string_view field) const {
+  const bool is_label = column.label != nullptr;
+  const std::string taker = is_label ? column.label->Taker() : "";
+  CsvReason reason;
+  reason.column = column.spec.name();
+  const auto say = [&reason](std::string is, std::string are, std::string advice = "") {
+    reason.is = std::move(is);
+    reason.are = std::move(are);
+    reason.advice = std::move(advice);
+  };
+  switch (problem) {
+    case kMissing:
+      say("is a missing value", "are missing values",
+          absl::StrCat(is_label ? "leave the line out, or say" : "say",
+                       " what it becomes: \"missing\": ",
+                       column.categorical ? "\"NAME\""
+                       : is_label         ? "{\"value\": 0}"
+                                          : "{\"value\": 0} or \"mean\""));
+      break;
+    case kNoNumber:
+      say("is not a number", "are not numbers",
+          is_label ? "of names list all labels in \"vocabulary\""
+                   : "of names say \"categorical\": true");
+      break;
+    case kDecimalComma:
+      say("looks like a number with a decimal comma", "look like numbers with a decimal comma",
+          absl::StrCat("numbers have a decimal point: write ", WithDecimalPoint(field)));
+      break;
+    case kTooLarge:
+      say("is too large for a float32", "are too large for a float32");
+      break;
+    case kNotWhole:
+      say("is not a whole number of 32 bits", "are not whole numbers of 32 bits");
+      break;
+    case kNotFinite: {
+      const std::string times = is_label || scale_ == 1 ? "" : absl::StrCat("times ", scale_, " ");
+      say(times + "is not a finite float32", times + "are not finite float32 numbers",
+          "list it in \"missing\", or say \"allow_nan\": true to train on it");
+      break;
+    }
+    case kNotALabel: {
+      const std::string range =
+          absl::StrCat("from ", column.label->least, " to ", column.label->most, " (", taker, ")");
+      say("is not a label " + range, "are not labels " + range,
+          column.type == proto::INT32 ? "classes are counted from 0" : "");
+      break;
+    }
+    case kUnknownName:
+    case kExtraName:
+      return DescribeName(column, problem);
+  }
+  return reason;
+}
+
+CsvReason CsvEncoder::DescribeName(const Column& column, Problem problem) const {
+  const bool is_label = column.label != nullptr;
+  const bool is_listed = !column.spec.vocabulary().empty();
+  CsvReason reason;
+  reason.column = column.spec.name();
+  reason.names = &column.names;
+  const std::string names = NamesText(column.names);
+  if (problem == kExtraName) {
+    const std::string what = absl::StrCat(" too many: the column has ", column.names.size(), " (",
+                                          names, "), the model ", column.label->most + 1,
+                                          " classes (", column.label->Taker(), ")");
+    reason.is = "is a label" + what;
+    reason.are = "are labels" + what;
+    reason.advice = "correct the file, or give the model as many classes";
+    return reason;
+  }
+  const std::string known =
+      absl::StrCat(is_label ? "the labels in " : "the names in ",
+                   is_listed ? "\"vocabulary\" (" : "the training data (", names, ")");
+  reason.is = "is none of " + known;
+  reason.are = "are none of " + known;
+  if (is_label) {
+    reason.advice = is_listed ? "write labels as they stand there, or add them as further classes"
+                              : "correct the file, or list all labels in \"vocabulary\"";
+  } else {
+    reason.advice =
+        absl::StrCat(is_listed ? "add what is missing" : "list all names in \"vocabulary\"",
+                     ", or say \"unknown\": true");
+  }
+  return reason;
+}
+
+std::string CsvEncoder::ColumnsOf(int target) const {
+  std::vector<std::string> columns;
+  int64_t count = 0;
+  for (const Column& column : columns_) {
+    if (column.target != target || ++count > static_cast<int64_t>(kNamesShown)) continue;
+    columns.push_back(absl::StrCat(
+        QuotedField(column.spec.name()),
+        column.spec.one_hot() ? absl::StrCat(" (one_hot, ", column.width, " values)") : ""));
+  }
+  const int64_t more = count - static_cast<int64_t>(columns.size());
+  return absl::StrCat(count == 1 ? "column " : "columns ", absl::StrJoin(columns, ", "),
+                      more > 0 ? absl::StrCat(" and ", more, " more") : "");
+}
+
+std::vector<std::string> CsvEncoder::InputProblems() const {
+  std::vector<std::string> problems;
+  for (int i = 0; i < inputs_; ++i) {
+    const Target& target = targets_[i];
+    const int64_t wanted = nn::ElementCount(target.wanted);
+    if (target.elements == wanted) continue;
+    problems.push_back(absl::StrCat(
+        "the model's input '", target.name, "' takes ", Plural(wanted, "value"),
+        " per example, the data give ", target.elements,
+        target.elements == 0 ? ": no column is left" : absl::StrCat(": ", ColumnsOf(i))));
+  }
+  return problems;
+}
+
+std::vector<std::string> CsvEncoder::LabelProblems() const {
+  std::vector<std::string> problems;
+  for (int i = inputs_; i < static_cast<int>(targets_.size()); ++i) {
+    const auto shape = labels_[i - inputs_].ShapeAtLoss(targets_[i].shape);
+    if (shape.ok()) continue;
+    problems.push_back(absl::StrCat("label ", ColumnsOf(i), ": ", shape.status().message()));
+  }
+  return problems;
 }
 
 }  // namespace cairn::worker

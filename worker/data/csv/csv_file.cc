@@ -7,7 +7,9 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "absl/strings/strip.h"
 #include "common/nearest_name.h"
+#include "common/plural.h"
 #include "common/status_macros.h"
 #include "worker/data/csv/csv_blocks.h"
 #include "worker/data/csv/csv_value.h"
@@ -18,6 +20,10 @@ namespace {
 
 // How many names a message lists.
 constexpr size_t kNamesShown = 20;
+// What files are found to be separated by, most often first.
+constexpr char kDelimiters[] = {',', ';', '\t', '|'};
+// Of CsvProblems: what is about whole records.
+constexpr int kRecords = -1;
 
 char DelimiterOf(const proto::CsvSource& source) {
   return source.has_delimiter() ? source.delimiter()[0] : ',';
@@ -26,11 +32,11 @@ char DelimiterOf(const proto::CsvSource& source) {
 bool HasHeader(const proto::CsvSource& source) { return !source.has_header() || source.header(); }
 
 // As CsvScan::Run.
-absl::Status ReadRecords(const std::string& path, const proto::CsvSource& source,
-                         const CsvSplit& split, CsvScan::Visit visit, CsvScan::Take take) {
+absl::Status ReadRecords(const std::string& path, char delimiter, const CsvSplit& split,
+                         CsvScan::Visit visit, CsvScan::Take take) {
   CAIRN_ASSIGN_OR_RETURN(std::unique_ptr<FileReader> reader, FileReader::Open(path));
   CsvBlocks blocks(std::move(reader), split.block_bytes);
-  return CsvScan(&blocks, DelimiterOf(source), split.threads).Run(visit, take);
+  return CsvScan(&blocks, delimiter, split.threads).Run(visit, take);
 }
 
 absl::Status Ignore(int) { return absl::OkStatus(); }
@@ -49,43 +55,18 @@ absl::StatusOr<std::vector<std::string>> NamesOf(const CsvRecord& first, bool he
   return names;
 }
 
-absl::StatusOr<std::vector<int>> Find(const std::vector<std::string>& wanted,
-                                      const std::vector<std::string>& names) {
-  std::vector<int> positions;
-  for (const std::string& name : wanted) {
-    const auto at = std::find(names.begin(), names.end(), name);
-    if (at == names.end()) {
-      std::vector<std::string> shown;
-      for (size_t i = 0; i < std::min(names.size(), kNamesShown); ++i) {
-        shown.push_back(QuotedField(names[i]));
-      }
-      return absl::InvalidArgumentError(
-          absl::StrCat("it has no column \"", name, "\"", DidYouMean(name, names), "; it has ",
-                       absl::StrJoin(shown, ", "), names.size() > kNamesShown ? " ..." : ""));
-    }
-    positions.push_back(static_cast<int>(at - names.begin()));
-  }
-  return positions;
-}
-
-absl::Status AtLine(int64_t line, const absl::Status& status) {
-  if (!absl::IsInvalidArgument(status)) return status;
-  return absl::InvalidArgumentError(absl::StrCat("line ", line, ", ", status.message()));
-}
-
 // Ends a read that has seen enough.
 absl::Status Enough() { return absl::CancelledError(); }
 
-}  // namespace
-
-absl::StatusOr<std::vector<std::string>> ReadCsvColumns(const std::string& path,
-                                                        const proto::CsvSource& source) {
+// Errors as CsvScan::Run and NamesOf.
+absl::StatusOr<std::vector<std::string>> ReadNames(const std::string& path, char delimiter,
+                                                   bool header) {
   std::vector<std::string> names;
   const auto read_names = [&](int, const CsvRecord& record) -> absl::Status {
-    CAIRN_ASSIGN_OR_RETURN(names, NamesOf(record, HasHeader(source)));
+    CAIRN_ASSIGN_OR_RETURN(names, NamesOf(record, header));
     return Enough();
   };
-  const absl::Status status = ReadRecords(path, source, CsvSplit(), read_names, Ignore);
+  const absl::Status status = ReadRecords(path, delimiter, CsvSplit(), read_names, Ignore);
   if (status.ok()) {
     return absl::InvalidArgumentError(
         absl::StrCat("data file ", path, ": it has only empty lines"));
@@ -94,33 +75,192 @@ absl::StatusOr<std::vector<std::string>> ReadCsvColumns(const std::string& path,
   return names;
 }
 
+// Where the wanted columns are; -1: not there.
+std::vector<int> PositionsOf(const std::vector<std::string>& wanted,
+                             const std::vector<std::string>& names) {
+  std::vector<int> positions;
+  for (const std::string& name : wanted) {
+    const auto at = std::find(names.begin(), names.end(), name);
+    positions.push_back(at == names.end() ? -1 : static_cast<int>(at - names.begin()));
+  }
+  return positions;
+}
+
+int64_t CountMissing(const std::vector<int>& positions) {
+  return std::count(positions.begin(), positions.end(), -1);
+}
+
+// "; the delimiter seems to be ...", if with another one the file has more of the wanted columns.
+std::string DelimiterHint(const std::string& path, const proto::CsvSource& source,
+                          const std::vector<std::string>& wanted, int64_t missing) {
+  char best = '\0';
+  for (const char delimiter : kDelimiters) {
+    if (delimiter == DelimiterOf(source)) continue;
+    const auto names = ReadNames(path, delimiter, HasHeader(source));
+    if (!names.ok()) continue;
+    const int64_t still_missing = CountMissing(PositionsOf(wanted, *names));
+    if (still_missing >= missing) continue;
+    missing = still_missing;
+    best = delimiter;
+  }
+  if (best == '\0') return "";
+  const std::string sign = best == '\t' ? "\\t" : std::string(1, best);
+  return absl::StrCat("; the delimiter seems to be ", best == '\t' ? "a tab" : "",
+                      best == '\t' ? "" : absl::StrCat("\"", sign, "\""), ": say \"delimiter\": \"",
+                      sign, "\"");
+}
+
+// Whether most of the names would be strange ones.
+bool AreNumbers(const std::vector<std::string>& names) {
+  const auto numbers = std::count_if(names.begin(), names.end(), [](const std::string& name) {
+    return ParseNumber(name).has_value();
+  });
+  return 2 * numbers > static_cast<int64_t>(names.size());
+}
+
+// Which columns are missing, and what there is in their place.
+std::string MissingText(const std::vector<std::string>& wanted, const std::vector<int>& positions,
+                        const std::vector<std::string>& names, bool header) {
+  std::vector<std::string> missing;
+  for (size_t i = 0; i < wanted.size(); ++i) {
+    if (positions[i] >= 0) continue;
+    missing.push_back(absl::StrCat("\"", wanted[i], "\"", DidYouMean(wanted[i], names)));
+  }
+  std::vector<std::string> there;
+  for (size_t i = 0; i < std::min(names.size(), kNamesShown); ++i) {
+    there.push_back(QuotedField(names[i]));
+  }
+  const size_t more = missing.size() - std::min(missing.size(), kNamesShown);
+  missing.resize(missing.size() - more);
+  return absl::StrCat("it has no column", missing.size() == 1 ? " " : "s ",
+                      absl::StrJoin(missing, ", "),
+                      more > 0 ? absl::StrCat(" and ", more, " more") : "", "; it has ",
+                      absl::StrJoin(there, ", "), names.size() > kNamesShown ? " ..." : "",
+                      header && AreNumbers(names)
+                          ? "; if the first line is no header, say \"header\": false, and the "
+                            "columns are called 0, 1 ..."
+                          : "");
+}
+
+absl::Status AtLine(int64_t line, const absl::Status& status) {
+  if (!absl::IsInvalidArgument(status)) return status;
+  return absl::InvalidArgumentError(absl::StrCat("line ", line, ", ", status.message()));
+}
+
+absl::Status InFile(const std::string& path, const std::string& text) {
+  return absl::InvalidArgumentError(absl::StrCat("data file ", path, ": ", text));
+}
+
+CsvReason WrongFieldCount(size_t columns) {
+  return {.column = "",
+          .is = absl::StrCat("where the first line has ", columns),
+          .are = absl::StrCat("have another number of fields than the first line's ", columns),
+          .advice = "is the delimiter another, or a quote missing?"};
+}
+
+// Reads a file's rows, as ReadCsvBlocks does it: what is wrong with single ones, and that some
+// columns are missing, is added to `problems`. The error is what ends the reading.
+class RowReader {
+ public:
+  RowReader(const std::string& path, const proto::CsvSource& source,
+            const std::vector<std::string>& columns, CsvProblems* problems)
+      : path_(path), source_(source), columns_(columns), problems_(*problems) {}
+
+  absl::Status Run(const CsvSplit& split, VisitCsvRowInSlot visit, CsvScan::Take take) {
+    slots_.resize(CsvScan::SlotsOf(split.threads));
+    const auto visit_record = [&](int slot, const CsvRecord& record) -> absl::Status {
+      if (names_.empty()) {
+        CAIRN_RETURN_IF_ERROR(ReadHead(record));
+        if (HasHeader(source_)) return absl::OkStatus();
+      }
+      if (record.fields.size() != names_.size()) {
+        slots_[slot].Add(kRecords, 0, record.line,
+                         Plural(static_cast<int64_t>(record.fields.size()), "field"),
+                         [this] { return WrongFieldCount(names_.size()); });
+        return absl::OkStatus();
+      }
+      return AtLine(record.line, visit(slot, {&record, &positions_}, &slots_[slot]));
+    };
+    const auto take_block = [&](int slot) {
+      problems_.Append(&slots_[slot]);
+      return take(slot);
+    };
+    const absl::Status status =
+        ReadRecords(path_, DelimiterOf(source_), split, visit_record, take_block);
+    if (!absl::IsInvalidArgument(status) || !names_.empty()) return status;
+    // With another delimiter quotes may stand where they should.
+    return absl::InvalidArgumentError(absl::StrCat(
+        status.message(),
+        DelimiterHint(path_, source_, columns_, static_cast<int64_t>(columns_.size()))));
+  }
+
+ private:
+  absl::Status ReadHead(const CsvRecord& first) {
+    CAIRN_ASSIGN_OR_RETURN(names_, NamesOf(first, HasHeader(source_)));
+    positions_ = PositionsOf(columns_, names_);
+    const int64_t missing = CountMissing(positions_);
+    if (missing == 0) return absl::OkStatus();
+    const std::string text = MissingText(columns_, positions_, names_, HasHeader(source_));
+    const std::string hint = DelimiterHint(path_, source_, columns_, missing);
+    const bool has_none = missing == static_cast<int64_t>(columns_.size());
+    if (has_none || !hint.empty()) return absl::InvalidArgumentError(text + hint);
+    problems_.AddText(text);
+    return absl::OkStatus();
+  }
+
+  const std::string& path_;
+  const proto::CsvSource& source_;
+  const std::vector<std::string>& columns_;
+  CsvProblems& problems_;
+  // Of the first record, which is visited before all others.
+  std::vector<std::string> names_;
+  std::vector<int> positions_;
+  std::vector<CsvProblems> slots_;  // Of the blocks that are not taken yet.
+};
+
+}  // namespace
+
+absl::StatusOr<std::vector<std::string>> ReadCsvColumns(const std::string& path,
+                                                        const proto::CsvSource& source) {
+  std::vector<std::string> wanted;
+  if (source.features().empty()) {
+    for (const proto::CsvColumn& label : source.labels()) wanted.push_back(label.name());
+  }
+  auto names = ReadNames(path, DelimiterOf(source), HasHeader(source));
+  if (!names.ok()) {
+    if (!absl::IsInvalidArgument(names.status())) return names;
+    return absl::InvalidArgumentError(
+        absl::StrCat(names.status().message(),
+                     DelimiterHint(path, source, wanted, static_cast<int64_t>(wanted.size()))));
+  }
+  const std::vector<int> positions = PositionsOf(wanted, *names);
+  const int64_t missing = CountMissing(positions);
+  if (missing == 0) return names;
+  return InFile(path, MissingText(wanted, positions, *names, HasHeader(source)) +
+                          DelimiterHint(path, source, wanted, missing));
+}
+
 absl::Status ReadCsvRows(const std::string& path, const proto::CsvSource& source,
                          const std::vector<std::string>& columns, VisitCsvRow visit) {
-  return ReadCsvBlocks(
-      path, source, columns, CsvSplit(), [&](int, const CsvRow& row) { return visit(row); },
-      Ignore);
+  CsvProblems problems;
+  RowReader reader(path, source, columns, &problems);
+  return reader.Run(
+      CsvSplit(), [&](int, const CsvRow& row, CsvProblems*) { return visit(row); }, Ignore);
 }
 
 absl::Status ReadCsvBlocks(const std::string& path, const proto::CsvSource& source,
                            const std::vector<std::string>& columns, const CsvSplit& split,
                            VisitCsvRowInSlot visit, CsvScan::Take take) {
-  // Of the first record, which is visited before all others.
-  std::vector<std::string> names;
-  std::vector<int> positions;
-  const auto visit_record = [&](int slot, const CsvRecord& record) -> absl::Status {
-    if (names.empty()) {
-      CAIRN_ASSIGN_OR_RETURN(names, NamesOf(record, HasHeader(source)));
-      CAIRN_ASSIGN_OR_RETURN(positions, Find(columns, names));
-      if (HasHeader(source)) return absl::OkStatus();
-    }
-    if (record.fields.size() != names.size()) {
-      return absl::InvalidArgumentError(absl::StrCat(
-          "line ", record.line, ": ", record.fields.size(), " fields, the first line has ",
-          names.size(), "; is the delimiter another, or a quote missing?"));
-    }
-    return AtLine(record.line, visit(slot, {&record, &positions}));
-  };
-  return ReadRecords(path, source, split, visit_record, take);
+  CsvProblems problems;
+  RowReader reader(path, source, columns, &problems);
+  const absl::Status status = reader.Run(split, visit, take);
+  if (problems.empty() || (!status.ok() && !absl::IsInvalidArgument(status))) return status;
+  if (!status.ok()) {
+    absl::string_view end = status.message();
+    absl::ConsumePrefix(&end, InFile(path, "").message());
+    problems.AddEnd(std::string(end));
+  }
+  return InFile(path, problems.Text());
 }
 
 absl::Status BadField(const std::string& column, std::string_view field, std::string_view reason) {

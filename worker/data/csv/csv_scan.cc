@@ -53,6 +53,7 @@ absl::Status CsvScan::Finish(int index, Take take) {
   slot.busy = false;
   if (slot.thrown) std::rethrow_exception(slot.thrown);
   if (absl::IsInvalidArgument(slot.status)) {
+    CAIRN_RETURN_IF_ERROR(take(index));
     return blocks_->Malformed(std::string(slot.status.message()));
   }
   CAIRN_RETURN_IF_ERROR(slot.status);

@@ -31,8 +31,8 @@ class CsvScan {
   // Visits all records, those of one block in their order on one thread, and the file's first
   // record, if it has no error, before all others; calls `take` for each block after its records,
   // in the order of the blocks, on the caller's thread. Once. Ends with the error that comes first
-  // in the file: the visitor's, or those of CsvBlocks and CsvParser, with the file's name. Throws
-  // what these throw.
+  // in the file: the visitor's, or those of CsvBlocks and CsvParser, with the file's name. The
+  // block with the error is taken too: it may have records before it. Throws what these throw.
   absl::Status Run(Visit visit, Take take);
 
  private:

@@ -16,10 +16,12 @@ namespace {
 // What is looked for in one column.
 struct Subject {
   const proto::CsvColumn* column;
+  int place = 0;             // Among the source's columns.
   bool wants_names = false;  // Else the mean.
   std::set<std::string, std::less<>> names;
   double sum = 0;
   int64_t count = 0;
+  bool is_bad = false;  // In some row it is no number, or missing: CsvEncoder says so.
 };
 
 class Survey {
@@ -30,20 +32,21 @@ class Survey {
   }
 
   bool wants_anything() const { return !subjects_.empty(); }
-  std::vector<std::string> columns() const {
-    std::vector<std::string> columns;
-    for (const Subject& subject : subjects_) columns.push_back(subject.column->name());
-    return columns;
-  }
+  // All of the source's: so a file that lacks some is known as one of another kind.
+  const std::vector<std::string>& columns() const { return columns_; }
 
   absl::Status Add(const CsvRow& row, bool is_training) {
-    for (size_t i = 0; i < subjects_.size(); ++i) {
-      const std::string_view field = row.field(static_cast<int>(i));
+    for (Subject& subject : subjects_) {
+      if (!row.has(subject.place)) {
+        subject.is_bad = true;
+        continue;
+      }
+      const std::string_view field = row.field(subject.place);
       if (IsMissing(field, source_)) continue;
-      if (subjects_[i].wants_names) {
-        CAIRN_RETURN_IF_ERROR(AddName(field, &subjects_[i]));
+      if (subject.wants_names) {
+        CAIRN_RETURN_IF_ERROR(AddName(field, &subject));
       } else if (is_training) {
-        CAIRN_RETURN_IF_ERROR(AddNumber(field, &subjects_[i]));
+        AddNumber(field, &subject);
       }
     }
     return absl::OkStatus();
@@ -57,24 +60,26 @@ class Survey {
         for (const std::string& name : subject.names) vocabulary.add_names(name);
         continue;
       }
-      if (subject.count == 0) {
+      if (subject.count == 0 && !subject.is_bad) {
         return absl::InvalidArgumentError(absl::StrCat(
             "column \"", subject.column->name(),
             "\": has no number in the training data to make the mean of, only missing values"));
       }
       proto::DataPlan::Fill& fill = *plan->add_fills();
       fill.set_column(subject.column->name());
-      fill.set_value(subject.sum / static_cast<double>(subject.count));
+      fill.set_value(subject.count > 0 ? subject.sum / static_cast<double>(subject.count) : 0);
     }
     return absl::OkStatus();
   }
 
  private:
   void Want(const proto::CsvColumn& column) {
+    const int place = static_cast<int>(columns_.size());
+    columns_.push_back(column.name());
     const bool categorical = job::IsCategorical(column);
     const bool wants_mean = !categorical && column.missing().name() == "mean";
     if (!wants_mean && (!categorical || !column.vocabulary().empty())) return;
-    subjects_.push_back({&column, categorical});
+    subjects_.push_back({&column, place, categorical});
     // The name that stands for missing ones has an id whether or not a row has it.
     if (categorical && column.has_missing()) subjects_.back().names.insert(column.missing().name());
   }
@@ -92,15 +97,18 @@ class Survey {
                      " KiB; is the column one of numbers, or of free text?"));
   }
 
-  static absl::Status AddNumber(std::string_view field, Subject* subject) {
+  static void AddNumber(std::string_view field, Subject* subject) {
     const std::optional<double> value = ParseNumber(field);
-    if (!value) return BadField(subject->column->name(), field, "is not a number");
-    subject->sum += *value;
-    ++subject->count;
-    return absl::OkStatus();
+    if (value) {
+      subject->sum += *value;
+      ++subject->count;
+    } else {
+      subject->is_bad = true;
+    }
   }
 
   const proto::CsvSource& source_;
+  std::vector<std::string> columns_;
   std::vector<Subject> subjects_;
   int64_t vocabulary_bytes_ = 0;
 };

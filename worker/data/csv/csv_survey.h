@@ -25,8 +25,10 @@ absl::StatusOr<int64_t> CountCsvRows(const std::vector<std::string>& files,
 
 // Reads the training files for what the columns leave to be found in them and adds it to `plan`:
 // vocabularies, of all rows; means for missing numbers, of the rows (counted through all files) of
-// which `is_training` says so. Nothing is read if nothing is to be found. InvalidArgument: a
-// vocabulary is too large, a column has nothing but missing values; else as ReadCsvRows.
+// which `is_training` says so. Nothing is read if nothing is to be found. What CsvEncoder says is
+// wrong is passed over here: fields that are no numbers, rows of another length, missing columns.
+// InvalidArgument: a vocabulary is too large, a column has nothing but missing values; else as
+// ReadCsvRows.
 absl::Status SurveyCsv(const std::vector<std::string>& files, const proto::CsvSource& source,
                        const std::function<bool(int64_t row)>& is_training, proto::DataPlan* plan);
 

@@ -8,6 +8,7 @@
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
 #include "common/printable.h"
 
 namespace cairn::worker {
@@ -62,6 +63,20 @@ std::optional<double> ParseNumber(std::string_view field) {
   const double nearest = std::strtod(std::string(field).c_str(), nullptr);
   if (std::isinf(nearest)) return std::nullopt;
   return nearest;
+}
+
+std::string WithDecimalPoint(std::string_view field) {
+  const absl::string_view bare =
+      absl::StripAsciiWhitespace(absl::string_view(field.data(), field.size()));
+  const size_t comma = bare.find(',');
+  const bool has_digits_around = comma != absl::string_view::npos && comma > 0 &&
+                                 comma + 1 < bare.size() && absl::ascii_isdigit(bare[comma - 1]) &&
+                                 absl::ascii_isdigit(bare[comma + 1]);
+  if (!has_digits_around) return "";
+  // Points before the comma part thousands.
+  const std::string text = absl::StrCat(absl::StrReplaceAll(bare.substr(0, comma), {{".", ""}}),
+                                        ".", bare.substr(comma + 1));
+  return ParseNumber(text) ? text : "";
 }
 
 std::string QuotedField(std::string_view field) {

@@ -34,7 +34,23 @@ constexpr BadCase kCases[] = {
      "a zero byte",
      {Write(kFile, std::string_view("a,b,c,d,e,f,g,h,y\n1,\0,1,1,1,1,1,1,2\n", 36))}},
     {kForeign, "another delimiter", {Write(kFile, "a;b;c;d;e;f;g;h;y\n1;1;1;1;1;1;1;1;2\n")}},
+    {kForeign,
+     "another delimiter, and quotes",
+     {Write(kFile, "\"a\";\"b\";\"c\";\"d\";\"e\";\"f\";\"g\";\"h\";\"y\"\n1;1;1;1;1;1;1;1;2\n")}},
+    {kForeign, "no header", {Write(kFile, "1,2,3,4,5,6,7,8,0\n")}},
+    {kForeign,
+     "many things at once",
+     {Write(kFile,
+            "a,b,c,d,e,f,g,h,y\n"
+            "x,1,1,1,1,1,1,1,0\n1,1,1\n1,1,,1,1,1,1,1,9\nz,1,1,\"1,5\",1,1,1,1,0\n")}},
     {kShape, "fewer columns than the model has inputs", {Write(kFile, "a,y\n1,2\n")}},
+    {kShape,
+     "more columns than the model has inputs",
+     {Write(kFile, "a,b,c,d,e,f,g,h,i,y\n1,1,1,1,1,1,1,1,1,2\n")}},
+    {kShape,
+     "two columns of labels where there is one",
+     {Columns(R"({"train": {"csv": {"labels": ["a", "y"], "features": ["a2"]}}})"),
+      Write(kFile, "a,a2,y\n1,1,2\n")}},
     {kShape,
      "a field too many",
      {Write(kFile, "a,b,c,d,e,f,g,h,y\n1,1,1,1,1,1,1,1,2\n1,1,1,1,1,1,1,1,1,2\n")}},
@@ -50,6 +66,21 @@ constexpr BadCase kCases[] = {
      "a name that the vocabulary has not",
      {Write(kFile, "a,b,c,d,e,f,g,h,y\n1,1,1,1,1,1,1,1,cow\n"),
       Columns(R"({"train": {"csv": {"labels": {"name": "y", "vocabulary": ["cat", "dog"]}}}})")}},
+    {kLabels,
+     "names in another letter case",
+     {Write(kFile, "a,b,c,d,e,f,g,h,y\n", "1,1,1,1,1,1,1,1,Cat\n1,1,1,1,1,1,1,1,dog\n", 3),
+      Columns(R"({"train": {"csv": {"labels": {"name": "y", "vocabulary": ["cat", "dog"]}}}})")}},
+    {kLabels,
+     "more names than the model has classes",
+     {Write(kFile, "a,b,c,d,e,f,g,h,y\n",
+            "1,1,1,1,1,1,1,1,cat\n1,1,1,1,1,1,1,1,Dog\n1,1,1,1,1,1,1,1,cow\n1,1,1,1,1,1,1,1,dog\n",
+            2),
+      Columns(R"({"train": {"csv": {"labels": {"name": "y", "categorical": true}}}})")}},
+    {kLabels,
+     "a label of the validation data that the training data have not",
+     {Write("v.csv", "a,b,c,d,e,f,g,h,y\n1,1,1,1,1,1,1,1,3\n"),
+      Columns(R"({"train": {"csv": {"labels": {"name": "y", "categorical": true}}},
+                  "validation": {"csv": {"files": "v.csv"}}})")}},
     {kAbsurd,
      "a record of more than 16 MiB",
      {Write(kFile, "a,b,c,d,e,f,g,h,y\n", "1", (16 << 20) + 1)}},
@@ -75,6 +106,9 @@ constexpr BadCase kCases[] = {
      "a word in place of a number",
      {Write(kFile, "a,b,c,d,e,f,g,h,y\n1,1,1,1,1,1,1,1,2\n1,1,x,1,1,1,1,1,2\n")}},
     {kType,
+     "a number with a decimal comma",
+     {Write(kFile, "a,b,c,d,e,f,g,h,y\n1,1,1,1,1,1,1,\"3,14\",2\n")}},
+    {kType,
      "a word in a column whose name is not UTF-8",
      {Write(kFile,
             "y,b,c,d,e,f,g,h,Gr\xf6\xdf"
@@ -92,6 +126,10 @@ constexpr BadCase kCases[] = {
      {Columns(
          R"({"train": {"csv": {"features": [{"name": "a", "categorical": false, "vocabulary": ["x"]}]}}})")}},
     {kConflict,
+     "labels of which some are unknown",
+     {Columns(
+         R"({"train": {"csv": {"labels": {"name": "y", "vocabulary": ["cat", "dog"], "unknown": true}}}})")}},
+    {kConflict,
      "one_hot of a numeric column",
      {Columns(R"({"train": {"csv": {"features": [{"name": "a", "one_hot": true}]}}})")}},
     {kConflict,
@@ -103,12 +141,14 @@ constexpr BadCase kCases[] = {
 }  // namespace
 
 InputKind CsvData() {
-  return {"Data: csv",
-          "Lines and columns are named as the file has them, from 1.",
-          "cairn submit csv.json --follow",
-          true,
-          kCases,
-          {}};
+  return {
+      "Data: csv",
+      "Lines are counted from the file's first, which is 1; a message has all that is wrong with "
+      "a file.",
+      "cairn submit csv.json --follow",
+      true,
+      kCases,
+      {}};
 }
 
 }  // namespace cairn::testing

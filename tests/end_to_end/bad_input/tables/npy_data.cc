@@ -92,12 +92,14 @@ constexpr BadCase kCases[] = {
 }  // namespace
 
 InputKind NpyData() {
-  return {"Data: npy",
-          "NumPy's arrays, which workers read before a job begins.",
-          "cairn submit job.json --follow",
-          true,
-          kCases,
-          {}};
+  return {
+      "Data: npy",
+      "NumPy's arrays, which workers read before a job begins. Rows and elements are counted from "
+      "0, as NumPy does.",
+      "cairn submit job.json --follow",
+      true,
+      kCases,
+      {}};
 }
 
 }  // namespace cairn::testing

@@ -2,10 +2,14 @@
 
 #include <google/protobuf/util/json_util.h>
 
+#include <cmath>
+#include <memory>
 #include <set>
+#include <string>
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "job/job_objective.h"
 #include "tests/nn/test_model.h"
 #include "tests/worker/data/data_files.h"
 
@@ -14,6 +18,7 @@ namespace {
 
 using cairn::testing::WriteDataFile;
 using ::testing::EndsWith;
+using ::testing::HasSubstr;
 
 template <typename Message>
 Message MessageOf(const std::string& json) {
@@ -21,6 +26,14 @@ Message MessageOf(const std::string& json) {
   EXPECT_TRUE(google::protobuf::util::JsonStringToMessage(json, &message).ok()) << json;
   return message;
 }
+
+// `csv` is what stands under "csv"; `more` stands beside it.
+proto::DataSource SourceOf(const std::string& csv, const std::string& more = "") {
+  return MessageOf<proto::DataSource>(R"({"csv": )" + csv + more + "}");
+}
+
+// Labels of this type, of any value.
+LabelSpec LabelOf(proto::DataType type) { return {.type = type}; }
 
 // An id and a vector of `wide` numbers in.
 std::unique_ptr<nn::Model> MixedModel(int wide) {
@@ -58,8 +71,8 @@ constexpr char kPlan[] = R"({
 
 TEST(CsvEncoderTest, ColumnsBecomeTheirInputsRows) {
   const auto model = MixedModel(3);
-  const CsvEncoder encoder(MessageOf<proto::CsvSource>(kMixed), MessageOf<proto::DataPlan>(kPlan),
-                           *model, {proto::FLOAT32});
+  const CsvEncoder encoder(SourceOf(kMixed), MessageOf<proto::DataPlan>(kPlan), *model,
+                           {LabelOf(proto::FLOAT32)});
   DataStorage storage({});
   const auto arrays =
       encoder.ReadFile(WriteDataFile("m.csv", "y,city,age,user\n0.5,Rom,7,bob\n1,Bern,,eve\n"),
@@ -78,12 +91,12 @@ TEST(CsvEncoderTest, LabelsGoToTheirOutputs) {
                                            {"kind", "Dense", R"({"units": 2})", {"x"}},
                                            {"size", "Dense", R"({"units": 2})", {"x"}}},
                                           {"kind", "size"});
-  const CsvEncoder encoder(MessageOf<proto::CsvSource>(R"({
+  const CsvEncoder encoder(SourceOf(R"({
         "features": [{"name": "x"}],
         "labels": [{"name": "w", "output": "size"},
                    {"name": "k", "vocabulary": ["cat", "dog"], "output": "kind"},
                    {"name": "h", "output": "size"}]})"),
-                           {}, *model, {proto::INT32, proto::FLOAT32});
+                           {}, *model, {LabelOf(proto::INT32), LabelOf(proto::FLOAT32)});
   DataStorage storage({});
   const auto arrays = encoder.ReadFile(WriteDataFile("o.csv", "x,k,w,h\n1,dog,2,3\n4,cat,5,6\n"),
                                        /*threads=*/1, &storage);
@@ -99,10 +112,10 @@ TEST(CsvEncoderTest, AsManyColumnsAsAnImageHasPixelsHaveItsShape) {
       nn::testing::ModelOf({{"image", "InputLayer", R"({"batch_shape": [null, 2, 2, 1]})"},
                             {"flat", "Flatten", "{}"},
                             {"out", "Dense", R"({"units": 1})"}});
-  const CsvEncoder encoder(MessageOf<proto::CsvSource>(R"({
+  const CsvEncoder encoder(SourceOf(R"({
     "features": [{"name": "0"}, {"name": "1"}, {"name": "2"}, {"name": "3"}],
     "labels": [{"name": "4"}], "header": false})"),
-                           {}, *model, {proto::INT32});
+                           {}, *model, {LabelOf(proto::INT32)});
   DataStorage storage({});
   const auto arrays =
       encoder.ReadFile(WriteDataFile("i.csv", "1,2,3,4,9\n"), /*threads=*/1, &storage);
@@ -122,8 +135,8 @@ TEST(CsvEncoderTest, SeveralThreadsMakeTheSameRows) {
   }
   const std::string path = WriteDataFile("large.csv", text);
   const auto model = MixedModel(3);
-  const CsvEncoder encoder(MessageOf<proto::CsvSource>(kMixed), MessageOf<proto::DataPlan>(kPlan),
-                           *model, {proto::FLOAT32});
+  const CsvEncoder encoder(SourceOf(kMixed), MessageOf<proto::DataPlan>(kPlan), *model,
+                           {LabelOf(proto::FLOAT32)});
   for (const int threads : {1, 3}) {
     DataStorage storage({});
     const auto arrays = encoder.ReadFile(path, threads, &storage);
@@ -137,14 +150,14 @@ TEST(CsvEncoderTest, SeveralThreadsMakeTheSameRows) {
 TEST(CsvEncoderTest, WideRowsAreMadeOfSmallBlocks) {
   constexpr int kNames = 1000;
   constexpr int kRows = 3000;
-  auto source = MessageOf<proto::CsvSource>(
-      R"({"features": [{"name": "x", "one_hot": true}], "labels": [{"name": "y"}]})");
+  auto source =
+      SourceOf(R"({"features": [{"name": "x", "one_hot": true}], "labels": [{"name": "y"}]})");
   for (int i = 0; i < kNames; ++i) {
-    source.mutable_features(0)->add_vocabulary(std::to_string(i));
+    source.mutable_csv()->mutable_features(0)->add_vocabulary(std::to_string(i));
   }
   const auto model = nn::testing::ModelOf({{"in", "InputLayer", R"({"batch_shape": [null, 1000]})"},
                                            {"out", "Dense", R"({"units": 1})"}});
-  const CsvEncoder encoder(source, {}, *model, {proto::FLOAT32});
+  const CsvEncoder encoder(source, {}, *model, {LabelOf(proto::FLOAT32)});
   EXPECT_LE(encoder.block_bytes() / 2 * (kNames + 1) * 4, size_t{4} << 20);
   std::string text = "x,y\n";
   for (int i = 0; i < kRows; ++i) text += std::to_string(i % kNames) + ",1\n";
@@ -167,18 +180,18 @@ TEST(CsvEncoderTest, WideRowsAreMadeOfSmallBlocks) {
 TEST(CsvEncoderTest, NarrowRowsAreMadeOfLargeBlocks) {
   const auto model = nn::testing::ModelOf(
       {{"in", "InputLayer", R"({"batch_shape": [null, 1]})"}, {"out", "Dense", R"({"units": 1})"}});
-  const CsvEncoder encoder(
-      MessageOf<proto::CsvSource>(R"({"features": [{"name": "x"}], "labels": [{"name": "y"}]})"),
-      {}, *model, {proto::FLOAT32});
+  const CsvEncoder encoder(SourceOf(R"({"features": [{"name": "x"}], "labels": [{"name": "y"}]})"),
+                           {}, *model, {LabelOf(proto::FLOAT32)});
   EXPECT_EQ(encoder.block_bytes(), size_t{1} << 20);
 }
 
 // Also those that look like numbers.
 TEST(CsvEncoderTest, TextsThatStandForMissingValuesAreNoNumbers) {
-  proto::CsvSource source = MessageOf<proto::CsvSource>(kMixed);
-  for (const char* text : {"-999", "NA"}) source.add_missing(text);
+  proto::DataSource source = SourceOf(kMixed);
+  for (const char* text : {"-999", "NA"}) source.mutable_csv()->add_missing(text);
   const auto model = MixedModel(3);
-  const CsvEncoder encoder(source, MessageOf<proto::DataPlan>(kPlan), *model, {proto::FLOAT32});
+  const CsvEncoder encoder(source, MessageOf<proto::DataPlan>(kPlan), *model,
+                           {LabelOf(proto::FLOAT32)});
   DataStorage storage({});
   const auto arrays = encoder.ReadFile(
       WriteDataFile("na.csv", "y,city,age,user\n1,Rom,-999,bob\n1,Rom,NA,bob\n1,Rom,-99,bob\n"),
@@ -187,37 +200,197 @@ TEST(CsvEncoderTest, TextsThatStandForMissingValuesAreNoNumbers) {
   EXPECT_EQ(RowsOf(arrays->inputs[1]), (Rows{{15, 0, 1}, {15, 0, 1}, {-99, 0, 1}}));
 }
 
+// What is said of the file, behind its name.
+std::string ErrorOf(const CsvEncoder& encoder, const std::string& text, int threads = 1) {
+  const std::string path = WriteDataFile("bad.csv", text);
+  DataStorage storage({});
+  const auto arrays = encoder.ReadFile(path, threads, &storage);
+  EXPECT_EQ(arrays.status().code(), absl::StatusCode::kInvalidArgument);
+  const std::string message(arrays.status().message());
+  const std::string name = "data file " + path + ": ";
+  EXPECT_EQ(message.substr(0, name.size()), name);
+  return message.substr(name.size());
+}
+
 TEST(CsvEncoderTest, EveryBadFieldIsNamedWithLineColumnValueAndFix) {
   const auto model = MixedModel(3);
+  const CsvEncoder encoder(SourceOf(kMixed), MessageOf<proto::DataPlan>(kPlan), *model,
+                           {LabelOf(proto::FLOAT32)});
   const std::pair<std::string, std::string> cases[] = {
       {"1,Rom,x,ann", R"(column "age": "x" is not a number; of names say "categorical": true)"},
       {"1,Rom,1e39,ann", R"(column "age": "1e39" is too large for a float32)"},
+      {"1,Rom,-inf,ann",
+       R"(column "age": "-inf" is not a finite float32; list it in "missing", or say )"
+       R"("allow_nan": true to train on it)"},
+      {"1,Rom,\"3,14\",ann",
+       R"(column "age": "3,14" looks like a number with a decimal comma; numbers have a decimal )"
+       R"(point: write 3.14)"},
       {",Rom,1,ann",
-       R"(column "y": "" is a missing value; say what it becomes: "missing": {"value": 0} or )"
-       R"("mean")"},
+       R"(column "y": "" is a missing value; leave the line out, or say what it becomes: )"
+       R"("missing": {"value": 0})"},
+      {"No,Rom,1,ann",
+       R"(column "y": "No" is not a number; of names list all labels in "vocabulary")"},
       {"1,Paris,1,ann",
-       R"(column "city": "Paris" is not among the vocabulary's 2 names; add it, or say )"
+       R"(column "city": "Paris" is none of the names in the training data ("Bern", "Rom"); list )"
+       R"(all names in "vocabulary", or say "unknown": true)"},
+      {"1,rom ,1,ann",
+       R"(column "city": "rom " is none of the names in the training data ("Bern", "Rom"), it is )"
+       R"("Rom" but for letter case and blanks around it; list all names in "vocabulary", or say )"
        R"("unknown": true)"},
       {"1,Rom,1,",
        R"(column "user": "" is a missing value; say what it becomes: "missing": "NAME")"},
   };
   for (const auto& [row, message] : cases) {
-    const CsvEncoder encoder(MessageOf<proto::CsvSource>(kMixed), MessageOf<proto::DataPlan>(kPlan),
-                             *model, {proto::FLOAT32});
-    DataStorage storage({});
-    const auto arrays =
-        encoder.ReadFile(WriteDataFile("bad.csv", "y,city,age,user\n1,Rom,1,ann\n" + row + "\n"),
-                         /*threads=*/1, &storage);
-    EXPECT_THAT(std::string(arrays.status().message()), EndsWith("/bad.csv: line 3, " + message));
+    EXPECT_EQ(ErrorOf(encoder, "y,city,age,user\n1,Rom,1,ann\n" + row + "\n"),
+              "line 3, " + message);
   }
+}
+
+// Lines are the file's: the header's is the first, empty ones and those inside of quotes count.
+TEST(CsvEncoderTest, OneMessageHasAllThatIsWrong) {
+  const auto model = MixedModel(3);
+  const CsvEncoder encoder(SourceOf(kMixed), MessageOf<proto::DataPlan>(kPlan), *model,
+                           {LabelOf(proto::FLOAT32)});
+  const std::string text =
+      "y,city,age,user\n"
+      "\n"
+      "1,\"Pa\nris\",x,ann\n"
+      "2,Rom,1\n"
+      ",Rom,z,ann\n"
+      "3,Rom,5,ann\n";
+  EXPECT_EQ(
+      ErrorOf(encoder, text),
+      R"(4 problems: (1) column "age": 2 values are not numbers: "x" (line 3), "z" (line 6); )"
+      R"(of names say "categorical": true; (2) line 3, column "city": "Pa\nris" is none of )"
+      R"(the names in the training data ("Bern", "Rom"); list all names in "vocabulary", or )"
+      R"(say "unknown": true; (3) line 5: 3 fields where the first line has 4; is the )"
+      R"(delimiter another, or a quote missing?; (4) line 6, column "y": "" is a missing )"
+      R"(value; leave the line out, or say what it becomes: "missing": {"value": 0})");
+}
+
+// Of a classifier of two labels, "No" and "Yes" if the job lists them.
+struct TwoLabels {
+  explicit TwoLabels(const std::string& label, const proto::DataPlan& plan = {},
+                     const std::string& more = "")
+      : model(nn::testing::ModelOf({{"in", "InputLayer", R"({"batch_shape": [null, 1]})"},
+                                    {"out", "Dense", R"({"units": 2})"}})),
+        source(SourceOf(R"({"features": [{"name": "x"}], "labels": [)" + label + "]}", more)) {
+    proto::Job job;
+    job.mutable_loss()->set_name("sparse_categorical_crossentropy");
+    objective = *job::CreateObjective(job, *model);
+    encoder =
+        std::make_unique<CsvEncoder>(source, plan, *model, LabelSpecs(source, *model, objective));
+  }
+
+  std::unique_ptr<nn::Model> model;
+  proto::DataSource source;
+  nn::Objective objective;
+  std::unique_ptr<CsvEncoder> encoder;
+};
+
+constexpr char kListed[] = R"({"name": "y", "vocabulary": ["No", "Yes"]})";
+
+TEST(CsvEncoderTest, UnknownLabelsAreListedBesideTheKnownOnes) {
+  const TwoLabels two(kListed);
+  EXPECT_EQ(ErrorOf(*two.encoder, "x,y\n1,No\n2,yes\n3,yes\n4,maybe\n"),
+            R"(column "y": 3 values are none of the labels in "vocabulary" ("No", "Yes"): "yes" )"
+            R"((2 times, first on line 3; it is "Yes" but for letter case), "maybe" (line 5); )"
+            "write labels as they stand there, or add them as further classes");
+  EXPECT_EQ(ErrorOf(*two.encoder, "x,y\n1, Yes\n"),
+            R"(line 2, column "y": " Yes" is none of the labels in "vocabulary" ("No", "Yes"), )"
+            R"(it is "Yes" but for blanks around it; write labels as they stand there, or add )"
+            "them as further classes");
+}
+
+// A job of an earlier version may still say it.
+TEST(CsvEncoderTest, ALabelIsNeverOneOfAllUnknownOnes) {
+  const TwoLabels two(R"({"name": "y", "vocabulary": ["No", "Yes"], "unknown": true})");
+  EXPECT_THAT(ErrorOf(*two.encoder, "x,y\n1,yes\n"), HasSubstr("is none of the labels"));
+}
+
+TEST(CsvEncoderTest, LabelsBeyondTheModelsClassesAreNamed) {
+  const auto plan = MessageOf<proto::DataPlan>(
+      R"({"vocabularies": [{"column": "y", "names": ["Tm8=", "WWVz", "eWVz"]}]})");  // No, Yes, yes
+  const TwoLabels two(R"({"name": "y", "categorical": true})", plan);
+  EXPECT_EQ(ErrorOf(*two.encoder, "x,y\n1,No\n2,yes\n3,yes\n"),
+            R"(column "y": 2 values are labels too many: the column has 3 ("No", "Yes", "yes"), )"
+            "the model 2 classes (loss sparse_categorical_crossentropy, model output 'out' (2,)): "
+            R"("yes" (2 times, first on line 3; it is "Yes" but for letter case); correct the )"
+            "file, or give the model as many classes");
+  const TwoLabels numbers(R"({"name": "y"})");
+  EXPECT_EQ(ErrorOf(*numbers.encoder, "x,y\n1,0\n2,2\n3,-1\n"),
+            R"(column "y": 2 values are not labels from 0 to 1 (loss )"
+            "sparse_categorical_crossentropy, model output 'out' (2,)): "
+            R"("2" (line 3), "-1" (line 4); classes are counted from 0)");
+}
+
+TEST(CsvEncoderTest, NumbersThatScaleMakesTooLargeAreRefusedUnlessAllowed) {
+  const std::string text = "x,y\n1,0\n1e10,1\n";
+  const TwoLabels scaled(R"({"name": "y"})", {}, R"(, "scale": 1e30)");
+  EXPECT_EQ(ErrorOf(*scaled.encoder, text),
+            R"(line 3, column "x": "1e10" times 1e+30 is not a finite float32; list it in )"
+            R"("missing", or say "allow_nan": true to train on it)");
+  const TwoLabels allowed(R"({"name": "y"})", {}, R"(, "scale": 1e30, "allowNan": true)");
+  DataStorage storage({});
+  const auto arrays = allowed.encoder->ReadFile(WriteDataFile("s.csv", text + "nan,0\n"),
+                                                /*threads=*/1, &storage);
+  ASSERT_TRUE(arrays.ok()) << arrays.status();
+  EXPECT_TRUE(std::isnan(RowsOf(arrays->inputs[0])[2][0]));
+}
+
+TEST(CsvEncoderTest, SeveralThreadsFindTheSameProblems) {
+  const TwoLabels two(kListed);
+  std::string text = "x,y\n";
+  for (int i = 0; text.size() < (size_t{3} << 20); ++i) {
+    text += (i % 1000 == 7 ? "a" + std::to_string(i % 3) : std::to_string(i)) +
+            (i % 500 == 3    ? ",yes\n"
+             : i % 9999 == 5 ? "\n"
+                             : ",No\n");
+  }
+  const std::string one = ErrorOf(*two.encoder, text, 1);
+  EXPECT_THAT(one, ::testing::StartsWith("3 problems: (1) column \"y\": "));
+  EXPECT_EQ(ErrorOf(*two.encoder, text, 3), one);
+}
+
+TEST(CsvEncoderTest, ColumnsThatAreNotAsManyAsTheModelTakesAreNamed) {
+  const auto model = nn::testing::ModelOf(
+      {{"in", "InputLayer", R"({"batch_shape": [null, 8]})"}, {"out", "Dense", R"({"units": 2})"}});
+  const proto::DataSource source = SourceOf(R"({
+    "features": [{"name": "age"},
+                 {"name": "city", "vocabulary": ["a", "b"], "oneHot": true, "unknown": true}],
+    "labels": [{"name": "y"}, {"name": "z"}]})");
+  proto::Job job;
+  job.mutable_loss()->set_name("sparse_categorical_crossentropy");
+  const auto objective = job::CreateObjective(job, *model);
+  const CsvEncoder encoder(source, {}, *model, LabelSpecs(source, *model, *objective));
+  EXPECT_THAT(encoder.InputProblems(),
+              ::testing::ElementsAre("the model's input 'in' takes 8 values per example, the data "
+                                     "give 4: columns \"age\", \"city\" (one_hot, 3 values)"));
+  EXPECT_THAT(encoder.LabelProblems(),
+              ::testing::ElementsAre(
+                  "label columns \"y\", \"z\": loss sparse_categorical_crossentropy: labels of "
+                  "shape (2,) per example do not fit the model's output (2,), which wants labels "
+                  "of shape ()"));
+  const TwoLabels fit(kListed);
+  EXPECT_TRUE(fit.encoder->InputProblems().empty());
+  EXPECT_TRUE(fit.encoder->LabelProblems().empty());
+}
+
+TEST(CsvEncoderTest, ColumnsThatAFileLacksAreSaidBesideTheRest) {
+  const auto model = MixedModel(3);
+  const CsvEncoder encoder(SourceOf(kMixed), MessageOf<proto::DataPlan>(kPlan), *model,
+                           {LabelOf(proto::FLOAT32)});
+  EXPECT_EQ(ErrorOf(encoder, "y,City,age\n1,Rom,x\n"),
+            R"(2 problems: (1) it has no columns "user", "city" (did you mean City?); it has "y", )"
+            R"("City", "age"; (2) line 2, column "age": "x" is not a number; of names say )"
+            R"("categorical": true)");
 }
 
 TEST(CsvEncoderTest, WholeNumbersMustBeSo) {
   const auto model = nn::testing::ModelOf(
       {{"in", "InputLayer", R"({"batch_shape": [null, 1]})"}, {"out", "Dense", R"({"units": 2})"}});
-  const CsvEncoder encoder(
-      MessageOf<proto::CsvSource>(R"({"features": [{"name": "x"}], "labels": [{"name": "y"}]})"),
-      {}, *model, {proto::INT32});
+  const CsvEncoder encoder(SourceOf(R"({"features": [{"name": "x"}], "labels": [{"name": "y"}]})"),
+                           {}, *model, {LabelOf(proto::INT32)});
   DataStorage storage({});
   for (const char* label : {"1.5", "3e9", "nan"}) {
     const auto arrays = encoder.ReadFile(

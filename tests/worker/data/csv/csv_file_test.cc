@@ -25,12 +25,16 @@ proto::CsvSource SourceOf(const std::string& json = "{}") {
 std::string Read(const std::string& text, const proto::CsvSource& source,
                  const std::vector<std::string>& columns) {
   std::string seen;
+  const auto visit = [&](int, const CsvRow& row, CsvProblems*) {
+    for (int i = 0; i < static_cast<int>(columns.size()); ++i) {
+      seen += (row.has(i) ? std::string(row.field(i)) : "none") + ",";
+    }
+    seen.back() = ';';
+    return absl::OkStatus();
+  };
   const absl::Status status =
-      ReadCsvRows(WriteDataFile("rows.csv", text), source, columns, [&](const CsvRow& row) {
-        for (size_t i = 0; i < columns.size(); ++i) seen += std::string(row.field(i)) + ",";
-        seen.back() = ';';
-        return absl::OkStatus();
-      });
+      ReadCsvBlocks(WriteDataFile("rows.csv", text), source, columns, CsvSplit(), visit,
+                    [](int) { return absl::OkStatus(); });
   return status.ok() ? seen : std::string(status.message());
 }
 
@@ -46,23 +50,87 @@ TEST(CsvFileTest, ColumnsHaveTheNamesOfTheFirstLineOrNumbers) {
   EXPECT_THAT(*ReadCsvColumns(path, SourceOf(R"({"header": false})")), ElementsAre("0", "1"));
 }
 
+std::string InRows(const std::string& text) {
+  return "data file " + ::testing::TempDir() + "/rows.csv: " + text;
+}
+
 TEST(CsvFileTest, WhatIsWrongIsSaidWithTheFileAndTheLine) {
-  const std::string file = "data file " + ::testing::TempDir() + "/rows.csv: ";
   EXPECT_EQ(Read("a,b\n1,2\n3\n", SourceOf(), {"a"}),
-            file +
-                "line 3: 1 fields, the first line has 2; is the delimiter another, or a quote "
-                "missing?");
-  EXPECT_EQ(Read("a,b\n", SourceOf(), {"c"}), file + "it has no column \"c\"; it has \"a\", \"b\"");
+            InRows("line 3: 1 field where the first line has 2; is the delimiter another, or a "
+                   "quote missing?"));
+  EXPECT_EQ(Read("a,b\n", SourceOf(), {"c"}),
+            InRows("it has no column \"c\"; it has \"a\", \"b\""));
   EXPECT_EQ(Read("a,a\n", SourceOf(), {"a"}),
-            file +
-                "line 1: two columns are called \"a\"; if this is no header, say \"header\": "
-                "false, and the columns are called 0, 1 ...");
+            InRows("line 1: two columns are called \"a\"; if this is no header, say \"header\": "
+                   "false, and the columns are called 0, 1 ..."));
   EXPECT_EQ(Read("\"a\n", SourceOf(), {"a"}),
-            file + "line 1, field 1: a quote is opened and not closed");
+            InRows("line 1, field 1: a quote is opened and not closed"));
   EXPECT_THAT(
       std::string(
           ReadCsvColumns(WriteDataFile("lines.csv", "\n\n"), SourceOf()).status().message()),
       EndsWith("lines.csv: it has only empty lines"));
+}
+
+TEST(CsvFileTest, AllThatIsWrongIsSaidUpToWhereTheFileIsNoCsv) {
+  EXPECT_EQ(Read("a,b\n1\n1,2\n1,2,3\n\"x\n", SourceOf(), {"a", "c", "d"}),
+            InRows("3 problems: (1) it has no columns \"c\", \"d\"; it has \"a\", \"b\"; (2) 2 "
+                   "lines have another number of fields than the first line's 2: 1 field (line 2), "
+                   "3 fields (line 4); is the delimiter another, or a quote missing?; (3) line "
+                   "5, field 1: a quote is opened and not closed"));
+}
+
+TEST(CsvFileTest, AnotherDelimiterIsSeen) {
+  const std::pair<const char*, const char*> delimiters[] = {
+      {";", R"(the delimiter seems to be ";": say "delimiter": ";")"},
+      {"\t", R"(the delimiter seems to be a tab: say "delimiter": "\t")"},
+      {"|", R"(the delimiter seems to be "|": say "delimiter": "|")"}};
+  for (const auto& [sign, hint] : delimiters) {
+    const std::string d = sign;
+    EXPECT_THAT(Read("a" + d + "b\n3,14" + d + "2\n", SourceOf(), {"a", "b"}),
+                EndsWith(std::string("; ") + hint));
+    // Here a quote stands where none may, if a comma were the delimiter.
+    EXPECT_THAT(Read("\"a\"" + d + "\"b\"\n1" + d + "2\n", SourceOf(), {"a", "b"}),
+                EndsWith(std::string("; ") + hint));
+    EXPECT_THAT(Read("1" + d + "2\n", SourceOf(R"({"header": false})"), {"0", "1"}),
+                EndsWith(std::string("; ") + hint));
+    const auto labels = SourceOf(R"({"labels": [{"name": "b"}]})");
+    EXPECT_THAT(
+        std::string(
+            ReadCsvColumns(WriteDataFile("d.csv", "a" + d + "b\n"), labels).status().message()),
+        EndsWith(std::string("; ") + hint));
+  }
+  EXPECT_THAT(Read("a,b\n1,2\n", SourceOf(R"({"delimiter": ";"})"), {"a", "b"}),
+              EndsWith(R"(; the delimiter seems to be ",": say "delimiter": ",")"));
+  EXPECT_THAT(Read("a;b\n", SourceOf(), {"c"}), EndsWith("it has \"a;b\""));
+}
+
+TEST(CsvFileTest, AFileWithoutHeaderIsSeen) {
+  EXPECT_THAT(Read("0.5,1.5,Yes\n", SourceOf(), {"y"}),
+              EndsWith("; if the first line is no header, say \"header\": false, and the columns "
+                       "are called 0, 1 ..."));
+}
+
+TEST(CsvFileTest, TheFirstLookPassesOverWhatIsWrong) {
+  std::string seen;
+  const auto visit = [&](const CsvRow& row) {
+    EXPECT_FALSE(row.has(1));
+    seen += std::string(row.field(0)) + ";";
+    return absl::OkStatus();
+  };
+  const std::string path = WriteDataFile("rows.csv", "a,b\n1,2\n3\n4,5\n");
+  EXPECT_TRUE(ReadCsvRows(path, SourceOf(), {"a", "c"}, visit).ok());
+  EXPECT_EQ(seen, "1;4;");
+  EXPECT_THAT(std::string(ReadCsvRows(path, SourceOf(), {"c"}, visit).message()),
+              EndsWith("rows.csv: it has no column \"c\"; it has \"a\", \"b\""));
+}
+
+TEST(CsvFileTest, LabelsMustBeThereIfAllOtherColumnsAreFeatures) {
+  const std::string path = WriteDataFile("names.csv", "a,b\n");
+  const std::string labels = R"("labels": [{"name": "y"}])";
+  EXPECT_THAT(std::string(ReadCsvColumns(path, SourceOf("{" + labels + "}")).status().message()),
+              EndsWith("names.csv: it has no column \"y\"; it has \"a\", \"b\""));
+  EXPECT_TRUE(
+      ReadCsvColumns(path, SourceOf(R"({"features": [{"name": "a"}], )" + labels + "}")).ok());
 }
 
 TEST(CsvFileTest, SeveralThreadsSeeTheSameRows) {
@@ -78,7 +146,7 @@ TEST(CsvFileTest, SeveralThreadsSeeTheSameRows) {
               }).ok());
   std::string seen;
   std::vector<std::string> slots(CsvScan::SlotsOf(3));
-  const auto visit = [&](int slot, const CsvRow& row) {
+  const auto visit = [&](int slot, const CsvRow& row, CsvProblems*) {
     slots[slot] += std::string(row.field(0)) + ";";
     return absl::OkStatus();
   };
@@ -97,7 +165,7 @@ TEST(CsvFileTest, AWrongHeaderIsTheErrorOfLongFilesToo) {
   const auto scan = [](const std::string& header, int threads) {
     std::string text = header;
     for (int i = 0; i < 1000; ++i) text += "1,2\n";
-    const auto visit = [](int, const CsvRow& row) {
+    const auto visit = [](int, const CsvRow& row, CsvProblems*) {
       return row.field(0).empty() ? absl::InternalError("empty") : absl::OkStatus();
     };
     const auto take = [](int) { return absl::OkStatus(); };

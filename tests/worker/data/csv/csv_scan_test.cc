@@ -3,6 +3,7 @@
 #include <numeric>
 #include <stdexcept>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "gmock/gmock.h"
@@ -90,6 +91,23 @@ TEST_P(CsvScanTest, TheFirstErrorOfTheFileIsTheResult) {
   EXPECT_THAT(scan("1000"), EndsWith("scan.csv: line 1002 is wrong"));
   EXPECT_THAT(scan("1900"), EndsWith("scan.csv: line 1502, field 1: a quote inside of a field that "
                                      "does not begin with one"));
+}
+
+TEST_P(CsvScanTest, RecordsBeforeTheErrorAreTaken) {
+  std::string text = Numbers();
+  text.replace(text.find("\n1500\n") + 1, 4, "1\"00");
+  std::vector<int> slots(CsvScan::SlotsOf(GetParam()));
+  int taken = 0;
+  const auto visit = [&](int slot, const CsvRecord&) {
+    ++slots[slot];
+    return absl::OkStatus();
+  };
+  const auto take = [&](int slot) {
+    taken += std::exchange(slots[slot], 0);
+    return absl::OkStatus();
+  };
+  EXPECT_FALSE(Scan(text, visit, take).ok());
+  EXPECT_EQ(taken, 1501);  // With the header.
 }
 
 TEST_P(CsvScanTest, AnErrorOfTheFirstRecordKeepsAllOthersFromBeingVisited) {

@@ -80,6 +80,20 @@ TEST(CsvSurveyTest, WhatCannotBeFoundIsSaid) {
   EXPECT_THAT(std::string(none.message()), HasSubstr("column \"a\": has no number"));
 }
 
+// CsvEncoder, which reads all columns, says it of all at once.
+TEST(CsvSurveyTest, WhatIsWrongWithFieldsIsLeftToTheEncoder) {
+  proto::DataPlan plan;
+  const absl::Status status =
+      SurveyCsv({WriteDataFile("b.csv", "a,b,y\n\"1,5\",,p\n7,8\n,,q\n")}, SourceOf(R"({
+    "features": [{"name": "a", "missing": {"name": "mean"}},
+                 {"name": "c", "missing": {"name": "mean"}}],
+    "labels": [{"name": "y", "categorical": true}]})"),
+                All, &plan);
+  ASSERT_TRUE(status.ok()) << status;
+  EXPECT_THAT(plan.vocabularies(0).names(), ElementsAre("p", "q"));
+  EXPECT_EQ(plan.fills_size(), 2);
+}
+
 TEST(CsvSurveyTest, AllColumnsButTheLabelsAreFeatures) {
   const auto source = WithAllColumns(SourceOf(R"({"labels": [{"name": "b"}]})"), {"a", "b", "c"});
   ASSERT_EQ(source.features_size(), 2);

@@ -48,6 +48,15 @@ TEST(CsvValueTest, WhatIsNoNumberIsNone) {
   }
 }
 
+TEST(CsvValueTest, ADecimalCommaIsSeen) {
+  EXPECT_EQ(WithDecimalPoint("3,14"), "3.14");
+  EXPECT_EQ(WithDecimalPoint(" -0,5e3 "), "-0.5e3");
+  EXPECT_EQ(WithDecimalPoint("1.234.567,8"), "1234567.8");
+  for (const char* text : {"", ",", "3,", ",5", "3.14", "1,234,567", "a,5", "3,a", "3,1.4"}) {
+    EXPECT_EQ(WithDecimalPoint(text), "") << text;
+  }
+}
+
 TEST(CsvValueTest, FieldsInMessagesAreShortAndPrintable) {
   EXPECT_EQ(QuotedField("abc"), "\"abc\"");
   EXPECT_EQ(QuotedField("a\nb\xff"), "\"a\\nb\\xff\"");
