@@ -1,14 +1,14 @@
 #!/usr/bin/env bash
-# Installs the tool, the daemons, manual pages, completion and systemd units, for a machine that keeps
-# them: builds first what is not built.
+# Installs the tool, the daemons, manual pages, documents, completion and systemd units. Builds them
+# first, unless --built names a build.
 #
 #   deploy/install.sh [--prefix DIR] [--built DIR] [--uninstall]
 #
-# --prefix DIR  where to: DIR/bin/cairn, DIR/lib/cairn, DIR/share (default /usr/local)
-# --built DIR   where built programs lie, as in bazel-bin; nothing is built then
-# --uninstall   takes away what an installation put there; states and logs stay
+# --prefix DIR  installs to DIR/bin/cairn, DIR/lib/cairn, DIR/share (default /usr/local)
+# --built DIR   installs the programs of this folder, laid out as bazel-bin; builds nothing
+# --uninstall   removes the files of an installation; state directories and logs stay
 #
-# The daemons' names are common words, so they stand in DIR/lib/cairn and not on the PATH.
+# The daemons are in DIR/lib/cairn, not on the PATH, because their names are common words.
 set -euo pipefail
 top=$(cd "$(dirname "$0")/.." && pwd)
 
@@ -32,24 +32,24 @@ if [ -n "$uninstall" ]; then
   rm -f "$prefix"/bin/cairn "$prefix"/share/man/man1/cairn.1 "$prefix"/share/man/man1/cairn-*.1 \
     "$prefix"/share/bash-completion/completions/cairn "$prefix"/share/zsh/site-functions/_cairn \
     "$prefix"/share/fish/vendor_completions.d/cairn.fish "$units"/cairn-*.service
-  echo "Cairn is no longer in $prefix."
+  echo "Removed Cairn from $prefix."
   exit 0
 fi
 
-barred="$prefix cannot be written: run this as root, or name a --prefix of your own"
+barred="$prefix cannot be written: run this as root, or use another --prefix"
 above=$prefix
 while [ ! -e "$above" ]; do above=$(dirname "$above"); done
 [ -d "$above" ] && [ -w "$above" ] || fail "$barred"
 
 if [ -z "$built" ]; then
   "$top/deploy/install_dependencies.sh"
-  echo "Building (minutes the first time) ..."
+  echo "Building (takes minutes the first time) ..."
   (cd "$top" && bazel build -c opt //cli:cairn //cli:man //coordinator //ps_server //worker)
   built=$top/bazel-bin
 fi
 programs=(cli/cairn coordinator/coordinator ps_server/ps_server worker/worker)
 for file in "${programs[@]}" cli/man.tar; do
-  [ -e "$built/$file" ] || fail "$built/$file is not there: build it, or leave out --built"
+  [ -e "$built/$file" ] || fail "$built/$file is not there: build it, or omit --built"
 done
 
 mkdir -p "$prefix" 2>/dev/null && [ -w "$prefix" ] || fail "$barred"

@@ -1,27 +1,27 @@
 #!/usr/bin/env bash
-# Installs what building and testing Cairn needs on Debian 12: packages of Debian's main archive,
-# nothing else. Asks nothing; does nothing when all of them are there. Needs root, or sudo.
+# Installs the packages for building and testing Cairn on Debian 12, all from Debian's main archive.
+# Asks no questions. Does nothing if all packages are installed. Needs root, or sudo.
 #
 #   deploy/install_dependencies.sh [--peers]
 #
-# --peers: also what tests/benchmarks measures beside Cairn, which is much: PyTorch, with OpenBLAS.
-# Without OpenBLAS PyTorch takes the reference BLAS, whose products are some 50 times slower.
+# --peers: also the peers of tests/benchmarks, which are large: PyTorch, with OpenBLAS. Without
+# OpenBLAS PyTorch uses the reference BLAS, whose products are about 50 times slower.
 set -euo pipefail
 
 packages=(
-  # Bazel 4.2.3 and the rules that it would otherwise download
+  # Bazel 4.2.3, and rules that it would otherwise download
   bazel-bootstrap bazel-skylib bazel-platforms bazel-rules-java bazel-rules-proto
-  # compilers, what tests/tidy runs, and libFuzzer
+  # compilers, tools for tests/tidy, libFuzzer
   g++ clang libclang-rt-14-dev clang-format-14 clang-format python3 git procps
   # the network
   libgrpc++-dev protobuf-compiler-grpc protobuf-compiler libprotobuf-dev libabsl-dev
   # disk, log, command line, JSON, checksums, compression
   librocksdb-dev libspdlog-dev libcli11-dev nlohmann-json3-dev libxxhash-dev zlib1g-dev
-  # arithmetic on CPUs
+  # computing on CPUs
   libdnnl-dev
   # tests and benchmarks
   libgtest-dev libgmock-dev libbenchmark-dev
-  # 70,000 real images to train on
+  # Fashion-MNIST: 70,000 images
   dataset-fashion-mnist
 )
 
@@ -46,7 +46,7 @@ if [ "$(id -u)" -eq 0 ]; then
 elif command -v sudo >/dev/null; then
   root=(sudo)
 else
-  echo "install_dependencies.sh: needs root to install: ${missing[*]}" >&2
+  echo "install_dependencies.sh: root or sudo is needed to install: ${missing[*]}" >&2
   exit 1
 fi
 
@@ -58,8 +58,8 @@ apt() {
   if ! "${root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get -q -y \
     -o DPkg::Lock::Timeout=300 -o Acquire::Retries=3 "$@" >>"$log" 2>&1; then
     tail -n 20 "$log" >&2
-    echo "install_dependencies.sh: apt-get $1 failed, as it says above; is there a network, and is" \
-      "this Debian 12 with its main archive?" >&2
+    echo "install_dependencies.sh: apt-get $1 failed, see above: check the network, and that this" \
+      "is Debian 12 with its main archive" >&2
     exit 1
   fi
 }

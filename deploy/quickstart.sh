@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
-# From a fresh Debian 12 to a trained network: installs packages, builds Cairn, and trains a
+# Trains a first network on a fresh Debian 12: installs packages, builds Cairn, and trains a
 # convolutional network on Fashion-MNIST for 3 epochs with 1 coordinator, 2 ps and 2 workers.
 #
 #   deploy/quickstart.sh [--seed N] [--state DIR]
 #
-# --seed N    of initial values and shuffling (default 1)
-# --state DIR where checkpoints, history, logs and the model go (default cairn-state in the
-#             repository). A second quickstart on the same one goes on, or says that it has finished.
+# --seed N    the seed of initial values and shuffling (default 1)
+# --state DIR the directory for checkpoints, history, logs and the model (default cairn-state in the
+#             repository). Another quickstart there continues, or reports that the job has finished.
 set -euo pipefail
 top=$(cd "$(dirname "$0")/.." && pwd)
 
@@ -21,12 +21,12 @@ while [ $# -gt 0 ]; do
   esac
 done
 case "$seed" in '' | *[!0-9]*) echo "quickstart.sh: --seed $seed is not a number" >&2; exit 2 ;; esac
-seed=$((10#$seed))  # JSON has no 007.
+seed=$((10#$seed))  # JSON allows no leading zeros.
 
 echo "1/3 Debian packages"
 "$top/deploy/install_dependencies.sh"
 
-echo "2/3 Building the three daemons and cairn (minutes the first time, seconds later)"
+echo "2/3 Building the three daemons and cairn (minutes the first time, then seconds)"
 cd "$top"
 bazel build -c opt //cli:cairn //coordinator //ps_server //worker
 
@@ -34,7 +34,7 @@ echo "3/3 Training on 60,000 images for 3 epochs"
 mkdir -p "$state"
 job=$top/examples/fashion_mnist/quickstart.json
 if [ "$seed" != 1 ]; then
-  # The same job under another name, beside the model that it names.
+  # The same job with another name and an absolute path of its model.
   job=$state/quickstart_seed_$seed.json
   model=$(printf '%s' "$top/examples/fashion_mnist/cnn.json" | sed 's/[&|\\]/\\&/g')
   sed -e "s|\"seed\": 1|\"seed\": $seed|" \
