@@ -46,6 +46,40 @@ TEST(JobTest, ALostPsTakesTheJobBackToTheNewestCheckpoint) {
   EXPECT_TRUE(Contains(Notes(simulation.Status()), "ps 1 was lost: back to checkpoint"));
 }
 
+// A job whose only worker hangs, or whose ps hangs in a write, says what it waits for, once, and
+// when it goes on.
+TEST(JobTest, AJobThatStandsStillSaysWhatItWaitsFor) {
+  Simulation::Options options = SimulatedCluster(SimulatedJob("sync", 4));
+  options.workers = 1;
+  Simulation simulation(options);
+  ASSERT_TRUE(simulation.RunUntil([&] { return simulation.Status().batches_done() == 13; }));
+  simulation.worker(0).set_hangs(true);
+  const auto stalls = [&](const std::string& reason) {
+    return simulation.RunUntil([&] { return Contains(simulation.Status().waiting_for(), reason); });
+  };
+  const auto goes_on = [&] {
+    return simulation.RunUntil([&] {
+      const proto::JobStatus status = simulation.Status();
+      const std::string last = status.notes_size() > 0 ? status.notes().rbegin()->text() : "";
+      return Contains(last, "goes on after ") && status.waiting_for().empty();
+    });
+  };
+  ASSERT_TRUE(stalls("for batch 4 of epoch 2, which worker 0 has (no progress for 3"))
+      << simulation.Status().DebugString();
+  EXPECT_TRUE(Contains(Notes(simulation.Status()),
+                       "no progress for 30 s: waiting for batch 4 of epoch 2, which worker 0 has"));
+  simulation.worker(0).set_hangs(false);
+  ASSERT_TRUE(goes_on()) << simulation.Status().DebugString();
+
+  simulation.ps(0).set_disk_hangs(true);
+  ASSERT_TRUE(stalls("for the checkpoint to be written (no progress for "))
+      << simulation.Status().DebugString();
+  simulation.ps(0).set_disk_hangs(false);
+  simulation.BreakStream(0);
+  ASSERT_TRUE(simulation.Run()) << simulation.Status().DebugString();
+  simulation.CheckFinished();
+}
+
 TEST(JobTest, ANoteTellsWhenItArose) {
   Simulation simulation(SimulatedCluster(SimulatedJob("async", 8)));
   ASSERT_TRUE(simulation.RunUntil([&] { return simulation.Status().last_checkpoint() >= 3; }));

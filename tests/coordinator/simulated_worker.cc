@@ -169,6 +169,7 @@ void SimulatedWorker::Report(bool urgent, std::vector<proto::TaskMessage>* messa
 }
 
 void SimulatedWorker::Step(bool connected, std::vector<proto::TaskMessage>* messages) {
+  if (hangs_) return;
   if (job_.has_value()) {
     if (batch_.has_value()) {
       Push();

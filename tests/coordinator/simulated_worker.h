@@ -34,8 +34,12 @@ class SimulatedWorker {
   void RefuseDataOf(std::string job_name) { refused_job_ = std::move(job_name); }
   // What it reports as the loss of a batch, in place of the batch's number.
   void set_loss(std::function<double(int64_t batch)> loss) { loss_ = std::move(loss); }
+  // While it hangs it computes and reports nothing, but its process lives: heartbeats are sent.
+  void set_hangs(bool hangs) { hangs_ = hangs; }
 
  private:
+  bool hangs_ = false;
+
   bool MayStart(int64_t batch) const;
   bool IsApplied(int64_t batch) const;
   void Push();
