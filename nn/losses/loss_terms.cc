@@ -12,11 +12,11 @@ Shape WithoutLastOne(Shape shape) {
 absl::Status LabelShapeError(const std::string& loss, const Shape& output, const Shape& labels,
                              const Shape& wanted) {
   const bool are_numbers = labels.empty() && !WithoutLastOne(wanted).empty();
-  return absl::InvalidArgumentError(
-      absl::StrCat("loss ", loss, ": labels of shape ", ShapeText(labels),
-                   " per example do not fit the model's output ", ShapeText(output),
-                   ", which wants labels of shape ", ShapeText(wanted),
-                   are_numbers ? "; class numbers become vectors by \"one_hot\": true" : ""));
+  return absl::InvalidArgumentError(absl::StrCat(
+      "loss ", loss, ": labels of shape ", ShapeText(labels),
+      " per example do not fit the model's output ", ShapeText(output), ", which wants ",
+      wanted.empty() ? "one number" : absl::StrCat("labels of shape ", ShapeText(wanted)),
+      are_numbers ? "; class numbers become vectors by \"one_hot\": true" : ""));
 }
 
 float GradientFactor(const Loss::Batch& batch, int64_t terms_per_example) {

@@ -55,7 +55,7 @@ TEST_F(LabelSpecTest, LabelsReachTheLossInItsShapeOrAreRefused) {
   EXPECT_EQ(*specs[1].ShapeAtLoss({1}), nn::Shape{1});
   EXPECT_EQ(specs[0].ShapeAtLoss({4}).status().message(),
             "loss sparse_categorical_crossentropy: labels of shape (4,) per example do not fit the "
-            "model's output (3,), which wants labels of shape ()");
+            "model's output (3,), which wants one number");
   EXPECT_EQ(*LabelSpec().ShapeAtLoss({7}), nn::Shape{7});
 }
 

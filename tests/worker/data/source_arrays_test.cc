@@ -117,8 +117,8 @@ TEST(SourceArraysTest, AllThatIsWrongWithCsvFilesIsSaidAtOnce) {
             "the model's input 'in' takes 2 values per example, the data give 3: columns \"a\", "
             "\"b\", \"c\" (all columns but the labels; choose by \"features\"); " +
                 folder +
-                "/p1.csv: line 3, column \"b\": \"x\" is not a number; of names say "
-                "\"categorical\": true; " +
+                "/p1.csv: line 3, column \"b\": \"x\" is not a number; if the column holds "
+                "names, say \"categorical\": true; " +
                 folder +
                 "/p3.csv: 2 problems: (1) it has no column \"c\"; it has \"a\", \"b\", \"y\"; (2) "
                 "line 2, column \"y\": \"\" is a missing value; leave the line out, or say what it "

@@ -299,8 +299,8 @@ CsvReason CsvEncoder::Describe(const Column& column, Problem problem,
       break;
     case kNoNumber:
       say("is not a number", "are not numbers",
-          is_label ? "of names list all labels in \"vocabulary\""
-                   : "of names say \"categorical\": true");
+          is_label ? "if labels are names, list them in \"vocabulary\""
+                   : "if the column holds names, say \"categorical\": true");
       break;
     case kDecimalComma:
       say("looks like a number with a decimal comma", "look like numbers with a decimal comma",
@@ -340,11 +340,11 @@ CsvReason CsvEncoder::DescribeName(const Column& column, Problem problem) const 
   reason.names = &column.names;
   const std::string names = NamesText(column.names);
   if (problem == kExtraName) {
-    const std::string what = absl::StrCat(" too many: the column has ", column.names.size(), " (",
-                                          names, "), the model ", column.label->most + 1,
-                                          " classes (", column.label->Taker(), ")");
-    reason.is = "is a label" + what;
-    reason.are = "are labels" + what;
+    const std::string what = absl::StrCat(
+        " the model's classes: the column has ", column.names.size(), " labels (", names,
+        "), the model ", column.label->most + 1, " classes (", column.label->Taker(), ")");
+    reason.is = "exceeds" + what;
+    reason.are = "exceed" + what;
     reason.advice = "correct the file, or give the model as many classes";
     return reason;
   }
@@ -354,7 +354,7 @@ CsvReason CsvEncoder::DescribeName(const Column& column, Problem problem) const 
   reason.is = "is none of " + known;
   reason.are = "are none of " + known;
   if (is_label) {
-    reason.advice = is_listed ? "write labels as they stand there, or add them as further classes"
+    reason.advice = is_listed ? "write labels as it does, or add them to it as classes of their own"
                               : "correct the file, or list all labels in \"vocabulary\"";
   } else {
     reason.advice =

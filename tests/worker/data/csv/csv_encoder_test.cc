@@ -217,7 +217,8 @@ TEST(CsvEncoderTest, EveryBadFieldIsNamedWithLineColumnValueAndFix) {
   const CsvEncoder encoder(SourceOf(kMixed), MessageOf<proto::DataPlan>(kPlan), *model,
                            {LabelOf(proto::FLOAT32)});
   const std::pair<std::string, std::string> cases[] = {
-      {"1,Rom,x,ann", R"(column "age": "x" is not a number; of names say "categorical": true)"},
+      {"1,Rom,x,ann",
+       R"(column "age": "x" is not a number; if the column holds names, say "categorical": true)"},
       {"1,Rom,1e39,ann", R"(column "age": "1e39" is too large for a float32)"},
       {"1,Rom,-inf,ann",
        R"(column "age": "-inf" is not a finite float32; list it in "missing", or say )"
@@ -229,7 +230,7 @@ TEST(CsvEncoderTest, EveryBadFieldIsNamedWithLineColumnValueAndFix) {
        R"(column "y": "" is a missing value; leave the line out, or say what it becomes: )"
        R"("missing": {"value": 0})"},
       {"No,Rom,1,ann",
-       R"(column "y": "No" is not a number; of names list all labels in "vocabulary")"},
+       R"(column "y": "No" is not a number; if labels are names, list them in "vocabulary")"},
       {"1,Paris,1,ann",
        R"(column "city": "Paris" is none of the names in the training data ("Bern", "Rom"); list )"
        R"(all names in "vocabulary", or say "unknown": true)"},
@@ -261,7 +262,7 @@ TEST(CsvEncoderTest, OneMessageHasAllThatIsWrong) {
   EXPECT_EQ(
       ErrorOf(encoder, text),
       R"(4 problems: (1) column "age": 2 values are not numbers: "x" (line 3), "z" (line 6); )"
-      R"(of names say "categorical": true; (2) line 3, column "city": "Pa\nris" is none of )"
+      R"(if the column holds names, say "categorical": true; (2) line 3, column "city": "Pa\nris" is none of )"
       R"(the names in the training data ("Bern", "Rom"); list all names in "vocabulary", or )"
       R"(say "unknown": true; (3) line 5: 3 fields where the first line has 4; is the )"
       R"(delimiter another, or a quote missing?; (4) line 6, column "y": "" is a missing )"
@@ -295,11 +296,11 @@ TEST(CsvEncoderTest, UnknownLabelsAreListedBesideTheKnownOnes) {
   EXPECT_EQ(ErrorOf(*two.encoder, "x,y\n1,No\n2,yes\n3,yes\n4,maybe\n"),
             R"(column "y": 3 values are none of the labels in "vocabulary" ("No", "Yes"): "yes" )"
             R"((2 times, first on line 3; it is "Yes" but for letter case), "maybe" (line 5); )"
-            "write labels as they stand there, or add them as further classes");
+            "write labels as it does, or add them to it as classes of their own");
   EXPECT_EQ(ErrorOf(*two.encoder, "x,y\n1, Yes\n"),
             R"(line 2, column "y": " Yes" is none of the labels in "vocabulary" ("No", "Yes"), )"
-            R"(it is "Yes" but for blanks around it; write labels as they stand there, or add )"
-            "them as further classes");
+            R"(it is "Yes" but for blanks around it; write labels as it does, or add them to )"
+            "it as classes of their own");
 }
 
 // A job of an earlier version may still say it.
@@ -313,7 +314,8 @@ TEST(CsvEncoderTest, LabelsBeyondTheModelsClassesAreNamed) {
       R"({"vocabularies": [{"column": "y", "names": ["Tm8=", "WWVz", "eWVz"]}]})");  // No, Yes, yes
   const TwoLabels two(R"({"name": "y", "categorical": true})", plan);
   EXPECT_EQ(ErrorOf(*two.encoder, "x,y\n1,No\n2,yes\n3,yes\n"),
-            R"(column "y": 2 values are labels too many: the column has 3 ("No", "Yes", "yes"), )"
+            R"(column "y": 2 values exceed the model's classes: the column has 3 labels ("No", )"
+            R"("Yes", "yes"), )"
             "the model 2 classes (loss sparse_categorical_crossentropy, model output 'out' (2,)): "
             R"("yes" (2 times, first on line 3; it is "Yes" but for letter case); correct the )"
             "file, or give the model as many classes");
@@ -369,8 +371,8 @@ TEST(CsvEncoderTest, ColumnsThatAreNotAsManyAsTheModelTakesAreNamed) {
   EXPECT_THAT(encoder.LabelProblems(),
               ::testing::ElementsAre(
                   "label columns \"y\", \"z\": loss sparse_categorical_crossentropy: labels of "
-                  "shape (2,) per example do not fit the model's output (2,), which wants labels "
-                  "of shape ()"));
+                  "shape (2,) per example do not fit the model's output (2,), which wants one "
+                  "number"));
   const TwoLabels fit(kListed);
   EXPECT_TRUE(fit.encoder->InputProblems().empty());
   EXPECT_TRUE(fit.encoder->LabelProblems().empty());
@@ -382,8 +384,8 @@ TEST(CsvEncoderTest, ColumnsThatAFileLacksAreSaidBesideTheRest) {
                            {LabelOf(proto::FLOAT32)});
   EXPECT_EQ(ErrorOf(encoder, "y,City,age\n1,Rom,x\n"),
             R"(2 problems: (1) it has no columns "user", "city" (did you mean City?); it has "y", )"
-            R"("City", "age"; (2) line 2, column "age": "x" is not a number; of names say )"
-            R"("categorical": true)");
+            R"("City", "age"; (2) line 2, column "age": "x" is not a number; if the column )"
+            R"(holds names, say "categorical": true)");
 }
 
 TEST(CsvEncoderTest, WholeNumbersMustBeSo) {
