@@ -100,7 +100,7 @@ class CoordinatorApi::Impl {
         cluster::CallWithRetry(policy, [&](grpc::ClientContext* context) -> grpc::Status {
           none = WaitForConnection();
           if (none.why.empty()) return (stub_.get()->*method)(context, request, &reply);
-          // One of these codes is tried again.
+          // Only the second of these codes is tried again.
           return {none.is_certain ? grpc::StatusCode::ABORTED : grpc::StatusCode::UNAVAILABLE,
                   none.why};
         });

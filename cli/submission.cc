@@ -13,6 +13,7 @@
 #include "cli/remote_source.h"
 #include "common/status_macros.h"
 #include "common/version.h"
+#include "storage/job_records.h"
 
 namespace cairn::cli {
 
@@ -31,7 +32,7 @@ using Weights = std::vector<std::vector<float>>;
 // Whether the job that `reuse` would answer needs no weights any more.
 bool HasItsWeights(CoordinatorApi* api, const std::string& name) {
   const absl::StatusOr<proto::JobStatus> known = api->GetJob(name);
-  return known.ok() && known->state() != proto::UPLOADING;
+  return known.ok() && known->state() != proto::UPLOADING && !storage::WasRefused(*known);
 }
 
 // What is wrong with the job is said as what is wrong with its file.

@@ -61,6 +61,11 @@ void FakeCluster::set_listed(std::vector<proto::JobStatus> statuses) {
   listed_ = std::move(statuses);
 }
 
+void FakeCluster::set_refused(const std::string& name) {
+  MutexLock lock(&mutex_);
+  refused_ = name;
+}
+
 proto::SubmitRequest FakeCluster::submitted() {
   MutexLock lock(&mutex_);
   return submitted_;
@@ -112,8 +117,13 @@ grpc::Status FakeCluster::ListJobs(grpc::ServerContext*, const proto::ListJobsRe
 
 grpc::Status FakeCluster::GetJob(grpc::ServerContext*, const proto::JobReference* job,
                                  proto::JobStatus* status) {
+  MutexLock lock(&mutex_);
   *status = ExampleStatus();
-  return CheckJob(job);
+  if (job->job().empty() || job->job() != refused_) return CheckJob(job);
+  status->set_job_id(2);
+  status->set_name(refused_);
+  status->set_state(proto::FAILED);
+  return grpc::Status::OK;
 }
 
 grpc::Status FakeCluster::CancelJob(grpc::ServerContext*, const proto::JobReference* job,

@@ -33,6 +33,9 @@ class FakeCluster final : public proto::Coordinator::Service {
   // What ListJobs answers, in place of the example's status.
   void set_listed(std::vector<proto::JobStatus> statuses);
 
+  // GetJob knows a job of this name that was refused.
+  void set_refused(const std::string& name);
+
   // What came.
   proto::SubmitRequest submitted();
   int follows();
@@ -83,6 +86,7 @@ class FakeCluster final : public proto::Coordinator::Service {
   bool existed_ ABSL_GUARDED_BY(mutex_) = false;
   std::vector<proto::JobStatus> followed_ ABSL_GUARDED_BY(mutex_);
   std::vector<proto::JobStatus> listed_ ABSL_GUARDED_BY(mutex_) = {ExampleStatus()};
+  std::string refused_ ABSL_GUARDED_BY(mutex_);
   int follows_ ABSL_GUARDED_BY(mutex_) = 0;
   int commits_ ABSL_GUARDED_BY(mutex_) = 0;
   std::map<uint32_t, std::vector<float>> uploaded_ ABSL_GUARDED_BY(mutex_);

@@ -62,5 +62,18 @@ TEST(SubmissionTest, JobThatIsThereAlreadyGetsNoWeights) {
   EXPECT_EQ(cluster.commits(), 0);
 }
 
+TEST(SubmissionTest, JobWhoseLastAttemptWasRefusedGetsItsWeightsAnew) {
+  FakeCluster cluster;
+  cluster.set_refused("mended");
+  cluster.set_submit_state(proto::UPLOADING, /*existed=*/false);
+  CoordinatorApi api(cluster.address(), absl::Seconds(20));
+  Submission submission = WithWeights();
+  submission.job.set_name("mended");
+  submission.job.mutable_resume_from()->set_name("example");
+  const auto reply = Submit(&api, submission, /*reuse=*/true);
+  ASSERT_TRUE(reply.ok()) << reply.status();
+  EXPECT_EQ(cluster.commits(), 1);
+}
+
 }  // namespace
 }  // namespace cairn::cli
