@@ -111,12 +111,36 @@ class PeerTest(unittest.TestCase):
 
     def test_a_blas_that_is_linked_in_is_judged_by_its_speed(self):
         self.assertEqual(peer.refusal(maps(TORCH), FAST, False), "")
-        self.assertIn("a slow BLAS, at 1.9 GFLOP/s", peer.refusal(maps(TORCH), SLOW, False))
+        self.assertIn("a slow BLAS at 1.9 GFLOP/s", peer.refusal(maps(TORCH), SLOW, False))
 
     def test_an_optimized_one_that_is_slow_is_refused_too(self):
         atlas = LIB + "atlas/libblas.so.3.10.3"
         self.assertIn("a slow BLAS", peer.refusal(maps(TORCH, atlas), SLOW, False))
         self.assertEqual(peer.refusal(maps(TORCH, atlas), peer.Speed(28, 110), False), "")
+
+    def test_an_openblas_that_does_not_know_the_processor_is_to_be_told(self):
+        why = peer.refusal(maps(TORCH, *OPENBLAS), peer.Speed(peer=7.6, cairn=140), True)
+        self.assertIn("OPENBLAS_CORETYPE", why)
+        self.assertNotIn("install", why)
+
+    def test_the_kernels_are_those_that_the_processor_runs(self):
+        avx512 = "avx512f avx512dq avx512cd avx512bw avx512vl"
+        for flags, kernels in ((f"fpu sse avx avx2 fma {avx512} amx_tile", "SkylakeX"),
+                               ("fpu sse avx avx2 fma avx512f", "Haswell"), ("fpu avx2", ""),
+                               ("fpu sse sse2", "")):
+            cpuinfo = f"processor\t: 0\nmodel name\t: a CPU\nflags\t\t: {flags}\nbugs\t\t: avx2\n"
+            self.assertEqual(peer.known_kernels(cpuinfo), kernels, flags)
+        self.assertEqual(peer.known_kernels(""), "")
+
+    def test_what_was_found_is_said_and_handed_on(self):
+        self.assertEqual(peer.Finding("").remark(), "")
+        self.assertEqual(peer.Finding("no torch").remark(), "measured without PyTorch: no torch")
+        self.assertIn("OPENBLAS_CORETYPE=Haswell", peer.Finding("", "Haswell").remark())
+        for why, there in (("", "True"), ("no torch", "False")):
+            said = subprocess.run([sys.executable, "-c", "import peer; print(peer.is_there())"],
+                                  env=peer.environment_of(peer.Finding(why)), cwd=HERE,
+                                  stdout=subprocess.PIPE, text=True, check=True)
+            self.assertEqual(said.stdout.strip(), there)
 
     def test_numpys_own_openblas_does_not_hide_the_reference_that_pytorch_asks_for(self):
         numpys = "/venv/lib/python3.11/site-packages/numpy.libs/libopenblas64_p-r0-5007b62f.3.23.so"
@@ -135,22 +159,23 @@ class PeerTest(unittest.TestCase):
             self.assertIn(os.path.realpath(sys.executable), peer.mapped_files(own.read()))
 
 
-class MissingPeerTest(unittest.TestCase):
-    PARTS = {"alone": {"title": "t", "rows": ROWS, "no_peer": "why not"},
+class RemarksTest(unittest.TestCase):
+    PARTS = {"alone": {"title": "t", "rows": ROWS, "remark": "why not"},
              "data": {"title": "t", "rows": ROWS},
-             "one": {"title": "t", "rows": ROWS, "no_peer": "why not"}}
-    LINE = "alone, one: measured without their peers: why not"
+             "one": {"title": "t", "rows": ROWS, "remark": "why not"}}
+    LINE = "alone, one: why not"
 
-    def test_it_is_said_at_the_top_of_the_table_and_of_the_page(self):
+    def test_they_are_at_the_top_of_the_table_and_of_the_page(self):
         self.assertEqual(list(results.table_lines(self.PARTS))[0], self.LINE)
         parts = {name: part | {"date": "2026-01-01", "version": "abc", "quick": True}
                  for name, part in self.PARTS.items()}
         page = list(results.page_lines({"machine": KEPT["machine"], "parts": parts}, "p.svg"))
-        self.assertLess(page.index(f"**{self.LINE}**"), page.index("![times as fast as the peer](p.svg)"))
+        self.assertLess(page.index(f"**{self.LINE}**"),
+                        page.index("![times as fast as the peer](p.svg)"))
 
-    def test_a_record_has_it_only_where_a_peer_is_missing(self):
-        self.assertEqual(results.part_record("t", ROWS, True, HERE, "why not")["no_peer"], "why not")
-        self.assertNotIn("no_peer", results.part_record("t", ROWS, True, HERE, ""))
+    def test_a_record_has_one_only_where_there_is_something_to_say(self):
+        self.assertEqual(results.part_record("t", ROWS, True, HERE, "why not")["remark"], "why not")
+        self.assertNotIn("remark", results.part_record("t", ROWS, True, HERE, ""))
 
 
 class ProgramsTest(unittest.TestCase):

@@ -1,10 +1,14 @@
 """Whether the PyTorch of this machine is a peer to be measured beside.
 
-Debian's python3-torch multiplies matrices with whatever libblas.so.3 is, and is content with the
-reference BLAS (libblas3), whose plain loops are some 50 times slower than the machine. A ratio to
-that says nothing. So a peer is refused that has mapped the reference BLAS, or that multiplies
-matrices with less than a quarter of the speed of Cairn's own product in the same seconds; OpenBLAS
-has half of it and more.
+Debian's python3-torch multiplies matrices with whatever libblas.so.3 is. Two of these are some 20 to
+100 times slower than the machine, and a ratio to them says nothing:
+
+- the reference BLAS (libblas3), plain loops, with which python3-torch is content;
+- OpenBLAS on a processor that is newer than it: it does not know the model, and takes the kernels of
+  the Pentium 4 ("Prescott"). It is told better ones then, by what the processor can.
+
+So a peer is refused that has mapped the reference BLAS, or that multiplies matrices with less than a
+quarter of the speed of Cairn's own product in the same seconds; OpenBLAS has half of it and more.
 """
 
 import dataclasses
@@ -38,6 +42,26 @@ class Speed:
     peer: float
     cairn: float
 
+    def is_comparable(self):
+        return self.peer >= SLOWEST * self.cairn
+
+
+@dataclasses.dataclass
+class Finding:
+    # Why PyTorch is not to be measured, and what mends that; "": it is.
+    why_not: str
+    # With which of OpenBLAS's kernels it is measured; "": those that OpenBLAS chooses.
+    kernels: str = ""
+
+    def remark(self):
+        """What a reader of the results must know; "": nothing."""
+        if self.why_not:
+            return f"measured without PyTorch: {self.why_not}"
+        if self.kernels:
+            return (f"PyTorch is run with OPENBLAS_CORETYPE={self.kernels}, because its OpenBLAS does "
+                    "not know this processor")
+        return ""
+
 
 def mapped_files(maps):
     """The files that a process has mapped, by its /proc/PID/maps: real paths, whatever link, name or
@@ -56,19 +80,39 @@ def reference_blas(maps):
     return None
 
 
+def has_openblas(maps):
+    """libblas.so.3 is OpenBLAS's."""
+    return any(re.search(r"openblas.*/libblas\.so\b", path) for path in mapped_files(maps))
+
+
 def refusal(maps, speed, optimized_installed):
     """Why PyTorch is no peer, and what mends that; "" if it is one. `optimized_installed`: an
     optimized libblas.so.3 lies on this machine, whether or not it is the one that is chosen."""
     reference = reference_blas(maps)
-    if reference is None and speed.peer >= SLOWEST * speed.cairn:
+    if reference is None and speed.is_comparable():
         return ""
-    blas = f"the reference BLAS, {reference}" if reference else "a slow BLAS"
+    remedy = f"install Debian's {BLAS_PACKAGE}"
     if reference and optimized_installed:
-        remedy = "choose the other one with update-alternatives --config libblas.so.3-$(uname -m)-linux-gnu"
-    else:
-        remedy = f"install Debian's {BLAS_PACKAGE}"
-    return (f"PyTorch multiplies matrices with {blas}, at {speed.peer:.1f} GFLOP/s, Cairn at "
+        remedy = ("choose the other one with update-alternatives --config "
+                  "libblas.so.3-$(uname -m)-linux-gnu")
+    elif has_openblas(maps):
+        remedy = "name this processor's kernels to OpenBLAS with OPENBLAS_CORETYPE"
+    blas = f"the reference BLAS, {reference}," if reference else "a slow BLAS"
+    return (f"PyTorch multiplies matrices with {blas} at {speed.peer:.1f} GFLOP/s, Cairn at "
             f"{speed.cairn:.1f}: {remedy}")
+
+
+def known_kernels(cpuinfo):
+    """OpenBLAS's name of the best kernels that this processor runs, by its /proc/cpuinfo; "" if it
+    has nothing newer than the oldest."""
+    flags = set()
+    for line in cpuinfo.splitlines():
+        if line.startswith("flags"):
+            flags = set(line.split(":", 1)[1].split())
+            break
+    if flags >= {"avx512f", "avx512bw", "avx512cd", "avx512dq", "avx512vl"}:
+        return "SkylakeX"
+    return "Haswell" if flags >= {"avx2", "fma"} else ""
 
 
 def optimized_blas_is_installed():
@@ -85,18 +129,33 @@ def output_of(command):
     return result.stdout
 
 
-def find_out():
-    """Why PyTorch is not to be measured on this machine, and what mends that; "" if it is. Takes some
-    seconds."""
-    if not has_torch():
-        return f"{PYTHON} has no PyTorch: install Debian's {TORCH_PACKAGE} and {BLAS_PACKAGE}"
+def compare():
+    """What PyTorch has mapped, and the two speeds."""
     speed = Speed(0, 0)
     for _ in range(ROUNDS):  # In turns: what else the machine does hits both.
         speed.cairn = max(speed.cairn,
                           float(output_of([BIN / "tests/benchmarks/matrix_product"])))
         theirs = json.loads(output_of([PYTHON, ROOT / "tests/benchmarks/torch_product.py"]))
         speed.peer = max(speed.peer, theirs["gflops"])
-    return refusal(theirs["maps"], speed, optimized_blas_is_installed())
+    return theirs["maps"], speed
+
+
+def use_kernels(kernels):
+    """Of all programs that are run from now on."""
+    os.environ["OPENBLAS_CORETYPE"] = ONE_THREAD["OPENBLAS_CORETYPE"] = kernels
+
+
+def find_out():
+    """Takes some seconds. Sets OPENBLAS_CORETYPE where PyTorch needs it."""
+    if not has_torch():
+        return Finding(f"{PYTHON} has no PyTorch: install Debian's {TORCH_PACKAGE} and {BLAS_PACKAGE}")
+    maps, speed = compare()
+    kernels = known_kernels(pathlib.Path("/proc/cpuinfo").read_text(encoding="utf-8"))
+    may_choose = has_openblas(maps) and kernels and "OPENBLAS_CORETYPE" not in os.environ
+    if not may_choose or speed.is_comparable():
+        return Finding(refusal(maps, speed, optimized_blas_is_installed()))
+    use_kernels(kernels)
+    return Finding(refusal(*compare(), optimized_blas_is_installed()), kernels)
 
 
 def install():
@@ -105,19 +164,17 @@ def install():
     return subprocess.run([script, "--peers"], stdout=sys.stderr).returncode == 0
 
 
-def why_not():
-    """What run.py has found out, or else find_out()."""
-    return os.environ[FOUND] if FOUND in os.environ else find_out()
-
-
 def is_there():
-    """Whether to measure beside PyTorch; says why not."""
-    why = why_not()
-    if why and FOUND not in os.environ:
-        print(f"measured without its peer: {why}", file=sys.stderr, flush=True)
-    return not why
+    """Whether to measure beside PyTorch. What run.py has found out holds; else it is found out, and
+    said."""
+    if FOUND in os.environ:
+        return not os.environ[FOUND]
+    finding = find_out()
+    if finding.remark():
+        print(finding.remark(), file=sys.stderr, flush=True)
+    return not finding.why_not
 
 
-def found(why):
-    """An environment whose why_not() is `why`."""
-    return dict(os.environ, **{FOUND: why})
+def environment_of(finding):
+    """In which is_there() holds to `finding`."""
+    return dict(os.environ, **{FOUND: finding.why_not})

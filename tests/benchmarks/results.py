@@ -79,21 +79,19 @@ def short(number):
 COLUMNS = "{:50} {:>9} {:16} {:>9} {:>6} {:>8} {}"
 
 
-def missing_peers(parts):
-    """What a reader must know first: "alone, one: measured without their peer: PyTorch ...", a line
-    for each reason."""
-    reasons = {}
+def remarks(parts):
+    """What a reader must know first, a line for each remark: "alone, one: measured without ..."."""
+    names = {}
     for part, result in parts.items():
-        if result.get("no_peer"):
-            reasons.setdefault(result["no_peer"], []).append(part)
-    for reason, names in reasons.items():
-        whose = "its peer" if len(names) == 1 else "their peers"
-        yield f"{', '.join(names)}: measured without {whose}: {reason}"
+        if result.get("remark"):
+            names.setdefault(result["remark"], []).append(part)
+    for remark, whose in names.items():
+        yield f"{', '.join(whose)}: {remark}"
 
 
 def table_lines(parts):
     """The lines of the table. `parts`: {"part": part_record(...)}, in order."""
-    yield from missing_peers(parts)
+    yield from remarks(parts)
     yield COLUMNS.format("", "measured", "", "peer", "ratio", "wanted", "").rstrip()
     for part, result in parts.items():
         yield f"{part}: {result['title']}"
@@ -121,7 +119,7 @@ def page_lines(kept, picture):
            f"{machine['cpu']}. What is beside a number was measured in the same run; ratios are "
            "medians of interleaved rounds. How each is measured, and what bounds it, stands at the "
            "top of its file in `tests/benchmarks/`.")
-    for line in missing_peers(kept["parts"]):
+    for line in remarks(kept["parts"]):
         yield ""
         yield f"**{line}**"
     yield ""
@@ -184,9 +182,9 @@ def store(path, results):
     os.replace(beside, path)
 
 
-def part_record(title, rows, quick, root, no_peer):
-    """`no_peer`: why the rows have no peer that they should have; "" if they have it."""
+def part_record(title, rows, quick, root, remark):
+    """`remark`: what a reader must know before the rows, as why they have no peer; "": nothing."""
     today = datetime.datetime.now(datetime.timezone.utc).date().isoformat()
     record = {"title": title, "date": today, "version": version_of(root), "quick": quick,
               "rows": rows}
-    return record | ({"no_peer": no_peer} if no_peer else {})
+    return record | ({"remark": remark} if remark else {})

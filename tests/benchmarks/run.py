@@ -69,30 +69,32 @@ BESIDE_PYTORCH = ("alone", "cluster", "one", "memory")
 
 
 def find_peer(may_install):
-    """Returns why PyTorch is not measured; "" if it is."""
-    why = peer.find_out()
-    if not why:
-        return ""
-    if may_install and peer.PYTHON == peer.DEBIAN_PYTHON:
-        print(f"{why}; installing what is missing (--no-install: nothing)", file=sys.stderr, flush=True)
+    """Returns what there is to say about PyTorch (a peer.Finding)."""
+    finding = peer.find_out()
+    if finding.why_not and may_install and peer.PYTHON == peer.DEBIAN_PYTHON:
+        print(f"{finding.why_not}; installing what is missing (--no-install: nothing)",
+              file=sys.stderr, flush=True)
         if peer.install():
-            why = peer.find_out()
-    if why:
-        print(f"PyTorch is not measured: {why}", file=sys.stderr, flush=True)
-    return why
+            finding = peer.find_out()
+    if finding.remark():
+        print(finding.remark(), file=sys.stderr, flush=True)
+    return finding
 
 
-def measure(name, title, command, quick, no_peer):
-    """Measures a part and returns its record. Its remarks are passed on to standard error."""
+def measure(name, title, command, quick, pytorch):
+    """Measures a part and returns its record. Its remarks are passed on to standard error.
+    `pytorch`: None if the part is not measured beside it."""
     print(f"measuring {name}: {title} ...", file=sys.stderr, flush=True)
     begin = time.monotonic()
     result = subprocess.run([str(word) for word in command], stdout=subprocess.PIPE, text=True,
-                            timeout=PART_SECONDS_MAX, env=peer.found(no_peer))
+                            timeout=PART_SECONDS_MAX,
+                            env=peer.environment_of(pytorch) if pytorch else None)
     print(f"  {time.monotonic() - begin:.0f} s", file=sys.stderr, flush=True)
     if result.returncode != 0:
         sys.exit(f"run.py: {name} could not be measured: {' '.join(map(str, command))} "
                  f"ended with {result.returncode}")
-    return results.part_record(title, results.parse(result.stdout), quick, ROOT, no_peer)
+    return results.part_record(title, results.parse(result.stdout), quick, ROOT,
+                               pytorch.remark() if pytorch else "")
 
 
 def arguments():
@@ -116,13 +118,13 @@ def main():
             print(f"{name:12} {title}")
         return
     wanted = [name for name in known if not chosen.part or name in chosen.part]
-    no_peer = ""
+    pytorch = None
     if any(name in BESIDE_PYTORCH for name in wanted):
-        no_peer = find_peer(may_install=not chosen.no_install)
+        pytorch = find_peer(may_install=not chosen.no_install)
     for name in wanted:
         title, command = known[name]
         record = measure(name, title, command, chosen.quick,
-                         no_peer if name in BESIDE_PYTORCH else "")
+                         pytorch if name in BESIDE_PYTORCH else None)
         kept = results.load(chosen.output)
         kept["machine"] = results.machine()
         kept["parts"] = {part: record if part == name else kept["parts"][part]

@@ -29,7 +29,7 @@ from peer import ONE_THREAD, PYTHON
 TORCH = [PYTHON, str(ROOT / "tests/benchmarks/torch_step.py")]
 TORCH_PS = [PYTHON, str(ROOT / "tests/benchmarks/torch_parameter_server.py")]
 # TensorPipe and gloo would resolve the host's name, which may not be the loopback address.
-PEER = dict(ONE_THREAD, TP_SOCKET_IFNAME="lo", GLOO_SOCKET_IFNAME="lo")
+LOOPBACK = {"TP_SOCKET_IFNAME": "lo", "GLOO_SOCKET_IFNAME": "lo"}
 MODELS = {"mlp": "mlp_model.json", "cnn": "cnn.json"}
 
 
@@ -55,12 +55,13 @@ def torch_alone(model, optimizer, seconds):
 
 def torch_pair(first, other):
     """Runs two processes that rendezvous in a file, and returns the result of the first."""
+    environment = ONE_THREAD | LOOPBACK
     with tempfile.TemporaryDirectory() as folder:
         store = folder + "/store"
-        partner = subprocess.Popen(other + [store], env=PEER, stdout=subprocess.DEVNULL,
+        partner = subprocess.Popen(other + [store], env=environment, stdout=subprocess.DEVNULL,
                                    stderr=subprocess.DEVNULL)
         try:
-            return number(first + [store], PEER)
+            return number(first + [store], environment)
         finally:
             partner.wait(timeout=60)
 

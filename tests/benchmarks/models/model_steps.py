@@ -136,7 +136,7 @@ def main():
     unknown = [name for name in arguments.models if name not in MODELS]
     if unknown:
         parser.error(f"no model {', '.join(unknown)}; there are {', '.join(MODELS)}")
-    why = peer.find_out()
+    why = peer.find_out().why_not
     if why:
         sys.exit(f"model_steps.py: {why}")
     speed = json.loads(subprocess.run([BIN / "machine_speed", str(arguments.threads)], check=True,
