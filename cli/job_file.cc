@@ -38,7 +38,7 @@ absl::Status CheckResumeFrom(const proto::Job& job) {
                             "\"state\" have no meaning"));
   }
   if (from.best() && from.has_checkpoint()) {
-    return Bad("resume_from.best", "stands beside \"checkpoint\"; leave one of them");
+    return Bad("resume_from.best", "stands beside \"checkpoint\"; keep one of them");
   }
   if (from.has_checkpoint() && from.checkpoint() == 0) {
     return Bad("resume_from.checkpoint", "0 is not the number of a checkpoint; they count from 1");

@@ -173,7 +173,7 @@ absl::Status ReadObject(const std::string& path, const json& object, Message* me
       const auto* other = message->GetReflection()->GetOneofFieldDescriptor(*message, oneof);
       if (other != nullptr && other != field) {
         return Bad(path, absl::StrCat("has both \"", other->name(), "\" and \"", key,
-                                      "\"; leave one of them"));
+                                      "\"; keep one of them"));
       }
     }
     CAIRN_RETURN_IF_ERROR(ReadField(field_path, value, field, message));

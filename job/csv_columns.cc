@@ -21,7 +21,7 @@ absl::Status CheckVocabulary(const std::string& path, const proto::CsvColumn& co
   std::set<std::string> names;
   for (const std::string& name : column.vocabulary()) {
     if (!names.insert(name).second) {
-      return Bad(path, ".vocabulary: \"", name, "\" is there twice; leave one of them");
+      return Bad(path, ".vocabulary: \"", name, "\" is there twice; keep one of them");
     }
   }
   const bool listed = names.empty() || names.count(column.missing().name()) > 0;
@@ -147,7 +147,7 @@ absl::Status CheckCsvColumns(const std::string& path, const proto::CsvSource& so
   const auto check = [&names](const std::string& at, const proto::CsvColumn& column) {
     CAIRN_RETURN_IF_ERROR(CheckColumn(at, column));
     if (names.insert(column.name()).second) return absl::OkStatus();
-    return Bad(at, ": column \"", column.name(), "\" is there twice; leave one of them");
+    return Bad(at, ": column \"", column.name(), "\" is there twice; keep one of them");
   };
   for (int i = 0; i < source.features_size(); ++i) {
     const std::string at = absl::StrCat(path, ".features[", i, "]");

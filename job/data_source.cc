@@ -83,7 +83,7 @@ absl::Status CheckFraction(const proto::Job& job) {
         "validation_choice: says which rows \"validation_fraction\" takes, which is missing");
   }
   if (job.has_validation()) {
-    return Bad("validation_fraction: stands beside \"validation\"; leave one of them");
+    return Bad("validation_fraction: stands beside \"validation\"; keep one of them");
   }
   const double fraction = job.validation_fraction();
   if (!(fraction > 0 && fraction < 1)) {

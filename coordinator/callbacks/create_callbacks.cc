@@ -167,7 +167,7 @@ absl::StatusOr<JobCallbacks> CreateCallbacks(const proto::Job& job) {
     if (name == "reduce_lr_on_plateau" && job.optimizer().has_learning_rate_schedule()) {
       return Invalid(path, ".name: reduce_lr_on_plateau and a schedule, ",
                      job.optimizer().learning_rate_schedule().name(),
-                     ", cannot both make the learning rate; leave one of them");
+                     ", cannot both make the learning rate; keep one of them");
     }
     if (const Add add = AddFor(*kind)) add(config, LargerIsBetter(config), &monitoring);
     if (monitoring.callback == nullptr) continue;

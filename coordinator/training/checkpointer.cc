@@ -338,7 +338,9 @@ void Checkpointer::CheckpointExists(proto::Manifest manifest, Outbox* outbox) {
   const std::string reason = manifest.reason();
   retention_.Update(manifest);
   outbox->PutSynced(storage::ManifestKey(plan_.job_id(), manifest.checkpoint()), manifest);
-  run_.set_stopped(reason == kStop && stopped_);
+  // The end of an epoch may fall on the stop and bring a checkpoint of its own. Nothing was leased
+  // in between, so the job is stopped there as well.
+  run_.set_stopped(stopped_ && (reason == kStop || run_.stopped()));
   run_.clear_checkpoint_error();
   run_.clear_warning();
   run_.set_renew_checkpoint(false);

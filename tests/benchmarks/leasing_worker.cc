@@ -123,30 +123,30 @@ void LeasingWorker::Handle(const proto::Command& command) {
 
 void LeasingWorker::Work(absl::Duration now) {
   if (batches_per_second_ <= 0) {
-    while (const std::optional<worker::Task> task = state_.NextTask()) Do(*task);
+    while (const std::optional<worker::WorkItem> task = state_.NextItem()) Do(*task);
     return;
   }
   const absl::Duration step = absl::Seconds(1 / batches_per_second_);
   // Idle time is not made up for, except for the delay of a late tick.
   next_batch_ = std::max(next_batch_, now - 4 * step);
   while (now >= next_batch_) {
-    const std::optional<worker::Task> task = state_.NextTask();
+    const std::optional<worker::WorkItem> task = state_.NextItem();
     if (!task.has_value()) return;
-    if (task->kind == worker::Task::Kind::kTrain) next_batch_ += step;
+    if (task->kind == worker::WorkItem::Kind::kTrain) next_batch_ += step;
     Do(*task);
   }
 }
 
-void LeasingWorker::Do(const worker::Task& task) {
-  if (task.kind == worker::Task::Kind::kInspect) {
+void LeasingWorker::Do(const worker::WorkItem& task) {
+  if (task.kind == worker::WorkItem::Kind::kInspect) {
     proto::InspectReply reply;
     reply.set_job_id(task.inspect->job_id());
     reply.set_examples(examples_);
     state_.Inspected(reply);
-  } else if (task.kind == worker::Task::Kind::kStartJob) {
+  } else if (task.kind == worker::WorkItem::Kind::kStartJob) {
     key_ = {task.job->plan().job_id(), task.job->generation()};
     state_.Ready(key_);
-  } else if (task.kind == worker::Task::Kind::kTrain) {
+  } else if (task.kind == worker::WorkItem::Kind::kTrain) {
     proto::BatchRecord record;
     record.set_batch(task.batch);
     record.set_examples(1);

@@ -44,7 +44,7 @@ class LeasingWorker final : public grpc::ClientBidiReactor<proto::TaskMessage, p
   void Join();
   void Handle(const proto::Command& command) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void Work(absl::Duration now) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  void Do(const worker::Task& task) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void Do(const worker::WorkItem& task) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void TakeMessages(absl::Duration now) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // Whether out_ must be written now. The caller writes it without the lock, because gRPC may call
   // back immediately.

@@ -17,6 +17,7 @@
 #include "tests/nn/test_model.h"
 #include "worker/data/batch_loader.h"
 #include "worker/data/dataset.h"
+#include "worker/data/label_spec.h"
 
 namespace cairn::worker {
 namespace {
@@ -117,7 +118,8 @@ struct Reader {
   Dataset Open(const DataStorage::Options& options, const proto::DataPlan& plan) const {
     DataStorage storage(options);
     const SourceFiles files = *ListFiles(source, *model);
-    auto arrays = ReadSource(source, files, plan, *model, {proto::INT32}, &storage);
+    auto arrays =
+        ReadSource(source, files, plan, *model, LabelSpecs(source, *model, objective), &storage);
     CAIRN_CHECK(arrays.ok());
     auto data = Dataset::Create(*std::move(arrays), source, plan, *model, objective);
     CAIRN_CHECK(data.ok());

@@ -144,7 +144,7 @@ TEST(JobFileTest, EveryMistakeAboutFormModelAndDataHasItsOwnMessage) {
       {Refusal("{"),
        "not JSON: line 1, column 2: unexpected end of input; expected string literal"},
       {Refusal("[1, 2]"), "the file: [1,2] is not an object, {...}"},
-      {Refusal(R"({"name": "a", "name": "b"})"), "name: is there twice; leave one of them"},
+      {Refusal(R"({"name": "a", "name": "b"})"), "name: is there twice; keep one of them"},
       {RefusalWith("/optimiser", "adam"), "optimiser: unknown field; did you mean \"optimizer\"?"},
       {RefusalWith("/train/idx/feature", "x"),
        "train.idx.feature: unknown field; did you mean \"features\"?"},
@@ -152,7 +152,7 @@ TEST(JobFileTest, EveryMistakeAboutFormModelAndDataHasItsOwnMessage) {
        "train.picture: unknown field; known here: idx, npy, csv, cifar10, cifar100, scale, "
        "standardize, one_hot, allow_nan, sample_weight"},
       {RefusalWith("/train/npy", json::object()),
-       "train: has both \"idx\" and \"npy\"; leave one of them"},
+       "train: has both \"idx\" and \"npy\"; keep one of them"},
       {RefusalWith("/name", 5), "name: 5 is not a string"},
       {RefusalWith("/name", "42"),
        "name: \"42\" consists of digits only, which is an id; add a letter"},

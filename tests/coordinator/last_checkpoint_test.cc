@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <optional>
 #include <string>
 #include <utility>
@@ -41,9 +42,15 @@ TEST_F(LastCheckpointTest, ItHoldsAllThatWasTrainedAndEveryTaskIsTold) {
     EXPECT_EQ(announced_, 5) << "2 ps and 3 workers";
     ASSERT_TRUE(simulation.RunUntil([&] { return line_.has_value(); }));
     ASSERT_TRUE(line_->ok()) << line_->status();
-    const proto::JobStatus status = simulation.Status();
-    EXPECT_EQ(**line_, absl::StrCat("checkpoint ", status.last_checkpoint(), " of job 1 holds ",
-                                    status.batches_done(), " batches"));
+    const auto list = simulation.scheduler().ListCheckpoints("1");
+    ASSERT_TRUE(list.ok()) << list.status();
+    const auto stop =
+        std::find_if(list->manifests().begin(), list->manifests().end(),
+                     [](const auto& manifest) { return manifest.reason() == "stop"; });
+    ASSERT_NE(stop, list->manifests().end());
+    EXPECT_EQ(stop->applied_batches(), simulation.Status().batches_done());
+    EXPECT_EQ(**line_, absl::StrCat("checkpoint ", stop->checkpoint(), " of job 1 holds ",
+                                    stop->applied_batches(), " batches"));
     simulation.KillEverything();
     ASSERT_TRUE(simulation.Run());
     simulation.CheckFinished();

@@ -260,7 +260,8 @@ TEST(SchedulerTest, WhatADeadTaskMeasuredIsNotShown) {
   simulation.Do([&](Scheduler* scheduler, Moment now, Outbox* outbox) {
     for (const TaskId task : {PsTask(0), WorkerTask(0)}) {
       const auto shown = [&] {
-        for (const proto::Member& member : scheduler->GetCluster(now).members()) {
+        const proto::ClusterStatus cluster = scheduler->GetCluster(now);
+        for (const proto::Member& member : cluster.members()) {
           if (member.role() == task.role && member.index() == task.index) return member;
         }
         return proto::Member();

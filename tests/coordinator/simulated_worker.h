@@ -20,7 +20,7 @@ namespace cairn::coordinator {
 class SimulatedWorker {
  public:
   // The cluster must outlive the worker. `examples`: the number of training examples that it finds.
-  SimulatedWorker(uint32_t index, const SimulatedPs::Cluster* cluster, int64_t examples)
+  SimulatedWorker(uint32_t index, const SimulatedPs::Cluster* cluster, int64_t examples = 100)
       : index_(index), ps_(*cluster), examples_(examples) {}
 
   void Restart(uint64_t instance_id);

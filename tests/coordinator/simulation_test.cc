@@ -84,10 +84,12 @@ TEST_P(WideUpdateTest, Finishes) {
   // Two and a half updates, or a little more than one if they are very wide.
   const int64_t width = std::max<int64_t>(1, param.batches_per_update);
   options.examples = 10 * (width < 1000 ? std::max<int64_t>(30, width * 5 / 2) : width + 3);
+  const bool by_workers = param.batches_per_update == 0;
+  if (by_workers) options.examples = 10 * 60 * param.workers;  // Enough for all deaths.
   Simulation simulation(options);
   for (int dead = 0; dead < param.deaths; ++dead) {
     const int64_t done = simulation.Status().batches_done();
-    const int64_t steps = 3 + 7 * dead;
+    const int64_t steps = by_workers ? 1 : 3 + 7 * dead;
     int ticks = 0;
     ASSERT_TRUE(simulation.RunUntil([&] {
       return simulation.Status().state() == proto::RUNNING &&

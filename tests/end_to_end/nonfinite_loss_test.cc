@@ -104,7 +104,8 @@ TEST_F(NonfiniteLossTest, IsSaidOnceAndAtTheEndWithExitCodeOne) {
   EXPECT_EQ(status["nonfinite_loss"], json({{"epoch", 0}, {"batch", 1}, {"loss", "inf"}}))
       << status;
   EXPECT_THAT(cluster_.Cairn({"status", "count"}).output,
-              AllOf(HasSubstr("  note         " + note), HasSubstr("its training loss is inf")));
+              AllOf(HasSubstr("  note         "), HasSubstr(")  " + note),
+                    HasSubstr("its training loss is inf")));
   EXPECT_THAT(cluster_.Cairn({"jobs"}).output, HasSubstr("finished (inf)"));
   EXPECT_THAT(cluster_.Logs(), AllOf(HasSubstr(note), HasSubstr("last loss is not finite")));
 }

@@ -104,7 +104,7 @@ TEST_F(Scarcity, ACoordinatorThatWasOutOfFileDescriptorsServesAgain) {
     EXPECT_TRUE(connections.back().IsClosedByPeer(seconds(60)));
   }
   EXPECT_TRUE(WaitUntil(seconds(60), serves)) << cluster_.Logs();
-  EXPECT_NE(ReadFile(cluster_.folder("chief0.log")).find("connections are turned away"),
+  EXPECT_NE(ReadFile(cluster_.folder("chief0.log")).find("rejecting connections until others end"),
             std::string::npos);
 }
 

@@ -53,7 +53,7 @@ TEST(DataSourceTest, EveryMistakeIsNamedWithItsPath) {
        R"(validation_choice: "best" is not one of last, random)"},
       {"{" + npy + R"(, "validation": {"npy": {"features": ["x"], "labels": ["y"]}},
                       "validation_fraction": 0.5})",
-       R"(validation_fraction: stands beside "validation"; leave one of them)"},
+       R"(validation_fraction: stands beside "validation"; keep one of them)"},
       {"{" + npy + R"(, "validation": {"npy": {"features": ["x"], "labels": ["y"]},
                       "standardize": true}})",
        R"(validation.standardize: is the training data's to say; set it in "train")"},

@@ -20,14 +20,14 @@ Message MessageOf(const std::string& json) {
 }
 
 // Outputs: "left", "right".
-std::unique_ptr<Model> TwoOutputs() {
+std::unique_ptr<nn::Model> TwoOutputs() {
   return nn::testing::ModelOf({{"x", "InputLayer", R"({"batch_shape": [null, 3]})"},
                                {"left", "Dense", R"({"units": 2})", {"x"}},
                                {"right", "Dense", R"({"units": 1})", {"x"}}},
                               {"left", "right"});
 }
 
-std::unique_ptr<Model> OneOutput() {
+std::unique_ptr<nn::Model> OneOutput() {
   return nn::testing::ModelOf(
       {{"x", "InputLayer", R"({"batch_shape": [null, 3]})"}, {"only", "Dense", R"({"units": 2})"}});
 }

@@ -20,7 +20,7 @@ class PreprocessingTest : public ::testing::Test {
     wide.add_deviation(0);
   }
 
-  const std::unique_ptr<Model> model_ =
+  const std::unique_ptr<nn::Model> model_ =
       nn::testing::ModelOf({{"id", "InputLayer", R"({"batch_shape": [null, 1], "dtype": "int32"})"},
                             {"wide", "InputLayer", R"({"batch_shape": [null, 2]})"},
                             {"table", "Embedding", R"({"input_dim": 5, "output_dim": 2})", {"id"}},

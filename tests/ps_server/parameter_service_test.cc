@@ -282,7 +282,7 @@ TEST_F(ClippedServiceTest, ScalesThatMakeNoSenseAreRefusedAndChangeNothing) {
   const auto call = [&](const proto::PushHeader& header, const std::vector<float>& payload = {}) {
     return Call(DataMethod::kPush, header, payload);
   };
-  ExpectRefused(call(ScalesOf(0, {0, 1}, {0.5})), code, {"2 blocks, with 1 scales"});
+  ExpectRefused(call(ScalesOf(0, {0, 1}, {0.5})), code, {"2 blocks with 1 scales"});
   ExpectRefused(call(ScalesOf(0, {}, {})), code, {"0 blocks"});
   ExpectRefused(call(ScalesOf(0, {77}, {1})), code, {"block 77 does not exist"});
   ExpectRefused(call(ScalesOf(100, {0}, {1})), code, {"batch 100"});

@@ -65,7 +65,7 @@ struct TestStore {
   // Waits for the reply.
   std::vector<BlockReply> Push(int64_t batch, float value = -1) {
     Mailbox<std::vector<BlockReply>> box;
-    store.current()->Push(batch, 1, Gradients(value), true,
+    store.current()->Push({.batch = batch, .want_values = true}, Gradients(value),
                           [&](std::vector<BlockReply> replies) { box.Put(std::move(replies)); });
     return box.Take();
   }

@@ -47,8 +47,9 @@ def warn_of_long_files():
 
 def check_function_sizes():
     """A function's body runs from a line at column 0 (or a class member's indent) that ends in '{'
-    to the closing brace at the same indent."""
-    opening = re.compile(r"^( {0,2})(?!namespace|class|struct|enum|union|extern|//|#|\}).*\)[^;]*\{$")
+    to the closing brace at the same indent. Functions whose signature takes several lines are not
+    measured."""
+    opening = re.compile(r"^( {0,2})(?! |namespace|class|struct|enum|union|extern|//|#|\}).*\)[^;]*\{$")
     for name in tracked(".h", ".cc", ".cu"):
         start, indent = None, ""
         for number, line in enumerate(lines_of(name), 1):

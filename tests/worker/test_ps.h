@@ -22,7 +22,7 @@ namespace cairn::worker {
 // coordinator.
 class TestPs {
  public:
-  TestPs(uint32_t index, int64_t gradient_memory);
+  explicit TestPs(uint32_t index, int64_t gradient_memory = int64_t{1} << 30);
   ~TestPs();
 
   std::string address() const;

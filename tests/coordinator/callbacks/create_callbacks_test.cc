@@ -65,7 +65,7 @@ TEST(CreateCallbacksTest, RefusesToSetTheRateThatAScheduleMakes) {
   job.mutable_callbacks(0)->set_monitor("loss");
   EXPECT_EQ(CreateCallbacks(job).status().message(),
             "callbacks[0].name: reduce_lr_on_plateau and a schedule, cosine_decay, cannot both "
-            "make the learning rate; leave one of them");
+            "make the learning rate; keep one of them");
 }
 
 TEST(CreateCallbacksTest, TheDirectionFollowsFromTheMonitorsName) {

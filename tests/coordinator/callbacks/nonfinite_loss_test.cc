@@ -99,7 +99,7 @@ TEST_F(NonfiniteLossTest, AnEvaluationAfterSuchABatchIsKeptWithoutANote) {
 
 TEST_F(NonfiniteLossTest, ThatItWasNotedOutlivesTheNote) {
   EXPECT_TRUE(Keep(3, std::nan("")));
-  for (int i = 0; i < kNotesMax; ++i) AddNote(1, "something else", &run_);
+  for (int i = 0; i < kNotesMax; ++i) AddNote(1, "something else", kNow, &run_);
   EXPECT_FALSE(Keep(4, std::nan("")));
   EXPECT_EQ(run_.nonfinite_loss().batch(), 3);
 }

@@ -137,7 +137,7 @@ TEST_F(EpochEndsTest, ADecisionThatWasNotWrittenIsMadeAgain) {
   auto again = Make();
   EXPECT_FALSE(again->complete());
   Outbox outbox;
-  again->Advance(&outbox);
+  again->Advance(kNow, &outbox);
   EXPECT_TRUE(again->complete());
 }
 

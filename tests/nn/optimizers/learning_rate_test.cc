@@ -159,7 +159,7 @@ TEST(LearningRateTest, ANumberAndAScheduleAreTooMuch) {
   proto::Optimizer config = Scheduled("name: 'constant' initial_learning_rate: 1");
   config.set_learning_rate(1);
   EXPECT_THAT(std::string(LearningRate::Create(config, 1).status().message()),
-              HasSubstr("leave one of them"));
+              HasSubstr("keep one of them"));
 }
 
 }  // namespace
