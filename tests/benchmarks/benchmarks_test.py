@@ -123,14 +123,16 @@ class PeerTest(unittest.TestCase):
         self.assertIn("OPENBLAS_CORETYPE", why)
         self.assertNotIn("install", why)
 
-    def test_the_kernels_are_those_that_the_processor_runs(self):
+    def test_where_openblas_has_fallen_back_the_processors_kernels_are_taken(self):
         avx512 = "avx512f avx512dq avx512cd avx512bw avx512vl"
         for flags, kernels in ((f"fpu sse avx avx2 fma {avx512} amx_tile", "SkylakeX"),
                                ("fpu sse avx avx2 fma avx512f", "Haswell"), ("fpu avx2", ""),
                                ("fpu sse sse2", "")):
             cpuinfo = f"processor\t: 0\nmodel name\t: a CPU\nflags\t\t: {flags}\nbugs\t\t: avx2\n"
-            self.assertEqual(peer.known_kernels(cpuinfo), kernels, flags)
-        self.assertEqual(peer.known_kernels(""), "")
+            self.assertEqual(peer.better_kernels("Prescott", cpuinfo), kernels, flags)
+            for chosen in ("Zen", "SkylakeX", ""):
+                self.assertEqual(peer.better_kernels(chosen, cpuinfo), "", flags)
+        self.assertEqual(peer.better_kernels("Prescott", ""), "")
 
     def test_what_was_found_is_said_and_handed_on(self):
         self.assertEqual(peer.Finding("").remark(), "")

@@ -32,6 +32,8 @@ PYTHON = os.environ.get("PYTHON", DEBIAN_PYTHON)
 ONE_THREAD = dict(os.environ, OMP_NUM_THREADS="1", OPENBLAS_NUM_THREADS="1")
 # Where run.py hands on what it has found out, which may be "".
 FOUND = "CAIRN_BENCHMARKS_NO_PYTORCH"
+# What OpenBLAS falls back to on a processor that it does not know.
+OLDEST_KERNELS = "Prescott"
 SLOWEST = 0.25
 ROUNDS = 3
 
@@ -102,9 +104,11 @@ def refusal(maps, speed, optimized_installed):
             f"{speed.cairn:.1f}: {remedy}")
 
 
-def known_kernels(cpuinfo):
-    """OpenBLAS's name of the best kernels that this processor runs, by its /proc/cpuinfo; "" if it
-    has nothing newer than the oldest."""
+def better_kernels(chosen, cpuinfo):
+    """OpenBLAS's name of the kernels to take in place of the `chosen` ones: the best that the
+    processor runs, by its /proc/cpuinfo, where OpenBLAS has fallen back to the oldest; else ""."""
+    if chosen != OLDEST_KERNELS:
+        return ""
     flags = set()
     for line in cpuinfo.splitlines():
         if line.startswith("flags"):
@@ -120,7 +124,10 @@ def optimized_blas_is_installed():
 
 
 def has_torch():
-    return subprocess.run([PYTHON, "-c", "import torch"], capture_output=True).returncode == 0
+    try:
+        return subprocess.run([PYTHON, "-c", "import torch"], capture_output=True).returncode == 0
+    except OSError:  # There is no such Python.
+        return False
 
 
 def output_of(command):
@@ -130,14 +137,14 @@ def output_of(command):
 
 
 def compare():
-    """What PyTorch has mapped, and the two speeds."""
+    """What PyTorch has mapped, which of OpenBLAS's kernels it has, and the two speeds."""
     speed = Speed(0, 0)
     for _ in range(ROUNDS):  # In turns: what else the machine does hits both.
         speed.cairn = max(speed.cairn,
                           float(output_of([BIN / "tests/benchmarks/matrix_product"])))
         theirs = json.loads(output_of([PYTHON, ROOT / "tests/benchmarks/torch_product.py"]))
         speed.peer = max(speed.peer, theirs["gflops"])
-    return theirs["maps"], speed
+    return theirs["maps"], theirs["kernels"], speed
 
 
 def use_kernels(kernels):
@@ -149,13 +156,14 @@ def find_out():
     """Takes some seconds. Sets OPENBLAS_CORETYPE where PyTorch needs it."""
     if not has_torch():
         return Finding(f"{PYTHON} has no PyTorch: install Debian's {TORCH_PACKAGE} and {BLAS_PACKAGE}")
-    maps, speed = compare()
-    kernels = known_kernels(pathlib.Path("/proc/cpuinfo").read_text(encoding="utf-8"))
-    may_choose = has_openblas(maps) and kernels and "OPENBLAS_CORETYPE" not in os.environ
-    if not may_choose or speed.is_comparable():
-        return Finding(refusal(maps, speed, optimized_blas_is_installed()))
-    use_kernels(kernels)
-    return Finding(refusal(*compare(), optimized_blas_is_installed()), kernels)
+    maps, chosen, speed = compare()
+    kernels = ""
+    if reference_blas(maps) is None and "OPENBLAS_CORETYPE" not in os.environ:
+        kernels = better_kernels(chosen, pathlib.Path("/proc/cpuinfo").read_text(encoding="utf-8"))
+    if kernels:
+        use_kernels(kernels)
+        maps, _, speed = compare()
+    return Finding(refusal(maps, speed, optimized_blas_is_installed()), kernels)
 
 
 def install():

@@ -4,7 +4,9 @@
 Usage: torch_product.py
 """
 
+import ctypes
 import json
+import re
 import time
 
 import torch
@@ -23,11 +25,22 @@ def best_seconds():
     return best
 
 
+def openblas_kernels(maps):
+    """Whose kernels OpenBLAS has chosen, as "SkylakeX"; "" if there is no OpenBLAS."""
+    library = re.search(r"/\S*/libopenblas[^/\s]*\.so\S*", maps)
+    if not library:
+        return ""
+    name = ctypes.CDLL(library.group()).openblas_get_corename
+    name.restype = ctypes.c_char_p
+    return name().decode()
+
+
 def main():
     torch.set_num_threads(1)
     gflops = 2 * SIDE ** 3 / best_seconds() / 1e9
-    with open("/proc/self/maps", encoding="utf-8") as maps:
-        print(json.dumps({"version": torch.__version__, "gflops": gflops, "maps": maps.read()}))
+    with open("/proc/self/maps", encoding="utf-8") as file:
+        maps = file.read()
+    print(json.dumps({"gflops": gflops, "maps": maps, "kernels": openblas_kernels(maps)}))
 
 
 if __name__ == "__main__":
