@@ -11,8 +11,9 @@ namespace cairn::coordinator {
 // Detects a job that makes no progress. The caller describes progress as a text; the job is stalled
 // while the text stays the same. Not thread-safe.
 //
-// A job with long batches stalls before each of them and is reported once: after a reported stall
-// that ended by itself, only a stall twice as long is reported.
+// Every stall shows in stalled() after 30 s. Events are fewer, because each becomes a note: a job
+// with long batches stalls before each of them, so after a stall that ended by itself only a stall
+// twice as long is an event.
 class ProgressWatch {
  public:
   static constexpr absl::Duration kFirstThreshold = absl::Seconds(30);
@@ -27,12 +28,14 @@ class ProgressWatch {
   Event Update(std::string progress, absl::Duration now) {
     if (progress == progress_ && !first_) {
       stalled_for_ = now - since_;
+      stalled_ = stalled_for_ >= kFirstThreshold;
       if (reported_ || stalled_for_ < threshold_) return Event::kNone;
       reported_ = true;
       return Event::kStalled;
     }
     stalled_for_ = first_ ? absl::ZeroDuration() : now - since_;
     first_ = false;
+    stalled_ = false;
     progress_ = std::move(progress);
     since_ = now;
     if (!reported_) return Event::kNone;
@@ -41,8 +44,8 @@ class ProgressWatch {
     return Event::kGoesOn;
   }
 
-  // A reported stall continues.
-  bool stalled() const { return reported_; }
+  // There has been no progress for at least 30 s.
+  bool stalled() const { return stalled_; }
   absl::Duration stalled_for() const { return stalled_for_; }
 
  private:
@@ -51,7 +54,8 @@ class ProgressWatch {
   absl::Duration since_;
   absl::Duration stalled_for_;
   absl::Duration threshold_ = kFirstThreshold;
-  bool reported_ = false;
+  bool stalled_ = false;
+  bool reported_ = false;  // By kStalled.
 };
 
 }  // namespace cairn::coordinator

@@ -39,7 +39,10 @@ TEST(ProgressWatchTest, StepsThatTakeLongByNatureAreReportedOnce) {
   EXPECT_EQ(reports, 1);
   // A stall twice as long is reported again.
   EXPECT_EQ(watch.Update("99", At(4039)), Event::kNone);
+  EXPECT_TRUE(watch.stalled()) << "the status shows every stall";
   EXPECT_EQ(watch.Update("99", At(4080)), Event::kStalled);
+  EXPECT_EQ(watch.Update("100", At(4081)), Event::kGoesOn);
+  EXPECT_FALSE(watch.stalled());
 }
 
 }  // namespace
