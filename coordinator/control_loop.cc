@@ -36,7 +36,7 @@ ControlLoop::~ControlLoop() {
   if (thread_.joinable()) thread_.join();
 }
 
-Moment ControlLoop::Now() const {
+EventTime ControlLoop::Now() const {
   return {options_.clock->Now(), absl::ToUnixSeconds(absl::Now())};
 }
 
@@ -44,13 +44,13 @@ bool ControlLoop::Post(Event event) { return queue_.TryPush(std::move(event)); }
 
 bool ControlLoop::PostMessage(uint64_t session, proto::TaskMessage message) {
   return Post(
-      [session, message = std::move(message)](Scheduler* scheduler, Moment now, Outbox* outbox) {
+      [session, message = std::move(message)](Scheduler* scheduler, EventTime now, Outbox* outbox) {
         scheduler->OnMessage(session, message, now, outbox);
       });
 }
 
 void ControlLoop::PostSessionEnd(uint64_t session) {
-  const bool posted = Post([session](Scheduler* scheduler, Moment now, Outbox* outbox) {
+  const bool posted = Post([session](Scheduler* scheduler, EventTime now, Outbox* outbox) {
     scheduler->OnSessionEnd(session, now, outbox);
   });
   // The end of a session must not be lost, or its task would keep its leases until they expire. The
@@ -59,7 +59,7 @@ void ControlLoop::PostSessionEnd(uint64_t session) {
 }
 
 void ControlLoop::Follow(uint64_t job_id, std::shared_ptr<StatusSink> sink) {
-  const bool posted = Post([this, job_id, sink](Scheduler* scheduler, Moment now, Outbox*) {
+  const bool posted = Post([this, job_id, sink](Scheduler* scheduler, EventTime now, Outbox*) {
     followers_.Add(job_id, sink);
     followers_.Update(scheduler, now);
   });
@@ -73,7 +73,7 @@ void ControlLoop::Run() {
     std::optional<Event> event = queue_.Pop(std::max(wait, absl::ZeroDuration()));
     if (event.has_value()) Handle(*std::move(event));
     if (!event.has_value() && queue_.closed()) return;
-    const Moment now = Now();
+    const EventTime now = Now();
     // Ticks depend on time, not on an empty queue: leases must expire under load too.
     if (now.monotonic < tick_at) continue;
     tick_at = now.monotonic + kTick;
@@ -87,10 +87,10 @@ void ControlLoop::Handle(Event event) {
   CarryOut(&outbox);
 }
 
-void ControlLoop::Tick(Moment now) {
+void ControlLoop::Tick(EventTime now) {
   if (failed_) return;
   for (const uint64_t session : options_.sessions->TakeEnded()) {
-    Handle([session](Scheduler* scheduler, Moment at, Outbox* outbox) {
+    Handle([session](Scheduler* scheduler, EventTime at, Outbox* outbox) {
       scheduler->OnSessionEnd(session, at, outbox);
     });
   }

@@ -11,8 +11,8 @@
 #include "absl/status/statusor.h"
 #include "common/bounded_queue.h"
 #include "common/clock.h"
+#include "coordinator/event_time.h"
 #include "coordinator/job_followers.h"
-#include "coordinator/moment.h"
 #include "coordinator/outbox.h"
 #include "coordinator/scheduler.h"
 #include "coordinator/session_registry.h"
@@ -35,7 +35,7 @@ class ControlLoop {
     std::function<void(const absl::Status&)> on_failure;
     size_t queue_capacity = 65536;
   };
-  using Event = absl::AnyInvocable<void(Scheduler*, Moment, Outbox*)>;
+  using Event = absl::AnyInvocable<void(Scheduler*, EventTime, Outbox*)>;
 
   // Reads the journal and starts the thread. Errors: those of Scheduler::Create and of the journal.
   static absl::StatusOr<std::unique_ptr<ControlLoop>> Start(Options options);
@@ -56,10 +56,10 @@ class ControlLoop {
  private:
   explicit ControlLoop(Options options);
 
-  Moment Now() const;
+  EventTime Now() const;
   void Run();
   void Handle(Event event);
-  void Tick(Moment now);
+  void Tick(EventTime now);
   void CarryOut(Outbox* outbox);
 
   const Options options_;

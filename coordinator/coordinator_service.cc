@@ -45,11 +45,11 @@ void DescribeThisProcess(const std::string& address, proto::ClusterStatus* clust
 
 template <typename Reply>
 grpc::ServerUnaryReactor* CoordinatorService::OnLoop(
-    Reply* reply, std::function<absl::StatusOr<Reply>(Scheduler*, Moment, Outbox*)> call) {
+    Reply* reply, std::function<absl::StatusOr<Reply>(Scheduler*, EventTime, Outbox*)> call) {
   auto pending = UnaryCall<Reply>::Start(reply);
   grpc::ServerUnaryReactor* reactor = pending.get();
   const bool posted = loop_->Post(
-      [pending, call = std::move(call)](Scheduler* scheduler, Moment now, Outbox* outbox) {
+      [pending, call = std::move(call)](Scheduler* scheduler, EventTime now, Outbox* outbox) {
         absl::StatusOr<Reply> result = call(scheduler, now, outbox);
         outbox->replies.push_back([pending, result = std::move(result)]() mutable {
           pending->Answer(std::move(result));
@@ -74,7 +74,7 @@ grpc::ServerUnaryReactor* CoordinatorService::Submit(grpc::CallbackServerContext
     return refused.get();
   }
   return OnLoop<proto::SubmitReply>(
-      reply, [job = *std::move(job)](Scheduler* scheduler, Moment now, Outbox* outbox) {
+      reply, [job = *std::move(job)](Scheduler* scheduler, EventTime now, Outbox* outbox) {
         return scheduler->Submit(job, now, outbox);
       });
 }
@@ -83,7 +83,7 @@ grpc::ServerUnaryReactor* CoordinatorService::CommitWeights(grpc::CallbackServer
                                                             const proto::JobReference* request,
                                                             proto::JobStatus* reply) {
   return OnLoop<proto::JobStatus>(
-      reply, [job = request->job()](Scheduler* scheduler, Moment now, Outbox* outbox) {
+      reply, [job = request->job()](Scheduler* scheduler, EventTime now, Outbox* outbox) {
         return scheduler->CommitWeights(job, now, outbox);
       });
 }
@@ -92,14 +92,14 @@ grpc::ServerUnaryReactor* CoordinatorService::ListJobs(grpc::CallbackServerConte
                                                        const proto::ListJobsRequest*,
                                                        proto::ListJobsReply* reply) {
   return OnLoop<proto::ListJobsReply>(
-      reply, [](Scheduler* scheduler, Moment now, Outbox*) { return scheduler->ListJobs(now); });
+      reply, [](Scheduler* scheduler, EventTime now, Outbox*) { return scheduler->ListJobs(now); });
 }
 
 grpc::ServerUnaryReactor* CoordinatorService::GetJob(grpc::CallbackServerContext*,
                                                      const proto::JobReference* request,
                                                      proto::JobStatus* reply) {
   return OnLoop<proto::JobStatus>(
-      reply, [job = request->job()](Scheduler* scheduler, Moment now, Outbox*) {
+      reply, [job = request->job()](Scheduler* scheduler, EventTime now, Outbox*) {
         return scheduler->GetJob(job, now);
       });
 }
@@ -108,12 +108,12 @@ grpc::ServerWriteReactor<proto::JobStatus>* CoordinatorService::FollowJob(
     grpc::CallbackServerContext*, const proto::JobReference* request) {
   auto stream = StatusStream::Start();
   grpc::ServerWriteReactor<proto::JobStatus>* reactor = stream.get();
-  const bool posted = loop_->Post(
-      [loop = loop_, stream, job = request->job()](Scheduler* scheduler, Moment, Outbox* outbox) {
-        const absl::StatusOr<uint64_t> id = scheduler->FindJob(job);
-        if (!id.ok()) return stream->End(id.status());
-        outbox->replies.push_back([loop, stream, id = *id] { loop->Follow(id, stream); });
-      });
+  const bool posted = loop_->Post([loop = loop_, stream, job = request->job()](
+                                      Scheduler* scheduler, EventTime, Outbox* outbox) {
+    const absl::StatusOr<uint64_t> id = scheduler->FindJob(job);
+    if (!id.ok()) return stream->End(id.status());
+    outbox->replies.push_back([loop, stream, id = *id] { loop->Follow(id, stream); });
+  });
   if (!posted) stream->End(absl::ResourceExhaustedError(kOverloaded));
   return reactor;
 }
@@ -122,7 +122,7 @@ grpc::ServerUnaryReactor* CoordinatorService::CancelJob(grpc::CallbackServerCont
                                                         const proto::JobReference* request,
                                                         proto::JobStatus* reply) {
   return OnLoop<proto::JobStatus>(
-      reply, [job = request->job()](Scheduler* scheduler, Moment now, Outbox* outbox) {
+      reply, [job = request->job()](Scheduler* scheduler, EventTime now, Outbox* outbox) {
         return scheduler->CancelJob(job, now, outbox);
       });
 }
@@ -131,7 +131,7 @@ grpc::ServerUnaryReactor* CoordinatorService::DeleteJob(grpc::CallbackServerCont
                                                         const proto::JobReference* request,
                                                         proto::DeleteJobReply* reply) {
   return OnLoop<proto::DeleteJobReply>(
-      reply, [job = request->job()](Scheduler* scheduler, Moment now, Outbox* outbox) {
+      reply, [job = request->job()](Scheduler* scheduler, EventTime now, Outbox* outbox) {
         return scheduler->DeleteJob(job, now, outbox);
       });
 }
@@ -140,7 +140,7 @@ grpc::ServerUnaryReactor* CoordinatorService::GetPlan(grpc::CallbackServerContex
                                                       const proto::JobReference* request,
                                                       proto::JobPlan* reply) {
   return OnLoop<proto::JobPlan>(reply,
-                                [job = request->job()](Scheduler* scheduler, Moment, Outbox*) {
+                                [job = request->job()](Scheduler* scheduler, EventTime, Outbox*) {
                                   return scheduler->GetPlan(job);
                                 });
 }
@@ -150,7 +150,7 @@ grpc::ServerWriteReactor<proto::HistoryChunk>* CoordinatorService::GetHistory(
   auto stream = HistoryStream::Start(journal_);
   grpc::ServerWriteReactor<proto::HistoryChunk>* reactor = stream.get();
   const bool posted =
-      loop_->Post([stream, job = request->job()](Scheduler* scheduler, Moment, Outbox* outbox) {
+      loop_->Post([stream, job = request->job()](Scheduler* scheduler, EventTime, Outbox* outbox) {
         const absl::StatusOr<uint64_t> id = scheduler->FindJob(job);
         outbox->replies.push_back([stream, id] { stream->Begin(id); });
       });
@@ -164,7 +164,7 @@ grpc::ServerUnaryReactor* CoordinatorService::TakeCheckpoint(grpc::CallbackServe
   auto pending = UnaryCall<proto::Manifest>::Start(reply);
   grpc::ServerUnaryReactor* reactor = pending.get();
   const bool posted = loop_->Post(
-      [pending, job = request->job()](Scheduler* scheduler, Moment now, Outbox* outbox) {
+      [pending, job = request->job()](Scheduler* scheduler, EventTime now, Outbox* outbox) {
         scheduler->TakeCheckpoint(
             job,
             [pending](absl::StatusOr<proto::Manifest> manifest) {
@@ -181,7 +181,7 @@ grpc::ServerUnaryReactor* CoordinatorService::ListCheckpoints(grpc::CallbackServ
                                                               const proto::JobReference* request,
                                                               proto::CheckpointList* reply) {
   return OnLoop<proto::CheckpointList>(
-      reply, [job = request->job()](Scheduler* scheduler, Moment, Outbox*) {
+      reply, [job = request->job()](Scheduler* scheduler, EventTime, Outbox*) {
         return scheduler->ListCheckpoints(job);
       });
 }
@@ -190,7 +190,7 @@ grpc::ServerUnaryReactor* CoordinatorService::GetCluster(grpc::CallbackServerCon
                                                          const proto::GetClusterRequest*,
                                                          proto::ClusterStatus* reply) {
   return OnLoop<proto::ClusterStatus>(
-      reply, [address = options_.address](Scheduler* scheduler, Moment now, Outbox*) {
+      reply, [address = options_.address](Scheduler* scheduler, EventTime now, Outbox*) {
         proto::ClusterStatus cluster = scheduler->GetCluster(now);
         DescribeThisProcess(address, &cluster);
         return cluster;
@@ -204,7 +204,7 @@ grpc::ServerUnaryReactor* CoordinatorService::PrepareStop(grpc::CallbackServerCo
   grpc::ServerUnaryReactor* reactor = pending.get();
   const absl::Duration timeout = absl::Seconds(request->timeout_seconds());
   const bool posted =
-      loop_->Post([pending, timeout](Scheduler* scheduler, Moment now, Outbox* outbox) {
+      loop_->Post([pending, timeout](Scheduler* scheduler, EventTime now, Outbox* outbox) {
         scheduler->PrepareStop(
             timeout,
             [pending](absl::StatusOr<proto::PrepareStopReply> stopped) {
@@ -221,8 +221,8 @@ grpc::ServerUnaryReactor* CoordinatorService::ProfileJob(grpc::CallbackServerCon
                                                          proto::ProfileReply* reply) {
   auto pending = UnaryCall<proto::ProfileReply>::Start(reply);
   grpc::ServerUnaryReactor* reactor = pending.get();
-  const bool posted =
-      loop_->Post([pending, request = *request](Scheduler* scheduler, Moment now, Outbox* outbox) {
+  const bool posted = loop_->Post(
+      [pending, request = *request](Scheduler* scheduler, EventTime now, Outbox* outbox) {
         scheduler->Profile(
             request,
             [pending](absl::StatusOr<proto::ProfileReply> profile) {

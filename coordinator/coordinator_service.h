@@ -76,7 +76,7 @@ class CoordinatorService final : public proto::Coordinator::CallbackService {
   // Runs `call` on the loop and answers with its result once that is journaled.
   template <typename Reply>
   grpc::ServerUnaryReactor* OnLoop(
-      Reply* reply, std::function<absl::StatusOr<Reply>(Scheduler*, Moment, Outbox*)> call);
+      Reply* reply, std::function<absl::StatusOr<Reply>(Scheduler*, EventTime, Outbox*)> call);
 
   const Options options_;
   ControlLoop* const loop_;

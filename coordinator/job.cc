@@ -6,7 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "common/logging.h"
 #include "coordinator/callbacks/nonfinite_loss.h"
-#include "coordinator/training/epoch_ends.h"
+#include "coordinator/training/epoch_callbacks.h"
 #include "job/job_plan.h"
 
 namespace cairn::coordinator {
@@ -23,29 +23,29 @@ proto::Command StopCommand(uint64_t job_id) {
 Job::Job(Context context, storage::JobRecords records)
     : members_(*context.members),
       journal_(*context.journal),
-      durable_(std::move(records)),
+      journaled_(std::move(records)),
       workers_(context.members),
       duplicates_seen_(members_.options().ps_addresses.size()) {}
 
 const std::vector<proto::Manifest>& Job::manifests() const {
-  return training_ != nullptr ? training_->manifests() : durable_.manifests();
+  return training_ != nullptr ? training_->manifests() : journaled_.manifests();
 }
 
 // ------------------------------------------------------------------------------ before its turn
 
 void Job::CommitWeights(Outbox* outbox) {
-  durable_.SetPhase(proto::JobRecord::QUEUED_PHASE, outbox);
+  journaled_.SetPhase(proto::JobRecord::QUEUED_PHASE, outbox);
 }
 
-void Job::Activate(Moment now, Outbox* outbox) {
+void Job::Activate(EventTime now, Outbox* outbox) {
   if (record().phase() == proto::JobRecord::QUEUED_PHASE) {
-    durable_.SetPhase(proto::JobRecord::STARTED_PHASE, outbox);
+    journaled_.SetPhase(proto::JobRecord::STARTED_PHASE, outbox);
   }
   if (!plan().has_value()) {
     phase_ = Phase::kInspecting;
     return;
   }
-  loader_.emplace(&members_, &durable_);
+  loader_.emplace(&members_, &journaled_);
   const uint32_t ps_count = plan()->partition().ps_count();
   // The number of ps changed between two starts: blocks are loaded from a checkpoint under a new
   // partition.
@@ -54,7 +54,7 @@ void Job::Activate(Moment now, Outbox* outbox) {
                                  " ps, it had ", ps_count),
                     now, outbox);
   }
-  phase_ = durable_.run().restored() ? Phase::kResuming : Phase::kRestoring;
+  phase_ = journaled_.run().restored() ? Phase::kResuming : Phase::kRestoring;
   if (phase_ == Phase::kResuming) loader_->Resume();
 }
 
@@ -66,59 +66,60 @@ void Job::AdvanceInspection(Outbox* outbox) {
   inspector_ = workers.front();
   proto::Command command;
   command.mutable_inspect()->set_job_id(id());
-  *command.mutable_inspect()->mutable_job() = durable_.job();
+  *command.mutable_inspect()->mutable_job() = journaled_.job();
   *command.mutable_inspect()->mutable_model() = record().model();
   outbox->Send(*inspector_, std::move(command));
 }
 
-void Job::OnInspected(TaskId worker, const proto::InspectReply& reply, Moment now, Outbox* outbox) {
+void Job::OnInspected(TaskId worker, const proto::InspectReply& reply, EventTime now,
+                      Outbox* outbox) {
   if (phase_ != Phase::kInspecting || inspector_ != worker) return;
   if (!reply.error().empty()) return Fail(reply.error(), now, outbox);
   absl::StatusOr<proto::JobPlan> plan = job::MakeJobPlan(record(), reply);
   if (!plan.ok()) return Fail(std::string(plan.status().message()), now, outbox);
   inspector_.reset();
-  durable_.SetPlan(*std::move(plan), outbox);
-  loader_.emplace(&members_, &durable_);
+  journaled_.SetPlan(*std::move(plan), outbox);
+  loader_.emplace(&members_, &journaled_);
   NextGeneration(0, now, outbox);
 }
 
 // ------------------------------------------------------------------------------------ restoring
 
-void Job::NextGeneration(uint64_t checkpoint, Moment now, Outbox* outbox) {
+void Job::NextGeneration(uint64_t checkpoint, EventTime now, Outbox* outbox) {
   loader_->Begin(checkpoint, now, outbox);
   holding_.clear();
-  early_reports_.TakeAll();
+  buffered_reports_.TakeAll();
   workers_.ForgetAll();
   phase_ = Phase::kRestoring;
 }
 
-void Job::RollBack(const std::string& why, Moment now, Outbox* outbox) {
+void Job::RollBack(const std::string& why, EventTime now, Outbox* outbox) {
   if (training_ != nullptr) {
-    durable_.set_manifests(training_->all_manifests());
-    durable_.set_evaluations(history_->evaluations());
+    journaled_.set_manifests(training_->all_manifests());
+    journaled_.set_evaluations(history_->evaluations());
     training_->Abandon(absl::AbortedError(absl::StrCat(why, "; the job rolls back")), outbox);
     training_.reset();
   }
   // No ps can restore one lost block alone: all ps go back to the same checkpoint, so that all
   // blocks have the same batches.
-  const uint64_t checkpoint = durable_.NewestCheckpoint();
-  if (checkpoint == 0 && durable_.fails_without_checkpoint()) {
+  const uint64_t checkpoint = journaled_.NewestCheckpoint();
+  if (checkpoint == 0 && journaled_.fails_without_checkpoint()) {
     return Fail(absl::StrCat(why, ", and there is no checkpoint to go back to"), now, outbox);
   }
   const std::string target =
       checkpoint == 0 ? "the initial values" : absl::StrCat("checkpoint ", checkpoint);
-  if (durable_.run().stopped()) {
+  if (journaled_.run().stopped()) {
     // A start after a clean stop loses nothing and is not counted as a rollback.
-    durable_.Note(absl::StrCat("goes on from ", target), now);
+    journaled_.Note(absl::StrCat("goes on from ", target), now);
   } else {
-    durable_.run().set_rollbacks(durable_.run().rollbacks() + 1);
-    durable_.Note(absl::StrCat(why, ": back to ", target), now);
+    journaled_.run().set_rollbacks(journaled_.run().rollbacks() + 1);
+    journaled_.Note(absl::StrCat(why, ": back to ", target), now);
   }
-  durable_.run().set_stopped(false);
+  journaled_.run().set_stopped(false);
   NextGeneration(checkpoint, now, outbox);
 }
 
-void Job::AdvanceRecovery(Moment now, Outbox* outbox) {
+void Job::AdvanceRecovery(EventTime now, Outbox* outbox) {
   loader_->Advance(now, outbox);
   if (!loader_->failure().empty()) return Fail(loader_->failure(), now, outbox);
   if (loader_->complete() && MissingPs().empty()) BeginTraining(now, outbox);
@@ -139,12 +140,12 @@ int64_t Job::EpochsCut(const BatchRanges& open) const {
   return at_end && evaluation_missing ? epochs - 1 : epochs;
 }
 
-void Job::BeginTraining(Moment now, Outbox* outbox) {
+void Job::BeginTraining(EventTime now, Outbox* outbox) {
   absl::StatusOr<AppliedBatches> applied =
       CombineLedgers(loader_->Ledgers(), plan()->total_batches());
   if (!applied.ok()) return Fail(std::string(applied.status().message()), now, outbox);
   auto history =
-      History::Load(&journal_, id(), plan()->batches_per_epoch(), MetricSums(durable_.job()));
+      History::Load(&journal_, id(), plan()->batches_per_epoch(), MetricSums(journaled_.job()));
   if (!history.ok()) return Fail(std::string(history.status().message()), now, outbox);
   history_ = *std::move(history);
   // A restored job trains the open batches again: their records go. A resumed job keeps all
@@ -152,22 +153,22 @@ void Job::BeginTraining(Moment now, Outbox* outbox) {
   if (phase_ == Phase::kRestoring) {
     const absl::Status unapplied = history_->RemoveUnapplied(applied->open, outbox);
     if (!unapplied.ok()) return Fail(std::string(unapplied.message()), now, outbox);
-    durable_.run().set_epochs_cut(EpochsCut(applied->open));
-    durable_.run().set_restored(true);
-    durable_.SaveRun(outbox);
+    journaled_.run().set_epochs_cut(EpochsCut(applied->open));
+    journaled_.run().set_restored(true);
+    journaled_.SaveRun(outbox);
   }
   const bool resumed = phase_ == Phase::kResuming;
   if (resumed) {
     // It was to be a clean stop of all, and was one of the coordinator alone: what is lost from now
     // on is lost.
-    durable_.run().set_stopped(false);
-    durable_.Note("the coordinator is back; nothing was lost", now);
-    durable_.SaveRun(outbox);
+    journaled_.run().set_stopped(false);
+    journaled_.Note("the coordinator is back; nothing was lost", now);
+    journaled_.SaveRun(outbox);
   }
   phase_ = Phase::kTraining;
   training_ =
-      std::make_unique<Training>(Training::Context{&*plan(), &durable_.run(), history_.get()},
-                                 std::move(applied->open), durable_.manifests());
+      std::make_unique<Training>(Training::Context{&*plan(), &journaled_.run(), history_.get()},
+                                 std::move(applied->open), journaled_.manifests());
   if (resumed) {
     training_->Resumed(now, outbox);
     for (uint32_t ps = 0; ps < plan()->partition().ps_count(); ++ps) {
@@ -177,7 +178,7 @@ void Job::BeginTraining(Moment now, Outbox* outbox) {
   AdoptWorkers(now, outbox);
 }
 
-void Job::AdoptWorkers(Moment now, Outbox* outbox) {
+void Job::AdoptWorkers(EventTime now, Outbox* outbox) {
   for (const TaskId worker : workers_.Live(/*with_evaluators=*/true)) {
     auto held = holding_.find(worker);
     if (held == holding_.end()) {
@@ -188,7 +189,7 @@ void Job::AdoptWorkers(Moment now, Outbox* outbox) {
     }
   }
   holding_.clear();
-  for (const auto& [worker, report] : early_reports_.TakeAll()) {
+  for (const auto& [worker, report] : buffered_reports_.TakeAll()) {
     training_->OnWork(worker, report, now, outbox);
   }
 }
@@ -199,14 +200,14 @@ bool Job::KeepsLeases(const proto::Join& join, const Membership::Joined& joined)
   // Only at the first join that this coordinator process sees: at any later one the leases have
   // already been given to others.
   return joined.first && joined.task.role != proto::PS && join.job_id() == id() &&
-         join.generation() == durable_.run().generation() &&
+         join.generation() == journaled_.run().generation() &&
          (phase_ == Phase::kResuming || phase_ == Phase::kTraining);
 }
 
 void Job::WorkerJoined(TaskId worker, const proto::Join& join, bool keeps_leases, Outbox* outbox) {
   workers_.Forget(worker);
-  early_reports_.Forget(worker);
-  durable_.run().set_workers_joined(durable_.run().workers_joined() + (keeps_leases ? 0 : 1));
+  buffered_reports_.Forget(worker);
+  journaled_.run().set_workers_joined(journaled_.run().workers_joined() + (keeps_leases ? 0 : 1));
   if (phase_ == Phase::kTraining && !keeps_leases) StartJobOn(worker, outbox);
   if (!keeps_leases) return;
   const std::vector<proto::Split> holding(join.holding().begin(), join.holding().end());
@@ -218,20 +219,20 @@ void Job::WorkerJoined(TaskId worker, const proto::Join& join, bool keeps_leases
   }
 }
 
-void Job::WorkerGone(TaskId worker, Moment now, Outbox* outbox) {
+void Job::WorkerGone(TaskId worker, EventTime now, Outbox* outbox) {
   holding_.erase(worker);
-  early_reports_.Forget(worker);
+  buffered_reports_.Forget(worker);
   workers_.Forget(worker);
   if (inspector_ == worker) inspector_.reset();
   if (phase_ == Phase::kInspecting) return;
-  durable_.run().set_workers_lost(durable_.run().workers_lost() + 1);
-  durable_.Note(absl::StrCat(worker.Name(), " is gone; its batches go to others"), now);
+  journaled_.run().set_workers_lost(journaled_.run().workers_lost() + 1);
+  journaled_.Note(absl::StrCat(worker.Name(), " is gone; its batches go to others"), now);
   if (training_ != nullptr) training_->RemoveWorker(worker);
 }
 
 void Job::PsJoined(uint32_t ps, const proto::Join& join, bool continues, Outbox* outbox) {
   if (!loader_.has_value()) return;
-  const bool has_job = join.job_id() == id() && join.generation() == durable_.run().generation();
+  const bool has_job = join.job_id() == id() && join.generation() == journaled_.run().generation();
   if (!continues) duplicates_seen_[ps] = has_job ? join.duplicates_refused() : 0;
   if (phase_ == Phase::kTraining && continues && has_job) {
     loader_->PsAway(ps);  // Nothing more comes over its old stream.
@@ -250,7 +251,7 @@ void Job::PsAway(uint32_t ps) {
   if (phase_ == Phase::kRestoring) loader_->PsAway(ps);
 }
 
-void Job::PsLost(uint32_t ps, Moment now, Outbox* outbox) {
+void Job::PsLost(uint32_t ps, EventTime now, Outbox* outbox) {
   if (!loader_.has_value()) return;
   loader_->PsLost(ps);
   if (phase_ == Phase::kTraining || phase_ == Phase::kResuming) {
@@ -261,13 +262,13 @@ void Job::PsLost(uint32_t ps, Moment now, Outbox* outbox) {
 void Job::StartJobOn(TaskId worker, Outbox* outbox) {
   proto::Command command;
   *command.mutable_start_job()->mutable_plan() = *plan();
-  command.mutable_start_job()->set_generation(durable_.run().generation());
+  command.mutable_start_job()->set_generation(journaled_.run().generation());
   outbox->Send(worker, std::move(command));
   training_->AddWorker(worker);
 }
 
 std::vector<proto::Manifest> Job::AllManifests() const {
-  return training_ != nullptr ? training_->all_manifests() : durable_.manifests();
+  return training_ != nullptr ? training_->all_manifests() : journaled_.manifests();
 }
 
 // The ps that are not live: "ps 1, ps 3", or empty.
@@ -282,7 +283,7 @@ std::string Job::MissingPs() const {
 
 // ------------------------------------------------------------------------------------- messages
 
-void Job::OnMessage(TaskId task, const proto::TaskMessage& message, Moment now, Outbox* outbox) {
+void Job::OnMessage(TaskId task, const proto::TaskMessage& message, EventTime now, Outbox* outbox) {
   const bool from_ps = task.role == proto::PS;
   if (message.has_heartbeat() && from_ps) {
     OnHeartbeat(task.index, message.heartbeat().duplicates_refused());
@@ -319,10 +320,10 @@ void Job::OnMessage(TaskId task, const proto::TaskMessage& message, Moment now, 
   }
 }
 
-void Job::OnWork(TaskId worker, const proto::WorkReport& report, Moment now, Outbox* outbox) {
-  if (report.generation() != durable_.run().generation()) return;
+void Job::OnWork(TaskId worker, const proto::WorkReport& report, EventTime now, Outbox* outbox) {
+  if (report.generation() != journaled_.run().generation()) return;
   // Before all ledgers are known there is no training to take the report; it is replayed then.
-  if (phase_ == Phase::kResuming) early_reports_.Keep(worker, report);
+  if (phase_ == Phase::kResuming) buffered_reports_.Keep(worker, report);
   if (training_ != nullptr) training_->OnWork(worker, report, now, outbox);
 }
 
@@ -330,22 +331,23 @@ void Job::OnHeartbeat(uint32_t ps, uint64_t duplicates_refused) {
   if (!loader_.has_value()) return;
   uint64_t& seen = duplicates_seen_[ps];
   // A ps counts from 0 again in a new process or a new generation.
-  durable_.run().set_duplicates_refused(durable_.run().duplicates_refused() + duplicates_refused -
-                                        (duplicates_refused < seen ? 0 : seen));
+  journaled_.run().set_duplicates_refused(journaled_.run().duplicates_refused() +
+                                          duplicates_refused -
+                                          (duplicates_refused < seen ? 0 : seen));
   seen = duplicates_refused;
 }
 
-void Job::OnFailure(TaskId worker, const proto::JobFailure& failure, Moment now) {
-  if (phase_ != Phase::kInspecting && failure.generation() != durable_.run().generation()) return;
+void Job::OnFailure(TaskId worker, const proto::JobFailure& failure, EventTime now) {
+  if (phase_ != Phase::kInspecting && failure.generation() != journaled_.run().generation()) return;
   if (inspector_ == worker) inspector_.reset();
   if (training_ != nullptr) training_->RemoveWorker(worker);
-  durable_.Note(absl::StrCat("cannot be done by ", worker.Name(), ": ", failure.error()), now);
+  journaled_.Note(absl::StrCat("cannot be done by ", worker.Name(), ": ", failure.error()), now);
   workers_.Failed(worker, failure.error());
 }
 
 // ------------------------------------------------------------------------------------- progress
 
-void Job::Advance(Moment now, Outbox* outbox) {
+void Job::Advance(EventTime now, Outbox* outbox) {
   // A lost ps comes first: a rollback makes everything below obsolete. The training comes last,
   // since it may end the job.
   if (lost_ps_.has_value()) {
@@ -363,18 +365,18 @@ void Job::Advance(Moment now, Outbox* outbox) {
   if (training_->finished()) End(proto::JobRecord::FINISHED_PHASE, "", now, outbox);
 }
 
-void Job::WatchProgress(Moment now, Outbox* outbox) {
+void Job::WatchProgress(EventTime now, Outbox* outbox) {
   if (!active()) return;
-  std::string progress = absl::StrCat(durable_.run().generation(), " ", static_cast<int>(phase_));
+  std::string progress = absl::StrCat(journaled_.run().generation(), " ", static_cast<int>(phase_));
   if (training_ != nullptr) absl::StrAppend(&progress, " ", training_->Progress());
   const ProgressWatch::Event event = progress_.Update(std::move(progress), now.monotonic);
   if (event == ProgressWatch::Event::kNone) return;
   const int64_t seconds = absl::ToInt64Seconds(progress_.stalled_for());
-  durable_.Note(event == ProgressWatch::Event::kStalled
-                    ? absl::StrCat("no progress for ", seconds, " s: waiting ", NextNeeded())
-                    : absl::StrCat("goes on after ", seconds, " s without progress"),
-                now);
-  durable_.SaveRun(outbox);
+  journaled_.Note(event == ProgressWatch::Event::kStalled
+                      ? absl::StrCat("no progress for ", seconds, " s: waiting ", NextNeeded())
+                      : absl::StrCat("goes on after ", seconds, " s without progress"),
+                  now);
+  journaled_.SaveRun(outbox);
 }
 
 std::string Job::NextNeeded() const {
@@ -391,7 +393,8 @@ void Job::AskForCheckpoint(const std::string& reason, CheckpointCallback callbac
       [callback = std::move(callback), status = NotTraining()]() mutable { callback(status); });
 }
 
-void Job::Profile(const ProfileRound::Options& options, ProfileCallback callback, Outbox* outbox) {
+void Job::Profile(const ProfileSession::Options& options, ProfileCallback callback,
+                  Outbox* outbox) {
   if (phase_ == Phase::kTraining) return training_->Profile(options, std::move(callback), outbox);
   outbox->replies.push_back(
       [callback = std::move(callback), status = NotTraining()]() mutable { callback(status); });
@@ -411,33 +414,34 @@ std::string Job::GoesOnFrom() const {
 }
 
 void Job::Resume() {
-  durable_.run().set_stopped(false);
+  journaled_.run().set_stopped(false);
   if (training_ != nullptr) training_->Resume();
 }
 
-void Job::Fail(const std::string& why, Moment now, Outbox* outbox) {
+void Job::Fail(const std::string& why, EventTime now, Outbox* outbox) {
   End(proto::JobRecord::FAILED_PHASE, why, now, outbox);
 }
 
-void Job::Cancel(Moment now, Outbox* outbox) {
+void Job::Cancel(EventTime now, Outbox* outbox) {
   End(proto::JobRecord::CANCELLED_PHASE, "", now, outbox);
 }
 
-void Job::End(proto::JobRecord::Phase phase, const std::string& error, Moment now, Outbox* outbox) {
-  if (history_ != nullptr) durable_.set_evaluations(history_->evaluations());
+void Job::End(proto::JobRecord::Phase phase, const std::string& error, EventTime now,
+              Outbox* outbox) {
+  if (history_ != nullptr) journaled_.set_evaluations(history_->evaluations());
   if (training_ != nullptr) {
-    durable_.set_manifests(training_->all_manifests());
+    journaled_.set_manifests(training_->all_manifests());
     training_->RecordProgress();
     if (phase == proto::JobRecord::FINISHED_PHASE) {
       const auto& evaluations = history_->evaluations();
-      WarnOfNonfiniteEnd(*plan(), durable_.run(),
+      WarnOfNonfiniteEnd(*plan(), journaled_.run(),
                          evaluations.empty() ? nullptr : &evaluations.back());
     }
     training_->Abandon(absl::FailedPreconditionError(absl::StrCat("job ", id(), " is over")),
                        outbox);
     training_.reset();
   }
-  durable_.End(phase, error, now, outbox);
+  journaled_.End(phase, error, now, outbox);
   if (phase_ == Phase::kIdle) return;
   phase_ = Phase::kIdle;
   for (const auto& [task, member] : members_.members()) {
@@ -455,12 +459,12 @@ std::string Job::WaitingFor() const {
 }
 
 proto::JobState Job::State() const {
-  const bool restores = phase_ == Phase::kRestoring && durable_.run().generation() > 1;
-  return restores ? proto::RESTORING : durable_.State();
+  const bool restores = phase_ == Phase::kRestoring && journaled_.run().generation() > 1;
+  return restores ? proto::RESTORING : journaled_.State();
 }
 
 proto::JobStatus Job::Status(absl::Duration now) {
-  proto::JobStatus status = durable_.Status();
+  proto::JobStatus status = journaled_.Status();
   if (!active()) return status;
   status.set_workers_live(static_cast<int64_t>(members_.Live(proto::WORKER).size()));
   status.set_ps_live(static_cast<int64_t>(members_.Live(proto::PS).size()));

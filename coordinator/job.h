@@ -10,13 +10,13 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "coordinator/durable_job.h"
 #include "coordinator/eligible_workers.h"
+#include "coordinator/event_time.h"
+#include "coordinator/journaled_job.h"
 #include "coordinator/membership.h"
-#include "coordinator/moment.h"
 #include "coordinator/outbox.h"
 #include "coordinator/progress_watch.h"
-#include "coordinator/recovery/early_reports.h"
+#include "coordinator/recovery/buffered_reports.h"
 #include "coordinator/recovery/job_loader.h"
 #include "coordinator/training/training.h"
 #include "proto/coordinator.pb.h"
@@ -40,14 +40,14 @@ class Job {
 
   Job(Context context, storage::JobRecords records);
 
-  uint64_t id() const { return durable_.id(); }
-  const proto::JobRecord& record() const { return durable_.record(); }
-  const std::optional<proto::JobPlan>& plan() const { return durable_.plan(); }
-  bool over() const { return durable_.over(); }
+  uint64_t id() const { return journaled_.id(); }
+  const proto::JobRecord& record() const { return journaled_.record(); }
+  const std::optional<proto::JobPlan>& plan() const { return journaled_.plan(); }
+  bool over() const { return journaled_.over(); }
   // It failed before it began, and does not keep its name.
-  bool refused() const { return durable_.refused(); }
+  bool refused() const { return journaled_.refused(); }
   // Waits for its turn, or had its turn before the coordinator restarted.
-  bool ready() const { return durable_.ready(); }
+  bool ready() const { return journaled_.ready(); }
   // Has its turn.
   bool active() const { return phase_ != Phase::kIdle; }
   bool trains() const { return phase_ == Phase::kTraining; }
@@ -58,12 +58,12 @@ class Job {
   void CommitWeights(Outbox* outbox);
   // Begins the job's turn. After a restart of the coordinator it resumes with the state that tasks
   // still have, if all ps do.
-  void Activate(Moment now, Outbox* outbox);
-  void Cancel(Moment now, Outbox* outbox);
+  void Activate(EventTime now, Outbox* outbox);
+  void Cancel(EventTime now, Outbox* outbox);
   // FailedPrecondition unless it trains.
   void AskForCheckpoint(const std::string& reason, CheckpointCallback callback, Outbox* outbox);
   // FailedPrecondition unless it trains.
-  void Profile(const ProfileRound::Options& options, ProfileCallback callback, Outbox* outbox);
+  void Profile(const ProfileSession::Options& options, ProfileCallback callback, Outbox* outbox);
   // Continues the job after a checkpoint for a stop that did not follow.
   void Resume();
   // The client that asked for a stop waits no longer: a late checkpoint does not stop the job.
@@ -75,14 +75,14 @@ class Job {
   // keep the leases that it reports.
   bool KeepsLeases(const proto::Join& join, const Membership::Joined& joined) const;
   void WorkerJoined(TaskId worker, const proto::Join& join, bool keeps_leases, Outbox* outbox);
-  void WorkerGone(TaskId worker, Moment now, Outbox* outbox);
+  void WorkerGone(TaskId worker, EventTime now, Outbox* outbox);
   void PsJoined(uint32_t ps, const proto::Join& join, bool continues, Outbox* outbox);
   void PsAway(uint32_t ps);
-  void PsLost(uint32_t ps, Moment now, Outbox* outbox);
-  void OnMessage(TaskId task, const proto::TaskMessage& message, Moment now, Outbox* outbox);
+  void PsLost(uint32_t ps, EventTime now, Outbox* outbox);
+  void OnMessage(TaskId task, const proto::TaskMessage& message, EventTime now, Outbox* outbox);
 
   // Takes every step that is possible now. Call it after every event and on ticks.
-  void Advance(Moment now, Outbox* outbox);
+  void Advance(EventTime now, Outbox* outbox);
 
   // The state alone. The cost of Status grows with the number of epochs.
   proto::JobState State() const;
@@ -97,20 +97,20 @@ class Job {
     kTraining,
   };
 
-  void OnInspected(TaskId worker, const proto::InspectReply& reply, Moment now, Outbox* outbox);
-  void OnFailure(TaskId worker, const proto::JobFailure& failure, Moment now);
-  void OnWork(TaskId worker, const proto::WorkReport& report, Moment now, Outbox* outbox);
+  void OnInspected(TaskId worker, const proto::InspectReply& reply, EventTime now, Outbox* outbox);
+  void OnFailure(TaskId worker, const proto::JobFailure& failure, EventTime now);
+  void OnWork(TaskId worker, const proto::WorkReport& report, EventTime now, Outbox* outbox);
   void OnHeartbeat(uint32_t ps, uint64_t duplicates_refused);
 
   void AdvanceInspection(Outbox* outbox);
-  void AdvanceRecovery(Moment now, Outbox* outbox);
-  void RollBack(const std::string& why, Moment now, Outbox* outbox);
-  void NextGeneration(uint64_t checkpoint, Moment now, Outbox* outbox);
-  void BeginTraining(Moment now, Outbox* outbox);
-  void AdoptWorkers(Moment now, Outbox* outbox);
+  void AdvanceRecovery(EventTime now, Outbox* outbox);
+  void RollBack(const std::string& why, EventTime now, Outbox* outbox);
+  void NextGeneration(uint64_t checkpoint, EventTime now, Outbox* outbox);
+  void BeginTraining(EventTime now, Outbox* outbox);
+  void AdoptWorkers(EventTime now, Outbox* outbox);
   int64_t EpochsCut(const BatchRanges& open) const;
-  void Fail(const std::string& why, Moment now, Outbox* outbox);
-  void End(proto::JobRecord::Phase phase, const std::string& error, Moment now, Outbox* outbox);
+  void Fail(const std::string& why, EventTime now, Outbox* outbox);
+  void End(proto::JobRecord::Phase phase, const std::string& error, EventTime now, Outbox* outbox);
   void StartJobOn(TaskId worker, Outbox* outbox);
   absl::Status NotTraining();
   // Including those that were passed over (see CheckpointRetention).
@@ -120,12 +120,12 @@ class Job {
   // The next event that the job needs. Never empty.
   std::string NextNeeded() const;
   // Adds a note when the job stalls and when it goes on.
-  void WatchProgress(Moment now, Outbox* outbox);
+  void WatchProgress(EventTime now, Outbox* outbox);
 
   const Membership& members_;
   const storage::Journal& journal_;
 
-  DurableJob durable_;
+  JournaledJob journaled_;
   EligibleWorkers workers_;
 
   Phase phase_ = Phase::kIdle;
@@ -135,8 +135,8 @@ class Job {
   std::unique_ptr<Training> training_;
   // Leases reported by workers while the job is resuming. Adopted when training begins.
   std::map<TaskId, std::vector<proto::Split>> holding_;
-  EarlyReports early_reports_;       // Work reports of that time.
-  std::optional<uint32_t> lost_ps_;  // Handled by Advance.
+  BufferedReports buffered_reports_;  // Work reports of that time.
+  std::optional<uint32_t> lost_ps_;   // Handled by Advance.
   ProgressWatch progress_;
   std::vector<uint64_t> duplicates_seen_;  // By ps, of its current process.
 };

@@ -34,7 +34,7 @@ void JobFollowers::Add(uint64_t job_id, std::shared_ptr<StatusSink> sink) {
   follower.sink = std::move(sink);
 }
 
-bool JobFollowers::UpdateOne(Follower* follower, Scheduler* scheduler, Moment now) {
+bool JobFollowers::UpdateOne(Follower* follower, Scheduler* scheduler, EventTime now) {
   // A sink may be gone although the status never changes.
   if (!follower->sink->alive()) return false;
   // The full status has every epoch's evaluation, so it is built only when it will be sent.
@@ -56,7 +56,7 @@ bool JobFollowers::UpdateOne(Follower* follower, Scheduler* scheduler, Moment no
   return !over;
 }
 
-void JobFollowers::Update(Scheduler* scheduler, Moment now) {
+void JobFollowers::Update(Scheduler* scheduler, EventTime now) {
   std::erase_if(followers_,
                 [&](Follower& follower) { return !UpdateOne(&follower, scheduler, now); });
 }

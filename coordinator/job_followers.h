@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "absl/status/status.h"
-#include "coordinator/moment.h"
+#include "coordinator/event_time.h"
 #include "coordinator/scheduler.h"
 #include "proto/coordinator.pb.h"
 
@@ -31,7 +31,7 @@ class JobFollowers {
  public:
   void Add(uint64_t job_id, std::shared_ptr<StatusSink> sink);
   // Call on every tick.
-  void Update(Scheduler* scheduler, Moment now);
+  void Update(Scheduler* scheduler, EventTime now);
 
  private:
   struct Follower {
@@ -42,7 +42,7 @@ class JobFollowers {
   };
 
   // False: the follower needs no more updates.
-  static bool UpdateOne(Follower* follower, Scheduler* scheduler, Moment now);
+  static bool UpdateOne(Follower* follower, Scheduler* scheduler, EventTime now);
 
   std::vector<Follower> followers_;
 };

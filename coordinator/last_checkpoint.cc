@@ -51,7 +51,7 @@ std::string Line(const proto::PrepareStopReply& reply) {
 
 void TakeLastCheckpoint(absl::Duration timeout,
                         std::function<void(absl::StatusOr<std::string>)> done, Scheduler* scheduler,
-                        Moment now, Outbox* outbox) {
+                        EventTime now, Outbox* outbox) {
   if (!AnyRuns(scheduler->ListJobs(now))) return done("");
   const proto::ClusterStatus cluster = scheduler->GetCluster(now);
   if (const absl::Status all = CheckAllAreThere(cluster); !all.ok()) return done(all);
@@ -83,7 +83,7 @@ void LastCheckpoint::Begin() {
   CAIRN_LOG_INFO("taking a last checkpoint if a job trains; told once more to end, ends at once",
                  "for_at_most", timeout_);
   const bool posted =
-      loop_->Post([timeout = timeout_, done](Scheduler* scheduler, Moment now, Outbox* outbox) {
+      loop_->Post([timeout = timeout_, done](Scheduler* scheduler, EventTime now, Outbox* outbox) {
         TakeLastCheckpoint(timeout, done, scheduler, now, outbox);
       });
   if (!posted) done(absl::ResourceExhaustedError("the coordinator is overloaded"));

@@ -9,7 +9,7 @@
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
 #include "coordinator/control_loop.h"
-#include "coordinator/moment.h"
+#include "coordinator/event_time.h"
 #include "coordinator/outbox.h"
 #include "coordinator/scheduler.h"
 
@@ -21,7 +21,7 @@ namespace cairn::coordinator {
 // or every worker is away. Aborted: it does not exist after `timeout`.
 void TakeLastCheckpoint(absl::Duration timeout,
                         std::function<void(absl::StatusOr<std::string>)> done, Scheduler* scheduler,
-                        Moment now, Outbox* outbox);
+                        EventTime now, Outbox* outbox);
 
 // The coordinator's part in Daemon::Run: at the first call it has the last checkpoint taken by the
 // control loop, and logs what has become of it. Not thread-safe.

@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "common/logging.h"
-#include "coordinator/moment.h"
+#include "coordinator/event_time.h"
 #include "proto/journal.pb.h"
 
 namespace cairn::coordinator {
@@ -15,7 +15,7 @@ namespace cairn::coordinator {
 inline constexpr int kNotesMax = 1000;
 
 // Adds a line about an event, for clients that follow the job. It survives once `run` is journaled.
-inline void AddNote(uint64_t job_id, std::string line, Moment now, proto::RunRecord* run) {
+inline void AddNote(uint64_t job_id, std::string line, EventTime now, proto::RunRecord* run) {
   CAIRN_LOG_INFO("job", "job", job_id, "note", line);
   proto::Note* note = run->add_notes();
   note->set_unix_seconds(now.unix_seconds);

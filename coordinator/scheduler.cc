@@ -59,7 +59,7 @@ Scheduler::Scheduler(Options options, proto::ClusterRecord cluster,
       members_(Of(cluster_, std::move(options.membership))),
       deletions_(journal_, &members_, deleted) {}
 
-absl::StatusOr<std::unique_ptr<Scheduler>> Scheduler::Create(Options options, Moment now,
+absl::StatusOr<std::unique_ptr<Scheduler>> Scheduler::Create(Options options, EventTime now,
                                                              Outbox* outbox) {
   CAIRN_ASSIGN_OR_RETURN(proto::ClusterRecord cluster, storage::ReadCluster(*options.journal));
   CAIRN_ASSIGN_OR_RETURN(const std::vector<proto::JobRecord> jobs,
@@ -86,7 +86,7 @@ absl::StatusOr<std::unique_ptr<Scheduler>> Scheduler::Create(Options options, Mo
 
 // ---------------------------------------------------------------------------------------- tasks
 
-void Scheduler::OnMessage(uint64_t session, const proto::TaskMessage& message, Moment now,
+void Scheduler::OnMessage(uint64_t session, const proto::TaskMessage& message, EventTime now,
                           Outbox* outbox) {
   if (message.has_join()) {
     return OnJoin(session, WithoutForeignJob(message.join(), cluster_.cluster_id()), now, outbox);
@@ -101,7 +101,7 @@ void Scheduler::OnMessage(uint64_t session, const proto::TaskMessage& message, M
   Advance(now, outbox);
 }
 
-void Scheduler::OnJoin(uint64_t session, const proto::Join& join, Moment now, Outbox* outbox) {
+void Scheduler::OnJoin(uint64_t session, const proto::Join& join, EventTime now, Outbox* outbox) {
   const Membership::Joined joined = members_.Join(session, join, now.monotonic);
   if (joined.refused.has_value()) {
     CAIRN_LOG_WARNING("refused", "task", cluster::TaskName(join.role(), join.index()), "host",
@@ -156,7 +156,7 @@ void Scheduler::Welcome(uint64_t session, const Membership::Joined& joined, bool
   outbox->answers.push_back({session, std::move(command), /*close=*/false});
 }
 
-void Scheduler::OnSessionEnd(uint64_t session, Moment now, Outbox* outbox) {
+void Scheduler::OnSessionEnd(uint64_t session, EventTime now, Outbox* outbox) {
   const std::optional<TaskId> task = members_.StreamEnded(session);
   if (!task.has_value()) return;
   CAIRN_LOG_WARNING("stream broken", "task", task->Name());
@@ -167,7 +167,7 @@ void Scheduler::OnSessionEnd(uint64_t session, Moment now, Outbox* outbox) {
   Advance(now, outbox);
 }
 
-void Scheduler::OnTick(Moment now, Outbox* outbox) {
+void Scheduler::OnTick(EventTime now, Outbox* outbox) {
   for (const Membership::Expired& expired : members_.Tick(now.monotonic)) {
     CAIRN_LOG_WARNING("lease over", "task", expired.task.Name());
     // The process is told that its lease is over. It may be alive behind a broken network, and must
@@ -197,7 +197,7 @@ uint64_t Scheduler::SessionOf(TaskId task) const {
   return member == nullptr ? 0 : member->session;
 }
 
-void Scheduler::SendHeartbeats(Moment now, Outbox* outbox) {
+void Scheduler::SendHeartbeats(EventTime now, Outbox* outbox) {
   if (now.monotonic - heartbeat_at_ < kHeartbeat) return;
   heartbeat_at_ = now.monotonic;
   proto::Command command;
@@ -209,7 +209,7 @@ void Scheduler::SendHeartbeats(Moment now, Outbox* outbox) {
 
 // One job trains at a time. A job that ends makes room for the next, which may itself end at once,
 // for example if its data cannot be read.
-void Scheduler::Advance(Moment now, Outbox* outbox) {
+void Scheduler::Advance(EventTime now, Outbox* outbox) {
   while (true) {
     if (active_ != nullptr && active_->over()) active_ = nullptr;
     if (active_ == nullptr) active_ = NextJob();
@@ -241,7 +241,7 @@ Job* Scheduler::NewestOfName(const std::string& name) {
   return nullptr;
 }
 
-proto::SubmitReply Scheduler::MakeSubmitReply(Job* job, bool existed, Moment now) {
+proto::SubmitReply Scheduler::MakeSubmitReply(Job* job, bool existed, EventTime now) {
   proto::SubmitReply reply;
   reply.set_job_id(job->id());
   reply.set_existed(existed);
@@ -255,7 +255,7 @@ proto::SubmitReply Scheduler::MakeSubmitReply(Job* job, bool existed, Moment now
 }
 
 absl::StatusOr<proto::SubmitReply> Scheduler::SubmitAgain(Job* job, const ValidatedJob& again,
-                                                          Moment now) {
+                                                          EventTime now) {
   const std::string difference = JobDifference(job->record().job(), job->record().model(),
                                                again.request.job(), again.request.model());
   if (difference.empty()) return MakeSubmitReply(job, true, now);
@@ -264,7 +264,7 @@ absl::StatusOr<proto::SubmitReply> Scheduler::SubmitAgain(Job* job, const Valida
       "' already and is another job: ", difference, "; give the new one another name"));
 }
 
-absl::StatusOr<proto::SubmitReply> Scheduler::Submit(const ValidatedJob& job, Moment now,
+absl::StatusOr<proto::SubmitReply> Scheduler::Submit(const ValidatedJob& job, EventTime now,
                                                      Outbox* outbox) {
   const proto::SubmitRequest& request = job.request;
   if (Job* known = request.reuse() ? NewestOfName(request.job().name()) : nullptr) {
@@ -310,8 +310,8 @@ absl::StatusOr<Job*> Scheduler::Lookup(const std::string& job) const {
   return jobs_.at(id).get();
 }
 
-absl::StatusOr<proto::JobStatus> Scheduler::CommitWeights(const std::string& reference, Moment now,
-                                                          Outbox* outbox) {
+absl::StatusOr<proto::JobStatus> Scheduler::CommitWeights(const std::string& reference,
+                                                          EventTime now, Outbox* outbox) {
   CAIRN_ASSIGN_OR_RETURN(Job * job, Lookup(reference));
   if (!job->record().weights_follow()) {
     return absl::FailedPreconditionError(
@@ -322,7 +322,7 @@ absl::StatusOr<proto::JobStatus> Scheduler::CommitWeights(const std::string& ref
   return StatusOf(job, now);
 }
 
-absl::StatusOr<proto::JobStatus> Scheduler::CancelJob(const std::string& reference, Moment now,
+absl::StatusOr<proto::JobStatus> Scheduler::CancelJob(const std::string& reference, EventTime now,
                                                       Outbox* outbox) {
   CAIRN_ASSIGN_OR_RETURN(Job * job, Lookup(reference));
   if (job->over()) {
@@ -352,8 +352,8 @@ absl::Status Scheduler::CheckUnambiguous(const Job& job, const std::string& refe
                                                     "'; say which by its number"));
 }
 
-absl::StatusOr<proto::DeleteJobReply> Scheduler::DeleteJob(const std::string& reference, Moment now,
-                                                           Outbox* outbox) {
+absl::StatusOr<proto::DeleteJobReply> Scheduler::DeleteJob(const std::string& reference,
+                                                           EventTime now, Outbox* outbox) {
   CAIRN_ASSIGN_OR_RETURN(Job * job, Lookup(reference));
   CAIRN_RETURN_IF_ERROR(CheckUnambiguous(*job, reference));
   proto::DeleteJobReply reply;
@@ -378,7 +378,7 @@ absl::StatusOr<proto::DeleteJobReply> Scheduler::DeleteJob(const std::string& re
   return reply;
 }
 
-proto::JobStatus Scheduler::StatusOf(Job* job, Moment now) {
+proto::JobStatus Scheduler::StatusOf(Job* job, EventTime now) {
   proto::JobStatus status = job->Status(now.monotonic);
   if (!job->ready() || job->active()) return status;
   const Job* next = active_;
@@ -403,12 +403,12 @@ absl::StatusOr<proto::JobState> Scheduler::GetState(uint64_t job_id) const {
   return absl::NotFoundError(absl::StrCat("there is no job ", job_id));
 }
 
-absl::StatusOr<proto::JobStatus> Scheduler::GetJob(const std::string& reference, Moment now) {
+absl::StatusOr<proto::JobStatus> Scheduler::GetJob(const std::string& reference, EventTime now) {
   CAIRN_ASSIGN_OR_RETURN(Job * job, Lookup(reference));
   return StatusOf(job, now);
 }
 
-proto::ListJobsReply Scheduler::ListJobs(Moment now) {
+proto::ListJobsReply Scheduler::ListJobs(EventTime now) {
   proto::ListJobsReply reply;
   for (const auto& [id, job] : jobs_) *reply.add_jobs() = StatusOf(job.get(), now);
   return reply;
@@ -431,7 +431,7 @@ absl::StatusOr<proto::CheckpointList> Scheduler::ListCheckpoints(
   return list;
 }
 
-proto::ClusterStatus Scheduler::GetCluster(Moment now) {
+proto::ClusterStatus Scheduler::GetCluster(EventTime now) {
   proto::ClusterStatus status = members_.Describe(now.monotonic);
   status.set_cluster_id(cluster_.cluster_id());
   status.set_term(cluster_.term());
@@ -443,7 +443,7 @@ proto::ClusterStatus Scheduler::GetCluster(Moment now) {
 }
 
 void Scheduler::TakeCheckpoint(const std::string& reference, CheckpointCallback callback,
-                               Moment now, Outbox* outbox) {
+                               EventTime now, Outbox* outbox) {
   const absl::StatusOr<Job*> job = Lookup(reference);
   if (!job.ok()) {
     outbox->replies.push_back(
@@ -454,15 +454,15 @@ void Scheduler::TakeCheckpoint(const std::string& reference, CheckpointCallback 
   Advance(now, outbox);
 }
 
-void Scheduler::Profile(const proto::ProfileRequest& request, ProfileCallback callback, Moment now,
-                        Outbox* outbox) {
+void Scheduler::Profile(const proto::ProfileRequest& request, ProfileCallback callback,
+                        EventTime now, Outbox* outbox) {
   const absl::StatusOr<Job*> job = Lookup(request.job());
   if (!job.ok()) {
     outbox->replies.push_back(
         [callback = std::move(callback), status = job.status()]() mutable { callback(status); });
     return;
   }
-  ProfileRound::Options options;
+  ProfileSession::Options options;
   options.steps = std::clamp<int64_t>(request.steps(), 1, kProfileStepsMax);
   options.deadline = now.monotonic + std::clamp(absl::Seconds(request.timeout_seconds()),
                                                 absl::Seconds(1), absl::Hours(1));
@@ -470,7 +470,7 @@ void Scheduler::Profile(const proto::ProfileRequest& request, ProfileCallback ca
   Advance(now, outbox);
 }
 
-void Scheduler::PrepareStop(absl::Duration timeout, StopCallback callback, Moment now,
+void Scheduler::PrepareStop(absl::Duration timeout, StopCallback callback, EventTime now,
                             Outbox* outbox) {
   auto stop = std::make_shared<PendingStop>();
   stop->callback = std::move(callback);
@@ -494,7 +494,7 @@ void Scheduler::PrepareStop(absl::Duration timeout, StopCallback callback, Momen
   Advance(now, outbox);
 }
 
-void Scheduler::ExpireStops(Moment now, Outbox* outbox) {
+void Scheduler::ExpireStops(EventTime now, Outbox* outbox) {
   for (const auto& stop : stops_) {
     if (stop->callback == nullptr || now.monotonic <= stop->deadline) continue;
     const std::string from = active_ == nullptr ? "" : active_->GoesOnFrom();

@@ -11,11 +11,11 @@
 #include "absl/functional/any_invocable.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "coordinator/event_time.h"
 #include "coordinator/job.h"
 #include "coordinator/job_deletions.h"
 #include "coordinator/job_validation.h"
 #include "coordinator/membership.h"
-#include "coordinator/moment.h"
 #include "coordinator/outbox.h"
 #include "coordinator/training/task_meters.h"
 #include "proto/coordinator.pb.h"
@@ -41,41 +41,42 @@ class Scheduler {
 
   // Reads the journal, counts this start as a new term and resumes unfinished jobs. Carry out
   // `outbox` before the first event. DataLoss: the journal is invalid.
-  static absl::StatusOr<std::unique_ptr<Scheduler>> Create(Options options, Moment now,
+  static absl::StatusOr<std::unique_ptr<Scheduler>> Create(Options options, EventTime now,
                                                            Outbox* outbox);
 
   // ---- tasks. A session is one stream; session numbers are never reused.
-  void OnMessage(uint64_t session, const proto::TaskMessage& message, Moment now, Outbox* outbox);
-  void OnSessionEnd(uint64_t session, Moment now, Outbox* outbox);
+  void OnMessage(uint64_t session, const proto::TaskMessage& message, EventTime now,
+                 Outbox* outbox);
+  void OnSessionEnd(uint64_t session, EventTime now, Outbox* outbox);
   // Call several times per second.
-  void OnTick(Moment now, Outbox* outbox);
+  void OnTick(EventTime now, Outbox* outbox);
 
   // The current session of a task; 0 if there is none.
   uint64_t SessionOf(TaskId task) const;
 
   // ---- clients. Errors as in proto/coordinator.proto. `job` is an id or a name.
-  absl::StatusOr<proto::SubmitReply> Submit(const ValidatedJob& job, Moment now, Outbox* outbox);
-  absl::StatusOr<proto::JobStatus> CommitWeights(const std::string& job, Moment now,
+  absl::StatusOr<proto::SubmitReply> Submit(const ValidatedJob& job, EventTime now, Outbox* outbox);
+  absl::StatusOr<proto::JobStatus> CommitWeights(const std::string& job, EventTime now,
                                                  Outbox* outbox);
-  absl::StatusOr<proto::JobStatus> CancelJob(const std::string& job, Moment now, Outbox* outbox);
+  absl::StatusOr<proto::JobStatus> CancelJob(const std::string& job, EventTime now, Outbox* outbox);
   // FailedPrecondition for a name that several jobs have: it is ambiguous.
-  absl::StatusOr<proto::DeleteJobReply> DeleteJob(const std::string& job, Moment now,
+  absl::StatusOr<proto::DeleteJobReply> DeleteJob(const std::string& job, EventTime now,
                                                   Outbox* outbox);
   absl::StatusOr<uint64_t> FindJob(const std::string& job) const;
   absl::StatusOr<proto::JobState> GetState(uint64_t job_id) const;
-  absl::StatusOr<proto::JobStatus> GetJob(const std::string& job, Moment now);
-  proto::ListJobsReply ListJobs(Moment now);
+  absl::StatusOr<proto::JobStatus> GetJob(const std::string& job, EventTime now);
+  proto::ListJobsReply ListJobs(EventTime now);
   absl::StatusOr<proto::JobPlan> GetPlan(const std::string& job) const;
   absl::StatusOr<proto::CheckpointList> ListCheckpoints(const std::string& job) const;
-  proto::ClusterStatus GetCluster(Moment now);
-  void TakeCheckpoint(const std::string& job, CheckpointCallback callback, Moment now,
+  proto::ClusterStatus GetCluster(EventTime now);
+  void TakeCheckpoint(const std::string& job, CheckpointCallback callback, EventTime now,
                       Outbox* outbox);
   // Answered when every worker has done its steps, or after `timeout`.
-  void Profile(const proto::ProfileRequest& request, ProfileCallback callback, Moment now,
+  void Profile(const proto::ProfileRequest& request, ProfileCallback callback, EventTime now,
                Outbox* outbox);
   // Answered when the running job, if there is one, has a checkpoint and rests, or after `timeout`.
   // If the process is not stopped within a minute after that, the job goes on.
-  void PrepareStop(absl::Duration timeout, StopCallback callback, Moment now, Outbox* outbox);
+  void PrepareStop(absl::Duration timeout, StopCallback callback, EventTime now, Outbox* outbox);
 
  private:
   struct PendingStop {
@@ -86,21 +87,22 @@ class Scheduler {
   Scheduler(Options options, proto::ClusterRecord cluster,
             const std::vector<proto::DeletedJob>& deleted);
 
-  void OnJoin(uint64_t session, const proto::Join& join, Moment now, Outbox* outbox);
+  void OnJoin(uint64_t session, const proto::Join& join, EventTime now, Outbox* outbox);
   void Welcome(uint64_t session, const Membership::Joined& joined, bool keeps_leases,
                Outbox* outbox);
-  void SendHeartbeats(Moment now, Outbox* outbox);
-  void ExpireStops(Moment now, Outbox* outbox);
-  void Advance(Moment now, Outbox* outbox);
+  void SendHeartbeats(EventTime now, Outbox* outbox);
+  void ExpireStops(EventTime now, Outbox* outbox);
+  void Advance(EventTime now, Outbox* outbox);
   Job* NextJob();
   // Of those that were not refused.
   Job* NewestOfName(const std::string& name);
-  absl::StatusOr<proto::SubmitReply> SubmitAgain(Job* job, const ValidatedJob& again, Moment now);
-  proto::SubmitReply MakeSubmitReply(Job* job, bool existed, Moment now);
+  absl::StatusOr<proto::SubmitReply> SubmitAgain(Job* job, const ValidatedJob& again,
+                                                 EventTime now);
+  proto::SubmitReply MakeSubmitReply(Job* job, bool existed, EventTime now);
   absl::StatusOr<Job*> Lookup(const std::string& job) const;
   // FailedPrecondition: `reference`, which resolves to `job`, is also the name of other jobs.
   absl::Status CheckUnambiguous(const Job& job, const std::string& reference) const;
-  proto::JobStatus StatusOf(Job* job, Moment now);
+  proto::JobStatus StatusOf(Job* job, EventTime now);
 
   const storage::Journal* const journal_;
   proto::ClusterRecord cluster_;

@@ -2,7 +2,7 @@
 
 namespace cairn::coordinator {
 
-Verdict BestCheckpointKeeper::OnEpochEnd(const EpochResult& result) {
+CallbackDecision BestCheckpointKeeper::OnEpochEnd(const EpochResult& result) {
   if (improves_(result.value, best_value_)) {
     best_value_ = result.value;
     best_ = BestEpoch{result.epoch, result.value, /*is_result=*/false};

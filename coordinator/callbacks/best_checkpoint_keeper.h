@@ -16,7 +16,7 @@ class BestCheckpointKeeper final : public Callback {
   BestCheckpointKeeper(const Improvement& improves, std::optional<double> threshold)
       : improves_(improves), best_value_(threshold.value_or(improves.worst())) {}
 
-  Verdict OnEpochEnd(const EpochResult& result) override;
+  CallbackDecision OnEpochEnd(const EpochResult& result) override;
   std::optional<BestEpoch> best() const override { return best_; }
   bool changes_training() const override { return false; }
 

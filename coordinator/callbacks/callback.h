@@ -17,7 +17,7 @@ struct EpochResult {
 };
 
 // The decision of a callback.
-struct Verdict {
+struct CallbackDecision {
   bool stop = false;
   std::optional<float> learning_rate;  // From the next epoch on.
   std::string note;                    // For display; empty if nothing happened.
@@ -32,19 +32,19 @@ struct BestEpoch {
 };
 
 // Decides at the end of every epoch, like Keras's callback of the same name (Keras 3.5,
-// keras/src/callbacks). Deterministic: the same results give the same verdicts, and replaying past
+// keras/src/callbacks). Deterministic: the same results give the same decisions, and replaying past
 // results restores the state. Not thread-safe.
 class Callback {
  public:
   virtual ~Callback() = default;
 
   // Call for each epoch in order, starting at epoch 0.
-  virtual Verdict OnEpochEnd(const EpochResult& result) = 0;
+  virtual CallbackDecision OnEpochEnd(const EpochResult& result) = 0;
 
   // nullopt if it tracks none, or has none yet.
   virtual std::optional<BestEpoch> best() const { return std::nullopt; }
 
-  // Whether the next epoch must wait for its verdict on this one.
+  // Whether the next epoch must wait for its decision on this one.
   virtual bool changes_training() const = 0;
 };
 

@@ -4,9 +4,9 @@
 
 namespace cairn::coordinator {
 
-Verdict EarlyStopping::OnEpochEnd(const EpochResult& result) {
-  Verdict verdict;
-  if (result.epoch < options_.start_from_epoch) return verdict;
+CallbackDecision EarlyStopping::OnEpochEnd(const EpochResult& result) {
+  CallbackDecision decision;
+  if (result.epoch < options_.start_from_epoch) return decision;
   if (!has_epoch_) best_epoch_ = result.epoch;
   has_epoch_ = true;
   ++wait_;
@@ -16,15 +16,15 @@ Verdict EarlyStopping::OnEpochEnd(const EpochResult& result) {
     if (!options_.baseline.has_value() || options_.improves(result.value, *options_.baseline)) {
       wait_ = 0;
     }
-    return verdict;
+    return decision;
   }
-  if (wait_ < options_.patience || result.epoch == 0) return verdict;
-  verdict.stop = true;
-  verdict.note = absl::StrCat("early_stopping after epoch ", result.epoch + 1, ": ",
-                              options_.monitor, " ", ValueText(result.value), ", the best was ",
-                              ValueText(best_), " in epoch ", best_epoch_ + 1);
-  if (options_.restore_best_weights) absl::StrAppend(&verdict.note, ", whose values are restored");
-  return verdict;
+  if (wait_ < options_.patience || result.epoch == 0) return decision;
+  decision.stop = true;
+  decision.note = absl::StrCat("early_stopping after epoch ", result.epoch + 1, ": ",
+                               options_.monitor, " ", ValueText(result.value), ", the best was ",
+                               ValueText(best_), " in epoch ", best_epoch_ + 1);
+  if (options_.restore_best_weights) absl::StrAppend(&decision.note, ", whose values are restored");
+  return decision;
 }
 
 std::optional<BestEpoch> EarlyStopping::best() const {

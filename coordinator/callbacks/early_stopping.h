@@ -27,7 +27,7 @@ class EarlyStopping final : public Callback {
   explicit EarlyStopping(Options options)
       : options_(std::move(options)), best_(options_.improves.worst()) {}
 
-  Verdict OnEpochEnd(const EpochResult& result) override;
+  CallbackDecision OnEpochEnd(const EpochResult& result) override;
   std::optional<BestEpoch> best() const override;
   bool changes_training() const override { return true; }
 

@@ -38,11 +38,11 @@ EpochDecisions::Outcome EpochDecisions::Take(const proto::EpochRecord& record) {
   result.learning_rate = learning_rate_;
   for (MonitoringCallback& each : callbacks_.monitoring) {
     result.value = Value(each.monitor, record);
-    Verdict verdict = each.callback->OnEpochEnd(result);
-    outcome.stop |= verdict.stop;
+    CallbackDecision decision = each.callback->OnEpochEnd(result);
+    outcome.stop |= decision.stop;
     // Each callback sees the rate of this epoch; if several set a new one, the last callback wins.
-    if (verdict.learning_rate.has_value()) outcome.learning_rate = verdict.learning_rate;
-    if (!verdict.note.empty()) outcome.notes.push_back(std::move(verdict.note));
+    if (decision.learning_rate.has_value()) outcome.learning_rate = decision.learning_rate;
+    if (!decision.note.empty()) outcome.notes.push_back(std::move(decision.note));
   }
   learning_rate_ = outcome.learning_rate.value_or(learning_rate_);
   return outcome;

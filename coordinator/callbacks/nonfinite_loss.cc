@@ -45,7 +45,7 @@ std::string NoteOf(const std::string& what, const proto::NonFiniteLoss& loss,
 
 }  // namespace
 
-bool KeepNonfiniteLoss(const proto::JobPlan& plan, const proto::BatchRecord& record, Moment now,
+bool KeepNonfiniteLoss(const proto::JobPlan& plan, const proto::BatchRecord& record, EventTime now,
                        proto::RunRecord* run) {
   if (std::isfinite(record.loss()) || run->has_nonfinite_loss()) return false;
   const proto::NonFiniteLoss loss = LossOf(plan, record);
@@ -55,7 +55,7 @@ bool KeepNonfiniteLoss(const proto::JobPlan& plan, const proto::BatchRecord& rec
 }
 
 bool KeepNonfiniteLoss(const proto::JobPlan& plan, const proto::EvaluationRecord& record,
-                       Moment now, proto::RunRecord* run) {
+                       EventTime now, proto::RunRecord* run) {
   if (std::isfinite(record.loss()) || run->has_nonfinite_validation()) return false;
   proto::NonFiniteLoss& loss = *run->mutable_nonfinite_validation();
   loss.set_epoch(record.epoch());

@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "coordinator/moment.h"
+#include "coordinator/event_time.h"
 #include "proto/job.pb.h"
 #include "proto/journal.pb.h"
 
@@ -13,10 +13,10 @@ namespace cairn::coordinator {
 
 // Keeps the first batch with such a loss, and the first such evaluation, in `run`, and adds a note;
 // an evaluation after such a batch adds none. True: `run` has changed; the caller journals it.
-bool KeepNonfiniteLoss(const proto::JobPlan& plan, const proto::BatchRecord& record, Moment now,
+bool KeepNonfiniteLoss(const proto::JobPlan& plan, const proto::BatchRecord& record, EventTime now,
                        proto::RunRecord* run);
 bool KeepNonfiniteLoss(const proto::JobPlan& plan, const proto::EvaluationRecord& record,
-                       Moment now, proto::RunRecord* run);
+                       EventTime now, proto::RunRecord* run);
 
 // Why terminate_on_nan fails the job at this batch; empty: its loss is finite.
 std::string WhyToTerminate(const proto::JobPlan& plan, const proto::BatchRecord& record);

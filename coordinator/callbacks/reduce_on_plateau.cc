@@ -19,7 +19,7 @@ bool ReduceOnPlateau::Improves(double value) const {
                                    : value < best_ - options_.min_delta;
 }
 
-Verdict ReduceOnPlateau::OnEpochEnd(const EpochResult& result) {
+CallbackDecision ReduceOnPlateau::OnEpochEnd(const EpochResult& result) {
   if (cooldown_left_ > 0) {
     --cooldown_left_;
     wait_ = 0;
@@ -33,16 +33,16 @@ Verdict ReduceOnPlateau::OnEpochEnd(const EpochResult& result) {
   // Keras stores the rate as a float and computes in doubles.
   const double old_rate = result.learning_rate;
   if (old_rate <= static_cast<float>(options_.min_lr)) return {};
-  Verdict verdict;
+  CallbackDecision decision;
   const double rate = std::max(old_rate * options_.factor, options_.min_lr);
-  verdict.learning_rate = static_cast<float>(rate);
-  verdict.note =
+  decision.learning_rate = static_cast<float>(rate);
+  decision.note =
       absl::StrCat("reduce_lr_on_plateau after epoch ", result.epoch + 1, ": learning rate ",
                    ValueText(old_rate), " -> ", ValueText(rate), " (", options_.monitor, " ",
                    ValueText(result.value), ", the best was ", ValueText(best_), ")");
   cooldown_left_ = options_.cooldown;
   wait_ = 0;
-  return verdict;
+  return decision;
 }
 
 }  // namespace cairn::coordinator

@@ -25,7 +25,7 @@ class ReduceOnPlateau final : public Callback {
 
   explicit ReduceOnPlateau(Options options);
 
-  Verdict OnEpochEnd(const EpochResult& result) override;
+  CallbackDecision OnEpochEnd(const EpochResult& result) override;
   bool changes_training() const override { return true; }
 
  private:

@@ -9,7 +9,7 @@
 #include "cluster/partition_map.h"
 #include "common/check.h"
 #include "common/logging.h"
-#include "coordinator/training/epoch_ends.h"
+#include "coordinator/training/epoch_callbacks.h"
 
 namespace cairn::coordinator {
 namespace {
@@ -37,7 +37,7 @@ const proto::Manifest* FindManifest(const std::vector<proto::Manifest>& manifest
 
 // The partition under which a checkpoint was written. The initial values have the partition of the
 // job's acceptance.
-const proto::PartitionMap& PartitionOf(const DurableJob& job, uint64_t checkpoint) {
+const proto::PartitionMap& PartitionOf(const JournaledJob& job, uint64_t checkpoint) {
   if (checkpoint == 0) return job.record().partition();
   const proto::Manifest* manifest = FindManifest(job.manifests(), checkpoint);
   CAIRN_CHECK(manifest != nullptr);
@@ -58,14 +58,14 @@ bool SamePlaces(const proto::PartitionMap& a, const proto::PartitionMap& b) {
 
 }  // namespace
 
-JobLoader::JobLoader(const Membership* members, DurableJob* job)
+JobLoader::JobLoader(const Membership* members, JournaledJob* job)
     : members_(*members),
       job_(*job),
       ps_count_(static_cast<uint32_t>(members_.options().ps_addresses.size())),
       survey_(ps_count_),
-      restoration_(ps_count_) {}
+      restore_(ps_count_) {}
 
-void JobLoader::Begin(uint64_t checkpoint, Moment now, Outbox* outbox) {
+void JobLoader::Begin(uint64_t checkpoint, EventTime now, Outbox* outbox) {
   // The plan (with the new partition) and the generation's number are journaled before any ps hears
   // of them. Blocks move only here, between generations, so no push can reach the old owner of a
   // block.
@@ -80,11 +80,11 @@ void JobLoader::Begin(uint64_t checkpoint, Moment now, Outbox* outbox) {
     *plan.mutable_partition() = places;
     job_.SetPlan(std::move(plan), outbox);
   }
-  EpochEnds::Forget(job_.LowWaterOf(checkpoint), &job_.run());
+  EpochCallbacks::Forget(job_.LowWaterOf(checkpoint), &job_.run());
   job_.BeginGeneration(checkpoint, outbox);
   resuming_ = false;
   survey_.AskAgain();  // Checkpoints were written since the last survey.
-  restoration_ = Restoration(ps_count_);
+  restore_ = RestoreTracker(ps_count_);
   choice_.reset();
 }
 
@@ -103,17 +103,17 @@ void JobLoader::PsJoined(uint32_t ps, bool has_job, bool continues, Outbox* outb
 
 void JobLoader::OnLedger(uint32_t ps, const proto::LedgerReply& reply) {
   const bool ours = reply.job_id() == job_.id() && reply.generation() == job_.run().generation();
-  if (ours && resuming_) restoration_.PsHas(ps, reply);
+  if (ours && resuming_) restore_.PsHas(ps, reply);
 }
 
 void JobLoader::PsAway(uint32_t ps) {
   survey_.PsAway(ps);
-  restoration_.PsAway(ps);
+  restore_.PsAway(ps);
 }
 
 void JobLoader::PsLost(uint32_t ps) {
   survey_.PsLost(ps);
-  restoration_.PsLost(ps);
+  restore_.PsLost(ps);
   choice_.reset();
 }
 
@@ -153,14 +153,14 @@ void JobLoader::DeleteLeftovers(uint32_t ps, const proto::SnapshotList& list,
   }
 }
 
-void JobLoader::OnRestored(uint32_t ps, const proto::RestoreReply& reply, Moment now,
+void JobLoader::OnRestored(uint32_t ps, const proto::RestoreReply& reply, EventTime now,
                            Outbox* outbox) {
   const uint64_t checkpoint = job_.run().base_checkpoint();
   if (resuming_ || reply.generation() != job_.run().generation() ||
       reply.checkpoint() != checkpoint) {
     return;
   }
-  const std::string error = restoration_.Reply(ps, reply);
+  const std::string error = restore_.Reply(ps, reply);
   if (error.empty()) return;
   const std::string what = absl::StrCat("ps ", ps, ": ", error);
   if (reply.transient()) {
@@ -183,7 +183,7 @@ void JobLoader::OnRestored(uint32_t ps, const proto::RestoreReply& reply, Moment
 
 // ------------------------------------------------------------------------------------- progress
 
-void JobLoader::Advance(Moment now, Outbox* outbox) {
+void JobLoader::Advance(EventTime now, Outbox* outbox) {
   if (resuming_ || !failure_.empty() || now.monotonic < not_before_) return;
   // A choice needs the answers of all ps: an absent one may have the newest checkpoint.
   for (uint32_t ps = 0; ps < ps_count_; ++ps) {
@@ -193,7 +193,7 @@ void JobLoader::Advance(Moment now, Outbox* outbox) {
   if (choice_.has_value()) TellPs(outbox);
 }
 
-void JobLoader::Choose(Moment now, Outbox* outbox) {
+void JobLoader::Choose(EventTime now, Outbox* outbox) {
   if (job_.manifests().empty()) return Take(CheckpointChoice(), now, outbox);
   if (std::exchange(ask_again_, false)) survey_.AskAgain();
   for (const uint32_t ps : survey_.TakePsToQuery())
@@ -209,7 +209,7 @@ void JobLoader::Choose(Moment now, Outbox* outbox) {
         now);
 }
 
-void JobLoader::Await(const std::string& what, Moment now) {
+void JobLoader::Await(const std::string& what, EventTime now) {
   const std::string warning = absl::StrCat("waiting ", what);
   if (job_.run().warning() != warning) {
     CAIRN_LOG_WARNING("waiting", "job", job_.id(), "what", what);
@@ -220,7 +220,7 @@ void JobLoader::Await(const std::string& what, Moment now) {
   not_before_ = now.monotonic + kAskAgain;
 }
 
-void JobLoader::Take(const CheckpointChoice& choice, Moment now, Outbox* outbox) {
+void JobLoader::Take(const CheckpointChoice& choice, EventTime now, Outbox* outbox) {
   if (choice.checkpoint == 0 && !job_.manifests().empty() && job_.fails_without_checkpoint()) {
     failure_ = "no complete checkpoint is left";
     return;
@@ -284,7 +284,7 @@ void JobLoader::TellPs(Outbox* outbox) {
   if (checkpoint != 0 && !SamePlaces(PartitionOf(job_, checkpoint), job_.plan()->partition())) {
     *restore->mutable_source() = PartitionOf(job_, checkpoint);
   }
-  for (const uint32_t ps : restoration_.TakePsToRestore()) {
+  for (const uint32_t ps : restore_.TakePsToRestore()) {
     outbox->Send(PsTask(ps), command);
   }
 }

@@ -7,12 +7,12 @@
 #include <vector>
 
 #include "absl/time/time.h"
-#include "coordinator/durable_job.h"
+#include "coordinator/event_time.h"
+#include "coordinator/journaled_job.h"
 #include "coordinator/membership.h"
-#include "coordinator/moment.h"
 #include "coordinator/outbox.h"
 #include "coordinator/recovery/checkpoint_choice.h"
-#include "coordinator/recovery/restoration.h"
+#include "coordinator/recovery/restore_tracker.h"
 #include "coordinator/recovery/snapshot_survey.h"
 #include "proto/coordinator.pb.h"
 
@@ -27,14 +27,14 @@ namespace cairn::coordinator {
 class JobLoader {
  public:
   // Both must outlive it.
-  JobLoader(const Membership* members, DurableJob* job);
+  JobLoader(const Membership* members, JournaledJob* job);
 
   // An earlier coordinator process trained the job. Each ps that reports that it still has the job
   // is asked for its ledger.
   void Resume() { resuming_ = true; }
   // Begins the next generation from `checkpoint` (0: the initial values), or from the newest
   // checkpoint that proves to be complete.
-  void Begin(uint64_t checkpoint, Moment now, Outbox* outbox);
+  void Begin(uint64_t checkpoint, EventTime now, Outbox* outbox);
 
   // `has_job`: it has the job in the current generation. `continues`: the same process as before.
   void PsJoined(uint32_t ps, bool has_job, bool continues, Outbox* outbox);
@@ -47,14 +47,14 @@ class JobLoader {
   // `manifests`: all that exist now.
   void OnSnapshots(uint32_t ps, const proto::SnapshotList& list,
                    const std::vector<proto::Manifest>& manifests, Outbox* outbox);
-  void OnRestored(uint32_t ps, const proto::RestoreReply& reply, Moment now, Outbox* outbox);
+  void OnRestored(uint32_t ps, const proto::RestoreReply& reply, EventTime now, Outbox* outbox);
 
   // Takes every step that is possible now; none before all ps are alive.
-  void Advance(Moment now, Outbox* outbox);
+  void Advance(EventTime now, Outbox* outbox);
 
   // Whether every ps has the job in the current generation. Ledgers() requires it.
-  bool complete() const { return restoration_.complete(); }
-  std::vector<proto::LedgerReply> Ledgers() const { return restoration_.Ledgers(); }
+  bool complete() const { return restore_.complete(); }
+  std::vector<proto::LedgerReply> Ledgers() const { return restore_.Ledgers(); }
   // Not empty: the job cannot continue.
   const std::string& failure() const { return failure_; }
   // "for the ps to load their blocks".
@@ -63,19 +63,19 @@ class JobLoader {
  private:
   void DeleteLeftovers(uint32_t ps, const proto::SnapshotList& list,
                        const std::vector<proto::Manifest>& manifests, Outbox* outbox);
-  void Choose(Moment now, Outbox* outbox);
-  void Await(const std::string& what, Moment now);
-  void Take(const CheckpointChoice& choice, Moment now, Outbox* outbox);
+  void Choose(EventTime now, Outbox* outbox);
+  void Await(const std::string& what, EventTime now);
+  void Take(const CheckpointChoice& choice, EventTime now, Outbox* outbox);
   std::string Warning(const CheckpointChoice& choice) const;
   void TellPs(Outbox* outbox);
 
   const Membership& members_;
-  DurableJob& job_;
+  JournaledJob& job_;
   const uint32_t ps_count_;
 
   bool resuming_ = false;
   SnapshotSurvey survey_;
-  Restoration restoration_;
+  RestoreTracker restore_;
   std::optional<CheckpointChoice> choice_;  // Of the current generation.
   std::string awaited_;     // The missing snapshots; all ps are asked again for them.
   bool ask_again_ = false;  // At the next Choose.

@@ -146,7 +146,7 @@ void Checkpointer::OnEvaluated(TaskId worker, const proto::EvaluatedBatch& batch
   if (evaluation_ != nullptr) evaluation_->Done(worker, batch, now);
 }
 
-void Checkpointer::Advance(bool may_cut, Moment now, Outbox* outbox) {
+void Checkpointer::Advance(bool may_cut, EventTime now, Outbox* outbox) {
   // Finished background work comes first: it may release the held cut, and there is at most one. If
   // no worker has leases, a new cut begins and is made in the same call.
   FinishWriting(now, outbox);
@@ -168,7 +168,7 @@ bool Checkpointer::leasing_paused() const {
 
 // ------------------------------------------------------------------------------------ making a cut
 
-std::optional<CutPurpose> Checkpointer::DueCut(Moment now) {
+std::optional<CutPurpose> Checkpointer::DueCut(EventTime now) {
   const int64_t done = queue_.DoneCount();
   // A checkpoint that is due while the previous one is still in progress is skipped and counted,
   // not queued: training does not wait for slow disks. Epoch ends are never skipped.
@@ -211,7 +211,7 @@ int64_t Checkpointer::DrainEnd() const {
 // the rest. Other jobs drain: nothing is leased beyond `end`.
 void Checkpointer::BeginCut(CutPurpose purpose, Outbox* outbox) {
   const int64_t end = WorkersHold() ? EpochEnd() : DrainEnd();
-  cut_ = std::make_unique<AlignedCut>(std::move(purpose), ++last_hold_, end);
+  cut_ = std::make_unique<Cut>(std::move(purpose), ++last_hold_, end);
   queue_.SetLimit(end);
   if (!WorkersHold()) return;
   for (const TaskId worker : queue_.Holders()) {
@@ -243,7 +243,7 @@ void Checkpointer::MakeCut(Outbox* outbox) {
 // Phase 3, compare. The cut is consistent if every batch is applied on all blocks or on none. At an
 // epoch's end all batches below it must also be applied: the epoch is evaluated and never trained
 // again. Elsewhere unapplied batches are just recorded as open in the checkpoint.
-void Checkpointer::FinishCut(Moment now, Outbox* outbox) {
+void Checkpointer::FinishCut(EventTime now, Outbox* outbox) {
   absl::StatusOr<AppliedBatches> applied = cut_->Result(plan_.total_batches());
   const bool at_epoch_end = cut_->purpose().epoch >= 0;
   if (!applied.ok()) {
@@ -291,7 +291,7 @@ void Checkpointer::ReopenMissingBatches(const AppliedBatches& applied, Outbox* o
 
 // A ps could not cut, for lack of memory for example. The others did, so all are told to drop it.
 // Training goes on, and the next attempt waits for kRetryCut.
-void Checkpointer::CutFailed(const absl::Status& why, Moment now, Outbox* outbox) {
+void Checkpointer::CutFailed(const absl::Status& why, EventTime now, Outbox* outbox) {
   DropCut(cut_->cut(), outbox);
   retention_.Passed(queue_.DoneCount());
   no_cut_before_ = now.monotonic + kRetryCut;
@@ -310,10 +310,10 @@ void Checkpointer::Evaluate(const proto::HeldCut& cut) {
   const int64_t batch_size = std::max<int64_t>(1, plan_.batch_size());
   const int64_t batches = (plan_.validation_examples() + batch_size - 1) / batch_size;
   evaluation_ =
-      std::make_unique<Evaluation>(cut.cut(), cut.epoch(), batches, MetricSums(plan_.job()));
+      std::make_unique<EvaluationRound>(cut.cut(), cut.epoch(), batches, MetricSums(plan_.job()));
 }
 
-void Checkpointer::FinishWriting(Moment now, Outbox* outbox) {
+void Checkpointer::FinishWriting(EventTime now, Outbox* outbox) {
   std::optional<absl::StatusOr<proto::Manifest>> result = retention_.TakeResult(now.unix_seconds);
   if (!result.has_value()) return;
   const uint64_t cut = run_.held_cut().cut();
@@ -351,8 +351,8 @@ void Checkpointer::CheckpointExists(proto::Manifest manifest, Outbox* outbox) {
                  reason, "batches", manifest.applied_batches());
 }
 
-void Checkpointer::Copy(const std::vector<SnapshotCopies::Order>& orders, Outbox* outbox) {
-  for (const SnapshotCopies::Order& order : orders) {
+void Checkpointer::Copy(const std::vector<CheckpointCopies::Order>& orders, Outbox* outbox) {
+  for (const CheckpointCopies::Order& order : orders) {
     proto::Command command;
     command.mutable_copy_snapshot()->set_job_id(plan_.job_id());
     command.mutable_copy_snapshot()->set_generation(run_.generation());
@@ -365,7 +365,7 @@ void Checkpointer::Copy(const std::vector<SnapshotCopies::Order>& orders, Outbox
 // Phase 6, copy. A checkpoint without copies is still valid: failed copies are counted and
 // reported. Older checkpoints are deleted only now, when the new one has all the copies it can get.
 void Checkpointer::FinishCopies(Outbox* outbox) {
-  while (std::optional<SnapshotCopies::Result> result = copies_.TakeResult()) {
+  while (std::optional<CheckpointCopies::Result> result = copies_.TakeResult()) {
     const proto::Manifest& manifest = result->manifest;
     if (retention_.Update(manifest)) {
       outbox->PutSynced(storage::ManifestKey(plan_.job_id(), manifest.checkpoint()), manifest);
@@ -400,7 +400,7 @@ void Checkpointer::CheckpointFailed(const absl::Status& why, Outbox* outbox) {
   requests_.Failed(why, outbox);
 }
 
-void Checkpointer::FinishEvaluation(Moment now, Outbox* outbox) {
+void Checkpointer::FinishEvaluation(EventTime now, Outbox* outbox) {
   if (evaluation_ == nullptr || !evaluation_->done()) return;
   const proto::EvaluationRecord record = evaluation_->Result();
   history_.Add(record, outbox);

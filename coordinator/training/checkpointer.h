@@ -11,14 +11,14 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
-#include "coordinator/moment.h"
+#include "coordinator/event_time.h"
 #include "coordinator/outbox.h"
-#include "coordinator/training/aligned_cut.h"
+#include "coordinator/training/checkpoint_copies.h"
 #include "coordinator/training/checkpoint_requests.h"
 #include "coordinator/training/checkpoint_retention.h"
-#include "coordinator/training/evaluation.h"
+#include "coordinator/training/cut.h"
+#include "coordinator/training/evaluation_round.h"
 #include "coordinator/training/history.h"
-#include "coordinator/training/snapshot_copies.h"
 #include "coordinator/training/split_queue.h"
 #include "proto/coordinator.pb.h"
 #include "proto/journal.pb.h"
@@ -77,12 +77,12 @@ class Checkpointer {
   void Abandon(const absl::Status& why, Outbox* outbox) { requests_.Abandon(why, outbox); }
 
   // Takes every step that is possible now. Begins no cut unless `may_cut`.
-  void Advance(bool may_cut, Moment now, Outbox* outbox);
+  void Advance(bool may_cut, EventTime now, Outbox* outbox);
 
   // Nothing may be leased: a cut is being made, or the job is stopped.
   bool leasing_paused() const;
   // The running evaluation, or nullptr.
-  Evaluation* evaluation() const { return evaluation_.get(); }
+  EvaluationRound* evaluation() const { return evaluation_.get(); }
   bool AtEpochEnd() const;
   // The epoch that is being trained.
   int64_t Epoch() const;
@@ -110,20 +110,20 @@ class Checkpointer {
   bool WorkersHold() const { return !plan_.synchronous() && plan_.window() < 0; }
   int64_t DrainEnd() const;
 
-  void FinishWriting(Moment now, Outbox* outbox);
+  void FinishWriting(EventTime now, Outbox* outbox);
   void CheckpointExists(proto::Manifest manifest, Outbox* outbox);
-  void Copy(const std::vector<SnapshotCopies::Order>& orders, Outbox* outbox);
+  void Copy(const std::vector<CheckpointCopies::Order>& orders, Outbox* outbox);
   void FinishCopies(Outbox* outbox);
-  void FinishEvaluation(Moment now, Outbox* outbox);
+  void FinishEvaluation(EventTime now, Outbox* outbox);
   void ReleaseCut(Outbox* outbox);
-  std::optional<CutPurpose> DueCut(Moment now);
+  std::optional<CutPurpose> DueCut(EventTime now);
   void BeginCut(CutPurpose purpose, Outbox* outbox);
   bool AtRest() const;
   void MakeCut(Outbox* outbox);
-  void FinishCut(Moment now, Outbox* outbox);
+  void FinishCut(EventTime now, Outbox* outbox);
   void KeepCut(const AppliedBatches& applied, Outbox* outbox);
   void ReopenMissingBatches(const AppliedBatches& applied, Outbox* outbox);
-  void CutFailed(const absl::Status& why, Moment now, Outbox* outbox);
+  void CutFailed(const absl::Status& why, EventTime now, Outbox* outbox);
   void CheckpointFailed(const absl::Status& why, Outbox* outbox);
   void Write(const proto::HeldCut& cut, Outbox* outbox);
   void Evaluate(const proto::HeldCut& cut);
@@ -139,9 +139,9 @@ class Checkpointer {
   SplitQueue& queue_;
 
   CheckpointRetention retention_;
-  SnapshotCopies copies_;
-  std::unique_ptr<AlignedCut> cut_;  // Being made.
-  std::unique_ptr<Evaluation> evaluation_;
+  CheckpointCopies copies_;
+  std::unique_ptr<Cut> cut_;  // Being made.
+  std::unique_ptr<EvaluationRound> evaluation_;
   CheckpointRequests requests_;
   int64_t epochs_allowed_ = std::numeric_limits<int64_t>::max();
   // Batches that the last cut found applied on some blocks only. No new cut begins before they are

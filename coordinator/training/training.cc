@@ -36,12 +36,12 @@ Training::Training(const Context& context, BatchRanges open, std::vector<proto::
       history_(*context.history),
       queue_(QueueOptions(plan_), std::move(open)),
       checkpointer_({context.plan, context.run, context.history, &queue_}, std::move(manifests)),
-      epoch_ends_({context.plan, context.run, context.history}),
+      epoch_callbacks_({context.plan, context.run, context.history}),
       rates_(context.plan, context.run) {
-  checkpointer_.AllowEpochs(epoch_ends_.EpochsAllowed());
+  checkpointer_.AllowEpochs(epoch_callbacks_.EpochsAllowed());
 }
 
-void Training::Resumed(Moment now, Outbox* outbox) {
+void Training::Resumed(EventTime now, Outbox* outbox) {
   quiet_until_ = now.monotonic + kReturnTime;
   rates_.ResetConfirmations();
   checkpointer_.TakeUp(outbox);
@@ -69,10 +69,10 @@ void Training::RemoveWorker(TaskId worker) {
   everybody_is_due_ = true;
   queue_.Drop(worker);
   checkpointer_.WorkerGone(worker);
-  for (ProfileRound& profile : profiles_) profile.Gone(worker);
+  for (ProfileSession& profile : profiles_) profile.Gone(worker);
 }
 
-void Training::Profile(ProfileRound::Options options, ProfileCallback callback, Outbox* outbox) {
+void Training::Profile(ProfileSession::Options options, ProfileCallback callback, Outbox* outbox) {
   // Unique across generations and restarts: tasks tell old profiles from new ones by it.
   options.id = run_.generation() << 32 | ++last_profile_;
   options.job_id = plan_.job_id();
@@ -81,15 +81,16 @@ void Training::Profile(ProfileRound::Options options, ProfileCallback callback, 
 }
 
 void Training::OnProfiled(TaskId task, const proto::ProfileReport& report) {
-  for (ProfileRound& profile : profiles_) profile.Reply(task, report);
+  for (ProfileSession& profile : profiles_) profile.Reply(task, report);
 }
 
 void Training::Abandon(const absl::Status& why, Outbox* outbox) {
   checkpointer_.Abandon(why, outbox);
-  for (ProfileRound& profile : profiles_) profile.Abandon(why, outbox);
+  for (ProfileSession& profile : profiles_) profile.Abandon(why, outbox);
 }
 
-void Training::OnWork(TaskId worker, const proto::WorkReport& report, Moment now, Outbox* outbox) {
+void Training::OnWork(TaskId worker, const proto::WorkReport& report, EventTime now,
+                      Outbox* outbox) {
   if (!workers_.contains(worker)) return;
   reported_.insert(worker);
   std::vector<int64_t> batches;
@@ -120,40 +121,40 @@ void Training::OnHeld(TaskId worker, const proto::Held& held) {
   checkpointer_.OnHeld(worker, held);
 }
 
-void Training::Advance(Moment now, Outbox* outbox) {
+void Training::Advance(EventTime now, Outbox* outbox) {
   const bool quiet = now.monotonic < quiet_until_;
   // Cuts come first: they move the lease limit and decide whether workers rest. Epoch decisions
   // follow, since they may allow the next epoch. Grants come last, under the limits of both.
   checkpointer_.Advance(!quiet, now, outbox);
   DecideEpochs(now, outbox);
-  for (ProfileRound& profile : profiles_) profile.Advance(now.monotonic, outbox);
-  std::erase_if(profiles_, [](const ProfileRound& profile) { return profile.over(); });
+  for (ProfileSession& profile : profiles_) profile.Advance(now.monotonic, outbox);
+  std::erase_if(profiles_, [](const ProfileSession& profile) { return profile.over(); });
   GrantWork(/*train=*/!quiet && !checkpointer_.leasing_paused(), now, outbox);
 }
 
 // A new rate never applies to leased batches. The epochs after a decision are leased only when it
 // is journaled and every ps knows it.
-void Training::DecideEpochs(Moment now, Outbox* outbox) {
-  epoch_ends_.Advance(now, outbox);
+void Training::DecideEpochs(EventTime now, Outbox* outbox) {
+  epoch_callbacks_.Advance(now, outbox);
   rates_.Announce(outbox);
-  const int64_t allowed = epoch_ends_.EpochsAllowed();
+  const int64_t allowed = epoch_callbacks_.EpochsAllowed();
   checkpointer_.AllowEpochs(rates_.complete() ? allowed : std::min(allowed, run_.epochs_cut()));
-  if (epoch_ends_.ChooseBest(checkpointer_.manifests(), outbox))
+  if (epoch_callbacks_.ChooseBest(checkpointer_.manifests(), outbox))
     checkpointer_.DeleteExpired(outbox);
 }
 
-void Training::CheckLoss(const proto::BatchRecord& record, Moment now, Outbox* outbox) {
+void Training::CheckLoss(const proto::BatchRecord& record, EventTime now, Outbox* outbox) {
   if (KeepNonfiniteLoss(plan_, record, now, &run_)) {
     outbox->PutSynced(storage::RunKey(plan_.job_id()), run_);
   }
-  if (epoch_ends_.terminates_on_nan() && failure_.empty()) {
+  if (epoch_callbacks_.terminates_on_nan() && failure_.empty()) {
     failure_ = WhyToTerminate(plan_, record);
   }
 }
 
 // A worker has nothing left of its leases but did not report them. Some batches may be applied (by
 // other workers, or the report was lost), some not. Only the ledgers know.
-void Training::AskLedgers(Moment now, Outbox* outbox) {
+void Training::AskLedgers(EventTime now, Outbox* outbox) {
   if (now.monotonic - asked_ledgers_at_ < kAskLedgersAgain) return;
   asked_ledgers_at_ = now.monotonic;
   ledgers_.clear();
@@ -178,7 +179,7 @@ void Training::OnLedger(uint32_t ps, const proto::LedgerReply& reply) {
   everybody_is_due_ = true;
 }
 
-void Training::GrantWork(bool train, Moment now, Outbox* outbox) {
+void Training::GrantWork(bool train, EventTime now, Outbox* outbox) {
   const GrantBasis basis = {train, checkpointer_.evaluation() != nullptr, queue_.limit()};
   for (const TaskId worker : TakeDue(basis, now.monotonic)) GrantTo(worker, train, now, outbox);
   if (!train) return;
@@ -202,7 +203,7 @@ std::set<TaskId> Training::TakeDue(const GrantBasis& basis, absl::Duration now) 
   return workers_;
 }
 
-void Training::GrantTo(TaskId worker, bool train, Moment now, Outbox* outbox) {
+void Training::GrantTo(TaskId worker, bool train, EventTime now, Outbox* outbox) {
   proto::Command command;
   proto::Grant* grant = command.mutable_grant();
   if (train && worker.role == proto::WORKER) {
@@ -210,7 +211,7 @@ void Training::GrantTo(TaskId worker, bool train, Moment now, Outbox* outbox) {
       *grant->add_train() = std::move(split);
     }
   }
-  if (Evaluation* evaluation = checkpointer_.evaluation()) {
+  if (EvaluationRound* evaluation = checkpointer_.evaluation()) {
     const auto evaluators = static_cast<int64_t>(workers_.size());
     for (proto::Split& split : evaluation->Grant(worker, evaluators, now.monotonic)) {
       grant->set_cut(evaluation->cut());
@@ -268,7 +269,7 @@ std::string Training::LowestBatchText() const {
 }
 
 std::string Training::Progress() const {
-  const Evaluation* const evaluation = checkpointer_.evaluation();
+  const EvaluationRound* const evaluation = checkpointer_.evaluation();
   return absl::StrCat(queue_.DoneCount(), " batches, ", run_.epochs_cut(), " epochs, cut ",
                       run_.last_cut(), ", evaluated ",
                       evaluation != nullptr ? evaluation->done_count() : 0, ", checkpoint ",

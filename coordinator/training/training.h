@@ -11,14 +11,14 @@
 #include "absl/status/status.h"
 #include "absl/time/time.h"
 #include "absl/types/span.h"
-#include "coordinator/moment.h"
+#include "coordinator/event_time.h"
 #include "coordinator/outbox.h"
 #include "coordinator/training/checkpointer.h"
-#include "coordinator/training/epoch_ends.h"
+#include "coordinator/training/epoch_callbacks.h"
 #include "coordinator/training/history.h"
-#include "coordinator/training/profile_round.h"
+#include "coordinator/training/learning_rate_broadcast.h"
+#include "coordinator/training/profile_session.h"
 #include "coordinator/training/rate.h"
-#include "coordinator/training/rate_announcement.h"
 #include "coordinator/training/split_queue.h"
 #include "proto/coordinator.pb.h"
 #include "proto/journal.pb.h"
@@ -46,7 +46,7 @@ class Training {
 
   // An earlier coordinator process trained this generation. Continues what it had begun. For
   // kReturnTime nothing is leased, since workers may come back with leases.
-  void Resumed(Moment now, Outbox* outbox);
+  void Resumed(EventTime now, Outbox* outbox);
 
   // The worker has loaded the job.
   void AddWorker(TaskId worker);
@@ -56,7 +56,7 @@ class Training {
   // The same ps process has a new stream: commands and replies on the old one may be lost.
   void PsReconnected(uint32_t ps, Outbox* outbox);
 
-  void OnWork(TaskId worker, const proto::WorkReport& report, Moment now, Outbox* outbox);
+  void OnWork(TaskId worker, const proto::WorkReport& report, EventTime now, Outbox* outbox);
   void OnHeld(TaskId worker, const proto::Held& held);
   void OnCut(uint32_t ps, const proto::CutReply& reply) { checkpointer_.OnCut(ps, reply); }
   void OnPersist(uint32_t ps, const proto::PersistReply& reply) {
@@ -76,15 +76,15 @@ class Training {
   // Writes the job's progress to its RunRecord. The caller saves the record.
   void RecordProgress() { checkpointer_.RecordProgress(); }
   // Starts a profile of the next steps. `options.id` and `options.job_id` are set here.
-  void Profile(ProfileRound::Options options, ProfileCallback callback, Outbox* outbox);
+  void Profile(ProfileSession::Options options, ProfileCallback callback, Outbox* outbox);
   // The training ends without success: answers all requests for checkpoints and profiles with
   // `why`.
   void Abandon(const absl::Status& why, Outbox* outbox);
 
   // Takes every step that is possible now. Call it after every event and on ticks.
-  void Advance(Moment now, Outbox* outbox);
+  void Advance(EventTime now, Outbox* outbox);
   // All epochs are trained, evaluated, decided and checkpointed.
-  bool finished() const { return epoch_ends_.complete() && checkpointer_.finished(); }
+  bool finished() const { return epoch_callbacks_.complete() && checkpointer_.finished(); }
   // Why the job must fail; empty if it may go on.
   const std::string& failure() const { return failure_; }
 
@@ -105,7 +105,7 @@ class Training {
   const std::vector<proto::Manifest>& manifests() const { return checkpointer_.manifests(); }
 
  private:
-  void AskLedgers(Moment now, Outbox* outbox);
+  void AskLedgers(EventTime now, Outbox* outbox);
   // The inputs to a grant besides the worker's own reports. A change of them concerns all workers.
   struct GrantBasis {
     bool train = false;
@@ -114,12 +114,12 @@ class Training {
     bool operator==(const GrantBasis&) const = default;
   };
 
-  void GrantWork(bool train, Moment now, Outbox* outbox);
+  void GrantWork(bool train, EventTime now, Outbox* outbox);
   // Returns the workers to reconsider, and clears `reported_`.
   std::set<TaskId> TakeDue(const GrantBasis& basis, absl::Duration now);
-  void GrantTo(TaskId worker, bool train, Moment now, Outbox* outbox);
-  void CheckLoss(const proto::BatchRecord& record, Moment now, Outbox* outbox);
-  void DecideEpochs(Moment now, Outbox* outbox);
+  void GrantTo(TaskId worker, bool train, EventTime now, Outbox* outbox);
+  void CheckLoss(const proto::BatchRecord& record, EventTime now, Outbox* outbox);
+  void DecideEpochs(EventTime now, Outbox* outbox);
   std::string LowestBatchText() const;
 
   const proto::JobPlan& plan_;
@@ -128,10 +128,10 @@ class Training {
 
   SplitQueue queue_;
   Checkpointer checkpointer_;
-  EpochEnds epoch_ends_;
-  RateAnnouncement rates_;
+  EpochCallbacks epoch_callbacks_;
+  LearningRateBroadcast rates_;
   std::string failure_;
-  std::vector<ProfileRound> profiles_;
+  std::vector<ProfileSession> profiles_;
   uint64_t last_profile_ = 0;
   std::set<TaskId> workers_;
   int64_t trainers_ = 0;  // The members of `workers_` that train.

@@ -44,7 +44,7 @@ class ControlLoopTest : public ::testing::Test {
   // Runs `event` on the loop and waits for its replies.
   void Run(ControlLoop::Event event) {
     auto done = std::make_shared<std::promise<void>>();
-    ASSERT_TRUE(loop_->Post([&event, done](Scheduler* scheduler, Moment now, Outbox* outbox) {
+    ASSERT_TRUE(loop_->Post([&event, done](Scheduler* scheduler, EventTime now, Outbox* outbox) {
       event(scheduler, now, outbox);
       outbox->replies.push_back([done] { done->set_value(); });
     }));
@@ -68,7 +68,7 @@ class ControlLoopTest : public ::testing::Test {
 
 TEST_F(ControlLoopTest, DecisionsAreJournaledBeforeTheReply) {
   auto journalled = std::make_shared<std::promise<bool>>();
-  ASSERT_TRUE(loop_->Post([this, journalled](Scheduler*, Moment, Outbox* outbox) {
+  ASSERT_TRUE(loop_->Post([this, journalled](Scheduler*, EventTime, Outbox* outbox) {
     proto::JobRecord record;
     record.set_job_id(9);
     outbox->PutSynced(storage::JobKey(9), record);
@@ -81,12 +81,12 @@ TEST_F(ControlLoopTest, TasksAreAnsweredOnTheirStreamAndGetHeartbeats) {
   auto stream = std::make_shared<RecordingStream>();
   const uint64_t session = sessions_.Add(stream);
   ASSERT_TRUE(loop_->PostMessage(session, JoinMessage()));
-  Run([](Scheduler*, Moment, Outbox*) {});
+  Run([](Scheduler*, EventTime, Outbox*) {});
   EXPECT_EQ(stream->Count(proto::Command::kWelcome), 1u);
   const size_t before = stream->Count(proto::Command::kHeartbeat);
   clock_.Advance(absl::Seconds(2));
-  Run([](Scheduler*, Moment, Outbox*) {});  // The tick comes after the event.
-  Run([](Scheduler*, Moment, Outbox*) {});
+  Run([](Scheduler*, EventTime, Outbox*) {});  // The tick comes after the event.
+  Run([](Scheduler*, EventTime, Outbox*) {});
   EXPECT_GT(stream->Count(proto::Command::kHeartbeat), before);
 }
 
@@ -95,7 +95,7 @@ TEST_F(ControlLoopTest, ARefusedTasksStreamIsClosed) {
   proto::TaskMessage message = JoinMessage();
   message.mutable_join()->set_version("2");
   ASSERT_TRUE(loop_->PostMessage(sessions_.Add(stream), message));
-  Run([](Scheduler*, Moment, Outbox*) {});
+  Run([](Scheduler*, EventTime, Outbox*) {});
   EXPECT_EQ(stream->Count(proto::Command::kRefused), 1u);
   EXPECT_EQ(stream->closed(), 1);
 }
@@ -104,18 +104,18 @@ TEST_F(ControlLoopTest, AnOverloadedLoopTakesNoMoreButForgetsNoEnd) {
   Start(/*queue_capacity=*/1);
   auto stream = std::make_shared<RecordingStream>();
   const uint64_t session = sessions_.Add(stream);
-  Run([&](Scheduler* scheduler, Moment now, Outbox* outbox) {
+  Run([&](Scheduler* scheduler, EventTime now, Outbox* outbox) {
     scheduler->OnMessage(session, JoinMessage(), now, outbox);
   });
   auto began = std::make_shared<std::promise<void>>();
   auto release = std::make_shared<std::promise<void>>();
-  ASSERT_TRUE(loop_->Post([began, release](Scheduler*, Moment, Outbox*) {
+  ASSERT_TRUE(loop_->Post([began, release](Scheduler*, EventTime, Outbox*) {
     began->set_value();
     release->get_future().wait();
   }));
   began->get_future().wait();
-  EXPECT_TRUE(loop_->Post([](Scheduler*, Moment, Outbox*) {}));
-  EXPECT_FALSE(loop_->Post([](Scheduler*, Moment, Outbox*) {}));
+  EXPECT_TRUE(loop_->Post([](Scheduler*, EventTime, Outbox*) {}));
+  EXPECT_FALSE(loop_->Post([](Scheduler*, EventTime, Outbox*) {}));
   loop_->PostSessionEnd(session);
   release->set_value();
   clock_.Advance(absl::Seconds(1));
@@ -123,7 +123,7 @@ TEST_F(ControlLoopTest, AnOverloadedLoopTakesNoMoreButForgetsNoEnd) {
   const absl::Time deadline = absl::Now() + absl::Seconds(20);
   while (left != 0 && absl::Now() < deadline) {
     auto answer = std::make_shared<std::promise<uint64_t>>();
-    const bool posted = loop_->Post([answer](Scheduler* scheduler, Moment, Outbox*) {
+    const bool posted = loop_->Post([answer](Scheduler* scheduler, EventTime, Outbox*) {
       answer->set_value(scheduler->SessionOf(WorkerTask(0)));
     });
     if (posted) left = answer->get_future().get();
@@ -136,14 +136,16 @@ TEST_F(ControlLoopTest, AnOverloadedLoopTakesNoMoreButForgetsNoEnd) {
 TEST_F(ControlLoopTest, EveryStartIsANewTerm) {
   Start();
   uint64_t term = 0;
-  Run([&](Scheduler* scheduler, Moment now, Outbox*) { term = scheduler->GetCluster(now).term(); });
+  Run([&](Scheduler* scheduler, EventTime now, Outbox*) {
+    term = scheduler->GetCluster(now).term();
+  });
   EXPECT_EQ(term, 2u);
 }
 
 TEST_F(ControlLoopTest, QueuedEventsAreHandledBeforeTheEnd) {
   int done = 0;
   for (int i = 0; i < 50; ++i) {
-    ASSERT_TRUE(loop_->Post([&](Scheduler*, Moment, Outbox*) { ++done; }));
+    ASSERT_TRUE(loop_->Post([&](Scheduler*, EventTime, Outbox*) { ++done; }));
   }
   loop_.reset();
   EXPECT_EQ(done, 50);

@@ -27,7 +27,7 @@ struct RecordingSink : StatusSink {
 
 class JobFollowersTest : public ::testing::Test {
  protected:
-  Moment At(double seconds) { return {absl::Seconds(100 + seconds), 0}; }
+  EventTime At(double seconds) { return {absl::Seconds(100 + seconds), 0}; }
 
   Simulation simulation_{SimulatedCluster(SimulatedJob("async", 2))};
   std::shared_ptr<RecordingSink> sink_ = std::make_shared<RecordingSink>();
@@ -58,7 +58,7 @@ TEST_F(JobFollowersTest, ALossThatStaysNanIsNoChange) {
 TEST_F(JobFollowersTest, ANewStateIsShownAtOnceAndTheLastOneEndsIt) {
   followers_.Add(1, sink_);
   followers_.Update(&simulation_.scheduler(), At(0));
-  simulation_.Do([](Scheduler* scheduler, Moment now, Outbox* outbox) {
+  simulation_.Do([](Scheduler* scheduler, EventTime now, Outbox* outbox) {
     EXPECT_TRUE(scheduler->CancelJob("1", now, outbox).ok());
   });
   followers_.Update(&simulation_.scheduler(), At(0.01));

@@ -85,7 +85,7 @@ TEST(JobTest, ANoteTellsWhenItArose) {
   ASSERT_TRUE(simulation.RunUntil([&] { return simulation.Status().last_checkpoint() >= 3; }));
   const auto now = [&] {
     int64_t at = 0;
-    simulation.Do([&](Scheduler*, Moment moment, Outbox*) { at = moment.unix_seconds; });
+    simulation.Do([&](Scheduler*, EventTime moment, Outbox*) { at = moment.unix_seconds; });
     return at;
   };
   const int64_t before = now();
@@ -150,7 +150,7 @@ TEST(JobTest, ACleanStopLosesNothingAndIsNoRollback) {
   Simulation simulation(SimulatedCluster(SimulatedJob("async", 8)));
   ASSERT_TRUE(simulation.RunUntil([&] { return simulation.Status().batches_done() > 33; }));
   absl::StatusOr<proto::PrepareStopReply> stopped = absl::UnknownError("not yet");
-  simulation.Do([&](Scheduler* scheduler, Moment now, Outbox* outbox) {
+  simulation.Do([&](Scheduler* scheduler, EventTime now, Outbox* outbox) {
     scheduler->PrepareStop(
         absl::Minutes(1), [&](absl::StatusOr<proto::PrepareStopReply> reply) { stopped = reply; },
         now, outbox);
@@ -173,7 +173,7 @@ TEST(JobTest, ACheckpointThatIsAskedForIsAnsweredWithItsManifest) {
   Simulation simulation(SimulatedCluster(SimulatedJob("sync", 8)));
   ASSERT_TRUE(simulation.RunUntil([&] { return simulation.Status().batches_done() > 13; }));
   absl::StatusOr<proto::Manifest> manifest = absl::UnknownError("not yet");
-  simulation.Do([&](Scheduler* scheduler, Moment now, Outbox* outbox) {
+  simulation.Do([&](Scheduler* scheduler, EventTime now, Outbox* outbox) {
     scheduler->TakeCheckpoint(
         "1", [&](absl::StatusOr<proto::Manifest> reply) { manifest = reply; }, now, outbox);
   });
@@ -213,7 +213,7 @@ TEST(JobTest, ReportsBeforeAllPsAreBackAreInTheHistory) {
   proto::MetricState* state = again->add_metric_states();
   state->add_values(7);
   state->add_values(7);
-  simulation.Do([&](Scheduler* scheduler, Moment now, Outbox* outbox) {
+  simulation.Do([&](Scheduler* scheduler, EventTime now, Outbox* outbox) {
     scheduler->OnMessage(scheduler->SessionOf(WorkerTask(0)), message, now, outbox);
   });
   EXPECT_EQ(RecordedExamples(&simulation, 0), 10);
@@ -230,7 +230,7 @@ TEST(JobTest, DuplicatesAreCountedOverThePsAndTheirLives) {
   auto say = [&](uint32_t ps, uint64_t duplicates) {
     proto::TaskMessage message;
     message.mutable_heartbeat()->set_duplicates_refused(duplicates);
-    simulation.Do([&](Scheduler* scheduler, Moment now, Outbox* outbox) {
+    simulation.Do([&](Scheduler* scheduler, EventTime now, Outbox* outbox) {
       scheduler->OnMessage(scheduler->SessionOf(PsTask(ps)), message, now, outbox);
     });
   };

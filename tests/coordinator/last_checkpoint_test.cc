@@ -18,7 +18,7 @@ namespace {
 class LastCheckpointTest : public ::testing::Test {
  protected:
   void Take(Simulation* simulation) {
-    simulation->Do([this](Scheduler* scheduler, Moment now, Outbox* outbox) {
+    simulation->Do([this](Scheduler* scheduler, EventTime now, Outbox* outbox) {
       TakeLastCheckpoint(
           absl::Seconds(20), [this](absl::StatusOr<std::string> line) { line_ = std::move(line); },
           scheduler, now, outbox);
@@ -62,7 +62,7 @@ TEST_F(LastCheckpointTest, WithoutAPsOrAnyWorkerItIsRefusedAtOnce) {
   Simulation simulation(SimulatedCluster(SimulatedJob("async", 8)));
   ASSERT_TRUE(simulation.RunUntil([&] { return simulation.Status().batches_done() > 13; }));
   const auto leave = [&](TaskId task) {
-    simulation.Do([&](Scheduler* scheduler, Moment now, Outbox* outbox) {
+    simulation.Do([&](Scheduler* scheduler, EventTime now, Outbox* outbox) {
       scheduler->OnSessionEnd(scheduler->SessionOf(task), now, outbox);
     });
   };

@@ -18,7 +18,7 @@ void Write(Simulation* simulation, uint32_t ps, int round) {
   *command.mutable_persist() = simulation->ps(ps).unwritten()[round];
   proto::TaskMessage answer;
   simulation->ps(ps).Handle(command, /*disk_fails=*/false, &answer);
-  simulation->Do([&](Scheduler* scheduler, Moment now, Outbox* outbox) {
+  simulation->Do([&](Scheduler* scheduler, EventTime now, Outbox* outbox) {
     scheduler->OnMessage(scheduler->SessionOf(PsTask(ps)), answer, now, outbox);
   });
 }
@@ -57,7 +57,7 @@ TEST(SchedulerTest, AFailedOrCancelledJobMakesRoomForTheNext) {
   for (int i = 0; i < 3; ++i) simulation.worker(i).RefuseDataOf("bad");
   ASSERT_TRUE(
       simulation.RunUntil([&] { return simulation.Status("bad").state() == proto::FAILED; }));
-  simulation.Do([&](Scheduler* scheduler, Moment now, Outbox* outbox) {
+  simulation.Do([&](Scheduler* scheduler, EventTime now, Outbox* outbox) {
     EXPECT_TRUE(scheduler->CancelJob("cancelled", now, outbox).ok());
   });
   EXPECT_EQ(simulation.Status("cancelled").state(), proto::CANCELLED);
@@ -73,7 +73,7 @@ TEST(SchedulerTest, ARefusedJobDoesNotKeepItsName) {
   ASSERT_TRUE(simulation.RunUntil([&] { return simulation.Status("2").state() == proto::FAILED; }));
   EXPECT_NE(simulation.Status("2").error(), "");
   EXPECT_EQ(simulation.Status("job").job_id(), 1u);
-  simulation.Do([&](Scheduler* scheduler, Moment now, Outbox* outbox) {
+  simulation.Do([&](Scheduler* scheduler, EventTime now, Outbox* outbox) {
     EXPECT_EQ(scheduler->DeleteJob("job", now, outbox)->status().job_id(), 1u)
         << "only one job has the name";
     EXPECT_EQ(scheduler->GetJob("job", now)->job_id(), 2u) << "nobody else has it now";
@@ -83,7 +83,7 @@ TEST(SchedulerTest, ARefusedJobDoesNotKeepItsName) {
 TEST(SchedulerTest, AJobCanBeCancelledWhileItTrains) {
   Simulation simulation(SimulatedCluster(SimulatedJob("sync", 100)));
   ASSERT_TRUE(simulation.RunUntil([&] { return simulation.Status().batches_done() > 20; }));
-  simulation.Do([&](Scheduler* scheduler, Moment now, Outbox* outbox) {
+  simulation.Do([&](Scheduler* scheduler, EventTime now, Outbox* outbox) {
     EXPECT_EQ(scheduler->CancelJob("simulated", now, outbox)->state(), proto::CANCELLED);
   });
   EXPECT_GT(simulation.Status().batches_done(), 20) << "without any checkpoint";
@@ -97,7 +97,7 @@ TEST(SchedulerTest, AJobThatHasEndedCanBeDeletedWithItsSnapshots) {
   simulation.Submit(Named("next"));
   const auto refusal = [&](const std::string& job) {
     std::string message;
-    simulation.Do([&](Scheduler* scheduler, Moment now, Outbox* outbox) {
+    simulation.Do([&](Scheduler* scheduler, EventTime now, Outbox* outbox) {
       message = std::string(scheduler->DeleteJob(job, now, outbox).status().message());
     });
     return message;
@@ -107,7 +107,7 @@ TEST(SchedulerTest, AJobThatHasEndedCanBeDeletedWithItsSnapshots) {
       << refusal("next");
   EXPECT_NE(refusal("simulated").find("has not ended"), std::string::npos);
   ASSERT_TRUE(simulation.RunUntil([&] { return simulation.Status().state() == proto::FINISHED; }));
-  simulation.Do([&](Scheduler* scheduler, Moment now, Outbox* outbox) {
+  simulation.Do([&](Scheduler* scheduler, EventTime now, Outbox* outbox) {
     EXPECT_TRUE(scheduler->CancelJob("next", now, outbox).ok());
   });
   ASSERT_FALSE(simulation.ps(0).disk().empty());
@@ -115,7 +115,7 @@ TEST(SchedulerTest, AJobThatHasEndedCanBeDeletedWithItsSnapshots) {
   simulation.KillPs(1);
   simulation.KeepAway(1, absl::Seconds(30));
   proto::DeleteJobReply reply;
-  simulation.Do([&](Scheduler* scheduler, Moment now, Outbox* outbox) {
+  simulation.Do([&](Scheduler* scheduler, EventTime now, Outbox* outbox) {
     reply = *scheduler->DeleteJob("simulated", now, outbox);
   });
   EXPECT_EQ(reply.status().job_id(), 1u);
@@ -134,7 +134,7 @@ TEST(SchedulerTest, APsThatTheClusterHasNoMoreDeletesItsPartWhenItIsBack) {
   ASSERT_TRUE(simulation.RunUntil([&] { return simulation.Status().state() == proto::FINISHED; }));
   ASSERT_FALSE(simulation.ps(1).disk().empty());
   simulation.Resize(1);
-  simulation.Do([&](Scheduler* scheduler, Moment now, Outbox* outbox) {
+  simulation.Do([&](Scheduler* scheduler, EventTime now, Outbox* outbox) {
     EXPECT_TRUE(scheduler->DeleteJob("simulated", now, outbox).ok());
   });
   ASSERT_TRUE(simulation.RunUntil([&] { return simulation.ps(0).disk().empty(); }));
@@ -152,7 +152,7 @@ TEST(SchedulerTest, ANameThatSeveralJobsHaveDoesNotSayWhichToDelete) {
   simulation.Submit(Named("twice"));
   const auto remove = [&](const std::string& job) {
     absl::Status status;
-    simulation.Do([&](Scheduler* scheduler, Moment now, Outbox* outbox) {
+    simulation.Do([&](Scheduler* scheduler, EventTime now, Outbox* outbox) {
       status = scheduler->DeleteJob(job, now, outbox).status();
     });
     return status;
@@ -175,7 +175,7 @@ TEST(SchedulerTest, SnapshotsOfOneJobAreNoCheckpointOfTheNext) {
   for (int ps = 0; ps < 2; ++ps) simulation.ps(ps).set_disk_hangs(true);
   ASSERT_TRUE(simulation.RunUntil([&] { return BothHang(&simulation, 1); }));
   simulation.Submit(second);
-  simulation.Do([&](Scheduler* scheduler, Moment now, Outbox* outbox) {
+  simulation.Do([&](Scheduler* scheduler, EventTime now, Outbox* outbox) {
     EXPECT_TRUE(scheduler->CancelJob("simulated", now, outbox).ok());
   });
   ASSERT_TRUE(simulation.RunUntil([&] { return BothHang(&simulation, 2); }));
@@ -196,7 +196,7 @@ TEST(SchedulerTest, ALateCheckpointForAStopDoesNotStopTheJob) {
   ASSERT_TRUE(simulation.RunUntil([&] { return BothHang(&simulation, 1); }));
   absl::Status stopped;
   absl::Duration asked_at, now_at;
-  simulation.Do([&](Scheduler* scheduler, Moment now, Outbox* outbox) {
+  simulation.Do([&](Scheduler* scheduler, EventTime now, Outbox* outbox) {
     asked_at = now.monotonic;
     scheduler->PrepareStop(
         absl::Seconds(1),
@@ -205,7 +205,7 @@ TEST(SchedulerTest, ALateCheckpointForAStopDoesNotStopTheJob) {
   });
   // Runs until long after the client has given up and the rest after a stop would be over.
   ASSERT_TRUE(simulation.RunUntil([&] {
-    simulation.Do([&](Scheduler*, Moment now, Outbox*) { now_at = now.monotonic; });
+    simulation.Do([&](Scheduler*, EventTime now, Outbox*) { now_at = now.monotonic; });
     return now_at > asked_at + absl::Minutes(2);
   }));
   EXPECT_TRUE(absl::IsAborted(stopped)) << stopped;
@@ -223,7 +223,7 @@ TEST(SchedulerTest, AStopWhoseCheckpointComesTooLateNamesTheOneThatIsThere) {
   ASSERT_TRUE(simulation.RunUntil([&] { return simulation.Status().last_checkpoint() == 1; }));
   for (int ps = 0; ps < 2; ++ps) simulation.ps(ps).set_disk_hangs(true);
   absl::Status stopped;
-  simulation.Do([&](Scheduler* scheduler, Moment now, Outbox* outbox) {
+  simulation.Do([&](Scheduler* scheduler, EventTime now, Outbox* outbox) {
     scheduler->PrepareStop(
         absl::Seconds(1),
         [&](absl::StatusOr<proto::PrepareStopReply> reply) { stopped = reply.status(); }, now,
@@ -237,7 +237,7 @@ TEST(SchedulerTest, AStopWhoseCheckpointComesTooLateNamesTheOneThatIsThere) {
 TEST(SchedulerTest, ATaskDoesNotKeepTheJobOfAnotherCluster) {
   Simulation simulation(SimulatedCluster(SimulatedJob("async", 8)));
   ASSERT_TRUE(simulation.RunUntil([&] { return simulation.Status().batches_done() > 3; }));
-  const uint64_t cluster = simulation.scheduler().GetCluster(Moment()).cluster_id();
+  const uint64_t cluster = simulation.scheduler().GetCluster(EventTime()).cluster_id();
   for (const uint64_t other : {0, 1}) {
     proto::TaskMessage message;
     message.mutable_join()->set_role(proto::WORKER);
@@ -246,7 +246,7 @@ TEST(SchedulerTest, ATaskDoesNotKeepTheJobOfAnotherCluster) {
     message.mutable_join()->set_job_id(1);
     message.mutable_join()->set_generation(1);
     message.mutable_join()->set_cluster_id(cluster + other);
-    simulation.Do([&](Scheduler* scheduler, Moment now, Outbox* outbox) {
+    simulation.Do([&](Scheduler* scheduler, EventTime now, Outbox* outbox) {
       scheduler->OnMessage(100000 + other, message, now, outbox);
       ASSERT_TRUE(outbox->answers.back().command.has_welcome());
       EXPECT_EQ(outbox->answers.back().command.welcome().keep_leases(), other == 0);
@@ -257,7 +257,7 @@ TEST(SchedulerTest, ATaskDoesNotKeepTheJobOfAnotherCluster) {
 TEST(SchedulerTest, WhatADeadTaskMeasuredIsNotShown) {
   Simulation simulation(SimulatedCluster(SimulatedJob("async", 8)));
   ASSERT_TRUE(simulation.RunUntil([&] { return simulation.Status().batches_done() > 3; }));
-  simulation.Do([&](Scheduler* scheduler, Moment now, Outbox* outbox) {
+  simulation.Do([&](Scheduler* scheduler, EventTime now, Outbox* outbox) {
     for (const TaskId task : {PsTask(0), WorkerTask(0)}) {
       const auto shown = [&] {
         const proto::ClusterStatus cluster = scheduler->GetCluster(now);
@@ -281,9 +281,9 @@ TEST(SchedulerTest, WhatADeadTaskMeasuredIsNotShown) {
 
 TEST(SchedulerTest, EveryStartIsANewTermOfTheSameCluster) {
   Simulation simulation(SimulatedCluster(Named("job")));
-  const proto::ClusterStatus before = simulation.scheduler().GetCluster(Moment());
+  const proto::ClusterStatus before = simulation.scheduler().GetCluster(EventTime());
   simulation.KillEverything();
-  const proto::ClusterStatus after = simulation.scheduler().GetCluster(Moment());
+  const proto::ClusterStatus after = simulation.scheduler().GetCluster(EventTime());
   EXPECT_EQ(after.term(), before.term() + 1);
   EXPECT_EQ(after.cluster_id(), before.cluster_id());
 }
@@ -291,7 +291,7 @@ TEST(SchedulerTest, EveryStartIsANewTermOfTheSameCluster) {
 TEST(SchedulerTest, AJobWaitingForWeightsDoesNotBlockOthers) {
   Simulation simulation(SimulatedCluster(Named("first")));
   simulation.Submit(Named("uploading"), /*weights_follow=*/true);
-  simulation.Do([&](Scheduler* scheduler, Moment now, Outbox* outbox) {
+  simulation.Do([&](Scheduler* scheduler, EventTime now, Outbox* outbox) {
     EXPECT_FALSE(scheduler->CommitWeights("first", now, outbox).ok());
   });
   simulation.Submit(Named("third"));
@@ -300,7 +300,7 @@ TEST(SchedulerTest, AJobWaitingForWeightsDoesNotBlockOthers) {
   EXPECT_EQ(simulation.Status("uploading").state(), proto::UPLOADING);
   EXPECT_NE(simulation.Status("uploading").waiting_for().find("for its weights"),
             std::string::npos);
-  simulation.Do([&](Scheduler* scheduler, Moment now, Outbox* outbox) {
+  simulation.Do([&](Scheduler* scheduler, EventTime now, Outbox* outbox) {
     EXPECT_TRUE(scheduler->CommitWeights("uploading", now, outbox).ok());
   });
   ASSERT_TRUE(simulation.RunUntil(
@@ -312,10 +312,10 @@ TEST(SchedulerTest, AnUnknownJobIsNotFoundByAnyCall) {
   Simulation simulation(SimulatedCluster(Named("job")));
   Scheduler& scheduler = simulation.scheduler();
   Outbox outbox;
-  EXPECT_EQ(scheduler.GetJob("none", Moment()).status().code(), absl::StatusCode::kNotFound);
+  EXPECT_EQ(scheduler.GetJob("none", EventTime()).status().code(), absl::StatusCode::kNotFound);
   EXPECT_EQ(scheduler.GetPlan("none").status().code(), absl::StatusCode::kNotFound);
   EXPECT_EQ(scheduler.ListCheckpoints("7").status().code(), absl::StatusCode::kNotFound);
-  EXPECT_EQ(scheduler.CancelJob("7", Moment(), &outbox).status().code(),
+  EXPECT_EQ(scheduler.CancelJob("7", EventTime(), &outbox).status().code(),
             absl::StatusCode::kNotFound);
   EXPECT_EQ(scheduler.GetPlan("job").status().code(), absl::StatusCode::kFailedPrecondition);
 }
@@ -323,7 +323,7 @@ TEST(SchedulerTest, AnUnknownJobIsNotFoundByAnyCall) {
 TEST(SchedulerTest, AStopWithoutARunningJobIsAnsweredAtOnce) {
   Simulation simulation(SimulatedCluster(Named("job")));
   bool answered = false;
-  simulation.Do([&](Scheduler* scheduler, Moment now, Outbox* outbox) {
+  simulation.Do([&](Scheduler* scheduler, EventTime now, Outbox* outbox) {
     scheduler->PrepareStop(
         absl::Seconds(1),
         [&](absl::StatusOr<proto::PrepareStopReply> reply) { answered = reply.ok(); }, now, outbox);

@@ -82,12 +82,12 @@ void Simulation::Submit(const proto::Job& job, bool weights_follow) {
   *validated.request.mutable_job() = job;
   validated.request.set_weights_follow(weights_follow);
   validated.partition = MakePartition(static_cast<int>(ps_.size()));
-  Do([&](Scheduler* scheduler, Moment now, Outbox* outbox) {
+  Do([&](Scheduler* scheduler, EventTime now, Outbox* outbox) {
     EXPECT_TRUE(scheduler->Submit(validated, now, outbox).ok());
   });
 }
 
-void Simulation::Do(const std::function<void(Scheduler*, Moment, Outbox*)>& request) {
+void Simulation::Do(const std::function<void(Scheduler*, EventTime, Outbox*)>& request) {
   Outbox outbox;
   request(scheduler_.get(), Now(), &outbox);
   CarryOut(&outbox);
@@ -152,7 +152,7 @@ void Simulation::BreakStream(int ps) {
 
 void Simulation::TellOfEnd(uint64_t session) {
   if (session == 0) return;
-  Do([&](Scheduler* scheduler, Moment now, Outbox* outbox) {
+  Do([&](Scheduler* scheduler, EventTime now, Outbox* outbox) {
     scheduler->OnSessionEnd(session, now, outbox);
   });
 }
@@ -372,7 +372,7 @@ bool Simulation::RunUntil(const std::function<bool()>& condition) {
       if (::testing::Test::HasFatalFailure()) return false;
     }
     if (step % 5 != 0) continue;
-    Do([](Scheduler* scheduler, Moment now, Outbox* outbox) { scheduler->OnTick(now, outbox); });
+    Do([](Scheduler* scheduler, EventTime now, Outbox* outbox) { scheduler->OnTick(now, outbox); });
     if (condition()) return true;
   }
   return false;

@@ -74,7 +74,7 @@ class Simulation {
   SimulatedPs& former_ps(int index) { return *all_ps_[index]; }
   SimulatedWorker& worker(int index) { return *endpoints_[ps_.size() + index]->worker; }
   // Carries out the effects of the test's own calls to the scheduler.
-  void Do(const std::function<void(Scheduler*, Moment, Outbox*)>& request);
+  void Do(const std::function<void(Scheduler*, EventTime, Outbox*)>& request);
   proto::JobStatus Status(const std::string& job = "1");
   // Checks everything that must hold for a finished job.
   void CheckFinished();
@@ -96,7 +96,7 @@ class Simulation {
 
   bool Chance(double per_minute);
   uint64_t Below(uint64_t bound) { return RandomBelow(options_.seed, ++draws_, bound); }
-  Moment Now() const { return {now_, absl::ToInt64Seconds(now_)}; }
+  EventTime Now() const { return {now_, absl::ToInt64Seconds(now_)}; }
 
   void StartPs(int count);
   void StartCoordinator();

@@ -74,7 +74,7 @@ bool StartCoordinator(const storage::Journal& journal) {
   options.membership.named_workers = {0};
   options.journal = &journal;
   coordinator::Outbox outbox;
-  coordinator::Moment now;
+  coordinator::EventTime now;
   auto scheduler = coordinator::Scheduler::Create(std::move(options), now, &outbox);
   if (!scheduler.ok()) return false;
   now.monotonic = absl::Seconds(30);

@@ -125,7 +125,7 @@ class Cluster {
   }
 
   storage::Journal* const journal_ = EmptyJournal();
-  coordinator::Moment now_ = {absl::Seconds(100), 0};
+  coordinator::EventTime now_ = {absl::Seconds(100), 0};
   coordinator::Outbox outbox_;
   std::unique_ptr<coordinator::Scheduler> scheduler_;
 };

@@ -11,7 +11,7 @@ namespace cairn::coordinator {
 namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
-constexpr Moment kNow = {absl::Seconds(3), 1785208329};
+constexpr EventTime kNow = {absl::Seconds(3), 1785208329};
 
 class NonfiniteLossTest : public ::testing::Test {
  protected:

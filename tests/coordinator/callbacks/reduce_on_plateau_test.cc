@@ -14,8 +14,8 @@ std::vector<float> Rates(const ReduceOnPlateau::Options& options, const std::vec
   std::vector<float> rates;
   for (int64_t epoch = 0; epoch < static_cast<int64_t>(values.size()); ++epoch) {
     rates.push_back(rate);
-    const Verdict verdict = reduce.OnEpochEnd({epoch, values[epoch], rate});
-    rate = verdict.learning_rate.value_or(rate);
+    const CallbackDecision decision = reduce.OnEpochEnd({epoch, values[epoch], rate});
+    rate = decision.learning_rate.value_or(rate);
   }
   return rates;
 }

@@ -128,7 +128,7 @@ TEST_F(JobLoaderTest, ASnapshotThatCannotBeLoadedIsPassedOverForGood) {
   message.mutable_restored()->set_generation(2);
   message.mutable_restored()->set_checkpoint(newest);
   message.mutable_restored()->set_error("its bytes do not have their checksum");
-  simulation_->Do([&](Scheduler* scheduler, Moment now, Outbox* outbox) {
+  simulation_->Do([&](Scheduler* scheduler, EventTime now, Outbox* outbox) {
     scheduler->OnMessage(scheduler->SessionOf(PsTask(1)), message, now, outbox);
   });
   EXPECT_TRUE(Noted("cannot be loaded (ps 1: its bytes do not have their checksum)"));
@@ -148,7 +148,7 @@ TEST_F(JobLoaderTest, ATroubleThatMayPassIsNoReasonToGoBackFurther) {
   message.mutable_restored()->set_checkpoint(Status().last_checkpoint());
   message.mutable_restored()->set_error("ps 0 has not answered for 30s");
   message.mutable_restored()->set_transient(true);
-  simulation_->Do([&](Scheduler* scheduler, Moment now, Outbox* outbox) {
+  simulation_->Do([&](Scheduler* scheduler, EventTime now, Outbox* outbox) {
     scheduler->OnMessage(scheduler->SessionOf(PsTask(1)), message, now, outbox);
   });
   Finish();

@@ -106,7 +106,7 @@ class TrainingFixture : public ::testing::Test {
   proto::JobPlan plan_;
   proto::RunRecord run_;
   std::unique_ptr<Training> training_;
-  Moment now_{absl::Seconds(100), 0};
+  EventTime now_{absl::Seconds(100), 0};
 };
 
 }  // namespace cairn::coordinator

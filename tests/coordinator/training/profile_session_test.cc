@@ -1,4 +1,4 @@
-#include "coordinator/training/profile_round.h"
+#include "coordinator/training/profile_session.h"
 
 #include <gtest/gtest.h>
 
@@ -9,9 +9,9 @@ namespace cairn::coordinator {
 namespace {
 
 // Profiles two workers and a ps, with a deadline of one second.
-class ProfileRoundTest : public ::testing::Test {
+class ProfileSessionTest : public ::testing::Test {
  protected:
-  ProfileRoundTest()
+  ProfileSessionTest()
       : round_({.id = 9, .job_id = 1, .steps = 20, .deadline = absl::Seconds(1)},
                [this](absl::StatusOr<proto::ProfileReply> reply) { answer_ = std::move(reply); }) {
     Outbox outbox;
@@ -41,17 +41,17 @@ class ProfileRoundTest : public ::testing::Test {
   }
 
   std::optional<absl::StatusOr<proto::ProfileReply>> answer_;
-  ProfileRound round_;
+  ProfileSession round_;
   std::set<TaskId> begun_;
 };
 
 using Tasks = std::set<TaskId>;
 
-TEST_F(ProfileRoundTest, AsksTrainingWorkersAndAllPs) {
+TEST_F(ProfileSessionTest, AsksTrainingWorkersAndAllPs) {
   EXPECT_EQ(begun_, (Tasks{WorkerTask(0), WorkerTask(1), PsTask(0)}));
 }
 
-TEST_F(ProfileRoundTest, WhenAllWorkersAreDoneThePsIsAskedAndThenAnswered) {
+TEST_F(ProfileSessionTest, WhenAllWorkersAreDoneThePsIsAskedAndThenAnswered) {
   Reply(WorkerTask(0));
   EXPECT_EQ(Advance(absl::ZeroDuration()), Tasks());
   Reply(WorkerTask(1));
@@ -66,7 +66,7 @@ TEST_F(ProfileRoundTest, WhenAllWorkersAreDoneThePsIsAskedAndThenAnswered) {
   EXPECT_EQ((*answer_)->tasks(2).index(), 1);
 }
 
-TEST_F(ProfileRoundTest, AfterTheDeadlineAllTasksAreAskedForTheirReports) {
+TEST_F(ProfileSessionTest, AfterTheDeadlineAllTasksAreAskedForTheirReports) {
   Reply(WorkerTask(0));
   EXPECT_EQ(Advance(absl::Seconds(1)), (Tasks{WorkerTask(1), PsTask(0)}));
   // A task that still does not answer is left out.
@@ -75,19 +75,19 @@ TEST_F(ProfileRoundTest, AfterTheDeadlineAllTasksAreAskedForTheirReports) {
   EXPECT_EQ((*answer_)->tasks_size(), 1);
 }
 
-TEST_F(ProfileRoundTest, ALostWorkerIsNotAwaited) {
+TEST_F(ProfileSessionTest, ALostWorkerIsNotAwaited) {
   Reply(WorkerTask(0));
   round_.Gone(WorkerTask(1));
   EXPECT_EQ(Advance(absl::ZeroDuration()), Tasks{PsTask(0)});
 }
 
-TEST_F(ProfileRoundTest, AReportOfAnotherProfileIsNotHeard) {
+TEST_F(ProfileSessionTest, AReportOfAnotherProfileIsNotHeard) {
   Reply(WorkerTask(0), 8);
   Reply(WorkerTask(1));
   EXPECT_EQ(Advance(absl::ZeroDuration()), Tasks());
 }
 
-TEST_F(ProfileRoundTest, WhenTrainingIsGivenUpSoIsTheProfile) {
+TEST_F(ProfileSessionTest, WhenTrainingIsGivenUpSoIsTheProfile) {
   Outbox outbox;
   round_.Abandon(absl::UnavailableError("rolled back"), &outbox);
   for (auto& reply : outbox.replies) reply();

@@ -1,4 +1,4 @@
-#include "coordinator/training/snapshot_copies.h"
+#include "coordinator/training/checkpoint_copies.h"
 
 #include <algorithm>
 #include <utility>
@@ -17,7 +17,7 @@ proto::SnapshotPart* FindPart(proto::Manifest* manifest, uint32_t ps) {
 
 }  // namespace
 
-std::vector<SnapshotCopies::Order> SnapshotCopies::Begin(const proto::Manifest& manifest) {
+std::vector<CheckpointCopies::Order> CheckpointCopies::Begin(const proto::Manifest& manifest) {
   Copying& copying = under_way_[manifest.checkpoint()];
   copying = {{manifest}, {}};
   std::vector<Order> orders;
@@ -30,7 +30,7 @@ std::vector<SnapshotCopies::Order> SnapshotCopies::Begin(const proto::Manifest& 
   return orders;
 }
 
-std::vector<SnapshotCopies::Order> SnapshotCopies::OrdersOf(uint32_t ps) const {
+std::vector<CheckpointCopies::Order> CheckpointCopies::OrdersOf(uint32_t ps) const {
   std::vector<Order> orders;
   for (const auto& [checkpoint, copying] : under_way_) {
     for (const proto::SnapshotPart& part : copying.result.manifest.parts()) {
@@ -42,7 +42,7 @@ std::vector<SnapshotCopies::Order> SnapshotCopies::OrdersOf(uint32_t ps) const {
   return orders;
 }
 
-void SnapshotCopies::Reply(uint32_t ps, const proto::CopyReply& reply) {
+void CheckpointCopies::Reply(uint32_t ps, const proto::CopyReply& reply) {
   const auto found = under_way_.find(reply.checkpoint());
   if (found == under_way_.end()) return;
   Copying& copying = found->second;
@@ -59,7 +59,7 @@ void SnapshotCopies::Reply(uint32_t ps, const proto::CopyReply& reply) {
                    reply.checkpoint(), ": ", reply.error());
 }
 
-std::optional<SnapshotCopies::Result> SnapshotCopies::TakeResult() {
+std::optional<CheckpointCopies::Result> CheckpointCopies::TakeResult() {
   const auto done = std::find_if(under_way_.begin(), under_way_.end(),
                                  [](const auto& entry) { return entry.second.missing.empty(); });
   if (done == under_way_.end()) return std::nullopt;

@@ -1,4 +1,4 @@
-#include "coordinator/training/profile_round.h"
+#include "coordinator/training/profile_session.h"
 
 #include <algorithm>
 #include <utility>
@@ -11,7 +11,7 @@ constexpr absl::Duration kAnswerTime = absl::Seconds(5);
 
 }  // namespace
 
-proto::Command ProfileRound::CommandFor(int64_t steps) const {
+proto::Command ProfileSession::CommandFor(int64_t steps) const {
   proto::Command command;
   command.mutable_profile()->set_profile(options_.id);
   command.mutable_profile()->set_job_id(options_.job_id);
@@ -19,7 +19,7 @@ proto::Command ProfileRound::CommandFor(int64_t steps) const {
   return command;
 }
 
-void ProfileRound::Begin(const std::set<TaskId>& workers, uint32_t ps_count, Outbox* outbox) {
+void ProfileSession::Begin(const std::set<TaskId>& workers, uint32_t ps_count, Outbox* outbox) {
   for (const TaskId worker : workers) {
     if (worker.role == proto::WORKER) asked_.insert(worker);
   }
@@ -27,7 +27,7 @@ void ProfileRound::Begin(const std::set<TaskId>& workers, uint32_t ps_count, Out
   for (const TaskId task : asked_) outbox->Send(task, CommandFor(options_.steps));
 }
 
-void ProfileRound::Reply(TaskId task, const proto::ProfileReport& report) {
+void ProfileSession::Reply(TaskId task, const proto::ProfileReport& report) {
   if (report.profile() != options_.id || !asked_.contains(task)) return;
   proto::ProfileReport& kept = reports_[task];
   kept = report;
@@ -35,18 +35,18 @@ void ProfileRound::Reply(TaskId task, const proto::ProfileReport& report) {
   kept.set_index(task.index);
 }
 
-bool ProfileRound::WorkersAreDone() const {
+bool ProfileSession::WorkersAreDone() const {
   return std::all_of(asked_.begin(), asked_.end(), [this](TaskId task) {
     return task.role == proto::PS || reports_.contains(task);
   });
 }
 
-bool ProfileRound::AllAreDone() const {
+bool ProfileSession::AllAreDone() const {
   return std::all_of(asked_.begin(), asked_.end(),
                      [this](TaskId task) { return reports_.contains(task); });
 }
 
-void ProfileRound::Advance(absl::Duration now, Outbox* outbox) {
+void ProfileSession::Advance(absl::Duration now, Outbox* outbox) {
   if (over()) return;
   const bool stopped = stopped_at_ != absl::InfiniteDuration();
   // A ps counts no steps: it measures until the same profile comes with 0 steps.
@@ -59,20 +59,20 @@ void ProfileRound::Advance(absl::Duration now, Outbox* outbox) {
   if (AllAreDone() || now - stopped_at_ > kAnswerTime) Answer(Collected(), outbox);
 }
 
-void ProfileRound::Abandon(const absl::Status& why, Outbox* outbox) {
+void ProfileSession::Abandon(const absl::Status& why, Outbox* outbox) {
   if (over()) return;
   if (reports_.empty()) return Answer(why, outbox);
   Answer(Collected(), outbox);
 }
 
-proto::ProfileReply ProfileRound::Collected() const {
+proto::ProfileReply ProfileSession::Collected() const {
   proto::ProfileReply reply;
   reply.set_job_id(options_.job_id);
   for (const auto& [task, report] : reports_) *reply.add_tasks() = report;
   return reply;
 }
 
-void ProfileRound::Answer(absl::StatusOr<proto::ProfileReply> reply, Outbox* outbox) {
+void ProfileSession::Answer(absl::StatusOr<proto::ProfileReply> reply, Outbox* outbox) {
   outbox->replies.push_back([callback = std::exchange(callback_, nullptr),
                              reply = std::move(reply)]() mutable { callback(std::move(reply)); });
 }

@@ -1,12 +1,12 @@
-#ifndef CAIRN_COORDINATOR_TRAINING_EPOCH_ENDS_H_
-#define CAIRN_COORDINATOR_TRAINING_EPOCH_ENDS_H_
+#ifndef CAIRN_COORDINATOR_TRAINING_EPOCH_CALLBACKS_H_
+#define CAIRN_COORDINATOR_TRAINING_EPOCH_CALLBACKS_H_
 
 #include <cstdint>
 #include <memory>
 #include <vector>
 
 #include "coordinator/callbacks/epoch_decisions.h"
-#include "coordinator/moment.h"
+#include "coordinator/event_time.h"
 #include "coordinator/outbox.h"
 #include "coordinator/training/history.h"
 #include "proto/checkpoint.pb.h"
@@ -21,7 +21,7 @@ namespace cairn::coordinator {
 // coordinator that replays the journal reaches the same state.
 //
 // Advance reads the history from the journal. Otherwise a pure state machine, not thread-safe.
-class EpochEnds {
+class EpochCallbacks {
  public:
   // All must outlive it. It modifies `run`. The job in `plan` is validated.
   struct Context {
@@ -29,13 +29,13 @@ class EpochEnds {
     proto::RunRecord* run = nullptr;
     History* history = nullptr;
   };
-  explicit EpochEnds(const Context& context);
+  explicit EpochCallbacks(const Context& context);
 
   // Removes the decisions about epochs that a job restored at this low-water mark trains again.
   static void Forget(int64_t low_water, proto::RunRecord* run);
 
   // Decides about every epoch that is ready.
-  void Advance(Moment now, Outbox* outbox);
+  void Advance(EventTime now, Outbox* outbox);
   // Records which checkpoints are the best ones. Returns whether they changed.
   bool ChooseBest(const std::vector<proto::Manifest>& manifests, Outbox* outbox);
 
@@ -47,7 +47,7 @@ class EpochEnds {
 
  private:
   int64_t EndOf(int64_t epoch) const;
-  void Decide(int64_t epoch, Moment now, Outbox* outbox);
+  void Decide(int64_t epoch, EventTime now, Outbox* outbox);
   proto::EpochRecord MakeRecord(int64_t epoch) const;
   void Save(Outbox* outbox) const;
 
@@ -59,4 +59,4 @@ class EpochEnds {
 
 }  // namespace cairn::coordinator
 
-#endif  // CAIRN_COORDINATOR_TRAINING_EPOCH_ENDS_H_
+#endif  // CAIRN_COORDINATOR_TRAINING_EPOCH_CALLBACKS_H_

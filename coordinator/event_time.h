@@ -1,5 +1,5 @@
-#ifndef CAIRN_COORDINATOR_MOMENT_H_
-#define CAIRN_COORDINATOR_MOMENT_H_
+#ifndef CAIRN_COORDINATOR_EVENT_TIME_H_
+#define CAIRN_COORDINATOR_EVENT_TIME_H_
 
 #include <cstdint>
 
@@ -8,11 +8,11 @@
 namespace cairn::coordinator {
 
 // The time of an event. Decisions use `monotonic` only; the calendar time is for display.
-struct Moment {
+struct EventTime {
   absl::Duration monotonic;
   int64_t unix_seconds = 0;
 };
 
 }  // namespace cairn::coordinator
 
-#endif  // CAIRN_COORDINATOR_MOMENT_H_
+#endif  // CAIRN_COORDINATOR_EVENT_TIME_H_

@@ -1,4 +1,4 @@
-#include "coordinator/training/aligned_cut.h"
+#include "coordinator/training/cut.h"
 
 #include <vector>
 
@@ -7,21 +7,19 @@
 
 namespace cairn::coordinator {
 
-bool AlignedCut::Held(TaskId worker, uint64_t hold) {
-  return hold == hold_ && holding_.erase(worker) > 0;
-}
+bool Cut::Held(TaskId worker, uint64_t hold) { return hold == hold_ && holding_.erase(worker) > 0; }
 
-void AlignedCut::Begin(uint64_t cut, uint32_t ps_count) {
+void Cut::Begin(uint64_t cut, uint32_t ps_count) {
   CAIRN_CHECK(!begun() && cut != 0);
   cut_ = cut;
   ps_count_ = ps_count;
 }
 
-void AlignedCut::Reply(uint32_t ps, const proto::CutReply& reply) {
+void Cut::Reply(uint32_t ps, const proto::CutReply& reply) {
   if (begun() && reply.cut() == cut_ && ps < ps_count_) replies_[ps] = reply;
 }
 
-absl::StatusOr<AppliedBatches> AlignedCut::Result(int64_t total_batches) const {
+absl::StatusOr<AppliedBatches> Cut::Result(int64_t total_batches) const {
   CAIRN_CHECK(complete());
   std::vector<proto::LedgerReply> ledgers;
   for (const auto& [ps, reply] : replies_) {

@@ -1,4 +1,4 @@
-#include "coordinator/training/snapshot_copies.h"
+#include "coordinator/training/checkpoint_copies.h"
 
 #include <gtest/gtest.h>
 
@@ -25,8 +25,8 @@ proto::CopyReply Reply(uint64_t checkpoint, uint32_t part, const std::string& er
   return reply;
 }
 
-TEST(SnapshotCopiesTest, EachSnapshotGoesToTheNeighbour) {
-  SnapshotCopies copies(3, 2);
+TEST(CheckpointCopiesTest, EachSnapshotGoesToTheNeighbour) {
+  CheckpointCopies copies(3, 2);
   const auto orders = copies.Begin(MakeManifest(5, 3));
   ASSERT_EQ(orders.size(), 3u);
   for (const auto& order : orders) {
@@ -48,8 +48,8 @@ TEST(SnapshotCopiesTest, EachSnapshotGoesToTheNeighbour) {
   EXPECT_FALSE(copies.TakeResult().has_value());
 }
 
-TEST(SnapshotCopiesTest, WithOneCopyOrOnePsThereIsNothingToDo) {
-  for (SnapshotCopies copies : {SnapshotCopies(3, 1), SnapshotCopies(1, 2)}) {
+TEST(CheckpointCopiesTest, WithOneCopyOrOnePsThereIsNothingToDo) {
+  for (CheckpointCopies copies : {CheckpointCopies(3, 1), CheckpointCopies(1, 2)}) {
     EXPECT_TRUE(copies.Begin(MakeManifest(5, 1)).empty());
     const auto result = copies.TakeResult();
     ASSERT_TRUE(result.has_value());
@@ -58,8 +58,8 @@ TEST(SnapshotCopiesTest, WithOneCopyOrOnePsThereIsNothingToDo) {
   }
 }
 
-TEST(SnapshotCopiesTest, AFailedCopyIsCountedAndNamedAndTheRestGoesOn) {
-  SnapshotCopies copies(2, 2);
+TEST(CheckpointCopiesTest, AFailedCopyIsCountedAndNamedAndTheRestGoesOn) {
+  CheckpointCopies copies(2, 2);
   copies.Begin(MakeManifest(5, 2));
   copies.Reply(1, Reply(5, 0, "no space left on device"));
   EXPECT_FALSE(copies.TakeResult().has_value());
@@ -73,8 +73,8 @@ TEST(SnapshotCopiesTest, AFailedCopyIsCountedAndNamedAndTheRestGoesOn) {
   EXPECT_EQ(result->manifest.parts(1).copies_size(), 1);
 }
 
-TEST(SnapshotCopiesTest, RepliesWithoutAnOrderAreIgnored) {
-  SnapshotCopies copies(2, 2);
+TEST(CheckpointCopiesTest, RepliesWithoutAnOrderAreIgnored) {
+  CheckpointCopies copies(2, 2);
   copies.Begin(MakeManifest(5, 2));
   copies.Reply(0, Reply(5, 0));  // Its own part.
   copies.Reply(1, Reply(4, 0));
@@ -86,8 +86,8 @@ TEST(SnapshotCopiesTest, RepliesWithoutAnOrderAreIgnored) {
   EXPECT_EQ(copies.TakeResult()->failed, 0);
 }
 
-TEST(SnapshotCopiesTest, AReturningPsGetsItsUnansweredOrdersAgain) {
-  SnapshotCopies copies(2, 2);
+TEST(CheckpointCopiesTest, AReturningPsGetsItsUnansweredOrdersAgain) {
+  CheckpointCopies copies(2, 2);
   copies.Begin(MakeManifest(5, 2));
   copies.Begin(MakeManifest(6, 2));
   copies.Reply(1, Reply(5, 0));
@@ -98,11 +98,11 @@ TEST(SnapshotCopiesTest, AReturningPsGetsItsUnansweredOrdersAgain) {
   EXPECT_EQ(copies.OrdersOf(0).size(), 2u);
 }
 
-TEST(SnapshotCopiesTest, PartsWithoutBlocksAndThoseWithACopyAreLeftAlone) {
+TEST(CheckpointCopiesTest, PartsWithoutBlocksAndThoseWithACopyAreLeftAlone) {
   proto::Manifest manifest = MakeManifest(5, 3);
   manifest.mutable_parts(0)->set_blocks(0);
   manifest.mutable_parts(1)->add_copies(2);
-  SnapshotCopies copies(3, 2);
+  CheckpointCopies copies(3, 2);
   const auto orders = copies.Begin(manifest);
   ASSERT_EQ(orders.size(), 1u);
   EXPECT_EQ(orders[0].part.ps(), 2u);

@@ -1,5 +1,5 @@
-#ifndef CAIRN_COORDINATOR_TRAINING_ALIGNED_CUT_H_
-#define CAIRN_COORDINATOR_TRAINING_ALIGNED_CUT_H_
+#ifndef CAIRN_COORDINATOR_TRAINING_CUT_H_
+#define CAIRN_COORDINATOR_TRAINING_CUT_H_
 
 #include <cstdint>
 #include <map>
@@ -27,11 +27,11 @@ struct CutPurpose {
 // the same batches.
 //
 // Pure state machine: it reports what it waits for and sends nothing. Not thread-safe.
-class AlignedCut {
+class Cut {
  public:
   // `hold`: the number of the hold commands sent to the workers. `end`: batches below it are
   // finished before the cut; nothing at or above it is leased meanwhile.
-  AlignedCut(CutPurpose purpose, uint64_t hold, int64_t end)
+  Cut(CutPurpose purpose, uint64_t hold, int64_t end)
       : purpose_(std::move(purpose)), hold_(hold), end_(end) {}
 
   void AwaitHeld(TaskId worker) { holding_.insert(worker); }
@@ -69,4 +69,4 @@ class AlignedCut {
 
 }  // namespace cairn::coordinator
 
-#endif  // CAIRN_COORDINATOR_TRAINING_ALIGNED_CUT_H_
+#endif  // CAIRN_COORDINATOR_TRAINING_CUT_H_

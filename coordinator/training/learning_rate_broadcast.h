@@ -1,5 +1,5 @@
-#ifndef CAIRN_COORDINATOR_TRAINING_RATE_ANNOUNCEMENT_H_
-#define CAIRN_COORDINATOR_TRAINING_RATE_ANNOUNCEMENT_H_
+#ifndef CAIRN_COORDINATOR_TRAINING_LEARNING_RATE_BROADCAST_H_
+#define CAIRN_COORDINATOR_TRAINING_LEARNING_RATE_BROADCAST_H_
 
 #include <cstdint>
 #include <vector>
@@ -14,10 +14,10 @@ namespace cairn::coordinator {
 // Tracks which ps know all changes of the learning rate. Batches of the newest change are leased
 // only when every ps has confirmed it. A ps that restores a job gets the changes with it; a ps that
 // already has the job is sent them and replies. Pure state machine, not thread-safe.
-class RateAnnouncement {
+class LearningRateBroadcast {
  public:
   // Both must outlive it. In a new generation every ps knows the rates in `run`.
-  RateAnnouncement(const proto::JobPlan* plan, const proto::RunRecord* run);
+  LearningRateBroadcast(const proto::JobPlan* plan, const proto::RunRecord* run);
 
   // After a restart of the coordinator: the earlier process may have died before it told any ps.
   void ResetConfirmations() { known_.assign(known_.size(), 0); }
@@ -38,4 +38,4 @@ class RateAnnouncement {
 
 }  // namespace cairn::coordinator
 
-#endif  // CAIRN_COORDINATOR_TRAINING_RATE_ANNOUNCEMENT_H_
+#endif  // CAIRN_COORDINATOR_TRAINING_LEARNING_RATE_BROADCAST_H_

@@ -1,4 +1,4 @@
-#include "coordinator/training/rate_announcement.h"
+#include "coordinator/training/learning_rate_broadcast.h"
 
 #include <gtest/gtest.h>
 
@@ -7,7 +7,7 @@
 namespace cairn::coordinator {
 namespace {
 
-class RateAnnouncementTest : public ::testing::Test {
+class LearningRateBroadcastTest : public ::testing::Test {
  protected:
   void SetUp() override {
     plan_.set_job_id(1);
@@ -16,7 +16,7 @@ class RateAnnouncementTest : public ::testing::Test {
     run_.add_rates();
   }
 
-  static std::set<uint32_t> Told(RateAnnouncement* announcement) {
+  static std::set<uint32_t> Told(LearningRateBroadcast* announcement) {
     Outbox outbox;
     announcement->Announce(&outbox);
     std::set<uint32_t> told;
@@ -38,14 +38,14 @@ class RateAnnouncementTest : public ::testing::Test {
 
 using Indices = std::set<uint32_t>;
 
-TEST_F(RateAnnouncementTest, RatesThatCameWithTheRestoreAreKnown) {
-  RateAnnouncement announcement(&plan_, &run_);
+TEST_F(LearningRateBroadcastTest, RatesThatCameWithTheRestoreAreKnown) {
+  LearningRateBroadcast announcement(&plan_, &run_);
   EXPECT_TRUE(announcement.complete());
   EXPECT_EQ(Told(&announcement), Indices());
 }
 
-TEST_F(RateAnnouncementTest, IsCompleteWhenEveryPsHasAnsweredForTheNewestChange) {
-  RateAnnouncement announcement(&plan_, &run_);
+TEST_F(LearningRateBroadcastTest, IsCompleteWhenEveryPsHasAnsweredForTheNewestChange) {
+  LearningRateBroadcast announcement(&plan_, &run_);
   run_.add_rates();
   EXPECT_FALSE(announcement.complete());
   EXPECT_EQ(Told(&announcement), (Indices{0, 1}));
@@ -58,8 +58,8 @@ TEST_F(RateAnnouncementTest, IsCompleteWhenEveryPsHasAnsweredForTheNewestChange)
   EXPECT_TRUE(announcement.complete());
 }
 
-TEST_F(RateAnnouncementTest, APsOnANewStreamIsToldAgainUnlessItHasAnswered) {
-  RateAnnouncement announcement(&plan_, &run_);
+TEST_F(LearningRateBroadcastTest, APsOnANewStreamIsToldAgainUnlessItHasAnswered) {
+  LearningRateBroadcast announcement(&plan_, &run_);
   run_.add_rates();
   Told(&announcement);
   announcement.Reply(0, Reply(2));
@@ -68,8 +68,8 @@ TEST_F(RateAnnouncementTest, APsOnANewStreamIsToldAgainUnlessItHasAnswered) {
   EXPECT_EQ(Told(&announcement), Indices{1});
 }
 
-TEST_F(RateAnnouncementTest, ACoordinatorThatIsBackTellsEverybody) {
-  RateAnnouncement announcement(&plan_, &run_);
+TEST_F(LearningRateBroadcastTest, ACoordinatorThatIsBackTellsEverybody) {
+  LearningRateBroadcast announcement(&plan_, &run_);
   announcement.ResetConfirmations();
   EXPECT_FALSE(announcement.complete());
   EXPECT_EQ(Told(&announcement), (Indices{0, 1}));

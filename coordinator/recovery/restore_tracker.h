@@ -1,5 +1,5 @@
-#ifndef CAIRN_COORDINATOR_RECOVERY_RESTORATION_H_
-#define CAIRN_COORDINATOR_RECOVERY_RESTORATION_H_
+#ifndef CAIRN_COORDINATOR_RECOVERY_RESTORE_TRACKER_H_
+#define CAIRN_COORDINATOR_RECOVERY_RESTORE_TRACKER_H_
 
 #include <cstdint>
 #include <optional>
@@ -12,9 +12,9 @@ namespace cairn::coordinator {
 
 // Tracks the loading of one generation on every ps: which ps were told, and which have replied.
 // Pure state machine, not thread-safe.
-class Restoration {
+class RestoreTracker {
  public:
-  explicit Restoration(uint32_t ps_count) : ps_(ps_count) {}
+  explicit RestoreTracker(uint32_t ps_count) : ps_(ps_count) {}
 
   // Returns the ps that must be told now, and marks them as told.
   std::vector<uint32_t> TakePsToRestore();
@@ -42,4 +42,4 @@ class Restoration {
 
 }  // namespace cairn::coordinator
 
-#endif  // CAIRN_COORDINATOR_RECOVERY_RESTORATION_H_
+#endif  // CAIRN_COORDINATOR_RECOVERY_RESTORE_TRACKER_H_

@@ -1,4 +1,4 @@
-#include "coordinator/recovery/early_reports.h"
+#include "coordinator/recovery/buffered_reports.h"
 
 #include <gtest/gtest.h>
 
@@ -11,8 +11,8 @@ proto::WorkReport ReportOf(int64_t first, int64_t count) {
   return report;
 }
 
-TEST(EarlyReportsTest, GivesBackOnceAndInTheirOrderThoseThatSpeakOfBatches) {
-  EarlyReports early;
+TEST(BufferedReportsTest, GivesBackOnceAndInTheirOrderThoseThatSpeakOfBatches) {
+  BufferedReports early;
   early.Keep(WorkerTask(1), ReportOf(10, 2));
   early.Keep(WorkerTask(0), ReportOf(0, 0));
   early.Keep(WorkerTask(0), ReportOf(20, 1));
@@ -24,9 +24,9 @@ TEST(EarlyReportsTest, GivesBackOnceAndInTheirOrderThoseThatSpeakOfBatches) {
   EXPECT_TRUE(early.TakeAll().empty());
 }
 
-TEST(EarlyReportsTest, ReportsOfALostWorkerAreForgotten) {
-  EarlyReports early;
-  early.Keep(WorkerTask(0), ReportOf(0, EarlyReports::kBatchesMax));
+TEST(BufferedReportsTest, ReportsOfALostWorkerAreForgotten) {
+  BufferedReports early;
+  early.Keep(WorkerTask(0), ReportOf(0, BufferedReports::kBatchesMax));
   early.Keep(WorkerTask(1), ReportOf(1, 1));  // There is no room.
   early.Forget(WorkerTask(0));
   early.Keep(WorkerTask(1), ReportOf(2, 1));

@@ -1,4 +1,4 @@
-#include "coordinator/training/epoch_ends.h"
+#include "coordinator/training/epoch_callbacks.h"
 
 #include <algorithm>
 #include <string>
@@ -38,7 +38,7 @@ const proto::Manifest* FindAtEnd(const std::vector<proto::Manifest>& manifests, 
 
 }  // namespace
 
-EpochEnds::EpochEnds(const Context& context)
+EpochCallbacks::EpochCallbacks(const Context& context)
     : plan_(*context.plan),
       run_(*context.run),
       history_(*context.history),
@@ -51,27 +51,27 @@ EpochEnds::EpochEnds(const Context& context)
   for (const proto::EpochRecord& record : history_.epochs()) decisions_->Take(record);
 }
 
-void EpochEnds::Forget(int64_t low_water, proto::RunRecord* run) {
+void EpochCallbacks::Forget(int64_t low_water, proto::RunRecord* run) {
   auto* rates = run->mutable_rates();
   while (rates->size() > 1 && rates->rbegin()->from_batch() > low_water) rates->RemoveLast();
   if (run->stop_at_batch() > low_water) run->clear_stop_at_batch();
 }
 
-int64_t EpochEnds::EndOf(int64_t epoch) const {
+int64_t EpochCallbacks::EndOf(int64_t epoch) const {
   return std::min((epoch + 1) * plan_.batches_per_epoch(), plan_.total_batches());
 }
 
 // If a callback may change the rate or stop the job, the next epoch is leased only after the
 // decision about the previous one. Otherwise the cut alone limits it.
-int64_t EpochEnds::EpochsAllowed() const {
+int64_t EpochCallbacks::EpochsAllowed() const {
   return decisions_->changes_training() ? decisions_->epochs() + 1 : run_.epochs_cut() + 1;
 }
 
-bool EpochEnds::complete() const {
+bool EpochCallbacks::complete() const {
   return !decisions_->any() || decisions_->epochs() >= run_.epochs_cut();
 }
 
-void EpochEnds::Advance(Moment now, Outbox* outbox) {
+void EpochCallbacks::Advance(EventTime now, Outbox* outbox) {
   while (!complete()) {
     const int64_t epoch = decisions_->epochs();
     // Epochs are decided in order: the callbacks compare each epoch with earlier ones.
@@ -81,7 +81,7 @@ void EpochEnds::Advance(Moment now, Outbox* outbox) {
   }
 }
 
-proto::EpochRecord EpochEnds::MakeRecord(int64_t epoch) const {
+proto::EpochRecord EpochCallbacks::MakeRecord(int64_t epoch) const {
   proto::EpochRecord record;
   const absl::StatusOr<History::Means> means = history_.ReadEpochMeans(epoch);
   if (means.ok()) {
@@ -101,7 +101,7 @@ proto::EpochRecord EpochEnds::MakeRecord(int64_t epoch) const {
 }
 
 // The epoch's record and the decision go into one synced write: a crash leaves both or neither.
-void EpochEnds::Decide(int64_t epoch, Moment now, Outbox* outbox) {
+void EpochCallbacks::Decide(int64_t epoch, EventTime now, Outbox* outbox) {
   const proto::EpochRecord record = MakeRecord(epoch);
   history_.Add(record, outbox);
   EpochDecisions::Outcome outcome = decisions_->Take(record);
@@ -118,7 +118,7 @@ void EpochEnds::Decide(int64_t epoch, Moment now, Outbox* outbox) {
   Save(outbox);
 }
 
-bool EpochEnds::ChooseBest(const std::vector<proto::Manifest>& manifests, Outbox* outbox) {
+bool EpochCallbacks::ChooseBest(const std::vector<proto::Manifest>& manifests, Outbox* outbox) {
   proto::RunRecord chosen;
   for (const EpochDecisions::Best& best : decisions_->bests()) {
     if (const proto::Manifest* manifest = FindAtEnd(manifests, EndOf(best.epoch.epoch))) {
@@ -150,7 +150,7 @@ bool EpochEnds::ChooseBest(const std::vector<proto::Manifest>& manifests, Outbox
   return true;
 }
 
-void EpochEnds::Save(Outbox* outbox) const {
+void EpochCallbacks::Save(Outbox* outbox) const {
   outbox->PutSynced(storage::RunKey(plan_.job_id()), run_);
 }
 

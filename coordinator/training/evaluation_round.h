@@ -1,5 +1,5 @@
-#ifndef CAIRN_COORDINATOR_TRAINING_EVALUATION_H_
-#define CAIRN_COORDINATOR_TRAINING_EVALUATION_H_
+#ifndef CAIRN_COORDINATOR_TRAINING_EVALUATION_ROUND_H_
+#define CAIRN_COORDINATOR_TRAINING_EVALUATION_ROUND_H_
 
 #include <cstdint>
 #include <map>
@@ -18,10 +18,10 @@ namespace cairn::coordinator {
 // once, and results are summed in batch order, so the result depends neither on which worker
 // computed a batch nor on when. Batches that a worker has not reported for a minute are leased to
 // others too. Pure state machine, not thread-safe.
-class Evaluation {
+class EvaluationRound {
  public:
   // `batches`: at least 1. `metrics`: the job's, with empty sums.
-  Evaluation(uint64_t cut, int64_t epoch, int64_t batches, MetricSums metrics);
+  EvaluationRound(uint64_t cut, int64_t epoch, int64_t batches, MetricSums metrics);
 
   // Leases batches to a worker that has less than its target on hand. `workers` share the work.
   std::vector<proto::Split> Grant(TaskId worker, int64_t workers, absl::Duration now);
@@ -75,4 +75,4 @@ class Evaluation {
 
 }  // namespace cairn::coordinator
 
-#endif  // CAIRN_COORDINATOR_TRAINING_EVALUATION_H_
+#endif  // CAIRN_COORDINATOR_TRAINING_EVALUATION_ROUND_H_

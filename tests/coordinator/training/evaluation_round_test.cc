@@ -1,4 +1,4 @@
-#include "coordinator/training/evaluation.h"
+#include "coordinator/training/evaluation_round.h"
 
 #include <gtest/gtest.h>
 
@@ -36,8 +36,8 @@ std::vector<int64_t> Batches(const std::vector<proto::Split>& splits) {
   return batches;
 }
 
-TEST(EvaluationTest, EveryBatchIsGivenOnceAndTheResultIsTheMeanOverExamples) {
-  Evaluation evaluation(9, 4, 3, Accuracy());
+TEST(EvaluationRoundTest, EveryBatchIsGivenOnceAndTheResultIsTheMeanOverExamples) {
+  EvaluationRound evaluation(9, 4, 3, Accuracy());
   std::set<int64_t> given;
   for (uint32_t worker : {0, 1}) {
     for (int64_t batch : Batches(evaluation.Grant(WorkerTask(worker), 2, kStart))) {
@@ -57,9 +57,9 @@ TEST(EvaluationTest, EveryBatchIsGivenOnceAndTheResultIsTheMeanOverExamples) {
   EXPECT_DOUBLE_EQ(result.metrics(0), 15.0 / 25);
 }
 
-TEST(EvaluationTest, DataThatAreNotFiniteInAnyBatchAreTheResults) {
+TEST(EvaluationRoundTest, DataThatAreNotFiniteInAnyBatchAreTheResults) {
   for (const int64_t bad : {-1, 0, 1}) {
-    Evaluation evaluation(9, 0, 2, Accuracy());
+    EvaluationRound evaluation(9, 0, 2, Accuracy());
     for (const int64_t batch : {1, 0}) {
       proto::EvaluatedBatch done = Evaluated(batch, 10);
       done.set_data_not_finite(batch == bad);
@@ -69,8 +69,8 @@ TEST(EvaluationTest, DataThatAreNotFiniteInAnyBatchAreTheResults) {
   }
 }
 
-TEST(EvaluationTest, ABatchThatIsReportedTwiceCountsOnce) {
-  Evaluation evaluation(9, 0, 2, Accuracy());
+TEST(EvaluationRoundTest, ABatchThatIsReportedTwiceCountsOnce) {
+  EvaluationRound evaluation(9, 0, 2, Accuracy());
   evaluation.Done(WorkerTask(0), Evaluated(0, 10), kStart);
   evaluation.Done(WorkerTask(1), Evaluated(0, 99), kStart);
   EXPECT_FALSE(evaluation.done());
@@ -78,13 +78,13 @@ TEST(EvaluationTest, ABatchThatIsReportedTwiceCountsOnce) {
   EXPECT_DOUBLE_EQ(evaluation.Result().loss(), 1);
 }
 
-TEST(EvaluationTest, TheResultIsBitIdenticalInAnyOrderOfReports) {
+TEST(EvaluationRoundTest, TheResultIsBitIdenticalInAnyOrderOfReports) {
   const std::vector<double> losses = {1e16, 1, -1e16, 0.1, 3};
   double expected = 0;
   for (const double loss : losses) expected += loss;
   for (const std::vector<int64_t>& order :
        {std::vector<int64_t>{0, 1, 2, 3, 4}, {4, 3, 2, 1, 0}, {2, 4, 0, 3, 1}}) {
-    Evaluation evaluation(9, 0, 5, Accuracy());
+    EvaluationRound evaluation(9, 0, 5, Accuracy());
     for (int64_t batch : order) {
       evaluation.Done(WorkerTask(0), Evaluated(batch, losses[batch], 1), kStart);
     }
@@ -92,23 +92,23 @@ TEST(EvaluationTest, TheResultIsBitIdenticalInAnyOrderOfReports) {
   }
 }
 
-TEST(EvaluationTest, UnreportedBatchesOfADeadWorkerGoToOthers) {
-  Evaluation evaluation(9, 0, 2, Accuracy());
+TEST(EvaluationRoundTest, UnreportedBatchesOfADeadWorkerGoToOthers) {
+  EvaluationRound evaluation(9, 0, 2, Accuracy());
   EXPECT_EQ(Batches(evaluation.Grant(WorkerTask(0), 1, kStart)), (std::vector<int64_t>{0, 1}));
   evaluation.Done(WorkerTask(0), Evaluated(0, 10), kStart);
   evaluation.Drop(WorkerTask(0));
   EXPECT_EQ(Batches(evaluation.Grant(WorkerTask(1), 1, kStart)), (std::vector<int64_t>{1}));
 }
 
-TEST(EvaluationTest, BatchesUnreportedForAMinuteGoToOthersToo) {
-  Evaluation evaluation(9, 0, 2, Accuracy());
+TEST(EvaluationRoundTest, BatchesUnreportedForAMinuteGoToOthersToo) {
+  EvaluationRound evaluation(9, 0, 2, Accuracy());
   evaluation.Grant(WorkerTask(0), 1, kStart);
   EXPECT_TRUE(evaluation.Grant(WorkerTask(1), 2, kStart + absl::Seconds(59)).empty());
   EXPECT_FALSE(evaluation.Grant(WorkerTask(1), 2, kStart + absl::Seconds(61)).empty());
 }
 
-TEST(EvaluationTest, ReportsThatCannotBeAreIgnored) {
-  Evaluation evaluation(9, 0, 1, Accuracy());
+TEST(EvaluationRoundTest, ReportsThatCannotBeAreIgnored) {
+  EvaluationRound evaluation(9, 0, 1, Accuracy());
   proto::EvaluatedBatch other_cut = Evaluated(0, 1);
   other_cut.set_cut(8);
   proto::EvaluatedBatch no_metrics = Evaluated(0, 1);
@@ -120,8 +120,8 @@ TEST(EvaluationTest, ReportsThatCannotBeAreIgnored) {
   EXPECT_FALSE(evaluation.done());
 }
 
-TEST(EvaluationTest, AQuickWorkerGetsMoreAtOnce) {
-  Evaluation evaluation(9, 0, 10000, Accuracy());
+TEST(EvaluationRoundTest, AQuickWorkerGetsMoreAtOnce) {
+  EvaluationRound evaluation(9, 0, 10000, Accuracy());
   std::vector<int64_t> on_hand = Batches(evaluation.Grant(WorkerTask(0), 2, kStart));
   EXPECT_EQ(on_hand.size(), 2u);
   absl::Duration now = kStart;

@@ -1,4 +1,4 @@
-#include "coordinator/training/aligned_cut.h"
+#include "coordinator/training/cut.h"
 
 #include <gtest/gtest.h>
 
@@ -16,8 +16,8 @@ proto::CutReply Reply(uint64_t cut, int64_t everywhere, int64_t somewhere) {
   return reply;
 }
 
-TEST(AlignedCutTest, ItWaitsForEveryWorkerThatHoldsOrIsGone) {
-  AlignedCut cut({"steps", true, false, -1}, /*hold=*/7, /*end=*/100);
+TEST(CutTest, ItWaitsForEveryWorkerThatHoldsOrIsGone) {
+  Cut cut({"steps", true, false, -1}, /*hold=*/7, /*end=*/100);
   cut.AwaitHeld(WorkerTask(0));
   cut.AwaitHeld(WorkerTask(1));
   EXPECT_FALSE(cut.Held(WorkerTask(0), 6));  // An older hold.
@@ -27,8 +27,8 @@ TEST(AlignedCutTest, ItWaitsForEveryWorkerThatHoldsOrIsGone) {
   EXPECT_FALSE(cut.holding());
 }
 
-TEST(AlignedCutTest, EqualLedgersMakeACut) {
-  AlignedCut cut({"steps", true, false, -1}, 1, 100);
+TEST(CutTest, EqualLedgersMakeACut) {
+  Cut cut({"steps", true, false, -1}, 1, 100);
   cut.Begin(5, 2);
   cut.Reply(0, Reply(5, 10, 10));
   cut.Reply(1, Reply(4, 10, 10));  // Of an older cut.
@@ -41,16 +41,16 @@ TEST(AlignedCutTest, EqualLedgersMakeACut) {
   EXPECT_EQ(applied->open.front(), 10);
 }
 
-TEST(AlignedCutTest, BatchesOnSomeBlocksOnlyAreHalfApplied) {
-  AlignedCut cut({"steps", true, false, -1}, 1, 100);
+TEST(CutTest, BatchesOnSomeBlocksOnlyAreHalfApplied) {
+  Cut cut({"steps", true, false, -1}, 1, 100);
   cut.Begin(5, 2);
   cut.Reply(0, Reply(5, 10, 10));
   cut.Reply(1, Reply(5, 9, 10));
   EXPECT_EQ(cut.Result(100)->half, BatchRanges(9, 10));
 }
 
-TEST(AlignedCutTest, TheErrorOfAPsIsTheCutsAndNamesIt) {
-  AlignedCut cut({"steps", true, false, -1}, 1, 100);
+TEST(CutTest, TheErrorOfAPsIsTheCutsAndNamesIt) {
+  Cut cut({"steps", true, false, -1}, 1, 100);
   cut.Begin(5, 1);
   proto::CutReply reply = Reply(5, 0, 0);
   reply.set_error("out of memory");

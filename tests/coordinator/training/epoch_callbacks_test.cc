@@ -1,4 +1,4 @@
-#include "coordinator/training/epoch_ends.h"
+#include "coordinator/training/epoch_callbacks.h"
 
 #include <gtest/gtest.h>
 
@@ -7,10 +7,10 @@
 namespace cairn::coordinator {
 namespace {
 
-constexpr Moment kNow = {absl::Seconds(3), 1785208329};
+constexpr EventTime kNow = {absl::Seconds(3), 1785208329};
 
 // A job of 4 epochs with 10 batches each.
-class EpochEndsTest : public TrainingFixture {
+class EpochCallbacksTest : public TrainingFixture {
  protected:
   void SetUp() override {
     TrainingFixture::SetUp();
@@ -27,8 +27,8 @@ class EpochEndsTest : public TrainingFixture {
     return callback;
   }
 
-  std::unique_ptr<EpochEnds> Make() {
-    return std::make_unique<EpochEnds>(EpochEnds::Context{&plan_, &run_, history_.get()});
+  std::unique_ptr<EpochCallbacks> Make() {
+    return std::make_unique<EpochCallbacks>(EpochCallbacks::Context{&plan_, &run_, history_.get()});
   }
 
   void Evaluated(int64_t epoch, double loss) {
@@ -63,14 +63,14 @@ class EpochEndsTest : public TrainingFixture {
   }
 };
 
-TEST_F(EpochEndsTest, WithoutCallbacksNothingWaits) {
+TEST_F(EpochCallbacksTest, WithoutCallbacksNothingWaits) {
   auto ends = Make();
   run_.set_epochs_cut(2);
   EXPECT_TRUE(ends->complete());
   EXPECT_EQ(ends->EpochsAllowed(), 3);
 }
 
-TEST_F(EpochEndsTest, TheNextEpochWaitsForTheEvaluationAndTheDecision) {
+TEST_F(EpochCallbacksTest, TheNextEpochWaitsForTheEvaluationAndTheDecision) {
   AddCallback("early_stopping");
   auto ends = Make();
   EXPECT_EQ(ends->EpochsAllowed(), 1);
@@ -87,14 +87,14 @@ TEST_F(EpochEndsTest, TheNextEpochWaitsForTheEvaluationAndTheDecision) {
   EXPECT_TRUE(outbox.sync);
 }
 
-TEST_F(EpochEndsTest, AModelCheckpointDoesNotDelayTraining) {
+TEST_F(EpochCallbacksTest, AModelCheckpointDoesNotDelayTraining) {
   AddCallback("model_checkpoint")->set_save_best_only(true);
   auto ends = Make();
   run_.set_epochs_cut(1);
   EXPECT_EQ(ends->EpochsAllowed(), 2);
 }
 
-TEST_F(EpochEndsTest, ADecisionIsJournalledWithTheBatchFromWhichItHolds) {
+TEST_F(EpochCallbacksTest, ADecisionIsJournalledWithTheBatchFromWhichItHolds) {
   proto::Callback* reduce = AddCallback("reduce_lr_on_plateau");
   reduce->set_patience(1);
   reduce->set_factor(0.5);
@@ -122,7 +122,7 @@ TEST_F(EpochEndsTest, ADecisionIsJournalledWithTheBatchFromWhichItHolds) {
   EXPECT_EQ(run_.rates_size(), 2);
 }
 
-TEST_F(EpochEndsTest, ADecisionThatWasNotWrittenIsMadeAgain) {
+TEST_F(EpochCallbacksTest, ADecisionThatWasNotWrittenIsMadeAgain) {
   AddCallback("early_stopping");
   auto ends = Make();
   Outbox saved;
@@ -141,18 +141,18 @@ TEST_F(EpochEndsTest, ADecisionThatWasNotWrittenIsMadeAgain) {
   EXPECT_TRUE(again->complete());
 }
 
-TEST_F(EpochEndsTest, ARollbackForgetsDecisionsAboutEpochsTrainedAgain) {
+TEST_F(EpochCallbacksTest, ARollbackForgetsDecisionsAboutEpochsTrainedAgain) {
   proto::RunRecord run;
   for (const int64_t batch : {0, 20, 30}) run.add_rates()->set_from_batch(batch);
   run.set_stop_at_batch(40);
-  EpochEnds::Forget(25, &run);
+  EpochCallbacks::Forget(25, &run);
   EXPECT_EQ(run.rates_size(), 2);
   EXPECT_FALSE(run.has_stop_at_batch());
-  EpochEnds::Forget(0, &run);
+  EpochCallbacks::Forget(0, &run);
   EXPECT_EQ(run.rates_size(), 1);
 }
 
-TEST_F(EpochEndsTest, TheBestCheckpointIsTheOneAtTheEndOfTheBestEpoch) {
+TEST_F(EpochCallbacksTest, TheBestCheckpointIsTheOneAtTheEndOfTheBestEpoch) {
   AddCallback("model_checkpoint")->set_save_best_only(true);
   auto ends = Make();
   for (const auto& [epoch, loss] : std::vector<std::pair<int64_t, double>>{{0, 2}, {1, 1}}) {
@@ -172,7 +172,7 @@ TEST_F(EpochEndsTest, TheBestCheckpointIsTheOneAtTheEndOfTheBestEpoch) {
       ends->ChooseBest({ManifestAt(3, 10), ManifestAt(4, 17), ManifestAt(5, 20)}, &outbox));
 }
 
-TEST_F(EpochEndsTest, WhileTheBestOneIsNotWrittenTheOneBeforeStays) {
+TEST_F(EpochCallbacksTest, WhileTheBestOneIsNotWrittenTheOneBeforeStays) {
   AddCallback("model_checkpoint")->set_save_best_only(true);
   auto ends = Make();
   Outbox outbox;

@@ -1,4 +1,4 @@
-#include "coordinator/durable_job.h"
+#include "coordinator/journaled_job.h"
 
 #include <gtest/gtest.h>
 
@@ -11,10 +11,10 @@
 namespace cairn::coordinator {
 namespace {
 
-class DurableJobTest : public ::testing::Test {
+class JournaledJobTest : public ::testing::Test {
  protected:
   void SetUp() override {
-    const std::string directory = ::testing::TempDir() + "/durable_job";
+    const std::string directory = ::testing::TempDir() + "/journaled_job";
     std::filesystem::remove_all(directory);
     journal_ = *storage::Journal::Open(directory);
     storage::JobRecords records;
@@ -24,7 +24,7 @@ class DurableJobTest : public ::testing::Test {
       records.manifests.emplace_back().set_checkpoint(checkpoint);
       outbox_.Put(storage::ManifestKey(1, checkpoint), records.manifests.back());
     }
-    job_ = std::make_unique<DurableJob>(std::move(records));
+    job_ = std::make_unique<JournaledJob>(std::move(records));
   }
 
   // What a coordinator that starts now would read from the journal.
@@ -36,11 +36,11 @@ class DurableJobTest : public ::testing::Test {
   }
 
   std::unique_ptr<storage::Journal> journal_;
-  std::unique_ptr<DurableJob> job_;
+  std::unique_ptr<JournaledJob> job_;
   Outbox outbox_;
 };
 
-TEST_F(DurableJobTest, ItsPhaseIsJournalled) {
+TEST_F(JournaledJobTest, ItsPhaseIsJournalled) {
   job_->SetPhase(proto::JobRecord::STARTED_PHASE, &outbox_);
   EXPECT_TRUE(job_->ready());
   EXPECT_EQ(Reread().record.phase(), proto::JobRecord::STARTED_PHASE);
@@ -51,7 +51,7 @@ TEST_F(DurableJobTest, ItsPhaseIsJournalled) {
   EXPECT_EQ(Reread().record.ended_unix_seconds(), 77);
 }
 
-TEST_F(DurableJobTest, AGenerationIsJournalledAndVoidsTheCutThatWasHeld) {
+TEST_F(JournaledJobTest, AGenerationIsJournalledAndVoidsTheCutThatWasHeld) {
   job_->SetPhase(proto::JobRecord::STARTED_PHASE, &outbox_);
   job_->run().mutable_held_cut()->set_cut(3);
   job_->run().set_restored(true);
@@ -63,7 +63,7 @@ TEST_F(DurableJobTest, AGenerationIsJournalledAndVoidsTheCutThatWasHeld) {
   EXPECT_FALSE(run.has_held_cut());
 }
 
-TEST_F(DurableJobTest, ACheckpointThatIsDamagedIsNotTheNewestAnyMoreButStays) {
+TEST_F(JournaledJobTest, ACheckpointThatIsDamagedIsNotTheNewestAnyMoreButStays) {
   EXPECT_EQ(job_->NewestCheckpoint(), 7u);
   job_->SetPhase(proto::JobRecord::STARTED_PHASE, &outbox_);
   job_->MarkDamaged(7, "ps 0: rot", &outbox_);
@@ -74,7 +74,7 @@ TEST_F(DurableJobTest, ACheckpointThatIsDamagedIsNotTheNewestAnyMoreButStays) {
   EXPECT_EQ(job_->NewestCheckpoint(), 0u);
 }
 
-TEST_F(DurableJobTest, TheNewestNotesAreKept) {
+TEST_F(JournaledJobTest, TheNewestNotesAreKept) {
   for (int i = 0; i < 5000; ++i) job_->Note(absl::StrCat("note ", i), {absl::Seconds(1), 70 + i});
   const proto::JobStatus status = job_->Status();
   ASSERT_EQ(status.notes_size(), 1000);

@@ -1,5 +1,5 @@
-#ifndef CAIRN_COORDINATOR_TRAINING_SNAPSHOT_COPIES_H_
-#define CAIRN_COORDINATOR_TRAINING_SNAPSHOT_COPIES_H_
+#ifndef CAIRN_COORDINATOR_TRAINING_CHECKPOINT_COPIES_H_
+#define CAIRN_COORDINATOR_TRAINING_CHECKPOINT_COPIES_H_
 
 #include <cstdint>
 #include <map>
@@ -15,10 +15,10 @@ namespace cairn::coordinator {
 // Drives the second copies of snapshots. The snapshot of ps i is copied by its neighbor, ps (i + 1)
 // % n, once the checkpoint exists. Pure state machine: the caller sends the orders. Not
 // thread-safe.
-class SnapshotCopies {
+class CheckpointCopies {
  public:
   // `copies`: on how many ps a snapshot is stored. With 1, or with one ps, nothing is copied.
-  SnapshotCopies(uint32_t ps_count, int64_t copies)
+  CheckpointCopies(uint32_t ps_count, int64_t copies)
       : ps_count_(ps_count), wanted_(copies > 1 && ps_count > 1) {}
 
   // An order for one ps to copy one part.
@@ -58,4 +58,4 @@ class SnapshotCopies {
 
 }  // namespace cairn::coordinator
 
-#endif  // CAIRN_COORDINATOR_TRAINING_SNAPSHOT_COPIES_H_
+#endif  // CAIRN_COORDINATOR_TRAINING_CHECKPOINT_COPIES_H_

@@ -1,12 +1,12 @@
-#ifndef CAIRN_COORDINATOR_DURABLE_JOB_H_
-#define CAIRN_COORDINATOR_DURABLE_JOB_H_
+#ifndef CAIRN_COORDINATOR_JOURNALED_JOB_H_
+#define CAIRN_COORDINATOR_JOURNALED_JOB_H_
 
 #include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
 
-#include "coordinator/moment.h"
+#include "coordinator/event_time.h"
 #include "coordinator/outbox.h"
 #include "job/job_plan.h"
 #include "proto/job.pb.h"
@@ -17,9 +17,9 @@ namespace cairn::coordinator {
 
 // The records of a job that survive a restart. Every change is journaled (synced) before any other
 // process is told of it. Not thread-safe.
-class DurableJob {
+class JournaledJob {
  public:
-  explicit DurableJob(storage::JobRecords records) : records_(std::move(records)) {}
+  explicit JournaledJob(storage::JobRecords records) : records_(std::move(records)) {}
 
   uint64_t id() const { return records_.record.job_id(); }
   const proto::JobRecord& record() const { return records_.record; }
@@ -35,7 +35,7 @@ class DurableJob {
   bool fails_without_checkpoint() const { return job().on_lost_checkpoint() == "fail"; }
 
   void SetPhase(proto::JobRecord::Phase phase, Outbox* outbox);
-  void End(proto::JobRecord::Phase phase, const std::string& error, Moment now, Outbox* outbox);
+  void End(proto::JobRecord::Phase phase, const std::string& error, EventTime now, Outbox* outbox);
   void SetPlan(proto::JobPlan plan, Outbox* outbox);
 
   // The owner may modify it and then calls SaveRun.
@@ -43,7 +43,7 @@ class DurableJob {
   const proto::RunRecord& run() const { return records_.run; }
   void SaveRun(Outbox* outbox) const;
   // Adds a line about an event, for clients that follow the job. Journaled with the next SaveRun.
-  void Note(std::string line, Moment now);
+  void Note(std::string line, EventTime now);
 
   // Begins the next generation from `checkpoint` (0: the initial values). Its number is journaled
   // before any ps is told, so no later coordinator uses it again.
@@ -73,4 +73,4 @@ class DurableJob {
 
 }  // namespace cairn::coordinator
 
-#endif  // CAIRN_COORDINATOR_DURABLE_JOB_H_
+#endif  // CAIRN_COORDINATOR_JOURNALED_JOB_H_

@@ -1,17 +1,18 @@
-#include "coordinator/training/rate_announcement.h"
+#include "coordinator/training/learning_rate_broadcast.h"
 
 #include <algorithm>
 #include <utility>
 
 namespace cairn::coordinator {
 
-RateAnnouncement::RateAnnouncement(const proto::JobPlan* plan, const proto::RunRecord* run)
+LearningRateBroadcast::LearningRateBroadcast(const proto::JobPlan* plan,
+                                             const proto::RunRecord* run)
     : plan_(*plan),
       run_(*run),
       told_(plan->partition().ps_count()),
       known_(plan->partition().ps_count(), run->rates_size()) {}
 
-void RateAnnouncement::Announce(Outbox* outbox) {
+void LearningRateBroadcast::Announce(Outbox* outbox) {
   const int changes = run_.rates_size();
   for (uint32_t ps = 0; ps < known_.size(); ++ps) {
     if (known_[ps] >= changes || told_[ps] >= changes) continue;
@@ -25,7 +26,7 @@ void RateAnnouncement::Announce(Outbox* outbox) {
   }
 }
 
-void RateAnnouncement::Reply(uint32_t ps, const proto::RatesReply& reply) {
+void LearningRateBroadcast::Reply(uint32_t ps, const proto::RatesReply& reply) {
   if (ps >= known_.size() || reply.job_id() != plan_.job_id() ||
       reply.generation() != run_.generation()) {
     return;
@@ -33,7 +34,7 @@ void RateAnnouncement::Reply(uint32_t ps, const proto::RatesReply& reply) {
   known_[ps] = std::max(known_[ps], static_cast<int>(reply.changes()));
 }
 
-bool RateAnnouncement::complete() const {
+bool LearningRateBroadcast::complete() const {
   return std::all_of(known_.begin(), known_.end(),
                      [this](int known) { return known >= run_.rates_size(); });
 }

@@ -1,5 +1,5 @@
-#ifndef CAIRN_COORDINATOR_RECOVERY_EARLY_REPORTS_H_
-#define CAIRN_COORDINATOR_RECOVERY_EARLY_REPORTS_H_
+#ifndef CAIRN_COORDINATOR_RECOVERY_BUFFERED_REPORTS_H_
+#define CAIRN_COORDINATOR_RECOVERY_BUFFERED_REPORTS_H_
 
 #include <cstdint>
 #include <utility>
@@ -13,7 +13,7 @@ namespace cairn::coordinator {
 // Buffers the work reports that arrive after a restart of the coordinator, before it knows whether
 // all ps still have the job. Workers send each report once, so its losses and metrics would be lost
 // otherwise. Bounded: later reports are dropped. Not thread-safe.
-class EarlyReports {
+class BufferedReports {
  public:
   // The bound on the batches in all reports together: as many as may be leased.
   static constexpr int64_t kBatchesMax = 65536;
@@ -33,4 +33,4 @@ class EarlyReports {
 
 }  // namespace cairn::coordinator
 
-#endif  // CAIRN_COORDINATOR_RECOVERY_EARLY_REPORTS_H_
+#endif  // CAIRN_COORDINATOR_RECOVERY_BUFFERED_REPORTS_H_

@@ -1,4 +1,4 @@
-#include "coordinator/training/evaluation.h"
+#include "coordinator/training/evaluation_round.h"
 
 #include <algorithm>
 #include <utility>
@@ -15,14 +15,14 @@ constexpr absl::Duration kLookForForgotten = absl::Seconds(1);
 
 }  // namespace
 
-Evaluation::Evaluation(uint64_t cut, int64_t epoch, int64_t batches, MetricSums metrics)
+EvaluationRound::EvaluationRound(uint64_t cut, int64_t epoch, int64_t batches, MetricSums metrics)
     : cut_(cut), epoch_(epoch), open_(0, batches), results_(batches), metrics_(std::move(metrics)) {
   CAIRN_CHECK(batches > 0);
 }
 
 // Half a second of work per worker. Near the end the rest is divided evenly, so that all workers
 // finish together.
-int64_t Evaluation::Target(const Worker& worker, int64_t workers, absl::Duration now) const {
+int64_t EvaluationRound::Target(const Worker& worker, int64_t workers, absl::Duration now) const {
   int64_t target = kOnHandFirst;
   const double seconds = absl::ToDoubleSeconds(now - worker.granted_at);
   if (worker.done_since > 0 && seconds > 0) {
@@ -33,7 +33,7 @@ int64_t Evaluation::Target(const Worker& worker, int64_t workers, absl::Duration
   return std::min(std::clamp(target, kOnHandFirst, kOnHandMax), fair_share);
 }
 
-std::vector<proto::Split> Evaluation::Grant(TaskId id, int64_t workers, absl::Duration now) {
+std::vector<proto::Split> EvaluationRound::Grant(TaskId id, int64_t workers, absl::Duration now) {
   std::vector<proto::Split> splits;
   TakeBackForgotten(now);
   if (open_.empty()) return splits;
@@ -59,7 +59,7 @@ std::vector<proto::Split> Evaluation::Grant(TaskId id, int64_t workers, absl::Du
   return splits;
 }
 
-void Evaluation::Done(TaskId id, const proto::EvaluatedBatch& batch, absl::Duration now) {
+void EvaluationRound::Done(TaskId id, const proto::EvaluatedBatch& batch, absl::Duration now) {
   const int64_t index = batch.batch();
   if (batch.cut() != cut_ || index < 0 || index >= static_cast<int64_t>(results_.size())) return;
   if (batch.examples() < 0 || !metrics_.Fits(batch.metric_states())) return;
@@ -76,7 +76,7 @@ void Evaluation::Done(TaskId id, const proto::EvaluatedBatch& batch, absl::Durat
   Sum();
 }
 
-void Evaluation::Sum() {
+void EvaluationRound::Sum() {
   const auto batches = static_cast<int64_t>(results_.size());
   for (; summed_ < batches && results_[summed_].examples >= 0; ++summed_) {
     Batch& batch = results_[summed_];
@@ -89,7 +89,7 @@ void Evaluation::Sum() {
 }
 
 // Batches that another worker reported meanwhile stay done.
-void Evaluation::Reopen(const BatchRanges& leased) {
+void EvaluationRound::Reopen(const BatchRanges& leased) {
   for (const auto& [begin, end] : leased.ranges()) {
     for (int64_t batch = begin; batch < end; ++batch) {
       if (results_[batch].examples < 0) open_.Add(batch, batch + 1);
@@ -97,7 +97,7 @@ void Evaluation::Reopen(const BatchRanges& leased) {
   }
 }
 
-void Evaluation::TakeBackForgotten(absl::Duration now) {
+void EvaluationRound::TakeBackForgotten(absl::Duration now) {
   if (now - looked_for_forgotten_at_ < kLookForForgotten) return;
   looked_for_forgotten_at_ = now;
   for (auto& [id, worker] : workers_) {
@@ -107,14 +107,14 @@ void Evaluation::TakeBackForgotten(absl::Duration now) {
   }
 }
 
-void Evaluation::Drop(TaskId id) {
+void EvaluationRound::Drop(TaskId id) {
   auto it = workers_.find(id);
   if (it == workers_.end()) return;
   Reopen(it->second.leased);
   workers_.erase(it);
 }
 
-proto::EvaluationRecord Evaluation::Result() const {
+proto::EvaluationRecord EvaluationRound::Result() const {
   CAIRN_CHECK(done());
   proto::EvaluationRecord record;
   record.set_epoch(epoch_);

@@ -1,5 +1,5 @@
-#ifndef CAIRN_COORDINATOR_TRAINING_PROFILE_ROUND_H_
-#define CAIRN_COORDINATOR_TRAINING_PROFILE_ROUND_H_
+#ifndef CAIRN_COORDINATOR_TRAINING_PROFILE_SESSION_H_
+#define CAIRN_COORDINATOR_TRAINING_PROFILE_SESSION_H_
 
 #include <cstdint>
 #include <map>
@@ -20,7 +20,7 @@ using ProfileCallback = absl::AnyInvocable<void(absl::StatusOr<proto::ProfileRep
 // One profile of a job. Workers and ps measure until every worker has done its steps, has left, or
 // the deadline has passed. Then the tasks that have not replied are asked for what they have. Pure
 // state machine, not thread-safe.
-class ProfileRound {
+class ProfileSession {
  public:
   struct Options {
     uint64_t id = 0;
@@ -30,7 +30,7 @@ class ProfileRound {
   };
 
   // `callback` runs once, through an Outbox.
-  ProfileRound(const Options& options, ProfileCallback callback)
+  ProfileSession(const Options& options, ProfileCallback callback)
       : options_(options), callback_(std::move(callback)) {}
 
   void Begin(const std::set<TaskId>& workers, uint32_t ps_count, Outbox* outbox);
@@ -59,4 +59,4 @@ class ProfileRound {
 
 }  // namespace cairn::coordinator
 
-#endif  // CAIRN_COORDINATOR_TRAINING_PROFILE_ROUND_H_
+#endif  // CAIRN_COORDINATOR_TRAINING_PROFILE_SESSION_H_

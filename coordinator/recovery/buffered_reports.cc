@@ -1,4 +1,4 @@
-#include "coordinator/recovery/early_reports.h"
+#include "coordinator/recovery/buffered_reports.h"
 
 namespace cairn::coordinator {
 namespace {
@@ -9,14 +9,14 @@ int64_t BatchesIn(const proto::WorkReport& report) {
 
 }  // namespace
 
-void EarlyReports::Keep(TaskId worker, const proto::WorkReport& report) {
+void BufferedReports::Keep(TaskId worker, const proto::WorkReport& report) {
   const int64_t batches = BatchesIn(report);
   if (batches == 0 || batches_ + batches > kBatchesMax) return;
   batches_ += batches;
   reports_.emplace_back(worker, report);
 }
 
-void EarlyReports::Forget(TaskId worker) {
+void BufferedReports::Forget(TaskId worker) {
   std::erase_if(reports_, [&](const auto& entry) {
     const bool is_its = entry.first == worker;
     if (is_its) batches_ -= BatchesIn(entry.second);
@@ -24,7 +24,7 @@ void EarlyReports::Forget(TaskId worker) {
   });
 }
 
-std::vector<std::pair<TaskId, proto::WorkReport>> EarlyReports::TakeAll() {
+std::vector<std::pair<TaskId, proto::WorkReport>> BufferedReports::TakeAll() {
   batches_ = 0;
   return std::exchange(reports_, {});
 }
