@@ -170,7 +170,7 @@ void Job::BeginTraining(EventTime now, Outbox* outbox) {
       std::make_unique<Training>(Training::Context{&*plan(), &journaled_.run(), history_.get()},
                                  std::move(applied->open), journaled_.manifests());
   if (resumed) {
-    training_->Resumed(now, outbox);
+    training_->Resume(now, outbox);
     for (uint32_t ps = 0; ps < plan()->partition().ps_count(); ++ps) {
       loader_->RequestSnapshotLists(ps, outbox);
     }
@@ -413,9 +413,9 @@ std::string Job::GoesOnFrom() const {
   return absl::StrCat("; job ", id(), " goes on from checkpoint ", manifests().back().checkpoint());
 }
 
-void Job::Resume() {
+void Job::ContinueAfterStop() {
   journaled_.run().set_stopped(false);
-  if (training_ != nullptr) training_->Resume();
+  if (training_ != nullptr) training_->ContinueAfterStop();
 }
 
 void Job::Fail(const std::string& why, EventTime now, Outbox* outbox) {

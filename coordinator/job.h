@@ -65,7 +65,7 @@ class Job {
   // FailedPrecondition unless it trains.
   void Profile(const ProfileSession::Options& options, ProfileCallback callback, Outbox* outbox);
   // Continues the job after a checkpoint for a stop that did not follow.
-  void Resume();
+  void ContinueAfterStop();
   // The client that asked for a stop waits no longer: a late checkpoint does not stop the job.
   void CancelStop() {
     if (training_ != nullptr) training_->CancelStop();

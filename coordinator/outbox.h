@@ -39,6 +39,9 @@ struct Outbox {
     sync = true;
   }
   void Send(TaskId task, proto::Command command) { commands.push_back({task, std::move(command)}); }
+  void SendToAllPs(uint32_t ps_count, const proto::Command& command) {
+    for (uint32_t ps = 0; ps < ps_count; ++ps) Send(PsTask(ps), command);
+  }
 
   std::vector<storage::Journal::Change> changes;
   bool sync = false;

@@ -511,7 +511,7 @@ void Scheduler::ExpireStops(EventTime now, Outbox* outbox) {
   if (!stops_.empty() && !awaited && active_ != nullptr) active_->CancelStop();
   std::erase_if(stops_, [&](const auto& stop) {
     if (now.monotonic <= stop->deadline + kRestAfterStop) return false;
-    if (active_ != nullptr) active_->Resume();
+    if (active_ != nullptr) active_->ContinueAfterStop();
     return true;
   });
 }

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "job/job_plan.h"
 
 namespace cairn::coordinator {
 namespace {
@@ -17,29 +18,37 @@ proto::SnapshotPart* FindPart(proto::Manifest* manifest, uint32_t ps) {
 
 }  // namespace
 
-std::vector<CheckpointCopies::Order> CheckpointCopies::Begin(const proto::Manifest& manifest) {
+CheckpointCopies::CheckpointCopies(const proto::JobPlan* plan, uint64_t generation)
+    : plan_(*plan), generation_(generation) {}
+
+void CheckpointCopies::Begin(const proto::Manifest& manifest, Outbox* outbox) {
+  const uint32_t ps_count = plan_.partition().ps_count();
+  const bool wanted = job::CopiesWanted(plan_.job()) > 1 && ps_count > 1;
   Copying& copying = under_way_[manifest.checkpoint()];
   copying = {{manifest}, {}};
-  std::vector<Order> orders;
   for (const proto::SnapshotPart& part : manifest.parts()) {
-    if (!wanted_ || part.blocks() == 0 || part.copies_size() > 0) continue;
-    const uint32_t neighbour = (part.ps() + 1) % ps_count_;
-    copying.missing[part.ps()] = neighbour;
-    orders.push_back({neighbour, manifest.checkpoint(), part});
+    if (!wanted || part.blocks() == 0 || part.copies_size() > 0) continue;
+    copying.missing[part.ps()] = (part.ps() + 1) % ps_count;
   }
-  return orders;
+  SendOrders(copying, std::nullopt, outbox);
 }
 
-std::vector<CheckpointCopies::Order> CheckpointCopies::OrdersOf(uint32_t ps) const {
-  std::vector<Order> orders;
-  for (const auto& [checkpoint, copying] : under_way_) {
-    for (const proto::SnapshotPart& part : copying.result.manifest.parts()) {
-      const auto missing = copying.missing.find(part.ps());
-      if (missing == copying.missing.end() || missing->second != ps) continue;
-      orders.push_back({ps, checkpoint, part});
-    }
+void CheckpointCopies::PsReconnected(uint32_t ps, Outbox* outbox) const {
+  for (const auto& [checkpoint, copying] : under_way_) SendOrders(copying, ps, outbox);
+}
+
+void CheckpointCopies::SendOrders(const Copying& copying, std::optional<uint32_t> ps,
+                                  Outbox* outbox) const {
+  for (const proto::SnapshotPart& part : copying.result.manifest.parts()) {
+    const auto missing = copying.missing.find(part.ps());
+    if (missing == copying.missing.end() || (ps.has_value() && missing->second != *ps)) continue;
+    proto::Command command;
+    command.mutable_copy_snapshot()->set_job_id(plan_.job_id());
+    command.mutable_copy_snapshot()->set_generation(generation_);
+    command.mutable_copy_snapshot()->set_checkpoint(copying.result.manifest.checkpoint());
+    *command.mutable_copy_snapshot()->mutable_part() = part;
+    outbox->Send(PsTask(missing->second), std::move(command));
   }
-  return orders;
 }
 
 void CheckpointCopies::Reply(uint32_t ps, const proto::CopyReply& reply) {

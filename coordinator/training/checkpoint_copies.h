@@ -5,33 +5,26 @@
 #include <map>
 #include <optional>
 #include <string>
-#include <vector>
 
+#include "coordinator/outbox.h"
 #include "proto/checkpoint.pb.h"
 #include "proto/coordinator.pb.h"
+#include "proto/job.pb.h"
 
 namespace cairn::coordinator {
 
 // Drives the second copies of snapshots. The snapshot of ps i is copied by its neighbor, ps (i + 1)
-// % n, once the checkpoint exists. Pure state machine: the caller sends the orders. Not
-// thread-safe.
+// % n, once the checkpoint exists. With `copies: 1`, or with one ps, nothing is copied. Pure state
+// machine, not thread-safe.
 class CheckpointCopies {
  public:
-  // `copies`: on how many ps a snapshot is stored. With 1, or with one ps, nothing is copied.
-  CheckpointCopies(uint32_t ps_count, int64_t copies)
-      : ps_count_(ps_count), wanted_(copies > 1 && ps_count > 1) {}
+  // `plan` must outlive it.
+  CheckpointCopies(const proto::JobPlan* plan, uint64_t generation);
 
-  // An order for one ps to copy one part.
-  struct Order {
-    uint32_t ps = 0;
-    uint64_t checkpoint = 0;
-    proto::SnapshotPart part;
-  };
-
-  // The checkpoint exists. Returns the orders for its parts that have blocks and no copy yet.
-  std::vector<Order> Begin(const proto::Manifest& manifest);
-  // The orders that this ps has not answered. Its stream broke, so they may be lost.
-  std::vector<Order> OrdersOf(uint32_t ps) const;
+  // The checkpoint exists. Orders copies of its parts that have blocks and no copy yet.
+  void Begin(const proto::Manifest& manifest, Outbox* outbox);
+  // Repeats the orders that this ps has not answered: its stream broke, so they may be lost.
+  void PsReconnected(uint32_t ps, Outbox* outbox) const;
   // Ignores a reply to no order, or to one that is already answered.
   void Reply(uint32_t ps, const proto::CopyReply& reply);
 
@@ -51,8 +44,11 @@ class CheckpointCopies {
     std::map<uint32_t, uint32_t> missing;  // Part -> the ps that copies it.
   };
 
-  const uint32_t ps_count_;
-  const bool wanted_;
+  // Orders the missing copies of a checkpoint; those of one ps if it is given.
+  void SendOrders(const Copying& copying, std::optional<uint32_t> ps, Outbox* outbox) const;
+
+  const proto::JobPlan& plan_;
+  const uint64_t generation_;
   std::map<uint64_t, Copying> under_way_;  // By checkpoint.
 };
 

@@ -3,79 +3,74 @@
 #include <algorithm>
 #include <utility>
 
-#include "absl/strings/str_cat.h"
 #include "common/check.h"
+#include "storage/job_records.h"
 
 namespace cairn::coordinator {
+namespace {
 
-CheckpointRetention::CheckpointRetention(Options options, std::vector<proto::Manifest> manifests,
+constexpr int64_t kKeepDefault = 3;
+
+}  // namespace
+
+void DeleteCheckpoint(const proto::JobPlan& plan, uint64_t checkpoint, Outbox* outbox) {
+  proto::Command command;
+  command.mutable_delete_checkpoint()->set_job_id(plan.job_id());
+  command.mutable_delete_checkpoint()->set_checkpoint(checkpoint);
+  outbox->SendToAllPs(plan.partition().ps_count(), command);
+}
+
+CheckpointRetention::CheckpointRetention(const proto::JobPlan* plan, const proto::RunRecord& run,
+                                         std::vector<proto::Manifest> manifests,
                                          int64_t done_batches)
-    : options_(options) {
-  CAIRN_CHECK(options_.keep > 0 && options_.ps_count > 0);
+    : plan_(*plan),
+      every_steps_(plan->job().checkpoint().every_steps()),
+      keep_(plan->job().checkpoint().has_keep() ? plan->job().checkpoint().keep() : kKeepDefault),
+      base_checkpoint_(run.base_checkpoint()) {
+  CAIRN_CHECK(keep_ > 0);
   for (proto::Manifest& manifest : manifests) {
-    const bool good =
-        manifest.damaged().empty() && (manifest.checkpoint() <= options_.base_checkpoint ||
-                                       manifest.generation() == options_.generation);
+    const bool good = manifest.damaged().empty() && (manifest.checkpoint() <= base_checkpoint_ ||
+                                                     manifest.generation() == run.generation());
     (good ? manifests_ : passed_over_).push_back(std::move(manifest));
   }
   Passed(done_batches);
 }
 
 bool CheckpointRetention::Due(int64_t done_batches) const {
-  return options_.every_steps > 0 && done_batches >= due_at_;
+  return every_steps_ > 0 && done_batches >= due_at_;
 }
 
-void CheckpointRetention::Passed(int64_t done_batches) {
-  due_at_ = done_batches + options_.every_steps;
-}
+void CheckpointRetention::Passed(int64_t done_batches) { due_at_ = done_batches + every_steps_; }
 
-void CheckpointRetention::Begin(const proto::HeldCut& cut, uint64_t generation) {
-  CAIRN_CHECK(!writing());
-  cut_ = cut;
-  generation_ = generation;
-  replies_.clear();
-}
-
-void CheckpointRetention::Reply(uint32_t ps, const proto::PersistReply& reply) {
-  // Replies for an older cut or generation may still arrive.
-  const bool expected = writing() && reply.cut() == cut_->cut() &&
-                        reply.generation() == generation_ && ps < options_.ps_count;
-  if (expected) replies_[ps] = reply;
-}
-
-std::optional<absl::StatusOr<proto::Manifest>> CheckpointRetention::TakeResult(
-    int64_t unix_seconds) {
-  if (!writing() || replies_.size() < options_.ps_count) return std::nullopt;
-  proto::Manifest manifest;
-  manifest.set_job_id(options_.job_id);
-  manifest.set_unix_seconds(unix_seconds);
-  manifest.set_checkpoint(cut_->cut());
-  manifest.set_generation(generation_);
-  *manifest.mutable_ledger() = cut_->ledger();
-  manifest.set_applied_batches(cut_->applied_batches());
-  manifest.set_reason(cut_->reason());
-  cut_.reset();
-  for (const auto& [ps, reply] : replies_) {
-    if (!reply.error().empty()) {
-      return absl::StatusOr<proto::Manifest>(absl::InternalError(absl::StrCat(
-          "ps ", ps, " could not write checkpoint ", manifest.checkpoint(), ": ", reply.error())));
-    }
-    *manifest.add_parts() = reply.part();
-    manifest.mutable_parts()->rbegin()->set_ps(ps);
-  }
-  // Every ps has written its part, so the checkpoint counts even before its manifest is journaled:
-  // the caller puts the manifest into the same outbox.
+void CheckpointRetention::Add(const proto::Manifest& manifest, Outbox* outbox) {
   manifests_.push_back(manifest);
-  return absl::StatusOr<proto::Manifest>(std::move(manifest));
+  outbox->PutSynced(storage::ManifestKey(plan_.job_id(), manifest.checkpoint()), manifest);
 }
 
-bool CheckpointRetention::Update(const proto::Manifest& manifest) {
+void CheckpointRetention::Update(const proto::Manifest& manifest, Outbox* outbox) {
   for (proto::Manifest& known : manifests_) {
     if (known.checkpoint() != manifest.checkpoint()) continue;
     known = manifest;
-    return true;
+    outbox->PutSynced(storage::ManifestKey(plan_.job_id(), manifest.checkpoint()), manifest);
   }
-  return false;
+}
+
+void CheckpointRetention::DeleteExpired(const std::set<uint64_t>& pinned, Outbox* outbox) {
+  std::vector<proto::Manifest> expired, kept;
+  // What was passed over is deleted only after a newer checkpoint replaces it: until then its lost
+  // parts may still come back.
+  const bool made_one = !manifests_.empty() && manifests_.back().checkpoint() > base_checkpoint_;
+  if (made_one) expired.swap(passed_over_);
+  for (size_t i = 0; i < manifests_.size(); ++i) {
+    const bool is_kept = i + static_cast<size_t>(keep_) >= manifests_.size() ||
+                         pinned.contains(manifests_[i].checkpoint());
+    (is_kept ? kept : expired).push_back(std::move(manifests_[i]));
+  }
+  manifests_ = std::move(kept);
+  for (const proto::Manifest& old : expired) {
+    outbox->Erase(storage::ManifestKey(plan_.job_id(), old.checkpoint()));
+    DeleteCheckpoint(plan_, old.checkpoint(), outbox);
+  }
 }
 
 std::vector<proto::Manifest> CheckpointRetention::all_manifests() const {
@@ -85,22 +80,6 @@ std::vector<proto::Manifest> CheckpointRetention::all_manifests() const {
     return a.checkpoint() < b.checkpoint();
   });
   return all;
-}
-
-std::vector<proto::Manifest> CheckpointRetention::TakeExpired(const std::set<uint64_t>& pinned) {
-  std::vector<proto::Manifest> surplus, kept;
-  // What was passed over is deleted only after a newer checkpoint replaces it: until then its lost
-  // parts may still come back.
-  const bool made_one =
-      !manifests_.empty() && manifests_.back().checkpoint() > options_.base_checkpoint;
-  if (made_one) surplus.swap(passed_over_);
-  for (size_t i = 0; i < manifests_.size(); ++i) {
-    const bool is_kept =
-        i + options_.keep >= manifests_.size() || pinned.contains(manifests_[i].checkpoint());
-    (is_kept ? kept : surplus).push_back(std::move(manifests_[i]));
-  }
-  manifests_ = std::move(kept);
-  return surplus;
 }
 
 }  // namespace cairn::coordinator

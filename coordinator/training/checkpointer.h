@@ -1,6 +1,7 @@
 #ifndef CAIRN_COORDINATOR_TRAINING_CHECKPOINTER_H_
 #define CAIRN_COORDINATOR_TRAINING_CHECKPOINTER_H_
 
+#include <algorithm>
 #include <cstdint>
 #include <limits>
 #include <memory>
@@ -9,13 +10,13 @@
 #include <vector>
 
 #include "absl/status/status.h"
-#include "absl/status/statusor.h"
 #include "absl/time/time.h"
 #include "coordinator/event_time.h"
 #include "coordinator/outbox.h"
 #include "coordinator/training/checkpoint_copies.h"
 #include "coordinator/training/checkpoint_requests.h"
 #include "coordinator/training/checkpoint_retention.h"
+#include "coordinator/training/checkpoint_write.h"
 #include "coordinator/training/cut.h"
 #include "coordinator/training/evaluation_round.h"
 #include "coordinator/training/history.h"
@@ -25,11 +26,18 @@
 
 namespace cairn::coordinator {
 
-// Drives the cuts and checkpoints of one generation, one at a time. A cut is due at each epoch's
-// end, every `every_steps` batches, or on request. Its phases: workers come to rest, every ps cuts,
-// the ledgers are compared, the cut is kept, it is written as a checkpoint and evaluated in the
-// background, the snapshots are copied, and the cut is dropped. The end of the leased range moves
-// with the cuts.
+// Drives the cuts and checkpoints of one generation, one at a time: decides what is due, journals,
+// and sequences the parts. A cut is due at each epoch's end, every `every_steps` batches, or on
+// request. Its phases:
+//
+//   Cut                                the workers come to rest, every ps cuts, the ledgers are
+//                                      compared; a usable cut is kept
+//   CheckpointWrite, EvaluationRound   the kept cut is written as a checkpoint and evaluated, in
+//                                      the background; then it is dropped
+//   CheckpointCopies                   the snapshots are copied
+//   CheckpointRetention                older checkpoints are deleted
+//
+// The end of the leased range moves with the cuts.
 //
 // Call the On... methods for replies, then Advance after each event and on ticks. All state that
 // must survive a restart is in the RunRecord; it is journaled before any command that depends on it
@@ -48,23 +56,31 @@ class Checkpointer {
   Checkpointer(const Context& context, std::vector<proto::Manifest> manifests);
 
   // Continues what an earlier coordinator process began in this generation.
-  void TakeUp(Outbox* outbox);
+  void Resume(Outbox* outbox);
   // The same ps process has a new stream: commands and replies on the old one may be lost.
   void PsReconnected(uint32_t ps, Outbox* outbox);
   void WorkerGone(TaskId worker);
 
-  void OnHeld(TaskId worker, const proto::Held& held);
-  void OnCut(uint32_t ps, const proto::CutReply& reply);
-  void OnPersist(uint32_t ps, const proto::PersistReply& reply);
-  void OnCopied(uint32_t ps, const proto::CopyReply& reply);
-  void OnEvaluated(TaskId worker, const proto::EvaluatedBatch& batch, absl::Duration now);
+  void OnHeld(TaskId worker, const proto::Held& held) {
+    if (cut_ != nullptr) cut_->Paused(worker, held.hold_id());
+  }
+  void OnCut(uint32_t ps, const proto::CutReply& reply) {
+    if (cut_ != nullptr) cut_->Reply(ps, reply);
+  }
+  void OnPersist(uint32_t ps, const proto::PersistReply& reply) {
+    if (write_ != nullptr) write_->Reply(ps, reply);
+  }
+  void OnCopied(uint32_t ps, const proto::CopyReply& reply) { copies_.Reply(ps, reply); }
+  void OnEvaluated(TaskId worker, const proto::EvaluatedBatch& batch, absl::Duration now) {
+    if (evaluation_ != nullptr) evaluation_->Done(worker, batch, now);
+  }
 
   // Requests a checkpoint. The callback runs when its copies are made or have failed. After one for
-  // "stop" workers rest until Resume.
+  // "stop" workers rest until ContinueAfterStop.
   void Ask(const std::string& reason, CheckpointCallback callback) {
     requests_.Add(reason, std::move(callback));
   }
-  void Resume() { stopped_ = false; }
+  void ContinueAfterStop() { stopped_ = false; }
   // Drops open "stop" requests: a checkpoint made for one later does not stop the job.
   void CancelStop();
   // Batches of the first `epochs` epochs may be leased. Default: all.
@@ -80,14 +96,14 @@ class Checkpointer {
   void Advance(bool may_cut, EventTime now, Outbox* outbox);
 
   // Nothing may be leased: a cut is being made, or the job is stopped.
-  bool leasing_paused() const;
+  bool leasing_paused() const { return stopped_ || (cut_ != nullptr && cut_->leasing_paused()); }
   // The running evaluation, or nullptr.
   EvaluationRound* evaluation() const { return evaluation_.get(); }
-  bool AtEpochEnd() const;
+  bool AtEpochEnd() const { return !queue_.AnyOpenBelow(EpochEnd()) && !queue_.AnyLeased(); }
   // The epoch that is being trained.
-  int64_t Epoch() const;
+  int64_t Epoch() const { return std::min(run_.epochs_cut(), EpochCount() - 1); }
   // All epochs are trained, evaluated and checkpointed, including copies.
-  bool finished() const;
+  bool finished() const { return LastCheckpointExists() && !copying(); }
   // What the current cut or stop waits for: "for worker 1 to finish its batch". Empty if there is
   // neither.
   std::string NextNeeded() const;
@@ -99,39 +115,32 @@ class Checkpointer {
 
  private:
   // One past the last batch to train. Callbacks may lower it.
-  int64_t End() const;
+  int64_t End() const {
+    return run_.has_stop_at_batch() ? run_.stop_at_batch() : plan_.total_batches();
+  }
   bool LastCheckpointExists() const;
-  int64_t EpochCount() const;
-  int64_t EpochEnd() const;
+  int64_t EpochCount() const {
+    return (End() + plan_.batches_per_epoch() - 1) / plan_.batches_per_epoch();
+  }
+  int64_t EpochBegin() const { return run_.epochs_cut() * plan_.batches_per_epoch(); }
+  int64_t EpochEnd() const { return std::min(EpochBegin() + plan_.batches_per_epoch(), End()); }
   // The end of the leased range while no cut is being made.
   int64_t LeaseEnd() const;
-  // Whether workers hold and return unstarted batches. Otherwise all leased batches are finished
-  // first.
-  bool WorkersHold() const { return !plan_.synchronous() && plan_.window() < 0; }
-  int64_t DrainEnd() const;
 
-  void FinishWriting(EventTime now, Outbox* outbox);
-  void CheckpointExists(proto::Manifest manifest, Outbox* outbox);
-  void Copy(const std::vector<CheckpointCopies::Order>& orders, Outbox* outbox);
-  void FinishCopies(Outbox* outbox);
-  void FinishEvaluation(EventTime now, Outbox* outbox);
-  void ReleaseCut(Outbox* outbox);
   std::optional<CutPurpose> DueCut(EventTime now);
   void BeginCut(CutPurpose purpose, Outbox* outbox);
-  bool AtRest() const;
   void MakeCut(Outbox* outbox);
   void FinishCut(EventTime now, Outbox* outbox);
+  void EndCut();
   void KeepCut(const AppliedBatches& applied, Outbox* outbox);
-  void ReopenMissingBatches(const AppliedBatches& applied, Outbox* outbox);
-  void CutFailed(const absl::Status& why, EventTime now, Outbox* outbox);
+  void BeginWriteAndEvaluation(Outbox* outbox);
+  void FinishWrite(EventTime now, Outbox* outbox);
+  void CheckpointExists(const proto::Manifest& manifest, Outbox* outbox);
   void CheckpointFailed(const absl::Status& why, Outbox* outbox);
-  void Write(const proto::HeldCut& cut, Outbox* outbox);
-  void Evaluate(const proto::HeldCut& cut);
-  void DropCut(uint64_t cut, Outbox* outbox);
-  void DeleteCheckpoint(uint64_t checkpoint, Outbox* outbox);
+  void FinishEvaluation(EventTime now, Outbox* outbox);
+  void ReleaseCut(Outbox* outbox);
+  void FinishCopies(Outbox* outbox);
   void SaveRun(Outbox* outbox);
-  void SendToAllPs(const proto::Command& command, Outbox* outbox);
-  proto::Command PersistCommand(uint64_t cut) const;
 
   const proto::JobPlan& plan_;
   proto::RunRecord& run_;
@@ -140,7 +149,9 @@ class Checkpointer {
 
   CheckpointRetention retention_;
   CheckpointCopies copies_;
-  std::unique_ptr<Cut> cut_;  // Being made.
+  // At most one of each; null if there is none.
+  std::unique_ptr<Cut> cut_;
+  std::unique_ptr<CheckpointWrite> write_;
   std::unique_ptr<EvaluationRound> evaluation_;
   CheckpointRequests requests_;
   int64_t epochs_allowed_ = std::numeric_limits<int64_t>::max();
@@ -149,7 +160,7 @@ class Checkpointer {
   BatchRanges torn_;
   absl::Duration no_cut_before_ = -absl::InfiniteDuration();
   absl::Duration renew_not_before_ = -absl::InfiniteDuration();
-  uint64_t last_hold_ = 0;
+  uint64_t last_pause_ = 0;
   bool stopped_ = false;
 };
 

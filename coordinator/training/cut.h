@@ -7,63 +7,89 @@
 #include <string>
 
 #include "absl/status/statusor.h"
+#include "coordinator/outbox.h"
 #include "coordinator/task.h"
 #include "coordinator/training/applied_batches.h"
+#include "coordinator/training/split_queue.h"
 #include "proto/coordinator.pb.h"
+#include "proto/job.pb.h"
+#include "proto/journal.pb.h"
 
 namespace cairn::coordinator {
 
 // Why a cut is made and what happens to it afterwards.
 struct CutPurpose {
   std::string reason;  // As Manifest.reason.
-  bool persist = false;
   bool evaluate = false;
   // The epoch that the cut ends; -1: none.
   int64_t epoch = -1;
 };
 
-// One attempt to make every ps keep its values at the same point of the job. The phases: the
-// workers come to rest, every ps cuts, and the ledgers are compared to see whether all blocks have
-// the same batches.
+// Tells every ps to free this cut; 0: there is none.
+void DropCut(const proto::JobPlan& plan, uint64_t cut, Outbox* outbox);
+
+// One attempt to make every ps keep its values at the same point of the job:
 //
-// Pure state machine: it reports what it waits for and sends nothing. Not thread-safe.
+//   Begin      the workers come to rest
+//   Make       when AtRest(): every ps cuts
+//   Result     when complete(): whether all blocks have the same batches
+//
+// Pure state machine, not thread-safe.
 class Cut {
  public:
-  // `hold`: the number of the hold commands sent to the workers. `end`: batches below it are
-  // finished before the cut; nothing at or above it is leased meanwhile.
-  Cut(CutPurpose purpose, uint64_t hold, int64_t end)
-      : purpose_(std::move(purpose)), hold_(hold), end_(end) {}
+  // Whether the job's workers can pause: they return the batches that they have not started. In
+  // synchronous and stale jobs they cannot, because the batches of a worker wait for those of
+  // others: all leased batches are finished instead.
+  static bool WorkersPause(const proto::JobPlan& plan) {
+    return !plan.synchronous() && plan.window() < 0;
+  }
 
-  void AwaitHeld(TaskId worker) { holding_.insert(worker); }
-  // Returns false for a reply to an older hold, or from a worker that was not awaited.
-  bool Held(TaskId worker, uint64_t hold);
-  void WorkerGone(TaskId worker) { holding_.erase(worker); }
-  bool holding() const { return !holding_.empty(); }
-  const std::set<TaskId>& holding_workers() const { return holding_; }
+  // `plan` and `queue` must outlive the cut. The cut falls into the epoch of batches
+  // [`epoch_begin`, `epoch_end`). `pause`: the number of the commands to the workers; never reused.
+  Cut(const proto::JobPlan* plan, uint64_t generation, SplitQueue* queue, CutPurpose purpose,
+      int64_t epoch_begin, int64_t epoch_end, uint64_t pause);
 
-  // Every one of `ps_count` ps was told to cut under this number.
-  void Begin(uint64_t cut, uint32_t ps_count);
-  bool begun() const { return cut_ != 0; }
+  // Brings the workers to rest: limits the queue to end(), and tells the workers that have leases
+  // to pause.
+  void Begin(Outbox* outbox);
+  void Paused(TaskId worker, uint64_t pause);
+  void WorkerGone(TaskId worker) { pausing_.erase(worker); }
+  bool AtRest() const;
+
+  // Tells every ps to cut under this number.
+  void Make(uint64_t cut, Outbox* outbox);
+  bool made() const { return cut_ != 0; }
+  // Ignores replies of another cut or generation.
   void Reply(uint32_t ps, const proto::CutReply& reply);
-  bool complete() const { return begun() && replies_.size() == ps_count_; }
-  bool Awaits(uint32_t ps) const { return begun() && !replies_.contains(ps); }
+  bool complete() const { return made() && replies_.size() == plan_.partition().ps_count(); }
 
   // Combines the ledgers of all ps. Requires complete(). An error is the reply of a ps, which it
   // names.
-  absl::StatusOr<AppliedBatches> Result(int64_t total_batches) const;
+  absl::StatusOr<AppliedBatches> Result() const;
+  // Whether the cut is usable: every batch is applied on all blocks or on none. A cut at an epoch's
+  // end must also have all batches below it: the epoch is evaluated and never trained again.
+  // Elsewhere unapplied batches are just recorded as open in the checkpoint.
+  bool Consistent(const AppliedBatches& applied) const;
+  // The record of the cut, which is to be written and, for some purposes, evaluated.
+  proto::HeldCut Record(const AppliedBatches& applied) const;
 
   const CutPurpose& purpose() const { return purpose_; }
-  uint64_t hold() const { return hold_; }
   uint64_t cut() const { return cut_; }
+  // Batches below it are finished before the cut; nothing at or above it is leased meanwhile.
   int64_t end() const { return end_; }
+  bool leasing_paused() const { return made() || WorkersPause(plan_); }
+  // "for worker 1 to finish its batch ..."; empty if it waits for leased batches only.
+  std::string NextNeeded() const;
 
  private:
+  const proto::JobPlan& plan_;
+  const uint64_t generation_;
+  SplitQueue& queue_;
   const CutPurpose purpose_;
-  const uint64_t hold_;
   const int64_t end_;
-  std::set<TaskId> holding_;
+  const uint64_t pause_;
+  std::set<TaskId> pausing_;
   uint64_t cut_ = 0;
-  uint32_t ps_count_ = 0;
   std::map<uint32_t, proto::CutReply> replies_;
 };
 

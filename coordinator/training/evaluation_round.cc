@@ -15,9 +15,13 @@ constexpr absl::Duration kLookForForgotten = absl::Seconds(1);
 
 }  // namespace
 
-EvaluationRound::EvaluationRound(uint64_t cut, int64_t epoch, int64_t batches, MetricSums metrics)
-    : cut_(cut), epoch_(epoch), open_(0, batches), results_(batches), metrics_(std::move(metrics)) {
+EvaluationRound::EvaluationRound(const proto::JobPlan& plan, const proto::HeldCut& cut)
+    : cut_(cut.cut()), epoch_(cut.epoch()), metrics_(plan.job()) {
+  const int64_t batch_size = std::max<int64_t>(1, plan.batch_size());
+  const int64_t batches = (plan.validation_examples() + batch_size - 1) / batch_size;
   CAIRN_CHECK(batches > 0);
+  open_.Add(0, batches);
+  results_.resize(batches);
 }
 
 // Half a second of work per worker. Near the end the rest is divided evenly, so that all workers

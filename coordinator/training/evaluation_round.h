@@ -11,6 +11,7 @@
 #include "coordinator/training/metric_sums.h"
 #include "proto/coordinator.pb.h"
 #include "proto/job.pb.h"
+#include "proto/journal.pb.h"
 
 namespace cairn::coordinator {
 
@@ -20,8 +21,8 @@ namespace cairn::coordinator {
 // others too. Pure state machine, not thread-safe.
 class EvaluationRound {
  public:
-  // `batches`: at least 1. `metrics`: the job's, with empty sums.
-  EvaluationRound(uint64_t cut, int64_t epoch, int64_t batches, MetricSums metrics);
+  // Evaluates all validation data of the plan, of which there are some, on this cut.
+  EvaluationRound(const proto::JobPlan& plan, const proto::HeldCut& cut);
 
   // Leases batches to a worker that has less than its target on hand. `workers` share the work.
   std::vector<proto::Split> Grant(TaskId worker, int64_t workers, absl::Duration now);

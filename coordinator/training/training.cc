@@ -41,10 +41,10 @@ Training::Training(const Context& context, BatchRanges open, std::vector<proto::
   checkpointer_.AllowEpochs(epoch_callbacks_.EpochsAllowed());
 }
 
-void Training::Resumed(EventTime now, Outbox* outbox) {
+void Training::Resume(EventTime now, Outbox* outbox) {
   quiet_until_ = now.monotonic + kReturnTime;
   rates_.ResetConfirmations();
-  checkpointer_.TakeUp(outbox);
+  checkpointer_.Resume(outbox);
 }
 
 void Training::PsReconnected(uint32_t ps, Outbox* outbox) {
@@ -162,9 +162,7 @@ void Training::AskLedgers(EventTime now, Outbox* outbox) {
   command.mutable_ledger_query()->set_query(++last_query_);
   command.mutable_ledger_query()->set_job_id(plan_.job_id());
   command.mutable_ledger_query()->set_generation(run_.generation());
-  for (uint32_t ps = 0; ps < plan_.partition().ps_count(); ++ps) {
-    outbox->Send(PsTask(ps), command);
-  }
+  outbox->SendToAllPs(plan_.partition().ps_count(), command);
 }
 
 void Training::OnLedger(uint32_t ps, const proto::LedgerReply& reply) {

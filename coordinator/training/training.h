@@ -46,7 +46,7 @@ class Training {
 
   // An earlier coordinator process trained this generation. Continues what it had begun. For
   // kReturnTime nothing is leased, since workers may come back with leases.
-  void Resumed(EventTime now, Outbox* outbox);
+  void Resume(EventTime now, Outbox* outbox);
 
   // The worker has loaded the job.
   void AddWorker(TaskId worker);
@@ -67,11 +67,11 @@ class Training {
   void OnProfiled(TaskId task, const proto::ProfileReport& report);
   void OnRates(uint32_t ps, const proto::RatesReply& reply) { rates_.Reply(ps, reply); }
 
-  // Requests a checkpoint. After one for "stop" nothing is leased until Resume.
+  // Requests a checkpoint. After one for "stop" nothing is leased until ContinueAfterStop.
   void AskForCheckpoint(const std::string& reason, CheckpointCallback callback) {
     checkpointer_.Ask(reason, std::move(callback));
   }
-  void Resume() { checkpointer_.Resume(); }
+  void ContinueAfterStop() { checkpointer_.ContinueAfterStop(); }
   void CancelStop() { checkpointer_.CancelStop(); }
   // Writes the job's progress to its RunRecord. The caller saves the record.
   void RecordProgress() { checkpointer_.RecordProgress(); }

@@ -2,6 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <string>
+#include <vector>
+
 namespace cairn::coordinator {
 namespace {
 
@@ -17,6 +20,44 @@ proto::Manifest MakeManifest(uint64_t checkpoint, uint32_t ps_count) {
   return manifest;
 }
 
+proto::JobPlan Plan(uint32_t ps_count, int64_t copies) {
+  proto::JobPlan plan;
+  plan.set_job_id(3);
+  plan.mutable_partition()->set_ps_count(ps_count);
+  plan.mutable_job()->mutable_checkpoint()->set_copies(copies);
+  return plan;
+}
+
+struct Order {
+  uint32_t ps = 0;
+  uint64_t checkpoint = 0;
+  proto::SnapshotPart part;
+};
+
+std::vector<Order> OrdersIn(const Outbox& outbox) {
+  std::vector<Order> orders;
+  for (const Outbox::Sending& sending : outbox.commands) {
+    EXPECT_EQ(sending.task.role, proto::PS);
+    EXPECT_EQ(sending.command.copy_snapshot().job_id(), 3u);
+    EXPECT_EQ(sending.command.copy_snapshot().generation(), 7u);
+    orders.push_back({sending.task.index, sending.command.copy_snapshot().checkpoint(),
+                      sending.command.copy_snapshot().part()});
+  }
+  return orders;
+}
+
+std::vector<Order> Begin(CheckpointCopies* copies, const proto::Manifest& manifest) {
+  Outbox outbox;
+  copies->Begin(manifest, &outbox);
+  return OrdersIn(outbox);
+}
+
+std::vector<Order> OrdersAgain(const CheckpointCopies& copies, uint32_t ps) {
+  Outbox outbox;
+  copies.PsReconnected(ps, &outbox);
+  return OrdersIn(outbox);
+}
+
 proto::CopyReply Reply(uint64_t checkpoint, uint32_t part, const std::string& error = "") {
   proto::CopyReply reply;
   reply.set_checkpoint(checkpoint);
@@ -26,8 +67,9 @@ proto::CopyReply Reply(uint64_t checkpoint, uint32_t part, const std::string& er
 }
 
 TEST(CheckpointCopiesTest, EachSnapshotGoesToTheNeighbour) {
-  CheckpointCopies copies(3, 2);
-  const auto orders = copies.Begin(MakeManifest(5, 3));
+  const proto::JobPlan plan = Plan(3, 2);
+  CheckpointCopies copies(&plan, 7);
+  const auto orders = Begin(&copies, MakeManifest(5, 3));
   ASSERT_EQ(orders.size(), 3u);
   for (const auto& order : orders) {
     EXPECT_EQ(order.ps, (order.part.ps() + 1) % 3);
@@ -49,8 +91,9 @@ TEST(CheckpointCopiesTest, EachSnapshotGoesToTheNeighbour) {
 }
 
 TEST(CheckpointCopiesTest, WithOneCopyOrOnePsThereIsNothingToDo) {
-  for (CheckpointCopies copies : {CheckpointCopies(3, 1), CheckpointCopies(1, 2)}) {
-    EXPECT_TRUE(copies.Begin(MakeManifest(5, 1)).empty());
+  for (const proto::JobPlan& plan : {Plan(3, 1), Plan(1, 2)}) {
+    CheckpointCopies copies(&plan, 7);
+    EXPECT_TRUE(Begin(&copies, MakeManifest(5, 1)).empty());
     const auto result = copies.TakeResult();
     ASSERT_TRUE(result.has_value());
     EXPECT_EQ(result->manifest.checkpoint(), 5u);
@@ -59,8 +102,9 @@ TEST(CheckpointCopiesTest, WithOneCopyOrOnePsThereIsNothingToDo) {
 }
 
 TEST(CheckpointCopiesTest, AFailedCopyIsCountedAndNamedAndTheRestGoesOn) {
-  CheckpointCopies copies(2, 2);
-  copies.Begin(MakeManifest(5, 2));
+  const proto::JobPlan plan = Plan(2, 2);
+  CheckpointCopies copies(&plan, 7);
+  Begin(&copies, MakeManifest(5, 2));
   copies.Reply(1, Reply(5, 0, "no space left on device"));
   EXPECT_FALSE(copies.TakeResult().has_value());
   copies.Reply(0, Reply(5, 1));
@@ -74,8 +118,9 @@ TEST(CheckpointCopiesTest, AFailedCopyIsCountedAndNamedAndTheRestGoesOn) {
 }
 
 TEST(CheckpointCopiesTest, RepliesWithoutAnOrderAreIgnored) {
-  CheckpointCopies copies(2, 2);
-  copies.Begin(MakeManifest(5, 2));
+  const proto::JobPlan plan = Plan(2, 2);
+  CheckpointCopies copies(&plan, 7);
+  Begin(&copies, MakeManifest(5, 2));
   copies.Reply(0, Reply(5, 0));  // Its own part.
   copies.Reply(1, Reply(4, 0));
   copies.Reply(1, Reply(5, 7));
@@ -87,23 +132,25 @@ TEST(CheckpointCopiesTest, RepliesWithoutAnOrderAreIgnored) {
 }
 
 TEST(CheckpointCopiesTest, AReturningPsGetsItsUnansweredOrdersAgain) {
-  CheckpointCopies copies(2, 2);
-  copies.Begin(MakeManifest(5, 2));
-  copies.Begin(MakeManifest(6, 2));
+  const proto::JobPlan plan = Plan(2, 2);
+  CheckpointCopies copies(&plan, 7);
+  Begin(&copies, MakeManifest(5, 2));
+  Begin(&copies, MakeManifest(6, 2));
   copies.Reply(1, Reply(5, 0));
-  const auto orders = copies.OrdersOf(1);
+  const auto orders = OrdersAgain(copies, 1);
   ASSERT_EQ(orders.size(), 1u);
   EXPECT_EQ(orders[0].checkpoint, 6u);
   EXPECT_EQ(orders[0].part.ps(), 0u);
-  EXPECT_EQ(copies.OrdersOf(0).size(), 2u);
+  EXPECT_EQ(OrdersAgain(copies, 0).size(), 2u);
 }
 
 TEST(CheckpointCopiesTest, PartsWithoutBlocksAndThoseWithACopyAreLeftAlone) {
   proto::Manifest manifest = MakeManifest(5, 3);
   manifest.mutable_parts(0)->set_blocks(0);
   manifest.mutable_parts(1)->add_copies(2);
-  CheckpointCopies copies(3, 2);
-  const auto orders = copies.Begin(manifest);
+  const proto::JobPlan plan = Plan(3, 2);
+  CheckpointCopies copies(&plan, 7);
+  const auto orders = Begin(&copies, manifest);
   ASSERT_EQ(orders.size(), 1u);
   EXPECT_EQ(orders[0].part.ps(), 2u);
 }

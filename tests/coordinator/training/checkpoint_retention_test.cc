@@ -2,131 +2,127 @@
 
 #include <gtest/gtest.h>
 
-#include <string>
+#include <set>
+#include <utility>
+#include <vector>
+
+#include "storage/job_records.h"
 
 namespace cairn::coordinator {
 namespace {
 
-proto::HeldCut MakeCut(uint64_t id) {
-  proto::HeldCut cut;
-  cut.set_cut(id);
-  cut.set_applied_batches(40);
-  cut.set_reason("steps");
-  cut.mutable_ledger()->set_low_water(40);
-  return cut;
+struct Options {
+  int64_t every_steps = 0;
+  int64_t keep = 3;
+  uint64_t generation = 0;
+  uint64_t base_checkpoint = 0;
+};
+
+class CheckpointRetentionTest : public ::testing::Test {
+ protected:
+  CheckpointRetentionTest() {
+    plan_.set_job_id(6);
+    plan_.mutable_partition()->set_ps_count(2);
+  }
+  CheckpointRetention Make(const Options& options, std::vector<proto::Manifest> manifests,
+                           int64_t done_batches) {
+    plan_.mutable_job()->mutable_checkpoint()->set_every_steps(options.every_steps);
+    plan_.mutable_job()->mutable_checkpoint()->set_keep(options.keep);
+    proto::RunRecord run;
+    run.set_generation(options.generation);
+    run.set_base_checkpoint(options.base_checkpoint);
+    return CheckpointRetention(&plan_, run, std::move(manifests), done_batches);
+  }
+  // The checkpoints that are deleted: from the journal, and on every ps.
+  static std::vector<uint64_t> Expire(CheckpointRetention* retention,
+                                      const std::set<uint64_t>& pinned) {
+    Outbox outbox;
+    retention->DeleteExpired(pinned, &outbox);
+    std::vector<uint64_t> deleted;
+    for (const Outbox::Sending& sending : outbox.commands) {
+      if (sending.task != PsTask(0)) continue;
+      deleted.push_back(sending.command.delete_checkpoint().checkpoint());
+    }
+    EXPECT_EQ(outbox.commands.size(), deleted.size() * 2);
+    EXPECT_EQ(outbox.changes.size(), deleted.size());
+    for (size_t i = 0; i < deleted.size(); ++i) {
+      EXPECT_EQ(outbox.changes[i].key, storage::ManifestKey(6, deleted[i]));
+      EXPECT_FALSE(outbox.changes[i].value.has_value());
+    }
+    return deleted;
+  }
+
+  proto::JobPlan plan_;
+};
+
+TEST_F(CheckpointRetentionTest, OneIsDueEverySoManyBatches) {
+  CheckpointRetention retention = Make({.every_steps = 10}, {}, 5);
+  EXPECT_FALSE(retention.Due(14));
+  EXPECT_TRUE(retention.Due(15));
+  retention.Passed(17);
+  EXPECT_FALSE(retention.Due(26));
+  EXPECT_TRUE(retention.Due(27));
+  EXPECT_FALSE(Make({}, {}, 0).Due(1000000));
 }
 
-proto::PersistReply Reply(uint64_t cut, uint64_t generation, const std::string& error = "") {
-  proto::PersistReply reply;
-  reply.set_cut(cut);
-  reply.set_generation(generation);
-  reply.set_error(error);
-  reply.mutable_part()->set_bytes(100);
-  return reply;
-}
-
-TEST(CheckpointRetentionTest, OneIsDueEverySoManyBatches) {
-  CheckpointRetention checkpointer({.every_steps = 10}, {}, 5);
-  EXPECT_FALSE(checkpointer.Due(14));
-  EXPECT_TRUE(checkpointer.Due(15));
-  checkpointer.Passed(17);
-  EXPECT_FALSE(checkpointer.Due(26));
-  EXPECT_TRUE(checkpointer.Due(27));
-  EXPECT_FALSE(CheckpointRetention({}, {}, 0).Due(1000000));
-}
-
-TEST(CheckpointRetentionTest, AManifestNeedsTheAnswersOfAllPs) {
-  CheckpointRetention checkpointer({.job_id = 6, .ps_count = 2}, {}, 0);
-  checkpointer.Begin(MakeCut(3), 7);
-  checkpointer.Reply(0, Reply(3, 7));
-  EXPECT_FALSE(checkpointer.TakeResult(9).has_value());
-  EXPECT_TRUE(checkpointer.Awaits(1));
-  EXPECT_FALSE(checkpointer.Awaits(0));
-  checkpointer.Reply(1, Reply(3, 6));  // An older generation: ignored.
-  checkpointer.Reply(1, Reply(2, 7));
-  checkpointer.Reply(2, Reply(3, 7));  // There is no such ps.
-  EXPECT_FALSE(checkpointer.TakeResult(9).has_value());
-  checkpointer.Reply(1, Reply(3, 7));
-  const auto result = checkpointer.TakeResult(9);
-  ASSERT_TRUE(result.has_value() && result->ok());
-  EXPECT_EQ((*result)->checkpoint(), 3u);
-  EXPECT_EQ((*result)->applied_batches(), 40);
-  EXPECT_EQ((*result)->parts_size(), 2);
-  EXPECT_EQ((*result)->parts(1).ps(), 1u);
-  ASSERT_EQ(checkpointer.manifests().size(), 1u);
-  EXPECT_EQ(checkpointer.manifests()[0].job_id(), 6u);
-  EXPECT_EQ(checkpointer.manifests()[0].unix_seconds(), 9);
-  EXPECT_FALSE(checkpointer.writing());
-}
-
-TEST(CheckpointRetentionTest, OneFailedPartFailsTheCheckpointAndTheOthersStay) {
-  proto::Manifest old;
-  old.set_checkpoint(1);
-  CheckpointRetention checkpointer({.ps_count = 2}, {old}, 0);
-  checkpointer.Begin(MakeCut(2), 1);
-  checkpointer.Reply(0, Reply(2, 1));
-  checkpointer.Reply(1, Reply(2, 1, "no space left"));
-  const auto result = checkpointer.TakeResult(9);
-  ASSERT_TRUE(result.has_value());
-  EXPECT_NE(result->status().message().find("ps 1"), std::string::npos);
-  EXPECT_NE(result->status().message().find("no space left"), std::string::npos);
-  ASSERT_EQ(checkpointer.manifests().size(), 1u);
-  EXPECT_EQ(checkpointer.manifests()[0].checkpoint(), 1u);
-  EXPECT_FALSE(checkpointer.writing());
-}
-
-TEST(CheckpointRetentionTest, OnlyTheNewestAreKept) {
+TEST_F(CheckpointRetentionTest, OnlyTheNewestAreKept) {
   std::vector<proto::Manifest> manifests(4);
   for (int i = 0; i < 4; ++i) manifests[i].set_checkpoint(i + 1);
-  CheckpointRetention checkpointer({.keep = 2}, manifests, 0);
-  const auto surplus = checkpointer.TakeExpired({});
+  CheckpointRetention retention = Make({.keep = 2}, manifests, 0);
+  const auto surplus = Expire(&retention, {});
   ASSERT_EQ(surplus.size(), 2u);
-  EXPECT_EQ(surplus[1].checkpoint(), 2u);
-  EXPECT_EQ(checkpointer.manifests()[0].checkpoint(), 3u);
-  EXPECT_TRUE(checkpointer.TakeExpired({}).empty());
+  EXPECT_EQ(surplus[1], 2u);
+  EXPECT_EQ(retention.manifests()[0].checkpoint(), 3u);
+  EXPECT_TRUE(Expire(&retention, {}).empty());
 }
 
-TEST(CheckpointRetentionTest, PinnedOnesStayBesideTheNewest) {
+TEST_F(CheckpointRetentionTest, PinnedOnesStayBesideTheNewest) {
   std::vector<proto::Manifest> manifests(5);
   for (int i = 0; i < 5; ++i) manifests[i].set_checkpoint(i + 1);
-  CheckpointRetention checkpointer({.keep = 2}, manifests, 0);
-  const auto surplus = checkpointer.TakeExpired({2, 5});
+  CheckpointRetention retention = Make({.keep = 2}, manifests, 0);
+  const auto surplus = Expire(&retention, {2, 5});
   ASSERT_EQ(surplus.size(), 2u);
-  EXPECT_EQ(surplus[0].checkpoint(), 1u);
-  EXPECT_EQ(surplus[1].checkpoint(), 3u);
-  ASSERT_EQ(checkpointer.manifests().size(), 3u);
-  EXPECT_EQ(checkpointer.manifests()[0].checkpoint(), 2u);
+  EXPECT_EQ(surplus[0], 1u);
+  EXPECT_EQ(surplus[1], 3u);
+  ASSERT_EQ(retention.manifests().size(), 3u);
+  EXPECT_EQ(retention.manifests()[0].checkpoint(), 2u);
 }
 
-TEST(CheckpointRetentionTest, PassedOverCheckpointsStayUntilANewOneIsMade) {
+TEST_F(CheckpointRetentionTest, PassedOverCheckpointsStayUntilANewOneIsMade) {
   std::vector<proto::Manifest> manifests(4);
   for (int i = 0; i < 4; ++i) manifests[i].set_checkpoint(i + 1);
   manifests[1].set_damaged("its disk has rotted");
-  CheckpointRetention checkpointer({.generation = 2, .base_checkpoint = 3}, manifests, 0);
-  ASSERT_EQ(checkpointer.manifests().size(), 2u);
-  EXPECT_EQ(checkpointer.manifests()[1].checkpoint(), 3u);
-  ASSERT_EQ(checkpointer.all_manifests().size(), 4u);
-  EXPECT_EQ(checkpointer.all_manifests()[1].checkpoint(), 2u);
-  EXPECT_TRUE(checkpointer.TakeExpired({}).empty());
-  checkpointer.Begin(MakeCut(5), 2);
-  checkpointer.Reply(0, Reply(5, 2));
-  ASSERT_TRUE(checkpointer.TakeResult(9).has_value());
-  const auto surplus = checkpointer.TakeExpired({});
+  CheckpointRetention retention = Make({.generation = 2, .base_checkpoint = 3}, manifests, 0);
+  ASSERT_EQ(retention.manifests().size(), 2u);
+  EXPECT_EQ(retention.manifests()[1].checkpoint(), 3u);
+  ASSERT_EQ(retention.all_manifests().size(), 4u);
+  EXPECT_EQ(retention.all_manifests()[1].checkpoint(), 2u);
+  EXPECT_TRUE(Expire(&retention, {}).empty());
+  proto::Manifest made;
+  made.set_checkpoint(5);
+  Outbox outbox;
+  retention.Add(made, &outbox);
+  EXPECT_TRUE(outbox.sync);
+  EXPECT_EQ(outbox.changes.at(0).key, storage::ManifestKey(6, 5));
+  const auto surplus = Expire(&retention, {});
   ASSERT_EQ(surplus.size(), 2u);
-  EXPECT_EQ(surplus[0].checkpoint(), 2u);
-  EXPECT_EQ(surplus[1].checkpoint(), 4u);
-  EXPECT_EQ(checkpointer.all_manifests().size(), 3u);
+  EXPECT_EQ(surplus[0], 2u);
+  EXPECT_EQ(surplus[1], 4u);
+  EXPECT_EQ(retention.all_manifests().size(), 3u);
 }
 
-TEST(CheckpointRetentionTest, AManifestThatIsGoneIsNotUpdated) {
+TEST_F(CheckpointRetentionTest, AManifestThatIsGoneIsNotUpdated) {
   proto::Manifest old;
   old.set_checkpoint(1);
-  CheckpointRetention checkpointer({}, {old}, 0);
+  CheckpointRetention retention = Make({}, {old}, 0);
   old.add_parts()->add_copies(1);
-  EXPECT_TRUE(checkpointer.Update(old));
-  EXPECT_EQ(checkpointer.manifests()[0].parts(0).copies(0), 1u);
+  Outbox outbox;
+  retention.Update(old, &outbox);
+  EXPECT_EQ(outbox.changes.size(), 1u);
+  EXPECT_EQ(retention.manifests()[0].parts(0).copies(0), 1u);
   old.set_checkpoint(2);
-  EXPECT_FALSE(checkpointer.Update(old));
+  retention.Update(old, &outbox);
+  EXPECT_EQ(outbox.changes.size(), 1u);
 }
 
 }  // namespace

@@ -22,10 +22,16 @@ proto::EvaluatedBatch Evaluated(int64_t batch, double loss_sum, int64_t examples
   return done;
 }
 
-MetricSums Accuracy() {
-  proto::Job job;
-  job.add_metrics("accuracy");
-  return MetricSums(job);
+// On cut 9, with the metric accuracy.
+EvaluationRound MakeRound(int64_t epoch, int64_t batches) {
+  proto::JobPlan plan;
+  plan.mutable_job()->add_metrics("accuracy");
+  plan.set_batch_size(10);
+  plan.set_validation_examples(batches * 10 - 1);  // The last batch is shorter.
+  proto::HeldCut cut;
+  cut.set_cut(9);
+  cut.set_epoch(epoch);
+  return EvaluationRound(plan, cut);
 }
 
 std::vector<int64_t> Batches(const std::vector<proto::Split>& splits) {
@@ -37,7 +43,7 @@ std::vector<int64_t> Batches(const std::vector<proto::Split>& splits) {
 }
 
 TEST(EvaluationRoundTest, EveryBatchIsGivenOnceAndTheResultIsTheMeanOverExamples) {
-  EvaluationRound evaluation(9, 4, 3, Accuracy());
+  EvaluationRound evaluation = MakeRound(4, 3);
   std::set<int64_t> given;
   for (uint32_t worker : {0, 1}) {
     for (int64_t batch : Batches(evaluation.Grant(WorkerTask(worker), 2, kStart))) {
@@ -59,7 +65,7 @@ TEST(EvaluationRoundTest, EveryBatchIsGivenOnceAndTheResultIsTheMeanOverExamples
 
 TEST(EvaluationRoundTest, DataThatAreNotFiniteInAnyBatchAreTheResults) {
   for (const int64_t bad : {-1, 0, 1}) {
-    EvaluationRound evaluation(9, 0, 2, Accuracy());
+    EvaluationRound evaluation = MakeRound(0, 2);
     for (const int64_t batch : {1, 0}) {
       proto::EvaluatedBatch done = Evaluated(batch, 10);
       done.set_data_not_finite(batch == bad);
@@ -70,7 +76,7 @@ TEST(EvaluationRoundTest, DataThatAreNotFiniteInAnyBatchAreTheResults) {
 }
 
 TEST(EvaluationRoundTest, ABatchThatIsReportedTwiceCountsOnce) {
-  EvaluationRound evaluation(9, 0, 2, Accuracy());
+  EvaluationRound evaluation = MakeRound(0, 2);
   evaluation.Done(WorkerTask(0), Evaluated(0, 10), kStart);
   evaluation.Done(WorkerTask(1), Evaluated(0, 99), kStart);
   EXPECT_FALSE(evaluation.done());
@@ -84,7 +90,7 @@ TEST(EvaluationRoundTest, TheResultIsBitIdenticalInAnyOrderOfReports) {
   for (const double loss : losses) expected += loss;
   for (const std::vector<int64_t>& order :
        {std::vector<int64_t>{0, 1, 2, 3, 4}, {4, 3, 2, 1, 0}, {2, 4, 0, 3, 1}}) {
-    EvaluationRound evaluation(9, 0, 5, Accuracy());
+    EvaluationRound evaluation = MakeRound(0, 5);
     for (int64_t batch : order) {
       evaluation.Done(WorkerTask(0), Evaluated(batch, losses[batch], 1), kStart);
     }
@@ -93,7 +99,7 @@ TEST(EvaluationRoundTest, TheResultIsBitIdenticalInAnyOrderOfReports) {
 }
 
 TEST(EvaluationRoundTest, UnreportedBatchesOfADeadWorkerGoToOthers) {
-  EvaluationRound evaluation(9, 0, 2, Accuracy());
+  EvaluationRound evaluation = MakeRound(0, 2);
   EXPECT_EQ(Batches(evaluation.Grant(WorkerTask(0), 1, kStart)), (std::vector<int64_t>{0, 1}));
   evaluation.Done(WorkerTask(0), Evaluated(0, 10), kStart);
   evaluation.Drop(WorkerTask(0));
@@ -101,14 +107,14 @@ TEST(EvaluationRoundTest, UnreportedBatchesOfADeadWorkerGoToOthers) {
 }
 
 TEST(EvaluationRoundTest, BatchesUnreportedForAMinuteGoToOthersToo) {
-  EvaluationRound evaluation(9, 0, 2, Accuracy());
+  EvaluationRound evaluation = MakeRound(0, 2);
   evaluation.Grant(WorkerTask(0), 1, kStart);
   EXPECT_TRUE(evaluation.Grant(WorkerTask(1), 2, kStart + absl::Seconds(59)).empty());
   EXPECT_FALSE(evaluation.Grant(WorkerTask(1), 2, kStart + absl::Seconds(61)).empty());
 }
 
 TEST(EvaluationRoundTest, ReportsThatCannotBeAreIgnored) {
-  EvaluationRound evaluation(9, 0, 1, Accuracy());
+  EvaluationRound evaluation = MakeRound(0, 1);
   proto::EvaluatedBatch other_cut = Evaluated(0, 1);
   other_cut.set_cut(8);
   proto::EvaluatedBatch no_metrics = Evaluated(0, 1);
@@ -121,7 +127,7 @@ TEST(EvaluationRoundTest, ReportsThatCannotBeAreIgnored) {
 }
 
 TEST(EvaluationRoundTest, AQuickWorkerGetsMoreAtOnce) {
-  EvaluationRound evaluation(9, 0, 10000, Accuracy());
+  EvaluationRound evaluation = MakeRound(0, 10000);
   std::vector<int64_t> on_hand = Batches(evaluation.Grant(WorkerTask(0), 2, kStart));
   EXPECT_EQ(on_hand.size(), 2u);
   absl::Duration now = kStart;

@@ -70,7 +70,7 @@ TEST_F(TrainingTest, AReportOfOneWorkerMakesRoomForAnUnderservedOne) {
 TEST_F(TrainingTest, AfterARestartOfTheCoordinatorNothingIsLeasedForAWhile) {
   Start();
   Outbox outbox;
-  training_->Resumed(now_, &outbox);
+  training_->Resume(now_, &outbox);
   EXPECT_TRUE(Granted(Report(0, {}, 4)).empty());
   EXPECT_EQ(Granted(Advance(absl::Seconds(3))), (std::vector<int64_t>{0, 1, 2, 3}));
 }
