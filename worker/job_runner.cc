@@ -4,7 +4,6 @@
 
 #include "absl/strings/str_cat.h"
 #include "common/status_macros.h"
-#include "worker/strategy/parameter_server_strategy.h"
 
 namespace cairn::worker {
 
@@ -42,24 +41,24 @@ absl::Status JobRunner::MakeExecutor() {
   return absl::OkStatus();
 }
 
-absl::Status JobRunner::StartGeneration(const proto::StartJob& job,
-                                        std::shared_ptr<cluster::PsClient> client,
+absl::Status JobRunner::StartGeneration(const proto::StartJob& job, const ClusterInfo& cluster,
                                         Strategy::OnApplied on_applied) {
-  // The old strategy must be gone before the client: it cancels its requests there. Model, data and
-  // executors do not depend on the generation and stay.
+  // The old strategy goes first: the executor takes the values of one strategy at a time. Model,
+  // data and the training executor do not depend on the generation and stay.
   EndGeneration();
   job_ = job;
-  client_ = std::move(client);
-  if (!options_.trains) return absl::OkStatus();
-  if (executor_ == nullptr) CAIRN_RETURN_IF_ERROR(MakeExecutor());
+  if (options_.trains && executor_ == nullptr) CAIRN_RETURN_IF_ERROR(MakeExecutor());
   CAIRN_ASSIGN_OR_RETURN(std::unique_ptr<Strategy> strategy,
-                         ParameterServerStrategy::Create(
-                             job.plan(), job.generation(), *model_.model, executor_.get(),
-                             client_.get(), options_.gradient_memory, std::move(on_applied)));
-  trainer_ = std::make_unique<Trainer>(
-      executor_.get(), loader_.get(), strategy.get(), job.plan().seed(),
-      model_.class_weights.has_value() ? &*model_.class_weights : nullptr);
-  SetRecorder();
+                         CreateStrategy(job, *model_.model, cluster,
+                                        {.executor = executor_.get(),
+                                         .gradient_memory = options_.gradient_memory,
+                                         .on_applied = std::move(on_applied)}));
+  if (options_.trains) {
+    trainer_ = std::make_unique<Trainer>(
+        executor_.get(), loader_.get(), strategy.get(), job.plan().seed(),
+        model_.class_weights.has_value() ? &*model_.class_weights : nullptr);
+    SetRecorder();
+  }
   MutexLock lock(&mutex_);
   strategy_ = std::move(strategy);
   return absl::OkStatus();
@@ -86,14 +85,11 @@ void JobRunner::SetRecorder() {
 
 void JobRunner::EndGeneration() {
   trainer_.reset();
+  evaluator_.reset();
   // Destroyed without the lock: destruction waits for callbacks, and Wake must not block.
   std::unique_ptr<Strategy> strategy;
-  std::unique_ptr<Evaluator> evaluator;
-  {
-    MutexLock lock(&mutex_);
-    strategy.swap(strategy_);
-    evaluator.swap(evaluator_);
-  }
+  MutexLock lock(&mutex_);
+  strategy.swap(strategy_);
 }
 
 absl::StatusOr<Strategy::Ready> JobRunner::Train(const Trainer::Assignment& assignment,
@@ -108,34 +104,21 @@ absl::Status JobRunner::MakeEvaluator() {
   if (data_.validation == nullptr) {
     return absl::FailedPreconditionError("the job has no validation data");
   }
-  CAIRN_ASSIGN_OR_RETURN(
-      std::unique_ptr<Evaluator> evaluator,
-      Evaluator::Create(job_, model_, data_.validation, options_.threads, device_, client_.get()));
-  MutexLock lock(&mutex_);
-  evaluator_ = std::move(evaluator);
+  CAIRN_ASSIGN_OR_RETURN(evaluator_, Evaluator::Create(job_.plan(), model_, data_.validation,
+                                                       options_.threads, device_, strategy_.get()));
   return absl::OkStatus();
 }
 
 absl::StatusOr<proto::EvaluatedBatch> JobRunner::Evaluate(
     uint64_t cut, int64_t batch, std::optional<int64_t> next,
     absl::FunctionRef<bool()> should_abandon) {
-  Evaluator* evaluator;
-  {
-    MutexLock lock(&mutex_);
-    evaluator = evaluator_.get();
-  }
-  if (evaluator == nullptr) {
-    CAIRN_RETURN_IF_ERROR(MakeEvaluator());
-    MutexLock lock(&mutex_);
-    evaluator = evaluator_.get();
-  }
-  return evaluator->Evaluate(cut, batch, next, should_abandon);
+  if (evaluator_ == nullptr) CAIRN_RETURN_IF_ERROR(MakeEvaluator());
+  return evaluator_->Evaluate(cut, batch, next, should_abandon);
 }
 
 void JobRunner::Wake() {
   MutexLock lock(&mutex_);
   if (strategy_ != nullptr) strategy_->Wake();
-  if (evaluator_ != nullptr) evaluator_->Wake();
 }
 
 }  // namespace cairn::worker

@@ -6,7 +6,6 @@
 
 #include "absl/functional/function_ref.h"
 #include "absl/status/statusor.h"
-#include "cluster/ps_client.h"
 #include "common/mutex.h"
 #include "nn/device.h"
 #include "nn/executor.h"
@@ -16,6 +15,7 @@
 #include "worker/job_data.h"
 #include "worker/job_model.h"
 #include "worker/step_profiler.h"
+#include "worker/strategy/create_strategy.h"
 #include "worker/strategy/strategy.h"
 #include "worker/trainer.h"
 
@@ -34,7 +34,7 @@ class JobRunner {
     int threads = 1;
     // False: this task only evaluates.
     bool trains = true;
-    int64_t gradient_memory = int64_t{1} << 30;  // Bytes; see ParameterServerStrategy::Create.
+    int64_t gradient_memory = int64_t{1} << 30;  // Bytes; see StrategyOptions.
     DataStorage::Options storage = {};
   };
 
@@ -46,8 +46,7 @@ class JobRunner {
   ~JobRunner();
 
   // Begins a generation of the same job. Pushes and pulls of the previous one are cancelled.
-  absl::Status StartGeneration(const proto::StartJob& job,
-                               std::shared_ptr<cluster::PsClient> client,
+  absl::Status StartGeneration(const proto::StartJob& job, const ClusterInfo& cluster,
                                Strategy::OnApplied on_applied);
   // Cancels pushes and pulls in flight. on_applied is not called after it returns.
   void EndGeneration();
@@ -87,13 +86,12 @@ class JobRunner {
   std::unique_ptr<BatchLoader> loader_;
 
   // The current generation's.
-  std::shared_ptr<cluster::PsClient> client_;
   std::unique_ptr<Trainer> trainer_;
+  std::unique_ptr<Evaluator> evaluator_;
   std::unique_ptr<StepProfiler> profiler_;  // Null: no profile is in progress.
-  // The owning thread changes these pointers with the lock held, because Wake reads them.
+  // The owning thread changes this pointer with the lock held, because Wake reads it.
   Mutex mutex_;
-  std::unique_ptr<Strategy> strategy_ ABSL_GUARDED_BY(mutex_);
-  std::unique_ptr<Evaluator> evaluator_ ABSL_GUARDED_BY(mutex_);
+  std::unique_ptr<Strategy> strategy_;
 };
 
 }  // namespace cairn::worker

@@ -73,7 +73,7 @@ proto::Join WorkerTask::MakeJoin() {
   MutexLock lock(&mutex_);
   join.set_index(index_);
   join.set_any_index(options_.index < 0);
-  join.set_cluster_id(cluster_id_);
+  join.set_cluster_id(cluster_.cluster_id);
   state_.FillJoin(&join);
   return join;
 }
@@ -81,23 +81,12 @@ proto::Join WorkerTask::MakeJoin() {
 void WorkerTask::OnWelcome(const proto::Welcome& welcome) {
   // The session has logged that the worker joined.
   if (welcome.keep_leases()) CAIRN_LOG_INFO("the batches on hand may be finished");
-  std::vector<std::string> addresses(welcome.ps_addresses().begin(), welcome.ps_addresses().end());
-  // Declared before the lock: destroying a client waits for its callbacks, which take mutex_.
-  std::shared_ptr<cluster::PsClient> old;
   MutexLock lock(&mutex_);
-  const bool other_cluster = cluster_id_ != 0 && cluster_id_ != welcome.cluster_id();
-  const bool other_index = std::exchange(index_, welcome.index()) != welcome.index();
-  if (client_ == nullptr || other_index || addresses != ps_addresses_ ||
-      cluster_id_ != welcome.cluster_id()) {
-    cluster::PsClientOptions options;
-    options.addresses = addresses;
-    options.cluster_id = welcome.cluster_id();
-    options.sender = cluster::TaskName(options_.role, welcome.index());
-    old = std::exchange(client_, std::make_shared<cluster::PsClient>(options));
-    ps_addresses_ = std::move(addresses);
-    cluster_id_ = welcome.cluster_id();
-  }
-  if (other_cluster) state_.LeaveCluster();
+  const uint64_t old_cluster = std::exchange(cluster_.cluster_id, welcome.cluster_id());
+  index_ = welcome.index();
+  cluster_.task = cluster::TaskName(options_.role, welcome.index());
+  cluster_.ps_addresses.assign(welcome.ps_addresses().begin(), welcome.ps_addresses().end());
+  if (old_cluster != 0 && old_cluster != welcome.cluster_id()) state_.LeaveCluster();
   state_.OnWelcome(welcome.keep_leases(), clock_.Now());
   connected_ = true;
   send_soon_.NotifyAll();
@@ -227,12 +216,12 @@ absl::Status WorkerTask::StartJob(const proto::StartJob& job) {
     MutexLock lock(&runner_mutex_);
     runner_ = std::move(runner);
   }
-  std::shared_ptr<cluster::PsClient> client;
+  ClusterInfo cluster;
   {
     MutexLock lock(&mutex_);
-    client = client_;
+    cluster = cluster_;
   }
-  // Runs on a thread of the ps client, possibly after the trainer has gone to another generation:
+  // Runs on a thread of the strategy, possibly after the trainer has gone to another generation:
   // it carries the key of its own.
   const auto on_applied = [this, key = key_](const proto::BatchRecord& record) {
     MutexLock lock(&mutex_);
@@ -240,7 +229,7 @@ absl::Status WorkerTask::StartJob(const proto::StartJob& job) {
     if (state_.SendSoon()) send_soon_.NotifyAll();
     if (state_.stopping()) work_changed_.NotifyAll();
   };
-  return runner_->StartGeneration(job, std::move(client), on_applied);
+  return runner_->StartGeneration(job, cluster, on_applied);
 }
 
 void WorkerTask::DropJob() {

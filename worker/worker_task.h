@@ -8,7 +8,6 @@
 #include <vector>
 
 #include "absl/time/time.h"
-#include "cluster/ps_client.h"
 #include "cluster/task_session.h"
 #include "common/clock.h"
 #include "common/mutex.h"
@@ -17,6 +16,7 @@
 #include "worker/compute_threads.h"
 #include "worker/data/files/data_storage.h"
 #include "worker/job_runner.h"
+#include "worker/strategy/create_strategy.h"
 #include "worker/work_state.h"
 
 namespace cairn::worker {
@@ -102,9 +102,7 @@ class WorkerTask final : public cluster::SessionHandler {
   bool sender_stops_ ABSL_GUARDED_BY(mutex_) = false;
   absl::Duration grace_ ABSL_GUARDED_BY(mutex_);
   int64_t index_ ABSL_GUARDED_BY(mutex_);
-  std::vector<std::string> ps_addresses_ ABSL_GUARDED_BY(mutex_);
-  uint64_t cluster_id_ ABSL_GUARDED_BY(mutex_) = 0;
-  std::shared_ptr<cluster::PsClient> client_ ABSL_GUARDED_BY(mutex_);
+  ClusterInfo cluster_ ABSL_GUARDED_BY(mutex_);  // Of the last Welcome.
 
   std::unique_ptr<cluster::TaskSession> session_;
   std::thread trainer_;

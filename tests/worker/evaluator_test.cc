@@ -7,6 +7,7 @@
 #include "tests/worker/counting_plan.h"
 #include "tests/worker/test_ps.h"
 #include "worker/job_data.h"
+#include "worker/strategy/create_strategy.h"
 
 namespace cairn::worker {
 namespace {
@@ -23,9 +24,12 @@ class EvaluatorTest : public ::testing::Test {
     proto::StartJob job;
     *job.mutable_plan() = plan_;
     job.set_generation(1);
+    auto strategy = CreateStrategy(job, *model_.model, cluster_.info(), {});
+    EXPECT_TRUE(strategy.ok()) << strategy.status();
+    strategy_ = *std::move(strategy);
     auto evaluator =
-        Evaluator::Create(job, model_, LoadJobData(plan_, model_, {}, false, true)->validation, 1,
-                          device_.get(), cluster_.client.get());
+        Evaluator::Create(plan_, model_, LoadJobData(plan_, model_, {}, false, true)->validation, 1,
+                          device_.get(), strategy_.get());
     EXPECT_TRUE(evaluator.ok()) << evaluator.status();
     evaluator_ = *std::move(evaluator);
   }
@@ -38,6 +42,7 @@ class EvaluatorTest : public ::testing::Test {
   TestCluster cluster_;
   std::unique_ptr<nn::Device> device_;
   JobModel model_;
+  std::unique_ptr<Strategy> strategy_;
   std::unique_ptr<Evaluator> evaluator_;
 };
 

@@ -44,7 +44,7 @@ TEST_F(JobRunnerTest, ANewGenerationBeginsFromTheValuesOfThePs) {
   for (uint64_t generation : {1, 2, 3}) {
     for (const auto& ps : cluster.ps) ps->Restore(plan, generation);
     ASSERT_TRUE(
-        runner->StartGeneration(StartOf(plan, generation), cluster.client, on_applied).ok());
+        runner->StartGeneration(StartOf(plan, generation), cluster.info(), on_applied).ok());
     for (int64_t batch : {0, 1, 2, 3}) {
       ASSERT_TRUE(runner->Train({batch, batch + 1, false}, Never).ok());
     }
@@ -59,7 +59,7 @@ TEST_F(JobRunnerTest, AProfileHasEveryPhaseAndLayerOfItsStepsAndEndsByItself) {
   const proto::JobPlan plan = CountingPlan({});
   TestCluster cluster(plan);
   const auto runner = Start(plan, true);
-  ASSERT_TRUE(runner->StartGeneration(StartOf(plan), cluster.client, [](const auto&) {}).ok());
+  ASSERT_TRUE(runner->StartGeneration(StartOf(plan), cluster.info(), [](const auto&) {}).ok());
   ASSERT_TRUE(runner->Train({0, 1, false}, Never).ok());
   EXPECT_FALSE(runner->TakeProfile(/*now=*/true).has_value());
   proto::Profile command;
@@ -102,7 +102,7 @@ TEST_F(JobRunnerTest, AnEvaluatorReadsNoTrainingDataAndDoesNotTrain) {
   TestCluster cluster(plan);
   plan.mutable_job()->mutable_train()->mutable_npy()->set_labels(0, "/gone.npy");
   const auto runner = Start(plan, false);
-  ASSERT_TRUE(runner->StartGeneration(StartOf(plan), cluster.client, nullptr).ok());
+  ASSERT_TRUE(runner->StartGeneration(StartOf(plan), cluster.info(), nullptr).ok());
   EXPECT_FALSE(runner->Train({0, 1, false}, Never).ok());
   for (const auto& ps : cluster.ps) ASSERT_TRUE(ps->store().MakeCut(7, 1, 1).ok());
   EXPECT_TRUE(runner->Evaluate(1, 0, std::nullopt, Never).ok());
@@ -112,7 +112,7 @@ TEST_F(JobRunnerTest, WithoutValidationDataThereIsNoEvaluation) {
   const proto::JobPlan plan = CountingPlan({});
   TestCluster cluster(plan);
   const auto runner = Start(plan, true);
-  ASSERT_TRUE(runner->StartGeneration(StartOf(plan), cluster.client, nullptr).ok());
+  ASSERT_TRUE(runner->StartGeneration(StartOf(plan), cluster.info(), nullptr).ok());
   EXPECT_EQ(runner->Evaluate(1, 0, std::nullopt, Never).status().code(),
             absl::StatusCode::kFailedPrecondition);
 }

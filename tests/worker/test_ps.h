@@ -15,8 +15,12 @@
 #include "ps_server/owner_threads.h"
 #include "ps_server/parameter_service.h"
 #include "ps_server/parameter_store.h"
+#include "worker/strategy/create_strategy.h"
 
 namespace cairn::worker {
+
+// The cluster id of TestPs and its clients.
+inline constexpr uint64_t kTestClusterId = 99;
 
 // The parameter store and data server of a real ps in the test's process, without disk and
 // coordinator.
@@ -47,13 +51,12 @@ struct TestCluster {
   // `gradient_memory`: bytes of each ps (see GradientBudget).
   explicit TestCluster(const proto::JobPlan& plan, int64_t gradient_memory = int64_t{1} << 30);
   std::vector<std::string> addresses() const;
+  // The cluster as "worker 0" sees it.
+  ClusterInfo info() const { return {kTestClusterId, "worker 0", addresses()}; }
 
   std::vector<std::unique_ptr<TestPs>> ps;
   std::shared_ptr<cluster::PsClient> client;
 };
-
-// The cluster id of TestPs and its clients.
-inline constexpr uint64_t kTestClusterId = 99;
 
 }  // namespace cairn::worker
 

@@ -18,7 +18,7 @@ std::vector<float> GradientClipper::ScalesOf(absl::Span<const int> variables) co
   std::vector<double> sums(variables.size());
   for (size_t i = 0; i < variables.size(); ++i) {
     // The sum of a moving statistic stays 0, so it does not contribute to the norm.
-    if (IsGradient(variables[i])) sums[i] = nn::SumOfSquares(executor_.gradient(variables[i]));
+    if (IsGradient(variables[i])) sums[i] = nn::SumOfSquares(executor_->gradient(variables[i]));
   }
   std::vector<float> scales = clip_.NormScales(sums);
   for (size_t i = 0; i < variables.size(); ++i) {

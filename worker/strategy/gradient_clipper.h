@@ -18,7 +18,7 @@ class GradientClipper {
   // `model` and `executor` must outlive the clipper.
   GradientClipper(const nn::GradientClip& clip, const nn::Model* model,
                   const nn::Executor* executor)
-      : clip_(clip), model_(*model), executor_(*executor) {}
+      : clip_(clip), model_(*model), executor_(executor) {}
 
   // False: every factor is 1.
   bool scales() const { return clip_.needs_norm(); }
@@ -36,7 +36,7 @@ class GradientClipper {
 
   const nn::GradientClip clip_;
   const nn::Model& model_;
-  const nn::Executor& executor_;
+  const nn::Executor* const executor_;
 };
 
 }  // namespace cairn::worker

@@ -27,8 +27,8 @@ std::optional<UpdateNorms> NormsOf(const proto::JobPlan& plan, const nn::Gradien
 ParameterServerStrategy::ParameterServerStrategy(const proto::JobPlan& plan, uint64_t generation,
                                                  BlockTable table, const nn::GradientClip& clip,
                                                  const nn::Model& model, nn::Executor* executor,
-                                                 cluster::PsClient* client, int64_t gradient_memory,
-                                                 OnApplied on_applied)
+                                                 std::shared_ptr<cluster::PsClient> client,
+                                                 int64_t gradient_memory, OnApplied on_applied)
     : mode_(plan.synchronous()  ? Mode::kSynchronous
             : plan.window() < 0 ? Mode::kAsynchronous
                                 : Mode::kStale),
@@ -40,8 +40,9 @@ ParameterServerStrategy::ParameterServerStrategy(const proto::JobPlan& plan, uin
       norms_(NormsOf(plan, clip, model, table_)),
       executor_(executor),
       clipper_(norms_.has_value() ? nn::GradientClip() : clip, &model, executor),
-      puller_(client, &table_, kPullGroup),
-      pusher_(client, &table_,
+      client_(std::move(client)),
+      puller_(client_.get(), &table_, kPullGroup),
+      pusher_(client_.get(), &table_,
               {.job_id = job_id_,
                .generation = generation_,
                .group = kPushGroup,
@@ -54,12 +55,12 @@ ParameterServerStrategy::ParameterServerStrategy(const proto::JobPlan& plan, uin
 GradientPusher::Destination ParameterServerStrategy::DestinationOfReplies() {
   // In the other modes the next step pulls anyway, once the ps allow it.
   if (mode_ != Mode::kAsynchronous) return nullptr;
-  return [this](uint32_t block) { return ValuesOf(block); };
+  return [this](uint32_t block) { return ValuesIn(executor_, block); };
 }
 
 absl::StatusOr<std::unique_ptr<ParameterServerStrategy>> ParameterServerStrategy::Create(
     const proto::JobPlan& plan, uint64_t generation, const nn::Model& model, nn::Executor* executor,
-    cluster::PsClient* client, int64_t gradient_memory, OnApplied on_applied) {
+    std::shared_ptr<cluster::PsClient> client, int64_t gradient_memory, OnApplied on_applied) {
   CAIRN_ASSIGN_OR_RETURN(BlockTable table, BlockTable::Create(plan.partition(), model));
   if (table.ps_count() > client->ps_count()) {
     return absl::InvalidArgumentError(absl::StrCat("the job lives on ", table.ps_count(),
@@ -71,8 +72,8 @@ absl::StatusOr<std::unique_ptr<ParameterServerStrategy>> ParameterServerStrategy
   CAIRN_ASSIGN_OR_RETURN(const nn::GradientClip clip,
                          nn::GradientClip::Create(plan.job().optimizer()));
   return std::unique_ptr<ParameterServerStrategy>(
-      new ParameterServerStrategy(plan, generation, std::move(table), clip, model, executor, client,
-                                  gradient_memory, std::move(on_applied)));
+      new ParameterServerStrategy(plan, generation, std::move(table), clip, model, executor,
+                                  std::move(client), gradient_memory, std::move(on_applied)));
 }
 
 int64_t ParameterServerStrategy::UpdateOf(int64_t batch) const {
@@ -124,9 +125,7 @@ absl::StatusOr<Strategy::Ready> ParameterServerStrategy::RefreshValues(
 
 absl::StatusOr<Strategy::Ready> ParameterServerStrategy::Pull(
     int64_t batch, absl::FunctionRef<bool()> should_abandon) {
-  proto::PullHeader header;
-  header.set_job_id(job_id_);
-  header.set_generation(generation_);
+  proto::PullHeader header = NewPullHeader();
   header.set_batch(batch);
   const auto& requests = has_frozen_ ? table_.pushed() : table_.all();
   // A pull that ends early leaves values of different versions behind.
@@ -134,7 +133,8 @@ absl::StatusOr<Strategy::Ready> ParameterServerStrategy::Pull(
   CAIRN_ASSIGN_OR_RETURN(
       const ValuePuller::Outcome outcome,
       puller_.Pull(
-          header, requests, [this](uint32_t block) { return ValuesOf(block); }, should_abandon));
+          header, requests, [this](uint32_t block) { return ValuesIn(executor_, block); },
+          should_abandon));
   if (outcome == ValuePuller::Outcome::kAbandoned) return Ready::kAbandoned;
   if (outcome == ValuePuller::Outcome::kApplied) return Ready::kApplied;
   has_frozen_ = true;
@@ -143,9 +143,29 @@ absl::StatusOr<Strategy::Ready> ParameterServerStrategy::Pull(
   return Ready::kYes;
 }
 
-absl::Span<float> ParameterServerStrategy::ValuesOf(uint32_t id) {
+absl::Status ParameterServerStrategy::LoadCut(uint64_t cut, nn::Executor* executor,
+                                              absl::FunctionRef<bool()> should_abandon) {
+  proto::PullHeader header = NewPullHeader();
+  header.set_cut(cut);
+  const auto destination = [this, executor](uint32_t block) { return ValuesIn(executor, block); };
+  CAIRN_ASSIGN_OR_RETURN(const ValuePuller::Outcome outcome,
+                         puller_.Pull(header, table_.all(), destination, should_abandon));
+  if (outcome != ValuePuller::Outcome::kValues) {
+    return absl::CancelledError("the pull was abandoned");
+  }
+  return absl::OkStatus();
+}
+
+proto::PullHeader ParameterServerStrategy::NewPullHeader() const {
+  proto::PullHeader header;
+  header.set_job_id(job_id_);
+  header.set_generation(generation_);
+  return header;
+}
+
+absl::Span<float> ParameterServerStrategy::ValuesIn(nn::Executor* executor, uint32_t id) const {
   const BlockTable::Block& block = table_.block(id);
-  return executor_->values(block.variable).subspan(block.offset, block.elements);
+  return executor->values(block.variable).subspan(block.offset, block.elements);
 }
 
 void ParameterServerStrategy::OnGradient(int variable) {

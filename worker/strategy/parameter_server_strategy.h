@@ -39,18 +39,21 @@ namespace cairn::worker {
 // Threads and errors as Strategy's.
 class ParameterServerStrategy final : public Strategy {
  public:
-  // `executor` and `client` must outlive the strategy, as must `model`. `gradient_memory`: bytes
-  // for copies of gradients that are not acknowledged (GradientPusher). InvalidArgument: the plan's
-  // partition does not fit `model`, or has more ps than the client.
+  // `model` and `executor` must outlive the strategy. `executor` may be null if no step begins: the
+  // task only evaluates. `gradient_memory`: bytes for copies of gradients that are not acknowledged
+  // (GradientPusher). InvalidArgument: the plan's partition does not fit `model`, or has more ps
+  // than the client.
   static absl::StatusOr<std::unique_ptr<ParameterServerStrategy>> Create(
       const proto::JobPlan& plan, uint64_t generation, const nn::Model& model,
-      nn::Executor* executor, cluster::PsClient* client, int64_t gradient_memory,
+      nn::Executor* executor, std::shared_ptr<cluster::PsClient> client, int64_t gradient_memory,
       OnApplied on_applied);
 
   absl::StatusOr<Ready> BeginStep(const Step& step,
                                   absl::FunctionRef<bool()> should_abandon) override;
   void OnGradient(int variable) override;
   absl::Status EndStep(const proto::BatchRecord& record) override;
+  absl::Status LoadCut(uint64_t cut, nn::Executor* executor,
+                       absl::FunctionRef<bool()> should_abandon) override;
   void Wake() override;
 
  private:
@@ -58,11 +61,13 @@ class ParameterServerStrategy final : public Strategy {
 
   ParameterServerStrategy(const proto::JobPlan& plan, uint64_t generation, BlockTable table,
                           const nn::GradientClip& clip, const nn::Model& model,
-                          nn::Executor* executor, cluster::PsClient* client,
+                          nn::Executor* executor, std::shared_ptr<cluster::PsClient> client,
                           int64_t gradient_memory, OnApplied on_applied);
   absl::StatusOr<Ready> RefreshValues(const Step& step, absl::FunctionRef<bool()> should_abandon);
   absl::StatusOr<Ready> Pull(int64_t batch, absl::FunctionRef<bool()> should_abandon);
-  absl::Span<float> ValuesOf(uint32_t block);
+  proto::PullHeader NewPullHeader() const;
+  // The memory for a block's values in an executor.
+  absl::Span<float> ValuesIn(nn::Executor* executor, uint32_t block) const;
   GradientPusher::Destination DestinationOfReplies();
   // The index of the update that a batch belongs to. Updates do not extend over the end of an
   // epoch.
@@ -87,6 +92,8 @@ class ParameterServerStrategy final : public Strategy {
   bool has_values_ = false;
   int64_t update_ = 0;
 
+  const std::shared_ptr<cluster::PsClient> client_;
+  // Destroyed before the client: they wait for their requests.
   ValuePuller puller_;
   GradientPusher pusher_;
 };

@@ -8,16 +8,20 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "common/span_recorder.h"
+#include "nn/executor.h"
 #include "proto/job.pb.h"
 
 namespace cairn::worker {
 
-// How training obtains parameter values and applies gradients. A strategy fills an executor's
-// values before a step and takes its gradients during it:
+// Where a job's parameters are, for one generation of the job. A strategy decides how values arrive
+// for training and for evaluation, how gradients are applied, and when a batch is applied. Nothing
+// else on a worker knows it. It fills an executor's values before a step and takes its gradients
+// during the step:
 //
 //   BeginStep, forward pass, backward pass with OnGradient for each variable, EndStep
 //
-// All methods are called on one thread, except Wake.
+// Evaluation has another executor, which LoadCut fills. All methods are called on one thread,
+// except Wake. Destruction cancels what is in flight; on_applied is not called afterwards.
 //
 // Errors: FailedPrecondition means that the job was rolled back or stopped, so the results of this
 // generation are void. Any other error means that the job cannot continue on this worker.
@@ -38,8 +42,9 @@ class Strategy {
     kApplied,    // Another worker's gradients of the batch are applied; the step has not begun.
   };
 
-  // Called when a batch is applied: every ps has applied its gradients. Called at most once for
-  // each step that ended, on any thread, possibly before EndStep returns. Must not block.
+  // Called when a batch is applied: its gradients are part of all values, wherever they are. Called
+  // at most once for each step that ended, on any thread, possibly before EndStep returns. Must not
+  // block.
   using OnApplied = std::function<void(const proto::BatchRecord&)>;
 
   virtual ~Strategy() = default;
@@ -55,7 +60,13 @@ class Strategy {
   // Ends the step. OnApplied is called with `record` once the batch is applied, now or later.
   virtual absl::Status EndStep(const proto::BatchRecord& record) = 0;
 
-  // Makes a BeginStep that waits call should_abandon. Callable from any thread.
+  // Fills `executor` with the values of a cut. Not between BeginStep and EndStep. Blocks as
+  // BeginStep does. NotFound: the cut no longer exists. Cancelled: should_abandon returned true.
+  // After an error the values are undefined.
+  virtual absl::Status LoadCut(uint64_t cut, nn::Executor* executor,
+                               absl::FunctionRef<bool()> should_abandon) = 0;
+
+  // Makes a BeginStep or LoadCut that waits call should_abandon. Callable from any thread.
   virtual void Wake() = 0;
 };
 

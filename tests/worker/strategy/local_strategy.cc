@@ -1,5 +1,6 @@
 #include "tests/worker/strategy/local_strategy.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "common/status_macros.h"
@@ -50,6 +51,14 @@ absl::Status LocalStrategy::EndStep(const proto::BatchRecord& record) {
   for (size_t i = 0; i < complete_.size(); ++i) Update(complete_[i], scales[i]);
   ++updates_;
   on_applied_(record);
+  return absl::OkStatus();
+}
+
+absl::Status LocalStrategy::LoadCut(uint64_t, nn::Executor* executor, absl::FunctionRef<bool()>) {
+  for (int variable = 0; variable < static_cast<int>(slots_.size()); ++variable) {
+    const absl::Span<const float> values = executor_->values(variable);
+    std::copy(values.begin(), values.end(), executor->values(variable).begin());
+  }
   return absl::OkStatus();
 }
 

@@ -26,6 +26,9 @@ class LocalStrategy final : public Strategy {
                                   absl::FunctionRef<bool()> should_abandon) override;
   void OnGradient(int variable) override;
   absl::Status EndStep(const proto::BatchRecord& record) override;
+  // There are no cuts: loads the values of now.
+  absl::Status LoadCut(uint64_t cut, nn::Executor* executor,
+                       absl::FunctionRef<bool()> should_abandon) override;
   void Wake() override {}
 
  private:

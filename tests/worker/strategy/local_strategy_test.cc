@@ -100,6 +100,18 @@ TEST_F(LocalStrategyTest, EachKindOfVariableFollowsItsOwnRule) {
   EXPECT_EQ(ValuesOf("frozen/kernel"), frozen);
 }
 
+TEST_F(LocalStrategyTest, EvaluationGetsTheValuesOfTraining) {
+  const auto evaluation =
+      OrDie(nn::Executor::Create(model_.get(), &objective_, {.batch_size = 2}, device_.get()));
+  Step(0);
+  EXPECT_TRUE(strategy_->LoadCut(1, evaluation.get(), [] { return false; }).ok());
+  for (size_t i = 0; i < model_->variables().size(); ++i) {
+    const auto values = evaluation->values(static_cast<int>(i));
+    EXPECT_EQ(std::vector<float>(values.begin(), values.end()),
+              ValuesOf(model_->variables()[i].name));
+  }
+}
+
 TEST_F(LocalStrategyTest, EveryStepIsAppliedWhenItEnds) {
   for (int64_t batch : {4, 2, 7}) Step(batch);
   EXPECT_EQ(applied_, (std::vector<int64_t>{4, 2, 7}));

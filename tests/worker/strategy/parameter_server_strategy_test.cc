@@ -43,6 +43,10 @@ class WatchedStrategy final : public Strategy {
   absl::Status EndStep(const proto::BatchRecord& record) override {
     return strategy_->EndStep(record);
   }
+  absl::Status LoadCut(uint64_t cut, nn::Executor* executor,
+                       absl::FunctionRef<bool()> should_abandon) override {
+    return strategy_->LoadCut(cut, executor, should_abandon);
+  }
   void Wake() override { strategy_->Wake(); }
 
   float value() const { return value_; }
@@ -56,7 +60,8 @@ class WatchedStrategy final : public Strategy {
 // The executor, loader and trainer of one worker, with the strategy for the test's ps.
 class TestWorker {
  public:
-  TestWorker(const proto::JobPlan& plan, cluster::PsClient* client, uint64_t generation = 1)
+  TestWorker(const proto::JobPlan& plan, std::shared_ptr<cluster::PsClient> client,
+             uint64_t generation = 1)
       : device_(OrDie(nn::CreateDevice("cpu"))),
         model_(OrDie(JobModel::Create(plan.job(), plan.model()))),
         loader_(OrDie(LoadJobData(plan, model_, {}, true, false)).train, BatchOrder::OfPlan(plan)) {
@@ -64,13 +69,13 @@ class TestWorker {
     options.batch_size = plan.batch_size();
     executor_ =
         OrDie(nn::Executor::Create(model_.model.get(), &model_.objective, options, device_.get()));
-    strategy_ = OrDie(ParameterServerStrategy::Create(plan, generation, *model_.model,
-                                                      executor_.get(), client, int64_t{1} << 30,
-                                                      [this](const proto::BatchRecord& record) {
-                                                        MutexLock lock(&mutex_);
-                                                        ++applied_[record.batch()];
-                                                        changed_.NotifyAll();
-                                                      }));
+    strategy_ = OrDie(ParameterServerStrategy::Create(
+        plan, generation, *model_.model, executor_.get(), std::move(client), int64_t{1} << 30,
+        [this](const proto::BatchRecord& record) {
+          MutexLock lock(&mutex_);
+          ++applied_[record.batch()];
+          changed_.NotifyAll();
+        }));
     watched_ = std::make_unique<WatchedStrategy>(strategy_.get(), executor_.get());
     trainer_ = std::make_unique<Trainer>(executor_.get(), &loader_, watched_.get(), 0);
   }
@@ -120,12 +125,11 @@ void ExpectAllValues(TestCluster* cluster, float value) {
 TEST(ParameterServerStrategyTest, AsynchronousBatchesOfTwoWorkersCountExactlyOnce) {
   const proto::JobPlan plan = CountingPlan({});
   TestCluster cluster(plan);
-  TestWorker one(plan, cluster.client.get());
+  TestWorker one(plan, cluster.client);
   cluster::PsClientOptions options;
   options.addresses = cluster.addresses();
   options.cluster_id = kTestClusterId;
-  cluster::PsClient other_client(options);
-  TestWorker other(plan, &other_client);
+  TestWorker other(plan, std::make_shared<cluster::PsClient>(options));
   std::thread thread([&] {
     for (int64_t batch = 0; batch < 100; batch += 2) EXPECT_TRUE(other.Step(batch).ok());
   });
@@ -142,7 +146,7 @@ TEST(ParameterServerStrategyTest, WhatIsFrozenIsPulledOnceAndNeverPushed) {
   options.window = 3;  // Every step pulls.
   const proto::JobPlan plan = CountingPlan(options);
   TestCluster cluster(plan);
-  TestWorker worker(plan, cluster.client.get());
+  TestWorker worker(plan, cluster.client);
   ASSERT_TRUE(worker.Step(0).ok());
   EXPECT_EQ(worker.values(1)[0], 1);
   // A second pull would restore 1. Half the output gives half the gradient.
@@ -162,14 +166,13 @@ TEST(ParameterServerStrategyTest, WhatIsFrozenIsPulledOnceAndNeverPushed) {
 TEST(ParameterServerStrategyTest, ABatchThatIsRepeatedCountsOnce) {
   const proto::JobPlan plan = CountingPlan({});
   TestCluster cluster(plan);
-  TestWorker one(plan, cluster.client.get());
+  TestWorker one(plan, cluster.client);
   for (int64_t batch : {0, 1, 2}) EXPECT_TRUE(one.Step(batch).ok());
   one.WaitForApplied(3);
   cluster::PsClientOptions options;
   options.addresses = cluster.addresses();
   options.cluster_id = kTestClusterId;
-  cluster::PsClient other_client(options);
-  TestWorker other(plan, &other_client);
+  TestWorker other(plan, std::make_shared<cluster::PsClient>(options));
   for (int64_t batch : {1, 2, 3}) EXPECT_TRUE(other.Step(batch).ok());
   other.WaitForApplied(3);
   ExpectAllValues(&cluster, -4);
@@ -178,7 +181,7 @@ TEST(ParameterServerStrategyTest, ABatchThatIsRepeatedCountsOnce) {
 TEST(ParameterServerStrategyTest, AWorkerAloneComputesOnValuesThatHaveAllItsWork) {
   const proto::JobPlan plan = CountingPlan({});
   TestCluster cluster(plan);
-  TestWorker worker(plan, cluster.client.get());
+  TestWorker worker(plan, cluster.client);
   for (int64_t batch = 0; batch < 100; ++batch) {
     ASSERT_TRUE(worker.Step(batch).ok());
     EXPECT_EQ(worker.value(), -static_cast<float>(batch));
@@ -189,7 +192,7 @@ TEST(ParameterServerStrategyTest, SynchronousUpdatesAverageTheirBatches) {
   const proto::JobPlan plan =
       CountingPlan({.batches_per_epoch = 10, .synchronous = true, .batches_per_update = 4});
   TestCluster cluster(plan);
-  TestWorker worker(plan, cluster.client.get());
+  TestWorker worker(plan, cluster.client);
   // One worker has all batches of an update, so it must not wait for acknowledgements between them.
   for (int64_t batch = 0; batch < 50; ++batch) ASSERT_TRUE(worker.Step(batch).ok());
   worker.WaitForApplied(50);
@@ -206,7 +209,7 @@ TEST(ParameterServerStrategyTest, SynchronousUpdatesAreClippedAsAWholeForAnyNumb
                                               .ps_count = ps_count,
                                               .clipnorm = 12.5});
     TestCluster cluster(plan);
-    TestWorker worker(plan, cluster.client.get());
+    TestWorker worker(plan, cluster.client);
     for (int64_t batch = 0; batch < 50; ++batch) ASSERT_TRUE(worker.Step(batch).ok());
     worker.WaitForApplied(50);
     ExpectAllValues(&cluster, -7.5f);  // 5 epochs of updates of 4, 4 and 2 batches.
@@ -217,7 +220,7 @@ TEST(ParameterServerStrategyTest, AParkedStepIsAbandonedForASmallerBatch) {
   const proto::JobPlan plan =
       CountingPlan({.batches_per_epoch = 10, .synchronous = true, .batches_per_update = 2});
   TestCluster cluster(plan);
-  TestWorker worker(plan, cluster.client.get());
+  TestWorker worker(plan, cluster.client);
   ASSERT_TRUE(worker.Step(0).ok());
   std::atomic<bool> smaller = false;
   std::thread thread([&] {
@@ -238,10 +241,10 @@ TEST(ParameterServerStrategyTest, ABatchOfACompletedUpdateIsAppliedAlready) {
   const proto::JobPlan plan =
       CountingPlan({.batches_per_epoch = 10, .synchronous = true, .batches_per_update = 1});
   TestCluster cluster(plan);
-  TestWorker worker(plan, cluster.client.get());
+  TestWorker worker(plan, cluster.client);
   for (int64_t batch : {0, 1, 2}) ASSERT_TRUE(worker.Step(batch).ok());
   worker.WaitForApplied(3);
-  TestWorker late(plan, cluster.client.get());
+  TestWorker late(plan, cluster.client);
   EXPECT_EQ(*late.Step(0), Strategy::Ready::kApplied);
   EXPECT_EQ(*late.Step(3), Strategy::Ready::kYes);
   late.WaitForApplied(1);
@@ -251,7 +254,7 @@ TEST(ParameterServerStrategyTest, ABatchOfACompletedUpdateIsAppliedAlready) {
 TEST(ParameterServerStrategyTest, AWindowIsKept) {
   const proto::JobPlan plan = CountingPlan({.window = 2});
   TestCluster cluster(plan);
-  TestWorker worker(plan, cluster.client.get());
+  TestWorker worker(plan, cluster.client);
   for (int64_t batch : {1, 2}) ASSERT_EQ(*worker.Step(batch), Strategy::Ready::kYes);
   int asked = 0;
   EXPECT_EQ(*worker.Step(3, [&] { return ++asked > 1; }), Strategy::Ready::kAbandoned);
@@ -264,7 +267,7 @@ TEST(ParameterServerStrategyTest, AWindowIsKept) {
 TEST(ParameterServerStrategyTest, AnotherGenerationEndsTheOldOne) {
   const proto::JobPlan plan = CountingPlan({});
   TestCluster cluster(plan);
-  TestWorker worker(plan, cluster.client.get());
+  TestWorker worker(plan, cluster.client);
   ASSERT_TRUE(worker.Step(0).ok());
   worker.WaitForApplied(1);
   for (const auto& ps : cluster.ps) ps->Restore(plan, 2);
@@ -280,8 +283,8 @@ TEST(ParameterServerStrategyTest, APlanForAnotherModelIsRejected) {
   TestCluster cluster(plan);
   const JobModel model = OrDie(JobModel::Create(plan.job(), plan.model()));
   plan.mutable_partition()->mutable_variables(0)->set_name("other/kernel");
-  const auto strategy = ParameterServerStrategy::Create(plan, 1, *model.model, nullptr,
-                                                        cluster.client.get(), 0, nullptr);
+  const auto strategy =
+      ParameterServerStrategy::Create(plan, 1, *model.model, nullptr, cluster.client, 0, nullptr);
   EXPECT_EQ(strategy.status().code(), absl::StatusCode::kInvalidArgument);
 }
 
