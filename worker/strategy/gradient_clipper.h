@@ -11,7 +11,7 @@
 namespace cairn::worker {
 
 // Clips the gradients of a batch by norm on the worker. This is possible if each batch is an update
-// of its own, because the worker then has the whole gradient; otherwise see UpdateNorms. Moving
+// of its own, because the worker then has the whole gradient; otherwise see ClippedUpdate. Moving
 // statistics (batch normalization) are neither counted nor scaled. Belongs to one thread.
 class GradientClipper {
  public:

@@ -16,8 +16,8 @@
 #include "proto/job.pb.h"
 #include "proto/parameter_server.pb.h"
 #include "worker/strategy/block_table.h"
+#include "worker/strategy/clipped_update.h"
 #include "worker/strategy/strategy.h"
-#include "worker/strategy/update_norms.h"
 
 namespace cairn::worker {
 
@@ -59,7 +59,7 @@ class GradientPusher {
     // Set if the norms of updates are clipped: the ps reply to a push when the update is reduced,
     // and apply it when one of its workers has sent the scales. Must outlive the pusher. Null: the
     // ps apply an update when it is complete.
-    const UpdateNorms* norms = nullptr;
+    const ClippedUpdate* norms = nullptr;
     Strategy::OnApplied on_applied;
   };
 
@@ -114,7 +114,7 @@ class GradientPusher {
     // between two requests.
     int open = 1;
     std::vector<Asked> buffered;  // Requests whose gradients the ps buffered.
-    UpdateNorms::Sums sums;
+    ClippedUpdate::Sums sums;
   };
   // The request to one ps that is being filled.
   struct Pending {

@@ -16,10 +16,10 @@ namespace {
 constexpr cluster::PsClient::Group kPullGroup = 1;
 constexpr cluster::PsClient::Group kPushGroup = 2;
 
-std::optional<UpdateNorms> NormsOf(const proto::JobPlan& plan, const nn::GradientClip& clip,
-                                   const nn::Model& model, const BlockTable& table) {
+std::optional<ClippedUpdate> NormsOf(const proto::JobPlan& plan, const nn::GradientClip& clip,
+                                     const nn::Model& model, const BlockTable& table) {
   if (!job::ClipsNormsOfUpdates(plan)) return std::nullopt;
-  return UpdateNorms(clip, &model, &table);
+  return ClippedUpdate(clip, &model, &table);
 }
 
 }  // namespace

@@ -12,10 +12,10 @@
 #include "nn/optimizers/gradient_clip.h"
 #include "proto/job.pb.h"
 #include "worker/strategy/block_table.h"
+#include "worker/strategy/clipped_update.h"
 #include "worker/strategy/gradient_clipper.h"
 #include "worker/strategy/gradient_pusher.h"
 #include "worker/strategy/strategy.h"
-#include "worker/strategy/update_norms.h"
 #include "worker/strategy/value_puller.h"
 
 namespace cairn::worker {
@@ -80,7 +80,7 @@ class ParameterServerStrategy final : public Strategy {
   const int64_t batches_per_update_;
   const BlockTable table_;
   // Clips the norms of updates that consist of several batches. If set, clipper_ does nothing.
-  std::optional<UpdateNorms> norms_;
+  std::optional<ClippedUpdate> norms_;
   nn::Executor* const executor_;
   const GradientClipper clipper_;
 

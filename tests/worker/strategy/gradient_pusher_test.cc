@@ -53,7 +53,7 @@ class GradientPusherTest : public ::testing::Test {
     pusher->End(record);
   }
 
-  virtual const UpdateNorms* norms() const { return nullptr; }
+  virtual const ClippedUpdate* norms() const { return nullptr; }
 
   int64_t NextApplied() { return applied_.Pop(absl::Seconds(20)).value_or(-1); }
 
@@ -210,9 +210,9 @@ class ClippingPusherTest : public GradientPusherTest {
             {.rows = 625, .synchronous = true, .batches_per_update = 2, .clipnorm = 12.5}),
         norms_(nn::GradientClip::Create(plan_.job().optimizer()).value(), model_.get(), &table_) {}
 
-  const UpdateNorms* norms() const override { return &norms_; }
+  const ClippedUpdate* norms() const override { return &norms_; }
 
-  UpdateNorms norms_;
+  ClippedUpdate norms_;
 };
 
 TEST_F(ClippingPusherTest, AnUpdateIsAppliedOnceWithTheScaleOfItsNorm) {
@@ -280,9 +280,9 @@ class WideClippingPusherTest : public GradientPusherTest {
                             .clipnorm = 12.5}),
         norms_(nn::GradientClip::Create(plan_.job().optimizer()).value(), model_.get(), &table_) {}
 
-  const UpdateNorms* norms() const override { return &norms_; }
+  const ClippedUpdate* norms() const override { return &norms_; }
 
-  UpdateNorms norms_;
+  ClippedUpdate norms_;
 };
 
 TEST_F(WideClippingPusherTest, AnUpdateWhoseGradientsAreBufferedIsScaledAndAppliedOnce) {

@@ -1,5 +1,5 @@
-#ifndef CAIRN_WORKER_STRATEGY_UPDATE_NORMS_H_
-#define CAIRN_WORKER_STRATEGY_UPDATE_NORMS_H_
+#ifndef CAIRN_WORKER_STRATEGY_CLIPPED_UPDATE_H_
+#define CAIRN_WORKER_STRATEGY_CLIPPED_UPDATE_H_
 
 #include <cstdint>
 #include <vector>
@@ -22,7 +22,7 @@ namespace cairn::worker {
 //   Sums sums = norms.None(); norms.Add(blocks, reply, &sums) for every reply; norms.Scales(sums)
 //
 // Thread-safe; a Sums is not.
-class UpdateNorms {
+class ClippedUpdate {
  public:
   // The replies of one update so far.
   struct Sums {
@@ -32,7 +32,7 @@ class UpdateNorms {
   };
 
   // `model` and `table` must outlive the object.
-  UpdateNorms(const nn::GradientClip& clip, const nn::Model* model, const BlockTable* table)
+  ClippedUpdate(const nn::GradientClip& clip, const nn::Model* model, const BlockTable* table)
       : clip_(clip), model_(*model), table_(*table) {}
 
   Sums None() const { return {std::vector<nn::SquareSum>(table_.variable_count())}; }
@@ -54,4 +54,4 @@ class UpdateNorms {
 
 }  // namespace cairn::worker
 
-#endif  // CAIRN_WORKER_STRATEGY_UPDATE_NORMS_H_
+#endif  // CAIRN_WORKER_STRATEGY_CLIPPED_UPDATE_H_

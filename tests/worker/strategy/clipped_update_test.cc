@@ -1,4 +1,4 @@
-#include "worker/strategy/update_norms.h"
+#include "worker/strategy/clipped_update.h"
 
 #include <cmath>
 #include <map>
@@ -12,17 +12,17 @@ namespace cairn::worker {
 namespace {
 
 // A kernel of 4 x 6, a bias and a BatchNormalization layer, on two ps.
-class UpdateNormsTest : public ::testing::Test {
+class ClippedUpdateTest : public ::testing::Test {
  protected:
-  UpdateNormsTest()
+  ClippedUpdateTest()
       : plan_(ps::MakePlan({.ps_count = 2})),
         model_(nn::Model::Create(plan_.model()).value()),
         table_(BlockTable::Create(plan_.partition(), *model_).value()) {}
 
-  UpdateNorms Norms(bool global) {
+  ClippedUpdate Norms(bool global) {
     proto::Optimizer config;
     global ? config.set_global_clipnorm(1) : config.set_clipnorm(1);
-    return UpdateNorms(nn::GradientClip::Create(config).value(), model_.get(), &table_);
+    return ClippedUpdate(nn::GradientClip::Create(config).value(), model_.get(), &table_);
   }
 
   const nn::VariableSpec& VariableOf(uint32_t block) const {
@@ -43,8 +43,8 @@ class UpdateNormsTest : public ::testing::Test {
   }
 
   // The scales by block, after all replies were added.
-  std::map<uint32_t, float> ScalesOf(const UpdateNorms& norms) {
-    UpdateNorms::Sums sums = norms.None();
+  std::map<uint32_t, float> ScalesOf(const ClippedUpdate& norms) {
+    ClippedUpdate::Sums sums = norms.None();
     for (const BlockTable::Request& request : table_.pushed()) {
       EXPECT_TRUE(norms.Add(request.blocks, ReplyTo(request.blocks), &sums).ok());
     }
@@ -67,7 +67,7 @@ class UpdateNormsTest : public ::testing::Test {
   BlockTable table_;
 };
 
-TEST_F(UpdateNormsTest, AVariablesNormIsThatOfAllItsBlocks) {
+TEST_F(ClippedUpdateTest, AVariablesNormIsThatOfAllItsBlocks) {
   const std::map<uint32_t, float> scales = ScalesOf(Norms(false));
   int gradients = 0;
   for (const auto& [block, scale] : scales) {
@@ -81,7 +81,7 @@ TEST_F(UpdateNormsTest, AVariablesNormIsThatOfAllItsBlocks) {
   EXPECT_GT(gradients, 4) << "the kernel has several blocks";
 }
 
-TEST_F(UpdateNormsTest, TheGlobalNormIsThatOfAllGradients) {
+TEST_F(ClippedUpdateTest, TheGlobalNormIsThatOfAllGradients) {
   double count = 0;
   for (const nn::VariableSpec& variable : model_->variables()) {
     if (variable.update != nn::VariableSpec::Update::kOptimized) continue;
@@ -93,9 +93,9 @@ TEST_F(UpdateNormsTest, TheGlobalNormIsThatOfAllGradients) {
   }
 }
 
-TEST_F(UpdateNormsTest, WhatIsInEverywhereNeedsNoScales) {
-  const UpdateNorms norms = Norms(true);
-  UpdateNorms::Sums sums = norms.None();
+TEST_F(ClippedUpdateTest, WhatIsInEverywhereNeedsNoScales) {
+  const ClippedUpdate norms = Norms(true);
+  ClippedUpdate::Sums sums = norms.None();
   const std::vector<uint32_t>& blocks = table_.pushed().front().blocks;
   proto::PushReplyHeader reply;
   reply.set_update_applied(true);
@@ -104,9 +104,9 @@ TEST_F(UpdateNormsTest, WhatIsInEverywhereNeedsNoScales) {
   EXPECT_TRUE(sums.applied);
 }
 
-TEST_F(UpdateNormsTest, ARepliesSumsMustBeThoseOfItsBlocks) {
-  const UpdateNorms norms = Norms(true);
-  UpdateNorms::Sums sums = norms.None();
+TEST_F(ClippedUpdateTest, ARepliesSumsMustBeThoseOfItsBlocks) {
+  const ClippedUpdate norms = Norms(true);
+  ClippedUpdate::Sums sums = norms.None();
   const std::vector<uint32_t>& blocks = table_.pushed().front().blocks;
   proto::PushReplyHeader reply = ReplyTo(blocks);
   reply.add_sums();

@@ -1,12 +1,12 @@
-#include "worker/strategy/update_norms.h"
+#include "worker/strategy/clipped_update.h"
 
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 
 namespace cairn::worker {
 
-absl::Status UpdateNorms::Add(absl::Span<const uint32_t> blocks,
-                              const proto::PushReplyHeader& reply, Sums* sums) const {
+absl::Status ClippedUpdate::Add(absl::Span<const uint32_t> blocks,
+                                const proto::PushReplyHeader& reply, Sums* sums) const {
   // The ps has discarded the reduced gradients, so it has no sums for them.
   if (reply.update_applied()) {
     sums->applied = true;
@@ -27,7 +27,7 @@ absl::Status UpdateNorms::Add(absl::Span<const uint32_t> blocks,
   return absl::OkStatus();
 }
 
-std::vector<proto::UpdateScales> UpdateNorms::Scales(const Sums& sums) const {
+std::vector<proto::UpdateScales> ClippedUpdate::Scales(const Sums& sums) const {
   std::vector<double> values;
   for (const nn::SquareSum& sum : sums.of_variables) values.push_back(sum.value());
   const std::vector<float> scales = clip_.NormScales(values);
