@@ -14,42 +14,38 @@
 
 namespace cairn::worker {
 
-// A worker's part in clipping updates of several batches by norm. The ps reduce an update and reply
-// with the sum of squares of each block; this class computes the factor for each block from them.
-// The factors are a pure function of the sums, so all workers of an update compute the same ones
-// and the ps may take them from any of them.
+// One update of several batches whose norm is clipped. No process has its whole gradient, so it
+// takes two rounds: the ps reduce the update and reply with the sum of squares of each block, then
+// a worker sends the scale of each block, which is computed here. The scales are a pure function of
+// the sums, so all workers of an update compute the same ones and the ps may take them from any.
 //
-//   Sums sums = norms.None(); norms.Add(blocks, reply, &sums) for every reply; norms.Scales(sums)
+//   Add(blocks, reply) for every reply; then, unless applied(), Scales()
 //
-// Thread-safe; a Sums is not.
+// A new object is an update without replies. Not thread-safe.
 class ClippedUpdate {
  public:
-  // The replies of one update so far.
-  struct Sums {
-    std::vector<nn::SquareSum> of_variables;
-    // The update is applied already: the sums are incomplete and no scales are needed.
-    bool applied = false;
-  };
-
   // `model` and `table` must outlive the object.
   ClippedUpdate(const nn::GradientClip& clip, const nn::Model* model, const BlockTable* table)
-      : clip_(clip), model_(*model), table_(*table) {}
-
-  Sums None() const { return {std::vector<nn::SquareSum>(table_.variable_count())}; }
+      : clip_(clip), model_(model), table_(table), sums_(table->variable_count()) {}
 
   // Adds the reply of a ps to a push of `blocks`, which include those without a gradient. Internal:
   // the reply does not match the blocks.
-  absl::Status Add(absl::Span<const uint32_t> blocks, const proto::PushReplyHeader& reply,
-                   Sums* sums) const;
+  absl::Status Add(absl::Span<const uint32_t> blocks, const proto::PushReplyHeader& reply);
+
+  // Whether a ps has applied the update already, with the scales of another worker. The sums are
+  // incomplete then, and no scales are needed.
+  bool applied() const { return applied_; }
 
   // The scales of all pushed blocks, by ps. Requires that the replies for all of them were added.
   // Moving statistics are neither counted nor scaled.
-  std::vector<proto::UpdateScales> Scales(const Sums& sums) const;
+  std::vector<proto::UpdateScales> Scales() const;
 
  private:
-  const nn::GradientClip clip_;
-  const nn::Model& model_;
-  const BlockTable& table_;
+  nn::GradientClip clip_;
+  const nn::Model* model_;
+  const BlockTable* table_;
+  std::vector<nn::SquareSum> sums_;  // By variable.
+  bool applied_ = false;
 };
 
 }  // namespace cairn::worker

@@ -32,13 +32,299 @@ void CopyScaled(float scale, absl::Span<const float> from, float* to) {
 
 }  // namespace
 
+// The push of one step, from its first gradient to the report that its batch is applied:
+//
+//   Add, Add, ..., End   the first round: gradients, sent while the backward pass computes others
+//   EndRound             begins the next round that the step needs: the update, then the scales
+//   Finish               reports the batch
+//
+// No thread waits for a round: its last reply begins the next one. The step belongs to the pusher's
+// thread until End, and then to its requests in flight, which keep it alive.
+class GradientPusher::StepPush : public std::enable_shared_from_this<StepPush> {
+ public:
+  StepPush(GradientPusher* pusher, int64_t batch, int64_t examples);
+
+  // As the pusher's.
+  void Add(int variable, absl::Span<const float> gradient, float scale);
+  void End(const proto::BatchRecord& record);
+
+ private:
+  enum class Round { kGradients, kUpdate, kScales };
+  struct Request {
+    int ps = 0;
+    proto::PushHeader header;
+    std::vector<cluster::FramePiece> pieces;
+    int64_t bytes = 0;  // Of the pieces.
+  };
+  // What is kept of a request until its reply.
+  struct Sent {
+    int ps = 0;
+    std::vector<uint32_t> blocks;  // First those with a gradient, then those without.
+    int versions = 0;  // The number of blocks with a gradient, and of versions in the reply.
+  };
+
+  // The memory that the gradient of a block is sent from.
+  cluster::FramePiece PieceOf(const BlockTable::Block& block, absl::Span<const float> gradient,
+                              float scale);
+  void Flush(int ps);
+  // Sends a request that open_ counts already.
+  void Send(Request request);
+  void OnReply(const Sent& sent, const absl::StatusOr<proto::PushReplyHeader>& reply);
+  absl::Status TakeReply(const Sent& sent, const absl::StatusOr<proto::PushReplyHeader>& reply)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(pusher_->mutex_);
+
+  void EndRound();
+  void ReleaseGradients();
+  std::vector<Request> UpdateRequests();
+  std::vector<Request> ScaleRequests() const;
+  void SendRound(std::vector<Request> requests);
+  void Finish(bool failed);
+
+  GradientPusher* const pusher_;
+  const BlockTable& table_;
+  const int64_t batch_;
+  const int64_t examples_;
+  bool answer_when_buffered_ = false;
+  // The requests that are being filled, by ps, and the variables that were added to them.
+  std::vector<Request> filling_;
+  std::vector<bool> added_;
+  proto::BatchRecord record_;
+
+  // Null: gradients are not copied, or the copy is released.
+  std::shared_ptr<Gradients> gradients_;
+  // Changed between rounds, when no request is in flight.
+  Round round_ = Round::kGradients;
+  // Requests of this round that have no reply. Until End one more: the first round cannot end
+  // between two gradients.
+  int open_ ABSL_GUARDED_BY(pusher_->mutex_) = 1;
+  // From the replies of this round: requests whose gradients the ps buffered, and sums of squares.
+  std::vector<Sent> buffered_;
+  std::optional<ClippedUpdate> clipped_;
+};
+
+GradientPusher::StepPush::StepPush(GradientPusher* pusher, int64_t batch, int64_t examples)
+    : pusher_(pusher),
+      table_(*pusher->table_),
+      batch_(batch),
+      examples_(examples),
+      filling_(table_.ps_count()),
+      added_(table_.variable_count()),
+      gradients_(pusher->TakeCopy()),
+      clipped_(pusher->options_.clipped_update) {
+  MutexLock lock(&pusher_->mutex_);
+  ++pusher_->steps_;
+  if (gradients_ == nullptr) return;
+  // Decided once for a step, so that all of its requests are answered alike.
+  answer_when_buffered_ = !pusher_->KeepsFewGradients();
+  pusher_->keeping_.insert(batch);
+}
+
+void GradientPusher::StepPush::Add(int variable, absl::Span<const float> gradient, float scale) {
+  added_[variable] = true;
+  for (uint32_t id : table_.blocks_of(variable)) {
+    const BlockTable::Block& block = table_.block(id);
+    if (!block.pushed) return;
+    Request& request = filling_[block.ps];
+    request.header.add_blocks(id);
+    request.pieces.push_back(PieceOf(block, gradient.subspan(block.offset, block.elements), scale));
+    request.bytes += block.elements * static_cast<int64_t>(sizeof(float));
+    // A full request is sent at once, while the backward pass continues.
+    if (request.bytes >= BlockTable::kRequestBytes) Flush(block.ps);
+  }
+}
+
+cluster::FramePiece GradientPusher::StepPush::PieceOf(const BlockTable::Block& block,
+                                                      absl::Span<const float> gradient,
+                                                      float scale) {
+  CAIRN_CHECK(gradients_ != nullptr || scale == 1);
+  if (gradients_ == nullptr) return cluster::FramePiece::Borrowed(gradient);
+  const auto copy = absl::MakeSpan(*gradients_).subspan(block.pushed_offset, block.elements);
+  CopyScaled(scale, gradient, copy.data());
+  return cluster::FramePiece::OfFloats(copy, gradients_);
+}
+
+void GradientPusher::StepPush::End(const proto::BatchRecord& record) {
+  for (int variable = 0; variable < table_.variable_count(); ++variable) {
+    if (added_[variable]) continue;
+    for (uint32_t id : table_.blocks_of(variable)) {
+      const BlockTable::Block& block = table_.block(id);
+      if (block.pushed) filling_[block.ps].header.add_applied_blocks(id);
+    }
+  }
+  for (int ps = 0; ps < table_.ps_count(); ++ps) Flush(ps);
+  // Before open_ goes down: the last reply may then finish the step, which reads the record.
+  record_ = record;
+  bool last;
+  {
+    MutexLock lock(&pusher_->mutex_);
+    last = --open_ == 0;
+  }
+  if (last) EndRound();
+}
+
+void GradientPusher::StepPush::Flush(int ps) {
+  Request request = std::exchange(filling_[ps], Request());
+  if (request.header.blocks_size() == 0 && request.header.applied_blocks_size() == 0) return;
+  request.ps = ps;
+  request.header.set_examples(examples_);
+  request.header.set_answer_when_buffered(answer_when_buffered_);
+  {
+    MutexLock lock(&pusher_->mutex_);
+    ++open_;
+  }
+  Send(std::move(request));
+}
+
+void GradientPusher::StepPush::Send(Request request) {
+  const Options& options = pusher_->options_;
+  proto::PushHeader& header = request.header;
+  header.set_job_id(options.job_id);
+  header.set_generation(options.generation);
+  header.set_batch(batch_);
+  std::vector<absl::Span<float>> destinations;
+  if (options.destination != nullptr) {
+    header.set_want_values(true);
+    for (uint32_t id : header.blocks()) destinations.push_back(options.destination(id));
+  }
+  Sent sent;
+  sent.ps = request.ps;
+  sent.versions = header.blocks_size();
+  sent.blocks.assign(header.blocks().begin(), header.blocks().end());
+  sent.blocks.insert(sent.blocks.end(), header.applied_blocks().begin(),
+                     header.applied_blocks().end());
+  {
+    MutexLock lock(&pusher_->mutex_);
+    ++pusher_->calls_;
+  }
+  pusher_->client_->Push(
+      request.ps, std::move(header), std::move(request.pieces), std::move(destinations),
+      [self = shared_from_this(), sent = std::move(sent)](
+          absl::StatusOr<proto::PushReplyHeader> reply) { self->OnReply(sent, reply); },
+      options.group);
+}
+
+void GradientPusher::StepPush::OnReply(const Sent& sent,
+                                       const absl::StatusOr<proto::PushReplyHeader>& reply) {
+  bool last;
+  {
+    MutexLock lock(&pusher_->mutex_);
+    const absl::Status failure = TakeReply(sent, reply);
+    if (pusher_->status_.ok()) pusher_->status_ = failure;
+    last = --open_ == 0;
+  }
+  if (last) EndRound();
+  // At the very end: once calls_ is 0 the pusher's destructor may return.
+  MutexLock lock(&pusher_->mutex_);
+  --pusher_->calls_;
+  pusher_->changed_.NotifyAll();
+}
+
+absl::Status GradientPusher::StepPush::TakeReply(
+    const Sent& sent, const absl::StatusOr<proto::PushReplyHeader>& reply) {
+  if (!reply.ok()) return reply.status();
+  if (reply->versions_size() != sent.versions) {
+    return absl::InternalError(absl::StrCat("a ps answered a push of ", sent.versions,
+                                            " blocks with ", reply->versions_size(), " versions"));
+  }
+  if (reply->buffered()) {
+    buffered_.push_back(sent);
+    return absl::OkStatus();
+  }
+  // The replies to scales have no sums.
+  if (!clipped_.has_value() || round_ == Round::kScales) return absl::OkStatus();
+  return clipped_->Add(sent.blocks, *reply);
+}
+
+// All replies of the round are in, and no thread but this one uses the step.
+void GradientPusher::StepPush::EndRound() {
+  // Only requests of the first round carry gradients.
+  ReleaseGradients();
+  // After an error no further request is sent; the step ends without being reported.
+  const bool failed = !pusher_->status().ok();
+  std::vector<Request> next;
+  if (!failed && round_ == Round::kGradients) {
+    round_ = Round::kUpdate;
+    next = UpdateRequests();
+  }
+  // Nothing is buffered any more, so the update is reduced on every ps, and its sums are complete.
+  if (!failed && next.empty() && round_ == Round::kUpdate) {
+    round_ = Round::kScales;
+    next = ScaleRequests();
+  }
+  // No round is left, so the update is applied on every ps.
+  next.empty() ? Finish(failed) : SendRound(std::move(next));
+}
+
+void GradientPusher::StepPush::ReleaseGradients() {
+  if (gradients_ == nullptr) return;
+  MutexLock lock(&pusher_->mutex_);
+  pusher_->free_.push_back(std::move(gradients_));
+  gradients_ = nullptr;
+  pusher_->keeping_.erase(pusher_->keeping_.find(batch_));
+  pusher_->changed_.NotifyAll();
+}
+
+// Requests the reply to the update for the gradients that the ps have buffered, without sending
+// them again.
+std::vector<GradientPusher::StepPush::Request> GradientPusher::StepPush::UpdateRequests() {
+  std::vector<Request> requests;
+  for (const Sent& sent : std::exchange(buffered_, {})) {
+    Request& request = requests.emplace_back();
+    request.ps = sent.ps;
+    request.header.set_examples(examples_);
+    request.header.set_already_buffered(true);
+    const auto applied = sent.blocks.begin() + sent.versions;
+    request.header.mutable_blocks()->Add(sent.blocks.begin(), applied);
+    request.header.mutable_applied_blocks()->Add(applied, sent.blocks.end());
+  }
+  return requests;
+}
+
+// None if updates are not clipped, or if this one is applied already, with another worker's scales.
+std::vector<GradientPusher::StepPush::Request> GradientPusher::StepPush::ScaleRequests() const {
+  std::vector<Request> requests;
+  if (!clipped_.has_value() || clipped_->applied()) return requests;
+  std::vector<proto::UpdateScales> scales = clipped_->Scales();
+  for (size_t ps = 0; ps < scales.size(); ++ps) {
+    if (scales[ps].blocks_size() == 0) continue;
+    Request& request = requests.emplace_back();
+    request.ps = static_cast<int>(ps);
+    *request.header.mutable_apply() = std::move(scales[ps]);
+  }
+  return requests;
+}
+
+void GradientPusher::StepPush::SendRound(std::vector<Request> requests) {
+  {
+    // All at once, so that the round cannot end before the last request is sent.
+    MutexLock lock(&pusher_->mutex_);
+    open_ = static_cast<int>(requests.size());
+  }
+  for (Request& request : requests) Send(std::move(request));
+  bool closing;
+  {
+    MutexLock lock(&pusher_->mutex_);
+    closing = pusher_->closing_;
+  }
+  // The pusher's destructor may have cancelled the group before these requests were sent.
+  if (closing) pusher_->client_->Cancel(pusher_->options_.group);
+}
+
+void GradientPusher::StepPush::Finish(bool failed) {
+  {
+    MutexLock lock(&pusher_->mutex_);
+    --pusher_->steps_;
+    pusher_->changed_.NotifyAll();
+  }
+  // Without the lock: the callback takes the worker's.
+  if (!failed) pusher_->options_.on_applied(record_);
+}
+
 GradientPusher::GradientPusher(cluster::PsClient* client, const BlockTable* table, Options options)
     : client_(client),
       table_(table),
       options_(std::move(options)),
-      copies_max_(CopiesMax(options_, *table)),
-      pending_(table->ps_count()),
-      added_(table->variable_count()) {}
+      copies_max_(CopiesMax(options_, *table)) {}
 
 GradientPusher::~GradientPusher() {
   {
@@ -51,30 +337,17 @@ GradientPusher::~GradientPusher() {
   while (calls_ > 0) changed_.Wait(&mutex_);
 }
 
-std::shared_ptr<GradientPusher::Buffer> GradientPusher::TakeBuffer() {
+std::shared_ptr<GradientPusher::Gradients> GradientPusher::TakeCopy() {
   if (!options_.copy_gradients) return nullptr;
   {
     MutexLock lock(&mutex_);
     if (!free_.empty()) {
-      std::shared_ptr<Buffer> buffer = std::move(free_.back());
+      std::shared_ptr<Gradients> gradients = std::move(free_.back());
       free_.pop_back();
-      buffer->uses = 1;
-      return buffer;
+      return gradients;
     }
   }
-  auto buffer = std::make_shared<Buffer>();
-  buffer->gradients.resize(table_->pushed_elements());
-  buffer->uses = 1;
-  return buffer;
-}
-
-// Drops one use of the step's buffer, and frees it after the last one.
-void GradientPusher::Release(StepState* step) {
-  if (step->buffer == nullptr || --step->buffer->uses > 0) return;
-  free_.push_back(std::move(step->buffer));
-  step->buffer = nullptr;
-  keeping_.erase(keeping_.find(step->batch));
-  changed_.NotifyAll();
+  return std::make_shared<Gradients>(table_->pushed_elements());
 }
 
 bool GradientPusher::KeepsFewGradients() {
@@ -83,199 +356,15 @@ bool GradientPusher::KeepsFewGradients() {
 }
 
 void GradientPusher::Begin(int64_t batch, int64_t examples) {
-  step_ = std::make_shared<StepState>();
-  if (options_.norms != nullptr) step_->sums = options_.norms->None();
-  step_->buffer = TakeBuffer();
-  step_->batch = batch;
-  step_->examples = examples;
-  std::fill(added_.begin(), added_.end(), false);
-  MutexLock lock(&mutex_);
-  ++steps_;
-  if (step_->buffer == nullptr) return;
-  // Decided once for a step, so that all of its requests are answered alike.
-  step_->answer_when_buffered = !KeepsFewGradients();
-  keeping_.insert(batch);
+  step_ = std::make_shared<StepPush>(this, batch, examples);
 }
 
 void GradientPusher::Add(int variable, absl::Span<const float> gradient, float scale) {
-  added_[variable] = true;
-  for (uint32_t id : table_->blocks_of(variable)) {
-    const BlockTable::Block& block = table_->block(id);
-    if (!block.pushed) return;
-    Pending& pending = pending_[block.ps];
-    pending.header.add_blocks(id);
-    pending.pieces.push_back(PieceOf(block, gradient.subspan(block.offset, block.elements), scale));
-    pending.bytes += block.elements * static_cast<int64_t>(sizeof(float));
-    // A full request is sent at once, while the backward pass continues.
-    if (pending.bytes >= BlockTable::kRequestBytes) Flush(block.ps);
-  }
-}
-
-cluster::FramePiece GradientPusher::PieceOf(const BlockTable::Block& block,
-                                            absl::Span<const float> gradient, float scale) {
-  const std::shared_ptr<Buffer>& buffer = step_->buffer;
-  CAIRN_CHECK(buffer != nullptr || scale == 1);
-  if (buffer == nullptr) return cluster::FramePiece::Borrowed(gradient);
-  const auto copy = absl::MakeSpan(buffer->gradients).subspan(block.pushed_offset, block.elements);
-  CopyScaled(scale, gradient, copy.data());
-  return cluster::FramePiece::OfFloats(copy, buffer);
+  step_->Add(variable, gradient, scale);
 }
 
 void GradientPusher::End(const proto::BatchRecord& record) {
-  for (int variable = 0; variable < table_->variable_count(); ++variable) {
-    if (added_[variable]) continue;
-    for (uint32_t id : table_->blocks_of(variable)) {
-      const BlockTable::Block& block = table_->block(id);
-      if (block.pushed) pending_[block.ps].header.add_applied_blocks(id);
-    }
-  }
-  for (int ps = 0; ps < table_->ps_count(); ++ps) Flush(ps);
-  // The record is set before the step's own share of `open` is given up: the callback that finishes
-  // the step reads it.
-  step_->record = record;
-  {
-    MutexLock lock(&mutex_);
-    Release(step_.get());
-  }
-  FinishRequest(step_);
-  step_.reset();
-}
-
-void GradientPusher::Flush(int ps) {
-  auto [header, pieces, bytes] = std::exchange(pending_[ps], Pending());
-  if (header.blocks_size() == 0 && header.applied_blocks_size() == 0) return;
-  header.set_examples(step_->examples);
-  header.set_answer_when_buffered(step_->answer_when_buffered);
-  Send(ps, step_, std::move(header), std::move(pieces));
-}
-
-void GradientPusher::Send(int ps, const std::shared_ptr<StepState>& step, proto::PushHeader header,
-                          std::vector<cluster::FramePiece> pieces) {
-  header.set_job_id(options_.job_id);
-  header.set_generation(options_.generation);
-  header.set_batch(step->batch);
-  std::vector<absl::Span<float>> destinations;
-  if (options_.destination != nullptr) {
-    header.set_want_values(true);
-    for (uint32_t id : header.blocks()) destinations.push_back(options_.destination(id));
-  }
-  Asked asked;
-  asked.ps = ps;
-  asked.versions = header.blocks_size();
-  asked.blocks.assign(header.blocks().begin(), header.blocks().end());
-  asked.blocks.insert(asked.blocks.end(), header.applied_blocks().begin(),
-                      header.applied_blocks().end());
-  {
-    MutexLock lock(&mutex_);
-    ++calls_;
-    ++step->open;
-    if (step->stage == Stage::kGradients && step->buffer != nullptr) ++step->buffer->uses;
-  }
-  client_->Push(
-      ps, std::move(header), std::move(pieces), std::move(destinations),
-      [this, step, asked = std::move(asked)](absl::StatusOr<proto::PushReplyHeader> reply) {
-        OnReply(step, asked, reply);
-      },
-      options_.group);
-}
-
-GradientPusher::Stage GradientPusher::NextStage(const StepState& step) const {
-  // After an error no further request is sent; the step ends without being reported.
-  if (!status_.ok()) return Stage::kDone;
-  if (step.stage == Stage::kGradients && !step.buffered.empty()) return Stage::kUpdate;
-  // No reply is outstanding and none was "buffered": the update is reduced on every ps. The update
-  // may be applied already, with the scales of another worker.
-  const bool has_scales = step.stage == Stage::kGradients || step.stage == Stage::kUpdate;
-  if (has_scales && options_.norms != nullptr && !step.sums.applied) return Stage::kScales;
-  return Stage::kDone;
-}
-
-void GradientPusher::FinishRequest(const std::shared_ptr<StepState>& step) {
-  Stage stage;
-  bool failed;
-  {
-    MutexLock lock(&mutex_);
-    if (--step->open > 0) return;
-    stage = step->stage = NextStage(*step);
-    failed = !status_.ok();
-    // Counts this call as a request of the next stage, which cannot end before all are sent.
-    if (stage != Stage::kDone) step->open = 1;
-  }
-  // No request is in flight, so no other thread uses the step now.
-  if (stage == Stage::kUpdate) SendUpdateRequests(step);
-  if (stage == Stage::kScales) SendScales(step);
-  if (stage == Stage::kDone) {
-    {
-      MutexLock lock(&mutex_);
-      --steps_;
-      changed_.NotifyAll();
-    }
-    // Without the lock: the callback takes the worker's.
-    if (!failed) options_.on_applied(step->record);
-    return;
-  }
-  bool closing;
-  {
-    MutexLock lock(&mutex_);
-    closing = closing_;
-  }
-  FinishRequest(step);
-  // The destructor may have cancelled the group before these requests were sent.
-  if (closing) client_->Cancel(options_.group);
-}
-
-void GradientPusher::SendUpdateRequests(const std::shared_ptr<StepState>& step) {
-  for (const Asked& asked : std::exchange(step->buffered, {})) {
-    proto::PushHeader header;
-    header.set_examples(step->examples);
-    header.set_already_buffered(true);
-    const auto applied = asked.blocks.begin() + asked.versions;
-    header.mutable_blocks()->Add(asked.blocks.begin(), applied);
-    header.mutable_applied_blocks()->Add(applied, asked.blocks.end());
-    Send(asked.ps, step, std::move(header), {});
-  }
-}
-
-void GradientPusher::SendScales(const std::shared_ptr<StepState>& step) {
-  std::vector<proto::UpdateScales> scales = options_.norms->Scales(step->sums);
-  for (size_t ps = 0; ps < scales.size(); ++ps) {
-    if (scales[ps].blocks_size() == 0) continue;
-    proto::PushHeader header;
-    *header.mutable_apply() = std::move(scales[ps]);
-    Send(static_cast<int>(ps), step, std::move(header), {});
-  }
-}
-
-absl::Status GradientPusher::TakeReply(const Asked& asked,
-                                       const absl::StatusOr<proto::PushReplyHeader>& reply,
-                                       StepState* step) {
-  if (!reply.ok()) return reply.status();
-  if (reply->versions_size() != asked.versions) {
-    return absl::InternalError(absl::StrCat("a ps answered a push of ", asked.versions,
-                                            " blocks with ", reply->versions_size(), " versions"));
-  }
-  if (reply->buffered()) {
-    step->buffered.push_back(asked);
-    return absl::OkStatus();
-  }
-  if (options_.norms == nullptr || step->stage == Stage::kScales) return absl::OkStatus();
-  return options_.norms->Add(asked.blocks, *reply, &step->sums);
-}
-
-void GradientPusher::OnReply(const std::shared_ptr<StepState>& step, const Asked& asked,
-                             const absl::StatusOr<proto::PushReplyHeader>& reply) {
-  {
-    MutexLock lock(&mutex_);
-    const absl::Status failure = TakeReply(asked, reply, step.get());
-    if (status_.ok()) status_ = failure;
-    // Only requests of the first stage carry gradients.
-    if (step->stage == Stage::kGradients) Release(step.get());
-  }
-  FinishRequest(step);
-  // Last: once calls_ is 0 the destructor may return.
-  MutexLock lock(&mutex_);
-  --calls_;
-  changed_.NotifyAll();
+  std::exchange(step_, nullptr)->End(record);
 }
 
 absl::StatusOr<bool> GradientPusher::WaitUntil(absl::FunctionRef<bool()> may_go_on,

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <set>
 #include <vector>
 
@@ -26,7 +27,7 @@ namespace cairn::worker {
 //
 //   Begin, Add for each variable with a gradient, End; then the next step
 //
-// A step goes through up to three stages, each a round of requests to the ps:
+// A step takes up to three rounds of requests to the ps:
 //   gradients   sends the gradients; a ps may reply that it buffered them
 //   update      only for buffered gradients: requests the reply to the complete update
 //   scales      only if norms of updates are clipped: sends the scales computed from that reply
@@ -57,9 +58,9 @@ class GradientPusher {
     // thread at any time between Add and the acknowledgement. Null: values are not requested.
     Destination destination;
     // Set if the norms of updates are clipped: the ps reply to a push when the update is reduced,
-    // and apply it when one of its workers has sent the scales. Must outlive the pusher. Null: the
-    // ps apply an update when it is complete.
-    const ClippedUpdate* norms = nullptr;
+    // and apply it when one of its workers has sent the scales. Every step begins with a copy.
+    // nullopt: the ps apply an update when it is complete.
+    std::optional<ClippedUpdate> clipped_update;
     Strategy::OnApplied on_applied;
   };
 
@@ -90,60 +91,15 @@ class GradientPusher {
   int64_t gradient_copies();
 
  private:
-  // A copy of one step's gradients. Reused when its step and all requests have released it.
-  struct Buffer {
-    std::vector<float> gradients;
-    int uses = 0;  // References by the step and its requests. Guarded by mutex_.
-  };
-  enum class Stage { kGradients, kUpdate, kScales, kDone };
-  // The blocks of a request: first those with a gradient, then those without.
-  struct Asked {
-    int ps = 0;
-    std::vector<uint32_t> blocks;
-    int versions = 0;  // The number of blocks with a gradient, and of versions in the reply.
-  };
-  struct StepState {
-    int64_t batch = 0;
-    int64_t examples = 0;
-    bool answer_when_buffered = false;
-    proto::BatchRecord record;
-    // The rest is guarded by mutex_.
-    std::shared_ptr<Buffer> buffer;  // Null: gradients are not copied, or the copy is released.
-    Stage stage = Stage::kGradients;
-    // Requests of this stage in flight, plus one while more may be sent: the stage cannot end
-    // between two requests.
-    int open = 1;
-    std::vector<Asked> buffered;  // Requests whose gradients the ps buffered.
-    ClippedUpdate::Sums sums;
-  };
-  // The request to one ps that is being filled.
-  struct Pending {
-    proto::PushHeader header;
-    std::vector<cluster::FramePiece> pieces;
-    int64_t bytes = 0;
-  };
+  class StepPush;
+  // A copy of one step's gradients.
+  using Gradients = std::vector<float>;
 
-  std::shared_ptr<Buffer> TakeBuffer();
-  void Release(StepState* step) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // Null if gradients are not copied.
+  std::shared_ptr<Gradients> TakeCopy();
   bool KeepsFewGradients() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   absl::StatusOr<bool> WaitUntil(absl::FunctionRef<bool()> may_go_on,
                                  absl::FunctionRef<bool()> should_abandon);
-  // The memory that the gradient of a block is sent from.
-  cluster::FramePiece PieceOf(const BlockTable::Block& block, absl::Span<const float> gradient,
-                              float scale);
-  void Flush(int ps);
-  void Send(int ps, const std::shared_ptr<StepState>& step, proto::PushHeader header,
-            std::vector<cluster::FramePiece> pieces);
-  void SendUpdateRequests(const std::shared_ptr<StepState>& step);
-  void SendScales(const std::shared_ptr<StepState>& step);
-  void OnReply(const std::shared_ptr<StepState>& step, const Asked& asked,
-               const absl::StatusOr<proto::PushReplyHeader>& reply);
-  absl::Status TakeReply(const Asked& asked, const absl::StatusOr<proto::PushReplyHeader>& reply,
-                         StepState* step) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // Counts one request of the stage as finished. If it was the last, begins the next stage or ends
-  // the step. Requests are sent without the lock.
-  void FinishRequest(const std::shared_ptr<StepState>& step);
-  Stage NextStage(const StepState& step) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   cluster::PsClient* const client_;
   const BlockTable* const table_;
@@ -151,10 +107,7 @@ class GradientPusher {
   // The number of steps that may keep copies of their gradients at once.
   const int64_t copies_max_;
 
-  // The step between Begin and End.
-  std::shared_ptr<StepState> step_;
-  std::vector<Pending> pending_;  // By ps.
-  std::vector<bool> added_;
+  std::shared_ptr<StepPush> step_;  // Between Begin and End.
 
   Mutex mutex_;
   ConditionVariable changed_;
@@ -164,7 +117,7 @@ class GradientPusher {
   bool woken_ ABSL_GUARDED_BY(mutex_) = false;
   bool closing_ ABSL_GUARDED_BY(mutex_) = false;
   absl::Status status_ ABSL_GUARDED_BY(mutex_);
-  std::vector<std::shared_ptr<Buffer>> free_ ABSL_GUARDED_BY(mutex_);
+  std::vector<std::shared_ptr<Gradients>> free_ ABSL_GUARDED_BY(mutex_);  // Copies to use again.
 };
 
 }  // namespace cairn::worker

@@ -1,6 +1,7 @@
 #include "worker/strategy/parameter_server_strategy.h"
 
 #include <algorithm>
+#include <optional>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -8,6 +9,7 @@
 #include "common/status_macros.h"
 #include "job/job_plan.h"
 #include "worker/step_phase.h"
+#include "worker/strategy/clipped_update.h"
 
 namespace cairn::worker {
 namespace {
@@ -15,12 +17,6 @@ namespace {
 // Pulls and pushes are cancelled apart: abandoning a pull must not cancel pushes in flight.
 constexpr cluster::PsClient::Group kPullGroup = 1;
 constexpr cluster::PsClient::Group kPushGroup = 2;
-
-std::optional<ClippedUpdate> NormsOf(const proto::JobPlan& plan, const nn::GradientClip& clip,
-                                     const nn::Model& model, const BlockTable& table) {
-  if (!job::ClipsNormsOfUpdates(plan)) return std::nullopt;
-  return ClippedUpdate(clip, &model, &table);
-}
 
 }  // namespace
 
@@ -37,9 +33,8 @@ ParameterServerStrategy::ParameterServerStrategy(const proto::JobPlan& plan, uin
       batches_per_epoch_(plan.batches_per_epoch()),
       batches_per_update_(std::max<int64_t>(1, plan.batches_per_update())),
       table_(std::move(table)),
-      norms_(NormsOf(plan, clip, model, table_)),
       executor_(executor),
-      clipper_(norms_.has_value() ? nn::GradientClip() : clip, &model, executor),
+      clipper_(job::ClipsNormsOfUpdates(plan) ? nn::GradientClip() : clip, &model, executor),
       client_(std::move(client)),
       puller_(client_.get(), &table_, kPullGroup),
       pusher_(client_.get(), &table_,
@@ -49,7 +44,9 @@ ParameterServerStrategy::ParameterServerStrategy(const proto::JobPlan& plan, uin
                .copy_gradients = mode_ == Mode::kSynchronous || clipper_.scales(),
                .gradient_memory = gradient_memory,
                .destination = DestinationOfReplies(),
-               .norms = norms_.has_value() ? &*norms_ : nullptr,
+               .clipped_update = job::ClipsNormsOfUpdates(plan)
+                                     ? std::make_optional<ClippedUpdate>(clip, &model, &table_)
+                                     : std::nullopt,
                .on_applied = std::move(on_applied)}) {}
 
 GradientPusher::Destination ParameterServerStrategy::DestinationOfReplies() {

@@ -3,7 +3,6 @@
 
 #include <cstdint>
 #include <memory>
-#include <optional>
 #include <vector>
 
 #include "cluster/ps_client.h"
@@ -12,7 +11,6 @@
 #include "nn/optimizers/gradient_clip.h"
 #include "proto/job.pb.h"
 #include "worker/strategy/block_table.h"
-#include "worker/strategy/clipped_update.h"
 #include "worker/strategy/gradient_clipper.h"
 #include "worker/strategy/gradient_pusher.h"
 #include "worker/strategy/strategy.h"
@@ -79,10 +77,8 @@ class ParameterServerStrategy final : public Strategy {
   const int64_t batches_per_epoch_;
   const int64_t batches_per_update_;
   const BlockTable table_;
-  // Clips the norms of updates that consist of several batches. If set, clipper_ does nothing.
-  std::optional<ClippedUpdate> norms_;
   nn::Executor* const executor_;
-  const GradientClipper clipper_;
+  const GradientClipper clipper_;  // Does nothing if the norms of updates are clipped.
 
   // Variables with a complete gradient that is not pushed yet, because the clip needs all of them.
   std::vector<int> held_;

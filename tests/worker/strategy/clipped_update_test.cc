@@ -19,7 +19,7 @@ class ClippedUpdateTest : public ::testing::Test {
         model_(nn::Model::Create(plan_.model()).value()),
         table_(BlockTable::Create(plan_.partition(), *model_).value()) {}
 
-  ClippedUpdate Norms(bool global) {
+  ClippedUpdate Update(bool global) {
     proto::Optimizer config;
     global ? config.set_global_clipnorm(1) : config.set_clipnorm(1);
     return ClippedUpdate(nn::GradientClip::Create(config).value(), model_.get(), &table_);
@@ -43,14 +43,13 @@ class ClippedUpdateTest : public ::testing::Test {
   }
 
   // The scales by block, after all replies were added.
-  std::map<uint32_t, float> ScalesOf(const ClippedUpdate& norms) {
-    ClippedUpdate::Sums sums = norms.None();
+  std::map<uint32_t, float> ScalesOf(ClippedUpdate update) {
     for (const BlockTable::Request& request : table_.pushed()) {
-      EXPECT_TRUE(norms.Add(request.blocks, ReplyTo(request.blocks), &sums).ok());
+      EXPECT_TRUE(update.Add(request.blocks, ReplyTo(request.blocks)).ok());
     }
-    EXPECT_FALSE(sums.applied);
+    EXPECT_FALSE(update.applied());
     std::map<uint32_t, float> scales;
-    const std::vector<proto::UpdateScales> by_ps = norms.Scales(sums);
+    const std::vector<proto::UpdateScales> by_ps = update.Scales();
     EXPECT_EQ(by_ps.size(), 2u);
     for (size_t ps = 0; ps < by_ps.size(); ++ps) {
       EXPECT_GT(by_ps[ps].blocks_size(), 0);
@@ -68,7 +67,7 @@ class ClippedUpdateTest : public ::testing::Test {
 };
 
 TEST_F(ClippedUpdateTest, AVariablesNormIsThatOfAllItsBlocks) {
-  const std::map<uint32_t, float> scales = ScalesOf(Norms(false));
+  const std::map<uint32_t, float> scales = ScalesOf(Update(false));
   int gradients = 0;
   for (const auto& [block, scale] : scales) {
     const nn::VariableSpec& variable = VariableOf(block);
@@ -87,33 +86,31 @@ TEST_F(ClippedUpdateTest, TheGlobalNormIsThatOfAllGradients) {
     if (variable.update != nn::VariableSpec::Update::kOptimized) continue;
     count += static_cast<double>(nn::ElementCount(variable.shape));
   }
-  for (const auto& [block, scale] : ScalesOf(Norms(true))) {
+  for (const auto& [block, scale] : ScalesOf(Update(true))) {
     const bool is_gradient = VariableOf(block).update == nn::VariableSpec::Update::kOptimized;
     EXPECT_FLOAT_EQ(scale, is_gradient ? 1 / std::sqrt(4 * count) : 1);
   }
 }
 
 TEST_F(ClippedUpdateTest, WhatIsInEverywhereNeedsNoScales) {
-  const ClippedUpdate norms = Norms(true);
-  ClippedUpdate::Sums sums = norms.None();
+  ClippedUpdate update = Update(true);
   const std::vector<uint32_t>& blocks = table_.pushed().front().blocks;
   proto::PushReplyHeader reply;
   reply.set_update_applied(true);
-  EXPECT_TRUE(norms.Add(blocks, reply, &sums).ok());
-  EXPECT_TRUE(norms.Add(blocks, ReplyTo(blocks), &sums).ok());
-  EXPECT_TRUE(sums.applied);
+  EXPECT_TRUE(update.Add(blocks, reply).ok());
+  EXPECT_TRUE(update.Add(blocks, ReplyTo(blocks)).ok());
+  EXPECT_TRUE(update.applied());
 }
 
 TEST_F(ClippedUpdateTest, ARepliesSumsMustBeThoseOfItsBlocks) {
-  const ClippedUpdate norms = Norms(true);
-  ClippedUpdate::Sums sums = norms.None();
+  ClippedUpdate update = Update(true);
   const std::vector<uint32_t>& blocks = table_.pushed().front().blocks;
   proto::PushReplyHeader reply = ReplyTo(blocks);
   reply.add_sums();
-  EXPECT_EQ(norms.Add(blocks, reply, &sums).code(), absl::StatusCode::kInternal);
+  EXPECT_EQ(update.Add(blocks, reply).code(), absl::StatusCode::kInternal);
   reply = ReplyTo(blocks);
   reply.mutable_sums(0)->mutable_words()->Resize(100, 1);
-  EXPECT_EQ(norms.Add(blocks, reply, &sums).code(), absl::StatusCode::kInternal);
+  EXPECT_EQ(update.Add(blocks, reply).code(), absl::StatusCode::kInternal);
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <memory>
+#include <optional>
 #include <set>
 #include <vector>
 
@@ -29,7 +30,7 @@ class GradientPusherTest : public ::testing::Test {
     options.job_id = plan_.job_id();
     options.generation = generation;
     options.group = ++group_;
-    options.norms = norms();
+    options.clipped_update = clipped_update();
     if (!plan_.synchronous()) {
       options.destination = [this](uint32_t block) {
         return absl::MakeSpan(values_).subspan(table_.block(block).pushed_offset,
@@ -53,7 +54,7 @@ class GradientPusherTest : public ::testing::Test {
     pusher->End(record);
   }
 
-  virtual const ClippedUpdate* norms() const { return nullptr; }
+  virtual std::optional<ClippedUpdate> clipped_update() const { return std::nullopt; }
 
   int64_t NextApplied() { return applied_.Pop(absl::Seconds(20)).value_or(-1); }
 
@@ -207,12 +208,12 @@ class ClippingPusherTest : public GradientPusherTest {
  protected:
   ClippingPusherTest()
       : GradientPusherTest(
-            {.rows = 625, .synchronous = true, .batches_per_update = 2, .clipnorm = 12.5}),
-        norms_(nn::GradientClip::Create(plan_.job().optimizer()).value(), model_.get(), &table_) {}
+            {.rows = 625, .synchronous = true, .batches_per_update = 2, .clipnorm = 12.5}) {}
 
-  const ClippedUpdate* norms() const override { return &norms_; }
-
-  ClippedUpdate norms_;
+  std::optional<ClippedUpdate> clipped_update() const override {
+    return ClippedUpdate(nn::GradientClip::Create(plan_.job().optimizer()).value(), model_.get(),
+                         &table_);
+  }
 };
 
 TEST_F(ClippingPusherTest, AnUpdateIsAppliedOnceWithTheScaleOfItsNorm) {
@@ -277,12 +278,12 @@ class WideClippingPusherTest : public GradientPusherTest {
                             .epochs = 1,
                             .synchronous = true,
                             .batches_per_update = 40,
-                            .clipnorm = 12.5}),
-        norms_(nn::GradientClip::Create(plan_.job().optimizer()).value(), model_.get(), &table_) {}
+                            .clipnorm = 12.5}) {}
 
-  const ClippedUpdate* norms() const override { return &norms_; }
-
-  ClippedUpdate norms_;
+  std::optional<ClippedUpdate> clipped_update() const override {
+    return ClippedUpdate(nn::GradientClip::Create(plan_.job().optimizer()).value(), model_.get(),
+                         &table_);
+  }
 };
 
 TEST_F(WideClippingPusherTest, AnUpdateWhoseGradientsAreBufferedIsScaledAndAppliedOnce) {
