@@ -92,12 +92,14 @@ void JobRunner::EndGeneration() {
   strategy.swap(strategy_);
 }
 
-absl::StatusOr<Strategy::Ready> JobRunner::Train(const Trainer::Assignment& assignment,
-                                                 absl::FunctionRef<bool()> should_abandon) {
+absl::StatusOr<Strategy::StepStatus> JobRunner::Train(const Trainer::Assignment& assignment,
+                                                      absl::FunctionRef<bool()> should_abandon) {
   if (trainer_ == nullptr) return absl::FailedPreconditionError("this task does not train");
-  const absl::StatusOr<Strategy::Ready> ready = trainer_->Step(assignment, should_abandon);
-  if (profiler_ != nullptr && ready.ok() && *ready == Strategy::Ready::kYes) profiler_->StepDone();
-  return ready;
+  const absl::StatusOr<Strategy::StepStatus> status = trainer_->Step(assignment, should_abandon);
+  if (profiler_ != nullptr && status.ok() && *status == Strategy::StepStatus::kOk) {
+    profiler_->StepDone();
+  }
+  return status;
 }
 
 absl::Status JobRunner::MakeEvaluator() {

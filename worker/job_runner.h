@@ -52,8 +52,8 @@ class JobRunner {
   void EndGeneration();
 
   // As Trainer::Step and Evaluator::Evaluate. ResourceExhausted: too little memory.
-  absl::StatusOr<Strategy::Ready> Train(const Trainer::Assignment& assignment,
-                                        absl::FunctionRef<bool()> should_abandon);
+  absl::StatusOr<Strategy::StepStatus> Train(const Trainer::Assignment& assignment,
+                                             absl::FunctionRef<bool()> should_abandon);
   absl::StatusOr<proto::EvaluatedBatch> Evaluate(uint64_t cut, int64_t batch,
                                                  std::optional<int64_t> next,
                                                  absl::FunctionRef<bool()> should_abandon);

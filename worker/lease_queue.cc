@@ -53,7 +53,7 @@ std::optional<int64_t> LeaseQueue::Start() {
   return split.first();
 }
 
-void LeaseQueue::PutBack(int64_t batch) {
+void LeaseQueue::ReturnBatch(int64_t batch) {
   if (started_.erase(batch) > 0) Add(Single(batch));
 }
 

@@ -31,7 +31,7 @@ class LeaseQueue {
   // Starts the smallest waiting batch and returns it.
   std::optional<int64_t> Start();
   // Returns a started batch to the waiting ones.
-  void PutBack(int64_t batch);
+  void ReturnBatch(int64_t batch);
   // Removes a started batch. Ignores unknown batches.
   void Finish(int64_t batch);
 

@@ -63,8 +63,8 @@ absl::StatusOr<nn::Executor::Sums> Trainer::Compute(const LoadedBatch& loaded) {
   return sums;
 }
 
-absl::StatusOr<Strategy::Ready> Trainer::Step(const Assignment& assignment,
-                                              absl::FunctionRef<bool()> should_abandon) {
+absl::StatusOr<Strategy::StepStatus> Trainer::Step(const Assignment& assignment,
+                                                   absl::FunctionRef<bool()> should_abandon) {
   if (recorder_ != nullptr) recorder_->set_batch(assignment.batch);
   const int64_t begin = recorder_ != nullptr ? SpanRecorder::Now() : 0;
   // The batch is loaded before the values are pulled: they would grow stale during a slow read.
@@ -73,16 +73,16 @@ absl::StatusOr<Strategy::Ready> Trainer::Step(const Assignment& assignment,
   if (recorder_ != nullptr) recorder_->Add(kReadPhase, begin, SpanRecorder::Now());
   const LoadedBatch& loaded = *batch;
   CAIRN_ASSIGN_OR_RETURN(
-      const Strategy::Ready ready,
+      const Strategy::StepStatus status,
       strategy_->BeginStep({assignment.batch, loaded.examples, assignment.after_idle, recorder_},
                            should_abandon));
-  if (ready != Strategy::Ready::kYes) return ready;
+  if (status != Strategy::StepStatus::kOk) return status;
   CAIRN_ASSIGN_OR_RETURN(const nn::Executor::Sums sums, Compute(loaded));
   proto::BatchRecord record = MakeRecord(assignment.batch, sums, executor_->objective());
   if (!std::isfinite(record.loss())) record.set_data_not_finite(!loader_->IsFinite(loaded));
   const ScopedSpan span(recorder_, kPushPhase);
   CAIRN_RETURN_IF_ERROR(strategy_->EndStep(record));
-  return ready;
+  return status;
 }
 
 }  // namespace cairn::worker

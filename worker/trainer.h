@@ -41,11 +41,11 @@ class Trainer {
         seed_(seed),
         class_weights_(class_weights) {}
 
-  // Trains on one batch. kYes: the batch is computed and its gradients are sent; the strategy
+  // Trains on one batch. kOk: the batch is computed and its gradients are sent; the strategy
   // reports later that they are applied. Errors are the loader's, the strategy's and the
   // executor's.
-  absl::StatusOr<Strategy::Ready> Step(const Assignment& assignment,
-                                       absl::FunctionRef<bool()> should_abandon);
+  absl::StatusOr<Strategy::StepStatus> Step(const Assignment& assignment,
+                                            absl::FunctionRef<bool()> should_abandon);
 
   // Records the phases of the next steps; null: records nothing.
   void set_recorder(SpanRecorder* recorder) { recorder_ = recorder; }

@@ -11,7 +11,7 @@ void WorkState::OnWelcome(bool keep_leases, absl::Duration now) {
   if (!keep_leases) ForgetLeases();
   // A message sent on the old stream may have been lost with it.
   failure_sent_ = false;
-  book_.SendAgain(now);
+  reports_.SendAgain(now);
 }
 
 void WorkState::OnDisconnected() {
@@ -62,7 +62,7 @@ void WorkState::OnStartJob(const proto::StartJob& start) {
   // Leases and results belong to a generation: the ps refuse pushes of the old one, and the
   // coordinator leases its batches anew.
   ForgetLeases();
-  book_.Clear();
+  reports_.Clear();
   failure_.reset();
   job_ = std::make_shared<proto::StartJob>(start);
   job_changed_ = true;
@@ -73,7 +73,7 @@ void WorkState::OnStartJob(const proto::StartJob& start) {
 void WorkState::OnStopJob(uint64_t job_id) {
   if (!job_ || job_->plan().job_id() != job_id) return;
   ForgetLeases();
-  book_.Clear();
+  reports_.Clear();
   failure_.reset();
   job_.reset();
   job_changed_ = true;
@@ -135,14 +135,14 @@ std::vector<proto::TaskMessage> WorkState::TakeMessages(absl::Duration now) {
 
 bool WorkState::AddReport(std::vector<proto::TaskMessage>* messages, absl::Duration now) {
   if (!ready_) return false;
-  ReportBook::Standing standing;
-  standing.queued = leases_.waiting() + static_cast<int64_t>(leases_.started().size());
-  standing.pushed = PushedCount();
-  standing.starved = leases_.waiting() == 0;
-  standing.blocked_on = blocked_on_;
+  WorkerLoad load;
+  load.queued = leases_.waiting() + static_cast<int64_t>(leases_.started().size());
+  load.pushed = PushedCount();
+  load.starved = leases_.waiting() == 0;
+  load.blocked_on = blocked_on_;
   // Reports everything at once if nothing will follow: before Held, and before the worker stops.
   const bool all = stopping_ || (!holds_.empty() && holds_.front().awaits.empty());
-  auto report = book_.TakeDue(standing, all, now);
+  auto report = reports_.TakeDue(load, all, now);
   if (!report) return false;
   report->set_job_id(job_->plan().job_id());
   report->set_generation(job_->generation());
@@ -155,7 +155,7 @@ void WorkState::NotSent(const proto::TaskMessage& message) {
   switch (message.message_case()) {
     case proto::TaskMessage::kWork:
       if (IsCurrent({message.work().job_id(), message.work().generation()}))
-        book_.PutBack(message.work());
+        reports_.Requeue(message.work());
       return;
     case proto::TaskMessage::kFailure:
       failure_sent_ = false;
@@ -249,7 +249,7 @@ void WorkState::Failed(JobKey key, const std::string& why) {
 void WorkState::GenerationIsOver(JobKey key) {
   if (!IsCurrent(key)) return;
   ForgetLeases();
-  book_.Clear();
+  reports_.Clear();
   ready_ = false;
   over_ = true;
 }
@@ -270,19 +270,19 @@ void WorkState::FinishBatch(int64_t batch) {
 void WorkState::Applied(JobKey key, const proto::BatchRecord& record) {
   if (!IsCurrent(key)) return;
   FinishBatch(record.batch());
-  book_.AddBatch(record);
+  reports_.AddBatch(record);
 }
 
 void WorkState::AppliedByOthers(JobKey key, int64_t batch) {
   if (IsCurrent(key)) FinishBatch(batch);
 }
 
-void WorkState::PutBack(JobKey key, int64_t batch) {
-  if (IsCurrent(key)) leases_.PutBack(batch);
+void WorkState::ReturnBatch(JobKey key, int64_t batch) {
+  if (IsCurrent(key)) leases_.ReturnBatch(batch);
 }
 
 void WorkState::Evaluated(JobKey key, const proto::EvaluatedBatch& batch) {
-  if (IsCurrent(key)) book_.AddEvaluated(batch);
+  if (IsCurrent(key)) reports_.AddEvaluated(batch);
 }
 
 void WorkState::EvaluationLost(JobKey key, uint64_t cut) {
@@ -290,7 +290,7 @@ void WorkState::EvaluationLost(JobKey key, uint64_t cut) {
   std::erase_if(validation_, [cut](const Validation& item) { return item.cut == cut; });
 }
 
-bool WorkState::MayWait(JobKey key, int64_t batch) {
+bool WorkState::ShouldKeepWaiting(JobKey key, int64_t batch) {
   if (stopping_ || !IsCurrent(key) || !leases_.started().contains(batch)) return false;
   // The ps may be withholding the reply until the smaller batch is applied, so waiting for `batch`
   // first would deadlock.

@@ -12,7 +12,7 @@
 #include "absl/time/time.h"
 #include "proto/coordinator.pb.h"
 #include "worker/lease_queue.h"
-#include "worker/report_book.h"
+#include "worker/report_queue.h"
 
 namespace cairn::worker {
 
@@ -88,18 +88,18 @@ class WorkState {
   void Profiled(const proto::ProfileReport& report);
 
   // How a kTrain item ended. Applied: its gradients are applied on every ps, which may happen long
-  // after the item. AppliedByOthers: another worker's were. PutBack: the step did not begin.
+  // after the item. AppliedByOthers: another worker's were. ReturnBatch: the step did not begin.
   void Applied(JobKey key, const proto::BatchRecord& record);
   void AppliedByOthers(JobKey key, int64_t batch);
-  void PutBack(JobKey key, int64_t batch);
+  void ReturnBatch(JobKey key, int64_t batch);
   // How a kEvaluate item ended. EvaluationLost: the cut no longer exists on the ps.
   void Evaluated(JobKey key, const proto::EvaluatedBatch& batch);
   void EvaluationLost(JobKey key, uint64_t cut);
 
   // Called while `batch` waits for the ps. Returns false if it must not wait any longer: a smaller
   // batch has been leased, or `batch` is not leased any more.
-  bool MayWait(JobKey key, int64_t batch);
-  // The step of the last kTrain item has ended: its batch is pushed, unless PutBack follows.
+  bool ShouldKeepWaiting(JobKey key, int64_t batch);
+  // The step of the last kTrain item has ended: its batch is pushed, unless ReturnBatch follows.
   void StepEnded() {
     blocked_on_ = -1;
     computing_ = -1;
@@ -152,7 +152,7 @@ class WorkState {
   std::deque<PendingHold> holds_;
   int64_t blocked_on_ = -1;  // The batch that waits for the ps; -1: none.
   int64_t computing_ = -1;   // The batch of the kTrain item in progress; -1: none.
-  ReportBook book_;
+  ReportQueue reports_;
 };
 
 }  // namespace cairn::worker

@@ -271,7 +271,7 @@ void WorkerTask::RunTraining(const WorkItem& item) {
   assignment.after_idle = clock_.Now() - last_step_end_ > kIdle;
   const auto result = runner_->Train(assignment, [this, &item] {
     MutexLock lock(&mutex_);
-    return !state_.MayWait(key_, item.batch);
+    return !state_.ShouldKeepWaiting(key_, item.batch);
   });
   last_step_end_ = clock_.Now();
   SendProfile(/*now=*/false);
@@ -282,9 +282,9 @@ void WorkerTask::RunTraining(const WorkItem& item) {
     CAIRN_LOG_WARNING("this generation is over", "generation", key_.generation, "why",
                       result.status());
     state_.GenerationIsOver(key_);
-  } else if (*result == Strategy::Ready::kAbandoned) {
-    state_.PutBack(key_, item.batch);
-  } else if (*result == Strategy::Ready::kApplied) {
+  } else if (*result == Strategy::StepStatus::kAbandoned) {
+    state_.ReturnBatch(key_, item.batch);
+  } else if (*result == Strategy::StepStatus::kApplied) {
     state_.AppliedByOthers(key_, item.batch);
   }
 }

@@ -41,16 +41,16 @@ TEST(LeaseQueueTest, BatchesGrantedTwiceAreHereOnce) {
   EXPECT_EQ(StartAll(&queue), (std::vector<int64_t>{1, 2, 3, 4, 5}));
 }
 
-TEST(LeaseQueueTest, PutBackWaitsAgainAndFinishedIsForgotten) {
+TEST(LeaseQueueTest, AReturnedBatchWaitsAgainAndAFinishedOneIsForgotten) {
   LeaseQueue queue;
   queue.Add(Split(7, 1, 2));
   EXPECT_EQ(queue.Start(), 7);
-  queue.PutBack(7);
+  queue.ReturnBatch(7);
   EXPECT_EQ(queue.Next(), 7);
   EXPECT_EQ(queue.Start(), 7);
   queue.Finish(7);
   EXPECT_TRUE(queue.started().empty());
-  queue.PutBack(7);
+  queue.ReturnBatch(7);
   EXPECT_EQ(queue.Next(), 8);
 }
 

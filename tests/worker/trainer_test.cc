@@ -44,9 +44,9 @@ class LocalJob {
 
   void Train(int64_t begin, int64_t end) {
     for (int64_t batch = begin; batch < end; ++batch) {
-      const auto ready = trainer_->Step({batch, batch + 1, false}, [] { return false; });
-      ASSERT_TRUE(ready.ok()) << ready.status();
-      ASSERT_EQ(*ready, Strategy::Ready::kYes);
+      const auto status = trainer_->Step({batch, batch + 1, false}, [] { return false; });
+      ASSERT_TRUE(status.ok()) << status.status();
+      ASSERT_EQ(*status, Strategy::StepStatus::kOk);
     }
   }
 

@@ -83,7 +83,7 @@ TEST_F(WorkStateTest, ANewGenerationVoidsLeasesAndLateAcknowledgements) {
   state_.OnCommand(Grant(1, 0, 5));
   EXPECT_EQ(NextBatch(), 0);
   state_.OnCommand(StartJob(2));
-  EXPECT_FALSE(state_.MayWait(kKey, 0));
+  EXPECT_FALSE(state_.ShouldKeepWaiting(kKey, 0));
   state_.Applied(kKey, Record(0));
   EXPECT_EQ(state_.NextItem()->kind, WorkItem::Kind::kStartJob);
   state_.Applied(kKey, Record(0));
@@ -132,12 +132,12 @@ TEST_F(WorkStateTest, GrantsAfterAHoldAreGoodAndDoNotDelayItsAnswer) {
 TEST_F(WorkStateTest, ABatchThatWaitsGivesWayToASmallerOne) {
   state_.OnCommand(Grant(1, 8, 1));
   EXPECT_EQ(NextBatch(), 8);
-  EXPECT_TRUE(state_.MayWait(kKey, 8));
+  EXPECT_TRUE(state_.ShouldKeepWaiting(kKey, 8));
   EXPECT_EQ(Messages()[0].work().blocked_on(), 8);
   state_.OnCommand(Grant(1, 4, 1));
-  EXPECT_FALSE(state_.MayWait(kKey, 8));
+  EXPECT_FALSE(state_.ShouldKeepWaiting(kKey, 8));
   state_.StepEnded();
-  state_.PutBack(kKey, 8);
+  state_.ReturnBatch(kKey, 8);
   EXPECT_EQ(NextBatch(), 4);
   EXPECT_EQ(NextBatch(), 8);
 }
@@ -156,7 +156,7 @@ TEST_F(WorkStateTest, ANewStreamKeepsLeasesOnlyIfTheWelcomeAllowsIt) {
   state_.OnDisconnected();
   state_.OnWelcome(false, now_);
   EXPECT_EQ(NextBatch(), -1);
-  EXPECT_FALSE(state_.MayWait(kKey, 1));
+  EXPECT_FALSE(state_.ShouldKeepWaiting(kKey, 1));
 }
 
 TEST_F(WorkStateTest, TheSameJobIdInAnotherClusterIsAnotherJob) {

@@ -79,7 +79,7 @@ int64_t ParameterServerStrategy::UpdateOf(int64_t batch) const {
          batch % batches_per_epoch_ / batches_per_update_;
 }
 
-absl::StatusOr<Strategy::Ready> ParameterServerStrategy::BeginStep(
+absl::StatusOr<Strategy::StepStatus> ParameterServerStrategy::BeginStep(
     const Step& step, absl::FunctionRef<bool()> should_abandon) {
   CAIRN_RETURN_IF_ERROR(pusher_.status());
   // A synchronous step does not wait for the acknowledgement of the previous one: the update may
@@ -91,27 +91,27 @@ absl::StatusOr<Strategy::Ready> ParameterServerStrategy::BeginStep(
     CAIRN_ASSIGN_OR_RETURN(const bool ready, mode_ == Mode::kSynchronous
                                                  ? pusher_.WaitForMemory(step.batch, should_abandon)
                                                  : pusher_.WaitForSteps(should_abandon));
-    if (!ready) return Ready::kAbandoned;
+    if (!ready) return StepStatus::kAbandoned;
   }
   const ScopedSpan span(step.recorder, kPullPhase);
-  CAIRN_ASSIGN_OR_RETURN(const Ready ready, RefreshValues(step, should_abandon));
-  if (ready != Ready::kYes) return ready;
-  held_.clear();
+  CAIRN_ASSIGN_OR_RETURN(const StepStatus status, RefreshValues(step, should_abandon));
+  if (status != StepStatus::kOk) return status;
+  unpushed_.clear();
   pusher_.Begin(step.batch, step.examples);
-  return ready;
+  return status;
 }
 
-absl::StatusOr<Strategy::Ready> ParameterServerStrategy::RefreshValues(
+absl::StatusOr<Strategy::StepStatus> ParameterServerStrategy::RefreshValues(
     const Step& step, absl::FunctionRef<bool()> should_abandon) {
   switch (mode_) {
     // The replies to the previous step's pushes brought its values, which are fresh enough unless
     // the worker paused.
     case Mode::kAsynchronous:
-      if (has_values_ && !step.after_idle) return Ready::kYes;
+      if (has_values_ && !step.after_idle) return StepStatus::kOk;
       break;
     // All batches of an update are computed on the same values.
     case Mode::kSynchronous:
-      if (has_values_ && UpdateOf(step.batch) == update_) return Ready::kYes;
+      if (has_values_ && UpdateOf(step.batch) == update_) return StepStatus::kOk;
       break;
     // Pulling is how the ps enforce the window: they park the pull until it may start.
     case Mode::kStale:
@@ -120,7 +120,7 @@ absl::StatusOr<Strategy::Ready> ParameterServerStrategy::RefreshValues(
   return Pull(step.batch, should_abandon);
 }
 
-absl::StatusOr<Strategy::Ready> ParameterServerStrategy::Pull(
+absl::StatusOr<Strategy::StepStatus> ParameterServerStrategy::Pull(
     int64_t batch, absl::FunctionRef<bool()> should_abandon) {
   proto::PullHeader header = NewPullHeader();
   header.set_batch(batch);
@@ -128,16 +128,16 @@ absl::StatusOr<Strategy::Ready> ParameterServerStrategy::Pull(
   // A pull that ends early leaves values of different versions behind.
   has_values_ = false;
   CAIRN_ASSIGN_OR_RETURN(
-      const ValuePuller::Outcome outcome,
+      const PullResult result,
       puller_.Pull(
           header, requests, [this](uint32_t block) { return ValuesIn(executor_, block); },
           should_abandon));
-  if (outcome == ValuePuller::Outcome::kAbandoned) return Ready::kAbandoned;
-  if (outcome == ValuePuller::Outcome::kApplied) return Ready::kApplied;
+  if (result == PullResult::kAbandoned) return StepStatus::kAbandoned;
+  if (result == PullResult::kApplied) return StepStatus::kApplied;
   has_frozen_ = true;
   has_values_ = true;
   update_ = UpdateOf(batch);
-  return Ready::kYes;
+  return StepStatus::kOk;
 }
 
 absl::Status ParameterServerStrategy::LoadCut(uint64_t cut, nn::Executor* executor,
@@ -145,9 +145,9 @@ absl::Status ParameterServerStrategy::LoadCut(uint64_t cut, nn::Executor* execut
   proto::PullHeader header = NewPullHeader();
   header.set_cut(cut);
   const auto destination = [this, executor](uint32_t block) { return ValuesIn(executor, block); };
-  CAIRN_ASSIGN_OR_RETURN(const ValuePuller::Outcome outcome,
+  CAIRN_ASSIGN_OR_RETURN(const PullResult result,
                          puller_.Pull(header, table_.all(), destination, should_abandon));
-  if (outcome != ValuePuller::Outcome::kValues) {
+  if (result != PullResult::kValues) {
     return absl::CancelledError("the pull was abandoned");
   }
   return absl::OkStatus();
@@ -167,7 +167,7 @@ absl::Span<float> ParameterServerStrategy::ValuesIn(nn::Executor* executor, uint
 
 void ParameterServerStrategy::OnGradient(int variable) {
   if (clipper_.needs_all_gradients()) {
-    held_.push_back(variable);
+    unpushed_.push_back(variable);
   } else {
     pusher_.Add(variable, executor_->gradient(variable), clipper_.ScaleOf(variable));
   }
@@ -175,9 +175,9 @@ void ParameterServerStrategy::OnGradient(int variable) {
 
 absl::Status ParameterServerStrategy::EndStep(const proto::BatchRecord& record) {
   // With clipping by the global norm, no gradient could be pushed before the last one was complete.
-  const std::vector<float> scales = clipper_.ScalesOf(held_);
-  for (size_t i = 0; i < held_.size(); ++i) {
-    pusher_.Add(held_[i], executor_->gradient(held_[i]), scales[i]);
+  const std::vector<float> scales = clipper_.ScalesOf(unpushed_);
+  for (size_t i = 0; i < unpushed_.size(); ++i) {
+    pusher_.Add(unpushed_[i], executor_->gradient(unpushed_[i]), scales[i]);
   }
   pusher_.End(record);
   return absl::OkStatus();

@@ -46,8 +46,8 @@ class ParameterServerStrategy final : public Strategy {
       nn::Executor* executor, std::shared_ptr<cluster::PsClient> client, int64_t gradient_memory,
       OnApplied on_applied);
 
-  absl::StatusOr<Ready> BeginStep(const Step& step,
-                                  absl::FunctionRef<bool()> should_abandon) override;
+  absl::StatusOr<StepStatus> BeginStep(const Step& step,
+                                       absl::FunctionRef<bool()> should_abandon) override;
   void OnGradient(int variable) override;
   absl::Status EndStep(const proto::BatchRecord& record) override;
   absl::Status LoadCut(uint64_t cut, nn::Executor* executor,
@@ -61,8 +61,9 @@ class ParameterServerStrategy final : public Strategy {
                           const nn::GradientClip& clip, const nn::Model& model,
                           nn::Executor* executor, std::shared_ptr<cluster::PsClient> client,
                           int64_t gradient_memory, OnApplied on_applied);
-  absl::StatusOr<Ready> RefreshValues(const Step& step, absl::FunctionRef<bool()> should_abandon);
-  absl::StatusOr<Ready> Pull(int64_t batch, absl::FunctionRef<bool()> should_abandon);
+  absl::StatusOr<StepStatus> RefreshValues(const Step& step,
+                                           absl::FunctionRef<bool()> should_abandon);
+  absl::StatusOr<StepStatus> Pull(int64_t batch, absl::FunctionRef<bool()> should_abandon);
   proto::PullHeader NewPullHeader() const;
   // The memory for a block's values in an executor.
   absl::Span<float> ValuesIn(nn::Executor* executor, uint32_t block) const;
@@ -81,7 +82,7 @@ class ParameterServerStrategy final : public Strategy {
   const GradientClipper clipper_;  // Does nothing if the norms of updates are clipped.
 
   // Variables with a complete gradient that is not pushed yet, because the clip needs all of them.
-  std::vector<int> held_;
+  std::vector<int> unpushed_;
   // Frozen variables are pulled once.
   bool has_frozen_ = false;
   // Whether the executor has values; in synchronous mode those that `update_` starts from.

@@ -36,8 +36,8 @@ class Strategy {
     SpanRecorder* recorder = nullptr;
   };
 
-  enum class Ready {
-    kYes,
+  enum class StepStatus {
+    kOk,         // The step has begun.
     kAbandoned,  // should_abandon returned true; the step has not begun.
     kApplied,    // Another worker's gradients of the batch are applied; the step has not begun.
   };
@@ -51,8 +51,8 @@ class Strategy {
 
   // Makes the executor's values as fresh as the consistency mode requires, and blocks until they
   // are. While it waits it calls should_abandon periodically and after each Wake.
-  virtual absl::StatusOr<Ready> BeginStep(const Step& step,
-                                          absl::FunctionRef<bool()> should_abandon) = 0;
+  virtual absl::StatusOr<StepStatus> BeginStep(const Step& step,
+                                               absl::FunctionRef<bool()> should_abandon) = 0;
 
   // The executor's gradient of this variable is complete. It does not change until EndStep.
   virtual void OnGradient(int variable) = 0;

@@ -12,9 +12,10 @@ constexpr std::chrono::milliseconds kAskInterval(50);
 
 }  // namespace
 
-absl::StatusOr<ValuePuller::Outcome> ValuePuller::Pull(
-    const proto::PullHeader& header, const std::vector<BlockTable::Request>& requests,
-    Destination destination, absl::FunctionRef<bool()> should_abandon) {
+absl::StatusOr<PullResult> ValuePuller::Pull(const proto::PullHeader& header,
+                                             const std::vector<BlockTable::Request>& requests,
+                                             Destination destination,
+                                             absl::FunctionRef<bool()> should_abandon) {
   {
     MutexLock lock(&mutex_);
     outstanding_ = static_cast<int>(requests.size());
@@ -33,12 +34,12 @@ absl::StatusOr<ValuePuller::Outcome> ValuePuller::Pull(
       client_->Cancel(group_);
     }
   }
-  // In this order: requests that were cancelled because the outcome was known report errors too.
+  // In this order: requests that were cancelled because the result was known report errors too.
   MutexLock lock(&mutex_);
-  if (applied_) return Outcome::kApplied;
-  if (abandoned) return Outcome::kAbandoned;
+  if (applied_) return PullResult::kApplied;
+  if (abandoned) return PullResult::kAbandoned;
   if (!error_.ok()) return error_;
-  return Outcome::kValues;
+  return PullResult::kValues;
 }
 
 void ValuePuller::Send(const proto::PullHeader& header, const BlockTable::Request& request,

@@ -15,10 +15,15 @@
 
 namespace cairn::worker {
 
+enum class PullResult {
+  kValues,
+  kAbandoned,  // should_abandon returned true.
+  kApplied,    // The batch of the pull is applied already.
+};
+
 // Pulls values from all parameter servers in parallel. One Pull at a time; Wake from any thread.
 class ValuePuller {
  public:
-  enum class Outcome { kValues, kAbandoned, kApplied };
   using Destination = absl::FunctionRef<absl::Span<float>(uint32_t block)>;
 
   // `group` is cancelled when a pull is abandoned, so no other object may use it. `client` and
@@ -28,12 +33,13 @@ class ValuePuller {
 
   // Sends `requests` and blocks until every one is answered or cancelled. `header` has the job, the
   // generation, and the batch or cut. `destination` returns the memory for a block's values; it is
-  // not written after Pull returns. If the outcome is not kValues, some destinations may have been
+  // not written after Pull returns. If the result is not kValues, some destinations may have been
   // written. While it waits it calls should_abandon every 50 ms and after each Wake. Returns the
   // first error of a request; Internal for a malformed reply.
-  absl::StatusOr<Outcome> Pull(const proto::PullHeader& header,
-                               const std::vector<BlockTable::Request>& requests,
-                               Destination destination, absl::FunctionRef<bool()> should_abandon);
+  absl::StatusOr<PullResult> Pull(const proto::PullHeader& header,
+                                  const std::vector<BlockTable::Request>& requests,
+                                  Destination destination,
+                                  absl::FunctionRef<bool()> should_abandon);
 
   // Makes a Pull that waits call should_abandon.
   void Wake();
@@ -44,7 +50,7 @@ class ValuePuller {
   void OnReply(const BlockTable::Request& request, absl::StatusOr<proto::PullReplyHeader> reply);
   // Returns true if all replies are in, and false if should_abandon or CanStop must be checked.
   bool WaitForReplies();
-  // Whether the outcome is known, so that the remaining requests can be cancelled.
+  // Whether the result is known, so that the remaining requests can be cancelled.
   bool CanStop();
 
   cluster::PsClient* const client_;

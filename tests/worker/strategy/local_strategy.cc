@@ -38,9 +38,10 @@ absl::StatusOr<std::unique_ptr<LocalStrategy>> LocalStrategy::Create(
       new LocalStrategy(model, executor, std::move(optimizer), std::move(on_applied)));
 }
 
-absl::StatusOr<Strategy::Ready> LocalStrategy::BeginStep(const Step&, absl::FunctionRef<bool()>) {
+absl::StatusOr<Strategy::StepStatus> LocalStrategy::BeginStep(const Step&,
+                                                              absl::FunctionRef<bool()>) {
   complete_.clear();
-  return Ready::kYes;
+  return StepStatus::kOk;
 }
 
 // The backward pass reads the values, so they change only after it.

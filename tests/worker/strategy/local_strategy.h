@@ -22,8 +22,8 @@ class LocalStrategy final : public Strategy {
       const nn::Model* model, nn::Executor* executor, std::unique_ptr<nn::Optimizer> optimizer,
       uint64_t seed, OnApplied on_applied);
 
-  absl::StatusOr<Ready> BeginStep(const Step& step,
-                                  absl::FunctionRef<bool()> should_abandon) override;
+  absl::StatusOr<StepStatus> BeginStep(const Step& step,
+                                       absl::FunctionRef<bool()> should_abandon) override;
   void OnGradient(int variable) override;
   absl::Status EndStep(const proto::BatchRecord& record) override;
   // There are no cuts: loads the values of now.

@@ -60,7 +60,8 @@ class LocalStrategyTest : public ::testing::Test {
     const std::vector<float> x = {1, 2, 3, 4, -1, 0, 1, 5};
     const std::vector<float> y = {1, 0, 2, 3, 1, 1};
     nn::Executor::Batch data{.size = 2, .inputs = {x.data()}, .labels = {y.data()}};
-    EXPECT_EQ(OrDie(strategy_->BeginStep({batch, 2}, [] { return false; })), Strategy::Ready::kYes);
+    EXPECT_EQ(OrDie(strategy_->BeginStep({batch, 2}, [] { return false; })),
+              Strategy::StepStatus::kOk);
     OrDie(executor_->Forward(data, true));
     executor_->Backward([&](int variable) { strategy_->OnGradient(variable); });
     proto::BatchRecord record;

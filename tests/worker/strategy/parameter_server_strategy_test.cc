@@ -33,8 +33,8 @@ class WatchedStrategy final : public Strategy {
   WatchedStrategy(Strategy* strategy, nn::Executor* executor)
       : strategy_(strategy), executor_(executor) {}
 
-  absl::StatusOr<Ready> BeginStep(const Step& step,
-                                  absl::FunctionRef<bool()> should_abandon) override {
+  absl::StatusOr<StepStatus> BeginStep(const Step& step,
+                                       absl::FunctionRef<bool()> should_abandon) override {
     const auto ready = strategy_->BeginStep(step, should_abandon);
     value_ = executor_->values(0)[0];
     return ready;
@@ -80,7 +80,7 @@ class TestWorker {
     trainer_ = std::make_unique<Trainer>(executor_.get(), &loader_, watched_.get(), 0);
   }
 
-  absl::StatusOr<Strategy::Ready> Step(
+  absl::StatusOr<Strategy::StepStatus> Step(
       int64_t batch, absl::FunctionRef<bool()> should_abandon = [] { return false; }) {
     return trainer_->Step({batch, std::nullopt, false}, should_abandon);
   }
@@ -228,11 +228,11 @@ TEST(ParameterServerStrategyTest, AParkedStepIsAbandonedForASmallerBatch) {
     smaller = true;
     worker.strategy().Wake();
   });
-  EXPECT_EQ(*worker.Step(2, [&] { return smaller.load(); }), Strategy::Ready::kAbandoned);
+  EXPECT_EQ(*worker.Step(2, [&] { return smaller.load(); }), Strategy::StepStatus::kAbandoned);
   thread.join();
   EXPECT_EQ(worker.applied_count(), 0u);
-  EXPECT_EQ(*worker.Step(1), Strategy::Ready::kYes);
-  EXPECT_EQ(*worker.Step(2), Strategy::Ready::kYes);
+  EXPECT_EQ(*worker.Step(1), Strategy::StepStatus::kOk);
+  EXPECT_EQ(*worker.Step(2), Strategy::StepStatus::kOk);
   worker.WaitForApplied(2);
   ExpectAllValues(&cluster, -1);
 }
@@ -245,8 +245,8 @@ TEST(ParameterServerStrategyTest, ABatchOfACompletedUpdateIsAppliedAlready) {
   for (int64_t batch : {0, 1, 2}) ASSERT_TRUE(worker.Step(batch).ok());
   worker.WaitForApplied(3);
   TestWorker late(plan, cluster.client);
-  EXPECT_EQ(*late.Step(0), Strategy::Ready::kApplied);
-  EXPECT_EQ(*late.Step(3), Strategy::Ready::kYes);
+  EXPECT_EQ(*late.Step(0), Strategy::StepStatus::kApplied);
+  EXPECT_EQ(*late.Step(3), Strategy::StepStatus::kOk);
   late.WaitForApplied(1);
   ExpectAllValues(&cluster, -4);
 }
@@ -255,11 +255,11 @@ TEST(ParameterServerStrategyTest, AWindowIsKept) {
   const proto::JobPlan plan = CountingPlan({.window = 2});
   TestCluster cluster(plan);
   TestWorker worker(plan, cluster.client);
-  for (int64_t batch : {1, 2}) ASSERT_EQ(*worker.Step(batch), Strategy::Ready::kYes);
+  for (int64_t batch : {1, 2}) ASSERT_EQ(*worker.Step(batch), Strategy::StepStatus::kOk);
   int asked = 0;
-  EXPECT_EQ(*worker.Step(3, [&] { return ++asked > 1; }), Strategy::Ready::kAbandoned);
-  EXPECT_EQ(*worker.Step(0), Strategy::Ready::kYes);
-  EXPECT_EQ(*worker.Step(3), Strategy::Ready::kYes);
+  EXPECT_EQ(*worker.Step(3, [&] { return ++asked > 1; }), Strategy::StepStatus::kAbandoned);
+  EXPECT_EQ(*worker.Step(0), Strategy::StepStatus::kOk);
+  EXPECT_EQ(*worker.Step(3), Strategy::StepStatus::kOk);
   worker.WaitForApplied(4);
   ExpectAllValues(&cluster, -4);
 }

@@ -23,8 +23,8 @@ class ValuePullerTest : public ::testing::Test {
         values_(600, 5.0f),
         puller_(cluster_.client.get(), &table_, 1) {}
 
-  absl::StatusOr<ValuePuller::Outcome> Pull(int64_t batch, uint64_t generation,
-                                            absl::FunctionRef<bool()> should_abandon) {
+  absl::StatusOr<PullResult> Pull(int64_t batch, uint64_t generation,
+                                  absl::FunctionRef<bool()> should_abandon) {
     proto::PullHeader header;
     header.set_job_id(plan_.job_id());
     header.set_generation(generation);
@@ -45,9 +45,9 @@ class ValuePullerTest : public ::testing::Test {
 };
 
 TEST_F(ValuePullerTest, FetchesEveryBlock) {
-  const auto outcome = Pull(0, 1, [] { return false; });
-  ASSERT_TRUE(outcome.ok()) << outcome.status();
-  EXPECT_EQ(*outcome, ValuePuller::Outcome::kValues);
+  const auto result = Pull(0, 1, [] { return false; });
+  ASSERT_TRUE(result.ok()) << result.status();
+  EXPECT_EQ(*result, PullResult::kValues);
   EXPECT_EQ(values_, std::vector<float>(600, 0.0f));
 }
 
@@ -59,9 +59,9 @@ TEST_F(ValuePullerTest, AParkedPullIsGivenUpAtOnceWhenWoken) {
     puller_.Wake();
   });
   // The window is 0: batch 1 waits for batch 0.
-  EXPECT_EQ(*Pull(1, 1, [&] { return abandon.load(); }), ValuePuller::Outcome::kAbandoned);
+  EXPECT_EQ(*Pull(1, 1, [&] { return abandon.load(); }), PullResult::kAbandoned);
   thread.join();
-  EXPECT_EQ(*Pull(0, 1, [] { return false; }), ValuePuller::Outcome::kValues);
+  EXPECT_EQ(*Pull(0, 1, [] { return false; }), PullResult::kValues);
 }
 
 TEST_F(ValuePullerTest, AnotherGenerationIsAnError) {

@@ -1,5 +1,5 @@
-#ifndef CAIRN_WORKER_REPORT_BOOK_H_
-#define CAIRN_WORKER_REPORT_BOOK_H_
+#ifndef CAIRN_WORKER_REPORT_QUEUE_H_
+#define CAIRN_WORKER_REPORT_QUEUE_H_
 
 #include <cstdint>
 #include <deque>
@@ -11,23 +11,23 @@
 
 namespace cairn::worker {
 
+// The worker's load, which is part of every report. In batches.
+struct WorkerLoad {
+  int64_t queued = 0;       // Leased to this worker, started or not.
+  int64_t pushed = 0;       // Of them: computed and pushed, not applied yet.
+  bool starved = false;     // No leased batch could be started.
+  int64_t blocked_on = -1;  // The batch that waits for others; -1: none.
+};
+
 // Collects the results of one generation and decides when to report them to the coordinator.
 //
-// Reports are not acknowledged, and one that was sent may be lost with its stream. The book
+// Reports are not acknowledged, and one that was sent may be lost with its stream. The queue
 // therefore keeps recently sent batch records and sends them again on the next stream. The
 // coordinator uses the later of two records of one batch.
 //
 // Not thread-safe. Makes no threads and reads no clock: the caller passes the time.
-class ReportBook {
+class ReportQueue {
  public:
-  // The worker's load, which is part of every report. In batches.
-  struct Standing {
-    int64_t queued = 0;       // Leased to this worker, started or not.
-    int64_t pushed = 0;       // Of them: computed and pushed, not applied yet.
-    bool starved = false;     // No leased batch could be started.
-    int64_t blocked_on = -1;  // The batch that waits for others; -1: none.
-  };
-
   // Forgets everything, at a new job or generation.
   void Clear();
 
@@ -39,9 +39,9 @@ class ReportBook {
 
   // Returns the next report if one is due; call it until it returns none. With `all`, any
   // unreported result makes a report due at once.
-  std::optional<proto::WorkReport> TakeDue(const Standing& standing, bool all, absl::Duration now);
+  std::optional<proto::WorkReport> TakeDue(const WorkerLoad& load, bool all, absl::Duration now);
   // Queues the results of a report that could not be sent.
-  void PutBack(const proto::WorkReport& report);
+  void Requeue(const proto::WorkReport& report);
 
  private:
   struct Sent {
@@ -49,16 +49,16 @@ class ReportBook {
     proto::BatchRecord record;
   };
 
-  bool Due(const Standing& standing, bool all, absl::Duration now) const;
+  bool Due(const WorkerLoad& load, bool all, absl::Duration now) const;
   void Forget(absl::Duration now);
 
   std::deque<proto::BatchRecord> batches_;
   std::deque<proto::EvaluatedBatch> evaluated_;
   std::deque<Sent> sent_;
   std::optional<absl::Duration> last_;
-  Standing last_standing_;
+  WorkerLoad last_load_;
 };
 
 }  // namespace cairn::worker
 
-#endif  // CAIRN_WORKER_REPORT_BOOK_H_
+#endif  // CAIRN_WORKER_REPORT_QUEUE_H_

@@ -1,4 +1,4 @@
-#include "worker/report_book.h"
+#include "worker/report_queue.h"
 
 #include <algorithm>
 #include <set>
@@ -23,9 +23,9 @@ constexpr int64_t kOnHandMax = 4096;
 
 }  // namespace
 
-void ReportBook::Clear() { *this = ReportBook(); }
+void ReportQueue::Clear() { *this = ReportQueue(); }
 
-void ReportBook::SendAgain(absl::Duration now) {
+void ReportQueue::SendAgain(absl::Duration now) {
   Forget(now);
   // In front of the unsent ones and in their old order, so that reports stay in order of time.
   for (auto it = sent_.rbegin(); it != sent_.rend(); ++it) batches_.push_front(it->record);
@@ -34,28 +34,28 @@ void ReportBook::SendAgain(absl::Duration now) {
   last_.reset();
 }
 
-void ReportBook::Forget(absl::Duration now) {
+void ReportQueue::Forget(absl::Duration now) {
   while (!sent_.empty() && (now - sent_.front().at > kKept || sent_.size() > kKeptMax)) {
     sent_.pop_front();
   }
 }
 
-bool ReportBook::Due(const Standing& standing, bool all, absl::Duration now) const {
+bool ReportQueue::Due(const WorkerLoad& load, bool all, absl::Duration now) const {
   if (!last_) return true;
   const absl::Duration elapsed = now - *last_;
   const bool anything = !batches_.empty() || !evaluated_.empty();
   if (anything && (all || elapsed >= kInterval)) return true;
-  if (standing.blocked_on != last_standing_.blocked_on && elapsed >= kInterval) return true;
+  if (load.blocked_on != last_load_.blocked_on && elapsed >= kInterval) return true;
   // In a synchronous job no batch is reported before its update is complete. A growing number of
   // pushed batches then shows that the worker has used up its lease.
-  const bool newly_starved = standing.starved && (anything || !last_standing_.starved ||
-                                                  standing.pushed > last_standing_.pushed);
+  const bool newly_starved =
+      load.starved && (anything || !last_load_.starved || load.pushed > last_load_.pushed);
   return (newly_starved && elapsed >= kUrgentInterval) || elapsed >= kRepeatInterval;
 }
 
-std::optional<proto::WorkReport> ReportBook::TakeDue(const Standing& standing, bool all,
-                                                     absl::Duration now) {
-  if (!Due(standing, all, now)) return std::nullopt;
+std::optional<proto::WorkReport> ReportQueue::TakeDue(const WorkerLoad& load, bool all,
+                                                      absl::Duration now) {
+  if (!Due(load, all, now)) return std::nullopt;
   Forget(now);
   proto::WorkReport report;
   size_t bytes = 0;
@@ -72,18 +72,18 @@ std::optional<proto::WorkReport> ReportBook::TakeDue(const Standing& standing, b
     *report.add_evaluated() = std::move(evaluated_.front());
     evaluated_.pop_front();
   }
-  report.set_queued(standing.queued);
-  report.set_pushed(standing.pushed);
+  report.set_queued(load.queued);
+  report.set_pushed(load.pushed);
   // Pushed batches do not count: a synchronous worker needs further ones to complete the update
   // that would apply them.
-  report.set_wanted(std::max<int64_t>(0, kOnHandMax - (standing.queued - standing.pushed)));
-  report.set_blocked_on(standing.blocked_on);
+  report.set_wanted(std::max<int64_t>(0, kOnHandMax - (load.queued - load.pushed)));
+  report.set_blocked_on(load.blocked_on);
   last_ = now;
-  last_standing_ = standing;
+  last_load_ = load;
   return report;
 }
 
-void ReportBook::PutBack(const proto::WorkReport& report) {
+void ReportQueue::Requeue(const proto::WorkReport& report) {
   std::set<int64_t> unsent;
   for (int i = report.batches_size() - 1; i >= 0; --i) {
     batches_.push_front(report.batches(i));
