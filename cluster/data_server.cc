@@ -91,7 +91,7 @@ struct DataServer::Impl::Link {
   Mutex mutex;
   // Null once the call has been answered.
   Call* call ABSL_GUARDED_BY(mutex) = nullptr;
-  std::atomic<bool> abandoned = false;
+  std::atomic<bool> cancelled = false;
 
   void Answer(absl::StatusOr<Frame> answer);
 };
@@ -163,13 +163,13 @@ class DataServer::Impl::Call {
         this, std::make_unique<RawCall>(
                   method_, Frame(std::move(request), server_->find_memory()), context_.peer(),
                   [link = link_](absl::StatusOr<Frame> answer) { link->Answer(std::move(answer)); },
-                  [link = link_] { return link->abandoned.load(); }));
+                  [link = link_] { return link->cancelled.load(); }));
   }
 
   void OnFinished(bool) { TagReturned(); }
 
   void OnEnded(bool) {
-    if (context_.IsCancelled()) link_->abandoned = true;
+    if (context_.IsCancelled()) link_->cancelled = true;
     TagReturned();
   }
 

@@ -257,16 +257,17 @@ class PsClient::Impl::Call final : public GrpcTag {
     return false;
   }
 
-  static SharedArena::Loan Borrow(SharedArena* arena, size_t bytes) {
-    return bytes < kSharedBytesMin ? nullptr : arena->Borrow(bytes);
+  static SharedArena::Allocation Allocate(SharedArena* arena, size_t bytes) {
+    return bytes < kSharedBytesMin ? nullptr : arena->Allocate(bytes);
   }
 
-  // Borrows from the arena what the attempt needs, if there is one and it has as much.
+  // Encodes the frame, with its tensors and the reply's in the arena if there is one with enough
+  // room.
   void EncodeLocked(std::shared_ptr<SharedArena> arena) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
     FrameRoom room;
     if (arena != nullptr) {
-      sent_ = Borrow(arena.get(), request_.sent_bytes);
-      received_ = Borrow(arena.get(), request_.received_bytes);
+      sent_ = Allocate(arena.get(), request_.sent_bytes);
+      received_ = Allocate(arena.get(), request_.received_bytes);
       if (sent_ != nullptr) room.payload = *sent_;
       if (received_ != nullptr) room.reply = *received_;
       if (sent_ != nullptr || received_ != nullptr) arena_ = std::move(arena);
@@ -354,8 +355,8 @@ class PsClient::Impl::Call final : public GrpcTag {
   absl::StatusOr<Frame> frame_ ABSL_GUARDED_BY(mutex_) = Frame();  // Not OK: the call fails so.
   // What the frame uses of shared memory; null: nothing.
   std::shared_ptr<SharedArena> arena_ ABSL_GUARDED_BY(mutex_);
-  SharedArena::Loan sent_ ABSL_GUARDED_BY(mutex_);
-  SharedArena::Loan received_ ABSL_GUARDED_BY(mutex_);
+  SharedArena::Allocation sent_ ABSL_GUARDED_BY(mutex_);
+  SharedArena::Allocation received_ ABSL_GUARDED_BY(mutex_);
   // Of the attempt under way.
   std::unique_ptr<grpc::ClientContext> context_ ABSL_GUARDED_BY(mutex_);
   std::unique_ptr<grpc::GenericClientAsyncResponseReader> reader_ ABSL_GUARDED_BY(mutex_);

@@ -6,12 +6,13 @@
 
 namespace cairn::cluster {
 
-RawCall::RawCall(DataMethod method, Frame request, std::string peer, Done done, Abandoned abandoned)
+RawCall::RawCall(DataMethod method, Frame request, std::string peer, Done done,
+                 IsCancelled cancelled)
     : method_(method),
       request_(std::move(request)),
       peer_(std::move(peer)),
       done_(std::move(done)),
-      abandoned_(std::move(abandoned)) {
+      cancelled_(std::move(cancelled)) {
   CAIRN_CHECK(done_ != nullptr);
 }
 
@@ -29,6 +30,6 @@ void RawCall::Fail(const absl::Status& status) {
   std::exchange(done_, nullptr)(status);
 }
 
-bool RawCall::abandoned() const { return abandoned_ != nullptr && abandoned_(); }
+bool RawCall::cancelled() const { return cancelled_ != nullptr && cancelled_(); }
 
 }  // namespace cairn::cluster

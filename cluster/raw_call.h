@@ -17,17 +17,17 @@ enum class DataMethod { kPull, kPush, kUpload, kFetch };
 
 // A request of the data plane that waits for its reply. The owner replies exactly once, at any time
 // and on any thread. A call that is destroyed without a reply is answered with UNAVAILABLE. Not
-// thread-safe, except abandoned().
+// thread-safe, except cancelled().
 class RawCall {
  public:
   // Called exactly once, by Reply, Fail or the destructor. Must not block.
   using Done = absl::AnyInvocable<void(absl::StatusOr<Frame>)>;
   // Whether the client has cancelled the call. Called on any thread.
-  using Abandoned = absl::AnyInvocable<bool() const>;
+  using IsCancelled = absl::AnyInvocable<bool() const>;
 
   // Created by DataServer, and by tests that call a service without a network.
   RawCall(DataMethod method, Frame request, std::string peer, Done done,
-          Abandoned abandoned = nullptr);
+          IsCancelled cancelled = nullptr);
   ~RawCall();
   RawCall(const RawCall&) = delete;
   RawCall& operator=(const RawCall&) = delete;
@@ -46,14 +46,14 @@ class RawCall {
 
   // True if the client no longer waits for the reply (cancelled, deadline exceeded, disconnected).
   // A parked call may then be dropped.
-  bool abandoned() const;
+  bool cancelled() const;
 
  private:
   const DataMethod method_;
   Frame request_;
   const std::string peer_;
   Done done_;
-  Abandoned abandoned_;
+  IsCancelled cancelled_;
 };
 
 }  // namespace cairn::cluster

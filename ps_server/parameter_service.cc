@@ -120,10 +120,10 @@ absl::Status ParameterService::PullLive(const proto::PullHeader& header, const S
   }
   CAIRN_ASSIGN_OR_RETURN(std::vector<int> positions, FindBlocks(layout, header.blocks()));
   ++parts_.store->counters().pulls;
-  // The call lives until all blocks have answered, and nobody asks whether it is abandoned later.
+  // The call lives until all blocks have answered, and nobody asks later whether it is cancelled.
   const RawCall* const raw = call.get();
   job->Pull(
-      header.batch(), std::move(positions), [raw] { return raw->abandoned(); },
+      header.batch(), std::move(positions), [raw] { return raw->cancelled(); },
       [this, batch = header.batch(), call = std::move(call),
        room](std::vector<BlockReply> replies) {
         const ServiceProfile::Span reply_span(parts_.profile, ServiceProfile::kReply, batch);

@@ -14,7 +14,7 @@ SharedArena::SharedArena(std::shared_ptr<SharedMemory> memory) : memory_(std::mo
   free_[0] = memory_->bytes() / kAlignment * kAlignment;
 }
 
-SharedArena::Loan SharedArena::Borrow(size_t bytes) {
+SharedArena::Allocation SharedArena::Allocate(size_t bytes) {
   if (bytes == 0 || bytes > memory_->bytes()) return nullptr;
   const uint64_t needed = (bytes + kAlignment - 1) / kAlignment * kAlignment;
   uint64_t offset = 0;
@@ -27,14 +27,14 @@ SharedArena::Loan SharedArena::Borrow(size_t bytes) {
     if (part->second > needed) free_[offset + needed] = part->second - needed;
     free_.erase(part);
   }
-  return Loan(new SharedSpan{memory_, offset, bytes},
-              [self = shared_from_this(), needed](const SharedSpan* span) {
-                self->GiveBack(span->offset, needed);
-                delete span;
-              });
+  return Allocation(new SharedSpan{memory_, offset, bytes},
+                    [self = shared_from_this(), needed](const SharedSpan* span) {
+                      self->Free(span->offset, needed);
+                      delete span;
+                    });
 }
 
-void SharedArena::GiveBack(uint64_t offset, uint64_t bytes) {
+void SharedArena::Free(uint64_t offset, uint64_t bytes) {
   MutexLock lock(&mutex_);
   auto part = free_.emplace(offset, bytes).first;
   if (const auto next = std::next(part); next != free_.end() && next->first == offset + bytes) {

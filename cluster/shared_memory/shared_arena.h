@@ -16,7 +16,7 @@ namespace cairn::cluster {
 class SharedArena : public std::enable_shared_from_this<SharedArena> {
  public:
   // An allocated part. It is freed when the last copy of the pointer is destroyed.
-  using Loan = std::shared_ptr<const SharedSpan>;
+  using Allocation = std::shared_ptr<const SharedSpan>;
 
   explicit SharedArena(std::shared_ptr<SharedMemory> memory);
 
@@ -24,10 +24,10 @@ class SharedArena : public std::enable_shared_from_this<SharedArena> {
 
   // Allocates `bytes` bytes, aligned to 64 bytes. Returns null if `bytes` is 0 or no free part is
   // large enough.
-  Loan Borrow(size_t bytes);
+  Allocation Allocate(size_t bytes);
 
  private:
-  void GiveBack(uint64_t offset, uint64_t bytes);
+  void Free(uint64_t offset, uint64_t bytes);
 
   const std::shared_ptr<SharedMemory> memory_;
   Mutex mutex_;

@@ -278,8 +278,8 @@ TEST_F(PsClientTest, AttemptThatIsParkedTooLongIsAskedAgainAndTheOldOneAbandoned
     if (!calls_.empty()) calls_.Take()->Reply(PullReply({5.0f}));
   }
   EXPECT_TRUE(pulls_.Take().ok());
-  while (!parked->abandoned() && absl::Now() < deadline) absl::SleepFor(absl::Milliseconds(1));
-  EXPECT_TRUE(parked->abandoned());
+  while (!parked->cancelled() && absl::Now() < deadline) absl::SleepFor(absl::Milliseconds(1));
+  EXPECT_TRUE(parked->cancelled());
   parked->Reply(PullReply({6.0f}));  // Nobody hears it.
   EXPECT_EQ(block[0], 5.0f);
 }

@@ -39,9 +39,9 @@ TEST(SharedMemoryLinkTest, TheServerKnowsTheArenasMemory) {
   const auto found = host->Find(arena->memory()->token());
   ASSERT_NE(found, nullptr);
   EXPECT_EQ(found->bytes(), SharedMemoryLink::kBytes);
-  const auto loan = arena->Borrow(1);
-  *loan->data() = 5;
-  EXPECT_EQ(found->data()[loan->offset], 5);
+  const auto part = arena->Allocate(1);
+  *part->data() = 5;
+  EXPECT_EQ(found->data()[part->offset], 5);
 }
 
 TEST(SharedMemoryLinkTest, WithoutAServerThereIsNoMemory) {
