@@ -5,7 +5,7 @@
 #include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
 #include "common/status_macros.h"
-#include "job/csv_columns.h"
+#include "job/data_formats/csv_format.h"
 
 namespace cairn::job {
 

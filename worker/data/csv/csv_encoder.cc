@@ -12,7 +12,7 @@
 #include "absl/strings/str_join.h"
 #include "common/plural.h"
 #include "common/status_macros.h"
-#include "job/csv_columns.h"
+#include "job/data_formats/csv_format.h"
 #include "worker/data/csv/csv_value.h"
 #include "worker/data/files/spool.h"
 

@@ -6,7 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "common/status_macros.h"
-#include "job/csv_columns.h"
+#include "job/data_formats/csv_format.h"
 #include "worker/data/csv/csv_file.h"
 #include "worker/data/csv/csv_value.h"
 

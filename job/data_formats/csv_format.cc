@@ -1,4 +1,4 @@
-#include "job/csv_columns.h"
+#include "job/data_formats/csv_format.h"
 
 #include <algorithm>
 #include <cmath>

@@ -1,5 +1,5 @@
-#ifndef CAIRN_JOB_CSV_COLUMNS_H_
-#define CAIRN_JOB_CSV_COLUMNS_H_
+#ifndef CAIRN_JOB_DATA_FORMATS_CSV_FORMAT_H_
+#define CAIRN_JOB_DATA_FORMATS_CSV_FORMAT_H_
 
 #include <string>
 
@@ -27,4 +27,4 @@ absl::Status CheckCsvOutputs(const std::string& path, const proto::CsvSource& so
 
 }  // namespace cairn::job
 
-#endif  // CAIRN_JOB_CSV_COLUMNS_H_
+#endif  // CAIRN_JOB_DATA_FORMATS_CSV_FORMAT_H_

@@ -1,4 +1,4 @@
-#include "job/csv_columns.h"
+#include "job/data_formats/csv_format.h"
 
 #include <google/protobuf/util/json_util.h>
 
@@ -29,7 +29,7 @@ struct Case {
   std::string message;
 };
 
-TEST(CsvColumnsTest, EveryMistakeIsNamedWithItsPath) {
+TEST(CsvFormatTest, EveryMistakeIsNamedWithItsPath) {
   const std::vector<Case> cases = {
       {"{}", "csv.labels: is missing; say which column has the labels"},
       {R"({"labels": [{"name": "y"}], "delimiter": "::"})",
@@ -80,7 +80,7 @@ TEST(CsvColumnsTest, EveryMistakeIsNamedWithItsPath) {
                   .ok());
 }
 
-TEST(CsvColumnsTest, EveryInputNeedsColumnsAndEveryColumnAnInput) {
+TEST(CsvFormatTest, EveryInputNeedsColumnsAndEveryColumnAnInput) {
   const auto model = nn::testing::ModelOf({{"id", "InputLayer", R"({"batch_shape": [null, 1]})"},
                                            {"wide", "InputLayer", R"({"batch_shape": [null, 2]})"},
                                            {"both", "Concatenate", "{}", {"id", "wide"}},
@@ -99,7 +99,7 @@ TEST(CsvColumnsTest, EveryInputNeedsColumnsAndEveryColumnAnInput) {
   }
 }
 
-TEST(CsvColumnsTest, EveryOutputNeedsLabelsAndEveryLabelAnOutput) {
+TEST(CsvFormatTest, EveryOutputNeedsLabelsAndEveryLabelAnOutput) {
   const auto model = nn::testing::ModelOf({{"x", "InputLayer", R"({"batch_shape": [null, 1]})"},
                                            {"kind", "Dense", R"({"units": 3})", {"x"}},
                                            {"size", "Dense", R"({"units": 2})", {"x"}}},
