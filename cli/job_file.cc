@@ -99,26 +99,24 @@ void ResolveData(const std::filesystem::path& folder, proto::DataSource* data) {
   for (const job::DataFile& file : job::FilesOf("", data)) Resolve(folder, file.name);
 }
 
-bool EndsWithAny(std::string_view name, std::initializer_list<const char*> endings) {
-  const absl::string_view bare = absl::StripSuffix({name.data(), name.size()}, ".gz");
-  return std::any_of(endings.begin(), endings.end(),
-                     [&](const char* ending) { return absl::EndsWithIgnoreCase(bare, ending); });
+// True if the file's name has an extension of the format.
+bool HasExtension(const std::string& file, const job::DataFormat& format) {
+  const absl::string_view name = absl::StripSuffix(file, ".gz");
+  return std::any_of(
+      format.extensions.begin(), format.extensions.end(),
+      [&](const char* extension) { return absl::EndsWithIgnoreCase(name, extension); });
 }
 
-// Whether by its name the file has whole examples in the training data's format, so that nothing
-// more need be said about it.
+// True if the file's name says that it has whole examples in the format of the training data.
 bool HoldsExamples(const std::string& file, const proto::DataSource& train) {
-  if (train.has_csv()) return EndsWithAny(file, {".csv", ".tsv", ".txt"});
-  return (train.has_cifar10() || train.has_cifar100()) && EndsWithAny(file, {".bin"});
+  const job::DataFormat* format = job::FormatOf(train);
+  return format != nullptr && !format->has_array_files() && HasExtension(file, *format);
 }
 
-// The training data's description with another file.
+// The description of the training data with another file.
 proto::DataSource TrainWithFile(const proto::DataSource& train, const std::string& file) {
   proto::DataSource data = train;
-  if (data.has_csv()) data.mutable_csv()->mutable_files()->Assign(&file, &file + 1);
-  if (data.has_cifar10()) data.mutable_cifar10()->mutable_files()->Assign(&file, &file + 1);
-  if (data.has_cifar100()) data.mutable_cifar100()->mutable_files()->Assign(&file, &file + 1);
-  data.clear_sample_weight();  // They belong to the training data's rows.
+  job::ReplaceFiles({file}, &data);
   ResolveData(std::filesystem::current_path(), &data);
   return data;
 }
@@ -128,18 +126,22 @@ bool LooksLikeJson(std::string_view text) {
   return begin == std::string_view::npos || text[begin] == '{' || text[begin] == '/';
 }
 
-// The file is none that says what a job file says under "validation".
+// The error for a file that is not a description of data. Its example has the format of the file's
+// extension or, if no format has it, that of the training data.
 absl::Status NoDescription(const std::string& file, const proto::DataSource& train) {
-  nlohmann::ordered_json example;
-  if (EndsWithAny(file, {".csv", ".tsv"})) {
-    example["csv"] = {{"files", file}, {"labels", "LABEL_COLUMN"}};
-  } else if (EndsWithAny(file, {".npy"})) {
-    example["npy"] = {{"features", file}, {"labels", "y.npy"}};
-  } else if (train.has_csv()) {
-    example["csv"] = {{"files", file}};
-  } else {
-    example[train.has_idx() ? "idx" : "npy"] = {{"features", file}, {"labels", "LABELS_FILE"}};
+  const auto& formats = job::DataFormats();
+  const job::DataFormat* const train_format = job::FormatOf(train);
+  const auto found =
+      std::find_if(formats.begin(), formats.end(),
+                   [&](const job::DataFormat& format) { return HasExtension(file, format); });
+  const job::DataFormat& format = found != formats.end() ? *found : *train_format;
+  nlohmann::ordered_json source = {{format.has_array_files() ? "features" : "files", file}};
+  // Without labels, the columns are those of the training data.
+  const bool has_labels = *format.labels_example != '\0';
+  if (has_labels && (format.has_array_files() || &format != train_format)) {
+    source["labels"] = format.labels_example;
   }
+  const nlohmann::ordered_json example = {{format.name, source}};
   return absl::InvalidArgumentError(absl::StrCat(
       "--data: ", file,
       " holds no JSON object; say what it is as a job file says it under \"validation\", for "

@@ -9,6 +9,7 @@
 #include "cli/json_to_message.h"
 #include "common/status_macros.h"
 #include "google/protobuf/descriptor.h"
+#include "job/data_source.h"
 
 namespace cairn::cli {
 namespace {
@@ -128,8 +129,8 @@ absl::Status TakeWeights(const json& weights, proto::Job* job) {
   return ReadEntries("loss_weights", is_one ? json::array({weights}) : weights, ReadWeight, job);
 }
 
-template <typename Source>
-absl::Status TakeNamedLabels(const std::string& path, const json& labels, Source* source) {
+absl::Status TakeNamedLabels(const std::string& path, const json& labels,
+                             const job::FileLists& lists) {
   for (auto entry = labels.begin(); entry != labels.end(); ++entry) {
     const std::string& output = entry.key();
     const json& file = entry.value();
@@ -138,8 +139,8 @@ absl::Status TakeNamedLabels(const std::string& path, const json& labels, Source
                  absl::StrCat(ShortJson(file), " is not a string: one name, or pattern, for each ",
                               "output"));
     }
-    source->add_labels(file.get<std::string>());
-    source->add_label_outputs(output);
+    *lists.labels->Add() = file.get<std::string>();
+    *lists.label_outputs->Add() = output;
   }
   return absl::OkStatus();
 }
@@ -190,18 +191,16 @@ absl::Status TakeOutputs(json* object, proto::Job* job) {
 absl::Status TakeLabels(const std::string& path, json* source, proto::DataSource* data) {
   if (!source->is_object()) return absl::OkStatus();
   CAIRN_RETURN_IF_ERROR(TakeOneHot(absl::StrCat(path, path.empty() ? "" : "."), source, data));
-  for (const char* format : {"idx", "npy"}) {
-    const auto arrays = source->find(format);
-    if (arrays == source->end() || !arrays->is_object()) continue;
-    const std::string at = absl::StrCat(path, path.empty() ? "" : ".", format);
+  for (const job::DataFormat& format : job::DataFormats()) {
+    const auto arrays = source->find(format.name);
+    if (arrays == source->end() || !arrays->is_object() || !format.has_array_files()) continue;
+    const std::string at = absl::StrCat(path, path.empty() ? "" : ".", format.name);
     if (arrays->contains("label_outputs")) {
       return Bad(at + ".label_outputs", R"(unknown field; say "labels": {"OUTPUT": "FILE", ...})");
     }
     const auto labels = arrays->find("labels");
     if (labels == arrays->end() || !labels->is_object()) continue;
-    CAIRN_RETURN_IF_ERROR(format == std::string_view("idx")
-                              ? TakeNamedLabels(at, *labels, data->mutable_idx())
-                              : TakeNamedLabels(at, *labels, data->mutable_npy()));
+    CAIRN_RETURN_IF_ERROR(TakeNamedLabels(at, *labels, format.lists(data)));
     arrays->erase("labels");
   }
   return absl::OkStatus();

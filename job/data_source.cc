@@ -4,7 +4,11 @@
 
 #include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "common/status_macros.h"
+#include "google/protobuf/descriptor.h"
+#include "google/protobuf/message.h"
+#include "job/data_formats/cifar_formats.h"
 #include "job/data_formats/csv_format.h"
 
 namespace cairn::job {
@@ -17,7 +21,7 @@ absl::Status Bad(const Parts&... parts) {
 }
 
 template <typename List>
-absl::Status CheckFileList(const std::string& path, const List& files, const char* example) {
+absl::Status CheckFileList(const std::string& path, const List& files, const std::string& example) {
   if (files.empty()) return Bad(path, ": is missing; for example ", example);
   for (const std::string& file : files) {
     if (file.empty()) return Bad(path, ": \"\" is not the name of a file");
@@ -25,45 +29,29 @@ absl::Status CheckFileList(const std::string& path, const List& files, const cha
   return absl::OkStatus();
 }
 
-template <typename Source>
-absl::Status CheckArrays(const std::string& path, const Source& source) {
-  CAIRN_RETURN_IF_ERROR(
-      CheckFileList(path + ".features", source.features(), R"("features": "x.npy")"));
-  return CheckFileList(path + ".labels", source.labels(), R"("labels": "y.npy")");
+// The field of the list `features`.
+const char* FileField(const FileLists& lists) {
+  return lists.labels != nullptr ? "features" : "files";
 }
 
-absl::Status CheckCifar100(const std::string& path, const proto::Cifar100Source& source) {
-  CAIRN_RETURN_IF_ERROR(CheckFileList(path + ".files", source.files(), R"("files": "train.bin")"));
-  if (!source.has_labels() || source.labels() == "fine" || source.labels() == "coarse") {
-    return absl::OkStatus();
+absl::Status CheckFormat(const std::string& source_path, const proto::DataSource& source) {
+  const DataFormat* format = FormatOf(source);
+  if (format == nullptr) {
+    return Bad(source_path, ": has no format (", DataFormatNames(),
+               R"(); for example {"npy": {"features": "x.npy", "labels": "y.npy"}})");
   }
-  return Bad(path, ".labels: \"", source.labels(), "\" is not one of fine, coarse");
-}
-
-absl::Status CheckCsv(const std::string& path, const proto::CsvSource& source) {
-  CAIRN_RETURN_IF_ERROR(
-      CheckFileList(path + ".files", source.files(), R"("files": "train-*.csv")"));
-  return CheckCsvColumns(path, source);
-}
-
-absl::Status CheckFormat(const std::string& path, const proto::DataSource& source) {
-  switch (source.format_case()) {
-    case proto::DataSource::kIdx:
-      return CheckArrays(path + ".idx", source.idx());
-    case proto::DataSource::kNpy:
-      return CheckArrays(path + ".npy", source.npy());
-    case proto::DataSource::kCsv:
-      return CheckCsv(path + ".csv", source.csv());
-    case proto::DataSource::kCifar10:
-      return CheckFileList(path + ".cifar10.files", source.cifar10().files(),
-                           R"("files": "data_batch_*.bin")");
-    case proto::DataSource::kCifar100:
-      return CheckCifar100(path + ".cifar100", source.cifar100());
-    case proto::DataSource::FORMAT_NOT_SET:
-      break;
+  const std::string path = absl::StrCat(source_path, ".", format->name);
+  proto::DataSource copy = source;
+  const FileLists lists = format->lists(&copy);
+  const auto check_list = [&](const char* field, const FileNames& files, const char* example) {
+    return CheckFileList(absl::StrCat(path, ".", field), files,
+                         absl::StrCat("\"", field, "\": \"", example, "\""));
+  };
+  CAIRN_RETURN_IF_ERROR(check_list(FileField(lists), *lists.features, format->file_example));
+  if (lists.labels != nullptr) {
+    CAIRN_RETURN_IF_ERROR(check_list("labels", *lists.labels, format->labels_example));
   }
-  return Bad(path, ": says no format (", kDataFormats,
-             R"(); for example {"npy": {"features": "x.npy", "labels": "y.npy"}})");
+  return format->check == nullptr ? absl::OkStatus() : format->check(path, source);
 }
 
 absl::Status CheckSource(const std::string& path, const proto::DataSource& source) {
@@ -108,59 +96,36 @@ absl::Status CheckShuffle(const proto::Job& job) {
   return absl::OkStatus();
 }
 
-absl::Status CheckInputs(const std::string& path, const proto::DataSource& source,
-                         const nn::Model& model) {
-  const int inputs = static_cast<int>(model.inputs().size());
-  if (source.has_csv()) return CheckCsvInputs(path + ".csv", source.csv(), model);
-  if (inputs == 1) return absl::OkStatus();
-  if (source.has_cifar10() || source.has_cifar100()) {
-    return Bad(path, ": the model has ", inputs, " inputs, CIFAR's images are one");
-  }
-  const int files = source.has_idx() ? source.idx().features_size() : source.npy().features_size();
-  if (files == inputs) return absl::OkStatus();
-  return Bad(path, source.has_idx() ? ".idx" : ".npy", ".features: names ", files,
-             files == 1 ? " file" : " files", ", the model has ", inputs,
-             " inputs; one file, or pattern, per input");
+// `kind` is "input" or "output".
+absl::Status CheckFileCount(const std::string& path, int files, size_t count, const char* kind) {
+  if (count == 1 || static_cast<size_t>(files) == count) return absl::OkStatus();
+  return Bad(path, ": names ", files, files == 1 ? " file" : " files", ", the model has ", count,
+             " ", kind, "s; one file, or pattern, per ", kind);
 }
 
-absl::Status CheckOutputs(const std::string& path, const proto::DataSource& source,
-                          const nn::Model& model) {
-  const int outputs = static_cast<int>(model.outputs().size());
-  if (source.has_csv()) CAIRN_RETURN_IF_ERROR(CheckCsvOutputs(path + ".csv", source.csv(), model));
-  if (outputs == 1) return absl::OkStatus();
-  if (source.one_hot()) {
-    return Bad(path, ".one_hot: the model has ", outputs,
-               " outputs; say which of them have vectors: {\"", model.outputs()[0].name,
-               "\": true}");
-  }
-  if (source.has_csv()) return absl::OkStatus();
-  if (source.has_cifar10() || source.has_cifar100()) {
-    return Bad(path, ": the model has ", outputs, " outputs, CIFAR has labels for one");
-  }
-  const int files = source.has_idx() ? source.idx().labels_size() : source.npy().labels_size();
-  if (files == outputs) return absl::OkStatus();
-  return Bad(path, source.has_idx() ? ".idx" : ".npy", ".labels: names ", files,
-             files == 1 ? " file" : " files", ", the model has ", outputs,
-             " outputs; one file, or pattern, per output");
-}
-
-absl::Status CheckSourceFits(const std::string& path, const proto::DataSource& source,
+absl::Status CheckSourceFits(const std::string& source_path, const proto::DataSource& source,
                              const nn::Model& model) {
-  CAIRN_RETURN_IF_ERROR(CheckInputs(path, source, model));
-  return CheckOutputs(path, source, model);
+  const DataFormat& format = *FormatOf(source);
+  const std::string path = absl::StrCat(source_path, ".", format.name);
+  proto::DataSource copy = source;
+  if (const FileLists lists = format.lists(&copy); lists.labels != nullptr) {
+    CAIRN_RETURN_IF_ERROR(
+        CheckFileCount(path + ".features", lists.features->size(), model.inputs().size(), "input"));
+    CAIRN_RETURN_IF_ERROR(
+        CheckFileCount(path + ".labels", lists.labels->size(), model.outputs().size(), "output"));
+  }
+  if (format.check_model != nullptr) {
+    CAIRN_RETURN_IF_ERROR(format.check_model(path, source, model));
+  }
+  if (model.outputs().size() == 1 || !source.one_hot()) return absl::OkStatus();
+  return Bad(source_path, ".one_hot: the model has ", model.outputs().size(),
+             " outputs; say which of them have vectors: {\"", model.outputs()[0].name, "\": true}");
 }
 
-template <typename List>
-void AddFiles(const std::string& path, List* files, std::vector<DataFile>* result) {
+void AddFiles(const std::string& path, FileNames* files, std::vector<DataFile>* result) {
   for (int i = 0; i < files->size(); ++i) {
     result->push_back({absl::StrCat(path, "[", i, "]"), files->Mutable(i)});
   }
-}
-
-template <typename Source>
-void AddArrays(const std::string& path, Source* source, std::vector<DataFile>* result) {
-  AddFiles(path + ".features", source->mutable_features(), result);
-  AddFiles(path + ".labels", source->mutable_labels(), result);
 }
 
 }  // namespace
@@ -185,15 +150,11 @@ absl::Status CheckDataFitsModel(const proto::Job& job, const nn::Model& model) {
 
 std::vector<DataFile> FilesOf(const std::string& path, proto::DataSource* source) {
   std::vector<DataFile> files;
-  if (source->has_idx()) AddArrays(path + ".idx", source->mutable_idx(), &files);
-  if (source->has_npy()) AddArrays(path + ".npy", source->mutable_npy(), &files);
-  if (source->has_csv())
-    AddFiles(path + ".csv.files", source->mutable_csv()->mutable_files(), &files);
-  if (source->has_cifar10()) {
-    AddFiles(path + ".cifar10.files", source->mutable_cifar10()->mutable_files(), &files);
-  }
-  if (source->has_cifar100()) {
-    AddFiles(path + ".cifar100.files", source->mutable_cifar100()->mutable_files(), &files);
+  if (const DataFormat* format = FormatOf(*source)) {
+    const std::string field = absl::StrCat(path, ".", format->name, ".");
+    const FileLists lists = format->lists(source);
+    AddFiles(field + FileField(lists), lists.features, &files);
+    if (lists.labels != nullptr) AddFiles(field + "labels", lists.labels, &files);
   }
   AddFiles(path + ".sample_weight", source->mutable_sample_weight(), &files);
   return files;
@@ -203,10 +164,44 @@ bool IsOneHot(const proto::DataSource& source, const std::string& output) {
   return source.one_hot() || absl::c_linear_search(source.one_hot_outputs(), output);
 }
 
-std::string FormatName(const proto::DataSource& source) {
-  const auto* format = source.GetReflection()->GetOneofFieldDescriptor(
+const std::vector<DataFormat>& DataFormats() {
+  static const auto* const formats = new std::vector<DataFormat>{
+      {.name = "idx",
+       .lists = [](proto::DataSource* source) { return ArrayFiles(source->mutable_idx()); },
+       .file_example = "x.idx",
+       .labels_example = "y.idx"},
+      {.name = "npy",
+       .lists = [](proto::DataSource* source) { return ArrayFiles(source->mutable_npy()); },
+       .extensions = {".npy"},
+       .file_example = "x.npy",
+       .labels_example = "y.npy"},
+      CsvFormat(),
+      Cifar10Format(),
+      Cifar100Format(),
+  };
+  return *formats;
+}
+
+const DataFormat* FormatOf(const proto::DataSource& source) {
+  const auto* member = source.GetReflection()->GetOneofFieldDescriptor(
       source, source.GetDescriptor()->FindOneofByName("format"));
-  return format == nullptr ? "" : format->name();
+  if (member == nullptr) return nullptr;
+  const auto format = absl::c_find_if(
+      DataFormats(), [&](const DataFormat& each) { return each.name == member->name(); });
+  return format == DataFormats().end() ? nullptr : &*format;
+}
+
+std::string DataFormatNames() {
+  return absl::StrJoin(DataFormats(), ", ", [](std::string* text, const DataFormat& format) {
+    absl::StrAppend(text, format.name);
+  });
+}
+
+void ReplaceFiles(const std::vector<std::string>& files, proto::DataSource* source) {
+  const FileLists lists = FormatOf(*source)->lists(source);
+  lists.features->Assign(files.begin(), files.end());
+  if (lists.labels != nullptr) lists.labels->Clear();
+  source->clear_sample_weight();
 }
 
 proto::DataSource ValidationSource(const proto::Job& job) {
@@ -218,19 +213,9 @@ proto::DataSource ValidationSource(const proto::Job& job) {
     *source.mutable_one_hot_outputs() = train.one_hot_outputs();
   }
   if (!source.has_allow_nan() && train.allow_nan()) source.set_allow_nan(true);
-  if (source.has_cifar100() && !source.cifar100().has_labels() && train.cifar100().has_labels()) {
-    source.mutable_cifar100()->set_labels(train.cifar100().labels());
-  }
-  if (!source.has_csv() || !train.has_csv()) return source;
-  proto::CsvSource& csv = *source.mutable_csv();
-  if (csv.features().empty() && csv.labels().empty()) {
-    *csv.mutable_features() = train.csv().features();
-    *csv.mutable_labels() = train.csv().labels();
-  }
-  if (csv.missing().empty()) *csv.mutable_missing() = train.csv().missing();
-  if (!csv.has_header() && train.csv().has_header()) csv.set_header(train.csv().header());
-  if (!csv.has_delimiter() && train.csv().has_delimiter()) {
-    csv.set_delimiter(train.csv().delimiter());
+  const DataFormat* format = FormatOf(source);
+  if (format != nullptr && format == FormatOf(train) && format->inherit != nullptr) {
+    format->inherit(train, &source);
   }
   return source;
 }

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "job/data_formats/data_format.h"
 #include "nn/model.h"
 #include "proto/job.pb.h"
 
@@ -37,11 +38,18 @@ proto::DataSource ValidationSource(const proto::Job& job);
 // True if the labels of this output are class labels to be one-hot encoded.
 bool IsOneHot(const proto::DataSource& source, const std::string& output);
 
-// The name of the source's format, such as "npy"; empty if it has none.
-std::string FormatName(const proto::DataSource& source);
+// All formats, in the order of messages.
+const std::vector<DataFormat>& DataFormats();
 
-// The list of formats for messages.
-inline constexpr char kDataFormats[] = "idx, npy, csv, cifar10, cifar100";
+// The source's format; null if it has none.
+const DataFormat* FormatOf(const proto::DataSource& source);
+
+// The names of all formats for messages: "idx, npy, ...".
+std::string DataFormatNames();
+
+// Replaces the files of a source with a format by others of the same format. Removes what belongs
+// to the examples of the old files: files of labels, and weights.
+void ReplaceFiles(const std::vector<std::string>& files, proto::DataSource* source);
 
 }  // namespace cairn::job
 

@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "common/nearest_name.h"
 #include "common/status_macros.h"
+#include "job/data_source.h"
 
 namespace cairn::job {
 namespace {
@@ -116,27 +117,27 @@ absl::Status SetOutputs(const std::vector<proto::TrainedOutput>& outputs, proto:
   return absl::OkStatus();
 }
 
-// Sorts the source's labels into the order of the model's outputs; label_outputs(i) names the
+// Sorts the files of labels into the order of the model's outputs; label_outputs(i) names the
 // output of labels(i).
-template <typename Source>
-absl::Status Reorder(const std::string& path, const nn::Model& model, Source* source) {
-  if (source->label_outputs().empty()) return absl::OkStatus();
-  if (source->label_outputs_size() != source->labels_size()) {
-    return Bad(path, ".label_outputs: names ", source->label_outputs_size(), " outputs for ",
-               source->labels_size(), " labels");
+absl::Status SortLabels(const std::string& path, const nn::Model& model, const FileLists& lists) {
+  FileNames& labels = *lists.labels;
+  FileNames& outputs = *lists.label_outputs;
+  if (outputs.empty()) return absl::OkStatus();
+  if (outputs.size() != labels.size()) {
+    return Bad(path, ".label_outputs: names ", outputs.size(), " outputs for ", labels.size(),
+               " labels");
   }
   std::vector<std::string> ordered(model.outputs().size());
-  for (int i = 0; i < source->labels_size(); ++i) {
-    CAIRN_ASSIGN_OR_RETURN(const int output,
-                           FindOutput(path + ".labels", source->label_outputs(i), model));
-    ordered[output] = source->labels(i);
+  for (int i = 0; i < labels.size(); ++i) {
+    CAIRN_ASSIGN_OR_RETURN(const int output, FindOutput(path + ".labels", outputs[i], model));
+    ordered[output] = labels[i];
   }
   for (size_t i = 0; i < ordered.size(); ++i) {
     if (!ordered[i].empty()) continue;
     return Bad(path, ".labels: says nothing of the model's output '", model.outputs()[i].name, "'");
   }
-  source->clear_label_outputs();
-  source->mutable_labels()->Assign(ordered.begin(), ordered.end());
+  outputs.Clear();
+  labels.Assign(ordered.begin(), ordered.end());
   return absl::OkStatus();
 }
 
@@ -159,9 +160,9 @@ absl::Status ResolveLabels(const std::string& path, const nn::Model& model,
   for (const std::string& output : source->one_hot_outputs()) {
     CAIRN_RETURN_IF_ERROR(FindOutput(path + ".one_hot", output, model).status());
   }
-  if (source->has_idx()) return Reorder(path + ".idx", model, source->mutable_idx());
-  if (source->has_npy()) return Reorder(path + ".npy", model, source->mutable_npy());
-  return absl::OkStatus();
+  const DataFormat* format = FormatOf(*source);
+  if (format == nullptr || !format->has_array_files()) return absl::OkStatus();
+  return SortLabels(absl::StrCat(path, ".", format->name), model, format->lists(source));
 }
 
 }  // namespace cairn::job

@@ -12,8 +12,6 @@
 #include "common/random.h"
 #include "common/status_macros.h"
 #include "job/data_source.h"
-#include "worker/data/csv/csv_file.h"
-#include "worker/data/csv/csv_survey.h"
 #include "worker/data/permutation.h"
 #include "worker/data/source_arrays.h"
 
@@ -50,8 +48,9 @@ absl::StatusOr<Split> SplitRows(const proto::Job& job, int64_t rows) {
 // The job file's field of a source: "job field train.npy". The path alone could be taken for a file
 // name.
 std::string FieldOf(const std::string& field, const proto::DataSource& source) {
-  const std::string format = job::FormatName(source);
-  return absl::StrCat("job field ", field, format.empty() ? "" : ".", format);
+  const job::DataFormat* format = job::FormatOf(source);
+  return format == nullptr ? absl::StrCat("job field ", field)
+                           : absl::StrCat("job field ", field, ".", format->name);
 }
 
 // Calls `read` and prefixes its error with the job file's field. Turns std::bad_alloc into
@@ -73,9 +72,9 @@ absl::StatusOr<Result> Within(const std::string& data,
 absl::StatusOr<Dataset> OpenSource(const proto::DataSource& source, const SourceFiles& files,
                                    const proto::DataPlan& plan, const JobModel& model,
                                    DataStorage* storage) {
+  const auto label_specs = LabelSpecs(source, *model.model, model.objective);
   CAIRN_ASSIGN_OR_RETURN(SourceArrays arrays,
-                         ReadSource(source, files, plan, *model.model,
-                                    LabelSpecs(source, *model.model, model.objective), storage));
+                         ReadSource({source, files, plan, *model.model, label_specs, storage}));
   return Dataset::Create(std::move(arrays), source, plan, *model.model, model.objective);
 }
 
@@ -92,8 +91,15 @@ class Inspection {
     CAIRN_ASSIGN_OR_RETURN(const SourceFiles files, ListFiles(job_.train(), *model_.model));
     CAIRN_ASSIGN_OR_RETURN(const std::vector<uint64_t> prints, FingerprintFiles(files));
     plan.mutable_train_files()->Assign(prints.begin(), prints.end());
-    // CSV is surveyed before it is opened: opening encodes text by the vocabularies in the plan.
-    if (job_.train().has_csv()) CAIRN_RETURN_IF_ERROR(Survey(files.features[0]));
+    // Before the data are opened: opening CSV encodes text by the vocabularies in the plan.
+    ChooseTrainingRows choose;
+    if (job_.has_validation_fraction()) {
+      choose = [this](int64_t rows) -> absl::StatusOr<IsTrainingRow> {
+        CAIRN_ASSIGN_OR_RETURN(const Split split, SplitRows(job_, rows));
+        return [split](int64_t row) { return split.IsTraining(row); };
+      };
+    }
+    CAIRN_RETURN_IF_ERROR(InspectSource(job_.train(), files, choose, &plan));
     CAIRN_ASSIGN_OR_RETURN(const Dataset data,
                            OpenSource(job_.train(), files, plan, model_, storage_));
     CAIRN_ASSIGN_OR_RETURN(const Split split, SplitRows(job_, data.examples()));
@@ -120,24 +126,6 @@ class Inspection {
   }
 
  private:
-  absl::Status Survey(const std::vector<std::string>& files) {
-    const proto::CsvSource& csv = job_.train().csv();
-    CAIRN_ASSIGN_OR_RETURN(const std::vector<std::string> columns, ReadCsvColumns(files[0], csv));
-    const proto::CsvSource source = WithAllColumns(csv, columns);
-    if (csv.features().empty()) {
-      for (const auto& column : source.features()) {
-        reply_.mutable_data()->add_csv_features(column.name());
-      }
-    }
-    std::function<bool(int64_t)> is_training = [](int64_t) { return true; };
-    if (job_.has_validation_fraction()) {
-      CAIRN_ASSIGN_OR_RETURN(const int64_t rows, CountCsvRows(files, source));
-      CAIRN_ASSIGN_OR_RETURN(const Split split, SplitRows(job_, rows));
-      is_training = [split](int64_t row) { return split.IsTraining(row); };
-    }
-    return SurveyCsv(files, source, is_training, reply_.mutable_data());
-  }
-
   const proto::Job& job_;
   const JobModel& model_;
   DataStorage* const storage_;
@@ -242,8 +230,9 @@ absl::StatusOr<std::shared_ptr<const Dataset>> LoadInputs(const proto::JobPlan& 
       "--input", [&]() -> absl::StatusOr<std::shared_ptr<const Dataset>> {
         const proto::DataSource source = job::ValidationSource(plan.job());
         CAIRN_ASSIGN_OR_RETURN(const SourceFiles files, ListFiles(source, model));
-        CAIRN_ASSIGN_OR_RETURN(SourceArrays arrays, ReadSource(source, files, plan.data(), model,
-                                                               /*label_specs=*/{}, &storage));
+        const std::vector<LabelSpec> no_labels;
+        CAIRN_ASSIGN_OR_RETURN(SourceArrays arrays, ReadSource({source, files, plan.data(), model,
+                                                                no_labels, &storage}));
         CAIRN_ASSIGN_OR_RETURN(
             Dataset inputs, Dataset::CreateInputs(std::move(arrays), source, plan.data(), model));
         return std::make_shared<const Dataset>(std::move(inputs));

@@ -16,33 +16,12 @@ bool IsNpy(const std::string& file) {
   return absl::EndsWith(file, ".npy") || absl::EndsWith(file, ".npy.gz");
 }
 
-template <typename Source>
-void SetArrays(const std::vector<std::string>& files, Source* source) {
-  source->mutable_features()->Assign(files.begin(), files.end());
-  source->clear_labels();
-}
-
-// One file, or pattern, for each input; formats with all columns in one file may have many.
+// Checks that there is one file, or pattern, for each input.
 absl::Status CheckCount(size_t files, int inputs) {
   if (files == static_cast<size_t>(inputs)) return absl::OkStatus();
   return absl::InvalidArgumentError(absl::StrCat(
       "the model has ", Plural(inputs, "input"), ", and --input is there ",
       Plural(static_cast<int64_t>(files), "time"), "; say it once for each, in their order"));
-}
-
-void SetFiles(const std::vector<std::string>& files, proto::DataSource* source) {
-  switch (source->format_case()) {
-    case proto::DataSource::kIdx:
-      return SetArrays(files, source->mutable_idx());
-    case proto::DataSource::kCsv:
-      return source->mutable_csv()->mutable_files()->Assign(files.begin(), files.end());
-    case proto::DataSource::kCifar10:
-      return source->mutable_cifar10()->mutable_files()->Assign(files.begin(), files.end());
-    case proto::DataSource::kCifar100:
-      return source->mutable_cifar100()->mutable_files()->Assign(files.begin(), files.end());
-    default:
-      return SetArrays(files, source->mutable_npy());
-  }
 }
 
 }  // namespace
@@ -57,12 +36,12 @@ absl::StatusOr<proto::DataSource> PredictionSource(const proto::JobPlan& plan,
     return absl::InvalidArgumentError("--input: some files are .npy and some are not");
   }
   if (npys != 0) source.mutable_npy();
-  if (source.has_npy() || source.has_idx()) {
+  // Several files of whole examples follow each other.
+  if (job::FormatOf(source)->has_array_files()) {
     CAIRN_RETURN_IF_ERROR(CheckCount(files.size(), plan.model().inputs_size()));
   }
-  SetFiles(files, &source);
-  source.clear_sample_weight();
-  source.set_allow_nan(true);  // What comes of it shows in the output.
+  job::ReplaceFiles(files, &source);
+  source.set_allow_nan(true);  // The output shows the effect.
   if (scale) source.set_scale(*scale);
   return source;
 }

@@ -135,7 +135,41 @@ absl::Status CheckShared(const std::string& list, const std::string& field,
   return absl::OkStatus();
 }
 
+absl::Status CheckColumns(const std::string& path, const proto::DataSource& source) {
+  return CheckCsvColumns(path, source.csv());
+}
+
+absl::Status CheckModel(const std::string& path, const proto::DataSource& source,
+                        const nn::Model& model) {
+  CAIRN_RETURN_IF_ERROR(CheckCsvInputs(path, source.csv(), model));
+  return CheckCsvOutputs(path, source.csv(), model);
+}
+
+// Columns are inherited together: a validation source that lists features must list its labels.
+void Inherit(const proto::DataSource& training, proto::DataSource* validation) {
+  const proto::CsvSource& train = training.csv();
+  proto::CsvSource& csv = *validation->mutable_csv();
+  if (csv.features().empty() && csv.labels().empty()) {
+    *csv.mutable_features() = train.features();
+    *csv.mutable_labels() = train.labels();
+  }
+  if (csv.missing().empty()) *csv.mutable_missing() = train.missing();
+  if (!csv.has_header() && train.has_header()) csv.set_header(train.header());
+  if (!csv.has_delimiter() && train.has_delimiter()) csv.set_delimiter(train.delimiter());
+}
+
 }  // namespace
+
+DataFormat CsvFormat() {
+  return {.name = "csv",
+          .lists = [](proto::DataSource* source) { return ExampleFiles(source->mutable_csv()); },
+          .extensions = {".csv", ".tsv", ".txt"},
+          .file_example = "train-*.csv",
+          .labels_example = "LABEL_COLUMN",
+          .check = CheckColumns,
+          .check_model = CheckModel,
+          .inherit = Inherit};
+}
 
 bool IsCategorical(const proto::CsvColumn& column) {
   return column.has_categorical() ? column.categorical() : !column.vocabulary().empty();

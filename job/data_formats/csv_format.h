@@ -4,10 +4,13 @@
 #include <string>
 
 #include "absl/status/status.h"
+#include "job/data_formats/data_format.h"
 #include "nn/model.h"
 #include "proto/job.pb.h"
 
 namespace cairn::job {
+
+DataFormat CsvFormat();
 
 // True if the column's values are names that are replaced by ids.
 bool IsCategorical(const proto::CsvColumn& column);

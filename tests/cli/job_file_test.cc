@@ -167,11 +167,11 @@ TEST(JobFileTest, EveryMistakeAboutFormModelAndDataHasItsOwnMessage) {
        "train: is missing; for example \"train\": {\"npy\": {\"features\": "
        "\"x.npy\", \"labels\": \"y.npy\"}}"},
       {RefusalWith("/train", json::object()),
-       "train: says no format (idx, npy, csv, cifar10, cifar100); for example {\"npy\": "
+       "train: has no format (idx, npy, csv, cifar10, cifar100); for example {\"npy\": "
        "{\"features\": \"x.npy\", \"labels\": \"y.npy\"}}"},
       {RefusalWith("/train", "x.npy"), "train: \"x.npy\" is not an object"},
       {RefusalWith("/train/idx", {{"labels", "y"}}),
-       "train.idx.features: is missing; for example \"features\": \"x.npy\""},
+       "train.idx.features: is missing; for example \"features\": \"x.idx\""},
       {RefusalWith("/train/idx", {{"features", ""}, {"labels", "y"}}),
        "train.idx.features: \"\" is not the name of a file"},
       {RefusalWith("/train/idx", {{"features", {"x", 7}}, {"labels", "y"}}),
@@ -375,7 +375,7 @@ TEST(JobFileTest, AFileThatIsNoDescriptionGetsAnExampleOfOne) {
   } cases[] = {{folder + "x.npy", &npy, R"({"npy":{"features":"FILE","labels":"y.npy"}})"},
                {folder + "x.npy", &csv, R"({"npy":{"features":"FILE","labels":"y.npy"}})"},
                {folder + "x.data", &csv, R"({"csv":{"files":"FILE"}})"},
-               {folder + "x.idx", &idx, R"({"idx":{"features":"FILE","labels":"LABELS_FILE"}})"},
+               {folder + "x.idx", &idx, R"({"idx":{"features":"FILE","labels":"y.idx"}})"},
                {folder + "x.csv", &npy, R"({"csv":{"files":"FILE","labels":"LABEL_COLUMN"}})"}};
   for (const auto& one : cases) {
     ASSERT_TRUE(WriteFile(one.file, "\x93NUMPY").ok());

@@ -30,7 +30,7 @@ TEST(DataSourceTest, EveryMistakeIsNamedWithItsPath) {
   const std::string npy = kNpy;
   const std::vector<Case> cases = {
       {R"({"train": {"idx": {"labels": ["y"]}}})",
-       R"(train.idx.features: is missing; for example "features": "x.npy")"},
+       R"(train.idx.features: is missing; for example "features": "x.idx")"},
       {R"({"train": {"npy": {"features": ["x"]}}})",
        R"(train.npy.labels: is missing; for example "labels": "y.npy")"},
       {R"({"train": {"npy": {"features": ["x"], "labels": [""]}}})",
@@ -95,7 +95,7 @@ TEST(DataSourceTest, EveryOutputHasAFileOfLabels) {
             "train.idx.labels: names 1 file, the model has 2 outputs; one file, or pattern, per "
             "output");
   EXPECT_EQ(refusal(R"("cifar10": {"files": ["c"]})"),
-            "train: the model has 2 outputs, CIFAR has labels for one");
+            "train.cifar10: the model has 2 outputs, CIFAR has labels for one");
   EXPECT_EQ(refusal(R"("npy": {"features": ["x"], "labels": ["y", "z"]}, "oneHot": true)"),
             "train.one_hot: the model has 2 outputs; say which of them have vectors: "
             "{\"a\": true}");
@@ -118,7 +118,7 @@ TEST(DataSourceTest, ManyFilesAreTheRowsOfOneInputOrTheInputsOfAModel) {
             "input");
   EXPECT_EQ(
       CheckDataFitsModel(JobOf(R"({"train": {"cifar10": {"files": ["c"]}}})"), *two).message(),
-      "train: the model has 2 inputs, CIFAR's images are one");
+      "train.cifar10: the model has 2 inputs, CIFAR's images are one");
 }
 
 TEST(DataSourceTest, FilesAreListedWithTheirPathsAndCanBeChanged) {
@@ -134,12 +134,34 @@ TEST(DataSourceTest, FilesAreListedWithTheirPathsAndCanBeChanged) {
   EXPECT_EQ(job.train().idx().labels(1), "/d/z");
 }
 
-TEST(DataSourceTest, FormatsHaveTheNamesOfTheJobFile) {
-  EXPECT_EQ(FormatName(JobOf(R"({"train": {"cifar100": {}}})").train()), "cifar100");
-  EXPECT_EQ(FormatName(JobOf(R"({"train": {"scale": 2}})").train()), "");
+TEST(DataSourceTest, EveryFormatOfTheJobFileHasRules) {
+  const auto* members = proto::DataSource::descriptor()->FindOneofByName("format");
+  ASSERT_EQ(members->field_count(), DataFormats().size());
+  for (const DataFormat& format : DataFormats()) {
+    proto::DataSource source;
+    const FileLists lists = format.lists(&source);
+    EXPECT_EQ(FormatOf(source), &format) << format.name;
+    EXPECT_NE(lists.features, nullptr) << format.name;
+    EXPECT_EQ(format.has_array_files(), lists.label_outputs != nullptr) << format.name;
+  }
+  EXPECT_EQ(FormatOf({}), nullptr);
 }
 
-TEST(DataSourceTest, ValidationTakesFromTrainingWhatItDoesNotSay) {
+TEST(DataSourceTest, ReplacedFilesLeaveTheSettings) {
+  proto::Job job = JobOf(R"({"train": {"cifar100": {"files": ["a", "b"], "labels": "coarse"},
+                                       "sample_weight": ["w"], "scale": 2}})");
+  ReplaceFiles({"c"}, job.mutable_train());
+  EXPECT_EQ(job.train().DebugString(),
+            JobOf(R"({"train": {"cifar100": {"files": ["c"], "labels": "coarse"}, "scale": 2}})")
+                .train()
+                .DebugString());
+  job = JobOf("{" + std::string(kNpy) + "}");
+  ReplaceFiles({"c", "d"}, job.mutable_train());
+  EXPECT_EQ(job.train().DebugString(),
+            JobOf(R"({"train": {"npy": {"features": ["c", "d"]}}})").train().DebugString());
+}
+
+TEST(DataSourceTest, ValidationTakesFromTrainingWhatItDoesNotSet) {
   const proto::DataSource source = ValidationSource(JobOf(R"({
     "train": {"csv": {"files": ["t"], "labels": [{"name": "y"}], "delimiter": ";",
                       "missing": ["?"], "header": false},

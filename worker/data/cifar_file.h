@@ -5,6 +5,7 @@
 
 #include "absl/status/statusor.h"
 #include "worker/data/array.h"
+#include "worker/data/data_reader.h"
 #include "worker/data/files/file_bytes.h"
 
 namespace cairn::worker {
@@ -32,6 +33,10 @@ struct CifarArrays {
 // kind.classes. The format has no signature, so these checks are what detects other files.
 absl::StatusOr<CifarArrays> ReadCifarFile(std::shared_ptr<const FileBytes> file,
                                           const CifarKind& kind);
+
+// The DataReaders of CIFAR.
+absl::StatusOr<SourceArrays> ReadCifar10(const ReadRequest& request);
+absl::StatusOr<SourceArrays> ReadCifar100(const ReadRequest& request);
 
 }  // namespace cairn::worker
 

@@ -16,9 +16,9 @@
 #include "nn/objective.h"
 #include "proto/job.pb.h"
 #include "worker/data/array.h"
+#include "worker/data/data_reader.h"
 #include "worker/data/label_spec.h"
 #include "worker/data/permutation.h"
-#include "worker/data/source_arrays.h"
 
 namespace cairn::worker {
 

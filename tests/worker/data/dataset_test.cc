@@ -14,6 +14,7 @@
 #include "gtest/gtest.h"
 #include "job/job_objective.h"
 #include "tests/worker/data/data_files.h"
+#include "worker/data/source_arrays.h"
 
 namespace cairn::worker {
 namespace {
@@ -87,8 +88,8 @@ absl::StatusOr<Dataset> Load(const proto::DataSource& source, const nn::Model& m
   DataStorage storage(options);
   auto files = ListFiles(source, model);
   if (!files.ok()) return files.status();
-  auto arrays =
-      ReadSource(source, *files, plan, model, LabelSpecs(source, model, objective), &storage);
+  const auto label_specs = LabelSpecs(source, model, objective);
+  auto arrays = ReadSource({source, *files, plan, model, label_specs, &storage});
   if (!arrays.ok()) return arrays.status();
   return Dataset::Create(*std::move(arrays), source, plan, model, objective);
 }

@@ -2,6 +2,7 @@
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "job/data_source.h"
 #include "tests/nn/test_model.h"
 #include "tests/worker/data/data_files.h"
 
@@ -26,7 +27,9 @@ absl::StatusOr<SourceArrays> Read(const proto::DataSource& source,
   const auto files = ListFiles(source, *model);
   if (!files.ok()) return files.status();
   DataStorage storage(options);
-  return ReadSource(source, *files, {}, *model, {{.type = proto::INT32}}, &storage);
+  const proto::DataPlan plan;
+  const std::vector<LabelSpec> label_specs = {{.type = proto::INT32}};
+  return ReadSource({source, *files, plan, *model, label_specs, &storage});
 }
 
 std::vector<float> ValuesOf(const Array& array) {
@@ -106,30 +109,6 @@ TEST(SourceArraysTest, TheFirstBadFileOfManyIsNamed) {
   EXPECT_THAT(std::string(Read(source).status().message()), HasSubstr("/bad0.npy"));
 }
 
-TEST(SourceArraysTest, AllThatIsWrongWithCsvFilesIsSaidAtOnce) {
-  proto::DataSource source;
-  source.mutable_csv()->add_labels()->set_name("y");
-  source.mutable_csv()->add_files(WriteDataFile("p1.csv", "a,b,c,y\n1,2,3,0\n1,x,3,0\n"));
-  source.mutable_csv()->add_files(WriteDataFile("p2.csv", "a,b,c,y\n1,2,3,1\n"));
-  source.mutable_csv()->add_files(WriteDataFile("p3.csv", "a,b,y\n1,2,\n"));
-  const std::string folder = "data file " + ::testing::TempDir();
-  EXPECT_EQ(Read(source).status().message(),
-            "the model's input 'in' takes 2 values per example, the data give 3: columns \"a\", "
-            "\"b\", \"c\" (all columns but the labels; choose by \"features\"); " +
-                folder +
-                "/p1.csv: line 3, column \"b\": \"x\" is not a number; if the column holds "
-                "names, say \"categorical\": true; " +
-                folder +
-                "/p3.csv: 2 problems: (1) it has no column \"c\"; it has \"a\", \"b\", \"y\"; (2) "
-                "line 2, column \"y\": \"\" is a missing value; leave the line out, or say what it "
-                "becomes: \"missing\": {\"value\": 0}");
-  for (int i = 0; i < 20; ++i) {
-    source.mutable_csv()->add_files(WriteDataFile("q" + std::to_string(i) + ".csv", "a\n"));
-  }
-  EXPECT_THAT(std::string(Read(source).status().message()),
-              ::testing::EndsWith("; and 18 more files have problems"));
-}
-
 TEST(SourceArraysTest, FilesThatDoNotContinueEachOtherAreNamed) {
   proto::DataSource source = ThreeRows()[1];
   source.mutable_npy()->add_features(
@@ -146,7 +125,15 @@ TEST(SourceArraysTest, EveryFileHasAFingerprint) {
   }
 }
 
-TEST(SourceArraysTest, ASourceWithoutFormatIsRefused) {
+TEST(SourceArraysTest, EveryFormatHasAReader) {
+  std::vector<std::string> formats;
+  for (const job::DataFormat& format : job::DataFormats()) formats.push_back(format.name);
+  std::vector<std::string> readers;
+  for (const DataReader& reader : DataReaders()) readers.push_back(reader.name);
+  EXPECT_EQ(readers, formats);
+}
+
+TEST(SourceArraysTest, ASourceWithoutFormatIsRejected) {
   EXPECT_THAT(std::string(Read({}).status().message()), HasSubstr("none of the formats idx, npy"));
 }
 

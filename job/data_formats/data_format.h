@@ -1,0 +1,68 @@
+#ifndef CAIRN_JOB_DATA_FORMATS_DATA_FORMAT_H_
+#define CAIRN_JOB_DATA_FORMATS_DATA_FORMAT_H_
+
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "google/protobuf/repeated_field.h"
+#include "nn/model.h"
+#include "proto/job.pb.h"
+
+namespace cairn::job {
+
+using FileNames = google::protobuf::RepeatedPtrField<std::string>;
+
+// The lists of file names in the message of a format. A format has one of two layouts:
+// - Array files: the fields `features` and `labels` have a file name, or a pattern, for each input
+//   and each output of the model.
+// - Example files: the field `files` has files with whole examples, inputs and labels.
+struct FileLists {
+  FileNames* features = nullptr;       // Or `files`.
+  FileNames* labels = nullptr;         // Null for example files, as the next.
+  FileNames* label_outputs = nullptr;  // See proto::NpySource.
+};
+
+template <typename Source>
+FileLists ArrayFiles(Source* source) {
+  return {source->mutable_features(), source->mutable_labels(), source->mutable_label_outputs()};
+}
+
+template <typename Source>
+FileLists ExampleFiles(Source* source) {
+  return {source->mutable_files()};
+}
+
+// The rules of a format of data files: its fields in the job file, and what `cairn submit` checks
+// without reading files. A format is a member of proto::DataSource.format and one line of the table
+// in job/data_source.cc. The table in worker/data/source_arrays.cc has its reader.
+struct DataFormat {
+  const char* name;  // Of the member, which is the field of the job file: "npy".
+  // The lists in the format's message. Makes the source a source of this format.
+  FileLists (*lists)(proto::DataSource* source);
+  // Of file names that only this format has: ".npy". ".gz" may follow them.
+  std::vector<const char*> extensions;
+  // For messages: a file name or pattern, and what "labels" may be. Empty: there is no such field.
+  const char* file_example;
+  const char* labels_example = "";
+
+  // The rest may be null. `path` is the path of the format's field: "train.npy".
+
+  // Checks fields other than the lists of files.
+  absl::Status (*check)(const std::string& path, const proto::DataSource& source) = nullptr;
+  // Checks that the source fits the model's inputs and outputs.
+  absl::Status (*check_model)(const std::string& path, const proto::DataSource& source,
+                              const nn::Model& model) = nullptr;
+  // Sets fields that the validation source does not set to those of the training source, which has
+  // the same format.
+  void (*inherit)(const proto::DataSource& train, proto::DataSource* validation) = nullptr;
+
+  bool has_array_files() const {
+    proto::DataSource any;
+    return lists(&any).labels != nullptr;
+  }
+};
+
+}  // namespace cairn::job
+
+#endif  // CAIRN_JOB_DATA_FORMATS_DATA_FORMAT_H_

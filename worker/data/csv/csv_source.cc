@@ -1,0 +1,100 @@
+#include "worker/data/csv/csv_source.h"
+
+#include <algorithm>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "common/status_macros.h"
+#include "worker/data/csv/csv_encoder.h"
+#include "worker/data/csv/csv_file.h"
+#include "worker/data/csv/csv_survey.h"
+
+namespace cairn::worker {
+namespace {
+
+// The source with all its columns named.
+absl::StatusOr<proto::DataSource> WithColumns(const ReadRequest& request) {
+  proto::DataSource named = request.source;
+  proto::CsvSource& csv = *named.mutable_csv();
+  if (csv.features().empty()) {
+    std::vector<std::string> columns(request.plan.csv_features().begin(),
+                                     request.plan.csv_features().end());
+    if (columns.empty()) {
+      CAIRN_ASSIGN_OR_RETURN(columns, ReadCsvColumns(request.files.features[0][0], csv));
+    }
+    csv = WithAllColumns(csv, columns);
+  }
+  if (request.label_specs.empty()) csv.clear_labels();
+  return named;
+}
+
+// Joins the problems of the columns and of the files into one message.
+absl::Status JoinProblems(std::vector<std::string> problems,
+                          const std::vector<absl::StatusOr<CsvEncoder::Arrays>>& files) {
+  constexpr size_t kShown = 5;
+  for (const auto& file : files) {
+    if (file.ok()) continue;
+    if (!absl::IsInvalidArgument(file.status())) return file.status();
+    problems.push_back(std::string(file.status().message()));
+  }
+  if (problems.empty()) return absl::OkStatus();
+  const size_t more = problems.size() - std::min(problems.size(), kShown);
+  problems.resize(problems.size() - more);
+  return absl::InvalidArgumentError(
+      absl::StrCat(absl::StrJoin(problems, "; "),
+                   more > 0 ? absl::StrCat("; and ", more, " more files have problems") : ""));
+}
+
+}  // namespace
+
+absl::StatusOr<SourceArrays> ReadCsv(const ReadRequest& request) {
+  CAIRN_ASSIGN_OR_RETURN(const proto::DataSource named, WithColumns(request));
+  const CsvEncoder encoder(named, request.plan, request.model, request.label_specs);
+  // Divides the cores among the files that are read in parallel.
+  const int parsers =
+      std::max(1, ReadersOf(kReadersMax) / ReadersOf(request.files.features[0].size()));
+  using Arrays = CsvEncoder::Arrays;
+  std::vector<absl::StatusOr<Arrays>> read = ReadEach<Arrays>(
+      request.files.features[0],
+      [&](const std::string& path) { return encoder.ReadFile(path, parsers, request.storage); });
+  std::vector<std::string> problems = encoder.InputProblems();
+  if (request.source.csv().features().empty()) {
+    for (std::string& problem : problems) {
+      problem += " (all columns but the labels; choose by \"features\")";
+    }
+  }
+  for (std::string& problem : encoder.LabelProblems()) problems.push_back(std::move(problem));
+  CAIRN_RETURN_IF_ERROR(JoinProblems(std::move(problems), read));
+  CAIRN_ASSIGN_OR_RETURN(const std::vector<Arrays> arrays, AllOf(std::move(read)));
+  SourceArrays result{arrays[0].inputs, arrays[0].labels};
+  for (size_t i = 1; i < arrays.size(); ++i) {
+    for (size_t output = 0; output < result.labels.size(); ++output) {
+      CAIRN_RETURN_IF_ERROR(Join(arrays[i].labels[output], &result.labels[output]));
+    }
+    for (size_t input = 0; input < result.inputs.size(); ++input) {
+      CAIRN_RETURN_IF_ERROR(Join(arrays[i].inputs[input], &result.inputs[input]));
+    }
+  }
+  return result;
+}
+
+absl::Status InspectCsv(const proto::DataSource& train, const SourceFiles& files,
+                        const ChooseTrainingRows& choose, proto::DataPlan* plan) {
+  const std::vector<std::string>& names = files.features[0];
+  CAIRN_ASSIGN_OR_RETURN(const auto columns, ReadCsvColumns(names[0], train.csv()));
+  const proto::CsvSource source = WithAllColumns(train.csv(), columns);
+  if (train.csv().features().empty()) {
+    for (const auto& column : source.features()) plan->add_csv_features(column.name());
+  }
+  IsTrainingRow is_training = [](int64_t) { return true; };
+  if (choose) {
+    CAIRN_ASSIGN_OR_RETURN(const int64_t rows, CountCsvRows(names, source));
+    CAIRN_ASSIGN_OR_RETURN(is_training, choose(rows));
+  }
+  return SurveyCsv(names, source, is_training, plan);
+}
+
+}  // namespace cairn::worker

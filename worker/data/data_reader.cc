@@ -1,0 +1,65 @@
+#include "worker/data/data_reader.h"
+
+#include <algorithm>
+#include <new>
+#include <thread>
+
+#include "absl/strings/str_cat.h"
+#include "common/thread_pool.h"
+#include "worker/data/files/load_file.h"
+
+namespace cairn::worker {
+
+std::vector<std::string> SourceFiles::All() const {
+  std::vector<std::string> all;
+  for (const auto& input : features) all.insert(all.end(), input.begin(), input.end());
+  for (const auto& output : labels) all.insert(all.end(), output.begin(), output.end());
+  all.insert(all.end(), weights.begin(), weights.end());
+  return all;
+}
+
+int ReadersOf(size_t files) {
+  const size_t cores = std::max(1u, std::thread::hardware_concurrency());
+  return static_cast<int>(std::min({files, kReadersMax, cores}));
+}
+
+void ForEachFile(const std::vector<std::string>& files, const std::function<void(size_t i)>& read,
+                 const std::function<void(size_t i, absl::Status error)>& failed) {
+  const auto read_one = [&](size_t i) {
+    try {
+      read(i);
+    } catch (const std::bad_alloc&) {
+      failed(i, absl::ResourceExhaustedError(absl::StrCat(
+                    "data file ", files[i], ": it does not fit into this worker's memory")));
+    }
+  };
+  const int threads = ReadersOf(files.size());
+  if (threads <= 1) {
+    for (size_t i = 0; i < files.size(); ++i) read_one(i);
+    return;
+  }
+  // The pool's destructor waits for all tasks.
+  ThreadPool pool(threads, "data files", files.size());
+  for (size_t i = 0; i < files.size(); ++i) pool.Submit([&read_one, i] { read_one(i); });
+}
+
+absl::Status Join(const Array& next, Array* all) {
+  if (all->rows() > 0) return next.rows() > 0 ? all->Append(next) : absl::OkStatus();
+  *all = next;
+  return absl::OkStatus();
+}
+
+absl::StatusOr<Array> ReadArrays(const std::vector<std::string>& files, ReadArray read,
+                                 DataStorage* storage) {
+  CAIRN_ASSIGN_OR_RETURN(
+      const std::vector<Array> arrays,
+      ReadAll<Array>(files, [=](const std::string& path) -> absl::StatusOr<Array> {
+        CAIRN_ASSIGN_OR_RETURN(auto file, LoadFile(path, storage));
+        return read(std::move(file));
+      }));
+  Array all = arrays[0];
+  for (size_t i = 1; i < arrays.size(); ++i) CAIRN_RETURN_IF_ERROR(Join(arrays[i], &all));
+  return all;
+}
+
+}  // namespace cairn::worker

@@ -1,0 +1,136 @@
+#ifndef CAIRN_WORKER_DATA_DATA_READER_H_
+#define CAIRN_WORKER_DATA_DATA_READER_H_
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "common/status_macros.h"
+#include "nn/model.h"
+#include "proto/job.pb.h"
+#include "worker/data/array.h"
+#include "worker/data/files/data_storage.h"
+#include "worker/data/files/file_bytes.h"
+#include "worker/data/label_spec.h"
+
+namespace cairn::worker {
+
+// What all readers of data formats share.
+
+// The files of a data source, with patterns expanded.
+struct SourceFiles {
+  // One list for each input of the model. Formats with inputs and labels in the same file (CSV,
+  // CIFAR) have a single list.
+  std::vector<std::vector<std::string>> features;
+  // One list for each output. Empty for such formats, and if there are no labels.
+  std::vector<std::vector<std::string>> labels;
+  std::vector<std::string> weights;  // Of the examples; empty: each has weight 1.
+
+  // All files: inputs, then labels, then weights.
+  std::vector<std::string> All() const;
+};
+
+// The arrays of a source, in the types of the files.
+struct SourceArrays {
+  std::vector<Array> inputs;  // In the order of the model's inputs.
+  std::vector<Array> labels;  // In the order of the model's outputs; empty if not requested.
+  std::optional<Array> weights;
+};
+
+// What a reader reads.
+struct ReadRequest {
+  const proto::DataSource& source;
+  const SourceFiles& files;
+  const proto::DataPlan& plan;  // With the results of DataReader::inspect.
+  const nn::Model& model;
+  // What the labels of each output must be. If it is empty, no labels are read.
+  const std::vector<LabelSpec>& label_specs;
+  DataStorage* storage;
+};
+
+// Returns the rows of a source that are for training, if it has this number of rows.
+using IsTrainingRow = std::function<bool(int64_t row)>;
+using ChooseTrainingRows = std::function<absl::StatusOr<IsTrainingRow>(int64_t rows)>;
+
+// The reader of a format of data files. Its rules are a job::DataFormat with the same name.
+struct DataReader {
+  const char* name;
+  absl::StatusOr<SourceArrays> (*read)(const ReadRequest& request);
+  // Adds to the plan what depends on the training data and must be the same on all workers. Null:
+  // nothing. `choose` is empty if all rows are for training.
+  absl::Status (*inspect)(const proto::DataSource& train, const SourceFiles& files,
+                          const ChooseTrainingRows& choose, proto::DataPlan* plan) = nullptr;
+};
+
+// The most files that are read in parallel.
+inline constexpr size_t kReadersMax = 8;
+
+// The number of threads that read this number of files.
+int ReadersOf(size_t files);
+
+// Calls read(i) for file i of `files`, several in parallel. If it throws std::bad_alloc, calls
+// failed(i, ResourceExhausted).
+void ForEachFile(const std::vector<std::string>& files, const std::function<void(size_t i)>& read,
+                 const std::function<void(size_t i, absl::Status error)>& failed);
+
+// The results of read(file) for each file, several in parallel.
+template <typename T>
+std::vector<absl::StatusOr<T>> ReadEach(
+    const std::vector<std::string>& files,
+    const std::function<absl::StatusOr<T>(const std::string& file)>& read) {
+  std::vector<absl::StatusOr<T>> results(files.size(), absl::UnknownError("not read"));
+  ForEachFile(
+      files, [&](size_t i) { results[i] = read(files[i]); },
+      [&](size_t i, absl::Status error) { results[i] = std::move(error); });
+  return results;
+}
+
+// The values, or the first error in the order of the files.
+template <typename T>
+absl::StatusOr<std::vector<T>> AllOf(std::vector<absl::StatusOr<T>> results) {
+  std::vector<T> values;
+  for (absl::StatusOr<T>& result : results) {
+    CAIRN_ASSIGN_OR_RETURN(T value, std::move(result));
+    values.push_back(std::move(value));
+  }
+  return values;
+}
+
+template <typename T>
+absl::StatusOr<std::vector<T>> ReadAll(
+    const std::vector<std::string>& files,
+    const std::function<absl::StatusOr<T>(const std::string& file)>& read) {
+  return AllOf(ReadEach(files, read));
+}
+
+// Appends the rows of `next`. InvalidArgument: types or shapes differ.
+absl::Status Join(const Array& next, Array* all);
+
+// Reads one array from the contents of a file.
+using ReadArray = absl::StatusOr<Array> (*)(std::shared_ptr<const FileBytes> file);
+
+// Reads files with one array each, and joins them.
+absl::StatusOr<Array> ReadArrays(const std::vector<std::string>& files, ReadArray read,
+                                 DataStorage* storage);
+
+// Reads a source whose inputs and labels are in array files.
+template <ReadArray read>
+absl::StatusOr<SourceArrays> ReadArrayFiles(const ReadRequest& request) {
+  SourceArrays result;
+  for (const std::vector<std::string>& output : request.files.labels) {
+    CAIRN_ASSIGN_OR_RETURN(result.labels.emplace_back(), ReadArrays(output, read, request.storage));
+  }
+  for (const std::vector<std::string>& input : request.files.features) {
+    CAIRN_ASSIGN_OR_RETURN(result.inputs.emplace_back(), ReadArrays(input, read, request.storage));
+  }
+  return result;
+}
+
+}  // namespace cairn::worker
+
+#endif  // CAIRN_WORKER_DATA_DATA_READER_H_
