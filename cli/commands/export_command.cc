@@ -16,13 +16,14 @@ struct ExportFlags : CommonFlags {
 };
 
 absl::StatusOr<int> Export(const ExportFlags& flags, const CommandContext& context) {
-  CAIRN_RETURN_IF_ERROR(CheckExportName("--output", flags.output));
+  CAIRN_ASSIGN_OR_RETURN(const nn::ExportFormat* const format,
+                         ChooseExportFormat("--output", flags.output));
   CAIRN_ASSIGN_OR_RETURN(const FoundSource found, FindSource(flags.Choice(context)));
   CAIRN_ASSIGN_OR_RETURN(const TrainedModel model,
                          ReadTrainedModel(found.source.get(), flags.job, flags.checkpoint));
-  CAIRN_RETURN_IF_ERROR(CheckExportOverwritesNone("--output", flags.output, model.plan.job()));
-  CAIRN_RETURN_IF_ERROR(ExportModel(model, flags.output));
-  const std::string file = flags.output + "/model.json";
+  CAIRN_RETURN_IF_ERROR(
+      CheckExportOverwritesNone("--output", *format, flags.output, model.plan.job()));
+  CAIRN_ASSIGN_OR_RETURN(const std::string file, ExportModel(model, *format, flags.output));
   if (flags.json) {
     const nlohmann::ordered_json line = {{"job", model.plan.job_id()},
                                          {"checkpoint", model.checkpoint.checkpoint()},
@@ -30,7 +31,7 @@ absl::StatusOr<int> Export(const ExportFlags& flags, const CommandContext& conte
     *context.out << line.dump() << "\n";
   } else {
     *context.out << "wrote checkpoint " << model.checkpoint.checkpoint() << " of job "
-                 << model.plan.job_id() << " to " << file << " (TF.js layers model)\n";
+                 << model.plan.job_id() << " to " << file << " (" << format->name << ")\n";
   }
   return kExitDone;
 }

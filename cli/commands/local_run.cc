@@ -31,8 +31,8 @@ std::string RunCommandAgain(const LocalRunOptions& options) {
   if (options.workers != defaults.workers) {
     absl::StrAppend(&command, " --workers ", options.workers);
   }
-  if (!options.export_folder.empty()) {
-    absl::StrAppend(&command, " --export ", ShellWord(options.export_folder));
+  if (!options.export_output.empty()) {
+    absl::StrAppend(&command, " --export ", ShellWord(options.export_output));
   }
   return command;
 }
@@ -41,20 +41,22 @@ std::string NameOf(const proto::JobStatus& job) {
   return absl::StrCat("job ", job.job_id(), " (", job.name(), ")");
 }
 
-absl::Status CheckMayExport(const std::string& folder, const proto::Job& job) {
-  CAIRN_RETURN_IF_ERROR(CheckExportName("--export", folder));
-  const absl::Status status = CheckMayWriteIn(folder);
-  if (!status.ok())
+absl::Status CheckMayExport(const std::string& output, const proto::Job& job) {
+  CAIRN_ASSIGN_OR_RETURN(const nn::ExportFormat* const format,
+                         ChooseExportFormat("--export", output));
+  const absl::Status status = format->is_folder() ? CheckMayWriteIn(output) : CheckMayWrite(output);
+  if (!status.ok()) {
     return absl::Status(status.code(), absl::StrCat("--export: ", status.message()));
-  return CheckExportOverwritesNone("--export", folder, job);
+  }
+  return CheckExportOverwritesNone("--export", *format, output, job);
 }
 
 }  // namespace
 
 absl::StatusOr<int> LocalRun::Run(const Submission& submission) {
   // Found out now, and not after hours of training.
-  if (!options_.export_folder.empty()) {
-    CAIRN_RETURN_IF_ERROR(CheckMayExport(options_.export_folder, submission.job));
+  if (!options_.export_output.empty()) {
+    CAIRN_RETURN_IF_ERROR(CheckMayExport(options_.export_output, submission.job));
   }
   CAIRN_ASSIGN_OR_RETURN(const auto lock, StateLock::Take(options_.state, "cairn run"));
   interrupts_ = std::make_unique<Interrupts>(
@@ -151,7 +153,7 @@ absl::StatusOr<int> LocalRun::Finish(const proto::JobStatus& job) {
   choice.user_folder = context_.user_folder;
   const std::string state = StateFlag(options_.state, choice);
   std::string model = absl::StrCat("cairn export ", job.name(), " --output FOLDER", state);
-  const bool exports = !options_.export_folder.empty();
+  const bool exports = !options_.export_output.empty();
   if (exports && job.state() == proto::FINISHED && !LossWarning(job).empty()) {
     Say(absl::StrCat("nothing is exported, because the loss is not finite; all the same: ", model));
   }
@@ -161,8 +163,9 @@ absl::StatusOr<int> LocalRun::Finish(const proto::JobStatus& job) {
     RemoteSource source(api_.get());
     CAIRN_ASSIGN_OR_RETURN(const TrainedModel trained,
                            ReadTrainedModel(&source, absl::StrCat(job.job_id()), 0));
-    CAIRN_RETURN_IF_ERROR(ExportModel(trained, options_.export_folder));
-    model = options_.export_folder + "/model.json";
+    CAIRN_ASSIGN_OR_RETURN(const nn::ExportFormat* const format,
+                           ChooseExportFormat("--export", options_.export_output));
+    CAIRN_ASSIGN_OR_RETURN(model, ExportModel(trained, *format, options_.export_output));
     if (options_.json) *context_.out << nlohmann::json{{"model", model}}.dump() << "\n";
   }
   Say(absl::StrCat("  model       ", model));

@@ -24,7 +24,7 @@ struct LocalRunOptions {
   int ps = 0;  // 0: as many as the state directory was begun with, or 2.
   int workers = 2;
   std::string state = kDefaultState;
-  std::string export_folder;  // Empty: no export.
+  std::string export_output;  // Empty: no export.
   bool json = false;
 };
 

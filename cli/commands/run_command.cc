@@ -38,7 +38,7 @@ Command MakeRunCommand() {
     set->AddCount("--workers", &options->workers, kTasksMax, "How many workers [2]");
     set->AddString("--state DIR", &options->state,
                    "The directory for journal, checkpoints, history and logs [cairn-state]");
-    set->AddString("--export DIR", &options->export_folder,
+    set->AddString("--export DIR", &options->export_output,
                    "A folder for the trained model, as a TF.js layers model");
     set->AddBool("--json", &options->json, "Print JSON, one object a line");
   };

@@ -70,11 +70,11 @@ absl::Status CheckOverwritesNone(const std::string& flag, const std::string& out
   return absl::OkStatus();
 }
 
-absl::Status CheckExportOverwritesNone(const std::string& flag, const std::string& folder,
-                                       const proto::Job& job) {
+absl::Status CheckExportOverwritesNone(const std::string& flag, const nn::ExportFormat& format,
+                                       const std::string& output, const proto::Job& job) {
   const std::vector<ReadFileName> read = FilesOfJob(job);
-  for (const char* name : {"/model.json", "/weights.bin"}) {
-    CAIRN_RETURN_IF_ERROR(CheckOverwritesNone(flag, folder + name, read));
+  for (const char* file : format.files) {
+    CAIRN_RETURN_IF_ERROR(CheckOverwritesNone(flag, output + file, read));
   }
   return absl::OkStatus();
 }

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "nn/formats/export_format.h"
 #include "proto/job.pb.h"
 
 namespace cairn::cli {
@@ -25,9 +26,9 @@ std::vector<ReadFileName> FilesOfJob(proto::Job job);
 absl::Status CheckOverwritesNone(const std::string& flag, const std::string& output,
                                  const std::vector<ReadFileName>& read);
 
-// The same for what ExportModel writes into a folder.
-absl::Status CheckExportOverwritesNone(const std::string& flag, const std::string& folder,
-                                       const proto::Job& job);
+// The same for the files of an export, which must not overwrite the files of the job.
+absl::Status CheckExportOverwritesNone(const std::string& flag, const nn::ExportFormat& format,
+                                       const std::string& output, const proto::Job& job);
 
 }  // namespace cairn::cli
 

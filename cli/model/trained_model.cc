@@ -12,7 +12,6 @@
 #include "cli/local/new_folders.h"
 #include "cli/status_json.h"
 #include "common/status_macros.h"
-#include "nn/formats/tfjs_layers.h"
 
 namespace cairn::cli {
 namespace {
@@ -130,18 +129,21 @@ absl::StatusOr<TrainedModel> ReadTrainedModel(JobSource* source, const std::stri
   return model;
 }
 
-absl::Status CheckExportName(const std::string& flag, const std::string& folder) {
-  std::filesystem::path path = folder;
-  if (!HasFileExtension(path)) return absl::OkStatus();
+absl::StatusOr<const nn::ExportFormat*> ChooseExportFormat(const std::string& flag,
+                                                           const std::string& output) {
+  std::filesystem::path path = output;
+  const std::string extension = HasFileExtension(path) ? path.extension().string() : "";
+  if (const nn::ExportFormat* format = nn::FindExportFormat(extension)) return format;
   while (HasFileExtension(path)) path.replace_extension();
   return absl::InvalidArgumentError(
-      absl::StrCat(flag, ": ", folder,
-                   " is the name of a file, and what is made is a folder with model.json and "
-                   "weights.bin, a TF.js layers model; say ",
+      absl::StrCat(flag, ": ", output,
+                   " is the name of a file, but the export is a folder with model.json and "
+                   "weights.bin (TF.js layers model); for example ",
                    flag, " ", path.string()));
 }
 
-absl::Status ExportModel(const TrainedModel& model, const std::string& folder) {
+absl::StatusOr<std::string> ExportModel(const TrainedModel& model, const nn::ExportFormat& format,
+                                        const std::string& output) {
   const auto& partition = model.plan.partition();
   const auto& names = model.plan.model().weight_names();
   std::vector<nn::NamedTensor> tensors;
@@ -153,14 +155,17 @@ absl::Status ExportModel(const TrainedModel& model, const std::string& folder) {
     tensor.values = model.variables[i];
     tensors.push_back(std::move(tensor));
   }
-  CAIRN_ASSIGN_OR_RETURN(const auto files, nn::WriteTfjsLayersModel(model.plan.model(), tensors));
-  // Before a file in it: what cannot be made is then called by its own name.
+  CAIRN_ASSIGN_OR_RETURN(const std::vector<std::string> contents,
+                         format.write(model.plan.model(), tensors));
+  // Before the files, so that an error names the folder.
   NewFolders folders;
-  CAIRN_RETURN_IF_ERROR(folders.Make(folder));
-  // The file that names the other comes last: who sees it sees both.
-  CAIRN_RETURN_IF_ERROR(WriteFile(folder + "/weights.bin", files.weights_bin));
-  folders.Keep();
-  return WriteFile(folder + "/model.json", files.model_json);
+  if (format.is_folder()) CAIRN_RETURN_IF_ERROR(folders.Make(output));
+  // In the format's order: a reader that finds the last file finds all of them.
+  for (size_t i = 0; i < format.files.size(); ++i) {
+    CAIRN_RETURN_IF_ERROR(WriteFile(output + format.files[i], contents[i]));
+    folders.Keep();
+  }
+  return output + format.files.back();
 }
 
 }  // namespace cairn::cli

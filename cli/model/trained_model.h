@@ -8,6 +8,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "cli/job_source.h"
+#include "nn/formats/export_format.h"
 #include "proto/job.pb.h"
 
 namespace cairn::cli {
@@ -38,13 +39,15 @@ struct CheckpointChoice {
 absl::StatusOr<TrainedModel> ReadTrainedModel(JobSource* source, const std::string& job,
                                               const CheckpointChoice& choice);
 
-// Whether `folder` is no name of a file of another format (model.h5, model.keras): an export is a
-// folder. `flag` ("--output") comes first in the message. InvalidArgument.
-absl::Status CheckExportName(const std::string& flag, const std::string& folder);
+// The format of an export to `output`, by its extension. A name without the extension of a file is
+// a folder. InvalidArgument, which begins with `flag` ("--output"): no format has the extension.
+absl::StatusOr<const nn::ExportFormat*> ChooseExportFormat(const std::string& flag,
+                                                           const std::string& output);
 
-// Makes the folder if need be, and writes FOLDER/model.json and FOLDER/weights.bin, a TF.js layers
-// model. Imported weights keep their names.
-absl::Status ExportModel(const TrainedModel& model, const std::string& folder);
+// Writes the files of the format, and makes the folders above them. Imported weights keep their
+// names. Returns the file that users load.
+absl::StatusOr<std::string> ExportModel(const TrainedModel& model, const nn::ExportFormat& format,
+                                        const std::string& output);
 
 }  // namespace cairn::cli
 

@@ -1,9 +1,12 @@
 #include "nn/formats/model_file.h"
 
+#include <algorithm>
+#include <initializer_list>
 #include <nlohmann/json.hpp>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "common/status_macros.h"
 #include "nn/formats/json_node.h"
 #include "nn/formats/json_text.h"
@@ -13,7 +16,45 @@
 namespace cairn::nn {
 namespace {
 
-enum class Format { kKerasJson, kTfjsLayersModel };
+using nlohmann::json;
+
+// A format in which a model can be read.
+struct ImportFormat {
+  const char* description;  // For messages.
+  // `document` is null if the file is not JSON.
+  bool (*recognizes)(std::string_view file, const json* document);
+  // Null: the file has all of the model.
+  absl::StatusOr<std::vector<std::string>> (*weight_files)(std::string_view file);
+  absl::StatusOr<ImportedModel> (*read)(std::string_view file,
+                                        absl::Span<const std::string> file_contents);
+};
+
+bool HasMember(const json* document, std::initializer_list<const char*> names) {
+  if (document == nullptr || !document->is_object()) return false;
+  return std::any_of(names.begin(), names.end(),
+                     [&](const char* name) { return document->contains(name); });
+}
+
+absl::StatusOr<ImportedModel> ReadKerasArchitecture(std::string_view file,
+                                                    absl::Span<const std::string>) {
+  ImportedModel model;
+  CAIRN_ASSIGN_OR_RETURN(model.spec, ReadKerasJson(file));
+  return model;
+}
+
+// The first one that recognizes a file reads it.
+constexpr ImportFormat kFormats[] = {
+    {"a TF.js layers model (an object with 'modelTopology')",
+     [](std::string_view, const json* document) {
+       return HasMember(document, {"modelTopology", "weightsManifest", "format"});
+     },
+     TfjsWeightFiles, ReadTfjsLayersModel},
+    {"a Keras architecture (an object with 'class_name', as model.to_json() writes)",
+     [](std::string_view, const json* document) {
+       return HasMember(document, {"class_name", "model_config"});
+     },
+     nullptr, ReadKerasArchitecture},
+};
 
 // Detects files written by Keras's model.save(), which are not JSON, and says how to convert them.
 absl::Status CheckNotSaved(std::string_view file) {
@@ -29,36 +70,32 @@ absl::Status CheckNotSaved(std::string_view file) {
                    "weights with tensorflowjs_converter"));
 }
 
-absl::StatusOr<Format> DetectFormat(std::string_view model_json) {
-  CAIRN_RETURN_IF_ERROR(CheckNotSaved(model_json));
-  CAIRN_ASSIGN_OR_RETURN(const nlohmann::json document, ParseJson(model_json));
-  const JsonNode root(&document, "model");
-  for (const char* key : {"modelTopology", "weightsManifest", "format"}) {
-    if (root.Find(key).has_value()) return Format::kTfjsLayersModel;
+absl::StatusOr<const ImportFormat*> DetectFormat(std::string_view file) {
+  const absl::StatusOr<json> document = ParseJson(file);
+  for (const ImportFormat& format : kFormats) {
+    if (format.recognizes(file, document.ok() ? &*document : nullptr)) return &format;
   }
-  for (const char* key : {"class_name", "model_config"}) {
-    if (root.Find(key).has_value()) return Format::kKerasJson;
-  }
-  return root.Error(
-      "is neither a Keras architecture (an object with 'class_name', as model.to_json() writes) "
-      "nor a TF.js layers model (an object with 'modelTopology')");
+  CAIRN_RETURN_IF_ERROR(CheckNotSaved(file));
+  CAIRN_RETURN_IF_ERROR(document.status());
+  const std::string formats =
+      absl::StrJoin(kFormats, " nor ", [](std::string* text, const ImportFormat& format) {
+        absl::StrAppend(text, format.description);
+      });
+  return JsonNode(&*document, "model").Error(absl::StrCat("is neither ", formats));
 }
 
 }  // namespace
 
-absl::StatusOr<std::vector<std::string>> ModelWeightFiles(std::string_view model_json) {
-  CAIRN_ASSIGN_OR_RETURN(const Format format, DetectFormat(model_json));
-  if (format == Format::kTfjsLayersModel) return TfjsWeightFiles(model_json);
-  return std::vector<std::string>();
+absl::StatusOr<std::vector<std::string>> ModelWeightFiles(std::string_view file) {
+  CAIRN_ASSIGN_OR_RETURN(const ImportFormat* const format, DetectFormat(file));
+  if (format->weight_files == nullptr) return std::vector<std::string>();
+  return format->weight_files(file);
 }
 
-absl::StatusOr<ImportedModel> ReadModel(std::string_view model_json,
+absl::StatusOr<ImportedModel> ReadModel(std::string_view file,
                                         absl::Span<const std::string> file_contents) {
-  CAIRN_ASSIGN_OR_RETURN(const Format format, DetectFormat(model_json));
-  if (format == Format::kTfjsLayersModel) return ReadTfjsLayersModel(model_json, file_contents);
-  ImportedModel model;
-  CAIRN_ASSIGN_OR_RETURN(model.spec, ReadKerasJson(model_json));
-  return model;
+  CAIRN_ASSIGN_OR_RETURN(const ImportFormat* const format, DetectFormat(file));
+  return format->read(file, file_contents);
 }
 
 }  // namespace cairn::nn

@@ -12,14 +12,14 @@
 namespace cairn::nn {
 
 // The entry point for model files of all formats: a Keras architecture JSON or a TF.js layers
-// model. The format is detected from the contents.
+// model. The format is detected from the contents. All formats are in one table, in model_file.cc.
 
 // The weight files, relative to the model's folder, whose contents ReadModel needs.
-absl::StatusOr<std::vector<std::string>> ModelWeightFiles(std::string_view model_json);
+absl::StatusOr<std::vector<std::string>> ModelWeightFiles(std::string_view file);
 
 // Reads a model. `file_contents` are the contents of the files of ModelWeightFiles, in order. See
 // keras_json.h for the dialect of the spec and for errors.
-absl::StatusOr<ImportedModel> ReadModel(std::string_view model_json,
+absl::StatusOr<ImportedModel> ReadModel(std::string_view file,
                                         absl::Span<const std::string> file_contents);
 
 }  // namespace cairn::nn

@@ -1,6 +1,7 @@
 #include "nn/formats/tfjs_layers.h"
 
 #include <nlohmann/json.hpp>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "common/status_macros.h"
@@ -72,13 +73,13 @@ absl::StatusOr<ImportedModel> ReadTfjsLayersModel(std::string_view model_json,
   return model;
 }
 
-absl::StatusOr<TfjsFiles> WriteTfjsLayersModel(const proto::ModelSpec& spec,
-                                               absl::Span<const NamedTensor> weights) {
-  TfjsFiles files;
+absl::StatusOr<std::vector<std::string>> WriteTfjsLayersModel(
+    const proto::ModelSpec& spec, absl::Span<const NamedTensor> weights) {
+  std::string weights_bin;
   for (const NamedTensor& tensor : weights) {
     CAIRN_RETURN_IF_ERROR(CheckFilled(tensor));
-    files.weights_bin.append(reinterpret_cast<const char*>(tensor.values.data()),
-                             tensor.values.size() * sizeof(float));
+    weights_bin.append(reinterpret_cast<const char*>(tensor.values.data()),
+                       tensor.values.size() * sizeof(float));
   }
   json document;
   document["format"] = "layers-model";
@@ -86,8 +87,7 @@ absl::StatusOr<TfjsFiles> WriteTfjsLayersModel(const proto::ModelSpec& spec,
   document["convertedBy"] = nullptr;
   CAIRN_ASSIGN_OR_RETURN(document["modelTopology"], TfjsTopology(spec));
   document["weightsManifest"] = ManifestOf(weights);
-  files.model_json = PrintJson(document);
-  return files;
+  return std::vector<std::string>{std::move(weights_bin), PrintJson(document)};
 }
 
 }  // namespace cairn::nn

@@ -25,16 +25,11 @@ absl::StatusOr<std::vector<std::string>> TfjsWeightFiles(std::string_view model_
 absl::StatusOr<ImportedModel> ReadTfjsLayersModel(std::string_view model_json,
                                                   absl::Span<const std::string> file_contents);
 
-struct TfjsFiles {
-  std::string model_json;
-  // Must be stored as "weights.bin" in the same folder.
-  std::string weights_bin;
-};
-
-// Writes a model with these weights, in this order and under these names. INVALID_ARGUMENT: a
-// tensor's values do not match its shape, or TF.js would compute a different result.
-absl::StatusOr<TfjsFiles> WriteTfjsLayersModel(const proto::ModelSpec& spec,
-                                               absl::Span<const NamedTensor> weights);
+// Writes a model with these weights, in this order and under these names. Returns the contents of
+// weights.bin and of model.json, which must be in the same folder. INVALID_ARGUMENT: a tensor's
+// values do not match its shape, or TF.js would compute a different result.
+absl::StatusOr<std::vector<std::string>> WriteTfjsLayersModel(
+    const proto::ModelSpec& spec, absl::Span<const NamedTensor> weights);
 
 }  // namespace cairn::nn
 

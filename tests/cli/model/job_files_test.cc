@@ -61,10 +61,14 @@ TEST_F(JobFilesTest, OtherFilesMayBeOverwrittenAndNewOnesMade) {
 }
 
 TEST_F(JobFilesTest, AnExportGoesOverAnEarlierOneButNotOverTheJobsModel) {
-  EXPECT_THAT(std::string(CheckExportOverwritesNone("--output", folder_ + "model", job_).message()),
+  const nn::ExportFormat& format = *nn::FindExportFormat("");
+  const auto check = [&](const std::string& name) {
+    return CheckExportOverwritesNone("--output", format, folder_ + name, job_);
+  };
+  EXPECT_THAT(std::string(check("model").message()),
               HasSubstr("--output: " + folder_ + "model/model.json would overwrite"));
   EXPECT_TRUE(WriteFile(folder_ + "earlier/model.json", "{}").ok());
-  EXPECT_TRUE(CheckExportOverwritesNone("--output", folder_ + "earlier", job_).ok());
+  EXPECT_TRUE(check("earlier").ok());
 }
 
 }  // namespace

@@ -138,17 +138,17 @@ TEST(TrainedModelTest, TheBestAndANumberAreNotBothTaken) {
 }
 
 TEST(TrainedModelTest, AnExportIsAFolderAndHasNoFilesName) {
-  EXPECT_EQ(CheckExportName("--output", "trained/out.h5").message(),
-            "--output: trained/out.h5 is the name of a file, and what is made is a folder with "
-            "model.json and weights.bin, a TF.js layers model; say --output trained/out");
-  EXPECT_THAT(std::string(CheckExportName("--export", "model.tar.gz").message()),
-              HasSubstr("; say --export model"));
+  EXPECT_EQ(ChooseExportFormat("--output", "trained/out.h5").status().message(),
+            "--output: trained/out.h5 is the name of a file, but the export is a folder with "
+            "model.json and weights.bin (TF.js layers model); for example --output trained/out");
+  EXPECT_THAT(std::string(ChooseExportFormat("--export", "model.tar.gz").status().message()),
+              HasSubstr("; for example --export model"));
   for (const char* name : {"m.keras", "m.onnx", "m.pb", "m.json", "m.bin", "m.zip", "m.tflite",
                            "m.safetensors", "m.KERAS"}) {
-    EXPECT_FALSE(CheckExportName("--output", name).ok()) << name;
+    EXPECT_FALSE(ChooseExportFormat("--output", name).ok()) << name;
   }
   for (const char* name : {"out", "/tmp/out", "v1.2", "out.h5/", "out.h5/1", ".json", ".", ".."}) {
-    EXPECT_TRUE(CheckExportName("--output", name).ok()) << name;
+    EXPECT_TRUE(ChooseExportFormat("--output", name).ok()) << name;
   }
 }
 
@@ -157,7 +157,8 @@ TEST(TrainedModelTest, ExportIsReadBackWithTheImportedNames) {
   trained.plan.mutable_model()->add_weight_names("theirs/dense/kernel");
   trained.plan.mutable_model()->add_weight_names("theirs/dense/bias");
   const std::string folder = testing::TempDir() + "/trained_model_test_export";
-  ASSERT_TRUE(ExportModel(trained, folder).ok());
+  const nn::ExportFormat* format = *ChooseExportFormat("--output", folder);
+  EXPECT_EQ(ExportModel(trained, *format, folder).value(), folder + "/model.json");
   const auto read = nn::ReadTfjsLayersModel(*ReadFile(folder + "/model.json"),
                                             {*ReadFile(folder + "/weights.bin")});
   ASSERT_TRUE(read.ok()) << read.status();

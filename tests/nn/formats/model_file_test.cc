@@ -31,8 +31,10 @@ TEST(ModelFileTest, ALayersModelBringsItsWeights) {
 
 TEST(ModelFileTest, SaysWhatItWantsInPlaceOfSomethingElse) {
   for (const char* text : {"{}", "[]", "3", R"({"name": "job"})"}) {
-    EXPECT_THAT(std::string(ReadModel(text, {}).status().message()),
-                HasSubstr("is neither a Keras architecture"));
+    EXPECT_THAT(
+        std::string(ReadModel(text, {}).status().message()),
+        HasSubstr("is neither a TF.js layers model (an object with 'modelTopology') nor a Keras "
+                  "architecture (an object with 'class_name'"));
     EXPECT_FALSE(ModelWeightFiles(text).ok());
   }
   EXPECT_THAT(std::string(ReadModel("\x89HDF", {}).status().message()),

@@ -31,9 +31,9 @@ void ExpectSame(const ImportedModel& a, const ImportedModel& b) {
 }
 
 ImportedModel WrittenAndRead(const ImportedModel& model) {
-  const TfjsFiles files = WriteTfjsLayersModel(model.spec, model.weights).value();
-  EXPECT_THAT(TfjsWeightFiles(files.model_json).value(), ElementsAre("weights.bin"));
-  return ReadTfjsLayersModel(files.model_json, {files.weights_bin}).value();
+  const auto files = WriteTfjsLayersModel(model.spec, model.weights).value();
+  EXPECT_THAT(TfjsWeightFiles(files[1]).value(), ElementsAre("weights.bin"));
+  return ReadTfjsLayersModel(files[1], {files[0]}).value();
 }
 
 TEST(TfjsLayersTest, WhatIsWrittenReadsAsTheSame) {

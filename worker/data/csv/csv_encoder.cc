@@ -283,45 +283,44 @@ CsvReason CsvEncoder::Describe(const Column& column, Problem problem,
   const std::string taker = is_label ? column.label->Taker() : "";
   CsvReason reason;
   reason.column = column.spec.name();
-  const auto say = [&reason](std::string is, std::string are, std::string advice = "") {
+  const auto set = [&reason](std::string is, std::string are, std::string advice = "") {
     reason.is = std::move(is);
     reason.are = std::move(are);
     reason.advice = std::move(advice);
   };
   switch (problem) {
     case kMissing:
-      say("is a missing value", "are missing values",
-          absl::StrCat(is_label ? "leave the line out, or say" : "say",
-                       " what it becomes: \"missing\": ",
+      set("is a missing value", "are missing values",
+          absl::StrCat(is_label ? "leave the line out, or set" : "set", " \"missing\": ",
                        column.categorical ? "\"NAME\""
                        : is_label         ? "{\"value\": 0}"
                                           : "{\"value\": 0} or \"mean\""));
       break;
     case kNoNumber:
-      say("is not a number", "are not numbers",
+      set("is not a number", "are not numbers",
           is_label ? "if labels are names, list them in \"vocabulary\""
                    : "if the column holds names, say \"categorical\": true");
       break;
     case kDecimalComma:
-      say("looks like a number with a decimal comma", "look like numbers with a decimal comma",
+      set("looks like a number with a decimal comma", "look like numbers with a decimal comma",
           absl::StrCat("numbers have a decimal point: write ", WithDecimalPoint(field)));
       break;
     case kTooLarge:
-      say("is too large for a float32", "are too large for a float32");
+      set("is too large for a float32", "are too large for a float32");
       break;
     case kNotWhole:
-      say("is not a whole number of 32 bits", "are not whole numbers of 32 bits");
+      set("is not a whole number of 32 bits", "are not whole numbers of 32 bits");
       break;
     case kNotFinite: {
       const std::string times = is_label || scale_ == 1 ? "" : absl::StrCat("times ", scale_, " ");
-      say(times + "is not a finite float32", times + "are not finite float32 numbers",
+      set(times + "is not a finite float32", times + "are not finite float32 numbers",
           "list it in \"missing\", or say \"allow_nan\": true to train on it");
       break;
     }
     case kNotALabel: {
       const std::string range =
           absl::StrCat("from ", column.label->least, " to ", column.label->most, " (", taker, ")");
-      say("is not a label " + range, "are not labels " + range,
+      set("is not a label " + range, "are not labels " + range,
           column.type == proto::INT32 ? "classes are counted from 0" : "");
       break;
     }
