@@ -1,7 +1,6 @@
 #include "nn/optimizer.h"
 
 #include <algorithm>
-#include <array>
 #include <cstring>
 #include <limits>
 #include <string>
@@ -17,9 +16,9 @@
 namespace cairn::nn {
 namespace {
 
-// With use_ema the rule and the average alternate over pieces of this many values, which stay in
+// With use_ema the rule and the average alternate over chunks of this many values, which stay in
 // the L1 cache. So both cost one pass over memory.
-constexpr int64_t kPiece = 1024;
+constexpr int64_t kAveragedChunk = 1024;
 
 CAIRN_SIMD void MoveAverage(int64_t count, float momentum, float new_share, const float* average_in,
                             float* average_out, const float* values) {
@@ -41,35 +40,29 @@ float Optimizer::initial_slot_value(int slot) const {
   return slot == average_slot() ? 0 : rule_->initial_slot_value(slot);
 }
 
-void Optimizer::Apply(const Block& block, int64_t update_count, float learning_rate) const {
-  const int slots = slot_count();
+void Optimizer::Apply(OptimizerRule::Chunk chunk, int64_t update_count, float learning_rate) const {
+  if (clip_.kind() == GradientClip::Kind::kValue) chunk.gradient_limit = clip_.limit();
+  chunk.decay = weight_decay_ * learning_rate;
+  if (!averages_) return rule_->Update(chunk, update_count + 1, learning_rate);
   const bool overwrites =
       overwrite_frequency_ > 0 && (update_count + 1) % overwrite_frequency_ == 0;
   // The first average equals the value.
   const double momentum = update_count == 0 ? 0 : average_momentum_;
-  std::array<const float*, kSlotsMax> slots_in = {};
-  std::array<float*, kSlotsMax> slots_out = {};
-  OptimizerRule::Piece piece;
-  piece.slots_in = slots_in.data();
-  piece.slots_out = slots_out.data();
-  piece.gradient_scale = block.gradient_scale;
-  if (clip_.kind() == GradientClip::Kind::kValue) piece.gradient_limit = clip_.limit();
-  piece.decay = weight_decay_ * learning_rate;
-  for (int64_t begin = 0; begin < block.count; begin += piece.count) {
-    piece.count = averages_ ? std::min(kPiece, block.count - begin) : block.count;
-    piece.gradient = block.gradient + begin;
-    piece.values_in = block.values_in + begin;
-    piece.values_out = block.values_out + begin;
-    for (int slot = 0; slot < slots; ++slot) {
-      slots_in[slot] = block.slots_in[slot] + begin;
-      slots_out[slot] = block.slots_out[slot] + begin;
-    }
-    rule_->Update(piece, update_count + 1, learning_rate);
-    if (!averages_) continue;
-    MoveAverage(piece.count, static_cast<float>(momentum), static_cast<float>(1 - momentum),
-                slots_in[slots - 1], slots_out[slots - 1], piece.values_out);
+  const int average = average_slot();
+  for (int64_t left = chunk.count; left > 0; left -= chunk.count) {
+    chunk.count = std::min(kAveragedChunk, left);
+    rule_->Update(chunk, update_count + 1, learning_rate);
+    MoveAverage(chunk.count, static_cast<float>(momentum), static_cast<float>(1 - momentum),
+                chunk.slots_in[average], chunk.slots_out[average], chunk.values_out);
     if (overwrites) {
-      std::memcpy(piece.values_out, slots_out[slots - 1], piece.count * sizeof(float));
+      std::memcpy(chunk.values_out, chunk.slots_out[average], chunk.count * sizeof(float));
+    }
+    chunk.gradient += chunk.count;
+    chunk.values_in += chunk.count;
+    chunk.values_out += chunk.count;
+    for (int slot = 0; slot < slot_count(); ++slot) {
+      chunk.slots_in[slot] += chunk.count;
+      chunk.slots_out[slot] += chunk.count;
     }
   }
 }

@@ -33,23 +33,6 @@ namespace cairn::nn {
 // it depends neither on the machine nor on how a variable is partitioned into blocks.
 class Optimizer {
  public:
-  static constexpr int kSlotsMax = 8;
-
-  // `count` values with their gradient and slots. slots_in and slots_out have slot_count() pointers
-  // each and may be null if there are no slots. Each output may be the same array as its input;
-  // other overlaps are not allowed. With a different output array the update also copies the
-  // values, so keeping the old version costs no extra pass.
-  struct Block {
-    int64_t count = 0;
-    const float* gradient = nullptr;
-    const float* values_in = nullptr;
-    float* values_out = nullptr;
-    const float* const* slots_in = nullptr;
-    float* const* slots_out = nullptr;
-    // A factor applied to the gradient: the result of clip().NormScale if clip().needs_norm().
-    float gradient_scale = 1;
-  };
-
   // Keras's name of each slot ("momentum", "velocity").
   absl::Span<const char* const> slot_names() const { return slot_names_; }
   int slot_count() const { return static_cast<int>(slot_names_.size()); }
@@ -58,8 +41,11 @@ class Optimizer {
   const GradientClip& clip() const { return clip_; }
 
   // Applies one update in one pass over memory. `update_count` is the number of updates applied to
-  // these values before.
-  void Apply(const Block& block, int64_t update_count, float learning_rate) const;
+  // these values before. The chunk has slot_count() slots. Its gradient_scale is the result of
+  // clip().NormScale if clip().needs_norm(); the optimizer sets gradient_limit and decay. With
+  // other output arrays than inputs the update also copies the values, so keeping the old version
+  // costs no extra pass.
+  void Apply(OptimizerRule::Chunk chunk, int64_t update_count, float learning_rate) const;
 
   // The configured learning rate of that update. Callers pass it to Apply unless a user changed the
   // rate.

@@ -63,18 +63,10 @@ struct JobBlocks::PullRequest final : Request {
 
 struct JobBlocks::PushRequest final : Request {
   void Ask(const std::shared_ptr<Request>&, Block* block, size_t index) override {
-    BlockPush push;
-    push.batch = options.batch;
-    push.examples = options.examples;
-    push.gradient = std::move(gradients[index]);
-    push.want_values = options.want_values && push.gradient;
-    push.answer_when_buffered = options.answer_when_buffered;
-    push.already_buffered = options.already_buffered;
-    block->Push(std::move(push), replies->CallbackFor(index));
+    block->Push(std::move(pushes[index]), replies->CallbackFor(index));
   }
 
-  PushOptions options;
-  std::vector<BlockBuffer> gradients;
+  std::vector<BlockPush> pushes;
 };
 
 struct JobBlocks::ApplyRequest final : Request {
@@ -129,16 +121,13 @@ void JobBlocks::Pull(int64_t batch, std::vector<int> positions,
   Dispatch(request);
 }
 
-void JobBlocks::Push(const PushOptions& options, std::vector<Gradient> gradients,
-                     RepliesCallback done) {
+void JobBlocks::Push(std::vector<BlockPush> pushes, RepliesCallback done) {
   auto request = std::make_shared<PushRequest>();
-  request->options = options;
-  request->replies = ReplyCollector::Create(gradients.size(), std::move(done),
+  request->replies = ReplyCollector::Create(pushes.size(), std::move(done),
                                             ReplyCollector::OnError::kAnswerAtOnce);
-  for (Gradient& gradient : gradients) {
-    request->positions.push_back(gradient.position);
-    request->gradients.push_back(std::move(gradient.values));
-  }
+  request->positions.reserve(pushes.size());
+  for (const BlockPush& push : pushes) request->positions.push_back(push.position);
+  request->pushes = std::move(pushes);
   Dispatch(request);
 }
 

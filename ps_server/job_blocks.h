@@ -26,11 +26,6 @@ struct JobLife {
 // must be called before the last reference goes.
 class JobBlocks : public std::enable_shared_from_this<JobBlocks> {
  public:
-  // A gradient on its way to a block (null: none, the batch only is applied there).
-  struct Gradient {
-    int position = 0;
-    BlockBuffer values;
-  };
   // What a block's update is multiplied with.
   struct Scale {
     int position = 0;
@@ -60,18 +55,9 @@ class JobBlocks : public std::enable_shared_from_this<JobBlocks> {
   void Pull(int64_t batch, std::vector<int> positions, absl::AnyInvocable<bool() const> abandoned,
             RepliesCallback done);
 
-  // What is the same for all blocks of a push; see BlockPush.
-  struct PushOptions {
-    int64_t batch = 0;
-    int64_t examples = 1;
-    bool want_values = false;  // Of the blocks that have a gradient.
-    bool answer_when_buffered = false;
-    bool already_buffered = false;
-  };
-
-  // As Block::Push on each of these positions, of which there is at least one. The first error is
+  // As Block::Push on the block of each push, of which there is at least one. The first error is
   // answered at once, alone.
-  void Push(const PushOptions& options, std::vector<Gradient> gradients, RepliesCallback done);
+  void Push(std::vector<BlockPush> pushes, RepliesCallback done);
 
   // As Block::ApplyUpdate on each of these positions, of which there is at least one.
   void ApplyUpdate(int64_t batch, std::vector<Scale> scales, RepliesCallback done);

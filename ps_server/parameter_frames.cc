@@ -110,10 +110,10 @@ absl::StatusOr<std::vector<int>> FindBlocks(
   return positions;
 }
 
-absl::StatusOr<std::vector<JobBlocks::Gradient>> ReadGradients(const JobLayout& layout,
-                                                               const proto::PushHeader& header,
-                                                               cluster::FrameReader* reader,
-                                                               BufferPool* pool) {
+absl::StatusOr<std::vector<BlockPush>> ReadGradients(const JobLayout& layout,
+                                                     const proto::PushHeader& header,
+                                                     cluster::FrameReader* reader,
+                                                     BufferPool* pool) {
   CAIRN_RETURN_IF_ERROR(CheckNumbers(layout, header));
   CAIRN_ASSIGN_OR_RETURN(const std::vector<int> pushed, FindBlocks(layout, header.blocks()));
   CAIRN_ASSIGN_OR_RETURN(const std::vector<int> applied,
@@ -127,17 +127,23 @@ absl::StatusOr<std::vector<JobBlocks::Gradient>> ReadGradients(const JobLayout& 
   } else {
     CAIRN_RETURN_IF_ERROR(CheckPayload(layout, pushed, *reader));
   }
-  std::vector<JobBlocks::Gradient> gradients;
-  gradients.reserve(pushed.size() + applied.size());
+  std::vector<BlockPush> pushes;
+  pushes.reserve(pushed.size() + applied.size());
+  const auto add = [&](int position) -> BlockPush& {
+    return pushes.emplace_back(BlockPush{.position = position,
+                                         .batch = header.batch(),
+                                         .examples = header.examples(),
+                                         .answer_when_buffered = header.answer_when_buffered(),
+                                         .already_buffered = header.already_buffered()});
+  };
   for (const int position : pushed) {
-    BlockBuffer values;
-    if (!header.already_buffered()) {
-      CAIRN_ASSIGN_OR_RETURN(values, ReadGradient(layout.blocks()[position], reader, pool));
-    }
-    gradients.push_back({position, std::move(values)});
+    BlockPush& push = add(position);
+    if (header.already_buffered()) continue;
+    CAIRN_ASSIGN_OR_RETURN(push.gradient, ReadGradient(layout.blocks()[position], reader, pool));
+    push.want_values = header.want_values();
   }
-  for (const int position : applied) gradients.push_back({position, BlockBuffer()});
-  return gradients;
+  for (const int position : applied) add(position);
+  return pushes;
 }
 
 absl::StatusOr<std::vector<JobBlocks::Scale>> ReadScales(const JobLayout& layout,

@@ -23,12 +23,12 @@ absl::StatusOr<std::vector<int>> FindBlocks(
     const JobLayout& layout, const google::protobuf::RepeatedField<uint32_t>& blocks);
 
 // Reads the gradients of a push (null if they are already buffered), followed by its blocks without
-// a gradient (applied_blocks). Compares sizes before allocating memory, and batch and examples with
-// the plan. InvalidArgument: names the block.
-absl::StatusOr<std::vector<JobBlocks::Gradient>> ReadGradients(const JobLayout& layout,
-                                                               const proto::PushHeader& header,
-                                                               cluster::FrameReader* reader,
-                                                               BufferPool* pool);
+// a gradient (applied_blocks). Only blocks with a gradient want values. Compares sizes before
+// allocating memory, and batch and examples with the plan. InvalidArgument: names the block.
+absl::StatusOr<std::vector<BlockPush>> ReadGradients(const JobLayout& layout,
+                                                     const proto::PushHeader& header,
+                                                     cluster::FrameReader* reader,
+                                                     BufferPool* pool);
 
 // Reads UpdateScales. Validates it like ReadGradients.
 absl::StatusOr<std::vector<JobBlocks::Scale>> ReadScales(const JobLayout& layout,

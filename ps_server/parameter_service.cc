@@ -234,17 +234,12 @@ absl::Status ParameterService::PushGradients(const proto::PushHeader& header, Fr
                                              Call& call) {
   CAIRN_ASSIGN_OR_RETURN(const std::shared_ptr<JobBlocks> job,
                          parts_.store->Find(header.job_id(), header.generation()));
-  CAIRN_ASSIGN_OR_RETURN(std::vector<JobBlocks::Gradient> gradients,
+  CAIRN_ASSIGN_OR_RETURN(std::vector<BlockPush> pushes,
                          ReadGradients(*job->layout(), header, reader, parts_.pool));
   ParameterStore::Counters& counters = parts_.store->counters();
   ++counters.pushes;
   const auto pushed = static_cast<size_t>(header.blocks_size());
-  job->Push({.batch = header.batch(),
-             .examples = header.examples(),
-             .want_values = header.want_values(),
-             .answer_when_buffered = header.answer_when_buffered(),
-             .already_buffered = header.already_buffered()},
-            std::move(gradients),
+  job->Push(std::move(pushes),
             [this, batch = header.batch(), call = std::move(call), pushed, layout = job->layout(),
              room = reader->reply_room(), &counters](std::vector<BlockReply> replies) {
               const ServiceProfile::Span reply_span(parts_.profile, ServiceProfile::kReply, batch);

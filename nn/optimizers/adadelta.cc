@@ -16,8 +16,8 @@ struct Coefficients {
   float epsilon;
 };
 
-CAIRN_SIMD void Descend(const OptimizerRule::Piece& piece, const Coefficients& coefficients) {
-  UpdateElements<2>(piece, [c = coefficients](float value, float g, float& squares,
+CAIRN_SIMD void Descend(const OptimizerRule::Chunk& chunk, const Coefficients& coefficients) {
+  UpdateElements<2>(chunk, [c = coefficients](float value, float g, float& squares,
                                               float& deltas) CAIRN_ALWAYS_INLINE {
     squares = c.rho * squares + c.new_share * (g * g);
     const float delta = std::sqrt(deltas + c.epsilon) / std::sqrt(squares + c.epsilon) * g;
@@ -35,8 +35,8 @@ class Adadelta final : public OptimizerRule {
     return kNames;
   }
 
-  void Update(const Piece& piece, int64_t t, float rate) const override {
-    Descend(piece, {.rate = rate,
+  void Update(const Chunk& chunk, int64_t t, float rate) const override {
+    Descend(chunk, {.rate = rate,
                     .rho = static_cast<float>(rho_),
                     .new_share = static_cast<float>(1 - rho_),
                     .epsilon = epsilon_});

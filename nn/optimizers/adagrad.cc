@@ -9,8 +9,8 @@
 namespace cairn::nn {
 namespace {
 
-CAIRN_SIMD void Descend(const OptimizerRule::Piece& piece, float rate, float epsilon) {
-  UpdateElements<1>(piece,
+CAIRN_SIMD void Descend(const OptimizerRule::Chunk& chunk, float rate, float epsilon) {
+  UpdateElements<1>(chunk,
                     [rate, epsilon](float value, float g, float& accumulator) CAIRN_ALWAYS_INLINE {
                       accumulator += g * g;
                       return value - rate * g / std::sqrt(accumulator + epsilon);
@@ -28,8 +28,8 @@ class Adagrad final : public OptimizerRule {
   }
   float initial_slot_value(int slot) const override { return initial_accumulator_value_; }
 
-  void Update(const Piece& piece, int64_t t, float rate) const override {
-    Descend(piece, rate, epsilon_);
+  void Update(const Chunk& chunk, int64_t t, float rate) const override {
+    Descend(chunk, rate, epsilon_);
   }
 
  private:

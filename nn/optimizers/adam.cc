@@ -16,8 +16,8 @@ struct Coefficients {
   float epsilon;
 };
 
-CAIRN_SIMD void Descend(const OptimizerRule::Piece& piece, const Coefficients& coefficients) {
-  UpdateElements<2>(piece, [c = coefficients](float value, float g, float& momentum,
+CAIRN_SIMD void Descend(const OptimizerRule::Chunk& chunk, const Coefficients& coefficients) {
+  UpdateElements<2>(chunk, [c = coefficients](float value, float g, float& momentum,
                                               float& velocity) CAIRN_ALWAYS_INLINE {
     momentum += c.new_share * (g - momentum);
     velocity += c.new_square_share * (g * g - velocity);
@@ -25,9 +25,9 @@ CAIRN_SIMD void Descend(const OptimizerRule::Piece& piece, const Coefficients& c
   });
 }
 
-CAIRN_SIMD void DescendAmsgrad(const OptimizerRule::Piece& piece,
+CAIRN_SIMD void DescendAmsgrad(const OptimizerRule::Chunk& chunk,
                                const Coefficients& coefficients) {
-  UpdateElements<3>(piece, [c = coefficients](float value, float g, float& momentum,
+  UpdateElements<3>(chunk, [c = coefficients](float value, float g, float& momentum,
                                               float& velocity, float& largest) CAIRN_ALWAYS_INLINE {
     momentum += c.new_share * (g - momentum);
     velocity += c.new_square_share * (g * g - velocity);
@@ -46,13 +46,13 @@ class Adam final : public OptimizerRule {
     return absl::MakeConstSpan(kNames, amsgrad_ ? 3 : 2);
   }
 
-  void Update(const Piece& piece, int64_t t, float rate) const override {
+  void Update(const Chunk& chunk, int64_t t, float rate) const override {
     const double correction = std::sqrt(1 - std::pow(beta_2_, t)) / (1 - std::pow(beta_1_, t));
     const Coefficients coefficients = {.rate = static_cast<float>(rate * correction),
                                        .new_share = static_cast<float>(1 - beta_1_),
                                        .new_square_share = static_cast<float>(1 - beta_2_),
                                        .epsilon = epsilon_};
-    amsgrad_ ? DescendAmsgrad(piece, coefficients) : Descend(piece, coefficients);
+    amsgrad_ ? DescendAmsgrad(chunk, coefficients) : Descend(chunk, coefficients);
   }
 
  private:

@@ -16,8 +16,8 @@ struct Coefficients {
   float epsilon;
 };
 
-CAIRN_SIMD void Descend(const OptimizerRule::Piece& piece, const Coefficients& coefficients) {
-  UpdateElements<2>(piece, [c = coefficients](float value, float g, float& momentum, float& norm)
+CAIRN_SIMD void Descend(const OptimizerRule::Chunk& chunk, const Coefficients& coefficients) {
+  UpdateElements<2>(chunk, [c = coefficients](float value, float g, float& momentum, float& norm)
                                CAIRN_ALWAYS_INLINE {
                                  momentum += c.new_share * (g - momentum);
                                  const float old = c.beta_2 * norm;
@@ -37,8 +37,8 @@ class Adamax final : public OptimizerRule {
     return kNames;
   }
 
-  void Update(const Piece& piece, int64_t t, float rate) const override {
-    Descend(piece, {.rate = static_cast<float>(rate / (1 - std::pow(beta_1_, t))),
+  void Update(const Chunk& chunk, int64_t t, float rate) const override {
+    Descend(chunk, {.rate = static_cast<float>(rate / (1 - std::pow(beta_1_, t))),
                     .new_share = static_cast<float>(1 - beta_1_),
                     .beta_2 = beta_2_,
                     .epsilon = epsilon_});

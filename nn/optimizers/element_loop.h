@@ -12,21 +12,21 @@
 namespace cairn::nn {
 
 template <size_t... slot, typename Step>
-CAIRN_ALWAYS_INLINE inline void UpdateElements(const OptimizerRule::Piece& piece, const Step& step,
+CAIRN_ALWAYS_INLINE inline void UpdateElements(const OptimizerRule::Chunk& chunk, const Step& step,
                                                std::index_sequence<slot...>) {
-  const float* const gradient = piece.gradient;
-  const float* const values_in = piece.values_in;
-  float* const values_out = piece.values_out;
+  const float* const gradient = chunk.gradient;
+  const float* const values_in = chunk.values_in;
+  float* const values_out = chunk.values_out;
   // One element more than slots, because C++ has no arrays of length 0.
-  [[maybe_unused]] const float* const slots_in[] = {piece.slots_in[slot]..., nullptr};
-  [[maybe_unused]] float* const slots_out[] = {piece.slots_out[slot]..., nullptr};
-  const float scale = piece.gradient_scale;
-  const float limit = piece.gradient_limit;
-  const float decay = piece.decay;
+  [[maybe_unused]] const float* const slots_in[] = {chunk.slots_in[slot]..., nullptr};
+  [[maybe_unused]] float* const slots_out[] = {chunk.slots_out[slot]..., nullptr};
+  const float scale = chunk.gradient_scale;
+  const float limit = chunk.gradient_limit;
+  const float decay = chunk.decay;
   // Outputs may equal their inputs. Without the pragma the compiler's run-time overlap check would
   // select the scalar loop then.
 #pragma GCC ivdep
-  for (int64_t i = 0; i < piece.count; ++i) {
+  for (int64_t i = 0; i < chunk.count; ++i) {
     float g = gradient[i] * scale;
     // Written so that NaN stays NaN.
     g = g > limit ? limit : g;
@@ -42,9 +42,9 @@ CAIRN_ALWAYS_INLINE inline void UpdateElements(const OptimizerRule::Piece& piece
 // Call it from a CAIRN_SIMD function with a step that is CAIRN_ALWAYS_INLINE, so that both are
 // compiled for that function's instruction sets.
 template <size_t slot_count, typename Step>
-CAIRN_ALWAYS_INLINE inline void UpdateElements(const OptimizerRule::Piece& piece,
+CAIRN_ALWAYS_INLINE inline void UpdateElements(const OptimizerRule::Chunk& chunk,
                                                const Step& step) {
-  UpdateElements(piece, step, std::make_index_sequence<slot_count>());
+  UpdateElements(chunk, step, std::make_index_sequence<slot_count>());
 }
 
 }  // namespace cairn::nn

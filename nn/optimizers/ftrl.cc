@@ -20,9 +20,9 @@ struct Coefficients {
 
 // One FTRL step; `power(x)` returns x^power.
 template <typename Power>
-CAIRN_ALWAYS_INLINE inline void Regularize(const OptimizerRule::Piece& piece,
+CAIRN_ALWAYS_INLINE inline void Regularize(const OptimizerRule::Chunk& chunk,
                                            const Coefficients& coefficients, const Power& power) {
-  UpdateElements<2>(piece, [c = coefficients, power](float value, float g, float& accumulator,
+  UpdateElements<2>(chunk, [c = coefficients, power](float value, float g, float& accumulator,
                                                      float& linear) CAIRN_ALWAYS_INLINE {
     const float sum = accumulator + g * g;
     const float sum_power = power(sum);
@@ -35,13 +35,13 @@ CAIRN_ALWAYS_INLINE inline void Regularize(const OptimizerRule::Piece& piece,
 }
 
 // The default power 1/2, the only one that the compiler can vectorize.
-CAIRN_SIMD void RegularizeByRoot(const OptimizerRule::Piece& piece,
+CAIRN_SIMD void RegularizeByRoot(const OptimizerRule::Chunk& chunk,
                                  const Coefficients& coefficients) {
-  Regularize(piece, coefficients, [](float x) CAIRN_ALWAYS_INLINE { return std::sqrt(x); });
+  Regularize(chunk, coefficients, [](float x) CAIRN_ALWAYS_INLINE { return std::sqrt(x); });
 }
 
-void RegularizeByPower(const OptimizerRule::Piece& piece, const Coefficients& coefficients) {
-  Regularize(piece, coefficients, [power = coefficients.power](float x) CAIRN_ALWAYS_INLINE {
+void RegularizeByPower(const OptimizerRule::Chunk& chunk, const Coefficients& coefficients) {
+  Regularize(chunk, coefficients, [power = coefficients.power](float x) CAIRN_ALWAYS_INLINE {
     return std::pow(x, power);
   });
 }
@@ -65,20 +65,20 @@ class Ftrl final : public OptimizerRule {
     return slot == 0 ? initial_accumulator_value_ : 0;
   }
 
-  void Update(const Piece& piece, int64_t t, float rate) const override {
-    if (rate == 0) return Copy(piece);
+  void Update(const Chunk& chunk, int64_t t, float rate) const override {
+    if (rate == 0) return Copy(chunk);
     const Coefficients coefficients = {.rate = rate,
                                        .power = power_,
                                        .l1 = l1_,
                                        .two_l2 = static_cast<float>(2 * l2_ + beta_ / rate),
                                        .two_shrinkage = static_cast<float>(2 * shrinkage_)};
-    power_ == 0.5f ? RegularizeByRoot(piece, coefficients) : RegularizeByPower(piece, coefficients);
+    power_ == 0.5f ? RegularizeByRoot(chunk, coefficients) : RegularizeByPower(chunk, coefficients);
   }
 
  private:
-  static void Copy(const Piece& piece) {
-    std::copy_n(piece.values_in, piece.count, piece.values_out);
-    for (int slot : {0, 1}) std::copy_n(piece.slots_in[slot], piece.count, piece.slots_out[slot]);
+  static void Copy(const Chunk& chunk) {
+    std::copy_n(chunk.values_in, chunk.count, chunk.values_out);
+    for (int slot : {0, 1}) std::copy_n(chunk.slots_in[slot], chunk.count, chunk.slots_out[slot]);
   }
 
   const float power_;

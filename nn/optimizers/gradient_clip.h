@@ -15,7 +15,7 @@ namespace cairn::nn {
 // How an optimizer clips gradients: Keras's arguments `clipvalue`, `clipnorm` and
 // `global_clipnorm`. Clipping by value is elementwise and done by the optimizer. Clipping by norm
 // needs the whole gradient, of one variable or of all optimized variables; the caller that has it
-// computes the scale and passes it to the optimizer (Optimizer::Block::gradient_scale). A value
+// computes the scale and passes it to the optimizer (OptimizerRule::Chunk::gradient_scale). A value
 // type.
 class GradientClip {
  public:

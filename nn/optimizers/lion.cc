@@ -13,8 +13,8 @@ struct Coefficients {
   float beta_2, new_share_2;
 };
 
-CAIRN_SIMD void Descend(const OptimizerRule::Piece& piece, const Coefficients& coefficients) {
-  UpdateElements<1>(piece,
+CAIRN_SIMD void Descend(const OptimizerRule::Chunk& chunk, const Coefficients& coefficients) {
+  UpdateElements<1>(chunk,
                     [c = coefficients](float value, float g, float& momentum) CAIRN_ALWAYS_INLINE {
                       const float direction = c.beta_1 * momentum + c.new_share_1 * g;
                       momentum = c.beta_2 * momentum + c.new_share_2 * g;
@@ -33,8 +33,8 @@ class Lion final : public OptimizerRule {
     return kNames;
   }
 
-  void Update(const Piece& piece, int64_t t, float rate) const override {
-    Descend(piece, {.rate = rate,
+  void Update(const Chunk& chunk, int64_t t, float rate) const override {
+    Descend(chunk, {.rate = rate,
                     .beta_1 = static_cast<float>(beta_1_),
                     .new_share_1 = static_cast<float>(1 - beta_1_),
                     .beta_2 = static_cast<float>(beta_2_),

@@ -25,8 +25,8 @@ struct Coefficients {
   float epsilon;
 };
 
-CAIRN_SIMD void Descend(const OptimizerRule::Piece& piece, const Coefficients& coefficients) {
-  UpdateElements<2>(piece, [c = coefficients](float value, float g, float& momentum,
+CAIRN_SIMD void Descend(const OptimizerRule::Chunk& chunk, const Coefficients& coefficients) {
+  UpdateElements<2>(chunk, [c = coefficients](float value, float g, float& momentum,
                                               float& velocity) CAIRN_ALWAYS_INLINE {
     momentum += c.new_share * (g - momentum);
     velocity += c.new_square_share * (g * g - velocity);
@@ -48,10 +48,10 @@ class Nadam final : public OptimizerRule {
     return kNames;
   }
 
-  void Update(const Piece& piece, int64_t t, float rate) const override {
+  void Update(const Chunk& chunk, int64_t t, float rate) const override {
     const double u = beta_1_ * Factor(t);
     const double next_u = beta_1_ * Factor(t + 1);
-    Descend(piece, {.rate = rate,
+    Descend(chunk, {.rate = rate,
                     .new_share = static_cast<float>(1 - beta_1_),
                     .new_square_share = static_cast<float>(1 - beta_2_),
                     .momentum_share = static_cast<float>(next_u / (1 - ProductTo(t + 1))),

@@ -36,30 +36,30 @@ CAIRN_ALWAYS_INLINE inline float Plain(const Coefficients& c, float g, float& ve
   return c.rate * g / std::sqrt(velocity + c.epsilon);
 }
 
-CAIRN_SIMD void Descend(const OptimizerRule::Piece& piece, const Coefficients& coefficients) {
-  UpdateElements<1>(piece, [c = coefficients](float value, float g, float& velocity)
+CAIRN_SIMD void Descend(const OptimizerRule::Chunk& chunk, const Coefficients& coefficients) {
+  UpdateElements<1>(chunk, [c = coefficients](float value, float g, float& velocity)
                                CAIRN_ALWAYS_INLINE { return value - Plain(c, g, velocity); });
 }
 
-CAIRN_SIMD void DescendWithMomentum(const OptimizerRule::Piece& piece,
+CAIRN_SIMD void DescendWithMomentum(const OptimizerRule::Chunk& chunk,
                                     const Coefficients& coefficients) {
-  UpdateElements<2>(piece, [c = coefficients](float value, float g, float& velocity,
+  UpdateElements<2>(chunk, [c = coefficients](float value, float g, float& velocity,
                                               float& momentum) CAIRN_ALWAYS_INLINE {
     momentum = c.momentum * momentum + Plain(c, g, velocity);
     return value - momentum;
   });
 }
 
-CAIRN_SIMD void DescendCentered(const OptimizerRule::Piece& piece,
+CAIRN_SIMD void DescendCentered(const OptimizerRule::Chunk& chunk,
                                 const Coefficients& coefficients) {
-  UpdateElements<2>(piece,
+  UpdateElements<2>(chunk,
                     [c = coefficients](float value, float g, float& velocity, float& average)
                         CAIRN_ALWAYS_INLINE { return value - Centered(c, g, velocity, average); });
 }
 
-CAIRN_SIMD void DescendCenteredWithMomentum(const OptimizerRule::Piece& piece,
+CAIRN_SIMD void DescendCenteredWithMomentum(const OptimizerRule::Chunk& chunk,
                                             const Coefficients& coefficients) {
-  UpdateElements<3>(piece, [c = coefficients](float value, float g, float& velocity, float& average,
+  UpdateElements<3>(chunk, [c = coefficients](float value, float g, float& velocity, float& average,
                                               float& momentum) CAIRN_ALWAYS_INLINE {
     momentum = c.momentum * momentum + Centered(c, g, velocity, average);
     return value - momentum;
@@ -76,17 +76,17 @@ class Rmsprop final : public OptimizerRule {
 
   absl::Span<const char* const> slot_names() const override { return slot_names_; }
 
-  void Update(const Piece& piece, int64_t t, float rate) const override {
+  void Update(const Chunk& chunk, int64_t t, float rate) const override {
     const Coefficients coefficients = {.rate = rate,
                                        .rho = static_cast<float>(rho_),
                                        .new_share = static_cast<float>(1 - rho_),
                                        .momentum = momentum_,
                                        .epsilon = epsilon_};
     if (centered_) {
-      momentum_ > 0 ? DescendCenteredWithMomentum(piece, coefficients)
-                    : DescendCentered(piece, coefficients);
+      momentum_ > 0 ? DescendCenteredWithMomentum(chunk, coefficients)
+                    : DescendCentered(chunk, coefficients);
     } else {
-      momentum_ > 0 ? DescendWithMomentum(piece, coefficients) : Descend(piece, coefficients);
+      momentum_ > 0 ? DescendWithMomentum(chunk, coefficients) : Descend(chunk, coefficients);
     }
   }
 

@@ -1,6 +1,7 @@
 #ifndef CAIRN_NN_OPTIMIZERS_RULE_H_
 #define CAIRN_NN_OPTIMIZERS_RULE_H_
 
+#include <array>
 #include <cstdint>
 #include <limits>
 
@@ -14,15 +15,17 @@ namespace cairn::nn {
 // into blocks. Immutable and thread-safe.
 class OptimizerRule {
  public:
+  static constexpr int kSlotsMax = 8;
+
   // `count` values with their gradient and slots. Each output may be the same array as its input;
   // other overlaps are not allowed.
-  struct Piece {
+  struct Chunk {
     int64_t count = 0;
     const float* gradient = nullptr;
     const float* values_in = nullptr;
     float* values_out = nullptr;
-    const float* const* slots_in = nullptr;
-    float* const* slots_out = nullptr;
+    std::array<const float*, kSlotsMax> slots_in = {};
+    std::array<float*, kSlotsMax> slots_out = {};
     // Applied to the gradient first, in this order: multiply by gradient_scale, then clip to
     // +-gradient_limit.
     float gradient_scale = 1;
@@ -38,7 +41,7 @@ class OptimizerRule {
   virtual float initial_slot_value(int slot) const { return 0; }
 
   // Applies update number t (the first one is 1) at this learning rate, in one pass over memory.
-  virtual void Update(const Piece& piece, int64_t t, float rate) const = 0;
+  virtual void Update(const Chunk& chunk, int64_t t, float rate) const = 0;
 };
 
 }  // namespace cairn::nn

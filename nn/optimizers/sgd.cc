@@ -7,20 +7,20 @@
 namespace cairn::nn {
 namespace {
 
-CAIRN_SIMD void Descend(const OptimizerRule::Piece& piece, float rate) {
-  UpdateElements<0>(piece,
+CAIRN_SIMD void Descend(const OptimizerRule::Chunk& chunk, float rate) {
+  UpdateElements<0>(chunk,
                     [rate](float value, float g) CAIRN_ALWAYS_INLINE { return value - rate * g; });
 }
 
-CAIRN_SIMD void DescendWithMomentum(const OptimizerRule::Piece& piece, float rate, float m) {
-  UpdateElements<1>(piece, [rate, m](float value, float g, float& momentum) CAIRN_ALWAYS_INLINE {
+CAIRN_SIMD void DescendWithMomentum(const OptimizerRule::Chunk& chunk, float rate, float m) {
+  UpdateElements<1>(chunk, [rate, m](float value, float g, float& momentum) CAIRN_ALWAYS_INLINE {
     momentum = m * momentum - rate * g;
     return value + momentum;
   });
 }
 
-CAIRN_SIMD void DescendWithNesterov(const OptimizerRule::Piece& piece, float rate, float m) {
-  UpdateElements<1>(piece, [rate, m](float value, float g, float& momentum) CAIRN_ALWAYS_INLINE {
+CAIRN_SIMD void DescendWithNesterov(const OptimizerRule::Chunk& chunk, float rate, float m) {
+  UpdateElements<1>(chunk, [rate, m](float value, float g, float& momentum) CAIRN_ALWAYS_INLINE {
     momentum = m * momentum - rate * g;
     return value + (m * momentum - rate * g);
   });
@@ -35,13 +35,13 @@ class Sgd final : public OptimizerRule {
     return absl::MakeConstSpan(kNames, momentum_ > 0 ? 1 : 0);
   }
 
-  void Update(const Piece& piece, int64_t t, float rate) const override {
+  void Update(const Chunk& chunk, int64_t t, float rate) const override {
     if (momentum_ == 0) {
-      Descend(piece, rate);
+      Descend(chunk, rate);
     } else if (nesterov_) {
-      DescendWithNesterov(piece, rate, momentum_);
+      DescendWithNesterov(chunk, rate, momentum_);
     } else {
-      DescendWithMomentum(piece, rate, momentum_);
+      DescendWithMomentum(chunk, rate, momentum_);
     }
   }
 

@@ -133,7 +133,7 @@ void Block::Push(BlockPush push, BlockCallback done) {
 // one without the other.
 void Block::PushAtOnce(BlockPush push, bool is_new, BlockCallback done) {
   if (push.gradient && (is_new || options_.unsafe_disable_ledger)) {
-    const absl::Status status = Apply(push.batch, push.gradient);
+    const absl::Status status = Apply(push.batch, push.gradient, 1);
     if (!status.ok()) {
       return done(ErrorReply(status));
     }
@@ -267,7 +267,7 @@ absl::Status Block::ApplyReduced(float scale) {
 
 absl::Status Block::Apply(int64_t batch, const BlockBuffer& gradient, float scale) {
   const ServiceProfile::Span span(options_.profile, ServiceProfile::kApply, batch);
-  return rule_.Apply(spec_, {gradient.data(), scale}, RateOf(batch), &state_);
+  return rule_.Apply(spec_, gradient.data(), scale, RateOf(batch), &state_);
 }
 
 std::optional<float> Block::RateOf(int64_t batch) const {

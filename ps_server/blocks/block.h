@@ -20,8 +20,9 @@
 
 namespace cairn::ps {
 
-// One batch's gradient for one block.
+// One batch's gradient for one block, from its decoding until it is applied or reduced.
 struct BlockPush {
+  int position = 0;      // Of the block in the layout.
   int64_t batch = 0;     // In [0, total_batches).
   int64_t examples = 1;  // In the batch, >= 1.
   // Of the block's size, with no other reference to it; null: the batch has no gradient here, and
@@ -130,7 +131,7 @@ class Block {
   absl::Status ApplyReduced(float scale);
   void MarkApplied(int64_t batch);
   std::optional<float> RateOf(int64_t batch) const;
-  absl::Status Apply(int64_t batch, const BlockBuffer& gradient, float scale = 1);
+  absl::Status Apply(int64_t batch, const BlockBuffer& gradient, float scale);
 
   const JobLayout& layout_;
   const Consistency& consistency_;

@@ -1,6 +1,5 @@
 #include "ps_server/blocks/update_rule.h"
 
-#include <array>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -8,8 +7,9 @@
 
 namespace cairn::ps {
 
-absl::Status UpdateRule::Apply(const BlockSpec& block, const Gradient& gradient,
+absl::Status UpdateRule::Apply(const BlockSpec& block, const float* gradient, float scale,
                                std::optional<float> learning_rate, BlockState* state) const {
+  // Get the memory for both buffers first: an update happens as a whole or not at all.
   BlockBuffer fresh_values;
   BlockBuffer fresh_slots;
   if (absl::Status status = MakeWritable(block, state->values, &fresh_values); !status.ok()) {
@@ -18,15 +18,24 @@ absl::Status UpdateRule::Apply(const BlockSpec& block, const Gradient& gradient,
   if (absl::Status status = MakeWritable(block, state->slots, &fresh_slots); !status.ok()) {
     return status;
   }
-  float* const values_out = (fresh_values ? fresh_values : state->values).data();
+  nn::OptimizerRule::Chunk chunk;
+  chunk.count = block.count;
+  chunk.gradient = gradient;
+  chunk.gradient_scale = scale;
+  chunk.values_in = state->values.data();
+  chunk.values_out = (fresh_values ? fresh_values : state->values).data();
   if (block.update == nn::VariableSpec::Update::kMovingAverage) {
-    nn::ApplyMovingAverage(block.count, gradient.values, block.momentum, state->values.data(),
-                           values_out);
+    nn::ApplyMovingAverage(block.count, gradient, block.momentum, chunk.values_in,
+                           chunk.values_out);
   } else {
-    const BlockBuffer& slots = fresh_slots ? fresh_slots : state->slots;
-    Optimize(block, gradient,
-             learning_rate.value_or(layout_.optimizer().learning_rate(state->version)), *state,
-             values_out, slots ? slots.data() : nullptr);
+    const nn::Optimizer& optimizer = layout_.optimizer();
+    const BlockBuffer& slots_out = fresh_slots ? fresh_slots : state->slots;
+    for (int slot = 0; slot < optimizer.slot_count(); ++slot) {
+      chunk.slots_in[slot] = state->slots.data() + slot * block.count;
+      chunk.slots_out[slot] = slots_out.data() + slot * block.count;
+    }
+    optimizer.Apply(chunk, state->version,
+                    learning_rate.value_or(optimizer.learning_rate(state->version)));
   }
   if (fresh_values) state->values = std::move(fresh_values);
   if (fresh_slots) state->slots = std::move(fresh_slots);
@@ -41,26 +50,6 @@ absl::Status UpdateRule::MakeWritable(const BlockSpec& block, const BlockBuffer&
   if (*fresh) return absl::OkStatus();
   return absl::ResourceExhaustedError(absl::StrCat("no memory to update ", block.name, " of ",
                                                    buffer.count() * sizeof(float), " bytes"));
-}
-
-void UpdateRule::Optimize(const BlockSpec& block, const Gradient& gradient, float learning_rate,
-                          const BlockState& from, float* values_out, float* slots_out) const {
-  const nn::Optimizer& optimizer = layout_.optimizer();
-  std::array<const float*, nn::Optimizer::kSlotsMax> slots_from = {};
-  std::array<float*, nn::Optimizer::kSlotsMax> slots_to = {};
-  for (int slot = 0; slot < optimizer.slot_count(); ++slot) {
-    slots_from[slot] = from.slots.data() + slot * block.count;
-    slots_to[slot] = slots_out + slot * block.count;
-  }
-  nn::Optimizer::Block update;
-  update.count = block.count;
-  update.gradient = gradient.values;
-  update.gradient_scale = gradient.scale;
-  update.values_in = from.values.data();
-  update.values_out = values_out;
-  update.slots_in = slots_from.data();
-  update.slots_out = slots_to.data();
-  optimizer.Apply(update, from.version, learning_rate);
 }
 
 }  // namespace cairn::ps

@@ -28,24 +28,18 @@ class UpdateRule {
   // `layout` and `pool` must outlive the rule.
   UpdateRule(const JobLayout* layout, BufferPool* pool) : layout_(*layout), pool_(*pool) {}
 
-  struct Gradient {
-    const float* values = nullptr;  // block.count values.
-    float scale = 1;                // A factor for the gradient of an optimized block.
-  };
-
-  // Applies one update with this learning rate (nullopt: that of the optimizer). Updates the
+  // Applies one update: `gradient` has block.count values, and is multiplied by `scale` if the
+  // block is optimized. The learning rate is that of the optimizer if it is nullopt. Updates the
   // buffers in place if the state has the only reference, and otherwise writes to new buffers; both
   // take a single pass over memory. Does not change the ledger. ResourceExhausted: no memory for a
   // new buffer; the state is unchanged.
-  absl::Status Apply(const BlockSpec& block, const Gradient& gradient,
+  absl::Status Apply(const BlockSpec& block, const float* gradient, float scale,
                      std::optional<float> learning_rate, BlockState* state) const;
 
  private:
   // If `buffer` has other references, sets `fresh` to a new buffer of its size.
   absl::Status MakeWritable(const BlockSpec& block, const BlockBuffer& buffer,
                             BlockBuffer* fresh) const;
-  void Optimize(const BlockSpec& block, const Gradient& gradient, float learning_rate,
-                const BlockState& from, float* values_out, float* slots_out) const;
 
   const JobLayout& layout_;
   BufferPool& pool_;

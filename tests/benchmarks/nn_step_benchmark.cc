@@ -81,17 +81,15 @@ class Training {
  private:
   void Update(int variable) {
     float* values = executor_->values(variable).data();
-    std::vector<float*> slots;
+    OptimizerRule::Chunk chunk = {.count = model_->variables()[variable].element_count(),
+                                  .gradient = executor_->gradient(variable).data(),
+                                  .values_in = values,
+                                  .values_out = values};
     for (int slot = 0; slot < optimizer_->slot_count(); ++slot) {
-      slots.push_back(slots_[variable * optimizer_->slot_count() + slot].data());
+      chunk.slots_in[slot] = chunk.slots_out[slot] =
+          slots_[variable * optimizer_->slot_count() + slot].data();
     }
-    optimizer_->Apply({.count = model_->variables()[variable].element_count(),
-                       .gradient = executor_->gradient(variable).data(),
-                       .values_in = values,
-                       .values_out = values,
-                       .slots_in = slots.data(),
-                       .slots_out = slots.data()},
-                      steps_, optimizer_->learning_rate(steps_));
+    optimizer_->Apply(chunk, steps_, optimizer_->learning_rate(steps_));
   }
 
   std::unique_ptr<Model> model_;

@@ -91,11 +91,11 @@ bool ReadPush(const cluster::Frame& frame, const ps::JobLayout& layout, ps::Buff
   proto::PushHeader header;
   auto reader = cluster::FrameReader::Open(frame, &header);
   if (!reader.ok()) return false;
-  const auto gradients = ps::ReadGradients(layout, header, &*reader, pool);
-  if (!gradients.ok()) return false;
-  for (const ps::JobBlocks::Gradient& gradient : *gradients) {
-    const ps::BlockSpec& block = layout.blocks().at(gradient.position);
-    CAIRN_CHECK(!gradient.values || gradient.values.count() == block.count);
+  const auto pushes = ps::ReadGradients(layout, header, &*reader, pool);
+  if (!pushes.ok()) return false;
+  for (const ps::BlockPush& push : *pushes) {
+    const ps::BlockSpec& block = layout.blocks().at(push.position);
+    CAIRN_CHECK(!push.gradient || push.gradient.count() == block.count);
   }
   return true;
 }

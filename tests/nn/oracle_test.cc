@@ -164,15 +164,14 @@ class LocalRun {
       ApplyMovingAverage(spec.element_count(), gradient, spec.momentum, values, values);
       return;
     }
-    std::vector<float*> slots;
-    for (std::vector<float>& slot : slots_[variable]) slots.push_back(slot.data());
-    optimizer_->Apply({.count = spec.element_count(),
-                       .gradient = gradient,
-                       .values_in = values,
-                       .values_out = values,
-                       .slots_in = slots.data(),
-                       .slots_out = slots.data()},
-                      step, optimizer_->learning_rate(step));
+    OptimizerRule::Chunk chunk = {.count = spec.element_count(),
+                                  .gradient = gradient,
+                                  .values_in = values,
+                                  .values_out = values};
+    for (size_t slot = 0; slot < slots_[variable].size(); ++slot) {
+      chunk.slots_in[slot] = chunk.slots_out[slot] = slots_[variable][slot].data();
+    }
+    optimizer_->Apply(chunk, step, optimizer_->learning_rate(step));
   }
 
   const json config_;

@@ -74,7 +74,7 @@ TEST(JobBlocks, APullThatOneBlockRefusesWaitsForNoOtherAndGivesItsPlaceBackWhenA
   }
   pull(0);
   EXPECT_TRUE(box.Take().front().status.ok()) << "it need not wait";
-  test.store.current()->Push({.batch = 0}, test.Gradients(-1), [](std::vector<BlockReply>) {});
+  test.store.current()->Push(test.Pushes(0, -1), [](std::vector<BlockReply>) {});
   test.Push(1);
   for (int i = 0; i < 2; ++i) EXPECT_TRUE(box.Take().front().status.ok());
 }
@@ -85,7 +85,7 @@ TEST(JobBlocks, ScalesGoToTheBlocksTheyAreFor) {
   options.batches_per_update = 2;
   options.global_clipnorm = 1;
   TestStore test(options, 1, /*threads=*/3);
-  test.store.current()->Push({.batch = 0}, test.Gradients(-4), [](std::vector<BlockReply>) {});
+  test.store.current()->Push(test.Pushes(0, -4), [](std::vector<BlockReply>) {});
   EXPECT_TRUE(test.Push(1, -4).front().square_sum.has_value());
   Mailbox<std::vector<BlockReply>> box;
   const int kernel = PositionOf(*test.layout, "hidden/kernel");

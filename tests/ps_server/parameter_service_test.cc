@@ -338,7 +338,7 @@ class CrowdedServiceTest : public ::testing::Test {
   // One request for each block that is pushed.
   std::vector<int> Blocks() const {
     std::vector<int> positions;
-    for (const JobBlocks::Gradient& gradient : gradients_) positions.push_back(gradient.position);
+    for (const BlockPush& push : pushes_) positions.push_back(push.position);
     return positions;
   }
   void Pull(int64_t batch) {
@@ -370,7 +370,7 @@ class CrowdedServiceTest : public ::testing::Test {
   }
 
   TestStore test_{Job(), 1, 2, {.waiting_pulls_max = 4}};
-  const std::vector<JobBlocks::Gradient> gradients_ = test_.Gradients(0);
+  const std::vector<BlockPush> pushes_ = test_.Pushes(0, 0);
   TestDisk disk_;
   SnapshotCatalog catalog_;
   UploadStore uploads_;
@@ -391,9 +391,9 @@ TEST_F(CrowdedServiceTest, TheLastWorkersPullAndPushGetInHoweverManyOthersWait) 
     }
     Pull(first + kWorkers - 1);
     Push(first + kWorkers - 1);
-    for (size_t i = 0; i < kWorkers * gradients_.size(); ++i) EXPECT_TRUE(pushed_.Take());
+    for (size_t i = 0; i < kWorkers * pushes_.size(); ++i) EXPECT_TRUE(pushed_.Take());
   }
-  const size_t pulls = (kUpdates + (kUpdates - 1) * (kWorkers - 1)) * gradients_.size();
+  const size_t pulls = (kUpdates + (kUpdates - 1) * (kWorkers - 1)) * pushes_.size();
   for (size_t i = 0; i < pulls; ++i) EXPECT_TRUE(pulled_.Take());
   EXPECT_EQ(test_.store.Ledgers().everywhere().low_water(), kUpdates * kWorkers);
 }

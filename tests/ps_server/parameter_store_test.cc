@@ -71,7 +71,7 @@ TEST(ParameterStore, ANewGenerationEndsTheWaitingCallsOfTheOldOne) {
   Mailbox<std::vector<BlockReply>> box;
   const auto put = [&](std::vector<BlockReply> replies) { box.Put(std::move(replies)); };
   old->Pull(2, {0, 1}, nullptr, put);
-  old->Push({.batch = 0}, test.Gradients(-1), put);
+  old->Push(test.Pushes(0, -1), put);
   test.Install(options, 2);
   for (int i = 0; i < 2; ++i) {
     for (const BlockReply& reply : box.Take()) {
@@ -79,7 +79,7 @@ TEST(ParameterStore, ANewGenerationEndsTheWaitingCallsOfTheOldOne) {
     }
   }
   // The old generation's blocks reject requests that found it before it was replaced.
-  old->Push({.batch = 1}, test.Gradients(-1), put);
+  old->Push(test.Pushes(1, -1), put);
   EXPECT_EQ(box.Take().front().status.code(), absl::StatusCode::kAborted);
   EXPECT_EQ(test.store.current()->Capture()[0].version, 0);
 }
@@ -136,10 +136,10 @@ TEST(ParameterStore, ReportsBatchesAppliedToAllAndToSomeBlocks) {
   TestStore test({}, 4);
   test.Push(0);
   Mailbox<std::vector<BlockReply>> box;
-  std::vector<JobBlocks::Gradient> some = test.Gradients(-1);
+  std::vector<BlockPush> some = test.Pushes(1, -1);
   const size_t all = some.size();
   some.resize(1);
-  test.store.current()->Push({.batch = 1}, std::move(some),
+  test.store.current()->Push(std::move(some),
                              [&](std::vector<BlockReply> replies) { box.Put(std::move(replies)); });
   box.Take();
   const proto::LedgerReply reply = test.store.Ledgers();

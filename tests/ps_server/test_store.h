@@ -51,21 +51,24 @@ struct TestStore {
         JobBlocks::Create(layout, {generation, 0}, std::move(states), &owners, &pool, job_options));
   }
 
-  // Returns gradients of one batch for all pushed blocks, all of the same value.
-  std::vector<JobBlocks::Gradient> Gradients(float value) {
-    std::vector<JobBlocks::Gradient> gradients;
+  // Returns the pushes of one batch to all pushed blocks, with gradients of the same value.
+  std::vector<BlockPush> Pushes(int64_t batch, float value, bool want_values = false) {
+    std::vector<BlockPush> pushes;
     for (size_t position = 0; position < layout->blocks().size(); ++position) {
       const BlockSpec& block = layout->blocks()[position];
       if (!block.pushed()) continue;
-      gradients.push_back({static_cast<int>(position), Filled(&pool, block.count, value)});
+      pushes.push_back({.position = static_cast<int>(position),
+                        .batch = batch,
+                        .gradient = Filled(&pool, block.count, value),
+                        .want_values = want_values});
     }
-    return gradients;
+    return pushes;
   }
 
   // Waits for the reply.
   std::vector<BlockReply> Push(int64_t batch, float value = -1) {
     Mailbox<std::vector<BlockReply>> box;
-    store.current()->Push({.batch = batch, .want_values = true}, Gradients(value),
+    store.current()->Push(Pushes(batch, value, /*want_values=*/true),
                           [&](std::vector<BlockReply> replies) { box.Put(std::move(replies)); });
     return box.Take();
   }

@@ -43,18 +43,16 @@ inline void ApplyRange(const Optimizer& optimizer, const OptimizerState& in, Opt
                        float gradient_scale = 1) {
   std::vector<float> gradient;
   for (int64_t i = begin; i < end; ++i) gradient.push_back(TestGradient(update_count, i));
-  std::vector<const float*> slots_in;
-  std::vector<float*> slots_out;
-  for (const auto& slot : in.slots) slots_in.push_back(slot.data() + begin);
-  for (auto& slot : out->slots) slots_out.push_back(slot.data() + begin);
-  optimizer.Apply({.count = end - begin,
-                   .gradient = gradient.data(),
-                   .values_in = in.values.data() + begin,
-                   .values_out = out->values.data() + begin,
-                   .slots_in = slots_in.data(),
-                   .slots_out = slots_out.data(),
-                   .gradient_scale = gradient_scale},
-                  update_count, rate);
+  OptimizerRule::Chunk chunk = {.count = end - begin,
+                                .gradient = gradient.data(),
+                                .values_in = in.values.data() + begin,
+                                .values_out = out->values.data() + begin,
+                                .gradient_scale = gradient_scale};
+  for (size_t slot = 0; slot < in.slots.size(); ++slot) {
+    chunk.slots_in[slot] = in.slots[slot].data() + begin;
+    chunk.slots_out[slot] = out->slots[slot].data() + begin;
+  }
+  optimizer.Apply(chunk, update_count, rate);
 }
 
 // Applies `updates` updates in place to a fresh state.

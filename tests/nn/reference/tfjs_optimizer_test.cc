@@ -40,15 +40,14 @@ class OneVariable {
   void Update() {
     std::vector<float> gradient;
     for (int64_t i = 0; i < kElements; ++i) gradient.push_back(Gradient(updates_, i));
-    std::vector<float*> slots;
-    for (auto& slot : slots_) slots.push_back(slot.data());
-    optimizer_->Apply({.count = kElements,
-                       .gradient = gradient.data(),
-                       .values_in = values_.data(),
-                       .values_out = values_.data(),
-                       .slots_in = slots.data(),
-                       .slots_out = slots.data()},
-                      updates_, optimizer_->learning_rate(updates_));
+    OptimizerRule::Chunk chunk = {.count = kElements,
+                                  .gradient = gradient.data(),
+                                  .values_in = values_.data(),
+                                  .values_out = values_.data()};
+    for (size_t slot = 0; slot < slots_.size(); ++slot) {
+      chunk.slots_in[slot] = chunk.slots_out[slot] = slots_[slot].data();
+    }
+    optimizer_->Apply(chunk, updates_, optimizer_->learning_rate(updates_));
   }
 
   std::unique_ptr<Optimizer> optimizer_;

@@ -59,7 +59,7 @@ void Push(benchmark::State& state, bool want_values) {
     Block& block = *all.blocks[pushes % kBlocks];
     const int64_t batch = pushes++ / kBlocks;
     // The reply of the last push stays alive, as if the network still used it.
-    block.Push({batch, 1, gradient, want_values},
+    block.Push({.batch = batch, .gradient = gradient, .want_values = want_values},
                [&](BlockReply reply) { held = std::move(reply); });
   }
   SetBytes(state, all.count);
@@ -78,7 +78,7 @@ void BM_AdamPushBesideReaders(benchmark::State& state) {
     Block& block = *all.blocks[pushes % kBlocks];
     const int64_t batch = pushes++ / kBlocks;
     reader = block.state().values;
-    block.Push({batch, 1, gradient, false}, [](BlockReply) {});
+    block.Push({.batch = batch, .gradient = gradient}, [](BlockReply) {});
   }
   SetBytes(state, all.count);
 }

@@ -40,7 +40,7 @@ TEST(UpdateRule, FollowsKerasAdamInPlaceAndWithReaders) {
     if (t % 2 == 0) onlookers.push_back(state);
     const BlockBuffer gradient = Filled(&pool, 6, static_cast<float>(g));
     ASSERT_TRUE(
-        rule.Apply(layout->blocks()[position], {gradient.data()}, std::nullopt, &state).ok());
+        rule.Apply(layout->blocks()[position], gradient.data(), 1, std::nullopt, &state).ok());
     EXPECT_NEAR(state.values.data()[5], value, 1e-5);
     EXPECT_EQ(state.version, t);
   }
@@ -59,10 +59,10 @@ TEST(UpdateRule, AveragesMovingStatisticsInPlaceAndInNewBuffers) {
   BlockState state = StateOf(*layout, position, 1, &pool);
   const BlockBuffer statistic = Filled(&pool, 6, 3);
   ASSERT_TRUE(
-      rule.Apply(layout->blocks()[position], {statistic.data()}, std::nullopt, &state).ok());
+      rule.Apply(layout->blocks()[position], statistic.data(), 1, std::nullopt, &state).ok());
   const BlockBuffer before = state.values;
   ASSERT_TRUE(
-      rule.Apply(layout->blocks()[position], {statistic.data()}, std::nullopt, &state).ok());
+      rule.Apply(layout->blocks()[position], statistic.data(), 1, std::nullopt, &state).ok());
   EXPECT_EQ(before.data()[0], 2);
   EXPECT_EQ(state.values.data()[0], 2.5f);
 }
@@ -77,12 +77,12 @@ TEST(UpdateRule, ScalesGradientsButNotStatistics) {
   const int bias = PositionOf(*layout, "hidden/bias");
   BlockState state = StateOf(*layout, bias, 1, &pool);
   ASSERT_TRUE(
-      rule.Apply(layout->blocks()[bias], {gradient.data(), 0.25f}, std::nullopt, &state).ok());
+      rule.Apply(layout->blocks()[bias], gradient.data(), 0.25f, std::nullopt, &state).ok());
   EXPECT_EQ(state.values.data()[0], 3);
   const int mean = PositionOf(*layout, "norm/moving_mean");
   state = StateOf(*layout, mean, 0, &pool);
   ASSERT_TRUE(
-      rule.Apply(layout->blocks()[mean], {gradient.data(), 0.25f}, std::nullopt, &state).ok());
+      rule.Apply(layout->blocks()[mean], gradient.data(), 0.25f, std::nullopt, &state).ok());
   EXPECT_EQ(state.values.data()[0], -4);
 }
 

@@ -72,17 +72,16 @@ void LocalStrategy::Update(int variable, float gradient_scale) {
                            values.data());
     return;
   }
-  std::vector<float*> slots;
-  for (auto& slot : slots_[variable]) slots.push_back(slot.data());
-  nn::Optimizer::Block block;
-  block.count = spec.element_count();
-  block.gradient = gradient.data();
-  block.values_in = values.data();
-  block.values_out = values.data();
-  block.slots_in = slots.data();
-  block.slots_out = slots.data();
-  block.gradient_scale = gradient_scale;
-  optimizer_->Apply(block, updates_, optimizer_->learning_rate(updates_));
+  nn::OptimizerRule::Chunk chunk;
+  chunk.count = spec.element_count();
+  chunk.gradient = gradient.data();
+  chunk.values_in = values.data();
+  chunk.values_out = values.data();
+  for (size_t slot = 0; slot < slots_[variable].size(); ++slot) {
+    chunk.slots_in[slot] = chunk.slots_out[slot] = slots_[variable][slot].data();
+  }
+  chunk.gradient_scale = gradient_scale;
+  optimizer_->Apply(chunk, updates_, optimizer_->learning_rate(updates_));
 }
 
 }  // namespace cairn::worker
