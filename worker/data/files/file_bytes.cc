@@ -4,11 +4,11 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <cstring>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "common/status_macros.h"
+#include "worker/data/files/read_at.h"
 
 namespace cairn::worker {
 
@@ -43,17 +43,11 @@ absl::StatusOr<const char*> FileBytes::Read(uint64_t offset, size_t count,
                                             std::string* scratch) const {
   if (in_memory()) return bytes_.data() + offset;
   scratch->resize(count);
-  // pread, unlike read, has no shared offset, so threads can read in parallel.
-  for (size_t done = 0; done < count;) {
-    const ssize_t got =
-        pread(descriptor_, scratch->data() + done, count - done, static_cast<off_t>(offset + done));
-    if (got < 0 && errno == EINTR) continue;
-    if (got <= 0) {
-      return absl::DataLossError(absl::StrCat("data file ", name_, ": cannot read byte ",
-                                              offset + done, ": ",
-                                              got < 0 ? strerror(errno) : "it became shorter"));
-    }
-    done += got;
+  CAIRN_ASSIGN_OR_RETURN(const size_t got,
+                         ReadAt(descriptor_, offset, count, scratch->data(), name_));
+  if (got < count) {
+    return absl::DataLossError(absl::StrCat("data file ", name_, ": cannot read byte ",
+                                            offset + got, ": it became shorter"));
   }
   return scratch->data();
 }

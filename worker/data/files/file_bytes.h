@@ -30,8 +30,8 @@ class FileBytes {
   bool in_memory() const { return descriptor_ < 0; }
 
   // Returns `count` bytes at `offset`, all within size(). Without a copy if the file is in memory;
-  // otherwise they are read into `*scratch` and valid until it changes. DataLoss: an error of the
-  // disk, or a file that became shorter.
+  // otherwise they are read into `*scratch` and valid until it changes. DataLoss: a file that
+  // became shorter. Errors of the disk: as ReadAt.
   absl::StatusOr<const char*> Read(uint64_t offset, size_t count, std::string* scratch) const;
 
   // DataLoss if the file on disk has changed since it was opened.

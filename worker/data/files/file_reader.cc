@@ -13,21 +13,21 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "common/status_macros.h"
+#include "worker/data/files/read_at.h"
 
 namespace cairn::worker {
 namespace {
 
 // Memory is allocated in steps of this size, because the length of a gzip file is not known.
-constexpr uint64_t kChunkBytes = uint64_t{16} << 20;
+constexpr size_t kChunkBytes = size_t{16} << 20;
+// Compressed bytes that are read at a time.
+constexpr size_t kInputBytes = size_t{256} << 10;
+constexpr char kGzipMagic[] = "\x1f\x8b";
+// inflateInit2: the largest window, and a gzip header is required.
+constexpr int kGzipWindow = 15 + 16;
 
 absl::Status OpenError(const std::string& path, int error) {
   return absl::ErrnoToStatus(error, absl::StrCat("cannot read data file ", path));
-}
-
-// Removes zlib's name for the file, as in "<fd:14>: incorrect data check".
-absl::string_view WithoutName(absl::string_view text) {
-  const size_t end = text.find(">: ");
-  return end == absl::string_view::npos ? text : text.substr(end + 3);
 }
 
 absl::Status CheckRegular(int descriptor, const std::string& path) {
@@ -46,66 +46,106 @@ absl::Status CheckRegular(int descriptor, const std::string& path) {
 
 }  // namespace
 
-struct FileReader::Handle {
-  explicit Handle(gzFile opened) : file(opened) {}
-  ~Handle() { gzclose_r(file); }
-  const gzFile file;
-};
-
 absl::StatusOr<int> OpenDataFile(const std::string& path) {
   // O_NONBLOCK: opening a pipe must not wait for its writer. It has no effect on regular files.
-  const int descriptor = open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-  if (descriptor < 0) return OpenError(path, errno);
+  const int descriptor = OpenPatiently(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+  if (descriptor < 0) return OpenError(path, -descriptor);
   const absl::Status status = CheckRegular(descriptor, path);
   if (status.ok()) return descriptor;
   close(descriptor);
   return status;
 }
 
-FileReader::FileReader(std::string path, bool gzip, std::unique_ptr<Handle> handle)
-    : path_(std::move(path)), gzip_(gzip), handle_(std::move(handle)) {}
+// The state of decompression. zlib's own file functions are not used: they lose data when a read
+// fails and is repeated.
+struct FileReader::Inflater {
+  ~Inflater() { inflateEnd(&stream); }
+  z_stream stream = {};
+  std::string input;
+  bool between_streams = false;  // A gzip file may consist of several streams.
+};
 
-FileReader::~FileReader() = default;
+FileReader::FileReader(std::string path, int descriptor)
+    : path_(std::move(path)), descriptor_(descriptor) {}
+
+FileReader::~FileReader() { close(descriptor_); }
 
 absl::StatusOr<std::unique_ptr<FileReader>> FileReader::Open(const std::string& path) {
   CAIRN_ASSIGN_OR_RETURN(const int descriptor, OpenDataFile(path));
-  // pread does not move the file offset, from which zlib reads.
+  std::unique_ptr<FileReader> reader(new FileReader(path, descriptor));
   std::string head(2, '\0');
-  head.resize(std::max<ssize_t>(0, pread(descriptor, head.data(), head.size(), 0)));
-  const bool gzip = head == "\x1f\x8b";
-  const gzFile file = gzdopen(descriptor, "rb");
-  if (file == nullptr) {
-    close(descriptor);
-    return OpenError(path, ENOMEM);
+  CAIRN_ASSIGN_OR_RETURN(const size_t count, ReadAt(descriptor, 0, head.size(), head.data(), path));
+  head.resize(count);
+  if (head == kGzipMagic) {
+    reader->inflater_ = std::make_unique<Inflater>();
+    if (inflateInit2(&reader->inflater_->stream, kGzipWindow) != Z_OK) {
+      return OpenError(path, ENOMEM);
+    }
+  } else if (absl::EndsWith(path, ".gz")) {
+    return reader->Malformed(absl::StrCat("its name says gzip, but it begins with bytes ",
+                                          absl::BytesToHexString(head),
+                                          ", not 1f8b; compress it, or take .gz from its name"));
   }
-  gzbuffer(file, 1 << 18);
-  std::unique_ptr<FileReader> reader(new FileReader(path, gzip, std::make_unique<Handle>(file)));
-  if (gzip || !absl::EndsWith(path, ".gz")) return reader;
-  return reader->Malformed(absl::StrCat("its name says gzip, but it begins with bytes ",
-                                        absl::BytesToHexString(head),
-                                        ", not 1f8b; compress it, or take .gz from its name"));
+  return reader;
 }
 
 absl::Status FileReader::Read(uint64_t bytes, std::string* out) {
   while (bytes > 0) {
-    const uint64_t chunk = std::min(bytes, kChunkBytes);
+    const size_t chunk = std::min<uint64_t>(bytes, kChunkBytes);
     const size_t begin = out->size();
     out->resize(begin + chunk);
-    const int count = gzread(handle_->file, out->data() + begin, static_cast<unsigned>(chunk));
-    out->resize(begin + std::max(count, 0));
-    int error = Z_OK;
-    const char* text = gzerror(handle_->file, &error);
-    // zlib reports Z_BUF_ERROR for a truncated gzip stream.
-    if (count < 0 || error == Z_BUF_ERROR) {
-      return absl::DataLossError(absl::StrCat(
-          "data file ", path_, ": ",
-          error == Z_BUF_ERROR ? "the gzip data are cut off"
-                               : absl::StrCat("the gzip data are damaged: ", WithoutName(text))));
-    }
-    if (static_cast<uint64_t>(count) < chunk) break;
+    const absl::StatusOr<size_t> count =
+        gzip() ? Inflate(out->data() + begin, chunk) : ReadNext(out->data() + begin, chunk);
+    out->resize(begin + (count.ok() ? *count : 0));
+    CAIRN_RETURN_IF_ERROR(count.status());
+    if (*count < chunk) break;
     bytes -= chunk;
   }
   return absl::OkStatus();
+}
+
+absl::StatusOr<size_t> FileReader::ReadNext(char* to, size_t count) {
+  CAIRN_ASSIGN_OR_RETURN(const size_t got, ReadAt(descriptor_, offset_, count, to, path_));
+  offset_ += got;
+  return got;
+}
+
+absl::StatusOr<size_t> FileReader::Inflate(char* to, size_t count) {
+  z_stream& stream = inflater_->stream;
+  std::string& input = inflater_->input;
+  stream.next_out = reinterpret_cast<Bytef*>(to);
+  stream.avail_out = static_cast<uInt>(count);
+  while (stream.avail_out > 0) {
+    if (stream.avail_in == 0) {
+      input.resize(kInputBytes);
+      CAIRN_ASSIGN_OR_RETURN(const size_t got, ReadNext(input.data(), input.size()));
+      stream.next_in = reinterpret_cast<Bytef*>(input.data());
+      stream.avail_in = static_cast<uInt>(got);
+      if (got == 0 && inflater_->between_streams) break;
+      if (got == 0) {
+        return absl::DataLossError(
+            absl::StrCat("data file ", path_, ": the gzip data are cut off"));
+      }
+    }
+    if (inflater_->between_streams) {
+      // Other bytes after a stream are padding, as for gzip(1).
+      if (*stream.next_in != static_cast<Bytef>(kGzipMagic[0])) {
+        stream.avail_in = 0;
+        break;
+      }
+      inflateReset(&stream);
+      inflater_->between_streams = false;
+    }
+    const int result = inflate(&stream, Z_NO_FLUSH);
+    if (result == Z_STREAM_END) {
+      inflater_->between_streams = true;
+    } else if (result != Z_OK && result != Z_BUF_ERROR) {
+      return absl::DataLossError(
+          absl::StrCat("data file ", path_, ": the gzip data are damaged: ",
+                       stream.msg != nullptr ? stream.msg : "not enough memory"));
+    }
+  }
+  return count - stream.avail_out;
 }
 
 absl::Status FileReader::Malformed(std::string_view reason) const {

@@ -28,23 +28,26 @@ class FileReader {
   FileReader& operator=(const FileReader&) = delete;
 
   // Appends up to `bytes` bytes to `*out`, fewer only at the end of the file. Memory grows with the
-  // contents of the file, not with `bytes`. DataLoss: a truncated or damaged gzip file, or an error
-  // of the disk.
+  // contents of the file, not with `bytes`. DataLoss: a truncated or damaged gzip file. Errors of
+  // the disk: as ReadAt.
   absl::Status Read(uint64_t bytes, std::string* out);
 
-  bool gzip() const { return gzip_; }
+  bool gzip() const { return inflater_ != nullptr; }
   const std::string& path() const { return path_; }
 
   // The error for invalid contents: InvalidArgument "data file PATH: reason".
   absl::Status Malformed(std::string_view reason) const;
 
  private:
-  struct Handle;
-  FileReader(std::string path, bool gzip, std::unique_ptr<Handle> handle);
+  struct Inflater;
+  FileReader(std::string path, int descriptor);
+  absl::StatusOr<size_t> ReadNext(char* to, size_t count);
+  absl::StatusOr<size_t> Inflate(char* to, size_t count);
 
   const std::string path_;
-  const bool gzip_;
-  const std::unique_ptr<Handle> handle_;
+  const int descriptor_;
+  uint64_t offset_ = 0;
+  std::unique_ptr<Inflater> inflater_;  // Null: the file is not compressed.
 };
 
 }  // namespace cairn::worker

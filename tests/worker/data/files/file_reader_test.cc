@@ -1,9 +1,14 @@
 #include "worker/data/files/file_reader.h"
 
+#include <algorithm>
+#include <cerrno>
+#include <cstdlib>
 #include <limits>
 #include <string>
+#include <thread>
 
 #include "gtest/gtest.h"
+#include "tests/common/faulty_files.h"
 #include "tests/worker/data/data_files.h"
 
 namespace cairn::worker {
@@ -45,6 +50,52 @@ TEST(FileReaderTest, ACutGzipFileIsDataLoss) {
   ASSERT_TRUE(reader.ok());
   std::string out;
   EXPECT_EQ((*reader)->Read(kAll, &out).code(), absl::StatusCode::kDataLoss);
+}
+
+TEST(FileReaderTest, BytesAfterAGzipStreamArePadding) {
+  auto reader = FileReader::Open(WriteDataFile("padded.gz", Gzip("all") + std::string(512, '\0')));
+  ASSERT_TRUE(reader.ok());
+  std::string out;
+  ASSERT_TRUE((*reader)->Read(kAll, &out).ok());
+  EXPECT_EQ(out, "all");
+}
+
+TEST(FileReaderTest, ADamagedGzipFileIsDataLoss) {
+  std::string packed = Gzip(std::string(1000, 'x') + "end");
+  packed[packed.size() - 6] ^= 1;  // The checksum.
+  auto reader = FileReader::Open(WriteDataFile("damaged.gz", packed));
+  ASSERT_TRUE(reader.ok());
+  std::string out;
+  const absl::Status status = (*reader)->Read(kAll, &out);
+  EXPECT_EQ(status.code(), absl::StatusCode::kDataLoss);
+  EXPECT_NE(status.message().find("incorrect data check"), std::string::npos) << status;
+}
+
+// The contents must be the same wherever the reads of a compressed file fail for a while.
+TEST(FileReaderTest, FailedReadsAreRepeatedWithoutLossOfData) {
+  std::string bytes;
+  for (int i = 0; bytes.size() < (size_t{4} << 20); ++i) bytes += std::to_string(i * 7919);
+  const testing::FaultyFiles faults(::testing::TempDir() + "file_reader_rules");
+  faults.Clear();
+  setenv("CAIRN_FAULTY_FILES", (::testing::TempDir() + "file_reader_rules").c_str(), 1);
+  for (const std::string& contents : {bytes, Gzip(bytes)}) {
+    auto reader = FileReader::Open(WriteDataFile("failing.data", contents));
+    ASSERT_TRUE(reader.ok());
+    std::string out;
+    for (int i = 0; i < 5; ++i) {
+      const int fired = faults.fired();
+      faults.Set({{"read", "failing.data", EIO}});
+      std::thread repair([&] {
+        while (faults.fired() == fired) std::this_thread::yield();
+        faults.Clear();
+      });
+      ASSERT_TRUE((*reader)->Read(900'000, &out).ok());
+      repair.join();
+    }
+    EXPECT_TRUE(out == bytes.substr(0, out.size()));
+    EXPECT_EQ(out.size(), std::min<size_t>(bytes.size(), 5 * 900'000));
+  }
+  unsetenv("CAIRN_FAULTY_FILES");
 }
 
 }  // namespace

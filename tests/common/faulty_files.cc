@@ -1,0 +1,268 @@
+#include "tests/common/faulty_files.h"
+
+#include <dlfcn.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <sys/uio.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdarg>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+
+// Redefines the C library's functions. Nothing here may allocate memory or use a lock: a call may
+// come from anywhere, even from the dynamic linker. Rules are few, so they are read again from the
+// rule file for each call on a file of interest.
+
+namespace {
+
+constexpr size_t kTextMax = 4096;
+
+struct Rule {
+  char operation[16];
+  char path[512];
+  int error;  // 0: the call waits until the rule is gone.
+};
+
+template <typename Function>
+Function Original(const char* name) {
+  return reinterpret_cast<Function>(dlsym(RTLD_NEXT, name));
+}
+
+long RawRead(int descriptor, char* to, size_t count) {
+  static const auto original = Original<ssize_t (*)(int, void*, size_t)>("read");
+  return original(descriptor, to, count);
+}
+
+long RawWrite(int descriptor, const char* from, size_t count) {
+  static const auto original = Original<ssize_t (*)(int, const void*, size_t)>("write");
+  return original(descriptor, from, count);
+}
+
+int RawOpen(const char* path, int flags, mode_t mode) {
+  static const auto original = Original<int (*)(const char*, int, ...)>("open");
+  return original(path, flags, mode);
+}
+
+// The text of the rule file; empty if there is none.
+size_t ReadRules(const char* rules, char* text) {
+  const int descriptor = RawOpen(rules, O_RDONLY | O_CLOEXEC, 0);
+  if (descriptor < 0) return 0;
+  const long count = RawRead(descriptor, text, kTextMax - 1);
+  close(descriptor);
+  text[count > 0 ? count : 0] = '\0';
+  return count > 0 ? count : 0;
+}
+
+// Finds the first rule for this call.
+bool Find(const char* rules, const char* operation, const char* path, Rule* rule) {
+  char text[kTextMax];
+  if (ReadRules(rules, text) == 0) return false;
+  for (char* line = text; line != nullptr && *line != '\0';) {
+    char* end = strchr(line, '\n');
+    if (end != nullptr) *end = '\0';
+    if (sscanf(line, "%15s %511s %d", rule->operation, rule->path, &rule->error) == 3 &&
+        strcmp(rule->operation, operation) == 0 && strstr(path, rule->path) != nullptr) {
+      return true;
+    }
+    line = end != nullptr ? end + 1 : nullptr;
+  }
+  return false;
+}
+
+void NoteFired(const char* rules, const Rule& rule) {
+  char path[1024];
+  snprintf(path, sizeof path, "%s.fired", rules);
+  const int descriptor = RawOpen(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
+  if (descriptor < 0) return;
+  char line[600];
+  const int length = snprintf(line, sizeof line, "%s %s\n", rule.operation, rule.path);
+  RawWrite(descriptor, line, length);
+  close(descriptor);
+}
+
+// Returns the error that the call must report, or 0 if it goes through.
+int FaultOf(const char* operation, const char* path) {
+  const char* const rules = getenv("CAIRN_FAULTY_FILES");
+  if (rules == nullptr || strncmp(path, "/proc/", 6) == 0) return 0;
+  Rule rule;
+  bool noted = false;
+  while (Find(rules, operation, path, &rule)) {
+    if (!noted) NoteFired(rules, rule);
+    noted = true;
+    if (rule.error != 0) return rule.error;
+    const timespec pause = {0, 10'000'000};
+    nanosleep(&pause, nullptr);
+  }
+  return 0;
+}
+
+int FaultOf(const char* operation, int descriptor) {
+  if (getenv("CAIRN_FAULTY_FILES") == nullptr) return 0;
+  char link[64];
+  snprintf(link, sizeof link, "/proc/self/fd/%d", descriptor);
+  char path[1024];
+  const int saved = errno;
+  const ssize_t length = readlink(link, path, sizeof path - 1);
+  errno = saved;
+  if (length <= 0 || path[0] != '/') return 0;
+  path[length] = '\0';
+  return FaultOf(operation, path);
+}
+
+}  // namespace
+
+// NOLINTBEGIN: signatures of the C library.
+#define CAIRN_FAULTY(operation, where)               \
+  if (const int error = FaultOf(operation, where)) { \
+    errno = error;                                   \
+    return -1;                                       \
+  }
+
+extern "C" {
+
+int open(const char* path, int flags, ...) {
+  mode_t mode = 0;
+  if ((flags & (O_CREAT | O_TMPFILE)) != 0) {
+    va_list arguments;
+    va_start(arguments, flags);
+    mode = va_arg(arguments, mode_t);
+    va_end(arguments);
+  }
+  CAIRN_FAULTY("open", path);
+  return RawOpen(path, flags, mode);
+}
+
+int open64(const char* path, int flags, ...) {
+  mode_t mode = 0;
+  if ((flags & (O_CREAT | O_TMPFILE)) != 0) {
+    va_list arguments;
+    va_start(arguments, flags);
+    mode = va_arg(arguments, mode_t);
+    va_end(arguments);
+  }
+  CAIRN_FAULTY("open", path);
+  return RawOpen(path, flags, mode);
+}
+
+// What the functions above become with _FORTIFY_SOURCE.
+int __open_2(const char* path, int flags) {
+  CAIRN_FAULTY("open", path);
+  return RawOpen(path, flags, 0);
+}
+
+int __open64_2(const char* path, int flags) {
+  CAIRN_FAULTY("open", path);
+  return RawOpen(path, flags, 0);
+}
+
+ssize_t __read_chk(int descriptor, void* to, size_t count, size_t) {
+  return read(descriptor, to, count);
+}
+
+ssize_t __pread_chk(int descriptor, void* to, size_t count, off_t offset, size_t) {
+  return pread(descriptor, to, count, offset);
+}
+
+ssize_t __pread64_chk(int descriptor, void* to, size_t count, off64_t offset, size_t) {
+  return pread64(descriptor, to, count, offset);
+}
+
+ssize_t read(int descriptor, void* to, size_t count) {
+  CAIRN_FAULTY("read", descriptor);
+  return RawRead(descriptor, static_cast<char*>(to), count);
+}
+
+ssize_t pread(int descriptor, void* to, size_t count, off_t offset) {
+  static const auto original = Original<ssize_t (*)(int, void*, size_t, off_t)>("pread");
+  CAIRN_FAULTY("read", descriptor);
+  return original(descriptor, to, count, offset);
+}
+
+ssize_t pread64(int descriptor, void* to, size_t count, off64_t offset) {
+  static const auto original = Original<ssize_t (*)(int, void*, size_t, off64_t)>("pread64");
+  CAIRN_FAULTY("read", descriptor);
+  return original(descriptor, to, count, offset);
+}
+
+ssize_t write(int descriptor, const void* from, size_t count) {
+  CAIRN_FAULTY("write", descriptor);
+  return RawWrite(descriptor, static_cast<const char*>(from), count);
+}
+
+ssize_t writev(int descriptor, const iovec* parts, int count) {
+  static const auto original = Original<ssize_t (*)(int, const iovec*, int)>("writev");
+  CAIRN_FAULTY("write", descriptor);
+  return original(descriptor, parts, count);
+}
+
+ssize_t pwrite(int descriptor, const void* from, size_t count, off_t offset) {
+  static const auto original = Original<ssize_t (*)(int, const void*, size_t, off_t)>("pwrite");
+  CAIRN_FAULTY("write", descriptor);
+  return original(descriptor, from, count, offset);
+}
+
+ssize_t pwrite64(int descriptor, const void* from, size_t count, off64_t offset) {
+  static const auto original = Original<ssize_t (*)(int, const void*, size_t, off64_t)>("pwrite64");
+  CAIRN_FAULTY("write", descriptor);
+  return original(descriptor, from, count, offset);
+}
+
+int fsync(int descriptor) {
+  static const auto original = Original<int (*)(int)>("fsync");
+  CAIRN_FAULTY("sync", descriptor);
+  return original(descriptor);
+}
+
+int fdatasync(int descriptor) {
+  static const auto original = Original<int (*)(int)>("fdatasync");
+  CAIRN_FAULTY("sync", descriptor);
+  return original(descriptor);
+}
+
+int rename(const char* from, const char* to) {
+  static const auto original = Original<int (*)(const char*, const char*)>("rename");
+  CAIRN_FAULTY("rename", to);
+  return original(from, to);
+}
+
+int unlink(const char* path) {
+  static const auto original = Original<int (*)(const char*)>("unlink");
+  CAIRN_FAULTY("unlink", path);
+  return original(path);
+}
+
+}  // extern "C"
+// NOLINTEND
+
+namespace cairn::testing {
+
+FaultyFiles::FaultyFiles(std::string rules) : rules_(std::move(rules)) {}
+
+void FaultyFiles::Set(const std::vector<Fault>& faults) const {
+  std::string text;
+  for (const Fault& fault : faults) {
+    text += fault.operation + " " + fault.path + " " + std::to_string(fault.error) + "\n";
+  }
+  // Replaced in one step: a reader never sees half of it.
+  const std::string draft = rules_ + ".draft";
+  FILE* const file = fopen(draft.c_str(), "w");
+  if (file == nullptr) abort();
+  fwrite(text.data(), 1, text.size(), file);
+  fclose(file);
+  if (::rename(draft.c_str(), rules_.c_str()) != 0) abort();
+}
+
+int FaultyFiles::fired() const {
+  FILE* const file = fopen((rules_ + ".fired").c_str(), "r");
+  if (file == nullptr) return 0;
+  int lines = 0;
+  for (int c = fgetc(file); c != EOF; c = fgetc(file)) lines += c == '\n' ? 1 : 0;
+  fclose(file);
+  return lines;
+}
+
+}  // namespace cairn::testing

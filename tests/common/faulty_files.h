@@ -1,0 +1,38 @@
+#ifndef CAIRN_TESTS_COMMON_FAULTY_FILES_H_
+#define CAIRN_TESTS_COMMON_FAULTY_FILES_H_
+
+#include <string>
+#include <vector>
+
+namespace cairn::testing {
+
+// Makes operations on files fail or hang, as a bad disk or a dead file server does. It replaces the
+// functions open, read, write, sync, rename and unlink of the C library: in a test that links this
+// library, or in a daemon that preloads it as a shared library. A process obeys the rule file that
+// the environment variable CAIRN_FAULTY_FILES names.
+class FaultyFiles {
+ public:
+  struct Fault {
+    std::string operation;  // "open", "read", "write", "sync", "rename" or "unlink".
+    std::string path;       // Part of the file's path; no spaces.
+    int error = 0;          // As errno. 0: the call hangs until the fault is removed.
+  };
+
+  // `rules`: the path of the rule file.
+  explicit FaultyFiles(std::string rules);
+
+  // Replaces all faults. A process applies them from its next call on, and to calls that hang.
+  void Set(const std::vector<Fault>& faults) const;
+  void Clear() const { Set({}); }
+
+  // The number of calls that have failed or hung so far. A test in which a fault never fired has
+  // shown nothing.
+  int fired() const;
+
+ private:
+  const std::string rules_;
+};
+
+}  // namespace cairn::testing
+
+#endif  // CAIRN_TESTS_COMMON_FAULTY_FILES_H_

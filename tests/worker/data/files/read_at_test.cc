@@ -1,0 +1,90 @@
+#include "worker/data/files/read_at.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdlib>
+#include <string>
+#include <thread>
+
+#include "gtest/gtest.h"
+#include "tests/common/faulty_files.h"
+#include "tests/worker/data/data_files.h"
+
+namespace cairn::worker {
+namespace {
+
+using cairn::testing::FaultyFiles;
+using cairn::testing::WriteDataFile;
+
+class ReadAtTest : public ::testing::Test {
+ protected:
+  ReadAtTest()
+      : file_(WriteDataFile("read_at.data", "0123456789")),
+        faults_(::testing::TempDir() + "read_at_rules"),
+        descriptor_(open(file_.c_str(), O_RDONLY)) {
+    setenv("CAIRN_FAULTY_FILES", (::testing::TempDir() + "read_at_rules").c_str(), 1);
+    faults_.Clear();
+  }
+  ~ReadAtTest() override {
+    unsetenv("CAIRN_FAULTY_FILES");
+    close(descriptor_);
+  }
+
+  const std::string file_;
+  const FaultyFiles faults_;
+  const int descriptor_;
+  char bytes_[16] = {};
+};
+
+TEST_F(ReadAtTest, ReadsUpToTheEnd) {
+  const auto count = ReadAt(descriptor_, 7, 10, bytes_, file_);
+  ASSERT_TRUE(count.ok()) << count.status();
+  EXPECT_EQ(std::string(bytes_, *count), "789");
+}
+
+TEST_F(ReadAtTest, TransientErrorsAreRepeated) {
+  for (const int error : {EIO, ESTALE, ETIMEDOUT, EAGAIN}) {
+    const int fired = faults_.fired();
+    faults_.Set({{"read", "read_at.data", error}});
+    std::thread repair([&] {
+      while (faults_.fired() < fired + 2) std::this_thread::yield();
+      faults_.Clear();
+    });
+    const auto count = ReadAt(descriptor_, 0, 3, bytes_, file_);
+    repair.join();
+    ASSERT_TRUE(count.ok()) << count.status();
+    EXPECT_EQ(std::string(bytes_, *count), "012");
+  }
+}
+
+TEST_F(ReadAtTest, ATransientErrorThatLastsIsUnavailable) {
+  faults_.Set({{"read", "read_at.data", EIO}});
+  const auto count = ReadAt(descriptor_, 4, 3, bytes_, "the data", absl::Milliseconds(40));
+  EXPECT_EQ(count.status().code(), absl::StatusCode::kUnavailable);
+  EXPECT_EQ(count.status().message(),
+            "data file the data: cannot read byte 4: Input/output error (tried 3 times in 40ms)");
+}
+
+TEST_F(ReadAtTest, OtherErrorsAreNotRepeated) {
+  faults_.Set({{"read", "read_at.data", EINVAL}});
+  const int fired = faults_.fired();
+  EXPECT_EQ(ReadAt(descriptor_, 0, 3, bytes_, file_).status().code(), absl::StatusCode::kDataLoss);
+  EXPECT_EQ(faults_.fired(), fired + 1);
+}
+
+TEST_F(ReadAtTest, OpeningIsRepeatedToo) {
+  const int fired = faults_.fired();
+  faults_.Set({{"open", "read_at.data", EIO}});
+  EXPECT_EQ(OpenPatiently(file_, O_RDONLY, absl::Milliseconds(40)), -EIO);
+  EXPECT_GE(faults_.fired(), fired + 3);
+  faults_.Clear();
+  const int opened = OpenPatiently(file_, O_RDONLY);
+  EXPECT_GE(opened, 0);
+  close(opened);
+  EXPECT_EQ(OpenPatiently(file_ + ".missing", O_RDONLY), -ENOENT);
+}
+
+}  // namespace
+}  // namespace cairn::worker

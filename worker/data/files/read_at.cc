@@ -1,0 +1,108 @@
+#include "worker/data/files/read_at.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+
+#include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
+#include "common/logging.h"
+
+namespace cairn::worker {
+namespace {
+
+constexpr absl::Duration kFirstPause = absl::Milliseconds(10);
+constexpr absl::Duration kLongestPause = absl::Seconds(1);
+
+// Errors that a later attempt may not meet: of a disk or its cable, a file server that restarts or
+// cannot be reached, and a kernel short of memory.
+bool IsTransient(int error) {
+  switch (error) {
+    case EIO:
+    case EAGAIN:
+    case ENOMEM:
+    case ENOBUFS:
+    case ESTALE:
+    case ETIMEDOUT:
+    case EREMOTEIO:
+    case ENOLINK:
+    case ENETDOWN:
+    case ENETUNREACH:
+    case EHOSTDOWN:
+    case EHOSTUNREACH:
+    case ECONNREFUSED:
+    case ECONNRESET:
+    case ECONNABORTED:
+      return true;
+    default:
+      return false;
+  }
+}
+
+// The pauses between attempts: from kFirstPause, doubled up to kLongestPause, `patience` in all.
+class Attempts {
+ public:
+  explicit Attempts(absl::Duration patience) : end_(absl::Now() + patience) {}
+
+  // Sleeps before the next attempt. False if there is none.
+  bool Again() {
+    if (absl::Now() + pause_ > end_) return false;
+    absl::SleepFor(pause_);
+    pause_ = std::min(2 * pause_, kLongestPause);
+    ++count_;
+    return true;
+  }
+  int count() const { return count_; }
+
+ private:
+  const absl::Time end_;
+  absl::Duration pause_ = kFirstPause;
+  int count_ = 1;
+};
+
+}  // namespace
+
+absl::StatusOr<size_t> ReadAt(int descriptor, uint64_t offset, size_t count, char* to,
+                              const std::string& name, absl::Duration patience) {
+  Attempts attempts(patience);
+  size_t done = 0;
+  while (done < count) {
+    const ssize_t got =
+        pread(descriptor, to + done, count - done, static_cast<off_t>(offset + done));
+    if (got == 0) break;
+    if (got > 0) {
+      done += got;
+      continue;
+    }
+    const int error = errno;
+    if (error == EINTR) continue;
+    const std::string what = absl::StrCat("data file ", name, ": cannot read byte ", offset + done,
+                                          ": ", strerror(error));
+    if (!IsTransient(error)) return absl::DataLossError(what);
+    if (attempts.count() == 1) CAIRN_LOG_WARNING("a read failed; trying again", "error", what);
+    if (!attempts.Again()) {
+      return absl::UnavailableError(absl::StrCat(what, " (tried ", attempts.count(), " times in ",
+                                                 absl::FormatDuration(patience), ")"));
+    }
+  }
+  if (attempts.count() > 1) {
+    CAIRN_LOG_INFO("the data file can be read again", "file", name, "attempts", attempts.count());
+  }
+  return done;
+}
+
+int OpenPatiently(const std::string& path, int flags, absl::Duration patience) {
+  Attempts attempts(patience);
+  while (true) {
+    const int descriptor = open(path.c_str(), flags);
+    if (descriptor >= 0) return descriptor;
+    const int error = errno;
+    if (error == EINTR) continue;
+    if (!IsTransient(error) || !attempts.Again()) return -error;
+  }
+}
+
+}  // namespace cairn::worker
