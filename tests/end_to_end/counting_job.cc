@@ -13,6 +13,18 @@ namespace cairn::testing {
 
 using nlohmann::json;
 
+namespace {
+
+// A batch's gradient is the mean of its inputs. The multiples of the batch size keep it, and sums
+// of it, exact.
+float Input(const CountingJob& job, int64_t example, int row) {
+  if (!job.distinct) return 1;
+  const uint64_t bits = (example * 2654435761u) ^ (row * 40503u);
+  return static_cast<float>(job.batch_size * (bits % 3));
+}
+
+}  // namespace
+
 CountingJob EndlessCountingJob() {
   CountingJob job;
   job.batches_per_epoch = 2000;
@@ -23,8 +35,13 @@ CountingJob EndlessCountingJob() {
 std::string WriteCountingJob(const CountingJob& job, const std::string& folder) {
   std::filesystem::create_directories(folder);
   const int64_t examples = job.batches_per_epoch * job.batch_size;
-  WriteFile(folder + "/x.npy",
-            EncodeNpy({{examples, job.rows}, std::vector<float>(examples * job.rows, 1.0f)}));
+  std::vector<float> inputs(examples * job.rows);
+  for (int64_t example = 0; example < examples; ++example) {
+    for (int row = 0; row < job.rows; ++row) {
+      inputs[example * job.rows + row] = Input(job, example, row);
+    }
+  }
+  WriteFile(folder + "/x.npy", EncodeNpy({{examples, job.rows}, std::move(inputs)}));
   WriteFile(folder + "/y.npy", EncodeNpy({{examples, 1}, std::vector<float>(examples, -1e30f)}));
   const json model = {
       {"class_name", "Sequential"},
@@ -75,6 +92,25 @@ std::string CountIsNot(double count, const std::string& folder, int rows) {
   for (float value : distinct) text << " " << value;
   text << ", not " << -count;
   return text.str();
+}
+
+std::string SumIsNot(const CountingJob& job, const std::string& folder) {
+  const auto weights = ReadTfjsWeights(folder);
+  if (weights.size() != 1) return "the export does not have one weight";
+  const std::vector<float>& values = weights.begin()->second.values;
+  if (static_cast<int>(values.size()) != job.rows) return "the weight has other rows";
+  const int64_t examples = job.batches_per_epoch * job.batch_size;
+  const auto epochs = static_cast<double>(job.batches / job.batches_per_epoch);
+  for (int row = 0; row < job.rows; ++row) {
+    double sum = 0;
+    for (int64_t example = 0; example < examples; ++example) sum += Input(job, example, row);
+    const double wanted = -epochs * sum / job.batch_size;
+    if (values[row] == wanted) continue;
+    std::ostringstream text;
+    text << "row " << row << " is " << values[row] << ", not " << wanted;
+    return text.str();
+  }
+  return "";
 }
 
 std::string CountAtCheckpoint(

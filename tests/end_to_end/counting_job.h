@@ -26,6 +26,9 @@ struct CountingJob {
   int64_t checkpoint_every = 0;  // 0: only at the ends of epochs.
   std::string strategy = R"({"parameter_server": {"mode": "async"}})";
   std::string more = "{}";  // Further fields of the job file.
+  // Every example has a gradient of its own. A sum over all batches then also shows that one was
+  // lost and another applied twice. See SumIsNot.
+  bool distinct = false;
 };
 
 // A job that lasts for a whole drill on any machine.
@@ -37,6 +40,10 @@ std::string WriteCountingJob(const CountingJob& job, const std::string& folder);
 // Checks that every weight of the exported model in `folder` is exactly -`count`. Returns "" or a
 // description of the difference.
 std::string CountIsNot(double count, const std::string& folder, int rows);
+
+// As CountIsNot, for the finished job with `distinct`: every weight is the negative sum over the
+// epochs of the gradients of all batches.
+std::string SumIsNot(const CountingJob& job, const std::string& folder);
 
 // Takes a checkpoint of the running job "count" and exports it to `folder`. Returns "" if its
 // weight is the number of batches that it reports as applied. `cairn` runs a command on the job's

@@ -57,8 +57,8 @@ CommandResult RunCairn(const std::vector<std::string>& arguments, std::chrono::s
   return result;
 }
 
-TestCluster::TestCluster(int ps_count, int worker_count, std::vector<std::string> ps_flags)
-    : ps_flags_(std::move(ps_flags)) {
+TestCluster::TestCluster(int ps_count, int worker_count, const std::vector<std::string>& ps_flags) {
+  AddFlags("ps", ps_flags);
   const std::map<std::string, int> counts = {
       {"chief", 1}, {"ps", ps_count}, {"worker", worker_count}};
   for (const auto& [type, count] : counts) {
@@ -92,14 +92,29 @@ void TestCluster::Start(const std::string& type, int index) {
                                               : "worker";
   Process::Options options;
   options.arguments = {ProgramPath(program + "/" + program), "--state", StateOf(type, index)};
-  if (type == "ps")
-    options.arguments.insert(options.arguments.end(), ps_flags_.begin(), ps_flags_.end());
+  options.arguments.insert(options.arguments.end(), flags_[type].begin(), flags_[type].end());
   options.environment = {{"TF_CONFIG", TfConfig(type, index)}};
+  if (faults_.contains(type + std::to_string(index))) {
+    options.environment["CAIRN_FAULTY_FILES"] = FaultsOf(type, index);
+    options.environment["LD_PRELOAD"] = ProgramPath("tests/common/preloaded_faulty_files.so");
+  }
   options.output_file = folder(type + std::to_string(index) + ".log");
   process = Process(options);
   if (type != "chief") return;
   WaitUntil(std::chrono::seconds(60),
             [&] { return !process.running() || Cairn({"jobs"}).exit_code == 0; });
+}
+
+void TestCluster::AddFlags(const std::string& type, const std::vector<std::string>& flags) {
+  flags_[type].insert(flags_[type].end(), flags.begin(), flags.end());
+}
+
+std::string TestCluster::FaultsOf(const std::string& type, int index) const {
+  return folder("faults-" + type + std::to_string(index));
+}
+
+FaultyFiles& TestCluster::FilesOf(const std::string& type, int index) {
+  return faults_.try_emplace(type + std::to_string(index), FaultsOf(type, index)).first->second;
 }
 
 void TestCluster::KillAll() {

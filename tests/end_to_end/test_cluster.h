@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "nlohmann/json.hpp"
+#include "tests/common/faulty_files.h"
 #include "tests/end_to_end/process.h"
 
 namespace cairn::testing {
@@ -45,7 +46,7 @@ std::string ProgramPath(const std::string& name);
 // kill and restart it. Not thread-safe.
 class TestCluster {
  public:
-  TestCluster(int ps_count, int worker_count, std::vector<std::string> ps_flags = {});
+  TestCluster(int ps_count, int worker_count, const std::vector<std::string>& ps_flags = {});
 
   // Starts all tasks that do not run.
   void StartAll();
@@ -62,6 +63,10 @@ class TestCluster {
   // Gives each task a separate state directory, as on machines without shared storage. Call it
   // before StartAll.
   void SeparateDisks() { separate_disks_ = true; }
+  // Adds flags to the programs of a type that are started from now on.
+  void AddFlags(const std::string& type, const std::vector<std::string>& flags);
+  // The faults of a task's files. The first call must precede the task's start.
+  FaultyFiles& FilesOf(const std::string& type, int index);
   // Empties the disk of a ps, which must not be running.
   void WipeDisk(int ps);
 
@@ -80,11 +85,13 @@ class TestCluster {
 
  private:
   std::string TfConfig(const std::string& type, int index) const;
+  std::string FaultsOf(const std::string& type, int index) const;
   std::string StateOf(const std::string& type, int index) const;
 
   TemporaryFolder folder_;
   std::map<std::string, std::vector<std::string>> addresses_;
-  std::vector<std::string> ps_flags_;
+  std::map<std::string, std::vector<std::string>> flags_;
+  std::map<std::string, FaultyFiles> faults_;
   bool separate_disks_ = false;
   std::map<std::string, Process> processes_;
 };

@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cerrno>
 #include <cstring>
 
@@ -13,6 +14,8 @@
 
 namespace cairn::worker {
 namespace {
+
+std::atomic<uint64_t> file_reads = 0;
 
 constexpr absl::Duration kFirstPause = absl::Milliseconds(10);
 constexpr absl::Duration kLongestPause = absl::Seconds(1);
@@ -74,6 +77,7 @@ absl::StatusOr<size_t> ReadAt(int descriptor, uint64_t offset, size_t count, cha
         pread(descriptor, to + done, count - done, static_cast<off_t>(offset + done));
     if (got == 0) break;
     if (got > 0) {
+      file_reads.fetch_add(1, std::memory_order_relaxed);
       done += got;
       continue;
     }
@@ -104,5 +108,7 @@ int OpenPatiently(const std::string& path, int flags, absl::Duration patience) {
     if (!IsTransient(error) || !attempts.Again()) return -error;
   }
 }
+
+uint64_t FileReads() { return file_reads.load(std::memory_order_relaxed); }
 
 }  // namespace cairn::worker

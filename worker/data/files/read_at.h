@@ -25,6 +25,9 @@ absl::StatusOr<size_t> ReadAt(int descriptor, uint64_t offset, size_t count, cha
 // in the same way.
 int OpenPatiently(const std::string& path, int flags, absl::Duration patience = kReadPatience);
 
+// The number of successful reads by ReadAt in this process.
+uint64_t FileReads();
+
 }  // namespace cairn::worker
 
 #endif  // CAIRN_WORKER_DATA_FILES_READ_AT_H_

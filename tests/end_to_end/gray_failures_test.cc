@@ -1,0 +1,156 @@
+// Parts that hang or err inside live processes: reads of data, writes of snapshots, the inspection.
+// The job must go on without them, and count every batch once.
+
+#include <cerrno>
+
+#include "gtest/gtest.h"
+#include "nlohmann/json.hpp"
+#include "tests/end_to_end/counting_job.h"
+#include "tests/end_to_end/test_cluster.h"
+
+namespace cairn::testing {
+namespace {
+
+using nlohmann::json;
+using std::chrono::seconds;
+
+constexpr char kAsync[] = R"({"parameter_server": {"mode": "async"}})";
+constexpr char kStale[] = R"({"parameter_server": {"mode": "stale", "max_staleness": 3}})";
+constexpr char kSync[] = R"({"parameter_server": {"mode": "sync", "batches_per_update": 4}})";
+
+class GrayFailures : public ::testing::TestWithParam<const char*> {
+ protected:
+  GrayFailures() {
+    cluster_.AddFlags("chief", {"--progress_timeout", "2"});
+    // Every batch is read from the file.
+    cluster_.AddFlags("worker", {"--data_memory", "0"});
+  }
+
+  void Submit(int64_t epochs, int64_t checkpoint_every = 0) {
+    job_.strategy = GetParam();
+    job_.batches_per_epoch = 500;
+    job_.batches = epochs * job_.batches_per_epoch;
+    job_.checkpoint_every = checkpoint_every;
+    job_.distinct = true;
+    const CommandResult result =
+        cluster_.Cairn({"submit", WriteCountingJob(job_, cluster_.folder("job"))});
+    ASSERT_EQ(result.exit_code, 0) << result.output << result.errors;
+  }
+
+  json Status() { return cluster_.Status("count"); }
+  int64_t Number(const char* name) { return Status().value(name, int64_t{-1}); }
+  bool Reaches(const char* name, int64_t number) {
+    return WaitUntil(seconds(60), [&] { return Number(name) >= number; });
+  }
+  bool Fired(const FaultyFiles& files, int count = 1) {
+    return WaitUntil(seconds(60), [&] { return files.fired() >= count; });
+  }
+  // What `cairn cluster` says about a worker.
+  std::string ActivityOf(int worker) {
+    for (const json& line : cluster_.Cairn({"cluster", "--json"}).lines()) {
+      for (const json& member : line.value("members", json::array())) {
+        if (member.value("role", "") == "WORKER" && member.value("index", 0) == worker) {
+          return member.value("activity", "");
+        }
+      }
+    }
+    return "";
+  }
+
+  void ExpectExactEnd() {
+    const json status = cluster_.WaitForEnd("count", seconds(240));
+    ASSERT_EQ(status.value("state", ""), "finished") << status << cluster_.Logs();
+    const CommandResult exported =
+        cluster_.Cairn({"export", "count", "--output", cluster_.folder("export")});
+    ASSERT_EQ(exported.exit_code, 0) << exported.errors;
+    EXPECT_EQ(SumIsNot(job_, cluster_.folder("export")), "");
+  }
+
+  CountingJob job_;
+  TestCluster cluster_{/*ps_count=*/2, /*worker_count=*/2};
+};
+
+TEST_P(GrayFailures, AWorkerWhoseReadHangs) {
+  FaultyFiles& files = cluster_.FilesOf("worker", 0);
+  cluster_.StartAll();
+  ASSERT_NO_FATAL_FAILURE(Submit(/*epochs=*/20));
+  ASSERT_TRUE(Reaches("batches_done", 200)) << cluster_.Logs();
+
+  files.Set({{"read", "/x.npy"}});
+  ASSERT_TRUE(Fired(files));
+  ASSERT_TRUE(WaitUntil(seconds(60), [&] {
+    return ActivityOf(0).find("stuck in reading") != std::string::npos;
+  })) << ActivityOf(0);
+  // More than both workers had on hand: past the end of the epoch, with its checkpoint.
+  EXPECT_TRUE(Reaches("batches_done", Number("batches_done") + 1500))
+      << Status() << cluster_.Logs();
+
+  files.Clear();
+  EXPECT_TRUE(WaitUntil(seconds(60), [&] {
+    return ActivityOf(0).find("stuck") == std::string::npos;
+  })) << ActivityOf(0);
+  ExpectExactEnd();
+  EXPECT_EQ(Number("rollbacks"), 0);
+}
+
+TEST_P(GrayFailures, ReadsThatFailForAMoment) {
+  FaultyFiles& first = cluster_.FilesOf("worker", 0);
+  FaultyFiles& second = cluster_.FilesOf("worker", 1);
+  cluster_.StartAll();
+  ASSERT_NO_FATAL_FAILURE(Submit(/*epochs=*/10));
+  ASSERT_TRUE(Reaches("batches_done", 200)) << cluster_.Logs();
+  for (FaultyFiles* files : {&first, &second}) files->Set({{"read", "/x.npy", EIO}});
+  ASSERT_TRUE(Fired(first, 5) && Fired(second, 5));
+  for (FaultyFiles* files : {&first, &second}) files->Clear();
+  ExpectExactEnd();
+  EXPECT_EQ(Number("workers_lost"), 0);
+}
+
+TEST_P(GrayFailures, AnInspectorThatHangs) {
+  FaultyFiles& files = cluster_.FilesOf("worker", 0);
+  cluster_.StartAll();
+  files.Set({{"read", "/x.npy"}});
+  ASSERT_NO_FATAL_FAILURE(Submit(/*epochs=*/2));
+  ASSERT_TRUE(Fired(files));
+  ExpectExactEnd();
+  files.Clear();
+}
+
+TEST_P(GrayFailures, APsWhoseWritesHang) {
+  FaultyFiles& files = cluster_.FilesOf("ps", 1);
+  cluster_.StartAll();
+  ASSERT_NO_FATAL_FAILURE(Submit(/*epochs=*/20, /*checkpoint_every=*/300));
+  ASSERT_TRUE(Reaches("last_checkpoint", 1)) << cluster_.Logs();
+
+  files.Set({{"write", "/ps-1/"}, {"sync", "/ps-1/"}});
+  ASSERT_TRUE(Fired(files));
+  ASSERT_TRUE(Reaches("checkpoints_failed", 1)) << Status() << cluster_.Logs();
+  EXPECT_TRUE(Reaches("batches_done", Number("batches_done") + 1500))
+      << Status() << cluster_.Logs();
+  EXPECT_NE(Status().value("checkpoint_error", "").find("ps 1"), std::string::npos) << Status();
+
+  files.Clear();
+  ExpectExactEnd();
+  EXPECT_EQ(Number("rollbacks"), 0);
+}
+
+TEST_P(GrayFailures, APsWhoseDeletionsHang) {
+  FaultyFiles& files = cluster_.FilesOf("ps", 0);
+  cluster_.StartAll();
+  ASSERT_NO_FATAL_FAILURE(Submit(/*epochs=*/20, /*checkpoint_every=*/100));
+  ASSERT_TRUE(Reaches("last_checkpoint", 1)) << cluster_.Logs();
+  files.Set({{"unlink", "/ps-0/"}});
+  ASSERT_TRUE(Fired(files)) << "old checkpoints are deleted";
+  EXPECT_TRUE(Reaches("batches_done", Number("batches_done") + 1500))
+      << Status() << cluster_.Logs();
+  files.Clear();
+  ExpectExactEnd();
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Modes, GrayFailures, ::testing::Values(kAsync, kStale, kSync), [](const auto& info) {
+      return std::string(info.param == kAsync ? "Async" : info.param == kStale ? "Stale" : "Sync");
+    });
+
+}  // namespace
+}  // namespace cairn::testing
