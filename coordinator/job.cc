@@ -144,15 +144,15 @@ void Job::BeginTraining(EventTime now, Outbox* outbox) {
   absl::StatusOr<AppliedBatches> applied =
       CombineLedgers(loader_->Ledgers(), plan()->total_batches());
   if (!applied.ok()) return Fail(std::string(applied.status().message()), now, outbox);
-  auto history =
-      History::Load(&journal_, id(), plan()->batches_per_epoch(), MetricSums(journaled_.job()));
+  auto history = History::Load(journal_, *plan());
   if (!history.ok()) return Fail(std::string(history.status().message()), now, outbox);
   history_ = *std::move(history);
   // A restored job trains the open batches again: their records go. A resumed job keeps all
   // records, since the ps kept their blocks.
   if (phase_ == Phase::kRestoring) {
-    const absl::Status unapplied = history_->RemoveUnapplied(applied->open, outbox);
-    if (!unapplied.ok()) return Fail(std::string(unapplied.message()), now, outbox);
+    const absl::Status back =
+        history_->RollBack(journal_, journaled_.run().base_checkpoint(), applied->open, outbox);
+    if (!back.ok()) return Fail(std::string(back.message()), now, outbox);
     journaled_.run().set_epochs_cut(EpochsCut(applied->open));
     journaled_.run().set_restored(true);
     journaled_.SaveRun(outbox);
@@ -479,7 +479,7 @@ proto::JobStatus Job::Status(absl::Duration now) {
   if (!manifests().empty()) status.set_last_checkpoint(manifests().back().checkpoint());
   status.clear_evaluations();
   for (const auto& evaluation : history_->evaluations()) *status.add_evaluations() = evaluation;
-  const History::Means means = history_->EpochMeans();
+  const History::Means means = history_->NewestMeans();
   status.set_loss(means.loss);
   status.clear_metrics();
   for (int i = 0; i < status.metric_names_size() && means.batches > 0; ++i) {

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <set>
 #include <string>
-#include <string_view>
 
 #include "common/logging.h"
 #include "coordinator/task.h"
@@ -12,9 +11,7 @@
 namespace cairn::coordinator {
 namespace {
 
-// Takes a few milliseconds.
-constexpr size_t kErasedAtOnce = 5000;
-// The time until a ps whose disk failed is told again, and an unreadable history is read again.
+// The time until a ps whose disk failed is told again.
 constexpr absl::Duration kBetweenTries = absl::Seconds(5);
 
 // The reply to the second command confirms the first: a ps executes commands in order.
@@ -30,9 +27,8 @@ void TellPs(uint32_t ps, uint64_t job_id, Outbox* outbox) {
 
 }  // namespace
 
-JobDeletions::JobDeletions(const storage::Journal* journal, const Membership* members,
-                           const std::vector<proto::DeletedJob>& begun)
-    : journal_(*journal), members_(*members) {
+JobDeletions::JobDeletions(const Membership* members, const std::vector<proto::DeletedJob>& begun)
+    : members_(*members) {
   for (const proto::DeletedJob& record : begun) deletions_[record.job_id()].record = record;
 }
 
@@ -53,8 +49,10 @@ void JobDeletions::Begin(uint64_t job_id, const std::vector<proto::Manifest>& ma
     record.add_pending_ps(ps);
     if (members_.IsLive(PsTask(ps))) TellPs(ps, job_id, outbox);
   }
-  // One synced write: after a crash the job either still exists or is being deleted.
+  // One synced write: after a crash the job either still exists or is being deleted. Its history
+  // may have millions of rows, so they go as one range.
   outbox->Erase(storage::JobKey(job_id));
+  outbox->EraseRange(storage::JobPrefix(job_id), storage::EndOfJob(job_id));
   outbox->PutSynced(storage::DeletedJobKey(job_id), record);
 }
 
@@ -79,38 +77,17 @@ void JobDeletions::OnSnapshots(uint32_t ps, const proto::SnapshotList& list, Out
 }
 
 void JobDeletions::Advance(absl::Duration now, Outbox* outbox) {
-  bool has_erased = false;  // At most one piece of one history per tick.
   for (auto it = deletions_.begin(); it != deletions_.end();) {
     Deletion& deletion = it->second;
     TellPending(&deletion, now, outbox);
-    if (deletion.is_erased && deletion.record.pending_ps().empty()) {
-      CAIRN_LOG_INFO("nothing is left of a deleted job", "job", it->first);
-      outbox->Erase(storage::DeletedJobKey(it->first));
-      it = deletions_.erase(it);
+    if (!deletion.record.pending_ps().empty()) {
+      ++it;
       continue;
     }
-    if (!deletion.is_erased && !has_erased && now >= deletion.read_at) {
-      has_erased = Erase(&deletion, now, outbox);
-    }
-    ++it;
+    CAIRN_LOG_INFO("nothing is left of a deleted job", "job", it->first);
+    outbox->Erase(storage::DeletedJobKey(it->first));
+    it = deletions_.erase(it);
   }
-}
-
-bool JobDeletions::Erase(Deletion* deletion, absl::Duration now, Outbox* outbox) {
-  size_t erased = 0;
-  const absl::Status read = journal_.ReadPrefix(storage::JobPrefix(deletion->record.job_id()),
-                                                [&](std::string_view key, std::string_view) {
-                                                  outbox->Erase(std::string(key));
-                                                  return ++erased < kErasedAtOnce;
-                                                });
-  if (read.ok()) {
-    deletion->is_erased = erased < kErasedAtOnce;
-    return true;
-  }
-  CAIRN_LOG_WARNING("the history of a deleted job cannot be read, and stays for now", "job",
-                    deletion->record.job_id(), "error", read);
-  deletion->read_at = now + kBetweenTries;
-  return false;
 }
 
 void JobDeletions::TellPending(Deletion* deletion, absl::Duration now, Outbox* outbox) {

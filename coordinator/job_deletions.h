@@ -11,24 +11,21 @@
 #include "proto/checkpoint.pb.h"
 #include "proto/coordinator.pb.h"
 #include "proto/journal.pb.h"
-#include "storage/journal.h"
 
 namespace cairn::coordinator {
 
-// Finishes the deletion of jobs. A deleted job disappears for clients at once. Its history is
-// erased from the journal a few thousand records per tick, so that the control loop never waits for
-// millions. Each ps that ever had snapshots of the job is told to delete them: at once, when it
-// joins, and every few seconds, until it replies that it has none left. A ps outside the current
-// cluster is told once the cluster has that many ps again. Pending work is journaled, and the next
-// coordinator process continues it.
+// Finishes the deletion of jobs. A deleted job and its history disappear from the journal at once.
+// Each ps that ever had snapshots of the job is told to delete them: at once, when it joins, and
+// every few seconds, until it replies that it has none left. A ps outside the current cluster is
+// told once the cluster has that many ps again. Pending work is journaled, and the next coordinator
+// process continues it.
 //
-// Pure state machine, except that it reads the journal. Not thread-safe.
+// Pure state machine, not thread-safe.
 class JobDeletions {
  public:
-  // Both must outlive it. `begun`: the pending deletions from the journal
+  // `members` must outlive it. `begun`: the pending deletions from the journal
   // (storage::ReadDeletedJobs).
-  JobDeletions(const storage::Journal* journal, const Membership* members,
-               const std::vector<proto::DeletedJob>& begun);
+  JobDeletions(const Membership* members, const std::vector<proto::DeletedJob>& begun);
 
   // Begins to delete a job that is over and already removed from the scheduler, with its
   // checkpoints. `ps_count`: the largest number of ps that it was ever partitioned over.
@@ -40,24 +37,19 @@ class JobDeletions {
   // disk, the ps is done.
   void OnSnapshots(uint32_t ps, const proto::SnapshotList& list, Outbox* outbox);
 
-  // Erases some records and tells pending ps again. Call on ticks; `now` is monotonic.
+  // Tells pending ps again. Call on ticks; `now` is monotonic.
   void Advance(absl::Duration now, Outbox* outbox);
 
  private:
   struct Deletion {
     proto::DeletedJob record;
-    bool is_erased = false;  // The journal has only the record left.
-    // The next times at which the history is read and the ps are told again.
-    absl::Duration read_at = -absl::InfiniteDuration();
+    // When the ps are told again.
     absl::Duration tell_at = absl::InfiniteDuration();
   };
 
-  // False: the journal cannot be read now.
-  bool Erase(Deletion* deletion, absl::Duration now, Outbox* outbox);
   // Tells the live ones among the pending ps.
   void TellPending(Deletion* deletion, absl::Duration now, Outbox* outbox);
 
-  const storage::Journal& journal_;
   const Membership& members_;
   std::map<uint64_t, Deletion> deletions_;  // By job.
 };

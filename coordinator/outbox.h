@@ -30,9 +30,13 @@ struct Outbox {
   };
 
   void Put(std::string key, const google::protobuf::MessageLite& message) {
-    changes.push_back({std::move(key), message.SerializeAsString()});
+    changes.push_back({std::move(key), message.SerializeAsString(), ""});
   }
-  void Erase(std::string key) { changes.push_back({std::move(key), std::nullopt}); }
+  void Erase(std::string key) { changes.push_back({std::move(key), std::nullopt, ""}); }
+  // Erases all records from `begin` to before `end`.
+  void EraseRange(std::string begin, std::string end) {
+    changes.push_back({std::move(begin), std::nullopt, std::move(end)});
+  }
   // For decisions: everything sent after this must survive a power failure.
   void PutSynced(std::string key, const google::protobuf::MessageLite& message) {
     Put(std::move(key), message);

@@ -57,7 +57,7 @@ Scheduler::Scheduler(Options options, proto::ClusterRecord cluster,
     : journal_(options.journal),
       cluster_(std::move(cluster)),
       members_(Of(cluster_, std::move(options.membership))),
-      deletions_(journal_, &members_, deleted) {}
+      deletions_(&members_, deleted) {}
 
 absl::StatusOr<std::unique_ptr<Scheduler>> Scheduler::Create(Options options, EventTime now,
                                                              Outbox* outbox) {

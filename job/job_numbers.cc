@@ -80,6 +80,8 @@ absl::Status CheckStorage(const proto::Job& job) {
   CAIRN_RETURN_IF_ERROR(CheckRange("partitioner.min_slice_bytes",
                                    job.partitioner().has_min_slice_bytes(),
                                    job.partitioner().min_slice_bytes(), 1, kSliceBytesMax));
+  CAIRN_RETURN_IF_ERROR(CheckRange("keep_history", job.has_keep_history(), job.keep_history(), 1,
+                                   kTotalBatchesMax));
   if (!job.has_on_lost_checkpoint()) return absl::OkStatus();
   return CheckWord("on_lost_checkpoint", job.on_lost_checkpoint(), {"restart", "fail"});
 }

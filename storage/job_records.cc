@@ -118,6 +118,10 @@ std::vector<std::string> NamesOf(absl::Span<const JobName> jobs) {
 
 std::string ClusterKey() { return "cluster"; }
 std::string JobPrefix(uint64_t job_id) { return absl::StrCat("job/", Hex(job_id), "/"); }
+std::string EndOfJob(uint64_t job_id) {
+  // '0' follows '/'.
+  return absl::StrCat("job/", Hex(job_id), "0");
+}
 std::string JobKey(uint64_t job_id) { return absl::StrCat("jobs/", Hex(job_id)); }
 std::string DeletedJobKey(uint64_t job_id) { return absl::StrCat("deleted/", Hex(job_id)); }
 std::string RunKey(uint64_t job_id) { return absl::StrCat(JobPrefix(job_id), "run"); }
@@ -129,6 +133,12 @@ std::string ManifestKey(uint64_t job_id, uint64_t checkpoint) {
 
 std::string BatchKey(uint64_t job_id, int64_t batch) {
   return absl::StrCat(JobPrefix(job_id), "batch/", Hex(static_cast<uint64_t>(batch)));
+}
+
+std::string HistorySumsKey(uint64_t job_id) { return absl::StrCat(JobPrefix(job_id), "sums"); }
+
+std::string CheckpointSumsKey(uint64_t job_id, uint64_t checkpoint) {
+  return absl::StrCat(JobPrefix(job_id), "checkpoint_sums/", Hex(checkpoint));
 }
 
 std::string EvaluationKey(uint64_t job_id, int64_t epoch) {
@@ -169,6 +179,20 @@ absl::StatusOr<JobRecords> ReadJob(const Journal& journal, uint64_t job_id) {
   CAIRN_ASSIGN_OR_RETURN(
       job.epochs, ReadAll<proto::EpochRecord>(journal, absl::StrCat(JobPrefix(job_id), "epoch/")));
   return job;
+}
+
+absl::StatusOr<proto::HistorySums> ReadHistorySums(const Journal& journal, uint64_t job_id) {
+  proto::HistorySums sums;
+  CAIRN_RETURN_IF_ERROR(ReadMessage(journal, HistorySumsKey(job_id), &sums).status());
+  return sums;
+}
+
+absl::StatusOr<proto::HistorySums> ReadCheckpointSums(const Journal& journal, uint64_t job_id,
+                                                      uint64_t checkpoint) {
+  proto::HistorySums sums;
+  CAIRN_RETURN_IF_ERROR(
+      ReadMessage(journal, CheckpointSumsKey(job_id, checkpoint), &sums).status());
+  return sums;
 }
 
 absl::Status ReadBatches(const Journal& journal, uint64_t job_id, int64_t first,

@@ -28,6 +28,8 @@ namespace cairn::storage {
 std::string ClusterKey();
 // Prefix of the keys of all records of a job, except those of its JobRecord and DeletedJob.
 std::string JobPrefix(uint64_t job_id);
+// Greater than all keys with this prefix, and not greater than those of the next job.
+std::string EndOfJob(uint64_t job_id);
 // Keys of the JobRecord, RunRecord and JobPlan.
 std::string JobKey(uint64_t job_id);
 std::string RunKey(uint64_t job_id);
@@ -36,6 +38,9 @@ std::string PlanKey(uint64_t job_id);
 std::string ManifestKey(uint64_t job_id, uint64_t checkpoint);
 // Key of a BatchRecord. `batch` is counted from the job's beginning.
 std::string BatchKey(uint64_t job_id, int64_t batch);
+// Keys of the HistorySums of a job now, and of those at a checkpoint.
+std::string HistorySumsKey(uint64_t job_id);
+std::string CheckpointSumsKey(uint64_t job_id, uint64_t checkpoint);
 // Key of an EvaluationRecord.
 std::string EvaluationKey(uint64_t job_id, int64_t epoch);
 // Key of a DeletedJob.
@@ -64,6 +69,11 @@ absl::StatusOr<std::vector<proto::DeletedJob>> ReadDeletedJobs(const Journal& jo
 
 // NotFound: the job does not exist.
 absl::StatusOr<JobRecords> ReadJob(const Journal& journal, uint64_t job_id);
+
+// Default records if there are none.
+absl::StatusOr<proto::HistorySums> ReadHistorySums(const Journal& journal, uint64_t job_id);
+absl::StatusOr<proto::HistorySums> ReadCheckpointSums(const Journal& journal, uint64_t job_id,
+                                                      uint64_t checkpoint);
 
 // Calls `visit` for the records of batches >= `first`, in order, until it returns false.
 absl::Status ReadBatches(const Journal& journal, uint64_t job_id, int64_t first,

@@ -120,7 +120,9 @@ absl::Status Journal::Write(absl::Span<const Change> changes, bool sync) {
   rocksdb::WriteBatch batch;
   for (const Change& change : changes) {
     CAIRN_CHECK(!change.key.empty());
-    if (change.value.has_value()) {
+    if (!change.end.empty()) {
+      batch.DeleteRange(change.key, change.end);
+    } else if (change.value.has_value()) {
       batch.Put(change.key, *change.value);
     } else {
       batch.Delete(change.key);

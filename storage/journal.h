@@ -35,6 +35,7 @@ class Journal {
   struct Change {
     std::string key;                   // Not empty.
     std::optional<std::string> value;  // nullopt deletes the record.
+    std::string end;  // Not empty: deletes all records from `key` to before `end`, however many.
   };
 
   // Opens the journal in `directory` and creates it if necessary. `env` replaces the operating

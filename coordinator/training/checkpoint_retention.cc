@@ -17,6 +17,7 @@ void DeleteCheckpoint(const proto::JobPlan& plan, uint64_t checkpoint, Outbox* o
   proto::Command command;
   command.mutable_delete_checkpoint()->set_job_id(plan.job_id());
   command.mutable_delete_checkpoint()->set_checkpoint(checkpoint);
+  outbox->Erase(storage::CheckpointSumsKey(plan.job_id(), checkpoint));
   outbox->SendToAllPs(plan.partition().ps_count(), command);
 }
 

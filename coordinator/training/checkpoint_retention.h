@@ -12,7 +12,7 @@
 
 namespace cairn::coordinator {
 
-// Tells every ps to delete its part of a checkpoint.
+// Tells every ps to delete its part of a checkpoint, and erases the sums that were kept with it.
 void DeleteCheckpoint(const proto::JobPlan& plan, uint64_t checkpoint, Outbox* outbox);
 
 // Knows when a checkpoint is due, and which checkpoints exist and are kept. A checkpoint exists if

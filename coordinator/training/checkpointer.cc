@@ -170,6 +170,8 @@ void Checkpointer::KeepCut(const AppliedBatches& applied, Outbox* outbox) {
   if (purpose.epoch >= 0) run_.set_epochs_cut(purpose.epoch + 1);
   if (purpose.reason == kStop && requests_.Awaited(kStop)) stopped_ = true;
   retention_.Passed(queue_.DoneCount());
+  // A rollback to this checkpoint continues from the sums of the batches that are in it.
+  history_.KeepSums(run_.held_cut().cut(), outbox);
   SaveRun(outbox);
   BeginWriteAndEvaluation(outbox);
 }
@@ -271,7 +273,7 @@ void Checkpointer::DeleteExpired(Outbox* outbox) {
 }
 
 void Checkpointer::RecordProgress() {
-  const History::Means means = history_.EpochMeans();
+  const History::Means means = history_.NewestMeans();
   run_.set_batches_done(queue_.DoneCount());
   run_.set_loss(means.loss);
   run_.mutable_metrics()->Assign(means.metrics.begin(), means.metrics.end());

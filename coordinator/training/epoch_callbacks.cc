@@ -83,17 +83,12 @@ void EpochCallbacks::Advance(EventTime now, Outbox* outbox) {
 
 proto::EpochRecord EpochCallbacks::MakeRecord(int64_t epoch) const {
   proto::EpochRecord record;
-  const absl::StatusOr<History::Means> means = history_.ReadEpochMeans(epoch);
-  if (means.ok()) {
-    proto::EvaluationRecord* training = record.mutable_training();
-    training->set_epoch(epoch);
-    training->set_examples(static_cast<int64_t>(means->examples));
-    training->set_loss(means->loss);
-    training->mutable_metrics()->Assign(means->metrics.begin(), means->metrics.end());
-  } else {
-    CAIRN_LOG_ERROR("an epoch's losses cannot be read; its callbacks see none", "job",
-                    plan_.job_id(), "epoch", epoch, "error", means.status());
-  }
+  const History::Means means = history_.MeansOf(epoch);
+  proto::EvaluationRecord* training = record.mutable_training();
+  training->set_epoch(epoch);
+  training->set_examples(means.examples);
+  training->set_loss(means.loss);
+  training->mutable_metrics()->Assign(means.metrics.begin(), means.metrics.end());
   if (const auto* evaluation = history_.FindEvaluation(epoch)) {
     *record.mutable_validation() = *evaluation;
   }

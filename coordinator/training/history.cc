@@ -11,80 +11,113 @@
 #include "storage/job_records.h"
 
 namespace cairn::coordinator {
+namespace {
 
-History::History(const storage::Journal* journal, uint64_t job_id, int64_t batches_per_epoch,
-                 MetricSums metrics)
-    : journal_(journal),
-      job_id_(job_id),
-      batches_per_epoch_(std::max<int64_t>(1, batches_per_epoch)),
-      no_metrics_(std::move(metrics)),
-      sums_(NoSums(0)) {}
+constexpr int64_t kRowsKept = 1'000'000;
+// Old rows are deleted this many at a time: a range deletion leaves a marker in the journal.
+constexpr int64_t kRowsDeletedAtOnce = 65'536;
 
-absl::StatusOr<std::unique_ptr<History>> History::Load(const storage::Journal* journal,
-                                                       uint64_t job_id, int64_t batches_per_epoch,
-                                                       MetricSums metrics) {
-  std::unique_ptr<History> history(
-      new History(journal, job_id, batches_per_epoch, std::move(metrics)));
-  CAIRN_RETURN_IF_ERROR(
-      storage::ReadBatches(*journal, job_id, 0, [&](const proto::BatchRecord& record) {
-        history->recorded_.Add(record.batch(), record.batch() + 1);
-        return true;
-      }));
-  CAIRN_ASSIGN_OR_RETURN(storage::JobRecords records, storage::ReadJob(*journal, job_id));
+}  // namespace
+
+History::History(const proto::JobPlan& plan)
+    : job_id_(plan.job_id()),
+      batches_per_epoch_(std::max<int64_t>(1, plan.batches_per_epoch())),
+      total_batches_(plan.total_batches()),
+      keep_rows_(plan.job().has_keep_history() ? plan.job().keep_history() : kRowsKept),
+      no_metrics_(plan) {}
+
+absl::StatusOr<std::unique_ptr<History>> History::Load(const storage::Journal& journal,
+                                                       const proto::JobPlan& plan) {
+  std::unique_ptr<History> history(new History(plan));
+  CAIRN_ASSIGN_OR_RETURN(const proto::HistorySums sums,
+                         storage::ReadHistorySums(journal, plan.job_id()));
+  history->FromProto(sums);
+  CAIRN_ASSIGN_OR_RETURN(storage::JobRecords records, storage::ReadJob(journal, plan.job_id()));
   history->evaluations_ = std::move(records.evaluations);
   history->epochs_ = std::move(records.epochs);
-  CAIRN_RETURN_IF_ERROR(history->Recount());
   return history;
 }
 
-void History::Count(const proto::BatchRecord& record, double sign, Sums* sums) {
-  const double weight = sign * static_cast<double>(std::max<int64_t>(1, record.examples()));
-  const int64_t count = sign > 0 ? 1 : -1;
-  sums->batches += count;
-  sums->examples += weight;
-  if (std::isfinite(record.loss())) {
-    sums->loss += weight * record.loss();
-  } else if (std::isnan(record.loss())) {
-    sums->nan += count;
-  } else {
-    (record.loss() > 0 ? sums->infinite : sums->minus_infinite) += count;
-  }
-  if (sums->metrics.Fits(record.metric_states())) sums->metrics.Add(record.metric_states(), sign);
+// ------------------------------------------------------------------------------------ the batches
+
+void History::Add(const google::protobuf::RepeatedPtrField<proto::BatchRecord>& records,
+                  Outbox* outbox) {
+  bool added = false;
+  for (const proto::BatchRecord& record : records) added |= Add(record, outbox);
+  if (!added) return;
+  DeleteOldRows(outbox);
+  // In the same write as the rows, so a restarted coordinator has both or neither.
+  outbox->Put(storage::HistorySumsKey(job_id_), ToProto());
 }
 
-absl::Status History::Recount() {
-  sums_ = NoSums(0);
-  if (recorded_.empty()) return absl::OkStatus();
-  sums_.epoch = (recorded_.end() - 1) / batches_per_epoch_;
-  return storage::ReadBatches(*journal_, job_id_, sums_.epoch * batches_per_epoch_,
-                              [&](const proto::BatchRecord& record) {
-                                // The journal may still have records whose erasure is in the
-                                // outbox; recorded_ excludes them.
-                                if (recorded_.Contains(record.batch())) Count(record, 1, &sums_);
-                                return true;
-                              });
-}
-
-void History::Add(const proto::BatchRecord& record, Outbox* outbox) {
+// Returns whether the sums changed.
+bool History::Add(const proto::BatchRecord& record, Outbox* outbox) {
   const int64_t batch = record.batch();
-  const bool has_values = record.metrics_size() == record.metric_states_size();
-  if (batch < 0 || !has_values || !sums_.metrics.Fits(record.metric_states())) return;
-  const std::string key = storage::BatchKey(job_id_, batch);
+  if (batch < 0 || batch >= total_batches_ || record.examples() < 1) return false;
+  if (record.metrics_size() != record.metric_states_size()) return false;
+  if (!no_metrics_.Fits(record.metric_states())) return false;
   const int64_t epoch = batch / batches_per_epoch_;
-  if (epoch > sums_.epoch) sums_ = NoSums(epoch);
-  if (epoch == sums_.epoch) {
-    // A batch may be computed twice. Its earlier record leaves the sums before the new one enters.
-    absl::StatusOr<std::optional<std::string>> old = std::nullopt;
-    if (recorded_.Contains(batch)) old = journal_->Read(key);
-    proto::BatchRecord replaced;
-    if (old.ok() && old->has_value() && replaced.ParseFromString(**old)) {
-      Count(replaced, -1, &sums_);
-    }
-    Count(record, 1, &sums_);
+  // The sums of older epochs are complete and gone.
+  if (sums_.size() == kSumsKept && epoch < sums_.begin()->first) return false;
+  Sums& sums = sums_.try_emplace(epoch, Sums{.metrics = no_metrics_}).first->second;
+  if (sums.recorded.Contains(batch)) return false;
+  AddTo(&sums, record);
+  if (sums_.size() > kSumsKept) sums_.erase(sums_.begin());
+  end_ = std::max(end_, batch + 1);
+  if (batch >= first_row_) {
+    proto::BatchRecord row = record;
+    row.clear_metric_states();  // They may be large, and only the sums need them.
+    outbox->Put(storage::BatchKey(job_id_, batch), row);
   }
-  recorded_.Add(batch, batch + 1);
-  outbox->Put(key, record);
+  return true;
 }
+
+void History::AddTo(Sums* sums, const proto::BatchRecord& record) {
+  sums->recorded.Add(record.batch(), record.batch() + 1);
+  sums->examples += record.examples();
+  if (std::isfinite(record.loss())) {
+    sums->loss.Add(static_cast<double>(record.examples()) * record.loss());
+  } else if (std::isnan(record.loss())) {
+    ++sums->nan;
+  } else {
+    ++(record.loss() > 0 ? sums->infinite : sums->minus_infinite);
+  }
+  sums->metrics.Add(record.metric_states());
+}
+
+void History::DeleteOldRows(Outbox* outbox) {
+  const int64_t first = end_ - keep_rows_;
+  if (first - first_row_ < std::min(kRowsDeletedAtOnce, std::max<int64_t>(1, keep_rows_))) return;
+  outbox->EraseRange(storage::BatchKey(job_id_, first_row_), storage::BatchKey(job_id_, first));
+  first_row_ = first;
+}
+
+History::Means History::MeansOf(int64_t epoch) const {
+  Means means;
+  means.epoch = epoch;
+  const auto found = sums_.find(epoch);
+  const Sums sums = found != sums_.end() ? found->second : Sums{.metrics = no_metrics_};
+  means.batches = sums.recorded.size();
+  means.examples = sums.examples;
+  means.loss = LossOf(sums);
+  means.metrics = sums.metrics.Values();
+  return means;
+}
+
+History::Means History::NewestMeans() const {
+  return MeansOf(sums_.empty() ? 0 : sums_.rbegin()->first);
+}
+
+double History::LossOf(const Sums& sums) {
+  constexpr double kInfinity = std::numeric_limits<double>::infinity();
+  const bool both = sums.infinite > 0 && sums.minus_infinite > 0;
+  if (sums.nan > 0 || both) return std::numeric_limits<double>::quiet_NaN();
+  if (sums.infinite > 0) return kInfinity;
+  if (sums.minus_infinite > 0) return -kInfinity;
+  return sums.examples > 0 ? sums.loss.value() / static_cast<double>(sums.examples) : 0;
+}
+
+// ------------------------------------------------------------------------------------- the epochs
 
 void History::Add(const proto::EvaluationRecord& record, Outbox* outbox) {
   std::erase_if(evaluations_, [&](const auto& other) { return other.epoch() == record.epoch(); });
@@ -99,14 +132,35 @@ void History::Add(const proto::EpochRecord& record, Outbox* outbox) {
   epochs_.push_back(record);
 }
 
-absl::Status History::RemoveUnapplied(const BatchRanges& open, Outbox* outbox) {
-  const BatchRanges removed = recorded_.Intersection(open);
-  for (const auto& [begin, end] : removed.ranges()) {
-    for (int64_t batch = begin; batch < end; ++batch) {
-      outbox->Erase(storage::BatchKey(job_id_, batch));
-    }
+const proto::EvaluationRecord* History::FindEvaluation(int64_t epoch) const {
+  for (const proto::EvaluationRecord& evaluation : evaluations_) {
+    if (evaluation.epoch() == epoch) return &evaluation;
   }
-  recorded_.Remove(removed);
+  return nullptr;
+}
+
+bool History::HasEvaluation(int64_t epoch) const { return FindEvaluation(epoch) != nullptr; }
+
+// -------------------------------------------------------------------- checkpoints and rollbacks
+
+void History::KeepSums(uint64_t checkpoint, Outbox* outbox) const {
+  outbox->Put(storage::CheckpointSumsKey(job_id_, checkpoint), ToProto());
+}
+
+absl::Status History::RollBack(const storage::Journal& journal, uint64_t checkpoint,
+                               const BatchRanges& open, Outbox* outbox) {
+  proto::HistorySums sums;
+  if (checkpoint != 0) {
+    CAIRN_ASSIGN_OR_RETURN(sums, storage::ReadCheckpointSums(journal, job_id_, checkpoint));
+  }
+  // Rows that were deleted stay deleted.
+  const int64_t first_row = first_row_;
+  FromProto(sums);
+  first_row_ = std::max(first_row_, std::min(first_row, end_));
+  outbox->Put(storage::HistorySumsKey(job_id_), ToProto());
+  for (const auto& [begin, end] : open.ranges()) {
+    outbox->EraseRange(storage::BatchKey(job_id_, begin), storage::BatchKey(job_id_, end));
+  }
   std::erase_if(evaluations_, [&](const proto::EvaluationRecord& evaluation) {
     const bool unapplied =
         !open.empty() && open.front() < (evaluation.epoch() + 1) * batches_per_epoch_;
@@ -118,49 +172,47 @@ absl::Status History::RemoveUnapplied(const BatchRanges& open, Outbox* outbox) {
   for (; static_cast<int64_t>(epochs_.size()) > applied_epochs; epochs_.pop_back()) {
     outbox->Erase(storage::EpochKey(job_id_, static_cast<int64_t>(epochs_.size()) - 1));
   }
-  return Recount();
+  return absl::OkStatus();
 }
 
-const proto::EvaluationRecord* History::FindEvaluation(int64_t epoch) const {
-  for (const proto::EvaluationRecord& evaluation : evaluations_) {
-    if (evaluation.epoch() == epoch) return &evaluation;
+proto::HistorySums History::ToProto() const {
+  proto::HistorySums record;
+  record.set_first_row(first_row_);
+  record.set_end(end_);
+  for (const auto& [epoch, sums] : sums_) {
+    proto::EpochSums* each = record.add_epochs();
+    each->set_epoch(epoch);
+    for (const auto& [begin, end] : sums.recorded.ranges()) {
+      each->add_recorded(begin);
+      each->add_recorded(end);
+    }
+    each->set_examples(sums.examples);
+    each->mutable_loss()->set_high(sums.loss.high);
+    each->mutable_loss()->set_low(sums.loss.low);
+    each->set_nan(sums.nan);
+    each->set_infinite(sums.infinite);
+    each->set_minus_infinite(sums.minus_infinite);
+    sums.metrics.ToProto(each->mutable_metrics());
   }
-  return nullptr;
+  return record;
 }
 
-bool History::HasEvaluation(int64_t epoch) const { return FindEvaluation(epoch) != nullptr; }
-
-absl::StatusOr<History::Means> History::ReadEpochMeans(int64_t epoch) const {
-  Sums sums = NoSums(epoch);
-  const int64_t begin = epoch * batches_per_epoch_;
-  CAIRN_RETURN_IF_ERROR(
-      storage::ReadBatches(*journal_, job_id_, begin, [&](const proto::BatchRecord& record) {
-        if (record.batch() >= begin + batches_per_epoch_) return false;
-        if (recorded_.Contains(record.batch())) Count(record, 1, &sums);
-        return true;
-      }));
-  return MeansOf(sums);
-}
-
-History::Means History::EpochMeans() const { return MeansOf(sums_); }
-
-double History::LossOf(const Sums& sums) {
-  constexpr double kInfinity = std::numeric_limits<double>::infinity();
-  const bool both = sums.infinite > 0 && sums.minus_infinite > 0;
-  if (sums.nan > 0 || both) return std::numeric_limits<double>::quiet_NaN();
-  if (sums.infinite > 0) return kInfinity;
-  if (sums.minus_infinite > 0) return -kInfinity;
-  return sums.examples > 0 ? sums.loss / sums.examples : sums.loss;
-}
-
-History::Means History::MeansOf(const Sums& sums) {
-  Means means;
-  means.epoch = sums.epoch;
-  means.batches = sums.batches;
-  means.examples = sums.examples;
-  means.loss = LossOf(sums);
-  means.metrics = sums.metrics.Values();
-  return means;
+void History::FromProto(const proto::HistorySums& record) {
+  first_row_ = record.first_row();
+  end_ = record.end();
+  sums_.clear();
+  for (const proto::EpochSums& each : record.epochs()) {
+    Sums& sums = sums_.try_emplace(each.epoch(), Sums{.metrics = no_metrics_}).first->second;
+    for (int i = 0; i + 1 < each.recorded_size(); i += 2) {
+      sums.recorded.Add(each.recorded(i), each.recorded(i + 1));
+    }
+    sums.examples = each.examples();
+    sums.loss = {each.loss().high(), each.loss().low()};
+    sums.nan = each.nan();
+    sums.infinite = each.infinite();
+    sums.minus_infinite = each.minus_infinite();
+    sums.metrics.FromProto(each.metrics());
+  }
 }
 
 }  // namespace cairn::coordinator

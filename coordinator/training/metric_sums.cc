@@ -1,44 +1,84 @@
 #include "coordinator/training/metric_sums.h"
 
 #include <cmath>
+#include <limits>
 
-#include "absl/types/span.h"
 #include "common/check.h"
 #include "job/job_objective.h"
+#include "nn/model.h"
 
 namespace cairn::coordinator {
 
-MetricSums::MetricSums(const proto::Job& job) : sums_(job.metrics_size()) {
-  for (const job::JobMetric& metric : job::JobMetrics(job)) {
-    results_.push_back(nn::CreateMetricResult(metric.config).value_or([](absl::Span<const double>) {
-      return std::nan("");
-    }));
+MetricSums::MetricSums(const proto::JobPlan& plan) : sums_(plan.job().metrics_size()) {
+  const auto model = nn::Model::Create(plan.model());
+  if (!model.ok()) return;
+  const auto objective = job::CreateObjective(plan.job(), **model);
+  if (!objective.ok() || objective->measures().size() != sums_.size()) return;
+  const std::vector<job::JobMetric> metrics = job::JobMetrics(plan.job());
+  for (size_t i = 0; i < sums_.size(); ++i) {
+    auto result = nn::CreateMetricResult(metrics[i].config);
+    if (!result.ok()) continue;
+    sums_[i].result = *std::move(result);
+    sums_[i].state.resize(objective->measures()[i].metric->state_size());
   }
 }
 
 bool MetricSums::Fits(const States& states) const {
   if (states.size() != static_cast<int>(sums_.size())) return false;
   for (int i = 0; i < states.size(); ++i) {
-    const size_t size = states[i].values_size();
-    if (size == 0 || (!sums_[i].empty() && size != sums_[i].size())) return false;
+    if (states[i].values_size() != static_cast<int>(sums_[i].state.size())) return false;
   }
   return true;
 }
 
-void MetricSums::Add(const States& states, double sign) {
+void MetricSums::Add(const States& states) {
   CAIRN_CHECK(Fits(states));
   for (int i = 0; i < states.size(); ++i) {
-    sums_[i].resize(states[i].values_size());
-    for (int j = 0; j < states[i].values_size(); ++j) sums_[i][j] += sign * states[i].values(j);
+    sums_[i].is_empty = false;
+    for (int j = 0; j < states[i].values_size(); ++j) sums_[i].state[j].Add(states[i].values(j));
   }
 }
 
 std::vector<double> MetricSums::Values() const {
   std::vector<double> values;
-  for (size_t i = 0; i < sums_.size(); ++i) {
-    values.push_back(sums_[i].empty() ? 0 : results_[i](sums_[i]));
+  for (const Sum& sum : sums_) {
+    std::vector<double> state;
+    for (const PreciseSum& number : sum.state) state.push_back(number.value());
+    if (sum.result == nullptr) {
+      values.push_back(std::numeric_limits<double>::quiet_NaN());
+    } else {
+      values.push_back(sum.is_empty ? 0 : sum.result(state));
+    }
   }
   return values;
+}
+
+void MetricSums::ToProto(google::protobuf::RepeatedPtrField<proto::MetricSum>* sums) const {
+  for (const Sum& sum : sums_) {
+    proto::MetricSum* record = sums->Add();
+    if (sum.is_empty) continue;
+    bool has_low = false;
+    for (const PreciseSum& number : sum.state) {
+      record->add_high(number.high);
+      has_low |= number.low != 0;
+    }
+    if (!has_low) continue;
+    for (const PreciseSum& number : sum.state) record->add_low(number.low);
+  }
+}
+
+void MetricSums::FromProto(const google::protobuf::RepeatedPtrField<proto::MetricSum>& sums) {
+  if (sums.size() != static_cast<int>(sums_.size())) return;
+  for (int i = 0; i < sums.size(); ++i) {
+    const int size = static_cast<int>(sums_[i].state.size());
+    if (sums[i].high_size() != size || (sums[i].low_size() != 0 && sums[i].low_size() != size)) {
+      continue;
+    }
+    sums_[i].is_empty = false;
+    for (int j = 0; j < size; ++j) {
+      sums_[i].state[j] = {sums[i].high(j), sums[i].low_size() > 0 ? sums[i].low(j) : 0};
+    }
+  }
 }
 
 }  // namespace cairn::coordinator

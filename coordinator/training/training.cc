@@ -97,11 +97,11 @@ void Training::OnWork(TaskId worker, const proto::WorkReport& report, EventTime 
   int64_t examples = 0;
   for (const proto::BatchRecord& record : report.batches()) {
     if (record.batch() < 0 || record.batch() >= plan_.total_batches()) continue;
-    history_.Add(record, outbox);
     CheckLoss(record, now, outbox);
     batches.push_back(record.batch());
     examples += record.examples();
   }
+  history_.Add(report.batches(), outbox);
   queue_.Done(worker, batches, now.monotonic);
   if (queue_.Report(worker, report, now.monotonic)) AskLedgers(now, outbox);
   for (const proto::EvaluatedBatch& batch : report.evaluated()) {

@@ -51,7 +51,7 @@ class EpochCallbacksTest : public TrainingFixture {
     const auto records = storage::ReadJob(*journal_, 1);
     ASSERT_TRUE(records.ok());
     run_ = records->run;
-    history_ = *History::Load(journal_.get(), 1, 10, MetricSums(proto::Job()));
+    history_ = *History::Load(*journal_, plan_);
   }
 
   static proto::Manifest ManifestAt(uint64_t checkpoint, int64_t batches) {

@@ -5,6 +5,8 @@
 #include <set>
 #include <vector>
 
+#include "tests/coordinator/training/metric_plan.h"
+
 namespace cairn::coordinator {
 namespace {
 
@@ -24,8 +26,7 @@ proto::EvaluatedBatch Evaluated(int64_t batch, double loss_sum, int64_t examples
 
 // On cut 9, with the metric accuracy.
 EvaluationRound MakeRound(int64_t epoch, int64_t batches) {
-  proto::JobPlan plan;
-  plan.mutable_job()->add_metrics("accuracy");
+  proto::JobPlan plan = MetricPlan({"accuracy"});
   plan.set_batch_size(10);
   plan.set_validation_examples(batches * 10 - 1);  // The last batch is shorter.
   proto::HeldCut cut;

@@ -28,7 +28,6 @@ class TrainingFixture : public ::testing::Test {
     const std::vector<storage::Journal::Change> changes = {
         {storage::JobKey(1), record.SerializeAsString()}};
     ASSERT_TRUE(journal_->Write(changes, false).ok());
-    history_ = *History::Load(journal_.get(), 1, 10, MetricSums(proto::Job()));
     plan_.set_job_id(1);
     plan_.set_batches_per_epoch(10);
     plan_.set_total_batches(20);
@@ -37,6 +36,7 @@ class TrainingFixture : public ::testing::Test {
     plan_.set_batch_size(10);
     plan_.mutable_partition()->set_ps_count(1);
     run_.set_generation(1);
+    history_ = *History::Load(*journal_, plan_);
   }
 
   void Start() {
