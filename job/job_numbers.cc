@@ -12,7 +12,6 @@
 namespace cairn::job {
 namespace {
 
-constexpr int64_t kBatchesPerUpdateMax = 4096;
 constexpr int64_t kWindowMax = 32768;
 constexpr int64_t kKeepMax = 1000;
 constexpr int64_t kSliceBytesMax = int64_t{1} << 50;

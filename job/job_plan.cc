@@ -103,18 +103,18 @@ absl::Status CheckJournaledRecords(const proto::JobRecord& record,
     const int64_t blocks = record.partition().blocks_size();
     const int64_t total = plan->total_batches();
     const int64_t synchronous = plan->synchronous() ? 1 : 0;
-    numbers.insert(
-        numbers.end(),
-        {{"plan.job_id", static_cast<int64_t>(plan->job_id() - record.job_id()), 0, 0},
-         {"plan.partition.ps_count", plan->partition().ps_count(), 1, kPsMax},
-         {"plan.partition.blocks", plan->partition().blocks_size(), blocks, blocks},
-         {"plan.batch_size", plan->batch_size(), 1, INT32_MAX},
-         {"plan.total_batches", total, 1, kTotalBatchesMax},
-         {"plan.batches_per_epoch", plan->batches_per_epoch(), 1, kTotalBatchesMax},
-         {"plan.batches_per_update", plan->batches_per_update(), 1, synchronous ? INT32_MAX : 1},
-         {"plan.validation_examples", plan->validation_examples(), 0,
-          kValidationBatchesMax * std::max<int64_t>(1, plan->batch_size())},
-         {"plan.window", plan->window(), synchronous - 1, synchronous ? 0 : INT32_MAX}});
+    numbers.insert(numbers.end(),
+                   {{"plan.job_id", static_cast<int64_t>(plan->job_id() - record.job_id()), 0, 0},
+                    {"plan.partition.ps_count", plan->partition().ps_count(), 1, kPsMax},
+                    {"plan.partition.blocks", plan->partition().blocks_size(), blocks, blocks},
+                    {"plan.batch_size", plan->batch_size(), 1, INT32_MAX},
+                    {"plan.total_batches", total, 1, kTotalBatchesMax},
+                    {"plan.batches_per_epoch", plan->batches_per_epoch(), 1, kTotalBatchesMax},
+                    {"plan.batches_per_update", plan->batches_per_update(), 1,
+                     synchronous ? kBatchesPerUpdateMax : 1},
+                    {"plan.validation_examples", plan->validation_examples(), 0,
+                     kValidationBatchesMax * std::max<int64_t>(1, plan->batch_size())},
+                    {"plan.window", plan->window(), synchronous - 1, synchronous ? 0 : INT32_MAX}});
   }
   for (const Number& number : numbers) {
     if (number.value >= number.smallest && number.value <= number.largest) continue;

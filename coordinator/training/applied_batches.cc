@@ -1,11 +1,10 @@
 #include "coordinator/training/applied_batches.h"
 
-#include <algorithm>
 #include <iterator>
-#include <string>
 
 #include "absl/strings/str_cat.h"
 #include "common/status_macros.h"
+#include "job/ledger_state.h"
 
 namespace cairn::coordinator {
 
@@ -16,17 +15,14 @@ absl::StatusOr<BatchRanges> OpenBatches(const proto::LedgerState& ledger, int64_
                                             ", the job has ", total, " batches"));
   }
   BatchRanges open(low_water, total);
-  const std::string& above = ledger.above();
-  for (size_t byte = 0; byte < above.size(); ++byte) {
-    for (int bit = 0; above[byte] != 0 && bit < 8; ++bit) {
-      if ((static_cast<uint8_t>(above[byte]) >> bit & 1) == 0) continue;
-      const int64_t batch = low_water + static_cast<int64_t>(byte) * 8 + bit;
-      if (batch >= total) {
-        return absl::DataLossError(
-            absl::StrCat("a ledger has batch ", batch, ", the job has ", total, " batches"));
-      }
-      open.Remove(batch, batch + 1);
-    }
+  int64_t last = -1;
+  job::ForEachAppliedAbove(ledger, [&](int64_t batch) {
+    if (batch < total) open.Remove(batch, batch + 1);
+    last = batch;
+  });
+  if (last >= total) {
+    return absl::DataLossError(
+        absl::StrCat("a ledger has batch ", last, ", the job has ", total, " batches"));
   }
   return open;
 }
@@ -57,18 +53,11 @@ proto::LedgerState MakeLedgerState(const BatchRanges& open, int64_t total) {
   if (open.empty()) return ledger;
   // The applied batches above the mark are in the gaps between the open ranges and after the last
   // one.
-  std::string above;
-  auto apply = [&](int64_t begin, int64_t end) {
-    for (int64_t offset = begin - low_water; offset < end - low_water; ++offset) {
-      if (above.size() <= static_cast<size_t>(offset / 8)) above.resize(offset / 8 + 1);
-      above[offset / 8] = static_cast<char>(above[offset / 8] | 1 << offset % 8);
-    }
-  };
   for (auto it = open.ranges().begin(); it != open.ranges().end(); ++it) {
-    auto next = std::next(it);
-    apply(it->second, next == open.ranges().end() ? total : next->first);
+    const auto next = std::next(it);
+    const int64_t end = next == open.ranges().end() ? total : next->first;
+    for (int64_t batch = it->second; batch < end; ++batch) job::SetApplied(batch, &ledger);
   }
-  ledger.set_above(std::move(above));
   return ledger;
 }
 

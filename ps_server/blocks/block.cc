@@ -145,7 +145,7 @@ void Block::PushAtOnce(BlockPush push, bool is_new, BlockCallback done) {
 
 void Block::PushToUpdate(BlockPush push, BlockCallback done) {
   const int64_t update = consistency_.UpdateOf(push.batch);
-  const Consistency::BatchRange batches = consistency_.BatchesOf(update);
+  const job::BatchNumbers::Range batches = consistency_.BatchesOf(update);
   if (!state_.ledger.AllBelowApplied(batches.first)) {
     return done(ErrorReply(absl::FailedPreconditionError(
         absl::StrCat("batch ", push.batch, " of update ", update, " was pushed to ", spec_.name,
@@ -249,7 +249,7 @@ BlockReply Block::ApplyUpdate(int64_t batch, float scale) {
 // The values change and all batches of the update enter the ledger in this one step of the owner's
 // thread, or neither does.
 absl::Status Block::ApplyReduced(float scale) {
-  const Consistency::BatchRange batches = consistency_.BatchesOf(reduced_.update);
+  const job::BatchNumbers::Range batches = consistency_.BatchesOf(reduced_.update);
   previous_values_ = state_.values;
   previous_version_ = state_.version;
   if (reduced_.mean) {

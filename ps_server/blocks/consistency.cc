@@ -1,9 +1,9 @@
 #include "ps_server/blocks/consistency.h"
 
-#include <algorithm>
 #include <limits>
 
 #include "absl/strings/str_cat.h"
+#include "job/job_numbers.h"
 #include "proto/job.pb.h"
 
 namespace cairn::ps {
@@ -25,32 +25,18 @@ absl::StatusOr<Consistency> Consistency::Create(const proto::JobPlan& plan) {
   if (plan.total_batches() < 1 || plan.total_batches() > std::numeric_limits<int64_t>::max() / 4) {
     return OutOfRange("total_batches", plan.total_batches(), "in [1, 2^61)");
   }
-  const int64_t batches_max = plan.synchronous() ? PushLedger::kOpenBatchesMax : 1;
+  const int64_t batches_max = plan.synchronous() ? job::kBatchesPerUpdateMax : 1;
   if (plan.batches_per_update() < 1 || plan.batches_per_update() > batches_max) {
     return OutOfRange("batches_per_update", plan.batches_per_update(),
-                      plan.synchronous() ? "in [1, 65536]" : "1 unless synchronous");
+                      plan.synchronous() ? "in [1, 4096]" : "1 unless synchronous");
   }
   if (plan.window() < -1) return OutOfRange("window", plan.window(), "-1 (none) or more");
   Consistency rules;
   rules.synchronous_ = plan.synchronous();
   rules.window_ = plan.window();
-  rules.batches_per_update_ = plan.batches_per_update();
-  rules.batches_per_epoch_ = plan.batches_per_epoch();
-  rules.updates_per_epoch_ = (plan.batches_per_epoch() - 1) / plan.batches_per_update() + 1;
   rules.total_batches_ = plan.total_batches();
+  rules.numbers_ = job::BatchNumbers(plan);
   return rules;
-}
-
-int64_t Consistency::UpdateOf(int64_t batch) const {
-  const int64_t epoch = batch / batches_per_epoch_;
-  return epoch * updates_per_epoch_ + batch % batches_per_epoch_ / batches_per_update_;
-}
-
-Consistency::BatchRange Consistency::BatchesOf(int64_t update) const {
-  const int64_t epoch_begin = update / updates_per_epoch_ * batches_per_epoch_;
-  const int64_t epoch_end = std::min(epoch_begin + batches_per_epoch_, total_batches_);
-  const int64_t first = epoch_begin + update % updates_per_epoch_ * batches_per_update_;
-  return {first, std::min(batches_per_update_, epoch_end - first)};
 }
 
 Consistency::Answer Consistency::MayPull(int64_t batch, const PushLedger& ledger,

@@ -4,6 +4,7 @@
 #include <cstdint>
 
 #include "absl/status/statusor.h"
+#include "job/batch_numbers.h"
 #include "ps_server/blocks/push_ledger.h"
 
 namespace cairn::proto {
@@ -18,17 +19,9 @@ namespace cairn::ps {
 //   window >= 0              stale synchronous (bounded staleness)
 //   batches_per_update G     synchronous
 //
-// Synchronous updates do not cross epochs. With B batches per epoch, an epoch has U = ceil(B / G)
-// updates; its last update, and that of the job, may have fewer than G batches.
-//
 // Copyable. Thread-safe.
 class Consistency {
  public:
-  struct BatchRange {
-    int64_t first = 0;
-    int64_t count = 0;
-  };
-
   // The answer of a block to a pull.
   enum class Answer {
     kCurrent,   // The current values are valid for the batch.
@@ -45,8 +38,8 @@ class Consistency {
 
   // The update of `batch`, 0 <= batch < total_batches, and the batches of an update. Synchronous
   // only.
-  int64_t UpdateOf(int64_t batch) const;
-  BatchRange BatchesOf(int64_t update) const;
+  int64_t UpdateOf(int64_t batch) const { return numbers_.UpdateOf(batch); }
+  job::BatchNumbers::Range BatchesOf(int64_t update) const { return numbers_.BatchesOf(update); }
 
   // Whether a block with this ledger has values on which `batch` may be computed. `has_previous`:
   // the block still has the values before its last update.
@@ -57,10 +50,8 @@ class Consistency {
 
   bool synchronous_ = false;
   int64_t window_ = -1;
-  int64_t batches_per_update_ = 1;
-  int64_t batches_per_epoch_ = 1;
-  int64_t updates_per_epoch_ = 1;
   int64_t total_batches_ = 0;
+  job::BatchNumbers numbers_;
 };
 
 }  // namespace cairn::ps

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "job/ledger_state.h"
 #include "proto/job.pb.h"
 
 namespace cairn::ps {
@@ -14,10 +15,6 @@ namespace cairn::ps {
 namespace {
 
 constexpr int64_t kWordBits = 64;
-
-bool AboveBit(const std::string& above, int64_t bit) {
-  return (static_cast<uint8_t>(above[bit / 8]) >> (bit % 8)) & 1;
-}
 
 }  // namespace
 
@@ -33,27 +30,20 @@ absl::StatusOr<PushLedger> PushLedger::FromProto(const proto::LedgerState& state
                                                    " bytes, at most ", kOpenBatchesMax / 8,
                                                    " are allowed"));
   }
-  if (!above.empty() && AboveBit(above, 0)) {
+  if (!above.empty() && (above[0] & 1) != 0) {
     return absl::InvalidArgumentError(
         absl::StrCat("a ledger's bitmap has the bit of its low-water mark ", low_water, " set"));
   }
   PushLedger ledger;
   ledger.low_water_ = low_water;
-  for (int64_t bit = 1; bit < static_cast<int64_t>(above.size()) * 8; ++bit) {
-    if (AboveBit(above, bit)) ledger.SetBit(low_water + bit);
-  }
+  job::ForEachAppliedAbove(state, [&](int64_t batch) { ledger.SetBit(batch); });
   return ledger;
 }
 
 proto::LedgerState PushLedger::ToProto() const {
   proto::LedgerState state;
   state.set_low_water(low_water_);
-  std::string& above = *state.mutable_above();
-  ForEachOpen([&](int64_t batch) {
-    const int64_t bit = batch - low_water_;
-    above.resize(bit / 8 + 1, '\0');
-    above[bit / 8] = static_cast<char>(static_cast<uint8_t>(above[bit / 8]) | (1u << (bit % 8)));
-  });
+  ForEachOpen([&](int64_t batch) { job::SetApplied(batch, &state); });
   return state;
 }
 

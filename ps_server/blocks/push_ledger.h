@@ -6,6 +6,7 @@
 
 #include "absl/functional/function_ref.h"
 #include "absl/status/statusor.h"
+#include "job/ledger_state.h"
 
 namespace cairn::proto {
 class LedgerState;
@@ -21,7 +22,7 @@ class PushLedger {
  public:
   // The coordinator does not lease batches that are this far above the low-water mark, so the
   // ledger rejects them.
-  static constexpr int64_t kOpenBatchesMax = 65536;
+  static constexpr int64_t kOpenBatchesMax = job::kLedgerBatchesMax;
 
   PushLedger() = default;
 

@@ -30,8 +30,7 @@ ParameterServerStrategy::ParameterServerStrategy(const proto::JobPlan& plan, uin
                                 : Mode::kStale),
       job_id_(plan.job_id()),
       generation_(generation),
-      batches_per_epoch_(plan.batches_per_epoch()),
-      batches_per_update_(std::max<int64_t>(1, plan.batches_per_update())),
+      numbers_(plan),
       table_(std::move(table)),
       executor_(executor),
       clipper_(job::ClipsNormsOfUpdates(plan) ? nn::GradientClip() : clip, &model, executor),
@@ -73,12 +72,6 @@ absl::StatusOr<std::unique_ptr<ParameterServerStrategy>> ParameterServerStrategy
                                   std::move(client), gradient_memory, std::move(on_applied)));
 }
 
-int64_t ParameterServerStrategy::UpdateOf(int64_t batch) const {
-  const int64_t updates_per_epoch = (batches_per_epoch_ - 1) / batches_per_update_ + 1;
-  return batch / batches_per_epoch_ * updates_per_epoch +
-         batch % batches_per_epoch_ / batches_per_update_;
-}
-
 absl::StatusOr<Strategy::StepStatus> ParameterServerStrategy::BeginStep(
     const Step& step, absl::FunctionRef<bool()> should_abandon) {
   CAIRN_RETURN_IF_ERROR(pusher_.status());
@@ -111,7 +104,7 @@ absl::StatusOr<Strategy::StepStatus> ParameterServerStrategy::RefreshValues(
       break;
     // All batches of an update are computed on the same values.
     case Mode::kSynchronous:
-      if (has_values_ && UpdateOf(step.batch) == update_) return StepStatus::kOk;
+      if (has_values_ && numbers_.UpdateOf(step.batch) == update_) return StepStatus::kOk;
       break;
     // Pulling is how the ps enforce the window: they park the pull until it may start.
     case Mode::kStale:
@@ -136,7 +129,7 @@ absl::StatusOr<Strategy::StepStatus> ParameterServerStrategy::Pull(
   if (result == PullResult::kApplied) return StepStatus::kApplied;
   has_frozen_ = true;
   has_values_ = true;
-  update_ = UpdateOf(batch);
+  update_ = numbers_.UpdateOf(batch);
   return StepStatus::kOk;
 }
 

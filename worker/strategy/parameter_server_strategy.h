@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "cluster/ps_client.h"
+#include "job/batch_numbers.h"
 #include "nn/executor.h"
 #include "nn/model.h"
 #include "nn/optimizers/gradient_clip.h"
@@ -70,13 +71,11 @@ class ParameterServerStrategy final : public Strategy {
   GradientPusher::Destination DestinationOfReplies();
   // The index of the update that a batch belongs to. Updates do not extend over the end of an
   // epoch.
-  int64_t UpdateOf(int64_t batch) const;
 
   const Mode mode_;
   const uint64_t job_id_;
   const uint64_t generation_;
-  const int64_t batches_per_epoch_;
-  const int64_t batches_per_update_;
+  const job::BatchNumbers numbers_;
   const BlockTable table_;
   nn::Executor* const executor_;
   const GradientClipper clipper_;  // Does nothing if the norms of updates are clipped.
