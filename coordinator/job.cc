@@ -33,16 +33,14 @@ const std::vector<proto::Manifest>& Job::manifests() const {
 
 // ------------------------------------------------------------------------------ before its turn
 
-void Job::CommitWeights(Outbox* outbox) {
-  journaled_.SetPhase(proto::JobRecord::QUEUED_PHASE, outbox);
-}
+void Job::CommitWeights(Outbox* outbox) { journaled_.SetState(proto::QUEUED, outbox); }
 
 void Job::Activate(EventTime now, Outbox* outbox) {
-  if (record().phase() == proto::JobRecord::QUEUED_PHASE) {
-    journaled_.SetPhase(proto::JobRecord::STARTED_PHASE, outbox);
+  if (record().state() == proto::QUEUED) {
+    journaled_.SetState(proto::RUNNING, outbox);
   }
   if (!plan().has_value()) {
-    phase_ = Phase::kInspecting;
+    active_ = true;
     return;
   }
   loader_.emplace(&members_, &journaled_);
@@ -54,8 +52,8 @@ void Job::Activate(EventTime now, Outbox* outbox) {
                                  " ps, it had ", ps_count),
                     now, outbox);
   }
-  phase_ = journaled_.run().restored() ? Phase::kResuming : Phase::kRestoring;
-  if (phase_ == Phase::kResuming) loader_->Resume();
+  active_ = true;
+  if (Resuming()) loader_->Resume();
 }
 
 void Job::AdvanceInspection(Outbox* outbox) {
@@ -73,7 +71,7 @@ void Job::AdvanceInspection(Outbox* outbox) {
 
 void Job::OnInspected(TaskId worker, const proto::InspectReply& reply, EventTime now,
                       Outbox* outbox) {
-  if (phase_ != Phase::kInspecting || inspector_ != worker) return;
+  if (!Inspecting() || inspector_ != worker) return;
   if (!reply.error().empty()) return Fail(reply.error(), now, outbox);
   absl::StatusOr<proto::JobPlan> plan = job::MakeJobPlan(record(), reply);
   if (!plan.ok()) return Fail(std::string(plan.status().message()), now, outbox);
@@ -87,10 +85,10 @@ void Job::OnInspected(TaskId worker, const proto::InspectReply& reply, EventTime
 
 void Job::NextGeneration(uint64_t checkpoint, EventTime now, Outbox* outbox) {
   loader_->Begin(checkpoint, now, outbox);
-  holding_.clear();
+  leases_.clear();
   buffered_reports_.TakeAll();
   workers_.ForgetAll();
-  phase_ = Phase::kRestoring;
+  active_ = true;
 }
 
 void Job::RollBack(const std::string& why, EventTime now, Outbox* outbox) {
@@ -149,7 +147,8 @@ void Job::BeginTraining(EventTime now, Outbox* outbox) {
   history_ = *std::move(history);
   // A restored job trains the open batches again: their records go. A resumed job keeps all
   // records, since the ps kept their blocks.
-  if (phase_ == Phase::kRestoring) {
+  const bool resumed = Resuming();
+  if (!resumed) {
     const absl::Status back =
         history_->RollBack(journal_, journaled_.run().base_checkpoint(), applied->open, outbox);
     if (!back.ok()) return Fail(std::string(back.message()), now, outbox);
@@ -157,7 +156,6 @@ void Job::BeginTraining(EventTime now, Outbox* outbox) {
     journaled_.run().set_restored(true);
     journaled_.SaveRun(outbox);
   }
-  const bool resumed = phase_ == Phase::kResuming;
   if (resumed) {
     // It was to be a clean stop of all, and was one of the coordinator alone: what is lost from now
     // on is lost.
@@ -165,7 +163,6 @@ void Job::BeginTraining(EventTime now, Outbox* outbox) {
     journaled_.Note("the coordinator is back; nothing was lost", now);
     journaled_.SaveRun(outbox);
   }
-  phase_ = Phase::kTraining;
   training_ =
       std::make_unique<Training>(Training::Context{&*plan(), &journaled_.run(), history_.get()},
                                  std::move(applied->open), journaled_.manifests());
@@ -180,15 +177,15 @@ void Job::BeginTraining(EventTime now, Outbox* outbox) {
 
 void Job::AdoptWorkers(EventTime now, Outbox* outbox) {
   for (const TaskId worker : workers_.Live(/*with_evaluators=*/true)) {
-    auto held = holding_.find(worker);
-    if (held == holding_.end()) {
+    auto leases = leases_.find(worker);
+    if (leases == leases_.end()) {
       StartJobOn(worker, outbox);
     } else {
       training_->AddWorker(worker);
-      training_->Adopt(worker, held->second);
+      training_->Adopt(worker, leases->second);
     }
   }
-  holding_.clear();
+  leases_.clear();
   for (const auto& [worker, report] : buffered_reports_.TakeAll()) {
     training_->OnWork(worker, report, now, outbox);
   }
@@ -200,31 +197,30 @@ bool Job::KeepsLeases(const proto::Join& join, const Membership::Joined& joined)
   // Only at the first join that this coordinator process sees: at any later one the leases have
   // already been given to others.
   return joined.first && joined.task.role != proto::PS && join.job_id() == id() &&
-         join.generation() == journaled_.run().generation() &&
-         (phase_ == Phase::kResuming || phase_ == Phase::kTraining);
+         join.generation() == journaled_.run().generation() && (Resuming() || trains());
 }
 
 void Job::WorkerJoined(TaskId worker, const proto::Join& join, bool keeps_leases, Outbox* outbox) {
   workers_.Forget(worker);
   buffered_reports_.Forget(worker);
   journaled_.run().set_workers_joined(journaled_.run().workers_joined() + (keeps_leases ? 0 : 1));
-  if (phase_ == Phase::kTraining && !keeps_leases) StartJobOn(worker, outbox);
+  if (trains() && !keeps_leases) StartJobOn(worker, outbox);
   if (!keeps_leases) return;
-  const std::vector<proto::Split> holding(join.holding().begin(), join.holding().end());
-  if (phase_ == Phase::kTraining) {
+  const std::vector<proto::Split> leases(join.leases().begin(), join.leases().end());
+  if (trains()) {
     training_->AddWorker(worker);
-    training_->Adopt(worker, holding);
+    training_->Adopt(worker, leases);
   } else {
-    holding_[worker] = holding;
+    leases_[worker] = leases;
   }
 }
 
 void Job::WorkerGone(TaskId worker, EventTime now, Outbox* outbox) {
-  holding_.erase(worker);
+  leases_.erase(worker);
   buffered_reports_.Forget(worker);
   workers_.Forget(worker);
   if (inspector_ == worker) inspector_.reset();
-  if (phase_ == Phase::kInspecting) return;
+  if (Inspecting()) return;
   journaled_.run().set_workers_lost(journaled_.run().workers_lost() + 1);
   journaled_.Note(absl::StrCat(worker.Name(), " is gone; its batches go to others"), now);
   if (training_ != nullptr) training_->RemoveWorker(worker);
@@ -234,12 +230,12 @@ void Job::PsJoined(uint32_t ps, const proto::Join& join, bool continues, Outbox*
   if (!loader_.has_value()) return;
   const bool has_job = join.job_id() == id() && join.generation() == journaled_.run().generation();
   if (!continues) duplicates_seen_[ps] = has_job ? join.duplicates_refused() : 0;
-  if (phase_ == Phase::kTraining && continues && has_job) {
+  if (trains() && continues && has_job) {
     loader_->PsAway(ps);  // Nothing more comes over its old stream.
     loader_->RequestSnapshotLists(ps, outbox);
     return training_->PsReconnected(ps, outbox);
   }
-  if (phase_ == Phase::kRestoring || (phase_ == Phase::kResuming && has_job)) {
+  if (Restoring() || (Resuming() && has_job)) {
     return loader_->PsJoined(ps, has_job, continues, outbox);
   }
   // The ps came back without the job's blocks: it is a loss like an expired lease. Advance handles
@@ -248,13 +244,13 @@ void Job::PsJoined(uint32_t ps, const proto::Join& join, bool continues, Outbox*
 }
 
 void Job::PsAway(uint32_t ps) {
-  if (phase_ == Phase::kRestoring) loader_->PsAway(ps);
+  if (Restoring()) loader_->PsAway(ps);
 }
 
 void Job::PsLost(uint32_t ps, EventTime now, Outbox* outbox) {
   if (!loader_.has_value()) return;
   loader_->PsLost(ps);
-  if (phase_ == Phase::kTraining || phase_ == Phase::kResuming) {
+  if (trains() || Resuming()) {
     RollBack(absl::StrCat("ps ", ps, " was lost"), now, outbox);
   }
 }
@@ -297,14 +293,14 @@ void Job::OnMessage(TaskId task, const proto::TaskMessage& message, EventTime no
     if (loader_.has_value()) {
       loader_->OnSnapshots(task.index, message.snapshots(), AllManifests(), outbox);
     }
-  } else if (message.has_ledger() && from_ps && phase_ == Phase::kResuming) {
+  } else if (message.has_ledger() && from_ps && Resuming()) {
     loader_->OnLedger(task.index, message.ledger());
   } else if (message.has_work() && message.work().job_id() == id()) {
     OnWork(task, message.work(), now, outbox);
   }
   if (training_ == nullptr) return;
-  if (message.has_held()) {
-    training_->OnHeld(task, message.held());
+  if (message.has_paused()) {
+    training_->OnPaused(task, message.paused());
   } else if (message.has_cut() && from_ps && message.cut().job_id() == id()) {
     training_->OnCut(task.index, message.cut());
   } else if (message.has_persisted() && from_ps && message.persisted().job_id() == id()) {
@@ -323,7 +319,7 @@ void Job::OnMessage(TaskId task, const proto::TaskMessage& message, EventTime no
 void Job::OnWork(TaskId worker, const proto::WorkReport& report, EventTime now, Outbox* outbox) {
   if (report.generation() != journaled_.run().generation()) return;
   // Before all ledgers are known there is no training to take the report; it is replayed then.
-  if (phase_ == Phase::kResuming) buffered_reports_.Keep(worker, report);
+  if (Resuming()) buffered_reports_.Keep(worker, report);
   if (training_ != nullptr) training_->OnWork(worker, report, now, outbox);
 }
 
@@ -338,7 +334,7 @@ void Job::OnHeartbeat(uint32_t ps, uint64_t duplicates_refused) {
 }
 
 void Job::OnFailure(TaskId worker, const proto::JobFailure& failure, EventTime now) {
-  if (phase_ != Phase::kInspecting && failure.generation() != journaled_.run().generation()) return;
+  if (!Inspecting() && failure.generation() != journaled_.run().generation()) return;
   if (inspector_ == worker) inspector_.reset();
   if (training_ != nullptr) training_->RemoveWorker(worker);
   journaled_.Note(absl::StrCat("cannot be done by ", worker.Name(), ": ", failure.error()), now);
@@ -355,19 +351,19 @@ void Job::Advance(EventTime now, Outbox* outbox) {
     PsLost(ps, now, outbox);
   }
   if (const auto why = workers_.WhyNoneEligible(now.monotonic)) Fail(*why, now, outbox);
-  if (phase_ == Phase::kInspecting) AdvanceInspection(outbox);
-  if (phase_ == Phase::kResuming || phase_ == Phase::kRestoring) AdvanceRecovery(now, outbox);
+  if (Inspecting()) AdvanceInspection(outbox);
+  if (Loading()) AdvanceRecovery(now, outbox);
   WatchProgress(now, outbox);
-  if (phase_ != Phase::kTraining) return;
+  if (!trains()) return;
   training_->Advance(now, outbox);
   // A copy, because Fail destroys the training.
   if (const std::string why = training_->failure(); !why.empty()) return Fail(why, now, outbox);
-  if (training_->finished()) End(proto::JobRecord::FINISHED_PHASE, "", now, outbox);
+  if (training_->finished()) End(proto::FINISHED, "", now, outbox);
 }
 
 void Job::WatchProgress(EventTime now, Outbox* outbox) {
   if (!active()) return;
-  std::string progress = absl::StrCat(journaled_.run().generation(), " ", static_cast<int>(phase_));
+  std::string progress = absl::StrCat(journaled_.run().generation());
   if (training_ != nullptr) absl::StrAppend(&progress, " ", training_->Progress());
   const ProgressWatch::Event event = progress_.Update(std::move(progress), now.monotonic);
   if (event == ProgressWatch::Event::kNone) return;
@@ -382,11 +378,11 @@ void Job::WatchProgress(EventTime now, Outbox* outbox) {
 std::string Job::NextNeeded() const {
   if (std::string waiting = WaitingFor(); !waiting.empty()) return waiting;
   if (training_ != nullptr) return training_->NextNeeded();
-  return phase_ == Phase::kResuming ? "for every ps to say what it holds" : "for its data";
+  return Resuming() ? "for every ps to say what it has" : "for its data";
 }
 
 void Job::AskForCheckpoint(const std::string& reason, CheckpointCallback callback, Outbox* outbox) {
-  if (phase_ == Phase::kTraining) {
+  if (trains()) {
     return training_->AskForCheckpoint(reason, std::move(callback));
   }
   outbox->replies.push_back(
@@ -395,7 +391,7 @@ void Job::AskForCheckpoint(const std::string& reason, CheckpointCallback callbac
 
 void Job::Profile(const ProfileSession::Options& options, ProfileCallback callback,
                   Outbox* outbox) {
-  if (phase_ == Phase::kTraining) return training_->Profile(options, std::move(callback), outbox);
+  if (trains()) return training_->Profile(options, std::move(callback), outbox);
   outbox->replies.push_back(
       [callback = std::move(callback), status = NotTraining()]() mutable { callback(status); });
 }
@@ -419,20 +415,17 @@ void Job::ContinueAfterStop() {
 }
 
 void Job::Fail(const std::string& why, EventTime now, Outbox* outbox) {
-  End(proto::JobRecord::FAILED_PHASE, why, now, outbox);
+  End(proto::FAILED, why, now, outbox);
 }
 
-void Job::Cancel(EventTime now, Outbox* outbox) {
-  End(proto::JobRecord::CANCELLED_PHASE, "", now, outbox);
-}
+void Job::Cancel(EventTime now, Outbox* outbox) { End(proto::CANCELLED, "", now, outbox); }
 
-void Job::End(proto::JobRecord::Phase phase, const std::string& error, EventTime now,
-              Outbox* outbox) {
+void Job::End(proto::JobState state, const std::string& error, EventTime now, Outbox* outbox) {
   if (history_ != nullptr) journaled_.set_evaluations(history_->evaluations());
   if (training_ != nullptr) {
     journaled_.set_manifests(training_->all_manifests());
     training_->RecordProgress();
-    if (phase == proto::JobRecord::FINISHED_PHASE) {
+    if (state == proto::FINISHED) {
       const auto& evaluations = history_->evaluations();
       WarnOfNonfiniteEnd(*plan(), journaled_.run(),
                          evaluations.empty() ? nullptr : &evaluations.back());
@@ -441,9 +434,8 @@ void Job::End(proto::JobRecord::Phase phase, const std::string& error, EventTime
                        outbox);
     training_.reset();
   }
-  journaled_.End(phase, error, now, outbox);
-  if (phase_ == Phase::kIdle) return;
-  phase_ = Phase::kIdle;
+  journaled_.End(state, error, now, outbox);
+  if (!std::exchange(active_, false)) return;
   for (const auto& [task, member] : members_.members()) {
     if (member.live()) outbox->Send(task, StopCommand(id()));
   }
@@ -452,14 +444,13 @@ void Job::End(proto::JobRecord::Phase phase, const std::string& error, EventTime
 std::string Job::WaitingFor() const {
   const std::string missing = MissingPs();
   if (!missing.empty()) return absl::StrCat("for ", missing);
-  if (phase_ == Phase::kInspecting && !inspector_.has_value()) return "for workers";
-  if (phase_ == Phase::kInspecting)
-    return absl::StrCat("for ", inspector_->Name(), " to read the data");
-  return phase_ == Phase::kRestoring ? loader_->WaitingFor() : "";
+  if (Inspecting() && !inspector_.has_value()) return "for workers";
+  if (Inspecting()) return absl::StrCat("for ", inspector_->Name(), " to read the data");
+  return Restoring() ? loader_->WaitingFor() : "";
 }
 
 proto::JobState Job::State() const {
-  const bool restores = phase_ == Phase::kRestoring && journaled_.run().generation() > 1;
+  const bool restores = Restoring() && journaled_.run().generation() > 1;
   return restores ? proto::RESTORING : journaled_.State();
 }
 

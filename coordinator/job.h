@@ -49,8 +49,8 @@ class Job {
   // Waits for its turn, or had its turn before the coordinator restarted.
   bool ready() const { return journaled_.ready(); }
   // Has its turn.
-  bool active() const { return phase_ != Phase::kIdle; }
-  bool trains() const { return phase_ == Phase::kTraining; }
+  bool active() const { return active_; }
+  bool trains() const { return training_ != nullptr; }
   const std::vector<proto::Manifest>& manifests() const;
   // For the end of a message to people who stop it now: "; job 1 goes on from checkpoint 7".
   std::string GoesOnFrom() const;
@@ -89,13 +89,13 @@ class Job {
   proto::JobStatus Status(absl::Duration now);
 
  private:
-  enum class Phase {
-    kIdle,        // Not its turn.
-    kInspecting,  // A worker reads the data.
-    kResuming,    // The coordinator restarted: asks which ps still have the job.
-    kRestoring,   // All ps load a checkpoint.
-    kTraining,
-  };
+  // What the active job does, from its records: first a worker inspects the data, which makes the
+  // plan. Then all ps load a checkpoint; or, after a restart of the coordinator, they are asked
+  // whether they still have the blocks that they had loaded before. Then it trains.
+  bool Inspecting() const { return active_ && !plan().has_value(); }
+  bool Restoring() const { return Loading() && !journaled_.run().restored(); }
+  bool Resuming() const { return Loading() && journaled_.run().restored(); }
+  bool Loading() const { return active_ && plan().has_value() && !trains(); }
 
   void OnInspected(TaskId worker, const proto::InspectReply& reply, EventTime now, Outbox* outbox);
   void OnFailure(TaskId worker, const proto::JobFailure& failure, EventTime now);
@@ -110,7 +110,7 @@ class Job {
   void AdoptWorkers(EventTime now, Outbox* outbox);
   int64_t EpochsCut(const BatchRanges& open) const;
   void Fail(const std::string& why, EventTime now, Outbox* outbox);
-  void End(proto::JobRecord::Phase phase, const std::string& error, EventTime now, Outbox* outbox);
+  void End(proto::JobState state, const std::string& error, EventTime now, Outbox* outbox);
   void StartJobOn(TaskId worker, Outbox* outbox);
   absl::Status NotTraining();
   // Including those that were passed over (see CheckpointRetention).
@@ -128,13 +128,13 @@ class Job {
   JournaledJob journaled_;
   EligibleWorkers workers_;
 
-  Phase phase_ = Phase::kIdle;
+  bool active_ = false;
   std::optional<TaskId> inspector_;
   std::optional<JobLoader> loader_;  // Set once there is a plan.
   std::unique_ptr<History> history_;
   std::unique_ptr<Training> training_;
   // Leases reported by workers while the job is resuming. Adopted when training begins.
-  std::map<TaskId, std::vector<proto::Split>> holding_;
+  std::map<TaskId, std::vector<proto::Split>> leases_;
   BufferedReports buffered_reports_;  // Work reports of that time.
   std::optional<uint32_t> lost_ps_;   // Handled by Advance.
   ProgressWatch progress_;

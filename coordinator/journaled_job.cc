@@ -7,29 +7,26 @@
 
 namespace cairn::coordinator {
 bool JournaledJob::over() const {
-  return record().phase() == proto::JobRecord::FINISHED_PHASE ||
-         record().phase() == proto::JobRecord::FAILED_PHASE ||
-         record().phase() == proto::JobRecord::CANCELLED_PHASE;
+  return record().state() == proto::FINISHED || record().state() == proto::FAILED ||
+         record().state() == proto::CANCELLED;
 }
 
 bool JournaledJob::ready() const {
-  return record().phase() == proto::JobRecord::QUEUED_PHASE ||
-         record().phase() == proto::JobRecord::STARTED_PHASE;
+  return record().state() == proto::QUEUED || record().state() == proto::RUNNING;
 }
 
-void JournaledJob::SetPhase(proto::JobRecord::Phase phase, Outbox* outbox) {
-  records_.record.set_phase(phase);
+void JournaledJob::SetState(proto::JobState state, Outbox* outbox) {
+  records_.record.set_state(state);
   outbox->PutSynced(storage::JobKey(id()), record());
 }
 
-void JournaledJob::End(proto::JobRecord::Phase phase, const std::string& error, EventTime now,
+void JournaledJob::End(proto::JobState state, const std::string& error, EventTime now,
                        Outbox* outbox) {
   records_.record.set_error(error);
   records_.record.set_ended_unix_seconds(now.unix_seconds);
-  SetPhase(phase, outbox);
+  SetState(state, outbox);
   SaveRun(outbox);
-  CAIRN_LOG_INFO("job over", "job", id(), "phase", proto::JobRecord::Phase_Name(phase), "error",
-                 error);
+  CAIRN_LOG_INFO("job over", "job", id(), "state", storage::StateName(state), "error", error);
 }
 
 void JournaledJob::SetPlan(proto::JobPlan plan, Outbox* outbox) {
@@ -49,7 +46,7 @@ void JournaledJob::BeginGeneration(uint64_t checkpoint, Outbox* outbox) {
   run().set_generation(run().generation() + 1);
   run().set_base_checkpoint(checkpoint);
   run().set_restored(false);
-  run().clear_held_cut();
+  run().clear_kept_cut();
   SaveRun(outbox);
 }
 

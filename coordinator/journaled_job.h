@@ -34,8 +34,8 @@ class JournaledJob {
   bool ready() const;
   bool fails_without_checkpoint() const { return job().on_lost_checkpoint() == "fail"; }
 
-  void SetPhase(proto::JobRecord::Phase phase, Outbox* outbox);
-  void End(proto::JobRecord::Phase phase, const std::string& error, EventTime now, Outbox* outbox);
+  void SetState(proto::JobState state, Outbox* outbox);
+  void End(proto::JobState state, const std::string& error, EventTime now, Outbox* outbox);
   void SetPlan(proto::JobPlan plan, Outbox* outbox);
 
   // The owner may modify it and then calls SaveRun.

@@ -32,7 +32,7 @@ proto::Join WithoutForeignJob(proto::Join join, uint64_t cluster_id) {
   if (join.cluster_id() == 0 || join.cluster_id() == cluster_id) return join;
   join.clear_job_id();
   join.clear_generation();
-  join.clear_holding();
+  join.clear_leases();
   join.clear_duplicates_refused();
   return join;
 }
@@ -225,7 +225,7 @@ Job* Scheduler::NextJob() {
   for (const auto& [id, job] : jobs_) {
     if (!job->ready()) continue;
     // After a restart, the job that had its turn continues before older queued ones.
-    if (job->record().phase() == proto::JobRecord::STARTED_PHASE) return job.get();
+    if (job->record().state() == proto::RUNNING) return job.get();
     if (next == nullptr) next = job.get();
   }
   return next;
@@ -287,8 +287,7 @@ absl::StatusOr<proto::SubmitReply> Scheduler::Submit(const ValidatedJob& job, Ev
   record.set_batches_per_update(said > 0 ? said : std::max<int64_t>(1, members_.WorkerCount()));
   record.set_parameters(job.parameters);
   record.set_submitted_unix_seconds(now.unix_seconds);
-  record.set_phase(request.weights_follow() ? proto::JobRecord::UPLOADING_PHASE
-                                            : proto::JobRecord::QUEUED_PHASE);
+  record.set_state(request.weights_follow() ? proto::UPLOADING : proto::QUEUED);
   outbox->PutSynced(storage::JobKey(record.job_id()), record);
   CAIRN_LOG_INFO("job accepted", "job", record.job_id(), "name", record.job().name());
   auto& entry = jobs_[record.job_id()];
@@ -317,7 +316,7 @@ absl::StatusOr<proto::JobStatus> Scheduler::CommitWeights(const std::string& ref
     return absl::FailedPreconditionError(
         absl::StrCat("job ", job->id(), " was submitted without weights to follow"));
   }
-  if (job->record().phase() == proto::JobRecord::UPLOADING_PHASE) job->CommitWeights(outbox);
+  if (job->record().state() == proto::UPLOADING) job->CommitWeights(outbox);
   Advance(now, outbox);
   return StatusOf(job, now);
 }

@@ -256,21 +256,9 @@ std::string StateName(proto::JobState state) {
 }
 
 proto::JobState StateFromRecords(const JobRecords& job) {
-  switch (job.record.phase()) {
-    case proto::JobRecord::UPLOADING_PHASE:
-      return proto::UPLOADING;
-    case proto::JobRecord::STARTED_PHASE:
-      if (!job.plan.has_value()) return proto::PREPARING;
-      return job.run.generation() <= 1 && !job.run.restored() ? proto::PREPARING : proto::RUNNING;
-    case proto::JobRecord::FINISHED_PHASE:
-      return proto::FINISHED;
-    case proto::JobRecord::FAILED_PHASE:
-      return proto::FAILED;
-    case proto::JobRecord::CANCELLED_PHASE:
-      return proto::CANCELLED;
-    default:
-      return proto::QUEUED;
-  }
+  if (job.record.state() != proto::RUNNING) return job.record.state();
+  const bool restored = job.run.generation() > 1 || job.run.restored();
+  return job.plan.has_value() && restored ? proto::RUNNING : proto::PREPARING;
 }
 
 proto::JobStatus StatusFromRecords(const JobRecords& job) {

@@ -17,7 +17,7 @@ void WorkState::OnWelcome(bool keep_leases, absl::Duration now) {
 void WorkState::OnDisconnected() {
   validation_.clear();
   // The coordinator repeats these requests on the next stream.
-  holds_.clear();
+  pauses_.clear();
   answers_.clear();
   inspections_.clear();
   profiles_.clear();
@@ -31,8 +31,8 @@ void WorkState::OnCommand(const proto::Command& command) {
       return OnStopJob(command.stop_job().job_id());
     case proto::Command::kGrant:
       return OnGrant(command.grant());
-    case proto::Command::kHold:
-      return OnHold(command.hold());
+    case proto::Command::kPause:
+      return OnPause(command.pause());
     case proto::Command::kInspect:
       inspections_.push_back(std::make_shared<proto::Inspect>(command.inspect()));
       return;
@@ -48,7 +48,7 @@ void WorkState::FillJoin(proto::Join* join) const {
   if (!job_) return;
   join->set_job_id(job_->plan().job_id());
   join->set_generation(job_->generation());
-  for (const proto::Split& split : leases_.Holding()) *join->add_holding() = split;
+  for (const proto::Split& split : leases_.Holding()) *join->add_leases() = split;
 }
 
 void WorkState::OnStartJob(const proto::StartJob& start) {
@@ -98,20 +98,20 @@ void WorkState::OnGrant(const proto::Grant& grant) {
   }
 }
 
-void WorkState::OnHold(const proto::Hold& hold) {
-  PendingHold pending;
-  pending.held.set_hold_id(hold.hold_id());
+void WorkState::OnPause(const proto::PauseWork& pause) {
+  PendingPause pending;
+  pending.paused.set_pause_id(pause.pause_id());
   // Batches that have not started are returned. Those that have started are finished first: their
   // gradients may be on some of the ps already. Batches granted later do not delay this answer.
-  for (const proto::Split& split : leases_.TakeWaiting()) *pending.held.add_returned() = split;
+  for (const proto::Split& split : leases_.TakeWaiting()) *pending.paused.add_returned() = split;
   pending.awaits = leases_.started();
-  holds_.push_back(std::move(pending));
+  pauses_.push_back(std::move(pending));
 }
 
 void WorkState::ForgetLeases() {
   leases_.Clear();
   validation_.clear();
-  holds_.clear();
+  pauses_.clear();
   blocked_on_ = -1;
 }
 
@@ -123,10 +123,10 @@ std::vector<proto::TaskMessage> WorkState::TakeMessages(absl::Duration now) {
   }
   while (AddReport(&messages, now)) {
   }
-  // Held follows the reports: the coordinator takes it as the end of this worker's results.
-  while (!holds_.empty() && holds_.front().awaits.empty()) {
-    *messages.emplace_back().mutable_held() = std::move(holds_.front().held);
-    holds_.pop_front();
+  // WorkPaused follows the reports: the coordinator takes it as the end of this worker's results.
+  while (!pauses_.empty() && pauses_.front().awaits.empty()) {
+    *messages.emplace_back().mutable_paused() = std::move(pauses_.front().paused);
+    pauses_.pop_front();
   }
   for (proto::TaskMessage& answer : answers_) messages.push_back(std::move(answer));
   answers_.clear();
@@ -140,8 +140,9 @@ bool WorkState::AddReport(std::vector<proto::TaskMessage>* messages, absl::Durat
   load.pushed = PushedCount();
   load.starved = leases_.waiting() == 0;
   load.blocked_on = blocked_on_;
-  // Reports everything at once if nothing will follow: before Held, and before the worker stops.
-  const bool all = stopping_ || (!holds_.empty() && holds_.front().awaits.empty());
+  // Reports everything at once if nothing will follow: before WorkPaused, and before the worker
+  // stops.
+  const bool all = stopping_ || (!pauses_.empty() && pauses_.front().awaits.empty());
   auto report = reports_.TakeDue(load, all, now);
   if (!report) return false;
   report->set_job_id(job_->plan().job_id());
@@ -264,7 +265,7 @@ void WorkState::Inspected(const proto::InspectReply& reply) {
 
 void WorkState::FinishBatch(int64_t batch) {
   leases_.Finish(batch);
-  for (PendingHold& hold : holds_) hold.awaits.erase(batch);
+  for (PendingPause& pause : pauses_) pause.awaits.erase(batch);
 }
 
 void WorkState::Applied(JobKey key, const proto::BatchRecord& record) {

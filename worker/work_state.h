@@ -60,7 +60,7 @@ class WorkState {
   // Validation batches and unanswered requests end with the stream that brought them. Training
   // leases stay.
   void OnDisconnected();
-  // Handles StartJob, StopJob, Grant, Hold, Inspect and Profile. Ignores other commands.
+  // Handles StartJob, StopJob, Grant, PauseWork, Inspect and Profile. Ignores other commands.
   void OnCommand(const proto::Command& command);
   // Sets the job, the generation and the leases in hand.
   void FillJoin(proto::Join* join) const;
@@ -71,7 +71,7 @@ class WorkState {
   void NotSent(const proto::TaskMessage& message);
   // Whether the coordinator may be waiting for a message: this worker has run out of batches, or
   // was asked to pause. The sender is then woken at once instead of at its next interval.
-  bool SendSoon() const { return leases_.waiting() == 0 || !holds_.empty(); }
+  bool SendSoon() const { return leases_.waiting() == 0 || !pauses_.empty(); }
 
   // ------------------------------------------------ the trainer's side
 
@@ -114,8 +114,8 @@ class WorkState {
   bool has_pending_batches() const { return !leases_.started().empty(); }
 
  private:
-  struct PendingHold {
-    proto::Held held;
+  struct PendingPause {
+    proto::WorkPaused paused;
     std::set<int64_t> awaits;  // Batches that were started and are not applied yet.
   };
   struct Validation {
@@ -126,7 +126,7 @@ class WorkState {
   void OnStartJob(const proto::StartJob& start);
   void OnStopJob(uint64_t job_id);
   void OnGrant(const proto::Grant& grant);
-  void OnHold(const proto::Hold& hold);
+  void OnPause(const proto::PauseWork& pause);
   void ForgetLeases();
   void FinishBatch(int64_t batch);
   WorkItem EvaluationItem();
@@ -149,7 +149,7 @@ class WorkState {
   LeaseQueue leases_;
   std::deque<Validation> validation_;
   bool evaluated_last_ = false;  // The last item was kEvaluate, not kTrain.
-  std::deque<PendingHold> holds_;
+  std::deque<PendingPause> pauses_;
   int64_t blocked_on_ = -1;  // The batch that waits for the ps; -1: none.
   int64_t computing_ = -1;   // The batch of the kTrain item in progress; -1: none.
   ReportQueue reports_;

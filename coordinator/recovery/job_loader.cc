@@ -136,12 +136,12 @@ void JobLoader::DeleteLeftovers(uint32_t ps, const proto::SnapshotList& list,
                                 const std::vector<proto::Manifest>& manifests, Outbox* outbox) {
   const proto::RunRecord& run = job_.run();
   std::set<uint64_t> leftovers;
-  for (const proto::HeldSnapshot& held : list.snapshots()) {
-    const uint64_t checkpoint = held.checkpoint();
+  for (const proto::ReadableSnapshot& snapshot : list.snapshots()) {
+    const uint64_t checkpoint = snapshot.checkpoint();
     const bool may_become_one =
-        checkpoint > run.last_cut() || (run.has_held_cut() && checkpoint == run.held_cut().cut());
+        checkpoint > run.last_cut() || (run.has_kept_cut() && checkpoint == run.kept_cut().cut());
     const bool known = may_become_one || FindManifest(manifests, checkpoint) != nullptr;
-    if (held.own_disk() && !known) leftovers.insert(checkpoint);
+    if (snapshot.own_disk() && !known) leftovers.insert(checkpoint);
   }
   for (const uint64_t checkpoint : leftovers) {
     CAIRN_LOG_INFO("deleting a snapshot that belongs to no checkpoint", "job", job_.id(), "ps", ps,

@@ -9,11 +9,11 @@ namespace {
 std::optional<bool> FindOnOwnDisk(const proto::SnapshotList& list, uint64_t checkpoint,
                                   const proto::SnapshotPart& part) {
   std::optional<bool> own_disk;
-  for (const proto::HeldSnapshot& held : list.snapshots()) {
+  for (const proto::ReadableSnapshot& snapshot : list.snapshots()) {
     // The checksum identifies a snapshot; ps and checkpoint number alone do not.
-    const bool is_it = held.checkpoint() == checkpoint && held.part().ps() == part.ps() &&
-                       held.part().checksum() == part.checksum();
-    if (is_it) own_disk = own_disk.value_or(false) || held.own_disk();
+    const bool is_it = snapshot.checkpoint() == checkpoint && snapshot.part().ps() == part.ps() &&
+                       snapshot.part().checksum() == part.checksum();
+    if (is_it) own_disk = own_disk.value_or(false) || snapshot.own_disk();
   }
   return own_disk;
 }

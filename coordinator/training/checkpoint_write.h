@@ -18,7 +18,7 @@ namespace cairn::coordinator {
 class CheckpointWrite {
  public:
   // `plan` must outlive it. `cut` is journaled, so a restarted coordinator writes it again.
-  CheckpointWrite(const proto::JobPlan* plan, uint64_t generation, proto::HeldCut cut)
+  CheckpointWrite(const proto::JobPlan* plan, uint64_t generation, proto::KeptCut cut)
       : plan_(*plan), generation_(generation), cut_(std::move(cut)) {}
 
   // Tells every ps to write its part.
@@ -37,7 +37,7 @@ class CheckpointWrite {
 
   const proto::JobPlan& plan_;
   const uint64_t generation_;
-  const proto::HeldCut cut_;
+  const proto::KeptCut cut_;
   std::map<uint32_t, proto::PersistReply> replies_;
 };
 

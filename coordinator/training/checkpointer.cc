@@ -38,7 +38,7 @@ void Checkpointer::AllowEpochs(int64_t epochs) {
 }
 
 bool Checkpointer::LastCheckpointExists() const {
-  if (run_.epochs_cut() < EpochCount() || run_.has_held_cut()) return false;
+  if (run_.epochs_cut() < EpochCount() || run_.has_kept_cut()) return false;
   return !manifests().empty() && manifests().back().applied_batches() == End();
 }
 
@@ -50,7 +50,7 @@ std::string Checkpointer::NextNeeded() const {
 void Checkpointer::Resume(Outbox* outbox) {
   // The earlier process may have told the ps to cut but never kept the result. No one waits for
   // that cut's ledgers now, so its memory is freed.
-  if (run_.last_cut() != run_.held_cut().cut()) DropCut(plan_, run_.last_cut(), outbox);
+  if (run_.last_cut() != run_.kept_cut().cut()) DropCut(plan_, run_.last_cut(), outbox);
   // Only a checkpoint of this generation is copied: the ps know its blocks. A ps confirms at once
   // what it has copied before.
   if (!manifests().empty() && manifests().back().generation() == run_.generation()) {
@@ -66,7 +66,7 @@ void Checkpointer::PsReconnected(uint32_t ps, Outbox* outbox) {
   if (cut_ != nullptr && cut_->made()) {
     DropCut(plan_, cut_->cut(), outbox);
     EndCut();
-  } else if (run_.held_cut().cut() != run_.last_cut()) {
+  } else if (run_.kept_cut().cut() != run_.last_cut()) {
     DropCut(plan_, run_.last_cut(), outbox);
   }
   copies_.PsReconnected(ps, outbox);
@@ -98,13 +98,13 @@ std::optional<CutPurpose> Checkpointer::DueCut(EventTime now) {
   const int64_t done = queue_.DoneCount();
   // A checkpoint that is due while the previous one is still in progress is skipped and counted,
   // not queued: training does not wait for slow disks. Epoch ends are never skipped.
-  if ((run_.has_held_cut() || copying()) && !AtEpochEnd() && retention_.Due(done)) {
+  if ((run_.has_kept_cut() || copying()) && !AtEpochEnd() && retention_.Due(done)) {
     run_.set_checkpoints_skipped(run_.checkpoints_skipped() + 1);
     retention_.Passed(done);
   }
   // One kept cut at a time: this bounds the copy-on-write memory on the ps, and a rollback never
   // skips an evaluation that is still running.
-  if (run_.has_held_cut()) return std::nullopt;
+  if (run_.has_kept_cut()) return std::nullopt;
   if (now.monotonic < no_cut_before_ || LastCheckpointExists()) return std::nullopt;
   // A cut would fail the comparison again before the reopened batches are done.
   torn_ = queue_.Unfinished(torn_);
@@ -166,7 +166,7 @@ void Checkpointer::EndCut() {
 // coordinator continues both instead of losing an epoch's evaluation.
 void Checkpointer::KeepCut(const AppliedBatches& applied, Outbox* outbox) {
   const CutPurpose& purpose = cut_->purpose();
-  *run_.mutable_held_cut() = cut_->Record(applied);
+  *run_.mutable_kept_cut() = cut_->Record(applied);
   if (purpose.epoch >= 0) run_.set_epochs_cut(purpose.epoch + 1);
   if (purpose.reason == kStop && requests_.Awaited(kStop)) stopped_ = true;
   retention_.Passed(queue_.DoneCount());
@@ -178,7 +178,7 @@ void Checkpointer::KeepCut(const AppliedBatches& applied, Outbox* outbox) {
 
 // Phase 5, write and evaluate. Both run in the background on the kept cut, in any order.
 void Checkpointer::BeginWriteAndEvaluation(Outbox* outbox) {
-  const proto::HeldCut& cut = run_.held_cut();
+  const proto::KeptCut& cut = run_.kept_cut();
   if (cut.to_persist()) {
     write_ = std::make_unique<CheckpointWrite>(&plan_, run_.generation(), cut);
     write_->Begin(outbox);
@@ -189,7 +189,7 @@ void Checkpointer::BeginWriteAndEvaluation(Outbox* outbox) {
 void Checkpointer::FinishWrite(EventTime now, Outbox* outbox) {
   absl::StatusOr<proto::Manifest> manifest = write_->Result(now.unix_seconds);
   write_.reset();
-  run_.mutable_held_cut()->set_to_persist(false);
+  run_.mutable_kept_cut()->set_to_persist(false);
   if (manifest.ok()) return CheckpointExists(*std::move(manifest), outbox);
   CheckpointFailed(manifest.status(), outbox);
   // After the last epoch the job waits for its final checkpoint, which is due again at once.
@@ -198,7 +198,7 @@ void Checkpointer::FinishWrite(EventTime now, Outbox* outbox) {
   // meanwhile.
   if (run_.renew_checkpoint()) renew_not_before_ = now.monotonic + kRetryWriting;
   // Other ps may have written their parts. Without a manifest they only take up space.
-  DeleteCheckpoint(plan_, run_.held_cut().cut(), outbox);
+  DeleteCheckpoint(plan_, run_.kept_cut().cut(), outbox);
 }
 
 // The manifest makes the checkpoint exist. It is synced before a client or a ps is told.
@@ -231,7 +231,7 @@ void Checkpointer::FinishEvaluation(EventTime now, Outbox* outbox) {
   evaluation_.reset();
   history_.Add(record, outbox);
   KeepNonfiniteLoss(plan_, record, now, &run_);
-  run_.mutable_held_cut()->set_to_evaluate(false);
+  run_.mutable_kept_cut()->set_to_evaluate(false);
   SaveRun(outbox);
   CAIRN_LOG_INFO("evaluated", "job", plan_.job_id(), "epoch", record.epoch(), "loss",
                  record.loss());
@@ -240,10 +240,10 @@ void Checkpointer::FinishEvaluation(EventTime now, Outbox* outbox) {
 // Phase 6, drop. The ps free the cut's memory once it is both written and evaluated. If the command
 // is lost, PsReconnected repeats it: last_cut stays, the kept cut is gone.
 void Checkpointer::ReleaseCut(Outbox* outbox) {
-  if (!run_.has_held_cut()) return;
-  if (run_.held_cut().to_persist() || run_.held_cut().to_evaluate()) return;
-  DropCut(plan_, run_.held_cut().cut(), outbox);
-  run_.clear_held_cut();
+  if (!run_.has_kept_cut()) return;
+  if (run_.kept_cut().to_persist() || run_.kept_cut().to_evaluate()) return;
+  DropCut(plan_, run_.kept_cut().cut(), outbox);
+  run_.clear_kept_cut();
   SaveRun(outbox);
 }
 

@@ -61,8 +61,8 @@ class Checkpointer {
   void PsReconnected(uint32_t ps, Outbox* outbox);
   void WorkerGone(TaskId worker);
 
-  void OnHeld(TaskId worker, const proto::Held& held) {
-    if (cut_ != nullptr) cut_->Paused(worker, held.hold_id());
+  void OnPaused(TaskId worker, const proto::WorkPaused& paused) {
+    if (cut_ != nullptr) cut_->Paused(worker, paused.pause_id());
   }
   void OnCut(uint32_t ps, const proto::CutReply& reply) {
     if (cut_ != nullptr) cut_->Reply(ps, reply);

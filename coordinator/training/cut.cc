@@ -42,10 +42,10 @@ Cut::Cut(const proto::JobPlan* plan, uint64_t generation, SplitQueue* queue, Cut
 void Cut::Begin(Outbox* outbox) {
   queue_.SetLimit(end_);
   if (!WorkersPause(plan_)) return;
-  for (const TaskId worker : queue_.Holders()) {
+  for (const TaskId worker : queue_.WorkersWithLeases()) {
     pausing_.insert(worker);
     proto::Command command;
-    command.mutable_hold()->set_hold_id(pause_);
+    command.mutable_pause()->set_pause_id(pause_);
     outbox->Send(worker, std::move(command));
   }
 }
@@ -92,8 +92,8 @@ bool Cut::Consistent(const AppliedBatches& applied) const {
   return applied.half.empty() && !(at_epoch_end && applied.open.CountBelow(end_) > 0);
 }
 
-proto::HeldCut Cut::Record(const AppliedBatches& applied) const {
-  proto::HeldCut record;
+proto::KeptCut Cut::Record(const AppliedBatches& applied) const {
+  proto::KeptCut record;
   record.set_cut(cut_);
   *record.mutable_ledger() = MakeLedgerState(applied.open, plan_.total_batches());
   record.set_applied_batches(plan_.total_batches() - applied.open.size());

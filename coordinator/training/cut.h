@@ -71,7 +71,7 @@ class Cut {
   // Elsewhere unapplied batches are just recorded as open in the checkpoint.
   bool Consistent(const AppliedBatches& applied) const;
   // The record of the cut, which is to be written and, for some purposes, evaluated.
-  proto::HeldCut Record(const AppliedBatches& applied) const;
+  proto::KeptCut Record(const AppliedBatches& applied) const;
 
   const CutPurpose& purpose() const { return purpose_; }
   uint64_t cut() const { return cut_; }

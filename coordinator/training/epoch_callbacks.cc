@@ -75,7 +75,7 @@ void EpochCallbacks::Advance(EventTime now, Outbox* outbox) {
   while (!complete()) {
     const int64_t epoch = decisions_->epochs();
     // Epochs are decided in order: the callbacks compare each epoch with earlier ones.
-    const bool is_evaluated = run_.held_cut().to_evaluate() && run_.held_cut().epoch() == epoch;
+    const bool is_evaluated = run_.kept_cut().to_evaluate() && run_.kept_cut().epoch() == epoch;
     if (is_evaluated && !history_.HasEvaluation(epoch)) return;
     Decide(epoch, now, outbox);
   }

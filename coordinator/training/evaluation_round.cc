@@ -15,7 +15,7 @@ constexpr absl::Duration kLookForForgotten = absl::Seconds(1);
 
 }  // namespace
 
-EvaluationRound::EvaluationRound(const proto::JobPlan& plan, const proto::HeldCut& cut)
+EvaluationRound::EvaluationRound(const proto::JobPlan& plan, const proto::KeptCut& cut)
     : cut_(cut.cut()), epoch_(cut.epoch()), metrics_(plan) {
   const int64_t batch_size = std::max<int64_t>(1, plan.batch_size());
   const int64_t batches = (plan.validation_examples() + batch_size - 1) / batch_size;

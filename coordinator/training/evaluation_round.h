@@ -22,7 +22,7 @@ namespace cairn::coordinator {
 class EvaluationRound {
  public:
   // Evaluates all validation data of the plan, of which there are some, on this cut.
-  EvaluationRound(const proto::JobPlan& plan, const proto::HeldCut& cut);
+  EvaluationRound(const proto::JobPlan& plan, const proto::KeptCut& cut);
 
   // Leases batches to a worker that has less than its target on hand. `workers` share the work.
   std::vector<proto::Split> Grant(TaskId worker, int64_t workers, absl::Duration now);

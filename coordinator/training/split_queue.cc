@@ -158,15 +158,15 @@ int64_t SplitQueue::LowWater() const {
 
 int64_t SplitQueue::LeasedEnd() const { return leased_.empty() ? 0 : leased_.end(); }
 
-std::vector<TaskId> SplitQueue::Holders() const {
-  std::vector<TaskId> holders;
+std::vector<TaskId> SplitQueue::WorkersWithLeases() const {
+  std::vector<TaskId> workers;
   for (const auto& [id, worker] : workers_) {
-    if (!worker.leased.empty()) holders.push_back(id);
+    if (!worker.leased.empty()) workers.push_back(id);
   }
-  return holders;
+  return workers;
 }
 
-std::optional<TaskId> SplitQueue::HolderOf(int64_t batch) const {
+std::optional<TaskId> SplitQueue::OwnerOf(int64_t batch) const {
   for (const auto& [id, worker] : workers_) {
     if (worker.leased.Contains(batch)) return id;
   }

@@ -12,13 +12,14 @@
 #include "absl/types/span.h"
 #include "coordinator/task.h"
 #include "coordinator/training/batch_ranges.h"
+#include "job/ledger_state.h"
 #include "proto/coordinator.pb.h"
 
 namespace cairn::coordinator {
 
 // The number of batches above the low-water mark that a ledger's bitmap covers. Nothing beyond it
 // is leased.
-inline constexpr int64_t kLeasedAheadMax = 65536;
+inline constexpr int64_t kLeasedAheadMax = job::kLedgerBatchesMax;
 
 struct SplitQueueOptions {
   int64_t batches_per_epoch = 1;
@@ -89,9 +90,9 @@ class SplitQueue {
   int64_t DoneCount() const { return options_.total_batches - open_.size() - leased_.size(); }
   bool AnyLeased() const { return !leased_.empty(); }
   bool AnyOpenBelow(int64_t limit) const { return !open_.empty() && open_.front() < limit; }
-  std::vector<TaskId> Holders() const;
+  std::vector<TaskId> WorkersWithLeases() const;
   // The worker that has `batch` leased; nullopt if it is open or done.
-  std::optional<TaskId> HolderOf(int64_t batch) const;
+  std::optional<TaskId> OwnerOf(int64_t batch) const;
   // The members of `batches` that are not done.
   BatchRanges Unfinished(const BatchRanges& batches) const;
   const BatchRanges& open() const { return open_; }

@@ -58,8 +58,8 @@ void Training::AddWorker(TaskId worker) {
   everybody_is_due_ = true;
 }
 
-void Training::Adopt(TaskId worker, absl::Span<const proto::Split> holding) {
-  queue_.Adopt(worker, holding);
+void Training::Adopt(TaskId worker, absl::Span<const proto::Split> leases) {
+  queue_.Adopt(worker, leases);
   everybody_is_due_ = true;
 }
 
@@ -112,13 +112,13 @@ void Training::OnWork(TaskId worker, const proto::WorkReport& report, EventTime 
   batches_rate_.Add(static_cast<double>(batches.size()), now.monotonic);
 }
 
-void Training::OnHeld(TaskId worker, const proto::Held& held) {
+void Training::OnPaused(TaskId worker, const proto::WorkPaused& paused) {
   everybody_is_due_ = true;
   if (workers_.contains(worker)) {
     queue_.Return(worker,
-                  std::vector<proto::Split>(held.returned().begin(), held.returned().end()));
+                  std::vector<proto::Split>(paused.returned().begin(), paused.returned().end()));
   }
-  checkpointer_.OnHeld(worker, held);
+  checkpointer_.OnPaused(worker, paused);
 }
 
 void Training::Advance(EventTime now, Outbox* outbox) {
@@ -241,8 +241,8 @@ void Training::FillStatus(absl::Duration now, proto::JobStatus* status) {
 std::string Training::WaitingFor() const {
   if (workers_.empty()) return "for workers";
   if (!checkpointer_.AtEpochEnd()) return "";
-  if (run_.has_held_cut()) {
-    return run_.held_cut().to_evaluate() ? "for the evaluation"
+  if (run_.has_kept_cut()) {
+    return run_.kept_cut().to_evaluate() ? "for the evaluation"
                                          : "for the checkpoint to be written";
   }
   return checkpointer_.copying() ? "for the checkpoint to be copied" : "";
@@ -261,9 +261,9 @@ std::string Training::LowestBatchText() const {
   if (batch >= plan_.total_batches()) return "for the end of the job";
   const std::string name = absl::StrCat("for batch ", batch % plan_.batches_per_epoch() + 1,
                                         " of epoch ", batch / plan_.batches_per_epoch() + 1);
-  const std::optional<TaskId> holder = queue_.HolderOf(batch);
-  return holder.has_value() ? absl::StrCat(name, ", which ", holder->Name(), " has")
-                            : absl::StrCat(name, ", which no worker has");
+  const std::optional<TaskId> owner = queue_.OwnerOf(batch);
+  return owner.has_value() ? absl::StrCat(name, ", which ", owner->Name(), " has")
+                           : absl::StrCat(name, ", which no worker has");
 }
 
 std::string Training::Progress() const {

@@ -51,13 +51,13 @@ class Training {
   // The worker has loaded the job.
   void AddWorker(TaskId worker);
   // The worker had the job before the coordinator restarted, with these leases.
-  void Adopt(TaskId worker, absl::Span<const proto::Split> holding);
+  void Adopt(TaskId worker, absl::Span<const proto::Split> leases);
   void RemoveWorker(TaskId worker);
   // The same ps process has a new stream: commands and replies on the old one may be lost.
   void PsReconnected(uint32_t ps, Outbox* outbox);
 
   void OnWork(TaskId worker, const proto::WorkReport& report, EventTime now, Outbox* outbox);
-  void OnHeld(TaskId worker, const proto::Held& held);
+  void OnPaused(TaskId worker, const proto::WorkPaused& paused);
   void OnCut(uint32_t ps, const proto::CutReply& reply) { checkpointer_.OnCut(ps, reply); }
   void OnPersist(uint32_t ps, const proto::PersistReply& reply) {
     checkpointer_.OnPersist(ps, reply);

@@ -80,7 +80,7 @@ proto::SnapshotList SnapshotCatalog::List(uint64_t job_id) const {
       const uint32_t part = name.copy_of.value_or(store_ps);
       const storage::SnapshotSummary& summary = (*snapshot)->summary();
       if (!seen.insert({name.checkpoint, part, summary.checksum}).second) continue;
-      proto::HeldSnapshot& entry = *list.add_snapshots();
+      proto::ReadableSnapshot& entry = *list.add_snapshots();
       entry.set_checkpoint(name.checkpoint);
       entry.mutable_part()->set_ps(part);
       entry.mutable_part()->set_blocks(summary.blocks);

@@ -201,7 +201,7 @@ TEST_F(CommandsOnStateTest, JobsAndStatusAreRead) {
 
 TEST(CommandsTest, AJobThatNoClusterWorksOnIsNotCalledRunning) {
   const std::string state = testing::TempDir() + "/commands_test_stopped";
-  WriteExampleState(state, proto::JobRecord::STARTED_PHASE);
+  WriteExampleState(state, proto::RUNNING);
   const std::string status = RunCairn({"status", "--state", state}).out;
   EXPECT_THAT(status, HasSubstr("job 1 (example): stopped, no cluster is up on " + state));
   EXPECT_THAT(status, AllOf(HasSubstr("cairn up --state " + state), Not(HasSubstr("running"))));

@@ -127,12 +127,12 @@ proto::JobStatus ExampleStatus() {
   return status;
 }
 
-void WriteExampleState(const std::string& state, proto::JobRecord::Phase phase) {
+void WriteExampleState(const std::string& state, proto::JobState job_state) {
   const proto::JobPlan plan = ExamplePlan();
   proto::JobRecord record;
   record.set_job_id(kJob);
   *record.mutable_job() = plan.job();
-  record.set_phase(phase);
+  record.set_state(job_state);
   proto::RunRecord run;
   run.set_batches_done(6);
   run.set_generation(1);

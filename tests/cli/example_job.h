@@ -24,9 +24,8 @@ proto::Manifest ExampleManifest();
 std::vector<proto::BatchRecord> ExampleBatches();
 proto::EvaluationRecord ExampleEvaluation();
 
-// Makes `state` the directory of a cluster that has finished this job, or left it in another phase.
-void WriteExampleState(const std::string& state,
-                       proto::JobRecord::Phase phase = proto::JobRecord::FINISHED_PHASE);
+// Makes `state` the directory of a cluster that has finished this job, or left it in another state.
+void WriteExampleState(const std::string& state, proto::JobState job_state = proto::FINISHED);
 
 }  // namespace cairn::cli
 

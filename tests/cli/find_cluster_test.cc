@@ -153,7 +153,7 @@ TEST(FindClusterTest, WhatARunSuggestsMeansItsClusterWhenItIsDownToo) {
 TEST(FindClusterTest, AJobWhoseClusterIsJustBeingStartedIsNotStopped) {
   ClusterChoice choice = Impatient();
   choice.state = StateFolder();
-  WriteExampleState(choice.state, proto::JobRecord::STARTED_PHASE);
+  WriteExampleState(choice.state, proto::RUNNING);
   auto lock = StateLock::Take(choice.state, "cairn up");
   const auto found = FindSource(choice);
   ASSERT_TRUE(found.ok()) << found.status();

@@ -27,7 +27,7 @@ std::string MakeJournal(int64_t batches) {
   job.mutable_job()->set_name("old");
   job.mutable_partition()->set_ps_count(1);
   job.mutable_job()->add_metrics("accuracy");
-  job.set_phase(proto::JobRecord::FINISHED_PHASE);
+  job.set_state(proto::FINISHED);
   changes.push_back({storage::JobKey(1), job.SerializeAsString()});
   for (int64_t batch = 0; batch < batches; ++batch) {
     proto::BatchRecord record;

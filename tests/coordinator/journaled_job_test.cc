@@ -19,7 +19,7 @@ class JournaledJobTest : public ::testing::Test {
     journal_ = *storage::Journal::Open(directory);
     storage::JobRecords records;
     records.record.set_job_id(1);
-    records.record.set_phase(proto::JobRecord::QUEUED_PHASE);
+    records.record.set_state(proto::QUEUED);
     for (uint64_t checkpoint : {4, 7}) {
       records.manifests.emplace_back().set_checkpoint(checkpoint);
       outbox_.Put(storage::ManifestKey(1, checkpoint), records.manifests.back());
@@ -41,10 +41,10 @@ class JournaledJobTest : public ::testing::Test {
 };
 
 TEST_F(JournaledJobTest, ItsPhaseIsJournalled) {
-  job_->SetPhase(proto::JobRecord::STARTED_PHASE, &outbox_);
+  job_->SetState(proto::RUNNING, &outbox_);
   EXPECT_TRUE(job_->ready());
-  EXPECT_EQ(Reread().record.phase(), proto::JobRecord::STARTED_PHASE);
-  job_->End(proto::JobRecord::FAILED_PHASE, "why", {absl::ZeroDuration(), 77}, &outbox_);
+  EXPECT_EQ(Reread().record.state(), proto::RUNNING);
+  job_->End(proto::FAILED, "why", {absl::ZeroDuration(), 77}, &outbox_);
   EXPECT_TRUE(job_->over());
   EXPECT_FALSE(job_->ready());
   EXPECT_EQ(Reread().record.error(), "why");
@@ -52,20 +52,20 @@ TEST_F(JournaledJobTest, ItsPhaseIsJournalled) {
 }
 
 TEST_F(JournaledJobTest, AGenerationIsJournalledAndVoidsTheCutThatWasHeld) {
-  job_->SetPhase(proto::JobRecord::STARTED_PHASE, &outbox_);
-  job_->run().mutable_held_cut()->set_cut(3);
+  job_->SetState(proto::RUNNING, &outbox_);
+  job_->run().mutable_kept_cut()->set_cut(3);
   job_->run().set_restored(true);
   job_->BeginGeneration(7, &outbox_);
   const proto::RunRecord run = Reread().run;
   EXPECT_EQ(run.generation(), 1u);
   EXPECT_EQ(run.base_checkpoint(), 7u);
   EXPECT_FALSE(run.restored());
-  EXPECT_FALSE(run.has_held_cut());
+  EXPECT_FALSE(run.has_kept_cut());
 }
 
 TEST_F(JournaledJobTest, ACheckpointThatIsDamagedIsNotTheNewestAnyMoreButStays) {
   EXPECT_EQ(job_->NewestCheckpoint(), 7u);
-  job_->SetPhase(proto::JobRecord::STARTED_PHASE, &outbox_);
+  job_->SetState(proto::RUNNING, &outbox_);
   job_->MarkDamaged(7, "ps 0: rot", &outbox_);
   EXPECT_EQ(job_->NewestCheckpoint(), 4u);
   EXPECT_EQ(Reread().manifests.at(1).damaged(), "ps 0: rot");

@@ -145,10 +145,10 @@ bool SimulatedPs::Handle(const proto::Command& command, bool disk_fails,
   if (command.has_list_snapshots()) {
     answer->mutable_snapshots()->set_job_id(command.list_snapshots().job_id());
     for (const auto& [name, blocks] : disk_) {
-      proto::HeldSnapshot* held = answer->mutable_snapshots()->add_snapshots();
-      held->set_checkpoint(name.first);
-      *held->mutable_part() = DescribePart(name.second, blocks);
-      held->set_own_disk(true);
+      proto::ReadableSnapshot* snapshot = answer->mutable_snapshots()->add_snapshots();
+      snapshot->set_checkpoint(name.first);
+      *snapshot->mutable_part() = DescribePart(name.second, blocks);
+      snapshot->set_own_disk(true);
     }
     return true;
   }

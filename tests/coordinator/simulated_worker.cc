@@ -22,14 +22,14 @@ void SimulatedWorker::Forget() {
   batch_.reset();
   unapplied_.clear();
   validation_.clear();
-  holds_.clear();
+  pauses_.clear();
   report_.Clear();
   blocked_on_ = -1;
 }
 
 void SimulatedWorker::Disconnected() {
   validation_.clear();
-  holds_.clear();
+  pauses_.clear();
   answers_.clear();
 }
 
@@ -45,7 +45,7 @@ proto::Join SimulatedWorker::MakeJoin() const {
   holding.insert(unapplied_.begin(), unapplied_.end());
   if (batch_.has_value()) holding.insert(*batch_);
   for (const int64_t batch : holding) {
-    proto::Split* split = join.add_holding();
+    proto::Split* split = join.add_leases();
     split->set_first(batch);
     split->set_stride(1);
     split->set_count(1);
@@ -73,11 +73,11 @@ void SimulatedWorker::Handle(const proto::Command& command) {
   } else if (command.has_stop_job()) {
     Forget();
     job_.reset();
-  } else if (command.has_hold()) {
-    proto::Held& held = holds_.emplace_back();
-    held.set_hold_id(command.hold().hold_id());
+  } else if (command.has_pause()) {
+    proto::WorkPaused& paused = pauses_.emplace_back();
+    paused.set_pause_id(command.pause().pause_id());
     for (const int64_t batch : waiting_) {
-      proto::Split* split = held.add_returned();
+      proto::Split* split = paused.add_returned();
       split->set_first(batch);
       split->set_stride(1);
       split->set_count(1);
@@ -204,9 +204,9 @@ void SimulatedWorker::Step(bool connected, std::vector<proto::TaskMessage>* mess
   for (; !answers_.empty(); answers_.pop_front()) messages->push_back(answers_.front());
   if (!job_.has_value()) return;
   const bool at_rest = !batch_.has_value() && unapplied_.empty();
-  Report(at_rest && !holds_.empty(), messages);
-  for (; at_rest && !holds_.empty(); holds_.pop_front()) {
-    *messages->emplace_back().mutable_held() = holds_.front();
+  Report(at_rest && !pauses_.empty(), messages);
+  for (; at_rest && !pauses_.empty(); pauses_.pop_front()) {
+    *messages->emplace_back().mutable_paused() = pauses_.front();
   }
 }
 

@@ -60,7 +60,7 @@ class SimulatedWorker {
   int pushed_ = 0;                // The number of its blocks pushed so far.
   std::set<int64_t> unapplied_;   // Pushed to all blocks, not applied yet.
   int64_t blocked_on_ = -1;
-  std::deque<proto::Held> holds_;
+  std::deque<proto::WorkPaused> pauses_;
   uint64_t cut_ = 0;
   std::deque<int64_t> validation_;
   proto::WorkReport report_;

@@ -25,7 +25,7 @@ class StatusStreamTest : public ::testing::Test {
     proto::JobRecord job;
     job.set_job_id(1);
     job.mutable_job()->set_name("waits");
-    job.set_phase(proto::JobRecord::UPLOADING_PHASE);
+    job.set_state(proto::UPLOADING);
     job.mutable_partition()->set_ps_count(1);
     const std::vector<storage::Journal::Change> changes = {
         {storage::JobKey(1), job.SerializeAsString()}};

@@ -28,7 +28,7 @@ class JobRecordsTest : public testing::Test {
     record.set_job_id(id);
     record.mutable_job()->set_name(name);
     record.mutable_job()->add_metrics("accuracy");
-    record.set_phase(proto::JobRecord::STARTED_PHASE);
+    record.set_state(proto::RUNNING);
     Put(JobKey(id), record);
   }
 
@@ -113,22 +113,22 @@ TEST_F(JobRecordsTest, ANameResolvesToItsNewestJobAndANumberToAnId) {
 }
 
 TEST_F(JobRecordsTest, AJobThatWasRefusedDoesNotKeepItsName) {
-  const auto put = [this](uint64_t id, const std::string& name, proto::JobRecord::Phase phase,
+  const auto put = [this](uint64_t id, const std::string& name, proto::JobState state,
                           uint64_t generation) {
     proto::JobRecord record;
     record.set_job_id(id);
     record.mutable_job()->set_name(name);
-    record.set_phase(phase);
+    record.set_state(state);
     Put(JobKey(id), record);
     proto::RunRecord run;
     run.set_generation(generation);
     Put(RunKey(id), run);
   };
-  put(1, "mnist", proto::JobRecord::FINISHED_PHASE, 1);
-  put(2, "mnist", proto::JobRecord::FAILED_PHASE, 1);
-  put(3, "mnist", proto::JobRecord::FAILED_PHASE, 0);
-  put(4, "cifar", proto::JobRecord::FAILED_PHASE, 0);
-  put(5, "cifar", proto::JobRecord::FAILED_PHASE, 0);
+  put(1, "mnist", proto::FINISHED, 1);
+  put(2, "mnist", proto::FAILED, 1);
+  put(3, "mnist", proto::FAILED, 0);
+  put(4, "cifar", proto::FAILED, 0);
+  put(5, "cifar", proto::FAILED, 0);
   const auto jobs = ReadJobNames(*journal_);
   EXPECT_EQ(*ResolveJob(*jobs, "mnist"), 2u) << "it had begun";
   EXPECT_EQ(*ResolveJob(*jobs, "3"), 3u);
@@ -169,6 +169,17 @@ TEST_F(JobRecordsTest, TheStatusHasTheFirstLossThatWasNotFinite) {
   const proto::JobStatus status = StatusFromRecords(*ReadJob(*journal_, 1));
   EXPECT_EQ(status.nonfinite_loss().batch(), 4);
   EXPECT_EQ(status.nonfinite_validation().epoch(), 2);
+}
+
+// The numbers that older journals have.
+TEST(JobStateTest, JournaledStatesKeepTheirNumbers) {
+  const std::vector<proto::JobState> states = {proto::UPLOADING, proto::QUEUED, proto::RUNNING,
+                                               proto::FINISHED,  proto::FAILED, proto::CANCELLED};
+  for (int i = 0; i < static_cast<int>(states.size()); ++i) {
+    proto::JobRecord record;
+    ASSERT_TRUE(record.ParseFromString({0x9 << 3, static_cast<char>(i + 1)}));
+    EXPECT_EQ(record.state(), states[i]);
+  }
 }
 
 }  // namespace

@@ -31,9 +31,9 @@ proto::Command Grant(uint64_t generation, int64_t first, int64_t count) {
   return command;
 }
 
-proto::Command Hold() {
+proto::Command PauseCommand() {
   proto::Command command;
-  command.mutable_hold()->set_hold_id(5);
+  command.mutable_pause()->set_pause_id(5);
   return command;
 }
 
@@ -106,27 +106,27 @@ TEST_F(WorkStateTest, TheSameJobAndGenerationAgainChangesNothing) {
 TEST_F(WorkStateTest, HoldReturnsWhatIsNotStartedAndWaitsForTheRest) {
   state_.OnCommand(Grant(1, 0, 10));
   EXPECT_EQ(NextBatch(), 0);
-  state_.OnCommand(Hold());
+  state_.OnCommand(PauseCommand());
   EXPECT_FALSE(state_.NextItem().has_value());
-  for (const auto& message : Messages()) EXPECT_FALSE(message.has_held());
+  for (const auto& message : Messages()) EXPECT_FALSE(message.has_paused());
   state_.Applied(kKey, Record(0));
   const auto messages = Messages();
   ASSERT_EQ(messages.size(), 2u);
   EXPECT_EQ(messages[0].work().batches_size(), 1);
-  EXPECT_EQ(messages[1].held().hold_id(), 5u);
-  ASSERT_EQ(messages[1].held().returned_size(), 1);
-  EXPECT_EQ(messages[1].held().returned(0).first(), 1);
-  EXPECT_EQ(messages[1].held().returned(0).count(), 9);
+  EXPECT_EQ(messages[1].paused().pause_id(), 5u);
+  ASSERT_EQ(messages[1].paused().returned_size(), 1);
+  EXPECT_EQ(messages[1].paused().returned(0).first(), 1);
+  EXPECT_EQ(messages[1].paused().returned(0).count(), 9);
 }
 
 TEST_F(WorkStateTest, GrantsAfterAHoldAreGoodAndDoNotDelayItsAnswer) {
   state_.OnCommand(Grant(1, 0, 1));
   EXPECT_EQ(NextBatch(), 0);
-  state_.OnCommand(Hold());
+  state_.OnCommand(PauseCommand());
   state_.OnCommand(Grant(1, 20, 1));
   EXPECT_EQ(NextBatch(), 20);
   state_.Applied(kKey, Record(0));
-  EXPECT_TRUE(Messages().back().has_held());
+  EXPECT_TRUE(Messages().back().has_paused());
 }
 
 TEST_F(WorkStateTest, ABatchThatWaitsGivesWayToASmallerOne) {
@@ -149,7 +149,7 @@ TEST_F(WorkStateTest, ANewStreamKeepsLeasesOnlyIfTheWelcomeAllowsIt) {
   state_.FillJoin(&join);
   EXPECT_EQ(join.job_id(), 3u);
   EXPECT_EQ(join.generation(), 1u);
-  EXPECT_EQ(join.holding_size(), 2);
+  EXPECT_EQ(join.leases_size(), 2);
   state_.OnDisconnected();
   state_.OnWelcome(true, now_);
   EXPECT_EQ(NextBatch(), 1);
@@ -165,7 +165,7 @@ TEST_F(WorkStateTest, TheSameJobIdInAnotherClusterIsAnotherJob) {
   proto::Join join;
   state_.FillJoin(&join);
   EXPECT_EQ(join.job_id(), 0u);
-  EXPECT_EQ(join.holding_size(), 0);
+  EXPECT_EQ(join.leases_size(), 0);
   state_.OnWelcome(/*keep_leases=*/false, now_);
   state_.OnCommand(StartJob(1));
   const std::optional<WorkItem> task = state_.NextItem();

@@ -145,17 +145,17 @@ TEST_F(WorkerTaskTest, WorksOnWhatItIsGrantedAndReportsIt) {
 TEST_F(WorkerTaskTest, AnswersAHoldWhenWhatItBeganIsAcknowledged) {
   StartJob();
   coordinator_.Say(Grant(0, 80));
-  proto::Command hold;
-  hold.mutable_hold()->set_hold_id(4);
-  coordinator_.Say(hold);
+  proto::Command pause;
+  pause.mutable_pause()->set_pause_id(4);
+  coordinator_.Say(pause);
   int64_t reported = 0;
-  const auto held = coordinator_.Hear([&reported](const auto& message) {
+  const auto paused = coordinator_.Hear([&reported](const auto& message) {
     reported += message.work().batches_size();
-    return message.has_held();
+    return message.has_paused();
   });
-  EXPECT_EQ(held.held().hold_id(), 4u);
+  EXPECT_EQ(paused.paused().pause_id(), 4u);
   int64_t returned = 0;
-  for (const auto& split : held.held().returned()) returned += split.count();
+  for (const auto& split : paused.paused().returned()) returned += split.count();
   EXPECT_EQ(reported + returned, 80);
   for (const auto& ps : cluster_.ps) {
     for (float value : ps->Values()) EXPECT_EQ(value, -static_cast<float>(reported));

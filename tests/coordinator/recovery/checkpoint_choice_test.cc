@@ -29,10 +29,10 @@ class CheckpointChoiceTest : public ::testing::Test {
   }
 
   void Has(uint32_t ps, uint64_t checkpoint, uint32_t part) {
-    proto::HeldSnapshot* held = lists_[ps].add_snapshots();
-    held->set_checkpoint(checkpoint);
-    *held->mutable_part() = Part(checkpoint, part);
-    held->set_own_disk(true);
+    proto::ReadableSnapshot* snapshot = lists_[ps].add_snapshots();
+    snapshot->set_checkpoint(checkpoint);
+    *snapshot->mutable_part() = Part(checkpoint, part);
+    snapshot->set_own_disk(true);
   }
   // The regular placement of a checkpoint of two ps.
   void HasAll(uint64_t checkpoint) {

@@ -16,10 +16,10 @@ proto::SnapshotPart Part(uint32_t ps, uint64_t checksum = 1) {
 
 void AddHeld(uint64_t checkpoint, const proto::SnapshotPart& part, bool own_disk,
              proto::SnapshotList* list) {
-  proto::HeldSnapshot* held = list->add_snapshots();
-  held->set_checkpoint(checkpoint);
-  *held->mutable_part() = part;
-  held->set_own_disk(own_disk);
+  proto::ReadableSnapshot* snapshot = list->add_snapshots();
+  snapshot->set_checkpoint(checkpoint);
+  *snapshot->mutable_part() = part;
+  snapshot->set_own_disk(own_disk);
 }
 
 TEST(SnapshotSurveyTest, EverybodyIsAskedOnceAndAgainWhenTheAnswerMayBeLostOrOld) {

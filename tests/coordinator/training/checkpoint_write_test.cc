@@ -15,7 +15,7 @@ class CheckpointWriteTest : public ::testing::Test {
   }
   // In generation 7.
   CheckpointWrite Write(uint64_t id) {
-    proto::HeldCut cut;
+    proto::KeptCut cut;
     cut.set_cut(id);
     cut.set_applied_batches(40);
     cut.set_reason("steps");

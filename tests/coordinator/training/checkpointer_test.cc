@@ -54,23 +54,23 @@ TEST_F(CheckpointerTest, MissingBatchesAreLeasedAgainAndTheTornCutIsDropped) {
   EXPECT_EQ(Find(again, proto::Command::kMakeCut)->make_cut().cut(), 2u);  // Never reused.
 }
 
-TEST_F(CheckpointerTest, AnAsynchronousCheckpointHoldsTheWorkersAndGivesTheRestOutAgain) {
+TEST_F(CheckpointerTest, AnAsynchronousCheckpointPausesTheWorkersAndGivesTheRestOutAgain) {
   plan_.mutable_job()->mutable_checkpoint()->set_every_steps(2);
   Start();
   Report(0, {}, 10);
   Report(1, {}, 10);
   const auto commands = Report(0, {0, 1}, 0);
-  const proto::Command* hold = Find(commands, proto::Command::kHold);
-  ASSERT_NE(hold, nullptr);
+  const proto::Command* pause = Find(commands, proto::Command::kPause);
+  ASSERT_NE(pause, nullptr);
   EXPECT_EQ(Find(commands, proto::Command::kMakeCut), nullptr);
   // Worker 0 returns what it has not started; worker 1 dies.
-  proto::Held held;
-  held.set_hold_id(hold->hold().hold_id());
-  proto::Split* returned = held.add_returned();
+  proto::WorkPaused paused;
+  paused.set_pause_id(pause->pause().pause_id());
+  proto::Split* returned = paused.add_returned();
   returned->set_first(2);
   returned->set_stride(1);
   returned->set_count(3);
-  training_->OnHeld(WorkerTask(0), held);
+  training_->OnPaused(WorkerTask(0), paused);
   EXPECT_EQ(Find(Advance(), proto::Command::kMakeCut), nullptr);
   training_->RemoveWorker(WorkerTask(1));
   ASSERT_NE(Find(Advance(), proto::Command::kMakeCut), nullptr);
@@ -78,7 +78,7 @@ TEST_F(CheckpointerTest, AnAsynchronousCheckpointHoldsTheWorkersAndGivesTheRestO
   const auto after = Advance();
   EXPECT_NE(Find(after, proto::Command::kPersist), nullptr);
   EXPECT_EQ(Granted(after).front(), 2);
-  EXPECT_EQ(run_.held_cut().applied_batches(), 2);
+  EXPECT_EQ(run_.kept_cut().applied_batches(), 2);
 }
 
 TEST_F(CheckpointerTest, ACheckpointThatFallsDueWhileOneIsWrittenIsSkippedAndCounted) {
@@ -86,10 +86,10 @@ TEST_F(CheckpointerTest, ACheckpointThatFallsDueWhileOneIsWrittenIsSkippedAndCou
   Start();
   training_->RemoveWorker(WorkerTask(1));
   Report(0, {}, 10);
-  const auto hold = Report(0, {0}, 0);
-  proto::Held held;
-  held.set_hold_id(Find(hold, proto::Command::kHold)->hold().hold_id());
-  training_->OnHeld(WorkerTask(0), held);
+  const auto pause = Report(0, {0}, 0);
+  proto::WorkPaused paused;
+  paused.set_pause_id(Find(pause, proto::Command::kPause)->pause().pause_id());
+  training_->OnPaused(WorkerTask(0), paused);
   Advance();
   AnswerCut(1, BatchRanges(1, 20), BatchRanges(1, 20));
   Advance();

@@ -51,7 +51,7 @@ TEST_F(CutTest, ItWaitsForEveryWorkerThatPausesOrIsGone) {
   cut.Begin(&outbox_);
   ASSERT_EQ(outbox_.commands.size(), 2u);
   EXPECT_EQ(outbox_.commands[1].task, WorkerTask(1));
-  EXPECT_EQ(outbox_.commands[1].command.hold().hold_id(), 7u);
+  EXPECT_EQ(outbox_.commands[1].command.pause().pause_id(), 7u);
   cut.Paused(WorkerTask(0), 6);  // An older command.
   EXPECT_EQ(cut.NextNeeded(), "for worker 0 to finish its batch before the checkpoint");
   cut.Paused(WorkerTask(0), 7);

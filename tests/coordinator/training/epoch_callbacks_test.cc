@@ -75,7 +75,7 @@ TEST_F(EpochCallbacksTest, TheNextEpochWaitsForTheEvaluationAndTheDecision) {
   auto ends = Make();
   EXPECT_EQ(ends->EpochsAllowed(), 1);
   run_.set_epochs_cut(1);
-  run_.mutable_held_cut()->set_to_evaluate(true);
+  run_.mutable_kept_cut()->set_to_evaluate(true);
   Outbox outbox;
   ends->Advance(kNow, &outbox);
   EXPECT_FALSE(ends->complete());

@@ -29,7 +29,7 @@ EvaluationRound MakeRound(int64_t epoch, int64_t batches) {
   proto::JobPlan plan = MetricPlan({"accuracy"});
   plan.set_batch_size(10);
   plan.set_validation_examples(batches * 10 - 1);  // The last batch is shorter.
-  proto::HeldCut cut;
+  proto::KeptCut cut;
   cut.set_cut(9);
   cut.set_epoch(epoch);
   return EvaluationRound(plan, cut);

@@ -16,9 +16,9 @@ using ::testing::UnorderedElementsAre;
 std::vector<std::string> Listed(const SnapshotCatalog& catalog) {
   std::vector<std::string> names;
   const proto::SnapshotList list = catalog.List(7);
-  for (const proto::HeldSnapshot& held : list.snapshots()) {
-    names.push_back(
-        absl::StrCat(held.checkpoint(), ":", held.part().ps(), held.own_disk() ? "*" : ""));
+  for (const proto::ReadableSnapshot& snapshot : list.snapshots()) {
+    names.push_back(absl::StrCat(snapshot.checkpoint(), ":", snapshot.part().ps(),
+                                 snapshot.own_disk() ? "*" : ""));
   }
   return names;
 }
@@ -37,9 +37,9 @@ TEST(SnapshotCatalogTest, ListsEachSnapshotOnceWithItsChecksum) {
   EXPECT_THAT(Listed(zero.catalog()), UnorderedElementsAre("4:0*", "5:0*", "5:2*"));
   const proto::SnapshotList list = one.catalog().List(7);
   EXPECT_FALSE(list.incomplete());
-  for (const proto::HeldSnapshot& held : list.snapshots()) {
-    if (held.part().ps() != 1) continue;
-    EXPECT_EQ(held.part().SerializeAsString(), own.SerializeAsString());
+  for (const proto::ReadableSnapshot& snapshot : list.snapshots()) {
+    if (snapshot.part().ps() != 1) continue;
+    EXPECT_EQ(snapshot.part().SerializeAsString(), own.SerializeAsString());
   }
 }
 
