@@ -30,9 +30,9 @@ namespace {
 
 using Destinations = std::vector<absl::Span<float>>;
 
-// A ps that is away is mentioned after so many attempts in vain, and at each doubling.
+// Warns about a ps that does not answer after this many attempts, and whenever the number doubles.
 constexpr int kAttemptsBeforeWarning = 8;
-// Fewer bytes are sooner in the message than found in shared memory.
+// Smaller tensors travel faster in the message than through shared memory.
 constexpr size_t kSharedBytesMin = 2048;
 
 std::chrono::system_clock::time_point TimeIn(absl::Duration delay) {
@@ -45,7 +45,7 @@ size_t TotalBytes(const Destinations& destinations) {
   return bytes;
 }
 
-// A checksum was right and still the reply does not fit the request: trying again will not help.
+// The checksum is right, but the reply does not fit the request: repeating the call does not help.
 absl::Status Mismatch(size_t versions, size_t payload_bytes, const Destinations& destinations) {
   return absl::InternalError(absl::StrCat(
       "the reply has ", versions, " blocks with ", payload_bytes, " bytes where ",
@@ -101,7 +101,7 @@ absl::Status ReadReply(Frame frame, const Destinations&, std::vector<FetchedReco
   return reader->ExpectEnd();
 }
 
-// What came must be what was asked for, from the first on.
+// The records must be those of the first blocks of the request, in order.
 absl::Status CheckFetched(const google::protobuf::RepeatedField<uint32_t>& asked,
                           const std::vector<FetchedRecord>& records) {
   const bool right =
@@ -120,7 +120,7 @@ absl::Status CheckCount(const char* what, size_t count, size_t blocks) {
       absl::StrCat("a call with ", blocks, " blocks and ", count, " ", what));
 }
 
-// What is asked, and what to do with the answer.
+// A request, and the functions that handle its reply.
 struct Request {
   std::string method;  // "Pull"
   int ps = 0;
@@ -194,8 +194,14 @@ class PsClient::Impl {
   std::thread thread_;  // Last: uses all of the above.
 };
 
-// A call with all of its attempts. At any time exactly one thing is asked of the queue: an
-// attempt's end, or an alarm before the next attempt. Deletes itself when it has ended.
+// A call with all of its attempts:
+//
+//   Start       encodes the frame and starts the first attempt
+//   OnEvent     an attempt has ended, or the delay after one: NextStep starts the other, or has the
+//               result, which goes to the callback
+//
+// Exactly one event is pending in the queue at any time, so a call never handles two at once. It
+// deletes itself when it has ended.
 class PsClient::Impl::Call final : public GrpcTag {
  public:
   Call(Impl* client, Request request, uint64_t seed)
@@ -205,12 +211,12 @@ class PsClient::Impl::Call final : public GrpcTag {
 
   uint64_t group() const { return request_.group; }
 
-  // The first attempt; `cancelled` before it has begun.
+  // Starts the first attempt. `cancelled`: the client is closing, so there is none.
   void Start(bool cancelled) {
     MutexLock lock(&mutex_);
     cancelled_ |= cancelled;
     if (!cancelled_) EncodeLocked(client_->Arena(request_.ps));
-    // Errors too take the way over the queue: callbacks run on its thread only.
+    // Errors go through the queue too, because callbacks run on its thread only.
     if (cancelled_ || !frame_.ok()) return WaitLocked(absl::ZeroDuration());
     AttemptLocked();
   }
@@ -226,15 +232,18 @@ class PsClient::Impl::Call final : public GrpcTag {
   void OnEvent(bool) override {
     absl::Status result;
     if (!NextStep(&result)) return;
+    // The callback may reuse the memory of the pieces, or start a call that needs shared memory.
     Release();
     request_.finish(result);
+    // After the callback: the client's destructor waits for calls that are not Ended.
     client_->Ended(this);
   }
 
  private:
-  // Begins what has to be done next and returns false, or returns true and the result.
+  // Starts the next attempt or delay and returns false, or returns true and the result.
   bool NextStep(absl::Status* result) {
     MutexLock lock(&mutex_);
+    // What has ended: an attempt, a call that could not be encoded, or the delay before an attempt.
     if (!std::exchange(waiting_, false)) {
       *result = AttemptResultLocked();
     } else if (!frame_.ok()) {
@@ -243,12 +252,14 @@ class PsClient::Impl::Call final : public GrpcTag {
       AttemptLocked();
       return false;
     }
+    // Checked after the attempt's result, which may only be that of the cancellation.
     if (cancelled_) {
       *result = absl::CancelledError(absl::StrCat(Name(), " was cancelled"));
       return true;
     }
     if (!frame_.ok() || result->ok() || !IsTransient(*result)) return true;
     WarnLocked(*result);
+    // The ledgers make it safe to repeat a request that may have had its effect.
     if (arena_ != nullptr) {
       DropArenaLocked();
       EncodeLocked(nullptr);
@@ -275,7 +286,8 @@ class PsClient::Impl::Call final : public GrpcTag {
     frame_ = request_.encode(room);
   }
 
-  // After a failed attempt: the ps may not know the memory, or may yet write into it.
+  // After a failed attempt: the ps may have restarted and not know the memory, or may still write
+  // into it. The next attempts use TCP.
   void DropArenaLocked() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
     client_->links_[request_.ps]->Drop(arena_);
     arena_.reset();
@@ -283,7 +295,7 @@ class PsClient::Impl::Call final : public GrpcTag {
     received_.reset();
   }
 
-  // The call is over: its memory may be used again, the caller's and the shared one.
+  // Frees the memory of a call that has ended: the frame, the pieces and the shared memory.
   void Release() {
     MutexLock lock(&mutex_);
     frame_ = Frame();

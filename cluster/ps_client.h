@@ -19,11 +19,11 @@ struct PsClientOptions {
   std::vector<std::string> addresses;  // Of all ps, by index.
   uint64_t cluster_id = 0;             // From the coordinator's Welcome or SubmitReply.
   std::string sender;                  // "worker 3", "cairn".
-  // Of one attempt. A parked pull may well take that long; it is then asked for again.
+  // Of one attempt. A parked pull may take longer; it is then repeated.
   absl::Duration attempt_timeout = absl::Seconds(30);
   absl::Duration first_delay = absl::Milliseconds(20);
   absl::Duration max_delay = absl::Seconds(1);
-  // With ps on this machine tensors go through shared memory; false: over TCP, as with all others.
+  // Tensors of a ps on this machine travel through shared memory; false: over TCP, as all others.
   bool share_memory = true;
 };
 
@@ -50,7 +50,7 @@ class PsClient {
   using PushCallback = absl::AnyInvocable<void(absl::StatusOr<proto::PushReplyHeader>)>;
   using UploadCallback = absl::AnyInvocable<void(absl::StatusOr<proto::UploadReplyHeader>)>;
   using FetchCallback = absl::AnyInvocable<void(absl::StatusOr<std::vector<FetchedRecord>>)>;
-  // Calls that are cancelled together; any number that the caller likes.
+  // Calls that are cancelled together. The caller chooses the number.
   using Group = uint64_t;
 
   explicit PsClient(const PsClientOptions& options);
@@ -79,7 +79,7 @@ class PsClient {
   void Fetch(int ps, proto::FetchHeader header, FetchCallback callback, Group group = 0);
 
   // Every call of the group, or every call, that has not ended gets CANCELLED, at once even if its
-  // ps does not answer. Calls started afterwards are not concerned. Does not wait.
+  // ps does not answer. Later calls are not affected. Does not wait.
   void Cancel(Group group);
   void CancelAll();
 

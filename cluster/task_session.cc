@@ -230,12 +230,15 @@ void TaskSession::Impl::MaintainStream() {
       CAIRN_LOG_WARNING("no stream to the coordinator; retrying", "address", options_.address,
                         "why", why);
     }
+    // Through the inbox, so that the handler has seen all commands of the stream before its end.
     if (joined_) inbox_.push_back({stream_number_, why});
     if (refused_.has_value() && (!joined_ || refused_->permanent())) {
       proto::Command command;
       *command.mutable_refused() = *refused_;
       inbox_.push_back({stream_number_, std::move(command)});
     }
+    // Messages end with their stream: the coordinator takes the next Join as the state of this
+    // task.
     joined_ = false;
     outbox_.clear();
     changed_.NotifyAll();
@@ -266,6 +269,7 @@ void TaskSession::Impl::BeginStream() {
 }
 
 absl::Status TaskSession::Impl::RunStream() {
+  // The state is reset first: gRPC's callbacks change it from the first operation on.
   BeginStream();
   proto::TaskMessage join = MakeJoin();
   Stream stream(this);
@@ -311,6 +315,7 @@ TaskSession::Impl::Step TaskSession::Impl::NextStep(Stream* stream) {
     step.end = absl::DeadlineExceededError(
         absl::StrCat("no message from the coordinator for ", absl::FormatDuration(lease_)));
   } else if (HeartbeatIsDue()) {
+    // Before other messages, so that a long outbox does not delay it.
     next_heartbeat_ = clock_.Now() + options_.heartbeat;
     step.heartbeat = writing_ = true;
   } else if (!writing_ && !outbox_.empty()) {

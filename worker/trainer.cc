@@ -72,13 +72,17 @@ absl::StatusOr<Strategy::StepStatus> Trainer::Step(const Assignment& assignment,
                          loader_->Get(assignment.batch, assignment.next));
   if (recorder_ != nullptr) recorder_->Add(kReadPhase, begin, SpanRecorder::Now());
   const LoadedBatch& loaded = *batch;
+  // Blocks until the values are fresh enough; gradients are sent from within Compute.
   CAIRN_ASSIGN_OR_RETURN(
       const Strategy::StepStatus status,
       strategy_->BeginStep({assignment.batch, loaded.examples, assignment.after_idle, recorder_},
                            should_abandon));
   if (status != Strategy::StepStatus::kOk) return status;
   CAIRN_ASSIGN_OR_RETURN(const nn::Executor::Sums sums, Compute(loaded));
+  // The record goes with the end of the step: the batch may be applied as soon as EndStep is
+  // called.
   proto::BatchRecord record = MakeRecord(assignment.batch, sums, executor_->objective());
+  // Scans the whole batch, so only if there is a reason.
   if (!std::isfinite(record.loss())) record.set_data_not_finite(!loader_->IsFinite(loaded));
   const ScopedSpan span(recorder_, kPushPhase);
   CAIRN_RETURN_IF_ERROR(strategy_->EndStep(record));
