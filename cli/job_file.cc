@@ -38,7 +38,7 @@ absl::Status CheckResumeFrom(const proto::Job& job) {
                             "\"state\" have no meaning"));
   }
   if (from.best() && from.has_checkpoint()) {
-    return Bad("resume_from.best", "stands beside \"checkpoint\"; keep one of them");
+    return Bad("resume_from.best", "conflicts with \"checkpoint\"; keep one of them");
   }
   if (from.has_checkpoint() && from.checkpoint() == 0) {
     return Bad("resume_from.checkpoint", "0 is not the number of a checkpoint; they count from 1");
@@ -74,7 +74,7 @@ absl::Status CheckIsNoModel(const nlohmann::json& json) {
                         (json.contains("class_name") || json.contains("modelTopology"));
   if (!is_model) return absl::OkStatus();
   return absl::InvalidArgumentError(
-      "this is a model; a job file names it by \"model\" and says what to train it on (cairn init "
+      "this is a model; a job file names it by \"model\" and describes how to train it (cairn init "
       "writes one to start from)");
 }
 
@@ -142,11 +142,11 @@ absl::Status NoDescription(const std::string& file, const proto::DataSource& tra
     source["labels"] = format.labels_example;
   }
   const nlohmann::ordered_json example = {{format.name, source}};
-  return absl::InvalidArgumentError(absl::StrCat(
-      "--data: ", file,
-      " holds no JSON object; say what it is as a job file says it under \"validation\", for "
-      "example --data '",
-      example.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace), "'"));
+  return absl::InvalidArgumentError(
+      absl::StrCat("--data: ", file,
+                   " has no JSON object; describe the data as \"validation\" in a job file does, "
+                   "for example --data '",
+                   example.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace), "'"));
 }
 
 }  // namespace

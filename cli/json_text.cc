@@ -65,7 +65,7 @@ absl::StatusOr<json> ParseJson(std::string_view text, Comments comments) {
   }
   if (!finder.duplicate().empty()) {
     return absl::InvalidArgumentError(
-        absl::StrCat(finder.duplicate(), ": is there twice; keep one of them"));
+        absl::StrCat(finder.duplicate(), ": appears twice; keep one of them"));
   }
   return result;
 }

@@ -148,7 +148,7 @@ absl::Status TakeNamedLabels(const std::string& path, const json& labels,
 // `path` ends with a dot, or is empty.
 absl::Status TakeOneHot(const std::string& path, json* source, proto::DataSource* data) {
   if (source->contains("one_hot_outputs")) {
-    return Bad(path + "one_hot_outputs", R"(unknown field; say "one_hot": {"OUTPUT": true})");
+    return Bad(path + "one_hot_outputs", R"(unknown field; set "one_hot": {"OUTPUT": true})");
   }
   const auto one_hot = source->find("one_hot");
   if (one_hot == source->end() || !one_hot->is_object()) return absl::OkStatus();
@@ -170,7 +170,7 @@ absl::Status TakeOutputs(json* object, proto::Job* job) {
   if (!object->is_object()) return absl::OkStatus();
   for (const char* field : {"metric_arguments", "outputs"}) {
     if (!object->contains(field)) continue;
-    return Bad(field, R"(unknown field; say it under "loss", "loss_weights" and "metrics")");
+    return Bad(field, R"(unknown field; set it under "loss", "loss_weights" and "metrics")");
   }
   const auto loss = object->find("loss");
   if (loss != object->end() && (loss->is_array() || IsByName(*loss, *proto::Loss::descriptor()))) {
@@ -196,7 +196,7 @@ absl::Status TakeLabels(const std::string& path, json* source, proto::DataSource
     if (arrays == source->end() || !arrays->is_object() || !format.has_array_files()) continue;
     const std::string at = absl::StrCat(path, path.empty() ? "" : ".", format.name);
     if (arrays->contains("label_outputs")) {
-      return Bad(at + ".label_outputs", R"(unknown field; say "labels": {"OUTPUT": "FILE", ...})");
+      return Bad(at + ".label_outputs", R"(unknown field; set "labels": {"OUTPUT": "FILE", ...})");
     }
     const auto labels = arrays->find("labels");
     if (labels == arrays->end() || !labels->is_object()) continue;

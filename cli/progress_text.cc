@@ -52,11 +52,11 @@ void AddCheckpointEvents(const proto::JobStatus& before, const proto::JobStatus&
   }
   if (after.checkpoints_failed() > before.checkpoints_failed()) {
     events->push_back(
-        absl::StrCat("a checkpoint failed, training goes on: ", after.checkpoint_error()));
+        absl::StrCat("a checkpoint failed, training continues: ", after.checkpoint_error()));
   }
   if (after.copies_failed() > before.copies_failed()) {
     events->push_back(
-        absl::StrCat("a checkpoint lacks a copy, training goes on: ", after.copy_error()));
+        absl::StrCat("a checkpoint lacks a copy, training continues: ", after.copy_error()));
   }
 }
 

@@ -97,7 +97,7 @@ bool HasEnded(proto::JobState state) {
 }
 
 std::string StateText(const proto::JobStatus& status) {
-  return storage::WasRefused(status) ? "refused" : StateName(status.state());
+  return storage::WasRefused(status) ? "rejected" : StateName(status.state());
 }
 
 ordered_json NumberJson(double value) {

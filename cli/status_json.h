@@ -20,7 +20,7 @@ using storage::StateName;
 // Finished, failed or cancelled.
 bool HasEnded(proto::JobState state);
 
-// The job's state for people: as StateName, but "refused" for one that failed before it began.
+// The job's state for people: as StateName, but "rejected" for one that failed before it began.
 std::string StateText(const proto::JobStatus& status);
 
 nlohmann::ordered_json StatusJson(const proto::JobStatus& status);

@@ -22,7 +22,7 @@ absl::StatusOr<ClassWeights> ClassWeights::Create(const std::map<int64_t, double
     if (number != next) {
       return absl::InvalidArgumentError(absl::StrCat(
           "class ", std::min(number, next), number < 0 ? " does not exist" : " has no weight",
-          "; say one for each class, from 0 on"));
+          "; give one for each class, from 0 on"));
     }
     if (!std::isfinite(weight) || weight < 0) {
       return absl::InvalidArgumentError(absl::StrCat("the weight of class ", number, ", ", weight,

@@ -67,11 +67,10 @@ absl::Status CheckSource(const std::string& path, const proto::DataSource& sourc
 absl::Status CheckFraction(const proto::Job& job) {
   if (!job.has_validation_fraction()) {
     if (!job.has_validation_choice()) return absl::OkStatus();
-    return Bad(
-        "validation_choice: says which rows \"validation_fraction\" takes, which is missing");
+    return Bad("validation_choice: has no meaning without \"validation_fraction\"");
   }
   if (job.has_validation()) {
-    return Bad("validation_fraction: stands beside \"validation\"; keep one of them");
+    return Bad("validation_fraction: conflicts with \"validation\"; keep one of them");
   }
   const double fraction = job.validation_fraction();
   if (!(fraction > 0 && fraction < 1)) {
@@ -90,8 +89,7 @@ absl::Status CheckShuffle(const proto::Job& job) {
     return Bad("shuffle_block: ", job.shuffle_block(), " is not a whole number of 1 or more");
   }
   if (job.has_shuffle() && !job.shuffle()) {
-    return Bad("shuffle_block: ", job.shuffle_block(),
-               " says how to shuffle, \"shuffle\" says not to");
+    return Bad("shuffle_block: ", job.shuffle_block(), " conflicts with \"shuffle\": false");
   }
   return absl::OkStatus();
 }
@@ -119,7 +117,7 @@ absl::Status CheckSourceFits(const std::string& source_path, const proto::DataSo
   }
   if (model.outputs().size() == 1 || !source.one_hot()) return absl::OkStatus();
   return Bad(source_path, ".one_hot: the model has ", model.outputs().size(),
-             " outputs; say which of them have vectors: {\"", model.outputs()[0].name, "\": true}");
+             " outputs; name those with vectors: {\"", model.outputs()[0].name, "\": true}");
 }
 
 void AddFiles(const std::string& path, FileNames* files, std::vector<DataFile>* result) {
@@ -134,7 +132,7 @@ absl::Status CheckJobData(const proto::Job& job) {
   CAIRN_RETURN_IF_ERROR(CheckSource("train", job.train()));
   if (job.has_validation()) {
     if (job.validation().standardize() && !job.train().standardize()) {
-      return Bad("validation.standardize: is the training data's to say; set it in \"train\"");
+      return Bad("validation.standardize: belongs to the training data; set it in \"train\"");
     }
     CAIRN_RETURN_IF_ERROR(CheckSource("validation", ValidationSource(job)));
   }

@@ -43,8 +43,8 @@ absl::Status CheckLength(const proto::Job& job) {
     return Bad("batch_size", R"(is missing; for example "batch_size": 128)");
   CAIRN_RETURN_IF_ERROR(CheckRange("batch_size", true, job.batch_size(), 1, kBatchSizeMax));
   if (job.has_epochs() == job.has_steps()) {
-    return Bad("epochs", job.has_epochs() ? R"(stands beside "steps"; keep one of them)"
-                                          : R"(is missing, and "steps" too; say one of them)");
+    return Bad("epochs", job.has_epochs() ? R"(conflicts with "steps"; keep one of them)"
+                                          : R"(is missing, and "steps" too; set one of them)");
   }
   CAIRN_RETURN_IF_ERROR(CheckRange("epochs", job.has_epochs(), job.epochs(), 1, kTotalBatchesMax));
   return CheckRange("steps", job.has_steps(), job.steps(), 1, kTotalBatchesMax);

@@ -58,7 +58,7 @@ absl::StatusOr<std::vector<proto::TrainedOutput>> Collect(const nn::Model& model
     outputs[i].set_position(static_cast<uint32_t>(i));
     if (outputs[i].has_loss()) continue;
     if (!job.has_loss()) {
-      return Bad("loss: says nothing of the model's output '", outputs[i].name(),
+      return Bad("loss: has no entry for the model's output '", outputs[i].name(),
                  "'; every output has a loss");
     }
     *outputs[i].mutable_loss() = job.loss();
@@ -99,7 +99,7 @@ void AddMetrics(const proto::TrainedOutput& output, proto::Job* job) {
 absl::Status SetOutputs(const std::vector<proto::TrainedOutput>& outputs, proto::Job* job) {
   if (!job->metrics().empty()) {
     return Bad("metrics: is one list, the model has ", outputs.size(),
-               " outputs; say a list of lists, or an object with a list for each output's name");
+               " outputs; give a list of lists, or an object with a list for each output's name");
   }
   job->clear_metric_arguments();
   job->clear_loss();
@@ -134,7 +134,8 @@ absl::Status SortLabels(const std::string& path, const nn::Model& model, const F
   }
   for (size_t i = 0; i < ordered.size(); ++i) {
     if (!ordered[i].empty()) continue;
-    return Bad(path, ".labels: says nothing of the model's output '", model.outputs()[i].name, "'");
+    return Bad(path, ".labels: has no entry for the model's output '", model.outputs()[i].name,
+               "'");
   }
   outputs.Clear();
   labels.Assign(ordered.begin(), ordered.end());

@@ -26,7 +26,7 @@ absl::Status CheckBatches(const char* path, int64_t examples, int64_t batch_size
   if (BatchesOf(examples, batch_size) <= most) return absl::OkStatus();
   return absl::InvalidArgumentError(absl::StrCat(path, ": ", examples, " examples in batches of ",
                                                  batch_size, " are more than ", most,
-                                                 " batches; say a larger batch_size"));
+                                                 " batches; set a larger batch_size"));
 }
 
 }  // namespace
@@ -67,7 +67,7 @@ absl::StatusOr<proto::JobPlan> MakeJobPlan(const proto::JobRecord& record,
   if (!job.has_steps() && job.epochs() > epochs_max) {
     return absl::InvalidArgumentError(
         absl::StrCat("epochs: ", job.epochs(), " epochs of ", per_epoch, " batches are more than ",
-                     kTotalBatchesMax, " batches; say at most ", epochs_max));
+                     kTotalBatchesMax, " batches; set at most ", epochs_max));
   }
   proto::JobPlan plan;
   plan.set_job_id(record.job_id());

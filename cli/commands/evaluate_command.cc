@@ -83,7 +83,8 @@ Command MakeEvaluateCommand() {
   command.name = "evaluate";
   command.description = "Compute loss and metrics of a trained model, on this machine";
   command.details =
-      "Over every example once, as the evaluation at an epoch's end does; the data files are read "
+      "Each example counts once, as in the evaluation at the end of an epoch; the data files are "
+      "read "
       "here, not by the cluster's workers. --data is validation or train (those of the job; train "
       "with what validation_fraction holds out), a file with examples (.csv if the job trains from "
       "csv, .bin if from cifar10 or cifar100), which is read as the training data are, or what a "

@@ -113,10 +113,11 @@ void DetachOnInterrupt::OnFirst() {
   MutexLock lock(&mutex_);
   if (api_ == nullptr) _exit(interrupts_.exit_code());
   // Said at once: ending the calls may take a moment, in which a second Ctrl-C would be silent.
-  *context_.err << (context_.is_terminal ? "\n" : "")
-                << "cairn: detached; the job goes on while its cluster does. See it again with: " +
-                       again_ + "\n"
-                << std::flush;
+  *context_.err
+      << (context_.is_terminal ? "\n" : "")
+      << "cairn: detached; the job continues while its cluster runs. To follow it again: " +
+             again_ + "\n"
+      << std::flush;
   api_->CancelFollow();
 }
 
@@ -142,7 +143,7 @@ absl::StatusOr<int> FollowAndReport(CoordinatorApi* api, const std::string& job,
 int ReportEnd(const proto::JobStatus& job, bool json, const CommandContext& context) {
   const std::string name = absl::StrCat("job ", job.job_id(), " (", job.name(), ")");
   if (storage::WasRefused(job)) {
-    *context.err << "cairn: " << name << " was refused: " << job.error() << "\n";
+    *context.err << "cairn: " << name << " was rejected: " << job.error() << "\n";
     return kExitBadInput;
   }
   if (job.state() != proto::FINISHED) {

@@ -43,7 +43,7 @@ absl::StatusOr<int> WriteStarter(const InitFlags& flags, const CommandContext& c
     const std::string path = (folder / file.name).lexically_normal().string();
     if (std::filesystem::exists(path)) {
       return absl::AlreadyExistsError(absl::StrCat(
-          path, " is there already and is left alone; name a new folder: cairn init DIR"));
+          path, " exists already and was not changed; name a new folder: cairn init DIR"));
     }
   }
   CAIRN_RETURN_IF_ERROR(WriteFiles(folder, files));
@@ -65,7 +65,7 @@ Command MakeInitCommand() {
   Command command;
   command.name = "init";
   command.description = "Write a job file with comments, a model and small data to start from";
-  command.details = "They run as they are. No file that is there already is changed.";
+  command.details = "They run as they are. Existing files are not changed.";
   command.examples = {"cairn init my-job", "cairn run my-job/job.json"};
   command.add_flags = [flags](FlagSet* set) {
     set->AddArgument("DIR", &flags->folder, /*is_required=*/false,

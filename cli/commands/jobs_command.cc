@@ -65,7 +65,7 @@ Command MakeJobsCommand() {
   command.name = "jobs";
   command.description = "List all jobs, the oldest first";
   command.details =
-      "A failed job's line ends with the reason. A refused one failed before it began, because of "
+      "A failed job's line ends with the reason. A rejected job failed before it began, because of "
       "its input; it does not keep its name, which goes on meaning the job that had it before.";
   command.examples = {"cairn jobs", "cairn jobs --coordinator 10.0.0.1:4000 --json"};
   command.add_flags = [flags](FlagSet* set) {

@@ -155,7 +155,8 @@ absl::StatusOr<int> LocalRun::Finish(const proto::JobStatus& job) {
   std::string model = absl::StrCat("cairn export ", job.name(), " --output FOLDER", state);
   const bool exports = !options_.export_output.empty();
   if (exports && job.state() == proto::FINISHED && !LossWarning(job).empty()) {
-    Say(absl::StrCat("nothing is exported, because the loss is not finite; all the same: ", model));
+    Say(absl::StrCat(
+        "nothing is exported, because the loss is not finite; to export it nevertheless: ", model));
   }
   const int exit_code = ReportEnd(job, options_.json, context_);
   if (exit_code != kExitDone) return exit_code;

@@ -37,9 +37,9 @@ absl::Status CheckOutputs(const std::vector<std::string>& files, const proto::Mo
   if (static_cast<int>(files.size()) == model.outputs_size()) return absl::OkStatus();
   return absl::InvalidArgumentError(
       absl::StrCat("the model has ", Plural(model.outputs_size(), "output"), " (",
-                   absl::StrJoin(model.outputs(), ", "), "), and --output is there ",
+                   absl::StrJoin(model.outputs(), ", "), "), and --output is given ",
                    Plural(static_cast<int64_t>(files.size()), "time"),
-                   "; say it once for each, in their order"));
+                   "; give it once for each, in their order"));
 }
 
 bool IsOneFile(const std::string& one, const std::string& other) {

@@ -23,7 +23,7 @@ constexpr int kEpochsShown = 10;
 constexpr int kNotesShown = 5;
 
 void PrintFaults(const proto::JobStatus& job, std::ostream* out) {
-  *out << absl::StrFormat("  faults       %s, %s lost, %d joined, %d duplicate pushes refused\n",
+  *out << absl::StrFormat("  faults       %s, %s lost, %d joined, %d duplicate pushes rejected\n",
                           Plural(job.rollbacks(), "rollback"), Plural(job.workers_lost(), "worker"),
                           job.workers_joined(), job.duplicates_refused());
   *out << absl::StrFormat("  checkpoints  %s, %d skipped, %d failed\n", CheckpointsText(job),

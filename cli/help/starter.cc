@@ -17,7 +17,7 @@ constexpr char kJob[] = R"(// A job file: what to train, on what, and how. Run i
 //
 // Comments like this one are allowed; all fields are explained in doc/job_file.md
 // (where Cairn is installed: share/doc/cairn/job_file.md). Relative paths are seen from this file.
-// A field that Cairn does not know is refused with its path.
+// A field that Cairn does not know is rejected with its path.
 {
   // How commands speak of the job: cairn status spirals, cairn export spirals --output trained
   "name": "spirals",

@@ -26,7 +26,7 @@ absl::StatusOr<std::string> OwnFolder() {
   std::error_code error;
   const auto self = std::filesystem::read_symlink("/proc/self/exe", error);
   if (error) {
-    return absl::ErrnoToStatus(error.value(), "cannot find out where this program lies");
+    return absl::ErrnoToStatus(error.value(), "cannot determine the path of this program");
   }
   return self.parent_path().string();
 }

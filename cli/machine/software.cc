@@ -40,7 +40,7 @@ absl::StatusOr<std::string> VersionOf(const std::string& program,
   while (!child->TryWait()) {
     if (clock.Now() > end) {
       return absl::DeadlineExceededError(
-          absl::StrCat("it says nothing for ", absl::FormatDuration(patience)));
+          absl::StrCat("it does not reply within ", absl::FormatDuration(patience)));
     }
     std::this_thread::sleep_for(std::chrono::milliseconds(2));
   }

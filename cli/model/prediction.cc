@@ -20,8 +20,8 @@ bool IsNpy(const std::string& file) {
 absl::Status CheckCount(size_t files, int inputs) {
   if (files == static_cast<size_t>(inputs)) return absl::OkStatus();
   return absl::InvalidArgumentError(absl::StrCat(
-      "the model has ", Plural(inputs, "input"), ", and --input is there ",
-      Plural(static_cast<int64_t>(files), "time"), "; say it once for each, in their order"));
+      "the model has ", Plural(inputs, "input"), ", and --input is given ",
+      Plural(static_cast<int64_t>(files), "time"), "; give it once for each, in their order"));
 }
 
 }  // namespace

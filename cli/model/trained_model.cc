@@ -103,7 +103,7 @@ absl::StatusOr<proto::Manifest> ChooseCheckpoint(JobSource* source,
                                                  const CheckpointChoice& choice) {
   if (choice.best && choice.checkpoint != 0) {
     return absl::InvalidArgumentError(absl::StrCat(
-        "checkpoint ", choice.checkpoint, " and the best one are both asked for; say one"));
+        "checkpoint ", choice.checkpoint, " and the best one were both requested; choose one"));
   }
   if (list.manifests().empty()) return NoCheckpoint(status);
   if (choice.best) return FindBest(source, list, job, status);

@@ -39,7 +39,7 @@ std::string FirstEvaluation(const proto::NonFiniteLoss& loss) {
 }
 
 std::string Advice(bool data_not_finite) {
-  return data_not_finite ? ": mend them; without allow_nan in the job file such data are refused"
+  return data_not_finite ? ": fix them; without allow_nan in the job file such data are rejected"
                          : ": try a smaller learning_rate or clipnorm and check the data";
 }
 

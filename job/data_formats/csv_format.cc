@@ -21,7 +21,7 @@ absl::Status CheckVocabulary(const std::string& path, const proto::CsvColumn& co
   std::set<std::string> names;
   for (const std::string& name : column.vocabulary()) {
     if (!names.insert(name).second) {
-      return Bad(path, ".vocabulary: \"", name, "\" is there twice; keep one of them");
+      return Bad(path, ".vocabulary: \"", name, "\" appears twice; keep one of them");
     }
   }
   const bool listed = names.empty() || names.count(column.missing().name()) > 0;
@@ -32,7 +32,7 @@ absl::Status CheckVocabulary(const std::string& path, const proto::CsvColumn& co
 absl::Status CheckCategorical(const std::string& path, const proto::CsvColumn& column) {
   if (column.missing().has_value()) {
     return Bad(path,
-               ".missing.value: a number, but the column holds names; say \"missing\": "
+               ".missing.value: a number, but the column holds names; set \"missing\": "
                "\"NAME\"");
   }
   return CheckVocabulary(path, column);
@@ -41,10 +41,10 @@ absl::Status CheckCategorical(const std::string& path, const proto::CsvColumn& c
 absl::Status CheckNumeric(const std::string& path, const proto::CsvColumn& column) {
   if (!column.vocabulary().empty()) {
     return Bad(path,
-               ".vocabulary: is of categorical columns only; leave out \"categorical\": false");
+               ".vocabulary: is only for categorical columns; leave out \"categorical\": false");
   }
-  if (column.unknown()) return Bad(path, ".unknown: is of categorical columns only");
-  if (column.one_hot()) return Bad(path, ".one_hot: is of categorical columns only");
+  if (column.unknown()) return Bad(path, ".unknown: is only for categorical columns");
+  if (column.one_hot()) return Bad(path, ".one_hot: is only for categorical columns");
   const proto::CsvMissing& missing = column.missing();
   if (!column.has_missing()) return absl::OkStatus();
   if (missing.has_value() != missing.name().empty()) {
@@ -59,7 +59,7 @@ absl::Status CheckNumeric(const std::string& path, const proto::CsvColumn& colum
 }
 
 absl::Status CheckColumn(const std::string& path, const proto::CsvColumn& column) {
-  if (column.name().empty()) return Bad(path, ".name: is missing; say which column");
+  if (column.name().empty()) return Bad(path, ".name: is missing; name a column");
   if (IsCategorical(column)) return CheckCategorical(path, column);
   return CheckNumeric(path, column);
 }
@@ -67,13 +67,13 @@ absl::Status CheckColumn(const std::string& path, const proto::CsvColumn& column
 // `labels` is the number of label columns of the same output.
 absl::Status CheckLabel(const std::string& path, const proto::CsvColumn& column, int64_t labels) {
   if (column.one_hot()) {
-    return Bad(path, ".one_hot: is of features; for labels it stands beside \"csv\"");
+    return Bad(path, ".one_hot: is only for features; for labels set it beside \"csv\"");
   }
-  if (column.has_input()) return Bad(path, ".input: is of features only");
+  if (column.has_input()) return Bad(path, ".input: is only for features");
   if (column.unknown()) {
     return Bad(path,
-               ".unknown: is of features only: a label outside of the vocabulary is none of the "
-               "model's classes; leave it out and list every label in \"vocabulary\"");
+               ".unknown: is only for features: a label outside of the vocabulary is not one of "
+               "the model's classes; leave it out and list every label in \"vocabulary\"");
   }
   if (column.missing().name() == "mean" && !IsCategorical(column)) {
     return Bad(path, ".missing: the mean of other labels is no label");
@@ -93,7 +93,7 @@ absl::Status CheckSigns(const std::string& path, const proto::CsvSource& source)
     }
   }
   if (!source.labels().empty()) return absl::OkStatus();
-  return Bad(path, ".labels: is missing; say which column has the labels");
+  return Bad(path, ".labels: is missing; name the column of the labels");
 }
 
 template <typename Places>
@@ -181,12 +181,12 @@ absl::Status CheckCsvColumns(const std::string& path, const proto::CsvSource& so
   const auto check = [&names](const std::string& at, const proto::CsvColumn& column) {
     CAIRN_RETURN_IF_ERROR(CheckColumn(at, column));
     if (names.insert(column.name()).second) return absl::OkStatus();
-    return Bad(at, ": column \"", column.name(), "\" is there twice; keep one of them");
+    return Bad(at, ": column \"", column.name(), "\" appears twice; keep one of them");
   };
   for (int i = 0; i < source.features_size(); ++i) {
     const std::string at = absl::StrCat(path, ".features[", i, "]");
     CAIRN_RETURN_IF_ERROR(check(at, source.features(i)));
-    if (source.features(i).has_output()) return Bad(at, ".output: is of labels only");
+    if (source.features(i).has_output()) return Bad(at, ".output: is only for labels");
   }
   for (int i = 0; i < source.labels_size(); ++i) {
     const std::string at = absl::StrCat(path, ".labels[", i, "]");

@@ -281,7 +281,7 @@ TEST_F(CommandsOnStateTest, PredictionsAreWrittenAsTheWorkerMadeThem) {
                                "--output", y, "--state", State()},
                               programs);
   EXPECT_EQ(two.exit_code, 2);
-  EXPECT_THAT(two.err, HasSubstr("the model has 1 input, and --input is there 2 times"));
+  EXPECT_THAT(two.err, HasSubstr("the model has 1 input, and --input is given 2 times"));
 }
 
 TEST(CommandsTest, WordsThatAreNoneAreQuotedOnOneLine) {
@@ -351,10 +351,10 @@ TEST_F(CommandsOnClusterTest, JobsSaysWhyAJobFailed) {
   EXPECT_EQ(RunOnCluster({"jobs"}).out,
             "  ID  NAME                     STATE            BATCHES\n"
             "   1  example                  failed           6/6 (100%)  the disk is gone\n"
-            "   2  example                  refused          -  labels from 0 to 9 expected\n");
+            "   2  example                  rejected         -  labels from 0 to 9 expected\n");
   EXPECT_EQ(RunOnCluster({"jobs", "--json"}).lines()[1]["error"], "labels from 0 to 9 expected");
   EXPECT_THAT(RunOnCluster({"status"}).out,
-              HasSubstr("job 2 (example): refused: labels from 0 to 9 expected\n"));
+              HasSubstr("job 2 (example): rejected: labels from 0 to 9 expected\n"));
 }
 
 TEST_F(CommandsOnClusterTest, TopAndStatusAgreeThatThereIsNoCheckpoint) {
@@ -422,7 +422,7 @@ TEST_F(CommandsOnClusterTest, JobThatNeverBeganWasBadInput) {
   cluster_.set_followed({refused});
   const Result result = RunOnCluster({"follow", "1"});
   EXPECT_EQ(result.exit_code, 2);
-  EXPECT_THAT(result.err, HasSubstr("job 1 (example) was refused: labels from 0 to 9 expected"));
+  EXPECT_THAT(result.err, HasSubstr("job 1 (example) was rejected: labels from 0 to 9 expected"));
 }
 
 TEST_F(CommandsOnClusterTest, CancelDeleteAndCheckpointAnswer) {

@@ -144,7 +144,7 @@ TEST(JobFileTest, EveryMistakeAboutFormModelAndDataHasItsOwnMessage) {
       {Refusal("{"),
        "not JSON: line 1, column 2: unexpected end of input; expected string literal"},
       {Refusal("[1, 2]"), "the file: [1,2] is not an object, {...}"},
-      {Refusal(R"({"name": "a", "name": "b"})"), "name: is there twice; keep one of them"},
+      {Refusal(R"({"name": "a", "name": "b"})"), "name: appears twice; keep one of them"},
       {RefusalWith("/optimiser", "adam"), "optimiser: unknown field; did you mean \"optimizer\"?"},
       {RefusalWith("/train/idx/feature", "x"),
        "train.idx.feature: unknown field; did you mean \"features\"?"},
@@ -383,8 +383,8 @@ TEST(JobFileTest, AFileThatIsNoDescriptionGetsAnExampleOfOne) {
     example.replace(example.find("FILE"), 4, one.file);
     EXPECT_EQ(ReadDataSource(one.file, *one.train).status().message(),
               "--data: " + one.file +
-                  " holds no JSON object; say what it is as a job file says it under "
-                  "\"validation\", for example --data '" +
+                  " has no JSON object; describe the data as \"validation\" in a job file does, "
+                  "for example --data '" +
                   example + "'");
   }
 }

@@ -23,7 +23,7 @@ TEST(JsonTextTest, SyntaxErrorsSayLineAndColumn) {
 }
 
 TEST(JsonTextTest, KeysThatStandTwiceAreRefusedWithTheirPath) {
-  EXPECT_EQ(Refusal(R"({"a": 1, "b": {"c": 1, "c": 2}})"), "b.c: is there twice; keep one of them");
+  EXPECT_EQ(Refusal(R"({"a": 1, "b": {"c": 1, "c": 2}})"), "b.c: appears twice; keep one of them");
   EXPECT_EQ(Refusal(R"({"a": {"x": 1}, "b": {"x": 1}, "c": [{"x": 1}, {"x": 2}]})"), "accepted");
 }
 

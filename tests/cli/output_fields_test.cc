@@ -65,7 +65,7 @@ TEST(OutputFieldsTest, WhatIsWrongIsNamedWithItsPath) {
             "loss_weights.a: \"much\" is not a number");
   EXPECT_EQ(Refusal({{"metrics", {{"a", {"mae", 7}}}}}), "metrics.a[1]: 7 is not a string");
   EXPECT_EQ(Refusal({{"outputs", json::array()}}),
-            "outputs: unknown field; say it under \"loss\", \"loss_weights\" and \"metrics\"");
+            "outputs: unknown field; set it under \"loss\", \"loss_weights\" and \"metrics\"");
 }
 
 TEST(OutputFieldsTest, LabelsByNameKeepTheirNames) {
@@ -98,7 +98,7 @@ TEST(OutputFieldsTest, VectorsAreOfTheOutputsThatAreTrue) {
   EXPECT_EQ(take(R"({"one_hot": true})", &all), "") << "is left for JsonToMessage";
   EXPECT_EQ(take(R"({"one_hot": {"a": 1}})", &wrong), "train.one_hot.a: 1 is not true or false");
   EXPECT_EQ(take(R"({"one_hot_outputs": ["a"]})", &wrong),
-            "train.one_hot_outputs: unknown field; say \"one_hot\": {\"OUTPUT\": true}");
+            "train.one_hot_outputs: unknown field; set \"one_hot\": {\"OUTPUT\": true}");
 }
 
 }  // namespace

@@ -148,7 +148,7 @@ TEST_F(Interrupting, WhoFollowsASubmittedJobDetachesAndTheJobGoesOn) {
   const std::string errors = ReadFile(cluster_.folder("err"));
   EXPECT_NE(
       errors.find(
-          "detached; the job goes on while its cluster does. See it again with: cairn follow"),
+          "detached; the job continues while its cluster runs. To follow it again: cairn follow"),
       std::string::npos)
       << errors;
   EXPECT_EQ(cluster_.Status("count")["state"], "running");

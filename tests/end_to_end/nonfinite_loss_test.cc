@@ -138,8 +138,8 @@ TEST_F(NonfiniteLossTest, OfDataThatAreNotFiniteIsBlamedOnThem) {
   EXPECT_EQ(Notes(), "the loss became nan at " + batch + ": its data are not finite\n");
   EXPECT_THAT(LastLine(result.errors),
               HasSubstr("its training loss is nan, first at " + batch +
-                        ", whose data are not finite: mend them; without allow_nan in the job file "
-                        "such data are refused; "));
+                        ", whose data are not finite: fix them; without allow_nan in the job file "
+                        "such data are rejected; "));
 }
 
 TEST_F(NonfiniteLossTest, OfTheValidationAloneIsSaidToo) {

@@ -138,11 +138,10 @@ TEST_F(UpDown, CtrlCOnFollowOnlyDetachesAndSaysHowToComeBack) {
   ASSERT_TRUE(WaitUntil(seconds(60), [&] { return !ReadFile(options.output_file).empty(); }));
   follow.Signal(SIGINT);
   EXPECT_EQ(follow.Wait(seconds(30)).value_or(-1), 128 + SIGINT);
-  EXPECT_THAT(
-      ReadFile(options.error_file),
-      HasSubstr(
-          "the job goes on while its cluster does. See it again with: cairn follow count --state " +
-          state()));
+  EXPECT_THAT(ReadFile(options.error_file),
+              HasSubstr("the job continues while its cluster runs. To follow it again: cairn "
+                        "follow count --state " +
+                        state()));
   const int64_t done = BatchesDone();
   EXPECT_TRUE(WaitUntil(seconds(60), [&] { return BatchesDone() > done; }));
   EXPECT_EQ(Cairn({"cancel", "count"}).exit_code, 0);

@@ -62,11 +62,11 @@ TEST(ClassWeightsTest, ALabelWithoutAWeightIsRefused) {
 TEST(ClassWeightsTest, EveryClassHasAWeight) {
   const std::string sparse = "sparse_categorical_crossentropy";
   EXPECT_EQ(Refusal({{1, 1}, {2, 1}}, sparse, {3}),
-            "class 0 has no weight; say one for each class, from 0 on");
+            "class 0 has no weight; give one for each class, from 0 on");
   EXPECT_EQ(Refusal({{0, 1}, {2, 1}}, sparse, {3}),
-            "class 1 has no weight; say one for each class, from 0 on");
+            "class 1 has no weight; give one for each class, from 0 on");
   EXPECT_EQ(Refusal({{-1, 1}}, sparse, {3}),
-            "class -1 does not exist; say one for each class, from 0 on");
+            "class -1 does not exist; give one for each class, from 0 on");
   EXPECT_EQ(Refusal({{0, 1}, {1, 1}}, sparse, {3}), "has weights for 2 classes, the model knows 3");
   EXPECT_EQ(Refusal({{0, 1}, {1, -2}}, sparse, {2}),
             "the weight of class 1, -2, is not a number of 0 or more");

@@ -48,27 +48,27 @@ TEST(DataSourceTest, EveryMistakeIsNamedWithItsPath) {
       {"{" + npy + R"(, "validation_fraction": "NaN"})",
        "validation_fraction: nan is not above 0 and below 1"},
       {"{" + npy + R"(, "validation_choice": "last"})",
-       R"(validation_choice: says which rows "validation_fraction" takes, which is missing)"},
+       R"(validation_choice: has no meaning without "validation_fraction")"},
       {"{" + npy + R"(, "validation_fraction": 0.5, "validation_choice": "best"})",
        R"(validation_choice: "best" is not one of last, random)"},
       {"{" + npy + R"(, "validation": {"npy": {"features": ["x"], "labels": ["y"]}},
                       "validation_fraction": 0.5})",
-       R"(validation_fraction: stands beside "validation"; keep one of them)"},
+       R"(validation_fraction: conflicts with "validation"; keep one of them)"},
       {"{" + npy + R"(, "validation": {"npy": {"features": ["x"], "labels": ["y"]},
                       "standardize": true}})",
-       R"(validation.standardize: is the training data's to say; set it in "train")"},
+       R"(validation.standardize: belongs to the training data; set it in "train")"},
       {R"({"train": {"csv": {"files": ["x"],
            "labels": [{"name": "y", "vocabulary": ["No", "Yes"], "unknown": true}]}}})",
-       "train.csv.labels[0].unknown: is of features only: a label outside of the vocabulary is "
-       "none of the model's classes; leave it out and list every label in \"vocabulary\""},
+       "train.csv.labels[0].unknown: is only for features: a label outside of the vocabulary is "
+       "not one of the model's classes; leave it out and list every label in \"vocabulary\""},
       {"{" + npy + R"(, "validation": {"csv": {"files": ["x"], "labels": [{"name": "x"},
            {"name": "y", "vocabulary": ["No"], "unknown": true, "output": "kind"}]}}})",
-       "validation.csv.labels[1].unknown: is of features only: a label outside of the vocabulary "
-       "is none of the model's classes; leave it out and list every label in \"vocabulary\""},
+       "validation.csv.labels[1].unknown: is only for features: a label outside of the vocabulary "
+       "is not one of the model's classes; leave it out and list every label in \"vocabulary\""},
       {"{" + npy + R"(, "shuffle_block": 0})",
        "shuffle_block: 0 is not a whole number of 1 or more"},
       {"{" + npy + R"(, "shuffle_block": 8, "shuffle": false})",
-       R"(shuffle_block: 8 says how to shuffle, "shuffle" says not to)"},
+       R"(shuffle_block: 8 conflicts with "shuffle": false)"},
   };
   std::set<std::string> messages;
   for (const Case& one : cases) {
@@ -97,7 +97,7 @@ TEST(DataSourceTest, EveryOutputHasAFileOfLabels) {
   EXPECT_EQ(refusal(R"("cifar10": {"files": ["c"]})"),
             "train.cifar10: the model has 2 outputs, CIFAR has labels for one");
   EXPECT_EQ(refusal(R"("npy": {"features": ["x"], "labels": ["y", "z"]}, "oneHot": true)"),
-            "train.one_hot: the model has 2 outputs; say which of them have vectors: "
+            "train.one_hot: the model has 2 outputs; name those with vectors: "
             "{\"a\": true}");
   EXPECT_EQ(refusal(R"("npy": {"features": ["x"], "labels": ["y", "z"]}, "oneHotOutputs": ["a"])"),
             "");

@@ -80,8 +80,8 @@ TEST(JobNumbersTest, WhatIsWrongWithTheLengthIsSaid) {
       {[](Job* job) { job->set_batch_size(16000000); },
        "batch_size: 16000000 is not from 1 to 1048576"},
       {[](Job* job) { job->clear_epochs(); },
-       "epochs: is missing, and \"steps\" too; say one of them"},
-      {[](Job* job) { job->set_steps(10); }, "epochs: stands beside \"steps\"; keep one of them"},
+       "epochs: is missing, and \"steps\" too; set one of them"},
+      {[](Job* job) { job->set_steps(10); }, "epochs: conflicts with \"steps\"; keep one of them"},
       {[](Job* job) { job->set_epochs(-3); }, "epochs: -3 is not from 1 to 1099511627776"},
       {[](Job* job) {
          job->clear_epochs();

@@ -94,9 +94,9 @@ TEST(JobOutputsTest, WhatDoesNotFitTheModelIsNamed) {
       {R"({"loss": {"name": "mse"}, "outputs": [{"position": 2, "lossWeight": 1}]})",
        "loss_weights: lists 3 outputs, the model has 2"},
       {R"({"outputs": [{"loss": {"name": "mse"}}]})",
-       "loss: says nothing of the model's output 'right'; every output has a loss"},
+       "loss: has no entry for the model's output 'right'; every output has a loss"},
       {R"({"loss": {"name": "mse"}, "metrics": ["mae"]})",
-       "metrics: is one list, the model has 2 outputs; say a list of lists"},
+       "metrics: is one list, the model has 2 outputs; give a list of lists"},
   };
   for (const auto& one : cases) {
     proto::Job job = MessageOf<proto::Job>(one.job);
@@ -130,7 +130,7 @@ TEST(JobOutputsTest, LabelsByNameStandInTheModelsOrder) {
               HasSubstr("train.npy.labels: the model has no output 'middle'"));
   auto twice = MessageOf<proto::DataSource>(source + R"("right", "right"]}})");
   EXPECT_EQ(ResolveLabels("train", *TwoOutputs(), &twice).message(),
-            "train.npy.labels: says nothing of the model's output 'left'");
+            "train.npy.labels: has no entry for the model's output 'left'");
 
   auto vectors = MessageOf<proto::DataSource>(R"({"csv": {}, "oneHotOutputs": ["right"]})");
   EXPECT_TRUE(ResolveLabels("train", *TwoOutputs(), &vectors).ok());

@@ -120,7 +120,7 @@ TEST(JobDataTest, InspectionSaysAllThatIsWrongWithACsvFile) {
                 "\"x\": \"2,5\" looks like a number with a decimal comma; numbers have a decimal "
                 "point: write 2.5; (3) line 4: 1 field where the first line has 2; is the "
                 "delimiter another, or a quote missing?; (4) line 6, column \"y\": \"\" is a "
-                "missing value; leave the line out, or say what it becomes: \"missing\": \"NAME\"");
+                "missing value; leave the line out, or set \"missing\": \"NAME\"");
 }
 
 TEST(JobDataTest, WithoutValidationThereIsNone) {

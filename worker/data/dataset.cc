@@ -37,7 +37,7 @@ absl::Status CheckFinite(const Array& array, double scale) {
   return Wrong(array.Place(bad->row),
                absl::StrCat("element ", bad->element, " is ", bad->value,
                             scale == 1 ? "" : absl::StrCat(", times ", scale),
-                            ", not a finite float32; say \"allow_nan\": true to train on it"));
+                            ", not a finite float32; set \"allow_nan\": true to train on it"));
 }
 
 absl::Status CheckLabelRange(const Array& labels, const LabelSpec& wanted) {

@@ -61,7 +61,7 @@ TEST(LossWarningTest, ValidationAloneHasItsFirstEpochAndNoCallbackThatLooksAtBat
 TEST(LossWarningTest, DataThatAreNotFiniteAreToBeMended) {
   proto::JobStatus job = JobWith(std::nan(""));
   job.mutable_nonfinite_loss()->set_data_not_finite(true);
-  const std::string mend = ": mend them; without allow_nan in the job file such data are refused";
+  const std::string mend = ": fix them; without allow_nan in the job file such data are rejected";
   EXPECT_EQ(LossWarning(job),
             "its training loss is nan, first at batch 1 (epoch 1), whose data are not finite" +
                 mend + kTerminate);

@@ -57,7 +57,7 @@ std::string CamelCase(std::string_view title) {
 
 // Whether the bad input became a job of the cluster, and was not rejected before.
 bool ReachedCluster(const Outcome& outcome) {
-  return outcome.says.find("was refused") != std::string::npos;
+  return outcome.says.find("was rejected") != std::string::npos;
 }
 
 class BadInputTest : public ::testing::TestWithParam<InputKind> {

@@ -31,27 +31,26 @@ struct Case {
 
 TEST(CsvFormatTest, EveryMistakeIsNamedWithItsPath) {
   const std::vector<Case> cases = {
-      {"{}", "csv.labels: is missing; say which column has the labels"},
+      {"{}", "csv.labels: is missing; name the column of the labels"},
       {R"({"labels": [{"name": "y"}], "delimiter": "::"})",
        R"(csv.delimiter: "::" is not one character, such as ";" or a tab)"},
-      {WithFeature(R"({"categorical": true})"),
-       "csv.features[0].name: is missing; say which column"},
+      {WithFeature(R"({"categorical": true})"), "csv.features[0].name: is missing; name a column"},
       {WithFeature(R"({"name": "y"})"),
-       R"(csv.labels[0]: column "y" is there twice; keep one of them)"},
+       R"(csv.labels[0]: column "y" appears twice; keep one of them)"},
       {WithFeature(R"({"name": "c", "vocabulary": ["a", "b", "a"]})"),
-       R"(csv.features[0].vocabulary: "a" is there twice; keep one of them)"},
+       R"(csv.features[0].vocabulary: "a" appears twice; keep one of them)"},
       {WithFeature(R"({"name": "c", "vocabulary": ["a"], "missing": {"name": "b"}})"),
        R"(csv.features[0].missing: "b" is not in the vocabulary)"},
       {WithFeature(R"({"name": "c", "vocabulary": ["a"], "missing": {"value": 1}})"),
-       "csv.features[0].missing.value: a number, but the column holds names; say \"missing\": "
+       "csv.features[0].missing.value: a number, but the column holds names; set \"missing\": "
        "\"NAME\""},
       {WithFeature(R"({"name": "c", "vocabulary": ["a"], "categorical": false})"),
-       "csv.features[0].vocabulary: is of categorical columns only; leave out \"categorical\": "
+       "csv.features[0].vocabulary: is only for categorical columns; leave out \"categorical\": "
        "false"},
       {WithFeature(R"({"name": "c", "unknown": true})"),
-       "csv.features[0].unknown: is of categorical columns only"},
+       "csv.features[0].unknown: is only for categorical columns"},
       {WithFeature(R"({"name": "c", "one_hot": true})"),
-       "csv.features[0].one_hot: is of categorical columns only"},
+       "csv.features[0].one_hot: is only for categorical columns"},
       {WithFeature(R"({"name": "c", "missing": {}})"),
        "csv.features[0].missing: expected \"mean\" or {\"value\": NUMBER}"},
       {WithFeature(R"({"name": "c", "missing": {"name": "mode"}})"),
@@ -59,11 +58,11 @@ TEST(CsvFormatTest, EveryMistakeIsNamedWithItsPath) {
       {WithFeature(R"({"name": "c", "missing": {"value": "Infinity"}})"),
        "csv.features[0].missing.value: inf is not a finite number"},
       {WithLabels(R"({"name": "y", "categorical": true, "one_hot": true})"),
-       "csv.labels[0].one_hot: is of features; for labels it stands beside \"csv\""},
-      {WithLabels(R"({"name": "y", "input": "x"})"), "csv.labels[0].input: is of features only"},
+       "csv.labels[0].one_hot: is only for features; for labels set it beside \"csv\""},
+      {WithLabels(R"({"name": "y", "input": "x"})"), "csv.labels[0].input: is only for features"},
       {WithLabels(R"({"name": "y", "vocabulary": ["No", "Yes"], "unknown": true})"),
-       "csv.labels[0].unknown: is of features only: a label outside of the vocabulary is none of "
-       "the model's classes; leave it out and list every label in \"vocabulary\""},
+       "csv.labels[0].unknown: is only for features: a label outside of the vocabulary is not one "
+       "of the model's classes; leave it out and list every label in \"vocabulary\""},
       {WithLabels(R"({"name": "y", "missing": {"name": "mean"}})"),
        "csv.labels[0].missing: the mean of other labels is no label"},
       {WithLabels(R"({"name": "y"}, {"name": "z", "categorical": true})"),
@@ -121,7 +120,7 @@ TEST(CsvFormatTest, EveryOutputNeedsLabelsAndEveryLabelAnOutput) {
   }
   EXPECT_EQ(
       CheckCsvColumns("csv", SourceOf(WithFeature(R"({"name": "c", "output": "kind"})"))).message(),
-      "csv.features[0].output: is of labels only");
+      "csv.features[0].output: is only for labels");
 }
 
 }  // namespace

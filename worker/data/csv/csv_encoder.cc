@@ -299,7 +299,7 @@ CsvReason CsvEncoder::Describe(const Column& column, Problem problem,
     case kNoNumber:
       set("is not a number", "are not numbers",
           is_label ? "if labels are names, list them in \"vocabulary\""
-                   : "if the column holds names, say \"categorical\": true");
+                   : "if the column holds names, set \"categorical\": true");
       break;
     case kDecimalComma:
       set("looks like a number with a decimal comma", "look like numbers with a decimal comma",
@@ -314,7 +314,7 @@ CsvReason CsvEncoder::Describe(const Column& column, Problem problem,
     case kNotFinite: {
       const std::string times = is_label || scale_ == 1 ? "" : absl::StrCat("times ", scale_, " ");
       set(times + "is not a finite float32", times + "are not finite float32 numbers",
-          "list it in \"missing\", or say \"allow_nan\": true to train on it");
+          "list it in \"missing\", or set \"allow_nan\": true to train on it");
       break;
     }
     case kNotALabel: {
@@ -358,7 +358,7 @@ CsvReason CsvEncoder::DescribeName(const Column& column, Problem problem) const 
   } else {
     reason.advice =
         absl::StrCat(is_listed ? "add what is missing" : "list all names in \"vocabulary\"",
-                     ", or say \"unknown\": true");
+                     ", or set \"unknown\": true");
   }
   return reason;
 }

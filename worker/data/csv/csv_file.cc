@@ -50,7 +50,7 @@ absl::StatusOr<std::vector<std::string>> NamesOf(const CsvRecord& first, bool he
     if (seen.insert(names.back()).second) continue;
     return absl::InvalidArgumentError(absl::StrCat(
         "line ", first.line, ": two columns are called ", QuotedField(field),
-        "; if this is no header, say \"header\": false, and the columns are called 0, 1 ..."));
+        "; if this is not a header, set \"header\": false, and the columns are called 0, 1 ..."));
   }
   return names;
 }
@@ -106,7 +106,7 @@ std::string DelimiterHint(const std::string& path, const proto::CsvSource& sourc
   if (best == '\0') return "";
   const std::string sign = best == '\t' ? "\\t" : std::string(1, best);
   return absl::StrCat("; the delimiter seems to be ", best == '\t' ? "a tab" : "",
-                      best == '\t' ? "" : absl::StrCat("\"", sign, "\""), ": say \"delimiter\": \"",
+                      best == '\t' ? "" : absl::StrCat("\"", sign, "\""), ": set \"delimiter\": \"",
                       sign, "\"");
 }
 
@@ -137,7 +137,7 @@ std::string MissingText(const std::vector<std::string>& wanted, const std::vecto
                       more > 0 ? absl::StrCat(" and ", more, " more") : "", "; it has ",
                       absl::StrJoin(there, ", "), names.size() > kNamesShown ? " ..." : "",
                       header && AreNumbers(names)
-                          ? "; if the first line is no header, say \"header\": false, and the "
+                          ? "; if the first line is not a header, set \"header\": false, and the "
                             "columns are called 0, 1 ..."
                           : "");
 }

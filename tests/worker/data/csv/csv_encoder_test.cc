@@ -218,7 +218,7 @@ TEST(CsvEncoderTest, EveryBadFieldIsNamedWithLineColumnValueAndFix) {
                            {LabelOf(proto::FLOAT32)});
   const std::pair<std::string, std::string> cases[] = {
       {"1,Rom,x,ann",
-       R"(column "age": "x" is not a number; if the column holds names, say "categorical": true)"},
+       R"(column "age": "x" is not a number; if the column holds names, set "categorical": true)"},
       {"1,Rom,1e39,ann", R"(column "age": "1e39" is too large for a float32)"},
       {"1,Rom,-inf,ann",
        R"(column "age": "-inf" is not a finite float32; list it in "missing", or say )"
@@ -226,20 +226,18 @@ TEST(CsvEncoderTest, EveryBadFieldIsNamedWithLineColumnValueAndFix) {
       {"1,Rom,\"3,14\",ann",
        R"(column "age": "3,14" looks like a number with a decimal comma; numbers have a decimal )"
        R"(point: write 3.14)"},
-      {",Rom,1,ann",
-       R"(column "y": "" is a missing value; leave the line out, or say what it becomes: )"
-       R"("missing": {"value": 0})"},
+      {",Rom,1,ann", R"(column "y": "" is a missing value; leave the line out, or set )"
+                     R"("missing": {"value": 0})"},
       {"No,Rom,1,ann",
        R"(column "y": "No" is not a number; if labels are names, list them in "vocabulary")"},
       {"1,Paris,1,ann",
        R"(column "city": "Paris" is none of the names in the training data ("Bern", "Rom"); list )"
-       R"(all names in "vocabulary", or say "unknown": true)"},
+       R"(all names in "vocabulary", or set "unknown": true)"},
       {"1,rom ,1,ann",
        R"(column "city": "rom " is none of the names in the training data ("Bern", "Rom"), it is )"
        R"("Rom" but for letter case and blanks around it; list all names in "vocabulary", or say )"
        R"("unknown": true)"},
-      {"1,Rom,1,",
-       R"(column "user": "" is a missing value; say what it becomes: "missing": "NAME")"},
+      {"1,Rom,1,", R"(column "user": "" is a missing value; set "missing": "NAME")"},
   };
   for (const auto& [row, message] : cases) {
     EXPECT_EQ(ErrorOf(encoder, "y,city,age,user\n1,Rom,1,ann\n" + row + "\n"),
@@ -262,11 +260,11 @@ TEST(CsvEncoderTest, OneMessageHasAllThatIsWrong) {
   EXPECT_EQ(
       ErrorOf(encoder, text),
       R"(4 problems: (1) column "age": 2 values are not numbers: "x" (line 3), "z" (line 6); )"
-      R"(if the column holds names, say "categorical": true; (2) line 3, column "city": "Pa\nris" is none of )"
+      R"(if the column holds names, set "categorical": true; (2) line 3, column "city": "Pa\nris" is none of )"
       R"(the names in the training data ("Bern", "Rom"); list all names in "vocabulary", or )"
-      R"(say "unknown": true; (3) line 5: 3 fields where the first line has 4; is the )"
+      R"(set "unknown": true; (3) line 5: 3 fields where the first line has 4; is the )"
       R"(delimiter another, or a quote missing?; (4) line 6, column "y": "" is a missing )"
-      R"(value; leave the line out, or say what it becomes: "missing": {"value": 0})");
+      R"(value; leave the line out, or set "missing": {"value": 0})");
 }
 
 // Of a classifier of two labels, "No" and "Yes" if the job lists them.
@@ -331,7 +329,7 @@ TEST(CsvEncoderTest, NumbersThatScaleMakesTooLargeAreRefusedUnlessAllowed) {
   const TwoLabels scaled(R"({"name": "y"})", {}, R"(, "scale": 1e30)");
   EXPECT_EQ(ErrorOf(*scaled.encoder, text),
             R"(line 3, column "x": "1e10" times 1e+30 is not a finite float32; list it in )"
-            R"("missing", or say "allow_nan": true to train on it)");
+            R"("missing", or set "allow_nan": true to train on it)");
   const TwoLabels allowed(R"({"name": "y"})", {}, R"(, "scale": 1e30, "allowNan": true)");
   DataStorage storage({});
   const auto arrays = allowed.encoder->ReadFile(WriteDataFile("s.csv", text + "nan,0\n"),
@@ -385,7 +383,7 @@ TEST(CsvEncoderTest, ColumnsThatAFileLacksAreSaidBesideTheRest) {
   EXPECT_EQ(ErrorOf(encoder, "y,City,age\n1,Rom,x\n"),
             R"(2 problems: (1) it has no columns "user", "city" (did you mean City?); it has "y", )"
             R"("City", "age"; (2) line 2, column "age": "x" is not a number; if the column )"
-            R"(holds names, say "categorical": true)");
+            R"(holds names, set "categorical": true)");
 }
 
 TEST(CsvEncoderTest, WholeNumbersMustBeSo) {

@@ -61,7 +61,7 @@ TEST(CsvFileTest, WhatIsWrongIsSaidWithTheFileAndTheLine) {
   EXPECT_EQ(Read("a,b\n", SourceOf(), {"c"}),
             InRows("it has no column \"c\"; it has \"a\", \"b\""));
   EXPECT_EQ(Read("a,a\n", SourceOf(), {"a"}),
-            InRows("line 1: two columns are called \"a\"; if this is no header, say \"header\": "
+            InRows("line 1: two columns are called \"a\"; if this is not a header, set \"header\": "
                    "false, and the columns are called 0, 1 ..."));
   EXPECT_EQ(Read("\"a\n", SourceOf(), {"a"}),
             InRows("line 1, field 1: a quote is opened and not closed"));
@@ -81,9 +81,9 @@ TEST(CsvFileTest, AllThatIsWrongIsSaidUpToWhereTheFileIsNoCsv) {
 
 TEST(CsvFileTest, AnotherDelimiterIsSeen) {
   const std::pair<const char*, const char*> delimiters[] = {
-      {";", R"(the delimiter seems to be ";": say "delimiter": ";")"},
-      {"\t", R"(the delimiter seems to be a tab: say "delimiter": "\t")"},
-      {"|", R"(the delimiter seems to be "|": say "delimiter": "|")"}};
+      {";", R"(the delimiter seems to be ";": set "delimiter": ";")"},
+      {"\t", R"(the delimiter seems to be a tab: set "delimiter": "\t")"},
+      {"|", R"(the delimiter seems to be "|": set "delimiter": "|")"}};
   for (const auto& [sign, hint] : delimiters) {
     const std::string d = sign;
     EXPECT_THAT(Read("a" + d + "b\n3,14" + d + "2\n", SourceOf(), {"a", "b"}),
@@ -100,14 +100,15 @@ TEST(CsvFileTest, AnotherDelimiterIsSeen) {
         EndsWith(std::string("; ") + hint));
   }
   EXPECT_THAT(Read("a,b\n1,2\n", SourceOf(R"({"delimiter": ";"})"), {"a", "b"}),
-              EndsWith(R"(; the delimiter seems to be ",": say "delimiter": ",")"));
+              EndsWith(R"(; the delimiter seems to be ",": set "delimiter": ",")"));
   EXPECT_THAT(Read("a;b\n", SourceOf(), {"c"}), EndsWith("it has \"a;b\""));
 }
 
 TEST(CsvFileTest, AFileWithoutHeaderIsSeen) {
-  EXPECT_THAT(Read("0.5,1.5,Yes\n", SourceOf(), {"y"}),
-              EndsWith("; if the first line is no header, say \"header\": false, and the columns "
-                       "are called 0, 1 ..."));
+  EXPECT_THAT(
+      Read("0.5,1.5,Yes\n", SourceOf(), {"y"}),
+      EndsWith("; if the first line is not a header, set \"header\": false, and the columns "
+               "are called 0, 1 ..."));
 }
 
 TEST(CsvFileTest, TheFirstLookPassesOverWhatIsWrong) {

@@ -38,11 +38,11 @@ TEST(CsvSourceTest, AllProblemsOfAllFilesAreInOneMessage) {
             "\"b\", \"c\" (all columns but the labels; choose by \"features\"); " +
                 folder +
                 "/p1.csv: line 3, column \"b\": \"x\" is not a number; if the column holds "
-                "names, say \"categorical\": true; " +
+                "names, set \"categorical\": true; " +
                 folder +
                 "/p3.csv: 2 problems: (1) it has no column \"c\"; it has \"a\", \"b\", \"y\"; (2) "
-                "line 2, column \"y\": \"\" is a missing value; leave the line out, or say what it "
-                "becomes: \"missing\": {\"value\": 0}");
+                "line 2, column \"y\": \"\" is a missing value; leave the line out, or set "
+                "\"missing\": {\"value\": 0}");
   for (int i = 0; i < 20; ++i) {
     source.mutable_csv()->add_files(WriteDataFile("q" + std::to_string(i) + ".csv", "a\n"));
   }
