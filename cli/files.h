@@ -13,19 +13,18 @@ namespace cairn::cli {
 // is none, InvalidArgument for a folder or something else that is not a file.
 absl::StatusOr<std::string> ReadFile(const std::string& file);
 
-// Makes the folder if need be, and finds out whether files can be written there.
+// Creates the folder if it is missing, and checks that files can be written there.
 absl::Status CheckMayWriteIn(const std::string& folder);
 
-// Whether WriteFile could write this file, apart from the room on the disk. Leaves nothing behind.
+// Checks that WriteFile can write this file, except for the free space. Leaves no files.
 absl::Status CheckMayWrite(const std::string& file);
 
 // Writes all of `bytes` to a descriptor that blocks. 0, or errno.
 int WriteAll(int descriptor, std::string_view bytes);
 
-// Replaces the file in one step (it is written beside it, synced and renamed), so that neither a
-// reader nor a machine that loses power sees half of it. Missing folders above it are made, and
-// removed again if writing fails; links are followed; a device or a pipe (/dev/stdout) is written
-// to.
+// Replaces the file atomically: writes a temporary file, syncs and renames it. Neither a reader nor
+// a power failure sees a part of it. Creates missing folders, and removes them if writing fails.
+// Follows links. Writes directly to a device or a pipe (/dev/stdout).
 absl::Status WriteFile(const std::string& file, std::string_view contents);
 
 }  // namespace cairn::cli

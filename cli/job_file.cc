@@ -46,7 +46,7 @@ absl::Status CheckResumeFrom(const proto::Job& job) {
   return absl::OkStatus();
 }
 
-// Whether it says what any output is trained for.
+// True if any output has a loss.
 bool SaysLoss(const proto::Job& job) {
   return job.has_loss() ||
          std::any_of(job.outputs().begin(), job.outputs().end(),
@@ -68,7 +68,7 @@ absl::Status CheckJob(const proto::Job& job) {
   return CheckResumeFrom(job);
 }
 
-// A model's file in place of a job's: what Keras's to_json or a TF.js layers model's begins with.
+// Rejects a model file (from Keras's to_json, or of a TF.js layers model) in place of a job file.
 absl::Status CheckIsNoModel(const nlohmann::json& json) {
   const bool is_model = json.is_object() && !json.contains("model") &&
                         (json.contains("class_name") || json.contains("modelTopology"));
@@ -78,7 +78,7 @@ absl::Status CheckIsNoModel(const nlohmann::json& json) {
       "writes one to start from)");
 }
 
-// What the message has no field of its own for.
+// Takes fields whose JSON differs from the message.
 absl::Status TakeOwnForms(nlohmann::json* json, proto::Job* job) {
   CAIRN_RETURN_IF_ERROR(TakeOutputs(json, job));
   if (!json->is_object()) return absl::OkStatus();
@@ -212,7 +212,7 @@ absl::StatusOr<proto::DataSource> ReadDataSource(const std::string& file_or_json
   auto data = read();
   if (data.ok()) return data;
   absl::string_view message = data.status().message();
-  absl::ConsumePrefix(&message, "validation.");  // Here the source stands by itself.
+  absl::ConsumePrefix(&message, "validation.");  // The source is not in a job file here.
   return absl::InvalidArgumentError(absl::StrCat(is_json ? "--data" : file_or_json, ": ", message));
 }
 

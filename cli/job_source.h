@@ -14,8 +14,9 @@
 
 namespace cairn::cli {
 
-// Where commands that only read get their answers: a cluster, or a state directory whose cluster is
-// down. Jobs are named by id or name (then the newest of that name). NotFound: no such job.
+// The source of information for read-only commands: a cluster, or a state directory whose cluster
+// is down. Jobs are identified by id or name; a name refers to its newest job. NotFound: no such
+// job.
 class JobSource {
  public:
   virtual ~JobSource() = default;
@@ -30,7 +31,7 @@ class JobSource {
                                    absl::FunctionRef<void(const proto::HistoryChunk&)> visit) = 0;
   virtual absl::StatusOr<proto::CheckpointList> ListCheckpoints(const std::string& job) = 0;
 
-  // All values of a checkpoint: for each of plan.partition's variables its elements.
+  // The values of a checkpoint, for each variable of plan.partition.
   virtual absl::StatusOr<std::vector<std::vector<float>>> ReadVariables(
       const proto::JobPlan& plan, const proto::Manifest& checkpoint) = 0;
 };

@@ -49,7 +49,7 @@ absl::StatusOr<SubmittedModel> MatchWeights(nn::ImportedModel imported, const nn
   }
   for (const nn::VariableSpec& variable : model.variables()) {
     CAIRN_ASSIGN_OR_RETURN(const int i, FindTensor(variable, imported.weights));
-    // It would be spread by the first batch over all others.
+    // The first batch would spread NaN to all variables.
     CAIRN_RETURN_IF_ERROR(ExpectNumbers(imported.weights[i]));
     result.spec.add_weight_names(imported.weights[i].name);
     result.weights.push_back(std::move(imported.weights[i].values));

@@ -9,16 +9,15 @@
 
 namespace cairn::cli {
 
-// A model as it is submitted.
+// A model to be submitted.
 struct SubmittedModel {
   proto::ModelSpec spec;
-  // Initial values of the model's variables, in their order; empty: its initializers make them.
+  // Initial values of the model's variables, in order; empty if initializers compute them.
   std::vector<std::vector<float>> weights;
 };
 
-// Reads a Keras architecture JSON, or a TF.js layers model with the weight files beside it, and
-// checks it wholly. Errors begin with the file. InvalidArgument: the model is wrong, or its weights
-// are not those of its variables.
+// Reads a model file with its weight files, and validates it completely. Errors start with the
+// file's name. InvalidArgument: the model is invalid, or its weights do not match its variables.
 absl::StatusOr<SubmittedModel> ReadModelFile(const std::string& file);
 
 }  // namespace cairn::cli

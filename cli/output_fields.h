@@ -9,16 +9,16 @@
 
 namespace cairn::cli {
 
-// What a job file says of a model's outputs has forms that no message has: of each output in its
-// place in a list, or under its name in an object, and metrics as names among objects. These
-// functions move them from the JSON into the message; what is left is for JsonToMessage.
-// InvalidArgument begins with the field's path.
+// Parses fields about a model's outputs whose JSON differs from the message: a list with an entry
+// for each output, an object with the outputs' names, and lists of metrics with names and objects.
+// These functions move them from the JSON into the message. JsonToMessage parses the rest.
+// InvalidArgument starts with the field's path.
 
-// "loss", "loss_weights" and "metrics". A "loss" that is one for all outputs is left.
+// Takes "loss", "loss_weights" and "metrics", except a single "loss" for all outputs.
 absl::Status TakeOutputs(nlohmann::json* json, proto::Job* job);
 
-// What a data source says in an object under the names of the model's outputs: "labels" of files,
-// and "one_hot". `path` is the source's.
+// Takes "labels" and "one_hot" of a data source if they are objects with the names of outputs.
+// `path` is the path of the source.
 absl::Status TakeLabels(const std::string& path, nlohmann::json* source, proto::DataSource* data);
 
 }  // namespace cairn::cli

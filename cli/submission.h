@@ -12,20 +12,20 @@
 
 namespace cairn::cli {
 
-// A job file with the model it names: everything that `cairn` reads itself.
+// A job file and its model, which `cairn` reads itself.
 struct Submission {
   std::string file;
   proto::Job job;
   SubmittedModel model;
 };
 
-// Reads both. Errors begin with the file that is wrong.
+// Reads both. Errors start with the name of the wrong file.
 absl::StatusOr<Submission> ReadSubmission(const std::string& job_file);
 
-// Submits it, and brings initial weights to the ps if the model has any, or if it takes them from
-// another job or a file (resume_from). With `reuse` the job of the same name is answered if it is
-// the same, and refused, naming what differs, if not; an upload that was broken off is then made
-// again. `notes` (may be null) gets lines that tell a person where the weights came from.
+// Submits the job, and uploads initial weights to the ps if the model or resume_from has any. With
+// `reuse`, the reply is the job of the same name if it is identical; the error names the
+// differences if it is not. An interrupted upload is then repeated. `notes` (may be null) gets
+// lines for the user about the origin of the weights.
 absl::StatusOr<proto::SubmitReply> Submit(CoordinatorApi* api, const Submission& submission,
                                           bool reuse, std::vector<std::string>* notes = nullptr);
 

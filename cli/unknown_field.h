@@ -12,12 +12,12 @@ class Descriptor;
 
 namespace cairn::cli {
 
-// Whether a job file says the field by its own name. Some stand in the message in another form than
-// in the file.
+// True if a job file may have the field under its own name. Some fields of messages have another
+// form in the file.
 bool IsSaidByName(const std::string& field);
 
-// What is said of `key`, a field of `object` that messages of this type do not have. `path` is the
-// object's, empty for the whole file. InvalidArgument, the first of these that applies:
+// The error for `key`, a field of `object` that messages of this type do not have. `path` is that
+// of the object, empty for the whole file. InvalidArgument, with the first hint that applies:
 //   - the object's "name" is of no loss, metric, optimizer, schedule or callback: the name;
 //   - the key is a word of Keras: what to say in its place (nn/keras_words.h);
 //   - the key resembles a field: that one;

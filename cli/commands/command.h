@@ -15,37 +15,37 @@ inline constexpr int kExitJobFailed = 1;
 inline constexpr int kExitBadInput = 2;
 inline constexpr int kExitUnreachable = 3;
 
-// What a command has to work with: everything that comes from outside its own flags.
+// The environment of a command: everything except its flags.
 struct CommandContext {
   std::ostream* out = nullptr;
   std::ostream* err = nullptr;
   std::vector<std::string> environment;  // NAME=VALUE, for daemons.
   std::string tf_config;                 // The environment's TF_CONFIG, or empty.
-  std::string programs_folder;           // Where this program lies.
-  // Where this user's `cairn` remembers things between calls; empty: nowhere.
+  std::string programs_folder;           // The folder of this program.
+  // The folder in which `cairn` stores state of this user between calls; empty if there is none.
   std::string user_folder;
-  bool is_terminal = false;  // Standard output is one.
+  bool is_terminal = false;  // Standard output is a terminal.
   bool color = false;        // It may have colors.
   int terminal_width = 80;
 };
 
 class FlagSet;
 
-// One command. Its flags live in what the two functions share.
+// One command. Its two functions share the storage of its flags.
 struct Command {
   std::string name;
   std::string description;
-  // What else its help says, in paragraphs; may be empty.
+  // More paragraphs of its help; may be empty.
   std::string details;
   // Whole command lines, for help and the manual page; never empty.
   std::vector<std::string> examples;
   std::function<void(FlagSet*)> add_flags;
-  // Does the work and returns the exit code; an error is printed by the caller, and its code
-  // decides the exit code.
+  // Executes the command and returns the exit code. The caller prints an error and maps it to an
+  // exit code.
   std::function<absl::StatusOr<int>(const CommandContext&)> run;
 };
 
-// Commands under one headline of the help.
+// A group of commands in the help.
 struct CommandGroup {
   std::string title;
   std::vector<Command> commands;

@@ -10,19 +10,18 @@
 
 namespace cairn::cli {
 
-// A file that is read, and must not be written over.
+// A file that is read and must not be overwritten.
 struct ReadFileName {
-  std::string name;  // Or a pattern (glob(7)): all that match.
-  std::string what;  // Whose it is: "--input", "the job's data".
+  std::string name;  // Or a pattern (glob(7)) for several files.
+  std::string what;  // For messages: "--input", "the job's data".
 };
 
-// What a job is made of: its data, its model, and the weights that lie beside the model, as far as
-// the model can be read here. What resume_from names is not among them: it is a start like any
-// other export.
+// The files of a job: its data, its model, and the model's weight files if the model can be read on
+// this machine. Not the file of resume_from, which is an export and may be replaced by a newer one.
 std::vector<ReadFileName> FilesOfJob(proto::Job job);
 
-// Whether `output`, which `flag` ("--output") says is to be written, is none of these files, under
-// whatever name or link. InvalidArgument names both.
+// Checks that writing `output` overwrites none of these files, under any name or link.
+// InvalidArgument starts with `flag` ("--output") and names both files.
 absl::Status CheckOverwritesNone(const std::string& flag, const std::string& output,
                                  const std::vector<ReadFileName>& read);
 

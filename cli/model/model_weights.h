@@ -10,18 +10,19 @@
 
 namespace cairn::cli {
 
-// A model file (nn/formats/model_file.h) with the weight files beside it. Errors begin with the
-// file that is wrong.
+// Reads a model file (nn/formats/model_file.h) and its weight files. Errors start with the name of
+// the wrong file.
 absl::StatusOr<nn::ImportedModel> ReadImportedModel(const std::string& file);
 
-// "model FILE: " before an error that does not name the file yet.
+// Prefixes "model FILE: " to an error that does not name the file.
 absl::Status AtModelFile(const std::string& file, const absl::Status& status);
 
-// Whether a weight that a file calls `in_file` is the model's variable of that name: Keras puts
-// models' names before it and a recurrent layer's cell into it, TensorFlow ":0" behind it.
+// True if the name `in_file` of a weight in a file refers to the model's variable. Keras adds a
+// prefix with the model's name and the name of a recurrent layer's cell; TensorFlow adds the suffix
+// ":0".
 bool IsWeightOf(std::string_view variable, std::string_view in_file);
 
-// InvalidArgument names the weight and the element that is no finite number.
+// InvalidArgument, which names the weight and the element: a value is not finite.
 absl::Status ExpectNumbers(const nn::NamedTensor& tensor);
 
 }  // namespace cairn::cli

@@ -16,11 +16,10 @@ struct OfflineOptions {
   std::string data_name;  // EvaluationTask.data_name.
 };
 
-// Has a worker process of its own, on this machine, read `trained.plan.job().validation()` and
-// compute on all cores: loss and metrics or, unless `outputs` is null, the values of each of the
-// model's outputs. What they hand each other lies in unnamed files in TMPDIR. Blocks.
-// InvalidArgument: the data (which are named) cannot be read or do not fit
-// the model; the message is the worker's.
+// Starts a worker process on this machine that reads `trained.plan.job().validation()` and computes
+// loss and metrics or, unless `outputs` is null, the values of each output of the model. It uses
+// all cores. The processes exchange data through unnamed files in TMPDIR. Blocks. InvalidArgument,
+// with the worker's message: the data cannot be read or do not fit the model.
 absl::StatusOr<proto::EvaluationResult> RunOfflineTask(const TrainedModel& trained,
                                                        const OfflineOptions& options,
                                                        std::vector<std::vector<float>>* outputs);

@@ -20,18 +20,17 @@ struct Prediction {
   std::vector<float> values;
 };
 
-// The job's data source with other files in it, without labels and weights, as RunOfflineTask takes
-// it for outputs. Files ending in .npy or .npy.gz are that; all others have the format of the job's
-// validation data or, if it has none, of its training data, and its columns. Every input is
-// multiplied by `scale` or, without, by that of these data. InvalidArgument: the files are not one
-// for each of the model's inputs, or not of one format.
+// The job's data source with other files, and without labels and weights. Files ending in .npy or
+// .npy.gz have the format npy. Others have the format and columns of the job's validation data or,
+// if it has none, of its training data. The default of `scale` is that of the same data.
+// InvalidArgument: the number of files is not that of the model's inputs, or formats are mixed.
 absl::StatusOr<proto::DataSource> PredictionSource(const proto::JobPlan& plan,
                                                    const std::vector<std::string>& files,
                                                    std::optional<double> scale);
 
-// Runs the model, as for inference, on the examples of these files, on this machine's CPU: its
-// outputs, in their order. Inputs are prepared as the job prepares its data. Errors as
-// PredictionSource's and RunOfflineTask's.
+// Runs inference on the examples of these files, on the CPU of this machine. Inputs are
+// preprocessed as in the job. Returns the model's outputs in order. Errors as PredictionSource and
+// RunOfflineTask.
 absl::StatusOr<std::vector<Prediction>> Predict(TrainedModel trained,
                                                 const std::vector<std::string>& files,
                                                 std::optional<double> scale,

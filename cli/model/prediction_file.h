@@ -8,11 +8,11 @@
 
 namespace cairn::cli {
 
-// Whether the name of a file for predictions says its format: .npy or .csv. A device or a pipe may
-// have any name, and gets .npy. InvalidArgument names both; `flag` ("--output") comes first.
+// Checks that the name of a file for predictions ends with .npy or .csv. A device or a pipe may
+// have any name and gets .npy. InvalidArgument starts with `flag` ("--output").
 absl::Status CheckPredictionFile(const std::string& flag, const std::string& file);
 
-// Writes one output's predictions in the format that the name says:
+// Writes the predictions of one output in the format of the file's name:
 //   .npy  a float32 array in the prediction's shape;
 //   .csv  RFC 4180: a header, then a line for each example, in their order, with all elements of
 //   its

@@ -16,7 +16,7 @@
 namespace cairn::cli {
 namespace {
 
-// Extensions of files that models, arrays and archives are in.
+// Extensions of files with models, arrays or archives.
 constexpr const char* kFileExtensions[] = {
     ".h5",     ".hdf5",    ".keras",       ".onnx", ".pb",  ".pbtxt", ".json",
     ".bin",    ".tflite",  ".ckpt",        ".pt",   ".pth", ".pkl",   ".pickle",
@@ -45,7 +45,7 @@ std::string NameOf(const proto::JobStatus& status) {
   return absl::StrCat("job ", status.job_id(), " (", status.name(), ")");
 }
 
-// Whether one of the job's callbacks keeps a checkpoint for being the best.
+// True if a callback of the job keeps its best checkpoint.
 bool KeepsBest(const proto::Job& job) {
   return std::any_of(job.callbacks().begin(), job.callbacks().end(),
                      [](const proto::Callback& callback) {
@@ -71,8 +71,8 @@ absl::Status NoBest(const proto::JobStatus& status, const proto::Job& job) {
       validates ? "val_loss" : "loss", R"(", "save_best_only": true}], or )", others));
 }
 
-// The checkpoint that a callback keeps. Without one there is no best: the best epoch's checkpoint
-// may be deleted already, so none of those that are left stands for it.
+// The checkpoint that a callback keeps. Without such a callback there is no best checkpoint: that
+// of the best epoch may have been deleted already.
 absl::StatusOr<proto::Manifest> FindBest(JobSource* source, const proto::CheckpointList& list,
                                          const std::string& job, const proto::JobStatus& status) {
   if (status.best().empty()) {
@@ -80,7 +80,7 @@ absl::StatusOr<proto::Manifest> FindBest(JobSource* source, const proto::Checkpo
                            source->GetPlan(absl::StrCat(status.job_id())));
     return NoBest(status, plan.job());
   }
-  // The job's result is what comes without asking.
+  // The job's result is what users get without --best.
   const auto other = std::find_if(status.best().begin(), status.best().end(),
                                   [](const auto& best) { return !best.is_result(); });
   const auto& chosen = other == status.best().end() ? status.best(0) : *other;

@@ -21,21 +21,21 @@ struct TrainedModel {
   std::vector<std::vector<float>> variables;
 };
 
-// Which of a job's checkpoints is meant.
+// Identifies a checkpoint of a job.
 struct CheckpointChoice {
   CheckpointChoice() = default;
-  // A number is a choice.
+  // Allows a number as the choice.
   CheckpointChoice(uint64_t number) : checkpoint(number) {}
 
   // 0: the job's result, which is the newest unless a callback restores the best.
   uint64_t checkpoint = 0;
-  // The one with the best monitored value, which a callback keeps: of several the first that is not
-  // the job's result.
+  // The checkpoint with the best monitored value, which a callback keeps. If there are several, the
+  // first that is not the job's result.
   bool best = false;
 };
 
-// InvalidArgument: both were chosen. NotFound: there is no such job or checkpoint;
-// FailedPrecondition: the job has none yet, or no callback keeps the best.
+// InvalidArgument: both a number and the best are chosen. NotFound: there is no such job or
+// checkpoint. FailedPrecondition: the job has no checkpoint yet, or no callback keeps the best.
 absl::StatusOr<TrainedModel> ReadTrainedModel(JobSource* source, const std::string& job,
                                               const CheckpointChoice& choice);
 

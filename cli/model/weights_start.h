@@ -8,13 +8,13 @@
 
 namespace cairn::cli {
 
-// Reads the values that job.resume_from() takes from a TF.js layers model's file in place of
-// another job: a trained base, say, which is a layer of this model. Layers are matched by name; one
-// of a model that is a layer, MODEL/LAYER because its own name was taken, is LAYER in the file.
+// Reads initial values from the TF.js layers model that job.resume_from() names, such as a trained
+// base model that is a layer of this model. Layers are matched by name. A nested layer, which is
+// MODEL/LAYER if its own name was taken, is LAYER in the file.
 //
-// NotFound: no such file. InvalidArgument, beginning with "resume_from" and naming the layers: one
-// that the file has only in part or in another shape, two that could both be the same in the file,
-// a frozen one that would stay random, or none at all.
+// NotFound: no such file. InvalidArgument, which starts with "resume_from" and names the layers:
+// the file has only a part of a layer or another shape, two layers match the same layer of the
+// file, a frozen layer would have random values, or no layer matches.
 absl::StatusOr<WarmStart> ReadWeightsStart(const proto::Job& job, const SubmittedModel& submitted);
 
 }  // namespace cairn::cli

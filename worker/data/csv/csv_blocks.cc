@@ -13,7 +13,7 @@ namespace {
 
 CAIRN_SIMD int64_t CountLines(const char* text, size_t size) {
   int64_t lines = 0;
-  // As many as a byte can count: so a vector holds the most counters.
+  // The largest count of a byte: byte counters make the widest vectors.
   constexpr size_t kPiece = 255;
   for (size_t begin = 0; begin < size; begin += kPiece) {
     const size_t count = std::min(kPiece, size - begin);

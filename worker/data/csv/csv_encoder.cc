@@ -20,14 +20,14 @@ namespace cairn::worker {
 namespace {
 
 constexpr int64_t kElementBytes = 4;
-// What the rows of one block of text are to become at most.
+// The most bytes that the rows of one block are encoded to.
 constexpr int64_t kEncodedBytes = int64_t{4} << 20;
-// Of smaller blocks reading would cost more than encoding, however wide the rows.
+// For smaller blocks, reading costs more than encoding, however wide the rows are.
 constexpr int64_t kBlockBytesMin = 64;
-// How many columns, or names of a column, a message lists.
+// The most columns, or names of a column, that a message lists.
 constexpr size_t kNamesShown = 20;
 
-// The place of that name among a model's inputs or outputs; 0 if there is none.
+// The index of the input or output with this name; 0 if there is none.
 template <typename Places>
 int PlaceOf(const std::string& name, const Places& places) {
   for (size_t i = 0; i < places.size(); ++i) {
@@ -54,7 +54,7 @@ std::optional<double> FillOf(const proto::CsvColumn& column, const proto::DataPl
   return std::nullopt;
 }
 
-// ""No", "Yes" and 3 more".
+// A list for messages, such as: "No", "Yes" and 3 more
 std::string NamesText(const std::vector<std::string>& names) {
   std::vector<std::string> shown;
   for (size_t i = 0; i < std::min(names.size(), kNamesShown); ++i) {
@@ -65,7 +65,7 @@ std::string NamesText(const std::vector<std::string>& names) {
       names.size() > kNamesShown ? absl::StrCat(" and ", names.size() - kNamesShown, " more") : "");
 }
 
-// Whether a number can become one of this type. NaN and infinities can be float32.
+// True if the type can represent the number. NaN and infinities are float32 values.
 bool Fits(proto::DataType type, double value) {
   if (type == proto::INT32) {
     return value >= -2147483648.0 && value < 2147483648.0 && value == std::trunc(value);
@@ -136,7 +136,7 @@ void CsvEncoder::AddColumn(const proto::CsvColumn& spec, const proto::DataPlan& 
 
 void CsvEncoder::SetBounds(Column* column) const {
   constexpr double kInfinity = std::numeric_limits<double>::infinity();
-  // A bit less than the largest float32: how products round is for CheckNumber.
+  // Slightly less than the largest float32. CheckNumber decides about products near it.
   constexpr double kSurelyFinite = 3e38;
   const double scale = column->label == nullptr ? std::abs(scale_) : 1;
   column->most = allow_nan_ ? kInfinity : kSurelyFinite / std::max(scale, 1.0);
@@ -149,7 +149,7 @@ void CsvEncoder::SetBounds(Column* column) const {
 size_t CsvEncoder::block_bytes() const {
   int64_t row_bytes = 0;
   for (const Target& target : targets_) row_bytes += target.elements * kElementBytes;
-  // A field is at least the delimiter or the line's end behind it.
+  // A field has at least one byte: the delimiter or line end after it.
   const auto text_bytes = static_cast<int64_t>(columns_.size());
   const int64_t bytes = kEncodedBytes / std::max<int64_t>(row_bytes, 1) * text_bytes;
   const auto most = static_cast<int64_t>(CsvSplit().block_bytes);
@@ -203,10 +203,10 @@ void CsvEncoder::Encode(const CsvRow& row, Rows* rows, CsvProblems* problems) co
     if (!row.has(i)) continue;
     const Column& column = columns_[i];
     std::string& target = rows->bytes[column.target];
-    // Where the column's values stand, all zero.
+    // The place of the column's values, which are zero.
     char* const at = target.data() + target.size() - column.bytes_behind;
     const std::string_view field = row.field(i);
-    // Most fields are numbers, and nothing is wrong with them.
+    // The fast path: most fields are valid numbers.
     if (!column.categorical && (source_.missing().empty() || !IsMissing(field, source_))) {
       const std::optional<double> number = ParseNumber(field);
       if (number && *number >= column.least && *number <= column.most &&
@@ -243,7 +243,7 @@ std::optional<CsvEncoder::Problem> CsvEncoder::NumberOf(const Column& column,
   return CheckNumber(column, *value);
 }
 
-// As Dataset looks at the arrays of all formats; here the line is known.
+// Dataset checks the arrays of all formats in the same way. Here the line is known.
 std::optional<CsvEncoder::Problem> CsvEncoder::CheckNumber(const Column& column,
                                                            double value) const {
   const bool is_whole = column.type == proto::INT32;
@@ -276,7 +276,7 @@ std::optional<CsvEncoder::Problem> CsvEncoder::IdOf(const Column& column, std::s
   return std::nullopt;
 }
 
-// `field` is the first one.
+// `field` is the first field with the problem.
 CsvReason CsvEncoder::Describe(const Column& column, Problem problem,
                                std::string_view field) const {
   const bool is_label = column.label != nullptr;

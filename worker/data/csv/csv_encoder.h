@@ -21,9 +21,9 @@
 
 namespace cairn::worker {
 
-// Turns rows of CSV into rows of numbers: for each input of a model the values of its columns, one
-// after the other, and for each output the labels. Numbers become float32, or int32 where the input
-// (or the loss) takes whole numbers; names become ids, or vectors of one 1. Immutable, thread-safe.
+// Encodes rows of CSV as rows of numbers: the values of the columns of each input of a model, one
+// after the other, and the labels of each output. Numbers become float32, or int32 if the input (or
+// the loss) takes whole numbers. Names become ids or one-hot vectors. Immutable, thread-safe.
 class CsvEncoder {
  public:
   struct Arrays {
@@ -31,27 +31,26 @@ class CsvEncoder {
     std::vector<Array> labels;
   };
 
-  // `source` is a CSV source that names all its columns (WithAllColumns); `plan` has what SurveyCsv
-  // found. An input whose elements are as many as its columns' values has the model's shape, else
-  // one axis. `labels` says what the labels of each of the model's outputs must be.
+  // `source` is a CSV source that names all its columns (WithAllColumns). `plan` has the results of
+  // SurveyCsv. The array of an input has the model's shape if its columns have the right number of
+  // values, otherwise one axis. `labels` has the valid labels of each output.
   CsvEncoder(const proto::DataSource& source, const proto::DataPlan& plan, const nn::Model& model,
              const std::vector<LabelSpec>& labels);
   CsvEncoder(const CsvEncoder&) = delete;
   CsvEncoder& operator=(const CsvEncoder&) = delete;
 
-  // For each input that takes more or fewer values than its columns give: both numbers, and the
-  // columns.
+  // A message for each input whose columns have too many or too few values.
   std::vector<std::string> InputProblems() const;
-  // For each output whose loss does not take as many labels: both shapes, and the columns.
+  // A message for each output whose loss takes another number of labels.
   std::vector<std::string> LabelProblems() const;
 
-  // InvalidArgument: fields that are missing, no numbers, not finite, too large, labels that the
-  // loss does not take, or not in their vocabulary; it names file, lines, columns and values. Else
-  // as ReadCsvBlocks and Spool. `threads` parse at a time.
+  // `threads` threads parse at a time. InvalidArgument: a field is missing, not a number, not
+  // finite, too large, not in its vocabulary, or a label that the loss does not take. The message
+  // names the file, lines, columns and values. Other errors as ReadCsvBlocks and Spool.
   absl::StatusOr<Arrays> ReadFile(const std::string& path, int threads, DataStorage* storage) const;
 
-  // How much text ReadFile encodes at a time: less if rows are wide, so that what a block becomes,
-  // which waits in memory for its turn, stays at some 4 MiB.
+  // The bytes of text that ReadFile encodes at a time. Encoded blocks wait in memory for their
+  // turn. So blocks are smaller if rows are wide, and an encoded block has about 4 MiB.
   size_t block_bytes() const;
 
  private:
@@ -61,7 +60,7 @@ class CsvEncoder {
   };
   using Ids = std::unordered_map<std::string, int32_t, Hash, std::equal_to<>>;
 
-  // What can be wrong with a field.
+  // The problems that a field can have.
   enum Problem {
     kMissing,
     kNoNumber,
@@ -79,29 +78,29 @@ class CsvEncoder {
     bool categorical = false;
     std::vector<std::string> names;  // The vocabulary.
     Ids ids;
-    // What a missing value becomes.
+    // The replacement of a missing value.
     std::optional<double> fill;
-    const LabelSpec* label = nullptr;  // Null: it is a feature.
-    // Numbers between these are right; whether others are must be looked at.
+    const LabelSpec* label = nullptr;  // Null for a feature.
+    // Numbers from `least` to `most` are valid. CheckNumber decides about others.
     double least = 0;
     double most = 0;
     int target = 0;
     proto::DataType type = proto::FLOAT32;  // The target's.
     int64_t place = 0;                      // In the target's row.
     int64_t width = 1;
-    int64_t bytes_behind = 0;  // From the column's first value to the row's end.
+    int64_t bytes_behind = 0;  // From the column's first value to the end of the row.
   };
-  // An array in the making: an input, or behind them an output's labels.
+  // An array that is being encoded: an input, or the labels of an output. Inputs come first.
   struct Target {
     proto::DataType type = proto::FLOAT32;
-    nn::Shape wanted;  // Of an input: the model's.
+    nn::Shape wanted;  // The model's, for an input.
     nn::Shape shape;
-    std::string name;  // The model's for the input.
+    std::string name;  // The input's name in the model.
     int64_t elements = 0;
   };
 
   using Bytes = std::vector<std::string>;  // By target.
-  // Of one block.
+  // The encoded rows of one block.
   struct Rows {
     int64_t count = 0;
     Bytes bytes;
@@ -110,7 +109,7 @@ class CsvEncoder {
   void AddColumn(const proto::CsvColumn& spec, const proto::DataPlan& plan, int target);
   void SetBounds(Column* column) const;
   void Encode(const CsvRow& row, Rows* rows, CsvProblems* problems) const;
-  // Both: what the field becomes or, if there is something wrong with it, what.
+  // Set `value` to the encoded field, or return its problem.
   std::optional<Problem> NumberOf(const Column& column, std::string_view field,
                                   double* value) const;
   std::optional<Problem> IdOf(const Column& column, std::string_view field, double* value) const;
@@ -123,7 +122,7 @@ class CsvEncoder {
   const bool allow_nan_;
   const double scale_;
   const std::vector<LabelSpec> labels_;
-  // How many targets are inputs.
+  // The number of targets that are inputs.
   const int inputs_;
   std::vector<Column> columns_;
   std::vector<std::string> names_;

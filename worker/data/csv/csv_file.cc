@@ -18,11 +18,11 @@
 namespace cairn::worker {
 namespace {
 
-// How many names a message lists.
+// The most names that a message lists.
 constexpr size_t kNamesShown = 20;
-// What files are found to be separated by, most often first.
+// Delimiters to suggest, the most frequent first.
 constexpr char kDelimiters[] = {',', ';', '\t', '|'};
-// Of CsvProblems: what is about whole records.
+// The CsvProblems column of problems of whole records.
 constexpr int kRecords = -1;
 
 char DelimiterOf(const proto::CsvSource& source) {
@@ -41,7 +41,7 @@ absl::Status ReadRecords(const std::string& path, char delimiter, const CsvSplit
 
 absl::Status Ignore(int) { return absl::OkStatus(); }
 
-// What the first record says the columns are called.
+// The names of the columns, from the first record.
 absl::StatusOr<std::vector<std::string>> NamesOf(const CsvRecord& first, bool header) {
   std::vector<std::string> names;
   std::set<std::string> seen;
@@ -75,7 +75,7 @@ absl::StatusOr<std::vector<std::string>> ReadNames(const std::string& path, char
   return names;
 }
 
-// Where the wanted columns are; -1: not there.
+// The positions of the wanted columns; -1 for a missing one.
 std::vector<int> PositionsOf(const std::vector<std::string>& wanted,
                              const std::vector<std::string>& names) {
   std::vector<int> positions;
@@ -90,7 +90,7 @@ int64_t CountMissing(const std::vector<int>& positions) {
   return std::count(positions.begin(), positions.end(), -1);
 }
 
-// "; the delimiter seems to be ...", if with another one the file has more of the wanted columns.
+// "; the delimiter seems to be ..." if another delimiter finds more of the wanted columns.
 std::string DelimiterHint(const std::string& path, const proto::CsvSource& source,
                           const std::vector<std::string>& wanted, int64_t missing) {
   char best = '\0';
@@ -110,7 +110,7 @@ std::string DelimiterHint(const std::string& path, const proto::CsvSource& sourc
                       sign, "\"");
 }
 
-// Whether most of the names would be strange ones.
+// True if most of the names are numbers, which are probably not names.
 bool AreNumbers(const std::vector<std::string>& names) {
   const auto numbers = std::count_if(names.begin(), names.end(), [](const std::string& name) {
     return ParseNumber(name).has_value();
@@ -118,7 +118,7 @@ bool AreNumbers(const std::vector<std::string>& names) {
   return 2 * numbers > static_cast<int64_t>(names.size());
 }
 
-// Which columns are missing, and what there is in their place.
+// Lists the missing columns and those of the file.
 std::string MissingText(const std::vector<std::string>& wanted, const std::vector<int>& positions,
                         const std::vector<std::string>& names, bool header) {
   std::vector<std::string> missing;
@@ -158,8 +158,8 @@ CsvReason WrongFieldCount(size_t columns) {
           .advice = "is the delimiter another, or a quote missing?"};
 }
 
-// Reads a file's rows, as ReadCsvBlocks does it: what is wrong with single ones, and that some
-// columns are missing, is added to `problems`. The error is what ends the reading.
+// Reads the rows of a file like ReadCsvBlocks. Adds problems of single rows and missing columns to
+// `problems`. Returns only errors that end the reading.
 class RowReader {
  public:
   RowReader(const std::string& path, const proto::CsvSource& source,
@@ -188,7 +188,7 @@ class RowReader {
     const absl::Status status =
         ReadRecords(path_, DelimiterOf(source_), split, visit_record, take_block);
     if (!absl::IsInvalidArgument(status) || !names_.empty()) return status;
-    // With another delimiter quotes may stand where they should.
+    // The wrong delimiter can make a quote invalid.
     return absl::InvalidArgumentError(absl::StrCat(
         status.message(),
         DelimiterHint(path_, source_, columns_, static_cast<int64_t>(columns_.size()))));
@@ -212,10 +212,10 @@ class RowReader {
   const proto::CsvSource& source_;
   const std::vector<std::string>& columns_;
   CsvProblems& problems_;
-  // Of the first record, which is visited before all others.
+  // From the first record, which is visited before all others.
   std::vector<std::string> names_;
   std::vector<int> positions_;
-  std::vector<CsvProblems> slots_;  // Of the blocks that are not taken yet.
+  std::vector<CsvProblems> slots_;  // Of blocks that have not been taken.
 };
 
 }  // namespace

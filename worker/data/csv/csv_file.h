@@ -17,54 +17,52 @@
 
 namespace cairn::worker {
 
-// A record's fields as some columns, in the order in which they were asked for.
+// The fields of a record in some columns, in the requested order.
 struct CsvRow {
   const CsvRecord* record = nullptr;
-  const std::vector<int>* positions = nullptr;  // Of the columns in the record; -1: it has it not.
+  const std::vector<int>* positions = nullptr;  // Of the columns in the record; -1: missing.
 
   int64_t line() const { return record->line; }
   bool has(int column) const { return (*positions)[column] >= 0; }
-  // Only of a column that it has.
+  // The record must have the column.
   std::string_view field(int column) const { return record->fields[(*positions)[column]]; }
 };
 
 using VisitCsvRow = absl::FunctionRef<absl::Status(const CsvRow&)>;
-// Is told the slot of the row's block, see CsvScan, and may add what is wrong with the row, under
-// kinds and columns from 0.
+// Called with the slot of the row's block (see CsvScan). May add problems of the row, with kinds
+// and columns from 0.
 using VisitCsvRowInSlot = absl::FunctionRef<absl::Status(int slot, const CsvRow&, CsvProblems*)>;
 
-// The names of a file's columns: its first record or, if the source says that there is no header,
-// their numbers. InvalidArgument, naming the file: it is empty, or a name is there twice. Also, of
-// a source whose features are all columns but the labels: a column of labels is missing.
+// The names of a file's columns: its first record or, without a header, their numbers.
+// InvalidArgument, which names the file: it is empty, or a name appears twice, or a label column is
+// missing and the source does not list its features.
 absl::StatusOr<std::vector<std::string>> ReadCsvColumns(const std::string& path,
                                                         const proto::CsvSource& source);
 
-// Visits the rows of a file, plain or gzip, for a first look: rows with a wrong number of fields
-// are passed over, and some columns may be missing. ReadCsvBlocks says what is wrong there.
-// InvalidArgument: no CSV, none of the columns, the visitor's own error; names the file and the
-// line.
+// Visits the rows of a file, plain or gzip. Skips rows with a wrong number of fields, and accepts
+// missing columns: ReadCsvBlocks reports these. InvalidArgument, which names the file and the line:
+// not CSV, all columns are missing, or the visitor's error.
 absl::Status ReadCsvRows(const std::string& path, const proto::CsvSource& source,
                          const std::vector<std::string>& columns, VisitCsvRow visit);
 
 // How a file is split.
 struct CsvSplit {
-  int threads = 1;  // That parse at a time.
+  int threads = 1;  // The number that parse at a time.
   size_t block_bytes = size_t{1} << 20;
 };
 
-// Visits all rows block by block, as CsvScan::Run does it. All columns must be there, and all rows
-// have as many fields as the header. Reads to the file's end, or to where it is no CSV, in spite of
-// problems. InvalidArgument: these and the visitor's, all of them in one message (CsvProblems);
-// names the file.
+// Visits all rows block by block, like CsvScan::Run. The file must have all columns, and each row
+// as many fields as the header. Continues after a problem, as long as the file can be parsed.
+// InvalidArgument, which names the file: all problems, including the visitor's, in one message
+// (CsvProblems).
 absl::Status ReadCsvBlocks(const std::string& path, const proto::CsvSource& source,
                            const std::vector<std::string>& columns, const CsvSplit& split,
                            VisitCsvRowInSlot visit, CsvScan::Take take);
 
-// How it is said that reading must end for what is wrong with one field: 'column "age": "abc"
-// REASON'.
+// The error of a field that ends the reading: 'column "age": "abc" REASON'.
 absl::Status BadField(const std::string& column, std::string_view field, std::string_view reason);
 
-// Whether a field stands for a missing value.
+// True if the field is a missing value.
 bool IsMissing(std::string_view field, const proto::CsvSource& source);
 
 }  // namespace cairn::worker

@@ -34,7 +34,7 @@ absl::Status CsvParser::Parse(const std::string& text, int64_t line, Visit visit
   return absl::OkStatus();
 }
 
-// Most of a file's bytes come through its inner loop, which the zero byte at the end ends too.
+// The inner loop sees most bytes of a file. The zero byte at the end also ends it.
 absl::Status CsvParser::ReadRecord() {
   record_.fields.clear();
   unquoted_.clear();
@@ -77,7 +77,7 @@ absl::Status CsvParser::ReadQuoted() {
   return absl::OkStatus();
 }
 
-// What stands behind a field and is no delimiter.
+// Handles the byte after a field, which is not a delimiter.
 absl::Status CsvParser::ReadLineEnd() {
   const size_t number = record_.fields.size();
   if (at_ == end_) return absl::OkStatus();

@@ -19,18 +19,17 @@ struct CsvRecord {
   std::vector<std::string_view> fields;
 };
 
-// Cuts text into records as RFC 4180 says: fields are quoted if they hold the delimiter, a quote
-// (doubled) or the end of a line. Lines end with CR LF or LF, the last one may have no end. Empty
-// lines are passed over. Not thread-safe.
+// Parses text into records according to RFC 4180: fields with a delimiter, a (doubled) quote or a
+// line end are quoted. Lines end with CR LF or LF; the last one may have no end. Skips empty lines.
+// Not thread-safe.
 class CsvParser {
  public:
   using Visit = absl::FunctionRef<absl::Status(const CsvRecord&)>;
 
   explicit CsvParser(char delimiter);
 
-  // Visits every record of `text`, which begins where a record does, on line `line` of its file.
-  // Ends with the visitor's first error, or with InvalidArgument, which says the line and, counted
-  // from 1, the field.
+  // Visits every record of `text`, which starts with a record, at line `line` of the file. Returns
+  // the visitor's first error, or InvalidArgument with the line and the field, counted from 1.
   absl::Status Parse(const std::string& text, int64_t line, Visit visit);
 
  private:
@@ -40,10 +39,10 @@ class CsvParser {
   absl::Status Bad(size_t field, std::string_view reason) const;
 
   const char delimiter_;
-  // What a field without quotes does not go on with, by byte.
+  // By byte: true if it ends a field without quotes.
   std::array<bool, 256> ends_plain_ = {};
   const char* at_ = nullptr;
-  const char* end_ = nullptr;  // There is a zero byte.
+  const char* end_ = nullptr;  // Of the text, where a zero byte is.
   int64_t inner_lines_ = 0;    // Lines that end within the record's quotes.
   CsvRecord record_;
   std::deque<std::string> unquoted_;

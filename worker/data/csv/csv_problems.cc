@@ -13,10 +13,10 @@
 namespace cairn::worker {
 namespace {
 
-// What is kept of a value; QuotedField shows less.
+// The bytes of a value that are kept. QuotedField shows fewer.
 constexpr size_t kValueBytes = 100;
 
-// 'it is "Yes" but for letter case', if the value is one of the names but for this.
+// 'it is "Yes" but for letter case', if the value differs from a name only in this.
 std::string LikenessText(std::string_view value, const CsvReason& reason) {
   if (reason.names == nullptr) return "";
   const absl::string_view bare =
@@ -117,7 +117,7 @@ std::string CsvProblems::TextOf(const Problem& problem) {
 
 std::string CsvProblems::ValuesText(const Problem& problem) {
   const CsvReason& reason = problem.reason;
-  // Names are what somebody must look through; of numbers some examples will do.
+  // Users must check each name. For numbers, some examples are enough.
   const size_t most = reason.names != nullptr ? kNamesShown : kOthersShown;
   std::vector<std::string> shown;
   int64_t more = problem.uncounted;
@@ -128,7 +128,7 @@ std::string CsvProblems::ValuesText(const Problem& problem) {
     }
     std::string times;
     if (value.count > 1) {
-      // Where some were not counted, they may be this value's.
+      // Values that were not counted may be equal to this one.
       times = problem.uncounted > 0 ? "first on " : absl::StrCat(value.count, " times, first on ");
     }
     const std::string likeness = LikenessText(value.text, reason);

@@ -12,49 +12,48 @@
 
 namespace cairn::worker {
 
-// How one kind of problem is said: 'line 3, column "age": "x" IS; ADVICE', and of several values
-// 'column "age": 7 values ARE: "x" (line 3), ...; ADVICE'.
+// The words for one kind of problem. For one value: 'line 3, column "age": "x" IS; ADVICE'. For
+// several: 'column "age": 7 values ARE: "x" (line 3), ...; ADVICE'.
 struct CsvReason {
-  std::string column;  // Empty: it is not about a column, but about whole records.
+  std::string column;  // Empty for problems of whole records.
   std::string is;
   std::string are;
   std::string advice;  // May be empty.
-  // The column's names, if there are any: of a value that is one of them but for letter case or
-  // blanks around it this is said. Must outlive the problems.
+  // The column's names, if it has any. The message points out a value that differs from a name only
+  // in case or surrounding blanks. Must outlive the problems.
   const std::vector<std::string>* names = nullptr;
 };
 
-// Collects what is wrong with a CSV file, so that one message can say all of it. Values that are
-// wrong in the same way in the same column are one problem. Memory and messages are bounded,
-// however many there are. Not thread-safe.
+// Collects the problems of a CSV file for one message. Values of a column with the same kind of
+// problem are one problem. Memory and the length of messages are bounded. Not thread-safe.
 class CsvProblems {
  public:
-  // Of these a message lists so many; others are counted.
+  // The most that a message lists. Others are counted.
   static constexpr size_t kProblemsShown = 10;
   static constexpr size_t kNamesShown = 10;
   static constexpr size_t kOthersShown = 3;
 
   using Describe = absl::FunctionRef<CsvReason()>;
 
-  // A value on `line` is wrong. `column` and `kind` are any numbers that tell problems apart;
-  // `describe` is called for the first value of each. To be called in the order of the lines.
+  // Adds a wrong value. `column` and `kind` are arbitrary numbers that identify the problem.
+  // `describe` is called for the first value of a problem. Must be called in the order of lines.
   void Add(int column, int kind, int64_t line, std::string_view value, Describe describe);
-  // What is wrong with the file as a whole; said before all else.
+  // Adds a problem of the whole file, which comes first in the message.
   void AddText(std::string text) { texts_.push_back(std::move(text)); }
-  // Why the file cannot be read on; said after all else.
+  // Adds the reason why reading ended, which comes last in the message.
   void AddEnd(std::string text) { end_ = std::move(text); }
-  // Takes over the problems of later lines; `later` has none afterwards.
+  // Moves the problems of later lines out of `later`.
   void Append(CsvProblems* later);
 
   bool empty() const { return texts_.empty() && problems_.empty() && end_.empty(); }
 
-  // All of them, one line. A single one is said as it is, several are numbered.
+  // All problems on one line, numbered if there are several.
   std::string Text() const;
 
  private:
   using Key = std::pair<int, int>;
   struct Value {
-    std::string text;  // Its beginning.
+    std::string text;  // A prefix.
     int64_t line = 0;  // The first one.
     int64_t count = 0;
   };
@@ -62,7 +61,7 @@ class CsvProblems {
     Key key;
     CsvReason reason;
     std::vector<Value> values;
-    int64_t uncounted = 0;  // How many are not among `values`.
+    int64_t uncounted = 0;  // Those that are not in `values`.
   };
 
   Problem* Find(Key key);
@@ -74,7 +73,7 @@ class CsvProblems {
   std::vector<std::string> texts_;
   std::string end_;
   std::vector<Problem> problems_;    // In the order of their first lines.
-  std::map<Key, int64_t> unlisted_;  // How many values further problems have.
+  std::map<Key, int64_t> unlisted_;  // The number of values of problems that are not listed.
 };
 
 }  // namespace cairn::worker

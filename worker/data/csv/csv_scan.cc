@@ -10,7 +10,7 @@
 namespace cairn::worker {
 namespace {
 
-// Null: the system gives no more threads.
+// Null if the system has no more threads.
 std::unique_ptr<ThreadPool> PoolOf(int threads, int slots) {
   try {
     return std::make_unique<ThreadPool>(threads, "csv parsers", slots);
@@ -41,7 +41,7 @@ void CsvScan::Parse(int index, Visit visit) {
   changed_.NotifyAll();
 }
 
-// Waits for the slot's block, if it has one, and hands it on.
+// Waits for the block of the slot, if there is one, and takes it.
 absl::Status CsvScan::Finish(int index, Take take) {
   Slot& slot = *slots_[index];
   if (!slot.busy) return absl::OkStatus();
@@ -61,9 +61,9 @@ absl::Status CsvScan::Finish(int index, Take take) {
 }
 
 absl::Status CsvScan::Run(Visit visit, Take take) {
-  std::unique_ptr<ThreadPool> pool;  // Its destructor waits for all who use slots.
+  std::unique_ptr<ThreadPool> pool;  // Its destructor waits for all users of slots.
   int threads = threads_;
-  bool has_records = false;  // The first was visited, and its visitor had no error.
+  bool has_records = false;  // The first record was visited without an error.
   const int count = static_cast<int>(slots_.size());
   absl::StatusOr<bool> found = true;
   int next = 0;
@@ -80,7 +80,7 @@ absl::Status CsvScan::Run(Visit visit, Take take) {
       pool->Submit([this, next, &visit] { Parse(next, visit); });
     } else {
       Parse(next, visit);
-      // Others may run only when it is known that nothing was wrong with the first record.
+      // The first record has the columns, so other blocks start only after its visit succeeded.
       CAIRN_RETURN_IF_ERROR(Finish(next, take));
       has_records = slots_[next]->has_records;
     }

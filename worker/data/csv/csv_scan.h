@@ -13,26 +13,27 @@
 
 namespace cairn::worker {
 
-// Parses a file's blocks, several at a time, and hands on what was made of them in the file's
-// order. Belongs to one thread.
+// Parses the blocks of a file, several in parallel, and passes on the results in the order of the
+// file. Belongs to one thread.
 class CsvScan {
  public:
-  // Both are told in which slot a block is; a slot has one block at a time.
+  // Both get the slot of the block. A slot has one block at a time.
   using Visit = absl::FunctionRef<absl::Status(int slot, const CsvRecord&)>;
   using Take = absl::FunctionRef<absl::Status(int slot)>;
 
-  // `threads` is at least 1; 1: the caller's alone, which does all the work too if the system gives
-  // no others. `blocks` must outlive it.
+  // `threads` is at least 1. With 1, or if the system has no more threads, the caller's thread does
+  // all the work. `blocks` must outlive it.
   CsvScan(CsvBlocks* blocks, char delimiter, int threads);
 
   // Slots are 0 to SlotsOf(threads) - 1.
   static int SlotsOf(int threads) { return threads == 1 ? 1 : 2 * threads; }
 
-  // Visits all records, those of one block in their order on one thread, and the file's first
-  // record, if it has no error, before all others; calls `take` for each block after its records,
-  // in the order of the blocks, on the caller's thread. Once. Ends with the error that comes first
-  // in the file: the visitor's, or those of CsvBlocks and CsvParser, with the file's name. The
-  // block with the error is taken too: it may have records before it. Throws what these throw.
+  // Visits all records; may be called once. The records of a block are visited in order, on one
+  // thread. The first record of the file, if it has no error, is visited before all others. Calls
+  // `take` for each block after its records, in the order of the blocks, on the caller's thread.
+  // Returns the first error in the order of the file: the visitor's, or that of CsvBlocks or
+  // CsvParser, with the file's name. The block with the error is taken too, because it may have
+  // records before the error. Throws what the callbacks throw.
   absl::Status Run(Visit visit, Take take);
 
  private:
@@ -40,10 +41,10 @@ class CsvScan {
     explicit Slot(char delimiter) : parser(delimiter) {}
     CsvBlock block;
     CsvParser parser;
-    bool busy = false;  // Of Run's thread.
+    bool busy = false;  // Used only by the thread of Run.
     bool has_records = false;
     absl::Status status;
-    std::exception_ptr thrown;  // For want of memory.
+    std::exception_ptr thrown;  // Such as std::bad_alloc.
   };
 
   void Parse(int slot, Visit visit);
@@ -55,7 +56,7 @@ class CsvScan {
 
   Mutex mutex_;
   ConditionVariable changed_;
-  // Of each slot: whether its block has been parsed, and the slot is Run's again.
+  // By slot: true if its block has been parsed and Run may use the slot again.
   std::vector<bool> parsed_ ABSL_GUARDED_BY(mutex_);
 };
 

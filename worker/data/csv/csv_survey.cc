@@ -13,15 +13,15 @@
 namespace cairn::worker {
 namespace {
 
-// What is looked for in one column.
+// What the survey collects for one column.
 struct Subject {
   const proto::CsvColumn* column;
-  int place = 0;             // Among the source's columns.
-  bool wants_names = false;  // Else the mean.
+  int place = 0;             // Index of the source's columns.
+  bool wants_names = false;  // Otherwise the mean.
   std::set<std::string, std::less<>> names;
   double sum = 0;
   int64_t count = 0;
-  bool is_bad = false;  // In some row it is no number, or missing: CsvEncoder says so.
+  bool is_bad = false;  // Some row has no number: CsvEncoder reports it.
 };
 
 class Survey {
@@ -32,7 +32,7 @@ class Survey {
   }
 
   bool wants_anything() const { return !subjects_.empty(); }
-  // All of the source's: so a file that lacks some is known as one of another kind.
+  // All columns of the source, so that a file without any of them is detected.
   const std::vector<std::string>& columns() const { return columns_; }
 
   absl::Status Add(const CsvRow& row, bool is_training) {
@@ -80,14 +80,14 @@ class Survey {
     const bool wants_mean = !categorical && column.missing().name() == "mean";
     if (!wants_mean && (!categorical || !column.vocabulary().empty())) return;
     subjects_.push_back({&column, place, categorical});
-    // The name that stands for missing ones has an id whether or not a row has it.
+    // The name that replaces missing values has an id even if no row has it.
     if (categorical && column.has_missing()) subjects_.back().names.insert(column.missing().name());
   }
 
   absl::Status AddName(std::string_view field, Subject* subject) {
     if (subject->names.find(field) != subject->names.end()) return absl::OkStatus();
     subject->names.emplace(field);
-    // What protobuf needs for each, about.
+    // About the size in protobuf.
     vocabulary_bytes_ += static_cast<int64_t>(field.size()) + 4;
     if (vocabulary_bytes_ <= kVocabularyBytesMax) return absl::OkStatus();
     return BadField(

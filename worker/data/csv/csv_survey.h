@@ -12,23 +12,22 @@
 
 namespace cairn::worker {
 
-// All vocabularies that a job's plan holds together: more belong into a list of ids.
+// The most bytes of all vocabularies in a plan. Larger ones should be ids in the files.
 inline constexpr int64_t kVocabularyBytesMax = int64_t{1} << 20;
 
-// The source with all its feature columns named: `columns` are the files', or those of them that a
-// plan fixed.
+// The source with all its feature columns named. `columns` are those of the files or, once the plan
+// has them, those of the plan.
 proto::CsvSource WithAllColumns(proto::CsvSource source, const std::vector<std::string>& columns);
 
 // The number of rows in all files.
 absl::StatusOr<int64_t> CountCsvRows(const std::vector<std::string>& files,
                                      const proto::CsvSource& source);
 
-// Reads the training files for what the columns leave to be found in them and adds it to `plan`:
-// vocabularies, of all rows; means for missing numbers, of the rows (counted through all files) of
-// which `is_training` says so. Nothing is read if nothing is to be found. What CsvEncoder says is
-// wrong is passed over here: fields that are no numbers, rows of another length, missing columns.
-// InvalidArgument: a vocabulary is too large, a column has nothing but missing values; else as
-// ReadCsvRows.
+// Reads the training files and adds to `plan` what the columns do not specify: vocabularies, from
+// all rows; means for missing numbers, from the training rows (numbered through all files). Reads
+// nothing if nothing is needed. Ignores what CsvEncoder reports: fields that are not numbers, rows
+// of another length, missing columns. InvalidArgument: a vocabulary is too large, or a column has
+// only missing values. Other errors as ReadCsvRows.
 absl::Status SurveyCsv(const std::vector<std::string>& files, const proto::CsvSource& source,
                        const std::function<bool(int64_t row)>& is_training, proto::DataPlan* plan);
 

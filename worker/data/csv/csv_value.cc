@@ -20,9 +20,9 @@ constexpr size_t kShortDigitsMax = 15;
 constexpr double kPowersOfTen[kShortDigitsMax + 1] = {1e0, 1e1, 1e2,  1e3,  1e4,  1e5,  1e6,  1e7,
                                                       1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15};
 
-// Most numbers in files are of a few digits and have no exponent. Both their digits and the power
-// of ten are doubles without error then, so their quotient is the nearest double (Clinger, "How to
-// Read Floating Point Numbers Accurately", 1990). False: it is none of these.
+// Parses numbers with few digits and no exponent, which most numbers in files are. Their digits and
+// the power of ten are exact doubles, so the quotient is the nearest double (Clinger, "How to Read
+// Floating Point Numbers Accurately", 1990). False for other numbers.
 bool ParseShort(std::string_view field, double* value) {
   const bool negative = !field.empty() && field[0] == '-';
   if (negative) field.remove_prefix(1);
@@ -59,7 +59,7 @@ std::optional<double> ParseNumber(std::string_view field) {
   if (stop != end) return std::nullopt;
   if (error == std::errc()) return value;
   if (error != std::errc::result_out_of_range) return std::nullopt;
-  // Too large, or too small: only the former is wrong.
+  // Too large or too small. Only the former is an error.
   const double nearest = std::strtod(std::string(field).c_str(), nullptr);
   if (std::isinf(nearest)) return std::nullopt;
   return nearest;
@@ -73,7 +73,7 @@ std::string WithDecimalPoint(std::string_view field) {
                                  comma + 1 < bare.size() && absl::ascii_isdigit(bare[comma - 1]) &&
                                  absl::ascii_isdigit(bare[comma + 1]);
   if (!has_digits_around) return "";
-  // Points before the comma part thousands.
+  // Points before the comma separate thousands.
   const std::string text = absl::StrCat(absl::StrReplaceAll(bare.substr(0, comma), {{".", ""}}),
                                         ".", bare.substr(comma + 1));
   return ParseNumber(text) ? text : "";
@@ -82,7 +82,7 @@ std::string WithDecimalPoint(std::string_view field) {
 std::string QuotedField(std::string_view field) {
   constexpr size_t kShown = 40;
   size_t end = std::min(field.size(), kShown);
-  // Not in the middle of a character of UTF-8.
+  // Not within a UTF-8 character.
   while (end > 0 && end < field.size() && (field[end] & 0xc0) == 0x80) --end;
   return absl::StrCat("\"", PrintableLine(field.substr(0, end)), end < field.size() ? "..." : "",
                       "\"");

@@ -7,15 +7,15 @@
 
 namespace cairn::worker {
 
-// The number that a field says, blanks around it aside: decimal, with an exponent or without; also
-// nan and inf. Nullopt: it is none, or too large for a float64.
+// Parses a decimal number with or without an exponent, nan or inf. Ignores surrounding blanks.
+// Nullopt: not a number, or too large for a float64.
 std::optional<double> ParseNumber(std::string_view field);
 
-// A number that was written with a decimal comma ("3,14", "1.234,5"), as ParseNumber would read it
-// ("3.14", "1234.5"); empty: the field is none.
+// Converts a number with a decimal comma ("3,14", "1.234,5") to one that ParseNumber reads ("3.14",
+// "1234.5"). Empty if the field is not such a number.
 std::string WithDecimalPoint(std::string_view field);
 
-// A field in a message: quoted, at most 40 bytes of it, control characters and what is no UTF-8
+// A field for messages: in quotes, at most 40 bytes, with control characters and invalid UTF-8
 // escaped.
 std::string QuotedField(std::string_view field);
 
