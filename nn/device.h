@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -13,9 +14,17 @@
 namespace cairn::nn {
 
 class Layer;
+class Metric;
+struct Regularizer;
 
-// A device that runs models: the CPU or one GPU. It allocates memory, copies data and creates the
-// kernels of layers. Used by one thread at a time. Must outlive everything created from it.
+// A device that runs models: the CPU or one GPU. It allocates memory, copies data, creates the
+// kernels of layers and losses, and computes what belongs to neither. Nothing else reads or writes
+// its memory, unless memory_is_host(). Used by one thread at a time. Must outlive everything
+// created from it.
+//
+// Calls take effect in their order. A device may compute after a call has returned; then the error
+// of that work is returned by a later call, at the latest by the next CopyFromDevice or
+// Synchronize.
 class Device {
  public:
   struct KernelOptions {
@@ -34,7 +43,8 @@ class Device {
 
   // A name for logs and messages: "cpu", "cuda:0 (NVIDIA H200)".
   virtual std::string name() const = 0;
-  // True if the host can read and write the device's memory directly.
+  // True if the host and the device can read and write each other's memory directly. Then batches,
+  // values, gradients and outputs need no copies.
   virtual bool memory_is_host() const = 0;
 
   // Returns memory aligned to at least 64 bytes, with unspecified contents. RESOURCE_EXHAUSTED
@@ -48,6 +58,20 @@ class Device {
   // Blocks until all work submitted before is complete.
   virtual absl::Status Synchronize() = 0;
 
+  // Operations on device memory.
+  virtual absl::Status Zero(void* memory, size_t bytes) = 0;
+  virtual absl::Status Copy(void* to, const void* from, size_t bytes) = 0;
+  // Adds `count` numbers to those of `sum`.
+  virtual absl::Status Add(int64_t count, const float* addend, float* sum) = 0;
+  // value = value * multiplier / divisor. Rounds once if the multiplier is a power of two.
+  virtual absl::Status Rescale(int64_t count, float multiplier, float divisor, float* values) = 0;
+  // Writes Regularizer::Penalty to `penalty`, in device memory.
+  virtual absl::Status Penalty(const Regularizer& regularizer, int64_t count, const float* values,
+                               double* penalty) = 0;
+  // As Regularizer::AddGradient.
+  virtual absl::Status AddPenaltyGradient(const Regularizer& regularizer, int64_t count,
+                                          const float* values, float* gradient) = 0;
+
   // Sets how many host threads the calling thread's work on this device may use from now on.
   virtual void UseThreads(int threads) = 0;
   // Returns true if one kernel can compute `first` followed by `second`, where `second` is the only
@@ -58,6 +82,10 @@ class Device {
   // names the layer's class if the device has no kernel for it.
   virtual absl::StatusOr<std::unique_ptr<Kernel>> CreateKernel(const Layer& layer,
                                                                const KernelOptions& options) = 0;
+  // Creates the kernel of `loss` and of the metrics of the same output, all of which must outlive
+  // it. UNIMPLEMENTED names the loss or the metric that the device cannot compute.
+  virtual absl::StatusOr<std::unique_ptr<LossKernel>> CreateLossKernel(
+      const Loss& loss, std::vector<const Metric*> metrics) = 0;
 };
 
 }  // namespace cairn::nn

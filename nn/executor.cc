@@ -2,13 +2,11 @@
 
 #include <algorithm>
 #include <bit>
-#include <cstring>
 
 #include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
 #include "common/check.h"
 #include "common/random.h"
-#include "common/simd.h"
 #include "common/status_macros.h"
 #include "nn/plan/gradient_layout.h"
 
@@ -20,15 +18,6 @@ constexpr int64_t kBatchSizeMax = int64_t{1} << 20;
 // Training uses two batch sizes, because the last batch of an epoch is smaller. Evaluation may add
 // two more.
 constexpr size_t kPlansMax = 4;
-
-CAIRN_SIMD void AddTo(int64_t count, const float* from, float* to) {
-  for (int64_t i = 0; i < count; ++i) to[i] += from[i];
-}
-
-// gradient *= multiplier / divisor. Rounds once, because the multiplier is a power of two.
-CAIRN_SIMD void Rescale(int64_t count, float multiplier, float divisor, float* gradient) {
-  for (int64_t i = 0; i < count; ++i) gradient[i] = gradient[i] * multiplier / divisor;
-}
 
 // The backward pass divides by this power of two instead of the batch size; FinishGradients turns
 // the result into a mean. Division by a power of two is exact, so a sum of whole numbers stays
@@ -84,10 +73,6 @@ absl::StatusOr<std::unique_ptr<Executor>> Executor::Create(const Model* model,
     return absl::InvalidArgumentError(
         absl::StrCat("the number of threads is ", options.threads, "; it must be at least 1"));
   }
-  if (!device->memory_is_host()) {
-    return absl::UnimplementedError(
-        absl::StrCat(device->name(), " cannot run models yet; use the device \"cpu\""));
-  }
   // Must precede the creation of kernels: oneDNN partitions its work for the number of threads at
   // that time.
   device->UseThreads(options.threads);
@@ -95,6 +80,8 @@ absl::StatusOr<std::unique_ptr<Executor>> Executor::Create(const Model* model,
   CAIRN_RETURN_IF_ERROR(executor->AllocateVariables());
   CAIRN_RETURN_IF_ERROR(executor->AllocateOutputs());
   if (options.training) CAIRN_RETURN_IF_ERROR(executor->AllocateGradients());
+  CAIRN_RETURN_IF_ERROR(executor->CreateLossKernels());
+  if (!device->memory_is_host()) CAIRN_RETURN_IF_ERROR(executor->AllocateBatch());
   CAIRN_RETURN_IF_ERROR(executor->FindPlan(options.batch_size).status());
   return executor;
 }
@@ -109,14 +96,22 @@ absl::Status Executor::AllocateVariables() {
   for (const VariableSpec& variable : model_->variables()) {
     const int64_t count = variable.element_count();
     CAIRN_ASSIGN_OR_RETURN(float* values, Allocate(count));
-    std::memset(values, 0, count * sizeof(float));
+    CAIRN_RETURN_IF_ERROR(device_->Zero(values, count * sizeof(float)));
     values_.push_back(values);
     float* gradient = nullptr;
     if (options_.training && variable.update != VariableSpec::Update::kFrozen) {
       CAIRN_ASSIGN_OR_RETURN(gradient, Allocate(count));
-      std::memset(gradient, 0, count * sizeof(float));
+      CAIRN_RETURN_IF_ERROR(device_->Zero(gradient, count * sizeof(float)));
     }
     gradients_.push_back(gradient);
+  }
+  if (!device_->memory_is_host()) {
+    host_variables_ = std::vector<HostVariable>(values_.size());
+    for (size_t v = 0; v < values_.size(); ++v) {
+      const int64_t count = model_->variables()[v].element_count();
+      host_variables_[v].values.resize(count);
+      if (gradients_[v] != nullptr) host_variables_[v].gradient.resize(count);
+    }
   }
   return BindVariables();
 }
@@ -189,6 +184,56 @@ absl::Status Executor::AllocateGradients() {
   return absl::OkStatus();
 }
 
+// One array holds all results of a batch's loss, so that one copy brings them to the host.
+absl::Status Executor::CreateLossKernels() {
+  int64_t count = 0;
+  for (size_t output = 0; output < objective_.terms().size(); ++output) {
+    std::vector<const Metric*> metrics;
+    ++count;
+    for (const Objective::Measure& measure : objective_.measures()) {
+      if (measure.output != static_cast<int>(output)) continue;
+      metrics.push_back(measure.metric.get());
+      count += measure.metric->state_size();
+    }
+    CAIRN_ASSIGN_OR_RETURN(
+        std::unique_ptr<LossKernel> kernel,
+        device_->CreateLossKernel(*objective_.terms()[output].loss, std::move(metrics)));
+    loss_kernels_.push_back(std::move(kernel));
+  }
+  for (const Model::Node& node : model_->nodes()) {
+    for (size_t v = 0; v < node.layer->variables().size(); ++v) {
+      const LayerVariable& variable = node.layer->variables()[v];
+      // A shared variable is penalized once. As in Keras, frozen variables are not penalized.
+      if (variable.regularizer.empty() || node.owner >= 0) continue;
+      if (variable.spec.update != VariableSpec::Update::kOptimized) continue;
+      penalties_.push_back({node.first_variable + static_cast<int>(v), variable.regularizer});
+      ++count;
+    }
+  }
+  host_results_.resize(count);
+  static_assert(sizeof(double) == 2 * sizeof(float));
+  CAIRN_ASSIGN_OR_RETURN(float* const memory, Allocate(2 * count));
+  results_ = reinterpret_cast<double*>(memory);
+  return absl::OkStatus();
+}
+
+// Ids and class labels are as large as floats.
+absl::Status Executor::AllocateBatch() {
+  static_assert(sizeof(int32_t) == sizeof(float));
+  for (const Model::Input& input : model_->inputs()) {
+    CAIRN_ASSIGN_OR_RETURN(float* const memory,
+                           Allocate(options_.batch_size * ElementCount(input.spec.shape)));
+    staged_.inputs.push_back(memory);
+  }
+  for (size_t i = 0; i < objective_.terms().size(); ++i) {
+    const int64_t labels = objective_.terms()[i].loss->LabelCount(model_->outputs()[i].shape);
+    CAIRN_ASSIGN_OR_RETURN(float* const memory, Allocate(options_.batch_size * labels));
+    staged_.labels.push_back(memory);
+  }
+  CAIRN_ASSIGN_OR_RETURN(staged_.weights, Allocate(options_.batch_size));
+  return absl::OkStatus();
+}
+
 absl::StatusOr<Executor::Plan*> Executor::FindPlan(int64_t batch_size) {
   for (Plan& plan : plans_) {
     if (plan.batch_size != batch_size) continue;
@@ -228,20 +273,46 @@ Device::KernelOptions Executor::KernelOptions(int node, int64_t batch_size) cons
 }
 
 absl::Span<float> Executor::values(int variable) {
+  if (!host_variables_.empty()) {
+    HostVariable& host = host_variables_[variable];
+    host.values_changed = true;
+    return absl::MakeSpan(host.values);
+  }
   return absl::MakeSpan(values_[variable], model_->variables()[variable].element_count());
 }
 
 absl::Span<const float> Executor::gradient(int variable) const {
   if (gradients_[variable] == nullptr) return {};
+  if (!host_variables_.empty()) return host_variables_[variable].gradient;
   return absl::MakeConstSpan(gradients_[variable], model_->variables()[variable].element_count());
 }
 
-void Executor::BindInputs(const Batch& batch) {
+absl::Status Executor::UploadValues() {
+  for (size_t v = 0; v < host_variables_.size(); ++v) {
+    HostVariable& host = host_variables_[v];
+    if (!host.values_changed.exchange(false)) continue;
+    CAIRN_RETURN_IF_ERROR(
+        device_->CopyToDevice(values_[v], host.values.data(), host.values.size() * sizeof(float)));
+  }
+  return absl::OkStatus();
+}
+
+// Returns where the device reads an array of the batch: where the caller has it, or a copy.
+absl::StatusOr<const float*> Executor::Upload(const void* array, int64_t count, float* staged) {
+  if (device_->memory_is_host()) return static_cast<const float*>(array);
+  CAIRN_RETURN_IF_ERROR(device_->CopyToDevice(staged, array, count * sizeof(float)));
+  return staged;
+}
+
+absl::Status Executor::BindInputs(const Batch& batch) {
   CAIRN_CHECK(batch.inputs.size() == model_->inputs().size());
   for (size_t i = 0; i < batch.inputs.size(); ++i) {
+    CAIRN_ASSIGN_OR_RETURN(
+        const float* const input,
+        Upload(batch.inputs[i], batch.size * ElementCount(model_->inputs()[i].spec.shape),
+               staged_.inputs.empty() ? nullptr : staged_.inputs[i]));
     // The const_cast is safe: input nodes have no kernel, so nothing writes through the pointer.
-    stages_[model_->input_nodes()[i]].output =
-        const_cast<float*>(static_cast<const float*>(batch.inputs[i]));
+    stages_[model_->input_nodes()[i]].output = const_cast<float*>(input);
   }
   for (size_t i = 0; i < stages_.size(); ++i) {
     const Model::Node& node = model_->nodes()[i];
@@ -258,6 +329,7 @@ void Executor::BindInputs(const Batch& batch) {
     if (node.layer->is_view()) stages_[i].output = stages_[node.inputs[0]].output;
     stages_[i].random_key = DeriveKey(batch.random_key, node.layer->name());
   }
+  return absl::OkStatus();
 }
 
 absl::StatusOr<Executor::Sums> Executor::Forward(const Batch& batch, bool training) {
@@ -266,7 +338,8 @@ absl::StatusOr<Executor::Sums> Executor::Forward(const Batch& batch, bool traini
   device_->UseThreads(options_.threads);
   CAIRN_ASSIGN_OR_RETURN(plan_, FindPlan(batch.size));
   batch_size_ = batch.size;
-  BindInputs(batch);
+  CAIRN_RETURN_IF_ERROR(UploadValues());
+  CAIRN_RETURN_IF_ERROR(BindInputs(batch));
   for (size_t i = 0; i < stages_.size(); ++i) {
     if (plan_->kernels[i] == nullptr) continue;
     const Stage& stage = stages_[i];
@@ -286,62 +359,70 @@ absl::StatusOr<Executor::Sums> Executor::Forward(const Batch& batch, bool traini
   return sums;
 }
 
-// Computes the loss of one output and, if requested, the gradient with respect to that output.
-absl::StatusOr<Loss::Batch> Executor::ComputeOutputLoss(const Batch& batch, int output,
-                                                        bool with_gradient) const {
+absl::Status Executor::ComputeOutputLoss(const Batch& batch, int output, const float* weights,
+                                         bool with_gradient, double* results) {
   const Model::Output& place = model_->outputs()[output];
   const Stage& stage = stages_[place.node];
   const Objective::Term& term = objective_.terms()[output];
-  Loss::Batch result{.examples = batch.size,
-                     .shape = &place.shape,
-                     .output = stage.output,
-                     .labels = batch.labels[output],
-                     .weights = batch.weights,
-                     .fused = stage.fuses_loss,
-                     .gradient_divisor = GradientDivisor(batch.size),
-                     .gradient_scale = static_cast<float>(term.weight)};
   CAIRN_ASSIGN_OR_RETURN(
-      result.loss_sum, term.loss->Compute(result, with_gradient ? stage.output_gradient : nullptr));
-  return result;
+      const float* const labels,
+      Upload(batch.labels[output], batch.size * term.loss->LabelCount(place.shape),
+             staged_.labels.empty() ? nullptr : staged_.labels[output]));
+  return loss_kernels_[output]->Compute({.examples = batch.size,
+                                         .shape = &place.shape,
+                                         .output = stage.output,
+                                         .labels = labels,
+                                         .weights = weights,
+                                         .fused = stage.fuses_loss,
+                                         .gradient_divisor = GradientDivisor(batch.size),
+                                         .gradient_scale = static_cast<float>(term.weight)},
+                                        with_gradient ? stage.output_gradient : nullptr, results);
 }
 
 absl::Status Executor::ComputeLoss(const Batch& batch, bool training, Sums* sums) {
   CAIRN_CHECK(batch.labels.size() == objective_.terms().size());
   const ScopedSpan span(recorder_, first_name_ + 2 * static_cast<uint32_t>(stages_.size()));
-  can_run_backward_ = training && options_.training;
-  for (const Objective::Measure& measure : objective_.measures()) {
-    sums->metrics.emplace_back(measure.metric->state_size());
+  const float* weights = nullptr;
+  if (batch.weights != nullptr) {
+    CAIRN_ASSIGN_OR_RETURN(weights, Upload(batch.weights, batch.size, staged_.weights));
   }
+  can_run_backward_ = training && options_.training;
+  double* results = results_;
   for (int output = 0; output < static_cast<int>(batch.labels.size()); ++output) {
-    CAIRN_ASSIGN_OR_RETURN(const Loss::Batch result,
-                           ComputeOutputLoss(batch, output, can_run_backward_));
-    sums->loss_sum += objective_.terms()[output].weight * result.loss_sum;
-    for (size_t i = 0; i < sums->metrics.size(); ++i) {
-      const Objective::Measure& measure = objective_.measures()[i];
-      if (measure.output != output) continue;
-      measure.metric->Count(result, absl::MakeSpan(sums->metrics[i]));
+    CAIRN_RETURN_IF_ERROR(ComputeOutputLoss(batch, output, weights, can_run_backward_, results));
+    ++results;
+    for (const Objective::Measure& measure : objective_.measures()) {
+      if (measure.output == output) results += measure.metric->state_size();
     }
   }
-  sums->penalty = Penalty();
+  for (const Penalty& penalty : penalties_) {
+    CAIRN_RETURN_IF_ERROR(device_->Penalty(penalty.regularizer,
+                                           model_->variables()[penalty.variable].element_count(),
+                                           values_[penalty.variable], results++));
+  }
+  return ReadResults(sums);
+}
+
+// The order of the results is that of ComputeLoss, and the order of the additions is fixed.
+absl::Status Executor::ReadResults(Sums* sums) {
+  CAIRN_RETURN_IF_ERROR(device_->CopyFromDevice(host_results_.data(), results_,
+                                                host_results_.size() * sizeof(double)));
+  const double* result = host_results_.data();
+  sums->metrics.resize(objective_.measures().size());
+  for (size_t output = 0; output < objective_.terms().size(); ++output) {
+    sums->loss_sum += objective_.terms()[output].weight * *result++;
+    for (size_t i = 0; i < sums->metrics.size(); ++i) {
+      const Objective::Measure& measure = objective_.measures()[i];
+      if (measure.output != static_cast<int>(output)) continue;
+      sums->metrics[i].assign(result, result + measure.metric->state_size());
+      result += measure.metric->state_size();
+    }
+  }
+  for (size_t i = 0; i < penalties_.size(); ++i) sums->penalty += *result++;
   return absl::OkStatus();
 }
 
-double Executor::Penalty() const {
-  double penalty = 0;
-  for (const Model::Node& node : model_->nodes()) {
-    for (size_t v = 0; v < node.layer->variables().size(); ++v) {
-      const LayerVariable& variable = node.layer->variables()[v];
-      if (variable.regularizer.empty() || node.owner >= 0) continue;
-      // As in Keras, frozen variables are not penalized.
-      if (variable.spec.update != VariableSpec::Update::kOptimized) continue;
-      penalty += variable.regularizer.Penalty(values_[node.first_variable + v],
-                                              variable.spec.element_count());
-    }
-  }
-  return penalty;
-}
-
-void Executor::Backward(absl::FunctionRef<void(int variable)> on_gradient) {
+absl::Status Executor::Backward(absl::FunctionRef<void(int variable)> on_gradient) {
   CAIRN_CHECK(can_run_backward_);
   can_run_backward_ = false;
   device_->UseThreads(options_.threads);
@@ -349,13 +430,16 @@ void Executor::Backward(absl::FunctionRef<void(int variable)> on_gradient) {
     // The first node of a fused pair runs the backward pass of both. Variables of the second layer
     // are finished first, so gradients are reported from the last layer to the first.
     if (fusion_.is_second(i) || !flow_.needed[fusion_.tail(i)]) continue;
-    RunBackward(i);
-    if (fusion_.next[i] >= 0) FinishGradients(fusion_.next[i], on_gradient);
-    FinishGradients(i, on_gradient);
+    CAIRN_RETURN_IF_ERROR(RunBackward(i));
+    if (fusion_.next[i] >= 0) {
+      CAIRN_RETURN_IF_ERROR(FinishGradients(fusion_.next[i], on_gradient));
+    }
+    CAIRN_RETURN_IF_ERROR(FinishGradients(i, on_gradient));
   }
+  return absl::OkStatus();
 }
 
-void Executor::RunBackward(int i) {
+absl::Status Executor::RunBackward(int i) {
   const Stage& stage = stages_[i];
   const ScopedSpan span(recorder_, SpanName(i, /*backward=*/true));
   if (plan_->kernels[i] != nullptr) {
@@ -371,25 +455,29 @@ void Executor::RunBackward(int i) {
   } else if (!stage.input_gradients.empty() && !flow_.shares_gradient[i]) {
     // A view whose input has other consumers too: its gradient needs memory of its own.
     const int64_t count = batch_size_ * ElementCount(model_->nodes()[i].layer->output().shape);
-    std::memcpy(stage.input_gradients[0], stage.output_gradient, count * sizeof(float));
+    CAIRN_RETURN_IF_ERROR(
+        device_->Copy(stage.input_gradients[0], stage.output_gradient, count * sizeof(float)));
   }
-  AccumulateInputGradients(i);
+  return AccumulateInputGradients(i);
 }
 
 // Adds the input gradients that the kernel wrote to temporary memory, because another consumer of
 // that input had already written its gradient to the final place.
-void Executor::AccumulateInputGradients(int node) {
+absl::Status Executor::AccumulateInputGradients(int node) {
   const Model::Node& consumer = model_->nodes()[node];
   for (size_t slot = 0; slot < consumer.inputs.size(); ++slot) {
     if (flow_.slots[node][slot] != GradientFlow::Slot::kAdd) continue;
-    AddTo(batch_size_ * ElementCount(consumer.layer->inputs()[slot].shape),
-          stages_[node].input_gradients[slot], stages_[consumer.inputs[slot]].output_gradient);
+    CAIRN_RETURN_IF_ERROR(device_->Add(
+        batch_size_ * ElementCount(consumer.layer->inputs()[slot].shape),
+        stages_[node].input_gradients[slot], stages_[consumer.inputs[slot]].output_gradient));
   }
+  return absl::OkStatus();
 }
 
 // Adds this node's contribution to the gradients of shared variables. A gradient with no further
 // contributions is turned into a mean, gets the regularizer's gradient, and is reported.
-void Executor::FinishGradients(int node, absl::FunctionRef<void(int variable)> on_gradient) {
+absl::Status Executor::FinishGradients(int node,
+                                       absl::FunctionRef<void(int variable)> on_gradient) {
   const Model::Node& finished = model_->nodes()[node];
   for (size_t v = 0; v < finished.layer->variables().size(); ++v) {
     const LayerVariable& variable = finished.layer->variables()[v];
@@ -398,23 +486,37 @@ void Executor::FinishGradients(int node, absl::FunctionRef<void(int variable)> o
     if (gradient == nullptr) continue;
     const int64_t count = variable.spec.element_count();
     const float* written = stages_[node].variable_gradients[v];
-    if (written != gradient) AddTo(count, written, gradient);
+    if (written != gradient) CAIRN_RETURN_IF_ERROR(device_->Add(count, written, gradient));
     // The owner of a shared variable comes first in the graph, so its contribution is the last one.
     if (finished.owner >= 0) continue;
     if (variable.spec.update == VariableSpec::Update::kOptimized) {
       const int64_t divisor = GradientDivisor(batch_size_);
-      if (divisor != batch_size_) Rescale(count, divisor, batch_size_, gradient);
-      if (!variable.regularizer.empty()) {
-        variable.regularizer.AddGradient(values_[position], count, gradient);
+      if (divisor != batch_size_) {
+        CAIRN_RETURN_IF_ERROR(device_->Rescale(count, divisor, batch_size_, gradient));
       }
+      if (!variable.regularizer.empty()) {
+        CAIRN_RETURN_IF_ERROR(
+            device_->AddPenaltyGradient(variable.regularizer, count, values_[position], gradient));
+      }
+    }
+    if (!host_variables_.empty()) {
+      CAIRN_RETURN_IF_ERROR(device_->CopyFromDevice(host_variables_[position].gradient.data(),
+                                                    gradient, count * sizeof(float)));
     }
     on_gradient(position);
   }
+  return absl::OkStatus();
 }
 
-absl::Span<const float> Executor::output(int index) const {
+absl::StatusOr<absl::Span<const float>> Executor::output(int index) {
   const Model::Output& output = model_->outputs()[index];
-  return absl::MakeConstSpan(stages_[output.node].output, batch_size_ * ElementCount(output.shape));
+  const float* const values = stages_[output.node].output;
+  const int64_t count = batch_size_ * ElementCount(output.shape);
+  if (device_->memory_is_host()) return absl::MakeConstSpan(values, count);
+  host_output_.resize(count);
+  CAIRN_RETURN_IF_ERROR(
+      device_->CopyFromDevice(host_output_.data(), values, count * sizeof(float)));
+  return absl::MakeConstSpan(host_output_);
 }
 
 }  // namespace cairn::nn

@@ -1,6 +1,7 @@
 #ifndef CAIRN_NN_EXECUTOR_H_
 #define CAIRN_NN_EXECUTOR_H_
 
+#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <vector>
@@ -18,6 +19,7 @@
 #include "nn/objective.h"
 #include "nn/plan/fusion.h"
 #include "nn/plan/gradient_flow.h"
+#include "nn/regularizer.h"
 
 namespace cairn::nn {
 
@@ -28,7 +30,10 @@ namespace cairn::nn {
 //   executor->Backward([&](int variable) { Send(executor->gradient(variable)); });
 //
 // All tensors are allocated by Create. Kernels are created at the first batch of each size. Results
-// depend only on values, batch and number of threads. Used by one thread.
+// depend only on values, batch and number of threads. Used by one thread, except values().
+//
+// Only the device touches tensors. If its memory is not the host's, batches and changed values are
+// copied to it before the forward pass, and each gradient to the host when it is complete.
 class Executor {
  public:
   struct Options {
@@ -80,8 +85,9 @@ class Executor {
   Executor(const Executor&) = delete;
   Executor& operator=(const Executor&) = delete;
 
-  // The values of a variable, initially zero. The caller writes them between steps. `variable` is
-  // an index into Model::variables(). The span stays valid as long as the executor lives.
+  // The values of a variable, initially zero. `variable` is an index into Model::variables(). The
+  // caller may write them until the next Forward, which computes with what was written; call it
+  // again to write after that. The memory stays valid as long as the executor lives. Thread-safe.
   absl::Span<float> values(int variable);
   // The gradient of a variable, valid from its on_gradient call until the next Backward. For a
   // moving statistic it is the batch's mean or biased variance. Empty for frozen variables.
@@ -96,8 +102,8 @@ class Executor {
   // had labels and training = true. May be called once per Forward. Calls `on_gradient` for each
   // variable that is not frozen as soon as its gradient is complete, from the last layer to the
   // first. The rest of the pass does not read that variable's values, so the callback may let them
-  // be overwritten.
-  void Backward(absl::FunctionRef<void(int variable)> on_gradient);
+  // be overwritten. After an error of the device no further gradient is reported.
+  absl::Status Backward(absl::FunctionRef<void(int variable)> on_gradient);
 
   const Objective& objective() const { return objective_; }
 
@@ -110,8 +116,9 @@ class Executor {
     first_name_ = first_name;
   }
 
-  // The values of model output `index` for the last Forward: batch size x the output's shape.
-  absl::Span<const float> output(int index = 0) const;
+  // The values of model output `index` for the last Forward: batch size x the output's shape. Valid
+  // until the next call or the next Forward.
+  absl::StatusOr<absl::Span<const float>> output(int index = 0);
 
  private:
   // The buffers that a node's kernel reads and writes. Pointers that depend on model inputs change
@@ -130,6 +137,23 @@ class Executor {
     // kernel skips the activation's derivative.
     bool fuses_loss = false;
   };
+  // A variable whose regularization penalty belongs to the loss.
+  struct Penalty {
+    int variable = 0;
+    Regularizer regularizer;
+  };
+  // Host copies of a variable, if the device's memory is not the host's.
+  struct HostVariable {
+    std::vector<float> values;
+    std::atomic<bool> values_changed = false;  // Since they were copied to the device.
+    std::vector<float> gradient;
+  };
+  // Device copies of a batch's arrays, if the device's memory is not the host's.
+  struct StagedBatch {
+    std::vector<float*> inputs;
+    std::vector<float*> labels;
+    float* weights = nullptr;
+  };
   // The kernels for one batch size, by node. Null for views and for the second node of a fused
   // pair.
   struct Plan {
@@ -145,20 +169,24 @@ class Executor {
   void BindFusedVariables();
   absl::Status AllocateOutputs();
   absl::Status AllocateGradients();
+  absl::Status CreateLossKernels();
+  absl::Status AllocateBatch();
   absl::StatusOr<float*> Allocate(int64_t count);
   absl::StatusOr<Plan*> FindPlan(int64_t batch_size);
   Device::KernelOptions KernelOptions(int node, int64_t batch_size) const;
-  void BindInputs(const Batch& batch);
+  absl::Status UploadValues();
+  absl::StatusOr<const float*> Upload(const void* array, int64_t count, float* staged);
+  absl::Status BindInputs(const Batch& batch);
   absl::Status ComputeLoss(const Batch& batch, bool training, Sums* sums);
-  absl::StatusOr<Loss::Batch> ComputeOutputLoss(const Batch& batch, int output,
-                                                bool with_gradient) const;
-  double Penalty() const;
+  absl::Status ComputeOutputLoss(const Batch& batch, int output, const float* weights,
+                                 bool with_gradient, double* results);
+  absl::Status ReadResults(Sums* sums);
   uint32_t SpanName(int node, bool backward) const {
     return first_name_ + node + (backward ? static_cast<uint32_t>(stages_.size()) : 0);
   }
-  void RunBackward(int node);
-  void AccumulateInputGradients(int node);
-  void FinishGradients(int node, absl::FunctionRef<void(int variable)> on_gradient);
+  absl::Status RunBackward(int node);
+  absl::Status AccumulateInputGradients(int node);
+  absl::Status FinishGradients(int node, absl::FunctionRef<void(int variable)> on_gradient);
 
   const Model* const model_;
   const Objective no_objective_;
@@ -173,6 +201,15 @@ class Executor {
   std::vector<float*> gradients_;  // By variable; null if frozen or not training.
   std::vector<Stage> stages_;      // By node.
   std::vector<Plan> plans_;
+  std::vector<std::unique_ptr<LossKernel>> loss_kernels_;  // By output.
+  std::vector<Penalty> penalties_;
+  // For each output what its loss kernel writes, then the penalties.
+  double* results_ = nullptr;
+  std::vector<double> host_results_;
+  // Empty if the host and the device share memory.
+  std::vector<HostVariable> host_variables_;  // By variable.
+  StagedBatch staged_;
+  std::vector<float> host_output_;
   int64_t forward_count_ = 0;
 
   // State of the last Forward.

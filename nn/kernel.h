@@ -5,6 +5,7 @@
 
 #include "absl/status/status.h"
 #include "absl/types/span.h"
+#include "nn/loss.h"
 
 namespace cairn::nn {
 
@@ -51,6 +52,17 @@ class Kernel {
   // out of range.
   virtual absl::Status Forward(const ForwardArguments& arguments) = 0;
   virtual void Backward(const BackwardArguments& arguments) = 0;
+};
+
+// Computes the loss of one output, its gradient and its metrics on one device. Used by one thread.
+class LossKernel {
+ public:
+  virtual ~LossKernel() = default;
+
+  // `batch` and `gradient` are those of Loss::Compute, except that the arrays are in device memory.
+  // Writes to `results`, in device memory too, what Loss::Compute returns, followed by the state of
+  // each metric for this batch alone. INVALID_ARGUMENT: a class label is out of range.
+  virtual absl::Status Compute(const Loss::Batch& batch, float* gradient, double* results) = 0;
 };
 
 }  // namespace cairn::nn

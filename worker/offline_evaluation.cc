@@ -49,7 +49,8 @@ absl::Status WriteOutputs(const std::shared_ptr<const Dataset>& inputs, int64_t 
     CAIRN_RETURN_IF_ERROR(
         executor->Forward(ExecutorBatch(*loaded, 0), /*training=*/false).status());
     for (size_t i = 0; i < streams->size(); ++i) {
-      const auto output = executor->output(static_cast<int>(i));
+      CAIRN_ASSIGN_OR_RETURN(const absl::Span<const float> output,
+                             executor->output(static_cast<int>(i)));
       (*streams)[i].write(reinterpret_cast<const char*>(output.data()),
                           static_cast<std::streamsize>(output.size() * sizeof(float)));
     }

@@ -56,10 +56,10 @@ absl::StatusOr<nn::Executor::Sums> Trainer::Compute(const LoadedBatch& loaded) {
   const ScopedSpan span(recorder_, kBackwardPhase);
   // Gradients are handed over as they become complete, last layer first, so that sending them
   // overlaps with the rest of the backward pass.
-  executor_->Backward([this](int variable) {
+  CAIRN_RETURN_IF_ERROR(executor_->Backward([this](int variable) {
     const ScopedSpan push_span(recorder_, kPushPhase);
     strategy_->OnGradient(variable);
-  });
+  }));
   return sums;
 }
 

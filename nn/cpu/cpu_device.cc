@@ -3,16 +3,22 @@
 #include <omp.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <cstring>
 #include <exception>
 #include <new>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "common/simd.h"
+#include "common/status_macros.h"
 #include "nn/cpu/aligned_memory.h"
 #include "nn/cpu/dnnl_context.h"
 #include "nn/cpu/fused_layers.h"
 #include "nn/cpu/kernels.h"
+#include "nn/metric.h"
+#include "nn/regularizer.h"
 
 namespace cairn::nn {
 namespace {
@@ -84,6 +90,37 @@ constexpr KnownKernel kKnownKernels[] = {
     {"ZeroPadding2D", CreateRearrangingKernel},
 };
 
+CAIRN_SIMD void AddTo(int64_t count, const float* addend, float* sum) {
+  for (int64_t i = 0; i < count; ++i) sum[i] += addend[i];
+}
+
+CAIRN_SIMD void MultiplyAndDivide(int64_t count, float multiplier, float divisor, float* values) {
+  for (int64_t i = 0; i < count; ++i) values[i] = values[i] * multiplier / divisor;
+}
+
+class CpuLossKernel final : public LossKernel {
+ public:
+  CpuLossKernel(const Loss& loss, std::vector<const Metric*> metrics)
+      : loss_(loss), metrics_(std::move(metrics)) {}
+
+  absl::Status Compute(const Loss::Batch& batch, float* gradient, double* results) override {
+    Loss::Batch computed = batch;
+    CAIRN_ASSIGN_OR_RETURN(computed.loss_sum, loss_.Compute(batch, gradient));
+    *results++ = computed.loss_sum;
+    for (const Metric* metric : metrics_) {
+      const absl::Span<double> state(results, static_cast<size_t>(metric->state_size()));
+      std::fill(state.begin(), state.end(), 0.0);
+      metric->Count(computed, state);
+      results += metric->state_size();
+    }
+    return absl::OkStatus();
+  }
+
+ private:
+  const Loss& loss_;
+  const std::vector<const Metric*> metrics_;
+};
+
 size_t PhysicalBytes() {
   return static_cast<size_t>(sysconf(_SC_PHYS_PAGES)) * sysconf(_SC_PAGE_SIZE);
 }
@@ -130,6 +167,38 @@ absl::Status CpuDevice::CopyFromDevice(void* host, const void* device, size_t by
   return absl::OkStatus();
 }
 
+absl::Status CpuDevice::Zero(void* memory, size_t bytes) {
+  std::memset(memory, 0, bytes);
+  return absl::OkStatus();
+}
+
+absl::Status CpuDevice::Copy(void* to, const void* from, size_t bytes) {
+  std::memcpy(to, from, bytes);
+  return absl::OkStatus();
+}
+
+absl::Status CpuDevice::Add(int64_t count, const float* addend, float* sum) {
+  AddTo(count, addend, sum);
+  return absl::OkStatus();
+}
+
+absl::Status CpuDevice::Rescale(int64_t count, float multiplier, float divisor, float* values) {
+  MultiplyAndDivide(count, multiplier, divisor, values);
+  return absl::OkStatus();
+}
+
+absl::Status CpuDevice::Penalty(const Regularizer& regularizer, int64_t count, const float* values,
+                                double* penalty) {
+  *penalty = regularizer.Penalty(values, count);
+  return absl::OkStatus();
+}
+
+absl::Status CpuDevice::AddPenaltyGradient(const Regularizer& regularizer, int64_t count,
+                                           const float* values, float* gradient) {
+  regularizer.AddGradient(values, count, gradient);
+  return absl::OkStatus();
+}
+
 void CpuDevice::UseThreads(int threads) { omp_set_num_threads(threads); }
 
 bool CpuDevice::Fuses(const Layer& first, const Layer& second) const {
@@ -148,6 +217,11 @@ absl::StatusOr<std::unique_ptr<Kernel>> CpuDevice::CreateKernel(const Layer& lay
     return kernel;
   }
   return absl::UnimplementedError(absl::StrCat(what, " has no kernel on the cpu"));
+}
+
+absl::StatusOr<std::unique_ptr<LossKernel>> CpuDevice::CreateLossKernel(
+    const Loss& loss, std::vector<const Metric*> metrics) {
+  return std::make_unique<CpuLossKernel>(loss, std::move(metrics));
 }
 
 }  // namespace cairn::nn

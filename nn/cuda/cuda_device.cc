@@ -100,6 +100,41 @@ absl::Status CudaDevice::Synchronize() {
   return CudaStatus(cudaStreamSynchronize(stream_.get()), absl::StrCat("waiting for ", name_));
 }
 
+absl::Status CudaDevice::Zero(void* memory, size_t bytes) {
+  CAIRN_RETURN_IF_ERROR(MakeCurrent());
+  return CudaStatus(cudaMemsetAsync(memory, 0, bytes, stream_.get()),
+                    absl::StrCat("clearing ", bytes, " bytes on ", name_));
+}
+
+absl::Status CudaDevice::Copy(void* to, const void* from, size_t bytes) {
+  CAIRN_RETURN_IF_ERROR(MakeCurrent());
+  return CudaStatus(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToDevice, stream_.get()),
+                    absl::StrCat("copying ", bytes, " bytes on ", name_));
+}
+
+absl::Status CudaDevice::Add(int64_t count, const float* addend, float* sum) {
+  return NoKernel("Add");
+}
+
+absl::Status CudaDevice::Rescale(int64_t count, float multiplier, float divisor, float* values) {
+  return NoKernel("Rescale");
+}
+
+absl::Status CudaDevice::Penalty(const Regularizer& regularizer, int64_t count, const float* values,
+                                 double* penalty) {
+  return NoKernel("Penalty");
+}
+
+absl::Status CudaDevice::AddPenaltyGradient(const Regularizer& regularizer, int64_t count,
+                                            const float* values, float* gradient) {
+  return NoKernel("AddPenaltyGradient");
+}
+
+absl::Status CudaDevice::NoKernel(const std::string& operation) const {
+  return absl::UnimplementedError(
+      absl::StrCat(operation, " has no kernel on ", name_, "; use the device \"cpu\""));
+}
+
 absl::Status CudaDevice::MakeCurrent() {
   return CudaStatus(cudaSetDevice(ordinal_), absl::StrCat("choosing GPU ", ordinal_));
 }
@@ -109,6 +144,11 @@ absl::StatusOr<std::unique_ptr<Kernel>> CudaDevice::CreateKernel(const Layer& la
   return absl::UnimplementedError(
       absl::StrCat("layer '", layer.name(), "' (", layer.class_name(), ") has no kernel on ", name_,
                    "; GPUs cannot run layers yet, use the device \"cpu\""));
+}
+
+absl::StatusOr<std::unique_ptr<LossKernel>> CudaDevice::CreateLossKernel(
+    const Loss& loss, std::vector<const Metric*> metrics) {
+  return NoKernel(absl::StrCat("loss ", loss.name()));
 }
 
 }  // namespace cairn::nn

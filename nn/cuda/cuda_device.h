@@ -3,6 +3,7 @@
 
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "absl/status/statusor.h"
 #include "nn/cuda/cuda_handles.h"
@@ -30,15 +31,28 @@ class CudaDevice : public Device {
   absl::Status CopyFromDevice(void* host, const void* device, size_t bytes) override;
   absl::Status Synchronize() override;
 
+  absl::Status Zero(void* memory, size_t bytes) override;
+  absl::Status Copy(void* to, const void* from, size_t bytes) override;
+  absl::Status Add(int64_t count, const float* addend, float* sum) override;
+  absl::Status Rescale(int64_t count, float multiplier, float divisor, float* values) override;
+  absl::Status Penalty(const Regularizer& regularizer, int64_t count, const float* values,
+                       double* penalty) override;
+  absl::Status AddPenaltyGradient(const Regularizer& regularizer, int64_t count,
+                                  const float* values, float* gradient) override;
+
   // Does nothing: host threads do not compute here.
   void UseThreads(int threads) override {}
   absl::StatusOr<std::unique_ptr<Kernel>> CreateKernel(const Layer& layer,
                                                        const KernelOptions& options) override;
+  absl::StatusOr<std::unique_ptr<LossKernel>> CreateLossKernel(
+      const Loss& loss, std::vector<const Metric*> metrics) override;
 
  private:
   explicit CudaDevice(int ordinal) : ordinal_(ordinal) {}
 
   absl::Status Initialize();
+  // UNIMPLEMENTED: `operation` has no kernel yet.
+  absl::Status NoKernel(const std::string& operation) const;
   // Selects this GPU. CUDA's current GPU is per thread, and the calling thread may have selected
   // another one.
   absl::Status MakeCurrent();

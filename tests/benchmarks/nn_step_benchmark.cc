@@ -74,7 +74,7 @@ class Training {
     const Executor::Batch batch{
         .size = kBatchSize, .inputs = {input_.data()}, .labels = {labels_.data()}};
     CAIRN_CHECK(executor_->Forward(batch, /*training=*/true).ok());
-    executor_->Backward([this](int variable) { Update(variable); });
+    CAIRN_CHECK(executor_->Backward([this](int variable) { Update(variable); }).ok());
     ++steps_;
   }
 

@@ -120,13 +120,13 @@ class LocalRun {
   // Returns the loss before the update.
   double Step(int64_t step) {
     const Executor::Sums sums = ValueOrDie(executor_->Forward(BatchAt(step), /*training=*/true));
-    executor_->Backward([&](int variable) { Update(variable, step); });
+    EXPECT_TRUE(executor_->Backward([&](int variable) { Update(variable, step); }).ok());
     return sums.loss_sum / static_cast<double>(sums.examples) + sums.penalty;
   }
 
   absl::Span<const float> PredictFirstBatch() {
     ValueOrDie(executor_->Forward(BatchAt(0), /*training=*/false));
-    return executor_->output();
+    return *executor_->output();
   }
 
   const Model& model() const { return *model_; }

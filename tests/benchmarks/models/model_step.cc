@@ -87,7 +87,7 @@ class Bench {
     batch.random_key = steps_;
     OrExit(strategy_->BeginStep({steps_, batch_size_, false, nullptr}, [] { return false; }));
     OrExit(executor_->Forward(batch, /*training=*/true));
-    executor_->Backward([&](int variable) { strategy_->OnGradient(variable); });
+    CAIRN_CHECK(executor_->Backward([&](int variable) { strategy_->OnGradient(variable); }).ok());
     OrExit(strategy_->EndStep({}));
   }
 

@@ -106,9 +106,10 @@ class LayerConformanceTest : public ::testing::TestWithParam<ConformanceCase> {
     batch_.training = training;
     const Doubles expected = ReferenceOutput(*model_, batch_);
     ASSERT_TRUE(executor_->Forward(DeviceBatch(), training).ok());
-    ASSERT_EQ(executor_->output().size(), expected.size());
+    ASSERT_EQ(executor_->output()->size(), expected.size());
     for (size_t i = 0; i < expected.size(); ++i) {
-      ASSERT_NEAR(executor_->output()[i], expected[i], 1e-5 * std::max(1.0, std::fabs(expected[i])))
+      ASSERT_NEAR((*executor_->output())[i], expected[i],
+                  1e-5 * std::max(1.0, std::fabs(expected[i])))
           << "element " << i << (training ? " in training" : " in inference");
     }
   }
@@ -134,7 +135,7 @@ TEST_P(LayerConformanceTest, GradientsAreCentralDifferencesOfTheLoss) {
   const double loss = sums->loss_sum / static_cast<double>(sums->examples) + sums->penalty;
   EXPECT_NEAR(loss, ReferenceLoss(), 1e-5 * std::max(1.0, loss));
   std::vector<bool> was_called(model_->variables().size(), false);
-  executor_->Backward([&](int variable) { was_called[variable] = true; });
+  EXPECT_TRUE(executor_->Backward([&](int variable) { was_called[variable] = true; }).ok());
 
   for (size_t v = 0; v < model_->variables().size(); ++v) {
     const VariableSpec& variable = model_->variables()[v];
@@ -152,10 +153,12 @@ TEST_P(LayerConformanceTest, StepsRepeatToTheBit) {
   const auto gradients = [&] {
     EXPECT_TRUE(executor_->Forward(DeviceBatch(), /*training=*/true).ok());
     std::vector<float> all;
-    executor_->Backward([&](int variable) {
-      const absl::Span<const float> gradient = executor_->gradient(variable);
-      all.insert(all.end(), gradient.begin(), gradient.end());
-    });
+    EXPECT_TRUE(executor_
+                    ->Backward([&](int variable) {
+                      const absl::Span<const float> gradient = executor_->gradient(variable);
+                      all.insert(all.end(), gradient.begin(), gradient.end());
+                    })
+                    .ok());
     return all;
   };
   const std::vector<float> first = gradients();

@@ -32,7 +32,7 @@ class GradientClipperTest : public ::testing::Test {
     const std::vector<float> y(2 * nn::ElementCount(model_->output_shape()), 30.0f);
     EXPECT_TRUE(
         executor_->Forward({.size = 2, .inputs = {x.data()}, .labels = {y.data()}}, true).ok());
-    executor_->Backward([this](int variable) { complete_.push_back(variable); });
+    EXPECT_TRUE(executor_->Backward([this](int variable) { complete_.push_back(variable); }).ok());
   }
 
   GradientClipper Clipper(const char* argument, double limit) {

@@ -63,7 +63,7 @@ class LocalStrategyTest : public ::testing::Test {
     EXPECT_EQ(OrDie(strategy_->BeginStep({batch, 2}, [] { return false; })),
               Strategy::StepStatus::kOk);
     OrDie(executor_->Forward(data, true));
-    executor_->Backward([&](int variable) { strategy_->OnGradient(variable); });
+    EXPECT_TRUE(executor_->Backward([&](int variable) { strategy_->OnGradient(variable); }).ok());
     proto::BatchRecord record;
     record.set_batch(batch);
     EXPECT_TRUE(strategy_->EndStep(record).ok());
