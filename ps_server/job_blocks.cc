@@ -12,11 +12,11 @@ namespace cairn::ps {
 
 struct JobBlocks::Request {
   virtual ~Request() = default;
-  // Asks the block of positions[index], on its owner's thread.
-  virtual void Ask(const std::shared_ptr<Request>& self, Block* block, size_t index) = 0;
+  // Calls the block of positions[index], on its owner thread.
+  virtual void Run(const std::shared_ptr<Request>& self, Block* block, size_t index) = 0;
 
   std::vector<int> positions;
-  // Gone when each index was answered once.
+  // Deletes itself when every index has been answered.
   ReplyCollector* replies = nullptr;
 };
 
@@ -37,7 +37,7 @@ struct JobBlocks::PullRequest final : Request {
     if (waits) waiting_pulls->taken.fetch_sub(1);
   }
 
-  void Ask(const std::shared_ptr<Request>& self, Block* block, size_t index) override {
+  void Run(const std::shared_ptr<Request>& self, Block* block, size_t index) override {
     ParkedPulls::Pull pull;
     pull.batch = batch;
     pull.done = replies->CallbackFor(index);
@@ -48,7 +48,8 @@ struct JobBlocks::PullRequest final : Request {
     block->Pull(std::move(pull));
   }
 
-  // Decided once: a request that one block refuses must not wait for another.
+  // Decided once for the request, because a request that one block rejects must not wait for
+  // another.
   bool MayWait() {
     std::call_once(asked, [this] { waits = waiting_pulls->TryTake(); });
     return waits;
@@ -56,13 +57,13 @@ struct JobBlocks::PullRequest final : Request {
 
   std::shared_ptr<WaitingPulls> waiting_pulls;
   std::once_flag asked;
-  bool waits = false;  // Has a place among the waiting pulls.
+  bool waits = false;  // Counted in waiting_pulls.
   int64_t batch = 0;
   absl::AnyInvocable<bool() const> abandoned;
 };
 
 struct JobBlocks::PushRequest final : Request {
-  void Ask(const std::shared_ptr<Request>&, Block* block, size_t index) override {
+  void Run(const std::shared_ptr<Request>&, Block* block, size_t index) override {
     block->Push(std::move(pushes[index]), replies->CallbackFor(index));
   }
 
@@ -70,7 +71,7 @@ struct JobBlocks::PushRequest final : Request {
 };
 
 struct JobBlocks::ApplyRequest final : Request {
-  void Ask(const std::shared_ptr<Request>&, Block* block, size_t index) override {
+  void Run(const std::shared_ptr<Request>&, Block* block, size_t index) override {
     replies->CallbackFor(index)(block->ApplyUpdate(batch, scales[index].scale));
   }
 
@@ -97,7 +98,7 @@ JobBlocks::JobBlocks(std::shared_ptr<const JobLayout> layout, JobLife life, Buff
 
 JobBlocks::~JobBlocks() = default;
 
-// Each block goes to the owner that has the least to look after so far.
+// Assigns each block to the owner thread with the fewest values so far.
 void JobBlocks::AddBlocks(std::vector<BlockState> states, const Block::Options& options) {
   CAIRN_CHECK(states.size() == layout_->blocks().size());
   std::vector<int64_t> load(owners_.count(), 0);
@@ -141,19 +142,22 @@ void JobBlocks::ApplyUpdate(int64_t batch, std::vector<Scale> scales, RepliesCal
 }
 
 void JobBlocks::Dispatch(const std::shared_ptr<Request>& request) {
-  // Asking may answer the whole request, and the answer may drop what it holds: `positions` stays.
+  // Each owner gets one task with all of its blocks, not one task for each block. The last block
+  // may answer the request before this loop ends, which deletes request->replies;
+  // request->positions stays valid, because this function has a reference to the request.
   const std::vector<int>& positions = request->positions;
   for (int thread = 0; thread < owners_.count(); ++thread) {
     const auto is_share = [&](int position) { return owner_of_[position] == thread; };
     if (std::none_of(positions.begin(), positions.end(), is_share)) continue;
-    absl::AnyInvocable<void()> ask = [self = shared_from_this(), request, thread] {
+    absl::AnyInvocable<void()> task = [self = shared_from_this(), request, thread] {
       for (size_t i = 0; i < request->positions.size(); ++i) {
         const int position = request->positions[i];
         if (self->owner_of_[position] != thread) continue;
-        request->Ask(request, self->blocks_[position].get(), i);
+        request->Run(request, self->blocks_[position].get(), i);
       }
     };
-    if (owners_.TryRun(thread, std::move(ask))) continue;
+    if (owners_.TryRun(thread, std::move(task))) continue;
+    // The other owners have the request already: only this owner's blocks are refused.
     for (size_t i = 0; i < positions.size(); ++i) {
       if (!is_share(positions[i])) continue;
       BlockReply refusal;

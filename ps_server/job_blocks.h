@@ -16,17 +16,18 @@
 
 namespace cairn::ps {
 
-// Which life of a job: its blocks as they were restored from one checkpoint in one generation.
+// Identifies the blocks that were loaded from one checkpoint in one generation.
 struct JobLife {
   uint64_t generation = 0;
   uint64_t checkpoint = 0;
 };
 
-// All blocks of one job on this ps in one generation, each on its owner thread. Thread-safe. Close
-// must be called before the last reference goes.
+// All blocks of one job on this ps in one generation, each on its owner thread. A request for
+// several blocks is split by owner and answered once. Thread-safe. Call Close before releasing the
+// last reference.
 class JobBlocks : public std::enable_shared_from_this<JobBlocks> {
  public:
-  // What a block's update is multiplied with.
+  // The factor of one block's update.
   struct Scale {
     int position = 0;
     float scale = 1;
@@ -34,13 +35,14 @@ class JobBlocks : public std::enable_shared_from_this<JobBlocks> {
 
   struct Options {
     Block::Options block = {};
-    // Pulls that may wait for their turn at once; more are answered RESOURCE_EXHAUSTED. Fewer than
-    // the server takes calls (cluster::DataServerOptions): one that need not wait, which others may
-    // be waiting for, must always get in.
+    // The number of pulls that may be parked; more are answered RESOURCE_EXHAUSTED. Must be less
+    // than the number of calls that the server accepts (cluster::DataServerOptions), because parked
+    // pulls wait for pushes, which must always get in.
     size_t waiting_pulls_max = 8192;
   };
 
-  // One state for each of layout->blocks(). `owners` and `pool` must outlive it.
+  // `states` has one element for each of layout->blocks(). `owners` and `pool` must outlive the
+  // result.
   static std::shared_ptr<JobBlocks> Create(std::shared_ptr<const JobLayout> layout, JobLife life,
                                            std::vector<BlockState> states, OwnerThreads* owners,
                                            BufferPool* pool, const Options& options);
@@ -49,31 +51,31 @@ class JobBlocks : public std::enable_shared_from_this<JobBlocks> {
   const std::shared_ptr<const JobLayout>& layout() const { return layout_; }
   const JobLife& life() const { return life_; }
 
-  // As Block::Pull on each of these positions, of which there is at least one. `abandoned` must
-  // stay callable, from any thread, until `done` is called. A block whose thread has too much to do
-  // answers RESOURCE_EXHAUSTED.
+  // Block::Pull on each of these positions, at least one. `abandoned` is called on any thread until
+  // `done` is called. RESOURCE_EXHAUSTED: the queue of a block's owner thread is full.
   void Pull(int64_t batch, std::vector<int> positions, absl::AnyInvocable<bool() const> abandoned,
             RepliesCallback done);
 
-  // As Block::Push on the block of each push, of which there is at least one. The first error is
-  // answered at once, alone.
+  // Block::Push on the block of each push, at least one. The first error is answered at once and
+  // alone.
   void Push(std::vector<BlockPush> pushes, RepliesCallback done);
 
-  // As Block::ApplyUpdate on each of these positions, of which there is at least one.
+  // Block::ApplyUpdate on each of these positions, at least one.
   void ApplyUpdate(int64_t batch, std::vector<Scale> scales, RepliesCallback done);
 
-  // The state of every block, by position: each at a moment between two updates; all at the same
-  // one only if nobody pushes. Blocks for as long as the owners' queues are. Not on an owner.
+  // Returns the state of every block, by position. Each state is from between two updates of its
+  // block; all are from the same moment only if there are no pushes. Waits until the queues of the
+  // owner threads have been processed. Must not be called on an owner thread.
   std::vector<BlockState> Capture();
 
-  // All that is applied after it has returned is applied with these rates. As blocking as Capture.
+  // Applies all updates after this call with these rates. Waits like Capture.
   void SetRates(std::shared_ptr<const RateChanges> rates);
 
-  // Answers everything that waits, and all later calls, with `why`. As blocking as Capture.
+  // Answers all parked calls, and all later calls, with `why`. Waits like Capture.
   void Close(const absl::Status& why);
 
  private:
-  // What is asked of several blocks.
+  // A call for several blocks.
   struct Request;
   struct PullRequest;
   struct PushRequest;
@@ -83,7 +85,7 @@ class JobBlocks : public std::enable_shared_from_this<JobBlocks> {
   JobBlocks(std::shared_ptr<const JobLayout> layout, JobLife life, BufferPool* pool,
             OwnerThreads* owners, size_t waiting_pulls_max);
   void AddBlocks(std::vector<BlockState> states, const Block::Options& options);
-  // Gives each owner its share of the request.
+  // Queues the request on each owner thread that has a block of it.
   void Dispatch(const std::shared_ptr<Request>& request);
 
   const std::shared_ptr<const JobLayout> layout_;
@@ -92,7 +94,7 @@ class JobBlocks : public std::enable_shared_from_this<JobBlocks> {
   OwnerThreads& owners_;
   const std::shared_ptr<WaitingPulls> waiting_pulls_;
   std::vector<int> owner_of_;                   // By position.
-  std::vector<std::unique_ptr<Block>> blocks_;  // By position; each is touched by its owner only.
+  std::vector<std::unique_ptr<Block>> blocks_;  // By position; only their owners access them.
 };
 
 }  // namespace cairn::ps

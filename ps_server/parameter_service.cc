@@ -30,8 +30,8 @@ void Answer(RawCall* call, absl::StatusOr<cluster::Frame> frame) {
   }
 }
 
-// DATA_LOSS is a frame that was changed under way, and asked for again: what is damaged on the disk
-// stays so, and is answered with INTERNAL.
+// Clients repeat a request after DATA_LOSS, which means a frame damaged in transit. Data damaged on
+// disk stay damaged, so that error becomes INTERNAL.
 absl::StatusOr<cluster::Frame> FromDisk(absl::StatusOr<cluster::Frame> frame) {
   if (absl::IsDataLoss(frame.status())) return absl::InternalError(frame.status().message());
   return frame;
@@ -41,7 +41,7 @@ absl::StatusOr<cluster::Frame> FromDisk(absl::StatusOr<cluster::Frame> frame) {
 
 ParameterService::ParameterService(const Parts& parts)
     : parts_(parts),
-      // Others' copies of snapshots are read there, while training goes on.
+      // Other ps read snapshots here during training, which has priority.
       disk_(kDiskThreads, "disk", kDiskQueueMax, ThreadPool::Priority::kBackground) {}
 
 void ParameterService::set_cluster_id(uint64_t cluster_id) { cluster_id_ = cluster_id; }
@@ -120,7 +120,8 @@ absl::Status ParameterService::PullLive(const proto::PullHeader& header, const S
   }
   CAIRN_ASSIGN_OR_RETURN(std::vector<int> positions, FindBlocks(layout, header.blocks()));
   ++parts_.store->counters().pulls;
-  // The call lives until all blocks have answered, and nobody asks later whether it is cancelled.
+  // The pointer stays valid as long as blocks use it: the callback below owns the call and runs
+  // after all blocks have answered.
   const RawCall* const raw = call.get();
   job->Pull(
       header.batch(), std::move(positions), [raw] { return raw->cancelled(); },
@@ -155,7 +156,7 @@ absl::StatusOr<BlockReply> ParameterService::TrainedValues(const Cut& cut, int p
   BlockReply reply;
   reply.version = state.version;
   reply.values = state.values;
-  // Before the first update the slot is empty.
+  // The slot is valid only after the first update.
   if (average < 0 || cut.layout->slot_count(block) == 0 || state.version == 0) return reply;
   reply.values = parts_.pool->Allocate(block.count);
   if (!reply.values)
@@ -164,8 +165,9 @@ absl::StatusOr<BlockReply> ParameterService::TrainedValues(const Cut& cut, int p
   return reply;
 }
 
-// When the disk has too much to do the task is dropped and the call with it, which is answered with
-// UNAVAILABLE then: it may be tried again. So it is below.
+// Reading the disk must not block the threads that serve training, so a separate pool does it. If
+// its queue is full, TrySubmit destroys the task and with it the call, which is then answered with
+// UNAVAILABLE, and the client repeats it. The same holds for Upload and Fetch.
 absl::Status ParameterService::PullCheckpoint(proto::PullHeader header, const SharedSpan& room,
                                               Call& call) {
   disk_.TrySubmit([this, call = std::move(call), header = std::move(header), room] {
@@ -210,7 +212,7 @@ absl::StatusOr<cluster::Frame> ParameterService::ReadCheckpoint(const proto::Pul
     CAIRN_ASSIGN_OR_RETURN(BlockReply reply, ReadBlock(header.job_id(), snapshot.get(), block));
     bytes += static_cast<uint64_t>(reply.values.count()) * sizeof(float);
     replies.push_back(std::move(reply));
-    // Before the memory is spent: EncodeFrame would say no as well.
+    // EncodeFrame would reject it too, but only after all blocks are in memory.
     if (bytes > cluster::kFrameBytesMax) {
       return absl::InvalidArgumentError(
           absl::StrCat("the first ", replies.size(), " blocks of a pull have ", bytes,
@@ -220,6 +222,8 @@ absl::StatusOr<cluster::Frame> ParameterService::ReadCheckpoint(const proto::Pul
   return EncodePullReply(std::move(replies), room);
 }
 
+// All handlers check in this order: the frame, the envelope (wrong task or cluster), the job and
+// its generation, the blocks and numbers. No memory for tensors is allocated before that.
 absl::Status ParameterService::Push(Call& call) {
   ServiceProfile::Span span(parts_.profile, ServiceProfile::kReceive, -1);
   proto::PushHeader header;

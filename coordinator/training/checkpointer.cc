@@ -171,7 +171,7 @@ void Checkpointer::KeepCut(const AppliedBatches& applied, Outbox* outbox) {
   if (purpose.reason == kStop && requests_.Awaited(kStop)) stopped_ = true;
   retention_.Passed(queue_.DoneCount());
   // A rollback to this checkpoint continues from the sums of the batches that are in it.
-  history_.KeepSums(run_.held_cut().cut(), outbox);
+  history_.KeepSums(run_.kept_cut().cut(), outbox);
   SaveRun(outbox);
   BeginWriteAndEvaluation(outbox);
 }

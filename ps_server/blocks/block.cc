@@ -129,8 +129,8 @@ void Block::Push(BlockPush push, BlockCallback done) {
   PushAtOnce(std::move(push), *is_new, std::move(done));
 }
 
-// The ledger's bit and the values change in this one step of the owner's thread: nobody can see the
-// one without the other.
+// The values change first, because they may fail to; then the batch enters the ledger. Both happen
+// in one step of the owner thread, so no reader and no cut sees one without the other.
 void Block::PushAtOnce(BlockPush push, bool is_new, BlockCallback done) {
   if (push.gradient && (is_new || options_.unsafe_disable_ledger)) {
     const absl::Status status = Apply(push.batch, push.gradient, 1);
@@ -143,6 +143,9 @@ void Block::PushAtOnce(BlockPush push, bool is_new, BlockCallback done) {
   if (is_new) AnswerReadyPulls();
 }
 
+// The phases of a synchronous push: reject what cannot belong to the current update, start the
+// update with its first push, add the gradient, park the push. The last gradient to arrive finishes
+// the update and answers all parked pushes.
 void Block::PushToUpdate(BlockPush push, BlockCallback done) {
   const int64_t update = consistency_.UpdateOf(push.batch);
   const job::BatchNumbers::Range batches = consistency_.BatchesOf(update);
@@ -153,7 +156,8 @@ void Block::PushToUpdate(BlockPush push, BlockCallback done) {
                      ": nobody can have computed it on the right values"))));
   }
   if (reduced_.open) return AnswerReduced(std::move(push), std::move(done));
-  // Its sender has seen this update's values on every block: nobody needs the ones before.
+  // The sender has pulled the current values from every block, so no worker needs the previous ones
+  // any more.
   previous_values_ = BlockBuffer();
   if (accumulating_ != update) {
     accumulator_.Start(batches.count);
@@ -187,8 +191,8 @@ void Block::PushToUpdate(BlockPush push, BlockCallback done) {
   if (accumulator_.complete()) FinishUpdate(update);
 }
 
-// All gradients of the update are here. Either it waits for its scale (ApplyUpdate), or memory was
-// short when it was to be applied, and whoever asks again makes it try again.
+// All gradients of the update have arrived. If norms are clipped, the update waits for its scale
+// (ApplyUpdate). Otherwise there was no memory to apply it, and each repeated push tries again.
 void Block::AnswerReduced(BlockPush push, BlockCallback done) {
   if (!layout_.clips_norms_of_updates()) {
     const absl::Status status = ApplyReduced(1);
@@ -205,6 +209,8 @@ void Block::ParkPush(ParkedPush push, int64_t place) {
       "the same batch came to ", spec_.name, " again and waits in this one's place"))));
 }
 
+// First the mean is taken and, unless its scale is missing, applied; then pushes are answered, so
+// that their replies have the new values; pulls that waited for the update come last.
 void Block::FinishUpdate(int64_t update) {
   accumulating_ = -1;
   std::vector<ParkedPush> parked = std::exchange(parked_pushes_, {});
@@ -213,7 +219,7 @@ void Block::FinishUpdate(int64_t update) {
   if (!layout_.clips_norms_of_updates()) status = ApplyReduced(1);
   int64_t batch = consistency_.BatchesOf(update).first;
   for (ParkedPush& push : parked) {
-    // Null: the sender was answered when its gradient was buffered, and has not asked again yet.
+    // Null: the sender was answered when its gradient was buffered, and has not pushed again yet.
     if (push.done != nullptr) {
       push.done(status.ok() ? PushReply(batch, push.want_values, push.duplicate)
                             : ErrorReply(status));
@@ -246,8 +252,9 @@ BlockReply Block::ApplyUpdate(int64_t batch, float scale) {
   return PushReply(batch, false, false);
 }
 
-// The values change and all batches of the update enter the ledger in this one step of the owner's
-// thread, or neither does.
+// Applies the mean and then marks all batches of the update, in one step of the owner thread. The
+// reference to the previous values makes Apply write to a new buffer, so slower workers can still
+// pull them. If there is no memory, nothing changes and the update stays open.
 absl::Status Block::ApplyReduced(float scale) {
   const job::BatchNumbers::Range batches = consistency_.BatchesOf(reduced_.update);
   previous_values_ = state_.values;

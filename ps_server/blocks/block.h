@@ -36,41 +36,41 @@ struct BlockPush {
   bool already_buffered = false;
 };
 
-// A block at work: the unit of everything on a ps. It answers pulls when the job's consistency
-// allows, applies each batch exactly once, and lets nobody see it change. One thread owns it; all
-// calls come from there.
+// The values, slots and ledger of one block of a running job. Answers pulls when the job's
+// consistency allows it, and applies each batch exactly once. Owned by one thread, which makes all
+// calls, so no reader sees a half-applied update.
 //
-// Asynchronous and stale: a push is applied at once and then acknowledged.
+// Asynchronous and stale jobs: a push is applied at once and then acknowledged.
 //
-// Synchronous: pushes wait for the rest of their update. Then one step applies their mean, marks
-// all of the update's batches in the ledger and acknowledges all pushes. The values from before
-// stay until the first push for the next update arrives, which proves that every block of the
-// cluster has the update. At most one push of a batch waits, the last that arrived: its sender may
-// have repeated it because the answer took too long. A sender that does not want to keep its
-// gradient so long asks to be answered when it is buffered here, and then pushes the batch again
-// without it (already_buffered) to learn when the update is applied. Gradients that arrive before
-// those of a lower batch are buffered within a budget of bytes; beyond it they are refused with
-// ResourceExhausted, and their senders try again.
+// Synchronous jobs: pushes are parked until all gradients of their update have arrived. Then one
+// step applies their mean, marks all batches of the update in the ledger, and acknowledges all
+// pushes. The previous values are kept until the first push for the next update arrives. That push
+// proves that all blocks of the cluster have applied this update. At most one push of each batch is
+// parked, the last one, because a sender repeats a push whose reply takes too long. A sender that
+// does not keep its gradient until then sets answer_when_buffered, and later pushes the batch again
+// without the gradient (already_buffered) to learn when the update is applied. Gradients that
+// arrive before those of a lower batch are buffered within a budget of bytes. Beyond the budget
+// they are rejected with ResourceExhausted, and their senders repeat them.
 //
-// Where norms of updates are clipped an update takes two steps. When its gradients are reduced, its
-// pushes are answered with the sum of squares of the mean, and no value has changed yet;
-// ApplyUpdate does the rest. The sum can be asked for, by pushing again, until the next update is
-// reduced.
+// If norms of updates are clipped, an update takes two steps. When its gradients are reduced, its
+// pushes are answered with the sum of squares of the mean, and the values are unchanged.
+// ApplyUpdate then applies the mean with a scale. A repeated push returns the sum again until the
+// next update is reduced.
 class Block {
  public:
   struct Options {
-    // A fault for tests, which must find it: repeated pushes are applied again.
+    // A fault that tests inject and must detect: repeated pushes are applied again.
     bool unsafe_disable_ledger = false;
-    // Outlives the block; null: nobody profiles.
+    // Must outlive the block. Null: no profile.
     ServiceProfile* profile = nullptr;
-    // Of all blocks of this ps together; outlives the block. Null: no bound.
+    // Shared by all blocks of this ps; must outlive the block. Null: no limit.
     GradientBudget* gradient_budget = nullptr;
   };
 
-  // `layout` and `rule` must outlive it; `position` is the block's in the layout.
+  // `layout` and `rule` must outlive the block. `position` is its index in layout->blocks().
   Block(const JobLayout* layout, int position, const UpdateRule* rule, BlockState initial,
         const Options& options);
-  // All calls must have been answered, or Close was called.
+  // All parked calls must have been answered, for example by Close.
   ~Block();
   Block(const Block&) = delete;
   Block& operator=(const Block&) = delete;
@@ -78,26 +78,26 @@ class Block {
   const BlockSpec& spec() const { return spec_; }
   const BlockState& state() const { return state_; }
 
-  // Answers with the values that the batch may be computed on, now or later. `pull.batch` is in
-  // [0, total_batches). ResourceExhausted: it would have to wait, and may not.
+  // Answers, now or later, with values that are fresh enough for the batch. `pull.batch` is in [0,
+  // total_batches). ResourceExhausted: the pull would have to wait, and too many wait already.
   void Pull(ParkedPulls::Pull pull);
 
-  // Answers once the batch is applied (or buffered, if the push asks for that), with the values
-  // afterwards if they are wanted. Errors: Unavailable (the same batch came again and waits now in
-  // its place), FailedPrecondition (frozen block; an update that cannot be due yet), OutOfRange
-  // (too far ahead of the ledger), ResourceExhausted (no memory; nothing has changed), Internal (it
-  // says that it was buffered, and was not).
+  // Answers when the batch is applied (or buffered, if answer_when_buffered), with the new values
+  // if want_values. Errors: Unavailable (the same batch was pushed again, and that push is parked
+  // instead), FailedPrecondition (frozen block; an earlier update is not complete), OutOfRange (too
+  // far ahead of the ledger), ResourceExhausted (no memory; nothing has changed), Internal
+  // (already_buffered, but the gradient is not here).
   void Push(BlockPush push, BlockCallback done);
 
-  // The second step of the batch's update, with the scale that follows from the sums of all blocks.
-  // Answers at once, and to a repetition that it was applied before. Errors: FailedPrecondition
-  // (frozen block; the update is not reduced), ResourceExhausted (no memory; nothing has changed).
+  // Applies the reduced update of `batch`. `scale` results from the sums of squares of all blocks.
+  // Sets applied_before in the reply to a repeated call. Errors: FailedPrecondition (frozen block;
+  // the update is not reduced), ResourceExhausted (no memory; nothing has changed).
   BlockReply ApplyUpdate(int64_t batch, float scale);
 
-  // What is applied from now on is applied with these rates.
+  // Applies all further updates with these rates.
   void SetRates(std::shared_ptr<const RateChanges> rates) { rates_ = std::move(rates); }
 
-  // Answers everything that waits, and from now on every call, with `why`.
+  // Answers all parked calls, and all further calls, with `why`.
   void Close(const absl::Status& why);
 
  private:
@@ -105,13 +105,13 @@ class Block {
   struct Reduced {
     int64_t update = -1;
     bool open = false;         // Not applied yet.
-    BlockBuffer mean;          // While it is open; null: no batch has a gradient.
-    nn::SquareSum square_sum;  // Where norms of updates are clipped.
+    BlockBuffer mean;          // While it is open. Null: no batch has a gradient.
+    nn::SquareSum square_sum;  // If norms of updates are clipped.
   };
   struct ParkedPush {
     bool want_values = false;
     bool duplicate = false;
-    BlockCallback done;  // Null: none has come.
+    BlockCallback done;  // Null: no push of this batch is parked.
   };
 
   void Answer(Consistency::Answer answer, ParkedPulls::Pull pull);
