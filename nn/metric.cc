@@ -1,7 +1,9 @@
 #include "nn/metric.h"
 
 #include <algorithm>
+#include <cstring>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "common/status_macros.h"
 #include "nn/config_arguments.h"
@@ -235,8 +237,21 @@ absl::Status UnknownMetric(const std::string& name) {
   return Bad(absl::StrCat("unknown metric '", name, "'; "), UnknownNameText("metric", name, names));
 }
 
+// The same metric for the other kind of class labels; empty if there is none.
+std::string OtherKind(const std::string& name) {
+  constexpr char kSparse[] = "sparse_";
+  const std::string other =
+      absl::StartsWith(name, kSparse) ? name.substr(std::strlen(kSparse)) : kSparse + name;
+  return FindMetric(other) == nullptr ? "" : other;
+}
+
 absl::Status CheckLabels(const std::string& name, bool fits, const Setting& setting) {
   if (fits) return absl::OkStatus();
+  if (const std::string other = OtherKind(name); !other.empty() && setting.classes() > 1) {
+    return Bad(absl::StrCat("metric ", name, " does not fit loss ", setting.loss.name(),
+                            ", whose labels are "),
+               setting.sparse() ? "class numbers" : "not class numbers", "; use " + other);
+  }
   return Bad(absl::StrCat("metric ", name, " does not fit loss ", setting.loss.name(),
                           ", whose labels are "),
              setting.sparse() ? "class numbers; with \"one_hot\": true they are vectors, for "

@@ -22,7 +22,15 @@ TEST(CallbackKindsTest, AreFoundByKerassNamesInBothSpellings) {
 TEST(CallbackKindsTest, OthersAreRefusedWithTheListOrWithWhatToDo) {
   const std::string known =
       "known: early_stopping, model_checkpoint, reduce_lr_on_plateau, terminate_on_nan";
-  EXPECT_EQ(Refusal("early_stop"), "callbacks[1].name: unknown callback 'early_stop'; " + known);
+  EXPECT_EQ(Refusal("EarlyStop"),
+            "callbacks[1].name: unknown callback 'EarlyStop'; use 'early_stopping'; " + known);
+  EXPECT_EQ(Refusal("savebest"),
+            "callbacks[1].name: unknown callback 'savebest'; use {\"name\": \"model_checkpoint\", "
+            "\"save_best_only\": true}; " +
+                known);
+  EXPECT_EQ(
+      Refusal("reduce_lr"),
+      "callbacks[1].name: unknown callback 'reduce_lr'; use 'reduce_lr_on_plateau'; " + known);
   EXPECT_EQ(Refusal("early_stoping"),
             "callbacks[1].name: unknown callback 'early_stoping'; did you mean 'early_stopping'? " +
                 known);

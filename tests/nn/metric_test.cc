@@ -68,7 +68,12 @@ TEST(MetricTest, AMetricThatDoesNotFitIsRefused) {
             "metric mean_squared_error does not fit loss sparse_categorical_crossentropy, whose "
             "labels are class numbers; with \"one_hot\": true they are vectors, for loss "
             "categorical_crossentropy");
-  EXPECT_THAT(ErrorOf(Config("categorical_accuracy"), sparse, {10}), HasSubstr("class numbers"));
+  EXPECT_EQ(ErrorOf(Config("categorical_accuracy"), sparse, {10}),
+            "metric categorical_accuracy does not fit loss sparse_categorical_crossentropy, whose "
+            "labels are class numbers; use sparse_categorical_accuracy");
+  EXPECT_THAT(
+      ErrorOf(Config("sparse_top_k_categorical_accuracy"), "categorical_crossentropy", {10}),
+      HasSubstr("not class numbers; use top_k_categorical_accuracy"));
   EXPECT_THAT(ErrorOf(Config("precision"), sparse, {10}), HasSubstr("class numbers"));
   EXPECT_THAT(ErrorOf(Config("categorical_accuracy"), "mse", {1}), HasSubstr("at least 2 classes"));
   EXPECT_THAT(ErrorOf(Config("mean_iou"), "mse", {2000}), HasSubstr("at most 1000"));
