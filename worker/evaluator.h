@@ -37,7 +37,7 @@ class Evaluator {
  private:
   Evaluator(const proto::JobPlan& plan, std::shared_ptr<const Dataset> validation,
             Strategy* strategy)
-      : loader_(std::move(validation), BatchOrder::OfValidation(plan)), strategy_(strategy) {}
+      : loader_(std::move(validation), BatchSampler::ForValidation(plan)), strategy_(strategy) {}
 
   BatchLoader loader_;
   Strategy* const strategy_;

@@ -185,10 +185,10 @@ absl::Status OpenTraining(const proto::JobPlan& plan, const JobModel& model, Dat
   CAIRN_ASSIGN_OR_RETURN(const Dataset all, Open(plan.job().train(), plan.data().train_files(),
                                                  plan.data(), model, storage));
   CAIRN_ASSIGN_OR_RETURN(const Split split, SplitRows(plan.job(), all.examples()));
-  data->train = std::make_shared<const Dataset>(all.Part(0, split.training, split.order));
+  data->train = std::make_shared<const Dataset>(all.Subset(0, split.training, split.order));
   if (split.training == split.rows) return absl::OkStatus();
   data->validation = std::make_shared<const Dataset>(
-      all.Part(split.training, split.rows - split.training, split.order));
+      all.Subset(split.training, split.rows - split.training, split.order));
   return absl::OkStatus();
 }
 

@@ -37,7 +37,7 @@ absl::Status JobRunner::MakeExecutor() {
   options.threads = options_.threads;
   CAIRN_ASSIGN_OR_RETURN(
       executor_, nn::Executor::Create(model_.model.get(), &model_.objective, options, device_));
-  loader_ = std::make_unique<BatchLoader>(data_.train, BatchOrder::OfPlan(job_.plan()));
+  loader_ = std::make_unique<BatchLoader>(data_.train, BatchSampler::ForTraining(job_.plan()));
   return absl::OkStatus();
 }
 

@@ -38,7 +38,7 @@ absl::Status LoadValues(const std::string& file, int variables, nn::Executor* ex
 // Writes output i of every example to stream i.
 absl::Status WriteOutputs(const std::shared_ptr<const Dataset>& inputs, int64_t batch_size,
                           nn::Executor* executor, std::vector<std::ofstream>* streams) {
-  const BatchOrder order(inputs->examples(), batch_size, /*shuffle=*/false, /*seed=*/0);
+  const BatchSampler order(inputs->examples(), batch_size, /*shuffle=*/false, /*seed=*/0);
   BatchLoader loader(inputs, order);
   const int64_t batches = order.batches_per_epoch();
   for (int64_t batch = 0; batch < batches; ++batch) {
@@ -141,8 +141,8 @@ absl::StatusOr<proto::EvaluationRecord> EvaluateOffline(const proto::EvaluationT
   CAIRN_RETURN_IF_ERROR(LoadValues(
       task.values_file(), static_cast<int>(model.model->variables().size()), executor.get()));
 
-  const BatchOrder order(data.validation->examples(), plan.batch_size(), /*shuffle=*/false,
-                         /*seed=*/0);
+  const BatchSampler order(data.validation->examples(), plan.batch_size(), /*shuffle=*/false,
+                           /*seed=*/0);
   BatchLoader loader(data.validation, order);
   Totals totals(model.objective);
   const int64_t batches = order.batches_per_epoch();

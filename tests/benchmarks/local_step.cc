@@ -71,7 +71,7 @@ void Run(const char* model_file, const std::string& optimizer, double seconds) {
                                                OrExit(nn::CreateOptimizer(job.optimizer())),
                                                /*seed=*/1, [](const proto::BatchRecord&) {}));
   BatchLoader loader(OrExit(LoadJobData(PlanOf(job), model, {}, true, false)).train,
-                     BatchOrder(kExamples, kBatchSize, /*shuffle=*/true, /*seed=*/1));
+                     BatchSampler(kExamples, kBatchSize, /*shuffle=*/true, /*seed=*/1));
   Trainer trainer(executor.get(), &loader, strategy.get(), /*seed=*/1);
   std::printf("%.1f\n", ExamplesPerSecond(&trainer, seconds));
 }

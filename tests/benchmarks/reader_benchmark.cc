@@ -139,7 +139,7 @@ void ReadBatches(benchmark::State& state, const Reader& reader, uint64_t memory,
   }
   const DataStorage::Options options{.memory_bytes = memory, .spool_folder = Folder()};
   BatchLoader loader(std::make_shared<const Dataset>(reader.Open(options, plan)),
-                     BatchOrder(kRows, kBatchSize, true, 1, shuffle_block));
+                     BatchSampler(kRows, kBatchSize, true, 1, shuffle_block));
   int64_t batch = 0;
   for (auto _ : state) {
     CAIRN_CHECK(loader.Get(batch, batch + 1).ok());

@@ -29,7 +29,8 @@ class LocalJob {
       : plan_(plan),
         device_(OrDie(nn::CreateDevice("cpu"))),
         model_(OrDie(JobModel::Create(plan.job(), plan.model()))),
-        loader_(OrDie(LoadJobData(plan, model_, {}, true, false)).train, BatchOrder::OfPlan(plan)) {
+        loader_(OrDie(LoadJobData(plan, model_, {}, true, false)).train,
+                BatchSampler::ForTraining(plan)) {
     nn::Executor::Options options;
     options.batch_size = plan.batch_size();
     executor_ =

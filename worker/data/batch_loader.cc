@@ -38,7 +38,7 @@ bool IsFiniteColumn(proto::DataType type, const std::vector<std::byte>& column) 
 
 }  // namespace
 
-BatchLoader::BatchLoader(std::shared_ptr<const Dataset> dataset, BatchOrder order)
+BatchLoader::BatchLoader(std::shared_ptr<const Dataset> dataset, BatchSampler order)
     : dataset_(std::move(dataset)), order_(order) {
   if (!dataset_->in_memory()) {
     readers_ = std::make_unique<ThreadPool>(kReaders, "data readers", 4 * kReaders);

@@ -12,7 +12,7 @@
 #include "absl/status/statusor.h"
 #include "common/mutex.h"
 #include "common/thread_pool.h"
-#include "worker/data/batch_order.h"
+#include "worker/data/batch_sampler.h"
 #include "worker/data/dataset.h"
 
 namespace cairn::worker {
@@ -34,7 +34,7 @@ class BatchLoader {
  public:
   // Reserves memory for two batches; throws std::bad_alloc. Data on disk are read by several
   // threads in parallel.
-  BatchLoader(std::shared_ptr<const Dataset> dataset, BatchOrder order);
+  BatchLoader(std::shared_ptr<const Dataset> dataset, BatchSampler order);
   ~BatchLoader();
   BatchLoader(const BatchLoader&) = delete;
   BatchLoader& operator=(const BatchLoader&) = delete;
@@ -63,7 +63,7 @@ class BatchLoader {
   void Run();
 
   const std::shared_ptr<const Dataset> dataset_;
-  const BatchOrder order_;
+  const BatchSampler order_;
   // Null: the data are in memory.
   std::unique_ptr<ThreadPool> readers_;
 

@@ -184,7 +184,7 @@ absl::Status Dataset::SetWeights(Array array) {
   return absl::OkStatus();
 }
 
-Dataset Dataset::Part(int64_t first, int64_t count, std::optional<Permutation> order) const {
+Dataset Dataset::Subset(int64_t first, int64_t count, std::optional<Permutation> order) const {
   Dataset part = *this;
   part.first_ = first;
   part.count_ = count;

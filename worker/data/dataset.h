@@ -41,7 +41,7 @@ class Dataset {
                                               const proto::DataPlan& plan, const nn::Model& model);
 
   // The examples [first, first + count) in the order of `order`, or of the files if it is none.
-  Dataset Part(int64_t first, int64_t count, std::optional<Permutation> order) const;
+  Dataset Subset(int64_t first, int64_t count, std::optional<Permutation> order) const;
 
   int64_t examples() const { return count_; }
   int inputs() const { return static_cast<int>(features_.size()); }

@@ -64,7 +64,7 @@ std::vector<float> FeaturesOf(const LoadedBatch& batch) {
 
 TEST(BatchLoaderTest, ABatchIsTheSameWhetherItWasLoadedAheadOrNot) {
   const auto data = Indices();
-  const BatchOrder order(10, 4, true, 3);
+  const BatchSampler order(10, 4, true, 3);
   BatchLoader ahead(data, order);
   BatchLoader plain(data, order);
   for (int64_t batch = 0; batch < 30; ++batch) {
@@ -77,7 +77,7 @@ TEST(BatchLoaderTest, ABatchIsTheSameWhetherItWasLoadedAheadOrNot) {
 }
 
 TEST(BatchLoaderTest, AWrongGuessChangesNothing) {
-  BatchLoader loader(Indices(), BatchOrder(10, 4, false, 0));
+  BatchLoader loader(Indices(), BatchSampler(10, 4, false, 0));
   EXPECT_EQ(FeaturesOf(**loader.Get(0, 2)), (std::vector<float>{0, 1, 2, 3}));
   EXPECT_EQ(FeaturesOf(**loader.Get(1, 2)), (std::vector<float>{4, 5, 6, 7}));
   EXPECT_EQ(FeaturesOf(**loader.Get(2, 0)), (std::vector<float>{8, 9}));
@@ -100,7 +100,7 @@ TEST(BatchLoaderTest, KnowsWhichBatchesAreNotFinite) {
       train.set_allow_nan(true);
       const auto model = JobModel::Create(plan.job(), plan.model());
       BatchLoader loader(LoadJobData(plan, *model, {}, true, false)->train,
-                         BatchOrder(10, 4, false, 0));
+                         BatchSampler(10, 4, false, 0));
       EXPECT_TRUE(loader.IsFinite(**loader.Get(0, std::nullopt)));
       EXPECT_FALSE(loader.IsFinite(**loader.Get(1, 2)));
       EXPECT_TRUE(loader.IsFinite(**loader.Get(2, std::nullopt)));
@@ -111,23 +111,23 @@ TEST(BatchLoaderTest, KnowsWhichBatchesAreNotFinite) {
 TEST(BatchLoaderTest, EndsWhileABatchIsBeingLoaded) {
   const auto data = Indices();
   for (int i = 0; i < 200; ++i) {
-    BatchLoader loader(data, BatchOrder(10, 4, false, 0));
+    BatchLoader loader(data, BatchSampler(10, 4, false, 0));
     ASSERT_TRUE(loader.Get(0, 1).ok());
   }
 }
 
 TEST(BatchLoaderTest, DataOnDiskMakeTheSameBatchesAsDataInMemory) {
-  BatchLoader memory(Indices(), BatchOrder(10, 4, true, 3));
+  BatchLoader memory(Indices(), BatchSampler(10, 4, true, 3));
   const auto on_disk = Indices({.memory_bytes = 0});
   EXPECT_FALSE(on_disk->in_memory());
-  BatchLoader disk(on_disk, BatchOrder(10, 4, true, 3));
+  BatchLoader disk(on_disk, BatchSampler(10, 4, true, 3));
   for (int64_t batch = 0; batch < 30; ++batch) {
     EXPECT_EQ(FeaturesOf(**disk.Get(batch, batch + 1)), FeaturesOf(**memory.Get(batch, batch + 1)));
   }
 }
 
 TEST(BatchLoaderTest, AFileThatChangesWhileItIsReadIsAnErrorThatNamesIt) {
-  BatchLoader loader(Indices({.memory_bytes = 0}), BatchOrder(10, 4, false, 0));
+  BatchLoader loader(Indices({.memory_bytes = 0}), BatchSampler(10, 4, false, 0));
   ASSERT_TRUE(loader.Get(0, std::nullopt).ok());
   WriteDataFile("i.npy", "short");
   const auto batch = loader.Get(1, std::nullopt);
@@ -147,7 +147,7 @@ TEST(BatchLoaderTest, ALackOfMemoryWhileFilesAreReadIsAnErrorAndPasses) {
   ASSERT_TRUE(model.ok()) << model.status();
   const auto data = LoadJobData(plan, *model, {.memory_bytes = 0}, true, false);
   ASSERT_TRUE(data.ok()) << data.status();
-  BatchLoader loader(data->train, BatchOrder(2, 1, false, 0));
+  BatchLoader loader(data->train, BatchSampler(2, 1, false, 0));
   ASSERT_TRUE(loader.Get(0, std::nullopt).ok());
   g_too_large = kFeatures * sizeof(float);  // The size of a row.
   const absl::Status status = loader.Get(1, std::nullopt).status();

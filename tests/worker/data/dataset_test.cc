@@ -317,7 +317,7 @@ TEST(DatasetTest, ExamplesHaveTheirWeightsInEveryPart) {
   std::vector<float> weights(2);
   ASSERT_TRUE(data->ReadWeights({1, 0}, weights.data()).ok());
   EXPECT_EQ(weights, (std::vector<float>{3, 0.25}));
-  ASSERT_TRUE(data->Part(1, 1, std::nullopt).ReadWeights({0}, weights.data()).ok());
+  ASSERT_TRUE(data->Subset(1, 1, std::nullopt).ReadWeights({0}, weights.data()).ok());
   EXPECT_EQ(weights[0], 3);
 }
 
@@ -353,11 +353,11 @@ TEST(DatasetTest, PartsOfAnOrderAreDisjointAndTogetherAll) {
     }
   };
   std::vector<float> plain;
-  read(all->Part(7, 3, std::nullopt), &plain);
+  read(all->Subset(7, 3, std::nullopt), &plain);
   EXPECT_EQ(plain, (std::vector<float>{7, 8, 9}));
   std::vector<float> mixed;
-  read(all->Part(0, 7, Permutation(10, 5)), &mixed);
-  read(all->Part(7, 3, Permutation(10, 5)), &mixed);
+  read(all->Subset(0, 7, Permutation(10, 5)), &mixed);
+  read(all->Subset(7, 3, Permutation(10, 5)), &mixed);
   EXPECT_NE(mixed, (std::vector<float>{0, 1, 2, 3, 4, 5, 6, 7, 8, 9}));
   std::sort(mixed.begin(), mixed.end());
   EXPECT_EQ(mixed, (std::vector<float>{0, 1, 2, 3, 4, 5, 6, 7, 8, 9}));

@@ -1,4 +1,4 @@
-#include "worker/data/batch_order.h"
+#include "worker/data/batch_sampler.h"
 
 #include <algorithm>
 
@@ -9,8 +9,8 @@
 
 namespace cairn::worker {
 
-BatchOrder::BatchOrder(int64_t examples, int64_t batch_size, bool shuffle, uint64_t seed,
-                       int64_t shuffle_block)
+BatchSampler::BatchSampler(int64_t examples, int64_t batch_size, bool shuffle, uint64_t seed,
+                           int64_t shuffle_block)
     : examples_(examples),
       batch_size_(batch_size),
       batches_per_epoch_((examples - 1) / batch_size + 1),
@@ -20,16 +20,16 @@ BatchOrder::BatchOrder(int64_t examples, int64_t batch_size, bool shuffle, uint6
   CAIRN_CHECK(examples > 0 && batch_size > 0);
 }
 
-BatchOrder BatchOrder::OfPlan(const proto::JobPlan& plan) {
-  return BatchOrder(plan.examples(), plan.batch_size(), plan.shuffle(), plan.seed(),
-                    plan.job().shuffle_block());
+BatchSampler BatchSampler::ForTraining(const proto::JobPlan& plan) {
+  return BatchSampler(plan.examples(), plan.batch_size(), plan.shuffle(), plan.seed(),
+                      plan.job().shuffle_block());
 }
 
-BatchOrder BatchOrder::OfValidation(const proto::JobPlan& plan) {
-  return BatchOrder(plan.validation_examples(), plan.batch_size(), false, 0);
+BatchSampler BatchSampler::ForValidation(const proto::JobPlan& plan) {
+  return BatchSampler(plan.validation_examples(), plan.batch_size(), false, 0);
 }
 
-void BatchOrder::ExamplesOf(int64_t batch, std::vector<int64_t>* indices) const {
+void BatchSampler::ExamplesOf(int64_t batch, std::vector<int64_t>* indices) const {
   const int64_t epoch = batch / batches_per_epoch_;
   const int64_t begin = batch % batches_per_epoch_ * batch_size_;
   const int64_t end = begin + std::min(batch_size_, examples_ - begin);

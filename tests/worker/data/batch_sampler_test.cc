@@ -1,4 +1,4 @@
-#include "worker/data/batch_order.h"
+#include "worker/data/batch_sampler.h"
 
 #include <algorithm>
 #include <numeric>
@@ -10,13 +10,13 @@
 namespace cairn::worker {
 namespace {
 
-std::vector<int64_t> ExamplesOf(const BatchOrder& order, int64_t batch) {
+std::vector<int64_t> ExamplesOf(const BatchSampler& order, int64_t batch) {
   std::vector<int64_t> indices;
   order.ExamplesOf(batch, &indices);
   return indices;
 }
 
-std::vector<int64_t> EpochOf(const BatchOrder& order, int64_t epoch) {
+std::vector<int64_t> EpochOf(const BatchSampler& order, int64_t epoch) {
   std::vector<int64_t> all;
   for (int64_t b = 0; b < order.batches_per_epoch(); ++b) {
     const auto batch = ExamplesOf(order, epoch * order.batches_per_epoch() + b);
@@ -25,16 +25,16 @@ std::vector<int64_t> EpochOf(const BatchOrder& order, int64_t epoch) {
   return all;
 }
 
-TEST(BatchOrderTest, WithoutShuffleBatchesStandInFileOrderAndTheLastIsSmaller) {
-  const BatchOrder order(10, 4, false, 0);
+TEST(BatchSamplerTest, WithoutShuffleBatchesStandInFileOrderAndTheLastIsSmaller) {
+  const BatchSampler order(10, 4, false, 0);
   EXPECT_EQ(order.batches_per_epoch(), 3);
   EXPECT_EQ(ExamplesOf(order, 1), (std::vector<int64_t>{4, 5, 6, 7}));
   EXPECT_EQ(ExamplesOf(order, 2), (std::vector<int64_t>{8, 9}));
   EXPECT_EQ(ExamplesOf(order, 3), ExamplesOf(order, 0));
 }
 
-TEST(BatchOrderTest, EveryEpochHasEachExampleExactlyOnceInANewOrder) {
-  const BatchOrder order(1003, 32, true, 5);
+TEST(BatchSamplerTest, EveryEpochHasEachExampleExactlyOnceInANewOrder) {
+  const BatchSampler order(1003, 32, true, 5);
   std::vector<int64_t> all(1003);
   std::iota(all.begin(), all.end(), 0);
   auto first = EpochOf(order, 0);
@@ -47,21 +47,21 @@ TEST(BatchOrderTest, EveryEpochHasEachExampleExactlyOnceInANewOrder) {
   EXPECT_EQ(second, all);
 }
 
-TEST(BatchOrderTest, ABatchIsTheSameInAnyObjectAndOrderOfCalls) {
-  const BatchOrder one(500, 7, true, 9);
-  const BatchOrder other(500, 7, true, 9);
+TEST(BatchSamplerTest, ABatchIsTheSameInAnyObjectAndOrderOfCalls) {
+  const BatchSampler one(500, 7, true, 9);
+  const BatchSampler other(500, 7, true, 9);
   for (int64_t batch = 300; batch >= 0; --batch) ExamplesOf(one, batch);
   EXPECT_EQ(ExamplesOf(one, 123), ExamplesOf(other, 123));
-  EXPECT_NE(ExamplesOf(one, 123), ExamplesOf(BatchOrder(500, 7, true, 10), 123));
+  EXPECT_NE(ExamplesOf(one, 123), ExamplesOf(BatchSampler(500, 7, true, 10), 123));
 }
 
-TEST(BatchOrderTest, BlocksOfTheJobKeepABatchTogether) {
+TEST(BatchSamplerTest, BlocksOfTheJobKeepABatchTogether) {
   proto::JobPlan plan;
   plan.set_examples(100000);
   plan.set_batch_size(100);
   plan.set_shuffle(true);
   plan.mutable_job()->set_shuffle_block(10);
-  const BatchOrder order = BatchOrder::OfPlan(plan);
+  const BatchSampler order = BatchSampler::ForTraining(plan);
   const auto batch = ExamplesOf(order, 77);
   // 100 examples come from the 320 of one group of 32 blocks, or from two groups.
   EXPECT_EQ(std::set<int64_t>(batch.begin(), batch.end()).size(), 100u);
@@ -74,20 +74,20 @@ TEST(BatchOrderTest, BlocksOfTheJobKeepABatchTogether) {
   for (int64_t i = 0; i < 100000; ++i) ASSERT_EQ(all[i], i);
 }
 
-TEST(BatchOrderTest, ABatchLargerThanTheDataHasThemAll) {
-  const BatchOrder order(3, 128, false, 0);
+TEST(BatchSamplerTest, ABatchLargerThanTheDataHasThemAll) {
+  const BatchSampler order(3, 128, false, 0);
   EXPECT_EQ(order.batches_per_epoch(), 1);
   EXPECT_EQ(ExamplesOf(order, 5), (std::vector<int64_t>{0, 1, 2}));
 }
 
-TEST(BatchOrderTest, ValidationStandsInFileOrderWhateverTheJobShuffles) {
+TEST(BatchSamplerTest, ValidationStandsInFileOrderWhateverTheJobShuffles) {
   proto::JobPlan plan;
   plan.set_examples(100);
   plan.set_validation_examples(5);
   plan.set_batch_size(3);
   plan.set_shuffle(true);
-  EXPECT_EQ(ExamplesOf(BatchOrder::OfValidation(plan), 1), (std::vector<int64_t>{3, 4}));
-  EXPECT_EQ(BatchOrder::OfPlan(plan).batches_per_epoch(), 34);
+  EXPECT_EQ(ExamplesOf(BatchSampler::ForValidation(plan), 1), (std::vector<int64_t>{3, 4}));
+  EXPECT_EQ(BatchSampler::ForTraining(plan).batches_per_epoch(), 34);
 }
 
 }  // namespace

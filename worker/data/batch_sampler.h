@@ -1,5 +1,5 @@
-#ifndef CAIRN_WORKER_DATA_BATCH_ORDER_H_
-#define CAIRN_WORKER_DATA_BATCH_ORDER_H_
+#ifndef CAIRN_WORKER_DATA_BATCH_SAMPLER_H_
+#define CAIRN_WORKER_DATA_BATCH_SAMPLER_H_
 
 #include <cstdint>
 #include <vector>
@@ -12,17 +12,17 @@ namespace cairn::worker {
 // batch's number, so it is the same on all workers and after a restart. Batches are numbered
 // consecutively through the whole job. Every epoch has each example exactly once, in a new order if
 // the job shuffles; its last batch may be smaller. Immutable, thread-safe.
-class BatchOrder {
+class BatchSampler {
  public:
   // `examples` and `batch_size` must be positive. `shuffle_block`: the block size of
   // BlockPermutation, or 0 to shuffle all examples.
-  BatchOrder(int64_t examples, int64_t batch_size, bool shuffle, uint64_t seed,
-             int64_t shuffle_block = 0);
+  BatchSampler(int64_t examples, int64_t batch_size, bool shuffle, uint64_t seed,
+               int64_t shuffle_block = 0);
 
   // The order of the training batches.
-  static BatchOrder OfPlan(const proto::JobPlan& plan);
+  static BatchSampler ForTraining(const proto::JobPlan& plan);
   // The order of the validation batches: one epoch, not shuffled.
-  static BatchOrder OfValidation(const proto::JobPlan& plan);
+  static BatchSampler ForValidation(const proto::JobPlan& plan);
 
   int64_t batches_per_epoch() const { return batches_per_epoch_; }
   int64_t batch_size() const { return batch_size_; }
@@ -41,4 +41,4 @@ class BatchOrder {
 
 }  // namespace cairn::worker
 
-#endif  // CAIRN_WORKER_DATA_BATCH_ORDER_H_
+#endif  // CAIRN_WORKER_DATA_BATCH_SAMPLER_H_
