@@ -64,7 +64,7 @@ absl::Status CheckJob(const proto::Job& job) {
   if (job.has_loss() && job.loss().name().empty()) return Missing("loss.name", R"("name": "mse")");
   if (!job.has_optimizer()) return Missing("optimizer", R"("optimizer": "adam")");
   if (job.optimizer().name().empty()) return Missing("optimizer.name", R"("name": "adam")");
-  CAIRN_RETURN_IF_ERROR(job::CheckJobNumbers(job));
+  CAIRN_RETURN_IF_ERROR(job::ValidateJobLimits(job));
   return CheckResumeFrom(job);
 }
 

@@ -195,7 +195,7 @@ absl::StatusOr<proto::PartitionMap> PlaceVariables(absl::Span<const VariableExte
   return map;
 }
 
-proto::PartitionMap MoveBlocks(proto::PartitionMap map, uint32_t ps_count) {
+proto::PartitionMap RebalanceBlocks(proto::PartitionMap map, uint32_t ps_count) {
   CAIRN_CHECK(ps_count >= 1);
   if (map.ps_count() == ps_count) return map;
   map.set_ps_count(ps_count);

@@ -43,7 +43,7 @@ absl::StatusOr<proto::PartitionMap> PlaceVariables(absl::Span<const VariableExte
 // only if its ps no longer exists or already has its share. Moved blocks go, largest first, to the
 // ps with the least bytes. The resulting loads differ by at most one block. Deterministic; returns
 // `map` unchanged if the number of ps is the same.
-proto::PartitionMap MoveBlocks(proto::PartitionMap map, uint32_t ps_count);
+proto::PartitionMap RebalanceBlocks(proto::PartitionMap map, uint32_t ps_count);
 
 // Checks a map from an untrusted source: every row of every variable is in exactly one block,
 // blocks are in order and not too large, and ps are less than ps_count. The functions below require

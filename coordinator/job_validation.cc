@@ -81,7 +81,7 @@ absl::Status CheckClassWeight(const proto::Job& job, const nn::Model& model,
   }
   const std::map<int64_t, double> weights(job.class_weight().begin(), job.class_weight().end());
   return At("class_weight",
-            job::ClassWeights::Create(weights, *objective.terms()[0].loss, model.output_shape())
+            job::ClassWeights::Create(weights, *objective.losses()[0].loss, model.output_shape())
                 .status());
 }
 
@@ -109,7 +109,7 @@ absl::Status ValidateFields(const proto::Job& job) {
   CAIRN_RETURN_IF_ERROR(job::CheckJobName(job.name()));
   if (!job.has_train()) return Invalid("train: is missing; say where the examples are");
   CAIRN_RETURN_IF_ERROR(CheckData(job));
-  return job::CheckJobNumbers(job);
+  return job::ValidateJobLimits(job);
 }
 
 absl::StatusOr<ValidatedJob> ValidateJob(proto::SubmitRequest request, int ps_count) {

@@ -87,7 +87,7 @@ absl::Status CheckStorage(const proto::Job& job) {
 
 }  // namespace
 
-absl::Status CheckJobNumbers(const proto::Job& job) {
+absl::Status ValidateJobLimits(const proto::Job& job) {
   CAIRN_RETURN_IF_ERROR(CheckLength(job));
   CAIRN_RETURN_IF_ERROR(CheckStrategy(job.strategy().parameter_server()));
   return CheckStorage(job);

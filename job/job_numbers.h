@@ -21,7 +21,7 @@ inline constexpr int64_t kBatchesPerUpdateMax = 4096;
 // required fields are present, exclusive ones are not combined, and numbers are in the ranges of
 // doc/job_file.md. INVALID_ARGUMENT starts with the field's path in the job file and names the
 // value and the valid range.
-absl::Status CheckJobNumbers(const proto::Job& job);
+absl::Status ValidateJobLimits(const proto::Job& job);
 
 }  // namespace cairn::job
 

@@ -21,8 +21,8 @@ std::string PathOf(const char* field, const nn::Model& model, size_t output) {
   return absl::StrCat(field, " of output '", model.outputs()[output].name, "'");
 }
 
-absl::StatusOr<nn::Objective::Term> CreateTerm(const proto::Job& job, const nn::Model& model,
-                                               int output) {
+absl::StatusOr<nn::Objective::OutputLoss> CreateOutputLoss(const proto::Job& job,
+                                                           const nn::Model& model, int output) {
   const bool is_said = output < job.outputs_size();
   const proto::TrainedOutput said = is_said ? job.outputs(output) : proto::TrainedOutput();
   auto loss = nn::CreateLoss(said.has_loss() ? said.loss() : job.loss());
@@ -35,7 +35,7 @@ absl::StatusOr<nn::Objective::Term> CreateTerm(const proto::Job& job, const nn::
     return absl::InvalidArgumentError(absl::StrCat(PathOf("loss_weights", model, output), ": ",
                                                    weight, " is not a finite float32"));
   }
-  return nn::Objective::Term{.loss = *std::move(loss), .weight = weight};
+  return nn::Objective::OutputLoss{.loss = *std::move(loss), .weight = weight};
 }
 
 }  // namespace
@@ -51,11 +51,11 @@ std::vector<JobMetric> JobMetrics(const proto::Job& job) {
 }
 
 absl::StatusOr<nn::Objective> CreateObjective(const proto::Job& job, const nn::Model& model) {
-  std::vector<nn::Objective::Term> terms;
-  std::vector<nn::Objective::Measure> measures;
+  std::vector<nn::Objective::OutputLoss> losses;
+  std::vector<nn::Objective::OutputMetric> output_metrics;
   const int outputs = static_cast<int>(model.outputs().size());
   for (int output = 0; output < outputs; ++output) {
-    CAIRN_ASSIGN_OR_RETURN(terms.emplace_back(), CreateTerm(job, model, output));
+    CAIRN_ASSIGN_OR_RETURN(losses.emplace_back(), CreateOutputLoss(job, model, output));
   }
   const std::vector<JobMetric> metrics = JobMetrics(job);
   for (size_t i = 0; i < metrics.size(); ++i) {
@@ -67,11 +67,11 @@ absl::StatusOr<nn::Objective> CreateObjective(const proto::Job& job, const nn::M
           absl::StrCat(path, ": the model has no output ", output, ", only ", outputs));
     }
     auto metric =
-        nn::CreateMetric(metrics[i].config, *terms[output].loss, model.outputs()[output].shape);
+        nn::CreateMetric(metrics[i].config, *losses[output].loss, model.outputs()[output].shape);
     CAIRN_RETURN_IF_ERROR(At(path, metric.status()));
-    measures.push_back({.metric = *std::move(metric), .output = output});
+    output_metrics.push_back({.metric = *std::move(metric), .output = output});
   }
-  return nn::Objective(std::move(terms), std::move(measures));
+  return nn::Objective(std::move(losses), std::move(output_metrics));
 }
 
 }  // namespace cairn::job

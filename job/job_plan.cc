@@ -125,7 +125,7 @@ absl::Status CheckJournaledRecords(const proto::JobRecord& record,
   return absl::OkStatus();
 }
 
-bool ClipsNormsOfUpdates(const proto::JobPlan& plan) {
+bool ClipsUpdateNorms(const proto::JobPlan& plan) {
   const proto::Optimizer& optimizer = plan.job().optimizer();
   return plan.synchronous() && plan.batches_per_update() > 1 &&
          (optimizer.has_clipnorm() || optimizer.has_global_clipnorm());

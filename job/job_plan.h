@@ -39,7 +39,7 @@ absl::Status CheckJournaledRecords(const proto::JobRecord& record,
 
 // True if the job clips the norms of updates that combine several batches. Then no process has the
 // whole gradient: parameter servers and workers compute the norm together.
-bool ClipsNormsOfUpdates(const proto::JobPlan& plan);
+bool ClipsUpdateNorms(const proto::JobPlan& plan);
 
 }  // namespace cairn::job
 

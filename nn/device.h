@@ -35,7 +35,7 @@ class Device {
     // If false, no gradient with respect to an input is ever requested.
     bool needs_input_gradient = true;
     // The layer fused with this one: it consumes this layer's output and the kernel computes both
-    // (see Fuses). Null if none.
+    // (see CanFuse). Null if none.
     const Layer* next = nullptr;
   };
 
@@ -77,7 +77,7 @@ class Device {
   // Returns true if one kernel can compute `first` followed by `second`, where `second` is the only
   // consumer of the output of `first` and has no other input. The fused kernel receives the inputs
   // of `first`, the output of `second`, and the variables of both, those of `first` first.
-  virtual bool Fuses(const Layer& first, const Layer& second) const { return false; }
+  virtual bool CanFuse(const Layer& first, const Layer& second) const { return false; }
   // Creates the kernel of `layer`. `layer` and options.next must outlive the kernel. UNIMPLEMENTED
   // names the layer's class if the device has no kernel for it.
   virtual absl::StatusOr<std::unique_ptr<Kernel>> CreateKernel(const Layer& layer,

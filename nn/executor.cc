@@ -50,9 +50,9 @@ Executor::Executor(const Model* model, const Objective* objective, const Options
       flow_(*model),
       fusion_(*model, *device),
       stages_(model->nodes().size()) {
-  for (size_t i = 0; i < objective_.terms().size(); ++i) {
+  for (size_t i = 0; i < objective_.losses().size(); ++i) {
     const int node = model->outputs()[i].node;
-    stages_[node].fuses_loss = FusesLoss(*model, node, *objective_.terms()[i].loss);
+    stages_[node].fuses_loss = FusesLoss(*model, node, *objective_.losses()[i].loss);
   }
   // FindPlan returns pointers into the vector, so it must not reallocate.
   plans_.reserve(kPlansMax);
@@ -63,8 +63,8 @@ Executor::~Executor() = default;
 absl::StatusOr<std::unique_ptr<Executor>> Executor::Create(const Model* model,
                                                            const Objective* objective,
                                                            const Options& options, Device* device) {
-  CAIRN_CHECK(objective == nullptr || objective->terms().empty() ||
-              objective->terms().size() == model->outputs().size());
+  CAIRN_CHECK(objective == nullptr || objective->losses().empty() ||
+              objective->losses().size() == model->outputs().size());
   if (options.batch_size < 1 || options.batch_size > kBatchSizeMax) {
     return absl::InvalidArgumentError(
         absl::StrCat("batch size ", options.batch_size, " is not from 1 to ", kBatchSizeMax));
@@ -179,7 +179,7 @@ absl::Status Executor::AllocateGradients() {
   const auto at = [memory](int64_t place) { return place < 0 ? nullptr : memory + place; };
   for (size_t i = 0; i < stages_.size(); ++i) {
     stages_[i].output_gradient = at(layout.outputs[fusion_.tail(i)]);
-    for (int64_t place : layout.slots[i]) stages_[i].input_gradients.push_back(at(place));
+    for (int64_t place : layout.inputs[i]) stages_[i].input_gradients.push_back(at(place));
   }
   return absl::OkStatus();
 }
@@ -187,17 +187,17 @@ absl::Status Executor::AllocateGradients() {
 // One array holds all results of a batch's loss, so that one copy brings them to the host.
 absl::Status Executor::CreateLossKernels() {
   int64_t count = 0;
-  for (size_t output = 0; output < objective_.terms().size(); ++output) {
+  for (size_t output = 0; output < objective_.losses().size(); ++output) {
     std::vector<const Metric*> metrics;
     ++count;
-    for (const Objective::Measure& measure : objective_.measures()) {
-      if (measure.output != static_cast<int>(output)) continue;
-      metrics.push_back(measure.metric.get());
-      count += measure.metric->state_size();
+    for (const Objective::OutputMetric& metric : objective_.metrics()) {
+      if (metric.output != static_cast<int>(output)) continue;
+      metrics.push_back(metric.metric.get());
+      count += metric.metric->state_size();
     }
     CAIRN_ASSIGN_OR_RETURN(
         std::unique_ptr<LossKernel> kernel,
-        device_->CreateLossKernel(*objective_.terms()[output].loss, std::move(metrics)));
+        device_->CreateLossKernel(*objective_.losses()[output].loss, std::move(metrics)));
     loss_kernels_.push_back(std::move(kernel));
   }
   for (const Model::Node& node : model_->nodes()) {
@@ -213,7 +213,7 @@ absl::Status Executor::CreateLossKernels() {
   host_results_.resize(count);
   static_assert(sizeof(double) == 2 * sizeof(float));
   CAIRN_ASSIGN_OR_RETURN(float* const memory, Allocate(2 * count));
-  results_ = reinterpret_cast<double*>(memory);
+  device_results_ = reinterpret_cast<double*>(memory);
   return absl::OkStatus();
 }
 
@@ -225,8 +225,8 @@ absl::Status Executor::AllocateBatch() {
                            Allocate(options_.batch_size * ElementCount(input.spec.shape)));
     staged_.inputs.push_back(memory);
   }
-  for (size_t i = 0; i < objective_.terms().size(); ++i) {
-    const int64_t labels = objective_.terms()[i].loss->LabelCount(model_->outputs()[i].shape);
+  for (size_t i = 0; i < objective_.losses().size(); ++i) {
+    const int64_t labels = objective_.losses()[i].loss->LabelCount(model_->outputs()[i].shape);
     CAIRN_ASSIGN_OR_RETURN(float* const memory, Allocate(options_.batch_size * labels));
     staged_.labels.push_back(memory);
   }
@@ -263,9 +263,9 @@ absl::StatusOr<Executor::Plan*> Executor::FindPlan(int64_t batch_size) {
 
 Device::KernelOptions Executor::KernelOptions(int node, int64_t batch_size) const {
   const int tail = fusion_.tail(node);
-  const bool needs_input_gradient =
-      std::any_of(flow_.slots[node].begin(), flow_.slots[node].end(),
-                  [](GradientFlow::Slot slot) { return slot != GradientFlow::Slot::kNone; });
+  using GradientWrite = GradientFlow::GradientWrite;
+  const bool needs_input_gradient = absl::c_any_of(
+      flow_.writes[node], [](GradientWrite write) { return write != GradientWrite::kNone; });
   return {.examples = batch_size,
           .training = options_.training && flow_.needed[tail],
           .needs_input_gradient = needs_input_gradient,
@@ -316,12 +316,12 @@ absl::Status Executor::BindInputs(const Batch& batch) {
   }
   for (size_t i = 0; i < stages_.size(); ++i) {
     const Model::Node& node = model_->nodes()[i];
-    for (size_t slot = 0; slot < node.inputs.size(); ++slot) {
-      stages_[i].inputs[slot] = stages_[node.inputs[slot]].output;
+    for (size_t input = 0; input < node.inputs.size(); ++input) {
+      stages_[i].inputs[input] = stages_[node.inputs[input]].output;
     }
-    for (size_t slot = 0; slot < stages_[i].masks.size(); ++slot) {
-      const int mask = node.masks[slot];
-      stages_[i].masks[slot] =
+    for (size_t input = 0; input < stages_[i].masks.size(); ++input) {
+      const int mask = node.masks[input];
+      stages_[i].masks[input] =
           mask < 0 ? nullptr : reinterpret_cast<const int32_t*>(stages_[mask].output);
     }
     // A view is its input's memory, which may be the batch itself. Nodes are in topological order,
@@ -332,7 +332,7 @@ absl::Status Executor::BindInputs(const Batch& batch) {
   return absl::OkStatus();
 }
 
-absl::StatusOr<Executor::Sums> Executor::Forward(const Batch& batch, bool training) {
+absl::StatusOr<Executor::BatchResults> Executor::Forward(const Batch& batch, bool training) {
   CAIRN_CHECK(batch.size >= 1 && batch.size <= options_.batch_size);
   can_run_backward_ = false;
   device_->UseThreads(options_.threads);
@@ -344,29 +344,29 @@ absl::StatusOr<Executor::Sums> Executor::Forward(const Batch& batch, bool traini
     if (plan_->kernels[i] == nullptr) continue;
     const Stage& stage = stages_[i];
     const ScopedSpan span(recorder_, SpanName(static_cast<int>(i), /*backward=*/false));
-    CAIRN_RETURN_IF_ERROR(
-        plan_->kernels[i]->Forward({.inputs = stage.inputs,
-                                    .output = stage.output,
-                                    .variables = stage.variables,
-                                    .masks = stage.masks,
-                                    .training = training && !model_->nodes()[i].layer->infers(),
-                                    .random_key = stage.random_key}));
+    CAIRN_RETURN_IF_ERROR(plan_->kernels[i]->Forward(
+        {.inputs = stage.inputs,
+         .output = stage.output,
+         .variables = stage.variables,
+         .masks = stage.masks,
+         .training = training && !model_->nodes()[i].layer->inference_only(),
+         .random_key = stage.random_key}));
   }
-  Sums sums{.examples = batch.size};
-  if (!batch.labels.empty() && !objective_.terms().empty()) {
-    CAIRN_RETURN_IF_ERROR(ComputeLoss(batch, training, &sums));
+  BatchResults results{.examples = batch.size};
+  if (!batch.labels.empty() && !objective_.losses().empty()) {
+    CAIRN_RETURN_IF_ERROR(ComputeLoss(batch, training, &results));
   }
-  return sums;
+  return results;
 }
 
 absl::Status Executor::ComputeOutputLoss(const Batch& batch, int output, const float* weights,
-                                         bool with_gradient, double* results) {
+                                         bool with_gradient, double* device_results) {
   const Model::Output& place = model_->outputs()[output];
   const Stage& stage = stages_[place.node];
-  const Objective::Term& term = objective_.terms()[output];
+  const Objective::OutputLoss& output_loss = objective_.losses()[output];
   CAIRN_ASSIGN_OR_RETURN(
       const float* const labels,
-      Upload(batch.labels[output], batch.size * term.loss->LabelCount(place.shape),
+      Upload(batch.labels[output], batch.size * output_loss.loss->LabelCount(place.shape),
              staged_.labels.empty() ? nullptr : staged_.labels[output]));
   return loss_kernels_[output]->Compute({.examples = batch.size,
                                          .shape = &place.shape,
@@ -375,50 +375,52 @@ absl::Status Executor::ComputeOutputLoss(const Batch& batch, int output, const f
                                          .weights = weights,
                                          .fused = stage.fuses_loss,
                                          .gradient_divisor = GradientDivisor(batch.size),
-                                         .gradient_scale = static_cast<float>(term.weight)},
-                                        with_gradient ? stage.output_gradient : nullptr, results);
+                                         .gradient_scale = static_cast<float>(output_loss.weight)},
+                                        with_gradient ? stage.output_gradient : nullptr,
+                                        device_results);
 }
 
-absl::Status Executor::ComputeLoss(const Batch& batch, bool training, Sums* sums) {
-  CAIRN_CHECK(batch.labels.size() == objective_.terms().size());
+absl::Status Executor::ComputeLoss(const Batch& batch, bool training, BatchResults* results) {
+  CAIRN_CHECK(batch.labels.size() == objective_.losses().size());
   const ScopedSpan span(recorder_, first_name_ + 2 * static_cast<uint32_t>(stages_.size()));
   const float* weights = nullptr;
   if (batch.weights != nullptr) {
     CAIRN_ASSIGN_OR_RETURN(weights, Upload(batch.weights, batch.size, staged_.weights));
   }
   can_run_backward_ = training && options_.training;
-  double* results = results_;
+  double* device_results = device_results_;
   for (int output = 0; output < static_cast<int>(batch.labels.size()); ++output) {
-    CAIRN_RETURN_IF_ERROR(ComputeOutputLoss(batch, output, weights, can_run_backward_, results));
-    ++results;
-    for (const Objective::Measure& measure : objective_.measures()) {
-      if (measure.output == output) results += measure.metric->state_size();
+    CAIRN_RETURN_IF_ERROR(
+        ComputeOutputLoss(batch, output, weights, can_run_backward_, device_results));
+    ++device_results;
+    for (const Objective::OutputMetric& metric : objective_.metrics()) {
+      if (metric.output == output) device_results += metric.metric->state_size();
     }
   }
   for (const Penalty& penalty : penalties_) {
     CAIRN_RETURN_IF_ERROR(device_->Penalty(penalty.regularizer,
                                            model_->variables()[penalty.variable].element_count(),
-                                           values_[penalty.variable], results++));
+                                           values_[penalty.variable], device_results++));
   }
-  return ReadResults(sums);
+  return ReadResults(results);
 }
 
 // The order of the results is that of ComputeLoss, and the order of the additions is fixed.
-absl::Status Executor::ReadResults(Sums* sums) {
-  CAIRN_RETURN_IF_ERROR(device_->CopyFromDevice(host_results_.data(), results_,
+absl::Status Executor::ReadResults(BatchResults* results) {
+  CAIRN_RETURN_IF_ERROR(device_->CopyFromDevice(host_results_.data(), device_results_,
                                                 host_results_.size() * sizeof(double)));
   const double* result = host_results_.data();
-  sums->metrics.resize(objective_.measures().size());
-  for (size_t output = 0; output < objective_.terms().size(); ++output) {
-    sums->loss_sum += objective_.terms()[output].weight * *result++;
-    for (size_t i = 0; i < sums->metrics.size(); ++i) {
-      const Objective::Measure& measure = objective_.measures()[i];
-      if (measure.output != static_cast<int>(output)) continue;
-      sums->metrics[i].assign(result, result + measure.metric->state_size());
-      result += measure.metric->state_size();
+  results->metrics.resize(objective_.metrics().size());
+  for (size_t output = 0; output < objective_.losses().size(); ++output) {
+    results->loss_sum += objective_.losses()[output].weight * *result++;
+    for (size_t i = 0; i < results->metrics.size(); ++i) {
+      const Objective::OutputMetric& metric = objective_.metrics()[i];
+      if (metric.output != static_cast<int>(output)) continue;
+      results->metrics[i].assign(result, result + metric.metric->state_size());
+      result += metric.metric->state_size();
     }
   }
-  for (size_t i = 0; i < penalties_.size(); ++i) sums->penalty += *result++;
+  for (size_t i = 0; i < penalties_.size(); ++i) results->penalty += *result++;
   return absl::OkStatus();
 }
 
@@ -465,11 +467,11 @@ absl::Status Executor::RunBackward(int i) {
 // that input had already written its gradient to the final place.
 absl::Status Executor::AccumulateInputGradients(int node) {
   const Model::Node& consumer = model_->nodes()[node];
-  for (size_t slot = 0; slot < consumer.inputs.size(); ++slot) {
-    if (flow_.slots[node][slot] != GradientFlow::Slot::kAdd) continue;
+  for (size_t input = 0; input < consumer.inputs.size(); ++input) {
+    if (flow_.writes[node][input] != GradientFlow::GradientWrite::kAdd) continue;
     CAIRN_RETURN_IF_ERROR(device_->Add(
-        batch_size_ * ElementCount(consumer.layer->inputs()[slot].shape),
-        stages_[node].input_gradients[slot], stages_[consumer.inputs[slot]].output_gradient));
+        batch_size_ * ElementCount(consumer.layer->inputs()[input].shape),
+        stages_[node].input_gradients[input], stages_[consumer.inputs[input]].output_gradient));
   }
   return absl::OkStatus();
 }

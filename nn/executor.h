@@ -62,14 +62,14 @@ class Executor {
     uint64_t random_key = 0;
   };
 
-  struct Sums {
+  struct BatchResults {
     int64_t examples = 0;
     // The batch's loss summed over examples, without the regularization penalty.
     double loss_sum = 0;
     // The sum of all regularization penalties. Keras reports loss_sum / examples + penalty as the
     // loss.
     double penalty = 0;
-    // The state of each of the objective's metrics, in the order of Objective::measures().
+    // The state of each of the objective's metrics, in the order of Objective::metrics().
     std::vector<std::vector<double>> metrics;
   };
 
@@ -96,7 +96,7 @@ class Executor {
   // Computes the outputs and, if the batch has labels, loss and metrics. `training` has Keras's
   // meaning: dropout is active and batch normalization uses the batch's statistics.
   // INVALID_ARGUMENT: an id or a class label is out of range.
-  absl::StatusOr<Sums> Forward(const Batch& batch, bool training);
+  absl::StatusOr<BatchResults> Forward(const Batch& batch, bool training);
 
   // Computes the gradient of mean loss + penalty for the batch of the last Forward, which must have
   // had labels and training = true. May be called once per Forward. Calls `on_gradient` for each
@@ -177,10 +177,10 @@ class Executor {
   absl::Status UploadValues();
   absl::StatusOr<const float*> Upload(const void* array, int64_t count, float* staged);
   absl::Status BindInputs(const Batch& batch);
-  absl::Status ComputeLoss(const Batch& batch, bool training, Sums* sums);
+  absl::Status ComputeLoss(const Batch& batch, bool training, BatchResults* results);
   absl::Status ComputeOutputLoss(const Batch& batch, int output, const float* weights,
-                                 bool with_gradient, double* results);
-  absl::Status ReadResults(Sums* sums);
+                                 bool with_gradient, double* device_results);
+  absl::Status ReadResults(BatchResults* results);
   uint32_t SpanName(int node, bool backward) const {
     return first_name_ + node + (backward ? static_cast<uint32_t>(stages_.size()) : 0);
   }
@@ -204,7 +204,7 @@ class Executor {
   std::vector<std::unique_ptr<LossKernel>> loss_kernels_;  // By output.
   std::vector<Penalty> penalties_;
   // For each output what its loss kernel writes, then the penalties.
-  double* results_ = nullptr;
+  double* device_results_ = nullptr;
   std::vector<double> host_results_;
   // Empty if the host and the device share memory.
   std::vector<HostVariable> host_variables_;  // By variable.

@@ -28,7 +28,7 @@ class Layer {
     std::string name;
     std::string class_name;
     bool trainable = true;
-    bool infers = false;
+    bool inference_only = false;
     std::vector<TensorSpec> inputs;
   };
 
@@ -43,7 +43,7 @@ class Layer {
   bool trainable() const { return trainable_; }
   // If true, the layer was called with training=False: it runs in inference mode even during
   // training.
-  bool infers() const { return infers_; }
+  bool inference_only() const { return inference_only_; }
 
   const std::vector<TensorSpec>& inputs() const { return inputs_; }
   const TensorSpec& output() const { return output_; }
@@ -68,7 +68,7 @@ class Layer {
       : name_(std::move(base.name)),
         class_name_(std::move(base.class_name)),
         trainable_(base.trainable),
-        infers_(base.infers),
+        inference_only_(base.inference_only),
         inputs_(std::move(base.inputs)),
         output_(std::move(output)),
         variables_(std::move(variables)) {}
@@ -77,7 +77,7 @@ class Layer {
   const std::string name_;
   const std::string class_name_;
   const bool trainable_;
-  const bool infers_;
+  const bool inference_only_;
   const std::vector<TensorSpec> inputs_;
   const TensorSpec output_;
   const std::vector<LayerVariable> variables_;

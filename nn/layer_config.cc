@@ -68,7 +68,7 @@ LayerConfig::LayerConfig(const proto::LayerSpec& spec, std::vector<TensorSpec> i
   // Keras writes these arguments for every layer; they do not change the result.
   Ignore({"name", "batch_input_shape", "batch_shape", "input_shape", "input_dtype"});
   // Layers compute in float32; only inputs have other types.
-  if (spec.class_name() != "InputLayer") Word("dtype", {"float32"});
+  if (spec.class_name() != "InputLayer") Choice("dtype", {"float32"});
   if (Has("activity_regularizer")) FailArgument("activity_regularizer", "is not supported");
 }
 
@@ -134,8 +134,8 @@ double LayerConfig::Number(std::string_view argument, double default_value, doub
   return default_value;
 }
 
-std::string LayerConfig::Word(std::string_view argument,
-                              std::initializer_list<const char*> allowed) {
+std::string LayerConfig::Choice(std::string_view argument,
+                                std::initializer_list<const char*> allowed) {
   const Value* value = Find(argument);
   if (value == nullptr) return *allowed.begin();
   for (const char* word : allowed) {
@@ -223,7 +223,7 @@ void LayerConfig::Ignore(std::initializer_list<const char*> arguments) {
   for (const char* argument : arguments) Find(argument);
 }
 
-void LayerConfig::ExpectChannelsLast() { Word("data_format", {"channels_last"}); }
+void LayerConfig::ExpectChannelsLast() { Choice("data_format", {"channels_last"}); }
 
 LayerVariable LayerConfig::Variable(const std::string& name, Shape shape,
                                     const char* default_initializer, const char* argument_prefix) {

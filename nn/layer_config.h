@@ -44,7 +44,7 @@ class LayerConfig {
                 double minimum = std::numeric_limits<double>::lowest(),
                 double maximum = std::numeric_limits<double>::max());
   // One of the strings in `allowed`; the first one is the default.
-  std::string Word(std::string_view argument, std::initializer_list<const char*> allowed);
+  std::string Choice(std::string_view argument, std::initializer_list<const char*> allowed);
   // A list of whole numbers; a single number counts as a list of one. nullopt if absent.
   std::optional<std::vector<int64_t>> Ints(std::string_view argument, int64_t minimum,
                                            int64_t maximum = kTensorElementsMax);

@@ -29,7 +29,7 @@ struct Setting {
   int64_t classes() const { return output_shape.empty() ? 1 : output_shape.back(); }
 };
 
-using Created = absl::StatusOr<std::unique_ptr<MetricCounter>>;
+using Created = absl::StatusOr<std::unique_ptr<MetricAccumulator>>;
 using Config = proto::Metric;
 
 // The labels that a metric accepts. kClassNumbers, kOneHot and kEither require classes in the
@@ -272,7 +272,7 @@ absl::Status CheckSetting(const KnownMetric& known, const Setting& setting) {
   return absl::OkStatus();
 }
 
-Created CreateLossCounter(const Config& config, const Setting& setting) {
+Created CreateLossAccumulator(const Config& config, const Setting& setting) {
   CAIRN_ASSIGN_OR_RETURN(std::unique_ptr<Loss> loss, LossOf(config));
   CAIRN_RETURN_IF_ERROR(
       CheckLabels(loss->name(), loss->label_type() == setting.loss.label_type(), setting));
@@ -296,11 +296,11 @@ absl::Status InMetric(const std::string& name, const absl::Status& status) {
   return Bad(absl::StrCat("metric ", name, ": "), std::string(status.message()));
 }
 
-Created CreateCounter(const Config& config, const Setting& setting) {
+Created CreateAccumulator(const Config& config, const Setting& setting) {
   const std::string asked = FullName(config.name());
   const std::string meant = IsAccuracy(asked) ? ResolveAccuracy(setting) : asked;
   const KnownMetric* known = FindMetric(meant);
-  if (known == nullptr) return CreateLossCounter(config, setting);
+  if (known == nullptr) return CreateLossAccumulator(config, setting);
   CAIRN_RETURN_IF_ERROR(CheckSetting(*known, setting));
   CAIRN_RETURN_IF_ERROR(
       CheckArguments(config, IsAccuracy(asked) ? std::vector<std::string>() : known->arguments));
@@ -312,9 +312,9 @@ Created CreateCounter(const Config& config, const Setting& setting) {
 absl::StatusOr<std::unique_ptr<Metric>> CreateMetric(const proto::Metric& config, const Loss& loss,
                                                      const Shape& output_shape) {
   CAIRN_ASSIGN_OR_RETURN(MetricResult result, CreateMetricResult(config));
-  Created counter = CreateCounter(config, {loss, output_shape});
-  if (!counter.ok()) return InMetric(FullName(config.name()), counter.status());
-  return std::make_unique<Metric>(*std::move(counter), std::move(result));
+  Created accumulator = CreateAccumulator(config, {loss, output_shape});
+  if (!accumulator.ok()) return InMetric(FullName(config.name()), accumulator.status());
+  return std::make_unique<Metric>(*std::move(accumulator), std::move(result));
 }
 
 absl::StatusOr<MetricResult> CreateMetricResult(const proto::Metric& config) {

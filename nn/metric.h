@@ -8,7 +8,7 @@
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
 #include "nn/loss.h"
-#include "nn/metrics/counter.h"
+#include "nn/metrics/accumulator.h"
 #include "proto/objective.pb.h"
 
 namespace cairn::nn {
@@ -17,18 +17,18 @@ namespace cairn::nn {
 // Sample weights are ignored. Immutable and thread-safe.
 class Metric {
  public:
-  Metric(std::unique_ptr<MetricCounter> counter, MetricResult result)
-      : counter_(std::move(counter)), result_(std::move(result)) {}
+  Metric(std::unique_ptr<MetricAccumulator> accumulator, MetricResult result)
+      : accumulator_(std::move(accumulator)), result_(std::move(result)) {}
 
-  int state_size() const { return counter_->state_size(); }
+  int state_size() const { return accumulator_->state_size(); }
   // Adds a batch to `state`, which has state_size() numbers and starts with zeros.
-  void Count(const Loss::Batch& batch, absl::Span<double> state) const {
-    counter_->Count(batch, state);
+  void Accumulate(const Loss::Batch& batch, absl::Span<double> state) const {
+    accumulator_->Accumulate(batch, state);
   }
   double Result(absl::Span<const double> state) const { return result_(state); }
 
  private:
-  const std::unique_ptr<MetricCounter> counter_;
+  const std::unique_ptr<MetricAccumulator> accumulator_;
   const MetricResult result_;
 };
 

@@ -14,12 +14,12 @@ namespace cairn::nn {
 // their sum, weighted by Keras's loss_weights. Immutable and thread-safe.
 class Objective {
  public:
-  struct Term {
+  struct OutputLoss {
     std::unique_ptr<const Loss> loss;
     double weight = 1;
   };
 
-  struct Measure {
+  struct OutputMetric {
     std::unique_ptr<const Metric> metric;
     // An index into Model::outputs().
     int output = 0;
@@ -29,19 +29,19 @@ class Objective {
   Objective() = default;
   // The objective of a model with one output, without metrics.
   explicit Objective(std::unique_ptr<const Loss> loss) {
-    terms_.push_back({.loss = std::move(loss)});
+    losses_.push_back({.loss = std::move(loss)});
   }
-  Objective(std::vector<Term> terms, std::vector<Measure> measures)
-      : terms_(std::move(terms)), measures_(std::move(measures)) {}
+  Objective(std::vector<OutputLoss> losses, std::vector<OutputMetric> metrics)
+      : losses_(std::move(losses)), metrics_(std::move(metrics)) {}
 
-  // One term per model output, in order; empty if there is no loss.
-  const std::vector<Term>& terms() const { return terms_; }
+  // One per model output, in order; empty if there is no loss.
+  const std::vector<OutputLoss>& losses() const { return losses_; }
   // The metrics, in the order of Job.metrics.
-  const std::vector<Measure>& measures() const { return measures_; }
+  const std::vector<OutputMetric>& metrics() const { return metrics_; }
 
  private:
-  std::vector<Term> terms_;
-  std::vector<Measure> measures_;
+  std::vector<OutputLoss> losses_;
+  std::vector<OutputMetric> metrics_;
 };
 
 }  // namespace cairn::nn

@@ -79,19 +79,20 @@ struct JobBlocks::ApplyRequest final : Request {
   std::vector<Scale> scales;
 };
 
-std::shared_ptr<JobBlocks> JobBlocks::Create(std::shared_ptr<const JobLayout> layout, JobLife life,
+std::shared_ptr<JobBlocks> JobBlocks::Create(std::shared_ptr<const JobLayout> layout,
+                                             JobGeneration generation,
                                              std::vector<BlockState> states, OwnerThreads* owners,
                                              BufferPool* pool, const Options& options) {
   std::shared_ptr<JobBlocks> job(
-      new JobBlocks(std::move(layout), life, pool, owners, options.waiting_pulls_max));
+      new JobBlocks(std::move(layout), generation, pool, owners, options.waiting_pulls_max));
   job->AddBlocks(std::move(states), options.block);
   return job;
 }
 
-JobBlocks::JobBlocks(std::shared_ptr<const JobLayout> layout, JobLife life, BufferPool* pool,
-                     OwnerThreads* owners, size_t waiting_pulls_max)
+JobBlocks::JobBlocks(std::shared_ptr<const JobLayout> layout, JobGeneration generation,
+                     BufferPool* pool, OwnerThreads* owners, size_t waiting_pulls_max)
     : layout_(std::move(layout)),
-      life_(life),
+      generation_(generation),
       rule_(layout_.get(), pool),
       owners_(*owners),
       waiting_pulls_(std::make_shared<WaitingPulls>(waiting_pulls_max)) {}

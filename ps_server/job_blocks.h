@@ -17,7 +17,7 @@
 namespace cairn::ps {
 
 // Identifies the blocks that were loaded from one checkpoint in one generation.
-struct JobLife {
+struct JobGeneration {
   uint64_t generation = 0;
   uint64_t checkpoint = 0;
 };
@@ -43,13 +43,15 @@ class JobBlocks : public std::enable_shared_from_this<JobBlocks> {
 
   // `states` has one element for each of layout->blocks(). `owners` and `pool` must outlive the
   // result.
-  static std::shared_ptr<JobBlocks> Create(std::shared_ptr<const JobLayout> layout, JobLife life,
-                                           std::vector<BlockState> states, OwnerThreads* owners,
-                                           BufferPool* pool, const Options& options);
+  static std::shared_ptr<JobBlocks> Create(std::shared_ptr<const JobLayout> layout,
+                                           JobGeneration generation, std::vector<BlockState> states,
+                                           OwnerThreads* owners, BufferPool* pool,
+                                           const Options& options);
   ~JobBlocks();
 
   const std::shared_ptr<const JobLayout>& layout() const { return layout_; }
-  const JobLife& life() const { return life_; }
+  uint64_t generation() const { return generation_.generation; }
+  uint64_t checkpoint() const { return generation_.checkpoint; }
 
   // Block::Pull on each of these positions, at least one. `abandoned` is called on any thread until
   // `done` is called. RESOURCE_EXHAUSTED: the queue of a block's owner thread is full.
@@ -82,14 +84,14 @@ class JobBlocks : public std::enable_shared_from_this<JobBlocks> {
   struct ApplyRequest;
   struct WaitingPulls;
 
-  JobBlocks(std::shared_ptr<const JobLayout> layout, JobLife life, BufferPool* pool,
+  JobBlocks(std::shared_ptr<const JobLayout> layout, JobGeneration generation, BufferPool* pool,
             OwnerThreads* owners, size_t waiting_pulls_max);
   void AddBlocks(std::vector<BlockState> states, const Block::Options& options);
   // Queues the request on each owner thread that has a block of it.
   void Dispatch(const std::shared_ptr<Request>& request);
 
   const std::shared_ptr<const JobLayout> layout_;
-  const JobLife life_;
+  const JobGeneration generation_;
   const UpdateRule rule_;
   OwnerThreads& owners_;
   const std::shared_ptr<WaitingPulls> waiting_pulls_;

@@ -78,7 +78,7 @@ void JobControl::FillJoin(proto::Join* join) const {
   const std::shared_ptr<JobBlocks> job = parts_.store->current();
   if (job == nullptr) return;
   join->set_job_id(job->layout()->job_id());
-  join->set_generation(job->life().generation);
+  join->set_generation(job->generation());
   join->set_duplicates_refused(parts_.store->counters().duplicates_refused);
 }
 
@@ -111,14 +111,14 @@ absl::Status JobControl::RestoreJob(const proto::Restore& command) {
   const uint64_t job_id = command.plan().job_id();
   if (const std::shared_ptr<JobBlocks> current = parts_.store->current();
       current != nullptr && current->layout()->job_id() == job_id) {
-    const JobLife& life = current->life();
-    if (life.generation == command.generation() && life.checkpoint == command.checkpoint()) {
+    if (current->generation() == command.generation() &&
+        current->checkpoint() == command.checkpoint()) {
       return absl::OkStatus();
     }
-    if (life.generation > command.generation()) {
-      return absl::FailedPreconditionError(
-          absl::StrCat("ps ", parts_.ps, " has job ", job_id, " in generation ", life.generation,
-                       " and does not go back to generation ", command.generation()));
+    if (current->generation() > command.generation()) {
+      return absl::FailedPreconditionError(absl::StrCat(
+          "ps ", parts_.ps, " has job ", job_id, " in generation ", current->generation(),
+          " and does not go back to generation ", command.generation()));
     }
   }
   // Drop the old blocks first, because two generations may not fit into memory. The pool keeps the

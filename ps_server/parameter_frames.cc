@@ -230,7 +230,7 @@ absl::StatusOr<cluster::Frame> EncodePushReply(const JobLayout& layout,
                                   [](const BlockReply& reply) { return reply.buffered; }));
   // Of a buffered batch nothing is known yet: it is asked for again.
   if (header.buffered()) return cluster::EncodeFrame(header, {});
-  if (layout.clips_norms_of_updates()) AddSums(replies, &header);
+  if (layout.clips_update_norms()) AddSums(replies, &header);
   return cluster::EncodeFrame(header, PiecesOf(std::move(replies)), {.payload = room});
 }
 

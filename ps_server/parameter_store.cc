@@ -16,11 +16,11 @@ absl::Status ParameterStore::Check(uint64_t job_id, uint64_t generation) const {
         absl::StrCat("ps ", ps_, " is not restored yet: it has no job, but was asked for job ",
                      job_id, " in generation ", generation));
   }
-  if (job_->layout()->job_id() == job_id && job_->life().generation == generation) {
+  if (job_->layout()->job_id() == job_id && job_->generation() == generation) {
     return absl::OkStatus();
   }
   return absl::FailedPreconditionError(absl::StrCat(
-      "ps ", ps_, " has job ", job_->layout()->job_id(), " in generation ", job_->life().generation,
+      "ps ", ps_, " has job ", job_->layout()->job_id(), " in generation ", job_->generation(),
       ", but was asked for job ", job_id, " in generation ", generation));
 }
 
@@ -39,12 +39,12 @@ std::shared_ptr<JobBlocks> ParameterStore::current() const {
 proto::LedgerReply ParameterStore::Ledgers() const {
   const std::shared_ptr<JobBlocks> job = current();
   if (job == nullptr) return proto::LedgerReply();
-  return SummarizeLedgers(*job->layout(), job->life().generation, job->Capture());
+  return SummarizeLedgers(*job->layout(), job->generation(), job->Capture());
 }
 
 void ParameterStore::Install(std::shared_ptr<JobBlocks> job) {
-  Drop(absl::AbortedError(absl::StrCat("job ", job->layout()->job_id(), " begins its generation ",
-                                       job->life().generation)));
+  Drop(absl::AbortedError(
+      absl::StrCat("job ", job->layout()->job_id(), " begins its generation ", job->generation())));
   MutexLock lock(&mutex_);
   if (counted_job_id_ != job->layout()->job_id()) {
     counted_job_id_ = job->layout()->job_id();

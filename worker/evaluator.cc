@@ -9,13 +9,14 @@
 namespace cairn::worker {
 namespace {
 
-proto::EvaluatedBatch MakeResult(uint64_t cut, int64_t batch, const nn::Executor::Sums& sums) {
+proto::EvaluatedBatch MakeResult(uint64_t cut, int64_t batch,
+                                 const nn::Executor::BatchResults& results) {
   proto::EvaluatedBatch result;
   result.set_cut(cut);
   result.set_batch(batch);
-  result.set_examples(sums.examples);
-  result.set_loss_sum(sums.loss_sum + sums.penalty * static_cast<double>(sums.examples));
-  for (const std::vector<double>& state : sums.metrics) {
+  result.set_examples(results.examples);
+  result.set_loss_sum(results.loss_sum + results.penalty * static_cast<double>(results.examples));
+  for (const std::vector<double>& state : results.metrics) {
     result.add_metric_states()->mutable_values()->Assign(state.begin(), state.end());
   }
   return result;
@@ -47,9 +48,9 @@ absl::StatusOr<proto::EvaluatedBatch> Evaluator::Evaluate(
     cut_ = cut;
   }
   CAIRN_ASSIGN_OR_RETURN(const LoadedBatch* const loaded, loader_.Get(batch, next));
-  CAIRN_ASSIGN_OR_RETURN(const nn::Executor::Sums sums,
+  CAIRN_ASSIGN_OR_RETURN(const nn::Executor::BatchResults results,
                          executor_->Forward(ExecutorBatch(*loaded, 0), false));
-  proto::EvaluatedBatch result = MakeResult(cut, batch, sums);
+  proto::EvaluatedBatch result = MakeResult(cut, batch, results);
   if (!std::isfinite(result.loss_sum())) result.set_data_not_finite(!loader_.IsFinite(*loaded));
   return result;
 }

@@ -14,7 +14,7 @@ absl::StatusOr<JobModel> JobModel::Create(const proto::Job& job, const proto::Mo
   if (!job.class_weight().empty()) {
     const std::map<int64_t, double> weights(job.class_weight().begin(), job.class_weight().end());
     CAIRN_ASSIGN_OR_RETURN(result.class_weights,
-                           job::ClassWeights::Create(weights, *result.objective.terms()[0].loss,
+                           job::ClassWeights::Create(weights, *result.objective.losses()[0].loss,
                                                      result.model->output_shape()));
   }
   return result;

@@ -90,15 +90,15 @@ std::vector<proto::EvaluationResult::Output> OutputsOf(const nn::Model& model, i
 class Totals {
  public:
   // The objective must outlive it.
-  explicit Totals(const nn::Objective& objective) : measures_(objective.measures()) {
-    for (const auto& measure : measures_) states_.emplace_back(measure.metric->state_size(), 0.0);
+  explicit Totals(const nn::Objective& objective) : metrics_(objective.metrics()) {
+    for (const auto& metric : metrics_) states_.emplace_back(metric.metric->state_size(), 0.0);
   }
 
-  void Add(const nn::Executor::Sums& sums) {
-    examples_ += sums.examples;
-    loss_ += sums.loss_sum + sums.penalty * static_cast<double>(sums.examples);
+  void Add(const nn::Executor::BatchResults& results) {
+    examples_ += results.examples;
+    loss_ += results.loss_sum + results.penalty * static_cast<double>(results.examples);
     for (size_t i = 0; i < states_.size(); ++i) {
-      for (size_t j = 0; j < states_[i].size(); ++j) states_[i][j] += sums.metrics[i][j];
+      for (size_t j = 0; j < states_[i].size(); ++j) states_[i][j] += results.metrics[i][j];
     }
   }
 
@@ -106,14 +106,14 @@ class Totals {
     proto::EvaluationRecord record;
     record.set_examples(examples_);
     record.set_loss(examples_ > 0 ? loss_ / static_cast<double>(examples_) : 0);
-    for (size_t i = 0; i < measures_.size(); ++i) {
-      record.add_metrics(measures_[i].metric->Result(states_[i]));
+    for (size_t i = 0; i < metrics_.size(); ++i) {
+      record.add_metrics(metrics_[i].metric->Result(states_[i]));
     }
     return record;
   }
 
  private:
-  const std::vector<nn::Objective::Measure>& measures_;
+  const std::vector<nn::Objective::OutputMetric>& metrics_;
   int64_t examples_ = 0;
   double loss_ = 0;
   std::vector<std::vector<double>> states_;  // By metric.
@@ -151,9 +151,9 @@ absl::StatusOr<proto::EvaluationRecord> EvaluateOffline(const proto::EvaluationT
     CAIRN_ASSIGN_OR_RETURN(
         const LoadedBatch* const loaded,
         loader.Get(batch, is_last ? std::nullopt : std::optional<int64_t>(batch + 1)));
-    CAIRN_ASSIGN_OR_RETURN(const nn::Executor::Sums sums,
+    CAIRN_ASSIGN_OR_RETURN(const nn::Executor::BatchResults results,
                            executor->Forward(ExecutorBatch(*loaded, 0), /*training=*/false));
-    totals.Add(sums);
+    totals.Add(results);
   }
   return totals.Means();
 }

@@ -10,15 +10,15 @@
 namespace cairn::worker {
 namespace {
 
-proto::BatchRecord MakeRecord(int64_t batch, const nn::Executor::Sums& sums,
+proto::BatchRecord MakeRecord(int64_t batch, const nn::Executor::BatchResults& results,
                               const nn::Objective& objective) {
   proto::BatchRecord record;
   record.set_batch(batch);
-  record.set_examples(sums.examples);
-  record.set_loss(sums.loss_sum / static_cast<double>(sums.examples) + sums.penalty);
-  for (size_t i = 0; i < sums.metrics.size(); ++i) {
-    const std::vector<double>& state = sums.metrics[i];
-    record.add_metrics(objective.measures()[i].metric->Result(state));
+  record.set_examples(results.examples);
+  record.set_loss(results.loss_sum / static_cast<double>(results.examples) + results.penalty);
+  for (size_t i = 0; i < results.metrics.size(); ++i) {
+    const std::vector<double>& state = results.metrics[i];
+    record.add_metrics(objective.metrics()[i].metric->Result(state));
     record.add_metric_states()->mutable_values()->Assign(state.begin(), state.end());
   }
   return record;
@@ -36,7 +36,7 @@ nn::Executor::Batch ExecutorBatch(const LoadedBatch& batch, uint64_t random_key)
   return result;
 }
 
-absl::StatusOr<nn::Executor::Sums> Trainer::Compute(const LoadedBatch& loaded) {
+absl::StatusOr<nn::Executor::BatchResults> Trainer::Compute(const LoadedBatch& loaded) {
   // The key depends only on the seed and the batch's number: dropout is the same whichever worker
   // computes the batch, and after a restart.
   nn::Executor::Batch batch = ExecutorBatch(
@@ -48,10 +48,10 @@ absl::StatusOr<nn::Executor::Sums> Trainer::Compute(const LoadedBatch& loaded) {
     for (size_t i = 0; i < loaded.weights.size(); ++i) example_weights_[i] *= loaded.weights[i];
     batch.weights = example_weights_.data();
   }
-  nn::Executor::Sums sums;
+  nn::Executor::BatchResults results;
   {
     const ScopedSpan span(recorder_, kForwardPhase);
-    CAIRN_ASSIGN_OR_RETURN(sums, executor_->Forward(batch, true));
+    CAIRN_ASSIGN_OR_RETURN(results, executor_->Forward(batch, true));
   }
   const ScopedSpan span(recorder_, kBackwardPhase);
   // Gradients are handed over as they become complete, last layer first, so that sending them
@@ -60,7 +60,7 @@ absl::StatusOr<nn::Executor::Sums> Trainer::Compute(const LoadedBatch& loaded) {
     const ScopedSpan push_span(recorder_, kPushPhase);
     strategy_->OnGradient(variable);
   }));
-  return sums;
+  return results;
 }
 
 absl::StatusOr<Strategy::StepStatus> Trainer::Step(const Assignment& assignment,
@@ -78,10 +78,10 @@ absl::StatusOr<Strategy::StepStatus> Trainer::Step(const Assignment& assignment,
       strategy_->BeginStep({assignment.batch, loaded.examples, assignment.after_idle, recorder_},
                            should_abandon));
   if (status != Strategy::StepStatus::kOk) return status;
-  CAIRN_ASSIGN_OR_RETURN(const nn::Executor::Sums sums, Compute(loaded));
+  CAIRN_ASSIGN_OR_RETURN(const nn::Executor::BatchResults results, Compute(loaded));
   // The record goes with the end of the step: the batch may be applied as soon as EndStep is
   // called.
-  proto::BatchRecord record = MakeRecord(assignment.batch, sums, executor_->objective());
+  proto::BatchRecord record = MakeRecord(assignment.batch, results, executor_->objective());
   // Scans the whole batch, so only if there is a reason.
   if (!std::isfinite(record.loss())) record.set_data_not_finite(!loader_->IsFinite(loaded));
   const ScopedSpan span(recorder_, kPushPhase);

@@ -51,7 +51,7 @@ class Trainer {
   void set_recorder(SpanRecorder* recorder) { recorder_ = recorder; }
 
  private:
-  absl::StatusOr<nn::Executor::Sums> Compute(const LoadedBatch& loaded);
+  absl::StatusOr<nn::Executor::BatchResults> Compute(const LoadedBatch& loaded);
 
   nn::Executor* const executor_;
   BatchLoader* const loader_;

@@ -69,7 +69,8 @@ void JobLoader::Begin(uint64_t checkpoint, EventTime now, Outbox* outbox) {
   // The plan (with the new partition) and the generation's number are journaled before any ps hears
   // of them. Blocks move only here, between generations, so no push can reach the old owner of a
   // block.
-  const proto::PartitionMap places = cluster::MoveBlocks(PartitionOf(job_, checkpoint), ps_count_);
+  const proto::PartitionMap places =
+      cluster::RebalanceBlocks(PartitionOf(job_, checkpoint), ps_count_);
   if (!SamePlaces(places, job_.plan()->partition())) {
     if (job_.plan()->partition().ps_count() != ps_count_) {
       job_.Note(absl::StrCat("its blocks move from ", job_.plan()->partition().ps_count(), " to ",

@@ -13,13 +13,13 @@ MetricSums::MetricSums(const proto::JobPlan& plan) : sums_(plan.job().metrics_si
   const auto model = nn::Model::Create(plan.model());
   if (!model.ok()) return;
   const auto objective = job::CreateObjective(plan.job(), **model);
-  if (!objective.ok() || objective->measures().size() != sums_.size()) return;
+  if (!objective.ok() || objective->metrics().size() != sums_.size()) return;
   const std::vector<job::JobMetric> metrics = job::JobMetrics(plan.job());
   for (size_t i = 0; i < sums_.size(); ++i) {
     auto result = nn::CreateMetricResult(metrics[i].config);
     if (!result.ok()) continue;
     sums_[i].result = *std::move(result);
-    sums_[i].state.resize(objective->measures()[i].metric->state_size());
+    sums_[i].state.resize(objective->metrics()[i].metric->state_size());
   }
 }
 

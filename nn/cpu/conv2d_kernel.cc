@@ -25,9 +25,9 @@ Convolution::Options PaddedOptions(const RearrangingLayer& padding, const Conv2D
   Convolution::Options options = ConvolutionOptions(layer, context);
   options.input = padding.inputs()[0].shape;
   for (int axis : {0, 1}) {
-    const AxisWalk& walk = padding.walks()[axis];
-    options.window.padding_before[axis] += walk.offset;
-    options.window.padding_after[axis] += walk.length - walk.offset - walk.input_length;
+    const AxisMapping& mapping = padding.mappings()[axis];
+    options.window.padding_before[axis] += mapping.offset;
+    options.window.padding_after[axis] += mapping.length - mapping.offset - mapping.input_length;
   }
   return options;
 }

@@ -110,7 +110,7 @@ class CpuLossKernel final : public LossKernel {
     for (const Metric* metric : metrics_) {
       const absl::Span<double> state(results, static_cast<size_t>(metric->state_size()));
       std::fill(state.begin(), state.end(), 0.0);
-      metric->Count(computed, state);
+      metric->Accumulate(computed, state);
       results += metric->state_size();
     }
     return absl::OkStatus();
@@ -201,7 +201,7 @@ absl::Status CpuDevice::AddPenaltyGradient(const Regularizer& regularizer, int64
 
 void CpuDevice::UseThreads(int threads) { omp_set_num_threads(threads); }
 
-bool CpuDevice::Fuses(const Layer& first, const Layer& second) const {
+bool CpuDevice::CanFuse(const Layer& first, const Layer& second) const {
   return HasFusedKernel(first, second);
 }
 

@@ -36,7 +36,7 @@ class CpuDevice : public Device {
                                   const float* values, float* gradient) override;
 
   void UseThreads(int threads) override;
-  bool Fuses(const Layer& first, const Layer& second) const override;
+  bool CanFuse(const Layer& first, const Layer& second) const override;
   absl::StatusOr<std::unique_ptr<Kernel>> CreateKernel(const Layer& layer,
                                                        const KernelOptions& options) override;
   absl::StatusOr<std::unique_ptr<LossKernel>> CreateLossKernel(

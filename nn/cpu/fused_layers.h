@@ -5,7 +5,7 @@
 
 namespace cairn::nn {
 
-// Device::Fuses of the CPU. Fused pairs: BatchNormalization and ReLU (also with a max_value),
+// Device::CanFuse of the CPU. Fused pairs: BatchNormalization and ReLU (also with a max_value),
 // ZeroPadding2D and a convolution, Add of two inputs and a plain ReLU.
 bool HasFusedKernel(const Layer& first, const Layer& second);
 

@@ -5,7 +5,7 @@
 #include "common/simd.h"
 #include "nn/cpu/aligned_buffer.h"
 #include "nn/cpu/kernels.h"
-#include "nn/layers/axis_walk.h"
+#include "nn/layers/axis_mapping.h"
 #include "nn/layers/merge.h"
 
 namespace cairn::nn {
@@ -55,7 +55,7 @@ class MergeKernel : public Kernel {
       const Shape& shape = layer.inputs()[i].shape;
       if (shape == layer.output().shape) continue;
       views_[i].count = ElementCount(shape);
-      views_[i].sources = SourcesOf(BroadcastWalk(shape, layer.output().shape));
+      views_[i].sources = SourcesOf(BroadcastMappings(shape, layer.output().shape));
       views_[i].values = AlignedBuffer<float>(count_);
     }
     if (!context.options.training) return;

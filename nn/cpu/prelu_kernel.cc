@@ -1,7 +1,7 @@
 #include <vector>
 
 #include "nn/cpu/kernels.h"
-#include "nn/layers/axis_walk.h"
+#include "nn/layers/axis_mapping.h"
 #include "nn/layers/prelu.h"
 
 namespace cairn::nn {
@@ -11,7 +11,8 @@ class PReLUKernel : public Kernel {
  public:
   PReLUKernel(const PReLULayer& layer, const KernelContext& context)
       : examples_(context.options.examples),
-        alphas_(SourcesOf(BroadcastWalk(layer.variables()[0].spec.shape, layer.output().shape))),
+        alphas_(
+            SourcesOf(BroadcastMappings(layer.variables()[0].spec.shape, layer.output().shape))),
         sums_(layer.variables()[0].spec.element_count()) {}
 
   absl::Status Forward(const ForwardArguments& arguments) override {

@@ -12,15 +12,15 @@ class RearrangingKernel : public Kernel {
  public:
   RearrangingKernel(const RearrangingLayer& layer, const KernelContext& context)
       : examples_(context.options.examples), input_(ElementCount(layer.inputs()[0].shape)) {
-    std::vector<AxisWalk> walks = layer.walks();
-    const AxisWalk& last = walks.back();
+    std::vector<AxisMapping> mappings = layer.mappings();
+    const AxisMapping& last = mappings.back();
     const bool is_whole =
         last.input_stride == 1 && last.offset == 0 && last.length == last.input_length;
     if (is_whole) {
       block_ = last.length;
-      walks.pop_back();
+      mappings.pop_back();
     }
-    sources_ = SourcesOf(walks);
+    sources_ = SourcesOf(mappings);
   }
 
   absl::Status Forward(const ForwardArguments& arguments) override {

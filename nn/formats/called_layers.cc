@@ -124,7 +124,7 @@ class Expansion {
       const std::string& owner = inner.shares().empty() ? inner.name() : inner.shares();
       added.set_name(NameOfCall(names.at(inner.name()), call));
       added.set_shares(call > 0 || !inner.shares().empty() ? names.at(owner) : "");
-      added.set_infers(inner.infers() || layer.calls[call].infers);
+      added.set_infers(inner.infers() || layer.calls[call].inference_only);
       if (layer.calls[call].use_causal_mask) {
         (*added.mutable_config()->mutable_fields())["use_causal_mask"].set_bool_value(true);
       }

@@ -50,7 +50,7 @@ absl::Status ReadTensors(const JsonNode& node, std::vector<TensorName>* tensors)
 absl::Status ReadCallArgument(const std::string& name, const JsonNode& value, LayerCall* call) {
   if (value.json().is_null()) return absl::OkStatus();
   if (name == "training" && value.json() == false) {
-    call->infers = true;
+    call->inference_only = true;
     return absl::OkStatus();
   }
   if (name == "use_causal_mask" && value.json().is_boolean()) {

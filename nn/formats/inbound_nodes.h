@@ -25,7 +25,7 @@ struct LayerCall {
   // Masks, which Keras 3 writes explicitly.
   std::vector<TensorName> masks;
   // True if called with training=False: the layer runs in inference mode even during training.
-  bool infers = false;
+  bool inference_only = false;
   bool use_causal_mask = false;
 };
 

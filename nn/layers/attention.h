@@ -30,7 +30,7 @@ class AttentionLayer : public Layer {
   int64_t heads() const { return arguments_.heads; }
   int64_t key_width() const { return arguments_.key_width; }
   int64_t value_width() const { return arguments_.value_width; }
-  double dropout() const { return infers() ? 0 : arguments_.dropout; }
+  double dropout() const { return inference_only() ? 0 : arguments_.dropout; }
   bool is_causal() const { return arguments_.is_causal; }
 
   // The index of the input that kQuery, kKey or kValue is computed from.

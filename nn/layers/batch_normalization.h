@@ -25,7 +25,7 @@ class BatchNormalizationLayer : public Layer {
   int moving_mean() const { return static_cast<int>(variables().size()) - 2; }
   int moving_variance() const { return static_cast<int>(variables().size()) - 1; }
   // True if training uses the batch's statistics, false if it uses the moving ones.
-  bool uses_batch_statistics() const { return trainable() && !infers(); }
+  bool uses_batch_statistics() const { return trainable() && !inference_only(); }
   double epsilon() const { return epsilon_; }
   bool passes_mask() const override { return true; }
 

@@ -11,7 +11,7 @@ absl::StatusOr<std::unique_ptr<const Layer>> CategoryEncodingLayer::Create(Layer
   // Ids are non-negative int32.
   constexpr int64_t kTokensMax = (int64_t{1} << 31) - 1;
   const int64_t tokens = config.Int("num_tokens", std::nullopt, 1, kTokensMax);
-  const std::string word = config.Word("output_mode", {"multi_hot", "one_hot", "count"});
+  const std::string word = config.Choice("output_mode", {"multi_hot", "one_hot", "count"});
   if (config.Bool("sparse", false)) config.FailArgument("sparse", "is not supported");
   TensorSpec output{.shape = config.AnyInput().shape};
   int64_t group = 1;

@@ -29,7 +29,7 @@ class DropoutLayer : public Layer {
     return element / ElementCount(output().shape) * channels + element % channels;
   }
   // In inference the layer is the identity.
-  bool is_view() const override { return infers(); }
+  bool is_view() const override { return inference_only(); }
   bool passes_mask() const override { return true; }
 
  private:

@@ -20,7 +20,7 @@ class GaussianNoiseLayer : public Layer {
   double stddev() const { return stddev_; }
   bool multiplies() const { return multiplies_; }
   // In inference the layer is the identity.
-  bool is_view() const override { return infers(); }
+  bool is_view() const override { return inference_only(); }
   bool passes_mask() const override { return true; }
 
  private:

@@ -25,7 +25,7 @@ Resize RandomCropLayer::middle() const {
 
 bool RandomCropLayer::crops() const {
   const Shape& image = inputs()[0].shape;
-  return !infers() && image[0] >= output().shape[0] && image[1] >= output().shape[1];
+  return !inference_only() && image[0] >= output().shape[0] && image[1] >= output().shape[1];
 }
 
 int64_t RandomCropLayer::Start(uint64_t key, int64_t example, int axis) const {

@@ -9,7 +9,7 @@ namespace cairn::nn {
 absl::StatusOr<std::unique_ptr<const Layer>> RandomFlipLayer::Create(LayerConfig& config) {
   TensorSpec output{.shape = config.ImageInput(3).shape};
   const std::string mode =
-      config.Word("mode", {"horizontal_and_vertical", "horizontal", "vertical"});
+      config.Choice("mode", {"horizontal_and_vertical", "horizontal", "vertical"});
   config.ExpectChannelsLast();
   config.Ignore({"seed"});  // Draws depend on the job's seed.
   CAIRN_RETURN_IF_ERROR(config.Finish());

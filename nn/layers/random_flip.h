@@ -18,8 +18,8 @@ class RandomFlipLayer : public Layer {
  public:
   static absl::StatusOr<std::unique_ptr<const Layer>> Create(LayerConfig& config);
 
-  bool flips_rows() const { return flips_rows_ && !infers(); }
-  bool flips_columns() const { return flips_columns_ && !infers(); }
+  bool flips_rows() const { return flips_rows_ && !inference_only(); }
+  bool flips_columns() const { return flips_columns_ && !inference_only(); }
   // Whether an example is flipped along rows (axis 0) or columns (axis 1). A pure function of the
   // layer's key in the batch.
   static bool Flips(uint64_t key, int64_t example, int axis) {

@@ -19,8 +19,8 @@ struct Margin {
   int64_t after = 1;
 };
 
-// The walks that copy the whole input.
-std::vector<AxisWalk> Identity(const Shape& input) { return BroadcastWalk(input, input); }
+// The mappings that copy the whole input.
+std::vector<AxisMapping> Identity(const Shape& input) { return BroadcastMappings(input, input); }
 
 // Reads a padding or cropping. In 2D Keras allows a number, [rows, columns], or [[top, bottom],
 // [left, right]]; in 1D a number or [before, after]. Nested lists arrive flattened.
@@ -55,65 +55,66 @@ std::vector<Margin> ReadMargins(const char* argument, size_t axes, LayerConfig& 
   return margins;
 }
 
-std::vector<AxisWalk> ReadFrame(LayerConfig& config) {
+std::vector<AxisMapping> ReadFrame(LayerConfig& config) {
   const size_t axes = absl::EndsWith(config.class_name(), "1D") ? 1 : 2;
   const bool crops = absl::StartsWith(config.class_name(), "Cropping");
-  std::vector<AxisWalk> walks = Identity(config.FloatInput(axes + 1, axes + 1).shape);
+  std::vector<AxisMapping> mappings = Identity(config.FloatInput(axes + 1, axes + 1).shape);
   config.ExpectChannelsLast();
   const std::vector<Margin> margins = ReadMargins(crops ? "cropping" : "padding", axes, config);
   for (size_t axis = 0; axis < axes; ++axis) {
     const Margin& margin = margins[axis];
-    walks[axis].offset = crops ? -margin.before : margin.before;
+    mappings[axis].offset = crops ? -margin.before : margin.before;
     const int64_t both = margin.before + margin.after;
-    walks[axis].length += crops ? -both : both;
-    if (walks[axis].length >= 1) continue;
-    config.FailArgument("cropping", absl::StrCat("leaves nothing of ", walks[axis].input_length,
+    mappings[axis].length += crops ? -both : both;
+    if (mappings[axis].length >= 1) continue;
+    config.FailArgument("cropping", absl::StrCat("leaves nothing of ", mappings[axis].input_length,
                                                  axis == 0 ? " rows" : " columns"));
-    walks[axis].length = 1;
+    mappings[axis].length = 1;
   }
-  return walks;
+  return mappings;
 }
 
-std::vector<AxisWalk> ReadPermutation(LayerConfig& config) {
-  const std::vector<AxisWalk> before = Identity(config.FloatInput(1, kRankMax).shape);
+std::vector<AxisMapping> ReadPermutation(LayerConfig& config) {
+  const std::vector<AxisMapping> before = Identity(config.FloatInput(1, kRankMax).shape);
   const int64_t rank = static_cast<int64_t>(before.size());
   const auto axes = config.Ints("dims", 1, rank);
   if (!axes.has_value()) config.FailArgument("dims", "is missing");
-  std::vector<AxisWalk> walks;
+  std::vector<AxisMapping> mappings;
   std::vector<bool> is_taken(rank, false);
   for (int64_t axis : axes.value_or(std::vector<int64_t>())) {
     if (is_taken[axis - 1]) break;
     is_taken[axis - 1] = true;
-    walks.push_back(before[axis - 1]);
+    mappings.push_back(before[axis - 1]);
   }
-  if (static_cast<int64_t>(walks.size()) == rank && axes->size() == walks.size()) return walks;
+  if (static_cast<int64_t>(mappings.size()) == rank && axes->size() == mappings.size())
+    return mappings;
   config.FailArgument("dims", absl::StrCat("must name each of the axes 1 to ", rank, " once"));
   return before;
 }
 
-std::vector<AxisWalk> ReadRepetition(LayerConfig& config) {
-  std::vector<AxisWalk> walks = Identity(config.FloatInput(1, 1).shape);
+std::vector<AxisMapping> ReadRepetition(LayerConfig& config) {
+  std::vector<AxisMapping> mappings = Identity(config.FloatInput(1, 1).shape);
   const int64_t times = config.Int("n", std::nullopt, 1);
-  walks.insert(walks.begin(), {.length = times, .input_length = times});
-  return walks;
+  mappings.insert(mappings.begin(), {.length = times, .input_length = times});
+  return mappings;
 }
 
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<const Layer>> RearrangingLayer::Create(LayerConfig& config) {
-  std::vector<AxisWalk> walks;
+  std::vector<AxisMapping> mappings;
   if (config.class_name() == "Permute") {
-    walks = ReadPermutation(config);
+    mappings = ReadPermutation(config);
   } else if (config.class_name() == "RepeatVector") {
-    walks = ReadRepetition(config);
+    mappings = ReadRepetition(config);
   } else {
-    walks = ReadFrame(config);
+    mappings = ReadFrame(config);
   }
   CAIRN_RETURN_IF_ERROR(config.Finish());
   TensorSpec output;
-  for (const AxisWalk& walk : walks) output.shape.push_back(walk.length);
+  for (const AxisMapping& mapping : mappings) output.shape.push_back(mapping.length);
   return std::unique_ptr<const Layer>(
-      new RearrangingLayer(config.base(), std::move(output), std::move(walks)));
+      new RearrangingLayer(config.base(), std::move(output), std::move(mappings)));
 }
 
 }  // namespace cairn::nn

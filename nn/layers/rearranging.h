@@ -8,7 +8,7 @@
 #include "absl/status/statusor.h"
 #include "nn/layer.h"
 #include "nn/layer_config.h"
-#include "nn/layers/axis_walk.h"
+#include "nn/layers/axis_mapping.h"
 
 namespace cairn::nn {
 
@@ -18,14 +18,14 @@ class RearrangingLayer : public Layer {
  public:
   static absl::StatusOr<std::unique_ptr<const Layer>> Create(LayerConfig& config);
 
-  // One walk per axis of the output.
-  const std::vector<AxisWalk>& walks() const { return walks_; }
+  // One mapping per axis of the output.
+  const std::vector<AxisMapping>& mappings() const { return mappings_; }
 
  private:
-  RearrangingLayer(Base base, TensorSpec output, std::vector<AxisWalk> walks)
-      : Layer(std::move(base), std::move(output), {}), walks_(std::move(walks)) {}
+  RearrangingLayer(Base base, TensorSpec output, std::vector<AxisMapping> mappings)
+      : Layer(std::move(base), std::move(output), {}), mappings_(std::move(mappings)) {}
 
-  const std::vector<AxisWalk> walks_;
+  const std::vector<AxisMapping> mappings_;
 };
 
 }  // namespace cairn::nn

@@ -144,7 +144,7 @@ absl::StatusOr<std::unique_ptr<const Layer>> RecurrentLayer::CreateBidirectional
       mode != fields.end() && mode->second.has_null_value()) {
     config.FailArgument("merge_mode", "is null (two outputs), which is not supported");
   }
-  const std::string merge = config.Word("merge_mode", {"concat", "sum", "mul", "ave"});
+  const std::string merge = config.Choice("merge_mode", {"concat", "sum", "mul", "ave"});
   Arguments arguments;
   arguments.merge = merge == "sum"   ? Merge::kSum
                     : merge == "mul" ? Merge::kMultiply

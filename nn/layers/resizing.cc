@@ -29,7 +29,7 @@ Resize ReadFactors(const Shape& image, bool flat, LayerConfig& config) {
     return {};
   }
   Resize resize = ResizeOfAll(image, {image[0] * factors[0], image[1] * factors[1]});
-  resize.nearest = flat || config.Word("interpolation", {"nearest", "bilinear"}) == "nearest";
+  resize.nearest = flat || config.Choice("interpolation", {"nearest", "bilinear"}) == "nearest";
   return resize;
 }
 
@@ -43,7 +43,7 @@ Resize ReadTarget(const Shape& image, LayerConfig& config) {
   // Only pad_to_aspect_ratio uses these.
   config.Ignore({"fill_mode", "fill_value"});
   Resize resize = crops ? ResizeOfMiddle(image, target) : ResizeOfAll(image, target);
-  resize.nearest = config.Word("interpolation", {"bilinear", "nearest"}) == "nearest";
+  resize.nearest = config.Choice("interpolation", {"bilinear", "nearest"}) == "nearest";
   return resize;
 }
 

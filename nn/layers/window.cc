@@ -68,8 +68,8 @@ WindowArguments ReadWindowArguments(const WindowRules& rules, LayerConfig& confi
       ReadPair("strides", rules.strides_follow_size ? arguments.size : Pair{1, 1}, flat, config);
   if (rules.dilates) arguments.dilation = ReadPair("dilation_rate", Pair{1, 1}, flat, config);
   const std::string padding = rules.may_be_causal
-                                  ? config.Word("padding", {"valid", "same", "causal"})
-                                  : config.Word("padding", {"valid", "same"});
+                                  ? config.Choice("padding", {"valid", "same", "causal"})
+                                  : config.Choice("padding", {"valid", "same"});
   if (padding == "same") arguments.padding = Padding::kSame;
   if (padding == "causal") arguments.padding = Padding::kCausal;
   return arguments;

@@ -7,13 +7,13 @@
 namespace cairn::nn {
 namespace {
 
-class AucCounter final : public MetricCounter {
+class AucAccumulator final : public MetricAccumulator {
  public:
-  explicit AucCounter(const AucOptions& options) : options_(options) {}
+  explicit AucAccumulator(const AucOptions& options) : options_(options) {}
 
   int state_size() const override { return 2 * options_.thresholds; }
 
-  void Count(const Loss::Batch& batch, absl::Span<double> state) const override {
+  void Accumulate(const Loss::Batch& batch, absl::Span<double> state) const override {
     const int64_t count = batch.examples * ElementCount(*batch.shape);
     const float* labels = static_cast<const float*>(batch.labels);
     for (int64_t i = 0; i < count; ++i) {
@@ -77,8 +77,8 @@ double InterpolatedPrArea(const Curve& curve) {
 
 }  // namespace
 
-std::unique_ptr<MetricCounter> CreateAuc(const AucOptions& options) {
-  return std::make_unique<AucCounter>(options);
+std::unique_ptr<MetricAccumulator> CreateAuc(const AucOptions& options) {
+  return std::make_unique<AucAccumulator>(options);
 }
 
 double AucResult(const AucOptions& options, absl::Span<const double> state) {

@@ -3,7 +3,7 @@
 
 #include <memory>
 
-#include "nn/metrics/counter.h"
+#include "nn/metrics/accumulator.h"
 
 namespace cairn::nn {
 
@@ -21,7 +21,7 @@ struct AucOptions {
   bool from_logits = false;
 };
 
-std::unique_ptr<MetricCounter> CreateAuc(const AucOptions& options);
+std::unique_ptr<MetricAccumulator> CreateAuc(const AucOptions& options);
 
 // Computes the area from a state. The interpolated precision-recall curve follows Davis & Goadrich
 // 2006, as in Keras.

@@ -5,13 +5,13 @@
 namespace cairn::nn {
 namespace {
 
-class ConfusionCounter final : public MetricCounter {
+class ConfusionAccumulator final : public MetricAccumulator {
  public:
-  explicit ConfusionCounter(const ConfusionOptions& options) : options_(options) {}
+  explicit ConfusionAccumulator(const ConfusionOptions& options) : options_(options) {}
 
   int state_size() const override { return static_cast<int>(options_.kinds.size()); }
 
-  void Count(const Loss::Batch& batch, absl::Span<double> state) const override {
+  void Accumulate(const Loss::Batch& batch, absl::Span<double> state) const override {
     const int64_t elements = ElementCount(*batch.shape);
     const int64_t classes = batch.shape->empty() ? 1 : batch.shape->back();
     const float* labels = static_cast<const float*>(batch.labels);
@@ -51,8 +51,8 @@ class ConfusionCounter final : public MetricCounter {
 
 }  // namespace
 
-std::unique_ptr<MetricCounter> CreateConfusion(const ConfusionOptions& options) {
-  return std::make_unique<ConfusionCounter>(options);
+std::unique_ptr<MetricAccumulator> CreateConfusion(const ConfusionOptions& options) {
+  return std::make_unique<ConfusionAccumulator>(options);
 }
 
 double ShareResult(absl::Span<const double> state) {

@@ -5,7 +5,7 @@
 #include <memory>
 #include <vector>
 
-#include "nn/metrics/counter.h"
+#include "nn/metrics/accumulator.h"
 
 namespace cairn::nn {
 
@@ -23,7 +23,7 @@ struct ConfusionOptions {
   int64_t class_id = -1;
 };
 
-std::unique_ptr<MetricCounter> CreateConfusion(const ConfusionOptions& options);
+std::unique_ptr<MetricAccumulator> CreateConfusion(const ConfusionOptions& options);
 
 // A threshold that every output exceeds. Keras uses it when top_k selects the positives.
 inline constexpr float kNoThreshold = -1e10f;

@@ -5,13 +5,13 @@
 namespace cairn::nn {
 namespace {
 
-class MeanIouCounter final : public MetricCounter {
+class MeanIouAccumulator final : public MetricAccumulator {
  public:
-  MeanIouCounter(bool sparse, int64_t classes) : sparse_(sparse), classes_(classes) {}
+  MeanIouAccumulator(bool sparse, int64_t classes) : sparse_(sparse), classes_(classes) {}
 
   int state_size() const override { return static_cast<int>(3 * classes_); }
 
-  void Count(const Loss::Batch& batch, absl::Span<double> state) const override {
+  void Accumulate(const Loss::Batch& batch, absl::Span<double> state) const override {
     const int64_t rows = batch.examples * (ElementCount(*batch.shape) / classes_);
     for (int64_t row = 0; row < rows; ++row) {
       const int64_t predicted = Largest(batch.output + row * classes_);
@@ -35,8 +35,8 @@ class MeanIouCounter final : public MetricCounter {
 
 }  // namespace
 
-std::unique_ptr<MetricCounter> CreateMeanIou(bool sparse, int64_t classes) {
-  return std::make_unique<MeanIouCounter>(sparse, classes);
+std::unique_ptr<MetricAccumulator> CreateMeanIou(bool sparse, int64_t classes) {
+  return std::make_unique<MeanIouAccumulator>(sparse, classes);
 }
 
 double MeanIouResult(absl::Span<const double> state) {

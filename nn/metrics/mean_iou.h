@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <memory>
 
-#include "nn/metrics/counter.h"
+#include "nn/metrics/accumulator.h"
 
 namespace cairn::nn {
 
@@ -13,7 +13,7 @@ namespace cairn::nn {
 // predictions are skipped. The prediction at a position is the class with the largest output along
 // the last axis, the first one among equals. The state holds, per class, the correct predictions,
 // then the labels, then the predictions; no full confusion matrix is needed.
-std::unique_ptr<MetricCounter> CreateMeanIou(bool sparse, int64_t classes);
+std::unique_ptr<MetricAccumulator> CreateMeanIou(bool sparse, int64_t classes);
 
 double MeanIouResult(absl::Span<const double> state);
 

@@ -12,16 +12,16 @@ int64_t Largest(const float* values, int64_t count) {
   return std::max_element(values, values + count) - values;
 }
 
-class MeanCounter : public MetricCounter {
+class MeanAccumulator : public MetricAccumulator {
  public:
   int state_size() const override { return 2; }
 };
 
-class CategoricalAccuracy final : public MeanCounter {
+class CategoricalAccuracy final : public MeanAccumulator {
  public:
   CategoricalAccuracy(bool sparse, int64_t k) : sparse_(sparse), k_(k) {}
 
-  void Count(const Loss::Batch& batch, absl::Span<double> state) const override {
+  void Accumulate(const Loss::Batch& batch, absl::Span<double> state) const override {
     const int64_t classes = batch.shape->back();
     const int64_t rows = batch.examples * (ElementCount(*batch.shape) / classes);
     int64_t right = 0;
@@ -49,11 +49,11 @@ class CategoricalAccuracy final : public MeanCounter {
   const int64_t k_;
 };
 
-class BinaryAccuracy final : public MeanCounter {
+class BinaryAccuracy final : public MeanAccumulator {
  public:
   explicit BinaryAccuracy(float threshold) : threshold_(threshold) {}
 
-  void Count(const Loss::Batch& batch, absl::Span<double> state) const override {
+  void Accumulate(const Loss::Batch& batch, absl::Span<double> state) const override {
     const int64_t count = batch.examples * ElementCount(*batch.shape);
     const float* labels = static_cast<const float*>(batch.labels);
     int64_t right = 0;
@@ -68,11 +68,11 @@ class BinaryAccuracy final : public MeanCounter {
   const float threshold_;
 };
 
-class LossMean final : public MeanCounter {
+class LossMean final : public MeanAccumulator {
  public:
   LossMean(std::unique_ptr<Loss> loss, double sign) : loss_(std::move(loss)), sign_(sign) {}
 
-  void Count(const Loss::Batch& batch, absl::Span<double> state) const override {
+  void Accumulate(const Loss::Batch& batch, absl::Span<double> state) const override {
     Loss::Batch unweighted = batch;
     unweighted.weights = nullptr;
     // Compute cannot fail: the model's loss has accepted the same labels.
@@ -85,9 +85,9 @@ class LossMean final : public MeanCounter {
   const double sign_;
 };
 
-class OwnLossMean final : public MeanCounter {
+class OwnLossMean final : public MeanAccumulator {
  public:
-  void Count(const Loss::Batch& batch, absl::Span<double> state) const override {
+  void Accumulate(const Loss::Batch& batch, absl::Span<double> state) const override {
     state[0] += batch.loss_sum;
     state[1] += static_cast<double>(batch.examples);
   }
@@ -95,19 +95,19 @@ class OwnLossMean final : public MeanCounter {
 
 }  // namespace
 
-std::unique_ptr<MetricCounter> CreateCategoricalAccuracy(bool sparse, int64_t k) {
+std::unique_ptr<MetricAccumulator> CreateCategoricalAccuracy(bool sparse, int64_t k) {
   return std::make_unique<CategoricalAccuracy>(sparse, k);
 }
 
-std::unique_ptr<MetricCounter> CreateBinaryAccuracy(float threshold) {
+std::unique_ptr<MetricAccumulator> CreateBinaryAccuracy(float threshold) {
   return std::make_unique<BinaryAccuracy>(threshold);
 }
 
-std::unique_ptr<MetricCounter> CreateLossMean(std::unique_ptr<Loss> loss, bool negative) {
+std::unique_ptr<MetricAccumulator> CreateLossMean(std::unique_ptr<Loss> loss, bool negative) {
   return std::make_unique<LossMean>(std::move(loss), negative ? -1 : 1);
 }
 
-std::unique_ptr<MetricCounter> CreateOwnLossMean() { return std::make_unique<OwnLossMean>(); }
+std::unique_ptr<MetricAccumulator> CreateOwnLossMean() { return std::make_unique<OwnLossMean>(); }
 
 double MeanResult(absl::Span<const double> state) {
   return state[1] == 0 ? 0 : state[0] / state[1];

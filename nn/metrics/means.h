@@ -5,7 +5,7 @@
 #include <memory>
 
 #include "nn/loss.h"
-#include "nn/metrics/counter.h"
+#include "nn/metrics/accumulator.h"
 
 namespace cairn::nn {
 
@@ -16,16 +16,16 @@ namespace cairn::nn {
 // last axis, that is, fewer than k outputs are larger. With k = 1 the label must be the first of
 // the largest outputs. With `sparse` the labels are class labels; otherwise the label is the
 // position of the largest value.
-std::unique_ptr<MetricCounter> CreateCategoricalAccuracy(bool sparse, int64_t k);
+std::unique_ptr<MetricAccumulator> CreateCategoricalAccuracy(bool sparse, int64_t k);
 
 // The fraction of outputs that exceed the threshold if and only if their label is 1.
-std::unique_ptr<MetricCounter> CreateBinaryAccuracy(float threshold);
+std::unique_ptr<MetricAccumulator> CreateBinaryAccuracy(float threshold);
 
 // The mean of `loss` over examples, without weights; its negative if `negative`.
-std::unique_ptr<MetricCounter> CreateLossMean(std::unique_ptr<Loss> loss, bool negative);
+std::unique_ptr<MetricAccumulator> CreateLossMean(std::unique_ptr<Loss> loss, bool negative);
 
 // The mean of the training loss, with weights (Loss::Batch::loss_sum).
-std::unique_ptr<MetricCounter> CreateOwnLossMean();
+std::unique_ptr<MetricAccumulator> CreateOwnLossMean();
 
 // The mean, and its square root; 0 if nothing was counted.
 double MeanResult(absl::Span<const double> state);

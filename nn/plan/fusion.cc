@@ -34,7 +34,7 @@ Fusion::Fusion(const Model& model, const Device& device)
     // nodes between them could report their gradients in the wrong order, and shared variables rely
     // on that order.
     if (!second.layer->variables().empty() && before != i - 1) continue;
-    if (!device.Fuses(*first.layer, *second.layer)) continue;
+    if (!device.CanFuse(*first.layer, *second.layer)) continue;
     next[before] = i;
     previous[i] = before;
   }

@@ -8,7 +8,7 @@
 
 namespace cairn::nn {
 
-// Finds the pairs of layers that the device computes with one kernel (Device::Fuses). The first
+// Finds the pairs of layers that the device computes with one kernel (Device::CanFuse). The first
 // layer's output must have the second as its only consumer, must not be a model output, and must be
 // the second's only input. Both passes of a pair run at the position of its first layer.
 struct Fusion {

@@ -32,12 +32,12 @@ GradientFlow::GradientFlow(const Model& model) {
     has_arrived[output.node] = true;
     ++consumers[output.node];
   }
-  slots.resize(nodes.size());
+  writes.resize(nodes.size());
   shares_gradient.resize(nodes.size(), false);
   for (int i = static_cast<int>(nodes.size()) - 1; i >= 0; --i) {
     for (int input : nodes[i].inputs) {
-      const Slot first = has_arrived[input] ? Slot::kAdd : Slot::kWrite;
-      slots[i].push_back(needed[input] ? first : Slot::kNone);
+      const GradientWrite first = has_arrived[input] ? GradientWrite::kAdd : GradientWrite::kWrite;
+      writes[i].push_back(needed[input] ? first : GradientWrite::kNone);
       has_arrived[input] = true;
       shares_gradient[i] = nodes[i].layer->is_view() && consumers[input] == 1;
     }

@@ -11,7 +11,7 @@ namespace cairn::nn {
 // output has several consumers (the loss counts as one). The backward pass runs from the last node
 // to the first.
 struct GradientFlow {
-  enum class Slot {
+  enum class GradientWrite {
     kNone,   // The input needs no gradient.
     kWrite,  // The first gradient of this input: written to its final place.
     kAdd,    // A further gradient: written to temporary memory, then added.
@@ -22,7 +22,7 @@ struct GradientFlow {
   // By node: true if it or an ancestor has a trained variable.
   std::vector<bool> needed;
   // By node and input: how the node's gradient with respect to that input is stored.
-  std::vector<std::vector<Slot>> slots;
+  std::vector<std::vector<GradientWrite>> writes;
   // By node: true for a view whose output gradient can share memory with its input's gradient,
   // because the input has no other consumer.
   std::vector<bool> shares_gradient;

@@ -6,6 +6,8 @@
 namespace cairn::nn {
 namespace {
 
+using GradientWrite = GradientFlow::GradientWrite;
+
 // Simulates a backward pass: acquires the memory of a gradient when it is first written and
 // releases it after its last use.
 class BackwardSimulation {
@@ -14,7 +16,7 @@ class BackwardSimulation {
                      int64_t batch_size, GradientLayout* layout)
       : model_(model), flow_(flow), fusion_(fusion), batch_size_(batch_size), layout_(*layout) {
     layout_.outputs.assign(model.nodes().size(), -1);
-    layout_.slots.resize(model.nodes().size());
+    layout_.inputs.resize(model.nodes().size());
   }
 
   void Run() {
@@ -54,7 +56,7 @@ class BackwardSimulation {
   // the input's first gradient.
   bool WritesInPlace(int node) const {
     return model_.nodes()[node].layer->class_name() == "BatchNormalization" &&
-           flow_.slots[node][0] == GradientFlow::Slot::kWrite;
+           flow_.writes[node][0] == GradientWrite::kWrite;
   }
 
   void RunNode(int node) {
@@ -63,20 +65,20 @@ class BackwardSimulation {
     // In place: the input gradient takes over the memory, so nothing is released.
     if (WritesInPlace(node) && layout_.outputs[tail] >= 0) {
       layout_.outputs[Root(inputs[0])] = layout_.outputs[tail];
-      layout_.slots[node].push_back(layout_.outputs[tail]);
+      layout_.inputs[node].push_back(layout_.outputs[tail]);
       return;
     }
     // Acquire all input gradients before releasing the output gradient, because the kernel reads
     // one while it writes the others. Temporary gradients are added right after the node has run.
     std::vector<int64_t> temporary;
-    for (size_t slot = 0; slot < inputs.size(); ++slot) {
+    for (size_t input = 0; input < inputs.size(); ++input) {
       int64_t place = -1;
-      if (flow_.slots[node][slot] == GradientFlow::Slot::kWrite) place = PlaceOf(inputs[slot]);
-      if (flow_.slots[node][slot] == GradientFlow::Slot::kAdd) {
-        place = planner_.Acquire(Count(inputs[slot]));
+      if (flow_.writes[node][input] == GradientWrite::kWrite) place = PlaceOf(inputs[input]);
+      if (flow_.writes[node][input] == GradientWrite::kAdd) {
+        place = planner_.Acquire(Count(inputs[input]));
         temporary.push_back(place);
       }
-      layout_.slots[node].push_back(place);
+      layout_.inputs[node].push_back(place);
     }
     for (int64_t place : temporary) planner_.Release(place);
     if (layout_.outputs[tail] >= 0) planner_.Release(layout_.outputs[tail]);

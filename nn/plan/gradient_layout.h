@@ -23,7 +23,7 @@ struct GradientLayout {
   std::vector<int64_t> outputs;
   // By node and input: the offset where the node writes the gradient with respect to that input; -1
   // if none.
-  std::vector<std::vector<int64_t>> slots;
+  std::vector<std::vector<int64_t>> inputs;
 };
 
 }  // namespace cairn::nn

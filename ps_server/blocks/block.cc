@@ -194,7 +194,7 @@ void Block::PushToUpdate(BlockPush push, BlockCallback done) {
 // All gradients of the update have arrived. If norms are clipped, the update waits for its scale
 // (ApplyUpdate). Otherwise there was no memory to apply it, and each repeated push tries again.
 void Block::AnswerReduced(BlockPush push, BlockCallback done) {
-  if (!layout_.clips_norms_of_updates()) {
+  if (!layout_.clips_update_norms()) {
     const absl::Status status = ApplyReduced(1);
     if (!status.ok()) return done(ErrorReply(status));
   }
@@ -216,7 +216,7 @@ void Block::FinishUpdate(int64_t update) {
   std::vector<ParkedPush> parked = std::exchange(parked_pushes_, {});
   KeepReduced(update, accumulator_.TakeMean());
   absl::Status status;
-  if (!layout_.clips_norms_of_updates()) status = ApplyReduced(1);
+  if (!layout_.clips_update_norms()) status = ApplyReduced(1);
   int64_t batch = consistency_.BatchesOf(update).first;
   for (ParkedPush& push : parked) {
     // Null: the sender was answered when its gradient was buffered, and has not pushed again yet.
@@ -231,7 +231,7 @@ void Block::FinishUpdate(int64_t update) {
 
 void Block::KeepReduced(int64_t update, BlockBuffer mean) {
   reduced_ = {.update = update, .open = true, .mean = std::move(mean)};
-  const bool has_norm = layout_.clips_norms_of_updates() && spec_.update == Update::kOptimized;
+  const bool has_norm = layout_.clips_update_norms() && spec_.update == Update::kOptimized;
   if (!has_norm || !reduced_.mean) return;
   reduced_.square_sum.Add({reduced_.mean.data(), static_cast<size_t>(reduced_.mean.count())});
 }

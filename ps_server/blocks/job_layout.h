@@ -48,7 +48,7 @@ class JobLayout {
   const nn::Optimizer& optimizer() const { return *optimizer_; }
   // Updates are reduced, their norm is computed, and they are applied in a second step
   // (Block::ApplyUpdate).
-  bool clips_norms_of_updates() const { return clips_norms_of_updates_; }
+  bool clips_update_norms() const { return clips_update_norms_; }
   const std::vector<nn::VariableSpec>& variables() const { return variables_; }
 
   // The blocks of this ps in ascending order of id. A "position" is an index of this vector.
@@ -66,7 +66,7 @@ class JobLayout {
       : plan_(plan),
         ps_(ps),
         consistency_(consistency),
-        clips_norms_of_updates_(job::ClipsNormsOfUpdates(plan_)),
+        clips_update_norms_(job::ClipsUpdateNorms(plan_)),
         variables_(std::move(variables)) {}
 
   void AddBlocks();
@@ -74,7 +74,7 @@ class JobLayout {
   const proto::JobPlan plan_;
   const uint32_t ps_;
   const Consistency consistency_;
-  const bool clips_norms_of_updates_;
+  const bool clips_update_norms_;
   const std::vector<nn::VariableSpec> variables_;
   std::unique_ptr<nn::Optimizer> optimizer_;
   std::vector<BlockSpec> blocks_;

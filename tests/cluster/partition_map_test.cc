@@ -174,10 +174,10 @@ void ExpectSameBlocks(const Map& moved, const Map& map) {
   }
 }
 
-TEST(PartitionMapTest, MoveBlocksBalancesLoadsForMoreOrFewerPs) {
+TEST(PartitionMapTest, RebalanceBlocksBalancesLoadsForMoreOrFewerPs) {
   const Map map = Place({{"a", {3000, 700}}, {"b", {50}}, {"c", {1 << 20}}}, 3, kAlwaysSlice);
   for (const uint32_t ps_count : {1, 2, 3, 4, 7, 40}) {
-    const Map moved = MoveBlocks(map, ps_count);
+    const Map moved = RebalanceBlocks(map, ps_count);
     EXPECT_EQ(moved.ps_count(), ps_count);
     EXPECT_TRUE(ValidatePartitionMap(moved).ok()) << ValidatePartitionMap(moved);
     ExpectSameBlocks(moved, map);
@@ -187,10 +187,10 @@ TEST(PartitionMapTest, MoveBlocksBalancesLoadsForMoreOrFewerPs) {
   }
 }
 
-TEST(PartitionMapTest, MoveBlocksMovesAsFewBlocksAsPossible) {
+TEST(PartitionMapTest, RebalanceBlocksMovesAsFewBlocksAsPossible) {
   const Map map = Place({{"a", {6000, 1024}}}, 2, kAlwaysSlice);
-  EXPECT_EQ(MoveBlocks(map, 2).SerializeAsString(), map.SerializeAsString());
-  const Map grown = MoveBlocks(map, 3);
+  EXPECT_EQ(RebalanceBlocks(map, 2).SerializeAsString(), map.SerializeAsString());
+  const Map grown = RebalanceBlocks(map, 3);
   int stayed = 0;
   for (int block = 0; block < map.blocks_size(); ++block) {
     const bool same = grown.blocks(block).ps() == map.blocks(block).ps();

@@ -29,7 +29,7 @@ using Changes = std::vector<std::pair<std::function<void(Job*)>, std::string>>;
 std::string Refusal(const std::function<void(Job*)>& change) {
   Job job = GoodJob();
   change(&job);
-  const absl::Status status = CheckJobNumbers(job);
+  const absl::Status status = ValidateJobLimits(job);
   EXPECT_TRUE(status.ok() || absl::IsInvalidArgument(status)) << status;
   return std::string(status.message());
 }

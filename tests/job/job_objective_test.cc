@@ -36,13 +36,13 @@ TEST(ObjectiveTest, EveryOutputHasItsLossItsWeightAndItsMetrics) {
         {"index": 1, "output": 0, "metric": {"name": "accuracy"}}]})"),
                                          *TwoOutputs());
   ASSERT_TRUE(objective.ok()) << objective.status();
-  ASSERT_EQ(objective->terms().size(), 2u);
-  EXPECT_EQ(objective->terms()[0].loss->name(), "sparse_categorical_crossentropy");
-  EXPECT_EQ(objective->terms()[0].weight, 1);
-  EXPECT_EQ(objective->terms()[1].weight, 0.25);
-  ASSERT_EQ(objective->measures().size(), 2u);
-  EXPECT_EQ(objective->measures()[0].output, 1);
-  EXPECT_EQ(objective->measures()[1].output, 0);
+  ASSERT_EQ(objective->losses().size(), 2u);
+  EXPECT_EQ(objective->losses()[0].loss->name(), "sparse_categorical_crossentropy");
+  EXPECT_EQ(objective->losses()[0].weight, 1);
+  EXPECT_EQ(objective->losses()[1].weight, 0.25);
+  ASSERT_EQ(objective->metrics().size(), 2u);
+  EXPECT_EQ(objective->metrics()[0].output, 1);
+  EXPECT_EQ(objective->metrics()[1].output, 0);
 }
 
 TEST(ObjectiveTest, WhatIsWrongIsNamedWithItsOutput) {

@@ -110,16 +110,16 @@ TEST(JobPlanTest, UpdatesOfSeveralBatchesAreClippedByAllTogether) {
   proto::JobPlan plan;
   plan.set_synchronous(true);
   plan.set_batches_per_update(2);
-  EXPECT_FALSE(ClipsNormsOfUpdates(plan));
+  EXPECT_FALSE(ClipsUpdateNorms(plan));
   plan.mutable_job()->mutable_optimizer()->set_clipvalue(1);
-  EXPECT_FALSE(ClipsNormsOfUpdates(plan));
+  EXPECT_FALSE(ClipsUpdateNorms(plan));
   plan.mutable_job()->mutable_optimizer()->set_global_clipnorm(1);
-  EXPECT_TRUE(ClipsNormsOfUpdates(plan));
+  EXPECT_TRUE(ClipsUpdateNorms(plan));
   plan.set_batches_per_update(1);
-  EXPECT_FALSE(ClipsNormsOfUpdates(plan));
+  EXPECT_FALSE(ClipsUpdateNorms(plan));
   plan.set_batches_per_update(2);
   plan.set_synchronous(false);
-  EXPECT_FALSE(ClipsNormsOfUpdates(plan));
+  EXPECT_FALSE(ClipsUpdateNorms(plan));
 }
 
 }  // namespace

@@ -62,7 +62,7 @@ class OutputsTest : public ::testing::Test {
   static constexpr int64_t kExamples = 3;
 
   struct Result {
-    Executor::Sums sums;
+    Executor::BatchResults sums;
     std::map<std::string, std::vector<float>> gradients;  // By variable.
   };
 
@@ -206,7 +206,7 @@ TEST_F(ExecutorTest, PenaltyIsToldApartFromTheLoss) {
   executor->values(0)[0] = 3;
   const float ones[] = {1, 1};
   const float labels[] = {2, 1};
-  const absl::StatusOr<Executor::Sums> sums =
+  const absl::StatusOr<Executor::BatchResults> sums =
       executor->Forward({.size = 2, .inputs = {ones}, .labels = {labels}}, /*training=*/true);
   ASSERT_TRUE(sums.ok());
   EXPECT_EQ(sums->examples, 2);

@@ -23,7 +23,7 @@ TEST(LayerConfigTest, AbsentAndNullMeanTheDefault) {
   EXPECT_TRUE(config.Bool("flag", true));
   EXPECT_EQ(config.Int("size", 7, 0), 7);
   EXPECT_EQ(config.Number("rate", 0.5), 0.5);
-  EXPECT_EQ(config.Word("padding", {"valid", "same"}), "valid");
+  EXPECT_EQ(config.Choice("padding", {"valid", "same"}), "valid");
   EXPECT_FALSE(config.Ints("list", 0).has_value());
   EXPECT_TRUE(config.Finish().ok());
 }
@@ -35,7 +35,7 @@ TEST(LayerConfigTest, ArgumentsAreReadByType) {
   EXPECT_TRUE(config.Bool("flag", false));
   EXPECT_EQ(config.Int("size", 7, 0), 3);
   EXPECT_EQ(config.Number("rate", 0.5), 0.25);
-  EXPECT_EQ(config.Word("padding", {"valid", "same"}), "same");
+  EXPECT_EQ(config.Choice("padding", {"valid", "same"}), "same");
   EXPECT_EQ(*config.Ints("list", 0), std::vector<int64_t>({1, 2}));
   EXPECT_EQ(config.Pair("side", {}), (std::array<int64_t, 2>{5, 5}));
   EXPECT_TRUE(config.Finish().ok());

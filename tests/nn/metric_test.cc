@@ -29,8 +29,9 @@ double Measure(const std::string& metric, const std::string& loss, const Shape& 
   const int64_t examples = static_cast<int64_t>(output.size()) / ElementCount(shape);
   const auto created = *CreateMetric(Config(metric), *LossNamed(loss), shape);
   std::vector<double> state(created->state_size());
-  created->Count({.examples = examples, .shape = &shape, .output = output.data(), .labels = labels},
-                 absl::MakeSpan(state));
+  created->Accumulate(
+      {.examples = examples, .shape = &shape, .output = output.data(), .labels = labels},
+      absl::MakeSpan(state));
   return created->Result(state);
 }
 

@@ -111,7 +111,7 @@ class LocalRun {
       inputs_.push_back(ReadArray(folder + "/" + file, is_ids));
     }
     labels_ = ReadArray(folder + "/" + config.at("labels").get<std::string>(),
-                        objective_.terms()[0].loss->label_type() == proto::INT32);
+                        objective_.losses()[0].loss->label_type() == proto::INT32);
     LoadWeights();
   }
 
@@ -119,7 +119,8 @@ class LocalRun {
 
   // Returns the loss before the update.
   double Step(int64_t step) {
-    const Executor::Sums sums = ValueOrDie(executor_->Forward(BatchAt(step), /*training=*/true));
+    const Executor::BatchResults sums =
+        ValueOrDie(executor_->Forward(BatchAt(step), /*training=*/true));
     EXPECT_TRUE(executor_->Backward([&](int variable) { Update(variable, step); }).ok());
     return sums.loss_sum / static_cast<double>(sums.examples) + sums.penalty;
   }

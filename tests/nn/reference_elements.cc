@@ -99,7 +99,7 @@ Doubles ReferenceBatchNormalization(const ReferenceCall& call) {
   for (int64_t c = 0; c < channels; ++c) {
     double mean = (*call.variables[layer.moving_mean()])[c];
     double variance = (*call.variables[layer.moving_variance()])[c];
-    if (call.batch.training && layer.trainable() && !layer.infers()) {
+    if (call.batch.training && layer.trainable() && !layer.inference_only()) {
       mean = variance = 0;
       for (size_t i = c; i < output.size(); i += channels) mean += output[i] / rows;
       for (size_t i = c; i < output.size(); i += channels) {
@@ -150,7 +150,7 @@ Doubles ReferencePReLU(const ReferenceCall& call) {
 Doubles ReferenceDropout(const ReferenceCall& call) {
   const auto& layer = static_cast<const DropoutLayer&>(call.layer);
   Doubles output = *call.inputs[0];
-  if (!call.batch.training || layer.infers()) return output;
+  if (!call.batch.training || layer.inference_only()) return output;
   const int64_t channels = layer.output().shape.back();
   const int64_t elements = ElementCount(layer.output().shape);
   for (int64_t i = 0; i < static_cast<int64_t>(output.size()); ++i) {

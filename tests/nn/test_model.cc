@@ -21,7 +21,7 @@ proto::ModelSpec SpecOf(const std::vector<TestLayer>& layers,
     CAIRN_CHECK(parsed.ok());
     for (const std::string& input : layer.inputs) added.add_inputs(input);
     added.set_shares(layer.shares);
-    added.set_infers(layer.infers);
+    added.set_infers(layer.inference_only);
     const bool is_input = layer.class_name == "InputLayer";
     if (is_input) spec.add_inputs(layer.name);
     if (!is_input && layer.inputs.empty() && spec.layers_size() > 1) {

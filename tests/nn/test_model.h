@@ -19,7 +19,7 @@ struct TestLayer {
   std::vector<std::string> inputs = {};
   // As in proto::LayerSpec.
   std::string shares = "";
-  bool infers = false;
+  bool inference_only = false;
 };
 
 // Builds a ModelSpec from layers. Its inputs are the InputLayers in order; its output is the last

@@ -83,7 +83,7 @@ TEST_F(JobControlTest, AFailedRestoreLeavesNoJobBehind) {
   EXPECT_EQ(store_.current(), nullptr);
   // The coordinator tries the previous checkpoint in the same generation.
   EXPECT_EQ(Restore(2, 0).error(), "");
-  EXPECT_EQ(store_.current()->life().generation, 2);
+  EXPECT_EQ(store_.current()->generation(), 2);
 }
 
 TEST_F(JobControlTest, AnotherCheckpointInTheSameGenerationIsRestored) {

@@ -49,8 +49,8 @@ absl::StatusOr<nn::Shape> LabelSpec::ShapeAtLoss(nn::Shape shape) const {
 std::vector<LabelSpec> LabelSpecs(const proto::DataSource& source, const nn::Model& model,
                                   const nn::Objective& objective) {
   std::vector<LabelSpec> specs;
-  for (size_t i = 0; i < objective.terms().size(); ++i) {
-    specs.push_back(SpecOf(source, model.outputs()[i], *objective.terms()[i].loss));
+  for (size_t i = 0; i < objective.losses().size(); ++i) {
+    specs.push_back(SpecOf(source, model.outputs()[i], *objective.losses()[i].loss));
   }
   return specs;
 }

@@ -33,7 +33,7 @@ ParameterServerStrategy::ParameterServerStrategy(const proto::JobPlan& plan, uin
       numbers_(plan),
       table_(std::move(table)),
       executor_(executor),
-      clipper_(job::ClipsNormsOfUpdates(plan) ? nn::GradientClip() : clip, &model, executor),
+      clipper_(job::ClipsUpdateNorms(plan) ? nn::GradientClip() : clip, &model, executor),
       client_(std::move(client)),
       puller_(client_.get(), &table_, kPullGroup),
       pusher_(client_.get(), &table_,
@@ -43,7 +43,7 @@ ParameterServerStrategy::ParameterServerStrategy(const proto::JobPlan& plan, uin
                .copy_gradients = mode_ == Mode::kSynchronous || clipper_.scales(),
                .gradient_memory = gradient_memory,
                .destination = DestinationOfReplies(),
-               .clipped_update = job::ClipsNormsOfUpdates(plan)
+               .clipped_update = job::ClipsUpdateNorms(plan)
                                      ? std::make_optional<ClippedUpdate>(clip, &model, &table_)
                                      : std::nullopt,
                .on_applied = std::move(on_applied)}) {}

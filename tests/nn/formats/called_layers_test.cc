@@ -83,7 +83,7 @@ TEST(CalledLayersTest, TakenNamesGetTheModelsNameBeforeThem) {
 
 TEST(CalledLayersTest, AModelThatIsCalledTwiceSharesLayerByLayer) {
   LayerCall again = On("base");
-  again.infers = true;
+  again.inference_only = true;
   EXPECT_THAT(Expanded({Input(), Base({On("x"), again})}, {"base", 1, 0}),
               ElementsAre("x()", "first(x,)", "out(first,)", "first:1(out,) = first infers",
                           "out:1(first:1,) = out infers", "-> out:1"));

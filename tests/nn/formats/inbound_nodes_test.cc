@@ -60,8 +60,8 @@ TEST(InboundNodesTest, ReadsEveryCallOfALayerAndWhichOutputItTakes) {
 }
 
 TEST(InboundNodesTest, ReadsWhatACallSaysBesideItsInputs) {
-  EXPECT_TRUE(Calls(R"([[["a", 0, 0, {"training": false}]]])").value()[0].infers);
-  EXPECT_FALSE(Calls(R"([[["a", 0, 0, {"training": null}]]])").value()[0].infers);
+  EXPECT_TRUE(Calls(R"([[["a", 0, 0, {"training": false}]]])").value()[0].inference_only);
+  EXPECT_FALSE(Calls(R"([[["a", 0, 0, {"training": null}]]])").value()[0].inference_only);
   const std::string attention =
       R"([[["q", 0, 0, {"key": ["k", 0, 0], "value": ["v", 0, 0], "use_causal_mask": true,
           "return_attention_scores": false}]]])";

@@ -130,7 +130,8 @@ TEST_P(LayerConformanceTest, OutputsAreThoseOfPlainLoops) {
 }
 
 TEST_P(LayerConformanceTest, GradientsAreCentralDifferencesOfTheLoss) {
-  const absl::StatusOr<Executor::Sums> sums = executor_->Forward(DeviceBatch(), /*training=*/true);
+  const absl::StatusOr<Executor::BatchResults> sums =
+      executor_->Forward(DeviceBatch(), /*training=*/true);
   ASSERT_TRUE(sums.ok()) << sums.status();
   const double loss = sums->loss_sum / static_cast<double>(sums->examples) + sums->penalty;
   EXPECT_NEAR(loss, ReferenceLoss(), 1e-5 * std::max(1.0, loss));

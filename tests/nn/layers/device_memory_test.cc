@@ -192,8 +192,8 @@ struct TestBatch {
       Append(kBatchSize * ElementCount(input.spec.shape), input.spec.type == proto::INT32);
       batch.inputs.push_back(arrays.back().data());
     }
-    for (size_t i = 0; i < objective.terms().size(); ++i) {
-      const Loss& loss = *objective.terms()[i].loss;
+    for (size_t i = 0; i < objective.losses().size(); ++i) {
+      const Loss& loss = *objective.losses()[i].loss;
       Append(kBatchSize * loss.LabelCount(model.outputs()[i].shape),
              loss.label_type() == proto::INT32);
       batch.labels.push_back(arrays.back().data());
@@ -297,31 +297,31 @@ TEST(DeviceMemoryTest, EveryLossAndMetricIsComputed) {
   const Shape shape = model->outputs()[0].shape;
   for (const std::string& name : LossNames()) {
     SCOPED_TRACE(name);
-    std::vector<Objective::Term> terms;
-    std::vector<Objective::Measure> measures;
+    std::vector<Objective::OutputLoss> losses;
+    std::vector<Objective::OutputMetric> metrics;
     for (int output = 0; output < 2; ++output) {
-      terms.push_back({.loss = LossNamed(name), .weight = 0.5 + output});
+      losses.push_back({.loss = LossNamed(name), .weight = 0.5 + output});
       for (const char* metric : {"loss", "accuracy", "auc", "recall", "mean_squared_error"}) {
         proto::Metric config;
         config.set_name(metric);
-        auto created = CreateMetric(config, *terms.back().loss, shape);
-        if (created.ok()) measures.push_back({*std::move(created), output});
+        auto created = CreateMetric(config, *losses.back().loss, shape);
+        if (created.ok()) metrics.push_back({*std::move(created), output});
       }
     }
-    EXPECT_GE(measures.size(), 4);
+    EXPECT_GE(metrics.size(), 4);
     // Not in the order of the outputs.
-    std::reverse(measures.begin(), measures.end());
-    ExpectSameBits(*model, Objective(std::move(terms), std::move(measures)));
+    std::reverse(metrics.begin(), metrics.end());
+    ExpectSameBits(*model, Objective(std::move(losses), std::move(metrics)));
   }
 }
 
 TEST(DeviceMemoryTest, AWrongLabelIsRefusedAndTheNextBatchComputed) {
   const auto model = BranchedModel();
-  std::vector<Objective::Term> terms;
+  std::vector<Objective::OutputLoss> losses;
   for (int output = 0; output < 2; ++output) {
-    terms.push_back({.loss = LossNamed("sparse_categorical_crossentropy")});
+    losses.push_back({.loss = LossNamed("sparse_categorical_crossentropy")});
   }
-  const Objective objective(std::move(terms), {});
+  const Objective objective(std::move(losses), {});
   GuardedDevice device;
   auto executor = *Executor::Create(model.get(), &objective, {.batch_size = kBatchSize}, &device);
   TestBatch data(*model, objective);

@@ -121,7 +121,7 @@ std::vector<Case> CallCases() {
     return layer;
   };
   const auto inferring = [](TestLayer layer) {
-    layer.infers = true;
+    layer.inference_only = true;
     return layer;
   };
   const TestLayer shared = {"shared", "Dense",

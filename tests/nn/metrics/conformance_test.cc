@@ -285,7 +285,7 @@ std::vector<Defined> Everything() {
 std::vector<double> StateOf(const Metric& metric, const Data& data, bool sparse, int64_t begin,
                             int64_t end) {
   std::vector<double> state(metric.state_size());
-  metric.Count(data.Batch(sparse, begin, end), absl::MakeSpan(state));
+  metric.Accumulate(data.Batch(sparse, begin, end), absl::MakeSpan(state));
   return state;
 }
 
@@ -330,7 +330,7 @@ TEST(MetricConformanceTest, WeightsDoNotMatter) {
   Loss::Batch batch = data.Batch(false, 0, 10);
   batch.weights = weights.data();
   std::vector<double> state(2);
-  metric->Count(batch, absl::MakeSpan(state));
+  metric->Accumulate(batch, absl::MakeSpan(state));
   EXPECT_EQ(state, StateOf(*metric, data, false, 0, 10));
 }
 
@@ -354,8 +354,8 @@ TEST(MetricConformanceTest, OutputsOutsideOfProbabilitiesAreItsEnds) {
   const float output[] = {-5, 7, std::nanf("")}, labels[] = {0, 1, 0};
   const auto metric = *CreateMetric(Config("auc"), *LossFor(false), shape);
   std::vector<double> state(metric->state_size());
-  metric->Count({.examples = 3, .shape = &shape, .output = output, .labels = labels},
-                absl::MakeSpan(state));
+  metric->Accumulate({.examples = 3, .shape = &shape, .output = output, .labels = labels},
+                     absl::MakeSpan(state));
   EXPECT_DOUBLE_EQ(metric->Result(state), 1);
 }
 

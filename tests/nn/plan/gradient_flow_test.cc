@@ -6,7 +6,7 @@
 namespace cairn::nn::testing {
 namespace {
 
-using Slot = GradientFlow::Slot;
+using GradientWrite = GradientFlow::GradientWrite;
 
 const TestLayer kInput = {"input", "InputLayer", R"({"batch_shape": [null, 5]})"};
 
@@ -18,8 +18,8 @@ TEST(GradientFlowTest, NothingFlowsBelowTheLowestTrainedLayer) {
                {"head", "Activation", R"({"activation": "relu"})"}});
   const GradientFlow flow(*model);
   EXPECT_EQ(flow.needed, std::vector<bool>({false, false, true, true}));
-  EXPECT_EQ(flow.slots[2][0], Slot::kNone);
-  EXPECT_EQ(flow.slots[3][0], Slot::kWrite);
+  EXPECT_EQ(flow.writes[2][0], GradientWrite::kNone);
+  EXPECT_EQ(flow.writes[3][0], GradientWrite::kWrite);
 }
 
 TEST(GradientFlowTest, OfSeveralTakersTheLastWritesAndTheOthersAdd) {
@@ -28,8 +28,9 @@ TEST(GradientFlowTest, OfSeveralTakersTheLastWritesAndTheOthersAdd) {
                                                 {"left", "Dense", R"({"units": 4})", {"stem"}},
                                                 {"sum", "Add", "{}", {"stem", "left"}}});
   const GradientFlow flow(*model);
-  EXPECT_EQ(flow.slots[3], std::vector<Slot>({Slot::kWrite, Slot::kWrite}));
-  EXPECT_EQ(flow.slots[2], std::vector<Slot>({Slot::kAdd}));
+  EXPECT_EQ(flow.writes[3],
+            std::vector<GradientWrite>({GradientWrite::kWrite, GradientWrite::kWrite}));
+  EXPECT_EQ(flow.writes[2], std::vector<GradientWrite>({GradientWrite::kAdd}));
 }
 
 TEST(GradientFlowTest, OnlyAViewThatIsAloneSharesItsInputsGradient) {
@@ -50,8 +51,8 @@ TEST(GradientFlowTest, WhereThereIsALossItsGradientIsTheFirst) {
                                                 {"head", "Dense", R"({"units": 4})", {"view"}}},
                                                {"stem", "head"});
   const GradientFlow flow(*model);
-  EXPECT_EQ(flow.slots[3], std::vector<Slot>({Slot::kWrite}));
-  EXPECT_EQ(flow.slots[2], std::vector<Slot>({Slot::kAdd}));
+  EXPECT_EQ(flow.writes[3], std::vector<GradientWrite>({GradientWrite::kWrite}));
+  EXPECT_EQ(flow.writes[2], std::vector<GradientWrite>({GradientWrite::kAdd}));
   EXPECT_FALSE(flow.shares_gradient[2]);
 }
 

@@ -26,10 +26,10 @@ TEST_F(GradientLayoutTest, AChainOfAnyLengthNeedsTwoPlaces) {
   const GradientLayout layout = LayoutOf(layers);
   EXPECT_EQ(layout.size, 2 * 16);
   EXPECT_EQ(layout.outputs[0], -1);
-  EXPECT_EQ(layout.slots[1], std::vector<int64_t>({-1}));
+  EXPECT_EQ(layout.inputs[1], std::vector<int64_t>({-1}));
   for (int i = 2; i <= 20; ++i) {
-    EXPECT_EQ(layout.slots[i][0], layout.outputs[i - 1]);
-    EXPECT_NE(layout.slots[i][0], layout.outputs[i]);
+    EXPECT_EQ(layout.inputs[i][0], layout.outputs[i - 1]);
+    EXPECT_NE(layout.inputs[i][0], layout.outputs[i]);
   }
 }
 
@@ -41,11 +41,11 @@ TEST_F(GradientLayoutTest, AGradientStaysUntilItsLayerHasRun) {
                                           {"sum", "Add", "{}", {"stem", "right"}}});
   // The stem's gradient is first written by the sum and stays live while right and left run.
   const int64_t stem = layout.outputs[1];
-  EXPECT_EQ(layout.slots[4][0], stem);
+  EXPECT_EQ(layout.inputs[4][0], stem);
   for (int node : {2, 3}) EXPECT_NE(layout.outputs[node], stem);
   // The contribution of left has memory of its own.
-  EXPECT_NE(layout.slots[2][0], stem);
-  EXPECT_NE(layout.slots[2][0], layout.outputs[2]);
+  EXPECT_NE(layout.inputs[2][0], stem);
+  EXPECT_NE(layout.inputs[2][0], layout.outputs[2]);
 }
 
 TEST_F(GradientLayoutTest, AViewsGradientIsItsInputs) {
@@ -54,7 +54,7 @@ TEST_F(GradientLayoutTest, AViewsGradientIsItsInputs) {
                                           {"view", "Reshape", R"({"target_shape": [4, 4]})"},
                                           {"after", "Dense", R"({"units": 4})"}});
   EXPECT_EQ(layout.outputs[2], layout.outputs[1]);
-  EXPECT_EQ(layout.slots[3][0], layout.outputs[1]);
+  EXPECT_EQ(layout.inputs[3][0], layout.outputs[1]);
 }
 
 TEST_F(GradientLayoutTest, BetweenThePairThereIsNoGradient) {
@@ -64,7 +64,7 @@ TEST_F(GradientLayoutTest, BetweenThePairThereIsNoGradient) {
                                           {"relu", "ReLU"}});
   EXPECT_EQ(layout.outputs[2], -1);
   EXPECT_GE(layout.outputs[3], 0);
-  EXPECT_EQ(layout.slots[2][0], layout.outputs[1]);
+  EXPECT_EQ(layout.inputs[2][0], layout.outputs[1]);
 }
 
 TEST_F(GradientLayoutTest, NormalizationTurnsItsGradientIntoThatByItsInput) {
@@ -82,8 +82,8 @@ TEST_F(GradientLayoutTest, NormalizationAddsToAGradientThatIsThere) {
                                           {"stem", "Dense", R"({"units": 16})"},
                                           {"norm", "BatchNormalization"},
                                           {"sum", "Add", "{}", {"stem", "norm"}}});
-  EXPECT_NE(layout.slots[2][0], layout.outputs[1]);
-  EXPECT_NE(layout.slots[2][0], layout.outputs[2]);
+  EXPECT_NE(layout.inputs[2][0], layout.outputs[1]);
+  EXPECT_NE(layout.inputs[2][0], layout.outputs[2]);
 }
 
 }  // namespace

@@ -70,7 +70,7 @@ class CheckpointLoaderTest : public ::testing::Test {
   // compares them with the expected states. Returns their number.
   size_t LoadAndCompare(uint32_t ps, uint32_t ps_count) {
     proto::JobPlan plan = MakePlan(Job(0));
-    *plan.mutable_partition() = cluster::MoveBlocks(plan.partition(), ps_count);
+    *plan.mutable_partition() = cluster::RebalanceBlocks(plan.partition(), ps_count);
     const auto layout =
         *JobLayout::Create(plan, (*nn::Model::Create(plan.model()))->variables(), ps);
     if (ps >= peers_.size()) peers_.push_back(std::make_unique<TestPeer>(ps, root_));

@@ -1,4 +1,4 @@
-#include "nn/layers/axis_walk.h"
+#include "nn/layers/axis_mapping.h"
 
 namespace cairn::nn {
 
@@ -10,15 +10,15 @@ std::vector<int64_t> StridesOf(const Shape& shape) {
   return strides;
 }
 
-std::vector<int64_t> SourcesOf(absl::Span<const AxisWalk> walks) {
+std::vector<int64_t> SourcesOf(absl::Span<const AxisMapping> mappings) {
   std::vector<int64_t> sources = {0};
-  for (const AxisWalk& walk : walks) {
+  for (const AxisMapping& mapping : mappings) {
     std::vector<int64_t> longer;
-    longer.reserve(sources.size() * walk.length);
+    longer.reserve(sources.size() * mapping.length);
     for (int64_t source : sources) {
-      for (int64_t i = -walk.offset; i < walk.length - walk.offset; ++i) {
-        const bool is_inside = source >= 0 && i >= 0 && i < walk.input_length;
-        longer.push_back(is_inside ? source + i * walk.input_stride : -1);
+      for (int64_t i = -mapping.offset; i < mapping.length - mapping.offset; ++i) {
+        const bool is_inside = source >= 0 && i >= 0 && i < mapping.input_length;
+        longer.push_back(is_inside ? source + i * mapping.input_stride : -1);
       }
     }
     sources = std::move(longer);
@@ -26,15 +26,15 @@ std::vector<int64_t> SourcesOf(absl::Span<const AxisWalk> walks) {
   return sources;
 }
 
-std::vector<AxisWalk> BroadcastWalk(const Shape& input, const Shape& output) {
+std::vector<AxisMapping> BroadcastMappings(const Shape& input, const Shape& output) {
   const std::vector<int64_t> strides = StridesOf(input);
-  std::vector<AxisWalk> walks;
+  std::vector<AxisMapping> mappings;
   for (size_t axis = 0; axis < output.size(); ++axis) {
     const int64_t length = output[axis];
     const int64_t stride = input[axis] == length ? strides[axis] : 0;
-    walks.push_back({.length = length, .input_length = length, .input_stride = stride});
+    mappings.push_back({.length = length, .input_length = length, .input_stride = stride});
   }
-  return walks;
+  return mappings;
 }
 
 }  // namespace cairn::nn
