@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "cluster/address.h"
 #include "cluster/daemon.h"
+#include "common/failpoint.h"
 #include "common/nearest_name.h"
 
 namespace cairn::cluster {
@@ -23,9 +24,22 @@ std::string UnknownWord(const CLI::App& app, const std::string& word) {
   return absl::StrCat("there is no flag ", flag, DidYouMean(flag, names));
 }
 
+int BadUsage(const CLI::App& app, std::string_view reason) {
+  std::fprintf(stderr, "%s: %s; see %s --help\n", app.get_name().c_str(),
+               std::string(reason).c_str(), app.get_name().c_str());
+  return kExitBadUsage;
+}
+
 }  // namespace
 
 std::optional<int> ParseDaemonFlags(CLI::App* app, int argc, const char* const* argv) {
+  bool unsafe_testing = false;
+  std::vector<std::string> failpoints;
+  app->add_flag("--unsafe_testing", unsafe_testing, "For tests: allow --failpoint");
+  app->add_option("--failpoint", failpoints,
+                  "For tests: NAME=ACTION[@FIRST[-LAST]]: make this process crash, fail, hang or "
+                  "sleep there (doc/faults.md); may be repeated")
+      ->allow_extra_args(false);
   try {
     app->parse(argc, argv);
   } catch (const CLI::ParseError& error) {
@@ -33,9 +47,16 @@ std::optional<int> ParseDaemonFlags(CLI::App* app, int argc, const char* const* 
     const std::vector<std::string> left = app->remaining();
     const std::string reason =
         left.empty() ? FlagErrorText(error.what()) : UnknownWord(*app, left.front());
-    std::fprintf(stderr, "%s: %s; see %s --help\n", app->get_name().c_str(), reason.c_str(),
-                 app->get_name().c_str());
-    return kExitBadUsage;
+    return BadUsage(*app, reason);
+  }
+  if (!failpoints.empty() && !unsafe_testing) {
+    return BadUsage(*app,
+                    "--failpoint makes this process fail: add --unsafe_testing if that is wanted");
+  }
+  for (const std::string& failpoint : failpoints) {
+    if (const absl::Status armed = ArmFailpoint(failpoint); !armed.ok()) {
+      return BadUsage(*app, absl::StrCat("--failpoint: ", armed.message()));
+    }
   }
   return std::nullopt;
 }

@@ -21,6 +21,7 @@
 #include "cluster/rpc_channel.h"
 #include "cluster/shared_memory/shared_memory_link.h"
 #include "common/check.h"
+#include "common/failpoint.h"
 #include "common/logging.h"
 #include "common/mutex.h"
 #include "common/version.h"
@@ -306,6 +307,7 @@ class PsClient::Impl::Call final : public GrpcTag {
   }
 
   void AttemptLocked() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+    CAIRN_FAILPOINT("ps_client.send").IgnoreError();
     ++attempts_;
     context_ = std::make_unique<grpc::ClientContext>();
     context_->set_deadline(TimeIn(client_->options_.attempt_timeout));
@@ -319,6 +321,7 @@ class PsClient::Impl::Call final : public GrpcTag {
 
   absl::Status AttemptResultLocked() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
     absl::Status result = FromGrpc(status_);
+    if (result.ok()) result = CAIRN_FAILPOINT("ps_client.receive");
     if (result.ok() && !cancelled_) {
       auto buffer = std::make_shared<grpc::ByteBuffer>();
       buffer->Swap(&reply_);

@@ -16,10 +16,12 @@
 #include "cluster/grpc_status.h"
 #include "cluster/rpc_channel.h"
 #include "common/clock.h"
+#include "common/failpoint.h"
 #include "common/logging.h"
 #include "common/message_text.h"
 #include "common/mutex.h"
 #include "common/process_info.h"
+#include "common/status_macros.h"
 #include "common/version.h"
 #include "proto/coordinator.grpc.pb.h"
 
@@ -271,6 +273,7 @@ void TaskSession::Impl::BeginStream() {
 absl::Status TaskSession::Impl::RunStream() {
   // The state is reset first: gRPC's callbacks change it from the first operation on.
   BeginStream();
+  CAIRN_RETURN_IF_ERROR(CAIRN_FAILPOINT("session.join"));
   proto::TaskMessage join = MakeJoin();
   Stream stream(this);
   stream.Write(std::move(join));
@@ -279,6 +282,11 @@ absl::Status TaskSession::Impl::RunStream() {
     if (!step.end.ok()) return EndStream(&stream, step.end);
     if (step.read) stream.Read();
     if (step.heartbeat) step.message = MakeHeartbeat();
+    if (step.message.has_value()) {
+      if (absl::Status hit = CAIRN_FAILPOINT("session.send"); !hit.ok()) {
+        return EndStream(&stream, hit);
+      }
+    }
     if (step.message.has_value()) stream.Write(*std::move(step.message));
   }
 }
@@ -349,6 +357,7 @@ absl::Duration TaskSession::Impl::NextTimeout() {
 
 absl::Status TaskSession::Impl::ReceiveCommand(proto::Command command) {
   if (command.has_heartbeat()) return absl::OkStatus();
+  CAIRN_RETURN_IF_ERROR(CAIRN_FAILPOINT("session.receive"));
   if (command.has_refused()) {
     refused_ = command.refused();
     return absl::FailedPreconditionError(

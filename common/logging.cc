@@ -1,6 +1,6 @@
 #include "common/logging.h"
 
-#include <spdlog/sinks/basic_file_sink.h>
+#include <spdlog/sinks/rotating_file_sink.h>
 #include <spdlog/sinks/stdout_sinks.h>
 #include <spdlog/spdlog.h>
 
@@ -14,6 +14,8 @@
 namespace cairn {
 namespace {
 
+constexpr size_t kOlderFiles = 4;
+
 constexpr std::string_view kLevelNames[] = {"debug", "info", "warning", "error"};
 
 // The lowest level that is written. Kept outside of spdlog so that a disabled level costs one
@@ -23,7 +25,8 @@ std::atomic<LogLevel> lowest_level{LogLevel::kInfo};
 std::unique_ptr<spdlog::logger> MakeLogger(const LogOptions& options) {
   std::vector<spdlog::sink_ptr> sinks = {std::make_shared<spdlog::sinks::stderr_sink_mt>()};
   if (!options.file.empty()) {
-    sinks.push_back(std::make_shared<spdlog::sinks::basic_file_sink_mt>(options.file));
+    sinks.push_back(std::make_shared<spdlog::sinks::rotating_file_sink_mt>(
+        options.file, options.file_bytes, kOlderFiles));
   }
   auto logger = std::make_unique<spdlog::logger>(options.program, sinks.begin(), sinks.end());
   logger->set_level(spdlog::level::trace);

@@ -2,6 +2,7 @@
 #define CAIRN_COMMON_LOGGING_H_
 
 #include <concepts>
+#include <cstddef>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -30,8 +31,11 @@ enum class LogLevel { kDebug, kInfo, kWarning, kError };
 
 struct LogOptions {
   std::string level = "info";  // debug, info, warning or error
-  std::string file;            // Appended to, beside standard error; empty: standard error only.
-  std::string program;         // The program's name in each line.
+  // Appended to, beside standard error; empty: standard error only. A file of `file_bytes` is
+  // renamed (worker.log to worker.1.log), and the oldest of five is deleted.
+  std::string file;
+  size_t file_bytes = size_t{64} << 20;
+  std::string program;  // The program's name in each line.
 };
 
 // Configures the log of this process. main calls it once, before it starts other threads. Until

@@ -3,6 +3,8 @@
 #include <iterator>
 #include <utility>
 
+#include "common/failpoint.h"
+
 namespace cairn::cluster {
 namespace {
 
@@ -16,6 +18,7 @@ SharedArena::SharedArena(std::shared_ptr<SharedMemory> memory) : memory_(std::mo
 
 SharedArena::Allocation SharedArena::Allocate(size_t bytes) {
   if (bytes == 0 || bytes > memory_->bytes()) return nullptr;
+  if (!CAIRN_FAILPOINT("shared_memory.allocate").ok()) return nullptr;
   const uint64_t needed = (bytes + kAlignment - 1) / kAlignment * kAlignment;
   uint64_t offset = 0;
   {

@@ -9,6 +9,8 @@
 #include <cstring>
 
 #include "absl/strings/str_cat.h"
+#include "common/failpoint.h"
+#include "common/status_macros.h"
 
 namespace cairn::cluster {
 namespace {
@@ -44,6 +46,7 @@ absl::StatusOr<std::shared_ptr<SharedMemory>> SharedMemory::Create(uint64_t toke
 }
 
 absl::StatusOr<std::shared_ptr<SharedMemory>> SharedMemory::Adopt(uint64_t token, int descriptor) {
+  CAIRN_RETURN_IF_ERROR(CAIRN_FAILPOINT("shared_memory.adopt"));
   // Fails for everything but a memfd.
   const int seals = fcntl(descriptor, F_GET_SEALS);
   if (seals < 0 || (seals & F_SEAL_SHRINK) == 0) {

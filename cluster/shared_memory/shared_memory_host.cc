@@ -11,6 +11,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "cluster/shared_memory/local_socket.h"
+#include "common/failpoint.h"
 #include "common/logging.h"
 
 namespace cairn::cluster {
@@ -54,6 +55,7 @@ SharedMemoryHost::~SharedMemoryHost() {
 }
 
 std::shared_ptr<SharedMemory> SharedMemoryHost::Find(uint64_t token) const {
+  if (!CAIRN_FAILPOINT("shared_memory.find").ok()) return nullptr;
   MutexLock lock(&mutex_);
   const auto found = memories_.find(token);
   return found == memories_.end() ? nullptr : found->second;

@@ -8,6 +8,7 @@
 #include "cluster/address.h"
 #include "cluster/shared_memory/local_socket.h"
 #include "cluster/shared_memory/shared_memory_host.h"
+#include "common/failpoint.h"
 
 namespace cairn::cluster {
 namespace {
@@ -50,6 +51,7 @@ void SharedMemoryLink::OfferLocked() {
   next_attempt_ = Clock::now() + kRetryInterval;
   socket_ = ConnectLocally(socket_name_);
   if (socket_ < 0) return;
+  if (!CAIRN_FAILPOINT("shared_memory.offer").ok()) return CloseLocked();
   SharedMemoryOffer offer;
   offer.token = RandomToken();
   auto memory = SharedMemory::Create(offer.token, kBytes);

@@ -5,6 +5,7 @@
 
 #include "CLI/CLI.hpp"
 #include "cluster/daemon.h"
+#include "common/failpoint.h"
 #include "common/flag_checks.h"
 #include "gtest/gtest.h"
 
@@ -53,12 +54,27 @@ TEST(DaemonFlagsTest, ErrorsAreReportedInOneLine) {
                {{"--qqqqqqqq"}, "there is no flag --qqqqqqqq"},
                {{"state"}, "\"state\" is not a flag; only flags are accepted"},
                {{"--state"}, "--state needs a value"},
-               {{"--threads", "0"}, "--threads: \"0\" is not a whole number from 1 to 8"}};
+               {{"--threads", "0"}, "--threads: \"0\" is not a whole number from 1 to 8"},
+               {{"--failpoint", "journal.open=crash"},
+                "--failpoint makes this process fail: add --unsafe_testing if that is wanted"},
+               {{"--unsafe_testing", "--failpoint", "journal.opn=crash"},
+                "--failpoint: there is no failpoint \"journal.opn\" (did you mean journal.open?)"}};
   for (const auto& one : cases) {
     const Parsed parsed = Parse(one.words);
     EXPECT_EQ(parsed.exit_code, kExitBadUsage);
     EXPECT_EQ(parsed.errors, "some_daemon: " + one.reason + "; see some_daemon --help\n");
   }
+}
+
+TEST(DaemonFlagsTest, EachFailpointFlagArmsOne) {
+  const Parsed parsed = Parse({"--unsafe_testing", "--failpoint", "journal.open=error@2", "--state",
+                               "there", "--failpoint=journal.sync=error"});
+  EXPECT_EQ(parsed.exit_code, std::nullopt);
+  EXPECT_EQ(parsed.state, "there");
+  EXPECT_TRUE(CAIRN_FAILPOINT("journal.open").ok());
+  EXPECT_FALSE(CAIRN_FAILPOINT("journal.open").ok());
+  EXPECT_FALSE(CAIRN_FAILPOINT("journal.sync").ok());
+  DisarmFailpoints();
 }
 
 TEST(DaemonFlagsTest, AnAddressIsAHostAndAPort) {

@@ -3,8 +3,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <set>
 #include <string>
 
 namespace cairn {
@@ -72,6 +74,25 @@ TEST_F(LoggingTest, LinesAreAppendedToTheFileToo) {
   std::ifstream input(file);
   const std::string content{std::istreambuf_iterator<char>(input), {}};
   EXPECT_THAT(content, MatchesRegex("earlier\n.* info worker both\n"));
+}
+
+TEST_F(LoggingTest, AFullFileIsRenamedAndTheOldestOfFiveGoes) {
+  const std::string folder = testing::TempDir() + "/logging_rotation";
+  std::filesystem::remove_all(folder);
+  std::filesystem::create_directories(folder);
+  ASSERT_TRUE(InitLogging({.file = folder + "/a.log", .file_bytes = 1000}).ok());
+  Captured([] {
+    for (int line = 0; line < 200; ++line) CAIRN_LOG_INFO("a line", "number", line);
+  });
+  std::set<std::string> names;
+  for (const auto& entry : std::filesystem::directory_iterator(folder)) {
+    names.insert(entry.path().filename());
+    EXPECT_LE(entry.file_size(), 1000u);
+  }
+  EXPECT_EQ(names, (std::set<std::string>{"a.log", "a.1.log", "a.2.log", "a.3.log", "a.4.log"}));
+  std::ifstream input(folder + "/a.log");
+  const std::string content{std::istreambuf_iterator<char>(input), {}};
+  EXPECT_THAT(content, HasSubstr("number=199\n"));
 }
 
 TEST_F(LoggingTest, AnUnknownLevelIsRefusedWithTheKnownOnes) {

@@ -6,6 +6,7 @@ Run from anywhere: python3 tests/tidy/tidy.py. Needs clang for the thread-safety
 headers that `bazel build` generates; fails with a message if either is missing.
 """
 
+import collections
 import concurrent.futures
 import pathlib
 import re
@@ -24,7 +25,9 @@ SUITE_OF_FAMILY = {"nn/layers": "nn/layers/conformance_test.cc",
                    "nn/losses": "nn/losses/conformance_test.cc",
                    "nn/optimizers": "nn/optimizers/conformance_test.cc",
                    "cli/commands": "cli/commands_test.cc"}
-SUITE_OF_FILE = {"ps_server/parameter_frames.cc": "ps_server/parameter_service_test.cc"}
+SUITE_OF_FILE = {"ps_server/parameter_frames.cc": "ps_server/parameter_service_test.cc",
+                 "cli/drill/drill.cc": "end_to_end/drill_test.cc",
+                 "cli/drill/drill_training.cc": "end_to_end/drill_test.cc"}
 
 
 def tracked(*suffixes):
@@ -109,6 +112,20 @@ def check_environment():
                 yield f"{name}:{number}: the environment is read outside main.cc"
 
 
+def check_failpoints():
+    """Each name of kFailpoints is at one place of the sources. (A name that is not in the list does
+    not compile.)"""
+    listed = re.search(r"kFailpoints\[\] = \{(.*?)\};", (ROOT / "common/failpoint.h").read_text(),
+                       re.S)
+    uses = collections.Counter()
+    for name in tracked(".h", ".cc", ".cu"):
+        if name.split("/")[0] in ROWS and not name.startswith("common/failpoint"):
+            uses.update(re.findall(r'CAIRN_FAILPOINT\(\s*"([^"]+)"', (ROOT / name).read_text()))
+    for failpoint in re.findall(r'"([^"]+)"', listed.group(1)):
+        if uses[failpoint] != 1:
+            yield f"common/failpoint.h: {failpoint} is used {uses[failpoint]} times, not once"
+
+
 def check_words():
     for name in tracked(".h", ".cc", ".cu", ".sh", ".py", ".bzl"):
         if name == "tests/tidy/tidy.py":
@@ -172,7 +189,7 @@ def check_thread_safety():
 
 
 CHECKS = [check_function_sizes, check_includes, check_nn_knows_no_job, check_retired_words,
-          check_environment, check_words, check_rocksdb, check_tests, check_format,
+          check_environment, check_failpoints, check_words, check_rocksdb, check_tests, check_format,
           check_thread_safety]
 
 
