@@ -5,12 +5,15 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
 #include "cluster/partition_map.h"
+#include "common/failpoint.h"
 #include "common/logging.h"
 #include "common/status_macros.h"
 #include "nn/model.h"
 #include "ps_server/initial_values.h"
 #include "ps_server/snapshots/snapshot.h"
+#include "storage/disk_progress.h"
 
 namespace cairn::ps {
 
@@ -18,6 +21,10 @@ namespace {
 
 // The coordinator has one cut written at a time and requests the next after the reply.
 constexpr size_t kSnapshotQueueMax = 16;
+constexpr size_t kFilesQueueMax = 256;
+// A write that takes longer may hang. The coordinator has given it up if it asks for another one,
+// which is then refused: every waiting cut keeps a copy of the values in memory.
+constexpr absl::Duration kWriteMayTake = absl::Seconds(10);
 // Training has priority over writing and copying snapshots where workers and ps share cores.
 constexpr auto kBackground = ThreadPool::Priority::kBackground;
 
@@ -29,7 +36,8 @@ JobControl::JobControl(const Parts& parts, Send send)
       loader_(parts.ps, parts.catalog, parts.fetcher, parts.pool),
       copier_(parts.snapshots, parts.fetcher),
       snapshots_(std::in_place, 1, "snapshots", kSnapshotQueueMax, kBackground),
-      copies_(std::in_place, 1, "copies", kSnapshotQueueMax, kBackground) {}
+      copies_(std::in_place, 1, "copies", kSnapshotQueueMax, kBackground),
+      files_(std::in_place, 1, "files", kFilesQueueMax, kBackground) {}
 
 JobControl::~JobControl() { Stop(); }
 
@@ -37,6 +45,7 @@ void JobControl::Stop() {
   stopping_ = true;
   snapshots_.reset();
   copies_.reset();
+  files_.reset();
 }
 
 void JobControl::Handle(const proto::Command& command) {
@@ -87,10 +96,12 @@ void JobControl::FillHeartbeat(proto::Heartbeat* heartbeat) const {
   heartbeat->set_duplicates_refused(counters.duplicates_refused);
   heartbeat->set_pulls(counters.pulls);
   heartbeat->set_pushes(counters.pushes);
+  heartbeat->set_disk_progress(storage::disk_progress.load(std::memory_order_relaxed));
 }
 
 void JobControl::Restore(const proto::Restore& command) {
   const absl::Status status = RestoreJob(command);
+  CAIRN_FAILPOINT("ps.restored").IgnoreError();
   proto::TaskMessage message;
   proto::RestoreReply& reply = *message.mutable_restored();
   reply.set_job_id(command.plan().job_id());
@@ -108,6 +119,7 @@ void JobControl::Restore(const proto::Restore& command) {
 }
 
 absl::Status JobControl::RestoreJob(const proto::Restore& command) {
+  CAIRN_RETURN_IF_ERROR(CAIRN_FAILPOINT("ps.restore"));
   const uint64_t job_id = command.plan().job_id();
   if (const std::shared_ptr<JobBlocks> current = parts_.store->current();
       current != nullptr && current->layout()->job_id() == job_id) {
@@ -155,18 +167,21 @@ uint64_t JobControl::CurrentJobId() const {
 }
 
 void JobControl::StopJob(const proto::StopJob& command) {
+  CAIRN_FAILPOINT("ps.stop_job").IgnoreError();
   if (CurrentJobId() == command.job_id()) {
     parts_.store->Drop(absl::AbortedError(absl::StrCat("job ", command.job_id(), " has ended")));
     parts_.pool->Trim();
     CAIRN_LOG_INFO("job stopped", "job", command.job_id());
   }
+  CAIRN_FAILPOINT("ps.job_stopped").IgnoreError();
   if (!command.delete_data()) return;
   const auto delete_snapshots = [this, job_id = command.job_id()] {
     const absl::Status deleted = parts_.snapshots->DeleteJob(job_id);
+    CAIRN_FAILPOINT("ps.job_deleted").IgnoreError();
     if (deleted.ok()) return;
     CAIRN_LOG_WARNING("cannot delete a job's data", "job", job_id, "error", deleted);
   };
-  delete_snapshots();
+  files_->TrySubmit(delete_snapshots);
   parts_.uploads->Forget(command.job_id());
   // Repeat after pending writes and copies finish. If the queues are full, files of the job may
   // remain.
@@ -180,12 +195,14 @@ void JobControl::QueryLedgers(const proto::LedgerQuery& command) {
   // Replies for whatever job is in memory; the coordinator compares job and generation.
   reply = parts_.store->Ledgers();
   reply.set_query(command.query());
+  CAIRN_FAILPOINT("ps.ledgers_queried").IgnoreError();
   send_(std::move(message));
 }
 
 void JobControl::MakeCut(const proto::Cut& command) {
   const absl::StatusOr<std::shared_ptr<const Cut>> cut =
       parts_.store->MakeCut(command.job_id(), command.generation(), command.cut());
+  CAIRN_FAILPOINT("ps.cut_made").IgnoreError();
   proto::TaskMessage message;
   proto::CutReply& reply = *message.mutable_cut();
   reply.set_job_id(command.job_id());
@@ -200,9 +217,16 @@ void JobControl::MakeCut(const proto::Cut& command) {
 }
 
 void JobControl::Persist(const proto::Persist& command) {
+  if (absl::Status hit = CAIRN_FAILPOINT("ps.persist"); !hit.ok()) {
+    return SendPersistError(command, hit);
+  }
   absl::StatusOr<std::shared_ptr<const Cut>> cut =
       parts_.store->FindCut(command.job_id(), command.generation(), command.cut());
   if (!cut.ok()) return SendPersistError(command, cut.status());
+  if (absl::Status begun = BeginWriting(command); !begun.ok()) {
+    if (!absl::IsAlreadyExists(begun)) SendPersistError(command, begun);
+    return;
+  }
   // The snapshot is written even if the cut is dropped or its generation ends meanwhile.
   if (!snapshots_->TrySubmit([this, cut = *std::move(cut)] { WriteCut(*cut); })) {
     SendPersistError(command, absl::ResourceExhaustedError(absl::StrCat(
@@ -210,9 +234,33 @@ void JobControl::Persist(const proto::Persist& command) {
   }
 }
 
+// AlreadyExists: this cut is being written, and the reply will follow.
+absl::Status JobControl::BeginWriting(const proto::Persist& command) {
+  const absl::Time now = absl::Now();
+  MutexLock lock(&mutex_);
+  if (writing_.has_value()) {
+    if (writing_->job_id == command.job_id() && writing_->generation == command.generation() &&
+        writing_->cut == command.cut()) {
+      return absl::AlreadyExistsError("it is being written");
+    }
+    if (now - writing_->since > kWriteMayTake) {
+      return absl::ResourceExhaustedError(
+          absl::StrCat("ps ", parts_.ps, " has been writing checkpoint ", writing_->cut, " for ",
+                       absl::ToInt64Seconds(now - writing_->since), " s; its disk may hang"));
+    }
+  }
+  writing_ = {command.job_id(), command.generation(), command.cut(), now};
+  return absl::OkStatus();
+}
+
 void JobControl::WriteCut(const Cut& cut) {
   const absl::StatusOr<storage::SnapshotSummary> written =
       WriteSnapshot(cut, stopping_, parts_.snapshots);
+  {
+    MutexLock lock(&mutex_);
+    if (writing_.has_value() && writing_->cut == cut.id) writing_.reset();
+  }
+  CAIRN_FAILPOINT("ps.persisted").IgnoreError();
   proto::TaskMessage message;
   proto::PersistReply& reply = *message.mutable_persisted();
   reply.set_job_id(cut.layout->job_id());
@@ -242,14 +290,20 @@ void JobControl::SendPersistError(const proto::Persist& command, const absl::Sta
 }
 
 void JobControl::DeleteCheckpoint(const proto::DeleteCheckpoint& command) {
-  const absl::Status deleted =
-      parts_.snapshots->DeleteCheckpoint(command.job_id(), command.checkpoint());
-  if (deleted.ok()) return;
-  CAIRN_LOG_WARNING("cannot delete a checkpoint", "job", command.job_id(), "checkpoint",
-                    command.checkpoint(), "error", deleted);
+  // After the snapshots that are being written, one of which may belong to a checkpoint that the
+  // coordinator has given up. What is left if the queue is full is deleted after the next list.
+  snapshots_->TrySubmit([this, job_id = command.job_id(), checkpoint = command.checkpoint()] {
+    CAIRN_FAILPOINT("ps.delete_checkpoint").IgnoreError();
+    const absl::Status deleted = parts_.snapshots->DeleteCheckpoint(job_id, checkpoint);
+    CAIRN_FAILPOINT("ps.checkpoint_deleted").IgnoreError();
+    if (deleted.ok()) return;
+    CAIRN_LOG_WARNING("cannot delete a checkpoint", "job", job_id, "checkpoint", checkpoint,
+                      "error", deleted);
+  });
 }
 
 void JobControl::SetRates(const proto::SetRates& command) {
+  CAIRN_FAILPOINT("ps.set_rates").IgnoreError();
   const auto job = parts_.store->Find(command.job_id(), command.generation());
   // No reply is needed: the next Join tells the coordinator which job and generation this ps has.
   if (!job.ok()) return;
@@ -260,10 +314,12 @@ void JobControl::SetRates(const proto::SetRates& command) {
   reply.set_generation(command.generation());
   reply.set_changes(rates->count());
   (*job)->SetRates(std::move(rates));
+  CAIRN_FAILPOINT("ps.rates_set").IgnoreError();
   send_(std::move(message));
 }
 
 void JobControl::Profile(const proto::Profile& command) {
+  CAIRN_FAILPOINT("ps.profile").IgnoreError();
   ServiceProfile* const profile = parts_.job_options.block.profile;
   if (profile == nullptr) return;
   if (command.steps() > 0) return profile->Start(command.profile());
@@ -273,12 +329,20 @@ void JobControl::Profile(const proto::Profile& command) {
 }
 
 void JobControl::ListSnapshots(const proto::ListSnapshots& command) {
-  proto::TaskMessage message;
-  *message.mutable_snapshots() = parts_.catalog->List(command.job_id());
-  send_(std::move(message));
+  // On the thread of the deletions, so that a list shows the effect of an earlier StopJob. If the
+  // queue is full, the disk hangs; the coordinator asks again.
+  files_->TrySubmit([this, job_id = command.job_id()] {
+    proto::TaskMessage message;
+    *message.mutable_snapshots() = parts_.catalog->List(job_id);
+    CAIRN_FAILPOINT("ps.snapshots_listed").IgnoreError();
+    send_(std::move(message));
+  });
 }
 
 void JobControl::CopySnapshot(const proto::CopySnapshot& command) {
+  if (absl::Status hit = CAIRN_FAILPOINT("ps.copy_snapshot"); !hit.ok()) {
+    return SendCopyReply(command, hit);
+  }
   const absl::StatusOr<std::shared_ptr<JobBlocks>> job =
       parts_.store->Find(command.job_id(), command.generation());
   if (!job.ok()) return SendCopyReply(command, job.status());
@@ -295,6 +359,7 @@ void JobControl::CopySnapshot(const proto::CopySnapshot& command) {
 }
 
 void JobControl::SendCopyReply(const proto::CopySnapshot& command, const absl::Status& status) {
+  CAIRN_FAILPOINT("ps.snapshot_copied").IgnoreError();
   proto::TaskMessage message;
   proto::CopyReply& reply = *message.mutable_copied();
   reply.set_job_id(command.job_id());

@@ -9,6 +9,8 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/time/time.h"
+#include "common/mutex.h"
 #include "common/thread_pool.h"
 #include "proto/coordinator.pb.h"
 #include "ps_server/blocks/block_buffer.h"
@@ -41,7 +43,8 @@ class JobControl {
     OwnerThreads* owners = nullptr;
     JobBlocks::Options job_options;
   };
-  // Called on the thread of Handle; for PersistReply and CopyReply on threads of JobControl.
+  // Called on the thread of Handle; for PersistReply, CopyReply and SnapshotList on threads of
+  // JobControl.
   using Send = std::function<void(proto::TaskMessage)>;
 
   JobControl(const Parts& parts, Send send);
@@ -50,8 +53,9 @@ class JobControl {
   JobControl(const JobControl&) = delete;
   JobControl& operator=(const JobControl&) = delete;
 
-  // Executes a command. Must be called on one thread. Blocks while a job is restored; snapshots are
-  // written and copied in the background. Ignores commands for other roles, with a warning.
+  // Executes a command. Must be called on one thread. Blocks while a job is restored. Snapshots are
+  // written, copied, listed and deleted in the background: a disk that hangs must not keep the ps
+  // from cutting and from stopping jobs. Ignores commands for other roles, with a warning.
   void Handle(const proto::Command& command);
 
   // Drops the job because the ps has joined another cluster, whose jobs have the same ids. Same
@@ -76,6 +80,7 @@ class JobControl {
   void QueryLedgers(const proto::LedgerQuery& command);
   void MakeCut(const proto::Cut& command);
   void Persist(const proto::Persist& command);
+  absl::Status BeginWriting(const proto::Persist& command);
   void WriteCut(const Cut& cut);
   void SendPersistError(const proto::Persist& command, const absl::Status& status);
   void DeleteCheckpoint(const proto::DeleteCheckpoint& command);
@@ -90,8 +95,18 @@ class JobControl {
   std::atomic<bool> stopping_ = false;
   const CheckpointLoader loader_;
   SnapshotCopier copier_;
+  Mutex mutex_;
+  // The cut that is being written or queued, and since when.
+  struct Writing {
+    uint64_t job_id = 0;
+    uint64_t generation = 0;
+    uint64_t cut = 0;
+    absl::Time since;
+  };
+  std::optional<Writing> writing_ ABSL_GUARDED_BY(mutex_);
   std::optional<ThreadPool> snapshots_;
   std::optional<ThreadPool> copies_;
+  std::optional<ThreadPool> files_;  // Lists and deletions.
 };
 
 }  // namespace cairn::ps

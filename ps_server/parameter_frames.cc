@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "common/failpoint.h"
 #include "common/status_macros.h"
 
 namespace cairn::ps {
@@ -164,7 +165,7 @@ absl::StatusOr<std::vector<JobBlocks::Scale>> ReadScales(const JobLayout& layout
   scales.reserve(positions.size());
   for (size_t i = 0; i < positions.size(); ++i) {
     const float scale = apply.scales(static_cast<int>(i));
-    if (scale < 0 || scale > 1) {
+    if (!(scale >= 0 && scale <= 1)) {  // Nor NaN.
       return absl::InvalidArgumentError(absl::StrCat("the scale of ",
                                                      layout.blocks()[positions[i]].name, " is ",
                                                      scale, ", but must be in [0, 1]"));
@@ -205,6 +206,7 @@ absl::StatusOr<std::vector<UploadStore::Upload>> ReadUploads(const proto::Upload
 absl::StatusOr<cluster::Frame> EncodePullReply(std::vector<BlockReply> replies,
                                                const cluster::SharedSpan& room) {
   CAIRN_RETURN_IF_ERROR(FirstError(replies));
+  CAIRN_RETURN_IF_ERROR(CAIRN_FAILPOINT("ps.pull_reply"));
   proto::PullReplyHeader header;
   for (const BlockReply& reply : replies) {
     header.add_versions(reply.version);
@@ -223,6 +225,7 @@ absl::StatusOr<cluster::Frame> EncodePushReply(const JobLayout& layout,
     if (reply.applied_before) ++*duplicates;
   }
   CAIRN_RETURN_IF_ERROR(FirstError(replies));
+  CAIRN_RETURN_IF_ERROR(CAIRN_FAILPOINT("ps.push_reply"));
   proto::PushReplyHeader header;
   header.set_duplicates(*duplicates);
   for (size_t i = 0; i < pushed; ++i) header.add_versions(replies[i].version);

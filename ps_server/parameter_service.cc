@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "common/failpoint.h"
 #include "common/status_macros.h"
 #include "common/version.h"
 #include "ps_server/parameter_frames.h"
@@ -119,6 +120,7 @@ absl::Status ParameterService::PullLive(const proto::PullHeader& header, const S
                                                    layout.plan().total_batches() - 1));
   }
   CAIRN_ASSIGN_OR_RETURN(std::vector<int> positions, FindBlocks(layout, header.blocks()));
+  CAIRN_RETURN_IF_ERROR(CAIRN_FAILPOINT("ps.pull"));
   ++parts_.store->counters().pulls;
   // The pointer stays valid as long as blocks use it: the callback below owns the call and runs
   // after all blocks have answered.
@@ -135,6 +137,7 @@ absl::Status ParameterService::PullLive(const proto::PullHeader& header, const S
 
 absl::Status ParameterService::PullCut(const proto::PullHeader& header, const SharedSpan& room,
                                        Call& call) {
+  CAIRN_RETURN_IF_ERROR(CAIRN_FAILPOINT("ps.pull_cut"));
   CAIRN_ASSIGN_OR_RETURN(const std::shared_ptr<const Cut> cut,
                          parts_.store->FindCut(header.job_id(), header.generation(), header.cut()));
   CAIRN_ASSIGN_OR_RETURN(const std::vector<int> positions,
@@ -199,6 +202,7 @@ absl::StatusOr<BlockReply> ParameterService::ReadBlock(uint64_t job_id,
 
 absl::StatusOr<cluster::Frame> ParameterService::ReadCheckpoint(const proto::PullHeader& header,
                                                                 const SharedSpan& room) {
+  CAIRN_RETURN_IF_ERROR(CAIRN_FAILPOINT("ps.pull_checkpoint"));
   std::unique_ptr<storage::SnapshotReader> snapshot;
   if (header.checkpoint() != 0) {
     proto::SnapshotPart part = header.part();
@@ -240,6 +244,7 @@ absl::Status ParameterService::PushGradients(const proto::PushHeader& header, Fr
                          parts_.store->Find(header.job_id(), header.generation()));
   CAIRN_ASSIGN_OR_RETURN(std::vector<BlockPush> pushes,
                          ReadGradients(*job->layout(), header, reader, parts_.pool));
+  CAIRN_RETURN_IF_ERROR(CAIRN_FAILPOINT("ps.push"));
   ParameterStore::Counters& counters = parts_.store->counters();
   ++counters.pushes;
   const auto pushed = static_cast<size_t>(header.blocks_size());
@@ -280,6 +285,7 @@ absl::Status ParameterService::Upload(Call& call) {
   CAIRN_ASSIGN_OR_RETURN(FrameReader reader, FrameReader::Open(call->TakeRequest(), &header));
   CAIRN_RETURN_IF_ERROR(CheckEnvelope(header.envelope()));
   CAIRN_RETURN_IF_ERROR(CheckUpload(header));
+  CAIRN_RETURN_IF_ERROR(CAIRN_FAILPOINT("ps.upload"));
   CAIRN_ASSIGN_OR_RETURN(std::vector<UploadStore::Upload> uploads,
                          ReadUploads(header, &reader, parts_.pool));
   disk_.TrySubmit([this, call = std::move(call), job_id = header.job_id(),
@@ -302,6 +308,7 @@ absl::Status ParameterService::Fetch(Call& call) {
   CAIRN_ASSIGN_OR_RETURN(const FrameReader reader, FrameReader::Open(call->TakeRequest(), &header));
   CAIRN_RETURN_IF_ERROR(reader.ExpectEnd());
   CAIRN_RETURN_IF_ERROR(CheckEnvelope(header.envelope()));
+  CAIRN_RETURN_IF_ERROR(CAIRN_FAILPOINT("ps.fetch"));
   disk_.TrySubmit([this, call = std::move(call), header = std::move(header)] {
     Answer(call.get(), FromDisk(ReadRecords(header, *parts_.catalog)));
   });

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "common/failpoint.h"
 #include "common/status_macros.h"
 #include "ps_server/blocks/ledger_summary.h"
 
@@ -84,6 +85,7 @@ absl::StatusOr<std::shared_ptr<const Cut>> ParameterStore::FindCutOrDropOlder(ui
 absl::StatusOr<std::shared_ptr<const Cut>> ParameterStore::MakeCut(uint64_t job_id,
                                                                    uint64_t generation,
                                                                    uint64_t cut) {
+  CAIRN_RETURN_IF_ERROR(CAIRN_FAILPOINT("ps.make_cut"));
   CAIRN_ASSIGN_OR_RETURN(const std::shared_ptr<JobBlocks> job, Find(job_id, generation));
   if (absl::StatusOr<std::shared_ptr<const Cut>> known = FindCutOrDropOlder(job_id, cut);
       !known.ok() || *known != nullptr) {
@@ -111,6 +113,7 @@ absl::StatusOr<std::shared_ptr<const Cut>> ParameterStore::FindCut(uint64_t job_
 }
 
 void ParameterStore::DropCut(uint64_t job_id, uint64_t cut) {
+  CAIRN_FAILPOINT("ps.drop_cut").IgnoreError();
   std::shared_ptr<const Cut> dropped;
   MutexLock lock(&mutex_);
   if (job_ == nullptr || job_->layout()->job_id() != job_id) return;

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "common/failpoint.h"
 #include "common/logging.h"
 #include "common/status_macros.h"
 
@@ -111,6 +112,7 @@ void PsTask::Stop() {
 }
 
 void PsTask::OnWelcome(const proto::Welcome& welcome) {
+  CAIRN_FAILPOINT("ps.welcome").IgnoreError();
   // An error (full disk) is not fatal: the id is written at the next Welcome.
   const absl::Status owned = snapshots_->BelongTo(welcome.cluster_id());
   if (!owned.ok()) CAIRN_LOG_WARNING("cannot write the cluster id", "error", owned);

@@ -12,6 +12,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "common/check.h"
+#include "common/failpoint.h"
 #include "common/status_macros.h"
 #include "storage/directory.h"
 #include "storage/rocksdb_status.h"
@@ -84,6 +85,7 @@ Journal::~Journal() = default;
 
 absl::StatusOr<std::unique_ptr<Journal>> Journal::Open(const std::string& directory,
                                                        rocksdb::Env* env) {
+  CAIRN_RETURN_IF_ERROR(CAIRN_FAILPOINT("journal.open"));
   CAIRN_RETURN_IF_ERROR(CreateDirectories(directory));
   const rocksdb::Options options = JournalOptions(env);
   WaitForLock(options.env, directory);
@@ -132,8 +134,11 @@ absl::Status Journal::Write(absl::Span<const Change> changes, bool sync) {
   options.sync = sync;
   // Unsynced records are history that may be lost, so only synced writes pay for this check.
   if (sync) CAIRN_RETURN_IF_ERROR(CheckNotRemoved());
-  return FromRocksdb(database_->Write(options, &batch),
-                     Quoted("cannot write to the journal in", directory_));
+  CAIRN_RETURN_IF_ERROR(sync ? CAIRN_FAILPOINT("journal.sync") : CAIRN_FAILPOINT("journal.write"));
+  CAIRN_RETURN_IF_ERROR(FromRocksdb(database_->Write(options, &batch),
+                                    Quoted("cannot write to the journal in", directory_)));
+  // An error here is that of a write which is on the disk and was not acknowledged.
+  return sync ? CAIRN_FAILPOINT("journal.synced") : absl::OkStatus();
 }
 
 // RocksDB does not notice that its files have been unlinked: writes to them still succeed, and the
@@ -144,6 +149,7 @@ absl::Status Journal::CheckNotRemoved() const {
 }
 
 absl::StatusOr<std::optional<std::string>> Journal::Read(std::string_view key) const {
+  CAIRN_RETURN_IF_ERROR(CAIRN_FAILPOINT("journal.read"));
   std::string value;
   const rocksdb::Status status = database_->Get(rocksdb::ReadOptions(), ToSlice(key), &value);
   if (status.IsNotFound()) return std::optional<std::string>();

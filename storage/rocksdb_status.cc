@@ -4,6 +4,7 @@
 #include <rocksdb/status.h>
 
 #include <chrono>
+#include <memory>
 #include <thread>
 
 #include "absl/strings/str_cat.h"
@@ -36,6 +37,14 @@ absl::StatusCode CodeOf(const rocksdb::Status& status) {
 absl::Status FromRocksdb(const rocksdb::Status& status, std::string_view action) {
   if (status.ok()) return absl::OkStatus();
   return absl::Status(CodeOf(status), absl::StrCat(std::string(action), ": ", status.ToString()));
+}
+
+absl::Status SyncDirectory(rocksdb::Env* env, const std::string& directory,
+                           std::string_view action) {
+  std::unique_ptr<rocksdb::Directory> handle;
+  rocksdb::Status synced = env->NewDirectory(directory, &handle);
+  if (synced.ok()) synced = handle->Fsync();
+  return FromRocksdb(synced, action);
 }
 
 bool IsLockHeld(const rocksdb::Status& status) {

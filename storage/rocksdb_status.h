@@ -21,6 +21,10 @@ namespace cairn::storage {
 //   Internal           any other I/O error
 absl::Status FromRocksdb(const rocksdb::Status& status, std::string_view action);
 
+// Makes the creations, renames and deletions of files in `directory` durable.
+absl::Status SyncDirectory(rocksdb::Env* env, const std::string& directory,
+                           std::string_view action);
+
 // Whether opening a directory failed because another handle, in this process or another, holds its
 // lock.
 bool IsLockHeld(const rocksdb::Status& status);

@@ -8,7 +8,9 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "common/failpoint.h"
 #include "common/status_macros.h"
+#include "storage/disk_progress.h"
 #include "storage/rocksdb_status.h"
 #include "storage/snapshot_footer.h"
 #include "storage/snapshot_table.h"
@@ -59,6 +61,7 @@ SnapshotReader::~SnapshotReader() = default;
 absl::StatusOr<std::unique_ptr<SnapshotReader>> SnapshotReader::Open(rocksdb::Env* env,
                                                                      const std::string& path,
                                                                      const SnapshotName& name) {
+  CAIRN_RETURN_IF_ERROR(CAIRN_FAILPOINT("snapshot.open"));
   const rocksdb::Options options = SnapshotTableOptions(env);
   if (const rocksdb::Status found = options.env->FileExists(path); !found.ok()) {
     return FromRocksdb(
@@ -107,6 +110,7 @@ absl::Status SnapshotReader::BlockError(uint32_t block_id, const absl::Status& c
 
 absl::StatusOr<RecordView> SnapshotReader::Current(const SnapshotIndex::Entry& entry,
                                                    rocksdb::Iterator& records) const {
+  disk_progress.fetch_add(1, std::memory_order_relaxed);
   absl::Status status = FromRocksdb(records.status(), "table file");
   if (status.ok() &&
       (!records.Valid() || ToView(records.key()) != BlockKey(name_, entry.block_id))) {
@@ -119,6 +123,7 @@ absl::StatusOr<RecordView> SnapshotReader::Current(const SnapshotIndex::Entry& e
 }
 
 absl::StatusOr<BlockRecord> SnapshotReader::ReadBlock(uint32_t block_id) const {
+  CAIRN_RETURN_IF_ERROR(CAIRN_FAILPOINT("snapshot.read_block"));
   const SnapshotIndex::Entry* entry = index_.Find(block_id);
   if (entry == nullptr) {
     return absl::NotFoundError(

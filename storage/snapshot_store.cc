@@ -8,6 +8,7 @@
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "common/failpoint.h"
 #include "common/status_macros.h"
 #include "storage/directory.h"
 #include "storage/rocksdb_status.h"
@@ -58,6 +59,7 @@ absl::Status SnapshotStore::Lock() {
 }
 
 absl::Status SnapshotStore::CleanUp() {
+  CAIRN_RETURN_IF_ERROR(CAIRN_FAILPOINT("snapshot_store.clean_up"));
   const std::string action =
       absl::StrCat("cannot clean up the snapshot store in \"", directory_, "\"");
   std::vector<std::string> files;
@@ -96,13 +98,16 @@ absl::Status SnapshotStore::BelongTo(uint64_t cluster_id) {
   const std::string path = directory_ + kClusterFile;
   const std::string unfinished = absl::StrCat(path, std::string(kUnfinishedSuffix));
   // Sync before the rename, so that a crash leaves the old file or the new one, never an empty one.
-  // The directory is synced with the first snapshot (SnapshotWriter::Finish); until then the id is
-  // not needed.
+  // Sync the directory after it: snapshots whose cluster is unknown would be accepted by any.
+  CAIRN_RETURN_IF_ERROR(CAIRN_FAILPOINT("cluster_file.write"));
   CAIRN_RETURN_IF_ERROR(
       FromRocksdb(rocksdb::WriteStringToFile(env_, absl::StrCat(absl::Hex(cluster_id)), unfinished,
                                              /*should_sync=*/true),
                   action));
+  CAIRN_RETURN_IF_ERROR(CAIRN_FAILPOINT("cluster_file.rename"));
   CAIRN_RETURN_IF_ERROR(FromRocksdb(env_->RenameFile(unfinished, path), action));
+  CAIRN_RETURN_IF_ERROR(CAIRN_FAILPOINT("cluster_file.sync_directory"));
+  CAIRN_RETURN_IF_ERROR(SyncDirectory(env_, directory_, action));
   MutexLock lock(&mutex_);
   cluster_id_ = cluster_id;
   return absl::OkStatus();
@@ -181,14 +186,14 @@ absl::Status SnapshotStore::Delete(const std::vector<SnapshotName>& names) {
   const std::string action =
       absl::StrCat("cannot delete from the snapshot store in \"", directory_, "\"");
   for (const SnapshotName& name : names) {
+    CAIRN_RETURN_IF_ERROR(CAIRN_FAILPOINT("snapshot.delete"));
     const rocksdb::Status deleted = env_->DeleteFile(PathOf(name));
     if (deleted.IsPathNotFound() || deleted.IsNotFound()) continue;
     CAIRN_RETURN_IF_ERROR(FromRocksdb(deleted, action));
   }
   // Without this a deleted snapshot could reappear after a power failure.
-  std::unique_ptr<rocksdb::Directory> directory;
-  CAIRN_RETURN_IF_ERROR(FromRocksdb(env_->NewDirectory(directory_, &directory), action));
-  return FromRocksdb(directory->Fsync(), action);
+  CAIRN_RETURN_IF_ERROR(CAIRN_FAILPOINT("snapshot.sync_deletion"));
+  return SyncDirectory(env_, directory_, action);
 }
 
 }  // namespace cairn::storage

@@ -8,7 +8,9 @@
 
 #include "absl/strings/str_cat.h"
 #include "common/check.h"
+#include "common/failpoint.h"
 #include "common/status_macros.h"
+#include "storage/disk_progress.h"
 #include "storage/rocksdb_status.h"
 #include "storage/snapshot_reader.h"
 #include "storage/snapshot_table.h"
@@ -33,8 +35,11 @@ absl::StatusOr<std::unique_ptr<SnapshotWriter>> SnapshotWriter::Create(
     rocksdb::Env* env, const std::string& directory, const std::string& temporary_file,
     const SnapshotName& name) {
   std::unique_ptr<SnapshotWriter> writer(new SnapshotWriter(env, directory, temporary_file, name));
-  const absl::Status opened =
-      FromRocksdb(writer->table_->Open(writer->temporary_path_), writer->ErrorPrefix("create"));
+  absl::Status opened = CAIRN_FAILPOINT("snapshot.create");
+  if (opened.ok()) {
+    opened =
+        FromRocksdb(writer->table_->Open(writer->temporary_path_), writer->ErrorPrefix("create"));
+  }
   if (!opened.ok()) return writer->Fail(opened);
   return writer;
 }
@@ -44,6 +49,8 @@ absl::Status SnapshotWriter::Add(uint32_t block_id, std::string_view header,
   CAIRN_CHECK(!finished_);
   CAIRN_CHECK(index_.entries.empty() || index_.entries.back().block_id < block_id);
   if (!status_.ok()) return status_;
+  disk_progress.fetch_add(1, std::memory_order_relaxed);
+  if (absl::Status hit = CAIRN_FAILPOINT("snapshot.add"); !hit.ok()) return Fail(hit);
   index_.entries.push_back(EncodeRecord(block_id, header, pieces, &record_));
   const absl::Status added =
       FromRocksdb(table_->Put(BlockKey(name_, block_id), record_), ErrorPrefix("write"));
@@ -63,10 +70,12 @@ absl::StatusOr<SnapshotSummary> SnapshotWriter::Finish() {
   if (absl::Status read = ReadBack(); !read.ok()) return Fail(read);
   if (absl::Status published = Publish(); !published.ok()) return Fail(published);
   finished_ = true;
+  CAIRN_FAILPOINT("snapshot.published").IgnoreError();
   return index_.Summary();
 }
 
 absl::Status SnapshotWriter::Close() {
+  CAIRN_RETURN_IF_ERROR(CAIRN_FAILPOINT("snapshot.close"));
   CAIRN_RETURN_IF_ERROR(
       FromRocksdb(table_->Put(IndexKey(name_), EncodeIndex(index_)), ErrorPrefix("write")));
   // Finish syncs the file and drops it from the page cache, so that ReadBack reads from the disk.
@@ -76,6 +85,7 @@ absl::Status SnapshotWriter::Close() {
 }
 
 absl::Status SnapshotWriter::ReadBack() const {
+  CAIRN_RETURN_IF_ERROR(CAIRN_FAILPOINT("snapshot.read_back"));
   CAIRN_ASSIGN_OR_RETURN(const std::unique_ptr<SnapshotReader> reader,
                          SnapshotReader::Open(env_, temporary_path_, name_));
   if (reader->summary() != index_.Summary()) {
@@ -86,15 +96,15 @@ absl::Status SnapshotWriter::ReadBack() const {
 }
 
 absl::Status SnapshotWriter::Publish() {
+  CAIRN_RETURN_IF_ERROR(CAIRN_FAILPOINT("snapshot.rename"));
   const std::string path = directory_ + "/" + SnapshotFileName(name_);
   CAIRN_RETURN_IF_ERROR(
       FromRocksdb(env_->RenameFile(temporary_path_, path), ErrorPrefix("rename")));
-  std::unique_ptr<rocksdb::Directory> directory;
-  rocksdb::Status synced = env_->NewDirectory(directory_, &directory);
-  if (synced.ok()) synced = directory->Fsync();
+  absl::Status synced = CAIRN_FAILPOINT("snapshot.sync_directory");
+  if (synced.ok()) synced = SyncDirectory(env_, directory_, ErrorPrefix("rename"));
   // The caller is told that the snapshot does not exist, so it must not be found later.
   if (!synced.ok()) env_->DeleteFile(path).PermitUncheckedError();
-  return FromRocksdb(synced, ErrorPrefix("rename"));
+  return synced;
 }
 
 absl::Status SnapshotWriter::Fail(absl::Status status) {

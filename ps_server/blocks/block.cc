@@ -4,6 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "common/check.h"
+#include "common/failpoint.h"
 
 namespace cairn::ps {
 
@@ -125,6 +126,7 @@ void Block::Push(BlockPush push, BlockCallback done) {
         is_new.status().code(),
         absl::StrCat("push to ", spec_.name, ": ", std::string(is_new.status().message())))));
   }
+  CAIRN_FAILPOINT("block.ledger_tested").IgnoreError();
   if (consistency_.synchronous() && *is_new) return PushToUpdate(std::move(push), std::move(done));
   PushAtOnce(std::move(push), *is_new, std::move(done));
 }
@@ -138,7 +140,9 @@ void Block::PushAtOnce(BlockPush push, bool is_new, BlockCallback done) {
       return done(ErrorReply(status));
     }
   }
+  CAIRN_FAILPOINT("block.values_changed").IgnoreError();
   if (is_new) MarkApplied(push.batch);
+  CAIRN_FAILPOINT("block.batch_marked").IgnoreError();
   done(PushReply(push.batch, push.want_values, !is_new && !push.already_buffered));
   if (is_new) AnswerReadyPulls();
 }
@@ -266,6 +270,7 @@ absl::Status Block::ApplyReduced(float scale) {
       return status;
     }
   }
+  CAIRN_FAILPOINT("block.update_applied").IgnoreError();
   for (int64_t i = 0; i < batches.count; ++i) MarkApplied(batches.first + i);
   reduced_.open = false;
   reduced_.mean = BlockBuffer();

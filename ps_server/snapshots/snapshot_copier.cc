@@ -3,6 +3,7 @@
 #include <memory>
 
 #include "absl/strings/str_cat.h"
+#include "common/failpoint.h"
 #include "common/status_macros.h"
 
 namespace cairn::ps {
@@ -19,6 +20,7 @@ absl::Status SnapshotCopier::Copy(const SnapshotFetcher::Source& source,
       fetcher_.Fetch(source, blocks, [&](uint32_t block, storage::BlockRecord record) {
         return writer->Add(block, record.header(), {record.payload()});
       }));
+  CAIRN_RETURN_IF_ERROR(CAIRN_FAILPOINT("copy.finish"));
   // Finish verifies the file against the fetched blocks; the checksum verifies these against the
   // original.
   CAIRN_ASSIGN_OR_RETURN(const storage::SnapshotSummary written, writer->Finish());

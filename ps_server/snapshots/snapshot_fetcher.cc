@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "common/failpoint.h"
 #include "common/status_macros.h"
 
 namespace cairn::ps {
@@ -54,6 +55,7 @@ absl::Status SnapshotFetcher::Fetch(const Source& source, absl::Span<const uint3
     CAIRN_ASSIGN_OR_RETURN(
         std::vector<cluster::FetchedRecord> records,
         FetchOnce(client.get(), source, blocks.first(std::min(blocks.size(), kBlocksPerRequest))));
+    CAIRN_RETURN_IF_ERROR(CAIRN_FAILPOINT("fetch.received"));
     for (cluster::FetchedRecord& record : records) {
       CAIRN_RETURN_IF_ERROR(visit(
           record.block,
@@ -66,6 +68,7 @@ absl::Status SnapshotFetcher::Fetch(const Source& source, absl::Span<const uint3
 
 SnapshotFetcher::Records SnapshotFetcher::FetchOnce(cluster::PsClient* client, const Source& source,
                                                     absl::Span<const uint32_t> blocks) {
+  CAIRN_RETURN_IF_ERROR(CAIRN_FAILPOINT("fetch.send"));
   proto::FetchHeader header;
   header.set_job_id(source.job_id);
   header.set_checkpoint(source.checkpoint);

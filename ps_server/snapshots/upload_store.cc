@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "common/failpoint.h"
 #include "common/status_macros.h"
 
 namespace cairn::ps {
@@ -31,6 +32,7 @@ absl::StatusOr<int64_t> UploadStore::CountValues(const proto::UploadedBlock& blo
 }
 
 absl::Status UploadStore::Store(uint64_t job_id, std::vector<Upload> uploads) {
+  CAIRN_RETURN_IF_ERROR(CAIRN_FAILPOINT("upload.store"));
   const auto id_of = [](const Upload& upload) { return upload.block.block(); };
   std::sort(uploads.begin(), uploads.end(),
             [&](const Upload& a, const Upload& b) { return id_of(a) < id_of(b); });
@@ -49,6 +51,7 @@ absl::Status UploadStore::Store(uint64_t job_id, std::vector<Upload> uploads) {
   // Write the snapshot before the index refers to it: Read must not find a block that is not on the
   // disk. The snapshot is durable when Write returns, so the caller may acknowledge the upload.
   CAIRN_RETURN_IF_ERROR(Write(job_id, snapshot, uploads));
+  CAIRN_RETURN_IF_ERROR(CAIRN_FAILPOINT("upload.stored"));
   MutexLock lock(&mutex_);
   CAIRN_ASSIGN_OR_RETURN(Job * job, FindJob(job_id));
   // Of two concurrent uploads of a block, the one with the higher number wins, as it does after a
@@ -74,6 +77,7 @@ absl::Status UploadStore::Write(uint64_t job_id, uint64_t snapshot,
 }
 
 absl::StatusOr<StoredBlock> UploadStore::Read(uint64_t job_id, uint32_t block_id) {
+  CAIRN_RETURN_IF_ERROR(CAIRN_FAILPOINT("upload.read"));
   uint64_t snapshot = 0;
   {
     MutexLock lock(&mutex_);

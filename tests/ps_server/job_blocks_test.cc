@@ -97,8 +97,8 @@ TEST(JobBlocks, ScalesGoToTheBlocksTheyAreFor) {
   const std::vector<BlockState> states = test.store.current()->Capture();
   EXPECT_EQ(states[kernel].values.data()[0], 1);
   EXPECT_EQ(states[bias].values.data()[0], 2);
-  EXPECT_EQ(test.store.Ledgers().somewhere().low_water(), 2);
-  EXPECT_EQ(test.store.Ledgers().everywhere().low_water(), 0);
+  EXPECT_EQ(test.store.Ledgers().applied_on_any().low_water(), 2);
+  EXPECT_EQ(test.store.Ledgers().applied_on_all().low_water(), 0);
 }
 
 }  // namespace

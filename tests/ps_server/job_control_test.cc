@@ -92,7 +92,7 @@ TEST_F(JobControlTest, AnotherCheckpointInTheSameGenerationIsRestored) {
   EXPECT_EQ(Persist(1, 1).error(), "");
   EXPECT_EQ(Restore(2, 0).error(), "");
   EXPECT_EQ(Restore(2, 1).error(), "");
-  EXPECT_EQ(store_.current()->life().checkpoint, 1);
+  EXPECT_EQ(store_.current()->checkpoint(), 1);
 }
 
 TEST_F(JobControlTest, SnapshotsAreWrittenWithALowerPriority) {
@@ -166,6 +166,7 @@ TEST_F(JobControlTest, DeletesOneCheckpointAndKeepsTheOthers) {
   command.mutable_delete_checkpoint()->set_job_id(7);
   command.mutable_delete_checkpoint()->set_checkpoint(1);
   control_->Handle(command);
+  control_->Stop();  // Returns when all queued tasks have run.
   EXPECT_EQ(*disk_.store()->ListSnapshots(7), std::vector<uint64_t>{2});
 }
 

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <memory>
 #include <random>
 #include <string>
@@ -181,8 +182,8 @@ TEST_F(ParameterServiceTest, WrongSizesAndNumbersAreRefusedAndChangeNothing) {
   ExpectRefused(Call(DataMethod::kPull, nothing), code, {"neither"});
   nothing.set_cut(3);
   ExpectRefused(Call(DataMethod::kPull, nothing), absl::StatusCode::kNotFound, {"cut 3"});
-  EXPECT_EQ(test_.store.Ledgers().somewhere().low_water(), 0);
-  EXPECT_EQ(test_.store.Ledgers().somewhere().above(), "");
+  EXPECT_EQ(test_.store.Ledgers().applied_on_any().low_water(), 0);
+  EXPECT_EQ(test_.store.Ledgers().applied_on_any().above(), "");
 }
 
 TEST_F(ParameterServiceTest, UploadsOfImpossibleSizesAreRefused) {
@@ -288,6 +289,7 @@ TEST_F(ClippedServiceTest, ScalesThatMakeNoSenseAreRefusedAndChangeNothing) {
   ExpectRefused(call(ScalesOf(100, {0}, {1})), code, {"batch 100"});
   ExpectRefused(call(ScalesOf(0, {0}, {1.5})), code, {"hidden/kernel", "is 1.5"});
   ExpectRefused(call(ScalesOf(0, {0}, {-1})), code, {"hidden/kernel", "is -1"});
+  ExpectRefused(call(ScalesOf(0, {0}, {NAN})), code, {"hidden/kernel", "is nan"});
   ExpectRefused(call(ScalesOf(0, {0}, {1}), {1}), code, {});
   proto::PushHeader both = ScalesOf(0, {0}, {1});
   both.add_applied_blocks(1);
@@ -395,7 +397,7 @@ TEST_F(CrowdedServiceTest, TheLastWorkersPullAndPushGetInHoweverManyOthersWait) 
   }
   const size_t pulls = (kUpdates + (kUpdates - 1) * (kWorkers - 1)) * pushes_.size();
   for (size_t i = 0; i < pulls; ++i) EXPECT_TRUE(pulled_.Take());
-  EXPECT_EQ(test_.store.Ledgers().everywhere().low_water(), kUpdates * kWorkers);
+  EXPECT_EQ(test_.store.Ledgers().applied_on_all().low_water(), kUpdates * kWorkers);
 }
 
 }  // namespace

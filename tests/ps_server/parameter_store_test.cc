@@ -110,7 +110,7 @@ TEST(ParameterStore, ACutIsUnchangedByTraining) {
     EXPECT_EQ((*cut)->states[i].ledger.low_water(), 5);
     EXPECT_NE(Values(test.store.current()->Capture()[i].values), values[i]);
   }
-  EXPECT_EQ((*cut)->ledger.everywhere().low_water(), 5);
+  EXPECT_EQ((*cut)->ledger.applied_on_all().low_water(), 5);
   test.store.DropCut(7, 42);
   EXPECT_EQ(test.store.FindCut(7, 1, 42).status().code(), absl::StatusCode::kNotFound);
 }
@@ -146,8 +146,8 @@ TEST(ParameterStore, ReportsBatchesAppliedToAllAndToSomeBlocks) {
   EXPECT_EQ(reply.job_id(), 7);
   EXPECT_EQ(reply.generation(), 4);
   EXPECT_EQ(reply.blocks(), all);
-  EXPECT_EQ(reply.everywhere().low_water(), 1);
-  EXPECT_EQ(reply.somewhere().low_water(), 2);
+  EXPECT_EQ(reply.applied_on_all().low_water(), 1);
+  EXPECT_EQ(reply.applied_on_any().low_water(), 2);
 }
 
 }  // namespace

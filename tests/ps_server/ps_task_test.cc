@@ -217,7 +217,7 @@ TEST_F(PsTaskTest, ARepeatedRestoreChangesNothing) {
   ASSERT_TRUE(PullBatch(1, 1, &before).ok());
   const proto::RestoreReply again = Restore(1, 0);
   EXPECT_EQ(again.error(), "");
-  EXPECT_EQ(again.ledger().everywhere().low_water(), 1);
+  EXPECT_EQ(again.ledger().applied_on_all().low_water(), 1);
   ASSERT_TRUE(PullBatch(1, 1, &after).ok());
   EXPECT_EQ(before, after);
 }
@@ -231,7 +231,7 @@ TEST_F(PsTaskTest, TheSameJobOfAnotherClusterIsAnotherJob) {
   EXPECT_EQ(coordinator_.TakeJoin().cluster_id(), kClusterId);
   const proto::RestoreReply restored = Restore(1, 0);
   EXPECT_EQ(restored.error(), "");
-  EXPECT_EQ(restored.ledger().everywhere().low_water(), 0);
+  EXPECT_EQ(restored.ledger().applied_on_all().low_water(), 0);
 }
 
 TEST_F(PsTaskTest, TheJoinHasTheClusterOfTheSnapshots) {
@@ -260,7 +260,7 @@ TEST_F(PsTaskTest, RestoresFromItsDiskAfterARestart) {
   for (int64_t batch = 0; batch < 6; ++batch) ASSERT_TRUE(Push(1, batch, 0.25f).ok());
   const proto::CutReply cut = Cut(1, 1);
   EXPECT_EQ(cut.error(), "");
-  EXPECT_EQ(cut.ledger().everywhere().low_water(), 6);
+  EXPECT_EQ(cut.ledger().applied_on_all().low_water(), 6);
   std::vector<std::vector<float>> at_cut, further, continued;
   ASSERT_TRUE(PullBatch(1, 6, &at_cut).ok());
   for (int64_t batch = 6; batch < 9; ++batch) ASSERT_TRUE(Push(1, batch, -1).ok());
@@ -281,7 +281,7 @@ TEST_F(PsTaskTest, RestoresFromItsDiskAfterARestart) {
   EXPECT_NE(Restore(2, 9).error(), "");  // There is no such snapshot.
   const proto::RestoreReply restored = Restore(2, 1);
   EXPECT_EQ(restored.error(), "");
-  EXPECT_EQ(restored.ledger().everywhere().low_water(), 6);
+  EXPECT_EQ(restored.ledger().applied_on_all().low_water(), 6);
   ASSERT_TRUE(PullBatch(2, 6, &values).ok());
   EXPECT_EQ(values, at_cut);
   // With slots and the number of updates; otherwise Adam would compute other values.

@@ -411,5 +411,20 @@ TEST_F(SnapshotStoreFaultTest, APowerFailureAtAnyPointLeavesCompleteSnapshots) {
   }
 }
 
+TEST_F(SnapshotStoreFaultTest, TheClusterIsKnownAfterAPowerFailureIfItsWriteWasAcknowledged) {
+  bool struck = true;
+  for (int good = 0; struck; ++good) {
+    auto store = Begin();
+    ASSERT_TRUE(store->BelongTo(7).ok());
+    disk_->CutPowerAfter(good);
+    const bool changed = store->BelongTo(8).ok();
+    store.reset();
+    struck = disk_->struck();
+    disk_->RestorePower();
+    const uint64_t cluster = MustOpen(directory_, env_.get())->cluster_id();
+    EXPECT_TRUE(cluster == 8 || (cluster == 7 && !changed)) << cluster << " after " << good;
+  }
+}
+
 }  // namespace
 }  // namespace cairn::storage

@@ -24,10 +24,10 @@ TEST(LedgerSummary, IsTheIntersectionAndTheUnionOverPushedBlocks) {
   EXPECT_EQ(reply.job_id(), 7);
   EXPECT_EQ(reply.generation(), 9);
   EXPECT_EQ(reply.blocks(), 6);
-  EXPECT_EQ(reply.everywhere().low_water(), 2);
-  EXPECT_EQ(reply.everywhere().above(), "");
-  EXPECT_EQ(reply.somewhere().low_water(), 2);
-  EXPECT_EQ(reply.somewhere().above(), std::string("\x06"));
+  EXPECT_EQ(reply.applied_on_all().low_water(), 2);
+  EXPECT_EQ(reply.applied_on_all().above(), "");
+  EXPECT_EQ(reply.applied_on_any().low_water(), 2);
+  EXPECT_EQ(reply.applied_on_any().above(), std::string("\x06"));
 }
 
 TEST(LedgerSummary, APsWithoutPushedBlocksHasNoLedgers) {
@@ -40,8 +40,8 @@ TEST(LedgerSummary, APsWithoutPushedBlocksHasNoLedgers) {
     const proto::LedgerReply reply =
         SummarizeLedgers(*layout, 1, std::vector<BlockState>(layout->blocks().size()));
     EXPECT_EQ(reply.blocks(), pushed);
-    EXPECT_EQ(reply.has_everywhere(), pushed > 0);
-    EXPECT_EQ(reply.has_somewhere(), pushed > 0);
+    EXPECT_EQ(reply.has_applied_on_all(), pushed > 0);
+    EXPECT_EQ(reply.has_applied_on_any(), pushed > 0);
   }
 }
 
