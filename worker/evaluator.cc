@@ -3,6 +3,7 @@
 #include <cmath>
 #include <utility>
 
+#include "common/failpoint.h"
 #include "common/status_macros.h"
 #include "worker/trainer.h"
 
@@ -26,8 +27,9 @@ proto::EvaluatedBatch MakeResult(uint64_t cut, int64_t batch,
 
 absl::StatusOr<std::unique_ptr<Evaluator>> Evaluator::Create(
     const proto::JobPlan& plan, const JobModel& model, std::shared_ptr<const Dataset> validation,
-    int threads, nn::Device* device, Strategy* strategy) {
-  std::unique_ptr<Evaluator> evaluator(new Evaluator(plan, std::move(validation), strategy));
+    int threads, nn::Device* device, Strategy* strategy, Activity* activity) {
+  std::unique_ptr<Evaluator> evaluator(
+      new Evaluator(plan, std::move(validation), strategy, activity));
   nn::Executor::Options options;
   options.batch_size = plan.batch_size();
   options.threads = threads;
@@ -41,17 +43,22 @@ absl::StatusOr<std::unique_ptr<Evaluator>> Evaluator::Create(
 absl::StatusOr<proto::EvaluatedBatch> Evaluator::Evaluate(
     uint64_t cut, int64_t batch, std::optional<int64_t> next,
     absl::FunctionRef<bool()> should_abandon) {
+  CAIRN_RETURN_IF_ERROR(CAIRN_FAILPOINT("worker.evaluate"));
   // All batches of a cut are usually evaluated in a row, so its values are loaded once.
   if (cut != cut_) {
+    activity_.Enter(proto::Activity::WAITING, batch);
     cut_ = 0;  // A cut that fails to load leaves values of both cuts behind.
     CAIRN_RETURN_IF_ERROR(strategy_->LoadCut(cut, executor_.get(), should_abandon));
     cut_ = cut;
   }
+  activity_.Enter(proto::Activity::READING, batch);
   CAIRN_ASSIGN_OR_RETURN(const LoadedBatch* const loaded, loader_.Get(batch, next));
+  activity_.Enter(proto::Activity::COMPUTING, batch);
   CAIRN_ASSIGN_OR_RETURN(const nn::Executor::BatchResults results,
                          executor_->Forward(ExecutorBatch(*loaded, 0), false));
   proto::EvaluatedBatch result = MakeResult(cut, batch, results);
   if (!std::isfinite(result.loss_sum())) result.set_data_not_finite(!loader_.IsFinite(*loaded));
+  CAIRN_FAILPOINT("worker.evaluated").IgnoreError();
   return result;
 }
 

@@ -11,6 +11,7 @@
 #include "nn/device.h"
 #include "nn/executor.h"
 #include "proto/coordinator.pb.h"
+#include "worker/activity.h"
 #include "worker/data/batch_loader.h"
 #include "worker/job_model.h"
 #include "worker/strategy/strategy.h"
@@ -22,10 +23,10 @@ namespace cairn::worker {
 // thread.
 class Evaluator {
  public:
-  // Model, device and strategy must outlive the evaluator. Errors as Executor::Create.
+  // Model, device, strategy and activity must outlive the evaluator. Errors as Executor::Create.
   static absl::StatusOr<std::unique_ptr<Evaluator>> Create(
       const proto::JobPlan& plan, const JobModel& model, std::shared_ptr<const Dataset> validation,
-      int threads, nn::Device* device, Strategy* strategy);
+      int threads, nn::Device* device, Strategy* strategy, Activity* activity);
 
   // Evaluates one batch and loads `next` meanwhile. Loads the cut's values first unless the
   // previous batch was on the same cut. Errors: Strategy::LoadCut's (NotFound and
@@ -36,11 +37,14 @@ class Evaluator {
 
  private:
   Evaluator(const proto::JobPlan& plan, std::shared_ptr<const Dataset> validation,
-            Strategy* strategy)
-      : loader_(std::move(validation), BatchSampler::ForValidation(plan)), strategy_(strategy) {}
+            Strategy* strategy, Activity* activity)
+      : loader_(std::move(validation), BatchSampler::ForValidation(plan)),
+        strategy_(strategy),
+        activity_(*activity) {}
 
   BatchLoader loader_;
   Strategy* const strategy_;
+  Activity& activity_;
   std::unique_ptr<nn::Executor> executor_;
   // The cut whose values the executor has; 0: none.
   uint64_t cut_ = 0;

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "common/failpoint.h"
 #include "common/random.h"
 #include "common/status_macros.h"
 #include "job/data_source.h"
@@ -134,6 +135,7 @@ class Inspection {
 
 absl::Status InspectInto(const proto::Inspect& inspect, const DataStorage::Options& options,
                          proto::InspectReply* reply) {
+  CAIRN_RETURN_IF_ERROR(CAIRN_FAILPOINT("worker.inspect"));
   CAIRN_ASSIGN_OR_RETURN(const JobModel model, JobModel::Create(inspect.job(), inspect.model()));
   DataStorage storage(options);
   Inspection inspection(inspect.job(), model, &storage, reply);
@@ -197,6 +199,7 @@ absl::Status OpenTraining(const proto::JobPlan& plan, const JobModel& model, Dat
 absl::StatusOr<JobData> LoadJobData(const proto::JobPlan& plan, const JobModel& model,
                                     const DataStorage::Options& options, bool train,
                                     bool validation, const std::string& validation_name) {
+  CAIRN_RETURN_IF_ERROR(CAIRN_FAILPOINT("worker.load"));
   JobData data;
   DataStorage storage(options);
   const proto::Job& job = plan.job();
@@ -244,6 +247,8 @@ proto::InspectReply InspectJob(const proto::Inspect& inspect, const DataStorage:
   reply.set_job_id(inspect.job_id());
   const absl::Status status = InspectInto(inspect, storage, &reply);
   if (!status.ok()) reply.set_error(std::string(status.message()));
+  reply.set_transient(absl::IsUnavailable(status));
+  CAIRN_FAILPOINT("worker.inspected").IgnoreError();
   return reply;
 }
 

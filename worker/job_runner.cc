@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "common/failpoint.h"
 #include "common/status_macros.h"
 
 namespace cairn::worker {
@@ -46,6 +47,7 @@ absl::Status JobRunner::StartGeneration(const proto::StartJob& job, const Cluste
   // The old strategy goes first: the executor takes the values of one strategy at a time. Model,
   // data and the training executor do not depend on the generation and stay.
   EndGeneration();
+  CAIRN_RETURN_IF_ERROR(CAIRN_FAILPOINT("worker.start_generation"));
   job_ = job;
   if (options_.trains && executor_ == nullptr) CAIRN_RETURN_IF_ERROR(MakeExecutor());
   CAIRN_ASSIGN_OR_RETURN(std::unique_ptr<Strategy> strategy,
@@ -55,7 +57,7 @@ absl::Status JobRunner::StartGeneration(const proto::StartJob& job, const Cluste
                                          .on_applied = std::move(on_applied)}));
   if (options_.trains) {
     trainer_ = std::make_unique<Trainer>(
-        executor_.get(), loader_.get(), strategy.get(), job.plan().seed(),
+        executor_.get(), loader_.get(), strategy.get(), options_.activity, job.plan().seed(),
         model_.class_weights.has_value() ? &*model_.class_weights : nullptr);
     SetRecorder();
   }
@@ -106,8 +108,9 @@ absl::Status JobRunner::MakeEvaluator() {
   if (data_.validation == nullptr) {
     return absl::FailedPreconditionError("the job has no validation data");
   }
-  CAIRN_ASSIGN_OR_RETURN(evaluator_, Evaluator::Create(job_.plan(), model_, data_.validation,
-                                                       options_.threads, device_, strategy_.get()));
+  CAIRN_ASSIGN_OR_RETURN(evaluator_,
+                         Evaluator::Create(job_.plan(), model_, data_.validation, options_.threads,
+                                           device_, strategy_.get(), options_.activity));
   return absl::OkStatus();
 }
 

@@ -10,6 +10,7 @@
 #include "nn/device.h"
 #include "nn/executor.h"
 #include "proto/coordinator.pb.h"
+#include "worker/activity.h"
 #include "worker/data/batch_loader.h"
 #include "worker/evaluator.h"
 #include "worker/job_data.h"
@@ -36,6 +37,7 @@ class JobRunner {
     bool trains = true;
     int64_t gradient_memory = int64_t{1} << 30;  // Bytes; see StrategyOptions.
     DataStorage::Options storage = {};
+    Activity* activity = nullptr;  // Told what Train and Evaluate do. Must outlive the runner.
   };
 
   // Reads the data. An error says why this worker cannot run the job; ResourceExhausted means too

@@ -3,6 +3,7 @@
 #include <cmath>
 #include <vector>
 
+#include "common/failpoint.h"
 #include "common/random.h"
 #include "common/status_macros.h"
 #include "worker/step_phase.h"
@@ -51,14 +52,18 @@ absl::StatusOr<nn::Executor::BatchResults> Trainer::Compute(const LoadedBatch& l
   nn::Executor::BatchResults results;
   {
     const ScopedSpan span(recorder_, kForwardPhase);
+    CAIRN_RETURN_IF_ERROR(CAIRN_FAILPOINT("worker.forward"));
     CAIRN_ASSIGN_OR_RETURN(results, executor_->Forward(batch, true));
   }
   const ScopedSpan span(recorder_, kBackwardPhase);
   // Gradients are handed over as they become complete, last layer first, so that sending them
   // overlaps with the rest of the backward pass.
-  CAIRN_RETURN_IF_ERROR(executor_->Backward([this](int variable) {
+  CAIRN_RETURN_IF_ERROR(executor_->Backward([this, &loaded](int variable) {
     const ScopedSpan push_span(recorder_, kPushPhase);
+    // It may wait until the ps have taken earlier gradients.
+    activity_.Enter(proto::Activity::WAITING, loaded.batch);
     strategy_->OnGradient(variable);
+    activity_.Enter(proto::Activity::COMPUTING, loaded.batch);
   }));
   return results;
 }
@@ -68,16 +73,19 @@ absl::StatusOr<Strategy::StepStatus> Trainer::Step(const Assignment& assignment,
   if (recorder_ != nullptr) recorder_->set_batch(assignment.batch);
   const int64_t begin = recorder_ != nullptr ? SpanRecorder::Now() : 0;
   // The batch is loaded before the values are pulled: they would grow stale during a slow read.
+  activity_.Enter(proto::Activity::READING, assignment.batch);
   CAIRN_ASSIGN_OR_RETURN(const LoadedBatch* const batch,
                          loader_->Get(assignment.batch, assignment.next));
   if (recorder_ != nullptr) recorder_->Add(kReadPhase, begin, SpanRecorder::Now());
   const LoadedBatch& loaded = *batch;
+  activity_.Enter(proto::Activity::WAITING, assignment.batch);
   // Blocks until the values are fresh enough; gradients are sent from within Compute.
   CAIRN_ASSIGN_OR_RETURN(
       const Strategy::StepStatus status,
       strategy_->BeginStep({assignment.batch, loaded.examples, assignment.after_idle, recorder_},
                            should_abandon));
   if (status != Strategy::StepStatus::kOk) return status;
+  activity_.Enter(proto::Activity::COMPUTING, assignment.batch);
   CAIRN_ASSIGN_OR_RETURN(const nn::Executor::BatchResults results, Compute(loaded));
   // The record goes with the end of the step: the batch may be applied as soon as EndStep is
   // called.
@@ -85,6 +93,7 @@ absl::StatusOr<Strategy::StepStatus> Trainer::Step(const Assignment& assignment,
   // Scans the whole batch, so only if there is a reason.
   if (!std::isfinite(record.loss())) record.set_data_not_finite(!loader_->IsFinite(loaded));
   const ScopedSpan span(recorder_, kPushPhase);
+  activity_.Enter(proto::Activity::WAITING, assignment.batch);
   CAIRN_RETURN_IF_ERROR(strategy_->EndStep(record));
   return status;
 }

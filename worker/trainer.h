@@ -11,6 +11,7 @@
 #include "job/class_weights.h"
 #include "nn/executor.h"
 #include "proto/job.pb.h"
+#include "worker/activity.h"
 #include "worker/data/batch_loader.h"
 #include "worker/strategy/strategy.h"
 
@@ -33,11 +34,12 @@ class Trainer {
   };
 
   // All pointers must outlive the trainer. `seed` is the job's; `class_weights` may be null.
-  Trainer(nn::Executor* executor, BatchLoader* loader, Strategy* strategy, uint64_t seed,
-          const job::ClassWeights* class_weights = nullptr)
+  Trainer(nn::Executor* executor, BatchLoader* loader, Strategy* strategy, Activity* activity,
+          uint64_t seed, const job::ClassWeights* class_weights = nullptr)
       : executor_(executor),
         loader_(loader),
         strategy_(strategy),
+        activity_(*activity),
         seed_(seed),
         class_weights_(class_weights) {}
 
@@ -56,6 +58,7 @@ class Trainer {
   nn::Executor* const executor_;
   BatchLoader* const loader_;
   Strategy* const strategy_;
+  Activity& activity_;
   const uint64_t seed_;
   const job::ClassWeights* const class_weights_;
   std::vector<float> example_weights_;

@@ -4,6 +4,11 @@
 #include <utility>
 
 namespace cairn::worker {
+namespace {
+
+constexpr absl::Duration kReportOver = absl::Seconds(2);
+
+}  // namespace
 
 // ---------------------------------------------------------------- the coordinator's side
 
@@ -121,6 +126,7 @@ std::vector<proto::TaskMessage> WorkState::TakeMessages(absl::Duration now) {
     *messages.emplace_back().mutable_failure() = *failure_;
     failure_sent_ = true;
   }
+  ReportOver(&messages, now);
   while (AddReport(&messages, now)) {
   }
   // WorkPaused follows the reports: the coordinator takes it as the end of this worker's results.
@@ -131,6 +137,19 @@ std::vector<proto::TaskMessage> WorkState::TakeMessages(absl::Duration now) {
   for (proto::TaskMessage& answer : answers_) messages.push_back(std::move(answer));
   answers_.clear();
   return messages;
+}
+
+// Without this report a worker that wrongly believes that its generation is over would keep its
+// leases for ever.
+void WorkState::ReportOver(std::vector<proto::TaskMessage>* messages, absl::Duration now) {
+  if (!over_ || !job_ || job_changed_ || failure_ || stopping_) return;
+  if (!report_over_at_.has_value()) report_over_at_ = now + kReportOver;
+  if (now < *report_over_at_) return;
+  report_over_at_ = now + kReportOver;
+  proto::WorkReport* report = messages->emplace_back().mutable_work();
+  report->set_job_id(job_->plan().job_id());
+  report->set_generation(job_->generation());
+  report->set_generation_over(true);
 }
 
 bool WorkState::AddReport(std::vector<proto::TaskMessage>* messages, absl::Duration now) {
@@ -155,6 +174,7 @@ bool WorkState::AddReport(std::vector<proto::TaskMessage>* messages, absl::Durat
 void WorkState::NotSent(const proto::TaskMessage& message) {
   switch (message.message_case()) {
     case proto::TaskMessage::kWork:
+      if (message.work().generation_over()) return;
       if (IsCurrent({message.work().job_id(), message.work().generation()}))
         reports_.Requeue(message.work());
       return;
@@ -236,7 +256,7 @@ void WorkState::Ready(JobKey key) {
   if (IsCurrent(key)) ready_ = true;
 }
 
-void WorkState::Failed(JobKey key, const std::string& why) {
+void WorkState::Failed(JobKey key, const std::string& why, bool transient) {
   if (!IsCurrent(key)) return;
   GenerationIsOver(key);
   // Kept, not only sent: OnGrant refuses work while it is set, and a new stream sends it again.
@@ -244,6 +264,7 @@ void WorkState::Failed(JobKey key, const std::string& why) {
   failure_->set_job_id(key.job_id);
   failure_->set_generation(key.generation);
   failure_->set_error(why);
+  failure_->set_transient(transient);
   failure_sent_ = false;
 }
 
@@ -253,6 +274,7 @@ void WorkState::GenerationIsOver(JobKey key) {
   reports_.Clear();
   ready_ = false;
   over_ = true;
+  report_over_at_.reset();
 }
 
 void WorkState::Profiled(const proto::ProfileReport& report) {

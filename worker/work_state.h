@@ -79,8 +79,9 @@ class WorkState {
 
   // The job of the last kStartJob item is loaded; its batches may start.
   void Ready(JobKey key);
-  // This worker cannot run the job. Reports `why` to the coordinator and drops the job's leases.
-  void Failed(JobKey key, const std::string& why);
+  // This worker cannot run the job, for now if the error is transient. Reports `why` to the
+  // coordinator and drops the job's leases.
+  void Failed(JobKey key, const std::string& why, bool transient);
   // A ps refused this generation. Nothing of it is started before the next StartJob.
   void GenerationIsOver(JobKey key);
   void Inspected(const proto::InspectReply& reply);
@@ -133,12 +134,15 @@ class WorkState {
   WorkItem TrainingItem();
   // The number of started batches, without the one being computed.
   int64_t PushedCount() const;
+  void ReportOver(std::vector<proto::TaskMessage>* messages, absl::Duration now);
   bool AddReport(std::vector<proto::TaskMessage>* messages, absl::Duration now);
 
   std::shared_ptr<const proto::StartJob> job_;
   bool job_changed_ = false;  // The trainer has not taken the kStartJob or kDropJob item yet.
   bool ready_ = false;        // The trainer has loaded job_.
   bool over_ = false;         // A ps refused this generation.
+  // When the coordinator is told so (again). It knows already if a ps was lost.
+  std::optional<absl::Duration> report_over_at_;
   bool stopping_ = false;
   std::deque<std::shared_ptr<const proto::Inspect>> inspections_;
   std::deque<std::shared_ptr<const proto::Profile>> profiles_;

@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "cluster/tf_config.h"
+#include "common/failpoint.h"
 #include "common/logging.h"
 #include "common/plural.h"
 #include "common/status_macros.h"
@@ -35,6 +36,9 @@ WorkerTask::WorkerTask(const WorkerTaskOptions& options, nn::Device* device, OnR
   cluster::SessionOptions session;
   session.address = options.coordinator;
   session.make_join = [this] { return MakeJoin(); };
+  session.fill_heartbeat = [this](proto::Heartbeat* heartbeat) {
+    *heartbeat->mutable_activity() = activity_.Report();
+  };
   session_ = std::make_unique<cluster::TaskSession>(std::move(session), this);
   trainer_ = std::thread([this] { Train(); });
   sender_ = std::thread([this] { Send(); });
@@ -134,7 +138,7 @@ void WorkerTask::Send() {
       if (messages.empty() && !last) send_soon_.WaitFor(&mutex_, kSendInterval);
     }
     for (const proto::TaskMessage& message : messages) {
-      if (session_->Send(message)) continue;
+      if (CAIRN_FAILPOINT("worker.report").ok() && session_->Send(message)) continue;
       MutexLock lock(&mutex_);
       state_.NotSent(message);
       if (!last) send_soon_.WaitFor(&mutex_, kSendInterval);
@@ -159,6 +163,7 @@ void WorkerTask::Train() {
 }
 
 std::optional<WorkItem> WorkerTask::WaitForItem() {
+  activity_.Enter(proto::Activity::IDLE);
   MutexLock lock(&mutex_);
   while (true) {
     if (state_.stopping()) return std::nullopt;
@@ -170,6 +175,7 @@ std::optional<WorkItem> WorkerTask::WaitForItem() {
 void WorkerTask::Run(const WorkItem& item) {
   switch (item.kind) {
     case WorkItem::Kind::kInspect: {
+      activity_.Enter(proto::Activity::INSPECTING);
       const proto::InspectReply reply = InspectJob(*item.inspect, options_.storage);
       CAIRN_LOG_INFO("inspected the data", "job", reply.job_id(), "examples", reply.examples(),
                      "validation examples", reply.validation_examples(), "error", reply.error());
@@ -196,6 +202,7 @@ void WorkerTask::RunStartJob(const proto::StartJob& job) {
   key_ = {job.plan().job_id(), job.generation()};
   CAIRN_LOG_INFO("starting job", "job", key_.job_id, "name", job.plan().job().name(), "generation",
                  key_.generation);
+  activity_.Enter(proto::Activity::LOADING);
   const absl::Status status = StartJob(job);
   if (!status.ok()) return RunFailed(status);
   MutexLock lock(&mutex_);
@@ -212,6 +219,7 @@ absl::Status WorkerTask::StartJob(const proto::StartJob& job) {
     options.trains = options_.role != proto::EVALUATOR;
     options.storage = options_.storage;
     options.gradient_memory = options_.gradient_memory;
+    options.activity = &activity_;
     CAIRN_ASSIGN_OR_RETURN(auto runner, JobRunner::Create(job, options, device_));
     MutexLock lock(&runner_mutex_);
     runner_ = std::move(runner);
@@ -246,7 +254,7 @@ void WorkerTask::RunFailed(const absl::Status& status) {
   CAIRN_LOG_ERROR("the job cannot go on here", "job", key_.job_id, "why", status);
   DropJob();
   MutexLock lock(&mutex_);
-  state_.Failed(key_, std::string(status.message()));
+  state_.Failed(key_, std::string(status.message()), absl::IsUnavailable(status));
   send_soon_.NotifyAll();
 }
 

@@ -13,6 +13,7 @@
 #include "common/mutex.h"
 #include "nn/device.h"
 #include "proto/coordinator.pb.h"
+#include "worker/activity.h"
 #include "worker/compute_threads.h"
 #include "worker/data/files/data_storage.h"
 #include "worker/job_runner.h"
@@ -86,6 +87,7 @@ class WorkerTask final : public cluster::SessionHandler {
   const std::string device_text_;
   const OnRejected on_rejected_;
   const RealClock clock_;
+  Activity activity_{&clock_};  // Of the trainer's thread.
 
   // Belong to the trainer's thread. Only the pointer is changed with runner_mutex_ held, for
   // WakeRunner, which any thread calls.

@@ -29,7 +29,7 @@ class EvaluatorTest : public ::testing::Test {
     strategy_ = *std::move(strategy);
     auto evaluator =
         Evaluator::Create(plan_, model_, LoadJobData(plan_, model_, {}, false, true)->validation, 1,
-                          device_.get(), strategy_.get());
+                          device_.get(), strategy_.get(), &activity_);
     EXPECT_TRUE(evaluator.ok()) << evaluator.status();
     evaluator_ = *std::move(evaluator);
   }
@@ -42,6 +42,8 @@ class EvaluatorTest : public ::testing::Test {
   TestCluster cluster_;
   std::unique_ptr<nn::Device> device_;
   JobModel model_;
+  RealClock clock_;
+  Activity activity_{&clock_};
   std::unique_ptr<Strategy> strategy_;
   std::unique_ptr<Evaluator> evaluator_;
 };

@@ -27,11 +27,14 @@ proto::StartJob StartOf(const proto::JobPlan& plan, uint64_t generation = 1) {
 class JobRunnerTest : public ::testing::Test {
  protected:
   std::unique_ptr<JobRunner> Start(const proto::JobPlan& plan, bool trains) {
-    auto runner = JobRunner::Create(StartOf(plan), {.trains = trains}, device_.get());
+    auto runner =
+        JobRunner::Create(StartOf(plan), {.trains = trains, .activity = &activity_}, device_.get());
     EXPECT_TRUE(runner.ok()) << runner.status();
     return *std::move(runner);
   }
 
+  RealClock clock_;
+  Activity activity_{&clock_};
   std::unique_ptr<nn::Device> device_ = *nn::CreateDevice("cpu");
 };
 

@@ -39,7 +39,7 @@ class LocalJob {
         model_.model.get(), executor_.get(), OrDie(nn::CreateOptimizer(plan.job().optimizer())),
         plan.seed(), [this](const proto::BatchRecord& record) { records_.push_back(record); }));
     trainer_ = std::make_unique<Trainer>(
-        executor_.get(), &loader_, strategy_.get(), plan.seed(),
+        executor_.get(), &loader_, strategy_.get(), &activity_, plan.seed(),
         model_.class_weights.has_value() ? &*model_.class_weights : nullptr);
   }
 
@@ -61,6 +61,8 @@ class LocalJob {
   BatchLoader loader_;
   std::unique_ptr<nn::Executor> executor_;
   std::unique_ptr<LocalStrategy> strategy_;
+  RealClock clock_;
+  Activity activity_{&clock_};
   std::unique_ptr<Trainer> trainer_;
   std::vector<proto::BatchRecord> records_;
 };

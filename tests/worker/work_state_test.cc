@@ -191,7 +191,7 @@ TEST_F(WorkStateTest, TrainingAndEvaluationTakeTurns) {
 
 TEST_F(WorkStateTest, AFailureIsReportedOnEveryStreamUntilTheJobIsStopped) {
   state_.OnCommand(Grant(1, 0, 2));
-  state_.Failed(kKey, "no such file");
+  state_.Failed(kKey, "no such file", /*transient=*/false);
   EXPECT_FALSE(state_.NextItem().has_value());
   auto messages = Messages();
   ASSERT_EQ(messages.size(), 1u);

@@ -9,8 +9,8 @@ namespace cairn::worker {
 namespace {
 
 template <typename IsWrong>
-absl::StatusOr<std::optional<FoundElement>> Find(const Array& array, IsWrong is_wrong) {
-  std::optional<FoundElement> found;
+absl::StatusOr<std::optional<InvalidElement>> Find(const Array& array, IsWrong is_wrong) {
+  std::optional<InvalidElement> found;
   // The size of a row is not checked against the file if there are no rows, so it may not fit into
   // memory.
   if (array.rows() == 0) return found;
@@ -19,7 +19,7 @@ absl::StatusOr<std::optional<FoundElement>> Find(const Array& array, IsWrong is_
     if (found) return absl::OkStatus();
     array.RowToDoubles(bytes, values.data());
     for (int64_t i = 0; i < array.elements() && !found; ++i) {
-      if (is_wrong(values[i])) found = FoundElement{row, i, values[i]};
+      if (is_wrong(values[i])) found = InvalidElement{row, i, values[i]};
     }
     return absl::OkStatus();
   }));
@@ -37,19 +37,19 @@ bool IsNarrow(ElementType type) {
 
 }  // namespace
 
-absl::StatusOr<std::optional<FoundElement>> FindNotInt32(const Array& array) {
+absl::StatusOr<std::optional<InvalidElement>> FindNotInt32(const Array& array) {
   if (IsNarrow(array.type())) return std::nullopt;
   return Find(array, [](double value) {
     return !(value >= -2147483648.0 && value < 2147483648.0) || value != std::trunc(value);
   });
 }
 
-absl::StatusOr<std::optional<FoundElement>> FindOutside(const Array& array, double least,
-                                                        double most) {
+absl::StatusOr<std::optional<InvalidElement>> FindOutside(const Array& array, double least,
+                                                          double most) {
   return Find(array, [=](double value) { return !(value >= least && value <= most); });
 }
 
-absl::StatusOr<std::optional<FoundElement>> FindNotFinite(const Array& array, double scale) {
+absl::StatusOr<std::optional<InvalidElement>> FindNotFinite(const Array& array, double scale) {
   if (!IsFloat(array.type()) && std::abs(scale) < 1e18) return std::nullopt;
   return Find(array,
               [scale](double value) { return !std::isfinite(static_cast<float>(value * scale)); });

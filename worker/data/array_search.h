@@ -12,7 +12,7 @@ namespace cairn::worker {
 // Searches of an array for elements that are not valid.
 
 // An invalid element.
-struct FoundElement {
+struct InvalidElement {
   int64_t row = 0;      // In the array.
   int64_t element = 0;  // In the row.
   double value = 0;
@@ -22,12 +22,12 @@ struct FoundElement {
 // first invalid element, if any. Errors as Array::ForEachRow's.
 
 // Finds an element that is not an integer of 32 bits.
-absl::StatusOr<std::optional<FoundElement>> FindNotInt32(const Array& array);
+absl::StatusOr<std::optional<InvalidElement>> FindNotInt32(const Array& array);
 // Finds an element below `least` or above `most`, or NaN.
-absl::StatusOr<std::optional<FoundElement>> FindOutside(const Array& array, double least,
-                                                        double most);
+absl::StatusOr<std::optional<InvalidElement>> FindOutside(const Array& array, double least,
+                                                          double most);
 // Finds an element that, multiplied by `scale`, is NaN or infinite as a float32.
-absl::StatusOr<std::optional<FoundElement>> FindNotFinite(const Array& array, double scale);
+absl::StatusOr<std::optional<InvalidElement>> FindNotFinite(const Array& array, double scale);
 
 }  // namespace cairn::worker
 

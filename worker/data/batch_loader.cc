@@ -9,6 +9,7 @@
 
 #include "absl/functional/function_ref.h"
 #include "absl/types/span.h"
+#include "common/failpoint.h"
 #include "common/status_macros.h"
 
 namespace cairn::worker {
@@ -74,6 +75,7 @@ BatchLoader::~BatchLoader() {
 
 absl::Status BatchLoader::Assemble(int64_t number, LoadedBatch* batch,
                                    std::vector<int64_t>* indices) {
+  CAIRN_RETURN_IF_ERROR(CAIRN_FAILPOINT("worker.read_batch"));
   order_.ExamplesOf(number, indices);
   batch->batch = number;
   batch->examples = static_cast<int64_t>(indices->size());

@@ -57,7 +57,7 @@ absl::StatusOr<CifarArrays> ReadCifarFile(std::shared_ptr<const FileBytes> file,
   labels.offset = kind.label;
   labels.stride = stride;
   CifarArrays arrays{Array(file, rows, images), Array(file, rows, labels)};
-  CAIRN_ASSIGN_OR_RETURN(const std::optional<FoundElement> wrong,
+  CAIRN_ASSIGN_OR_RETURN(const std::optional<InvalidElement> wrong,
                          FindOutside(arrays.labels, 0, kind.classes - 1));
   if (!wrong) return arrays;
   return file->Malformed(absl::StrCat("not ", kind.name, "'s binary format: row ", wrong->row,

@@ -24,7 +24,7 @@ absl::Status Wrong(const std::string& place, const std::string& reason) {
 }
 
 absl::Status CheckWhole(const Array& array) {
-  CAIRN_ASSIGN_OR_RETURN(const std::optional<FoundElement> bad, FindNotInt32(array));
+  CAIRN_ASSIGN_OR_RETURN(const std::optional<InvalidElement> bad, FindNotInt32(array));
   if (!bad) return absl::OkStatus();
   return Wrong(array.Place(bad->row),
                absl::StrCat("whole numbers of 32 bits expected, element ", bad->element, " of ",
@@ -32,7 +32,7 @@ absl::Status CheckWhole(const Array& array) {
 }
 
 absl::Status CheckFinite(const Array& array, double scale) {
-  CAIRN_ASSIGN_OR_RETURN(const std::optional<FoundElement> bad, FindNotFinite(array, scale));
+  CAIRN_ASSIGN_OR_RETURN(const std::optional<InvalidElement> bad, FindNotFinite(array, scale));
   if (!bad) return absl::OkStatus();
   return Wrong(array.Place(bad->row),
                absl::StrCat("element ", bad->element, " is ", bad->value,
@@ -42,7 +42,7 @@ absl::Status CheckFinite(const Array& array, double scale) {
 
 absl::Status CheckLabelRange(const Array& labels, const LabelSpec& wanted) {
   if (!wanted.has_bounds()) return absl::OkStatus();
-  CAIRN_ASSIGN_OR_RETURN(const std::optional<FoundElement> bad,
+  CAIRN_ASSIGN_OR_RETURN(const std::optional<InvalidElement> bad,
                          FindOutside(labels, wanted.least, wanted.most));
   if (!bad) return absl::OkStatus();
   return Wrong(labels.Place(bad->row),
@@ -172,7 +172,7 @@ absl::Status Dataset::SetWeights(Array array) {
                                     array.ToString()));
   }
   constexpr double kMost = std::numeric_limits<float>::max();
-  CAIRN_ASSIGN_OR_RETURN(const std::optional<FoundElement> bad, FindOutside(array, 0, kMost));
+  CAIRN_ASSIGN_OR_RETURN(const std::optional<InvalidElement> bad, FindOutside(array, 0, kMost));
   if (bad) {
     return Wrong(
         array.Place(bad->row),

@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "common/check.h"
+#include "common/failpoint.h"
 
 namespace cairn::worker {
 namespace {
@@ -176,6 +177,7 @@ void GradientPusher::StepPush::Flush(int ps) {
 }
 
 void GradientPusher::StepPush::Send(Request request) {
+  CAIRN_FAILPOINT("worker.push").IgnoreError();
   const Options& options = pusher_->options_;
   proto::PushHeader& header = request.header;
   header.set_job_id(options.job_id);
@@ -316,6 +318,7 @@ void GradientPusher::StepPush::Finish(bool failed) {
     --pusher_->steps_;
     pusher_->changed_.NotifyAll();
   }
+  CAIRN_FAILPOINT("worker.applied").IgnoreError();
   // Without the lock: the callback takes the worker's.
   if (!failed) pusher_->options_.on_applied(record_);
 }

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "common/failpoint.h"
 #include "common/span_recorder.h"
 #include "common/status_macros.h"
 #include "job/job_plan.h"
@@ -115,6 +116,7 @@ absl::StatusOr<Strategy::StepStatus> ParameterServerStrategy::RefreshValues(
 
 absl::StatusOr<Strategy::StepStatus> ParameterServerStrategy::Pull(
     int64_t batch, absl::FunctionRef<bool()> should_abandon) {
+  CAIRN_RETURN_IF_ERROR(CAIRN_FAILPOINT("worker.pull"));
   proto::PullHeader header = NewPullHeader();
   header.set_batch(batch);
   const auto& requests = has_frozen_ ? table_.pushed() : table_.all();
@@ -125,6 +127,7 @@ absl::StatusOr<Strategy::StepStatus> ParameterServerStrategy::Pull(
       puller_.Pull(
           header, requests, [this](uint32_t block) { return ValuesIn(executor_, block); },
           should_abandon));
+  CAIRN_RETURN_IF_ERROR(CAIRN_FAILPOINT("worker.pulled"));
   if (result == PullResult::kAbandoned) return StepStatus::kAbandoned;
   if (result == PullResult::kApplied) return StepStatus::kApplied;
   has_frozen_ = true;
@@ -135,6 +138,7 @@ absl::StatusOr<Strategy::StepStatus> ParameterServerStrategy::Pull(
 
 absl::Status ParameterServerStrategy::LoadCut(uint64_t cut, nn::Executor* executor,
                                               absl::FunctionRef<bool()> should_abandon) {
+  CAIRN_RETURN_IF_ERROR(CAIRN_FAILPOINT("worker.load_cut"));
   proto::PullHeader header = NewPullHeader();
   header.set_cut(cut);
   const auto destination = [this, executor](uint32_t block) { return ValuesIn(executor, block); };
@@ -159,6 +163,7 @@ absl::Span<float> ParameterServerStrategy::ValuesIn(nn::Executor* executor, uint
 }
 
 void ParameterServerStrategy::OnGradient(int variable) {
+  CAIRN_FAILPOINT("worker.gradient").IgnoreError();
   if (clipper_.needs_all_gradients()) {
     unpushed_.push_back(variable);
   } else {
@@ -172,7 +177,9 @@ absl::Status ParameterServerStrategy::EndStep(const proto::BatchRecord& record) 
   for (size_t i = 0; i < unpushed_.size(); ++i) {
     pusher_.Add(unpushed_[i], executor_->gradient(unpushed_[i]), scales[i]);
   }
+  CAIRN_RETURN_IF_ERROR(CAIRN_FAILPOINT("worker.end_step"));
   pusher_.End(record);
+  CAIRN_FAILPOINT("worker.pushed").IgnoreError();
   return absl::OkStatus();
 }
 

@@ -21,7 +21,7 @@ Array Numbers(ElementType type, const std::vector<T>& values) {
 }
 
 // The row that was found; -1: none.
-int64_t RowOf(const absl::StatusOr<std::optional<FoundElement>>& found) {
+int64_t RowOf(const absl::StatusOr<std::optional<InvalidElement>>& found) {
   EXPECT_TRUE(found.ok());
   return found->has_value() ? (*found)->row : -1;
 }

@@ -272,7 +272,7 @@ TEST(DatasetTest, NonFiniteValuesAreRejectedUnlessAllowed) {
   const nn::Objective loss = LossOf("mean_squared_error");
   const auto refused = Load(source, *model, loss);
   EXPECT_THAT(std::string(refused.status().message()),
-              HasSubstr("0.npy, row 1: element 1 is nan, not a finite float32; say"));
+              HasSubstr("0.npy, row 1: element 1 is nan, not a finite float32; set"));
   source.set_allow_nan(true);
   EXPECT_TRUE(Load(source, *model, loss).ok());
 }

@@ -78,7 +78,7 @@ class TestWorker {
           changed_.NotifyAll();
         }));
     watched_ = std::make_unique<WatchedStrategy>(strategy_.get(), executor_.get());
-    trainer_ = std::make_unique<Trainer>(executor_.get(), &loader_, watched_.get(), 0);
+    trainer_ = std::make_unique<Trainer>(executor_.get(), &loader_, watched_.get(), &activity_, 0);
   }
 
   absl::StatusOr<Strategy::StepStatus> Step(
@@ -114,6 +114,8 @@ class TestWorker {
   std::map<int64_t, int> applied_ ABSL_GUARDED_BY(mutex_);
   std::unique_ptr<Strategy> strategy_;
   std::unique_ptr<WatchedStrategy> watched_;
+  RealClock clock_;
+  Activity activity_{&clock_};
   std::unique_ptr<Trainer> trainer_;
 };
 

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "common/failpoint.h"
 #include "common/status_macros.h"
 
 namespace cairn::worker {
@@ -58,6 +59,7 @@ absl::Status Spool::MoveToDisk() {
 }
 
 absl::Status Spool::Write(std::string_view bytes) {
+  CAIRN_RETURN_IF_ERROR(CAIRN_FAILPOINT("spool.write"));
   CAIRN_RETURN_IF_ERROR(storage_->TakeSpool(bytes.size(), name_));
   while (!bytes.empty()) {
     const ssize_t count = write(descriptor_, bytes.data(), bytes.size());

@@ -221,7 +221,7 @@ TEST(CsvEncoderTest, EveryBadFieldIsNamedWithLineColumnValueAndFix) {
        R"(column "age": "x" is not a number; if the column holds names, set "categorical": true)"},
       {"1,Rom,1e39,ann", R"(column "age": "1e39" is too large for a float32)"},
       {"1,Rom,-inf,ann",
-       R"(column "age": "-inf" is not a finite float32; list it in "missing", or say )"
+       R"(column "age": "-inf" is not a finite float32; list it in "missing", or set )"
        R"("allow_nan": true to train on it)"},
       {"1,Rom,\"3,14\",ann",
        R"(column "age": "3,14" looks like a number with a decimal comma; numbers have a decimal )"
@@ -235,7 +235,7 @@ TEST(CsvEncoderTest, EveryBadFieldIsNamedWithLineColumnValueAndFix) {
        R"(all names in "vocabulary", or set "unknown": true)"},
       {"1,rom ,1,ann",
        R"(column "city": "rom " is none of the names in the training data ("Bern", "Rom"), it is )"
-       R"("Rom" but for letter case and blanks around it; list all names in "vocabulary", or say )"
+       R"("Rom" but for letter case and blanks around it; list all names in "vocabulary", or set )"
        R"("unknown": true)"},
       {"1,Rom,1,", R"(column "user": "" is a missing value; set "missing": "NAME")"},
   };

@@ -2,6 +2,7 @@
 
 #include <filesystem>
 
+#include "common/failpoint.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
@@ -39,6 +40,16 @@ TEST(SpoolTest, AMissingFolderIsNamed) {
   const absl::Status status = spool.Append("1");
   EXPECT_THAT(std::string(status.message()), ::testing::HasSubstr("/no/such/folder"));
   EXPECT_THAT(std::string(status.message()), ::testing::HasSubstr("x.gz"));
+}
+
+TEST(SpoolTest, AFailedWriteIsReported) {
+  DataStorage storage({.memory_bytes = 0, .spool_folder = ::testing::TempDir()});
+  Spool spool("x.gz", &storage);
+  ASSERT_TRUE(ArmFailpoint("spool.write=error@3").ok());
+  EXPECT_TRUE(spool.Append("1").ok());
+  EXPECT_FALSE(spool.Append("2").ok());
+  EXPECT_EQ(FailpointFired("spool.write"), 1);
+  DisarmFailpoints();
 }
 
 TEST(SpoolTest, MoreThanItsLimitIsRefused) {
