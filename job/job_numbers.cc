@@ -14,6 +14,7 @@ namespace {
 
 constexpr int64_t kWindowMax = 32768;
 constexpr int64_t kKeepMax = 1000;
+constexpr int64_t kSecondsMax = 10'000'000;
 constexpr int64_t kSliceBytesMax = int64_t{1} << 50;
 
 constexpr char kPerUpdate[] = "strategy.parameter_server.batches_per_update";
@@ -72,6 +73,13 @@ absl::Status CheckStorage(const proto::Job& job) {
   const proto::CheckpointPolicy& checkpoint = job.checkpoint();
   CAIRN_RETURN_IF_ERROR(CheckRange("checkpoint.every_steps", checkpoint.has_every_steps(),
                                    checkpoint.every_steps(), 1, kTotalBatchesMax));
+  CAIRN_RETURN_IF_ERROR(CheckRange("checkpoint.every_epochs", checkpoint.has_every_epochs(),
+                                   checkpoint.every_epochs(), 1, kTotalBatchesMax));
+  if (checkpoint.has_every_seconds() &&
+      !(checkpoint.every_seconds() >= 1 && checkpoint.every_seconds() <= kSecondsMax)) {
+    return Bad("checkpoint.every_seconds", checkpoint.every_seconds(), " is not from 1 to ",
+               kSecondsMax);
+  }
   CAIRN_RETURN_IF_ERROR(
       CheckRange("checkpoint.keep", checkpoint.has_keep(), checkpoint.keep(), 1, kKeepMax));
   CAIRN_RETURN_IF_ERROR(
@@ -79,8 +87,8 @@ absl::Status CheckStorage(const proto::Job& job) {
   CAIRN_RETURN_IF_ERROR(CheckRange("partitioner.min_slice_bytes",
                                    job.partitioner().has_min_slice_bytes(),
                                    job.partitioner().min_slice_bytes(), 1, kSliceBytesMax));
-  CAIRN_RETURN_IF_ERROR(CheckRange("keep_history", job.has_keep_history(), job.keep_history(), 1,
-                                   kTotalBatchesMax));
+  CAIRN_RETURN_IF_ERROR(
+      CheckRange("keep_history", job.has_keep_history(), job.keep_history(), 1, kTotalBatchesMax));
   if (!job.has_on_lost_checkpoint()) return absl::OkStatus();
   return CheckWord("on_lost_checkpoint", job.on_lost_checkpoint(), {"restart", "fail"});
 }

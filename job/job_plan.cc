@@ -74,7 +74,7 @@ absl::StatusOr<proto::JobPlan> MakeJobPlan(const proto::JobRecord& record,
   *plan.mutable_job() = job;
   *plan.mutable_model() = record.model();
   *plan.mutable_partition() = record.partition();
-  plan.set_weights_uploaded(record.weights_follow());
+  plan.set_weights_uploaded(record.uploads_weights());
   plan.set_examples(inspected.examples());
   plan.set_validation_examples(validates ? inspected.validation_examples() : 0);
   plan.set_batch_size(numbers.batch_size);

@@ -1,5 +1,6 @@
 #include "job/job_numbers.h"
 
+#include <cmath>
 #include <functional>
 #include <set>
 #include <string>
@@ -119,6 +120,14 @@ TEST(JobNumbersTest, WhatIsWrongWithTheStrategyIsSaid) {
 
 TEST(JobNumbersTest, WhatIsWrongWithCheckpointsAndSlicesIsSaid) {
   ExpectRefusals({
+      {[](Job* job) { job->set_keep_history(0); },
+       "keep_history: 0 is not from 1 to 1099511627776"},
+      {[](Job* job) { job->mutable_checkpoint()->set_every_epochs(0); },
+       "checkpoint.every_epochs: 0 is not from 1 to 1099511627776"},
+      {[](Job* job) { job->mutable_checkpoint()->set_every_seconds(0.1); },
+       "checkpoint.every_seconds: 0.1 is not from 1 to 10000000"},
+      {[](Job* job) { job->mutable_checkpoint()->set_every_seconds(NAN); },
+       "checkpoint.every_seconds: nan is not from 1 to 10000000"},
       {[](Job* job) { job->mutable_checkpoint()->set_every_steps(0); },
        "checkpoint.every_steps: 0 is not from 1 to 1099511627776"},
       {[](Job* job) { job->mutable_checkpoint()->set_keep(1001); },

@@ -73,12 +73,12 @@ Doubles Interpolate(const ReferenceCall& call, const Resize& resize) {
 
 }  // namespace
 
-// Padding and cropping, as given by the first walks.
+// Padding and cropping, as given by the first mappings.
 Doubles ReferenceFrame(const ReferenceCall& call) {
-  const auto& walks = static_cast<const RearrangingLayer&>(call.layer).walks();
+  const auto& mappings = static_cast<const RearrangingLayer&>(call.layer).mappings();
   const Image input(call.layer.inputs()[0].shape);
-  const int64_t top = walks.size() == 3 ? walks[0].offset : 0;
-  const int64_t left = walks[walks.size() - 2].offset;
+  const int64_t top = mappings.size() == 3 ? mappings[0].offset : 0;
+  const int64_t left = mappings[mappings.size() - 2].offset;
   return ForEachPixel(
       call.batch.size, Image(call.layer.output().shape),
       [&](int64_t example, int64_t row, int64_t column, int64_t channel) {
