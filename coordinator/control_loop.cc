@@ -1,9 +1,12 @@
 #include "coordinator/control_loop.h"
 
 #include <algorithm>
+#include <chrono>
 #include <utility>
 
+#include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
+#include "common/failpoint.h"
 #include "common/logging.h"
 #include "common/status_macros.h"
 
@@ -11,6 +14,7 @@ namespace cairn::coordinator {
 namespace {
 
 constexpr absl::Duration kTick = absl::Milliseconds(50);
+constexpr std::chrono::milliseconds kWatch(200);
 
 }  // namespace
 
@@ -26,14 +30,36 @@ absl::StatusOr<std::unique_ptr<ControlLoop>> ControlLoop::Start(Options options)
                          Scheduler::Create(std::move(scheduler_options), loop->Now(), &outbox));
   // The new term is on disk before any task is welcomed with it. Only changes are carried out here:
   // no task has joined yet.
-  CAIRN_RETURN_IF_ERROR(loop->options_.journal->Write(outbox.changes, /*sync=*/true));
+  CAIRN_RETURN_IF_ERROR(loop->Write(outbox));
+  loop->turned_at_ = absl::ToInt64Nanoseconds(loop->options_.clock->Now());
   loop->thread_ = std::thread([raw = loop.get()] { raw->Run(); });
+  loop->watchdog_ = std::thread([raw = loop.get()] { raw->Watch(); });
   return loop;
 }
 
 ControlLoop::~ControlLoop() {
   queue_.Close();
+  {
+    MutexLock lock(&mutex_);
+    stopping_ = true;
+    stopping_changed_.NotifyAll();
+  }
+  if (watchdog_.joinable()) watchdog_.join();
   if (thread_.joinable()) thread_.join();
+}
+
+void ControlLoop::Watch() {
+  MutexLock lock(&mutex_);
+  while (!stopping_) {
+    const absl::Duration still = options_.clock->Now() - absl::Nanoseconds(turned_at_.load());
+    if (still > options_.stall_timeout) {
+      options_.on_failure(absl::UnavailableError(absl::StrCat(
+          "no decision was made for ", absl::FormatDuration(absl::Trunc(still, absl::Seconds(1))),
+          ": the disk of the journal hangs")));
+      return;
+    }
+    stopping_changed_.WaitFor(&mutex_, kWatch);
+  }
 }
 
 EventTime ControlLoop::Now() const {
@@ -72,6 +98,7 @@ void ControlLoop::Run() {
     const absl::Duration wait = tick_at - options_.clock->Now();
     std::optional<Event> event = queue_.Pop(std::max(wait, absl::ZeroDuration()));
     if (event.has_value()) Handle(*std::move(event));
+    turned_at_ = absl::ToInt64Nanoseconds(options_.clock->Now());
     if (!event.has_value() && queue_.closed()) return;
     const EventTime now = Now();
     // Ticks depend on time, not on an empty queue: leases must expire under load too.
@@ -82,6 +109,7 @@ void ControlLoop::Run() {
 }
 
 void ControlLoop::Handle(Event event) {
+  CAIRN_FAILPOINT("control_loop.event").IgnoreError();
   Outbox outbox;
   event(scheduler_.get(), Now(), &outbox);
   CarryOut(&outbox);
@@ -100,9 +128,19 @@ void ControlLoop::Tick(EventTime now) {
   followers_.Update(scheduler_.get(), now);
 }
 
+absl::Status ControlLoop::Write(const Outbox& outbox) {
+  if (!outbox.changes.empty()) {
+    CAIRN_RETURN_IF_ERROR(CAIRN_FAILPOINT("control_loop.write"));
+    CAIRN_RETURN_IF_ERROR(options_.journal->Write(outbox.changes, outbox.sync));
+    CAIRN_RETURN_IF_ERROR(CAIRN_FAILPOINT("control_loop.written"));
+  }
+  for (const auto failpoint : outbox.failpoints) CAIRN_RETURN_IF_ERROR(failpoint());
+  return absl::OkStatus();
+}
+
 void ControlLoop::CarryOut(Outbox* outbox) {
-  if (!failed_ && !outbox->changes.empty()) {
-    const absl::Status written = options_.journal->Write(outbox->changes, outbox->sync);
+  if (!failed_) {
+    const absl::Status written = Write(*outbox);
     if (!written.ok()) {
       failed_ = true;
       CAIRN_LOG_ERROR("the journal cannot be written", "error", written);
@@ -121,7 +159,9 @@ void ControlLoop::CarryOut(Outbox* outbox) {
     const uint64_t session = scheduler_->SessionOf(sending.task);
     if (session != 0) options_.sessions->Send(session, sending.command);
   }
+  if (!outbox->commands.empty()) CAIRN_FAILPOINT("control_loop.commands_sent").IgnoreError();
   for (auto& reply : outbox->replies) reply();
+  if (!outbox->replies.empty()) CAIRN_FAILPOINT("control_loop.replies_sent").IgnoreError();
 }
 
 }  // namespace cairn::coordinator

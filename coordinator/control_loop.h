@@ -1,6 +1,7 @@
 #ifndef CAIRN_COORDINATOR_CONTROL_LOOP_H_
 #define CAIRN_COORDINATOR_CONTROL_LOOP_H_
 
+#include <atomic>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -11,6 +12,7 @@
 #include "absl/status/statusor.h"
 #include "common/bounded_queue.h"
 #include "common/clock.h"
+#include "common/mutex.h"
 #include "coordinator/event_time.h"
 #include "coordinator/job_followers.h"
 #include "coordinator/outbox.h"
@@ -31,8 +33,11 @@ class ControlLoop {
     storage::Journal* journal = nullptr;  // Pointers must outlive the loop.
     const Clock* clock = nullptr;
     SessionRegistry* sessions = nullptr;
-    // Called once, on the loop, when the journal cannot be written. No decision is made after that.
+    // Called once, when the journal cannot be written (on the loop; no decision is made after
+    // that), or when the loop has stood still for `stall_timeout` (on another thread): then the
+    // journal's disk hangs. The process must end: its successor may have a disk that works.
     std::function<void(const absl::Status&)> on_failure;
+    absl::Duration stall_timeout = absl::Seconds(60);
     size_t queue_capacity = 65536;
   };
   using Event = absl::AnyInvocable<void(Scheduler*, EventTime, Outbox*)>;
@@ -60,7 +65,10 @@ class ControlLoop {
   void Run();
   void Handle(Event event);
   void Tick(EventTime now);
+  // Writes the changes to the journal.
+  absl::Status Write(const Outbox& outbox);
   void CarryOut(Outbox* outbox);
+  void Watch();
 
   const Options options_;
   BoundedQueue<Event> queue_;
@@ -69,7 +77,14 @@ class ControlLoop {
   JobFollowers followers_;
   bool failed_ = false;
 
+  // When the loop last finished a turn, as clock->Now() in nanoseconds.
+  std::atomic<int64_t> turned_at_;
+  Mutex mutex_;
+  ConditionVariable stopping_changed_;
+  bool stopping_ ABSL_GUARDED_BY(mutex_) = false;
+
   std::thread thread_;
+  std::thread watchdog_;
 };
 
 }  // namespace cairn::coordinator

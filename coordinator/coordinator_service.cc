@@ -127,6 +127,15 @@ grpc::ServerUnaryReactor* CoordinatorService::CancelJob(grpc::CallbackServerCont
       });
 }
 
+grpc::ServerUnaryReactor* CoordinatorService::ResumeJob(grpc::CallbackServerContext*,
+                                                        const proto::JobReference* request,
+                                                        proto::JobStatus* reply) {
+  return OnLoop<proto::JobStatus>(
+      reply, [job = request->job()](Scheduler* scheduler, EventTime now, Outbox* outbox) {
+        return scheduler->ResumeJob(job, now, outbox);
+      });
+}
+
 grpc::ServerUnaryReactor* CoordinatorService::DeleteJob(grpc::CallbackServerContext*,
                                                         const proto::JobReference* request,
                                                         proto::DeleteJobReply* reply) {

@@ -45,6 +45,9 @@ class CoordinatorService final : public proto::Coordinator::CallbackService {
                                    proto::JobStatus* reply) override;
   grpc::ServerWriteReactor<proto::JobStatus>* FollowJob(
       grpc::CallbackServerContext* context, const proto::JobReference* request) override;
+  grpc::ServerUnaryReactor* ResumeJob(grpc::CallbackServerContext* context,
+                                      const proto::JobReference* request,
+                                      proto::JobStatus* reply) override;
   grpc::ServerUnaryReactor* CancelJob(grpc::CallbackServerContext* context,
                                       const proto::JobReference* request,
                                       proto::JobStatus* reply) override;

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "common/failpoint.h"
 #include "common/logging.h"
 #include "coordinator/callbacks/nonfinite_loss.h"
 #include "coordinator/training/epoch_callbacks.h"
@@ -59,7 +60,8 @@ void Job::Activate(EventTime now, Outbox* outbox) {
 void Job::AdvanceInspection(Outbox* outbox) {
   // Workers read the data, so one of them counts it: the coordinator may have no access to it. If
   // this worker is lost, another one is asked.
-  const std::vector<TaskId> workers = workers_.Live(/*with_evaluators=*/false);
+  std::vector<TaskId> workers = workers_.Live(/*with_evaluators=*/false);
+  std::erase_if(workers, [this](TaskId worker) { return workers_.IsStuck(worker); });
   if (inspector_.has_value() || workers.empty()) return;
   inspector_ = workers.front();
   proto::Command command;
@@ -71,8 +73,14 @@ void Job::AdvanceInspection(Outbox* outbox) {
 
 void Job::OnInspected(TaskId worker, const proto::InspectReply& reply, EventTime now,
                       Outbox* outbox) {
-  if (!Inspecting() || inspector_ != worker) return;
-  if (!reply.error().empty()) return Fail(reply.error(), now, outbox);
+  // The reply of a worker that was stuck is as good as that of its successor: the first one counts.
+  if (!Inspecting()) return;
+  if (!reply.error().empty() && !reply.transient()) return Fail(reply.error(), now, outbox);
+  if (inspector_ == worker) inspector_.reset();
+  if (!reply.error().empty()) {
+    journaled_.Note(absl::StrCat(worker.Name(), " could not read the data: ", reply.error()), now);
+    return workers_.Failed(worker, reply.error(), /*transient=*/true, now.monotonic);
+  }
   absl::StatusOr<proto::JobPlan> plan = job::MakeJobPlan(record(), reply);
   if (!plan.ok()) return Fail(std::string(plan.status().message()), now, outbox);
   inspector_.reset();
@@ -164,7 +172,8 @@ void Job::BeginTraining(EventTime now, Outbox* outbox) {
     journaled_.SaveRun(outbox);
   }
   training_ =
-      std::make_unique<Training>(Training::Context{&*plan(), &journaled_.run(), history_.get()},
+      std::make_unique<Training>(Training::Context{&*plan(), &journaled_.run(), history_.get(),
+                                                   members_.options().progress_timeout},
                                  std::move(applied->open), journaled_.manifests());
   if (resumed) {
     training_->Resume(now, outbox);
@@ -172,6 +181,7 @@ void Job::BeginTraining(EventTime now, Outbox* outbox) {
       loader_->RequestSnapshotLists(ps, outbox);
     }
   }
+  outbox->AfterWrite([] { return CAIRN_FAILPOINT("coordinator.begin_training"); });
   AdoptWorkers(now, outbox);
 }
 
@@ -186,6 +196,9 @@ void Job::AdoptWorkers(EventTime now, Outbox* outbox) {
     }
   }
   leases_.clear();
+  for (const TaskId worker : workers_.Live(/*with_evaluators=*/true)) {
+    if (workers_.IsStuck(worker)) training_->SetStuck(worker, true, outbox);
+  }
   for (const auto& [worker, report] : buffered_reports_.TakeAll()) {
     training_->OnWork(worker, report, now, outbox);
   }
@@ -282,7 +295,9 @@ std::string Job::MissingPs() const {
 void Job::OnMessage(TaskId task, const proto::TaskMessage& message, EventTime now, Outbox* outbox) {
   const bool from_ps = task.role == proto::PS;
   if (message.has_heartbeat() && from_ps) {
-    OnHeartbeat(task.index, message.heartbeat().duplicates_refused());
+    OnPsHeartbeat(task.index, message.heartbeat(), now);
+  } else if (message.has_heartbeat()) {
+    OnWorkerHeartbeat(task, now, outbox);
   } else if (message.has_inspected() && message.inspected().job_id() == id()) {
     OnInspected(task, message.inspected(), now, outbox);
   } else if (message.has_failure() && message.failure().job_id() == id()) {
@@ -320,11 +335,20 @@ void Job::OnWork(TaskId worker, const proto::WorkReport& report, EventTime now, 
   if (report.generation() != journaled_.run().generation()) return;
   // Before all ledgers are known there is no training to take the report; it is replayed then.
   if (Resuming()) buffered_reports_.Keep(worker, report);
+  if (report.batches_size() > 0) workers_.Works(worker);
+  // A ps refused a push or pull of this generation, which is still the current one. The worker has
+  // dropped its work, so its leases go to others, and it begins the generation again.
+  if (training_ != nullptr && report.generation_over()) {
+    training_->RemoveWorker(worker);
+    return StartJobOn(worker, outbox);
+  }
   if (training_ != nullptr) training_->OnWork(worker, report, now, outbox);
 }
 
-void Job::OnHeartbeat(uint32_t ps, uint64_t duplicates_refused) {
+void Job::OnPsHeartbeat(uint32_t ps, const proto::Heartbeat& heartbeat, EventTime now) {
   if (!loader_.has_value()) return;
+  if (training_ != nullptr) training_->OnDiskProgress(ps, heartbeat.disk_progress(), now);
+  const uint64_t duplicates_refused = heartbeat.duplicates_refused();
   uint64_t& seen = duplicates_seen_[ps];
   // A ps counts from 0 again in a new process or a new generation.
   journaled_.run().set_duplicates_refused(journaled_.run().duplicates_refused() +
@@ -338,7 +362,7 @@ void Job::OnFailure(TaskId worker, const proto::JobFailure& failure, EventTime n
   if (inspector_ == worker) inspector_.reset();
   if (training_ != nullptr) training_->RemoveWorker(worker);
   journaled_.Note(absl::StrCat("cannot be done by ", worker.Name(), ": ", failure.error()), now);
-  workers_.Failed(worker, failure.error());
+  workers_.Failed(worker, failure.error(), failure.transient(), now.monotonic);
 }
 
 // ------------------------------------------------------------------------------------- progress
@@ -350,6 +374,7 @@ void Job::Advance(EventTime now, Outbox* outbox) {
     const uint32_t ps = *std::exchange(lost_ps_, std::nullopt);
     PsLost(ps, now, outbox);
   }
+  RetryWorkers(now, outbox);
   if (const auto why = workers_.WhyNoneEligible(now.monotonic)) Fail(*why, now, outbox);
   if (Inspecting()) AdvanceInspection(outbox);
   if (Loading()) AdvanceRecovery(now, outbox);
@@ -359,6 +384,27 @@ void Job::Advance(EventTime now, Outbox* outbox) {
   // A copy, because Fail destroys the training.
   if (const std::string why = training_->failure(); !why.empty()) return Fail(why, now, outbox);
   if (training_->finished()) End(proto::FINISHED, "", now, outbox);
+}
+
+// Workers whose transient error may have passed.
+void Job::RetryWorkers(EventTime now, Outbox* outbox) {
+  for (const TaskId worker : workers_.TakeRecovered(now.monotonic)) {
+    if (trains() && members_.IsLive(worker)) StartJobOn(worker, outbox);
+  }
+}
+
+// A worker's process lives as long as its heartbeats come, but its trainer may hang in a read.
+void Job::OnWorkerHeartbeat(TaskId worker, EventTime now, Outbox* outbox) {
+  const absl::Duration hangs = members_.WithoutProgress(worker);
+  const bool stuck = hangs > members_.options().progress_timeout &&
+                     (training_ == nullptr || hangs > training_->Patience());
+  if (!workers_.SetStuck(worker, stuck)) return;
+  if (stuck && inspector_ == worker) inspector_.reset();
+  if (training_ != nullptr) training_->SetStuck(worker, stuck, outbox);
+  const std::string doing = members_.ActivityText(worker);
+  journaled_.Note(stuck ? absl::StrCat(worker.Name(), " is ", doing, "; others get its work")
+                        : absl::StrCat(worker.Name(), " goes on"),
+                  now);
 }
 
 void Job::WatchProgress(EventTime now, Outbox* outbox) {
@@ -441,10 +487,34 @@ void Job::End(proto::JobState state, const std::string& error, EventTime now, Ou
   }
 }
 
+void Job::Reopen(EventTime now, Outbox* outbox) {
+  workers_.ForgetAll();
+  inspector_.reset();
+  lost_ps_.reset();
+  loader_.reset();
+  history_.reset();
+  if (plan().has_value()) {
+    const uint64_t checkpoint = journaled_.NewestCheckpoint();
+    EpochCallbacks::Forget(journaled_.LowWaterOf(checkpoint), &journaled_.run());
+    journaled_.BeginGeneration(checkpoint, outbox);
+    journaled_.Note(checkpoint == 0 ? "resumed from the initial values"
+                                    : absl::StrCat("resumed from checkpoint ", checkpoint),
+                    now);
+    journaled_.SaveRun(outbox);
+  }
+  journaled_.Reopen(outbox);
+}
+
 std::string Job::WaitingFor() const {
   const std::string missing = MissingPs();
   if (!missing.empty()) return absl::StrCat("for ", missing);
-  if (Inspecting() && !inspector_.has_value()) return "for workers";
+  if (Inspecting() && !inspector_.has_value()) {
+    for (const TaskId worker : workers_.Live(/*with_evaluators=*/false)) {
+      return absl::StrCat("for a worker to read the data: ", worker.Name(), " is ",
+                          members_.ActivityText(worker));
+    }
+    return "for workers";
+  }
   if (Inspecting()) return absl::StrCat("for ", inspector_->Name(), " to read the data");
   return Restoring() ? loader_->WaitingFor() : "";
 }

@@ -60,6 +60,9 @@ class Job {
   // still have, if all ps do.
   void Activate(EventTime now, Outbox* outbox);
   void Cancel(EventTime now, Outbox* outbox);
+  // The job failed or was cancelled. It waits for its turn again, and then continues from its
+  // newest checkpoint in a new generation.
+  void Reopen(EventTime now, Outbox* outbox);
   // FailedPrecondition unless it trains.
   void AskForCheckpoint(const std::string& reason, CheckpointCallback callback, Outbox* outbox);
   // FailedPrecondition unless it trains.
@@ -100,9 +103,11 @@ class Job {
   void OnInspected(TaskId worker, const proto::InspectReply& reply, EventTime now, Outbox* outbox);
   void OnFailure(TaskId worker, const proto::JobFailure& failure, EventTime now);
   void OnWork(TaskId worker, const proto::WorkReport& report, EventTime now, Outbox* outbox);
-  void OnHeartbeat(uint32_t ps, uint64_t duplicates_refused);
+  void OnPsHeartbeat(uint32_t ps, const proto::Heartbeat& heartbeat, EventTime now);
+  void OnWorkerHeartbeat(TaskId worker, EventTime now, Outbox* outbox);
 
   void AdvanceInspection(Outbox* outbox);
+  void RetryWorkers(EventTime now, Outbox* outbox);
   void AdvanceRecovery(EventTime now, Outbox* outbox);
   void RollBack(const std::string& why, EventTime now, Outbox* outbox);
   void NextGeneration(uint64_t checkpoint, EventTime now, Outbox* outbox);

@@ -4,6 +4,7 @@
 #include <set>
 #include <string>
 
+#include "common/failpoint.h"
 #include "common/logging.h"
 #include "coordinator/task.h"
 #include "storage/job_records.h"
@@ -54,6 +55,7 @@ void JobDeletions::Begin(uint64_t job_id, const std::vector<proto::Manifest>& ma
   outbox->Erase(storage::JobKey(job_id));
   outbox->EraseRange(storage::JobPrefix(job_id), storage::EndOfJob(job_id));
   outbox->PutSynced(storage::DeletedJobKey(job_id), record);
+  outbox->AfterWrite([] { return CAIRN_FAILPOINT("coordinator.begin_deletion"); });
 }
 
 void JobDeletions::PsJoined(uint32_t ps, Outbox* outbox) {
@@ -74,6 +76,7 @@ void JobDeletions::OnSnapshots(uint32_t ps, const proto::SnapshotList& list, Out
   auto* pending = deletion->second.record.mutable_pending_ps();
   pending->erase(std::remove(pending->begin(), pending->end(), ps), pending->end());
   outbox->Put(storage::DeletedJobKey(list.job_id()), deletion->second.record);
+  outbox->AfterWrite([] { return CAIRN_FAILPOINT("coordinator.confirm_deletion"); });
 }
 
 void JobDeletions::Advance(absl::Duration now, Outbox* outbox) {
@@ -86,6 +89,7 @@ void JobDeletions::Advance(absl::Duration now, Outbox* outbox) {
     }
     CAIRN_LOG_INFO("nothing is left of a deleted job", "job", it->first);
     outbox->Erase(storage::DeletedJobKey(it->first));
+    outbox->AfterWrite([] { return CAIRN_FAILPOINT("coordinator.end_deletion"); });
     it = deletions_.erase(it);
   }
 }

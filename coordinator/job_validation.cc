@@ -115,7 +115,7 @@ absl::Status ValidateFields(const proto::Job& job) {
 absl::StatusOr<ValidatedJob> ValidateJob(proto::SubmitRequest request, int ps_count) {
   proto::Job& job = *request.mutable_job();
   CAIRN_RETURN_IF_ERROR(ValidateFields(job));
-  if (job.has_resume_from() && !request.weights_follow()) {
+  if (job.has_resume_from() && !request.uploads_weights()) {
     return Invalid("resume_from: the values are brought by cairn, which this client is not");
   }
   auto model = nn::Model::Create(request.model());

@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "common/failpoint.h"
 #include "common/logging.h"
 #include "coordinator/note.h"
 
@@ -18,6 +19,7 @@ bool JournaledJob::ready() const {
 void JournaledJob::SetState(proto::JobState state, Outbox* outbox) {
   records_.record.set_state(state);
   outbox->PutSynced(storage::JobKey(id()), record());
+  outbox->AfterWrite([] { return CAIRN_FAILPOINT("coordinator.set_state"); });
 }
 
 void JournaledJob::End(proto::JobState state, const std::string& error, EventTime now,
@@ -26,12 +28,20 @@ void JournaledJob::End(proto::JobState state, const std::string& error, EventTim
   records_.record.set_ended_unix_seconds(now.unix_seconds);
   SetState(state, outbox);
   SaveRun(outbox);
+  outbox->AfterWrite([] { return CAIRN_FAILPOINT("coordinator.end_job"); });
   CAIRN_LOG_INFO("job over", "job", id(), "state", storage::StateName(state), "error", error);
+}
+
+void JournaledJob::Reopen(Outbox* outbox) {
+  records_.record.clear_error();
+  records_.record.clear_ended_unix_seconds();
+  SetState(proto::QUEUED, outbox);
 }
 
 void JournaledJob::SetPlan(proto::JobPlan plan, Outbox* outbox) {
   records_.plan = std::move(plan);
   outbox->PutSynced(storage::PlanKey(id()), *records_.plan);
+  outbox->AfterWrite([] { return CAIRN_FAILPOINT("coordinator.set_plan"); });
 }
 
 void JournaledJob::SaveRun(Outbox* outbox) const {
@@ -48,6 +58,7 @@ void JournaledJob::BeginGeneration(uint64_t checkpoint, Outbox* outbox) {
   run().set_restored(false);
   run().clear_kept_cut();
   SaveRun(outbox);
+  outbox->AfterWrite([] { return CAIRN_FAILPOINT("coordinator.begin_generation"); });
 }
 
 int64_t JournaledJob::LowWaterOf(uint64_t checkpoint) const {
@@ -69,6 +80,7 @@ void JournaledJob::MarkDamaged(uint64_t checkpoint, const std::string& why, Outb
     if (manifest.checkpoint() != checkpoint) continue;
     manifest.set_damaged(why);
     outbox->PutSynced(storage::ManifestKey(id(), checkpoint), manifest);
+    outbox->AfterWrite([] { return CAIRN_FAILPOINT("coordinator.mark_damaged"); });
   }
 }
 

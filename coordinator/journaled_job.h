@@ -34,6 +34,8 @@ class JournaledJob {
   bool ready() const;
   bool fails_without_checkpoint() const { return job().on_lost_checkpoint() == "fail"; }
 
+  // It has not ended any more, and waits for its turn.
+  void Reopen(Outbox* outbox);
   void SetState(proto::JobState state, Outbox* outbox);
   void End(proto::JobState state, const std::string& error, EventTime now, Outbox* outbox);
   void SetPlan(proto::JobPlan plan, Outbox* outbox);

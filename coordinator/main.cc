@@ -40,6 +40,7 @@ struct Flags {
   std::string log_file;
   double lease_seconds = 10;
   double stop_seconds = 20;
+  double progress_timeout = 60;
 };
 
 void AddFlags(CLI::App& app, Flags& flags) {
@@ -56,6 +57,11 @@ void AddFlags(CLI::App& app, Flags& flags) {
                  "How long the checkpoint that SIGTERM and SIGINT ask for may take; 0: none")
       ->capture_default_str()
       ->check(Number(0, 3600));
+  app.add_option("--progress_timeout", flags.progress_timeout,
+                 "Seconds after which a worker or a ps that makes no progress is not awaited: its "
+                 "work goes to others, its checkpoint is given up")
+      ->capture_default_str()
+      ->check(Number(1, 86400));
   app.add_option("--log_level", flags.log_level, "debug, info, warning or error")
       ->capture_default_str();
   app.add_option("--log_file", flags.log_file, "Append the log here as well");
@@ -77,6 +83,7 @@ Scheduler::Options MakeSchedulerOptions(const cluster::TfConfig& config, const F
   options.membership.version = kVersion;
   options.membership.ps_addresses = config.PsAddresses();
   options.membership.lease = absl::Seconds(flags.lease_seconds);
+  options.membership.progress_timeout = absl::Seconds(flags.progress_timeout);
   for (const auto& [index, address] : config.workers) {
     options.membership.named_workers.insert(index);
   }
@@ -100,6 +107,7 @@ absl::StatusOr<int> Serve(const cluster::TfConfig& config, const Flags& flags,
   options.journal = journal.get();
   options.clock = &clock;
   options.sessions = &sessions;
+  options.stall_timeout = absl::Seconds(flags.progress_timeout);
   options.on_failure = [daemon](const absl::Status& status) {
     daemon->Exit(cluster::kExitRestart, std::string(status.message()));
   };

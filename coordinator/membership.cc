@@ -1,6 +1,7 @@
 #include "coordinator/membership.h"
 
 #include <algorithm>
+#include <string_view>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -24,6 +25,23 @@ proto::Refused Refuse(bool permanent, std::string reason) {
 template <typename List>
 std::string ListText(const List& addresses) {
   return absl::StrCat("[", absl::StrJoin(addresses, ", "), "]");
+}
+
+std::string_view PhaseText(proto::Activity::Phase phase) {
+  switch (phase) {
+    case proto::Activity::INSPECTING:
+      return "inspecting data";
+    case proto::Activity::LOADING:
+      return "loading data";
+    case proto::Activity::READING:
+      return "reading";
+    case proto::Activity::COMPUTING:
+      return "computing";
+    case proto::Activity::WAITING:
+      return "waiting for ps";
+    default:
+      return "idle";
+  }
 }
 
 }  // namespace
@@ -187,6 +205,31 @@ std::optional<TaskId> Membership::StreamEnded(uint64_t session) {
   return task;
 }
 
+void Membership::SetActivity(TaskId task, const proto::Activity& activity) {
+  const auto it = members_.find(task);
+  if (it != members_.end()) it->second.activity = activity;
+}
+
+absl::Duration Membership::WithoutProgress(TaskId worker) const {
+  const Member* member = Find(worker);
+  if (member == nullptr || !member->live()) return absl::ZeroDuration();
+  const proto::Activity::Phase phase = member->activity.phase();
+  if (phase == proto::Activity::IDLE || phase == proto::Activity::WAITING) {
+    return absl::ZeroDuration();
+  }
+  return absl::Milliseconds(member->activity.milliseconds_without_progress());
+}
+
+std::string Membership::ActivityText(TaskId worker) const {
+  const Member* member = Find(worker);
+  if (member == nullptr || !member->live()) return "";
+  std::string text(PhaseText(member->activity.phase()));
+  if (member->activity.batch() >= 0) absl::StrAppend(&text, " batch ", member->activity.batch());
+  const absl::Duration hangs = WithoutProgress(worker);
+  if (hangs <= options_.progress_timeout) return text;
+  return absl::StrCat("stuck in ", text, ", ", absl::ToInt64Seconds(hangs), " s");
+}
+
 std::vector<Membership::Expired> Membership::Tick(absl::Duration now) {
   const absl::Duration slept = now - last_tick_.value_or(now);
   last_tick_ = now;
@@ -254,6 +297,7 @@ proto::ClusterStatus Membership::Describe(absl::Duration now) const {
     shown->set_device(member.device);
     shown->set_named(member.named);
     shown->set_host(member.host);
+    if (task.role != proto::PS) shown->set_activity(ActivityText(task));
   }
   for (const TaskId task : NamedTasks()) {
     if (members_.contains(task)) continue;

@@ -22,6 +22,8 @@ struct MembershipOptions {
   std::set<uint32_t> named_workers;       // In TF_CONFIG.
   std::set<uint32_t> named_evaluators;
   absl::Duration lease = absl::Seconds(10);
+  // A worker, or a ps that writes a snapshot, makes no progress for so long: it hangs.
+  absl::Duration progress_timeout = absl::Seconds(60);
 };
 
 struct Member {
@@ -36,6 +38,7 @@ struct Member {
   std::string address;
   std::string device;
   std::string host;
+  proto::Activity activity;  // Of a worker, as of its last heartbeat.
 
   bool live() const { return session != 0; }
 };
@@ -66,6 +69,15 @@ class Membership {
 
   // The stream broke; the lease continues. Returns nullopt if the session belonged to no member.
   std::optional<TaskId> StreamEnded(uint64_t session);
+
+  // A worker said what it is doing.
+  void SetActivity(TaskId task, const proto::Activity& activity);
+  // For how long the worker has been stuck in work of its own. Zero if it computes nothing, or
+  // waits for others.
+  absl::Duration WithoutProgress(TaskId worker) const;
+
+  // "reading batch 17", "stuck in reading batch 17, 83 s"; empty for a task that is not live.
+  std::string ActivityText(TaskId worker) const;
 
   struct Expired {
     TaskId task;

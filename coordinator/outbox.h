@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "absl/functional/any_invocable.h"
+#include "absl/status/status.h"
 #include "coordinator/task.h"
 #include "google/protobuf/message_lite.h"
 #include "proto/coordinator.pb.h"
@@ -43,12 +44,15 @@ struct Outbox {
     sync = true;
   }
   void Send(TaskId task, proto::Command command) { commands.push_back({task, std::move(command)}); }
+  // Hits a failpoint of this decision when its changes are on disk and nothing is sent.
+  void AfterWrite(absl::Status (*failpoint)()) { failpoints.push_back(failpoint); }
   void SendToAllPs(uint32_t ps_count, const proto::Command& command) {
     for (uint32_t ps = 0; ps < ps_count; ++ps) Send(PsTask(ps), command);
   }
 
   std::vector<storage::Journal::Change> changes;
   bool sync = false;
+  std::vector<absl::Status (*)()> failpoints;
   // Sent to these sessions, before `commands`.
   std::vector<Answer> answers;
   // Sent on the task's current session; dropped if there is none.

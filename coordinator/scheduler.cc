@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "cluster/tf_config.h"
+#include "common/failpoint.h"
 #include "common/logging.h"
 #include "common/status_macros.h"
 #include "coordinator/job_difference.h"
@@ -71,6 +72,7 @@ absl::StatusOr<std::unique_ptr<Scheduler>> Scheduler::Create(Options options, Ev
   // The term is journaled before any task is welcomed with it: tasks refuse a coordinator with a
   // lower term, so two starts must never share one.
   outbox->PutSynced(storage::ClusterKey(), cluster);
+  outbox->AfterWrite([] { return CAIRN_FAILPOINT("coordinator.begin_term"); });
   std::unique_ptr<Scheduler> scheduler(
       new Scheduler(std::move(options), std::move(cluster), deleted));
   const Job::Context context = {&scheduler->members_, scheduler->journal_};
@@ -94,6 +96,7 @@ void Scheduler::OnMessage(uint64_t session, const proto::TaskMessage& message, E
   const std::optional<TaskId> task = members_.Heard(session, now.monotonic);
   if (!task.has_value()) return;
   meters_.OnMessage(*task, message, now.monotonic);
+  if (message.has_heartbeat()) members_.SetActivity(*task, message.heartbeat().activity());
   if (message.has_snapshots() && task->role == proto::PS) {
     deletions_.OnSnapshots(task->index, message.snapshots(), outbox);
   }
@@ -125,6 +128,7 @@ void Scheduler::OnJoin(uint64_t session, const proto::Join& join, EventTime now,
   // The welcome says whether the worker keeps its leases, so this is decided before the welcome.
   // The job adopts them below, in the same event.
   const bool keeps_leases = active_ != nullptr && active_->KeepsLeases(join, joined);
+  outbox->AfterWrite([] { return CAIRN_FAILPOINT("coordinator.welcome"); });
   Welcome(session, joined, keeps_leases, outbox);
   // The job ended or lost its turn while the task was away.
   if (join.job_id() != 0 && (active_ == nullptr || active_->id() != join.job_id())) {
@@ -280,15 +284,16 @@ absl::StatusOr<proto::SubmitReply> Scheduler::Submit(const ValidatedJob& job, Ev
   *record.mutable_job() = request.job();
   *record.mutable_model() = request.model();
   *record.mutable_partition() = job.partition;
-  record.set_weights_follow(request.weights_follow());
+  record.set_uploads_weights(request.uploads_weights());
   // Resolved once, at submission: the number of workers may change later, the job's updates may
   // not.
   const int64_t said = job::ResolveNumbers(request.job()).batches_per_update;
   record.set_batches_per_update(said > 0 ? said : std::max<int64_t>(1, members_.WorkerCount()));
   record.set_parameters(job.parameters);
   record.set_submitted_unix_seconds(now.unix_seconds);
-  record.set_state(request.weights_follow() ? proto::UPLOADING : proto::QUEUED);
+  record.set_state(request.uploads_weights() ? proto::UPLOADING : proto::QUEUED);
   outbox->PutSynced(storage::JobKey(record.job_id()), record);
+  outbox->AfterWrite([] { return CAIRN_FAILPOINT("coordinator.accept_job"); });
   CAIRN_LOG_INFO("job accepted", "job", record.job_id(), "name", record.job().name());
   auto& entry = jobs_[record.job_id()];
   entry = std::make_unique<Job>(Job::Context{&members_, journal_}, std::move(records));
@@ -312,7 +317,7 @@ absl::StatusOr<Job*> Scheduler::Lookup(const std::string& job) const {
 absl::StatusOr<proto::JobStatus> Scheduler::CommitWeights(const std::string& reference,
                                                           EventTime now, Outbox* outbox) {
   CAIRN_ASSIGN_OR_RETURN(Job * job, Lookup(reference));
-  if (!job->record().weights_follow()) {
+  if (!job->record().uploads_weights()) {
     return absl::FailedPreconditionError(
         absl::StrCat("job ", job->id(), " was submitted without weights to follow"));
   }
@@ -330,6 +335,20 @@ absl::StatusOr<proto::JobStatus> Scheduler::CancelJob(const std::string& referen
   }
   job->Cancel(now, outbox);
   if (job == active_) active_ = nullptr;
+  Advance(now, outbox);
+  return StatusOf(job, now);
+}
+
+absl::StatusOr<proto::JobStatus> Scheduler::ResumeJob(const std::string& reference, EventTime now,
+                                                      Outbox* outbox) {
+  CAIRN_ASSIGN_OR_RETURN(Job * job, Lookup(reference));
+  const proto::JobState state = job->State();
+  if (state != proto::FAILED && state != proto::CANCELLED) {
+    return absl::FailedPreconditionError(
+        absl::StrCat("job ", job->id(), " is ", storage::StateName(state),
+                     ": only a job that has failed or was cancelled can be resumed"));
+  }
+  job->Reopen(now, outbox);
   Advance(now, outbox);
   return StatusOf(job, now);
 }

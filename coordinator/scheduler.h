@@ -58,6 +58,7 @@ class Scheduler {
   absl::StatusOr<proto::SubmitReply> Submit(const ValidatedJob& job, EventTime now, Outbox* outbox);
   absl::StatusOr<proto::JobStatus> CommitWeights(const std::string& job, EventTime now,
                                                  Outbox* outbox);
+  absl::StatusOr<proto::JobStatus> ResumeJob(const std::string& job, EventTime now, Outbox* outbox);
   absl::StatusOr<proto::JobStatus> CancelJob(const std::string& job, EventTime now, Outbox* outbox);
   // FailedPrecondition for a name that several jobs have: it is ambiguous.
   absl::StatusOr<proto::DeleteJobReply> DeleteJob(const std::string& job, EventTime now,

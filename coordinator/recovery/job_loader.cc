@@ -8,6 +8,7 @@
 #include "absl/strings/str_join.h"
 #include "cluster/partition_map.h"
 #include "common/check.h"
+#include "common/failpoint.h"
 #include "common/logging.h"
 #include "coordinator/training/epoch_callbacks.h"
 
@@ -256,6 +257,7 @@ void JobLoader::Take(const CheckpointChoice& choice, EventTime now, Outbox* outb
   job_.run().set_warning(warning);
   job_.run().set_renew_checkpoint(choice.checkpoint != 0 && choice.scattered);
   job_.SaveRun(outbox);
+  outbox->AfterWrite([] { return CAIRN_FAILPOINT("coordinator.choose_checkpoint"); });
   choice_ = choice;
 }
 

@@ -35,8 +35,8 @@ absl::StatusOr<AppliedBatches> CombineLedgers(absl::Span<const proto::LedgerRepl
   for (const proto::LedgerReply& ledger : ledgers) {
     if (ledger.blocks() == 0) continue;
     any = true;
-    CAIRN_ASSIGN_OR_RETURN(const BatchRanges open, OpenBatches(ledger.everywhere(), total));
-    CAIRN_ASSIGN_OR_RETURN(const BatchRanges never, OpenBatches(ledger.somewhere(), total));
+    CAIRN_ASSIGN_OR_RETURN(const BatchRanges open, OpenBatches(ledger.applied_on_all(), total));
+    CAIRN_ASSIGN_OR_RETURN(const BatchRanges never, OpenBatches(ledger.applied_on_any(), total));
     applied.open.Add(open);
     untouched = untouched.Intersection(never);
   }

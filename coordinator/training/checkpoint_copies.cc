@@ -25,7 +25,7 @@ void CheckpointCopies::Begin(const proto::Manifest& manifest, Outbox* outbox) {
   const uint32_t ps_count = plan_.partition().ps_count();
   const bool wanted = job::CopiesWanted(plan_.job()) > 1 && ps_count > 1;
   Copying& copying = under_way_[manifest.checkpoint()];
-  copying = {{manifest}, {}};
+  copying = {{manifest}, {}, std::nullopt};
   for (const proto::SnapshotPart& part : manifest.parts()) {
     if (!wanted || part.blocks() == 0 || part.copies_size() > 0) continue;
     copying.missing[part.ps()] = (part.ps() + 1) % ps_count;
@@ -66,6 +66,23 @@ void CheckpointCopies::Reply(uint32_t ps, const proto::CopyReply& reply) {
   copying.result.error =
       absl::StrCat("ps ", ps, " could not copy ps ", reply.part(), "'s snapshot of checkpoint ",
                    reply.checkpoint(), ": ", reply.error());
+}
+
+void CheckpointCopies::GiveUp(absl::Duration now, absl::Duration patience,
+                              absl::FunctionRef<bool(uint32_t ps)> hangs, const std::string& why) {
+  for (auto& [checkpoint, copying] : under_way_) {
+    if (!copying.begun_at.has_value()) copying.begun_at = now;
+    if (now - *copying.begun_at <= patience) continue;
+    const std::map<uint32_t, uint32_t> missing = copying.missing;
+    for (const auto& [part, ps] : missing) {
+      if (!hangs(ps)) continue;
+      proto::CopyReply reply;
+      reply.set_checkpoint(checkpoint);
+      reply.set_part(part);
+      reply.set_error(why);
+      Reply(ps, reply);
+    }
+  }
 }
 
 std::optional<CheckpointCopies::Result> CheckpointCopies::TakeResult() {

@@ -6,6 +6,8 @@
 #include <optional>
 #include <string>
 
+#include "absl/functional/function_ref.h"
+#include "absl/time/time.h"
 #include "coordinator/outbox.h"
 #include "proto/checkpoint.pb.h"
 #include "proto/coordinator.pb.h"
@@ -28,6 +30,11 @@ class CheckpointCopies {
   // Ignores a reply to no order, or to one that is already answered.
   void Reply(uint32_t ps, const proto::CopyReply& reply);
 
+  // Replies for the ps that `hangs` and have not copied for `patience`, counted from the first
+  // call.
+  void GiveUp(absl::Duration now, absl::Duration patience,
+              absl::FunctionRef<bool(uint32_t ps)> hangs, const std::string& why);
+
   bool idle() const { return under_way_.empty(); }
 
   struct Result {
@@ -42,6 +49,7 @@ class CheckpointCopies {
   struct Copying {
     Result result;
     std::map<uint32_t, uint32_t> missing;  // Part -> the ps that copies it.
+    std::optional<absl::Duration> begun_at;
   };
 
   // Orders the missing copies of a checkpoint; those of one ps if it is given.

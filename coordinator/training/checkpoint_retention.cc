@@ -4,12 +4,21 @@
 #include <utility>
 
 #include "common/check.h"
+#include "common/failpoint.h"
 #include "storage/job_records.h"
 
 namespace cairn::coordinator {
 namespace {
 
 constexpr int64_t kKeepDefault = 3;
+
+// A callback can keep the best epoch only if each has a checkpoint.
+int64_t EveryEpochs(const proto::Job& job) {
+  for (const proto::Callback& callback : job.callbacks()) {
+    if (callback.name() == "model_checkpoint" || callback.restore_best_weights()) return 1;
+  }
+  return job.checkpoint().has_every_epochs() ? job.checkpoint().every_epochs() : 1;
+}
 
 }  // namespace
 
@@ -26,6 +35,10 @@ CheckpointRetention::CheckpointRetention(const proto::JobPlan* plan, const proto
                                          int64_t done_batches)
     : plan_(*plan),
       every_steps_(plan->job().checkpoint().every_steps()),
+      every_seconds_(plan->job().checkpoint().has_every_seconds()
+                         ? absl::Seconds(plan->job().checkpoint().every_seconds())
+                         : absl::InfiniteDuration()),
+      every_epochs_(EveryEpochs(plan->job())),
       keep_(plan->job().checkpoint().has_keep() ? plan->job().checkpoint().keep() : kKeepDefault),
       base_checkpoint_(run.base_checkpoint()) {
   CAIRN_CHECK(keep_ > 0);
@@ -34,14 +47,19 @@ CheckpointRetention::CheckpointRetention(const proto::JobPlan* plan, const proto
                                                      manifest.generation() == run.generation());
     (good ? manifests_ : passed_over_).push_back(std::move(manifest));
   }
-  Passed(done_batches);
+  passed_at_ = done_batches;
 }
 
-bool CheckpointRetention::Due(int64_t done_batches) const {
-  return every_steps_ > 0 && done_batches >= due_at_;
+bool CheckpointRetention::Due(int64_t done_batches, absl::Duration now) {
+  if (!passed_time_.has_value()) passed_time_ = now;
+  const bool by_steps = every_steps_ > 0 && done_batches >= passed_at_ + every_steps_;
+  return by_steps || (now - *passed_time_ >= every_seconds_ && done_batches > passed_at_);
 }
 
-void CheckpointRetention::Passed(int64_t done_batches) { due_at_ = done_batches + every_steps_; }
+void CheckpointRetention::Passed(int64_t done_batches, absl::Duration now) {
+  passed_at_ = done_batches;
+  passed_time_ = now;
+}
 
 void CheckpointRetention::Add(const proto::Manifest& manifest, Outbox* outbox) {
   manifests_.push_back(manifest);
@@ -70,6 +88,7 @@ void CheckpointRetention::DeleteExpired(const std::set<uint64_t>& pinned, Outbox
   manifests_ = std::move(kept);
   for (const proto::Manifest& old : expired) {
     outbox->Erase(storage::ManifestKey(plan_.job_id(), old.checkpoint()));
+    outbox->AfterWrite([] { return CAIRN_FAILPOINT("coordinator.delete_expired"); });
     DeleteCheckpoint(plan_, old.checkpoint(), outbox);
   }
 }

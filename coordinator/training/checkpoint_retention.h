@@ -2,9 +2,11 @@
 #define CAIRN_COORDINATOR_TRAINING_CHECKPOINT_RETENTION_H_
 
 #include <cstdint>
+#include <optional>
 #include <set>
 #include <vector>
 
+#include "absl/time/time.h"
 #include "coordinator/outbox.h"
 #include "proto/checkpoint.pb.h"
 #include "proto/job.pb.h"
@@ -26,10 +28,13 @@ class CheckpointRetention {
   CheckpointRetention(const proto::JobPlan* plan, const proto::RunRecord& run,
                       std::vector<proto::Manifest> manifests, int64_t done_batches);
 
-  // Whether `every_steps` more batches are done than when the last checkpoint was due.
-  bool Due(int64_t done_batches) const;
+  // Whether `every_steps` more batches are done than when the last checkpoint was due, or any batch
+  // and `every_seconds` have passed.
+  bool Due(int64_t done_batches, absl::Duration now);
   // The due checkpoint was made, or skipped because another one is being written.
-  void Passed(int64_t done_batches);
+  void Passed(int64_t done_batches, absl::Duration now);
+  // Whether the end of this epoch, which is not the last one, has a checkpoint.
+  bool DueAtEndOf(int64_t epoch) const { return (epoch + 1) % every_epochs_ == 0; }
 
   // Journals the manifest of a new checkpoint.
   void Add(const proto::Manifest& manifest, Outbox* outbox);
@@ -46,12 +51,15 @@ class CheckpointRetention {
 
  private:
   const proto::JobPlan& plan_;
-  const int64_t every_steps_;  // 0: only on request.
+  const int64_t every_steps_;           // 0: not by steps.
+  const absl::Duration every_seconds_;  // Infinite: not by time.
+  const int64_t every_epochs_;
   const int64_t keep_;
   const uint64_t base_checkpoint_;
   std::vector<proto::Manifest> manifests_;
   std::vector<proto::Manifest> passed_over_;
-  int64_t due_at_;
+  int64_t passed_at_;                          // Batches done.
+  std::optional<absl::Duration> passed_time_;  // nullopt: before the first call of Due.
 };
 
 }  // namespace cairn::coordinator

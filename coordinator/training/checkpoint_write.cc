@@ -26,6 +26,19 @@ void CheckpointWrite::Reply(uint32_t ps, const proto::PersistReply& reply) {
   if (ps < plan_.partition().ps_count()) replies_[ps] = reply;
 }
 
+absl::Duration CheckpointWrite::begun_at(absl::Duration now) {
+  if (!begun_at_.has_value()) begun_at_ = now;
+  return *begun_at_;
+}
+
+void CheckpointWrite::GiveUp(absl::FunctionRef<bool(uint32_t ps)> hangs, const std::string& why) {
+  proto::PersistReply reply;
+  reply.set_error(why);
+  for (uint32_t ps = 0; ps < plan_.partition().ps_count(); ++ps) {
+    if (hangs(ps)) replies_.try_emplace(ps, reply);
+  }
+}
+
 absl::StatusOr<proto::Manifest> CheckpointWrite::Result(int64_t unix_seconds) const {
   CAIRN_CHECK(complete());
   proto::Manifest manifest;

@@ -3,8 +3,13 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
+#include <string>
+#include <utility>
 
+#include "absl/functional/function_ref.h"
 #include "absl/status/statusor.h"
+#include "absl/time/time.h"
 #include "coordinator/outbox.h"
 #include "proto/checkpoint.pb.h"
 #include "proto/coordinator.pb.h"
@@ -29,6 +34,11 @@ class CheckpointWrite {
   void Reply(uint32_t ps, const proto::PersistReply& reply);
   bool complete() const { return replies_.size() == plan_.partition().ps_count(); }
 
+  // When the wait for the ps began: the time of the first call.
+  absl::Duration begun_at(absl::Duration now);
+  // Replies for the ps that have not replied and that `hangs`.
+  void GiveUp(absl::FunctionRef<bool(uint32_t ps)> hangs, const std::string& why);
+
   // The manifest, or the first error, which names its ps. Requires complete().
   absl::StatusOr<proto::Manifest> Result(int64_t unix_seconds) const;
 
@@ -38,6 +48,7 @@ class CheckpointWrite {
   const proto::JobPlan& plan_;
   const uint64_t generation_;
   const proto::KeptCut cut_;
+  std::optional<absl::Duration> begun_at_;
   std::map<uint32_t, proto::PersistReply> replies_;
 };
 

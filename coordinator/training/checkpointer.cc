@@ -4,6 +4,8 @@
 #include <set>
 #include <utility>
 
+#include "absl/strings/str_cat.h"
+#include "common/failpoint.h"
 #include "common/logging.h"
 #include "coordinator/callbacks/nonfinite_loss.h"
 #include "storage/job_records.h"
@@ -23,6 +25,8 @@ Checkpointer::Checkpointer(const Context& context, std::vector<proto::Manifest> 
       run_(*context.run),
       history_(*context.history),
       queue_(*context.queue),
+      progress_timeout_(context.progress_timeout),
+      disks_(plan_.partition().ps_count()),
       retention_(&plan_, run_, std::move(manifests), queue_.DoneCount()),
       copies_(context.plan, run_.generation()) {
   queue_.SetLimit(LeaseEnd());
@@ -83,6 +87,7 @@ void Checkpointer::CancelStop() { requests_.Withdraw(kStop); }
 void Checkpointer::Advance(bool may_cut, EventTime now, Outbox* outbox) {
   // Finished background work comes first: it may release the kept cut, and there is at most one. If
   // no worker has leases, a new cut begins and is made in the same call.
+  GiveUpOverdue(now);
   if (write_ != nullptr && write_->complete()) FinishWrite(now, outbox);
   FinishCopies(outbox);
   if (evaluation_ != nullptr && evaluation_->done()) FinishEvaluation(now, outbox);
@@ -94,13 +99,37 @@ void Checkpointer::Advance(bool may_cut, EventTime now, Outbox* outbox) {
   if (cut_ != nullptr && cut_->complete()) FinishCut(now, outbox);
 }
 
+void Checkpointer::OnDiskProgress(uint32_t ps, uint64_t progress, EventTime now) {
+  if (ps >= disks_.size() || disks_[ps].value == progress) return;
+  disks_[ps] = {progress, now.monotonic};
+}
+
+// Every wait for a worker or a ps ends here at the latest: a live process may have a part that
+// hangs, a disk above all. The operation fails or goes on without the part; training does not wait.
+void Checkpointer::GiveUpOverdue(EventTime now) {
+  const absl::Duration before = now.monotonic - progress_timeout_;
+  const auto hangs = [&](uint32_t ps) { return disks_[ps].at < before; };
+  const std::string why =
+      absl::StrCat("no answer and no progress for ", absl::FormatDuration(progress_timeout_),
+                   "; its disk may hang");
+  if (write_ != nullptr && write_->begun_at(now.monotonic) < before) write_->GiveUp(hangs, why);
+  copies_.GiveUp(now.monotonic, progress_timeout_, hangs, why);
+  if (cut_ == nullptr || cut_->phase_begun_at(now.monotonic) >= before) return;
+  cut_->GiveUpPs(why);
+  // A worker that does not pause keeps its batch; its leases are given to others too.
+  for (const TaskId worker : cut_->TakePausing()) {
+    CAIRN_LOG_WARNING("a worker does not pause; its batches go to others", "task", worker.Name());
+    queue_.Drop(worker);
+  }
+}
+
 std::optional<CutPurpose> Checkpointer::DueCut(EventTime now) {
   const int64_t done = queue_.DoneCount();
   // A checkpoint that is due while the previous one is still in progress is skipped and counted,
   // not queued: training does not wait for slow disks. Epoch ends are never skipped.
-  if ((run_.has_kept_cut() || copying()) && !AtEpochEnd() && retention_.Due(done)) {
+  if ((run_.has_kept_cut() || copying()) && !AtEpochEnd() && retention_.Due(done, now.monotonic)) {
     run_.set_checkpoints_skipped(run_.checkpoints_skipped() + 1);
-    retention_.Passed(done);
+    retention_.Passed(done, now.monotonic);
   }
   // One kept cut at a time: this bounds the copy-on-write memory on the ps, and a rollback never
   // skips an evaluation that is still running.
@@ -111,11 +140,14 @@ std::optional<CutPurpose> Checkpointer::DueCut(EventTime now) {
   if (!torn_.empty()) return std::nullopt;
   if (AtEpochEnd()) {
     const bool evaluate = plan_.validation_examples() > 0 && !history_.HasEvaluation(Epoch());
-    return CutPurpose{"epoch", evaluate, Epoch()};
+    const bool is_last = Epoch() + 1 == EpochCount();
+    const bool persist =
+        is_last || retention_.DueAtEndOf(Epoch()) || retention_.Due(done, now.monotonic);
+    return CutPurpose{"epoch", evaluate, Epoch(), persist};
   }
   if (run_.renew_checkpoint() && now.monotonic >= renew_not_before_) return CutPurpose{"restored"};
   if (const std::optional<std::string> reason = requests_.NextReason()) return CutPurpose{*reason};
-  if (retention_.Due(done)) return CutPurpose{"steps"};
+  if (retention_.Due(done, now.monotonic)) return CutPurpose{"steps"};
   return std::nullopt;
 }
 
@@ -124,6 +156,7 @@ void Checkpointer::BeginCut(CutPurpose purpose, Outbox* outbox) {
   cut_ = std::make_unique<Cut>(&plan_, run_.generation(), &queue_, std::move(purpose), EpochBegin(),
                                EpochEnd(), ++last_pause_);
   cut_->Begin(outbox);
+  outbox->AfterWrite([] { return CAIRN_FAILPOINT("coordinator.begin_cut"); });
 }
 
 // Phase 2, cut. The cut's number is journaled before any ps hears it: after a restart no number is
@@ -132,6 +165,7 @@ void Checkpointer::MakeCut(Outbox* outbox) {
   run_.set_last_cut(run_.last_cut() + 1);
   SaveRun(outbox);
   cut_->Make(run_.last_cut(), outbox);
+  outbox->AfterWrite([] { return CAIRN_FAILPOINT("coordinator.make_cut"); });
 }
 
 // Phase 3, compare the ledgers. All ps have cut, so on failure all drop it.
@@ -140,7 +174,7 @@ void Checkpointer::FinishCut(EventTime now, Outbox* outbox) {
   if (!applied.ok()) {
     // A ps could not cut, for lack of memory for example.
     DropCut(plan_, cut_->cut(), outbox);
-    retention_.Passed(queue_.DoneCount());
+    retention_.Passed(queue_.DoneCount(), now.monotonic);
     no_cut_before_ = now.monotonic + kRetryCut;
     CheckpointFailed(applied.status(), outbox);
   } else if (!cut_->Consistent(*applied)) {
@@ -149,10 +183,11 @@ void Checkpointer::FinishCut(EventTime now, Outbox* outbox) {
     DropCut(plan_, cut_->cut(), outbox);
     queue_.Reopen(applied->open);
     torn_ = applied->half;
+    outbox->AfterWrite([] { return CAIRN_FAILPOINT("coordinator.drop_torn_cut"); });
   } else {
     // The ledgers overrule the workers' reports.
     queue_.Reopen(applied->open);
-    KeepCut(*applied, outbox);
+    KeepCut(*applied, now, outbox);
   }
   EndCut();
 }
@@ -164,15 +199,18 @@ void Checkpointer::EndCut() {
 
 // Phase 4, keep. The kept cut is journaled before it is written and evaluated, so that a restarted
 // coordinator continues both instead of losing an epoch's evaluation.
-void Checkpointer::KeepCut(const AppliedBatches& applied, Outbox* outbox) {
+void Checkpointer::KeepCut(const AppliedBatches& applied, EventTime now, Outbox* outbox) {
   const CutPurpose& purpose = cut_->purpose();
   *run_.mutable_kept_cut() = cut_->Record(applied);
   if (purpose.epoch >= 0) run_.set_epochs_cut(purpose.epoch + 1);
   if (purpose.reason == kStop && requests_.Awaited(kStop)) stopped_ = true;
-  retention_.Passed(queue_.DoneCount());
-  // A rollback to this checkpoint continues from the sums of the batches that are in it.
-  history_.KeepSums(run_.kept_cut().cut(), outbox);
+  if (purpose.persist) {
+    retention_.Passed(queue_.DoneCount(), now.monotonic);
+    // A rollback to this checkpoint continues from the sums of the batches that are in it.
+    history_.KeepSums(run_.kept_cut().cut(), outbox);
+  }
   SaveRun(outbox);
+  outbox->AfterWrite([] { return CAIRN_FAILPOINT("coordinator.keep_cut"); });
   BeginWriteAndEvaluation(outbox);
 }
 
@@ -211,6 +249,7 @@ void Checkpointer::CheckpointExists(const proto::Manifest& manifest, Outbox* out
   run_.clear_warning();
   run_.set_renew_checkpoint(false);
   SaveRun(outbox);
+  outbox->AfterWrite([] { return CAIRN_FAILPOINT("coordinator.add_manifest"); });
   requests_.Made(manifest);
   copies_.Begin(manifest, outbox);
   CAIRN_LOG_INFO("checkpoint", "job", plan_.job_id(), "checkpoint", manifest.checkpoint(), "reason",
@@ -221,6 +260,7 @@ void Checkpointer::CheckpointFailed(const absl::Status& why, Outbox* outbox) {
   run_.set_checkpoints_failed(run_.checkpoints_failed() + 1);
   run_.set_checkpoint_error(std::string(why.message()));
   SaveRun(outbox);
+  outbox->AfterWrite([] { return CAIRN_FAILPOINT("coordinator.checkpoint_failed"); });
   CAIRN_LOG_ERROR("a checkpoint failed; training goes on without it", "job", plan_.job_id(),
                   "error", why);
   requests_.Failed(why, outbox);
@@ -233,6 +273,7 @@ void Checkpointer::FinishEvaluation(EventTime now, Outbox* outbox) {
   KeepNonfiniteLoss(plan_, record, now, &run_);
   run_.mutable_kept_cut()->set_to_evaluate(false);
   SaveRun(outbox);
+  outbox->AfterWrite([] { return CAIRN_FAILPOINT("coordinator.finish_evaluation"); });
   CAIRN_LOG_INFO("evaluated", "job", plan_.job_id(), "epoch", record.epoch(), "loss",
                  record.loss());
 }
@@ -245,6 +286,7 @@ void Checkpointer::ReleaseCut(Outbox* outbox) {
   DropCut(plan_, run_.kept_cut().cut(), outbox);
   run_.clear_kept_cut();
   SaveRun(outbox);
+  outbox->AfterWrite([] { return CAIRN_FAILPOINT("coordinator.release_cut"); });
 }
 
 // Phase 7, copy and expire. A checkpoint without copies is still valid: failed copies are counted
@@ -261,6 +303,7 @@ void Checkpointer::FinishCopies(Outbox* outbox) {
     run_.set_copies_failed(run_.copies_failed() + result->failed);
     run_.set_copy_error(result->error);
     SaveRun(outbox);
+    outbox->AfterWrite([] { return CAIRN_FAILPOINT("coordinator.finish_copies"); });
     requests_.Complete(manifest, outbox);
     DeleteExpired(outbox);
   }

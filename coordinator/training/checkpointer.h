@@ -50,6 +50,8 @@ class Checkpointer {
     proto::RunRecord* run = nullptr;
     History* history = nullptr;
     SplitQueue* queue = nullptr;
+    // A worker or a ps that does not answer, and writes nothing, for so long is not awaited.
+    absl::Duration progress_timeout = absl::InfiniteDuration();
   };
 
   // `manifests`: oldest first.
@@ -74,6 +76,10 @@ class Checkpointer {
   void OnEvaluated(TaskId worker, const proto::EvaluatedBatch& batch, absl::Duration now) {
     if (evaluation_ != nullptr) evaluation_->Done(worker, batch, now);
   }
+
+  // The ps has written, copied or read another piece of a snapshot, if `progress` differs from its
+  // last one.
+  void OnDiskProgress(uint32_t ps, uint64_t progress, EventTime now);
 
   // Requests a checkpoint. The callback runs when its copies are made or have failed. After one for
   // "stop" workers rest until ContinueAfterStop.
@@ -127,12 +133,13 @@ class Checkpointer {
   // The end of the leased range while no cut is being made.
   int64_t LeaseEnd() const;
 
+  void GiveUpOverdue(EventTime now);
   std::optional<CutPurpose> DueCut(EventTime now);
   void BeginCut(CutPurpose purpose, Outbox* outbox);
   void MakeCut(Outbox* outbox);
   void FinishCut(EventTime now, Outbox* outbox);
   void EndCut();
-  void KeepCut(const AppliedBatches& applied, Outbox* outbox);
+  void KeepCut(const AppliedBatches& applied, EventTime now, Outbox* outbox);
   void BeginWriteAndEvaluation(Outbox* outbox);
   void FinishWrite(EventTime now, Outbox* outbox);
   void CheckpointExists(const proto::Manifest& manifest, Outbox* outbox);
@@ -146,6 +153,14 @@ class Checkpointer {
   proto::RunRecord& run_;
   History& history_;
   SplitQueue& queue_;
+
+  // By ps: its last progress, and when it was made.
+  struct DiskProgress {
+    uint64_t value = 0;
+    absl::Duration at = -absl::InfiniteDuration();
+  };
+  const absl::Duration progress_timeout_;
+  std::vector<DiskProgress> disks_;
 
   CheckpointRetention retention_;
   CheckpointCopies copies_;

@@ -62,6 +62,7 @@ bool Cut::AtRest() const {
 void Cut::Make(uint64_t cut, Outbox* outbox) {
   CAIRN_CHECK(!made() && cut != 0);
   cut_ = cut;
+  phase_begun_at_.reset();
   proto::Command command;
   command.mutable_make_cut()->set_job_id(plan_.job_id());
   command.mutable_make_cut()->set_generation(generation_);
@@ -72,6 +73,18 @@ void Cut::Make(uint64_t cut, Outbox* outbox) {
 void Cut::Reply(uint32_t ps, const proto::CutReply& reply) {
   if (!made() || reply.cut() != cut_ || reply.generation() != generation_) return;
   if (ps < plan_.partition().ps_count()) replies_[ps] = reply;
+}
+
+absl::Duration Cut::phase_begun_at(absl::Duration now) {
+  if (!phase_begun_at_.has_value()) phase_begun_at_ = now;
+  return *phase_begun_at_;
+}
+
+void Cut::GiveUpPs(const std::string& why) {
+  if (!made()) return;
+  proto::CutReply reply;
+  reply.set_error(why);
+  for (uint32_t ps = 0; ps < plan_.partition().ps_count(); ++ps) replies_.try_emplace(ps, reply);
 }
 
 absl::StatusOr<AppliedBatches> Cut::Result() const {
@@ -97,7 +110,7 @@ proto::KeptCut Cut::Record(const AppliedBatches& applied) const {
   record.set_cut(cut_);
   *record.mutable_ledger() = MakeLedgerState(applied.open, plan_.total_batches());
   record.set_applied_batches(plan_.total_batches() - applied.open.size());
-  record.set_to_persist(true);
+  record.set_to_persist(purpose_.persist);
   record.set_reason(purpose_.reason);
   record.set_to_evaluate(purpose_.evaluate);
   record.set_epoch(purpose_.epoch);

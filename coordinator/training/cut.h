@@ -3,10 +3,13 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
+#include <utility>
 
 #include "absl/status/statusor.h"
+#include "absl/time/time.h"
 #include "coordinator/outbox.h"
 #include "coordinator/task.h"
 #include "coordinator/training/applied_batches.h"
@@ -23,6 +26,7 @@ struct CutPurpose {
   bool evaluate = false;
   // The epoch that the cut ends; -1: none.
   int64_t epoch = -1;
+  bool persist = true;  // A checkpoint is written.
 };
 
 // Tells every ps to free this cut; 0: there is none.
@@ -63,6 +67,14 @@ class Cut {
   void Reply(uint32_t ps, const proto::CutReply& reply);
   bool complete() const { return made() && replies_.size() == plan_.partition().ps_count(); }
 
+  // When the wait for the workers or, once made, for the ps began: the time of the first call. The
+  // limits of these waits are the caller's.
+  absl::Duration phase_begun_at(absl::Duration now);
+  // Replies for the ps that have not replied.
+  void GiveUpPs(const std::string& why);
+  // The workers that have not paused. They are not awaited any longer.
+  std::set<TaskId> TakePausing() { return std::exchange(pausing_, {}); }
+
   // Combines the ledgers of all ps. Requires complete(). An error is the reply of a ps, which it
   // names.
   absl::StatusOr<AppliedBatches> Result() const;
@@ -90,6 +102,7 @@ class Cut {
   const uint64_t pause_;
   std::set<TaskId> pausing_;
   uint64_t cut_ = 0;
+  std::optional<absl::Duration> phase_begun_at_;
   std::map<uint32_t, proto::CutReply> replies_;
 };
 

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "common/check.h"
+#include "common/failpoint.h"
 #include "common/logging.h"
 #include "coordinator/note.h"
 #include "nn/optimizer.h"
@@ -111,6 +112,7 @@ void EpochCallbacks::Decide(int64_t epoch, EventTime now, Outbox* outbox) {
     }
   }
   Save(outbox);
+  outbox->AfterWrite([] { return CAIRN_FAILPOINT("coordinator.decide_epoch"); });
 }
 
 bool EpochCallbacks::ChooseBest(const std::vector<proto::Manifest>& manifests, Outbox* outbox) {
@@ -142,6 +144,7 @@ bool EpochCallbacks::ChooseBest(const std::vector<proto::Manifest>& manifests, O
   if (text(chosen) == text(run_)) return false;
   *run_.mutable_best() = chosen.best();
   Save(outbox);
+  outbox->AfterWrite([] { return CAIRN_FAILPOINT("coordinator.choose_best"); });
   return true;
 }
 

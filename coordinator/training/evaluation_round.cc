@@ -67,7 +67,9 @@ void EvaluationRound::Done(TaskId id, const proto::EvaluatedBatch& batch, absl::
   const int64_t index = batch.batch();
   if (batch.cut() != cut_ || index < 0 || index >= static_cast<int64_t>(results_.size())) return;
   if (batch.examples() < 0 || !metrics_.Fits(batch.metric_states())) return;
+  // Only the result of a worker that was asked counts.
   Worker& worker = workers_[id];
+  if (!worker.leased.Contains(index)) return;
   worker.leased.Remove(index, index + 1);
   ++worker.done_since;
   worker.heard_at = now;

@@ -1,6 +1,7 @@
 #include "coordinator/training/split_queue.h"
 
 #include <algorithm>
+#include <cstddef>
 #include <utility>
 
 #include "common/check.h"
@@ -15,18 +16,23 @@ constexpr int64_t kUnblockMax = 64;
 // Speed measured over less time is too noisy.
 constexpr absl::Duration kMeasureMin = absl::Milliseconds(100);
 
-// Calls visit(begin, end) for each run of neighboring batches in a split. The split comes from a
-// worker: invalid ones and batches outside [0, total) are skipped.
+// Calls visit(begin, end) for each run of neighboring batches in the splits. They come from a
+// worker: invalid ones and batches outside [0, total) are skipped. Visits at most kLeasedAheadMax
+// runs, which is more than any worker has: a forged message must not keep the loop busy.
 template <typename Visit>
-void VisitRuns(const proto::Split& split, int64_t total, Visit visit) {
-  const int64_t stride = split.stride();
-  if (split.first() < 0 || stride < 1 || split.count() < 1) return;
-  const int64_t first = std::min(split.first(), total);
-  const int64_t left = total - first;
-  const int64_t count = std::min(split.count(), left / stride + (left % stride == 0 ? 0 : 1));
-  if (stride == 1) return visit(first, first + count);
-  for (int64_t i = 0; i < std::min(count, kLeasedAheadMax); ++i) {
-    visit(first + i * stride, first + i * stride + 1);
+void VisitRuns(absl::Span<const proto::Split> splits, int64_t total, Visit visit) {
+  int64_t runs = 0;
+  for (const proto::Split& split : splits) {
+    const int64_t stride = split.stride();
+    if (split.first() < 0 || stride < 1 || split.count() < 1) continue;
+    const int64_t first = std::min(split.first(), total);
+    const int64_t left = total - first;
+    const int64_t count = std::min(split.count(), left / stride + (left % stride == 0 ? 0 : 1));
+    const bool is_run = stride == 1;
+    for (int64_t i = 0; i < (is_run ? 1 : count); ++i) {
+      if (++runs > kLeasedAheadMax) return;
+      visit(first + i * stride, first + i * stride + (is_run ? count : 1));
+    }
   }
 }
 
@@ -115,14 +121,12 @@ void SplitQueue::Done(TaskId id, absl::Span<const int64_t> batches, absl::Durati
 
 void SplitQueue::Return(TaskId id, absl::Span<const proto::Split> splits) {
   Worker& worker = workers_[id];
-  for (const proto::Split& split : splits) {
-    VisitRuns(split, options_.total_batches, [&](int64_t begin, int64_t end) {
-      const BatchRanges returned = worker.leased.Intersection(begin, end);
-      Unlease(&worker, begin, end);
-      open_.Add(returned);
-      worker.wanted += returned.size();
-    });
-  }
+  VisitRuns(splits, options_.total_batches, [&](int64_t begin, int64_t end) {
+    const BatchRanges returned = worker.leased.Intersection(begin, end);
+    Unlease(&worker, begin, end);
+    open_.Add(returned);
+    worker.wanted += returned.size();
+  });
 }
 
 void SplitQueue::Drop(TaskId id) {
@@ -135,14 +139,12 @@ void SplitQueue::Drop(TaskId id) {
 
 void SplitQueue::Adopt(TaskId id, absl::Span<const proto::Split> splits) {
   Worker& worker = workers_[id];
-  for (const proto::Split& split : splits) {
-    VisitRuns(split, options_.total_batches, [&](int64_t begin, int64_t end) {
-      // Only open batches: the ledgers may have some of them, and another worker may have adopted
-      // them.
-      const BatchRanges held = open_.Intersection(begin, end);
-      for (const auto& [from, to] : held.ranges()) Lease(&worker, from, to);
-    });
-  }
+  VisitRuns(splits, options_.total_batches, [&](int64_t begin, int64_t end) {
+    // Only open batches: the ledgers may have some of them, and another worker may have adopted
+    // them.
+    const BatchRanges held = open_.Intersection(begin, end);
+    for (const auto& [from, to] : held.ranges()) Lease(&worker, from, to);
+  });
 }
 
 void SplitQueue::Reopen(const BatchRanges& batches) {
@@ -171,6 +173,17 @@ std::optional<TaskId> SplitQueue::OwnerOf(int64_t batch) const {
     if (worker.leased.Contains(batch)) return id;
   }
   return std::nullopt;
+}
+
+absl::Duration SplitQueue::MedianStep() const {
+  std::vector<double> rates;
+  for (const auto& [id, worker] : workers_) {
+    if (worker.batches_per_second > 0) rates.push_back(worker.batches_per_second);
+  }
+  if (rates.empty()) return absl::ZeroDuration();
+  const auto middle = rates.begin() + static_cast<std::ptrdiff_t>(rates.size() / 2);
+  std::nth_element(rates.begin(), middle, rates.end());
+  return absl::Seconds(1 / *middle);
 }
 
 BatchRanges SplitQueue::Unfinished(const BatchRanges& batches) const {

@@ -93,6 +93,8 @@ class SplitQueue {
   std::vector<TaskId> WorkersWithLeases() const;
   // The worker that has `batch` leased; nullopt if it is open or done.
   std::optional<TaskId> OwnerOf(int64_t batch) const;
+  // The median of the workers' times for a batch; zero if none is known.
+  absl::Duration MedianStep() const;
   // The members of `batches` that are not done.
   BatchRanges Unfinished(const BatchRanges& batches) const;
   const BatchRanges& open() const { return open_; }

@@ -5,12 +5,15 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "common/failpoint.h"
 #include "coordinator/callbacks/nonfinite_loss.h"
 #include "storage/job_records.h"
 
 namespace cairn::coordinator {
 namespace {
 
+// A worker whose batch takes this many median steps may be stuck.
+constexpr int64_t kPatienceInSteps = 20;
 // How long workers may take to reconnect after a restart of the coordinator. Before that a batch
 // that one of them still has could be leased again.
 constexpr absl::Duration kReturnTime = absl::Seconds(2);
@@ -35,7 +38,9 @@ Training::Training(const Context& context, BatchRanges open, std::vector<proto::
       run_(*context.run),
       history_(*context.history),
       queue_(QueueOptions(plan_), std::move(open)),
-      checkpointer_({context.plan, context.run, context.history, &queue_}, std::move(manifests)),
+      progress_timeout_(context.progress_timeout),
+      checkpointer_({context.plan, context.run, context.history, &queue_, context.progress_timeout},
+                    std::move(manifests)),
       epoch_callbacks_({context.plan, context.run, context.history}),
       rates_(context.plan, context.run) {
   checkpointer_.AllowEpochs(epoch_callbacks_.EpochsAllowed());
@@ -53,8 +58,8 @@ void Training::PsReconnected(uint32_t ps, Outbox* outbox) {
 }
 
 void Training::AddWorker(TaskId worker) {
-  const bool is_new = workers_.insert(worker).second;
-  if (is_new && worker.role == proto::WORKER) ++trainers_;
+  workers_.insert(worker);
+  CountTrainers();
   everybody_is_due_ = true;
 }
 
@@ -64,12 +69,42 @@ void Training::Adopt(TaskId worker, absl::Span<const proto::Split> leases) {
 }
 
 void Training::RemoveWorker(TaskId worker) {
-  const bool was_there = workers_.erase(worker) > 0;
-  if (was_there && worker.role == proto::WORKER) --trainers_;
+  workers_.erase(worker);
+  stuck_.erase(worker);
+  CountTrainers();
   everybody_is_due_ = true;
   queue_.Drop(worker);
   checkpointer_.WorkerGone(worker);
   for (ProfileSession& profile : profiles_) profile.Gone(worker);
+}
+
+void Training::CountTrainers() {
+  trainers_ = std::count_if(workers_.begin(), workers_.end(), [this](TaskId worker) {
+    return worker.role == proto::WORKER && !stuck_.contains(worker);
+  });
+}
+
+void Training::SetStuck(TaskId worker, bool stuck, Outbox* outbox) {
+  if (!workers_.contains(worker)) return;
+  everybody_is_due_ = true;
+  if (!stuck) {
+    stuck_.erase(worker);
+    return CountTrainers();
+  }
+  stuck_.insert(worker);
+  CountTrainers();
+  // A cut does not wait for it. If it goes on while the cut is made, the ledgers show it, and the
+  // cut is made again.
+  queue_.Drop(worker);
+  checkpointer_.WorkerGone(worker);
+  // It must not begin the batches that others have now. Number 0: nobody waits for the reply.
+  proto::Command command;
+  command.mutable_pause()->set_pause_id(0);
+  outbox->Send(worker, std::move(command));
+}
+
+absl::Duration Training::Patience() const {
+  return std::max(progress_timeout_, kPatienceInSteps * queue_.MedianStep());
 }
 
 void Training::Profile(ProfileSession::Options options, ProfileCallback callback, Outbox* outbox) {
@@ -202,6 +237,7 @@ std::set<TaskId> Training::TakeDue(const GrantBasis& basis, absl::Duration now) 
 }
 
 void Training::GrantTo(TaskId worker, bool train, EventTime now, Outbox* outbox) {
+  if (stuck_.contains(worker)) return;
   proto::Command command;
   proto::Grant* grant = command.mutable_grant();
   if (train && worker.role == proto::WORKER) {
@@ -220,6 +256,7 @@ void Training::GrantTo(TaskId worker, bool train, EventTime now, Outbox* outbox)
   grant->set_job_id(plan_.job_id());
   grant->set_generation(run_.generation());
   outbox->Send(worker, std::move(command));
+  outbox->AfterWrite([] { return CAIRN_FAILPOINT("coordinator.grant"); });
 }
 
 void Training::FillStatus(absl::Duration now, proto::JobStatus* status) {
@@ -250,6 +287,9 @@ std::string Training::WaitingFor() const {
 
 std::string Training::NextNeeded() const {
   if (std::string waiting = WaitingFor(); !waiting.empty()) return waiting;
+  if (trainers_ == 0 && !stuck_.empty()) {
+    return absl::StrCat("for ", stuck_.begin()->Name(), ", which makes no progress");
+  }
   if (trainers_ == 0) return "for a worker that trains: only evaluators are here";
   if (std::string cut = checkpointer_.NextNeeded(); !cut.empty()) return cut;
   if (!rates_.complete()) return "for every ps to take the new learning rate";

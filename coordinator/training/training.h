@@ -37,6 +37,8 @@ class Training {
     const proto::JobPlan* plan = nullptr;
     proto::RunRecord* run = nullptr;
     History* history = nullptr;
+    // See MembershipOptions.
+    absl::Duration progress_timeout = absl::InfiniteDuration();
   };
 
   // `open`: the batches that the ledgers of all ps lack. `manifests`: oldest first.
@@ -53,6 +55,16 @@ class Training {
   // The worker had the job before the coordinator restarted, with these leases.
   void Adopt(TaskId worker, absl::Span<const proto::Split> leases);
   void RemoveWorker(TaskId worker);
+  // A stuck worker keeps the batch that it computes, but gets no more work. All its leases are
+  // given to others too; whoever is first counts, since the ledgers accept each batch once.
+  void SetStuck(TaskId worker, bool stuck, Outbox* outbox);
+  // For how long a worker may make no progress before it counts as stuck: longer in jobs of long
+  // steps.
+  absl::Duration Patience() const;
+  // A heartbeat of a ps.
+  void OnDiskProgress(uint32_t ps, uint64_t progress, EventTime now) {
+    checkpointer_.OnDiskProgress(ps, progress, now);
+  }
   // The same ps process has a new stream: commands and replies on the old one may be lost.
   void PsReconnected(uint32_t ps, Outbox* outbox);
 
@@ -105,6 +117,7 @@ class Training {
   const std::vector<proto::Manifest>& manifests() const { return checkpointer_.manifests(); }
 
  private:
+  void CountTrainers();
   void AskLedgers(EventTime now, Outbox* outbox);
   // The inputs to a grant besides the worker's own reports. A change of them concerns all workers.
   struct GrantBasis {
@@ -127,6 +140,7 @@ class Training {
   History& history_;
 
   SplitQueue queue_;
+  const absl::Duration progress_timeout_;
   Checkpointer checkpointer_;
   EpochCallbacks epoch_callbacks_;
   LearningRateBroadcast rates_;
@@ -134,7 +148,8 @@ class Training {
   std::vector<ProfileSession> profiles_;
   uint64_t last_profile_ = 0;
   std::set<TaskId> workers_;
-  int64_t trainers_ = 0;  // The members of `workers_` that train.
+  std::set<TaskId> stuck_;  // Members of `workers_`.
+  int64_t trainers_ = 0;    // The members of `workers_` that train and are not stuck.
   // Only workers whose state changed are reconsidered: a thousand workers send a report every 50
   // microseconds. All workers are reconsidered every kGrantToAll as a safety net.
   std::set<TaskId> reported_;

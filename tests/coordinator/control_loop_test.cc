@@ -151,5 +151,31 @@ TEST_F(ControlLoopTest, QueuedEventsAreHandledBeforeTheEnd) {
   EXPECT_EQ(done, 50);
 }
 
+// A write to the journal that never returns stops every decision. The process must end.
+TEST_F(ControlLoopTest, ALoopThatStandsStillIsAFailure) {
+  std::promise<absl::Status> failure;
+  loop_.reset();
+  ControlLoop::Options options;
+  options.scheduler.membership.version = "1";
+  options.scheduler.membership.ps_addresses = {"a:1"};
+  options.journal = journal_.get();
+  options.clock = &clock_;
+  options.sessions = &sessions_;
+  options.on_failure = [&](const absl::Status& status) { failure.set_value(status); };
+  options.stall_timeout = absl::Seconds(60);
+  loop_ = *ControlLoop::Start(std::move(options));
+  std::promise<void> begun, release;
+  ASSERT_TRUE(loop_->Post([&](Scheduler*, EventTime, Outbox*) {
+    begun.set_value();
+    release.get_future().wait();
+  }));
+  begun.get_future().wait();
+  clock_.Advance(absl::Seconds(61));
+  EXPECT_EQ(failure.get_future().get().message(),
+            "no decision was made for 1m1s: the disk of the journal hangs");
+  release.set_value();
+  loop_.reset();
+}
+
 }  // namespace
 }  // namespace cairn::coordinator

@@ -31,7 +31,7 @@ class EligibleWorkersTest : public ::testing::Test {
 TEST_F(EligibleWorkersTest, AWorkerThatFailedIsLeftOutUntilItIsForgotten) {
   Join(0);
   Join(1);
-  fit_.Failed(WorkerTask(0), "no such file");
+  fit_.Failed(WorkerTask(0), "no such file", false, kStart);
   EXPECT_EQ(fit_.Live(false), (std::vector<TaskId>{WorkerTask(1)}));
   EXPECT_EQ(fit_.WhyNoneEligible(kStart), std::nullopt);
   fit_.Forget(WorkerTask(0));
@@ -41,24 +41,24 @@ TEST_F(EligibleWorkersTest, AWorkerThatFailedIsLeftOutUntilItIsForgotten) {
 TEST_F(EligibleWorkersTest, WhenAllHaveFailedTheFirstOnesReasonIsTheAnswer) {
   Join(0);
   Join(1);
-  fit_.Failed(WorkerTask(1), "out of memory");
-  fit_.Failed(WorkerTask(0), "no such file");
+  fit_.Failed(WorkerTask(1), "out of memory", false, kStart);
+  fit_.Failed(WorkerTask(0), "no such file", false, kStart);
   EXPECT_EQ(fit_.WhyNoneEligible(kStart), "worker 0: no such file");
 }
 
 TEST_F(EligibleWorkersTest, AWorkerThatIsOnlyAwayIsWaitedForOneLease) {
   Join(0);
-  fit_.Failed(WorkerTask(0), "no such file");
+  fit_.Failed(WorkerTask(0), "no such file", false, kStart);
   EXPECT_EQ(fit_.WhyNoneEligible(kStart), std::nullopt);
   EXPECT_EQ(fit_.WhyNoneEligible(kStart + absl::Seconds(9)), std::nullopt);
   EXPECT_NE(fit_.WhyNoneEligible(kStart + absl::Seconds(11)), std::nullopt);
 }
 
 TEST_F(EligibleWorkersTest, AnEvaluatorThatFailedIsNoReasonWhileTheWorkersAreAway) {
-  fit_.Failed({proto::EVALUATOR, 0}, "no such file");
+  fit_.Failed({proto::EVALUATOR, 0}, "no such file", false, kStart);
   EXPECT_EQ(fit_.WhyNoneEligible(kStart), std::nullopt);
   EXPECT_EQ(fit_.WhyNoneEligible(kStart + absl::Hours(1)), std::nullopt);
-  fit_.Failed(WorkerTask(0), "out of memory");
+  fit_.Failed(WorkerTask(0), "out of memory", false, kStart);
   EXPECT_EQ(fit_.WhyNoneEligible(kStart + absl::Hours(1)), std::nullopt);
   EXPECT_EQ(fit_.WhyNoneEligible(kStart + absl::Hours(2)), "worker 0: out of memory");
 }
@@ -66,6 +66,48 @@ TEST_F(EligibleWorkersTest, AnEvaluatorThatFailedIsNoReasonWhileTheWorkersAreAwa
 TEST_F(EligibleWorkersTest, AnEmptyClusterIsNoFailure) {
   EXPECT_EQ(fit_.WhyNoneEligible(kStart), std::nullopt);
   EXPECT_EQ(fit_.WhyNoneEligible(kStart + absl::Hours(1)), std::nullopt);
+}
+
+TEST_F(EligibleWorkersTest, ATransientErrorPausesAWorkerLongerEachTime) {
+  Join(0);
+  absl::Duration now = kStart;
+  for (const int seconds : {1, 2, 4, 8, 16, 32, 60, 60, 60}) {
+    fit_.Failed(WorkerTask(0), "cannot read", true, now);
+    EXPECT_TRUE(fit_.Live(false).empty());
+    EXPECT_EQ(fit_.WhyNoneEligible(now), std::nullopt) << "it is tried again";
+    EXPECT_TRUE(fit_.TakeRecovered(now + absl::Seconds(seconds - 0.1)).empty());
+    now += absl::Seconds(seconds);
+    EXPECT_EQ(fit_.TakeRecovered(now), (std::vector<TaskId>{WorkerTask(0)}));
+    EXPECT_TRUE(fit_.TakeRecovered(now).empty()) << "once";
+    EXPECT_EQ(fit_.Live(false).size(), 1u);
+  }
+  fit_.Failed(WorkerTask(0), "cannot read", true, now);
+  EXPECT_TRUE(fit_.TakeRecovered(now + absl::Hours(1)).empty());
+  now += absl::Seconds(11);
+  EXPECT_EQ(fit_.WhyNoneEligible(now), std::nullopt) << "the other worker is awaited";
+  EXPECT_EQ(fit_.WhyNoneEligible(now + absl::Seconds(11)), "worker 0: cannot read");
+}
+
+TEST_F(EligibleWorkersTest, ABatchInBetweenForgetsTheErrors) {
+  Join(0);
+  absl::Duration now = kStart;
+  for (int error = 0; error < 3 * EligibleWorkers::kTries; ++error) {
+    fit_.Failed(WorkerTask(0), "cannot read", true, now);
+    now += absl::Minutes(1);
+    ASSERT_EQ(fit_.TakeRecovered(now).size(), 1u);
+    fit_.Works(WorkerTask(0));
+  }
+}
+
+TEST_F(EligibleWorkersTest, AStuckWorkerIsSaidOnceAndForgottenWithItsProcess) {
+  EXPECT_TRUE(fit_.SetStuck(WorkerTask(0), true));
+  EXPECT_FALSE(fit_.SetStuck(WorkerTask(0), true));
+  EXPECT_TRUE(fit_.IsStuck(WorkerTask(0)));
+  EXPECT_TRUE(fit_.SetStuck(WorkerTask(0), false));
+  EXPECT_FALSE(fit_.SetStuck(WorkerTask(0), false));
+  fit_.SetStuck(WorkerTask(0), true);
+  fit_.Forget(WorkerTask(0));
+  EXPECT_FALSE(fit_.IsStuck(WorkerTask(0)));
 }
 
 }  // namespace

@@ -118,7 +118,7 @@ INSTANTIATE_TEST_SUITE_P(
                   label->add_vocabulary("No");
                   label->set_unknown(true);
                 },
-                "none of the model's classes"},
+                "not one of the model's classes"},
         BadCase{"validation_fraction",
                 [](Request* r) { r->mutable_job()->set_validation_fraction(1); }, "below 1"},
         BadCase{"train.npy.features[0]",
@@ -180,7 +180,7 @@ INSTANTIATE_TEST_SUITE_P(
                        {"dense", "Dense", R"({"units": 4, "trainable": false})"}});
                 },
                 "nothing to train"},
-        BadCase{"metrics", [](Request* r) { AddOutput(r); }, "say a list of lists"},
+        BadCase{"metrics", [](Request* r) { AddOutput(r); }, "give a list of lists"},
         BadCase{"train.npy.labels",
                 [](Request* r) {
                   AddOutput(r);

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "absl/strings/str_cat.h"
+#include "common/failpoint.h"
 
 namespace cairn::coordinator {
 namespace {
@@ -72,6 +73,17 @@ TEST_F(JournaledJobTest, ACheckpointThatIsDamagedIsNotTheNewestAnyMoreButStays) 
   job_->MarkDamaged(4, "ps 1: rot", &outbox_);
   EXPECT_EQ(Reread().manifests.size(), 2u);
   EXPECT_EQ(job_->NewestCheckpoint(), 0u);
+}
+
+TEST_F(JournaledJobTest, AFailpointOfADecisionIsForTheWriterOfTheJournal) {
+  ASSERT_TRUE(ArmFailpoint("coordinator.mark_damaged=error").ok());
+  Outbox outbox;
+  job_->MarkDamaged(7, "ps 0: rot", &outbox);
+  EXPECT_EQ(FailpointFired("coordinator.mark_damaged"), 0);
+  ASSERT_EQ(outbox.failpoints.size(), 1u);
+  EXPECT_FALSE(outbox.failpoints[0]().ok());
+  EXPECT_EQ(FailpointFired("coordinator.mark_damaged"), 1);
+  DisarmFailpoints();
 }
 
 TEST_F(JournaledJobTest, TheNewestNotesAreKept) {

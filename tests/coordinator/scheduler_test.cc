@@ -290,7 +290,7 @@ TEST(SchedulerTest, EveryStartIsANewTermOfTheSameCluster) {
 
 TEST(SchedulerTest, AJobWaitingForWeightsDoesNotBlockOthers) {
   Simulation simulation(SimulatedCluster(Named("first")));
-  simulation.Submit(Named("uploading"), /*weights_follow=*/true);
+  simulation.Submit(Named("uploading"), /*uploads_weights=*/true);
   simulation.Do([&](Scheduler* scheduler, EventTime now, Outbox* outbox) {
     EXPECT_FALSE(scheduler->CommitWeights("first", now, outbox).ok());
   });

@@ -57,14 +57,14 @@ proto::LedgerReply SimulatedPs::Ledger() const {
   reply.set_generation(generation_);
   reply.set_blocks(static_cast<uint32_t>(blocks_.size()));
   if (blocks_.empty()) return reply;
-  std::set<int64_t> everywhere = blocks_.begin()->second.applied, somewhere;
+  std::set<int64_t> applied_on_all = blocks_.begin()->second.applied, applied_on_any;
   for (const auto& [id, block] : blocks_) {
-    std::erase_if(everywhere,
+    std::erase_if(applied_on_all,
                   [&applied = block.applied](int64_t batch) { return !applied.contains(batch); });
-    somewhere.insert(block.applied.begin(), block.applied.end());
+    applied_on_any.insert(block.applied.begin(), block.applied.end());
   }
-  *reply.mutable_everywhere() = StateOf(everywhere);
-  *reply.mutable_somewhere() = StateOf(somewhere);
+  *reply.mutable_applied_on_all() = StateOf(applied_on_all);
+  *reply.mutable_applied_on_any() = StateOf(applied_on_any);
   return reply;
 }
 

@@ -36,6 +36,7 @@ class SimulatedWorker {
   void set_loss(std::function<double(int64_t batch)> loss) { loss_ = std::move(loss); }
   // While it hangs it computes and reports nothing, but its process lives: heartbeats are sent.
   void set_hangs(bool hangs) { hangs_ = hangs; }
+  bool hangs() const { return hangs_; }
 
  private:
   bool hangs_ = false;

@@ -11,6 +11,7 @@
 #include "common/check.h"
 #include "coordinator/training/applied_batches.h"
 #include "storage/job_records.h"
+#include "tests/coordinator/training/metric_plan.h"
 
 namespace cairn::coordinator {
 namespace {
@@ -77,10 +78,14 @@ void Simulation::Resize(int ps) {
   KillCoordinator();
 }
 
-void Simulation::Submit(const proto::Job& job, bool weights_follow) {
+void Simulation::Submit(const proto::Job& job, bool uploads_weights) {
   ValidatedJob validated;
   *validated.request.mutable_job() = job;
-  validated.request.set_weights_follow(weights_follow);
+  // A model with the metric of SimulatedJob.
+  const proto::JobPlan plan = MetricPlan({});
+  *validated.request.mutable_model() = plan.model();
+  *validated.request.mutable_job()->mutable_loss() = plan.job().loss();
+  validated.request.set_uploads_weights(uploads_weights);
   validated.partition = MakePartition(static_cast<int>(ps_.size()));
   Do([&](Scheduler* scheduler, EventTime now, Outbox* outbox) {
     EXPECT_TRUE(scheduler->Submit(validated, now, outbox).ok());
@@ -102,6 +107,7 @@ bool Simulation::Chance(double per_minute) {
 void Simulation::StartCoordinator() {
   Scheduler::Options options;
   options.membership = MakeMembership(static_cast<int>(ps_.size()), options_.workers);
+  options.membership.progress_timeout = options_.progress_timeout;
   options.new_cluster_id = 1;
   options.journal = journal_.get();
   Outbox outbox;
@@ -190,9 +196,27 @@ void Simulation::Faults() {
       scheduler_->OnSessionEnd(session, Now(), &outbox);
       CarryOut(&outbox);
     }
+    // No draw without hangs: other tests keep their courses of events.
+    const double hangs = is_ps ? options_.disk_hangs : options_.worker_hangs;
+    if (hangs > 0 && Chance(hangs)) {
+      endpoint->hangs_until = now_ + absl::Seconds(1 + Below(40));
+      SetHangs(endpoint.get(), true);
+    }
+    if (endpoint->hangs_until != absl::ZeroDuration() && now_ >= endpoint->hangs_until) {
+      endpoint->hangs_until = absl::ZeroDuration();
+      SetHangs(endpoint.get(), false);
+    }
     if (!is_ps && Chance(options_.worker_stops)) {
       endpoint->stopped_until = now_ + absl::Seconds(1 + Below(20));
     }
+  }
+}
+
+void Simulation::SetHangs(Endpoint* endpoint, bool hangs) {
+  if (endpoint->ps != nullptr) {
+    endpoint->ps->set_disk_hangs(hangs);
+  } else {
+    endpoint->worker->set_hangs(hangs);
   }
 }
 
@@ -220,6 +244,7 @@ void Simulation::StepEndpoint(Endpoint* endpoint) {
       endpoint->outbox.push_back(answer);
     }
   }
+  if (endpoint->worker == nullptr || !endpoint->worker->hangs()) endpoint->hangs_since = now_;
   std::vector<proto::TaskMessage> messages;
   for (uint64_t i = Below(3); i > 0 && endpoint->worker != nullptr; --i) {
     endpoint->worker->Step(endpoint->session != 0, &messages);
@@ -227,7 +252,12 @@ void Simulation::StepEndpoint(Endpoint* endpoint) {
   for (proto::TaskMessage& message : messages) endpoint->outbox.push_back(std::move(message));
   if (endpoint->session != 0 && now_ - endpoint->heartbeat_at > absl::Seconds(1)) {
     endpoint->heartbeat_at = now_;
-    endpoint->outbox.emplace_back().mutable_heartbeat();
+    proto::Heartbeat* heartbeat = endpoint->outbox.emplace_back().mutable_heartbeat();
+    if (endpoint->worker != nullptr && endpoint->worker->hangs()) {
+      heartbeat->mutable_activity()->set_phase(proto::Activity::READING);
+      heartbeat->mutable_activity()->set_milliseconds_without_progress(
+          absl::ToInt64Milliseconds(now_ - endpoint->hangs_since));
+    }
   }
   for (uint64_t i = Below(4); i > 0 && !endpoint->outbox.empty() && endpoint->session != 0; --i) {
     const proto::TaskMessage message = endpoint->outbox.front();

@@ -38,6 +38,9 @@ class Simulation {
     double coordinator_kills = 0;
     double disk_failures = 0;  // Probability that a snapshot or a copy cannot be written.
     double disk_losses = 0;    // A ps dies and returns with an empty disk.
+    double worker_hangs = 0;   // The trainer of a live process stands still for up to 40 s.
+    double disk_hangs = 0;     // A ps that lives writes and copies nothing for up to 40 s.
+    absl::Duration progress_timeout = absl::Seconds(60);
     absl::Duration fault_time = absl::Seconds(60);
     std::string journal_directory;
   };
@@ -48,7 +51,7 @@ class Simulation {
   bool Run();
   // Runs until the condition holds.
   bool RunUntil(const std::function<bool()>& condition);
-  void Submit(const proto::Job& job, bool weights_follow = false);
+  void Submit(const proto::Job& job, bool uploads_weights = false);
   // Kills the task's process and starts another; also for the coordinator.
   void KillPs(int index);
   // Kills the process for good.
@@ -90,6 +93,9 @@ class Simulation {
     absl::Duration connect_at;
     absl::Duration stopped_until;  // SIGSTOP.
     absl::Duration heartbeat_at;
+    // While it lives: its trainer, or its disk, stands still.
+    absl::Duration hangs_since;
+    absl::Duration hangs_until;
     std::deque<proto::Command> inbox;
     std::deque<proto::TaskMessage> outbox;
   };
@@ -102,6 +108,7 @@ class Simulation {
   void StartCoordinator();
   void RestartProcess(Endpoint* endpoint);
   void Disconnect(Endpoint* endpoint);
+  static void SetHangs(Endpoint* endpoint, bool hangs);
   void Faults();
   void Kill(Endpoint* endpoint);
   void TellOfEnd(uint64_t session);

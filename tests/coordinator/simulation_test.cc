@@ -45,6 +45,17 @@ TEST_P(SimulationTest, TheJobEndsWhenItsLastCheckpointHasItsCopiesAndMakesNoOthe
   EXPECT_TRUE(simulation.HasCompleteCopies());
 }
 
+TEST_P(SimulationTest, EpochsWithoutCheckpointAreEvaluatedAndTheLastOneHasOne) {
+  proto::Job job = SimulatedJob(GetParam(), 7);
+  job.mutable_checkpoint()->set_every_epochs(3);
+  job.mutable_checkpoint()->set_keep(10);
+  Simulation simulation(SimulatedCluster(job, 1));
+  ASSERT_TRUE(simulation.Run()) << simulation.Status().DebugString();
+  simulation.CheckFinished();
+  EXPECT_EQ(simulation.Status().evaluations_size(), 7);
+  EXPECT_EQ(simulation.Checkpoints(), (std::set<uint64_t>{3, 6, 7}));
+}
+
 TEST_P(SimulationTest, DyingAndStoppedWorkersCostNoBatchAndNoRollback) {
   for (uint64_t seed = 1; seed <= 15; ++seed) {
     SCOPED_TRACE(absl::StrCat("seed ", seed));
@@ -62,6 +73,36 @@ TEST_P(SimulationTest, DyingAndStoppedWorkersCostNoBatchAndNoRollback) {
     EXPECT_GE(RecordedBatches(&simulation), 600 - simulation.Status().workers_lost());
     EXPECT_EQ(simulation.Status().rollbacks(), 0);
   }
+}
+
+// Parts of live processes stand still: heartbeats come, but no batch and no snapshot is finished.
+// The job must not wait for them, and must count every batch once when they go on.
+TEST_P(SimulationTest, HangingWorkersAndDisksCostNoBatchAndNoRollback) {
+  for (uint64_t seed = 1; seed <= 15; ++seed) {
+    SCOPED_TRACE(absl::StrCat("seed ", seed));
+    Simulation::Options options = SimulatedCluster(SimulatedJob(GetParam(), 60), seed);
+    options.worker_hangs = 6;
+    options.disk_hangs = 4;
+    options.broken_streams = 2;
+    options.progress_timeout = absl::Seconds(5);
+    Simulation simulation(options);
+    ASSERT_TRUE(simulation.Run()) << simulation.Status().DebugString();
+    simulation.CheckFinished();
+    if (HasFatalFailure()) return;
+    EXPECT_EQ(simulation.Status().rollbacks(), 0);
+  }
+}
+
+TEST_P(SimulationTest, AWorkerThatHangsForEverStopsNobody) {
+  Simulation::Options options = SimulatedCluster(SimulatedJob(GetParam(), 20));
+  options.worker_hangs = 1;  // The hang below must reach the heartbeats.
+  options.fault_time = -absl::Hours(1);
+  options.progress_timeout = absl::Seconds(5);
+  Simulation simulation(options);
+  ASSERT_TRUE(simulation.RunUntil([&] { return simulation.Status().batches_done() > 20; }));
+  simulation.worker(1).set_hangs(true);
+  ASSERT_TRUE(simulation.Run()) << simulation.Status().DebugString();
+  simulation.CheckFinished();
 }
 
 struct WideUpdate {

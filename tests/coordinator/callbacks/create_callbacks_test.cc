@@ -28,7 +28,8 @@ TEST(CreateCallbacksTest, KnowsKerassNamesInBothSpellings) {
 
 TEST(CreateCallbacksTest, RejectsUnknownCallbacksAndArgumentsByPath) {
   EXPECT_EQ(Refusal("name: 'early_stop'"),
-            "callbacks[0].name: unknown callback 'early_stop'; known: early_stopping, "
+            "callbacks[0].name: unknown callback 'early_stop'; use 'early_stopping'; known: "
+            "early_stopping, "
             "model_checkpoint, reduce_lr_on_plateau, terminate_on_nan");
   EXPECT_EQ(Refusal("name: 'terminate_on_nan' patience: 1"),
             "callbacks[0].patience: terminate_on_nan has no such argument; it has none");

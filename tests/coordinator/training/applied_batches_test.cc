@@ -15,12 +15,12 @@ proto::LedgerState State(int64_t low_water, const std::string& above = "") {
   return state;
 }
 
-proto::LedgerReply Reply(const proto::LedgerState& everywhere,
-                         const proto::LedgerState& somewhere) {
+proto::LedgerReply Reply(const proto::LedgerState& applied_on_all,
+                         const proto::LedgerState& applied_on_any) {
   proto::LedgerReply reply;
   reply.set_blocks(3);
-  *reply.mutable_everywhere() = everywhere;
-  *reply.mutable_somewhere() = somewhere;
+  *reply.mutable_applied_on_all() = applied_on_all;
+  *reply.mutable_applied_on_any() = applied_on_any;
   return reply;
 }
 

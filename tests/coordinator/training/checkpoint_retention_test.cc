@@ -18,6 +18,8 @@ struct Options {
   uint64_t base_checkpoint = 0;
 };
 
+constexpr absl::Duration kNow = absl::Seconds(50);
+
 class CheckpointRetentionTest : public ::testing::Test {
  protected:
   CheckpointRetentionTest() {
@@ -44,10 +46,12 @@ class CheckpointRetentionTest : public ::testing::Test {
       deleted.push_back(sending.command.delete_checkpoint().checkpoint());
     }
     EXPECT_EQ(outbox.commands.size(), deleted.size() * 2);
-    EXPECT_EQ(outbox.changes.size(), deleted.size());
+    EXPECT_EQ(outbox.changes.size(), deleted.size() * 2);
     for (size_t i = 0; i < deleted.size(); ++i) {
-      EXPECT_EQ(outbox.changes[i].key, storage::ManifestKey(6, deleted[i]));
-      EXPECT_FALSE(outbox.changes[i].value.has_value());
+      EXPECT_EQ(outbox.changes[2 * i].key, storage::ManifestKey(6, deleted[i]));
+      EXPECT_FALSE(outbox.changes[2 * i].value.has_value());
+      EXPECT_EQ(outbox.changes[2 * i + 1].key, storage::CheckpointSumsKey(6, deleted[i]));
+      EXPECT_FALSE(outbox.changes[2 * i + 1].value.has_value());
     }
     return deleted;
   }
@@ -57,12 +61,44 @@ class CheckpointRetentionTest : public ::testing::Test {
 
 TEST_F(CheckpointRetentionTest, OneIsDueEverySoManyBatches) {
   CheckpointRetention retention = Make({.every_steps = 10}, {}, 5);
-  EXPECT_FALSE(retention.Due(14));
-  EXPECT_TRUE(retention.Due(15));
-  retention.Passed(17);
-  EXPECT_FALSE(retention.Due(26));
-  EXPECT_TRUE(retention.Due(27));
-  EXPECT_FALSE(Make({}, {}, 0).Due(1000000));
+  EXPECT_FALSE(retention.Due(14, kNow));
+  EXPECT_TRUE(retention.Due(15, kNow));
+  retention.Passed(17, kNow);
+  EXPECT_FALSE(retention.Due(26, kNow));
+  EXPECT_TRUE(retention.Due(27, kNow));
+  EXPECT_FALSE(Make({}, {}, 0).Due(1000000, kNow));
+}
+
+TEST_F(CheckpointRetentionTest, OneIsDueAfterSoManySecondsIfThereAreNewBatches) {
+  plan_.mutable_job()->mutable_checkpoint()->set_every_seconds(30);
+  CheckpointRetention retention = Make({}, {}, 5);
+  EXPECT_FALSE(retention.Due(6, kNow)) << "counted from the first call";
+  EXPECT_FALSE(retention.Due(7, kNow + absl::Seconds(29)));
+  EXPECT_TRUE(retention.Due(7, kNow + absl::Seconds(30)));
+  retention.Passed(7, kNow + absl::Seconds(31));
+  EXPECT_FALSE(retention.Due(9, kNow + absl::Seconds(60)));
+  EXPECT_FALSE(retention.Due(7, kNow + absl::Seconds(61))) << "nothing is new";
+  EXPECT_TRUE(retention.Due(8, kNow + absl::Seconds(61)));
+}
+
+TEST_F(CheckpointRetentionTest, EpochsAreSkippedByPolicyUnlessACallbackKeepsTheBest) {
+  const auto due = [this] {
+    const CheckpointRetention retention = Make({}, {}, 0);
+    std::string epochs;
+    for (int64_t epoch = 0; epoch < 6; ++epoch) epochs += retention.DueAtEndOf(epoch) ? "x" : ".";
+    return epochs;
+  };
+  EXPECT_EQ(due(), "xxxxxx");
+  plan_.mutable_job()->mutable_checkpoint()->set_every_epochs(3);
+  EXPECT_EQ(due(), "..x..x");
+  proto::Callback* callback = plan_.mutable_job()->add_callbacks();
+  callback->set_name("early_stopping");
+  EXPECT_EQ(due(), "..x..x");
+  callback->set_restore_best_weights(true);
+  EXPECT_EQ(due(), "xxxxxx");
+  callback->set_name("model_checkpoint");
+  callback->clear_restore_best_weights();
+  EXPECT_EQ(due(), "xxxxxx");
 }
 
 TEST_F(CheckpointRetentionTest, OnlyTheNewestAreKept) {

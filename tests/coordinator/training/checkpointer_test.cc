@@ -141,5 +141,65 @@ TEST_F(CheckpointerTest, NoEpochWaitsForARenewedCheckpointThatFailed) {
   EXPECT_NE(Find(Report(1, {5, 6, 7, 8, 9}, 10), proto::Command::kMakeCut), nullptr);
 }
 
+TEST_F(CheckpointerTest, APsThatWritesNothingIsNotAwaited) {
+  Start();
+  Report(0, {}, 10);
+  Report(1, {}, 10);
+  Report(0, {0, 1, 2, 3, 4}, 10);
+  Report(1, {5, 6, 7, 8, 9}, 10);
+  AnswerCut(1, BatchRanges(10, 20), BatchRanges(10, 20));
+  Advance();
+  // Slow is not dead: every piece that is written renews the patience.
+  for (uint64_t piece = 1; piece <= 5; ++piece) {
+    Advance(kProgressTimeout - absl::Seconds(1));
+    training_->OnDiskProgress(0, piece, now_);
+  }
+  EXPECT_EQ(run_.checkpoints_failed(), 0);
+  Advance(kProgressTimeout - absl::Seconds(1));
+  EXPECT_EQ(run_.checkpoints_failed(), 0);
+  const auto commands = Advance(absl::Seconds(2));
+  EXPECT_EQ(run_.checkpoints_failed(), 1);
+  EXPECT_EQ(run_.checkpoint_error(),
+            "ps 0 could not write checkpoint 1: no answer and no progress for 1m; its disk may "
+            "hang");
+  EXPECT_NE(Find(commands, proto::Command::kDropCut), nullptr) << "the memory is freed";
+  EXPECT_NE(Find(commands, proto::Command::kDeleteCheckpoint), nullptr);
+  // Too late.
+  proto::PersistReply reply;
+  reply.set_cut(1);
+  reply.set_generation(1);
+  training_->OnPersist(0, reply);
+  Advance();
+  EXPECT_TRUE(training_->manifests().empty());
+}
+
+TEST_F(CheckpointerTest, APsThatDoesNotCutIsNotAwaited) {
+  Start();
+  Report(0, {}, 10);
+  Report(1, {}, 10);
+  Report(0, {0, 1, 2, 3, 4}, 10);
+  Report(1, {5, 6, 7, 8, 9}, 10);
+  Advance();
+  Advance(absl::Seconds(59));
+  EXPECT_EQ(run_.checkpoints_failed(), 0);
+  EXPECT_NE(Find(Advance(absl::Seconds(2)), proto::Command::kDropCut), nullptr);
+  EXPECT_EQ(run_.checkpoints_failed(), 1);
+  EXPECT_NE(Find(Advance(absl::Seconds(2)), proto::Command::kMakeCut), nullptr) << "again";
+}
+
+TEST_F(CheckpointerTest, AWorkerThatDoesNotPauseIsNotAwaited) {
+  plan_.mutable_job()->mutable_checkpoint()->set_every_steps(2);
+  Start();
+  Report(0, {}, 10);
+  Report(1, {}, 10);
+  const auto commands = Report(0, {0, 1}, 0);
+  proto::WorkPaused paused;
+  paused.set_pause_id(Find(commands, proto::Command::kPause)->pause().pause_id());
+  training_->OnPaused(WorkerTask(0), paused);
+  Advance();
+  EXPECT_EQ(Find(Advance(absl::Seconds(59)), proto::Command::kMakeCut), nullptr);
+  EXPECT_NE(Find(Advance(absl::Seconds(2)), proto::Command::kMakeCut), nullptr);
+}
+
 }  // namespace
 }  // namespace cairn::coordinator

@@ -32,8 +32,8 @@ class CutTest : public ::testing::Test {
     reply.set_cut(cut);
     reply.set_generation(1);
     reply.mutable_ledger()->set_blocks(1);
-    reply.mutable_ledger()->mutable_everywhere()->set_low_water(everywhere);
-    reply.mutable_ledger()->mutable_somewhere()->set_low_water(somewhere);
+    reply.mutable_ledger()->mutable_applied_on_all()->set_low_water(everywhere);
+    reply.mutable_ledger()->mutable_applied_on_any()->set_low_water(somewhere);
     return reply;
   }
 

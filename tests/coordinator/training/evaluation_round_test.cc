@@ -67,6 +67,7 @@ TEST(EvaluationRoundTest, EveryBatchIsGivenOnceAndTheResultIsTheMeanOverExamples
 TEST(EvaluationRoundTest, DataThatAreNotFiniteInAnyBatchAreTheResults) {
   for (const int64_t bad : {-1, 0, 1}) {
     EvaluationRound evaluation = MakeRound(0, 2);
+    evaluation.Grant(WorkerTask(0), 1, kStart);
     for (const int64_t batch : {1, 0}) {
       proto::EvaluatedBatch done = Evaluated(batch, 10);
       done.set_data_not_finite(batch == bad);
@@ -76,12 +77,14 @@ TEST(EvaluationRoundTest, DataThatAreNotFiniteInAnyBatchAreTheResults) {
   }
 }
 
-TEST(EvaluationRoundTest, ABatchThatIsReportedTwiceCountsOnce) {
+TEST(EvaluationRoundTest, OnlyTheFirstResultOfAWorkerThatWasAskedCounts) {
   EvaluationRound evaluation = MakeRound(0, 2);
-  evaluation.Done(WorkerTask(0), Evaluated(0, 10), kStart);
+  EXPECT_EQ(Batches(evaluation.Grant(WorkerTask(0), 1, kStart)), (std::vector<int64_t>{0, 1}));
   evaluation.Done(WorkerTask(1), Evaluated(0, 99), kStart);
+  evaluation.Done(WorkerTask(0), Evaluated(0, 10), kStart);
+  evaluation.Done(WorkerTask(0), Evaluated(0, 99), kStart);
   EXPECT_FALSE(evaluation.done());
-  evaluation.Done(WorkerTask(1), Evaluated(1, 10), kStart);
+  evaluation.Done(WorkerTask(0), Evaluated(1, 10), kStart);
   EXPECT_DOUBLE_EQ(evaluation.Result().loss(), 1);
 }
 
@@ -92,8 +95,11 @@ TEST(EvaluationRoundTest, TheResultIsBitIdenticalInAnyOrderOfReports) {
   for (const std::vector<int64_t>& order :
        {std::vector<int64_t>{0, 1, 2, 3, 4}, {4, 3, 2, 1, 0}, {2, 4, 0, 3, 1}}) {
     EvaluationRound evaluation = MakeRound(0, 5);
+    // One batch for each worker.
+    for (uint32_t worker = 0; worker < 5; ++worker) evaluation.Grant(WorkerTask(worker), 5, kStart);
     for (int64_t batch : order) {
-      evaluation.Done(WorkerTask(0), Evaluated(batch, losses[batch], 1), kStart);
+      evaluation.Done(WorkerTask(static_cast<uint32_t>(batch)), Evaluated(batch, losses[batch], 1),
+                      kStart);
     }
     EXPECT_EQ(evaluation.Result().loss(), expected / 5);
   }
@@ -116,6 +122,7 @@ TEST(EvaluationRoundTest, BatchesUnreportedForAMinuteGoToOthersToo) {
 
 TEST(EvaluationRoundTest, ReportsThatCannotBeAreIgnored) {
   EvaluationRound evaluation = MakeRound(0, 1);
+  evaluation.Grant(WorkerTask(0), 1, kStart);
   proto::EvaluatedBatch other_cut = Evaluated(0, 1);
   other_cut.set_cut(8);
   proto::EvaluatedBatch no_metrics = Evaluated(0, 1);

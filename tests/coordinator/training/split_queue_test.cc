@@ -264,5 +264,33 @@ TEST(SplitQueueTest, NonsensicalSplitsAreIgnored) {
   EXPECT_EQ(queue.open().size(), 10);
 }
 
+// 65,536 splits of as many batches each would keep the loop busy for minutes.
+TEST(SplitQueueTest, AForgedListOfSplitsCostsNoMoreThanAnHonestOne) {
+  SplitQueue queue(Options(int64_t{1} << 40, 100), BatchRanges(0, int64_t{1} << 40));
+  proto::Split split;
+  split.set_first(1);
+  split.set_stride(2);
+  split.set_count(int64_t{1} << 39);
+  const std::vector<proto::Split> forged(65536, split);
+  queue.Adopt(WorkerTask(0), forged);
+  EXPECT_LE(queue.LeasedEnd(), 2 * kLeasedAheadMax);
+  queue.Return(WorkerTask(0), forged);
+  EXPECT_FALSE(queue.AnyLeased());
+}
+
+TEST(SplitQueueTest, TheMedianStepIsThatOfTheWorkersWhoseSpeedIsKnown) {
+  SplitQueue queue(Options(1000, 1000), BatchRanges(0, 1000));
+  queue.SetLimit(1000);
+  EXPECT_EQ(queue.MedianStep(), absl::ZeroDuration());
+  for (uint32_t worker : {0, 1, 2}) {
+    const std::vector<int64_t> batches = Grant(&queue, worker, 8, 3);
+    ASSERT_GE(batches.size(), 2u);
+    // One batch in 1, 2 and 10 s.
+    const absl::Duration step = absl::Seconds(worker == 0 ? 1 : worker == 1 ? 2 : 10);
+    queue.Done(WorkerTask(worker), {batches[0]}, kStart + step);
+  }
+  EXPECT_EQ(queue.MedianStep(), absl::Seconds(2));
+}
+
 }  // namespace
 }  // namespace cairn::coordinator

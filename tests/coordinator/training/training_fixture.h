@@ -40,11 +40,14 @@ class TrainingFixture : public ::testing::Test {
   }
 
   void Start() {
-    training_ = std::make_unique<Training>(Training::Context{&plan_, &run_, history_.get()},
-                                           BatchRanges(0, 20), std::vector<proto::Manifest>());
+    training_ = std::make_unique<Training>(
+        Training::Context{&plan_, &run_, history_.get(), kProgressTimeout}, BatchRanges(0, 20),
+        std::vector<proto::Manifest>());
     training_->AddWorker(WorkerTask(0));
     training_->AddWorker(WorkerTask(1));
   }
+
+  static constexpr absl::Duration kProgressTimeout = absl::Seconds(60);
 
   // The commands sent since the last call.
   std::vector<proto::Command> Advance(absl::Duration step = absl::Milliseconds(10)) {
@@ -73,14 +76,13 @@ class TrainingFixture : public ::testing::Test {
     return Advance();
   }
 
-  void AnswerCut(uint64_t cut, const BatchRanges& open_everywhere,
-                 const BatchRanges& open_somewhere) {
+  void AnswerCut(uint64_t cut, const BatchRanges& open_on_all, const BatchRanges& open_on_any) {
     proto::CutReply reply;
     reply.set_cut(cut);
     reply.set_generation(1);
     reply.mutable_ledger()->set_blocks(2);
-    *reply.mutable_ledger()->mutable_everywhere() = MakeLedgerState(open_everywhere, 20);
-    *reply.mutable_ledger()->mutable_somewhere() = MakeLedgerState(open_somewhere, 20);
+    *reply.mutable_ledger()->mutable_applied_on_all() = MakeLedgerState(open_on_all, 20);
+    *reply.mutable_ledger()->mutable_applied_on_any() = MakeLedgerState(open_on_any, 20);
     training_->OnCut(0, reply);
   }
 

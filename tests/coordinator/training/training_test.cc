@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <memory>
 #include <vector>
 
@@ -26,8 +27,8 @@ TEST_F(TrainingTest, AWorkerThatLostItsLeasesMakesTheLedgersSpeak) {
   reply.set_query(outbox.commands[0].command.ledger_query().query());
   reply.set_generation(1);
   reply.set_blocks(1);
-  reply.mutable_everywhere()->set_low_water(2);
-  reply.mutable_somewhere()->set_low_water(2);
+  reply.mutable_applied_on_all()->set_low_water(2);
+  reply.mutable_applied_on_any()->set_low_water(2);
   training_->OnLedger(0, reply);
   EXPECT_EQ(Granted(Report(1, {}, 4)).front(), 2);
 }
@@ -89,6 +90,36 @@ TEST_F(TrainingTest, TheStatusSaysWhereItIsAndHowFast) {
   EXPECT_EQ(status.batch_in_epoch(), 4);
   EXPECT_NEAR(status.examples_per_second(), 120, 30);
   EXPECT_NEAR(status.eta_seconds(), 10, 2.5) << "100 more at 10 a second";
+}
+
+TEST_F(TrainingTest, AStuckWorkersBatchesGoToOthersAndItsOwnResultStillCounts) {
+  Start();
+  EXPECT_EQ(Granted(Report(0, {}, 10)), (std::vector<int64_t>{0, 1, 2, 3, 4}));
+  EXPECT_EQ(Granted(Report(1, {}, 10)), (std::vector<int64_t>{5, 6, 7, 8, 9}));
+  Outbox outbox;
+  training_->SetStuck(WorkerTask(0), true, &outbox);
+  ASSERT_EQ(outbox.commands.size(), 1u);
+  EXPECT_TRUE(outbox.commands[0].command.has_pause()) << "it must not begin what others get";
+  proto::WorkReport report;
+  report.set_wanted(10);
+  report.set_blocked_on(-1);
+  Outbox granted;
+  training_->OnWork(WorkerTask(0), report, now_, &granted);
+  training_->Advance(now_, &granted);
+  std::vector<proto::Command> commands = Report(1, {5, 6, 7, 8, 9}, 10);
+  for (const Outbox::Sending& sending : granted.commands) {
+    EXPECT_EQ(sending.task, WorkerTask(1)) << "a stuck worker gets nothing";
+    commands.push_back(sending.command);
+  }
+  std::vector<int64_t> batches = Granted(commands);
+  std::sort(batches.begin(), batches.end());
+  EXPECT_EQ(batches, (std::vector<int64_t>{0, 1, 2, 3, 4}));
+  // It was slow, not dead, and is first with batch 0.
+  Report(0, {0}, 10);
+  EXPECT_EQ(history_->NewestMeans().batches, 6);
+  training_->SetStuck(WorkerTask(0), false, &outbox);
+  Report(1, {0, 1, 2, 3, 4}, 10);
+  EXPECT_EQ(history_->NewestMeans().batches, 10) << "each batch once";
 }
 
 }  // namespace
