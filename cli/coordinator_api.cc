@@ -45,7 +45,7 @@ class CoordinatorApi::Impl {
     return CallWithPolicy<Reply>(patient_, method, request);
   }
 
-  // For calls that take a while or must not be made twice.
+  // One attempt, for calls that take long or must not be repeated.
   template <typename Reply, typename Request>
   absl::StatusOr<Reply> CallOnce(grpc::Status (Stub::*method)(grpc::ClientContext*, const Request&,
                                                               Reply*),
@@ -100,7 +100,7 @@ class CoordinatorApi::Impl {
         cluster::CallWithRetry(policy, [&](grpc::ClientContext* context) -> grpc::Status {
           none = WaitForConnection();
           if (none.why.empty()) return (stub_.get()->*method)(context, request, &reply);
-          // Only the second of these codes is tried again.
+          // CallWithRetry repeats UNAVAILABLE, but not ABORTED.
           return {none.is_certain ? grpc::StatusCode::ABORTED : grpc::StatusCode::UNAVAILABLE,
                   none.why};
         });
@@ -109,14 +109,14 @@ class CoordinatorApi::Impl {
     return reply;
   }
 
-  // Why there is no connection; empty: there is one.
+  // The reason why there is no connection; `why` is empty if there is one.
   struct NoConnection {
     std::string why;
     bool is_certain = false;  // Nobody listens there: waiting would not help.
   };
 
-  // Blocking calls that fail fast would leave a connection that is being made to itself: nothing
-  // moves in gRPC's synchronous client unless a call waits.
+  // Every call first waits for the connection. gRPC's synchronous client makes progress only while
+  // a call waits, so a call that fails fast would leave a connection half established.
   NoConnection WaitForConnection() {
     const auto deadline = absl::ToChronoTime(absl::Now() + patience_);
     while (true) {
@@ -139,7 +139,7 @@ class CoordinatorApi::Impl {
   }
 
   absl::Status Explain(const absl::Status& status) const {
-    // Another server of gRPC, or of HTTP/2, which the ps and many others are.
+    // The peer is another gRPC or HTTP/2 server, for example a ps.
     if (absl::IsUnimplemented(status)) {
       return absl::FailedPreconditionError(
           absl::StrCat("what answers at ", address_, " is no coordinator (",
@@ -168,8 +168,8 @@ CoordinatorApi::~CoordinatorApi() = default;
 
 absl::StatusOr<proto::SubmitReply> CoordinatorApi::Submit(const proto::SubmitRequest& request) {
   if (request.reuse()) return impl_->Call<proto::SubmitReply>(&Stub::Submit, request);
-  // Nothing is lost by asking twice for what changes nothing: now the coordinator is known to be
-  // there, and a failure of Submit itself is told rather than repeated.
+  // A repeated Submit could create a second job. So GetCluster, which may be repeated, waits for
+  // the coordinator. Then Submit is sent once, and its failure is returned.
   CAIRN_RETURN_IF_ERROR(GetCluster().status());
   return impl_->CallOnce<proto::SubmitReply>(&Stub::Submit, request, absl::Seconds(60));
 }
@@ -186,12 +186,19 @@ absl::StatusOr<proto::JobStatus> CoordinatorApi::GetJob(const std::string& job) 
   return impl_->Call<proto::JobStatus>(&Stub::GetJob, Reference(job));
 }
 
+absl::StatusOr<proto::JobStatus> CoordinatorApi::ResumeJob(const std::string& job) {
+  // Asked twice it would answer that the job is queued.
+  CAIRN_RETURN_IF_ERROR(GetCluster().status());
+  return impl_->CallOnce<proto::JobStatus>(&Stub::ResumeJob, Reference(job), absl::Seconds(60));
+}
+
 absl::StatusOr<proto::JobStatus> CoordinatorApi::CancelJob(const std::string& job) {
   return impl_->Call<proto::JobStatus>(&Stub::CancelJob, Reference(job));
 }
 
 absl::StatusOr<proto::DeleteJobReply> CoordinatorApi::DeleteJob(const std::string& job) {
-  // Asked twice it would answer that there is no such job, or delete an older one of the name.
+  // A repeated request would find no such job, or delete an older one of the same name. So
+  // GetCluster, which may be repeated, waits for the coordinator.
   CAIRN_RETURN_IF_ERROR(GetCluster().status());
   return impl_->CallOnce<proto::DeleteJobReply>(&Stub::DeleteJob, Reference(job),
                                                 absl::Seconds(60));
@@ -233,7 +240,7 @@ absl::StatusOr<proto::ProfileReply> CoordinatorApi::Profile(const std::string& j
 
 absl::Status CoordinatorApi::ReadHistory(
     const std::string& job, absl::FunctionRef<void(const proto::HistoryChunk&)> visit) {
-  // A stream is not repeated, so wait for the coordinator with a call that is.
+  // A stream is not repeated. So GetJob, which may be repeated, waits for the coordinator.
   CAIRN_RETURN_IF_ERROR(GetJob(job).status());
   grpc::ClientContext context;
   return impl_->ReadStream<proto::HistoryChunk>(&Stub::GetHistory, &context, job, visit);

@@ -13,17 +13,24 @@
 
 namespace cairn::cli {
 
-// What `cairn` asks of a coordinator, as blocking calls. Jobs are named by id or name. Unavailable
-// names the address that does not answer; other errors are the coordinator's. Thread-safe.
+// The calls of a coordinator that `cairn` uses, as blocking functions. `job` is a job's id or name;
+// a name refers to its newest job.
+//
+//   CoordinatorApi api("10.0.0.1:4000", absl::Seconds(5));
+//   CAIRN_ASSIGN_OR_RETURN(const proto::JobStatus status, api.GetJob("fashion_mnist_cnn"));
+//
+// A call is repeated after a transient error, unless noted otherwise. Thread-safe.
+// Errors: Unavailable names the address that does not answer. FailedPrecondition: the server at the
+// address is not a coordinator. All other errors are the coordinator's.
 class CoordinatorApi {
  public:
-  // What is made of a port on which nobody listens.
+  // What a call does if nobody listens on the coordinator's port.
   enum class WhenRefused {
-    kFail,  // There is no coordinator, which is told at once.
-    kWait,  // Somebody starts it, or starts it again: this waits for as long as `patience`.
+    kFail,  // Fail at once.
+    kWait,  // Wait for up to `patience`: the coordinator is being started or restarted.
   };
 
-  // `patience`: how long a coordinator that does not answer is asked again.
+  // `patience`: how long a call waits for a connection, and how long it is repeated.
   CoordinatorApi(const std::string& address, absl::Duration patience,
                  WhenRefused when_refused = WhenRefused::kFail);
   ~CoordinatorApi();
@@ -32,34 +39,36 @@ class CoordinatorApi {
 
   const std::string& address() const { return address_; }
 
-  // Not repeated unless `request.reuse` makes that harmless.
+  // Repeated only with `request.reuse`, which makes a repetition harmless.
   absl::StatusOr<proto::SubmitReply> Submit(const proto::SubmitRequest& request);
   absl::StatusOr<proto::JobStatus> CommitWeights(const std::string& job);
   absl::StatusOr<proto::ListJobsReply> ListJobs();
   absl::StatusOr<proto::JobStatus> GetJob(const std::string& job);
+  absl::StatusOr<proto::JobStatus> ResumeJob(const std::string& job);
   absl::StatusOr<proto::JobStatus> CancelJob(const std::string& job);
-  // Not repeated.
+  // Not repeated: a second request could delete an older job of the same name.
   absl::StatusOr<proto::DeleteJobReply> DeleteJob(const std::string& job);
   absl::StatusOr<proto::JobPlan> GetPlan(const std::string& job);
   absl::StatusOr<proto::CheckpointList> ListCheckpoints(const std::string& job);
   absl::StatusOr<proto::ClusterStatus> GetCluster();
-  // These two answer when the checkpoint exists: up to `timeout`.
+  // These two return when the checkpoint exists, or fail after `timeout`. Not repeated.
   absl::StatusOr<proto::Manifest> TakeCheckpoint(const std::string& job, absl::Duration timeout);
   absl::StatusOr<proto::PrepareStopReply> PrepareStop(absl::Duration timeout);
 
-  // Answers when workers have done so many steps each, or with what there is after `timeout`.
+  // Returns when each worker has made `steps` steps, or after `timeout` with the measurements until
+  // then. Not repeated.
   absl::StatusOr<proto::ProfileReply> Profile(const std::string& job, int64_t steps,
                                               absl::Duration timeout);
 
-  // Calls `visit` for each chunk until the history ends.
+  // Calls `visit` for each chunk of the history, in order.
   absl::Status ReadHistory(const std::string& job,
                            absl::FunctionRef<void(const proto::HistoryChunk&)> visit);
 
-  // Calls `visit` for each status until the job has ended (OK), the stream breaks, or CancelFollow
-  // is called (Cancelled). Not repeated.
+  // Blocks, and calls `visit` for each status that the coordinator sends. OK: the job has ended.
+  // Cancelled: CancelFollow was called. Other errors: the stream broke. Not repeated.
   absl::Status Follow(const std::string& job,
                       absl::FunctionRef<void(const proto::JobStatus&)> visit);
-  // Ends the Follow that runs, and those to come.
+  // Ends the current call of Follow and all later ones. Any thread.
   void CancelFollow();
 
  private:

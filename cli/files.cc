@@ -21,7 +21,7 @@ absl::Status Failed(std::string_view what, const std::string& file, int error) {
   return absl::ErrnoToStatus(error, absl::StrCat(std::string(what), " ", file));
 }
 
-// All of `bytes`, on the disk if that is where the file lies. 0, or errno.
+// Opens the file, writes all of `bytes` and syncs them. Returns 0, or errno.
 int WriteInto(const std::string& file, int flags, std::string_view bytes) {
   const int descriptor = open(file.c_str(), flags | O_CLOEXEC, 0666);
   if (descriptor < 0) return errno;
@@ -36,7 +36,7 @@ absl::Status IsAFolder(const std::string& file) {
   return absl::InvalidArgumentError(absl::StrCat("cannot write ", file, ": it is a folder"));
 }
 
-// Makes the folder, and a file in it for a moment.
+// Creates the folder, and a file in it that is removed at once.
 absl::Status ProbeFolder(const std::string& folder, NewFolders* folders) {
   CAIRN_RETURN_IF_ERROR(folders->Make(folder));
   const std::string probe = absl::StrCat(folder, "/.cairn-probe-", getpid());
@@ -102,15 +102,18 @@ absl::Status WriteFile(const std::string& file, std::string_view contents) {
   if (std::filesystem::is_directory(status)) return IsAFolder(file);
   const bool is_there = std::filesystem::exists(status);
   if (is_there && !std::filesystem::is_regular_file(status)) {
+    // A device or a pipe cannot be replaced.
     const int reason = WriteInto(file, O_WRONLY, contents);
     return reason == 0 ? absl::OkStatus() : Failed("cannot write", file, reason);
   }
   const std::filesystem::path path = file;
   error.clear();
+  // Replaces the file that a link names, not the link.
   const std::filesystem::path target = is_there ? std::filesystem::canonical(path, error) : path;
   if (error) return Failed("cannot write", file, error.value());
   NewFolders folders;
   CAIRN_RETURN_IF_ERROR(folders.Make(target.parent_path()));
+  // In the folder of the target: a rename is atomic only within one file system.
   const std::string temporary = absl::StrCat(target.string(), ".", getpid(), ".part");
   int reason = WriteInto(temporary, O_WRONLY | O_CREAT | O_TRUNC, contents);
   if (reason == 0 && rename(temporary.c_str(), target.c_str()) != 0) reason = errno;

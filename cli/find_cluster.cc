@@ -22,7 +22,7 @@ constexpr char kHowToName[] =
     "start one with cairn up, or name the cluster with --coordinator HOST:PORT or TF_CONFIG, or "
     "the state directory of a cairn run or up with --state DIR";
 
-// Empty: no cluster runs on the directory.
+// The address of the coordinator that runs on the directory, or "" if there is none.
 absl::StatusOr<std::string> CoordinatorOfState(const std::string& state) {
   CAIRN_ASSIGN_OR_RETURN(const auto holder, HolderOfState(state));
   if (!holder) return "";
@@ -43,8 +43,8 @@ bool IsSame(const std::string& state, const std::string& other) {
   return !state.empty() && !other.empty() && AbsolutePath(state) == AbsolutePath(other);
 }
 
-// A cluster that runs goes before a directory that only has something to read; of the directory
-// `down`, if that is not empty, it is supposed that none runs there. Empty: there is neither.
+// Prefers a directory whose cluster runs to one that only has data. `down`, if not empty, counts as
+// a directory whose cluster does not run. "" if there is no directory.
 std::string ChooseState(const ClusterChoice& choice, const std::string& down = "") {
   if (!choice.state.empty()) return choice.state;
   const std::string last = LastCluster(choice.user_folder);
@@ -57,7 +57,8 @@ std::string ChooseState(const ClusterChoice& choice, const std::string& down = "
   return "";
 }
 
-// What the choice comes to: an address, or else a state directory, or neither.
+// The result of a choice. Without an address no coordinator is known. Without a directory the
+// cluster was named by its address, or there is none.
 struct Place {
   std::string address;
   std::string state;
@@ -88,7 +89,8 @@ absl::StatusOr<Place> FindPlace(const ClusterChoice& choice) {
   return place;
 }
 
-// `cairn run` and `up`, which have a state directory, start their coordinator again.
+// `cairn run` and `cairn up` restart their coordinator, so for a state directory it is worth
+// waiting.
 std::unique_ptr<CoordinatorApi> MakeApi(const Place& place, absl::Duration patience) {
   return std::make_unique<CoordinatorApi>(place.address, patience,
                                           place.state.empty() ? CoordinatorApi::WhenRefused::kFail
@@ -128,6 +130,7 @@ absl::StatusOr<std::string> FindState(const ClusterChoice& choice) {
 }
 
 std::string StateFlag(const std::string& state, const ClusterChoice& choice) {
+  // Checks both cases: while the cluster is up, and when it is down.
   const bool is_found = choice.tf_config.empty() && IsSame(ChooseState(choice), state) &&
                         IsSame(ChooseState(choice, state), state);
   return is_found ? "" : absl::StrCat(" --state ", ShellWord(state));
@@ -145,7 +148,8 @@ absl::StatusOr<FoundSource> FindSource(const ClusterChoice& choice) {
   if (!place.address.empty()) {
     found.api = MakeApi(place, choice.patience);
     found.source = std::make_unique<RemoteSource>(found.api.get());
-    // A run whose coordinator is just being started again: the directory knows as much.
+    // The coordinator of a state directory may be down for a moment, until it is restarted. The
+    // directory has the same information.
     if (place.state.empty() || found.api->GetCluster().ok()) return found;
     found = FoundSource();
     if (choice.err != nullptr) {

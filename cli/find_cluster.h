@@ -13,51 +13,57 @@
 
 namespace cairn::cli {
 
-// Where `run` keeps things unless it is told otherwise.
+// The state directory of `cairn run` and `cairn up` without --state.
 inline constexpr char kDefaultState[] = "cairn-state";
 
-// What a user has said about which cluster is meant.
+// What the user's flags and environment say about the cluster.
 struct ClusterChoice {
-  std::string coordinator;  // --coordinator; empty: not said.
-  std::string state;        // --state; empty: not said.
+  std::string coordinator;  // --coordinator; empty: not given.
+  std::string state;        // --state; empty: not given.
   std::string tf_config;    // The environment's TF_CONFIG; empty: not set.
-  std::string user_folder;  // CommandContext's: which cluster `up` made last.
+  std::string user_folder;  // CommandContext::user_folder, which records the last `cairn up`.
   absl::Duration patience = absl::Seconds(5);
-  std::ostream* err = nullptr;  // Where people are told what is not as they expect; null: nowhere.
+  std::ostream* err = nullptr;  // For warnings to the user; may be null.
 };
 
-// The coordinator: by --coordinator, by --state (of a `cairn run` or `up` that runs), by
-// TF_CONFIG's chief, by kDefaultState in the working directory if its cluster runs, or by what `up`
-// was given last. InvalidArgument: an address or a TF_CONFIG is wrong. Unavailable: there is none;
-// the message says how to name one.
+// Finds the coordinator of the user's cluster. The first of these that applies:
+//   - the address of --coordinator;
+//   - the cluster that runs on the directory of --state;
+//   - the chief of TF_CONFIG;
+//   - the cluster that runs on kDefaultState in the working directory;
+//   - the cluster that the last `cairn up` of this user started.
+// InvalidArgument: the address or TF_CONFIG is wrong. Unavailable: there is no such cluster; the
+// message says how to name one. Does not connect.
 absl::StatusOr<std::unique_ptr<CoordinatorApi>> FindCoordinator(const ClusterChoice& choice);
 
-// The state directory that is meant: --state, or one of the last two above, or else kDefaultState.
-// InvalidArgument: a cluster was named by its address.
+// The state directory of the user's cluster: --state, else one of the last two above, else
+// kDefaultState. Prefers a directory whose cluster runs to one that only has data. InvalidArgument:
+// --coordinator was given.
 absl::StatusOr<std::string> FindState(const ClusterChoice& choice);
 
-// What a command needs in order to mean the cluster of a state directory: " --state DIR", or
-// nothing if it finds that one by itself, while that cluster is up as well as when it is down.
-// `choice`: what is known without flags.
+// The flag with which a command finds the cluster of `state`: " --state DIR", or "" if it finds
+// that cluster without the flag, both while the cluster is up and after it is down. `choice` is
+// what is known without flags.
 std::string StateFlag(const std::string& state, const ClusterChoice& choice);
 
-// Whether FindCoordinator means the cluster of a `cairn run`, which ends with the run's own job.
+// True if FindCoordinator finds the cluster of a `cairn run`. Such a cluster ends with its own job.
 bool IsOfARun(const ClusterChoice& choice);
 
-// A JobSource and what it stands on.
+// A JobSource with the objects that it depends on.
 struct FoundSource {
-  std::unique_ptr<CoordinatorApi> api;  // Null: no coordinator answers,
-  std::string state;                    // and what follows is read from this directory.
+  std::unique_ptr<CoordinatorApi> api;  // Null: no coordinator answers.
+  std::string state;                    // If `api` is null: the directory that `source` reads.
   std::unique_ptr<JobSource> source;
 };
 
-// Whether a cluster is up, or just being started, or its coordinator is away for a moment.
+// True if a cluster is up, is being started, or waits for the restart of its coordinator.
 bool IsUp(const FoundSource& found);
 
-// Whether the job has not ended, and no cluster is up that would work on it.
+// True if the job has not ended and no cluster is up that would continue it.
 bool IsStopped(const FoundSource& found, const proto::JobStatus& job);
 
-// The same for commands that only read: a state directory will do, if its cluster is down.
+// Like FindCoordinator, for commands that only read. Reads the state directory if its cluster is
+// down or its coordinator does not answer.
 absl::StatusOr<FoundSource> FindSource(const ClusterChoice& choice);
 
 }  // namespace cairn::cli

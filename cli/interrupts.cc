@@ -8,8 +8,8 @@
 namespace cairn::cli {
 namespace {
 
-// SIGHUP stays ignored where nohup has seen to it. (SIGINT is ignored too in what a script starts
-// in the background, but there it can only be meant.)
+// SIGHUP stays ignored if it was ignored at the start (nohup). SIGINT does not: shells ignore it in
+// the background jobs of a script, so a SIGINT that arrives there was sent on purpose.
 sigset_t TakenSignals() {
   sigset_t signals;
   sigemptyset(&signals);
@@ -32,7 +32,7 @@ Interrupts::Interrupts(std::function<void()> on_first, std::string last_words)
 
 Interrupts::~Interrupts() {
   is_over_ = true;
-  // Wakes the thread; it sees that this is no interrupt.
+  // Wakes the thread, which sees that `is_over_` is set.
   pthread_kill(thread_.native_handle(), SIGTERM);
   thread_.join();
 }

@@ -8,12 +8,14 @@
 
 namespace cairn::cli {
 
-// Takes SIGINT, SIGTERM and SIGHUP: the first calls `on_first`, on a thread of its own; the second
-// ends the process at once (and local daemons with it). Make it before any other thread, since
-// signals are blocked for threads that are made later. One per process.
+// Handles SIGINT, SIGTERM and SIGHUP. The first signal calls `on_first` on a thread of this class.
+// The second one ends the process at once; the kernel then kills the local daemons.
+// Create it before any other thread: it blocks the signals in the calling thread and in all threads
+// created later, and a signal would kill the process through a thread that does not block it. One
+// per process.
 class Interrupts {
  public:
-  // `last_words` go to standard error at the second one.
+  // `last_words` is written to standard error when the second signal arrives.
   explicit Interrupts(std::function<void()> on_first, std::string last_words = "");
   ~Interrupts();
   Interrupts(const Interrupts&) = delete;

@@ -16,7 +16,7 @@ namespace cairn::cli {
 
 // The source of information for read-only commands: a cluster, or a state directory whose cluster
 // is down. Jobs are identified by id or name; a name refers to its newest job. NotFound: no such
-// job.
+// job. Not thread-safe.
 class JobSource {
  public:
   virtual ~JobSource() = default;
@@ -26,7 +26,7 @@ class JobSource {
   virtual absl::StatusOr<proto::JobStatus> GetJob(const std::string& job) = 0;
   // FailedPrecondition: the job has not started.
   virtual absl::StatusOr<proto::JobPlan> GetPlan(const std::string& job) = 0;
-  // Batches come in order.
+  // Calls `visit` with consecutive chunks of the history. Batches are in order.
   virtual absl::Status ReadHistory(const std::string& job,
                                    absl::FunctionRef<void(const proto::HistoryChunk&)> visit) = 0;
   virtual absl::StatusOr<proto::CheckpointList> ListCheckpoints(const std::string& job) = 0;

@@ -13,7 +13,8 @@ namespace {
 
 using nlohmann::json;
 
-// Follows the parser's events and remembers the first key that comes twice in its object.
+// Receives the parser's events and stores the path of the first key that appears twice in one
+// object.
 class DuplicateFinder {
  public:
   bool OnEvent(json::parse_event_t event, const json& parsed) {

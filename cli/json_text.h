@@ -11,13 +11,13 @@ namespace cairn::cli {
 
 enum class Comments { kRefused, kIgnored };
 
-// Parses JSON as RFC 8259 has it (no NaN), with // and /* */ comments if they are wanted.
-// InvalidArgument: with line and column, or,
-// for a key that stands twice in one object (which most parsers let pass), with its path.
+// Parses JSON (RFC 8259, so without NaN). `comments`: whether // and /* */ comments are allowed.
+// InvalidArgument contains the line and column of a syntax error, or the path of a key that appears
+// twice in one object (most parsers accept that).
 absl::StatusOr<nlohmann::json> ParseJson(std::string_view text,
                                          Comments comments = Comments::kRefused);
 
-// `value` as JSON for a message to people: cut short when it is long.
+// `value` as JSON for a message, cut if it is long.
 std::string ShortJson(const nlohmann::json& value);
 
 }  // namespace cairn::cli

@@ -29,7 +29,7 @@ absl::Status Expected(const std::string& path, const json& value, std::string_vi
   return Bad(path, absl::StrCat(ShortJson(value), " is not ", std::string(expected)));
 }
 
-// Where the value of a field of this name goes; nullptr: there is no such field.
+// The field that receives the value of `key`; nullptr if there is none.
 const FieldDescriptor* FieldFor(const Descriptor& type, const std::string& key, const json& value) {
   if (value.is_object()) {
     if (const auto* schedule = type.FindFieldByName(key + "_schedule")) return schedule;
@@ -42,7 +42,7 @@ const FieldDescriptor* NameField(const Descriptor& type) {
   return field != nullptr && field->type() == FieldDescriptor::TYPE_STRING ? field : nullptr;
 }
 
-// One field of one message. With `is_list` values are added, else set.
+// Writes values to one field of one message: appends to a repeated field, sets any other.
 class FieldWriter {
  public:
   FieldWriter(Message* message, const FieldDescriptor* field)
@@ -86,7 +86,7 @@ class FieldWriter {
   absl::Status WriteString(const std::string& path, const json& value) {
     if (!value.is_string()) return Expected(path, value, "a string");
     auto text = value.get<std::string>();
-    // A path with a zero in it would be cut there by the operating system.
+    // The operating system would cut a path at a zero character.
     if (text.find('\0') != std::string::npos) {
       return Bad(path, absl::StrCat(ShortJson(value), " holds a zero character"));
     }

@@ -12,14 +12,15 @@ class Message;
 
 namespace cairn::cli {
 
-// Fills `message` from the fields of a JSON object, by the message's own field names, strictly:
-// an unknown field, a wrong type, a number that does not fit or two members of one oneof are
-// InvalidArgument, saying the path ("train.idx.features[1]"), the value and what is expected.
-// Three shorthands stand for the long form:
-//   - a string where a message is expected that has a field `name`: {"name": THAT};
-//   - anything but a list where a list is expected: a list of one;
-//   - an object for a field NUMBER that has a field NUMBER_schedule beside it: that one.
-// Knows strings, bools, numbers and messages, single and repeated.
+// Fills `message` from a JSON object whose keys are the names of the message's fields.
+// Strict: an unknown field, a wrong type, a number out of range, or two members of one oneof are
+// InvalidArgument. The error contains the path ("train.idx.features[1]"), the value and what is
+// expected.
+// Three shorthands are accepted:
+//   - a string for a message that has a field `name`: stands for {"name": STRING};
+//   - a single value for a list: stands for a list with this value;
+//   - an object for a field NUMBER, if there is a field NUMBER_schedule: the value of that field.
+// Supports strings, bools, numbers and messages, single and repeated, and maps with integer keys.
 absl::Status JsonToMessage(const nlohmann::json& json, google::protobuf::Message* message);
 
 }  // namespace cairn::cli

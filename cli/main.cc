@@ -1,4 +1,4 @@
-// cairn: how people use a cluster. All that is read from outside is read here.
+// The command-line tool `cairn`. Only this file reads the environment.
 
 #include <unistd.h>
 
@@ -20,7 +20,7 @@ std::string Environment(const char* name) {
   return value == nullptr ? "" : value;
 }
 
-// As the XDG base directories have it for state that is no configuration.
+// The folder for a user's state according to the XDG Base Directory Specification.
 std::string UserFolder() {
   const std::string states = Environment("XDG_STATE_HOME");
   if (!states.empty() && states[0] == '/') return states + "/cairn";
@@ -32,7 +32,8 @@ std::string UserFolder() {
 
 int main(int argc, char** argv) {
   cairn::OpenMissingStandardFiles();
-  // What the libraries it shares with the daemons log; errors are said in the tool's own words.
+  // Logs of the libraries that the daemons use too. Only their errors are shown, because the tool
+  // reports its own errors on standard error.
   const absl::Status logging = cairn::InitLogging({.level = "error", .program = "cairn"});
   if (!logging.ok()) std::cerr << "cairn: " << logging.message() << "\n";
   cairn::cli::CommandContext context;

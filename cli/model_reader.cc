@@ -12,6 +12,7 @@
 namespace cairn::cli {
 namespace {
 
+// The index of the tensor with the name and shape of the variable.
 absl::StatusOr<int> FindTensor(const nn::VariableSpec& variable,
                                const std::vector<nn::NamedTensor>& tensors) {
   int found = -1;
@@ -49,7 +50,7 @@ absl::StatusOr<SubmittedModel> MatchWeights(nn::ImportedModel imported, const nn
   }
   for (const nn::VariableSpec& variable : model.variables()) {
     CAIRN_ASSIGN_OR_RETURN(const int i, FindTensor(variable, imported.weights));
-    // The first batch would spread NaN to all variables.
+    // One NaN in a weight would spread to all variables in the first batch.
     CAIRN_RETURN_IF_ERROR(ExpectNumbers(imported.weights[i]));
     result.spec.add_weight_names(imported.weights[i].name);
     result.weights.push_back(std::move(imported.weights[i].values));

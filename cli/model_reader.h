@@ -9,7 +9,7 @@
 
 namespace cairn::cli {
 
-// A model to be submitted.
+// A model for a new job.
 struct SubmittedModel {
   proto::ModelSpec spec;
   // Initial values of the model's variables, in order; empty if initializers compute them.

@@ -24,10 +24,10 @@ absl::Status Under(const std::string& path, const absl::Status& status) {
   return status.ok() ? status : Bad(path, std::string(status.message()));
 }
 
-// Whether an object's keys are names of outputs rather than fields of such a message.
+// True if the keys of an object are names of outputs, and not fields of `message`.
 bool IsByName(const json& value, const google::protobuf::Descriptor& message) {
   if (!value.is_object() || value.contains("name")) return false;
-  if (value.contains("class_name")) return false;  // What Keras's serialize() makes.
+  if (value.contains("class_name")) return false;  // Written by Keras's serialize().
   for (const auto& [key, each] : value.items()) {
     if (message.FindFieldByName(key) == nullptr) return true;
   }
@@ -73,7 +73,7 @@ absl::Status ReadWeight(const std::string& path, const json& value, proto::Train
   return absl::OkStatus();
 }
 
-// Adds to `owner`, a Job or a TrainedOutput, a metric that is a name or an object.
+// Adds a metric, which is a name or an object, to `owner`, a Job or a TrainedOutput.
 template <typename Owner>
 absl::Status ReadMetric(const std::string& path, json metric, Owner* owner) {
   if (metric.is_string()) {
@@ -99,7 +99,7 @@ absl::Status ReadMetric(const std::string& path, json metric, Owner* owner) {
   return absl::OkStatus();
 }
 
-// A list of metrics, or one alone.
+// Reads a list of metrics, or a single one.
 template <typename Owner>
 absl::Status ReadMetrics(const std::string& path, const json& metrics, Owner* owner) {
   if (!metrics.is_array()) return ReadMetric(path, metrics, owner);

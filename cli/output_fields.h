@@ -9,10 +9,10 @@
 
 namespace cairn::cli {
 
-// Parses fields about a model's outputs whose JSON differs from the message: a list with an entry
-// for each output, an object with the outputs' names, and lists of metrics with names and objects.
-// These functions move them from the JSON into the message. JsonToMessage parses the rest.
-// InvalidArgument starts with the field's path.
+// Parses fields about a model's outputs whose JSON differs from the message: lists with an entry
+// for each output, objects with the outputs' names, and metrics that are objects. The functions
+// move these fields from the JSON into the message; JsonToMessage parses the rest. InvalidArgument
+// starts with the field's path.
 
 // Takes "loss", "loss_weights" and "metrics", except a single "loss" for all outputs.
 absl::Status TakeOutputs(nlohmann::json* json, proto::Job* job);

@@ -25,7 +25,7 @@ void Progress::Update(const proto::JobStatus& status, absl::Duration now) {
   if (options_.style == Style::kQuiet) return;
   MutexLock lock(&mutex_);
   if (has_ended_) return;
-  // What happened before this process looked is not news, but the first status is.
+  // The first status is displayed, but not the events before it.
   const auto events = has_status_ ? NewEvents(last_, status) : std::vector<std::string>();
   const bool is_news =
       !has_status_ || status.state() != last_.state() ||
@@ -65,6 +65,7 @@ void Progress::ClearLine() {
 void Progress::WriteEvent(const std::string& line) {
   const bool was_live = line_is_live_;
   ClearLine();
+  // The caller writes the live line again, below the event.
   line_is_live_ = was_live;
   if (options_.color) {
     *out_ << kBold << line << kNormal << "\n";
@@ -75,7 +76,7 @@ void Progress::WriteEvent(const std::string& line) {
 
 void Progress::WriteJson(const proto::JobStatus& status) {
   proto::JobStatus news = status;
-  // There may be fewer than before: after a rollback.
+  // After a rollback there may be fewer evaluations than before.
   const int known = std::min(evaluations_written_, status.evaluations_size());
   news.mutable_evaluations()->DeleteSubrange(0, known);
   evaluations_written_ = status.evaluations_size();
@@ -87,13 +88,13 @@ void Progress::WriteStatus(const proto::JobStatus& status, bool is_due) {
     if (is_due) WriteJson(status);
     return;
   }
-  // How it ended is told by whoever asked.
+  // The caller reports how the job ended.
   if (HasEnded(status.state())) return ClearLine();
   if (options_.style == Style::kPlain) {
     if (is_due) *out_ << ProgressLine(status, 0) << "\n";
     return;
   }
-  // A line that wraps could not be rewritten.
+  // One column less than the terminal: a line that wraps cannot be rewritten.
   const std::string line = ProgressLine(status, std::max(1, options_.width - 1));
   ClearLine();
   *out_ << line;

@@ -12,20 +12,20 @@ namespace cairn::cli {
 
 struct ProgressOptions {
   enum class Style {
-    kLive,   // A terminal: one line that is rewritten, events above it.
-    kPlain,  // A file or a pipe: a line every `plain_interval`, and one per event.
-    // The status as an object: every `plain_interval`, and with every event. Its evaluations are
-    // those since the line before.
+    kLive,   // For a terminal: one line that is rewritten, events above it.
+    kPlain,  // For a file or a pipe: a line every `plain_interval`, and one per event.
+    // The status as an object, every `plain_interval` and at every event. It contains only the
+    // evaluations since the last line.
     kJson,
     kQuiet,  // Nothing.
   };
   Style style = Style::kPlain;
   bool color = false;
-  int width = 80;  // Of the terminal.
+  int width = 80;  // Columns of the terminal.
   absl::Duration plain_interval = absl::Seconds(5);
 };
 
-// What a person sees while a job runs. Thread-safe; each call writes whole lines.
+// Displays the progress of a job on a stream. Thread-safe: each call writes whole lines.
 class Progress {
  public:
   // `out` must outlive it.
@@ -34,13 +34,13 @@ class Progress {
   Progress(const Progress&) = delete;
   Progress& operator=(const Progress&) = delete;
 
-  // The job's status now. `now` is monotonic.
+  // Displays the job's new status, and the events since the last one. `now` is a monotonic time.
   void Update(const proto::JobStatus& status, absl::Duration now);
 
-  // A line of its own (not in JSON: there it would be no object).
+  // Writes a separate line. Does nothing in JSON, where every line is an object.
   void Note(const std::string& line);
 
-  // Takes the live line away, so that others may write. Updates are ignored from now on.
+  // Removes the live line, so that others may write to the stream. Ignores later updates.
   void End();
 
  private:

@@ -30,15 +30,15 @@ std::vector<std::pair<std::string, double>> Means(const proto::JobStatus& status
   return metrics;
 }
 
-// Four decimals, unless they would say nothing or the digits before them too much.
+// Four decimals, or four significant digits if the value is very small or very large.
 std::string ValueText(double value) {
-  if (std::isnan(value)) return "nan";  // Of either sign.
+  if (std::isnan(value)) return "nan";  // printf would show the sign.
   const double size = std::abs(value);
   const bool is_plain = value == 0 || (size >= 1e-3 && size < 1e6);
   return is_plain ? absl::StrFormat("%.4f", value) : absl::StrFormat("%.4g", value);
 }
 
-// A job that does not train: why.
+// The line of a job that does not train: its state and the reason.
 std::string WaitingLine(const proto::JobStatus& status) {
   std::string line = StateName(status.state());
   if (!status.waiting_for().empty()) absl::StrAppend(&line, ": waiting ", status.waiting_for());
@@ -60,7 +60,7 @@ void AddCheckpointEvents(const proto::JobStatus& before, const proto::JobStatus&
   }
 }
 
-// What follows the number of the batch.
+// The parts of the line after the number of the batch.
 std::vector<std::string> ProgressParts(const proto::JobStatus& status) {
   std::vector<std::string> parts;
   if (status.batches_done() > 0) {
@@ -86,7 +86,7 @@ bool SameNote(const proto::Note& a, const proto::Note& b) {
   return a.unix_seconds() == b.unix_seconds() && a.text() == b.text();
 }
 
-// In the unit that leaves at most two digits or a little more.
+// The age in the unit that leaves about two digits.
 std::string AgeText(int64_t seconds) {
   constexpr int64_t kMinute = 60;
   constexpr int64_t kHour = 60 * kMinute;
@@ -97,8 +97,8 @@ std::string AgeText(int64_t seconds) {
   return absl::StrCat(seconds / kDay, " days");
 }
 
-// How many of the notes of `after` were in `before`. Only a job's newest notes are kept, so those
-// that both have may have moved to the front.
+// The number of notes of `after` that `before` has too. A job keeps only its newest notes, so they
+// are the last ones of `before` and the first ones of `after`.
 int KnownNotes(const proto::JobStatus& before, const proto::JobStatus& after) {
   for (int known = before.notes_size(); known > 0; --known) {
     const bool same = known <= after.notes_size() &&
@@ -195,12 +195,12 @@ std::vector<std::string> NewEvents(const proto::JobStatus& before, const proto::
         absl::StrCat("epoch ", evaluation.epoch() + 1, "/", after.epochs(),
                      " validated: ", EvaluationText(evaluation, after.metric_names())));
   }
-  // Behind the evaluations: callbacks say there what they made of them.
+  // Notes follow the evaluations, because callbacks note their decisions about them.
   for (int i = KnownNotes(before, after); i < after.notes_size(); ++i) {
     events.push_back(after.notes(i).text());
   }
-  // Before a job trains its workers come one by one; that is no news. Those that go, and rollbacks,
-  // are in the coordinator's notes.
+  // Workers that join before the first batch are not reported. Lost workers and rollbacks are in
+  // the coordinator's notes.
   const int64_t joined = after.workers_joined() - before.workers_joined();
   if (before.batches_done() > 0 && joined > 0) {
     events.push_back(absl::StrCat(Plural(joined, "worker"), " joined"));

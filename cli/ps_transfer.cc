@@ -21,7 +21,7 @@ namespace {
 constexpr int64_t kRequestBytesMax = int64_t{2} << 20;
 constexpr int kRequestsInFlight = 8;
 constexpr std::chrono::seconds kSilenceMax(30);
-// Where somebody else has a copy.
+// If another ps has a copy.
 constexpr std::chrono::seconds kSilenceMaxWithCopy(5);
 
 // Counts calls that have not ended, and keeps the first error.
@@ -31,7 +31,8 @@ class Outstanding {
                        std::chrono::seconds silence_max = kSilenceMax)
       : addresses_(addresses), silence_max_(silence_max), running_(addresses.size()) {}
 
-  // Waits until fewer than `limit` calls run. False: an error, or no call has ended for too long.
+  // Waits until fewer than `limit` calls run. False: a call has failed, or none has ended for
+  // `silence_max`.
   bool WaitBelow(int limit) {
     MutexLock lock(&mutex_);
     while (status_.ok() && all_running_ >= limit) {
@@ -77,7 +78,7 @@ class Outstanding {
                                                "; cairn cluster shows who is there"));
   }
 
-  const std::vector<std::string>& addresses_;  // By ps, as running_.
+  const std::vector<std::string>& addresses_;  // By ps, like running_.
   const std::chrono::seconds silence_max_;
   mutable Mutex mutex_;
   ConditionVariable changed_;
@@ -102,7 +103,7 @@ cluster::PsClientOptions ClientOptions(const PsEndpoints& ps) {
   return options;
 }
 
-// Calls `send(blocks)` for groups of the blocks of one ps that fit into one request; until it is
+// Groups the blocks of one ps into requests and calls `send(blocks)` for each, until it returns
 // false.
 void ForEachRequest(const proto::PartitionMap& partition, uint32_t ps,
                     const std::function<bool(std::vector<uint32_t>)>& send) {
@@ -144,7 +145,8 @@ absl::Status UploadVariables(const PsEndpoints& ps, uint64_t job_id,
                              const std::vector<std::vector<float>>& variables) {
   CAIRN_RETURN_IF_ERROR(CheckSizes(ps, partition));
   Outstanding outstanding(ps.addresses);
-  // gRPC may hold on to the memory longer than a call lasts, so it owns a share of a copy.
+  // gRPC may use the memory for longer than the call lasts. So each request shares the ownership of
+  // a copy.
   const auto values = std::make_shared<const std::vector<std::vector<float>>>(variables);
   cluster::PsClient client(ClientOptions(ps));
   const auto upload = [&](uint32_t index, std::vector<uint32_t> blocks) {
@@ -175,7 +177,7 @@ namespace {
 
 using Variables = std::vector<std::vector<float>>;
 
-// Who may have a part of a checkpoint, the likeliest first.
+// The ps that may have a part of a checkpoint, the most likely first.
 std::vector<uint32_t> HoldersOf(const proto::SnapshotPart& part, uint32_t ps_count) {
   std::vector<uint32_t> holders = {part.ps()};
   holders.insert(holders.end(), part.copies().begin(), part.copies().end());
@@ -186,6 +188,7 @@ std::vector<uint32_t> HoldersOf(const proto::SnapshotPart& part, uint32_t ps_cou
   return holders;
 }
 
+// Reads one part of a checkpoint from the ps `holder` into `variables`.
 absl::Status DownloadPart(const PsEndpoints& ps, cluster::PsClient* client, uint32_t holder,
                           const proto::PullHeader& what, const proto::PartitionMap& partition,
                           Variables* variables) {
@@ -211,7 +214,7 @@ absl::Status DownloadPart(const PsEndpoints& ps, cluster::PsClient* client, uint
   });
   outstanding.WaitBelow(1);
   const absl::Status result = outstanding.status();
-  // The next holder writes to the same memory: nobody else may do so any more.
+  // The next attempt writes to the same memory, so all calls of this one must have ended.
   client->Cancel(group);
   outstanding.WaitForAll();
   return result;
@@ -236,7 +239,7 @@ absl::StatusOr<Variables> DownloadVariables(const PsEndpoints& ps, uint64_t job_
     absl::Status status = absl::NotFoundError("the cluster has no ps");
     for (const uint32_t holder : HoldersOf(part, static_cast<uint32_t>(ps.addresses.size()))) {
       const absl::Status here = DownloadPart(ps, &client, holder, header, partition, &variables);
-      // The first that has something else to say than that it has nothing.
+      // Returns the first error other than NotFound, or else NotFound.
       if (here.ok() || absl::IsNotFound(status)) status = here;
       if (status.ok()) break;
     }

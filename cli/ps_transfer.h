@@ -17,18 +17,19 @@ struct PsEndpoints {
   uint64_t cluster_id = 0;
 };
 
-// Values of whole variables between this process and the ps, directly. Both block until all is
-// done, or until a ps has not answered for half a minute (Unavailable); 5 s where another has a
-// copy of what is asked for.
+// Transfers the values of whole variables between this process and the ps, without the coordinator.
+// Both functions block until the transfer is done. Unavailable: no request has ended for 30 s (5 s
+// if another ps has a copy of the requested part).
 
-// `variables` has for each of partition.variables its elements.
+// `variables` contains the elements of each variable of `partition`, in its order.
 absl::Status UploadVariables(const PsEndpoints& ps, uint64_t job_id,
                              const proto::PartitionMap& partition,
                              const std::vector<std::vector<float>>& variables);
 
-// From a checkpoint on the ps's disks. `partition`: where its blocks were when it was written,
-// which may be a cluster of another size: a part is asked of the ps that wrote it, of those that
-// have copies, then of all others. NotFound: none of them has it.
+// Reads a checkpoint from the disks of the ps. `partition` names the ps of each block when the
+// checkpoint was written, possibly in a cluster of another size. A part is requested from the ps
+// that wrote it, then from those that have copies, then from all others. NotFound: no ps has the
+// part.
 absl::StatusOr<std::vector<std::vector<float>>> DownloadVariables(
     const PsEndpoints& ps, uint64_t job_id, const proto::PartitionMap& partition,
     const proto::Manifest& checkpoint);

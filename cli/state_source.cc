@@ -46,7 +46,7 @@ StateSource::StateSource(std::string state, std::unique_ptr<const storage::Journ
 absl::StatusOr<std::unique_ptr<StateSource>> StateSource::Open(const std::string& state) {
   auto journal = storage::Journal::OpenReadOnly(state + "/coordinator");
   if (absl::IsNotFound(journal.status())) {
-    // RocksDB does not tell what is not there from what may not be seen.
+    // RocksDB reports a directory that is missing and one that may not be read in the same way.
     std::error_code error;
     std::filesystem::directory_iterator(state + "/coordinator", error);
     if (error == std::errc::permission_denied) {
@@ -125,6 +125,7 @@ absl::StatusOr<std::unique_ptr<storage::SnapshotReader>> StateSource::OpenPart(
                                                  absl::StrCat(state_, "/ps-", directory)));
     return store->OpenSnapshot(name);
   };
+  // If no file can be opened, returns the error of the ps's own file.
   auto own = open(ps, {job_id, checkpoint.checkpoint()});
   if (own.ok()) return own;
   for (const proto::SnapshotPart& part : checkpoint.parts()) {

@@ -12,8 +12,8 @@
 
 namespace cairn::cli {
 
-// The state directory of a local cluster as a JobSource: what is on the disk, whether or not the
-// cluster is up. Changes nothing. Sees the journal as it was when it was opened.
+// A JobSource that reads the state directory of a local cluster, which may be up or down. Writes
+// nothing. Reads the journal as it was at the call of Open.
 class StateSource final : public JobSource {
  public:
   // NotFound: nothing has run on this directory.
@@ -29,7 +29,7 @@ class StateSource final : public JobSource {
       const proto::JobPlan& plan, const proto::Manifest& checkpoint) override;
 
  private:
-  // The snapshot of ps `ps`, or a copy of it.
+  // Opens the snapshot of ps `ps`, or a copy of it.
   absl::StatusOr<std::unique_ptr<storage::SnapshotReader>> OpenPart(
       uint64_t job_id, const proto::Manifest& checkpoint, uint32_t ps) const;
   StateSource(std::string state, std::unique_ptr<const storage::Journal> journal);

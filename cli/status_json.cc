@@ -21,7 +21,7 @@ ordered_json BestJson(const proto::BestCheckpoint& best) {
   return out;
 }
 
-// Its kind as a text: as a number it would be null.
+// The loss is a text, because as a number it would be null.
 ordered_json NonfiniteJson(const proto::NonFiniteLoss& loss, bool of_batch) {
   ordered_json out;
   out["epoch"] = loss.epoch();
@@ -169,6 +169,7 @@ ordered_json MemberJson(const proto::Member& member, uint64_t term) {
   out["address"] = member.address();
   out["pid"] = member.pid();
   out["device"] = member.device();
+  if (!member.activity().empty()) out["activity"] = member.activity();
   out["incarnation"] = member.incarnation();
   out["lease_age_seconds"] =
       HasJoined(member) ? NumberJson(member.lease_age_seconds()) : ordered_json(nullptr);

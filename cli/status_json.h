@@ -12,31 +12,32 @@
 
 namespace cairn::cli {
 
-// What --json prints, one object a line; doubles so that they read back to the same bits, and null
-// for a number that is not finite.
+// The objects that --json prints, one per line. Doubles have enough digits to be read back with the
+// same bits. Numbers that are not finite are null.
 
 using storage::StateName;
 
 // Finished, failed or cancelled.
 bool HasEnded(proto::JobState state);
 
-// The job's state for people: as StateName, but "rejected" for one that failed before it began.
+// The state of a job for people: "rejected" for a job that failed before it started, else
+// StateName.
 std::string StateText(const proto::JobStatus& status);
 
 nlohmann::ordered_json StatusJson(const proto::JobStatus& status);
-// The same, and whether a cluster is up to which the job belongs.
+// StatusJson with the field "cluster_up".
 nlohmann::ordered_json FoundStatusJson(const proto::JobStatus& status, bool cluster_up);
 nlohmann::ordered_json CheckpointJson(const proto::Manifest& manifest);
-// On how many ps every snapshot of it lies.
+// The number of ps that have each snapshot of the checkpoint: the minimum over its parts.
 int CopiesOf(const proto::Manifest& manifest);
-// Whether it has joined this process of the coordinator.
+// True if the task has joined the current process of the coordinator.
 bool HasJoined(const proto::Member& member);
-// "live", "away" or "not yet". `term`: the coordinator's. A later one does not know who had joined
-// those before it: what it has not heard of is away, and not "not yet".
+// "live", "away" or "not yet" (it has never joined). `term` is the coordinator's. After a restart
+// the coordinator does not know which tasks had joined before, so it reports "away" for them.
 std::string MemberState(const proto::Member& member, uint64_t term);
-// Null: what is not known of a task that is not live.
+// Values that are known only of live tasks are null for others.
 nlohmann::ordered_json MemberJson(const proto::Member& member, uint64_t term);
-// One evaluation; `metric_names` name its metrics.
+// One evaluation. `metric_names` are the names of its metrics, in order.
 nlohmann::ordered_json EvaluationJson(
     const proto::EvaluationRecord& evaluation,
     const google::protobuf::RepeatedPtrField<std::string>& metric_names);

@@ -29,13 +29,13 @@ namespace {
 
 using Weights = std::vector<std::vector<float>>;
 
-// Whether the job that `reuse` would answer needs no weights any more.
+// True if the job that `reuse` would return already has its weights.
 bool HasItsWeights(CoordinatorApi* api, const std::string& name) {
   const absl::StatusOr<proto::JobStatus> known = api->GetJob(name);
   return known.ok() && known->state() != proto::UPLOADING && !storage::WasRefused(*known);
 }
 
-// What is wrong with the job is said as what is wrong with its file.
+// Errors about the job start with the name of its file.
 absl::Status InFile(const std::string& file, const absl::Status& status) {
   if (file.empty() || !absl::IsInvalidArgument(status)) return status;
   return absl::InvalidArgumentError(absl::StrCat(file, ": ", status.message()));
@@ -64,7 +64,7 @@ absl::StatusOr<WarmStart> ReadSource(CoordinatorApi* api, const Submission& subm
 
 absl::StatusOr<proto::SubmitReply> Submit(CoordinatorApi* api, const Submission& submission,
                                           bool reuse, std::vector<std::string>* notes) {
-  // Before the job exists: if the other one cannot be read there is nothing to submit.
+  // First read the weights of the other job: if that fails, no job is created.
   const bool resumes = submission.job.has_resume_from();
   std::optional<WarmStart> warm;
   if (resumes && !(reuse && HasItsWeights(api, submission.job.name()))) {
@@ -73,7 +73,7 @@ absl::StatusOr<proto::SubmitReply> Submit(CoordinatorApi* api, const Submission&
   proto::SubmitRequest request;
   *request.mutable_job() = submission.job;
   *request.mutable_model() = submission.model.spec;
-  request.set_weights_follow(resumes || !submission.model.weights.empty());
+  request.set_uploads_weights(resumes || !submission.model.weights.empty());
   request.set_reuse(reuse);
   request.set_client_version(kVersion);
   absl::StatusOr<proto::SubmitReply> accepted = api->Submit(request);
@@ -81,9 +81,11 @@ absl::StatusOr<proto::SubmitReply> Submit(CoordinatorApi* api, const Submission&
   proto::SubmitReply reply = *std::move(accepted);
   if (reply.status().state() != proto::UPLOADING) return reply;
   if (resumes && !warm.has_value()) {
+    // The job that HasItsWeights saw was replaced before Submit arrived.
     return absl::UnavailableError("the job was made anew while it was submitted; try again");
   }
 
+  // The job waits for its weights. They go to the ps directly; CommitWeights then queues the job.
   PsEndpoints ps;
   ps.addresses.assign(reply.ps_addresses().begin(), reply.ps_addresses().end());
   ps.cluster_id = reply.cluster_id();

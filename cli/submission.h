@@ -12,7 +12,7 @@
 
 namespace cairn::cli {
 
-// A job file and its model, which `cairn` reads itself.
+// A job file and its model, as `cairn` read them.
 struct Submission {
   std::string file;
   proto::Job job;

@@ -22,11 +22,11 @@ namespace {
 
 using google::protobuf::Descriptor;
 
-// Fields that no file says by their own names, but as another form of another field.
+// Fields of messages that a file sets in another form, and not by these names.
 constexpr const char* kSaidOtherwise[] = {"metric_arguments", "outputs", "label_outputs",
                                           "one_hot_outputs", "learning_rate_schedule"};
 
-// And those that a file says and the message does not have.
+// Fields of the file that the message does not have.
 struct FileField {
   const char* type;
   const char* name;
@@ -45,7 +45,7 @@ Config Named(const std::string& name) {
   return config;
 }
 
-// Whether the name that goes with messages of this type is a known one.
+// Checks the name of a message of this type. OK for types whose names are free.
 absl::Status CheckName(const std::string& path, const Descriptor& type, const std::string& name) {
   absl::Status status;
   if (type.name() == "Loss") status = nn::CreateLoss(Named<proto::Loss>(name)).status();

@@ -12,16 +12,17 @@ class Descriptor;
 
 namespace cairn::cli {
 
-// True if a job file may have the field under its own name. Some fields of messages have another
-// form in the file.
+// True if a job file sets the field by its own name. Some fields of messages have another form in
+// the file.
 bool IsSaidByName(const std::string& field);
 
-// The error for `key`, a field of `object` that messages of this type do not have. `path` is that
-// of the object, empty for the whole file. InvalidArgument, with the first hint that applies:
-//   - the object's "name" is of no loss, metric, optimizer, schedule or callback: the name;
-//   - the key is a word of Keras: what to say in its place (nn/keras_words.h);
-//   - the key resembles a field: that one;
-//   - else all fields.
+// The error for `key`, a field of `object` that messages of this type do not have. `path` is the
+// path of the object, empty for the whole file. InvalidArgument, with the first hint that applies:
+//   - the object's "name" is not a known loss, metric, optimizer, schedule or callback: the known
+//     names;
+//   - the key is a word of Keras: what replaces it (nn/keras_words.h);
+//   - the key resembles the name of a field: that name;
+//   - otherwise: the names of all fields.
 absl::Status UnknownField(const std::string& path, const std::string& key,
                           const nlohmann::json& object, const google::protobuf::Descriptor& type);
 

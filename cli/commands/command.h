@@ -10,6 +10,7 @@
 
 namespace cairn::cli {
 
+// Exit codes of `cairn`. ExitCodes() in cli/help/help_text.h describes them to users.
 inline constexpr int kExitDone = 0;
 inline constexpr int kExitJobFailed = 1;
 inline constexpr int kExitBadInput = 2;
@@ -25,7 +26,7 @@ struct CommandContext {
   // The folder in which `cairn` stores state of this user between calls; empty if there is none.
   std::string user_folder;
   bool is_terminal = false;  // Standard output is a terminal.
-  bool color = false;        // It may have colors.
+  bool color = false;        // The output may have colors.
   int terminal_width = 80;
 };
 
@@ -51,13 +52,14 @@ struct CommandGroup {
   std::vector<Command> commands;
 };
 
-// Each in its own file.
+// The factory of each command is in the file of its name.
 Command MakeRunCommand();
 Command MakeSubmitCommand();
 Command MakeJobsCommand();
 Command MakeStatusCommand();
 Command MakeFollowCommand();
 Command MakeCancelCommand();
+Command MakeResumeCommand();
 Command MakeDeleteCommand();
 Command MakeHistoryCommand();
 Command MakeCheckpointCommand();
@@ -73,6 +75,7 @@ Command MakeClusterCommand();
 Command MakeTopCommand();
 Command MakeEvaluateCommand();
 Command MakeDoctorCommand();
+Command MakeDrillCommand();
 Command MakeInitCommand();
 Command MakeHelpCommand();
 Command MakeCompletionCommand();

@@ -104,7 +104,7 @@ std::string UsageError(const CLI::App& app, const CLI::ParseError& error,
                       command->name, " --help");
 }
 
-// Parses; nullptr when there is nothing to run, and `*exit_code` says how that ends.
+// Parses the arguments. Returns nullptr if there is nothing to run, and then sets `*exit_code`.
 const Command* Parse(const std::vector<std::string>& arguments,
                      const std::vector<Command>& commands, const CommandContext& context,
                      int* exit_code) {
@@ -113,7 +113,7 @@ const Command* Parse(const std::vector<std::string>& arguments,
   app.set_version_flag("--version", absl::StrCat("cairn ", kVersion));
   for (const Command& command : commands) AddCommand(command, &app);
   try {
-    // CLI11 takes the last argument first.
+    // CLI11 expects the last argument first.
     app.parse(std::vector<std::string>(arguments.rbegin(), arguments.rend()));
   } catch (const CLI::CallForHelp&) {
     const Command* command = Find(commands, app);
@@ -132,7 +132,7 @@ const Command* Parse(const std::vector<std::string>& arguments,
   return Find(commands, app);
 }
 
-// Libraries throw: a folder that went away under us, memory that is short.
+// Turns exceptions of libraries into errors: memory is short, or a folder was removed meanwhile.
 absl::StatusOr<int> Run(const Command& command, const CommandContext& context) {
   try {
     return command.run(context);
@@ -145,7 +145,7 @@ absl::StatusOr<int> Run(const Command& command, const CommandContext& context) {
   }
 }
 
-// What was printed must have arrived: a full disk is no success.
+// An output that could not be written, for example to a full disk, is not a success.
 int CheckOutput(int exit_code, const CommandContext& context) {
   context.out->flush();
   if (context.out->good()) return exit_code;

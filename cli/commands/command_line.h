@@ -9,7 +9,7 @@
 namespace cairn::cli {
 
 // Runs `cairn ARGUMENTS` (without the program's name) and returns its exit code. Results go to
-// context.out, errors to context.err as one "cairn: ..." with the fix.
+// context.out. An error goes to context.err as one message, "cairn: ...", which says what to do.
 int RunCommandLine(const std::vector<std::string>& arguments, const CommandContext& context);
 
 }  // namespace cairn::cli

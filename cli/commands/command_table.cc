@@ -6,10 +6,10 @@ std::vector<CommandGroup> AllCommands() {
   return {
       {"On this machine",
        {MakeInitCommand(), MakeRunCommand(), MakeUpCommand(), MakeDownCommand(), MakeLogsCommand(),
-        MakeDoctorCommand()}},
+        MakeDoctorCommand(), MakeDrillCommand()}},
       {"Jobs",
        {MakeSubmitCommand(), MakeFollowCommand(), MakeJobsCommand(), MakeStatusCommand(),
-        MakeHistoryCommand(), MakeCancelCommand(), MakeDeleteCommand()}},
+        MakeHistoryCommand(), MakeCancelCommand(), MakeResumeCommand(), MakeDeleteCommand()}},
       {"Models",
        {MakeExportCommand(), MakePredictCommand(), MakeEvaluateCommand(), MakeCheckpointCommand(),
         MakeCheckpointsCommand()}},

@@ -7,7 +7,7 @@
 
 namespace cairn::cli {
 
-// Every command there is, in the order of the help.
+// All commands, in the order of the help.
 std::vector<CommandGroup> AllCommands();
 
 }  // namespace cairn::cli

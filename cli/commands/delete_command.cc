@@ -16,7 +16,8 @@ absl::StatusOr<int> Delete(const CommonFlags& flags, const CommandContext& conte
   CAIRN_ASSIGN_OR_RETURN(const auto api, FindCoordinator(flags.Choice(context)));
   const absl::StatusOr<proto::DeleteJobReply> deleted = api->DeleteJob(flags.job);
   if (absl::StrContains(deleted.status().message(), "cairn cancel")) {
-    // On the same cluster: the coordinator does not know how the user names it.
+    // The message ends with a command. Adds the flags that select the cluster, which the
+    // coordinator does not know.
     return absl::Status(deleted.status().code(),
                         flags.Again(std::string(deleted.status().message())));
   }

@@ -18,7 +18,7 @@
 namespace cairn::cli {
 namespace {
 
-// Ports of a cluster of 2 ps and 2 workers.
+// The tasks of a cluster with 2 ps and 2 workers.
 constexpr int kTasks = 5;
 
 struct DoctorFlags {
@@ -26,7 +26,7 @@ struct DoctorFlags {
   bool json = false;
 };
 
-// Files of /proc have no size and are read by line.
+// The contents of a file in /proc, or "" if it cannot be read.
 std::string ReadProc(const std::string& file) {
   const auto text = ReadFile(file);
   return text.ok() ? *text : "";

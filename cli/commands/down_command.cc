@@ -25,7 +25,7 @@ namespace cairn::cli {
 namespace {
 
 constexpr std::chrono::milliseconds kPollInterval(50);
-// A service that takes longer than its own steps may take hangs itself.
+// A service has hung if it takes longer than all of its own limits together.
 const absl::Duration kPatience = kStopCheckpointTimeout + kStopGrace + absl::Seconds(10);
 constexpr absl::Duration kKillPatience = absl::Seconds(10);
 
@@ -35,7 +35,7 @@ struct DownFlags {
   bool json = false;
 };
 
-// Shows what the service logs while it stops; false: it still runs after `patience`.
+// Prints what the service logs while it stops. False: it still runs after `patience`.
 bool WaitForEnd(const std::string& state, int64_t pid, absl::Duration patience, LogTail* log,
                 std::ostream* out) {
   const RealClock clock;
@@ -51,7 +51,7 @@ bool WaitForEnd(const std::string& state, int64_t pid, absl::Duration patience, 
   }
 }
 
-// The name of the user whose process this is, or else their number.
+// The name of the user who owns the process, or the number of the user.
 std::string OwnerOf(int64_t pid) {
   struct stat process {};
   if (stat(absl::StrCat("/proc/", pid).c_str(), &process) != 0) return "gone by now";
@@ -59,8 +59,9 @@ std::string OwnerOf(int64_t pid) {
   return user == nullptr ? absl::StrCat("number ", process.st_uid) : user->pw_name;
 }
 
-// A holder that is just being replaced may still be named in the lock: nobody else is to be killed.
-// PermissionDenied: it is somebody else's.
+// True if the process is a `cairn`. The pid in the lock file may be that of an earlier holder, and
+// may belong to another program by now, which must not be killed. PermissionDenied: the process
+// belongs to another user.
 absl::StatusOr<bool> IsCairn(int64_t pid) {
   std::error_code error;
   const auto program =

@@ -31,7 +31,7 @@ absl::Status ChooseData(const std::string& data, proto::JobPlan* plan) {
         absl::StrCat("job ", plan->job_id(), " (", job->name(),
                      ") has no validation data; name others with --data: train, a file, or JSON"));
   }
-  // Other files than those that were looked at when the job was planned.
+  // The plan describes the files that were inspected, not the ones that are evaluated now.
   job->clear_validation_fraction();
   plan->mutable_data()->clear_validation_files();
   if (data == "train") {
@@ -51,7 +51,7 @@ absl::StatusOr<int> EvaluateJob(const EvaluateFlags& flags, const CommandContext
   CAIRN_ASSIGN_OR_RETURN(TrainedModel model,
                          ReadTrainedModel(found.source.get(), flags.job, flags.checkpoint));
   CAIRN_RETURN_IF_ERROR(ChooseData(flags.data, &model.plan));
-  // Data of the job's own are named by the field of the job file.
+  // Errors about the job's own validation data name its field in the job file.
   if (flags.data != "validation") {
     options.data_name = flags.data == "train" ? "--data train" : "--data";
   }

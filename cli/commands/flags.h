@@ -43,7 +43,7 @@ struct CommonFlags {
     return choice;
   }
 
-  // `command` as the user would type it, on the same cluster.
+  // `command` with the flags that select the same cluster.
   std::string Again(const std::string& command) const {
     return command + (state.empty() ? "" : " --state " + ShellWord(state)) +
            (coordinator.empty() ? "" : " --coordinator " + ShellWord(coordinator));

@@ -18,12 +18,12 @@ namespace cairn::cli {
 namespace {
 
 constexpr absl::Duration kRetryInterval = absl::Milliseconds(200);
-// Long enough for a coordinator to be started again by whatever supervises it.
+// Long enough for a supervisor to restart the coordinator.
 constexpr absl::Duration kAwayMax = absl::Minutes(1);
-// A coordinator that dies on a machine of its own is back by then.
+// Shorter absences are not reported: a restarted coordinator is back by then.
 constexpr absl::Duration kAwayUnsaid = absl::Seconds(3);
 
-// Errors that the next attempt would meet too.
+// True for errors that a retry cannot fix.
 bool IsFinal(const absl::Status& status) {
   switch (status.code()) {
     case absl::StatusCode::kNotFound:
@@ -36,7 +36,7 @@ bool IsFinal(const absl::Status& status) {
   }
 }
 
-// Of a job that has finished.
+// Prints the summary of a job that has finished.
 void PrintSummary(const std::string& name, const proto::JobStatus& job, std::ostream* out) {
   *out << name << " finished: " << Plural(job.epochs(), "epoch") << ", "
        << (job.total_batches() == 1 ? "1 batch" : absl::StrCat(job.total_batches(), " batches"));
@@ -72,7 +72,7 @@ absl::StatusOr<proto::JobStatus> FollowToEnd(
     CoordinatorApi* api, const std::string& job, Progress* progress,
     absl::FunctionRef<absl::Status(absl::Duration)> may_retry) {
   const RealClock clock;
-  absl::Duration last_heard = clock.Now();  // Also of a job that has no news.
+  absl::Duration last_heard = clock.Now();  // When the stream was last open.
   bool is_said = false;
   proto::JobStatus last;
   while (true) {
@@ -82,7 +82,7 @@ absl::StatusOr<proto::JobStatus> FollowToEnd(
       was_heard = true;
       progress->Update(now, clock.Now());
     });
-    // The stream was there until now.
+    // The stream was open until now, even if the last status is older.
     if (was_heard) {
       last_heard = clock.Now();
       is_said = false;
@@ -112,7 +112,7 @@ std::string DetachOnInterrupt::again() const {
 void DetachOnInterrupt::OnFirst() {
   MutexLock lock(&mutex_);
   if (api_ == nullptr) _exit(interrupts_.exit_code());
-  // Said at once: ending the calls may take a moment, in which a second Ctrl-C would be silent.
+  // Print first: cancelling the calls may take a moment, and a second Ctrl-C prints nothing.
   *context_.err
       << (context_.is_terminal ? "\n" : "")
       << "cairn: detached; the job continues while its cluster runs. To follow it again: " +
@@ -152,10 +152,10 @@ int ReportEnd(const proto::JobStatus& job, bool json, const CommandContext& cont
                  << "\n";
     return kExitJobFailed;
   }
-  if (!json) PrintSummary(name, job, context.out);  // Else the last status has told it.
+  if (!json) PrintSummary(name, job, context.out);  // In JSON the last status has it.
   const std::string warning = LossWarning(job);
   if (warning.empty()) return kExitDone;
-  context.out->flush();  // The warning is the last line wherever both go.
+  context.out->flush();  // The warning stays the last line if both streams go to the same file.
   *context.err << "cairn: " << name << " finished, but " << warning << "\n";
   return kExitJobFailed;
 }

@@ -16,20 +16,20 @@
 
 namespace cairn::cli {
 
-// How this context wants to see progress.
+// The style of progress for this output.
 ProgressOptions ProgressFor(const CommandContext& context, bool json);
 
-// Shows a job's progress until it has ended, and returns its last status. A stream that breaks is
-// opened again for as long as `may_retry(how long it has been away)` is OK; what that returns
-// otherwise is returned.
+// Shows a job's progress until it has ended, and returns its last status. If the stream breaks, it
+// is opened again as long as `may_retry(time since it was last open)` returns OK; otherwise that
+// error is returned. Errors that a retry cannot fix are returned at once.
 absl::StatusOr<proto::JobStatus> FollowToEnd(
     CoordinatorApi* api, const std::string& job, Progress* progress,
     absl::FunctionRef<absl::Status(absl::Duration)> may_retry);
 
-// Ctrl-C for those who follow a job on a cluster that somebody else runs: it only detaches, and
-// says how to see the job again. Before Watch it ends the process. To be made before the process
-// has other threads (which a CoordinatorApi makes): they would be hit by the signal and die
-// silently.
+// Handles Ctrl-C for a command that follows a job on a cluster that it did not start: the signal
+// only detaches, and the command prints how to follow the job again. Before Watch a signal ends the
+// process. Create it before the process has other threads (a CoordinatorApi creates some): a signal
+// on such a thread would kill the process without a message.
 class DetachOnInterrupt {
  public:
   explicit DetachOnInterrupt(const CommandContext& context)
@@ -37,11 +37,11 @@ class DetachOnInterrupt {
   DetachOnInterrupt(const DetachOnInterrupt&) = delete;
   DetachOnInterrupt& operator=(const DetachOnInterrupt&) = delete;
 
-  // From now on an interrupt ends the Follow of `api`, which must outlive this. `again` is the
-  // command that shows the job again.
+  // From now on an interrupt ends the Follow of `api`, which must outlive this object. `again` is
+  // the command that follows the job again.
   void Watch(CoordinatorApi* api, const std::string& again);
 
-  // As Interrupts'.
+  // See Interrupts::exit_code.
   int exit_code() const { return interrupts_.exit_code(); }
   std::string again() const;
 
@@ -52,17 +52,17 @@ class DetachOnInterrupt {
   mutable Mutex mutex_;
   CoordinatorApi* api_ ABSL_GUARDED_BY(mutex_) = nullptr;
   std::string again_ ABSL_GUARDED_BY(mutex_);
-  const Interrupts interrupts_;  // The last: its thread uses the others.
+  const Interrupts interrupts_;  // Declared last: its thread uses the others.
 };
 
-// FollowToEnd with `interrupts`, which watch `api`. Prints how the job ended and returns the exit
-// code.
+// FollowToEnd that an interrupt ends; `interrupts` must watch `api`. Prints how the job ended and
+// returns the exit code.
 absl::StatusOr<int> FollowAndReport(CoordinatorApi* api, const std::string& job, bool json,
                                     const DetachOnInterrupt& interrupts,
                                     const CommandContext& context);
 
-// One or two lines on how a job ended: to context.out, or for a failed one to context.err, and
-// there too for one whose last loss is not finite. Returns the exit code.
+// Prints how a job ended, in one or two lines: to context.out, or to context.err if it failed. A
+// last loss that is not finite adds a line to context.err. Returns the exit code.
 int ReportEnd(const proto::JobStatus& job, bool json, const CommandContext& context);
 
 }  // namespace cairn::cli

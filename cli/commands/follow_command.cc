@@ -10,7 +10,8 @@
 namespace cairn::cli {
 namespace {
 
-// How a job ended whose cluster is down; `unreachable` if it has not.
+// Reports from the state directory how a job ended whose cluster is down. Returns `unreachable` if
+// the job has not ended.
 absl::StatusOr<int> ReportFromState(const CommonFlags& flags, const absl::Status& unreachable,
                                     const CommandContext& context) {
   const auto found = FindSource(flags.Choice(context));
@@ -22,6 +23,7 @@ absl::StatusOr<int> ReportFromState(const CommonFlags& flags, const absl::Status
 }
 
 absl::StatusOr<int> Follow(const CommonFlags& flags, const CommandContext& context) {
+  // `interrupts` uses `api`, so it is destroyed first. It is created before `api` starts threads.
   std::unique_ptr<CoordinatorApi> api;
   DetachOnInterrupt interrupts(context);
   auto found = FindCoordinator(flags.Choice(context));

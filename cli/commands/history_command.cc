@@ -15,11 +15,11 @@
 namespace cairn::cli {
 namespace {
 
-// Prints the chunks of a history as they come. A batch that is applied but whose report was lost
-// with its worker has a line without numbers.
+// Prints the chunks of a history as they arrive. The line of an applied batch has no numbers if its
+// report was lost with its worker.
 class HistoryPrinter {
  public:
-  // Below `applied` every batch is known to be in.
+  // All batches below `applied` are applied.
   HistoryPrinter(bool json, int64_t applied, std::ostream* out)
       : json_(json), applied_(applied), out_(out) {}
 
@@ -35,7 +35,7 @@ class HistoryPrinter {
     evaluations_.insert(evaluations_.end(), chunk.evaluations().begin(), chunk.evaluations().end());
   }
 
-  // Nothing was printed.
+  // True if nothing was printed.
   bool is_empty() const { return next_ == 0 && evaluations_.empty(); }
 
   void PrintEnd() {
@@ -71,7 +71,7 @@ class HistoryPrinter {
     line["loss"] = nullptr;
     if (batch != nullptr) line["loss"] = NumberJson(batch->loss());
     if (batch != nullptr && !std::isfinite(batch->loss())) {
-      line["nonfinite_loss"] = NonfiniteText(batch->loss());  // Its report was not lost.
+      line["nonfinite_loss"] = NonfiniteText(batch->loss());  // Not a lost report.
     }
     for (int i = 0; i < static_cast<int>(metric_names_.size()); ++i) {
       line[metric_names_[i]] = batch != nullptr && i < batch->metrics_size()
@@ -82,7 +82,7 @@ class HistoryPrinter {
     *out_ << line.dump() << "\n";
   }
 
-  // With which a batch is trained; 0: it follows from the job alone.
+  // The learning rate of a batch that a callback has set, or 0 if none has.
   double RateOf(int64_t batch) const {
     double rate = 0;
     for (const proto::RateChange& change : rates_) {
@@ -125,7 +125,7 @@ class HistoryPrinter {
 absl::StatusOr<int> PrintHistory(const CommonFlags& flags, const CommandContext& context) {
   CAIRN_ASSIGN_OR_RETURN(const FoundSource found, FindSource(flags.Choice(context)));
   CAIRN_ASSIGN_OR_RETURN(const proto::JobStatus job, found.source->GetJob(flags.job));
-  // Of a job that has not finished only the records say what is applied.
+  // Before the end of a job only the records tell which batches are applied.
   const int64_t applied = job.state() == proto::FINISHED ? job.total_batches() : 0;
   HistoryPrinter printer(flags.json, applied, context.out);
   CAIRN_RETURN_IF_ERROR(found.source->ReadHistory(

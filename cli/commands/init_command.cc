@@ -20,7 +20,7 @@ struct InitFlags {
   bool json = false;
 };
 
-// All of them or, on a full disk, none.
+// Writes all files, or none if one cannot be written.
 absl::Status WriteFiles(const std::filesystem::path& folder,
                         const std::vector<StarterFile>& files) {
   NewFolders folders;

@@ -21,7 +21,7 @@ std::string ListedState(const FoundSource& found, const proto::JobStatus& job) {
   return absl::StrCat("queued, place ", job.queue_place());
 }
 
-// How far it has come, and why it got no further.
+// The progress of a job, and its error if it has one.
 std::string BatchesText(const proto::JobStatus& job) {
   const std::string done =
       job.total_batches() == 0

@@ -21,7 +21,7 @@ namespace {
 
 constexpr absl::Duration kStartTimeout = absl::Minutes(1);
 
-// What goes on with the run. The state directory knows its number of ps.
+// The command that continues the run. It needs no --ps: the state directory has the number.
 std::string RunCommandAgain(const LocalRunOptions& options) {
   const LocalRunOptions defaults;
   std::string command = absl::StrCat("cairn run ", ShellWord(options.job_file));
@@ -54,11 +54,12 @@ absl::Status CheckMayExport(const std::string& output, const proto::Job& job) {
 }  // namespace
 
 absl::StatusOr<int> LocalRun::Run(const Submission& submission) {
-  // Found out now, and not after hours of training.
+  // Check this before the training, which may take hours.
   if (!options_.export_output.empty()) {
     CAIRN_RETURN_IF_ERROR(CheckMayExport(options_.export_output, submission.job));
   }
   CAIRN_ASSIGN_OR_RETURN(const auto lock, StateLock::Take(options_.state, "cairn run"));
+  // Before the cluster and `api_` create threads.
   interrupts_ = std::make_unique<Interrupts>(
       [this] {
         if (CoordinatorApi* api = followed_) api->CancelFollow();
@@ -69,11 +70,11 @@ absl::StatusOr<int> LocalRun::Run(const Submission& submission) {
   if (interrupts_->exit_code() != 0) {
     exit_code = StopOnInterrupt();
   } else if (api_ != nullptr && !exit_code.ok()) {
-    // A daemon cannot run, or the job was refused while an earlier one went on: what was learnt
-    // stays. Why it ended is what is to be said.
+    // A daemon cannot run, or the job was rejected while an earlier one continued. Save what was
+    // trained. Only the first error is returned, because it is the reason of the end.
     TakeLastCheckpoint().IgnoreError();
   }
-  cluster_ = nullptr;  // Before the lock is released.
+  cluster_ = nullptr;  // Stop the daemons before the lock is released.
   return exit_code;
 }
 
@@ -113,7 +114,7 @@ absl::Status LocalRun::CheckGoingOn() const {
 absl::StatusOr<proto::SubmitReply> LocalRun::SubmitPatiently(const Submission& submission) {
   const RealClock clock;
   const absl::Duration end = clock.Now() + kStartTimeout;
-  // The start of the daemons takes a moment, in which a failure or Ctrl-C is to be seen.
+  // Short waits: while the daemons start, a failure or Ctrl-C must be noticed.
   CoordinatorApi impatient(cluster_->coordinator_address(), absl::Milliseconds(500));
   while (true) {
     CAIRN_RETURN_IF_ERROR(CheckGoingOn());
@@ -141,6 +142,8 @@ absl::StatusOr<proto::JobStatus> LocalRun::Train(const Submission& submission) {
   } else {
     Say(absl::StrCat(NameOf(job), " has ", job.parameters(), " parameters"));
   }
+  // Set before the check: an interrupt after it cancels the Follow, and the check sees an earlier
+  // one.
   followed_ = api_.get();
   CAIRN_RETURN_IF_ERROR(CheckGoingOn());
   return FollowToEnd(api_.get(), absl::StrCat(reply.job_id()), &progress_,

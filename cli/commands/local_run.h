@@ -21,14 +21,15 @@ namespace cairn::cli {
 
 struct LocalRunOptions {
   std::string job_file;
-  int ps = 0;  // 0: as many as the state directory was begun with, or 2.
+  int ps = 0;  // 0: as many as the state directory's last cluster had, or 2.
   int workers = 2;
   std::string state = kDefaultState;
   std::string export_output;  // Empty: no export.
   bool json = false;
 };
 
-// One `cairn run`: a cluster on this machine for one job. Used once.
+// A `cairn run`: starts a cluster on this machine, trains one job, and stops the cluster. Run is
+// called once.
 class LocalRun {
  public:
   LocalRun(const LocalRunOptions& options, const CommandContext& context)
@@ -38,29 +39,31 @@ class LocalRun {
   LocalRun(const LocalRun&) = delete;
   LocalRun& operator=(const LocalRun&) = delete;
 
-  // Returns the exit code. Whatever happens no daemon is left.
+  // Returns the exit code. All daemons have ended when it returns.
   absl::StatusOr<int> Run(const Submission& submission);
 
  private:
   absl::StatusOr<int> TrainAndReport(const Submission& submission);
   absl::StatusOr<std::unique_ptr<LocalCluster>> StartCluster();
-  // Waits for the coordinator. A job that failed or was cancelled is tried again as a new one.
+  // Waits for the coordinator and submits. If the job of this name failed or was cancelled, submits
+  // it again as a new job.
   absl::StatusOr<proto::SubmitReply> SubmitPatiently(const Submission& submission);
   absl::StatusOr<proto::JobStatus> Train(const Submission& submission);
-  // Why to give up: an interrupt, or a daemon that cannot run.
+  // An error if the run must end: an interrupt, or a daemon that cannot run.
   absl::Status CheckGoingOn() const;
 
   absl::StatusOr<int> Finish(const proto::JobStatus& job);
   int StopOnInterrupt();
-  // Of the job that trains, if there is one.
+  // Takes a checkpoint of the running job, if there is one.
   absl::Status TakeLastCheckpoint();
 
-  // Says it to people; nothing with --json.
+  // Prints a line for people; nothing with --json.
   void Say(const std::string& line) const;
 
   const LocalRunOptions options_;
   const CommandContext& context_;
-  // What is declared last ends first: callbacks of the cluster and of interrupts use the others.
+  // The order matters: the last member is destroyed first, and the callbacks of the cluster and of
+  // the interrupts use the other members.
   Progress progress_;
   std::unique_ptr<CoordinatorApi> api_;
   std::atomic<CoordinatorApi*> followed_ = nullptr;

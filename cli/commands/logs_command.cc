@@ -24,7 +24,8 @@ struct LogsFlags : CommonFlags {
   bool follow = false;
 };
 
-// One task's lines as they are, several tasks' by time with their names in front.
+// Prints the lines of a single task unchanged, and those of several tasks sorted by time with the
+// names of the tasks.
 void Print(const LogsFlags& flags, std::vector<LogLine> lines, const CommandContext& context) {
   SortByTime(&lines);
   for (const auto& [task, text] : lines) {
@@ -40,7 +41,7 @@ void Print(const LogsFlags& flags, std::vector<LogLine> lines, const CommandCont
   context.out->flush();
 }
 
-// What each of the chosen tasks has to say: its last lines at first, then what is new.
+// The lines of the chosen tasks: the last ones at the first call, then the new ones.
 std::vector<LogLine> ReadLines(const LogsFlags& flags, const std::string& state,
                                std::map<std::string, LogTail>* tails) {
   const bool is_first = tails->empty();
@@ -76,7 +77,7 @@ absl::StatusOr<int> PrintLogs(const LogsFlags& flags, const CommandContext& cont
   CAIRN_RETURN_IF_ERROR(CheckTask(flags, state));
   std::map<std::string, LogTail> tails;
   Print(flags, ReadLines(flags, state, &tails), context);
-  // Until a signal ends it, or nobody reads any more.
+  // Until a signal ends the process, or the reader closes the pipe.
   while (flags.follow && context.out->good()) {
     std::this_thread::sleep_for(kPollInterval);
     Print(flags, ReadLines(flags, state, &tails), context);

@@ -25,14 +25,14 @@ struct PredictFlags : CommonFlags {
   std::vector<std::string> inputs;
   std::vector<std::string> outputs;
   CheckpointChoice checkpoint;
-  double scale = std::numeric_limits<double>::quiet_NaN();  // Not said.
+  double scale = std::numeric_limits<double>::quiet_NaN();  // Not given.
 };
 
 std::optional<double> ScaleOf(const PredictFlags& flags) {
   return std::isnan(flags.scale) ? std::nullopt : std::optional<double>(flags.scale);
 }
 
-// One file for each of the model's outputs.
+// Checks that there is one file for each output of the model.
 absl::Status CheckOutputs(const std::vector<std::string>& files, const proto::ModelSpec& model) {
   if (static_cast<int>(files.size()) == model.outputs_size()) return absl::OkStatus();
   return absl::InvalidArgumentError(
@@ -45,14 +45,14 @@ absl::Status CheckOutputs(const std::vector<std::string>& files, const proto::Mo
 bool IsOneFile(const std::string& one, const std::string& other) {
   namespace fs = std::filesystem;
   std::error_code ignored;
-  // Several may go to /dev/null.
+  // Several outputs may go to /dev/null.
   if (fs::exists(one, ignored) && !fs::is_regular_file(one, ignored)) return false;
   return fs::weakly_canonical(fs::absolute(one), ignored) ==
              fs::weakly_canonical(fs::absolute(other), ignored) ||
          fs::equivalent(one, other, ignored);
 }
 
-// What is read stays, and no output lies over another one.
+// Checks that no output overwrites an input, a file of the job or another output.
 absl::Status CheckOverwrites(const PredictFlags& flags, const proto::Job& job) {
   std::vector<ReadFileName> read = FilesOfJob(job);
   for (const std::string& input : flags.inputs) read.push_back({input, "--input"});

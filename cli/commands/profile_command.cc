@@ -81,7 +81,7 @@ absl::Status CheckTrace(const ProfileFlags& flags, CoordinatorApi* api) {
   const absl::Status status = CheckMayWrite(flags.trace);
   if (!status.ok()) return absl::Status(status.code(), absl::StrCat("--trace: ", status.message()));
   const auto plan = api->GetPlan(flags.job);
-  if (!plan.ok()) return absl::OkStatus();  // Why it cannot be profiled is told soon.
+  if (!plan.ok()) return absl::OkStatus();  // Profile returns the error.
   return CheckOverwritesNone("--trace", flags.trace, FilesOfJob(plan->job()));
 }
 
@@ -101,7 +101,7 @@ absl::Status NoSteps(const ProfileFlags& flags, CoordinatorApi* api) {
 
 absl::StatusOr<int> Profile(const ProfileFlags& flags, const CommandContext& context) {
   CAIRN_ASSIGN_OR_RETURN(const auto api, FindCoordinator(flags.Choice(context)));
-  // Found out now, and not after the measurement.
+  // Check this before the measurement.
   if (!flags.trace.empty()) CAIRN_RETURN_IF_ERROR(CheckTrace(flags, api.get()));
   CAIRN_ASSIGN_OR_RETURN(const proto::ProfileReply profile,
                          api->Profile(flags.job, flags.steps, absl::Seconds(flags.timeout)));

@@ -18,7 +18,7 @@
 namespace cairn::cli {
 namespace {
 
-// The newest; `cairn history` has all.
+// Only the newest are shown; `cairn history` has all evaluations.
 constexpr int kEpochsShown = 10;
 constexpr int kNotesShown = 5;
 
@@ -39,14 +39,14 @@ void PrintFaults(const proto::JobStatus& job, std::ostream* out) {
   if (!job.warning().empty()) *out << "  WARNING      " << job.warning() << "\n";
 }
 
-// Of a job that failed for it its error has told.
+// The error of a failed job has the reason already.
 void PrintLossWarning(const proto::JobStatus& job, std::ostream* out) {
   const std::string warning = LossWarning(job);
   if (warning.empty() || job.state() == proto::FAILED) return;
   *out << "  WARNING      " << warning << "\n";
 }
 
-// The newest of what happened to it.
+// Prints the newest notes.
 void PrintNotes(const proto::JobStatus& job, std::ostream* out) {
   for (int i = std::max(0, job.notes_size() - kNotesShown); i < job.notes_size(); ++i) {
     *out << "  note         " << NoteText(job.notes(i), absl::ToUnixSeconds(absl::Now())) << "\n";
@@ -99,7 +99,7 @@ void PrintJob(const CommonFlags& flags, const FoundSource& found, const proto::J
   PrintNotes(job, out);
 }
 
-// Without JOB: the cluster, if it is up, and the jobs that have not ended, or else the last one.
+// Without JOB: prints the cluster if it is up, the jobs that have not ended, and the last job.
 absl::StatusOr<int> PrintOverview(const CommonFlags& flags, const FoundSource& found,
                                   const CommandContext& context) {
   if (found.api != nullptr) {

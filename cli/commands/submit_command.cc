@@ -18,6 +18,7 @@ struct SubmitFlags : CommonFlags {
 
 absl::StatusOr<int> SubmitJob(const SubmitFlags& flags, const CommandContext& context) {
   CAIRN_ASSIGN_OR_RETURN(const Submission submission, ReadSubmission(flags.job_file));
+  // `interrupts` uses `api`, so it is destroyed first. It is created before `api` starts threads.
   std::unique_ptr<CoordinatorApi> api;
   DetachOnInterrupt interrupts(context);
   CAIRN_ASSIGN_OR_RETURN(api, FindCoordinator(flags.Choice(context)));

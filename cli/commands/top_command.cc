@@ -26,26 +26,26 @@ namespace cairn::cli {
 namespace {
 
 constexpr char kCtrlC = '\3';
-// As if the terminal had made a signal of it.
+// The exit code of a process that SIGINT ended. On this terminal Ctrl-C is a key.
 constexpr int kExitInterrupted = 128 + SIGINT;
 constexpr absl::Duration kPatience = absl::Milliseconds(100);
 constexpr int kIntervalMax = 3600;
 constexpr int kTimesMax = 1000000000;
 constexpr int kNotesShown = 5;
-constexpr int kIndent = 2;  // Of what is said about a job.
+constexpr int kIndent = 2;  // Of the lines below the title of a job.
 
 struct TopFlags : CommonFlags {
   int interval = 1;  // Seconds.
-  int times = 0;     // 0: until somebody ends it.
+  int times = 0;     // 0: no limit.
 };
 
-// What is seen at one moment.
+// The state of the cluster and its jobs at one moment.
 struct View {
   proto::ClusterStatus cluster;
-  std::vector<proto::JobStatus> jobs;  // Those that have not ended, or else the last one.
+  std::vector<proto::JobStatus> jobs;  // Those that have not ended, or the last one.
 };
 
-// A wrong address is told at once, and not as a screen.
+// Fails at once if the address is wrong, before the screen is drawn.
 absl::StatusOr<std::unique_ptr<CoordinatorApi>> FindReachable(const TopFlags& flags,
                                                               const CommandContext& context) {
   CAIRN_ASSIGN_OR_RETURN(auto api, FindCoordinator(flags.Choice(context)));
@@ -84,7 +84,7 @@ void AppendJob(const proto::JobStatus& job, int width, std::vector<std::string>*
   }
 }
 
-// As wide as `width`; 0: as wide as they are.
+// The lines of the screen, for a terminal of `width` columns. 0: no limit.
 std::vector<std::string> LinesOf(const absl::StatusOr<View>& view, const std::string& address,
                                  int width) {
   if (!view.ok()) return {std::string(view.status().message())};
@@ -98,7 +98,7 @@ std::vector<std::string> LinesOf(const absl::StatusOr<View>& view, const std::st
   return lines;
 }
 
-// In pieces: a signal, which arrives on another thread, does not end the terminal's own waiting.
+// Waits in short steps: a signal arrives on another thread and does not end the terminal's wait.
 std::optional<char> WaitForKey(Terminal* terminal, absl::Duration timeout,
                                const std::atomic<bool>& is_over) {
   for (absl::Duration left = timeout; left > absl::ZeroDuration() && !is_over; left -= kPatience) {
@@ -114,7 +114,7 @@ absl::StatusOr<int> ShowLive(const TopFlags& flags, const CommandContext& contex
   Terminal terminal(STDIN_FILENO, STDOUT_FILENO);
   for (int i = 0; (flags.times == 0 || i < flags.times) && !is_over; ++i) {
     const TerminalSize size = SizeOfTerminal(STDOUT_FILENO);
-    // One column less: what wraps would not be rewritten.
+    // One column less: a line that wraps cannot be rewritten.
     auto lines = LinesOf(Look(api.get()), api->address(), std::max(1, size.columns - 1));
     lines.insert(lines.begin(), "q or Ctrl-C ends this; the cluster goes on");
     terminal.Show(lines);

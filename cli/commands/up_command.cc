@@ -34,7 +34,7 @@ constexpr absl::Duration kStartTimeout = absl::Minutes(1);
 constexpr std::chrono::milliseconds kPollInterval(50);
 
 struct UpFlags {
-  int ps = 0;  // 0: as many as the state directory was begun with, or 2.
+  int ps = 0;  // 0: as many as the state directory's last cluster had, or 2.
   int workers = 0;
   std::string state = kDefaultState;
   bool foreground = false;
@@ -53,7 +53,7 @@ absl::StatusOr<int> Serve(const UpFlags& flags, const CommandContext& context) {
   const auto say = [&context](const std::string& line) {
     *context.out << TimeText(absl::ToUnixSeconds(absl::Now())) + " " + line + "\n" << std::flush;
   };
-  // Without it commands need --state in other directories, which is no reason not to serve.
+  // Not an error: commands in other directories then need --state.
   const absl::Status remembered = RememberLastCluster(context.user_folder, flags.state);
   if (!remembered.ok()) say(std::string(remembered.message()));
   return ServeCluster(std::move(options), say);
@@ -83,7 +83,7 @@ absl::StatusOr<std::unique_ptr<ChildProcess>> StartInBackground(const UpFlags& f
   return ChildProcess::Start(options);
 }
 
-// Every ps and worker of the cluster has joined its coordinator.
+// True if every ps and worker of the cluster has joined its coordinator.
 bool IsComplete(const ClusterFile& file) {
   CoordinatorApi api(file.coordinator, absl::Milliseconds(200));
   const auto cluster = api.GetCluster();
@@ -93,7 +93,7 @@ bool IsComplete(const ClusterFile& file) {
   return live >= static_cast<int64_t>(file.ps.size() + file.workers.size());
 }
 
-// `last`: what it logged before it ended.
+// `last`: the last lines of its log.
 absl::Status CouldNotStart(const std::string& state, const std::vector<std::string>& last) {
   if (last.empty()) {
     return absl::FailedPreconditionError(absl::StrCat(
@@ -104,7 +104,7 @@ absl::Status CouldNotStart(const std::string& state, const std::vector<std::stri
       absl::StrCat("the cluster could not be started:\n  ", absl::StrJoin(last, "\n  ")));
 }
 
-// `log` goes on behind what earlier starts wrote.
+// `log` begins after the lines of earlier starts.
 absl::Status WaitUntilComplete(const UpFlags& flags, ChildProcess* service, LogTail* log) {
   const RealClock clock;
   const absl::Duration end = clock.Now() + kStartTimeout;
@@ -123,7 +123,7 @@ absl::Status WaitUntilComplete(const UpFlags& flags, ChildProcess* service, LogT
       ShellWord(flags.state), ", or give up with cairn down --state ", ShellWord(flags.state)));
 }
 
-// As it can be typed anywhere.
+// The worker program with its path, for a command that works in any directory.
 std::string WorkerProgram(const CommandContext& context) {
   return FindProgram(context.programs_folder, "worker").value_or("worker");
 }
@@ -187,7 +187,7 @@ absl::StatusOr<int> Up(UpFlags flags, const CommandContext& context) {
   const absl::Status started = WaitUntilComplete(flags, service.get(), &log);
   CAIRN_ASSIGN_OR_RETURN(const auto holder, HolderOfState(flags.state));
   if (!started.ok() && holder && holder->pid != service->pid()) {
-    return ReportRunning(flags, *holder, context);  // Of two at once the other one was first.
+    return ReportRunning(flags, *holder, context);  // Another `cairn up` was faster.
   }
   CAIRN_RETURN_IF_ERROR(started);
   CAIRN_ASSIGN_OR_RETURN(const auto file, ReadClusterFile(flags.state));

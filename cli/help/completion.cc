@@ -9,7 +9,7 @@
 namespace cairn::cli {
 namespace {
 
-// In single quotes for any of the shells: a quote of the text stands between two of them.
+// `text` in single quotes, for any of the shells. A quote in the text becomes '\''.
 std::string Quoted(const std::string& text) {
   return absl::StrCat("'", absl::StrReplaceAll(text, {{"'", "'\\''"}}), "'");
 }

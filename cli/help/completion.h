@@ -12,8 +12,8 @@ namespace cairn::cli {
 // The shells that CompletionScript knows.
 std::vector<std::string> CompletionShells();
 
-// A script that makes `shell` complete cairn's commands and their flags, and file names elsewhere.
-// InvalidArgument: another shell.
+// A script with which `shell` completes commands, their flags, and elsewhere file names.
+// InvalidArgument: unknown shell.
 absl::StatusOr<std::string> CompletionScript(const std::string& shell,
                                              const std::vector<CommandGroup>& groups);
 

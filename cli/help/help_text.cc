@@ -11,7 +11,7 @@ namespace {
 
 constexpr size_t kWidth = 88;
 
-// Breaks paragraphs into lines of at most kWidth that begin with `indent` spaces.
+// Breaks paragraphs into lines of at most kWidth characters that begin with `indent` spaces.
 std::string Wrap(const std::string& text, size_t indent) {
   std::string result;
   for (const std::string& paragraph : std::vector<std::string>(absl::StrSplit(text, '\n'))) {
@@ -28,7 +28,7 @@ std::string Wrap(const std::string& text, size_t indent) {
   return result;
 }
 
-// "  NAME   text", the text in a column of its own.
+// "  NAME   text", with the text in a column of its own.
 std::string Entry(const std::string& name, const std::string& text, size_t column) {
   std::string entry = "  " + name;
   if (entry.size() + 2 > column) {

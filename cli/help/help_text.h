@@ -10,9 +10,9 @@
 
 namespace cairn::cli {
 
-// What `--help` shows. Manual pages and completion are made of the same fields.
+// The texts of `--help`. Manual pages and completion use the same fields of Command.
 
-// What a command takes, --help at the end.
+// The arguments and flags of a command, --help last.
 std::vector<Flag> FlagsOf(const Command& command);
 
 // "cairn run JOB.json [flags]".
@@ -21,10 +21,10 @@ std::string UsageOf(const Command& command);
 // Usage, description, arguments, flags and examples of one command.
 std::string HelpText(const Command& command);
 
-// All commands, by group, each with its one line.
+// All commands by group, with one line each.
 std::string OverviewText(const std::vector<CommandGroup>& groups);
 
-// What every --json has in common.
+// A note about --json that holds for all commands.
 std::string JsonNote();
 
 // cairn's exit codes and what they mean.

@@ -11,8 +11,8 @@
 namespace cairn::cli {
 namespace {
 
-// Dashes that may be copied into a shell, no escapes, and no line that roff would take for a
-// request.
+// Escapes text for roff: dashes stay copyable to a shell, backslashes are literal, and no line is
+// taken for a request.
 std::string Escape(const std::string& text) {
   std::string escaped = absl::StrReplaceAll(
       text, {{"\\", "\\e"}, {"-", "\\-"}, {"\n.", "\n\\&."}, {"\n'", "\n\\&'"}});

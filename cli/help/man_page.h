@@ -8,12 +8,12 @@
 
 namespace cairn::cli {
 
-// Manual pages (section 1, man(7)) made of what `--help` shows.
+// Manual pages (section 1, in the format of man(7)) with the contents of `--help`.
 
-// cairn-NAME.1.
+// The page cairn-NAME.1.
 std::string ManPage(const Command& command);
 
-// cairn.1: what there is.
+// The page cairn.1, which lists all commands.
 std::string ManOverview(const std::vector<CommandGroup>& groups);
 
 }  // namespace cairn::cli

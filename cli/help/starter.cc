@@ -89,7 +89,7 @@ std::string Npy(char kind, const std::vector<int64_t>& shape, const std::vector<
          std::string(reinterpret_cast<const char*>(values.data()), values.size() * sizeof(Number));
 }
 
-// Points along arms that wind once around the middle, each off its arm by a little.
+// Adds points on arms that wind once around the center, each moved off its arm by noise.
 void AddPoints(const std::string& name, int64_t count, std::vector<StarterFile>* files) {
   constexpr float kTurn = 6.2831853f;
   constexpr float kNoise = 0.4f;

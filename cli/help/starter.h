@@ -11,9 +11,9 @@ struct StarterFile {
   std::string contents;
 };
 
-// What `cairn init` writes: a job file that explains itself, its model as Keras writes it, and
-// small data (three arms of a spiral in the plane, to be told apart) with which it runs as it is,
-// in seconds. Always the same bytes.
+// The files that `cairn init` writes: a job file with comments, its model in Keras's format, and a
+// small data set (points on three arms of a spiral; the arms are the classes). The job trains in
+// seconds without changes. The bytes are always the same.
 std::vector<StarterFile> StarterFiles();
 
 }  // namespace cairn::cli

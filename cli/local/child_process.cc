@@ -27,8 +27,8 @@ void ResetSignals() {
   sigprocmask(SIG_SETMASK, &none, nullptr);
 }
 
-// What the child does between fork and exec: system calls only, since other threads of the parent
-// may have held any lock. Returns if exec failed.
+// Runs in the child between fork and exec. Makes only system calls, because another thread of the
+// parent may have held any lock at the fork. Returns if exec failed.
 void BecomeProgram(const ChildOptions& options, pid_t parent, int output, char* const* arguments,
                    char* const* environment) {
   ResetSignals();
@@ -37,7 +37,7 @@ void BecomeProgram(const ChildOptions& options, pid_t parent, int output, char* 
   } else {
     setpgid(0, 0);
     prctl(PR_SET_PDEATHSIG, SIGKILL);
-    if (getppid() != parent) _exit(1);  // The parent died before the line above.
+    if (getppid() != parent) _exit(1);  // The parent died before prctl.
   }
   const int input = open("/dev/null", O_RDONLY);
   dup2(input, STDIN_FILENO);
@@ -46,7 +46,7 @@ void BecomeProgram(const ChildOptions& options, pid_t parent, int output, char* 
   execve(arguments[0], arguments, environment);
 }
 
-// The pipe closes when exec succeeds; else it carries errno.
+// The errno of a failed exec, or 0 if exec closed the pipe without writing.
 int ReadExecError(int pipe) {
   int error = 0;
   ssize_t got;
@@ -100,7 +100,7 @@ ChildProcess::~ChildProcess() {
 }
 
 void ChildProcess::Signal(int signal) const {
-  // Until it is waited for the id cannot belong to anybody else.
+  // The kernel does not reuse the id before waitpid.
   if (!exit_code_) kill(pid_, signal);
 }
 

@@ -14,19 +14,19 @@ namespace cairn::cli {
 
 struct ChildOptions {
   std::vector<std::string> command;      // command[0] is the program's path.
-  std::vector<std::string> environment;  // All of it, as NAME=VALUE.
+  std::vector<std::string> environment;  // The whole environment, as NAME=VALUE.
   std::string output_file;               // Standard output and error, appended.
-  // In a session of its own and left alone by ~ChildProcess: it outlives this process, and the
-  // terminal.
+  // Start it in a session of its own, and let ~ChildProcess leave it alone, so that it outlives
+  // this process and the terminal.
   bool is_detached = false;
 };
 
-// One program that this process has started, in a process group of its own (Ctrl-C on the terminal
-// does not reach it). Unless detached it is killed when the *thread* that started it ends, so also
-// when this process dies, however. Not thread-safe.
+// A program that this process has started. It has its own process group, so Ctrl-C on the terminal
+// does not reach it. Unless it is detached, the kernel kills it when the *thread* that started it
+// ends, and so also when this process dies for any reason. Not thread-safe.
 class ChildProcess {
  public:
-  // NotFound and others, naming the program or the output file: it could not be started.
+  // Errors (NotFound and others) contain the name of the program or of the output file.
   static absl::StatusOr<std::unique_ptr<ChildProcess>> Start(const ChildOptions& options);
   // Kills it if it still runs and is not detached.
   ~ChildProcess();
@@ -35,7 +35,7 @@ class ChildProcess {
 
   pid_t pid() const { return pid_; }
 
-  // Does nothing once the end was seen.
+  // Does nothing after TryWait has returned an exit code.
   void Signal(int signal) const;
 
   // Its exit code, or 128 + the signal that ended it; nullopt while it runs. Does not block.

@@ -12,7 +12,8 @@
 
 namespace cairn::cli {
 
-// STATE/cluster.json: the cluster that `cairn run` runs, or last ran, on a state directory.
+// STATE/cluster.json: the addresses and processes of the cluster that runs, or last ran, on a state
+// directory.
 struct ClusterFile {
   std::string coordinator;           // HOST:PORT
   std::vector<std::string> ps;       // By index.
@@ -20,11 +21,11 @@ struct ClusterFile {
   int64_t cairn_pid = 0;
   std::map<std::string, int64_t> pids;  // By task: "coordinator", "ps-0", "worker-1".
 
-  // As TF_CONFIG for one of its tasks: `type` is "chief", "ps" or "worker".
+  // TF_CONFIG for one of its tasks. `type` is "chief", "ps" or "worker".
   std::string TfConfig(const std::string& type, int index) const;
 };
 
-// nullopt: there is none. InvalidArgument: there is one, but not of this form.
+// nullopt: there is no file. InvalidArgument: the file is damaged.
 absl::StatusOr<std::optional<ClusterFile>> ReadClusterFile(const std::string& state);
 absl::Status WriteClusterFile(const std::string& state, const ClusterFile& cluster);
 

@@ -37,6 +37,7 @@ absl::StatusOr<int> ServeCluster(LocalClusterOptions options,
                                  const std::function<void(const std::string&)>& say) {
   CAIRN_ASSIGN_OR_RETURN(const auto lock, StateLock::Take(options.state, "cairn up"));
   Event over;
+  // Before the cluster creates threads.
   const Interrupts interrupts([&over] { over.Set(); });
   options.on_event = say;
   options.on_failure = [&over] { over.Set(); };
@@ -48,6 +49,7 @@ absl::StatusOr<int> ServeCluster(LocalClusterOptions options,
   const absl::Status failure = cluster->failure();
   if (!failure.ok()) say(std::string(failure.message()));
   say("stopping, after a checkpoint of the job that trains if there is one");
+  // After a failure too: the other daemons still run, and a checkpoint may still be possible.
   CoordinatorApi api(cluster->coordinator_address(), absl::Seconds(5),
                      CoordinatorApi::WhenRefused::kWait);
   const auto checkpoint = CheckpointBeforeStop(&api);

@@ -12,21 +12,22 @@
 
 namespace cairn::cli {
 
-// Keeps a local cluster until this process gets SIGTERM, SIGINT or SIGHUP (or one of its daemons
-// says that it can never run), and then takes a checkpoint of the job that trains and stops the
-// daemons. A second signal ends all at once. `say` gets a line for everything that happens; any
-// thread. Returns the exit code, 128 + the signal. FailedPrecondition: the state directory is in
-// use, or belongs to another number of ps. To be called before the process has other threads.
+// Runs a local cluster until this process receives SIGTERM, SIGINT or SIGHUP, or until one of its
+// daemons cannot run. Then takes a checkpoint of the running job and stops the daemons. A second
+// signal ends all processes at once.
+// `say` receives a line for every event, on any thread. Returns 128 + the signal as exit code, or
+// the failure of the daemon. FailedPrecondition: the state directory is in use, or belongs to
+// another number of ps. Call it before the process has other threads.
 absl::StatusOr<int> ServeCluster(LocalClusterOptions options,
                                  const std::function<void(const std::string&)>& say);
 
-// Asks a coordinator to checkpoint the job that trains, so that its daemons may be stopped. A line
-// for people, "" if no job trains; errors are the coordinator's.
+// Asks the coordinator for a checkpoint of the running job, so that its daemons may be stopped.
+// Returns a line for the user, or "" if no job runs. Errors are the coordinator's.
 absl::StatusOr<std::string> CheckpointBeforeStop(CoordinatorApi* api);
 
-// How long daemons that were told to stop are waited for before they are killed.
+// The time from SIGTERM to SIGKILL when daemons are stopped.
 inline constexpr absl::Duration kStopGrace = absl::Seconds(10);
-// The longest that CheckpointBeforeStop takes: a daemon may hang.
+// The maximum duration of CheckpointBeforeStop. A daemon may hang.
 inline constexpr absl::Duration kStopCheckpointTimeout = absl::Seconds(30);
 
 }  // namespace cairn::cli

@@ -15,10 +15,10 @@ using std::chrono::seconds;
 
 constexpr milliseconds kFirstDelay(100);
 constexpr milliseconds kMaxDelay(5000);
-// One that ran for so long has earned a quick start.
+// A daemon that ran for this long is restarted after the shortest delay.
 constexpr seconds kSteadyRun(10);
 constexpr int kFirstRestartableCode = 128;
-// Daemons end so themselves when starting again may help, and log why.
+// The exit code of a daemon that has logged an error which a restart may fix.
 constexpr int kRestartCode = 129;
 
 std::string LastLines(const std::string& file) {
@@ -70,6 +70,7 @@ DaemonTask::Event DaemonTask::OnEnd(int exit_code, Time now) {
                      options_.output_file, ":\n  ", LastLines(options_.output_file)));
     return event;
   }
+  // The delay doubles with each end that follows soon after a start.
   quick_ends_ = now - started_at_ < kSteadyRun ? quick_ends_ + 1 : 0;
   const milliseconds delay =
       std::min(kMaxDelay, kFirstDelay * (1 << std::min(std::max(quick_ends_ - 1, 0), 6)));
@@ -82,6 +83,12 @@ DaemonTask::Event DaemonTask::OnEnd(int exit_code, Time now) {
 void DaemonTask::Signal(int signal) {
   is_wanted_ = false;
   if (child_ != nullptr) child_->Signal(signal);
+}
+
+bool DaemonTask::Disturb(int signal) {
+  if (child_ == nullptr) return false;
+  child_->Signal(signal);
+  return true;
 }
 
 bool DaemonTask::IsRunning() { return child_ != nullptr && !child_->TryWait(); }

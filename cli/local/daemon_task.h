@@ -10,31 +10,35 @@
 
 namespace cairn::cli {
 
-// One daemon that is to run: started again, with back-off, when it ends and its exit code says that
-// this may help (128 and up, killed by a signal included, or 0). Not thread-safe; to be used on one
-// thread only, as ChildProcess.
+// A daemon that is kept running. If it ends with exit code 0, or with 128 or more (which includes
+// death by a signal), it is started again, with back-off. Exit codes 1 to 127 mean that a restart
+// cannot help. Not thread-safe; use it on one thread only, because a ChildProcess ends with its
+// thread.
 class DaemonTask {
  public:
   using Time = std::chrono::steady_clock::time_point;
 
-  // What Watch saw.
+  // The result of Watch.
   struct Event {
-    std::string note;            // One line for people, or nothing.
-    bool started_again = false;  // It has another pid now.
-    absl::Status failure;        // It will not be started again, and why.
+    std::string note;            // A line for people, or empty.
+    bool started_again = false;  // It has a new pid.
+    absl::Status failure;        // Not OK: why it will not be started again.
   };
 
   DaemonTask(std::string name, ChildOptions options);
 
   const std::string& name() const { return name_; }
-  // 0 when it does not run.
+  // 0 if it does not run.
   int64_t pid() const { return child_ == nullptr ? 0 : child_->pid(); }
 
   absl::Status Start();
-  // Looks whether it has ended, and starts it again when that is due. Does not block.
+  // Checks whether it has ended, and starts it again when the back-off is over. Does not block.
   Event Watch(Time now);
-  // Nothing is started again after a Signal.
+  // Sends a signal. The daemon is not started again after this.
   void Signal(int signal);
+  // Sends a signal as an outsider would: a task that it ends is started again. False if the task
+  // does not run.
+  bool Disturb(int signal);
   bool IsRunning();
 
  private:

@@ -7,12 +7,12 @@
 
 namespace cairn::cli {
 
-// Which state directory this user's newest `cairn up` was given, so that commands find its cluster
-// from any directory. `user_folder` is CommandContext's; where it is empty nothing is remembered.
+// Stores the state directory of this user's newest `cairn up`, so that commands find its cluster
+// from any directory. `user_folder` is CommandContext's; if it is empty, nothing is stored.
 
 absl::Status RememberLastCluster(const std::string& user_folder, const std::string& state);
 
-// Empty: none is known, or it cannot be read.
+// "" if none is stored or it cannot be read.
 std::string LastCluster(const std::string& user_folder);
 
 }  // namespace cairn::cli

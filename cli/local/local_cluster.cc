@@ -10,6 +10,7 @@
 #include <thread>
 #include <utility>
 
+#include "absl/algorithm/container.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "cli/local/cluster_file.h"
@@ -37,8 +38,8 @@ std::vector<std::string> EnvironmentWith(const std::vector<std::string>& environ
   return result;
 }
 
-// The daemons of a killed `cairn run` are killed by the kernel, but not before this process may
-// start: their locks and ports are free only when they are gone.
+// Waits for the daemons of a `cairn run` that was killed. The kernel kills them too, but they may
+// still be there when this process starts, and hold their locks and ports.
 void WaitForPredecessors(const ClusterFile& last) {
   const auto end = SteadyClock::now() + std::chrono::seconds(5);
   for (const auto& [task, pid] : last.pids) {
@@ -46,7 +47,7 @@ void WaitForPredecessors(const ClusterFile& last) {
     std::error_code error;
     const auto program = std::filesystem::read_symlink(folder + "/exe", error).filename().string();
     if (error || (program != "coordinator" && program != "ps_server" && program != "worker")) {
-      continue;  // Gone, or the number is somebody else's by now.
+      continue;  // Ended, or the pid is another program's.
     }
     while (std::filesystem::exists(folder + "/exe", error) && SteadyClock::now() < end) {
       std::this_thread::sleep_for(kPollInterval);
@@ -54,6 +55,7 @@ void WaitForPredecessors(const ClusterFile& last) {
   }
 }
 
+// Chooses the addresses of all tasks: those of the last run, as far as they are free.
 absl::StatusOr<ClusterFile> ChooseCluster(const LocalClusterOptions& options) {
   CAIRN_ASSIGN_OR_RETURN(const auto last, ReadClusterFile(options.state));
   std::vector<std::string> wanted;
@@ -93,7 +95,8 @@ absl::StatusOr<std::vector<DaemonTask>> MakeTasks(const LocalClusterOptions& opt
     tasks.emplace_back(name, std::move(child));
     return absl::OkStatus();
   };
-  // Whoever stops this cluster asks for the last checkpoint before (CheckpointBeforeStop).
+  // The coordinator takes no checkpoint at SIGTERM, because the process that stops this cluster has
+  // asked for one before (CheckpointBeforeStop).
   CAIRN_RETURN_IF_ERROR(add("coordinator", "chief", 0, "coordinator", {"--stop_seconds", "0"}));
   for (int i = 0; i < options.ps; ++i) {
     CAIRN_RETURN_IF_ERROR(add("ps_server", "ps", i, absl::StrCat("ps-", i)));
@@ -106,7 +109,8 @@ absl::StatusOr<std::vector<DaemonTask>> MakeTasks(const LocalClusterOptions& opt
 
 }  // namespace
 
-// Owns the tasks on a thread of its own, since children die with the thread that started them.
+// Owns the tasks. Starts them on its own thread, because children die with the thread that started
+// them.
 class LocalCluster::Supervisor {
  public:
   Supervisor(LocalClusterOptions options, ClusterFile cluster, std::vector<DaemonTask> tasks)
@@ -125,11 +129,22 @@ class LocalCluster::Supervisor {
     return failure_;
   }
 
-  // Returns when the tasks of the first start run or one of them could not be started.
+  // Returns when all tasks have started, or one of them failed to start.
   absl::Status WaitUntilStarted() {
     MutexLock lock(&mutex_);
     while (!started_) changed_.Wait(&mutex_);
     return failure_;
+  }
+
+  // The supervisor's thread sends the signals, since only it knows which tasks run.
+  bool Disturb(const std::vector<std::string>& tasks, int signal) {
+    MutexLock lock(&mutex_);
+    disturbance_ = Disturbance{tasks, signal, std::nullopt};
+    changed_.NotifyAll();
+    while (disturbance_ && !disturbance_->all_ran && !stop_grace_) changed_.Wait(&mutex_);
+    const bool all_ran = disturbance_ && disturbance_->all_ran.value_or(false);
+    disturbance_.reset();
+    return all_ran;
   }
 
   void Stop(absl::Duration grace) {
@@ -143,6 +158,12 @@ class LocalCluster::Supervisor {
   }
 
  private:
+  struct Disturbance {
+    std::vector<std::string> tasks;
+    int signal = 0;
+    std::optional<bool> all_ran;  // The result, once the signals were sent.
+  };
+
   void Run() {
     for (DaemonTask& task : tasks_) Fail(task.Start());
     Fail(RecordPids());
@@ -152,14 +173,30 @@ class LocalCluster::Supervisor {
       changed_.NotifyAll();
     }
     absl::Duration grace;
-    while (!WaitForStop(&grace)) Watch();
+    while (!WaitForStop(&grace)) {
+      SendDisturbance();
+      Watch();
+    }
     StopTasks(grace);
+  }
+
+  void SendDisturbance() {
+    MutexLock lock(&mutex_);
+    if (!disturbance_ || disturbance_->all_ran) return;
+    size_t reached = 0;
+    for (DaemonTask& task : tasks_) {
+      if (!absl::c_linear_search(disturbance_->tasks, task.name())) continue;
+      reached += task.Disturb(disturbance_->signal);
+    }
+    disturbance_->all_ran = reached == disturbance_->tasks.size();
+    changed_.NotifyAll();
   }
 
   // Waits one poll interval; true when it is time to stop.
   bool WaitForStop(absl::Duration* grace) {
     MutexLock lock(&mutex_);
-    if (!stop_grace_) changed_.WaitFor(&mutex_, kPollInterval);
+    const bool is_disturbed = disturbance_ && !disturbance_->all_ran;
+    if (!stop_grace_ && !is_disturbed) changed_.WaitFor(&mutex_, kPollInterval);
     if (stop_grace_) *grace = *stop_grace_;
     return stop_grace_.has_value();
   }
@@ -178,7 +215,8 @@ class LocalCluster::Supervisor {
       Fail(event.failure);
     }
     if (!changed) return;
-    // Their next run could do without; a disk that is full now need not stay so.
+    // Not a failure of the cluster: only the next run uses the pids, and a full disk may have room
+    // later.
     const absl::Status recorded = RecordPids();
     if (!recorded.ok() && options_.on_event) options_.on_event(std::string(recorded.message()));
   }
@@ -191,9 +229,9 @@ class LocalCluster::Supervisor {
         std::this_thread::sleep_for(std::chrono::milliseconds(5));
       }
     }
-    tasks_.clear();  // Kills what is left.
+    tasks_.clear();  // Kills those that still run.
     cluster_.pids.clear();
-    // A directory that was removed is not to come back, nor is another cluster's file to go.
+    // Does not create a removed directory again, nor overwrite the file of another cluster.
     if (lock_file_.IsThere()) WriteClusterFile(options_.state, cluster_).IgnoreError();
   }
 
@@ -202,6 +240,7 @@ class LocalCluster::Supervisor {
     return WriteClusterFile(options_.state, cluster_);
   }
 
+  // Keeps the first failure.
   void Fail(const absl::Status& status) {
     if (status.ok()) return;
     {
@@ -214,7 +253,7 @@ class LocalCluster::Supervisor {
 
   const LocalClusterOptions options_;
   const LockFileMark lock_file_;
-  // These two belong to the thread, apart from the address, which never changes.
+  // Only the thread uses these two, except for the coordinator's address, which never changes.
   ClusterFile cluster_;
   std::vector<DaemonTask> tasks_;
 
@@ -223,6 +262,7 @@ class LocalCluster::Supervisor {
   bool started_ ABSL_GUARDED_BY(mutex_) = false;
   absl::Status failure_ ABSL_GUARDED_BY(mutex_);
   std::optional<absl::Duration> stop_grace_ ABSL_GUARDED_BY(mutex_);
+  std::optional<Disturbance> disturbance_ ABSL_GUARDED_BY(mutex_);
 
   Mutex join_mutex_;
   std::thread thread_ ABSL_GUARDED_BY(join_mutex_);
@@ -251,6 +291,10 @@ const std::string& LocalCluster::coordinator_address() const {
 }
 
 absl::Status LocalCluster::failure() const { return supervisor_->failure(); }
+
+bool LocalCluster::Disturb(const std::vector<std::string>& tasks, int signal) {
+  return supervisor_->Disturb(tasks, signal);
+}
 
 void LocalCluster::Stop(absl::Duration grace) { supervisor_->Stop(grace); }
 

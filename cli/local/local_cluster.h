@@ -18,35 +18,40 @@ struct LocalClusterOptions {
   int ps = 2;
   int workers = 2;
   std::vector<std::string> environment;  // Of this process, NAME=VALUE; TF_CONFIG is replaced.
-  // One line for people about a daemon that ended and was started again. Any thread; may be null.
+  // Receives a line for people when a daemon has died and is started again. Called on any thread;
+  // may be null.
   std::function<void(const std::string&)> on_event;
-  // Called once, when failure() begins to be something else than OK. Any thread; may be null.
+  // Called once, when failure() becomes an error. Called on any thread; may be null.
   std::function<void()> on_failure;
 };
 
-// A coordinator, ps and workers as children of this process, on free loopback ports (the same as
-// last time where they are free still), with their logs in STATE/logs. A daemon that dies is
-// started again, with back-off; one that says (by an exit code of 1 to 127) that it is of no use
-// makes the cluster fail, and so does a state directory that is removed. Whatever happens to this
-// process, the daemons end with it. Thread-safe.
+// A coordinator, ps and workers as child processes of this process. They listen on free loopback
+// ports (those of the last run, if they are still free) and log to STATE/logs. They end with this
+// process, however it ends.
+// A daemon that dies is started again, with back-off. The cluster fails if a daemon cannot run
+// (exit code 1 to 127), or if the state directory is removed. Thread-safe.
 class LocalCluster {
  public:
-  // Returns when all are started, not when they are ready. FailedPrecondition: the state directory
-  // belongs to another number of ps.
+  // Returns when all processes have started; they may not be ready yet. FailedPrecondition: the
+  // state directory belongs to another number of ps.
   static absl::StatusOr<std::unique_ptr<LocalCluster>> Start(LocalClusterOptions options);
-  // Stops.
+  // Calls Stop with 5 s.
   ~LocalCluster();
   LocalCluster(const LocalCluster&) = delete;
   LocalCluster& operator=(const LocalCluster&) = delete;
 
+  // Sends a signal to these tasks ("ps-0"), as closely together as possible, for a drill: tasks
+  // that it ends are started again. Returns whether all of them ran.
+  bool Disturb(const std::vector<std::string>& tasks, int signal);
+
   const std::string& coordinator_address() const;
 
-  // OK while all goes well; else which daemon cannot run, with the last lines of its log. The
-  // others run on until Stop.
+  // OK while all daemons can run. Else names the one that cannot, with the last lines of its log.
+  // The others run until Stop.
   absl::Status failure() const;
 
-  // SIGTERM to all, SIGKILL after `grace` to those that are left, and waits for their ends. May be
-  // called more than once.
+  // Sends SIGTERM to all daemons, and after `grace` SIGKILL to those that still run. Returns when
+  // all have ended. May be called more than once.
   void Stop(absl::Duration grace);
 
  private:
@@ -58,7 +63,8 @@ class LocalCluster {
 // "1 coordinator, 2 ps, 1 worker".
 std::string TasksText(int ps, int workers);
 
-// How many ps to start on a state directory: `asked`, or if that is 0 as many as last time, or 2.
+// The number of ps to start on a state directory: `asked`, or if that is 0 the number of its last
+// cluster, or 2.
 absl::StatusOr<int> ChoosePsCount(const std::string& state, int asked);
 
 }  // namespace cairn::cli

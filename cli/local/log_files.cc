@@ -24,7 +24,7 @@ int64_t SizeOf(const std::string& file) {
   return error ? 0 : static_cast<int64_t>(size);
 }
 
-// Shorter if the file ends before.
+// The bytes of a range of the file; fewer if the file ends before.
 std::string ReadRange(const std::string& file, int64_t begin, int64_t end) {
   std::ifstream stream(file, std::ios::binary);
   stream.seekg(begin);
@@ -34,7 +34,7 @@ std::string ReadRange(const std::string& file, int64_t begin, int64_t end) {
   return bytes;
 }
 
-// By kind, then by number.
+// The sort key of a task: its kind, then its number.
 std::tuple<int, std::string, int64_t> OrderOf(const std::string& task) {
   const size_t dash = task.rfind('-');
   int64_t number = 0;
@@ -72,7 +72,7 @@ void SortByTime(std::vector<LogLine>* lines) {
     absl::Time time = absl::InfinitePast();
     if (!timed.empty() && timed.back().second.task == line.task) time = timed.back().first;
     const std::string stamp = line.text.substr(0, line.text.find(' '));
-    // Leaves the time as it is if there is none.
+    // Leaves `time` as it is if the line has none.
     absl::ParseTime(absl::RFC3339_full, stamp, &time, /*err=*/nullptr);
     timed.emplace_back(time, std::move(line));
   }
@@ -86,9 +86,9 @@ std::vector<std::string> LogTail::LastLines(size_t count) {
   const int64_t end = position_;
   std::string text;
   int64_t begin = end;
-  // One line break more than lines: what stands before the first is cut off.
+  // Reads one line break more than `count`, so that the first line is complete.
   while (begin > 0 && static_cast<size_t>(std::count(text.begin(), text.end(), '\n')) <= count) {
-    // Twice as much each time, so that many lines cost no more than their bytes.
+    // Doubles the text each time, so that the cost is linear in its size.
     const int64_t more = std::max(kBlock, static_cast<int64_t>(text.size()));
     const int64_t from = std::max<int64_t>(0, begin - more);
     text.insert(0, ReadRange(file_, from, begin));

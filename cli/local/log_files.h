@@ -9,12 +9,12 @@
 
 namespace cairn::cli {
 
-// Where a task of a local cluster ("coordinator", "ps-0", "worker-1", or "cairn" for who watches
-// over them) has its log.
+// The log file of a task of a local cluster: "coordinator", "ps-0", "worker-1", or "cairn" for the
+// process that supervises them.
 std::string LogFile(const std::string& state, const std::string& task);
 
-// The tasks that have one: coordinator, cairn, then ps and workers by number. PermissionDenied: the
-// folder of the logs may not be read.
+// The tasks that have a log file: coordinator, cairn, then ps and workers by number.
+// PermissionDenied: the folder of the logs cannot be read.
 absl::StatusOr<std::vector<std::string>> LoggedTasks(const std::string& state);
 
 struct LogLine {
@@ -22,29 +22,30 @@ struct LogLine {
   std::string text;
 };
 
-// Sorts lines, which stand task by task, by the times with which daemons begin them (RFC 3339). A
-// line without one stays behind the one before it of its task; equal times keep their order.
+// Sorts lines by the times with which daemons begin them (RFC 3339). The lines of each task must be
+// consecutive and in order. A line without a time stays behind the line before it of the same task.
+// Lines with equal times keep their order.
 void SortByTime(std::vector<LogLine>* lines);
 
-// Reads a log that somebody else appends to. Not thread-safe.
+// Reads a log file while another process appends to it. Not thread-safe.
 class LogTail {
  public:
   explicit LogTail(std::string file) : file_(std::move(file)) {}
 
-  // The last `count` lines that are there now; fewer if there are fewer, or no file. Reads no more
-  // of the file than its end.
+  // The last `count` lines of the file; fewer if it has fewer or does not exist. Reads only the end
+  // of the file.
   std::vector<std::string> LastLines(size_t count);
 
-  // The whole lines that came since the last call of either function. A file that has become
-  // shorter is read from its beginning.
+  // The complete lines that were appended since the last call of any of these functions. A file
+  // that has become shorter is read from its beginning.
   std::vector<std::string> NewLines();
 
-  // NewLines begins with what comes from now on.
+  // Makes NewLines start at the current end of the file.
   void SkipToEnd();
 
  private:
   const std::string file_;
-  int64_t position_ = 0;  // Up to here its lines were answered.
+  int64_t position_ = 0;  // Lines before this offset were returned.
 };
 
 }  // namespace cairn::cli

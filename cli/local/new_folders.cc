@@ -10,7 +10,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// The folder, those above it first, as far as they are not there.
+// The missing ones of the folder and its parents, parents first.
 std::vector<fs::path> MissingOf(const fs::path& folder) {
   std::vector<fs::path> missing;
   std::error_code ignored;
@@ -34,14 +34,14 @@ absl::Status CannotMake(const fs::path& folder, const fs::path& at, const std::e
 }  // namespace
 
 NewFolders::~NewFolders() {
-  std::error_code ignored;  // They hold something.
+  std::error_code ignored;  // A folder that is not empty stays.
   for (auto folder = made_.rbegin(); folder != made_.rend(); ++folder) fs::remove(*folder, ignored);
 }
 
 absl::Status NewFolders::Make(const fs::path& folder) {
   for (const fs::path& path : MissingOf(folder)) {
     std::error_code error;
-    // False without an error: somebody else has just made it.
+    // False without an error: another process has just created it.
     const bool is_made = fs::create_directory(path, error);
     if (error) return CannotMake(folder, path, error);
     if (is_made) made_.push_back(path);

@@ -8,8 +8,8 @@
 
 namespace cairn::cli {
 
-// Folders that were made for something that may still fail, such as writing a file on a full disk.
-// Unless they are kept, those that are empty are removed at the end. Not thread-safe.
+// Folders that are created for an operation that may still fail, such as writing a file to a full
+// disk. The destructor removes those that are empty, unless they are kept. Not thread-safe.
 class NewFolders {
  public:
   NewFolders() = default;
@@ -17,15 +17,15 @@ class NewFolders {
   NewFolders(const NewFolders&) = delete;
   NewFolders& operator=(const NewFolders&) = delete;
 
-  // Makes the folder, and those above it that are missing; an empty path is the working directory.
-  // Errors name `folder` and what is in the way, or the operating system's reason.
+  // Creates the folder and its missing parents. An empty path is the working directory. Errors
+  // contain the folder's name, and what is in its place or the operating system's reason.
   absl::Status Make(const std::filesystem::path& folder);
 
-  // What was made so far stays.
+  // Keeps all folders that were created so far.
   void Keep() { made_.clear(); }
 
  private:
-  std::vector<std::filesystem::path> made_;  // Each after those above it.
+  std::vector<std::filesystem::path> made_;  // Parents first.
 };
 
 }  // namespace cairn::cli

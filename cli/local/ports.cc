@@ -13,7 +13,7 @@
 namespace cairn::cli {
 namespace {
 
-// Listening sockets: they hold their ports until all are chosen.
+// Listening sockets, which reserve their ports until all are chosen.
 class HeldPorts {
  public:
   HeldPorts() = default;
@@ -23,7 +23,7 @@ class HeldPorts {
     for (int socket : sockets_) close(socket);
   }
 
-  // Port 0: any. Returns the port, or 0 with errno set.
+  // Port 0 is any free port. Returns the port, or 0 with errno set.
   int Hold(int port) {
     const int held = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
     if (held < 0) return 0;

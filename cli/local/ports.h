@@ -8,9 +8,9 @@
 
 namespace cairn::cli {
 
-// `count` different loopback addresses that nobody listens on. Those of `wanted` come first, in
-// order, as far as they are free; the others get ports of the system's choice. They are only
-// probable: somebody else may take them before they are used.
+// `count` different loopback addresses on which nobody listens. They are those of `wanted`, in
+// order, as far as they are free; the system chooses the others. Another process may take an
+// address before it is used.
 absl::StatusOr<std::vector<std::string>> ChooseAddresses(const std::vector<std::string>& wanted,
                                                          int count);
 

@@ -7,9 +7,9 @@
 
 namespace cairn::cli {
 
-// The path of a sibling program ("coordinator", "ps_server", "worker"): beside the program in
-// `folder`, as an installation has it, or where a build puts it (../NAME/NAME). NotFound names both
-// places and how to build it.
+// The path of a sibling program ("coordinator", "ps_server", "worker"). It is in `folder`, as in an
+// installation, or at ../NAME/NAME, as in a build. NotFound names both places and the command that
+// builds it.
 absl::StatusOr<std::string> FindProgram(const std::string& folder, const std::string& name);
 
 // The folder of the program that this process runs.

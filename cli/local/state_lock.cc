@@ -19,9 +19,9 @@ namespace {
 
 std::string LockFile(const std::string& state) { return state + "/lock"; }
 
-// A lock of the open file, not of the process (fcntl(2), "open file description locks"): unlike
-// flock's, somebody can ask for it without taking it for a moment, in which a holder to be would be
-// refused.
+// The lock belongs to the open file, not to the process (fcntl(2), "open file description locks").
+// Unlike a lock of flock it can be queried without taking it. A query that takes the lock, even
+// briefly, could make another process fail to take it.
 struct flock WholeFile() {
   struct flock lock {};
   lock.l_type = F_WRLCK;
@@ -29,7 +29,7 @@ struct flock WholeFile() {
   return lock;
 }
 
-// What the holder wrote: "PID COMMAND".
+// Reads what the holder wrote: "PID COMMAND".
 StateHolder ReadHolder(const std::string& state) {
   StateHolder holder;
   const auto text = ReadFile(LockFile(state));

@@ -12,12 +12,12 @@
 
 namespace cairn::cli {
 
-// Says that a `cairn run` or `cairn up` works on a state directory. Ends with the process, however
-// it ends.
+// The exclusive lock of a `cairn run` or `cairn up` on its state directory. The kernel releases it
+// when the process ends, however it ends.
 class StateLock {
  public:
-  // Makes the directory if need be. `command` is how others hear of the holder: "cairn up".
-  // FailedPrecondition: somebody holds it; the message names who, and what can be done.
+  // Creates the directory if it is missing. `command` describes the holder to others: "cairn up".
+  // FailedPrecondition: the lock is held; the message names the holder and what to do.
   static absl::StatusOr<std::unique_ptr<StateLock>> Take(const std::string& state,
                                                          const std::string& command);
   ~StateLock();
@@ -29,25 +29,25 @@ class StateLock {
   const int file_;
 };
 
-// Whether somebody holds it now. False also where that may not be seen.
+// True if the lock is held. False also if the lock file cannot be read.
 bool IsStateLocked(const std::string& state);
 
 struct StateHolder {
   int64_t pid = 0;
   std::string command;
 };
-// Who holds it now; nullopt: nobody. PermissionDenied: the lock may not be read.
+// The holder of the lock; nullopt if it is free. PermissionDenied: the lock file cannot be read.
 absl::StatusOr<std::optional<StateHolder>> HolderOfState(const std::string& state);
 
-// The lock file of a state directory, to be known again. While somebody holds it, it stays the same
-// unless the directory is removed under them.
+// Remembers which file is the lock file of a state directory. While the lock is held, the file
+// stays the same unless the directory is removed or replaced.
 class LockFileMark {
  public:
-  // Of the lock as it is now.
+  // Remembers the current lock file.
   explicit LockFileMark(const std::string& state);
 
-  // False: it has been removed, or another one is in its place. True also where that cannot be
-  // found out, and for a directory that had no lock.
+  // False: the lock file was removed or replaced. True also if that cannot be determined, and if
+  // there was no lock file.
   bool IsThere() const;
 
  private:

@@ -11,11 +11,11 @@
 
 namespace cairn::cli {
 
-// Where temporary files go: TMPDIR of this environment (NAME=VALUE), or /tmp.
+// The folder for temporary files: TMPDIR of `environment` (NAME=VALUE), or /tmp.
 std::string TemporaryFolder(const std::vector<std::string>& environment);
 
-// A temporary file that has no name in its folder, so that nothing stays behind however this
-// process ends. Empty at first; only this user may read it.
+// A temporary file without a name in its folder. The kernel deletes it when this process ends,
+// however it ends. Empty at first. Only this user may read it.
 class UnnamedFile {
  public:
   // Errors name the folder.
@@ -27,8 +27,8 @@ class UnnamedFile {
   }
   UnnamedFile& operator=(UnnamedFile&&) = delete;
 
-  // Opens the file, here and in child processes, while this object lives. To be written in place:
-  // nothing can be renamed to it.
+  // A path that opens the file, in this process and its children, while this object exists. Write
+  // to it in place: no file can be renamed to it.
   std::string path() const;
 
   // Appends. Errors name the folder.

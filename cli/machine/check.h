@@ -5,17 +5,17 @@
 
 namespace cairn::cli {
 
-// What one look at this machine found.
+// The result of one check of this machine (`cairn doctor`).
 struct Check {
   enum class Level {
     kOk,
-    kWarn,  // Cairn runs, but not as it could.
-    kFail,  // Cairn does not run, or not for long.
+    kWarn,  // Cairn runs, but with limitations.
+    kFail,  // Cairn does not run, or will fail soon.
   };
   Level level = Level::kOk;
   std::string subject;  // "memory"
   std::string found;    // "7.6 GiB free of 8.0 GiB"
-  std::string fix;      // What to do about it; empty when all is well.
+  std::string fix;      // What to do; empty if there is nothing to do.
 };
 
 }  // namespace cairn::cli

@@ -19,7 +19,7 @@
 namespace cairn::cli {
 namespace {
 
-// The folder itself, or the nearest one above it that exists.
+// The directory, or its nearest parent that exists.
 std::filesystem::path NearestFolder(const std::string& state) {
   std::filesystem::path folder = std::filesystem::absolute(state).lexically_normal();
   std::error_code ignored;
@@ -29,13 +29,13 @@ std::filesystem::path NearestFolder(const std::string& state) {
   return folder;
 }
 
-// What stands where the state directory, or a folder above it, would have to be made; empty:
-// nothing does.
+// The file that stands in the place of the state directory or of one of its parents. Empty if there
+// is none.
 std::filesystem::path WhatIsInTheWay(const std::string& state) {
   std::error_code ignored;
   std::filesystem::path path = std::filesystem::absolute(state).lexically_normal();
   for (; path.has_relative_path(); path = path.parent_path()) {
-    // A link to nothing is in the way too.
+    // A link to a missing file counts too.
     if (!std::filesystem::exists(std::filesystem::symlink_status(path, ignored))) continue;
     const auto status = std::filesystem::status(path, ignored);
     return std::filesystem::is_directory(status) ? std::filesystem::path() : path;
@@ -43,8 +43,8 @@ std::filesystem::path WhatIsInTheWay(const std::string& state) {
   return {};
 }
 
-// The median time in which a page that was appended to a file is safely on the disk: what each
-// decision of a coordinator waits for.
+// The median time of appending a page to a file and syncing it. Every decision of a coordinator
+// waits for such a sync.
 absl::StatusOr<absl::Duration> MeasureSync(const std::filesystem::path& folder) {
   constexpr int kTimes = 15;
   const std::string file = (folder / absl::StrCat(".cairn-doctor-", getpid())).string();

@@ -10,12 +10,12 @@
 
 namespace cairn::cli {
 
-// Looks at the disk on which a state directory lies or would lie: room, and how long a sync takes
-// (a few small files are written beside it and removed). Fails if nothing can be written there, or
-// if what is there is no directory.
+// Checks the disk of a state directory, which need not exist: the free space, and the duration of a
+// sync (measured with a small file, which is removed again). Fails if nothing can be written there,
+// or if the path is not a directory.
 std::vector<Check> CheckDisk(const std::string& state);
 
-// How the two are judged.
+// The results for these two measurements.
 Check JudgeRoom(const std::string& folder, int64_t free_bytes);
 Check JudgeSync(absl::Duration median);
 

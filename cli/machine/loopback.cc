@@ -18,7 +18,7 @@
 namespace cairn::cli {
 namespace {
 
-// Closed at the end; -1: none.
+// Closes the socket at the end. -1: no socket.
 class Socket {
  public:
   explicit Socket(int file) : file_(file) {}
@@ -33,7 +33,7 @@ class Socket {
   const int file_;
 };
 
-// Negative: it could not be measured, and errno says why.
+// Negative if the measurement failed; errno has the reason.
 absl::Duration MeasureRoundTrip() {
   const absl::Duration failed = absl::Nanoseconds(-1);
   const Socket server(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));

@@ -5,8 +5,8 @@
 
 namespace cairn::cli {
 
-// Whether local daemons can get ports and talk to each other: takes as many ports of 127.0.0.1 as
-// a local cluster of `tasks` needs, and sends a byte there and back over one.
+// Checks that local daemons can get ports and connect to each other. Reserves as many ports of
+// 127.0.0.1 as a local cluster of `tasks` tasks needs, and measures a round trip of one byte.
 Check CheckLoopback(int tasks);
 
 }  // namespace cairn::cli

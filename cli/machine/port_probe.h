@@ -5,9 +5,9 @@
 
 namespace cairn::cli {
 
-// Why no connection to HOST:PORT can be made, where that is certain: "connection refused" (nobody
-// listens there) or "no such host". Empty: it can be made, or may be later. Blocks for at most a
-// second for each address that the host has.
+// The reason why no connection to HOST:PORT is possible, if that is certain: "connection refused"
+// (nobody listens there) or "no such host". Empty if a connection is possible now or may be later.
+// Blocks for at most a second per address of the host.
 std::string WhyUnreachable(const std::string& address);
 
 }  // namespace cairn::cli

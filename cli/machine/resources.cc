@@ -15,7 +15,7 @@
 namespace cairn::cli {
 namespace {
 
-// What follows "NAME :" in the first such line of a file in /proc.
+// The value of the first line "NAME : VALUE" of a file in /proc.
 std::string ValueOf(const std::string& text, const std::string& name) {
   for (const std::string& line : std::vector<std::string>(absl::StrSplit(text, '\n'))) {
     const std::pair<std::string, std::string> parts = absl::StrSplit(line, absl::MaxSplits(':', 1));
@@ -61,7 +61,7 @@ Check CheckProcessor(const std::string& cpuinfo, unsigned cores) {
 
 Check CheckMemory(const std::string& meminfo) {
   constexpr int64_t kLittle = 1 << 20;       // 1 GiB.
-  constexpr int64_t kTooLittle = 256 << 10;  // 256 MiB: a small cluster's own.
+  constexpr int64_t kTooLittle = 256 << 10;  // 256 MiB: the daemons of a small cluster.
   const int64_t free = KibibytesOf(meminfo, "MemAvailable");
   Check check;
   check.subject = "memory";

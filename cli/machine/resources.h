@@ -8,14 +8,14 @@
 
 namespace cairn::cli {
 
-// Whether the processor has the instructions for which Cairn's kernels are compiled. `cpuinfo` is
-// /proc/cpuinfo, `cores` how many this process may use.
+// Checks that the processor has the instructions that Cairn's kernels are compiled for. `cpuinfo`
+// has the contents of /proc/cpuinfo, `cores` is the number that this process may use.
 Check CheckProcessor(const std::string& cpuinfo, unsigned cores);
 
-// Memory that is still free. `meminfo` is /proc/meminfo.
+// Checks the available memory. `meminfo` has the contents of /proc/meminfo.
 Check CheckMemory(const std::string& meminfo);
 
-// How many files and connections a process may have open.
+// Checks `limit`, the number of files and connections that a process may have open.
 Check CheckDescriptors(uint64_t limit);
 
 }  // namespace cairn::cli

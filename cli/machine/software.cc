@@ -27,8 +27,8 @@
 namespace cairn::cli {
 namespace {
 
-// What `program --version` prints; an error says what it printed instead. DEADLINE_EXCEEDED: it
-// hung, and was killed.
+// The output of `program --version`. An error contains what it printed instead. DeadlineExceeded:
+// it did not end, and was killed.
 absl::StatusOr<std::string> VersionOf(const std::string& program,
                                       const std::vector<std::string>& environment,
                                       absl::Duration patience) {
@@ -54,7 +54,7 @@ std::string FixOf(const absl::StatusOr<std::string>& version) {
   if (absl::IsDeadlineExceeded(version.status())) {
     return "see what it waits for: a disk that does not answer, or a program that is not Cairn's";
   }
-  if (!version.ok() && !absl::IsInternal(version.status())) return "";  // It says what to do.
+  if (!version.ok() && !absl::IsInternal(version.status())) return "";  // The message has the fix.
   if (!version.ok()) return "install the libraries that it lacks: deploy/install_dependencies.sh";
   return absl::StrCat("this cairn is ", kVersion, "; install programs of one version everywhere");
 }
@@ -84,7 +84,7 @@ int AddLibrary(dl_phdr_info* info, size_t, void* list) {
   return 0;
 }
 
-// "libgrpc++.so.1.51.1" of the file to which a library's name leads.
+// The name of the file to which a library's name links: "libgrpc++.so.1.51.1".
 std::string FileOf(const std::string& library) {
   std::error_code error;
   const auto file = std::filesystem::canonical(library, error);

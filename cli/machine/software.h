@@ -9,18 +9,17 @@
 
 namespace cairn::cli {
 
-// Whether the daemons are where `cairn` looks for them (see FindProgram), start, and are of its
-// version. Starts each once with --version; `environment` is theirs, and one that has not ended
-// after `patience` is killed.
+// Checks that the daemons are where `cairn` looks for them (see FindProgram), that they start, and
+// that they have its version. Runs each once with --version and `environment`, and kills it if it
+// has not ended after `patience`.
 std::vector<Check> CheckPrograms(const std::string& programs_folder,
                                  const std::vector<std::string>& environment,
                                  absl::Duration patience = absl::Seconds(10));
 
-// The shared libraries that this process has loaded, of those that Cairn is built on, with their
-// versions.
+// Lists the shared libraries of Cairn's dependencies that this process has loaded, with versions.
 Check CheckLibraries();
 
-// Whether there is a GPU that a worker could use.
+// Checks whether there is a GPU that a worker could use.
 Check CheckGpu();
 
 }  // namespace cairn::cli

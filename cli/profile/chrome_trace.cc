@@ -11,7 +11,8 @@ namespace {
 
 using nlohmann::ordered_json;
 
-// Spans begin long after 1970, and doubles have 53 bits: the trace begins at 0.
+// The begin of the first span, which becomes time 0 of the trace: a double cannot represent
+// nanoseconds since 1970.
 int64_t FirstUnixNanoseconds(const proto::ProfileReply& profile) {
   int64_t first = std::numeric_limits<int64_t>::max();
   for (const auto& task : profile.tasks()) {

@@ -7,9 +7,9 @@
 
 namespace cairn::cli {
 
-// The profile in Chrome's trace event format (JSON object form: complete events "X", times in
-// microseconds), as chrome://tracing and Perfetto read it: a process for each task, its spans one
-// inside the other. Times of different hosts are as close as their calendars are.
+// The profile in Chrome's trace event format (JSON object format, complete events "X", times in
+// microseconds), for chrome://tracing and Perfetto. Each task is a process, and its spans are
+// nested. Times of different hosts are as accurate as their clocks.
 std::string ChromeTrace(const proto::ProfileReply& profile);
 
 }  // namespace cairn::cli

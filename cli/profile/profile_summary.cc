@@ -11,7 +11,7 @@ namespace {
 
 constexpr double kNanosecond = 1e-9;
 
-// The spans of one kind, by name, in the order of the report's names.
+// Sums the spans of one kind by name, in the order of the report's names.
 std::vector<ProfileSummary::Part> AddUp(const proto::ProfileReport& report,
                                         const std::string& kind) {
   std::vector<ProfileSummary::Part> parts(report.names_size());
@@ -38,8 +38,8 @@ double WallSeconds(const proto::ProfileReport& report) {
   return report.spans().empty() ? 0 : static_cast<double>(end - begin) * kNanosecond;
 }
 
-// Of the pushes: those of a backward pass, while it makes other gradients; the others come after
-// it.
+// The time of the pushes that begin during the backward pass of their batch. It is part of the
+// pass's span; pushes after the pass are not.
 double SecondsOfPushesWithinPasses(const proto::ProfileReport& report) {
   std::map<int64_t, int64_t> end_of_pass;  // By batch.
   const auto is_phase = [&report](const proto::ProfileSpan& span, const char* name) {
@@ -60,7 +60,8 @@ double SecondsOfPushesWithinPasses(const proto::ProfileReport& report) {
   return static_cast<double>(nanoseconds) * kNanosecond;
 }
 
-// The passes become one phase, without the pushes that they contain; what is left is "other".
+// Forward and backward pass become the phase "compute", without the pushes inside of them. The rest
+// of the time is "other".
 std::vector<ProfileSummary::Part> WorkerPhases(const std::vector<ProfileSummary::Part>& parts,
                                                double pushes_within_passes, double wall_seconds) {
   std::map<std::string, ProfileSummary::Part> by_name;

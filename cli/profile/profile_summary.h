@@ -9,11 +9,11 @@
 
 namespace cairn::cli {
 
-// A profiled task's time, added up.
+// The time of a profiled task, by phase and by layer.
 struct ProfileSummary {
   struct Part {
     std::string name;
-    int64_t count = 0;  // Spans.
+    int64_t count = 0;  // Number of spans.
     double seconds = 0;
   };
   struct Layer {
@@ -23,14 +23,13 @@ struct ProfileSummary {
   };
 
   std::string task;   // "worker 0".
-  int64_t steps = 0;  // 0: a ps.
-  // From the first span's begin to the last one's end.
+  int64_t steps = 0;  // 0 for a ps.
+  // From the begin of the first span to the end of the last one.
   double seconds = 0;
-  // Of a worker: read, wait, pull, compute (forward and backward passes without the pushes in
-  // them), push, and other, which is the rest. Of a ps: receive, apply, reply, over all its
-  // threads.
+  // Of a worker: read, wait, pull, compute (forward and backward pass without the pushes inside of
+  // them), push, and other (the rest). Of a ps: receive, apply, reply, summed over its threads.
   std::vector<Part> phases;
-  // Of a worker, in the model's order; those that take no time are left out.
+  // Of a worker, in the model's order, without layers that take no time.
   std::vector<Layer> layers;
 };
 

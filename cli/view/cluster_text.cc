@@ -5,6 +5,7 @@
 #include <numeric>
 
 #include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
@@ -17,10 +18,10 @@ namespace {
 
 using Row = std::vector<std::string>;
 
-// Before each column.
+// Stands before each column.
 constexpr absl::string_view kGap = "  ";
 
-// What a task does with its time: a ps answers, a worker computes.
+// The rate of a task: requests of a ps, examples of a worker.
 std::string RateText(const proto::Member& member) {
   if (member.role() == proto::PS) {
     return CountText(member.requests_per_second()) + " requests/s";
@@ -31,8 +32,9 @@ std::string RateText(const proto::Member& member) {
 
 std::string OrDash(const std::string& text) { return text.empty() ? "-" : text; }
 
-// For how long it has been away, as far as this coordinator knows.
+// The state, and for a task that has left how long ago that was.
 std::string StateText(const proto::Member& member, uint64_t term) {
+  if (absl::StartsWith(member.activity(), "stuck")) return member.activity();
   const std::string state = MemberState(member, term);
   if (member.live() || !HasJoined(member)) return state;
   return absl::StrCat(state, " ", DurationText(member.lease_age_seconds()));
@@ -59,7 +61,7 @@ Row RowOf(const proto::Member& member, uint64_t term) {
           OrDash(member.device())};
 }
 
-// Columns are as wide as what stands in them.
+// The width of each column: that of its longest cell.
 std::vector<size_t> WidthsOf(const std::vector<Row>& rows) {
   std::vector<size_t> widths;
   for (const Row& row : rows) {
@@ -69,7 +71,7 @@ std::vector<size_t> WidthsOf(const std::vector<Row>& rows) {
   return widths;
 }
 
-// The least telling first; what a task does and how fast stays.
+// Removes the least informative columns first. TASK, STATE, RATE and DEVICE always stay.
 void DropColumns(size_t width, std::vector<Row>* rows) {
   for (const char* name : {"HOST", "PID", "ADDRESS", "JOINED", "HEARD", "MEMORY"}) {
     const std::vector<size_t> widths = WidthsOf(*rows);
@@ -81,7 +83,7 @@ void DropColumns(size_t width, std::vector<Row>* rows) {
   }
 }
 
-// The last column is not filled up.
+// Pads all columns except the last.
 std::string Table(const std::vector<Row>& rows) {
   const std::vector<size_t> widths = WidthsOf(rows);
   std::string text;

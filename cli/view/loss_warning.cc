@@ -14,7 +14,7 @@ bool ValidatesNonfinite(const proto::JobStatus& job) {
   return !job.evaluations().empty() && !std::isfinite(job.evaluations().rbegin()->loss());
 }
 
-// What is not finite now.
+// Names the losses that are not finite now.
 std::string LossesOf(const proto::JobStatus& job) {
   std::string text;
   if (TrainsOnNonfinite(job)) {

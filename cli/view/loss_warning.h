@@ -7,12 +7,12 @@
 
 namespace cairn::cli {
 
-// Of a job whose training loss (of its last epoch) or last validation loss is not finite: which it
-// is, when that began and what to do, as "its training loss is nan, first at batch 2 (epoch 1): try
-// ...". Empty: both are finite, or there are none yet.
+// A warning if a job's training loss (of its last epoch) or last validation loss is not finite:
+// which loss, since when, and what to do. For example "its training loss is nan, first at batch 2
+// (epoch 1): try ...". Empty if both are finite or there are none yet.
 std::string LossWarning(const proto::JobStatus& job);
 
-// "nan", "inf" or "-inf": the loss that LossWarning warns of; empty where that is empty.
+// "nan", "inf" or "-inf": the loss of LossWarning. Empty if there is no warning.
 std::string NonfiniteLoss(const proto::JobStatus& job);
 
 }  // namespace cairn::cli

@@ -5,8 +5,8 @@
 
 namespace cairn::cli {
 
-// `text` as one word of a command line that a user may copy into a shell: as it is, or in single
-// quotes if a shell would see more in it.
+// `text` as one word of a shell command: unchanged, or in single quotes if it contains characters
+// that are special to a shell.
 std::string ShellWord(const std::string& text);
 
 }  // namespace cairn::cli

@@ -12,7 +12,7 @@ namespace cairn::cli {
 namespace {
 
 constexpr char kCtrlC = '\3';
-// ECMA-48 and xterm: another screen, no cursor; and back.
+// Control sequences of ECMA-48 and xterm: another screen without a cursor, and back.
 constexpr char kEnter[] = "\x1b[?1049h\x1b[?25l";
 constexpr char kLeave[] = "\x1b[?25h\x1b[?1049l";
 constexpr char kHome[] = "\x1b[H";
@@ -51,7 +51,7 @@ void Terminal::Show(const std::vector<std::string>& lines) {
   std::string screen = kHome;
   for (size_t i = 0; i < rows; ++i) {
     const std::string line = lines[i].substr(0, static_cast<size_t>(size.columns));
-    // A break after the last row would scroll.
+    // A line break after the last row would scroll the screen.
     absl::StrAppend(&screen, line, kClearLine, i + 1 < rows ? "\r\n" : "");
   }
   Write(screen + kClearBelow);

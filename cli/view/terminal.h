@@ -16,11 +16,12 @@ struct TerminalSize {
   int columns = 80;
 };
 
-// Of the terminal that `file` is; the default where that is not known.
+// The size of the terminal `file`, or the default if it is unknown.
 TerminalSize SizeOfTerminal(int file);
 
-// A terminal as a screen that is drawn anew: other contents come back, and keys are echoed again,
-// when this ends. Ctrl-C arrives as a key ('\3'). Not thread-safe.
+// A full-screen display on a terminal. The constructor switches to another screen and turns off the
+// echo of keys; the destructor restores both. Ctrl-C arrives as the key '\3', not as a signal. Not
+// thread-safe.
 class Terminal {
  public:
   // File descriptors of the same terminal; they are not closed.
@@ -29,10 +30,11 @@ class Terminal {
   Terminal(const Terminal&) = delete;
   Terminal& operator=(const Terminal&) = delete;
 
-  // Replaces what is shown. Lines are cut to the terminal's width, and to its height.
+  // Replaces the contents of the screen. Lines are cut to the terminal's width, and their number to
+  // its height.
   void Show(const std::vector<std::string>& lines);
 
-  // The next key; nullopt when none was pressed for so long. '\3' also when the terminal is gone.
+  // The next key; nullopt if none is pressed within `timeout`. '\3' also if the terminal is gone.
   std::optional<char> WaitForKey(absl::Duration timeout);
 
  private:

@@ -1,4 +1,5 @@
-// All commands, against a fake cluster and a state directory: what they print, and how they refuse.
+// All commands, with a fake cluster and with a state directory: what they print, and what they
+// reject.
 
 #include <cmath>
 #include <cstring>
@@ -28,7 +29,7 @@ using ::testing::HasSubstr;
 using ::testing::Not;
 using ::testing::StartsWith;
 
-// Commands that only read, on the state directory of the example job.
+// Commands that only read, with the state directory of the example job.
 class CommandsOnStateTest : public testing::Test {
  protected:
   static void SetUpTestSuite() { WriteExampleState(State()); }
@@ -40,7 +41,7 @@ class CommandsOnStateTest : public testing::Test {
   }
 };
 
-// All others, on a fake cluster.
+// All other commands, with a fake cluster.
 class CommandsOnClusterTest : public testing::Test {
  protected:
   Result RunOnCluster(std::vector<std::string> arguments) {
@@ -130,7 +131,7 @@ TEST(CommandsTest, InitWritesAJobOnceAndNeverOverSomethingElse) {
   EXPECT_THAT(first.out, HasSubstr("cairn run " + folder + "/job.json"));
   const Result second = RunCairn({"init", folder});
   EXPECT_EQ(second.exit_code, 2);
-  EXPECT_THAT(second.err, HasSubstr(folder + "/job.json is there already"));
+  EXPECT_THAT(second.err, HasSubstr(folder + "/job.json exists already"));
 }
 
 TEST(CommandsTest, BadUsageIsExitCodeTwoAndSaysWhereHelpIs) {
@@ -156,6 +157,10 @@ TEST(CommandsTest, BadUsageIsExitCodeTwoAndSaysWhereHelpIs) {
       {{"jobs", "--coordinator", "nowhere"}, "--coordinator: address \"nowhere\""},
       {{"run", "/no/such/job.json"}, "/no/such/job.json"},
       {{"submit", "/no/such/job.json"}, "/no/such/job.json"},
+      {{"drill", "a.json"}, "--plan is required"},
+      {{"drill", "a.json", "--plan", "hang"}, "there is no plan hang (did you mean hangs?)"},
+      {{"drill", "a.json", "--plan", "disk"}, "disk is not available"},
+      {{"drill", "/no/such/job.json", "--plan", "ps"}, "/no/such/job.json"},
       {{"jobs", "--state", "/no/such/state"}, "/no/such/state"},
   };
   for (const auto& [arguments, expected] : cases) {
@@ -257,7 +262,8 @@ TEST_F(CommandsOnStateTest, ExportIsATfjsModel) {
               HasSubstr("has no checkpoint 9; there are 2"));
 }
 
-// What a worker computes stands in tests/worker/offline_evaluation_test.cc; a script stands for it.
+// A script takes the place of the worker. tests/worker/offline_evaluation_test.cc tests what the
+// worker computes.
 TEST_F(CommandsOnStateTest, PredictionsAreWrittenAsTheWorkerMadeThem) {
   const std::string programs = testing::TempDir() + "/commands_test_programs";
   // EvaluationResult.outputs[0].shape = (2, 3), on the wire: field 3, 4 bytes: field 2, packed, 2
@@ -427,6 +433,7 @@ TEST_F(CommandsOnClusterTest, JobThatNeverBeganWasBadInput) {
 
 TEST_F(CommandsOnClusterTest, CancelDeleteAndCheckpointAnswer) {
   EXPECT_THAT(RunOnCluster({"cancel", "1"}).out, HasSubstr("is cancelled"));
+  EXPECT_THAT(RunOnCluster({"resume", "1"}).out, HasSubstr("is queued"));
   EXPECT_EQ(RunOnCluster({"checkpoint", "1", "--json"}).lines()[0]["checkpoint"], 2);
   EXPECT_EQ(RunOnCluster({"cancel", "nobody"}).exit_code, 2);
   EXPECT_EQ(RunOnCluster({"delete", "1"}).out,
@@ -440,6 +447,14 @@ TEST_F(CommandsOnClusterTest, RunWithoutItsDaemonsSaysHowToBuildThem) {
       RunCairn({"run", WriteJob(), "--state", testing::TempDir() + "/commands_test_run"});
   EXPECT_EQ(result.exit_code, 2);
   EXPECT_THAT(result.err, HasSubstr("bazel build -c opt //coordinator"));
+}
+
+TEST_F(CommandsOnClusterTest, DrillNeedsAFolderWithoutAnEarlierDrill) {
+  const std::string output = testing::TempDir() + "/commands_test_drill";
+  ASSERT_TRUE(WriteFile(output + "/twin/cluster.json", "{}").ok());
+  const Result result = RunCairn({"drill", WriteJob(), "--plan", "soak", "--output", output});
+  EXPECT_EQ(result.exit_code, 2);
+  EXPECT_THAT(result.err, HasSubstr("--output: " + output + "/twin is the state directory of an"));
 }
 
 TEST(CommandsTest, DownWithoutAClusterIsDone) {

@@ -45,7 +45,7 @@ TEST(CoordinatorApiTest, AddressWithoutACoordinatorIsNamed) {
 }
 
 TEST(CoordinatorApiTest, APortOnWhichNobodyListensIsToldAtOnceUnlessSomebodyStartsIt) {
-  // Longer than any test may take.
+  // Longer than the time limit of any test.
   CoordinatorApi api("127.0.0.1:1", absl::Hours(1));
   const absl::Status refused = absl::UnavailableError(
       "cannot reach the coordinator at 127.0.0.1:1 (connection refused); is the cluster up, and is "

@@ -44,7 +44,7 @@ void WriteSnapshot(const std::string& directory, const proto::PartitionMap& map,
     const std::string_view bytes(
         reinterpret_cast<const char*>(values.data() + cluster::BlockOffset(map, block)),
         cluster::BlockBytes(map, block));
-    // The optimizer's slot follows the values, and must not be read.
+    // The slot of the optimizer follows the values. Readers must skip it.
     const std::string slot(bytes.size(), '\x7f');
     const std::string_view pieces[] = {bytes, slot};
     const std::string header = HeaderOf(map, block).SerializeAsString();

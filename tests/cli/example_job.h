@@ -11,12 +11,12 @@
 
 namespace cairn::cli {
 
-// One finished job for the tests of `cairn`: a dense layer from 4 to 3, on two ps, after two epochs
-// of three batches of which the report of the fifth was lost. Its validation data have scale 2.
+// A finished job for the tests of `cairn`: a dense layer from 4 to 3, on two ps, after two epochs
+// of three batches. The report of the fifth batch was lost. Its validation data have scale 2.
 
-// As Keras writes it.
+// The model in Keras's format.
 std::string ExampleModelJson();
-// kernel: 0, 1, ... 11, row-major; bias: 100, 200, 300.
+// The kernel is 0, 1, ... 11 in row-major order, the bias 100, 200, 300.
 std::vector<std::vector<float>> ExampleValues();
 proto::JobPlan ExamplePlan();
 proto::JobStatus ExampleStatus();
@@ -24,7 +24,7 @@ proto::Manifest ExampleManifest();
 std::vector<proto::BatchRecord> ExampleBatches();
 proto::EvaluationRecord ExampleEvaluation();
 
-// Makes `state` the directory of a cluster that has finished this job, or left it in another state.
+// Writes the state directory of a cluster on which this job has finished, or is in another state.
 void WriteExampleState(const std::string& state, proto::JobState job_state = proto::FINISHED);
 
 }  // namespace cairn::cli

@@ -12,7 +12,7 @@ namespace {
 
 constexpr uint64_t kClusterId = 99;
 
-// Like the real one's.
+// The error of the real coordinator.
 grpc::Status CheckJob(const proto::JobReference* job) {
   if (job->job() == "1" || job->job() == "example") return grpc::Status::OK;
   return {grpc::StatusCode::NOT_FOUND, "there is no job '" + job->job() + "'"};
@@ -126,6 +126,13 @@ grpc::Status FakeCluster::GetJob(grpc::ServerContext*, const proto::JobReference
   return grpc::Status::OK;
 }
 
+grpc::Status FakeCluster::ResumeJob(grpc::ServerContext*, const proto::JobReference* job,
+                                    proto::JobStatus* status) {
+  *status = ExampleStatus();
+  status->set_state(proto::QUEUED);
+  return CheckJob(job);
+}
+
 grpc::Status FakeCluster::CancelJob(grpc::ServerContext*, const proto::JobReference* job,
                                     proto::JobStatus* status) {
   *status = ExampleStatus();
@@ -188,7 +195,7 @@ grpc::Status FakeCluster::FollowJob(grpc::ServerContext*, const proto::JobRefere
     MutexLock lock(&mutex_);
     ++follows_;
     statuses = followed_;
-    // The next stream goes on with the end.
+    // The next stream sends only the end.
     if (!followed_.empty()) followed_ = {followed_.back()};
     if (!followed_.empty()) followed_.back().set_state(proto::FINISHED);
   }

@@ -15,8 +15,8 @@
 
 namespace cairn::cli {
 
-// A coordinator and two ps that know the example job (example_job.h) and do as the test says. It
-// speaks the real protocol over real sockets.
+// A coordinator and two ps with the example job (example_job.h), whose replies a test can set. Uses
+// the real protocol over real sockets.
 class FakeCluster final : public proto::Coordinator::Service {
  public:
   FakeCluster();
@@ -25,22 +25,22 @@ class FakeCluster final : public proto::Coordinator::Service {
   const std::string& address() const { return address_; }
   std::vector<std::string> ps_addresses() const;
 
-  // What Submit answers: the status's state, and whether the job existed.
+  // The reply of Submit: the state of the job, and whether the job existed.
   void set_submit_state(proto::JobState state, bool existed);
-  // What FollowJob sends before its stream ends; without a last status that has ended it breaks.
+  // The statuses that FollowJob sends. If the last one has not ended, the stream breaks after it.
   void set_followed(std::vector<proto::JobStatus> statuses);
 
-  // What ListJobs answers, in place of the example's status.
+  // The reply of ListJobs, in place of the example's status.
   void set_listed(std::vector<proto::JobStatus> statuses);
 
-  // GetJob knows a job of this name that was refused.
+  // Makes GetJob return a rejected job for this name.
   void set_refused(const std::string& name);
 
-  // What came.
+  // What was received.
   proto::SubmitRequest submitted();
   int follows();
   int commits();
-  // Block id to values.
+  // Values by block id.
   std::map<uint32_t, std::vector<float>> uploaded();
 
   grpc::Status Submit(grpc::ServerContext*, const proto::SubmitRequest* request,
@@ -51,9 +51,11 @@ class FakeCluster final : public proto::Coordinator::Service {
                         proto::ListJobsReply* reply) override;
   grpc::Status GetJob(grpc::ServerContext*, const proto::JobReference* job,
                       proto::JobStatus* status) override;
+  grpc::Status ResumeJob(grpc::ServerContext*, const proto::JobReference* job,
+                         proto::JobStatus* status) override;
   grpc::Status CancelJob(grpc::ServerContext*, const proto::JobReference* job,
                          proto::JobStatus* status) override;
-  // Of a job that has ended.
+  // Replies for a job that has ended.
   grpc::Status DeleteJob(grpc::ServerContext*, const proto::JobReference* job,
                          proto::DeleteJobReply* reply) override;
   grpc::Status GetPlan(grpc::ServerContext*, const proto::JobReference* job,
@@ -64,10 +66,10 @@ class FakeCluster final : public proto::Coordinator::Service {
                           proto::ClusterStatus* status) override;
   grpc::Status TakeCheckpoint(grpc::ServerContext*, const proto::JobReference* job,
                               proto::Manifest* manifest) override;
-  // A job trained: answers with the example's checkpoint.
+  // Replies with the example's checkpoint, as if its job had been running.
   grpc::Status PrepareStop(grpc::ServerContext* context, const proto::PrepareStopRequest* request,
                            proto::PrepareStopReply* reply) override;
-  // Of a job whose workers wait: a ps has measured nothing, and no worker anything.
+  // Replies for a job whose workers wait: the profiles of a ps and of a worker are empty.
   grpc::Status ProfileJob(grpc::ServerContext*, const proto::ProfileRequest* request,
                           proto::ProfileReply* reply) override;
   grpc::Status FollowJob(grpc::ServerContext*, const proto::JobReference* job,

@@ -84,7 +84,7 @@ TEST(FilesTest, WhetherAFileCanBeWrittenIsFoundOutWithoutATrace) {
 
 TEST(FilesTest, AFolderForAFileThatCouldNotBeWrittenIsRemovedAgain) {
   const std::string folder = testing::TempDir() + "/files_test_failed";
-  const std::string name(300, 'x');  // Longer than a name may be.
+  const std::string name(300, 'x');  // Longer than file systems allow.
   EXPECT_FALSE(WriteFile(folder + "/" + name, "").ok());
   EXPECT_FALSE(std::filesystem::exists(folder));
 }

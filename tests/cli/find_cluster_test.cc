@@ -144,7 +144,7 @@ TEST(FindClusterTest, WhatARunSuggestsMeansItsClusterWhenItIsDownToo) {
     const auto up = StateLock::Take(folder + "/state", "cairn up");
     EXPECT_EQ(StateFlag(kDefaultState, choice), absl::StrCat(" --state ", kDefaultState));
   }
-  // The other way round: without flags the directory here is meant when both are down.
+  // In the other case kDefaultState is found without flags when both clusters are down.
   const auto up = StateLock::Take(folder + "/state", "cairn up");
   EXPECT_EQ(StateFlag(folder + "/state", choice), " --state " + folder + "/state");
   std::filesystem::current_path(before);

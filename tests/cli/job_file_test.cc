@@ -38,7 +38,7 @@ std::string Refusal(const std::string& text) {
   return std::string(job.status().message());
 }
 
-// The good job with the value at a JSON pointer replaced.
+// The valid job with the value at a JSON pointer replaced.
 std::string RefusalWith(const std::string& pointer, const json& value) {
   json job = GoodJob();
   job[json::json_pointer(pointer)] = value;
@@ -130,7 +130,7 @@ TEST(JobFileTest, ALearningRateMayBeASchedule) {
 
 using Cases = std::vector<std::pair<std::string, std::string>>;
 
-// What was said and what is expected; no two mistakes have one message.
+// Compares messages with the expected ones. All messages of different mistakes must differ.
 void ExpectOwnMessages(const Cases& cases) {
   std::set<std::string> all;
   for (const auto& [got, expected] : cases) {
@@ -209,8 +209,8 @@ TEST(JobFileTest, EveryMistakeAboutTrainingHasItsOwnMessage) {
   });
 }
 
-// What Keras's fit and compile take: either the same here, or answered with what to say; what the
-// answer says is then accepted.
+// Arguments of Keras's fit and compile have the same name here, or the message says what replaces
+// them. A file that follows the message is accepted.
 TEST(JobFileTest, AWordOfKerasIsAnsweredWithWhatToSayHere) {
   const struct {
     const char* pointer;

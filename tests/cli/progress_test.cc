@@ -115,7 +115,7 @@ TEST_F(ProgressTest, JsonTellsEachEvaluationOnce) {
   EXPECT_EQ(epochs(), "01");
   status.add_evaluations()->set_epoch(2);
   EXPECT_EQ(epochs(), "2");
-  // A rollback takes one back, which comes again.
+  // A rollback removes one, which is evaluated again later.
   status.mutable_evaluations()->RemoveLast();
   status.set_state(proto::RESTORING);
   EXPECT_EQ(epochs(), "");

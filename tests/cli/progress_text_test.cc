@@ -42,7 +42,7 @@ TEST(ProgressTextTest, DurationsAreShort) {
 }
 
 TEST(ProgressTextTest, ANoteTellsWhenAndHowLongAgo) {
-  // Of a fixed time zone: the machine's is anyone's.
+  // The result depends on the time zone, so the test sets it.
   ASSERT_EQ(setenv("TZ", "UTC", /*overwrite=*/1), 0);
   proto::Note note;
   note.set_unix_seconds(1785208329);

@@ -8,17 +8,17 @@
 
 namespace cairn::cli {
 
-// What a command printed, and how it ended.
+// The output of a command, and its exit code.
 struct Result {
   int exit_code = -1;
   std::string out;
   std::string err;
 
-  // The output of --json.
+  // Parses the output of --json.
   std::vector<nlohmann::json> lines() const;
 };
 
-// A whole command line, in this process. `programs`: where the daemons' programs lie.
+// Runs a command line in this process. `programs`: the folder of the daemons' programs.
 Result RunCairn(const std::vector<std::string>& arguments,
                 const std::string& programs = "/no/such/programs");
 

@@ -46,7 +46,7 @@ TEST(SubmissionTest, InitialWeightsGoToThePsBeforeTheyAreCommitted) {
   EXPECT_EQ(reply->status().state(), proto::QUEUED);
   EXPECT_EQ(cluster.commits(), 1);
   EXPECT_EQ(static_cast<int>(cluster.uploaded().size()), ExamplePlan().partition().blocks_size());
-  EXPECT_TRUE(cluster.submitted().weights_follow());
+  EXPECT_TRUE(cluster.submitted().uploads_weights());
   EXPECT_EQ(cluster.submitted().client_version(), kVersion);
 }
 

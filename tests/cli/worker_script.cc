@@ -8,7 +8,7 @@
 namespace cairn::cli {
 namespace {
 
-// The task's paths stand in it in this order.
+// The paths appear in the task in this order.
 constexpr char kNames[] =
     "#!/bin/sh\n"
     "mode=$1\n"

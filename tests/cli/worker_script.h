@@ -5,9 +5,9 @@
 
 namespace cairn::cli {
 
-// A shell script in the place of `worker --evaluate TASK`, where what the real one computes is not
-// the question (tests/worker/offline_evaluation_test.cc). It finds the task's files by the names
-// $values, $result, $output and $output2.
+// A shell script that takes the place of `worker --evaluate TASK` in tests that do not need its
+// results (tests/worker/offline_evaluation_test.cc tests those). The script finds the files of the
+// task in $values, $result, $output and $output2.
 void WriteWorkerScript(const std::string& file, const std::string& script);
 
 }  // namespace cairn::cli

@@ -1,5 +1,4 @@
-// `cairn profile` against a cluster on which nobody trains; tests/end_to_end/profile_test.cc has
-// one that does.
+// `cairn profile` with a cluster that runs no job. tests/end_to_end/profile_test.cc profiles a job.
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"

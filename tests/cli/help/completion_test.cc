@@ -27,7 +27,7 @@ std::vector<CommandGroup> Example() {
   return {{"Fetching", {command, other}}};
 }
 
-// What bash offers for a command line whose last word is being typed.
+// The words that bash offers for the last word of a command line.
 std::string BashOffers(const std::string& words, int last) {
   const std::string script = testing::TempDir() + "/completion.bash";
   const std::string output = testing::TempDir() + "/completion.out";

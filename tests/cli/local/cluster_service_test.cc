@@ -10,7 +10,8 @@ namespace {
 
 using ::testing::HasSubstr;
 
-// That it serves, restarts and stops is shown with real daemons by tests/end_to_end/up_down_test.
+// tests/end_to_end/up_down_test.cc tests the service with real daemons: how it runs, restarts and
+// stops them.
 
 TEST(ClusterServiceTest, AStateThatIsInUseIsLeftAlone) {
   LocalClusterOptions options;

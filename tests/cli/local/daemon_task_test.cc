@@ -21,7 +21,7 @@ DaemonTask Task(const std::string& script) {
 
 DaemonTask::Time Now() { return std::chrono::steady_clock::now(); }
 
-// Watches, at `now`, until something is seen.
+// Calls Watch with `now` until there is an event.
 DaemonTask::Event WaitForEvent(DaemonTask* task, DaemonTask::Time now) {
   while (true) {
     auto event = task->Watch(now);
@@ -41,6 +41,14 @@ TEST(DaemonTaskTest, KilledDaemonIsStartedAgainAfterADelay) {
   EXPECT_TRUE(task.Watch(end + milliseconds(100)).started_again);
   EXPECT_NE(task.pid(), first);
   EXPECT_TRUE(task.IsRunning());
+}
+
+TEST(DaemonTaskTest, DisturbedDaemonIsStartedAgain) {
+  DaemonTask task = Task("exec sleep 1000");
+  EXPECT_FALSE(task.Disturb(SIGKILL)) << "it does not run yet";
+  ASSERT_TRUE(task.Start().ok());
+  EXPECT_TRUE(task.Disturb(SIGKILL));
+  EXPECT_EQ(WaitForEvent(&task, Now()).note, "ps-1 died (killed by signal 9); starting it again");
 }
 
 TEST(DaemonTaskTest, DelayDoublesForADaemonThatKeepsDying) {

@@ -29,7 +29,7 @@ bool WaitUntil(Condition condition) {
   return true;
 }
 
-// Clusters whose programs are shell scripts.
+// Shell scripts take the place of the daemons.
 class LocalClusterTest : public testing::Test {
  protected:
   void SetUp() override {
@@ -76,7 +76,7 @@ TEST_F(LocalClusterTest, EveryTaskRunsWithItsOwnTfConfigAndLog) {
 }
 
 TEST_F(LocalClusterTest, NobodyIsLeftAfterStop) {
-  // This worker does not listen to SIGTERM.
+  // This worker ignores SIGTERM.
   MakeProgram("worker", "trap '' TERM; while true; do sleep 1000; done");
   auto cluster = LocalCluster::Start(Options(1, 1));
   ASSERT_TRUE(cluster.ok()) << cluster.status();
@@ -101,6 +101,23 @@ TEST_F(LocalClusterTest, DeadDaemonIsStartedAgainAndTold) {
   EXPECT_TRUE(WaitUntil([&] { return File().pids.at("ps-0") != first; }));
   EXPECT_EQ(notes, 1);
   EXPECT_EQ((*cluster)->failure(), absl::OkStatus());
+}
+
+TEST_F(LocalClusterTest, DisturbedTasksGetTheSignalAndThoseThatItEndsAreStartedAgain) {
+  auto cluster = LocalCluster::Start(Options(1, 2));
+  ASSERT_TRUE(cluster.ok()) << cluster.status();
+  const ClusterFile first = File();
+  EXPECT_TRUE((*cluster)->Disturb({"ps-0", "worker-1"}, SIGKILL));
+  EXPECT_TRUE(WaitUntil([&] {
+    const ClusterFile now = File();
+    return now.pids.at("ps-0") != first.pids.at("ps-0") &&
+           now.pids.at("worker-1") != first.pids.at("worker-1");
+  }));
+  EXPECT_EQ(File().pids.at("worker-0"), first.pids.at("worker-0"));
+  EXPECT_TRUE((*cluster)->Disturb({"ps-0"}, SIGCONT)) << "it runs again";
+  EXPECT_FALSE((*cluster)->Disturb({"ps-7"}, SIGKILL)) << "there is none";
+  (*cluster)->Stop(absl::ZeroDuration());
+  EXPECT_FALSE((*cluster)->Disturb({"ps-0"}, SIGKILL));
 }
 
 TEST_F(LocalClusterTest, DaemonThatCannotRunFailsTheClusterWithItsLastLines) {

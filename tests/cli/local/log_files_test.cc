@@ -12,7 +12,7 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 
-// A new folder with the beginning of a state directory.
+// A new state directory with a folder for logs.
 std::string NewState() {
   const auto* test = testing::UnitTest::GetInstance()->current_test_info();
   const std::string state = testing::TempDir() + "/log_files_" + test->name();

@@ -19,7 +19,7 @@ TEST(PortsTest, FreePortsAreTakenAgainAndTakenOnesReplaced) {
   const auto first = ChooseAddresses({}, 2);
   ASSERT_TRUE(first.ok()) << first.status();
   EXPECT_EQ(*ChooseAddresses(*first, 2), *first);
-  // The second wants what the first has by then.
+  // Both want the same port, which the first one gets.
   const auto clash = ChooseAddresses({(*first)[0], (*first)[0]}, 2);
   ASSERT_TRUE(clash.ok()) << clash.status();
   EXPECT_EQ((*clash)[0], (*first)[0]);

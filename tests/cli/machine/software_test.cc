@@ -13,7 +13,7 @@ namespace {
 using ::testing::HasSubstr;
 using Level = Check::Level;
 
-// Programs that are shell scripts.
+// Shell scripts take the place of the programs.
 void WritePrograms(const std::string& folder, const std::string& script) {
   for (const char* name : {"coordinator", "ps_server", "worker"}) {
     const std::string file = folder + "/" + name;

@@ -8,7 +8,7 @@
 namespace cairn::cli {
 namespace {
 
-// A script stands for the worker.
+// A script takes the place of the worker.
 absl::StatusOr<proto::EvaluationRecord> EvaluateWith(const std::string& result) {
   OfflineOptions options;
   options.worker_program = testing::TempDir() + "/evaluation_worker";
@@ -16,7 +16,7 @@ absl::StatusOr<proto::EvaluationRecord> EvaluateWith(const std::string& result) 
   return Evaluate({ExamplePlan(), ExampleManifest(), ExampleValues()}, options);
 }
 
-// EvaluationResult on the wire: its record is field 2, of which the examples are one.
+// EvaluationResult on the wire. Field 2 is the record, which has the number of examples.
 TEST(EvaluationTest, TheRecordIsTheWorkers) {
   proto::EvaluationResult expected;
   expected.mutable_record()->set_examples(7);

@@ -9,7 +9,7 @@
 
 namespace cairn::cli {
 
-// A source that knows one job, as the test has made it.
+// A source with one job, which the test has made.
 struct FakeSource final : public JobSource {
   proto::JobPlan plan;
   proto::JobStatus status;

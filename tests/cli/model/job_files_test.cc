@@ -66,7 +66,7 @@ TEST_F(JobFilesTest, AnExportGoesOverAnEarlierOneButNotOverTheJobsModel) {
     return CheckExportOverwritesNone("--output", format, folder_ + name, job_);
   };
   EXPECT_THAT(std::string(check("model").message()),
-              HasSubstr("--output: " + folder_ + "model/model.json would overwrite"));
+              HasSubstr("--output: " + folder_ + "model/weights.bin would overwrite"));
   EXPECT_TRUE(WriteFile(folder_ + "earlier/model.json", "{}").ok());
   EXPECT_TRUE(check("earlier").ok());
 }

@@ -12,7 +12,7 @@ using ::testing::ElementsAre;
 
 using Files = std::vector<std::string>;
 
-// The example's validation data have scale 2.
+// The validation data of the example job have scale 2.
 TEST(PredictionTest, NumpyFilesAreReadAsSuchWhateverTheJobHas) {
   proto::JobPlan plan = ExamplePlan();
   plan.mutable_job()->mutable_validation()->mutable_idx()->add_labels("y.idx");

@@ -42,7 +42,7 @@ TEST(TrainedModelTest, AJobWithoutACheckpointSaysWhetherOneCanCome) {
             "job 7 (young) ended without a checkpoint (failed)");
 }
 
-// Three epochs of 10 batches with a checkpoint after each, and one between.
+// Three epochs of 10 batches, with a checkpoint after each epoch and one between two of them.
 FakeSource ThreeEpochs() {
   FakeSource source;
   source.status.set_job_id(7);
@@ -96,7 +96,8 @@ TEST(TrainedModelTest, RestoredBestWeightsAreTheResultOnceTheJobHasFinished) {
   EXPECT_EQ(Chosen(source, 0, false), 4u);
 }
 
-// Retention may have deleted the best epoch's checkpoint: no choice among the others is the best.
+// Retention may have deleted the checkpoint of the best epoch. The best of the others would be a
+// wrong answer.
 TEST(TrainedModelTest, WithoutACallbackThatKeepsItThereIsNoBest) {
   FakeSource source = ThreeEpochs();
   source.plan.mutable_job()->set_validation_fraction(0.5);
@@ -108,11 +109,11 @@ TEST(TrainedModelTest, WithoutACallbackThatKeepsItThereIsNoBest) {
       "its number (cairn checkpoints 7)";
   EXPECT_EQ(BestRefused(source).message(), no_best);
   EXPECT_EQ(BestRefused(source).code(), absl::StatusCode::kFailedPrecondition);
-  // Callbacks that keep nothing.
+  // These callbacks keep no checkpoint.
   source.plan.mutable_job()->add_callbacks()->set_name("early_stopping");
   source.plan.mutable_job()->add_callbacks()->set_name("ModelCheckpoint");
   EXPECT_EQ(BestRefused(source).message(), no_best);
-  // Nothing is validated: there is no val_loss.
+  // Without validation there is no val_loss.
   source.plan.mutable_job()->clear_validation_fraction();
   EXPECT_THAT(std::string(BestRefused(source).message()), HasSubstr(R"("monitor": "loss",)"));
 }

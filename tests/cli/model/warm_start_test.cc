@@ -13,7 +13,7 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
-// The example job, whose checkpoint 2 has values.
+// The example job, with values for its checkpoint 2.
 FakeSource Example() {
   FakeSource source;
   source.plan = ExamplePlan();
@@ -30,7 +30,7 @@ proto::Job Resuming() {
   return job;
 }
 
-// The example's model, its last layer under another name or with other units.
+// The example's model with another name or number of units of its last layer.
 SubmittedModel Model(const std::string& layer, int64_t units) {
   SubmittedModel model;
   model.spec = ExamplePlan().model();
@@ -67,7 +67,7 @@ TEST(WarmStartTest, WhatTheModelsFileBringsIsUsedOnlyWhereTheOtherJobHasNothing)
 
 TEST(WarmStartTest, AVariableOfAnotherShapeStartsFromItsInitializerAndIsListed) {
   FakeSource source = Example();
-  // The same name in the other job, with another shape; its bias is the new model's.
+  // The kernel has another shape in the other job. The bias has the same shape.
   source.plan.mutable_partition()->mutable_variables(0)->set_shape(0, 9);
   const SubmittedModel submitted = Model(NameOfLast(), 3);
   const auto warm = ReadWarmStart(&source, Resuming(), submitted);

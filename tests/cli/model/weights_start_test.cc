@@ -28,7 +28,7 @@ json Dense(const std::string& name, int units) {
   return {{"class_name", "Dense"}, {"config", {{"name", name}, {"units", units}}}};
 }
 
-// Of an LSTM of 2 units over 3 steps.
+// A Bidirectional layer around an LSTM of 2 units, with inputs of 3 steps of 6 values.
 json Bidirectional(const std::string& name) {
   const json lstm = {{"class_name", "LSTM"}, {"config", {{"name", "lstm"}, {"units", 2}}}};
   return {{"class_name", "Bidirectional"},
@@ -41,7 +41,7 @@ json Sequential(const std::string& name, std::vector<json> layers) {
   return {{"class_name", "Sequential"}, {"config", {{"name", name}, {"layers", layers}}}};
 }
 
-// A frozen base of two Dense layers, and a head of 2 units of this name.
+// A frozen base of two Dense layers, and a head of 2 units with this name.
 SubmittedModel Transfer(const std::string& head = "head") {
   json base = Sequential("base", {Dense("first", 3), Dense("second", 5)});
   base["config"]["trainable"] = false;
@@ -57,8 +57,8 @@ class WeightsStartTest : public testing::Test {
     folder_ = testing::TempDir() + "/weights_start_" + test->name();
   }
 
-  // A TF.js model with these weights: 0, 1 ... through all of them. What its topology says does not
-  // matter.
+  // A job that resumes from a TF.js model with these weights. Their values are 0, 1 ... over all of
+  // them. The topology of the model does not matter.
   proto::Job Resuming(const std::vector<Weight>& weights, float last = -1) {
     std::vector<float> values;
     json entries = json::array();
@@ -87,7 +87,7 @@ class WeightsStartTest : public testing::Test {
     return warm.ok() ? "accepted" : std::string(warm.status().message());
   }
 
-  // What a base was trained as: with a top of its own.
+  // The weights with which the base was trained, under a top of its own.
   const std::vector<Weight> base_ = {{"first/kernel", {4, 3}},
                                      {"first/bias", {3}},
                                      {"second/kernel", {3, 5}},
@@ -124,7 +124,7 @@ TEST_F(WeightsStartTest, NamesThatKerasMadeLongerAreFoundAndOtherValuesStay) {
   EXPECT_EQ(warm->variables[5], std::vector<float>({8, 9}));
 }
 
-// The head has the name that a layer of the base has: that is called base/first then.
+// The head has the name of a layer of the base, so that layer is called base/first.
 TEST_F(WeightsStartTest, TwoLayersThatCouldBeTheSameAreRefused) {
   EXPECT_THAT(
       Refusal(Resuming({{"first/kernel", {4, 3}}, {"first/bias", {3}}}), Transfer("first")),
@@ -143,7 +143,7 @@ TEST_F(WeightsStartTest, ALayerOfTheBaseIsFoundThoughItsNameIsTaken) {
   EXPECT_THAT(warm->fresh, ElementsAre("head/kernel", "head/bias"));
 }
 
-// Keras begins its own names anew in each session: both wrap a layer "lstm".
+// Keras starts its own names again in each session, so both layers wrap a layer "lstm".
 TEST_F(WeightsStartTest, ALayerThatWrapsAnotherIsKnownByItsOwnName) {
   SubmittedModel model;
   model.spec = nn::ReadKerasJson(Sequential("m", {Bidirectional("bi_b")}).dump()).value();
@@ -182,7 +182,7 @@ TEST_F(WeightsStartTest, AFrozenLayerThatWouldStayRandomIsRefused) {
   SubmittedModel model = Transfer();
   EXPECT_THAT(Refusal(job, model),
               HasSubstr("it lacks frozen layers, which would stay random: second"));
-  // It has values of its own.
+  // The model's file has values for this layer.
   model.weights = {std::vector<float>(12), std::vector<float>(3),  std::vector<float>(15, 9),
                    std::vector<float>(5),  std::vector<float>(10), std::vector<float>(2)};
   const auto warm = ReadWeightsStart(job, model);

@@ -10,7 +10,7 @@ namespace {
 TEST(ChromeTraceTest, EverySpanIsACompleteEventOfItsTask) {
   const auto trace = nlohmann::json::parse(ChromeTrace(ExampleProfile()));
   const auto& events = trace["traceEvents"];
-  // A name for each process.
+  // One event names each process.
   ASSERT_EQ(events.size(), 10 + 2 + 2);
   EXPECT_EQ(events[0]["ph"], "M");
   EXPECT_EQ(events[0]["args"]["name"], "worker 3");
@@ -25,7 +25,7 @@ TEST(ChromeTraceTest, EverySpanIsACompleteEventOfItsTask) {
 TEST(ChromeTraceTest, TimesAreMicrosecondsFromTheFirstSpanOnOneClock) {
   const auto trace = nlohmann::json::parse(ChromeTrace(ExampleProfile()));
   const auto& events = trace["traceEvents"];
-  // The worker's read begins at 5100 ns of the calendar, the ps's second update at 6005.
+  // The worker's read begins 5100 ns after the epoch, the second update of the ps after 6005 ns.
   EXPECT_DOUBLE_EQ(events[1]["ts"].get<double>(), 0);
   EXPECT_DOUBLE_EQ(events[1]["dur"].get<double>(), 0.01);
   EXPECT_DOUBLE_EQ(events[13]["ts"].get<double>(), 0.905);

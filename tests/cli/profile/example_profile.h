@@ -6,7 +6,7 @@
 
 namespace cairn::cli {
 
-// One step of worker 3, 100 ns long, and two updates on ps 0, whose clock stands 1000 ns behind.
+// One step of worker 3, 100 ns long, and two updates on ps 0, whose clock is 1000 ns slow.
 inline proto::ProfileReply ExampleProfile() {
   proto::ProfileReply profile;
   google::protobuf::TextFormat::ParseFromString(

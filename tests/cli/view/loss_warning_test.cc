@@ -52,7 +52,7 @@ TEST(LossWarningTest, BothAreNamed) {
 TEST(LossWarningTest, ValidationAloneHasItsFirstEpochAndNoCallbackThatLooksAtBatches) {
   proto::JobStatus job = JobWith(0.5, {0.5, -kInfinity});
   job.mutable_nonfinite_validation()->set_epoch(1);
-  job.mutable_nonfinite_loss()->set_epoch(0);  // It has recovered.
+  job.mutable_nonfinite_loss()->set_epoch(0);  // The training loss has recovered.
   EXPECT_EQ(LossWarning(job),
             std::string("its validation loss is -inf, first after epoch 2") + kAdvice);
   EXPECT_EQ(NonfiniteLoss(job), "-inf");

@@ -9,7 +9,7 @@
 namespace cairn::cli {
 namespace {
 
-// What a shell makes of a word.
+// The word as a shell reads it.
 std::string Unquoted(const std::string& word) {
   const std::string file = testing::TempDir() + "/shell_word_test";
   const std::string command = "printf %s " + word + " > " + file;

@@ -13,13 +13,13 @@ using ::testing::EndsWith;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
-// A terminal of 5 rows and 10 columns and who sits at it.
+// A pseudo terminal of 5 rows and 10 columns, with the side of its user.
 class TerminalTest : public testing::Test {
  protected:
   TerminalTest() {
     winsize size = {5, 10, 0, 0};
     EXPECT_EQ(openpty(&person_, &terminal_, nullptr, nullptr, &size), 0);
-    // What is written arrives as it is.
+    // No translation of what is written.
     termios mode{};
     tcgetattr(terminal_, &mode);
     mode.c_oflag &= ~static_cast<tcflag_t>(OPOST);
@@ -30,7 +30,7 @@ class TerminalTest : public testing::Test {
     close(terminal_);
   }
 
-  // What has been written to the terminal and was not read yet.
+  // The bytes that were written to the terminal since the last call.
   std::string Shown() {
     char text[4096];
     const ssize_t count = read(person_, text, sizeof(text));

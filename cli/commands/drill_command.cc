@@ -1,0 +1,58 @@
+#include <memory>
+
+#include "absl/strings/str_cat.h"
+#include "cli/commands/command.h"
+#include "cli/commands/flag_set.h"
+#include "cli/drill/drill.h"
+#include "cli/drill/drill_plan.h"
+
+namespace cairn::cli {
+namespace {
+
+constexpr int kTasksMax = 256;
+constexpr int kFaultsMax = 10000;
+
+std::string PlansText() {
+  std::string text = "The plans:";
+  for (const DrillPlan& plan : DrillPlans()) {
+    absl::StrAppend(&text, " ", plan.name, " ", plan.description, " (", plan.faults,
+                    plan.until_end ? " or more)" : ")", &plan == &DrillPlans().back() ? "." : ";");
+  }
+  return text;
+}
+
+}  // namespace
+
+Command MakeDrillCommand() {
+  auto options = std::make_shared<DrillOptions>();
+  Command command;
+  command.name = "drill";
+  command.description = "Train a job on a local cluster under faults, and check the result";
+  command.details = absl::StrCat(
+      PlansText(),
+      " The seed alone determines the faults and their order. The drill passes (exit code 0) if "
+      "the "
+      "job finishes with each batch counted once. For a synchronous job the final values must also "
+      "have the bits of a run without faults. Otherwise it is wrong (exit code 1). It is void "
+      "(exit "
+      "code 2) if a planned fault did not fire, for example because the job is too short. The "
+      "report is FOLDER/drill.json and FOLDER/drill.html. With --json a line is a fault, and the "
+      "last line is the report.");
+  command.examples = {"cairn drill job.json --plan workers",
+                      "cairn drill job.json --plan soak --seed 7 --workers 4 --output my-drill"};
+  command.add_flags = [options](FlagSet* set) {
+    set->AddArgument("JOB.json", &options->job_file, /*is_required=*/true, "The job file");
+    set->AddRequiredString("--plan PLAN", &options->plan, "The faults, see above");
+    set->AddId("--seed", &options->seed, "Determines the faults [1]");
+    set->AddCount("--ps", &options->ps, kTasksMax, "How many parameter servers [2]");
+    set->AddCount("--workers", &options->workers, kTasksMax, "How many workers [3]");
+    set->AddCount("--faults", &options->faults, kFaultsMax, "How many faults [the plan's number]");
+    set->AddString("--output FOLDER", &options->output, "The folder of the report [cairn-drill]");
+    set->AddBool("--keep", &options->keep, "Keep the state directories and logs, in FOLDER");
+    set->AddBool("--json", &options->json, "Print JSON, one object a line");
+  };
+  command.run = [options](const CommandContext& context) { return RunDrill(*options, context); };
+  return command;
+}
+
+}  // namespace cairn::cli

@@ -1,0 +1,328 @@
+#include "cli/drill/drill.h"
+
+#include <signal.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <optional>
+#include <system_error>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "cli/drill/drill_plan.h"
+#include "cli/drill/drill_report.h"
+#include "cli/drill/drill_training.h"
+#include "cli/drill/verdict.h"
+#include "cli/files.h"
+#include "cli/interrupts.h"
+#include "cli/local/local_cluster.h"
+#include "cli/progress_text.h"
+#include "cli/status_json.h"
+#include "cli/submission.h"
+#include "common/plural.h"
+#include "common/status_macros.h"
+
+namespace cairn::cli {
+namespace {
+
+constexpr double kFullSpeed = 0.8;
+// The rate is measured over at least this time and this number of batches.
+constexpr double kRateSeconds = 1;
+constexpr double kRateBatches = 8;
+// A fault that is not noticed within this time has had no effect. Leases last 10 s.
+constexpr double kNoticeTimeout = 60;
+// The drill goes on with the next fault after this time at a lower rate, which is no error: the
+// machine may have become slower.
+constexpr double kFullSpeedTimeout = 60;
+constexpr int kCurvePoints = 400;
+
+bool IsSynchronous(const proto::Job& job) {
+  return job.strategy().parameter_server().mode() == "sync";
+}
+
+class Drill {
+ public:
+  Drill(const DrillOptions& options, const DrillPlan& plan, const CommandContext& context)
+      : options_(options),
+        plan_(plan),
+        planned_(options.faults > 0 ? options.faults : plan.faults),
+        context_(context),
+        interrupts_([] {}, "cairn: the drill was stopped\n") {}
+
+  absl::StatusOr<int> Run(const Submission& submission);
+
+ private:
+  LocalClusterOptions ClusterOptions(const std::string& state) const;
+  absl::Status CheckFolder() const;
+  absl::Status TrainTwin(const Submission& submission);
+  absl::Status TrainUnderFaults(const Submission& submission);
+  // Injects one fault after the other. Returns when the job has ended.
+  absl::Status InjectFaults(DrillTraining* training);
+  // Waits until the job has made progress for as long as the fault wants, and sets `rate_before`.
+  absl::Status WaitForProgress(DrillTraining* training, FaultRecord* record);
+  // `before`: the cluster just before the fault.
+  absl::Status WatchFault(DrillTraining* training, const proto::ClusterStatus& before,
+                          FaultRecord* record);
+  absl::Status WaitUntilNoticed(DrillTraining* training, const proto::ClusterStatus& before,
+                                FaultRecord* record);
+  absl::Status WaitForFullSpeed(DrillTraining* training, double since, FaultRecord* record);
+  void RemoveStates() const;  // Unless they are to be kept.
+  absl::StatusOr<int> Report();
+
+  // A line for people; nothing with --json.
+  void Say(const std::string& line) const {
+    if (!options_.json) *context_.out << line << std::endl;
+  }
+  void SayAt(double seconds, const std::string& line) const {
+    Say(absl::StrFormat("%6s  %s", DurationText(seconds), line));
+  }
+
+  const DrillOptions options_;
+  const DrillPlan& plan_;
+  const int planned_;
+  const CommandContext& context_;
+  const Interrupts interrupts_;
+  DrillReport report_;
+  TrainedValues expected_;       // By the run without faults.
+  int64_t batches_reached_ = 0;  // The most batches done before the last fault.
+};
+
+absl::StatusOr<int> Drill::Run(const Submission& submission) {
+  CAIRN_RETURN_IF_ERROR(CheckFolder());
+  report_.job = submission.job.name();
+  report_.plan = plan_.name;
+  report_.seed = options_.seed;
+  report_.ps = options_.ps;
+  report_.workers = options_.workers;
+  absl::Status status;
+  if (IsSynchronous(submission.job)) status = TrainTwin(submission);
+  if (status.ok()) status = TrainUnderFaults(submission);
+  if (interrupts_.exit_code() != 0 || absl::IsInvalidArgument(status)) RemoveStates();
+  if (interrupts_.exit_code() != 0) {
+    Say("stopped; there is no report");
+    return interrupts_.exit_code();
+  }
+  CAIRN_RETURN_IF_ERROR(status);
+  return Report();
+}
+
+// What is left of an earlier drill is not overwritten: it may be the evidence of an error.
+absl::Status Drill::CheckFolder() const {
+  for (const char* name : {"/state", "/twin"}) {
+    const std::string state = options_.output + name;
+    std::error_code error;
+    if (!std::filesystem::exists(state, error)) continue;
+    return absl::FailedPreconditionError(
+        absl::StrCat("--output: ", state,
+                     " is the state directory of an earlier drill; remove it, or choose another "
+                     "folder"));
+  }
+  const absl::Status status = CheckMayWriteIn(options_.output);
+  if (status.ok()) return status;
+  return absl::Status(status.code(), absl::StrCat("--output: ", status.message()));
+}
+
+LocalClusterOptions Drill::ClusterOptions(const std::string& state) const {
+  LocalClusterOptions options;
+  options.state = state;
+  options.programs_folder = context_.programs_folder;
+  options.ps = options_.ps;
+  options.workers = options_.workers;
+  options.environment = context_.environment;
+  return options;
+}
+
+absl::Status Drill::TrainTwin(const Submission& submission) {
+  Say("training without faults first: the final values of a synchronous job must have the same "
+      "bits");
+  DrillTraining training(ClusterOptions(options_.output + "/twin"), &interrupts_);
+  CAIRN_RETURN_IF_ERROR(training.Start(submission));
+  while (!training.has_ended()) CAIRN_RETURN_IF_ERROR(training.Look());
+  report_.twin = training.Finish(&expected_);
+  if (!report_.twin->finished) {
+    return absl::FailedPreconditionError(
+        absl::StrCat("the job fails without faults, too: ", report_.twin->error));
+  }
+  SayAt(report_.twin->seconds, absl::StrCat(report_.twin->batches_done, " batches done"));
+  return absl::OkStatus();
+}
+
+absl::Status Drill::TrainUnderFaults(const Submission& submission) {
+  DrillTraining training(ClusterOptions(options_.output + "/state"), &interrupts_);
+  CAIRN_RETURN_IF_ERROR(training.Start(submission));
+  Say(absl::StrCat("drill ", plan_.name, ", seed ", options_.seed, ": ",
+                   plan_.until_end ? "at least " : "", Plural(planned_, "fault"), " on ",
+                   TasksText(options_.ps, options_.workers)));
+  const absl::Status injected = InjectFaults(&training);
+  if (absl::IsCancelled(injected) || absl::IsInvalidArgument(injected)) return injected;
+  TrainedValues values;
+  report_.result = training.Finish(&values);
+  report_.progress = training.progress();
+  // A daemon that cannot run any more, or a job that is stuck, is a finding of the drill.
+  if (!injected.ok()) report_.result.error = std::string(injected.message());
+  if (!report_.result.finished) return absl::OkStatus();
+  report_.loss = LossOverTime(report_.progress, values.first_batch, values.losses, kCurvePoints);
+  if (report_.twin) {
+    if (values.names != expected_.names) {
+      return absl::InternalError("the variables differ from those of the run without faults");
+    }
+    report_.comparison = CompareBits(values.names, values.values, expected_.values);
+  }
+  return absl::OkStatus();
+}
+
+absl::Status Drill::InjectFaults(DrillTraining* training) {
+  const auto next = [this] {
+    FaultRecord record;
+    record.fault = PlannedFault(plan_, options_.seed, static_cast<int>(report_.faults.size()),
+                                options_.ps, options_.workers);
+    return record;
+  };
+  while (plan_.until_end || static_cast<int>(report_.faults.size()) < planned_) {
+    FaultRecord record = next();
+    CAIRN_RETURN_IF_ERROR(WaitForProgress(training, &record));
+    if (training->has_ended()) break;
+    const proto::ClusterStatus before = *training->cluster();
+    // False: a task has died by itself since the last look. All must live for a fault.
+    if (!training->Disturb(TasksOf(record.fault, options_.ps, options_.workers),
+                           IsHang(record.fault.kind) ? SIGSTOP : SIGKILL)) {
+      continue;
+    }
+    record.at = training->seconds();
+    batches_reached_ = record.batch;
+    report_.faults.push_back(record);  // Reported also if an error ends the drill.
+    CAIRN_RETURN_IF_ERROR(WatchFault(training, before, &report_.faults.back()));
+  }
+  while (static_cast<int>(report_.faults.size()) < planned_) report_.faults.push_back(next());
+  while (!training->has_ended()) CAIRN_RETURN_IF_ERROR(training->Look());
+  SayAt(training->seconds(),
+        absl::StrFormat("job %s: %d of %d batches, %d duplicates refused, %s",
+                        StateText(training->job()), training->job().batches_done(),
+                        training->job().total_batches(), training->job().duplicates_refused(),
+                        Plural(training->job().rollbacks(), "rollback")));
+  return absl::OkStatus();
+}
+
+// Progress begins beyond all batches that were done before the last fault. So a job without
+// checkpoints, which starts again at batch 0, comes to its end under any number of faults.
+absl::Status Drill::WaitForProgress(DrillTraining* training, FaultRecord* record) {
+  ProgressPoint begin;
+  bool has_begun = false;
+  while (true) {
+    CAIRN_RETURN_IF_ERROR(training->Look());
+    if (training->has_ended()) return absl::OkStatus();
+    const int64_t batches = training->job().batches_done();
+    if (!training->is_whole() || batches <= batches_reached_) {
+      has_begun = false;
+      continue;
+    }
+    const ProgressPoint now = training->progress().back();
+    if (!std::exchange(has_begun, true)) begin = now;
+    const double waited = now.seconds - begin.seconds;
+    const auto done = static_cast<double>(batches - begin.batches);
+    if (waited < std::max(kRateSeconds, record->fault.delay_seconds) || done < kRateBatches) {
+      continue;
+    }
+    record->rate_before = done / waited;
+    record->batch = batches;
+    return absl::OkStatus();
+  }
+}
+
+absl::Status Drill::WatchFault(DrillTraining* training, const proto::ClusterStatus& before,
+                               FaultRecord* record) {
+  const std::string name =
+      absl::StrCat("fault ", report_.faults.size(), " (", FaultText(record->fault), ")");
+  const bool is_hang = IsHang(record->fault.kind);
+  SayAt(training->seconds(), absl::StrFormat("%s at batch %d, %.4g batches/s", name, record->batch,
+                                             record->rate_before));
+  CAIRN_RETURN_IF_ERROR(WaitUntilNoticed(training, before, record));
+  if (record->to_notice) {
+    SayAt(training->seconds(),
+          absl::StrFormat("%s noticed after %.1f s", name, *record->to_notice));
+  }
+  const double over = *record->at + record->stopped.value_or(0);
+  CAIRN_RETURN_IF_ERROR(WaitForFullSpeed(training, over, record));
+  SayAt(training->seconds(),
+        record->to_full_speed
+            ? absl::StrFormat("%s: full speed %.1f s after %s", name, *record->to_full_speed,
+                              is_hang ? "the task continued" : "the fault")
+        : training->has_ended()
+            ? absl::StrCat(name, ": the job ended before it was at full speed")
+            : absl::StrFormat("%s: not at full speed after %.0f s", name, kFullSpeedTimeout));
+  if (options_.json) *context_.out << FaultJson(*record).dump() << std::endl;
+  return absl::OkStatus();
+}
+
+absl::Status Drill::WaitUntilNoticed(DrillTraining* training, const proto::ClusterStatus& before,
+                                     FaultRecord* record) {
+  absl::Status status;
+  while (status.ok() && !training->has_ended() &&
+         training->seconds() - *record->at < kNoticeTimeout) {
+    status = training->Look();
+    if (!IsNoticed(record->fault, before, training->cluster())) continue;
+    record->to_notice = training->seconds() - *record->at;
+    break;
+  }
+  if (IsHang(record->fault.kind)) {
+    training->Disturb(TasksOf(record->fault, options_.ps, options_.workers), SIGCONT);
+    record->stopped = training->seconds() - *record->at;
+  }
+  return status;
+}
+
+absl::Status Drill::WaitForFullSpeed(DrillTraining* training, double over, FaultRecord* record) {
+  const double window = std::max(kRateSeconds, kRateBatches / record->rate_before);
+  // Before the fault is noticed the job may go on for a moment as if there were none.
+  const double since = std::max(over, *record->at + record->to_notice.value_or(0));
+  double whole_since = over;
+  while (!training->has_ended() && training->seconds() - over < kFullSpeedTimeout + window) {
+    CAIRN_RETURN_IF_ERROR(training->Look());
+    if (!training->is_whole()) whole_since = training->seconds();
+    const auto rate = BatchRate(training->progress(), since, window);
+    if (!rate || *rate < kFullSpeed * record->rate_before || !training->is_whole()) continue;
+    record->to_full_speed = std::max(whole_since, training->seconds() - window) - over;
+    return absl::OkStatus();
+  }
+  return absl::OkStatus();
+}
+
+void Drill::RemoveStates() const {
+  if (options_.keep) return;
+  std::error_code error;
+  std::filesystem::remove_all(options_.output + "/state", error);
+  std::filesystem::remove_all(options_.output + "/twin", error);
+}
+
+absl::StatusOr<int> Drill::Report() {
+  report_.judgement = Judge(report_.faults, report_.result, report_.comparison);
+  const std::string json_file = options_.output + "/drill.json";
+  const std::string html_file = options_.output + "/drill.html";
+  CAIRN_RETURN_IF_ERROR(WriteFile(json_file, ReportJson(report_).dump(2) + "\n"));
+  CAIRN_RETURN_IF_ERROR(WriteFile(html_file, ReportHtml(report_)));
+  if (options_.json) *context_.out << ReportJson(report_).dump() << std::endl;
+  const Verdict verdict = report_.judgement.verdict;
+  Say(absl::StrCat("verdict: ", VerdictName(verdict)));
+  for (const std::string& finding : report_.judgement.findings) Say("  " + finding);
+  Say(absl::StrCat("report: ", json_file, ", ", html_file));
+  // The state directories of a wrong result are its evidence.
+  if (options_.keep || verdict == Verdict::kWrong) {
+    Say(absl::StrCat("state and logs: ", options_.output, "/state"));
+  } else {
+    RemoveStates();
+  }
+  return verdict == Verdict::kPassed  ? kExitDone
+         : verdict == Verdict::kWrong ? kExitJobFailed
+                                      : kExitBadInput;
+}
+
+}  // namespace
+
+absl::StatusOr<int> RunDrill(const DrillOptions& options, const CommandContext& context) {
+  CAIRN_ASSIGN_OR_RETURN(const DrillPlan* const plan, FindDrillPlan(options.plan));
+  CAIRN_ASSIGN_OR_RETURN(const Submission submission, ReadSubmission(options.job_file));
+  return Drill(options, *plan, context).Run(submission);
+}
+
+}  // namespace cairn::cli

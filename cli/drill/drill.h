@@ -1,0 +1,33 @@
+#ifndef CAIRN_CLI_DRILL_DRILL_H_
+#define CAIRN_CLI_DRILL_DRILL_H_
+
+#include <cstdint>
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "cli/commands/command.h"
+
+namespace cairn::cli {
+
+struct DrillOptions {
+  std::string job_file;
+  std::string plan;
+  uint64_t seed = 1;
+  int ps = 2;
+  int workers = 3;
+  int faults = 0;  // 0: the plan's number.
+  // The folder of the report and, during the drill, of the clusters' state directories.
+  std::string output = "cairn-drill";
+  bool keep = false;  // Keep the state directories.
+  bool json = false;
+};
+
+// Trains the job on a local cluster under the faults of the plan, prints each fault and recovery,
+// and writes the report. A synchronous job is first trained without faults, to compare the final
+// values. Returns the exit code: kExitDone (passed), kExitJobFailed (wrong) or kExitBadInput
+// (void). An error says why there was no drill. Call it before the process has other threads.
+absl::StatusOr<int> RunDrill(const DrillOptions& options, const CommandContext& context);
+
+}  // namespace cairn::cli
+
+#endif  // CAIRN_CLI_DRILL_DRILL_H_

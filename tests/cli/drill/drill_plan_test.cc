@@ -1,0 +1,88 @@
+#include "cli/drill/drill_plan.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+
+namespace cairn::cli {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+const DrillPlan& Plan(const std::string& name) { return **FindDrillPlan(name); }
+
+std::string Text(const DrillPlan& plan, uint64_t seed, int faults) {
+  std::string text;
+  for (int i = 0; i < faults; ++i) {
+    const Fault fault = PlannedFault(plan, seed, i, 2, 3);
+    text += FaultText(fault) + " " + std::to_string(fault.delay_seconds) + "; ";
+  }
+  return text;
+}
+
+TEST(DrillPlanTest, TheSeedAloneDeterminesTheFaults) {
+  for (const DrillPlan& plan : DrillPlans()) {
+    EXPECT_EQ(Text(plan, 1, 20), Text(plan, 1, 20)) << plan.name;
+    EXPECT_NE(Text(plan, 1, 20), Text(plan, 2, 20)) << plan.name;
+  }
+}
+
+TEST(DrillPlanTest, EachRoundHasEachKindOnce) {
+  for (const DrillPlan& plan : DrillPlans()) {
+    const int kinds = static_cast<int>(plan.kinds.size());
+    std::set<std::vector<FaultKind>> orders;
+    for (int round = 0; round < 20; ++round) {
+      std::vector<FaultKind> order;
+      for (int i = 0; i < kinds; ++i) {
+        order.push_back(PlannedFault(plan, 1, round * kinds + i, 2, 3).kind);
+      }
+      orders.insert(order);
+      EXPECT_THAT(order, ::testing::UnorderedElementsAreArray(plan.kinds)) << plan.name;
+    }
+    if (kinds > 1) {
+      EXPECT_GT(orders.size(), 1) << plan.name << ": the order is always the same";
+    }
+  }
+}
+
+TEST(DrillPlanTest, TasksAndDelaysAreSpreadEvenly) {
+  constexpr int kFaults = 3000;
+  std::map<int, int> workers;
+  double least = 1e9;
+  double most = 0;
+  for (int i = 0; i < kFaults; ++i) {
+    const Fault fault = PlannedFault(Plan("workers"), 5, i, 2, 3);
+    ++workers[fault.index];
+    least = std::min(least, fault.delay_seconds);
+    most = std::max(most, fault.delay_seconds);
+  }
+  ASSERT_EQ(workers.size(), 3);
+  for (const auto& [index, count] : workers) EXPECT_NEAR(count, kFaults / 3, 150) << index;
+  EXPECT_NEAR(least, 0.5, 0.01);
+  EXPECT_NEAR(most, 2.5, 0.01);
+}
+
+TEST(DrillPlanTest, FaultsNameTheTasksThatTheyHit) {
+  EXPECT_THAT(TasksOf({FaultKind::kHangWorker, 2}, 2, 3), ElementsAre("worker-2"));
+  EXPECT_THAT(TasksOf({FaultKind::kKillPs, 1}, 2, 3), ElementsAre("ps-1"));
+  EXPECT_THAT(TasksOf({FaultKind::kKillCoordinator}, 2, 3), ElementsAre("coordinator"));
+  EXPECT_THAT(TasksOf({FaultKind::kKillAll}, 1, 2),
+              ElementsAre("coordinator", "ps-0", "worker-0", "worker-1"));
+  EXPECT_EQ(FaultText({FaultKind::kHangPs, 1}), "stop ps 1 past its lease");
+}
+
+TEST(DrillPlanTest, UnknownPlansAreRejectedWithThoseThatThereAre) {
+  EXPECT_THAT(std::string(FindDrillPlan("worker").status().message()),
+              AllOf(HasSubstr("did you mean workers?"), HasSubstr("coordinator, everything")));
+  for (const char* name : {"partitions", "disk"}) {
+    EXPECT_THAT(std::string(FindDrillPlan(name).status().message()), HasSubstr("only root"));
+  }
+}
+
+}  // namespace
+}  // namespace cairn::cli
