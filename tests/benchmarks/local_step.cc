@@ -72,7 +72,9 @@ void Run(const char* model_file, const std::string& optimizer, double seconds) {
                                                /*seed=*/1, [](const proto::BatchRecord&) {}));
   BatchLoader loader(OrExit(LoadJobData(PlanOf(job), model, {}, true, false)).train,
                      BatchSampler(kExamples, kBatchSize, /*shuffle=*/true, /*seed=*/1));
-  Trainer trainer(executor.get(), &loader, strategy.get(), /*seed=*/1);
+  const RealClock clock;
+  Activity activity(&clock);
+  Trainer trainer(executor.get(), &loader, strategy.get(), &activity, /*seed=*/1);
   std::printf("%.1f\n", ExamplesPerSecond(&trainer, seconds));
 }
 

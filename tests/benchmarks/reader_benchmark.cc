@@ -10,6 +10,7 @@
 #include <fstream>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "common/check.h"
@@ -18,6 +19,7 @@
 #include "worker/data/batch_loader.h"
 #include "worker/data/dataset.h"
 #include "worker/data/label_spec.h"
+#include "worker/data/source_arrays.h"
 
 namespace cairn::worker {
 namespace {
@@ -118,8 +120,8 @@ struct Reader {
   Dataset Open(const DataStorage::Options& options, const proto::DataPlan& plan) const {
     DataStorage storage(options);
     const SourceFiles files = *ListFiles(source, *model);
-    auto arrays =
-        ReadSource(source, files, plan, *model, LabelSpecs(source, *model, objective), &storage);
+    const std::vector<LabelSpec> label_specs = LabelSpecs(source, *model, objective);
+    auto arrays = ReadSource({source, files, plan, *model, label_specs, &storage});
     CAIRN_CHECK(arrays.ok());
     auto data = Dataset::Create(*std::move(arrays), source, plan, *model, objective);
     CAIRN_CHECK(data.ok());

@@ -104,7 +104,8 @@ std::string SumIsNot(const CountingJob& job, const std::string& folder) {
   for (int row = 0; row < job.rows; ++row) {
     double sum = 0;
     for (int64_t example = 0; example < examples; ++example) sum += Input(job, example, row);
-    const double wanted = -epochs * sum / job.batch_size;
+    const double wanted =
+        -epochs * sum / static_cast<double>(job.batch_size * job.batches_per_update);
     if (values[row] == wanted) continue;
     std::ostringstream text;
     text << "row " << row << " is " << values[row] << ", not " << wanted;

@@ -29,6 +29,9 @@ struct CountingJob {
   // Every example has a gradient of its own. A sum over all batches then also shows that one was
   // lost and another applied twice. See SumIsNot.
   bool distinct = false;
+  // As in `strategy`. An update applies the mean gradient of its batches; an epoch has whole
+  // updates.
+  int64_t batches_per_update = 1;
 };
 
 // A job that lasts for a whole drill on any machine.
@@ -42,7 +45,7 @@ std::string WriteCountingJob(const CountingJob& job, const std::string& folder);
 std::string CountIsNot(double count, const std::string& folder, int rows);
 
 // As CountIsNot, for the finished job with `distinct`: every weight is the negative sum over the
-// epochs of the gradients of all batches.
+// epochs of the gradients of all updates.
 std::string SumIsNot(const CountingJob& job, const std::string& folder);
 
 // Takes a checkpoint of the running job "count" and exports it to `folder`. Returns "" if its

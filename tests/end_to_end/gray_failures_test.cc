@@ -15,7 +15,7 @@ using nlohmann::json;
 using std::chrono::seconds;
 
 constexpr char kAsync[] = R"({"parameter_server": {"mode": "async"}})";
-constexpr char kStale[] = R"({"parameter_server": {"mode": "stale", "max_staleness": 3}})";
+constexpr char kStale[] = R"({"parameter_server": {"mode": "stale", "window": 3}})";
 constexpr char kSync[] = R"({"parameter_server": {"mode": "sync", "batches_per_update": 4}})";
 
 class GrayFailures : public ::testing::TestWithParam<const char*> {
@@ -32,6 +32,7 @@ class GrayFailures : public ::testing::TestWithParam<const char*> {
     job_.batches = epochs * job_.batches_per_epoch;
     job_.checkpoint_every = checkpoint_every;
     job_.distinct = true;
+    job_.batches_per_update = GetParam() == kSync ? 4 : 1;
     const CommandResult result =
         cluster_.Cairn({"submit", WriteCountingJob(job_, cluster_.folder("job"))});
     ASSERT_EQ(result.exit_code, 0) << result.output << result.errors;
@@ -47,11 +48,9 @@ class GrayFailures : public ::testing::TestWithParam<const char*> {
   }
   // What `cairn cluster` says about a worker.
   std::string ActivityOf(int worker) {
-    for (const json& line : cluster_.Cairn({"cluster", "--json"}).lines()) {
-      for (const json& member : line.value("members", json::array())) {
-        if (member.value("role", "") == "WORKER" && member.value("index", 0) == worker) {
-          return member.value("activity", "");
-        }
+    for (const json& member : cluster_.Cairn({"cluster", "--json"}).lines()) {
+      if (member.value("role", "") == "worker" && member.value("index", 0) == worker) {
+        return member.value("activity", "");
       }
     }
     return "";
@@ -109,6 +108,8 @@ TEST_P(GrayFailures, ReadsThatFailForAMoment) {
 TEST_P(GrayFailures, AnInspectorThatHangs) {
   FaultyFiles& files = cluster_.FilesOf("worker", 0);
   cluster_.StartAll();
+  // The first worker inspects.
+  ASSERT_TRUE(WaitUntil(seconds(60), [&] { return !ActivityOf(0).empty(); }));
   files.Set({{"read", "/x.npy"}});
   ASSERT_NO_FATAL_FAILURE(Submit(/*epochs=*/2));
   ASSERT_TRUE(Fired(files));

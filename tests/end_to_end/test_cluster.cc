@@ -84,7 +84,7 @@ void TestCluster::StartAll() {
   }
 }
 
-void TestCluster::Start(const std::string& type, int index) {
+void TestCluster::Start(const std::string& type, int index, const std::vector<std::string>& flags) {
   Process& process = task(type, index);
   if (process.running()) return;
   const std::string program = type == "chief" ? "coordinator"
@@ -93,6 +93,7 @@ void TestCluster::Start(const std::string& type, int index) {
   Process::Options options;
   options.arguments = {ProgramPath(program + "/" + program), "--state", StateOf(type, index)};
   options.arguments.insert(options.arguments.end(), flags_[type].begin(), flags_[type].end());
+  options.arguments.insert(options.arguments.end(), flags.begin(), flags.end());
   options.environment = {{"TF_CONFIG", TfConfig(type, index)}};
   if (faults_.contains(type + std::to_string(index))) {
     options.environment["CAIRN_FAULTY_FILES"] = FaultsOf(type, index);
@@ -158,11 +159,15 @@ nlohmann::json TestCluster::WaitForEnd(const std::string& job, std::chrono::seco
   return status;
 }
 
+std::string TestCluster::LogOf(const std::string& type, int index) const {
+  return ReadFile(folder(type + std::to_string(index) + ".log"));
+}
+
 std::string TestCluster::Logs() const {
   std::string text;
   for (const auto& [type, addresses] : addresses_) {
     for (size_t i = 0; i < addresses.size(); ++i) {
-      const std::string log = ReadFile(folder(type + std::to_string(i) + ".log"));
+      const std::string log = LogOf(type, static_cast<int>(i));
       text += "---- " + type + " " + std::to_string(i) + "\n" +
               log.substr(log.size() > 4000 ? log.size() - 4000 : 0);
     }

@@ -50,9 +50,9 @@ class TestCluster {
 
   // Starts all tasks that do not run.
   void StartAll();
-  // Starts a task that does not run: "chief", "ps" or "worker". When it returns, the chief answers
-  // or has exited.
-  void Start(const std::string& type, int index);
+  // Starts a task that does not run: "chief", "ps" or "worker", with further flags for this start
+  // only. When it returns, the chief answers or has exited.
+  void Start(const std::string& type, int index, const std::vector<std::string>& flags = {});
   Process& task(const std::string& type, int index) {
     return processes_[type + std::to_string(index)];
   }
@@ -81,6 +81,7 @@ class TestCluster {
   std::string folder(const std::string& name) const { return folder_.path(name); }
   std::string coordinator_address() const;
   int port(const std::string& type, int index) const;
+  std::string LogOf(const std::string& type, int index) const;
   std::string Logs() const;
 
  private:

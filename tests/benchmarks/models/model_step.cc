@@ -19,6 +19,7 @@
 #include <string>
 #include <vector>
 
+#include "common/check.h"
 #include "common/random.h"
 #include "common/span_recorder.h"
 #include "nn/create_device.h"
