@@ -331,5 +331,30 @@ TEST(SchedulerTest, AStopWithoutARunningJobIsAnsweredAtOnce) {
   EXPECT_TRUE(answered);
 }
 
+TEST(SchedulerTest, AJobThatHasEndedUnsuccessfullyContinuesFromItsNewestCheckpoint) {
+  Simulation simulation(SimulatedCluster(SimulatedJob("async", 8)));
+  const auto resume = [&] {
+    absl::StatusOr<proto::JobStatus> status;
+    simulation.Do([&](Scheduler* scheduler, EventTime now, Outbox* outbox) {
+      status = scheduler->ResumeJob("simulated", now, outbox);
+    });
+    return status;
+  };
+  ASSERT_TRUE(simulation.RunUntil([&] { return simulation.Status().last_checkpoint() >= 3; }));
+  EXPECT_EQ(resume().status().message(),
+            "job 1 is running: only a job that has failed or was cancelled can be resumed");
+  simulation.Do([](Scheduler* scheduler, EventTime now, Outbox* outbox) {
+    EXPECT_TRUE(scheduler->CancelJob("simulated", now, outbox).ok());
+  });
+  simulation.KillCoordinator();
+  ASSERT_TRUE(resume().ok());
+  EXPECT_NE(simulation.Status().state(), proto::CANCELLED);
+  simulation.KillCoordinator();  // The decision is journaled.
+  ASSERT_TRUE(simulation.Run()) << simulation.Status().DebugString();
+  simulation.CheckFinished();
+  EXPECT_EQ(simulation.Status().rollbacks(), 0);
+  EXPECT_FALSE(resume().ok()) << "it is finished";
+}
+
 }  // namespace
 }  // namespace cairn::coordinator
