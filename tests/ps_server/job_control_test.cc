@@ -137,6 +137,7 @@ TEST_F(JobControlTest, AStoppedJobFreesItsMemoryAndOnRequestItsDisk) {
   EXPECT_EQ(disk_.store()->ListSnapshots(7)->size(), 1u);
   command.mutable_stop_job()->set_delete_data(true);
   control_->Handle(command);
+  control_->Stop();  // Returns when all queued tasks have run.
   EXPECT_TRUE(disk_.store()->ListSnapshots(7)->empty());
 }
 
