@@ -94,10 +94,10 @@ class PsTaskTest : public ::testing::Test {
     command.mutable_stop_job()->set_job_id(7);
     command.mutable_stop_job()->set_delete_data(delete_data);
     coordinator_.Tell(command);
-    // The reply proves that the stop has been executed.
-    command.mutable_ledger_query()->set_query(5);
+    // The reply proves that the stop has been executed: lists come after deletions.
+    command.mutable_list_snapshots()->set_job_id(7);
     coordinator_.Tell(command);
-    EXPECT_EQ(coordinator_.Take().ledger().query(), 5);
+    EXPECT_EQ(coordinator_.Take().snapshots().job_id(), 7);
   }
 
   // All blocks of the job by id.
