@@ -229,6 +229,10 @@ void JobControl::Persist(const proto::Persist& command) {
   }
   // The snapshot is written even if the cut is dropped or its generation ends meanwhile.
   if (!snapshots_->TrySubmit([this, cut = *std::move(cut)] { WriteCut(*cut); })) {
+    {
+      MutexLock lock(&mutex_);
+      writing_.reset();  // Otherwise this cut would count as being written for ever.
+    }
     SendPersistError(command, absl::ResourceExhaustedError(absl::StrCat(
                                   "ps ", parts_.ps, " has too many snapshots to write already")));
   }

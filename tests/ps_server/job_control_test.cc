@@ -4,10 +4,14 @@
 #include <sys/resource.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <memory>
+#include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
+#include "tests/common/faulty_files.h"
 #include "tests/ps_server/test_disk.h"
 #include "tests/ps_server/test_store.h"
 
@@ -169,6 +173,37 @@ TEST_F(JobControlTest, DeletesOneCheckpointAndKeepsTheOthers) {
   control_->Handle(command);
   control_->Stop();  // Returns when all queued tasks have run.
   EXPECT_EQ(*disk_.store()->ListSnapshots(7), std::vector<uint64_t>{2});
+}
+
+// A disk that hangs fills the queue. The snapshot that was refused for that can be written later.
+TEST_F(JobControlTest, ASnapshotThatWasRefusedByAFullQueueIsWrittenWhenTheDiskIsBack) {
+  const std::string rules = ::testing::TempDir() + "/job_control_rules";
+  const testing::FaultyFiles files(rules);
+  files.Clear();
+  setenv("CAIRN_FAULTY_FILES", rules.c_str(), 1);
+  Restore(1, 0);
+  Cut(1, 1);
+  files.Set({{"write", "/ps-disk-"}, {"sync", "/ps-disk-"}});
+  proto::Command command;
+  command.mutable_persist()->set_job_id(7);
+  command.mutable_persist()->set_generation(1);
+  command.mutable_persist()->set_cut(1);
+  control_->Handle(command);
+  while (files.fired() == 0) std::this_thread::yield();
+  Cut(1, 2);
+  proto::Command deletion;
+  deletion.mutable_delete_checkpoint()->set_job_id(7);
+  deletion.mutable_delete_checkpoint()->set_checkpoint(9);
+  for (int i = 0; i < 40; ++i) control_->Handle(deletion);
+  EXPECT_NE(Persist(1, 2).error(), "");
+  files.Clear();
+  EXPECT_EQ(sent_.Take().persisted().cut(), 1u);
+  proto::PersistReply again = Persist(1, 2);
+  // The deletions may still be in the queue.
+  while (again.error().find("too many") != std::string::npos) again = Persist(1, 2);
+  EXPECT_EQ(again.error(), "");
+  EXPECT_EQ(again.cut(), 2u);
+  unsetenv("CAIRN_FAULTY_FILES");
 }
 
 TEST_F(JobControlTest, RepliesOnlyToRatesOfItsGeneration) {
