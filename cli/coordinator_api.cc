@@ -133,16 +133,16 @@ class CoordinatorApi::Impl {
   }
 
   absl::Status Unreachable(const std::string& why) const {
-    return absl::UnavailableError(absl::StrCat("cannot reach the coordinator at ", address_, " (",
-                                               why,
-                                               "); is the cluster up, and is this its address?"));
+    return absl::UnavailableError(
+        absl::StrCat("cannot reach the coordinator at ", address_, " (", why,
+                     "); is the cluster running, and is this its address?"));
   }
 
   absl::Status Explain(const absl::Status& status) const {
     // The peer is another gRPC or HTTP/2 server, for example a ps.
     if (absl::IsUnimplemented(status)) {
       return absl::FailedPreconditionError(
-          absl::StrCat("what answers at ", address_, " is no coordinator (",
+          absl::StrCat("the process at ", address_, " is not a coordinator (",
                        std::string(status.message()), "); is this the coordinator's address?"));
     }
     if (!absl::IsUnavailable(status) && !absl::IsDeadlineExceeded(status)) return status;

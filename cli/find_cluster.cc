@@ -78,7 +78,7 @@ absl::StatusOr<Place> FindPlace(const ClusterChoice& choice) {
     if (!config.ok()) {
       return absl::InvalidArgumentError(
           absl::StrCat(std::string(config.status().message()),
-                       "; mend or unset TF_CONFIG, or name the cluster with --state or "
+                       "; correct or unset TF_CONFIG, or choose the cluster with --state or "
                        "--coordinator"));
     }
     place.address = config->chief.ToString();
@@ -104,10 +104,10 @@ absl::StatusOr<std::unique_ptr<CoordinatorApi>> FindCoordinator(const ClusterCho
   if (place.address.empty()) {
     return absl::UnavailableError(
         place.state.empty()
-            ? absl::StrCat("no cluster is known here: ", kHowToName)
+            ? absl::StrCat("no cluster found: ", kHowToName)
             : absl::StrCat("no cluster runs on the state directory ", place.state,
                            "; start it again with cairn up --state ", ShellWord(place.state),
-                           ", or name another one with --state or --coordinator"));
+                           ", or choose another one with --state or --coordinator"));
   }
   return MakeApi(place, choice.patience);
 }
@@ -159,12 +159,12 @@ absl::StatusOr<FoundSource> FindSource(const ClusterChoice& choice) {
     }
   }
   if (place.state.empty()) {
-    return absl::UnavailableError(absl::StrCat("no cluster is known here: ", kHowToName));
+    return absl::UnavailableError(absl::StrCat("no cluster found: ", kHowToName));
   }
   auto source = StateSource::Open(place.state);
   if (absl::IsNotFound(source.status()) && IsStateLocked(place.state)) {
     return absl::UnavailableError(
-        absl::StrCat("a cluster is just being started on ", place.state, "; try again"));
+        absl::StrCat("a cluster is being started on ", place.state, "; try again"));
   }
   if (!source.ok()) return source.status();
   found.source = *std::move(source);

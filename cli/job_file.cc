@@ -41,7 +41,7 @@ absl::Status CheckResumeFrom(const proto::Job& job) {
     return Bad("resume_from.best", "conflicts with \"checkpoint\"; keep one of them");
   }
   if (from.has_checkpoint() && from.checkpoint() == 0) {
-    return Bad("resume_from.checkpoint", "0 is not the number of a checkpoint; they count from 1");
+    return Bad("resume_from.checkpoint", "0 is not a checkpoint; their numbers start at 1");
   }
   return absl::OkStatus();
 }

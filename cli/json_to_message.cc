@@ -88,7 +88,7 @@ class FieldWriter {
     auto text = value.get<std::string>();
     // The operating system would cut a path at a zero character.
     if (text.find('\0') != std::string::npos) {
-      return Bad(path, absl::StrCat(ShortJson(value), " holds a zero character"));
+      return Bad(path, absl::StrCat(ShortJson(value), " contains a zero character"));
     }
     Put(&google::protobuf::Reflection::SetString, &google::protobuf::Reflection::AddString,
         std::move(text));

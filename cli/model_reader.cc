@@ -26,13 +26,12 @@ absl::StatusOr<int> FindTensor(const nn::VariableSpec& variable,
     found = i;
   }
   if (found < 0) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("there is no weight for the model's ", variable.name));
+    return absl::InvalidArgumentError(absl::StrCat("no weight for the model's ", variable.name));
   }
   if (tensors[found].shape != variable.shape) {
     return absl::InvalidArgumentError(
         absl::StrCat("weight ", tensors[found].name, " has the shape (",
-                     absl::StrJoin(tensors[found].shape, ", "), "), the model wants (",
+                     absl::StrJoin(tensors[found].shape, ", "), "), the model needs (",
                      absl::StrJoin(variable.shape, ", "), ")"));
   }
   return found;

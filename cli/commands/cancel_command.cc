@@ -26,7 +26,7 @@ Command MakeCancelCommand() {
   auto flags = std::make_shared<CommonFlags>();
   Command command;
   command.name = "cancel";
-  command.description = "End a job for good; its checkpoints and history stay";
+  command.description = "Cancel a job; its checkpoints and history are kept";
   command.examples = {"cairn cancel fashion_mnist_cnn", "cairn cancel 3 --state my-run"};
   command.add_flags = [flags](FlagSet* set) {
     flags->AddJob(set);

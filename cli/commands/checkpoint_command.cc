@@ -29,7 +29,7 @@ Command MakeCheckpointCommand() {
   auto flags = std::make_shared<CommonFlags>();
   Command command;
   command.name = "checkpoint";
-  command.description = "Take a checkpoint of a running job, and wait for it";
+  command.description = "Take a checkpoint of a running job and wait until it is complete";
   command.examples = {"cairn checkpoint fashion_mnist_cnn"};
   command.add_flags = [flags](FlagSet* set) {
     flags->AddJob(set);

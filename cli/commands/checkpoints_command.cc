@@ -56,7 +56,7 @@ Command MakeCheckpointsCommand() {
   auto flags = std::make_shared<CommonFlags>();
   Command command;
   command.name = "checkpoints";
-  command.description = "List the checkpoints of a job, the oldest first";
+  command.description = "List the checkpoints of a job, oldest first";
   command.examples = {"cairn checkpoints fashion_mnist_cnn",
                       "cairn checkpoints fashion_mnist_cnn --state my-run --json"};
   command.add_flags = [flags](FlagSet* set) {

@@ -28,17 +28,14 @@ Command MakeClusterCommand() {
   auto flags = std::make_shared<CommonFlags>();
   Command command;
   command.name = "cluster";
-  command.description = "Show the members of a cluster: where they are and how they do";
+  command.description = "List the members of a cluster with address, state and load";
   command.details =
-      "JOINED counts how often a task has joined this coordinator (a daemon that was started "
-      "again, or whose connection broke, joins again; the coordinator's own is its count of "
-      "starts). HEARD is the age of the task's lease: how long ago something came from it; after "
-      "10 s without it is taken for dead. STATE tells for how long an away task has been silent. "
-      "\"not since start\" is a task that this start of the coordinator has not heard from: what "
-      "it "
-      "did before is not known. MEMORY is what the process occupies, RATE a mean over the last 8 "
-      "s; "
-      "a task that is away has neither.";
+      "JOINED is how often a task has joined this coordinator; a task joins again after a restart "
+      "and after a broken connection. For the coordinator it is its number of starts. HEARD is "
+      "the time since the last message of the task; after 10 s it counts as lost. STATE says how "
+      "long an absent task has been silent; \"not since start\" is a task that has not joined "
+      "since the coordinator started. MEMORY is the resident memory of the process. RATE is the "
+      "mean of the last 8 s. Both are empty for an absent task.";
   command.examples = {"cairn cluster", "cairn cluster --coordinator 10.0.0.1:4000 --json"};
   command.add_flags = [flags](FlagSet* set) {
     flags->AddJson(set);

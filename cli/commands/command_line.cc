@@ -66,8 +66,7 @@ const Command* Find(const std::vector<Command>& commands, const CLI::App& app) {
 
 std::string UnknownCommand(const std::string& word, const std::vector<Command>& commands) {
   if (word[0] == '-') {
-    return absl::StrCat("flags come after a command, and there is none before ", word,
-                        "; see cairn --help");
+    return absl::StrCat("a flag needs a command before it: ", word, "; see cairn --help");
   }
   return absl::StrCat("there is no command ", ShellWord(word), DidYouMean(word, NamesOf(commands)),
                       "; see cairn --help");
@@ -97,7 +96,7 @@ std::string UsageError(const CLI::App& app, const CLI::ParseError& error,
   }
   if (!left.empty() && left.front()[0] == '-') return UnknownFlag(left.front(), *command);
   if (!left.empty() && error.get_exit_code() == static_cast<int>(CLI::ExitCodes::ExtrasError)) {
-    return absl::StrCat(command->name, ": \"", left.front(), "\" is a word too many; see cairn ",
+    return absl::StrCat(command->name, ": \"", left.front(), "\" is an extra argument; see cairn ",
                         command->name, " --help");
   }
   return absl::StrCat(command->name, ": ", FlagErrorText(error.what()), "; see cairn ",
@@ -137,9 +136,8 @@ absl::StatusOr<int> Run(const Command& command, const CommandContext& context) {
   try {
     return command.run(context);
   } catch (const std::bad_alloc&) {
-    return absl::ResourceExhaustedError(
-        absl::StrCat(command.name,
-                     ": there is not enough memory; close other programs, or use another machine"));
+    return absl::ResourceExhaustedError(absl::StrCat(
+        command.name, ": out of memory; close other programs, or use a machine with more"));
   } catch (const std::exception& error) {
     return absl::FailedPreconditionError(absl::StrCat(command.name, ": ", error.what()));
   }

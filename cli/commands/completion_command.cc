@@ -32,7 +32,7 @@ Command MakeCompletionCommand() {
   auto flags = std::make_shared<CompletionFlags>();
   Command command;
   command.name = "completion";
-  command.description = "Print a script that makes a shell complete commands and flags";
+  command.description = "Print a script for the completion of commands and flags in a shell";
   command.examples = {"source <(cairn completion bash)", "cairn completion zsh > ~/.zfunc/_cairn",
                       "cairn completion fish > ~/.config/fish/completions/cairn.fish"};
   command.add_flags = [flags](FlagSet* set) {

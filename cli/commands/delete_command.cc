@@ -44,11 +44,12 @@ Command MakeDeleteCommand() {
   auto flags = std::make_shared<CommonFlags>();
   Command command;
   command.name = "delete";
-  command.description = "Delete a job that has ended: its checkpoints, history and name";
+  command.description = "Delete a job that has ended, with its checkpoints, history and name";
   command.details =
-      "Nothing brings it back; cairn export writes its model first. A ps that is away deletes its "
-      "part when it is back. A job that has not ended is cancelled first: cairn cancel JOB. Where "
-      "several jobs have one name, JOB is a number (cairn jobs).";
+      "A deleted job cannot be restored. To keep the model, run cairn export first. A ps that is "
+      "absent deletes its snapshots when it returns. A job that has not ended must be cancelled "
+      "first, with cairn cancel. If several jobs have the same name, JOB must be an id (cairn "
+      "jobs shows them).";
   command.examples = {"cairn delete 3", "cairn delete fashion_mnist_cnn --state my-cluster"};
   command.add_flags = [flags](FlagSet* set) {
     flags->AddJob(set);

@@ -94,15 +94,16 @@ Command MakeDoctorCommand() {
   auto flags = std::make_shared<DoctorFlags>();
   Command command;
   command.name = "doctor";
-  command.description = "Check whether this machine is fit for Cairn, and say what to do if not";
+  command.description =
+      "Check whether this machine can run Cairn, and print how to fix what is missing";
   command.details =
-      "Each line is ok, warn (Cairn runs, but not as it could) or fail, with the fix below it. "
-      "The exit code is 1 if anything fails.";
+      "Each line starts with ok, warn (Cairn runs, but slower or with less) or fail. The fix is "
+      "on the next line. The exit code is 1 if a check fails.";
   command.examples = {"cairn doctor", "cairn doctor --state /data/cairn --json"};
   command.add_flags = [flags](FlagSet* set) {
     set->AddString("--state DIR", &flags->state,
-                   "Whose disk is measured: where the state lies, or will lie [cairn-state]");
-    set->AddBool("--json", &flags->json, "Print JSON, one object a line");
+                   "The state directory; its disk is measured [cairn-state]");
+    set->AddBool("--json", &flags->json, "Print JSON, one object per line");
   };
   command.run = [flags](const CommandContext& context) -> absl::StatusOr<int> {
     return Examine(*flags, context);

@@ -54,7 +54,7 @@ bool WaitForEnd(const std::string& state, int64_t pid, absl::Duration patience, 
 // The name of the user who owns the process, or the number of the user.
 std::string OwnerOf(int64_t pid) {
   struct stat process {};
-  if (stat(absl::StrCat("/proc/", pid).c_str(), &process) != 0) return "gone by now";
+  if (stat(absl::StrCat("/proc/", pid).c_str(), &process) != 0) return "already ended";
   const passwd* const user = getpwuid(process.st_uid);
   return user == nullptr ? absl::StrCat("number ", process.st_uid) : user->pw_name;
 }
@@ -68,7 +68,7 @@ absl::StatusOr<bool> IsCairn(int64_t pid) {
       std::filesystem::read_symlink(absl::StrCat("/proc/", pid, "/exe"), error).filename().string();
   if (error == std::errc::permission_denied) {
     return absl::PermissionDeniedError(absl::StrCat("process ", pid, " belongs to another user (",
-                                                    OwnerOf(pid), "): ask them, or use sudo"));
+                                                    OwnerOf(pid), "): ask this user, or use sudo"));
   }
   return !error && absl::StartsWith(program, "cairn");
 }
@@ -78,7 +78,7 @@ absl::Status End(const std::string& state, const StateHolder& holder, const Down
   CAIRN_ASSIGN_OR_RETURN(const bool is_cairn, IsCairn(holder.pid));
   if (!is_cairn) {
     return absl::UnavailableError(absl::StrCat("the cluster on ", state,
-                                               " is just being started or ended by somebody else; "
+                                               " is being started or stopped by another process; "
                                                "try again"));
   }
   LogTail log(LogFile(state, "cairn"));
@@ -97,7 +97,7 @@ absl::Status End(const std::string& state, const StateHolder& holder, const Down
   kill(pid, SIGKILL);
   if (WaitForEnd(state, holder.pid, kKillPatience, &log, out)) return absl::OkStatus();
   return absl::InternalError(
-      absl::StrCat("process ", pid, " does not end even when killed; it may wait for a disk"));
+      absl::StrCat("process ", pid, " does not end after SIGKILL; it may be waiting for a disk"));
 }
 
 absl::StatusOr<int> Down(const DownFlags& flags, const CommandContext& context) {
@@ -108,11 +108,11 @@ absl::StatusOr<int> Down(const DownFlags& flags, const CommandContext& context) 
   std::error_code hidden;
   if (!std::filesystem::exists(state, hidden) && hidden != std::errc::permission_denied) {
     return absl::NotFoundError(absl::StrCat("there is no state directory ", state,
-                                            "; name the one of cairn up with --state DIR"));
+                                            "; give the one of cairn up with --state DIR"));
   }
   if (!hidden && !std::filesystem::is_directory(state, hidden)) {
     return absl::InvalidArgumentError(
-        absl::StrCat(state, " is no directory; name the one of cairn up with --state DIR"));
+        absl::StrCat(state, " is not a directory; give the one of cairn up with --state DIR"));
   }
   CAIRN_ASSIGN_OR_RETURN(const auto holder, HolderOfState(state));
   bool was_killed = false;
@@ -124,11 +124,10 @@ absl::StatusOr<int> Down(const DownFlags& flags, const CommandContext& context) 
                         .dump()
                  << "\n";
   } else if (!holder) {
-    *context.out << "no cluster is up on " << state << "\n";
+    *context.out << "no cluster is running on " << state << "\n";
   } else {
     *context.out << holder->command << (was_killed ? " was killed" : " has ended") << "; " << state
-                 << " has all that is needed to go on: cairn up --state " << ShellWord(state)
-                 << "\n";
+                 << " has everything to continue: cairn up --state " << ShellWord(state) << "\n";
   }
   return kExitDone;
 }
@@ -139,18 +138,18 @@ Command MakeDownCommand() {
   auto flags = std::make_shared<DownFlags>();
   Command command;
   command.name = "down";
-  command.description = "End the cluster of cairn up, after a checkpoint of the job that trains";
+  command.description = "Take a checkpoint of the running job and stop the cluster of cairn up";
   command.details =
-      "Daemons that hang are given 30 s for the checkpoint and 10 s to end, and are killed then; "
-      "the job goes on from its newest checkpoint, or from the beginning if it has none, at the "
-      "next "
-      "cairn up.";
+      "A daemon that does not respond is killed: 30 s are allowed for the checkpoint, 10 s for "
+      "the end. The next cairn up continues the job from its newest checkpoint, or from its "
+      "beginning if there is none.";
   command.examples = {"cairn down", "cairn down --state my-cluster", "cairn down --now"};
   command.add_flags = [flags](FlagSet* set) {
-    set->AddString("--state DIR", &flags->state,
-                   "The cluster's state directory [./cairn-state, or that of the last cairn up]");
+    set->AddString(
+        "--state DIR", &flags->state,
+        "State directory of the cluster [./cairn-state, or the one of the last cairn up]");
     set->AddBool("--now", &flags->now, "Kill all daemons at once, without a checkpoint");
-    set->AddBool("--json", &flags->json, "Print JSON, one object a line");
+    set->AddBool("--json", &flags->json, "Print JSON, one object per line");
   };
   command.run = [flags](const CommandContext& context) { return Down(*flags, context); };
   return command;

@@ -49,7 +49,7 @@ Command MakeDrillCommand() {
     set->AddCount("--faults", &options->faults, kFaultsMax, "How many faults [the plan's number]");
     set->AddString("--output FOLDER", &options->output, "The folder of the report [cairn-drill]");
     set->AddBool("--keep", &options->keep, "Keep the state directories and logs, in FOLDER");
-    set->AddBool("--json", &options->json, "Print JSON, one object a line");
+    set->AddBool("--json", &options->json, "Print JSON, one object per line");
   };
   command.run = [options](const CommandContext& context) { return RunDrill(*options, context); };
   return command;

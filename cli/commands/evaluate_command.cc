@@ -83,23 +83,22 @@ Command MakeEvaluateCommand() {
   command.name = "evaluate";
   command.description = "Compute loss and metrics of a trained model, on this machine";
   command.details =
-      "Each example counts once, as in the evaluation at the end of an epoch; the data files are "
-      "read "
-      "here, not by the cluster's workers. --data is validation or train (those of the job; train "
-      "with what validation_fraction holds out), a file with examples (.csv if the job trains from "
-      "csv, .bin if from cifar10 or cifar100), which is read as the training data are, or what a "
-      "job file says under \"validation\": a file that holds this JSON, or the JSON itself.";
+      "Each example counts once, as in the evaluation at the end of an epoch. The data files are "
+      "read on this machine, not by the workers of the cluster. --data is one of: validation or "
+      "train (the data of the job; train includes the rows of validation_fraction); a file (.csv "
+      "if the job trains from csv, .bin for cifar10 and cifar100), which is read like the "
+      "training data; a JSON object like \"validation\" in a job file, or a file with one.";
   command.examples = {
       "cairn evaluate fashion_mnist_cnn", "cairn evaluate fashion_mnist_cnn --checkpoint 3 --json",
       "cairn evaluate people --data test.csv",
       R"(cairn evaluate 1 --data '{"npy": {"features": "x.npy", "labels": "y.npy"}}')"};
   command.add_flags = [flags](FlagSet* set) {
     flags->AddJob(set);
-    set->AddString("--data SOURCE", &flags->data, "On which data [validation]");
+    set->AddString("--data SOURCE", &flags->data, "The data to evaluate on [validation]");
     set->AddId("--checkpoint N", &flags->checkpoint.checkpoint,
-               "Which checkpoint's values [the job's result: the newest's]");
+               "The checkpoint to use [the result of the job]");
     set->AddBool("--best", &flags->checkpoint.best,
-                 "The checkpoint with the best monitored value, which a callback of the job keeps");
+                 "The checkpoint with the best monitored value, kept by a callback of the job");
     set->Exclude("--best", "--checkpoint");
     flags->AddJson(set);
     flags->AddCluster(set);

@@ -48,13 +48,13 @@ Command MakeExportCommand() {
   command.add_flags = [flags](FlagSet* set) {
     flags->AddJob(set);
     set->AddRequiredString("--output DIR", &flags->output,
-                           "The folder for model.json and weights.bin, made if need be");
+                           "Folder for model.json and weights.bin; created if it does not exist");
     set->AddId("--checkpoint N", &flags->checkpoint.checkpoint,
-               "Which checkpoint's values [the job's result: the newest's]");
+               "The checkpoint to use [the result of the job]");
     set->AddBool(
         "--best", &flags->checkpoint.best,
-        "The checkpoint with the best monitored value, which a callback of the job keeps; of "
-        "several (cairn status has all) the first that is not the result");
+        "The checkpoint with the best monitored value, kept by a callback of the job; if there are "
+        "several (see cairn status), the first that is not the result");
     set->Exclude("--best", "--checkpoint");
     flags->AddJson(set);
     flags->AddCluster(set);

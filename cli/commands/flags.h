@@ -18,18 +18,19 @@ struct CommonFlags {
   bool json = false;
 
   void AddJob(FlagSet* set, bool is_required = true) {
-    set->AddArgument("JOB", &job, is_required, "A job's id, or its name (then the newest)");
+    set->AddArgument("JOB", &job, is_required,
+                     "Id of a job, or name of the newest job with this name");
   }
 
-  void AddJson(FlagSet* set) { set->AddBool("--json", &json, "Print JSON, one object a line"); }
+  void AddJson(FlagSet* set) { set->AddBool("--json", &json, "Print JSON, one object per line"); }
 
   void AddCluster(FlagSet* set) {
     set->AddString(
         "--coordinator HOST:PORT", &coordinator,
-        "The coordinator [TF_CONFIG's chief, or the cluster of ./cairn-state, or that of "
-        "the last cairn up]");
+        "Address of the coordinator [TF_CONFIG's chief, or the cluster of ./cairn-state or of the "
+        "last cairn up]");
     set->AddString("--state DIR", &state,
-                   "The state directory of a cairn run or up, in place of the coordinator");
+                   "State directory of cairn run or cairn up, instead of --coordinator");
     set->Exclude("--state", "--coordinator");
   }
 

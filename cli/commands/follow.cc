@@ -92,7 +92,7 @@ absl::StatusOr<proto::JobStatus> FollowToEnd(
     const absl::Duration away = clock.Now() - last_heard;
     CAIRN_RETURN_IF_ERROR(may_retry(away));
     if (away > kAwayUnsaid && !std::exchange(is_said, true)) {
-      progress->Note("the coordinator does not answer; trying again");
+      progress->Note("the coordinator does not respond; trying again");
     }
     std::this_thread::sleep_for(absl::ToChronoMilliseconds(kRetryInterval));
   }
@@ -132,7 +132,7 @@ absl::StatusOr<int> FollowAndReport(CoordinatorApi* api, const std::string& job,
       if (away < kAwayMax) return absl::OkStatus();
       return absl::UnavailableError(absl::StrCat(
           "the coordinator at ", api->address(),
-          " has not answered for a minute; look at its log, then go on with ", interrupts.again()));
+          " has not responded for a minute; see its log, then continue with ", interrupts.again()));
     });
   }
   if (interrupts.exit_code() != 0) return interrupts.exit_code();

@@ -40,10 +40,10 @@ Command MakeFollowCommand() {
   auto flags = std::make_shared<CommonFlags>();
   Command command;
   command.name = "follow";
-  command.description = "Show a job's progress until it ends; Ctrl-C only detaches";
+  command.description = "Show the progress of a job until it ends; Ctrl-C stops only this command";
   command.details =
-      "With --json a line is the job's status (epochs count from 0), with the evaluations since "
-      "the line before.";
+      "With --json each line is the status of the job, with the evaluations since the previous "
+      "line. Epochs count from 0.";
   command.examples = {"cairn follow fashion_mnist_cnn", "cairn follow 3 --json"};
   command.add_flags = [flags](FlagSet* set) {
     flags->AddJob(set);

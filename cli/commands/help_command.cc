@@ -87,13 +87,13 @@ Command MakeHelpCommand() {
   auto flags = std::make_shared<HelpFlags>();
   Command command;
   command.name = "help";
-  command.description = "Explain cairn, or one of its commands";
+  command.description = "Print the help of cairn or of one command";
   command.examples = {"cairn help run", "cairn help --man /usr/local/share/man/man1"};
   command.add_flags = [flags](FlagSet* set) {
-    set->AddArgument("COMMAND", &flags->topic, /*is_required=*/false, "The command to explain");
+    set->AddArgument("COMMAND", &flags->topic, /*is_required=*/false, "The command");
     set->AddString("--man DIR", &flags->man_folder,
-                   "Write all of this as manual pages, cairn.1 and cairn-COMMAND.1, to a folder");
-    set->AddBool("--json", &flags->json, "Print JSON, one command a line");
+                   "Write the help as manual pages cairn.1 and cairn-COMMAND.1 to this folder");
+    set->AddBool("--json", &flags->json, "Print JSON, one command per line");
   };
   command.run = [flags](const CommandContext& context) { return Explain(*flags, context); };
   return command;

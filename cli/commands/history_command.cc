@@ -144,8 +144,8 @@ Command MakeHistoryCommand() {
   auto flags = std::make_shared<CommonFlags>();
   Command command;
   command.name = "history";
-  command.description = "Print loss and metrics of every batch in order, then every evaluation";
-  command.details = "With --json epochs and batches count from 0.";
+  command.description = "Print loss and metrics of each batch, in order, and of each evaluation";
+  command.details = "With --json, epochs and batches count from 0.";
   command.examples = {"cairn history fashion_mnist_cnn | tail",
                       "cairn history fashion_mnist_cnn --json > history.jsonl"};
   command.add_flags = [flags](FlagSet* set) {

@@ -43,7 +43,7 @@ absl::StatusOr<int> WriteStarter(const InitFlags& flags, const CommandContext& c
     const std::string path = (folder / file.name).lexically_normal().string();
     if (std::filesystem::exists(path)) {
       return absl::AlreadyExistsError(absl::StrCat(
-          path, " exists already and was not changed; name a new folder: cairn init DIR"));
+          path, " already exists and was not changed; choose a new folder: cairn init DIR"));
     }
   }
   CAIRN_RETURN_IF_ERROR(WriteFiles(folder, files));
@@ -64,13 +64,14 @@ Command MakeInitCommand() {
   auto flags = std::make_shared<InitFlags>();
   Command command;
   command.name = "init";
-  command.description = "Write a job file with comments, a model and small data to start from";
-  command.details = "They run as they are. Existing files are not changed.";
+  command.description =
+      "Write an example to start from: a job file with comments, a model and small data";
+  command.details = "The example can be run at once. Existing files are not changed.";
   command.examples = {"cairn init my-job", "cairn run my-job/job.json"};
   command.add_flags = [flags](FlagSet* set) {
     set->AddArgument("DIR", &flags->folder, /*is_required=*/false,
-                     "The folder; it is made if need be [the working directory]");
-    set->AddBool("--json", &flags->json, "Print JSON, one object a line");
+                     "The folder; created if it does not exist [the working directory]");
+    set->AddBool("--json", &flags->json, "Print JSON, one object per line");
   };
   command.run = [flags](const CommandContext& context) { return WriteStarter(*flags, context); };
   return command;

@@ -51,8 +51,8 @@ absl::StatusOr<int> PrintJobs(const CommonFlags& flags, const CommandContext& co
   }
   if (std::any_of(jobs.begin(), jobs.end(),
                   [&found](const auto& job) { return IsStopped(found, job); })) {
-    *context.out << "No cluster is up on " << found.state << "; cairn up --state "
-                 << ShellWord(found.state) << " goes on with what has not ended.\n";
+    *context.out << "No cluster is running on " << found.state << "; cairn up --state "
+                 << ShellWord(found.state) << " continues the unfinished jobs.\n";
   }
   return kExitDone;
 }
@@ -63,10 +63,10 @@ Command MakeJobsCommand() {
   auto flags = std::make_shared<CommonFlags>();
   Command command;
   command.name = "jobs";
-  command.description = "List all jobs, the oldest first";
+  command.description = "List all jobs, oldest first";
   command.details =
-      "A failed job's line ends with the reason. A rejected job failed before it began, because of "
-      "its input; it does not keep its name, which goes on meaning the job that had it before.";
+      "The line of a failed job ends with the reason. A rejected job failed before it started, "
+      "because its input is invalid. The name of a rejected job is free again.";
   command.examples = {"cairn jobs", "cairn jobs --coordinator 10.0.0.1:4000 --json"};
   command.add_flags = [flags](FlagSet* set) {
     flags->AddJson(set);

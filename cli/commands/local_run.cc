@@ -64,7 +64,7 @@ absl::StatusOr<int> LocalRun::Run(const Submission& submission) {
       [this] {
         if (CoordinatorApi* api = followed_) api->CancelFollow();
       },
-      absl::StrCat("cairn: stopped at once; go on from the newest checkpoint with: ",
+      absl::StrCat("cairn: stopped at once; to continue from the newest checkpoint: ",
                    RunCommandAgain(options_), "\n"));
   auto exit_code = TrainAndReport(submission);
   if (interrupts_->exit_code() != 0) {
@@ -123,7 +123,7 @@ absl::StatusOr<proto::SubmitReply> LocalRun::SubmitPatiently(const Submission& s
     if (reply.ok() && reply->existed() &&
         (reply->status().state() == proto::FAILED || reply->status().state() == proto::CANCELLED)) {
       Say(absl::StrCat(NameOf(reply->status()), " ", StateName(reply->status().state()),
-                       " before; this is a new attempt"));
+                       " before; trying again"));
       reply = Submit(&impatient, submission, /*reuse=*/false, &notes);
     }
     for (const std::string& note : notes) Say(note);
@@ -136,7 +136,7 @@ absl::StatusOr<proto::JobStatus> LocalRun::Train(const Submission& submission) {
   CAIRN_ASSIGN_OR_RETURN(const proto::SubmitReply reply, SubmitPatiently(submission));
   const proto::JobStatus& job = reply.status();
   if (job.state() == proto::FINISHED) {
-    Say(absl::StrCat(NameOf(job), " has finished before; nothing is left to do"));
+    Say(absl::StrCat(NameOf(job), " has already finished; nothing to do"));
   } else if (reply.existed()) {
     Say(absl::StrCat(NameOf(job), " goes on"));
   } else {
@@ -181,13 +181,13 @@ absl::StatusOr<int> LocalRun::Finish(const proto::JobStatus& job) {
 
 int LocalRun::StopOnInterrupt() {
   if (cluster_ == nullptr) return interrupts_->exit_code();
-  Say("stopping: taking a checkpoint first (once more stops at once)");
+  Say("stopping after a checkpoint (Ctrl-C again stops at once)");
   if (api_ != nullptr && cluster_->failure().ok()) {
     const absl::Status taken = TakeLastCheckpoint();
     if (!taken.ok()) *context_.err << "cairn: no checkpoint: " << taken.message() << "\n";
   }
   cluster_->Stop(kStopGrace);
-  Say(absl::StrCat("stopped; go on with: ", RunCommandAgain(options_)));
+  Say(absl::StrCat("stopped; to continue: ", RunCommandAgain(options_)));
   return interrupts_->exit_code();
 }
 

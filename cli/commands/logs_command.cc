@@ -62,7 +62,8 @@ absl::Status CheckTask(const LogsFlags& flags, const std::string& state) {
   if (tasks.empty()) {
     return absl::NotFoundError(absl::StrCat(
         "there are no logs in ", state,
-        "/logs; name the state directory of a cairn run or up with --state DIR. Daemons that were "
+        "/logs; give the state directory of cairn run or cairn up with --state DIR. Daemons that "
+        "were "
         "started by hand log to their standard error, or where their --log_file says"));
   }
   const bool is_there = std::find(tasks.begin(), tasks.end(), flags.task) != tasks.end();
@@ -91,20 +92,22 @@ Command MakeLogsCommand() {
   auto flags = std::make_shared<LogsFlags>();
   Command command;
   command.name = "logs";
-  command.description = "Show the logs of a local cluster's daemons";
+  command.description = "Print the logs of the daemons of a local cluster";
   command.details =
-      "TASK is coordinator, ps-0, worker-1 and so on, or cairn: who watches over them after cairn "
-      "up. Without TASK all are shown by time, each line with its task's name. Ctrl-C ends "
-      "--follow.";
+      "TASK is coordinator, ps-0, worker-1 and so on, or cairn, which is the process that "
+      "restarts daemons after cairn up. Without TASK the lines of all logs are merged by time, "
+      "and each starts with its task. Ctrl-C ends --follow.";
   command.examples = {"cairn logs", "cairn logs worker-0 --lines 100",
                       "cairn logs coordinator --follow --state my-run"};
   command.add_flags = [flags](FlagSet* set) {
-    set->AddArgument("TASK", &flags->task, /*is_required=*/false, "Whose log [all]");
-    set->AddCount("--lines", &flags->lines, kLinesMax, "How many lines of each, from the end [20]");
-    set->AddBool("--follow", &flags->follow, "Go on with what comes");
+    set->AddArgument("TASK", &flags->task, /*is_required=*/false, "The task [all]");
+    set->AddCount("--lines", &flags->lines, kLinesMax,
+                  "Number of lines from the end of each log [20]");
+    set->AddBool("--follow", &flags->follow, "Print new lines as they are written");
     flags->AddJson(set);
-    set->AddString("--state DIR", &flags->state,
-                   "The cluster's state directory [./cairn-state, or that of the last cairn up]");
+    set->AddString(
+        "--state DIR", &flags->state,
+        "State directory of the cluster [./cairn-state, or the one of the last cairn up]");
   };
   command.run = [flags](const CommandContext& context) { return PrintLogs(*flags, context); };
   return command;

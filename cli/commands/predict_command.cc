@@ -39,7 +39,7 @@ absl::Status CheckOutputs(const std::vector<std::string>& files, const proto::Mo
       absl::StrCat("the model has ", Plural(model.outputs_size(), "output"), " (",
                    absl::StrJoin(model.outputs(), ", "), "), and --output is given ",
                    Plural(static_cast<int64_t>(files.size()), "time"),
-                   "; give it once for each, in their order"));
+                   "; give it once for each output, in this order"));
 }
 
 bool IsOneFile(const std::string& one, const std::string& other) {
@@ -60,9 +60,9 @@ absl::Status CheckOverwrites(const PredictFlags& flags, const proto::Job& job) {
     CAIRN_RETURN_IF_ERROR(CheckOverwritesNone("--output", flags.outputs[i], read));
     for (size_t j = 0; j < i; ++j) {
       if (!IsOneFile(flags.outputs[j], flags.outputs[i])) continue;
-      return absl::InvalidArgumentError(absl::StrCat("--output: ", flags.outputs[j], " and ",
-                                                     flags.outputs[i],
-                                                     " are one file; name one for each output"));
+      return absl::InvalidArgumentError(
+          absl::StrCat("--output: ", flags.outputs[j], " and ", flags.outputs[i],
+                       " are the same file; give one for each output"));
     }
   }
   return absl::OkStatus();
@@ -117,15 +117,13 @@ Command MakePredictCommand() {
   command.name = "predict";
   command.description = "Run a trained model on data files, on this machine";
   command.details =
-      "Files ending in .npy are NumPy arrays; all others have the format of the job's validation "
-      "data (or, without any, of its training data): csv with the same columns, of which those of "
-      "the labels may be absent, idx, CIFAR. Inputs are prepared as the job prepares its own data: "
-      "multiplied by their \"scale\" unless --scale says otherwise, standardized if they were, "
-      "names looked up in the same vocabularies. An --output that ends in .npy is a NumPy array "
-      "with "
-      "an entry for each example; one in .csv is text with a header and a line for each example, "
-      "whose columns are called by the output's name and the number of the class (or place): "
-      "kind_0, kind_1.";
+      "An input file that ends in .npy is a NumPy array. Any other has the format of the job's "
+      "validation data, or of its training data if there are none: csv with the same columns "
+      "(label columns may be absent), idx, CIFAR. Inputs are prepared like the data of the job: "
+      "multiplied by \"scale\" unless --scale is given, standardized, texts looked up in the "
+      "vocabularies. An output file that ends in .npy is a NumPy array with one entry for each "
+      "example. One that ends in .csv has a header and one line for each example; its columns are "
+      "named after the output and the class number: kind_0, kind_1.";
   command.examples = {"cairn predict fashion_mnist_cnn --input x.npy --output y.npy",
                       "cairn predict fashion_mnist_cnn --input x.npy --output y.npy --checkpoint 7",
                       "cairn predict people --input 'new-*.csv' --output y.csv"};
@@ -133,17 +131,15 @@ Command MakePredictCommand() {
     flags->AddJob(set);
     set->AddRequiredStrings(
         "--input FILE", &flags->inputs,
-        "A data file or pattern, examples first; once for each of the model's inputs, in order");
-    set->AddRequiredStrings(
-        "--output FILE", &flags->outputs,
-        "The .npy or .csv file to write; once for each of the model's outputs, in order");
-    set->AddNumber(
-        "--scale X", &flags->scale,
-        "Multiply every input by this [the \"scale\" of the job's validation or training data]");
+        "Data file or pattern; the first axis is the examples. Once for each input of the model");
+    set->AddRequiredStrings("--output FILE", &flags->outputs,
+                            "The .npy or .csv file to write. Once for each output of the model");
+    set->AddNumber("--scale X", &flags->scale,
+                   "Factor of all inputs [\"scale\" of the job's validation or training data]");
     set->AddId("--checkpoint N", &flags->checkpoint.checkpoint,
-               "Which checkpoint's values [the job's result: the newest's]");
+               "The checkpoint to use [the result of the job]");
     set->AddBool("--best", &flags->checkpoint.best,
-                 "The checkpoint with the best monitored value, which a callback of the job keeps");
+                 "The checkpoint with the best monitored value, kept by a callback of the job");
     set->Exclude("--best", "--checkpoint");
     flags->AddJson(set);
     flags->AddCluster(set);

@@ -92,11 +92,11 @@ bool HasSteps(const proto::ProfileReply& profile) {
 
 absl::Status NoSteps(const ProfileFlags& flags, CoordinatorApi* api) {
   CAIRN_ASSIGN_OR_RETURN(const proto::JobStatus job, api->GetJob(flags.job));
-  const std::string why = job.waiting_for().empty() ? "; give it longer with --timeout"
-                                                    : ", waiting " + job.waiting_for();
-  return absl::FailedPreconditionError(absl::StrCat("no worker made a step within ", flags.timeout,
-                                                    " s: job ", job.job_id(), " (", job.name(),
-                                                    ") is ", StateName(job.state()), why));
+  const std::string why =
+      job.waiting_for().empty() ? "; increase --timeout" : ", waiting " + job.waiting_for();
+  return absl::FailedPreconditionError(
+      absl::StrCat("no worker completed a step within ", flags.timeout, " s: job ", job.job_id(),
+                   " (", job.name(), ") is ", StateName(job.state()), why));
 }
 
 absl::StatusOr<int> Profile(const ProfileFlags& flags, const CommandContext& context) {
@@ -130,18 +130,19 @@ Command MakeProfileCommand() {
   auto flags = std::make_shared<ProfileFlags>();
   Command command;
   command.name = "profile";
-  command.description = "Measure where the time of a running job goes";
+  command.description = "Measure how the time of a running job is spent";
   command.details =
-      "A worker's phases: read (the next batch), wait (for the ps to acknowledge the last step's "
-      "gradients), pull, compute, push. A ps's: receive, apply, reply. Jobs that nobody profiles "
-      "pay nothing.";
+      "The phases of a worker are read (the next batch), wait (until the ps acknowledge the "
+      "gradients of the last step), pull, compute and push; those of a ps are receive, apply and "
+      "reply. Without this command nothing is measured.";
   command.examples = {"cairn profile fashion_mnist_cnn",
                       "cairn profile fashion_mnist_cnn --steps 100 --trace trace.json"};
   command.add_flags = [flags](FlagSet* set) {
     flags->AddJob(set);
-    set->AddCount("--steps", &flags->steps, kStepsMax, "Steps of each worker [50]");
+    set->AddCount("--steps", &flags->steps, kStepsMax,
+                  "Number of steps to measure on each worker [50]");
     set->AddNumber("--timeout SECONDS", &flags->timeout, kTimeoutMin, kTimeoutMax,
-                   "Seconds after which what was measured is enough [60]");
+                   "Report what was measured after this time [60]");
     set->AddString("--trace FILE", &flags->trace, "Write a Chrome trace (JSON) to this file");
     flags->AddJson(set);
     flags->AddCluster(set);

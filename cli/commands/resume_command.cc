@@ -26,8 +26,7 @@ Command MakeResumeCommand() {
   auto flags = std::make_shared<CommonFlags>();
   Command command;
   command.name = "resume";
-  command.description =
-      "Continue a job that has failed or was cancelled from its newest checkpoint";
+  command.description = "Continue a failed or cancelled job from its newest checkpoint";
   command.examples = {"cairn resume fashion_mnist_cnn", "cairn resume 3 --state my-run"};
   command.add_flags = [flags](FlagSet* set) {
     flags->AddJob(set);

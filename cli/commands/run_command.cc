@@ -24,23 +24,23 @@ Command MakeRunCommand() {
   Command command;
   command.name = "run";
   command.description =
-      "Start a cluster on this machine, train a job, and stop it; goes on where it stopped";
+      "Train a job on a local cluster, which is started for it and stopped at the end";
   command.details =
-      "Ctrl-C takes a checkpoint and stops; the same command goes on. Twice: stops at once. "
-      "With --json a line is the job's status (epochs count from 0), with the evaluations since "
-      "the line before.";
+      "A job that was interrupted continues. Ctrl-C takes a checkpoint and stops; a second Ctrl-C "
+      "stops at once. With --json each line is the status of the job, with the evaluations since "
+      "the previous line. Epochs count from 0.";
   command.examples = {"cairn run job.json",
                       "cairn run job.json --ps 2 --workers 4 --state my-run --export trained"};
   command.add_flags = [options](FlagSet* set) {
     set->AddArgument("JOB.json", &options->job_file, /*is_required=*/true, "The job file");
     set->AddCount("--ps", &options->ps, kTasksMax,
-                  "How many parameter servers [2, or as many as the state was begun with]");
-    set->AddCount("--workers", &options->workers, kTasksMax, "How many workers [2]");
+                  "Number of parameter servers [2, or the number in the state directory]");
+    set->AddCount("--workers", &options->workers, kTasksMax, "Number of workers [2]");
     set->AddString("--state DIR", &options->state,
-                   "The directory for journal, checkpoints, history and logs [cairn-state]");
+                   "Directory of journal, checkpoints, history and logs [cairn-state]");
     set->AddString("--export DIR", &options->export_output,
                    "A folder for the trained model, as a TF.js layers model");
-    set->AddBool("--json", &options->json, "Print JSON, one object a line");
+    set->AddBool("--json", &options->json, "Print JSON, one object per line");
   };
   command.run = [options](const CommandContext& context) { return Run(*options, context); };
   return command;

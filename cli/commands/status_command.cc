@@ -64,9 +64,9 @@ void PrintBest(const proto::JobStatus& job, std::ostream* out) {
 void PrintState(const FoundSource& found, const proto::JobStatus& job, std::ostream* out) {
   *out << "job " << job.job_id() << " (" << job.name() << "): ";
   if (IsStopped(found, job)) {
-    *out << "stopped, no cluster is up on " << found.state << "\n"
-         << "  goes on      with cairn up --state " << ShellWord(found.state)
-         << ", or the cairn run that began it\n";
+    *out << "stopped, no cluster is running on " << found.state << "\n"
+         << "  to continue  cairn up --state " << ShellWord(found.state)
+         << ", or the same cairn run\n";
     return;
   }
   *out << StateText(job);
@@ -143,7 +143,7 @@ Command MakeStatusCommand() {
   auto flags = std::make_shared<CommonFlags>();
   Command command;
   command.name = "status";
-  command.description = "Show how a job goes; without JOB the cluster and what it works on";
+  command.description = "Show the state of a job, or without JOB that of the cluster and its jobs";
   command.examples = {"cairn status", "cairn status fashion_mnist_cnn --json"};
   command.add_flags = [flags](FlagSet* set) {
     flags->AddJob(set, /*is_required=*/false);

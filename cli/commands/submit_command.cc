@@ -30,7 +30,7 @@ absl::StatusOr<int> SubmitJob(const SubmitFlags& flags, const CommandContext& co
     *context.out << StatusJson(reply.status()).dump() << "\n";
   } else {
     *context.out << "job " << id << " (" << submission.job.name() << ") is accepted";
-    if (!flags.follow) *context.out << "; see it with: " << again;
+    if (!flags.follow) *context.out << "; show it with: " << again;
     *context.out << "\n";
     for (const std::string& note : notes) *context.out << note << "\n";
     if (IsOfARun(flags.Choice(context))) {
@@ -50,12 +50,12 @@ Command MakeSubmitCommand() {
   auto flags = std::make_shared<SubmitFlags>();
   Command command;
   command.name = "submit";
-  command.description = "Hand a job to a cluster that runs";
+  command.description = "Submit a job to a running cluster";
   command.examples = {"cairn submit job.json --follow",
                       "cairn submit job.json --coordinator 10.0.0.1:4000"};
   command.add_flags = [flags](FlagSet* set) {
     set->AddArgument("JOB.json", &flags->job_file, /*is_required=*/true, "The job file");
-    set->AddBool("--follow", &flags->follow, "Show its progress until it ends");
+    set->AddBool("--follow", &flags->follow, "Show the progress until the job ends");
     flags->AddJson(set);
     flags->AddCluster(set);
   };

@@ -91,7 +91,7 @@ std::vector<std::string> LinesOf(const absl::StatusOr<View>& view, const std::st
   std::vector<std::string> lines =
       absl::StrSplit(ClusterText(view->cluster, address, width), '\n', absl::SkipEmpty());
   lines.emplace_back();
-  if (view->jobs.empty()) lines.push_back("no jobs yet; cairn submit JOB.json hands one in");
+  if (view->jobs.empty()) lines.push_back("no jobs yet; cairn submit JOB.json submits one");
   for (const proto::JobStatus& job : view->jobs) {
     AppendJob(job, width == 0 ? 0 : std::max(1, width - kIndent), &lines);
   }
@@ -116,7 +116,7 @@ absl::StatusOr<int> ShowLive(const TopFlags& flags, const CommandContext& contex
     const TerminalSize size = SizeOfTerminal(STDOUT_FILENO);
     // One column less: a line that wraps cannot be rewritten.
     auto lines = LinesOf(Look(api.get()), api->address(), std::max(1, size.columns - 1));
-    lines.insert(lines.begin(), "q or Ctrl-C ends this; the cluster goes on");
+    lines.insert(lines.begin(), "q or Ctrl-C ends this command; the cluster continues");
     terminal.Show(lines);
     const std::optional<char> key = WaitForKey(&terminal, absl::Seconds(flags.interval), is_over);
     if (key == 'q') break;
@@ -163,16 +163,17 @@ Command MakeTopCommand() {
   auto flags = std::make_shared<TopFlags>();
   Command command;
   command.name = "top";
-  command.description = "Watch a cluster and its jobs; q or Ctrl-C ends it";
+  command.description = "Show a cluster and its jobs continuously; q or Ctrl-C ends it";
   command.details =
-      "On a terminal one screen is rewritten. Elsewhere, and with --json, each look is printed "
-      "after the other, until --times are done. Where the terminal is narrow the columns that tell "
-      "least, such as HOST and PID, are left out; cairn cluster shows all.";
+      "On a terminal, one screen is updated. Elsewhere, and with --json, the state is printed "
+      "--times times. On a narrow terminal the least important columns, such as HOST and PID, are "
+      "left out; cairn cluster prints all of them.";
   command.examples = {"cairn top", "cairn top --times 1 > now.txt",
                       "cairn top --coordinator 10.0.0.1:4000 --interval 5"};
   command.add_flags = [flags](FlagSet* set) {
-    set->AddCount("--interval SECONDS", &flags->interval, kIntervalMax, "Between two looks [1]");
-    set->AddCount("--times", &flags->times, kTimesMax, "How many looks [without end]");
+    set->AddCount("--interval SECONDS", &flags->interval, kIntervalMax,
+                  "Time between two updates [1]");
+    set->AddCount("--times", &flags->times, kTimesMax, "Number of updates [no limit]");
     flags->AddJson(set);
     flags->AddCluster(set);
   };

@@ -118,9 +118,9 @@ absl::Status WaitUntilComplete(const UpFlags& flags, ChildProcess* service, LogT
     std::this_thread::sleep_for(kPollInterval);
   }
   return absl::DeadlineExceededError(absl::StrCat(
-      "not all daemons have joined the coordinator within a minute; they go on trying. See why "
+      "not all daemons have joined the coordinator within a minute; they keep trying. See why "
       "with cairn logs --state ",
-      ShellWord(flags.state), ", or give up with cairn down --state ", ShellWord(flags.state)));
+      ShellWord(flags.state), ", or stop them with cairn down --state ", ShellWord(flags.state)));
 }
 
 // The worker program with its path, for a command that works in any directory.
@@ -143,13 +143,13 @@ absl::Status Report(const UpFlags& flags, const ClusterFile& file, bool was_up,
   choice.tf_config = context.tf_config;
   choice.user_folder = context.user_folder;
   const std::string state = StateFlag(flags.state, choice);
-  *context.out << (was_up ? "is up already: " : "started ") << tasks << "; state in " << flags.state
-               << ", logs in " << flags.state << "/logs\n"
+  *context.out << (was_up ? "already running: " : "started ") << tasks << "; state in "
+               << flags.state << ", logs in " << flags.state << "/logs\n"
                << "  coordinator    " << file.coordinator << "\n"
-               << "  hand it a job  cairn submit JOB.json --follow" << state << "\n"
+               << "  submit a job   cairn submit JOB.json --follow" << state << "\n"
                << "  one worker     " << WorkerProgram(context) << " --coordinator "
                << file.coordinator << "    (any number more, from anywhere on this machine)\n"
-               << "  look at it     cairn cluster, cairn top, cairn logs"
+               << "  show it        cairn cluster, cairn top, cairn logs"
                << (state.empty() ? "" : ", each with" + state) << "\n"
                << "  end it         cairn down" << state << "\n";
   return absl::OkStatus();
@@ -160,16 +160,17 @@ absl::StatusOr<int> ReportRunning(const UpFlags& flags, const StateHolder& holde
   if (holder.command != "cairn up") return StateLock::Take(flags.state, "cairn up").status();
   CAIRN_ASSIGN_OR_RETURN(const auto file, ReadClusterFile(flags.state));
   if (!file || file->cairn_pid != holder.pid) {
-    return absl::UnavailableError(absl::StrCat("a cluster is just being started on ", flags.state,
+    return absl::UnavailableError(absl::StrCat("a cluster is being started on ", flags.state,
                                                " (process ", holder.pid, "); try again"));
   }
   const int ps = static_cast<int>(file->ps.size());
   const int workers = static_cast<int>(file->workers.size());
   if ((flags.ps != 0 && flags.ps != ps) || (flags.workers != 0 && flags.workers != workers)) {
-    return absl::FailedPreconditionError(absl::StrCat(
-        "a cluster is up on ", flags.state, " with ", ps, " ps and ", Plural(workers, "worker"),
-        "; end it first with cairn down --state ", ShellWord(flags.state),
-        ", or add workers to it: ", WorkerProgram(context), " --coordinator ", file->coordinator));
+    return absl::FailedPreconditionError(
+        absl::StrCat("a cluster is running on ", flags.state, " with ", ps, " ps and ",
+                     Plural(workers, "worker"), "; stop it first with cairn down --state ",
+                     ShellWord(flags.state), ", or add workers to it: ", WorkerProgram(context),
+                     " --coordinator ", file->coordinator));
   }
   RememberLastCluster(context.user_folder, flags.state).IgnoreError();
   CAIRN_RETURN_IF_ERROR(Report(flags, *file, /*was_up=*/true, context));
@@ -201,22 +202,22 @@ Command MakeUpCommand() {
   auto flags = std::make_shared<UpFlags>();
   Command command;
   command.name = "up";
-  command.description = "Start a cluster on this machine that stays, for any number of jobs";
+  command.description = "Start a local cluster that runs in the background, for any number of jobs";
   command.details =
-      "It runs in the background, whatever happens to the terminal, until cairn down; a daemon "
-      "that dies is started again. Other commands find it from any directory. Jobs that a cluster "
-      "on the same state directory had not finished go on.";
+      "The cluster runs until cairn down, also after the terminal is closed. A daemon that ends "
+      "is started again. Other commands find the cluster from any directory. Unfinished jobs of "
+      "the state directory continue.";
   command.examples = {"cairn up", "cairn up --ps 2 --workers 4 --state my-cluster",
                       "cairn up --foreground   # under systemd or in a container"};
   command.add_flags = [flags](FlagSet* set) {
     set->AddCount("--ps", &flags->ps, kTasksMax,
-                  "How many parameter servers [2, or as many as the state was begun with]");
-    set->AddCount("--workers", &flags->workers, kTasksMax, "How many workers [2]");
+                  "Number of parameter servers [2, or the number in the state directory]");
+    set->AddCount("--workers", &flags->workers, kTasksMax, "Number of workers [2]");
     set->AddString("--state DIR", &flags->state,
-                   "The directory for journal, checkpoints, history and logs [cairn-state]");
+                   "Directory of journal, checkpoints, history and logs [cairn-state]");
     set->AddBool("--foreground", &flags->foreground,
-                 "Stay in the foreground until SIGTERM or Ctrl-C, which take a checkpoint first");
-    set->AddBool("--json", &flags->json, "Print JSON, one object a line");
+                 "Run in the foreground until SIGTERM or Ctrl-C, then take a checkpoint and stop");
+    set->AddBool("--json", &flags->json, "Print JSON, one object per line");
     set->Exclude("--foreground", "--json");
   };
   command.run = [flags](const CommandContext& context) { return Up(*flags, context); };

@@ -11,7 +11,7 @@ Command MakeVersionCommand() {
   auto flags = std::make_shared<CommonFlags>();
   Command command;
   command.name = "version";
-  command.description = "Print Cairn's version, as cairn --version does";
+  command.description = "Print the version, like cairn --version";
   command.examples = {"cairn version", "cairn version --json"};
   command.add_flags = [flags](FlagSet* set) { flags->AddJson(set); };
   command.run = [flags](const CommandContext& context) -> absl::StatusOr<int> {

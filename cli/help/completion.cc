@@ -127,7 +127,7 @@ absl::StatusOr<std::string> CompletionScript(const std::string& shell,
   if (shell == "zsh") return Zsh(commands);
   if (shell == "fish") return Fish(commands);
   return absl::InvalidArgumentError(absl::StrCat("there is no completion for the shell ", shell,
-                                                 "; known are bash, zsh and fish",
+                                                 "; available: bash, zsh, fish",
                                                  DidYouMean(shell, CompletionShells())));
 }
 

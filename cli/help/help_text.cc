@@ -111,17 +111,18 @@ std::string OverviewText(const std::vector<CommandGroup>& groups) {
   const std::string codes = absl::StrJoin(ExitCodes(), ", ", absl::PairFormatter(" "));
   absl::StrAppend(&text, "\nExamples:\n  cairn init my-job\n  cairn run my-job/job.json\n\n",
                   Wrap(absl::StrCat("Exit codes: ", codes, "."), 0), Wrap(JsonNote(), 0),
-                  "More about a command: cairn COMMAND --help.\n");
+                  "Help for a command: cairn COMMAND --help\n");
   return text;
 }
 
 std::string JsonNote() {
-  return "With --json commands print JSON, one object a line, in which epochs and batches count "
-         "from 0 and numbers that are not finite are null; errors stay text, on standard error.";
+  return "With --json, commands print JSON, one object per line. In it epochs and batches count "
+         "from "
+         "0, and numbers that are not finite are null. Errors are text on standard error.";
 }
 
 std::vector<std::pair<std::string, std::string>> ExitCodes() {
-  return {{absl::StrCat(kExitDone), "done"},
+  return {{absl::StrCat(kExitDone), "success"},
           {absl::StrCat(kExitJobFailed),
            "job failed, was cancelled or ended with a loss that is not finite"},
           {absl::StrCat(kExitBadInput), "bad usage or input"},

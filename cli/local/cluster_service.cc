@@ -48,7 +48,7 @@ absl::StatusOr<int> ServeCluster(LocalClusterOptions options,
 
   const absl::Status failure = cluster->failure();
   if (!failure.ok()) say(std::string(failure.message()));
-  say("stopping, after a checkpoint of the job that trains if there is one");
+  say("stopping after a checkpoint of the running job");
   // After a failure too: the other daemons still run, and a checkpoint may still be possible.
   CoordinatorApi api(cluster->coordinator_address(), absl::Seconds(5),
                      CoordinatorApi::WhenRefused::kWait);

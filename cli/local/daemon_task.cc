@@ -75,8 +75,8 @@ DaemonTask::Event DaemonTask::OnEnd(int exit_code, Time now) {
   const milliseconds delay =
       std::min(kMaxDelay, kFirstDelay * (1 << std::min(std::max(quick_ends_ - 1, 0), 6)));
   start_due_ = now + delay;
-  event.note = absl::StrCat(name_, " died (", InWords(exit_code, options_.output_file),
-                            "); starting it again");
+  event.note =
+      absl::StrCat(name_, " died (", InWords(exit_code, options_.output_file), "); restarting it");
   return event;
 }
 

@@ -68,7 +68,7 @@ absl::StatusOr<ClusterFile> ChooseCluster(const LocalClusterOptions& options) {
   if (last && static_cast<int>(last->ps.size()) != options.ps) {
     return absl::FailedPreconditionError(absl::StrCat(
         "the state directory ", options.state, " belongs to a cluster of ", last->ps.size(),
-        " ps; go on with --ps ", last->ps.size(), ", or choose another one with --state"));
+        " ps; use --ps ", last->ps.size(), ", or choose another one with --state"));
   }
   CAIRN_ASSIGN_OR_RETURN(const auto addresses,
                          ChooseAddresses(wanted, 1 + options.ps + options.workers));
@@ -203,9 +203,9 @@ class LocalCluster::Supervisor {
 
   void Watch() {
     if (!lock_file_.IsThere()) {
-      return Fail(absl::FailedPreconditionError(
-          absl::StrCat("the state directory ", options_.state,
-                       " was removed or replaced while its cluster was up; the cluster ends")));
+      return Fail(absl::FailedPreconditionError(absl::StrCat(
+          "the state directory ", options_.state,
+          " was removed or replaced while its cluster was running; stopping the cluster")));
     }
     bool changed = false;
     for (DaemonTask& task : tasks_) {

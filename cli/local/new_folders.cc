@@ -22,13 +22,13 @@ std::vector<fs::path> MissingOf(const fs::path& folder) {
 }
 
 absl::Status CannotMake(const fs::path& folder, const fs::path& at, const std::error_code& error) {
-  const std::string what = absl::StrCat("cannot make the folder ", folder.string());
+  const std::string what = absl::StrCat("cannot create the folder ", folder.string());
   std::error_code ignored;
   const fs::file_status status = fs::status(at, ignored);
   if (!fs::exists(status)) return absl::ErrnoToStatus(error.value(), what);
   return absl::InvalidArgumentError(
       absl::StrCat(what, ": ", at == folder ? "it" : at.string(),
-                   fs::is_regular_file(status) ? " is a file" : " is there and is no folder"));
+                   fs::is_regular_file(status) ? " is a file" : " exists and is not a folder"));
 }
 
 }  // namespace

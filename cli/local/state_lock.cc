@@ -44,10 +44,11 @@ absl::Status HeldByAnother(const std::string& state) {
   const StateHolder holder = ReadHolder(state);
   const std::string who = absl::StrCat("by ", holder.command, " (process ", holder.pid, ")");
   const std::string flag = absl::StrCat(" --state ", ShellWord(state));
-  const std::string fix = holder.command == "cairn up"
-                              ? absl::StrCat("hand it the job with cairn submit JOB.json --follow",
-                                             flag, ", or end it with cairn down", flag)
-                              : "wait for its end, or choose another one with --state";
+  const std::string fix =
+      holder.command == "cairn up"
+          ? absl::StrCat("submit the job to it with cairn submit JOB.json --follow", flag,
+                         ", or stop it with cairn down", flag)
+          : "wait until it ends, or choose another directory with --state";
   return absl::FailedPreconditionError(
       absl::StrCat("the state directory ", state, " is in use ", who, "; ", fix));
 }
@@ -59,7 +60,7 @@ absl::StatusOr<std::unique_ptr<StateLock>> StateLock::Take(const std::string& st
   std::error_code error;
   std::filesystem::create_directories(state, error);
   if (error) {
-    return absl::ErrnoToStatus(error.value(), absl::StrCat("cannot make the directory ", state));
+    return absl::ErrnoToStatus(error.value(), absl::StrCat("cannot create the directory ", state));
   }
   const int file = open(LockFile(state).c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644);
   if (file < 0) return absl::ErrnoToStatus(errno, absl::StrCat("cannot write ", LockFile(state)));

@@ -24,9 +24,8 @@ absl::StatusOr<UnnamedFile> UnnamedFile::Make(const std::string& folder) {
   std::string name = folder + "/cairn-XXXXXX";
   const int descriptor = mkostemp(name.data(), O_CLOEXEC);
   if (descriptor < 0) {
-    return absl::ErrnoToStatus(errno,
-                               absl::StrCat("cannot make a temporary file in ", folder,
-                                            "; set TMPDIR to a folder that may be written to"));
+    return absl::ErrnoToStatus(errno, absl::StrCat("cannot create a temporary file in ", folder,
+                                                   "; set TMPDIR to a writable folder"));
   }
   unlink(name.c_str());
   return UnnamedFile(descriptor, folder);

@@ -74,7 +74,7 @@ std::vector<Check> CheckDisk(const std::string& state) {
   const std::filesystem::path obstacle = WhatIsInTheWay(state);
   if (!obstacle.empty()) {
     return {{Check::Level::kFail, "disk", absl::StrCat(obstacle.string(), " is not a directory"),
-             "move it away, or choose another directory with --state DIR"}};
+             "remove it, or choose another directory with --state DIR"}};
   }
   const std::filesystem::path folder = NearestFolder(state);
   std::vector<Check> checks;
@@ -89,7 +89,7 @@ std::vector<Check> CheckDisk(const std::string& state) {
   } else {
     checks.push_back({Check::Level::kFail, "disk sync",
                       absl::StrCat(folder.string(), ": ", std::string(median.status().message())),
-                      "choose a directory that is yours with --state DIR"});
+                      "choose a writable directory with --state DIR"});
   }
   return checks;
 }
@@ -115,7 +115,8 @@ Check JudgeSync(absl::Duration median) {
   check.found = absl::StrFormat("%.1f ms until a page is safe", absl::ToDoubleMilliseconds(median));
   if (median < kSlow) return check;
   check.level = Check::Level::kWarn;
-  check.fix = "every decision of the coordinator waits for it: put the state on a faster disk";
+  check.fix =
+      "every decision of the coordinator waits for this; choose a faster disk with --state DIR";
   return check;
 }
 

@@ -67,16 +67,15 @@ Check CheckLoopback(int tasks) {
   const auto ports = ChooseAddresses({}, tasks);
   const absl::Duration time = ports.ok() ? MeasureRoundTrip() : absl::ZeroDuration();
   if (ports.ok() && time >= absl::ZeroDuration()) {
-    check.found =
-        absl::StrFormat("%d ports are free on 127.0.0.1, a byte goes there and back in %.0f us",
-                        tasks, absl::ToDoubleMicroseconds(time));
+    check.found = absl::StrFormat("%d ports are free on 127.0.0.1, round trip %.0f us", tasks,
+                                  absl::ToDoubleMicroseconds(time));
     return check;
   }
   const absl::Status why =
       ports.ok() ? absl::ErrnoToStatus(errno, "no connection to 127.0.0.1") : ports.status();
   check.level = Check::Level::kFail;
   check.found = std::string(why.message());
-  check.fix = "bring the loopback device up (ip link set lo up), and let programs listen on it";
+  check.fix = "enable the loopback device (ip link set lo up), and allow programs to listen on it";
   return check;
 }
 

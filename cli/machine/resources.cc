@@ -44,7 +44,7 @@ Check CheckProcessor(const std::string& cpuinfo, unsigned cores) {
   check.subject = "processor";
   const std::string model = ValueOf(cpuinfo, "model name");
   check.found =
-      absl::StrCat(model.empty() ? "of unknown make" : model, ", ", Plural(cores, "core"));
+      absl::StrCat(model.empty() ? "unknown processor" : model, ", ", Plural(cores, "core"));
   if (has("avx512f")) {
     absl::StrAppend(&check.found, ", AVX-512");
   } else if (has("avx2") && has("fma")) {
@@ -53,8 +53,8 @@ Check CheckProcessor(const std::string& cpuinfo, unsigned cores) {
     check.level = Check::Level::kWarn;
     absl::StrAppend(&check.found, ", neither AVX-512 nor AVX2 with FMA");
     check.fix =
-        "computing takes several times as long; use a newer host, or let the virtual machine have "
-        "what its host has (qemu: -cpu host)";
+        "computing is several times slower; use a newer processor, or give the virtual machine the "
+        "instructions of its host (qemu: -cpu host)";
   }
   return check;
 }

@@ -40,7 +40,7 @@ absl::StatusOr<std::string> VersionOf(const std::string& program,
   while (!child->TryWait()) {
     if (clock.Now() > end) {
       return absl::DeadlineExceededError(
-          absl::StrCat("it does not reply within ", absl::FormatDuration(patience)));
+          absl::StrCat("no reply within ", absl::FormatDuration(patience)));
     }
     std::this_thread::sleep_for(std::chrono::milliseconds(2));
   }
@@ -52,11 +52,11 @@ absl::StatusOr<std::string> VersionOf(const std::string& program,
 
 std::string FixOf(const absl::StatusOr<std::string>& version) {
   if (absl::IsDeadlineExceeded(version.status())) {
-    return "see what it waits for: a disk that does not answer, or a program that is not Cairn's";
+    return "check whether the disk responds, and whether the program is Cairn's";
   }
   if (!version.ok() && !absl::IsInternal(version.status())) return "";  // The message has the fix.
-  if (!version.ok()) return "install the libraries that it lacks: deploy/install_dependencies.sh";
-  return absl::StrCat("this cairn is ", kVersion, "; install programs of one version everywhere");
+  if (!version.ok()) return "install the missing libraries: deploy/install_dependencies.sh";
+  return absl::StrCat("this is cairn ", kVersion, "; install programs of one version everywhere");
 }
 
 Check CheckProgram(const std::string& name, const std::string& folder,
@@ -129,7 +129,7 @@ Check CheckGpu() {
   const std::unique_ptr<void, int (*)(void*)> driver(dlopen("libcuda.so.1", RTLD_NOW), dlclose);
   if (driver == nullptr) {
     check.found = has_device ? "an NVIDIA device, but no driver library (libcuda.so.1)"
-                             : "none; workers compute on the processor";
+                             : "none; workers compute on the CPU";
     if (!has_device) return check;
     check.level = Check::Level::kWarn;
     check.fix = "install the driver's libraries (in a container: run it with the GPU's runtime)";
@@ -152,7 +152,7 @@ Check CheckGpu() {
   }
   check.level = Check::Level::kWarn;
   check.found = absl::StrCat("an NVIDIA driver that finds no GPU (error ", error, ")");
-  check.fix = "see what nvidia-smi says; workers compute on the processor meanwhile";
+  check.fix = "see nvidia-smi; until then workers compute on the CPU";
   return check;
 }
 

@@ -64,7 +64,7 @@ absl::Status CheckOverwritesNone(const std::string& flag, const std::string& out
     for (const std::string& name : Matches(file.name)) {
       if (!std::filesystem::equivalent(output, name, ignored)) continue;
       return absl::InvalidArgumentError(absl::StrCat(flag, ": ", output, " would overwrite ", name,
-                                                     " (", file.what, "); choose another place"));
+                                                     " (", file.what, "); choose another file"));
     }
   }
   return absl::OkStatus();

@@ -37,7 +37,7 @@ absl::Status RunWorker(const OfflineOptions& options, const std::string& task,
   if (exit_code == 0) return absl::OkStatus();
   const auto said = ReadFile(log);
   return absl::InternalError(absl::StrCat("the worker ended with exit code ", exit_code, ": ",
-                                          said.ok() ? *said : "it said nothing"));
+                                          said.ok() ? *said : "without a message"));
 }
 
 absl::StatusOr<std::vector<float>> ReadFloats(const std::string& file) {

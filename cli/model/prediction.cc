@@ -21,7 +21,7 @@ absl::Status CheckCount(size_t files, int inputs) {
   if (files == static_cast<size_t>(inputs)) return absl::OkStatus();
   return absl::InvalidArgumentError(absl::StrCat(
       "the model has ", Plural(inputs, "input"), ", and --input is given ",
-      Plural(static_cast<int64_t>(files), "time"), "; give it once for each, in their order"));
+      Plural(static_cast<int64_t>(files), "time"), "; give it once for each input, in this order"));
 }
 
 }  // namespace

@@ -78,8 +78,8 @@ absl::Status CheckPredictionFile(const std::string& flag, const std::string& fil
   }
   return absl::InvalidArgumentError(
       absl::StrCat(flag, ": ", file,
-                   " ends neither in .npy (a NumPy array) nor in .csv (text, a line for each "
-                   "example); give it a name that does"));
+                   " must end in .npy (a NumPy array) or .csv (text, one line for each "
+                   "example)"));
 }
 
 absl::Status WritePrediction(const std::string& file, const Prediction& prediction) {

@@ -101,14 +101,14 @@ class Matching {
     if (const int other = std::exchange(taker_[weight], variable); other >= 0) {
       return absl::InvalidArgumentError(absl::StrCat(
           "layers ", layers_[other], " and ", layers_[variable], " could both be the one with ",
-          weights_[weight].name, "; give one another name"));
+          weights_[weight].name, "; rename one of them"));
     }
     if (weights_[weight].shape == variables_[variable].shape) return absl::OkStatus();
     return absl::InvalidArgumentError(
         absl::StrCat("layer ", layers_[variable], ": ", name, " has the shape ",
                      nn::ShapeText(variables_[variable].shape), ", there ",
                      nn::ShapeText(weights_[weight].shape),
-                     "; a layer that is to start anew needs another "
+                     "; a layer that starts with initial values needs another "
                      "name"));
   }
 
@@ -123,7 +123,7 @@ class Matching {
       const std::string& layer = layers_[i];
       if (found.contains(layer)) {
         return absl::InvalidArgumentError(
-            absl::StrCat("layer ", layer, " is there without ", variables_[i].name));
+            absl::StrCat("layer ", layer, " lacks ", variables_[i].name));
       }
       if (!has_values_ && StaysRandom(variables_[i])) random.push_back(layer);
     }
@@ -133,8 +133,8 @@ class Matching {
     }
     if (random.empty()) return absl::OkStatus();
     random.erase(std::unique(random.begin(), random.end()), random.end());
-    return absl::InvalidArgumentError(
-        absl::StrCat("it lacks frozen layers, which would stay random: ", SomeOf(random)));
+    return absl::InvalidArgumentError(absl::StrCat(
+        "it lacks these frozen layers, which would keep random values: ", SomeOf(random)));
   }
 
   std::vector<std::string> LayersOfFile() const {
@@ -158,8 +158,8 @@ absl::StatusOr<WarmStart> Start(const std::string& file, const nn::Model& model,
                                 const SubmittedModel& submitted, uint64_t seed) {
   CAIRN_ASSIGN_OR_RETURN(nn::ImportedModel imported, ReadImportedModel(file));
   if (imported.weights.empty()) {
-    return absl::InvalidArgumentError(
-        absl::StrCat(file, " is an architecture without weights; a TF.js layers model has them"));
+    return absl::InvalidArgumentError(absl::StrCat(
+        file, " has an architecture without weights; a TF.js layers model has weights"));
   }
   Matching matching(model, imported.weights, !submitted.weights.empty());
   if (absl::Status fits = matching.Run(); !fits.ok()) return AtModelFile(file, fits);

@@ -141,7 +141,7 @@ TEST(CommandsTest, BadUsageIsExitCodeTwoAndSaysWhereHelpIs) {
       {{"export", "job", "--output", "o", "--fast"}, "cairn export has no flag --fast"},
       {{"help", "fly"}, "there is no command fly"},
       {{"run"}, "JOB.json is required; see cairn run --help"},
-      {{"run", "a.json", "b.json"}, "\"b.json\" is a word too many"},
+      {{"run", "a.json", "b.json"}, "\"b.json\" is an extra argument"},
       {{"jobs", "--state", ""}, "--state: is empty"},
       {{"run", "a.json", "--ps", "0"}, "--ps"},
       {{"run", "a.json", "--workers", "two"}, "--workers"},
@@ -208,7 +208,7 @@ TEST(CommandsTest, AJobThatNoClusterWorksOnIsNotCalledRunning) {
   const std::string state = testing::TempDir() + "/commands_test_stopped";
   WriteExampleState(state, proto::RUNNING);
   const std::string status = RunCairn({"status", "--state", state}).out;
-  EXPECT_THAT(status, HasSubstr("job 1 (example): stopped, no cluster is up on " + state));
+  EXPECT_THAT(status, HasSubstr("job 1 (example): stopped, no cluster is running on " + state));
   EXPECT_THAT(status, AllOf(HasSubstr("cairn up --state " + state), Not(HasSubstr("running"))));
   const std::string jobs = RunCairn({"jobs", "--state", state}).out;
   EXPECT_THAT(jobs, AllOf(HasSubstr("stopped"), HasSubstr("cairn up --state " + state)));
@@ -308,7 +308,7 @@ TEST_F(CommandsOnStateTest, PredictionsDoNotOverwriteTheirInput) {
       {"predict", "example", "--input", x, "--output", link, "--state", State()}, programs);
   EXPECT_EQ(result.exit_code, 2);
   EXPECT_EQ(result.err, "cairn: --output: " + link + " would overwrite " + x +
-                            " (--input); choose another place\n");
+                            " (--input); choose another file\n");
   EXPECT_EQ(*ReadFile(x), "data");
 }
 
@@ -463,7 +463,7 @@ TEST(CommandsTest, DownWithoutAClusterIsDone) {
   std::filesystem::create_directories(state);
   const Result result = RunCairn({"down", "--state", state});
   EXPECT_EQ(result.exit_code, 0) << result.err;
-  EXPECT_THAT(result.out, HasSubstr("no cluster is up on " + state));
+  EXPECT_THAT(result.out, HasSubstr("no cluster is running on " + state));
   const Result file = RunCairn({"down", "--state", "/dev/null"});
   EXPECT_EQ(file.exit_code, 2);
   EXPECT_THAT(file.err, HasSubstr("/dev/null is no directory"));

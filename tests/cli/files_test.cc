@@ -77,7 +77,7 @@ TEST(FilesTest, WhetherAFileCanBeWrittenIsFoundOutWithoutATrace) {
   EXPECT_TRUE(CheckMayWrite("/dev/null").ok());
   EXPECT_EQ(CheckMayWrite(folder).message(), "cannot write " + folder + ": it is a folder");
   EXPECT_EQ(CheckMayWrite(folder + "/old/file").message(),
-            "cannot make the folder " + folder + "/old: it is a file");
+            "cannot create the folder " + folder + "/old: it is a file");
   EXPECT_EQ(*ReadFile(folder + "/old"), "old");
   EXPECT_EQ(std::distance(std::filesystem::directory_iterator(folder), {}), 1);
 }

@@ -162,7 +162,7 @@ TEST(JobFileTest, EveryMistakeAboutFormModelAndDataHasItsOwnMessage) {
       {RefusalWithout("name"), "name: is missing or empty; for example \"name\": \"mnist\""},
       {RefusalWithout("model"), "model: is missing; for example \"model\": \"model.json\""},
       {RefusalWith("/model", std::string("a\0b", 3)),
-       "model: \"a\\u0000b\" holds a zero character"},
+       "model: \"a\\u0000b\" contains a zero character"},
       {RefusalWithout("train"),
        "train: is missing; for example \"train\": {\"npy\": {\"features\": "
        "\"x.npy\", \"labels\": \"y.npy\"}}"},

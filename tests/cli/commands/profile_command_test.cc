@@ -26,13 +26,13 @@ TEST_F(ProfileCommandTest, AMeasurementWithoutAStepIsAFailure) {
   const Result result = Profile({"--timeout", "1.5"});
   EXPECT_EQ(result.exit_code, 2);
   EXPECT_THAT(result.out, IsEmpty());
-  EXPECT_THAT(result.err, HasSubstr("no worker made a step within 1.5 s: job 1 (example) is "));
+  EXPECT_THAT(result.err, HasSubstr("no worker completed a step within 1.5 s: job 1 (example) is "));
 }
 
 TEST_F(ProfileCommandTest, ATraceThatCannotBeWrittenIsRefusedBeforeTheMeasurement) {
   const Result result = Profile({"--trace", "/dev/null/trace.json"});
   EXPECT_EQ(result.exit_code, 2);
-  EXPECT_THAT(result.err, HasSubstr("--trace: cannot make the folder /dev/null"));
+  EXPECT_THAT(result.err, HasSubstr("--trace: cannot create the folder /dev/null"));
 }
 
 TEST_F(ProfileCommandTest, NumbersOutOfRangeAreNamedWithTheirRange) {

@@ -36,7 +36,7 @@ TEST(DaemonTaskTest, KilledDaemonIsStartedAgainAfterADelay) {
   const int64_t first = task.pid();
   kill(static_cast<pid_t>(first), SIGKILL);
   const auto end = Now();
-  EXPECT_EQ(WaitForEvent(&task, end).note, "ps-1 died (killed by signal 9); starting it again");
+  EXPECT_EQ(WaitForEvent(&task, end).note, "ps-1 died (killed by signal 9); restarting it");
   EXPECT_FALSE(task.Watch(end + milliseconds(99)).started_again);
   EXPECT_TRUE(task.Watch(end + milliseconds(100)).started_again);
   EXPECT_NE(task.pid(), first);
@@ -48,7 +48,7 @@ TEST(DaemonTaskTest, DisturbedDaemonIsStartedAgain) {
   EXPECT_FALSE(task.Disturb(SIGKILL)) << "it does not run yet";
   ASSERT_TRUE(task.Start().ok());
   EXPECT_TRUE(task.Disturb(SIGKILL));
-  EXPECT_EQ(WaitForEvent(&task, Now()).note, "ps-1 died (killed by signal 9); starting it again");
+  EXPECT_EQ(WaitForEvent(&task, Now()).note, "ps-1 died (killed by signal 9); restarting it");
 }
 
 TEST(DaemonTaskTest, DelayDoublesForADaemonThatKeepsDying) {

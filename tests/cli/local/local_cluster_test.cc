@@ -92,7 +92,7 @@ TEST_F(LocalClusterTest, DeadDaemonIsStartedAgainAndTold) {
   std::atomic<int> notes = 0;
   LocalClusterOptions options = Options(1, 1);
   options.on_event = [&notes](const std::string& note) {
-    if (note == "ps-0 died (killed by signal 9); starting it again") ++notes;
+    if (note == "ps-0 died (killed by signal 9); restarting it") ++notes;
   };
   auto cluster = LocalCluster::Start(options);
   ASSERT_TRUE(cluster.ok()) << cluster.status();
@@ -159,7 +159,7 @@ TEST_F(LocalClusterTest, NextRunHasTheSameAddressesAndMustHaveTheSamePs) {
   EXPECT_EQ(*ChoosePsCount(state(), 0), 2);
   EXPECT_EQ(*ChoosePsCount(state(), 3), 3);
   EXPECT_THAT(std::string(LocalCluster::Start(Options(3, 1)).status().message()),
-              HasSubstr("belongs to a cluster of 2 ps; go on with --ps 2"));
+              HasSubstr("belongs to a cluster of 2 ps; use --ps 2"));
   auto again = LocalCluster::Start(Options(2, 3));
   ASSERT_TRUE(again.ok()) << again.status();
   EXPECT_EQ((*again)->coordinator_address(), address);

@@ -55,11 +55,11 @@ TEST_F(NewFoldersTest, WhatIsInTheWayIsNamed) {
   std::ofstream(file) << "in the way";
   NewFolders folders;
   EXPECT_EQ(folders.Make(file).message(),
-            "cannot make the folder " + file.string() + ": it is a file");
+            "cannot create the folder " + file.string() + ": it is a file");
   EXPECT_EQ(folders.Make(file / "a").message(),
-            "cannot make the folder " + file.string() + "/a: " + file.string() + " is a file");
+            "cannot create the folder " + file.string() + "/a: " + file.string() + " is a file");
   EXPECT_EQ(folders.Make("/dev/null").message(),
-            "cannot make the folder /dev/null: it is there and is no folder");
+            "cannot create the folder /dev/null: it exists and is not a folder");
 }
 
 }  // namespace

@@ -49,7 +49,7 @@ TEST(UnnamedFileTest, AFolderThatCannotBeWrittenIsNamed) {
   const auto file = UnnamedFile::Make("/no/such/folder");
   EXPECT_EQ(file.status().code(), absl::StatusCode::kNotFound);
   EXPECT_THAT(std::string(file.status().message()),
-              HasSubstr("in /no/such/folder; set TMPDIR to a folder that may be written to"));
+              HasSubstr("in /no/such/folder; set TMPDIR to a writable folder"));
 }
 
 TEST(UnnamedFileTest, AFileThatMayNotGrowIsAnError) {

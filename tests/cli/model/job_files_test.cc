@@ -38,7 +38,7 @@ class JobFilesTest : public testing::Test {
 
 TEST_F(JobFilesTest, DataModelAndItsWeightsAreNamedWithWhatWouldOverwriteThem) {
   EXPECT_EQ(Check(folder_ + "y.npy"), "--trace: " + folder_ + "y.npy would overwrite " + folder_ +
-                                          "y.npy (the job's data); choose another place");
+                                          "y.npy (the job's data); choose another file");
   EXPECT_THAT(Check(folder_ + "x-2.npy"), HasSubstr("the job's data"));
   EXPECT_THAT(Check(folder_ + "model/model.json"), HasSubstr("the job's model"));
   EXPECT_THAT(Check(folder_ + "model/weights.bin"), HasSubstr("the job's model"));

@@ -72,8 +72,8 @@ TEST(PredictionFileTest, OtherNamesAreRefused) {
   for (const char* name : {"y.txt", "y", "csv", "y.npy.gz", "y.npz", "y.csv.gz"}) {
     EXPECT_EQ(CheckPredictionFile("--output", name).message(),
               std::string("--output: ") + name +
-                  " ends neither in .npy (a NumPy array) nor in .csv (text, a line for each "
-                  "example); give it a name that does");
+                  " must end in .npy (a NumPy array) or .csv (text, one line for each "
+                  "example)");
   }
   EXPECT_TRUE(CheckPredictionFile("--output", "/dev/null").ok());
 }

@@ -151,7 +151,7 @@ TEST_F(WeightsStartTest, ALayerThatWrapsAnotherIsKnownByItsOwnName) {
   EXPECT_THAT(Refusal(Resuming(weights), model), HasSubstr("it has none of this model's layers"));
   weights.push_back({"bi_b/forward_lstm/kernel", {6, 8}});
   EXPECT_THAT(Refusal(Resuming(weights), model),
-              HasSubstr("layer bi_b is there without bi_b/forward_lstm/recurrent_kernel"));
+              HasSubstr("layer bi_b lacks bi_b/forward_lstm/recurrent_kernel"));
 }
 
 TEST_F(WeightsStartTest, LayersThatDoNotFitAreRefusedByName) {
@@ -167,7 +167,7 @@ TEST_F(WeightsStartTest, LayersThatDoNotFitAreRefusedByName) {
   weights = base_;
   weights.erase(weights.begin() + 3);
   EXPECT_THAT(Refusal(Resuming(weights), Transfer()),
-              HasSubstr("layer second is there without second/bias"));
+              HasSubstr("layer second lacks second/bias"));
   weights.push_back({"a/second/bias", {5}});
   weights.push_back({"b/second/bias", {5}});
   EXPECT_THAT(Refusal(Resuming(weights), Transfer()),
@@ -181,7 +181,7 @@ TEST_F(WeightsStartTest, AFrozenLayerThatWouldStayRandomIsRefused) {
   const proto::Job job = Resuming({{"first/kernel", {4, 3}}, {"first/bias", {3}}});
   SubmittedModel model = Transfer();
   EXPECT_THAT(Refusal(job, model),
-              HasSubstr("it lacks frozen layers, which would stay random: second"));
+              HasSubstr("it lacks these frozen layers, which would keep random values: second"));
   // The model's file has values for this layer.
   model.weights = {std::vector<float>(12), std::vector<float>(3),  std::vector<float>(15, 9),
                    std::vector<float>(5),  std::vector<float>(10), std::vector<float>(2)};
