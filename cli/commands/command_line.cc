@@ -91,7 +91,7 @@ std::string UsageError(const CLI::App& app, const CLI::ParseError& error,
   const auto left = app.remaining(/*recurse=*/true);
   const Command* command = Find(commands, app);
   if (command == nullptr) {
-    return left.empty() ? "name a command; see cairn --help"
+    return left.empty() ? "missing command; see cairn --help"
                         : UnknownCommand(left.front(), commands);
   }
   if (!left.empty() && left.front()[0] == '-') return UnknownFlag(left.front(), *command);

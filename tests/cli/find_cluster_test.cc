@@ -41,7 +41,7 @@ TEST(FindClusterTest, WrongAddressAndWrongTfConfigAreRefused) {
   choice.tf_config = "{}";
   const auto wrong = FindCoordinator(choice).status();
   EXPECT_EQ(wrong.code(), absl::StatusCode::kInvalidArgument);
-  EXPECT_THAT(std::string(wrong.message()), HasSubstr("mend or unset TF_CONFIG"));
+  EXPECT_THAT(std::string(wrong.message()), HasSubstr("correct or unset TF_CONFIG"));
   choice.coordinator = "nonsense";
   const auto status = FindCoordinator(choice).status();
   EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);

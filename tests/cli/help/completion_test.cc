@@ -60,7 +60,7 @@ TEST(CompletionTest, ZshAndFishHaveTheTextsWithoutTheirOwnSigns) {
 
 TEST(CompletionTest, AnUnknownShellIsRefused) {
   EXPECT_THAT(std::string(CompletionScript("bahs", Example()).status().message()),
-              HasSubstr("known are bash, zsh and fish (did you mean bash?)"));
+              HasSubstr("available: bash, zsh, fish (did you mean bash?)"));
 }
 
 }  // namespace

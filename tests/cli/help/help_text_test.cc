@@ -66,10 +66,9 @@ TEST(HelpTextTest, TheOverviewHasEveryGroupTheExitCodesAndWhatJsonIs) {
   const std::string text = OverviewText({{"Fetching", {Example()}}});
   EXPECT_THAT(text, HasSubstr("\nFetching:\n  fetch         Fetch a thing\n"));
   EXPECT_THAT(text,
-              HasSubstr("Exit codes: 0 done, 1 job failed, was cancelled or ended with a loss that "
-                        "is not finite,\n2 bad usage or input, 3 cannot reach the cluster, "
-                        "128+N ended by signal N (Ctrl-C: 130).\nWith --json commands print "
-                        "JSON, one object a line, "));
+              HasSubstr("Exit codes: 0 success, 1 job failed, was cancelled or ended with a loss that is not"));
+  EXPECT_THAT(text, HasSubstr("finite, 2 bad usage or input, 3 cannot reach the cluster, "));
+  EXPECT_THAT(text, HasSubstr("\nWith --json, commands print JSON, one object per line. "));
 }
 
 }  // namespace

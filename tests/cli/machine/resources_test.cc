@@ -23,7 +23,7 @@ TEST(ResourcesTest, AProcessorWithoutThemIsSlow) {
   for (const char* flags : {"flags : avx avx2\n", "flags : fma avx2x\n", ""}) {
     const Check check = CheckProcessor(flags, 1);
     EXPECT_EQ(check.level, Level::kWarn) << flags;
-    EXPECT_THAT(check.fix, HasSubstr("newer host"));
+    EXPECT_THAT(check.fix, HasSubstr("newer processor"));
   }
 }
 

@@ -128,7 +128,7 @@ TEST_F(WeightsStartTest, NamesThatKerasMadeLongerAreFoundAndOtherValuesStay) {
 TEST_F(WeightsStartTest, TwoLayersThatCouldBeTheSameAreRefused) {
   EXPECT_THAT(
       Refusal(Resuming({{"first/kernel", {4, 3}}, {"first/bias", {3}}}), Transfer("first")),
-      AllOf(HasSubstr("layers base/first and first could both"), HasSubstr("another name")));
+      AllOf(HasSubstr("layers base/first and first could both"), HasSubstr("rename one")));
 }
 
 TEST_F(WeightsStartTest, ALayerOfTheBaseIsFoundThoughItsNameIsTaken) {
