@@ -37,8 +37,7 @@ std::optional<int> ParseDaemonFlags(CLI::App* app, int argc, const char* const* 
   std::vector<std::string> failpoints;
   app->add_flag("--unsafe_testing", unsafe_testing, "For tests: allow --failpoint");
   app->add_option("--failpoint", failpoints,
-                  "For tests: NAME=ACTION[@FIRST[-LAST]]: make this process crash, fail, hang or "
-                  "sleep there (doc/faults.md); may be repeated")
+                  "For tests: NAME=ACTION[@FIRST[-LAST]], see doc/faults.md; may be repeated")
       ->allow_extra_args(false);
   try {
     app->parse(argc, argv);

@@ -45,26 +45,28 @@ struct Flags {
 
 void AddFlags(CLI::App& app, Flags& flags) {
   app.set_version_flag("--version", kVersion);
-  app.add_option("--tf_config", flags.tf_config, "File with TF_CONFIG; default: the environment's");
-  app.add_option("--state", flags.state, "Directory; the journal goes to STATE/coordinator")
+  app.add_option("--tf_config", flags.tf_config,
+                 "File with TF_CONFIG; default: the environment variable TF_CONFIG");
+  app.add_option("--state", flags.state, "State directory; the journal is in STATE/coordinator")
       ->capture_default_str()
       ->check(NotEmpty());
   app.add_option("--lease_seconds", flags.lease_seconds,
-                 "A task that says nothing for so long is taken for dead")
+                 "Seconds without a message after which a task counts as lost")
       ->capture_default_str()
       ->check(Number(2, 3600));
   app.add_option("--stop_seconds", flags.stop_seconds,
-                 "How long the checkpoint that SIGTERM and SIGINT ask for may take; 0: none")
+                 "Seconds allowed for the checkpoint after SIGTERM or SIGINT; 0: no checkpoint")
       ->capture_default_str()
       ->check(Number(0, 3600));
-  app.add_option("--progress_timeout", flags.progress_timeout,
-                 "Seconds after which a worker or a ps that makes no progress is not awaited: its "
-                 "work goes to others, its checkpoint is given up")
+  app.add_option(
+         "--progress_timeout", flags.progress_timeout,
+         "Seconds without progress after which the work of a live worker goes to others, and "
+         "the checkpoint of a live ps is given up")
       ->capture_default_str()
       ->check(Number(1, 86400));
   app.add_option("--log_level", flags.log_level, "debug, info, warning or error")
       ->capture_default_str();
-  app.add_option("--log_file", flags.log_file, "Append the log here as well");
+  app.add_option("--log_file", flags.log_file, "Append the log to this file too");
 }
 
 absl::StatusOr<cluster::TfConfig> LoadConfig(const Flags& flags) {
@@ -141,7 +143,8 @@ int Start(const Flags& flags) {
 
 int Main(int argc, char** argv) {
   OpenMissingStandardFiles();
-  CLI::App app("Takes jobs, hands out their batches and repairs the cluster.", kProgram);
+  CLI::App app("Accepts jobs, assigns their batches to workers and recovers from failures.",
+               kProgram);
   Flags flags;
   AddFlags(app, flags);
   if (const auto exit_code = cluster::ParseDaemonFlags(&app, argc, argv)) return *exit_code;

@@ -41,23 +41,24 @@ struct Flags {
 
 void AddFlags(CLI::App& app, Flags& flags) {
   app.set_version_flag("--version", kVersion);
-  app.add_option("--tf_config", flags.tf_config, "File with TF_CONFIG; default: the environment's");
+  app.add_option("--tf_config", flags.tf_config,
+                 "File with TF_CONFIG; default: the environment variable TF_CONFIG");
   app.add_option("--coordinator", flags.coordinator,
                  "HOST:PORT of the coordinator; default: TF_CONFIG's chief")
       ->check(cluster::IsAddress());
-  app.add_option("--state", flags.state, "Directory; snapshots go to STATE/ps-INDEX")
+  app.add_option("--state", flags.state, "State directory; snapshots are in STATE/ps-INDEX")
       ->capture_default_str()
       ->check(NotEmpty());
   app.add_option("--threads", flags.threads,
-                 "Threads that own blocks; default: half of the machine's cores")
+                 "Number of threads that own blocks; default: half of the cores")
       ->check(WholeNumber(1, 1024));
   app.add_option("--gradient_memory", flags.gradient_memory,
-                 "MiB of gradients of synchronous updates that may wait for those of lower batches")
+                 "MiB of buffered gradients of incomplete synchronous updates")
       ->capture_default_str()
       ->check(WholeNumber(0, 1 << 30));
   app.add_option("--log_level", flags.log_level, "debug, info, warning or error")
       ->capture_default_str();
-  app.add_option("--log_file", flags.log_file, "Append the log here as well");
+  app.add_option("--log_file", flags.log_file, "Append the log to this file too");
   app.add_flag("--unsafe_disable_ledger", flags.unsafe_disable_ledger,
                "For tests: apply repeated pushes again, which corrupts every job");
 }
@@ -111,7 +112,8 @@ int Serve(const Flags& flags) {
 
 int Main(int argc, char** argv) {
   OpenMissingStandardFiles();
-  CLI::App app("Stores a part of the variables of the running job.", kProgram);
+  CLI::App app("Stores a part of the variables of the running job and applies gradients to them.",
+               kProgram);
   Flags flags;
   AddFlags(app, flags);
   if (const auto exit_code = cluster::ParseDaemonFlags(&app, argc, argv)) return *exit_code;

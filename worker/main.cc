@@ -50,36 +50,36 @@ constexpr absl::Duration kStopTimeout = absl::Seconds(2);
 void AddFlags(CLI::App* app, Flags* flags) {
   app->set_version_flag("--version", cairn::kVersion);
   app->add_option("--tf_config", flags->tf_config,
-                  "File with the cluster description; default: the environment variable TF_CONFIG");
+                  "File with TF_CONFIG; default: the environment variable TF_CONFIG");
   app->add_option("--coordinator", flags->coordinator,
-                  "HOST:PORT of the coordinator, for a worker that TF_CONFIG does not name")
+                  "HOST:PORT of the coordinator, for a worker without an entry in TF_CONFIG")
       ->check(cairn::cluster::IsAddress());
   app->add_option("--state", flags->state,
-                  "Accepted as every daemon's; a worker keeps nothing on disk");
+                  "Ignored: a worker stores nothing. Accepted because the other daemons have it");
   app->add_option("--log_level", flags->log_level, "debug, info, warning or error [info]");
   app->add_option("--log_file", flags->log_file, "Append the log to this file too");
-  app->add_option("--device", flags->device, "Where to compute: auto, cpu or cuda [auto]");
+  app->add_option("--device", flags->device, "Device that computes: auto, cpu or cuda [auto]");
   app->add_option("--evaluate", flags->evaluate,
-                  "Do this one task of cairn evaluate, without a cluster, and end");
+                  "Run this task of cairn evaluate or predict without a cluster, then end");
   app->add_option(
          "--threads", flags->threads,
-         "CPU threads that compute; default: the machine's cores, shared with the other "
-         "workers that TF_CONFIG puts on it (1 if TF_CONFIG does not name this worker); of "
-         "synchronous jobs 1, so that their bits are the same everywhere")
+         "Number of CPU threads that compute. Default: the cores divided by the number of workers "
+         "that TF_CONFIG has on this machine; 1 for a worker without an entry, and for "
+         "synchronous jobs, so that their results have the same bits everywhere")
       ->check(cairn::WholeNumber(1, 1024));
   app->add_option(
          "--data_memory", flags->data_memory,
-         "MiB of a job's data that are kept in memory; default 1024. What is beyond is read "
-         "from the files as it is needed")
+         "MiB of memory for the data of a job; the rest is read from the files when it is needed. "
+         "Default 1024")
       ->check(cairn::WholeNumber(0, 1 << 30));
   app->add_option(
          "--gradient_memory", flags->gradient_memory,
-         "MiB of gradients of synchronous jobs that are kept until they are acknowledged; default "
-         "1024. What is beyond is handed over to the ps, which buffer it")
+         "MiB of memory for unacknowledged gradients of synchronous jobs; beyond it the ps buffer "
+         "them. Default 1024")
       ->check(cairn::WholeNumber(0, 1 << 30));
   app->add_option("--spool", flags->spool,
-                  "Folder for what is beyond --data_memory and had to be unpacked or parsed (gzip, "
-                  "csv); default /var/tmp");
+                  "Folder for data beyond --data_memory that were unpacked or parsed (gzip, csv). "
+                  "Default /var/tmp");
 }
 
 // The options from the flags and TF_CONFIG. `*health_address` is where the worker answers health
@@ -162,7 +162,9 @@ absl::StatusOr<int> RunWorker(const Flags& flags) {
 int main(int argc, char** argv) {
   cairn::OpenMissingStandardFiles();
   LetThreadsSleep(argv);
-  CLI::App app("Computes forward and backward passes for Cairn's parameter servers.", "worker");
+  CLI::App app(
+      "Computes forward and backward passes and pushes gradients to the parameter servers.",
+      "worker");
   Flags flags;
   AddFlags(&app, &flags);
   if (const auto exit_code = cairn::cluster::ParseDaemonFlags(&app, argc, argv)) return *exit_code;
