@@ -80,7 +80,7 @@ TEST(CommandsTest, EveryCommandExplainsItselfWithExamplesOfItself) {
     EXPECT_NE(flag.out.find("cairn " + command, examples), std::string::npos) << command;
     EXPECT_EQ(RunCairn({"help", command}).out, flag.out) << command;
   }
-  EXPECT_THAT(RunCairn({"--help"}).out, HasSubstr("Exit codes: 0 done"));
+  EXPECT_THAT(RunCairn({"--help"}).out, HasSubstr("Exit codes: 0 success"));
   EXPECT_EQ(RunCairn({"help"}).out, RunCairn({"--help"}).out);
 }
 
