@@ -132,8 +132,10 @@ absl::StatusOr<TrainedModel> ReadTrainedModel(JobSource* source, const std::stri
 absl::StatusOr<const nn::ExportFormat*> ChooseExportFormat(const std::string& flag,
                                                            const std::string& output) {
   std::filesystem::path path = output;
-  const std::string extension = HasFileExtension(path) ? path.extension().string() : "";
-  if (const nn::ExportFormat* format = nn::FindExportFormat(extension)) return format;
+  const nn::ExportFormat* format = nn::FindExportFormat(path.extension().string());
+  // Folders may have a dot in their names: "v1.2".
+  if (format == nullptr && !HasFileExtension(path)) format = nn::FindExportFormat("");
+  if (format != nullptr) return format;
   while (HasFileExtension(path)) path.replace_extension();
   return absl::InvalidArgumentError(
       absl::StrCat(flag, ": ", output,
