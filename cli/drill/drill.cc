@@ -22,6 +22,7 @@
 #include "cli/submission.h"
 #include "common/plural.h"
 #include "common/status_macros.h"
+#include "job/job_plan.h"
 
 namespace cairn::cli {
 namespace {
@@ -36,10 +37,6 @@ constexpr double kNoticeTimeout = 60;
 // machine may have become slower.
 constexpr double kFullSpeedTimeout = 60;
 constexpr int kCurvePoints = 400;
-
-bool IsSynchronous(const proto::Job& job) {
-  return job.strategy().parameter_server().mode() == "sync";
-}
 
 class Drill {
  public:
@@ -96,7 +93,7 @@ absl::StatusOr<int> Drill::Run(const Submission& submission) {
   report_.ps = options_.ps;
   report_.workers = options_.workers;
   absl::Status status;
-  if (IsSynchronous(submission.job)) status = TrainTwin(submission);
+  if (job::ResolveNumbers(submission.job).synchronous) status = TrainTwin(submission);
   if (status.ok()) status = TrainUnderFaults(submission);
   if (interrupts_.exit_code() != 0 || absl::IsInvalidArgument(status)) RemoveStates();
   if (interrupts_.exit_code() != 0) {
