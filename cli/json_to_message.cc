@@ -34,7 +34,7 @@ const FieldDescriptor* FieldFor(const Descriptor& type, const std::string& key, 
   if (value.is_object()) {
     if (const auto* schedule = type.FindFieldByName(key + "_schedule")) return schedule;
   }
-  return IsSaidByName(key) ? type.FindFieldByName(key) : nullptr;
+  return IsJobFileField(key) ? type.FindFieldByName(key) : nullptr;
 }
 
 const FieldDescriptor* NameField(const Descriptor& type) {

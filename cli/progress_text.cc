@@ -120,6 +120,7 @@ std::string DurationText(double seconds) {
 }
 
 std::string TimeText(int64_t unix_seconds) {
+  if (unix_seconds <= 0) return "-";
   const time_t time = unix_seconds;
   tm local{};
   localtime_r(&time, &local);

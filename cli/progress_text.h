@@ -14,7 +14,7 @@ namespace cairn::cli {
 
 // "0:07", "12:30", "2:05:00"; "-" if unknown (negative, not finite or too large).
 std::string DurationText(double seconds);
-// "2026-07-28 03:12:09", in this machine's time zone.
+// "2026-07-28 03:12:09", in this machine's time zone; "-" if unknown (0 or negative).
 std::string TimeText(int64_t unix_seconds);
 // "2026-07-28 03:12:09 (45 s ago)  worker 0 is gone". The unit of the age is s, min, h or days.
 std::string NoteText(const proto::Note& note, int64_t now_unix_seconds);

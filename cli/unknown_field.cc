@@ -23,8 +23,8 @@ namespace {
 using google::protobuf::Descriptor;
 
 // Fields of messages that a file sets in another form, and not by these names.
-constexpr const char* kSaidOtherwise[] = {"metric_arguments", "outputs", "label_outputs",
-                                          "one_hot_outputs", "learning_rate_schedule"};
+constexpr const char* kOtherForm[] = {"metric_arguments", "outputs", "label_outputs",
+                                      "one_hot_outputs", "learning_rate_schedule"};
 
 // Fields of the file that the message does not have.
 struct FileField {
@@ -60,7 +60,7 @@ absl::Status CheckName(const std::string& path, const Descriptor& type, const st
 std::vector<std::string> FieldsOf(const Descriptor& type) {
   std::vector<std::string> fields;
   for (int i = 0; i < type.field_count(); ++i) {
-    if (IsSaidByName(type.field(i)->name())) fields.push_back(type.field(i)->name());
+    if (IsJobFileField(type.field(i)->name())) fields.push_back(type.field(i)->name());
   }
   for (const FileField& field : kFileFields) {
     if (type.name() == field.type) fields.push_back(field.name);
@@ -70,9 +70,7 @@ std::vector<std::string> FieldsOf(const Descriptor& type) {
 
 }  // namespace
 
-bool IsSaidByName(const std::string& field) {
-  return !absl::c_linear_search(kSaidOtherwise, field);
-}
+bool IsJobFileField(const std::string& field) { return !absl::c_linear_search(kOtherForm, field); }
 
 absl::Status UnknownField(const std::string& path, const std::string& key,
                           const nlohmann::json& object, const Descriptor& type) {

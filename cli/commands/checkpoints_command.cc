@@ -1,4 +1,3 @@
-#include <ctime>
 #include <memory>
 
 #include "absl/strings/str_format.h"
@@ -11,15 +10,6 @@
 
 namespace cairn::cli {
 namespace {
-
-std::string TimeText(int64_t unix_seconds) {
-  if (unix_seconds <= 0) return "-";
-  const time_t time = unix_seconds;
-  tm local{};
-  localtime_r(&time, &local);
-  char text[32];
-  return std::string(text, std::strftime(text, sizeof(text), "%Y-%m-%d %H:%M:%S", &local));
-}
 
 void PrintTable(const proto::CheckpointList& list, std::ostream* out) {
   for (const auto& manifest : list.manifests()) {

@@ -21,7 +21,7 @@ constexpr absl::Duration kRetryInterval = absl::Milliseconds(200);
 // Long enough for a supervisor to restart the coordinator.
 constexpr absl::Duration kAwayMax = absl::Minutes(1);
 // Shorter absences are not reported: a restarted coordinator is back by then.
-constexpr absl::Duration kAwayUnsaid = absl::Seconds(3);
+constexpr absl::Duration kUnreportedAbsence = absl::Seconds(3);
 
 // True for errors that a retry cannot fix.
 bool IsFinal(const absl::Status& status) {
@@ -73,7 +73,7 @@ absl::StatusOr<proto::JobStatus> FollowToEnd(
     absl::FunctionRef<absl::Status(absl::Duration)> may_retry) {
   const RealClock clock;
   absl::Duration last_heard = clock.Now();  // When the stream was last open.
-  bool is_said = false;
+  bool is_reported = false;
   proto::JobStatus last;
   while (true) {
     bool was_heard = false;
@@ -85,13 +85,13 @@ absl::StatusOr<proto::JobStatus> FollowToEnd(
     // The stream was open until now, even if the last status is older.
     if (was_heard) {
       last_heard = clock.Now();
-      is_said = false;
+      is_reported = false;
     }
     if (HasEnded(last.state())) return last;
     if (IsFinal(status)) return status;
     const absl::Duration away = clock.Now() - last_heard;
     CAIRN_RETURN_IF_ERROR(may_retry(away));
-    if (away > kAwayUnsaid && !std::exchange(is_said, true)) {
+    if (away > kUnreportedAbsence && !std::exchange(is_reported, true)) {
       progress->Note("the coordinator does not respond; trying again");
     }
     std::this_thread::sleep_for(absl::ToChronoMilliseconds(kRetryInterval));

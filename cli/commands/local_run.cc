@@ -111,20 +111,20 @@ absl::Status LocalRun::CheckGoingOn() const {
   return cluster_->failure();
 }
 
-absl::StatusOr<proto::SubmitReply> LocalRun::SubmitPatiently(const Submission& submission) {
+absl::StatusOr<proto::SubmitReply> LocalRun::SubmitWhenReady(const Submission& submission) {
   const RealClock clock;
   const absl::Duration end = clock.Now() + kStartTimeout;
   // Short waits: while the daemons start, a failure or Ctrl-C must be noticed.
-  CoordinatorApi impatient(cluster_->coordinator_address(), absl::Milliseconds(500));
+  CoordinatorApi api(cluster_->coordinator_address(), absl::Milliseconds(500));
   while (true) {
     CAIRN_RETURN_IF_ERROR(CheckGoingOn());
     std::vector<std::string> notes;
-    auto reply = Submit(&impatient, submission, /*reuse=*/true, &notes);
+    auto reply = Submit(&api, submission, /*reuse=*/true, &notes);
     if (reply.ok() && reply->existed() &&
         (reply->status().state() == proto::FAILED || reply->status().state() == proto::CANCELLED)) {
       Say(absl::StrCat(NameOf(reply->status()), " ", StateName(reply->status().state()),
                        " before; trying again"));
-      reply = Submit(&impatient, submission, /*reuse=*/false, &notes);
+      reply = Submit(&api, submission, /*reuse=*/false, &notes);
     }
     for (const std::string& note : notes) Say(note);
     if (!absl::IsUnavailable(reply.status()) || clock.Now() > end) return reply;
@@ -133,7 +133,7 @@ absl::StatusOr<proto::SubmitReply> LocalRun::SubmitPatiently(const Submission& s
 }
 
 absl::StatusOr<proto::JobStatus> LocalRun::Train(const Submission& submission) {
-  CAIRN_ASSIGN_OR_RETURN(const proto::SubmitReply reply, SubmitPatiently(submission));
+  CAIRN_ASSIGN_OR_RETURN(const proto::SubmitReply reply, SubmitWhenReady(submission));
   const proto::JobStatus& job = reply.status();
   if (job.state() == proto::FINISHED) {
     Say(absl::StrCat(NameOf(job), " has already finished; nothing to do"));

@@ -47,7 +47,7 @@ class LocalRun {
   absl::StatusOr<std::unique_ptr<LocalCluster>> StartCluster();
   // Waits for the coordinator and submits. If the job of this name failed or was cancelled, submits
   // it again as a new job.
-  absl::StatusOr<proto::SubmitReply> SubmitPatiently(const Submission& submission);
+  absl::StatusOr<proto::SubmitReply> SubmitWhenReady(const Submission& submission);
   absl::StatusOr<proto::JobStatus> Train(const Submission& submission);
   // An error if the run must end: an interrupt, or a daemon that cannot run.
   absl::Status CheckGoingOn() const;

@@ -303,10 +303,10 @@ std::string TasksText(int ps, int workers) {
 }
 
 absl::StatusOr<int> ChoosePsCount(const std::string& state, int asked) {
-  constexpr int kUnlessSaid = 2;
+  constexpr int kDefaultPsCount = 2;
   if (asked > 0) return asked;
   CAIRN_ASSIGN_OR_RETURN(const auto cluster, ReadClusterFile(state));
-  return cluster && !cluster->ps.empty() ? static_cast<int>(cluster->ps.size()) : kUnlessSaid;
+  return cluster && !cluster->ps.empty() ? static_cast<int>(cluster->ps.size()) : kDefaultPsCount;
 }
 
 }  // namespace cairn::cli
