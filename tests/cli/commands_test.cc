@@ -103,7 +103,7 @@ TEST(CommandsTest, EveryCommandHasAManualPageWithItsExamples) {
   EXPECT_THAT(*ReadFile(folder + "/cairn.1"), HasSubstr("cairn\\-submit"));
 }
 
-TEST(CommandsTest, TypingErrorsAreSeenThrough) {
+TEST(CommandsTest, SuggestsTheNearestCommandFlagOrValue) {
   EXPECT_THAT(RunCairn({"statsu"}).err,
               HasSubstr("there is no command statsu (did you mean status?)"));
   EXPECT_THAT(RunCairn({"help", "exprot"}).err, HasSubstr("did you mean export?"));
@@ -171,7 +171,7 @@ TEST(CommandsTest, BadUsageIsExitCodeTwoAndSaysWhereHelpIs) {
   }
 }
 
-TEST(CommandsTest, WhatAMessageQuotesCannotDriveATerminal) {
+TEST(CommandsTest, EscapesControlCharactersInQuotedWords) {
   EXPECT_THAT(RunCairn({"fly\x1b[2J caf\xc3\xa9 \xff"}).err,
               HasSubstr("fly\\x1b[2J caf\xc3\xa9 \\xff"));
 }

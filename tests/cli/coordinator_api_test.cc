@@ -44,7 +44,7 @@ TEST(CoordinatorApiTest, AddressWithoutACoordinatorIsNamed) {
   EXPECT_EQ(api.Follow("1", [](const proto::JobStatus&) {}).code(), absl::StatusCode::kUnavailable);
 }
 
-TEST(CoordinatorApiTest, APortOnWhichNobodyListensIsToldAtOnceUnlessSomebodyStartsIt) {
+TEST(CoordinatorApiTest, ARefusedConnectionFailsAtOnceUnlessToldToWait) {
   // Longer than the time limit of any test.
   CoordinatorApi api("127.0.0.1:1", absl::Hours(1));
   const absl::Status refused = absl::UnavailableError(

@@ -15,7 +15,7 @@ namespace {
 
 using ::testing::HasSubstr;
 
-TEST(FilesTest, WhatWasWrittenIsReadAndNothingElseIsLeft) {
+TEST(FilesTest, AWrittenFileIsReadBackAndLeavesNoTemporaryFile) {
   const std::string folder = testing::TempDir() + "/files_test/a/b";
   ASSERT_TRUE(WriteFile(folder + "/x", "one").ok());
   ASSERT_TRUE(WriteFile(folder + "/x", std::string("two\0", 4)).ok());

@@ -82,7 +82,7 @@ TEST(FindClusterTest, StateOfARunningClusterIsAskedOfTheCluster) {
   EXPECT_NE(FindSource(choice)->api, nullptr);
 }
 
-TEST(FindClusterTest, WhatUpMadeLastIsFoundFromAnywhere) {
+TEST(FindClusterTest, FindsTheClusterOfTheLastUpFromAnyFolder) {
   const std::string folder = StateFolder();
   ClusterChoice choice = Impatient();
   choice.user_folder = folder + "/user";
@@ -129,7 +129,7 @@ TEST(FindClusterTest, CommandsNameAStateThatTheyWouldNotFind) {
   EXPECT_EQ(StateFlag(folder + "/state", choice), " --state " + folder + "/state");
 }
 
-TEST(FindClusterTest, WhatARunSuggestsMeansItsClusterWhenItIsDownToo) {
+TEST(FindClusterTest, StateFlagIsOmittedOnlyIfTheClusterIsFoundWithoutIt) {
   const std::string folder = StateFolder();
   std::filesystem::create_directories(folder + "/here");
   const std::filesystem::path before = std::filesystem::current_path();

@@ -19,7 +19,7 @@ TEST(InterruptsTest, FirstSignalCallsAndIsRemembered) {
   EXPECT_EQ(interrupts.exit_code(), 128 + SIGINT);
 }
 
-TEST(InterruptsTest, EndWithoutASignalCallsNobody) {
+TEST(InterruptsTest, NoCallbackWithoutASignal) {
   const Interrupts interrupts([] { FAIL(); });
 }
 

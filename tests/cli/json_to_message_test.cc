@@ -27,7 +27,7 @@ TEST(JsonToMessageTest, FieldsOfEveryTypeArrive) {
             "metrics: \"y\" epochs: 2 shuffle: false seed: 7");
 }
 
-TEST(JsonToMessageTest, OptionalFieldsThatWereNotSaidStayAbsent) {
+TEST(JsonToMessageTest, OptionalFieldsThatAreNotSetStayAbsent) {
   proto::Job job;
   EXPECT_EQ(Refusal(R"({"shuffle": false})", &job), "");
   EXPECT_TRUE(job.has_shuffle());
@@ -60,7 +60,7 @@ TEST(JsonToMessageTest, FarNamesAreAnsweredWithTheWholeList) {
   EXPECT_THAT(Refusal(R"({"fromlogits": true})", &loss), HasSubstr("did you mean"));
 }
 
-TEST(JsonToMessageTest, TheListLeavesOutWhatFilesSayInAnotherForm) {
+TEST(JsonToMessageTest, TheListOmitsFieldsThatHaveAnotherFormInFiles) {
   proto::Job job;
   EXPECT_THAT(
       Refusal(R"({"frobnication": 1})", &job),

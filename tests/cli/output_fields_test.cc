@@ -38,7 +38,7 @@ TEST(OutputFieldsTest, ListsSpeakOfPositionsAndObjectsOfNames) {
   EXPECT_THAT(job.outputs(5).metrics(), ElementsAre("mse"));
 }
 
-TEST(OutputFieldsTest, WhatIsOfAllOutputsStays) {
+TEST(OutputFieldsTest, FieldsOfAllOutputsStay) {
   json object = json::parse(R"({"loss": {"name": "huber", "delta": 2}, "metrics": ["mae"]})");
   proto::Job job;
   ASSERT_TRUE(TakeOutputs(&object, &job).ok());

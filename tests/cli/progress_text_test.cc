@@ -106,7 +106,7 @@ TEST(ProgressTextTest, LineOfAJobThatWaitsSaysForWhat) {
   EXPECT_THAT(ProgressLine(status, 0), testing::EndsWith("  waiting for workers"));
 }
 
-TEST(ProgressTextTest, WhatAJobLacksItMayStillGetUnlessItHasEnded) {
+TEST(ProgressTextTest, NothingOfAnUnfinishedJobSaysYet) {
   proto::JobStatus status;
   status.set_job_id(4);
   status.set_name("digits");
@@ -128,7 +128,7 @@ TEST(ProgressTextTest, NoCheckpointIsNotCheckpointZero) {
   EXPECT_EQ(CheckpointsText(status), "last 7");
 }
 
-TEST(ProgressTextTest, WhatIsNoNumberHasNoSign) {
+TEST(ProgressTextTest, NanHasNoSign) {
   const double nan = std::numeric_limits<double>::quiet_NaN();
   EXPECT_EQ(LossText(nan, {{"mae", -nan}}), "loss nan  mae nan");
 }

@@ -26,7 +26,7 @@ TEST(UnknownFieldTest, AWordOfKerasIsAnsweredWithWhatToSay) {
             "optimizer.lr: unknown field; here it is \"learning_rate\"");
 }
 
-TEST(UnknownFieldTest, ATypingErrorIsSeenThrough) {
+TEST(UnknownFieldTest, SuggestsTheNearestField) {
   EXPECT_EQ(Refusal<proto::Job>("", "optimiser"),
             "optimiser: unknown field; did you mean \"optimizer\"?");
   EXPECT_EQ(Refusal<proto::Job>("", "loss_wieghts"),
@@ -34,7 +34,7 @@ TEST(UnknownFieldTest, ATypingErrorIsSeenThrough) {
   EXPECT_EQ(Refusal<proto::Metric>("", "ass"), "ass: unknown field; did you mean \"as\"?");
 }
 
-TEST(UnknownFieldTest, OthersAreAnsweredWithWhatAFileMaySay) {
+TEST(UnknownFieldTest, ListsTheKnownFieldsForAnyOtherName) {
   EXPECT_THAT(Refusal<proto::Job>("", "frobnication"),
               AllOf(HasSubstr("frobnication: unknown field; known here: name, "),
                     HasSubstr("loss_weights"), Not(HasSubstr("metric_arguments"))));

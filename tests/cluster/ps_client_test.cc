@@ -252,7 +252,7 @@ TEST_F(PsClientTest, WrongGenerationIsTheResultAtOnceAndNamesThePs) {
   EXPECT_NE(result.status().message().find("generation 2, not 1"), std::string::npos);
 }
 
-TEST_F(PsClientTest, PassingFailuresAreTriedAgain) {
+TEST_F(PsClientTest, TransientFailuresAreRetried) {
   std::vector<float> block(1);
   PsClient client(Options());
   Pull(&client, 1, {absl::MakeSpan(block)});
@@ -473,7 +473,7 @@ TEST_F(PsClientTest, ServerThatIsRestartedDoesNotKnowTheMemoryAndGetsOther) {
   EXPECT_NE(PushUntilMemoryIsShared(&client), memory);
 }
 
-TEST_F(PsClientTest, WhatIsSmallAndMoreThanTheSharedMemoryHoldsGoOverTcp) {
+TEST_F(PsClientTest, SmallTensorsAndThoseThatDoNotFitInSharedMemoryUseTcp) {
   PsClient client(Options());
   const auto memory = PushUntilMemoryIsShared(&client);
   for (const size_t count : {size_t{64}, memory->bytes() / sizeof(float) + 1}) {

@@ -52,7 +52,7 @@ TEST_F(JournaledJobTest, ItsPhaseIsJournalled) {
   EXPECT_EQ(Reread().record.ended_unix_seconds(), 77);
 }
 
-TEST_F(JournaledJobTest, AGenerationIsJournalledAndVoidsTheCutThatWasHeld) {
+TEST_F(JournaledJobTest, ANewGenerationIsJournaledAndDropsTheKeptCut) {
   job_->SetState(proto::RUNNING, &outbox_);
   job_->run().mutable_kept_cut()->set_cut(3);
   job_->run().set_restored(true);

@@ -32,7 +32,7 @@ class LastCheckpointTest : public ::testing::Test {
   int announced_ = 0;
 };
 
-TEST_F(LastCheckpointTest, ItHoldsAllThatWasTrainedAndEveryTaskIsTold) {
+TEST_F(LastCheckpointTest, HasAllAppliedBatchesAndNotifiesEveryTask) {
   for (const char* mode : {"async", "sync"}) {
     Simulation simulation(SimulatedCluster(SimulatedJob(mode, 8)));
     ASSERT_TRUE(simulation.RunUntil([&] { return simulation.Status().batches_done() > 13; }));

@@ -93,7 +93,7 @@ TEST_P(SimulationTest, HangingWorkersAndDisksCostNoBatchAndNoRollback) {
   }
 }
 
-TEST_P(SimulationTest, AWorkerThatHangsForEverStopsNobody) {
+TEST_P(SimulationTest, AHungWorkerDoesNotStopTheJob) {
   Simulation::Options options = SimulatedCluster(SimulatedJob(GetParam(), 20));
   options.worker_hangs = 1;  // The hang below must reach the heartbeats.
   options.fault_time = -absl::Hours(1);

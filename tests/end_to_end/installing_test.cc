@@ -88,7 +88,7 @@ TEST_F(Installing, EveryUnitStartsAProgramThatWasInstalled) {
               HasSubstr("\nAfter=network-online.target cairn-ps.service cairn-worker.service\n"));
 }
 
-TEST_F(Installing, WhatCannotBeIsRefusedBeforeAnythingIsWritten) {
+TEST_F(Installing, RejectsImpossibleOptionsBeforeWritingAnything) {
   const CommandResult empty = Install({"--prefix", prefix_, "--built", folder_.path(".")});
   EXPECT_EQ(empty.exit_code, 2);
   EXPECT_THAT(empty.errors, HasSubstr("cli/cairn is not there"));

@@ -131,7 +131,7 @@ TEST_F(Interrupting, TopLeavesTheTerminalAsItWas) {
   ExpectEnd(&top, 0, &pty);
 }
 
-TEST_F(Interrupting, WhoFollowsASubmittedJobDetachesAndTheJobGoesOn) {
+TEST_F(Interrupting, CtrlCOnFollowDetachesAndTheJobContinues) {
   CountingJob job;
   job.rows = 8;
   job.batches_per_epoch = 50;

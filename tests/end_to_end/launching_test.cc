@@ -127,7 +127,7 @@ TEST(Launching, EveryDaemonAnswersHealthChecksAndReflection) {
   }
 }
 
-TEST(Launching, AWorkerThatNobodyNamedJoinsAndTrains) {
+TEST(Launching, AWorkerThatNoTfConfigListsJoinsAndTrains) {
   TestCluster cluster(1, 1);
   cluster.Start("chief", 0);
   cluster.Start("ps", 0);

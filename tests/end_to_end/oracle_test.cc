@@ -132,7 +132,7 @@ INSTANTIATE_TEST_SUITE_P(
 
 class OracleRunOnTwoWorkers : public OracleRun {};
 
-TEST_P(OracleRunOnTwoWorkers, HalfBatchesFoldToTheWholeOne) {
+TEST_P(OracleRunOnTwoWorkers, TwoHalfBatchesReduceToTheWholeBatch) {
   const auto& [name, ps] = GetParam();
   const ReferenceRun run{OracleFolder(name), ps, 2};
   if (run.folder.empty()) GTEST_SKIP() << "CAIRN_ORACLE does not name the reference runs";

@@ -73,7 +73,7 @@ TEST(JobNumbersTest, TheEndsOfEveryRangeAreTaken) {
   }
 }
 
-TEST(JobNumbersTest, WhatIsWrongWithTheLengthIsSaid) {
+TEST(JobNumbersTest, RejectsInvalidLengths) {
   ExpectRefusals({
       {[](Job* job) { job->clear_batch_size(); },
        "batch_size: is missing; for example \"batch_size\": 128"},
@@ -92,7 +92,7 @@ TEST(JobNumbersTest, WhatIsWrongWithTheLengthIsSaid) {
   });
 }
 
-TEST(JobNumbersTest, WhatIsWrongWithTheStrategyIsSaid) {
+TEST(JobNumbersTest, RejectsInvalidStrategies) {
   const std::string path = "strategy.parameter_server.";
   ExpectRefusals({
       {[](Job* job) { Strategy(job)->set_mode("fast"); },
@@ -118,7 +118,7 @@ TEST(JobNumbersTest, WhatIsWrongWithTheStrategyIsSaid) {
   });
 }
 
-TEST(JobNumbersTest, WhatIsWrongWithCheckpointsAndSlicesIsSaid) {
+TEST(JobNumbersTest, RejectsInvalidCheckpointsAndSlices) {
   ExpectRefusals({
       {[](Job* job) { job->set_keep_history(0); },
        "keep_history: 0 is not from 1 to 1099511627776"},

@@ -51,7 +51,7 @@ TEST(LayerConfigTest, TheFirstMistakeIsTheOneReported) {
   EXPECT_EQ(message.find("rate"), std::string::npos) << message;
 }
 
-TEST(LayerConfigTest, WhatNobodyAskedForIsUnknown) {
+TEST(LayerConfigTest, AnArgumentThatWasNotReadIsUnknown) {
   const proto::LayerSpec spec = SpecWith(R"({"size": 3, "sise": 3})");
   LayerConfig config(spec, {});
   config.Int("size", 7, 0);

@@ -133,7 +133,7 @@ TEST_F(ParameterServiceTest, APushAnswersWithValuesIfTheyAreWanted) {
   EXPECT_EQ(test_.store.counters().duplicates_refused, 2u);
 }
 
-TEST_F(ParameterServiceTest, WhoeverSpeaksToSomebodyElseIsRefusedWithBothNames) {
+TEST_F(ParameterServiceTest, RejectsARequestForAnotherReceiverWithBothNames) {
   proto::PullHeader header = PullOf(0, {0});
   header.mutable_envelope()->set_version("0.0.9");
   ExpectRefused(Call(DataMethod::kPull, header), absl::StatusCode::kFailedPrecondition,
@@ -200,7 +200,7 @@ TEST_F(ParameterServiceTest, UploadsOfImpossibleSizesAreRefused) {
   EXPECT_TRUE(Call(DataMethod::kUpload, UploadOf(1, 2), {1, 2}).ok());
 }
 
-TEST_F(ParameterServiceTest, NoBytesBringItDown) {
+TEST_F(ParameterServiceTest, ArbitraryBytesAreRejected) {
   const std::string good = cluster::EncodeFrame(PushOf(0, {0}), {})->ToBytes();
   std::mt19937 random(5);
   for (int i = 0; i < 3000; ++i) {

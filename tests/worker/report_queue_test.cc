@@ -69,7 +69,7 @@ TEST(ReportQueueTest, WhatWasSentLatelyIsSentAgainOnANewStreamInOrder) {
   EXPECT_EQ(report->batches(1).batch(), 3);
 }
 
-TEST(ReportQueueTest, WhatCouldNotBeSentIsNotLost) {
+TEST(ReportQueueTest, AReportThatCouldNotBeSentIsKept) {
   ReportQueue queue;
   queue.AddBatch(Record(1));
   queue.AddBatch(Record(2));

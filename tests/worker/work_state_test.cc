@@ -103,7 +103,7 @@ TEST_F(WorkStateTest, TheSameJobAndGenerationAgainChangesNothing) {
   EXPECT_EQ(NextBatch(), 0);
 }
 
-TEST_F(WorkStateTest, HoldReturnsWhatIsNotStartedAndWaitsForTheRest) {
+TEST_F(WorkStateTest, PauseReturnsBatchesThatHaveNotStartedAndWaitsForTheOthers) {
   state_.OnCommand(Grant(1, 0, 10));
   EXPECT_EQ(NextBatch(), 0);
   state_.OnCommand(PauseCommand());

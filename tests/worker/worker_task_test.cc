@@ -142,7 +142,7 @@ TEST_F(WorkerTaskTest, WorksOnWhatItIsGrantedAndReportsIt) {
   }
 }
 
-TEST_F(WorkerTaskTest, AnswersAHoldWhenWhatItBeganIsAcknowledged) {
+TEST_F(WorkerTaskTest, RepliesToPauseWorkWhenItsPushesAreAcknowledged) {
   StartJob();
   coordinator_.Say(Grant(0, 80));
   proto::Command pause;

@@ -14,7 +14,7 @@ ClusterFile SomeCluster() {
   return {"127.0.0.1:1", {"127.0.0.1:2", "127.0.0.1:3"}, {"127.0.0.1:4"}, 77, {{"ps-0", 78}}};
 }
 
-TEST(ClusterFileTest, WhatWasWrittenIsRead) {
+TEST(ClusterFileTest, AWrittenFileIsReadBack) {
   const std::string state = testing::TempDir() + "/cluster_file_test";
   ASSERT_TRUE(WriteClusterFile(state, SomeCluster()).ok());
   const auto read = ReadClusterFile(state);

@@ -75,7 +75,7 @@ TEST_F(LocalClusterTest, EveryTaskRunsWithItsOwnTfConfigAndLog) {
   EXPECT_EQ((*cluster)->failure(), absl::OkStatus());
 }
 
-TEST_F(LocalClusterTest, NobodyIsLeftAfterStop) {
+TEST_F(LocalClusterTest, NoProcessIsLeftAfterStop) {
   // This worker ignores SIGTERM.
   MakeProgram("worker", "trap '' TERM; while true; do sleep 1000; done");
   auto cluster = LocalCluster::Start(Options(1, 1));
@@ -88,7 +88,7 @@ TEST_F(LocalClusterTest, NobodyIsLeftAfterStop) {
   EXPECT_TRUE(File().pids.empty());
 }
 
-TEST_F(LocalClusterTest, DeadDaemonIsStartedAgainAndTold) {
+TEST_F(LocalClusterTest, RestartsAndReportsADeadDaemon) {
   std::atomic<int> notes = 0;
   LocalClusterOptions options = Options(1, 1);
   options.on_event = [&notes](const std::string& note) {

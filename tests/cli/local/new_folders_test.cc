@@ -20,7 +20,7 @@ class NewFoldersTest : public testing::Test {
   const fs::path root_ = fs::path(testing::TempDir()) / "new_folders_test";
 };
 
-TEST_F(NewFoldersTest, WhatIsEmptyAtTheEndGoesAndWhatWasThereStays) {
+TEST_F(NewFoldersTest, DeletesEmptyNewFoldersAndKeepsOlderOnes) {
   {
     NewFolders folders;
     ASSERT_TRUE(folders.Make(root_ / "a/b/c").ok());
@@ -29,7 +29,7 @@ TEST_F(NewFoldersTest, WhatIsEmptyAtTheEndGoesAndWhatWasThereStays) {
   EXPECT_TRUE(fs::is_empty(root_));
 }
 
-TEST_F(NewFoldersTest, WhatHoldsSomethingStays) {
+TEST_F(NewFoldersTest, KeepsNewFoldersThatAreNotEmpty) {
   {
     NewFolders folders;
     ASSERT_TRUE(folders.Make(root_ / "a/b").ok());
@@ -39,7 +39,7 @@ TEST_F(NewFoldersTest, WhatHoldsSomethingStays) {
   EXPECT_FALSE(fs::exists(root_ / "a/b"));
 }
 
-TEST_F(NewFoldersTest, WhatIsKeptStays) {
+TEST_F(NewFoldersTest, KeepLeavesNewFolders) {
   {
     NewFolders folders;
     ASSERT_TRUE(folders.Make((root_ / "a/b/").string() + "/").ok());
@@ -50,7 +50,7 @@ TEST_F(NewFoldersTest, WhatIsKeptStays) {
   EXPECT_TRUE(folders.Make("").ok());
 }
 
-TEST_F(NewFoldersTest, WhatIsInTheWayIsNamed) {
+TEST_F(NewFoldersTest, NamesTheFileInTheWay) {
   const fs::path file = root_ / "file";
   std::ofstream(file) << "in the way";
   NewFolders folders;

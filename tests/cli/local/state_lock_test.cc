@@ -26,7 +26,7 @@ TEST(StateLockTest, SecondRunIsRefusedNamingTheFirst) {
   EXPECT_EQ((*HolderOfState(state))->pid, getpid());
 }
 
-TEST(StateLockTest, WhoMeetsAClusterThatIsUpIsToldHowToUseIt) {
+TEST(StateLockTest, TheErrorOfALockedStateSaysHowToUseItsCluster) {
   const std::string state = testing::TempDir() + "/state_lock_test_up";
   const auto up = StateLock::Take(state, "cairn up");
   EXPECT_EQ((*HolderOfState(state))->command, "cairn up");

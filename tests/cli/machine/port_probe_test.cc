@@ -18,7 +18,7 @@ TEST(PortProbeTest, APortOnWhichNobodyListensRefuses) {
   EXPECT_EQ(WhyUnreachable(absl::StrCat("127.0.0.1:", testing::FreePort())), "connection refused");
 }
 
-TEST(PortProbeTest, APortOnWhichSomebodyListensDoesNotThoughNobodyAccepts) {
+TEST(PortProbeTest, AListeningPortDoesNotRefuseBeforeItAccepts) {
   const int server = socket(AF_INET, SOCK_STREAM, 0);
   sockaddr_in address = {};
   address.sin_family = AF_INET;

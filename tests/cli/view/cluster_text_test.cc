@@ -92,7 +92,7 @@ TEST(ClusterTextTest, OnlyTheFirstStartOfACoordinatorKnowsWhoHasNeverJoined) {
             "  evaluator-0  away   -        -     -    0       not since start  -       -     -\n");
 }
 
-TEST(ClusterTextTest, WhereItIsNarrowWholeColumnsAreLeftOut) {
+TEST(ClusterTextTest, ANarrowTableOmitsWholeColumns) {
   EXPECT_EQ(ClusterText(ACluster(), "10.0.0.9:1", 95), ClusterText(ACluster(), "10.0.0.9:1"));
   EXPECT_EQ(ClusterText(ACluster(), "10.0.0.9:1", 82),
             "cluster of the coordinator at 10.0.0.9:1, Cairn 7.1, start 4\n"

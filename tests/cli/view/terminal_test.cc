@@ -52,7 +52,7 @@ TEST_F(TerminalTest, SizeIsTheTerminals) {
   EXPECT_EQ(SizeOfTerminal(-1).columns, 80);
 }
 
-TEST_F(TerminalTest, WhatWasThereComesBackAtTheEnd) {
+TEST_F(TerminalTest, RestoresTheScreenAtTheEnd) {
   {
     Terminal screen(terminal_, terminal_);
     EXPECT_FALSE(Echoes());

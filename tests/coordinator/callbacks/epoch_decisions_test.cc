@@ -37,7 +37,7 @@ TEST(EpochDecisionsTest, EachCallbackSeesItsMonitoredValue) {
   }
 }
 
-TEST(EpochDecisionsTest, ANewMachineStandsWhereTheOldOneStoodAfterTheSameRecords) {
+TEST(EpochDecisionsTest, ReplayedRecordsGiveTheSameState) {
   const proto::Job job = JobOf(
       "callbacks { name: 'reduce_lr_on_plateau' patience: 1 factor: 0.5 cooldown: 1 }"
       "callbacks { name: 'early_stopping' patience: 3 restore_best_weights: true }");

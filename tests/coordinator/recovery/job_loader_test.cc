@@ -43,7 +43,7 @@ class JobLoaderTest : public ::testing::Test {
   std::unique_ptr<Simulation> simulation_;
 };
 
-TEST_F(JobLoaderTest, AnEmptyDiskIsReplacedByTheNeighboursCopyAndSaid) {
+TEST_F(JobLoaderTest, AnEmptyDiskIsLoadedFromTheNeighborsCopyAndNoted) {
   Start(3, LongJob());
   RunUntilCheckpoint(5);
   const uint64_t newest = Status().last_checkpoint();

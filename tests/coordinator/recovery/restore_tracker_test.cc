@@ -9,7 +9,7 @@ namespace {
 
 using Indices = std::vector<uint32_t>;
 
-TEST(RestoreTrackerTest, EverybodyIsToldOnce) {
+TEST(RestoreTrackerTest, SendsRestoreToEachPsOnce) {
   RestoreTracker tracker(2);
   EXPECT_EQ(tracker.TakePsToRestore(), (Indices{0, 1}));
   EXPECT_EQ(tracker.TakePsToRestore(), Indices());

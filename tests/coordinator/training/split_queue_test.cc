@@ -240,7 +240,7 @@ TEST(SplitQueueTest, AWorkerIsUnderservedUntilItReachesItsTarget) {
   EXPECT_TRUE(queue.underserved().empty());
 }
 
-TEST(SplitQueueTest, AWorkerThatIsGoneIsNotHungry) {
+TEST(SplitQueueTest, ARemovedWorkerIsNotUnderserved) {
   SplitQueue queue(Options(10, 10), BatchRanges(0, 10));
   EXPECT_TRUE(Grant(&queue, 0, 1, 1).empty());
   EXPECT_EQ(queue.underserved(), std::set<TaskId>{WorkerTask(0)});

@@ -73,7 +73,7 @@ TEST(OptimizerConformanceTest, EveryRuleMovesToOtherArraysAsItUpdatesInPlace) {
 }
 
 // From a fresh state: with momentum, later updates at rate 0 still move the values.
-TEST(OptimizerConformanceTest, EveryRuleStandsStillAtRateZero) {
+TEST(OptimizerConformanceTest, EveryRuleKeepsTheValuesAtRateZero) {
   for (const PublishedRule& rule : PublishedRules()) {
     const auto optimizer = CreateOptimizer(rule.config).value();
     OptimizerState state(*optimizer, 10);
@@ -129,7 +129,7 @@ TEST(OptimizerConformanceTest, AVeryLateUpdateIsFinite) {
   }
 }
 
-TEST(OptimizerConformanceTest, WhatIsNotANumberIsNotHidden) {
+TEST(OptimizerConformanceTest, NanGradientsGiveNanValues) {
   for (const char* clip : {"", "clipvalue"}) {
     for (PublishedRule rule : PublishedRules()) {
       if (*clip != '\0') rule.config.set_clipvalue(1);

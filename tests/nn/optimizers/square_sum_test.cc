@@ -58,7 +58,7 @@ TEST(SquareSumTest, BitsDependNeitherOnTheOrderNorOnTheParts) {
   }
 }
 
-TEST(SquareSumTest, NothingIsLostBesideWhatIsLarge) {
+TEST(SquareSumTest, SmallTermsAreExactBesideLargeOnes) {
   std::vector<float> values(1 << 17, 0x1p-34f);
   values.insert(values.begin() + 1000, 1);
   EXPECT_EQ(SumOf(values), 1 + 0x1p-51);
@@ -90,7 +90,7 @@ TEST(SquareSumTest, TheLargestAndTheSmallestFloatsFit) {
   EXPECT_EQ(SumOf({0.0f, -0.0f}), 0);
 }
 
-TEST(SquareSumTest, WhatIsNotFiniteSpoilsTheSum) {
+TEST(SquareSumTest, ANonFiniteTermMakesTheSumNonFinite) {
   for (const float bad : {std::numeric_limits<float>::infinity(), std::nanf("")}) {
     SquareSum sum;
     sum.Add(std::vector<float>{1, bad, 2});

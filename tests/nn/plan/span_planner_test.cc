@@ -8,7 +8,7 @@
 namespace cairn::nn {
 namespace {
 
-TEST(SpanPlannerTest, WhatWasReleasedIsUsedAgain) {
+TEST(SpanPlannerTest, ReleasedSpansAreReused) {
   SpanPlanner planner;
   const int64_t first = planner.Acquire(100);
   const int64_t second = planner.Acquire(50);

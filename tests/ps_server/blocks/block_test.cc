@@ -133,7 +133,7 @@ TEST(Block, WithoutTheLedgerARepeatedPushCountsTwice) {
   EXPECT_EQ(block.value(), 2);
 }
 
-TEST(Block, WhatAPullWasAnsweredNeverChanges) {
+TEST(Block, AReplyToAPullNeverChanges) {
   BlockUnderTest block({});
   std::vector<Reply> pulls;
   for (int64_t batch = 0; batch < 20; ++batch) {
@@ -148,7 +148,7 @@ TEST(Block, WhatAPullWasAnsweredNeverChanges) {
   }
 }
 
-TEST(Block, WritesInPlaceWhenNobodyElseLooksAndRecyclesOtherwise) {
+TEST(Block, WritesInPlaceUnlessTheBufferIsReferenced) {
   TestJobOptions job;
   job.optimizer = "adam";
   BlockUnderTest block(job);
@@ -347,7 +347,7 @@ TEST(Block, ClosingAnswersEverybodyWhoWaits) {
   EXPECT_EQ(CodeOf(block.Push(1)), absl::StatusCode::kAborted);
 }
 
-TEST(Block, OfABatchThatComesAgainAndAgainOnePushWaits) {
+TEST(Block, OnlyTheNewestRepetitionOfAPushWaits) {
   BlockUnderTest block(Synchronous(2));
   std::vector<Reply> pushes;
   for (int i = 0; i < 3; ++i) pushes.push_back(block.Push(0, -2));
@@ -360,7 +360,7 @@ TEST(Block, OfABatchThatComesAgainAndAgainOnePushWaits) {
   EXPECT_EQ(ValueIn(pushes[2]), 3);
 }
 
-TEST(Block, APullThatMayNotWaitMakesThoseGoThatNobodyWaitsFor) {
+TEST(Block, APullBeyondTheLimitDropsAbandonedPulls) {
   BlockUnderTest block(Synchronous(2));
   bool abandoned = false, may_wait = true;
   int cancelled = 0, exhausted = 0;
@@ -426,7 +426,7 @@ TEST(Block, AnUpdateWhoseNormIsClippedIsMeasuredAndThenApplied) {
 }
 
 // All workers may die between the two steps: whoever does a batch again learns the sum.
-TEST(Block, WhoPushesAgainIsToldTheSumUntilTheUpdateIsKnownToBeInEverywhere) {
+TEST(Block, ARepeatedPushGetsTheSumUntilTheNextUpdateIsReduced) {
   BlockUnderTest block(Clipped(2));
   for (const int64_t batch : {0, 1}) block.Push(batch, -2);
   for (int i = 0; i < 2; ++i) {
@@ -509,7 +509,7 @@ TEST(Block, ABufferedGradientThatComesAgainCountsOnce) {
   EXPECT_EQ(block.value(), 1);
 }
 
-TEST(Block, WhatIsSaidToBeBufferedAndIsNotIsAnError) {
+TEST(Block, RejectsAQueryForAGradientThatIsNotBuffered) {
   BlockUnderTest block(Synchronous(2));
   EXPECT_EQ(CodeOf(block.AskForUpdate(0)), absl::StatusCode::kInternal);
   block.Push(0);

@@ -41,7 +41,7 @@ TEST(CsvValueTest, NumbersAreTheNearestDoubles) {
   }
 }
 
-TEST(CsvValueTest, WhatIsNoNumberIsNone) {
+TEST(CsvValueTest, TextThatIsNotANumberHasNoValue) {
   for (const char* text : {"", " ", "x", "1x", "1 2", "1,5", "--1", "+-1", "0x10", "1e999", "1e",
                            ".", "-", "-.", "1.2.3"}) {
     EXPECT_EQ(ParseNumber(text), std::nullopt) << text;
