@@ -2,11 +2,10 @@
 
 #include "absl/strings/str_cat.h"
 #include "cli/commands/command.h"
-#include "cli/commands/flags.h"
+#include "cli/commands/model_flags.h"
 #include "cli/job_file.h"
 #include "cli/local/programs.h"
 #include "cli/model/evaluation.h"
-#include "cli/model/trained_model.h"
 #include "cli/progress_text.h"
 #include "cli/status_json.h"
 #include "common/plural.h"
@@ -17,9 +16,8 @@
 namespace cairn::cli {
 namespace {
 
-struct EvaluateFlags : CommonFlags {
+struct EvaluateFlags : ModelFlags {
   std::string data = "validation";
-  CheckpointChoice checkpoint;
 };
 
 // Makes the chosen data the plan's validation data.
@@ -95,11 +93,7 @@ Command MakeEvaluateCommand() {
   command.add_flags = [flags](FlagSet* set) {
     flags->AddJob(set);
     set->AddString("--data SOURCE", &flags->data, "The data to evaluate on [validation]");
-    set->AddId("--checkpoint N", &flags->checkpoint.checkpoint,
-               "The checkpoint to use [the result of the job]");
-    set->AddBool("--best", &flags->checkpoint.best,
-                 "The checkpoint with the best monitored value, kept by a callback of the job");
-    set->Exclude("--best", "--checkpoint");
+    flags->AddCheckpoint(set);
     flags->AddJson(set);
     flags->AddCluster(set);
   };

@@ -1,18 +1,16 @@
 #include <memory>
 
 #include "cli/commands/command.h"
-#include "cli/commands/flags.h"
+#include "cli/commands/model_flags.h"
 #include "cli/model/job_files.h"
-#include "cli/model/trained_model.h"
 #include "common/status_macros.h"
 #include "nlohmann/json.hpp"
 
 namespace cairn::cli {
 namespace {
 
-struct ExportFlags : CommonFlags {
+struct ExportFlags : ModelFlags {
   std::string output;
-  CheckpointChoice checkpoint;
 };
 
 absl::StatusOr<int> Export(const ExportFlags& flags, const CommandContext& context) {
@@ -49,13 +47,7 @@ Command MakeExportCommand() {
     flags->AddJob(set);
     set->AddRequiredString("--output DIR", &flags->output,
                            "Folder for model.json and weights.bin; created if it does not exist");
-    set->AddId("--checkpoint N", &flags->checkpoint.checkpoint,
-               "The checkpoint to use [the result of the job]");
-    set->AddBool(
-        "--best", &flags->checkpoint.best,
-        "The checkpoint with the best monitored value, kept by a callback of the job; if there are "
-        "several (see cairn status), the first that is not the result");
-    set->Exclude("--best", "--checkpoint");
+    flags->AddCheckpoint(set);
     flags->AddJson(set);
     flags->AddCluster(set);
   };

@@ -8,12 +8,11 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "cli/commands/command.h"
-#include "cli/commands/flags.h"
+#include "cli/commands/model_flags.h"
 #include "cli/local/programs.h"
 #include "cli/model/job_files.h"
 #include "cli/model/prediction.h"
 #include "cli/model/prediction_file.h"
-#include "cli/model/trained_model.h"
 #include "common/plural.h"
 #include "common/status_macros.h"
 #include "nlohmann/json.hpp"
@@ -21,10 +20,9 @@
 namespace cairn::cli {
 namespace {
 
-struct PredictFlags : CommonFlags {
+struct PredictFlags : ModelFlags {
   std::vector<std::string> inputs;
   std::vector<std::string> outputs;
-  CheckpointChoice checkpoint;
   double scale = std::numeric_limits<double>::quiet_NaN();  // Not given.
 };
 
@@ -136,11 +134,7 @@ Command MakePredictCommand() {
                             "The .npy or .csv file to write. Once for each output of the model");
     set->AddNumber("--scale X", &flags->scale,
                    "Factor of all inputs [\"scale\" of the job's validation or training data]");
-    set->AddId("--checkpoint N", &flags->checkpoint.checkpoint,
-               "The checkpoint to use [the result of the job]");
-    set->AddBool("--best", &flags->checkpoint.best,
-                 "The checkpoint with the best monitored value, kept by a callback of the job");
-    set->Exclude("--best", "--checkpoint");
+    flags->AddCheckpoint(set);
     flags->AddJson(set);
     flags->AddCluster(set);
   };
