@@ -43,10 +43,12 @@ absl::Status CheckBatch(const JobLayout& layout, const proto::PushHeader& header
 absl::Status CheckNumbers(const JobLayout& layout, const proto::PushHeader& header) {
   const proto::JobPlan& plan = layout.plan();
   CAIRN_RETURN_IF_ERROR(CheckBatch(layout, header));
-  if (header.examples() < 1 || header.examples() > plan.batch_size()) {
+  // A rejected batch has no gradients, and then none of its examples count.
+  const int64_t least = header.blocks().empty() ? 0 : 1;
+  if (header.examples() < least || header.examples() > plan.batch_size()) {
     return absl::InvalidArgumentError(absl::StrCat("push of batch ", header.batch(), " with ",
-                                                   header.examples(), " examples, expected 1 to ",
-                                                   plan.batch_size()));
+                                                   header.examples(), " examples, expected ", least,
+                                                   " to ", plan.batch_size()));
   }
   return absl::OkStatus();
 }

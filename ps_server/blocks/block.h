@@ -24,7 +24,7 @@ namespace cairn::ps {
 struct BlockPush {
   int position = 0;      // Of the block in the layout.
   int64_t batch = 0;     // In [0, total_batches).
-  int64_t examples = 1;  // In the batch, >= 1.
+  int64_t examples = 1;  // In the batch. 0 if it was rejected: it has no gradient then.
   // Of the block's size, with no other reference to it; null: the batch has no gradient here, and
   // is only marked as applied.
   BlockBuffer gradient;

@@ -44,8 +44,9 @@ class GradientAccumulator {
   int64_t next() const { return next_; }
 
   // Takes the batch's gradient, to which no other reference exists; null: the batch has none. The
-  // position is in the update, was not added before, and examples >= 1. False: the batch is not the
-  // next one and the budget is used up; nothing has changed.
+  // position is in the update and was not added before. `examples` is at least 1, or 0 for a batch
+  // that is excluded from the mean and has no gradient. False: the batch is not the next one and
+  // the budget is used up; nothing has changed.
   bool TryAdd(int64_t position, int64_t examples, BlockBuffer gradient);
 
   // When complete: the mean, null if no batch had a gradient. Call Start next.

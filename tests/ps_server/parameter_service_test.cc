@@ -169,6 +169,9 @@ TEST_F(ParameterServiceTest, WrongSizesAndNumbersAreRefusedAndChangeNothing) {
   header.set_examples(129);
   ExpectRefused(Call(DataMethod::kPush, header, std::vector<float>(24)), code,
                 {"129 examples, expected 1 to 128"});
+  header.set_examples(0);
+  ExpectRefused(Call(DataMethod::kPush, header, std::vector<float>(24)), code,
+                {"0 examples, expected 1 to 128"});
   header = PushOf(0, {});
   header.add_applied_blocks(0);
   ExpectRefused(Call(DataMethod::kPush, header, {1}), code, {});

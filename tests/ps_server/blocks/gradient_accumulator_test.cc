@@ -109,6 +109,15 @@ TEST_F(GradientAccumulatorTest, ABatchWithoutAGradientCountsAsZeroOrNotAtAll) {
   EXPECT_TRUE(Mean(contributions, {0, 1}).empty());
 }
 
+TEST_F(GradientAccumulatorTest, ABatchWithoutExamplesIsExcludedFromTheMean) {
+  const std::vector<Contribution> all = {{3, {1, 2}}, {0, {}}, {5, {4, 8}}};
+  const std::vector<Contribution> others = {{3, {1, 2}}, {5, {4, 8}}};
+  EXPECT_EQ(Mean(all, {2, 1, 0}), Mean(others, {0, 1}));
+  const std::vector<Contribution> one = {{0, {}}, {7, {0.1f, 0.3f}}};
+  EXPECT_EQ(Mean(one, {0, 1}), one[1].gradient) << "exactly";
+  EXPECT_TRUE(Mean({{0, {}}, {0, {}}}, {1, 0}).empty());
+}
+
 TEST_F(GradientAccumulatorTest, StartsAfreshForEachUpdate) {
   GradientAccumulator accumulator(GradientAccumulator::Absent::kZero);
   accumulator.Start(2);
