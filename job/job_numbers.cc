@@ -89,6 +89,15 @@ absl::Status CheckStorage(const proto::Job& job) {
                                    job.partitioner().min_slice_bytes(), 1, kSliceBytesMax));
   CAIRN_RETURN_IF_ERROR(
       CheckRange("keep_history", job.has_keep_history(), job.keep_history(), 1, kTotalBatchesMax));
+  if (job.has_on_non_finite()) {
+    CAIRN_RETURN_IF_ERROR(
+        CheckWord("on_non_finite", job.on_non_finite(), {"reject", "fail", "rollback"}));
+    if (job.on_non_finite() == "rollback" && job.optimizer().has_learning_rate_schedule()) {
+      return Bad("on_non_finite",
+                 "rollback halves a constant learning rate, the optimizer has the schedule ",
+                 job.optimizer().learning_rate_schedule().name(), "; use one of the two");
+    }
+  }
   if (!job.has_on_lost_checkpoint()) return absl::OkStatus();
   return CheckWord("on_lost_checkpoint", job.on_lost_checkpoint(), {"restart", "fail"});
 }

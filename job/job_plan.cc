@@ -51,6 +51,12 @@ int64_t CopiesWanted(const proto::Job& job) {
   return job.checkpoint().has_copies() ? job.checkpoint().copies() : 2;
 }
 
+NonFinitePolicy NonFinitePolicyOf(const proto::Job& job) {
+  if (job.on_non_finite() == "fail") return NonFinitePolicy::kFail;
+  if (job.on_non_finite() == "rollback") return NonFinitePolicy::kRollback;
+  return NonFinitePolicy::kReject;
+}
+
 absl::StatusOr<proto::JobPlan> MakeJobPlan(const proto::JobRecord& record,
                                            const proto::InspectReply& inspected) {
   const proto::Job& job = record.job();

@@ -23,6 +23,9 @@ struct JobNumbers {
   bool shuffle = true;
 };
 JobNumbers ResolveNumbers(const proto::Job& job);
+// What happens to a batch whose loss or a gradient is not finite: Job.on_non_finite.
+enum class NonFinitePolicy { kReject, kFail, kRollback };
+NonFinitePolicy NonFinitePolicyOf(const proto::Job& job);
 // The number of ps that should store each snapshot, if there are so many.
 int64_t CopiesWanted(const proto::Job& job);
 

@@ -5,6 +5,7 @@
 #include "absl/strings/str_cat.h"
 #include "common/failpoint.h"
 #include "common/status_macros.h"
+#include "job/job_plan.h"
 
 namespace cairn::worker {
 
@@ -54,11 +55,15 @@ absl::Status JobRunner::StartGeneration(const proto::StartJob& job, const Cluste
                          CreateStrategy(job, *model_.model, cluster,
                                         {.executor = executor_.get(),
                                          .gradient_memory = options_.gradient_memory,
-                                         .on_applied = std::move(on_applied)}));
+                                         .on_applied = on_applied}));
   if (options_.trains) {
+    // With the other policies the coordinator decides, so the batch is reported as if it were
+    // applied, and marked.
+    const bool rejects = job::NonFinitePolicyOf(job.plan().job()) == job::NonFinitePolicy::kReject;
     trainer_ = std::make_unique<Trainer>(
         executor_.get(), loader_.get(), strategy.get(), options_.activity, job.plan().seed(),
-        model_.class_weights.has_value() ? &*model_.class_weights : nullptr);
+        model_.class_weights.has_value() ? &*model_.class_weights : nullptr,
+        rejects ? nullptr : std::move(on_applied));
     SetRecorder();
   }
   MutexLock lock(&mutex_);

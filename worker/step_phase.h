@@ -12,7 +12,7 @@ enum StepPhase : uint32_t {
   kPullPhase,
   kForwardPhase,
   kBackwardPhase,
-  kPushPhase,  // Handing gradients to the ps client, during the backward pass and after it.
+  kPushPhase,  // Handing gradients to the ps client.
   kStepPhaseCount,
 };
 

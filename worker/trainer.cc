@@ -6,6 +6,7 @@
 #include "common/failpoint.h"
 #include "common/random.h"
 #include "common/status_macros.h"
+#include "nn/all_finite.h"
 #include "worker/step_phase.h"
 
 namespace cairn::worker {
@@ -37,7 +38,7 @@ nn::Executor::Batch ExecutorBatch(const LoadedBatch& batch, uint64_t random_key)
   return result;
 }
 
-absl::StatusOr<nn::Executor::BatchResults> Trainer::Compute(const LoadedBatch& loaded) {
+absl::StatusOr<proto::BatchRecord> Trainer::Compute(const LoadedBatch& loaded, bool* finite) {
   // The key depends only on the seed and the batch's number: dropout is the same whichever worker
   // computes the batch, and after a restart.
   nn::Executor::Batch batch = ExecutorBatch(
@@ -55,17 +56,26 @@ absl::StatusOr<nn::Executor::BatchResults> Trainer::Compute(const LoadedBatch& l
     CAIRN_RETURN_IF_ERROR(CAIRN_FAILPOINT("worker.forward"));
     CAIRN_ASSIGN_OR_RETURN(results, executor_->Forward(batch, true));
   }
+  proto::BatchRecord record = MakeRecord(loaded.batch, results, executor_->objective());
+  gradients_.clear();
+  *finite = std::isfinite(record.loss());
+  // Without a finite loss no gradient is of use.
+  if (!*finite) return record;
   const ScopedSpan span(recorder_, kBackwardPhase);
-  // Gradients are handed over as they become complete, last layer first, so that sending them
-  // overlaps with the rest of the backward pass.
-  CAIRN_RETURN_IF_ERROR(executor_->Backward([this, &loaded](int variable) {
-    const ScopedSpan push_span(recorder_, kPushPhase);
-    // It may wait until the ps have taken earlier gradients.
-    activity_.Enter(proto::Activity::WAITING, loaded.batch);
-    strategy_->OnGradient(variable);
-    activity_.Enter(proto::Activity::COMPUTING, loaded.batch);
+  CAIRN_RETURN_IF_ERROR(executor_->Backward([this, finite](int variable) {
+    gradients_.push_back(variable);
+    // Now, because the gradient is still in the cache.
+    *finite = *finite && nn::AllFinite(executor_->gradient(variable));
   }));
-  return results;
+  return record;
+}
+
+// Only after the backward pass: a gradient that was sent cannot be taken back when a later one is
+// not finite.
+void Trainer::PushGradients(int64_t batch) {
+  // It may wait until the ps have taken earlier gradients.
+  activity_.Enter(proto::Activity::WAITING, batch);
+  for (const int variable : gradients_) strategy_->OnGradient(variable);
 }
 
 absl::StatusOr<Strategy::StepStatus> Trainer::Step(const Assignment& assignment,
@@ -86,14 +96,22 @@ absl::StatusOr<Strategy::StepStatus> Trainer::Step(const Assignment& assignment,
                            should_abandon));
   if (status != Strategy::StepStatus::kOk) return status;
   activity_.Enter(proto::Activity::COMPUTING, assignment.batch);
-  CAIRN_ASSIGN_OR_RETURN(const nn::Executor::BatchResults results, Compute(loaded));
+  bool finite = true;
+  CAIRN_ASSIGN_OR_RETURN(proto::BatchRecord record, Compute(loaded, &finite));
+  if (!finite) {
+    record.set_rejected(true);
+    // Scans the whole batch, so only if there is a reason.
+    record.set_data_not_finite(!loader_->IsFinite(loaded));
+    if (on_rejected_ != nullptr) {
+      on_rejected_(record);
+      return status;
+    }
+  }
+  const ScopedSpan span(recorder_, kPushPhase);
+  if (finite) PushGradients(assignment.batch);
+  activity_.Enter(proto::Activity::WAITING, assignment.batch);
   // The record goes with the end of the step: the batch may be applied as soon as EndStep is
   // called.
-  proto::BatchRecord record = MakeRecord(assignment.batch, results, executor_->objective());
-  // Scans the whole batch, so only if there is a reason.
-  if (!std::isfinite(record.loss())) record.set_data_not_finite(!loader_->IsFinite(loaded));
-  const ScopedSpan span(recorder_, kPushPhase);
-  activity_.Enter(proto::Activity::WAITING, assignment.batch);
   CAIRN_RETURN_IF_ERROR(strategy_->EndStep(record));
   return status;
 }

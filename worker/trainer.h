@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "absl/functional/function_ref.h"
@@ -23,6 +24,9 @@ nn::Executor::Batch ExecutorBatch(const LoadedBatch& batch, uint64_t random_key)
 
 // The training step: load the batch, pull values, forward, backward, push gradients. It is the same
 // for every strategy. Belongs to one thread.
+//
+// If the loss or a gradient of a batch is NaN or infinite, no gradient of the batch is pushed: the
+// batch is rejected (Job.on_non_finite).
 class Trainer {
  public:
   struct Assignment {
@@ -33,18 +37,25 @@ class Trainer {
     bool after_idle = false;
   };
 
+  // Called with the record of a rejected batch that is not applied.
+  using OnRejected = Strategy::OnApplied;
+
   // All pointers must outlive the trainer. `seed` is the job's; `class_weights` may be null.
+  // `on_rejected` null: a rejected batch is applied without gradients. Otherwise the coordinator
+  // decides what follows.
   Trainer(nn::Executor* executor, BatchLoader* loader, Strategy* strategy, Activity* activity,
-          uint64_t seed, const job::ClassWeights* class_weights = nullptr)
+          uint64_t seed, const job::ClassWeights* class_weights = nullptr,
+          OnRejected on_rejected = nullptr)
       : executor_(executor),
         loader_(loader),
         strategy_(strategy),
         activity_(*activity),
         seed_(seed),
-        class_weights_(class_weights) {}
+        class_weights_(class_weights),
+        on_rejected_(std::move(on_rejected)) {}
 
-  // Trains on one batch. kOk: the batch is computed and its gradients are sent; the strategy
-  // reports later that they are applied. Errors are the loader's, the strategy's and the
+  // Trains on one batch. kOk: the batch is computed and its gradients are sent, or it is rejected;
+  // the strategy reports later that it is applied. Errors are the loader's, the strategy's and the
   // executor's.
   absl::StatusOr<Strategy::StepStatus> Step(const Assignment& assignment,
                                             absl::FunctionRef<bool()> should_abandon);
@@ -53,7 +64,9 @@ class Trainer {
   void set_recorder(SpanRecorder* recorder) { recorder_ = recorder; }
 
  private:
-  absl::StatusOr<nn::Executor::BatchResults> Compute(const LoadedBatch& loaded);
+  // Sets `finite` to whether the loss and all gradients are. Gradients are in `gradients_` then.
+  absl::StatusOr<proto::BatchRecord> Compute(const LoadedBatch& loaded, bool* finite);
+  void PushGradients(int64_t batch);
 
   nn::Executor* const executor_;
   BatchLoader* const loader_;
@@ -61,7 +74,9 @@ class Trainer {
   Activity& activity_;
   const uint64_t seed_;
   const job::ClassWeights* const class_weights_;
+  const OnRejected on_rejected_;
   std::vector<float> example_weights_;
+  std::vector<int> gradients_;  // Variables whose gradients are complete, in this order.
   SpanRecorder* recorder_ = nullptr;
 };
 

@@ -89,7 +89,8 @@ class WorkState {
   void Profiled(const proto::ProfileReport& report);
 
   // How a kTrain item ended. Applied: its gradients are applied on every ps, which may happen long
-  // after the item. AppliedByOthers: another worker's were. ReturnBatch: the step did not begin.
+  // after the item; or it is rejected, and the job does not apply such batches. AppliedByOthers:
+  // another worker's were. ReturnBatch: the step did not begin.
   void Applied(JobKey key, const proto::BatchRecord& record);
   void AppliedByOthers(JobKey key, int64_t batch);
   void ReturnBatch(JobKey key, int64_t batch);

@@ -68,6 +68,7 @@ TEST(JobNumbersTest, TheEndsOfEveryRangeAreTaken) {
              job->mutable_checkpoint()->set_copies(2);
            },
            [](Job* job) { job->set_on_lost_checkpoint("fail"); },
+           [](Job* job) { job->set_on_non_finite("rollback"); },
        }) {
     EXPECT_EQ(Refusal(change), "");
   }
@@ -138,6 +139,19 @@ TEST(JobNumbersTest, RejectsInvalidCheckpointsAndSlices) {
        "partitioner.min_slice_bytes: -4 is not from 1 to 1125899906842624"},
       {[](Job* job) { job->set_on_lost_checkpoint("restrat"); },
        "on_lost_checkpoint: \"restrat\" is not one of restart, fail (did you mean restart?)"},
+  });
+}
+
+TEST(JobNumbersTest, WhatIsWrongWithThePolicyForNonFiniteNumbersIsSaid) {
+  ExpectRefusals({
+      {[](Job* job) { job->set_on_non_finite("rejects"); },
+       "on_non_finite: \"rejects\" is not one of reject, fail, rollback (did you mean reject?)"},
+      {[](Job* job) {
+         job->set_on_non_finite("rollback");
+         job->mutable_optimizer()->mutable_learning_rate_schedule()->set_name("cosine_decay");
+       },
+       "on_non_finite: rollback halves a constant learning rate, the optimizer has the schedule "
+       "cosine_decay; use one of the two"},
   });
 }
 

@@ -25,7 +25,7 @@ T OrDie(absl::StatusOr<T> value) {
 // Trains a job within this process.
 class LocalJob {
  public:
-  explicit LocalJob(const proto::JobPlan& plan)
+  explicit LocalJob(const proto::JobPlan& plan, Trainer::OnRejected on_rejected = nullptr)
       : plan_(plan),
         device_(OrDie(nn::CreateDevice("cpu"))),
         model_(OrDie(JobModel::Create(plan.job(), plan.model()))),
@@ -40,7 +40,8 @@ class LocalJob {
         plan.seed(), [this](const proto::BatchRecord& record) { records_.push_back(record); }));
     trainer_ = std::make_unique<Trainer>(
         executor_.get(), &loader_, strategy_.get(), &activity_, plan.seed(),
-        model_.class_weights.has_value() ? &*model_.class_weights : nullptr);
+        model_.class_weights.has_value() ? &*model_.class_weights : nullptr,
+        std::move(on_rejected));
   }
 
   void Train(int64_t begin, int64_t end) {
@@ -153,7 +154,8 @@ TEST(TrainerTest, WeightsOfExamplesAndOfClassesMultiply) {
   EXPECT_NEAR(job.records()[0].metrics(0), 0.75, 1e-6);
 }
 
-TEST(TrainerTest, ALossThatIsNotFiniteSaysWhetherItsDataAre) {
+// The third of four batches has a NaN among its labels.
+proto::JobPlan NanPlan() {
   using cairn::testing::NpyBytes;
   using cairn::testing::Raw;
   proto::JobPlan plan = RegressionPlan();
@@ -164,13 +166,76 @@ TEST(TrainerTest, ALossThatIsNotFiniteSaysWhetherItsDataAre) {
   train.mutable_npy()->set_labels(
       0, cairn::testing::WriteDataFile("nan_y.npy", NpyBytes("<f4", "(30,)", Raw(y))));
   train.set_allow_nan(true);
-  LocalJob job(plan);
-  job.Train(0, 4);
+  return plan;
+}
+
+TEST(TrainerTest, ABatchWhoseLossIsNotFiniteIsRejectedAndSaysWhetherItsDataAreTheCause) {
+  LocalJob job(NanPlan());
+  job.Train(0, 2);
+  const std::vector<float> before(job.values(0).begin(), job.values(0).end());
+  job.Train(2, 3);
+  EXPECT_EQ(std::vector<float>(job.values(0).begin(), job.values(0).end()), before);
+  job.Train(3, 4);
+  ASSERT_EQ(job.records().size(), 4u);
   for (int batch = 0; batch < 4; ++batch) {
-    // The third batch spoils the weights, and with them the loss of good data.
-    EXPECT_EQ(std::isnan(job.records()[batch].loss()), batch >= 2) << batch;
+    EXPECT_EQ(std::isnan(job.records()[batch].loss()), batch == 2) << batch;
     EXPECT_EQ(job.records()[batch].data_not_finite(), batch == 2) << batch;
+    EXPECT_EQ(job.records()[batch].rejected(), batch == 2) << batch;
   }
+}
+
+TEST(TrainerTest, ABatchWithFeaturesThatAreNotFiniteIsRejected) {
+  using cairn::testing::NpyBytes;
+  using cairn::testing::Raw;
+  for (const float bad : {std::nanf(""), HUGE_VALF, -HUGE_VALF}) {
+    proto::JobPlan plan = NanPlan();
+    std::vector<float> x(60, 1.0f);
+    x[2 * 20] = bad;
+    proto::DataSource& train = *plan.mutable_job()->mutable_train();
+    train.mutable_npy()->set_features(
+        0, cairn::testing::WriteDataFile("bad_x.npy", NpyBytes("<f4", "(30, 2)", Raw(x))));
+    LocalJob job(plan);
+    job.Train(0, 4);
+    EXPECT_TRUE(job.records()[2].rejected());
+    EXPECT_TRUE(job.records()[2].data_not_finite());
+    EXPECT_FALSE(job.records()[3].rejected());
+    for (float value : job.values(0)) EXPECT_TRUE(std::isfinite(value));
+  }
+}
+
+// The weights are 0, so the loss is about y^2 and finite. The gradient is about x y.
+TEST(TrainerTest, ABatchWithAFiniteLossAndAGradientThatIsNotIsRejected) {
+  using cairn::testing::NpyBytes;
+  using cairn::testing::Raw;
+  proto::JobPlan plan = RegressionPlan();
+  plan.set_shuffle(false);
+  std::vector<float> x(60, 1.0f), y(30, 1.0f);
+  x[1] = 3e38f;
+  y[0] = 1e5f;
+  proto::NpySource& npy = *plan.mutable_job()->mutable_train()->mutable_npy();
+  npy.set_features(0,
+                   cairn::testing::WriteDataFile("big_x.npy", NpyBytes("<f4", "(30, 2)", Raw(x))));
+  npy.set_labels(0, cairn::testing::WriteDataFile("big_y.npy", NpyBytes("<f4", "(30,)", Raw(y))));
+  LocalJob job(plan);
+  job.Train(0, 2);
+  EXPECT_TRUE(std::isfinite(job.records()[0].loss()));
+  EXPECT_TRUE(job.records()[0].rejected());
+  EXPECT_FALSE(job.records()[0].data_not_finite());
+  EXPECT_FALSE(job.records()[1].rejected());
+  for (float value : job.values(0)) EXPECT_TRUE(std::isfinite(value) && value != 0);
+}
+
+// With the other policies the batch is reported, and the strategy never hears of it.
+TEST(TrainerTest, ABatchThatIsNotFiniteIsOnlyReportedIfTheJobDoesNotRejectIt) {
+  std::vector<proto::BatchRecord> rejected;
+  LocalJob job(NanPlan(), [&](const proto::BatchRecord& record) { rejected.push_back(record); });
+  job.Train(0, 4);
+  ASSERT_EQ(job.records().size(), 3u);
+  EXPECT_EQ(job.records()[2].batch(), 3);
+  ASSERT_EQ(rejected.size(), 1u);
+  EXPECT_EQ(rejected[0].batch(), 2);
+  EXPECT_TRUE(rejected[0].rejected());
+  EXPECT_TRUE(rejected[0].data_not_finite());
 }
 
 TEST(TrainerTest, TheFirstLossIsTheClosedForm) {

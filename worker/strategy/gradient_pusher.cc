@@ -35,7 +35,7 @@ void CopyScaled(float scale, absl::Span<const float> from, float* to) {
 
 // The push of one step, from its first gradient to the report that its batch is applied:
 //
-//   Add, Add, ..., End   the first round: gradients, sent while the backward pass computes others
+//   Add, Add, ..., End   the first round: gradients
 //   EndRound             begins the next round that the step needs: the update, then the scales
 //   Finish               reports the batch
 //
@@ -84,7 +84,7 @@ class GradientPusher::StepPush : public std::enable_shared_from_this<StepPush> {
   GradientPusher* const pusher_;
   const BlockTable& table_;
   const int64_t batch_;
-  const int64_t examples_;
+  int64_t examples_;
   bool answer_when_buffered_ = false;
   // The requests that are being filled, by ps, and the variables that were added to them.
   std::vector<Request> filling_;
@@ -129,7 +129,7 @@ void GradientPusher::StepPush::Add(int variable, absl::Span<const float> gradien
     request.header.add_blocks(id);
     request.pieces.push_back(PieceOf(block, gradient.subspan(block.offset, block.elements), scale));
     request.bytes += block.elements * static_cast<int64_t>(sizeof(float));
-    // A full request is sent at once, while the backward pass continues.
+    // A full request is sent at once.
     if (request.bytes >= BlockTable::kRequestBytes) Flush(block.ps);
   }
 }
@@ -145,6 +145,7 @@ cluster::FramePiece GradientPusher::StepPush::PieceOf(const BlockTable::Block& b
 }
 
 void GradientPusher::StepPush::End(const proto::BatchRecord& record) {
+  if (record.rejected()) examples_ = 0;
   for (int variable = 0; variable < table_.variable_count(); ++variable) {
     if (added_[variable]) continue;
     for (uint32_t id : table_.blocks_of(variable)) {

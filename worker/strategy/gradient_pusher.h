@@ -22,8 +22,8 @@
 
 namespace cairn::worker {
 
-// Pushes gradients to the parameter servers while the backward pass computes others. A batch is
-// reported as applied only when every push of it is acknowledged.
+// Pushes gradients to the parameter servers. A batch is reported as applied only when every push of
+// it is acknowledged.
 //
 //   Begin, Add for each variable with a gradient, End; then the next step
 //
@@ -73,6 +73,8 @@ class GradientPusher {
 
   // Add sends scale times the gradient. Variables that were not added have no gradient in this
   // step: End pushes their blocks without data, so that the batch is recorded in their ledgers too.
+  // A rejected batch has no gradient at all, and no examples: it does not count in the mean of a
+  // synchronous update.
   void Begin(int64_t batch, int64_t examples);
   void Add(int variable, absl::Span<const float> gradient, float scale = 1);
   void End(const proto::BatchRecord& record);

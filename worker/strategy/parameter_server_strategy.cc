@@ -91,8 +91,14 @@ absl::StatusOr<Strategy::StepStatus> ParameterServerStrategy::BeginStep(
   CAIRN_ASSIGN_OR_RETURN(const StepStatus status, RefreshValues(step, should_abandon));
   if (status != StepStatus::kOk) return status;
   unpushed_.clear();
-  pusher_.Begin(step.batch, step.examples);
+  step_ = step;
+  pushes_ = false;
   return status;
+}
+
+// With the first gradient, because a step whose gradients are not finite may end without a push.
+void ParameterServerStrategy::BeginPush() {
+  if (!std::exchange(pushes_, true)) pusher_.Begin(step_.batch, step_.examples);
 }
 
 absl::StatusOr<Strategy::StepStatus> ParameterServerStrategy::RefreshValues(
@@ -167,16 +173,20 @@ void ParameterServerStrategy::OnGradient(int variable) {
   if (clipper_.needs_all_gradients()) {
     unpushed_.push_back(variable);
   } else {
+    BeginPush();
     pusher_.Add(variable, executor_->gradient(variable), clipper_.ScaleOf(variable));
   }
 }
 
 absl::Status ParameterServerStrategy::EndStep(const proto::BatchRecord& record) {
+  BeginPush();
   // With clipping by the global norm, no gradient could be pushed before the last one was complete.
   const std::vector<float> scales = clipper_.ScalesOf(unpushed_);
   for (size_t i = 0; i < unpushed_.size(); ++i) {
     pusher_.Add(unpushed_[i], executor_->gradient(unpushed_[i]), scales[i]);
   }
+  // The replies to a push without gradients bring no values, so others' updates would be missing.
+  if (record.rejected() && mode_ == Mode::kAsynchronous) has_values_ = false;
   CAIRN_RETURN_IF_ERROR(CAIRN_FAILPOINT("worker.end_step"));
   pusher_.End(record);
   CAIRN_FAILPOINT("worker.pushed").IgnoreError();

@@ -19,9 +19,8 @@
 
 namespace cairn::worker {
 
-// Training with parameter servers, for one generation of a job. Gradients are pushed while the
-// backward pass computes others. The consistency mode of the job determines when values are pulled
-// and what a step waits for:
+// Training with parameter servers, for one generation of a job. The consistency mode of the job
+// determines when values are pulled and what a step waits for:
 //
 //   asynchronous        A step waits until the previous one is acknowledged, so a worker never
 //                       computes on values without its own updates, and a single worker computes
@@ -64,6 +63,7 @@ class ParameterServerStrategy final : public Strategy {
                           int64_t gradient_memory, OnApplied on_applied);
   absl::StatusOr<StepStatus> RefreshValues(const Step& step,
                                            absl::FunctionRef<bool()> should_abandon);
+  void BeginPush();
   absl::StatusOr<StepStatus> Pull(int64_t batch, absl::FunctionRef<bool()> should_abandon);
   proto::PullHeader NewPullHeader() const;
   // The memory for a block's values in an executor.
@@ -80,6 +80,8 @@ class ParameterServerStrategy final : public Strategy {
   nn::Executor* const executor_;
   const GradientClipper clipper_;  // Does nothing if the norms of updates are clipped.
 
+  Step step_;
+  bool pushes_ = false;  // The pusher has begun this step.
   // Variables with a complete gradient that is not pushed yet, because the clip needs all of them.
   std::vector<int> unpushed_;
   // Frozen variables are pulled once.

@@ -18,8 +18,9 @@ namespace cairn::worker {
 // else on a worker knows it. It fills an executor's values before a step and takes its gradients
 // during the step:
 //
-//   BeginStep, forward pass, backward pass with OnGradient for each variable, EndStep
+//   BeginStep, forward pass, backward pass, OnGradient for each variable, EndStep
 //
+// A step may end without OnGradient and EndStep, and the next one begins.
 // Evaluation has another executor, which LoadCut fills. All methods are called on one thread,
 // except Wake. Destruction cancels what is in flight; on_applied is not called afterwards.
 //
@@ -54,10 +55,13 @@ class Strategy {
   virtual absl::StatusOr<StepStatus> BeginStep(const Step& step,
                                                absl::FunctionRef<bool()> should_abandon) = 0;
 
-  // The executor's gradient of this variable is complete. It does not change until EndStep.
+  // The executor's gradient of this variable is complete, and those of all variables are finite. It
+  // does not change until EndStep.
   virtual void OnGradient(int variable) = 0;
 
-  // Ends the step. OnApplied is called with `record` once the batch is applied, now or later.
+  // Ends the step. OnApplied is called with `record` once the batch is applied, now or later. A
+  // rejected batch had no OnGradient: it is applied, changes nothing, and has no weight in a
+  // synchronous update.
   virtual absl::Status EndStep(const proto::BatchRecord& record) = 0;
 
   // Fills `executor` with the values of a cut. Not between BeginStep and EndStep. Blocks as
