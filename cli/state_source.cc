@@ -92,7 +92,7 @@ absl::Status StateSource::ReadHistory(const std::string& job,
   CAIRN_ASSIGN_OR_RETURN(const auto records, ReadRecords(job));
   proto::HistoryChunk chunk;
   *chunk.mutable_metric_names() = records.record.job().metrics();
-  *chunk.mutable_rates() = records.run.rates();
+  *chunk.mutable_rates() = storage::RatesOf(records.run);
   if (records.plan) chunk.set_batches_per_epoch(records.plan->batches_per_epoch());
   CAIRN_RETURN_IF_ERROR(storage::ReadBatches(*journal_, records.record.job_id(), 0,
                                              [&](const proto::BatchRecord& batch) {

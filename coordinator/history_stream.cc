@@ -38,7 +38,7 @@ absl::Status HistoryStream::ReadHeader() {
   CAIRN_ASSIGN_OR_RETURN(storage::JobRecords job, storage::ReadJob(*journal_, job_id_));
   if (job.plan.has_value()) header_.set_batches_per_epoch(job.plan->batches_per_epoch());
   *header_.mutable_metric_names() = job.record.job().metrics();
-  *header_.mutable_rates() = job.run.rates();
+  *header_.mutable_rates() = storage::RatesOf(job.run);
   for (proto::EvaluationRecord& evaluation : job.evaluations) {
     *evaluations_.add_evaluations() = std::move(evaluation);
   }

@@ -6,12 +6,25 @@
 #include "absl/strings/str_cat.h"
 #include "common/failpoint.h"
 #include "common/logging.h"
+#include "common/plural.h"
 #include "coordinator/callbacks/nonfinite_loss.h"
 #include "coordinator/training/epoch_callbacks.h"
 #include "job/job_plan.h"
 
 namespace cairn::coordinator {
 namespace {
+
+// A rate that must still be halved after so many attempts is not what is wrong.
+constexpr int64_t kRollbacksInVain = 10;
+constexpr int64_t kRollbacksToBadValues = 2;
+constexpr char kSmallerRate[] =
+    "try a smaller learning_rate or clipnorm in a new job and check the data";
+constexpr char kRejectData[] =
+    "fix the data, or set \"on_non_finite\": \"reject\" in a new job to leave such batches out";
+
+std::string CheckpointName(uint64_t checkpoint) {
+  return checkpoint == 0 ? "the initial values" : absl::StrCat("checkpoint ", checkpoint);
+}
 
 proto::Command StopCommand(uint64_t job_id) {
   proto::Command command;
@@ -84,9 +97,18 @@ void Job::OnInspected(TaskId worker, const proto::InspectReply& reply, EventTime
   absl::StatusOr<proto::JobPlan> plan = job::MakeJobPlan(record(), reply);
   if (!plan.ok()) return Fail(std::string(plan.status().message()), now, outbox);
   inspector_.reset();
+  NoteDamaged("training", plan->data().train_damaged(), now);
+  NoteDamaged("validation", plan->data().validation_damaged(), now);
   journaled_.SetPlan(*std::move(plan), outbox);
   loader_.emplace(&members_, &journaled_);
   NextGeneration(0, now, outbox);
+}
+
+void Job::NoteDamaged(const char* what, const proto::DamagedRecords& damaged, EventTime now) {
+  if (damaged.count() == 0) return;
+  journaled_.Note(absl::StrCat(Plural(damaged.count(), "damaged record"), " of the ", what,
+                               " data skipped, the first: ", damaged.first_error()),
+                  now);
 }
 
 // ------------------------------------------------------------------------------------ restoring
@@ -99,21 +121,23 @@ void Job::NextGeneration(uint64_t checkpoint, EventTime now, Outbox* outbox) {
   active_ = true;
 }
 
+void Job::LeaveTraining(const std::string& why, Outbox* outbox) {
+  if (training_ == nullptr) return;
+  journaled_.set_manifests(training_->all_manifests());
+  journaled_.set_evaluations(history_->evaluations());
+  training_->Abandon(absl::AbortedError(absl::StrCat(why, "; the job rolls back")), outbox);
+  training_.reset();
+}
+
 void Job::RollBack(const std::string& why, EventTime now, Outbox* outbox) {
-  if (training_ != nullptr) {
-    journaled_.set_manifests(training_->all_manifests());
-    journaled_.set_evaluations(history_->evaluations());
-    training_->Abandon(absl::AbortedError(absl::StrCat(why, "; the job rolls back")), outbox);
-    training_.reset();
-  }
+  LeaveTraining(why, outbox);
   // No ps can restore one lost block alone: all ps go back to the same checkpoint, so that all
   // blocks have the same batches.
   const uint64_t checkpoint = journaled_.NewestCheckpoint();
   if (checkpoint == 0 && journaled_.fails_without_checkpoint()) {
     return Fail(absl::StrCat(why, ", and there is no checkpoint to go back to"), now, outbox);
   }
-  const std::string target =
-      checkpoint == 0 ? "the initial values" : absl::StrCat("checkpoint ", checkpoint);
+  const std::string target = CheckpointName(checkpoint);
   if (journaled_.run().stopped()) {
     // A start after a clean stop loses nothing and is not counted as a rollback.
     journaled_.Note(absl::StrCat("goes on from ", target), now);
@@ -122,6 +146,61 @@ void Job::RollBack(const std::string& why, EventTime now, Outbox* outbox) {
     journaled_.Note(absl::StrCat(why, ": back to ", target), now);
   }
   journaled_.run().set_stopped(false);
+  NextGeneration(checkpoint, now, outbox);
+}
+
+// A batch was not applied because its loss or a gradient is not finite, and the job says that it
+// fails or rolls back then.
+void Job::OnNonFinite(EventTime now, Outbox* outbox) {
+  const auto [worker, record] = *training_->non_finite();
+  const std::string why = NonfiniteBatchText(*plan(), record, worker.Name());
+  if (job::NonFinitePolicyOf(journaled_.job()) == job::NonFinitePolicy::kFail) {
+    return Fail(absl::StrCat(
+                    why, "; ", record.data_not_finite() ? kRejectData : kSmallerRate,
+                    " (\"on_non_finite\" is \"fail\"; cairn resume ", id(), " goes on from ",
+                    CheckpointName(manifests().empty() ? 0 : manifests().back().checkpoint()), ")"),
+                now, outbox);
+  }
+  // The same data would come again.
+  if (record.data_not_finite()) {
+    return Fail(absl::StrCat(why, "; a rollback does not help: ", kRejectData), now, outbox);
+  }
+  proto::RunRecord& run = journaled_.run();
+  if (record.batch() >= run.nonfinite_farthest()) {
+    run.set_nonfinite_farthest(record.batch() + 1);
+    run.set_nonfinite_in_vain(0);
+  }
+  if (run.nonfinite_in_vain() >= kRollbacksInVain) {
+    return Fail(absl::StrCat(why, "; ", kRollbacksInVain,
+                             " rollbacks, each with half the learning rate, brought the job no "
+                             "farther: ",
+                             kSmallerRate),
+                now, outbox);
+  }
+  run.set_nonfinite_in_vain(run.nonfinite_in_vain() + 1);
+  // The values may have been spoiled before the checkpoint was taken. No rate helps then, but an
+  // older checkpoint does. Not at once: one batch may have spoiled them since, unreported.
+  const uint64_t base = run.base_checkpoint();
+  if (run.nonfinite_in_vain() > kRollbacksToBadValues && base != 0 && !training_->any_done()) {
+    LeaveTraining(why, outbox);
+    journaled_.MarkDamaged(base, "no loss was finite with its values", outbox);
+  }
+  HalveRate(why, now, outbox);
+}
+
+// The count and the new rate are journaled with the number of the next generation, which ignores
+// reports of this one. So each event counts once.
+void Job::HalveRate(const std::string& why, EventTime now, Outbox* outbox) {
+  LeaveTraining(why, outbox);
+  proto::RunRecord& run = journaled_.run();
+  const uint64_t checkpoint = journaled_.NewestCheckpoint();
+  EpochCallbacks::HalveRate(journaled_.job(), journaled_.LowWaterOf(checkpoint), &run);
+  run.set_nonfinite_rollbacks(run.nonfinite_rollbacks() + 1);
+  run.set_stopped(false);
+  journaled_.Note(
+      absl::StrCat(why, ": back to ", CheckpointName(checkpoint), " with half the learning rate, ",
+                   storage::RatesOf(run).rbegin()->learning_rate()),
+      now);
   NextGeneration(checkpoint, now, outbox);
 }
 
@@ -380,6 +459,10 @@ void Job::Advance(EventTime now, Outbox* outbox) {
   if (Loading()) AdvanceRecovery(now, outbox);
   WatchProgress(now, outbox);
   if (!trains()) return;
+  // Before anything is leased or cut: the values may be spoiled.
+  if (training_->failure().empty() && training_->non_finite().has_value()) {
+    return OnNonFinite(now, outbox);
+  }
   training_->Advance(now, outbox);
   // A copy, because Fail destroys the training.
   if (const std::string why = training_->failure(); !why.empty()) return Fail(why, now, outbox);
@@ -471,6 +554,11 @@ void Job::End(proto::JobState state, const std::string& error, EventTime now, Ou
   if (training_ != nullptr) {
     journaled_.set_manifests(training_->all_manifests());
     training_->RecordProgress();
+    if (const int64_t rejected = history_->batches_rejected(); rejected > 0) {
+      journaled_.Note(
+          absl::StrCat(rejected, " of ", journaled_.run().batches_done(), " batches were rejected"),
+          now);
+    }
     if (state == proto::FINISHED) {
       const auto& evaluations = history_->evaluations();
       WarnOfNonfiniteEnd(*plan(), journaled_.run(),
@@ -495,11 +583,10 @@ void Job::Reopen(EventTime now, Outbox* outbox) {
   history_.reset();
   if (plan().has_value()) {
     const uint64_t checkpoint = journaled_.NewestCheckpoint();
+    journaled_.run().set_nonfinite_in_vain(0);
     EpochCallbacks::Forget(journaled_.LowWaterOf(checkpoint), &journaled_.run());
     journaled_.BeginGeneration(checkpoint, outbox);
-    journaled_.Note(checkpoint == 0 ? "resumed from the initial values"
-                                    : absl::StrCat("resumed from checkpoint ", checkpoint),
-                    now);
+    journaled_.Note(absl::StrCat("resumed from ", CheckpointName(checkpoint)), now);
     journaled_.SaveRun(outbox);
   }
   journaled_.Reopen(outbox);
@@ -538,6 +625,7 @@ proto::JobStatus Job::Status(absl::Duration now) {
   }
   if (training_ == nullptr) return status;
   if (!manifests().empty()) status.set_last_checkpoint(manifests().back().checkpoint());
+  status.set_batches_rejected(history_->batches_rejected());
   status.clear_evaluations();
   for (const auto& evaluation : history_->evaluations()) *status.add_evaluations() = evaluation;
   const History::Means means = history_->NewestMeans();

@@ -101,6 +101,7 @@ class Job {
   bool Loading() const { return active_ && plan().has_value() && !trains(); }
 
   void OnInspected(TaskId worker, const proto::InspectReply& reply, EventTime now, Outbox* outbox);
+  void NoteDamaged(const char* what, const proto::DamagedRecords& damaged, EventTime now);
   void OnFailure(TaskId worker, const proto::JobFailure& failure, EventTime now);
   void OnWork(TaskId worker, const proto::WorkReport& report, EventTime now, Outbox* outbox);
   void OnPsHeartbeat(uint32_t ps, const proto::Heartbeat& heartbeat, EventTime now);
@@ -110,6 +111,9 @@ class Job {
   void RetryWorkers(EventTime now, Outbox* outbox);
   void AdvanceRecovery(EventTime now, Outbox* outbox);
   void RollBack(const std::string& why, EventTime now, Outbox* outbox);
+  void LeaveTraining(const std::string& why, Outbox* outbox);
+  void OnNonFinite(EventTime now, Outbox* outbox);
+  void HalveRate(const std::string& why, EventTime now, Outbox* outbox);
   void NextGeneration(uint64_t checkpoint, EventTime now, Outbox* outbox);
   void BeginTraining(EventTime now, Outbox* outbox);
   void AdoptWorkers(EventTime now, Outbox* outbox);

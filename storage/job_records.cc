@@ -52,7 +52,13 @@ absl::StatusOr<std::vector<Message>> ReadAll(const Journal& journal, const std::
 
 void FillProgress(const JobRecords& job, proto::JobStatus* status) {
   status->set_batches_done(job.run.batches_done());
+  status->set_batches_rejected(job.run.batches_rejected());
   if (!job.plan.has_value()) return;
+  const proto::DataPlan& data = job.plan->data();
+  if (data.has_train_damaged()) *status->mutable_train_damaged() = data.train_damaged();
+  if (data.has_validation_damaged()) {
+    *status->mutable_validation_damaged() = data.validation_damaged();
+  }
   const int64_t per_epoch = std::max<int64_t>(1, job.plan->batches_per_epoch());
   const int64_t last = std::max<int64_t>(0, job.run.batches_done() - 1);
   status->set_stopped_early(job.run.has_stop_at_batch());
@@ -73,6 +79,7 @@ void FillProgress(const JobRecords& job, proto::JobStatus* status) {
 void FillFaults(const proto::RunRecord& run, proto::JobStatus* status) {
   status->set_generation(run.generation());
   status->set_rollbacks(run.rollbacks());
+  status->set_nonfinite_rollbacks(run.nonfinite_rollbacks());
   status->set_duplicates_refused(run.duplicates_refused());
   status->set_workers_lost(run.workers_lost());
   status->set_workers_joined(run.workers_joined());
@@ -86,7 +93,8 @@ void FillFaults(const proto::RunRecord& run, proto::JobStatus* status) {
 }
 
 void FillCallbacks(const proto::RunRecord& run, proto::JobStatus* status) {
-  if (!run.rates().empty()) status->set_learning_rate(run.rates().rbegin()->learning_rate());
+  const auto rates = RatesOf(run);
+  if (!rates.empty()) status->set_learning_rate(rates.rbegin()->learning_rate());
   *status->mutable_best() = run.best();
 }
 
@@ -248,6 +256,27 @@ absl::StatusOr<uint64_t> ResolveJob(absl::Span<const JobName> jobs, const std::s
   }
   return absl::NotFoundError(absl::StrCat("there is no job ", quoted, "; there are ",
                                           KnownJobs(jobs), DidYouMean(reference, NamesOf(jobs))));
+}
+
+google::protobuf::RepeatedPtrField<proto::RateChange> RatesOf(const proto::RunRecord& run) {
+  google::protobuf::RepeatedPtrField<proto::RateChange> rates;
+  const auto& halved = run.rate_halved_at();
+  double rate = 0;
+  double factor = 1;
+  for (int i = 0, j = 0; i < run.rates_size() || j < halved.size();) {
+    int64_t from = 0;
+    if (j == halved.size() || (i < run.rates_size() && run.rates(i).from_batch() <= halved[j])) {
+      rate = run.rates(i).learning_rate();
+      from = run.rates(i++).from_batch();
+    } else {
+      factor /= 2;
+      from = halved[j++];
+    }
+    proto::RateChange* change = rates.Add();
+    change->set_from_batch(from);
+    change->set_learning_rate(rate * factor);
+  }
+  return rates;
 }
 
 std::string StateName(proto::JobState state) {

@@ -98,6 +98,11 @@ absl::StatusOr<std::vector<JobName>> ReadJobNames(const Journal& journal);
 // the existing jobs.
 absl::StatusOr<uint64_t> ResolveJob(absl::Span<const JobName> jobs, const std::string& reference);
 
+// The learning rates of a job, each valid from a batch on: those that callbacks decided, halved by
+// rollbacks. Empty: the rate follows from the job alone. The list only grows while no decision is
+// withdrawn.
+google::protobuf::RepeatedPtrField<proto::RateChange> RatesOf(const proto::RunRecord& run);
+
 // The state's name in output: "running", "finished".
 std::string StateName(proto::JobState state);
 

@@ -36,21 +36,28 @@ std::string NumberText(double value) {
   return std::isfinite(value) ? absl::StrCat(value) : NonfiniteText(value);
 }
 
-// "the loss became nan at batch 3 (epoch 1): its data are not finite"
+// "the loss became nan at batch 3 (epoch 1): its data are not finite". If the loss is finite, a
+// gradient is not.
 std::string NoteOf(const std::string& what, const proto::NonFiniteLoss& loss,
                    const std::string& place) {
-  return absl::StrCat(what, " became ", NonfiniteText(loss.loss()), " ", place,
-                      loss.data_not_finite() ? kBadData : "");
+  const std::string became = std::isfinite(loss.loss())
+                                 ? "a gradient became nan or infinite "
+                                 : absl::StrCat(what, " became ", NonfiniteText(loss.loss()), " ");
+  return absl::StrCat(became, place, loss.data_not_finite() ? kBadData : "");
 }
 
 }  // namespace
 
 bool KeepNonfiniteLoss(const proto::JobPlan& plan, const proto::BatchRecord& record, EventTime now,
                        proto::RunRecord* run) {
-  if (std::isfinite(record.loss()) || run->has_nonfinite_loss()) return false;
+  const bool is_finite = std::isfinite(record.loss()) && !record.rejected();
+  if (is_finite || run->has_nonfinite_loss()) return false;
   const proto::NonFiniteLoss loss = LossOf(plan, record);
   *run->mutable_nonfinite_loss() = loss;
-  AddNote(plan.job_id(), NoteOf("the loss", loss, PlaceOfBatch(loss)), now, run);
+  AddNote(plan.job_id(),
+          NoteOf("the loss", loss, PlaceOfBatch(loss)) +
+              (record.rejected() ? "; such batches are rejected: they change nothing" : ""),
+          now, run);
   return true;
 }
 
@@ -65,6 +72,16 @@ bool KeepNonfiniteLoss(const proto::JobPlan& plan, const proto::EvaluationRecord
   if (run->has_nonfinite_loss()) return true;
   AddNote(plan.job_id(), NoteOf("the validation loss", loss, PlaceOfEvaluation(loss)), now, run);
   return true;
+}
+
+std::string NonfiniteBatchText(const proto::JobPlan& plan, const proto::BatchRecord& record,
+                               const std::string& worker) {
+  const proto::NonFiniteLoss loss = LossOf(plan, record);
+  const bool is_loss = !std::isfinite(loss.loss());
+  return absl::StrCat(is_loss ? "the loss" : "a gradient", " of batch ", loss.batch() + 1,
+                      " in epoch ", loss.epoch() + 1, " is ",
+                      is_loss ? NonfiniteText(loss.loss()) : "nan or infinite", " (", worker, ")",
+                      loss.data_not_finite() ? kBadData : "");
 }
 
 std::string WhyToTerminate(const proto::JobPlan& plan, const proto::BatchRecord& record) {

@@ -7,16 +7,21 @@
 #include "proto/job.pb.h"
 #include "proto/journal.pb.h"
 
-// Records and reports losses that are NaN or infinite. The job goes on with them, unless it has the
-// callback terminate_on_nan: a loss may recover.
+// Records and reports losses and gradients that are NaN or infinite.
 namespace cairn::coordinator {
 
-// Keeps the first batch with such a loss, and the first such evaluation, in `run`, and adds a note;
-// an evaluation after such a batch adds none. True: `run` has changed; the caller journals it.
+// Keeps the first batch with such a loss or gradient, and the first such evaluation, in `run`, and
+// adds a note; an evaluation after such a batch adds none. True: `run` has changed; the caller
+// journals it.
 bool KeepNonfiniteLoss(const proto::JobPlan& plan, const proto::BatchRecord& record, EventTime now,
                        proto::RunRecord* run);
 bool KeepNonfiniteLoss(const proto::JobPlan& plan, const proto::EvaluationRecord& record,
                        EventTime now, proto::RunRecord* run);
+
+// Names the batch and what is not finite: "the loss of batch 3 in epoch 1 is nan (worker 2): its
+// data are not finite".
+std::string NonfiniteBatchText(const proto::JobPlan& plan, const proto::BatchRecord& record,
+                               const std::string& worker);
 
 // Why terminate_on_nan fails the job at this batch; empty: its loss is finite.
 std::string WhyToTerminate(const proto::JobPlan& plan, const proto::BatchRecord& record);

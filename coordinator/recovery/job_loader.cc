@@ -11,6 +11,7 @@
 #include "common/failpoint.h"
 #include "common/logging.h"
 #include "coordinator/training/epoch_callbacks.h"
+#include "storage/job_records.h"
 
 namespace cairn::coordinator {
 namespace {
@@ -282,7 +283,7 @@ void JobLoader::TellPs(Outbox* outbox) {
   *restore->mutable_plan() = *job_.plan();
   restore->set_generation(job_.run().generation());
   restore->set_checkpoint(checkpoint);
-  *restore->mutable_rates() = job_.run().rates();
+  *restore->mutable_rates() = storage::RatesOf(job_.run());
   for (const proto::SnapshotSource& part : choice_->parts) *restore->add_parts() = part;
   if (checkpoint != 0 && !SamePlaces(PartitionOf(job_, checkpoint), job_.plan()->partition())) {
     *restore->mutable_source() = PartitionOf(job_, checkpoint);

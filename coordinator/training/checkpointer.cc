@@ -318,6 +318,7 @@ void Checkpointer::DeleteExpired(Outbox* outbox) {
 void Checkpointer::RecordProgress() {
   const History::Means means = history_.NewestMeans();
   run_.set_batches_done(queue_.DoneCount());
+  run_.set_batches_rejected(history_.batches_rejected());
   run_.set_loss(means.loss);
   run_.mutable_metrics()->Assign(means.metrics.begin(), means.metrics.end());
 }

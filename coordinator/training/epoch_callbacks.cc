@@ -14,12 +14,13 @@
 namespace cairn::coordinator {
 namespace {
 
+float InitialRate(const proto::Job& job) {
+  const auto optimizer = nn::CreateOptimizer(job.optimizer());
+  return optimizer.ok() ? (*optimizer)->learning_rate(0) : 0;
+}
+
 std::unique_ptr<EpochDecisions> MakeDecisions(const proto::Job& job) {
-  float rate = 0;
-  if (auto optimizer = nn::CreateOptimizer(job.optimizer()); optimizer.ok()) {
-    rate = (*optimizer)->learning_rate(0);
-  }
-  absl::StatusOr<EpochDecisions> decisions = EpochDecisions::Create(job, rate);
+  absl::StatusOr<EpochDecisions> decisions = EpochDecisions::Create(job, InitialRate(job));
   CAIRN_CHECK(decisions.ok());  // The job was validated.
   return std::make_unique<EpochDecisions>(*std::move(decisions));
 }
@@ -55,7 +56,15 @@ EpochCallbacks::EpochCallbacks(const Context& context)
 void EpochCallbacks::Forget(int64_t low_water, proto::RunRecord* run) {
   auto* rates = run->mutable_rates();
   while (rates->size() > 1 && rates->rbegin()->from_batch() > low_water) rates->RemoveLast();
+  // What was halved stays so, now from an earlier batch on.
+  for (int64_t& batch : *run->mutable_rate_halved_at()) batch = std::min(batch, low_water);
   if (run->stop_at_batch() > low_water) run->clear_stop_at_batch();
+}
+
+void EpochCallbacks::HalveRate(const proto::Job& job, int64_t from_batch, proto::RunRecord* run) {
+  if (run->rates().empty()) AddRate(0, InitialRate(job), run);
+  for (int64_t& batch : *run->mutable_rate_halved_at()) batch = std::min(batch, from_batch);
+  run->add_rate_halved_at(from_batch);
 }
 
 int64_t EpochCallbacks::EndOf(int64_t epoch) const {

@@ -33,6 +33,8 @@ class EpochCallbacks {
 
   // Removes the decisions about epochs that a job restored at this low-water mark trains again.
   static void Forget(int64_t low_water, proto::RunRecord* run);
+  // Halves the learning rate, which no schedule sets, from this batch on.
+  static void HalveRate(const proto::Job& job, int64_t from_batch, proto::RunRecord* run);
 
   // Decides about every epoch that is ready.
   void Advance(EventTime now, Outbox* outbox);

@@ -74,6 +74,10 @@ bool History::Add(const proto::BatchRecord& record, Outbox* outbox) {
 
 void History::AddTo(Sums* sums, const proto::BatchRecord& record) {
   sums->recorded.Add(record.batch(), record.batch() + 1);
+  if (record.rejected()) {
+    ++rejected_;
+    return;
+  }
   sums->examples += record.examples();
   if (std::isfinite(record.loss())) {
     sums->loss.Add(static_cast<double>(record.examples()) * record.loss());
@@ -101,6 +105,10 @@ History::Means History::MeansOf(int64_t epoch) const {
   means.examples = sums.examples;
   means.loss = LossOf(sums);
   means.metrics = sums.metrics.Values();
+  if (means.batches > 0 && means.examples == 0) {
+    means.loss = std::numeric_limits<double>::quiet_NaN();
+    std::fill(means.metrics.begin(), means.metrics.end(), means.loss);
+  }
   return means;
 }
 
@@ -179,6 +187,7 @@ proto::HistorySums History::ToProto() const {
   proto::HistorySums record;
   record.set_first_row(first_row_);
   record.set_end(end_);
+  record.set_batches_rejected(rejected_);
   for (const auto& [epoch, sums] : sums_) {
     proto::EpochSums* each = record.add_epochs();
     each->set_epoch(epoch);
@@ -200,6 +209,7 @@ proto::HistorySums History::ToProto() const {
 void History::FromProto(const proto::HistorySums& record) {
   first_row_ = record.first_row();
   end_ = record.end();
+  rejected_ = record.batches_rejected();
   sums_.clear();
   for (const proto::EpochSums& each : record.epochs()) {
     Sums& sums = sums_.try_emplace(each.epoch(), Sums{.metrics = no_metrics_}).first->second;

@@ -24,13 +24,15 @@ namespace cairn::coordinator {
 //   sums    running sums over the newest epochs, from which their means are computed
 //   epochs  evaluations, and the records of decided epochs
 //
+// Rejected batches (Job.on_non_finite) have a row and are counted, but are not part of the sums.
+//
 // No operation reads the rows, so none takes longer in a long job. The first report of a batch
 // counts. A rollback continues from the sums that were kept with the checkpoint. A lost report
 // leaves a gap. Writes are not synced: no decision depends on them. Not thread-safe.
 class History {
  public:
   // Over the recorded batches of one epoch: the mean loss, weighted by examples, and the metrics of
-  // these batches together.
+  // these batches together. NaN if all of them were rejected.
   struct Means {
     int64_t epoch = 0;
     int64_t batches = 0;
@@ -66,6 +68,7 @@ class History {
   Means MeansOf(int64_t epoch) const;
   // Of the newest epoch that has a record.
   Means NewestMeans() const;
+  int64_t batches_rejected() const { return rejected_; }
 
   // The next epoch begins before the decision about the last one, which may wait for its
   // evaluation.
@@ -86,7 +89,7 @@ class History {
   };
 
   bool Add(const proto::BatchRecord& record, Outbox* outbox);
-  static void AddTo(Sums* sums, const proto::BatchRecord& record);
+  void AddTo(Sums* sums, const proto::BatchRecord& record);
   static double LossOf(const Sums& sums);
   void DeleteOldRows(Outbox* outbox);
   proto::HistorySums ToProto() const;
@@ -98,6 +101,7 @@ class History {
   const int64_t keep_rows_;
   const MetricSums no_metrics_;
   std::map<int64_t, Sums> sums_;  // By epoch.
+  int64_t rejected_ = 0;
   int64_t first_row_ = 0;
   int64_t end_ = 0;                                   // One past the highest recorded batch.
   std::vector<proto::EvaluationRecord> evaluations_;  // By epoch.

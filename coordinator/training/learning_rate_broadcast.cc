@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "storage/job_records.h"
+
 namespace cairn::coordinator {
 
 LearningRateBroadcast::LearningRateBroadcast(const proto::JobPlan* plan,
@@ -10,10 +12,14 @@ LearningRateBroadcast::LearningRateBroadcast(const proto::JobPlan* plan,
     : plan_(*plan),
       run_(*run),
       told_(plan->partition().ps_count()),
-      known_(plan->partition().ps_count(), run->rates_size()) {}
+      known_(plan->partition().ps_count(), Changes()) {}
+
+int LearningRateBroadcast::Changes() const {
+  return run_.rates_size() + run_.rate_halved_at_size();
+}
 
 void LearningRateBroadcast::Announce(Outbox* outbox) {
-  const int changes = run_.rates_size();
+  const int changes = Changes();
   for (uint32_t ps = 0; ps < known_.size(); ++ps) {
     if (known_[ps] >= changes || told_[ps] >= changes) continue;
     told_[ps] = changes;
@@ -21,7 +27,7 @@ void LearningRateBroadcast::Announce(Outbox* outbox) {
     proto::SetRates* set = command.mutable_set_rates();
     set->set_job_id(plan_.job_id());
     set->set_generation(run_.generation());
-    *set->mutable_rates() = run_.rates();
+    *set->mutable_rates() = storage::RatesOf(run_);
     outbox->Send(PsTask(ps), std::move(command));
   }
 }
@@ -36,7 +42,7 @@ void LearningRateBroadcast::Reply(uint32_t ps, const proto::RatesReply& reply) {
 
 bool LearningRateBroadcast::complete() const {
   return std::all_of(known_.begin(), known_.end(),
-                     [this](int known) { return known >= run_.rates_size(); });
+                     [this](int known) { return known >= Changes(); });
 }
 
 }  // namespace cairn::coordinator

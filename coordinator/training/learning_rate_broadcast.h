@@ -29,6 +29,9 @@ class LearningRateBroadcast {
   bool complete() const;
 
  private:
+  // The size of storage::RatesOf.
+  int Changes() const;
+
   const proto::JobPlan& plan_;
   const proto::RunRecord& run_;
   // By ps: how many changes it was sent, and how many it has confirmed.

@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "common/failpoint.h"
 #include "coordinator/callbacks/nonfinite_loss.h"
+#include "job/job_plan.h"
 #include "storage/job_records.h"
 
 namespace cairn::coordinator {
@@ -42,7 +43,8 @@ Training::Training(const Context& context, BatchRanges open, std::vector<proto::
       checkpointer_({context.plan, context.run, context.history, &queue_, context.progress_timeout},
                     std::move(manifests)),
       epoch_callbacks_({context.plan, context.run, context.history}),
-      rates_(context.plan, context.run) {
+      rates_(context.plan, context.run),
+      rejects_(job::NonFinitePolicyOf(plan_.job()) == job::NonFinitePolicy::kReject) {
   checkpointer_.AllowEpochs(epoch_callbacks_.EpochsAllowed());
 }
 
@@ -127,6 +129,14 @@ void Training::Abandon(const absl::Status& why, Outbox* outbox) {
 void Training::OnWork(TaskId worker, const proto::WorkReport& report, EventTime now,
                       Outbox* outbox) {
   if (!workers_.contains(worker)) return;
+  const bool all_applied =
+      rejects_ || std::none_of(report.batches().begin(), report.batches().end(),
+                               [](const auto& each) { return each.rejected(); });
+  if (!all_applied) {
+    proto::WorkReport applied = report;
+    TakeUnapplied(worker, &applied);
+    return OnWork(worker, applied, now, outbox);
+  }
   reported_.insert(worker);
   std::vector<int64_t> batches;
   int64_t examples = 0;
@@ -143,6 +153,7 @@ void Training::OnWork(TaskId worker, const proto::WorkReport& report, EventTime 
     checkpointer_.OnEvaluated(worker, batch, now.monotonic);
   }
   if (batches.empty()) return;
+  any_done_ = true;
   examples_rate_.Add(static_cast<double>(examples), now.monotonic);
   batches_rate_.Add(static_cast<double>(batches.size()), now.monotonic);
 }
@@ -176,6 +187,23 @@ void Training::DecideEpochs(EventTime now, Outbox* outbox) {
   checkpointer_.AllowEpochs(rates_.complete() ? allowed : std::min(allowed, run_.epochs_cut()));
   if (epoch_callbacks_.ChooseBest(checkpointer_.manifests(), outbox))
     checkpointer_.DeleteExpired(outbox);
+}
+
+// Removes the rejected batches from the report. They are neither done nor in the history: the job
+// fails, or computes them again.
+void Training::TakeUnapplied(TaskId worker, proto::WorkReport* report) {
+  auto* batches = report->mutable_batches();
+  for (const proto::BatchRecord& record : *batches) {
+    const bool exists = record.batch() >= 0 && record.batch() < plan_.total_batches();
+    if (!record.rejected() || !exists) continue;
+    if (!non_finite_.has_value()) non_finite_ = {worker, record};
+    if (epoch_callbacks_.terminates_on_nan() && failure_.empty()) {
+      failure_ = WhyToTerminate(plan_, record);
+    }
+  }
+  batches->erase(std::remove_if(batches->begin(), batches->end(),
+                                [](const proto::BatchRecord& record) { return record.rejected(); }),
+                 batches->end());
 }
 
 void Training::CheckLoss(const proto::BatchRecord& record, EventTime now, Outbox* outbox) {

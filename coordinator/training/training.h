@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <utility>
@@ -99,6 +100,15 @@ class Training {
   bool finished() const { return epoch_callbacks_.complete() && checkpointer_.finished(); }
   // Why the job must fail; empty if it may go on.
   const std::string& failure() const { return failure_; }
+  // A rejected batch that is not applied (Job.on_non_finite), and who computed it. This generation
+  // must end.
+  struct NonFiniteBatch {
+    TaskId worker;
+    proto::BatchRecord record;
+  };
+  const std::optional<NonFiniteBatch>& non_finite() const { return non_finite_; }
+  // Whether a batch was done in this generation.
+  bool any_done() const { return any_done_; }
 
   // What the job waits for, to follow the word "waiting": "for workers". Empty if only batches are
   // being computed.
@@ -132,6 +142,7 @@ class Training {
   std::set<TaskId> TakeDue(const GrantBasis& basis, absl::Duration now);
   void GrantTo(TaskId worker, bool train, EventTime now, Outbox* outbox);
   void CheckLoss(const proto::BatchRecord& record, EventTime now, Outbox* outbox);
+  void TakeUnapplied(TaskId worker, proto::WorkReport* report);
   void DecideEpochs(EventTime now, Outbox* outbox);
   std::string LowestBatchText() const;
 
@@ -145,6 +156,9 @@ class Training {
   EpochCallbacks epoch_callbacks_;
   LearningRateBroadcast rates_;
   std::string failure_;
+  const bool rejects_;  // Job.on_non_finite.
+  std::optional<NonFiniteBatch> non_finite_;
+  bool any_done_ = false;
   std::vector<ProfileSession> profiles_;
   uint64_t last_profile_ = 0;
   std::set<TaskId> workers_;

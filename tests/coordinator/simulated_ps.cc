@@ -235,7 +235,7 @@ double SimulatedPs::RateOf(int64_t batch) const {
 void SimulatedPs::MarkApplied(Block* block, int64_t batch) {
   block->applied.insert(batch);
   block->rates[batch] = RateOf(batch);
-  ++block->value;
+  if (!block->rejected.contains(batch)) ++block->value;
 }
 
 bool SimulatedPs::IsApplied(uint32_t block, int64_t batch) const {
@@ -243,13 +243,15 @@ bool SimulatedPs::IsApplied(uint32_t block, int64_t batch) const {
   return found != blocks_.end() && found->second.applied.contains(batch);
 }
 
-bool SimulatedPs::Push(uint64_t job, uint64_t generation, uint32_t id, int64_t batch) {
+bool SimulatedPs::Push(uint64_t job, uint64_t generation, uint32_t id, int64_t batch,
+                       bool rejected) {
   if (!HasJob(job, generation)) return false;
   Block& block = blocks_.at(id);
   if (block.applied.contains(batch)) {
     ++duplicates_;
     return true;
   }
+  if (rejected) block.rejected.insert(batch);
   if (!plan_.synchronous()) {
     MarkApplied(&block, batch);
     return true;

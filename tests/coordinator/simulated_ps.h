@@ -12,7 +12,8 @@
 namespace cairn::coordinator {
 
 // A model of a ps, written from the protocol and reduced to its ledgers: a block's value is the
-// number of times that a batch was applied to it. Memory is lost with the process; the disk is not.
+// number of times that a batch, other than a rejected one, was applied to it. Memory is lost with
+// the process; the disk is not.
 class SimulatedPs {
  public:
   // The ps of the cluster, by index. Changes when the cluster does.
@@ -23,6 +24,8 @@ class SimulatedPs {
     int64_t value = 0;
     // Synchronous: the batches that are buffered until their update is complete.
     std::set<int64_t> buffered;
+    // Batches that were pushed without gradients.
+    std::set<int64_t> rejected;
     // The learning rate with which each batch was applied; 0: the job's own.
     std::map<int64_t, double> rates;
     bool operator==(const Block&) const = default;
@@ -46,7 +49,8 @@ class SimulatedPs {
   const std::vector<proto::Persist>& unwritten() const { return unwritten_; }
 
   // Applies a push. False: another generation, or nothing restored yet.
-  bool Push(uint64_t job, uint64_t generation, uint32_t block, int64_t batch);
+  bool Push(uint64_t job, uint64_t generation, uint32_t block, int64_t batch,
+            bool rejected = false);
   bool IsApplied(uint32_t block, int64_t batch) const;
   bool HasJob(uint64_t job, uint64_t generation) const;
   // The learning rate known for a batch; 0: the job's own.

@@ -1,5 +1,6 @@
 #include "tests/coordinator/simulated_worker.h"
 
+#include <cmath>
 #include <utility>
 
 namespace cairn::coordinator {
@@ -21,6 +22,7 @@ void SimulatedWorker::Forget() {
   waiting_.clear();
   batch_.reset();
   unapplied_.clear();
+  rejected_.clear();
   validation_.clear();
   pauses_.clear();
   report_.Clear();
@@ -126,11 +128,41 @@ bool SimulatedWorker::MayStart(int64_t batch) const {
 void SimulatedWorker::Push() {
   const proto::PartitionMap& partition = job_->plan().partition();
   SimulatedPs* ps = ps_[partition.blocks(pushed_).ps()];
-  const bool taken = ps->Push(job_->plan().job_id(), job_->generation(), pushed_, *batch_);
+  const bool taken = ps->Push(job_->plan().job_id(), job_->generation(), pushed_, *batch_,
+                              rejected_.contains(*batch_));
   if (!taken) return;  // The ps is away or has another generation: try again.
   if (++pushed_ < partition.blocks_size()) return;
   unapplied_.insert(*batch_);
   batch_.reset();
+}
+
+// A batch that is not finite is pushed without gradients, or only reported.
+void SimulatedWorker::Compute(int64_t batch) {
+  if (not_finite_(batch)) {
+    const std::string& policy = job_->plan().job().on_non_finite();
+    if (policy == "fail" || policy == "rollback") {
+      proto::BatchRecord* record = AddRecord(batch);
+      record->set_rejected(true);
+      record->set_loss(std::nan(""));
+      record->set_data_not_finite(data_not_finite_);
+      return;
+    }
+    rejected_.insert(batch);
+  }
+  batch_ = batch;
+  pushed_ = 0;
+}
+
+proto::BatchRecord* SimulatedWorker::AddRecord(int64_t batch) {
+  proto::BatchRecord* record = report_.add_batches();
+  record->set_batch(batch);
+  record->set_examples(10);
+  record->set_loss(loss_(batch));
+  record->add_metrics(1);
+  proto::MetricState* state = record->add_metric_states();
+  state->add_values(10);
+  state->add_values(10);
+  return record;
 }
 
 void SimulatedWorker::Evaluate() {
@@ -140,7 +172,8 @@ void SimulatedWorker::Evaluate() {
     const SimulatedPs* ps = ps_[block.ps()];
     auto cut = ps->cuts().find(cut_);
     if (cut == ps->cuts().end()) return validation_.clear();
-    value = cut->second.begin()->second.value;
+    const SimulatedPs::Block& any = cut->second.begin()->second;
+    value = any.value + static_cast<int64_t>(any.rejected.size());
   }
   validation_.pop_front();
   proto::EvaluatedBatch* done = report_.add_evaluated();
@@ -180,8 +213,7 @@ void SimulatedWorker::Step(bool connected, std::vector<proto::TaskMessage>* mess
       blocked_on_ = MayStart(next) ? -1 : next;
       if (blocked_on_ < 0) {
         waiting_.erase(next);
-        batch_ = next;
-        pushed_ = 0;
+        Compute(next);
       }
     }
     // Updates are applied whole and in order: if the lowest batch is not applied, none is.
@@ -189,14 +221,7 @@ void SimulatedWorker::Step(bool connected, std::vector<proto::TaskMessage>* mess
         job_->plan().synchronous() && !unapplied_.empty() && !IsApplied(*unapplied_.begin());
     std::erase_if(unapplied_, [&](int64_t batch) {
       if (none || !IsApplied(batch)) return false;
-      proto::BatchRecord* record = report_.add_batches();
-      record->set_batch(batch);
-      record->set_examples(10);
-      record->set_loss(loss_(batch));
-      record->add_metrics(1);
-      proto::MetricState* state = record->add_metric_states();
-      state->add_values(10);
-      state->add_values(10);
+      AddRecord(batch)->set_rejected(rejected_.erase(batch) > 0);
       return true;
     });
   }

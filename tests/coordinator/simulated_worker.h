@@ -34,6 +34,11 @@ class SimulatedWorker {
   void RefuseDataOf(std::string job_name) { refused_job_ = std::move(job_name); }
   // What it reports as the loss of a batch, in place of the batch's number.
   void set_loss(std::function<double(int64_t batch)> loss) { loss_ = std::move(loss); }
+  // The batches of which the loss or a gradient is not finite.
+  void set_not_finite(std::function<bool(int64_t batch)> not_finite, bool data_not_finite = false) {
+    not_finite_ = std::move(not_finite);
+    data_not_finite_ = data_not_finite;
+  }
   // While it hangs it computes and reports nothing, but its process lives: heartbeats are sent.
   void set_hangs(bool hangs) { hangs_ = hangs; }
   bool hangs() const { return hangs_; }
@@ -44,6 +49,8 @@ class SimulatedWorker {
   bool MayStart(int64_t batch) const;
   bool IsApplied(int64_t batch) const;
   void Push();
+  void Compute(int64_t batch);
+  proto::BatchRecord* AddRecord(int64_t batch);
   void Report(bool urgent, std::vector<proto::TaskMessage>* messages);
   void Evaluate();
   void Forget();
@@ -55,10 +62,14 @@ class SimulatedWorker {
   std::string refused_job_;
   std::function<double(int64_t)> loss_ = [](int64_t batch) { return static_cast<double>(batch); };
 
+  std::function<bool(int64_t)> not_finite_ = [](int64_t) { return false; };
+  bool data_not_finite_ = false;
+
   std::optional<proto::StartJob> job_;
   std::set<int64_t> waiting_;
   std::optional<int64_t> batch_;  // Being pushed.
   int pushed_ = 0;                // The number of its blocks pushed so far.
+  std::set<int64_t> rejected_;    // Batches in batch_ and unapplied_.
   std::set<int64_t> unapplied_;   // Pushed to all blocks, not applied yet.
   int64_t blocked_on_ = -1;
   std::deque<proto::WorkPaused> pauses_;

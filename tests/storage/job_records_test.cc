@@ -182,5 +182,23 @@ TEST(JobStateTest, JournaledStatesKeepTheirNumbers) {
   }
 }
 
+TEST(RatesOfTest, RollbacksHalveWhatCallbacksDecide) {
+  proto::RunRecord run;
+  EXPECT_TRUE(RatesOf(run).empty());
+  for (const auto& [from, rate] : {std::pair<int64_t, double>{0, 0.8}, {20, 0.4}, {40, 0.2}}) {
+    run.add_rates()->set_from_batch(from);
+    run.mutable_rates()->rbegin()->set_learning_rate(rate);
+  }
+  run.add_rate_halved_at(7);
+  run.add_rate_halved_at(20);
+  std::vector<std::pair<int64_t, double>> rates;
+  for (const proto::RateChange& change : RatesOf(run)) {
+    rates.emplace_back(change.from_batch(), change.learning_rate());
+  }
+  const std::vector<std::pair<int64_t, double>> expected = {
+      {0, 0.8}, {7, 0.4}, {20, 0.2}, {20, 0.1}, {40, 0.05}};
+  EXPECT_EQ(rates, expected);
+}
+
 }  // namespace
 }  // namespace cairn::storage

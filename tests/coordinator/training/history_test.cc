@@ -225,5 +225,31 @@ TEST_F(HistoryTest, ARollbackRemovesRecordsOfIncompleteEpochs) {
   EXPECT_EQ(storage::ReadJob(*journal_, 1)->epochs.size(), 2u);
 }
 
+proto::BatchRecord Rejected(int64_t batch, double loss) {
+  proto::BatchRecord record = Batch(batch, loss);
+  record.set_rejected(true);
+  return record;
+}
+
+TEST_F(HistoryTest, RejectedBatchesAreCountedAndNotPartOfTheMeans) {
+  Add(Batch(3, 4));
+  Add({Rejected(4, std::nan("")), Rejected(5, 100), Rejected(4, std::nan(""))});
+  EXPECT_EQ(history_->NewestMeans().loss, 4);
+  EXPECT_EQ(history_->NewestMeans().metrics[0], 2);
+  EXPECT_EQ(history_->NewestMeans().batches, 3);
+  EXPECT_EQ(history_->batches_rejected(), 2);
+  EXPECT_EQ(Rows(), (std::vector<int64_t>{3, 4, 5}));
+  KeepSums(7);
+  // Of an epoch of which nothing counts there is no mean.
+  Add(Rejected(13, 1));
+  EXPECT_TRUE(std::isnan(history_->NewestMeans().loss));
+  EXPECT_TRUE(std::isnan(history_->NewestMeans().metrics[0]));
+  Load();
+  EXPECT_TRUE(std::isnan(history_->NewestMeans().loss));
+  EXPECT_EQ(history_->batches_rejected(), 3);
+  RollBack(7, BatchRanges(10, 20));
+  EXPECT_EQ(history_->batches_rejected(), 2);
+}
+
 }  // namespace
 }  // namespace cairn::coordinator

@@ -75,5 +75,24 @@ TEST_F(LearningRateBroadcastTest, ACoordinatorThatIsBackTellsEverybody) {
   EXPECT_EQ(Told(&announcement), (Indices{0, 1}));
 }
 
+// A rollback halves the rate, and the new generation begins with all rates.
+TEST_F(LearningRateBroadcastTest, HalvedRatesAreSentAndCounted) {
+  run_.mutable_rates(0)->set_learning_rate(0.5);
+  run_.add_rate_halved_at(0);
+  LearningRateBroadcast announcement(&plan_, &run_);
+  EXPECT_TRUE(announcement.complete());
+  run_.add_rates()->set_from_batch(10);
+  EXPECT_FALSE(announcement.complete());
+  Outbox outbox;
+  announcement.Announce(&outbox);
+  ASSERT_EQ(outbox.commands.size(), 2u);
+  const auto& rates = outbox.commands[0].command.set_rates().rates();
+  ASSERT_EQ(rates.size(), 3);
+  EXPECT_EQ(rates[1].learning_rate(), 0.25);
+  announcement.Reply(0, Reply(3));
+  announcement.Reply(1, Reply(3));
+  EXPECT_TRUE(announcement.complete());
+}
+
 }  // namespace
 }  // namespace cairn::coordinator
