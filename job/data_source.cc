@@ -54,6 +54,26 @@ absl::Status CheckFormat(const std::string& source_path, const proto::DataSource
   return format->check == nullptr ? absl::OkStatus() : format->check(path, source);
 }
 
+absl::Status CheckSkipping(const std::string& path, const proto::DataSource& source) {
+  if (source.skip_damaged() < 0) {
+    return Bad(path, ".skip_damaged: ", source.skip_damaged(), " is below 0");
+  }
+  if (source.skip_damaged() == 0) return absl::OkStatus();
+  // In the other formats a damaged record cannot be told from its neighbors, except by numbers that
+  // are not finite.
+  const DataFormat* format = FormatOf(source);
+  if (format != nullptr && !source.has_csv()) {
+    return Bad(path, ".skip_damaged: is for csv only, not for ", format->name,
+               "; with \"allow_nan\": true the batches with numbers that are not finite are left "
+               "out (see \"on_non_finite\")");
+  }
+  if (source.sample_weight().empty()) return absl::OkStatus();
+  return Bad(
+      path,
+      ".skip_damaged: conflicts with \"sample_weight\", which has a weight for each row; keep "
+      "one of them");
+}
+
 absl::Status CheckSource(const std::string& path, const proto::DataSource& source) {
   if (source.has_scale() && !std::isfinite(source.scale())) {
     return Bad(path, ".scale: ", source.scale(), " is not a finite number");
@@ -61,6 +81,7 @@ absl::Status CheckSource(const std::string& path, const proto::DataSource& sourc
   if (!source.sample_weight().empty()) {
     CAIRN_RETURN_IF_ERROR(CheckFileList(path + ".sample_weight", source.sample_weight(), ""));
   }
+  CAIRN_RETURN_IF_ERROR(CheckSkipping(path, source));
   return CheckFormat(path, source);
 }
 

@@ -72,10 +72,11 @@ absl::StatusOr<Result> Within(const std::string& data,
 
 absl::StatusOr<Dataset> OpenSource(const proto::DataSource& source, const SourceFiles& files,
                                    const proto::DataPlan& plan, const JobModel& model,
-                                   DataStorage* storage) {
+                                   DataStorage* storage, proto::DamagedRecords* damaged = nullptr) {
   const auto label_specs = LabelSpecs(source, *model.model, model.objective);
   CAIRN_ASSIGN_OR_RETURN(SourceArrays arrays,
                          ReadSource({source, files, plan, *model.model, label_specs, storage}));
+  if (damaged != nullptr) *damaged = arrays.damaged;
   return Dataset::Create(std::move(arrays), source, plan, *model.model, model.objective);
 }
 
@@ -101,8 +102,10 @@ class Inspection {
       };
     }
     CAIRN_RETURN_IF_ERROR(InspectSource(job_.train(), files, choose, &plan));
+    proto::DamagedRecords damaged;
     CAIRN_ASSIGN_OR_RETURN(const Dataset data,
-                           OpenSource(job_.train(), files, plan, model_, storage_));
+                           OpenSource(job_.train(), files, plan, model_, storage_, &damaged));
+    if (damaged.count() > 0) *plan.mutable_train_damaged() = damaged;
     CAIRN_ASSIGN_OR_RETURN(const Split split, SplitRows(job_, data.examples()));
     reply_.set_examples(split.training);
     reply_.set_validation_examples(split.rows - split.training);
@@ -120,8 +123,10 @@ class Inspection {
     CAIRN_ASSIGN_OR_RETURN(const SourceFiles files, ListFiles(source, *model_.model));
     CAIRN_ASSIGN_OR_RETURN(const std::vector<uint64_t> prints, FingerprintFiles(files));
     reply_.mutable_data()->mutable_validation_files()->Assign(prints.begin(), prints.end());
+    proto::DamagedRecords damaged;
     CAIRN_ASSIGN_OR_RETURN(const Dataset data,
-                           OpenSource(source, files, reply_.data(), model_, storage_));
+                           OpenSource(source, files, reply_.data(), model_, storage_, &damaged));
+    if (damaged.count() > 0) *reply_.mutable_data()->mutable_validation_damaged() = damaged;
     reply_.set_validation_examples(data.examples());
     return true;
   }
@@ -231,7 +236,9 @@ absl::StatusOr<std::shared_ptr<const Dataset>> LoadInputs(const proto::JobPlan& 
   DataStorage storage(options);
   return Within<std::shared_ptr<const Dataset>>(
       "--input", [&]() -> absl::StatusOr<std::shared_ptr<const Dataset>> {
-        const proto::DataSource source = job::ValidationSource(plan.job());
+        proto::DataSource source = job::ValidationSource(plan.job());
+        // Every row has its prediction.
+        source.clear_skip_damaged();
         CAIRN_ASSIGN_OR_RETURN(const SourceFiles files, ListFiles(source, model));
         const std::vector<LabelSpec> no_labels;
         CAIRN_ASSIGN_OR_RETURN(SourceArrays arrays, ReadSource({source, files, plan.data(), model,

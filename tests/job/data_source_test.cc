@@ -37,6 +37,14 @@ TEST(DataSourceTest, EveryMistakeIsNamedWithItsPath) {
        R"(train.npy.labels: "" is not the name of a file)"},
       {R"({"train": {"npy": {"features": ["x"], "labels": ["y"]}, "sample_weight": [""]}})",
        R"(train.sample_weight: "" is not the name of a file)"},
+      {R"({"train": {"npy": {"features": ["x"], "labels": ["y"]}, "skip_damaged": 3}})",
+       R"(train.skip_damaged: is for csv only, not for npy; with "allow_nan": true the batches )"
+       R"(with numbers that are not finite are left out (see "on_non_finite"))"},
+      {R"({"train": {"csv": {"files": ["x"]}, "skip_damaged": -1}})",
+       "train.skip_damaged: -1 is below 0"},
+      {R"({"train": {"csv": {"files": ["x"]}, "skip_damaged": 1, "sample_weight": ["w"]}})",
+       R"(train.skip_damaged: conflicts with "sample_weight", which has a weight for each row; )"
+       "keep one of them"},
       {R"({"train": {"cifar10": {}}})",
        R"(train.cifar10.files: is missing; for example "files": "data_batch_*.bin")"},
       {R"({"train": {"cifar100": {"files": ["a"], "labels": "rough"}}})",

@@ -40,6 +40,7 @@ struct SourceArrays {
   std::vector<Array> inputs;  // In the order of the model's inputs.
   std::vector<Array> labels;  // In the order of the model's outputs; empty if not requested.
   std::optional<Array> weights;
+  proto::DamagedRecords damaged;  // That were skipped.
 };
 
 // What a reader reads.

@@ -89,6 +89,7 @@ CsvEncoder::CsvEncoder(const proto::DataSource& source, const proto::DataPlan& p
                        const nn::Model& model, const std::vector<LabelSpec>& labels)
     : source_(source.csv()),
       allow_nan_(source.allow_nan()),
+      skips_damaged_(source.skip_damaged() > 0),
       scale_(source.has_scale() ? source.scale() : 1),
       labels_(labels),
       inputs_(static_cast<int>(model.inputs().size())) {
@@ -178,7 +179,9 @@ absl::StatusOr<CsvEncoder::Arrays> CsvEncoder::ReadFile(const std::string& path,
     return absl::OkStatus();
   };
   const CsvSplit split = {threads, block_bytes()};
-  CAIRN_RETURN_IF_ERROR(ReadCsvBlocks(path, source_, names_, split, encode, keep));
+  Arrays result;
+  CAIRN_RETURN_IF_ERROR(ReadCsvBlocks(path, source_, names_, split, encode, keep,
+                                      skips_damaged_ ? &result.damage : nullptr));
   std::vector<Array> arrays;
   for (size_t i = 0; i < targets_.size(); ++i) {
     CAIRN_ASSIGN_OR_RETURN(std::shared_ptr<const FileBytes> bytes, spools[i]->Finish());
@@ -187,7 +190,6 @@ absl::StatusOr<CsvEncoder::Arrays> CsvEncoder::ReadFile(const std::string& path,
     layout.row_shape = targets_[i].shape;
     arrays.emplace_back(std::move(bytes), count, layout);
   }
-  Arrays result;
   const auto labels = arrays.begin() + inputs_;
   result.inputs.assign(std::make_move_iterator(arrays.begin()), std::make_move_iterator(labels));
   result.labels.assign(std::make_move_iterator(labels), std::make_move_iterator(arrays.end()));
@@ -196,6 +198,7 @@ absl::StatusOr<CsvEncoder::Arrays> CsvEncoder::ReadFile(const std::string& path,
 
 void CsvEncoder::Encode(const CsvRow& row, Rows* rows, CsvProblems* problems) const {
   ++rows->count;
+  bool is_damaged = false;
   for (size_t i = 0; i < targets_.size(); ++i) {
     rows->bytes[i].resize(rows->bytes[i].size() + targets_[i].elements * kElementBytes);
   }
@@ -219,6 +222,7 @@ void CsvEncoder::Encode(const CsvRow& row, Rows* rows, CsvProblems* problems) co
     const std::optional<Problem> problem =
         column.categorical ? IdOf(column, field, &value) : NumberOf(column, field, &value);
     if (problem) {
+      is_damaged = true;
       problems->Add(i, *problem, row.line(), field,
                     [&] { return Describe(column, *problem, field); });
     } else if (column.spec.one_hot()) {
@@ -226,6 +230,11 @@ void CsvEncoder::Encode(const CsvRow& row, Rows* rows, CsvProblems* problems) co
     } else {
       Store(column.type, value, at);
     }
+  }
+  if (!is_damaged || !skips_damaged_) return;
+  --rows->count;
+  for (size_t i = 0; i < targets_.size(); ++i) {
+    rows->bytes[i].resize(rows->bytes[i].size() - targets_[i].elements * kElementBytes);
   }
 }
 

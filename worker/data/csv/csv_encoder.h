@@ -29,6 +29,7 @@ class CsvEncoder {
   struct Arrays {
     std::vector<Array> inputs;
     std::vector<Array> labels;
+    CsvDamage damage;  // Of the rows that were skipped.
   };
 
   // `source` is a CSV source that names all its columns (WithAllColumns). `plan` has the results of
@@ -44,9 +45,11 @@ class CsvEncoder {
   // A message for each output whose loss takes another number of labels.
   std::vector<std::string> LabelProblems() const;
 
-  // `threads` threads parse at a time. InvalidArgument: a field is missing, not a number, not
-  // finite, too large, not in its vocabulary, or a label that the loss does not take. The message
-  // names the file, lines, columns and values. Other errors as ReadCsvBlocks and Spool.
+  // `threads` threads parse at a time. Rows with an error are skipped if the source allows any
+  // (DataSource.skip_damaged); the caller checks their number. InvalidArgument: a field is missing,
+  // not a number, not finite, too large, not in its vocabulary, or a label that the loss does not
+  // take. The message names the file, lines, columns and values. Other errors as ReadCsvBlocks and
+  // Spool.
   absl::StatusOr<Arrays> ReadFile(const std::string& path, int threads, DataStorage* storage) const;
 
   // The bytes of text that ReadFile encodes at a time. Encoded blocks wait in memory for their
@@ -120,6 +123,7 @@ class CsvEncoder {
 
   const proto::CsvSource source_;
   const bool allow_nan_;
+  const bool skips_damaged_;
   const double scale_;
   const std::vector<LabelSpec> labels_;
   // The number of targets that are inputs.

@@ -43,6 +43,11 @@ absl::Status Ignore(int) { return absl::OkStatus(); }
 
 // The names of the columns, from the first record.
 absl::StatusOr<std::vector<std::string>> NamesOf(const CsvRecord& first, bool header) {
+  if (first.unclosed) {
+    return absl::InvalidArgumentError(absl::StrCat("line ", first.line, ", field ",
+                                                   first.fields.size() + 1,
+                                                   ": a quote is opened and not closed"));
+  }
   std::vector<std::string> names;
   std::set<std::string> seen;
   for (const std::string_view field : first.fields) {
@@ -158,6 +163,13 @@ CsvReason WrongFieldCount(size_t columns) {
           .advice = "is the delimiter another, or a quote missing?"};
 }
 
+CsvReason UnclosedQuote() {
+  return {.column = "",
+          .is = "a quote is opened and not closed",
+          .are = "have a quote that is opened and not closed",
+          .advice = "is the file cut off?"};
+}
+
 // Reads the rows of a file like ReadCsvBlocks. Adds problems of single rows and missing columns to
 // `problems`. Returns only errors that end the reading.
 class RowReader {
@@ -172,6 +184,11 @@ class RowReader {
       if (names_.empty()) {
         CAIRN_RETURN_IF_ERROR(ReadHead(record));
         if (HasHeader(source_)) return absl::OkStatus();
+      }
+      if (record.unclosed) {
+        slots_[slot].Add(kRecords, 1, record.line,
+                         absl::StrCat("field ", record.fields.size() + 1, ":"), &UnclosedQuote);
+        return absl::OkStatus();
       }
       if (record.fields.size() != names_.size()) {
         slots_[slot].Add(kRecords, 0, record.line,
@@ -250,11 +267,16 @@ absl::Status ReadCsvRows(const std::string& path, const proto::CsvSource& source
 
 absl::Status ReadCsvBlocks(const std::string& path, const proto::CsvSource& source,
                            const std::vector<std::string>& columns, const CsvSplit& split,
-                           VisitCsvRowInSlot visit, CsvScan::Take take) {
+                           VisitCsvRowInSlot visit, CsvScan::Take take, CsvDamage* damage) {
   CsvProblems problems;
   RowReader reader(path, source, columns, &problems);
   const absl::Status status = reader.Run(split, visit, take);
   if (problems.empty() || (!status.ok() && !absl::IsInvalidArgument(status))) return status;
+  if (status.ok() && damage != nullptr && problems.only_lines()) {
+    *damage = {problems.lines(), std::string(InFile(path, problems.FirstText()).message()),
+               std::string(InFile(path, problems.Text()).message())};
+    return status;
+  }
   if (!status.ok()) {
     absl::string_view end = status.message();
     absl::ConsumePrefix(&end, InFile(path, "").message());

@@ -39,9 +39,9 @@ using VisitCsvRowInSlot = absl::FunctionRef<absl::Status(int slot, const CsvRow&
 absl::StatusOr<std::vector<std::string>> ReadCsvColumns(const std::string& path,
                                                         const proto::CsvSource& source);
 
-// Visits the rows of a file, plain or gzip. Skips rows with a wrong number of fields, and accepts
-// missing columns: ReadCsvBlocks reports these. InvalidArgument, which names the file and the line:
-// not CSV, all columns are missing, or the visitor's error.
+// Visits the rows of a file, plain or gzip. Skips rows with a wrong number of fields or a quote
+// that is not closed, and accepts missing columns: ReadCsvBlocks reports these. InvalidArgument,
+// which names the file and the line: not CSV, all columns are missing, or the visitor's error.
 absl::Status ReadCsvRows(const std::string& path, const proto::CsvSource& source,
                          const std::vector<std::string>& columns, VisitCsvRow visit);
 
@@ -51,13 +51,21 @@ struct CsvSplit {
   size_t block_bytes = size_t{1} << 20;
 };
 
+// The rows of a file that cannot be read.
+struct CsvDamage {
+  int64_t rows = 0;
+  std::string first_error;  // Of the first row, with file and line.
+  std::string all_errors;
+};
+
 // Visits all rows block by block, like CsvScan::Run. The file must have all columns, and each row
 // as many fields as the header. Continues after a problem, as long as the file can be parsed.
 // InvalidArgument, which names the file: all problems, including the visitor's, in one message
-// (CsvProblems).
+// (CsvProblems). If `damage` is not null and all problems are of single rows, sets it instead.
 absl::Status ReadCsvBlocks(const std::string& path, const proto::CsvSource& source,
                            const std::vector<std::string>& columns, const CsvSplit& split,
-                           VisitCsvRowInSlot visit, CsvScan::Take take);
+                           VisitCsvRowInSlot visit, CsvScan::Take take,
+                           CsvDamage* damage = nullptr);
 
 // The error of a field that ends the reading: 'column "age": "abc" REASON'.
 absl::Status BadField(const std::string& column, std::string_view field, std::string_view reason);

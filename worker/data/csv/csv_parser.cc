@@ -37,11 +37,13 @@ absl::Status CsvParser::Parse(const std::string& text, int64_t line, Visit visit
 // The inner loop sees most bytes of a file. The zero byte at the end also ends it.
 absl::Status CsvParser::ReadRecord() {
   record_.fields.clear();
+  record_.unclosed = false;
   unquoted_.clear();
   inner_lines_ = 0;
   while (true) {
     if (*at_ == '"') {
       CAIRN_RETURN_IF_ERROR(ReadQuoted());
+      if (record_.unclosed) return absl::OkStatus();
     } else {
       const char* const begin = at_;
       while (!ends_plain_[static_cast<unsigned char>(*at_)]) ++at_;
@@ -58,7 +60,13 @@ absl::Status CsvParser::ReadQuoted() {
   bool doubled = false;
   while (true) {
     const auto* const quote = static_cast<const char*>(std::memchr(at_, '"', end_ - at_));
-    if (quote == nullptr) return Bad(number, "a quote is opened and not closed");
+    if (quote == nullptr) {
+      const auto* const line_end = static_cast<const char*>(std::memchr(begin, '\n', end_ - begin));
+      record_.unclosed = line_end == nullptr || line_end + 1 == end_;
+      at_ = end_;
+      if (record_.unclosed) return absl::OkStatus();
+      return Bad(number, "a quote is opened and not closed");
+    }
     at_ = quote + 1;
     if (*at_ != '"') break;
     doubled = true;

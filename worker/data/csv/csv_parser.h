@@ -17,10 +17,14 @@ namespace cairn::worker {
 struct CsvRecord {
   int64_t line = 0;  // On which it begins, counted from 1.
   std::vector<std::string_view> fields;
+  // The text ends within a quoted field of this line, as in a file that was cut off. `fields` has
+  // those before it.
+  bool unclosed = false;
 };
 
 // Parses text into records according to RFC 4180: fields with a delimiter, a (doubled) quote or a
 // line end are quoted. Lines end with CR LF or LF; the last one may have no end. Skips empty lines.
+// A quote that is not closed is an error, unless it is on the last line (CsvRecord::unclosed).
 // Not thread-safe.
 class CsvParser {
  public:

@@ -67,6 +67,8 @@ void CsvProblems::AddUnlisted(Key key, int64_t count) {
 
 void CsvProblems::Add(int column, int kind, int64_t line, std::string_view value,
                       Describe describe) {
+  if (line != last_line_) ++lines_;
+  last_line_ = line;
   const Key key = {column, kind};
   Problem* problem = Find(key);
   if (problem == nullptr) {
@@ -77,6 +79,7 @@ void CsvProblems::Add(int column, int kind, int64_t line, std::string_view value
 }
 
 void CsvProblems::Append(CsvProblems* later) {
+  lines_ += later->lines_;
   std::move(later->texts_.begin(), later->texts_.end(), std::back_inserter(texts_));
   for (Problem& problem : later->problems_) {
     Problem* const known = Find(problem.key);
@@ -137,6 +140,11 @@ std::string CsvProblems::ValuesText(const Problem& problem) {
   }
   if (more > 0) shown.push_back(absl::StrCat("and ", more, " more"));
   return absl::StrJoin(shown, ", ");
+}
+
+std::string CsvProblems::FirstText() const {
+  const auto& [key, reason, values, uncounted] = problems_.front();
+  return TextOf({key, reason, {{values.front().text, values.front().line, 1}}, 0});
 }
 
 std::string CsvProblems::Text() const {

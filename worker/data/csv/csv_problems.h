@@ -45,6 +45,12 @@ class CsvProblems {
   // Moves the problems of later lines out of `later`.
   void Append(CsvProblems* later);
 
+  // The number of lines with wrong values, and of the first one the first problem.
+  int64_t lines() const { return lines_; }
+  std::string FirstText() const;
+  // Whether all problems are of single lines.
+  bool only_lines() const { return texts_.empty() && end_.empty(); }
+
   bool empty() const { return texts_.empty() && problems_.empty() && end_.empty(); }
 
   // All problems on one line, numbered if there are several.
@@ -70,6 +76,8 @@ class CsvProblems {
   static std::string TextOf(const Problem& problem);
   static std::string ValuesText(const Problem& problem);
 
+  int64_t lines_ = 0;
+  int64_t last_line_ = 0;
   std::vector<std::string> texts_;
   std::string end_;
   std::vector<Problem> problems_;    // In the order of their first lines.

@@ -48,6 +48,26 @@ absl::Status JoinProblems(std::vector<std::string> problems,
                    more > 0 ? absl::StrCat("; and ", more, " more files have problems") : ""));
 }
 
+// InvalidArgument: more rows of all files are damaged than may be skipped.
+absl::StatusOr<proto::DamagedRecords> AddDamage(const std::vector<CsvEncoder::Arrays>& files,
+                                                int64_t most) {
+  proto::DamagedRecords all;
+  std::vector<std::string> errors;
+  for (const CsvEncoder::Arrays& file : files) {
+    if (file.damage.rows == 0) continue;
+    if (all.count() == 0) all.set_first_error(file.damage.first_error);
+    all.set_count(all.count() + file.damage.rows);
+    errors.push_back(file.damage.all_errors);
+  }
+  if (all.count() <= most) return all;
+  constexpr size_t kShown = 5;
+  const size_t more = errors.size() - std::min(errors.size(), kShown);
+  errors.resize(errors.size() - more);
+  return absl::InvalidArgumentError(absl::StrCat(
+      all.count(), " damaged records, \"skip_damaged\" allows ", most, ": ",
+      absl::StrJoin(errors, "; "), more > 0 ? absl::StrCat("; and in ", more, " more files") : ""));
+}
+
 }  // namespace
 
 absl::StatusOr<SourceArrays> ReadCsv(const ReadRequest& request) {
@@ -70,6 +90,7 @@ absl::StatusOr<SourceArrays> ReadCsv(const ReadRequest& request) {
   CAIRN_RETURN_IF_ERROR(JoinProblems(std::move(problems), read));
   CAIRN_ASSIGN_OR_RETURN(const std::vector<Arrays> arrays, AllOf(std::move(read)));
   SourceArrays result{arrays[0].inputs, arrays[0].labels};
+  CAIRN_ASSIGN_OR_RETURN(result.damaged, AddDamage(arrays, request.source.skip_damaged()));
   for (size_t i = 1; i < arrays.size(); ++i) {
     for (size_t output = 0; output < result.labels.size(); ++output) {
       CAIRN_RETURN_IF_ERROR(Join(arrays[i].labels[output], &result.labels[output]));

@@ -76,7 +76,7 @@ TEST(CsvFileTest, AllThatIsWrongIsSaidUpToWhereTheFileIsNoCsv) {
             InRows("3 problems: (1) it has no columns \"c\", \"d\"; it has \"a\", \"b\"; (2) 2 "
                    "lines have another number of fields than the first line's 2: 1 field (line 2), "
                    "3 fields (line 4); is the delimiter another, or a quote missing?; (3) line "
-                   "5, field 1: a quote is opened and not closed"));
+                   "5: field 1: a quote is opened and not closed; is the file cut off?"));
 }
 
 TEST(CsvFileTest, AnotherDelimiterIsSeen) {

@@ -50,6 +50,19 @@ TEST(CsvParserTest, EveryDefectIsSaidWithItsLineAndField) {
                 {{"line 1, field 1: something follows a closing quote; a quote inside of a quoted "
                   "field is doubled"}});
   ExpectRecords("a\n\"b\nc", {{"a", "1"}, {"line 2, field 1: a quote is opened and not closed"}});
+  // On the last line it is not an error, since the lines before it are whole.
+  std::vector<std::pair<size_t, bool>> seen;
+  for (const char* text : {"a,b\n1,\"x", "a,b\n1,\"x\n"}) {
+    ASSERT_TRUE(CsvParser(',')
+                    .Parse(text, 1,
+                           [&](const CsvRecord& record) {
+                             seen.emplace_back(record.fields.size(), record.unclosed);
+                             return absl::OkStatus();
+                           })
+                    .ok());
+    EXPECT_EQ(seen, (std::vector<std::pair<size_t, bool>>{{2, false}, {1, true}}));
+    seen.clear();
+  }
   ExpectRecords("a\rb", {{"line 1, field 2: a carriage return without a line feed"}});
   ExpectRecords(std::string("a,\0b", 4),
                 {{"line 1, field 2: a zero byte: this is no text, or UTF-16"}});

@@ -74,5 +74,57 @@ TEST(CsvSourceTest, TheInspectionFixesColumnsAndFills) {
   EXPECT_EQ(plan.fills(0).value(), 3);
 }
 
+proto::DataSource DamagedSource(int64_t skip_damaged) {
+  proto::DataSource source;
+  source.set_skip_damaged(skip_damaged);
+  source.mutable_csv()->add_labels()->set_name("y");
+  source.mutable_csv()->add_files(
+      WriteDataFile("d1.csv", "a,b,y\n1,2,0\n1,x,z\n1,2\n5,6,1\n1,nan,1\n"));
+  source.mutable_csv()->add_files(WriteDataFile("d2.csv", "a,b,y\n"));
+  source.mutable_csv()->add_files(WriteDataFile("d3.csv", "a,b,y\n1,,0\n7,8,2\n1,2,\"0"));
+  return source;
+}
+
+// A row with two wrong fields is one damaged row.
+TEST(CsvSourceTest, DamagedRowsAreSkippedInAllFiles) {
+  const auto arrays = Read(DamagedSource(5));
+  ASSERT_TRUE(arrays.ok()) << arrays.status();
+  EXPECT_EQ(arrays->damaged.count(), 5);
+  EXPECT_EQ(arrays->damaged.first_error(),
+            "data file " + ::testing::TempDir() +
+                "/d1.csv: line 3, column \"b\": \"x\" is not a number; if the column holds names, "
+                "set \"categorical\": true");
+  std::vector<double> values(2);
+  std::vector<std::vector<double>> rows;
+  ASSERT_TRUE(arrays->inputs[0]
+                  .ForEachRow([&](int64_t, const char* bytes) {
+                    arrays->inputs[0].RowToDoubles(bytes, values.data());
+                    rows.push_back(values);
+                    return absl::OkStatus();
+                  })
+                  .ok());
+  EXPECT_THAT(rows, ElementsAre(ElementsAre(1, 2), ElementsAre(5, 6), ElementsAre(7, 8)));
+  EXPECT_EQ(arrays->labels[0].rows(), 3);
+}
+
+TEST(CsvSourceTest, MoreDamagedRowsThanAllowedAreAnError) {
+  const std::string message(Read(DamagedSource(4)).status().message());
+  EXPECT_THAT(message, ::testing::StartsWith("5 damaged records, \"skip_damaged\" allows 4: "));
+  EXPECT_THAT(message, HasSubstr("/d1.csv: 4 problems: (1) line 3, column \"b\": \"x\" is not"));
+  EXPECT_THAT(message, HasSubstr("line 4: field 3: a quote is opened and not closed"));
+  EXPECT_THAT(std::string(Read(DamagedSource(0)).status().message()),
+              ::testing::Not(HasSubstr("skip_damaged")));
+}
+
+// What is wrong with a whole file is no damage of a record.
+TEST(CsvSourceTest, AMissingColumnAndAFileThatIsNoCsvAreErrors) {
+  for (const char* text :
+       {"a,y\n1,0\n", "a,b,y\n1,2,0\n1,\"2\"x,0\n1,2,0\n", "a,b,y\n1,2,0\n1,\"2,0\n1,2,0\n"}) {
+    proto::DataSource source = DamagedSource(1000);
+    source.mutable_csv()->set_files(1, WriteDataFile("d2.csv", text));
+    EXPECT_FALSE(Read(source).ok()) << text;
+  }
+}
+
 }  // namespace
 }  // namespace cairn::worker
