@@ -21,12 +21,16 @@ ordered_json BestJson(const proto::BestCheckpoint& best) {
   return out;
 }
 
-// The loss is a text, because as a number it would be null.
+// A loss that is not finite is a text, because as a number it would be null.
 ordered_json NonfiniteJson(const proto::NonFiniteLoss& loss, bool of_batch) {
   ordered_json out;
   out["epoch"] = loss.epoch();
   if (of_batch) out["batch"] = loss.batch();
-  out["loss"] = NonfiniteText(loss.loss());
+  if (std::isfinite(loss.loss())) {
+    out["loss"] = loss.loss();  // A gradient is not finite.
+  } else {
+    out["loss"] = NonfiniteText(loss.loss());
+  }
   if (loss.data_not_finite()) out["data_not_finite"] = true;
   return out;
 }
@@ -41,6 +45,19 @@ void AddNonfiniteLosses(const proto::JobStatus& status, ordered_json* json) {
   }
 }
 
+ordered_json DamagedJson(const proto::DamagedRecords& damaged) {
+  return {{"count", damaged.count()}, {"first_error", damaged.first_error()}};
+}
+
+// What was left out: batches, and records of the data.
+void AddLeftOut(const proto::JobStatus& status, ordered_json* json) {
+  (*json)["batches_rejected"] = status.batches_rejected();
+  if (status.has_train_damaged()) (*json)["train_damaged"] = DamagedJson(status.train_damaged());
+  if (status.has_validation_damaged()) {
+    (*json)["validation_damaged"] = DamagedJson(status.validation_damaged());
+  }
+}
+
 void AddProgress(const proto::JobStatus& status, ordered_json* json) {
   ordered_json& out = *json;
   out["epoch"] = status.epoch();
@@ -52,6 +69,7 @@ void AddProgress(const proto::JobStatus& status, ordered_json* json) {
   out["loss"] = NumberJson(status.loss());
   for (const auto& metric : status.metrics()) out[metric.name()] = NumberJson(metric.value());
   AddNonfiniteLosses(status, &out);
+  AddLeftOut(status, &out);
   out["examples_per_second"] = NumberJson(status.examples_per_second());
   out["eta_seconds"] = NumberJson(status.eta_seconds());
   out["evaluating"] = status.evaluating();
@@ -73,6 +91,7 @@ void AddFaults(const proto::JobStatus& status, ordered_json* json) {
   out["ps_live"] = status.ps_live();
   out["generation"] = status.generation();
   out["rollbacks"] = status.rollbacks();
+  out["nonfinite_rollbacks"] = status.nonfinite_rollbacks();
   out["duplicates_refused"] = status.duplicates_refused();
   out["workers_lost"] = status.workers_lost();
   out["workers_joined"] = status.workers_joined();

@@ -73,6 +73,7 @@ class HistoryPrinter {
     if (batch != nullptr && !std::isfinite(batch->loss())) {
       line["nonfinite_loss"] = NonfiniteText(batch->loss());  // Not a lost report.
     }
+    if (batch != nullptr && batch->rejected()) line["rejected"] = true;
     for (int i = 0; i < static_cast<int>(metric_names_.size()); ++i) {
       line[metric_names_[i]] = batch != nullptr && i < batch->metrics_size()
                                    ? NumberJson(batch->metrics(i))
@@ -109,7 +110,8 @@ class HistoryPrinter {
     for (int i = 0; i < std::min<int>(batch->metrics_size(), metric_names_.size()); ++i) {
       metrics.emplace_back(metric_names_[i], batch->metrics(i));
     }
-    *out_ << LossText(batch->loss(), metrics) << RateText(number) << "\n";
+    *out_ << LossText(batch->loss(), metrics) << RateText(number)
+          << (batch->rejected() ? "  rejected" : "") << "\n";
   }
 
   const bool json_;

@@ -39,6 +39,25 @@ void PrintFaults(const proto::JobStatus& job, std::ostream* out) {
   if (!job.warning().empty()) *out << "  WARNING      " << job.warning() << "\n";
 }
 
+void PrintLeftOut(const proto::JobStatus& job, std::ostream* out) {
+  if (job.batches_rejected() > 0) {
+    *out << absl::StrFormat(
+        "  rejected     %d of %d batches: their loss or a gradient is not finite\n",
+        job.batches_rejected(), job.batches_done());
+  }
+  if (job.nonfinite_rollbacks() > 0) {
+    *out << absl::StrFormat("  not finite   %s with half the learning rate\n",
+                            Plural(job.nonfinite_rollbacks(), "rollback"));
+  }
+  const auto print = [out](const char* data, const proto::DamagedRecords& damaged) {
+    if (damaged.count() == 0) return;
+    *out << absl::StrFormat("  skipped      %s of the %s data, the first: %s\n",
+                            Plural(damaged.count(), "damaged record"), data, damaged.first_error());
+  };
+  print("training", job.train_damaged());
+  print("validation", job.validation_damaged());
+}
+
 // The error of a failed job has the reason already.
 void PrintLossWarning(const proto::JobStatus& job, std::ostream* out) {
   const std::string warning = LossWarning(job);
@@ -95,6 +114,7 @@ void PrintJob(const CommonFlags& flags, const FoundSource& found, const proto::J
   PrintEvaluations(flags, job, out);
   PrintBest(job, out);
   PrintFaults(job, out);
+  PrintLeftOut(job, out);
   PrintLossWarning(job, out);
   PrintNotes(job, out);
 }
