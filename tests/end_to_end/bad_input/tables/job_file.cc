@@ -90,6 +90,7 @@ constexpr BadCase kCases[] = {
      "a monitored value",
      {Job(R"({"callbacks": [{"name": "early_stopping", "monitor": "accurracy"}]})")}},
     {kUnknown, "what to do after a loss", {Job(R"({"on_lost_checkpoint": "shrug"})")}},
+    {kUnknown, "what to do with a nan", {Job(R"({"on_non_finite": "ignore"})")}},
     {kUnknown,
      "which rows to validate on",
      {Job(R"({"validation_fraction": 0.5, "validation_choice": "first"})")}},

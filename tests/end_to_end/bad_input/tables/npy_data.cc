@@ -74,6 +74,7 @@ constexpr BadCase kCases[] = {
     {kType,
      "Fortran's order",
      {Npy("x.npy", "{'descr': '<f4', 'fortran_order': True, 'shape': (16, 8), }", 128)}},
+    {kConflict, "damaged records to skip", {Job(R"({"train": {"skip_damaged": 3}})")}},
     {kRange,
      "a version that NumPy has not",
      {Write("x.npy", std::string_view("\x93NUMPY\x09\0\x01\0\n", 11))}},
