@@ -65,8 +65,14 @@ bool History::Add(const proto::BatchRecord& record, Outbox* outbox) {
   if (sums_.size() > kSumsKept) sums_.erase(sums_.begin());
   end_ = std::max(end_, batch + 1);
   if (batch >= first_row_) {
-    proto::BatchRecord row = record;
-    row.clear_metric_states();  // They may be large, and only the sums need them.
+    // Without the states of metrics: they may be large, and only the sums need them.
+    proto::BatchRecord row;
+    row.set_batch(batch);
+    row.set_examples(record.examples());
+    row.set_loss(record.loss());
+    *row.mutable_metrics() = record.metrics();
+    row.set_data_not_finite(record.data_not_finite());
+    row.set_rejected(record.rejected());
     outbox->Put(storage::BatchKey(job_id_, batch), row);
   }
   return true;
