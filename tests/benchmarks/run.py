@@ -54,6 +54,8 @@ def parts(quick):
                 python("steps.py", *steps, "one")),
         "dispatch": ("batches leased by a coordinator process to workers that compute nothing",
                      python("dispatch.py", *say_quick)),
+        "month": ("the coordinator of a very long job, with AUC and restarts",
+                  program("month", "1e5" if quick else "1e7")),
         "snapshot": ("a ps's snapshot beside a plain file of the same bytes, both synced",
                      python("checkpoints.py", *say_quick, "write")),
         "checkpoints": ("training while a checkpoint is always under way, beside none",
