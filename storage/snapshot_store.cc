@@ -1,6 +1,7 @@
 #include "storage/snapshot_store.h"
 
 #include <rocksdb/env.h>
+#include <xxhash.h>
 
 #include <algorithm>
 #include <string_view>
@@ -20,6 +21,12 @@ constexpr std::string_view kUnfinishedSuffix = ".unfinished";
 // Contains the cluster's id in hexadecimal.
 constexpr const char* kClusterFile = "/CLUSTER";
 
+// The content of the file: the id and its checksum.
+std::string ClusterText(uint64_t cluster_id) {
+  const std::string id = absl::StrCat(absl::Hex(cluster_id));
+  return absl::StrCat(id, " ", absl::Hex(XXH3_64bits(id.data(), id.size())), "\n");
+}
+
 }  // namespace
 
 SnapshotStore::SnapshotStore(std::string directory, rocksdb::Env* env)
@@ -35,7 +42,7 @@ absl::StatusOr<std::unique_ptr<SnapshotStore>> SnapshotStore::Open(const std::st
   std::unique_ptr<SnapshotStore> store(new SnapshotStore(directory, env));
   CAIRN_RETURN_IF_ERROR(store->Lock());
   CAIRN_RETURN_IF_ERROR(store->CleanUp());
-  store->ReadCluster();
+  CAIRN_RETURN_IF_ERROR(store->ReadCluster());
   return store;
 }
 
@@ -76,11 +83,24 @@ absl::Status SnapshotStore::CleanUp() {
   return absl::OkStatus();
 }
 
-void SnapshotStore::ReadCluster() {
-  std::string text;
+absl::Status SnapshotStore::ReadCluster() {
+  const std::string path = directory_ + kClusterFile;
   MutexLock lock(&mutex_);
-  const bool is_read = rocksdb::ReadFileToString(env_, directory_ + kClusterFile, &text).ok();
-  if (!is_read || !absl::SimpleHexAtoi(text, &cluster_id_)) cluster_id_ = 0;
+  if (env_->FileExists(path).IsNotFound()) return absl::OkStatus();
+  std::string text;
+  CAIRN_RETURN_IF_ERROR(FromRocksdb(rocksdb::ReadFileToString(env_, path, &text),
+                                    absl::StrCat("cannot read \"", path, "\"")));
+  uint64_t cluster_id = 0;
+  const bool valid = absl::SimpleHexAtoi(text.substr(0, text.find(' ')), &cluster_id) &&
+                     text == ClusterText(cluster_id);
+  // Without snapshots there is nothing that another cluster could overwrite.
+  if (!valid && has_snapshots_) {
+    return absl::DataLossError(absl::StrCat(
+        "\"", path, "\" is damaged, so the snapshots beside it may be those of another cluster: ",
+        "delete this file if they are not"));
+  }
+  if (valid) cluster_id_ = cluster_id;
+  return absl::OkStatus();
 }
 
 uint64_t SnapshotStore::cluster_id() const {
@@ -101,7 +121,7 @@ absl::Status SnapshotStore::BelongTo(uint64_t cluster_id) {
   // Sync the directory after it: snapshots whose cluster is unknown would be accepted by any.
   CAIRN_RETURN_IF_ERROR(CAIRN_FAILPOINT("cluster_file.write"));
   CAIRN_RETURN_IF_ERROR(
-      FromRocksdb(rocksdb::WriteStringToFile(env_, absl::StrCat(absl::Hex(cluster_id)), unfinished,
+      FromRocksdb(rocksdb::WriteStringToFile(env_, ClusterText(cluster_id), unfinished,
                                              /*should_sync=*/true),
                   action));
   CAIRN_RETURN_IF_ERROR(CAIRN_FAILPOINT("cluster_file.rename"));

@@ -38,7 +38,7 @@ class SnapshotStore {
   // Opens the store in `directory`, creates it if necessary, and deletes files of unfinished
   // snapshots. `env` replaces the operating system's file system in tests; it must outlive the
   // store. Unavailable: another ps has the store open. FailedPrecondition: the directory cannot be
-  // created.
+  // created. DataLoss: there are snapshots, and the file CLUSTER is damaged.
   static absl::StatusOr<std::unique_ptr<SnapshotStore>> Open(const std::string& directory,
                                                              rocksdb::Env* env = nullptr);
 
@@ -99,7 +99,7 @@ class SnapshotStore {
   absl::Status Lock();
   // Deletes unfinished files and finds out whether there are snapshots.
   absl::Status CleanUp();
-  void ReadCluster();
+  absl::Status ReadCluster();
   absl::Status Delete(const std::vector<SnapshotName>& names);
   std::string PathOf(const SnapshotName& name) const;
 
@@ -110,7 +110,7 @@ class SnapshotStore {
   uint64_t snapshots_begun_ ABSL_GUARDED_BY(mutex_) = 0;
   // True if the store has had a snapshot since Open.
   bool has_snapshots_ ABSL_GUARDED_BY(mutex_) = false;
-  uint64_t cluster_id_ ABSL_GUARDED_BY(mutex_) = 0;  // 0 if CLUSTER is missing or unreadable.
+  uint64_t cluster_id_ ABSL_GUARDED_BY(mutex_) = 0;  // 0 if CLUSTER is missing.
 };
 
 }  // namespace cairn::storage

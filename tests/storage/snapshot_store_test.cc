@@ -242,6 +242,34 @@ TEST(SnapshotStoreTest, SnapshotsBelongToTheirCluster) {
   EXPECT_EQ(MustOpen(directory)->cluster_id(), 0u);
 }
 
+// Every bit of the file, and every shorter file: otherwise the snapshots could be taken for those
+// of another cluster, or of any.
+TEST(SnapshotStoreTest, ADamagedClusterFileIsNotBelieved) {
+  const std::string directory = FreshDirectory();
+  auto store = MustOpen(directory);
+  ASSERT_TRUE(store->BelongTo(0xfedcba9876543210).ok());
+  ASSERT_TRUE(WriteSnapshot(*store, 1, 1, 9).ok());
+  store.reset();
+  std::string text;
+  rocksdb::Env* const env = rocksdb::Env::Default();
+  const std::string path = directory + "/CLUSTER";
+  ASSERT_TRUE(rocksdb::ReadFileToString(env, path, &text).ok());
+  const auto expect_refused = [&](const std::string& damaged) {
+    ASSERT_TRUE(rocksdb::WriteStringToFile(env, damaged, path).ok());
+    const absl::Status status = SnapshotStore::Open(directory).status();
+    EXPECT_EQ(status.code(), absl::StatusCode::kDataLoss) << damaged << ": " << status;
+    EXPECT_THAT(std::string(status.message()), HasSubstr(path));
+  };
+  for (size_t bit = 0; bit < text.size() * 8; ++bit) {
+    std::string damaged = text;
+    damaged[bit / 8] ^= 1 << bit % 8;
+    expect_refused(damaged);
+  }
+  for (size_t size = 0; size < text.size(); ++size) expect_refused(text.substr(0, size));
+  ASSERT_TRUE(rocksdb::WriteStringToFile(env, text, path).ok());
+  EXPECT_EQ(MustOpen(directory)->cluster_id(), 0xfedcba9876543210);
+}
+
 TEST(SnapshotStoreTest, ASecondPsIsRefusedWithTheDirectory) {
   const std::string directory = FreshDirectory();
   const auto store = MustOpen(directory);
