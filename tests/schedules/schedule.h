@@ -1,0 +1,64 @@
+#ifndef CAIRN_TESTS_SCHEDULES_SCHEDULE_H_
+#define CAIRN_TESTS_SCHEDULES_SCHEDULE_H_
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+
+namespace rocksdb {
+class Env;
+}
+namespace cairn::storage {
+class Journal;
+}
+
+namespace cairn::schedules {
+
+// The journal of one simulated cluster after another, in memory.
+class MemoryJournal {
+ public:
+  MemoryJournal();
+  ~MemoryJournal();
+  // Empty.
+  storage::Journal* Fresh();
+
+ private:
+  std::unique_ptr<rocksdb::Env> env_;
+  std::unique_ptr<storage::Journal> journal_;
+  int uses_ = 0;
+};
+
+struct Outcome {
+  // What must never happen and did; empty: nothing.
+  std::string violation;
+  int faults = 0;
+  int rollbacks = 0;
+  int64_t events = 0;
+  int64_t duplicates = 0;  // Pushes of batches that were applied already.
+};
+
+// Simulates one small job from its submission to its end. The code of every decision is the real
+// one: the coordinator's scheduler with its journal, the work state of the workers, and the blocks
+// of the ps with ledgers, updates and consistency. What computes, waits and sends is simulated:
+// time, trainers, disks, streams (in order, with delays, which break) and requests to ps (in any
+// order, late, lost, doubled). Processes die, are stopped for a while, and have parts that hang;
+// faults end after a few seconds. Mode, sizes, delays and faults depend only on the seed.
+//
+// Every gradient is a unit vector of its own, so the weights tell how often each batch counted:
+//
+//   - at the end each batch has counted exactly once on each block
+//   - a checkpoint contains exactly the batches that its manifest lists, each once
+//   - a batch is computed only on values that its job's consistency allows
+//   - the job finishes: nothing waits for ever
+Outcome RunSchedule(uint64_t seed, MemoryJournal* journal);
+
+// Planted faults, to see that the simulator finds them.
+struct Planted {
+  bool ledger_off = false;  // The ps apply a repeated push again.
+};
+Outcome RunSchedule(uint64_t seed, MemoryJournal* journal, const Planted& planted);
+
+}  // namespace cairn::schedules
+
+#endif  // CAIRN_TESTS_SCHEDULES_SCHEDULE_H_

@@ -1,0 +1,58 @@
+#include "tests/schedules/schedule.h"
+
+#include <gtest/gtest.h>
+
+namespace cairn::schedules {
+namespace {
+
+struct Sum {
+  int64_t faults = 0;
+  int64_t rollbacks = 0;
+  int64_t duplicates = 0;
+};
+
+// Stops at the first violation.
+Sum RunSchedules(uint64_t first, uint64_t count) {
+  MemoryJournal journal;
+  Sum sum;
+  for (uint64_t seed = first; seed < first + count; ++seed) {
+    const Outcome outcome = RunSchedule(seed, &journal);
+    EXPECT_EQ(outcome.violation, "") << "seed " << seed;
+    if (!outcome.violation.empty()) break;
+    sum.faults += outcome.faults;
+    sum.rollbacks += outcome.rollbacks;
+    sum.duplicates += outcome.duplicates;
+  }
+  return sum;
+}
+
+// About a minute. tests/schedules/run takes a range of seeds.
+TEST(ScheduleTest, EveryBatchCountsOnceAndEveryJobEnds) {
+  constexpr int kSchedules = 10'000;
+  const Sum sum = RunSchedules(1, kSchedules);
+  // Otherwise too little has happened.
+  EXPECT_GT(sum.faults, 2 * kSchedules);
+  EXPECT_GT(sum.rollbacks, kSchedules / 10);
+  EXPECT_GT(sum.duplicates, kSchedules / 10);
+}
+
+TEST(ScheduleTest, TheSameSeedIsTheSameSchedule) {
+  MemoryJournal journal;
+  for (const uint64_t seed : {7, 8, 9}) {
+    const Outcome outcome = RunSchedule(seed, &journal);
+    MemoryJournal other;
+    EXPECT_EQ(RunSchedule(seed, &other).events, outcome.events);
+  }
+}
+
+TEST(ScheduleTest, APsThatAppliesRepeatedPushesAgainIsFound) {
+  MemoryJournal journal;
+  int found = 0;
+  for (uint64_t seed = 1; seed <= 200; ++seed) {
+    found += !RunSchedule(seed, &journal, {.ledger_off = true}).violation.empty();
+  }
+  EXPECT_GT(found, 0);
+}
+
+}  // namespace
+}  // namespace cairn::schedules
