@@ -2,6 +2,7 @@
 # Installs the dependencies on a Debian 12 machine and runs every test.
 #
 #   tests/run.sh [--config=asan|tsan|ubsan] [TARGET...]
+#   tests/run.sh --planted [NAME...]     plants faults, which their tests must find (planted.py)
 #
 # Ends with one line "N passed, N failed" and fails if a test failed or none ran. Reference runs,
 # which are not part of the project, are read from ../shared/oracle or from $CAIRN_ORACLE.
@@ -12,7 +13,8 @@ options=()
 targets=()
 for argument in "$@"; do
   case "$argument" in
-    -h | --help) sed -n '2,8s/^# \{0,1\}//p' "$0"; exit 0 ;;
+    --planted) shift; exec python3 tests/planted/planted.py "$@" ;;
+    -h | --help) sed -n '2,9s/^# \{0,1\}//p' "$0"; exit 0 ;;
     --*) options+=("$argument") ;;
     *) targets+=("$argument") ;;
   esac

@@ -1,0 +1,153 @@
+#!/usr/bin/env python3
+"""Plants faults in a copy of the source tree, one at a time, and checks that the named test of each
+fails: a test that cannot fail proves nothing.
+
+Usage: planted.py [--list] [--scratch FOLDER] [NAME...]
+
+Without NAME it plants all of them; each costs the build of a few files and a test. FOLDER (default:
+a temporary one) gets the copy. Before the first fault all of the tests must pass. Fails if a test
+does not find its fault, or if a fault cannot be planted because its source has changed: then adapt
+FAULTS.
+"""
+
+import argparse
+import dataclasses
+import pathlib
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+TESTS_FAILED = 3  # Bazel's exit code: built, and a test failed.
+
+
+@dataclasses.dataclass
+class Fault:
+    name: str
+    file: str
+    right: str  # Occurs once in the file.
+    wrong: str
+    checker: str
+
+
+FAULTS = [
+    Fault("the ledger is off: a repeated push is applied again", "ps_server/blocks/block.cc",
+          "if (push.gradient && (is_new || options_.unsafe_disable_ledger)) {",
+          "if (push.gradient) {", "//tests/schedules:schedule_test"),
+    Fault("reports of an older generation are accepted", "coordinator/job.cc",
+          "if (report.generation() != journaled_.run().generation()) return;",
+          "", "//tests/coordinator:simulation_test"),
+    Fault("the fence is off: pushes of an older generation are applied",
+          "ps_server/parameter_store.cc",
+          "if (job_->layout()->job_id() == job_id && job_->generation() == generation) {",
+          "if (job_->layout()->job_id() == job_id) {", "//tests/ps_server:parameter_store_test"),
+    Fault("the journal is not synced", "storage/journal.cc",
+          "options.sync = sync;", "options.sync = false;", "//tests/storage:journal_test"),
+    Fault("two ps are swapped: requests for another ps are served",
+          "ps_server/parameter_service.cc",
+          "if (envelope.receiver() != parts_.ps) {", "if (false) {",
+          "//tests/ps_server:parameter_service_test"),
+    Fault("blocks of a snapshot are read without their checksums", "storage/snapshot_format.cc",
+          "if (stored != entry.checksum || Checksum(rest) != entry.checksum) {", "if (false) {",
+          "//tests/storage:snapshot_format_test"),
+    Fault("a snapshot is renamed without the sync of its directory", "storage/snapshot_writer.cc",
+          'if (synced.ok()) synced = SyncDirectory(env_, directory_, ErrorPrefix("rename"));', "",
+          "//tests/storage:snapshot_store_test"),
+    Fault("a snapshot is published without being read back", "storage/snapshot_writer.cc",
+          "if (absl::Status read = ReadBack(); !read.ok()) return Fail(read);", "",
+          "//tests/storage:snapshot_store_test"),
+    Fault("a damaged CLUSTER file counts as unknown", "storage/snapshot_store.cc",
+          "if (!valid && has_snapshots_) {", "if (false) {",
+          "//tests/storage:snapshot_store_test"),
+    Fault("a stale pull may be older by one batch", "ps_server/blocks/consistency.cc",
+          "return ledger.AllBelowApplied(batch - window_) ?",
+          "return ledger.AllBelowApplied(batch - window_ - 1) ?",
+          "//tests/ps_server/blocks:consistency_test"),
+    Fault("a torn cut becomes a checkpoint", "coordinator/training/cut.cc",
+          "return applied.half.empty() && !(", "return !(", "//tests/schedules:schedule_test"),
+    Fault("the leases of a lost worker are given to nobody", "coordinator/training/split_queue.cc",
+          "  ReturnAll(&it->second);\n  workers_.erase(it);\n  underserved_.erase(id);",
+          "  workers_.erase(it);\n  underserved_.erase(id);",
+          "//tests/coordinator/training:split_queue_test"),
+    Fault("every start of the coordinator has the same term", "coordinator/scheduler.cc",
+          "cluster.set_term(cluster.term() + 1);", "cluster.set_term(1);",
+          "//tests/coordinator:scheduler_test"),
+    Fault("a worker keeps leases that were given to others", "worker/work_state.cc",
+          "if (!keep_leases) ForgetLeases();", "", "//tests/worker:work_state_test"),
+    Fault("a batch that is reported twice counts twice in the means",
+          "coordinator/training/history.cc",
+          "if (sums.recorded.Contains(batch)) return false;", "",
+          "//tests/coordinator/training:history_test"),
+    Fault("the ledger forgets batches above its low-water mark", "ps_server/blocks/push_ledger.cc",
+          "    ++low_water_;\n    AdvanceLowWater();", "    ++low_water_;",
+          "//tests/ps_server/blocks:push_ledger_test"),
+]
+
+
+def copy_tree(to):
+    names = subprocess.run(["git", "ls-files", "-co", "--exclude-standard"], cwd=ROOT, text=True,
+                           capture_output=True, check=True).stdout.splitlines()
+    for name in [*names, ".bazelrc.user"]:
+        if (ROOT / name).is_file():
+            (to / name).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy2(ROOT / name, to / name)
+
+
+def run_tests(tree, targets):
+    """Returns Bazel's exit code, and its output."""
+    result = subprocess.run(["bazel", "test", "--jobs=2", "--test_output=errors", *targets],
+                            cwd=tree, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+    return result.returncode, result.stdout
+
+
+def plant(tree, fault):
+    """Returns what became of the fault: FOUND, MISSED, or why it was not planted."""
+    source = tree / fault.file
+    text = source.read_text()
+    if text.count(fault.right) != 1:
+        return f"{fault.file} has changed"
+    source.write_text(text.replace(fault.right, fault.wrong))
+    try:
+        code, output = run_tests(tree, [fault.checker])
+    finally:
+        source.write_text(text)
+    if code == TESTS_FAILED:
+        return "FOUND"
+    return "MISSED" if code == 0 else "does not build: " + output[-2000:]
+
+
+def main():
+    parser = argparse.ArgumentParser(prog="planted.py")
+    parser.add_argument("--list", action="store_true", help="print the faults and their tests")
+    parser.add_argument("--scratch", help="the folder of the copy")
+    parser.add_argument("name", nargs="*", help="a part of a fault's name; default: all")
+    chosen = parser.parse_args()
+    faults = [fault for fault in FAULTS
+              if not chosen.name or any(name in fault.name for name in chosen.name)]
+    if chosen.list or not faults:
+        for fault in faults or FAULTS:
+            print(f"{fault.name:70} {fault.checker}")
+        return 0 if chosen.list else 2
+    with tempfile.TemporaryDirectory() as temporary:
+        tree = pathlib.Path(chosen.scratch or temporary)
+        copy_tree(tree)
+        code, output = run_tests(tree, sorted({fault.checker for fault in faults}))
+        if code != 0:
+            sys.exit(f"without a fault the tests do not pass:\n{output[-4000:]}")
+        bad = 0
+        for fault in faults:
+            begin = time.monotonic()
+            verdict = plant(tree, fault)
+            bad += verdict != "FOUND"
+            print(f"{fault.name:70} {fault.checker:45} {verdict} "
+                  f"({time.monotonic() - begin:.0f} s)", flush=True)
+        if not chosen.scratch:
+            subprocess.run(["bazel", "clean", "--expunge"], cwd=tree, check=False,
+                           stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    return 1 if bad else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
