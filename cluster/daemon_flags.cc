@@ -2,12 +2,15 @@
 
 #include <cstdio>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "CLI/CLI.hpp"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
 #include "cluster/address.h"
 #include "cluster/daemon.h"
+#include "cluster/rpc_channel.h"
 #include "common/failpoint.h"
 #include "common/nearest_name.h"
 
@@ -35,9 +38,16 @@ int BadUsage(const CLI::App& app, std::string_view reason) {
 std::optional<int> ParseDaemonFlags(CLI::App* app, int argc, const char* const* argv) {
   bool unsafe_testing = false;
   std::vector<std::string> failpoints;
-  app->add_flag("--unsafe_testing", unsafe_testing, "For tests: allow --failpoint");
+  std::string failpoint_file;
+  std::vector<std::string> routes;
+  app->add_flag("--unsafe_testing", unsafe_testing, "For tests: allow the flags below");
   app->add_option("--failpoint", failpoints,
                   "For tests: NAME=ACTION[@FIRST[-LAST]], see doc/faults.md; may be repeated")
+      ->allow_extra_args(false);
+  app->add_option("--failpoint_file", failpoint_file,
+                  "For tests: a file of failpoints, one a line, which may change at any time");
+  app->add_option("--route", routes,
+                  "For tests: ADDRESS=ROUTE: connect to ROUTE in place of ADDRESS; may be repeated")
       ->allow_extra_args(false);
   try {
     app->parse(argc, argv);
@@ -48,14 +58,29 @@ std::optional<int> ParseDaemonFlags(CLI::App* app, int argc, const char* const* 
         left.empty() ? FlagErrorText(error.what()) : UnknownWord(*app, left.front());
     return BadUsage(*app, reason);
   }
-  if (!failpoints.empty() && !unsafe_testing) {
-    return BadUsage(*app,
-                    "--failpoint makes this process fail: add --unsafe_testing if that is wanted");
+  const char* const testing_flag = !failpoints.empty()       ? "--failpoint"
+                                   : !failpoint_file.empty() ? "--failpoint_file"
+                                   : !routes.empty()         ? "--route"
+                                                             : nullptr;
+  if (testing_flag != nullptr && !unsafe_testing) {
+    return BadUsage(
+        *app, absl::StrCat(testing_flag,
+                           " makes this process fail: add --unsafe_testing if that is wanted"));
   }
   for (const std::string& failpoint : failpoints) {
     if (const absl::Status armed = ArmFailpoint(failpoint); !armed.ok()) {
       return BadUsage(*app, absl::StrCat("--failpoint: ", armed.message()));
     }
+  }
+  if (!failpoint_file.empty()) ArmFailpointsOfFile(failpoint_file);
+  for (const std::string& route : routes) {
+    const std::pair<std::string, std::string> ends = absl::StrSplit(route, absl::MaxSplits('=', 1));
+    for (const std::string& end : {ends.first, ends.second}) {
+      if (const absl::Status parsed = ParseAddress(end).status(); !parsed.ok()) {
+        return BadUsage(*app, absl::StrCat("--route: ", parsed.message()));
+      }
+    }
+    RouteChannels(ends.first, ends.second);
   }
   return std::nullopt;
 }

@@ -382,7 +382,8 @@ class PsClient::Impl::Call final : public GrpcTag {
 PsClient::Impl::Impl(const PsClientOptions& options) : options_(options) {
   for (const std::string& address : options.addresses) {
     stubs_.push_back(std::make_unique<grpc::GenericStub>(CreateChannel(address)));
-    if (options.share_memory) links_.push_back(std::make_unique<SharedMemoryLink>(address));
+    if (!options.share_memory) continue;
+    links_.push_back(std::make_unique<SharedMemoryLink>(RouteOf(address)));
   }
   thread_ = std::thread([this] { Serve(); });
 }

@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <random>
 #include <thread>
 
@@ -49,6 +50,12 @@ grpc::ChannelArguments Arguments() {
   return arguments;
 }
 
+// Not changed after the first channel.
+std::map<std::string, std::string>& Routes() {
+  static auto* const routes = new std::map<std::string, std::string>();
+  return *routes;
+}
+
 std::chrono::system_clock::time_point DeadlineIn(absl::Duration timeout) {
   return absl::ToChronoTime(absl::Now() + timeout);
 }
@@ -57,7 +64,17 @@ std::chrono::system_clock::time_point DeadlineIn(absl::Duration timeout) {
 
 std::shared_ptr<grpc::Channel> CreateChannel(const std::string& address) {
   KeepGrpcRunning();
-  return grpc::CreateCustomChannel(address, grpc::InsecureChannelCredentials(), Arguments());
+  return grpc::CreateCustomChannel(RouteOf(address), grpc::InsecureChannelCredentials(),
+                                   Arguments());
+}
+
+void RouteChannels(const std::string& address, const std::string& route) {
+  Routes()[address] = route;
+}
+
+std::string RouteOf(const std::string& address) {
+  const auto route = Routes().find(address);
+  return route == Routes().end() ? address : route->second;
 }
 
 Backoff::Backoff(absl::Duration first, absl::Duration max, uint64_t seed)

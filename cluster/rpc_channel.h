@@ -22,6 +22,12 @@ namespace cairn::cluster {
 // not shared with other channels. Connects on first use; never fails.
 std::shared_ptr<grpc::Channel> CreateChannel(const std::string& address);
 
+// For tests: from now on, channels to `address` connect to `route` instead, for example to a proxy
+// that disturbs the connection. Call it before the first channel is created.
+void RouteChannels(const std::string& address, const std::string& route);
+// The address that a channel to `address` connects to.
+std::string RouteOf(const std::string& address);
+
 // Delays between attempts. They double from `first` to `max`; each is drawn uniformly from [delay /
 // 2, delay], so that clients that lost the same server do not reconnect simultaneously. Not
 // thread-safe.

@@ -4,10 +4,13 @@
 #include <unistd.h>
 
 #include <array>
+#include <bit>
 #include <cstdint>
+#include <fstream>
 #include <iterator>
 #include <map>
 #include <optional>
+#include <sstream>
 #include <utility>
 
 #include "absl/base/thread_annotations.h"
@@ -34,8 +37,16 @@ struct Armed {
   int fired = 0;
 };
 
+// How often the file of failpoints is read, and how soon a hang ends.
+constexpr absl::Duration kFilePeriod = absl::Milliseconds(10);
+
 Mutex mutex;
 std::map<int, Armed> armed ABSL_GUARDED_BY(mutex);
+// Changes whenever failpoints are disarmed, which ends their hangs.
+int64_t disarmed_count ABSL_GUARDED_BY(mutex) = 0;
+std::string file_path ABSL_GUARDED_BY(mutex);
+std::string file_text ABSL_GUARDED_BY(mutex);
+absl::Time file_read_at ABSL_GUARDED_BY(mutex) = absl::InfinitePast();
 
 std::optional<int> IndexOf(std::string_view name) {
   for (size_t i = 0; i < std::size(kFailpoints); ++i) {
@@ -75,9 +86,7 @@ absl::Status ParseHits(const std::string& text, Armed* point) {
       absl::StrCat("\"", text, "\" is not a range of hits such as 3 or 3-5"));
 }
 
-}  // namespace
-
-absl::Status ArmFailpoint(std::string_view text) {
+absl::Status ArmLocked(std::string_view text) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex) {
   const std::pair<std::string, std::string> named =
       absl::StrSplit(absl::string_view(text.data(), text.size()), absl::MaxSplits('=', 1));
   const std::optional<int> index = IndexOf(named.first);
@@ -93,15 +102,63 @@ absl::Status ArmFailpoint(std::string_view text) {
   if (!parts.second.empty()) {
     if (absl::Status parsed = ParseHits(parts.second, &point); !parsed.ok()) return parsed;
   }
-  MutexLock lock(&mutex);
   armed[*index] = point;
   failpoint_internal::any_armed = true;
   return absl::OkStatus();
 }
 
+void DisarmLocked() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex) {
+  armed.clear();
+  ++disarmed_count;
+}
+
+void ReadFileIfDue() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex) {
+  if (file_path.empty() || absl::Now() - file_read_at < kFilePeriod) return;
+  file_read_at = absl::Now();
+  std::ostringstream text;
+  text << std::ifstream(file_path).rdbuf();
+  if (text.str() == file_text) return;
+  file_text = text.str();
+  DisarmLocked();
+  for (const std::string& line :
+       std::vector<std::string>(absl::StrSplit(file_text, '\n', absl::SkipEmpty()))) {
+    const absl::Status armed_line = ArmLocked(line);
+    if (!armed_line.ok()) CAIRN_LOG_WARNING("bad failpoint", "file", file_path, "why", armed_line);
+  }
+}
+
+// Waits until the failpoints that were armed at this count are disarmed.
+void HangUntilDisarmed(int64_t count) {
+  while (true) {
+    {
+      MutexLock lock(&mutex);
+      ReadFileIfDue();
+      if (disarmed_count != count) return;
+    }
+    absl::SleepFor(kFilePeriod);
+  }
+}
+
+}  // namespace
+
+absl::Status ArmFailpoint(std::string_view text) {
+  MutexLock lock(&mutex);
+  return ArmLocked(text);
+}
+
+void ArmFailpointsOfFile(const std::string& path) {
+  MutexLock lock(&mutex);
+  file_path = path;
+  file_text.clear();
+  file_read_at = absl::InfinitePast();
+  // Any hit may find that the file has changed.
+  failpoint_internal::any_armed = true;
+}
+
 void DisarmFailpoints() {
   MutexLock lock(&mutex);
-  armed.clear();
+  DisarmLocked();
+  file_path.clear();
   failpoint_internal::any_armed = false;
 }
 
@@ -114,8 +171,11 @@ int FailpointFired(std::string_view name) {
 
 absl::Status HitFailpoint(int index) {
   Armed point;
+  int64_t count = 0;
   {
     MutexLock lock(&mutex);
+    ReadFileIfDue();
+    count = disarmed_count;
     const auto found = armed.find(index);
     if (found == armed.end()) return absl::OkStatus();
     const int64_t hit = ++found->second.hits;
@@ -124,7 +184,10 @@ absl::Status HitFailpoint(int index) {
     point = found->second;
   }
   const std::string name(kFailpoints[index]);
-  CAIRN_LOG_WARNING("failpoint", "name", name, "hit", point.hits);
+  // Of a long range only some actions are logged: the 1st, 2nd, 4th, 8th ...
+  if (std::has_single_bit(static_cast<uint64_t>(point.fired))) {
+    CAIRN_LOG_WARNING("failpoint", "name", name, "hit", point.hits);
+  }
   switch (point.action) {
     case Action::kCrash:
       // As an unexpected end: no destructor and no exit handler runs.
@@ -134,7 +197,7 @@ absl::Status HitFailpoint(int index) {
     case Action::kError:
       return absl::UnavailableError(absl::StrCat("failpoint ", name));
     case Action::kHang:
-      absl::SleepFor(absl::InfiniteDuration());
+      HangUntilDisarmed(count);
       break;
     case Action::kSleep:
       absl::SleepFor(point.sleep);

@@ -160,9 +160,13 @@ consteval int FailpointIndex(std::string_view name) {
 }
 
 // Arms a failpoint. `text` is NAME=ACTION[@FIRST[-LAST]]: the action is taken at these hits of the
-// point, counted from 1; default: at the first. Actions: crash (SIGKILL), error, hang (for ever),
-// sleep:MILLISECONDS. InvalidArgument: what is wrong with `text`, and what is known.
+// point, counted from 1; default: at the first. Actions: crash (SIGKILL), error, hang (until it is
+// disarmed), sleep:MILLISECONDS. InvalidArgument: what is wrong with `text`, and what is known.
 absl::Status ArmFailpoint(std::string_view text);
+// From now on the armed failpoints are those of this file, one on each line. The file may change,
+// appear and vanish at any time; writers must replace it by a rename. Hits are counted from its
+// last change.
+void ArmFailpointsOfFile(const std::string& path);
 // Disarms all, and forgets the hits.
 void DisarmFailpoints();
 // The number of times that the armed action of a point was taken.

@@ -1,6 +1,10 @@
 #include "common/failpoint.h"
 
+#include <atomic>
 #include <chrono>
+#include <filesystem>
+#include <fstream>
+#include <functional>
 #include <thread>
 
 #include "gmock/gmock.h"
@@ -43,6 +47,45 @@ TEST_F(FailpointTest, Sleeps) {
   const auto begin = std::chrono::steady_clock::now();
   EXPECT_TRUE(Open().ok());
   EXPECT_GE(std::chrono::steady_clock::now() - begin, std::chrono::milliseconds(30));
+}
+
+void Replace(const std::string& file, const std::string& text) {
+  std::ofstream(file + ".new") << text;
+  std::filesystem::rename(file + ".new", file);
+}
+
+TEST_F(FailpointTest, AreThoseOfAFileThatChanges) {
+  const std::string file = ::testing::TempDir() + "/failpoints";
+  std::filesystem::remove(file);
+  const auto soon = [](const std::function<bool()>& condition) {
+    for (int i = 0; i < 1000 && !condition(); ++i) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    }
+    return condition();
+  };
+  ArmFailpointsOfFile(file);
+  EXPECT_TRUE(Open().ok());
+  Replace(file, "journal.read=error\njournal.open=error@1-1000000\n");
+  EXPECT_TRUE(soon([] { return !Open().ok(); }));
+  EXPECT_FALSE(Open().ok());
+  std::filesystem::remove(file);
+  EXPECT_TRUE(soon([] { return Open().ok(); }));
+}
+
+TEST_F(FailpointTest, AHangEndsWhenItIsDisarmed) {
+  const std::string file = ::testing::TempDir() + "/hang";
+  Replace(file, "journal.open=hang\n");
+  ArmFailpointsOfFile(file);
+  std::atomic<bool> is_over = false;
+  std::thread hanging([&] {
+    Open().IgnoreError();
+    is_over = true;
+  });
+  while (FailpointFired("journal.open") == 0) std::this_thread::yield();
+  std::this_thread::sleep_for(std::chrono::milliseconds(50));
+  EXPECT_FALSE(is_over);
+  std::filesystem::remove(file);
+  hanging.join();
 }
 
 TEST_F(FailpointTest, CrashesLikeAKill) {
