@@ -4,6 +4,8 @@
 
 #include <string>
 
+#include "absl/strings/str_cat.h"
+
 namespace cairn::cluster {
 namespace {
 
@@ -16,6 +18,9 @@ std::string Shortened(std::string message) {
   return message + "...";
 }
 
+// The details of a status that Cairn sends.
+std::string Mark(grpc::StatusCode code) { return absl::StrCat("cairn ", static_cast<int>(code)); }
+
 }  // namespace
 
 absl::Status FromGrpc(const grpc::Status& status) {
@@ -24,13 +29,18 @@ absl::Status FromGrpc(const grpc::Status& status) {
   if (status.error_code() == grpc::StatusCode::UNIMPLEMENTED && status.error_message().empty()) {
     return absl::UnimplementedError("the server does not have this service");
   }
-  return absl::Status(static_cast<absl::StatusCode>(status.error_code()), status.error_message());
+  const auto code = static_cast<absl::StatusCode>(status.error_code());
+  const bool is_own = status.error_details() == Mark(status.error_code());
+  const bool is_damaged = !is_own && !status.error_details().empty();
+  const bool is_unclear = code == absl::StatusCode::kUnknown || code == absl::StatusCode::kInternal;
+  if (is_damaged || (!is_own && is_unclear)) return absl::UnavailableError(status.error_message());
+  return absl::Status(code, status.error_message());
 }
 
 grpc::Status ToGrpc(const absl::Status& status) {
   if (status.ok()) return grpc::Status::OK;
-  return grpc::Status(static_cast<grpc::StatusCode>(status.code()),
-                      Shortened(std::string(status.message())));
+  const auto code = static_cast<grpc::StatusCode>(status.code());
+  return grpc::Status(code, Shortened(std::string(status.message())), Mark(code));
 }
 
 bool IsTransient(const absl::Status& status) {

@@ -258,7 +258,7 @@ class PsClient::Impl::Call final : public GrpcTag {
       *result = absl::CancelledError(absl::StrCat(Name(), " was cancelled"));
       return true;
     }
-    if (!frame_.ok() || result->ok() || !IsTransient(*result)) return true;
+    if (!frame_.ok() || result->ok() || !CanRepeat(*result)) return true;
     WarnLocked(*result);
     // The ledgers make it safe to repeat a request that may have had its effect.
     if (arena_ != nullptr) {
@@ -267,6 +267,12 @@ class PsClient::Impl::Call final : public GrpcTag {
     }
     WaitLocked(backoff_.Next());
     return false;
+  }
+
+  // No ps sends CANCELLED or UNIMPLEMENTED. They are gRPC's, after bytes of the connection were
+  // damaged.
+  static bool CanRepeat(const absl::Status& status) {
+    return IsTransient(status) || absl::IsCancelled(status) || absl::IsUnimplemented(status);
   }
 
   static SharedArena::Allocation Allocate(SharedArena* arena, size_t bytes) {

@@ -15,6 +15,17 @@ TEST(GrpcStatusTest, EveryCodeRoundTrips) {
   EXPECT_EQ(ToGrpc(absl::DataLossError("x")).error_code(), grpc::StatusCode::DATA_LOSS);
 }
 
+TEST(GrpcStatusTest, ErrorsOfTheConnectionAreTransient) {
+  for (const grpc::StatusCode code : {grpc::StatusCode::UNKNOWN, grpc::StatusCode::INTERNAL}) {
+    EXPECT_EQ(FromGrpc(grpc::Status(code, "Stream removed")),
+              absl::UnavailableError("Stream removed"));
+  }
+  const std::string other_code = ToGrpc(absl::AbortedError("")).error_details();
+  EXPECT_EQ(FromGrpc(grpc::Status(grpc::StatusCode::NOT_FOUND, "x", other_code)),
+            absl::UnavailableError("x"));
+  EXPECT_EQ(FromGrpc(grpc::Status(grpc::StatusCode::CANCELLED, "x")), absl::CancelledError("x"));
+}
+
 TEST(GrpcStatusTest, LongMessagesAreTruncated) {
   const grpc::Status status = ToGrpc(absl::InternalError(std::string(100000, 'x')));
   EXPECT_EQ(status.error_message().size(), 2003u);
