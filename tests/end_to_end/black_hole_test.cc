@@ -2,9 +2,9 @@
 
 #include <signal.h>
 
+#include "cli/drill/fault_proxy.h"
 #include "gtest/gtest.h"
 #include "nlohmann/json.hpp"
-#include "tests/cluster/stalling_proxy.h"
 #include "tests/end_to_end/counting_job.h"
 #include "tests/end_to_end/test_cluster.h"
 
@@ -40,9 +40,11 @@ class BlackHole : public ::testing::Test {
 
 TEST_F(BlackHole, AWorkerBehindOneIsGivenUpAfterItsLeaseAndJoinsAgain) {
   cluster_.StartAll();
-  StallingProxy network(cluster_.port("chief", 0));
+  cli::FaultProxy network;
+  const auto link = network.AddLink(cluster_.coordinator_address());
+  ASSERT_TRUE(link.ok()) << link.status();
   Process::Options options;
-  options.arguments = {ProgramPath("worker/worker"), "--coordinator", network.address()};
+  options.arguments = {ProgramPath("worker/worker"), "--coordinator", link->address};
   options.output_file = cluster_.folder("far.log");
   Process far(options);
   ASSERT_NO_FATAL_FAILURE(Submit());
@@ -50,12 +52,13 @@ TEST_F(BlackHole, AWorkerBehindOneIsGivenUpAfterItsLeaseAndJoinsAgain) {
   ASSERT_TRUE(Trains()) << cluster_.Logs();
   const int64_t joined = Number("workers_joined");
 
-  network.Stall();
+  const cli::LinkFault hold = {cli::LinkFault::Kind::kHold};
+  network.SetFault(link->id, hold, hold);
   ASSERT_TRUE(StatusReaches("workers_lost", 1)) << cluster_.Logs();
   EXPECT_EQ(Number("workers_live"), 1);
   EXPECT_TRUE(Trains()) << cluster_.Logs();
 
-  network.GoOn();
+  network.SetFault(link->id, {}, {});
   EXPECT_TRUE(StatusReaches("workers_live", 2)) << ReadFile(options.output_file);
   EXPECT_GE(Number("workers_joined"), joined + 1) << "and its old leases are others'";
   EXPECT_EQ(Number("rollbacks"), 0);
