@@ -11,12 +11,17 @@ namespace {
 
 constexpr int kTasksMax = 256;
 constexpr int kFaultsMax = 10000;
+constexpr double kDurationMax = 30 * 86400;
+constexpr double kEveryMax = 3600;
+constexpr int kEpochsMax = 1000000000;
+constexpr int kThreadsMax = 1024;
+constexpr int kStepDelayMax = 60000;
 
 std::string PlansText() {
   std::string text = "The plans:";
   for (const DrillPlan& plan : DrillPlans()) {
     absl::StrAppend(&text, " ", plan.name, " ", plan.description, " (", plan.faults,
-                    plan.until_end ? " or more)" : ")", &plan == &DrillPlans().back() ? "." : ";");
+                    plan.is_soak ? " or more)" : ")", &plan == &DrillPlans().back() ? "." : ";");
   }
   return text;
 }
@@ -47,6 +52,16 @@ Command MakeDrillCommand() {
     set->AddCount("--ps", &options->ps, kTasksMax, "How many parameter servers [2]");
     set->AddCount("--workers", &options->workers, kTasksMax, "How many workers [3]");
     set->AddCount("--faults", &options->faults, kFaultsMax, "How many faults [the plan's number]");
+    set->AddNumber("--duration SECONDS", &options->duration, 1, kDurationMax,
+                   "Go on with faults for so long [soak: 600; others: until all faults were made]");
+    set->AddNumber("--every SECONDS", &options->every, 1, kEveryMax,
+                   "Make a fault each time this has passed [when the last one is made good]");
+    set->AddCount("--epochs", &options->epochs, kEpochsMax,
+                  "Train so many epochs [the job's, and more if it ends before the faults]");
+    set->AddCount("--threads", &options->threads, kThreadsMax,
+                  "The threads of each worker [the worker's default]");
+    set->AddCount("--step_delay MS", &options->step_delay, kStepDelayMax,
+                  "Lengthen each step of a worker by so many milliseconds [0]");
     set->AddString("--output FOLDER", &options->output, "The folder of the report [cairn-drill]");
     set->AddBool("--keep", &options->keep, "Keep the state directories and logs, in FOLDER");
     set->AddBool("--json", &options->json, "Print JSON, one object per line");

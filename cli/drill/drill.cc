@@ -1,18 +1,19 @@
 #include "cli/drill/drill.h"
 
-#include <signal.h>
-
 #include <algorithm>
 #include <filesystem>
 #include <optional>
 #include <system_error>
 #include <utility>
 
+#include "absl/algorithm/container.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "cli/drill/drill_plan.h"
 #include "cli/drill/drill_report.h"
 #include "cli/drill/drill_training.h"
+#include "cli/drill/fault_injector.h"
 #include "cli/drill/verdict.h"
 #include "cli/files.h"
 #include "cli/interrupts.h"
@@ -33,10 +34,26 @@ constexpr double kRateSeconds = 1;
 constexpr double kRateBatches = 8;
 // A fault that is not noticed within this time has had no effect. Leases last 10 s.
 constexpr double kNoticeTimeout = 60;
+// The duration of a plan that goes on until the job's end.
+constexpr double kSoakSeconds = 600;
+// A job that ends before the planned faults is trained again, with so many times as many epochs.
+constexpr int kMoreEpochs = 4;
+constexpr int kAttempts = 5;
+// People see a line at least this often.
+constexpr double kProgressSeconds = 10;
 // The drill goes on with the next fault after this time at a lower rate, which is no error: the
 // machine may have become slower.
 constexpr double kFullSpeedTimeout = 60;
 constexpr int kCurvePoints = 400;
+
+void Lengthen(proto::Job* job) {
+  if (job->has_steps()) return job->set_steps(job->steps() * kMoreEpochs);
+  job->set_epochs(job->epochs() * kMoreEpochs);
+}
+
+std::string LengthText(const proto::Job& job) {
+  return job.has_steps() ? Plural(job.steps(), "step") : Plural(job.epochs(), "epoch");
+}
 
 class Drill {
  public:
@@ -44,25 +61,37 @@ class Drill {
       : options_(options),
         plan_(plan),
         planned_(options.faults > 0 ? options.faults : plan.faults),
+        duration_(options.duration > 0 ? options.duration
+                  : plan.is_soak       ? kSoakSeconds
+                                       : 0),
         context_(context),
         interrupts_([] {}, "cairn: the drill was stopped\n") {}
 
   absl::StatusOr<int> Run(const Submission& submission);
 
  private:
-  LocalClusterOptions ClusterOptions(const std::string& state) const;
+  // One attempt, with the job's epochs.
+  absl::Status Train(const Submission& submission);
+  // Whether the job has ended in order, but before a planned fault.
+  bool WasTooShort() const;
+  // `injector` may be null.
+  LocalClusterOptions ClusterOptions(const std::string& state, FaultInjector* injector) const;
   absl::Status CheckFolder() const;
   absl::Status TrainTwin(const Submission& submission);
   absl::Status TrainUnderFaults(const Submission& submission);
   // Injects one fault after the other. Returns when the job has ended.
-  absl::Status InjectFaults(DrillTraining* training);
+  absl::Status InjectFaults(DrillTraining* training, FaultInjector* injector);
+  // As DrillTraining::Look. Shows the progress from time to time.
+  absl::Status Look(DrillTraining* training);
+  bool IsMoreWanted(const DrillTraining& training) const;
   // Waits until the job has made progress for as long as the fault wants, and sets `rate_before`.
   absl::Status WaitForProgress(DrillTraining* training, FaultRecord* record);
-  // `before`: the cluster just before the fault.
-  absl::Status WatchFault(DrillTraining* training, const proto::ClusterStatus& before,
-                          FaultRecord* record);
-  absl::Status WaitUntilNoticed(DrillTraining* training, const proto::ClusterStatus& before,
-                                FaultRecord* record);
+  // `before`: just before the fault.
+  absl::Status WatchFault(DrillTraining* training, FaultInjector* injector,
+                          const DrillState& before, FaultRecord* record);
+  // Waits until the fault is noticed and has lasted long enough, and ends it.
+  absl::Status WaitUntilNoticed(DrillTraining* training, FaultInjector* injector,
+                                const DrillState& before, FaultRecord* record);
   absl::Status WaitForFullSpeed(DrillTraining* training, double since, FaultRecord* record);
   void RemoveStates() const;  // Unless they are to be kept.
   absl::StatusOr<int> Report();
@@ -71,18 +100,21 @@ class Drill {
   void Say(const std::string& line) const {
     if (!options_.json) *context_.out << line << std::endl;
   }
-  void SayAt(double seconds, const std::string& line) const {
+  void SayAt(double seconds, const std::string& line) {
+    said_at_ = seconds;
     Say(absl::StrFormat("%6s  %s", DurationText(seconds), line));
   }
 
   const DrillOptions options_;
   const DrillPlan& plan_;
   const int planned_;
+  const double duration_;
   const CommandContext& context_;
   const Interrupts interrupts_;
   DrillReport report_;
   TrainedValues expected_;       // By the run without faults.
   int64_t batches_reached_ = 0;  // The most batches done before the last fault.
+  double said_at_ = 0;           // The time of the last line.
 };
 
 absl::StatusOr<int> Drill::Run(const Submission& submission) {
@@ -92,9 +124,20 @@ absl::StatusOr<int> Drill::Run(const Submission& submission) {
   report_.seed = options_.seed;
   report_.ps = options_.ps;
   report_.workers = options_.workers;
+  Submission attempt = submission;
+  if (options_.epochs > 0) {
+    attempt.job.clear_steps();
+    attempt.job.set_epochs(options_.epochs);
+  }
   absl::Status status;
-  if (job::ResolveNumbers(submission.job).synchronous) status = TrainTwin(submission);
-  if (status.ok()) status = TrainUnderFaults(submission);
+  for (int i = 1; i <= kAttempts; ++i) {
+    status = Train(attempt);
+    if (!status.ok() || options_.epochs > 0 || i == kAttempts || !WasTooShort()) break;
+    Lengthen(&attempt.job);
+    Say(absl::StrCat("the job ended before the planned faults; again, with ",
+                     LengthText(attempt.job)));
+    RemoveStates();
+  }
   if (interrupts_.exit_code() != 0 || absl::IsInvalidArgument(status)) RemoveStates();
   if (interrupts_.exit_code() != 0) {
     Say("stopped; there is no report");
@@ -102,6 +145,23 @@ absl::StatusOr<int> Drill::Run(const Submission& submission) {
   }
   CAIRN_RETURN_IF_ERROR(status);
   return Report();
+}
+
+absl::Status Drill::Train(const Submission& submission) {
+  report_.length = LengthText(submission.job);
+  report_.faults.clear();
+  report_.comparison.reset();
+  report_.throughput.reset();
+  expected_ = TrainedValues();
+  batches_reached_ = 0;
+  if (job::ResolveNumbers(submission.job).synchronous) CAIRN_RETURN_IF_ERROR(TrainTwin(submission));
+  return TrainUnderFaults(submission);
+}
+
+bool Drill::WasTooShort() const {
+  return report_.result.finished &&
+         std::any_of(report_.faults.begin(), report_.faults.end(),
+                     [](const FaultRecord& record) { return !record.at.has_value(); });
 }
 
 // What is left of an earlier drill is not overwritten: it may be the evidence of an error.
@@ -120,22 +180,41 @@ absl::Status Drill::CheckFolder() const {
   return absl::Status(status.code(), absl::StrCat("--output: ", status.message()));
 }
 
-LocalClusterOptions Drill::ClusterOptions(const std::string& state) const {
+LocalClusterOptions Drill::ClusterOptions(const std::string& state, FaultInjector* injector) const {
   LocalClusterOptions options;
   options.state = state;
   options.programs_folder = context_.programs_folder;
   options.ps = options_.ps;
   options.workers = options_.workers;
   options.environment = context_.environment;
+  options.more_flags = [this, injector](
+                           const std::string& task,
+                           const ClusterFile& cluster) -> absl::StatusOr<std::vector<std::string>> {
+    std::vector<std::string> flags;
+    if (injector != nullptr) {
+      CAIRN_ASSIGN_OR_RETURN(flags, injector->FlagsOf(task, cluster));
+    }
+    if (!absl::StartsWith(task, "worker-")) return flags;
+    if (options_.threads > 0) {
+      flags.insert(flags.end(), {"--threads", absl::StrCat(options_.threads)});
+    }
+    if (options_.step_delay > 0) {
+      if (!absl::c_linear_search(flags, "--unsafe_testing")) flags.push_back("--unsafe_testing");
+      flags.insert(flags.end(),
+                   {"--failpoint", absl::StrCat("worker.forward=sleep:", options_.step_delay,
+                                                "@1-1000000000000")});
+    }
+    return flags;
+  };
   return options;
 }
 
 absl::Status Drill::TrainTwin(const Submission& submission) {
   Say("training without faults first: the final values of a synchronous job must have the same "
       "bits");
-  DrillTraining training(ClusterOptions(options_.output + "/twin"), &interrupts_);
+  DrillTraining training(ClusterOptions(options_.output + "/twin", nullptr), &interrupts_);
   CAIRN_RETURN_IF_ERROR(training.Start(submission));
-  while (!training.has_ended()) CAIRN_RETURN_IF_ERROR(training.Look());
+  while (!training.has_ended()) CAIRN_RETURN_IF_ERROR(Look(&training));
   report_.twin = training.Finish(&expected_);
   if (!report_.twin->finished) {
     return absl::FailedPreconditionError(
@@ -146,12 +225,15 @@ absl::Status Drill::TrainTwin(const Submission& submission) {
 }
 
 absl::Status Drill::TrainUnderFaults(const Submission& submission) {
-  DrillTraining training(ClusterOptions(options_.output + "/state"), &interrupts_);
+  const std::string state = options_.output + "/state";
+  FaultInjector injector(plan_, state);
+  DrillTraining training(ClusterOptions(state, &injector), &interrupts_);
   CAIRN_RETURN_IF_ERROR(training.Start(submission));
-  Say(absl::StrCat("drill ", plan_.name, ", seed ", options_.seed, ": ",
-                   plan_.until_end ? "at least " : "", Plural(planned_, "fault"), " on ",
-                   TasksText(options_.ps, options_.workers)));
-  const absl::Status injected = InjectFaults(&training);
+  Say(absl::StrCat(
+      "drill ", plan_.name, ", seed ", options_.seed, ": ",
+      duration_ > 0 ? absl::StrCat("faults for ", DurationText(duration_), ", at least ") : "",
+      Plural(planned_, "fault"), " on ", TasksText(options_.ps, options_.workers)));
+  const absl::Status injected = InjectFaults(&training, &injector);
   if (absl::IsCancelled(injected) || absl::IsInvalidArgument(injected)) return injected;
   TrainedValues values;
   report_.result = training.Finish(&values);
@@ -169,30 +251,47 @@ absl::Status Drill::TrainUnderFaults(const Submission& submission) {
   return absl::OkStatus();
 }
 
-absl::Status Drill::InjectFaults(DrillTraining* training) {
+bool Drill::IsMoreWanted(const DrillTraining& training) const {
+  return static_cast<int>(report_.faults.size()) < planned_ || training.seconds() < duration_;
+}
+
+absl::Status Drill::InjectFaults(DrillTraining* training, FaultInjector* injector) {
   const auto next = [this] {
     FaultRecord record;
     record.fault = PlannedFault(plan_, options_.seed, static_cast<int>(report_.faults.size()),
                                 options_.ps, options_.workers);
     return record;
   };
-  while (plan_.until_end || static_cast<int>(report_.faults.size()) < planned_) {
+  while (IsMoreWanted(*training)) {
     FaultRecord record = next();
     CAIRN_RETURN_IF_ERROR(WaitForProgress(training, &record));
     if (training->has_ended()) break;
-    const proto::ClusterStatus before = *training->cluster();
+    const DrillState before = training->state();
     // False: a task has died by itself since the last look. All must live for a fault.
-    if (!training->Disturb(TasksOf(record.fault, options_.ps, options_.workers),
-                           IsHang(record.fault.kind) ? SIGSTOP : SIGKILL)) {
+    if (!injector->Begin(record.fault, TasksOf(record.fault, options_.ps, options_.workers),
+                         training->local_cluster())) {
       continue;
     }
     record.at = training->seconds();
+    record.goal = RecoveryGoal(record.fault.kind,
+                               static_cast<double>(before.job.parameters()) * sizeof(float) / 1e9);
     batches_reached_ = record.batch;
     report_.faults.push_back(record);  // Reported also if an error ends the drill.
-    CAIRN_RETURN_IF_ERROR(WatchFault(training, before, &report_.faults.back()));
+    CAIRN_RETURN_IF_ERROR(WatchFault(training, injector, before, &report_.faults.back()));
   }
   while (static_cast<int>(report_.faults.size()) < planned_) report_.faults.push_back(next());
-  while (!training->has_ended()) CAIRN_RETURN_IF_ERROR(training->Look());
+  if (!training->has_ended()) {
+    // The last fault counts for as long as the others.
+    while (options_.every > 0 && !training->has_ended() &&
+           training->seconds() < *report_.faults.back().at + options_.every) {
+      CAIRN_RETURN_IF_ERROR(Look(training));
+    }
+    SayAt(training->seconds(), "no more faults; the job goes on to its end");
+  }
+  if (report_.faults.front().at) {
+    report_.throughput = MeasureThroughput(training->progress(), *report_.faults.front().at);
+  }
+  while (!training->has_ended()) CAIRN_RETURN_IF_ERROR(Look(training));
   SayAt(training->seconds(),
         absl::StrFormat("job %s: %d of %d batches, %d duplicates refused, %s",
                         StateText(training->job()), training->job().batches_done(),
@@ -201,13 +300,25 @@ absl::Status Drill::InjectFaults(DrillTraining* training) {
   return absl::OkStatus();
 }
 
+absl::Status Drill::Look(DrillTraining* training) {
+  CAIRN_RETURN_IF_ERROR(training->Look());
+  if (training->seconds() < said_at_) said_at_ = 0;  // Another training.
+  if (training->seconds() - said_at_ < kProgressSeconds) return absl::OkStatus();
+  SayAt(training->seconds(), absl::StrCat("batch ", training->job().batches_done(), " of ",
+                                          training->job().total_batches()));
+  return absl::OkStatus();
+}
+
 // Progress begins beyond all batches that were done before the last fault. So a job without
 // checkpoints, which starts again at batch 0, comes to its end under any number of faults.
 absl::Status Drill::WaitForProgress(DrillTraining* training, FaultRecord* record) {
   ProgressPoint begin;
   bool has_begun = false;
+  const double due = options_.every > 0 && !report_.faults.empty()
+                         ? *report_.faults.back().at + options_.every
+                         : options_.every;
   while (true) {
-    CAIRN_RETURN_IF_ERROR(training->Look());
+    CAIRN_RETURN_IF_ERROR(Look(training));
     if (training->has_ended()) return absl::OkStatus();
     const int64_t batches = training->job().batches_done();
     if (!training->is_whole() || batches <= batches_reached_) {
@@ -216,55 +327,62 @@ absl::Status Drill::WaitForProgress(DrillTraining* training, FaultRecord* record
     }
     const ProgressPoint now = training->progress().back();
     if (!std::exchange(has_begun, true)) begin = now;
+    if (training->seconds() < due) continue;
     const double waited = now.seconds - begin.seconds;
     const auto done = static_cast<double>(batches - begin.batches);
-    if (waited < std::max(kRateSeconds, record->fault.delay_seconds) || done < kRateBatches) {
-      continue;
-    }
+    const double delay = options_.every > 0 ? 0 : record->fault.delay_seconds;
+    if (waited < std::max(kRateSeconds, delay) || done < kRateBatches) continue;
     record->rate_before = done / waited;
     record->batch = batches;
     return absl::OkStatus();
   }
 }
 
-absl::Status Drill::WatchFault(DrillTraining* training, const proto::ClusterStatus& before,
-                               FaultRecord* record) {
+absl::Status Drill::WatchFault(DrillTraining* training, FaultInjector* injector,
+                               const DrillState& before, FaultRecord* record) {
   const std::string name =
       absl::StrCat("fault ", report_.faults.size(), " (", FaultText(record->fault), ")");
-  const bool is_hang = IsHang(record->fault.kind);
   SayAt(training->seconds(), absl::StrFormat("%s at batch %d, %.4g batches/s", name, record->batch,
                                              record->rate_before));
-  CAIRN_RETURN_IF_ERROR(WaitUntilNoticed(training, before, record));
-  if (record->to_notice) {
-    SayAt(training->seconds(),
-          absl::StrFormat("%s noticed after %.1f s", name, *record->to_notice));
-  }
-  const double over = *record->at + record->stopped.value_or(0);
+  CAIRN_RETURN_IF_ERROR(WaitUntilNoticed(training, injector, before, record));
+  const double over = *record->at + record->lasted.value_or(0);
   CAIRN_RETURN_IF_ERROR(WaitForFullSpeed(training, over, record));
   SayAt(training->seconds(),
         record->to_full_speed
             ? absl::StrFormat("%s: full speed %.1f s after %s", name, *record->to_full_speed,
-                              is_hang ? "the task continued" : "the fault")
-        : training->has_ended()
-            ? absl::StrCat(name, ": the job ended before it was at full speed")
-            : absl::StrFormat("%s: not at full speed after %.0f s", name, kFullSpeedTimeout));
+                              record->lasted ? "its end" : "the fault")
+        : training->has_ended() ? absl::StrCat(name, ": the job ended before it was at full speed")
+                                : absl::StrCat(name, ": not yet at full speed"));
   if (options_.json) *context_.out << FaultJson(*record).dump() << std::endl;
   return absl::OkStatus();
 }
 
-absl::Status Drill::WaitUntilNoticed(DrillTraining* training, const proto::ClusterStatus& before,
-                                     FaultRecord* record) {
+absl::Status Drill::WaitUntilNoticed(DrillTraining* training, FaultInjector* injector,
+                                     const DrillState& before, FaultRecord* record) {
+  const FaultTraits& traits = TraitsOf(record->fault.kind);
+  const std::vector<std::string> tasks = TasksOf(record->fault, options_.ps, options_.workers);
+  const bool is_of_disk =
+      traits.means == FaultMeans::kFileLimit || traits.means == FaultMeans::kFailpoint;
+  const auto passed = [&] { return training->seconds() - *record->at; };
+  const auto is_over = [&] {
+    if (training->has_ended() || passed() > kNoticeTimeout) return true;
+    const bool is_seen = record->to_notice || traits.sign == FaultSign::kNone;
+    return is_seen && passed() >= traits.seconds;
+  };
   absl::Status status;
-  while (status.ok() && !training->has_ended() &&
-         training->seconds() - *record->at < kNoticeTimeout) {
-    status = training->Look();
-    if (!IsNoticed(record->fault, before, training->cluster())) continue;
-    record->to_notice = training->seconds() - *record->at;
-    break;
+  while (status.ok() && !is_over()) {
+    // Otherwise the disks may have nothing to do.
+    if (is_of_disk) training->RequestCheckpoint();
+    status = Look(training);
+    if (record->to_notice || !IsNoticed(record->fault, before, training->state())) continue;
+    record->to_notice = passed();
+    SayAt(training->seconds(), absl::StrFormat("fault %d noticed after %.1f s",
+                                               report_.faults.size(), *record->to_notice));
   }
-  if (IsHang(record->fault.kind)) {
-    training->Disturb(TasksOf(record->fault, options_.ps, options_.workers), SIGCONT);
-    record->stopped = training->seconds() - *record->at;
+  if (IsLasting(record->fault.kind)) {
+    record->effects = injector->CountEffects(record->fault, tasks);
+    injector->End(record->fault, tasks, training->local_cluster());
+    record->lasted = passed();
   }
   return status;
 }
@@ -273,9 +391,11 @@ absl::Status Drill::WaitForFullSpeed(DrillTraining* training, double over, Fault
   const double window = std::max(kRateSeconds, kRateBatches / record->rate_before);
   // Before the fault is noticed the job may go on for a moment as if there were none.
   const double since = std::max(over, *record->at + record->to_notice.value_or(0));
+  const double end =
+      options_.every > 0 ? *record->at + options_.every : over + kFullSpeedTimeout + window;
   double whole_since = over;
-  while (!training->has_ended() && training->seconds() - over < kFullSpeedTimeout + window) {
-    CAIRN_RETURN_IF_ERROR(training->Look());
+  while (!training->has_ended() && training->seconds() < end) {
+    CAIRN_RETURN_IF_ERROR(Look(training));
     if (!training->is_whole()) whole_since = training->seconds();
     const auto rate = BatchRate(training->progress(), since, window);
     if (!rate || *rate < kFullSpeed * record->rate_before || !training->is_whole()) continue;

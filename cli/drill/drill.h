@@ -15,7 +15,12 @@ struct DrillOptions {
   uint64_t seed = 1;
   int ps = 2;
   int workers = 3;
-  int faults = 0;  // 0: the plan's number.
+  int faults = 0;       // 0: the plan's number.
+  double duration = 0;  // Seconds. If not 0, faults follow each other for so long.
+  double every = 0;     // Seconds. If not 0, a fault begins whenever they have passed.
+  int epochs = 0;       // If not 0, in place of the job's.
+  int threads = 0;      // Of each worker; 0: the worker's default.
+  int step_delay = 0;   // Milliseconds by which each step is lengthened.
   // The folder of the report and, during the drill, of the clusters' state directories.
   std::string output = "cairn-drill";
   bool keep = false;  // Keep the state directories.

@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "absl/strings/substitute.h"
 #include "common/nearest_name.h"
 #include "common/random.h"
 
@@ -27,15 +28,157 @@ std::vector<FaultKind> ShuffledKinds(std::vector<FaultKind> kinds, uint64_t key)
 }
 
 bool IsOfWorker(FaultKind kind) {
-  return kind == FaultKind::kKillWorker || kind == FaultKind::kHangWorker;
+  switch (kind) {
+    case FaultKind::kKillWorker:
+    case FaultKind::kHangWorker:
+    case FaultKind::kCutOffWorker:
+    case FaultKind::kMuteWorker:
+    case FaultKind::kCutWorkerFromPs:
+    case FaultKind::kResetWorker:
+    case FaultKind::kDelayWorker:
+    case FaultKind::kCorruptWorker:
+      return true;
+    default:
+      return false;
+  }
 }
 
-bool IsOfPs(FaultKind kind) { return kind == FaultKind::kKillPs || kind == FaultKind::kHangPs; }
+bool IsOfPs(FaultKind kind) {
+  switch (kind) {
+    case FaultKind::kKillPs:
+    case FaultKind::kHangPs:
+    case FaultKind::kCutOffPs:
+    case FaultKind::kDeafPs:
+    case FaultKind::kSlowPs:
+    case FaultKind::kCorruptPs:
+    case FaultKind::kFullDiskPs:
+    case FaultKind::kErrorDiskPs:
+    case FaultKind::kHangDiskPs:
+    case FaultKind::kSlowDiskPs:
+      return true;
+    default:
+      return false;
+  }
+}
+
+// Of faults that nothing has to notice.
+constexpr double kLastingSeconds = 5;
+// Longer than the progress timeout of a drill's coordinator (see FaultInjector).
+constexpr double kHangingSeconds = 8;
+
+const std::vector<FaultTraits>& AllTraits() {
+  using enum FaultKind;
+  using Kind = LinkFault::Kind;
+  constexpr LinkFault kHold = {Kind::kHold, 0};
+  constexpr LinkFault kClose = {Kind::kClose, 0};
+  constexpr LinkFault kDelay = {Kind::kDelay, 0.2};
+  constexpr LinkFault kSlow = {Kind::kSlow, 200e3};
+  constexpr LinkFault kCorrupt = {Kind::kCorrupt, 0.2};
+  constexpr auto kNetwork = FaultMeans::kNetwork;
+  constexpr auto kFailpoint = FaultMeans::kFailpoint;
+  constexpr auto kTaskLost = FaultSign::kTaskLost;
+  constexpr auto kCheckpointFailed = FaultSign::kCheckpointFailed;
+  constexpr auto kNone = FaultSign::kNone;
+  static const auto* const traits = new std::vector<FaultTraits>{
+      {kKillWorker, FaultMeans::kKill, kTaskLost, "kill -9 $0"},
+      {kKillPs, FaultMeans::kKill, kTaskLost, "kill -9 $0"},
+      {kKillCoordinator, FaultMeans::kKill, kTaskLost, "kill -9 $0"},
+      {kKillAll, FaultMeans::kKill, kTaskLost, "kill -9 $0"},
+      {kHangWorker, FaultMeans::kStop, kTaskLost, "stop $0 past its lease"},
+      {kHangPs, FaultMeans::kStop, kTaskLost, "stop $0 past its lease"},
+      {kCutOffWorker, kNetwork, kTaskLost, "cut $0 off from all others", 0, kHold, kHold},
+      {kCutOffPs, kNetwork, kTaskLost, "cut $0 off from all others", 0, kHold, kHold},
+      {kMuteWorker, kNetwork, kTaskLost, "nothing that $0 sends arrives", 0, kHold, {}},
+      {kDeafPs, kNetwork, kTaskLost, "nothing that is sent to $0 arrives", 0, {}, kHold},
+      {kCutWorkerFromPs, kNetwork, kNone, "cut $0 off from ps 0 only", 2 * kLastingSeconds, kHold,
+       kHold, /*only_to_ps=*/true},
+      {kResetWorker, kNetwork, kTaskLost, "reset all connections of $0", 1, kClose, kClose},
+      {kDelayWorker, kNetwork, kNone, "0.2 s of delay in each direction for $0", kLastingSeconds,
+       kDelay, kDelay},
+      {kSlowPs, kNetwork, kNone, "200 KB/s for each connection of $0", kLastingSeconds, kSlow,
+       kSlow},
+      {kCorruptWorker, kNetwork, kNone, "invert bits in the connections of $0", kLastingSeconds,
+       kCorrupt, kCorrupt},
+      {kCorruptPs, kNetwork, kNone, "invert bits in the connections of $0", kLastingSeconds,
+       kCorrupt, kCorrupt},
+      {kFullDiskPs, FaultMeans::kFileLimit, kCheckpointFailed, "the disk of $0 is full"},
+      {kErrorDiskPs,
+       kFailpoint,
+       kCheckpointFailed,
+       "writes to the disk of $0 fail",
+       0,
+       {},
+       {},
+       false,
+       "snapshot.add=error@1-1000000000"},
+      {kHangDiskPs,
+       kFailpoint,
+       kCheckpointFailed,
+       "syncs of the disk of $0 hang",
+       0,
+       {},
+       {},
+       false,
+       "snapshot.close=hang@1-1000000000"},
+      {kSlowDiskPs,
+       kFailpoint,
+       kNone,
+       "each write to the disk of $0 takes 0.1 s",
+       kLastingSeconds,
+       {},
+       {},
+       false,
+       "snapshot.add=sleep:100@1-1000000000"},
+      {kFullDiskCoordinator, FaultMeans::kFileLimit, kTaskLost, "the disk of $0 is full"},
+      {kErrorDiskCoordinator,
+       kFailpoint,
+       kTaskLost,
+       "syncs of the disk of $0 fail",
+       0,
+       {},
+       {},
+       false,
+       "journal.sync=error@1-1000000000"},
+      {kHangDiskCoordinator,
+       kFailpoint,
+       kTaskLost,
+       "syncs of the disk of $0 hang",
+       kHangingSeconds,
+       {},
+       {},
+       false,
+       "journal.sync=hang@1-1000000000"},
+      {kSlowDiskCoordinator,
+       kFailpoint,
+       kNone,
+       "each sync of the disk of $0 takes 0.3 s",
+       kLastingSeconds,
+       {},
+       {},
+       false,
+       "journal.sync=sleep:300@1-1000000000"},
+  };
+  return *traits;
+}
+
+std::string TaskText(const Fault& fault) {
+  if (IsOfWorker(fault.kind)) return absl::StrCat("worker ", fault.index);
+  if (IsOfPs(fault.kind)) return absl::StrCat("ps ", fault.index);
+  return fault.kind == FaultKind::kKillAll ? "all processes" : "the coordinator";
+}
 
 }  // namespace
 
+const FaultTraits& TraitsOf(FaultKind kind) {
+  const auto& all = AllTraits();
+  return *std::find_if(all.begin(), all.end(),
+                       [kind](const FaultTraits& traits) { return traits.kind == kind; });
+}
+
 const std::vector<DrillPlan>& DrillPlans() {
   using enum FaultKind;
+  std::vector<FaultKind> all;
+  for (const FaultTraits& traits : AllTraits()) all.push_back(traits.kind);
   static const auto* const plans = new std::vector<DrillPlan>{
       {"workers", "kills workers", {kKillWorker}, 4},
       {"ps", "kills parameter servers", {kKillPs}, 3},
@@ -45,11 +188,19 @@ const std::vector<DrillPlan>& DrillPlans() {
        "stops workers and ps past their leases, then continues them",
        {kHangWorker, kHangPs},
        4},
-      {"soak",
-       "all of these faults, until the job ends",
-       {kKillWorker, kKillPs, kKillCoordinator, kKillAll, kHangWorker, kHangPs},
-       6,
-       true},
+      {"partitions",
+       "cuts workers and ps off from the others, in both directions or in one, resets, delays and "
+       "slows down their connections, and inverts bits in them",
+       {kCutOffWorker, kCutOffPs, kMuteWorker, kDeafPs, kCutWorkerFromPs, kResetWorker,
+        kDelayWorker, kSlowPs, kCorruptWorker, kCorruptPs},
+       10},
+      {"disk",
+       "lets the disks of ps and coordinator be full, fail, hang and be slow",
+       {kFullDiskPs, kErrorDiskPs, kHangDiskPs, kSlowDiskPs, kFullDiskCoordinator,
+        kErrorDiskCoordinator, kHangDiskCoordinator, kSlowDiskCoordinator},
+       8},
+      {"soak", "makes all of these faults for 10 minutes, or --duration", all,
+       static_cast<int>(all.size()), true},
   };
   return *plans;
 }
@@ -61,12 +212,6 @@ absl::StatusOr<const DrillPlan*> FindDrillPlan(const std::string& name) {
     names.push_back(plan.name);
   }
   const std::string known = absl::StrJoin(names, ", ");
-  if (name == "partitions" || name == "disk") {
-    return absl::InvalidArgumentError(absl::StrCat(
-        "--plan: ", name, " is not available: it needs ",
-        name == "disk" ? "a small file system of its own" : "a network of its own for each task",
-        ", which only root can make; plans: ", known));
-  }
   return absl::InvalidArgumentError(
       absl::StrCat("--plan: there is no plan ", name, DidYouMean(name, names), "; plans: ", known));
 }
@@ -83,31 +228,36 @@ Fault PlannedFault(const DrillPlan& plan, uint64_t seed, int number, int ps, int
   return fault;
 }
 
-bool IsHang(FaultKind kind) { return kind == FaultKind::kHangWorker || kind == FaultKind::kHangPs; }
+bool IsLasting(FaultKind kind) { return TraitsOf(kind).means != FaultMeans::kKill; }
+
+bool UsesMeans(const DrillPlan& plan, FaultMeans means) {
+  return std::any_of(plan.kinds.begin(), plan.kinds.end(),
+                     [means](FaultKind kind) { return TraitsOf(kind).means == means; });
+}
+
+std::optional<double> RecoveryGoal(FaultKind kind, double gigabytes) {
+  switch (kind) {
+    case FaultKind::kKillWorker:
+    case FaultKind::kKillCoordinator:
+      return 5;
+    case FaultKind::kKillPs:
+      return 6 + gigabytes;
+    case FaultKind::kKillAll:
+      return 15;
+    default:
+      return std::nullopt;
+  }
+}
 
 std::string FaultText(const Fault& fault) {
-  switch (fault.kind) {
-    case FaultKind::kKillWorker:
-      return absl::StrCat("kill -9 worker ", fault.index);
-    case FaultKind::kKillPs:
-      return absl::StrCat("kill -9 ps ", fault.index);
-    case FaultKind::kKillCoordinator:
-      return "kill -9 the coordinator";
-    case FaultKind::kKillAll:
-      return "kill -9 all processes";
-    case FaultKind::kHangWorker:
-      return absl::StrCat("stop worker ", fault.index, " past its lease");
-    case FaultKind::kHangPs:
-      return absl::StrCat("stop ps ", fault.index, " past its lease");
-  }
-  return "";
+  return absl::Substitute(TraitsOf(fault.kind).text, TaskText(fault));
 }
 
 std::vector<std::string> TasksOf(const Fault& fault, int ps, int workers) {
   if (IsOfWorker(fault.kind)) return {absl::StrCat("worker-", fault.index)};
   if (IsOfPs(fault.kind)) return {absl::StrCat("ps-", fault.index)};
   std::vector<std::string> tasks = {"coordinator"};
-  if (fault.kind == FaultKind::kKillCoordinator) return tasks;
+  if (fault.kind != FaultKind::kKillAll) return tasks;
   for (int i = 0; i < ps; ++i) tasks.push_back(absl::StrCat("ps-", i));
   for (int i = 0; i < workers; ++i) tasks.push_back(absl::StrCat("worker-", i));
   return tasks;

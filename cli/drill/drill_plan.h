@@ -2,10 +2,12 @@
 #define CAIRN_CLI_DRILL_DRILL_PLAN_H_
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "cli/drill/fault_proxy.h"
 
 namespace cairn::cli {
 
@@ -17,7 +19,63 @@ enum class FaultKind {
   // SIGSTOP until the cluster has given the task up, then SIGCONT.
   kHangWorker,
   kHangPs,
+  // In the network.
+  kCutOffWorker,
+  kCutOffPs,
+  kMuteWorker,
+  kDeafPs,
+  kCutWorkerFromPs,
+  kResetWorker,
+  kDelayWorker,
+  kSlowPs,
+  kCorruptWorker,
+  kCorruptPs,
+  // On a disk.
+  kFullDiskPs,
+  kErrorDiskPs,
+  kHangDiskPs,
+  kSlowDiskPs,
+  kFullDiskCoordinator,
+  kErrorDiskCoordinator,
+  kHangDiskCoordinator,
+  kSlowDiskCoordinator,
 };
+
+// How a fault is made.
+enum class FaultMeans {
+  kKill,       // SIGKILL. The task is started again.
+  kStop,       // SIGSTOP, then SIGCONT.
+  kNetwork,    // The drill's proxy disturbs the task's connections.
+  kFileLimit,  // RLIMIT_FSIZE 0: writes to files fail, as on a full disk.
+  kFailpoint,  // Reads, writes or syncs of the task fail, hang or take long.
+};
+
+// How the cluster shows that it has noticed a fault.
+enum class FaultSign {
+  kTaskLost,          // The task is not live, or has joined again. Of a coordinator: it is away.
+  kCheckpointFailed,  // A checkpoint was given up.
+  kNone,              // It need not notice anything, only go on.
+};
+
+// What is known about a kind of fault.
+struct FaultTraits {
+  FaultKind kind;
+  FaultMeans means;
+  FaultSign sign;
+  // $0 is the task.
+  const char* text;
+  // It lasts until it is noticed, but at least so long.
+  double seconds = 0;
+  // kNetwork: of the bytes that the task sends, and of those that it receives.
+  LinkFault sent;
+  LinkFault received;
+  // kNetwork: only connections to the first ps.
+  bool only_to_ps = false;
+  // kFailpoint: as for --failpoint; empty for the others.
+  const char* failpoint = "";
+};
+
+const FaultTraits& TraitsOf(FaultKind kind);
 
 // A named choice of faults for `cairn drill`.
 struct DrillPlan {
@@ -26,15 +84,14 @@ struct DrillPlan {
   std::vector<FaultKind> kinds;
   // The number of faults unless --faults names another one.
   int faults = 0;
-  // More faults follow until the job ends; `faults` of them must fire.
-  bool until_end = false;
+  // More faults follow until the drill's duration is over; `faults` of them must fire.
+  bool is_soak = false;
 };
 
 // All plans, in the order of the help.
 const std::vector<DrillPlan>& DrillPlans();
 
-// InvalidArgument: there is no such plan, or it cannot be executed on one machine without root. The
-// message names the plans.
+// InvalidArgument: there is no such plan. The message names the plans.
 absl::StatusOr<const DrillPlan*> FindDrillPlan(const std::string& name);
 
 struct Fault {
@@ -49,7 +106,16 @@ struct Fault {
 // as the plan has kinds contain each kind once.
 Fault PlannedFault(const DrillPlan& plan, uint64_t seed, int number, int ps, int workers);
 
-bool IsHang(FaultKind kind);
+// It lasts for a while. The others are over at once.
+bool IsLasting(FaultKind kind);
+
+// Whether any fault of the plan is made by these means.
+bool UsesMeans(const DrillPlan& plan, FaultMeans means);
+
+// Within how many seconds the cluster should be at full speed after such a fault, if its ps have
+// `gigabytes` of variables; nullopt: there is no goal. A busy machine may miss it, so it is no part
+// of the verdict.
+std::optional<double> RecoveryGoal(FaultKind kind, double gigabytes);
 
 // "kill -9 worker 1".
 std::string FaultText(const Fault& fault);

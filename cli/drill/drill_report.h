@@ -20,6 +20,7 @@ struct LossPoint {
 // Everything that a drill has found out.
 struct DrillReport {
   std::string job;
+  std::string length;  // "20 epochs"
   std::string plan;
   uint64_t seed = 0;
   int ps = 0;
@@ -28,6 +29,7 @@ struct DrillReport {
   TrainingResult result;
   std::optional<TrainingResult> twin;  // The run without faults.
   std::optional<ValueComparison> comparison;
+  std::optional<Throughput> throughput;
   std::vector<ProgressPoint> progress;
   std::vector<LossPoint> loss;
   Judgement judgement;

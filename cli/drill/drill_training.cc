@@ -95,8 +95,22 @@ absl::Status DrillTraining::Look() {
                                                   options_.state, "/logs"));
 }
 
+void DrillTraining::RequestCheckpoint() {
+  constexpr absl::Duration kPatience = absl::Seconds(10);
+  if (checkpoint_.valid() &&
+      checkpoint_.wait_for(std::chrono::seconds(0)) != std::future_status::ready) {
+    return;
+  }
+  checkpoint_ = std::async(std::launch::async, [this] {
+    CoordinatorApi api(cluster_->coordinator_address(), kLookPatience);
+    // It is the disks' work that is wanted, so a failure is as good.
+    api.TakeCheckpoint(job_id_, kPatience).IgnoreError();
+  });
+}
+
 TrainingResult DrillTraining::Finish(TrainedValues* values) {
   cluster_->Stop(kStopGrace);
+  if (checkpoint_.valid()) checkpoint_.wait();
   cluster_ = nullptr;
   TrainingResult result;
   result.finished = job_.state() == proto::FINISHED;

@@ -1,6 +1,7 @@
 #ifndef CAIRN_CLI_DRILL_DRILL_TRAINING_H_
 #define CAIRN_CLI_DRILL_DRILL_TRAINING_H_
 
+#include <future>
 #include <memory>
 #include <optional>
 #include <string>
@@ -61,10 +62,11 @@ class DrillTraining {
   // The job trains, and all tasks are live.
   bool is_whole() const;
 
-  // As LocalCluster's.
-  bool Disturb(const std::vector<std::string>& tasks, int signal) {
-    return cluster_->Disturb(tasks, signal);
-  }
+  DrillState state() const { return {cluster_status_, job_}; }
+  LocalCluster* local_cluster() { return cluster_.get(); }
+
+  // Asks for a checkpoint, and does not wait for it. Does nothing while the last one is awaited.
+  void RequestCheckpoint();
 
   // Stops the cluster. Reads the result of a finished job from the disk; a result that cannot be
   // read counts as not finished.
@@ -87,8 +89,9 @@ class DrillTraining {
   proto::JobStatus job_;
   std::optional<proto::ClusterStatus> cluster_status_;
   std::vector<ProgressPoint> progress_;
-  int64_t batches_max_ = 0;    // The highest number of batches done so far,
-  double batches_max_at_ = 0;  // reached at this time.
+  std::future<void> checkpoint_;  // Valid after the first request.
+  int64_t batches_max_ = 0;       // The highest number of batches done so far,
+  double batches_max_at_ = 0;     // reached at this time.
 };
 
 }  // namespace cairn::cli

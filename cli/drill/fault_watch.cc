@@ -1,5 +1,7 @@
 #include "cli/drill/fault_watch.h"
 
+#include <algorithm>
+
 namespace cairn::cli {
 namespace {
 
@@ -24,16 +26,38 @@ std::optional<double> BatchRate(const std::vector<ProgressPoint>& progress, doub
   return std::nullopt;
 }
 
-bool IsNoticed(const Fault& fault, const proto::ClusterStatus& before,
-               const std::optional<proto::ClusterStatus>& now) {
-  if (fault.kind == FaultKind::kKillCoordinator || fault.kind == FaultKind::kKillAll) {
-    return !now || now->term() != before.term();
+std::optional<Throughput> MeasureThroughput(const std::vector<ProgressPoint>& progress,
+                                            double first_fault) {
+  // Without the time until the first batch is done.
+  const auto begin = std::find_if(progress.begin(), progress.end(),
+                                  [](const ProgressPoint& point) { return point.batches > 0; });
+  const auto middle = std::find_if(begin, progress.end(), [&](const ProgressPoint& point) {
+    return point.seconds >= first_fault;
+  });
+  if (middle == progress.end()) return std::nullopt;
+  const auto rate = [](const ProgressPoint& from, const ProgressPoint& to) {
+    return static_cast<double>(to.batches - from.batches) / (to.seconds - from.seconds);
+  };
+  if (middle->seconds <= begin->seconds || progress.back().seconds <= middle->seconds) {
+    return std::nullopt;
   }
-  if (!now) return false;
-  const bool is_ps = fault.kind == FaultKind::kKillPs || fault.kind == FaultKind::kHangPs;
-  const proto::Role role = is_ps ? proto::PS : proto::WORKER;
-  const proto::Member* const was = FindMember(before, role, fault.index);
-  const proto::Member* const is = FindMember(*now, role, fault.index);
+  return Throughput{rate(*begin, *middle), rate(*middle, progress.back())};
+}
+
+bool IsNoticed(const Fault& fault, const DrillState& before, const DrillState& now) {
+  const FaultSign sign = TraitsOf(fault.kind).sign;
+  if (sign == FaultSign::kNone) return false;
+  if (sign == FaultSign::kCheckpointFailed) {
+    return now.job.checkpoints_failed() > before.job.checkpoints_failed();
+  }
+  const std::string task = TasksOf(fault, 0, 0).front();
+  if (task == "coordinator") {
+    return !now.cluster || now.cluster->term() != before.cluster->term();
+  }
+  if (!now.cluster) return false;
+  const proto::Role role = task.starts_with("ps-") ? proto::PS : proto::WORKER;
+  const proto::Member* const was = FindMember(*before.cluster, role, fault.index);
+  const proto::Member* const is = FindMember(*now.cluster, role, fault.index);
   // A killed task may have joined again between two looks.
   return is == nullptr || !is->live() ||
          (was != nullptr && is->incarnation() != was->incarnation());

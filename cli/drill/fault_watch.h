@@ -22,11 +22,25 @@ struct ProgressPoint {
 std::optional<double> BatchRate(const std::vector<ProgressPoint>& progress, double since,
                                 double window);
 
+// Batches per second before the first fault, and from there on.
+struct Throughput {
+  double without_faults = 0;
+  double under_faults = 0;
+};
+
+// nullopt: there is not enough progress before or after `first_fault`, the time of the first one.
+std::optional<Throughput> MeasureThroughput(const std::vector<ProgressPoint>& progress,
+                                            double first_fault);
+
+// The state of cluster and job at one moment.
+struct DrillState {
+  std::optional<proto::ClusterStatus> cluster;  // nullopt: the coordinator does not answer.
+  proto::JobStatus job;                         // The last one that is known.
+};
+
 // Whether the coordinator, or for a fault of the coordinator its clients, has noticed the fault.
-// `before` is the cluster just before the fault; `now` is nullopt if the coordinator does not
-// answer.
-bool IsNoticed(const Fault& fault, const proto::ClusterStatus& before,
-               const std::optional<proto::ClusterStatus>& now);
+// `before`: just before the fault, with a cluster. False for faults that need not be noticed.
+bool IsNoticed(const Fault& fault, const DrillState& before, const DrillState& now);
 
 }  // namespace cairn::cli
 

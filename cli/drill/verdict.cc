@@ -37,7 +37,14 @@ std::vector<std::string> FindGaps(const std::vector<FaultRecord>& faults) {
       gaps.push_back(name +
                      " did not fire: the job ended before it; give the job more epochs, or "
                      "the drill a smaller --faults");
-    } else if (!faults[i].to_notice) {
+      continue;
+    }
+    const FaultTraits& traits = TraitsOf(faults[i].fault.kind);
+    const bool leaves_traces =
+        traits.means == FaultMeans::kNetwork || traits.means == FaultMeans::kFailpoint;
+    if (leaves_traces && faults[i].effects == 0) {
+      gaps.push_back(name + " had no effect: nothing passed there while it lasted");
+    } else if (traits.sign != FaultSign::kNone && !faults[i].to_notice) {
       gaps.push_back(name + " had no effect: the cluster did not notice it");
     }
   }

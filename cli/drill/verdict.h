@@ -19,11 +19,14 @@ struct FaultRecord {
   double rate_before = 0;  // Batches per second.
   // From the fault to the first sign of it in the status of the cluster.
   std::optional<double> to_notice;
-  // Of a hang: how long the task was stopped.
-  std::optional<double> stopped;
-  // From the fault (of a hang: from its end) until all tasks are live and the first second begins
-  // in which the rate is at least 80 % of `rate_before`. nullopt: the job ended before.
+  // Of a fault that lasts: for how long it did, and how often it took effect (see FaultInjector).
+  std::optional<double> lasted;
+  int64_t effects = 0;
+  // From the fault (of one that lasts: from its end) until all tasks are live and the first second
+  // begins in which the rate is at least 80 % of `rate_before`. nullopt: the job ended before.
   std::optional<double> to_full_speed;
+  // The time in which the cluster should be at full speed again; nullopt: there is no such goal.
+  std::optional<double> goal;
 };
 
 // What a job has left behind when it has ended.

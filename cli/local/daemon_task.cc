@@ -85,12 +85,6 @@ void DaemonTask::Signal(int signal) {
   if (child_ != nullptr) child_->Signal(signal);
 }
 
-bool DaemonTask::Disturb(int signal) {
-  if (child_ == nullptr) return false;
-  child_->Signal(signal);
-  return true;
-}
-
 bool DaemonTask::IsRunning() { return child_ != nullptr && !child_->TryWait(); }
 
 }  // namespace cairn::cli

@@ -36,9 +36,6 @@ class DaemonTask {
   Event Watch(Time now);
   // Sends a signal. The daemon is not started again after this.
   void Signal(int signal);
-  // Sends a signal as an outsider would: a task that it ends is started again. False if the task
-  // does not run.
-  bool Disturb(int signal);
   bool IsRunning();
 
  private:

@@ -13,7 +13,6 @@
 #include "absl/algorithm/container.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "cli/local/cluster_file.h"
 #include "cli/local/daemon_task.h"
 #include "cli/local/ports.h"
 #include "cli/local/programs.h"
@@ -90,6 +89,10 @@ absl::StatusOr<std::vector<DaemonTask>> MakeTasks(const LocalClusterOptions& opt
     ChildOptions child;
     child.command = {path, "--state", options.state};
     child.command.insert(child.command.end(), flags.begin(), flags.end());
+    if (options.more_flags) {
+      CAIRN_ASSIGN_OR_RETURN(const auto more, options.more_flags(name, cluster));
+      child.command.insert(child.command.end(), more.begin(), more.end());
+    }
     child.environment = EnvironmentWith(options.environment, cluster.TfConfig(type, index));
     child.output_file = absl::StrCat(options.state, "/logs/", name, ".log");
     tasks.emplace_back(name, std::move(child));
@@ -136,10 +139,11 @@ class LocalCluster::Supervisor {
     return failure_;
   }
 
-  // The supervisor's thread sends the signals, since only it knows which tasks run.
-  bool Disturb(const std::vector<std::string>& tasks, int signal) {
+  // The supervisor's thread makes the calls, since only it knows which tasks run.
+  bool Disturb(const std::vector<std::string>& tasks,
+               const std::function<void(int64_t pid)>& disturb) {
     MutexLock lock(&mutex_);
-    disturbance_ = Disturbance{tasks, signal, std::nullopt};
+    disturbance_ = Disturbance{tasks, disturb, std::nullopt};
     changed_.NotifyAll();
     while (disturbance_ && !disturbance_->all_ran && !stop_grace_) changed_.Wait(&mutex_);
     const bool all_ran = disturbance_ && disturbance_->all_ran.value_or(false);
@@ -160,8 +164,8 @@ class LocalCluster::Supervisor {
  private:
   struct Disturbance {
     std::vector<std::string> tasks;
-    int signal = 0;
-    std::optional<bool> all_ran;  // The result, once the signals were sent.
+    std::function<void(int64_t pid)> disturb;
+    std::optional<bool> all_ran;  // The result, once all were called.
   };
 
   void Run() {
@@ -174,19 +178,21 @@ class LocalCluster::Supervisor {
     }
     absl::Duration grace;
     while (!WaitForStop(&grace)) {
-      SendDisturbance();
+      MakeDisturbance();
       Watch();
     }
     StopTasks(grace);
   }
 
-  void SendDisturbance() {
+  void MakeDisturbance() {
     MutexLock lock(&mutex_);
     if (!disturbance_ || disturbance_->all_ran) return;
     size_t reached = 0;
     for (DaemonTask& task : tasks_) {
       if (!absl::c_linear_search(disturbance_->tasks, task.name())) continue;
-      reached += task.Disturb(disturbance_->signal);
+      if (task.pid() == 0) continue;
+      disturbance_->disturb(task.pid());
+      ++reached;
     }
     disturbance_->all_ran = reached == disturbance_->tasks.size();
     changed_.NotifyAll();
@@ -292,8 +298,9 @@ const std::string& LocalCluster::coordinator_address() const {
 
 absl::Status LocalCluster::failure() const { return supervisor_->failure(); }
 
-bool LocalCluster::Disturb(const std::vector<std::string>& tasks, int signal) {
-  return supervisor_->Disturb(tasks, signal);
+bool LocalCluster::Disturb(const std::vector<std::string>& tasks,
+                           const std::function<void(int64_t pid)>& disturb) {
+  return supervisor_->Disturb(tasks, disturb);
 }
 
 void LocalCluster::Stop(absl::Duration grace) { supervisor_->Stop(grace); }

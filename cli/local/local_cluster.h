@@ -1,6 +1,7 @@
 #ifndef CAIRN_CLI_LOCAL_LOCAL_CLUSTER_H_
 #define CAIRN_CLI_LOCAL_LOCAL_CLUSTER_H_
 
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <string>
@@ -9,6 +10,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
+#include "cli/local/cluster_file.h"
 
 namespace cairn::cli {
 
@@ -18,6 +20,10 @@ struct LocalClusterOptions {
   int ps = 2;
   int workers = 2;
   std::vector<std::string> environment;  // Of this process, NAME=VALUE; TF_CONFIG is replaced.
+  // Further flags for the daemon of a task ("coordinator", "ps-0"); may be null.
+  std::function<absl::StatusOr<std::vector<std::string>>(const std::string& task,
+                                                         const ClusterFile& cluster)>
+      more_flags;
   // Receives a line for people when a daemon has died and is started again. Called on any thread;
   // may be null.
   std::function<void(const std::string&)> on_event;
@@ -40,9 +46,10 @@ class LocalCluster {
   LocalCluster(const LocalCluster&) = delete;
   LocalCluster& operator=(const LocalCluster&) = delete;
 
-  // Sends a signal to these tasks ("ps-0"), as closely together as possible, for a drill: tasks
-  // that it ends are started again. Returns whether all of them ran.
-  bool Disturb(const std::vector<std::string>& tasks, int signal);
+  // Calls `disturb` with the pid of each of these tasks ("ps-0") that runs, as closely together as
+  // possible, for a drill: tasks that it ends are started again. Returns whether all of them ran.
+  bool Disturb(const std::vector<std::string>& tasks,
+               const std::function<void(int64_t pid)>& disturb);
 
   const std::string& coordinator_address() const;
 

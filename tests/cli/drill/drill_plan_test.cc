@@ -73,15 +73,43 @@ TEST(DrillPlanTest, FaultsNameTheTasksThatTheyHit) {
   EXPECT_THAT(TasksOf({FaultKind::kKillCoordinator}, 2, 3), ElementsAre("coordinator"));
   EXPECT_THAT(TasksOf({FaultKind::kKillAll}, 1, 2),
               ElementsAre("coordinator", "ps-0", "worker-0", "worker-1"));
+  EXPECT_THAT(TasksOf({FaultKind::kHangDiskCoordinator}, 1, 2), ElementsAre("coordinator"));
   EXPECT_EQ(FaultText({FaultKind::kHangPs, 1}), "stop ps 1 past its lease");
+  EXPECT_EQ(FaultText({FaultKind::kFullDiskCoordinator}), "the disk of the coordinator is full");
 }
 
 TEST(DrillPlanTest, UnknownPlansAreRejectedWithThoseThatThereAre) {
   EXPECT_THAT(std::string(FindDrillPlan("worker").status().message()),
               AllOf(HasSubstr("did you mean workers?"), HasSubstr("coordinator, everything")));
-  for (const char* name : {"partitions", "disk"}) {
-    EXPECT_THAT(std::string(FindDrillPlan(name).status().message()), HasSubstr("only root"));
+}
+
+// The names of the kinds say whom a fault hits.
+TEST(DrillPlanTest, EachKindIsDescribedOnce) {
+  std::map<FaultMeans, int> kinds;
+  for (const FaultKind kind : Plan("soak").kinds) {
+    const FaultTraits& traits = TraitsOf(kind);
+    EXPECT_EQ(traits.kind, kind);
+    ++kinds[traits.means];
+    const bool has_network = traits.sent.kind != LinkFault::Kind::kNone ||
+                             traits.received.kind != LinkFault::Kind::kNone;
+    EXPECT_EQ(has_network, traits.means == FaultMeans::kNetwork) << traits.text;
+    EXPECT_EQ(*traits.failpoint != '\0', traits.means == FaultMeans::kFailpoint) << traits.text;
+    // A fault that nobody notices ends by its time.
+    EXPECT_TRUE(traits.sign != FaultSign::kNone || traits.seconds > 0) << traits.text;
+    EXPECT_TRUE(IsLasting(kind) || traits.seconds == 0) << traits.text;
   }
+  EXPECT_EQ(kinds[FaultMeans::kNetwork], static_cast<int>(Plan("partitions").kinds.size()));
+  EXPECT_EQ(kinds[FaultMeans::kFailpoint] + kinds[FaultMeans::kFileLimit],
+            static_cast<int>(Plan("disk").kinds.size()));
+  EXPECT_TRUE(UsesMeans(Plan("disk"), FaultMeans::kFileLimit));
+  EXPECT_FALSE(UsesMeans(Plan("disk"), FaultMeans::kNetwork));
+}
+
+TEST(DrillPlanTest, GoalsAreThoseOfKills) {
+  EXPECT_EQ(RecoveryGoal(FaultKind::kKillWorker, 9), 5);
+  EXPECT_EQ(RecoveryGoal(FaultKind::kKillPs, 2), 8);
+  EXPECT_EQ(RecoveryGoal(FaultKind::kKillAll, 2), 15);
+  EXPECT_EQ(RecoveryGoal(FaultKind::kHangPs, 2), std::nullopt);
 }
 
 }  // namespace

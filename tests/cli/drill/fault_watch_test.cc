@@ -23,8 +23,20 @@ TEST(BatchRateTest, IsNegativeOverARollback) {
   EXPECT_EQ(BatchRate({{0, 100}, {2, 40}}, 0, 1), -30);
 }
 
-proto::ClusterStatus Cluster(uint64_t term, bool live, uint64_t incarnation) {
-  proto::ClusterStatus cluster;
+TEST(ThroughputTest, IsThatBeforeTheFirstFaultAndThatAfterIt) {
+  const std::vector<ProgressPoint> progress = {{0, 0}, {4, 10}, {6, 30}, {8, 20}, {10, 50}};
+  const auto throughput = MeasureThroughput(progress, 6);
+  ASSERT_TRUE(throughput.has_value());
+  EXPECT_EQ(throughput->without_faults, 10) << "from the first batch on";
+  EXPECT_EQ(throughput->under_faults, 5) << "with what a rollback has cost";
+  EXPECT_EQ(MeasureThroughput(progress, 4), std::nullopt) << "nothing was done before";
+  EXPECT_EQ(MeasureThroughput(progress, 10), std::nullopt) << "nothing was done after";
+  EXPECT_EQ(MeasureThroughput({}, 1), std::nullopt);
+}
+
+DrillState State(uint64_t term, bool live, uint64_t incarnation) {
+  DrillState state;
+  proto::ClusterStatus& cluster = state.cluster.emplace();
   cluster.set_term(term);
   for (const proto::Role role : {proto::PS, proto::WORKER}) {
     proto::Member* const member = cluster.add_members();
@@ -33,28 +45,41 @@ proto::ClusterStatus Cluster(uint64_t term, bool live, uint64_t incarnation) {
     member->set_live(live || role == proto::PS);
     member->set_incarnation(role == proto::PS ? 1 : incarnation);
   }
-  return cluster;
+  return state;
 }
 
 TEST(IsNoticedTest, AWorkerIsAwayOrHasJoinedAgain) {
-  const proto::ClusterStatus before = Cluster(1, true, 1);
-  const Fault fault{FaultKind::kKillWorker, 1};
-  EXPECT_FALSE(IsNoticed(fault, before, before));
-  EXPECT_FALSE(IsNoticed(fault, before, std::nullopt)) << "the coordinator only did not answer";
-  EXPECT_TRUE(IsNoticed(fault, before, Cluster(1, false, 1)));
-  EXPECT_TRUE(IsNoticed(fault, before, Cluster(1, true, 2)));
-  EXPECT_TRUE(IsNoticed(fault, before, proto::ClusterStatus()));
-  EXPECT_FALSE(IsNoticed({FaultKind::kHangPs, 1}, before, Cluster(1, false, 1)))
+  const DrillState before = State(1, true, 1);
+  for (const FaultKind kind : {FaultKind::kKillWorker, FaultKind::kCutOffWorker}) {
+    const Fault fault{kind, 1};
+    EXPECT_FALSE(IsNoticed(fault, before, before));
+    EXPECT_FALSE(IsNoticed(fault, before, {})) << "the coordinator only did not answer";
+    EXPECT_TRUE(IsNoticed(fault, before, State(1, false, 1)));
+    EXPECT_TRUE(IsNoticed(fault, before, State(1, true, 2)));
+    EXPECT_TRUE(IsNoticed(fault, before, {proto::ClusterStatus(), {}}));
+  }
+  EXPECT_FALSE(IsNoticed({FaultKind::kHangPs, 1}, before, State(1, false, 1)))
       << "another task is away";
 }
 
 TEST(IsNoticedTest, ACoordinatorIsSilentOrHasANewTerm) {
-  const proto::ClusterStatus before = Cluster(1, true, 1);
-  for (const FaultKind kind : {FaultKind::kKillCoordinator, FaultKind::kKillAll}) {
-    EXPECT_FALSE(IsNoticed({kind}, before, Cluster(1, false, 2)));
-    EXPECT_TRUE(IsNoticed({kind}, before, std::nullopt));
-    EXPECT_TRUE(IsNoticed({kind}, before, Cluster(2, true, 1)));
+  const DrillState before = State(1, true, 1);
+  for (const FaultKind kind :
+       {FaultKind::kKillCoordinator, FaultKind::kKillAll, FaultKind::kFullDiskCoordinator}) {
+    EXPECT_FALSE(IsNoticed({kind}, before, State(1, false, 2)));
+    EXPECT_TRUE(IsNoticed({kind}, before, {}));
+    EXPECT_TRUE(IsNoticed({kind}, before, State(2, true, 1)));
   }
+}
+
+TEST(IsNoticedTest, ADiskHasFailedACheckpoint) {
+  const DrillState before = State(1, true, 1);
+  DrillState now = before;
+  EXPECT_FALSE(IsNoticed({FaultKind::kErrorDiskPs, 1}, before, now));
+  EXPECT_FALSE(IsNoticed({FaultKind::kErrorDiskPs, 1}, before, State(1, false, 2)));
+  now.job.set_checkpoints_failed(1);
+  EXPECT_TRUE(IsNoticed({FaultKind::kErrorDiskPs, 1}, before, now));
+  EXPECT_FALSE(IsNoticed({FaultKind::kSlowDiskPs, 1}, before, now)) << "nobody need notice it";
 }
 
 }  // namespace

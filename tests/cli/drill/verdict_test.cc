@@ -92,6 +92,11 @@ TEST(JudgeTest, AFaultThatDidNotFireOrWasNotNoticedMakesItVoid) {
   FaultRecord unnoticed = Fired();
   unnoticed.to_notice.reset();
   EXPECT_EQ(Judge({unnoticed}, Good(), std::nullopt).verdict, Verdict::kVoid);
+  FaultRecord slow = unnoticed;
+  slow.fault = {FaultKind::kSlowPs, 0};
+  EXPECT_EQ(Judge({slow}, Good(), std::nullopt).verdict, Verdict::kVoid) << "nothing passed";
+  slow.effects = 7;
+  EXPECT_EQ(Judge({slow}, Good(), std::nullopt).verdict, Verdict::kPassed);
 }
 
 TEST(JudgeTest, AWrongResultOutweighsAFaultThatDidNotFire) {

@@ -107,17 +107,18 @@ TEST_F(LocalClusterTest, DisturbedTasksGetTheSignalAndThoseThatItEndsAreStartedA
   auto cluster = LocalCluster::Start(Options(1, 2));
   ASSERT_TRUE(cluster.ok()) << cluster.status();
   const ClusterFile first = File();
-  EXPECT_TRUE((*cluster)->Disturb({"ps-0", "worker-1"}, SIGKILL));
+  const auto kill_it = [](int64_t pid) { kill(static_cast<pid_t>(pid), SIGKILL); };
+  EXPECT_TRUE((*cluster)->Disturb({"ps-0", "worker-1"}, kill_it));
   EXPECT_TRUE(WaitUntil([&] {
     const ClusterFile now = File();
     return now.pids.at("ps-0") != first.pids.at("ps-0") &&
            now.pids.at("worker-1") != first.pids.at("worker-1");
   }));
   EXPECT_EQ(File().pids.at("worker-0"), first.pids.at("worker-0"));
-  EXPECT_TRUE((*cluster)->Disturb({"ps-0"}, SIGCONT)) << "it runs again";
-  EXPECT_FALSE((*cluster)->Disturb({"ps-7"}, SIGKILL)) << "there is none";
+  EXPECT_TRUE((*cluster)->Disturb({"ps-0"}, [](int64_t) {})) << "it runs again";
+  EXPECT_FALSE((*cluster)->Disturb({"ps-7"}, kill_it)) << "there is none";
   (*cluster)->Stop(absl::ZeroDuration());
-  EXPECT_FALSE((*cluster)->Disturb({"ps-0"}, SIGKILL));
+  EXPECT_FALSE((*cluster)->Disturb({"ps-0"}, kill_it));
 }
 
 TEST_F(LocalClusterTest, DaemonThatCannotRunFailsTheClusterWithItsLastLines) {
