@@ -141,7 +141,8 @@ bool Contains(const std::vector<const char*>& names, const std::string& name) {
 absl::StatusOr<InitializerSpec> ReadArguments(const KnownInitializer& known, const Struct& config) {
   InitializerSpec spec = known.defaults;
   for (const auto& [name, value] : config.fields()) {
-    if (name == "seed" || name == "dtype") continue;
+    // Keras writes an argument that is not given as null.
+    if (name == "seed" || name == "dtype" || value.kind_case() == Value::kNullValue) continue;
     if (!Contains(known.arguments, name)) {
       return absl::InvalidArgumentError(absl::StrCat(
           "unknown argument '", name,

@@ -41,6 +41,14 @@ TEST(InitializerSpecTest, ReadsWhatTensorFlowJsWritesForGlorotNormal) {
   EXPECT_EQ(spec.distribution, Distribution::kTruncatedNormal);
 }
 
+TEST(InitializerSpecTest, ANullArgumentIsAbsent) {
+  const InitializerSpec spec = Parse(R"({"class_name": "GlorotUniform", "config": {"seed": null,
+      "input_axes": null, "output_axes": null}})")
+                                   .value();
+  EXPECT_EQ(spec.fan, Fan::kAverage);
+  EXPECT_EQ(Parse(R"({"class_name": "HeNormal", "config": {"scale": null}})")->value, 2);
+}
+
 TEST(InitializerSpecTest, HasKerasDefaults) {
   EXPECT_EQ(Parse(R"("he_normal")")->value, 2);
   EXPECT_EQ(Parse(R"("he_normal")")->fan, Fan::kIn);
