@@ -1,0 +1,452 @@
+"""Clusters: cairn.local, cairn.connect, and fit, evaluate and predict on them."""
+
+import hashlib
+import json
+import math
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import warnings
+import weakref
+
+import keras
+import numpy as np
+
+from cairn import model_files, translation
+from cairn.data import DataFolder, as_arrays, is_files, shape_of, split
+from cairn.epochs import EpochLogs
+from cairn.errors import CairnError, NotSupported
+from cairn.tool import Tool
+
+# Ends the local cluster when its standard input closes: at close(), or when this process is gone.
+# The job files of failed jobs stay.
+_GUARD = """
+import os, shutil, subprocess, sys
+tool, state, temporary = sys.argv[1:]
+sys.stdin.read()
+subprocess.run([tool, "down", "--state", state] + (["--now"] if temporary else []),
+               stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+if temporary:
+    data = os.path.join(temporary, "data")
+    for name in os.listdir(temporary):
+        if name != "data" or not os.listdir(data):
+            shutil.rmtree(os.path.join(temporary, name), ignore_errors=True)
+    if not os.listdir(temporary):
+        os.rmdir(temporary)
+"""
+
+# Arguments of Keras's fit that a job does not have: the default, and the reason.
+_REFUSED = {
+    "initial_epoch": (0, "a job counts its own epochs"),
+    "steps_per_epoch": (None, "an epoch is all examples once"),
+    "validation_steps": (None, "all validation data are evaluated"),
+    "validation_freq": (1, "the validation data are evaluated after each epoch"),
+}
+_LOCAL_ONLY = ("validation_batch_size",)  # Does not change a result.
+
+
+def local(ps=2, workers=2, state=None):
+    """Starts a cluster on this machine.
+
+    state: the folder with checkpoints and logs; None: a temporary one, which is removed at the end.
+    """
+    temporary = None
+    if state is None:
+        temporary = tempfile.mkdtemp(prefix="cairn-")
+        state = os.path.join(temporary, "state")
+    # The newest `cairn up` of the user stays the one that other commands find.
+    environment = {"XDG_STATE_HOME": temporary} if temporary else {}
+    tool = Tool(["--state", os.path.abspath(state)], environment)
+    try:
+        tool.run("up", "--ps", str(ps), "--workers", str(workers))
+    except BaseException:
+        if temporary:
+            shutil.rmtree(temporary, ignore_errors=True)
+        raise
+    guard = subprocess.Popen([sys.executable, "-c", _GUARD, tool.program, os.path.abspath(state),
+                              temporary or ""], stdin=subprocess.PIPE, start_new_session=True)
+    data = os.path.join(temporary or os.path.abspath(state), "data")
+    return Cluster(tool, data, guard)
+
+
+def connect(address, data=None):
+    """Uses the cluster whose coordinator is at "host:port".
+
+    data: a folder for the arrays that fit is given; the workers must see it under the same path.
+    """
+    cluster = Cluster(Tool(["--coordinator", address]), data)
+    cluster.tool.run("cluster", "--json")  # Fails now if nobody answers there.
+    return cluster
+
+
+def _end(guard):
+    guard.stdin.close()
+    guard.wait()
+
+
+class Cluster:
+    """A cluster; a context manager. Made by cairn.local or cairn.connect."""
+
+    def __init__(self, tool, data, guard=None):
+        self.tool = tool
+        self._data = DataFolder(data)
+        self._jobs = weakref.WeakKeyDictionary()  # By model: (job, digest of its weights).
+        self._end = weakref.finalize(self, _end, guard) if guard else None
+        self._folders = []
+        if data:
+            os.makedirs(data, exist_ok=True)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.close()
+
+    def close(self):
+        """Ends a local cluster; others stay."""
+        if self._end:
+            self._end()
+
+    # ----------------------------------------------------------------------------------------- fit
+
+    def fit(self, model, x, y=None, batch_size=None, epochs=1, verbose="auto", callbacks=None,
+            validation_split=0.0, validation_data=None, shuffle=True, class_weight=None,
+            sample_weight=None, *, strategy="sync", window=None, batches_per_update=None, seed=0,
+            name=None, **others):
+        """Trains a compiled Keras model and sets its weights; returns Keras's History.
+
+        Arguments are Keras's, and:
+        strategy: "sync": an update is the mean over one batch of `batch_size` examples, which the
+            workers share. "async": each worker applies batches of its own as they are done.
+            "stale": like async, but at most `window` batches ahead of the oldest one.
+        batches_per_update: (sync) the number of parts of a batch [the number of workers].
+        seed: of shuffling and dropout.
+        name: of the job [the model's].
+        The optimizer starts anew, from the model's weights.
+        """
+        for argument, value in others.items():
+            if argument not in _REFUSED and argument not in _LOCAL_ONLY:
+                raise TypeError(f"fit() has no argument {argument!r}")
+            if argument in _REFUSED and value != _REFUSED[argument][0]:
+                raise NotSupported(f"fit({argument}=...) is not supported: "
+                                   f"{_REFUSED[argument][1]}")
+        compiled = _compiled(model)
+        batch_size = int(batch_size or 32)
+        inputs = as_arrays("x", x, _input_names(model))
+        _build(model, inputs)
+        job = {"name": _job_name(name or model.name)}
+        job.update(translation.objective_fields(compiled, _output_names(model)))
+        job["optimizer"] = translation.optimizer_field(model.optimizer)
+        job_callbacks, observers = translation.callback_fields(callbacks)
+        if job_callbacks:
+            job["callbacks"] = job_callbacks
+        parts = self._strategy(job, strategy, window, batches_per_update, batch_size)
+        job.update(epochs=int(epochs), shuffle=bool(shuffle), seed=int(seed))
+
+        folder = self._make_folder(job["name"])
+        job_file = os.path.join(folder, "job.json")
+        job["model"] = model_files.write_model(model, folder)
+        examples = self._write_data(job, folder, model, inputs, y, sample_weight, validation_split,
+                                    validation_data, class_weight)
+        with open(job_file, "w", encoding="utf-8") as file:
+            json.dump(job, file, indent=1)
+
+        run = keras.callbacks.CallbackList(
+            observers, add_history=True, add_progbar=verbose != 0, model=model, epochs=epochs,
+            verbose=1 if verbose == "auto" else verbose, steps=math.ceil(examples / batch_size))
+        status = self._train(job, job_file, _output_names(model), run, parts,
+                             examples)
+        self._take_result(model, status, callbacks or [], folder, job_file)
+        run.on_train_end(status["logs"])
+        model.history.job = status["job"]  # For commands of the tool: cairn history JOB.
+        self._remove(folder)
+        return model.history
+
+    def _strategy(self, job, strategy, window, batches_per_update, batch_size):
+        """Sets `strategy` and `batch_size`; returns the number of parts of one batch."""
+        if window is not None and strategy != "stale":
+            raise NotSupported(f"window is an argument of strategy='stale', not of {strategy!r}")
+        if batches_per_update is not None and strategy != "sync":
+            raise NotSupported(f"batches_per_update is an argument of strategy='sync', not of "
+                               f"{strategy!r}")
+        fields = {"mode": strategy}
+        parts = 1
+        if strategy == "sync":
+            parts = batches_per_update
+            if parts is None:
+                parts = max(1, self._workers())
+                while batch_size % parts != 0:
+                    parts -= 1
+            elif batch_size % parts != 0:
+                raise NotSupported(f"batches_per_update={parts} does not divide "
+                                   f"batch_size={batch_size}")
+            fields["batches_per_update"] = parts
+        elif strategy == "stale":
+            if window is None:
+                raise NotSupported("strategy='stale' needs a window")
+            fields["window"] = int(window)
+        elif strategy != "async":
+            raise NotSupported(f"strategy is {strategy!r}; there are 'sync', 'async' and 'stale'")
+        job["strategy"] = {"parameter_server": fields}
+        job["batch_size"] = batch_size // parts
+        return parts
+
+    def _workers(self):
+        members = self.tool.objects("cluster")
+        return sum(1 for each in members if each.get("role") == "worker" and each.get("live"))
+
+    def _make_folder(self, name):
+        folder = tempfile.mkdtemp(prefix=name[:40] + "-", dir=self._data.folder)
+        os.chmod(folder, 0o755)  # The workers may belong to another user.
+        return folder
+
+    def _remove(self, folder):
+        shutil.rmtree(folder, ignore_errors=True)
+
+    def _write_data(self, job, folder, model, inputs, y, sample_weight, validation_split,
+                    validation_data, class_weight):
+        """Sets the job's data fields; returns the number of training examples."""
+        names = _output_names(model)
+        if y is None:
+            raise NotSupported("fit needs y: a job has labels")
+        labels = _labels(job, as_arrays("y", y, names))
+        weights = [] if sample_weight is None else _weights(sample_weight)
+        validation = None
+        if validation_data is not None:
+            validation = _validation(validation_data, model, job)
+        elif validation_split:
+            if any(map(is_files, inputs + labels + weights)):
+                job["validation_fraction"] = float(validation_split)
+            else:
+                every, last = split(inputs + labels + weights, validation_split)
+                cut, end = len(inputs), len(inputs) + len(labels)
+                inputs, labels, weights = every[:cut], every[cut:end], every[end:]
+                validation = last[:cut], last[cut:end], last[end:]
+        job["train"] = _source(self._data, folder, "train", inputs, labels, weights)
+        if validation is not None:
+            job["validation"] = _source(self._data, folder, "validation", *validation)
+        if class_weight is not None:
+            job["class_weight"] = _class_weights(class_weight, model, labels)
+        examples = shape_of(inputs[0])[0]
+        if "validation_fraction" in job:
+            examples = int(math.floor(examples * (1.0 - validation_split)))
+        return examples
+
+    def _train(self, job, job_file, output_names, run, parts, examples):
+        """Submits the job and shows it until it ends; returns its last status, with its logs."""
+        identifier = str(self.tool.objects("submit", job_file, job_file=job_file)[0]["job"])
+        logs = EpochLogs(self.tool, identifier, job, output_names, parts, examples, run)
+        status = {}
+        try:
+            run.on_train_begin()
+            follow = self.tool.lines("follow", identifier)
+            while True:
+                try:
+                    status = next(follow)
+                except StopIteration as end:
+                    code, message = end.value
+                    break
+                logs.show(status)
+        except KeyboardInterrupt:
+            self.tool.run("cancel", identifier)
+            raise
+        if status.get("state") != "finished":
+            raise CairnError(message + self._where_data(message), job_file)
+        if code != 0:
+            warnings.warn(message, stacklevel=4)
+        logs.finish(status)
+        return {**status, "logs": logs.last}
+
+    def _where_data(self, message):
+        if self._data.folder is None or self._data.folder not in message:
+            return ""
+        return (f"\n  the workers read the arrays from {self._data.folder}: they must see this "
+                f"folder under the same path")
+
+    # -------------------------------------------------------------------------------- the result
+
+    def _take_result(self, model, status, callbacks, folder, job_file):
+        for callback in callbacks:
+            if isinstance(callback, keras.callbacks.ModelCheckpoint):
+                self._save(model, callback, status, folder, job_file)
+            if isinstance(callback, keras.callbacks.EarlyStopping):
+                ended = status["epoch"] if status.get("stopped_early") else 0
+                callback.stopped_epoch = ended
+                for best in status["best"]:
+                    if best["is_result"]:
+                        callback.best, callback.best_epoch = best["value"], best["epoch"]
+            if isinstance(callback, keras.callbacks.ReduceLROnPlateau) and \
+                    status.get("learning_rate"):
+                model.optimizer.learning_rate = status["learning_rate"]
+        model_files.set_weights(model, self._export(status["job"], folder, job_file))
+        self._jobs[model] = (status["job"], _digest(model))
+
+    def _export(self, job, folder, job_file, *choice):
+        path = os.path.join(folder, "trained.safetensors")
+        self.tool.run("export", str(job), "--output", path, *choice, job_file=job_file)
+        return model_files.read_safetensors(path)
+
+    def _save(self, model, callback, status, folder, job_file):
+        """What ModelCheckpoint would have written last."""
+        checkpoint = status["last_checkpoint"]
+        if callback.save_best_only:
+            kept = [best for best in status["best"] if best["monitor"] == callback.monitor]
+            kept.sort(key=lambda best: best["is_result"])
+            if not kept:
+                return
+            checkpoint = kept[0]["checkpoint"]
+        weights = self._export(status["job"], folder, job_file, "--checkpoint", str(checkpoint))
+        model_files.set_weights(model, weights)
+        if callback.save_weights_only:
+            model.save_weights(callback.filepath, overwrite=True)
+        else:
+            model.save(callback.filepath, overwrite=True)
+
+    def _job_of(self, model):
+        job, digest = self._jobs.get(model, (None, None))
+        if job is None:
+            raise CairnError("this model was not trained by this cluster: call fit first")
+        if digest != _digest(model):
+            raise CairnError("the model's weights have changed since fit; use Keras's own "
+                             "model.evaluate and model.predict")
+        return str(job)
+
+    # ----------------------------------------------------------------------- evaluate and predict
+
+    def evaluate(self, model, x, y, verbose="auto", sample_weight=None, return_dict=False, **others):
+        """Loss and metrics of a model that fit has trained, as Keras's evaluate."""
+        _check_batches("evaluate", others)
+        job = self._job_of(model)
+        inputs = as_arrays("x", x, _input_names(model))
+        labels = as_arrays("y", y, _output_names(model))
+        loss = translation.objective_fields(_compiled(model), _output_names(model))
+        weights = [] if sample_weight is None else _weights(sample_weight)
+        with tempfile.TemporaryDirectory(dir=self._data.folder) as folder:
+            # This machine reads them, so any folder will do.
+            source = _source(DataFolder(folder), folder, "data", inputs, _labels(loss, labels), weights)
+            result = self.tool.objects("evaluate", job, "--data", json.dumps(source))[-1]
+        for key in ("evaluation", "epoch", "examples", "job", "checkpoint", "data"):
+            result.pop(key, None)
+        if verbose:
+            bar = keras.utils.Progbar(1, verbose=1 if verbose == "auto" else verbose)
+            bar.update(1, list(result.items()), finalize=True)
+        if return_dict:
+            return result
+        return list(result.values()) if len(result) > 1 else result["loss"]
+
+    def predict(self, model, x, verbose="auto", **others):
+        """The outputs of a model that fit has trained, as Keras's predict."""
+        _check_batches("predict", others)
+        job = self._job_of(model)
+        inputs = as_arrays("x", x, _input_names(model))
+        with tempfile.TemporaryDirectory(dir=self._data.folder) as folder:
+            features = _source(DataFolder(folder), folder, "x", inputs, [], [])["npy"]["features"]
+            files = features if len(inputs) > 1 else [features]
+            outputs = [os.path.join(folder, f"output{i}.npy")
+                       for i in range(len(_output_names(model)))]
+            self.tool.run("predict", job, *_flags("--input", files), *_flags("--output", outputs))
+            arrays = [np.load(path) for path in outputs]
+        return arrays if len(arrays) > 1 else arrays[0]
+
+
+def _source(data, folder, name, inputs, labels, weights):
+    """A job's data source; arrays are written to `folder`."""
+    def written(what, arrays):
+        files = [data.write(folder, f"{name}_{what}{i}", each) for i, each in enumerate(arrays)]
+        return files[0] if len(files) == 1 else files
+
+    source = {"npy": {"features": written("x", inputs)}}
+    if labels:
+        source["npy"]["labels"] = written("y", labels)
+    if weights:
+        source["sample_weight"] = written("weight", weights)
+    return source
+
+
+def _flags(flag, values):
+    return [each for value in values for each in (flag, value)]
+
+
+def _check_batches(what, others):
+    for argument, value in others.items():
+        if argument not in ("batch_size", "steps", "callbacks"):
+            raise TypeError(f"{what}() has no argument {argument!r}")
+        if argument != "batch_size" and value:
+            raise NotSupported(f"{what}({argument}=...) is not supported")
+
+
+def _compiled(model):
+    if getattr(model, "optimizer", None) is None or not getattr(model, "compiled", False):
+        raise NotSupported("the model is not compiled: call model.compile first")
+    return model._compile_config.config
+
+
+def _input_names(model):
+    return [tensor.name for tensor in model.inputs] if model.built and model.inputs else ["x"]
+
+
+def _output_names(model):
+    return list((getattr(model, "_functional", None) or model).output_names)
+
+
+def _build(model, inputs):
+    if not model.built:
+        model.build((None, *shape_of(inputs[0])[1:]))
+    if not isinstance(model, (keras.Sequential, keras.Model)) or not model.inputs:
+        raise NotSupported("the model is subclassed, so it has no architecture to read; use "
+                           "keras.Sequential or keras.Model(inputs, outputs)")
+
+
+def _job_name(name):
+    return re.sub(r"[^A-Za-z0-9_.-]", "_", name).lstrip("-.")[:128] or "keras"
+
+
+def _labels(job, labels):
+    """Class numbers as Keras takes them, (examples, 1), without the last axis."""
+    losses = job["loss"] if isinstance(job["loss"], list) else [job["loss"]]
+
+    def is_sparse(loss):
+        text = loss["name"] if isinstance(loss, dict) else loss
+        return text.lower().replace("_", "").startswith("sparse")
+
+    return [each.reshape(each.shape[:-1]) if not is_files(each) and is_sparse(loss) and
+            each.ndim > 1 and each.shape[-1] == 1 else each for loss, each in zip(losses, labels)]
+
+
+def _weights(sample_weight):
+    if isinstance(sample_weight, dict) or (isinstance(sample_weight, (list, tuple)) and
+                                           sample_weight and hasattr(sample_weight[0], "shape")):
+        raise NotSupported("sample_weight for each output is not supported: a job's weights are "
+                           "for all outputs")
+    return as_arrays("sample_weight", sample_weight, ["sample_weight"])
+
+
+def _validation(validation_data, model, job):
+    if not isinstance(validation_data, (list, tuple)) or len(validation_data) not in (2, 3):
+        raise NotSupported("validation_data is not (x, y) or (x, y, sample_weight): the workers "
+                           "read the data themselves; give arrays, or the names of .npy files")
+    weights = _weights(validation_data[2]) if len(validation_data) == 3 else []
+    return (as_arrays("validation_data[0]", validation_data[0], _input_names(model)),
+            _labels(job, as_arrays("validation_data[1]", validation_data[1],
+                                   _output_names(model))), weights)
+
+
+def _class_weights(class_weight, model, labels):
+    """A weight for each class: Keras's default is 1."""
+    classes = int(model.output_shape[-1]) if isinstance(model.output_shape, tuple) else 0
+    if classes == 1:
+        classes = 2
+    if labels and not is_files(labels[0]) and labels[0].dtype.kind in "iu":
+        classes = max(classes, int(labels[0].max()) + 1)
+    classes = max([classes, *(int(number) + 1 for number in class_weight)])
+    return {str(i): float(class_weight.get(i, 1.0)) for i in range(classes)}
+
+
+def _digest(model):
+    digest = hashlib.sha256()
+    for weight in model.weights:
+        digest.update(np.ascontiguousarray(weight.numpy()).tobytes())
+    return digest.hexdigest()

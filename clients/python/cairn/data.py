@@ -1,0 +1,93 @@
+"""Writes the arrays that fit, evaluate and predict take as .npy files for the workers."""
+
+import glob
+import math
+import os
+
+import numpy as np
+
+from cairn.errors import CairnError, NotSupported
+
+
+def is_files(value):
+    """True for a file name or pattern, and for a list of them."""
+    if isinstance(value, (list, tuple)):
+        return bool(value) and all(is_files(each) for each in value)
+    return isinstance(value, (str, os.PathLike))
+
+
+def _as_array(what, value):
+    if is_files(value):
+        return value
+    if hasattr(value, "numpy") and not isinstance(value, np.ndarray):
+        value = value.numpy()
+    kind = type(value)
+    if kind.__module__.split(".")[0] in ("tensorflow", "torch", "keras") or callable(value) or \
+            hasattr(value, "__next__"):
+        raise NotSupported(f"{what} is a {kind.__name__}: the workers read the data themselves; "
+                           f"give arrays, or the names of .npy files")
+    array = np.asarray(value)
+    if array.dtype.kind == "f":
+        return array.astype(np.float32, copy=False)
+    if array.dtype.kind not in "iub":
+        raise NotSupported(f"{what} is an array of {array.dtype}; a job takes numbers")
+    return array
+
+
+def as_arrays(what, value, names):
+    """A list with the array, or the file, of each of the model's inputs or outputs."""
+    if isinstance(value, dict):
+        missing = [name for name in names if name not in value]
+        if missing:
+            raise NotSupported(f"{what} has no entry {missing[0]!r}")
+        value = [value[name] for name in names]
+    elif not isinstance(value, (list, tuple)) or (
+            len(names) == 1 and (is_files(value) or not hasattr(value[0], "shape"))):
+        # One array, one list of numbers, or several files with the rows of one input.
+        value = [value]
+    if len(value) != len(names):
+        raise NotSupported(f"{what} has {len(value)} arrays, the model has {len(names)}")
+    return [_as_array(what, each) for each in value]
+
+
+def shape_of(array):
+    """Shape of an array or of the first file; the number of examples is that of all files."""
+    if not is_files(array):
+        return array.shape
+    files = array if isinstance(array, (list, tuple)) else [array]
+    names = [name for each in files for name in sorted(glob.glob(str(each))) or [str(each)]]
+    try:
+        shapes = [np.load(name, mmap_mode="r").shape for name in names]
+    except (OSError, ValueError) as error:
+        raise CairnError(f"cannot read {names[0]}: {error}") from error
+    return (sum(shape[0] for shape in shapes), *shapes[0][1:])
+
+
+def split(arrays, fraction):
+    """(the first part, the last `fraction`) of arrays, as Keras's validation_split."""
+    at = int(math.floor(len(arrays[0]) * (1.0 - fraction)))
+    return [each[:at] for each in arrays], [each[at:] for each in arrays]
+
+
+class DataFolder:
+    """The folder that the workers see under the same path.
+
+    folder: None if there is none; then only files can be used, not arrays.
+    """
+
+    def __init__(self, folder):
+        self.folder = os.path.abspath(folder) if folder else None
+
+    def write(self, folder, name, array):
+        """The absolute file name, or names, of an array that is written to `folder`."""
+        if is_files(array):
+            if isinstance(array, (list, tuple)):
+                return [os.path.abspath(each) for each in array]
+            return os.path.abspath(array)
+        if self.folder is None:
+            raise CairnError("arrays must be written where the workers see them: use "
+                             "cairn.connect(..., data=FOLDER) with a folder that has the same path "
+                             "on each worker's machine, or give the names of files")
+        path = os.path.join(folder, name + ".npy")
+        np.save(path, np.ascontiguousarray(array))
+        return path

@@ -1,0 +1,139 @@
+"""Writes a Keras model as the TF.js layers model that a job file names, and reads trained weights.
+
+Weights have the names of Cairn's variables, LAYER/VARIABLE. A layer of a model that is itself a
+layer keeps its name, or is called MODEL/LAYER if the name is taken.
+"""
+
+import json
+import os
+
+import numpy as np
+
+from cairn.errors import NotSupported
+
+
+def _is_model(layer):
+    return type(layer).__name__ in ("Sequential", "Functional", "Model")
+
+
+def _expand(model):
+    """(name, layer) of every layer with the layers of inner models in place of these models."""
+    taken = {layer.name for layer in model.layers}
+    expanded = []
+    for layer in model.layers:
+        if not _is_model(layer):
+            expanded.append((layer.name, layer))
+            continue
+        for name, inner in _expand(layer):
+            if type(inner).__name__ == "InputLayer":
+                continue
+            expanded.append((f"{layer.name}/{name}" if name in taken else name, inner))
+            taken.add(name)
+    return expanded
+
+
+def _variable_name(layer, weight):
+    """The variable's name in its layer, as Keras 2 and TF.js call it."""
+    parts = weight.path.split("/")
+    kind = type(layer).__name__
+    if kind == "Bidirectional":
+        direction = "forward" if parts[-3] == layer.forward_layer.name else "backward"
+        wrapped = layer.get_config()["layer"]["config"]["name"]
+        return f"{direction}_{wrapped}/{parts[-1]}"
+    if kind in ("DepthwiseConv1D", "DepthwiseConv2D") and parts[-1] == "kernel":
+        return "depthwise_kernel"
+    if kind == "MultiHeadAttention":
+        return "/".join(parts[-2:])
+    return parts[-1]
+
+
+def named_weights(model):
+    """{name of the variable in Cairn: Keras's variable}, each variable once."""
+    named, seen = {}, set()
+    for name, layer in _expand(model):
+        for weight in layer.weights:
+            # Normalization counts what it adapted to, which no result depends on.
+            counts = type(layer).__name__ == "Normalization" and weight.path.endswith("/count")
+            if id(weight) not in seen and not counts:
+                named[f"{name}/{_variable_name(layer, weight)}"] = weight
+                seen.add(id(weight))
+    return named
+
+
+def _take_ids(node, consumers):
+    """Makes inputs of ids integers: Keras says float32 if an InputLayer does not state its type."""
+    for layer in node["config"].get("layers", []):
+        name = layer.get("name") or layer["config"].get("name")
+        if layer["class_name"] == "InputLayer" and consumers.get(name) == {"Embedding"}:
+            layer["config"]["dtype"] = "int32"
+
+
+def _consumers(node):
+    """{layer: the classes of the layers that take its output}, from the model's JSON."""
+    layers = node["config"].get("layers", [])
+    found = {}
+    if node["class_name"] == "Sequential":
+        for layer, after in zip(layers, layers[1:]):
+            found[layer["config"].get("name")] = {after["class_name"]}
+        return found
+
+    def see(value, class_name):
+        if isinstance(value, dict):
+            history = value.get("keras_history")
+            if history:
+                found.setdefault(history[0], set()).add(class_name)
+            for each in value.values():
+                see(each, class_name)
+        elif isinstance(value, (list, tuple)):
+            for each in value:
+                see(each, class_name)
+
+    for layer in layers:
+        # An Embedding with mask_zero has a NotEqual beside it, which computes the mask.
+        if layer["class_name"] != "NotEqual":
+            see(layer.get("inbound_nodes", []), layer["class_name"])
+    return found
+
+
+def write_model(model, folder):
+    """Writes model.json and weights.bin into `folder`; returns the path of model.json."""
+    topology = json.loads(model.to_json())
+    _take_ids(topology, _consumers(topology))
+    entries = []
+    with open(os.path.join(folder, "weights.bin"), "wb") as file:
+        for name, weight in named_weights(model).items():
+            values = np.asarray(weight.numpy())
+            if values.dtype != np.float32:
+                raise NotSupported(f"weight {weight.path} is of type {values.dtype}; all numbers "
+                                   f"of a job's model are float32")
+            entries.append({"name": name, "shape": list(values.shape), "dtype": "float32"})
+            file.write(np.ascontiguousarray(values).astype("<f4").tobytes())
+    document = {"format": "layers-model", "generatedBy": "keras", "modelTopology": topology,
+                "weightsManifest": [{"paths": ["weights.bin"], "weights": entries}]}
+    path = os.path.join(folder, "model.json")
+    with open(path, "w", encoding="utf-8") as file:
+        json.dump(document, file)
+    return path
+
+
+def read_safetensors(path):
+    """{name: float32 array} of a .safetensors file."""
+    with open(path, "rb") as file:
+        data = file.read()
+    header_size = int.from_bytes(data[:8], "little")
+    header = json.loads(data[8:8 + header_size])
+    weights = {}
+    for name, entry in header.items():
+        if name == "__metadata__":
+            continue
+        begin, end = (8 + header_size + offset for offset in entry["data_offsets"])
+        weights[name] = np.frombuffer(data[begin:end], "<f4").reshape(entry["shape"])
+    return weights
+
+
+def set_weights(model, weights):
+    """Sets the model's weights from {name: array}, as named_weights names them."""
+    for name, variable in named_weights(model).items():
+        if name not in weights:
+            raise KeyError(f"the trained model has no weight {name}")
+        variable.assign(weights[name])

@@ -1,0 +1,327 @@
+"""Translates what Keras's compile and fit take into the fields of a job file.
+
+Whatever a job file cannot express raises NotSupported with the argument's name and the reason.
+"""
+
+import inspect
+import re
+
+import keras
+import numpy as np
+
+from cairn.errors import NotSupported
+
+# For each class: the arguments that a job file has. Others must have their default.
+_LOSSES = {
+    "SparseCategoricalCrossentropy": ["from_logits"],
+    "CategoricalCrossentropy": ["from_logits", "label_smoothing"],
+    "BinaryCrossentropy": ["from_logits", "label_smoothing"],
+    "MeanSquaredError": [], "MeanAbsoluteError": [], "MeanAbsolutePercentageError": [],
+    "MeanSquaredLogarithmicError": [], "LogCosh": [], "Poisson": [], "Huber": ["delta"],
+    "Hinge": [], "SquaredHinge": [], "CategoricalHinge": [], "KLDivergence": [],
+    "CosineSimilarity": [],
+}
+_CONFUSION = ["thresholds", "top_k", "class_id"]
+_METRICS = {
+    "SparseCategoricalAccuracy": [], "CategoricalAccuracy": [], "BinaryAccuracy": ["threshold"],
+    "SparseTopKCategoricalAccuracy": ["k"], "TopKCategoricalAccuracy": ["k"],
+    "Precision": _CONFUSION, "Recall": _CONFUSION, "TruePositives": ["thresholds"],
+    "FalsePositives": ["thresholds"], "TrueNegatives": ["thresholds"],
+    "FalseNegatives": ["thresholds"],
+    "AUC": ["num_thresholds", "curve", "summation_method", "from_logits"],
+    "MeanIoU": ["num_classes"], "RootMeanSquaredError": [],
+    "SparseCategoricalCrossentropy": ["from_logits"],
+    "CategoricalCrossentropy": ["from_logits", "label_smoothing"],
+    "BinaryCrossentropy": ["from_logits", "label_smoothing"],
+    "MeanSquaredError": [], "MeanAbsoluteError": [], "MeanAbsolutePercentageError": [],
+    "MeanSquaredLogarithmicError": [], "LogCoshError": [], "Poisson": [],
+    "Hinge": [], "SquaredHinge": [], "CategoricalHinge": [], "KLDivergence": [],
+    "CosineSimilarity": [],
+}
+# Names that are not the class's name in snake case.
+_NAMES = {"KLDivergence": "kl_divergence", "AUC": "auc", "MeanIoU": "mean_iou",
+          "LogCoshError": "log_cosh", "ReduceLROnPlateau": "reduce_lr_on_plateau",
+          "TerminateOnNaN": "terminate_on_nan", "SGD": "sgd", "RMSprop": "rmsprop", "AdamW": "adamw",
+          "TopKCategoricalAccuracy": "top_k_categorical_accuracy",
+          "SparseTopKCategoricalAccuracy": "sparse_top_k_categorical_accuracy"}
+# What a metric requires to be said explicitly, because Keras's default means something else.
+_REQUIRED = {"MeanIoU": {"sparse_y_pred": False}}
+_IGNORED = {"name", "dtype", "fn", "reduction"}
+
+_EVERY_OPTIMIZER = ["learning_rate", "weight_decay", "clipnorm", "clipvalue", "global_clipnorm",
+                    "use_ema", "ema_momentum", "ema_overwrite_frequency"]
+_OPTIMIZERS = {
+    "SGD": ["momentum", "nesterov"], "Adam": ["beta_1", "beta_2", "epsilon", "amsgrad"],
+    "AdamW": ["beta_1", "beta_2", "epsilon", "amsgrad"], "Nadam": ["beta_1", "beta_2", "epsilon"],
+    "Adamax": ["beta_1", "beta_2", "epsilon"], "Adagrad": ["initial_accumulator_value", "epsilon"],
+    "Adadelta": ["rho", "epsilon"], "RMSprop": ["rho", "momentum", "epsilon", "centered"],
+    "Ftrl": ["learning_rate_power", "initial_accumulator_value", "l1_regularization_strength",
+             "l2_regularization_strength", "l2_shrinkage_regularization_strength", "beta"],
+    "Lion": ["beta_1", "beta_2"],
+}
+_SCHEDULES = {
+    "ExponentialDecay": ["initial_learning_rate", "decay_steps", "decay_rate", "staircase"],
+    "InverseTimeDecay": ["initial_learning_rate", "decay_steps", "decay_rate", "staircase"],
+    "PiecewiseConstantDecay": ["boundaries", "values"],
+    "PolynomialDecay": ["initial_learning_rate", "decay_steps", "end_learning_rate", "power",
+                        "cycle"],
+    "CosineDecay": ["initial_learning_rate", "decay_steps", "alpha", "warmup_target",
+                    "warmup_steps"],
+    "CosineDecayRestarts": ["initial_learning_rate", "first_decay_steps", "t_mul", "m_mul",
+                            "alpha"],
+}
+_CALLBACKS = {
+    "EarlyStopping": ["monitor", "mode", "min_delta", "patience", "baseline",
+                      "restore_best_weights", "start_from_epoch"],
+    "ReduceLROnPlateau": ["monitor", "mode", "min_delta", "patience", "factor", "cooldown",
+                          "min_lr"],
+    "ModelCheckpoint": ["monitor", "mode", "save_best_only"],
+    "TerminateOnNaN": [],
+}
+_CALLBACK_REASONS = {
+    "LearningRateScheduler": "a Python function cannot run on the cluster; use a schedule of "
+                             "keras.optimizers.schedules as learning_rate",
+    "LambdaCallback": "a Python function cannot run on the cluster",
+    "TensorBoard": "use history.history or `cairn history`",
+    "BackupAndRestore": "a job continues from its newest checkpoint by itself; leave it out",
+    "SwapEMAWeights": "with use_ema the trained model is the average; leave it out",
+}
+
+
+def _snake(name):
+    return _NAMES.get(name) or re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", name).lower()
+
+
+def _number(value):
+    """A number as the user wrote it: Keras keeps float32, 0.001 as 0.0010000000474974513."""
+    if isinstance(value, (bool, np.bool_)):
+        return bool(value)
+    if isinstance(value, (list, tuple, np.ndarray)):
+        return [_number(each) for each in value]
+    if hasattr(value, "numpy"):
+        value = value.numpy()
+    if isinstance(value, (int, np.integer)):
+        return int(value)
+    if isinstance(value, (float, np.floating)):
+        is_float32 = float(np.float32(value)) == float(value)
+        return float(str(np.float32(value))) if is_float32 else float(value)
+    return value
+
+
+def _defaults(kind):
+    return {name: parameter.default for name, parameter in
+            inspect.signature(kind.__init__).parameters.items()
+            if parameter.default is not inspect.Parameter.empty}
+
+
+def _arguments(what, thing, config, known):
+    """The arguments of a Keras object that a job file has; raises if another is not its default."""
+    kind = type(thing)
+    defaults = _defaults(kind)
+    required = _REQUIRED.get(kind.__name__, {})
+    fields = {}
+    for name, value in config.items():
+        if name in known:
+            if value is not None and value != []:
+                fields[name] = _number(value)
+        elif name in required:
+            if value != required[name]:
+                raise NotSupported(f"{what}: {name} must be {required[name]}")
+        elif name not in _IGNORED and value is not None and value != defaults.get(name, value):
+            raise NotSupported(f"{what}: a job file has no argument '{name}' "
+                               f"(it is {value!r}, the default is {defaults[name]!r})")
+    return fields
+
+
+def _refuse_unknown(what, thing, known, reason=""):
+    name = type(thing).__name__ if not inspect.isfunction(thing) else thing.__name__
+    if name in known and type(thing).__module__.split(".")[0] == "keras":
+        return name
+    reason = reason or f"a job file has {', '.join(sorted(map(_snake, known)))}"
+    raise NotSupported(f"{what} {name} is not supported: {reason}")
+
+
+# ------------------------------------------------------------------------------ losses and metrics
+
+
+def loss_field(loss):
+    """The job's loss for compile's `loss` of one output."""
+    if isinstance(loss, str):
+        return loss
+    if inspect.isfunction(loss):
+        if getattr(loss, "__module__", "").startswith("keras."):
+            return loss.__name__
+        raise NotSupported(f"loss {loss.__name__}: a Python function cannot run on the cluster; "
+                           f"use one of Keras's losses")
+    name = _refuse_unknown("loss", loss, _LOSSES)
+    reduction = getattr(loss, "reduction", "sum_over_batch_size")
+    if reduction not in ("sum_over_batch_size", "mean"):
+        raise NotSupported(f"loss {name}: reduction is {reduction!r}; a job file has "
+                           f"sum_over_batch_size only")
+    # get_config does not have all arguments of all losses (Huber's delta).
+    config = {**loss.get_config(), **getattr(loss, "_fn_kwargs", {})}
+    return {"name": _snake(name), **_arguments(f"loss {name}", loss, config, _LOSSES[name])}
+
+
+def metric_field(metric):
+    """The entry in the job's metrics for one of compile's metrics. Its name is Keras's."""
+    if isinstance(metric, str):
+        if metric.lower() in ("accuracy", "acc"):
+            return {"name": "accuracy", "as": metric}
+        found = keras.metrics.get(metric)
+        if inspect.isfunction(found):
+            return {"name": found.__name__, "as": metric}
+        field = metric_field(found)
+        field["as"] = metric
+        return field
+    if inspect.isfunction(metric):
+        if getattr(metric, "__module__", "").startswith("keras."):
+            return {"name": metric.__name__, "as": metric.__name__}
+        raise NotSupported(f"metric {metric.__name__}: a Python function cannot run on the "
+                           f"cluster; use one of Keras's metrics")
+    name = _refuse_unknown("metric", metric, _METRICS)
+    config = {**metric.get_config(), **getattr(metric, "_fn_kwargs", {})}
+    fields = _arguments(f"metric {name}", metric, config, _METRICS[name])
+    return {"name": _snake(name), **fields, "as": metric.name}
+
+
+def _for_outputs(what, value, output_names):
+    """compile's value for each output: of a list, a dict, or one value for all."""
+    if isinstance(value, dict):
+        unknown = set(value) - set(output_names)
+        if unknown:
+            raise NotSupported(f"{what}: the model has no output {sorted(unknown)[0]!r}; its "
+                               f"outputs are {', '.join(output_names)}")
+        return [value.get(name) for name in output_names]
+    if isinstance(value, (list, tuple)):
+        if len(value) != len(output_names):
+            raise NotSupported(f"{what} has {len(value)} entries, the model has "
+                               f"{len(output_names)} outputs")
+        return list(value)
+    return [value] * len(output_names)
+
+
+def objective_fields(compiled, output_names):
+    """`loss`, `loss_weights` and `metrics` of the job, from compile's arguments."""
+    loss, metrics = compiled.get("loss"), compiled.get("metrics") or []
+    if compiled.get("weighted_metrics"):
+        raise NotSupported("compile(weighted_metrics=...) is not supported: weights do not affect "
+                           "a job's metrics")
+    if not isinstance(metrics, (list, tuple, dict)):
+        metrics = [metrics]
+    fields = {}
+    if len(output_names) == 1:
+        loss = _for_outputs("loss", loss, output_names)[0]
+        if loss is None:
+            raise NotSupported("the model is compiled without a loss")
+        if isinstance(metrics, dict):
+            metrics = _for_outputs("metrics", metrics, output_names)[0] or []
+        if isinstance(metrics, (list, tuple)) and len(metrics) == 1 \
+                and isinstance(metrics[0], (list, tuple)):
+            metrics = metrics[0]
+        fields["loss"] = loss_field(loss)
+        if not isinstance(metrics, (list, tuple)):
+            metrics = [metrics]
+        if metrics:
+            fields["metrics"] = [metric_field(each) for each in metrics]
+        if compiled.get("loss_weights") is not None:
+            weights = _for_outputs("loss_weights", compiled["loss_weights"], output_names)
+            fields["loss_weights"] = [_number(weights[0])]
+        return fields
+    losses = _for_outputs("loss", loss, output_names)
+    for name, each in zip(output_names, losses):
+        if each is None:
+            raise NotSupported(f"output {name} has no loss; in a job every output has one")
+    fields["loss"] = [loss_field(each) for each in losses]
+    if metrics:
+        if isinstance(metrics, (list, tuple)) and len(metrics) != len(output_names):
+            raise NotSupported(f"metrics has {len(metrics)} entries, the model has "
+                               f"{len(output_names)} outputs; give a list for each output")
+        fields["metrics"] = []
+        for each in _for_outputs("metrics", metrics, output_names):
+            if each is None:
+                each = []
+            if not isinstance(each, (list, tuple)):
+                each = [each]
+            fields["metrics"].append([metric_field(metric) for metric in each])
+    if compiled.get("loss_weights") is not None:
+        weights = _for_outputs("loss_weights", compiled["loss_weights"], output_names)
+        fields["loss_weights"] = [1 if each is None else _number(each) for each in weights]
+    return fields
+
+
+# ------------------------------------------------------------------------- optimizers and schedules
+
+
+def _schedule(schedule):
+    name = _refuse_unknown("learning rate schedule", schedule, _SCHEDULES,
+                           f"known are {', '.join(sorted(_SCHEDULES))}")
+    config = schedule.get_config()
+    fields = _arguments(f"schedule {name}", schedule, config, _SCHEDULES[name])
+    if fields.get("warmup_steps") == 0:
+        del fields["warmup_steps"]
+    return {"name": _snake(name), **fields}
+
+
+def optimizer_field(optimizer):
+    """The job's optimizer. It starts anew: Keras's own state of the optimizer is not used."""
+    name = _refuse_unknown("optimizer", optimizer, _OPTIMIZERS)
+    config = optimizer.get_config()
+    what = f"optimizer {name}"
+    if config.get("gradient_accumulation_steps"):
+        raise NotSupported(f"{what}: gradient_accumulation_steps is not supported; use "
+                           f"fit(strategy='sync', batches_per_update=...)")
+    if getattr(optimizer, "_exclude_from_weight_decay", None):
+        raise NotSupported(f"{what}: exclude_from_weight_decay is not supported: a job's decay is "
+                           f"for every variable")
+    schedule = getattr(optimizer, "_learning_rate", None)
+    rate = config.pop("learning_rate")
+    if isinstance(schedule, keras.optimizers.schedules.LearningRateSchedule):
+        rate = _schedule(schedule)
+    elif not isinstance(rate, float):
+        raise NotSupported(f"{what}: learning_rate is a Python function, which cannot run on the "
+                           f"cluster; use a schedule of keras.optimizers.schedules")
+    fields = _arguments(what, optimizer, config, _EVERY_OPTIMIZER + _OPTIMIZERS[name])
+    if not fields.get("use_ema"):
+        fields = {key: value for key, value in fields.items() if not key.startswith("ema_")}
+    return {"name": _snake(name), "learning_rate": rate if isinstance(rate, dict) else
+            _number(rate), **fields}
+
+
+# --------------------------------------------------------------------------------------- callbacks
+
+
+def callback_fields(callbacks):
+    """(the job's callbacks, Keras's callbacks that only observe and run here)."""
+    fields, observers = [], []
+    for callback in callbacks or []:
+        name = type(callback).__name__
+        if isinstance(callback, (keras.callbacks.History, keras.callbacks.CSVLogger)):
+            observers.append(callback)
+            continue
+        _refuse_unknown("callback", callback, _CALLBACKS, _CALLBACK_REASONS.get(
+            name, "its Python code cannot run on the cluster"))
+        field = {"name": _snake(name)}
+        for argument in _CALLBACKS[name]:
+            value = getattr(callback, argument, None)
+            # Keras keeps the absolute value until the first epoch and its negative from then on.
+            if argument == "min_delta":
+                value = abs(value)
+            if value is not None:
+                field[argument] = _number(value)
+        if name == "ModelCheckpoint":
+            _check_model_checkpoint(callback)
+            if callback.best is not None:
+                field["initial_value_threshold"] = _number(callback.best)
+            if not callback.save_best_only:
+                continue
+        fields.append(field)
+    return fields, observers
+
+
+def _check_model_checkpoint(callback):
+    if callback.save_freq != "epoch":
+        raise NotSupported("callback ModelCheckpoint: save_freq must be 'epoch'")
+    if "{" in str(callback.filepath):
+        raise NotSupported("callback ModelCheckpoint: filepath must have no {placeholders}: the "
+                           "file is written once, when the training has ended")
