@@ -1,5 +1,6 @@
 #include "cli/model_reader.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -12,11 +13,15 @@
 namespace cairn::cli {
 namespace {
 
-// The index of the tensor with the name and shape of the variable.
+// The index of the tensor with the name and shape of the variable. Exactly its name wins:
+// "a/kernel" before "b/a/kernel".
 absl::StatusOr<int> FindTensor(const nn::VariableSpec& variable,
                                const std::vector<nn::NamedTensor>& tensors) {
-  int found = -1;
-  for (int i = 0; i < static_cast<int>(tensors.size()); ++i) {
+  const auto exact = std::find_if(
+      tensors.begin(), tensors.end(),
+      [&variable](const nn::NamedTensor& tensor) { return tensor.name == variable.name; });
+  int found = exact == tensors.end() ? -1 : static_cast<int>(exact - tensors.begin());
+  for (int i = 0; exact == tensors.end() && i < static_cast<int>(tensors.size()); ++i) {
     if (!IsWeightOf(variable.name, tensors[i].name)) continue;
     if (found >= 0) {
       return absl::InvalidArgumentError(absl::StrCat("both weights ", tensors[found].name, " and ",

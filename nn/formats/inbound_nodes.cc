@@ -53,6 +53,10 @@ absl::Status ReadCallArgument(const std::string& name, const JsonNode& value, La
     call->inference_only = true;
     return absl::OkStatus();
   }
+  if (name == "training" && value.json() == true) {
+    call->always_trains = true;
+    return absl::OkStatus();
+  }
   if (name == "use_causal_mask" && value.json().is_boolean()) {
     call->use_causal_mask = value.json() == true;
     return absl::OkStatus();

@@ -26,6 +26,8 @@ struct LayerCall {
   std::vector<TensorName> masks;
   // True if called with training=False: the layer runs in inference mode even during training.
   bool inference_only = false;
+  // True if called with training=True.
+  bool always_trains = false;
   bool use_causal_mask = false;
 };
 

@@ -23,6 +23,14 @@ absl::Status CheckCalls(const CalledLayer& layer, const JsonNode& inbound) {
   if (is_input && !layer.calls.empty()) {
     return inbound.Error(absl::StrCat("InputLayer '", layer.name, "' has inputs"));
   }
+  // Keras 3 writes the default of image layers' argument. In a fit or predict it has no effect.
+  const std::string& class_name = layer.body.layers(0).class_name();
+  const bool is_default = class_name == "RandomCrop" || class_name == "RandomFlip" ||
+                          class_name == "Resizing" || class_name == "Rescaling";
+  for (const LayerCall& call : layer.calls) {
+    if (!call.always_trains || is_default) continue;
+    return inbound.Error(absl::StrCat("layer '", layer.name, "' is called with training=True"));
+  }
   bool has_inputs = !layer.calls.empty();
   for (const LayerCall& call : layer.calls) has_inputs = has_inputs && !call.inputs.empty();
   if (!is_input && !has_inputs) {

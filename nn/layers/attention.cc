@@ -27,6 +27,8 @@ AttentionLayer::Arguments AttentionLayer::ReadArguments(LayerConfig& config) {
   const std::vector<int64_t> axes =
       config.Ints("attention_axes", 1, 1).value_or(std::vector<int64_t>{1});
   if (axes.size() != 1) config.FailArgument("attention_axes", "must be the steps' axis, 1");
+  if (config.Bool("use_gate", false)) config.FailArgument("use_gate", "is not supported");
+  if (config.Has("sliding_window")) config.FailArgument("sliding_window", "is not supported");
   config.Ignore({"query_shape", "key_shape", "value_shape", "flash_attention", "seed"});
   return arguments;
 }

@@ -61,6 +61,13 @@ TEST_F(ModelReaderTest, WeightsComeInTheOrderOfTheModelsVariablesAndKeepTheirNam
   EXPECT_THAT(model->spec.weight_names(), ElementsAre("example/dense/kernel:0", "dense/bias"));
 }
 
+TEST_F(ModelReaderTest, TheExactNameWins) {
+  // Both could be the kernel; the file then lacks the bias.
+  EXPECT_THAT(
+      std::string(ReadModelFile(WriteTfjs("dense/kernel", "a/dense/kernel")).status().message()),
+      HasSubstr("there is no weight for the model's dense/bias"));
+}
+
 TEST_F(ModelReaderTest, WeightsThatDoNotFitAreRefusedByName) {
   EXPECT_THAT(
       std::string(ReadModelFile(WriteTfjs("other/kernel", "dense/bias")).status().message()),

@@ -62,6 +62,7 @@ TEST(InboundNodesTest, ReadsEveryCallOfALayerAndWhichOutputItTakes) {
 TEST(InboundNodesTest, ReadsWhatACallSaysBesideItsInputs) {
   EXPECT_TRUE(Calls(R"([[["a", 0, 0, {"training": false}]]])").value()[0].inference_only);
   EXPECT_FALSE(Calls(R"([[["a", 0, 0, {"training": null}]]])").value()[0].inference_only);
+  EXPECT_TRUE(Calls(R"([[["a", 0, 0, {"training": true}]]])").value()[0].always_trains);
   const std::string attention =
       R"([[["q", 0, 0, {"key": ["k", 0, 0], "value": ["v", 0, 0], "use_causal_mask": true,
           "return_attention_scores": false}]]])";
@@ -74,12 +75,12 @@ TEST(InboundNodesTest, ReadsWhatACallSaysBesideItsInputs) {
 }
 
 TEST(InboundNodesTest, RefusesOtherCallArguments) {
-  EXPECT_THAT(ErrorOf(R"([[["a", 0, 0, {"training": true}]]])"),
+  EXPECT_THAT(ErrorOf(R"([[["a", 0, 0, {"training": 1}]]])"),
               HasSubstr("call argument 'training' is not supported"));
   EXPECT_THAT(ErrorOf(R"([[["a", 0, 0, {"initial_state": ["s", 0, 0]}]]])"),
               HasSubstr("call argument 'initial_state' is not supported"));
   EXPECT_THAT(
-      ErrorOf(R"([{"args": [)" + Tensor(R"(["a", 0, 0])") + R"(], "kwargs": {"training": true}}])"),
+      ErrorOf(R"([{"args": [)" + Tensor(R"(["a", 0, 0])") + R"(], "kwargs": {"training": 1}}])"),
       HasSubstr("inbound_nodes[0].kwargs.training: call argument"));
 }
 

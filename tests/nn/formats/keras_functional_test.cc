@@ -45,6 +45,15 @@ TEST(KerasFunctionalTest, KeepsTheOrderOfInputsAndSortsLayers) {
   EXPECT_EQ(spec.outputs(0), "c");
 }
 
+TEST(KerasFunctionalTest, OnlyImageLayersMayBeCalledWithTraining) {
+  json model = Model();
+  json& layer = model["config"]["layers"][0];
+  layer["inbound_nodes"][0][0][3]["training"] = true;
+  EXPECT_THAT(ErrorOf(model), HasSubstr("layer 'c' is called with training=True"));
+  layer["class_name"] = "RandomFlip";
+  EXPECT_TRUE(Read(model).ok());
+}
+
 TEST(KerasFunctionalTest, ReadsSeveralOutputsInOrder) {
   json model = Model();
   model["config"]["output_layers"].push_back({"a", 0, 0});
