@@ -35,6 +35,15 @@ fi
 events=$(mktemp)
 trap 'rm -f "$events"' EXIT
 
+# TensorFlow and Keras, for tests/interop. Their numbers do not depend on a sanitizer.
+if [[ " ${options[*]:-} " == *" --config="* ]]; then
+  echo "The tests against TensorFlow and Keras are skipped under a sanitizer."
+elif interop=$(tests/interop/setup.sh); then
+  options+=("--test_env=CAIRN_INTEROP_PYTHON=$interop")
+else
+  echo "TensorFlow and Keras are not here: their tests will say that they are skipped."
+fi
+
 echo "Building and testing ${targets[*]} (the first build takes a while) ..."
 bazel test --keep_going --build_event_json_file="$events" "${options[@]}" "${targets[@]}"
 status=$?

@@ -38,8 +38,10 @@ def _variable_name(layer, weight):
     kind = type(layer).__name__
     if kind == "Bidirectional":
         direction = "forward" if parts[-3] == layer.forward_layer.name else "backward"
-        wrapped = layer.get_config()["layer"]["config"]["name"]
-        return f"{direction}_{wrapped}/{parts[-1]}"
+        config = layer.get_config()
+        wrapped = config.get("backward_layer") if direction == "backward" else None
+        wrapped = wrapped or config["layer"]
+        return f"{direction}_{wrapped['config']['name']}/{parts[-1]}"
     if kind in ("DepthwiseConv1D", "DepthwiseConv2D") and parts[-1] == "kernel":
         return "depthwise_kernel"
     if kind == "MultiHeadAttention":

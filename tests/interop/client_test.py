@@ -1,0 +1,270 @@
+"""The package `cairn`: scripts for Keras with two changed lines, its arguments and its errors."""
+
+import contextlib
+import io
+import os
+import pathlib
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+import unittest
+
+os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
+
+import cairn  # noqa: E402
+import keras  # noqa: E402
+import numpy as np  # noqa: E402
+import results  # noqa: E402
+from keras import layers  # noqa: E402
+
+FOLDER = pathlib.Path(__file__).resolve().parent
+cluster = None
+
+
+def setUpModule():
+    global cluster
+    cluster = cairn.local(ps=2, workers=2)
+
+
+def tearDownModule():
+    if cluster is not None:
+        cluster.close()
+
+
+def network(**compiled):
+    model = keras.Sequential([keras.Input((8,)), layers.Dense(16, activation="relu"),
+                              layers.Dense(2, activation="softmax")])
+    model.compile(**{"optimizer": "adam", "loss": "sparse_categorical_crossentropy",
+                     "metrics": ["accuracy"], **compiled})
+    return model
+
+
+def examples(count=640):
+    x = np.random.default_rng(1).random((count, 8)).astype("float32")
+    return x, (x.sum(1) > 4).astype("int64")
+
+
+class Scripts(unittest.TestCase):
+    """Run as they are, and with `import cairn` and `cluster.fit`."""
+
+    def compare(self, name):
+        script = (FOLDER / "scripts" / name).read_text()
+        changed = "import cairn\n" + script.replace("model.fit(", "cluster.fit(model, ")
+        self.assertEqual(changed.count("cluster.fit(model, "), 1)
+        accuracies = []
+        for text in (script, changed):
+            names = {"cluster": cluster}
+            exec(compile(text, name, "exec"), names)
+            accuracies.append(names["accuracy"])
+        print(f"{name}: accuracy of Keras {accuracies[0]:.4f}, of Cairn {accuracies[1]:.4f}")
+        self.assertLess(abs(accuracies[0] - accuracies[1]), 0.01)
+        self.assertGreater(accuracies[0], 0.8)
+
+    def test_fashion_mnist_mlp(self):
+        self.compare("fashion_mnist_mlp.py")
+
+    def test_fashion_mnist_cnn(self):
+        self.compare("fashion_mnist_cnn.py")
+
+    def test_wide_and_deep(self):
+        self.compare("wide_and_deep.py")
+
+
+class Fit(unittest.TestCase):
+    def test_strategies(self):
+        x, y = examples()
+        for arguments in ({"strategy": "async"}, {"strategy": "stale", "window": 4},
+                          {"strategy": "sync", "batches_per_update": 4}):
+            with self.subTest(**arguments):
+                history = cluster.fit(network(), x, y, batch_size=64, epochs=2, verbose=0,
+                                      **arguments)
+                self.assertIsInstance(history, keras.callbacks.History)
+                self.assertEqual(history.epoch, [0, 1])
+                self.assertEqual(sorted(history.history), ["accuracy", "loss"])
+
+    def test_workers_share_a_batch(self):
+        """With two workers the numbers are those of Keras."""
+        x, y = examples()
+        model = network()
+        twin = keras.models.clone_model(model)
+        twin.compile(optimizer="adam", loss="sparse_categorical_crossentropy",
+                     metrics=["accuracy"])
+        twin.set_weights(model.get_weights())
+        there = twin.fit(x, y, batch_size=64, epochs=2, shuffle=False, verbose=0).history
+        here = cluster.fit(model, x, y, batch_size=64, epochs=2, shuffle=False, verbose=0).history
+        np.testing.assert_allclose(here["loss"], there["loss"], atol=1e-4)
+        for ours, theirs in zip(model.get_weights(), twin.get_weights()):
+            np.testing.assert_allclose(ours, theirs, atol=1e-4)
+        there = twin.evaluate(x, y, verbose=0, return_dict=True)
+        here = cluster.evaluate(model, x, y, verbose=0, return_dict=True)
+        for key in there:
+            self.assertAlmostEqual(here[key], there[key], delta=1e-4)
+
+    def test_progress_is_printed_as_keras_prints_it(self):
+        x, y = examples()
+        output = io.StringIO()
+        with contextlib.redirect_stdout(output):
+            cluster.fit(network(), x, y, batch_size=64, epochs=2, verbose=2, validation_split=0.25)
+        self.assertRegex(output.getvalue(), r"Epoch 1/2\n8/8 - .* - accuracy: \d\.\d+ - loss: "
+                                            r"\d\.\d+ - val_accuracy: \d\.\d+ - val_loss: \d\.\d+")
+
+    def test_files_in_place_of_arrays(self):
+        x, y = examples()
+        with tempfile.TemporaryDirectory() as folder:
+            np.save(f"{folder}/x0.npy", x[:320])
+            np.save(f"{folder}/x1.npy", x[320:])
+            np.save(f"{folder}/y.npy", y)
+            history = cluster.fit(network(), f"{folder}/x*.npy", f"{folder}/y.npy", batch_size=64,
+                                  validation_split=0.5, verbose=0)
+        self.assertIn("val_loss", history.history)
+
+    def test_model_checkpoint_writes_the_best_model(self):
+        x, y = examples()
+        with tempfile.TemporaryDirectory() as folder:
+            path = f"{folder}/best.keras"
+            model = network()
+            history = cluster.fit(model, x, y, batch_size=64, epochs=3, verbose=0,
+                                  callbacks=[keras.callbacks.ModelCheckpoint(
+                                      path, monitor="loss", save_best_only=True)])
+            saved = keras.saving.load_model(path)
+        self.assertEqual(int(np.argmin(history.history["loss"])), 2)
+        for ours, theirs in zip(model.get_weights(), saved.get_weights()):
+            np.testing.assert_array_equal(ours, theirs)
+
+    def test_several_outputs(self):
+        x, y = examples()
+        inputs = keras.Input((8,))
+        model = keras.Model(inputs, [layers.Dense(2, activation="softmax", name="kind")(inputs),
+                                     layers.Dense(1, name="size")(inputs)])
+        model.compile("sgd", {"kind": "sparse_categorical_crossentropy", "size": "mse"},
+                      metrics={"kind": ["accuracy"], "size": ["mae"]},
+                      loss_weights={"kind": 1.0, "size": 0.5})
+        twin = keras.models.clone_model(model)
+        twin.set_weights(model.get_weights())
+        twin.compile("sgd", {"kind": "sparse_categorical_crossentropy", "size": "mse"},
+                     metrics={"kind": ["accuracy"], "size": ["mae"]},
+                     loss_weights={"kind": 1.0, "size": 0.5})
+        labels = {"kind": y, "size": x.sum(1)}
+        here = cluster.fit(model, x, labels, batch_size=64, shuffle=False, verbose=0).history
+        there = twin.fit(x, labels, batch_size=64, shuffle=False, verbose=0).history
+        self.assertEqual(sorted(here), sorted(there))
+        for key in there:
+            np.testing.assert_allclose(here[key], there[key], atol=1e-4, err_msg=key)
+
+
+class Errors(unittest.TestCase):
+    def refused(self, text, model=None, **fit):
+        x, y = examples()
+        with self.assertRaises(cairn.NotSupported) as caught:
+            cluster.fit(model or network(), fit.pop("x", x), fit.pop("y", y), verbose=0, **fit)
+        self.assertIn(text, str(caught.exception))
+
+    def test_what_a_job_file_cannot_express_is_refused_by_name(self):
+        self.refused("steps_per_epoch", steps_per_epoch=3)
+        self.refused("validation_freq", validation_freq=2)
+        self.refused("callback LambdaCallback", callbacks=[keras.callbacks.LambdaCallback()])
+        self.refused("save_freq", callbacks=[keras.callbacks.ModelCheckpoint("a.keras",
+                                                                             save_freq=10)])
+        self.refused("optimizer Lamb ", network(optimizer=keras.optimizers.Lamb()))
+        self.refused("gradient_accumulation_steps", network(
+            optimizer=keras.optimizers.SGD(gradient_accumulation_steps=2)))
+        self.refused("ignore_class", network(
+            loss=keras.losses.SparseCategoricalCrossentropy(ignore_class=1)))
+        self.refused("reduction", network(
+            loss=keras.losses.SparseCategoricalCrossentropy(reduction="sum")))
+        self.refused("metric F1Score", network(metrics=[keras.metrics.F1Score()]))
+        self.refused("multi_label", network(metrics=[keras.metrics.AUC(multi_label=True)]))
+        self.refused("a Python function", network(metrics=[lambda y, p: 0.0]))
+        self.refused("weighted_metrics", network(weighted_metrics=["accuracy"]))
+        self.refused("x is a", x=iter([]))
+        self.refused("'stale' needs a window", strategy="stale")
+        self.refused("there are 'sync', 'async' and 'stale'", strategy="mirrored")
+
+    def test_a_model_that_cannot_be_trained_names_layer_and_job_file(self):
+        model = keras.Sequential([keras.Input((8,)), layers.GroupNormalization(2),
+                                  layers.Dense(2)])
+        model.compile("sgd", "mse")
+        x, y = examples()
+        with self.assertRaises(cairn.CairnError) as caught:
+            cluster.fit(model, x, np.stack([y, y], 1), verbose=0)
+        self.assertIn("GroupNormalization", str(caught.exception))
+        self.assertTrue(os.path.exists(caught.exception.job_file))
+
+    def test_wrong_data(self):
+        x, y = examples()
+        with self.assertRaises(cairn.CairnError) as caught:
+            cluster.fit(network(), x, y + 5, verbose=0)
+        self.assertIn("label", str(caught.exception))
+
+    def test_evaluate_needs_the_weights_of_fit(self):
+        x, y = examples()
+        model = network()
+        with self.assertRaisesRegex(cairn.CairnError, "call fit first"):
+            cluster.evaluate(model, x, y)
+        cluster.fit(model, x, y, verbose=0)
+        model.set_weights([weight + 1 for weight in model.get_weights()])
+        with self.assertRaisesRegex(cairn.CairnError, "have changed since fit"):
+            cluster.predict(model, x)
+
+    def test_without_a_data_folder_arrays_are_refused(self):
+        address = cluster.tool.objects("up")[0]["coordinator"]
+        x, y = examples()
+        with cairn.connect(address) as connected:
+            with self.assertRaisesRegex(cairn.CairnError, "data=FOLDER"):
+                connected.fit(network(), x, y, verbose=0)
+        with tempfile.TemporaryDirectory() as folder:
+            with cairn.connect(address, data=folder) as connected:
+                history = connected.fit(network(), x, y, verbose=0)
+        self.assertEqual(len(history.epoch), 1)
+
+    def test_no_cluster_and_no_tool(self):
+        with self.assertRaises(cairn.CairnError):
+            cairn.connect("127.0.0.1:1")
+        named = os.environ["CAIRN_BIN"]
+        try:
+            os.environ["CAIRN_BIN"] = "/nowhere"
+            with self.assertRaisesRegex(cairn.CairnError, "CAIRN_BIN is /nowhere"):
+                cairn.connect("127.0.0.1:1")
+        finally:
+            os.environ["CAIRN_BIN"] = named
+
+
+class Ending(unittest.TestCase):
+    def test_interrupt_cancels_the_job(self):
+        x, y = examples(6400)
+        before = {job["job"] for job in cluster.tool.objects("jobs")}
+
+        def interrupt():
+            while True:  # Until the job trains.
+                for job in cluster.tool.objects("jobs"):
+                    if job["job"] not in before and job["state"] == "running":
+                        return os.kill(os.getpid(), signal.SIGINT)
+                time.sleep(0.1)
+
+        signal.signal(signal.SIGINT, signal.default_int_handler)  # Ignored in a background process.
+        threading.Thread(target=interrupt, daemon=True).start()
+        with self.assertRaises(KeyboardInterrupt):
+            cluster.fit(network(), x, y, batch_size=2, epochs=10000, verbose=0)
+        newest = [job for job in cluster.tool.objects("jobs") if job["job"] not in before][-1]
+        self.assertEqual(newest["state"], "cancelled")
+
+    def test_a_local_cluster_ends_with_its_process(self):
+        script = ("import cairn, os, sys\n"
+                  "cluster = cairn.local(ps=1, workers=1)\n"
+                  "print(cluster.tool.objects('up')[0]['pid'], flush=True)\n"
+                  "sys.stdin.read()\n")
+        process = subprocess.Popen([sys.executable, "-c", script], stdin=subprocess.PIPE,
+                                   stdout=subprocess.PIPE, text=True)
+        pid = int(process.stdout.readline())
+        self.assertTrue(os.path.exists(f"/proc/{pid}"))
+        process.kill()
+        process.communicate()
+        while os.path.exists(f"/proc/{pid}"):
+            time.sleep(0.1)
+
+
+if __name__ == "__main__":
+    results.main()

@@ -1,0 +1,488 @@
+"""Random small models, one for each layer that Cairn has a name for, with random arguments."""
+
+import keras
+import numpy as np
+from keras import layers as L
+
+ACTIVATIONS = ["linear", "relu", "relu6", "leaky_relu", "sigmoid", "hard_sigmoid", "tanh", "softmax",
+               "softplus", "softsign", "elu", "selu", "gelu", "swish", "silu", "exponential"]
+# Functions that a recurrent layer takes.
+RECURRENT = ["tanh", "sigmoid", "relu", "hard_sigmoid", "softsign", "linear"]
+INITIALIZERS = ["glorot_uniform", "he_normal", "lecun_uniform", "random_normal", "orthogonal"]
+
+
+class Draw:
+    """Random choices of a case."""
+
+    def __init__(self, seed):
+        self.random = np.random.default_rng(seed)
+
+    def of(self, *choices):
+        return choices[int(self.random.integers(len(choices)))]
+
+    def between(self, low, high):
+        return int(self.random.integers(low, high + 1))
+
+    def number(self, low, high):
+        return round(float(self.random.uniform(low, high)), 3)
+
+    def yes(self):
+        return bool(self.random.integers(2))
+
+    def seed(self):
+        return int(self.random.integers(1 << 30))
+
+    def initializer(self):
+        name = self.of(*INITIALIZERS)
+        kind = type(keras.initializers.get(name))
+        return kind(seed=self.seed())
+
+    def regularizer(self):
+        return self.of(None, keras.regularizers.L1(self.number(0.001, 0.02)),
+                       keras.regularizers.L2(self.number(0.001, 0.02)),
+                       keras.regularizers.L1L2(self.number(0.001, 0.01),
+                                               self.number(0.001, 0.01)))
+
+    def kernel(self, name="kernel"):
+        """Arguments of a layer with a kernel and a bias."""
+        use_bias = self.yes()
+        arguments = {"use_bias": use_bias, f"{name}_initializer": self.initializer(),
+                     f"{name}_regularizer": self.regularizer()}
+        if use_bias:
+            arguments["bias_initializer"] = keras.initializers.RandomNormal(seed=self.seed())
+            arguments["bias_regularizer"] = self.regularizer()
+        return arguments
+
+
+def head(tensor):
+    """Reduces any output to 3 numbers, on which the loss is."""
+    if len(tensor.shape) > 2:
+        tensor = L.Flatten()(tensor)
+    return L.Dense(3, name="head")(tensor)
+
+
+def _through(shape, *layers, **kwargs):
+    inputs = keras.Input(shape, **kwargs)
+    tensor = inputs
+    for layer in layers:
+        tensor = layer(tensor)
+    return keras.Model(inputs, head(tensor))
+
+
+def _image(draw, least=6):
+    return (draw.between(least, 9), draw.between(least, 9), draw.between(1, 4))
+
+
+def _series(draw, least=6):
+    return (draw.between(least, 10), draw.between(1, 5))
+
+
+def _activation(draw):
+    return draw.of(*ACTIVATIONS)
+
+
+def dense(draw):
+    shape = draw.of((5,), (4, 6), (2, 3, 4))
+    return _through(shape, L.Dense(draw.between(1, 6), activation=_activation(draw),
+                                   **draw.kernel()))
+
+
+def embedding(draw):
+    rows, steps = draw.between(3, 9), draw.between(2, 6)
+    inputs = keras.Input((steps,), dtype="int32")
+    masked = draw.yes()
+    tensor = L.Embedding(rows, draw.between(2, 5), mask_zero=masked,
+                         embeddings_initializer=keras.initializers.RandomNormal(seed=draw.seed()),
+                         embeddings_regularizer=draw.regularizer())(inputs)
+    if masked:
+        tensor = draw.of(L.GlobalAveragePooling1D(), L.GRU(3), L.LSTM(2), L.SimpleRNN(3))(tensor)
+    return keras.Model(inputs, head(tensor))
+
+
+def _convolution(draw, rank):
+    size = lambda: draw.between(1, 3) if rank == 1 else draw.of(  # noqa: E731
+        draw.between(1, 3), (draw.between(1, 3), draw.between(1, 3)))
+    arguments = {"kernel_size": size(), "padding": draw.of("valid", "same"),
+                 "activation": _activation(draw)}
+    if draw.yes():
+        arguments["strides"] = draw.between(1, 2) if rank == 1 else draw.of(
+            2, (draw.between(1, 2), draw.between(1, 2)))
+    return arguments, size
+
+
+def _dilated(draw, arguments):
+    if "strides" not in arguments and draw.yes():
+        arguments["dilation_rate"] = 2
+    return arguments
+
+
+def conv1d(draw):
+    arguments, _ = _convolution(draw, 1)
+    if draw.yes():
+        arguments["padding"] = "causal"
+    groups = draw.of(1, 1, 2)
+    shape = (draw.between(6, 10), 4)
+    return _through(shape, L.Conv1D(2 * draw.between(1, 3), groups=groups,
+                                    **_dilated(draw, arguments), **draw.kernel()))
+
+
+def conv2d(draw):
+    arguments, _ = _convolution(draw, 2)
+    shape = (draw.between(6, 9), draw.between(6, 9), 4)
+    return _through(shape, L.Conv2D(2 * draw.between(1, 3), groups=draw.of(1, 1, 2),
+                                    **_dilated(draw, arguments), **draw.kernel()))
+
+
+def _square(draw, arguments):
+    """TensorFlow's depthwise convolutions take equal strides only."""
+    if "strides" in arguments:
+        arguments["strides"] = draw.between(1, 2)
+    return arguments
+
+
+def depthwise1d(draw):
+    arguments, _ = _convolution(draw, 1)
+    return _through(_series(draw), L.DepthwiseConv1D(
+        depth_multiplier=draw.between(1, 3), **_square(draw, arguments),
+        **draw.kernel("depthwise")))
+
+
+def depthwise2d(draw):
+    arguments, _ = _convolution(draw, 2)
+    return _through(_image(draw), L.DepthwiseConv2D(
+        depth_multiplier=draw.between(1, 3), **_dilated(draw, _square(draw, arguments)),
+        **draw.kernel("depthwise")))
+
+
+def _separable(draw):
+    return {**draw.kernel("depthwise"), "pointwise_initializer": draw.initializer(),
+            "pointwise_regularizer": draw.regularizer()}
+
+
+def separable1d(draw):
+    arguments, _ = _convolution(draw, 1)
+    return _through(_series(draw), L.SeparableConv1D(
+        draw.between(1, 4), depth_multiplier=draw.between(1, 3), **_square(draw, arguments),
+        **_separable(draw)))
+
+
+def separable2d(draw):
+    arguments, _ = _convolution(draw, 2)
+    return _through(_image(draw), L.SeparableConv2D(
+        draw.between(1, 4), depth_multiplier=draw.between(1, 3), **_square(draw, arguments),
+        **_separable(draw)))
+
+
+def _transposed(draw, arguments):
+    # Keras rejects output_padding that is not smaller than the stride.
+    if arguments.get("strides") == 2 and draw.yes():
+        arguments["output_padding"] = draw.between(0, 1)
+    return arguments
+
+
+def conv1d_transpose(draw):
+    arguments, _ = _convolution(draw, 1)
+    return _through(_series(draw, 3), L.Conv1DTranspose(
+        draw.between(1, 4), **_transposed(draw, arguments), **draw.kernel()))
+
+
+def conv2d_transpose(draw):
+    arguments, _ = _convolution(draw, 2)
+    return _through(_image(draw, 3), L.Conv2DTranspose(
+        draw.between(1, 4), **_transposed(draw, arguments), **draw.kernel()))
+
+
+def _pooling(draw, rank):
+    pair = lambda low, high: draw.between(low, high) if rank == 1 or draw.yes() else (  # noqa: E731
+        draw.between(low, high), draw.between(low, high))
+    return {"pool_size": pair(1, 3), "strides": draw.of(None, pair(1, 3)),
+            "padding": draw.of("valid", "same")}
+
+
+def max_pooling1d(draw):
+    return _through(_series(draw), _mixing1d(), L.MaxPooling1D(**_pooling(draw, 1)))
+
+
+def max_pooling2d(draw):
+    return _through(_image(draw), _mixing2d(), L.MaxPooling2D(**_pooling(draw, 2)))
+
+
+def average_pooling1d(draw):
+    return _through(_series(draw), _mixing1d(), L.AveragePooling1D(**_pooling(draw, 1)))
+
+
+def average_pooling2d(draw):
+    return _through(_image(draw), _mixing2d(), L.AveragePooling2D(**_pooling(draw, 2)))
+
+
+def _mixing1d():
+    """A layer with weights below the one in question, so that its input's gradient matters."""
+    return L.Conv1D(3, 2, padding="same", name="below")
+
+
+def _mixing2d():
+    return L.Conv2D(3, 2, padding="same", name="below")
+
+
+def _mixing(rank):
+    return L.Dense(4, name="below")
+
+
+def global_pooling(kind, rank):
+    def build(draw):
+        shape = _series(draw) if rank == 1 else _image(draw)
+        below = _mixing1d() if rank == 1 else _mixing2d()
+        return _through(shape, below, kind(keepdims=draw.yes()))
+    return build
+
+
+def zero_padding1d(draw):
+    return _through(_series(draw), _mixing1d(),
+                    L.ZeroPadding1D(draw.of(2, (1, 3), (0, 1))))
+
+
+def zero_padding2d(draw):
+    return _through(_image(draw), _mixing2d(),
+                    L.ZeroPadding2D(draw.of(2, (1, 2), ((1, 0), (2, 3)))))
+
+
+def cropping1d(draw):
+    return _through(_series(draw), _mixing1d(), L.Cropping1D(draw.of(2, (1, 3), (0, 1))))
+
+
+def cropping2d(draw):
+    return _through(_image(draw), _mixing2d(),
+                    L.Cropping2D(draw.of(2, (1, 2), ((1, 0), (2, 1)))))
+
+
+def up_sampling1d(draw):
+    return _through(_series(draw), _mixing1d(), L.UpSampling1D(draw.between(1, 3)))
+
+
+def up_sampling2d(draw):
+    return _through(_image(draw, 3), _mixing2d(), L.UpSampling2D(
+        draw.of(2, (2, 3)), interpolation=draw.of("nearest", "bilinear")))
+
+
+def resizing(draw):
+    return _through(_image(draw, 3), _mixing2d(), L.Resizing(
+        draw.between(2, 12), draw.between(2, 12), interpolation=draw.of("nearest", "bilinear")))
+
+
+def batch_normalization(draw):
+    shape = draw.of((5,), (4, 3), (3, 4, 2))
+    return _through(shape, _mixing(0), L.BatchNormalization(
+        momentum=draw.number(0.5, 0.99), epsilon=draw.number(0.001, 0.1), center=draw.yes(),
+        scale=draw.yes(), gamma_initializer=keras.initializers.RandomUniform(0.5, 1.5, seed=1),
+        beta_regularizer=draw.regularizer()))
+
+
+def layer_normalization(draw):
+    shape = draw.of((5,), (4, 3), (3, 4, 2))
+    arguments = {"axis": draw.of(-1, [-1])}
+    return _through(shape, _mixing(0), L.LayerNormalization(
+        epsilon=draw.number(0.001, 0.1), center=draw.yes(), scale=draw.yes(),
+        gamma_initializer=keras.initializers.RandomUniform(0.5, 1.5, seed=1), **arguments))
+
+
+def normalization(draw):
+    width = draw.between(2, 5)
+    if draw.yes():
+        layer = L.Normalization(mean=[draw.number(-1, 1) for _ in range(width)],
+                                variance=[draw.number(0.5, 2) for _ in range(width)])
+    else:
+        layer = L.Normalization()
+        layer.adapt(draw.random.normal(1, 2, (50, width)).astype("float32"))
+    return _through((width,), layer)
+
+
+def rescaling(draw):
+    return _through((4,), L.Rescaling(draw.number(-2, 2), offset=draw.number(-1, 1)))
+
+
+def activation_layer(draw):
+    return _through((6,), _mixing(0), L.Activation(_activation(draw)))
+
+
+def relu(draw):
+    return _through((6,), _mixing(0), L.ReLU(
+        max_value=draw.of(None, draw.number(0.5, 3)), negative_slope=draw.of(0, draw.number(0, 1)),
+        threshold=draw.of(0, draw.number(0, 0.5))))
+
+
+def leaky_relu(draw):
+    return _through((6,), _mixing(0), L.LeakyReLU(negative_slope=draw.number(0, 1)))
+
+
+def prelu(draw):
+    shape, shared = draw.of(((6,), None), ((3, 4), [1]), ((3, 3, 2), [1, 2]))
+    return _through(shape, _mixing(0), L.PReLU(
+        alpha_initializer=keras.initializers.RandomUniform(0, 1, seed=1), shared_axes=shared,
+        alpha_regularizer=draw.regularizer()))
+
+
+def elu(draw):
+    return _through((6,), _mixing(0), L.ELU(alpha=draw.number(0.1, 2)))
+
+
+def softmax(draw):
+    return _through(draw.of((6,), (3, 4)), _mixing(0), L.Softmax())
+
+
+def random_layer(make, shape):
+    """A layer that does nothing in inference."""
+    return lambda draw: _through(shape, make(draw))
+
+
+def random_crop(draw):
+    return _through((8, 8, 2), L.RandomCrop(draw.between(3, 8), draw.between(3, 8)))
+
+
+def merge(kind, count=None):
+    def build(draw):
+        inputs = [keras.Input((3, 4)) for _ in range(count or draw.between(2, 3))]
+        tensors = [L.Dense(4)(each) for each in inputs]
+        if draw.yes():  # Broadcasts.
+            tensors[-1] = L.Reshape((1, 4))(L.Dense(4)(L.Flatten()(inputs[-1])))
+        return keras.Model(inputs, head(kind()(tensors)))
+    return build
+
+
+def concatenate(draw):
+    axis = draw.of(-1, 1, 2)
+    inputs = [keras.Input((3, 4)), keras.Input((3, 4))]
+    tensors = [L.Dense(4)(each) for each in inputs]
+    return keras.Model(inputs, head(L.Concatenate(axis=axis)(tensors)))
+
+
+def dot(draw):
+    inputs = [keras.Input((3, 4)), keras.Input((5, 4))]
+    tensors = [L.Dense(4)(each) for each in inputs]
+    return keras.Model(inputs, head(L.Dot(axes=draw.of(2, -1, (2, 2)),
+                                          normalize=draw.yes())(tensors)))
+
+
+def flatten(draw):
+    return _through((2, 3, 2), _mixing(0), L.Flatten())
+
+
+def reshape(draw):
+    return _through((3, 4), _mixing(0), L.Reshape(draw.of((2, 6), (-1, 2), (12,), (2, 3, -1))))
+
+
+def permute(draw):
+    return _through((2, 3, 4), _mixing(0), L.Permute(draw.of((2, 1, 3), (3, 1, 2), (1, 3, 2))))
+
+
+def repeat_vector(draw):
+    return _through((4,), _mixing(0), L.RepeatVector(draw.between(1, 4)), L.SimpleRNN(3))
+
+
+def identity(draw):
+    return _through((4,), _mixing(0), L.Identity())
+
+
+def _recurrent(draw, kind):
+    arguments = {"units": draw.between(1, 5), "activation": draw.of(*RECURRENT),
+                 "return_sequences": draw.yes(), "go_backwards": draw.yes(),
+                 "recurrent_initializer": keras.initializers.Orthogonal(seed=draw.seed()),
+                 "recurrent_regularizer": draw.regularizer(), **draw.kernel()}
+    if kind is not L.SimpleRNN:
+        arguments["recurrent_activation"] = draw.of("sigmoid", "hard_sigmoid", "tanh")
+    if kind is L.LSTM:
+        arguments["unit_forget_bias"] = draw.yes()
+    if kind is L.GRU:
+        arguments["reset_after"] = draw.yes()
+    return arguments
+
+
+def recurrent(kind):
+    return lambda draw: _through(_series(draw, 3), _mixing(0), kind(**_recurrent(draw, kind)))
+
+
+def bidirectional(draw):
+    kind = draw.of(L.SimpleRNN, L.LSTM, L.GRU)
+    arguments = _recurrent(draw, kind)
+    arguments["go_backwards"] = False
+    merge_mode = draw.of("concat", "sum", "mul", "ave")
+    return _through(_series(draw, 3), _mixing(0),
+                    L.Bidirectional(kind(**arguments), merge_mode=merge_mode))
+
+
+def attention(draw):
+    query, value = keras.Input((3, 4)), keras.Input((5, 6))
+    arguments = {"num_heads": draw.between(1, 3), "key_dim": draw.between(1, 4),
+                 "use_bias": draw.yes(), "kernel_initializer": draw.initializer(),
+                 "value_dim": draw.of(None, 3), "output_shape": draw.of(None, 5)}
+    layer = L.MultiHeadAttention(**arguments)
+    if draw.yes():
+        return keras.Model([query, value], head(layer(L.Dense(4)(query), L.Dense(6)(value))))
+    tensor = L.Dense(4)(query)
+    return keras.Model(query, head(layer(tensor, tensor, use_causal_mask=draw.yes())))
+
+
+def category_encoding(draw):
+    steps, mode = draw.of((1, "one_hot"), (4, "multi_hot"), (4, "count"))
+    inputs = keras.Input((steps,), dtype="int32")
+    return keras.Model(inputs, head(L.CategoryEncoding(7, output_mode=mode)(inputs)))
+
+
+def shared_layer(draw):
+    inputs = [keras.Input((4,)), keras.Input((4,))]
+    layer = L.Dense(3, activation="tanh")
+    return keras.Model(inputs, head(L.Concatenate()([layer(each) for each in inputs])))
+
+
+def model_as_layer(draw):
+    inner = keras.Sequential([keras.Input((4,)), L.Dense(5, activation="relu", name="below"),
+                              L.BatchNormalization(name="norm")], name="inner")
+    inputs = keras.Input((4,))
+    tensor = L.Dense(4, name="below")(inputs)
+    return keras.Model(inputs, head(inner(tensor)))
+
+
+def frozen(draw):
+    layers = [L.Dense(4, activation="relu"), L.BatchNormalization(), L.Dense(4)]
+    layers[draw.between(0, 2)].trainable = False
+    return _through((4,), *layers)
+
+
+RANDOM = {  # Layers whose training is random: only inference is compared.
+    "Dropout": random_layer(lambda draw: L.Dropout(draw.number(0.1, 0.9)), (5,)),
+    "SpatialDropout1D": random_layer(lambda draw: L.SpatialDropout1D(draw.number(0.1, 0.9)), (4, 3)),
+    "SpatialDropout2D": random_layer(lambda draw: L.SpatialDropout2D(draw.number(0.1, 0.9)),
+                                     (4, 4, 3)),
+    "GaussianNoise": random_layer(lambda draw: L.GaussianNoise(draw.number(0.1, 0.9)), (5,)),
+    "GaussianDropout": random_layer(lambda draw: L.GaussianDropout(draw.number(0.1, 0.9)), (5,)),
+    "RandomFlip": random_layer(lambda draw: L.RandomFlip(
+        draw.of("horizontal", "vertical", "horizontal_and_vertical")), (6, 6, 2)),
+    "RandomCrop": random_crop,
+}
+
+LAYERS = {
+    "Dense": dense, "Embedding": embedding,
+    "Conv1D": conv1d, "Conv2D": conv2d, "DepthwiseConv1D": depthwise1d,
+    "DepthwiseConv2D": depthwise2d, "SeparableConv1D": separable1d, "SeparableConv2D": separable2d,
+    "Conv1DTranspose": conv1d_transpose, "Conv2DTranspose": conv2d_transpose,
+    "MaxPooling1D": max_pooling1d, "MaxPooling2D": max_pooling2d,
+    "AveragePooling1D": average_pooling1d, "AveragePooling2D": average_pooling2d,
+    "GlobalMaxPooling1D": global_pooling(L.GlobalMaxPooling1D, 1),
+    "GlobalMaxPooling2D": global_pooling(L.GlobalMaxPooling2D, 2),
+    "GlobalAveragePooling1D": global_pooling(L.GlobalAveragePooling1D, 1),
+    "GlobalAveragePooling2D": global_pooling(L.GlobalAveragePooling2D, 2),
+    "ZeroPadding1D": zero_padding1d, "ZeroPadding2D": zero_padding2d, "Cropping1D": cropping1d,
+    "Cropping2D": cropping2d, "UpSampling1D": up_sampling1d, "UpSampling2D": up_sampling2d,
+    "Resizing": resizing, "BatchNormalization": batch_normalization,
+    "LayerNormalization": layer_normalization, "Normalization": normalization,
+    "Rescaling": rescaling, "Activation": activation_layer, "ReLU": relu, "LeakyReLU": leaky_relu,
+    "PReLU": prelu, "ELU": elu, "Softmax": softmax,
+    "Add": merge(L.Add), "Subtract": merge(L.Subtract, 2), "Multiply": merge(L.Multiply),
+    "Average": merge(L.Average), "Maximum": merge(L.Maximum), "Minimum": merge(L.Minimum),
+    "Concatenate": concatenate, "Dot": dot, "Flatten": flatten, "Reshape": reshape,
+    "Permute": permute, "RepeatVector": repeat_vector, "Identity": identity,
+    "SimpleRNN": recurrent(L.SimpleRNN), "LSTM": recurrent(L.LSTM), "GRU": recurrent(L.GRU),
+    "Bidirectional": bidirectional, "MultiHeadAttention": attention,
+    "CategoryEncoding": category_encoding,
+    "shared layer": shared_layer, "model as a layer": model_as_layer, "frozen layer": frozen,
+    **RANDOM,
+}

@@ -1,0 +1,295 @@
+"""Trains random small models by Keras and by Cairn and compares every number.
+
+For each layer, loss, metric, optimizer, schedule and callback that Cairn has a name for: the same
+initial weights, the same batches in the same order. Losses, metrics, weights and predictions agree
+to 1e-4; shapes and numbers of parameters are equal. The seed is new in each run and is printed.
+
+    numbers_test.py [CASE...]      a case: Layers.test_Dense_0
+    CAIRN_SEED=N                   the seed of an earlier run
+    CAIRN_VARIANTS=N               random cases of each kind [1]
+"""
+
+import os
+import tempfile
+import unittest
+import zlib
+
+os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
+
+import cairn  # noqa: E402
+import keras  # noqa: E402
+import layer_cases  # noqa: E402
+import numpy as np  # noqa: E402
+import results  # noqa: E402
+import training_cases  # noqa: E402
+
+TOLERANCE = 1e-4
+EXAMPLES, BATCH, EPOCHS = 40, 8, 2
+SEED = int(os.environ.get("CAIRN_SEED") or int.from_bytes(os.urandom(3), "big"))
+VARIANTS = int(os.environ.get("CAIRN_VARIANTS") or 1)
+
+cluster = None
+
+
+def setUpModule():
+    global cluster
+    print(f"CAIRN_SEED={SEED}", flush=True)
+    cluster = cairn.local(ps=2, workers=1)
+
+
+def tearDownModule():
+    if cluster is not None:
+        cluster.close()
+
+
+def inputs_of(draw, model, count):
+    arrays = []
+    for tensor in model.inputs:
+        shape = (count, *tensor.shape[1:])
+        if tensor.dtype == "int32":
+            arrays.append(draw.random.integers(0, 3, shape).astype("int32"))
+        else:
+            arrays.append(draw.random.normal(0, 1, shape).astype("float32"))
+    return arrays if len(arrays) > 1 else arrays[0]
+
+
+class Comparison(unittest.TestCase):
+    def close(self, what, here, there):
+        """`here` is Cairn's, `there` Keras's."""
+        here, there = np.asarray(here, "float64"), np.asarray(there, "float64")
+        self.assertEqual(here.shape, there.shape, what)
+        if there.size == 0:
+            return
+        scale = max(1.0, float(np.max(np.abs(np.nan_to_num(there)))))
+        self.assertTrue(np.array_equal(np.isnan(here), np.isnan(there)), f"{what}: NaN")
+        error = float(np.max(np.abs(np.nan_to_num(here - there)))) / scale
+        self.assertLessEqual(error, TOLERANCE, f"{what}: Cairn {here.ravel()[:6]}, "
+                                               f"Keras {there.ravel()[:6]}")
+
+    def compare(self, draw, model, loss, optimizer, labels, metrics=None, callbacks=None,
+                epochs=EPOCHS, trains=True, validates=True, **fit):
+        x, y = inputs_of(draw, model, EXAMPLES), labels(draw, EXAMPLES)
+        if validates:
+            fit["validation_data"] = inputs_of(draw, model, EXAMPLES // 2), \
+                labels(draw, EXAMPLES // 2)
+        initial = [np.array(weight) for weight in model.get_weights()]
+
+        def compiled(which):
+            which.compile(optimizer=type(optimizer).from_config(optimizer.get_config()), loss=loss,
+                          metrics=metrics() if metrics else None, run_eagerly=True)
+            which.set_weights(initial)
+            return which
+
+        make = callbacks or (lambda: [])
+        theirs = compiled(model)
+        expected = theirs.fit(x, y, batch_size=BATCH, epochs=epochs, shuffle=False, verbose=0,
+                              callbacks=make(), **fit).history
+        expected_weights = theirs.get_weights()
+        probe = inputs_of(draw, model, 7)
+        expected_outputs = theirs.predict(probe, verbose=0)
+
+        ours = compiled(model)
+        history = cluster.fit(ours, x, y, batch_size=BATCH, epochs=epochs, shuffle=False, verbose=0,
+                              strategy="sync", callbacks=make(), **fit).history
+        self.assertEqual(sorted(history), sorted(expected))
+        for key in expected:
+            if trains or key.startswith("val_"):
+                self.close(key, history[key], expected[key])
+        names = [weight.path for weight in ours.weights]
+        for name, here, there in zip(names, ours.get_weights(), expected_weights):
+            self.close(name, here, there)
+        predicted = cluster.predict(ours, probe, verbose=0)
+        if not isinstance(expected_outputs, list):
+            expected_outputs, predicted = [expected_outputs], [predicted]
+        for here, there in zip(predicted, expected_outputs):
+            self.close("predict", here, there)
+        shown = cluster.tool.objects("status", str(ours.history.job))[-1]
+        counted = sum(weight.size for name, weight in zip(names, expected_weights)
+                      if not name.endswith("normalization/count"))
+        self.assertEqual(shown["parameters"], counted, "number of parameters")
+
+
+def draw_for(*key):
+    """A case's random numbers do not depend on which other cases run."""
+    return layer_cases.Draw([SEED, zlib.crc32(repr(key).encode())])
+
+
+def sgd():
+    return keras.optimizers.SGD(0.05)
+
+
+class Layers(Comparison):
+    pass
+
+
+class Losses(Comparison):
+    pass
+
+
+class Metrics(Comparison):
+    pass
+
+
+class Optimizers(Comparison):
+    pass
+
+
+class Schedules(Comparison):
+    pass
+
+
+class Callbacks(Comparison):
+    pass
+
+
+class Weights(Comparison):
+    def test_class_weight(self):
+        draw = draw_for("class_weight")
+        self.compare(draw, training_cases.network(draw, "softmax", training_cases.CLASSES),
+                     "sparse_categorical_crossentropy", sgd(), training_cases.sparse_labels,
+                     class_weight={i: draw.number(0, 3) for i in range(training_cases.CLASSES)})
+
+    def test_sample_weight(self):
+        draw = draw_for("sample_weight")
+        self.compare(draw, training_cases.network(draw, "linear"), "mse", sgd(),
+                     training_cases.real_labels,
+                     sample_weight=draw.random.uniform(0, 2, EXAMPLES).astype("float32"))
+
+
+class Initializers(unittest.TestCase):
+    """Cairn draws other numbers than Keras, from the same distributions."""
+
+    SHAPE = (200, 300)
+
+    def test_distributions(self):
+        known = [kind() for kind in (
+            keras.initializers.GlorotUniform, keras.initializers.GlorotNormal,
+            keras.initializers.HeUniform, keras.initializers.HeNormal,
+            keras.initializers.LecunUniform, keras.initializers.LecunNormal,
+            keras.initializers.Zeros, keras.initializers.Ones, keras.initializers.Orthogonal)]
+        draw = draw_for("initializers")
+        known += [keras.initializers.Constant(draw.number(-1, 1)),
+                  keras.initializers.RandomUniform(draw.number(-1, 0), draw.number(0, 1)),
+                  keras.initializers.RandomNormal(draw.number(-1, 1), draw.number(0.1, 1)),
+                  keras.initializers.TruncatedNormal(draw.number(-1, 1), draw.number(0.1, 1)),
+                  keras.initializers.Identity(draw.number(0.5, 2)),
+                  keras.initializers.Orthogonal(draw.number(0.5, 2))]
+        known += [keras.initializers.VarianceScaling(draw.number(0.5, 3), mode, distribution)
+                  for mode in ("fan_in", "fan_out", "fan_avg")
+                  for distribution in ("uniform", "truncated_normal", "untruncated_normal")]
+        inputs = keras.Input((self.SHAPE[0],))
+        outputs = [keras.layers.Dense(self.SHAPE[1], kernel_initializer=each, name=f"d{i}")(inputs)
+                   for i, each in enumerate(known)]
+        model = keras.Model(inputs, keras.layers.Add()(outputs))
+        expected = [model.get_layer(f"d{i}").get_weights()[0] for i in range(len(known))]
+        weights = self.initial_weights(model)
+        for i, (initializer, there) in enumerate(zip(known, expected)):
+            here = weights[f"d{i}/kernel"]
+            with self.subTest(initializer=str(initializer.get_config()),
+                              kind=type(initializer).__name__):
+                # 60,000 numbers: the standard error of a moment is 0.4 % of the deviation.
+                deviation = max(there.std(), 1e-6)
+                self.assertAlmostEqual(here.mean(), there.mean(), delta=0.03 * deviation)
+                self.assertAlmostEqual(here.std(), there.std(), delta=0.03 * deviation)
+                self.assertAlmostEqual(np.abs(here).max(), np.abs(there).max(),
+                                       delta=0.5 * deviation)
+                if "Orthogonal" in type(initializer).__name__:
+                    np.testing.assert_allclose(here @ here.T, there @ there.T, atol=1e-4)
+                if "Identity" in type(initializer).__name__:
+                    np.testing.assert_array_equal(here, there)
+
+    def initial_weights(self, model):
+        """Those of a job that names an architecture without weights."""
+        with tempfile.TemporaryDirectory() as folder:
+            open(f"{folder}/model.json", "w").write(model.to_json())
+            np.save(f"{folder}/x.npy", np.zeros((1, self.SHAPE[0]), "float32"))
+            np.save(f"{folder}/y.npy", np.zeros((1, self.SHAPE[1]), "float32"))
+            open(f"{folder}/job.json", "w").write(
+                '{"name": "initializers", "model": "model.json", "loss": "mse", "steps": 1, '
+                '"optimizer": {"name": "sgd", "learning_rate": 0}, "batch_size": 1, '
+                '"train": {"npy": {"features": "x.npy", "labels": "y.npy"}}}')
+            cluster.tool.run("submit", f"{folder}/job.json", "--follow")
+            cluster.tool.run("export", "initializers", "--output", f"{folder}/w.safetensors")
+            return cairn.model_files.read_safetensors(f"{folder}/w.safetensors")
+
+
+def add(group, name, variant, compare):
+    """Adds a test method to the class `group`."""
+    key = "".join(letter if letter.isalnum() else "_" for letter in name)
+
+    def test(self):
+        keras.utils.set_random_seed(SEED + variant)
+        compare(self, draw_for(group.__name__, name, variant))
+
+    setattr(group, f"test_{key}_{variant}", test)
+
+
+def layer_case(name):
+    def compare(self, draw):
+        model = layer_cases.LAYERS[name](draw)
+        random = name in layer_cases.RANDOM
+        optimizer = keras.optimizers.SGD(0.0) if random else sgd()
+        self.compare(draw, model, "mse", optimizer, training_cases.real_labels, trains=not random)
+    return compare
+
+
+def loss_case(name):
+    def compare(self, draw):
+        model, loss, labels = training_cases.LOSSES[name](draw)
+        self.compare(draw, model, loss, sgd(), labels)
+    return compare
+
+
+def metric_case(name):
+    def compare(self, draw):
+        (activation, loss, labels, outputs), make = training_cases.METRICS[name]
+        drawn = draw.seed()
+        if outputs == 1:
+            labels = lambda draw, count: training_cases.binary_labels(draw, count)[:, :1]  # noqa
+        model = training_cases.network(draw, activation, outputs)
+        # Keras's metrics have a state: each training gets its own, of the same random numbers.
+        self.compare(draw, model, loss, sgd(), labels,
+                     metrics=lambda: [make(layer_cases.Draw(drawn))])
+    return compare
+
+
+def optimizer_case(name):
+    def compare(self, draw):
+        kind = getattr(keras.optimizers, name)
+        optimizer = kind(**training_cases.every_optimizer(draw),
+                         **training_cases.OPTIMIZERS[name](draw))
+        self.compare(draw, training_cases.network(draw, "linear"), "mse", optimizer,
+                     training_cases.real_labels)
+    return compare
+
+
+def schedule_case(name):
+    def compare(self, draw):
+        optimizer = keras.optimizers.SGD(training_cases.SCHEDULES[name](draw))
+        self.compare(draw, training_cases.network(draw, "linear"), "mse", optimizer,
+                     training_cases.real_labels)
+    return compare
+
+
+def callback_case(name):
+    def compare(self, draw):
+        drawn = draw.seed()
+        self.compare(draw, training_cases.network(draw, "linear"), "mse",
+                     keras.optimizers.SGD(draw.number(0.2, 0.6)), training_cases.real_labels,
+                     metrics=lambda: ["mae"], epochs=8,
+                     callbacks=lambda: training_cases.CALLBACKS[name](layer_cases.Draw(drawn)))
+    return compare
+
+
+for variant_ in range(VARIANTS):
+    for group_, table, case in ((Layers, layer_cases.LAYERS, layer_case),
+                                (Losses, training_cases.LOSSES, loss_case),
+                                (Metrics, training_cases.METRICS, metric_case),
+                                (Optimizers, training_cases.OPTIMIZERS, optimizer_case),
+                                (Schedules, training_cases.SCHEDULES, schedule_case),
+                                (Callbacks, training_cases.CALLBACKS, callback_case)):
+        for name_ in table:
+            add(group_, name_, variant_, case(name_))
+
+if __name__ == "__main__":
+    results.main()

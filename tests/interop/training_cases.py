@@ -1,0 +1,237 @@
+"""Random losses, metrics, optimizers, schedules and callbacks, on small models."""
+
+import keras
+import numpy as np
+from keras import layers as L
+
+CLASSES = 4
+
+
+def sparse_labels(draw, count):
+    return draw.random.integers(0, CLASSES, count).astype("int32")
+
+
+def one_hot_labels(draw, count):
+    return np.eye(CLASSES, dtype="float32")[sparse_labels(draw, count)]
+
+
+def binary_labels(draw, count):
+    return draw.random.integers(0, 2, (count, 3)).astype("float32")
+
+
+def real_labels(draw, count):
+    return draw.random.normal(0, 1, (count, 3)).astype("float32")
+
+
+def positive_labels(draw, count):
+    return draw.random.uniform(0.1, 2, (count, 3)).astype("float32")
+
+
+def sign_labels(draw, count):
+    return 2 * binary_labels(draw, count) - 1
+
+
+def distribution_labels(draw, count):
+    labels = draw.random.uniform(0.1, 1, (count, CLASSES))
+    return (labels / labels.sum(1, keepdims=True)).astype("float32")
+
+
+def network(draw, activation, outputs=3):
+    return keras.Sequential([
+        keras.Input((6,)),
+        L.Dense(8, activation="tanh", kernel_initializer=keras.initializers.GlorotUniform(
+            seed=draw.seed())),
+        L.Dense(outputs, activation=activation,
+                kernel_initializer=keras.initializers.GlorotUniform(seed=draw.seed()))])
+
+
+def _logits(draw, activation):
+    """(the output's activation, from_logits)."""
+    return ("linear", True) if draw.yes() else (activation, False)
+
+
+def _crossentropy(kind, activation, labels, outputs):
+    def build(draw):
+        function, from_logits = _logits(draw, activation)
+        arguments = {"from_logits": from_logits}
+        if kind is not keras.losses.SparseCategoricalCrossentropy and draw.yes():
+            arguments["label_smoothing"] = draw.number(0, 0.3)
+        return network(draw, function, outputs), kind(**arguments), labels
+    return build
+
+
+def _plain(kind, activation, labels, outputs=3):
+    return lambda draw: (network(draw, activation, outputs), kind(), labels)
+
+
+# loss: draw -> (model, loss, labels)
+LOSSES = {
+    "SparseCategoricalCrossentropy": _crossentropy(keras.losses.SparseCategoricalCrossentropy,
+                                                   "softmax", sparse_labels, CLASSES),
+    "CategoricalCrossentropy": _crossentropy(keras.losses.CategoricalCrossentropy, "softmax",
+                                             one_hot_labels, CLASSES),
+    "BinaryCrossentropy": _crossentropy(keras.losses.BinaryCrossentropy, "sigmoid", binary_labels,
+                                        3),
+    "MeanSquaredError": _plain(keras.losses.MeanSquaredError, "linear", real_labels),
+    "MeanAbsoluteError": _plain(keras.losses.MeanAbsoluteError, "linear", real_labels),
+    "MeanAbsolutePercentageError": _plain(keras.losses.MeanAbsolutePercentageError, "linear",
+                                          positive_labels),
+    "MeanSquaredLogarithmicError": _plain(keras.losses.MeanSquaredLogarithmicError, "softplus",
+                                          positive_labels),
+    "Huber": lambda draw: (network(draw, "linear"), keras.losses.Huber(draw.number(0.2, 2)),
+                           real_labels),
+    "LogCosh": _plain(keras.losses.LogCosh, "linear", real_labels),
+    "Poisson": _plain(keras.losses.Poisson, "softplus", positive_labels),
+    "Hinge": _plain(keras.losses.Hinge, "linear", sign_labels),
+    "Hinge of 0 and 1": _plain(keras.losses.Hinge, "linear", binary_labels),
+    "SquaredHinge": _plain(keras.losses.SquaredHinge, "linear", sign_labels),
+    "CategoricalHinge": _plain(keras.losses.CategoricalHinge, "linear", one_hot_labels, CLASSES),
+    "KLDivergence": _plain(keras.losses.KLDivergence, "softmax", distribution_labels, CLASSES),
+    "CosineSimilarity": _plain(keras.losses.CosineSimilarity, "linear", real_labels),
+}
+
+M = keras.metrics
+_BINARY = ("sigmoid", "binary_crossentropy", binary_labels, 3)
+_ONE_HOT = ("softmax", "categorical_crossentropy", one_hot_labels, CLASSES)
+_SPARSE = ("softmax", "sparse_categorical_crossentropy", sparse_labels, CLASSES)
+_REAL = ("softplus", "mse", positive_labels, 3)
+
+
+def _confusion(draw):
+    """Arguments of precision and recall for one-hot labels."""
+    arguments = {"thresholds": draw.of(None, draw.number(0.1, 0.6))}
+    if draw.yes():
+        arguments["top_k"] = draw.between(1, CLASSES)
+    if draw.yes():
+        arguments["class_id"] = draw.between(0, CLASSES - 1)
+    return arguments
+
+
+# metric: (setting, draw -> metric)
+METRICS = {
+    "accuracy, sparse": (_SPARSE, lambda draw: "accuracy"),
+    "accuracy, one-hot": (_ONE_HOT, lambda draw: "acc"),
+    "accuracy, binary": (_BINARY[:3] + (1,), lambda draw: "accuracy"),
+    "SparseCategoricalAccuracy": (_SPARSE, lambda draw: M.SparseCategoricalAccuracy(name="sca")),
+    "SparseTopKCategoricalAccuracy": (_SPARSE, lambda draw: M.SparseTopKCategoricalAccuracy(
+        k=draw.between(1, CLASSES))),
+    "CategoricalAccuracy": (_ONE_HOT, lambda draw: M.CategoricalAccuracy()),
+    "TopKCategoricalAccuracy": (_ONE_HOT, lambda draw: M.TopKCategoricalAccuracy(
+        k=draw.between(1, CLASSES))),
+    "BinaryAccuracy": (_BINARY, lambda draw: M.BinaryAccuracy(threshold=draw.number(0.3, 0.7))),
+    "Precision": (_ONE_HOT, lambda draw: M.Precision(**_confusion(draw))),
+    "Recall": (_ONE_HOT, lambda draw: M.Recall(**_confusion(draw))),
+    "TruePositives": (_BINARY, lambda draw: M.TruePositives(thresholds=draw.number(0.3, 0.7))),
+    "FalsePositives": (_BINARY, lambda draw: M.FalsePositives(thresholds=draw.number(0.3, 0.7))),
+    "TrueNegatives": (_BINARY, lambda draw: M.TrueNegatives(thresholds=draw.number(0.3, 0.7))),
+    "FalseNegatives": (_BINARY, lambda draw: M.FalseNegatives(thresholds=draw.number(0.3, 0.7))),
+    "AUC": (_BINARY, lambda draw: M.AUC(
+        num_thresholds=draw.of(200, draw.between(3, 300)), curve=draw.of("ROC", "PR"),
+        summation_method=draw.of("interpolation", "minoring", "majoring"))),
+    "AUC of logits": (("linear",) + (keras.losses.BinaryCrossentropy(from_logits=True),) +
+                      _BINARY[2:], lambda draw: M.AUC(from_logits=True)),
+    "MeanIoU, one-hot": (_ONE_HOT, lambda draw: M.MeanIoU(
+        CLASSES, sparse_y_true=False, sparse_y_pred=False)),
+    "MeanIoU, sparse": (_SPARSE, lambda draw: M.MeanIoU(CLASSES, sparse_y_pred=False)),
+    "RootMeanSquaredError": (_REAL, lambda draw: M.RootMeanSquaredError()),
+    "MeanSquaredError": (_REAL, lambda draw: draw.of("mse", M.MeanSquaredError())),
+    "MeanAbsoluteError": (_REAL, lambda draw: draw.of("mae", "mean_absolute_error")),
+    "MeanAbsolutePercentageError": (_REAL, lambda draw: "mape"),
+    "MeanSquaredLogarithmicError": (_REAL, lambda draw: "msle"),
+    "LogCoshError": (_REAL, lambda draw: M.LogCoshError()),
+    "Poisson": (_REAL, lambda draw: M.Poisson()),
+    "Hinge": (_REAL[:2] + (sign_labels, 3), lambda draw: M.Hinge()),
+    "SquaredHinge": (_REAL[:2] + (sign_labels, 3), lambda draw: M.SquaredHinge()),
+    "CategoricalHinge": (_ONE_HOT, lambda draw: M.CategoricalHinge()),
+    "KLDivergence": (_ONE_HOT[:2] + (distribution_labels, CLASSES), lambda draw: M.KLDivergence()),
+    "CosineSimilarity": (_REAL, lambda draw: M.CosineSimilarity()),
+    "BinaryCrossentropy": (_BINARY, lambda draw: M.BinaryCrossentropy(
+        label_smoothing=draw.of(0, 0.1))),
+    "CategoricalCrossentropy": (_ONE_HOT, lambda draw: M.CategoricalCrossentropy(
+        label_smoothing=draw.of(0, 0.1))),
+    "SparseCategoricalCrossentropy": (_SPARSE, lambda draw: M.SparseCategoricalCrossentropy()),
+}
+
+O = keras.optimizers  # noqa: E741
+
+
+def every_optimizer(draw):
+    """Arguments that all optimizers have."""
+    arguments = {"learning_rate": draw.number(0.005, 0.05)}
+    if draw.yes():
+        arguments["weight_decay"] = draw.number(0.001, 0.1)
+    clip = draw.of(None, "clipnorm", "clipvalue", "global_clipnorm")
+    if clip:
+        arguments[clip] = draw.number(0.01, 0.5)
+    if draw.yes():
+        arguments["use_ema"] = True
+        arguments["ema_momentum"] = draw.number(0.5, 0.99)
+        arguments["ema_overwrite_frequency"] = draw.of(None, 2, 3)
+    return arguments
+
+
+def _betas(draw):
+    return {"beta_1": draw.number(0.5, 0.95), "beta_2": draw.number(0.8, 0.999)}
+
+
+# optimizer: draw -> its own arguments
+OPTIMIZERS = {
+    "SGD": lambda draw: {"momentum": draw.of(0.0, draw.number(0.1, 0.9)), "nesterov": draw.yes()},
+    "Adam": lambda draw: {**_betas(draw), "epsilon": draw.of(1e-7, 1e-3), "amsgrad": draw.yes()},
+    "AdamW": lambda draw: {**_betas(draw), "amsgrad": draw.yes()},
+    "Nadam": lambda draw: {**_betas(draw), "epsilon": draw.of(1e-7, 1e-3)},
+    "Adamax": lambda draw: {**_betas(draw), "epsilon": draw.of(1e-7, 1e-3)},
+    "Adagrad": lambda draw: {"initial_accumulator_value": draw.number(0.01, 0.5),
+                             "epsilon": draw.of(1e-7, 1e-3)},
+    "Adadelta": lambda draw: {"rho": draw.number(0.5, 0.99), "epsilon": draw.of(1e-7, 1e-3)},
+    "RMSprop": lambda draw: {"rho": draw.number(0.5, 0.99), "momentum": draw.of(0.0, 0.5),
+                             "epsilon": draw.of(1e-7, 1e-3), "centered": draw.yes()},
+    "Ftrl": lambda draw: {"learning_rate_power": draw.number(-0.9, -0.1),
+                          "initial_accumulator_value": draw.number(0.01, 0.5),
+                          "l1_regularization_strength": draw.of(0.0, 0.01),
+                          "l2_regularization_strength": draw.of(0.0, 0.01),
+                          "l2_shrinkage_regularization_strength": draw.of(0.0, 0.01),
+                          "beta": draw.of(0.0, 0.1)},
+    "Lion": _betas,
+}
+
+S = keras.optimizers.schedules
+SCHEDULES = {
+    "ExponentialDecay": lambda draw: S.ExponentialDecay(
+        draw.number(0.05, 0.2), draw.between(1, 5), draw.number(0.3, 0.9), staircase=draw.yes()),
+    "InverseTimeDecay": lambda draw: S.InverseTimeDecay(
+        draw.number(0.05, 0.2), draw.between(1, 5), draw.number(0.3, 0.9), staircase=draw.yes()),
+    "PiecewiseConstantDecay": lambda draw: S.PiecewiseConstantDecay(
+        [2, 4], [draw.number(0.05, 0.2) for _ in range(3)]),
+    "PolynomialDecay": lambda draw: S.PolynomialDecay(
+        draw.number(0.05, 0.2), draw.between(2, 5), draw.number(0.001, 0.05),
+        power=draw.number(0.5, 2), cycle=draw.yes()),
+    "CosineDecay": lambda draw: S.CosineDecay(
+        draw.number(0.05, 0.2), draw.between(2, 8), alpha=draw.number(0, 0.3)),
+    "CosineDecay with warmup": lambda draw: S.CosineDecay(
+        draw.number(0.01, 0.05), draw.between(2, 8), alpha=draw.number(0, 0.3),
+        warmup_target=draw.number(0.05, 0.2), warmup_steps=draw.between(1, 4)),
+    "CosineDecayRestarts": lambda draw: S.CosineDecayRestarts(
+        draw.number(0.05, 0.2), draw.between(1, 3), t_mul=draw.of(1.0, 1.5, 2.0),
+        m_mul=draw.number(0.5, 1), alpha=draw.number(0, 0.3)),
+}
+
+
+def _monitor(draw):
+    return draw.of({"monitor": "val_loss"}, {"monitor": "loss"}, {"monitor": "val_mae"},
+                   {"monitor": "val_mae", "mode": "max"}, {"monitor": "mae", "mode": "min"})
+
+
+CALLBACKS = {
+    "EarlyStopping": lambda draw: [keras.callbacks.EarlyStopping(
+        **_monitor(draw), patience=draw.between(0, 3), min_delta=draw.of(0, draw.number(0, 0.05)),
+        restore_best_weights=draw.yes(), start_from_epoch=draw.between(0, 3),
+        baseline=draw.of(None, draw.number(0.5, 1.5)))],
+    "ReduceLROnPlateau": lambda draw: [keras.callbacks.ReduceLROnPlateau(
+        **_monitor(draw), patience=draw.between(1, 2), factor=draw.number(0.1, 0.8),
+        min_delta=draw.number(0, 0.05), cooldown=draw.between(0, 2),
+        min_lr=draw.of(0, 0.01))],
+    "both": lambda draw: [
+        keras.callbacks.ReduceLROnPlateau(**_monitor(draw), patience=1, factor=0.5),
+        keras.callbacks.EarlyStopping(**_monitor(draw), patience=draw.between(2, 4))],
+}
