@@ -37,6 +37,11 @@ class _Result(unittest.TextTestResult):
         self._begin = getattr(self, "_begin", time.monotonic())  # setUpClass failed.
         self._add(test, "error", str(err[1]))
 
+    def addSubTest(self, test, subtest, err):
+        super().addSubTest(test, subtest, err)
+        if err:
+            self._add(test, "failure", f"{subtest}: {err[1]}")
+
     def addSkip(self, test, reason):
         super().addSkip(test, reason)
         self._add(test, "skipped", reason)
