@@ -2,18 +2,39 @@
 
 #include "absl/algorithm/container.h"
 #include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "nn/formats/keras_file.h"
+#include "nn/formats/safetensors.h"
 #include "nn/formats/tfjs_layers.h"
 
 namespace cairn::nn {
 
-const ExportFormat* FindExportFormat(std::string_view extension) {
+namespace {
+
+const std::vector<ExportFormat>& Formats() {
   static const auto* const formats = new std::vector<ExportFormat>{
       {"TF.js layers model", "", {"/weights.bin", "/model.json"}, WriteTfjsLayersModel},
+      {"Keras", ".keras", {""}, WriteKerasFile},
+      {"safetensors, weights only", ".safetensors", {""}, WriteSafetensors},
   };
-  const auto format = absl::c_find_if(*formats, [&](const ExportFormat& each) {
+  return *formats;
+}
+
+}  // namespace
+
+std::string ExportFormatNames() {
+  std::string names;
+  for (const ExportFormat& format : Formats()) {
+    if (!format.is_folder()) absl::StrAppend(&names, format.extension, " (", format.name, "), ");
+  }
+  return absl::StrCat(names, "or a folder (", FindExportFormat("")->name, ")");
+}
+
+const ExportFormat* FindExportFormat(std::string_view extension) {
+  const auto format = absl::c_find_if(Formats(), [&](const ExportFormat& each) {
     return absl::EqualsIgnoreCase({extension.data(), extension.size()}, each.extension);
   });
-  return format == formats->end() ? nullptr : &*format;
+  return format == Formats().end() ? nullptr : &*format;
 }
 
 }  // namespace cairn::nn

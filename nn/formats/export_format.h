@@ -29,6 +29,9 @@ struct ExportFormat {
   bool is_folder() const { return *extension == '\0'; }
 };
 
+// All formats, for messages: ".keras (Keras), ... or a folder (TF.js layers model)".
+std::string ExportFormatNames();
+
 // The format of an output with this extension, in any case; null if there is none. The empty
 // extension is that of a folder.
 const ExportFormat* FindExportFormat(std::string_view extension);

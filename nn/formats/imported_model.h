@@ -5,6 +5,9 @@
 #include <string>
 #include <vector>
 
+#include "absl/status/status.h"
+#include "absl/types/span.h"
+#include "nn/variable_spec.h"
 #include "proto/model.pb.h"
 
 namespace cairn::nn {
@@ -15,6 +18,13 @@ struct NamedTensor {
   std::vector<int64_t> shape;
   std::vector<float> values;
 };
+
+// InvalidArgument: the tensor does not have as many values as its shape.
+absl::Status CheckFilled(const NamedTensor& tensor);
+
+// InvalidArgument: these are not the values of all variables, in order.
+absl::Status CheckWeights(const std::vector<VariableSpec>& variables,
+                          absl::Span<const NamedTensor> weights);
 
 // The contents of a model file. `weights` are in file order; empty for formats without weights. The
 // caller must check that they match the variables of `spec`.

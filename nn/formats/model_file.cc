@@ -4,12 +4,13 @@
 #include <initializer_list>
 #include <nlohmann/json.hpp>
 
-#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "common/status_macros.h"
 #include "nn/formats/json_node.h"
 #include "nn/formats/json_text.h"
+#include "nn/formats/keras_file.h"
+#include "nn/formats/keras_h5.h"
 #include "nn/formats/keras_json.h"
 #include "nn/formats/tfjs_layers.h"
 
@@ -44,6 +45,10 @@ absl::StatusOr<ImportedModel> ReadKerasArchitecture(std::string_view file,
 
 // The first one that recognizes a file reads it.
 constexpr ImportFormat kFormats[] = {
+    {"a .keras file", [](std::string_view file, const json*) { return IsKerasFile(file); }, nullptr,
+     ReadKerasFile},
+    {"a Keras .h5 file", [](std::string_view file, const json*) { return IsKerasH5(file); },
+     nullptr, ReadKerasH5},
     {"a TF.js layers model (an object with 'modelTopology')",
      [](std::string_view, const json* document) {
        return HasMember(document, {"modelTopology", "weightsManifest", "format"});
@@ -56,26 +61,11 @@ constexpr ImportFormat kFormats[] = {
      nullptr, ReadKerasArchitecture},
 };
 
-// Detects files written by Keras's model.save(), which are not JSON, and says how to convert them.
-absl::Status CheckNotSaved(std::string_view file) {
-  const char* const format = absl::StartsWith({file.data(), file.size()}, "\x89HDF")
-                                 ? "an HDF5 file"
-                             : absl::StartsWith({file.data(), file.size()}, "PK\x03\x04")
-                                 ? "a zip file, as .keras files are"
-                                 : nullptr;
-  if (format == nullptr) return absl::OkStatus();
-  return absl::InvalidArgumentError(
-      absl::StrCat("not JSON: it is ", format,
-                   "; write the architecture with Keras's model.to_json(), or architecture and "
-                   "weights with tensorflowjs_converter"));
-}
-
 absl::StatusOr<const ImportFormat*> DetectFormat(std::string_view file) {
   const absl::StatusOr<json> document = ParseJson(file);
   for (const ImportFormat& format : kFormats) {
     if (format.recognizes(file, document.ok() ? &*document : nullptr)) return &format;
   }
-  CAIRN_RETURN_IF_ERROR(CheckNotSaved(file));
   CAIRN_RETURN_IF_ERROR(document.status());
   const std::string formats =
       absl::StrJoin(kFormats, " nor ", [](std::string* text, const ImportFormat& format) {

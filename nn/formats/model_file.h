@@ -11,8 +11,9 @@
 
 namespace cairn::nn {
 
-// The entry point for model files of all formats: a Keras architecture JSON or a TF.js layers
-// model. The format is detected from the contents. All formats are in one table, in model_file.cc.
+// The entry point for model files of all formats: Keras's .keras and .h5 files, a Keras
+// architecture JSON, or a TF.js layers model. The format is detected from the contents. All formats
+// are in one table, in model_file.cc.
 
 // The weight files, relative to the model's folder, whose contents ReadModel needs.
 absl::StatusOr<std::vector<std::string>> ModelWeightFiles(std::string_view file);

@@ -26,18 +26,6 @@ absl::Status CheckFormat(const JsonNode& document) {
       "--output_format=tfjs_layers_model");
 }
 
-absl::Status CheckFilled(const NamedTensor& tensor) {
-  int64_t count = 1;
-  for (int64_t size : tensor.shape) {
-    if (size <= 0 || __builtin_mul_overflow(count, size, &count)) count = -1;
-    if (count < 0) break;
-  }
-  if (count == static_cast<int64_t>(tensor.values.size())) return absl::OkStatus();
-  return absl::InvalidArgumentError(absl::StrCat("weight '", tensor.name, "' has ",
-                                                 tensor.values.size(),
-                                                 " values, which do not fill its shape"));
-}
-
 json ManifestOf(absl::Span<const NamedTensor> weights) {
   json entries = json::array();
   for (const NamedTensor& tensor : weights) {

@@ -19,6 +19,14 @@ TEST(ExportFormatTest, AFolderIsALayersModelWhoseLastFileIsTheModel) {
   EXPECT_EQ(ModelWeightFiles(contents->back()).value(), std::vector<std::string>{"weights.bin"});
 }
 
+TEST(ExportFormatTest, TheNamesSayTheExtensions) {
+  EXPECT_EQ(ExportFormatNames(),
+            ".keras (Keras), .safetensors (safetensors, weights only), or a folder "
+            "(TF.js layers "
+            "model)");
+  EXPECT_EQ(FindExportFormat(".KERAS")->files.size(), 1);
+}
+
 TEST(ExportFormatTest, OtherExtensionsHaveNoFormat) {
   EXPECT_EQ(FindExportFormat(".h5"), nullptr);
   EXPECT_EQ(FindExportFormat(".json"), nullptr);

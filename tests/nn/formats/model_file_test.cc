@@ -29,18 +29,24 @@ TEST(ModelFileTest, ALayersModelBringsItsWeights) {
   EXPECT_THAT(model.weights[0].values, ElementsAre(0));
 }
 
+TEST(ModelFileTest, FilesOfKerasAreKnownByTheirContents) {
+  for (const char* file : {"keras3_model.keras", "keras2_model.h5"}) {
+    EXPECT_TRUE(ModelWeightFiles(Testdata(file)).value().empty()) << file;
+    EXPECT_GT(ReadModel(Testdata(file), {})->weights.size(), 0) << file;
+  }
+}
+
 TEST(ModelFileTest, SaysWhatItWantsInPlaceOfSomethingElse) {
   for (const char* text : {"{}", "[]", "3", R"({"name": "job"})"}) {
-    EXPECT_THAT(
-        std::string(ReadModel(text, {}).status().message()),
-        HasSubstr("is neither a TF.js layers model (an object with 'modelTopology') nor a Keras "
-                  "architecture (an object with 'class_name'"));
+    EXPECT_THAT(std::string(ReadModel(text, {}).status().message()),
+                HasSubstr(" nor a TF.js layers model (an object with 'modelTopology') nor a Keras "
+                          "architecture (an object with 'class_name'"));
     EXPECT_FALSE(ModelWeightFiles(text).ok());
   }
   EXPECT_THAT(std::string(ReadModel("\x89HDF", {}).status().message()),
-              HasSubstr("not JSON: it is an HDF5 file"));
+              HasSubstr("not an HDF5 file"));
   EXPECT_THAT(std::string(ReadModel("PK\x03\x04", {}).status().message()),
-              HasSubstr("not JSON: it is a zip file"));
+              HasSubstr("damaged zip file"));
 }
 
 }  // namespace

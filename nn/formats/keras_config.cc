@@ -1,0 +1,234 @@
+#include "nn/formats/keras_config.h"
+
+#include <algorithm>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <set>
+#include <utility>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
+#include "common/status_macros.h"
+#include "nn/formats/json_text.h"
+#include "nn/formats/struct_json.h"
+
+namespace cairn::nn {
+namespace {
+
+using nlohmann::json;
+
+// Arguments that only Keras 2 writes, and that do not change the result here.
+bool IsOfKeras2(const std::string& class_name, const std::string& argument) {
+  static constexpr const char* kEverywhere[] = {
+      "implementation",  "time_major",      "use_cudnn",          "renorm",
+      "renorm_clipping", "renorm_momentum", "virtual_batch_size", "adjustment",
+      "fused",           "input_length",    "batch_input_shape",  "input_dtype"};
+  for (const char* each : kEverywhere) {
+    if (argument == each) return true;
+  }
+  const bool is_depthwise = absl::StartsWith(class_name, "Depthwise");
+  const bool is_separable = absl::StartsWith(class_name, "Separable");
+  if (argument == "filters" || argument == "groups") return is_depthwise;
+  if (argument == "kernel_initializer" || argument == "kernel_regularizer" ||
+      argument == "kernel_constraint") {
+    return is_depthwise || is_separable;
+  }
+  return argument == "sparse" && class_name == "Embedding";
+}
+
+json LayerObject(const std::string& class_name, json config) {
+  return {{"module", "keras.layers"},
+          {"class_name", class_name},
+          {"config", std::move(config)},
+          {"registered_name", nullptr}};
+}
+
+absl::Status Translate(const proto::LayerSpec& layer, const std::string& class_name, json* config) {
+  for (auto argument = config->begin(); argument != config->end();) {
+    argument = IsOfKeras2(class_name, argument.key()) ? config->erase(argument) : ++argument;
+  }
+  for (auto& [argument, value] : config->items()) {
+    if (value == "hard_sigmoid_keras2") {
+      return absl::InvalidArgumentError(absl::StrCat(
+          "layer '", layer.name(), "' (", layer.class_name(),
+          "): Keras 3 has no hard_sigmoid of Keras 2, so the exported model would compute "
+          "something else"));
+    }
+    const bool is_layer = (argument == "layer" || argument == "backward_layer") &&
+                          value.is_object() && value["config"].is_object();
+    if (!is_layer) continue;
+    const std::string wrapped = value.value("class_name", "");
+    CAIRN_RETURN_IF_ERROR(Translate(layer, wrapped, &value["config"]));
+    if (!value["config"].contains("name")) value["config"]["name"] = argument;
+    value = LayerObject(wrapped, value["config"]);
+  }
+  (*config)["dtype"] = "float32";
+  return absl::OkStatus();
+}
+
+class Config {
+ public:
+  Config(const proto::ModelSpec& spec, const Model& model) : spec_(spec), model_(model) {}
+
+  absl::StatusOr<KerasConfig> Write() {
+    NameLayers();
+    const bool is_chain = IsChain();
+    json config = {{"name", spec_.name()}, {"trainable", true}, {"layers", json::array()}};
+    for (int i = 0; i < spec_.layers_size(); ++i) {
+      if (model_.nodes()[i].owner >= 0) continue;
+      CAIRN_ASSIGN_OR_RETURN(json layer, LayerAt(i));
+      if (!is_chain) {
+        layer["name"] = names_[i];
+        layer["inbound_nodes"] = json::array();
+        for (const int call : calls_[i]) {
+          if (!spec_.layers(call).inputs().empty()) layer["inbound_nodes"].push_back(Call(call));
+        }
+      }
+      config["layers"].push_back(std::move(layer));
+    }
+    if (!is_chain) {
+      for (const int node : model_.input_nodes()) {
+        config["input_layers"].push_back(json::array({names_[node], 0, 0}));
+      }
+      for (const Model::Output& output : model_.outputs()) {
+        config["output_layers"].push_back(Connection(output.node));
+      }
+    }
+    KerasConfig written;
+    written.json = PrintJson({{"module", is_chain ? "keras" : "keras.src.models.functional"},
+                              {"class_name", is_chain ? "Sequential" : "Functional"},
+                              {"config", std::move(config)},
+                              {"registered_name", is_chain ? json() : json("Functional")}});
+    written.layers = is_chain ? ChainOrder() : GraphOrder();
+    return written;
+  }
+
+ private:
+  int Owner(int node) const {
+    return model_.nodes()[node].owner >= 0 ? model_.nodes()[node].owner : node;
+  }
+
+  // The name of a layer of a nested model has a slash, which Keras 3 does not allow.
+  void NameLayers() {
+    std::set<std::string> taken;
+    for (const proto::LayerSpec& layer : spec_.layers()) taken.insert(layer.name());
+    for (int i = 0; i < spec_.layers_size(); ++i) {
+      std::string name = spec_.layers(i).name();
+      if (absl::StrContains(name, '/')) {
+        name = absl::StrReplaceAll(name, {{"/", "_"}});
+        while (!taken.insert(name).second) name += "_";
+      }
+      names_.push_back(name);
+      calls_[Owner(i)].push_back(i);
+    }
+  }
+
+  // In a Sequential model each layer is called once, without arguments.
+  bool IsChain() const {
+    bool is_chain = spec_.sequential();
+    for (const proto::LayerSpec& layer : spec_.layers()) {
+      is_chain = is_chain && layer.shares().empty() && !layer.infers() &&
+                 layer.class_name() != "MultiHeadAttention";
+    }
+    return is_chain;
+  }
+
+  absl::StatusOr<json> LayerAt(int node) const {
+    const proto::LayerSpec& layer = spec_.layers(node);
+    json config = json::object();
+    for (const auto& [argument, value] : layer.config().fields()) {
+      config[argument] = JsonFromValue(value);
+    }
+    const json dtype = config.value("dtype", json());
+    CAIRN_RETURN_IF_ERROR(Translate(layer, layer.class_name(), &config));
+    if (layer.class_name() == "InputLayer") config["dtype"] = dtype;
+    if (layer.class_name() == "MultiHeadAttention") config.erase("use_causal_mask");
+    config["name"] = names_[node];
+    return LayerObject(layer.class_name(), std::move(config));
+  }
+
+  // A call's output: [LAYER, CALL, OUTPUT].
+  json Connection(int node) const {
+    const std::vector<int>& calls = calls_.at(Owner(node));
+    const auto call = std::find(calls.begin(), calls.end(), node) - calls.begin();
+    return json::array({names_[Owner(node)], call, 0});
+  }
+
+  json Tensor(int node) const {
+    const TensorSpec& output = model_.nodes()[node].layer->output();
+    json shape = json::array({nullptr});
+    for (const int64_t size : output.shape) shape.push_back(size);
+    return {
+        {"class_name", "__keras_tensor__"},
+        {"config", {{"shape", shape}, {"dtype", "float32"}, {"keras_history", Connection(node)}}}};
+  }
+
+  json Call(int node) const {
+    const proto::LayerSpec& layer = spec_.layers(node);
+    json tensors = json::array();
+    for (const int input : model_.nodes()[node].inputs) tensors.push_back(Tensor(input));
+    json arguments = json::object();
+    if (layer.infers()) arguments["training"] = false;
+    const auto& fields = layer.config().fields();
+    if (const auto causal = fields.find("use_causal_mask"); causal != fields.end()) {
+      arguments["use_causal_mask"] = causal->second.bool_value();
+    }
+    // Attention takes its tensors as arguments, layers that merge take one list.
+    const bool is_list = tensors.size() > 1 && layer.class_name() != "MultiHeadAttention";
+    return {{"args", is_list ? json::array({tensors}) : tensors}, {"kwargs", arguments}};
+  }
+
+  std::vector<int> ChainOrder() const {
+    std::vector<int> order;
+    for (int i = 0; i < spec_.layers_size(); ++i) order.push_back(i);
+    return order;
+  }
+
+  // Keras's map_graph (keras/src/ops/function.py): layers by their depth, which is the longest way
+  // to an output; those of one depth in the order in which a search from the outputs meets them.
+  std::vector<int> GraphOrder() {
+    for (const Model::Output& output : model_.outputs()) Search(output.node);
+    std::map<int, int> node_depths;
+    std::map<int, int> depths;  // By layer.
+    for (auto node = finished_.rbegin(); node != finished_.rend(); ++node) {
+      int& depth = depths[Owner(*node)];
+      depth = std::max(depth, node_depths[*node]);
+      node_depths[*node] = depth;
+      for (const int input : model_.nodes()[*node].inputs) {
+        node_depths[input] = std::max(node_depths[input], depth + 1);
+      }
+    }
+    std::vector<int> order;
+    for (const auto& [layer, depth] : depths) order.push_back(layer);
+    std::sort(order.begin(), order.end(), [&](int a, int b) {
+      return std::make_pair(-depths[a], met_[a]) < std::make_pair(-depths[b], met_[b]);
+    });
+    return order;
+  }
+
+  void Search(int node) {
+    if (!searched_.insert(node).second) return;
+    met_.emplace(Owner(node), met_.size());
+    for (const int input : model_.nodes()[node].inputs) Search(input);
+    finished_.push_back(node);
+  }
+
+  const proto::ModelSpec& spec_;
+  const Model& model_;
+  std::vector<std::string> names_;         // By layer of the spec.
+  std::map<int, std::vector<int>> calls_;  // By layer: its calls.
+  // Of the search: the nodes that were begun, when each layer was met, the nodes behind all of
+  // their inputs.
+  std::set<int> searched_;
+  std::map<int, size_t> met_;
+  std::vector<int> finished_;
+};
+
+}  // namespace
+
+absl::StatusOr<KerasConfig> WriteKerasConfig(const proto::ModelSpec& spec, const Model& model) {
+  return Config(spec, model).Write();
+}
+
+}  // namespace cairn::nn
