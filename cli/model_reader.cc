@@ -66,6 +66,11 @@ absl::StatusOr<SubmittedModel> MatchWeights(nn::ImportedModel imported, const nn
 
 absl::StatusOr<SubmittedModel> ReadModelFile(const std::string& file) {
   CAIRN_ASSIGN_OR_RETURN(nn::ImportedModel imported, ReadImportedModel(file));
+  if (imported.spec.layers().empty()) {
+    return AtModelFile(file, absl::InvalidArgumentError(
+                                 "it has weights without an architecture, which the job field "
+                                 "resume_from takes"));
+  }
   const auto model = nn::Model::Create(imported.spec);
   if (!model.ok()) return AtModelFile(file, model.status());
   auto submitted = MatchWeights(std::move(imported), **model);

@@ -42,11 +42,13 @@ Command MakeExportCommand() {
   command.name = "export";
   command.description = "Write a trained model, as Keras and TF.js users load it";
   command.examples = {"cairn export fashion_mnist_cnn --output trained",
-                      "cairn export fashion_mnist_cnn --output trained --checkpoint 7"};
+                      "cairn export fashion_mnist_cnn --output trained.keras --checkpoint 7"};
   command.add_flags = [flags](FlagSet* set) {
     flags->AddJob(set);
-    set->AddRequiredString("--output DIR", &flags->output,
-                           "Folder for model.json and weights.bin; created if it does not exist");
+    set->AddRequiredString(
+        "--output PATH", &flags->output,
+        "The .keras, .onnx or .safetensors file to write, or a folder for model.json "
+        "and weights.bin (a TF.js layers model)");
     flags->AddCheckpoint(set);
     flags->AddJson(set);
     flags->AddCluster(set);

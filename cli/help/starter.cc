@@ -22,7 +22,7 @@ constexpr char kJob[] = R"(// A job file: what to train, on what, and how. Run i
   // How commands speak of the job: cairn status spirals, cairn export spirals --output trained
   "name": "spirals",
 
-  // What Keras's model.to_json() writes, or the model.json of a TF.js layers model.
+  // What Keras's model.to_json() writes, a .keras or .h5 file, or the model.json of a TF.js layers model.
   "model": "model.json",
 
   // Which examples. Formats: "npy" (NumPy), "idx" (MNIST) and others. "features" has a file for

@@ -138,10 +138,8 @@ absl::StatusOr<const nn::ExportFormat*> ChooseExportFormat(const std::string& fl
   if (format != nullptr) return format;
   while (HasFileExtension(path)) path.replace_extension();
   return absl::InvalidArgumentError(
-      absl::StrCat(flag, ": ", output,
-                   " is the name of a file, but the export is a folder with model.json and "
-                   "weights.bin (TF.js layers model); for example ",
-                   flag, " ", path.string()));
+      absl::StrCat(flag, ": ", output, ": there is no export format ", extension, ", but ",
+                   nn::ExportFormatNames(), "; for example ", flag, " ", path.string(), ".keras"));
 }
 
 absl::StatusOr<std::string> ExportModel(const TrainedModel& model, const nn::ExportFormat& format,

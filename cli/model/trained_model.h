@@ -40,7 +40,8 @@ absl::StatusOr<TrainedModel> ReadTrainedModel(JobSource* source, const std::stri
                                               const CheckpointChoice& choice);
 
 // The format of an export to `output`, by its extension. A name without the extension of a file is
-// a folder. InvalidArgument, which begins with `flag` ("--output"): no format has the extension.
+// a folder. InvalidArgument, which begins with `flag` ("--output") and lists the formats: no
+// format has the extension.
 absl::StatusOr<const nn::ExportFormat*> ChooseExportFormat(const std::string& flag,
                                                            const std::string& output);
 

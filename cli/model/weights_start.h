@@ -8,7 +8,7 @@
 
 namespace cairn::cli {
 
-// Reads initial values from the TF.js layers model that job.resume_from() names, such as a trained
+// Reads initial values from the model file that job.resume_from() names, such as a trained
 // base model that is a layer of this model. Layers are matched by name. A nested layer, which is
 // MODEL/LAYER if its own name was taken, is LAYER in the file.
 //

@@ -148,7 +148,7 @@ TEST(CommandsTest, BadUsageIsExitCodeTwoAndSaysWhereHelpIs) {
       {{"run", "a.json", "--fast"}, "--fast"},
       {{"status", "--state", "a", "--coordinator", "b:1"}, "give only one"},
       {{"export", "job"}, "--output is required"},
-      {{"export", "job", "--output", "o.h5"}, "--output: o.h5 is the name of a file"},
+      {{"export", "job", "--output", "o.h5"}, "--output: o.h5: there is no export format .h5"},
       {{"predict", "job", "--input", "x.npy", "--output", "y.npy", "--output", "z.h5"},
        "--output: z.h5 ends neither in .npy"},
       {{"predict", "profile", "job", "--output", "y.npy"}, "--input is required"},

@@ -138,15 +138,19 @@ TEST(TrainedModelTest, TheBestAndANumberAreNotBothTaken) {
             absl::StatusCode::kInvalidArgument);
 }
 
-TEST(TrainedModelTest, AnExportIsAFolderAndHasNoFilesName) {
+TEST(TrainedModelTest, TheExtensionIsTheFormat) {
   EXPECT_EQ(ChooseExportFormat("--output", "trained/out.h5").status().message(),
-            "--output: trained/out.h5 is the name of a file, but the export is a folder with "
-            "model.json and weights.bin (TF.js layers model); for example --output trained/out");
+            absl::StrCat("--output: trained/out.h5: there is no export format .h5, but ",
+                         nn::ExportFormatNames(), "; for example --output trained/out.keras"));
   EXPECT_THAT(std::string(ChooseExportFormat("--export", "model.tar.gz").status().message()),
-              HasSubstr("; for example --export model"));
-  for (const char* name : {"m.keras", "m.onnx", "m.pb", "m.json", "m.bin", "m.zip", "m.tflite",
-                           "m.safetensors", "m.KERAS"}) {
+              HasSubstr("; for example --export model.keras"));
+  for (const char* name : {"m.pb", "m.json", "m.bin", "m.zip", "m.tflite"}) {
     EXPECT_FALSE(ChooseExportFormat("--output", name).ok()) << name;
+  }
+  for (const char* name : {"m.keras", "m.KERAS", "m.safetensors"}) {
+    const auto format = ChooseExportFormat("--output", name);
+    ASSERT_TRUE(format.ok()) << name;
+    EXPECT_FALSE((*format)->is_folder()) << name;
   }
   for (const char* name : {"out", "/tmp/out", "v1.2", "out.h5/", "out.h5/1", ".json", ".", ".."}) {
     EXPECT_TRUE(ChooseExportFormat("--output", name).ok()) << name;

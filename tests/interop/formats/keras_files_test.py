@@ -1,0 +1,76 @@
+#!/usr/bin/env python3
+"""Keras's own files: Cairn predicts what Keras predicts, and Keras loads what Cairn exports.
+
+Run with the environment of tests/interop (keras 3, tensorflow-cpu, safetensors), after
+`bazel build //cli:cairn //worker //coordinator //ps_server`. Arguments: names of models [all].
+"""
+
+import os
+import pathlib
+import sys
+import tempfile
+
+os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
+os.environ.setdefault("CUDA_VISIBLE_DEVICES", "-1")
+
+import keras
+import numpy as np
+import safetensors.numpy
+
+import models
+from cluster import Job
+
+TOLERANCE = 1e-5
+
+
+def predictions(model, inputs):
+    result = model.predict(inputs if len(inputs) > 1 else inputs[0], verbose=0)
+    return result if isinstance(result, list) else [result]
+
+
+def compare(what, expected, actual):
+    assert len(expected) == len(actual), f"{what}: {len(actual)} outputs, not {len(expected)}"
+    for one, other in zip(expected, actual):
+        assert one.shape == other.shape, f"{what}: {other.shape}, not {one.shape}"
+        scale = max(1, np.abs(one).max())
+        error = np.abs(one - other).max() / scale
+        assert error <= TOLERANCE, f"{what}: differs by {error}"
+
+
+def check(name, folder):
+    model = models.make(name)
+    inputs = models.inputs(model)
+    expected = predictions(model, inputs)
+    names = [tensor._keras_history.operation.name for tensor in model.outputs]
+    shapes = list(zip(names, [y.shape[1:] for y in expected]))
+    for file in ["model.keras", "model.h5"]:
+        inside = pathlib.Path(folder) / file.replace(".", "_")
+        inside.mkdir()
+        model.save(inside / file)
+        job = Job(inside, file, inputs, shapes)
+        predicted = job.predict()
+        compare(f"{file} in", expected, predicted)
+        exported = keras.models.load_model(job.export("out.keras"))
+        compare(f"{file} in, .keras out", predicted, predictions(exported, inputs))
+        tensors = safetensors.numpy.load_file(job.export("out.safetensors"))
+        ours = sorted(tensor.tobytes() for tensor in tensors.values())
+        theirs = sorted(w.numpy().tobytes() for w in model.weights if w.dtype == "float32")
+        assert ours == theirs, "safetensors: other weights"
+
+
+def run_all(check):
+    """Calls check(model's name, empty folder) for the models that are named on the command line."""
+    failed = 0
+    for name in sys.argv[1:] or models.MODELS:
+        with tempfile.TemporaryDirectory(prefix="cairn_formats_") as folder:
+            try:
+                check(name, folder)
+                print(f"{name}: ok", flush=True)
+            except Exception as error:
+                failed += 1
+                print(f"{name}: FAILED: {error}", flush=True)
+    sys.exit(failed > 0)
+
+
+if __name__ == "__main__":
+    run_all(check)
