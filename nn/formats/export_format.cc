@@ -4,6 +4,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "nn/formats/keras_file.h"
+#include "nn/formats/onnx_file.h"
 #include "nn/formats/safetensors.h"
 #include "nn/formats/tfjs_layers.h"
 
@@ -15,6 +16,7 @@ const std::vector<ExportFormat>& Formats() {
   static const auto* const formats = new std::vector<ExportFormat>{
       {"TF.js layers model", "", {"/weights.bin", "/model.json"}, WriteTfjsLayersModel},
       {"Keras", ".keras", {""}, WriteKerasFile},
+      {"ONNX", ".onnx", {""}, WriteOnnxFile},
       {"safetensors, weights only", ".safetensors", {""}, WriteSafetensors},
   };
   return *formats;

@@ -21,7 +21,7 @@ TEST(ExportFormatTest, AFolderIsALayersModelWhoseLastFileIsTheModel) {
 
 TEST(ExportFormatTest, TheNamesSayTheExtensions) {
   EXPECT_EQ(ExportFormatNames(),
-            ".keras (Keras), .safetensors (safetensors, weights only), or a folder "
+            ".keras (Keras), .onnx (ONNX), .safetensors (safetensors, weights only), or a folder "
             "(TF.js layers "
             "model)");
   EXPECT_EQ(FindExportFormat(".KERAS")->files.size(), 1);

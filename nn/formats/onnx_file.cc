@@ -1,0 +1,677 @@
+#include "nn/formats/onnx_file.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <map>
+#include <memory>
+#include <numeric>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "common/status_macros.h"
+#include "nn/formats/onnx_graph.h"
+#include "nn/layers/activation_layer.h"
+#include "nn/layers/affine.h"
+#include "nn/layers/attention.h"
+#include "nn/layers/batch_normalization.h"
+#include "nn/layers/concatenate.h"
+#include "nn/layers/conv2d.h"
+#include "nn/layers/conv2d_transpose.h"
+#include "nn/layers/dot.h"
+#include "nn/layers/global_pooling.h"
+#include "nn/layers/layer_normalization.h"
+#include "nn/layers/merge.h"
+#include "nn/layers/pooling2d.h"
+#include "nn/layers/rearranging.h"
+#include "nn/layers/recurrent.h"
+#include "nn/layers/resizing.h"
+#include "nn/layers/separable_conv2d.h"
+#include "nn/layers/window.h"
+#include "nn/model.h"
+
+namespace cairn::nn {
+namespace {
+
+// The largest message that protobuf reads, less a reserve for everything but the weights.
+constexpr int64_t kWeightBytesMax = (int64_t{1} << 31) - (int64_t{1} << 24);
+
+using Ints = std::vector<int64_t>;
+
+// Row-major values with their axes in another order: axis i of the result is axis order[i].
+std::vector<float> Transposed(const std::vector<float>& values, const Shape& shape,
+                              const std::vector<int>& order) {
+  const size_t rank = shape.size();
+  Shape strides(rank, 1);
+  for (size_t i = rank - 1; i > 0; --i) strides[i - 1] = strides[i] * shape[i];
+  std::vector<float> result;
+  result.reserve(values.size());
+  Shape index(rank, 0);
+  for (size_t count = 0; count < values.size(); ++count) {
+    int64_t from = 0;
+    for (size_t i = 0; i < rank; ++i) from += index[i] * strides[order[i]];
+    result.push_back(values[from]);
+    for (size_t i = rank; i-- > 0;) {
+      if (++index[i] < shape[order[i]]) break;
+      index[i] = 0;
+    }
+  }
+  return result;
+}
+
+// Columns [begin, end) of rows of `width`.
+std::vector<float> Columns(const std::vector<float>& values, int64_t width, int64_t begin,
+                           int64_t end) {
+  std::vector<float> result;
+  for (size_t row = 0; row + width <= values.size(); row += width) {
+    result.insert(result.end(), values.begin() + row + begin, values.begin() + row + end);
+  }
+  return result;
+}
+
+class Writer {
+ public:
+  Writer(const proto::ModelSpec& spec, const Model& model, absl::Span<const NamedTensor> weights)
+      : spec_(spec), model_(model), weights_(weights), graph_(spec.name()) {}
+
+  absl::StatusOr<std::string> Write() {
+    for (const int node : model_.input_nodes()) {
+      const Layer& layer = *model_.nodes()[node].layer;
+      graph_.Input(layer.name(), layer.output());
+    }
+    for (size_t i = 0; i < model_.nodes().size(); ++i) {
+      node_ = static_cast<int>(i);
+      CAIRN_ASSIGN_OR_RETURN(values_.emplace_back(), WriteLayer());
+    }
+    for (const Model::Output& output : model_.outputs()) {
+      graph_.Output(values_[output.node], output.name, output.shape);
+    }
+    std::string file;
+    if (graph_.model().SerializeToString(&file)) return file;
+    return absl::InvalidArgumentError("the model is too large for an ONNX file");
+  }
+
+ private:
+  using Maker = absl::StatusOr<std::string> (Writer::*)();
+
+  absl::StatusOr<std::string> WriteLayer() {
+    // All layers that an export has.
+    static const auto* const makers = new std::map<std::string, Maker>{
+        {"Activation", &Writer::OnlyActivation},
+        {"Add", &Writer::Merge},
+        {"Average", &Writer::Merge},
+        {"AveragePooling1D", &Writer::Pooling},
+        {"AveragePooling2D", &Writer::Pooling},
+        {"BatchNormalization", &Writer::BatchNormalization},
+        {"Bidirectional", &Writer::Recurrent},
+        {"Concatenate", &Writer::Concatenate},
+        {"Conv1D", &Writer::Convolution},
+        {"Conv1DTranspose", &Writer::TransposedConvolution},
+        {"Conv2D", &Writer::Convolution},
+        {"Conv2DTranspose", &Writer::TransposedConvolution},
+        {"Cropping1D", &Writer::Pad},
+        {"Cropping2D", &Writer::Pad},
+        {"Dense", &Writer::Dense},
+        {"DepthwiseConv1D", &Writer::Convolution},
+        {"DepthwiseConv2D", &Writer::Convolution},
+        {"Dot", &Writer::Dot},
+        {"Dropout", &Writer::Same},
+        {"ELU", &Writer::OnlyActivation},
+        {"Embedding", &Writer::Embedding},
+        {"Flatten", &Writer::Reshape},
+        {"GRU", &Writer::Recurrent},
+        {"GaussianDropout", &Writer::Same},
+        {"GaussianNoise", &Writer::Same},
+        {"GlobalAveragePooling1D", &Writer::GlobalPooling},
+        {"GlobalAveragePooling2D", &Writer::GlobalPooling},
+        {"GlobalMaxPooling1D", &Writer::GlobalPooling},
+        {"GlobalMaxPooling2D", &Writer::GlobalPooling},
+        {"Identity", &Writer::Reshape},
+        {"InputLayer", &Writer::Input},
+        {"LSTM", &Writer::Recurrent},
+        {"LayerNormalization", &Writer::LayerNormalization},
+        {"LeakyReLU", &Writer::OnlyActivation},
+        {"MaxPooling1D", &Writer::Pooling},
+        {"MaxPooling2D", &Writer::Pooling},
+        {"Maximum", &Writer::Merge},
+        {"Minimum", &Writer::Merge},
+        {"MultiHeadAttention", &Writer::Attention},
+        {"Multiply", &Writer::Merge},
+        {"Normalization", &Writer::Affine},
+        {"PReLU", &Writer::PRelu},
+        {"Permute", &Writer::Permute},
+        {"RandomFlip", &Writer::Same},
+        {"ReLU", &Writer::OnlyActivation},
+        {"RepeatVector", &Writer::Repeat},
+        {"Rescaling", &Writer::Affine},
+        {"Reshape", &Writer::Reshape},
+        {"Resizing", &Writer::Resizing},
+        {"SeparableConv1D", &Writer::SeparableConvolution},
+        {"SeparableConv2D", &Writer::SeparableConvolution},
+        {"SimpleRNN", &Writer::Recurrent},
+        {"Softmax", &Writer::OnlyActivation},
+        {"SpatialDropout1D", &Writer::Same},
+        {"SpatialDropout2D", &Writer::Same},
+        {"Subtract", &Writer::Merge},
+        {"UpSampling1D", &Writer::Resizing},
+        {"UpSampling2D", &Writer::Resizing},
+        {"ZeroPadding1D", &Writer::Pad},
+        {"ZeroPadding2D", &Writer::Pad},
+    };
+    const auto maker = makers->find(layer().class_name());
+    if (maker == makers->end()) return Refuse("an ONNX export does not have this layer");
+    for (const int mask : model_.nodes()[node_].masks) {
+      if (mask >= 0) return Refuse("an ONNX export has no masks (mask_zero)");
+    }
+    return (this->*maker->second)();
+  }
+
+  const Layer& layer() const { return *model_.nodes()[node_].layer; }
+  template <typename T>
+  const T& As() const {
+    return static_cast<const T&>(layer());
+  }
+
+  absl::Status Refuse(const char* reason) const {
+    return absl::InvalidArgumentError(
+        absl::StrCat("layer '", layer().name(), "' (", layer().class_name(), "): ", reason));
+  }
+
+  // An input of the layer, as floats.
+  std::string In(int i = 0) {
+    const int input = model_.nodes()[node_].inputs[i];
+    if (model_.nodes()[input].layer->output().type != proto::INT32) return values_[input];
+    return graph_.Add("Cast", {values_[input]}, {{"to", int64_t{onnx::TensorProto::FLOAT}}});
+  }
+
+  const std::vector<float>& Values(int variable) const {
+    return weights_[model_.nodes()[node_].first_variable + variable].values;
+  }
+  const Shape& VariableShape(int variable) const {
+    return layer().variables()[variable].spec.shape;
+  }
+  std::string Weight(int variable) {
+    return graph_.Constant(VariableShape(variable), Values(variable));
+  }
+
+  std::string Activate(const Activation& activation, const std::string& x) {
+    using Kind = Activation::Kind;
+    switch (activation.kind) {
+      case Kind::kLinear:
+        return x;
+      case Kind::kRelu:
+        return Relu(activation, x);
+      case Kind::kSigmoid:
+        return graph_.Add("Sigmoid", {x});
+      case Kind::kHardSigmoid:
+        return graph_.Add("HardSigmoid", {x}, {{"alpha", activation.slope}, {"beta", 0.5f}});
+      case Kind::kTanh:
+        return graph_.Add("Tanh", {x});
+      case Kind::kSoftmax:
+        return graph_.Add("Softmax", {x}, {{"axis", int64_t{-1}}});
+      case Kind::kSoftplus:
+        return graph_.Add("Softplus", {x});
+      case Kind::kSoftsign:
+        return graph_.Add("Softsign", {x});
+      case Kind::kElu:
+        return graph_.Add("Elu", {x}, {{"alpha", activation.slope}});
+      case Kind::kSelu:
+        return graph_.Add("Selu", {x});
+      case Kind::kGelu: {
+        const std::string erf =
+            graph_.Add("Erf", {graph_.Add("Mul", {x, graph_.Scalar(std::sqrt(0.5f))})});
+        const std::string share =
+            graph_.Add("Mul", {graph_.Add("Add", {erf, graph_.Scalar(1)}), graph_.Scalar(0.5f)});
+        return graph_.Add("Mul", {x, share});
+      }
+      case Kind::kSwish:
+        return graph_.Add("Mul", {x, graph_.Add("Sigmoid", {x})});
+      case Kind::kExponential:
+        return graph_.Add("Exp", {x});
+    }
+    return x;
+  }
+
+  // max_value if x >= max_value; x if x >= threshold; else slope * (x - threshold).
+  std::string Relu(const Activation& activation, const std::string& x) {
+    if (activation.is_plain_relu()) return graph_.Add("Relu", {x});
+    std::string y;
+    if (activation.threshold == 0) {
+      y = graph_.Add("LeakyRelu", {x}, {{"alpha", activation.slope}});
+    } else {
+      const std::string threshold = graph_.Scalar(activation.threshold);
+      const std::string below =
+          graph_.Add("Mul", {graph_.Add("Sub", {x, threshold}), graph_.Scalar(activation.slope)});
+      y = graph_.Add("Where", {graph_.Add("Less", {x, threshold}), below, x});
+    }
+    if (!activation.has_max_value) return y;
+    return graph_.Add("Min", {y, graph_.Scalar(activation.max_value)});
+  }
+
+  absl::StatusOr<std::string> Input() { return layer().name(); }
+  absl::StatusOr<std::string> Same() { return In(); }
+  absl::StatusOr<std::string> Reshape() { return graph_.Reshape(In(), layer().output().shape); }
+  absl::StatusOr<std::string> OnlyActivation() { return Activate(layer().activation(), In()); }
+  absl::StatusOr<std::string> PRelu() { return graph_.Add("PRelu", {In(), Weight(0)}); }
+
+  std::string WithBias(const std::string& x, int variable) {
+    const bool has_bias = static_cast<int>(layer().variables().size()) > variable;
+    return has_bias ? graph_.Add("Add", {x, Weight(variable)}) : x;
+  }
+
+  absl::StatusOr<std::string> Dense() {
+    const std::string product = graph_.Add("MatMul", {In(), Weight(0)});
+    return Activate(layer().activation(), WithBias(product, 1));
+  }
+
+  absl::StatusOr<std::string> Embedding() {
+    const std::string ids = values_[model_.nodes()[node_].inputs[0]];
+    return graph_.Add(
+        "Gather",
+        {Weight(0), graph_.Add("Cast", {ids}, {{"to", int64_t{onnx::TensorProto::INT64}}})});
+  }
+
+  absl::StatusOr<std::string> Affine() {
+    const auto& affine = As<AffineLayer>();
+    std::vector<double> scales = affine.scales();
+    std::vector<double> offsets = affine.offsets();
+    for (size_t i = 0; affine.has_variables() && i < Values(0).size(); ++i) {
+      scales.push_back(AffineLayer::ScaleOf(Values(1)[i]));
+      offsets.push_back(-Values(0)[i] * scales.back());
+    }
+    return ScaleAndShift(In(), scales, offsets);
+  }
+
+  std::string ScaleAndShift(const std::string& x, const std::vector<double>& scales,
+                            const std::vector<double>& offsets) {
+    const auto constant = [this](const std::vector<double>& numbers) {
+      return graph_.Constant({static_cast<int64_t>(numbers.size())},
+                             std::vector<float>(numbers.begin(), numbers.end()));
+    };
+    return graph_.Add("Add", {graph_.Add("Mul", {x, constant(scales)}), constant(offsets)});
+  }
+
+  absl::StatusOr<std::string> BatchNormalization() {
+    const auto& norm = As<BatchNormalizationLayer>();
+    std::vector<double> scales, offsets;
+    for (size_t i = 0; i < Values(norm.moving_mean()).size(); ++i) {
+      const double gamma = norm.gamma() < 0 ? 1 : Values(norm.gamma())[i];
+      const double beta = norm.beta() < 0 ? 0 : Values(norm.beta())[i];
+      scales.push_back(gamma / std::sqrt(Values(norm.moving_variance())[i] + norm.epsilon()));
+      offsets.push_back(beta - Values(norm.moving_mean())[i] * scales.back());
+    }
+    return ScaleAndShift(In(), scales, offsets);
+  }
+
+  absl::StatusOr<std::string> LayerNormalization() {
+    const auto& norm = As<LayerNormalizationLayer>();
+    const Shape width = {norm.width()};
+    const std::string scale = norm.gamma() < 0
+                                  ? graph_.Constant(width, std::vector<float>(norm.width(), 1))
+                                  : graph_.Constant(width, Values(norm.gamma()));
+    std::vector<std::string> inputs = {graph_.Reshape(In(), width), scale};
+    if (norm.beta() >= 0) inputs.push_back(graph_.Constant(width, Values(norm.beta())));
+    const std::string normal =
+        graph_.Add("LayerNormalization", inputs,
+                   {{"axis", int64_t{-1}}, {"epsilon", static_cast<float>(norm.epsilon())}});
+    return graph_.Reshape(normal, layer().output().shape);
+  }
+
+  absl::StatusOr<std::string> Merge() {
+    using Kind = MergeLayer::Kind;
+    std::vector<std::string> inputs;
+    for (size_t i = 0; i < layer().inputs().size(); ++i) inputs.push_back(In(i));
+    switch (As<MergeLayer>().kind()) {
+      case Kind::kSubtract:
+        return graph_.Add("Sub", inputs);
+      case Kind::kAverage:
+        return graph_.Add("Mean", inputs);
+      case Kind::kMaximum:
+        return graph_.Add("Max", inputs);
+      case Kind::kMinimum:
+        return graph_.Add("Min", inputs);
+      case Kind::kAdd:
+      case Kind::kMultiply:
+        break;
+    }
+    const char* const op = As<MergeLayer>().kind() == Kind::kAdd ? "Add" : "Mul";
+    std::string result = inputs[0];
+    for (size_t i = 1; i < inputs.size(); ++i) result = graph_.Add(op, {result, inputs[i]});
+    return result;
+  }
+
+  absl::StatusOr<std::string> Concatenate() {
+    std::vector<std::string> inputs;
+    for (size_t i = 0; i < layer().inputs().size(); ++i) inputs.push_back(In(i));
+    return graph_.Add("Concat", inputs, {{"axis", As<ConcatenateLayer>().axis() + 1}});
+  }
+
+  absl::StatusOr<std::string> Dot() {
+    const auto& dot = As<DotLayer>();
+    if (dot.normalizes()) return Refuse("an ONNX export has no Dot that normalizes");
+    std::string sides[2];
+    for (int i = 0; i < 2; ++i) {
+      const DotLayer::Side& side = dot.sides()[i];
+      sides[i] = graph_.Reshape(In(i), {side.outer, side.length, side.inner});
+    }
+    const std::string product =
+        graph_.Add("Einsum", {sides[0], sides[1]}, {{"equation", "buvw,bxvy->buwxy"}});
+    return graph_.Reshape(product, layer().output().shape);
+  }
+
+  // Images have their channels last, and ONNX has them first.
+  std::string ChannelsFirst(const std::string& x, const Shape& image) {
+    return graph_.Add("Transpose", {graph_.Reshape(x, image)}, {{"perm", Ints{0, 3, 1, 2}}});
+  }
+  std::string ChannelsLast(const std::string& x) {
+    const std::string last = graph_.Add("Transpose", {x}, {{"perm", Ints{0, 2, 3, 1}}});
+    return graph_.Reshape(last, layer().output().shape);
+  }
+
+  static Ints Pads(const Window& window) {
+    return {window.padding_before[0], window.padding_before[1], window.padding_after[0],
+            window.padding_after[1]};
+  }
+  static Ints Both(const std::array<int64_t, 2>& numbers) { return {numbers[0], numbers[1]}; }
+
+  // `x` has its channels first, and so has the result. `filters` are those of all groups.
+  std::string Convolve(const std::string& x, const Window& window, int variable, int64_t filters,
+                       int64_t groups) {
+    const Shape shape = {
+        window.size[0], window.size[1],
+        static_cast<int64_t>(Values(variable).size()) / (window.size[0] * window.size[1] * filters),
+        filters};
+    const std::string kernel = graph_.Constant({shape[3], shape[2], shape[0], shape[1]},
+                                               Transposed(Values(variable), shape, {3, 2, 0, 1}));
+    return graph_.Add("Conv", {x, kernel},
+                      {{"dilations", Both(window.dilation)},
+                       {"group", groups},
+                       {"pads", Pads(window)},
+                       {"strides", Both(window.strides)}});
+  }
+
+  absl::StatusOr<std::string> Convolution() {
+    const auto& conv = As<Conv2DLayer>();
+    const std::string x = ChannelsFirst(In(), conv.input_image());
+    const std::string y = Convolve(x, conv.window(), 0, conv.output_image()[2], conv.groups());
+    return Activate(layer().activation(), WithBias(ChannelsLast(y), 1));
+  }
+
+  absl::StatusOr<std::string> SeparableConvolution() {
+    const auto& conv = As<SeparableConv2DLayer>();
+    const std::string x = ChannelsFirst(In(), conv.input_image());
+    const std::string between =
+        Convolve(x, conv.window(), 0, conv.between_image()[2], conv.input_image()[2]);
+    const std::string y = Convolve(between, Window(), 1, conv.output_image()[2], 1);
+    return Activate(layer().activation(), WithBias(ChannelsLast(y), 2));
+  }
+
+  absl::StatusOr<std::string> TransposedConvolution() {
+    const auto& conv = As<Conv2DTransposeLayer>();
+    const Window& window = conv.window();
+    const Shape shape = {window.size[0], window.size[1], conv.output_image()[2],
+                         conv.input_image()[2]};
+    const std::string kernel = graph_.Constant({shape[3], shape[2], shape[0], shape[1]},
+                                               Transposed(Values(0), shape, {3, 2, 0, 1}));
+    // What the window leaves of the output beyond the padding, or cuts off.
+    Ints pads = {window.padding_before[0], window.padding_before[1], 0, 0};
+    Ints extra = {0, 0};
+    for (int axis = 0; axis < 2; ++axis) {
+      const int64_t reach = window.strides[axis] * (conv.input_image()[axis] - 1) +
+                            (window.size[axis] - 1) * window.dilation[axis] + 1;
+      const int64_t after = reach - pads[axis] - conv.output_image()[axis];
+      pads[2 + axis] = std::max<int64_t>(0, after);
+      extra[axis] = std::max<int64_t>(0, -after);
+    }
+    const std::string y =
+        graph_.Add("ConvTranspose", {ChannelsFirst(In(), conv.input_image()), kernel},
+                   {{"dilations", Both(window.dilation)},
+                    {"output_padding", extra},
+                    {"pads", pads},
+                    {"strides", Both(window.strides)}});
+    return Activate(layer().activation(), WithBias(ChannelsLast(y), 1));
+  }
+
+  absl::StatusOr<std::string> Pooling() {
+    const auto& pooling = As<Pooling2DLayer>();
+    const Window& window = pooling.window();
+    const bool is_maximum = pooling.kind() == Pooling2DLayer::Kind::kMaximum;
+    const std::string y = graph_.Add(is_maximum ? "MaxPool" : "AveragePool",
+                                     {ChannelsFirst(In(), pooling.input_image())},
+                                     {{"kernel_shape", Both(window.size)},
+                                      {"pads", Pads(window)},
+                                      {"strides", Both(window.strides)}});
+    return ChannelsLast(y);
+  }
+
+  absl::StatusOr<std::string> GlobalPooling() {
+    const bool is_maximum = As<GlobalPoolingLayer>().kind() == GlobalPoolingLayer::Kind::kMaximum;
+    Ints axes(layer().inputs()[0].shape.size() - 1);
+    std::iota(axes.begin(), axes.end(), 1);
+    const std::string y = graph_.Add(is_maximum ? "ReduceMax" : "ReduceMean", {In()},
+                                     {{"axes", axes}, {"keepdims", int64_t{0}}});
+    return graph_.Reshape(y, layer().output().shape);
+  }
+
+  // A negative padding crops.
+  absl::StatusOr<std::string> Pad() {
+    Ints before = {0}, after = {0};
+    for (const AxisMapping& mapping : As<RearrangingLayer>().mappings()) {
+      before.push_back(mapping.offset);
+      after.push_back(mapping.length - mapping.offset - mapping.input_length);
+    }
+    before.insert(before.end(), after.begin(), after.end());
+    return graph_.Add("Pad", {In(), graph_.Integers(before)});
+  }
+
+  absl::StatusOr<std::string> Permute() {
+    Ints order = {0};
+    const auto& fields = spec_.layers(node_).config().fields();
+    for (const auto& dimension : fields.at("dims").list_value().values()) {
+      order.push_back(static_cast<int64_t>(dimension.number_value()));
+    }
+    return graph_.Add("Transpose", {In()}, {{"perm", order}});
+  }
+
+  absl::StatusOr<std::string> Repeat() {
+    const Shape& shape = layer().output().shape;
+    return graph_.Add(
+        "Expand", {graph_.Reshape(In(), {1, shape[1]}), graph_.Integers({1, shape[0], shape[1]})});
+  }
+
+  absl::StatusOr<std::string> Resizing() {
+    const Resize& resize = As<ResizingLayer>().resize();
+    Shape image = layer().inputs()[0].shape;
+    Ints sizes = {image.back()};
+    for (const ResizedAxis& axis : resize.axes) {
+      if (axis.start != 0 || axis.extent != axis.input) {
+        return Refuse("an ONNX export has no Resizing that crops");
+      }
+      sizes.push_back(axis.output);
+    }
+    image = {resize.axes[0].input, resize.axes[1].input, image.back()};
+    // Sizes include the batch, which is not known: the channels are the first axis of each image.
+    const std::string x = ChannelsFirst(In(), image);
+    const std::string scales = graph_.Constant({4}, {1, 1, static_cast<float>(sizes[1]) / image[0],
+                                                     static_cast<float>(sizes[2]) / image[1]});
+    std::vector<OnnxGraph::Attribute> attributes = {
+        {"coordinate_transformation_mode", "half_pixel"},
+        {"mode", resize.nearest ? "nearest" : "linear"}};
+    if (resize.nearest) attributes.push_back({"nearest_mode", "round_prefer_ceil"});
+    return ChannelsLast(graph_.Add("Resize", {x, "", scales}, attributes));
+  }
+
+  std::string Einsum(const char* equation, const std::string& a, const std::string& b) {
+    return graph_.Add("Einsum", {a, b}, {{"equation", equation}});
+  }
+
+  absl::StatusOr<std::string> Attention() {
+    using Part = AttentionLayer::Part;
+    const auto& attention = As<AttentionLayer>();
+    const auto project = [&](Part part) {
+      std::string y =
+          Einsum("bsw,whk->bshk", In(attention.input(part)), Weight(attention.kernel(part)));
+      if (attention.use_bias()) y = graph_.Add("Add", {y, Weight(attention.kernel(part) + 1)});
+      return graph_.Add("Transpose", {y}, {{"perm", Ints{0, 2, 1, 3}}});
+    };
+    const std::string query = graph_.Add(
+        "Mul", {project(Part::kQuery),
+                graph_.Scalar(1 / std::sqrt(static_cast<float>(attention.key_width())))});
+    std::string scores = Einsum("bhsk,bhtk->bhst", query, project(Part::kKey));
+    if (attention.is_causal()) {
+      std::vector<float> later;
+      for (int64_t i = 0; i < attention.steps(); ++i) {
+        for (int64_t j = 0; j < attention.positions(); ++j) later.push_back(j > i ? -1e9f : 0);
+      }
+      scores = graph_.Add(
+          "Add", {scores, graph_.Constant({attention.steps(), attention.positions()}, later)});
+    }
+    const std::string shares = graph_.Add("Softmax", {scores}, {{"axis", int64_t{-1}}});
+    const std::string values = Einsum("bhst,bhtv->bhsv", shares, project(Part::kValue));
+    const std::string y = Einsum("bhsv,hvo->bso", values, Weight(attention.kernel(Part::kOutput)));
+    return attention.use_bias()
+               ? graph_.Add("Add", {y, Weight(attention.kernel(Part::kOutput) + 1)})
+               : y;
+  }
+
+  // The name of an activation in a recurrent operator; empty if it has none.
+  static std::string RecurrentActivation(const Activation& activation) {
+    using Kind = Activation::Kind;
+    switch (activation.kind) {
+      case Kind::kSigmoid:
+        return "Sigmoid";
+      case Kind::kTanh:
+        return "Tanh";
+      case Kind::kHardSigmoid:
+        return "HardSigmoid";
+      case Kind::kRelu:
+        return activation.is_plain_relu() ? "Relu" : "";
+      default:
+        return "";
+    }
+  }
+
+  // Values of a kernel or bias (rows of gates * units) with the gates in ONNX's order, gate by
+  // gate.
+  static std::vector<float> Gates(const std::vector<float>& values, const RecurrentPass& pass) {
+    const int lstm[] = {0, 3, 1, 2};  // Of Keras's i, f, c, o.
+    const int64_t width = pass.gates() * pass.units;
+    const auto rows = static_cast<int64_t>(values.size()) / width;
+    std::vector<float> result;
+    for (int gate = 0; gate < pass.gates(); ++gate) {
+      const int64_t begin =
+          (pass.kind == RecurrentPass::Kind::kLstm ? lstm[gate] : gate) * pass.units;
+      const auto columns = Columns(values, width, begin, begin + pass.units);
+      const auto unit_by_unit = Transposed(columns, {rows, pass.units}, {1, 0});
+      result.insert(result.end(), unit_by_unit.begin(), unit_by_unit.end());
+    }
+    return result;
+  }
+
+  // The bias of the input and that of the state.
+  std::string RecurrentBias(const RecurrentPass& pass) {
+    const int64_t width = pass.gates() * pass.units;
+    const std::vector<float>& values = Values(pass.first_variable + 2);
+    std::vector<float> bias = Gates({values.begin(), values.begin() + width}, pass);
+    std::vector<float> state(width, 0);
+    if (static_cast<int64_t>(values.size()) > width) {
+      state = Gates({values.begin() + width, values.end()}, pass);
+    }
+    bias.insert(bias.end(), state.begin(), state.end());
+    return graph_.Constant({1, 2 * width}, bias);
+  }
+
+  // One direction. A sequence that goes backwards has its last step first, as in Keras.
+  absl::StatusOr<std::string> Pass(const RecurrentPass& pass, bool returns_sequences) {
+    using Kind = RecurrentPass::Kind;
+    const bool is_simple = pass.kind == Kind::kSimple;
+    const bool is_gru = pass.kind == Kind::kGru;
+    const int64_t width = pass.gates() * pass.units;
+    std::vector<std::string> names = {RecurrentActivation(pass.activation)};
+    std::vector<float> alphas = {pass.activation.slope};
+    if (!is_simple) {
+      names.insert(names.begin(), RecurrentActivation(pass.recurrent_activation));
+      alphas.insert(alphas.begin(), pass.recurrent_activation.slope);
+    }
+    // The LSTM has the activation of its output apart.
+    if (!is_simple && !is_gru) {
+      names.push_back(names.back());
+      alphas.push_back(alphas.back());
+    }
+    if (std::count(names.begin(), names.end(), "") > 0) {
+      return Refuse("a recurrent layer of ONNX does not have this activation");
+    }
+    std::vector<OnnxGraph::Attribute> attributes = {
+        {"activations", names},
+        {"activation_alpha", alphas},
+        {"activation_beta", std::vector<float>(names.size(), 0.5f)},
+        {"direction", pass.goes_backwards ? "reverse" : "forward"},
+        {"hidden_size", pass.units}};
+    if (is_gru) attributes.push_back({"linear_before_reset", int64_t{pass.resets_after}});
+    std::vector<std::string> inputs = {
+        graph_.Add("Transpose", {In()}, {{"perm", Ints{1, 0, 2}}}),
+        graph_.Constant({1, width, pass.input_width}, Gates(Values(pass.first_variable), pass)),
+        graph_.Constant({1, width, pass.units}, Gates(Values(pass.first_variable + 1), pass))};
+    if (pass.use_bias) inputs.push_back(RecurrentBias(pass));
+    const char* const op = is_simple ? "RNN" : is_gru ? "GRU" : "LSTM";
+    if (!returns_sequences) {
+      return graph_.Reshape(graph_.Add(op, inputs, attributes, /*output=*/1), {pass.units});
+    }
+    // (steps, directions, batch, units)
+    const std::string steps = graph_.Add(op, inputs, attributes);
+    const std::string y = graph_.Reshape(
+        graph_.Add("Transpose", {steps}, {{"perm", Ints{2, 0, 1, 3}}}), {pass.steps, pass.units});
+    return pass.goes_backwards ? Reversed(y) : y;
+  }
+
+  std::string Reversed(const std::string& sequence) {
+    constexpr int64_t kBeforeFirst = std::numeric_limits<int64_t>::min();
+    return graph_.Add("Slice", {sequence, graph_.Integers({-1}), graph_.Integers({kBeforeFirst}),
+                                graph_.Integers({1}), graph_.Integers({-1})});
+  }
+
+  absl::StatusOr<std::string> Recurrent() {
+    using Merge = RecurrentLayer::Merge;
+    const auto& recurrent = As<RecurrentLayer>();
+    const bool sequences = recurrent.returns_sequences();
+    CAIRN_ASSIGN_OR_RETURN(std::string y, Pass(recurrent.passes()[0], sequences));
+    if (recurrent.passes().size() == 1) return y;
+    CAIRN_ASSIGN_OR_RETURN(std::string other, Pass(recurrent.passes()[1], sequences));
+    if (sequences) other = Reversed(other);
+    switch (recurrent.merge()) {
+      case Merge::kConcatenate:
+        return graph_.Add("Concat", {y, other}, {{"axis", int64_t{-1}}});
+      case Merge::kSum:
+        return graph_.Add("Add", {y, other});
+      case Merge::kMultiply:
+        return graph_.Add("Mul", {y, other});
+      case Merge::kAverage:
+        return graph_.Add("Mean", {y, other});
+    }
+    return y;
+  }
+
+  const proto::ModelSpec& spec_;
+  const Model& model_;
+  const absl::Span<const NamedTensor> weights_;
+  OnnxGraph graph_;
+  int node_ = 0;                     // The layer that is written.
+  std::vector<std::string> values_;  // By node: its output.
+};
+
+}  // namespace
+
+absl::StatusOr<std::vector<std::string>> WriteOnnxFile(const proto::ModelSpec& spec,
+                                                       absl::Span<const NamedTensor> weights) {
+  CAIRN_ASSIGN_OR_RETURN(const auto model, Model::Create(spec));
+  CAIRN_RETURN_IF_ERROR(CheckWeights(model->variables(), weights));
+  int64_t bytes = 0;
+  for (const NamedTensor& tensor : weights) bytes += tensor.values.size() * sizeof(float);
+  if (bytes > kWeightBytesMax) {
+    return absl::InvalidArgumentError("the model is too large for an ONNX file: 2 GiB at most");
+  }
+  CAIRN_ASSIGN_OR_RETURN(std::string file, Writer(spec, *model, weights).Write());
+  return std::vector<std::string>{std::move(file)};
+}
+
+}  // namespace cairn::nn

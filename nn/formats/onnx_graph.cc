@@ -1,0 +1,116 @@
+#include "nn/formats/onnx_graph.h"
+
+#include "absl/strings/str_cat.h"
+
+namespace cairn::nn {
+namespace {
+
+// Operator set 17 is the first one with LayerNormalization. Both versions are of 2022.
+constexpr int64_t kIrVersion = 8;
+constexpr int64_t kOperatorSet = 17;
+
+void Describe(const std::string& name, const TensorSpec& spec, onnx::ValueInfoProto* value) {
+  value->set_name(name);
+  auto* const tensor = value->mutable_type()->mutable_tensor_type();
+  tensor->set_elem_type(spec.type == proto::INT32 ? onnx::TensorProto::INT32
+                                                  : onnx::TensorProto::FLOAT);
+  tensor->mutable_shape()->add_dim()->set_dim_param("batch");
+  for (const int64_t size : spec.shape) tensor->mutable_shape()->add_dim()->set_dim_value(size);
+}
+
+}  // namespace
+
+OnnxGraph::Attribute::Attribute(const char* name, int64_t value) {
+  proto.set_name(name);
+  proto.set_type(onnx::AttributeProto::INT);
+  proto.set_i(value);
+}
+
+OnnxGraph::Attribute::Attribute(const char* name, float value) {
+  proto.set_name(name);
+  proto.set_type(onnx::AttributeProto::FLOAT);
+  proto.set_f(value);
+}
+
+OnnxGraph::Attribute::Attribute(const char* name, const char* value) {
+  proto.set_name(name);
+  proto.set_type(onnx::AttributeProto::STRING);
+  proto.set_s(value);
+}
+
+OnnxGraph::Attribute::Attribute(const char* name, const std::vector<int64_t>& values) {
+  proto.set_name(name);
+  proto.set_type(onnx::AttributeProto::INTS);
+  proto.mutable_ints()->Assign(values.begin(), values.end());
+}
+
+OnnxGraph::Attribute::Attribute(const char* name, const std::vector<float>& values) {
+  proto.set_name(name);
+  proto.set_type(onnx::AttributeProto::FLOATS);
+  proto.mutable_floats()->Assign(values.begin(), values.end());
+}
+
+OnnxGraph::Attribute::Attribute(const char* name, const std::vector<std::string>& values) {
+  proto.set_name(name);
+  proto.set_type(onnx::AttributeProto::STRINGS);
+  proto.mutable_strings()->Assign(values.begin(), values.end());
+}
+
+OnnxGraph::OnnxGraph(const std::string& name) {
+  model_.set_ir_version(kIrVersion);
+  model_.set_producer_name("Cairn");
+  model_.add_opset_import()->set_version(kOperatorSet);
+  model_.mutable_graph()->set_name(name);
+}
+
+std::string OnnxGraph::Add(const char* op, const std::vector<std::string>& inputs,
+                           const std::vector<Attribute>& attributes, int output) {
+  onnx::NodeProto& node = *model_.mutable_graph()->add_node();
+  const std::string name = absl::StrCat(op, ":", names_++);
+  node.set_name(name);
+  node.set_op_type(op);
+  node.mutable_input()->Assign(inputs.begin(), inputs.end());
+  for (int i = 0; i < output; ++i) node.add_output();
+  node.add_output(name);
+  for (const Attribute& attribute : attributes) *node.add_attribute() = attribute.proto;
+  return name;
+}
+
+std::string OnnxGraph::Constant(const Shape& shape, const std::vector<float>& values) {
+  onnx::TensorProto& tensor = *model_.mutable_graph()->add_initializer();
+  tensor.set_name(absl::StrCat("constant:", names_++));
+  tensor.set_data_type(onnx::TensorProto::FLOAT);
+  tensor.mutable_dims()->Assign(shape.begin(), shape.end());
+  tensor.set_raw_data(values.data(), values.size() * sizeof(float));
+  return tensor.name();
+}
+
+std::string OnnxGraph::Integers(const std::vector<int64_t>& values) {
+  onnx::TensorProto& tensor = *model_.mutable_graph()->add_initializer();
+  tensor.set_name(absl::StrCat("constant:", names_++));
+  tensor.set_data_type(onnx::TensorProto::INT64);
+  tensor.add_dims(values.size());
+  tensor.set_raw_data(values.data(), values.size() * sizeof(int64_t));
+  return tensor.name();
+}
+
+void OnnxGraph::Input(const std::string& name, const TensorSpec& spec) {
+  Describe(name, spec, model_.mutable_graph()->add_input());
+}
+
+void OnnxGraph::Output(const std::string& value, const std::string& name, const Shape& shape) {
+  onnx::NodeProto& node = *model_.mutable_graph()->add_node();
+  node.set_name(name);
+  node.set_op_type("Identity");
+  node.add_input(value);
+  node.add_output(name);
+  Describe(name, {.shape = shape}, model_.mutable_graph()->add_output());
+}
+
+std::string OnnxGraph::Reshape(const std::string& value, const Shape& shape) {
+  std::vector<int64_t> sizes = {-1};
+  sizes.insert(sizes.end(), shape.begin(), shape.end());
+  return Add("Reshape", {value, Integers(sizes)});
+}
+
+}  // namespace cairn::nn

@@ -1,0 +1,46 @@
+#!/usr/bin/env python3
+"""ONNX Runtime predicts with an exported model what Cairn predicts.
+
+Run with the environment of tests/interop (keras 3, tensorflow-cpu, onnx, onnxruntime), after
+`bazel build //cli:cairn //worker //coordinator //ps_server`. Arguments: names of models [all].
+"""
+
+import os
+import sys
+import tempfile
+
+os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
+os.environ.setdefault("CUDA_VISIBLE_DEVICES", "-1")
+
+import onnx
+import onnxruntime
+
+import models
+from cluster import Job
+from keras_files_test import compare, predictions, run_all
+
+# What the export says of models that it does not have.
+REFUSED = {"embedding": "an ONNX export has no masks", "category": "does not have this layer"}
+
+
+def check(name, folder):
+    model = models.make(name)
+    inputs = models.inputs(model)
+    names = [tensor._keras_history.operation.name for tensor in model.outputs]
+    expected = predictions(model, inputs)
+    model.save(f"{folder}/model.keras")
+    job = Job(folder, "model.keras", inputs, list(zip(names, [y.shape[1:] for y in expected])))
+    if name in REFUSED:
+        text = job.export("out.onnx", fails=True)
+        assert REFUSED[name] in text, text
+        return
+    predicted = job.predict()
+    file = str(job.export("out.onnx"))
+    onnx.checker.check_model(file, full_check=True)
+    session = onnxruntime.InferenceSession(file, providers=["CPUExecutionProvider"])
+    feeds = {one.name: array for one, array in zip(session.get_inputs(), inputs)}
+    compare(".onnx out", predicted, session.run(names, feeds))
+
+
+if __name__ == "__main__":
+    run_all(check)
