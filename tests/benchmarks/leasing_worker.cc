@@ -1,132 +1,81 @@
 #include "tests/benchmarks/leasing_worker.h"
 
-#include <grpcpp/channel.h>
-#include <unistd.h>
-
 #include <algorithm>
-#include <optional>
 #include <utility>
 
-#include "cluster/rpc_channel.h"
-#include "common/version.h"
-
 namespace cairn::benchmarks {
-namespace {
 
-constexpr absl::Duration kHeartbeat = absl::Seconds(1);
+LeasingWorker::LeasingWorker(const std::string& coordinator, Options options)
+    : options_(std::move(options)),
+      session_(coordinator,
+               {.make_join = [this] { return MakeJoin(); },
+                .handle = [this](const proto::Command& command, absl::Duration now,
+                                 LightSession::Messages* out) { Handle(command, now, out); },
+                .tick =
+                    [this](absl::Duration now, LightSession::Messages* out) {
+                      MutexLock lock(&mutex_);
+                      Work(now);
+                      TakeMessages(now, out);
+                    },
+                .disconnected =
+                    [this] {
+                      MutexLock lock(&mutex_);
+                      asked_at_.reset();
+                      state_.OnDisconnected();
+                    }}) {}
 
-}  // namespace
-
-LeasingWorker::LeasingWorker(const std::string& coordinator, int64_t examples,
-                             double batches_per_second)
-    : examples_(examples),
-      batches_per_second_(batches_per_second),
-      stub_(proto::Coordinator::NewStub(cluster::CreateChannel(coordinator))) {
-  stub_->async()->Session(&context_, this);
-  AddHold();  // Reads and writes are started outside gRPC's callbacks.
-  StartRead(&in_);
-  Join();
-  StartCall();
-}
-
-LeasingWorker::~LeasingWorker() {
-  context_.TryCancel();
-  RemoveHold();
+proto::Join LeasingWorker::MakeJoin() {
+  proto::Join join;
+  join.set_role(proto::WORKER);
+  join.set_any_index(true);
   MutexLock lock(&mutex_);
-  while (!done_) changed_.Wait(&mutex_);
+  join.set_index(index_);
+  join.set_cluster_id(cluster_id_);
+  state_.FillJoin(&join);
+  return join;
 }
 
-void LeasingWorker::Join() {
-  proto::Join* join = out_.mutable_join();
-  join->set_version(kVersion);
-  join->set_role(proto::WORKER);
-  join->set_index(-1);
-  join->set_instance_id(cluster::RandomSeed());
-  join->set_pid(getpid());
-  {
-    MutexLock lock(&mutex_);
-    writing_ = true;
-  }
-  StartWrite(&out_);
-}
-
-void LeasingWorker::Tick() {
-  bool write = false;
-  {
-    MutexLock lock(&mutex_);
-    const absl::Duration now = clock_.Now();
-    if (!joined_ || broken_) return;
-    Work(now);
-    TakeMessages(now);
-    if (now >= next_heartbeat_) {
-      next_heartbeat_ = now + kHeartbeat;
-      outbox_.emplace_back().mutable_heartbeat();
-    }
-    write = NextOut();
-  }
-  if (write) StartWrite(&out_);
-}
-
-bool LeasingWorker::joined() {
+bool LeasingWorker::started() {
   MutexLock lock(&mutex_);
-  return joined_;
+  return key_.job_id != 0;
 }
 
-bool LeasingWorker::broken() {
+int LeasingWorker::leases_lost() {
   MutexLock lock(&mutex_);
-  return broken_;
+  return leases_lost_;
 }
 
-void LeasingWorker::OnReadDone(bool ok) {
-  bool write = false;
-  {
-    MutexLock lock(&mutex_);
-    broken_ |= !ok;
-    if (!ok) return;
-    Handle(in_);
-    const absl::Duration now = clock_.Now();
-    Work(now);
-    // The real worker wakes its sender in this case; otherwise the sender polls.
-    if (state_.SendSoon()) TakeMessages(now);
-    write = NextOut();
-  }
-  StartRead(&in_);
-  if (write) StartWrite(&out_);
-}
-
-void LeasingWorker::OnWriteDone(bool ok) {
-  bool write = false;
-  {
-    MutexLock lock(&mutex_);
-    writing_ = false;
-    broken_ |= !ok;
-    write = NextOut();
-  }
-  if (write) StartWrite(&out_);
-}
-
-void LeasingWorker::OnDone(const grpc::Status&) {
+std::vector<double> LeasingWorker::TakeLeaseTimes() {
   MutexLock lock(&mutex_);
-  broken_ = done_ = true;
-  changed_.NotifyAll();
+  return std::exchange(lease_times_, {});
 }
 
-void LeasingWorker::Handle(const proto::Command& command) {
+void LeasingWorker::Handle(const proto::Command& command, absl::Duration now,
+                           LightSession::Messages* messages) {
+  MutexLock lock(&mutex_);
   if (command.has_welcome()) {
-    joined_ = true;
-    next_heartbeat_ = clock_.Now() + kHeartbeat;
-    state_.OnWelcome(command.welcome().keep_leases(), clock_.Now());
+    if (index_ >= 0 && key_.job_id != 0 && !command.welcome().keep_leases()) ++leases_lost_;
+    index_ = command.welcome().index();
+    cluster_id_ = command.welcome().cluster_id();
+    state_.OnWelcome(command.welcome().keep_leases(), now);
   } else {
     state_.OnCommand(command);
   }
+  if (command.has_grant() && asked_at_.has_value()) {
+    lease_times_.push_back(absl::ToDoubleSeconds(now - *asked_at_));
+    asked_at_.reset();
+  }
+  Work(now);
+  // The real worker wakes its sender in this case; otherwise the sender polls.
+  if (state_.SendSoon()) TakeMessages(now, messages);
 }
 
 void LeasingWorker::Work(absl::Duration now) {
-  if (batches_per_second_ <= 0) {
+  if (options_.batches_per_second <= 0) {
     while (const std::optional<worker::WorkItem> task = state_.NextItem()) Do(*task);
     return;
   }
-  const absl::Duration step = absl::Seconds(1 / batches_per_second_);
+  const absl::Duration step = absl::Seconds(1 / options_.batches_per_second);
   // Idle time is not made up for, except for the delay of a late tick.
   next_batch_ = std::max(next_batch_, now - 4 * step);
   while (now >= next_batch_) {
@@ -141,12 +90,13 @@ void LeasingWorker::Do(const worker::WorkItem& task) {
   if (task.kind == worker::WorkItem::Kind::kInspect) {
     proto::InspectReply reply;
     reply.set_job_id(task.inspect->job_id());
-    reply.set_examples(examples_);
+    reply.set_examples(options_.examples);
     state_.Inspected(reply);
   } else if (task.kind == worker::WorkItem::Kind::kStartJob) {
     key_ = {task.job->plan().job_id(), task.job->generation()};
     state_.Ready(key_);
   } else if (task.kind == worker::WorkItem::Kind::kTrain) {
+    if (options_.apply != nullptr) options_.apply(task.batch);
     proto::BatchRecord record;
     record.set_batch(task.batch);
     record.set_examples(1);
@@ -155,18 +105,15 @@ void LeasingWorker::Do(const worker::WorkItem& task) {
   }
 }
 
-void LeasingWorker::TakeMessages(absl::Duration now) {
+void LeasingWorker::TakeMessages(absl::Duration now, LightSession::Messages* messages) {
   for (proto::TaskMessage& message : state_.TakeMessages(now)) {
-    outbox_.push_back(std::move(message));
+    if (options_.one_by_one && message.has_work()) {
+      const bool asks = message.work().queued() == 0;
+      message.mutable_work()->set_wanted(asks ? 1 : 0);
+      if (asks && !asked_at_.has_value()) asked_at_ = now;
+    }
+    messages->push_back(std::move(message));
   }
-}
-
-bool LeasingWorker::NextOut() {
-  if (writing_ || broken_ || outbox_.empty()) return false;
-  out_ = std::move(outbox_.front());
-  outbox_.pop_front();
-  writing_ = true;
-  return true;
 }
 
 }  // namespace cairn::benchmarks

@@ -15,6 +15,7 @@ void PrintRow(const ResultRow& row) {
     line["ratio"] = row.ratio;
   }
   if (row.at_least.has_value()) line["at_least"] = *row.at_least;
+  if (row.at_most.has_value()) line["at_most"] = *row.at_most;
   if (!row.note.empty()) line["note"] = row.note;
   std::printf("%s\n", line.dump().c_str());
   std::fflush(stdout);

@@ -19,6 +19,7 @@ struct ResultRow {
   double ratio = 0;
   // The target: of the ratio if there is a peer, else of the value.
   std::optional<double> at_least;
+  std::optional<double> at_most;
   std::string note;
 };
 
