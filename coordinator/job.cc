@@ -426,6 +426,7 @@ void Job::OnWork(TaskId worker, const proto::WorkReport& report, EventTime now, 
 
 void Job::OnPsHeartbeat(uint32_t ps, const proto::Heartbeat& heartbeat, EventTime now) {
   if (!loader_.has_value()) return;
+  loader_->OnDiskProgress(ps, heartbeat.disk_progress(), now);
   if (training_ != nullptr) training_->OnDiskProgress(ps, heartbeat.disk_progress(), now);
   const uint64_t duplicates_refused = heartbeat.duplicates_refused();
   uint64_t& seen = duplicates_seen_[ps];

@@ -1,5 +1,7 @@
 #include "ps_server/job_control.h"
 
+#include <algorithm>
+#include <chrono>
 #include <string>
 #include <utility>
 #include <vector>
@@ -28,6 +30,16 @@ constexpr absl::Duration kWriteMayTake = absl::Seconds(10);
 // Training has priority over writing and copying snapshots where workers and ps share cores.
 constexpr auto kBackground = ThreadPool::Priority::kBackground;
 
+// Whether both load the same blocks from the same places.
+bool SameLoad(const proto::Restore& a, const proto::Restore& b) {
+  return a.plan().job_id() == b.plan().job_id() && a.generation() == b.generation() &&
+         a.checkpoint() == b.checkpoint() &&
+         std::equal(a.parts().begin(), a.parts().end(), b.parts().begin(), b.parts().end(),
+                    [](const auto& x, const auto& y) {
+                      return x.SerializeAsString() == y.SerializeAsString();
+                    });
+}
+
 }  // namespace
 
 JobControl::JobControl(const Parts& parts, Send send)
@@ -35,6 +47,7 @@ JobControl::JobControl(const Parts& parts, Send send)
       send_(std::move(send)),
       loader_(parts.ps, parts.catalog, parts.fetcher, parts.pool),
       copier_(parts.snapshots, parts.fetcher),
+      writes_cancelled_(std::make_shared<std::atomic<bool>>(false)),
       snapshots_(std::in_place, 1, "snapshots", kSnapshotQueueMax, kBackground),
       copies_(std::in_place, 1, "copies", kSnapshotQueueMax, kBackground),
       files_(std::in_place, 1, "files", kFilesQueueMax, kBackground) {}
@@ -42,7 +55,10 @@ JobControl::JobControl(const Parts& parts, Send send)
 JobControl::~JobControl() { Stop(); }
 
 void JobControl::Stop() {
-  stopping_ = true;
+  ReplaceLoad();
+  CancelWrites();
+  for (const auto& loading : loads_) loading->thread.join();
+  loads_.clear();
   snapshots_.reset();
   copies_.reset();
   files_.reset();
@@ -79,6 +95,7 @@ void JobControl::Handle(const proto::Command& command) {
 }
 
 void JobControl::LeaveCluster() {
+  ReplaceLoad();
   parts_.store->Drop(absl::AbortedError("the parameter server has joined another cluster"));
   parts_.pool->Trim();
 }
@@ -100,7 +117,93 @@ void JobControl::FillHeartbeat(proto::Heartbeat* heartbeat) const {
 }
 
 void JobControl::Restore(const proto::Restore& command) {
-  const absl::Status status = RestoreJob(command);
+  if (absl::Status hit = CAIRN_FAILPOINT("ps.restore"); !hit.ok()) {
+    return SendRestoreReply(command, hit);
+  }
+  if (const absl::StatusOr<bool> has = HasJob(command); !has.ok() || *has) {
+    return SendRestoreReply(command, has.status());
+  }
+  {
+    MutexLock lock(&mutex_);
+    if (loading_ != nullptr && SameLoad(loading_->command, command)) return;
+  }
+  ReplaceLoad();
+  // Drop the old blocks first, because two generations may not fit into memory. The pool keeps the
+  // buffers of the same job for the new blocks.
+  const uint64_t job_id = command.plan().job_id();
+  const bool other_job = CurrentJobId() != job_id;
+  CancelWrites();
+  parts_.store->Drop(absl::AbortedError(
+      absl::StrCat("job ", job_id, " is restored in generation ", command.generation())));
+  if (other_job) parts_.pool->Trim();
+  std::erase_if(loads_, [](const auto& loading) {
+    if (!loading->over) return false;
+    loading->thread.join();
+    return true;
+  });
+  loads_.push_back(std::make_unique<Loading>());
+  Loading* const loading = loads_.back().get();
+  loading->command = command;
+  {
+    MutexLock lock(&mutex_);
+    loading_ = loading;
+  }
+  loading->thread = std::thread([this, loading] { RunLoad(loading); });
+}
+
+absl::StatusOr<bool> JobControl::HasJob(const proto::Restore& command) const {
+  const uint64_t job_id = command.plan().job_id();
+  const std::shared_ptr<JobBlocks> current = parts_.store->current();
+  if (current == nullptr || current->layout()->job_id() != job_id) return false;
+  if (current->generation() > command.generation()) {
+    return absl::FailedPreconditionError(absl::StrCat(
+        "ps ", parts_.ps, " has job ", job_id, " in generation ", current->generation(),
+        " and does not go back to generation ", command.generation()));
+  }
+  return current->generation() == command.generation() &&
+         current->checkpoint() == command.checkpoint();
+}
+
+void JobControl::ReplaceLoad() {
+  MutexLock lock(&mutex_);
+  if (loading_ != nullptr) loading_->replaced = true;
+  loading_ = nullptr;
+}
+
+void JobControl::CancelWrites() {
+  *writes_cancelled_ = true;
+  writes_cancelled_ = std::make_shared<std::atomic<bool>>(false);
+}
+
+void JobControl::RunLoad(Loading* loading) {
+  const proto::Restore& command = loading->command;
+  {
+    // The cuts of the old generation are as large as its blocks. A write that hangs is not awaited.
+    const absl::Time until = absl::Now() + kWriteMayTake;
+    MutexLock lock(&mutex_);
+    while (writes_pending_ > 0 && !loading->replaced && absl::Now() < until) {
+      write_ended_.WaitFor(&mutex_, std::chrono::milliseconds(100));
+    }
+  }
+  absl::StatusOr<std::shared_ptr<JobBlocks>> job = Load(*loading);
+  bool replaced = false;
+  {
+    // A StopJob or another Restore either finds the installed blocks or replaces this load before.
+    MutexLock lock(&mutex_);
+    replaced = loading_ != loading;
+    if (!replaced && job.ok()) parts_.store->Install(*std::move(job));
+    if (!replaced) loading_ = nullptr;
+  }
+  if (replaced) {
+    CAIRN_LOG_INFO("a restore was replaced", "job", command.plan().job_id(), "generation",
+                   command.generation(), "checkpoint", command.checkpoint());
+  } else {
+    SendRestoreReply(command, job.status());
+  }
+  loading->over = true;
+}
+
+void JobControl::SendRestoreReply(const proto::Restore& command, const absl::Status& status) {
   CAIRN_FAILPOINT("ps.restored").IgnoreError();
   proto::TaskMessage message;
   proto::RestoreReply& reply = *message.mutable_restored();
@@ -118,47 +221,24 @@ void JobControl::Restore(const proto::Restore& command) {
   send_(std::move(message));
 }
 
-absl::Status JobControl::RestoreJob(const proto::Restore& command) {
-  CAIRN_RETURN_IF_ERROR(CAIRN_FAILPOINT("ps.restore"));
-  const uint64_t job_id = command.plan().job_id();
-  if (const std::shared_ptr<JobBlocks> current = parts_.store->current();
-      current != nullptr && current->layout()->job_id() == job_id) {
-    if (current->generation() == command.generation() &&
-        current->checkpoint() == command.checkpoint()) {
-      return absl::OkStatus();
-    }
-    if (current->generation() > command.generation()) {
-      return absl::FailedPreconditionError(absl::StrCat(
-          "ps ", parts_.ps, " has job ", job_id, " in generation ", current->generation(),
-          " and does not go back to generation ", command.generation()));
-    }
-  }
-  // Drop the old blocks first, because two generations may not fit into memory. The pool keeps the
-  // buffers of the same job for the new blocks.
-  const bool other_job = CurrentJobId() != job_id;
-  parts_.store->Drop(absl::AbortedError(
-      absl::StrCat("job ", job_id, " is restored in generation ", command.generation())));
-  if (other_job) parts_.pool->Trim();
-  CAIRN_ASSIGN_OR_RETURN(std::shared_ptr<JobBlocks> job, Load(command));
-  CAIRN_LOG_INFO("restored", "job", job_id, "generation", command.generation(), "checkpoint",
-                 command.checkpoint(), "blocks", job->layout()->blocks().size());
-  if (!command.rates().empty()) {
-    job->SetRates(std::make_shared<const RateChanges>(command.rates()));
-  }
-  parts_.store->Install(std::move(job));
-  return absl::OkStatus();
-}
-
-absl::StatusOr<std::shared_ptr<JobBlocks>> JobControl::Load(const proto::Restore& command) {
+absl::StatusOr<std::shared_ptr<JobBlocks>> JobControl::Load(const Loading& loading) {
+  const proto::Restore& command = loading.command;
   const proto::JobPlan& plan = command.plan();
   CAIRN_ASSIGN_OR_RETURN(const std::unique_ptr<nn::Model> model, nn::Model::Create(plan.model()));
   CAIRN_ASSIGN_OR_RETURN(std::shared_ptr<const JobLayout> layout,
                          JobLayout::Create(plan, model->variables(), parts_.ps));
   auto states = command.checkpoint() == 0 ? MakeInitialStates(*layout, parts_.uploads, parts_.pool)
-                                          : loader_.Load(*layout, command);
+                                          : loader_.Load(*layout, command, loading.replaced);
   if (!states.ok()) return states.status();
-  return JobBlocks::Create(std::move(layout), {command.generation(), command.checkpoint()},
-                           *std::move(states), parts_.owners, parts_.pool, parts_.job_options);
+  CAIRN_LOG_INFO("restored", "job", plan.job_id(), "generation", command.generation(), "checkpoint",
+                 command.checkpoint(), "blocks", layout->blocks().size());
+  std::shared_ptr<JobBlocks> job =
+      JobBlocks::Create(std::move(layout), {command.generation(), command.checkpoint()},
+                        *std::move(states), parts_.owners, parts_.pool, parts_.job_options);
+  if (!command.rates().empty()) {
+    job->SetRates(std::make_shared<const RateChanges>(command.rates()));
+  }
+  return job;
 }
 
 uint64_t JobControl::CurrentJobId() const {
@@ -168,6 +248,13 @@ uint64_t JobControl::CurrentJobId() const {
 
 void JobControl::StopJob(const proto::StopJob& command) {
   CAIRN_FAILPOINT("ps.stop_job").IgnoreError();
+  {
+    MutexLock lock(&mutex_);
+    if (loading_ != nullptr && loading_->command.plan().job_id() == command.job_id()) {
+      loading_->replaced = true;
+      loading_ = nullptr;
+    }
+  }
   if (CurrentJobId() == command.job_id()) {
     parts_.store->Drop(absl::AbortedError(absl::StrCat("job ", command.job_id(), " has ended")));
     parts_.pool->Trim();
@@ -227,8 +314,24 @@ void JobControl::Persist(const proto::Persist& command) {
     if (!absl::IsAlreadyExists(begun)) SendPersistError(command, begun);
     return;
   }
-  // The snapshot is written even if the cut is dropped or its generation ends meanwhile.
-  if (!snapshots_->TrySubmit([this, cut = *std::move(cut)] { WriteCut(*cut); })) {
+  // The snapshot is written even if the cut is dropped meanwhile. When the generation ends, its
+  // memory is needed.
+  {
+    MutexLock lock(&mutex_);
+    ++writes_pending_;
+  }
+  const auto write_ended = [this] {
+    MutexLock lock(&mutex_);
+    --writes_pending_;
+    write_ended_.NotifyAll();
+  };
+  if (!snapshots_->TrySubmit(
+          [this, cut = *std::move(cut), cancelled = writes_cancelled_, write_ended]() mutable {
+            WriteCut(*cut, *cancelled);
+            cut.reset();
+            write_ended();
+          })) {
+    write_ended();
     {
       MutexLock lock(&mutex_);
       writing_.reset();  // Otherwise this cut would count as being written for ever.
@@ -257,9 +360,9 @@ absl::Status JobControl::BeginWriting(const proto::Persist& command) {
   return absl::OkStatus();
 }
 
-void JobControl::WriteCut(const Cut& cut) {
+void JobControl::WriteCut(const Cut& cut, const std::atomic<bool>& cancelled) {
   const absl::StatusOr<storage::SnapshotSummary> written =
-      WriteSnapshot(cut, stopping_, parts_.snapshots);
+      WriteSnapshot(cut, cancelled, parts_.snapshots);
   {
     MutexLock lock(&mutex_);
     if (writing_.has_value() && writing_->cut == cut.id) writing_.reset();

@@ -6,6 +6,9 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <string>
+#include <thread>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -43,8 +46,8 @@ class JobControl {
     OwnerThreads* owners = nullptr;
     JobBlocks::Options job_options;
   };
-  // Called on the thread of Handle; for PersistReply, CopyReply and SnapshotList on threads of
-  // JobControl.
+  // Called on the thread of Handle; for RestoreReply, PersistReply, CopyReply and SnapshotList on
+  // threads of JobControl.
   using Send = std::function<void(proto::TaskMessage)>;
 
   JobControl(const Parts& parts, Send send);
@@ -53,9 +56,10 @@ class JobControl {
   JobControl(const JobControl&) = delete;
   JobControl& operator=(const JobControl&) = delete;
 
-  // Executes a command. Must be called on one thread. Blocks while a job is restored. Snapshots are
-  // written, copied, listed and deleted in the background: a disk that hangs must not keep the ps
-  // from cutting and from stopping jobs. Ignores commands for other roles, with a warning.
+  // Executes a command. Must be called on one thread. Jobs are restored, and snapshots written,
+  // copied, listed and deleted, in the background: a disk that hangs must not keep the ps from
+  // other commands. A Restore that differs from the one that is being executed replaces it; only
+  // the last one is answered. Ignores commands for other roles, with a warning.
   void Handle(const proto::Command& command);
 
   // Drops the job because the ps has joined another cluster, whose jobs have the same ids. Same
@@ -71,9 +75,24 @@ class JobControl {
   void FillHeartbeat(proto::Heartbeat* heartbeat) const;
 
  private:
+  // A Restore that is being executed, on a thread of its own: one that hangs must not delay the
+  // next.
+  struct Loading {
+    proto::Restore command;
+    std::atomic<bool> replaced = false;
+    std::atomic<bool> over = false;
+    std::thread thread;
+  };
+
   void Restore(const proto::Restore& command);
-  absl::Status RestoreJob(const proto::Restore& command);
-  absl::StatusOr<std::shared_ptr<JobBlocks>> Load(const proto::Restore& command);
+  // True: the job is in memory already. An error: it must not be loaded.
+  absl::StatusOr<bool> HasJob(const proto::Restore& command) const;
+  void RunLoad(Loading* loading);
+  absl::StatusOr<std::shared_ptr<JobBlocks>> Load(const Loading& loading);
+  void SendRestoreReply(const proto::Restore& command, const absl::Status& status);
+  // The load in progress will neither install its blocks nor reply.
+  void ReplaceLoad();
+  void CancelWrites();
   // Returns 0 if there is no job.
   uint64_t CurrentJobId() const;
   void StopJob(const proto::StopJob& command);
@@ -81,7 +100,7 @@ class JobControl {
   void MakeCut(const proto::Cut& command);
   void Persist(const proto::Persist& command);
   absl::Status BeginWriting(const proto::Persist& command);
-  void WriteCut(const Cut& cut);
+  void WriteCut(const Cut& cut, const std::atomic<bool>& cancelled);
   void SendPersistError(const proto::Persist& command, const absl::Status& status);
   void DeleteCheckpoint(const proto::DeleteCheckpoint& command);
   void SetRates(const proto::SetRates& command);
@@ -92,10 +111,17 @@ class JobControl {
 
   const Parts parts_;
   const Send send_;
-  std::atomic<bool> stopping_ = false;
   const CheckpointLoader loader_;
   SnapshotCopier copier_;
+  // All that have not ended, the newest last. Only the thread of Handle uses the list.
+  std::vector<std::unique_ptr<Loading>> loads_;
+  // Set for the cuts that are being written or queued when their generation ends.
+  std::shared_ptr<std::atomic<bool>> writes_cancelled_;
   Mutex mutex_;
+  // The load whose blocks will be installed, or null.
+  Loading* loading_ ABSL_GUARDED_BY(mutex_) = nullptr;
+  int writes_pending_ ABSL_GUARDED_BY(mutex_) = 0;
+  ConditionVariable write_ended_;
   // The cut that is being written or queued, and since when.
   struct Writing {
     uint64_t job_id = 0;

@@ -1,6 +1,7 @@
 #include "coordinator/recovery/checkpoint_choice.h"
 
 #include <algorithm>
+#include <optional>
 #include <utility>
 
 namespace cairn::coordinator {
@@ -14,6 +15,7 @@ bool Contains(const std::vector<uint32_t>& list, uint32_t ps) {
 struct Finding {
   CheckpointChoice choice;
   bool lost = false;
+  bool hangs = false;  // What is missing may be on a disk that hangs.
 };
 
 Finding Examine(const proto::Manifest& manifest, const SnapshotSurvey& survey, uint32_t ps_count,
@@ -32,7 +34,13 @@ Finding Examine(const proto::Manifest& manifest, const SnapshotSurvey& survey, u
     proto::SnapshotSource source;
     *source.mutable_part() = part;
     for (const uint32_t ps : survey.Holders(manifest.checkpoint(), part)) source.add_holders(ps);
-    if (source.holders().empty() && in_cluster) finding.lost = true;
+    const bool missing = source.holders().empty() && in_cluster;
+    const std::vector<uint32_t> hanging = survey.Hanging();
+    if (missing && hanging.empty()) finding.lost = true;
+    if (missing && !hanging.empty()) {
+      finding.hangs = true;
+      choice.awaited.insert(hanging.begin(), hanging.end());
+    }
     if (source.holders().empty() && !in_cluster) choice.awaited.insert(part.ps());
     choice.parts.push_back(std::move(source));
   }
@@ -45,6 +53,7 @@ CheckpointChoice ChooseCheckpoint(absl::Span<const proto::Manifest> manifests,
                                   const SnapshotSurvey& survey, uint32_t ps_count, int64_t copies) {
   CheckpointChoice none;
   bool is_newest = true;
+  std::optional<CheckpointChoice> hangs;
   for (size_t i = manifests.size(); i-- > 0;) {
     if (!manifests[i].damaged().empty()) continue;
     Finding finding = Examine(manifests[i], survey, ps_count, copies);
@@ -52,9 +61,10 @@ CheckpointChoice ChooseCheckpoint(absl::Span<const proto::Manifest> manifests,
     if (std::exchange(is_newest, false)) none.without = finding.choice.without;
     if (finding.lost) continue;
     finding.choice.without = none.without;
-    return std::move(finding.choice);
+    if (!finding.hangs) return std::move(finding.choice);
+    if (!hangs.has_value()) hangs = std::move(finding.choice);
   }
-  return none;
+  return hangs.value_or(none);
 }
 
 }  // namespace cairn::coordinator

@@ -65,7 +65,8 @@ JobLoader::JobLoader(const Membership* members, JournaledJob* job)
       job_(*job),
       ps_count_(static_cast<uint32_t>(members_.options().ps_addresses.size())),
       survey_(ps_count_),
-      restore_(ps_count_) {}
+      restore_(ps_count_),
+      disks_(ps_count_) {}
 
 void JobLoader::Begin(uint64_t checkpoint, EventTime now, Outbox* outbox) {
   // The plan (with the new partition) and the generation's number are journaled before any ps hears
@@ -127,7 +128,10 @@ void JobLoader::RequestSnapshotLists(uint32_t ps, Outbox* outbox) {
 
 void JobLoader::OnSnapshots(uint32_t ps, const proto::SnapshotList& list,
                             const std::vector<proto::Manifest>& manifests, Outbox* outbox) {
+  const std::vector<uint32_t> hanging = survey_.Hanging();
   survey_.Reply(ps, list);
+  // What was awaited may be there.
+  if (hanging != survey_.Hanging()) not_before_ = -absl::InfiniteDuration();
   DeleteLeftovers(ps, list, manifests, outbox);
 }
 
@@ -153,6 +157,36 @@ void JobLoader::DeleteLeftovers(uint32_t ps, const proto::SnapshotList& list,
     command.mutable_delete_checkpoint()->set_job_id(job_.id());
     command.mutable_delete_checkpoint()->set_checkpoint(checkpoint);
     outbox->Send(PsTask(ps), std::move(command));
+  }
+}
+
+void JobLoader::OnDiskProgress(uint32_t ps, uint64_t progress, EventTime now) {
+  if (ps >= disks_.size() || disks_[ps].progress == progress) return;
+  disks_[ps].progress = progress;
+  disks_[ps].since = now.monotonic;
+}
+
+// The disk of a live ps may hang while it lists its snapshots or loads a part. Then the part is
+// taken from another place. If there is none, the ps goes on when its disk does.
+void JobLoader::GiveUpHanging(EventTime now) {
+  const absl::Duration timeout = members_.options().progress_timeout;
+  for (uint32_t ps = 0; ps < ps_count_; ++ps) {
+    // Initial values are computed, which is no progress of a disk, or have no copies.
+    const bool reads = choice_.has_value() && choice_->checkpoint != 0;
+    const bool awaited = survey_.Awaits(ps) || (reads && restore_.Awaits(ps));
+    if (awaited && !disks_[ps].awaited) disks_[ps].since = now.monotonic;
+    disks_[ps].awaited = awaited;
+    if (!awaited || now.monotonic - disks_[ps].since <= timeout) continue;
+    disks_[ps].awaited = false;
+    const std::vector<uint32_t> hanging = survey_.Hanging();
+    // It reads from other ps already, whose requests have limits of their own.
+    if (std::find(hanging.begin(), hanging.end(), ps) != hanging.end()) continue;
+    job_.Note(absl::StrCat("ps ", ps, " has read nothing for ", absl::FormatDuration(timeout),
+                           ": its disk may hang; its part is loaded from elsewhere if possible"),
+              now);
+    survey_.SetHangs(ps);
+    if (restore_.Awaits(ps)) restore_.PsLost(ps);
+    choice_.reset();
   }
 }
 
@@ -192,6 +226,7 @@ void JobLoader::Advance(EventTime now, Outbox* outbox) {
   for (uint32_t ps = 0; ps < ps_count_; ++ps) {
     if (!members_.IsLive(PsTask(ps))) return;
   }
+  GiveUpHanging(now);
   if (!choice_.has_value()) Choose(now, outbox);
   if (choice_.has_value()) TellPs(outbox);
 }
@@ -205,6 +240,11 @@ void JobLoader::Choose(EventTime now, Outbox* outbox) {
   const CheckpointChoice choice =
       ChooseCheckpoint(job_.manifests(), survey_, ps_count_, job_.copies());
   if (choice.awaited.empty()) return Take(choice, now, outbox);
+  if (!survey_.Hanging().empty()) {
+    return Await(absl::StrCat("for the disk of ", PsNames(choice.awaited),
+                              ", which does not answer (", CheckpointName(choice.checkpoint), ")"),
+                 now);
+  }
   Await(absl::StrCat("for the snapshots of ", PsNames(choice.awaited), " (checkpoint ",
                      choice.checkpoint,
                      "): start a cluster that has it, or put its directory "
@@ -264,6 +304,15 @@ void JobLoader::Take(const CheckpointChoice& choice, EventTime now, Outbox* outb
 
 std::string JobLoader::Warning(const CheckpointChoice& choice) const {
   if (choice.without.empty()) return "";
+  const std::vector<uint32_t> hanging = survey_.Hanging();
+  if (!hanging.empty()) {
+    const std::string hangs = absl::StrCat(
+        "the disk of ", PsNames({hanging.begin(), hanging.end()}), " does not answer. ");
+    if (choice.checkpoint == job_.NewestCheckpoint())
+      return hangs + "Its blocks were taken from copies";
+    return absl::StrCat(hangs, "Checkpoint ", job_.NewestCheckpoint(), " was passed over for ",
+                        CheckpointName(choice.checkpoint));
+  }
   const std::string without = absl::StrCat(PsNames(choice.without),
                                            " came back without its snapshots: a new disk, "
                                            "another --state, or damaged files (its log names "
@@ -298,7 +347,12 @@ std::string JobLoader::WaitingFor() const {
   if (!trouble_.empty() && !choice_.has_value()) {
     return absl::StrCat("to try again: ", trouble_);
   }
-  return resuming_ ? "" : "for the ps to load their blocks";
+  if (resuming_) return "";
+  for (uint32_t ps = 0; ps < ps_count_; ++ps) {
+    if (survey_.Awaits(ps)) return absl::StrCat("for ps ", ps, " to list its snapshots");
+    if (restore_.Awaits(ps)) return absl::StrCat("for ps ", ps, " to load its blocks");
+  }
+  return "for the ps to load their blocks";
 }
 
 }  // namespace cairn::coordinator

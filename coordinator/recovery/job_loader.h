@@ -48,6 +48,8 @@ class JobLoader {
   void OnSnapshots(uint32_t ps, const proto::SnapshotList& list,
                    const std::vector<proto::Manifest>& manifests, Outbox* outbox);
   void OnRestored(uint32_t ps, const proto::RestoreReply& reply, EventTime now, Outbox* outbox);
+  // A heartbeat of a ps: it has read another block if `progress` differs from its last one.
+  void OnDiskProgress(uint32_t ps, uint64_t progress, EventTime now);
 
   // Takes every step that is possible now; none before all ps are alive.
   void Advance(EventTime now, Outbox* outbox);
@@ -57,12 +59,13 @@ class JobLoader {
   std::vector<proto::LedgerReply> Ledgers() const { return restore_.Ledgers(); }
   // Not empty: the job cannot continue.
   const std::string& failure() const { return failure_; }
-  // "for the ps to load their blocks".
+  // "for ps 1 to load its blocks".
   std::string WaitingFor() const;
 
  private:
   void DeleteLeftovers(uint32_t ps, const proto::SnapshotList& list,
                        const std::vector<proto::Manifest>& manifests, Outbox* outbox);
+  void GiveUpHanging(EventTime now);
   void Choose(EventTime now, Outbox* outbox);
   void Await(const std::string& what, EventTime now);
   void Take(const CheckpointChoice& choice, EventTime now, Outbox* outbox);
@@ -77,9 +80,16 @@ class JobLoader {
   SnapshotSurvey survey_;
   RestoreTracker restore_;
   std::optional<CheckpointChoice> choice_;  // Of the current generation.
-  std::string awaited_;     // The missing snapshots; all ps are asked again for them.
-  bool ask_again_ = false;  // At the next Choose.
-  std::string trouble_;     // Why a ps must try again.
+  struct Disk {
+    uint64_t progress = 0;
+    // The last progress, or the beginning of the wait if that was later.
+    absl::Duration since = -absl::InfiniteDuration();
+    bool awaited = false;
+  };
+  std::vector<Disk> disks_;  // By ps.
+  std::string awaited_;      // The missing snapshots; all ps are asked again for them.
+  bool ask_again_ = false;   // At the next Choose.
+  std::string trouble_;      // Why a ps must try again.
   absl::Duration not_before_ = -absl::InfiniteDuration();
   std::string failure_;
 };

@@ -28,6 +28,8 @@ class RestoreTracker {
   // The reply matches the wanted generation and checkpoint. Returns its error.
   std::string Reply(uint32_t ps, const proto::RestoreReply& reply);
 
+  // Whether the reply of this ps is missing.
+  bool Awaits(uint32_t ps) const { return ps_[ps].told && !ps_[ps].ledger.has_value(); }
   bool complete() const;
   // The ledgers of every ps. Requires complete().
   std::vector<proto::LedgerReply> Ledgers() const;

@@ -23,7 +23,8 @@ std::optional<bool> FindOnOwnDisk(const proto::SnapshotList& list, uint64_t chec
 std::vector<uint32_t> SnapshotSurvey::TakePsToQuery() {
   std::vector<uint32_t> unasked;
   for (uint32_t ps = 0; ps < ps_.size(); ++ps) {
-    if (ps_[ps].asked) continue;
+    // The answer to the last query comes when the disk does.
+    if (ps_[ps].asked || (ps_[ps].hangs && ps_[ps].owed > 0)) continue;
     ps_[ps].asked = true;
     ++ps_[ps].owed;
     unasked.push_back(ps);
@@ -34,6 +35,7 @@ std::vector<uint32_t> SnapshotSurvey::TakePsToQuery() {
 void SnapshotSurvey::PsAway(uint32_t ps) {
   ps_[ps].asked = ps_[ps].list.has_value();
   ps_[ps].owed = 0;
+  ps_[ps].hangs = false;
 }
 
 void SnapshotSurvey::AskAgain() {
@@ -46,18 +48,33 @@ void SnapshotSurvey::AskAgain() {
 void SnapshotSurvey::Reply(uint32_t ps, const proto::SnapshotList& list) {
   const bool is_newest = --ps_[ps].owed <= 0;
   ps_[ps].owed = std::max(ps_[ps].owed, 0);
-  if (is_newest) ps_[ps].list = list;
+  if (!is_newest) return;
+  ps_[ps].list = list;
+  ps_[ps].hangs = false;
+}
+
+bool SnapshotSurvey::Awaits(uint32_t ps) const {
+  return ps_[ps].asked && !ps_[ps].list.has_value() && !ps_[ps].hangs;
 }
 
 bool SnapshotSurvey::complete() const {
-  return std::all_of(ps_.begin(), ps_.end(), [](const Ps& ps) { return ps.list.has_value(); });
+  return std::all_of(ps_.begin(), ps_.end(),
+                     [](const Ps& ps) { return ps.list.has_value() || ps.hangs; });
+}
+
+std::vector<uint32_t> SnapshotSurvey::Hanging() const {
+  std::vector<uint32_t> hanging;
+  for (uint32_t ps = 0; ps < ps_.size(); ++ps) {
+    if (ps_[ps].hangs) hanging.push_back(ps);
+  }
+  return hanging;
 }
 
 std::vector<uint32_t> SnapshotSurvey::Keepers(uint64_t checkpoint,
                                               const proto::SnapshotPart& part) const {
   std::vector<uint32_t> keepers;
   for (uint32_t ps = 0; ps < ps_.size(); ++ps) {
-    if (!ps_[ps].list.has_value()) continue;
+    if (!ps_[ps].list.has_value() || ps_[ps].hangs) continue;
     if (FindOnOwnDisk(*ps_[ps].list, checkpoint, part).value_or(false)) keepers.push_back(ps);
   }
   return keepers;
@@ -67,7 +84,7 @@ std::vector<uint32_t> SnapshotSurvey::Holders(uint64_t checkpoint,
                                               const proto::SnapshotPart& part) const {
   std::vector<uint32_t> holders = Keepers(checkpoint, part);
   for (uint32_t ps = 0; ps < ps_.size(); ++ps) {
-    if (!ps_[ps].list.has_value()) continue;
+    if (!ps_[ps].list.has_value() || ps_[ps].hangs) continue;
     const std::optional<bool> own_disk = FindOnOwnDisk(*ps_[ps].list, checkpoint, part);
     if (own_disk.has_value() && !*own_disk) holders.push_back(ps);
   }

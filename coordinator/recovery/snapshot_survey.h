@@ -29,8 +29,16 @@ class SnapshotSurvey {
 
   // Ignores a reply to an older query than the newest: it may lack later snapshots.
   void Reply(uint32_t ps, const proto::SnapshotList& list);
-  // Whether all ps have answered.
+  // Whether the reply of this ps is missing.
+  bool Awaits(uint32_t ps) const;
+  // Whether all ps have answered, except those whose disks hang.
   bool complete() const;
+
+  // The disk of this ps does not answer. Until the ps does, or is lost, the survey does not wait
+  // for it, and it can read nothing.
+  void SetHangs(uint32_t ps) { ps_[ps].hangs = true; }
+  // The ps whose disks hang.
+  std::vector<uint32_t> Hanging() const;
 
   // The ps that can read this part of a checkpoint; those with it on their own disk come first.
   std::vector<uint32_t> Holders(uint64_t checkpoint, const proto::SnapshotPart& part) const;
@@ -41,6 +49,7 @@ class SnapshotSurvey {
   struct Ps {
     bool asked = false;
     int owed = 0;  // Replies still missing on the current stream.
+    bool hangs = false;
     std::optional<proto::SnapshotList> list;
   };
   std::vector<Ps> ps_;

@@ -1,5 +1,6 @@
 #include "ps_server/snapshots/checkpoint_loader.h"
 
+#include <algorithm>
 #include <map>
 #include <memory>
 #include <utility>
@@ -8,6 +9,7 @@
 #include "common/logging.h"
 #include "common/status_macros.h"
 #include "ps_server/snapshots/snapshot.h"
+#include "storage/disk_progress.h"
 
 namespace cairn::ps {
 
@@ -17,6 +19,9 @@ struct CheckpointLoader::Target {
   uint64_t checkpoint = 0;
   std::vector<int> positions;  // In layout.blocks(), ascending.
   std::vector<BlockState>* states = nullptr;
+  const std::atomic<bool>* stop = nullptr;
+
+  absl::Status Add(int position, storage::BlockRecord record, BufferPool* pool) const;
 };
 
 namespace {
@@ -46,7 +51,23 @@ proto::SnapshotSource FindSource(const proto::Restore& command, uint32_t part) {
   return unknown;
 }
 
+// Whether this ps is to read the part itself. A ps that lists no holder may find the part anyway.
+bool ReadsLocally(const proto::SnapshotSource& source, uint32_t ps) {
+  const auto& holders = source.holders();
+  return holders.empty() || std::find(holders.begin(), holders.end(), ps) != holders.end();
+}
+
 }  // namespace
+
+absl::Status CheckpointLoader::Target::Add(int position, storage::BlockRecord record,
+                                           BufferPool* pool) const {
+  if (*stop) return absl::CancelledError("the load was replaced by another one");
+  // A block from another ps is progress of this one, too.
+  storage::disk_progress.fetch_add(1, std::memory_order_relaxed);
+  CAIRN_ASSIGN_OR_RETURN((*states)[position],
+                         ReadState(layout, layout.blocks()[position], std::move(record), pool));
+  return absl::OkStatus();
+}
 
 bool CheckpointLoader::IsTransient(const absl::Status& status) {
   return absl::IsUnavailable(status) || absl::IsDeadlineExceeded(status) ||
@@ -54,13 +75,13 @@ bool CheckpointLoader::IsTransient(const absl::Status& status) {
 }
 
 absl::StatusOr<std::vector<BlockState>> CheckpointLoader::Load(
-    const JobLayout& layout, const proto::Restore& command) const {
+    const JobLayout& layout, const proto::Restore& command, const std::atomic<bool>& stop) const {
   const proto::PartitionMap& source =
       command.has_source() ? command.source() : layout.plan().partition();
   CAIRN_ASSIGN_OR_RETURN(const auto positions_of_parts, PositionsOfParts(layout, source));
   std::vector<BlockState> states(layout.blocks().size());
   for (const auto& [part, positions] : positions_of_parts) {
-    const Target target{layout, command.checkpoint(), positions, &states};
+    const Target target{layout, command.checkpoint(), positions, &states, &stop};
     CAIRN_RETURN_IF_ERROR(LoadPart(FindSource(command, part), target));
   }
   return states;
@@ -70,8 +91,9 @@ absl::Status CheckpointLoader::LoadPart(const proto::SnapshotSource& source,
                                         const Target& target) const {
   // The nearest place first: the own disk and the directories beside it, then the ps that hold
   // copies. Lack of memory is the same everywhere, so the search ends.
-  absl::Status result = LoadLocally(source.part(), target);
-  if (result.ok() || absl::IsResourceExhausted(result)) return result;
+  absl::Status result = absl::NotFoundError("this ps is not to read it");
+  if (ReadsLocally(source, ps_)) result = LoadLocally(source.part(), target);
+  if (result.ok() || absl::IsResourceExhausted(result) || *target.stop) return result;
   for (const uint32_t holder : source.holders()) {
     if (holder == ps_) continue;
     if (!absl::IsNotFound(result)) {
@@ -98,8 +120,7 @@ absl::Status CheckpointLoader::LoadLocally(const proto::SnapshotPart& part,
   for (const int position : target.positions) {
     const BlockSpec& block = target.layout.blocks()[position];
     CAIRN_ASSIGN_OR_RETURN(storage::BlockRecord record, snapshot->ReadBlock(block.id));
-    CAIRN_ASSIGN_OR_RETURN((*target.states)[position],
-                           ReadState(target.layout, block, std::move(record), &pool_));
+    CAIRN_RETURN_IF_ERROR(target.Add(position, std::move(record), &pool_));
   }
   return absl::OkStatus();
 }
@@ -112,13 +133,8 @@ absl::Status CheckpointLoader::LoadFromPs(uint32_t holder, const proto::Snapshot
   }
   auto position = target.positions.begin();
   return fetcher_.Fetch({holder, target.layout.job_id(), target.checkpoint, part}, ids,
-                        [&](uint32_t, storage::BlockRecord record) -> absl::Status {
-                          const BlockSpec& block = target.layout.blocks()[*position];
-                          CAIRN_ASSIGN_OR_RETURN(
-                              (*target.states)[*position],
-                              ReadState(target.layout, block, std::move(record), &pool_));
-                          ++position;
-                          return absl::OkStatus();
+                        [&](uint32_t, storage::BlockRecord record) {
+                          return target.Add(*position++, std::move(record), &pool_);
                         });
 }
 

@@ -1,6 +1,7 @@
 #ifndef CAIRN_PS_SERVER_SNAPSHOTS_CHECKPOINT_LOADER_H_
 #define CAIRN_PS_SERVER_SNAPSHOTS_CHECKPOINT_LOADER_H_
 
+#include <atomic>
 #include <cstdint>
 #include <vector>
 
@@ -27,10 +28,12 @@ class CheckpointLoader {
       : ps_(ps), catalog_(*catalog), fetcher_(*fetcher), pool_(*pool) {}
 
   // Returns the states of layout.blocks() in the command's checkpoint, which must not be 0. If a
-  // part cannot be read in one place, the next place is tried. Blocks. Returns a transient error if
-  // there is one (see IsTransient), otherwise that of the nearest place.
+  // part cannot be read in one place, the next place is tried; this ps is one of the places if the
+  // command says so, or says none. Blocks. Returns a transient error if there is one (see
+  // IsTransient), otherwise that of the nearest place. Cancelled: `stop` was set meanwhile.
   absl::StatusOr<std::vector<BlockState>> Load(const JobLayout& layout,
-                                               const proto::Restore& command) const;
+                                               const proto::Restore& command,
+                                               const std::atomic<bool>& stop) const;
 
   // Whether a later attempt may succeed: a ps did not answer, memory was short, or a file was not
   // found.

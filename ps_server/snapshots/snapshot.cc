@@ -86,7 +86,7 @@ absl::StatusOr<storage::SnapshotSummary> WriteSnapshot(const Cut& cut,
   CAIRN_ASSIGN_OR_RETURN(const std::unique_ptr<storage::SnapshotWriter> writer,
                          store->BeginSnapshot(layout.job_id(), cut.id));
   for (size_t position = 0; position < cut.states.size(); ++position) {
-    if (stop) return absl::CancelledError("the parameter server stops");
+    if (stop) return absl::CancelledError("the generation of the job ends");
     const BlockSpec& block = layout.blocks()[position];
     const BlockState& state = cut.states[position];
     std::vector<std::string_view> pieces = {BytesOf(state.values)};

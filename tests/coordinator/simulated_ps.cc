@@ -49,6 +49,7 @@ void SimulatedPs::Restart(uint64_t instance_id) {
   plan_.Clear();
   blocks_.clear();
   checkpointer_.clear();
+  unread_.clear();
 }
 
 proto::LedgerReply SimulatedPs::Ledger() const {
@@ -136,8 +137,33 @@ proto::SnapshotPart DescribePart(uint32_t ps, const SimulatedPs::Blocks& blocks)
   return part;
 }
 
+bool SimulatedPs::ReadsOwnDisk(const proto::Command& command) const {
+  if (command.has_list_snapshots()) return true;
+  for (const proto::SnapshotSource& source : command.restore().parts()) {
+    const auto& holders = source.holders();
+    if (source.part().ps() == index_ &&
+        std::find(holders.begin(), holders.end(), index_) != holders.end()) {
+      return true;
+    }
+  }
+  return false;
+}
+
 bool SimulatedPs::Handle(const proto::Command& command, bool disk_fails,
                          proto::TaskMessage* answer) {
+  if (command.has_restore()) {
+    // A load that hangs is replaced by the next one.
+    std::erase_if(unread_, [](const proto::Command& old) { return old.has_restore(); });
+  }
+  if (reads_hang_ && ReadsOwnDisk(command)) {
+    unread_.push_back(command);
+    return false;
+  }
+  if (command.has_heartbeat() && !reads_hang_ && !unread_.empty()) {
+    const proto::Command next = unread_.front();
+    unread_.erase(unread_.begin());
+    return Handle(next, disk_fails, answer);
+  }
   if (command.has_restore()) {
     Restore(command.restore(), answer->mutable_restored());
     return true;

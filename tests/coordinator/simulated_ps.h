@@ -48,6 +48,10 @@ class SimulatedPs {
   void set_disk_hangs(bool hangs) { disk_hangs_ = hangs; }
   const std::vector<proto::Persist>& unwritten() const { return unwritten_; }
 
+  // While reads hang, nothing is listed or loaded from the own disk. The answers follow with the
+  // heartbeats after that.
+  void set_reads_hang(bool hang) { reads_hang_ = hang; }
+
   // Applies a push. False: another generation, or nothing restored yet.
   bool Push(uint64_t job, uint64_t generation, uint32_t block, int64_t batch,
             bool rejected = false);
@@ -62,6 +66,7 @@ class SimulatedPs {
   uint64_t duplicates() const { return duplicates_; }
 
  private:
+  bool ReadsOwnDisk(const proto::Command& command) const;
   void Restore(const proto::Restore& restore, proto::RestoreReply* reply);
   // nullptr if none of the named holders has it.
   const Blocks* FindPart(const proto::Restore& restore, uint32_t part) const;
@@ -80,6 +85,8 @@ class SimulatedPs {
   Disk disk_;
   bool disk_hangs_ = false;
   std::vector<proto::Persist> unwritten_;
+  bool reads_hang_ = false;
+  std::vector<proto::Command> unread_;
 };
 
 // The manifest entry of such a snapshot.

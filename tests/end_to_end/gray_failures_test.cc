@@ -135,6 +135,28 @@ TEST_P(GrayFailures, APsWhoseWritesHang) {
   EXPECT_EQ(Number("rollbacks"), 0);
 }
 
+// A rollback while the disk of a ps does not answer: its part is loaded from the copy.
+TEST_P(GrayFailures, APsWhoseReadsHangWhileItLoads) {
+  FaultyFiles& files = cluster_.FilesOf("ps", 1);
+  cluster_.StartAll();
+  ASSERT_NO_FATAL_FAILURE(Submit(/*epochs=*/20, /*checkpoint_every=*/300));
+  ASSERT_TRUE(Reaches("last_checkpoint", 3)) << cluster_.Logs();
+
+  files.Set({{"read", "/ps-1/job-"}});
+  cluster_.task("ps", 0).Kill();
+  cluster_.Start("ps", 0);
+  ASSERT_TRUE(Fired(files));
+  ASSERT_TRUE(Reaches("generation", 2)) << Status() << cluster_.Logs();
+  const int64_t before = Number("batches_done");
+  EXPECT_TRUE(Reaches("batches_done", before + 1000)) << Status() << cluster_.Logs();
+  EXPECT_NE(Status().dump().find("the disk of ps 1 does not answer"), std::string::npos)
+      << Status();
+
+  files.Clear();
+  ExpectExactEnd();
+  EXPECT_EQ(Number("rollbacks"), 1);
+}
+
 TEST_P(GrayFailures, APsWhoseDeletionsHang) {
   FaultyFiles& files = cluster_.FilesOf("ps", 0);
   cluster_.StartAll();

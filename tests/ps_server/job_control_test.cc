@@ -206,6 +206,90 @@ TEST_F(JobControlTest, ASnapshotThatWasRefusedByAFullQueueIsWrittenWhenTheDiskIs
   unsetenv("CAIRN_FAULTY_FILES");
 }
 
+// The disk hangs while a checkpoint is loaded. The ps takes other commands, and the next load does
+// not wait for the first one, which has no effect when it goes on.
+TEST_F(JobControlTest, ALoadThatHangsIsReplacedByTheNext) {
+  const std::string rules = ::testing::TempDir() + "/job_control_load_rules";
+  const testing::FaultyFiles files(rules);
+  files.Clear();
+  setenv("CAIRN_FAULTY_FILES", rules.c_str(), 1);
+  Restore(1, 0);
+  Cut(1, 1);
+  EXPECT_EQ(Persist(1, 1).error(), "");
+  files.Set({{"read", "/ps-disk-"}});
+  proto::Command load;
+  *load.mutable_restore()->mutable_plan() = MakePlan({.job_id = 7});
+  load.mutable_restore()->set_generation(2);
+  load.mutable_restore()->set_checkpoint(1);
+  control_->Handle(load);
+  control_->Handle(load);  // Repeated: the coordinator's stream broke.
+  while (files.fired() == 0) std::this_thread::yield();
+  proto::Command query;
+  query.mutable_ledger_query()->set_job_id(7);
+  control_->Handle(query);
+  EXPECT_TRUE(sent_.Take().has_ledger());
+  EXPECT_EQ(Restore(3, 0).error(), "");
+  files.Clear();
+  EXPECT_EQ(Restore(4, 1).error(), "");
+  EXPECT_EQ(store_.current()->generation(), 4u);
+  control_->Stop();  // Waits for the first load.
+  EXPECT_EQ(store_.current()->generation(), 4u);
+  unsetenv("CAIRN_FAULTY_FILES");
+}
+
+TEST_F(JobControlTest, AStoppedJobIsNotInstalledByALoadThatGoesOn) {
+  const std::string rules = ::testing::TempDir() + "/job_control_stop_rules";
+  const testing::FaultyFiles files(rules);
+  files.Clear();
+  setenv("CAIRN_FAULTY_FILES", rules.c_str(), 1);
+  Restore(1, 0);
+  Cut(1, 1);
+  EXPECT_EQ(Persist(1, 1).error(), "");
+  files.Set({{"read", "/ps-disk-"}});
+  proto::Command command;
+  *command.mutable_restore()->mutable_plan() = MakePlan({.job_id = 7});
+  command.mutable_restore()->set_generation(2);
+  command.mutable_restore()->set_checkpoint(1);
+  control_->Handle(command);
+  while (files.fired() == 0) std::this_thread::yield();
+  command.mutable_stop_job()->set_job_id(7);
+  control_->Handle(command);
+  files.Clear();
+  control_->Stop();  // Waits for the load.
+  EXPECT_EQ(store_.current(), nullptr);
+  unsetenv("CAIRN_FAULTY_FILES");
+}
+
+// A rollback must not hold the values of two generations.
+TEST_F(JobControlTest, ACutOfAnOlderGenerationIsNotWrittenToItsEnd) {
+  const std::string rules = ::testing::TempDir() + "/job_control_cut_rules";
+  const testing::FaultyFiles files(rules);
+  files.Clear();
+  setenv("CAIRN_FAULTY_FILES", rules.c_str(), 1);
+  Restore(1, 0);
+  Cut(1, 1);
+  files.Set({{"write", "/ps-disk-"}});
+  proto::Command command;
+  for (const uint64_t cut : {1, 2}) {
+    command.mutable_persist()->set_job_id(7);
+    command.mutable_persist()->set_generation(1);
+    command.mutable_persist()->set_cut(cut);
+    control_->Handle(command);
+    if (cut == 1) Cut(1, 2);
+  }
+  while (files.fired() == 0) std::this_thread::yield();
+  command.Clear();
+  *command.mutable_restore()->mutable_plan() = MakePlan({.job_id = 7});
+  command.mutable_restore()->set_generation(2);
+  control_->Handle(command);
+  files.Clear();
+  // The cuts end before the new generation is loaded. The second one was never begun.
+  sent_.Take();
+  EXPECT_NE(sent_.Take().persisted().error().find("generation"), std::string::npos);
+  EXPECT_EQ(sent_.Take().restored().error(), "");
+  unsetenv("CAIRN_FAULTY_FILES");
+}
+
 TEST_F(JobControlTest, RepliesOnlyToRatesOfItsGeneration) {
   Restore(2, 0);
   proto::Command command;

@@ -45,11 +45,13 @@ class CheckpointChoiceTest : public ::testing::Test {
   CheckpointChoice Choose(uint32_t ps_count = 2, int64_t copies = 2) {
     SnapshotSurvey survey(ps_count);
     for (uint32_t ps = 0; ps < ps_count; ++ps) survey.Reply(ps, lists_[ps]);
+    for (const uint32_t ps : hanging_) survey.SetHangs(ps);
     return ChooseCheckpoint(manifests_, survey, ps_count, copies);
   }
 
   std::vector<proto::Manifest> manifests_;
   std::map<uint32_t, proto::SnapshotList> lists_;
+  PsSet hanging_;
 };
 
 TEST_F(CheckpointChoiceTest, TheNewestCompleteOneIsTakenAsItLies) {
@@ -64,6 +66,29 @@ TEST_F(CheckpointChoiceTest, TheNewestCompleteOneIsTakenAsItLies) {
   ASSERT_EQ(choice.parts.size(), 2u);
   EXPECT_EQ(choice.parts[1].part().checksum(), 501u);
   EXPECT_EQ(choice.parts[1].holders_size(), 2);
+}
+
+TEST_F(CheckpointChoiceTest, ADiskThatHangsIsReplacedByCopiesOrAnOlderCheckpointOrAwaited) {
+  AddManifest(4);
+  AddManifest(5);
+  HasAll(4);
+  HasAll(5);
+  hanging_ = {1};
+  EXPECT_EQ(Choose().checkpoint, 5u);
+  EXPECT_EQ(Choose().parts[1].holders_size(), 1);
+  EXPECT_EQ(Choose().parts[1].holders(0), 0u);
+  // Checkpoint 5 has no copy of part 1 yet.
+  lists_.clear();
+  HasAll(4);
+  Has(0, 5, 0);
+  Has(1, 5, 1);
+  EXPECT_EQ(Choose().checkpoint, 4u);
+  EXPECT_EQ(Choose().awaited, PsSet());
+  // Nor has checkpoint 4. Parts on a disk that hangs are not lost.
+  lists_.clear();
+  for (const uint64_t checkpoint : {4, 5}) Has(0, checkpoint, 0);
+  EXPECT_EQ(Choose().checkpoint, 5u);
+  EXPECT_EQ(Choose().awaited, PsSet{1});
 }
 
 TEST_F(CheckpointChoiceTest, WithoutCheckpointsThereAreTheInitialValues) {

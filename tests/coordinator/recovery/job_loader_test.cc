@@ -155,6 +155,40 @@ TEST_F(JobLoaderTest, ATroubleThatMayPassIsNoReasonToGoBackFurther) {
   EXPECT_EQ(Status().generation(), 2u);
 }
 
+TEST_F(JobLoaderTest, AnotherPlaceIsReadWhileADiskHangs) {
+  Start(3, LongJob());
+  RunUntilCheckpoint(5);
+  const uint64_t newest = Status().last_checkpoint();
+  simulation_->ps(1).set_reads_hang(true);
+  simulation_->KillPs(0);
+  ASSERT_TRUE(simulation_->RunUntil([&] { return Status().generation() == 2; }));
+  ASSERT_TRUE(simulation_->RunUntil([&] { return Status().state() == proto::RUNNING; }))
+      << Status().DebugString();
+  EXPECT_TRUE(Noted(absl::StrCat("back to checkpoint ", newest)));
+  EXPECT_TRUE(Noted("ps 1 has read nothing for 1m")) << Status().DebugString();
+  EXPECT_TRUE(absl::StrContains(Status().warning(), "the disk of ps 1 does not answer"))
+      << Status().warning();
+  simulation_->ps(1).set_reads_hang(false);
+  Finish();
+  EXPECT_EQ(Status().generation(), 2u);
+}
+
+TEST_F(JobLoaderTest, WithoutCopiesADiskThatHangsIsAwaited) {
+  proto::Job job = LongJob();
+  job.mutable_checkpoint()->set_copies(1);
+  Start(2, job);
+  ASSERT_TRUE(simulation_->RunUntil([&] { return Status().last_checkpoint() >= 5; }));
+  simulation_->ps(1).set_reads_hang(true);
+  simulation_->KillPs(0);
+  ASSERT_TRUE(simulation_->RunUntil([&] {
+    return absl::StrContains(Status().waiting_for(), "for the disk of ps 1");
+  })) << Status().DebugString();
+  EXPECT_EQ(Status().rollbacks(), 1) << "neither the initial values nor an older checkpoint";
+  simulation_->ps(1).set_reads_hang(false);
+  Finish();
+  EXPECT_EQ(Status().generation(), 2u);
+}
+
 TEST_F(JobLoaderTest, MorePsTakeOverWholeBlocks) {
   Start(2, LongJob());
   RunUntilCheckpoint(5);

@@ -41,6 +41,26 @@ TEST(SnapshotSurveyTest, EverybodyIsAskedOnceAndAgainWhenTheAnswerMayBeLostOrOld
   EXPECT_EQ(survey.TakePsToQuery(), (Indices{0, 1, 2}));
 }
 
+TEST(SnapshotSurveyTest, ADiskThatHangsIsNotAwaitedAndHoldsNothingUntilItAnswers) {
+  proto::SnapshotList list;
+  AddHeld(5, Part(1), true, &list);
+  SnapshotSurvey survey(2);
+  survey.TakePsToQuery();
+  survey.Reply(0, {});
+  EXPECT_TRUE(survey.Awaits(1));
+  survey.SetHangs(1);
+  EXPECT_FALSE(survey.Awaits(1));
+  EXPECT_TRUE(survey.complete());
+  EXPECT_EQ(survey.Hanging(), Indices{1});
+  survey.AskAgain();
+  EXPECT_EQ(survey.TakePsToQuery(), Indices{0}) << "ps 1 owes an answer";
+  survey.Reply(1, list);
+  EXPECT_EQ(survey.Hanging(), Indices());
+  EXPECT_EQ(survey.Holders(5, Part(1)), Indices{1});
+  survey.SetHangs(1);
+  EXPECT_EQ(survey.Holders(5, Part(1)), Indices()) << "it listed the part but could not load it";
+}
+
 TEST(SnapshotSurveyTest, AnAnswerToAnOlderQuestionIsPassedOver) {
   proto::SnapshotList newer;
   AddHeld(5, Part(0), true, &newer);

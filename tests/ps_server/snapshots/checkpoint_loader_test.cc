@@ -79,7 +79,7 @@ class CheckpointLoaderTest : public ::testing::Test {
     for (const auto& peer : peers_) addresses.push_back(peer->address());
     fetcher.SetCluster(addresses, kPeerCluster);
     const CheckpointLoader loader(ps, &peers_[ps]->catalog(), &fetcher, peers_[ps]->pool());
-    const auto states = loader.Load(*layout, command_);
+    const auto states = loader.Load(*layout, command_, /*stop=*/false);
     status_ = states.status();
     if (!states.ok()) return 0;
     for (size_t i = 0; i < states->size(); ++i) {
