@@ -16,6 +16,10 @@ namespace {
 constexpr absl::Duration kRetryCut = absl::Seconds(1);
 // For checkpoints that would be due again at once after a failure.
 constexpr absl::Duration kRetryWriting = absl::Seconds(5);
+// The last checkpoint is tried so often, 5 s after the first failure, then 10 s, up to 1 min: more
+// than 6 min in all.
+constexpr int kLastCheckpointTries = 10;
+constexpr absl::Duration kRetryLastMax = absl::Minutes(1);
 constexpr char kStop[] = "stop";
 
 }  // namespace
@@ -177,6 +181,7 @@ void Checkpointer::FinishCut(EventTime now, Outbox* outbox) {
     retention_.Passed(queue_.DoneCount(), now.monotonic);
     no_cut_before_ = now.monotonic + kRetryCut;
     CheckpointFailed(applied.status(), outbox);
+    if (cut_->purpose().epoch + 1 == EpochCount()) LastCheckpointFailed(now);
   } else if (!cut_->Consistent(*applied)) {
     // A worker died between two pushes, or went on after its lease had expired, or the ledgers have
     // less than the workers reported. The missing batches are leased again.
@@ -231,7 +236,7 @@ void Checkpointer::FinishWrite(EventTime now, Outbox* outbox) {
   if (manifest.ok()) return CheckpointExists(*std::move(manifest), outbox);
   CheckpointFailed(manifest.status(), outbox);
   // After the last epoch the job waits for its final checkpoint, which is due again at once.
-  if (run_.epochs_cut() == EpochCount()) no_cut_before_ = now.monotonic + kRetryWriting;
+  if (run_.epochs_cut() == EpochCount()) LastCheckpointFailed(now);
   // The renewed checkpoint of a restored job is due again at once too, but training goes on
   // meanwhile.
   if (run_.renew_checkpoint()) renew_not_before_ = now.monotonic + kRetryWriting;
@@ -239,9 +244,27 @@ void Checkpointer::FinishWrite(EventTime now, Outbox* outbox) {
   DeleteCheckpoint(plan_, run_.kept_cut().cut(), outbox);
 }
 
+void Checkpointer::LastCheckpointFailed(EventTime now) {
+  const absl::Duration pause =
+      std::min(kRetryWriting * (int64_t{1} << last_checkpoint_failures_), kRetryLastMax);
+  no_cut_before_ = now.monotonic + pause;
+  if (++last_checkpoint_failures_ < kLastCheckpointTries) return;
+  failure_ =
+      absl::StrCat("the last checkpoint could not be written in ", kLastCheckpointTries,
+                   " tries: ", run_.checkpoint_error(), "; when there is room, `cairn resume ",
+                   plan_.job_id(), "` goes on from the newest checkpoint");
+}
+
+std::string Checkpointer::FailedTries() const {
+  if (last_checkpoint_failures_ == 0) return "";
+  return absl::StrCat("try ", last_checkpoint_failures_, " of ", kLastCheckpointTries,
+                      " to write the last checkpoint failed: ", run_.checkpoint_error());
+}
+
 // The manifest makes the checkpoint exist. It is synced before a client or a ps is told.
 void Checkpointer::CheckpointExists(const proto::Manifest& manifest, Outbox* outbox) {
   retention_.Add(manifest, outbox);
+  last_checkpoint_failures_ = 0;
   // The end of an epoch may fall on the stop and bring a checkpoint of its own. Nothing was leased
   // in between, so the job is stopped there as well.
   run_.set_stopped(stopped_ && (manifest.reason() == kStop || run_.stopped()));

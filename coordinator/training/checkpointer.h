@@ -113,6 +113,10 @@ class Checkpointer {
   // What the current cut or stop waits for: "for worker 1 to finish its batch". Empty if there is
   // neither.
   std::string NextNeeded() const;
+  // "try 3 of 10 to write the last checkpoint failed: ..."; empty if none has failed.
+  std::string FailedTries() const;
+  // Why the job must fail: its last checkpoint cannot be written. Empty if it may go on.
+  const std::string& failure() const { return failure_; }
   // Whether snapshots are being copied.
   bool copying() const { return !copies_.idle(); }
   const std::vector<proto::Manifest>& manifests() const { return retention_.manifests(); }
@@ -144,6 +148,7 @@ class Checkpointer {
   void FinishWrite(EventTime now, Outbox* outbox);
   void CheckpointExists(const proto::Manifest& manifest, Outbox* outbox);
   void CheckpointFailed(const absl::Status& why, Outbox* outbox);
+  void LastCheckpointFailed(EventTime now);
   void FinishEvaluation(EventTime now, Outbox* outbox);
   void ReleaseCut(Outbox* outbox);
   void FinishCopies(Outbox* outbox);
@@ -175,6 +180,8 @@ class Checkpointer {
   BatchRanges torn_;
   absl::Duration no_cut_before_ = -absl::InfiniteDuration();
   absl::Duration renew_not_before_ = -absl::InfiniteDuration();
+  int last_checkpoint_failures_ = 0;
+  std::string failure_;
   uint64_t last_pause_ = 0;
   bool stopped_ = false;
 };

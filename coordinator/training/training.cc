@@ -172,6 +172,7 @@ void Training::Advance(EventTime now, Outbox* outbox) {
   // Cuts come first: they move the lease limit and decide whether workers rest. Epoch decisions
   // follow, since they may allow the next epoch. Grants come last, under the limits of both.
   checkpointer_.Advance(!quiet, now, outbox);
+  if (failure_.empty()) failure_ = checkpointer_.failure();
   DecideEpochs(now, outbox);
   for (ProfileSession& profile : profiles_) profile.Advance(now.monotonic, outbox);
   std::erase_if(profiles_, [](const ProfileSession& profile) { return profile.over(); });
@@ -306,10 +307,11 @@ void Training::FillStatus(absl::Duration now, proto::JobStatus* status) {
 std::string Training::WaitingFor() const {
   if (workers_.empty()) return "for workers";
   if (!checkpointer_.AtEpochEnd()) return "";
-  if (run_.has_kept_cut()) {
-    return run_.kept_cut().to_evaluate() ? "for the evaluation"
-                                         : "for the checkpoint to be written";
+  if (run_.has_kept_cut() && run_.kept_cut().to_evaluate()) return "for the evaluation";
+  if (std::string failed = checkpointer_.FailedTries(); !failed.empty()) {
+    return absl::StrCat("for the checkpoint to be written (", failed, ")");
   }
+  if (run_.has_kept_cut()) return "for the checkpoint to be written";
   return checkpointer_.copying() ? "for the checkpoint to be copied" : "";
 }
 

@@ -116,6 +116,41 @@ TEST_F(CheckpointerTest, AFailedCheckpointIsCountedAndTrainingGoesOn) {
 }
 
 // A checkpoint that is due because the last restore moved parts.
+// All batches are applied, but the disk of the ps refuses the last checkpoint.
+TEST_F(CheckpointerTest, AfterTenTriesOfTheLastCheckpointTheJobFails) {
+  run_.set_stop_at_batch(10);
+  Start();
+  Report(0, {}, 10);
+  Report(1, {}, 10);
+  Report(0, {0, 1, 2, 3, 4}, 10);
+  Report(1, {5, 6, 7, 8, 9}, 10);
+  std::vector<int64_t> pauses;  // Seconds between the tries.
+  for (uint64_t cut = 1; cut <= 10; ++cut) {
+    AnswerCut(cut, BatchRanges(10, 20), BatchRanges(10, 20));
+    Advance();
+    proto::PersistReply reply;
+    reply.set_cut(cut);
+    reply.set_generation(1);
+    reply.set_error("no space left on device");
+    training_->OnPersist(0, reply);
+    const absl::Duration failed_at = now_.monotonic;
+    auto commands = Advance();
+    if (cut == 10) break;
+    EXPECT_EQ(training_->failure(), "");
+    EXPECT_NE(training_->WaitingFor().find(absl::StrCat("try ", cut, " of 10")), std::string::npos)
+        << training_->WaitingFor();
+    EXPECT_NE(training_->WaitingFor().find("no space left"), std::string::npos);
+    while (Find(commands, proto::Command::kMakeCut) == nullptr) {
+      ASSERT_LT(now_.monotonic - failed_at, absl::Minutes(2));
+      commands = Advance(absl::Milliseconds(100));
+    }
+    pauses.push_back(absl::ToInt64Seconds(now_.monotonic - failed_at));
+  }
+  EXPECT_EQ(pauses, (std::vector<int64_t>{5, 10, 20, 40, 60, 60, 60, 60, 60}));
+  EXPECT_NE(training_->failure().find("no space left on device"), std::string::npos);
+  EXPECT_NE(training_->failure().find("cairn resume 1"), std::string::npos);
+}
+
 TEST_F(CheckpointerTest, ARenewedCheckpointThatFailsIsNotTriedAgainAtOnce) {
   run_.set_renew_checkpoint(true);
   Start();
