@@ -132,7 +132,8 @@ absl::StatusOr<TrainedModel> ReadTrainedModel(JobSource* source, const std::stri
 absl::StatusOr<const nn::ExportFormat*> ChooseExportFormat(const std::string& flag,
                                                            const std::string& output) {
   std::filesystem::path path = output;
-  const nn::ExportFormat* format = nn::FindExportFormat(path.extension().string());
+  const std::string extension = path.extension().string();
+  const nn::ExportFormat* format = nn::FindExportFormat(extension);
   // Folders may have a dot in their names: "v1.2".
   if (format == nullptr && !HasFileExtension(path)) format = nn::FindExportFormat("");
   if (format != nullptr) return format;
