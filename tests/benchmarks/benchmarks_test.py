@@ -191,6 +191,12 @@ class ProgramsTest(unittest.TestCase):
         self.assertEqual([row["name"] for row in rows], ["3 workers"])
         self.assertGreater(rows[0]["value"], 0)
 
+    def test_a_coordinator_is_killed_and_all_come_back(self):
+        rows = {row["name"].split(": ")[1]: row["value"]
+                for row in self.rows_of(sys.executable, HERE / "scale.py", "--smoke")}
+        self.assertGreater(rows["batches"], 0)
+        self.assertGreater(rows["kill -9 until a batch is done"], 0)
+
     def test_cairns_own_product_says_how_fast_it_is(self):
         program = pathlib.Path(os.environ["CAIRN_BIN"], "tests/benchmarks/matrix_product")
         self.assertGreater(float(subprocess.run([program], stdout=subprocess.PIPE, text=True,

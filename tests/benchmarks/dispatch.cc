@@ -96,7 +96,8 @@ void Run(const std::string& address, int workers, absl::Duration duration, doubl
   proto::ModelSpec model;
   CAIRN_CHECK(google::protobuf::util::JsonStringToMessage(kModel, &model).ok());
   client.Submit(kJob, proto::Job(), std::move(model));
-  WaitUntil("all workers have had batches", [&] { return client.BatchesDone(kJob) > 100 * workers; });
+  WaitUntil("all workers have had batches",
+            [&] { return client.BatchesDone(kJob) > 100 * workers; });
   absl::SleepFor(kWarmUp);
   const Measured measured = Measure(&client, cluster.coordinator().pid(), duration);
   for (auto& task : tasks) {

@@ -56,6 +56,8 @@ def parts(quick):
                      python("dispatch.py", *say_quick)),
         "month": ("the coordinator of a very long job, with AUC and restarts",
                   program("month", "1e5" if quick else "1e7")),
+        "scale": ("a coordinator with many tasks: a plan of 10^5 variables, kill -9",
+                  python("scale.py", *say_quick)),
         "snapshot": ("a ps's snapshot beside a plain file of the same bytes, both synced",
                      python("checkpoints.py", *say_quick, "write")),
         "checkpoints": ("training while a checkpoint is always under way, beside none",

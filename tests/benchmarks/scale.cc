@@ -6,9 +6,9 @@
 // Usage: scale COORDINATOR WORKERS PS VARIABLES SECONDS [BATCHES_PER_SECOND_EACH=4] [sync]
 //
 // COORDINATOR is the program. The plan has about 100 bytes for each variable. Workers start the job
-// in waves of 16, because each receives the plan, and this process would have to buffer all of them.
-// A lease is measured by workers that ask for one batch whenever they have none: from the report to
-// the lease. This program uses more of the CPU than the coordinator that it measures.
+// in waves of 16, because each receives the plan, and this process would have to buffer all of
+// them. A lease is measured by workers that ask for one batch whenever they have none: from the
+// report to the lease. This program uses more of the CPU than the coordinator that it measures.
 
 #include <unistd.h>
 
@@ -73,7 +73,7 @@ proto::ModelSpec ChainOf(int variables) {
   for (int i = 0; i < std::max(1, variables / 2); ++i) {
     const std::string before = layer->name();
     layer = model.add_layers();
-    layer->set_name(absl::StrCat("layer_", i));
+    layer->set_name(absl::StrCat("a_dense_layer_with_a_name_of_usual_length_", i));
     layer->set_class_name("Dense");
     SetNumber(layer->mutable_config(), "units", 1);
     layer->add_inputs(before);
@@ -251,8 +251,8 @@ void Run(const Setup& setup) {
   begin = absl::Now();
   absl::SleepFor(setup.duration);
   const double elapsed = SecondsSince(begin);
-  Print(who, "batches", static_cast<double>(client.BatchesDone(kJob) - done) / elapsed,
-        "batches/s", {});
+  Print(who, "batches", static_cast<double>(client.BatchesDone(kJob) - done) / elapsed, "batches/s",
+        {});
   Print(who, "CPU of the coordinator", 100 * (CpuSeconds(coordinator.pid()) - cpu) / elapsed,
         "% of a core", {});
   const std::vector<double> leases = tasks.TakeLeaseTimes();
