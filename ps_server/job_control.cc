@@ -106,6 +106,8 @@ void JobControl::FillJoin(proto::Join* join) const {
   join->set_job_id(job->layout()->job_id());
   join->set_generation(job->generation());
   join->set_duplicates_refused(parts_.store->counters().duplicates_refused);
+  MutexLock lock(&mutex_);
+  join->set_plan_fingerprint(plan_fingerprint_);
 }
 
 void JobControl::FillHeartbeat(proto::Heartbeat* heartbeat) const {
@@ -116,10 +118,28 @@ void JobControl::FillHeartbeat(proto::Heartbeat* heartbeat) const {
   heartbeat->set_disk_progress(storage::disk_progress.load(std::memory_order_relaxed));
 }
 
-void JobControl::Restore(const proto::Restore& command) {
-  if (absl::Status hit = CAIRN_FAILPOINT("ps.restore"); !hit.ok()) {
-    return SendRestoreReply(command, hit);
+absl::StatusOr<proto::Restore> JobControl::WithPlan(proto::Restore command) const {
+  if (command.has_plan()) return command;
+  const std::shared_ptr<JobBlocks> job = parts_.store->current();
+  MutexLock lock(&mutex_);
+  if (loading_ != nullptr && loading_->command.plan_fingerprint() == command.plan_fingerprint()) {
+    *command.mutable_plan() = loading_->command.plan();
+    return command;
   }
+  if (job == nullptr || plan_fingerprint_ != command.plan_fingerprint()) {
+    return absl::UnavailableError("the plan of the job is missing here");
+  }
+  *command.mutable_plan() = job->layout()->plan();
+  return command;
+}
+
+void JobControl::Restore(const proto::Restore& received) {
+  if (absl::Status hit = CAIRN_FAILPOINT("ps.restore"); !hit.ok()) {
+    return SendRestoreReply(received, hit);
+  }
+  const absl::StatusOr<proto::Restore> whole = WithPlan(received);
+  if (!whole.ok()) return SendRestoreReply(received, whole.status());
+  const proto::Restore& command = *whole;
   if (const absl::StatusOr<bool> has = HasJob(command); !has.ok() || *has) {
     return SendRestoreReply(command, has.status());
   }
@@ -191,7 +211,10 @@ void JobControl::RunLoad(Loading* loading) {
     // A StopJob or another Restore either finds the installed blocks or replaces this load before.
     MutexLock lock(&mutex_);
     replaced = loading_ != loading;
-    if (!replaced && job.ok()) parts_.store->Install(*std::move(job));
+    if (!replaced && job.ok()) {
+      plan_fingerprint_ = command.plan_fingerprint();
+      parts_.store->Install(*std::move(job));
+    }
     if (!replaced) loading_ = nullptr;
   }
   if (replaced) {
@@ -207,14 +230,15 @@ void JobControl::SendRestoreReply(const proto::Restore& command, const absl::Sta
   CAIRN_FAILPOINT("ps.restored").IgnoreError();
   proto::TaskMessage message;
   proto::RestoreReply& reply = *message.mutable_restored();
-  reply.set_job_id(command.plan().job_id());
+  const uint64_t job_id = command.has_plan() ? command.plan().job_id() : command.job_id();
+  reply.set_job_id(job_id);
   reply.set_generation(command.generation());
   reply.set_checkpoint(command.checkpoint());
   if (status.ok()) {
     *reply.mutable_ledger() = parts_.store->Ledgers();
   } else {
-    CAIRN_LOG_ERROR("restore failed", "job", command.plan().job_id(), "generation",
-                    command.generation(), "checkpoint", command.checkpoint(), "error", status);
+    CAIRN_LOG_ERROR("restore failed", "job", job_id, "generation", command.generation(),
+                    "checkpoint", command.checkpoint(), "error", status);
     reply.set_error(std::string(status.message()));
     reply.set_transient(CheckpointLoader::IsTransient(status));
   }

@@ -84,7 +84,7 @@ class JobControl {
     std::thread thread;
   };
 
-  void Restore(const proto::Restore& command);
+  void Restore(const proto::Restore& received);
   // True: the job is in memory already. An error: it must not be loaded.
   absl::StatusOr<bool> HasJob(const proto::Restore& command) const;
   void RunLoad(Loading* loading);
@@ -93,6 +93,9 @@ class JobControl {
   // The load in progress will neither install its blocks nor reply.
   void ReplaceLoad();
   void CancelWrites();
+  // The command with its plan, which the coordinator omits if this ps has it. Unavailable: it does
+  // not; the coordinator sends it after the failure.
+  absl::StatusOr<proto::Restore> WithPlan(proto::Restore command) const;
   // Returns 0 if there is no job.
   uint64_t CurrentJobId() const;
   void StopJob(const proto::StopJob& command);
@@ -117,7 +120,7 @@ class JobControl {
   std::vector<std::unique_ptr<Loading>> loads_;
   // Set for the cuts that are being written or queued when their generation ends.
   std::shared_ptr<std::atomic<bool>> writes_cancelled_;
-  Mutex mutex_;
+  mutable Mutex mutex_;
   // The load whose blocks will be installed, or null.
   Loading* loading_ ABSL_GUARDED_BY(mutex_) = nullptr;
   int writes_pending_ ABSL_GUARDED_BY(mutex_) = 0;
@@ -130,6 +133,8 @@ class JobControl {
     absl::Time since;
   };
   std::optional<Writing> writing_ ABSL_GUARDED_BY(mutex_);
+  // Of the job in the store.
+  uint64_t plan_fingerprint_ ABSL_GUARDED_BY(mutex_) = 0;
   std::optional<ThreadPool> snapshots_;
   std::optional<ThreadPool> copies_;
   std::optional<ThreadPool> files_;  // Lists and deletions.

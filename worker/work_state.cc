@@ -53,11 +53,17 @@ void WorkState::FillJoin(proto::Join* join) const {
   if (!job_) return;
   join->set_job_id(job_->plan().job_id());
   join->set_generation(job_->generation());
+  join->set_plan_fingerprint(job_->plan_fingerprint());
   for (const proto::Split& split : leases_.Holding()) *join->add_leases() = split;
 }
 
 void WorkState::OnStartJob(const proto::StartJob& start) {
-  if (job_ && job_->plan().job_id() == start.plan().job_id()) {
+  // The coordinator omits a plan that this worker has. (If it is wrong, it sends the plan after the
+  // failure.)
+  const bool known = job_ && job_->plan_fingerprint() == start.plan_fingerprint();
+  if (!start.has_plan() && !known) return ReportMissingPlan(start);
+  const proto::JobPlan& plan = start.has_plan() ? start.plan() : job_->plan();
+  if (job_ && job_->plan().job_id() == plan.job_id()) {
     // A coordinator repeats StartJob on every new stream; leases of the same generation stay.
     // Generations only grow, so a lower one is late. The current one begins anew only if a ps
     // refused it, because then the trainer has dropped all of its state.
@@ -69,10 +75,20 @@ void WorkState::OnStartJob(const proto::StartJob& start) {
   ForgetLeases();
   reports_.Clear();
   failure_.reset();
-  job_ = std::make_shared<proto::StartJob>(start);
+  auto job = std::make_shared<proto::StartJob>(start);
+  if (!start.has_plan()) *job->mutable_plan() = job_->plan();
+  job_ = std::move(job);
   job_changed_ = true;
   ready_ = false;
   over_ = false;
+}
+
+void WorkState::ReportMissingPlan(const proto::StartJob& start) {
+  proto::JobFailure* failure = answers_.emplace_back().mutable_failure();
+  failure->set_job_id(start.job_id());
+  failure->set_generation(start.generation());
+  failure->set_error("the plan of the job is missing here");
+  failure->set_transient(true);
 }
 
 void WorkState::OnStopJob(uint64_t job_id) {

@@ -126,6 +126,7 @@ class WorkState {
   };
 
   void OnStartJob(const proto::StartJob& start);
+  void ReportMissingPlan(const proto::StartJob& start);
   void OnStopJob(uint64_t job_id);
   void OnGrant(const proto::Grant& grant);
   void OnPause(const proto::PauseWork& pause);

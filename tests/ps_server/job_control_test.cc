@@ -90,6 +90,35 @@ TEST_F(JobControlTest, AFailedRestoreLeavesNoJobBehind) {
   EXPECT_EQ(store_.current()->generation(), 2);
 }
 
+TEST_F(JobControlTest, ARestoreOfTheSameJobNeedsNoPlan) {
+  proto::Command command;
+  proto::Restore* restore = command.mutable_restore();
+  *restore->mutable_plan() = MakePlan({});
+  const uint64_t job_id = restore->plan().job_id();
+  restore->set_job_id(job_id);
+  restore->set_generation(1);
+  restore->set_plan_fingerprint(9);
+  control_->Handle(command);
+  EXPECT_EQ(sent_.Take().restored().error(), "");
+  proto::Join join;
+  control_->FillJoin(&join);
+  EXPECT_EQ(join.plan_fingerprint(), 9u);
+  restore->clear_plan();
+  restore->set_generation(2);
+  control_->Handle(command);
+  proto::RestoreReply reply = sent_.Take().restored();
+  EXPECT_EQ(reply.error(), "");
+  EXPECT_EQ(reply.job_id(), job_id);
+  EXPECT_EQ(store_.current()->generation(), 2);
+  // Another plan is missing here.
+  restore->set_generation(3);
+  restore->set_plan_fingerprint(10);
+  control_->Handle(command);
+  reply = sent_.Take().restored();
+  EXPECT_TRUE(reply.transient());
+  EXPECT_EQ(reply.job_id(), job_id);
+}
+
 TEST_F(JobControlTest, AnotherCheckpointInTheSameGenerationIsRestored) {
   Restore(1, 0);
   Cut(1, 1);

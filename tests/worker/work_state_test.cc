@@ -67,6 +67,40 @@ class WorkStateTest : public ::testing::Test {
   absl::Duration now_;
 };
 
+TEST_F(WorkStateTest, ANewGenerationMayComeWithoutThePlan) {
+  proto::Command command = StartJob(2);
+  command.mutable_start_job()->set_plan_fingerprint(9);
+  state_.OnCommand(command);
+  proto::Join join;
+  state_.FillJoin(&join);
+  EXPECT_EQ(join.plan_fingerprint(), 9u);
+  command.mutable_start_job()->clear_plan();
+  command.mutable_start_job()->set_job_id(3);
+  command.mutable_start_job()->set_generation(5);
+  state_.OnCommand(command);
+  const std::optional<WorkItem> item = state_.NextItem();
+  ASSERT_TRUE(item.has_value() && item->kind == WorkItem::Kind::kStartJob);
+  EXPECT_EQ(item->job->generation(), 5u);
+  EXPECT_EQ(item->job->plan().total_batches(), 1000);
+}
+
+TEST_F(WorkStateTest, AMissingPlanIsReportedAsATransientFailure) {
+  proto::Command command;
+  command.mutable_start_job()->set_job_id(4);
+  command.mutable_start_job()->set_generation(6);
+  command.mutable_start_job()->set_plan_fingerprint(9);
+  state_.OnCommand(command);
+  EXPECT_FALSE(state_.NextItem().has_value());
+  for (const proto::TaskMessage& message : Messages()) {
+    if (!message.has_failure()) continue;
+    EXPECT_EQ(message.failure().job_id(), 4u);
+    EXPECT_EQ(message.failure().generation(), 6u);
+    EXPECT_TRUE(message.failure().transient());
+    return;
+  }
+  FAIL() << "no failure was reported";
+}
+
 TEST_F(WorkStateTest, ABatchIsReportedWhenItIsAppliedAndNotBefore) {
   state_.OnCommand(Grant(1, 0, 2));
   EXPECT_EQ(NextBatch(), 0);
