@@ -1,6 +1,7 @@
 #include "coordinator/scheduler.h"
 
 #include <algorithm>
+#include <charconv>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -302,6 +303,10 @@ absl::StatusOr<proto::SubmitReply> Scheduler::Submit(const ValidatedJob& job, Ev
 }
 
 absl::StatusOr<uint64_t> Scheduler::FindJob(const std::string& job) const {
+  // Statuses are followed by number. No names are copied for that.
+  uint64_t number = 0;
+  const char* const end = job.data() + job.size();
+  if (std::from_chars(job.data(), end, number).ptr == end && jobs_.contains(number)) return number;
   std::vector<storage::JobName> names;
   for (const auto& [id, known] : jobs_) {
     names.push_back({id, known->record().job().name(), known->refused()});
