@@ -16,6 +16,34 @@ namespace {
 
 constexpr int64_t kWordBits = 64;
 
+// The bits of the batches below `batch` in the word of the batches [64 word, 64 word + 64).
+uint64_t BitsBelow(int64_t batch, int64_t word) {
+  const int64_t count = batch - word * kWordBits;
+  if (count <= 0) return 0;
+  return count >= kWordBits ? ~uint64_t{0} : (uint64_t{1} << count) - 1;
+}
+
+// Reads a ledger by words of 64 batches: ledgers of 65,536 open batches are compared and combined
+// for each block at each cut.
+struct Bitmap {
+  const std::vector<uint64_t>& ring;
+  int64_t low_water = 0;
+
+  int64_t window_end() const { return low_water + static_cast<int64_t>(ring.size()) * kWordBits; }
+  // The words that the window touches.
+  int64_t first() const { return low_water / kWordBits; }
+  int64_t end() const { return (window_end() + kWordBits - 1) / kWordBits; }
+  // The applied batches of a word that are in the bitmap.
+  uint64_t Above(int64_t word) const {
+    if (ring.empty() || word < first() || word >= end()) return 0;
+    // The first and the last word of the window may share one in the ring.
+    return ring[word & (ring.size() - 1)] & ~BitsBelow(low_water, word) &
+           BitsBelow(window_end(), word);
+  }
+  // All applied batches of a word.
+  uint64_t Applied(int64_t word) const { return Above(word) | BitsBelow(low_water, word); }
+};
+
 }  // namespace
 
 absl::StatusOr<PushLedger> PushLedger::FromProto(const proto::LedgerState& state) {
@@ -122,29 +150,43 @@ PushLedger PushLedger::Intersection(const PushLedger& a, const PushLedger& b) {
   const PushLedger& higher = a.low_water_ <= b.low_water_ ? b : a;
   PushLedger both;
   both.low_water_ = lower.low_water_;
-  lower.ForEachOpen([&](int64_t batch) {
-    if (higher.IsApplied(batch)) both.SetBit(batch);
-  });
+  both.ring_.resize(lower.ring_.size());
+  const Bitmap one = {lower.ring_, lower.low_water_};
+  const Bitmap other = {higher.ring_, higher.low_water_};
+  for (int64_t word = one.first(); word < one.end(); ++word) {
+    const uint64_t bits = one.Above(word) & other.Applied(word);
+    both.ring_[word & (both.ring_.size() - 1)] |= bits;
+    both.open_count_ += std::popcount(bits);
+  }
   return both;
 }
 
 PushLedger PushLedger::Union(const PushLedger& a, const PushLedger& b) {
   PushLedger either;
   either.low_water_ = std::max(a.low_water_, b.low_water_);
-  const auto add = [&](int64_t batch) {
-    if (batch >= either.low_water_ && !either.Bit(batch)) either.SetBit(batch);
-  };
-  a.ForEachOpen(add);
-  b.ForEachOpen(add);
+  const Bitmap one = {a.ring_, a.low_water_};
+  const Bitmap other = {b.ring_, b.low_water_};
+  const int64_t window_end = std::max(one.window_end(), other.window_end());
+  if (window_end > either.low_water_) either.Reserve(window_end - either.low_water_);
+  for (int64_t word = either.low_water_ / kWordBits; word * kWordBits < window_end; ++word) {
+    const uint64_t bits =
+        (one.Applied(word) | other.Applied(word)) & ~BitsBelow(either.low_water_, word);
+    either.ring_[word & (either.ring_.size() - 1)] |= bits;
+    either.open_count_ += std::popcount(bits);
+  }
   either.AdvanceLowWater();
   return either;
 }
 
 bool operator==(const PushLedger& a, const PushLedger& b) {
   if (a.low_water_ != b.low_water_ || a.open_count_ != b.open_count_) return false;
-  bool equal = true;
-  a.ForEachOpen([&](int64_t batch) { equal = equal && b.Bit(batch); });
-  return equal;
+  const Bitmap one = {a.ring_, a.low_water_};
+  const Bitmap other = {b.ring_, b.low_water_};
+  const int64_t end = std::max(one.end(), other.end());
+  for (int64_t word = one.first(); word < end; ++word) {
+    if (one.Above(word) != other.Above(word)) return false;
+  }
+  return true;
 }
 
 }  // namespace cairn::ps

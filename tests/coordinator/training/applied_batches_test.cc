@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <random>
 #include <string>
 #include <vector>
 
@@ -50,6 +51,38 @@ TEST(AppliedBatchesTest, ABatchMissingOnOnePsIsOpenAndHalfApplied) {
   ASSERT_TRUE(applied.ok());
   EXPECT_EQ(applied->open.ranges(), (BatchRanges::Map{{3, 10}}));
   EXPECT_EQ(applied->half.ranges(), (BatchRanges::Map{{3, 5}}));
+}
+
+// The bitmaps begin and end at different places, and are longer than a word.
+TEST(AppliedBatchesTest, LedgersAreCombinedAsTheSetsThatTheyAre) {
+  constexpr int64_t kTotal = 600;
+  std::mt19937 random(1);
+  for (int round = 0; round < 50; ++round) {
+    std::vector<proto::LedgerReply> ledgers;
+    BatchRanges open, untouched(0, kTotal);
+    for (int ps = 0; ps < 5; ++ps) {
+      BatchRanges lacking(static_cast<int64_t>(random() % 300), kTotal);
+      for (int i = 0; i < 200; ++i) {
+        const auto batch = static_cast<int64_t>(random() % (300 + 60 * ps));
+        lacking.Remove(batch, batch + 1);
+      }
+      // Some blocks have more.
+      BatchRanges never = lacking;
+      for (int i = 0; i < 20; ++i) {
+        const auto batch = static_cast<int64_t>(random() % kTotal);
+        never.Remove(batch, batch + 1);
+      }
+      ledgers.push_back(Reply(MakeLedgerState(lacking, kTotal), MakeLedgerState(never, kTotal)));
+      open.Add(lacking);
+      untouched = untouched.Intersection(never);
+    }
+    const auto applied = CombineLedgers(ledgers, kTotal);
+    ASSERT_TRUE(applied.ok());
+    EXPECT_EQ(applied->open, open);
+    BatchRanges half = open;
+    half.Remove(untouched);
+    EXPECT_EQ(applied->half, half);
+  }
 }
 
 TEST(AppliedBatchesTest, APsWithoutPushedBlocksIsIgnored) {

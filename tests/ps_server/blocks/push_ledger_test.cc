@@ -127,9 +127,13 @@ TEST(PushLedger, IntersectionAndUnionAreThoseOfTheSets) {
   for (uint32_t seed = 0; seed < 50; ++seed) {
     std::mt19937 random(seed);
     std::set<int64_t> a, b, both, either;
+    // The low-water marks are not at the same place of a word.
+    for (int64_t batch = 0; batch < 37 * seed; ++batch) a.insert(batch);
+    for (int64_t batch = 0; batch < 29 * seed; ++batch) b.insert(batch);
+    const int64_t base = 37 * seed;
     for (int i = 0; i < 150; ++i) {
-      a.insert(static_cast<int64_t>(random() % (20 + 5 * (seed % 40))));
-      b.insert(static_cast<int64_t>(random() % 200));
+      a.insert(base + static_cast<int64_t>(random() % (20 + 5 * (seed % 40))));
+      b.insert(base + static_cast<int64_t>(random() % 200));
     }
     std::set_intersection(a.begin(), a.end(), b.begin(), b.end(), std::inserter(both, both.end()));
     std::set_union(a.begin(), a.end(), b.begin(), b.end(), std::inserter(either, either.end()));
@@ -139,6 +143,10 @@ TEST(PushLedger, IntersectionAndUnionAreThoseOfTheSets) {
     EXPECT_TRUE(PushLedger::Union(la, lb) == LedgerOf(either)) << seed;
     EXPECT_TRUE(PushLedger::Union(lb, la) == LedgerOf(either)) << seed;
     EXPECT_EQ(la == lb, a == b);
+    for (int64_t batch = 0; batch < base + 300; ++batch) {
+      EXPECT_EQ(PushLedger::Intersection(la, lb).IsApplied(batch), both.contains(batch)) << batch;
+      EXPECT_EQ(PushLedger::Union(la, lb).IsApplied(batch), either.contains(batch)) << batch;
+    }
   }
 }
 
