@@ -1,5 +1,6 @@
 #include "worker/strategy/value_puller.h"
 
+#include <algorithm>
 #include <chrono>
 #include <utility>
 
@@ -9,6 +10,8 @@ namespace cairn::worker {
 namespace {
 
 constexpr std::chrono::milliseconds kAskInterval(50);
+// Of the requests to one ps that may have to wait there. Each has 1 to 2 MiB.
+constexpr size_t kInFlightMax = 4;
 
 }  // namespace
 
@@ -21,16 +24,28 @@ absl::StatusOr<PullResult> ValuePuller::Pull(const proto::PullHeader& header,
     outstanding_ = static_cast<int>(requests.size());
     applied_ = false;
     error_ = absl::OkStatus();
+    shares_.clear();
+    for (const BlockTable::Request& request : requests) {
+      shares_[request.ps].unsent.push_back(&request);
+    }
+    for (auto& [ps, share] : shares_) {
+      const bool may_wait = header.source_case() == proto::PullHeader::kBatch;
+      share.in_flight_max = may_wait && share.unsent.size() > kInFlightMax
+                                ? 1
+                                : static_cast<int>(share.unsent.size());
+    }
   }
-  for (const BlockTable::Request& request : requests) Send(header, request, destination);
   // Waits for all replies even after a cancellation: until then the client may write to the
   // destinations.
   bool abandoned = false;
   bool cancelled = false;
-  while (!WaitForReplies()) {
+  while (true) {
+    for (const BlockTable::Request* request : TakeSendable()) Send(header, *request, destination);
+    if (WaitForReplies()) break;
     abandoned = abandoned || (!CanStop() && should_abandon());
     if (!cancelled && (abandoned || CanStop())) {
       cancelled = true;
+      DropUnsent();
       client_->Cancel(group_);
     }
   }
@@ -40,6 +55,33 @@ absl::StatusOr<PullResult> ValuePuller::Pull(const proto::PullHeader& header,
   if (abandoned) return PullResult::kAbandoned;
   if (!error_.ok()) return error_;
   return PullResult::kValues;
+}
+
+bool ValuePuller::AnySendable() const {
+  return std::any_of(shares_.begin(), shares_.end(), [](const auto& entry) {
+    const Share& share = entry.second;
+    return !share.unsent.empty() && share.in_flight < share.in_flight_max;
+  });
+}
+
+std::vector<const BlockTable::Request*> ValuePuller::TakeSendable() {
+  std::vector<const BlockTable::Request*> sendable;
+  MutexLock lock(&mutex_);
+  for (auto& [ps, share] : shares_) {
+    for (; !share.unsent.empty() && share.in_flight < share.in_flight_max; ++share.in_flight) {
+      sendable.push_back(share.unsent.front());
+      share.unsent.pop_front();
+    }
+  }
+  return sendable;
+}
+
+void ValuePuller::DropUnsent() {
+  MutexLock lock(&mutex_);
+  for (auto& [ps, share] : shares_) {
+    outstanding_ -= static_cast<int>(share.unsent.size());
+    share.unsent.clear();
+  }
 }
 
 void ValuePuller::Send(const proto::PullHeader& header, const BlockTable::Request& request,
@@ -71,6 +113,10 @@ void ValuePuller::OnReply(const BlockTable::Request& request,
     error_ = reply.status();
   }
   --outstanding_;
+  Share& share = shares_.at(request.ps);
+  --share.in_flight;
+  // The values of the batch exist on this ps; at least most of them.
+  share.in_flight_max = std::max(share.in_flight_max, static_cast<int>(kInFlightMax));
   changed_.NotifyAll();
 }
 
@@ -82,7 +128,7 @@ bool ValuePuller::CanStop() {
 bool ValuePuller::WaitForReplies() {
   MutexLock lock(&mutex_);
   const auto until = std::chrono::steady_clock::now() + kAskInterval;
-  while (outstanding_ > 0 && !woken_) {
+  while (outstanding_ > 0 && !woken_ && !AnySendable()) {
     const auto left = until - std::chrono::steady_clock::now();
     if (left.count() <= 0) return false;
     changed_.WaitFor(&mutex_, left);

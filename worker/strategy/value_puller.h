@@ -2,6 +2,8 @@
 #define CAIRN_WORKER_STRATEGY_VALUE_PULLER_H_
 
 #include <cstdint>
+#include <deque>
+#include <map>
 #include <vector>
 
 #include "absl/functional/function_ref.h"
@@ -22,6 +24,10 @@ enum class PullResult {
 };
 
 // Pulls values from all parameter servers in parallel. One Pull at a time; Wake from any thread.
+//
+// Values of a batch may not exist yet; then the request waits at the ps. A share of more than a few
+// requests is therefore requested in steps: the first request alone, then a few at a time. So a
+// thousand workers that wait for an update of large shares park one request each, not hundreds.
 class ValuePuller {
  public:
   using Destination = absl::FunctionRef<absl::Span<float>(uint32_t block)>;
@@ -45,10 +51,22 @@ class ValuePuller {
   void Wake();
 
  private:
+  // The requests to one ps.
+  struct Share {
+    std::deque<const BlockTable::Request*> unsent;
+    int in_flight = 0;
+    int in_flight_max = 0;
+  };
+
   void Send(const proto::PullHeader& header, const BlockTable::Request& request,
             Destination destination);
+  // Returns the requests that may be sent now.
+  std::vector<const BlockTable::Request*> TakeSendable();
+  void DropUnsent();
+  bool AnySendable() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void OnReply(const BlockTable::Request& request, absl::StatusOr<proto::PullReplyHeader> reply);
-  // Returns true if all replies are in, and false if should_abandon or CanStop must be checked.
+  // Returns true if all replies are in, and false if should_abandon or CanStop must be checked, or
+  // more can be sent.
   bool WaitForReplies();
   // Whether the result is known, so that the remaining requests can be cancelled.
   bool CanStop();
@@ -59,7 +77,8 @@ class ValuePuller {
 
   Mutex mutex_;
   ConditionVariable changed_;
-  int outstanding_ ABSL_GUARDED_BY(mutex_) = 0;
+  int outstanding_ ABSL_GUARDED_BY(mutex_) = 0;          // Unsent ones included.
+  std::map<int, Share> shares_ ABSL_GUARDED_BY(mutex_);  // By ps.
   bool woken_ ABSL_GUARDED_BY(mutex_) = false;
   bool applied_ ABSL_GUARDED_BY(mutex_) = false;
   absl::Status error_ ABSL_GUARDED_BY(mutex_);

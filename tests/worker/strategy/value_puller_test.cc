@@ -69,5 +69,37 @@ TEST_F(ValuePullerTest, AnotherGenerationIsAnError) {
             absl::StatusCode::kFailedPrecondition);
 }
 
+// A thousand workers that wait for the same update of large shares must not exhaust what may wait at
+// a ps.
+TEST(ValuePullerOfLargeSharesTest, OneRequestWaitsForTheValuesOfAPs) {
+  const proto::JobPlan plan = CountingPlan(
+      {.rows = 3000000, .batches_per_epoch = 2, .batch_size = 1, .window = 0, .ps_count = 1});
+  TestCluster cluster(plan);
+  const auto model = *nn::Model::Create(plan.model());
+  const BlockTable table = *BlockTable::Create(plan.partition(), *model);
+  ASSERT_GT(table.all().size(), 5u);
+  std::vector<float> values(3000000, 5.0f);
+  ValuePuller puller(cluster.client.get(), &table, 1);
+  proto::PullHeader header;
+  header.set_job_id(plan.job_id());
+  header.set_generation(1);
+  const auto destination = [&](uint32_t block) {
+    return absl::MakeSpan(values).subspan(table.block(block).offset, table.block(block).elements);
+  };
+  const auto& pulls = cluster.ps[0]->store().counters().pulls;
+  int asked = 0;
+  // The window is 0: batch 1 waits for batch 0.
+  header.set_batch(1);
+  EXPECT_EQ(*puller.Pull(header, table.all(), destination,
+                         [&] { return pulls > 0 && ++asked > 3; }),
+            PullResult::kAbandoned);
+  EXPECT_EQ(pulls, 1);
+  header.set_batch(0);
+  EXPECT_EQ(*puller.Pull(header, table.all(), destination, [] { return false; }),
+            PullResult::kValues);
+  EXPECT_EQ(pulls, 1 + static_cast<int64_t>(table.all().size()));
+  EXPECT_EQ(values, std::vector<float>(3000000, 0.0f));
+}
+
 }  // namespace
 }  // namespace cairn::worker
