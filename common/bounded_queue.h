@@ -39,6 +39,14 @@ class BoundedQueue {
   }
   bool TryPush(const T& item) { return TryPush(T(item)); }
 
+  // Does not block. For producers that limit themselves. Returns false if the queue is closed.
+  bool PushBeyondCapacity(T item) {
+    MutexLock lock(&mutex_);
+    if (closed_) return false;
+    PushLocked(std::move(item));
+    return true;
+  }
+
   // Blocks while the queue is full. Returns false if the queue is closed or becomes closed during
   // the wait.
   bool Push(T item) {

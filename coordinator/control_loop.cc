@@ -68,20 +68,19 @@ EventTime ControlLoop::Now() const {
 
 bool ControlLoop::Post(Event event) { return queue_.TryPush(std::move(event)); }
 
-bool ControlLoop::PostMessage(uint64_t session, proto::TaskMessage message) {
-  return Post(
-      [session, message = std::move(message)](Scheduler* scheduler, EventTime now, Outbox* outbox) {
-        scheduler->OnMessage(session, message, now, outbox);
-      });
+void ControlLoop::PostMessage(uint64_t session, proto::TaskMessage message,
+                              absl::AnyInvocable<void()> handled) {
+  queue_.PushBeyondCapacity([session, message = std::move(message), handled = std::move(handled)](
+                                Scheduler* scheduler, EventTime now, Outbox* outbox) mutable {
+    scheduler->OnMessage(session, message, now, outbox);
+    if (handled != nullptr) handled();
+  });
 }
 
 void ControlLoop::PostSessionEnd(uint64_t session) {
-  const bool posted = Post([session](Scheduler* scheduler, EventTime now, Outbox* outbox) {
+  queue_.PushBeyondCapacity([session](Scheduler* scheduler, EventTime now, Outbox* outbox) {
     scheduler->OnSessionEnd(session, now, outbox);
   });
-  // The end of a session must not be lost, or its task would keep its leases until they expire. The
-  // next tick handles it.
-  if (!posted) options_.sessions->PutEnded(session);
 }
 
 void ControlLoop::Follow(uint64_t job_id, std::shared_ptr<StatusSink> sink) {
@@ -117,11 +116,6 @@ void ControlLoop::Handle(Event event) {
 
 void ControlLoop::Tick(EventTime now) {
   if (failed_) return;
-  for (const uint64_t session : options_.sessions->TakeEnded()) {
-    Handle([session](Scheduler* scheduler, EventTime at, Outbox* outbox) {
-      scheduler->OnSessionEnd(session, at, outbox);
-    });
-  }
   Outbox outbox;
   scheduler_->OnTick(now, &outbox);
   CarryOut(&outbox);
@@ -157,7 +151,7 @@ void ControlLoop::CarryOut(Outbox* outbox) {
   }
   for (Outbox::Sending& sending : outbox->commands) {
     const uint64_t session = scheduler_->SessionOf(sending.task);
-    if (session != 0) options_.sessions->Send(session, sending.command);
+    if (session != 0) options_.sessions->Send(session, sending.command, sending.plan);
   }
   if (!outbox->commands.empty()) CAIRN_FAILPOINT("control_loop.commands_sent").IgnoreError();
   for (auto& reply : outbox->replies) reply();

@@ -38,6 +38,7 @@ class ControlLoop {
     // journal's disk hangs. The process must end: its successor may have a disk that works.
     std::function<void(const absl::Status&)> on_failure;
     absl::Duration stall_timeout = absl::Seconds(60);
+    // Events of clients.
     size_t queue_capacity = 65536;
   };
   using Event = absl::AnyInvocable<void(Scheduler*, EventTime, Outbox*)>;
@@ -53,9 +54,11 @@ class ControlLoop {
   bool Post(Event event);
   void Follow(uint64_t job_id, std::shared_ptr<StatusSink> sink);
 
-  // Events of tasks' streams. False: the loop is overloaded; end the stream.
-  bool PostMessage(uint64_t session, proto::TaskMessage message);
-  // Never lost.
+  // Events of tasks' streams. They are not limited here: a stream posts a few messages, and reads
+  // on when `handled` is called, on the loop. After a stall no stream is broken and no message
+  // lost.
+  void PostMessage(uint64_t session, proto::TaskMessage message,
+                   absl::AnyInvocable<void()> handled = nullptr);
   void PostSessionEnd(uint64_t session);
 
  private:

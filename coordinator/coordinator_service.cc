@@ -59,7 +59,7 @@ grpc::ServerUnaryReactor* CoordinatorService::OnLoop(
   return reactor;
 }
 
-grpc::ServerBidiReactor<proto::TaskMessage, proto::Command>* CoordinatorService::Session(
+grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer>* CoordinatorService::Session(
     grpc::CallbackServerContext*) {
   return TaskStream::Start(loop_, sessions_);
 }

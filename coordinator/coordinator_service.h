@@ -12,10 +12,37 @@
 
 namespace cairn::coordinator {
 
+template <template <typename> typename... Methods>
+struct ServiceWith {
+  using Type = proto::Coordinator::Service;
+};
+template <template <typename> typename First, template <typename> typename... Others>
+struct ServiceWith<First, Others...> {
+  using Type = First<typename ServiceWith<Others...>::Type>;
+};
+// proto::Coordinator::CallbackService, but with sessions that write bytes instead of messages,
+// since the plan of a job is serialized once for all of them (see TaskStream).
+using RawSessionService = ServiceWith<proto::Coordinator::WithRawCallbackMethod_Session,
+                                      proto::Coordinator::WithCallbackMethod_Submit,
+                                      proto::Coordinator::WithCallbackMethod_CommitWeights,
+                                      proto::Coordinator::WithCallbackMethod_ListJobs,
+                                      proto::Coordinator::WithCallbackMethod_GetJob,
+                                      proto::Coordinator::WithCallbackMethod_FollowJob,
+                                      proto::Coordinator::WithCallbackMethod_CancelJob,
+                                      proto::Coordinator::WithCallbackMethod_ResumeJob,
+                                      proto::Coordinator::WithCallbackMethod_DeleteJob,
+                                      proto::Coordinator::WithCallbackMethod_GetPlan,
+                                      proto::Coordinator::WithCallbackMethod_GetHistory,
+                                      proto::Coordinator::WithCallbackMethod_TakeCheckpoint,
+                                      proto::Coordinator::WithCallbackMethod_ListCheckpoints,
+                                      proto::Coordinator::WithCallbackMethod_GetCluster,
+                                      proto::Coordinator::WithCallbackMethod_PrepareStop,
+                                      proto::Coordinator::WithCallbackMethod_ProfileJob>::Type;
+
 // The Coordinator service on gRPC's callback API. Turns calls into events of the control loop and
 // answers them when the loop does. Validates submitted jobs and streams history from the journal on
 // gRPC's own threads, so that the loop waits for neither. Thread-safe.
-class CoordinatorService final : public proto::Coordinator::CallbackService {
+class CoordinatorService final : public RawSessionService {
  public:
   struct Options {
     std::string version;
@@ -28,7 +55,7 @@ class CoordinatorService final : public proto::Coordinator::CallbackService {
                      const storage::Journal* journal)
       : options_(std::move(options)), loop_(loop), sessions_(sessions), journal_(journal) {}
 
-  grpc::ServerBidiReactor<proto::TaskMessage, proto::Command>* Session(
+  grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer>* Session(
       grpc::CallbackServerContext* context) override;
 
   grpc::ServerUnaryReactor* Submit(grpc::CallbackServerContext* context,

@@ -348,10 +348,12 @@ void Job::PsLost(uint32_t ps, EventTime now, Outbox* outbox) {
 }
 
 void Job::StartJobOn(TaskId worker, Outbox* outbox) {
+  const SharedPlanPtr& plan = journaled_.shared_plan();
   proto::Command command;
-  *command.mutable_start_job()->mutable_plan() = *plan();
+  command.mutable_start_job()->set_job_id(id());
   command.mutable_start_job()->set_generation(journaled_.run().generation());
-  outbox->Send(worker, std::move(command));
+  command.mutable_start_job()->set_plan_fingerprint(plan->fingerprint);
+  outbox->Send(worker, std::move(command), plan);
   training_->AddWorker(worker);
 }
 

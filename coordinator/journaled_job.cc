@@ -40,8 +40,14 @@ void JournaledJob::Reopen(Outbox* outbox) {
 
 void JournaledJob::SetPlan(proto::JobPlan plan, Outbox* outbox) {
   records_.plan = std::move(plan);
+  shared_plan_.reset();
   outbox->PutSynced(storage::PlanKey(id()), *records_.plan);
   outbox->AfterWrite([] { return CAIRN_FAILPOINT("coordinator.set_plan"); });
+}
+
+const SharedPlanPtr& JournaledJob::shared_plan() {
+  if (shared_plan_ == nullptr) shared_plan_ = SharePlan(*records_.plan);
+  return shared_plan_;
 }
 
 void JournaledJob::SaveRun(Outbox* outbox) const {

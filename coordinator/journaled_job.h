@@ -8,6 +8,7 @@
 
 #include "coordinator/event_time.h"
 #include "coordinator/outbox.h"
+#include "coordinator/shared_plan.h"
 #include "job/job_plan.h"
 #include "proto/job.pb.h"
 #include "proto/journal.pb.h"
@@ -25,6 +26,8 @@ class JournaledJob {
   const proto::JobRecord& record() const { return records_.record; }
   const proto::Job& job() const { return records_.record.job(); }
   const std::optional<proto::JobPlan>& plan() const { return records_.plan; }
+  // The plan, for other processes. Requires a plan.
+  const SharedPlanPtr& shared_plan();
   // The number of ps that should store each snapshot.
   int64_t copies() const { return job::CopiesWanted(job()); }
   bool over() const;
@@ -71,6 +74,7 @@ class JournaledJob {
 
  private:
   storage::JobRecords records_;
+  SharedPlanPtr shared_plan_;  // Of records_.plan; null until it is needed.
 };
 
 }  // namespace cairn::coordinator

@@ -9,6 +9,7 @@
 
 #include "absl/functional/any_invocable.h"
 #include "absl/status/status.h"
+#include "coordinator/shared_plan.h"
 #include "coordinator/task.h"
 #include "google/protobuf/message_lite.h"
 #include "proto/coordinator.pb.h"
@@ -23,6 +24,8 @@ struct Outbox {
   struct Sending {
     TaskId task;
     proto::Command command;
+    // Of a StartJob or Restore: its plan, unless the task has it.
+    SharedPlanPtr plan = nullptr;
   };
   struct Answer {
     uint64_t session = 0;
@@ -43,7 +46,9 @@ struct Outbox {
     Put(std::move(key), message);
     sync = true;
   }
-  void Send(TaskId task, proto::Command command) { commands.push_back({task, std::move(command)}); }
+  void Send(TaskId task, proto::Command command, SharedPlanPtr plan = nullptr) {
+    commands.push_back({task, std::move(command), std::move(plan)});
+  }
   // Hits a failpoint of this decision when its changes are on disk and nothing is sent.
   void AfterWrite(absl::Status (*failpoint)()) { failpoints.push_back(failpoint); }
   void SendToAllPs(uint32_t ps_count, const proto::Command& command) {

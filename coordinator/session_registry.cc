@@ -25,22 +25,13 @@ std::shared_ptr<OutgoingStream> SessionRegistry::Find(uint64_t session) {
   return it == streams_.end() ? nullptr : it->second;
 }
 
-void SessionRegistry::Send(uint64_t session, const proto::Command& command) {
-  if (auto stream = Find(session)) stream->Send(command);
+void SessionRegistry::Send(uint64_t session, const proto::Command& command,
+                           const SharedPlanPtr& plan) {
+  if (auto stream = Find(session)) stream->Send(command, plan);
 }
 
 void SessionRegistry::Close(uint64_t session) {
   if (auto stream = Find(session)) stream->Close();
-}
-
-void SessionRegistry::PutEnded(uint64_t session) {
-  MutexLock lock(&mutex_);
-  ended_.push_back(session);
-}
-
-std::vector<uint64_t> SessionRegistry::TakeEnded() {
-  MutexLock lock(&mutex_);
-  return std::exchange(ended_, {});
 }
 
 }  // namespace cairn::coordinator

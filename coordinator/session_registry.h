@@ -4,9 +4,9 @@
 #include <cstdint>
 #include <map>
 #include <memory>
-#include <vector>
 
 #include "common/mutex.h"
+#include "coordinator/shared_plan.h"
 #include "proto/coordinator.pb.h"
 
 namespace cairn::coordinator {
@@ -15,8 +15,9 @@ namespace cairn::coordinator {
 class OutgoingStream {
  public:
   virtual ~OutgoingStream() = default;
-  // Queues the command. Does not block. A stream whose task does not read ends itself.
-  virtual void Send(const proto::Command& command) = 0;
+  // Queues the command, with the plan if there is one and the task does not have it. Does not
+  // block. A stream whose task does not read ends itself.
+  virtual void Send(const proto::Command& command, const SharedPlanPtr& plan) = 0;
   // Ends the stream after all queued commands are sent.
   virtual void Close() = 0;
 };
@@ -28,12 +29,8 @@ class SessionRegistry {
   uint64_t Add(std::shared_ptr<OutgoingStream> stream);
   void Remove(uint64_t session);
   // Drops the command if the session is gone.
-  void Send(uint64_t session, const proto::Command& command);
+  void Send(uint64_t session, const proto::Command& command, const SharedPlanPtr& plan = nullptr);
   void Close(uint64_t session);
-
-  // Keeps a session that ended while the loop's queue was full, for TakeEnded.
-  void PutEnded(uint64_t session);
-  std::vector<uint64_t> TakeEnded();
 
  private:
   std::shared_ptr<OutgoingStream> Find(uint64_t session);
@@ -41,7 +38,6 @@ class SessionRegistry {
   Mutex mutex_;
   uint64_t last_session_ ABSL_GUARDED_BY(mutex_) = 0;
   std::map<uint64_t, std::shared_ptr<OutgoingStream>> streams_ ABSL_GUARDED_BY(mutex_);
-  std::vector<uint64_t> ended_ ABSL_GUARDED_BY(mutex_);
 };
 
 }  // namespace cairn::coordinator

@@ -329,7 +329,8 @@ void JobLoader::TellPs(Outbox* outbox) {
   const uint64_t checkpoint = job_.run().base_checkpoint();
   proto::Command command;
   proto::Restore* restore = command.mutable_restore();
-  *restore->mutable_plan() = *job_.plan();
+  restore->set_job_id(job_.id());
+  restore->set_plan_fingerprint(job_.shared_plan()->fingerprint);
   restore->set_generation(job_.run().generation());
   restore->set_checkpoint(checkpoint);
   *restore->mutable_rates() = storage::RatesOf(job_.run());
@@ -338,7 +339,7 @@ void JobLoader::TellPs(Outbox* outbox) {
     *restore->mutable_source() = PartitionOf(job_, checkpoint);
   }
   for (const uint32_t ps : restore_.TakePsToRestore()) {
-    outbox->Send(PsTask(ps), command);
+    outbox->Send(PsTask(ps), command, job_.shared_plan());
   }
 }
 

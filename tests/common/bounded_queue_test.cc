@@ -25,6 +25,17 @@ TEST(BoundedQueueTest, TryPushToAFullQueueLeavesTheItemUnchanged) {
   EXPECT_TRUE(queue.TryPush(std::move(second)));
 }
 
+TEST(BoundedQueueTest, PushBeyondCapacityFailsOnlyWhenClosed) {
+  BoundedQueue<int> queue(1);
+  EXPECT_TRUE(queue.PushBeyondCapacity(1));
+  EXPECT_TRUE(queue.PushBeyondCapacity(2));
+  EXPECT_FALSE(queue.TryPush(3));
+  EXPECT_EQ(queue.Pop(), 1);
+  queue.Close();
+  EXPECT_FALSE(queue.PushBeyondCapacity(4));
+  EXPECT_EQ(queue.Pop(), 2);
+}
+
 TEST(BoundedQueueTest, PopTimesOut) {
   BoundedQueue<int> queue(1);
   EXPECT_EQ(queue.Pop(absl::ZeroDuration()), std::nullopt);

@@ -14,7 +14,7 @@ namespace cairn::coordinator {
 // A stream that records its commands. Thread-safe.
 class RecordingStream final : public OutgoingStream {
  public:
-  void Send(const proto::Command& command) override {
+  void Send(const proto::Command& command, const SharedPlanPtr&) override {
     MutexLock lock(&mutex_);
     commands_.push_back(command);
   }

@@ -3,7 +3,6 @@
 #include <gtest/gtest.h>
 
 #include <memory>
-#include <vector>
 
 #include "tests/coordinator/recording_stream.h"
 
@@ -32,14 +31,6 @@ TEST(SessionRegistryTest, NumbersAreNotReusedAndCommandsToEndedSessionsAreDroppe
   EXPECT_NE(registry.Add(stream), first);
   registry.Send(first, proto::Command());
   EXPECT_TRUE(stream->commands().empty());
-}
-
-TEST(SessionRegistryTest, EndedSessionsAreTakenOnce) {
-  SessionRegistry registry;
-  registry.PutEnded(4);
-  registry.PutEnded(5);
-  EXPECT_EQ(registry.TakeEnded(), (std::vector<uint64_t>{4, 5}));
-  EXPECT_TRUE(registry.TakeEnded().empty());
 }
 
 }  // namespace

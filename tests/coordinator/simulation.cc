@@ -296,7 +296,13 @@ void Simulation::CarryOut(Outbox* outbox) {
   }
   for (const Outbox::Sending& sending : outbox->commands) {
     if (sending.command.has_grant()) CheckGrant(sending.command.grant());
-    Deliver(scheduler_->SessionOf(sending.task), sending.command, false);
+    proto::Command command = sending.command;
+    // As a stream sends it.
+    if (sending.plan != nullptr) {
+      CAIRN_CHECK(
+          command.MergeFromString(PlanPrefix(command, *sending.plan) + sending.plan->bytes));
+    }
+    Deliver(scheduler_->SessionOf(sending.task), command, false);
   }
   for (auto& reply : outbox->replies) reply();
 }

@@ -11,7 +11,7 @@
 
 namespace cairn::coordinator {
 
-TestDaemon::TestDaemon(const std::string& directory) {
+TestDaemon::TestDaemon(const std::string& directory, size_t queue_capacity) {
   journal_ = *storage::Journal::Open(directory);
   ControlLoop::Options options;
   options.scheduler.membership.version = kVersion;
@@ -21,6 +21,7 @@ TestDaemon::TestDaemon(const std::string& directory) {
   options.journal = journal_.get();
   options.clock = &clock_;
   options.sessions = &sessions_;
+  options.queue_capacity = queue_capacity;
   options.on_failure = [](const absl::Status& status) { ADD_FAILURE() << status; };
   loop_ = *ControlLoop::Start(std::move(options));
   service_ = std::make_unique<CoordinatorService>(CoordinatorService::Options{kVersion, 2},

@@ -19,12 +19,14 @@ namespace cairn::coordinator {
 class TestDaemon {
  public:
   // The journal goes to `directory`.
-  explicit TestDaemon(const std::string& directory);
+  explicit TestDaemon(const std::string& directory, size_t queue_capacity = 65536);
   ~TestDaemon();
 
   std::string address() const;
   std::unique_ptr<proto::Coordinator::Stub> MakeStub() const;
   storage::Journal& journal() { return *journal_; }
+  ControlLoop& loop() { return *loop_; }
+  SessionRegistry& sessions() { return sessions_; }
 
  private:
   RealClock clock_;
