@@ -69,8 +69,8 @@ TEST_F(ValuePullerTest, AnotherGenerationIsAnError) {
             absl::StatusCode::kFailedPrecondition);
 }
 
-// A thousand workers that wait for the same update of large shares must not exhaust what may wait at
-// a ps.
+// A thousand workers that wait for the same update of large shares must not exhaust what may wait
+// at a ps.
 TEST(ValuePullerOfLargeSharesTest, OneRequestWaitsForTheValuesOfAPs) {
   const proto::JobPlan plan = CountingPlan(
       {.rows = 3000000, .batches_per_epoch = 2, .batch_size = 1, .window = 0, .ps_count = 1});
@@ -90,9 +90,9 @@ TEST(ValuePullerOfLargeSharesTest, OneRequestWaitsForTheValuesOfAPs) {
   int asked = 0;
   // The window is 0: batch 1 waits for batch 0.
   header.set_batch(1);
-  EXPECT_EQ(*puller.Pull(header, table.all(), destination,
-                         [&] { return pulls > 0 && ++asked > 3; }),
-            PullResult::kAbandoned);
+  EXPECT_EQ(
+      *puller.Pull(header, table.all(), destination, [&] { return pulls > 0 && ++asked > 3; }),
+      PullResult::kAbandoned);
   EXPECT_EQ(pulls, 1);
   header.set_batch(0);
   EXPECT_EQ(*puller.Pull(header, table.all(), destination, [] { return false; }),
