@@ -58,7 +58,7 @@ FAULTS = [
           "//tests/storage:snapshot_store_test"),
     Fault("a snapshot is published without being read back", "storage/snapshot_writer.cc",
           "if (absl::Status read = ReadBack(); !read.ok()) return Fail(read);", "",
-          "//tests/storage:snapshot_store_test"),
+          "//tests/storage:snapshot_writer_test"),
     Fault("a damaged CLUSTER file counts as unknown", "storage/snapshot_store.cc",
           "if (!valid && has_snapshots_) {", "if (false) {",
           "//tests/storage:snapshot_store_test"),

@@ -5,6 +5,7 @@
 #include <rocksdb/env.h>
 
 #include <filesystem>
+#include <fstream>
 #include <memory>
 #include <string>
 
@@ -60,6 +61,21 @@ TEST_F(SnapshotWriterTest, AnErrorPersistsAndNamesSnapshotAndDirectory) {
   EXPECT_THAT(std::string(first.message()), HasSubstr(directory_));
   EXPECT_EQ(writer->Add(2, "header", {"payload"}), first);
   EXPECT_EQ(writer->Finish().status(), first);
+  EXPECT_TRUE(std::filesystem::is_empty(directory_));
+}
+
+// The disk keeps something else than was written, and reports no error.
+TEST_F(SnapshotWriterTest, ASnapshotThatDoesNotReadBackIsNotPublished) {
+  const auto writer = Create();
+  const std::string large(4 << 20, 'x');
+  ASSERT_TRUE(writer->Add(1, "header", {large}).ok());
+  ASSERT_TRUE(writer->Add(2, "header", {large}).ok());
+  {
+    std::fstream file(directory_ + "/temporary", std::ios::in | std::ios::out | std::ios::binary);
+    file.seekp(1 << 20);
+    ASSERT_TRUE(file.put('y').good()) << "nothing of the first block is in the file yet";
+  }
+  EXPECT_EQ(writer->Finish().status().code(), absl::StatusCode::kDataLoss);
   EXPECT_TRUE(std::filesystem::is_empty(directory_));
 }
 
