@@ -14,6 +14,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "cluster/grpc_status.h"
+#include "cluster/message_checksum.h"
 #include "cluster/rpc_channel.h"
 #include "common/clock.h"
 #include "common/failpoint.h"
@@ -143,6 +144,7 @@ class TaskSession::Impl::Stream final
   void Write(proto::TaskMessage message) {
     out_ = std::move(message);
     EscapeForeignText(&out_);
+    AddChecksum(&out_);
     StartWrite(&out_);
   }
   proto::Command ReceiveCommand() { return std::move(in_); }
@@ -356,6 +358,8 @@ absl::Duration TaskSession::Impl::NextTimeout() {
 }
 
 absl::Status TaskSession::Impl::ReceiveCommand(proto::Command command) {
+  if (!TakeCommandChecksum(&command))
+    return absl::DataLossError("a command of the coordinator is damaged");
   if (command.has_heartbeat()) return absl::OkStatus();
   CAIRN_RETURN_IF_ERROR(CAIRN_FAILPOINT("session.receive"));
   if (command.has_refused()) {

@@ -2,11 +2,10 @@
 
 #include <google/protobuf/io/coded_stream.h>
 #include <google/protobuf/io/zero_copy_stream_impl_lite.h>
-#include <xxhash.h>
 
-#include <algorithm>
 #include <utility>
 
+#include "cluster/message_checksum.h"
 #include "common/check.h"
 
 namespace cairn::coordinator {
@@ -26,14 +25,8 @@ size_t HeaderBytes(uint32_t tag, uint32_t length) {
 
 SharedPlanPtr SharePlan(const proto::JobPlan& plan) {
   auto shared = std::make_shared<SharedPlan>();
-  {
-    google::protobuf::io::StringOutputStream stream(&shared->bytes);
-    CodedOutputStream coded(&stream);
-    coded.SetSerializationDeterministic(true);
-    CAIRN_CHECK(plan.SerializeToCodedStream(&coded));
-  }
-  shared->fingerprint =
-      std::max<uint64_t>(1, XXH3_64bits(shared->bytes.data(), shared->bytes.size()));
+  shared->bytes = cluster::PlanBytes(plan);
+  shared->fingerprint = cluster::PlanFingerprint(shared->bytes);
   return shared;
 }
 

@@ -7,6 +7,8 @@
 #include <utility>
 #include <vector>
 
+#include "cluster/message_checksum.h"
+
 namespace cairn::coordinator {
 namespace {
 
@@ -62,7 +64,10 @@ void TaskStream::Send(const proto::Command& command, const SharedPlanPtr& plan) 
     return FinishLocked(
         grpc::Status(grpc::StatusCode::RESOURCE_EXHAUSTED, "the task does not read its commands"));
   }
-  std::string head = command.SerializeAsString();
+  // The checksum does not cover the plan, which has its fingerprint.
+  proto::Command checked = command;
+  cluster::AddChecksum(&checked);
+  std::string head = checked.SerializeAsString();
   std::vector<grpc::Slice> slices;
   if (NeedsPlanLocked(command, plan)) {
     head += PlanPrefix(command, *plan);
@@ -98,6 +103,9 @@ void TaskStream::OnReadDone(bool ok) {
   proto::TaskMessage message;
   if (!Parse(&incoming_, &message)) {
     return Finish(grpc::Status(grpc::StatusCode::INVALID_ARGUMENT, "this is no TaskMessage"));
+  }
+  if (!cluster::TakeChecksum(&message)) {
+    return Finish(grpc::Status(grpc::StatusCode::DATA_LOSS, "a message of the task is damaged"));
   }
   OnMessage(std::move(message), bytes);
 }
