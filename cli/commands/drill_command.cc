@@ -11,17 +11,18 @@ namespace {
 
 constexpr int kTasksMax = 256;
 constexpr int kFaultsMax = 10000;
-constexpr double kDurationMax = 30 * 86400;
+constexpr double kDurationMax = 7 * 86400;
 constexpr double kEveryMax = 3600;
 constexpr int kEpochsMax = 1000000000;
 constexpr int kThreadsMax = 1024;
 constexpr int kStepDelayMax = 60000;
 
+// A line for each plan.
 std::string PlansText() {
-  std::string text = "The plans:";
+  std::string text;
   for (const DrillPlan& plan : DrillPlans()) {
-    absl::StrAppend(&text, " ", plan.name, " ", plan.description, " (", plan.faults,
-                    plan.is_soak ? " or more)" : ")", &plan == &DrillPlans().back() ? "." : ";");
+    absl::StrAppend(&text, plan.name, ": ", plan.description, " (", plan.faults,
+                    plan.is_soak ? " or more faults)\n" : " faults)\n");
   }
   return text;
 }
@@ -34,17 +35,19 @@ Command MakeDrillCommand() {
   command.name = "drill";
   command.description = "Train a job on a local cluster under faults, and check the result";
   command.details = absl::StrCat(
-      PlansText(),
-      " The seed alone determines the faults and their order. The drill passes (exit code 0) if "
+      "The plans:\n", PlansText(),
+      "\nThe seed alone determines the faults and their order. No plan needs root. A job that ends "
+      "before the planned faults is trained again with more epochs.\n\n"
+      "The drill passes (exit code 0) if the job finishes with each batch counted once. For a "
+      "synchronous job the final values must also have the bits of a run without faults. Otherwise "
+      "it is wrong (exit code 1). It is void (exit code 2) if a planned fault did not fire or had "
+      "no effect.\n\n"
+      "The report is FOLDER/drill.json and FOLDER/drill.html. With --json a line is a fault, and "
       "the "
-      "job finishes with each batch counted once. For a synchronous job the final values must also "
-      "have the bits of a run without faults. Otherwise it is wrong (exit code 1). It is void "
-      "(exit "
-      "code 2) if a planned fault did not fire, for example because the job is too short. The "
-      "report is FOLDER/drill.json and FOLDER/drill.html. With --json a line is a fault, and the "
       "last line is the report.");
   command.examples = {"cairn drill job.json --plan workers",
-                      "cairn drill job.json --plan soak --seed 7 --workers 4 --output my-drill"};
+                      "cairn drill job.json --plan soak --seed 7 --duration 3600 --output my-drill",
+                      "cairn drill job.json --plan workers --workers 4 --every 10"};
   command.add_flags = [options](FlagSet* set) {
     set->AddArgument("JOB.json", &options->job_file, /*is_required=*/true, "The job file");
     set->AddRequiredString("--plan PLAN", &options->plan, "The faults, see above");

@@ -1,6 +1,7 @@
 #include "cli/drill/drill_plan.h"
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -66,100 +67,97 @@ constexpr double kLastingSeconds = 5;
 // Longer than the progress timeout of a drill's coordinator (see FaultInjector).
 constexpr double kHangingSeconds = 8;
 
-const std::vector<FaultTraits>& AllTraits() {
-  using enum FaultKind;
-  using Kind = LinkFault::Kind;
-  constexpr LinkFault kHold = {Kind::kHold, 0};
-  constexpr LinkFault kClose = {Kind::kClose, 0};
-  constexpr LinkFault kDelay = {Kind::kDelay, 0.2};
-  constexpr LinkFault kSlow = {Kind::kSlow, 200e3};
-  constexpr LinkFault kCorrupt = {Kind::kCorrupt, 0.2};
-  constexpr auto kNetwork = FaultMeans::kNetwork;
-  constexpr auto kFailpoint = FaultMeans::kFailpoint;
-  constexpr auto kTaskLost = FaultSign::kTaskLost;
-  constexpr auto kCheckpointFailed = FaultSign::kCheckpointFailed;
-  constexpr auto kNone = FaultSign::kNone;
-  static const auto* const traits = new std::vector<FaultTraits>{
-      {kKillWorker, FaultMeans::kKill, kTaskLost, "kill -9 $0"},
-      {kKillPs, FaultMeans::kKill, kTaskLost, "kill -9 $0"},
-      {kKillCoordinator, FaultMeans::kKill, kTaskLost, "kill -9 $0"},
-      {kKillAll, FaultMeans::kKill, kTaskLost, "kill -9 $0"},
-      {kHangWorker, FaultMeans::kStop, kTaskLost, "stop $0 past its lease"},
-      {kHangPs, FaultMeans::kStop, kTaskLost, "stop $0 past its lease"},
-      {kCutOffWorker, kNetwork, kTaskLost, "cut $0 off from all others", 0, kHold, kHold},
-      {kCutOffPs, kNetwork, kTaskLost, "cut $0 off from all others", 0, kHold, kHold},
-      {kMuteWorker, kNetwork, kTaskLost, "nothing that $0 sends arrives", 0, kHold, {}},
-      {kDeafPs, kNetwork, kTaskLost, "nothing that is sent to $0 arrives", 0, {}, kHold},
-      {kCutWorkerFromPs, kNetwork, kNone, "cut $0 off from ps 0 only", 2 * kLastingSeconds, kHold,
-       kHold, /*only_to_ps=*/true},
-      {kResetWorker, kNetwork, kTaskLost, "reset all connections of $0", 1, kClose, kClose},
-      {kDelayWorker, kNetwork, kNone, "0.2 s of delay in each direction for $0", kLastingSeconds,
-       kDelay, kDelay},
-      {kSlowPs, kNetwork, kNone, "200 KB/s for each connection of $0", kLastingSeconds, kSlow,
-       kSlow},
-      {kCorruptWorker, kNetwork, kNone, "invert bits in the connections of $0", kLastingSeconds,
-       kCorrupt, kCorrupt},
-      {kCorruptPs, kNetwork, kNone, "invert bits in the connections of $0", kLastingSeconds,
-       kCorrupt, kCorrupt},
-      {kFullDiskPs, FaultMeans::kFileLimit, kCheckpointFailed, "the disk of $0 is full"},
-      {kErrorDiskPs,
-       kFailpoint,
-       kCheckpointFailed,
-       "writes to the disk of $0 fail",
-       0,
-       {},
-       {},
-       false,
-       "snapshot.add=error@1-1000000000"},
-      {kHangDiskPs,
-       kFailpoint,
-       kCheckpointFailed,
-       "syncs of the disk of $0 hang",
-       0,
-       {},
-       {},
-       false,
-       "snapshot.close=hang@1-1000000000"},
-      {kSlowDiskPs,
-       kFailpoint,
-       kNone,
-       "each write to the disk of $0 takes 0.1 s",
-       kLastingSeconds,
-       {},
-       {},
-       false,
-       "snapshot.add=sleep:100@1-1000000000"},
-      {kFullDiskCoordinator, FaultMeans::kFileLimit, kTaskLost, "the disk of $0 is full"},
-      {kErrorDiskCoordinator,
-       kFailpoint,
-       kTaskLost,
-       "syncs of the disk of $0 fail",
-       0,
-       {},
-       {},
-       false,
-       "journal.sync=error@1-1000000000"},
-      {kHangDiskCoordinator,
-       kFailpoint,
-       kTaskLost,
-       "syncs of the disk of $0 hang",
-       kHangingSeconds,
-       {},
-       {},
-       false,
-       "journal.sync=hang@1-1000000000"},
-      {kSlowDiskCoordinator,
-       kFailpoint,
-       kNone,
-       "each sync of the disk of $0 takes 0.3 s",
-       kLastingSeconds,
-       {},
-       {},
-       false,
-       "journal.sync=sleep:300@1-1000000000"},
-  };
-  return *traits;
-}
+using Kind = LinkFault::Kind;
+constexpr LinkFault kHold = {Kind::kHold, 0};
+constexpr LinkFault kClose = {Kind::kClose, 0};
+constexpr LinkFault kDelay = {Kind::kDelay, 0.2};
+constexpr LinkFault kSlow = {Kind::kSlow, 200e3};
+constexpr LinkFault kCorrupt = {Kind::kCorrupt, 0.2};
+constexpr auto kNetwork = FaultMeans::kNetwork;
+constexpr auto kFailpoint = FaultMeans::kFailpoint;
+constexpr auto kTaskLost = FaultSign::kTaskLost;
+constexpr auto kCheckpointFailed = FaultSign::kCheckpointFailed;
+constexpr auto kNone = FaultSign::kNone;
+
+using enum FaultKind;
+constexpr FaultTraits kTraits[] = {
+    {kKillWorker, FaultMeans::kKill, kTaskLost, "kill -9 $0"},
+    {kKillPs, FaultMeans::kKill, kTaskLost, "kill -9 $0"},
+    {kKillCoordinator, FaultMeans::kKill, kTaskLost, "kill -9 $0"},
+    {kKillAll, FaultMeans::kKill, kTaskLost, "kill -9 $0"},
+    {kHangWorker, FaultMeans::kStop, kTaskLost, "stop $0 past its lease"},
+    {kHangPs, FaultMeans::kStop, kTaskLost, "stop $0 past its lease"},
+    {kCutOffWorker, kNetwork, kTaskLost, "cut $0 off from all others", 0, kHold, kHold},
+    {kCutOffPs, kNetwork, kTaskLost, "cut $0 off from all others", 0, kHold, kHold},
+    {kMuteWorker, kNetwork, kTaskLost, "nothing that $0 sends arrives", 0, kHold, {}},
+    {kDeafPs, kNetwork, kTaskLost, "nothing that is sent to $0 arrives", 0, {}, kHold},
+    {kCutWorkerFromPs, kNetwork, kNone, "cut $0 off from ps 0 only", 2 * kLastingSeconds, kHold,
+     kHold, /*only_to_ps=*/true},
+    {kResetWorker, kNetwork, kTaskLost, "reset all connections of $0", 1, kClose, kClose},
+    {kDelayWorker, kNetwork, kNone, "0.2 s of delay in each direction for $0", kLastingSeconds,
+     kDelay, kDelay},
+    {kSlowPs, kNetwork, kNone, "200 KB/s for each connection of $0", kLastingSeconds, kSlow, kSlow},
+    {kCorruptWorker, kNetwork, kNone, "invert bits in the connections of $0", kLastingSeconds,
+     kCorrupt, kCorrupt},
+    {kCorruptPs, kNetwork, kNone, "invert bits in the connections of $0", kLastingSeconds, kCorrupt,
+     kCorrupt},
+    {kFullDiskPs, FaultMeans::kFileLimit, kCheckpointFailed, "the disk of $0 is full"},
+    {kErrorDiskPs,
+     kFailpoint,
+     kCheckpointFailed,
+     "writes to the disk of $0 fail",
+     0,
+     {},
+     {},
+     false,
+     "snapshot.add=error@1-1000000000"},
+    {kHangDiskPs,
+     kFailpoint,
+     kCheckpointFailed,
+     "syncs of the disk of $0 hang",
+     0,
+     {},
+     {},
+     false,
+     "snapshot.close=hang@1-1000000000"},
+    {kSlowDiskPs,
+     kFailpoint,
+     kNone,
+     "each write to the disk of $0 takes 0.1 s",
+     kLastingSeconds,
+     {},
+     {},
+     false,
+     "snapshot.add=sleep:100@1-1000000000"},
+    {kFullDiskCoordinator, FaultMeans::kFileLimit, kTaskLost, "the disk of $0 is full"},
+    {kErrorDiskCoordinator,
+     kFailpoint,
+     kTaskLost,
+     "syncs of the disk of $0 fail",
+     0,
+     {},
+     {},
+     false,
+     "journal.sync=error@1-1000000000"},
+    {kHangDiskCoordinator,
+     kFailpoint,
+     kTaskLost,
+     "syncs of the disk of $0 hang",
+     kHangingSeconds,
+     {},
+     {},
+     false,
+     "journal.sync=hang@1-1000000000"},
+    {kSlowDiskCoordinator,
+     kFailpoint,
+     kNone,
+     "each sync of the disk of $0 takes 0.3 s",
+     kLastingSeconds,
+     {},
+     {},
+     false,
+     "journal.sync=sleep:300@1-1000000000"},
+};
 
 std::string TaskText(const Fault& fault) {
   if (IsOfWorker(fault.kind)) return absl::StrCat("worker ", fault.index);
@@ -170,15 +168,16 @@ std::string TaskText(const Fault& fault) {
 }  // namespace
 
 const FaultTraits& TraitsOf(FaultKind kind) {
-  const auto& all = AllTraits();
-  return *std::find_if(all.begin(), all.end(),
+  return *std::find_if(std::begin(kTraits), std::end(kTraits),
                        [kind](const FaultTraits& traits) { return traits.kind == kind; });
 }
 
 const std::vector<DrillPlan>& DrillPlans() {
-  using enum FaultKind;
-  std::vector<FaultKind> all;
-  for (const FaultTraits& traits : AllTraits()) all.push_back(traits.kind);
+  static const auto* const all = [] {
+    auto* const kinds = new std::vector<FaultKind>();
+    for (const FaultTraits& traits : kTraits) kinds->push_back(traits.kind);
+    return kinds;
+  }();
   static const auto* const plans = new std::vector<DrillPlan>{
       {"workers", "kills workers", {kKillWorker}, 4},
       {"ps", "kills parameter servers", {kKillPs}, 3},
@@ -189,18 +188,18 @@ const std::vector<DrillPlan>& DrillPlans() {
        {kHangWorker, kHangPs},
        4},
       {"partitions",
-       "cuts workers and ps off from the others, in both directions or in one, resets, delays and "
-       "slows down their connections, and inverts bits in them",
+       "cuts workers and ps off in both directions or in one; resets, delays and slows down their "
+       "connections; inverts bits in them",
        {kCutOffWorker, kCutOffPs, kMuteWorker, kDeafPs, kCutWorkerFromPs, kResetWorker,
         kDelayWorker, kSlowPs, kCorruptWorker, kCorruptPs},
        10},
       {"disk",
-       "lets the disks of ps and coordinator be full, fail, hang and be slow",
+       "lets the disks of ps and of the coordinator be full, fail, hang or be slow",
        {kFullDiskPs, kErrorDiskPs, kHangDiskPs, kSlowDiskPs, kFullDiskCoordinator,
         kErrorDiskCoordinator, kHangDiskCoordinator, kSlowDiskCoordinator},
        8},
-      {"soak", "makes all of these faults for 10 minutes, or --duration", all,
-       static_cast<int>(all.size()), true},
+      {"soak", "all of these faults, for 10 minutes or --duration", *all,
+       static_cast<int>(all->size()), true},
   };
   return *plans;
 }

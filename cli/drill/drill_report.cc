@@ -39,21 +39,23 @@ ordered_json ResultJson(const TrainingResult& result) {
 constexpr size_t kPointsMax = 1000;  // Of a curve.
 constexpr int kNumbersMax = 40;      // Of faults above a curve.
 
-constexpr char kStyle[] = R"(:root { color-scheme: light dark;
-  --page: #fff; --text: #1f2328; --soft: #656d76; --line: #d8dee4; --tile: #f6f8fa;
-  --curve: #0969da; --fault: #cf222e; --good: #1a7f37; --bad: #cf222e; --unclear: #9a6700; }
-@media (prefers-color-scheme: dark) { :root {
-  --page: #0d1117; --text: #e6edf3; --soft: #8d96a0; --line: #30363d; --tile: #161b22;
-  --curve: #4493f8; --fault: #f85149; --good: #3fb950; --bad: #f85149; --unclear: #d29922; } }
-body { background: var(--page); color: var(--text); font: 15px/1.5 system-ui, sans-serif;
-  max-width: 1000px; margin: 2em auto; padding: 0 1em; }
+constexpr char kStyle[] = R"(:root { color-scheme: light dark; --page: #fff; --text: #1f2328; }
+:root { --soft: #656d76; --line: #d8dee4; --tile: #f6f8fa; --curve: #0969da; --fault: #cf222e; }
+:root { --good: #1a7f37; --bad: #cf222e; --unclear: #9a6700; }
+@media (prefers-color-scheme: dark) { :root { --page: #0d1117; --text: #e6edf3; } }
+@media (prefers-color-scheme: dark) { :root { --soft: #8d96a0; --line: #30363d; } }
+@media (prefers-color-scheme: dark) { :root { --tile: #161b22; --curve: #4493f8; } }
+@media (prefers-color-scheme: dark) { :root { --fault: #f85149; --good: #3fb950; } }
+@media (prefers-color-scheme: dark) { :root { --bad: #f85149; --unclear: #d29922; } }
+body { background: var(--page); color: var(--text); font: 15px/1.5 system-ui, sans-serif; }
+body { max-width: 1000px; margin: 2em auto; padding: 0 1em; }
 h1 { font-size: 1.6em; margin: 0; } h2 { font-size: 1.15em; margin: 2em 0 0.4em; }
 .verdict { color: #fff; border-radius: 0.3em; padding: 0.05em 0.5em; margin-right: 0.3em; }
 .passed { background: #1a7f37; } .wrong { background: #cf222e; } .void { background: #9a6700; }
 .soft { color: var(--soft); }
 .tiles { display: grid; grid-template-columns: repeat(auto-fit, minmax(9em, 1fr)); gap: 0.6em; }
-.tiles div { background: var(--tile); border: 1px solid var(--line); border-radius: 0.4em;
-  padding: 0.5em 0.8em; }
+.tiles div { background: var(--tile); border: 1px solid var(--line); border-radius: 0.4em; }
+.tiles div { padding: 0.5em 0.8em; }
 .tiles b { display: block; font-size: 1.35em; font-weight: 600; }
 .scroll { overflow-x: auto; }
 table { border-collapse: collapse; width: 100%; font-variant-numeric: tabular-nums; }
@@ -100,6 +102,10 @@ class Chart {
     const auto [least, most] = std::minmax_element(points.begin(), points.end(), by_value);
     low_ = least->second;
     high_ = most->second > low_ ? most->second : low_ + std::max(1.0, std::abs(low_));
+    // Begin and end at a mark.
+    up_ = MarkDistance(high_ - low_, kMarksUp);
+    low_ = std::floor(low_ / up_) * up_;
+    high_ = std::ceil(high_ / up_) * up_;
   }
 
   std::string Svg(const std::string& title, const std::vector<FaultRecord>& faults) const {
@@ -137,10 +143,9 @@ class Chart {
   }
 
   void AddMarks(std::string* svg) const {
-    const double up = MarkDistance(high_ - low_, kMarksUp);
-    const double first = std::ceil(low_ / up);
-    for (int i = 0; (first + i) * up <= high_ && i <= 2 * kMarksUp; ++i) {
-      const double value = (first + i) * up;
+    const int marks = static_cast<int>(std::lround((high_ - low_) / up_));
+    for (int i = 0; i <= marks; ++i) {
+      const double value = (std::round(low_ / up_) + i) * up_;
       const double y = Y(value);
       absl::StrAppendFormat(svg,
                             "<line class=\"axis\" x1=\"%d\" x2=\"%d\" y1=\"%.1f\" y2=\"%.1f\"/>\n",
@@ -178,6 +183,7 @@ class Chart {
   const double seconds_;
   double low_ = 0;
   double high_ = 1;
+  double up_ = 0.2;  // From mark to mark.
 };
 
 // "2.1 s, goal 5 s", green or red.
@@ -218,20 +224,16 @@ std::string Tiles(const DrillReport& report) {
            absl::StrCat("of ", result.total_batches, " batches applied")),
       Tile(absl::StrCat(result.duplicates_refused), "duplicates refused"),
       Tile(absl::StrCat(result.rollbacks), result.rollbacks == 1 ? "rollback" : "rollbacks"),
-      Tile(SecondsText(result.seconds), "of training"));
-  if (report.twin) {
-    absl::StrAppend(&tiles, Tile(SecondsText(report.twin->seconds), "without faults"));
-  }
+      Tile(SecondsText(result.seconds),
+           report.twin
+               ? absl::StrCat("of training, ", SecondsText(report.twin->seconds), " without faults")
+               : "of training"));
   if (report.throughput) {
-    absl::StrAppend(&tiles, Tile(absl::StrFormat("%.0f %%", 100 * report.throughput->under_faults /
-                                                                report.throughput->without_faults),
-                                 absl::StrFormat("of %.4g batches/s under faults",
-                                                 report.throughput->without_faults)));
-  }
-  if (report.comparison) {
+    const Throughput& rates = *report.throughput;
     absl::StrAppend(
-        &tiles, Tile(absl::StrCat(report.comparison->different),
-                     absl::StrCat("of ", report.comparison->values, " values with other bits")));
+        &tiles, Tile(absl::StrFormat("%.0f %%", 100 * rates.under_faults / rates.without_faults),
+                     absl::StrFormat("throughput under faults, %.4g of %.4g batches/s",
+                                     rates.under_faults, rates.without_faults)));
   }
   return tiles + "</div>\n";
 }

@@ -27,7 +27,8 @@ SUITE_OF_FAMILY = {"nn/layers": "nn/layers/conformance_test.cc",
                    "cli/commands": "cli/commands_test.cc"}
 SUITE_OF_FILE = {"ps_server/parameter_frames.cc": "ps_server/parameter_service_test.cc",
                  "cli/drill/drill.cc": "end_to_end/drill_test.cc",
-                 "cli/drill/drill_training.cc": "end_to_end/drill_test.cc"}
+                 "cli/drill/drill_training.cc": "end_to_end/drill_test.cc",
+                 "cli/drill/fault_injector.cc": "end_to_end/drill_bits_test.cc"}
 
 
 def tracked(*suffixes):

@@ -149,21 +149,23 @@ constexpr char kPage[] = R"html(<!DOCTYPE html>
 <meta name="viewport" content="width=device-width">
 <title>Drill of a&lt;b: void</title>
 <style>
-:root { color-scheme: light dark;
-  --page: #fff; --text: #1f2328; --soft: #656d76; --line: #d8dee4; --tile: #f6f8fa;
-  --curve: #0969da; --fault: #cf222e; --good: #1a7f37; --bad: #cf222e; --unclear: #9a6700; }
-@media (prefers-color-scheme: dark) { :root {
-  --page: #0d1117; --text: #e6edf3; --soft: #8d96a0; --line: #30363d; --tile: #161b22;
-  --curve: #4493f8; --fault: #f85149; --good: #3fb950; --bad: #f85149; --unclear: #d29922; } }
-body { background: var(--page); color: var(--text); font: 15px/1.5 system-ui, sans-serif;
-  max-width: 1000px; margin: 2em auto; padding: 0 1em; }
+:root { color-scheme: light dark; --page: #fff; --text: #1f2328; }
+:root { --soft: #656d76; --line: #d8dee4; --tile: #f6f8fa; --curve: #0969da; --fault: #cf222e; }
+:root { --good: #1a7f37; --bad: #cf222e; --unclear: #9a6700; }
+@media (prefers-color-scheme: dark) { :root { --page: #0d1117; --text: #e6edf3; } }
+@media (prefers-color-scheme: dark) { :root { --soft: #8d96a0; --line: #30363d; } }
+@media (prefers-color-scheme: dark) { :root { --tile: #161b22; --curve: #4493f8; } }
+@media (prefers-color-scheme: dark) { :root { --fault: #f85149; --good: #3fb950; } }
+@media (prefers-color-scheme: dark) { :root { --bad: #f85149; --unclear: #d29922; } }
+body { background: var(--page); color: var(--text); font: 15px/1.5 system-ui, sans-serif; }
+body { max-width: 1000px; margin: 2em auto; padding: 0 1em; }
 h1 { font-size: 1.6em; margin: 0; } h2 { font-size: 1.15em; margin: 2em 0 0.4em; }
 .verdict { color: #fff; border-radius: 0.3em; padding: 0.05em 0.5em; margin-right: 0.3em; }
 .passed { background: #1a7f37; } .wrong { background: #cf222e; } .void { background: #9a6700; }
 .soft { color: var(--soft); }
 .tiles { display: grid; grid-template-columns: repeat(auto-fit, minmax(9em, 1fr)); gap: 0.6em; }
-.tiles div { background: var(--tile); border: 1px solid var(--line); border-radius: 0.4em;
-  padding: 0.5em 0.8em; }
+.tiles div { background: var(--tile); border: 1px solid var(--line); border-radius: 0.4em; }
+.tiles div { padding: 0.5em 0.8em; }
 .tiles b { display: block; font-size: 1.35em; font-weight: 600; }
 .scroll { overflow-x: auto; }
 table { border-collapse: collapse; width: 100%; font-variant-numeric: tabular-nums; }
@@ -193,20 +195,24 @@ svg .number { fill: var(--fault); font-weight: 600; }
 <div><b>3</b>duplicates refused</div>
 <div><b>1</b>rollback</div>
 <div><b>4.0 s</b>of training</div>
-<div><b>75 %</b>of 12 batches/s under faults</div>
+<div><b>75 %</b>throughput under faults, 9 of 12 batches/s</div>
 </div>
 <h2>Loss</h2>
 <svg viewBox="0 0 1000 260" role="img" aria-label="Loss">
-<line class="axis" x1="70" x2="980" y1="213.7" y2="213.7"/>
-<text x="64" y="217.7" text-anchor="end">0.6</text>
-<line class="axis" x1="70" x2="980" y1="171.1" y2="171.1"/>
-<text x="64" y="175.1" text-anchor="end">0.8</text>
+<line class="axis" x1="70" x2="980" y1="235.0" y2="235.0"/>
+<text x="64" y="239.0" text-anchor="end">0.4</text>
+<line class="axis" x1="70" x2="980" y1="199.5" y2="199.5"/>
+<text x="64" y="203.5" text-anchor="end">0.6</text>
+<line class="axis" x1="70" x2="980" y1="164.0" y2="164.0"/>
+<text x="64" y="168.0" text-anchor="end">0.8</text>
 <line class="axis" x1="70" x2="980" y1="128.5" y2="128.5"/>
 <text x="64" y="132.5" text-anchor="end">1</text>
-<line class="axis" x1="70" x2="980" y1="85.9" y2="85.9"/>
-<text x="64" y="89.9" text-anchor="end">1.2</text>
-<line class="axis" x1="70" x2="980" y1="43.3" y2="43.3"/>
-<text x="64" y="47.3" text-anchor="end">1.4</text>
+<line class="axis" x1="70" x2="980" y1="93.0" y2="93.0"/>
+<text x="64" y="97.0" text-anchor="end">1.2</text>
+<line class="axis" x1="70" x2="980" y1="57.5" y2="57.5"/>
+<text x="64" y="61.5" text-anchor="end">1.4</text>
+<line class="axis" x1="70" x2="980" y1="22.0" y2="22.0"/>
+<text x="64" y="26.0" text-anchor="end">1.6</text>
 <text x="70.0" y="254" text-anchor="middle">0 s</text>
 <text x="183.8" y="254" text-anchor="middle">0.5 s</text>
 <text x="297.5" y="254" text-anchor="middle">1 s</text>
@@ -225,7 +231,7 @@ svg .number { fill: var(--fault); font-weight: 600; }
 <line class="fault" x1="752.5" x2="752.5" y1="22" y2="235"/>
 <text class="number" x="752.5" y="16" text-anchor="middle">3</text>
 </g>
-<polyline class="curve" points="525.0,22.0 980.0,235.0"/>
+<polyline class="curve" points="525.0,39.8 980.0,217.2"/>
 </svg>
 <h2>Batches done</h2>
 <svg viewBox="0 0 1000 260" role="img" aria-label="Batches done">

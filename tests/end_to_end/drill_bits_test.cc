@@ -1,0 +1,111 @@
+// `cairn drill` on a synchronous job with a convolution, batch normalization and an LSTM: under
+// each plan, with 1 and 2 threads, the final values have the bits of the run without faults.
+
+#include <filesystem>
+#include <random>
+
+#include "gtest/gtest.h"
+#include "nlohmann/json.hpp"
+#include "tests/end_to_end/arrays.h"
+#include "tests/end_to_end/process.h"
+#include "tests/end_to_end/test_cluster.h"
+
+namespace cairn::testing {
+namespace {
+
+using nlohmann::json;
+using std::chrono::seconds;
+
+constexpr int kImage = 8;
+constexpr int kChannels = 8;
+constexpr int kClasses = 4;
+
+json Layer(const std::string& class_name, json config) {
+  return {{"class_name", class_name}, {"config", std::move(config)}};
+}
+
+// Returns the path of the job file.
+std::string WriteMixedJob(const std::string& folder) {
+  std::filesystem::create_directories(folder);
+  std::mt19937 random(7);
+  std::normal_distribution<float> normal;
+  constexpr int64_t kExamples = 2000;
+  Array x{{kExamples, kImage, kImage, 1}, {}};
+  Array y{{kExamples}, {}};
+  for (int64_t i = 0; i < kExamples; ++i) {
+    const int label = static_cast<int>(i % kClasses);
+    // Two rows of each image are brighter.
+    for (int row = 0; row < kImage; ++row) {
+      for (int column = 0; column < kImage; ++column) {
+        x.values.push_back(normal(random) + (row / 2 == label ? 1.F : 0.F));
+      }
+    }
+    y.values.push_back(static_cast<float>(label));
+  }
+  WriteFile(folder + "/x.npy", EncodeNpy(x));
+  WriteFile(folder + "/y.npy", EncodeNpy(y));
+  const json layers = {
+      Layer("Conv2D", {{"name", "conv"},
+                       {"filters", kChannels},
+                       {"kernel_size", {3, 3}},
+                       {"padding", "same"},
+                       {"batch_input_shape", {nullptr, kImage, kImage, 1}}}),
+      Layer("BatchNormalization", {{"name", "normalization"}}),
+      Layer("Activation", {{"name", "relu"}, {"activation", "relu"}}),
+      Layer("Reshape", {{"name", "rows"}, {"target_shape", {kImage, kImage * kChannels}}}),
+      Layer("LSTM", {{"name", "lstm"}, {"units", 16}}),
+      Layer("Dense", {{"name", "out"}, {"units", kClasses}, {"activation", "softmax"}})};
+  WriteFile(folder + "/model.json", json({{"class_name", "Sequential"},
+                                          {"config", {{"name", "mixed"}, {"layers", layers}}}})
+                                        .dump());
+  const json job = {
+      {"name", "mixed"},
+      {"model", "model.json"},
+      {"train", {{"npy", {{"features", "x.npy"}, {"labels", "y.npy"}}}}},
+      {"loss", "sparse_categorical_crossentropy"},
+      {"metrics", {"accuracy"}},
+      {"optimizer", {{"name", "adam"}, {"learning_rate", 0.003}}},
+      {"batch_size", 16},
+      {"epochs", 40},
+      {"seed", 5},
+      {"strategy", {{"parameter_server", {{"mode", "sync"}, {"batches_per_update", 2}}}}},
+      {"checkpoint", {{"every_steps", 100}}},
+      {"partitioner", {{"min_slice_bytes", 64}}}};
+  WriteFile(folder + "/job.json", job.dump());
+  return folder + "/job.json";
+}
+
+struct Case {
+  std::string plan;
+  int faults;
+  int threads;
+};
+
+class DrillBits : public ::testing::TestWithParam<Case> {};
+
+TEST_P(DrillBits, AreThoseOfTheRunWithoutFaults) {
+  const TemporaryFolder folder;
+  const CommandResult result =
+      RunCairn({"drill", WriteMixedJob(folder.path("job")), "--plan", GetParam().plan, "--faults",
+                std::to_string(GetParam().faults), "--threads", std::to_string(GetParam().threads),
+                "--output", folder.path("drill"), "--json"},
+               seconds(800));
+  ASSERT_EQ(result.exit_code, 0) << result.output << result.errors;
+  const json report = result.lines().back();
+  EXPECT_EQ(report["verdict"], "passed") << report;
+  EXPECT_EQ(report["compared"], "bits");
+  EXPECT_GT(report["values"], 5000);
+  EXPECT_EQ(report["different_values"], 0);
+  EXPECT_EQ(report["faults"].size(), GetParam().faults);
+  for (const json& fault : report["faults"]) EXPECT_TRUE(fault["fired"]) << fault;
+}
+
+INSTANTIATE_TEST_SUITE_P(Plans, DrillBits,
+                         ::testing::Values(Case{"workers", 3, 1}, Case{"ps", 2, 2},
+                                           Case{"coordinator", 2, 1}, Case{"everything", 2, 2},
+                                           Case{"hangs", 2, 1}, Case{"partitions", 4, 2},
+                                           Case{"disk", 8, 1}),
+                         [](const auto& info) { return info.param.plan; });
+
+}  // namespace
+}  // namespace cairn::testing
