@@ -130,7 +130,7 @@ TEST_P(NonfiniteSimulationTest, EachRollbackHalvesTheRateOnceWhateverDies) {
     SCOPED_TRACE(seed);
     Simulation simulation(ClusterOf(JobWith(GetParam(), "rollback"), seed, /*faults=*/seed > 1));
     SetNotFinite(&simulation, [&simulation](int64_t batch) {
-      const double rate = simulation.ps(0).RateOf(batch);
+      const double rate = simulation.Status().learning_rate();
       return batch == kBad && (rate == 0 || rate > kRate / 4 * 1.01);
     });
     ASSERT_TRUE(simulation.Run());
@@ -182,7 +182,9 @@ TEST_P(NonfiniteSimulationTest, ACheckpointWithWhichNoLossIsFiniteIsPassedOver) 
   });
   ASSERT_TRUE(simulation.Run());
   simulation.CheckFinished();
-  EXPECT_EQ(simulation.Status().nonfinite_rollbacks(), 4);
+  // Two in vain, and the one that passes over the checkpoint. More if a batch farther on is first.
+  EXPECT_GE(simulation.Status().nonfinite_rollbacks(), 3);
+  EXPECT_LE(simulation.Status().nonfinite_rollbacks(), 6);
 }
 
 TEST_P(NonfiniteSimulationTest, NoRollbackForDataThatAreNotFinite) {

@@ -5,9 +5,8 @@
 #include <chrono>
 #include <cmath>
 #include <cstdint>
-#include <functional>
 #include <string>
-#include <thread>
+#include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
@@ -244,11 +243,11 @@ TEST_F(DamagedRecordsTest, AreSkippedCountedAndTheFirstIsQuoted) {
 
 TEST_F(DamagedRecordsTest, AreAnErrorBeyondWhatIsAllowed) {
   const CommandResult result = cluster_.Cairn({"submit", WriteJob(3), "--follow"});
-  EXPECT_EQ(result.exit_code, 1);
+  EXPECT_EQ(result.exit_code, 2);
   EXPECT_THAT(result.output + result.errors,
               AllOf(HasSubstr("4 damaged records, \"skip_damaged\" allows 3: data file "),
                     HasSubstr("(1) line 5, column \"b\": \"oops\" is not a number")));
-  EXPECT_EQ(cluster_.Cairn({"submit", WriteJob(0), "--follow"}).exit_code, 1);
+  EXPECT_EQ(cluster_.Cairn({"submit", WriteJob(0), "--follow"}).exit_code, 2);
 }
 
 }  // namespace

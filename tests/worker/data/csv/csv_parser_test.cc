@@ -80,7 +80,7 @@ TEST(CsvParserTest, OneParserReadsManyTexts) {
     return absl::OkStatus();
   };
   EXPECT_TRUE(parser.Parse("a,\"b\"\"\"\n", 1, visit).ok());
-  EXPECT_FALSE(parser.Parse("\"c", 2, visit).ok());
+  EXPECT_FALSE(parser.Parse("\"c\nd", 2, visit).ok());
   EXPECT_TRUE(parser.Parse("d", 3, visit).ok());
   EXPECT_EQ(seen, (std::vector<std::string>{"a", "b\"", "d"}));
 }
