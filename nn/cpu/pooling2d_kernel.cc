@@ -30,11 +30,9 @@ class Pooling2DKernel : public Kernel {
     forward_ = dnnl::pooling_forward(forward);
     if (!context.options.training) return;
     if (is_maximum) workspace_ = memory(forward.workspace_desc(), dnnl_.engine);
-    // The gradient of an average is divided by the window's size, even if the window reaches into
-    // the padding, as in TensorFlow.js (TensorFlow divides by the number of averaged elements). The
-    // reference runs are TensorFlow.js's. Without padding there is no difference.
-    const auto backward =
-        is_maximum ? algorithm::pooling_max : algorithm::pooling_avg_include_padding;
+    const auto backward = is_maximum                     ? algorithm::pooling_max
+                          : layer.has_gradient_of_tfjs() ? algorithm::pooling_avg_include_padding
+                                                         : algorithm::pooling_avg_exclude_padding;
     backward_ =
         dnnl::pooling_backward({{backward, input_, output_, Dims(window.strides), Dims(window.size),
                                  Dims(window.padding_before), Dims(window.padding_after)},

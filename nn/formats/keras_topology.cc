@@ -30,16 +30,15 @@ absl::StatusOr<proto::ModelSpec> ReadLayers(const JsonNode& model, const std::st
                                   "has no architecture to read"));
 }
 
-// hard_sigmoid differs between Keras 3 and Keras 2 or TensorFlow.js. A model without a version is
-// read as Keras 3's.
-bool IsOfKeras2(const JsonNode& node, const JsonNode& model) {
+// Empty if the model states none; it is then read as Keras 3's.
+std::string VersionOf(const JsonNode& node, const JsonNode& model) {
   std::optional<JsonNode> version = node.Find("keras_version");
   if (!version.has_value()) version = model.Find("keras_version");
-  if (!version.has_value() || !version->json().is_string()) return false;
-  const std::string text = version->json();
-  return absl::StartsWith(text, "2.") || absl::StartsWith(text, "tfjs");
+  if (!version.has_value() || !version->json().is_string()) return "";
+  return version->json();
 }
 
+// hard_sigmoid differs between Keras 3 and Keras 2 or TensorFlow.js.
 void NameHardSigmoids(google::protobuf::Struct* config) {
   for (auto& [argument, value] : *config->mutable_fields()) {
     if (value.has_struct_value()) NameHardSigmoids(value.mutable_struct_value());
@@ -67,9 +66,12 @@ absl::StatusOr<proto::ModelSpec> ReadKerasTopology(const JsonNode& node) {
   CAIRN_ASSIGN_OR_RETURN(const std::string class_name, class_node.String());
   CAIRN_ASSIGN_OR_RETURN(proto::ModelSpec spec, ReadLayers(model, class_name));
   CAIRN_ASSIGN_OR_RETURN(const JsonNode config, model.Member("config"));
-  if (IsOfKeras2(node, model)) {
-    for (proto::LayerSpec& layer : *spec.mutable_layers()) {
-      NameHardSigmoids(layer.mutable_config());
+  const std::string version = VersionOf(node, model);
+  const bool is_tfjs = absl::StartsWith(version, "tfjs");
+  for (proto::LayerSpec& layer : *spec.mutable_layers()) {
+    if (is_tfjs || absl::StartsWith(version, "2.")) NameHardSigmoids(layer.mutable_config());
+    if (is_tfjs && absl::StartsWith(layer.class_name(), "AveragePooling")) {
+      (*layer.mutable_config()->mutable_fields())["gradient_of_tfjs"].set_bool_value(true);
     }
   }
   spec.set_name("model");

@@ -15,11 +15,14 @@ absl::StatusOr<std::unique_ptr<const Layer>> Pooling2DLayer::Create(LayerConfig&
   const Window window =
       ReadWindow({.size_argument = "pool_size", .strides_follow_size = true, .one_dimension = flat},
                  input, config);
+  // Not an argument of Keras: the reader sets it for models of TensorFlow.js.
+  const bool has_gradient_of_tfjs = config.Bool("gradient_of_tfjs", false);
   CAIRN_RETURN_IF_ERROR(config.Finish());
   const bool is_maximum = absl::StartsWith(config.class_name(), "Max");
   TensorSpec output{.shape = WithoutRow({window.output[0], window.output[1], input[2]}, flat)};
   return std::unique_ptr<const Layer>(new Pooling2DLayer(
-      config.base(), std::move(output), is_maximum ? Kind::kMaximum : Kind::kAverage, window));
+      config.base(), std::move(output), is_maximum ? Kind::kMaximum : Kind::kAverage, window,
+      has_gradient_of_tfjs));
 }
 
 }  // namespace cairn::nn

@@ -12,8 +12,6 @@
 namespace cairn::nn {
 
 // MaxPooling2D, AveragePooling2D and their 1D forms. Padding is excluded from maximum and average.
-// The gradient of an average is divided by the size of the whole window, padding included, as in
-// TensorFlow.js.
 class Pooling2DLayer : public Layer {
  public:
   enum class Kind { kMaximum, kAverage };
@@ -25,13 +23,21 @@ class Pooling2DLayer : public Layer {
   Shape input_image() const { return ImageOf(inputs()[0].shape); }
   Shape output_image() const { return ImageOf(output().shape); }
   const Window& window() const { return window_; }
+  // The gradient of an average is divided by the size of the whole window, padding included, not by
+  // the number of averaged elements. TensorFlow.js computes this.
+  bool has_gradient_of_tfjs() const { return has_gradient_of_tfjs_; }
 
  private:
-  Pooling2DLayer(Base base, TensorSpec output, Kind kind, const Window& window)
-      : Layer(std::move(base), std::move(output), {}), kind_(kind), window_(window) {}
+  Pooling2DLayer(Base base, TensorSpec output, Kind kind, const Window& window,
+                 bool has_gradient_of_tfjs)
+      : Layer(std::move(base), std::move(output), {}),
+        kind_(kind),
+        window_(window),
+        has_gradient_of_tfjs_(has_gradient_of_tfjs) {}
 
   const Kind kind_;
   const Window window_;
+  const bool has_gradient_of_tfjs_;
 };
 
 }  // namespace cairn::nn

@@ -55,6 +55,20 @@ TEST(KerasTopologyTest, TheHardSigmoidOfKeras2IsAnother) {
   }
 }
 
+TEST(KerasTopologyTest, AveragePoolingOfTensorFlowJsHasItsGradient) {
+  json model = Sequential();
+  model["config"]["layers"][0]["class_name"] = "AveragePooling2D";
+  const auto is_of_tfjs = [&model] {
+    return Read(model).value().layers(1).config().fields().contains("gradient_of_tfjs");
+  };
+  for (const char* version : {"2.15.0", "3.15.1"}) {
+    model["keras_version"] = version;
+    EXPECT_FALSE(is_of_tfjs()) << version;
+  }
+  model["keras_version"] = "tfjs-layers 4.22.0";
+  EXPECT_TRUE(is_of_tfjs());
+}
+
 TEST(KerasTopologyTest, RefusesSubclassedModels) {
   json model = Sequential();
   model["class_name"] = "MyModel";

@@ -76,6 +76,9 @@ TEST(TfjsLayerConfigTest, SaysWhatTfjsHasAnotherDefaultFor) {
   EXPECT_EQ(both["layer"]["config"]["recurrent_activation"], "sigmoid");
   EXPECT_EQ(Translate("Dense", R"({"activation": "hard_sigmoid_keras2"})").value()["activation"],
             "hard_sigmoid");
+  EXPECT_FALSE(Translate("AveragePooling2D", R"({"gradient_of_tfjs": true})")
+                   .value()
+                   .contains("gradient_of_tfjs"));
 }
 
 TEST(TfjsLayerConfigTest, RefusesWhatTfjsComputesOtherwise) {

@@ -58,6 +58,8 @@ std::vector<Case> PoolingCases() {
               {"layer", "AveragePooling2D", R"({"pool_size": [3, 2], "strides": 1})"}),
       Between("AveragePoolingSameWithoutPadding", "6, 4, 2",
               {"layer", "AveragePooling2D", R"({"pool_size": 2, "padding": "same"})"}),
+      Between("AveragePoolingSame", "7, 5, 2",
+              {"layer", "AveragePooling2D", R"({"pool_size": [3, 2], "padding": "same"})"}),
       Between("GlobalAverage", "5, 3, 2", {"layer", "GlobalAveragePooling2D"}),
       Between("GlobalAverageKeepingDimensions", "5, 3, 2",
               {"layer", "GlobalAveragePooling2D", R"({"keepdims": true})"}),
