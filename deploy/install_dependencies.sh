@@ -21,6 +21,8 @@ packages=(
   libdnnl-dev
   # tests and benchmarks
   libgtest-dev libgmock-dev libbenchmark-dev
+  # TensorFlow's environment for tests/interop
+  python3-venv
   # Fashion-MNIST: 70,000 images
   dataset-fashion-mnist
 )
