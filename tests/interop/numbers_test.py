@@ -297,9 +297,15 @@ def metric_case(name):
         if outputs == 1:
             labels = lambda draw, count: training_cases.binary_labels(draw, count)[:, :1]  # noqa
         model = training_cases.network(draw, activation, outputs)
-        # Keras's metrics have a state: each training gets its own, of the same random numbers.
-        self.compare(draw, model, loss, sgd(), labels,
-                     metrics=lambda: [make(layer_cases.Draw(drawn))])
+
+        def fresh():
+            """Keras's metrics have a state: each training gets its own, with the same arguments."""
+            metric = make(layer_cases.Draw(drawn))
+            if not isinstance(metric, str):
+                metric.name = "measured"
+            return [metric]
+
+        self.compare(draw, model, loss, sgd(), labels, metrics=fresh)
     return compare
 
 
