@@ -69,7 +69,7 @@ class Comparison(unittest.TestCase):
                                                f"Keras {there.ravel()[:6]}")
 
     def compare(self, draw, model, loss, optimizer, labels, metrics=None, callbacks=None,
-                epochs=EPOCHS, trains=True, validates=True, **fit):
+                epochs=EPOCHS, trains=True, validates=True, unobserved=False, **fit):
         x, y = inputs_of(draw, model, EXAMPLES), labels(draw, EXAMPLES)
         if validates:
             fit["validation_data"] = inputs_of(draw, model, EXAMPLES // 2), \
@@ -95,8 +95,14 @@ class Comparison(unittest.TestCase):
                               strategy="sync", callbacks=make(), **fit).history
         self.assertEqual(sorted(history), sorted(expected))
         for key in expected:
-            if trains or key.startswith("val_"):
-                self.close(key, history[key], expected[key])
+            if not trains and not key.startswith("val_"):
+                continue
+            here, there = np.array(history[key]), np.array(expected[key])
+            if unobserved and not key.startswith("val_"):
+                # Of an epoch whose end was not observed there is no value; see clients/python.
+                self.assertFalse(np.isnan(here[-1]), key)
+                there = np.where(np.isnan(here), np.nan, there)
+            self.close(key, here, there)
         names = [weight.path for weight in ours.weights]
         for name, here, there in zip(names, ours.get_weights(), expected_weights):
             self.close(name, here, there)
@@ -305,7 +311,8 @@ def metric_case(name):
                 metric.name = "measured"
             return [metric]
 
-        self.compare(draw, model, loss, sgd(), labels, metrics=fresh)
+        self.compare(draw, model, loss, sgd(), labels, metrics=fresh, unobserved=name.split(
+            " ")[0].strip(",") in ("AUC", "Precision", "Recall", "MeanIoU"))
     return compare
 
 
