@@ -4,8 +4,8 @@ from keras import layers
 
 keras.utils.set_random_seed(1)
 random = np.random.default_rng(1)
-wide = random.normal(size=(8000, 10)).astype("float32")
-deep = random.normal(size=(8000, 6)).astype("float32")
+wide = random.normal(size=(24000, 10)).astype("float32")
+deep = random.normal(size=(24000, 6)).astype("float32")
 score = wide[:, 0] - wide[:, 1] + np.sin(2 * deep[:, 0]) * deep[:, 1] + 0.5 * deep[:, 2] ** 2
 labels = (score > 0.5).astype("float32")
 
@@ -18,8 +18,8 @@ output = layers.Dense(1, activation="sigmoid", name="output")(joined)
 model = keras.Model([input_wide, input_deep], output)
 model.compile(optimizer=keras.optimizers.RMSprop(0.002), loss="binary_crossentropy",
               metrics=["accuracy", keras.metrics.AUC(name="auc")])
-history = model.fit([wide[:7000], deep[:7000]], labels[:7000], batch_size=64, epochs=12, verbose=2,
+history = model.fit([wide[:20000], deep[:20000]], labels[:20000], batch_size=128, epochs=12, verbose=2,
                     callbacks=[keras.callbacks.EarlyStopping(patience=3, restore_best_weights=True)],
-                    validation_data=([wide[7000:], deep[7000:]], labels[7000:]))
-predicted = model.predict([wide[7000:], deep[7000:]], verbose=0)[:, 0] > 0.5
-accuracy = np.mean(predicted == labels[7000:])
+                    validation_data=([wide[20000:], deep[20000:]], labels[20000:]))
+predicted = model.predict([wide[20000:], deep[20000:]], verbose=0)[:, 0] > 0.5
+accuracy = np.mean(predicted == labels[20000:])
