@@ -36,7 +36,9 @@ std::optional<Throughput> MeasureThroughput(const std::vector<ProgressPoint>& pr
   });
   if (middle == progress.end()) return std::nullopt;
   const auto rate = [](const ProgressPoint& from, const ProgressPoint& to) {
-    return static_cast<double>(to.batches - from.batches) / (to.seconds - from.seconds);
+    // Negative if a rollback has cost more than was done.
+    const int64_t done = std::max<int64_t>(0, to.batches - from.batches);
+    return static_cast<double>(done) / (to.seconds - from.seconds);
   };
   if (middle->seconds <= begin->seconds || progress.back().seconds <= middle->seconds) {
     return std::nullopt;

@@ -159,7 +159,7 @@ TEST(CommandsTest, BadUsageIsExitCodeTwoAndSaysWhereHelpIs) {
       {{"submit", "/no/such/job.json"}, "/no/such/job.json"},
       {{"drill", "a.json"}, "--plan is required"},
       {{"drill", "a.json", "--plan", "hang"}, "there is no plan hang (did you mean hangs?)"},
-      {{"drill", "a.json", "--plan", "disk"}, "disk is not available"},
+      {{"drill", "a.json", "--plan", "disc"}, "there is no plan disc (did you mean disk?)"},
       {{"drill", "/no/such/job.json", "--plan", "ps"}, "/no/such/job.json"},
       {{"jobs", "--state", "/no/such/state"}, "/no/such/state"},
   };
