@@ -408,6 +408,7 @@ proto::TaskMessage TaskSession::Impl::MakeJoin() const {
   join->set_instance_id(instance_id_);
   join->set_pid(getpid());
   join->set_host(HostName());
+  join->set_memory_limit_bytes(MemoryLimitBytes());
   join->set_term_seen(term_seen_);
   return message;
 }

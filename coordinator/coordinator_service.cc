@@ -39,6 +39,7 @@ void DescribeThisProcess(const std::string& address, proto::ClusterStatus* clust
   self->set_pid(getpid());
   self->set_host(HostName());
   self->set_memory_bytes(ResidentMemoryBytes());
+  self->set_memory_limit_bytes(MemoryLimitBytes());
 }
 
 }  // namespace

@@ -250,6 +250,7 @@ void Job::BeginTraining(EventTime now, Outbox* outbox) {
     journaled_.Note("the coordinator is back; nothing was lost", now);
     journaled_.SaveRun(outbox);
   }
+  journaled_.run().set_starts_exhausted(0);  // Journaled with the next change.
   training_ =
       std::make_unique<Training>(Training::Context{&*plan(), &journaled_.run(), history_.get(),
                                                    members_.options().progress_timeout},
@@ -588,6 +589,7 @@ void Job::Reopen(EventTime now, Outbox* outbox) {
     const uint64_t checkpoint = journaled_.NewestCheckpoint();
     journaled_.run().set_nonfinite_in_vain(0);
     EpochCallbacks::Forget(journaled_.LowWaterOf(checkpoint), &journaled_.run());
+    journaled_.run().set_starts_exhausted(0);
     journaled_.BeginGeneration(checkpoint, outbox);
     journaled_.Note(absl::StrCat("resumed from ", CheckpointName(checkpoint)), now);
     journaled_.SaveRun(outbox);

@@ -140,6 +140,8 @@ absl::StatusOr<ValidatedJob> ValidateJob(proto::SubmitRequest request, int ps_co
   auto partition = cluster::PlaceVariables(extents, ps_count, min_slice_bytes);
   CAIRN_RETURN_IF_ERROR(At("model", partition.status()));
   validated.partition = *std::move(partition);
+  validated.sizes = ComputeSizes(validated.partition, (*model)->variables(),
+                                 (*nn::CreateOptimizer(job.optimizer()))->slot_count());
   validated.request = std::move(request);
   return validated;
 }

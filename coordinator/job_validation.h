@@ -2,9 +2,11 @@
 #define CAIRN_COORDINATOR_JOB_VALIDATION_H_
 
 #include <cstdint>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "coordinator/job_sizes.h"
 #include "proto/coordinator.pb.h"
 #include "proto/job.pb.h"
 #include "proto/model.pb.h"
@@ -16,6 +18,7 @@ struct ValidatedJob {
   proto::SubmitRequest request;
   proto::PartitionMap partition;
   int64_t parameters = 0;  // Elements of all variables.
+  std::vector<PsSize> sizes;
 };
 
 // Validates a job for a cluster of `ps_count` ps and places its variables. InvalidArgument starts

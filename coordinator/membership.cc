@@ -182,9 +182,17 @@ Membership::Joined Membership::Join(uint64_t session, const proto::Join& join, a
   challengers_.erase(task);
   // Every join counts, also that of the same process on a new stream.
   const uint64_t incarnation = member.incarnation + 1;
-  member =
-      Member{task,          join.instance_id(), incarnation,    session,       now,        false,
-             IsNamed(task), join.pid(),         join.address(), join.device(), join.host()};
+  member = Member{.task = task,
+                  .instance_id = join.instance_id(),
+                  .incarnation = incarnation,
+                  .session = session,
+                  .last_heard = now,
+                  .named = IsNamed(task),
+                  .pid = join.pid(),
+                  .address = join.address(),
+                  .device = join.device(),
+                  .host = join.host(),
+                  .memory_limit = join.memory_limit_bytes()};
   result.incarnation = incarnation;
   return result;
 }
@@ -205,9 +213,11 @@ std::optional<TaskId> Membership::StreamEnded(uint64_t session) {
   return task;
 }
 
-void Membership::SetActivity(TaskId task, const proto::Activity& activity) {
+void Membership::OnHeartbeat(TaskId task, const proto::Heartbeat& heartbeat) {
   const auto it = members_.find(task);
-  if (it != members_.end()) it->second.activity = activity;
+  if (it == members_.end()) return;
+  it->second.activity = heartbeat.activity();
+  it->second.disk_free = std::max<int64_t>(0, heartbeat.disk_free_bytes());
 }
 
 absl::Duration Membership::WithoutProgress(TaskId worker) const {
@@ -297,6 +307,8 @@ proto::ClusterStatus Membership::Describe(absl::Duration now) const {
     shown->set_device(member.device);
     shown->set_named(member.named);
     shown->set_host(member.host);
+    shown->set_memory_limit_bytes(member.memory_limit);
+    shown->set_disk_free_bytes(member.disk_free);
     if (task.role != proto::PS) shown->set_activity(ActivityText(task));
   }
   for (const TaskId task : NamedTasks()) {

@@ -38,6 +38,8 @@ struct Member {
   std::string address;
   std::string device;
   std::string host;
+  int64_t memory_limit = 0;  // Bytes; 0: unknown.
+  int64_t disk_free = 0;     // Of a ps: bytes, as of its last heartbeat; 0: unknown.
   proto::Activity activity;  // Of a worker, as of its last heartbeat.
 
   bool live() const { return session != 0; }
@@ -70,8 +72,8 @@ class Membership {
   // The stream broke; the lease continues. Returns nullopt if the session belonged to no member.
   std::optional<TaskId> StreamEnded(uint64_t session);
 
-  // A worker said what it is doing.
-  void SetActivity(TaskId task, const proto::Activity& activity);
+  // A worker said what it is doing, a ps how full its disk is.
+  void OnHeartbeat(TaskId task, const proto::Heartbeat& heartbeat);
   // For how long the worker has been stuck in work of its own. Zero if it computes nothing, or
   // waits for others.
   absl::Duration WithoutProgress(TaskId worker) const;

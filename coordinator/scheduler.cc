@@ -12,6 +12,8 @@
 #include "common/status_macros.h"
 #include "coordinator/job_difference.h"
 #include "job/job_plan.h"
+#include "coordinator/job_sizes.h"
+#include "coordinator/note.h"
 #include "storage/job_records.h"
 
 namespace cairn::coordinator {
@@ -97,7 +99,7 @@ void Scheduler::OnMessage(uint64_t session, const proto::TaskMessage& message, E
   const std::optional<TaskId> task = members_.Heard(session, now.monotonic);
   if (!task.has_value()) return;
   meters_.OnMessage(*task, message, now.monotonic);
-  if (message.has_heartbeat()) members_.SetActivity(*task, message.heartbeat().activity());
+  if (message.has_heartbeat()) members_.OnHeartbeat(*task, message.heartbeat());
   if (message.has_snapshots() && task->role == proto::PS) {
     deletions_.OnSnapshots(task->index, message.snapshots(), outbox);
   }
@@ -282,6 +284,8 @@ absl::StatusOr<proto::SubmitReply> Scheduler::Submit(const ValidatedJob& job, Ev
   storage::JobRecords records;
   proto::JobRecord& record = records.record;
   record.set_job_id(cluster_.last_job_id());
+  const SizeVerdict verdict = CheckSizes(job.sizes, request.job(), members_);
+  CAIRN_RETURN_IF_ERROR(verdict.refused);
   *record.mutable_job() = request.job();
   *record.mutable_model() = request.model();
   *record.mutable_partition() = job.partition;
@@ -301,6 +305,10 @@ absl::StatusOr<proto::SubmitReply> Scheduler::Submit(const ValidatedJob& job, Ev
   Advance(now, outbox);
   return MakeSubmitReply(entry.get(), false, now);
 }
+  if (!verdict.warning.empty()) {
+    AddNote(record.job_id(), absl::StrCat("WARNING: ", verdict.warning), now, &records.run);
+    outbox->PutSynced(storage::RunKey(record.job_id()), records.run);
+  }
 
 absl::StatusOr<uint64_t> Scheduler::FindJob(const std::string& job) const {
   // Statuses are followed by number. No names are copied for that.

@@ -15,7 +15,7 @@ namespace {
 absl::Status Allocate(const BlockSpec& block, int64_t count, BufferPool* pool, BlockBuffer* out) {
   *out = pool->Allocate(count);
   if (*out) return absl::OkStatus();
-  return absl::ResourceExhaustedError(absl::StrCat("no memory for ", block.name));
+  return NoMemoryFor(block.name, count);
 }
 
 // Returns a state with uninitialized values and the optimizer's initial slots.

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <new>
 #include <string>
 #include <utility>
 #include <vector>
@@ -110,7 +111,16 @@ void JobControl::FillJoin(proto::Join* join) const {
   join->set_plan_fingerprint(plan_fingerprint_);
 }
 
-void JobControl::FillHeartbeat(proto::Heartbeat* heartbeat) const {
+void JobControl::FillHeartbeat(proto::Heartbeat* heartbeat) {
+  // A disk that hangs must not delay the heartbeat: it has the result of an earlier one's question.
+  heartbeat->set_disk_free_bytes(disk_free_);
+  if (!disk_free_wanted_.exchange(true)) {
+    const bool queued = files_->TrySubmit([this] {
+      disk_free_ = parts_.snapshots->FreeBytes();
+      disk_free_wanted_ = false;
+    });
+    if (!queued) disk_free_wanted_ = false;
+  }
   const ParameterStore::Counters& counters = parts_.store->counters();
   heartbeat->set_duplicates_refused(counters.duplicates_refused);
   heartbeat->set_pulls(counters.pulls);
@@ -205,7 +215,9 @@ void JobControl::RunLoad(Loading* loading) {
       write_ended_.WaitFor(&mutex_, std::chrono::milliseconds(100));
     }
   }
-  absl::StatusOr<std::shared_ptr<JobBlocks>> job = Load(*loading);
+  absl::StatusOr<std::shared_ptr<JobBlocks>> job = LoadOrExhaust(*loading);
+  // Otherwise what did fit would stay in the pool.
+  if (!job.ok()) parts_.pool->Trim();
   bool replaced = false;
   {
     // A StopJob or another Restore either finds the installed blocks or replaces this load before.
@@ -244,10 +256,25 @@ void JobControl::SendRestoreReply(const proto::Restore& command, const absl::Sta
   }
   send_(std::move(message));
 }
+    reply.set_exhausted_bytes(ExhaustedBytes(status));
 
 absl::StatusOr<std::shared_ptr<JobBlocks>> JobControl::Load(const Loading& loading) {
   const proto::Restore& command = loading.command;
   const proto::JobPlan& plan = command.plan();
+// Blocks report that memory is short. Everything else throws.
+absl::StatusOr<std::shared_ptr<JobBlocks>> JobControl::LoadOrExhaust(const Loading& loading) {
+  try {
+    return Load(loading);
+  } catch (const std::bad_alloc&) {
+    int64_t elements = 0;
+    const proto::PartitionMap& partition = loading.command.plan().partition();
+    for (const uint32_t block : cluster::BlocksOfPs(partition, parts_.ps)) {
+      elements += cluster::BlockElements(partition, block);
+    }
+    return NoMemoryFor("the job", elements);
+  }
+}
+
   CAIRN_ASSIGN_OR_RETURN(const std::unique_ptr<nn::Model> model, nn::Model::Create(plan.model()));
   CAIRN_ASSIGN_OR_RETURN(std::shared_ptr<const JobLayout> layout,
                          JobLayout::Create(plan, model->variables(), parts_.ps));

@@ -70,9 +70,9 @@ class JobControl {
   // finished is synced and read back. Stop the fetcher first. Handle must not be called afterwards.
   void Stop();
 
-  // Set the fields about the job in memory. Thread-safe; do not block.
+  // Set the fields about the job in memory and the disk. Thread-safe; do not block.
   void FillJoin(proto::Join* join) const;
-  void FillHeartbeat(proto::Heartbeat* heartbeat) const;
+  void FillHeartbeat(proto::Heartbeat* heartbeat);
 
  private:
   // A Restore that is being executed, on a thread of its own: one that hangs must not delay the
@@ -88,6 +88,7 @@ class JobControl {
   // True: the job is in memory already. An error: it must not be loaded.
   absl::StatusOr<bool> HasJob(const proto::Restore& command) const;
   void RunLoad(Loading* loading);
+  absl::StatusOr<std::shared_ptr<JobBlocks>> LoadOrExhaust(const Loading& loading);
   absl::StatusOr<std::shared_ptr<JobBlocks>> Load(const Loading& loading);
   void SendRestoreReply(const proto::Restore& command, const absl::Status& status);
   // The load in progress will neither install its blocks nor reply.
@@ -138,6 +139,8 @@ class JobControl {
   std::optional<ThreadPool> snapshots_;
   std::optional<ThreadPool> copies_;
   std::optional<ThreadPool> files_;  // Lists and deletions.
+  std::atomic<int64_t> disk_free_ = -1;
+  std::atomic<bool> disk_free_wanted_ = false;  // The files' thread finds it out.
 };
 
 }  // namespace cairn::ps

@@ -4,7 +4,9 @@
 #include <xxhash.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <string_view>
+#include <system_error>
 #include <utility>
 
 #include "absl/strings/numbers.h"
@@ -135,6 +137,12 @@ absl::Status SnapshotStore::BelongTo(uint64_t cluster_id) {
 
 std::string SnapshotStore::PathOf(const SnapshotName& name) const {
   return directory_ + "/" + SnapshotFileName(name);
+}
+
+int64_t SnapshotStore::FreeBytes() const {
+  std::error_code error;
+  const std::filesystem::space_info space = std::filesystem::space(directory_, error);
+  return error ? -1 : static_cast<int64_t>(space.available);
 }
 
 absl::StatusOr<std::unique_ptr<SnapshotWriter>> SnapshotStore::BeginSnapshot(

@@ -59,6 +59,9 @@ class SnapshotStore {
   // written.
   absl::Status BelongTo(uint64_t cluster_id);
 
+  // The free space of the disk; -1 if unknown. Blocks.
+  int64_t FreeBytes() const;
+
   // Starts writing a snapshot. It replaces a snapshot of the same name when it is finished.
   absl::StatusOr<std::unique_ptr<SnapshotWriter>> BeginSnapshot(const SnapshotName& name);
   absl::StatusOr<std::unique_ptr<SnapshotWriter>> BeginSnapshot(uint64_t job_id,

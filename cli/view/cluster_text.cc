@@ -30,6 +30,14 @@ std::string RateText(const proto::Member& member) {
   return CountText(member.examples_per_second()) + " examples/s";
 }
 
+// What the process occupies, and the limit: "1.2 GiB of 16.0 GiB".
+std::string MemoryText(const proto::Member& member) {
+  if (member.memory_bytes() == 0) return "-";
+  const std::string used = BytesText(member.memory_bytes());
+  if (member.memory_limit_bytes() == 0) return used;
+  return absl::StrCat(used, " of ", BytesText(member.memory_limit_bytes()));
+}
+
 std::string OrDash(const std::string& text) { return text.empty() ? "-" : text; }
 
 // The state, and for a task that has left how long ago that was.
@@ -56,7 +64,8 @@ Row RowOf(const proto::Member& member, uint64_t term) {
           is_coordinator || HasJoined(member) ? absl::StrCat(member.pid()) : "-",
           absl::StrCat(member.incarnation()),
           HeardText(member, term),
-          member.live() && member.memory_bytes() > 0 ? BytesText(member.memory_bytes()) : "-",
+          member.live() ? MemoryText(member) : "-",
+          member.live() && member.disk_free_bytes() > 0 ? BytesText(member.disk_free_bytes()) : "-",
           member.live() ? RateText(member) : "-",
           OrDash(member.device())};
 }
@@ -71,15 +80,20 @@ std::vector<size_t> WidthsOf(const std::vector<Row>& rows) {
   return widths;
 }
 
+void DropColumn(const char* name, std::vector<Row>* rows) {
+  const Row& titles = rows->front();
+  const auto column = std::find(titles.begin(), titles.end(), name) - titles.begin();
+  if (column == static_cast<std::ptrdiff_t>(titles.size())) return;
+  for (Row& row : *rows) row.erase(row.begin() + column);
+}
+
 // Removes the least informative columns first. TASK, STATE, RATE and DEVICE always stay.
 void DropColumns(size_t width, std::vector<Row>* rows) {
-  for (const char* name : {"HOST", "PID", "ADDRESS", "JOINED", "HEARD", "MEMORY"}) {
+  for (const char* name : {"HOST", "PID", "ADDRESS", "JOINED", "HEARD", "DISK FREE", "MEMORY"}) {
     const std::vector<size_t> widths = WidthsOf(*rows);
     const size_t gaps = kGap.size() * widths.size();
     if (std::accumulate(widths.begin(), widths.end(), gaps) <= width) return;
-    const Row& titles = rows->front();
-    const auto column = std::find(titles.begin(), titles.end(), name) - titles.begin();
-    for (Row& row : *rows) row.erase(row.begin() + column);
+    DropColumn(name, rows);
   }
 }
 
@@ -117,11 +131,15 @@ std::vector<proto::Member> MembersOf(const proto::ClusterStatus& cluster) {
 
 std::string ClusterText(const proto::ClusterStatus& cluster, const std::string& address,
                         int width) {
-  std::vector<Row> rows = {
-      {"TASK", "STATE", "ADDRESS", "HOST", "PID", "JOINED", "HEARD", "MEMORY", "RATE", "DEVICE"}};
+  std::vector<Row> rows = {{"TASK", "STATE", "ADDRESS", "HOST", "PID", "JOINED", "HEARD", "MEMORY",
+                            "DISK FREE", "RATE", "DEVICE"}};
   for (const proto::Member& member : MembersOf(cluster)) {
     rows.push_back(RowOf(member, cluster.term()));
   }
+  const bool knows_disks = std::any_of(
+      cluster.members().begin(), cluster.members().end(),
+      [](const proto::Member& member) { return member.live() && member.disk_free_bytes() > 0; });
+  if (!knows_disks) DropColumn("DISK FREE", &rows);
   if (width > 0) DropColumns(static_cast<size_t>(width), &rows);
   return absl::StrCat("cluster of the coordinator at ", address, ", Cairn ", cluster.version(),
                       ", start ", cluster.term(), "\n", Table(rows));

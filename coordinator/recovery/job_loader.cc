@@ -10,6 +10,7 @@
 #include "common/check.h"
 #include "common/failpoint.h"
 #include "common/logging.h"
+#include "coordinator/job_sizes.h"
 #include "coordinator/training/epoch_callbacks.h"
 #include "storage/job_records.h"
 
@@ -19,6 +20,9 @@ namespace {
 // How often all ps are asked again for missing snapshots.
 constexpr absl::Duration kAskAgain = absl::Seconds(5);
 constexpr absl::Duration kTryAgain = absl::Seconds(1);
+// After a start for which memory was short, and the number of such starts.
+constexpr absl::Duration kTryExhaustedAgain = absl::Seconds(5);
+constexpr int64_t kExhaustedMax = 3;
 
 std::string PsNames(const std::set<uint32_t>& list) {
   return absl::StrJoin(list, ", ",
@@ -95,7 +99,11 @@ void JobLoader::Begin(uint64_t checkpoint, EventTime now, Outbox* outbox) {
 // -------------------------------------------------------------------------------------- the ps
 
 void JobLoader::PsJoined(uint32_t ps, bool has_job, bool continues, Outbox* outbox) {
-  if (!resuming_) return continues ? PsAway(ps) : PsLost(ps);
+  const bool was_loading = away_loading_.erase(ps) > 0;
+  if (!resuming_) {
+    if (was_loading && !continues) CountDeath(ps, outbox);
+    return continues ? PsAway(ps) : PsLost(ps);
+  }
   if (!has_job) return;
   // The join itself carries no ledger: a ps writes it on a thread that must not wait for the owners
   // of its blocks.
@@ -110,7 +118,25 @@ void JobLoader::OnLedger(uint32_t ps, const proto::LedgerReply& reply) {
   if (ours && resuming_) restore_.PsHas(ps, reply);
 }
 
+// The process is gone: the kernel ends one that needs more memory than there is.
+void JobLoader::CountDeath(uint32_t ps, Outbox* outbox) {
+  const absl::StatusOr<std::vector<PsSize>> sizes = ComputeSizes(*job_.plan());
+  std::string needed;
+  if (!sizes.ok() || !MayExhaust(*sizes, ps, members_, &needed)) return;
+  CountExhausted(absl::StrCat("ps ", ps, " ended while it loaded the job: ", needed), outbox);
+}
+
+void JobLoader::CountExhausted(const std::string& what, Outbox* outbox) {
+  job_.run().set_starts_exhausted(job_.run().starts_exhausted() + 1);
+  job_.SaveRun(outbox);
+  CAIRN_LOG_WARNING("memory is short", "job", job_.id(), "tries", job_.run().starts_exhausted(),
+                    "what", what);
+  if (job_.run().starts_exhausted() < kExhaustedMax) return;
+  failure_ = absl::StrCat("it does not fit into memory, in ", kExhaustedMax, " tries: ", what);
+}
+
 void JobLoader::PsAway(uint32_t ps) {
+  if (restore_.Awaits(ps)) away_loading_.insert(ps);
   survey_.PsAway(ps);
   restore_.PsAway(ps);
 }
@@ -200,13 +226,15 @@ void JobLoader::OnRestored(uint32_t ps, const proto::RestoreReply& reply, EventT
   const std::string error = restore_.Reply(ps, reply);
   if (error.empty()) return;
   const std::string what = absl::StrCat("ps ", ps, ": ", error);
+  const bool exhausted = reply.exhausted_bytes() > 0;
+  if (exhausted) CountExhausted(what, outbox);
   if (reply.transient()) {
     // A transient error: the ps surveys its disks again and the restore is repeated.
     CAIRN_LOG_WARNING("a checkpoint could not be loaded; trying again", "job", job_.id(), "error",
                       what);
     PsLost(ps);
     trouble_ = what;
-    not_before_ = now.monotonic + kTryAgain;
+    not_before_ = now.monotonic + (exhausted ? kTryExhaustedAgain : kTryAgain);
     // The initial values have no older version to go back to.
   } else if (checkpoint == 0) {
     failure_ = absl::StrCat("the initial values cannot be loaded: ", what);

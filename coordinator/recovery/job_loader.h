@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -63,6 +64,9 @@ class JobLoader {
   std::string WaitingFor() const;
 
  private:
+  void CountDeath(uint32_t ps, Outbox* outbox);
+  // The start of a ps failed because memory was short, perhaps. The job fails after the third time.
+  void CountExhausted(const std::string& what, Outbox* outbox);
   void DeleteLeftovers(uint32_t ps, const proto::SnapshotList& list,
                        const std::vector<proto::Manifest>& manifests, Outbox* outbox);
   void GiveUpHanging(EventTime now);
@@ -86,10 +90,11 @@ class JobLoader {
     absl::Duration since = -absl::InfiniteDuration();
     bool awaited = false;
   };
-  std::vector<Disk> disks_;  // By ps.
-  std::string awaited_;      // The missing snapshots; all ps are asked again for them.
-  bool ask_again_ = false;   // At the next Choose.
-  std::string trouble_;      // Why a ps must try again.
+  std::vector<Disk> disks_;          // By ps.
+  std::set<uint32_t> away_loading_;  // Their streams broke while they loaded.
+  std::string awaited_;              // The missing snapshots; all ps are asked again for them.
+  bool ask_again_ = false;           // At the next Choose.
+  std::string trouble_;              // Why a ps must try again.
   absl::Duration not_before_ = -absl::InfiniteDuration();
   std::string failure_;
 };

@@ -5,6 +5,9 @@
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
+#include "absl/strings/cord.h"
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
 #include "common/mutex.h"
 
 namespace cairn::ps {
@@ -12,6 +15,8 @@ namespace cairn::ps {
 namespace {
 
 constexpr int64_t kAlignment = 64;
+// The type of the status's payload.
+constexpr char kExhaustedBytes[] = "cairn.exhausted_bytes";
 
 // A larger size is a mistake: blocks have a few MiB.
 constexpr int64_t kFloatsMax = int64_t{1} << 36;
@@ -109,5 +114,19 @@ BlockBuffer BufferPool::Allocate(int64_t count) {
 void BufferPool::Trim() { free_list_->Clear(); }
 
 int64_t BufferPool::unused_bytes() const { return free_list_->bytes(); }
+
+absl::Status NoMemoryFor(const std::string& what, int64_t count) {
+  const std::string bytes = absl::StrCat(count * static_cast<int64_t>(sizeof(float)));
+  absl::Status status =
+      absl::ResourceExhaustedError(absl::StrCat("no memory for ", what, " (", bytes, " bytes)"));
+  status.SetPayload(kExhaustedBytes, absl::Cord(bytes));
+  return status;
+}
+
+uint64_t ExhaustedBytes(const absl::Status& status) {
+  uint64_t bytes = 0;
+  const auto payload = status.GetPayload(kExhaustedBytes);
+  return payload.has_value() && absl::SimpleAtoi(std::string(*payload), &bytes) ? bytes : 0;
+}
 
 }  // namespace cairn::ps

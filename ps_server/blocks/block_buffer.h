@@ -4,7 +4,10 @@
 #include <atomic>
 #include <cstdint>
 #include <memory>
+#include <string>
 #include <utility>
+
+#include "absl/status/status.h"
 
 namespace cairn::ps {
 
@@ -72,6 +75,11 @@ class BufferPool {
 
   const std::shared_ptr<FreeList> free_list_;
 };
+
+// ResourceExhausted: there is no memory for the `count` floats of `what`.
+absl::Status NoMemoryFor(const std::string& what, int64_t count);
+// The bytes of such an error; 0 for others.
+uint64_t ExhaustedBytes(const absl::Status& status);
 
 }  // namespace cairn::ps
 

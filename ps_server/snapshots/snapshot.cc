@@ -45,21 +45,18 @@ absl::Status CheckSlots(const JobLayout& layout, const BlockSpec& block,
       "), expected (", absl::StrJoin(names, ", "), "): it was written with another optimizer"));
 }
 
-absl::Status NoMemory(const BlockSpec& block) {
-  return absl::ResourceExhaustedError(absl::StrCat("no memory for ", block.name));
-}
-
 absl::StatusOr<BlockState> ToState(const JobLayout& layout, const BlockSpec& block,
                                    const StoredBlock& stored, BufferPool* pool) {
   CAIRN_RETURN_IF_ERROR(CheckStoredBlock(layout, block, stored));
   CAIRN_RETURN_IF_ERROR(CheckSlots(layout, block, stored));
   BlockState state;
   state.values = pool->Allocate(block.count);
-  if (!state.values) return NoMemory(block);
+  if (!state.values) return NoMemoryFor(block.name, block.count);
   stored.CopyValues(state.values.data());
   if (layout.slot_count(block) > 0) {
-    state.slots = pool->Allocate(block.count * layout.slot_count(block));
-    if (!state.slots) return NoMemory(block);
+    const int64_t count = block.count * layout.slot_count(block);
+    state.slots = pool->Allocate(count);
+    if (!state.slots) return NoMemoryFor(block.name, count);
     stored.CopySlots(state.slots.data());
   }
   if (stored.header().version() < 0) {

@@ -1,6 +1,8 @@
 #include "common/process_info.h"
 
+#include <sys/resource.h>
 #include <sys/utsname.h>
+#include <unistd.h>
 
 #include <vector>
 
@@ -16,6 +18,20 @@ TEST(ProcessInfoTest, TouchedMemoryIsCounted) {
   const std::vector<char> memory(kBytes, 'x');
   // Memory that other code frees meanwhile is negligible.
   EXPECT_GT(ResidentMemoryBytes(), before + kBytes / 2 + memory[0] - 'x');
+}
+
+TEST(ProcessInfoTest, TheMemoryLimitIsTheLowestOne) {
+  const int64_t machine = sysconf(_SC_PHYS_PAGES) * sysconf(_SC_PAGESIZE);
+  const int64_t limit = MemoryLimitBytes();
+  EXPECT_GT(limit, 0);
+  EXPECT_LE(limit, machine);
+  rlimit before{};
+  ASSERT_EQ(getrlimit(RLIMIT_AS, &before), 0);
+  rlimit lower = before;
+  lower.rlim_cur = limit - 4096;
+  ASSERT_EQ(setrlimit(RLIMIT_AS, &lower), 0);
+  EXPECT_EQ(MemoryLimitBytes(), limit - 4096);
+  ASSERT_EQ(setrlimit(RLIMIT_AS, &before), 0);
 }
 
 TEST(ProcessInfoTest, HostNameIsTheKernels) {

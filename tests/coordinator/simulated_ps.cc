@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <string>
 #include <utility>
 
 namespace cairn::coordinator {
@@ -50,6 +51,7 @@ void SimulatedPs::Restart(uint64_t instance_id) {
   blocks_.clear();
   checkpointer_.clear();
   unread_.clear();
+  expected_uploads_.clear();
 }
 
 proto::LedgerReply SimulatedPs::Ledger() const {
@@ -101,6 +103,12 @@ void SimulatedPs::Restore(const proto::Restore& restore, proto::RestoreReply* re
   reply->set_job_id(restore.plan().job_id());
   reply->set_generation(restore.generation());
   reply->set_checkpoint(restore.checkpoint());
+  if (exhausted_bytes_ > 0) {
+    reply->set_error("no memory for a block (" + std::to_string(exhausted_bytes_) + " bytes)");
+    reply->set_transient(true);
+    reply->set_exhausted_bytes(exhausted_bytes_);
+    return;
+  }
   const proto::PartitionMap& now = restore.plan().partition();
   const proto::PartitionMap& then = restore.has_source() ? restore.source() : now;
   Blocks blocks;
@@ -238,6 +246,9 @@ bool SimulatedPs::Handle(const proto::Command& command, bool disk_fails,
     reply->set_generation(set.generation());
     reply->set_changes(set.rates_size());
     return true;
+  }
+  if (command.has_expect_upload()) {
+    expected_uploads_[command.expect_upload().job_id()] = command.expect_upload().bytes();
   }
   if (command.has_drop_cut()) checkpointer_.erase(command.drop_cut().cut());
   if (command.has_delete_checkpoint()) {

@@ -52,6 +52,15 @@ class SimulatedPs {
   // heartbeats after that.
   void set_reads_hang(bool hang) { reads_hang_ = hang; }
 
+  // Not 0: memory is short for a block of this size whenever a job is loaded.
+  void set_exhausted_bytes(uint64_t bytes) { exhausted_bytes_ = bytes; }
+
+  // The bytes of initial values that it takes for this job.
+  uint64_t expected_upload(uint64_t job) const {
+    const auto found = expected_uploads_.find(job);
+    return found == expected_uploads_.end() ? 0 : found->second;
+  }
+
   // Applies a push. False: another generation, or nothing restored yet.
   bool Push(uint64_t job, uint64_t generation, uint32_t block, int64_t batch,
             bool rejected = false);
@@ -87,6 +96,8 @@ class SimulatedPs {
   std::vector<proto::Persist> unwritten_;
   bool reads_hang_ = false;
   std::vector<proto::Command> unread_;
+  uint64_t exhausted_bytes_ = 0;
+  std::map<uint64_t, uint64_t> expected_uploads_;  // By job.
 };
 
 // The manifest entry of such a snapshot.

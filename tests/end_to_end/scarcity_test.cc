@@ -2,7 +2,9 @@
 // simulates a full disk without privileges.
 
 #include <sys/resource.h>
+#include <unistd.h>
 
+#include <fstream>
 #include <list>
 
 #include "gtest/gtest.h"
@@ -46,6 +48,15 @@ class Scarcity : public ::testing::Test {
     const json status = cluster_.Status("count");
     return status.value(name, int64_t{0});
   }
+  int LivePs() {
+    int live = 0;
+    for (const json& member : cluster_.Cairn({"cluster", "--json"}).lines()) {
+      if (member.value("role", "") != "ps" || !member.value("live", false)) continue;
+      EXPECT_GT(member.value("memory_limit_bytes", int64_t{0}), 0) << member;
+      ++live;
+    }
+    return live;
+  }
   bool StatusReaches(const char* name, int64_t number) {
     return WaitUntil(seconds(120), [&] { return Number(name) >= number; });
   }
@@ -80,6 +91,67 @@ TEST_F(Scarcity, APsWithoutRoomKeepsItsLastCheckpointAndTrainsOnAndSaysSo) {
   ASSERT_NO_FATAL_FAILURE(SetLimit(&cluster_.task("ps", 0), RLIMIT_FSIZE, kEndless));
   ASSERT_TRUE(StatusReaches("last_checkpoint", kept + 1)) << cluster_.Logs();
   ExpectExactCount();
+}
+
+// The first kernel has `inputs` rows, each of them a block of 200 MB.
+std::string WriteLargeJob(const std::string& name, int inputs, const std::string& folder) {
+  CountingJob job;
+  job.name = name;
+  job.rows = inputs;
+  job.batches = job.batches_per_epoch = job.batch_size = 1;
+  const std::string file = WriteCountingJob(job, folder);
+  const auto dense = [&](int units) {
+    return json{{"class_name", "Dense"},
+                {"config",
+                 {{"name", "dense_" + std::to_string(units)},
+                  {"units", units},
+                  {"use_bias", false},
+                  {"activation", "linear"},
+                  {"batch_input_shape", {nullptr, inputs}}}}};
+  };
+  const json model = {{"class_name", "Sequential"},
+                      {"config", {{"name", "large"}, {"layers", {dense(50000000), dense(1)}}}},
+                      {"keras_version", "2.15.0"},
+                      {"backend", "tensorflow"}};
+  WriteFile(folder + "/model.json", model.dump());
+  return file;
+}
+
+TEST_F(Scarcity, AJobTooLargeForThePsFailsWithTheBytesAndTheNextOneRuns) {
+  cluster_.StartAll();
+  ASSERT_TRUE(WaitUntil(seconds(60), [&] { return LivePs() == 2; }));
+  for (const int ps : {0, 1}) {
+    int64_t pages = 0;
+    std::ifstream("/proc/" + std::to_string(cluster_.task("ps", ps).pid()) + "/statm") >> pages;
+    ASSERT_GT(pages, 0);
+    SetLimit(&cluster_.task("ps", ps), RLIMIT_AS, pages * sysconf(_SC_PAGESIZE) + (100 << 20));
+  }
+  job_.batches_per_epoch = 50;
+  job_.batches = 500;
+  for (const std::string& file : {WriteLargeJob("large", /*inputs=*/4, cluster_.folder("large")),
+                                  WriteCountingJob(job_, cluster_.folder("job"))}) {
+    const CommandResult result = cluster_.Cairn({"submit", file});
+    ASSERT_EQ(result.exit_code, 0) << result.output << result.errors;
+  }
+  const json large = cluster_.WaitForEnd("large", seconds(120));
+  EXPECT_EQ(large.value("state", ""), "failed") << large << cluster_.Logs();
+  EXPECT_NE(large.value("error", "").find("does not fit into memory, in 3 tries"),
+            std::string::npos)
+      << large;
+  EXPECT_NE(large.value("error", "").find("200000000 bytes"), std::string::npos) << large;
+  ExpectExactCount();
+}
+
+TEST_F(Scarcity, AJobTooLargeForTheMachineIsRefusedWithTheFigures) {
+  cluster_.StartAll();
+  ASSERT_TRUE(WaitUntil(seconds(60), [&] { return LivePs() == 2; }));
+  // 2 TB.
+  const CommandResult refused =
+      cluster_.Cairn({"submit", WriteLargeJob("large", /*inputs=*/10000, cluster_.folder("job"))});
+  EXPECT_NE(refused.exit_code, 0) << refused.output;
+  EXPECT_NE(refused.errors.find("does not fit into the memory of ps 0"), std::string::npos)
+      << refused.errors;
+  EXPECT_EQ(cluster_.Cairn({"jobs", "--json"}).lines().size(), 0u) << "nothing is left of it";
 }
 
 TEST_F(Scarcity, ACoordinatorWithoutRoomEndsAndGoesOnWhereThereIsSome) {

@@ -56,6 +56,19 @@ TEST(ClusterTextTest, EveryTaskHasALineWithWhatItDoes) {
       "     cpu\n");
 }
 
+TEST(ClusterTextTest, LimitsOfMemoryAndFreeDisksAreShownIfTheyAreKnown) {
+  proto::ClusterStatus cluster = ACluster();
+  cluster.mutable_members(0)->set_memory_limit_bytes(int64_t{16} << 30);
+  cluster.mutable_members(0)->set_disk_free_bytes(int64_t{5} << 40);
+  EXPECT_EQ(
+      ClusterText(cluster, "10.0.0.9:1", 90),
+      "cluster of the coordinator at 10.0.0.9:1, Cairn 7.1, start 4\n"
+      "  TASK         STATE  HEARD  MEMORY               DISK FREE  RATE              DEVICE\n"
+      "  coordinator  live   -      -                    -          -                 -\n"
+      "  ps-0         live   0.2 s  1.0 MiB of 16.0 GiB  5.0 TiB    1.23k requests/s  -\n"
+      "  worker-2     live   0.0 s  -                    -          10 examples/s     cpu\n");
+}
+
 TEST(ClusterTextTest, ATaskThatIsAwayTellsForHowLongAndHasNeitherMemoryNorRate) {
   proto::ClusterStatus cluster = ACluster();
   for (proto::Member& member : *cluster.mutable_members()) {

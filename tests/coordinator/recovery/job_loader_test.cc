@@ -155,6 +155,30 @@ TEST_F(JobLoaderTest, ATroubleThatMayPassIsNoReasonToGoBackFurther) {
   EXPECT_EQ(Status().generation(), 2u);
 }
 
+// The memory of a ps is short three times in a row. The next job has its turn.
+TEST_F(JobLoaderTest, AJobThatDoesNotFitIntoMemoryFailsAndDoesNotBlockTheQueue) {
+  Start(2, LongJob());
+  RunUntilCheckpoint(5);
+  proto::Job next = SimulatedJob("async", 2);
+  next.set_name("next");
+  simulation_->Submit(next);
+  simulation_->ps(1).set_exhausted_bytes(12345);
+  simulation_->KillPs(1);
+  ASSERT_TRUE(simulation_->RunUntil([&] { return Status().state() == proto::FAILED; }))
+      << Status().DebugString();
+  EXPECT_TRUE(absl::StrContains(Status().error(), "does not fit into memory, in 3 tries"))
+      << Status().error();
+  EXPECT_TRUE(absl::StrContains(Status().error(), "12345 bytes")) << Status().error();
+  simulation_->ps(1).set_exhausted_bytes(0);
+  ASSERT_TRUE(simulation_->RunUntil(
+      [&] { return simulation_->Status("next").state() == proto::FINISHED; }));
+  // With more memory it goes on.
+  simulation_->Do([&](Scheduler* scheduler, EventTime now, Outbox* outbox) {
+    EXPECT_TRUE(scheduler->ResumeJob("1", now, outbox).ok());
+  });
+  ASSERT_TRUE(simulation_->RunUntil([&] { return Status().state() == proto::FINISHED; }));
+}
+
 TEST_F(JobLoaderTest, AnotherPlaceIsReadWhileADiskHangs) {
   Start(3, LongJob());
   RunUntilCheckpoint(5);
