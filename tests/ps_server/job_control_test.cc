@@ -321,24 +321,24 @@ TEST_F(JobControlTest, ACutOfAnOlderGenerationIsNotWrittenToItsEnd) {
   unsetenv("CAIRN_FAULTY_FILES");
 }
 
-// A block of 200 MB, of which each row is one, and half as much memory.
+// Each row of the kernel is a block of 64 MB; there is half as much memory.
 TEST_F(JobControlTest, MemoryThatIsShortIsReportedWithTheBytesAndLeavesNothingBehind) {
   int64_t pages = 0;
   std::ifstream("/proc/self/statm") >> pages;
   rlimit before{};
   ASSERT_EQ(getrlimit(RLIMIT_AS, &before), 0);
   rlimit lower = before;
-  lower.rlim_cur = pages * sysconf(_SC_PAGESIZE) + (100 << 20);
+  lower.rlim_cur = pages * sysconf(_SC_PAGESIZE) + (32 << 20);
   ASSERT_EQ(setrlimit(RLIMIT_AS, &lower), 0);
   proto::Command command;
-  *command.mutable_restore()->mutable_plan() = MakePlan({.job_id = 7, .hidden_units = 50000000});
+  *command.mutable_restore()->mutable_plan() = MakePlan({.job_id = 7, .hidden_units = 16000000});
   command.mutable_restore()->set_generation(1);
   control_->Handle(command);
   const proto::RestoreReply reply = sent_.Take().restored();
   ASSERT_EQ(setrlimit(RLIMIT_AS, &before), 0);
   EXPECT_TRUE(reply.transient());
-  EXPECT_EQ(reply.exhausted_bytes(), 200000000u);
-  EXPECT_NE(reply.error().find("200000000 bytes"), std::string::npos) << reply.error();
+  EXPECT_EQ(reply.exhausted_bytes(), 64000000u);
+  EXPECT_NE(reply.error().find("64000000 bytes"), std::string::npos) << reply.error();
   EXPECT_EQ(pool_.unused_bytes(), 0);
   EXPECT_EQ(Restore(2, 0).error(), "");
 }
