@@ -1,7 +1,10 @@
 #include "cli/submission.h"
 
+#include <chrono>
 #include <memory>
 #include <optional>
+#include <string>
+#include <thread>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -11,6 +14,7 @@
 #include "cli/model/weights_start.h"
 #include "cli/ps_transfer.h"
 #include "cli/remote_source.h"
+#include "common/mutex.h"
 #include "common/status_macros.h"
 #include "common/version.h"
 #include "storage/job_records.h"
@@ -60,6 +64,38 @@ absl::StatusOr<WarmStart> ReadSource(CoordinatorApi* api, const Submission& subm
   return ReadWarmStart(source.get(), submission.job, submission.model);
 }
 
+// Tells the coordinator that the client lives while it talks to the ps alone: a job is ended whose
+// client says nothing for 3 min.
+class UploadHeartbeat {
+ public:
+  UploadHeartbeat(CoordinatorApi* api, std::string job)
+      : thread_([this, api, job = std::move(job)] { Run(api, job); }) {}
+  ~UploadHeartbeat() {
+    {
+      MutexLock lock(&mutex_);
+      over_ = true;
+      changed_.NotifyAll();
+    }
+    thread_.join();
+  }
+
+ private:
+  void Run(CoordinatorApi* api, const std::string& job) {
+    MutexLock lock(&mutex_);
+    while (!over_) {
+      if (changed_.WaitFor(&mutex_, std::chrono::seconds(20)) || over_) continue;
+      mutex_.Unlock();
+      api->GetJob(job).status().IgnoreError();
+      mutex_.Lock();
+    }
+  }
+
+  Mutex mutex_;
+  ConditionVariable changed_;
+  bool over_ ABSL_GUARDED_BY(mutex_) = false;
+  std::thread thread_;
+};
+
 }  // namespace
 
 absl::StatusOr<proto::SubmitReply> Submit(CoordinatorApi* api, const Submission& submission,
@@ -90,8 +126,12 @@ absl::StatusOr<proto::SubmitReply> Submit(CoordinatorApi* api, const Submission&
   ps.addresses.assign(reply.ps_addresses().begin(), reply.ps_addresses().end());
   ps.cluster_id = reply.cluster_id();
   const Weights& weights = warm.has_value() ? warm->variables : submission.model.weights;
-  CAIRN_RETURN_IF_ERROR(UploadVariables(ps, reply.job_id(), reply.partition(), weights));
-  CAIRN_ASSIGN_OR_RETURN(*reply.mutable_status(), api->CommitWeights(absl::StrCat(reply.job_id())));
+  const std::string id = absl::StrCat(reply.job_id());
+  {
+    const UploadHeartbeat heartbeat(api, id);
+    CAIRN_RETURN_IF_ERROR(UploadVariables(ps, reply.job_id(), reply.partition(), weights));
+  }
+  CAIRN_ASSIGN_OR_RETURN(*reply.mutable_status(), api->CommitWeights(id));
   if (notes != nullptr && warm.has_value()) *notes = WarmStartNotes(*warm);
   return reply;
 }

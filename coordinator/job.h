@@ -56,6 +56,8 @@ class Job {
   std::string GoesOnFrom() const;
 
   void CommitWeights(Outbox* outbox);
+  // The client that uploads the weights is gone.
+  void FailUpload(const std::string& why, EventTime now, Outbox* outbox) { Fail(why, now, outbox); }
   // Begins the job's turn. After a restart of the coordinator it resumes with the state that tasks
   // still have, if all ps do.
   void Activate(EventTime now, Outbox* outbox);

@@ -6,14 +6,15 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "cluster/partition_map.h"
 #include "cluster/tf_config.h"
 #include "common/failpoint.h"
 #include "common/logging.h"
 #include "common/status_macros.h"
 #include "coordinator/job_difference.h"
-#include "job/job_plan.h"
 #include "coordinator/job_sizes.h"
 #include "coordinator/note.h"
+#include "job/job_plan.h"
 #include "storage/job_records.h"
 
 namespace cairn::coordinator {
@@ -23,6 +24,8 @@ constexpr absl::Duration kHeartbeat = absl::Seconds(1);
 // How long a job rests after a checkpoint for a stop that does not follow.
 constexpr absl::Duration kRestAfterStop = absl::Seconds(60);
 constexpr int64_t kProfileStepsMax = 10000;
+// A client that uploads weights calls every 20 s.
+constexpr absl::Duration kUploaderIsGone = absl::Minutes(3);
 
 proto::Command RefusedCommand(const std::string& reason) {
   proto::Command command;
@@ -139,7 +142,10 @@ void Scheduler::OnJoin(uint64_t session, const proto::Join& join, EventTime now,
     command.mutable_stop_job()->set_job_id(join.job_id());
     outbox->Send(task, std::move(command));
   }
-  if (task.role == proto::PS) deletions_.PsJoined(task.index, outbox);
+  if (task.role == proto::PS) {
+    deletions_.PsJoined(task.index, outbox);
+    for (const auto& [id, job] : jobs_) ExpectUpload(*job, task.index, outbox);
+  }
   if (active_ != nullptr && task.role == proto::PS) {
     active_->PsJoined(task.index, join, joined.continues, outbox);
   } else if (active_ != nullptr) {
@@ -195,6 +201,7 @@ void Scheduler::OnTick(EventTime now, Outbox* outbox) {
   // Expired leases come first: what follows then acts on the current members.
   SendHeartbeats(now, outbox);
   ExpireStops(now, outbox);
+  ExpireUploads(now, outbox);
   deletions_.Advance(now.monotonic, outbox);
   Advance(now, outbox);
 }
@@ -277,6 +284,8 @@ absl::StatusOr<proto::SubmitReply> Scheduler::Submit(const ValidatedJob& job, Ev
   if (Job* known = request.reuse() ? NewestOfName(request.job().name()) : nullptr) {
     return SubmitAgain(known, job, now);
   }
+  const SizeVerdict verdict = CheckSizes(job.sizes, request.job(), members_);
+  CAIRN_RETURN_IF_ERROR(verdict.refused);
   cluster_.set_last_job_id(cluster_.last_job_id() + 1);
   // The counter and the job are one synced write: an id that a client has seen is never given to
   // another job.
@@ -284,8 +293,6 @@ absl::StatusOr<proto::SubmitReply> Scheduler::Submit(const ValidatedJob& job, Ev
   storage::JobRecords records;
   proto::JobRecord& record = records.record;
   record.set_job_id(cluster_.last_job_id());
-  const SizeVerdict verdict = CheckSizes(job.sizes, request.job(), members_);
-  CAIRN_RETURN_IF_ERROR(verdict.refused);
   *record.mutable_job() = request.job();
   *record.mutable_model() = request.model();
   *record.mutable_partition() = job.partition;
@@ -298,17 +305,63 @@ absl::StatusOr<proto::SubmitReply> Scheduler::Submit(const ValidatedJob& job, Ev
   record.set_submitted_unix_seconds(now.unix_seconds);
   record.set_state(request.uploads_weights() ? proto::UPLOADING : proto::QUEUED);
   outbox->PutSynced(storage::JobKey(record.job_id()), record);
-  outbox->AfterWrite([] { return CAIRN_FAILPOINT("coordinator.accept_job"); });
-  CAIRN_LOG_INFO("job accepted", "job", record.job_id(), "name", record.job().name());
-  auto& entry = jobs_[record.job_id()];
-  entry = std::make_unique<Job>(Job::Context{&members_, journal_}, std::move(records));
-  Advance(now, outbox);
-  return MakeSubmitReply(entry.get(), false, now);
-}
   if (!verdict.warning.empty()) {
     AddNote(record.job_id(), absl::StrCat("WARNING: ", verdict.warning), now, &records.run);
     outbox->PutSynced(storage::RunKey(record.job_id()), records.run);
   }
+  outbox->AfterWrite([] { return CAIRN_FAILPOINT("coordinator.accept_job"); });
+  CAIRN_LOG_INFO("job accepted", "job", record.job_id(), "name", record.job().name());
+  auto& entry = jobs_[record.job_id()];
+  entry = std::make_unique<Job>(Job::Context{&members_, journal_}, std::move(records));
+  ExpectUploads(*entry, outbox);
+  Advance(now, outbox);
+  return MakeSubmitReply(entry.get(), false, now);
+}
+
+void Scheduler::ExpectUpload(const Job& job, uint32_t ps, Outbox* outbox) const {
+  const proto::JobRecord& record = job.record();
+  // Only jobs that began in this cluster; one of another size waits for its ps.
+  if (record.state() != proto::UPLOADING || ps >= record.partition().ps_count()) return;
+  proto::Command command;
+  command.mutable_expect_upload()->set_job_id(job.id());
+  uint64_t bytes = 0;
+  for (const uint32_t block : cluster::BlocksOfPs(record.partition(), ps)) {
+    bytes += static_cast<uint64_t>(cluster::BlockBytes(record.partition(), block));
+  }
+  command.mutable_expect_upload()->set_bytes(bytes);
+  outbox->Send(PsTask(ps), std::move(command));
+}
+
+void Scheduler::ExpectUploads(const Job& job, Outbox* outbox) const {
+  for (uint32_t ps = 0; ps < members_.options().ps_addresses.size(); ++ps) {
+    ExpectUpload(job, ps, outbox);
+  }
+}
+
+void Scheduler::ExpectNoUploads(const Job& job, Outbox* outbox) const {
+  proto::Command command;
+  command.mutable_expect_upload()->set_job_id(job.id());
+  outbox->SendToAllPs(static_cast<uint32_t>(members_.options().ps_addresses.size()), command);
+}
+
+// A coordinator that died while a client submitted the job may have journaled it, and the client
+// has submitted it again.
+void Scheduler::ExpireUploads(EventTime now, Outbox* outbox) {
+  for (const auto& [id, job] : jobs_) {
+    if (job->record().state() != proto::UPLOADING) continue;
+    const absl::Duration called_at = uploading_.try_emplace(id, now.monotonic).first->second;
+    if (now.monotonic - called_at <= kUploaderIsGone) continue;
+    job->FailUpload(absl::StrCat("its weights were not uploaded: nothing was heard of the client "
+                                 "for ",
+                                 absl::FormatDuration(kUploaderIsGone)),
+                    now, outbox);
+    ExpectNoUploads(*job, outbox);
+  }
+  std::erase_if(uploading_, [this](const auto& entry) {
+    const auto job = jobs_.find(entry.first);
+    return job == jobs_.end() || job->second->record().state() != proto::UPLOADING;
+  });
+}
 
 absl::StatusOr<uint64_t> Scheduler::FindJob(const std::string& job) const {
   // Statuses are followed by number. No names are copied for that.
@@ -334,7 +387,10 @@ absl::StatusOr<proto::JobStatus> Scheduler::CommitWeights(const std::string& ref
     return absl::FailedPreconditionError(
         absl::StrCat("job ", job->id(), " was submitted without weights to follow"));
   }
-  if (job->record().state() == proto::UPLOADING) job->CommitWeights(outbox);
+  if (job->record().state() == proto::UPLOADING) {
+    job->CommitWeights(outbox);
+    ExpectNoUploads(*job, outbox);
+  }
   Advance(now, outbox);
   return StatusOf(job, now);
 }
@@ -346,6 +402,7 @@ absl::StatusOr<proto::JobStatus> Scheduler::CancelJob(const std::string& referen
     return absl::FailedPreconditionError(absl::StrCat(
         "job ", job->id(), " is over already: ", storage::StateName(StatusOf(job, now).state())));
   }
+  if (job->record().state() == proto::UPLOADING) ExpectNoUploads(*job, outbox);
   job->Cancel(now, outbox);
   if (job == active_) active_ = nullptr;
   Advance(now, outbox);
@@ -436,6 +493,7 @@ absl::StatusOr<proto::JobState> Scheduler::GetState(uint64_t job_id) const {
 
 absl::StatusOr<proto::JobStatus> Scheduler::GetJob(const std::string& reference, EventTime now) {
   CAIRN_ASSIGN_OR_RETURN(Job * job, Lookup(reference));
+  if (job->record().state() == proto::UPLOADING) uploading_[job->id()] = now.monotonic;
   return StatusOf(job, now);
 }
 

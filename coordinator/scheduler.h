@@ -93,6 +93,12 @@ class Scheduler {
                Outbox* outbox);
   void SendHeartbeats(EventTime now, Outbox* outbox);
   void ExpireStops(EventTime now, Outbox* outbox);
+  // Tells a ps how much a job that waits for its weights will upload to it; nothing for other jobs.
+  void ExpectUpload(const Job& job, uint32_t ps, Outbox* outbox) const;
+  void ExpectUploads(const Job& job, Outbox* outbox) const;
+  void ExpectNoUploads(const Job& job, Outbox* outbox) const;
+  // Ends jobs whose clients are gone before they have uploaded the weights.
+  void ExpireUploads(EventTime now, Outbox* outbox);
   void Advance(EventTime now, Outbox* outbox);
   Job* NextJob();
   // Of those that were not refused.
@@ -114,6 +120,8 @@ class Scheduler {
   Job* active_ = nullptr;
   absl::Duration heartbeat_at_ = -absl::InfiniteDuration();
   std::vector<std::shared_ptr<PendingStop>> stops_;
+  // The last call of the client that uploads the weights of a job, by id.
+  std::map<uint64_t, absl::Duration> uploading_;
 };
 
 }  // namespace cairn::coordinator

@@ -68,6 +68,7 @@ struct JobBlocks::PushRequest final : Request {
   }
 
   std::vector<BlockPush> pushes;
+  std::shared_ptr<const void> room;
 };
 
 struct JobBlocks::ApplyRequest final : Request {
@@ -123,8 +124,10 @@ void JobBlocks::Pull(int64_t batch, std::vector<int> positions,
   Dispatch(request);
 }
 
-void JobBlocks::Push(std::vector<BlockPush> pushes, RepliesCallback done) {
+void JobBlocks::Push(std::vector<BlockPush> pushes, std::shared_ptr<const void> room,
+                     RepliesCallback done) {
   auto request = std::make_shared<PushRequest>();
+  request->room = std::move(room);
   request->replies = ReplyCollector::Create(pushes.size(), std::move(done),
                                             ReplyCollector::OnError::kAnswerAtOnce);
   request->positions.reserve(pushes.size());

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <utility>
 #include <vector>
 
 #include "absl/functional/any_invocable.h"
@@ -59,8 +60,11 @@ class JobBlocks : public std::enable_shared_from_this<JobBlocks> {
             RepliesCallback done);
 
   // Block::Push on the block of each push, at least one. The first error is answered at once and
-  // alone.
-  void Push(std::vector<BlockPush> pushes, RepliesCallback done);
+  // alone. `room` is released when the blocks have taken all gradients.
+  void Push(std::vector<BlockPush> pushes, std::shared_ptr<const void> room, RepliesCallback done);
+  void Push(std::vector<BlockPush> pushes, RepliesCallback done) {
+    Push(std::move(pushes), nullptr, std::move(done));
+  }
 
   // Block::ApplyUpdate on each of these positions, at least one.
   void ApplyUpdate(int64_t batch, std::vector<Scale> scales, RepliesCallback done);

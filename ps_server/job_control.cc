@@ -89,6 +89,9 @@ void JobControl::Handle(const proto::Command& command) {
       return ListSnapshots(command.list_snapshots());
     case proto::Command::kCopySnapshot:
       return CopySnapshot(command.copy_snapshot());
+    case proto::Command::kExpectUpload:
+      return parts_.uploads->Expect(command.expect_upload().job_id(),
+                                    command.expect_upload().bytes());
     default:
       CAIRN_LOG_WARNING("dropped a command that is not for a ps", "command",
                         static_cast<int>(command.command_case()));
@@ -253,14 +256,11 @@ void JobControl::SendRestoreReply(const proto::Restore& command, const absl::Sta
                     "checkpoint", command.checkpoint(), "error", status);
     reply.set_error(std::string(status.message()));
     reply.set_transient(CheckpointLoader::IsTransient(status));
+    reply.set_exhausted_bytes(ExhaustedBytes(status));
   }
   send_(std::move(message));
 }
-    reply.set_exhausted_bytes(ExhaustedBytes(status));
 
-absl::StatusOr<std::shared_ptr<JobBlocks>> JobControl::Load(const Loading& loading) {
-  const proto::Restore& command = loading.command;
-  const proto::JobPlan& plan = command.plan();
 // Blocks report that memory is short. Everything else throws.
 absl::StatusOr<std::shared_ptr<JobBlocks>> JobControl::LoadOrExhaust(const Loading& loading) {
   try {
@@ -275,6 +275,9 @@ absl::StatusOr<std::shared_ptr<JobBlocks>> JobControl::LoadOrExhaust(const Loadi
   }
 }
 
+absl::StatusOr<std::shared_ptr<JobBlocks>> JobControl::Load(const Loading& loading) {
+  const proto::Restore& command = loading.command;
+  const proto::JobPlan& plan = command.plan();
   CAIRN_ASSIGN_OR_RETURN(const std::unique_ptr<nn::Model> model, nn::Model::Create(plan.model()));
   CAIRN_ASSIGN_OR_RETURN(std::shared_ptr<const JobLayout> layout,
                          JobLayout::Create(plan, model->variables(), parts_.ps));
@@ -315,12 +318,13 @@ void JobControl::StopJob(const proto::StopJob& command) {
   if (!command.delete_data()) return;
   const auto delete_snapshots = [this, job_id = command.job_id()] {
     const absl::Status deleted = parts_.snapshots->DeleteJob(job_id);
+    parts_.uploads->Forget(job_id);
     CAIRN_FAILPOINT("ps.job_deleted").IgnoreError();
     if (deleted.ok()) return;
     CAIRN_LOG_WARNING("cannot delete a job's data", "job", job_id, "error", deleted);
   };
+  parts_.uploads->Expect(command.job_id(), 0);
   files_->TrySubmit(delete_snapshots);
-  parts_.uploads->Forget(command.job_id());
   // Repeat after pending writes and copies finish. If the queues are full, files of the job may
   // remain.
   snapshots_->TrySubmit(delete_snapshots);

@@ -242,13 +242,14 @@ absl::Status ParameterService::PushGradients(const proto::PushHeader& header, Fr
                                              Call& call) {
   CAIRN_ASSIGN_OR_RETURN(const std::shared_ptr<JobBlocks> job,
                          parts_.store->Find(header.job_id(), header.generation()));
+  CAIRN_ASSIGN_OR_RETURN(std::shared_ptr<const void> room, ReservePush(*job, header, *call));
   CAIRN_ASSIGN_OR_RETURN(std::vector<BlockPush> pushes,
                          ReadGradients(*job->layout(), header, reader, parts_.pool));
   CAIRN_RETURN_IF_ERROR(CAIRN_FAILPOINT("ps.push"));
   ParameterStore::Counters& counters = parts_.store->counters();
   ++counters.pushes;
   const auto pushed = static_cast<size_t>(header.blocks_size());
-  job->Push(std::move(pushes),
+  job->Push(std::move(pushes), std::move(room),
             [this, batch = header.batch(), call = std::move(call), pushed, layout = job->layout(),
              room = reader->reply_room(), &counters](std::vector<BlockReply> replies) {
               const ServiceProfile::Span reply_span(parts_.profile, ServiceProfile::kReply, batch);
@@ -258,6 +259,23 @@ absl::Status ParameterService::PushGradients(const proto::PushHeader& header, Fr
               Answer(call.get(), std::move(frame));
             });
   return absl::OkStatus();
+}
+
+// The gradients of a push are copied here, and wait in the queues of the owner threads. Those never
+// wait for another request, so a push that is refused finds room soon.
+absl::StatusOr<std::shared_ptr<const void>> ParameterService::ReservePush(
+    const JobBlocks& job, const proto::PushHeader& header, const cluster::RawCall& call) {
+  CAIRN_ASSIGN_OR_RETURN(const std::vector<int> positions,
+                         FindBlocks(*job.layout(), header.blocks()));
+  int64_t bytes = 0;
+  for (const int position : positions) {
+    bytes += job.layout()->blocks()[position].count * static_cast<int64_t>(sizeof(float));
+  }
+  if (header.already_buffered()) bytes = 0;
+  std::shared_ptr<const void> room = pushed_bytes_->Reserve(call.peer(), bytes);
+  if (room != nullptr) return room;
+  return absl::ResourceExhaustedError(
+      absl::StrCat("ps ", parts_.ps, " has too many bytes of gradients in its queues; try again"));
 }
 
 absl::Status ParameterService::PushScales(const proto::PushHeader& header,
@@ -286,8 +304,15 @@ absl::Status ParameterService::Upload(Call& call) {
   CAIRN_RETURN_IF_ERROR(CheckEnvelope(header.envelope()));
   CAIRN_RETURN_IF_ERROR(CheckUpload(header));
   CAIRN_RETURN_IF_ERROR(CAIRN_FAILPOINT("ps.upload"));
+  // Before any memory is allocated for the values; then with their size.
+  CAIRN_RETURN_IF_ERROR(parts_.uploads->Admit(header.job_id(), 0));
   CAIRN_ASSIGN_OR_RETURN(std::vector<UploadStore::Upload> uploads,
                          ReadUploads(header, &reader, parts_.pool));
+  uint64_t bytes = 0;
+  for (const UploadStore::Upload& upload : uploads) {
+    bytes += static_cast<uint64_t>(upload.values.count()) * sizeof(float);
+  }
+  CAIRN_RETURN_IF_ERROR(parts_.uploads->Admit(header.job_id(), bytes));
   disk_.TrySubmit([this, call = std::move(call), job_id = header.job_id(),
                    uploads = std::move(uploads)]() mutable {
     Answer(call.get(), StoreUploads(job_id, std::move(uploads)));

@@ -16,6 +16,7 @@
 #include "ps_server/blocks/reply_collector.h"
 #include "ps_server/blocks/service_profile.h"
 #include "ps_server/parameter_store.h"
+#include "ps_server/pushed_bytes.h"
 #include "ps_server/snapshots/snapshot_catalog.h"
 #include "ps_server/snapshots/upload_store.h"
 
@@ -66,6 +67,9 @@ class ParameterService {
                              Call& call);
   absl::Status PushScales(const proto::PushHeader& header, const cluster::FrameReader& reader,
                           Call& call);
+  absl::StatusOr<std::shared_ptr<const void>> ReservePush(const JobBlocks& job,
+                                                          const proto::PushHeader& header,
+                                                          const cluster::RawCall& call);
   absl::Status Upload(Call& call);
   absl::Status Fetch(Call& call);
 
@@ -83,6 +87,7 @@ class ParameterService {
 
   const Parts parts_;
   std::atomic<uint64_t> cluster_id_ = 0;
+  const std::shared_ptr<PushedBytes> pushed_bytes_ = std::make_shared<PushedBytes>();
   ThreadPool disk_;
 };
 

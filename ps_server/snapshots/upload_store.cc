@@ -7,11 +7,16 @@
 
 #include "absl/strings/str_cat.h"
 #include "common/failpoint.h"
+#include "common/logging.h"
 #include "common/status_macros.h"
 
 namespace cairn::ps {
 
 namespace {
+
+// A request whose reply was lost comes again, and is stored again.
+constexpr uint64_t kRepetitions = 3;
+constexpr uint64_t kRepeatedBytes = uint64_t{64} << 20;
 
 proto::BlockHeader HeaderOf(const proto::UploadedBlock& block) {
   proto::BlockHeader header;
@@ -29,6 +34,41 @@ absl::StatusOr<int64_t> UploadStore::CountValues(const proto::UploadedBlock& blo
   if (count.ok()) return count;
   return absl::InvalidArgumentError(
       absl::StrCat("uploaded block ", block.block(), ": ", std::string(count.status().message())));
+}
+
+void UploadStore::Expect(uint64_t job_id, uint64_t bytes) {
+  MutexLock lock(&expected_mutex_);
+  if (bytes == 0) {
+    expected_.erase(job_id);
+  } else {
+    expected_[job_id].bytes = bytes;
+  }
+}
+
+absl::Status UploadStore::Admit(uint64_t job_id, uint64_t bytes) {
+  absl::Status refusal;
+  {
+    MutexLock lock(&expected_mutex_);
+    const auto expected = expected_.find(job_id);
+    if (expected == expected_.end()) {
+      refusal = absl::UnavailableError(
+          absl::StrCat("initial values of job ", job_id, " are not expected (yet)"));
+    } else if (expected->second.admitted + bytes >
+               kRepetitions * expected->second.bytes + kRepeatedBytes) {
+      refusal = absl::FailedPreconditionError(absl::StrCat(
+          "initial values of job ", job_id, ": ", expected->second.admitted + bytes,
+          " bytes were uploaded to this ps, ", expected->second.bytes, " are expected"));
+    } else {
+      expected->second.admitted += bytes;
+      return absl::OkStatus();
+    }
+  }
+  const uint64_t count = ++refused_;
+  // Not a line for each of a flood of them.
+  if ((count & (count - 1)) == 0) {
+    CAIRN_LOG_WARNING("refused an upload", "job", job_id, "refused", count, "why", refusal);
+  }
+  return refusal;
 }
 
 absl::Status UploadStore::Store(uint64_t job_id, std::vector<Upload> uploads) {

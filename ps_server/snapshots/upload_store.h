@@ -1,6 +1,7 @@
 #ifndef CAIRN_PS_SERVER_SNAPSHOTS_UPLOAD_STORE_H_
 #define CAIRN_PS_SERVER_SNAPSHOTS_UPLOAD_STORE_H_
 
+#include <atomic>
 #include <cstdint>
 #include <map>
 #include <vector>
@@ -19,7 +20,8 @@ namespace cairn::ps {
 // The initial values that `cairn` uploads before a job starts; together they are its checkpoint 0.
 // A model is uploaded in several calls. Each is stored durably before it is acknowledged, as a
 // snapshot of its own, with a number far above those of all checkpoints. A block that is uploaded
-// again replaces the earlier one. Thread-safe. Store and Read block.
+// again replaces the earlier one. Only jobs whose values are expected are uploaded, so
+// nobody else can fill the disk. Thread-safe. Store, Read and Forget block.
 class UploadStore {
  public:
   // The number of the first upload; later ones count up. Checkpoints count up from 1 and never
@@ -38,13 +40,20 @@ class UploadStore {
   // rows or the shape are invalid.
   static absl::StatusOr<int64_t> CountValues(const proto::UploadedBlock& block);
 
+  // The coordinator expects `bytes` of values of this job on this ps; 0: no more.
+  void Expect(uint64_t job_id, uint64_t bytes);
+  // Whether a request with `bytes` of values may be stored. Unavailable: the job's values are not
+  // expected, or not yet. FailedPrecondition: they are much more than expected. Counts refusals.
+  absl::Status Admit(uint64_t job_id, uint64_t bytes);
+  uint64_t refused() const { return refused_; }
+
   // Stores all of `uploads`, or none on an error. InvalidArgument: duplicate blocks.
   absl::Status Store(uint64_t job_id, std::vector<Upload> uploads);
 
   // NotFound: the block was not uploaded. DataLoss: it is damaged.
   absl::StatusOr<StoredBlock> Read(uint64_t job_id, uint32_t block_id);
 
-  // Must be called after the job's snapshots have been deleted from the store.
+  // Blocks. Must be called after the job's snapshots have been deleted from the store.
   void Forget(uint64_t job_id);
 
  private:
@@ -60,6 +69,15 @@ class UploadStore {
   storage::SnapshotStore& store_;
   Mutex mutex_;
   std::map<uint64_t, Job> jobs_ ABSL_GUARDED_BY(mutex_);
+
+  // Requests are admitted while another one waits for the disk.
+  struct Expected {
+    uint64_t bytes = 0;
+    uint64_t admitted = 0;
+  };
+  Mutex expected_mutex_;
+  std::map<uint64_t, Expected> expected_ ABSL_GUARDED_BY(expected_mutex_);  // By job id.
+  std::atomic<uint64_t> refused_ = 0;
 };
 
 }  // namespace cairn::ps

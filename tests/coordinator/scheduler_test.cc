@@ -288,6 +288,37 @@ TEST(SchedulerTest, EveryStartIsANewTermOfTheSameCluster) {
   EXPECT_EQ(after.cluster_id(), before.cluster_id());
 }
 
+// The client, or the coordinator, died while the job was submitted. The client submits it again.
+TEST(SchedulerTest, AnAbandonedUploadEndsByItself) {
+  Simulation simulation(SimulatedCluster(Named("first")));
+  simulation.Submit(Named("uploading"), /*uploads_weights=*/true);
+  simulation.Submit(Named("gone"), /*uploads_weights=*/true);
+  // A client asks, as cairn does while it uploads; the other one is silent.
+  simulation.KillCoordinator();
+  ASSERT_TRUE(simulation.RunUntil([&] {
+    simulation.Status("uploading");
+    return simulation.scheduler().GetState(3).value() == proto::FAILED;
+  }));
+  EXPECT_NE(simulation.Status("gone").error().find("its weights were not uploaded"),
+            std::string::npos);
+  EXPECT_EQ(simulation.Status("uploading").state(), proto::UPLOADING);
+}
+
+TEST(SchedulerTest, EveryPsIsToldWhichUploadsToExpect) {
+  Simulation simulation(SimulatedCluster(Named("first")));
+  simulation.Submit(Named("uploading"), /*uploads_weights=*/true);
+  EXPECT_TRUE(simulation.RunUntil([&] { return simulation.ps(0).expected_upload(2) > 0; }));
+  simulation.KillPs(1);
+  ASSERT_TRUE(simulation.RunUntil([&] { return simulation.ps(1).expected_upload(2) > 0; }));
+  EXPECT_EQ(simulation.ps(0).expected_upload(1), 0u);
+  simulation.Do([&](Scheduler* scheduler, EventTime now, Outbox* outbox) {
+    EXPECT_TRUE(scheduler->CommitWeights("uploading", now, outbox).ok());
+  });
+  EXPECT_TRUE(simulation.RunUntil([&] {
+    return simulation.ps(0).expected_upload(2) + simulation.ps(1).expected_upload(2) == 0;
+  }));
+}
+
 TEST(SchedulerTest, AJobWaitingForWeightsDoesNotBlockOthers) {
   Simulation simulation(SimulatedCluster(Named("first")));
   simulation.Submit(Named("uploading"), /*uploads_weights=*/true);

@@ -30,6 +30,7 @@ class ParameterServiceTest : public ::testing::Test {
   explicit ParameterServiceTest(const TestJobOptions& job = {})
       : test_(job), catalog_(0, disk_.store(), "") {
     uploads_ = std::make_unique<UploadStore>(disk_.store());
+    for (const uint64_t job : {7, 8, 9}) uploads_->Expect(job, 1 << 20);
     service_ = std::make_unique<ParameterService>(
         ParameterService::Parts{0, &test_.store, uploads_.get(), &catalog_, &test_.pool});
     service_->set_cluster_id(kClusterId);
@@ -187,6 +188,15 @@ TEST_F(ParameterServiceTest, WrongSizesAndNumbersAreRefusedAndChangeNothing) {
   ExpectRefused(Call(DataMethod::kPull, nothing), absl::StatusCode::kNotFound, {"cut 3"});
   EXPECT_EQ(test_.store.Ledgers().applied_on_any().low_water(), 0);
   EXPECT_EQ(test_.store.Ledgers().applied_on_any().above(), "");
+}
+
+TEST_F(ParameterServiceTest, AnUploadThatNobodyExpectsLeavesNothingOnTheDisk) {
+  proto::UploadHeader header = UploadOf(1, 2);
+  header.set_job_id(99);
+  ExpectRefused(Call(DataMethod::kUpload, header, {1, 2}), absl::StatusCode::kUnavailable,
+                {"job 99 are not expected"});
+  EXPECT_TRUE(disk_.store()->ListSnapshots(99)->empty());
+  EXPECT_EQ(uploads_->refused(), 1u);
 }
 
 TEST_F(ParameterServiceTest, UploadsOfImpossibleSizesAreRefused) {

@@ -335,6 +335,10 @@ TEST_F(PsTaskTest, AJobStartsWithUploadedWeights) {
   job_.weights_uploaded = true;
   EXPECT_NE(Restore(1, 0).error().find("were not uploaded"), std::string::npos);
   const auto layout = MakeLayout(job_);
+  proto::Command expect;
+  expect.mutable_expect_upload()->set_job_id(7);
+  expect.mutable_expect_upload()->set_bytes(1 << 20);
+  coordinator_.Tell(expect);  // The client repeats what comes before.
   std::vector<std::vector<float>> expected = Empty();
   for (const BlockSpec& block : layout->blocks()) {
     const nn::VariableSpec& variable = layout->variables()[block.variable];

@@ -82,5 +82,19 @@ TEST(UploadStore, DuplicateBlocksAndInvalidRowsAreRefused) {
   EXPECT_FALSE(UploadStore::CountValues(block).ok());
 }
 
+TEST(UploadAdmissionTest, OnlyWhatIsExpectedIsTaken) {
+  TestDisk disk;
+  UploadStore uploads(disk.store());
+  EXPECT_TRUE(absl::IsUnavailable(uploads.Admit(7, 100)));
+  uploads.Expect(7, 1000);
+  EXPECT_TRUE(uploads.Admit(7, 1000).ok());
+  EXPECT_TRUE(uploads.Admit(7, 1000).ok()) << "its reply was lost";
+  EXPECT_TRUE(absl::IsUnavailable(uploads.Admit(8, 100)));
+  EXPECT_TRUE(absl::IsFailedPrecondition(uploads.Admit(7, uint64_t{1} << 30)));
+  uploads.Expect(7, 0);
+  EXPECT_TRUE(absl::IsUnavailable(uploads.Admit(7, 100)));
+  EXPECT_EQ(uploads.refused(), 4u);
+}
+
 }  // namespace
 }  // namespace cairn::ps
