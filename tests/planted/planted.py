@@ -99,7 +99,8 @@ def copy_tree(to):
 def run_tests(tree, targets):
     """Returns Bazel's exit code, and its output."""
     result = subprocess.run(["bazel", "test", "--jobs=2", "--test_output=errors", *targets],
-                            cwd=tree, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+                            cwd=tree, text=True, errors="replace", stdout=subprocess.PIPE,
+                            stderr=subprocess.STDOUT)
     return result.returncode, result.stdout
 
 
