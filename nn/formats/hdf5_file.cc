@@ -405,8 +405,10 @@ absl::StatusOr<std::vector<std::string>> Hdf5File::Strings(const std::string& pa
     }
     if (parts[0].substr(0, parts[0].find('\0')) != attribute) continue;
     const std::string what = absl::StrCat("attribute ", attribute, " of ", Named(path));
-    CAIRN_ASSIGN_OR_RETURN(const Type type, ReadType(what, parts[1]));
     CAIRN_ASSIGN_OR_RETURN(const auto shape, ReadShape(what, parts[2]));
+    // NumPy's empty list, which Keras writes for a layer without weights, is one of numbers.
+    if (std::count(shape.begin(), shape.end(), 0) > 0) return std::vector<std::string>();
+    CAIRN_ASSIGN_OR_RETURN(const Type type, ReadType(what, parts[1]));
     if (type.kind == Type::Kind::kFloat || type.bytes == 0) {
       return Unsupported(what, "is not a string");
     }
