@@ -150,6 +150,7 @@ PushLedger PushLedger::Intersection(const PushLedger& a, const PushLedger& b) {
   const PushLedger& higher = a.low_water_ <= b.low_water_ ? b : a;
   PushLedger both;
   both.low_water_ = lower.low_water_;
+  if (lower.ring_.empty()) return both;
   both.ring_.resize(lower.ring_.size());
   const Bitmap one = {lower.ring_, lower.low_water_};
   const Bitmap other = {higher.ring_, higher.low_water_};
@@ -167,7 +168,8 @@ PushLedger PushLedger::Union(const PushLedger& a, const PushLedger& b) {
   const Bitmap one = {a.ring_, a.low_water_};
   const Bitmap other = {b.ring_, b.low_water_};
   const int64_t window_end = std::max(one.window_end(), other.window_end());
-  if (window_end > either.low_water_) either.Reserve(window_end - either.low_water_);
+  if (window_end <= either.low_water_) return either;
+  either.Reserve(window_end - either.low_water_);
   for (int64_t word = either.low_water_ / kWordBits; word * kWordBits < window_end; ++word) {
     const uint64_t bits =
         (one.Applied(word) | other.Applied(word)) & ~BitsBelow(either.low_water_, word);

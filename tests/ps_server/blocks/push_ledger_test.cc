@@ -123,6 +123,20 @@ TEST(PushLedger, RefusesInvalidMessages) {
   EXPECT_TRUE(PushLedger::FromProto(State(7, std::string(8192, '\0'))).ok());
 }
 
+// Ledgers without a bitmap, whose low-water marks are within a word.
+TEST(PushLedger, LedgersOfBatchesInOrderAreCombined) {
+  for (int64_t i : {0, 1, 5, 63, 64, 65, 130}) {
+    for (int64_t j : {0, 1, 5, 63, 64, 65, 130}) {
+      PushLedger a, b;
+      for (int64_t batch = 0; batch < i; ++batch) ASSERT_TRUE(a.TestAndSet(batch).ok());
+      for (int64_t batch = 0; batch < j; ++batch) ASSERT_TRUE(b.TestAndSet(batch).ok());
+      EXPECT_EQ(PushLedger::Intersection(a, b).low_water(), std::min(i, j));
+      EXPECT_EQ(PushLedger::Union(a, b).low_water(), std::max(i, j));
+      EXPECT_EQ(a == b, i == j);
+    }
+  }
+}
+
 TEST(PushLedger, IntersectionAndUnionAreThoseOfTheSets) {
   for (uint32_t seed = 0; seed < 50; ++seed) {
     std::mt19937 random(seed);
