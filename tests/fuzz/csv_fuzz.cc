@@ -14,6 +14,7 @@ namespace {
 
 struct Parsed {
   bool ok = true;
+  bool unclosed = false;  // The last line has a quote that is not closed.
   std::vector<std::string> fields;
 };
 
@@ -25,6 +26,8 @@ Parsed Parse(const std::string& path, size_t block_bytes) {
   const auto visit = [&parsed](int, const worker::CsvRecord& record) {
     for (const std::string_view field : record.fields) parsed.fields.emplace_back(field);
     parsed.fields.push_back(std::to_string(record.line));
+    if (record.unclosed) parsed.fields.emplace_back("unclosed");
+    parsed.unclosed |= record.unclosed;
     return absl::OkStatus();
   };
   const auto take = [](int) { return absl::OkStatus(); };
@@ -43,7 +46,7 @@ bool RunInput(std::string_view input) {
     const Parsed blocks = Parse(file.path(), block);
     CAIRN_CHECK(blocks.ok == whole.ok && blocks.fields == whole.fields);
   }
-  return whole.ok;
+  return whole.ok && !whole.unclosed;
 }
 
 }  // namespace cairn::fuzz
