@@ -54,8 +54,12 @@ TEST(TfjsLayersTest, ModelsThatTensorFlowJsWroteSurviveTheRoundTrip) {
     if (!std::filesystem::exists(folder)) continue;
     const std::string text = ReadFile(folder + "model.json");
     ASSERT_THAT(TfjsWeightFiles(text).value(), ElementsAre("weights.bin"));
-    const auto model = ReadTfjsLayersModel(text, {ReadFile(folder + "weights.bin")});
+    auto model = ReadTfjsLayersModel(text, {ReadFile(folder + "weights.bin")});
     ASSERT_TRUE(model.ok()) << folder << ": " << model.status();
+    // What Cairn writes is not TensorFlow.js's any more, and has Keras's gradient.
+    for (proto::LayerSpec& layer : *model->spec.mutable_layers()) {
+      layer.mutable_config()->mutable_fields()->erase("gradient_of_tfjs");
+    }
     ExpectSame(WrittenAndRead(*model), *model);
     ++models;
   }
