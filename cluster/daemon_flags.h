@@ -14,7 +14,8 @@ namespace cairn::cluster {
 // Parses the command line of a daemon, which consists of flags only. Returns nullopt if the daemon
 // should start, otherwise the exit code: 0 after --help and --version, kExitBadUsage after an
 // error, which is printed to standard error in one line with a suggestion for misspelled flags.
-// Adds the flags of tests that all daemons have: --unsafe_testing, --failpoint, --failpoint_file and
+// Adds the flags of tests that all daemons have: --unsafe_testing, --failpoint, --failpoint_file
+// and
 // --route.
 std::optional<int> ParseDaemonFlags(CLI::App* app, int argc, const char* const* argv);
 

@@ -10,9 +10,9 @@ class Status;
 namespace cairn::cluster {
 
 // Convert between gRPC's and Abseil's status. Codes are equal; long messages are truncated to fit
-// into an HTTP/2 trailer. An UNKNOWN or INTERNAL that no ToGrpc has made is gRPC's own and says that
-// the connection broke or its bytes were damaged: FromGrpc returns UNAVAILABLE. The same holds for a
-// status whose code was damaged.
+// into an HTTP/2 trailer. An UNKNOWN or INTERNAL that no ToGrpc has made is gRPC's own and says
+// that the connection broke or its bytes were damaged: FromGrpc returns UNAVAILABLE. The same holds
+// for a status whose code was damaged.
 absl::Status FromGrpc(const grpc::Status& status);
 grpc::Status ToGrpc(const absl::Status& status);
 

@@ -9,8 +9,8 @@ namespace cairn {
 // The resident set size of this process in bytes; 0 if the system does not report it.
 int64_t ResidentMemoryBytes();
 
-// The most memory that this process can ever have: the machine's, the limit of its control groups or
-// RLIMIT_AS, whichever is lowest. 0 if unknown.
+// The most memory that this process can ever have: the machine's, the limit of its control groups
+// or RLIMIT_AS, whichever is lowest. 0 if unknown.
 int64_t MemoryLimitBytes();
 
 // The machine's host name, as `hostname` prints it; "" if unknown.

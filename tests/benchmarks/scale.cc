@@ -209,6 +209,30 @@ void Print(const std::string& who, const std::string& what, double value, const 
             .note = note});
 }
 
+// Kills the coordinator and measures how long the cluster needs to continue, and what is lost.
+void KillCoordinator(const std::string& who, Coordinator* coordinator, Client* client,
+                     Tasks* tasks) {
+  const int64_t duplicates = tasks->ledger().duplicates();
+  proto::ClusterStatus cluster;
+  const absl::Time begin = absl::Now();
+  coordinator->Kill();
+  coordinator->Start();
+  WaitUntil("the coordinator serves again", [&] { return client->GetCluster(&cluster); });
+  const double serves = SecondsSince(begin);
+  WaitUntil("all have joined again", [&] { return tasks->AllJoined(); });
+  Print(who, "kill -9 until all are back", SecondsSince(begin), "s", kRejoinSecondsMax,
+        absl::StrCat("it serves after ", static_cast<int>(serves * 1000), " ms"));
+  const int64_t before = client->BatchesDone(kJob);
+  WaitUntil("batches are done again", [&] { return client->BatchesDone(kJob) > before; });
+  Print(who, "kill -9 until a batch is done", SecondsSince(begin), "s", {});
+  absl::SleepFor(kAfterRejoin);
+  Print(who, "workers that lost their leases", tasks->LeasesLost(), "workers", 0);
+  Print(who, "batches computed twice",
+        static_cast<double>(tasks->ledger().duplicates() - duplicates), "batches", 0);
+  Print(who, "most memory after the restart", PeakMebibytes(coordinator->pid()), "MiB",
+        kMebibytesMax);
+}
+
 void Run(const Setup& setup) {
   const std::string who = absl::StrCat(setup.workers, " workers, ", setup.ps, " ps",
                                        setup.synchronous ? ", synchronous" : "");
@@ -266,24 +290,7 @@ void Run(const Setup& setup) {
   Print(who, "streams broken", tasks.Breaks() - breaks_before, "streams", 0);
   Print(who, "most memory", PeakMebibytes(coordinator.pid()), "MiB", kMebibytesMax);
 
-  const int64_t duplicates = tasks.ledger().duplicates();
-  begin = absl::Now();
-  coordinator.Kill();
-  coordinator.Start();
-  WaitUntil("the coordinator serves again", [&] { return client.GetCluster(&cluster); });
-  const double serves = SecondsSince(begin);
-  WaitUntil("all have joined again", [&] { return tasks.AllJoined(); });
-  Print(who, "kill -9 until all are back", SecondsSince(begin), "s", kRejoinSecondsMax,
-        absl::StrCat("it serves after ", static_cast<int>(serves * 1000), " ms"));
-  const int64_t before = client.BatchesDone(kJob);
-  WaitUntil("batches are done again", [&] { return client.BatchesDone(kJob) > before; });
-  Print(who, "kill -9 until a batch is done", SecondsSince(begin), "s", {});
-  absl::SleepFor(kAfterRejoin);
-  Print(who, "workers that lost their leases", tasks.LeasesLost(), "workers", 0);
-  Print(who, "batches computed twice",
-        static_cast<double>(tasks.ledger().duplicates() - duplicates), "batches", 0);
-  Print(who, "most memory after the restart", PeakMebibytes(coordinator.pid()), "MiB",
-        kMebibytesMax);
+  KillCoordinator(who, &coordinator, &client, &tasks);
 }
 
 }  // namespace

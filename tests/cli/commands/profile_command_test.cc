@@ -26,7 +26,8 @@ TEST_F(ProfileCommandTest, AMeasurementWithoutAStepIsAFailure) {
   const Result result = Profile({"--timeout", "1.5"});
   EXPECT_EQ(result.exit_code, 2);
   EXPECT_THAT(result.out, IsEmpty());
-  EXPECT_THAT(result.err, HasSubstr("no worker completed a step within 1.5 s: job 1 (example) is "));
+  EXPECT_THAT(result.err,
+              HasSubstr("no worker completed a step within 1.5 s: job 1 (example) is "));
 }
 
 TEST_F(ProfileCommandTest, ATraceThatCannotBeWrittenIsRefusedBeforeTheMeasurement) {

@@ -65,8 +65,10 @@ TEST(HelpTextTest, LongTextsAreBrokenAndStayInTheirColumn) {
 TEST(HelpTextTest, TheOverviewHasEveryGroupTheExitCodesAndWhatJsonIs) {
   const std::string text = OverviewText({{"Fetching", {Example()}}});
   EXPECT_THAT(text, HasSubstr("\nFetching:\n  fetch         Fetch a thing\n"));
-  EXPECT_THAT(text,
-              HasSubstr("Exit codes: 0 success, 1 job failed, was cancelled or ended with a loss that is not"));
+  EXPECT_THAT(
+      text,
+      HasSubstr(
+          "Exit codes: 0 success, 1 job failed, was cancelled or ended with a loss that is not"));
   EXPECT_THAT(text, HasSubstr("finite, 2 bad usage or input, 3 cannot reach the cluster, "));
   EXPECT_THAT(text, HasSubstr("\nWith --json, commands print JSON, one object per line. "));
 }

@@ -16,7 +16,8 @@ constexpr char kCpu[] =
 TEST(ResourcesTest, TheBestInstructionsAreNamed) {
   EXPECT_EQ(CheckProcessor(kCpu, 2).found, "A Processor, 2 cores, AVX2");
   EXPECT_EQ(CheckProcessor(kCpu, 2).level, Level::kOk);
-  EXPECT_EQ(CheckProcessor("flags : avx512f avx2\n", 1).found, "unknown processor, 1 core, AVX-512");
+  EXPECT_EQ(CheckProcessor("flags : avx512f avx2\n", 1).found,
+            "unknown processor, 1 core, AVX-512");
 }
 
 TEST(ResourcesTest, AProcessorWithoutThemIsSlow) {

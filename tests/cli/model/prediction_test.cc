@@ -47,9 +47,9 @@ TEST(PredictionTest, OtherFilesHaveTheFormatAndTheColumnsOfTheJobsData) {
 }
 
 TEST(PredictionTest, FilesThatAreNotTheModelsInputsAreRefused) {
-  EXPECT_EQ(
-      PredictionSource(ExamplePlan(), {"x.npy", "x.npy"}, std::nullopt).status().message(),
-      "the model has 1 input, and --input is given 2 times; give it once for each input, in this order");
+  EXPECT_EQ(PredictionSource(ExamplePlan(), {"x.npy", "x.npy"}, std::nullopt).status().message(),
+            "the model has 1 input, and --input is given 2 times; give it once for each input, in "
+            "this order");
   EXPECT_EQ(PredictionSource(ExamplePlan(), {"x.npy", "x.csv"}, std::nullopt).status().message(),
             "--input: some files are .npy and some are not");
 }

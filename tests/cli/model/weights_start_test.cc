@@ -126,9 +126,8 @@ TEST_F(WeightsStartTest, NamesThatKerasMadeLongerAreFoundAndOtherValuesStay) {
 
 // The head has the name of a layer of the base, so that layer is called base/first.
 TEST_F(WeightsStartTest, TwoLayersThatCouldBeTheSameAreRefused) {
-  EXPECT_THAT(
-      Refusal(Resuming({{"first/kernel", {4, 3}}, {"first/bias", {3}}}), Transfer("first")),
-      AllOf(HasSubstr("layers base/first and first could both"), HasSubstr("rename one")));
+  EXPECT_THAT(Refusal(Resuming({{"first/kernel", {4, 3}}, {"first/bias", {3}}}), Transfer("first")),
+              AllOf(HasSubstr("layers base/first and first could both"), HasSubstr("rename one")));
 }
 
 TEST_F(WeightsStartTest, ALayerOfTheBaseIsFoundThoughItsNameIsTaken) {
@@ -166,8 +165,7 @@ TEST_F(WeightsStartTest, LayersThatDoNotFitAreRefusedByName) {
                     HasSubstr("another name")));
   weights = base_;
   weights.erase(weights.begin() + 3);
-  EXPECT_THAT(Refusal(Resuming(weights), Transfer()),
-              HasSubstr("layer second lacks second/bias"));
+  EXPECT_THAT(Refusal(Resuming(weights), Transfer()), HasSubstr("layer second lacks second/bias"));
   weights.push_back({"a/second/bias", {5}});
   weights.push_back({"b/second/bias", {5}});
   EXPECT_THAT(Refusal(Resuming(weights), Transfer()),
