@@ -131,7 +131,7 @@ TEST(CommandsTest, InitWritesAJobOnceAndNeverOverSomethingElse) {
   EXPECT_THAT(first.out, HasSubstr("cairn run " + folder + "/job.json"));
   const Result second = RunCairn({"init", folder});
   EXPECT_EQ(second.exit_code, 2);
-  EXPECT_THAT(second.err, HasSubstr(folder + "/job.json exists already"));
+  EXPECT_THAT(second.err, HasSubstr(folder + "/job.json already exists"));
 }
 
 TEST(CommandsTest, BadUsageIsExitCodeTwoAndSaysWhereHelpIs) {
@@ -150,7 +150,7 @@ TEST(CommandsTest, BadUsageIsExitCodeTwoAndSaysWhereHelpIs) {
       {{"export", "job"}, "--output is required"},
       {{"export", "job", "--output", "o.h5"}, "--output: o.h5: there is no export format .h5"},
       {{"predict", "job", "--input", "x.npy", "--output", "y.npy", "--output", "z.h5"},
-       "--output: z.h5 ends neither in .npy"},
+       "--output: z.h5 must end in .npy"},
       {{"predict", "profile", "job", "--output", "y.npy"}, "--input is required"},
       {{"cancel"}, "JOB is required"},
       {{"export", "job", "--output", "o", "--checkpoint", "-1"}, "--checkpoint"},
@@ -209,7 +209,7 @@ TEST(CommandsTest, AJobThatNoClusterWorksOnIsNotCalledRunning) {
   WriteExampleState(state, proto::RUNNING);
   const std::string status = RunCairn({"status", "--state", state}).out;
   EXPECT_THAT(status, HasSubstr("job 1 (example): stopped, no cluster is running on " + state));
-  EXPECT_THAT(status, AllOf(HasSubstr("cairn up --state " + state), Not(HasSubstr("running"))));
+  EXPECT_THAT(status, AllOf(HasSubstr("cairn up --state " + state), Not(HasSubstr("): running"))));
   const std::string jobs = RunCairn({"jobs", "--state", state}).out;
   EXPECT_THAT(jobs, AllOf(HasSubstr("stopped"), HasSubstr("cairn up --state " + state)));
   const auto line = RunCairn({"status", "example", "--state", state, "--json"}).lines()[0];
@@ -466,7 +466,7 @@ TEST(CommandsTest, DownWithoutAClusterIsDone) {
   EXPECT_THAT(result.out, HasSubstr("no cluster is running on " + state));
   const Result file = RunCairn({"down", "--state", "/dev/null"});
   EXPECT_EQ(file.exit_code, 2);
-  EXPECT_THAT(file.err, HasSubstr("/dev/null is no directory"));
+  EXPECT_THAT(file.err, HasSubstr("/dev/null is not a directory"));
 }
 
 TEST(CommandsTest, LogsAreShownWithTheirTasks) {

@@ -48,7 +48,8 @@ TEST(CoordinatorApiTest, ARefusedConnectionFailsAtOnceUnlessToldToWait) {
   // Longer than the time limit of any test.
   CoordinatorApi api("127.0.0.1:1", absl::Hours(1));
   const absl::Status refused = absl::UnavailableError(
-      "cannot reach the coordinator at 127.0.0.1:1 (connection refused); is the cluster up, and is "
+      "cannot reach the coordinator at 127.0.0.1:1 (connection refused); is the cluster running, "
+      "and is "
       "this its address?");
   EXPECT_EQ(api.ListJobs().status(), refused);
   EXPECT_EQ(api.TakeCheckpoint("1", absl::Hours(1)).status(), refused);

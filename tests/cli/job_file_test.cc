@@ -150,7 +150,7 @@ TEST(JobFileTest, EveryMistakeAboutFormModelAndDataHasItsOwnMessage) {
        "train.idx.feature: unknown field; did you mean \"features\"?"},
       {RefusalWith("/train/picture", json::object()),
        "train.picture: unknown field; known here: idx, npy, csv, cifar10, cifar100, scale, "
-       "standardize, one_hot, allow_nan, sample_weight"},
+       "standardize, one_hot, allow_nan, sample_weight, skip_damaged"},
       {RefusalWith("/train/npy", json::object()),
        "train: has both \"idx\" and \"npy\"; keep one of them"},
       {RefusalWith("/name", 5), "name: 5 is not a string"},

@@ -81,7 +81,7 @@ TEST_F(UpDown, ASecondUpSaysSoAndAnotherShapeIsRefused) {
   EXPECT_EQ(PidOf("worker", 0), pid);
   const CommandResult other = Up({"--workers", "3"});
   EXPECT_EQ(other.exit_code, 2);
-  EXPECT_THAT(other.errors, HasSubstr("end it first with cairn down"));
+  EXPECT_THAT(other.errors, HasSubstr("stop it first with cairn down"));
   const std::string job = WriteCountingJob({}, folder_.path("job"));
   const CommandResult run = Cairn({"run", job, "--state", state()});
   EXPECT_EQ(run.exit_code, 2);

@@ -19,6 +19,7 @@
 #include "common/random.h"
 #include "coordinator/outbox.h"
 #include "coordinator/scheduler.h"
+#include "coordinator/shared_plan.h"
 #include "coordinator/training/applied_batches.h"
 #include "nn/model.h"
 #include "ps_server/blocks/block.h"
@@ -446,7 +447,13 @@ void Schedule::CarryOut(Outbox* outbox) {
     SendDown(answer.session, answer.command, answer.close);
   }
   for (const Outbox::Sending& sending : outbox->commands) {
-    SendDown(scheduler_->SessionOf(sending.task), sending.command, false);
+    proto::Command command = sending.command;
+    // As a stream sends it.
+    if (sending.plan != nullptr) {
+      CAIRN_CHECK(command.MergeFromString(coordinator::PlanPrefix(command, *sending.plan) +
+                                          sending.plan->bytes));
+    }
+    SendDown(scheduler_->SessionOf(sending.task), command, false);
   }
   for (auto& reply : outbox->replies) reply();
 }

@@ -48,7 +48,7 @@ TEST(SoftwareTest, AProgramThatHangsIsNotWaitedForForEver) {
   const Check check = CheckPrograms(folder, {}, absl::Milliseconds(50))[1];
   EXPECT_EQ(check.level, Level::kFail);
   EXPECT_THAT(check.found, HasSubstr("no reply within 50ms"));
-  EXPECT_THAT(check.fix, HasSubstr("see what it waits for"));
+  EXPECT_THAT(check.fix, HasSubstr("check whether the disk responds"));
 }
 
 TEST(SoftwareTest, TheCLibraryIsFoundWithItsFile) {
