@@ -157,7 +157,7 @@ TEST_F(LocalRun, TwoCtrlCsStopAtOnceAndSayHowToGoOn) {
   ASSERT_TRUE(exit_code.has_value());
   // The same exit code even if the shutdown after the first signal has completed.
   EXPECT_EQ(*exit_code, 128 + SIGINT);
-  EXPECT_NE(ReadFile(options.output_file).find("go on"), std::string::npos);
+  EXPECT_NE(ReadFile(options.output_file).find("to continue"), std::string::npos);
   EXPECT_TRUE(WaitUntil(seconds(20), [&] { return DaemonsAlive() == 0; }));
 }
 
