@@ -65,7 +65,7 @@ TEST_F(ModelReaderTest, TheExactNameWins) {
   // Both could be the kernel; the file then lacks the bias.
   EXPECT_THAT(
       std::string(ReadModelFile(WriteTfjs("dense/kernel", "a/dense/kernel")).status().message()),
-      HasSubstr("there is no weight for the model's dense/bias"));
+      HasSubstr("no weight for the model's dense/bias"));
 }
 
 TEST_F(ModelReaderTest, WeightsThatDoNotFitAreRefusedByName) {
@@ -74,7 +74,7 @@ TEST_F(ModelReaderTest, WeightsThatDoNotFitAreRefusedByName) {
       HasSubstr("dense/kernel"));
   EXPECT_THAT(
       std::string(ReadModelFile(WriteTfjs("dense/kernel", "dense/bias", 2)).status().message()),
-      HasSubstr("has the shape (2, 3), the model wants (4, 3)"));
+      HasSubstr("has the shape (2, 3), the model needs (4, 3)"));
 }
 
 TEST_F(ModelReaderTest, TheNameOfACellInAVariablesPathIsKerassOwn) {
