@@ -35,13 +35,13 @@ fi
 events=$(mktemp)
 trap 'rm -f "$events"' EXIT
 
-# TensorFlow and Keras, for tests/interop. Their numbers do not depend on a sanitizer.
-if [[ " ${options[*]:-} " == *" --config="* ]]; then
-  echo "The tests against TensorFlow and Keras are skipped under a sanitizer."
-elif interop=$(tests/interop/setup.sh); then
-  options+=("--test_env=CAIRN_INTEROP_PYTHON=$interop")
-else
-  echo "TensorFlow and Keras are not here: their tests will say that they are skipped."
+# TensorFlow and Keras, for //tests/interop:numbers_test and :client_test, which run if they are named.
+if [[ " ${targets[*]} " == *"//tests/interop"* ]]; then
+  if interop=$(tests/interop/setup.sh); then
+    options+=("--test_env=CAIRN_INTEROP_PYTHON=$interop")
+  else
+    echo "TensorFlow and Keras are not here: their tests will say that they are skipped."
+  fi
 fi
 
 echo "Building and testing ${targets[*]} (the first build takes a while) ..."
