@@ -328,6 +328,17 @@ class Failpoints : public ::testing::TestWithParam<Point> {
   static void Export(const std::string& folder);
   static void Delete();
 
+  // Whether this process of the task has joined, not an earlier one.
+  static bool HasJoined(const std::string& role, int index) {
+    for (const json& member : cluster().Cairn({"cluster", "--json"}).lines()) {
+      if (member.value("role", "") == role && member.value("index", -1) == index &&
+          member.value("live", false)) {
+        return member.value("pid", -1) == cluster().task(role, index).pid();
+      }
+    }
+    return false;
+  }
+
   static int64_t BatchesDone() {
     return cluster().Status("count").value("batches_done", int64_t{0});
   }
@@ -424,6 +435,10 @@ TEST_P(Failpoints, TheSumIsExact) {
   if (point.need == Need::kTornCut) armed_->Arm("ps", 1, "ps.push=error@61-76");
   armed_->Watch();
   [&] {
+    // Only one worker inspects the data, one that has joined.
+    if (std::string_view(point.name).starts_with("worker.inspect")) {
+      ASSERT_TRUE(WaitUntil(seconds(30), [] { return HasJoined("worker", 0); }));
+    }
     ASSERT_NO_FATAL_FAILURE(Submit(point.need == Need::kSynchronous));
     ASSERT_NO_FATAL_FAILURE(Provide(point.need));
     const json status = cluster().WaitForEnd("count", seconds(60));
