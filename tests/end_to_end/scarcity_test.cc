@@ -93,7 +93,7 @@ TEST_F(Scarcity, APsWithoutRoomKeepsItsLastCheckpointAndTrainsOnAndSaysSo) {
   ExpectExactCount();
 }
 
-// The first kernel has `inputs` rows, each of them a block of 256 MB.
+// The first kernel has `inputs` rows, each of them a block of 64 MB.
 std::string WriteLargeJob(const std::string& name, int inputs, const std::string& folder) {
   CountingJob job;
   job.name = name;
@@ -110,7 +110,7 @@ std::string WriteLargeJob(const std::string& name, int inputs, const std::string
                   {"batch_input_shape", {nullptr, inputs}}}}};
   };
   const json model = {{"class_name", "Sequential"},
-                      {"config", {{"name", "large"}, {"layers", {dense(64000000), dense(1)}}}},
+                      {"config", {{"name", "large"}, {"layers", {dense(16000000), dense(1)}}}},
                       {"keras_version", "2.15.0"},
                       {"backend", "tensorflow"}};
   WriteFile(folder + "/model.json", model.dump());
@@ -128,7 +128,7 @@ TEST_F(Scarcity, AJobTooLargeForThePsFailsWithTheBytesAndTheNextOneRuns) {
   }
   job_.batches_per_epoch = 50;
   job_.batches = 500;
-  for (const std::string& file : {WriteLargeJob("large", /*inputs=*/4, cluster_.folder("large")),
+  for (const std::string& file : {WriteLargeJob("large", /*inputs=*/12, cluster_.folder("large")),
                                   WriteCountingJob(job_, cluster_.folder("job"))}) {
     const CommandResult result = cluster_.Cairn({"submit", file});
     ASSERT_EQ(result.exit_code, 0) << result.output << result.errors;
@@ -138,7 +138,7 @@ TEST_F(Scarcity, AJobTooLargeForThePsFailsWithTheBytesAndTheNextOneRuns) {
   EXPECT_NE(large.value("error", "").find("does not fit into memory, in 3 tries"),
             std::string::npos)
       << large;
-  EXPECT_NE(large.value("error", "").find("256000000 bytes"), std::string::npos) << large;
+  EXPECT_NE(large.value("error", "").find("64000000 bytes"), std::string::npos) << large;
   ExpectExactCount();
 }
 
@@ -147,7 +147,7 @@ TEST_F(Scarcity, AJobTooLargeForTheMachineIsRefusedWithTheFigures) {
   ASSERT_TRUE(WaitUntil(seconds(60), [&] { return LivePs() == 2; }));
   // 640 GB.
   const CommandResult refused =
-      cluster_.Cairn({"submit", WriteLargeJob("large", /*inputs=*/2500, cluster_.folder("job"))});
+      cluster_.Cairn({"submit", WriteLargeJob("large", /*inputs=*/10000, cluster_.folder("job"))});
   EXPECT_NE(refused.exit_code, 0) << refused.output;
   EXPECT_NE(refused.errors.find("does not fit into the memory of ps 0"), std::string::npos)
       << refused.errors;
