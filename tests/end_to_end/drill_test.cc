@@ -122,7 +122,8 @@ TEST_F(DrillTest, ASynchronousJobHasTheBitsOfTheRunWithoutFaults) {
 TEST_F(DrillTest, AJobThatEndsBeforeTheFaultsMakesItVoid) {
   CountingJob job = Job();
   job.batches = job.batches_per_epoch;
-  const CommandResult result = DrillOnce(job, {"--plan", "coordinator", "--faults", "1"});
+  const CommandResult result =
+      DrillOnce(job, {"--plan", "coordinator", "--faults", "1", "--epochs", "1"});
   EXPECT_EQ(result.exit_code, 2) << result.output << result.errors;
   EXPECT_THAT(result.output, HasSubstr("fault 1 (kill -9 the coordinator) did not fire"));
   EXPECT_EQ(Report()["verdict"], "void");
