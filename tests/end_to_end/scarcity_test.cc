@@ -117,31 +117,6 @@ std::string WriteLargeJob(const std::string& name, int inputs, const std::string
   return file;
 }
 
-TEST_F(Scarcity, AJobTooLargeForThePsFailsWithTheBytesAndTheNextOneRuns) {
-  cluster_.StartAll();
-  ASSERT_TRUE(WaitUntil(seconds(60), [&] { return LivePs() == 2; }));
-  for (const int ps : {0, 1}) {
-    int64_t pages = 0;
-    std::ifstream("/proc/" + std::to_string(cluster_.task("ps", ps).pid()) + "/statm") >> pages;
-    ASSERT_GT(pages, 0);
-    SetLimit(&cluster_.task("ps", ps), RLIMIT_AS, pages * sysconf(_SC_PAGESIZE) + (200 << 20));
-  }
-  job_.batches_per_epoch = 50;
-  job_.batches = 500;
-  for (const std::string& file : {WriteLargeJob("large", /*inputs=*/12, cluster_.folder("large")),
-                                  WriteCountingJob(job_, cluster_.folder("job"))}) {
-    const CommandResult result = cluster_.Cairn({"submit", file});
-    ASSERT_EQ(result.exit_code, 0) << result.output << result.errors;
-  }
-  const json large = cluster_.WaitForEnd("large", seconds(120));
-  EXPECT_EQ(large.value("state", ""), "failed") << large << cluster_.Logs();
-  EXPECT_NE(large.value("error", "").find("does not fit into memory, in 3 tries"),
-            std::string::npos)
-      << large;
-  EXPECT_NE(large.value("error", "").find("64000000 bytes"), std::string::npos) << large;
-  ExpectExactCount();
-}
-
 TEST_F(Scarcity, AJobTooLargeForTheMachineIsRefusedWithTheFigures) {
   cluster_.StartAll();
   ASSERT_TRUE(WaitUntil(seconds(60), [&] { return LivePs() == 2; }));
