@@ -195,6 +195,17 @@ int64_t RecordedExamples(Simulation* simulation, int64_t batch) {
   return examples;
 }
 
+// Of 7 examples: no batch of the simulated job has as many.
+void AddRecord(int64_t batch, proto::WorkReport* report) {
+  proto::BatchRecord* const record = report->add_batches();
+  record->set_batch(batch);
+  record->set_examples(7);
+  record->add_metrics(1);
+  proto::MetricState* const state = record->add_metric_states();
+  state->add_values(7);
+  state->add_values(7);
+}
+
 TEST(JobTest, ReportsBeforeAllPsAreBackAreInTheHistory) {
   Simulation simulation(SimulatedCluster(SimulatedJob("async", 8)));
   ASSERT_TRUE(simulation.RunUntil([&] { return simulation.Status().batches_done() > 3; }));
@@ -208,13 +219,7 @@ TEST(JobTest, ReportsBeforeAllPsAreBackAreInTheHistory) {
   proto::TaskMessage message;
   message.mutable_work()->set_job_id(1);
   message.mutable_work()->set_generation(1);
-  proto::BatchRecord* again = message.mutable_work()->add_batches();
-  again->set_batch(79);
-  again->set_examples(7);
-  again->add_metrics(1);
-  proto::MetricState* state = again->add_metric_states();
-  state->add_values(7);
-  state->add_values(7);
+  AddRecord(79, message.mutable_work());
   simulation.Do([&](Scheduler* scheduler, EventTime now, Outbox* outbox) {
     scheduler->OnMessage(scheduler->SessionOf(WorkerTask(0)), message, now, outbox);
   });
@@ -223,6 +228,32 @@ TEST(JobTest, ReportsBeforeAllPsAreBackAreInTheHistory) {
   ASSERT_TRUE(simulation.Run());
   EXPECT_EQ(simulation.Status().rollbacks(), 0);
   EXPECT_EQ(RecordedExamples(&simulation, 79), 7);
+}
+
+// Its batches are applied on values that the rollback has taken back.
+TEST(JobTest, AReportOfAnOlderGenerationIsIgnored) {
+  Simulation simulation(SimulatedCluster(SimulatedJob("async", 8)));
+  ASSERT_TRUE(simulation.RunUntil([&] { return simulation.Status().last_checkpoint() >= 3; }));
+  simulation.KillPs(1);
+  ASSERT_TRUE(simulation.RunUntil([&] {
+    return simulation.Status().generation() == 2 && simulation.Status().state() == proto::RUNNING &&
+           simulation.Status().batches_done() > 60;
+  }));
+  // All batches that any worker may have a lease of.
+  for (int worker = 0; worker < 3; ++worker) {
+    proto::TaskMessage message;
+    message.mutable_work()->set_job_id(1);
+    message.mutable_work()->set_generation(1);
+    for (int64_t batch = 0; batch < 80; ++batch) AddRecord(batch, message.mutable_work());
+    simulation.Do([&](Scheduler* scheduler, EventTime now, Outbox* outbox) {
+      scheduler->OnMessage(scheduler->SessionOf(WorkerTask(worker)), message, now, outbox);
+    });
+  }
+  ASSERT_TRUE(simulation.Run());
+  simulation.CheckFinished();
+  for (int64_t batch = 0; batch < 80; ++batch) {
+    EXPECT_NE(RecordedExamples(&simulation, batch), 7) << batch;
+  }
 }
 
 TEST(JobTest, DuplicatesAreCountedOverThePsAndTheirLives) {

@@ -38,7 +38,7 @@ FAULTS = [
           "if (push.gradient) {", "//tests/schedules:schedule_test"),
     Fault("reports of an older generation are accepted", "coordinator/job.cc",
           "if (report.generation() != journaled_.run().generation()) return;",
-          "", "//tests/coordinator:simulation_test"),
+          "", "//tests/coordinator:job_test"),
     Fault("the fence is off: pushes of an older generation are applied",
           "ps_server/parameter_store.cc",
           "if (job_->layout()->job_id() == job_id && job_->generation() == generation) {",
