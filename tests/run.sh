@@ -35,8 +35,8 @@ fi
 events=$(mktemp)
 trap 'rm -f "$events"' EXIT
 
-# TensorFlow and Keras, for //tests/interop:numbers_test and :client_test, which run if they are named.
-if [[ " ${targets[*]} " == *"//tests/interop"* ]]; then
+# The originals that //tests/interop compares with, from PyPI.
+if [[ " ${targets[*]} " == *" //... "* || " ${targets[*]} " == *"//tests/interop"* ]]; then
   if interop=$(tests/interop/setup.sh); then
     options+=("--test_env=CAIRN_INTEROP_PYTHON=$interop")
   else

@@ -49,7 +49,9 @@ def inputs_of(draw, model, count):
     for tensor in model.inputs:
         shape = (count, *tensor.shape[1:])
         if tensor.dtype == "int32":
-            arrays.append(draw.random.integers(0, 3, shape).astype("int32"))
+            array = draw.random.integers(0, 3, shape).astype("int32")
+            array[:, 0] = np.maximum(array[:, 0], 1)  # Keras's average of masked steps only is NaN.
+            arrays.append(array)
         else:
             arrays.append(draw.random.normal(0, 1, shape).astype("float32"))
     return arrays if len(arrays) > 1 else arrays[0]
@@ -63,7 +65,8 @@ class Comparison(unittest.TestCase):
         if there.size == 0:
             return
         scale = max(1.0, float(np.max(np.abs(np.nan_to_num(there)))))
-        self.assertTrue(np.array_equal(np.isnan(here), np.isnan(there)), f"{what}: NaN")
+        self.assertTrue(np.array_equal(np.isnan(here), np.isnan(there)),
+                        f"{what}: NaN: Cairn {here.ravel()[:6]}, Keras {there.ravel()[:6]}")
         error = float(np.max(np.abs(np.nan_to_num(here - there)))) / scale
         self.assertLessEqual(error, TOLERANCE, f"{what}: Cairn {here.ravel()[:6]}, "
                                                f"Keras {there.ravel()[:6]}")
@@ -83,10 +86,20 @@ class Comparison(unittest.TestCase):
             return which
 
         make = callbacks or (lambda: [])
-        theirs = compiled(model)
-        expected = theirs.fit(x, y, batch_size=BATCH, epochs=epochs, shuffle=False, verbose=0,
-                              callbacks=make(), **fit).history
-        expected_weights = theirs.get_weights()
+
+        def train():
+            theirs = compiled(model)
+            history = theirs.fit(x, y, batch_size=BATCH, epochs=epochs, shuffle=False, verbose=0,
+                                 callbacks=make(), **fit).history
+            return theirs, history, theirs.get_weights()
+
+        theirs, expected, expected_weights = train()
+        if not all(np.all(np.isfinite(weight)) for weight in expected_weights):
+            # Of a training that diverges rounding decides.
+            config = optimizer.get_config()
+            optimizer = type(optimizer).from_config(
+                {**config, "learning_rate": config["learning_rate"] / 50})
+            theirs, expected, expected_weights = train()
         probe = inputs_of(draw, model, 7)
         expected_outputs = theirs.predict(probe, verbose=0)
 
@@ -292,7 +305,9 @@ def layer_case(name):
 def loss_case(name):
     def compare(self, draw):
         model, loss, labels = training_cases.LOSSES[name](draw)
-        self.compare(draw, model, loss, sgd(), labels)
+        # Percentages of small labels have large gradients.
+        optimizer = keras.optimizers.SGD(0.0005) if "Percentage" in name else sgd()
+        self.compare(draw, model, loss, optimizer, labels)
     return compare
 
 

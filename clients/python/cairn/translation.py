@@ -46,7 +46,8 @@ _NAMES = {"KLDivergence": "kl_divergence", "AUC": "auc", "MeanIoU": "mean_iou",
           "SparseTopKCategoricalAccuracy": "sparse_top_k_categorical_accuracy"}
 # What a metric requires to be said explicitly, because Keras's default means something else.
 _REQUIRED = {"MeanIoU": {"sparse_y_pred": False}}
-_IGNORED = {"name", "dtype", "fn", "reduction"}
+# sparse_y_true: the labels themselves tell.
+_IGNORED = {"name", "dtype", "fn", "reduction", "sparse_y_true"}
 
 _EVERY_OPTIMIZER = ["learning_rate", "weight_decay", "clipnorm", "clipvalue", "global_clipnorm",
                     "use_ema", "ema_momentum", "ema_overwrite_frequency"]

@@ -8,7 +8,7 @@ import subprocess
 import numpy as np
 
 ROOT = pathlib.Path(__file__).resolve().parents[3]
-CAIRN = os.environ.get("CAIRN", str(ROOT / "bazel-bin/cli/cairn"))
+CAIRN = str(pathlib.Path(os.environ.get("CAIRN_BIN", ROOT / "bazel-bin"), "cli/cairn"))
 
 
 def cairn(*arguments, folder, fails=False):

@@ -1,14 +1,14 @@
 #!/usr/bin/env python3
 """Keras's own files: Cairn predicts what Keras predicts, and Keras loads what Cairn exports.
 
-Run with the environment of tests/interop (keras 3, tensorflow-cpu, safetensors), after
-`bazel build //cli:cairn //worker //coordinator //ps_server`. Arguments: names of models [all].
+Arguments: cases [all], as Models.test_NAME.
 """
 
 import os
 import pathlib
 import sys
 import tempfile
+import unittest
 
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
 os.environ.setdefault("CUDA_VISIBLE_DEVICES", "-1")
@@ -17,7 +17,10 @@ import keras
 import numpy as np
 import safetensors.numpy
 
+sys.path.append(str(pathlib.Path(__file__).resolve().parents[1]))
+
 import models
+import results
 from cluster import Job
 
 TOLERANCE = 1e-5
@@ -59,17 +62,16 @@ def check(name, folder):
 
 
 def run_all(check):
-    """Calls check(model's name, empty folder) for the models that are named on the command line."""
-    failed = 0
-    for name in sys.argv[1:] or models.MODELS:
-        with tempfile.TemporaryDirectory(prefix="cairn_formats_") as folder:
-            try:
+    """Runs check(model's name, empty folder) for each model, as a test case: Models.test_NAME."""
+    def case(name):
+        def run(self):
+            with tempfile.TemporaryDirectory(prefix="cairn_formats_") as folder:
                 check(name, folder)
-                print(f"{name}: ok", flush=True)
-            except Exception as error:
-                failed += 1
-                print(f"{name}: FAILED: {error}", flush=True)
-    sys.exit(failed > 0)
+        return run
+
+    cases = {f"test_{name}": case(name) for name in models.MODELS}
+    sys.modules["__main__"].Models = type("Models", (unittest.TestCase,), cases)
+    results.main()
 
 
 if __name__ == "__main__":

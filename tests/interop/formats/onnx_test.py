@@ -1,8 +1,7 @@
 #!/usr/bin/env python3
 """ONNX Runtime predicts with an exported model what Cairn predicts.
 
-Run with the environment of tests/interop (keras 3, tensorflow-cpu, onnx, onnxruntime), after
-`bazel build //cli:cairn //worker //coordinator //ps_server`. Arguments: names of models [all].
+Arguments: cases [all], as Models.test_NAME.
 """
 
 import os
