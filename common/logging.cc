@@ -5,11 +5,17 @@
 #include <spdlog/spdlog.h>
 
 #include <atomic>
+#include <chrono>
+#include <deque>
 #include <exception>
 #include <iterator>
 #include <memory>
 #include <optional>
+#include <system_error>
+#include <thread>
 #include <utility>
+
+#include "common/mutex.h"
 
 namespace cairn {
 namespace {
@@ -42,13 +48,6 @@ std::unique_ptr<spdlog::logger>& CurrentLogger() {
   return logger;
 }
 
-std::optional<LogLevel> ParseLevel(std::string_view name) {
-  for (size_t i = 0; i < std::size(kLevelNames); ++i) {
-    if (name == kLevelNames[i]) return static_cast<LogLevel>(i);
-  }
-  return std::nullopt;
-}
-
 spdlog::level::level_enum ToSpdlog(LogLevel level) {
   switch (level) {
     case LogLevel::kDebug:
@@ -61,6 +60,97 @@ spdlog::level::level_enum ToSpdlog(LogLevel level) {
       return spdlog::level::err;
   }
   return spdlog::level::err;
+}
+
+struct Line {
+  spdlog::log_clock::time_point time;
+  LogLevel level = LogLevel::kInfo;
+  std::string text;
+};
+
+void WriteNow(const Line& line) {
+  CurrentLogger()->log(line.time, spdlog::source_loc{}, ToSpdlog(line.level),
+                       spdlog::string_view_t(line.text));
+}
+
+// Writes lines on its own thread. The disk of a log file, or the reader of a pipe, may hang, and
+// the threads that log must not stop with it.
+//
+// Normally a line is written when Write returns, so the last lines of a process that dies are not
+// lost. A write that takes longer than kMayTake stalls the log: nobody waits for lines until all
+// are written. Lines that do not fit into the queue are lost and counted.
+class LogThread {
+ public:
+  // Throws std::system_error if the thread cannot be created. It never ends.
+  LogThread() {
+    std::thread([this] { Run(); }).detach();
+  }
+
+  void Write(Line line) {
+    MutexLock lock(&mutex_);
+    if (lines_.size() >= kLinesMax) {
+      ++lost_;
+      return;
+    }
+    lines_.push_back(std::move(line));
+    const uint64_t number = ++queued_;
+    changed_.NotifyAll();
+    const auto deadline = std::chrono::steady_clock::now() + kMayTake;
+    while (!stalled_ && written_ < number) {
+      const auto left = deadline - std::chrono::steady_clock::now();
+      if (left.count() <= 0) {
+        stalled_ = true;
+      } else {
+        changed_.WaitFor(&mutex_, left);
+      }
+    }
+  }
+
+ private:
+  static constexpr std::chrono::milliseconds kMayTake{200};
+  static constexpr size_t kLinesMax = 4096;
+
+  void Run() {
+    while (true) {
+      Line line;
+      {
+        MutexLock lock(&mutex_);
+        if (lines_.empty()) stalled_ = false;
+        while (lines_.empty()) changed_.Wait(&mutex_);
+        line = std::move(lines_.front());
+        lines_.pop_front();
+      }
+      WriteNow(line);
+      MutexLock lock(&mutex_);
+      ++written_;
+      // The first line that fits shows the gap.
+      if (lost_ > 0) {
+        lines_.push_back({spdlog::log_clock::now(), LogLevel::kWarning,
+                          absl::StrCat("log lines were lost: the log could not be written lines=",
+                                       std::exchange(lost_, 0))});
+        ++queued_;
+      }
+      changed_.NotifyAll();
+    }
+  }
+
+  Mutex mutex_;
+  ConditionVariable changed_;
+  std::deque<Line> lines_ ABSL_GUARDED_BY(mutex_);
+  uint64_t queued_ ABSL_GUARDED_BY(mutex_) = 0;
+  uint64_t written_ ABSL_GUARDED_BY(mutex_) = 0;
+  uint64_t lost_ ABSL_GUARDED_BY(mutex_) = 0;
+  bool stalled_ ABSL_GUARDED_BY(mutex_) = false;
+};
+
+// Null until InitLogging has started it. Never destroyed, like the logger.
+LogThread* log_thread = nullptr;
+
+std::optional<LogLevel> ParseLevel(std::string_view name) {
+  for (size_t i = 0; i < std::size(kLevelNames); ++i) {
+    if (name == kLevelNames[i]) return static_cast<LogLevel>(i);
+  }
+  return std::nullopt;
 }
 
 bool IsControl(char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; }
@@ -118,6 +208,11 @@ absl::Status InitLogging(const LogOptions& options) {
     return absl::UnavailableError(
         absl::StrCat("cannot log to \"", options.file, "\": ", ReasonOf(error.what())));
   }
+  try {
+    if (log_thread == nullptr) log_thread = new LogThread();
+  } catch (const std::system_error&) {
+    // Lines are then written by those who log.
+  }
   lowest_level.store(*level, std::memory_order_relaxed);
   return absl::OkStatus();
 }
@@ -125,14 +220,15 @@ absl::Status InitLogging(const LogOptions& options) {
 bool LogEnabled(LogLevel level) { return level >= lowest_level.load(std::memory_order_relaxed); }
 
 void WriteLog(LogLevel level, std::string_view message, const std::vector<LogField>& fields) {
-  std::string line(message);
+  Line line{spdlog::log_clock::now(), level, std::string(message)};
   for (const LogField& field : fields) {
-    line += ' ';
-    line += field.key;
-    line += '=';
-    AppendValue(field.value, &line);
+    line.text += ' ';
+    line.text += field.key;
+    line.text += '=';
+    AppendValue(field.value, &line.text);
   }
-  CurrentLogger()->log(ToSpdlog(level), spdlog::string_view_t(line));
+  if (log_thread == nullptr) return WriteNow(line);
+  log_thread->Write(std::move(line));
 }
 
 }  // namespace cairn

@@ -2,6 +2,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <filesystem>
 #include <fstream>
@@ -93,6 +94,31 @@ TEST_F(LoggingTest, AFullFileIsRenamedAndTheOldestOfFiveGoes) {
   std::ifstream input(folder + "/a.log");
   const std::string content{std::istreambuf_iterator<char>(input), {}};
   EXPECT_THAT(content, HasSubstr("number=199\n"));
+}
+
+// The reader of standard error stops, as in `worker 2>&1 | less`.
+TEST_F(LoggingTest, AReaderThatStopsDoesNotStopTheProgram) {
+  constexpr int kLines = 10000;  // More than the pipe and the queue hold.
+  int ends[2] = {};
+  ASSERT_EQ(pipe(ends), 0);
+  const int standard_error = dup(STDERR_FILENO);
+  ASSERT_GE(dup2(ends[1], STDERR_FILENO), 0);
+  for (int line = 0; line < kLines; ++line) CAIRN_LOG_INFO("a line", "number", line);
+
+  std::string text;
+  for (char buffer[4096]; text.find("log lines were lost") == std::string::npos;) {
+    const ssize_t count = read(ends[0], buffer, sizeof buffer);
+    ASSERT_GT(count, 0);
+    text.append(buffer, count);
+  }
+  ASSERT_GE(dup2(standard_error, STDERR_FILENO), 0);
+  for (const int file : {ends[0], ends[1], standard_error}) close(file);
+  int written = 0;
+  for (size_t at = text.find("number="); at != std::string::npos; ++written) {
+    at = text.find("number=", at + 1);
+  }
+  EXPECT_LT(written, kLines);
+  EXPECT_THAT(text, HasSubstr("lines=" + std::to_string(kLines - written) + "\n"));
 }
 
 TEST_F(LoggingTest, AnUnknownLevelIsRefusedWithTheKnownOnes) {
