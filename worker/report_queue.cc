@@ -14,7 +14,10 @@ constexpr absl::Duration kUrgentInterval = absl::Milliseconds(5);
 constexpr absl::Duration kRepeatInterval = absl::Seconds(1);
 // A broken stream is detected within a lease (10 s), so anything sent earlier has arrived.
 constexpr absl::Duration kKept = absl::Seconds(15);
+// Beyond these the oldest are forgotten. If they were lost with a stream, their batches are leased
+// again, and the ps refuse the duplicates.
 constexpr size_t kKeptMax = 65536;
+constexpr size_t kKeptBytesMax = size_t{16} << 20;
 // Limits for one report: metric states may make records large.
 constexpr int kRecordsMax = 4096;
 constexpr size_t kRecordBytesMax = size_t{1} << 20;
@@ -30,12 +33,15 @@ void ReportQueue::SendAgain(absl::Duration now) {
   // In front of the unsent ones and in their old order, so that reports stay in order of time.
   for (auto it = sent_.rbegin(); it != sent_.rend(); ++it) batches_.push_front(it->record);
   sent_.clear();
+  sent_bytes_ = 0;
   // The first report on a stream is due at once: the coordinator does not know this worker's load.
   last_.reset();
 }
 
 void ReportQueue::Forget(absl::Duration now) {
-  while (!sent_.empty() && (now - sent_.front().at > kKept || sent_.size() > kKeptMax)) {
+  while (!sent_.empty() && (now - sent_.front().at > kKept || sent_.size() > kKeptMax ||
+                            sent_bytes_ > kKeptBytesMax)) {
+    sent_bytes_ -= sent_.front().bytes;
     sent_.pop_front();
   }
 }
@@ -60,8 +66,10 @@ std::optional<proto::WorkReport> ReportQueue::TakeDue(const WorkerLoad& load, bo
   proto::WorkReport report;
   size_t bytes = 0;
   while (!batches_.empty() && report.batches_size() < kRecordsMax && bytes < kRecordBytesMax) {
-    bytes += batches_.front().ByteSizeLong();
-    sent_.push_back({now, batches_.front()});
+    const size_t size = batches_.front().ByteSizeLong();
+    bytes += size;
+    sent_bytes_ += size;
+    sent_.push_back({now, batches_.front(), size});
     *report.add_batches() = std::move(batches_.front());
     batches_.pop_front();
   }
@@ -90,7 +98,11 @@ void ReportQueue::Requeue(const proto::WorkReport& report) {
     unsent.insert(report.batches(i).batch());
   }
   // Matched by batch number: later records may have been sent since.
-  std::erase_if(sent_, [&](const Sent& sent) { return unsent.contains(sent.record.batch()); });
+  std::erase_if(sent_, [&](const Sent& sent) {
+    if (!unsent.contains(sent.record.batch())) return false;
+    sent_bytes_ -= sent.bytes;
+    return true;
+  });
   for (int i = report.evaluated_size() - 1; i >= 0; --i) {
     evaluated_.push_front(report.evaluated(i));
   }

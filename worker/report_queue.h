@@ -47,6 +47,7 @@ class ReportQueue {
   struct Sent {
     absl::Duration at;
     proto::BatchRecord record;
+    size_t bytes = 0;
   };
 
   bool Due(const WorkerLoad& load, bool all, absl::Duration now) const;
@@ -55,6 +56,7 @@ class ReportQueue {
   std::deque<proto::BatchRecord> batches_;
   std::deque<proto::EvaluatedBatch> evaluated_;
   std::deque<Sent> sent_;
+  size_t sent_bytes_ = 0;  // Of all in sent_.
   std::optional<absl::Duration> last_;
   WorkerLoad last_load_;
 };

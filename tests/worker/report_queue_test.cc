@@ -1,6 +1,7 @@
 #include "worker/report_queue.h"
 
 #include <set>
+#include <vector>
 
 #include "gtest/gtest.h"
 
@@ -67,6 +68,31 @@ TEST(ReportQueueTest, WhatWasSentLatelyIsSentAgainOnANewStreamInOrder) {
   ASSERT_EQ(report->batches_size(), 2);
   EXPECT_EQ(report->batches(0).batch(), 2);
   EXPECT_EQ(report->batches(1).batch(), 3);
+}
+
+TEST(ReportQueueTest, LargeRecordsAreNotAllKept) {
+  constexpr int kRecords = 40;
+  ReportQueue queue;
+  proto::BatchRecord record;
+  for (int i = 0; i < 1 << 17; ++i) record.add_metrics(0.5);  // 1 MiB.
+  int time = 0;
+  for (int batch = 0; batch < kRecords; ++batch) {
+    record.set_batch(batch);
+    queue.AddBatch(record);
+    ASSERT_TRUE(queue.TakeDue({}, /*all=*/true, At(++time)).has_value());
+  }
+  queue.SendAgain(At(++time));
+  std::vector<int64_t> again;
+  while (const auto report = queue.TakeDue({}, /*all=*/true, At(++time))) {
+    if (report->batches().empty()) break;
+    for (const proto::BatchRecord& sent : report->batches()) again.push_back(sent.batch());
+  }
+  ASSERT_FALSE(again.empty());
+  EXPECT_LE(again.size(), 16u);
+  for (size_t i = 0; i < again.size(); ++i) {
+    EXPECT_EQ(again[i], static_cast<int64_t>(kRecords - again.size() + i))
+        << "the newest, in order";
+  }
 }
 
 TEST(ReportQueueTest, AReportThatCouldNotBeSentIsKept) {
