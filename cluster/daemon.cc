@@ -31,6 +31,7 @@ namespace {
 // Exit sends it to wake Run.
 constexpr int kWakeSignal = SIGUSR1;
 constexpr absl::Duration kAskIfNeeded = absl::Milliseconds(20);
+constexpr std::chrono::seconds kStartMayTake(10);
 
 // Every connection uses a file descriptor, and shells set the soft limit to 1024, far below the
 // hard limit.
@@ -83,7 +84,10 @@ void KeepMemory() {
 
 class Daemon::Impl {
  public:
-  explicit Impl(DaemonOptions options) : options_(std::move(options)) {}
+  explicit Impl(DaemonOptions options) : options_(std::move(options)) {
+    start_watch_ = std::thread([this] { WatchStart(); });
+  }
+  ~Impl() { Started(); }
 
   void Exit(int code, const std::string& reason);
   int Run(const std::function<void()>& stop, const IsNeeded& is_needed);
@@ -97,6 +101,9 @@ class Daemon::Impl {
   Ending WaitForEnding();
   // Returns when the process is not needed any more, or is told again to end.
   void GoOnWhile(const IsNeeded& is_needed);
+  // Repeats a warning until Started is called.
+  void WatchStart();
+  void Started();
   // Exits the process unless stopped_ is set before the timeout.
   void Watch(int code);
 
@@ -107,8 +114,30 @@ class Daemon::Impl {
   ConditionVariable changed_;
   bool exiting_ ABSL_GUARDED_BY(mutex_) = false;
   Ending ending_ ABSL_GUARDED_BY(mutex_);
+  bool started_ ABSL_GUARDED_BY(mutex_) = false;
   bool stopped_ ABSL_GUARDED_BY(mutex_) = false;
+  std::thread start_watch_;
 };
+
+void Daemon::Impl::WatchStart() {
+  std::chrono::seconds waited(0);
+  MutexLock lock(&mutex_);
+  while (!started_) {
+    if (changed_.WaitFor(&mutex_, kStartMayTake) || started_) continue;
+    waited += kStartMayTake;
+    CAIRN_LOG_WARNING("still starting: a disk or a device does not answer", "seconds",
+                      waited.count());
+  }
+}
+
+void Daemon::Impl::Started() {
+  {
+    MutexLock lock(&mutex_);
+    started_ = true;
+    changed_.NotifyAll();
+  }
+  if (start_watch_.joinable()) start_watch_.join();
+}
 
 void Daemon::Impl::Exit(int code, const std::string& reason) {
   MutexLock lock(&mutex_);
@@ -163,6 +192,7 @@ void Daemon::Impl::Watch(int code) {
 }
 
 int Daemon::Impl::Run(const std::function<void()>& stop, const IsNeeded& is_needed) {
+  Started();
   const Ending ending = WaitForEnding();
   CAIRN_LOG_INFO("stopping", "why", ending.reason);
   const bool by_signal = ending.code == kExitTerminated || ending.code == kExitInterrupted;
@@ -217,8 +247,9 @@ void WarnOfOpenPort(const Address& own) {
 int ReportFailure(const std::string& program, const absl::Status& status) {
   std::fprintf(stderr, "%s: %s\n", program.c_str(),
                Printable(std::string(status.message())).c_str());
+  // Internal: a disk or a device has failed, perhaps only for a moment.
   const bool transient = absl::IsUnavailable(status) || absl::IsResourceExhausted(status) ||
-                         absl::IsAlreadyExists(status);
+                         absl::IsAlreadyExists(status) || absl::IsInternal(status);
   return transient ? kExitRestart : kExitPermanent;
 }
 

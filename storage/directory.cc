@@ -12,6 +12,7 @@ absl::Status CreateDirectories(const std::string& directory) {
   std::filesystem::create_directories(directory, error);
   if (!error) return absl::OkStatus();
   const auto code = error == std::errc::no_space_on_device ? absl::StatusCode::kResourceExhausted
+                    : error == std::errc::io_error         ? absl::StatusCode::kInternal
                                                            : absl::StatusCode::kFailedPrecondition;
   return absl::Status(
       code, absl::StrCat("cannot make the directory \"", directory, "\": ", error.message()));

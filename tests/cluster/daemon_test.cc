@@ -183,6 +183,7 @@ TEST(DaemonTest, TransientFailuresAskForARestart) {
   EXPECT_EQ(ReportFailure("tester", absl::InvalidArgumentError("bad")), kExitPermanent);
   EXPECT_EQ(ReportFailure("tester", absl::AlreadyExistsError("port")), kExitRestart);
   EXPECT_EQ(ReportFailure("tester", absl::UnavailableError("disk")), kExitRestart);
+  EXPECT_EQ(ReportFailure("tester", absl::InternalError("disk")), kExitRestart);
 }
 
 constexpr char kConfig[] = R"({"cluster": {"chief": ["h:1"], "ps": ["h:2"], "worker": ["h:3"]}})";
