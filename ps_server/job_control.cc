@@ -4,6 +4,7 @@
 #include <chrono>
 #include <new>
 #include <string>
+#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -39,6 +40,19 @@ bool SameLoad(const proto::Restore& a, const proto::Restore& b) {
                     [](const auto& x, const auto& y) {
                       return x.SerializeAsString() == y.SerializeAsString();
                     });
+}
+
+// Turns a lack of memory or threads into a status. An exception that leaves a thread would end the
+// process, although training may go on.
+template <typename Function>
+auto OrExhausted(Function function) -> decltype(function()) {
+  try {
+    return function();
+  } catch (const std::bad_alloc&) {
+    return absl::ResourceExhaustedError("memory is short");
+  } catch (const std::system_error& error) {
+    return absl::ResourceExhaustedError(absl::StrCat("no thread: ", error.what()));
+  }
 }
 
 }  // namespace
@@ -181,7 +195,25 @@ void JobControl::Restore(const proto::Restore& received) {
     MutexLock lock(&mutex_);
     loading_ = loading;
   }
-  loading->thread = std::thread([this, loading] { RunLoad(loading); });
+  try {
+    loading->thread = std::thread([this, loading] { RunLoad(loading); });
+  } catch (const std::system_error& error) {
+    ReplaceLoad();
+    loads_.pop_back();
+    SendRestoreReply(
+        command, NoMemoryForJob(command, absl::StrCat("a thread to load the job: ", error.what())));
+  }
+}
+
+// The status has the bytes of the job on this ps.
+absl::Status JobControl::NoMemoryForJob(const proto::Restore& command,
+                                        const std::string& what) const {
+  int64_t elements = 0;
+  const proto::PartitionMap& partition = command.plan().partition();
+  for (const uint32_t block : cluster::BlocksOfPs(partition, parts_.ps)) {
+    elements += cluster::BlockElements(partition, block);
+  }
+  return NoMemoryFor(what, elements);
 }
 
 absl::StatusOr<bool> JobControl::HasJob(const proto::Restore& command) const {
@@ -266,12 +298,9 @@ absl::StatusOr<std::shared_ptr<JobBlocks>> JobControl::LoadOrExhaust(const Loadi
   try {
     return Load(loading);
   } catch (const std::bad_alloc&) {
-    int64_t elements = 0;
-    const proto::PartitionMap& partition = loading.command.plan().partition();
-    for (const uint32_t block : cluster::BlocksOfPs(partition, parts_.ps)) {
-      elements += cluster::BlockElements(partition, block);
-    }
-    return NoMemoryFor("the job", elements);
+    return NoMemoryForJob(loading.command, "the job");
+  } catch (const std::system_error& error) {
+    return NoMemoryForJob(loading.command, absl::StrCat("a thread: ", error.what()));
   }
 }
 
@@ -417,7 +446,7 @@ absl::Status JobControl::BeginWriting(const proto::Persist& command) {
 
 void JobControl::WriteCut(const Cut& cut, const std::atomic<bool>& cancelled) {
   const absl::StatusOr<storage::SnapshotSummary> written =
-      WriteSnapshot(cut, cancelled, parts_.snapshots);
+      OrExhausted([&] { return WriteSnapshot(cut, cancelled, parts_.snapshots); });
   {
     MutexLock lock(&mutex_);
     if (writing_.has_value() && writing_->cut == cut.id) writing_.reset();
@@ -511,9 +540,9 @@ void JobControl::CopySnapshot(const proto::CopySnapshot& command) {
   std::vector<uint32_t> blocks =
       cluster::BlocksOfPs((*job)->layout()->plan().partition(), command.part().ps());
   const bool queued = copies_->TrySubmit([this, command, blocks = std::move(blocks)] {
-    SendCopyReply(command, copier_.Copy({command.part().ps(), command.job_id(),
-                                         command.checkpoint(), command.part()},
-                                        blocks));
+    const SnapshotFetcher::Source source{command.part().ps(), command.job_id(),
+                                         command.checkpoint(), command.part()};
+    SendCopyReply(command, OrExhausted([&] { return copier_.Copy(source, blocks); }));
   });
   if (queued) return;
   SendCopyReply(command, absl::ResourceExhaustedError(absl::StrCat(

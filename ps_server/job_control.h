@@ -88,6 +88,7 @@ class JobControl {
   // True: the job is in memory already. An error: it must not be loaded.
   absl::StatusOr<bool> HasJob(const proto::Restore& command) const;
   void RunLoad(Loading* loading);
+  absl::Status NoMemoryForJob(const proto::Restore& command, const std::string& what) const;
   absl::StatusOr<std::shared_ptr<JobBlocks>> LoadOrExhaust(const Loading& loading);
   absl::StatusOr<std::shared_ptr<JobBlocks>> Load(const Loading& loading);
   void SendRestoreReply(const proto::Restore& command, const absl::Status& status);

@@ -2,6 +2,7 @@
 
 #include <chrono>
 #include <new>
+#include <system_error>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -155,6 +156,9 @@ void WorkerTask::Train() {
       Run(*item);
     } catch (const std::bad_alloc&) {
       RunFailed(absl::ResourceExhaustedError("this worker has not enough memory for the job"));
+    } catch (const std::system_error& error) {
+      RunFailed(absl::ResourceExhaustedError(
+          absl::StrCat("this worker cannot start a thread for the job: ", error.what())));
     }
   }
   // DropJob cancels what is not acknowledged, so the batches in flight get their grace first.

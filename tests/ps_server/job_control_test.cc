@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <fstream>
+#include <latch>
 #include <memory>
 #include <string>
 #include <thread>
@@ -14,6 +15,7 @@
 #include <vector>
 
 #include "tests/common/faulty_files.h"
+#include "tests/common/no_more_threads.h"
 #include "tests/ps_server/test_disk.h"
 #include "tests/ps_server/test_store.h"
 
@@ -340,6 +342,23 @@ TEST_F(JobControlTest, MemoryThatIsShortIsReportedWithTheBytesAndLeavesNothingBe
   EXPECT_EQ(reply.exhausted_bytes(), 64000000u);
   EXPECT_NE(reply.error().find("64000000 bytes"), std::string::npos) << reply.error();
   EXPECT_EQ(pool_.unused_bytes(), 0);
+  EXPECT_EQ(Restore(2, 0).error(), "");
+}
+
+TEST_F(JobControlTest, AThreadThatCannotBeStartedIsReportedWithTheBytesAndTheNextLoadRuns) {
+  proto::RestoreReply reply;
+  {
+    const testing::NoMoreThreads limit;
+    std::latch over(1);
+    std::thread only([&] { over.wait(); });
+    reply = Restore(1, 0);
+    over.count_down();
+    only.join();
+  }
+  EXPECT_TRUE(reply.transient());
+  EXPECT_GT(reply.exhausted_bytes(), 0u);
+  EXPECT_NE(reply.error().find("no memory for a thread to load the job"), std::string::npos)
+      << reply.error();
   EXPECT_EQ(Restore(2, 0).error(), "");
 }
 
