@@ -1,0 +1,238 @@
+#include "tests/schedules/simulated_worker.h"
+
+#include <optional>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "tests/schedules/invariants.h"
+
+namespace cairn::schedules {
+namespace {
+
+constexpr absl::Duration kSend = absl::Milliseconds(20);
+constexpr absl::Duration kRepeat = absl::Milliseconds(300);
+
+}  // namespace
+
+void SimulatedWorker::OnStart() {
+  state_ = std::make_unique<worker::WorkState>();
+  key_ = {};
+  busy_ = false;
+  open_pushes_ = 0;
+  On(kSend, [this] { SendMessages(); });
+}
+
+void SimulatedWorker::FillHeartbeat(proto::Heartbeat* heartbeat) {
+  if (hangs_for() == absl::ZeroDuration()) return;
+  heartbeat->mutable_activity()->set_phase(proto::Activity::READING);
+  heartbeat->mutable_activity()->set_milliseconds_without_progress(
+      absl::ToInt64Milliseconds(world()->now() - hangs_since()));
+}
+
+void SimulatedWorker::Handle(const proto::Command& command) {
+  if (command.has_welcome()) {
+    state_->OnWelcome(command.welcome().keep_leases(), world()->now());
+  } else {
+    state_->OnCommand(command);
+  }
+  NextItem();
+}
+
+void SimulatedWorker::SendMessages() {
+  On(kSend, [this] { SendMessages(); });
+  if (!is_connected()) return;
+  for (proto::TaskMessage& message : state_->TakeMessages(world()->now())) {
+    Send(std::move(message));
+  }
+}
+
+// The trainer's thread: one item after the other.
+void SimulatedWorker::NextItem() {
+  if (busy_) return;
+  if (hangs_for() > absl::ZeroDuration()) return On(hangs_for(), [this] { NextItem(); });
+  const std::optional<worker::WorkItem> item = state_->NextItem();
+  if (!item.has_value()) return;
+  busy_ = true;
+  Step(*item);
+}
+
+void SimulatedWorker::EndStep() {
+  busy_ = false;
+  NextItem();
+}
+
+void SimulatedWorker::Step(const worker::WorkItem& item) {
+  switch (item.kind) {
+    case worker::WorkItem::Kind::kInspect:
+      return On(world()->Delay(), [this, inspect = item.inspect] {
+        proto::InspectReply reply;
+        reply.set_job_id(inspect->job_id());
+        reply.set_examples(world()->job.per_epoch);
+        state_->Inspected(reply);
+        EndStep();
+      });
+    case worker::WorkItem::Kind::kStartJob:
+      DropRequests();
+      key_ = {item.job->plan().job_id(), item.job->generation()};
+      return On(world()->Delay(), [this] {
+        state_->Ready(key_);
+        EndStep();
+      });
+    case worker::WorkItem::Kind::kTrain:
+      // Reading takes its time, and may hang.
+      return On(
+          hangs_for() + absl::Microseconds(world()->Below(world()->Chance(0.1) ? 100'000 : 8000)),
+          [this, batch = item.batch] { BeginStep(batch); });
+    default:
+      DropRequests();
+      return EndStep();
+  }
+}
+
+// Not synchronous: the previous step must be applied, so that its values are here.
+void SimulatedWorker::BeginStep(int64_t batch) {
+  if (world()->job.mode == "sync" || open_pushes_ == 0) return Pull(batch);
+  if (!state_->ShouldKeepWaiting(key_, batch)) return ReturnBatch(batch);
+  On(absl::Milliseconds(5), [this, batch] { BeginStep(batch); });
+}
+
+void SimulatedWorker::ReturnBatch(int64_t batch) {
+  state_->StepEnded();
+  state_->ReturnBatch(key_, batch);
+  EndStep();
+}
+
+void SimulatedWorker::Pull(int64_t batch) {
+  auto left = std::make_shared<int>(kBlocks);
+  auto applied = std::make_shared<bool>(false);
+  auto ended = std::make_shared<bool>(false);
+  std::vector<RequestPtr> pulls;
+  for (uint32_t block = 0; block < kBlocks; ++block) {
+    pulls.push_back(
+        Ask(false, batch, block, [this, batch, block, left, applied, ended](ps::BlockReply reply) {
+          if (*ended) return;
+          *applied |= reply.applied_before;
+          if (!reply.applied_before) {
+            world()->Violate(CheckPulledValues(world()->job, batch, block, reply.values));
+          }
+          if (--*left > 0) return;
+          *ended = true;
+          if (*applied) {
+            state_->StepEnded();
+            state_->AppliedByOthers(key_, batch);
+            return EndStep();
+          }
+          On(absl::Microseconds(world()->Below(world()->Chance(0.1) ? 50'000 : 4000)),
+             [this, batch] { Push(batch); });
+        }));
+  }
+  On(absl::Milliseconds(5), [this, batch, pulls, ended] { WaitOrAbandon(batch, pulls, ended); });
+}
+
+void SimulatedWorker::WaitOrAbandon(int64_t batch, std::vector<RequestPtr> pulls,
+                                    std::shared_ptr<bool> ended) {
+  if (*ended) return;
+  // Another request has ended this generation, and the step with it.
+  const bool over = pulls.front()->generation != key_.generation;
+  if (!over && state_->ShouldKeepWaiting(key_, batch)) {
+    return On(absl::Milliseconds(10),
+              [this, batch, pulls, ended] { WaitOrAbandon(batch, pulls, ended); });
+  }
+  *ended = true;
+  for (const RequestPtr& pull : pulls) pull->over = true;
+  ReturnBatch(batch);
+}
+
+void SimulatedWorker::Push(int64_t batch) {
+  // If this generation is over, its requests are answered so, and nobody waits for the record.
+  ++open_pushes_;
+  auto left = std::make_shared<int>(kBlocks);
+  for (uint32_t block = 0; block < kBlocks; ++block) {
+    Ask(true, batch, block, [this, batch, left](ps::BlockReply reply) {
+      if (reply.applied_before) ++world()->outcome.duplicates;
+      if (--*left > 0) return;
+      --open_pushes_;
+      proto::BatchRecord record;
+      record.set_batch(batch);
+      record.set_examples(1);
+      record.set_loss(1);
+      state_->Applied(key_, record);
+      NextItem();
+    });
+  }
+  state_->StepEnded();
+  EndStep();
+}
+
+SimulatedWorker::RequestPtr SimulatedWorker::Ask(bool is_push, int64_t batch, uint32_t block,
+                                                 std::function<void(ps::BlockReply)> done) {
+  auto request = std::make_shared<Request>();
+  request->instance = instance();
+  request->generation = key_.generation;
+  request->batch = batch;
+  request->block = block;
+  request->is_push = is_push;
+  request->done = std::move(done);
+  std::erase_if(requests_, [](const RequestPtr& each) { return each->over; });
+  requests_.push_back(request);
+  Transmit(request);
+  return request;
+}
+
+void SimulatedWorker::Transmit(const RequestPtr& request) {
+  if (request->over || instance() != request->instance) return;
+  const Disturbances& disturbances = world()->disturbances;
+  const int copies = world()->Chance(disturbances.loss)       ? 0
+                     : world()->Chance(disturbances.doubling) ? 2
+                                                              : 1;
+  for (int i = 0; i < copies; ++i) {
+    // A double may arrive very late.
+    const absl::Duration late =
+        i > 0 ? absl::Microseconds(world()->Below(world()->Chance(0.3) ? 3'000'000 : 20'000))
+              : absl::ZeroDuration();
+    world()->After(world()->Delay() + late, [this, request, buffered = request->buffered] {
+      ps_[request->block % ps_.size()].Serve(
+          request, buffered,
+          [this, request](ps::BlockReply reply) { OnAnswer(request, std::move(reply)); });
+    });
+  }
+  On(kRepeat, [this, request] { Transmit(request); });
+}
+
+void SimulatedWorker::OnAnswer(const RequestPtr& request, ps::BlockReply reply) {
+  if (request->over || instance() != request->instance) return;
+  if (stopped_for() > absl::ZeroDuration()) {
+    auto kept = std::make_shared<ps::BlockReply>(std::move(reply));
+    return On(stopped_for(), [this, request, kept] { OnAnswer(request, std::move(*kept)); });
+  }
+  if (absl::IsUnavailable(reply.status) || absl::IsResourceExhausted(reply.status)) {
+    return;  // Sent again in a while.
+  }
+  if (absl::IsFailedPrecondition(reply.status) || absl::IsAborted(reply.status) ||
+      absl::IsCancelled(reply.status)) {
+    return GenerationIsOver(request->generation);
+  }
+  if (!reply.status.ok()) {
+    return world()->Violate(absl::StrCat("a ps refused a request: ", reply.status.ToString()));
+  }
+  if (reply.buffered) {
+    if (std::exchange(request->buffered, true)) return;
+    return Transmit(request);
+  }
+  request->over = true;
+  request->done(std::move(reply));
+}
+
+void SimulatedWorker::GenerationIsOver(uint64_t generation) {
+  if (key_.generation != generation) return;
+  state_->GenerationIsOver(key_);
+  DropRequests();
+}
+
+void SimulatedWorker::DropRequests() {
+  for (const RequestPtr& request : requests_) request->over = true;
+  requests_.clear();
+  open_pushes_ = 0;
+}
+
+}  // namespace cairn::schedules

@@ -1,0 +1,70 @@
+#ifndef CAIRN_TESTS_SCHEDULES_SIMULATED_WORKER_H_
+#define CAIRN_TESTS_SCHEDULES_SIMULATED_WORKER_H_
+
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <vector>
+
+#include "ps_server/blocks/block.h"
+#include "tests/schedules/simulated_process.h"
+#include "tests/schedules/simulated_ps.h"
+#include "worker/work_state.h"
+
+namespace cairn::schedules {
+
+// The real work state, with a trainer whose steps take some time and whose requests to the ps are
+// repeated until they are answered.
+class SimulatedWorker final : public SimulatedProcess {
+ public:
+  SimulatedWorker(SimulatedWorld* world, SimulatedCoordinator* coordinator, uint32_t index,
+                  std::deque<SimulatedPs>* ps)
+      : SimulatedProcess(world, coordinator, proto::WORKER, index), ps_(*ps) {}
+
+ private:
+  struct Request : BlockRequest {
+    uint64_t instance = 0;  // Of this worker.
+    bool buffered = false;  // The gradient has been buffered: only the answer is missing.
+    std::function<void(ps::BlockReply)> done;
+  };
+  using RequestPtr = std::shared_ptr<Request>;
+
+  void OnStart() override;
+  void OnDeath() override { DropRequests(); }
+  void OnDisconnected() override { state_->OnDisconnected(); }
+  void FillJoin(proto::Join* join) override { state_->FillJoin(join); }
+  void FillHeartbeat(proto::Heartbeat* heartbeat) override;
+  void Handle(const proto::Command& command) override;
+  void SendMessages();
+
+  // ---- the trainer
+  void NextItem();
+  void Step(const worker::WorkItem& item);
+  void BeginStep(int64_t batch);
+  void Pull(int64_t batch);
+  void Push(int64_t batch);
+  void EndStep();
+  void ReturnBatch(int64_t batch);
+  void WaitOrAbandon(int64_t batch, std::vector<RequestPtr> pulls, std::shared_ptr<bool> ended);
+
+  // ---- requests
+  RequestPtr Ask(bool is_push, int64_t batch, uint32_t block,
+                 std::function<void(ps::BlockReply)> done);
+  // Sends the request, and again until it is answered.
+  void Transmit(const RequestPtr& request);
+  void OnAnswer(const RequestPtr& request, ps::BlockReply reply);
+  void GenerationIsOver(uint64_t generation);
+  void DropRequests();
+
+  std::deque<SimulatedPs>& ps_;
+  std::unique_ptr<worker::WorkState> state_;
+  worker::JobKey key_;
+  bool busy_ = false;  // The trainer has an item.
+  int64_t open_pushes_ = 0;
+  std::vector<RequestPtr> requests_;
+};
+
+}  // namespace cairn::schedules
+
+#endif  // CAIRN_TESTS_SCHEDULES_SIMULATED_WORKER_H_

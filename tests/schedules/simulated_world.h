@@ -1,0 +1,106 @@
+#ifndef CAIRN_TESTS_SCHEDULES_SIMULATED_WORLD_H_
+#define CAIRN_TESTS_SCHEDULES_SIMULATED_WORLD_H_
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <queue>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/time/time.h"
+#include "coordinator/event_time.h"
+#include "ps_server/blocks/push_ledger.h"
+#include "tests/schedules/schedule.h"
+
+namespace cairn::schedules {
+
+// Each has one row, with one weight for each batch.
+inline constexpr int kBlocks = 3;
+
+// The job's numbers.
+struct JobShape {
+  std::string mode;
+  int64_t per_epoch = 0;
+  int64_t total = 0;
+  int64_t group = 1;  // Batches per update.
+  int64_t window = -1;
+
+  // The first batch of the update that a batch belongs to.
+  int64_t UpdateBegin(int64_t batch) const {
+    const int64_t in_epoch = batch % per_epoch;
+    return batch - in_epoch + in_epoch / group * group;
+  }
+};
+
+// Probabilities of what the network and the disks do.
+struct Disturbances {
+  double slow = 0;
+  double loss = 0;
+  double doubling = 0;
+  double disk_failures = 0;
+};
+
+// A block on a disk.
+struct Stored {
+  std::vector<float> values;
+  int64_t version = 0;
+  ps::PushLedger ledger;
+};
+using Part = std::map<uint32_t, Stored>;                     // By block id.
+using Disk = std::map<std::pair<uint64_t, uint32_t>, Part>;  // By checkpoint and part.
+
+// What the processes of one schedule share: chance, time, the job, the disks of the ps, and the
+// outcome. All chance comes from one sequence of draws, so their order determines the schedule.
+class SimulatedWorld {
+ public:
+  explicit SimulatedWorld(uint64_t seed) : seed_(seed) {}
+
+  // ---- chance
+  uint64_t Below(uint64_t bound);
+  bool Chance(double probability);
+  // Of a message.
+  absl::Duration Delay();
+
+  // Numbers the processes that start.
+  uint64_t NewInstance() { return ++last_instance_; }
+
+  // ---- time
+  absl::Duration now() const { return now_; }
+  coordinator::EventTime event_time() const { return {now_, absl::ToInt64Seconds(now_)}; }
+  void At(absl::Duration at, std::function<void()> run);
+  void After(absl::Duration delay, std::function<void()> run) { At(now_ + delay, std::move(run)); }
+  // Runs the next event at its time.
+  void RunNext();
+
+  // Records the first violation; empty: none.
+  void Violate(const std::string& what);
+
+  JobShape job;
+  Disturbances disturbances;
+  bool answer_when_buffered = false;  // Of pushes.
+  std::vector<Disk> disks;            // By ps.
+  Outcome outcome;
+
+ private:
+  struct Event {
+    absl::Duration at;
+    uint64_t number = 0;
+    mutable std::function<void()> run;
+    bool operator<(const Event& other) const {
+      return at != other.at ? at > other.at : number > other.number;
+    }
+  };
+
+  const uint64_t seed_;
+  uint64_t draws_ = 0;
+  uint64_t last_instance_ = 0;
+  absl::Duration now_ = absl::Seconds(100);
+  uint64_t last_event_ = 0;
+  std::priority_queue<Event> events_;
+};
+
+}  // namespace cairn::schedules
+
+#endif  // CAIRN_TESTS_SCHEDULES_SIMULATED_WORLD_H_
