@@ -15,16 +15,11 @@ namespace cairn::job {
 
 namespace {
 
-template <typename... Parts>
-absl::Status Bad(const Parts&... parts) {
-  return absl::InvalidArgumentError(absl::StrCat(parts...));
-}
-
 template <typename List>
 absl::Status CheckFileList(const std::string& path, const List& files, const std::string& example) {
-  if (files.empty()) return Bad(path, ": is missing; for example ", example);
+  if (files.empty()) return Invalid(path, ": is missing; for example ", example);
   for (const std::string& file : files) {
-    if (file.empty()) return Bad(path, ": \"\" is not the name of a file");
+    if (file.empty()) return Invalid(path, ": \"\" is not the name of a file");
   }
   return absl::OkStatus();
 }
@@ -37,8 +32,8 @@ const char* FileField(const FileLists& lists) {
 absl::Status CheckFormat(const std::string& source_path, const proto::DataSource& source) {
   const DataFormat* format = FormatOf(source);
   if (format == nullptr) {
-    return Bad(source_path, ": has no format (", DataFormatNames(),
-               R"(); for example {"npy": {"features": "x.npy", "labels": "y.npy"}})");
+    return Invalid(source_path, ": has no format (", DataFormatNames(),
+                   R"(); for example {"npy": {"features": "x.npy", "labels": "y.npy"}})");
   }
   const std::string path = absl::StrCat(source_path, ".", format->name);
   proto::DataSource copy = source;
@@ -56,19 +51,20 @@ absl::Status CheckFormat(const std::string& source_path, const proto::DataSource
 
 absl::Status CheckSkipping(const std::string& path, const proto::DataSource& source) {
   if (source.skip_damaged() < 0) {
-    return Bad(path, ".skip_damaged: ", source.skip_damaged(), " is below 0");
+    return Invalid(path, ".skip_damaged: ", source.skip_damaged(), " is below 0");
   }
   if (source.skip_damaged() == 0) return absl::OkStatus();
   // In the other formats a damaged record cannot be told from its neighbors, except by numbers that
   // are not finite.
   const DataFormat* format = FormatOf(source);
   if (format != nullptr && !source.has_csv()) {
-    return Bad(path, ".skip_damaged: is for csv only, not for ", format->name,
-               "; with \"allow_nan\": true the batches with numbers that are not finite are left "
-               "out (see \"on_non_finite\")");
+    return Invalid(
+        path, ".skip_damaged: is for csv only, not for ", format->name,
+        "; with \"allow_nan\": true the batches with numbers that are not finite are left "
+        "out (see \"on_non_finite\")");
   }
   if (source.sample_weight().empty()) return absl::OkStatus();
-  return Bad(
+  return Invalid(
       path,
       ".skip_damaged: conflicts with \"sample_weight\", which has a weight for each row; keep "
       "one of them");
@@ -76,7 +72,7 @@ absl::Status CheckSkipping(const std::string& path, const proto::DataSource& sou
 
 absl::Status CheckSource(const std::string& path, const proto::DataSource& source) {
   if (source.has_scale() && !std::isfinite(source.scale())) {
-    return Bad(path, ".scale: ", source.scale(), " is not a finite number");
+    return Invalid(path, ".scale: ", source.scale(), " is not a finite number");
   }
   if (!source.sample_weight().empty()) {
     CAIRN_RETURN_IF_ERROR(CheckFileList(path + ".sample_weight", source.sample_weight(), ""));
@@ -88,29 +84,29 @@ absl::Status CheckSource(const std::string& path, const proto::DataSource& sourc
 absl::Status CheckFraction(const proto::Job& job) {
   if (!job.has_validation_fraction()) {
     if (!job.has_validation_choice()) return absl::OkStatus();
-    return Bad("validation_choice: has no meaning without \"validation_fraction\"");
+    return Invalid("validation_choice: has no meaning without \"validation_fraction\"");
   }
   if (job.has_validation()) {
-    return Bad("validation_fraction: conflicts with \"validation\"; keep one of them");
+    return Invalid("validation_fraction: conflicts with \"validation\"; keep one of them");
   }
   const double fraction = job.validation_fraction();
   if (!(fraction > 0 && fraction < 1)) {
-    return Bad("validation_fraction: ", fraction, " is not above 0 and below 1");
+    return Invalid("validation_fraction: ", fraction, " is not above 0 and below 1");
   }
   const std::string& choice = job.validation_choice();
   if (!job.has_validation_choice() || choice == "last" || choice == "random") {
     return absl::OkStatus();
   }
-  return Bad("validation_choice: \"", choice, "\" is not one of last, random");
+  return Invalid("validation_choice: \"", choice, "\" is not one of last, random");
 }
 
 absl::Status CheckShuffle(const proto::Job& job) {
   if (!job.has_shuffle_block()) return absl::OkStatus();
   if (job.shuffle_block() < 1) {
-    return Bad("shuffle_block: ", job.shuffle_block(), " is not a whole number of 1 or more");
+    return Invalid("shuffle_block: ", job.shuffle_block(), " is not a whole number of 1 or more");
   }
   if (job.has_shuffle() && !job.shuffle()) {
-    return Bad("shuffle_block: ", job.shuffle_block(), " conflicts with \"shuffle\": false");
+    return Invalid("shuffle_block: ", job.shuffle_block(), " conflicts with \"shuffle\": false");
   }
   return absl::OkStatus();
 }
@@ -118,8 +114,8 @@ absl::Status CheckShuffle(const proto::Job& job) {
 // `kind` is "input" or "output".
 absl::Status CheckFileCount(const std::string& path, int files, size_t count, const char* kind) {
   if (count == 1 || static_cast<size_t>(files) == count) return absl::OkStatus();
-  return Bad(path, ": names ", files, files == 1 ? " file" : " files", ", the model has ", count,
-             " ", kind, "s; one file, or pattern, per ", kind);
+  return Invalid(path, ": names ", files, files == 1 ? " file" : " files", ", the model has ",
+                 count, " ", kind, "s; one file, or pattern, per ", kind);
 }
 
 absl::Status CheckSourceFits(const std::string& source_path, const proto::DataSource& source,
@@ -137,8 +133,8 @@ absl::Status CheckSourceFits(const std::string& source_path, const proto::DataSo
     CAIRN_RETURN_IF_ERROR(format.check_model(path, source, model));
   }
   if (model.outputs().size() == 1 || !source.one_hot()) return absl::OkStatus();
-  return Bad(source_path, ".one_hot: the model has ", model.outputs().size(),
-             " outputs; name those with vectors: {\"", model.outputs()[0].name, "\": true}");
+  return Invalid(source_path, ".one_hot: the model has ", model.outputs().size(),
+                 " outputs; name those with vectors: {\"", model.outputs()[0].name, "\": true}");
 }
 
 void AddFiles(const std::string& path, FileNames* files, std::vector<DataFile>* result) {
@@ -153,7 +149,7 @@ absl::Status CheckJobData(const proto::Job& job) {
   CAIRN_RETURN_IF_ERROR(CheckSource("train", job.train()));
   if (job.has_validation()) {
     if (job.validation().standardize() && !job.train().standardize()) {
-      return Bad("validation.standardize: belongs to the training data; set it in \"train\"");
+      return Invalid("validation.standardize: belongs to the training data; set it in \"train\"");
     }
     CAIRN_RETURN_IF_ERROR(CheckSource("validation", ValidationSource(job)));
   }

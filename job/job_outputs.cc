@@ -13,11 +13,6 @@
 namespace cairn::job {
 namespace {
 
-template <typename... Parts>
-absl::Status Bad(const Parts&... parts) {
-  return absl::InvalidArgumentError(absl::StrCat(parts...));
-}
-
 std::vector<std::string> OutputNames(const nn::Model& model) {
   std::vector<std::string> names;
   for (const nn::Model::Output& output : model.outputs()) names.push_back(output.name);
@@ -30,7 +25,7 @@ absl::StatusOr<int> FindOutput(const std::string& path, const std::string& name,
   for (size_t i = 0; i < names.size(); ++i) {
     if (names[i] == name) return static_cast<int>(i);
   }
-  return Bad(path, ": the model has no output '", name, "'; ", KnownNamesText(name, names));
+  return Invalid(path, ": the model has no output '", name, "'; ", KnownNamesText(name, names));
 }
 
 // The job file's field that set the entry, for error messages.
@@ -48,8 +43,8 @@ absl::StatusOr<std::vector<proto::TrainedOutput>> Collect(const nn::Model& model
     if (!said.name().empty()) {
       CAIRN_ASSIGN_OR_RETURN(position, FindOutput(FieldOf(said), said.name(), model));
     } else if (said.position() >= outputs.size()) {
-      return Bad(FieldOf(said), ": lists ", said.position() + 1, " outputs, the model has ",
-                 outputs.size());
+      return Invalid(FieldOf(said), ": lists ", said.position() + 1, " outputs, the model has ",
+                     outputs.size());
     }
     outputs[position].MergeFrom(said);
   }
@@ -58,8 +53,8 @@ absl::StatusOr<std::vector<proto::TrainedOutput>> Collect(const nn::Model& model
     outputs[i].set_position(static_cast<uint32_t>(i));
     if (outputs[i].has_loss()) continue;
     if (!job.has_loss()) {
-      return Bad("loss: has no entry for the model's output '", outputs[i].name(),
-                 "'; every output has a loss");
+      return Invalid("loss: has no entry for the model's output '", outputs[i].name(),
+                     "'; every output has a loss");
     }
     *outputs[i].mutable_loss() = job.loss();
   }
@@ -98,8 +93,9 @@ void AddMetrics(const proto::TrainedOutput& output, proto::Job* job) {
 
 absl::Status SetOutputs(const std::vector<proto::TrainedOutput>& outputs, proto::Job* job) {
   if (!job->metrics().empty()) {
-    return Bad("metrics: is one list, the model has ", outputs.size(),
-               " outputs; give a list of lists, or an object with a list for each output's name");
+    return Invalid(
+        "metrics: is one list, the model has ", outputs.size(),
+        " outputs; give a list of lists, or an object with a list for each output's name");
   }
   job->clear_metric_arguments();
   job->clear_loss();
@@ -124,8 +120,8 @@ absl::Status SortLabels(const std::string& path, const nn::Model& model, const F
   FileNames& outputs = *lists.label_outputs;
   if (outputs.empty()) return absl::OkStatus();
   if (outputs.size() != labels.size()) {
-    return Bad(path, ".label_outputs: names ", outputs.size(), " outputs for ", labels.size(),
-               " labels");
+    return Invalid(path, ".label_outputs: names ", outputs.size(), " outputs for ", labels.size(),
+                   " labels");
   }
   std::vector<std::string> ordered(model.outputs().size());
   for (int i = 0; i < labels.size(); ++i) {
@@ -134,8 +130,8 @@ absl::Status SortLabels(const std::string& path, const nn::Model& model, const F
   }
   for (size_t i = 0; i < ordered.size(); ++i) {
     if (!ordered[i].empty()) continue;
-    return Bad(path, ".labels: has no entry for the model's output '", model.outputs()[i].name,
-               "'");
+    return Invalid(path, ".labels: has no entry for the model's output '", model.outputs()[i].name,
+                   "'");
   }
   outputs.Clear();
   labels.Assign(ordered.begin(), ordered.end());
@@ -148,7 +144,7 @@ absl::Status ResolveOutputs(const nn::Model& model, proto::Job* job) {
   const std::vector<std::string> names = OutputNames(model);
   if (names.size() == 1 && job->outputs().empty()) return absl::OkStatus();
   if (std::set<std::string>(names.begin(), names.end()).size() != names.size()) {
-    return Bad("model: lists an output twice, which would have two losses");
+    return Invalid("model: lists an output twice, which would have two losses");
   }
   CAIRN_ASSIGN_OR_RETURN(std::vector<proto::TrainedOutput> outputs, Collect(model, *job));
   if (names.size() > 1) return SetOutputs(outputs, job);

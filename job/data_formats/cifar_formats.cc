@@ -1,23 +1,17 @@
 #include "job/data_formats/cifar_formats.h"
 
-#include "absl/strings/str_cat.h"
-
 namespace cairn::job {
 namespace {
-
-template <typename... Parts>
-absl::Status Bad(const Parts&... parts) {
-  return absl::InvalidArgumentError(absl::StrCat(parts...));
-}
 
 absl::Status CheckModel(const std::string& path, const proto::DataSource& source,
                         const nn::Model& model) {
   if (model.inputs().size() != 1) {
-    return Bad(path, ": the model has ", model.inputs().size(), " inputs, CIFAR's images are one");
+    return Invalid(path, ": the model has ", model.inputs().size(),
+                   " inputs, CIFAR's images are one");
   }
   if (model.outputs().size() != 1) {
-    return Bad(path, ": the model has ", model.outputs().size(),
-               " outputs, CIFAR has labels for one");
+    return Invalid(path, ": the model has ", model.outputs().size(),
+                   " outputs, CIFAR has labels for one");
   }
   return absl::OkStatus();
 }
@@ -27,7 +21,7 @@ absl::Status CheckLabels(const std::string& path, const proto::DataSource& sourc
   if (!cifar.has_labels() || cifar.labels() == "fine" || cifar.labels() == "coarse") {
     return absl::OkStatus();
   }
-  return Bad(path, ".labels: \"", cifar.labels(), "\" is not one of fine, coarse");
+  return Invalid(path, ".labels: \"", cifar.labels(), "\" is not one of fine, coarse");
 }
 
 void InheritLabels(const proto::DataSource& train, proto::DataSource* validation) {

@@ -12,54 +12,49 @@
 namespace cairn::job {
 namespace {
 
-template <typename... Parts>
-absl::Status Bad(const Parts&... parts) {
-  return absl::InvalidArgumentError(absl::StrCat(parts...));
-}
-
 absl::Status CheckVocabulary(const std::string& path, const proto::CsvColumn& column) {
   std::set<std::string> names;
   for (const std::string& name : column.vocabulary()) {
     if (!names.insert(name).second) {
-      return Bad(path, ".vocabulary: \"", name, "\" appears twice; keep one of them");
+      return Invalid(path, ".vocabulary: \"", name, "\" appears twice; keep one of them");
     }
   }
   const bool listed = names.empty() || names.count(column.missing().name()) > 0;
   if (!column.has_missing() || listed || column.unknown()) return absl::OkStatus();
-  return Bad(path, ".missing: \"", column.missing().name(), "\" is not in the vocabulary");
+  return Invalid(path, ".missing: \"", column.missing().name(), "\" is not in the vocabulary");
 }
 
 absl::Status CheckCategorical(const std::string& path, const proto::CsvColumn& column) {
   if (column.missing().has_value()) {
-    return Bad(path,
-               ".missing.value: a number, but the column holds names; set \"missing\": "
-               "\"NAME\"");
+    return Invalid(path,
+                   ".missing.value: a number, but the column holds names; set \"missing\": "
+                   "\"NAME\"");
   }
   return CheckVocabulary(path, column);
 }
 
 absl::Status CheckNumeric(const std::string& path, const proto::CsvColumn& column) {
   if (!column.vocabulary().empty()) {
-    return Bad(path,
-               ".vocabulary: is only for categorical columns; leave out \"categorical\": false");
+    return Invalid(
+        path, ".vocabulary: is only for categorical columns; leave out \"categorical\": false");
   }
-  if (column.unknown()) return Bad(path, ".unknown: is only for categorical columns");
-  if (column.one_hot()) return Bad(path, ".one_hot: is only for categorical columns");
+  if (column.unknown()) return Invalid(path, ".unknown: is only for categorical columns");
+  if (column.one_hot()) return Invalid(path, ".one_hot: is only for categorical columns");
   const proto::CsvMissing& missing = column.missing();
   if (!column.has_missing()) return absl::OkStatus();
   if (missing.has_value() != missing.name().empty()) {
-    return Bad(path, ".missing: expected \"mean\" or {\"value\": NUMBER}");
+    return Invalid(path, ".missing: expected \"mean\" or {\"value\": NUMBER}");
   }
   if (missing.has_value()) {
     if (std::isfinite(missing.value())) return absl::OkStatus();
-    return Bad(path, ".missing.value: ", missing.value(), " is not a finite number");
+    return Invalid(path, ".missing.value: ", missing.value(), " is not a finite number");
   }
   if (missing.name() == "mean") return absl::OkStatus();
-  return Bad(path, ".missing: \"", missing.name(), "\" is not \"mean\" or {\"value\": NUMBER}");
+  return Invalid(path, ".missing: \"", missing.name(), "\" is not \"mean\" or {\"value\": NUMBER}");
 }
 
 absl::Status CheckColumn(const std::string& path, const proto::CsvColumn& column) {
-  if (column.name().empty()) return Bad(path, ".name: is missing; name a column");
+  if (column.name().empty()) return Invalid(path, ".name: is missing; name a column");
   if (IsCategorical(column)) return CheckCategorical(path, column);
   return CheckNumeric(path, column);
 }
@@ -67,20 +62,21 @@ absl::Status CheckColumn(const std::string& path, const proto::CsvColumn& column
 // `labels` is the number of label columns of the same output.
 absl::Status CheckLabel(const std::string& path, const proto::CsvColumn& column, int64_t labels) {
   if (column.one_hot()) {
-    return Bad(path, ".one_hot: is only for features; for labels set it beside \"csv\"");
+    return Invalid(path, ".one_hot: is only for features; for labels set it beside \"csv\"");
   }
-  if (column.has_input()) return Bad(path, ".input: is only for features");
+  if (column.has_input()) return Invalid(path, ".input: is only for features");
   if (column.unknown()) {
-    return Bad(path,
-               ".unknown: is only for features: a label outside of the vocabulary is not one of "
-               "the model's classes; leave it out and list every label in \"vocabulary\"");
+    return Invalid(
+        path,
+        ".unknown: is only for features: a label outside of the vocabulary is not one of "
+        "the model's classes; leave it out and list every label in \"vocabulary\"");
   }
   if (column.missing().name() == "mean" && !IsCategorical(column)) {
-    return Bad(path, ".missing: the mean of other labels is no label");
+    return Invalid(path, ".missing: the mean of other labels is no label");
   }
   if (labels > 1 && IsCategorical(column)) {
-    return Bad(path, ".categorical: an output has one label column of names, here are ", labels,
-               " label columns");
+    return Invalid(path, ".categorical: an output has one label column of names, here are ", labels,
+                   " label columns");
   }
   return absl::OkStatus();
 }
@@ -89,11 +85,12 @@ absl::Status CheckSigns(const std::string& path, const proto::CsvSource& source)
   if (source.has_delimiter()) {
     const std::string& sign = source.delimiter();
     if (sign.size() != 1 || sign == "\"" || sign == "\n" || sign == "\r") {
-      return Bad(path, ".delimiter: \"", sign, "\" is not one character, such as \";\" or a tab");
+      return Invalid(path, ".delimiter: \"", sign,
+                     "\" is not one character, such as \";\" or a tab");
     }
   }
   if (!source.labels().empty()) return absl::OkStatus();
-  return Bad(path, ".labels: is missing; name the column of the labels");
+  return Invalid(path, ".labels: is missing; name the column of the labels");
 }
 
 template <typename Places>
@@ -119,18 +116,18 @@ absl::Status CheckShared(const std::string& list, const std::string& field,
     const std::string at = absl::StrCat(list, "[", i, "].", field, ": ");
     if (!columns[i].says) {
       if (places.size() == 1) continue;
-      return Bad(at, "is missing; the model's ", field, "s are ", absl::StrJoin(places, ", "));
+      return Invalid(at, "is missing; the model's ", field, "s are ", absl::StrJoin(places, ", "));
     }
     if (std::find(places.begin(), places.end(), columns[i].name) == places.end()) {
-      return Bad(at, "the model has no ", field, " \"", columns[i].name, "\"; it has ",
-                 absl::StrJoin(places, ", "));
+      return Invalid(at, "the model has no ", field, " \"", columns[i].name, "\"; it has ",
+                     absl::StrJoin(places, ", "));
     }
     used.insert(columns[i].name);
   }
   if (places.size() == 1 || used.size() == places.size()) return absl::OkStatus();
   for (const std::string& place : places) {
     if (used.count(place) > 0) continue;
-    return Bad(list, ": no column has \"", field, "\": \"", place, "\", which the model wants");
+    return Invalid(list, ": no column has \"", field, "\": \"", place, "\", which the model wants");
   }
   return absl::OkStatus();
 }
@@ -181,12 +178,12 @@ absl::Status CheckCsvColumns(const std::string& path, const proto::CsvSource& so
   const auto check = [&names](const std::string& at, const proto::CsvColumn& column) {
     CAIRN_RETURN_IF_ERROR(CheckColumn(at, column));
     if (names.insert(column.name()).second) return absl::OkStatus();
-    return Bad(at, ": column \"", column.name(), "\" appears twice; keep one of them");
+    return Invalid(at, ": column \"", column.name(), "\" appears twice; keep one of them");
   };
   for (int i = 0; i < source.features_size(); ++i) {
     const std::string at = absl::StrCat(path, ".features[", i, "]");
     CAIRN_RETURN_IF_ERROR(check(at, source.features(i)));
-    if (source.features(i).has_output()) return Bad(at, ".output: is only for labels");
+    if (source.features(i).has_output()) return Invalid(at, ".output: is only for labels");
   }
   for (int i = 0; i < source.labels_size(); ++i) {
     const std::string at = absl::StrCat(path, ".labels[", i, "]");

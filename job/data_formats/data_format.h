@@ -5,11 +5,18 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
 #include "google/protobuf/repeated_field.h"
 #include "nn/model.h"
 #include "proto/job.pb.h"
 
 namespace cairn::job {
+
+// The error of a field of the job file: the parts, put together.
+template <typename... Parts>
+absl::Status Invalid(const Parts&... parts) {
+  return absl::InvalidArgumentError(absl::StrCat(parts...));
+}
 
 using FileNames = google::protobuf::RepeatedPtrField<std::string>;
 
