@@ -27,7 +27,8 @@ def free_port():
         return probe.getsockname()[1]
 
 
-def measure(workers, speed, seconds):
+def measure(workers, speed, seconds, **how):
+    """Returns the finished program, which was run as `how` says (subprocess.run)."""
     address = f"127.0.0.1:{free_port()}"
     config = {"cluster": {"chief": [address], "ps": ["127.0.0.1:1"],
                           "worker": ["127.0.0.1:2"]},
@@ -37,8 +38,8 @@ def measure(workers, speed, seconds):
                                         "--log_level", "error"],
                                        env=dict(os.environ, TF_CONFIG=json.dumps(config)))
         try:
-            subprocess.run([BIN / "tests/benchmarks/dispatch", address, str(workers), str(seconds),
-                            str(speed)], check=True, timeout=300)
+            return subprocess.run([BIN / "tests/benchmarks/dispatch", address, str(workers),
+                                   str(seconds), str(speed)], check=True, timeout=300, **how)
         finally:
             coordinator.terminate()
             coordinator.wait(timeout=30)
@@ -46,7 +47,8 @@ def measure(workers, speed, seconds):
 
 def main():
     if "--smoke" in sys.argv:
-        return measure(3, 0, 0.2)
+        measure(3, 0, 0.2)
+        return
     seconds = 3 if "--quick" in sys.argv else 10
     for workers, speed in CASES:
         measure(workers, speed, seconds)

@@ -101,6 +101,11 @@ class LocalRun:
         return ((last["batches_done"] - first["batches_done"]) / elapsed,
                 (last["last_checkpoint"] - first["last_checkpoint"]) / elapsed)
 
+    def pids(self):
+        """Of `cairn run` and its daemons."""
+        state = json.loads(pathlib.Path(self.state, "cluster.json").read_text())
+        return [self._process.pid, *state["pids"].values()]
+
     def pid(self, task):
         """The pid of a daemon, such as coordinator, ps-0 or worker-1."""
         return json.loads(pathlib.Path(self.state, "cluster.json").read_text())["pids"][task]

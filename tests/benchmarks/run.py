@@ -5,7 +5,8 @@ Usage: run.py [--quick] [--no-install] [--output FILE] [--list] [PART...]
 
 Some parts are measured beside PyTorch. Where that is not installed, or has no BLAS worth comparing
 with (see peer.py), Debian's packages are installed first; with --no-install, or where that fails,
-the results say at their top that it was not measured, and why.
+the results say at their top that it was not measured, and why. The race is measured beside TensorFlow
+and PyTorch 2 from PyPI (see originals.py), and only if it is named: it takes more than an hour.
 
 Parts are measured one after the other, each in processes of its own; a part's results replace those
 of an earlier run in FILE (default: bench-results.json in the current folder), and the table, FILE's
@@ -20,6 +21,7 @@ import subprocess
 import sys
 import time
 
+import originals
 import peer
 import picture
 import results
@@ -28,6 +30,11 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 HERE = ROOT / "tests/benchmarks"
 BIN = pathlib.Path(os.environ.get("CAIRN_BIN", ROOT / "bazel-bin"))
 PART_SECONDS_MAX = 600
+RACE_SECONDS_MAX = 3 * 3600
+
+
+# Measured beside the originals, and not without being named.
+RACE = "race"
 
 
 def python(script, *arguments):
@@ -65,6 +72,7 @@ def parts(quick):
         "memory": ("resident bytes a parameter, beside PyTorch's training process",
                    python("memory.py", *say_quick)),
         "start": ("from `cairn run` to the first step", python("startup.py", *say_quick)),
+        RACE: ("beside TensorFlow and PyTorch 2", python("race.py", *say_quick)),
     }
 
 
@@ -85,20 +93,26 @@ def find_peer(may_install):
     return finding
 
 
-def measure(name, title, command, quick, pytorch):
+def find_originals(may_install):
+    """Returns what there is to say about the originals."""
+    found = originals.find_all(may_install)
+    print(originals.remark(found), file=sys.stderr, flush=True)
+    return found
+
+
+def measure(name, title, command, quick, environment=None, remark=""):
     """Measures a part and returns its record. Its remarks are passed on to standard error.
-    `pytorch`: None if the part is not measured beside it."""
+    `environment`: hands on what was found out about its peers; `remark`: says it."""
     print(f"measuring {name}: {title} ...", file=sys.stderr, flush=True)
     begin = time.monotonic()
     result = subprocess.run([str(word) for word in command], stdout=subprocess.PIPE, text=True,
-                            timeout=PART_SECONDS_MAX,
-                            env=peer.environment_of(pytorch) if pytorch else None)
+                            timeout=RACE_SECONDS_MAX if name == RACE else PART_SECONDS_MAX,
+                            env=environment)
     print(f"  {time.monotonic() - begin:.0f} s", file=sys.stderr, flush=True)
     if result.returncode != 0:
         sys.exit(f"run.py: {name} could not be measured: {' '.join(map(str, command))} "
                  f"ended with {result.returncode}")
-    return results.part_record(title, results.parse(result.stdout), quick, ROOT,
-                               pytorch.remark() if pytorch else "")
+    return results.part_record(title, results.parse(result.stdout), quick, ROOT, remark)
 
 
 def arguments():
@@ -107,7 +121,7 @@ def arguments():
     parser.add_argument("--no-install", action="store_true", help="install no peer that is missing")
     parser.add_argument("--output", default="bench-results.json", help="where results are kept")
     parser.add_argument("--list", action="store_true", help="say the parts and end")
-    parser.add_argument("part", nargs="*", help="default: all")
+    parser.add_argument("part", nargs="*", help="default: all but race")
     return parser.parse_args()
 
 
@@ -121,14 +135,18 @@ def main():
         for name, (title, _) in known.items():
             print(f"{name:12} {title}")
         return
-    wanted = [name for name in known if not chosen.part or name in chosen.part]
-    pytorch = None
+    wanted = [name for name in known
+              if (name in chosen.part if chosen.part else name != RACE)]
+    peers = {}
     if any(name in BESIDE_PYTORCH for name in wanted):
         pytorch = find_peer(may_install=not chosen.no_install)
+        peers = dict.fromkeys(BESIDE_PYTORCH, (peer.environment_of(pytorch), pytorch.remark()))
+    if RACE in wanted:
+        found = find_originals(may_install=not chosen.no_install)
+        peers[RACE] = originals.environment_of(found), originals.remark(found)
     for name in wanted:
         title, command = known[name]
-        record = measure(name, title, command, chosen.quick,
-                         pytorch if name in BESIDE_PYTORCH else None)
+        record = measure(name, title, command, chosen.quick, *peers.get(name, ()))
         kept = results.load(chosen.output)
         kept["machine"] = results.machine()
         kept["parts"] = {part: record if part == name else kept["parts"][part]

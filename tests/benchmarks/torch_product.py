@@ -1,12 +1,14 @@
 #!/usr/bin/env python3
-"""How fast PyTorch multiplies matrices, and what it has mapped to do so: one JSON object, for peer.py.
+"""How fast PyTorch multiplies matrices, and what it has mapped to do so: one JSON object, for peer.py
+and originals.py.
 
-Usage: torch_product.py
+Usage: torch_product.py [product THREADS]
 """
 
 import ctypes
 import json
 import re
+import sys
 import time
 
 import torch
@@ -36,11 +38,12 @@ def openblas_kernels(maps):
 
 
 def main():
-    torch.set_num_threads(1)
+    torch.set_num_threads(int(sys.argv[2]) if len(sys.argv) > 2 else 1)
     gflops = 2 * SIDE ** 3 / best_seconds() / 1e9
     with open("/proc/self/maps", encoding="utf-8") as file:
         maps = file.read()
-    print(json.dumps({"gflops": gflops, "maps": maps, "kernels": openblas_kernels(maps)}))
+    print(json.dumps({"gflops": gflops, "maps": maps, "kernels": openblas_kernels(maps),
+                      "onednn": torch.backends.mkldnn.is_available(), "version": torch.__version__}))
 
 
 if __name__ == "__main__":
