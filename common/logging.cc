@@ -1,5 +1,6 @@
 #include "common/logging.h"
 
+#include <signal.h>
 #include <spdlog/sinks/rotating_file_sink.h>
 #include <spdlog/sinks/stdout_sinks.h>
 #include <spdlog/spdlog.h>
@@ -15,6 +16,7 @@
 #include <thread>
 #include <utility>
 
+#include "absl/cleanup/cleanup.h"
 #include "common/mutex.h"
 
 namespace cairn {
@@ -83,6 +85,12 @@ class LogThread {
  public:
   // Throws std::system_error if the thread cannot be created. It never ends.
   LogThread() {
+    // It must take no signal: programs wait for theirs in other threads, which block them later.
+    sigset_t all;
+    sigset_t before;
+    sigfillset(&all);
+    pthread_sigmask(SIG_BLOCK, &all, &before);
+    const absl::Cleanup restore = [&before] { pthread_sigmask(SIG_SETMASK, &before, nullptr); };
     std::thread([this] { Run(); }).detach();
   }
 
