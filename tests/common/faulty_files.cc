@@ -211,6 +211,16 @@ ssize_t pwrite64(int descriptor, const void* from, size_t count, off64_t offset)
   return original(descriptor, from, count, offset);
 }
 
+// Inside the C library it does not call the above.
+size_t fwrite(const void* from, size_t size, size_t count, FILE* file) {
+  static const auto original = Original<size_t (*)(const void*, size_t, size_t, FILE*)>("fwrite");
+  if (const int error = FaultOf("write", fileno(file))) {
+    errno = error;
+    return 0;
+  }
+  return original(from, size, count, file);
+}
+
 int fsync(int descriptor) {
   static const auto original = Original<int (*)(int)>("fsync");
   CAIRN_FAULTY("sync", descriptor);
@@ -221,6 +231,12 @@ int fdatasync(int descriptor) {
   static const auto original = Original<int (*)(int)>("fdatasync");
   CAIRN_FAULTY("sync", descriptor);
   return original(descriptor);
+}
+
+int fstat(int descriptor, struct stat* status) {
+  static const auto original = Original<int (*)(int, struct stat*)>("fstat");
+  CAIRN_FAULTY("stat", descriptor);
+  return original(descriptor, status);
 }
 
 int rename(const char* from, const char* to) {

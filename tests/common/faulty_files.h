@@ -7,13 +7,13 @@
 namespace cairn::testing {
 
 // Makes operations on files fail or hang, as a bad disk or a dead file server does. It replaces the
-// functions open, read, write, sync, rename and unlink of the C library: in a test that links this
-// library, or in a daemon that preloads it as a shared library. A process obeys the rule file that
-// the environment variable CAIRN_FAULTY_FILES names.
+// functions open, read, write, sync, stat, rename and unlink of the C library: in a test that links
+// this library, or in a daemon that preloads it as a shared library. A process obeys the rule file
+// that the environment variable CAIRN_FAULTY_FILES names.
 class FaultyFiles {
  public:
   struct Fault {
-    std::string operation;  // "open", "read", "write", "sync", "rename" or "unlink".
+    std::string operation;  // "open", "read", "write", "sync", "stat", "rename" or "unlink".
     std::string path;       // Part of the file's path; no spaces.
     int error = 0;          // As errno. 0: the call hangs until the fault is removed.
   };

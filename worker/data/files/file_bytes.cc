@@ -29,10 +29,7 @@ std::shared_ptr<const FileBytes> FileBytes::InMemory(std::string name, std::stri
 absl::StatusOr<std::shared_ptr<const FileBytes>> FileBytes::OnDisk(std::string name,
                                                                    int descriptor) {
   std::shared_ptr<FileBytes> file(new FileBytes(std::move(name), "", descriptor));
-  struct stat status;
-  if (fstat(descriptor, &status) != 0) {
-    return absl::ErrnoToStatus(errno, absl::StrCat("cannot read data file ", file->name_));
-  }
+  CAIRN_ASSIGN_OR_RETURN(const struct stat status, StatPatiently(descriptor, file->name_));
   file->size_ = status.st_size;
   file->changed_seconds_ = status.st_mtim.tv_sec;
   file->changed_nanoseconds_ = status.st_mtim.tv_nsec;
@@ -54,10 +51,10 @@ absl::StatusOr<const char*> FileBytes::Read(uint64_t offset, size_t count,
 
 absl::Status FileBytes::CheckUnchanged() const {
   if (in_memory()) return absl::OkStatus();
-  struct stat status;
-  const bool same =
-      fstat(descriptor_, &status) == 0 && static_cast<uint64_t>(status.st_size) == size_ &&
-      status.st_mtim.tv_sec == changed_seconds_ && status.st_mtim.tv_nsec == changed_nanoseconds_;
+  CAIRN_ASSIGN_OR_RETURN(const struct stat status, StatPatiently(descriptor_, name_));
+  const bool same = static_cast<uint64_t>(status.st_size) == size_ &&
+                    status.st_mtim.tv_sec == changed_seconds_ &&
+                    status.st_mtim.tv_nsec == changed_nanoseconds_;
   if (same) return absl::OkStatus();
   return absl::DataLossError(absl::StrCat("data file ", name_,
                                           ": it was changed while the job runs; data must stay as "

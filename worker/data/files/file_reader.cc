@@ -26,13 +26,8 @@ constexpr char kGzipMagic[] = "\x1f\x8b";
 // inflateInit2: the largest window, and a gzip header is required.
 constexpr int kGzipWindow = 15 + 16;
 
-absl::Status OpenError(const std::string& path, int error) {
-  return absl::ErrnoToStatus(error, absl::StrCat("cannot read data file ", path));
-}
-
 absl::Status CheckRegular(int descriptor, const std::string& path) {
-  struct stat status;
-  if (fstat(descriptor, &status) != 0) return OpenError(path, errno);
+  CAIRN_ASSIGN_OR_RETURN(const struct stat status, StatPatiently(descriptor, path));
   if (!S_ISREG(status.st_mode)) {
     return absl::FailedPreconditionError(
         absl::StrCat("cannot read data file ", path, ": it is ",
@@ -49,7 +44,7 @@ absl::Status CheckRegular(int descriptor, const std::string& path) {
 absl::StatusOr<int> OpenDataFile(const std::string& path) {
   // O_NONBLOCK: opening a pipe must not wait for its writer. It has no effect on regular files.
   const int descriptor = OpenPatiently(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-  if (descriptor < 0) return OpenError(path, -descriptor);
+  if (descriptor < 0) return CannotRead(path, -descriptor);
   const absl::Status status = CheckRegular(descriptor, path);
   if (status.ok()) return descriptor;
   close(descriptor);
@@ -79,7 +74,7 @@ absl::StatusOr<std::unique_ptr<FileReader>> FileReader::Open(const std::string& 
   if (head == kGzipMagic) {
     reader->inflater_ = std::make_unique<Inflater>();
     if (inflateInit2(&reader->inflater_->stream, kGzipWindow) != Z_OK) {
-      return OpenError(path, ENOMEM);
+      return CannotRead(path, ENOMEM);
     }
   } else if (absl::EndsWith(path, ".gz")) {
     return reader->Malformed(absl::StrCat("its name says gzip, but it begins with bytes ",

@@ -20,31 +20,6 @@ std::atomic<uint64_t> file_reads = 0;
 constexpr absl::Duration kFirstPause = absl::Milliseconds(10);
 constexpr absl::Duration kLongestPause = absl::Seconds(1);
 
-// Errors that a later attempt may not meet: of a disk or its cable, a file server that restarts or
-// cannot be reached, and a kernel short of memory.
-bool IsTransient(int error) {
-  switch (error) {
-    case EIO:
-    case EAGAIN:
-    case ENOMEM:
-    case ENOBUFS:
-    case ESTALE:
-    case ETIMEDOUT:
-    case EREMOTEIO:
-    case ENOLINK:
-    case ENETDOWN:
-    case ENETUNREACH:
-    case EHOSTDOWN:
-    case EHOSTUNREACH:
-    case ECONNREFUSED:
-    case ECONNRESET:
-    case ECONNABORTED:
-      return true;
-    default:
-      return false;
-  }
-}
-
 // The pauses between attempts: from kFirstPause, doubled up to kLongestPause, `patience` in all.
 class Attempts {
  public:
@@ -67,6 +42,29 @@ class Attempts {
 };
 
 }  // namespace
+
+bool IsTransient(int error) {
+  switch (error) {
+    case EIO:
+    case EAGAIN:
+    case ENOMEM:
+    case ENOBUFS:
+    case ESTALE:
+    case ETIMEDOUT:
+    case EREMOTEIO:
+    case ENOLINK:
+    case ENETDOWN:
+    case ENETUNREACH:
+    case EHOSTDOWN:
+    case EHOSTUNREACH:
+    case ECONNREFUSED:
+    case ECONNRESET:
+    case ECONNABORTED:
+      return true;
+    default:
+      return false;
+  }
+}
 
 absl::StatusOr<size_t> ReadAt(int descriptor, uint64_t offset, size_t count, char* to,
                               const std::string& name, absl::Duration patience) {
@@ -107,6 +105,23 @@ int OpenPatiently(const std::string& path, int flags, absl::Duration patience) {
     if (error == EINTR) continue;
     if (!IsTransient(error) || !attempts.Again()) return -error;
   }
+}
+
+absl::StatusOr<struct stat> StatPatiently(int descriptor, const std::string& name,
+                                          absl::Duration patience) {
+  Attempts attempts(patience);
+  struct stat status;
+  while (fstat(descriptor, &status) != 0) {
+    const int error = errno;
+    if (!IsTransient(error) || !attempts.Again()) return CannotRead(name, error);
+  }
+  return status;
+}
+
+absl::Status CannotRead(const std::string& name, int error) {
+  const std::string what = absl::StrCat("cannot read data file ", name);
+  if (!IsTransient(error)) return absl::ErrnoToStatus(error, what);
+  return absl::UnavailableError(absl::StrCat(what, ": ", strerror(error)));
 }
 
 uint64_t FileReads() { return file_reads.load(std::memory_order_relaxed); }

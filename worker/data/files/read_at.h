@@ -1,6 +1,8 @@
 #ifndef CAIRN_WORKER_DATA_FILES_READ_AT_H_
 #define CAIRN_WORKER_DATA_FILES_READ_AT_H_
 
+#include <sys/stat.h>
+
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -14,6 +16,10 @@ namespace cairn::worker {
 // Transient errors of disks and file servers are repeated for this long, with growing pauses.
 inline constexpr absl::Duration kReadPatience = absl::Seconds(20);
 
+// Whether a later attempt may succeed: errors of a disk or its cable, of a file server that
+// restarts or cannot be reached, and of a kernel short of memory.
+bool IsTransient(int error);
+
 // Reads `count` bytes at `offset` of an open data file, or fewer at its end, and returns their
 // number. Transient errors (EIO, ESTALE, ETIMEDOUT and the like) are repeated for `patience`.
 // `name` names the file in messages. Unavailable: the error lasted. DataLoss: another error.
@@ -24,6 +30,13 @@ absl::StatusOr<size_t> ReadAt(int descriptor, uint64_t offset, size_t count, cha
 // Opens a file with open(2)'s flags and returns the descriptor, or -errno. Repeats transient errors
 // in the same way.
 int OpenPatiently(const std::string& path, int flags, absl::Duration patience = kReadPatience);
+
+// The size and times of an open data file. Repeats transient errors in the same way.
+absl::StatusOr<struct stat> StatPatiently(int descriptor, const std::string& name,
+                                          absl::Duration patience = kReadPatience);
+
+// The error of a data file that cannot be opened. Unavailable: a later attempt may succeed.
+absl::Status CannotRead(const std::string& name, int error);
 
 // The number of successful reads by ReadAt in this process.
 uint64_t FileReads();

@@ -11,6 +11,7 @@
 #include "absl/strings/str_cat.h"
 #include "common/failpoint.h"
 #include "common/status_macros.h"
+#include "worker/data/files/read_at.h"
 
 namespace cairn::worker {
 namespace {
@@ -24,6 +25,12 @@ int OpenUnnamed(const std::string& folder) {
   const int named = mkostemp(name.data(), O_CLOEXEC);
   if (named >= 0) unlink(name.c_str());
   return named;
+}
+
+// Unavailable: the worker tries the job again later.
+absl::Status SpoolError(int error, const std::string& what) {
+  const std::string text = absl::StrCat(what, ": ", strerror(error));
+  return IsTransient(error) ? absl::UnavailableError(text) : absl::ResourceExhaustedError(text);
 }
 
 }  // namespace
@@ -48,9 +55,9 @@ absl::Status Spool::MoveToDisk() {
   // then free for other files.
   descriptor_ = OpenUnnamed(storage_->spool_folder());
   if (descriptor_ < 0) {
-    return absl::ErrnoToStatus(
-        errno, absl::StrCat("data file ", name_, ": cannot make a file in the spool folder ",
-                            storage_->spool_folder()));
+    return SpoolError(errno,
+                      absl::StrCat("data file ", name_, ": cannot make a file in the spool folder ",
+                                   storage_->spool_folder()));
   }
   CAIRN_RETURN_IF_ERROR(Write(memory_));
   storage_->ReturnMemory(memory_.size());
@@ -65,9 +72,9 @@ absl::Status Spool::Write(std::string_view bytes) {
     const ssize_t count = write(descriptor_, bytes.data(), bytes.size());
     if (count < 0 && errno == EINTR) continue;
     if (count < 0) {
-      return absl::ResourceExhaustedError(
-          absl::StrCat("data file ", name_, ": cannot write to the spool folder ",
-                       storage_->spool_folder(), ": ", strerror(errno)));
+      return SpoolError(errno,
+                        absl::StrCat("data file ", name_, ": cannot write to the spool folder ",
+                                     storage_->spool_folder()));
     }
     bytes.remove_prefix(count);
   }

@@ -86,5 +86,22 @@ TEST_F(ReadAtTest, OpeningIsRepeatedToo) {
   EXPECT_EQ(OpenPatiently(file_ + ".missing", O_RDONLY), -ENOENT);
 }
 
+TEST_F(ReadAtTest, TheSizeIsAskedRepeatedlyToo) {
+  faults_.Set({{"stat", "read_at.data", EIO}});
+  EXPECT_EQ(StatPatiently(descriptor_, "the data", absl::Milliseconds(40)).status(),
+            absl::UnavailableError("cannot read data file the data: Input/output error"));
+  faults_.Clear();
+  const auto status = StatPatiently(descriptor_, file_);
+  ASSERT_TRUE(status.ok()) << status.status();
+  EXPECT_EQ(status->st_size, 10);
+}
+
+TEST(CannotReadTest, OnlyAnErrorThatMayPassIsUnavailable) {
+  EXPECT_EQ(CannotRead("x.npy", EIO).code(), absl::StatusCode::kUnavailable);
+  EXPECT_EQ(CannotRead("x.npy", ENOENT).code(), absl::StatusCode::kNotFound);
+  EXPECT_EQ(CannotRead("x.npy", ENOENT).message(),
+            "cannot read data file x.npy: No such file or directory");
+}
+
 }  // namespace
 }  // namespace cairn::worker

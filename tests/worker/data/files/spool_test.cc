@@ -1,10 +1,14 @@
 #include "worker/data/files/spool.h"
 
+#include <cerrno>
+#include <cstdlib>
 #include <filesystem>
+#include <utility>
 
 #include "common/failpoint.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "tests/common/faulty_files.h"
 
 namespace cairn::worker {
 namespace {
@@ -50,6 +54,25 @@ TEST(SpoolTest, AFailedWriteIsReported) {
   EXPECT_FALSE(spool.Append("2").ok());
   EXPECT_EQ(FailpointFired("spool.write"), 1);
   DisarmFailpoints();
+}
+
+TEST(SpoolTest, AnErrorOfTheDiskMayPassAndAFullDiskMayNot) {
+  const std::string rules = ::testing::TempDir() + "/spool_test.rules";
+  ASSERT_EQ(setenv("CAIRN_FAULTY_FILES", rules.c_str(), 1), 0);
+  const testing::FaultyFiles faults(rules);
+  const std::string folder = ::testing::TempDir() + "/faulty_spool";
+  std::filesystem::create_directories(folder);
+  DataStorage storage({.memory_bytes = 0, .spool_folder = folder});
+  for (const char* operation : {"open", "write"}) {
+    for (const auto& [error, code] : {std::pair(EIO, absl::StatusCode::kUnavailable),
+                                      std::pair(ENOSPC, absl::StatusCode::kResourceExhausted)}) {
+      faults.Set({{operation, folder, error}});
+      EXPECT_EQ(Spool("x.gz", &storage).Append("1").code(), code) << operation << " " << error;
+    }
+  }
+  EXPECT_EQ(faults.fired(), 4);
+  faults.Clear();
+  unsetenv("CAIRN_FAULTY_FILES");
 }
 
 TEST(SpoolTest, MoreThanItsLimitIsRefused) {
