@@ -100,8 +100,10 @@ Scheduler::Options MakeSchedulerOptions(const cluster::TfConfig& config, const F
 // Serves until the daemon is asked to end.
 absl::StatusOr<int> Serve(const cluster::TfConfig& config, const Flags& flags,
                           cluster::Daemon* daemon) {
+  const std::string directory = absl::StrCat(flags.state, "/coordinator");
+  CAIRN_LOG_INFO("opening the journal", "directory", directory);
   CAIRN_ASSIGN_OR_RETURN(const std::unique_ptr<storage::Journal> journal,
-                         storage::Journal::Open(absl::StrCat(flags.state, "/coordinator")));
+                         storage::Journal::Open(directory));
   const RealClock clock;
   SessionRegistry sessions;
   ControlLoop::Options options;

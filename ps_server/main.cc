@@ -18,6 +18,7 @@
 #include "cluster/daemon_flags.h"
 #include "cluster/tf_config.h"
 #include "common/flag_checks.h"
+#include "common/logging.h"
 #include "common/standard_files.h"
 #include "common/status_macros.h"
 #include "common/version.h"
@@ -103,6 +104,7 @@ int Serve(const Flags& flags) {
   options->on_refused = [&](const std::string& reason) {
     (*daemon)->Exit(cluster::kExitPermanent, reason);
   };
+  CAIRN_LOG_INFO("opening the snapshots", "directory", options->directory);
   const absl::StatusOr<std::unique_ptr<PsTask>> task = PsTask::Start(*options);
   if (!task.ok()) return cluster::ReportFailure(kProgram, task.status());
   cluster::WarnOfOpenPort(*cluster::ParseAddress(options->own_address));

@@ -170,6 +170,77 @@ TEST_P(GrayFailures, APsWhoseDeletionsHang) {
   ExpectExactEnd();
 }
 
+// Faults that do not depend on the mode.
+using GrayFailuresOfDaemons = GrayFailures;
+
+// As when the reader of a pipe stops, or the disk of the logs.
+TEST_P(GrayFailuresOfDaemons, LogsThatHang) {
+  const std::vector<std::pair<std::string, int>> tasks = {{"chief", 0}, {"ps", 1}, {"worker", 0}};
+  for (const auto& [type, index] : tasks) cluster_.FilesOf(type, index);
+  cluster_.StartAll();
+  ASSERT_NO_FATAL_FAILURE(Submit(/*epochs=*/10, /*checkpoint_every=*/300));
+  ASSERT_TRUE(Reaches("last_checkpoint", 1)) << cluster_.Logs();
+
+  for (const auto& [type, index] : tasks) {
+    cluster_.FilesOf(type, index).Set({{"write", type + std::to_string(index) + ".log"}});
+  }
+  // All tasks log the rollback.
+  cluster_.task("ps", 0).Kill();
+  cluster_.Start("ps", 0);
+  for (const auto& [type, index] : tasks) ASSERT_TRUE(Fired(cluster_.FilesOf(type, index))) << type;
+  ExpectExactEnd();
+  EXPECT_EQ(Number("rollbacks"), 1);
+  for (const auto& [type, index] : tasks) {
+    EXPECT_TRUE(cluster_.task(type, index).running()) << type;
+    cluster_.FilesOf(type, index).Clear();
+  }
+}
+
+// Every worker opens its files while the file server is away.
+TEST_P(GrayFailuresOfDaemons, FilesThatCannotBeOpenedForAMoment) {
+  const std::vector<FaultyFiles*> all = {&cluster_.FilesOf("worker", 0),
+                                         &cluster_.FilesOf("worker", 1)};
+  cluster_.StartAll();
+  ASSERT_NO_FATAL_FAILURE(Submit(/*epochs=*/10));
+  ASSERT_TRUE(Reaches("batches_done", 200)) << cluster_.Logs();
+  for (const char* operation : {"open", "stat"}) {
+    for (const int worker : {0, 1}) {
+      const int fired = all[worker]->fired();
+      all[worker]->Set({{operation, "/x.npy", EIO}});
+      cluster_.task("worker", worker).Kill();
+      cluster_.Start("worker", worker);
+      ASSERT_TRUE(Fired(*all[worker], fired + 3)) << operation;
+    }
+    for (FaultyFiles* files : all) files->Clear();
+  }
+  ExpectExactEnd();
+}
+
+// A supervisor starts it again as long as its disk does not answer.
+TEST_P(GrayFailuresOfDaemons, ACoordinatorWhoseDiskHangsOrErrs) {
+  FaultyFiles& files = cluster_.FilesOf("chief", 0);
+  cluster_.StartAll();
+  ASSERT_NO_FATAL_FAILURE(Submit(/*epochs=*/10));
+  ASSERT_TRUE(Reaches("batches_done", 200)) << cluster_.Logs();
+  Process& coordinator = cluster_.task("chief", 0);
+
+  files.Set({{"write", "/state/coordinator/"}, {"sync", "/state/coordinator/"}});
+  EXPECT_EQ(coordinator.Wait(seconds(60)).value_or(-1), 129) << cluster_.LogOf("chief", 0);
+  EXPECT_NE(cluster_.LogOf("chief", 0).find("the disk of the journal hangs"), std::string::npos);
+  for (const char* operation : {"open", "read", "write"}) {
+    files.Set({{operation, "/state/coordinator/", EIO}});
+    cluster_.Start("chief", 0);
+    EXPECT_EQ(coordinator.Wait(seconds(60)).value_or(-1), 129)
+        << operation << cluster_.LogOf("chief", 0);
+  }
+  files.Clear();
+  cluster_.Start("chief", 0);
+  ExpectExactEnd();
+  EXPECT_EQ(Number("rollbacks"), 0);
+}
+
+INSTANTIATE_TEST_SUITE_P(Async, GrayFailuresOfDaemons, ::testing::Values(kAsync));
+
 INSTANTIATE_TEST_SUITE_P(
     Modes, GrayFailures, ::testing::Values(kAsync, kStale, kSync), [](const auto& info) {
       return std::string(info.param == kAsync ? "Async" : info.param == kStale ? "Stale" : "Sync");
