@@ -2,6 +2,8 @@
 """Checks that the benchmarks run and print rows, and that rows become a table and a picture. Uses
 tiny sizes and does not judge the measurements. Run by benchmarks_test.sh."""
 
+import contextlib
+import io
 import json
 import os
 import pathlib
@@ -11,8 +13,10 @@ import tempfile
 import unittest
 import xml.dom.minidom
 
+import originals
 import peer
 import picture
+import race
 import results
 
 HERE = pathlib.Path(__file__).parent
@@ -178,6 +182,91 @@ class RemarksTest(unittest.TestCase):
     def test_a_record_has_one_only_where_there_is_something_to_say(self):
         self.assertEqual(results.part_record("t", ROWS, True, HERE, "why not")["remark"], "why not")
         self.assertNotIn("remark", results.part_record("t", ROWS, True, HERE, ""))
+
+
+class RaceTest(unittest.TestCase):
+    GOOD = {"gflops": 90.0, "onednn": True, "version": "2.1"}
+
+    def test_an_original_without_onednn_or_with_a_slow_product_is_refused_with_the_remedy(self):
+        self.assertEqual(originals.refusal(self.GOOD, 120), "")
+        why = originals.refusal(self.GOOD | {"onednn": False}, 120)
+        self.assertIn("without oneDNN: unset TF_ENABLE_ONEDNN_OPTS", why)
+        why = originals.refusal(self.GOOD | {"gflops": 59.9}, 120)
+        self.assertIn("at 59.9 GFLOP/s, Cairn at 120.0: install", why)
+
+    def test_one_that_is_not_installed_says_what_installs_it(self):
+        with tempfile.TemporaryDirectory() as cache:
+            os.environ["CAIRN_INTEROP"] = cache
+            try:
+                found = originals.find_all(may_install=False)
+            finally:
+                del os.environ["CAIRN_INTEROP"]
+        self.assertEqual([each.python for each in found], ["", ""])
+        said = originals.remark(found)
+        self.assertIn("measured without TensorFlow: it is not installed: run tests/interop/setup.sh",
+                      said)
+        self.assertIn("tests/benchmarks/torch_requirements.txt", said)
+
+    def test_what_was_found_is_handed_on(self):
+        found = [originals.Original("TensorFlow", "/a/python", "fast"),
+                 originals.Original("PyTorch 2", "", "slow")]
+        said = subprocess.run(
+            [sys.executable, "-c", "import originals\nfor each in originals.handed_on().values(): "
+             "print(each.name, each.python, each.about, sep=',')"],
+            env=originals.environment_of(found), cwd=HERE, stdout=subprocess.PIPE, text=True,
+            check=True)
+        self.assertEqual(said.stdout, "TensorFlow,/a/python,fast\nPyTorch 2,,slow\n")
+        self.assertEqual(originals.remark(found), "fast; measured without PyTorch 2: slow")
+
+    def test_two_sides_that_do_not_do_the_same_are_no_race(self):
+        race.checked("Cairn", [{"loss": 2.0}, {"loss": 0.5}], 2.3, 10, 10)
+        with self.assertRaisesRegex(race.Wrong, "trains 10 parameters, the other 11"):
+            race.checked("Cairn", [{"loss": 0.5}], 2.3, 10, 11)
+        for loss in (2.3, 2.4, float("nan")):
+            with self.assertRaisesRegex(race.Wrong, "loss does not fall"):
+                race.checked("Keras fit", [{"loss": loss}], 2.3, 10, 10)
+
+    def test_a_row_has_the_median_of_the_rounds_ratios_and_one_has_the_memory(self):
+        ours = [{"examples_per_second": 10 * k, "peak_mebibytes": 100} for k in (1, 2, 6)]
+        theirs = [{"examples_per_second": 5, "peak_mebibytes": 400} for _ in ours]
+        printed = io.StringIO()
+        with contextlib.redirect_stdout(printed):
+            race.emit_rows("a", ours, theirs, ("Keras", 1.2), "a note")
+            race.emit_rows("b", ours, None, None, "Keras skipped")
+        rows = results.parse(printed.getvalue())
+        self.assertEqual([(row["name"], row["value"], row.get("ratio")) for row in rows],
+                         [("a", 20, 4.0), ("a, memory", 100, 0.25), ("b", 20, None),
+                          ("b, memory", 100, None)])
+        self.assertEqual([results.verdict(row) for row in rows], ["ok", "", "", ""])
+
+    def test_a_way_that_fails_is_a_skipped_row(self):
+        printed = io.StringIO()
+        with contextlib.redirect_stdout(printed):
+            race.or_skipped("a", sys.exit, "it ended")
+        self.assertEqual(results.parse(printed.getvalue()), [{"name": "a", "skipped": "it ended"}])
+
+    def test_profiles_say_what_the_time_went_into(self):
+        layers = [{"layer": name, "forward": ms, "backward": ms} for name, ms in
+                  (("a", 0.5), ("b", 2), ("c", 1), ("d", 0.1), ("e", 0.05))]
+        self.assertEqual(race.step_profile({"milliseconds": 10, "layers": layers}),
+                         "of 10.0 ms a step: b 40 %, c 20 %, a 10 %, d 2 %")
+        ps = {"task": "ps 0", "seconds": 1, "phases": [], "layers": []}
+        worker = {"task": "worker 0", "seconds": 2,
+                  "phases": [{"name": "wait", "seconds": 1}, {"name": "compute", "seconds": 1}],
+                  "layers": [{"name": "dense", "forward_seconds": 0.4, "backward_seconds": 0.4}]}
+        self.assertEqual(race.cluster_profile([ps, worker, worker | {"task": "worker 1"}]),
+                         "of the workers' time wait 50 %, compute 50 %, layer dense 40 %")
+        self.assertEqual(race.cluster_profile([ps]), "no profile")
+
+    def test_models_and_ways_are_chosen_by_name(self):
+        chosen = race.parse(["--quick"])
+        self.assertEqual((chosen.models, chosen.rounds), (["mlp"], 1))
+        chosen = race.parse(["--models", "embedding", "--ways", "ddp,null"])
+        self.assertEqual((chosen.models, chosen.ways), (["embedding"], ["ddp", "null"]))
+        with self.assertRaises(SystemExit), contextlib.redirect_stderr(io.StringIO()):
+            race.parse(["--ways", "horovod"])
+        self.assertEqual(race.title_of("mlp", "ddp"), "mlp, Adam: 2 workers, sync (ddp)")
+        self.assertEqual(race.title_of("embedding", "fit"), "embedding, SGD: 1 process (fit)")
 
 
 class ProgramsTest(unittest.TestCase):

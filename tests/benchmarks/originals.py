@@ -39,7 +39,7 @@ class Original:
     about: str
 
 
-def refusal(name, product, cairn_gflops):
+def refusal(product, cairn_gflops):
     """Why an original is no peer; "" if it is one. `product`: what its program has said."""
     if not product["onednn"]:
         return (f"version {product['version']} computes without oneDNN: unset TF_ENABLE_ONEDNN_OPTS, "
@@ -66,9 +66,9 @@ def judge(name, python, program, threads):
         answer = product_of([python, program, "product", threads], threads)
         if best is None or answer["gflops"] > best["gflops"]:
             best = answer
-        if not refusal(name, best, cairn):
+        if not refusal(best, cairn):
             break
-    why_not = refusal(name, best, cairn)
+    why_not = refusal(best, cairn)
     said = (f"{name} {best['version']}, oneDNN on, {best['gflops']:.0f} GFLOP/s on {threads} threads "
             f"(Cairn {cairn:.0f})")
     return Original(name, "" if why_not else str(python), why_not or said)

@@ -63,9 +63,12 @@ class Wrong(Exception):
     """The two sides do not do the same."""
 
 
-def what(mode, workers):
-    return ("1 process" if mode is None else
-            f"{workers} worker{'s' if workers > 1 else ''}, 1 ps" + (", sync" * (mode == "sync")))
+def title_of(name, way):
+    """A row's: "mlp, Adam: 2 workers, sync (ddp)"."""
+    mode, workers = WAYS[way][:2]
+    rule = "Adam" if MODELS[name][0] == "adam" else "SGD"
+    who = "1 process" if mode is None else f"{workers} worker{'s' * (workers > 1)}, {mode}"
+    return f"{name}, {rule}: {who} ({way})"
 
 
 def checked(side, answers, first_loss, parameters, others):
@@ -184,7 +187,7 @@ def race(name, way, python, folder, rounds, seconds, with_profile):
     optimizer = MODELS[name][0]
     batch, file = architecture(name, folder)
     threads = max(1, os.cpu_count() // workers)
-    title = f"{name}, {'Adam' if optimizer == 'adam' else 'SGD'}: {what(mode, workers)}"
+    title = title_of(name, way)
     ours = (CairnProcess(file, optimizer, batch, threads, folder) if mode is None else
             CairnCluster(mode, workers, file, optimizer, batch, folder))
     if not python:
@@ -286,7 +289,7 @@ def main():
                             folder], check=True)
             for way in chosen.ways:
                 if way != "null":
-                    or_skipped(f"{name}: {way}", race, name, way, found[WAYS[way][2]].python, folder,
+                    or_skipped(title_of(name, way), race, name, way, found[WAYS[way][2]].python, folder,
                                chosen.rounds, chosen.seconds, chosen.profile)
     if "null" in chosen.ways:
         for workers in (1, 16) if chosen.quick else (1, 2, 4, 8, 16):
