@@ -40,9 +40,10 @@ sys.path.append(str(ROOT / "tests/benchmarks/models"))
 from model_steps import MODELS as ARCHITECTURES, Program, model_file
 
 HERE = ROOT / "tests/benchmarks"
-# name: (optimizer, batches in the files)
-MODELS = {"mlp": ("adam", 64), "cnn_28x28": ("adam", 64), "mobilenet_v2_96": ("sgd", 16),
-          "resnet50_64": ("sgd", 16), "embedding": ("sgd", 64)}
+# name: (optimizer and its learning rate, batches in the files)
+MODELS = {"mlp": ("adam:0.001", 64), "cnn_28x28": ("adam:0.001", 64),
+          "mobilenet_v2_96": ("sgd:0.01", 16), "resnet50_64": ("sgd:0.01", 16),
+          "embedding": ("sgd:0.5", 64)}
 EMBEDDING = (256, HERE / "models/embedding.json")
 # Cairn's mode and workers (None: one process), the original, its name in a row, the bar.
 WAYS = {
@@ -54,7 +55,6 @@ WAYS = {
     "torch": (None, 1, "PyTorch 2", "PyTorch", 1.2),
 }
 NULL_BAR = 2.0
-RATE = {"sgd": 0.01, "adam": 0.001}
 NEVER = 1000000
 WARM_UP_BATCHES = 20
 
@@ -66,7 +66,7 @@ class Wrong(Exception):
 def title_of(name, way):
     """A row's: "mlp, Adam: 2 workers, sync (ddp)"."""
     mode, workers = WAYS[way][:2]
-    rule = "Adam" if MODELS[name][0] == "adam" else "SGD"
+    rule = "Adam" if MODELS[name][0].startswith("adam") else "SGD"
     who = "1 process" if mode is None else f"{workers} worker{'s' * (workers > 1)}, {mode}"
     return f"{name}, {rule}: {who} ({way})"
 
@@ -84,10 +84,11 @@ class CairnCluster:
     """Cairn's side with a ps: a cluster for each round, so that none takes the other's cores."""
 
     def __init__(self, mode, workers, file, optimizer, batch, folder):
+        rule, rate = optimizer.split(":")
         self.job = {"name": "race", "model": str(file),
                     "train": {"npy": {"features": f"{folder}/x.npy", "labels": f"{folder}/y.npy"}},
                     "loss": "sparse_categorical_crossentropy",
-                    "optimizer": {"name": optimizer, "learning_rate": RATE[optimizer]},
+                    "optimizer": {"name": rule, "learning_rate": float(rate)},
                     "batch_size": batch, "epochs": NEVER, "checkpoint": {"every_epochs": NEVER},
                     "strategy": {"parameter_server": {"mode": mode}}}
         self.workers, self.first_loss = workers, None

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """The original in a race: TensorFlow trains a Keras architecture in one of its ways.
 
-Usage: tensorflow_race.py WAY MODEL.json sgd|adam BATCH THREADS FOLDER
+Usage: tensorflow_race.py WAY MODEL.json sgd|adam:RATE BATCH THREADS FOLDER
        tensorflow_race.py null WORKERS | product THREADS
 
   parameter_server_1|_2  ParameterServerStrategy, 1 ps, with 1 or 2 workers, a ClusterCoordinator
@@ -34,7 +34,6 @@ import time
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
 os.environ.setdefault("GRPC_VERBOSITY", "ERROR")
 os.environ["KERAS_BACKEND"] = "tensorflow"
-RATE = {"sgd": 0.01, "adam": 0.001}
 STEPS_IN_A_CALL = (1, 8, 32)
 # In seconds: beside it what a call costs is nothing.
 LONG_CALL = 1
@@ -127,11 +126,15 @@ def many_steps(tf, strategy, step):
     return steps
 
 
+def rule_of(optimizers, optimizer):
+    name, rate = optimizer.split(":")
+    return {"sgd": optimizers.SGD, "adam": optimizers.Adam}[name](float(rate))
+
+
 def make_model(file, optimizer):
     import tf_keras
     model = build(tf_keras, file)
-    rule = {"sgd": tf_keras.optimizers.legacy.SGD, "adam": tf_keras.optimizers.legacy.Adam}[optimizer]
-    return model, rule(RATE[optimizer])
+    return model, rule_of(tf_keras.optimizers.legacy, optimizer)
 
 
 class ParameterServer:
@@ -216,8 +219,7 @@ class Fit:
     def compiled(self, variant):
         if variant not in self.models:
             model = build(self.keras, self.file)
-            rule = {"sgd": self.keras.optimizers.SGD, "adam": self.keras.optimizers.Adam}
-            model.compile(rule[self.optimizer](RATE[self.optimizer]),
+            model.compile(rule_of(self.keras.optimizers, self.optimizer),
                           self.keras.losses.SparseCategoricalCrossentropy(from_logits=True),
                           jit_compile=variant[0], steps_per_execution=variant[1])
             self.models[variant] = model

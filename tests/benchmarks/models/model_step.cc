@@ -2,7 +2,7 @@
 // backward and optimizer on random images in memory. model_steps.py runs it alternately with
 // PyTorch.
 //
-// Usage: model_step MODEL.json sgd|adam BATCH THREADS [FOLDER]
+// Usage: model_step MODEL.json sgd|adam[:RATE] BATCH THREADS [FOLDER]
 //
 // FOLDER: trains on its x.npy and y.npy (4 bytes an element) instead, as race_data.py writes them.
 //
@@ -61,8 +61,10 @@ std::string BytesOf(const std::vector<T>& values) {
 proto::Job MakeJob(const std::string& optimizer) {
   proto::Job job;
   job.mutable_loss()->set_name("sparse_categorical_crossentropy");
-  job.mutable_optimizer()->set_name(optimizer);
-  job.mutable_optimizer()->set_learning_rate(0.001);
+  const size_t colon = optimizer.find(':');
+  job.mutable_optimizer()->set_name(optimizer.substr(0, colon));
+  job.mutable_optimizer()->set_learning_rate(
+      colon == std::string::npos ? 0.001 : std::atof(optimizer.c_str() + colon + 1));
   return job;
 }
 
@@ -221,7 +223,7 @@ void Serve(Bench* bench) {
 
 int main(int argc, char** argv) {
   if (argc < 5 || argc > 6 || std::atoi(argv[3]) < 1 || std::atoi(argv[4]) < 1) {
-    std::fprintf(stderr, "usage: model_step MODEL.json sgd|adam BATCH THREADS [FOLDER]\n");
+    std::fprintf(stderr, "usage: model_step MODEL.json sgd|adam[:RATE] BATCH THREADS [FOLDER]\n");
     return 2;
   }
   cairn::worker::Bench bench(argv[1], argv[2], std::atoi(argv[3]), std::atoi(argv[4]),

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """The peer of model_step: PyTorch trains the network of a Keras architecture on random images.
 
-Usage: torch_model.py MODEL.json sgd|adam BATCH THREADS contiguous|channels_last [FOLDER [PROCESSES]]
+Usage: torch_model.py MODEL.json sgd|adam[:RATE] BATCH THREADS contiguous|channels_last [FOLDER [PROCESSES]]
 
 FOLDER: trains on its x.npy and y.npy instead, as ../race_data.py writes them. PROCESSES: that many of
 DistributedDataParallel over gloo; the first starts the others and says the sum of all.
@@ -204,6 +204,7 @@ def peak_mebibytes(children):
 def main():
     file, optimizer, batch, threads, layout = sys.argv[1:6]
     folder, processes = sys.argv[6] if len(sys.argv) > 6 else "", int((sys.argv[7:] or ["1"])[0])
+    optimizer, _, rate = optimizer.partition(":")
     batch = int(batch)
     torch.set_num_threads(int(threads))
     torch.set_num_interop_threads(1)
@@ -220,7 +221,7 @@ def main():
     rank = join_others(processes, children)
     if processes > 1:
         net = nn.parallel.DistributedDataParallel(net, gradient_as_bucket_view=not net.is_sparse())
-    rule = rule_of(optimizer, parameters, 0.01 if folder and optimizer == "sgd" else 0.001, fused)
+    rule = rule_of(optimizer, parameters, float(rate or 0.001), fused)
     batches = len(x) // batch
 
     def step(k):
