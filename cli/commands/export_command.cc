@@ -47,8 +47,8 @@ Command MakeExportCommand() {
     flags->AddJob(set);
     set->AddRequiredString(
         "--output PATH", &flags->output,
-        "The .keras, .onnx or .safetensors file to write, or a folder for model.json "
-        "and weights.bin (a TF.js layers model)");
+        "The .keras, .onnx, .safetensors or .ckpt (TensorFlow checkpoint) file to write, "
+        "or a folder for model.json and weights.bin (a TF.js layers model)");
     flags->AddCheckpoint(set);
     flags->AddJson(set);
     flags->AddCluster(set);

@@ -25,7 +25,8 @@ void AddModel(const std::string& model, std::vector<ReadFileName>* files) {
   files->push_back({model, "the job's model"});
   const auto json = ReadFile(model);
   if (!json.ok()) return;  // It lies on another machine.
-  const auto weights = nn::ModelWeightFiles(*json);
+  const auto weights =
+      nn::ModelWeightFiles(*json, std::filesystem::path(model).filename().string());
   if (!weights.ok()) return;
   const std::filesystem::path folder = std::filesystem::path(model).parent_path();
   for (const std::string& name : *weights) {

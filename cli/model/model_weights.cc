@@ -26,11 +26,12 @@ bool IsCell(absl::string_view part) {
 
 absl::StatusOr<nn::ImportedModel> Read(const std::string& file) {
   CAIRN_ASSIGN_OR_RETURN(const std::string json, ReadFile(file));
-  CAIRN_ASSIGN_OR_RETURN(const auto weight_files, nn::ModelWeightFiles(json));
+  const std::filesystem::path path = file;
+  CAIRN_ASSIGN_OR_RETURN(const auto weight_files,
+                         nn::ModelWeightFiles(json, path.filename().string()));
   std::vector<std::string> contents;
   for (const std::string& name : weight_files) {
-    CAIRN_ASSIGN_OR_RETURN(contents.emplace_back(),
-                           ReadFile((std::filesystem::path(file).parent_path() / name).string()));
+    CAIRN_ASSIGN_OR_RETURN(contents.emplace_back(), ReadFile((path.parent_path() / name).string()));
   }
   return nn::ReadModel(json, contents);
 }

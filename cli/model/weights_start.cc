@@ -8,6 +8,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "absl/strings/str_replace.h"
 #include "cli/model/model_weights.h"
 #include "common/status_macros.h"
 #include "nn/formats/imported_model.h"
@@ -79,9 +80,21 @@ class Matching {
   absl::StatusOr<int> Find(size_t variable) const {
     const std::string& name = variables_[variable].name;
     const std::string& layer = layers_[variable];
-    CAIRN_ASSIGN_OR_RETURN(const int found, FindNamed(name, layer));
-    const std::string inner = WithoutModel(name, layer);
-    return found >= 0 || inner.empty() ? absl::StatusOr<int>(found) : FindNamed(inner, layer);
+    for (const std::string& candidate : {name, WithoutModel(name, layer)}) {
+      // In Keras 3 the kernel of a DepthwiseConv is "kernel", and the layer in a Bidirectional is
+      // named forward_lstm from the start.
+      const std::string keras3 =
+          absl::StrReplaceAll(candidate, {{"/depthwise_kernel", "/kernel"},
+                                          {"/forward_forward_", "/forward_"},
+                                          {"/backward_backward_", "/backward_"},
+                                          {"/backward_forward_", "/backward_"}});
+      for (const std::string& there : {candidate, keras3}) {
+        if (there.empty()) continue;
+        CAIRN_ASSIGN_OR_RETURN(const int found, FindNamed(there, layer));
+        if (found >= 0) return found;
+      }
+    }
+    return -1;
   }
 
   absl::StatusOr<int> FindNamed(const std::string& name, const std::string& layer) const {

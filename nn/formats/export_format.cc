@@ -6,6 +6,7 @@
 #include "nn/formats/keras_file.h"
 #include "nn/formats/onnx_file.h"
 #include "nn/formats/safetensors.h"
+#include "nn/formats/tensor_bundle.h"
 #include "nn/formats/tfjs_layers.h"
 
 namespace cairn::nn {
@@ -18,6 +19,10 @@ const std::vector<ExportFormat>& Formats() {
       {"Keras", ".keras", {""}, WriteKerasFile},
       {"ONNX", ".onnx", {""}, WriteOnnxFile},
       {"safetensors, weights only", ".safetensors", {""}, WriteSafetensors},
+      {"TensorFlow checkpoint, weights only",
+       ".ckpt",
+       {".data-00000-of-00001", ".index"},
+       WriteTensorBundle},
   };
   return *formats;
 }
@@ -27,7 +32,8 @@ const std::vector<ExportFormat>& Formats() {
 std::string ExportFormatNames() {
   std::string names;
   for (const ExportFormat& format : Formats()) {
-    if (!format.is_folder()) absl::StrAppend(&names, format.extension, " (", format.name, "), ");
+    if (!format.is_folder())
+      absl::StrAppend(&names, format.extension, " (", format.name, "), ");
   }
   return absl::StrCat(names, "or a folder (", FindExportFormat("")->name, ")");
 }

@@ -12,6 +12,7 @@
 #include "nn/formats/keras_file.h"
 #include "nn/formats/keras_h5.h"
 #include "nn/formats/keras_json.h"
+#include "nn/formats/tensor_bundle.h"
 #include "nn/formats/tfjs_layers.h"
 
 namespace cairn::nn {
@@ -25,7 +26,8 @@ struct ImportFormat {
   // `document` is null if the file is not JSON.
   bool (*recognizes)(std::string_view file, const json* document);
   // Null: the file has all of the model.
-  absl::StatusOr<std::vector<std::string>> (*weight_files)(std::string_view file);
+  absl::StatusOr<std::vector<std::string>> (*weight_files)(std::string_view file,
+                                                           std::string_view file_name);
   absl::StatusOr<ImportedModel> (*read)(std::string_view file,
                                         absl::Span<const std::string> file_contents);
 };
@@ -49,11 +51,18 @@ constexpr ImportFormat kFormats[] = {
      ReadKerasFile},
     {"a Keras .h5 file", [](std::string_view file, const json*) { return IsKerasH5(file); },
      nullptr, ReadKerasH5},
+    {"the index of a TensorFlow checkpoint",
+     [](std::string_view file, const json*) { return IsTensorBundle(file); }, TensorBundleFiles,
+     ReadTensorBundle},
+    {"a mapping of a TensorFlow checkpoint (an object with 'checkpoint')",
+     [](std::string_view, const json* document) { return HasMember(document, {"checkpoint"}); },
+     MappedBundleFiles, ReadMappedBundle},
     {"a TF.js layers model (an object with 'modelTopology')",
      [](std::string_view, const json* document) {
        return HasMember(document, {"modelTopology", "weightsManifest", "format"});
      },
-     TfjsWeightFiles, ReadTfjsLayersModel},
+     [](std::string_view file, std::string_view) { return TfjsWeightFiles(file); },
+     ReadTfjsLayersModel},
     {"a Keras architecture (an object with 'class_name', as model.to_json() writes)",
      [](std::string_view, const json* document) {
        return HasMember(document, {"class_name", "model_config"});
@@ -76,10 +85,11 @@ absl::StatusOr<const ImportFormat*> DetectFormat(std::string_view file) {
 
 }  // namespace
 
-absl::StatusOr<std::vector<std::string>> ModelWeightFiles(std::string_view file) {
+absl::StatusOr<std::vector<std::string>> ModelWeightFiles(std::string_view file,
+                                                          std::string_view file_name) {
   CAIRN_ASSIGN_OR_RETURN(const ImportFormat* const format, DetectFormat(file));
   if (format->weight_files == nullptr) return std::vector<std::string>();
-  return format->weight_files(file);
+  return format->weight_files(file, file_name);
 }
 
 absl::StatusOr<ImportedModel> ReadModel(std::string_view file,

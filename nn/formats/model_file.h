@@ -12,11 +12,13 @@
 namespace cairn::nn {
 
 // The entry point for model files of all formats: Keras's .keras and .h5 files, a Keras
-// architecture JSON, or a TF.js layers model. The format is detected from the contents. All formats
-// are in one table, in model_file.cc.
+// architecture JSON, a TF.js layers model, or a TensorFlow checkpoint. The format is detected from
+// the contents. All formats are in one table, in model_file.cc.
 
-// The weight files, relative to the model's folder, whose contents ReadModel needs.
-absl::StatusOr<std::vector<std::string>> ModelWeightFiles(std::string_view file);
+// The weight files, relative to the model's folder, whose contents ReadModel needs. `file_name` is
+// the file's name in its folder; weight files of a TensorFlow checkpoint are named after it.
+absl::StatusOr<std::vector<std::string>> ModelWeightFiles(std::string_view file,
+                                                          std::string_view file_name);
 
 // Reads a model. `file_contents` are the contents of the files of ModelWeightFiles, in order. See
 // keras_json.h for the dialect of the spec and for errors.

@@ -53,7 +53,7 @@ bool RunInput(std::string_view input) {
   const std::string_view json = input.substr(0, end);
   const std::string_view bytes = input.substr(std::min(end + 1, input.size()));
 
-  const auto files = nn::ModelWeightFiles(json);
+  const auto files = nn::ModelWeightFiles(json, "model");
   if (!files.ok()) {
     CAIRN_CHECK(absl::IsInvalidArgument(files.status()));
     return false;

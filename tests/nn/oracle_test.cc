@@ -71,7 +71,7 @@ T ValueOrDie(absl::StatusOr<T> value) {
 ImportedModel ReadModelFolder(const std::string& folder) {
   const std::string text = ReadFile(folder + "/model.json");
   std::vector<std::string> weights;
-  for (const std::string& file : ValueOrDie(ModelWeightFiles(text))) {
+  for (const std::string& file : ValueOrDie(ModelWeightFiles(text, "model"))) {
     weights.push_back(ReadFile(folder + "/" + file));
   }
   return ValueOrDie(ReadModel(text, weights));

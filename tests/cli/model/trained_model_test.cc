@@ -147,7 +147,7 @@ TEST(TrainedModelTest, TheExtensionIsTheFormat) {
   for (const char* name : {"m.pb", "m.json", "m.bin", "m.zip", "m.tflite"}) {
     EXPECT_FALSE(ChooseExportFormat("--output", name).ok()) << name;
   }
-  for (const char* name : {"m.keras", "m.KERAS", "m.safetensors"}) {
+  for (const char* name : {"m.keras", "m.KERAS", "m.safetensors", "m.ckpt"}) {
     const auto format = ChooseExportFormat("--output", name);
     ASSERT_TRUE(format.ok()) << name;
     EXPECT_FALSE((*format)->is_folder()) << name;
@@ -155,6 +155,15 @@ TEST(TrainedModelTest, TheExtensionIsTheFormat) {
   for (const char* name : {"out", "/tmp/out", "v1.2", "out.h5/", "out.h5/1", ".json", ".", ".."}) {
     EXPECT_TRUE(ChooseExportFormat("--output", name).ok()) << name;
   }
+}
+
+// Users name it by its prefix, which is no file.
+TEST(TrainedModelTest, ACheckpointIsTwoFiles) {
+  const TrainedModel trained{ExamplePlan(), ExampleManifest(), ExampleValues()};
+  const std::string prefix = testing::TempDir() + "/trained_model_test.ckpt";
+  const nn::ExportFormat* format = *ChooseExportFormat("--output", prefix);
+  EXPECT_EQ(ExportModel(trained, *format, prefix).value(), prefix + ".index");
+  EXPECT_TRUE(ReadFile(prefix + ".data-00000-of-00001").ok());
 }
 
 TEST(TrainedModelTest, ExportIsReadBackWithTheImportedNames) {

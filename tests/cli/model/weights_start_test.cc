@@ -142,6 +142,38 @@ TEST_F(WeightsStartTest, ALayerOfTheBaseIsFoundThoughItsNameIsTaken) {
   EXPECT_THAT(warm->fresh, ElementsAre("head/kernel", "head/bias"));
 }
 
+TEST_F(WeightsStartTest, ADepthwiseKernelIsAKernelInKeras3) {
+  const json layer = {{"class_name", "DepthwiseConv1D"},
+                      {"config",
+                       {{"name", "depthwise"},
+                        {"kernel_size", 2},
+                        {"use_bias", false},
+                        {"batch_input_shape", {nullptr, 3, 6}}}}};
+  SubmittedModel model;
+  model.spec = nn::ReadKerasJson(Sequential("m", {layer}).dump()).value();
+  for (const char* name : {"depthwise/kernel", "depthwise/depthwise_kernel"}) {
+    const auto warm = ReadWeightsStart(Resuming({{name, {2, 6, 1}}}), model);
+    ASSERT_TRUE(warm.ok()) << warm.status();
+    EXPECT_EQ(warm->taken, 1) << name;
+  }
+}
+
+TEST_F(WeightsStartTest, TheLayerInABidirectionalMayBeNamedAfterItsDirection) {
+  json layer = Bidirectional("both");
+  layer["config"]["layer"]["config"]["name"] = "forward_lstm";
+  SubmittedModel model;
+  model.spec = nn::ReadKerasJson(Sequential("m", {layer}).dump()).value();
+  std::vector<Weight> weights;
+  for (const char* pass : {"both/forward_lstm/lstm_cell/", "both/backward_lstm/lstm_cell/"}) {
+    weights.push_back({absl::StrCat(pass, "kernel"), {6, 8}});
+    weights.push_back({absl::StrCat(pass, "recurrent_kernel"), {2, 8}});
+    weights.push_back({absl::StrCat(pass, "bias"), {8}});
+  }
+  const auto warm = ReadWeightsStart(Resuming(weights), model);
+  ASSERT_TRUE(warm.ok()) << warm.status();
+  EXPECT_EQ(warm->taken, 6);
+}
+
 // Keras starts its own names again in each session, so both layers wrap a layer "lstm".
 TEST_F(WeightsStartTest, ALayerThatWrapsAnotherIsKnownByItsOwnName) {
   SubmittedModel model;

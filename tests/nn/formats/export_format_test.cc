@@ -16,15 +16,16 @@ TEST(ExportFormatTest, AFolderIsALayersModelWhoseLastFileIsTheModel) {
   ASSERT_TRUE(contents.ok()) << contents.status();
   ASSERT_EQ(contents->size(), format->files.size());
   EXPECT_EQ(contents->front(), std::string("\0\0\x80\x3f\0\0\0\x40", 8));
-  EXPECT_EQ(ModelWeightFiles(contents->back()).value(), std::vector<std::string>{"weights.bin"});
+  EXPECT_EQ(ModelWeightFiles(contents->back(), "model.json").value(),
+            std::vector<std::string>{"weights.bin"});
 }
 
 TEST(ExportFormatTest, TheNamesSayTheExtensions) {
   EXPECT_EQ(ExportFormatNames(),
-            ".keras (Keras), .onnx (ONNX), .safetensors (safetensors, weights only), or a folder "
-            "(TF.js layers "
-            "model)");
+            ".keras (Keras), .onnx (ONNX), .safetensors (safetensors, weights only), .ckpt "
+            "(TensorFlow checkpoint, weights only), or a folder (TF.js layers model)");
   EXPECT_EQ(FindExportFormat(".KERAS")->files.size(), 1);
+  EXPECT_FALSE(FindExportFormat(".ckpt")->is_folder());
 }
 
 TEST(ExportFormatTest, OtherExtensionsHaveNoFormat) {

@@ -13,7 +13,7 @@ using ::testing::HasSubstr;
 
 TEST(ModelFileTest, AKerasArchitectureStandsAlone) {
   const std::string text = Testdata("keras3_sequential.json");
-  EXPECT_TRUE(ModelWeightFiles(text).value().empty());
+  EXPECT_TRUE(ModelWeightFiles(text, "model").value().empty());
   const ImportedModel model = ReadModel(text, {}).value();
   EXPECT_EQ(model.spec.layers_size(), 7);
   EXPECT_TRUE(model.weights.empty());
@@ -23,7 +23,7 @@ TEST(ModelFileTest, ALayersModelBringsItsWeights) {
   const std::string text = R"({"format": "layers-model", "modelTopology": )" +
                            Testdata("keras2_sequential.json") + R"(, "weightsManifest": [{
       "paths": ["w.bin"], "weights": [{"name": "a", "shape": [1], "dtype": "float32"}]}]})";
-  EXPECT_THAT(ModelWeightFiles(text).value(), ElementsAre("w.bin"));
+  EXPECT_THAT(ModelWeightFiles(text, "model").value(), ElementsAre("w.bin"));
   const ImportedModel model = ReadModel(text, {std::string(4, '\0')}).value();
   ASSERT_EQ(model.weights.size(), 1);
   EXPECT_THAT(model.weights[0].values, ElementsAre(0));
@@ -31,7 +31,7 @@ TEST(ModelFileTest, ALayersModelBringsItsWeights) {
 
 TEST(ModelFileTest, FilesOfKerasAreKnownByTheirContents) {
   for (const char* file : {"keras3_model.keras", "keras2_model.h5"}) {
-    EXPECT_TRUE(ModelWeightFiles(Testdata(file)).value().empty()) << file;
+    EXPECT_TRUE(ModelWeightFiles(Testdata(file), file).value().empty()) << file;
     EXPECT_GT(ReadModel(Testdata(file), {})->weights.size(), 0) << file;
   }
 }
@@ -41,7 +41,7 @@ TEST(ModelFileTest, SaysWhatItWantsInPlaceOfSomethingElse) {
     EXPECT_THAT(std::string(ReadModel(text, {}).status().message()),
                 HasSubstr(" nor a TF.js layers model (an object with 'modelTopology') nor a Keras "
                           "architecture (an object with 'class_name'"));
-    EXPECT_FALSE(ModelWeightFiles(text).ok());
+    EXPECT_FALSE(ModelWeightFiles(text, "model").ok());
   }
   EXPECT_THAT(std::string(ReadModel("\x89HDF", {}).status().message()),
               HasSubstr("not an HDF5 file"));
