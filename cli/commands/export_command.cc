@@ -48,7 +48,8 @@ Command MakeExportCommand() {
     set->AddRequiredString(
         "--output PATH", &flags->output,
         "The .keras, .onnx, .safetensors or .ckpt (TensorFlow checkpoint) file to write, "
-        "or a folder for model.json and weights.bin (a TF.js layers model)");
+        "a .savedmodel folder, or another folder for model.json and weights.bin (a TF.js layers "
+        "model)");
     flags->AddCheckpoint(set);
     flags->AddJson(set);
     flags->AddCluster(set);

@@ -39,8 +39,8 @@ Command MakeRunCommand() {
     set->AddString("--state DIR", &options->state,
                    "Directory of journal, checkpoints, history and logs [cairn-state]");
     set->AddString("--export DIR", &options->export_output,
-                   "The trained model: a .keras, .onnx, .safetensors or .ckpt file, or a "
-                   "folder (TF.js layers model)");
+                   "The trained model: a .keras, .onnx, .safetensors or .ckpt file, a .savedmodel "
+                   "folder, or another folder (TF.js layers model)");
     set->AddBool("--json", &options->json, "Print JSON, one object per line");
   };
   command.run = [options](const CommandContext& context) { return Run(*options, context); };

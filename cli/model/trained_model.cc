@@ -134,6 +134,11 @@ absl::StatusOr<const nn::ExportFormat*> ChooseExportFormat(const std::string& fl
   std::filesystem::path path = output;
   const std::string extension = path.extension().string();
   const nn::ExportFormat* format = nn::FindExportFormat(extension);
+  if (!path.has_filename()) {
+    // "trained.savedmodel/" is that folder.
+    const auto* const named = nn::FindExportFormat(path.parent_path().extension().string());
+    if (named != nullptr && named->is_folder()) format = named;
+  }
   // Folders may have a dot in their names: "v1.2".
   if (format == nullptr && !HasFileExtension(path)) format = nn::FindExportFormat("");
   if (format != nullptr) return format;

@@ -6,6 +6,7 @@
 #include "nn/formats/keras_file.h"
 #include "nn/formats/onnx_file.h"
 #include "nn/formats/safetensors.h"
+#include "nn/formats/saved_model.h"
 #include "nn/formats/tensor_bundle.h"
 #include "nn/formats/tfjs_layers.h"
 
@@ -23,6 +24,7 @@ const std::vector<ExportFormat>& Formats() {
        ".ckpt",
        {".data-00000-of-00001", ".index"},
        WriteTensorBundle},
+      {"TensorFlow SavedModel, a folder", ".savedmodel", {"/saved_model.pb"}, WriteSavedModel},
   };
   return *formats;
 }
@@ -32,7 +34,7 @@ const std::vector<ExportFormat>& Formats() {
 std::string ExportFormatNames() {
   std::string names;
   for (const ExportFormat& format : Formats()) {
-    if (!format.is_folder())
+    if (*format.extension != '\0')
       absl::StrAppend(&names, format.extension, " (", format.name, "), ");
   }
   return absl::StrCat(names, "or a folder (", FindExportFormat("")->name, ")");

@@ -16,7 +16,7 @@ namespace cairn::nn {
 // export_format.cc.
 struct ExportFormat {
   const char* name;  // For messages: "TF.js layers model".
-  // Of the output's name: ".h5". Empty: the output is a folder.
+  // Of the output's name: ".h5". Empty: that of a folder.
   const char* extension;
   // What is appended to the output's name, for each file. The last file refers to the others, so it
   // is written last. A format with one file has "".
@@ -26,7 +26,8 @@ struct ExportFormat {
   absl::StatusOr<std::vector<std::string>> (*write)(const proto::ModelSpec& spec,
                                                     absl::Span<const NamedTensor> weights);
 
-  bool is_folder() const { return *extension == '\0'; }
+  // True if the output is a folder, in which the files are: "/model.json".
+  bool is_folder() const { return *files.back() == '/'; }
 };
 
 // All formats, for messages: ".keras (Keras), ... or a folder (TF.js layers model)".

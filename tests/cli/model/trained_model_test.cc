@@ -157,6 +157,16 @@ TEST(TrainedModelTest, TheExtensionIsTheFormat) {
   }
 }
 
+TEST(TrainedModelTest, ASavedModelIsAFolderWithItsExtension) {
+  for (const char* name : {"m.savedmodel", "m.savedmodel/", "a/m.SavedModel"}) {
+    const auto format = ChooseExportFormat("--output", name);
+    ASSERT_TRUE(format.ok()) << name;
+    EXPECT_TRUE((*format)->is_folder()) << name;
+    EXPECT_STREQ((*format)->extension, ".savedmodel") << name;
+  }
+  EXPECT_STREQ((*ChooseExportFormat("--output", "m.ckpt/"))->extension, "");
+}
+
 // Users name it by its prefix, which is no file.
 TEST(TrainedModelTest, ACheckpointIsTwoFiles) {
   const TrainedModel trained{ExamplePlan(), ExampleManifest(), ExampleValues()};

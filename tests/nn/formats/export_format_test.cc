@@ -23,8 +23,10 @@ TEST(ExportFormatTest, AFolderIsALayersModelWhoseLastFileIsTheModel) {
 TEST(ExportFormatTest, TheNamesSayTheExtensions) {
   EXPECT_EQ(ExportFormatNames(),
             ".keras (Keras), .onnx (ONNX), .safetensors (safetensors, weights only), .ckpt "
-            "(TensorFlow checkpoint, weights only), or a folder (TF.js layers model)");
+            "(TensorFlow checkpoint, weights only), .savedmodel (TensorFlow SavedModel, a folder), "
+            "or a folder (TF.js layers model)");
   EXPECT_EQ(FindExportFormat(".KERAS")->files.size(), 1);
+  EXPECT_TRUE(FindExportFormat(".savedmodel")->is_folder());
   EXPECT_FALSE(FindExportFormat(".ckpt")->is_folder());
 }
 

@@ -1,0 +1,829 @@
+#include "nn/formats/saved_model.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <map>
+#include <numeric>
+#include <set>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "common/status_macros.h"
+#include "nn/layers/activation_layer.h"
+#include "nn/layers/affine.h"
+#include "nn/layers/attention.h"
+#include "nn/layers/batch_normalization.h"
+#include "nn/layers/concatenate.h"
+#include "nn/layers/conv2d.h"
+#include "nn/layers/conv2d_transpose.h"
+#include "nn/layers/dot.h"
+#include "nn/layers/global_pooling.h"
+#include "nn/layers/layer_normalization.h"
+#include "nn/layers/merge.h"
+#include "nn/layers/pooling2d.h"
+#include "nn/layers/rearranging.h"
+#include "nn/layers/recurrent.h"
+#include "nn/layers/resizing.h"
+#include "nn/layers/separable_conv2d.h"
+#include "nn/layers/window.h"
+#include "nn/model.h"
+#include "proto/tensorflow.pb.h"
+
+namespace cairn::nn {
+namespace {
+
+namespace tf = ::cairn::tensorflow;
+
+// The largest message that protobuf reads, less a reserve for everything but the weights.
+constexpr int64_t kWeightBytesMax = (int64_t{1} << 31) - (int64_t{1} << 24);
+// Graphs of the TensorFlow of 2022, which has all operators below.
+constexpr int kGraphVersion = 1087;
+constexpr int64_t kStepsMax = 1000;
+
+using Ints = std::vector<int32_t>;
+
+struct Attribute {
+  Attribute(const char* name, tf::DataType type) : name(name) { value.set_type(type); }
+  Attribute(const char* name, int64_t number) : name(name) { value.set_i(number); }
+  Attribute(const char* name, float number) : name(name) { value.set_f(number); }
+  Attribute(const char* name, bool flag) : name(name) { value.set_b(flag); }
+  Attribute(const char* name, const char* text) : name(name) { value.set_s(text); }
+  Attribute(const char* name, const Ints& numbers) : name(name) {
+    for (const int32_t number : numbers) value.mutable_list()->add_i(number);
+  }
+  const char* name;
+  tf::AttrValue value;
+};
+
+void SetShape(const Shape& shape, tf::TensorShapeProto* proto) {
+  for (const int64_t size : shape) proto->add_dim()->set_size(size);
+}
+
+tf::DataType TypeOf(const TensorSpec& spec) {
+  return spec.type == proto::INT32 ? tf::DT_INT32 : tf::DT_FLOAT;
+}
+
+// A graph under construction: operators, and the names of the values between them. A value is the
+// name of its operator, with ":K" for its output K.
+class Graph {
+ public:
+  Graph() { graph_.mutable_versions()->set_producer(kGraphVersion); }
+
+  // An operator without a type.
+  std::string Node(const char* op, const std::vector<std::string>& inputs,
+                   const std::vector<Attribute>& attributes) {
+    tf::NodeDef& node = *graph_.add_node();
+    node.set_name(absl::StrCat(op, "_", graph_.node_size()));
+    node.set_op(op);
+    node.mutable_input()->Assign(inputs.begin(), inputs.end());
+    for (const Attribute& each : attributes) (*node.mutable_attr())[each.name] = each.value;
+    return node.name();
+  }
+
+  // An operator on floats.
+  std::string Add(const char* op, const std::vector<std::string>& inputs,
+                  std::vector<Attribute> attributes = {}) {
+    attributes.push_back({"T", tf::DT_FLOAT});
+    return Node(op, inputs, attributes);
+  }
+
+  std::string Constant(const Shape& shape, const std::vector<float>& values) {
+    return Constant(tf::DT_FLOAT, shape, values.data(), values.size() * sizeof(float));
+  }
+  std::string Scalar(float value) { return Constant({}, {value}); }
+  std::string Integers(const Ints& values) {
+    return Constant(tf::DT_INT32, {static_cast<int64_t>(values.size())}, values.data(),
+                    values.size() * sizeof(int32_t));
+  }
+  std::string Integer(int32_t value) { return Constant(tf::DT_INT32, {}, &value, sizeof(value)); }
+
+  std::string Cast(const std::string& x, tf::DataType from, tf::DataType to) {
+    return Node("Cast", {x}, {{"SrcT", from}, {"DstT", to}});
+  }
+
+  // The value with another shape of an example.
+  std::string Reshape(const std::string& x, const Shape& shape) {
+    Ints sizes = {-1};
+    sizes.insert(sizes.end(), shape.begin(), shape.end());
+    return Add("Reshape", {x, Integers(sizes)}, {{"Tshape", tf::DT_INT32}});
+  }
+
+  std::string Slice(const std::string& x, const Ints& begin, const Ints& size) {
+    return Add("Slice", {x, Integers(begin), Integers(size)}, {{"Index", tf::DT_INT32}});
+  }
+
+  // Parts of equal length; one of them is RESULT:K.
+  std::string Split(const std::string& x, int axis, int64_t parts) {
+    return Add("Split", {Integer(axis), x}, {{"num_split", parts}});
+  }
+
+  std::string Concatenate(std::vector<std::string> values, int axis) {
+    const auto count = static_cast<int64_t>(values.size());
+    if (count == 1) return values[0];
+    values.push_back(Integer(axis));
+    return Add("ConcatV2", values, {{"N", count}, {"Tidx", tf::DT_INT32}});
+  }
+
+  // Zeros around the axes behind the batch. Adds nothing if there are none.
+  std::string Pad(const std::string& x, const Ints& before, const Ints& after) {
+    Ints pads = {0, 0};
+    for (size_t i = 0; i < before.size(); ++i) {
+      pads.push_back(before[i]);
+      pads.push_back(after[i]);
+    }
+    if (std::count(pads.begin(), pads.end(), 0) == static_cast<int64_t>(pads.size())) return x;
+    const std::string table = Constant(tf::DT_INT32, {static_cast<int64_t>(pads.size() / 2), 2},
+                                       pads.data(), pads.size() * sizeof(int32_t));
+    return Add("Pad", {x, table}, {{"Tpaddings", tf::DT_INT32}});
+  }
+
+  std::string Reduce(const char* op, const std::string& x, const Ints& axes, bool keeps) {
+    return Add(op, {x, Integers(axes)}, {{"Tidx", tf::DT_INT32}, {"keep_dims", keeps}});
+  }
+
+  std::string Transpose(const std::string& x, const Ints& order) {
+    return Add("Transpose", {x, Integers(order)}, {{"Tperm", tf::DT_INT32}});
+  }
+
+  std::string Placeholder(const TensorSpec& spec) {
+    std::string name = Node("Placeholder", {}, {{"dtype", TypeOf(spec)}});
+    tf::TensorShapeProto shape;
+    SetShape({-1}, &shape);
+    SetShape(spec.shape, &shape);
+    auto& attributes = *graph_.mutable_node(graph_.node_size() - 1)->mutable_attr();
+    *attributes["shape"].mutable_shape() = shape;
+    return name;
+  }
+
+  tf::GraphDef Finish() { return std::move(graph_); }
+
+ private:
+  std::string Constant(tf::DataType type, const Shape& shape, const void* values, size_t bytes) {
+    std::string name = Node("Const", {}, {{"dtype", type}});
+    auto& attributes = *graph_.mutable_node(graph_.node_size() - 1)->mutable_attr();
+    tf::TensorProto& tensor = *attributes["value"].mutable_tensor();
+    tensor.set_dtype(type);
+    SetShape(shape, tensor.mutable_tensor_shape());
+    tensor.set_tensor_content(values, bytes);
+    return name;
+  }
+
+  tf::GraphDef graph_;
+};
+
+// Columns [begin, end) of rows of `width`.
+std::vector<float> Columns(const std::vector<float>& values, int64_t width, int64_t begin,
+                           int64_t end) {
+  std::vector<float> result;
+  for (size_t row = 0; row + width <= values.size(); row += width) {
+    result.insert(result.end(), values.begin() + row + begin, values.begin() + row + end);
+  }
+  return result;
+}
+
+class Writer {
+ public:
+  Writer(const proto::ModelSpec& spec, const Model& model, absl::Span<const NamedTensor> weights)
+      : spec_(spec), model_(model), weights_(weights) {}
+
+  absl::StatusOr<std::string> Write() {
+    for (size_t i = 0; i < model_.nodes().size(); ++i) {
+      node_ = static_cast<int>(i);
+      CAIRN_ASSIGN_OR_RETURN(values_.emplace_back(), WriteLayer());
+    }
+    tf::SavedModel file;
+    file.set_saved_model_schema_version(1);
+    tf::MetaGraphDef& meta = *file.add_meta_graphs();
+    meta.mutable_meta_info_def()->add_tags("serve");
+    tf::SignatureDef& signature = (*meta.mutable_signature_def())["serving_default"];
+    signature.set_method_name("tensorflow/serving/predict");
+    for (const int node : model_.input_nodes()) {
+      const Layer& input = *model_.nodes()[node].layer;
+      Describe(values_[node], input.output(), &(*signature.mutable_inputs())[input.name()]);
+    }
+    for (const Model::Output& output : model_.outputs()) {
+      const std::string value = graph_.Add("Identity", {AsFloat(values_[output.node])});
+      Describe(value, {.shape = output.shape}, &(*signature.mutable_outputs())[output.name]);
+    }
+    *meta.mutable_graph_def() = graph_.Finish();
+    std::string bytes;
+    if (file.SerializeToString(&bytes)) return bytes;
+    return absl::InvalidArgumentError("the model is too large for a SavedModel");
+  }
+
+ private:
+  using Maker = absl::StatusOr<std::string> (Writer::*)();
+
+  absl::StatusOr<std::string> WriteLayer() {
+    // All layers that an export has.
+    static const auto* const makers = new std::map<std::string, Maker>{
+        {"Activation", &Writer::OnlyActivation},
+        {"Add", &Writer::Merge},
+        {"Average", &Writer::Merge},
+        {"AveragePooling1D", &Writer::Pooling},
+        {"AveragePooling2D", &Writer::Pooling},
+        {"BatchNormalization", &Writer::BatchNormalization},
+        {"Bidirectional", &Writer::Recurrent},
+        {"Concatenate", &Writer::Concatenate},
+        {"Conv1D", &Writer::Convolution},
+        {"Conv1DTranspose", &Writer::TransposedConvolution},
+        {"Conv2D", &Writer::Convolution},
+        {"Conv2DTranspose", &Writer::TransposedConvolution},
+        {"Cropping1D", &Writer::Pad},
+        {"Cropping2D", &Writer::Pad},
+        {"Dense", &Writer::Dense},
+        {"DepthwiseConv1D", &Writer::Convolution},
+        {"DepthwiseConv2D", &Writer::Convolution},
+        {"Dot", &Writer::Dot},
+        {"Dropout", &Writer::Same},
+        {"ELU", &Writer::OnlyActivation},
+        {"Embedding", &Writer::Embedding},
+        {"Flatten", &Writer::Reshape},
+        {"GRU", &Writer::Recurrent},
+        {"GaussianDropout", &Writer::Same},
+        {"GaussianNoise", &Writer::Same},
+        {"GlobalAveragePooling1D", &Writer::GlobalPooling},
+        {"GlobalAveragePooling2D", &Writer::GlobalPooling},
+        {"GlobalMaxPooling1D", &Writer::GlobalPooling},
+        {"GlobalMaxPooling2D", &Writer::GlobalPooling},
+        {"Identity", &Writer::Same},
+        {"InputLayer", &Writer::Input},
+        {"LSTM", &Writer::Recurrent},
+        {"LayerNormalization", &Writer::LayerNormalization},
+        {"LeakyReLU", &Writer::OnlyActivation},
+        {"MaxPooling1D", &Writer::Pooling},
+        {"MaxPooling2D", &Writer::Pooling},
+        {"Maximum", &Writer::Merge},
+        {"Minimum", &Writer::Merge},
+        {"MultiHeadAttention", &Writer::Attention},
+        {"Multiply", &Writer::Merge},
+        {"Normalization", &Writer::Affine},
+        {"PReLU", &Writer::PRelu},
+        {"Permute", &Writer::Permute},
+        {"RandomFlip", &Writer::Same},
+        {"ReLU", &Writer::OnlyActivation},
+        {"RepeatVector", &Writer::Repeat},
+        {"Rescaling", &Writer::Affine},
+        {"Reshape", &Writer::Reshape},
+        {"Resizing", &Writer::Resizing},
+        {"SeparableConv1D", &Writer::SeparableConvolution},
+        {"SeparableConv2D", &Writer::SeparableConvolution},
+        {"SimpleRNN", &Writer::Recurrent},
+        {"Softmax", &Writer::OnlyActivation},
+        {"SpatialDropout1D", &Writer::Same},
+        {"SpatialDropout2D", &Writer::Same},
+        {"Subtract", &Writer::Merge},
+        {"UpSampling1D", &Writer::Resizing},
+        {"UpSampling2D", &Writer::Resizing},
+        {"ZeroPadding1D", &Writer::Pad},
+        {"ZeroPadding2D", &Writer::Pad},
+    };
+    const auto maker = makers->find(layer().class_name());
+    if (maker == makers->end()) return Refuse("a SavedModel export does not have this layer");
+    for (const int mask : model_.nodes()[node_].masks) {
+      if (mask >= 0) return Refuse("a SavedModel export has no masks (mask_zero)");
+    }
+    return (this->*maker->second)();
+  }
+
+  const Layer& layer() const { return *model_.nodes()[node_].layer; }
+  template <typename T>
+  const T& As() const {
+    return static_cast<const T&>(layer());
+  }
+
+  absl::Status Refuse(const char* reason) const {
+    return absl::InvalidArgumentError(
+        absl::StrCat("layer '", layer().name(), "' (", layer().class_name(), "): ", reason));
+  }
+
+  void Describe(const std::string& value, const TensorSpec& spec, tf::TensorInfo* info) const {
+    info->set_name(value + ":0");
+    info->set_dtype(TypeOf(spec));
+    SetShape({-1}, info->mutable_tensor_shape());
+    SetShape(spec.shape, info->mutable_tensor_shape());
+  }
+
+  const std::string& Value(int input) const { return values_[model_.nodes()[node_].inputs[input]]; }
+  // Only inputs of the graph are integers.
+  std::string AsFloat(const std::string& value) {
+    return integers_.contains(value) ? graph_.Cast(value, tf::DT_INT32, tf::DT_FLOAT) : value;
+  }
+  std::string In(int i = 0) { return AsFloat(Value(i)); }
+
+  const std::vector<float>& Values(int variable) const {
+    return weights_[model_.nodes()[node_].first_variable + variable].values;
+  }
+  std::string Weight(int variable) {
+    return graph_.Constant(layer().variables()[variable].spec.shape, Values(variable));
+  }
+
+  std::string Add(const std::string& x, const std::string& y) {
+    return graph_.Add("AddV2", {x, y});
+  }
+  std::string Multiply(const std::string& x, const std::string& y) {
+    return graph_.Add("Mul", {x, y});
+  }
+  std::string Product(const std::string& x, const std::string& y) {
+    return graph_.Add("BatchMatMulV2", {x, y});
+  }
+  std::string Einsum(const char* equation, const std::string& x, const std::string& y) {
+    return graph_.Add("Einsum", {x, y}, {{"N", int64_t{2}}, {"equation", equation}});
+  }
+
+  std::string Activate(const Activation& activation, const std::string& x) {
+    using Kind = Activation::Kind;
+    switch (activation.kind) {
+      case Kind::kLinear:
+        return x;
+      case Kind::kRelu:
+        return Relu(activation, x);
+      case Kind::kSigmoid:
+        return graph_.Add("Sigmoid", {x});
+      case Kind::kHardSigmoid: {
+        const std::string line =
+            Add(Multiply(x, graph_.Scalar(activation.slope)), graph_.Scalar(0.5f));
+        return graph_.Add("Minimum",
+                          {graph_.Add("Maximum", {line, graph_.Scalar(0)}), graph_.Scalar(1)});
+      }
+      case Kind::kTanh:
+        return graph_.Add("Tanh", {x});
+      case Kind::kSoftmax:
+        return graph_.Add("Softmax", {x});
+      case Kind::kSoftplus:
+        return graph_.Add("Softplus", {x});
+      case Kind::kSoftsign:
+        return graph_.Add("Softsign", {x});
+      case Kind::kElu: {
+        const std::string negative =
+            graph_.Add("Elu", {graph_.Add("Minimum", {x, graph_.Scalar(0)})});
+        return Add(graph_.Add("Relu", {x}), Multiply(negative, graph_.Scalar(activation.slope)));
+      }
+      case Kind::kSelu:
+        return graph_.Add("Selu", {x});
+      case Kind::kGelu: {
+        const std::string erf = graph_.Add("Erf", {Multiply(x, graph_.Scalar(std::sqrt(0.5f)))});
+        return Multiply(x, Multiply(Add(erf, graph_.Scalar(1)), graph_.Scalar(0.5f)));
+      }
+      case Kind::kSwish:
+        return Multiply(x, graph_.Add("Sigmoid", {x}));
+      case Kind::kExponential:
+        return graph_.Add("Exp", {x});
+    }
+    return x;
+  }
+
+  // max_value if x >= max_value; x if x >= threshold; else slope * (x - threshold).
+  std::string Relu(const Activation& activation, const std::string& x) {
+    if (activation.is_plain_relu()) return graph_.Add("Relu", {x});
+    const std::string threshold = graph_.Scalar(activation.threshold);
+    const std::string below =
+        Multiply(graph_.Add("Sub", {x, threshold}), graph_.Scalar(activation.slope));
+    const std::string y = graph_.Add("SelectV2", {graph_.Add("Less", {x, threshold}), below, x});
+    if (!activation.has_max_value) return y;
+    return graph_.Add("Minimum", {y, graph_.Scalar(activation.max_value)});
+  }
+
+  absl::StatusOr<std::string> Input() {
+    std::string value = graph_.Placeholder(layer().output());
+    if (layer().output().type == proto::INT32) integers_.insert(value);
+    return value;
+  }
+  absl::StatusOr<std::string> Same() { return Value(0); }
+  absl::StatusOr<std::string> Reshape() { return graph_.Reshape(In(), layer().output().shape); }
+  absl::StatusOr<std::string> OnlyActivation() { return Activate(layer().activation(), In()); }
+  absl::StatusOr<std::string> PRelu() {
+    const std::string x = In();
+    const std::string negative = graph_.Add("Minimum", {x, graph_.Scalar(0)});
+    return Add(graph_.Add("Relu", {x}), Multiply(negative, Weight(0)));
+  }
+
+  std::string WithBias(const std::string& x, int variable) {
+    const bool has_bias = static_cast<int>(layer().variables().size()) > variable;
+    return has_bias ? Add(x, Weight(variable)) : x;
+  }
+
+  absl::StatusOr<std::string> Dense() {
+    return Activate(layer().activation(), WithBias(Product(In(), Weight(0)), 1));
+  }
+
+  absl::StatusOr<std::string> Embedding() {
+    std::string ids = Value(0);
+    if (!integers_.contains(ids)) ids = graph_.Cast(ids, tf::DT_FLOAT, tf::DT_INT32);
+    return graph_.Node(
+        "GatherV2", {Weight(0), ids, graph_.Integer(0)},
+        {{"Tparams", tf::DT_FLOAT}, {"Tindices", tf::DT_INT32}, {"Taxis", tf::DT_INT32}});
+  }
+
+  absl::StatusOr<std::string> Affine() {
+    const auto& affine = As<AffineLayer>();
+    std::vector<double> scales = affine.scales();
+    std::vector<double> offsets = affine.offsets();
+    for (size_t i = 0; affine.has_variables() && i < Values(0).size(); ++i) {
+      scales.push_back(AffineLayer::ScaleOf(Values(1)[i]));
+      offsets.push_back(-Values(0)[i] * scales.back());
+    }
+    return ScaleAndShift(In(), scales, offsets);
+  }
+
+  std::string ScaleAndShift(const std::string& x, const std::vector<double>& scales,
+                            const std::vector<double>& offsets) {
+    const auto constant = [this](const std::vector<double>& numbers) {
+      return graph_.Constant({static_cast<int64_t>(numbers.size())},
+                             std::vector<float>(numbers.begin(), numbers.end()));
+    };
+    return Add(Multiply(x, constant(scales)), constant(offsets));
+  }
+
+  absl::StatusOr<std::string> BatchNormalization() {
+    const auto& norm = As<BatchNormalizationLayer>();
+    std::vector<double> scales, offsets;
+    for (size_t i = 0; i < Values(norm.moving_mean()).size(); ++i) {
+      const double gamma = norm.gamma() < 0 ? 1 : Values(norm.gamma())[i];
+      const double beta = norm.beta() < 0 ? 0 : Values(norm.beta())[i];
+      scales.push_back(gamma / std::sqrt(Values(norm.moving_variance())[i] + norm.epsilon()));
+      offsets.push_back(beta - Values(norm.moving_mean())[i] * scales.back());
+    }
+    return ScaleAndShift(In(), scales, offsets);
+  }
+
+  absl::StatusOr<std::string> LayerNormalization() {
+    const auto& norm = As<LayerNormalizationLayer>();
+    const Shape width = {norm.width()};
+    const std::string x = graph_.Reshape(In(), width);
+    const std::string centered =
+        graph_.Add("Sub", {x, graph_.Reduce("Mean", x, {-1}, /*keeps=*/true)});
+    const std::string variance =
+        graph_.Reduce("Mean", graph_.Add("Square", {centered}), {-1}, /*keeps=*/true);
+    const std::string scale =
+        graph_.Add("Rsqrt", {Add(variance, graph_.Scalar(static_cast<float>(norm.epsilon())))});
+    std::string y = Multiply(centered, scale);
+    if (norm.gamma() >= 0) y = Multiply(y, graph_.Constant(width, Values(norm.gamma())));
+    if (norm.beta() >= 0) y = Add(y, graph_.Constant(width, Values(norm.beta())));
+    return graph_.Reshape(y, layer().output().shape);
+  }
+
+  absl::StatusOr<std::string> Merge() {
+    using Kind = MergeLayer::Kind;
+    static const auto* const ops = new std::map<Kind, const char*>{
+        {Kind::kAdd, "AddV2"},       {Kind::kAverage, "AddV2"},   {Kind::kSubtract, "Sub"},
+        {Kind::kMaximum, "Maximum"}, {Kind::kMinimum, "Minimum"}, {Kind::kMultiply, "Mul"}};
+    const Kind kind = As<MergeLayer>().kind();
+    const auto count = static_cast<int>(layer().inputs().size());
+    std::string y = In(0);
+    for (int i = 1; i < count; ++i) y = graph_.Add(ops->at(kind), {y, In(i)});
+    return kind == Kind::kAverage ? Multiply(y, graph_.Scalar(1.0f / count)) : y;
+  }
+
+  absl::StatusOr<std::string> Concatenate() {
+    std::vector<std::string> inputs;
+    for (size_t i = 0; i < layer().inputs().size(); ++i) inputs.push_back(In(i));
+    return graph_.Concatenate(inputs, static_cast<int>(As<ConcatenateLayer>().axis()) + 1);
+  }
+
+  absl::StatusOr<std::string> Dot() {
+    const auto& dot = As<DotLayer>();
+    if (dot.normalizes()) return Refuse("a SavedModel export has no Dot that normalizes");
+    std::string sides[2];
+    for (int i = 0; i < 2; ++i) {
+      const DotLayer::Side& side = dot.sides()[i];
+      sides[i] = graph_.Reshape(In(i), {side.outer, side.length, side.inner});
+    }
+    return graph_.Reshape(Einsum("buvw,bxvy->buwxy", sides[0], sides[1]), layer().output().shape);
+  }
+
+  static Ints Spatial(const std::array<int64_t, 2>& numbers) {
+    return {1, static_cast<int32_t>(numbers[0]), static_cast<int32_t>(numbers[1]), 1};
+  }
+  static Ints Places(const std::array<int64_t, 2>& numbers) {
+    return {static_cast<int32_t>(numbers[0]), static_cast<int32_t>(numbers[1]), 0};
+  }
+
+  // `filters` are those of all groups.
+  std::string Convolve(const std::string& x, const Window& window, int variable, int64_t filters,
+                       int64_t groups) {
+    const int64_t width =
+        static_cast<int64_t>(Values(variable).size()) / (window.size[0] * window.size[1] * filters);
+    const std::string padded =
+        graph_.Pad(x, Places(window.padding_before), Places(window.padding_after));
+    const std::vector<Attribute> attributes = {{"strides", Spatial(window.strides)},
+                                               {"dilations", Spatial(window.dilation)},
+                                               {"padding", "VALID"}};
+    const bool is_plain = window.strides[0] == window.strides[1] && window.dilation[0] == 1 &&
+                          window.dilation[1] == 1;
+    if (groups > 1 && width == 1 && is_plain) {
+      const Shape shape = {window.size[0], window.size[1], groups, filters / groups};
+      return graph_.Add("DepthwiseConv2dNative", {padded, graph_.Constant(shape, Values(variable))},
+                        attributes);
+    }
+    // TensorFlow's convolution has no groups on a CPU.
+    const std::string parts = groups == 1 ? padded : graph_.Split(padded, 3, groups);
+    const int64_t each = filters / groups;
+    std::vector<std::string> results;
+    for (int64_t group = 0; group < groups; ++group) {
+      const std::string kernel =
+          graph_.Constant({window.size[0], window.size[1], width, each},
+                          Columns(Values(variable), filters, group * each, (group + 1) * each));
+      results.push_back(
+          graph_.Add("Conv2D", {absl::StrCat(parts, ":", group), kernel}, attributes));
+    }
+    return graph_.Concatenate(results, 3);
+  }
+
+  absl::StatusOr<std::string> Convolution() {
+    const auto& conv = As<Conv2DLayer>();
+    const std::string x = graph_.Reshape(In(), conv.input_image());
+    const std::string y = Convolve(x, conv.window(), 0, conv.output_image()[2], conv.groups());
+    return Activate(layer().activation(), WithBias(graph_.Reshape(y, layer().output().shape), 1));
+  }
+
+  absl::StatusOr<std::string> SeparableConvolution() {
+    const auto& conv = As<SeparableConv2DLayer>();
+    const std::string x = graph_.Reshape(In(), conv.input_image());
+    const std::string between =
+        Convolve(x, conv.window(), 0, conv.between_image()[2], conv.input_image()[2]);
+    const std::string y = Convolve(between, Window(), 1, conv.output_image()[2], 1);
+    return Activate(layer().activation(), WithBias(graph_.Reshape(y, layer().output().shape), 2));
+  }
+
+  // A kernel (height, width, output, input) with zeros between its rows and columns.
+  std::string Dilated(const Window& window, int64_t filter_values, const Shape& reach) {
+    std::vector<float> spread(reach[0] * reach[1] * filter_values, 0);
+    for (int64_t row = 0; row < window.size[0]; ++row) {
+      for (int64_t column = 0; column < window.size[1]; ++column) {
+        const auto from = Values(0).begin() + (row * window.size[1] + column) * filter_values;
+        const int64_t to = row * window.dilation[0] * reach[1] + column * window.dilation[1];
+        std::copy(from, from + filter_values, spread.begin() + to * filter_values);
+      }
+    }
+    return graph_.Constant(reach, spread);
+  }
+
+  absl::StatusOr<std::string> TransposedConvolution() {
+    const auto& conv = As<Conv2DTransposeLayer>();
+    const Window& window = conv.window();
+    const Shape output = conv.output_image();
+    const Shape input = conv.input_image();
+    Shape kernel = {1, 1, output[2], input[2]};
+    // What the window reaches, of which the padding is cut off; what it does not reach is zero.
+    Ints sizes, begin = {0}, length = {-1}, extra;
+    for (int axis = 0; axis < 2; ++axis) {
+      kernel[axis] = (window.size[axis] - 1) * window.dilation[axis] + 1;
+      const int64_t reach = window.strides[axis] * (input[axis] - 1) + kernel[axis];
+      const int64_t kept = std::min(output[axis], reach - window.padding_before[axis]);
+      sizes.push_back(static_cast<int32_t>(reach));
+      begin.push_back(static_cast<int32_t>(window.padding_before[axis]));
+      length.push_back(static_cast<int32_t>(kept));
+      extra.push_back(static_cast<int32_t>(output[axis] - kept));
+    }
+    sizes.push_back(static_cast<int32_t>(output[2]));
+    begin.push_back(0);
+    length.push_back(-1);
+    extra.push_back(0);
+    const std::string x = graph_.Reshape(In(), input);
+    const auto integers = [this](const char* op, const std::vector<std::string>& inputs,
+                                 std::vector<Attribute> attributes) {
+      attributes.push_back({"T", tf::DT_INT32});
+      return graph_.Node(op, inputs, attributes);
+    };
+    const std::string shape =
+        graph_.Node("Shape", {x}, {{"T", tf::DT_FLOAT}, {"out_type", tf::DT_INT32}});
+    const std::string batch = integers("Slice", {shape, graph_.Integers({0}), graph_.Integers({1})},
+                                       {{"Index", tf::DT_INT32}});
+    const std::string result_shape =
+        integers("ConcatV2", {batch, graph_.Integers(sizes), graph_.Integer(0)},
+                 {{"N", int64_t{2}}, {"Tidx", tf::DT_INT32}});
+    const std::string reached = graph_.Add(
+        "Conv2DBackpropInput", {result_shape, Dilated(window, output[2] * input[2], kernel), x},
+        {{"strides", Spatial(window.strides)}, {"padding", "VALID"}});
+    const std::string y = graph_.Pad(graph_.Slice(reached, begin, length), {0, 0, 0}, extra);
+    return Activate(layer().activation(), WithBias(graph_.Reshape(y, layer().output().shape), 1));
+  }
+
+  absl::StatusOr<std::string> Pooling() {
+    const auto& pooling = As<Pooling2DLayer>();
+    const Window& window = pooling.window();
+    const bool is_maximum = pooling.kind() == Pooling2DLayer::Kind::kMaximum;
+    // The padding of "same" is TensorFlow's.
+    const bool pads = window.padding_before[0] + window.padding_before[1] +
+                          window.padding_after[0] + window.padding_after[1] >
+                      0;
+    const std::string y = graph_.Add(is_maximum ? "MaxPool" : "AvgPool",
+                                     {graph_.Reshape(In(), pooling.input_image())},
+                                     {{"ksize", Spatial(window.size)},
+                                      {"strides", Spatial(window.strides)},
+                                      {"padding", pads ? "SAME" : "VALID"}});
+    return graph_.Reshape(y, layer().output().shape);
+  }
+
+  absl::StatusOr<std::string> GlobalPooling() {
+    const bool is_maximum = As<GlobalPoolingLayer>().kind() == GlobalPoolingLayer::Kind::kMaximum;
+    Ints axes(layer().inputs()[0].shape.size() - 1);
+    std::iota(axes.begin(), axes.end(), 1);
+    const std::string y = graph_.Reduce(is_maximum ? "Max" : "Mean", In(), axes, /*keeps=*/false);
+    return graph_.Reshape(y, layer().output().shape);
+  }
+
+  // A negative padding crops.
+  absl::StatusOr<std::string> Pad() {
+    Ints begin = {0}, length = {-1}, before, after;
+    for (const AxisMapping& mapping : As<RearrangingLayer>().mappings()) {
+      const int64_t end = mapping.length - mapping.offset - mapping.input_length;
+      before.push_back(static_cast<int32_t>(std::max<int64_t>(0, mapping.offset)));
+      after.push_back(static_cast<int32_t>(std::max<int64_t>(0, end)));
+      begin.push_back(static_cast<int32_t>(std::max<int64_t>(0, -mapping.offset)));
+      length.push_back(static_cast<int32_t>(mapping.length) - before.back() - after.back());
+    }
+    return graph_.Pad(graph_.Slice(In(), begin, length), before, after);
+  }
+
+  absl::StatusOr<std::string> Permute() {
+    Ints order = {0};
+    const auto& fields = spec_.layers(node_).config().fields();
+    for (const auto& dimension : fields.at("dims").list_value().values()) {
+      order.push_back(static_cast<int32_t>(dimension.number_value()));
+    }
+    return graph_.Transpose(In(), order);
+  }
+
+  absl::StatusOr<std::string> Repeat() {
+    const Shape& shape = layer().output().shape;
+    return graph_.Add("Tile",
+                      {graph_.Reshape(In(), {1, shape[1]}),
+                       graph_.Integers({1, static_cast<int32_t>(shape[0]), 1})},
+                      {{"Tmultiples", tf::DT_INT32}});
+  }
+
+  absl::StatusOr<std::string> Resizing() {
+    const Resize& resize = As<ResizingLayer>().resize();
+    Ints sizes;
+    for (const ResizedAxis& axis : resize.axes) {
+      if (axis.start != 0 || axis.extent != axis.input) {
+        return Refuse("a SavedModel export has no Resizing that crops");
+      }
+      sizes.push_back(static_cast<int32_t>(axis.output));
+    }
+    const Shape image = {resize.axes[0].input, resize.axes[1].input,
+                         layer().inputs()[0].shape.back()};
+    const std::string y = graph_.Add(resize.nearest ? "ResizeNearestNeighbor" : "ResizeBilinear",
+                                     {graph_.Reshape(In(), image), graph_.Integers(sizes)},
+                                     {{"align_corners", false}, {"half_pixel_centers", true}});
+    return graph_.Reshape(y, layer().output().shape);
+  }
+
+  absl::StatusOr<std::string> Attention() {
+    using Part = AttentionLayer::Part;
+    const auto& attention = As<AttentionLayer>();
+    const auto project = [&](Part part) {
+      std::string y =
+          Einsum("bsw,whk->bshk", In(attention.input(part)), Weight(attention.kernel(part)));
+      if (attention.use_bias()) y = Add(y, Weight(attention.kernel(part) + 1));
+      return graph_.Transpose(y, {0, 2, 1, 3});
+    };
+    const std::string query =
+        Multiply(project(Part::kQuery),
+                 graph_.Scalar(1 / std::sqrt(static_cast<float>(attention.key_width()))));
+    std::string scores = Einsum("bhsk,bhtk->bhst", query, project(Part::kKey));
+    if (attention.is_causal()) {
+      std::vector<float> later;
+      for (int64_t i = 0; i < attention.steps(); ++i) {
+        for (int64_t j = 0; j < attention.positions(); ++j) later.push_back(j > i ? -1e9f : 0);
+      }
+      scores = Add(scores, graph_.Constant({attention.steps(), attention.positions()}, later));
+    }
+    const std::string values =
+        Einsum("bhst,bhtv->bhsv", graph_.Add("Softmax", {scores}), project(Part::kValue));
+    const std::string y = Einsum("bhsv,hvo->bso", values, Weight(attention.kernel(Part::kOutput)));
+    return attention.use_bias() ? Add(y, Weight(attention.kernel(Part::kOutput) + 1)) : y;
+  }
+
+  // One part of a value whose rows have `units` numbers for each gate.
+  static std::string Gate(const std::string& split, int gate) {
+    return absl::StrCat(split, ":", gate);
+  }
+
+  // The states after each step, in the order in which they are computed.
+  std::vector<std::string> Pass(const RecurrentPass& pass) {
+    using Kind = RecurrentPass::Kind;
+    const int64_t gates = pass.gates();
+    const int64_t width = gates * pass.units;
+    const std::vector<float>& kernel = Values(pass.first_variable + 1);
+    // The product of all steps with the kernel.
+    std::string x = In();
+    if (pass.goes_backwards) {
+      x = graph_.Add("ReverseV2", {x, graph_.Integers({1})}, {{"Tidx", tf::DT_INT32}});
+    }
+    x = Product(x, Weight(pass.first_variable));
+    std::string state_bias;
+    if (pass.use_bias) {
+      const std::vector<float>& bias = Values(pass.first_variable + 2);
+      x = Add(x, graph_.Constant({width}, {bias.begin(), bias.begin() + width}));
+      if (static_cast<int64_t>(bias.size()) > width) {
+        state_bias = graph_.Constant({width}, {bias.begin() + width, bias.end()});
+      }
+    }
+    const std::string steps =
+        graph_.Add("Unpack", {x}, {{"num", pass.steps}, {"axis", int64_t{1}}});
+    const bool splits_kernel = pass.kind == Kind::kGru && !pass.resets_after;
+    // That of the gates before the candidate, and that of the candidate.
+    const int64_t first = splits_kernel ? 2 * pass.units : width;
+    const std::string recurrent =
+        graph_.Constant({pass.units, first}, Columns(kernel, width, 0, first));
+    const std::string candidate_kernel =
+        splits_kernel
+            ? graph_.Constant({pass.units, pass.units}, Columns(kernel, width, first, width))
+            : "";
+    std::string state = graph_.Add(
+        "ZerosLike", {graph_.Slice(steps, {0, 0}, {-1, static_cast<int32_t>(pass.units)})});
+    std::string cell = state;
+    const auto gate = [&](const std::string& value) {
+      return Activate(pass.recurrent_activation, value);
+    };
+    std::vector<std::string> states;
+    for (int64_t step = 0; step < pass.steps; ++step) {
+      const std::string input = absl::StrCat(steps, ":", step);
+      std::string product = Product(state, recurrent);
+      if (!state_bias.empty()) product = Add(product, state_bias);
+      if (pass.kind == Kind::kSimple) {
+        state = Activate(pass.activation, Add(input, product));
+      } else if (pass.kind == Kind::kLstm) {
+        const std::string parts = graph_.Split(Add(input, product), 1, gates);
+        cell = Add(Multiply(gate(Gate(parts, 1)), cell),
+                   Multiply(gate(Gate(parts, 0)), Activate(pass.activation, Gate(parts, 2))));
+        state = Multiply(gate(Gate(parts, 3)), Activate(pass.activation, cell));
+      } else {
+        const std::string inputs = graph_.Split(input, 1, gates);
+        const std::string products = graph_.Split(product, 1, splits_kernel ? 2 : gates);
+        const std::string update = gate(Add(Gate(inputs, 0), Gate(products, 0)));
+        const std::string reset = gate(Add(Gate(inputs, 1), Gate(products, 1)));
+        const std::string carried = splits_kernel
+                                        ? Product(Multiply(reset, state), candidate_kernel)
+                                        : Multiply(reset, Gate(products, 2));
+        const std::string candidate = Activate(pass.activation, Add(Gate(inputs, 2), carried));
+        const std::string rest = graph_.Add("Sub", {graph_.Scalar(1), update});
+        state = Add(Multiply(update, state), Multiply(rest, candidate));
+      }
+      states.push_back(state);
+    }
+    return states;
+  }
+
+  std::string Sequence(const std::vector<std::string>& states) {
+    return graph_.Add("Pack", states,
+                      {{"N", static_cast<int64_t>(states.size())}, {"axis", int64_t{1}}});
+  }
+
+  absl::StatusOr<std::string> Recurrent() {
+    using Merge = RecurrentLayer::Merge;
+    const auto& recurrent = As<RecurrentLayer>();
+    if (recurrent.passes()[0].steps > kStepsMax) {
+      return Refuse("a SavedModel export has no recurrent layer of more than 1000 steps");
+    }
+    std::vector<std::string> results;
+    for (const RecurrentPass& pass : recurrent.passes()) {
+      std::vector<std::string> states = Pass(pass);
+      // The second pass of a Bidirectional begins with the last step.
+      if (!results.empty()) std::reverse(states.begin(), states.end());
+      const std::string& last = results.empty() ? states.back() : states.front();
+      results.push_back(recurrent.returns_sequences() ? Sequence(states) : last);
+    }
+    if (results.size() == 1) return results[0];
+    switch (recurrent.merge()) {
+      case Merge::kConcatenate:
+        return graph_.Concatenate(results, -1);
+      case Merge::kSum:
+        return Add(results[0], results[1]);
+      case Merge::kMultiply:
+        return Multiply(results[0], results[1]);
+      case Merge::kAverage:
+        return Multiply(Add(results[0], results[1]), graph_.Scalar(0.5f));
+    }
+    return results[0];
+  }
+
+  const proto::ModelSpec& spec_;
+  const Model& model_;
+  const absl::Span<const NamedTensor> weights_;
+  Graph graph_;
+  int node_ = 0;                     // The layer that is written.
+  std::vector<std::string> values_;  // By node: its output.
+  std::set<std::string> integers_;   // Values of integers.
+};
+
+}  // namespace
+
+absl::StatusOr<std::vector<std::string>> WriteSavedModel(const proto::ModelSpec& spec,
+                                                         absl::Span<const NamedTensor> weights) {
+  CAIRN_ASSIGN_OR_RETURN(const auto model, Model::Create(spec));
+  CAIRN_RETURN_IF_ERROR(CheckWeights(model->variables(), weights));
+  int64_t bytes = 0;
+  for (const NamedTensor& tensor : weights) bytes += tensor.values.size() * sizeof(float);
+  if (bytes > kWeightBytesMax) {
+    return absl::InvalidArgumentError("the model is too large for a SavedModel: 2 GiB at most");
+  }
+  CAIRN_ASSIGN_OR_RETURN(std::string file, Writer(spec, *model, weights).Write());
+  return std::vector<std::string>{std::move(file)};
+}
+
+}  // namespace cairn::nn
