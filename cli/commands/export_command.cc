@@ -3,6 +3,7 @@
 #include "cli/commands/command.h"
 #include "cli/commands/model_flags.h"
 #include "cli/model/job_files.h"
+#include "cli/model/raw_inputs.h"
 #include "common/status_macros.h"
 #include "nlohmann/json.hpp"
 
@@ -11,16 +12,20 @@ namespace {
 
 struct ExportFlags : ModelFlags {
   std::string output;
+  bool with_preprocessing = false;
 };
 
 absl::StatusOr<int> Export(const ExportFlags& flags, const CommandContext& context) {
   CAIRN_ASSIGN_OR_RETURN(const nn::ExportFormat* const format,
                          ChooseExportFormat("--output", flags.output));
   CAIRN_ASSIGN_OR_RETURN(const FoundSource found, FindSource(flags.Choice(context)));
-  CAIRN_ASSIGN_OR_RETURN(const TrainedModel model,
+  CAIRN_ASSIGN_OR_RETURN(TrainedModel model,
                          ReadTrainedModel(found.source.get(), flags.job, flags.checkpoint));
   CAIRN_RETURN_IF_ERROR(
       CheckExportOverwritesNone("--output", *format, flags.output, model.plan.job()));
+  if (flags.with_preprocessing) {
+    CAIRN_ASSIGN_OR_RETURN(*model.plan.mutable_model(), ModelOfRawInputs(model.plan));
+  }
   CAIRN_ASSIGN_OR_RETURN(const std::string file, ExportModel(model, *format, flags.output));
   if (flags.json) {
     const nlohmann::ordered_json line = {{"job", model.plan.job_id()},
@@ -50,6 +55,9 @@ Command MakeExportCommand() {
         "The .keras, .onnx, .safetensors or .ckpt (TensorFlow checkpoint) file to write, "
         "a .savedmodel folder, or another folder for model.json and weights.bin (a TF.js layers "
         "model)");
+    set->AddBool("--with-preprocessing", &flags->with_preprocessing,
+                 "Add layers that scale and standardize the inputs as the job does, so that the "
+                 "exported model takes the values of the files");
     flags->AddCheckpoint(set);
     flags->AddJson(set);
     flags->AddCluster(set);
