@@ -338,6 +338,7 @@ class Objects {
   void MakeVariable(int layer, const std::string& path, const std::string& name) {
     static const auto* const others =
         new std::map<std::string, std::string>{{"kernel", "_kernel"},
+                                               {"depthwise_kernel", "kernel"},
                                                {"embeddings", "_embeddings"},
                                                {"mean", "adapt_mean"},
                                                {"variance", "adapt_variance"}};
