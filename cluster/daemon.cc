@@ -87,7 +87,15 @@ class Daemon::Impl {
   explicit Impl(DaemonOptions options) : options_(std::move(options)) {
     start_watch_ = std::thread([this] { WatchStart(); });
   }
-  ~Impl() { Started(); }
+  ~Impl() {
+    Started();
+    {
+      MutexLock lock(&mutex_);
+      stopped_ = true;
+      changed_.NotifyAll();
+    }
+    if (stop_watch_.joinable()) stop_watch_.join();
+  }
 
   void Exit(int code, const std::string& reason);
   int Run(const std::function<void()>& stop, const IsNeeded& is_needed);
@@ -117,6 +125,7 @@ class Daemon::Impl {
   bool started_ ABSL_GUARDED_BY(mutex_) = false;
   bool stopped_ ABSL_GUARDED_BY(mutex_) = false;
   std::thread start_watch_;
+  std::thread stop_watch_;
 };
 
 void Daemon::Impl::WatchStart() {
@@ -197,14 +206,9 @@ int Daemon::Impl::Run(const std::function<void()>& stop, const IsNeeded& is_need
   CAIRN_LOG_INFO("stopping", "why", ending.reason);
   const bool by_signal = ending.code == kExitTerminated || ending.code == kExitInterrupted;
   if (by_signal && is_needed != nullptr) GoOnWhile(is_needed);
-  std::thread watch([&] { Watch(ending.code); });
+  // Until the daemon is destroyed: the destructors of its parts may wait for a disk that hangs.
+  stop_watch_ = std::thread([this, code = ending.code] { Watch(code); });
   stop();
-  {
-    MutexLock lock(&mutex_);
-    stopped_ = true;
-    changed_.NotifyAll();
-  }
-  watch.join();
   if (ending.code == kExitTerminated || ending.code == kExitInterrupted || ending.code == 0) {
     CAIRN_LOG_INFO("stopped", "why", ending.reason, "code", ending.code);
   } else {

@@ -66,7 +66,7 @@ TEST(SpoolTest, AnErrorOfTheDiskMayPassAndAFullDiskMayNot) {
   for (const char* operation : {"open", "write"}) {
     for (const auto& [error, code] : {std::pair(EIO, absl::StatusCode::kUnavailable),
                                       std::pair(ENOSPC, absl::StatusCode::kResourceExhausted)}) {
-      faults.Set({{operation, folder, error}});
+      faults.Set({{operation, "/faulty_spool", error}});
       EXPECT_EQ(Spool("x.gz", &storage).Append("1").code(), code) << operation << " " << error;
     }
   }
