@@ -1,8 +1,7 @@
 #!/usr/bin/env python3
 """TensorFlow's checkpoints: Cairn starts from what TensorFlow wrote, and TensorFlow reads exports.
 
-Run with the environment of tests/interop (keras 3, tf-keras, tensorflow-cpu), after
-`bazel build //cli:cairn //worker //coordinator //ps_server`. Arguments: names of models [all].
+Arguments: cases [all], as Models.test_NAME.
 """
 
 import json

@@ -1,8 +1,7 @@
 #!/usr/bin/env python3
 """A model that is exported with its preprocessing predicts from raw values what Cairn predicts.
 
-Run with the environment of tests/interop (keras 3, tensorflow-cpu, onnxruntime), after
-`bazel build //cli:cairn //worker //coordinator //ps_server`. Arguments: names of models [all].
+Arguments: cases [all], as Models.test_NAME.
 """
 
 import os

@@ -1,8 +1,7 @@
 #!/usr/bin/env python3
 """TensorFlow predicts with an exported SavedModel what Cairn predicts.
 
-Run with the environment of tests/interop (keras 3, tensorflow-cpu), after
-`bazel build //cli:cairn //worker //coordinator //ps_server`. Arguments: names of models [all].
+Arguments: cases [all], as Models.test_NAME.
 """
 
 import os
