@@ -1,13 +1,26 @@
 #include "storage/rocksdb_status.h"
 
+#include <fcntl.h>
 #include <rocksdb/env.h>
 #include <rocksdb/status.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
+#include <cerrno>
 #include <chrono>
 #include <memory>
 #include <thread>
 
 #include "absl/strings/str_cat.h"
+
+// RocksDB asks whether a file supports this call by flags of 0, and ends the process if the answer
+// is an error other than ENOSYS: a disk that fails for a moment would kill a ps. The definition is
+// here because a program uses that of its own object files before that of a library.
+extern "C" int sync_file_range(int file, off64_t offset, off64_t bytes, unsigned int flags) {
+  const int result = static_cast<int>(syscall(SYS_sync_file_range, file, offset, bytes, flags));
+  if (result != 0 && flags == 0) errno = ENOSYS;
+  return result;
+}
 
 namespace cairn::storage {
 namespace {

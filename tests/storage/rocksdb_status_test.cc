@@ -1,10 +1,12 @@
 #include "storage/rocksdb_status.h"
 
+#include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <rocksdb/env.h>
 #include <rocksdb/status.h>
 
+#include <cerrno>
 #include <string>
 
 namespace cairn::storage {
@@ -12,6 +14,15 @@ namespace {
 
 using ::testing::HasSubstr;
 using ::testing::StartsWith;
+
+// On this closed file the system's function says EBADF, on which RocksDB would end the process.
+TEST(RocksdbStatusTest, TheQuestionForARangeSyncIsNeverAnsweredByAnotherError) {
+  errno = 0;
+  EXPECT_EQ(sync_file_range(-1, 0, 0, 0), -1);
+  EXPECT_EQ(errno, ENOSYS);
+  EXPECT_EQ(sync_file_range(-1, 0, 0, SYNC_FILE_RANGE_WRITE), -1);
+  EXPECT_EQ(errno, EBADF);
+}
 
 TEST(RocksdbStatusTest, EachKindOfFailureHasItsCode) {
   using rocksdb::Status;
