@@ -72,6 +72,12 @@ class Scripts(unittest.TestCase):
     def test_wide_and_deep(self):
         self.compare("wide_and_deep.py")
 
+    def test_cifar_cnn(self):
+        self.compare("cifar_cnn.py")
+
+    def test_text_classification(self):
+        self.compare("text_classification.py")
+
 
 class Fit(unittest.TestCase):
     def test_strategies(self):
