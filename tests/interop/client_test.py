@@ -186,8 +186,18 @@ class Errors(unittest.TestCase):
         self.refused("a Python function", network(metrics=[lambda y, p: 0.0]))
         self.refused("weighted_metrics", network(weighted_metrics=["accuracy"]))
         self.refused("x is a", x=iter([]))
+        self.refused("before fit", x=np.array([["a text"]] * 8))
+        subclassed = type("Subclassed", (keras.Model,), {"call": lambda self, x: x})()
+        subclassed.compile("sgd", "mse")
+        self.refused("subclassed", subclassed)
         self.refused("'stale' needs a window", strategy="stale")
         self.refused("there are 'sync', 'async' and 'stale'", strategy="mirrored")
+
+    def test_a_callback_without_a_list(self):
+        x, y = examples()
+        history = cluster.fit(network(), x, y, epochs=3, verbose=0,
+                              callbacks=keras.callbacks.EarlyStopping("loss", min_delta=100))
+        self.assertEqual(len(history.epoch), 2)
 
     def test_a_model_that_cannot_be_trained_names_layer_and_job_file(self):
         model = keras.Sequential([keras.Input((8,)), layers.GroupNormalization(2),

@@ -134,6 +134,8 @@ class Cluster:
                 raise NotSupported(f"fit({argument}=...) is not supported: "
                                    f"{_REFUSED[argument][1]}")
         compiled = _compiled(model)
+        if isinstance(callbacks, keras.callbacks.Callback):
+            callbacks = [callbacks]
         batch_size = int(batch_size or 32)
         inputs = as_arrays("x", x, _input_names(model))
         _build(model, inputs)
@@ -385,7 +387,9 @@ def _compiled(model):
 
 
 def _input_names(model):
-    return [tensor.name for tensor in model.inputs] if model.built and model.inputs else ["x"]
+    # A subclassed model has no inputs.
+    tensors = getattr(model, "inputs", None) if model.built else None
+    return [tensor.name for tensor in tensors or []] or ["x"]
 
 
 def _output_names(model):
@@ -393,9 +397,9 @@ def _output_names(model):
 
 
 def _build(model, inputs):
-    if not model.built:
+    if isinstance(model, keras.Sequential) and not model.built:
         model.build((None, *shape_of(inputs[0])[1:]))
-    if not isinstance(model, (keras.Sequential, keras.Model)) or not model.inputs:
+    if not getattr(model, "inputs", None):
         raise NotSupported("the model is subclassed, so it has no architecture to read; use "
                            "keras.Sequential or keras.Model(inputs, outputs)")
 

@@ -30,7 +30,9 @@ def _as_array(what, value):
     if array.dtype.kind == "f":
         return array.astype(np.float32, copy=False)
     if array.dtype.kind not in "iub":
-        raise NotSupported(f"{what} is an array of {array.dtype}; a job takes numbers")
+        advice = "; make them of texts by x = vectorize(texts), before fit" \
+            if array.dtype.kind in "US" else ""
+        raise NotSupported(f"{what} is an array of {array.dtype}; a job takes numbers{advice}")
     return array
 
 
