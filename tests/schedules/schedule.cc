@@ -2,6 +2,7 @@
 
 #include <rocksdb/env.h>
 
+#include <algorithm>
 #include <deque>
 #include <optional>
 #include <utility>
@@ -21,6 +22,19 @@ namespace {
 
 // A job without faults takes less than a second, and every wait has a limit.
 constexpr absl::Duration kPatience = absl::Minutes(10);
+constexpr int64_t kTimedUpdates = 6;
+
+// Of plain SGD on batches of one example.
+proto::Job JobOf(int64_t epochs) {
+  proto::Job job;
+  job.set_name("schedule");
+  job.set_batch_size(1);
+  job.set_epochs(epochs);
+  job.mutable_loss()->set_name("mean_squared_error");
+  job.mutable_optimizer()->set_name("sgd");
+  job.mutable_optimizer()->set_learning_rate(1);
+  return job;
+}
 
 // The whole cluster with its job and its faults.
 class Schedule {
@@ -29,11 +43,14 @@ class Schedule {
       : planted_(planted), world_(seed), coordinator_(&world_, journal) {}
 
   Outcome Run();
+  StepTime RunTimed(const StepTimeCase& timed);
 
  private:
   // Draws the job.
   proto::Job MakeJob(int64_t epochs);
   void Start(int ps_count, int workers);
+  // Until the job ends, or something is violated.
+  void RunEvents();
   void Fault();
 
   const Planted planted_;
@@ -46,15 +63,9 @@ class Schedule {
 
 proto::Job Schedule::MakeJob(int64_t epochs) {
   JobShape& shape = world_.job;
-  proto::Job job;
   shape.per_epoch = 2 + static_cast<int64_t>(world_.Below(5));
-  shape.total = epochs * shape.per_epoch;
-  job.set_name("schedule");
-  job.set_batch_size(1);
-  job.set_epochs(epochs);
-  job.mutable_loss()->set_name("mean_squared_error");
-  job.mutable_optimizer()->set_name("sgd");
-  job.mutable_optimizer()->set_learning_rate(1);
+  shape.total = shape.width = epochs * shape.per_epoch;
+  proto::Job job = JobOf(epochs);
   if (world_.Below(2) == 0) {
     job.mutable_checkpoint()->set_every_steps(2 + static_cast<int64_t>(world_.Below(4)));
   }
@@ -108,7 +119,13 @@ Outcome Schedule::Run() {
     world_.At(begin + absl::Milliseconds(world_.Below(i % 2 == 0 ? 700 : 5000)),
               [this] { Fault(); });
   }
-  while (!coordinator_.job_finished() && outcome.violation.empty()) {
+  RunEvents();
+  return std::move(outcome);
+}
+
+void Schedule::RunEvents() {
+  const absl::Duration begin = world_.now();
+  while (!coordinator_.job_finished() && world_.outcome.violation.empty()) {
     world_.RunNext();
     if (world_.now() - begin > kPatience) world_.Violate("the job does not end");
   }
@@ -116,7 +133,35 @@ Outcome Schedule::Run() {
   for (const SimulatedPs& ps : ps_) {
     world_.Violate(CheckFinalBlocks(world_.job, ps.Capture()));
   }
-  return std::move(outcome);
+}
+
+StepTime Schedule::RunTimed(const StepTimeCase& timed) {
+  JobShape& shape = world_.job;
+  shape.mode = "sync";
+  shape.group = timed.workers;
+  shape.per_epoch = shape.total = kTimedUpdates * shape.group;
+  shape.blocks = static_cast<uint32_t>(timed.model_bytes / timed.block_bytes);
+  shape.width = 1;
+  world_.timing = {timed.step, timed.latency, timed.bytes_per_second, timed.block_bytes};
+
+  proto::Job job = JobOf(1);
+  auto* const strategy = job.mutable_strategy()->mutable_parameter_server();
+  strategy->set_mode(shape.mode);
+  strategy->set_batches_per_update(shape.group);
+  Start(timed.ps, timed.workers);
+  coordinator_.Submit(job);
+  RunEvents();
+
+  StepTime result{.violation = world_.outcome.violation};
+  if (!result.violation.empty()) return result;
+  // Until the second update some workers have not started.
+  const auto at = [&](int64_t update) { return world_.applied_at.at(update * shape.group); };
+  result.measured = (at(kTimedUpdates - 1) - at(1)) / (kTimedUpdates - 2);
+  const double of_worker = timed.model_bytes;
+  const double of_ps = of_worker * timed.workers / timed.ps;
+  result.bound =
+      timed.step + 2 * absl::Seconds(std::max(of_worker, of_ps) / timed.bytes_per_second);
+  return result;
 }
 
 void Schedule::Fault() {
@@ -171,6 +216,10 @@ Outcome RunSchedule(uint64_t seed, MemoryJournal* journal, const Planted& plante
 
 Outcome RunSchedule(uint64_t seed, MemoryJournal* journal) {
   return RunSchedule(seed, journal, {});
+}
+
+StepTime SimulateStepTime(const StepTimeCase& timed, MemoryJournal* journal) {
+  return Schedule(1, journal->Fresh(), {}).RunTimed(timed);
 }
 
 }  // namespace cairn::schedules

@@ -6,6 +6,8 @@
 #include <memory>
 #include <string>
 
+#include "absl/time/time.h"
+
 namespace rocksdb {
 class Env;
 }
@@ -58,6 +60,26 @@ struct Planted {
   bool ledger_off = false;  // The ps apply a repeated push again.
 };
 Outcome RunSchedule(uint64_t seed, MemoryJournal* journal, const Planted& planted);
+
+// A synchronous job without faults, in which times are known.
+struct StepTimeCase {
+  int workers = 1;
+  int ps = 1;
+  int64_t model_bytes = 0;
+  int64_t block_bytes = 0;
+  double bytes_per_second = 0;  // Of each process, in each direction.
+  absl::Duration latency;
+  absl::Duration step;  // To compute a batch.
+};
+struct StepTime {
+  std::string violation;  // Empty: none.
+  absl::Duration measured;
+  // What the slowest link permits: it carries all gradients of an update, and then all values. The
+  // values exist when the last gradient has arrived.
+  absl::Duration bound;
+};
+// With one batch per worker and update. The mean of some updates.
+StepTime SimulateStepTime(const StepTimeCase& timed, MemoryJournal* journal);
 
 }  // namespace cairn::schedules
 

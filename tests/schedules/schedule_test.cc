@@ -45,6 +45,28 @@ TEST(ScheduleTest, TheSameSeedIsTheSameSchedule) {
   }
 }
 
+// The table for up to 1,000 workers: tests/schedules/run step_times.
+TEST(ScheduleTest, AStepTakesTheTimeOfTheSlowestLink) {
+  MemoryJournal journal;
+  for (const int ps : {1, 4, 16}) {
+    for (const int workers : {1, 2, 3, 8, 17, 64}) {
+      // Of 10 MB, 16 blocks or more for each ps, over links of 10 Gbit/s.
+      const StepTime time = SimulateStepTime({.workers = workers,
+                                              .ps = ps,
+                                              .model_bytes = 10'240'000,
+                                              .block_bytes = 40'000,
+                                              .bytes_per_second = 1.25e9,
+                                              .latency = absl::Microseconds(50),
+                                              .step = absl::Milliseconds(10)},
+                                             &journal);
+      EXPECT_EQ(time.violation, "");
+      EXPECT_LT(time.measured, 1.1 * time.bound) << workers << " workers, " << ps << " ps";
+      // Otherwise a transfer is not counted. The two directions may overlap.
+      EXPECT_GT(time.measured, 0.5 * time.bound) << workers << " workers, " << ps << " ps";
+    }
+  }
+}
+
 TEST(ScheduleTest, APsThatAppliesRepeatedPushesAgainIsFound) {
   MemoryJournal journal;
   int found = 0;

@@ -21,34 +21,34 @@ constexpr absl::Duration kTick = absl::Milliseconds(100);
 constexpr absl::Duration kLease = absl::Seconds(3);
 constexpr absl::Duration kProgressTimeout = absl::Seconds(4);
 
-proto::ModelSpec MakeModel(int64_t batches) {
+proto::ModelSpec MakeModel(const JobShape& job) {
   proto::ModelSpec model;
   CAIRN_CHECK(
       google::protobuf::util::JsonStringToMessage(
           absl::StrCat(
               R"({"inputs": ["in"], "outputs": ["out"], "layers": [
                  {"name": "in", "class_name": "InputLayer", "config": {"batch_shape": [null, )",
-              kBlocks, R"(]}}, {"name": "out", "class_name": "Dense", "inputs": ["in"], "config":
+              job.blocks, R"(]}}, {"name": "out", "class_name": "Dense", "inputs": ["in"], "config":
                  {"use_bias": false, "units": )",
-              batches, "}}]}"),
+              job.width, "}}]}"),
           &model)
           .ok());
   return model;
 }
 
-proto::PartitionMap MakePartition(int64_t batches, uint32_t ps_count) {
+proto::PartitionMap MakePartition(const JobShape& job, uint32_t ps_count) {
   proto::PartitionMap map;
   map.set_ps_count(ps_count);
   proto::PartitionMap::Variable* const variable = map.add_variables();
   variable->set_name("out/kernel");
   variable->set_pushed(true);
-  variable->add_shape(kBlocks);
-  variable->add_shape(batches);
-  for (int id = 0; id < kBlocks; ++id) {
+  variable->add_shape(job.blocks);
+  variable->add_shape(job.width);
+  for (uint32_t id = 0; id < job.blocks; ++id) {
     proto::PartitionMap::Block* const block = map.add_blocks();
     block->set_row_begin(id);
     block->set_row_end(id + 1);
-    block->set_ps(static_cast<uint32_t>(id) % ps_count);
+    block->set_ps(id % ps_count);
   }
   return map;
 }
@@ -63,9 +63,8 @@ void SimulatedCoordinator::Start(std::vector<SimulatedProcess*> processes) {
 void SimulatedCoordinator::Submit(const proto::Job& job) {
   coordinator::ValidatedJob validated;
   *validated.request.mutable_job() = job;
-  *validated.request.mutable_model() = MakeModel(world_->job.total);
-  validated.partition =
-      MakePartition(world_->job.total, static_cast<uint32_t>(world_->disks.size()));
+  *validated.request.mutable_model() = MakeModel(world_->job);
+  validated.partition = MakePartition(world_->job, static_cast<uint32_t>(world_->disks.size()));
   Turn([&](Scheduler* scheduler, EventTime now, Outbox* outbox) {
     CAIRN_CHECK(scheduler->Submit(validated, now, outbox).ok());
   });

@@ -38,6 +38,9 @@ class SimulatedProcess {
   // stream ends instead.
   void Receive(uint64_t session, const proto::Command& command, bool close);
 
+  Link* incoming() { return &incoming_; }
+  Link* outgoing() { return &outgoing_; }
+
  protected:
   // Not before the process continues, and not if it has died.
   void On(absl::Duration delay, std::function<void()> run);
@@ -71,7 +74,9 @@ class SimulatedProcess {
   const uint32_t index_;
   uint64_t instance_ = 0;  // 0: dead.
   uint64_t session_ = 0;   // 0: no stream.
-  absl::Duration up_;      // When the last message in each direction arrives.
+  Link incoming_;
+  Link outgoing_;
+  absl::Duration up_;  // When the last message in each direction arrives.
   absl::Duration down_;
   absl::Duration stopped_until_;
   absl::Duration hangs_until_;

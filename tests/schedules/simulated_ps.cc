@@ -108,7 +108,7 @@ void SimulatedPs::Restore(const proto::Restore& restore) {
     std::vector<ps::BlockState> states;
     for (const ps::BlockSpec& block : layout_->blocks()) {
       ps::BlockState& state = states.emplace_back();
-      state.values = Zeros(world()->job.total);
+      state.values = Zeros(world()->job.width);
       if (restore.checkpoint() == 0) continue;
       const Stored* const stored = FindStored(restore, block.id, world()->disks);
       if (stored == nullptr) {
@@ -246,17 +246,20 @@ void SimulatedPs::Handle(const proto::Command& command) {
   }
 }
 
-void SimulatedPs::Serve(std::shared_ptr<const BlockRequest> request, bool buffered,
+void SimulatedPs::Serve(std::shared_ptr<const BlockRequest> request, bool buffered, Link* link,
                         std::function<void(ps::BlockReply)> answer) {
   if (instance() == 0) return;
   if (stopped_for() > absl::ZeroDuration()) {
     return On(stopped_for(),
-              [this, request, buffered, answer] { Serve(request, buffered, answer); });
+              [this, request, buffered, link, answer] { Serve(request, buffered, link, answer); });
   }
-  const auto done = [world = world(), answer = std::move(answer)](ps::BlockReply reply) {
-    if (world->Chance(world->disturbances.loss)) return;
-    world->After(world->Delay(), [answer, reply = std::make_shared<ps::BlockReply>(
-                                              std::move(reply))] { answer(std::move(*reply)); });
+  const auto done = [this, link, answer = std::move(answer)](ps::BlockReply reply) {
+    if (world()->Chance(world()->disturbances.loss)) return;
+    const bool has_values = static_cast<bool>(reply.values);
+    world()->Transfer(outgoing(), link, has_values,
+                      [answer, reply = std::make_shared<ps::BlockReply>(std::move(reply))] {
+                        answer(std::move(*reply));
+                      });
   };
   if (generation_ != request->generation) {
     ps::BlockReply reply;
@@ -279,10 +282,10 @@ void SimulatedPs::Serve(std::shared_ptr<const BlockRequest> request, bool buffer
   push.already_buffered = buffered;
   if (!buffered) {
     const JobShape& job = world()->job;
-    push.gradient = Zeros(job.total);
+    push.gradient = Zeros(job.width);
     // The mean of an update divides by its number of batches.
     const int64_t epoch_end = (request->batch / job.per_epoch + 1) * job.per_epoch;
-    push.gradient.data()[request->batch] =
+    push.gradient.data()[request->batch % job.width] =
         static_cast<float>(std::min(job.group, epoch_end - job.UpdateBegin(request->batch)));
   }
   block.Push(std::move(push), done);

@@ -30,8 +30,8 @@ class SimulatedPs final : public SimulatedProcess {
   ~SimulatedPs() override { DropJob(); }
 
   // A request arrives. `buffered`: the worker knows that the gradient has been buffered. Calls
-  // `answer` when an answer arrives at the worker: never, if one of the two is lost.
-  void Serve(std::shared_ptr<const BlockRequest> request, bool buffered,
+  // `answer` when an answer arrives at the worker over `link`: never, if one of the two is lost.
+  void Serve(std::shared_ptr<const BlockRequest> request, bool buffered, Link* link,
              std::function<void(ps::BlockReply)> answer);
 
   // Of all its blocks; empty if it has no job.

@@ -11,6 +11,7 @@ namespace {
 
 constexpr absl::Duration kSend = absl::Milliseconds(20);
 constexpr absl::Duration kRepeat = absl::Milliseconds(300);
+constexpr size_t kPullsInFlight = 4;  // At one ps, as in worker/strategy/value_puller.cc.
 
 }  // namespace
 
@@ -80,9 +81,8 @@ void SimulatedWorker::Step(const worker::WorkItem& item) {
       });
     case worker::WorkItem::Kind::kTrain:
       // Reading takes its time, and may hang.
-      return On(
-          hangs_for() + absl::Microseconds(world()->Below(world()->Chance(0.1) ? 100'000 : 8000)),
-          [this, batch = item.batch] { BeginStep(batch); });
+      return On(hangs_for() + world()->ReadingTime(),
+                [this, batch = item.batch] { BeginStep(batch); });
     default:
       DropRequests();
       return EndStep();
@@ -103,55 +103,82 @@ void SimulatedWorker::ReturnBatch(int64_t batch) {
 }
 
 void SimulatedWorker::Pull(int64_t batch) {
-  auto left = std::make_shared<int>(kBlocks);
-  auto applied = std::make_shared<bool>(false);
-  auto ended = std::make_shared<bool>(false);
-  std::vector<RequestPtr> pulls;
-  for (uint32_t block = 0; block < kBlocks; ++block) {
-    pulls.push_back(
-        Ask(false, batch, block, [this, batch, block, left, applied, ended](ps::BlockReply reply) {
-          if (*ended) return;
-          *applied |= reply.applied_before;
-          if (!reply.applied_before) {
-            world()->Violate(CheckPulledValues(world()->job, batch, block, reply.values));
-          }
-          if (--*left > 0) return;
-          *ended = true;
-          if (*applied) {
-            state_->StepEnded();
-            state_->AppliedByOthers(key_, batch);
-            return EndStep();
-          }
-          On(absl::Microseconds(world()->Below(world()->Chance(0.1) ? 50'000 : 4000)),
-             [this, batch] { Push(batch); });
-        }));
+  auto pulling = std::make_shared<Pulling>();
+  pulling->batch = batch;
+  pulling->generation = key_.generation;
+  pulling->shares.resize(ps_.size());
+  for (uint32_t block = 0; block < world()->job.blocks; ++block) {
+    pulling->shares[block % ps_.size()].unsent.push_back(block);
   }
-  On(absl::Milliseconds(5), [this, batch, pulls, ended] { WaitOrAbandon(batch, pulls, ended); });
+  // Of a large share one request waits until its values exist.
+  for (Pulling::Share& share : pulling->shares) {
+    share.in_flight_max = share.unsent.size() > kPullsInFlight ? 1 : kPullsInFlight;
+  }
+  SendPulls(pulling);
+  On(absl::Milliseconds(5), [this, pulling] { WaitOrAbandon(pulling); });
 }
 
-void SimulatedWorker::WaitOrAbandon(int64_t batch, std::vector<RequestPtr> pulls,
-                                    std::shared_ptr<bool> ended) {
-  if (*ended) return;
-  // Another request has ended this generation, and the step with it.
-  const bool over = pulls.front()->generation != key_.generation;
-  if (!over && state_->ShouldKeepWaiting(key_, batch)) {
-    return On(absl::Milliseconds(10),
-              [this, batch, pulls, ended] { WaitOrAbandon(batch, pulls, ended); });
+void SimulatedWorker::SendPulls(const std::shared_ptr<Pulling>& pulling) {
+  for (Pulling::Share& share : pulling->shares) {
+    for (; !share.unsent.empty() && share.in_flight < share.in_flight_max; ++share.in_flight) {
+      const uint32_t block = share.unsent.front();
+      share.unsent.pop_front();
+      pulling->requests.push_back(
+          Ask(false, pulling->batch, block, [this, pulling, block](const ps::BlockReply& reply) {
+            OnPulled(pulling, block, reply);
+          }));
+    }
   }
-  *ended = true;
-  for (const RequestPtr& pull : pulls) pull->over = true;
-  ReturnBatch(batch);
+}
+
+void SimulatedWorker::OnPulled(const std::shared_ptr<Pulling>& pulling, uint32_t block,
+                               const ps::BlockReply& reply) {
+  if (pulling->ended) return;
+  const int64_t batch = pulling->batch;
+  pulling->applied |= reply.applied_before;
+  if (!reply.applied_before) {
+    world()->Violate(CheckPulledValues(world()->job, batch, block, reply.values));
+  }
+  Pulling::Share& share = pulling->shares[block % ps_.size()];
+  --share.in_flight;
+  share.in_flight_max = kPullsInFlight;
+  if (++pulling->replies < world()->job.blocks) return SendPulls(pulling);
+  pulling->ended = true;
+  pulling->requests.clear();  // They refer to it.
+  if (pulling->applied) {
+    state_->StepEnded();
+    state_->AppliedByOthers(key_, batch);
+    return EndStep();
+  }
+  On(world()->ComputingTime(), [this, batch] { Push(batch); });
+}
+
+void SimulatedWorker::WaitOrAbandon(const std::shared_ptr<Pulling>& pulling) {
+  if (pulling->ended) return;
+  // Another request may have ended this generation, and the step with it.
+  const bool over = pulling->generation != key_.generation;
+  if (!over && state_->ShouldKeepWaiting(key_, pulling->batch)) {
+    return On(absl::Milliseconds(10), [this, pulling] { WaitOrAbandon(pulling); });
+  }
+  pulling->ended = true;
+  for (const RequestPtr& pull : pulling->requests) {
+    pull->over = true;
+    requests_.erase(pull);
+  }
+  pulling->requests.clear();
+  ReturnBatch(pulling->batch);
 }
 
 void SimulatedWorker::Push(int64_t batch) {
   // If this generation is over, its requests are answered so, and nobody waits for the record.
   ++open_pushes_;
-  auto left = std::make_shared<int>(kBlocks);
-  for (uint32_t block = 0; block < kBlocks; ++block) {
+  auto left = std::make_shared<uint32_t>(world()->job.blocks);
+  for (uint32_t block = 0; block < world()->job.blocks; ++block) {
     Ask(true, batch, block, [this, batch, left](ps::BlockReply reply) {
       if (reply.applied_before) ++world()->outcome.duplicates;
       if (--*left > 0) return;
       --open_pushes_;
+      world()->applied_at[world()->job.UpdateBegin(batch)] = world()->now();
       proto::BatchRecord record;
       record.set_batch(batch);
       record.set_examples(1);
@@ -173,8 +200,7 @@ SimulatedWorker::RequestPtr SimulatedWorker::Ask(bool is_push, int64_t batch, ui
   request->block = block;
   request->is_push = is_push;
   request->done = std::move(done);
-  std::erase_if(requests_, [](const RequestPtr& each) { return each->over; });
-  requests_.push_back(request);
+  requests_.insert(request);
   Transmit(request);
   return request;
 }
@@ -190,12 +216,18 @@ void SimulatedWorker::Transmit(const RequestPtr& request) {
     const absl::Duration late =
         i > 0 ? absl::Microseconds(world()->Below(world()->Chance(0.3) ? 3'000'000 : 20'000))
               : absl::ZeroDuration();
-    world()->After(world()->Delay() + late, [this, request, buffered = request->buffered] {
-      ps_[request->block % ps_.size()].Serve(
-          request, buffered,
-          [this, request](ps::BlockReply reply) { OnAnswer(request, std::move(reply)); });
+    const auto serve = [this, request, buffered = request->buffered] {
+      PsOf(request->block)
+          ->Serve(request, buffered, incoming(),
+                  [this, request](ps::BlockReply reply) { OnAnswer(request, std::move(reply)); });
+    };
+    const bool has_values = request->is_push && !request->buffered;
+    world()->After(late, [this, request, has_values, serve] {
+      world()->Transfer(outgoing(), PsOf(request->block)->incoming(), has_values, serve);
     });
   }
+  // Requests are not lost where times are known, and wait longer.
+  if (world()->timing.has_value()) return;
   On(kRepeat, [this, request] { Transmit(request); });
 }
 
@@ -220,6 +252,7 @@ void SimulatedWorker::OnAnswer(const RequestPtr& request, ps::BlockReply reply) 
     return Transmit(request);
   }
   request->over = true;
+  requests_.erase(request);
   request->done(std::move(reply));
 }
 
@@ -230,7 +263,10 @@ void SimulatedWorker::GenerationIsOver(uint64_t generation) {
 }
 
 void SimulatedWorker::DropRequests() {
-  for (const RequestPtr& request : requests_) request->over = true;
+  for (const RequestPtr& request : requests_) {
+    request->over = true;
+    request->done = nullptr;  // It may refer to the request.
+  }
   requests_.clear();
   open_pushes_ = 0;
 }

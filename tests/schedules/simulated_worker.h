@@ -5,6 +5,7 @@
 #include <deque>
 #include <functional>
 #include <memory>
+#include <set>
 #include <vector>
 
 #include "ps_server/blocks/block.h"
@@ -22,6 +23,8 @@ class SimulatedWorker final : public SimulatedProcess {
                   std::deque<SimulatedPs>* ps)
       : SimulatedProcess(world, coordinator, proto::WORKER, index), ps_(*ps) {}
 
+  ~SimulatedWorker() override { DropRequests(); }
+
  private:
   struct Request : BlockRequest {
     uint64_t instance = 0;  // Of this worker.
@@ -29,6 +32,21 @@ class SimulatedWorker final : public SimulatedProcess {
     std::function<void(ps::BlockReply)> done;
   };
   using RequestPtr = std::shared_ptr<Request>;
+  // The values for one batch; as worker::ValuePuller requests them.
+  struct Pulling {
+    struct Share {
+      std::deque<uint32_t> unsent;
+      size_t in_flight = 0;
+      size_t in_flight_max = 0;
+    };
+    int64_t batch = 0;
+    uint64_t generation = 0;
+    std::vector<Share> shares;  // By ps.
+    std::vector<RequestPtr> requests;
+    size_t replies = 0;
+    bool applied = false;
+    bool ended = false;
+  };
 
   void OnStart() override;
   void OnDeath() override { DropRequests(); }
@@ -46,7 +64,10 @@ class SimulatedWorker final : public SimulatedProcess {
   void Push(int64_t batch);
   void EndStep();
   void ReturnBatch(int64_t batch);
-  void WaitOrAbandon(int64_t batch, std::vector<RequestPtr> pulls, std::shared_ptr<bool> ended);
+  void SendPulls(const std::shared_ptr<Pulling>& pulling);
+  void OnPulled(const std::shared_ptr<Pulling>& pulling, uint32_t block,
+                const ps::BlockReply& reply);
+  void WaitOrAbandon(const std::shared_ptr<Pulling>& pulling);
 
   // ---- requests
   RequestPtr Ask(bool is_push, int64_t batch, uint32_t block,
@@ -56,13 +77,14 @@ class SimulatedWorker final : public SimulatedProcess {
   void OnAnswer(const RequestPtr& request, ps::BlockReply reply);
   void GenerationIsOver(uint64_t generation);
   void DropRequests();
+  SimulatedPs* PsOf(uint32_t block) { return &ps_[block % ps_.size()]; }
 
   std::deque<SimulatedPs>& ps_;
   std::unique_ptr<worker::WorkState> state_;
   worker::JobKey key_;
   bool busy_ = false;  // The trainer has an item.
   int64_t open_pushes_ = 0;
-  std::vector<RequestPtr> requests_;
+  std::set<RequestPtr> requests_;  // Without their last reply.
 };
 
 }  // namespace cairn::schedules

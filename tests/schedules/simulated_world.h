@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <optional>
 #include <queue>
 #include <string>
 #include <utility>
@@ -16,12 +17,11 @@
 
 namespace cairn::schedules {
 
-// Each has one row, with one weight for each batch.
-inline constexpr int kBlocks = 3;
-
 // The job's numbers.
 struct JobShape {
   std::string mode;
+  uint32_t blocks = 3;  // Each has one row.
+  int64_t width = 0;    // Weights of a row. Batch b changes weight b % width.
   int64_t per_epoch = 0;
   int64_t total = 0;
   int64_t group = 1;  // Batches per update.
@@ -40,6 +40,20 @@ struct Disturbances {
   double loss = 0;
   double doubling = 0;
   double disk_failures = 0;
+};
+
+// Known durations instead of random ones. Each process has a link in each direction; a message
+// occupies the sender's outgoing and then the receiver's incoming link.
+struct Timing {
+  absl::Duration step;     // To compute a batch.
+  absl::Duration latency;  // Of each message.
+  double bytes_per_second = 0;
+  int64_t block_bytes = 0;  // Of a gradient or the values of a block. Other messages: 100 bytes.
+};
+
+// One direction of a process's connection to the network.
+struct Link {
+  absl::Duration free_at;
 };
 
 // A block on a disk.
@@ -62,6 +76,9 @@ class SimulatedWorld {
   bool Chance(double probability);
   // Of a message.
   absl::Duration Delay();
+  // To read a batch, and to compute it.
+  absl::Duration ReadingTime();
+  absl::Duration ComputingTime();
 
   // Numbers the processes that start.
   uint64_t NewInstance() { return ++last_instance_; }
@@ -71,6 +88,9 @@ class SimulatedWorld {
   coordinator::EventTime event_time() const { return {now_, absl::ToInt64Seconds(now_)}; }
   void At(absl::Duration at, std::function<void()> run);
   void After(absl::Duration delay, std::function<void()> run) { At(now_ + delay, std::move(run)); }
+  // A message about a block arrives after its delay, and after those before it on both links.
+  // `has_values`: it has a gradient or values.
+  void Transfer(Link* from, Link* to, bool has_values, std::function<void()> arrive);
   // Runs the next event at its time.
   void RunNext();
 
@@ -79,8 +99,10 @@ class SimulatedWorld {
 
   JobShape job;
   Disturbances disturbances;
-  bool answer_when_buffered = false;  // Of pushes.
-  std::vector<Disk> disks;            // By ps.
+  std::optional<Timing> timing;
+  bool answer_when_buffered = false;             // Of pushes.
+  std::vector<Disk> disks;                       // By ps.
+  std::map<int64_t, absl::Duration> applied_at;  // By the first batch of an update, its last push.
   Outcome outcome;
 
  private:
