@@ -7,11 +7,16 @@
 #include <time.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <atomic>
 #include <cerrno>
 #include <cstdarg>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <map>
 
 // Redefines the C library's functions. Nothing here may allocate memory or use a lock: a call may
 // come from anywhere, even from the dynamic linker. Rules are few, so they are read again from the
@@ -20,6 +25,7 @@
 namespace {
 
 constexpr size_t kTextMax = 4096;
+constexpr size_t kPathMax = 1024;
 
 struct Rule {
   char operation[16];
@@ -100,17 +106,80 @@ int FaultOf(const char* operation, const char* path) {
   return 0;
 }
 
-int FaultOf(const char* operation, int descriptor) {
-  if (getenv("CAIRN_FAULTY_FILES") == nullptr) return 0;
+// False: it is not a file.
+bool PathOf(int descriptor, char (&path)[kPathMax]) {
   char link[64];
   snprintf(link, sizeof link, "/proc/self/fd/%d", descriptor);
-  char path[1024];
   const int saved = errno;
   const ssize_t length = readlink(link, path, sizeof path - 1);
   errno = saved;
-  if (length <= 0 || path[0] != '/') return 0;
+  if (length <= 0 || path[0] != '/') return false;
   path[length] = '\0';
-  return FaultOf(operation, path);
+  return true;
+}
+
+int FaultOf(const char* operation, int descriptor) {
+  if (getenv("CAIRN_FAULTY_FILES") == nullptr) return 0;
+  char path[kPathMax];
+  return PathOf(descriptor, path) ? FaultOf(operation, path) : 0;
+}
+
+// ---- The record of PowerFailure: lines "OPERATION NUMBER PATH PATH" in the order of the
+// operations; no spaces in paths. A change is recorded before it is made, a sync after it.
+
+void Record(const char* operation, long number, const char* path, const char* other = "-") {
+  const char* const record = getenv("CAIRN_RECORD_SYNCS");
+  if (record == nullptr || strncmp(path, "/proc/", 6) == 0 || strncmp(path, "/dev/", 5) == 0) {
+    return;
+  }
+  const int saved = errno;
+  char line[2 * kPathMax + 64];
+  const int length = snprintf(line, sizeof line, "%s %ld %s %s\n", operation, number, path, other);
+  const int descriptor = RawOpen(record, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
+  if (descriptor >= 0) {
+    RawWrite(descriptor, line, length);
+    close(descriptor);
+  }
+  errno = saved;
+}
+
+// The bytes of a file; -1: there is none.
+long SizeOf(const char* path) {
+  struct stat status;
+  const int saved = errno;
+  const bool found = stat(path, &status) == 0 && S_ISREG(status.st_mode);
+  errno = saved;
+  return found ? status.st_size : -1;
+}
+
+void RecordOpen(const char* path, int flags) {
+  if (getenv("CAIRN_RECORD_SYNCS") == nullptr || (flags & O_ACCMODE) == O_RDONLY) return;
+  const long size = SizeOf(path);
+  if (size < 0 && (flags & O_CREAT) == 0) return;
+  // The present bytes of a file that the record does not know count as durable.
+  Record(size < 0 ? "create" : "open", (flags & O_TRUNC) != 0 ? 0 : size, path);
+}
+
+void RecordSync(int descriptor) {
+  char path[kPathMax];
+  if (getenv("CAIRN_RECORD_SYNCS") == nullptr || !PathOf(descriptor, path)) return;
+  const long size = SizeOf(path);
+  Record(size < 0 ? "sync_directory" : "sync", size, path);
+}
+
+// A file that the renaming replaces is kept beside the record.
+void RecordRename(const char* from, const char* to) {
+  const char* const record = getenv("CAIRN_RECORD_SYNCS");
+  if (record == nullptr) return;
+  if (SizeOf(to) >= 0) {
+    static std::atomic<int> count = 0;
+    char kept[kPathMax];
+    snprintf(kept, sizeof kept, "%s.%d.%d", record, static_cast<int>(getpid()), count++);
+    const int saved = errno;
+    if (link(to, kept) == 0) Record("replaced", 0, to, kept);
+    errno = saved;
+  }
+  Record("rename", 0, from, to);
 }
 
 }  // namespace
@@ -133,6 +202,7 @@ int open(const char* path, int flags, ...) {
     va_end(arguments);
   }
   CAIRN_FAULTY("open", path);
+  RecordOpen(path, flags);
   return RawOpen(path, flags, mode);
 }
 
@@ -145,17 +215,20 @@ int open64(const char* path, int flags, ...) {
     va_end(arguments);
   }
   CAIRN_FAULTY("open", path);
+  RecordOpen(path, flags);
   return RawOpen(path, flags, mode);
 }
 
 // What the functions above become with _FORTIFY_SOURCE.
 int __open_2(const char* path, int flags) {
   CAIRN_FAULTY("open", path);
+  RecordOpen(path, flags);
   return RawOpen(path, flags, 0);
 }
 
 int __open64_2(const char* path, int flags) {
   CAIRN_FAULTY("open", path);
+  RecordOpen(path, flags);
   return RawOpen(path, flags, 0);
 }
 
@@ -224,13 +297,17 @@ size_t fwrite(const void* from, size_t size, size_t count, FILE* file) {
 int fsync(int descriptor) {
   static const auto original = Original<int (*)(int)>("fsync");
   CAIRN_FAULTY("sync", descriptor);
-  return original(descriptor);
+  const int result = original(descriptor);
+  if (result == 0) RecordSync(descriptor);
+  return result;
 }
 
 int fdatasync(int descriptor) {
   static const auto original = Original<int (*)(int)>("fdatasync");
   CAIRN_FAULTY("sync", descriptor);
-  return original(descriptor);
+  const int result = original(descriptor);
+  if (result == 0) RecordSync(descriptor);
+  return result;
 }
 
 int fstat(int descriptor, struct stat* status) {
@@ -242,6 +319,7 @@ int fstat(int descriptor, struct stat* status) {
 int rename(const char* from, const char* to) {
   static const auto original = Original<int (*)(const char*, const char*)>("rename");
   CAIRN_FAULTY("rename", to);
+  RecordRename(from, to);
   return original(from, to);
 }
 
@@ -279,6 +357,65 @@ int FaultyFiles::fired() const {
   for (int c = fgetc(file); c != EOF; c = fgetc(file)) lines += c == '\n' ? 1 : 0;
   fclose(file);
   return lines;
+}
+
+int PowerFailure::Strike(const std::string& folder) const {
+  namespace fs = std::filesystem;
+  struct Change {
+    std::string operation, path, other;
+  };
+  std::map<std::string, uintmax_t> durable_bytes;
+  std::vector<Change> pending;  // Changes of directories that are not durable.
+  std::vector<std::string> kept;
+  std::ifstream record(record_);
+  Change change;
+  for (long number; record >> change.operation >> number >> change.path >> change.other;) {
+    if (change.operation == "replaced") kept.push_back(change.other);
+    if (change.path.rfind(folder, 0) != 0) continue;
+    if (change.operation == "create") {
+      durable_bytes[change.path] = 0;
+      pending.push_back(change);
+    } else if (change.operation == "open") {
+      uintmax_t& bytes = durable_bytes.try_emplace(change.path, number).first->second;
+      bytes = std::min<uintmax_t>(bytes, number);
+    } else if (change.operation == "sync") {
+      durable_bytes[change.path] = number;
+    } else if (change.operation == "replaced") {
+      pending.push_back(change);
+    } else if (change.operation == "rename") {
+      pending.push_back(change);
+      const auto moved = durable_bytes.extract(change.path);
+      durable_bytes.erase(change.other);
+      if (!moved.empty()) durable_bytes[change.other] = moved.mapped();
+    } else if (change.operation == "sync_directory") {
+      std::erase_if(pending, [&](const Change& each) {
+        const std::string& name = each.operation == "rename" ? each.other : each.path;
+        return fs::path(name).parent_path() == change.path;
+      });
+    }
+  }
+  record.close();
+  int changed = 0;
+  for (const auto& [path, bytes] : durable_bytes) {
+    if (!fs::is_regular_file(path) || fs::file_size(path) <= bytes) continue;
+    fs::resize_file(path, bytes);
+    ++changed;
+  }
+  std::reverse(pending.begin(), pending.end());
+  for (const Change& each : pending) {
+    std::error_code gone;  // It was not made, or has been deleted.
+    if (each.operation == "create") {
+      changed += fs::remove(each.path, gone) ? 1 : 0;
+    } else if (each.operation == "rename") {
+      fs::rename(each.other, each.path, gone);
+      changed += gone ? 0 : 1;
+    } else if (!fs::exists(each.path)) {
+      fs::copy_file(each.other, each.path, gone);
+    }
+  }
+  fs::remove(record_);
+  for (const std::string& path : kept) fs::remove(path);
+  return changed;
 }
 
 }  // namespace cairn::testing

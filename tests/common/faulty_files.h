@@ -33,6 +33,22 @@ class FaultyFiles {
   const std::string rules_;
 };
 
+// Does to files what a power failure does. Processes with the same library append to the record
+// file, which the environment variable CAIRN_RECORD_SYNCS names, what they create, rename and sync.
+class PowerFailure {
+ public:
+  explicit PowerFailure(std::string record) : record_(std::move(record)) {}
+
+  // Call when the recording processes have been killed. In `folder` it removes unsynced data at the
+  // ends of files, and undoes creations and renames in directories that were not synced since.
+  // Deletions and overwritten data are durable at once. Returns the number of changed files.
+  // What is left is durable; the record begins again.
+  int Strike(const std::string& folder) const;
+
+ private:
+  const std::string record_;
+};
+
 }  // namespace cairn::testing
 
 #endif  // CAIRN_TESTS_COMMON_FAULTY_FILES_H_

@@ -75,5 +75,92 @@ TEST_F(FaultyFilesTest, AFaultWithoutErrorHangsUntilItIsRemoved) {
   EXPECT_TRUE(done);
 }
 
+class PowerFailureTest : public ::testing::Test {
+ protected:
+  PowerFailureTest()
+      : folder_(::testing::TempDir() + "power_failure_test"),
+        record_(::testing::TempDir() + "power_failure_record"),
+        power_(record_) {
+    std::filesystem::create_directories(folder_);
+    setenv("CAIRN_RECORD_SYNCS", record_.c_str(), 1);
+  }
+  ~PowerFailureTest() override {
+    unsetenv("CAIRN_RECORD_SYNCS");
+    std::filesystem::remove_all(folder_);
+    std::filesystem::remove(record_);
+  }
+  std::string Path(const std::string& name) const { return folder_ + "/" + name; }
+
+  int Open(const std::string& name) const {
+    return open(Path(name).c_str(), O_WRONLY | O_CREAT | O_APPEND, 0644);
+  }
+  void Write(const std::string& name, const std::string& text, bool sync) const {
+    const int file = Open(name);
+    EXPECT_EQ(write(file, text.data(), text.size()), static_cast<ssize_t>(text.size()));
+    if (sync) {
+      EXPECT_EQ(fdatasync(file), 0);
+    }
+    close(file);
+  }
+  void SyncFolder() const {
+    const int folder = open(folder_.c_str(), O_RDONLY | O_DIRECTORY);
+    EXPECT_EQ(fsync(folder), 0);
+    close(folder);
+  }
+  // "-": there is no such file.
+  std::string Read(const std::string& name) const {
+    std::ifstream file(Path(name));
+    std::string text = "-";
+    if (file.good()) std::getline(file, text, '\0');
+    return text;
+  }
+
+  const std::string folder_;
+  const std::string record_;
+  const PowerFailure power_;
+};
+
+TEST_F(PowerFailureTest, UnsyncedDataAreLost) {
+  Write("data", "durable", true);
+  SyncFolder();
+  Write("data", " and lost", false);
+  EXPECT_EQ(power_.Strike(folder_), 1);
+  EXPECT_EQ(Read("data"), "durable");
+  // What is left is durable.
+  Write("data", ".", true);
+  EXPECT_EQ(power_.Strike(folder_), 0);
+  EXPECT_EQ(Read("data"), "durable.");
+}
+
+TEST_F(PowerFailureTest, AFileInAFolderThatWasNotSyncedIsLost) {
+  Write("data", "durable", true);
+  EXPECT_EQ(power_.Strike(folder_), 1);
+  EXPECT_EQ(Read("data"), "-");
+}
+
+TEST_F(PowerFailureTest, ARenamingInAFolderThatWasNotSyncedIsUndone) {
+  Write("data", "old", true);
+  Write("draft", "new", true);
+  SyncFolder();
+  ASSERT_EQ(rename(Path("draft").c_str(), Path("data").c_str()), 0);
+  EXPECT_EQ(Read("data"), "new");
+  EXPECT_EQ(power_.Strike(folder_), 1);
+  EXPECT_EQ(Read("data"), "old");
+  EXPECT_EQ(Read("draft"), "new");
+
+  ASSERT_EQ(rename(Path("draft").c_str(), Path("data").c_str()), 0);
+  SyncFolder();
+  EXPECT_EQ(power_.Strike(folder_), 0);
+  EXPECT_EQ(Read("data"), "new");
+}
+
+TEST_F(PowerFailureTest, OtherFoldersAndDeletionsAreLeftAlone) {
+  Write("data", "abc", true);
+  SyncFolder();
+  ASSERT_EQ(unlink(Path("data").c_str()), 0);
+  EXPECT_EQ(power_.Strike(folder_ + "/other"), 0);
+  EXPECT_EQ(Read("data"), "-");
+}
+
 }  // namespace
 }  // namespace cairn::testing

@@ -99,6 +99,10 @@ void TestCluster::Start(const std::string& type, int index, const std::vector<st
     options.environment["CAIRN_FAULTY_FILES"] = FaultsOf(type, index);
     options.environment["LD_PRELOAD"] = ProgramPath("tests/common/preloaded_faulty_files.so");
   }
+  if (record_syncs_) {
+    options.environment["CAIRN_RECORD_SYNCS"] = folder("syncs");
+    options.environment["LD_PRELOAD"] = ProgramPath("tests/common/preloaded_faulty_files.so");
+  }
   options.output_file = folder(type + std::to_string(index) + ".log");
   process = Process(options);
   if (type != "chief") return;
@@ -121,6 +125,11 @@ FaultyFiles& TestCluster::FilesOf(const std::string& type, int index) {
 void TestCluster::KillAll() {
   for (auto& [name, process] : processes_) process.Signal(SIGKILL);
   for (auto& [name, process] : processes_) process.Kill();
+}
+
+int TestCluster::LosePower() {
+  KillAll();
+  return PowerFailure(folder("syncs")).Strike(folder("state"));
 }
 
 void TestCluster::ResizePs(int ps_count) {

@@ -67,6 +67,11 @@ class TestCluster {
   void AddFlags(const std::string& type, const std::vector<std::string>& flags);
   // The faults of a task's files. The first call must precede the task's start.
   FaultyFiles& FilesOf(const std::string& type, int index);
+  // Records what tasks that are started from now on write and sync. Call it before StartAll.
+  void RecordSyncs() { record_syncs_ = true; }
+  // Kills all tasks, and does to their files what a power failure does. Returns the number of files
+  // that it changed.
+  int LosePower();
   // Empties the disk of a ps, which must not be running.
   void WipeDisk(int ps);
 
@@ -94,6 +99,7 @@ class TestCluster {
   std::map<std::string, std::vector<std::string>> flags_;
   std::map<std::string, FaultyFiles> faults_;
   bool separate_disks_ = false;
+  bool record_syncs_ = false;
   std::map<std::string, Process> processes_;
 };
 

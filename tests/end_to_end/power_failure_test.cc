@@ -1,0 +1,72 @@
+// The machines of a cluster lose power, again and again: all processes die, and what they have not
+// synced is lost (see PowerFailure). Every batch has a gradient of its own, so the final weights
+// tell that each batch counted exactly once.
+
+#include <cstdlib>
+#include <random>
+#include <string>
+
+#include "gtest/gtest.h"
+#include "nlohmann/json.hpp"
+#include "tests/end_to_end/counting_job.h"
+#include "tests/end_to_end/test_cluster.h"
+
+namespace cairn::testing {
+namespace {
+
+using nlohmann::json;
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+
+// For a longer drill set CAIRN_DRILL_FAULTS=20.
+int PowerFailures() {
+  const char* value = std::getenv("CAIRN_DRILL_FAULTS");
+  return value != nullptr ? std::atoi(value) : 4;
+}
+
+class PowerFailureEndToEndTest : public ::testing::TestWithParam<std::string> {};
+
+TEST_P(PowerFailureEndToEndTest, EveryBatchCountsOnce) {
+  CountingJob job;
+  job.batches = 20000;
+  job.checkpoint_every = 200;
+  job.distinct = true;
+  job.strategy = R"({"parameter_server": {"mode": ")" + GetParam() + R"("}})";
+  if (GetParam() == "sync") {
+    job.batches_per_update = 4;
+    job.strategy = R"({"parameter_server": {"mode": "sync", "batches_per_update": 4}})";
+  }
+  TestCluster cluster(2, 2);
+  cluster.RecordSyncs();
+  cluster.StartAll();
+  const std::string file = WriteCountingJob(job, cluster.folder("job"));
+  const CommandResult submitted = cluster.Cairn({"submit", file});
+  ASSERT_EQ(submitted.exit_code, 0) << submitted.output << submitted.errors;
+
+  std::mt19937 random(1);
+  const auto done = [&] { return cluster.Status("count").value("batches_done", int64_t{0}); };
+  int changed_files = 0;
+  for (int i = 0; i < PowerFailures(); ++i) {
+    // Progress, and then any moment: of a checkpoint, its deletion, a restart.
+    const int64_t before = done();
+    ASSERT_TRUE(WaitUntil(seconds(60), [&] { return done() >= before + 300; }))
+        << cluster.Status("count") << cluster.Logs();
+    std::this_thread::sleep_for(milliseconds(random() % 500));
+    changed_files += cluster.LosePower();
+    cluster.StartAll();
+  }
+  const json status = cluster.WaitForEnd("count", seconds(240));
+  ASSERT_EQ(status.value("state", ""), "finished") << status << cluster.Logs();
+  EXPECT_GE(status.value("rollbacks", 0), PowerFailures()) << status;
+  const CommandResult exported =
+      cluster.Cairn({"export", "count", "--output", cluster.folder("export")});
+  ASSERT_EQ(exported.exit_code, 0) << exported.errors;
+  EXPECT_GT(changed_files, 0) << "nothing was lost: the failures have shown nothing";
+  EXPECT_EQ(SumIsNot(job, cluster.folder("export")), "");
+}
+
+INSTANTIATE_TEST_SUITE_P(Modes, PowerFailureEndToEndTest, ::testing::Values("async", "sync"),
+                         [](const auto& info) { return info.param; });
+
+}  // namespace
+}  // namespace cairn::testing
