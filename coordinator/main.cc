@@ -137,6 +137,8 @@ int Start(const Flags& flags) {
   options.program = kProgram;
   options.log_level = flags.log_level;
   options.log_file = flags.log_file;
+  // Every decision is in the journal already. If its disk hangs, the loop never ends.
+  options.stop_timeout = absl::Seconds(4);
   const auto daemon = cluster::Daemon::Start(options);
   if (!daemon.ok()) return cluster::ReportFailure(kProgram, daemon.status());
   const absl::StatusOr<int> exit_code = Serve(*config, flags, daemon->get());
