@@ -116,7 +116,7 @@ std::string SumIsNot(const CountingJob& job, const std::string& folder) {
 
 std::string CountAtCheckpoint(
     const std::function<CommandResult(const std::vector<std::string>&)>& cairn,
-    const std::string& folder, int rows) {
+    const std::string& folder, int rows, int64_t batches_per_update) {
   const CommandResult taken = cairn({"checkpoint", "count", "--json"});
   if (taken.exit_code != 0) return "no checkpoint: " + taken.errors;
   const std::string id = taken.lines().back().at("checkpoint").dump();
@@ -126,7 +126,7 @@ std::string CountAtCheckpoint(
   }
   const CommandResult exported = cairn({"export", "count", "--checkpoint", id, "--output", folder});
   if (exported.exit_code != 0) return "no export: " + exported.errors;
-  return CountIsNot(applied, folder, rows);
+  return CountIsNot(static_cast<double>(applied) / batches_per_update, folder, rows);
 }
 
 }  // namespace cairn::testing

@@ -49,11 +49,11 @@ std::string CountIsNot(double count, const std::string& folder, int rows);
 std::string SumIsNot(const CountingJob& job, const std::string& folder);
 
 // Takes a checkpoint of the running job "count" and exports it to `folder`. Returns "" if its
-// weight is the number of batches that it reports as applied. `cairn` runs a command on the job's
-// cluster.
+// weight is the number of batches, or of updates, that it reports as applied. `cairn` runs a
+// command on the job's cluster.
 std::string CountAtCheckpoint(
     const std::function<CommandResult(const std::vector<std::string>&)>& cairn,
-    const std::string& folder, int rows);
+    const std::string& folder, int rows, int64_t batches_per_update = 1);
 
 }  // namespace cairn::testing
 
