@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "cli/commands/command_line.h"
-#include "cli/local/programs.h"
 #include "cli/view/terminal.h"
+#include "cluster/programs.h"
 #include "common/logging.h"
 #include "common/standard_files.h"
 
@@ -48,7 +48,7 @@ int main(int argc, char** argv) {
   // https://no-color.org
   context.color = context.is_terminal && Environment("NO_COLOR").empty();
   context.terminal_width = cairn::cli::SizeOfTerminal(STDOUT_FILENO).columns;
-  const auto folder = cairn::cli::OwnFolder();
+  const auto folder = cairn::cluster::OwnFolder();
   if (!folder.ok()) {
     std::cerr << "cairn: " << folder.status().message() << "\n";
     return cairn::cli::kExitBadInput;

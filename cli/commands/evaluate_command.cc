@@ -4,10 +4,10 @@
 #include "cli/commands/command.h"
 #include "cli/commands/model_flags.h"
 #include "cli/job_file.h"
-#include "cli/local/programs.h"
 #include "cli/model/evaluation.h"
 #include "cli/progress_text.h"
 #include "cli/status_json.h"
+#include "cluster/programs.h"
 #include "common/plural.h"
 #include "common/status_macros.h"
 #include "job/job_outputs.h"
@@ -43,7 +43,8 @@ absl::Status ChooseData(const std::string& data, proto::JobPlan* plan) {
 
 absl::StatusOr<int> EvaluateJob(const EvaluateFlags& flags, const CommandContext& context) {
   OfflineOptions options;
-  CAIRN_ASSIGN_OR_RETURN(options.worker_program, FindProgram(context.programs_folder, "worker"));
+  CAIRN_ASSIGN_OR_RETURN(options.worker_program,
+                         cluster::FindProgram(context.programs_folder, "worker"));
   options.environment = context.environment;
   CAIRN_ASSIGN_OR_RETURN(const FoundSource found, FindSource(flags.Choice(context)));
   CAIRN_ASSIGN_OR_RETURN(TrainedModel model,

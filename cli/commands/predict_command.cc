@@ -9,10 +9,10 @@
 #include "absl/strings/str_join.h"
 #include "cli/commands/command.h"
 #include "cli/commands/model_flags.h"
-#include "cli/local/programs.h"
 #include "cli/model/job_files.h"
 #include "cli/model/prediction.h"
 #include "cli/model/prediction_file.h"
+#include "cluster/programs.h"
 #include "common/plural.h"
 #include "common/status_macros.h"
 #include "nlohmann/json.hpp"
@@ -75,7 +75,8 @@ absl::StatusOr<int> PredictFiles(const PredictFlags& flags, const CommandContext
     CAIRN_RETURN_IF_ERROR(CheckPredictionFile("--output", file));
   }
   OfflineOptions options;
-  CAIRN_ASSIGN_OR_RETURN(options.worker_program, FindProgram(context.programs_folder, "worker"));
+  CAIRN_ASSIGN_OR_RETURN(options.worker_program,
+                         cluster::FindProgram(context.programs_folder, "worker"));
   options.environment = context.environment;
   CAIRN_ASSIGN_OR_RETURN(const FoundSource found, FindSource(flags.Choice(context)));
   CAIRN_ASSIGN_OR_RETURN(const TrainedModel model,

@@ -11,16 +11,16 @@
 #include "cli/commands/flag_set.h"
 #include "cli/coordinator_api.h"
 #include "cli/find_cluster.h"
-#include "cli/local/child_process.h"
 #include "cli/local/cluster_file.h"
 #include "cli/local/cluster_service.h"
 #include "cli/local/last_cluster.h"
 #include "cli/local/local_cluster.h"
 #include "cli/local/log_files.h"
-#include "cli/local/programs.h"
 #include "cli/local/state_lock.h"
 #include "cli/progress_text.h"
 #include "cli/view/shell_word.h"
+#include "cluster/child_process.h"
+#include "cluster/programs.h"
 #include "common/clock.h"
 #include "common/plural.h"
 #include "common/status_macros.h"
@@ -61,9 +61,9 @@ absl::StatusOr<int> Serve(const UpFlags& flags, const CommandContext& context) {
 
 // ---- in the terminal
 
-absl::StatusOr<std::unique_ptr<ChildProcess>> StartInBackground(const UpFlags& flags,
-                                                                const CommandContext& context) {
-  ChildOptions options;
+absl::StatusOr<std::unique_ptr<cluster::ChildProcess>> StartInBackground(
+    const UpFlags& flags, const CommandContext& context) {
+  cluster::ChildOptions options;
   options.command = {context.programs_folder + "/cairn", "up", "--foreground", "--state",
                      flags.state};
   for (const auto& [flag, count] :
@@ -80,7 +80,7 @@ absl::StatusOr<std::unique_ptr<ChildProcess>> StartInBackground(const UpFlags& f
   if (error) {
     return absl::ErrnoToStatus(error.value(), absl::StrCat("cannot make ", flags.state, "/logs"));
   }
-  return ChildProcess::Start(options);
+  return cluster::ChildProcess::Start(options);
 }
 
 // True if every ps and worker of the cluster has joined its coordinator.
@@ -105,7 +105,7 @@ absl::Status CouldNotStart(const std::string& state, const std::vector<std::stri
 }
 
 // `log` begins after the lines of earlier starts.
-absl::Status WaitUntilComplete(const UpFlags& flags, ChildProcess* service, LogTail* log) {
+absl::Status WaitUntilComplete(const UpFlags& flags, cluster::ChildProcess* service, LogTail* log) {
   const RealClock clock;
   const absl::Duration end = clock.Now() + kStartTimeout;
   while (clock.Now() < end) {
@@ -125,7 +125,7 @@ absl::Status WaitUntilComplete(const UpFlags& flags, ChildProcess* service, LogT
 
 // The worker program with its path, for a command that works in any directory.
 std::string WorkerProgram(const CommandContext& context) {
-  return FindProgram(context.programs_folder, "worker").value_or("worker");
+  return cluster::FindProgram(context.programs_folder, "worker").value_or("worker");
 }
 
 absl::Status Report(const UpFlags& flags, const ClusterFile& file, bool was_up,

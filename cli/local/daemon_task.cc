@@ -35,11 +35,11 @@ std::string InWords(int exit_code, const std::string& log) {
 
 }  // namespace
 
-DaemonTask::DaemonTask(std::string name, ChildOptions options)
+DaemonTask::DaemonTask(std::string name, cluster::ChildOptions options)
     : name_(std::move(name)), options_(std::move(options)) {}
 
 absl::Status DaemonTask::Start() {
-  auto child = ChildProcess::Start(options_);
+  auto child = cluster::ChildProcess::Start(options_);
   if (!child.ok()) return child.status();
   child_ = *std::move(child);
   started_at_ = std::chrono::steady_clock::now();

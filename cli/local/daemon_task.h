@@ -6,7 +6,7 @@
 #include <string>
 
 #include "absl/status/status.h"
-#include "cli/local/child_process.h"
+#include "cluster/child_process.h"
 
 namespace cairn::cli {
 
@@ -25,7 +25,7 @@ class DaemonTask {
     absl::Status failure;        // Not OK: why it will not be started again.
   };
 
-  DaemonTask(std::string name, ChildOptions options);
+  DaemonTask(std::string name, cluster::ChildOptions options);
 
   const std::string& name() const { return name_; }
   // 0 if it does not run.
@@ -42,8 +42,8 @@ class DaemonTask {
   Event OnEnd(int exit_code, Time now);
 
   std::string name_;
-  ChildOptions options_;
-  std::unique_ptr<ChildProcess> child_;
+  cluster::ChildOptions options_;
+  std::unique_ptr<cluster::ChildProcess> child_;
   Time started_at_{};
   Time start_due_{};
   int quick_ends_ = 0;

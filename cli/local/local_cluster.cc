@@ -15,8 +15,8 @@
 #include "absl/strings/str_cat.h"
 #include "cli/local/daemon_task.h"
 #include "cli/local/ports.h"
-#include "cli/local/programs.h"
 #include "cli/local/state_lock.h"
+#include "cluster/programs.h"
 #include "common/mutex.h"
 #include "common/plural.h"
 #include "common/status_macros.h"
@@ -85,8 +85,9 @@ absl::StatusOr<std::vector<DaemonTask>> MakeTasks(const LocalClusterOptions& opt
   const auto add = [&](const std::string& program, const std::string& type, int index,
                        const std::string& name,
                        const std::vector<std::string>& flags = {}) -> absl::Status {
-    CAIRN_ASSIGN_OR_RETURN(const std::string path, FindProgram(options.programs_folder, program));
-    ChildOptions child;
+    CAIRN_ASSIGN_OR_RETURN(const std::string path,
+                           cluster::FindProgram(options.programs_folder, program));
+    cluster::ChildOptions child;
     child.command = {path, "--state", options.state};
     child.command.insert(child.command.end(), flags.begin(), flags.end());
     if (options.more_flags) {

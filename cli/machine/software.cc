@@ -16,9 +16,9 @@
 #include "absl/strings/str_join.h"
 #include "absl/time/time.h"
 #include "cli/files.h"
-#include "cli/local/child_process.h"
-#include "cli/local/programs.h"
 #include "cli/local/unnamed_file.h"
+#include "cluster/child_process.h"
+#include "cluster/programs.h"
 #include "common/clock.h"
 #include "common/plural.h"
 #include "common/status_macros.h"
@@ -33,8 +33,9 @@ absl::StatusOr<std::string> VersionOf(const std::string& program,
                                       const std::vector<std::string>& environment,
                                       absl::Duration patience) {
   CAIRN_ASSIGN_OR_RETURN(const UnnamedFile output, UnnamedFile::Make(TemporaryFolder(environment)));
-  CAIRN_ASSIGN_OR_RETURN(const auto child,
-                         ChildProcess::Start({{program, "--version"}, environment, output.path()}));
+  CAIRN_ASSIGN_OR_RETURN(
+      const auto child,
+      cluster::ChildProcess::Start({{program, "--version"}, environment, output.path()}));
   const RealClock clock;
   const absl::Duration end = clock.Now() + patience;
   while (!child->TryWait()) {
@@ -63,7 +64,7 @@ Check CheckProgram(const std::string& name, const std::string& folder,
                    const std::vector<std::string>& environment, absl::Duration patience) {
   Check check;
   check.subject = name;
-  const auto path = FindProgram(folder, name);
+  const auto path = cluster::FindProgram(folder, name);
   if (!path.ok()) {
     check.level = Check::Level::kFail;
     check.found = std::string(path.status().message());

@@ -7,8 +7,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "cli/files.h"
-#include "cli/local/child_process.h"
 #include "cli/local/unnamed_file.h"
+#include "cluster/child_process.h"
 #include "common/status_macros.h"
 
 namespace cairn::cli {
@@ -27,11 +27,11 @@ std::string Bytes(const std::vector<std::vector<float>>& variables) {
 absl::Status RunWorker(const OfflineOptions& options, const std::string& task,
                        const std::string& log) {
   const unsigned threads = std::max(1u, std::thread::hardware_concurrency());
-  ChildOptions child;
+  cluster::ChildOptions child;
   child.command = {options.worker_program, "--evaluate", task, "--threads", absl::StrCat(threads)};
   child.environment = options.environment;
   child.output_file = log;
-  CAIRN_ASSIGN_OR_RETURN(const auto worker, ChildProcess::Start(child));
+  CAIRN_ASSIGN_OR_RETURN(const auto worker, cluster::ChildProcess::Start(child));
   while (!worker->TryWait()) std::this_thread::sleep_for(kPollInterval);
   const int exit_code = *worker->TryWait();
   if (exit_code == 0) return absl::OkStatus();

@@ -1,4 +1,4 @@
-#include "cli/local/programs.h"
+#include "cluster/programs.h"
 
 #include <unistd.h>
 
@@ -7,7 +7,7 @@
 
 #include "absl/strings/str_cat.h"
 
-namespace cairn::cli {
+namespace cairn::cluster {
 
 absl::StatusOr<std::string> FindProgram(const std::string& folder, const std::string& name) {
   namespace fs = std::filesystem;
@@ -31,4 +31,4 @@ absl::StatusOr<std::string> OwnFolder() {
   return self.parent_path().string();
 }
 
-}  // namespace cairn::cli
+}  // namespace cairn::cluster

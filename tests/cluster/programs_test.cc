@@ -1,4 +1,4 @@
-#include "cli/local/programs.h"
+#include "cluster/programs.h"
 
 #include <filesystem>
 
@@ -6,13 +6,13 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
-namespace cairn::cli {
+namespace cairn::cluster {
 namespace {
 
 using ::testing::HasSubstr;
 
 void MakeProgram(const std::string& path) {
-  ASSERT_TRUE(WriteFile(path, "#!/bin/sh\n").ok());
+  ASSERT_TRUE(cli::WriteFile(path, "#!/bin/sh\n").ok());
   std::filesystem::permissions(path, std::filesystem::perms::owner_all);
 }
 
@@ -36,4 +36,4 @@ TEST(ProgramsTest, OwnFolderHoldsThisTest) {
 }
 
 }  // namespace
-}  // namespace cairn::cli
+}  // namespace cairn::cluster

@@ -1,4 +1,4 @@
-#include "cli/local/child_process.h"
+#include "cluster/child_process.h"
 
 #include <signal.h>
 #include <sys/wait.h>
@@ -11,7 +11,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
-namespace cairn::cli {
+namespace cairn::cluster {
 namespace {
 
 using ::testing::HasSubstr;
@@ -34,7 +34,7 @@ TEST(ChildProcessTest, ExitCodeOutputAndEnvironmentAreTheChilds) {
   auto child = ChildProcess::Start(Shell("echo $GREETING; echo bad >&2; exit 3"));
   ASSERT_TRUE(child.ok()) << child.status();
   EXPECT_EQ(WaitForEnd(child->get()), 3);
-  EXPECT_EQ(*ReadFile(OutputFile()), "hello\nbad\n");
+  EXPECT_EQ(*cli::ReadFile(OutputFile()), "hello\nbad\n");
 }
 
 TEST(ChildProcessTest, DeathBySignalIs128AndTheSignal) {
@@ -83,4 +83,4 @@ TEST(ChildProcessTest, ChildIsGoneAfterTheDestructor) {
 }
 
 }  // namespace
-}  // namespace cairn::cli
+}  // namespace cairn::cluster

@@ -1,5 +1,5 @@
-#ifndef CAIRN_CLI_LOCAL_CHILD_PROCESS_H_
-#define CAIRN_CLI_LOCAL_CHILD_PROCESS_H_
+#ifndef CAIRN_CLUSTER_CHILD_PROCESS_H_
+#define CAIRN_CLUSTER_CHILD_PROCESS_H_
 
 #include <sys/types.h>
 
@@ -10,12 +10,13 @@
 
 #include "absl/status/statusor.h"
 
-namespace cairn::cli {
+namespace cairn::cluster {
 
 struct ChildOptions {
   std::vector<std::string> command;      // command[0] is the program's path.
   std::vector<std::string> environment;  // The whole environment, as NAME=VALUE.
-  std::string output_file;               // Standard output and error, appended.
+  // Standard output and error, appended. Empty: those of this process.
+  std::string output_file;
   // Start it in a session of its own, and let ~ChildProcess leave it alone, so that it outlives
   // this process and the terminal.
   bool is_detached = false;
@@ -49,6 +50,6 @@ class ChildProcess {
   std::optional<int> exit_code_;
 };
 
-}  // namespace cairn::cli
+}  // namespace cairn::cluster
 
-#endif  // CAIRN_CLI_LOCAL_CHILD_PROCESS_H_
+#endif  // CAIRN_CLUSTER_CHILD_PROCESS_H_

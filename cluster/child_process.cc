@@ -1,4 +1,4 @@
-#include "cli/local/child_process.h"
+#include "cluster/child_process.h"
 
 #include <fcntl.h>
 #include <signal.h>
@@ -10,7 +10,7 @@
 
 #include "absl/strings/str_cat.h"
 
-namespace cairn::cli {
+namespace cairn::cluster {
 namespace {
 
 std::vector<char*> Pointers(const std::vector<std::string>& texts) {
@@ -41,8 +41,10 @@ void BecomeProgram(const ChildOptions& options, pid_t parent, int output, char* 
   }
   const int input = open("/dev/null", O_RDONLY);
   dup2(input, STDIN_FILENO);
-  dup2(output, STDOUT_FILENO);
-  dup2(output, STDERR_FILENO);
+  if (output >= 0) {
+    dup2(output, STDOUT_FILENO);
+    dup2(output, STDERR_FILENO);
+  }
   execve(arguments[0], arguments, environment);
 }
 
@@ -60,14 +62,16 @@ int ReadExecError(int pipe) {
 
 absl::StatusOr<std::unique_ptr<ChildProcess>> ChildProcess::Start(const ChildOptions& options) {
   const int output =
-      open(options.output_file.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
-  if (output < 0) {
+      options.output_file.empty()
+          ? -1
+          : open(options.output_file.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
+  if (output < 0 && !options.output_file.empty()) {
     return absl::ErrnoToStatus(errno, absl::StrCat("cannot write ", options.output_file));
   }
   int exec_error[2];
   if (pipe2(exec_error, O_CLOEXEC) != 0) {
     const int error = errno;
-    close(output);
+    if (output >= 0) close(output);
     return absl::ErrnoToStatus(error, "cannot make a pipe");
   }
   const std::vector<char*> arguments = Pointers(options.command);
@@ -81,7 +85,7 @@ absl::StatusOr<std::unique_ptr<ChildProcess>> ChildProcess::Start(const ChildOpt
     _exit(127);
   }
   int error = errno;
-  close(output);
+  if (output >= 0) close(output);
   close(exec_error[1]);
   if (pid > 0) error = ReadExecError(exec_error[0]);
   close(exec_error[0]);
@@ -113,4 +117,4 @@ std::optional<int> ChildProcess::TryWait() {
   return exit_code_;
 }
 
-}  // namespace cairn::cli
+}  // namespace cairn::cluster
