@@ -183,9 +183,12 @@ absl::Status CheckAddressesDiffer(const Cluster& cluster) {
   return absl::OkStatus();
 }
 
-absl::Status CheckChief(const Tasks& chief) {
+absl::Status CheckChief(const Tasks& chief, const Tasks& workers) {
   if (chief.addresses.empty()) {
-    return Bad("cluster", " has no chief; name the coordinator's address under \"chief\"");
+    if (workers.addresses.contains(0)) return absl::OkStatus();
+    return Bad("cluster",
+               " has neither a chief nor a worker 0 that stands in for it; name the coordinator's "
+               "address under \"chief\"");
   }
   if (chief.addresses.size() > 1) {
     return Bad("cluster.chief", absl::StrCat(" has ", chief.addresses.size(),
@@ -227,7 +230,7 @@ absl::StatusOr<Cluster> ReadCluster(const Json& json) {
     CAIRN_ASSIGN_OR_RETURN(const proto::Role role, RoleOf(name, "cluster"));
     CAIRN_ASSIGN_OR_RETURN(cluster[role], ReadTasks(value, absl::StrCat("cluster.", name)));
   }
-  CAIRN_RETURN_IF_ERROR(CheckChief(cluster[proto::COORDINATOR]));
+  CAIRN_RETURN_IF_ERROR(CheckChief(cluster[proto::COORDINATOR], cluster[proto::WORKER]));
   CAIRN_RETURN_IF_ERROR(CheckPs(cluster[proto::PS]));
   CAIRN_RETURN_IF_ERROR(CheckAddressesDiffer(cluster));
   // These may be absent: workers may join that nobody named.
@@ -317,7 +320,9 @@ absl::StatusOr<TfConfig> ParseTfConfig(std::string_view text) {
   if (const auto task = json.find("task"); task != json.end()) {
     CAIRN_ASSIGN_OR_RETURN(config.task, ReadTask(*task, cluster));
   }
-  config.chief = cluster[proto::COORDINATOR].addresses.at(0);
+  config.worker_0_is_chief = cluster[proto::COORDINATOR].addresses.empty();
+  config.chief =
+      cluster[config.worker_0_is_chief ? proto::WORKER : proto::COORDINATOR].addresses.at(0);
   for (auto& [index, address] : cluster[proto::PS].addresses) config.ps.push_back(address);
   config.workers = std::move(cluster[proto::WORKER].addresses);
   config.evaluators = std::move(cluster[proto::EVALUATOR].addresses);
@@ -332,6 +337,12 @@ std::optional<Address> TfConfig::OwnAddress() const {
   const auto found = tasks.find(task->index);
   if (found == tasks.end()) return std::nullopt;
   return found->second;
+}
+
+bool TfConfig::IsChief() const {
+  if (!task.has_value()) return false;
+  if (worker_0_is_chief) return task->role == proto::WORKER && task->index == 0;
+  return task->role == proto::COORDINATOR;
 }
 
 std::vector<std::string> TfConfig::PsAddresses() const {

@@ -20,10 +20,14 @@ struct OwnTask {
   uint32_t index = 0;
 };
 
-// A validated TF_CONFIG: one chief; at least one ps, numbered without gaps; any number of workers,
-// possibly with gaps; no duplicate address.
+// A validated TF_CONFIG: at most one chief; at least one ps, numbered without gaps; any number of
+// workers, possibly with gaps; no duplicate address.
+//
+// Without a chief, worker 0 stands in, as in TensorFlow: it starts the coordinator beside itself,
+// at its own address in TF_CONFIG.
 struct TfConfig {
   Address chief;                        // The coordinator's address.
+  bool worker_0_is_chief = false;       // TF_CONFIG has no chief.
   std::vector<Address> ps;              // By index.
   std::map<uint32_t, Address> workers;  // By index.
   std::map<uint32_t, Address> evaluators;
@@ -32,6 +36,8 @@ struct TfConfig {
 
   // The address of `task`; nullopt without a task, or for an evaluator that is not in the cluster.
   std::optional<Address> OwnAddress() const;
+  // Whether `task` is the chief, or stands in for it.
+  bool IsChief() const;
   // The addresses of the ps, as Join and Welcome contain them.
   std::vector<std::string> PsAddresses() const;
 };

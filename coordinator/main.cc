@@ -74,7 +74,7 @@ absl::StatusOr<cluster::TfConfig> LoadConfig(const Flags& flags) {
   CAIRN_ASSIGN_OR_RETURN(
       cluster::TfConfig config,
       cluster::LoadTfConfig(flags.tf_config, environment != nullptr ? environment : ""));
-  if (!config.task.has_value() || config.task->role != proto::COORDINATOR) {
+  if (!config.IsChief()) {
     return cluster::WrongTask(config, R"(coordinator needs {"type": "chief", "index": 0})");
   }
   return config;

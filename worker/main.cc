@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <memory>
+#include <optional>
 #include <string>
 #include <thread>
 #include <utility>
@@ -14,6 +15,7 @@
 #include "cluster/control_server.h"
 #include "cluster/daemon.h"
 #include "cluster/daemon_flags.h"
+#include "cluster/programs.h"
 #include "cluster/tf_config.h"
 #include "common/flag_checks.h"
 #include "common/standard_files.h"
@@ -21,6 +23,7 @@
 #include "common/version.h"
 #include "nn/create_device.h"
 #include "worker/compute_threads.h"
+#include "worker/coordinator_process.h"
 #include "worker/offline_evaluation.h"
 #include "worker/worker_task.h"
 
@@ -46,6 +49,8 @@ struct Flags {
 // to acknowledge its gradients.
 constexpr absl::Duration kStopGrace = absl::Seconds(1);
 constexpr absl::Duration kStopTimeout = absl::Seconds(2);
+// The coordinator of a cluster without chief may take a checkpoint before it ends.
+constexpr absl::Duration kCoordinatorStop = absl::Seconds(30);
 
 void AddFlags(CLI::App* app, Flags* flags) {
   app->set_version_flag("--version", cairn::kVersion);
@@ -55,7 +60,8 @@ void AddFlags(CLI::App* app, Flags* flags) {
                   "HOST:PORT of the coordinator, for a worker without an entry in TF_CONFIG")
       ->check(cairn::cluster::IsAddress());
   app->add_option("--state", flags->state,
-                  "Ignored: a worker stores nothing. Accepted because the other daemons have it");
+                  "Folder of the coordinator, if TF_CONFIG has no chief and this is worker 0 "
+                  "[cairn-state]. A worker itself stores nothing");
   app->add_option("--log_level", flags->log_level, "debug, info, warning or error [info]");
   app->add_option("--log_file", flags->log_file, "Append the log to this file too");
   app->add_option("--device", flags->device, "Device that computes: auto, cpu or cuda [auto]");
@@ -83,9 +89,11 @@ void AddFlags(CLI::App* app, Flags* flags) {
 }
 
 // The options from the flags and TF_CONFIG. `*health_address` is where the worker answers health
-// checks: its address in TF_CONFIG, or empty if TF_CONFIG does not name it.
+// checks: its address in TF_CONFIG, or empty if TF_CONFIG does not name it. `*is_chief`: the worker
+// starts the coordinator, which answers them there.
 absl::StatusOr<cairn::worker::WorkerTaskOptions> MakeOptions(const Flags& flags,
-                                                             std::string* health_address) {
+                                                             std::string* health_address,
+                                                             bool* is_chief) {
   cairn::worker::WorkerTaskOptions options;
   options.threads.said = flags.threads;
   options.storage.memory_bytes = flags.data_memory << 20;
@@ -110,6 +118,9 @@ absl::StatusOr<cairn::worker::WorkerTaskOptions> MakeOptions(const Flags& flags,
   options.index = config->task->index;
   const int cores = static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
   options.threads.share = cairn::worker::ShareOfCores(*config, cores);
+  // With --coordinator the coordinator is elsewhere.
+  *is_chief = config->IsChief() && flags.coordinator.empty();
+  if (*is_chief) return options;
   if (config->OwnAddress()) *health_address = cairn::cluster::BindAddress(*config->OwnAddress());
   return options;
 }
@@ -135,10 +146,28 @@ absl::StatusOr<int> RunEvaluation(const Flags& flags) {
   return 0;
 }
 
+// How to start the coordinator with the same TF_CONFIG, state and log.
+absl::StatusOr<cairn::cluster::ChildOptions> CoordinatorCommand(const Flags& flags) {
+  CAIRN_ASSIGN_OR_RETURN(const std::string folder, cairn::cluster::OwnFolder());
+  CAIRN_ASSIGN_OR_RETURN(const std::string program,
+                         cairn::cluster::FindProgram(folder, "coordinator"));
+  cairn::cluster::ChildOptions options;
+  options.command = {program, "--state", flags.state, "--log_level", flags.log_level};
+  for (const auto& [flag, value] :
+       {std::pair("--tf_config", flags.tf_config), std::pair("--log_file", flags.log_file)}) {
+    if (!value.empty()) options.command.insert(options.command.end(), {flag, value});
+  }
+  for (char** variable = environ; *variable != nullptr; ++variable) {
+    options.environment.push_back(*variable);
+  }
+  return options;
+}
+
 absl::StatusOr<int> RunWorker(const Flags& flags) {
   std::string health_address;
+  bool is_chief = false;
   CAIRN_ASSIGN_OR_RETURN(const cairn::worker::WorkerTaskOptions options,
-                         MakeOptions(flags, &health_address));
+                         MakeOptions(flags, &health_address, &is_chief));
   cairn::cluster::DaemonOptions daemon_options;
   daemon_options.program = "worker";
   daemon_options.log_level = flags.log_level;
@@ -150,11 +179,26 @@ absl::StatusOr<int> RunWorker(const Flags& flags) {
   if (!health_address.empty()) {
     CAIRN_ASSIGN_OR_RETURN(health, cairn::cluster::ControlServer::Start(health_address, {}));
   }
-  cairn::worker::WorkerTask task(options, device.get(), [&daemon](const std::string& reason) {
+  const auto exit_for_good = [&daemon](const std::string& reason) {
     daemon->Exit(cairn::cluster::kExitPermanent, reason);
-  });
-  return daemon->Run([&task] { task.Stop(kStopGrace); },
-                     [&task](absl::Duration waited) { return task.IsNeeded(waited); });
+  };
+  std::optional<cairn::worker::CoordinatorProcess> coordinator;
+  if (is_chief) {
+    CAIRN_ASSIGN_OR_RETURN(cairn::cluster::ChildOptions command, CoordinatorCommand(flags));
+    coordinator.emplace(std::move(command), exit_for_good);
+  }
+  cairn::worker::WorkerTask task(options, device.get(), exit_for_good);
+  const int exit_code = daemon->Run([&task] { task.Stop(kStopGrace); },
+                                    [&](absl::Duration waited) {
+                                      // It takes the last checkpoint while the worker waits.
+                                      if (coordinator) coordinator->Stop();
+                                      return task.IsNeeded(waited);
+                                    });
+  if (coordinator) {
+    coordinator->Stop();
+    coordinator->Wait(kCoordinatorStop);
+  }
+  return exit_code;
 }
 
 }  // namespace

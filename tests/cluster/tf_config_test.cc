@@ -27,6 +27,22 @@ TEST(TfConfigTest, ListsAreParsed) {
   EXPECT_EQ(config->OwnAddress()->ToString(), "h:3");
 }
 
+TEST(TfConfigTest, WithoutAChiefWorker0StandsIn) {
+  const std::string cluster = R"({"cluster": {"ps": ["h:1"], "worker": ["h:2", "h:3"]}, "task": )";
+  for (const auto& [task, is_chief] :
+       std::map<std::string, bool>{{R"({"type": "worker", "index": 0})", true},
+                                   {R"({"type": "worker", "index": 1})", false},
+                                   {R"({"type": "ps", "index": 0})", false}}) {
+    const auto config = ParseTfConfig(cluster + task + "}");
+    ASSERT_TRUE(config.ok()) << config.status();
+    EXPECT_EQ(config->chief.ToString(), "h:2");
+    EXPECT_TRUE(config->worker_0_is_chief);
+    EXPECT_EQ(config->IsChief(), is_chief) << task;
+  }
+  EXPECT_FALSE(ParseTfConfig(WithTask(R"({"type": "worker", "index": 0})"))->IsChief());
+  EXPECT_TRUE(ParseTfConfig(WithTask(R"({"type": "chief", "index": 0})"))->IsChief());
+}
+
 TEST(TfConfigTest, WorkersMayBeSparse) {
   const auto config = ParseTfConfig(R"({"cluster": {"chief": {"0": "h:1"}, "ps": {"1": "h:3",
       "0": "h:2"}, "worker": {"7": "h:4", "12": "h:5"}}, "task": {"type": "worker", "index": 12}})");
@@ -121,8 +137,9 @@ std::vector<BadCase> BadClusters() {
   return {
       {R"({"cluster": {"master": ["h:1"]}})",
        R"( cluster: "master" is not a task type; use chief, ps, worker or evaluator)"},
-      {R"({"cluster": {"ps": ["h:1"], "worker": ["h:2"]}})",
-       R"( cluster has no chief; name the coordinator's address under "chief")"},
+      {R"({"cluster": {"ps": ["h:1"], "worker": {"1": "h:2"}}})",
+       " cluster has neither a chief nor a worker 0 that stands in for it; name the coordinator's "
+       R"(address under "chief")"},
       {ClusterOf(R"(["h:1", "h:2"])", R"(["h:3"])", R"(["h:4"])"),
        " cluster.chief has 2 tasks; there is exactly one coordinator"},
       {ClusterOf(R"({"1": "h:1"})", R"(["h:3"])", R"(["h:4"])"),

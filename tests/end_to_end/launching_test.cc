@@ -145,6 +145,59 @@ TEST(Launching, AWorkerThatNoTfConfigListsJoinsAndTrains) {
                                  << ReadFile(options.output_file);
 }
 
+// As in most textbooks. Worker 0 and its coordinator die together, and come back together.
+TEST(Launching, WithoutAChiefWorker0StartsTheCoordinator) {
+  TemporaryFolder folder;
+  const auto free_address = [] { return "127.0.0.1:" + std::to_string(FreePort()); };
+  const std::vector<std::string> workers = {free_address(), free_address()};
+  const std::vector<std::string> ps = {free_address()};
+  const std::string coordinator = workers[0];
+  const auto start = [&](const std::string& type, int index) {
+    Process::Options options;
+    const std::string program = type == "ps" ? "ps_server/ps_server" : "worker/worker";
+    options.arguments = {ProgramPath(program), "--state", folder.path("state")};
+    options.environment = {{"TF_CONFIG", json{{"cluster", {{"ps", ps}, {"worker", workers}}},
+                                              {"task", {{"type", type}, {"index", index}}}}
+                                             .dump()}};
+    options.output_file = folder.path("log");
+    return Process(options);
+  };
+  Process server = start("ps", 0);
+  Process first = start("worker", 0);
+  Process second = start("worker", 1);
+  const auto cairn = [&](std::vector<std::string> arguments) {
+    arguments.insert(arguments.end(), {"--coordinator", coordinator});
+    return RunCairn(arguments);
+  };
+  ASSERT_TRUE(WaitUntil(seconds(60), [&] { return cairn({"jobs"}).exit_code == 0; }))
+      << ReadFile(folder.path("log"));
+
+  CountingJob job;
+  job.batches = 20000;
+  job.distinct = true;
+  const CommandResult submitted = cairn({"submit", WriteCountingJob(job, folder.path("job"))});
+  ASSERT_EQ(submitted.exit_code, 0) << submitted.errors << ReadFile(folder.path("log"));
+  const auto status = [&] {
+    const CommandResult result = cairn({"status", "count", "--json"});
+    return result.exit_code == 0 ? result.lines().at(0) : json::object();
+  };
+  ASSERT_TRUE(WaitUntil(seconds(60), [&] { return status().value("batches_done", 0) > 500; }))
+      << ReadFile(folder.path("log"));
+  first.Kill();
+  EXPECT_NE(cairn({"jobs"}).exit_code, 0) << "the coordinator has outlived its worker";
+  first = start("worker", 0);
+  ASSERT_TRUE(WaitUntil(seconds(240), [&] { return status().value("state", "") == "finished"; }))
+      << status() << ReadFile(folder.path("log"));
+  EXPECT_EQ(status().value("rollbacks", -1), 0);
+  ASSERT_EQ(cairn({"export", "count", "--output", folder.path("export")}).exit_code, 0);
+  EXPECT_EQ(SumIsNot(job, folder.path("export")), "");
+
+  first.Signal(SIGTERM);
+  EXPECT_EQ(first.Wait(seconds(60)).value_or(-1), 143);
+  EXPECT_NE(cairn({"jobs"}).exit_code, 0);
+  EXPECT_TRUE(second.running());
+}
+
 TEST(Launching, ADaemonWhoseListOfPsDiffersIsRefusedAndBothAreShown) {
   TestCluster cluster(1, 1);
   cluster.Start("chief", 0);
