@@ -1,7 +1,6 @@
 #include "nn/formats/hdf5_file.h"
 
 #include <algorithm>
-#include <cmath>
 #include <cstring>
 #include <utility>
 
@@ -97,15 +96,6 @@ absl::StatusOr<uint64_t> BytesOf(const std::string& what, const std::vector<int6
   return static_cast<uint64_t>(bytes);
 }
 
-float FromHalf(uint16_t half) {
-  const int exponent = half >> 10 & 31;
-  const int fraction = half & 1023;
-  float value = exponent == 31  ? (fraction == 0 ? INFINITY : NAN)
-                : exponent == 0 ? std::ldexp(fraction, -24)
-                                : std::ldexp(1024 + fraction, exponent - 25);
-  return half >> 15 ? -value : value;
-}
-
 std::vector<float> Floats(std::string_view bytes, size_t element_bytes) {
   std::vector<float> values(bytes.size() / element_bytes);
   if (element_bytes == sizeof(float)) {
@@ -113,7 +103,7 @@ std::vector<float> Floats(std::string_view bytes, size_t element_bytes) {
     return values;
   }
   for (size_t i = 0; i < values.size(); ++i) {
-    values[i] = element_bytes == 2 ? FromHalf(Number<uint16_t>(bytes, i * 2))
+    values[i] = element_bytes == 2 ? FromFloat16(Number<uint16_t>(bytes, i * 2))
                                    : static_cast<float>(Number<double>(bytes, i * 8));
   }
   return values;

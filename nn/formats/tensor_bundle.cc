@@ -1,8 +1,6 @@
 #include "nn/formats/tensor_bundle.h"
 
-#include <cmath>
 #include <cstring>
-#include <limits>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <set>
@@ -59,16 +57,6 @@ int ElementBytes(tf::DataType type) {
   }
 }
 
-float FromHalf(uint16_t bits) {
-  const float sign = (bits & 0x8000) != 0 ? -1 : 1;
-  const int exponent = (bits >> 10) & 31;
-  const int fraction = bits & 1023;
-  if (exponent == 0) return sign * std::ldexp(static_cast<float>(fraction), -24);
-  if (exponent < 31) return sign * std::ldexp(static_cast<float>(fraction + 1024), exponent - 25);
-  if (fraction == 0) return sign * std::numeric_limits<float>::infinity();
-  return std::numeric_limits<float>::quiet_NaN();
-}
-
 template <typename T>
 T Element(std::string_view bytes, size_t index) {
   T element;
@@ -81,7 +69,7 @@ float FloatAt(std::string_view bytes, size_t index, tf::DataType type) {
     case tf::DT_DOUBLE:
       return static_cast<float>(Element<double>(bytes, index));
     case tf::DT_HALF:
-      return FromHalf(Element<uint16_t>(bytes, index));
+      return FromFloat16(Element<uint16_t>(bytes, index));
     case tf::DT_BFLOAT16: {
       const uint32_t bits = uint32_t{Element<uint16_t>(bytes, index)} << 16;
       float value;

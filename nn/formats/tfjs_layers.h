@@ -21,7 +21,7 @@ absl::StatusOr<std::vector<std::string>> TfjsWeightFiles(std::string_view model_
 
 // Reads a model. `file_contents` are the contents of the files of TfjsWeightFiles, in order. The
 // spec has the dialect of ReadKerasJson. INVALID_ARGUMENT: the model is malformed, weights are
-// quantized or not float32, or sizes do not match.
+// not float32 (before their quantization), or sizes do not match.
 absl::StatusOr<ImportedModel> ReadTfjsLayersModel(std::string_view model_json,
                                                   absl::Span<const std::string> file_contents);
 

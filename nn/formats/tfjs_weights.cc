@@ -1,5 +1,6 @@
 #include "nn/formats/tfjs_weights.h"
 
+#include <cmath>
 #include <cstring>
 #include <nlohmann/json.hpp>
 #include <set>
@@ -13,9 +14,20 @@
 namespace cairn::nn {
 namespace {
 
+// The form of a weight's values in the files: float32, or quantized as tensorflowjs_converter does.
+enum class Encoding { kFloat32, kFloat16, kUint16, kUint8 };
+
+int64_t BytesOf(Encoding encoding) {
+  return encoding == Encoding::kFloat32 ? 4 : encoding == Encoding::kUint8 ? 1 : 2;
+}
+
 // A weight's entry in the manifest; its values are read later.
 struct Entry {
   NamedTensor tensor;
+  Encoding encoding = Encoding::kFloat32;
+  // A value is scale * (an unsigned integer) + min.
+  double scale = 1;
+  double min = 0;
   int64_t bytes = 0;
 };
 
@@ -37,29 +49,49 @@ absl::StatusOr<std::vector<std::string>> ReadGroupPaths(const JsonNode& group) {
   return paths;
 }
 
-absl::Status CheckFloat32(const JsonNode& node, const std::string& name) {
+absl::StatusOr<double> ReadNumber(const JsonNode& object, const std::string& key) {
+  CAIRN_ASSIGN_OR_RETURN(const JsonNode node, object.Member(key));
+  const double number = node.json().is_number() ? node.json().get<double>() : NAN;
+  if (!std::isfinite(number)) return node.Error("is not a number");
+  return number;
+}
+
+absl::Status ReadQuantization(const JsonNode& node, Entry* entry) {
+  CAIRN_ASSIGN_OR_RETURN(const JsonNode dtype_node, node.Member("dtype"));
+  CAIRN_ASSIGN_OR_RETURN(const std::string dtype, dtype_node.String());
+  if (dtype == "float16") {
+    entry->encoding = Encoding::kFloat16;
+    return absl::OkStatus();
+  }
+  if (dtype != "uint8" && dtype != "uint16") {
+    return dtype_node.Error(absl::StrCat("weight '", entry->tensor.name, "' is quantized as ",
+                                         dtype, "; known: float16, uint16, uint8"));
+  }
+  entry->encoding = dtype == "uint8" ? Encoding::kUint8 : Encoding::kUint16;
+  CAIRN_ASSIGN_OR_RETURN(entry->scale, ReadNumber(node, "scale"));
+  CAIRN_ASSIGN_OR_RETURN(entry->min, ReadNumber(node, "min"));
+  return absl::OkStatus();
+}
+
+absl::Status ReadType(const JsonNode& node, Entry* entry) {
   CAIRN_ASSIGN_OR_RETURN(const JsonNode dtype_node, node.Member("dtype"));
   CAIRN_ASSIGN_OR_RETURN(const std::string dtype, dtype_node.String());
   if (dtype != "float32") {
-    return dtype_node.Error(
-        absl::StrCat("weight '", name, "' is ", dtype, "; only float32 is supported"));
+    return dtype_node.Error(absl::StrCat("weight '", entry->tensor.name, "' is ", dtype,
+                                         "; only float32 is supported"));
   }
-  if (const auto quantization = node.Find("quantization"); quantization.has_value()) {
-    return quantization->Error(absl::StrCat("weight '", name,
-                                            "' is quantized; only plain float32 is supported: "
-                                            "convert the model without quantization"));
-  }
-  return absl::OkStatus();
+  const auto quantization = node.Find("quantization");
+  return quantization.has_value() ? ReadQuantization(*quantization, entry) : absl::OkStatus();
 }
 
 absl::StatusOr<Entry> ReadEntry(const JsonNode& node) {
   Entry entry;
   CAIRN_ASSIGN_OR_RETURN(const JsonNode name, node.Member("name"));
   CAIRN_ASSIGN_OR_RETURN(entry.tensor.name, name.String());
-  CAIRN_RETURN_IF_ERROR(CheckFloat32(node, entry.tensor.name));
+  CAIRN_RETURN_IF_ERROR(ReadType(node, &entry));
   CAIRN_ASSIGN_OR_RETURN(const JsonNode shape, node.Member("shape"));
   CAIRN_ASSIGN_OR_RETURN(const auto dimensions, shape.Elements());
-  entry.bytes = sizeof(float);
+  entry.bytes = BytesOf(entry.encoding);
   for (const JsonNode& dimension : dimensions) {
     CAIRN_ASSIGN_OR_RETURN(const int64_t size, dimension.Integer());
     if (size <= 0) return dimension.Error(absl::StrCat("is ", size, "; it must be 1 or more"));
@@ -71,14 +103,28 @@ absl::StatusOr<Entry> ReadEntry(const JsonNode& node) {
   return entry;
 }
 
+float Dequantized(std::string_view bytes, size_t index, const Entry& entry) {
+  uint16_t number = static_cast<uint8_t>(bytes[index]);
+  if (entry.encoding != Encoding::kUint8) {
+    std::memcpy(&number, bytes.data() + index * sizeof(number), sizeof(number));
+  }
+  if (entry.encoding == Encoding::kFloat16) return FromFloat16(number);
+  return static_cast<float>(number * entry.scale + entry.min);
+}
+
 // Moves the first entry->bytes of `bytes` to the tensor's values.
 absl::Status TakeValues(const JsonNode& group, std::string_view* bytes, Entry* entry) {
   if (entry->bytes > static_cast<int64_t>(bytes->size())) {
     return group.Error(absl::StrCat("the files end inside weight '", entry->tensor.name, "': ",
                                     entry->bytes, " bytes wanted, ", bytes->size(), " left"));
   }
-  entry->tensor.values.resize(entry->bytes / sizeof(float));
-  std::memcpy(entry->tensor.values.data(), bytes->data(), entry->bytes);
+  std::vector<float>& values = entry->tensor.values;
+  values.resize(entry->bytes / BytesOf(entry->encoding));
+  if (entry->encoding == Encoding::kFloat32) {
+    std::memcpy(values.data(), bytes->data(), entry->bytes);
+  } else {
+    for (size_t i = 0; i < values.size(); ++i) values[i] = Dequantized(*bytes, i, *entry);
+  }
   bytes->remove_prefix(entry->bytes);
   return absl::OkStatus();
 }

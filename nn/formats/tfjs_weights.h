@@ -12,7 +12,7 @@
 namespace cairn::nn {
 
 // Reads a TF.js weight manifest: groups of {paths, weights}. The concatenated files of a group
-// contain its weights in order, without gaps.
+// contain its weights in order, without gaps: float32, or quantized to float16, uint16 or uint8.
 
 // The paths of all groups, in order. INVALID_ARGUMENT if one leaves the model's folder.
 absl::StatusOr<std::vector<std::string>> ReadWeightPaths(const JsonNode& manifest);

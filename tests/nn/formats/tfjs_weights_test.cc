@@ -80,10 +80,32 @@ TEST(TfjsWeightsTest, RefusesFilesOfAnotherSize) {
   EXPECT_THAT(ErrorOf(Manifest(), {Files()[0]}), HasSubstr("names 2 files, but 1 were read"));
 }
 
-TEST(TfjsWeightsTest, RejectsOtherTypesAndQuantization) {
+TEST(TfjsWeightsTest, ReadsQuantizedWeights) {
+  json group = {{"paths", {"one"}}};
+  group["weights"] =
+      json::array({Weight("a", {2}), Weight("b", {2}), Weight("c", {2}), Weight("d", {1})});
+  group["weights"][0]["quantization"] = {{"dtype", "uint8"}, {"scale", 0.5}, {"min", -1}};
+  group["weights"][1]["quantization"] = {{"dtype", "uint16"}, {"scale", 0.25}, {"min", 3.0}};
+  group["weights"][2]["quantization"] = {{"dtype", "float16"}, {"original_dtype", "float32"}};
+  const json manifest = json::array({group});
+  // An odd number of bytes before them, as after a weight of uint8.
+  const std::string bytes("\0\xff\1\0\xff\xff\0\x3c\0\xc5", 10);
+  const auto weights = ReadWeights(JsonNode(&manifest, "m"), {bytes + Bytes({7})}).value();
+  EXPECT_THAT(weights[0].values, ElementsAre(-1, 126.5));
+  EXPECT_THAT(weights[1].values, ElementsAre(3.25, 3 + 65535 * 0.25));
+  EXPECT_THAT(weights[2].values, ElementsAre(1, -5));
+  EXPECT_THAT(weights[3].values, ElementsAre(7));
+  EXPECT_THAT(ErrorOf(manifest, {bytes}), HasSubstr("the files end inside weight 'd'"));
+}
+
+TEST(TfjsWeightsTest, RejectsOtherTypesAndQuantizations) {
   json manifest = Manifest();
-  manifest[0]["weights"][1]["quantization"] = {{"dtype", "uint8"}, {"scale", 0.1}, {"min", 0}};
-  EXPECT_THAT(ErrorOf(manifest, Files()), HasSubstr("weight 'b' is quantized"));
+  manifest[0]["weights"][1]["quantization"] = {{"dtype", "int4"}, {"scale", 0.1}, {"min", 0}};
+  EXPECT_THAT(ErrorOf(manifest, Files()), HasSubstr("weight 'b' is quantized as int4; known: "));
+  manifest[0]["weights"][1]["quantization"] = {{"dtype", "uint8"}, {"min", 0}};
+  EXPECT_THAT(ErrorOf(manifest, Files()), HasSubstr("quantization"));
+  manifest[0]["weights"][1]["quantization"] = {{"dtype", "uint8"}, {"min", 0}, {"scale", "1"}};
+  EXPECT_THAT(ErrorOf(manifest, Files()), HasSubstr("scale: is not a number"));
   manifest = Manifest();
   manifest[0]["weights"][0]["dtype"] = "int32";
   EXPECT_THAT(ErrorOf(manifest, Files()), HasSubstr("weight 'a' is int32; only float32"));
