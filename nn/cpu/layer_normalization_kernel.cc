@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <cmath>
 #include <vector>
 
@@ -36,60 +37,100 @@ class LayerNormalizationKernel : public Kernel {
   LayerNormalizationKernel(const LayerNormalizationLayer& layer, const KernelContext& context)
       : layer_(layer),
         width_(layer.width()),
-        rows_(context.options.examples * ElementCount(layer.output().shape) / width_),
-        means_(rows_),
-        inverses_(rows_),
-        gamma_gradient_(width_),
-        beta_gradient_(width_) {}
+        groups_(layer.groups()),
+        positions_(layer.positions()),
+        count_(static_cast<double>(positions_ * width_)),
+        sets_(context.options.examples * ElementCount(layer.output().shape) /
+              (positions_ * width_)),
+        means_(sets_),
+        inverses_(sets_),
+        gamma_gradient_(groups_ * width_),
+        beta_gradient_(groups_ * width_) {}
 
   absl::Status Forward(const ForwardArguments& arguments) override {
     const float* gamma = layer_.gamma() < 0 ? nullptr : arguments.variables[layer_.gamma()];
     const float* beta = layer_.beta() < 0 ? nullptr : arguments.variables[layer_.beta()];
-    for (int64_t row = 0; row < rows_; ++row) {
-      const float* x = arguments.inputs[0] + row * width_;
-      means_[row] = static_cast<float>(SumRow(width_, x) / static_cast<double>(width_));
-      const double variance =
-          SumSquaredDeviations(width_, x, means_[row]) / static_cast<double>(width_);
-      inverses_[row] = static_cast<float>(1 / std::sqrt(variance + layer_.epsilon()));
-      NormalizeRow(width_, x, means_[row], inverses_[row], gamma, beta,
-                   arguments.output + row * width_);
+    for (int64_t set = 0; set < sets_; ++set) {
+      const int64_t channel = set % groups_ * width_;
+      const float* x = arguments.inputs[0] + FirstOf(set);
+      float* y = arguments.output + FirstOf(set);
+      double sum = 0;
+      if (layer_.kind() == Kind::kMoments) {
+        for (int64_t p = 0; p < positions_; ++p) sum += SumRow(width_, x + p * Stride());
+      }
+      means_[set] = static_cast<float>(sum / count_);
+      double squares = 0;
+      for (int64_t p = 0; p < positions_; ++p) {
+        squares += SumSquaredDeviations(width_, x + p * Stride(), means_[set]);
+      }
+      inverses_[set] = static_cast<float>(1 / std::sqrt(layer_.kind() == Kind::kUnit
+                                                            ? std::max(squares, layer_.epsilon())
+                                                            : squares / count_ + layer_.epsilon()));
+      for (int64_t p = 0; p < positions_; ++p) {
+        NormalizeRow(width_, x + p * Stride(), means_[set], inverses_[set],
+                     gamma == nullptr ? nullptr : gamma + channel,
+                     beta == nullptr ? nullptr : beta + channel, y + p * Stride());
+      }
     }
     return absl::OkStatus();
   }
 
   void Backward(const BackwardArguments& arguments) override {
-    gamma_gradient_.assign(width_, 0);
-    beta_gradient_.assign(width_, 0);
-    for (int64_t row = 0; row < rows_; ++row) BackwardRow(arguments, row);
+    gamma_gradient_.assign(gamma_gradient_.size(), 0);
+    beta_gradient_.assign(beta_gradient_.size(), 0);
+    for (int64_t set = 0; set < sets_; ++set) BackwardSet(arguments, set);
     StoreGradient(layer_.gamma(), gamma_gradient_, arguments.variable_gradients);
     StoreGradient(layer_.beta(), beta_gradient_, arguments.variable_gradients);
   }
 
  private:
-  // The gradients of one row. With n = (x - mean) / deviation and h = g gamma:
+  using Kind = LayerNormalizationLayer::Kind;
+
+  // The distance of a set's positions in memory.
+  int64_t Stride() const { return groups_ * width_; }
+  // The index of a set's first element.
+  int64_t FirstOf(int64_t set) const {
+    return set / groups_ * positions_ * Stride() + set % groups_ * width_;
+  }
+
+  // The gradients of one set. With n = (x - mean) / deviation and h = g gamma:
   //   dx = (h - mean(h) - n mean(h n)) / deviation
-  void BackwardRow(const BackwardArguments& arguments, int64_t row) {
-    const float* x = arguments.inputs[0] + row * width_;
-    const float* g = arguments.output_gradient + row * width_;
-    const float* gamma = layer_.gamma() < 0 ? nullptr : arguments.variables[layer_.gamma()];
+  // Without a mean of x the term mean(h) is absent. For a unit norm n has the norm 1, so that the
+  // last mean is a sum.
+  void BackwardSet(const BackwardArguments& arguments, int64_t set) {
+    const int64_t channel = set % groups_ * width_;
+    const float* x = arguments.inputs[0] + FirstOf(set);
+    const float* g = arguments.output_gradient + FirstOf(set);
+    const float* gamma =
+        layer_.gamma() < 0 ? nullptr : arguments.variables[layer_.gamma()] + channel;
     double sum = 0;
     double product = 0;
-    for (int64_t i = 0; i < width_; ++i) {
-      const double n = (x[i] - means_[row]) * inverses_[row];
-      const double h = gamma == nullptr ? g[i] : g[i] * gamma[i];
-      gamma_gradient_[i] += g[i] * n;
-      beta_gradient_[i] += g[i];
-      sum += h;
-      product += h * n;
+    for (int64_t p = 0; p < positions_; ++p) {
+      for (int64_t i = 0; i < width_; ++i) {
+        const int64_t at = p * Stride() + i;
+        const double n = (x[at] - means_[set]) * inverses_[set];
+        const double h = gamma == nullptr ? g[at] : g[at] * gamma[i];
+        gamma_gradient_[channel + i] += g[at] * n;
+        beta_gradient_[channel + i] += g[at];
+        sum += h;
+        product += h * n;
+      }
     }
     if (arguments.input_gradients[0] == nullptr) return;
-    float* dx = arguments.input_gradients[0] + row * width_;
-    sum /= static_cast<double>(width_);
-    product /= static_cast<double>(width_);
-    for (int64_t i = 0; i < width_; ++i) {
-      const double n = (x[i] - means_[row]) * inverses_[row];
-      const double h = gamma == nullptr ? g[i] : g[i] * gamma[i];
-      dx[i] = static_cast<float>((h - sum - n * product) * inverses_[row]);
+    float* dx = arguments.input_gradients[0] + FirstOf(set);
+    sum = layer_.kind() == Kind::kMoments ? sum / count_ : 0;
+    if (layer_.kind() != Kind::kUnit) product /= count_;
+    // A norm below the smallest one is a constant divisor.
+    const bool is_constant = layer_.kind() == Kind::kUnit &&
+                             inverses_[set] >= static_cast<float>(1 / std::sqrt(layer_.epsilon()));
+    if (is_constant) product = 0;
+    for (int64_t p = 0; p < positions_; ++p) {
+      for (int64_t i = 0; i < width_; ++i) {
+        const int64_t at = p * Stride() + i;
+        const double n = (x[at] - means_[set]) * inverses_[set];
+        const double h = gamma == nullptr ? g[at] : g[at] * gamma[i];
+        dx[at] = static_cast<float>((h - sum - n * product) * inverses_[set]);
+      }
     }
   }
 
@@ -101,8 +142,12 @@ class LayerNormalizationKernel : public Kernel {
 
   const LayerNormalizationLayer& layer_;
   const int64_t width_;
-  const int64_t rows_;
-  // State of the last Forward, by row: the mean and 1 / deviation.
+  const int64_t groups_;
+  const int64_t positions_;
+  // The number of elements in a set, which are normalized together.
+  const double count_;
+  const int64_t sets_;
+  // State of the last Forward, by set: the mean (or 0) and 1 / deviation.
   std::vector<float> means_;
   std::vector<float> inverses_;
   // Scratch.

@@ -62,9 +62,10 @@ bool IsNot(const json& config, const char* argument, double neutral) {
 }
 
 constexpr const char* kUnknownToTfjs[] = {
-    "Conv1DTranspose", "Cropping1D",   "DepthwiseConv1D", "Identity",        "MultiHeadAttention",
-    "Normalization",   "RandomCrop",   "RandomFlip",      "SeparableConv1D", "SpatialDropout2D",
-    "Subtract",        "UpSampling1D", "ZeroPadding1D"};
+    "Conv1DTranspose", "Cropping1D",         "DepthwiseConv1D", "GroupNormalization",
+    "Identity",        "MultiHeadAttention", "Normalization",   "RMSNormalization",
+    "RandomCrop",      "RandomFlip",         "SeparableConv1D", "SpatialDropout2D",
+    "Subtract",        "UnitNormalization",  "UpSampling1D",    "ZeroPadding1D"};
 
 bool Is(const json& config, const char* argument, const json& value) {
   const auto it = config.find(argument);

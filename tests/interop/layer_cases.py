@@ -285,6 +285,24 @@ def layer_normalization(draw):
         gamma_initializer=keras.initializers.RandomUniform(0.5, 1.5, seed=1), **arguments))
 
 
+def group_normalization(draw):
+    shape = draw.of((5,), (4, 3), (3, 4, 2))
+    return _through(shape, _mixing(0), L.GroupNormalization(
+        groups=draw.of(1, 2, 4, -1), epsilon=draw.number(0.001, 0.1), center=draw.yes(),
+        scale=draw.yes(), beta_regularizer=draw.regularizer(),
+        gamma_initializer=keras.initializers.RandomUniform(0.5, 1.5, seed=1)))
+
+
+def rms_normalization(draw):
+    shape = draw.of((5,), (4, 3), (3, 4, 2))
+    return _through(shape, _mixing(0), L.RMSNormalization(epsilon=draw.number(0.001, 0.1)))
+
+
+def unit_normalization(draw):
+    shape, axis = draw.of(((5,), -1), ((4, 3), 1), ((3, 4, 2), (2, 3)), ((3, 4, 2), [1, 2]))
+    return _through(shape, _mixing(0), L.UnitNormalization(axis=axis))
+
+
 def normalization(draw):
     width = draw.between(2, 5)
     if draw.yes():
@@ -474,7 +492,9 @@ LAYERS = {
     "ZeroPadding1D": zero_padding1d, "ZeroPadding2D": zero_padding2d, "Cropping1D": cropping1d,
     "Cropping2D": cropping2d, "UpSampling1D": up_sampling1d, "UpSampling2D": up_sampling2d,
     "Resizing": resizing, "BatchNormalization": batch_normalization,
-    "LayerNormalization": layer_normalization, "Normalization": normalization,
+    "LayerNormalization": layer_normalization, "GroupNormalization": group_normalization,
+    "RMSNormalization": rms_normalization, "UnitNormalization": unit_normalization,
+    "Normalization": normalization,
     "Rescaling": rescaling, "Activation": activation_layer, "ReLU": relu, "LeakyReLU": leaky_relu,
     "PReLU": prelu, "ELU": elu, "Softmax": softmax,
     "Add": merge(L.Add), "Subtract": merge(L.Subtract, 2), "Multiply": merge(L.Multiply),

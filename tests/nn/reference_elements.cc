@@ -116,21 +116,30 @@ Doubles ReferenceBatchNormalization(const ReferenceCall& call) {
 }
 
 Doubles ReferenceLayerNormalization(const ReferenceCall& call) {
+  using Kind = LayerNormalizationLayer::Kind;
   const auto& layer = static_cast<const LayerNormalizationLayer&>(call.layer);
   Doubles output = *call.inputs[0];
-  const int64_t width = layer.width();
-  for (size_t row = 0; row < output.size(); row += width) {
+  const int64_t row = layer.groups() * layer.width();
+  const int64_t count = layer.positions() * layer.width();
+  // The elements of each set: those of one example, or row of it, and group.
+  std::vector<std::vector<int64_t>> sets(output.size() / count);
+  for (int64_t i = 0; i < static_cast<int64_t>(output.size()); ++i) {
+    sets[i / (layer.positions() * row) * layer.groups() + i % row / layer.width()].push_back(i);
+  }
+  for (const std::vector<int64_t>& set : sets) {
     double mean = 0;
-    double variance = 0;
-    for (int64_t i = 0; i < width; ++i) mean += output[row + i] / width;
-    for (int64_t i = 0; i < width; ++i) {
-      variance += (output[row + i] - mean) * (output[row + i] - mean) / width;
+    double squares = 0;
+    if (layer.kind() == Kind::kMoments) {
+      for (int64_t i : set) mean += output[i] / count;
     }
-    for (int64_t i = 0; i < width; ++i) {
-      const double gamma = layer.gamma() < 0 ? 1 : (*call.variables[layer.gamma()])[i];
-      const double beta = layer.beta() < 0 ? 0 : (*call.variables[layer.beta()])[i];
-      output[row + i] =
-          (output[row + i] - mean) / std::sqrt(variance + layer.epsilon()) * gamma + beta;
+    for (int64_t i : set) squares += (output[i] - mean) * (output[i] - mean);
+    const double deviation = layer.kind() == Kind::kUnit
+                                 ? std::max(std::sqrt(squares), 1e-12)
+                                 : std::sqrt(squares / count + layer.epsilon());
+    for (int64_t i : set) {
+      const double gamma = layer.gamma() < 0 ? 1 : (*call.variables[layer.gamma()])[i % row];
+      const double beta = layer.beta() < 0 ? 0 : (*call.variables[layer.beta()])[i % row];
+      output[i] = (output[i] - mean) / deviation * gamma + beta;
     }
   }
   return output;
