@@ -35,6 +35,7 @@ std::unique_ptr<Kernel> CreateConcatenateKernel(const Layer& layer, const Kernel
 std::unique_ptr<Kernel> CreateConv2DKernel(const Layer& layer, const KernelContext& context);
 std::unique_ptr<Kernel> CreateConv2DTransposeKernel(const Layer& layer,
                                                     const KernelContext& context);
+std::unique_ptr<Kernel> CreateConv3DKernel(const Layer& layer, const KernelContext& context);
 std::unique_ptr<Kernel> CreateDenseKernel(const Layer& layer, const KernelContext& context);
 std::unique_ptr<Kernel> CreateDotKernel(const Layer& layer, const KernelContext& context);
 std::unique_ptr<Kernel> CreateDropoutKernel(const Layer& layer, const KernelContext& context);

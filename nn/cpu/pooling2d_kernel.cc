@@ -9,11 +9,12 @@ namespace {
 
 using dnnl::memory;
 
-memory::dims Dims(const std::array<int64_t, 2>& pair) { return {pair[0], pair[1]}; }
-
+// Images, or volumes with the depth before height and width.
 memory::desc Images(int64_t examples, const Shape& shape) {
-  return memory::desc({examples, shape[2], shape[0], shape[1]}, memory::data_type::f32,
-                      memory::format_tag::nhwc);
+  memory::dims dims = {examples, shape.back()};
+  dims.insert(dims.end(), shape.begin(), shape.end() - 1);
+  return memory::desc(dims, memory::data_type::f32,
+                      shape.size() == 4 ? memory::format_tag::ndhwc : memory::format_tag::nhwc);
 }
 
 class Pooling2DKernel : public Kernel {
@@ -23,21 +24,23 @@ class Pooling2DKernel : public Kernel {
         input_(Images(context.options.examples, layer.input_image())),
         output_(Images(context.options.examples, layer.output_image())) {
     const bool is_maximum = layer.kind() == Pooling2DLayer::Kind::kMaximum;
-    const Window& window = layer.window();
+    strides_ = Dims(layer, &Window::strides);
+    size_ = Dims(layer, &Window::size);
+    padding_before_ = Dims(layer, &Window::padding_before);
+    padding_after_ = Dims(layer, &Window::padding_after);
     const ForwardDescription forward =
         Describe(is_maximum ? algorithm::pooling_max : algorithm::pooling_avg_exclude_padding,
-                 window, context.options.training);
+                 context.options.training);
     forward_ = dnnl::pooling_forward(forward);
     if (!context.options.training) return;
     if (is_maximum) workspace_ = memory(forward.workspace_desc(), dnnl_.engine);
     const auto backward = is_maximum                     ? algorithm::pooling_max
                           : layer.has_gradient_of_tfjs() ? algorithm::pooling_avg_include_padding
                                                          : algorithm::pooling_avg_exclude_padding;
-    backward_ =
-        dnnl::pooling_backward({{backward, input_, output_, Dims(window.strides), Dims(window.size),
-                                 Dims(window.padding_before), Dims(window.padding_after)},
-                                dnnl_.engine,
-                                Describe(backward, window, true)});
+    backward_ = dnnl::pooling_backward(
+        {{backward, input_, output_, strides_, size_, padding_before_, padding_after_},
+         dnnl_.engine,
+         Describe(backward, true)});
   }
 
   absl::Status Forward(const ForwardArguments& arguments) override {
@@ -62,17 +65,27 @@ class Pooling2DKernel : public Kernel {
   using algorithm = dnnl::algorithm;
   using ForwardDescription = dnnl::pooling_forward::primitive_desc;
 
-  ForwardDescription Describe(algorithm kind, const Window& window, bool training) const {
+  // An argument of the window, axis by axis.
+  static memory::dims Dims(const Pooling2DLayer& layer, std::array<int64_t, 2> Window::*argument) {
+    const auto& [height, width] = layer.window().*argument;
+    if (layer.depth() == nullptr) return {height, width};
+    return {(layer.depth()->*argument)[0], height, width};
+  }
+
+  ForwardDescription Describe(algorithm kind, bool training) const {
     return ForwardDescription(
         {training ? dnnl::prop_kind::forward_training : dnnl::prop_kind::forward_inference, kind,
-         input_, output_, Dims(window.strides), Dims(window.size), Dims(window.padding_before),
-         Dims(window.padding_after)},
+         input_, output_, strides_, size_, padding_before_, padding_after_},
         dnnl_.engine);
   }
 
   const DnnlContext& dnnl_;
   const memory::desc input_;
   const memory::desc output_;
+  memory::dims strides_;
+  memory::dims size_;
+  memory::dims padding_before_;
+  memory::dims padding_after_;
   dnnl::pooling_forward forward_;
   dnnl::pooling_backward backward_;
   // The position of each window's maximum, as oneDNN's workspace; empty for averages.

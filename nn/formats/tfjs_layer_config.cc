@@ -61,11 +61,31 @@ bool IsNot(const json& config, const char* argument, double neutral) {
   return it != config.end() && it->is_number() && *it != neutral;
 }
 
-constexpr const char* kUnknownToTfjs[] = {
-    "Conv1DTranspose", "Cropping1D",         "DepthwiseConv1D", "GroupNormalization",
-    "Identity",        "MultiHeadAttention", "Normalization",   "RMSNormalization",
-    "RandomCrop",      "RandomFlip",         "SeparableConv1D", "SpatialDropout2D",
-    "Subtract",        "UnitNormalization",  "UpSampling1D",    "ZeroPadding1D"};
+constexpr const char* kUnknownToTfjs[] = {"AveragePooling3D",
+                                          "Conv1DTranspose",
+                                          "Conv3D",
+                                          "Cropping1D",
+                                          "Cropping3D",
+                                          "DepthwiseConv1D",
+                                          "GlobalAveragePooling3D",
+                                          "GlobalMaxPooling3D",
+                                          "GroupNormalization",
+                                          "Identity",
+                                          "MaxPooling3D",
+                                          "MultiHeadAttention",
+                                          "Normalization",
+                                          "RMSNormalization",
+                                          "RandomCrop",
+                                          "RandomFlip",
+                                          "SeparableConv1D",
+                                          "SpatialDropout2D",
+                                          "SpatialDropout3D",
+                                          "Subtract",
+                                          "UnitNormalization",
+                                          "UpSampling1D",
+                                          "UpSampling3D",
+                                          "ZeroPadding1D",
+                                          "ZeroPadding3D"};
 
 bool Is(const json& config, const char* argument, const json& value) {
   const auto it = config.find(argument);

@@ -14,6 +14,7 @@
 #include "nn/layers/concatenate.h"
 #include "nn/layers/conv2d.h"
 #include "nn/layers/conv2d_transpose.h"
+#include "nn/layers/conv3d.h"
 #include "nn/layers/dense.h"
 #include "nn/layers/dot.h"
 #include "nn/layers/dropout.h"
@@ -48,6 +49,7 @@ constexpr KnownLayer kKnownLayers[] = {
     {"Average", MergeLayer::Create},
     {"AveragePooling1D", Pooling2DLayer::Create},
     {"AveragePooling2D", Pooling2DLayer::Create},
+    {"AveragePooling3D", Pooling2DLayer::Create},
     {"BatchNormalization", BatchNormalizationLayer::Create},
     {"Bidirectional", RecurrentLayer::CreateBidirectional},
     {"CategoryEncoding", CategoryEncodingLayer::Create},
@@ -56,8 +58,10 @@ constexpr KnownLayer kKnownLayers[] = {
     {"Conv1DTranspose", Conv2DTransposeLayer::Create},
     {"Conv2D", Conv2DLayer::Create},
     {"Conv2DTranspose", Conv2DTransposeLayer::Create},
+    {"Conv3D", Conv3DLayer::Create},
     {"Cropping1D", RearrangingLayer::Create},
     {"Cropping2D", RearrangingLayer::Create},
+    {"Cropping3D", RearrangingLayer::Create},
     {"Dense", DenseLayer::Create},
     {"DepthwiseConv1D", Conv2DLayer::Create},
     {"DepthwiseConv2D", Conv2DLayer::Create},
@@ -71,8 +75,10 @@ constexpr KnownLayer kKnownLayers[] = {
     {"GaussianNoise", GaussianNoiseLayer::Create},
     {"GlobalAveragePooling1D", GlobalPoolingLayer::Create},
     {"GlobalAveragePooling2D", GlobalPoolingLayer::Create},
+    {"GlobalAveragePooling3D", GlobalPoolingLayer::Create},
     {"GlobalMaxPooling1D", GlobalPoolingLayer::Create},
     {"GlobalMaxPooling2D", GlobalPoolingLayer::Create},
+    {"GlobalMaxPooling3D", GlobalPoolingLayer::Create},
     {"GroupNormalization", LayerNormalizationLayer::CreateGroup},
     {"Identity", ReshapeLayer::Create},
     {"InputLayer", InputLayer::Create},
@@ -81,6 +87,7 @@ constexpr KnownLayer kKnownLayers[] = {
     {"LeakyReLU", ActivationLayer::Create},
     {"MaxPooling1D", Pooling2DLayer::Create},
     {"MaxPooling2D", Pooling2DLayer::Create},
+    {"MaxPooling3D", Pooling2DLayer::Create},
     {"Maximum", MergeLayer::Create},
     {"Minimum", MergeLayer::Create},
     {"MultiHeadAttention", AttentionLayer::Create},
@@ -102,12 +109,15 @@ constexpr KnownLayer kKnownLayers[] = {
     {"Softmax", ActivationLayer::Create},
     {"SpatialDropout1D", DropoutLayer::Create},
     {"SpatialDropout2D", DropoutLayer::Create},
+    {"SpatialDropout3D", DropoutLayer::Create},
     {"Subtract", MergeLayer::Create},
     {"UnitNormalization", LayerNormalizationLayer::CreateUnit},
     {"UpSampling1D", ResizingLayer::Create},
     {"UpSampling2D", ResizingLayer::Create},
+    {"UpSampling3D", RearrangingLayer::Create},
     {"ZeroPadding1D", RearrangingLayer::Create},
     {"ZeroPadding2D", RearrangingLayer::Create},
+    {"ZeroPadding3D", RearrangingLayer::Create},
 };
 
 }  // namespace

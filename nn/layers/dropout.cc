@@ -13,7 +13,9 @@ absl::StatusOr<std::unique_ptr<const Layer>> DropoutLayer::Create(LayerConfig& c
   if (config.Has("noise_shape")) config.FailArgument("noise_shape", "is not supported");
   config.Ignore({"seed"});  // Draws depend on the job's seed.
   const bool is_spatial = absl::StartsWith(config.class_name(), "Spatial");
-  const size_t rank = absl::EndsWith(config.class_name(), "1D") ? 2 : 3;
+  const size_t rank = absl::EndsWith(config.class_name(), "1D")   ? 2
+                      : absl::EndsWith(config.class_name(), "3D") ? 4
+                                                                  : 3;
   TensorSpec output = is_spatial ? config.FloatInput(rank, rank) : config.FloatInput(0, kRankMax);
   if (is_spatial) config.ExpectChannelsLast();
   CAIRN_RETURN_IF_ERROR(config.Finish());

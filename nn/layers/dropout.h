@@ -12,7 +12,7 @@
 
 namespace cairn::nn {
 
-// Dropout (Srivastava et al. 2014), SpatialDropout1D and SpatialDropout2D. During training each
+// Dropout (Srivastava et al. 2014), and SpatialDropout in 1D, 2D and 3D. During training each
 // element (spatial: each channel of an example) is set to zero with probability `rate`, and the
 // others are scaled by 1 / (1 - rate).
 class DropoutLayer : public Layer {

@@ -8,7 +8,9 @@
 namespace cairn::nn {
 
 absl::StatusOr<std::unique_ptr<const Layer>> GlobalPoolingLayer::Create(LayerConfig& config) {
-  const size_t rank = absl::EndsWith(config.class_name(), "1D") ? 2 : 3;
+  const size_t rank = absl::EndsWith(config.class_name(), "1D")   ? 2
+                      : absl::EndsWith(config.class_name(), "3D") ? 4
+                                                                  : 3;
   const Shape& input = config.FloatInput(rank, rank).shape;
   config.ExpectChannelsLast();
   const bool keeps_dimensions = config.Bool("keepdims", false);

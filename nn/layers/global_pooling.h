@@ -10,8 +10,8 @@
 
 namespace cairn::nn {
 
-// GlobalAveragePooling and GlobalMaxPooling in 1D and 2D: the mean or maximum over all positions,
-// per channel. The mean skips masked positions.
+// GlobalAveragePooling and GlobalMaxPooling in 1D, 2D and 3D: the mean or maximum over all
+// positions, per channel. The mean skips masked positions.
 class GlobalPoolingLayer : public Layer {
  public:
   enum class Kind { kMaximum, kAverage };

@@ -12,13 +12,14 @@
 
 namespace cairn::nn {
 
-// ZeroPadding and Cropping in 1D and 2D, Permute and RepeatVector. Each element of the output is an
-// element of the input or zero.
+// ZeroPadding and Cropping in 1D, 2D and 3D, UpSampling3D, Permute and RepeatVector. Each element
+// of the output is an element of the input or zero.
 class RearrangingLayer : public Layer {
  public:
   static absl::StatusOr<std::unique_ptr<const Layer>> Create(LayerConfig& config);
 
-  // One mapping per axis of the output.
+  // One mapping per axis of the output; of UpSampling3D an axis has two, the input's and a
+  // repetition.
   const std::vector<AxisMapping>& mappings() const { return mappings_; }
 
  private:

@@ -16,7 +16,8 @@ using Padding = WindowArguments::Padding;
 // The product of two such sizes fits int64.
 constexpr int64_t kWindowSizeMax = int64_t{1} << 20;
 
-void SlideAlong(int axis, Padding padding, int64_t input, Window* window, LayerConfig& config) {
+void SlideAlong(int axis, const char* axis_name, Padding padding, int64_t input, Window* window,
+                LayerConfig& config) {
   const int64_t extent = (window->size[axis] - 1) * window->dilation[axis] + 1;
   const int64_t stride = window->strides[axis];
   int64_t before = 0;
@@ -29,8 +30,7 @@ void SlideAlong(int axis, Padding padding, int64_t input, Window* window, LayerC
     after = both - before;
   }
   if (extent > input + before + after) {
-    config.Fail(absl::StrCat("a window of ", extent, " does not fit into ", input,
-                             axis == 0 ? " rows" : " columns"));
+    config.Fail(absl::StrCat("a window of ", extent, " does not fit into ", input, " ", axis_name));
     return;
   }
   window->padding_before[axis] = before;
@@ -83,10 +83,75 @@ Window SlideWindow(const WindowArguments& arguments, const Shape& image, LayerCo
     config.Fail(absl::StrCat("window or image has a side longer than ", kWindowSizeMax));
     return Window{};
   }
-  for (int axis = 0; axis < 2; ++axis) {
-    SlideAlong(axis, arguments.padding, image[axis], &window, config);
-  }
+  SlideAlong(0, "rows", arguments.padding, image[0], &window, config);
+  SlideAlong(1, "columns", arguments.padding, image[1], &window, config);
   return window;
+}
+
+std::array<int64_t, 3> ReadTriple(const char* argument,
+                                  std::optional<std::array<int64_t, 3>> default_value,
+                                  LayerConfig& config) {
+  const std::optional<std::vector<int64_t>> numbers = config.Ints(argument, 1, kWindowSizeMax);
+  if (!numbers.has_value()) {
+    if (!default_value.has_value()) config.FailArgument(argument, "is missing");
+    return default_value.value_or(std::array<int64_t, 3>{1, 1, 1});
+  }
+  if (numbers->size() == 1) return {(*numbers)[0], (*numbers)[0], (*numbers)[0]};
+  if (numbers->size() == 3) return {(*numbers)[0], (*numbers)[1], (*numbers)[2]};
+  config.FailArgument(argument,
+                      absl::StrCat("must be one or three numbers, has ", numbers->size()));
+  return {1, 1, 1};
+}
+
+VolumeWindow ReadVolumeWindow(const WindowRules& rules, const Shape& volume, LayerConfig& config) {
+  using Triple = std::array<int64_t, 3>;
+  const Triple size =
+      ReadTriple(rules.size_argument,
+                 rules.size_required ? std::nullopt : std::optional<Triple>({2, 2, 2}), config);
+  const Triple strides =
+      ReadTriple("strides", rules.strides_follow_size ? size : Triple{1, 1, 1}, config);
+  Triple dilation = {1, 1, 1};
+  if (rules.dilates) dilation = ReadTriple("dilation_rate", dilation, config);
+  const Padding padding =
+      config.Choice("padding", {"valid", "same"}) == "same" ? Padding::kSame : Padding::kValid;
+  VolumeWindow window;
+  window.plane = SlideWindow({.size = {size[1], size[2]},
+                              .strides = {strides[1], strides[2]},
+                              .dilation = {dilation[1], dilation[2]},
+                              .padding = padding},
+                             {volume[1], volume[2]}, config);
+  window.depth = {.size = {size[0], 1}, .strides = {strides[0], 1}, .dilation = {dilation[0], 1}};
+  if (volume[0] > kWindowSizeMax) {
+    config.Fail(absl::StrCat("the volume has a side longer than ", kWindowSizeMax));
+    return window;
+  }
+  SlideAlong(0, "planes", padding, volume[0], &window.depth, config);
+  return window;
+}
+
+std::vector<int64_t> VolumeWindow::Pixels(const Shape& volume) const {
+  // The positions along an axis that each element of the window reads at each place.
+  const auto along = [](const Window& window, int axis, int64_t at, int64_t i) {
+    return at * window.strides[axis] - window.padding_before[axis] + i * window.dilation[axis];
+  };
+  const Shape outputs = output();
+  const Shape sizes = size();
+  std::vector<int64_t> pixels;
+  pixels.reserve(ElementCount(outputs) * ElementCount(sizes));
+  for (int64_t at = 0; at < ElementCount(outputs); ++at) {
+    const int64_t column = at % outputs[2];
+    const int64_t row = at / outputs[2] % outputs[1];
+    const int64_t plane_index = at / outputs[2] / outputs[1];
+    for (int64_t i = 0; i < ElementCount(sizes); ++i) {
+      const int64_t z = along(depth, 0, plane_index, i / sizes[2] / sizes[1]);
+      const int64_t y = along(plane, 0, row, i / sizes[2] % sizes[1]);
+      const int64_t x = along(plane, 1, column, i % sizes[2]);
+      const bool is_inside =
+          z >= 0 && z < volume[0] && y >= 0 && y < volume[1] && x >= 0 && x < volume[2];
+      pixels.push_back(is_inside ? (z * volume[1] + y) * volume[2] + x : -1);
+    }
+  }
+  return pixels;
 }
 
 Window ReadWindow(const WindowRules& rules, const Shape& image, LayerConfig& config) {

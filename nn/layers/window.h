@@ -3,6 +3,8 @@
 
 #include <array>
 #include <cstdint>
+#include <optional>
+#include <vector>
 
 #include "nn/layer_config.h"
 #include "nn/tensor.h"
@@ -48,6 +50,28 @@ WindowArguments ReadWindowArguments(const WindowRules& rules, LayerConfig& confi
 // Computes the window over an image (height, width, channels). Records an error in `config` if the
 // output would be empty.
 Window SlideWindow(const WindowArguments& arguments, const Shape& image, LayerConfig& config);
+
+// The geometry of a window over a volume (depth, height, width, channels): one along the depth, in
+// the entries of height, and one over each plane.
+struct VolumeWindow {
+  Window depth;
+  Window plane;
+
+  Shape size() const { return {depth.size[0], plane.size[0], plane.size[1]}; }
+  Shape output() const { return {depth.output[0], plane.output[0], plane.output[1]}; }
+  // For each element of the window at each position, in order: the index of the volume's pixel, or
+  // -1 in the padding.
+  std::vector<int64_t> Pixels(const Shape& volume) const;
+};
+
+// Like ReadWindow, with three numbers for each argument, or one for all. Cannot be causal.
+VolumeWindow ReadVolumeWindow(const WindowRules& rules, const Shape& volume, LayerConfig& config);
+
+// Three positive numbers for depth, height and width, or one for all. Required if `default_value`
+// is nullopt.
+std::array<int64_t, 3> ReadTriple(const char* argument,
+                                  std::optional<std::array<int64_t, 3>> default_value,
+                                  LayerConfig& config);
 
 // ReadWindowArguments, then SlideWindow.
 Window ReadWindow(const WindowRules& rules, const Shape& image, LayerConfig& config);

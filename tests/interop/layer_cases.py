@@ -215,6 +215,41 @@ def average_pooling2d(draw):
     return _through(_image(draw), _mixing2d(), L.AveragePooling2D(**_pooling(draw, 2)))
 
 
+def _volume(draw, least=3):
+    return (draw.between(least, 6), draw.between(least, 5), draw.between(least, 6),
+            draw.between(1, 3))
+
+
+def _triple(draw, low, high):
+    return draw.of(draw.between(low, high), tuple(draw.between(low, high) for _ in range(3)))
+
+
+def conv3d(draw):
+    return _through(_volume(draw), L.Conv3D(
+        draw.between(1, 4), _triple(draw, 1, 3), strides=draw.of(1, _triple(draw, 1, 2)),
+        padding=draw.of("valid", "same"), activation=_activation(draw), **draw.kernel()))
+
+
+def pooling3d(kind):
+    return lambda draw: _through(_volume(draw), _mixing(3), kind(
+        pool_size=_triple(draw, 1, 3), strides=draw.of(None, _triple(draw, 1, 3)),
+        padding=draw.of("valid", "same")))
+
+
+def zero_padding3d(draw):
+    return _through(_volume(draw, 1), _mixing(3),
+                    L.ZeroPadding3D(draw.of(2, (1, 0, 2), ((1, 0), (2, 1), (0, 1)))))
+
+
+def cropping3d(draw):
+    return _through(_volume(draw), _mixing(3),
+                    L.Cropping3D(draw.of(1, (1, 0, 1), ((1, 0), (1, 1), (0, 2)))))
+
+
+def up_sampling3d(draw):
+    return _through(_volume(draw, 1), _mixing(3), L.UpSampling3D(_triple(draw, 1, 3)))
+
+
 def _mixing1d():
     """A layer with weights below the one in question, so that its input's gradient matters."""
     return L.Conv1D(3, 2, padding="same", name="below")
@@ -230,8 +265,8 @@ def _mixing(rank):
 
 def global_pooling(kind, rank):
     def build(draw):
-        shape = _series(draw) if rank == 1 else _image(draw)
-        below = _mixing1d() if rank == 1 else _mixing2d()
+        shape = {1: _series, 2: _image, 3: _volume}[rank](draw)
+        below = {1: _mixing1d, 2: _mixing2d, 3: lambda: _mixing(3)}[rank]()
         return _through(shape, below, kind(keepdims=draw.yes()))
     return build
 
@@ -471,6 +506,8 @@ RANDOM = {  # Layers whose training is random: only inference is compared.
     "SpatialDropout1D": random_layer(lambda draw: L.SpatialDropout1D(draw.number(0.1, 0.9)), (4, 3)),
     "SpatialDropout2D": random_layer(lambda draw: L.SpatialDropout2D(draw.number(0.1, 0.9)),
                                      (4, 4, 3)),
+    "SpatialDropout3D": random_layer(lambda draw: L.SpatialDropout3D(draw.number(0.1, 0.9)),
+                                     (3, 2, 4, 3)),
     "GaussianNoise": random_layer(lambda draw: L.GaussianNoise(draw.number(0.1, 0.9)), (5,)),
     "GaussianDropout": random_layer(lambda draw: L.GaussianDropout(draw.number(0.1, 0.9)), (5,)),
     "RandomFlip": random_layer(lambda draw: L.RandomFlip(
@@ -491,6 +528,11 @@ LAYERS = {
     "GlobalAveragePooling2D": global_pooling(L.GlobalAveragePooling2D, 2),
     "ZeroPadding1D": zero_padding1d, "ZeroPadding2D": zero_padding2d, "Cropping1D": cropping1d,
     "Cropping2D": cropping2d, "UpSampling1D": up_sampling1d, "UpSampling2D": up_sampling2d,
+    "Conv3D": conv3d, "MaxPooling3D": pooling3d(L.MaxPooling3D),
+    "AveragePooling3D": pooling3d(L.AveragePooling3D),
+    "GlobalMaxPooling3D": global_pooling(L.GlobalMaxPooling3D, 3),
+    "GlobalAveragePooling3D": global_pooling(L.GlobalAveragePooling3D, 3),
+    "ZeroPadding3D": zero_padding3d, "Cropping3D": cropping3d, "UpSampling3D": up_sampling3d,
     "Resizing": resizing, "BatchNormalization": batch_normalization,
     "LayerNormalization": layer_normalization, "GroupNormalization": group_normalization,
     "RMSNormalization": rms_normalization, "UnitNormalization": unit_normalization,

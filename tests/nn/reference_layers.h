@@ -38,6 +38,11 @@ Doubles ReferenceResizing(const ReferenceCall& call);
 Doubles ReferenceRandomFlip(const ReferenceCall& call);
 Doubles ReferenceRandomCrop(const ReferenceCall& call);
 
+Doubles ReferenceVolumeConvolution(const ReferenceCall& call);
+Doubles ReferenceVolumePooling(const ReferenceCall& call);
+Doubles ReferenceVolumeFrame(const ReferenceCall& call);
+Doubles ReferenceVolumeUpSampling(const ReferenceCall& call);
+
 Doubles ReferenceRecurrent(const ReferenceCall& call);
 Doubles ReferenceAttention(const ReferenceCall& call);
 

@@ -92,6 +92,8 @@ std::vector<Case> NoiseAndShapeCases() {
   return {
       Between("SpatialDropout", "3, 2, 6", {"layer", "SpatialDropout2D", R"({"rate": 0.4})"}),
       Between("SpatialDropoutOfSteps", "3, 6", {"layer", "SpatialDropout1D", R"({"rate": 0.5})"}),
+      Between("SpatialDropoutOfVolumes", "2, 2, 2, 6",
+              {"layer", "SpatialDropout3D", R"({"rate": 0.5})"}),
       Between("GaussianNoise", "6", {"layer", "GaussianNoise", R"({"stddev": 0.3})"}),
       Between("GaussianDropout", "6", {"layer", "GaussianDropout", R"({"rate": 0.2})"}),
       Between("Permute", "2, 3, 6", {"layer", "Permute", R"({"dims": [2, 3, 1]})"}),

@@ -192,12 +192,50 @@ std::vector<Case> ImageCases() {
   };
 }
 
+std::vector<Case> VolumeCases() {
+  const auto volumes = [](const std::string& name, const std::string& shape,
+                          const std::string& class_name, const std::string& config) {
+    return Between(name, shape, {"layer", class_name, "{" + config + "}"});
+  };
+  return {
+      volumes("VolumeConvolution", "3, 4, 5, 2", "Conv3D",
+              R"("filters": 3, "kernel_size": [2, 3, 2], "activation": "relu")"),
+      volumes("VolumeConvolutionSame", "3, 4, 2, 2", "Conv3D",
+              R"("filters": 2, "kernel_size": 3, "strides": [1, 2, 1], "padding": "same",
+              "use_bias": false, "activation": "gelu")"),
+      volumes("VolumeConvolutionDilated", "3, 5, 4, 2", "Conv3D",
+              R"("filters": 2, "kernel_size": 2, "dilation_rate": [1, 3, 2])"),
+      {"VolumeConvolutionOfTheInput",
+       {{"input", "InputLayer", R"({"batch_shape": [null, 2, 3, 4, 2]})"},
+        {"layer", "Conv3D", R"({"filters": 3, "kernel_size": 2, "padding": "same"})"},
+        {"after", "Dense", R"({"units": 2})"}}},
+      volumes("VolumeMaxPooling", "4, 5, 2, 2", "MaxPooling3D", ""),
+      volumes("VolumeMaxPoolingSame", "3, 4, 5, 2", "MaxPooling3D",
+              R"("pool_size": [3, 2, 2], "strides": [1, 2, 3], "padding": "same")"),
+      volumes("VolumeAveragePooling", "4, 3, 2, 2", "AveragePooling3D",
+              R"("pool_size": [2, 3, 1], "strides": 1)"),
+      volumes("VolumeAveragePoolingSame", "3, 4, 3, 2", "AveragePooling3D",
+              R"("pool_size": 2, "padding": "same")"),
+      volumes("VolumeGlobalMaximum", "2, 3, 2, 2", "GlobalMaxPooling3D", ""),
+      volumes("VolumeGlobalAverage", "2, 3, 2, 2", "GlobalAveragePooling3D", R"("keepdims": true)"),
+      volumes("VolumePadding", "2, 3, 1, 2", "ZeroPadding3D", ""),
+      volumes("VolumePaddingUneven", "1, 2, 3, 2", "ZeroPadding3D",
+              R"("padding": [[0, 1], [2, 0], [1, 1]])"),
+      volumes("VolumePaddingByAxis", "1, 2, 2, 2", "ZeroPadding3D", R"("padding": [0, 1, 2])"),
+      volumes("VolumeCropping", "3, 4, 3, 2", "Cropping3D", ""),
+      volumes("VolumeCroppingUneven", "3, 4, 3, 2", "Cropping3D",
+              R"("cropping": [[1, 0], [1, 2], [0, 2]])"),
+      volumes("VolumeUpSampling", "2, 1, 3, 2", "UpSampling3D", ""),
+      volumes("VolumeUpSamplingUneven", "2, 2, 1, 2", "UpSampling3D", R"("size": [1, 3, 2])"),
+  };
+}
+
 }  // namespace
 
 std::vector<Case> WindowCases() {
   std::vector<Case> all;
   for (const auto& cases : {ConvolutionCases(), PoolingCases(), DepthwiseCases(), TransposedCases(),
-                            StepsCases(), ImageCases()}) {
+                            StepsCases(), ImageCases(), VolumeCases()}) {
     all.insert(all.end(), cases.begin(), cases.end());
   }
   return all;
