@@ -34,6 +34,19 @@ constexpr KnownActivation kKnownActivations[] = {
     {"swish", {.kind = Kind::kSwish}},
     {"silu", {.kind = Kind::kSwish}},
     {"exponential", {.kind = Kind::kExponential}},
+    {"celu", {.kind = Kind::kElu, .slope = 1}},
+    {"hard_silu", {.kind = Kind::kHardSwish}},
+    {"hard_swish", {.kind = Kind::kHardSwish}},
+    {"hard_tanh", {.kind = Kind::kHardTanh}},
+    {"hard_shrink", {.kind = Kind::kHardShrink}},
+    {"soft_shrink", {.kind = Kind::kSoftShrink}},
+    {"log_sigmoid", {.kind = Kind::kLogSigmoid}},
+    {"log_softmax", {.kind = Kind::kLogSoftmax}},
+    {"mish", {.kind = Kind::kMish}},
+    {"sparse_plus", {.kind = Kind::kSparsePlus}},
+    {"sparse_sigmoid", {.kind = Kind::kHardSigmoid, .slope = 0.5f}},
+    {"squareplus", {.kind = Kind::kSquareplus}},
+    {"tanh_shrink", {.kind = Kind::kTanhShrink}},
 };
 
 }  // namespace
@@ -42,6 +55,9 @@ bool Activation::differentiates_from_output() const {
   switch (kind) {
     case Kind::kGelu:
     case Kind::kSwish:
+    case Kind::kHardSwish:
+    case Kind::kMish:
+    case Kind::kTanhShrink:
       return false;
     case Kind::kRelu:
       // The output identifies the branch only if the function is monotonic and continuous at zero.

@@ -24,6 +24,16 @@ struct Activation {
     kGelu,   // exact, with erf
     kSwish,  // x * sigmoid(x); Keras's silu
     kExponential,
+    kHardSwish,   // x * clip(x / 6 + 1/2, 0, 1); Keras's hard_silu
+    kHardTanh,    // x, clipped to [-1, 1]
+    kHardShrink,  // 0 if |x| <= 1/2, else x
+    kSoftShrink,  // 0 if |x| <= 1/2, else x moved by 1/2 towards 0
+    kLogSigmoid,
+    kLogSoftmax,  // over the last axis
+    kMish,        // x * tanh(softplus(x))
+    kSparsePlus,  // 0 below -1, (x + 1)^2 / 4 up to 1, x above
+    kSquareplus,  // (x + sqrt(x^2 + 4)) / 2
+    kTanhShrink,  // x - tanh(x)
   };
   Kind kind = Kind::kLinear;
   // Used by kRelu, kElu and kHardSigmoid.
@@ -37,6 +47,8 @@ struct Activation {
   bool is_plain_relu() const {
     return kind == Kind::kRelu && slope == 0 && !has_max_value && threshold == 0;
   }
+  // True if each output depends on a whole row of inputs.
+  bool is_row_wise() const { return kind == Kind::kSoftmax || kind == Kind::kLogSoftmax; }
   // True if the derivative can be computed from the function's output alone. Otherwise it needs the
   // input x, which the kernel must keep.
   bool differentiates_from_output() const;

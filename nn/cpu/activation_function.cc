@@ -89,6 +89,25 @@ void SoftmaxGradient(int64_t rows, int64_t width, const float* y, float* gradien
   }
 }
 
+void LogSoftmax(int64_t rows, int64_t width, const float* x, float* y) {
+  for (int64_t row = 0; row < rows; ++row, x += width, y += width) {
+    const float maximum = *std::max_element(x, x + width);
+    double sum = 0;
+    for (int64_t i = 0; i < width; ++i) sum += std::exp(x[i] - maximum);
+    const float log_sum = static_cast<float>(std::log(sum));
+    for (int64_t i = 0; i < width; ++i) y[i] = x[i] - maximum - log_sum;
+  }
+}
+
+void LogSoftmaxGradient(int64_t rows, int64_t width, const float* y, float* gradient) {
+  for (int64_t row = 0; row < rows; ++row, y += width, gradient += width) {
+    double sum = 0;
+    for (int64_t i = 0; i < width; ++i) sum += gradient[i];
+    const float total = static_cast<float>(sum);
+    for (int64_t i = 0; i < width; ++i) gradient[i] -= std::exp(y[i]) * total;
+  }
+}
+
 float GeluDerivative(float x) {
   return NormalCdf(x) + x * kInverseSqrtTwoPi * std::exp(-0.5f * x * x);
 }
@@ -101,6 +120,22 @@ float SwishDerivative(float x) {
 float Elu(float x, float slope) { return x > 0 ? x : slope * std::expm1(x); }
 
 float Softplus(float x) { return std::max(x, 0.0f) + std::log1p(std::exp(-std::fabs(x))); }
+
+float HardSwishDerivative(float x) { return x <= -3 ? 0 : x >= 3 ? 1 : x / 3 + 0.5f; }
+
+float MishDerivative(float x) {
+  const float t = std::tanh(Softplus(x));
+  // Far from zero (1 - t^2) is 0, and x may be so large that its product with it is not.
+  return t == 1 ? 1 : t + x * (1 - t * t) * Sigmoid(x);
+}
+
+float SparsePlus(float x) { return x <= -1 ? 0 : x < 1 ? 0.25f * (x + 1) * (x + 1) : x; }
+
+// The equal form for negative x does not cancel.
+float Squareplus(float x) {
+  const float root = std::sqrt(x * x + 4);
+  return x > 0 ? (x + root) / 2 : 2 / (root - x);
+}
 
 }  // namespace
 
@@ -135,6 +170,26 @@ void ApplyActivation(const Activation& a, int64_t rows, int64_t width, const flo
       return ForEach(n, x, y, [](float v) { return v * Sigmoid(v); });
     case Kind::kExponential:
       return ForEach(n, x, y, [](float v) { return std::exp(v); });
+    case Kind::kHardSwish:
+      return ForEach(n, x, y, [](float v) { return v * std::clamp(v / 6 + 0.5f, 0.0f, 1.0f); });
+    case Kind::kHardTanh:
+      return ForEach(n, x, y, [](float v) { return std::clamp(v, -1.0f, 1.0f); });
+    case Kind::kHardShrink:
+      return ForEach(n, x, y, [](float v) { return std::fabs(v) <= 0.5f ? 0 : v; });
+    case Kind::kSoftShrink:
+      return ForEach(n, x, y, [](float v) { return v - std::clamp(v, -0.5f, 0.5f); });
+    case Kind::kLogSigmoid:
+      return ForEach(n, x, y, [](float v) { return -Softplus(-v); });
+    case Kind::kLogSoftmax:
+      return LogSoftmax(rows, width, x, y);
+    case Kind::kMish:
+      return ForEach(n, x, y, [](float v) { return v * std::tanh(Softplus(v)); });
+    case Kind::kSparsePlus:
+      return ForEach(n, x, y, SparsePlus);
+    case Kind::kSquareplus:
+      return ForEach(n, x, y, Squareplus);
+    case Kind::kTanhShrink:
+      return ForEach(n, x, y, [](float v) { return v - std::tanh(v); });
   }
 }
 
@@ -172,6 +227,26 @@ void MultiplyByDerivative(const Activation& a, int64_t rows, int64_t width, cons
       return Multiply(n, x, gradient, SwishDerivative);
     case Kind::kExponential:
       return Multiply(n, y, gradient, [](float v) { return v; });
+    case Kind::kHardSwish:
+      return Multiply(n, x, gradient, HardSwishDerivative);
+    case Kind::kHardTanh:
+      return Multiply(n, y, gradient, [](float v) { return std::fabs(v) < 1 ? 1.0f : 0.0f; });
+    case Kind::kHardShrink:
+    case Kind::kSoftShrink:
+      return Multiply(n, y, gradient, [](float v) { return v != 0 ? 1.0f : 0.0f; });
+    case Kind::kLogSigmoid:
+      return Multiply(n, y, gradient, [](float v) { return -std::expm1(v); });
+    case Kind::kLogSoftmax:
+      return LogSoftmaxGradient(rows, width, y, gradient);
+    case Kind::kMish:
+      return Multiply(n, x, gradient, MishDerivative);
+    case Kind::kSparsePlus:
+      return Multiply(n, y, gradient, [](float v) { return v < 1 ? std::sqrt(v) : 1; });
+    case Kind::kSquareplus:
+      // With x = y - 1 / y.
+      return Multiply(n, y, gradient, [](float v) { return 1 / (1 + 1 / (v * v)); });
+    case Kind::kTanhShrink:
+      return Multiply(n, x, gradient, [](float v) { return std::tanh(v) * std::tanh(v); });
   }
 }
 

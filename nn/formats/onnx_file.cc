@@ -228,8 +228,41 @@ class Writer {
         return graph_.Add("Mul", {x, graph_.Add("Sigmoid", {x})});
       case Kind::kExponential:
         return graph_.Add("Exp", {x});
+      case Kind::kHardSwish:
+        return graph_.Add(
+            "Mul", {x, graph_.Add("HardSigmoid", {x}, {{"alpha", 1.0f / 6}, {"beta", 0.5f}})});
+      case Kind::kHardTanh:
+        return Clip(x, -1, 1);
+      case Kind::kHardShrink:
+        return graph_.Add("Shrink", {x}, {{"lambd", 0.5f}});
+      case Kind::kSoftShrink:
+        return graph_.Add("Shrink", {x}, {{"lambd", 0.5f}, {"bias", 0.5f}});
+      case Kind::kLogSigmoid:
+        return graph_.Add("Neg", {graph_.Add("Softplus", {graph_.Add("Neg", {x})})});
+      case Kind::kLogSoftmax:
+        return graph_.Add("LogSoftmax", {x}, {{"axis", int64_t{-1}}});
+      case Kind::kMish:
+        return graph_.Add("Mul", {x, graph_.Add("Tanh", {graph_.Add("Softplus", {x})})});
+      case Kind::kSparsePlus: {
+        // ((x, clipped to [-1, 1]) + 1)^2 / 4 + max(x - 1, 0)
+        const std::string half = graph_.Add("HardSigmoid", {x}, {{"alpha", 0.5f}, {"beta", 0.5f}});
+        const std::string above = graph_.Add("Relu", {graph_.Add("Sub", {x, graph_.Scalar(1)})});
+        return graph_.Add("Add", {graph_.Add("Mul", {half, half}), above});
+      }
+      case Kind::kSquareplus: {
+        const std::string square = graph_.Add("Add", {graph_.Add("Mul", {x, x}), graph_.Scalar(4)});
+        const std::string sum = graph_.Add("Add", {x, graph_.Add("Sqrt", {square})});
+        return graph_.Add("Mul", {sum, graph_.Scalar(0.5f)});
+      }
+      case Kind::kTanhShrink:
+        return graph_.Add("Sub", {x, graph_.Add("Tanh", {x})});
     }
     return x;
+  }
+
+  std::string Clip(const std::string& x, float smallest, float largest) {
+    const std::string raised = graph_.Add("Max", {x, graph_.Scalar(smallest)});
+    return graph_.Add("Min", {raised, graph_.Scalar(largest)});
   }
 
   // max_value if x >= max_value; x if x >= threshold; else slope * (x - threshold).

@@ -341,12 +341,8 @@ class Writer {
         return Relu(activation, x);
       case Kind::kSigmoid:
         return graph_.Add("Sigmoid", {x});
-      case Kind::kHardSigmoid: {
-        const std::string line =
-            Add(Multiply(x, graph_.Scalar(activation.slope)), graph_.Scalar(0.5f));
-        return graph_.Add("Minimum",
-                          {graph_.Add("Maximum", {line, graph_.Scalar(0)}), graph_.Scalar(1)});
-      }
+      case Kind::kHardSigmoid:
+        return HardSigmoid(x, activation.slope);
       case Kind::kTanh:
         return graph_.Add("Tanh", {x});
       case Kind::kSoftmax:
@@ -370,8 +366,45 @@ class Writer {
         return Multiply(x, graph_.Add("Sigmoid", {x}));
       case Kind::kExponential:
         return graph_.Add("Exp", {x});
+      case Kind::kHardSwish:
+        return Multiply(x, HardSigmoid(x, 1.0f / 6));
+      case Kind::kHardTanh:
+        return Clip(x, -1, 1);
+      case Kind::kHardShrink:
+        return graph_.Add("SelectV2",
+                          {graph_.Add("LessEqual", {graph_.Add("Abs", {x}), graph_.Scalar(0.5f)}),
+                           graph_.Scalar(0), x});
+      case Kind::kSoftShrink:
+        return graph_.Add("Sub", {x, Clip(x, -0.5f, 0.5f)});
+      case Kind::kLogSigmoid:
+        return graph_.Add("Neg", {graph_.Add("Softplus", {graph_.Add("Neg", {x})})});
+      case Kind::kLogSoftmax:
+        return graph_.Add("LogSoftmax", {x});
+      case Kind::kMish:
+        return Multiply(x, graph_.Add("Tanh", {graph_.Add("Softplus", {x})}));
+      case Kind::kSparsePlus: {
+        // ((x, clipped to [-1, 1]) + 1)^2 / 4 + max(x - 1, 0)
+        const std::string half = HardSigmoid(x, 0.5f);
+        return Add(Multiply(half, half),
+                   graph_.Add("Relu", {graph_.Add("Sub", {x, graph_.Scalar(1)})}));
+      }
+      case Kind::kSquareplus: {
+        const std::string root = graph_.Add("Sqrt", {Add(Multiply(x, x), graph_.Scalar(4))});
+        return Multiply(Add(x, root), graph_.Scalar(0.5f));
+      }
+      case Kind::kTanhShrink:
+        return graph_.Add("Sub", {x, graph_.Add("Tanh", {x})});
     }
     return x;
+  }
+
+  std::string Clip(const std::string& x, float smallest, float largest) {
+    const std::string raised = graph_.Add("Maximum", {x, graph_.Scalar(smallest)});
+    return graph_.Add("Minimum", {raised, graph_.Scalar(largest)});
+  }
+
+  std::string HardSigmoid(const std::string& x, float slope) {
+    return Clip(Add(Multiply(x, graph_.Scalar(slope)), graph_.Scalar(0.5f)), 0, 1);
   }
 
   // max_value if x >= max_value; x if x >= threshold; else slope * (x - threshold).

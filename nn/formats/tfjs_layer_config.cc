@@ -119,6 +119,11 @@ bool IsRecurrent(const std::string& class_name) {
   return class_name == "SimpleRNN" || class_name == "LSTM" || class_name == "GRU";
 }
 
+// Activations of Keras 3 that TF.js has under no name.
+constexpr const char* kActivationsUnknownToTfjs[] = {
+    "hard_silu",   "hard_swish",  "hard_tanh",      "hard_shrink", "soft_shrink",
+    "log_sigmoid", "sparse_plus", "sparse_sigmoid", "squareplus",  "tanh_shrink"};
+
 // Translates the arguments of a layer or, recursively, of a wrapped layer.
 absl::Status TranslateArguments(const proto::LayerSpec& layer, const std::string& class_name,
                                 json* config) {
@@ -126,6 +131,10 @@ absl::Status TranslateArguments(const proto::LayerSpec& layer, const std::string
     if (absl::EndsWith(argument, "_regularizer")) TranslateRegularizer(&value);
     if (absl::EndsWith(argument, "_initializer")) TranslateInitializer(&value);
     if (argument == "activation" && value == "silu") value = "swish";
+    if (argument == "activation" && value == "celu") value = "elu";
+    for (const char* unknown : kActivationsUnknownToTfjs) {
+      if (value == unknown) return Refuse(layer, unknown);
+    }
     if (value == "hard_sigmoid") return Refuse(layer, "hard_sigmoid of Keras 3");
     if (value == "hard_sigmoid_keras2") value = "hard_sigmoid";
     const bool is_layer = (argument == "layer" || argument == "backward_layer") &&

@@ -20,7 +20,7 @@ constexpr int64_t kUnitsMax = int64_t{1} << 24;
 Activation ReadActivation(const char* argument, const char* default_name, LayerConfig& config) {
   Activation activation = *ParseActivation(default_name);
   if (config.Has(argument)) activation = config.ActivationNamed(argument);
-  if (!activation.differentiates_from_output() || activation.kind == Activation::Kind::kSoftmax) {
+  if (!activation.differentiates_from_output() || activation.is_row_wise()) {
     config.FailArgument(argument, "is not supported in a recurrent layer");
   }
   return activation;

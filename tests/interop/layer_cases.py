@@ -5,7 +5,10 @@ import numpy as np
 from keras import layers as L
 
 ACTIVATIONS = ["linear", "relu", "relu6", "leaky_relu", "sigmoid", "hard_sigmoid", "tanh", "softmax",
-               "softplus", "softsign", "elu", "selu", "gelu", "swish", "silu", "exponential"]
+               "softplus", "softsign", "elu", "selu", "gelu", "swish", "silu", "exponential",
+               "celu", "hard_silu", "hard_swish", "hard_tanh", "hard_shrink", "soft_shrink",
+               "log_sigmoid", "log_softmax", "mish", "sparse_plus", "sparse_sigmoid", "squareplus",
+               "tanh_shrink"]
 # Functions that a recurrent layer takes.
 RECURRENT = ["tanh", "sigmoid", "relu", "hard_sigmoid", "softsign", "linear"]
 INITIALIZERS = ["glorot_uniform", "he_normal", "lecun_uniform", "random_normal", "orthogonal"]

@@ -143,6 +143,10 @@ class Layers(Comparison):
     pass
 
 
+class Activations(Comparison):
+    pass
+
+
 class Losses(Comparison):
     pass
 
@@ -302,6 +306,15 @@ def layer_case(name):
     return compare
 
 
+def activation_case(name):
+    def compare(self, draw):
+        model = keras.Sequential([
+            keras.Input((6,)), keras.layers.Dense(8, activation=name),
+            keras.layers.Dense(5), keras.layers.Activation(name), keras.layers.Dense(3)])
+        self.compare(draw, model, "mse", sgd(), training_cases.real_labels)
+    return compare
+
+
 def loss_case(name):
     def compare(self, draw):
         model, loss, labels = training_cases.LOSSES[name](draw)
@@ -362,6 +375,7 @@ def callback_case(name):
 
 for variant_ in range(VARIANTS):
     for group_, table, case in ((Layers, layer_cases.LAYERS, layer_case),
+                                (Activations, layer_cases.ACTIVATIONS, activation_case),
                                 (Losses, training_cases.LOSSES, loss_case),
                                 (Metrics, training_cases.METRICS, metric_case),
                                 (Optimizers, training_cases.OPTIMIZERS, optimizer_case),

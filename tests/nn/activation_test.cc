@@ -11,6 +11,8 @@ TEST(ActivationTest, NamesHaveKerasDefaults) {
   EXPECT_FLOAT_EQ(ParseActivation("relu6")->max_value, 6);
   EXPECT_FLOAT_EQ(ParseActivation("elu")->slope, 1);
   EXPECT_EQ(ParseActivation("silu")->kind, ParseActivation("swish")->kind);
+  EXPECT_EQ(ParseActivation("hard_silu")->kind, ParseActivation("hard_swish")->kind);
+  EXPECT_FLOAT_EQ(ParseActivation("sparse_sigmoid")->slope, 0.5f);
 }
 
 TEST(ActivationTest, AnUnknownNameIsRefusedWithTheKnownOnes) {

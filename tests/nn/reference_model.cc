@@ -37,6 +37,24 @@ double Apply(const Activation& a, double x) {
       return x * sigmoid;
     case Kind::kExponential:
       return std::exp(x);
+    case Kind::kHardSwish:
+      return x * std::min(std::max(x / 6 + 0.5, 0.0), 1.0);
+    case Kind::kHardTanh:
+      return std::min(std::max(x, -1.0), 1.0);
+    case Kind::kHardShrink:
+      return x > 0.5 || x < -0.5 ? x : 0;
+    case Kind::kSoftShrink:
+      return x > 0.5 ? x - 0.5 : x < -0.5 ? x + 0.5 : 0;
+    case Kind::kLogSigmoid:
+      return std::log(sigmoid);
+    case Kind::kMish:
+      return x * std::tanh(std::log(1 + std::exp(x)));
+    case Kind::kSparsePlus:
+      return x <= -1 ? 0 : x < 1 ? (x + 1) * (x + 1) / 4 : x;
+    case Kind::kSquareplus:
+      return (x + std::sqrt(x * x + 4)) / 2;
+    case Kind::kTanhShrink:
+      return x - std::tanh(x);
     default:
       return x;
   }
@@ -129,14 +147,18 @@ Doubles Compute(const ReferenceCall& call) {
 }  // namespace
 
 Doubles ReferenceActivation(const Activation& activation, int64_t width, Doubles values) {
-  if (activation.kind != Activation::Kind::kSoftmax) {
+  if (!activation.is_row_wise()) {
     for (double& value : values) value = Apply(activation, value);
     return values;
   }
   for (size_t row = 0; row < values.size(); row += width) {
     double sum = 0;
     for (int64_t i = 0; i < width; ++i) sum += std::exp(values[row + i]);
-    for (int64_t i = 0; i < width; ++i) values[row + i] = std::exp(values[row + i]) / sum;
+    for (int64_t i = 0; i < width; ++i) {
+      values[row + i] = activation.kind == Activation::Kind::kLogSoftmax
+                            ? values[row + i] - std::log(sum)
+                            : std::exp(values[row + i]) / sum;
+    }
   }
   return values;
 }

@@ -22,7 +22,9 @@ def rows(*layers, shape=(6,)):
 
 def activations():
     names = ["relu", "relu6", "elu", "selu", "sigmoid", "tanh", "softplus", "softsign", "silu",
-             "gelu", "exponential", "hard_sigmoid", "linear", "softmax", "leaky_relu"]
+             "gelu", "exponential", "hard_sigmoid", "linear", "softmax", "leaky_relu", "celu",
+             "hard_silu", "hard_tanh", "hard_shrink", "soft_shrink", "log_sigmoid", "log_softmax",
+             "mish", "sparse_plus", "sparse_sigmoid", "squareplus", "tanh_shrink"]
     i = keras.Input((6,))
     return keras.Model(i, L.Concatenate()([L.Dense(3, activation=n)(i) for n in names]))
 

@@ -12,8 +12,11 @@ namespace {
 std::vector<Activation> AllActivations() {
   std::vector<Activation> all;
   for (const char* name :
-       {"linear", "relu", "relu6", "leaky_relu", "sigmoid", "hard_sigmoid", "tanh", "softmax",
-        "softplus", "softsign", "elu", "selu", "gelu", "swish", "exponential"}) {
+       {"linear",      "relu",        "relu6",       "leaky_relu", "sigmoid",     "hard_sigmoid",
+        "tanh",        "softmax",     "softplus",    "softsign",   "elu",         "selu",
+        "gelu",        "swish",       "exponential", "hard_swish", "hard_tanh",   "hard_shrink",
+        "soft_shrink", "log_sigmoid", "log_softmax", "mish",       "sparse_plus", "sparse_sigmoid",
+        "squareplus",  "tanh_shrink"}) {
     all.push_back(*ParseActivation(name));
   }
   return all;

@@ -64,6 +64,9 @@ TEST(TfjsLayerConfigTest, RefusesWhatTfjsWouldIgnore) {
               HasSubstr("layer 'n' (ReLU): TF.js has no 'threshold'"));
   EXPECT_FALSE(Translate("ReLU", R"({"negative_slope": 0.1})").ok());
   EXPECT_TRUE(Translate("Conv2D", R"({"groups": 1})").ok());
+  EXPECT_TRUE(Translate("Dense", R"({"activation": "log_softmax"})").ok());
+  EXPECT_THAT(std::string(Translate("Dense", R"({"activation": "squareplus"})").status().message()),
+              HasSubstr("layer 'n' (Dense): TF.js has no 'squareplus'"));
   EXPECT_FALSE(Translate("Conv2D", R"({"groups": 2})").ok());
 }
 

@@ -20,9 +20,35 @@ std::vector<Case> DenseCases() {
       Between("Frozen", "5", {"layer", "Dense", R"({"units": 6, "trainable": false})"}),
   };
   cases.back().layers[1].config = R"({"units": 4, "trainable": false})";
-  for (const char* activation : {"linear", "relu", "relu6", "leaky_relu", "sigmoid", "hard_sigmoid",
-                                 "hard_sigmoid_keras2", "tanh", "softmax", "softplus", "softsign",
-                                 "elu", "selu", "gelu", "swish", "silu", "exponential"}) {
+  for (const char* activation : {"linear",
+                                 "relu",
+                                 "relu6",
+                                 "leaky_relu",
+                                 "sigmoid",
+                                 "hard_sigmoid",
+                                 "hard_sigmoid_keras2",
+                                 "tanh",
+                                 "softmax",
+                                 "softplus",
+                                 "softsign",
+                                 "elu",
+                                 "selu",
+                                 "gelu",
+                                 "swish",
+                                 "silu",
+                                 "exponential",
+                                 "celu",
+                                 "hard_silu",
+                                 "hard_tanh",
+                                 "hard_shrink",
+                                 "soft_shrink",
+                                 "log_sigmoid",
+                                 "log_softmax",
+                                 "mish",
+                                 "sparse_plus",
+                                 "sparse_sigmoid",
+                                 "squareplus",
+                                 "tanh_shrink"}) {
     cases.push_back(Between(
         std::string("DenseActivation_") + activation, "5",
         {"layer", "Dense", R"({"units": 6, "activation": ")" + std::string(activation) + R"("})"}));
