@@ -160,7 +160,6 @@ constexpr Advice kAdvices[] = {
     {"LearningRateSchedule", "warmup", R"(here it is "warmup_steps")"},
 
     // Losses, metrics, callbacks.
-    {"Loss", "reduction", "a batch's loss is always Keras's sum_over_batch_size; leave it out"},
     {"Loss", "logits", R"(here it is "from_logits")"},
     {"Loss", "smoothing", R"(here it is "label_smoothing")"},
     {"Loss", "weight lossweight lossweights", R"(it is the job's "loss_weights")"},
@@ -212,11 +211,12 @@ constexpr Advice kAdvices[] = {
     {"loss metric", "smoothl1 smoothl1loss", "say 'huber'"},
     {"loss", "rmse rootmeansquarederror", "it is a metric; as a loss say 'mean_squared_error'"},
     {"loss", "accuracy acc auc precision recall", "it is a metric; say it under \"metrics\""},
-    {"metric", "f1 f1score fbeta fbetascore", "it is not there; say 'precision' and 'recall'"},
+    {"metric", "f1", R"(say {"name": "f1_score", "average": "macro"})"},
+    {"metric", "fbeta", R"(say {"name": "fbeta_score", "average": "macro", "beta": 2})"},
+    {"metric", "r2", "say 'r2_score'"},
     {"metric", "rocauc auroc", "say 'auc'"},
     {"metric", "prauc auprc averageprecision", R"(say {"name": "auc", "curve": "PR"})"},
     {"metric", "sensitivity tpr", "say 'recall'"},
-    {"metric", "iou", "say 'mean_iou'"},
     {"metric", "topk topkaccuracy top5 top5accuracy",
      R"(say {"name": "sparse_top_k_categorical_accuracy", "k": 5}, or "top_k_categorical_accuracy")"},
     {"optimizer", "momentum", R"(say {"name": "sgd", "momentum": 0.9})"},

@@ -10,15 +10,17 @@
 #include "nn/keras_words.h"
 #include "nn/metrics/auc.h"
 #include "nn/metrics/confusion.h"
-#include "nn/metrics/mean_iou.h"
+#include "nn/metrics/iou.h"
 #include "nn/metrics/means.h"
+#include "nn/metrics/scores.h"
 #include "proto/objective.pb.h"
 
 namespace cairn::nn {
 namespace {
 
 constexpr int64_t kThresholdsMax = 1000;
-constexpr int64_t kIouClassesMax = 1000;
+// Of a metric whose state has a few numbers for each class.
+constexpr int64_t kClassesMax = 1000;
 
 // The loss and output that a metric is created for.
 struct Setting {
@@ -137,16 +139,133 @@ MetricResult ResultOfAuc(const Config& config) {
   return [options](absl::Span<const double> state) { return AucResult(options, state); };
 }
 
-Created MeanIou(const Config& config, const Setting& setting) {
+template <Rate wanted, Rate given, double (*value)(const Config&)>
+MetricResult ResultOfBestRate(const Config& config) {
+  const AucOptions options = ReadAuc(config).value_or(AucOptions());
+  return [options, bound = value(config)](absl::Span<const double> state) {
+    return BestRate(wanted, given, bound, options, state);
+  };
+}
+
+template <double (*value)(const Config&)>
+Created BestRateCounts(const Config& config, const Setting& setting) {
+  CAIRN_ASSIGN_OR_RETURN(AucOptions options, ReadAuc(config));
+  CAIRN_RETURN_IF_ERROR(CheckConfusion(config, setting));
+  if (config.has_class_id()) options.class_id = config.class_id();
+  // It is negative if it is missing.
+  if (!(value(config) >= 0 && value(config) <= 1)) {
+    return Bad("the rate that it holds must be given, from 0 to 1");
+  }
+  return CreateAuc(options);
+}
+
+double PrecisionOf(const Config& c) { return c.has_precision() ? c.precision() : -1; }
+double RecallOf(const Config& c) { return c.has_recall() ? c.recall() : -1; }
+double SensitivityOf(const Config& c) { return c.has_sensitivity() ? c.sensitivity() : -1; }
+double SpecificityOf(const Config& c) { return c.has_specificity() ? c.specificity() : -1; }
+
+absl::Status CheckClassCount(const Setting& setting) {
+  if (setting.classes() <= kClassesMax) return absl::OkStatus();
+  return Bad("the output has ", setting.classes(),
+             absl::StrCat(" classes, at most ", kClassesMax, " are possible"));
+}
+
+absl::Status CheckTargets(const Config& config, int64_t classes, bool required) {
+  for (const int64_t target : config.target_class_ids()) {
+    if (target >= 0 && target < classes) continue;
+    return Bad("'target_class_ids' has ", target,
+               absl::StrCat("; it must be from 0 to ", classes - 1));
+  }
+  if (!required || config.target_class_ids_size() > 0) return absl::OkStatus();
+  return Bad("'target_class_ids' is missing");
+}
+
+template <bool has_targets>
+Created Iou(const Config& config, const Setting& setting) {
   if (config.has_num_classes() && config.num_classes() != setting.classes()) {
     return Bad("'num_classes' is ", config.num_classes(),
                absl::StrCat("; the output has ", setting.classes(), " classes"));
   }
-  if (setting.classes() > kIouClassesMax) {
-    return Bad("the output has ", setting.classes(),
-               absl::StrCat(" classes, at most ", kIouClassesMax, " are possible"));
+  CAIRN_RETURN_IF_ERROR(CheckClassCount(setting));
+  CAIRN_RETURN_IF_ERROR(CheckTargets(config, setting.classes(), has_targets));
+  return CreateIou(setting.sparse(), setting.classes());
+}
+
+Created BinaryIou(const Config& config, const Setting&) {
+  CAIRN_RETURN_IF_ERROR(CheckTargets(config, 2, /*required=*/false));
+  return CreateBinaryIou(config.has_threshold() ? static_cast<float>(config.threshold()) : 0.5f);
+}
+
+MetricResult ResultOfIou(const Config& config) {
+  const std::vector<int64_t> targets(config.target_class_ids().begin(),
+                                     config.target_class_ids().end());
+  return [targets](absl::Span<const double> state) { return IouResult(targets, state); };
+}
+
+absl::StatusOr<FBetaOptions> ReadFBeta(const Config& config) {
+  FBetaOptions options;
+  if (config.average() == "micro") {
+    options.average = FBetaOptions::Average::kMicro;
+  } else if (config.average() == "weighted") {
+    options.average = FBetaOptions::Average::kWeighted;
+  } else if (config.average() != "macro") {
+    return Bad("'average' is '", config.average(),
+               "'; a metric is one number, so it must be micro, macro or weighted");
   }
-  return CreateMeanIou(setting.sparse(), setting.classes());
+  if (config.has_beta()) {
+    CAIRN_RETURN_IF_ERROR(
+        CheckArgument("beta", config.beta(), {.ends = ArgumentRange::Ends::kAboveSmallest}));
+    options.beta = config.beta();
+  }
+  if (config.has_threshold()) options.threshold = static_cast<float>(config.threshold());
+  return options;
+}
+
+// For metrics that have a number for each class, and no other axes.
+absl::Status CheckVector(const Setting& setting) {
+  CAIRN_RETURN_IF_ERROR(CheckClassCount(setting));
+  if (setting.output_shape.size() <= 1) return absl::OkStatus();
+  return Bad("an example's output must have one axis, it is ", ShapeText(setting.output_shape));
+}
+
+Created FBeta(const Config& config, const Setting& setting) {
+  CAIRN_ASSIGN_OR_RETURN(const FBetaOptions options, ReadFBeta(config));
+  CAIRN_RETURN_IF_ERROR(CheckVector(setting));
+  return CreateFBeta(options, setting.classes());
+}
+
+MetricResult ResultOfFBeta(const Config& config) {
+  const FBetaOptions options = ReadFBeta(config).value_or(FBetaOptions());
+  return [options](absl::Span<const double> state) { return FBetaResult(options, state); };
+}
+
+Created R2(const Config& config, const Setting& setting) {
+  const std::string& aggregation = config.class_aggregation();
+  if (config.has_class_aggregation() && aggregation != "uniform_average" &&
+      aggregation != "variance_weighted_average") {
+    return Bad("'class_aggregation' is '", aggregation,
+               "'; known: uniform_average, variance_weighted_average");
+  }
+  if (config.num_regressors() < 0) {
+    return Bad("'num_regressors' is ", config.num_regressors(), "; it must be at least 0");
+  }
+  CAIRN_RETURN_IF_ERROR(CheckVector(setting));
+  return CreateR2(setting.classes());
+}
+
+MetricResult ResultOfR2(const Config& config) {
+  const R2Options options = {.weighted = config.class_aggregation() == "variance_weighted_average",
+                             .regressors = config.num_regressors()};
+  return [options](absl::Span<const double> state) { return R2Result(options, state); };
+}
+
+template <bool concordance>
+Created CorrelationOf(const Config&, const Setting& setting) {
+  if (setting.classes() < 2) {
+    return Bad("the output has ", setting.classes(),
+               " number in its last axis, a correlation needs at least 2");
+  }
+  return CreateCorrelation(concordance);
 }
 
 Created OwnLoss(const Config&, const Setting&) { return CreateOwnLossMean(); }
@@ -167,6 +286,9 @@ const std::vector<KnownMetric>& KnownMetrics() {
   const auto mean = Result<MeanResult>;
   const auto share = Result<ShareResult>;
   const auto count = Result<CountResult>;
+  const auto rate = [](const char* given) {
+    return std::vector<std::string>{given, "num_thresholds", "class_id"};
+  };
   static const std::vector<KnownMetric> kMetrics = {
       {"sparse_categorical_accuracy", {}, kClassNumbers, CategoricalAccuracy<true>, mean},
       {"categorical_accuracy", {}, kOneHot, CategoricalAccuracy<false>, mean},
@@ -180,7 +302,24 @@ const std::vector<KnownMetric>& KnownMetrics() {
       {"true_negatives", {"thresholds"}, kNumbers, ConfusionMetric<kTrueNegative>, count},
       {"false_negatives", {"thresholds"}, kNumbers, ConfusionMetric<kFalseNegative>, count},
       {"auc", auc, kNumbers, Auc, ResultOfAuc},
-      {"mean_iou", {"num_classes"}, kEither, MeanIou, Result<MeanIouResult>},
+      {"precision_at_recall", rate("recall"), kNumbers, BestRateCounts<RecallOf>,
+       ResultOfBestRate<Rate::kPrecision, Rate::kRecall, RecallOf>},
+      {"recall_at_precision", rate("precision"), kNumbers, BestRateCounts<PrecisionOf>,
+       ResultOfBestRate<Rate::kRecall, Rate::kPrecision, PrecisionOf>},
+      {"sensitivity_at_specificity", rate("specificity"), kNumbers, BestRateCounts<SpecificityOf>,
+       ResultOfBestRate<Rate::kRecall, Rate::kSpecificity, SpecificityOf>},
+      {"specificity_at_sensitivity", rate("sensitivity"), kNumbers, BestRateCounts<SensitivityOf>,
+       ResultOfBestRate<Rate::kSpecificity, Rate::kRecall, SensitivityOf>},
+      {"mean_iou", {"num_classes"}, kEither, Iou<false>, ResultOfIou},
+      {"iou", {"num_classes", "target_class_ids"}, kEither, Iou<true>, ResultOfIou},
+      {"one_hot_mean_iou", {"num_classes"}, kOneHot, Iou<false>, ResultOfIou},
+      {"one_hot_iou", {"num_classes", "target_class_ids"}, kOneHot, Iou<true>, ResultOfIou},
+      {"binary_iou", {"target_class_ids", "threshold"}, kNumbers, BinaryIou, ResultOfIou},
+      {"f1_score", {"average", "threshold"}, kNumbers, FBeta, ResultOfFBeta},
+      {"fbeta_score", {"average", "beta", "threshold"}, kNumbers, FBeta, ResultOfFBeta},
+      {"r2_score", {"class_aggregation", "num_regressors"}, kNumbers, R2, ResultOfR2},
+      {"pearson_correlation", {}, kNumbers, CorrelationOf<false>, mean},
+      {"concordance_correlation", {}, kNumbers, CorrelationOf<true>, mean},
       {"root_mean_squared_error", {}, kNumbers, RootMeanSquaredError, Result<RootMeanResult>},
       {"loss", {}, kAny, OwnLoss, mean},
   };
@@ -192,7 +331,13 @@ std::string FullName(const std::string& name) {
   const std::string snake = SnakeCase(name);
   if (snake == "acc") return "accuracy";
   if (snake == "rmse") return "root_mean_squared_error";
+  if (snake == "io_u") return "iou";
   if (snake == "mean_io_u") return "mean_iou";
+  if (snake == "binary_io_u") return "binary_iou";
+  if (snake == "one_hot_io_u") return "one_hot_iou";
+  if (snake == "one_hot_mean_io_u") return "one_hot_mean_iou";
+  if (snake == "f1score") return "f1_score";
+  if (snake == "r2score") return "r2_score";
   if (snake == "top_kcategorical_accuracy") return "top_k_categorical_accuracy";
   if (snake == "sparse_top_kcategorical_accuracy") return "sparse_top_k_categorical_accuracy";
   return snake;

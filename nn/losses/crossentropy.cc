@@ -2,9 +2,11 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
 
 #include "absl/strings/str_cat.h"
 #include "nn/losses/elementwise_loss.h"
+#include "nn/losses/row_loss.h"
 #include "proto/objective.pb.h"
 
 namespace cairn::nn {
@@ -119,17 +121,9 @@ double CrossentropyRow(Form form, const float* output, int64_t classes, const Ta
   return 0;
 }
 
-// Categorical cross-entropy over the classes in the last axis; with `sparse` the labels are class
-// labels.
-class CategoricalCrossentropy : public Loss {
+// A loss over the classes in the last axis; with `sparse` the labels are class labels.
+class CategoricalLoss : public Loss {
  public:
-  CategoricalCrossentropy(bool sparse, bool from_logits, float smoothing)
-      : Loss(sparse ? "sparse_categorical_crossentropy" : "categorical_crossentropy",
-             sparse ? proto::INT32 : proto::FLOAT32),
-        sparse_(sparse),
-        from_logits_(from_logits),
-        smoothing_(smoothing) {}
-
   absl::Status ValidateOutput(const Shape& output) const override {
     if (!output.empty() && output.back() >= 2) return absl::OkStatus();
     return absl::InvalidArgumentError(absl::StrCat(
@@ -140,13 +134,34 @@ class CategoricalCrossentropy : public Loss {
 
   absl::Status ValidateShapes(const Shape& output, const Shape& labels) const override {
     if (absl::Status status = ValidateOutput(output); !status.ok()) return status;
-    const Shape wanted = sparse_ ? Shape(output.begin(), output.end() - 1) : output;
-    const bool fits = labels == wanted || (sparse_ && WithoutLastOne(labels) == wanted);
+    const Shape wanted = sparse() ? Shape(output.begin(), output.end() - 1) : output;
+    const bool fits = labels == wanted || (sparse() && WithoutLastOne(labels) == wanted);
     return fits ? absl::OkStatus() : LabelShapeError(name(), output, labels, wanted);
   }
 
   int64_t LabelCount(const Shape& output) const override {
-    return sparse_ ? ElementCount(output) / output.back() : ElementCount(output);
+    return sparse() ? ElementCount(output) / output.back() : ElementCount(output);
+  }
+
+ protected:
+  using Loss::Loss;
+
+  bool sparse() const { return label_type() == proto::INT32; }
+
+  absl::Status LabelError(int64_t label, int64_t classes) const {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "loss ", name(), ": label ", label, " is not one of the classes 0 to ", classes - 1));
+  }
+};
+
+class CategoricalCrossentropy final : public CategoricalLoss {
+ public:
+  CategoricalCrossentropy(bool sparse, const proto::Loss& config)
+      : CategoricalLoss(sparse ? "sparse_categorical_crossentropy" : "categorical_crossentropy",
+                        sparse ? proto::INT32 : proto::FLOAT32),
+        from_logits_(config.from_logits()),
+        smoothing_(static_cast<float>(config.label_smoothing())) {
+    if (config.has_ignore_class()) ignored_ = config.ignore_class();
   }
 
   Activation::Kind fused_activation() const override {
@@ -156,7 +171,8 @@ class CategoricalCrossentropy : public Loss {
   absl::StatusOr<double> Compute(const Batch& batch, float* gradient) const override {
     const int64_t classes = batch.shape->back();
     const int64_t positions = ElementCount(*batch.shape) / classes;
-    const float factor = GradientFactor(batch, positions);
+    const double share = ignored_.has_value() ? ShareOf(batch, batch.examples * positions) : 1;
+    const float factor = GradientFactor(batch, positions) * static_cast<float>(share);
     const Form form = from_logits_  ? Form::kLogits
                       : batch.fused ? Form::kSoftmax
                                     : Form::kProbabilities;
@@ -165,8 +181,12 @@ class CategoricalCrossentropy : public Loss {
       const float* output = batch.output + row * classes;
       const float weight = batch.weight(row / positions);
       float* row_gradient = gradient == nullptr ? nullptr : gradient + row * classes;
-      if (sparse_) {
+      if (sparse()) {
         const int64_t label = static_cast<const int32_t*>(batch.labels)[row];
+        if (ignored_ == label) {
+          if (gradient != nullptr) std::fill_n(row_gradient, classes, 0.0f);
+          continue;
+        }
         if (label < 0 || label >= classes) return LabelError(label, classes);
         sum += weight * CrossentropyRow(form, output, classes, OneHotTarget{label}, factor * weight,
                                         row_gradient);
@@ -178,18 +198,127 @@ class CategoricalCrossentropy : public Loss {
             weight * CrossentropyRow(form, output, classes, target, factor * weight, row_gradient);
       }
     }
+    return share * sum / static_cast<double>(positions);
+  }
+
+ private:
+  // The number of labels for each that is not ignored.
+  double ShareOf(const Batch& batch, int64_t count) const {
+    const int32_t* labels = static_cast<const int32_t*>(batch.labels);
+    const int64_t ignored =
+        std::count_if(labels, labels + count, [this](int32_t label) { return ignored_ == label; });
+    return ignored == count ? 0 : static_cast<double>(count) / static_cast<double>(count - ignored);
+  }
+
+  const bool from_logits_;
+  const float smoothing_;
+  std::optional<int64_t> ignored_;
+};
+
+class GeneralizedCrossentropy final : public CategoricalLoss {
+ public:
+  explicit GeneralizedCrossentropy(double q)
+      : CategoricalLoss("categorical_generalized_cross_entropy", proto::INT32), q_(q) {}
+
+  absl::StatusOr<double> Compute(const Batch& batch, float* gradient) const override {
+    const int64_t classes = batch.shape->back();
+    const int64_t positions = ElementCount(*batch.shape) / classes;
+    const float factor = GradientFactor(batch, positions);
+    double sum = 0;
+    for (int64_t row = 0; row < batch.examples * positions; ++row) {
+      const int64_t label = static_cast<const int32_t*>(batch.labels)[row];
+      if (label < 0 || label >= classes) return LabelError(label, classes);
+      const float weight = batch.weight(row / positions);
+      const double p = batch.output[row * classes + label];
+      sum += weight * (1 - std::pow(p, q_)) / q_;
+      if (gradient == nullptr) continue;
+      float* row_gradient = gradient + row * classes;
+      std::fill_n(row_gradient, classes, 0.0f);
+      row_gradient[label] = static_cast<float>(-factor * weight * std::pow(p, q_ - 1));
+    }
     return sum / static_cast<double>(positions);
   }
 
  private:
-  absl::Status LabelError(int64_t label, int64_t classes) const {
-    return absl::InvalidArgumentError(absl::StrCat(
-        "loss ", name(), ": label ", label, " is not one of the classes 0 to ", classes - 1));
-  }
+  const double q_;
+};
 
-  const bool sparse_;
-  const bool from_logits_;
-  const float smoothing_;
+struct FocalOptions {
+  double alpha = 0.25;
+  double gamma = 2;
+  bool balances = false;
+  bool from_logits = false;
+  float smoothing = 0;
+
+  explicit FocalOptions(const proto::Loss& config)
+      : balances(config.apply_class_balancing()),
+        from_logits(config.from_logits()),
+        smoothing(static_cast<float>(config.label_smoothing())) {
+    if (config.has_alpha()) alpha = config.alpha();
+    if (config.has_gamma()) gamma = config.gamma();
+  }
+};
+
+// x^gamma and its derivative, which is 0 at 0 as the terms that it multiplies are.
+double PowerSlope(double x, double gamma) { return x > 0 ? gamma * std::pow(x, gamma - 1) : 0; }
+
+struct CategoricalFocalDistance {
+  FocalOptions options;
+
+  CategoricalFocalDistance For(const Loss::Batch&, int64_t) const { return *this; }
+
+  double operator()(const float* output, const float* label, int64_t count, float factor,
+                    float* gradient) const {
+    const double maximum = options.from_logits ? *std::max_element(output, output + count) : 0;
+    const auto raw = [&](int64_t c) {
+      return options.from_logits ? std::exp(output[c] - maximum) : output[c];
+    };
+    double sum = 0;
+    for (int64_t c = 0; c < count; ++c) sum += raw(c);
+    double loss = 0, inner = 0;
+    for (int64_t c = 0; c < count; ++c) {
+      const float share = static_cast<float>(raw(c) / sum);
+      const double p = Clipped(share);
+      const double y =
+          label[c] * (1 - options.smoothing) + options.smoothing / static_cast<float>(count);
+      const double focus = std::pow(1 - p, options.gamma);
+      loss -= options.alpha * focus * y * std::log(p);
+      if (gradient == nullptr) continue;
+      // With respect to the probability p; below, to the output that it is a share of.
+      const double slope = PowerSlope(1 - p, options.gamma) * std::log(p) - focus / p;
+      gradient[c] = IsClipped(share) ? 0 : static_cast<float>(options.alpha * y * slope);
+      inner += gradient[c] * (raw(c) / sum);
+    }
+    for (int64_t c = 0; c < count && gradient != nullptr; ++c) {
+      const double per_output = options.from_logits ? raw(c) / sum : 1 / sum;
+      gradient[c] = static_cast<float>(factor * per_output * (gradient[c] - inner));
+    }
+    return loss;
+  }
+};
+
+struct BinaryFocalDistance {
+  FocalOptions options;
+
+  BinaryFocalDistance For(const Loss::Batch&, int64_t) const { return *this; }
+  Activation::Kind fused_activation() const { return Activation::Kind::kLinear; }
+
+  double operator()(float output, float label, float* derivative) const {
+    const double y = label * (1 - options.smoothing) + 0.5f * options.smoothing;
+    const double given =
+        options.from_logits ? 1 / (1 + std::exp(-static_cast<double>(output))) : output;
+    const double p = Clipped(static_cast<float>(given));
+    const double entropy = -(y * std::log(p) + (1 - y) * std::log(1 - p));
+    const double wrong = std::max(1 - (y * given + (1 - y) * (1 - given)), 0.0);
+    const double focus = std::pow(wrong, options.gamma);
+    const double balance = options.balances ? y * options.alpha + (1 - y) * (1 - options.alpha) : 1;
+    const bool clipped = IsClipped(static_cast<float>(given));
+    const double slope = (clipped ? 0 : focus * (p - y) / (p * (1 - p))) +
+                         entropy * PowerSlope(wrong, options.gamma) * (1 - 2 * y);
+    *derivative =
+        static_cast<float>(balance * slope * (options.from_logits ? given * (1 - given) : 1));
+    return balance * focus * entropy;
+  }
 };
 
 struct BinaryDistance {
@@ -233,18 +362,30 @@ struct BinaryDistance {
 }  // namespace
 
 std::unique_ptr<Loss> CreateSparseCategoricalCrossentropy(const proto::Loss& config) {
-  return std::make_unique<CategoricalCrossentropy>(/*sparse=*/true, config.from_logits(),
-                                                   /*smoothing=*/0);
+  return std::make_unique<CategoricalCrossentropy>(/*sparse=*/true, config);
 }
 
 std::unique_ptr<Loss> CreateCategoricalCrossentropy(const proto::Loss& config) {
-  return std::make_unique<CategoricalCrossentropy>(/*sparse=*/false, config.from_logits(),
-                                                   config.label_smoothing());
+  return std::make_unique<CategoricalCrossentropy>(/*sparse=*/false, config);
 }
 
 std::unique_ptr<Loss> CreateBinaryCrossentropy(const proto::Loss& config) {
   const BinaryDistance distance{config.from_logits(), static_cast<float>(config.label_smoothing())};
   return std::make_unique<ElementwiseLoss<BinaryDistance>>("binary_crossentropy", distance);
+}
+
+std::unique_ptr<Loss> CreateCategoricalFocalCrossentropy(const proto::Loss& config) {
+  return std::make_unique<RowLoss<CategoricalFocalDistance>>(
+      "categorical_focal_crossentropy", CategoricalFocalDistance{FocalOptions(config)});
+}
+
+std::unique_ptr<Loss> CreateBinaryFocalCrossentropy(const proto::Loss& config) {
+  return std::make_unique<ElementwiseLoss<BinaryFocalDistance>>(
+      "binary_focal_crossentropy", BinaryFocalDistance{FocalOptions(config)});
+}
+
+std::unique_ptr<Loss> CreateCategoricalGeneralizedCrossEntropy(const proto::Loss& config) {
+  return std::make_unique<GeneralizedCrossentropy>(config.has_q() ? config.q() : 0.5);
 }
 
 }  // namespace cairn::nn

@@ -16,7 +16,9 @@ class AucAccumulator final : public MetricAccumulator {
   void Accumulate(const Loss::Batch& batch, absl::Span<double> state) const override {
     const int64_t count = batch.examples * ElementCount(*batch.shape);
     const float* labels = static_cast<const float*>(batch.labels);
+    const int64_t classes = batch.shape->empty() ? 1 : batch.shape->back();
     for (int64_t i = 0; i < count; ++i) {
+      if (options_.class_id >= 0 && i % classes != options_.class_id) continue;
       const int bucket = BucketOf(batch.output[i]);
       state[bucket] += labels[i];
       state[options_.thresholds + bucket] += 1 - static_cast<double>(labels[i]);
@@ -103,6 +105,22 @@ double AucResult(const AucOptions& options, absl::Span<const double> state) {
     area += (x(i) - x(i + 1)) * height;
   }
   return area;
+}
+
+double BestRate(Rate wanted, Rate given, double value, const AucOptions& options,
+                absl::Span<const double> state) {
+  const Curve curve = CurveOf(options.thresholds, state);
+  const auto rate = [&](Rate which, int i) {
+    const double tp = curve.true_positives[i], fp = curve.false_positives[i];
+    if (which == Rate::kPrecision) return Divide(tp, tp + fp);
+    return which == Rate::kRecall ? Divide(tp, curve.positives)
+                                  : Divide(curve.negatives - fp, curve.negatives);
+  };
+  double best = 0;
+  for (int i = 0; i < options.thresholds; ++i) {
+    if (rate(given, i) >= value) best = std::max(best, rate(wanted, i));
+  }
+  return best;
 }
 
 }  // namespace cairn::nn

@@ -1,6 +1,7 @@
 #ifndef CAIRN_NN_METRICS_AUC_H_
 #define CAIRN_NN_METRICS_AUC_H_
 
+#include <cstdint>
 #include <memory>
 
 #include "nn/metrics/accumulator.h"
@@ -19,6 +20,8 @@ struct AucOptions {
   Curve curve = Curve::kRoc;
   Summation summation = Summation::kInterpolation;
   bool from_logits = false;
+  // The only class of the last axis that counts; -1: all classes.
+  int64_t class_id = -1;
 };
 
 std::unique_ptr<MetricAccumulator> CreateAuc(const AucOptions& options);
@@ -26,6 +29,14 @@ std::unique_ptr<MetricAccumulator> CreateAuc(const AucOptions& options);
 // Computes the area from a state. The interpolated precision-recall curve follows Davis & Goadrich
 // 2006, as in Keras.
 double AucResult(const AucOptions& options, absl::Span<const double> state);
+
+// A rate of a classification at one threshold.
+enum class Rate { kPrecision, kRecall, kSpecificity };  // Recall is also called sensitivity.
+
+// The largest `wanted` rate at the thresholds where the rate `given` is at least `value`; 0 if
+// there is none.
+double BestRate(Rate wanted, Rate given, double value, const AucOptions& options,
+                absl::Span<const double> state);
 
 }  // namespace cairn::nn
 

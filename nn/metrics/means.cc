@@ -40,7 +40,8 @@ class CategoricalAccuracy final : public MeanAccumulator {
 
   bool IsRight(const float* output, int64_t classes, int64_t label) const {
     if (k_ == 1) return Largest(output, classes) == label;
-    if (!std::isfinite(output[label])) return false;
+    // A label that the loss ignores may be no class.
+    if (label < 0 || label >= classes || !std::isfinite(output[label])) return false;
     return std::count_if(output, output + classes,
                          [&](float other) { return other > output[label]; }) < k_;
   }
@@ -66,6 +67,43 @@ class BinaryAccuracy final : public MeanAccumulator {
 
  private:
   const float threshold_;
+};
+
+class Correlation final : public MeanAccumulator {
+ public:
+  explicit Correlation(bool concordance) : concordance_(concordance) {}
+
+  void Accumulate(const Loss::Batch& batch, absl::Span<double> state) const override {
+    const int64_t count = batch.shape->back();
+    const int64_t rows = batch.examples * (ElementCount(*batch.shape) / count);
+    for (int64_t row = 0; row < rows; ++row) {
+      state[0] += OfRow(batch.output + row * count,
+                        static_cast<const float*>(batch.labels) + row * count, count);
+    }
+    state[1] += static_cast<double>(rows);
+  }
+
+ private:
+  double OfRow(const float* output, const float* labels, int64_t count) const {
+    const auto n = static_cast<double>(count);
+    double p_mean = 0, y_mean = 0;
+    for (int64_t i = 0; i < count; ++i) {
+      p_mean += output[i] / n;
+      y_mean += labels[i] / n;
+    }
+    double p_variance = 0, y_variance = 0, covariance = 0;
+    for (int64_t i = 0; i < count; ++i) {
+      const double p = output[i] - p_mean, y = labels[i] - y_mean;
+      p_variance += p * p / n;
+      y_variance += y * y / n;
+      covariance += p * y / n;
+    }
+    if (!concordance_) return covariance / std::sqrt(p_variance * y_variance);
+    const double gap = y_mean - p_mean;
+    return 2 * covariance / (p_variance + y_variance + gap * gap + 1e-7);
+  }
+
+  const bool concordance_;
 };
 
 class LossMean final : public MeanAccumulator {
@@ -101,6 +139,10 @@ std::unique_ptr<MetricAccumulator> CreateCategoricalAccuracy(bool sparse, int64_
 
 std::unique_ptr<MetricAccumulator> CreateBinaryAccuracy(float threshold) {
   return std::make_unique<BinaryAccuracy>(threshold);
+}
+
+std::unique_ptr<MetricAccumulator> CreateCorrelation(bool concordance) {
+  return std::make_unique<Correlation>(concordance);
 }
 
 std::unique_ptr<MetricAccumulator> CreateLossMean(std::unique_ptr<Loss> loss, bool negative) {

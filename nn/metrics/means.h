@@ -21,6 +21,11 @@ std::unique_ptr<MetricAccumulator> CreateCategoricalAccuracy(bool sparse, int64_
 // The fraction of outputs that exceed the threshold if and only if their label is 1.
 std::unique_ptr<MetricAccumulator> CreateBinaryAccuracy(float threshold);
 
+// The correlation of outputs and labels along the last axis, as in
+// keras/src/metrics/correlation_metrics.py (Keras 3): Pearson's, or Lin's concordance correlation.
+// Pearson's of equal outputs or equal labels is not a number.
+std::unique_ptr<MetricAccumulator> CreateCorrelation(bool concordance);
+
 // The mean of `loss` over examples, without weights; its negative if `negative`.
 std::unique_ptr<MetricAccumulator> CreateLossMean(std::unique_ptr<Loss> loss, bool negative);
 

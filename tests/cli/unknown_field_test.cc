@@ -47,8 +47,8 @@ TEST(UnknownFieldTest, AnUnknownNameIsSaidBeforeWhatGoesWithIt) {
             "model_checkpoint, reduce_lr_on_plateau, terminate_on_nan");
   EXPECT_THAT(Refusal<proto::Loss>("loss", "gamma", {{"name", "focal"}, {"gamma", 2}}),
               HasSubstr("loss: unknown loss 'focal'; known: "));
-  EXPECT_THAT(Refusal<proto::Metric>("", "beta", {{"name", "f1_score"}, {"beta", 1}}),
-              HasSubstr("unknown metric 'f1_score'; it is not there; say 'precision' and"));
+  EXPECT_THAT(Refusal<proto::Metric>("", "beta", {{"name", "f1"}, {"beta", 1}}),
+              HasSubstr("unknown metric 'f1'; say {\"name\": \"f1_score\", "));
   EXPECT_THAT(Refusal<proto::Optimizer>("optimizer", "sync", {{"name", "lookahead"}}),
               HasSubstr("optimizer: unknown optimizer 'lookahead'; known: sgd, "));
   EXPECT_THAT(Refusal<proto::LearningRateSchedule>("optimizer.learning_rate", "T_max",

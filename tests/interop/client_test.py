@@ -177,11 +177,10 @@ class Errors(unittest.TestCase):
         self.refused("optimizer Lamb ", network(optimizer=keras.optimizers.Lamb()))
         self.refused("gradient_accumulation_steps", network(
             optimizer=keras.optimizers.SGD(gradient_accumulation_steps=2)))
-        self.refused("ignore_class", network(
-            loss=keras.losses.SparseCategoricalCrossentropy(ignore_class=1)))
         self.refused("reduction", network(
-            loss=keras.losses.SparseCategoricalCrossentropy(reduction="sum")))
-        self.refused("metric F1Score", network(metrics=[keras.metrics.F1Score()]))
+            loss=keras.losses.SparseCategoricalCrossentropy(reduction=None)))
+        self.refused("metric F1Score: average is None", network(metrics=[keras.metrics.F1Score()]))
+        self.refused("remove_diagonal", network(loss=keras.losses.Circle(remove_diagonal=False)))
         self.refused("multi_label", network(metrics=[keras.metrics.AUC(multi_label=True)]))
         self.refused("a Python function", network(metrics=[lambda y, p: 0.0]))
         self.refused("weighted_metrics", network(weighted_metrics=["accuracy"]))

@@ -320,6 +320,8 @@ def loss_case(name):
         model, loss, labels = training_cases.LOSSES[name](draw)
         # Percentages of small labels have large gradients.
         optimizer = keras.optimizers.SGD(0.0005) if "Percentage" in name else sgd()
+        if name == "sum":
+            optimizer = keras.optimizers.SGD(0.002)
         self.compare(draw, model, loss, optimizer, labels)
     return compare
 
@@ -339,8 +341,9 @@ def metric_case(name):
                 metric.name = "measured"
             return [metric]
 
-        self.compare(draw, model, loss, sgd(), labels, metrics=fresh, unobserved=name.split(
-            " ")[0].strip(",") in ("AUC", "Precision", "Recall", "MeanIoU"))
+        kind = cairn.translation.snake(name.split(" ")[0].strip(","))
+        self.compare(draw, model, loss, sgd(), labels, metrics=fresh,
+                     unobserved=kind in cairn.epochs._NOT_MEANS)
     return compare
 
 

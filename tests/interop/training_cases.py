@@ -64,6 +64,29 @@ def _plain(kind, activation, labels, outputs=3):
     return lambda draw: (network(draw, activation, outputs), kind(), labels)
 
 
+def _focal(kind, activation, labels, outputs):
+    def build(draw):
+        function, from_logits = _logits(draw, activation)
+        arguments = {"from_logits": from_logits, "alpha": draw.number(0.1, 0.9),
+                     "gamma": draw.of(2.0, draw.number(0.5, 4)),
+                     "label_smoothing": draw.of(0.0, draw.number(0, 0.3))}
+        if kind is keras.losses.BinaryFocalCrossentropy:
+            arguments["apply_class_balancing"] = draw.yes()
+        return network(draw, function, outputs), kind(**arguments), labels
+    return build
+
+
+def _axis(draw):
+    return draw.of(None, 0, 1, -1, [0, 1])
+
+
+def _ignoring(draw):
+    function, from_logits = _logits(draw, "softmax")
+    loss = keras.losses.SparseCategoricalCrossentropy(
+        from_logits=from_logits, ignore_class=draw.between(0, CLASSES - 1))
+    return network(draw, function, CLASSES), loss, sparse_labels
+
+
 # loss: draw -> (model, loss, labels)
 LOSSES = {
     "SparseCategoricalCrossentropy": _crossentropy(keras.losses.SparseCategoricalCrossentropy,
@@ -88,6 +111,26 @@ LOSSES = {
     "CategoricalHinge": _plain(keras.losses.CategoricalHinge, "linear", one_hot_labels, CLASSES),
     "KLDivergence": _plain(keras.losses.KLDivergence, "softmax", distribution_labels, CLASSES),
     "CosineSimilarity": _plain(keras.losses.CosineSimilarity, "linear", real_labels),
+    "CategoricalFocalCrossentropy": _focal(keras.losses.CategoricalFocalCrossentropy, "softmax",
+                                           one_hot_labels, CLASSES),
+    "BinaryFocalCrossentropy": _focal(keras.losses.BinaryFocalCrossentropy, "sigmoid",
+                                      binary_labels, 3),
+    "CategoricalGeneralizedCrossEntropy": lambda draw: (
+        network(draw, "softmax", CLASSES),
+        keras.losses.CategoricalGeneralizedCrossEntropy(draw.number(0.1, 0.9)), sparse_labels),
+    "Dice": lambda draw: (network(draw, "sigmoid"), keras.losses.Dice(axis=_axis(draw)),
+                          binary_labels),
+    "Tversky": lambda draw: (
+        network(draw, "sigmoid"), keras.losses.Tversky(
+            draw.number(0.1, 0.9), draw.number(0.1, 0.9), axis=_axis(draw)), binary_labels),
+    "Circle": lambda draw: (
+        network(draw, "tanh"), keras.losses.Circle(draw.number(1, 4), draw.number(0.1, 0.6)),
+        sparse_labels),
+    "SparseCategoricalCrossentropy with ignore_class": _ignoring,
+    "sum": lambda draw: draw.of(
+        (network(draw, "linear"), keras.losses.MeanSquaredError(reduction="sum"), real_labels),
+        (network(draw, "softmax", CLASSES),
+         keras.losses.SparseCategoricalCrossentropy(reduction="sum"), sparse_labels)),
 }
 
 M = keras.metrics
@@ -105,6 +148,10 @@ def _confusion(draw):
     if draw.yes():
         arguments["class_id"] = draw.between(0, CLASSES - 1)
     return arguments
+
+
+def _rate(draw):
+    return {"num_thresholds": draw.between(3, 300), "class_id": draw.of(None, 1)}
 
 
 # metric: (setting, draw -> metric)
@@ -133,6 +180,31 @@ METRICS = {
     "MeanIoU, one-hot": (_ONE_HOT, lambda draw: M.MeanIoU(
         CLASSES, sparse_y_true=False, sparse_y_pred=False)),
     "MeanIoU, sparse": (_SPARSE, lambda draw: M.MeanIoU(CLASSES, sparse_y_pred=False)),
+    "IoU, one-hot": (_ONE_HOT, lambda draw: M.IoU(
+        CLASSES, [0, draw.between(1, 3)], sparse_y_true=False, sparse_y_pred=False)),
+    "IoU, sparse": (_SPARSE, lambda draw: M.IoU(CLASSES, [draw.between(0, 3)],
+                                                sparse_y_pred=False)),
+    "OneHotIoU": (_ONE_HOT, lambda draw: M.OneHotIoU(CLASSES, [1, 2])),
+    "OneHotMeanIoU": (_ONE_HOT, lambda draw: M.OneHotMeanIoU(CLASSES)),
+    "BinaryIoU": (_BINARY, lambda draw: M.BinaryIoU(
+        draw.of([0, 1], [0], [1]), threshold=draw.number(0.3, 0.7))),
+    "F1Score": (_ONE_HOT, lambda draw: M.F1Score(
+        draw.of("micro", "macro", "weighted"), threshold=draw.of(None, draw.number(0.1, 0.5)))),
+    "FBetaScore": (_BINARY, lambda draw: M.FBetaScore(
+        draw.of("micro", "macro", "weighted"), beta=draw.number(0.2, 3),
+        threshold=draw.of(None, draw.number(0.3, 0.7)))),
+    "R2Score": (_REAL, lambda draw: M.R2Score(
+        draw.of("uniform_average", "variance_weighted_average"), draw.of(0, 2))),
+    "PearsonCorrelation": (_REAL, lambda draw: M.PearsonCorrelation()),
+    "ConcordanceCorrelation": (_REAL, lambda draw: M.ConcordanceCorrelation()),
+    "PrecisionAtRecall": (_BINARY, lambda draw: M.PrecisionAtRecall(
+        draw.number(0.1, 0.9), **_rate(draw))),
+    "RecallAtPrecision": (_BINARY, lambda draw: M.RecallAtPrecision(
+        draw.number(0.1, 0.9), **_rate(draw))),
+    "SensitivityAtSpecificity": (_BINARY, lambda draw: M.SensitivityAtSpecificity(
+        draw.number(0.1, 0.9), **_rate(draw))),
+    "SpecificityAtSensitivity": (_BINARY, lambda draw: M.SpecificityAtSensitivity(
+        draw.number(0.1, 0.9), **_rate(draw))),
     "RootMeanSquaredError": (_REAL, lambda draw: M.RootMeanSquaredError()),
     "MeanSquaredError": (_REAL, lambda draw: draw.of("mse", M.MeanSquaredError())),
     "MeanAbsoluteError": (_REAL, lambda draw: draw.of("mae", "mean_absolute_error")),

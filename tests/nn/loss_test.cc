@@ -17,17 +17,21 @@ std::unique_ptr<Loss> LossNamed(const std::string& name, bool from_logits = fals
   return *CreateLoss(config);
 }
 
-// A batch of two rows of three.
+// A batch of rows of three.
 struct Rows {
   Shape shape = {3};
   std::vector<float> output;
   std::vector<float> labels;
   std::vector<int32_t> classes;
 
+  int64_t examples() const { return static_cast<int64_t>(output.size()) / 3; }
   Loss::Batch batch(bool fused = false) const {
     const void* given = classes.empty() ? static_cast<const void*>(labels.data()) : classes.data();
-    return {
-        .examples = 2, .shape = &shape, .output = output.data(), .labels = given, .fused = fused};
+    return {.examples = examples(),
+            .shape = &shape,
+            .output = output.data(),
+            .labels = given,
+            .fused = fused};
   }
 };
 
@@ -38,7 +42,7 @@ void ExpectLossAndGradient(const Loss& loss, const Rows& rows,
   std::vector<float> gradient(output.size());
   const absl::StatusOr<double> sum = loss.Compute(rows.batch(), gradient.data());
   ASSERT_TRUE(sum.ok());
-  EXPECT_NEAR(*sum / 2, truth(output), 1e-6);
+  EXPECT_NEAR(*sum / static_cast<double>(rows.examples()), truth(output), 1e-6);
   for (size_t i = 0; i < output.size(); ++i) {
     const double before = output[i];
     output[i] = before + 1e-6;
@@ -121,6 +125,102 @@ TEST(LossTest, SquaredAndAbsoluteErrorsAreTheFormulas) {
   }
 }
 
+TEST(LossTest, GeneralizedCrossentropyIsTheFormula) {
+  proto::Loss config;
+  config.set_name("CategoricalGeneralizedCrossEntropy");
+  config.set_q(0.7);
+  const Rows rows{.output = kProbabilities, .classes = {2, 0}};
+  ExpectLossAndGradient(**CreateLoss(config), rows, [&](const std::vector<double>& output) {
+    return (1 - std::pow(output[2], 0.7) + 1 - std::pow(output[3], 0.7)) / 0.7 / 2;
+  });
+}
+
+TEST(LossTest, AnOverlapIsThatOfTheAxes) {
+  const Rows rows{.output = kProbabilities, .labels = kTargets};
+  // The overlap of the outputs first, first + step, ...
+  const auto dice = [](const std::vector<double>& output, int first, int step, int count) {
+    double both = 0, sum = 0;
+    for (int i = first, n = 0; n < count; i += step, ++n) {
+      both += output[i] * kTargets[i];
+      sum += output[i] + kTargets[i];
+    }
+    return 1 - 2 * both / sum;
+  };
+  proto::Loss config;
+  config.set_name("dice");
+  ExpectLossAndGradient(**CreateLoss(config), rows,
+                        [&](const std::vector<double>& output) { return dice(output, 0, 1, 6); });
+  config.add_axis(0);
+  ExpectLossAndGradient(**CreateLoss(config), rows, [&](const std::vector<double>& output) {
+    return (dice(output, 0, 3, 2) + dice(output, 1, 3, 2) + dice(output, 2, 3, 2)) / 3;
+  });
+  config.set_axis(0, 2);
+  EXPECT_EQ((*CreateLoss(config))->ValidateShapes({3}, {3}).message(),
+            "loss dice: 'axis' has 2; a batch of outputs has the axes 0 to 1");
+}
+
+TEST(LossTest, TheCircleLossIsTheFormula) {
+  const std::vector<int32_t> classes = {4, 1, 4, 1, 7};
+  Rows rows{.output = kAnything, .classes = classes};
+  rows.output.insert(rows.output.end(), {0.4f, 0.3f, -0.5f, 0.1f, 0.7f, 0.2f, -0.6f, 0.1f, 0.3f});
+  for (float& output : rows.output) output /= 4;
+  proto::Loss config;
+  config.set_name("Circle");
+  config.set_gamma(3);
+  config.set_margin(0.25);
+  ExpectLossAndGradient(**CreateLoss(config), rows, [&](const std::vector<double>& output) {
+    double loss = 0;
+    for (int i = 0; i < 4; ++i) {  // The last one is alone in its class.
+      double same = 0, others = 0;
+      for (int j = 0; j < 5; ++j) {
+        double d = 1;
+        for (int c = 0; c < 3; ++c) d -= output[i * 3 + c] * output[j * 3 + c];
+        d = std::max(d, 0.0);
+        if (j == i) continue;
+        if (classes[j] == classes[i]) {
+          same += std::exp(-3 * (0.25 + d) * (0.25 - d));
+        } else {
+          others += std::exp(3 * std::max(1.25 - d, 0.0) * (0.75 - d));
+        }
+      }
+      loss += std::log(1 + same * others);
+    }
+    return loss / 4;
+  });
+}
+
+TEST(LossTest, AnIgnoredClassIsLeftOutOfTheMean) {
+  proto::Loss config;
+  config.set_name("sparse_categorical_crossentropy");
+  config.set_ignore_class(-1);
+  const Rows rows{.output = kProbabilities, .classes = {-1, 1}};
+  ExpectLossAndGradient(**CreateLoss(config), rows, [&](const std::vector<double>& output) {
+    return -std::log(output[4] / (output[3] + output[4] + output[5]));
+  });
+  const Rows nothing{.output = kProbabilities, .classes = {-1, -1}};
+  ExpectLossAndGradient(**CreateLoss(config), nothing,
+                        [](const std::vector<double>&) { return 0.0; });
+}
+
+TEST(LossTest, ASumIsThatOfTheBatch) {
+  proto::Loss config;
+  config.set_name("mse");
+  config.set_reduction("sum");
+  const Rows rows{.output = kAnything, .labels = kTargets};
+  ExpectLossAndGradient(**CreateLoss(config), rows, [&](const std::vector<double>& output) {
+    double loss = 0;
+    for (int i = 0; i < 6; ++i) loss += std::pow(output[i] - kTargets[i], 2) / 3;
+    return loss;
+  });
+  config.set_reduction("none");
+  EXPECT_EQ(
+      CreateLoss(config).status().message(),
+      "loss mean_squared_error: 'reduction' is 'none'; known: sum_over_batch_size, mean, sum");
+  config.set_reduction("sum");
+  config.set_name("dice");
+  EXPECT_FALSE(CreateLoss(config).ok());
+}
+
 TEST(LossTest, FusedWithItsActivationTheGradientIsTheDifference) {
   const Rows rows{.output = kProbabilities, .classes = {2, 0}};
   const std::unique_ptr<Loss> loss = LossNamed("sparse_categorical_crossentropy");
@@ -197,7 +297,7 @@ TEST(LossTest, WhatIsUnknownIsRefusedByName) {
   config.set_name("mse");
   config.set_from_logits(false);
   EXPECT_EQ(CreateLoss(config).status().message(),
-            "loss mean_squared_error: unknown argument 'from_logits'; it has none");
+            "loss mean_squared_error: unknown argument 'from_logits'; known: reduction");
 }
 
 TEST(LossTest, ValuesOutOfRangeAreRefused) {

@@ -121,6 +121,16 @@ TEST(MetricTest, WrongArgumentsAreRefusedByName) {
   config = Config("mean_iou");
   config.set_num_classes(3);
   EXPECT_THAT(ErrorOf(config, "mse", {4}), HasSubstr("'num_classes' is 3; the output has 4"));
+  config = Config("iou");
+  EXPECT_THAT(ErrorOf(config, "mse", {4}), HasSubstr("'target_class_ids' is missing"));
+  config.add_target_class_ids(4);
+  EXPECT_THAT(ErrorOf(config, "mse", {4}),
+              HasSubstr("'target_class_ids' has 4; it must be from 0"));
+  EXPECT_THAT(ErrorOf(Config("f1_score"), "mse", {4}),
+              HasSubstr("a metric is one number, so it must be micro, macro or weighted"));
+  EXPECT_THAT(ErrorOf(Config("r2_score"), "mse", {4, 2}), HasSubstr("must have one axis"));
+  EXPECT_THAT(ErrorOf(Config("pearson_correlation"), "mse", {1}), HasSubstr("needs at least 2"));
+  EXPECT_THAT(ErrorOf(Config("precision_at_recall"), "mse", {1}), HasSubstr("from 0 to 1"));
   config = Config("accuracy");
   config.set_threshold(0.3);
   EXPECT_THAT(ErrorOf(config, "mse", {1}), HasSubstr("unknown argument 'threshold'"));

@@ -15,6 +15,7 @@ LabelSpec SpecOf(const proto::DataSource& source, const nn::Model::Output& outpu
   const bool one_hot = job::IsOneHot(source, output.name);
   spec.type = one_hot ? proto::INT32 : loss.label_type();
   if (one_hot && !output.shape.empty()) spec.one_hot = output.shape.back();
+  if (loss.name() == "circle") return spec;  // Its classes are not those of the output.
   if (spec.type == proto::INT32) {
     spec.least = 0;
     spec.most = output.shape.empty() ? 0.0 : static_cast<double>(output.shape.back() - 1);

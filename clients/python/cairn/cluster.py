@@ -122,7 +122,8 @@ class Cluster:
         strategy: "sync": an update is the mean over one batch of `batch_size` examples, which the
             workers share. "async": each worker applies batches of its own as they are done.
             "stale": like async, but at most `window` batches ahead of the oldest one.
-        batches_per_update: (sync) the number of parts of a batch [the number of workers].
+        batches_per_update: (sync) the number of parts of a batch [the number of workers; 1 if the
+            loss is one of whole batches].
         seed: of shuffling and dropout.
         name: of the job [the model's].
         The optimizer starts anew, from the model's weights.
@@ -179,7 +180,8 @@ class Cluster:
         if strategy == "sync":
             parts = batches_per_update
             if parts is None:
-                parts = max(1, self._workers())
+                whole = translation.needs_whole_batches(job["loss"])
+                parts = 1 if whole else max(1, self._workers())
                 while batch_size % parts != 0:
                     parts -= 1
             elif batch_size % parts != 0:
@@ -413,8 +415,8 @@ def _labels(job, labels):
     losses = job["loss"] if isinstance(job["loss"], list) else [job["loss"]]
 
     def is_sparse(loss):
-        text = loss["name"] if isinstance(loss, dict) else loss
-        return text.lower().replace("_", "").startswith("sparse")
+        name = loss["name"] if isinstance(loss, dict) else loss
+        return translation.snake(name) in translation.SPARSE_LOSSES
 
     return [each.reshape(each.shape[:-1]) if not is_files(each) and is_sparse(loss) and
             each.ndim > 1 and each.shape[-1] == 1 else each for loss, each in zip(losses, labels)]

@@ -4,7 +4,9 @@ import math
 
 # Metrics of an epoch that follow from those of its batches, by their name in the job.
 _COUNTS = ("true_positives", "false_positives", "true_negatives", "false_negatives")
-_NOT_MEANS = ("precision", "recall", "auc", "mean_iou")
+_NOT_MEANS = ("precision", "recall", "auc", "mean_iou", "iou", "one_hot_iou", "one_hot_mean_iou",
+              "binary_iou", "f1_score", "fbeta_score", "r2_score", "precision_at_recall",
+              "recall_at_precision", "sensitivity_at_specificity", "specificity_at_sensitivity")
 
 
 class EpochLogs:

@@ -13,15 +13,25 @@ from cairn.errors import NotSupported
 
 # For each class: the arguments that a job file has. Others must have their default.
 _LOSSES = {
-    "SparseCategoricalCrossentropy": ["from_logits"],
+    "SparseCategoricalCrossentropy": ["from_logits", "ignore_class"],
     "CategoricalCrossentropy": ["from_logits", "label_smoothing"],
     "BinaryCrossentropy": ["from_logits", "label_smoothing"],
+    "CategoricalFocalCrossentropy": ["from_logits", "label_smoothing", "alpha", "gamma"],
+    "BinaryFocalCrossentropy": ["from_logits", "label_smoothing", "alpha", "gamma",
+                                "apply_class_balancing"],
+    "CategoricalGeneralizedCrossEntropy": ["q"],
+    "Dice": ["axis"], "Tversky": ["alpha", "beta", "axis"], "Circle": ["gamma", "margin"],
     "MeanSquaredError": [], "MeanAbsoluteError": [], "MeanAbsolutePercentageError": [],
     "MeanSquaredLogarithmicError": [], "LogCosh": [], "Poisson": [], "Huber": ["delta"],
     "Hinge": [], "SquaredHinge": [], "CategoricalHinge": [], "KLDivergence": [],
     "CosineSimilarity": [],
 }
+# Their labels are class numbers.
+SPARSE_LOSSES = {"sparse_categorical_crossentropy", "categorical_generalized_cross_entropy", "circle"}
+# The loss of a batch is not the mean of the losses of its parts.
+_LOSSES_OF_BATCHES = {"dice", "tversky", "circle"}
 _CONFUSION = ["thresholds", "top_k", "class_id"]
+_RATES = ["num_thresholds", "class_id"]
 _METRICS = {
     "SparseCategoricalAccuracy": [], "CategoricalAccuracy": [], "BinaryAccuracy": ["threshold"],
     "SparseTopKCategoricalAccuracy": ["k"], "TopKCategoricalAccuracy": ["k"],
@@ -29,7 +39,15 @@ _METRICS = {
     "FalsePositives": ["thresholds"], "TrueNegatives": ["thresholds"],
     "FalseNegatives": ["thresholds"],
     "AUC": ["num_thresholds", "curve", "summation_method", "from_logits"],
-    "MeanIoU": ["num_classes"], "RootMeanSquaredError": [],
+    "PrecisionAtRecall": ["recall", *_RATES], "RecallAtPrecision": ["precision", *_RATES],
+    "SensitivityAtSpecificity": ["specificity", *_RATES],
+    "SpecificityAtSensitivity": ["sensitivity", *_RATES],
+    "MeanIoU": ["num_classes"], "IoU": ["num_classes", "target_class_ids"],
+    "OneHotMeanIoU": ["num_classes"], "OneHotIoU": ["num_classes", "target_class_ids"],
+    "BinaryIoU": ["target_class_ids", "threshold"],
+    "F1Score": ["average", "threshold"], "FBetaScore": ["average", "beta", "threshold"],
+    "R2Score": ["class_aggregation", "num_regressors"],
+    "PearsonCorrelation": [], "ConcordanceCorrelation": [], "RootMeanSquaredError": [],
     "SparseCategoricalCrossentropy": ["from_logits"],
     "CategoricalCrossentropy": ["from_logits", "label_smoothing"],
     "BinaryCrossentropy": ["from_logits", "label_smoothing"],
@@ -39,13 +57,16 @@ _METRICS = {
     "CosineSimilarity": [],
 }
 # Names that are not the class's name in snake case.
-_NAMES = {"KLDivergence": "kl_divergence", "AUC": "auc", "MeanIoU": "mean_iou",
+_NAMES = {"KLDivergence": "kl_divergence", "AUC": "auc", "MeanIoU": "mean_iou", "IoU": "iou",
+          "OneHotIoU": "one_hot_iou", "OneHotMeanIoU": "one_hot_mean_iou", "BinaryIoU": "binary_iou",
           "LogCoshError": "log_cosh", "ReduceLROnPlateau": "reduce_lr_on_plateau",
           "TerminateOnNaN": "terminate_on_nan", "SGD": "sgd", "RMSprop": "rmsprop", "AdamW": "adamw",
           "TopKCategoricalAccuracy": "top_k_categorical_accuracy",
           "SparseTopKCategoricalAccuracy": "sparse_top_k_categorical_accuracy"}
 # What a metric requires to be said explicitly, because Keras's default means something else.
-_REQUIRED = {"MeanIoU": {"sparse_y_pred": False}}
+_REQUIRED = {"MeanIoU": {"sparse_y_pred": False}, "IoU": {"sparse_y_pred": False}}
+# Arguments that make a metric a vector when they are None.
+_ONE_NUMBER = {"F1Score": "average", "FBetaScore": "average", "R2Score": "class_aggregation"}
 # sparse_y_true: the labels themselves tell.
 _IGNORED = {"name", "dtype", "fn", "reduction", "sparse_y_true"}
 
@@ -89,7 +110,7 @@ _CALLBACK_REASONS = {
 }
 
 
-def _snake(name):
+def snake(name):
     return _NAMES.get(name) or re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", name).lower()
 
 
@@ -138,7 +159,7 @@ def _refuse_unknown(what, thing, known, reason=""):
     name = type(thing).__name__ if not inspect.isfunction(thing) else thing.__name__
     if name in known and type(thing).__module__.split(".")[0] == "keras":
         return name
-    reason = reason or f"a job file has {', '.join(sorted(map(_snake, known)))}"
+    reason = reason or f"a job file has {', '.join(sorted(map(snake, known)))}"
     raise NotSupported(f"{what} {name} is not supported: {reason}")
 
 
@@ -156,12 +177,27 @@ def loss_field(loss):
                            f"use one of Keras's losses")
     name = _refuse_unknown("loss", loss, _LOSSES)
     reduction = getattr(loss, "reduction", "sum_over_batch_size")
-    if reduction not in ("sum_over_batch_size", "mean"):
+    if reduction not in ("sum_over_batch_size", "mean", "sum"):
         raise NotSupported(f"loss {name}: reduction is {reduction!r}; a job file has "
-                           f"sum_over_batch_size only")
+                           f"sum_over_batch_size and sum only")
     # get_config does not have all arguments of all losses (Huber's delta).
     config = {**loss.get_config(), **getattr(loss, "_fn_kwargs", {})}
-    return {"name": _snake(name), **_arguments(f"loss {name}", loss, config, _LOSSES[name])}
+    fields = _arguments(f"loss {name}", loss, config, _LOSSES[name])
+    if isinstance(fields.get("axis"), int):
+        fields["axis"] = [fields["axis"]]
+    if reduction == "sum":
+        fields["reduction"] = reduction
+    return {"name": snake(name), **fields}
+
+
+def needs_whole_batches(losses):
+    """True if a loss of the job is computed over all examples of a batch together."""
+    for loss in losses if isinstance(losses, list) else [losses]:
+        loss = {"name": loss} if isinstance(loss, str) else loss
+        if snake(loss["name"]) in _LOSSES_OF_BATCHES or "ignore_class" in loss or \
+                loss.get("reduction") == "sum":
+            return True
+    return False
 
 
 def metric_field(metric):
@@ -182,8 +218,12 @@ def metric_field(metric):
                            f"cluster; use one of Keras's metrics")
     name = _refuse_unknown("metric", metric, _METRICS)
     config = {**metric.get_config(), **getattr(metric, "_fn_kwargs", {})}
+    vector = _ONE_NUMBER.get(name)
+    if vector and getattr(metric, vector) is None:
+        raise NotSupported(f"metric {name}: {vector} is None, which gives a number for each class; "
+                           f"a job's metric is one number")
     fields = _arguments(f"metric {name}", metric, config, _METRICS[name])
-    return {"name": _snake(name), **fields, "as": metric.name}
+    return {"name": snake(name), **fields, "as": metric.name}
 
 
 def _for_outputs(what, value, output_names):
@@ -261,7 +301,7 @@ def _schedule(schedule):
     fields = _arguments(f"schedule {name}", schedule, config, _SCHEDULES[name])
     if fields.get("warmup_steps") == 0:
         del fields["warmup_steps"]
-    return {"name": _snake(name), **fields}
+    return {"name": snake(name), **fields}
 
 
 def optimizer_field(optimizer):
@@ -285,7 +325,7 @@ def optimizer_field(optimizer):
     fields = _arguments(what, optimizer, config, _EVERY_OPTIMIZER + _OPTIMIZERS[name])
     if not fields.get("use_ema"):
         fields = {key: value for key, value in fields.items() if not key.startswith("ema_")}
-    return {"name": _snake(name), "learning_rate": rate if isinstance(rate, dict) else
+    return {"name": snake(name), "learning_rate": rate if isinstance(rate, dict) else
             _number(rate), **fields}
 
 
@@ -302,7 +342,7 @@ def callback_fields(callbacks):
             continue
         _refuse_unknown("callback", callback, _CALLBACKS, _CALLBACK_REASONS.get(
             name, "its Python code cannot run on the cluster"))
-        field = {"name": _snake(name)}
+        field = {"name": snake(name)}
         for argument in _CALLBACKS[name]:
             value = getattr(callback, argument, None)
             # Keras keeps the absolute value until the first epoch and its negative from then on.

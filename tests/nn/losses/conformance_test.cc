@@ -84,6 +84,58 @@ PublishedLoss Huber(double delta) {
   });
 }
 
+PublishedLoss CategoricalFocal(bool from_logits, double alpha, double gamma, double smoothing) {
+  proto::Loss config = Config("CategoricalFocalCrossentropy", from_logits, smoothing);
+  config.set_alpha(alpha);
+  config.set_gamma(gamma);
+  const auto row = [=](const Row& outputs, const Row& y) {
+    double total = 0, loss = 0;
+    for (double x : outputs) total += from_logits ? std::exp(x) : x;
+    for (size_t c = 0; c < y.size(); ++c) {
+      const double p = (from_logits ? std::exp(outputs[c]) : outputs[c]) / total;
+      const double target = y[c] * (1 - smoothing) + smoothing / static_cast<double>(y.size());
+      loss -= alpha * std::pow(1 - p, gamma) * target * std::log(p);
+    }
+    return loss;
+  };
+  return {config, row, from_logits ? Numbers::kAny : Numbers::kProbabilities,
+          Numbers::kProbabilities};
+}
+
+PublishedLoss BinaryFocal(bool from_logits, bool balances, double gamma) {
+  proto::Loss config = Config("BinaryFocalCrossentropy", from_logits);
+  if (balances) config.set_apply_class_balancing(true);
+  config.set_gamma(gamma);
+  return MeanOf(
+      config,
+      [=](double x, double y) {
+        const double p = from_logits ? 1 / (1 + std::exp(-x)) : x;
+        const double right = y * p + (1 - y) * (1 - p);
+        const double balance = balances ? y * 0.25 + (1 - y) * 0.75 : 1;
+        return -balance * std::pow(1 - right, gamma) *
+               (y * std::log(p) + (1 - y) * std::log(1 - p));
+      },
+      from_logits ? Numbers::kAny : Numbers::kProbabilities, Numbers::kProbabilities);
+}
+
+// The overlap along the last axis.
+PublishedLoss Tversky(const char* name, double alpha, double beta) {
+  proto::Loss config = Config(name);
+  config.add_axis(-1);
+  if (alpha != 0.5) config.set_alpha(alpha);
+  if (beta != 0.5) config.set_beta(beta);
+  const auto row = [=](const Row& p, const Row& y) {
+    double both = 0, only_labels = 0, only_outputs = 0;
+    for (size_t c = 0; c < p.size(); ++c) {
+      both += y[c] * p[c];
+      only_labels += (1 - p[c]) * y[c];
+      only_outputs += p[c] * (1 - y[c]);
+    }
+    return 1 - both / (both + alpha * only_labels + beta * only_outputs);
+  };
+  return {config, row, Numbers::kProbabilities, Numbers::kProbabilities};
+}
+
 double Norm(const Row& row) {
   double sum = 0;
   for (double x : row) sum += x * x;
@@ -100,6 +152,14 @@ std::vector<PublishedLoss> PublishedLosses() {
       Binary(false, 0.2),
       Binary(true, 0),
       Binary(true, 0.3),
+      CategoricalFocal(false, 0.25, 2, 0),
+      CategoricalFocal(false, 0.7, 0.5, 0.2),
+      CategoricalFocal(true, 0.3, 3.5, 0.1),
+      BinaryFocal(false, false, 2),
+      BinaryFocal(false, true, 0.5),
+      BinaryFocal(true, true, 3),
+      Tversky("dice", 0.5, 0.5),
+      Tversky("Tversky", 0.3, 0.6),
       Huber(1),
       Huber(0.25),
       MeanOf(Config("mse"), [](double p, double y) { return (p - y) * (p - y); }),

@@ -210,6 +210,129 @@ std::vector<Defined> Accuracies() {
   };
 }
 
+// Precision and recall of each class at a threshold, as F-beta.
+double FBeta(const Data& data, double beta, const std::string& average, double threshold) {
+  const auto score = [beta](const Confused& c) {
+    const double precision = Divide(c.tp, c.tp + c.fp), recall = Divide(c.tp, c.tp + c.fn);
+    return Divide((1 + beta * beta) * precision * recall, beta * beta * precision + recall);
+  };
+  if (average == "micro") return score(Above(data, threshold));
+  double sum = 0, labels = 0, weighted = 0;
+  for (int64_t c = 0; c < data.shape[0]; ++c) {
+    const Confused counts = Above(data, threshold, c);
+    sum += score(counts);
+    labels += counts.tp + counts.fn;
+    weighted += score(counts) * (counts.tp + counts.fn);
+  }
+  return average == "macro" ? sum / static_cast<double>(data.shape[0]) : weighted / labels;
+}
+
+double R2(const Data& data, bool weighted) {
+  const int64_t classes = data.shape[0];
+  double sum = 0, weights = 0;
+  for (int64_t c = 0; c < classes; ++c) {
+    const auto label = [&](int64_t row) { return double{data.labels[row * classes + c]}; };
+    const double mean = MeanOverRows(data, label);
+    const double variance =
+        MeanOverRows(data, [&](int64_t row) { return std::pow(label(row) - mean, 2); });
+    const double error =
+        MeanOverRows(data, [&](int64_t row) { return std::pow(label(row) - data.at(row, c), 2); });
+    const double weight = weighted ? variance : 1;
+    sum += weight * (1 - error / variance);
+    weights += weight;
+  }
+  return sum / weights;
+}
+
+// Pearson's by the definition of both; Lin's by that of Keras.
+double Correlation(const Data& data, bool concordance) {
+  const int64_t classes = data.shape[0];
+  return MeanOverRows(data, [&](int64_t row) {
+    double pp = 0, yy = 0, py = 0, p_sum = 0, y_sum = 0;
+    for (int64_t c = 0; c < classes; ++c) {
+      const double p = data.at(row, c), y = data.labels[row * classes + c];
+      p_sum += p, y_sum += y, pp += p * p, yy += y * y, py += p * y;
+    }
+    const auto n = static_cast<double>(classes);
+    const double p_variance = pp / n - p_sum * p_sum / n / n;
+    const double y_variance = yy / n - y_sum * y_sum / n / n;
+    const double covariance = py / n - p_sum * y_sum / n / n;
+    if (!concordance) return covariance / std::sqrt(p_variance * y_variance);
+    return 2 * covariance / (p_variance + y_variance + std::pow((p_sum - y_sum) / n, 2));
+  });
+}
+
+std::vector<Defined> Scores() {
+  std::vector<Defined> scores;
+  for (const char* average : {"micro", "macro", "weighted"}) {
+    proto::Metric f1 = Config("F1Score"), f2 = Config("FBetaScore");
+    f1.set_average(average);
+    f1.set_threshold(0.5);
+    scores.push_back(
+        {f1, false, 3, [=](const Data& data) { return FBeta(data, 1, average, 0.5); }});
+    f2.set_average(average);
+    f2.set_beta(2);
+    f2.set_threshold(0.75);
+    scores.push_back(
+        {f2, false, 4, [=](const Data& data) { return FBeta(data, 2, average, 0.75); }});
+  }
+  proto::Metric weighted = Config("r2_score"), iou = Config("IoU"), binary = Config("BinaryIoU");
+  weighted.set_class_aggregation("variance_weighted_average");
+  iou.add_target_class_ids(2);
+  binary.add_target_class_ids(1);
+  binary.set_threshold(0.7);
+  const auto overlap = [](double both, double either) { return both / either; };
+  scores.push_back({Config("R2Score"), false, 3, [](const Data& d) { return R2(d, false); }});
+  scores.push_back({weighted, false, 3, [](const Data& d) { return R2(d, true); }});
+  scores.push_back({iou, true, 4, [=](const Data& data) {
+                      double both = 0, either = 0;
+                      for (int64_t row = 0; row < data.rows; ++row) {
+                        const bool p = RankOf(data, row, 2) == 0, y = data.classes[row] == 2;
+                        both += p && y, either += p || y;
+                      }
+                      return overlap(both, either);
+                    }});
+  scores.push_back({Config("OneHotMeanIoU"), false, 4, MeanIou});
+  scores.push_back({binary, false, 1, [=](const Data& data) {
+                      const Confused c = Above(data, 0.7);
+                      return overlap(c.tp, c.tp + c.fp + c.fn);
+                    }});
+  scores.push_back({Config("PearsonCorrelation"), false, 5,
+                    [](const Data& d) { return Correlation(d, false); }});
+  scores.push_back({Config("ConcordanceCorrelation"), false, 5,
+                    [](const Data& d) { return Correlation(d, true); }});
+  return scores;
+}
+
+// The best of one rate where another is high enough.
+std::vector<Defined> BestRates() {
+  const auto precision = [](const Confused& c) { return Divide(c.tp, c.tp + c.fp); };
+  const auto recall = [](const Confused& c) { return Divide(c.tp, c.tp + c.fn); };
+  const auto specificity = [](const Confused& c) { return Divide(c.tn, c.tn + c.fp); };
+  const auto best = [](auto wanted, auto given) {
+    return [=](const Data& data) {
+      double result = 0;
+      for (int i = 0; i < 200; ++i) {
+        // An output of 0 is above the first threshold, as in Keras.
+        const Confused c = Above(data, i == 0 ? -1e-7 : i / 199.0);
+        if (given(c) >= 0.6) result = std::max(result, wanted(c));
+      }
+      return result;
+    };
+  };
+  proto::Metric p = Config("PrecisionAtRecall"), r = Config("RecallAtPrecision");
+  proto::Metric sensitive = Config("SensitivityAtSpecificity");
+  proto::Metric specific = Config("specificity_at_sensitivity");
+  p.set_recall(0.6);
+  r.set_precision(0.6);
+  sensitive.set_specificity(0.6);
+  specific.set_sensitivity(0.6);
+  return {{p, false, 1, best(precision, recall)},
+          {r, false, 1, best(recall, precision)},
+          {sensitive, false, 1, best(recall, specificity)},
+          {specific, false, 3, best(specificity, recall)}};
+}
+
 std::vector<Defined> Errors() {
   const auto squared = MeanOf([](double p, double y) { return (p - y) * (p - y); });
   return {
@@ -276,7 +399,7 @@ std::vector<Defined> Aucs() {
 
 std::vector<Defined> Everything() {
   std::vector<Defined> all = Accuracies();
-  for (const auto& family : {Errors(), Confusions(), Aucs()}) {
+  for (const auto& family : {Errors(), Confusions(), Aucs(), Scores(), BestRates()}) {
     all.insert(all.end(), family.begin(), family.end());
   }
   return all;
