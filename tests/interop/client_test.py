@@ -18,6 +18,7 @@ import cairn  # noqa: E402
 import keras  # noqa: E402
 import numpy as np  # noqa: E402
 import results  # noqa: E402
+import tensorflow as tf  # noqa: E402
 from keras import layers  # noqa: E402
 
 FOLDER = pathlib.Path(__file__).resolve().parent
@@ -170,8 +171,16 @@ class Errors(unittest.TestCase):
 
     def test_what_a_job_file_cannot_express_is_refused_by_name(self):
         self.refused("steps_per_epoch", steps_per_epoch=3)
-        self.refused("validation_freq", validation_freq=2)
-        self.refused("callback LambdaCallback", callbacks=[keras.callbacks.LambdaCallback()])
+        self.refused("validation_steps", validation_steps=2)
+        self.refused("validation_freq", validation_freq=2, validation_split=0.5,
+                     callbacks=[keras.callbacks.EarlyStopping()])
+        self.refused("nothing to train", initial_epoch=1)
+        self.refused("on_train_batch_end", callbacks=[
+            keras.callbacks.LambdaCallback(on_train_batch_end=print)])
+        self.refused("callback Own", callbacks=[type("Own", (keras.callbacks.Callback,), {})()])
+        self.refused("has a schedule already", network(optimizer=keras.optimizers.SGD(
+            keras.optimizers.schedules.ExponentialDecay(0.1, 1, 0.5))),
+            callbacks=[keras.callbacks.LearningRateScheduler(lambda epoch: 0.1)])
         self.refused("save_freq", callbacks=[keras.callbacks.ModelCheckpoint("a.keras",
                                                                              save_freq=10)])
         self.refused("optimizer Lamb ", network(optimizer=keras.optimizers.Lamb()))
@@ -191,6 +200,48 @@ class Errors(unittest.TestCase):
         self.refused("subclassed", subclassed)
         self.refused("'stale' needs a window", strategy="stale")
         self.refused("there are 'sync', 'async' and 'stale'", strategy="mirrored")
+
+    def test_a_dataset_is_read_once_as_its_arrays(self):
+        x, y = examples(50)
+        start = network().get_weights()
+
+        class Batches(keras.utils.PyDataset):
+            def __len__(self):
+                return 4
+
+            def __getitem__(self, i):
+                return x[16 * i:16 * i + 16], y[16 * i:16 * i + 16]
+
+        def trained(*data, **fit):
+            model = network()
+            model.set_weights(start)
+            cluster.fit(model, *data, epochs=2, shuffle=False, verbose=0, **fit)
+            return model, model.get_weights()
+
+        _, expected = trained(x, y, batch_size=16)
+        batches = tf.data.Dataset.from_tensor_slices((x, y)).batch(16)
+        for dataset in Batches(), batches:
+            model, weights = trained(dataset, validation_data=dataset)
+            for here, there in zip(weights, expected):
+                np.testing.assert_array_equal(here, there)
+            self.assertEqual(cluster.evaluate(model, dataset, verbose=0),
+                             cluster.evaluate(model, x, y, verbose=0))
+            self.assertEqual(cluster.predict(model, dataset).shape, (50, 2))
+        self.refused("without an end", x=batches.repeat(), y=None)
+        self.refused("y is given", x=batches)
+        self.refused("not a dataset of batches", x=tf.data.Dataset.from_tensor_slices((x, y)),
+                     y=None)
+
+    def test_callbacks_that_observe_get_the_logs_of_each_epoch(self):
+        x, y = examples()
+        seen = []
+        with tempfile.TemporaryDirectory() as folder:
+            history = cluster.fit(
+                network(), x, y, epochs=3, verbose=0, validation_split=0.5, callbacks=[
+                    keras.callbacks.LambdaCallback(
+                        on_epoch_end=lambda epoch, logs: seen.append((epoch, logs["val_loss"]))),
+                    keras.callbacks.BackupAndRestore(os.path.join(folder, "backup"))])
+        self.assertEqual(seen, list(enumerate(history.history["val_loss"])))
 
     def test_a_callback_without_a_list(self):
         x, y = examples()

@@ -181,6 +181,25 @@ class Weights(Comparison):
                      sample_weight=draw.random.uniform(0, 2, EXAMPLES).astype("float32"))
 
 
+class Epochs(Comparison):
+    """Arguments of fit about epochs."""
+
+    def trained(self, **fit):
+        draw = draw_for("epochs", str(fit))
+        self.compare(draw, training_cases.network(draw, "linear"), "mse", sgd(),
+                     training_cases.real_labels, metrics=lambda: ["mae"], epochs=6, **fit)
+
+    def test_initial_epoch(self):
+        self.trained(initial_epoch=4, steps_per_epoch=EXAMPLES // BATCH)
+        self.trained(initial_epoch=2, callbacks=lambda: [
+            keras.callbacks.LearningRateScheduler(lambda epoch, rate: rate / (epoch + 1)),
+            keras.callbacks.EarlyStopping("mae", patience=1, start_from_epoch=4, min_delta=1)])
+
+    def test_validation_freq(self):
+        self.trained(validation_freq=2)
+        self.trained(validation_freq=[1, 4])
+
+
 class Lists(unittest.TestCase):
     """Each name of Keras is compared here, or doc/keras.md says that Cairn lacks it."""
 
@@ -210,7 +229,7 @@ class Lists(unittest.TestCase):
             keras.metrics: {name.split(",")[0] for name in training_cases.METRICS},
             keras.optimizers: set(training_cases.OPTIMIZERS),
             keras.optimizers.schedules: set(training_cases.SCHEDULES),
-            keras.callbacks: set(cairn.translation._CALLBACKS) | {"CSVLogger"},
+            keras.callbacks: set(cairn.translation.CALLBACKS),
             keras.regularizers: {"L1", "L2", "L1L2"},
             keras.initializers: {type(each).__name__ for each in Initializers.known(draw_for(0))},
         }

@@ -294,6 +294,13 @@ def _monitor(draw):
                    {"monitor": "val_mae", "mode": "max"}, {"monitor": "mae", "mode": "min"})
 
 
+def _scheduler(draw):
+    factor, start = draw.number(0.3, 0.9), draw.number(0.05, 0.3)
+    return [draw.of(
+        keras.callbacks.LearningRateScheduler(lambda epoch, rate: rate * factor),
+        keras.callbacks.LearningRateScheduler(lambda epoch: start if epoch < 3 else start / 2))]
+
+
 CALLBACKS = {
     "EarlyStopping": lambda draw: [keras.callbacks.EarlyStopping(
         **_monitor(draw), patience=draw.between(0, 3), min_delta=draw.of(0, draw.number(0, 0.05)),
@@ -303,6 +310,7 @@ CALLBACKS = {
         **_monitor(draw), patience=draw.between(1, 2), factor=draw.number(0.1, 0.8),
         min_delta=draw.number(0, 0.05), cooldown=draw.between(0, 2),
         min_lr=draw.of(0, 0.01))],
+    "LearningRateScheduler": lambda draw: _scheduler(draw),
     "both": lambda draw: [
         keras.callbacks.ReduceLROnPlateau(**_monitor(draw), patience=1, factor=0.5),
         keras.callbacks.EarlyStopping(**_monitor(draw), patience=draw.between(2, 4))],

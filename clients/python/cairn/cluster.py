@@ -16,7 +16,7 @@ import keras
 import numpy as np
 
 from cairn import model_files, translation
-from cairn.data import DataFolder, as_arrays, is_files, shape_of, split
+from cairn.data import DataFolder, as_arrays, from_batches, is_files, shape_of, split
 from cairn.epochs import EpochLogs
 from cairn.errors import CairnError, NotSupported
 from cairn.tool import Tool
@@ -40,10 +40,7 @@ if temporary:
 
 # Arguments of Keras's fit that a job does not have: the default, and the reason.
 _REFUSED = {
-    "initial_epoch": (0, "a job counts its own epochs"),
-    "steps_per_epoch": (None, "an epoch is all examples once"),
     "validation_steps": (None, "all validation data are evaluated"),
-    "validation_freq": (1, "the validation data are evaluated after each epoch"),
 }
 _LOCAL_ONLY = ("validation_batch_size",)  # Does not change a result.
 
@@ -114,8 +111,8 @@ class Cluster:
 
     def fit(self, model, x, y=None, batch_size=None, epochs=1, verbose="auto", callbacks=None,
             validation_split=0.0, validation_data=None, shuffle=True, class_weight=None,
-            sample_weight=None, *, strategy="sync", window=None, batches_per_update=None, seed=0,
-            name=None, **others):
+            sample_weight=None, initial_epoch=0, steps_per_epoch=None, validation_freq=1, *,
+            strategy="sync", window=None, batches_per_update=None, seed=0, name=None, **others):
         """Trains a compiled Keras model and sets its weights; returns Keras's History.
 
         Arguments are Keras's, and:
@@ -137,6 +134,15 @@ class Cluster:
         compiled = _compiled(model)
         if isinstance(callbacks, keras.callbacks.Callback):
             callbacks = [callbacks]
+        dataset = from_batches("x", x)
+        if dataset is not None:
+            for argument, value in (("y", y), ("sample_weight", sample_weight),
+                                    ("batch_size", batch_size)):
+                if value is not None:
+                    raise NotSupported(f"{argument} is given, and x is a dataset, which has it")
+            # A tf.data.Dataset has its own order.
+            shuffle = shuffle and isinstance(x, keras.utils.PyDataset)
+            x, y, sample_weight, batch_size = dataset
         batch_size = int(batch_size or 32)
         inputs = as_arrays("x", x, _input_names(model))
         _build(model, inputs)
@@ -147,22 +153,39 @@ class Cluster:
         if job_callbacks:
             job["callbacks"] = job_callbacks
         parts = self._strategy(job, strategy, window, batches_per_update, batch_size)
-        job.update(epochs=int(epochs), shuffle=bool(shuffle), seed=int(seed))
+        if initial_epoch >= epochs:
+            raise NotSupported(f"initial_epoch is {initial_epoch}, epochs is {epochs}: there is "
+                               f"nothing to train")
+        rates = translation.scheduled_rates(callbacks, job["optimizer"]["learning_rate"],
+                                            range(initial_epoch, epochs))
+        if validation_freq != 1 and job_callbacks:
+            raise NotSupported("validation_freq is not supported with callbacks that decide: they "
+                               "see the validation of each epoch")
+        job.update(epochs=int(epochs - initial_epoch), shuffle=bool(shuffle), seed=int(seed))
 
         folder = self._make_folder(job["name"])
         job_file = os.path.join(folder, "job.json")
         job["model"] = model_files.write_model(model, folder)
         examples = self._write_data(job, folder, model, inputs, y, sample_weight, validation_split,
                                     validation_data, class_weight)
+        steps = math.ceil(examples / batch_size)
+        if steps_per_epoch not in (None, steps):
+            raise NotSupported(f"steps_per_epoch={steps_per_epoch} is not supported: an epoch is "
+                               f"all examples once, which is {steps} batches")
+        if rates is not None:
+            job["optimizer"]["learning_rate"] = translation.rates_of_epochs(rates, steps)
+        for callback in job.get("callbacks", []):
+            if "start_from_epoch" in callback:
+                callback["start_from_epoch"] = max(0, callback["start_from_epoch"] - initial_epoch)
         with open(job_file, "w", encoding="utf-8") as file:
             json.dump(job, file, indent=1)
 
         run = keras.callbacks.CallbackList(
             observers, add_history=True, add_progbar=verbose != 0, model=model, epochs=epochs,
-            verbose=1 if verbose == "auto" else verbose, steps=math.ceil(examples / batch_size))
-        status = self._train(job, job_file, _output_names(model), run, parts,
-                             examples)
-        self._take_result(model, status, callbacks or [], folder, job_file)
+            verbose=1 if verbose == "auto" else verbose, steps=steps)
+        status = self._train(job, job_file, _output_names(model), run, parts, examples,
+                             initial_epoch, validation_freq)
+        self._take_result(model, status, callbacks or [], folder, job_file, initial_epoch)
         run.on_train_end(status["logs"])
         model.history.job = status["job"]  # For commands of the tool: cairn history JOB.
         self._remove(folder)
@@ -239,10 +262,12 @@ class Cluster:
             examples = int(math.floor(examples * (1.0 - validation_split)))
         return examples
 
-    def _train(self, job, job_file, output_names, run, parts, examples):
+    def _train(self, job, job_file, output_names, run, parts, examples, first_epoch,
+               validation_freq):
         """Submits the job and shows it until it ends; returns its last status, with its logs."""
         identifier = str(self.tool.objects("submit", job_file, job_file=job_file)[0]["job"])
-        logs = EpochLogs(self.tool, identifier, job, output_names, parts, examples, run)
+        logs = EpochLogs(self.tool, identifier, job, output_names, parts, examples, run,
+                         first_epoch, validation_freq)
         status = {}
         try:
             run.on_train_begin()
@@ -272,16 +297,17 @@ class Cluster:
 
     # -------------------------------------------------------------------------------- the result
 
-    def _take_result(self, model, status, callbacks, folder, job_file):
+    def _take_result(self, model, status, callbacks, folder, job_file, first_epoch):
         for callback in callbacks:
             if isinstance(callback, keras.callbacks.ModelCheckpoint):
                 self._save(model, callback, status, folder, job_file)
             if isinstance(callback, keras.callbacks.EarlyStopping):
-                ended = status["epoch"] if status.get("stopped_early") else 0
+                ended = first_epoch + status["epoch"] if status.get("stopped_early") else 0
                 callback.stopped_epoch = ended
                 for best in status["best"]:
                     if best["is_result"]:
-                        callback.best, callback.best_epoch = best["value"], best["epoch"]
+                        callback.best = best["value"]
+                        callback.best_epoch = first_epoch + best["epoch"]
             if isinstance(callback, keras.callbacks.ReduceLROnPlateau) and \
                     status.get("learning_rate"):
                 model.optimizer.learning_rate = status["learning_rate"]
@@ -320,10 +346,13 @@ class Cluster:
 
     # ----------------------------------------------------------------------- evaluate and predict
 
-    def evaluate(self, model, x, y, verbose="auto", sample_weight=None, return_dict=False, **others):
+    def evaluate(self, model, x, y=None, verbose="auto", sample_weight=None, return_dict=False, **others):
         """Loss and metrics of a model that fit has trained, as Keras's evaluate."""
         _check_batches("evaluate", others)
         job = self._job_of(model)
+        dataset = from_batches("x", x)
+        if dataset is not None:
+            x, y, sample_weight, _ = dataset
         inputs = as_arrays("x", x, _input_names(model))
         labels = as_arrays("y", y, _output_names(model))
         loss = translation.objective_fields(_compiled(model), _output_names(model))
@@ -345,7 +374,8 @@ class Cluster:
         """The outputs of a model that fit has trained, as Keras's predict."""
         _check_batches("predict", others)
         job = self._job_of(model)
-        inputs = as_arrays("x", x, _input_names(model))
+        dataset = from_batches("x", x)
+        inputs = as_arrays("x", dataset[0] if dataset else x, _input_names(model))
         with tempfile.TemporaryDirectory(dir=self._data.folder) as folder:
             features = _source(DataFolder(folder), folder, "x", inputs, [], [])["npy"]["features"]
             files = features if len(inputs) > 1 else [features]
@@ -431,6 +461,9 @@ def _weights(sample_weight):
 
 
 def _validation(validation_data, model, job):
+    dataset = from_batches("validation_data", validation_data)
+    if dataset is not None:
+        validation_data = [each for each in dataset[:3] if each is not None]
     if not isinstance(validation_data, (list, tuple)) or len(validation_data) not in (2, 3):
         raise NotSupported("validation_data is not (x, y) or (x, y, sample_weight): the workers "
                            "read the data themselves; give arrays, or the names of .npy files")

@@ -4,6 +4,7 @@ import glob
 import math
 import os
 
+import keras
 import numpy as np
 
 from cairn.errors import CairnError, NotSupported
@@ -34,6 +35,40 @@ def _as_array(what, value):
             if array.dtype.kind in "US" else ""
         raise NotSupported(f"{what} is an array of {array.dtype}; a job takes numbers{advice}")
     return array
+
+
+def from_batches(what, value):
+    """(x, y, sample_weight, size of a batch) of a dataset; None if `value` is not one.
+
+    The dataset is a keras.utils.PyDataset or a tf.data.Dataset of batches, which must be finite. y
+    and sample_weight may be None.
+    """
+    if isinstance(value, keras.utils.PyDataset):
+        if value.num_batches is None:
+            raise NotSupported(f"{what} is a dataset without an end: a job reads all its data once "
+                               f"in each epoch")
+        batches = [value[i] for i in range(value.num_batches)]
+    elif hasattr(value, "as_numpy_iterator"):
+        if value.cardinality() < 0:
+            raise NotSupported(f"{what} is a dataset without an end or of an unknown size: a job "
+                               f"reads all its data once in each epoch; "
+                               f"tf.data.experimental.assert_cardinality says the size")
+        batches = list(value.as_numpy_iterator())
+    else:
+        return None
+    batches = [batch if isinstance(batch, tuple) else (batch,) for batch in batches]
+    if not batches or len(batches[0]) > 3:
+        raise NotSupported(f"{what} is a dataset that is empty, or whose batches are not "
+                           f"(x, y, sample_weight)")
+    sizes = [len(keras.tree.flatten(batch)[0]) for batch in batches]
+    if any(size != sizes[0] for size in sizes[:-1]) or sizes[-1] > sizes[0]:
+        raise NotSupported(f"{what} is a dataset with batches of different sizes; all but the last "
+                           f"must be equal")
+    try:
+        columns = keras.tree.map_structure(lambda *parts: np.concatenate(parts), *batches)
+    except ValueError as error:
+        raise NotSupported(f"{what} is not a dataset of batches: {error}") from error
+    return (*columns, *[None] * (3 - len(columns)), sizes[0])
 
 
 def as_arrays(what, value, names):

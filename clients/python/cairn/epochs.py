@@ -12,10 +12,14 @@ _NOT_MEANS = ("precision", "recall", "auc", "mean_iou", "iou", "one_hot_iou", "o
 class EpochLogs:
     """Calls `run` (a CallbackList) as fit does, from the statuses of a job."""
 
-    def __init__(self, tool, identifier, job, output_names, parts, examples, run):
+    def __init__(self, tool, identifier, job, output_names, parts, examples, run, first_epoch,
+                 validation_freq):
+        """first_epoch, validation_freq: fit's initial_epoch and validation_freq."""
         self._tool = tool
         self._identifier = identifier
         self._run = run
+        self._first_epoch = first_epoch
+        self._validation_freq = validation_freq
         self._parts = parts
         self._batch_size = job["batch_size"]
         self._examples = examples
@@ -64,17 +68,23 @@ class EpochLogs:
 
     def _begin(self, epoch):
         self._epoch = epoch
-        self._run.on_epoch_begin(epoch)
+        self._run.on_epoch_begin(self._first_epoch + epoch)
 
     def _end(self, epoch):
         logs = self._training_logs(epoch)
         for key, value in self._evaluations.get(epoch, {}).items():
-            if key == "loss" or key in self._kinds:
+            if self._shows_validation(epoch) and (key == "loss" or key in self._kinds):
                 logs["val_" + key] = _float(value)
         if self._logs_rate:
             logs["learning_rate"] = self._rate
         self.last = logs
-        self._run.on_epoch_end(epoch, dict(logs))
+        self._run.on_epoch_end(self._first_epoch + epoch, dict(logs))
+
+    def _shows_validation(self, epoch):
+        number = self._first_epoch + epoch + 1
+        if isinstance(self._validation_freq, int):
+            return number % self._validation_freq == 0
+        return number in self._validation_freq
 
     def _training_logs(self, epoch):
         """Loss and metrics of the epoch, from the history of its batches."""

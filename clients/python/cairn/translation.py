@@ -100,14 +100,15 @@ _CALLBACKS = {
     "ModelCheckpoint": ["monitor", "mode", "save_best_only"],
     "TerminateOnNaN": [],
 }
-_CALLBACK_REASONS = {
-    "LearningRateScheduler": "a Python function cannot run on the cluster; use a schedule of "
-                             "keras.optimizers.schedules as learning_rate",
-    "LambdaCallback": "a Python function cannot run on the cluster",
-    "TensorBoard": "use history.history or `cairn history`",
-    "BackupAndRestore": "a job continues from its newest checkpoint by itself; leave it out",
-    "SwapEMAWeights": "with use_ema the trained model is the average; leave it out",
+# Callbacks that get the logs of each epoch and run in this process, with the arguments that they
+# must not have, because these need each batch or the weights during the training.
+_OBSERVERS = {
+    "History": {}, "CSVLogger": {}, "RemoteMonitor": {}, "LearningRateScheduler": {},
+    "LambdaCallback": {"on_train_batch_begin": None, "on_train_batch_end": None},
 }
+# Callbacks that ask for what the cluster does anyway.
+_UNNEEDED = ["BackupAndRestore", "SwapEMAWeights"]
+CALLBACKS = [*_CALLBACKS, *_OBSERVERS, *_UNNEEDED]
 
 
 def snake(name):
@@ -336,12 +337,17 @@ def callback_fields(callbacks):
     """(the job's callbacks, Keras's callbacks that only observe and run here)."""
     fields, observers = [], []
     for callback in callbacks or []:
-        name = type(callback).__name__
-        if isinstance(callback, (keras.callbacks.History, keras.callbacks.CSVLogger)):
+        name = _refuse_unknown("callback", callback, CALLBACKS,
+                               "its Python code cannot run on the cluster")
+        if name in _OBSERVERS:
+            for argument, needed in _OBSERVERS[name].items():
+                if callback.__dict__.get(argument, needed) != needed:
+                    raise NotSupported(f"callback {name}: {argument} is not supported: "
+                                       f"only the ends of epochs are observed here")
             observers.append(callback)
             continue
-        _refuse_unknown("callback", callback, _CALLBACKS, _CALLBACK_REASONS.get(
-            name, "its Python code cannot run on the cluster"))
+        if name in _UNNEEDED:
+            continue
         field = {"name": snake(name)}
         for argument in _CALLBACKS[name]:
             value = getattr(callback, argument, None)
@@ -358,6 +364,39 @@ def callback_fields(callbacks):
                 continue
         fields.append(field)
     return fields, observers
+
+
+def scheduled_rates(callbacks, rate, epochs):
+    """The learning rate of each of `epochs` by the LearningRateSchedulers; None without any.
+
+    A scheduler's function gets the epoch and the rate before it, so it can be asked in advance.
+    """
+    schedulers = [each for each in callbacks or []
+                  if isinstance(each, keras.callbacks.LearningRateScheduler)]
+    if not schedulers:
+        return None
+    if not isinstance(rate, float):
+        raise NotSupported("callback LearningRateScheduler: the optimizer has a schedule already")
+    rates = []
+    for epoch in epochs:
+        for scheduler in schedulers:
+            try:
+                rate = scheduler.schedule(epoch, rate)
+            except TypeError:
+                rate = scheduler.schedule(epoch)
+            rate = float(np.float32(rate))
+        rates.append(rate)
+    return rates
+
+
+def rates_of_epochs(rates, updates):
+    """The job's schedule for a rate for each epoch of `updates` updates."""
+    changes = [i for i in range(1, len(rates)) if rates[i] != rates[i - 1]]
+    if not changes:
+        return _number(rates[0])
+    return {"name": "piecewise_constant_decay",
+            "boundaries": [i * updates - 1 for i in changes],
+            "values": [_number(rates[i]) for i in [0, *changes]]}
 
 
 def _check_model_checkpoint(callback):
