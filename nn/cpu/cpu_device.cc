@@ -17,6 +17,7 @@
 #include "nn/cpu/dnnl_context.h"
 #include "nn/cpu/fused_layers.h"
 #include "nn/cpu/kernels.h"
+#include "nn/layers/time_distributed.h"
 #include "nn/metric.h"
 #include "nn/regularizer.h"
 
@@ -32,6 +33,7 @@ struct KnownKernel {
 constexpr KnownKernel kKnownKernels[] = {
     {"Activation", CreateActivationKernel},
     {"Add", CreateMergeKernel},
+    {"AlphaDropout", CreateDropoutKernel},
     {"Average", CreateMergeKernel},
     {"AveragePooling1D", CreatePooling2DKernel},
     {"AveragePooling2D", CreatePooling2DKernel},
@@ -39,6 +41,7 @@ constexpr KnownKernel kKnownKernels[] = {
     {"BatchNormalization", CreateBatchNormalizationKernel},
     {"Bidirectional", CreateRecurrentKernel},
     {"CategoryEncoding", CreateCategoryEncodingKernel},
+    {"CenterCrop", CreateResizingKernel},
     {"Concatenate", CreateConcatenateKernel},
     {"Conv1D", CreateConv2DKernel},
     {"Conv1DTranspose", CreateConv2DTransposeKernel},
@@ -219,6 +222,11 @@ bool CpuDevice::CanFuse(const Layer& first, const Layer& second) const {
 
 absl::StatusOr<std::unique_ptr<Kernel>> CpuDevice::CreateKernel(const Layer& layer,
                                                                 const KernelOptions& options) {
+  if (const auto* distributed = dynamic_cast<const TimeDistributedLayer*>(&layer)) {
+    KernelOptions of_steps = options;
+    of_steps.examples *= distributed->steps();
+    return CreateKernel(distributed->inner(), of_steps);
+  }
   const std::string what = absl::StrCat("layer '", layer.name(), "' (", layer.class_name(), ")");
   for (const KnownKernel& known : kKnownKernels) {
     if (layer.class_name() != known.class_name) continue;

@@ -13,10 +13,22 @@ class DropoutKernel : public Kernel {
       : layer_(layer),
         count_(context.options.examples * ElementCount(layer.output().shape)),
         rate_(static_cast<float>(layer.rate())),
-        scale_(rate_ < 1 ? 1 / (1 - rate_) : 0) {}
+        scale_(layer.is_alpha() ? static_cast<float>(layer.alpha_scale())
+               : rate_ < 1      ? 1 / (1 - rate_)
+                                : 0) {}
 
   absl::Status Forward(const ForwardArguments& arguments) override {
-    if (arguments.training) {
+    if (arguments.training && layer_.is_alpha()) {
+      const auto scale = static_cast<float>(layer_.alpha_scale());
+      const auto shift =
+          static_cast<float>(-layer_.alpha_scale() * layer_.alpha_low() * layer_.rate());
+      const auto dropped = static_cast<float>(layer_.alpha_scale() * layer_.alpha_low()) + shift;
+      for (int64_t i = 0; i < count_; ++i) {
+        arguments.output[i] = RandomUniform(arguments.random_key, i) < rate_
+                                  ? dropped
+                                  : arguments.inputs[0][i] * scale + shift;
+      }
+    } else if (arguments.training) {
       Drop(arguments.random_key, arguments.inputs[0], arguments.output);
     } else {
       std::memcpy(arguments.output, arguments.inputs[0], count_ * sizeof(float));

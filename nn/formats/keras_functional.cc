@@ -25,8 +25,9 @@ absl::Status CheckCalls(const CalledLayer& layer, const JsonNode& inbound) {
   }
   // Keras 3 writes the default of image layers' argument. In a fit or predict it has no effect.
   const std::string& class_name = layer.body.layers(0).class_name();
-  const bool is_default = class_name == "RandomCrop" || class_name == "RandomFlip" ||
-                          class_name == "Resizing" || class_name == "Rescaling";
+  const bool is_default = class_name == "CenterCrop" || class_name == "RandomCrop" ||
+                          class_name == "RandomFlip" || class_name == "Resizing" ||
+                          class_name == "Rescaling";
   for (const LayerCall& call : layer.calls) {
     if (!call.always_trains || is_default) continue;
     return inbound.Error(absl::StrCat("layer '", layer.name, "' is called with training=True"));

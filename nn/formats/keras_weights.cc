@@ -8,6 +8,7 @@
 #include "common/status_macros.h"
 #include "nn/formats/json_node.h"
 #include "nn/formats/keras_topology.h"
+#include "nn/layers/time_distributed.h"
 
 namespace cairn::nn {
 namespace {
@@ -94,6 +95,10 @@ std::string KerasVariablePath(const Layer& layer, size_t variable) {
     const size_t half = count / 2;
     return absl::StrCat(variable < half ? "forward_layer" : "backward_layer", "/cell/vars/",
                         variable % half);
+  }
+  if (name == "TimeDistributed") {
+    const auto& inner = static_cast<const TimeDistributedLayer&>(layer).inner();
+    return absl::StrCat("layer/", KerasVariablePath(inner, variable));
   }
   if (name == "MultiHeadAttention") {
     const char* const parts[] = {"query", "key", "value", "output"};

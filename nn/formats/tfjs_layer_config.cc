@@ -61,7 +61,9 @@ bool IsNot(const json& config, const char* argument, double neutral) {
   return it != config.end() && it->is_number() && *it != neutral;
 }
 
-constexpr const char* kUnknownToTfjs[] = {"AveragePooling3D",
+constexpr const char* kUnknownToTfjs[] = {"AlphaDropout",
+                                          "AveragePooling3D",
+                                          "CenterCrop",
                                           "Conv1DTranspose",
                                           "Conv3D",
                                           "Cropping1D",
@@ -81,6 +83,7 @@ constexpr const char* kUnknownToTfjs[] = {"AveragePooling3D",
                                           "SpatialDropout2D",
                                           "SpatialDropout3D",
                                           "Subtract",
+                                          "TimeDistributed",
                                           "UnitNormalization",
                                           "UpSampling1D",
                                           "UpSampling3D",

@@ -33,6 +33,7 @@
 #include "nn/layers/reshape.h"
 #include "nn/layers/resizing.h"
 #include "nn/layers/separable_conv2d.h"
+#include "nn/layers/time_distributed.h"
 
 namespace cairn::nn {
 namespace {
@@ -42,10 +43,15 @@ struct KnownLayer {
   absl::StatusOr<std::unique_ptr<const Layer>> (*create)(LayerConfig& config);
 };
 
+absl::StatusOr<std::unique_ptr<const Layer>> CreateTimeDistributed(LayerConfig& config) {
+  return TimeDistributedLayer::Create(config, CreateLayer);
+}
+
 // All supported layers. A new layer is a pair of files here, one kernel per device, and one line.
 constexpr KnownLayer kKnownLayers[] = {
     {"Activation", ActivationLayer::Create},
     {"Add", MergeLayer::Create},
+    {"AlphaDropout", DropoutLayer::Create},
     {"Average", MergeLayer::Create},
     {"AveragePooling1D", Pooling2DLayer::Create},
     {"AveragePooling2D", Pooling2DLayer::Create},
@@ -53,6 +59,7 @@ constexpr KnownLayer kKnownLayers[] = {
     {"BatchNormalization", BatchNormalizationLayer::Create},
     {"Bidirectional", RecurrentLayer::CreateBidirectional},
     {"CategoryEncoding", CategoryEncodingLayer::Create},
+    {"CenterCrop", ResizingLayer::Create},
     {"Concatenate", ConcatenateLayer::Create},
     {"Conv1D", Conv2DLayer::Create},
     {"Conv1DTranspose", Conv2DTransposeLayer::Create},
@@ -111,6 +118,7 @@ constexpr KnownLayer kKnownLayers[] = {
     {"SpatialDropout2D", DropoutLayer::Create},
     {"SpatialDropout3D", DropoutLayer::Create},
     {"Subtract", MergeLayer::Create},
+    {"TimeDistributed", CreateTimeDistributed},
     {"UnitNormalization", LayerNormalizationLayer::CreateUnit},
     {"UpSampling1D", ResizingLayer::Create},
     {"UpSampling2D", ResizingLayer::Create},

@@ -47,6 +47,19 @@ Resize ReadTarget(const Shape& image, LayerConfig& config) {
   return resize;
 }
 
+// CenterCrop: pixels of the middle; Keras resizes an image that is smaller.
+Resize ReadCrop(const Shape& image, LayerConfig& config) {
+  const std::array<int64_t, 2> target = {config.Int("height", std::nullopt, 1, kSideMax),
+                                         config.Int("width", std::nullopt, 1, kSideMax)};
+  if (image[0] < target[0] || image[1] < target[1]) return ResizeOfMiddle(image, target);
+  Resize crop = ResizeOfAll(image, target);
+  for (int axis = 0; axis < 2; ++axis) {
+    crop.axes[axis].start = (image[axis] - target[axis]) / 2;
+    crop.axes[axis].extent = target[axis];
+  }
+  return crop;
+}
+
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<const Layer>> ResizingLayer::Create(LayerConfig& config) {
@@ -55,8 +68,9 @@ absl::StatusOr<std::unique_ptr<const Layer>> ResizingLayer::Create(LayerConfig& 
   const TensorSpec& input = config.ImageInput(rank);
   const Shape image = ImageOf(input.shape);
   config.ExpectChannelsLast();
-  const Resize resize = config.class_name() == "Resizing" ? ReadTarget(image, config)
-                                                          : ReadFactors(image, flat, config);
+  const Resize resize = config.class_name() == "Resizing"     ? ReadTarget(image, config)
+                        : config.class_name() == "CenterCrop" ? ReadCrop(image, config)
+                                                              : ReadFactors(image, flat, config);
   CAIRN_RETURN_IF_ERROR(config.Finish());
   const Shape output = {resize.axes[0].output, resize.axes[1].output, image[2]};
   return std::unique_ptr<const Layer>(

@@ -478,6 +478,20 @@ def attention(draw):
     return keras.Model(query, head(layer(tensor, tensor, use_causal_mask=draw.yes())))
 
 
+def time_distributed(draw):
+    inner, shape = draw.of(
+        (L.Dense(3, activation=_activation(draw), **draw.kernel()), (4, 3)),
+        (L.Conv2D(2, 3, activation="relu", **draw.kernel()), (3, 5, 4, 2)),
+        (L.LSTM(3), (2, 4, 3)), (L.Flatten(), (3, 2, 2)), (L.MaxPooling1D(2), (3, 4, 2)),
+        (L.LayerNormalization(), (3, 4)), (L.TimeDistributed(L.Dense(2)), (2, 3, 3)))
+    return _through(shape, _mixing(0), L.TimeDistributed(inner))
+
+
+def center_crop(draw):
+    return _through(_image(draw, 5), _mixing2d(), L.CenterCrop(draw.between(2, 10),
+                                                               draw.between(2, 10)))
+
+
 def category_encoding(draw):
     steps, mode = draw.of((1, "one_hot"), (4, "multi_hot"), (4, "count"))
     inputs = keras.Input((steps,), dtype="int32")
@@ -511,6 +525,7 @@ RANDOM = {  # Layers whose training is random: only inference is compared.
                                      (4, 4, 3)),
     "SpatialDropout3D": random_layer(lambda draw: L.SpatialDropout3D(draw.number(0.1, 0.9)),
                                      (3, 2, 4, 3)),
+    "AlphaDropout": random_layer(lambda draw: L.AlphaDropout(draw.number(0.1, 0.9)), (5,)),
     "GaussianNoise": random_layer(lambda draw: L.GaussianNoise(draw.number(0.1, 0.9)), (5,)),
     "GaussianDropout": random_layer(lambda draw: L.GaussianDropout(draw.number(0.1, 0.9)), (5,)),
     "RandomFlip": random_layer(lambda draw: L.RandomFlip(
@@ -548,7 +563,8 @@ LAYERS = {
     "Permute": permute, "RepeatVector": repeat_vector, "Identity": identity,
     "SimpleRNN": recurrent(L.SimpleRNN), "LSTM": recurrent(L.LSTM), "GRU": recurrent(L.GRU),
     "Bidirectional": bidirectional, "MultiHeadAttention": attention,
-    "CategoryEncoding": category_encoding,
+    "CategoryEncoding": category_encoding, "TimeDistributed": time_distributed,
+    "CenterCrop": center_crop,
     "shared layer": shared_layer, "model as a layer": model_as_layer, "frozen layer": frozen,
     **RANDOM,
 }

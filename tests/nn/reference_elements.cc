@@ -16,6 +16,7 @@
 #include "nn/layers/gaussian_noise.h"
 #include "nn/layers/layer_normalization.h"
 #include "nn/layers/merge.h"
+#include "nn/layers/time_distributed.h"
 #include "tests/nn/reference_layers.h"
 
 namespace cairn::nn::testing {
@@ -164,7 +165,15 @@ Doubles ReferenceDropout(const ReferenceCall& call) {
   const int64_t elements = ElementCount(layer.output().shape);
   for (int64_t i = 0; i < static_cast<int64_t>(output.size()); ++i) {
     const int64_t draw = layer.is_spatial() ? i / elements * channels + i % channels : i;
-    output[i] *= RandomUniform(call.key(), draw) < layer.rate() ? 0 : 1 / (1 - layer.rate());
+    const bool drops = RandomUniform(call.key(), draw) < layer.rate();
+    if (layer.is_alpha()) {
+      // Klambauer et al. 2017: mean and variance stay.
+      const double low = -1.6732632423543772 * 1.0507009873554805;
+      const double a = 1 / std::sqrt((1 - layer.rate()) * (1 + layer.rate() * low * low));
+      output[i] = a * (drops ? low : output[i]) - a * low * layer.rate();
+    } else {
+      output[i] *= drops ? 0 : 1 / (1 - layer.rate());
+    }
   }
   return output;
 }
@@ -175,6 +184,22 @@ Doubles ReferenceGaussianNoise(const ReferenceCall& call) {
   for (size_t i = 0; call.batch.training && i < output.size(); ++i) {
     const double noise = layer.stddev() * RandomNormal(call.key(), 2 * i);
     output[i] = layer.multiplies() ? output[i] * (1 + noise) : output[i] + noise;
+  }
+  return output;
+}
+
+Doubles ReferenceTimeDistributed(const ReferenceCall& call) {
+  const auto& layer = static_cast<const TimeDistributedLayer&>(call.layer);
+  const int64_t width = ElementCount(layer.inner().inputs()[0].shape);
+  Doubles output;
+  for (size_t step = 0; step < call.inputs[0]->size(); step += width) {
+    const Doubles input(call.inputs[0]->begin() + step, call.inputs[0]->begin() + step + width);
+    ReferenceBatch one;
+    one.size = 1;
+    one.training = call.batch.training;
+    const Doubles result = ReferenceLayer(
+        {.batch = one, .layer = layer.inner(), .inputs = {&input}, .variables = call.variables});
+    output.insert(output.end(), result.begin(), result.end());
   }
   return output;
 }

@@ -23,6 +23,9 @@ struct ReferenceCall {
   uint64_t key() const;
 };
 
+// The output of any layer, by the functions below.
+Doubles ReferenceLayer(const ReferenceCall& call);
+
 // The reference implementation of each family of layers, named after Keras's layers or what they
 // have in common.
 Doubles ReferenceConvolution(const ReferenceCall& call);
@@ -49,6 +52,7 @@ Doubles ReferenceAttention(const ReferenceCall& call);
 Doubles ReferenceDense(const ReferenceCall& call);
 Doubles ReferenceEmbedding(const ReferenceCall& call);
 Doubles ReferenceCategoryEncoding(const ReferenceCall& call);
+Doubles ReferenceTimeDistributed(const ReferenceCall& call);
 Doubles ReferenceAffine(const ReferenceCall& call);
 Doubles ReferenceBatchNormalization(const ReferenceCall& call);
 Doubles ReferenceLayerNormalization(const ReferenceCall& call);

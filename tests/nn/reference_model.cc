@@ -67,6 +67,7 @@ struct KnownLayer {
 
 constexpr KnownLayer kKnownLayers[] = {
     {"Add", ReferenceMerge},
+    {"AlphaDropout", ReferenceDropout},
     {"Average", ReferenceMerge},
     {"AveragePooling1D", ReferencePooling},
     {"AveragePooling2D", ReferencePooling},
@@ -74,6 +75,7 @@ constexpr KnownLayer kKnownLayers[] = {
     {"BatchNormalization", ReferenceBatchNormalization},
     {"Bidirectional", ReferenceRecurrent},
     {"CategoryEncoding", ReferenceCategoryEncoding},
+    {"CenterCrop", ReferenceResizing},
     {"Concatenate", ReferenceConcatenate},
     {"Conv1D", ReferenceConvolution},
     {"Conv1DTranspose", ReferenceTransposedConvolution},
@@ -124,6 +126,7 @@ constexpr KnownLayer kKnownLayers[] = {
     {"SpatialDropout2D", ReferenceDropout},
     {"SpatialDropout3D", ReferenceDropout},
     {"Subtract", ReferenceMerge},
+    {"TimeDistributed", ReferenceTimeDistributed},
     {"UnitNormalization", ReferenceLayerNormalization},
     {"UpSampling1D", ReferenceResizing},
     {"UpSampling2D", ReferenceResizing},
@@ -133,7 +136,9 @@ constexpr KnownLayer kKnownLayers[] = {
     {"ZeroPadding3D", ReferenceVolumeFrame},
 };
 
-Doubles Compute(const ReferenceCall& call) {
+}  // namespace
+
+Doubles ReferenceLayer(const ReferenceCall& call) {
   const Layer& layer = call.layer;
   for (const KnownLayer& known : kKnownLayers) {
     if (layer.class_name() == known.class_name) return known.compute(call);
@@ -143,8 +148,6 @@ Doubles Compute(const ReferenceCall& call) {
   CAIRN_CHECK(layer.variables().empty() && call.inputs.size() == 1);
   return ReferenceActivation(layer.activation(), layer.output().shape.back(), *call.inputs[0]);
 }
-
-}  // namespace
 
 Doubles ReferenceActivation(const Activation& activation, int64_t width, Doubles values) {
   if (!activation.is_row_wise()) {
@@ -177,7 +180,7 @@ Doubles ReferenceOutput(const Model& model, const ReferenceBatch& batch) {
       call.variables.push_back(&batch.variables[node.first_variable + v]);
     }
     for (int mask : node.masks) call.masks.push_back(mask < 0 ? nullptr : &outputs[mask]);
-    outputs[i] = Compute(call);
+    outputs[i] = ReferenceLayer(call);
   }
   return outputs[model.output_node()];
 }

@@ -42,6 +42,8 @@ def _variable_name(layer, weight):
         wrapped = config.get("backward_layer") if direction == "backward" else None
         wrapped = wrapped or config["layer"]
         return f"{direction}_{wrapped['config']['name']}/{parts[-1]}"
+    if kind == "TimeDistributed":
+        return f"{layer.layer.name}/{_variable_name(layer.layer, weight)}"
     if kind in ("DepthwiseConv1D", "DepthwiseConv2D") and parts[-1] == "kernel":
         return "depthwise_kernel"
     if kind == "MultiHeadAttention":

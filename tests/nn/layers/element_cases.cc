@@ -94,6 +94,7 @@ std::vector<Case> NoiseAndShapeCases() {
       Between("SpatialDropoutOfSteps", "3, 6", {"layer", "SpatialDropout1D", R"({"rate": 0.5})"}),
       Between("SpatialDropoutOfVolumes", "2, 2, 2, 6",
               {"layer", "SpatialDropout3D", R"({"rate": 0.5})"}),
+      Between("AlphaDropout", "3, 6", {"layer", "AlphaDropout", R"({"rate": 0.3})"}),
       Between("GaussianNoise", "6", {"layer", "GaussianNoise", R"({"stddev": 0.3})"}),
       Between("GaussianDropout", "6", {"layer", "GaussianDropout", R"({"rate": 0.2})"}),
       Between("Permute", "2, 3, 6", {"layer", "Permute", R"({"dims": [2, 3, 1]})"}),

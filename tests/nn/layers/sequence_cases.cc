@@ -154,11 +154,31 @@ std::vector<Case> CallCases() {
   };
 }
 
+std::vector<Case> StepCases() {
+  const auto steps = [](const std::string& name, const std::string& shape,
+                        const std::string& inner) {
+    return Between(name, shape, {"layer", "TimeDistributed", R"({"layer": )" + inner + "}"});
+  };
+  return {
+      steps("StepsOfDense", "3, 5",
+            R"({"class_name": "Dense", "config": {"units": 2, "activation": "softmax"}})"),
+      steps("StepsOfImages", "2, 4, 4, 2",
+            R"({"class_name": "Conv2D", "config": {"name": "conv", "filters": 2, "kernel_size": 3,
+                "kernel_regularizer": "l2", "activation": "gelu", "bias_constraint": null}})"),
+      steps("StepsFlattened", "2, 3, 2", R"({"class_name": "Flatten", "config": {}})"),
+      steps("StepsOfSequences", "2, 3, 2", R"({"class_name": "LSTM", "config": {"units": 2}})"),
+      steps("StepsOfSteps", "2, 3, 2",
+            R"({"class_name": "TimeDistributed", "config": {"layer":
+                {"class_name": "Dense", "config": {"units": 3}}}})"),
+  };
+}
+
 }  // namespace
 
 std::vector<Case> SequenceCases() {
   std::vector<Case> all;
-  for (const auto& cases : {RecurrentCases(), MaskedCases(), AttentionCases(), CallCases()}) {
+  for (const auto& cases :
+       {RecurrentCases(), MaskedCases(), AttentionCases(), CallCases(), StepCases()}) {
     all.insert(all.end(), cases.begin(), cases.end());
   }
   return all;

@@ -183,6 +183,8 @@ std::vector<Case> ImageCases() {
       images("RandomCrop", "5, 6, 2", "RandomCrop", R"("height": 3, "width": 2)"),
       images("RandomCropOfAll", "3, 4, 2", "RandomCrop", R"("height": 3, "width": 4)"),
       images("RandomCropOfLittle", "2, 3, 2", "RandomCrop", R"("height": 4, "width": 4)"),
+      images("CenterCrop", "5, 6, 2", "CenterCrop", R"("height": 2, "width": 3)"),
+      images("CenterCropOfLittle", "2, 5, 2", "CenterCrop", R"("height": 3, "width": 3)"),
       {"ImagesOfWholeNumbers",
        {{"input", "InputLayer", R"({"batch_shape": [null, 3, 4, 2], "dtype": "uint8"})"},
         {"resize", "Resizing", R"({"height": 4, "width": 5})"},
