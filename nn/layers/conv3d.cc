@@ -26,8 +26,8 @@ absl::StatusOr<std::unique_ptr<const Layer>> Conv3DLayer::Create(LayerConfig& co
   CAIRN_RETURN_IF_ERROR(config.Finish());
   TensorSpec output{.shape = window.output()};
   output.shape.push_back(filters);
-  return std::unique_ptr<const Layer>(new Conv3DLayer(config.base(), std::move(output),
-                                                      std::move(variables), window, activation));
+  return std::unique_ptr<const Layer>(
+      new Conv3DLayer(config.base(), std::move(output), std::move(variables), window, activation));
 }
 
 }  // namespace cairn::nn
