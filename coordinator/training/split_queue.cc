@@ -75,11 +75,12 @@ bool SplitQueue::Report(TaskId id, const proto::WorkReport& report, absl::Durati
   worker.wanted = std::max<int64_t>(0, report.wanted());
   worker.pushed = std::clamp<int64_t>(report.pushed(), 0, worker.leased.size());
   worker.blocked_on = report.blocked_on();
-  // The worker may have reported before the grant reached it: only an empty queue well after the
-  // grant shows that the leases are lost.
-  worker.confused = report.queued() == 0 && !worker.leased.empty() &&
-                    now - worker.granted_at > options_.confusion_timeout;
-  return worker.confused;
+  worker.queued = report.queued();
+  // The worker may have reported before the grant reached it: only a queue that is too short well
+  // after the grant shows that leases are lost.
+  worker.lacks_leases =
+      worker.queued < worker.leased.size() && now - worker.granted_at > options_.grant_arrives;
+  return worker.lacks_leases;
 }
 
 void SplitQueue::Reconcile(const BatchRanges& open) {
@@ -89,8 +90,8 @@ void SplitQueue::Reconcile(const BatchRanges& open) {
     worker.leased = worker.leased.Intersection(open);
     // Only workers that reported an empty queue give up their leases; the others still compute
     // theirs.
-    if (worker.confused) ReturnAll(&worker);
-    worker.confused = false;
+    if (worker.lacks_leases && worker.queued <= 0) ReturnAll(&worker);
+    worker.lacks_leases = false;
   }
 }
 
@@ -266,7 +267,7 @@ std::vector<proto::Split> SplitQueue::Grant(TaskId id, int64_t workers, absl::Du
     underserved_.erase(id);
   }
   if (splits.empty()) return splits;
-  worker.confused = false;
+  worker.lacks_leases = false;
   worker.wanted = std::max<int64_t>(0, worker.wanted - (worker.leased.size() - before));
   worker.granted_at = now;
   // Idle time does not count in the worker's measured speed.

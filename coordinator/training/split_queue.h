@@ -32,8 +32,9 @@ struct SplitQueueOptions {
   // speed is known.
   absl::Duration on_hand = absl::Seconds(1);
   int64_t first_batches = 8;
-  // A worker that reports an empty queue this long after its last grant has lost its leases.
-  absl::Duration confusion_timeout = absl::Seconds(2);
+  // A worker that reports fewer batches than its leases this long after its last grant lacks the
+  // others.
+  absl::Duration grant_arrives = absl::Seconds(2);
 };
 
 // Assigns batches to workers. Every batch of the job is open, leased to one worker, or done. "Done"
@@ -59,15 +60,16 @@ class SplitQueue {
   int64_t limit() const { return limit_; }
 
   // Records how much the worker has on hand, wants, and is blocked on. Call Done with the batches
-  // of the same report first. Returns true if the worker has nothing although it has leases: then
-  // query the ledgers and call Reconcile.
+  // of the same report first. Returns true if the worker has fewer batches than its leases: then
+  // query the ledgers and call Reconcile. It drops a batch in silence if another worker's push of
+  // it was applied and never reported.
   bool Report(TaskId worker, const proto::WorkReport& report, absl::Duration now);
   // `batches` are acknowledged on every block.
   void Done(TaskId worker, absl::Span<const int64_t> batches, absl::Duration now);
   // The worker returns batches that it has not started.
   void Return(TaskId worker, absl::Span<const proto::Split> splits);
-  // Every batch outside `open` is applied, whatever was reported. Leases of workers that have lost
-  // them are open again.
+  // Every batch outside `open` is applied, whatever was reported. Leases of workers that have
+  // nothing are open again.
   void Reconcile(const BatchRanges& open);
   // The worker is gone: all its leases are open again.
   void Drop(TaskId worker);
@@ -103,14 +105,15 @@ class SplitQueue {
   struct Worker {
     BatchRanges leased;
     int64_t wanted = 0;
-    int64_t pushed = 0;  // How many of `leased`, as of its last report.
+    int64_t queued = 0;  // How many of `leased` it has, as of its last report,
+    int64_t pushed = 0;  // and how many it has pushed.
     int64_t blocked_on = -1;
     double batches_per_second = 0;  // 0: not known yet.
     absl::Duration measured_at;     // Start of `done_since`, moved past idle time.
     absl::Duration idle_since;      // When it last ran out of work.
     int64_t done_since = 0;
     absl::Duration granted_at;
-    bool confused = false;
+    bool lacks_leases = false;
   };
 
   int64_t AllowedEnd() const;

@@ -216,8 +216,8 @@ void Training::CheckLoss(const proto::BatchRecord& record, EventTime now, Outbox
   }
 }
 
-// A worker has nothing left of its leases but did not report them. Some batches may be applied (by
-// other workers, or the report was lost), some not. Only the ledgers know.
+// A worker lacks some of its leases but did not report them. Some batches may be applied (by other
+// workers, or the report was lost), some not. Only the ledgers know.
 void Training::AskLedgers(EventTime now, Outbox* outbox) {
   if (now.monotonic - asked_ledgers_at_ < kAskLedgersAgain) return;
   asked_ledgers_at_ = now.monotonic;

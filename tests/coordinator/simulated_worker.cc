@@ -213,7 +213,9 @@ void SimulatedWorker::Step(bool connected, std::vector<proto::TaskMessage>* mess
       blocked_on_ = MayStart(next) ? -1 : next;
       if (blocked_on_ < 0) {
         waiting_.erase(next);
-        Compute(next);
+        // The ps answer such a pull without values, so nothing is computed and nothing is reported.
+        const bool applied = job_->plan().synchronous() && IsApplied(next);
+        if (!applied) Compute(next);
       }
     }
     // Updates are applied whole and in order: if the lowest batch is not applied, none is.

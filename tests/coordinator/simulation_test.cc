@@ -162,6 +162,34 @@ INSTANTIATE_TEST_SUITE_P(Sweep, WideUpdateTest, ::testing::ValuesIn(WideUpdates(
                                                info.param.workers, "_deaths", info.param.deaths);
                          });
 
+// Some die when an update is applied and none of its batches is reported: the survivor finds
+// batches that are done.
+TEST(WideUpdates, AllButOneMayDieTogetherAtAnyTime) {
+  for (const int64_t width : {4, 16, 50}) {
+    proto::Job job = SimulatedJob("sync", 1);
+    job.clear_validation();
+    job.mutable_strategy()->mutable_parameter_server()->set_batches_per_update(width);
+    for (int tick = 1;; ++tick) {
+      SCOPED_TRACE(absl::StrCat("width ", width, " tick ", tick));
+      Simulation::Options options = SimulatedCluster(job);
+      options.workers = 3;
+      options.examples = 10 * width * 7 / 2;
+      Simulation simulation(options);
+      int ticks = 0;
+      ASSERT_TRUE(simulation.RunUntil([&] {
+        const proto::JobStatus status = simulation.Status();
+        return status.state() == proto::FINISHED ||
+               (status.state() == proto::RUNNING && ++ticks >= tick);
+      }));
+      if (simulation.Status().state() == proto::FINISHED) break;
+      for (const int worker : {0, 2}) simulation.KillWorkerForGood(worker);
+      ASSERT_TRUE(simulation.Run()) << simulation.Status().DebugString();
+      simulation.CheckFinished();
+      if (HasFailure()) return;
+    }
+  }
+}
+
 TEST_P(SimulationTest, EverythingMayDieAtAnyTimeAndTheCountIsExact) {
   for (uint64_t seed = 1; seed <= 25; ++seed) {
     SCOPED_TRACE(absl::StrCat("seed ", seed));

@@ -200,6 +200,29 @@ TEST(SplitQueueTest, AWorkerThatHasLostItsLeasesIsNoticed) {
   EXPECT_EQ(queue.open().front(), 2);
 }
 
+// Its process died after the update was applied and before it reported. The survivor's pulls of
+// those batches are answered without values, so it drops them, and holds the pushed batches of the
+// next update.
+TEST(SplitQueueTest, AWorkerThatHasFewerBatchesThanItsLeasesIsNoticedAndKeepsTheOthers) {
+  SplitQueueOptions options = Options(30, 30);
+  options.synchronous = true;
+  options.batches_per_update = 10;
+  SplitQueue queue(options, BatchRanges(0, 30));
+  queue.SetLimit(30);
+  EXPECT_EQ(Grant(&queue, 0, 8, 1), (std::vector<int64_t>{0, 1, 2, 3, 4, 5, 6, 7}));
+  // It has dropped 0 to 4, and pushed 5 to 7.
+  proto::WorkReport report = Wants(20, /*blocked_on=*/-1, /*queued=*/3);
+  report.set_pushed(3);
+  EXPECT_FALSE(queue.Report(WorkerTask(0), report, kStart + absl::Seconds(1)));
+  EXPECT_TRUE(queue.Report(WorkerTask(0), report, kStart + absl::Seconds(3)));
+  queue.Reconcile(BatchRanges(5, 30));
+  EXPECT_EQ(queue.LowWater(), 5);
+  EXPECT_EQ(queue.DoneCount(), 5);
+  EXPECT_EQ(queue.OwnerOf(5), WorkerTask(0));
+  EXPECT_EQ(queue.OwnerOf(7), WorkerTask(0));
+  EXPECT_EQ(Batches(queue.Grant(WorkerTask(0), 1, kStart + absl::Seconds(3))).front(), 8);
+}
+
 TEST(SplitQueueTest, AdoptedLeasesAreNotGivenToOthers) {
   SplitQueue queue(Options(10, 10), BatchRanges(4, 10));
   queue.SetLimit(10);
