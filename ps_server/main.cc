@@ -22,10 +22,13 @@
 #include "common/standard_files.h"
 #include "common/status_macros.h"
 #include "common/version.h"
-#include "ps_server/ps_task.h"
+#include "parameters/ps_task.h"
 
-namespace cairn::ps {
+namespace cairn {
 namespace {
+
+using parameters::PsTask;
+using parameters::PsTaskOptions;
 
 constexpr char kProgram[] = "ps_server";
 
@@ -123,6 +126,6 @@ int Main(int argc, char** argv) {
 }
 
 }  // namespace
-}  // namespace cairn::ps
+}  // namespace cairn
 
-int main(int argc, char** argv) { return cairn::ps::Main(argc, argv); }
+int main(int argc, char** argv) { return cairn::Main(argc, argv); }

@@ -5,7 +5,7 @@
 #include <string>
 
 #include "common/mutex.h"
-#include "ps_server/blocks/push_ledger.h"
+#include "parameters/blocks/push_ledger.h"
 #include "tests/benchmarks/light_session.h"
 
 namespace cairn::benchmarks {
@@ -20,7 +20,7 @@ class SharedLedger {
 
  private:
   Mutex mutex_;
-  ps::PushLedger ledger_ ABSL_GUARDED_BY(mutex_);
+  parameters::PushLedger ledger_ ABSL_GUARDED_BY(mutex_);
   int64_t duplicates_ ABSL_GUARDED_BY(mutex_) = 0;
 };
 

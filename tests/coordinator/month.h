@@ -11,8 +11,8 @@
 
 #include "coordinator/outbox.h"
 #include "coordinator/scheduler.h"
+#include "parameters/blocks/push_ledger.h"
 #include "proto/coordinator.pb.h"
-#include "ps_server/blocks/push_ledger.h"
 #include "storage/journal.h"
 #include "worker/lease_queue.h"
 
@@ -100,7 +100,7 @@ class Month {
   uint64_t last_session_ = 0;
   uint64_t ps_session_ = 0;
   uint64_t ps_generation_ = 0;
-  ps::PushLedger ledger_;
+  parameters::PushLedger ledger_;
   std::vector<Worker> workers_;
   // Replies to commands, to be sent in further turns.
   std::deque<std::pair<uint64_t, proto::TaskMessage>> replies_;

@@ -15,9 +15,9 @@
 
 #include "cluster/frame.h"
 #include "common/check.h"
-#include "ps_server/parameter_frames.h"
+#include "parameters/parameter_frames.h"
 #include "tests/fuzz/fuzz_target.h"
-#include "tests/ps_server/test_job.h"
+#include "tests/parameters/test_job.h"
 
 namespace cairn::fuzz {
 namespace {
@@ -80,37 +80,38 @@ std::string PutRight(std::string bytes) {
   return bytes;
 }
 
-bool ReadPull(const cluster::Frame& frame, const ps::JobLayout& layout) {
+bool ReadPull(const cluster::Frame& frame, const parameters::JobLayout& layout) {
   proto::PullHeader header;
   const auto reader = cluster::FrameReader::Open(frame, &header);
   return reader.ok() && reader->ExpectEnd().ok() && !header.blocks().empty() &&
-         ps::FindBlocks(layout, header.blocks()).ok();
+         parameters::FindBlocks(layout, header.blocks()).ok();
 }
 
-bool ReadPush(const cluster::Frame& frame, const ps::JobLayout& layout, ps::BufferPool* pool) {
+bool ReadPush(const cluster::Frame& frame, const parameters::JobLayout& layout,
+              parameters::BufferPool* pool) {
   proto::PushHeader header;
   auto reader = cluster::FrameReader::Open(frame, &header);
   if (!reader.ok()) return false;
-  const auto pushes = ps::ReadGradients(layout, header, &*reader, pool);
+  const auto pushes = parameters::ReadGradients(layout, header, &*reader, pool);
   if (!pushes.ok()) return false;
-  for (const ps::BlockPush& push : *pushes) {
-    const ps::BlockSpec& block = layout.blocks().at(push.position);
+  for (const parameters::BlockPush& push : *pushes) {
+    const parameters::BlockSpec& block = layout.blocks().at(push.position);
     CAIRN_CHECK(!push.gradient || push.gradient.count() == block.count);
   }
   return true;
 }
 
-bool ReadUpload(const cluster::Frame& frame, ps::BufferPool* pool) {
+bool ReadUpload(const cluster::Frame& frame, parameters::BufferPool* pool) {
   proto::UploadHeader header;
   auto reader = cluster::FrameReader::Open(frame, &header);
   if (!reader.ok()) return false;
-  return ps::ReadUploads(header, &*reader, pool).ok();
+  return parameters::ReadUploads(header, &*reader, pool).ok();
 }
 
 bool ReadAll(const cluster::Frame& frame) {
-  static const auto* const layout =
-      new std::shared_ptr<const ps::JobLayout>(ps::MakeLayout(ps::TestJobOptions()));
-  static auto* const pool = new ps::BufferPool();
+  static const auto* const layout = new std::shared_ptr<const parameters::JobLayout>(
+      parameters::MakeLayout(parameters::TestJobOptions()));
+  static auto* const pool = new parameters::BufferPool();
   const bool is_pull = ReadPull(frame, **layout);
   const bool is_push = ReadPush(frame, **layout, pool);
   const bool is_upload = ReadUpload(frame, pool);

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "common/check.h"
-#include "ps_server/snapshots/stored_block.h"
+#include "parameters/snapshots/stored_block.h"
 #include "storage/snapshot_format.h"
 #include "tests/fuzz/fuzz_target.h"
 
@@ -49,7 +49,7 @@ bool ReadBlock(std::string_view input) {
   record.replace(0, kChecksumBytes, LittleEndian(entry.checksum));
   const auto view = storage::DecodeRecord(entry, record);
   if (!view.ok()) return false;
-  const auto block = ps::StoredBlock::Parse(
+  const auto block = parameters::StoredBlock::Parse(
       7, storage::BlockRecord(record, kRecordPrefixBytes, view->header.size()));
   if (!block.ok()) return false;
   const auto count = static_cast<size_t>(std::min(block->count(), kCopiedMax));

@@ -19,7 +19,7 @@ int64_t BatchesOf(const JobShape& job, int64_t weight, int64_t end) {
 }  // namespace
 
 std::string CheckPulledValues(const JobShape& job, int64_t batch, uint32_t block,
-                              const ps::BlockBuffer& values) {
+                              const parameters::BlockBuffer& values) {
   int64_t all_below = 0;
   int64_t none_from = job.total;
   if (job.mode == "sync") {
@@ -65,8 +65,9 @@ std::string CheckManifest(const JobShape& job, const proto::Manifest& manifest,
   return absl::StrCat("checkpoint ", manifest.checkpoint(), " has only ", found.size(), " blocks");
 }
 
-std::string CheckFinalBlocks(const JobShape& job, const std::vector<ps::BlockState>& blocks) {
-  for (const ps::BlockState& block : blocks) {
+std::string CheckFinalBlocks(const JobShape& job,
+                             const std::vector<parameters::BlockState>& blocks) {
+  for (const parameters::BlockState& block : blocks) {
     if (block.ledger.low_water() != job.total) {
       return absl::StrCat("finished, and the ledger of a block ends at ", block.ledger.low_water(),
                           " of ", job.total);

@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
+#include "parameters/blocks/block.h"
 #include "proto/checkpoint.pb.h"
-#include "ps_server/blocks/block.h"
 #include "tests/schedules/simulated_world.h"
 
 namespace cairn::schedules {
@@ -16,14 +16,15 @@ namespace cairn::schedules {
 
 // What the job's mode promises about the values that a batch is computed on.
 std::string CheckPulledValues(const JobShape& job, int64_t batch, uint32_t block,
-                              const ps::BlockBuffer& values);
+                              const parameters::BlockBuffer& values);
 
 // All parts are on disks, and every block has exactly the batches that are listed, each once.
 std::string CheckManifest(const JobShape& job, const proto::Manifest& manifest,
                           const std::vector<Disk>& disks);
 
 // Each batch has counted exactly once on each of these blocks.
-std::string CheckFinalBlocks(const JobShape& job, const std::vector<ps::BlockState>& blocks);
+std::string CheckFinalBlocks(const JobShape& job,
+                             const std::vector<parameters::BlockState>& blocks);
 
 }  // namespace cairn::schedules
 

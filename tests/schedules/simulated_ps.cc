@@ -7,32 +7,32 @@
 #include "common/check.h"
 #include "common/random.h"
 #include "nn/model.h"
-#include "ps_server/blocks/ledger_summary.h"
+#include "parameters/blocks/ledger_summary.h"
 
 namespace cairn::schedules {
 namespace {
 
-std::shared_ptr<const ps::JobLayout> LayoutOf(const proto::JobPlan& plan, uint32_t ps) {
-  static auto* const layouts =
-      new std::map<std::pair<std::string, uint32_t>, std::shared_ptr<const ps::JobLayout>>();
+std::shared_ptr<const parameters::JobLayout> LayoutOf(const proto::JobPlan& plan, uint32_t ps) {
+  static auto* const layouts = new std::map<std::pair<std::string, uint32_t>,
+                                            std::shared_ptr<const parameters::JobLayout>>();
   auto& layout = (*layouts)[{plan.SerializeAsString(), ps}];
   if (layout == nullptr) {
     const auto model = nn::Model::Create(plan.model());
     CAIRN_CHECK(model.ok());
-    auto made = ps::JobLayout::Create(plan, (*model)->variables(), ps);
+    auto made = parameters::JobLayout::Create(plan, (*model)->variables(), ps);
     CAIRN_CHECK(made.ok());
     layout = *std::move(made);
   }
   return layout;
 }
 
-ps::BufferPool* Pool() {
-  static auto* const pool = new ps::BufferPool();
+parameters::BufferPool* Pool() {
+  static auto* const pool = new parameters::BufferPool();
   return pool;
 }
 
-ps::BlockBuffer Zeros(int64_t count) {
-  ps::BlockBuffer buffer = Pool()->Allocate(count);
+parameters::BlockBuffer Zeros(int64_t count) {
+  parameters::BlockBuffer buffer = Pool()->Allocate(count);
   std::fill_n(buffer.data(), count, 0.0f);
   return buffer;
 }
@@ -80,15 +80,15 @@ void SimulatedPs::DropJob() {
   generation_ = checkpoint_ = 0;
 }
 
-std::vector<ps::BlockState> SimulatedPs::Capture() const {
-  std::vector<ps::BlockState> states;
+std::vector<parameters::BlockState> SimulatedPs::Capture() const {
+  std::vector<parameters::BlockState> states;
   for (const auto& block : blocks_) states.push_back(block->state());
   return states;
 }
 
 proto::LedgerReply SimulatedPs::Ledger() const {
   if (generation_ == 0) return {};
-  return ps::SummarizeLedgers(*layout_, generation_, Capture());
+  return parameters::SummarizeLedgers(*layout_, generation_, Capture());
 }
 
 void SimulatedPs::Restore(const proto::Restore& restore) {
@@ -105,9 +105,9 @@ void SimulatedPs::Restore(const proto::Restore& restore) {
   if (!loaded) {
     DropJob();
     layout_ = LayoutOf(restore.plan(), index());
-    std::vector<ps::BlockState> states;
-    for (const ps::BlockSpec& block : layout_->blocks()) {
-      ps::BlockState& state = states.emplace_back();
+    std::vector<parameters::BlockState> states;
+    for (const parameters::BlockSpec& block : layout_->blocks()) {
+      parameters::BlockState& state = states.emplace_back();
       state.values = Zeros(world()->job.width);
       if (restore.checkpoint() == 0) continue;
       const Stored* const stored = FindStored(restore, block.id, world()->disks);
@@ -120,11 +120,11 @@ void SimulatedPs::Restore(const proto::Restore& restore) {
       state.version = stored->version;
       state.ledger = stored->ledger;
     }
-    rule_ = std::make_unique<ps::UpdateRule>(layout_.get(), Pool());
+    rule_ = std::make_unique<parameters::UpdateRule>(layout_.get(), Pool());
     for (size_t i = 0; i < states.size(); ++i) {
-      blocks_.push_back(std::make_unique<ps::Block>(
+      blocks_.push_back(std::make_unique<parameters::Block>(
           layout_.get(), static_cast<int>(i), rule_.get(), std::move(states[i]),
-          ps::Block::Options{.unsafe_disable_ledger = ledger_off_}));
+          parameters::Block::Options{.unsafe_disable_ledger = ledger_off_}));
     }
     generation_ = restore.generation();
     checkpoint_ = restore.checkpoint();
@@ -152,7 +152,7 @@ void SimulatedPs::Persist(const proto::Persist& persist) {
   }
   Part part;
   for (size_t i = 0; i < cut->second.size(); ++i) {
-    const ps::BlockState& state = cut->second[i];
+    const parameters::BlockState& state = cut->second[i];
     part[layout_->blocks()[i].id] = {
         {state.values.data(), state.values.data() + state.values.count()},
         state.version,
@@ -200,7 +200,7 @@ void SimulatedPs::MakeCut(const proto::Cut& cut) {
       cuts_.clear();
       cuts_[cut.cut()] = Capture();
     }
-    *reply.mutable_ledger() = ps::SummarizeLedgers(*layout_, generation_, cuts_[cut.cut()]);
+    *reply.mutable_ledger() = parameters::SummarizeLedgers(*layout_, generation_, cuts_[cut.cut()]);
   } else {
     reply.set_error("not this generation");
   }
@@ -247,36 +247,36 @@ void SimulatedPs::Handle(const proto::Command& command) {
 }
 
 void SimulatedPs::Serve(std::shared_ptr<const BlockRequest> request, bool buffered, Link* link,
-                        std::function<void(ps::BlockReply)> answer) {
+                        std::function<void(parameters::BlockReply)> answer) {
   if (instance() == 0) return;
   if (stopped_for() > absl::ZeroDuration()) {
     return On(stopped_for(),
               [this, request, buffered, link, answer] { Serve(request, buffered, link, answer); });
   }
-  const auto done = [this, link, answer = std::move(answer)](ps::BlockReply reply) {
+  const auto done = [this, link, answer = std::move(answer)](parameters::BlockReply reply) {
     if (world()->Chance(world()->disturbances.loss)) return;
     const bool has_values = static_cast<bool>(reply.values);
     world()->Transfer(outgoing(), link, has_values,
-                      [answer, reply = std::make_shared<ps::BlockReply>(std::move(reply))] {
+                      [answer, reply = std::make_shared<parameters::BlockReply>(std::move(reply))] {
                         answer(std::move(*reply));
                       });
   };
   if (generation_ != request->generation) {
-    ps::BlockReply reply;
+    parameters::BlockReply reply;
     reply.status = absl::FailedPreconditionError("not this generation");
     return done(std::move(reply));
   }
   const auto position = layout_->Find(request->block);
   CAIRN_CHECK(position.ok());
-  ps::Block& block = *blocks_[*position];
+  parameters::Block& block = *blocks_[*position];
   if (!request->is_push) {
-    ps::ParkedPulls::Pull pull;
+    parameters::ParkedPulls::Pull pull;
     pull.batch = request->batch;
     pull.done = done;
     pull.abandoned = [request] { return request->over; };
     return block.Pull(std::move(pull));
   }
-  ps::BlockPush push;
+  parameters::BlockPush push;
   push.batch = request->batch;
   push.answer_when_buffered = world()->answer_when_buffered && !buffered;
   push.already_buffered = buffered;

@@ -7,7 +7,7 @@
 #include <memory>
 #include <vector>
 
-#include "ps_server/blocks/block.h"
+#include "parameters/blocks/block.h"
 #include "tests/schedules/simulated_process.h"
 
 namespace cairn::schedules {
@@ -32,10 +32,10 @@ class SimulatedPs final : public SimulatedProcess {
   // A request arrives. `buffered`: the worker knows that the gradient has been buffered. Calls
   // `answer` when an answer arrives at the worker over `link`: never, if one of the two is lost.
   void Serve(std::shared_ptr<const BlockRequest> request, bool buffered, Link* link,
-             std::function<void(ps::BlockReply)> answer);
+             std::function<void(parameters::BlockReply)> answer);
 
   // Of all its blocks; empty if it has no job.
-  std::vector<ps::BlockState> Capture() const;
+  std::vector<parameters::BlockState> Capture() const;
 
  private:
   void OnDeath() override { DropJob(); }
@@ -57,10 +57,10 @@ class SimulatedPs final : public SimulatedProcess {
   const bool ledger_off_;
   uint64_t generation_ = 0;
   uint64_t checkpoint_ = 0;
-  std::shared_ptr<const ps::JobLayout> layout_;
-  std::unique_ptr<ps::UpdateRule> rule_;
-  std::vector<std::unique_ptr<ps::Block>> blocks_;  // By position.
-  std::map<uint64_t, std::vector<ps::BlockState>> cuts_;
+  std::shared_ptr<const parameters::JobLayout> layout_;
+  std::unique_ptr<parameters::UpdateRule> rule_;
+  std::vector<std::unique_ptr<parameters::Block>> blocks_;  // By position.
+  std::map<uint64_t, std::vector<parameters::BlockState>> cuts_;
   uint64_t disk_progress_ = 0;
 };
 

@@ -123,16 +123,16 @@ void SimulatedWorker::SendPulls(const std::shared_ptr<Pulling>& pulling) {
     for (; !share.unsent.empty() && share.in_flight < share.in_flight_max; ++share.in_flight) {
       const uint32_t block = share.unsent.front();
       share.unsent.pop_front();
-      pulling->requests.push_back(
-          Ask(false, pulling->batch, block, [this, pulling, block](const ps::BlockReply& reply) {
-            OnPulled(pulling, block, reply);
-          }));
+      pulling->requests.push_back(Ask(false, pulling->batch, block,
+                                      [this, pulling, block](const parameters::BlockReply& reply) {
+                                        OnPulled(pulling, block, reply);
+                                      }));
     }
   }
 }
 
 void SimulatedWorker::OnPulled(const std::shared_ptr<Pulling>& pulling, uint32_t block,
-                               const ps::BlockReply& reply) {
+                               const parameters::BlockReply& reply) {
   if (pulling->ended) return;
   const int64_t batch = pulling->batch;
   pulling->applied |= reply.applied_before;
@@ -174,7 +174,7 @@ void SimulatedWorker::Push(int64_t batch) {
   ++open_pushes_;
   auto left = std::make_shared<uint32_t>(world()->job.blocks);
   for (uint32_t block = 0; block < world()->job.blocks; ++block) {
-    Ask(true, batch, block, [this, batch, left](ps::BlockReply reply) {
+    Ask(true, batch, block, [this, batch, left](parameters::BlockReply reply) {
       if (reply.applied_before) ++world()->outcome.duplicates;
       if (--*left > 0) return;
       --open_pushes_;
@@ -192,7 +192,7 @@ void SimulatedWorker::Push(int64_t batch) {
 }
 
 SimulatedWorker::RequestPtr SimulatedWorker::Ask(bool is_push, int64_t batch, uint32_t block,
-                                                 std::function<void(ps::BlockReply)> done) {
+                                                 std::function<void(parameters::BlockReply)> done) {
   auto request = std::make_shared<Request>();
   request->instance = instance();
   request->generation = key_.generation;
@@ -218,8 +218,9 @@ void SimulatedWorker::Transmit(const RequestPtr& request) {
               : absl::ZeroDuration();
     const auto serve = [this, request, buffered = request->buffered] {
       PsOf(request->block)
-          ->Serve(request, buffered, incoming(),
-                  [this, request](ps::BlockReply reply) { OnAnswer(request, std::move(reply)); });
+          ->Serve(request, buffered, incoming(), [this, request](parameters::BlockReply reply) {
+            OnAnswer(request, std::move(reply));
+          });
     };
     const bool has_values = request->is_push && !request->buffered;
     world()->After(late, [this, request, has_values, serve] {
@@ -231,10 +232,10 @@ void SimulatedWorker::Transmit(const RequestPtr& request) {
   On(kRepeat, [this, request] { Transmit(request); });
 }
 
-void SimulatedWorker::OnAnswer(const RequestPtr& request, ps::BlockReply reply) {
+void SimulatedWorker::OnAnswer(const RequestPtr& request, parameters::BlockReply reply) {
   if (request->over || instance() != request->instance) return;
   if (stopped_for() > absl::ZeroDuration()) {
-    auto kept = std::make_shared<ps::BlockReply>(std::move(reply));
+    auto kept = std::make_shared<parameters::BlockReply>(std::move(reply));
     return On(stopped_for(), [this, request, kept] { OnAnswer(request, std::move(*kept)); });
   }
   if (absl::IsUnavailable(reply.status) || absl::IsResourceExhausted(reply.status)) {

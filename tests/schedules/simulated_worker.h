@@ -8,7 +8,7 @@
 #include <set>
 #include <vector>
 
-#include "ps_server/blocks/block.h"
+#include "parameters/blocks/block.h"
 #include "tests/schedules/simulated_process.h"
 #include "tests/schedules/simulated_ps.h"
 #include "worker/work_state.h"
@@ -29,7 +29,7 @@ class SimulatedWorker final : public SimulatedProcess {
   struct Request : BlockRequest {
     uint64_t instance = 0;  // Of this worker.
     bool buffered = false;  // The gradient has been buffered: only the answer is missing.
-    std::function<void(ps::BlockReply)> done;
+    std::function<void(parameters::BlockReply)> done;
   };
   using RequestPtr = std::shared_ptr<Request>;
   // The values for one batch; as worker::ValuePuller requests them.
@@ -66,15 +66,15 @@ class SimulatedWorker final : public SimulatedProcess {
   void ReturnBatch(int64_t batch);
   void SendPulls(const std::shared_ptr<Pulling>& pulling);
   void OnPulled(const std::shared_ptr<Pulling>& pulling, uint32_t block,
-                const ps::BlockReply& reply);
+                const parameters::BlockReply& reply);
   void WaitOrAbandon(const std::shared_ptr<Pulling>& pulling);
 
   // ---- requests
   RequestPtr Ask(bool is_push, int64_t batch, uint32_t block,
-                 std::function<void(ps::BlockReply)> done);
+                 std::function<void(parameters::BlockReply)> done);
   // Sends the request, and again until it is answered.
   void Transmit(const RequestPtr& request);
-  void OnAnswer(const RequestPtr& request, ps::BlockReply reply);
+  void OnAnswer(const RequestPtr& request, parameters::BlockReply reply);
   void GenerationIsOver(uint64_t generation);
   void DropRequests();
   SimulatedPs* PsOf(uint32_t block) { return &ps_[block % ps_.size()]; }

@@ -12,7 +12,7 @@
 
 #include "absl/time/time.h"
 #include "coordinator/event_time.h"
-#include "ps_server/blocks/push_ledger.h"
+#include "parameters/blocks/push_ledger.h"
 #include "tests/schedules/schedule.h"
 
 namespace cairn::schedules {
@@ -60,7 +60,7 @@ struct Link {
 struct Stored {
   std::vector<float> values;
   int64_t version = 0;
-  ps::PushLedger ledger;
+  parameters::PushLedger ledger;
 };
 using Part = std::map<uint32_t, Stored>;                     // By block id.
 using Disk = std::map<std::pair<uint64_t, uint32_t>, Part>;  // By checkpoint and part.

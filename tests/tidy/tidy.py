@@ -17,7 +17,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 FILE_LINES_WARNED = 800
 FUNCTION_LINES_MAX = 70
 ROWS = {"common": 0, "proto": 0, "cluster": 1, "storage": 1, "nn": 1, "job": 2,
-        "ps_server": 3, "worker": 3, "coordinator": 3, "cli": 3}
+        "parameters": 3, "ps_server": 4, "worker": 4, "coordinator": 4, "cli": 4}
 # Sources that are tested by a suite over their family, or by the test of their only user.
 SUITE_OF_FAMILY = {"nn/layers": "nn/layers/conformance_test.cc",
                    "nn/cpu": "nn/layers/conformance_test.cc", "nn/cuda": "nn/cuda_test.cc",
@@ -25,7 +25,7 @@ SUITE_OF_FAMILY = {"nn/layers": "nn/layers/conformance_test.cc",
                    "nn/losses": "nn/losses/conformance_test.cc",
                    "nn/optimizers": "nn/optimizers/conformance_test.cc",
                    "cli/commands": "cli/commands_test.cc"}
-SUITE_OF_FILE = {"ps_server/parameter_frames.cc": "ps_server/parameter_service_test.cc",
+SUITE_OF_FILE = {"parameters/parameter_frames.cc": "parameters/parameter_service_test.cc",
                  "cli/drill/drill.cc": "end_to_end/drill_test.cc",
                  "cli/drill/drill_training.cc": "end_to_end/drill_test.cc",
                  "cli/drill/fault_injector.cc": "end_to_end/drill_bits_test.cc"}

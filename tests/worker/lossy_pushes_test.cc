@@ -13,7 +13,7 @@
 
 #include "common/mutex.h"
 #include "common/random.h"
-#include "ps_server/job_blocks.h"
+#include "parameters/job_blocks.h"
 #include "tests/worker/counting_plan.h"
 #include "tests/worker/test_ps.h"
 
@@ -69,17 +69,17 @@ class LossyPushes {
     auto left = std::make_shared<std::pair<std::atomic<int>, std::atomic<int>>>(0, 0);
     left->first = static_cast<int>(blocks_.size());
     for (const auto& block : blocks_) {
-      ps::BlockPush push;
+      parameters::BlockPush push;
       push.batch = batch;
       push.gradient = pool_.Allocate(block.row_end() - block.row_begin());
       for (int64_t row = block.row_begin(); row < block.row_end(); ++row) {
         push.gradient.data()[row - block.row_begin()] = Gradient(batch, row);
       }
-      std::vector<ps::BlockPush> pushes;
+      std::vector<parameters::BlockPush> pushes;
       pushes.push_back(std::move(push));
       cluster_.ps[block.ps()]->store().current()->Push(
-          std::move(pushes), [this, left, done](std::vector<ps::BlockReply> replies) {
-            const ps::BlockReply& reply = replies.front();
+          std::move(pushes), [this, left, done](std::vector<parameters::BlockReply> replies) {
+            const parameters::BlockReply& reply = replies.front();
             left->second += reply.status.ok();
             (reply.applied_before ? refused_ : applied_) += reply.status.ok();
             if (--left->first == 0) done(left->second);
@@ -214,7 +214,7 @@ class LossyPushes {
 
   const int64_t batches_;
   const proto::JobPlan plan_;
-  ps::BufferPool pool_;
+  parameters::BufferPool pool_;
   TestCluster cluster_;
   std::vector<proto::PartitionMap::Block> blocks_;
   std::atomic<int64_t> next_ = 0;

@@ -5,9 +5,9 @@
 #include "absl/strings/str_cat.h"
 #include "common/check.h"
 #include "nn/model.h"
-#include "ps_server/blocks/job_layout.h"
-#include "ps_server/initial_values.h"
-#include "ps_server/job_blocks.h"
+#include "parameters/blocks/job_layout.h"
+#include "parameters/initial_values.h"
+#include "parameters/job_blocks.h"
 
 namespace cairn::worker {
 
@@ -37,17 +37,18 @@ std::string TestPs::address() const { return absl::StrCat("127.0.0.1:", server_-
 void TestPs::Restore(const proto::JobPlan& plan, uint64_t generation) {
   const auto model = nn::Model::Create(plan.model());
   CAIRN_CHECK(model.ok());
-  auto layout = ps::JobLayout::Create(plan, (*model)->variables(), index_);
+  auto layout = parameters::JobLayout::Create(plan, (*model)->variables(), index_);
   CAIRN_CHECK(layout.ok());
-  auto states = ps::MakeInitialStates(**layout, nullptr, &pool_);
+  auto states = parameters::MakeInitialStates(**layout, nullptr, &pool_);
   CAIRN_CHECK(states.ok());
-  store_.Install(ps::JobBlocks::Create(*layout, {generation, 0}, *std::move(states), &owners_,
-                                       &pool_, {.block = {.gradient_budget = &gradient_budget_}}));
+  store_.Install(parameters::JobBlocks::Create(*layout, {generation, 0}, *std::move(states),
+                                               &owners_, &pool_,
+                                               {.block = {.gradient_budget = &gradient_budget_}}));
 }
 
 std::vector<float> TestPs::Values() {
   std::vector<float> values;
-  for (const ps::BlockState& state : store_.current()->Capture()) {
+  for (const parameters::BlockState& state : store_.current()->Capture()) {
     values.insert(values.end(), state.values.data(), state.values.data() + state.values.count());
   }
   return values;

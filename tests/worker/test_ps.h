@@ -8,13 +8,13 @@
 
 #include "cluster/data_server.h"
 #include "cluster/ps_client.h"
+#include "parameters/blocks/block_buffer.h"
+#include "parameters/blocks/gradient_budget.h"
+#include "parameters/owner_threads.h"
+#include "parameters/parameter_service.h"
+#include "parameters/parameter_store.h"
 #include "proto/coordinator.pb.h"
 #include "proto/job.pb.h"
-#include "ps_server/blocks/block_buffer.h"
-#include "ps_server/blocks/gradient_budget.h"
-#include "ps_server/owner_threads.h"
-#include "ps_server/parameter_service.h"
-#include "ps_server/parameter_store.h"
 #include "worker/strategy/create_strategy.h"
 
 namespace cairn::worker {
@@ -32,17 +32,17 @@ class TestPs {
   std::string address() const;
   // Loads the initial values of the plan's job under this generation.
   void Restore(const proto::JobPlan& plan, uint64_t generation);
-  ps::ParameterStore& store() { return store_; }
+  parameters::ParameterStore& store() { return store_; }
   // The values of all blocks of the job, in order.
   std::vector<float> Values();
 
  private:
   const uint32_t index_;
-  ps::BufferPool pool_;
-  ps::GradientBudget gradient_budget_;
-  ps::OwnerThreads owners_;
-  ps::ParameterStore store_;
-  ps::ParameterService service_;
+  parameters::BufferPool pool_;
+  parameters::GradientBudget gradient_budget_;
+  parameters::OwnerThreads owners_;
+  parameters::ParameterStore store_;
+  parameters::ParameterService service_;
   std::unique_ptr<cluster::DataServer> server_;
 };
 

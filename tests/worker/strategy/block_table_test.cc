@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "gtest/gtest.h"
-#include "tests/ps_server/test_job.h"
+#include "tests/parameters/test_job.h"
 #include "tests/worker/counting_plan.h"
 
 namespace cairn::worker {
@@ -18,7 +18,7 @@ BlockTable TableOf(const proto::JobPlan& plan) {
 }
 
 TEST(BlockTableTest, EveryElementOfEveryVariableIsInOneBlock) {
-  const proto::JobPlan plan = ps::MakePlan({.ps_count = 3});
+  const proto::JobPlan plan = parameters::MakePlan({.ps_count = 3});
   const auto model = nn::Model::Create(plan.model());
   const BlockTable table = TableOf(plan);
   for (int variable = 0; variable < table.variable_count(); ++variable) {
@@ -32,7 +32,7 @@ TEST(BlockTableTest, EveryElementOfEveryVariableIsInOneBlock) {
 }
 
 TEST(BlockTableTest, RequestsHoldEachBlockOnceAndPushedOnesNoFrozenBlock) {
-  const BlockTable table = TableOf(ps::MakePlan({.ps_count = 2}));
+  const BlockTable table = TableOf(parameters::MakePlan({.ps_count = 2}));
   std::multiset<uint32_t> all, pushed;
   int64_t pushed_elements = 0;
   for (const auto& request : table.all()) {

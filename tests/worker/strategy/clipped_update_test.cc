@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "gtest/gtest.h"
-#include "tests/ps_server/test_job.h"
+#include "tests/parameters/test_job.h"
 
 namespace cairn::worker {
 namespace {
@@ -15,7 +15,7 @@ namespace {
 class ClippedUpdateTest : public ::testing::Test {
  protected:
   ClippedUpdateTest()
-      : plan_(ps::MakePlan({.ps_count = 2})),
+      : plan_(parameters::MakePlan({.ps_count = 2})),
         model_(nn::Model::Create(plan_.model()).value()),
         table_(BlockTable::Create(plan_.partition(), *model_).value()) {}
 

@@ -8,7 +8,7 @@
 #include "nn/create_device.h"
 #include "nn/loss.h"
 #include "proto/job.pb.h"
-#include "tests/ps_server/test_job.h"
+#include "tests/parameters/test_job.h"
 
 namespace cairn::worker {
 namespace {
@@ -17,7 +17,7 @@ namespace {
 class GradientClipperTest : public ::testing::Test {
  protected:
   GradientClipperTest() {
-    model_ = nn::Model::Create(ps::MakePlan({}).model()).value();
+    model_ = nn::Model::Create(parameters::MakePlan({}).model()).value();
     device_ = nn::CreateDevice("cpu").value();
     proto::Loss loss;
     loss.set_name("mean_squared_error");

@@ -11,7 +11,7 @@
 #include "nn/initializer.h"
 #include "nn/loss.h"
 #include "proto/job.pb.h"
-#include "tests/ps_server/test_job.h"
+#include "tests/parameters/test_job.h"
 
 namespace cairn::worker {
 namespace {
@@ -28,7 +28,7 @@ constexpr uint64_t kSeed = 11;
 class LocalStrategyTest : public ::testing::Test {
  protected:
   LocalStrategyTest() {
-    model_ = OrDie(nn::Model::Create(ps::MakePlan({}).model()));
+    model_ = OrDie(nn::Model::Create(parameters::MakePlan({}).model()));
     device_ = OrDie(nn::CreateDevice("cpu"));
     proto::Loss loss;
     loss.set_name("mean_squared_error");

@@ -1,0 +1,86 @@
+#ifndef CAIRN_PARAMETERS_BLOCKS_JOB_LAYOUT_H_
+#define CAIRN_PARAMETERS_BLOCKS_JOB_LAYOUT_H_
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/status/statusor.h"
+#include "job/job_plan.h"
+#include "nn/optimizer.h"
+#include "nn/optimizers/gradient_clip.h"
+#include "nn/variable_spec.h"
+#include "parameters/blocks/consistency.h"
+#include "proto/job.pb.h"
+
+namespace cairn::parameters {
+
+// A block of this ps: rows [row_begin, row_end) of a variable, which are its elements [begin, begin
+// + count).
+struct BlockSpec {
+  uint32_t id = 0;        // Index in the job's PartitionMap.
+  uint32_t variable = 0;  // Index in the job's PartitionMap and in the model.
+  std::string name;       // For messages: "block 7 (dense/kernel rows 0 to 99)".
+  int64_t row_begin = 0;
+  int64_t row_end = 0;
+  int64_t begin = 0;
+  int64_t count = 0;
+  nn::VariableSpec::Update update = nn::VariableSpec::Update::kOptimized;
+  double momentum = 0;  // Of moving statistics.
+
+  bool pushed() const { return update != nn::VariableSpec::Update::kFrozen; }
+};
+
+// The immutable part of a job on one ps: a validated plan, and derived data. Thread-safe.
+class JobLayout {
+ public:
+  // `variables` are those of the plan's model (nn::Model). InvalidArgument: the plan contradicts
+  // them, or its partition map, optimizer or numbers are invalid.
+  static absl::StatusOr<std::shared_ptr<const JobLayout>> Create(
+      const proto::JobPlan& plan, std::vector<nn::VariableSpec> variables, uint32_t ps);
+
+  uint64_t job_id() const { return plan_.job_id(); }
+  const proto::JobPlan& plan() const { return plan_; }
+  const Consistency& consistency() const { return consistency_; }
+  const nn::Optimizer& optimizer() const { return *optimizer_; }
+  // Updates are reduced, their norm is computed, and they are applied in a second step
+  // (Block::ApplyUpdate).
+  bool clips_update_norms() const { return clips_update_norms_; }
+  const std::vector<nn::VariableSpec>& variables() const { return variables_; }
+
+  // The blocks of this ps in ascending order of id. A "position" is an index of this vector.
+  const std::vector<BlockSpec>& blocks() const { return blocks_; }
+  // The number of optimizer slots of a block; 0 if the optimizer does not update it.
+  int slot_count(const BlockSpec& block) const;
+
+  // Returns the position of a block id from a request. InvalidArgument: the block does not exist or
+  // is on another ps.
+  absl::StatusOr<int> Find(uint32_t block_id) const;
+
+ private:
+  JobLayout(const proto::JobPlan& plan, std::vector<nn::VariableSpec> variables, uint32_t ps,
+            const Consistency& consistency)
+      : plan_(plan),
+        ps_(ps),
+        consistency_(consistency),
+        clips_update_norms_(job::ClipsUpdateNorms(plan_)),
+        variables_(std::move(variables)) {}
+
+  void AddBlocks();
+
+  const proto::JobPlan plan_;
+  const uint32_t ps_;
+  const Consistency consistency_;
+  const bool clips_update_norms_;
+  const std::vector<nn::VariableSpec> variables_;
+  std::unique_ptr<nn::Optimizer> optimizer_;
+  std::vector<BlockSpec> blocks_;
+  absl::flat_hash_map<uint32_t, int> positions_;
+};
+
+}  // namespace cairn::parameters
+
+#endif  // CAIRN_PARAMETERS_BLOCKS_JOB_LAYOUT_H_
