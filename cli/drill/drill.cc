@@ -72,7 +72,7 @@ class Drill {
  private:
   // One attempt, with the job's epochs.
   absl::Status Train(const Submission& submission);
-  // Whether the job has ended in order, but before a planned fault.
+  // Whether the job has ended in order, but before a planned fault or while it lasted.
   bool WasTooShort() const;
   // `injector` may be null.
   LocalClusterOptions ClusterOptions(const std::string& state, FaultInjector* injector) const;
@@ -161,7 +161,7 @@ absl::Status Drill::Train(const Submission& submission) {
 bool Drill::WasTooShort() const {
   return report_.result.finished &&
          std::any_of(report_.faults.begin(), report_.faults.end(),
-                     [](const FaultRecord& record) { return !record.at.has_value(); });
+                     [](const FaultRecord& record) { return !record.at || record.cut_short; });
 }
 
 // What is left of an earlier drill is not overwritten: it may be the evidence of an error.
@@ -364,13 +364,12 @@ absl::Status Drill::WaitUntilNoticed(DrillTraining* training, FaultInjector* inj
   const bool is_of_disk =
       traits.means == FaultMeans::kFileLimit || traits.means == FaultMeans::kFailpoint;
   const auto passed = [&] { return training->seconds() - *record->at; };
-  const auto is_over = [&] {
-    if (training->has_ended() || passed() > kNoticeTimeout) return true;
+  const auto has_done_all = [&] {
     const bool is_seen = record->to_notice || traits.sign == FaultSign::kNone;
-    return is_seen && passed() >= traits.seconds;
+    return passed() > kNoticeTimeout || (is_seen && passed() >= traits.seconds);
   };
   absl::Status status;
-  while (status.ok() && !is_over()) {
+  while (status.ok() && !training->has_ended() && !has_done_all()) {
     // Otherwise the disks may have nothing to do.
     if (is_of_disk) training->RequestCheckpoint();
     status = Look(training);
@@ -379,6 +378,7 @@ absl::Status Drill::WaitUntilNoticed(DrillTraining* training, FaultInjector* inj
     SayAt(training->seconds(), absl::StrFormat("fault %d noticed after %.1f s",
                                                report_.faults.size(), *record->to_notice));
   }
+  record->cut_short = training->has_ended() && !has_done_all();
   if (IsLasting(record->fault.kind)) {
     record->effects = injector->CountEffects(record->fault, tasks);
     injector->End(record->fault, tasks, training->local_cluster());

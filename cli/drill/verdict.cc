@@ -39,6 +39,12 @@ std::vector<std::string> FindGaps(const std::vector<FaultRecord>& faults) {
                      "the drill a smaller --faults");
       continue;
     }
+    if (faults[i].cut_short) {
+      gaps.push_back(name +
+                     " was cut short: the job ended while it lasted; give the job more epochs, or "
+                     "the drill a smaller --faults");
+      continue;
+    }
     const FaultTraits& traits = TraitsOf(faults[i].fault.kind);
     const bool leaves_traces =
         traits.means == FaultMeans::kNetwork || traits.means == FaultMeans::kFailpoint;

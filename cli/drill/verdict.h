@@ -22,6 +22,8 @@ struct FaultRecord {
   // Of a fault that lasts: for how long it did, and how often it took effect (see FaultInjector).
   std::optional<double> lasted;
   int64_t effects = 0;
+  // The job ended before the fault was noticed and had lasted long enough.
+  bool cut_short = false;
   // From the fault (of one that lasts: from its end) until all tasks are live and the first second
   // begins in which the rate is at least 80 % of `rate_before`. nullopt: the job ended before.
   std::optional<double> to_full_speed;

@@ -99,6 +99,16 @@ TEST(JudgeTest, AFaultThatDidNotFireOrWasNotNoticedMakesItVoid) {
   EXPECT_EQ(Judge({slow}, Good(), std::nullopt).verdict, Verdict::kPassed);
 }
 
+TEST(JudgeTest, AFaultThatTheJobsEndCutShortMakesItVoidAndSaysSo) {
+  FaultRecord stop = Fired();
+  stop.fault = {FaultKind::kHangWorker, 1};
+  stop.to_notice.reset();
+  stop.cut_short = true;
+  const Judgement judgement = Judge({stop}, Good(), std::nullopt);
+  EXPECT_EQ(judgement.verdict, Verdict::kVoid);
+  EXPECT_THAT(judgement.findings.front(), HasSubstr("was cut short: the job ended while it"));
+}
+
 TEST(JudgeTest, AWrongResultOutweighsAFaultThatDidNotFire) {
   const Judgement judgement =
       Judge({Fired(), FaultRecord()}, Good(), CompareBits({"a"}, {{2}}, {{1}}));
