@@ -12,10 +12,6 @@ namespace cairn::job {
 inline constexpr int64_t kTotalBatchesMax = int64_t{1} << 40;
 // The maximum batch size; nn::Executor has the same limit.
 inline constexpr int64_t kBatchSizeMax = int64_t{1} << 20;
-// The maximum number of batches of a synchronous update. The batches of an update stay leased until
-// it is applied, so several updates must fit into the 65,536 batches that a ledger covers. A
-// cluster has at most as many workers, which is the default.
-inline constexpr int64_t kBatchesPerUpdateMax = 4096;
 
 // Validates a job's batches (batch_size, epochs, steps), strategy, checkpoints and partitioner:
 // required fields are present, exclusive ones are not combined, and numbers are in the ranges of

@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "common/status_macros.h"
+#include "job/field_checks.h"
 #include "job/job_numbers.h"
 
 namespace cairn::job {
@@ -36,14 +37,7 @@ JobNumbers ResolveNumbers(const proto::Job& job) {
   if (job.has_batch_size()) numbers.batch_size = job.batch_size();
   if (job.has_seed()) numbers.seed = job.seed();
   if (job.has_shuffle()) numbers.shuffle = job.shuffle();
-  const proto::ParameterServerStrategy& strategy = job.strategy().parameter_server();
-  if (strategy.mode() == "sync") {
-    numbers.synchronous = true;
-    numbers.batches_per_update = strategy.batches_per_update();
-    numbers.window = 0;
-  } else if (strategy.mode() == "stale") {
-    numbers.window = strategy.window();
-  }
+  numbers.updates = UpdateNumbersOf(job.strategy());
   return numbers;
 }
 
@@ -75,6 +69,13 @@ absl::StatusOr<proto::JobPlan> MakeJobPlan(const proto::JobRecord& record,
         absl::StrCat("epochs: ", job.epochs(), " epochs of ", per_epoch, " batches are more than ",
                      kTotalBatchesMax, " batches; set at most ", epochs_max));
   }
+  const int64_t total = job.has_steps() ? job.steps() : job.epochs() * per_epoch;
+  // Only what the job says: the default is the size of the cluster, which may be larger.
+  if (numbers.updates.batches_per_update > total) {
+    return BadField(absl::StrCat("strategy.", StrategyName(job.strategy()), ".batches_per_update"),
+                    numbers.updates.batches_per_update, " is more than the job's ", total,
+                    " batches: no update would be complete");
+  }
   proto::JobPlan plan;
   plan.set_job_id(record.job_id());
   *plan.mutable_job() = job;
@@ -85,10 +86,10 @@ absl::StatusOr<proto::JobPlan> MakeJobPlan(const proto::JobRecord& record,
   plan.set_validation_examples(validates ? inspected.validation_examples() : 0);
   plan.set_batch_size(numbers.batch_size);
   plan.set_batches_per_epoch(per_epoch);
-  plan.set_total_batches(job.has_steps() ? job.steps() : job.epochs() * per_epoch);
-  plan.set_synchronous(numbers.synchronous);
+  plan.set_total_batches(total);
+  plan.set_synchronous(numbers.updates.synchronous);
   plan.set_batches_per_update(record.batches_per_update());
-  plan.set_window(numbers.window);
+  plan.set_window(numbers.updates.window);
   plan.set_seed(numbers.seed);
   plan.set_shuffle(numbers.shuffle);
   *plan.mutable_data() = inspected.data();

@@ -6,6 +6,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "job/strategy.h"
 #include "proto/coordinator.pb.h"
 #include "proto/job.pb.h"
 #include "proto/journal.pb.h"
@@ -15,10 +16,7 @@ namespace cairn::job {
 // The job's numbers, with defaults for absent fields. `job` is validated.
 struct JobNumbers {
   int64_t batch_size = 32;
-  bool synchronous = false;
-  // 0 in a synchronous job that does not set it: the number of the cluster's workers.
-  int64_t batches_per_update = 1;
-  int64_t window = -1;
+  UpdateNumbers updates;
   uint64_t seed = 0;
   bool shuffle = true;
 };

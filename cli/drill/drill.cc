@@ -154,7 +154,8 @@ absl::Status Drill::Train(const Submission& submission) {
   report_.throughput.reset();
   expected_ = TrainedValues();
   batches_reached_ = 0;
-  if (job::ResolveNumbers(submission.job).synchronous) CAIRN_RETURN_IF_ERROR(TrainTwin(submission));
+  if (job::ResolveNumbers(submission.job).updates.synchronous)
+    CAIRN_RETURN_IF_ERROR(TrainTwin(submission));
   return TrainUnderFaults(submission);
 }
 

@@ -3,7 +3,7 @@
 #include <limits>
 
 #include "absl/strings/str_cat.h"
-#include "job/job_numbers.h"
+#include "job/strategy.h"
 #include "proto/job.pb.h"
 
 namespace cairn::parameters {

@@ -20,7 +20,7 @@ bool RunInput(std::string_view input) {
 
   proto::JobRecord record;
   *record.mutable_job() = *job;
-  record.set_batches_per_update(job::ResolveNumbers(*job).batches_per_update);
+  record.set_batches_per_update(job::ResolveNumbers(*job).updates.batches_per_update);
   proto::InspectReply inspected;
   inspected.set_examples(60000);
   inspected.set_validation_examples(10000);

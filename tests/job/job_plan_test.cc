@@ -52,7 +52,7 @@ TEST(JobPlanTest, SynchronousJobsTakeTheNumberThatWasFixedAtSubmit) {
   EXPECT_TRUE(plan->synchronous());
   EXPECT_EQ(plan->batches_per_update(), 5);
   EXPECT_EQ(plan->window(), 0);
-  EXPECT_EQ(ResolveNumbers(record.job()).batches_per_update, 0);  // Not set by the job.
+  EXPECT_EQ(ResolveNumbers(record.job()).updates.batches_per_update, 0);  // Not set by the job.
 }
 
 TEST(JobPlanTest, ValidationCountsOnlyIfTheJobHasIt) {
