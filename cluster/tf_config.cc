@@ -201,19 +201,27 @@ absl::Status CheckChief(const Tasks& chief, const Tasks& workers) {
   return absl::OkStatus();
 }
 
-absl::Status CheckPs(const Tasks& ps) {
-  if (ps.addresses.empty()) {
-    return Bad("cluster", " has no ps; name at least one address under \"ps\"");
-  }
+// The tasks that hold parameters are numbered from 0 without holes.
+absl::Status CheckHolders(const std::string& name, const Tasks& holders) {
   uint32_t due = 0;
-  for (const auto& [index, address] : ps.addresses) {
+  for (const auto& [index, address] : holders.addresses) {
     if (index != due) {
-      return Bad("cluster.ps", absl::StrCat(" has no ps ", due, " but a ps ", index,
-                                            "; ps are numbered from 0 without holes"));
+      return Bad("cluster." + name,
+                 absl::StrCat(" has no ", name, " ", due, " but a ", name, " ", index, "; ",
+                              name == "ps" ? "ps" : "workers of a cluster without ps",
+                              " are numbered from 0 without holes"));
     }
     ++due;
   }
   return absl::OkStatus();
+}
+
+absl::Status CheckPs(const Tasks& ps, const Tasks& workers) {
+  if (!ps.addresses.empty()) return CheckHolders("ps", ps);
+  if (!workers.addresses.empty()) return CheckHolders("worker", workers);
+  return Bad("cluster",
+             " has neither ps nor workers; name at least one address under \"ps\", or under "
+             "\"worker\" for a cluster whose workers hold the parameters");
 }
 
 absl::StatusOr<Cluster> ReadCluster(const Json& json) {
@@ -231,7 +239,7 @@ absl::StatusOr<Cluster> ReadCluster(const Json& json) {
     CAIRN_ASSIGN_OR_RETURN(cluster[role], ReadTasks(value, absl::StrCat("cluster.", name)));
   }
   CAIRN_RETURN_IF_ERROR(CheckChief(cluster[proto::COORDINATOR], cluster[proto::WORKER]));
-  CAIRN_RETURN_IF_ERROR(CheckPs(cluster[proto::PS]));
+  CAIRN_RETURN_IF_ERROR(CheckPs(cluster[proto::PS], cluster[proto::WORKER]));
   CAIRN_RETURN_IF_ERROR(CheckAddressesDiffer(cluster));
   // These may be absent: workers may join that nobody named.
   cluster[proto::WORKER];
@@ -281,9 +289,11 @@ absl::StatusOr<OwnTask> ReadTask(const Json& task, const Cluster& cluster) {
   const std::map<uint32_t, Address>& tasks = cluster.at(own.role).addresses;
   if (own.role == proto::EVALUATOR || tasks.count(own.index) == 1) return own;
   if (tasks.empty()) {
-    return Bad("task",
-               absl::StrCat(": ", name, " ", own.index, " is not in cluster, which names no ", name,
-                            "; a worker that it does not name has no task"));
+    return Bad(
+        "task",
+        absl::StrCat(": ", name, " ", own.index, " is not in cluster, which names no ", name,
+                     own.role == proto::WORKER ? "; a worker that it does not name has no task"
+                                               : "; name it there"));
   }
   std::vector<uint32_t> known;
   for (const auto& [index, address] : tasks) known.push_back(index);
@@ -348,6 +358,8 @@ bool TfConfig::IsChief() const {
 std::vector<std::string> TfConfig::PsAddresses() const {
   std::vector<std::string> addresses;
   for (const Address& address : ps) addresses.push_back(address.ToString());
+  if (!WorkersHoldParameters()) return addresses;
+  for (const auto& [index, address] : workers) addresses.push_back(address.ToString());
   return addresses;
 }
 

@@ -20,8 +20,11 @@ struct OwnTask {
   uint32_t index = 0;
 };
 
-// A validated TF_CONFIG: at most one chief; at least one ps, numbered without gaps; any number of
-// workers, possibly with gaps; no duplicate address.
+// A validated TF_CONFIG: at most one chief; ps, numbered without gaps; any number of workers,
+// possibly with gaps; no duplicate address.
+//
+// Without ps the workers hold the parameters: there is at least one, and they are numbered without
+// gaps. Then ps N is a part of worker N's process.
 //
 // Without a chief, worker 0 stands in, as in TensorFlow: it starts the coordinator beside itself,
 // at its own address in TF_CONFIG.
@@ -38,7 +41,10 @@ struct TfConfig {
   std::optional<Address> OwnAddress() const;
   // Whether `task` is the chief, or stands in for it.
   bool IsChief() const;
-  // The addresses of the ps, as Join and Welcome contain them.
+  // TF_CONFIG has no ps.
+  bool WorkersHoldParameters() const { return ps.empty(); }
+  // The addresses of the ps, as Join and Welcome contain them. Without ps those of the workers,
+  // which are different ones if a worker stands in for the chief: see Join.address.
   std::vector<std::string> PsAddresses() const;
 };
 

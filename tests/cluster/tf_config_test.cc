@@ -43,6 +43,16 @@ TEST(TfConfigTest, WithoutAChiefWorker0StandsIn) {
   EXPECT_TRUE(ParseTfConfig(WithTask(R"({"type": "chief", "index": 0})"))->IsChief());
 }
 
+TEST(TfConfigTest, WithoutPsTheWorkersHoldTheParameters) {
+  const auto config = ParseTfConfig(
+      R"({"cluster": {"worker": ["h:2", "h:3"]}, "task": {"type": "worker", "index": 1}})");
+  ASSERT_TRUE(config.ok()) << config.status();
+  EXPECT_TRUE(config->WorkersHoldParameters());
+  EXPECT_EQ(config->PsAddresses(), (std::vector<std::string>{"h:2", "h:3"}));
+  EXPECT_EQ(config->chief.ToString(), "h:2");
+  EXPECT_FALSE(ParseTfConfig(WithTask(R"({"type": "ps", "index": 1})"))->WorkersHoldParameters());
+}
+
 TEST(TfConfigTest, WorkersMayBeSparse) {
   const auto config = ParseTfConfig(R"({"cluster": {"chief": {"0": "h:1"}, "ps": {"1": "h:3",
       "0": "h:2"}, "worker": {"7": "h:4", "12": "h:5"}}, "task": {"type": "worker", "index": 12}})");
@@ -144,7 +154,12 @@ std::vector<BadCase> BadClusters() {
        " cluster.chief has 2 tasks; there is exactly one coordinator"},
       {ClusterOf(R"({"1": "h:1"})", R"(["h:3"])", R"(["h:4"])"),
        " cluster.chief has the index 1; the only chief has the index 0"},
-      {PsOf("[]"), R"( cluster has no ps; name at least one address under "ps")"},
+      {ClusterOf(R"(["h:1"])", "[]", "[]"),
+       R"( cluster has neither ps nor workers; name at least one address under "ps", or under )"
+       R"("worker" for a cluster whose workers hold the parameters)"},
+      {ClusterOf(R"(["h:1"])", "[]", R"({"0": "h:9", "2": "h:8"})"),
+       " cluster.worker has no worker 1 but a worker 2; workers of a cluster without ps are "
+       "numbered from 0 without holes"},
       {PsOf(R"({"0": "h:3", "2": "h:4"})"),
        " cluster.ps has no ps 1 but a ps 2; ps are numbered from 0 without holes"},
       {PsOf(R"({"1": "h:3"})"),
