@@ -19,13 +19,13 @@ namespace {
 const char kOverloaded[] = "the coordinator is overloaded or stopping; try again";
 
 absl::StatusOr<ValidatedJob> CheckSubmission(const proto::SubmitRequest& request,
-                                             const std::string& version, int ps_count) {
-  if (request.client_version() != version) {
+                                             const CoordinatorService::Options& options) {
+  if (request.client_version() != options.version) {
     return absl::FailedPreconditionError(
-        absl::StrCat("the coordinator is version ", version, ", this cairn is version ",
+        absl::StrCat("the coordinator is version ", options.version, ", this cairn is version ",
                      request.client_version(), "; use the same version everywhere"));
   }
-  return ValidateJob(request, ps_count);
+  return ValidateJob(request, options.ps_count, options.cluster);
 }
 
 // The coordinator as a member of the cluster.
@@ -68,7 +68,7 @@ grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer>* CoordinatorService:
 grpc::ServerUnaryReactor* CoordinatorService::Submit(grpc::CallbackServerContext*,
                                                      const proto::SubmitRequest* request,
                                                      proto::SubmitReply* reply) {
-  absl::StatusOr<ValidatedJob> job = CheckSubmission(*request, options_.version, options_.ps_count);
+  absl::StatusOr<ValidatedJob> job = CheckSubmission(*request, options_);
   if (!job.ok()) {
     auto refused = UnaryCall<proto::SubmitReply>::Start(reply);
     refused->Answer(job.status());

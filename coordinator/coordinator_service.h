@@ -46,7 +46,8 @@ class CoordinatorService final : public RawSessionService {
  public:
   struct Options {
     std::string version;
-    int ps_count = 1;
+    int ps_count = 1;  // Tasks that hold parameters.
+    job::ClusterShape cluster = {};
     std::string address;  // The address for clients; shown in status.
   };
 

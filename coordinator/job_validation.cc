@@ -112,9 +112,14 @@ absl::Status ValidateFields(const proto::Job& job) {
   return job::ValidateJobLimits(job);
 }
 
-absl::StatusOr<ValidatedJob> ValidateJob(proto::SubmitRequest request, int ps_count) {
+absl::StatusOr<ValidatedJob> ValidateJob(proto::SubmitRequest request, int ps_count,
+                                         const job::ClusterShape& cluster) {
   proto::Job& job = *request.mutable_job();
   CAIRN_RETURN_IF_ERROR(ValidateFields(job));
+  CAIRN_RETURN_IF_ERROR(job::CheckStrategyFits(job.strategy(), cluster));
+  if (!cluster.has_ps && job.strategy().kind_case() == proto::Strategy::KIND_NOT_SET) {
+    job.mutable_strategy()->mutable_multi_worker_mirrored();
+  }
   if (job.has_resume_from() && !request.uploads_weights()) {
     return Invalid("resume_from: the values are brought by cairn, which this client is not");
   }

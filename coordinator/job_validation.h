@@ -7,6 +7,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "coordinator/job_sizes.h"
+#include "job/strategy.h"
 #include "proto/coordinator.pb.h"
 #include "proto/job.pb.h"
 #include "proto/model.pb.h"
@@ -21,10 +22,12 @@ struct ValidatedJob {
   std::vector<PsSize> sizes;
 };
 
-// Validates a job for a cluster of `ps_count` ps and places its variables. InvalidArgument starts
-// with the field's path in the job file, and names the value and what it may be. Pure function;
-// takes milliseconds for a large model.
-absl::StatusOr<ValidatedJob> ValidateJob(proto::SubmitRequest request, int ps_count);
+// Validates a job for a cluster of this shape, in which `ps_count` tasks hold parameters, and
+// places its variables. A job that names no strategy gets the default of the cluster.
+// InvalidArgument starts with the field's path in the job file, and names the value and what it may
+// be. Pure function; takes milliseconds for a large model.
+absl::StatusOr<ValidatedJob> ValidateJob(proto::SubmitRequest request, int ps_count,
+                                         const job::ClusterShape& cluster);
 
 // The checks that need no model: numbers, names, paths.
 absl::Status ValidateFields(const proto::Job& job);

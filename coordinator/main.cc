@@ -84,6 +84,7 @@ Scheduler::Options MakeSchedulerOptions(const cluster::TfConfig& config, const F
   Scheduler::Options options;
   options.membership.version = kVersion;
   options.membership.ps_addresses = config.PsAddresses();
+  options.membership.workers_hold_parameters = config.WorkersHoldParameters();
   options.membership.lease = absl::Seconds(flags.lease_seconds);
   options.membership.progress_timeout = absl::Seconds(flags.progress_timeout);
   for (const auto& [index, address] : config.workers) {
@@ -117,9 +118,13 @@ absl::StatusOr<int> Serve(const cluster::TfConfig& config, const Flags& flags,
   };
   CAIRN_ASSIGN_OR_RETURN(const std::unique_ptr<ControlLoop> loop,
                          ControlLoop::Start(std::move(options)));
-  CoordinatorService service(
-      {kVersion, static_cast<int>(config.ps.size()), config.OwnAddress()->ToString()}, loop.get(),
-      &sessions, journal.get());
+  CoordinatorService::Options service_options;
+  service_options.version = kVersion;
+  service_options.ps_count = static_cast<int>(config.PsAddresses().size());
+  service_options.cluster = {.has_ps = !config.WorkersHoldParameters(),
+                             .workers = static_cast<int64_t>(config.workers.size())};
+  service_options.address = config.OwnAddress()->ToString();
+  CoordinatorService service(service_options, loop.get(), &sessions, journal.get());
   CAIRN_ASSIGN_OR_RETURN(
       const std::unique_ptr<cluster::ControlServer> server,
       cluster::ControlServer::Start(cluster::BindAddress(*config.OwnAddress()), {&service}));

@@ -7,7 +7,9 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/types/span.h"
+#include "cluster/address.h"
 #include "google/protobuf/repeated_field.h"
+#include "job/strategy.h"
 
 namespace cairn::coordinator {
 namespace {
@@ -82,6 +84,17 @@ std::optional<proto::Refused> Membership::CheckJoin(const proto::Join& join) con
   if (join.role() == proto::PS && (join.index() < 0 || join.index() >= ps_count)) {
     return Refuse(true, absl::StrCat("there is no ps ", join.index(), ": the cluster has ",
                                      ps_count, ": ", ListText(options_.ps_addresses)));
+  }
+  if (join.role() == proto::PS && options_.workers_hold_parameters) {
+    const auto address = cluster::ParseAddress(join.address());
+    if (!address.ok()) {
+      return Refuse(true, absl::StrCat("address: ", std::string(address.status().message())));
+    }
+  }
+  if (join.devices_size() > job::kDevicesMax ||
+      !std::all_of(join.devices().begin(), join.devices().end(), job::IsDeviceName)) {
+    return Refuse(true, absl::StrCat("a worker has at most ", job::kDevicesMax,
+                                     " devices, which are cpu:0, cpu:1, ..."));
   }
   const bool may_work = join.role() == proto::WORKER || join.role() == proto::EVALUATOR;
   if (may_work && (join.index() < -1 || join.index() >= kWorkersMax)) {
@@ -191,6 +204,7 @@ Membership::Joined Membership::Join(uint64_t session, const proto::Join& join, a
                   .pid = join.pid(),
                   .address = join.address(),
                   .device = join.device(),
+                  .devices = {join.devices().begin(), join.devices().end()},
                   .host = join.host(),
                   .memory_limit = join.memory_limit_bytes()};
   result.incarnation = incarnation;
@@ -291,10 +305,34 @@ int64_t Membership::WorkerCount() const {
   return count;
 }
 
+int64_t Membership::DeviceCount() const {
+  // The workers of a process differ in their indices only.
+  std::map<std::pair<std::string, int64_t>, int64_t> of_processes;
+  for (const TaskId task : Live(proto::WORKER)) {
+    const Member& member = members_.at(task);
+    of_processes[{member.host, member.pid}] =
+        std::max<int64_t>(1, static_cast<int64_t>(member.devices.size()));
+  }
+  int64_t count = 0;
+  for (const auto& [process, devices] : of_processes) count += devices;
+  return count;
+}
+
+std::vector<std::string> Membership::PsAddresses() const {
+  std::vector<std::string> addresses = options_.ps_addresses;
+  if (!options_.workers_hold_parameters) return addresses;
+  for (uint32_t ps = 0; ps < addresses.size(); ++ps) {
+    const Member* const member = Find(PsTask(ps));
+    if (member != nullptr) addresses[ps] = member->address;
+  }
+  return addresses;
+}
+
 proto::ClusterStatus Membership::Describe(absl::Duration now) const {
   proto::ClusterStatus status;
   status.set_version(options_.version);
-  status.mutable_ps_addresses()->Assign(options_.ps_addresses.begin(), options_.ps_addresses.end());
+  const std::vector<std::string> ps_addresses = PsAddresses();
+  status.mutable_ps_addresses()->Assign(ps_addresses.begin(), ps_addresses.end());
   for (const auto& [task, member] : members_) {
     proto::Member* shown = status.add_members();
     shown->set_role(task.role);
@@ -317,7 +355,7 @@ proto::ClusterStatus Membership::Describe(absl::Duration now) const {
     shown->set_role(task.role);
     shown->set_index(task.index);
     shown->set_named(true);
-    if (task.role == proto::PS) shown->set_address(options_.ps_addresses[task.index]);
+    if (task.role == proto::PS) shown->set_address(ps_addresses[task.index]);
   }
   auto* shown = status.mutable_members();
   std::sort(shown->pointer_begin(), shown->pointer_end(),

@@ -18,8 +18,11 @@ struct MembershipOptions {
   std::string version;
   uint64_t cluster_id = 0;
   uint64_t term = 0;
-  std::vector<std::string> ps_addresses;  // The cluster's ps, by index.
-  std::set<uint32_t> named_workers;       // In TF_CONFIG.
+  std::vector<std::string> ps_addresses;  // The cluster's ps in TF_CONFIG, by index.
+  // There are no ps: `ps_addresses` are those of the workers, and ps N is a part of worker N's
+  // process, possibly at another port.
+  bool workers_hold_parameters = false;
+  std::set<uint32_t> named_workers;  // In TF_CONFIG.
   std::set<uint32_t> named_evaluators;
   absl::Duration lease = absl::Seconds(10);
   // A worker, or a ps that writes a snapshot, makes no progress for so long: it hangs.
@@ -37,6 +40,7 @@ struct Member {
   int64_t pid = 0;
   std::string address;
   std::string device;
+  std::vector<std::string> devices;  // Of a worker: those of its process.
   std::string host;
   int64_t memory_limit = 0;  // Bytes; 0: unknown.
   int64_t disk_free = 0;     // Of a ps: bytes, as of its last heartbeat; 0: unknown.
@@ -96,6 +100,11 @@ class Membership {
   std::vector<TaskId> Live(proto::Role role) const;
   // The number of workers that TF_CONFIG names, plus other live workers.
   int64_t WorkerCount() const;
+  // The number of devices of all live workers, each of which computes batches. A process with
+  // several devices counts with all of them as soon as one of its workers has joined.
+  int64_t DeviceCount() const;
+  // The addresses of all ps, by index.
+  std::vector<std::string> PsAddresses() const;
   const MembershipOptions& options() const { return options_; }
   // For display: version, addresses and members, without meters.
   proto::ClusterStatus Describe(absl::Duration now) const;

@@ -15,6 +15,7 @@
 #include "coordinator/job_sizes.h"
 #include "coordinator/note.h"
 #include "job/job_plan.h"
+#include "job/strategy.h"
 #include "storage/job_records.h"
 
 namespace cairn::coordinator {
@@ -111,6 +112,7 @@ void Scheduler::OnMessage(uint64_t session, const proto::TaskMessage& message, E
 }
 
 void Scheduler::OnJoin(uint64_t session, const proto::Join& join, EventTime now, Outbox* outbox) {
+  const std::vector<std::string> ps_addresses = members_.PsAddresses();
   const Membership::Joined joined = members_.Join(session, join, now.monotonic);
   if (joined.refused.has_value()) {
     CAIRN_LOG_WARNING("refused", "task", cluster::TaskName(join.role(), join.index()), "host",
@@ -136,6 +138,8 @@ void Scheduler::OnJoin(uint64_t session, const proto::Join& join, EventTime now,
   const bool keeps_leases = active_ != nullptr && active_->KeepsLeases(join, joined);
   outbox->AfterWrite([] { return CAIRN_FAILPOINT("coordinator.welcome"); });
   Welcome(session, joined, keeps_leases, outbox);
+  // Before any command that makes a task connect to the ps.
+  SendPsAddresses(ps_addresses, outbox);
   // The job ended or lost its turn while the task was away.
   if (join.job_id() != 0 && (active_ == nullptr || active_->id() != join.job_id())) {
     proto::Command command;
@@ -163,10 +167,20 @@ void Scheduler::Welcome(uint64_t session, const Membership::Joined& joined, bool
   welcome->set_incarnation(joined.incarnation);
   welcome->set_index(joined.task.index);
   welcome->set_lease_milliseconds(absl::ToInt64Milliseconds(members_.options().lease));
-  const std::vector<std::string>& ps = members_.options().ps_addresses;
+  const std::vector<std::string> ps = members_.PsAddresses();
   welcome->mutable_ps_addresses()->Assign(ps.begin(), ps.end());
   welcome->set_keep_leases(keeps_leases);
   outbox->answers.push_back({session, std::move(command), /*close=*/false});
+}
+
+void Scheduler::SendPsAddresses(const std::vector<std::string>& before, Outbox* outbox) {
+  const std::vector<std::string> now = members_.PsAddresses();
+  if (now == before) return;
+  proto::Command command;
+  command.mutable_ps_addresses()->mutable_addresses()->Assign(now.begin(), now.end());
+  for (const auto& [task, member] : members_.members()) {
+    if (member.live()) outbox->Send(task, command);
+  }
 }
 
 void Scheduler::OnSessionEnd(uint64_t session, EventTime now, Outbox* outbox) {
@@ -262,9 +276,7 @@ proto::SubmitReply Scheduler::MakeSubmitReply(Job* job, bool existed, EventTime 
   *reply.mutable_status() = StatusOf(job, now);
   *reply.mutable_partition() = job->record().partition();
   reply.set_cluster_id(cluster_.cluster_id());
-  for (const std::string& address : members_.options().ps_addresses) {
-    reply.add_ps_addresses(address);
-  }
+  for (const std::string& address : members_.PsAddresses()) reply.add_ps_addresses(address);
   return reply;
 }
 
@@ -278,12 +290,33 @@ absl::StatusOr<proto::SubmitReply> Scheduler::SubmitAgain(Job* job, const Valida
       "' already and is another job: ", difference, "; give the new one another name"));
 }
 
+absl::Status Scheduler::CheckMembersFit(const proto::Job& job) const {
+  if (!members_.options().workers_hold_parameters) return absl::OkStatus();
+  // Only a worker itself knows its devices and where its parameters are.
+  for (const uint32_t worker : members_.options().named_workers) {
+    for (const TaskId task : {WorkerTask(worker), PsTask(worker)}) {
+      if (members_.Find(task) != nullptr) continue;
+      return absl::UnavailableError(
+          absl::StrCat("worker ", worker, " has not joined yet; try again"));
+    }
+  }
+  if (!job::IsOfOneWorker(job.strategy())) return absl::OkStatus();
+  return job::CheckDevicesFit(job.strategy(), members_.Find(WorkerTask(0))->devices);
+}
+
+int64_t Scheduler::DefaultBatchesPerUpdate() const {
+  const int64_t count =
+      members_.options().workers_hold_parameters ? members_.DeviceCount() : members_.WorkerCount();
+  return std::clamp<int64_t>(count, 1, job::kBatchesPerUpdateMax);
+}
+
 absl::StatusOr<proto::SubmitReply> Scheduler::Submit(const ValidatedJob& job, EventTime now,
                                                      Outbox* outbox) {
   const proto::SubmitRequest& request = job.request;
   if (Job* known = request.reuse() ? NewestOfName(request.job().name()) : nullptr) {
     return SubmitAgain(known, job, now);
   }
+  CAIRN_RETURN_IF_ERROR(CheckMembersFit(request.job()));
   const SizeVerdict verdict = CheckSizes(job.sizes, request.job(), members_);
   CAIRN_RETURN_IF_ERROR(verdict.refused);
   cluster_.set_last_job_id(cluster_.last_job_id() + 1);
@@ -299,8 +332,8 @@ absl::StatusOr<proto::SubmitReply> Scheduler::Submit(const ValidatedJob& job, Ev
   record.set_uploads_weights(request.uploads_weights());
   // Resolved once, at submission: the number of workers may change later, the job's updates may
   // not.
-  const int64_t said = job::ResolveNumbers(request.job()).batches_per_update;
-  record.set_batches_per_update(said > 0 ? said : std::max<int64_t>(1, members_.WorkerCount()));
+  const int64_t said = job::ResolveNumbers(request.job()).updates.batches_per_update;
+  record.set_batches_per_update(said > 0 ? said : DefaultBatchesPerUpdate());
   record.set_parameters(job.parameters);
   record.set_submitted_unix_seconds(now.unix_seconds);
   record.set_state(request.uploads_weights() ? proto::UPLOADING : proto::QUEUED);

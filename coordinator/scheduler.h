@@ -91,6 +91,11 @@ class Scheduler {
   void OnJoin(uint64_t session, const proto::Join& join, EventTime now, Outbox* outbox);
   void Welcome(uint64_t session, const Membership::Joined& joined, bool keeps_leases,
                Outbox* outbox);
+  // Tells all members where the ps are, unless that is `before`.
+  void SendPsAddresses(const std::vector<std::string>& before, Outbox* outbox);
+  // Whether the members have what the job's strategy needs. Unavailable: some have not joined yet.
+  absl::Status CheckMembersFit(const proto::Job& job) const;
+  int64_t DefaultBatchesPerUpdate() const;
   void SendHeartbeats(EventTime now, Outbox* outbox);
   void ExpireStops(EventTime now, Outbox* outbox);
   // Tells a ps how much a job that waits for its weights will upload to it; nothing for other jobs.

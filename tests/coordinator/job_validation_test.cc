@@ -30,7 +30,7 @@ proto::SubmitRequest GoodRequest() {
 }
 
 TEST(JobValidationTest, AGoodJobIsPlaced) {
-  const auto job = ValidateJob(GoodRequest(), 3);
+  const auto job = ValidateJob(GoodRequest(), 3, {});
   ASSERT_TRUE(job.ok()) << job.status();
   EXPECT_EQ(job->parameters, 6 * 4 + 4);
   EXPECT_EQ(job->partition.ps_count(), 3u);
@@ -45,10 +45,27 @@ TEST(JobValidationTest, FrozenVariablesAreNotPushed) {
       nn::testing::SpecOf({{"input", "InputLayer", R"({"batch_shape": [null, 6]})"},
                            {"frozen", "Dense", R"({"units": 4, "trainable": false})"},
                            {"dense", "Dense", R"({"units": 4, "activation": "softmax"})"}});
-  const auto job = ValidateJob(request, 1);
+  const auto job = ValidateJob(request, 1, {});
   ASSERT_TRUE(job.ok()) << job.status();
   EXPECT_FALSE(job->partition.variables(0).pushed());
   EXPECT_TRUE(job->partition.variables(2).pushed());
+}
+
+TEST(JobValidationTest, WithoutPsTheDefaultStrategyIsMultiWorkerMirrored) {
+  const auto with_ps = ValidateJob(GoodRequest(), 2, {.has_ps = true});
+  ASSERT_TRUE(with_ps.ok()) << with_ps.status();
+  EXPECT_FALSE(with_ps->request.job().has_strategy());
+  const auto without = ValidateJob(GoodRequest(), 2, {.has_ps = false, .workers = 2});
+  ASSERT_TRUE(without.ok()) << without.status();
+  EXPECT_TRUE(without->request.job().strategy().has_multi_worker_mirrored());
+  EXPECT_EQ(without->partition.ps_count(), 2u);
+}
+
+TEST(JobValidationTest, TheStrategyMustFitTheCluster) {
+  proto::SubmitRequest request = GoodRequest();
+  request.mutable_job()->mutable_strategy()->mutable_one_device();
+  EXPECT_TRUE(ValidateJob(request, 1, {.has_ps = false, .workers = 1}).ok());
+  EXPECT_EQ(std::string(ValidateJob(request, 2, {}).status().message()).rfind("strategy.", 0), 0u);
 }
 
 struct BadCase {
@@ -62,7 +79,7 @@ class BadJobTest : public ::testing::TestWithParam<BadCase> {};
 TEST_P(BadJobTest, IsRefusedWithItsPathAndAHint) {
   proto::SubmitRequest request = GoodRequest();
   GetParam().spoil(&request);
-  const absl::Status status = ValidateJob(request, 2).status();
+  const absl::Status status = ValidateJob(request, 2, {}).status();
   EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
   const std::string message(status.message());
   EXPECT_EQ(message.rfind(GetParam().path + ": ", 0), 0u) << message;
@@ -89,7 +106,7 @@ TEST(JobValidationTest, OutputFieldsAreNormalized) {
   job->mutable_train()->mutable_npy()->add_labels("/z.npy");
   job->mutable_train()->mutable_npy()->add_label_outputs("other");
   job->mutable_train()->mutable_npy()->add_label_outputs("dense");
-  const auto validated = ValidateJob(request, 2);
+  const auto validated = ValidateJob(request, 2, {});
   ASSERT_TRUE(validated.ok()) << validated.status();
   const proto::Job& result = validated->request.job();
   EXPECT_EQ(result.outputs_size(), 2);

@@ -229,5 +229,82 @@ TEST_F(MembershipTest, NamedTasksAreShownBeforeTheyJoin) {
                                              "worker 3 live 1 "}));
 }
 
+// A cluster without ps.
+class HoldersTest : public ::testing::Test {
+ protected:
+  static MembershipOptions HolderOptions() {
+    MembershipOptions options = Options();
+    options.named_workers = {0, 1};
+    options.workers_hold_parameters = true;
+    return options;
+  }
+
+  proto::Join MakeHolder(int64_t index, const std::string& address) {
+    proto::Join join = MakeJoin(proto::PS, index, ++instance_);
+    join.set_address(address);
+    return join;
+  }
+
+  proto::Join MakeWorker(int64_t index, int64_t pid, const std::vector<std::string>& devices) {
+    proto::Join join = MakeJoin(proto::WORKER, index, ++instance_);
+    join.set_host("h");
+    join.set_pid(pid);
+    for (const std::string& device : devices) join.add_devices(device);
+    return join;
+  }
+
+  Membership::Joined Join(const proto::Join& join) {
+    return members_.Join(++session_, join, kStart);
+  }
+
+  Membership members_{HolderOptions()};
+  uint64_t session_ = 0;
+  uint64_t instance_ = 0;
+};
+
+TEST_F(HoldersTest, TheAddressOfAHolderIsTheOneItJoinsWith) {
+  EXPECT_EQ(members_.PsAddresses(), (std::vector<std::string>{"a:1", "b:2"}));
+  ASSERT_FALSE(Join(MakeHolder(0, "a:77")).refused.has_value());
+  EXPECT_EQ(members_.PsAddresses(), (std::vector<std::string>{"a:77", "b:2"}));
+  EXPECT_EQ(members_.Describe(kStart).ps_addresses(0), "a:77");
+  members_.StreamEnded(session_);
+  ASSERT_FALSE(Join(MakeHolder(0, "a:78")).refused.has_value());
+  EXPECT_EQ(members_.PsAddresses(), (std::vector<std::string>{"a:78", "b:2"}));
+}
+
+TEST_F(HoldersTest, AHolderWithoutAnAddressIsRefused) {
+  for (const char* const address : {"", "a", "a:99999", "a:0"}) {
+    const auto joined = Join(MakeHolder(1, address));
+    ASSERT_TRUE(joined.refused.has_value()) << address;
+    EXPECT_TRUE(joined.refused->permanent());
+  }
+  EXPECT_EQ(members_.PsAddresses(), (std::vector<std::string>{"a:1", "b:2"}));
+}
+
+TEST_F(MembershipTest, WithPsTheAddressesAreThoseOfTfConfig) {
+  proto::Join join = MakeJoin(proto::PS, 0, 5);
+  join.set_address("elsewhere:9");
+  ASSERT_FALSE(members_.Join(1, join, now_).refused.has_value());
+  EXPECT_EQ(members_.PsAddresses(), (std::vector<std::string>{"a:1", "b:2"}));
+}
+
+TEST_F(HoldersTest, TheDevicesOfAProcessCountOnceHoweverManyOfItsWorkersHaveJoined) {
+  EXPECT_EQ(members_.DeviceCount(), 0);
+  Join(MakeWorker(0, 11, {"cpu:0", "cpu:1", "cpu:2"}));
+  EXPECT_EQ(members_.DeviceCount(), 3);
+  Join(MakeWorker(-1, 11, {"cpu:0", "cpu:1", "cpu:2"}));
+  EXPECT_EQ(members_.DeviceCount(), 3);
+  Join(MakeWorker(1, 12, {}));
+  EXPECT_EQ(members_.DeviceCount(), 4) << "a worker that names none has one";
+  Join(MakeWorker(-1, 13, {"cpu:0"}));
+  EXPECT_EQ(members_.DeviceCount(), 5);
+}
+
+TEST_F(HoldersTest, DevicesFromTheWireAreChecked) {
+  EXPECT_TRUE(Join(MakeWorker(0, 1, {"cpu:0\n"})).refused.has_value());
+  EXPECT_TRUE(Join(MakeWorker(0, 1, std::vector<std::string>(65, "cpu:0"))).refused.has_value());
+  EXPECT_FALSE(Join(MakeWorker(0, 1, {"cpu:0"})).refused.has_value());
+}
+
 }  // namespace
 }  // namespace cairn::coordinator
