@@ -2,7 +2,9 @@
 
 #include <utility>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/strip.h"
 #include "common/failpoint.h"
 #include "common/logging.h"
 #include "common/status_macros.h"
@@ -62,6 +64,12 @@ PsTask::PsTask(const PsTaskOptions& options, std::unique_ptr<storage::SnapshotSt
 
 PsTask::~PsTask() { Stop(); }
 
+std::string PsTask::OwnAddress() const {
+  constexpr char kAnyPort[] = ":0";
+  if (!absl::EndsWith(options_.own_address, kAnyPort)) return options_.own_address;
+  return absl::StrCat(absl::StripSuffix(options_.own_address, kAnyPort), ":", port());
+}
+
 void PsTask::Join() {
   cluster::SessionOptions session;
   session.address = options_.coordinator;
@@ -69,7 +77,7 @@ void PsTask::Join() {
     proto::Join join;
     join.set_role(proto::PS);
     join.set_index(options_.index);
-    join.set_address(options_.own_address);
+    join.set_address(OwnAddress());
     join.mutable_ps_addresses()->Assign(options_.ps_addresses.begin(), options_.ps_addresses.end());
     join.set_cluster_id(cluster_id_);
     join.set_keeps_cluster_id(snapshots_->cluster_id());
@@ -124,7 +132,11 @@ void PsTask::OnWelcome(const proto::Welcome& welcome) {
                       welcome.cluster_id());
 }
 
-void PsTask::OnCommand(const proto::Command& command) { control_.Handle(command); }
+void PsTask::OnCommand(const proto::Command& command) {
+  if (!command.has_ps_addresses()) return control_.Handle(command);
+  const auto& addresses = command.ps_addresses().addresses();
+  fetcher_.SetCluster({addresses.begin(), addresses.end()}, cluster_id_);
+}
 
 // Workers are still served: the data plane does not need the coordinator.
 void PsTask::OnDisconnected(const absl::Status& why) {

@@ -30,8 +30,9 @@ namespace cairn::parameters {
 
 struct PsTaskOptions {
   uint32_t index = 0;
-  std::string bind_address;               // HOST:PORT to bind; port 0 chooses a free port.
-  std::string own_address;                // The address of this task in the cluster.
+  std::string bind_address;  // HOST:PORT to bind; port 0 chooses a free port.
+  // The address of this task in the cluster; with port 0, the port that it binds.
+  std::string own_address;
   std::vector<std::string> ps_addresses;  // Of all ps, by index.
   std::string coordinator;                // HOST:PORT.
   std::string directory;                  // Directory of the snapshot store.
@@ -63,6 +64,7 @@ class PsTask final : public cluster::SessionHandler {
  private:
   PsTask(const PsTaskOptions& options, std::unique_ptr<storage::SnapshotStore> snapshots);
 
+  std::string OwnAddress() const;
   void Join();
   void Send(proto::TaskMessage message);
 

@@ -8,6 +8,7 @@
 #include <string>
 #include <thread>
 #include <utility>
+#include <vector>
 
 #include "CLI/CLI.hpp"
 #include "absl/status/status.h"
@@ -22,14 +23,22 @@
 #include "common/status_macros.h"
 #include "common/version.h"
 #include "nn/create_device.h"
+#include "parameters/ps_task.h"
 #include "worker/compute_threads.h"
 #include "worker/coordinator_process.h"
+#include "worker/device_list.h"
 #include "worker/offline_evaluation.h"
 #include "worker/worker_task.h"
 
 namespace {
 
 using cairn::cluster::Daemon;
+using cairn::nn::CreateDevice;
+using cairn::parameters::PsTask;
+using cairn::parameters::PsTaskOptions;
+using cairn::worker::DeviceName;
+using cairn::worker::WorkerTask;
+using cairn::worker::WorkerTaskOptions;
 
 struct Flags {
   std::string tf_config;
@@ -60,18 +69,23 @@ void AddFlags(CLI::App* app, Flags* flags) {
                   "HOST:PORT of the coordinator, for a worker without an entry in TF_CONFIG")
       ->check(cairn::cluster::IsAddress());
   app->add_option("--state", flags->state,
-                  "Folder of the coordinator, if TF_CONFIG has no chief and this is worker 0 "
-                  "[cairn-state]. A worker itself stores nothing");
+                  "State directory [cairn-state]. Without ps in TF_CONFIG the checkpoints of this "
+                  "worker's parameters are in STATE/ps-INDEX; without chief, worker 0 has the "
+                  "coordinator's files there. Other workers store nothing")
+      ->check(cairn::NotEmpty());
   app->add_option("--log_level", flags->log_level, "debug, info, warning or error [info]");
   app->add_option("--log_file", flags->log_file, "Append the log to this file too");
-  app->add_option("--device", flags->device, "Device that computes: auto, cpu or cuda [auto]");
+  app->add_option("--device", flags->device,
+                  "Devices that compute: auto, cpu, cuda, or a list such as cpu:0,cpu:1, whose "
+                  "devices share the cores and compute batches at the same time [auto]");
   app->add_option("--evaluate", flags->evaluate,
                   "Run this task of cairn evaluate or predict without a cluster, then end");
   app->add_option(
          "--threads", flags->threads,
-         "Number of CPU threads that compute. Default: the cores divided by the number of workers "
-         "that TF_CONFIG has on this machine; 1 for a worker without an entry, and for "
-         "synchronous jobs, so that their results have the same bits everywhere")
+         "Number of CPU threads of each device. Default: the cores divided by the number of "
+         "workers that TF_CONFIG has on this machine, and by the number of devices; 1 for a worker "
+         "without an entry, and for synchronous jobs, so that their results have the same bits "
+         "everywhere")
       ->check(cairn::WholeNumber(1, 1024));
   app->add_option(
          "--data_memory", flags->data_memory,
@@ -81,20 +95,54 @@ void AddFlags(CLI::App* app, Flags* flags) {
   app->add_option(
          "--gradient_memory", flags->gradient_memory,
          "MiB of memory for unacknowledged gradients of synchronous jobs; beyond it the ps buffer "
-         "them. Default 1024")
+         "them. Without ps in TF_CONFIG, the worker buffers as much of others' gradients. Default "
+         "1024")
       ->check(cairn::WholeNumber(0, 1 << 30));
   app->add_option("--spool", flags->spool,
                   "Folder for data beyond --data_memory that were unpacked or parsed (gzip, csv). "
                   "Default /var/tmp");
 }
 
-// The options from the flags and TF_CONFIG. `*health_address` is where the worker answers health
-// checks: its address in TF_CONFIG, or empty if TF_CONFIG does not name it. `*is_chief`: the worker
-// starts the coordinator, which answers them there.
-absl::StatusOr<cairn::worker::WorkerTaskOptions> MakeOptions(const Flags& flags,
-                                                             std::string* health_address,
-                                                             bool* is_chief) {
-  cairn::worker::WorkerTaskOptions options;
+// What this process runs.
+struct Plan {
+  // Of the first worker.
+  WorkerTaskOptions worker;
+  // Each has a worker of its own.
+  std::vector<DeviceName> devices;
+  // TF_CONFIG has no ps: this process holds a part of the parameters.
+  std::optional<PsTaskOptions> holder;
+  // Where the worker answers health checks: its address in TF_CONFIG. Empty if TF_CONFIG does not
+  // name it, or if the coordinator or the holder answers there.
+  std::string health_address;
+  // The worker starts the coordinator.
+  bool is_chief = false;
+};
+
+// `cores`: of the machine.
+PsTaskOptions HolderOptions(const Flags& flags, const Plan& plan,
+                            const cairn::cluster::TfConfig& config, int cores) {
+  cairn::cluster::Address own = *config.OwnAddress();
+  // The coordinator has the port.
+  if (plan.is_chief) own.port = 0;
+  PsTaskOptions options;
+  options.index = static_cast<uint32_t>(plan.worker.index);
+  options.bind_address = cairn::cluster::BindAddress(own);
+  options.own_address = own.ToString();
+  options.ps_addresses = config.PsAddresses();
+  options.coordinator = plan.worker.coordinator;
+  options.directory = absl::StrCat(flags.state, "/ps-", options.index);
+  options.parent_directory = flags.state;
+  options.owner_threads = std::max(1, cores / 2);
+  options.server_threads = std::max(2, cores / 4);
+  options.gradient_memory = plan.worker.gradient_memory;
+  return options;
+}
+
+absl::StatusOr<Plan> MakePlan(const Flags& flags) {
+  Plan plan;
+  CAIRN_ASSIGN_OR_RETURN(plan.devices, cairn::worker::ParseDeviceList(flags.device));
+  WorkerTaskOptions& options = plan.worker;
+  for (const DeviceName& device : plan.devices) options.devices.push_back(device.name);
   options.threads.said = flags.threads;
   options.storage.memory_bytes = flags.data_memory << 20;
   options.storage.spool_folder = flags.spool;
@@ -105,24 +153,28 @@ absl::StatusOr<cairn::worker::WorkerTaskOptions> MakeOptions(const Flags& flags,
     CAIRN_ASSIGN_OR_RETURN(const cairn::cluster::Address coordinator,
                            cairn::cluster::ParseAddress(flags.coordinator));
     options.coordinator = coordinator.ToString();
-    if (absl::IsNotFound(config.status())) return options;
+    if (absl::IsNotFound(config.status())) return plan;
   }
   CAIRN_RETURN_IF_ERROR(config.status());
   if (options.coordinator.empty()) options.coordinator = config->chief.ToString();
   options.ps_addresses = config->PsAddresses();
-  if (!config->task) return options;
+  if (!config->task) return plan;
   if (config->task->role != cairn::proto::WORKER && config->task->role != cairn::proto::EVALUATOR) {
     return cairn::cluster::WrongTask(*config, R"(worker needs the type "worker" or "evaluator")");
   }
   options.role = config->task->role;
   options.index = config->task->index;
   const int cores = static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
-  options.threads.share = cairn::worker::ShareOfCores(*config, cores);
+  options.threads.share = std::max(
+      1, cairn::worker::ShareOfCores(*config, cores) / static_cast<int>(plan.devices.size()));
   // With --coordinator the coordinator is elsewhere.
-  *is_chief = config->IsChief() && flags.coordinator.empty();
-  if (*is_chief) return options;
-  if (config->OwnAddress()) *health_address = cairn::cluster::BindAddress(*config->OwnAddress());
-  return options;
+  plan.is_chief = config->IsChief() && flags.coordinator.empty();
+  if (options.role == cairn::proto::WORKER && config->WorkersHoldParameters()) {
+    plan.holder = HolderOptions(flags, plan, *config, cores);
+  } else if (!plan.is_chief && config->OwnAddress()) {
+    plan.health_address = cairn::cluster::BindAddress(*config->OwnAddress());
+  }
+  return plan;
 }
 
 // Makes OpenMP threads sleep while they wait for the next kernel. Spinning threads would take the
@@ -140,7 +192,7 @@ void LetThreadsSleep(char** argv) {
 }
 
 absl::StatusOr<int> RunEvaluation(const Flags& flags) {
-  CAIRN_ASSIGN_OR_RETURN(const auto device, cairn::nn::CreateDevice(flags.device));
+  CAIRN_ASSIGN_OR_RETURN(const auto device, CreateDevice(flags.device));
   CAIRN_RETURN_IF_ERROR(
       cairn::worker::RunEvaluationTask(flags.evaluate, std::max(1, flags.threads), device.get()));
   return 0;
@@ -163,36 +215,82 @@ absl::StatusOr<cairn::cluster::ChildOptions> CoordinatorCommand(const Flags& fla
   return options;
 }
 
+// The tasks of this process: a worker for each device, and possibly the holder of a part of the
+// parameters.
+class Tasks {
+ public:
+  using OnRejected = cairn::worker::WorkerTask::OnRejected;
+
+  static absl::StatusOr<std::unique_ptr<Tasks>> Start(const Plan& plan,
+                                                      const OnRejected& on_rejected) {
+    auto tasks = std::make_unique<Tasks>();
+    if (plan.holder) {
+      PsTaskOptions holder = *plan.holder;
+      holder.on_refused = on_rejected;
+      CAIRN_ASSIGN_OR_RETURN(tasks->holder_, PsTask::Start(holder));
+    }
+    for (const DeviceName& device : plan.devices) {
+      CAIRN_ASSIGN_OR_RETURN(tasks->devices_.emplace_back(), CreateDevice(device.kind));
+    }
+    WorkerTaskOptions options = plan.worker;
+    for (const auto& device : tasks->devices_) {
+      tasks->workers_.push_back(std::make_unique<WorkerTask>(options, device.get(), on_rejected));
+      // The coordinator numbers the others after those that TF_CONFIG names. An evaluator has one
+      // device.
+      if (options.role != cairn::proto::WORKER) break;
+      options.index = -1;
+    }
+    return tasks;
+  }
+
+  void Stop() {
+    std::vector<std::thread> stops;
+    for (const auto& worker : workers_) {
+      stops.emplace_back([&worker] { worker->Stop(kStopGrace); });
+    }
+    for (std::thread& stop : stops) stop.join();
+    // Last: the workers push to it until they have stopped.
+    if (holder_ != nullptr) holder_->Stop();
+  }
+
+  bool IsNeeded(absl::Duration waited) {
+    bool is_needed = holder_ != nullptr && holder_->IsNeeded(waited);
+    for (const auto& worker : workers_) is_needed |= worker->IsNeeded(waited);
+    return is_needed;
+  }
+
+ private:
+  std::unique_ptr<PsTask> holder_;
+  std::vector<std::unique_ptr<cairn::nn::Device>> devices_;
+  std::vector<std::unique_ptr<WorkerTask>> workers_;
+};
+
 absl::StatusOr<int> RunWorker(const Flags& flags) {
-  std::string health_address;
-  bool is_chief = false;
-  CAIRN_ASSIGN_OR_RETURN(const cairn::worker::WorkerTaskOptions options,
-                         MakeOptions(flags, &health_address, &is_chief));
+  CAIRN_ASSIGN_OR_RETURN(const Plan plan, MakePlan(flags));
   cairn::cluster::DaemonOptions daemon_options;
   daemon_options.program = "worker";
   daemon_options.log_level = flags.log_level;
   daemon_options.log_file = flags.log_file;
   daemon_options.stop_timeout = kStopTimeout;
   CAIRN_ASSIGN_OR_RETURN(const std::unique_ptr<Daemon> daemon, Daemon::Start(daemon_options));
-  CAIRN_ASSIGN_OR_RETURN(const auto device, cairn::nn::CreateDevice(flags.device));
   std::unique_ptr<cairn::cluster::ControlServer> health;
-  if (!health_address.empty()) {
-    CAIRN_ASSIGN_OR_RETURN(health, cairn::cluster::ControlServer::Start(health_address, {}));
+  if (!plan.health_address.empty()) {
+    CAIRN_ASSIGN_OR_RETURN(health, cairn::cluster::ControlServer::Start(plan.health_address, {}));
   }
   const auto exit_for_good = [&daemon](const std::string& reason) {
     daemon->Exit(cairn::cluster::kExitPermanent, reason);
   };
   std::optional<cairn::worker::CoordinatorProcess> coordinator;
-  if (is_chief) {
+  if (plan.is_chief) {
     CAIRN_ASSIGN_OR_RETURN(cairn::cluster::ChildOptions command, CoordinatorCommand(flags));
     coordinator.emplace(std::move(command), exit_for_good);
   }
-  cairn::worker::WorkerTask task(options, device.get(), exit_for_good);
-  const int exit_code = daemon->Run([&task] { task.Stop(kStopGrace); },
+  CAIRN_ASSIGN_OR_RETURN(const std::unique_ptr<Tasks> tasks, Tasks::Start(plan, exit_for_good));
+  const int exit_code = daemon->Run([&tasks] { tasks->Stop(); },
                                     [&](absl::Duration waited) {
                                       // It takes the last checkpoint while the worker waits.
                                       if (coordinator) coordinator->Stop();
-                                      return task.IsNeeded(waited);
+                                      return tasks->IsNeeded(waited);
                                     });
   if (coordinator) {
     coordinator->Stop();
@@ -207,7 +305,9 @@ int main(int argc, char** argv) {
   cairn::OpenMissingStandardFiles();
   LetThreadsSleep(argv);
   CLI::App app(
-      "Computes forward and backward passes and pushes gradients to the parameter servers.",
+      "Computes forward and backward passes and pushes gradients to the parameter servers, or to "
+      "the "
+      "other workers if there are none.",
       "worker");
   Flags flags;
   AddFlags(&app, &flags);

@@ -75,6 +75,7 @@ proto::Join WorkerTask::MakeJoin() {
   join.set_role(options_.role);
   join.set_device(device_text_);
   for (const std::string& address : options_.ps_addresses) join.add_ps_addresses(address);
+  for (const std::string& device : options_.devices) join.add_devices(device);
   MutexLock lock(&mutex_);
   join.set_index(index_);
   join.set_any_index(options_.index < 0);
@@ -100,6 +101,11 @@ void WorkerTask::OnWelcome(const proto::Welcome& welcome) {
 void WorkerTask::OnCommand(const proto::Command& command) {
   {
     MutexLock lock(&mutex_);
+    if (command.has_ps_addresses()) {
+      const auto& addresses = command.ps_addresses().addresses();
+      cluster_.ps_addresses.assign(addresses.begin(), addresses.end());
+      return;
+    }
     state_.OnCommand(command);
     work_changed_.NotifyAll();
     send_soon_.NotifyAll();

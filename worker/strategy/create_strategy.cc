@@ -13,6 +13,11 @@ absl::StatusOr<std::unique_ptr<Strategy>> CreateStrategy(const proto::StartJob& 
                                                          StrategyOptions options) {
   switch (job.plan().job().strategy().kind_case()) {
     case proto::Strategy::kParameterServer:
+    // Their parameters are on ps that are parts of worker processes.
+    case proto::Strategy::kMultiWorkerMirrored:
+    case proto::Strategy::kMirrored:
+    case proto::Strategy::kCentralStorage:
+    case proto::Strategy::kOneDevice:
     case proto::Strategy::KIND_NOT_SET: {
       cluster::PsClientOptions client;
       client.addresses = cluster.ps_addresses;
