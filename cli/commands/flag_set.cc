@@ -69,8 +69,13 @@ void FlagSet::AddRequiredStrings(const std::string& name, std::vector<std::strin
 }
 
 void FlagSet::AddCount(const std::string& name, int* value, int max, const std::string& help) {
+  AddCount(name, value, 1, max, help);
+}
+
+void FlagSet::AddCount(const std::string& name, int* value, int least, int max,
+                       const std::string& help) {
   CLI::Option* option = Add(name, "N", value, help);
-  if (option != nullptr) option->check(WholeNumber(1, max));
+  if (option != nullptr) option->check(WholeNumber(least, max));
 }
 
 void FlagSet::AddId(const std::string& name, uint64_t* value, const std::string& help) {

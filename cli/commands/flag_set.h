@@ -48,6 +48,8 @@ class FlagSet {
                           const std::string& help);
   // A whole number from 1 to `max`.
   void AddCount(const std::string& name, int* value, int max, const std::string& help);
+  // A whole number from `least` to `max`.
+  void AddCount(const std::string& name, int* value, int least, int max, const std::string& help);
   // A whole number from 1.
   void AddId(const std::string& name, uint64_t* value, const std::string& help);
   void AddNumber(const std::string& name, double* value, const std::string& help);

@@ -3,6 +3,7 @@
 #include <thread>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "cli/files.h"
 #include "cli/local/cluster_service.h"
 #include "cli/local/state_lock.h"
@@ -14,6 +15,7 @@
 #include "cli/view/shell_word.h"
 #include "common/clock.h"
 #include "common/status_macros.h"
+#include "job/strategy.h"
 #include "nlohmann/json.hpp"
 
 namespace cairn::cli {
@@ -23,14 +25,14 @@ constexpr absl::Duration kStartTimeout = absl::Minutes(1);
 
 // The command that continues the run. It needs no --ps: the state directory has the number.
 std::string RunCommandAgain(const LocalRunOptions& options) {
-  const LocalRunOptions defaults;
   std::string command = absl::StrCat("cairn run ", ShellWord(options.job_file));
-  if (options.state != defaults.state) {
+  if (options.state != kDefaultState) {
     absl::StrAppend(&command, " --state ", ShellWord(options.state));
   }
-  if (options.workers != defaults.workers) {
-    absl::StrAppend(&command, " --workers ", options.workers);
+  if (options.tasks.workers > 0) {
+    absl::StrAppend(&command, " --workers ", options.tasks.workers);
   }
+  if (!options.device.empty()) absl::StrAppend(&command, " --device ", ShellWord(options.device));
   if (!options.export_output.empty()) {
     absl::StrAppend(&command, " --export ", ShellWord(options.export_output));
   }
@@ -79,7 +81,7 @@ absl::StatusOr<int> LocalRun::Run(const Submission& submission) {
 }
 
 absl::StatusOr<int> LocalRun::TrainAndReport(const Submission& submission) {
-  CAIRN_ASSIGN_OR_RETURN(cluster_, StartCluster());
+  CAIRN_ASSIGN_OR_RETURN(cluster_, StartCluster(submission.job.strategy()));
   api_ = std::make_unique<CoordinatorApi>(cluster_->coordinator_address(), absl::Seconds(5),
                                           CoordinatorApi::WhenRefused::kWait);
   const absl::StatusOr<proto::JobStatus> job = Train(submission);
@@ -88,12 +90,21 @@ absl::StatusOr<int> LocalRun::TrainAndReport(const Submission& submission) {
   return Finish(*job);
 }
 
-absl::StatusOr<std::unique_ptr<LocalCluster>> LocalRun::StartCluster() {
+absl::StatusOr<std::unique_ptr<LocalCluster>> LocalRun::StartCluster(
+    const proto::Strategy& strategy) {
   LocalClusterOptions options;
   options.state = options_.state;
   options.programs_folder = context_.programs_folder;
-  CAIRN_ASSIGN_OR_RETURN(options.ps, ChoosePsCount(options_.state, options_.ps));
-  options.workers = options_.workers;
+  AskedTasks asked = options_.tasks;
+  options.device = options_.device;
+  if (job::NeedsClusterWithoutPs(strategy) && asked.ps < 0) asked.ps = 0;
+  if (job::IsOfOneWorker(strategy) && asked.ps == 0) {
+    if (asked.workers == 0) asked.workers = 1;
+    if (options.device.empty()) options.device = absl::StrJoin(job::NamedDevices(strategy), ",");
+  }
+  CAIRN_ASSIGN_OR_RETURN(const AskedTasks counts, ChooseTasks(options_.state, asked));
+  options.ps = counts.ps;
+  options.workers = counts.workers;
   options.environment = context_.environment;
   options.on_event = [this](const std::string& line) { progress_.Note(line); };
   options.on_failure = [this] {

@@ -21,8 +21,8 @@ namespace cairn::cli {
 
 struct LocalRunOptions {
   std::string job_file;
-  int ps = 0;  // 0: as many as the state directory's last cluster had, or 2.
-  int workers = 2;
+  AskedTasks tasks;
+  std::string device;  // Of the workers; empty: not given.
   std::string state = kDefaultState;
   std::string export_output;  // Empty: no export.
   bool json = false;
@@ -44,7 +44,8 @@ class LocalRun {
 
  private:
   absl::StatusOr<int> TrainAndReport(const Submission& submission);
-  absl::StatusOr<std::unique_ptr<LocalCluster>> StartCluster();
+  // Starts the tasks that were asked for, else those that the strategy needs.
+  absl::StatusOr<std::unique_ptr<LocalCluster>> StartCluster(const proto::Strategy& strategy);
   // Waits for the coordinator and submits. If the job of this name failed or was cancelled, submits
   // it again as a new job.
   absl::StatusOr<proto::SubmitReply> SubmitWhenReady(const Submission& submission);

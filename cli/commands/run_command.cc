@@ -30,12 +30,18 @@ Command MakeRunCommand() {
       "stops at once. With --json each line is the status of the job, with the evaluations since "
       "the previous line. Epochs count from 0.";
   command.examples = {"cairn run job.json",
-                      "cairn run job.json --ps 2 --workers 4 --state my-run --export trained"};
+                      "cairn run job.json --ps 2 --workers 4 --state my-run --export trained",
+                      "cairn run job.json --ps 0 --workers 3   # no parameter servers"};
   command.add_flags = [options](FlagSet* set) {
     set->AddArgument("JOB.json", &options->job_file, /*is_required=*/true, "The job file");
-    set->AddCount("--ps", &options->ps, kTasksMax,
-                  "Number of parameter servers [2, or the number in the state directory]");
-    set->AddCount("--workers", &options->workers, kTasksMax, "Number of workers [2]");
+    set->AddCount("--ps", &options->tasks.ps, 0, kTasksMax,
+                  "Number of parameter servers; 0: the workers hold the parameters [0 if the job's "
+                  "strategy has none, else 2, or the number in the state directory]");
+    set->AddCount("--workers", &options->tasks.workers, kTasksMax,
+                  "Number of workers [1 if the job's strategy is of one, else 2]");
+    set->AddString("--device LIST", &options->device,
+                   "Devices of each worker, for example cpu:0,cpu:1 [those of the job's strategy, "
+                   "else auto]");
     set->AddString("--state DIR", &options->state,
                    "Directory of journal, checkpoints, history and logs [cairn-state]");
     set->AddString("--export DIR", &options->export_output,

@@ -34,8 +34,8 @@ constexpr absl::Duration kStartTimeout = absl::Minutes(1);
 constexpr std::chrono::milliseconds kPollInterval(50);
 
 struct UpFlags {
-  int ps = 0;  // 0: as many as the state directory's last cluster had, or 2.
-  int workers = 0;
+  AskedTasks tasks;
+  std::string device;  // Of the workers; empty: not given.
   std::string state = kDefaultState;
   bool foreground = false;
   bool json = false;
@@ -47,8 +47,10 @@ absl::StatusOr<int> Serve(const UpFlags& flags, const CommandContext& context) {
   LocalClusterOptions options;
   options.state = flags.state;
   options.programs_folder = context.programs_folder;
-  CAIRN_ASSIGN_OR_RETURN(options.ps, ChoosePsCount(flags.state, flags.ps));
-  options.workers = flags.workers > 0 ? flags.workers : options.workers;
+  CAIRN_ASSIGN_OR_RETURN(const AskedTasks counts, ChooseTasks(flags.state, flags.tasks));
+  options.ps = counts.ps;
+  options.workers = counts.workers;
+  options.device = flags.device;
   options.environment = context.environment;
   const auto say = [&context](const std::string& line) {
     *context.out << TimeText(absl::ToUnixSeconds(absl::Now())) + " " + line + "\n" << std::flush;
@@ -66,12 +68,12 @@ absl::StatusOr<std::unique_ptr<cluster::ChildProcess>> StartInBackground(
   cluster::ChildOptions options;
   options.command = {context.programs_folder + "/cairn", "up", "--foreground", "--state",
                      flags.state};
-  for (const auto& [flag, count] :
-       {std::pair("--ps", flags.ps), std::pair("--workers", flags.workers)}) {
-    if (count == 0) continue;
-    options.command.push_back(flag);
-    options.command.push_back(absl::StrCat(count));
-  }
+  const auto add = [&options](bool is_given, const char* flag, const std::string& value) {
+    if (is_given) options.command.insert(options.command.end(), {flag, value});
+  };
+  add(flags.tasks.ps >= 0, "--ps", absl::StrCat(flags.tasks.ps));
+  add(flags.tasks.workers > 0, "--workers", absl::StrCat(flags.tasks.workers));
+  add(!flags.device.empty(), "--device", flags.device);
   options.environment = context.environment;
   options.output_file = LogFile(flags.state, "cairn");
   options.is_detached = true;
@@ -83,14 +85,17 @@ absl::StatusOr<std::unique_ptr<cluster::ChildProcess>> StartInBackground(
   return cluster::ChildProcess::Start(options);
 }
 
-// True if every ps and worker of the cluster has joined its coordinator.
+// True if every ps and worker of the cluster has joined its coordinator. Without ps, each worker
+// joins as one too.
 bool IsComplete(const ClusterFile& file) {
   CoordinatorApi api(file.coordinator, absl::Milliseconds(200));
   const auto cluster = api.GetCluster();
   if (!cluster.ok()) return false;
-  const auto live = std::count_if(cluster->members().begin(), cluster->members().end(),
-                                  [](const proto::Member& member) { return member.live(); });
-  return live >= static_cast<int64_t>(file.ps.size() + file.workers.size());
+  const auto live =
+      std::count_if(cluster->members().begin(), cluster->members().end(),
+                    [](const proto::Member& member) { return member.live() && member.named(); });
+  const size_t holders = file.ps.empty() ? file.workers.size() : file.ps.size();
+  return live >= static_cast<int64_t>(holders + file.workers.size());
 }
 
 // `last`: the last lines of its log.
@@ -165,7 +170,8 @@ absl::StatusOr<int> ReportRunning(const UpFlags& flags, const StateHolder& holde
   }
   const int ps = static_cast<int>(file->ps.size());
   const int workers = static_cast<int>(file->workers.size());
-  if ((flags.ps != 0 && flags.ps != ps) || (flags.workers != 0 && flags.workers != workers)) {
+  if ((flags.tasks.ps >= 0 && flags.tasks.ps != ps) ||
+      (flags.tasks.workers > 0 && flags.tasks.workers != workers)) {
     return absl::FailedPreconditionError(
         absl::StrCat("a cluster is running on ", flags.state, " with ", ps, " ps and ",
                      Plural(workers, "worker"), "; stop it first with cairn down --state ",
@@ -210,9 +216,12 @@ Command MakeUpCommand() {
   command.examples = {"cairn up", "cairn up --ps 2 --workers 4 --state my-cluster",
                       "cairn up --foreground   # under systemd or in a container"};
   command.add_flags = [flags](FlagSet* set) {
-    set->AddCount("--ps", &flags->ps, kTasksMax,
-                  "Number of parameter servers [2, or the number in the state directory]");
-    set->AddCount("--workers", &flags->workers, kTasksMax, "Number of workers [2]");
+    set->AddCount("--ps", &flags->tasks.ps, 0, kTasksMax,
+                  "Number of parameter servers; 0: the workers hold the parameters [2, or the "
+                  "number in the state directory]");
+    set->AddCount("--workers", &flags->tasks.workers, kTasksMax, "Number of workers [2]");
+    set->AddString("--device LIST", &flags->device,
+                   "Devices of each worker, for example cpu:0,cpu:1 [auto]");
     set->AddString("--state DIR", &flags->state,
                    "Directory of journal, checkpoints, history and logs [cairn-state]");
     set->AddBool("--foreground", &flags->foreground,

@@ -20,10 +20,9 @@ absl::Status Damaged(const std::string& state, absl::string_view how) {
 }  // namespace
 
 std::string ClusterFile::TfConfig(const std::string& type, int index) const {
-  return json{{"cluster",
-               {{"chief", std::vector<std::string>{coordinator}}, {"ps", ps}, {"worker", workers}}},
-              {"task", {{"type", type}, {"index", index}}}}
-      .dump();
+  json cluster = {{"chief", std::vector<std::string>{coordinator}}, {"worker", workers}};
+  if (!ps.empty()) cluster["ps"] = ps;
+  return json{{"cluster", cluster}, {"task", {{"type", type}, {"index", index}}}}.dump();
 }
 
 absl::StatusOr<std::optional<ClusterFile>> ReadClusterFile(const std::string& state) {

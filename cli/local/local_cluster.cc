@@ -106,7 +106,9 @@ absl::StatusOr<std::vector<DaemonTask>> MakeTasks(const LocalClusterOptions& opt
     CAIRN_RETURN_IF_ERROR(add("ps_server", "ps", i, absl::StrCat("ps-", i)));
   }
   for (int i = 0; i < options.workers; ++i) {
-    CAIRN_RETURN_IF_ERROR(add("worker", "worker", i, absl::StrCat("worker-", i)));
+    std::vector<std::string> flags;
+    if (!options.device.empty()) flags = {"--device", options.device};
+    CAIRN_RETURN_IF_ERROR(add("worker", "worker", i, absl::StrCat("worker-", i), flags));
   }
   return tasks;
 }
@@ -307,14 +309,18 @@ bool LocalCluster::Disturb(const std::vector<std::string>& tasks,
 void LocalCluster::Stop(absl::Duration grace) { supervisor_->Stop(grace); }
 
 std::string TasksText(int ps, int workers) {
-  return absl::StrCat("1 coordinator, ", ps, " ps, ", Plural(workers, "worker"));
+  return absl::StrCat("1 coordinator, ", ps > 0 ? absl::StrCat(ps, " ps, ") : "",
+                      Plural(workers, "worker"));
 }
 
-absl::StatusOr<int> ChoosePsCount(const std::string& state, int asked) {
-  constexpr int kDefaultPsCount = 2;
-  if (asked > 0) return asked;
-  CAIRN_ASSIGN_OR_RETURN(const auto cluster, ReadClusterFile(state));
-  return cluster && !cluster->ps.empty() ? static_cast<int>(cluster->ps.size()) : kDefaultPsCount;
+absl::StatusOr<AskedTasks> ChooseTasks(const std::string& state, AskedTasks asked) {
+  constexpr int kDefaultCount = 2;
+  CAIRN_ASSIGN_OR_RETURN(const auto last, ReadClusterFile(state));
+  if (asked.ps < 0) asked.ps = last ? static_cast<int>(last->ps.size()) : kDefaultCount;
+  if (asked.workers > 0) return asked;
+  const bool holders_stay = last && last->ps.empty() && asked.ps == 0;
+  asked.workers = holders_stay ? static_cast<int>(last->workers.size()) : kDefaultCount;
+  return asked;
 }
 
 }  // namespace cairn::cli

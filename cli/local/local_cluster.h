@@ -17,8 +17,9 @@ namespace cairn::cli {
 struct LocalClusterOptions {
   std::string state;            // Locked by the caller (StateLock).
   std::string programs_folder;  // See FindProgram.
-  int ps = 2;
+  int ps = 2;                   // 0: the workers hold the parameters.
   int workers = 2;
+  std::string device;                    // The --device of the workers; empty: not given.
   std::vector<std::string> environment;  // Of this process, NAME=VALUE; TF_CONFIG is replaced.
   // Further flags for the daemon of a task ("coordinator", "ps-0"); may be null.
   std::function<absl::StatusOr<std::vector<std::string>>(const std::string& task,
@@ -70,9 +71,16 @@ class LocalCluster {
 // "1 coordinator, 2 ps, 1 worker".
 std::string TasksText(int ps, int workers);
 
-// The number of ps to start on a state directory: `asked`, or if that is 0 the number of its last
-// cluster, or 2.
-absl::StatusOr<int> ChoosePsCount(const std::string& state, int asked);
+// The numbers of tasks of a local cluster, as far as they were given.
+struct AskedTasks {
+  int ps = -1;      // -1: not given.
+  int workers = 0;  // 0: not given.
+};
+
+// The numbers to start on a state directory. Those that were not given are the ones of its last
+// cluster, or 2. The number of workers is only taken from a cluster whose workers hold the
+// parameters.
+absl::StatusOr<AskedTasks> ChooseTasks(const std::string& state, AskedTasks asked);
 
 }  // namespace cairn::cli
 

@@ -148,6 +148,7 @@ TEST_F(LocalClusterTest, AStateDirectoryThatIsRemovedEndsTheClusterAndDoesNotCom
 TEST(TasksTextTest, OneWorkerIsNoPlural) {
   EXPECT_EQ(TasksText(2, 1), "1 coordinator, 2 ps, 1 worker");
   EXPECT_EQ(TasksText(1, 2), "1 coordinator, 1 ps, 2 workers");
+  EXPECT_EQ(TasksText(0, 2), "1 coordinator, 2 workers");
 }
 
 TEST_F(LocalClusterTest, NextRunHasTheSameAddressesAndMustHaveTheSamePs) {
@@ -157,13 +158,36 @@ TEST_F(LocalClusterTest, NextRunHasTheSameAddressesAndMustHaveTheSamePs) {
     ASSERT_TRUE(cluster.ok()) << cluster.status();
     address = (*cluster)->coordinator_address();
   }
-  EXPECT_EQ(*ChoosePsCount(state(), 0), 2);
-  EXPECT_EQ(*ChoosePsCount(state(), 3), 3);
+  EXPECT_EQ(ChooseTasks(state(), {})->ps, 2);
+  EXPECT_EQ(ChooseTasks(state(), {})->workers, 2) << "of a cluster with ps they may change";
+  EXPECT_EQ(ChooseTasks(state(), {.ps = 3, .workers = 4})->ps, 3);
+  EXPECT_EQ(ChooseTasks(state(), {.ps = 3, .workers = 4})->workers, 4);
   EXPECT_THAT(std::string(LocalCluster::Start(Options(3, 1)).status().message()),
               HasSubstr("belongs to a cluster of 2 ps; use --ps 2"));
   auto again = LocalCluster::Start(Options(2, 3));
   ASSERT_TRUE(again.ok()) << again.status();
   EXPECT_EQ((*again)->coordinator_address(), address);
+}
+
+TEST_F(LocalClusterTest, WorkersThatHoldTheParametersAreStartedAgainInTheSameNumber) {
+  ASSERT_TRUE(LocalCluster::Start(Options(0, 3)).ok());
+  EXPECT_EQ(ChooseTasks(state(), {})->ps, 0);
+  EXPECT_EQ(ChooseTasks(state(), {})->workers, 3);
+  EXPECT_EQ(ChooseTasks(state(), {.workers = 1})->workers, 1);
+  EXPECT_THAT(std::string(LocalCluster::Start(Options(2, 3)).status().message()),
+              HasSubstr("belongs to a cluster of 0 ps; use --ps 0"));
+}
+
+TEST_F(LocalClusterTest, TheDevicesAreGivenToEachWorker) {
+  MakeProgram("worker", "echo $3 $4; exec sleep 1000");
+  LocalClusterOptions options = Options(1, 2);
+  options.device = "cpu:0,cpu:1";
+  auto cluster = LocalCluster::Start(options);
+  ASSERT_TRUE(cluster.ok()) << cluster.status();
+  for (const char* worker : {"worker-0", "worker-1"}) {
+    ASSERT_TRUE(WaitUntil([&] { return Log(worker).find('\n') != std::string::npos; }));
+    EXPECT_EQ(Log(worker), "--device cpu:0,cpu:1\n");
+  }
 }
 
 TEST_F(LocalClusterTest, MissingProgramIsNamedAndNothingRuns) {
