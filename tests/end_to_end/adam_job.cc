@@ -1,6 +1,7 @@
 #include "tests/end_to_end/adam_job.h"
 
 #include <random>
+#include <utility>
 
 #include "gtest/gtest.h"
 #include "nlohmann/json.hpp"
@@ -14,9 +15,9 @@ using nlohmann::json;
 constexpr int kInputs = 20;
 constexpr int kClasses = 4;
 
-json DenseLayer(const std::string& name, int units, const std::string& activation) {
-  return {{"class_name", "Dense"},
-          {"config", {{"name", name}, {"units", units}, {"activation", activation}}}};
+json Layer(const std::string& class_name, const std::string& name, json config) {
+  config["name"] = name;
+  return {{"class_name", class_name}, {"config", std::move(config)}};
 }
 
 }  // namespace
@@ -45,14 +46,18 @@ std::string WriteAdamJob(const std::string& folder, const AdamJob& options) {
   }
   WriteFile(folder + "/x.npy", EncodeNpy(x));
   WriteFile(folder + "/y.npy", EncodeNpy(y));
-  json first = DenseLayer("first", 32, "relu");
-  first["config"]["batch_input_shape"] = {nullptr, kInputs};
-  const json dropout = {{"class_name", "Dropout"},
-                        {"config", {{"name", "dropout"}, {"rate", 0.2}}}};
-  const json model = {
-      {"class_name", "Sequential"},
-      {"config",
-       {{"name", "mlp"}, {"layers", {first, dropout, DenseLayer("last", kClasses, "softmax")}}}}};
+  const json layers = {Layer("Reshape", "image",
+                             {{"target_shape", {kClasses, kInputs / kClasses, 1}},
+                              {"batch_input_shape", {nullptr, kInputs}}}),
+                       Layer("Conv2D", "convolution",
+                             {{"filters", 8}, {"kernel_size", {3, 3}}, {"padding", "same"}}),
+                       Layer("BatchNormalization", "normalization", json::object()),
+                       Layer("Activation", "relu", {{"activation", "relu"}}),
+                       Layer("Dropout", "dropout", {{"rate", 0.2}}),
+                       Layer("Flatten", "flat", json::object()),
+                       Layer("Dense", "last", {{"units", kClasses}, {"activation", "softmax"}})};
+  const json model = {{"class_name", "Sequential"},
+                      {"config", {{"name", "network"}, {"layers", layers}}}};
   WriteFile(folder + "/model.json", model.dump());
   json job = {{"name", options.name},
               {"model", "model.json"},
@@ -63,10 +68,12 @@ std::string WriteAdamJob(const std::string& folder, const AdamJob& options) {
               {"batch_size", 16},
               {"epochs", options.epochs},
               {"seed", 5},
-              {"strategy",
-               {{"parameter_server",
-                 {{"mode", "sync"}, {"batches_per_update", options.batches_per_update}}}}},
               {"partitioner", {{"min_slice_bytes", 64}}}};
+  job["strategy"] = options.strategy;
+  if (options.strategy.is_null()) {
+    job["strategy"] = {{"parameter_server",
+                        {{"mode", "sync"}, {"batches_per_update", options.batches_per_update}}}};
+  }
   if (options.checkpoint_every > 0) {
     job["checkpoint"] = {{"every_steps", options.checkpoint_every}};
   }
@@ -75,7 +82,7 @@ std::string WriteAdamJob(const std::string& folder, const AdamJob& options) {
 }
 
 void ExpectSameBits(const std::map<std::string, Array>& a, const std::map<std::string, Array>& b) {
-  ASSERT_EQ(a.size(), 4u);
+  ASSERT_EQ(a.size(), 8u);
   ASSERT_EQ(a.size(), b.size());
   for (const auto& [name, array] : a) {
     ASSERT_TRUE(b.contains(name));

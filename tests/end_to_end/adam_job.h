@@ -5,18 +5,21 @@
 #include <map>
 #include <string>
 
+#include "nlohmann/json.hpp"
 #include "tests/end_to_end/arrays.h"
 
 namespace cairn::testing {
 
-// A synchronous job: a small network with dropout, trained with Adam on random inputs whose class
-// is the quarter with the largest sum. An epoch has 250 batches. All runs must give the same bits,
-// whatever fails in the cluster.
+// A synchronous job: a small convolutional network with batch normalization and dropout, trained
+// with Adam on random inputs whose class is the quarter with the largest sum. An epoch has 250
+// batches. All runs must give the same bits, whatever fails in the cluster.
 struct AdamJob {
   std::string name = "sync";
   int64_t batches_per_update = 4;
   int64_t epochs = 12;
   int64_t checkpoint_every = 0;
+  // The job's "strategy"; null: synchronous parameter servers with batches_per_update.
+  nlohmann::json strategy = nullptr;
 };
 
 // Writes the files and returns the path of the job file.

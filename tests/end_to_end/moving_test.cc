@@ -64,7 +64,7 @@ TEST_F(Moving, TheCountIsExactOnTwoThenThreeThenOneParameterServer) {
                           }))
         << cluster.Status("count") << cluster.Logs();
     cluster.KillAll();
-    cluster.ResizePs(ps_count);
+    cluster.Resize("ps", ps_count);
     cluster.StartAll();
     batches += 4000;
   }
@@ -82,7 +82,7 @@ TEST_F(Moving, WithDisksOfTheirOwnTheCopyOfTheOneThatIsGoneServes) {
   ASSERT_NO_FATAL_FAILURE(Submit(&cluster, WriteCountingJob(job, cluster.folder("job"))));
   ASSERT_NO_FATAL_FAILURE(WaitForCopies(&cluster, "count", 1500));
   cluster.KillAll();
-  cluster.ResizePs(1);
+  cluster.Resize("ps", 1);
   cluster.StartAll();
   Finish(&cluster, "count");
   EXPECT_EQ(CountIsNot(job.batches, cluster.folder("export"), job.rows), "");
@@ -131,7 +131,7 @@ TEST_F(Moving, SynchronousWeightsAreTheSameBitsWhenTheBlocksHaveMovedTwice) {
                        return status.value("batches_done", int64_t{0}) >= batches;
                      })) << cluster->Logs();
                      cluster->KillAll();
-                     cluster->ResizePs(ps_count);
+                     cluster->Resize("ps", ps_count);
                      cluster->StartAll();
                      batches += 600;
                    }

@@ -66,7 +66,10 @@ TestCluster::TestCluster(int ps_count, int worker_count, const std::vector<std::
   }
 }
 
-std::string TestCluster::coordinator_address() const { return addresses_.at("chief")[0]; }
+std::string TestCluster::coordinator_address() const {
+  const auto chief = addresses_.find("chief");
+  return chief != addresses_.end() ? chief->second[0] : addresses_.at("worker")[0];
+}
 
 int TestCluster::port(const std::string& type, int index) const {
   const std::string& address = addresses_.at(type)[index];
@@ -132,10 +135,9 @@ int TestCluster::LosePower() {
   return PowerFailure(folder("syncs")).Strike(folder("state"));
 }
 
-void TestCluster::ResizePs(int ps_count) {
-  std::vector<std::string>& addresses = addresses_["ps"];
-  addresses.clear();
-  for (int i = 0; i < ps_count; ++i) addresses.push_back(FreeAddress());
+void TestCluster::Resize(const std::string& type, int count) {
+  addresses_.erase(type);
+  for (int i = 0; i < count; ++i) addresses_[type].push_back(FreeAddress());
 }
 
 std::string TestCluster::StateOf(const std::string& type, int index) const {

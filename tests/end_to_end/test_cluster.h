@@ -46,6 +46,7 @@ std::string ProgramPath(const std::string& name);
 // kill and restart it. Not thread-safe.
 class TestCluster {
  public:
+  // Without ps the workers hold the parameters.
   TestCluster(int ps_count, int worker_count, const std::vector<std::string>& ps_flags = {});
 
   // Starts all tasks that do not run.
@@ -58,8 +59,9 @@ class TestCluster {
   }
   // Sends SIGKILL to all tasks, as closely together as possible.
   void KillAll();
-  // Sets the number of ps, at new addresses, for the next StartAll. No task may be running.
-  void ResizePs(int ps_count);
+  // Sets the number of tasks of a type, at new addresses, for the next StartAll. No task may be
+  // running. Without a "chief" worker 0 stands in; the caller waits for its coordinator.
+  void Resize(const std::string& type, int count);
   // Gives each task a separate state directory, as on machines without shared storage. Call it
   // before StartAll.
   void SeparateDisks() { separate_disks_ = true; }

@@ -35,6 +35,7 @@ constexpr BadCase kCases[] = {
     {kUnknown, "a flag that another daemon has", {}, "ps_server --lease_seconds 3"},
     {kUnknown, "a log level", {}, "worker --log_level verbose"},
     {kUnknown, "a device", {}, "worker --device gpu"},
+    {kConflict, "a device twice", {}, "worker --device cpu,cpu:0"},
     {kRange, "no thread", {}, "ps_server --threads 0"},
     {kRange, "a negative amount of memory", {}, "worker --data_memory -1"},
     {kRange, "a lease of a tenth of a second", {}, "coordinator --lease_seconds 0.1"},

@@ -1,0 +1,242 @@
+// Strategies without parameter servers. A strategy changes where the parameters are, never the
+// numbers: each ends with the bits of synchronous parameter servers.
+
+#include <signal.h>
+
+#include <functional>
+#include <map>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "gtest/gtest.h"
+#include "nlohmann/json.hpp"
+#include "tests/end_to_end/adam_job.h"
+#include "tests/end_to_end/test_cluster.h"
+
+namespace cairn::testing {
+namespace {
+
+using nlohmann::json;
+using std::chrono::seconds;
+using Weights = std::map<std::string, Array>;
+
+const json kMultiWorker = {{"multi_worker_mirrored", {{"batches_per_update", 4}}}};
+
+Weights Export(TestCluster* cluster, const std::string& job) {
+  const std::string folder = cluster->folder("export-" + job);
+  const CommandResult exported = cluster->Cairn({"export", job, "--output", folder});
+  EXPECT_EQ(exported.exit_code, 0) << exported.errors;
+  return ReadTfjsWeights(folder);
+}
+
+void Submit(TestCluster* cluster, const AdamJob& job) {
+  // A cluster takes jobs once its workers have joined.
+  CommandResult submitted;
+  WaitUntil(seconds(60), [&] {
+    submitted = cluster->Cairn({"submit", WriteAdamJob(cluster->folder("."), job)});
+    return submitted.exit_code != 3;
+  });
+  EXPECT_EQ(submitted.exit_code, 0) << submitted.errors << cluster->Logs();
+}
+
+Weights Train(TestCluster* cluster, const AdamJob& job,
+              const std::function<void()>& meanwhile = nullptr) {
+  Submit(cluster, job);
+  if (meanwhile != nullptr) meanwhile();
+  const json status = cluster->WaitForEnd(job.name, seconds(120));
+  EXPECT_EQ(status.value("state", ""), "finished") << status << cluster->Logs();
+  return Export(cluster, job.name);
+}
+
+// The reference: synchronous parameter servers.
+Weights TrainOnPs(const AdamJob& job) {
+  TestCluster cluster(/*ps_count=*/2, /*worker_count=*/2);
+  cluster.StartAll();
+  return Train(&cluster, job);
+}
+
+struct Place {
+  int workers;
+  std::string devices;  // Of each worker.
+  json strategy;        // Null: none is said.
+};
+
+TEST(Strategies, EachEndsWithTheBitsOfSynchronousParameterServers) {
+  const std::string four = "cpu:0,cpu:1,cpu:2,cpu:3";
+  const std::vector<Place> places = {
+      {1, "cpu", kMultiWorker},
+      {2, "cpu", kMultiWorker},
+      {4, "cpu", kMultiWorker},
+      {1, four, {{"mirrored", {{"devices", {"cpu:0", "cpu:1", "cpu:2", "cpu:3"}}}}}},
+      {1, four, {{"mirrored", json::object()}}},
+      {1, four, {{"central_storage", {{"parameter_device", "cpu"}}}}},
+      {2, "cpu:0,cpu:1", json::object()},
+  };
+  const AdamJob job = {.epochs = 4};
+  const Weights expected = TrainOnPs(job);
+  for (const Place& place : places) {
+    SCOPED_TRACE(std::to_string(place.workers) + " workers, " + place.devices + ", " +
+                 place.strategy.dump());
+    TestCluster cluster(/*ps_count=*/0, place.workers);
+    cluster.AddFlags("worker", {"--device", place.devices});
+    cluster.StartAll();
+    AdamJob placed = job;
+    placed.strategy = place.strategy;
+    ExpectSameBits(expected, Train(&cluster, placed));
+  }
+}
+
+TEST(Strategies, OneDeviceIsSynchronousWithUpdatesOfOneBatch) {
+  const Weights expected = TrainOnPs({.batches_per_update = 1, .epochs = 2});
+  for (const json& strategy : {json{{"one_device", {{"device", "cpu"}}}}, json::object()}) {
+    TestCluster cluster(/*ps_count=*/0, /*worker_count=*/1);
+    cluster.StartAll();
+    ExpectSameBits(expected, Train(&cluster, {.epochs = 2, .strategy = strategy}));
+  }
+}
+
+TEST(Strategies, KilledWorkersComeBackAndTheBitsStay) {
+  const AdamJob job = {.checkpoint_every = 100};
+  const Weights expected = TrainOnPs(job);
+  constexpr int kWorkers = 3;
+  TestCluster cluster(/*ps_count=*/0, kWorkers);
+  cluster.SeparateDisks();
+  cluster.StartAll();
+  AdamJob placed = job;
+  placed.strategy = kMultiWorker;
+  std::mt19937 random(5);
+  const auto kill_some = [&] {
+    for (int kills = 1; kills <= 5; ++kills) {
+      ASSERT_TRUE(WaitUntil(seconds(60), [&] {
+        const json status = cluster.Status(job.name);
+        return status.value("batches_done", 0) >= 250 * kills &&
+               status.value("workers_live", 0) == kWorkers;
+      })) << cluster.Logs();
+      if (kills == 3) {
+        cluster.KillAll();
+        cluster.StartAll();
+        continue;
+      }
+      const int index = static_cast<int>(random() % kWorkers);
+      cluster.task("worker", index).Kill();
+      cluster.Start("worker", index);
+    }
+  };
+  ExpectSameBits(expected, Train(&cluster, placed, kill_some));
+  const json status = cluster.Status(job.name);
+  EXPECT_EQ(status.value("batches_done", 0), 12 * 250) << status;
+  EXPECT_GT(status.value("workers_lost", 0), 0) << status;
+}
+
+// As in most textbooks.
+TEST(Strategies, WithoutAChiefWorker0StandsIn) {
+  const AdamJob job = {.checkpoint_every = 100};
+  const Weights expected = TrainOnPs(job);
+  TestCluster cluster(/*ps_count=*/0, /*worker_count=*/2);
+  cluster.Resize("chief", 0);
+  cluster.StartAll();
+  AdamJob placed = job;
+  placed.strategy = kMultiWorker;
+  const auto kill_both = [&] {
+    for (const int index : {0, 1}) {
+      ASSERT_TRUE(WaitUntil(seconds(60), [&] {
+        const json status = cluster.Status(job.name);
+        return status.value("batches_done", 0) >= 400 * (index + 1) &&
+               status.value("workers_live", 0) == 2;
+      })) << cluster.Logs();
+      cluster.task("worker", index).Kill();
+      cluster.Start("worker", index);
+    }
+  };
+  ExpectSameBits(expected, Train(&cluster, placed, kill_both));
+  for (const int index : {1, 0}) {
+    cluster.task("worker", index).Signal(SIGTERM);
+    EXPECT_EQ(cluster.task("worker", index).Wait(seconds(60)).value_or(-1), 143);
+  }
+}
+
+TEST(Strategies, AJobGoesOnWithAnyNumberOfWorkers) {
+  const AdamJob job = {.checkpoint_every = 100};
+  const Weights expected = TrainOnPs(job);
+  TestCluster cluster(/*ps_count=*/0, /*worker_count=*/3);
+  AdamJob placed = job;
+  placed.strategy = kMultiWorker;
+  cluster.StartAll();
+  Submit(&cluster, placed);
+  int64_t done = 500;
+  for (const int workers : {1, 4, 2}) {
+    ASSERT_TRUE(WaitUntil(seconds(60), [&] {
+      return cluster.Status(job.name).value("batches_done", 0) >= done;
+    })) << cluster.Logs();
+    done += 500;
+    cluster.KillAll();
+    cluster.Resize("worker", workers);
+    cluster.StartAll();
+  }
+  const json status = cluster.WaitForEnd(job.name, seconds(120));
+  EXPECT_EQ(status.value("state", ""), "finished") << status << cluster.Logs();
+  ExpectSameBits(expected, Export(&cluster, job.name));
+}
+
+// The client uploads the weights to all workers.
+TEST(Strategies, TrainedWeightsAreAStart) {
+  std::vector<Weights> results;
+  for (const int ps : {2, 0}) {
+    TestCluster cluster(ps, /*worker_count=*/2);
+    cluster.StartAll();
+    AdamJob job = {.name = "first", .epochs = 2};
+    if (ps == 0) job.strategy = kMultiWorker;
+    Train(&cluster, job);
+    job.name = "second";
+    const std::string path = WriteAdamJob(cluster.folder("."), job);
+    json file = json::parse(ReadFile(path));
+    file["model"] = cluster.folder("export-first/model.json");
+    WriteFile(path, file.dump());
+    const CommandResult submitted = cluster.Cairn({"submit", path, "--follow"});
+    EXPECT_EQ(submitted.exit_code, 0) << submitted.errors << cluster.Logs();
+    results.push_back(Export(&cluster, "second"));
+  }
+  ExpectSameBits(results[0], results[1]);
+}
+
+TEST(Strategies, AJobThatDoesNotFitTheClusterIsRefused) {
+  TestCluster with_ps(/*ps_count=*/1, /*worker_count=*/1);
+  TestCluster workers(/*ps_count=*/0, /*worker_count=*/2);
+  TestCluster worker(/*ps_count=*/0, /*worker_count=*/1);
+  for (TestCluster* const cluster : {&with_ps, &workers, &worker}) cluster->StartAll();
+  Train(&worker, {.epochs = 1, .strategy = json::object()});  // Its worker has joined.
+  const json ps = {{"parameter_server", {{"mode", "async"}}}};
+  const json mirrored = {{"mirrored", {{"devices", {"cpu:0", "cpu:1"}}}}};
+  const json wide = {{"multi_worker_mirrored", {{"batches_per_update", 1000}}}};
+  struct Case {
+    TestCluster* cluster;
+    json strategy;
+    std::string message;
+  };
+  const std::vector<Case> cases = {
+      {&with_ps, kMultiWorker, "multi_worker_mirrored: is for a cluster without parameter servers"},
+      {&with_ps, mirrored, "strategy.mirrored: is for a cluster without parameter servers"},
+      {&workers, ps, "strategy.parameter_server: needs parameter servers, this cluster has none"},
+      {&workers, mirrored, "strategy.mirrored: is for a cluster of 1 worker, this one has 2 work"},
+      {&worker, mirrored, "strategy.mirrored: the worker has no device cpu:1; it has cpu:0"},
+  };
+  for (const Case& refused : cases) {
+    const AdamJob job = {.name = "refused", .strategy = refused.strategy};
+    const CommandResult result =
+        refused.cluster->Cairn({"submit", WriteAdamJob(refused.cluster->folder("."), job)});
+    EXPECT_EQ(result.exit_code, 2) << refused.strategy;
+    EXPECT_NE(result.errors.find(refused.message), std::string::npos) << result.errors;
+  }
+  // Known only when the data has been counted.
+  const CommandResult result = worker.Cairn(
+      {"submit", WriteAdamJob(worker.folder("."), {.name = "wide", .epochs = 1, .strategy = wide}),
+       "--follow"});
+  EXPECT_NE(result.exit_code, 0);
+  EXPECT_NE(result.errors.find("batches_per_update: 1000 is more than the job's 250 batches"),
+            std::string::npos)
+      << result.output << result.errors;
+}
+
+}  // namespace
+}  // namespace cairn::testing
