@@ -298,6 +298,27 @@ class Errors(unittest.TestCase):
             os.environ["CAIRN_BIN"] = named
 
 
+class WithoutPs(unittest.TestCase):
+    def test_the_numbers_are_keras_s(self):
+        x, y = examples()
+        for ps_less in ({"workers": 2}, {"workers": 1, "devices": ["cpu:0", "cpu:1"]}):
+            with self.subTest(**ps_less), cairn.local(ps=0, **ps_less) as workers:
+                model = network()
+                twin = keras.models.clone_model(model)
+                twin.compile(optimizer="adam", loss="sparse_categorical_crossentropy",
+                             metrics=["accuracy"])
+                twin.set_weights(model.get_weights())
+                twin.fit(x, y, batch_size=64, epochs=2, shuffle=False, verbose=0)
+                workers.fit(model, x, y, batch_size=64, epochs=2, shuffle=False, verbose=0)
+                for ours, theirs in zip(model.get_weights(), twin.get_weights()):
+                    np.testing.assert_allclose(ours, theirs, atol=1e-4)
+
+    def test_async_needs_ps(self):
+        with cairn.local(ps=0, workers=1) as workers:
+            with self.assertRaisesRegex(cairn.NotSupported, "'async' needs parameter servers"):
+                workers.fit(network(), *examples(), strategy="async")
+
+
 class Ending(unittest.TestCase):
     def test_interrupt_cancels_the_job(self):
         x, y = examples(6400)

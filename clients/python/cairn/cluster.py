@@ -45,9 +45,11 @@ _REFUSED = {
 _LOCAL_ONLY = ("validation_batch_size",)  # Does not change a result.
 
 
-def local(ps=2, workers=2, state=None):
+def local(ps=2, workers=2, state=None, devices=None):
     """Starts a cluster on this machine.
 
+    ps: 0: the workers hold the parameters.
+    devices: of each worker, for example ["cpu:0", "cpu:1"].
     state: the folder with checkpoints and logs; None: a temporary one, which is removed at the end.
     """
     temporary = None
@@ -58,7 +60,8 @@ def local(ps=2, workers=2, state=None):
     environment = {"XDG_STATE_HOME": temporary} if temporary else {}
     tool = Tool(["--state", os.path.abspath(state)], environment)
     try:
-        tool.run("up", "--ps", str(ps), "--workers", str(workers))
+        tool.run("up", "--ps", str(ps), "--workers", str(workers),
+                 *(["--device", ",".join(devices)] if devices else []))
     except BaseException:
         if temporary:
             shutil.rmtree(temporary, ignore_errors=True)
@@ -217,13 +220,28 @@ class Cluster:
             fields["window"] = int(window)
         elif strategy != "async":
             raise NotSupported(f"strategy is {strategy!r}; there are 'sync', 'async' and 'stale'")
-        job["strategy"] = {"parameter_server": fields}
+        if self._has_ps():
+            job["strategy"] = {"parameter_server": fields}
+        elif strategy == "sync":
+            del fields["mode"]
+            job["strategy"] = {"multi_worker_mirrored": fields}
+        else:
+            raise NotSupported(f"strategy={strategy!r} needs parameter servers, and this cluster "
+                               f"has none: its workers hold the parameters")
         job["batch_size"] = batch_size // parts
         return parts
 
     def _workers(self):
         members = self.tool.objects("cluster")
         return sum(1 for each in members if each.get("role") == "worker" and each.get("live"))
+
+    def _has_ps(self):
+        """False if the workers hold the parameters: each is then a ps too, in one process."""
+        members = self.tool.objects("cluster")
+        workers = {(each.get("host"), each.get("pid")) for each in members
+                   if each.get("role") == "worker" and each.get("pid")}
+        return any((each.get("host"), each.get("pid")) not in workers for each in members
+                   if each.get("role") == "ps")
 
     def _make_folder(self, name):
         folder = tempfile.mkdtemp(prefix=name[:40] + "-", dir=self._data.folder)
