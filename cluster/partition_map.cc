@@ -97,22 +97,28 @@ std::vector<uint32_t> LeastLoadedFirst(const std::vector<int64_t>& load) {
   return order;
 }
 
-// Returns the ps of each slice of a variable, in the order of rows. The first slices have one row
-// more, so they go to the least loaded ps.
-std::vector<uint32_t> PlaceSlices(const Extent& extent, int64_t min_slice_bytes,
-                                  std::vector<int64_t>* load) {
-  std::vector<uint32_t> ps = LeastLoadedFirst(*load);
-  const bool sliced = extent.bytes() >= min_slice_bytes;
-  const int64_t slices = sliced ? std::min<int64_t>(ps.size(), extent.rows) : 1;
-  ps.resize(slices);
-  for (int64_t slice = 0; slice < slices; ++slice) {
-    const int64_t rows = extent.rows / slices + (slice < extent.rows % slices ? 1 : 0);
-    (*load)[ps[slice]] += rows * extent.row_bytes;
-  }
-  return ps;
+// The rows of shard `index` of `count`.
+int64_t RowsOfShard(const Extent& extent, int64_t count, int64_t index) {
+  return extent.rows / count + (index < extent.rows % count ? 1 : 0);
 }
 
-// Divides rows [begin, end) of a slice into blocks.
+// Returns the ps of each shard of a variable, in the order of rows. The first shards have one row
+// more, so they go to the least loaded ps.
+std::vector<uint32_t> PlaceBalanced(const Extent& extent, int64_t shards,
+                                    std::vector<int64_t>* load) {
+  std::vector<uint32_t> placed;
+  while (static_cast<int64_t>(placed.size()) < shards) {
+    for (const uint32_t ps : LeastLoadedFirst(*load)) {
+      const auto shard = static_cast<int64_t>(placed.size());
+      if (shard == shards) break;
+      (*load)[ps] += RowsOfShard(extent, shards, shard) * extent.row_bytes;
+      placed.push_back(ps);
+    }
+  }
+  return placed;
+}
+
+// Divides rows [begin, end) of a shard into blocks.
 void AddBlocks(uint32_t variable, const Extent& extent, int64_t begin, int64_t end, uint32_t ps,
                proto::PartitionMap* map) {
   const int64_t rows_max = std::max<int64_t>(1, kBlockBytesMax / extent.row_bytes);
@@ -126,17 +132,17 @@ void AddBlocks(uint32_t variable, const Extent& extent, int64_t begin, int64_t e
 }
 
 void AddVariable(const VariableExtent& variable, const Extent& extent,
-                 const std::vector<uint32_t>& slices, proto::PartitionMap* map) {
+                 const std::vector<uint32_t>& shards, proto::PartitionMap* map) {
   const uint32_t index = map->variables_size();
   proto::PartitionMap::Variable* added = map->add_variables();
   added->set_name(variable.name);
   added->mutable_shape()->Assign(variable.shape.begin(), variable.shape.end());
   added->set_pushed(variable.pushed);
-  const int64_t count = slices.size();
+  const auto count = static_cast<int64_t>(shards.size());
   int64_t row = 0;
-  for (int64_t slice = 0; slice < count; ++slice) {
-    const int64_t rows = extent.rows / count + (slice < extent.rows % count ? 1 : 0);
-    AddBlocks(index, extent, row, row + rows, slices[slice], map);
+  for (int64_t shard = 0; shard < count; ++shard) {
+    const int64_t rows = RowsOfShard(extent, count, shard);
+    AddBlocks(index, extent, row, row + rows, shards[shard], map);
     row += rows;
   }
 }
@@ -174,23 +180,40 @@ absl::Status CheckBlock(const proto::PartitionMap& map, int index, uint32_t vari
 }  // namespace
 
 absl::StatusOr<proto::PartitionMap> PlaceVariables(absl::Span<const VariableExtent> variables,
-                                                   int ps_count, int64_t min_slice_bytes) {
+                                                   int ps_count, Placement placement) {
   CAIRN_RETURN_IF_ERROR(CheckPsCount(ps_count));
   std::vector<std::pair<std::string, absl::Span<const int64_t>>> shapes;
   for (const VariableExtent& variable : variables) {
     shapes.emplace_back(variable.name, variable.shape);
   }
   CAIRN_ASSIGN_OR_RETURN(const std::vector<Extent> extents, ExtentsOf(shapes));
+  std::vector<int64_t> shards;
+  for (size_t variable = 0; variable < variables.size(); ++variable) {
+    shards.push_back(std::clamp<int64_t>(variables[variable].shards, 1, extents[variable].rows));
+    if (shards.back() <= kShardsMax) continue;
+    return absl::InvalidArgumentError(
+        absl::StrCat("the partitioner divides variable ", variables[variable].name, " into ",
+                     shards.back(), " shards; a variable may have ", kShardsMax));
+  }
 
-  std::vector<int64_t> load(ps_count, 0);
-  std::vector<std::vector<uint32_t>> slices(variables.size());
-  for (size_t variable : LargestFirst(extents)) {
-    slices[variable] = PlaceSlices(extents[variable], min_slice_bytes, &load);
+  std::vector<std::vector<uint32_t>> ps_of_shards(variables.size());
+  if (placement == Placement::kBalanced) {
+    std::vector<int64_t> load(ps_count, 0);
+    for (const size_t variable : LargestFirst(extents)) {
+      ps_of_shards[variable] = PlaceBalanced(extents[variable], shards[variable], &load);
+    }
+  } else {
+    uint32_t next = 0;
+    for (size_t variable = 0; variable < variables.size(); ++variable) {
+      for (int64_t shard = 0; shard < shards[variable]; ++shard) {
+        ps_of_shards[variable].push_back(next++ % static_cast<uint32_t>(ps_count));
+      }
+    }
   }
   proto::PartitionMap map;
   map.set_ps_count(ps_count);
   for (size_t variable = 0; variable < variables.size(); ++variable) {
-    AddVariable(variables[variable], extents[variable], slices[variable], &map);
+    AddVariable(variables[variable], extents[variable], ps_of_shards[variable], &map);
   }
   return map;
 }

@@ -10,9 +10,9 @@
 #include "absl/types/span.h"
 #include "proto/job.pb.h"
 
-// The assignment of variables to parameter servers. A variable is sliced over the ps with
-// TensorFlow's "div" strategy: rows stay in order, and with n slices the first (rows % n) have one
-// row more. Each slice is divided into blocks of whole rows. Variables are float32. A scalar has
+// The assignment of variables to parameter servers. A variable is divided into shards with
+// TensorFlow's "div" strategy: rows stay in order, and with n shards the first (rows % n) have one
+// row more. Each shard is divided into blocks of whole rows. Variables are float32. A scalar has
 // one row of one element; a vector has rows of one element.
 
 namespace cairn::cluster {
@@ -24,20 +24,30 @@ inline constexpr int64_t kRowBytesMax = int64_t{64} << 20;
 // The maximum size of all variables. A larger shape is probably a mistake.
 inline constexpr int64_t kModelBytesMax = int64_t{1} << 40;
 
+// The maximum number of shards of a variable.
+inline constexpr int64_t kShardsMax = 65536;
+
 // A variable to be placed. `pushed` is false if it is frozen.
 struct VariableExtent {
   std::string name;
   std::vector<int64_t> shape;
   bool pushed = true;
+  int64_t shards = 1;  // At least 1; at most one for each row is made.
 };
 
-// Assigns variables to ps, largest first, each to the ps with the least bytes. Variables of at
-// least `min_slice_bytes` are sliced over all ps (at most one slice for each row). Deterministic.
-// Blocks are in the order of `variables`, and within a variable in the order of rows.
-// InvalidArgument: ps_count < 1, an empty or duplicate name, a dimension < 1, or a row or model
-// that is too large.
+enum class Placement {
+  // Variables are placed largest first, and each shard goes to the ps with the least bytes. Of one
+  // variable, a ps gets a second shard only when all others have one.
+  kBalanced,
+  // Shards go to one ps after the other, in the order of `variables` and of rows.
+  kRoundRobin,
+};
+
+// Assigns shards of variables to ps. Deterministic. Blocks are in the order of `variables`, and
+// within a variable in the order of rows. InvalidArgument: ps_count < 1, an empty or duplicate
+// name, a dimension < 1, a row or model that is too large, or too many shards.
 absl::StatusOr<proto::PartitionMap> PlaceVariables(absl::Span<const VariableExtent> variables,
-                                                   int ps_count, int64_t min_slice_bytes);
+                                                   int ps_count, Placement placement);
 
 // Assigns the same blocks to `ps_count` >= 1 ps. Moves as few blocks as possible: a block moves
 // only if its ps no longer exists or already has its share. Moved blocks go, largest first, to the

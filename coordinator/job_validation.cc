@@ -19,6 +19,7 @@
 #include "job/job_numbers.h"
 #include "job/job_objective.h"
 #include "job/job_outputs.h"
+#include "job/partitioner.h"
 #include "job/report_keys.h"
 #include "nn/model.h"
 #include "nn/objective.h"
@@ -26,8 +27,6 @@
 
 namespace cairn::coordinator {
 namespace {
-
-constexpr int64_t kDefaultMinSliceBytes = 262144;
 
 template <typename... Parts>
 absl::Status Invalid(const Parts&... parts) {
@@ -133,16 +132,14 @@ absl::StatusOr<ValidatedJob> ValidateJob(proto::SubmitRequest request, int ps_co
   std::vector<cluster::VariableExtent> extents;
   bool learns = false;
   for (const nn::VariableSpec& variable : (*model)->variables()) {
-    extents.push_back(
-        {variable.name, variable.shape, variable.update != nn::VariableSpec::Update::kFrozen});
+    extents.push_back({variable.name, variable.shape,
+                       variable.update != nn::VariableSpec::Update::kFrozen,
+                       job::ShardsOf(job.partitioner(), variable.shape, ps_count)});
     learns |= extents.back().pushed;
     validated.parameters += variable.element_count();
   }
   if (!learns) return Invalid("model: no variable is trainable: there is nothing to train");
-  const int64_t min_slice_bytes = job.partitioner().has_min_slice_bytes()
-                                      ? job.partitioner().min_slice_bytes()
-                                      : kDefaultMinSliceBytes;
-  auto partition = cluster::PlaceVariables(extents, ps_count, min_slice_bytes);
+  auto partition = cluster::PlaceVariables(extents, ps_count, job::PlacementOf(job.partitioner()));
   CAIRN_RETURN_IF_ERROR(At("model", partition.status()));
   validated.partition = *std::move(partition);
   validated.sizes = ComputeSizes(validated.partition, (*model)->variables(),

@@ -2,6 +2,7 @@
 
 #include "common/status_macros.h"
 #include "job/field_checks.h"
+#include "job/partitioner.h"
 #include "job/strategy.h"
 
 namespace cairn::job {
@@ -9,7 +10,6 @@ namespace {
 
 constexpr int64_t kKeepMax = 1000;
 constexpr int64_t kSecondsMax = 10'000'000;
-constexpr int64_t kSliceBytesMax = int64_t{1} << 50;
 
 absl::Status CheckLength(const proto::Job& job) {
   if (!job.has_batch_size())
@@ -38,9 +38,7 @@ absl::Status CheckStorage(const proto::Job& job) {
       CheckRange("checkpoint.keep", checkpoint.has_keep(), checkpoint.keep(), 1, kKeepMax));
   CAIRN_RETURN_IF_ERROR(
       CheckRange("checkpoint.copies", checkpoint.has_copies(), checkpoint.copies(), 1, 2));
-  CAIRN_RETURN_IF_ERROR(CheckRange("partitioner.min_slice_bytes",
-                                   job.partitioner().has_min_slice_bytes(),
-                                   job.partitioner().min_slice_bytes(), 1, kSliceBytesMax));
+  CAIRN_RETURN_IF_ERROR(CheckPartitioner(job.partitioner()));
   CAIRN_RETURN_IF_ERROR(
       CheckRange("keep_history", job.has_keep_history(), job.keep_history(), 1, kTotalBatchesMax));
   if (job.has_on_non_finite()) {

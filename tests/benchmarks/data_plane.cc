@@ -141,7 +141,8 @@ proto::JobPlan PlanOf(size_t elements, const std::string& optimizer) {
   auto& shape =
       (*plan.mutable_model()->mutable_layers(0)->mutable_config()->mutable_fields())["batch_shape"];
   shape.mutable_list_value()->mutable_values(1)->set_number_value(static_cast<double>(rows));
-  *plan.mutable_partition() = *cluster::PlaceVariables({{"counter/kernel", {rows, 1}, true}}, 1, 1);
+  *plan.mutable_partition() = *cluster::PlaceVariables({{"counter/kernel", {rows, 1}, true}}, 1,
+                                                       cluster::Placement::kBalanced);
   plan.mutable_job()->mutable_optimizer()->set_name(optimizer);
   plan.set_batches_per_epoch(kBatches);
   plan.set_total_batches(kBatches);

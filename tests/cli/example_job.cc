@@ -72,9 +72,10 @@ proto::JobPlan ExamplePlan() {
   plan.mutable_job()->add_metrics("mae");
   plan.mutable_job()->mutable_validation()->set_scale(2);
   *plan.mutable_model() = Must(nn::ReadKerasJson(ExampleModelJson()));
-  const std::vector<cluster::VariableExtent> variables = {{"dense/kernel", {4, 3}},
+  const std::vector<cluster::VariableExtent> variables = {{"dense/kernel", {4, 3}, true, 2},
                                                           {"dense/bias", {3}}};
-  *plan.mutable_partition() = Must(cluster::PlaceVariables(variables, /*ps_count=*/2, 16));
+  *plan.mutable_partition() =
+      Must(cluster::PlaceVariables(variables, /*ps_count=*/2, cluster::Placement::kBalanced));
   plan.set_batches_per_epoch(3);
   plan.set_total_batches(6);
   return plan;

@@ -14,8 +14,20 @@ using Map = proto::PartitionMap;
 constexpr int64_t kAlwaysSlice = 1;
 constexpr int64_t kNeverSlice = int64_t{1} << 50;
 
+// One shard for each ps if the variable has at least `min_slice_bytes`.
+std::vector<VariableExtent> Sliced(std::vector<VariableExtent> variables, int ps_count,
+                                   int64_t min_slice_bytes) {
+  for (VariableExtent& variable : variables) {
+    int64_t bytes = sizeof(float);
+    for (const int64_t dimension : variable.shape) bytes *= dimension;
+    variable.shards = bytes >= min_slice_bytes ? ps_count : 1;
+  }
+  return variables;
+}
+
 Map Place(const std::vector<VariableExtent>& variables, int ps_count, int64_t min_slice_bytes) {
-  auto map = PlaceVariables(variables, ps_count, min_slice_bytes);
+  auto map =
+      PlaceVariables(Sliced(variables, ps_count, min_slice_bytes), ps_count, Placement::kBalanced);
   EXPECT_TRUE(map.ok()) << map.status();
   EXPECT_TRUE(ValidatePartitionMap(*map).ok()) << ValidatePartitionMap(*map);
   return *map;
@@ -95,6 +107,42 @@ TEST(PartitionMapTest, ScalarIsOneRowOfOneElement) {
   EXPECT_EQ(VariableElements(map.variables(0)), 1);
 }
 
+std::vector<uint32_t> PsOfBlocks(const Map& map) {
+  std::vector<uint32_t> ps;
+  for (const Map::Block& block : map.blocks()) ps.push_back(block.ps());
+  return ps;
+}
+
+TEST(PartitionMapTest, RoundRobinContinuesWhereTheLastVariableEnded) {
+  const std::vector<VariableExtent> variables = {
+      {"a", {100}, true, 2}, {"b", {3}, true, 1}, {"c", {7}, true, 5}};
+  const auto map = PlaceVariables(variables, 3, Placement::kRoundRobin);
+  ASSERT_TRUE(map.ok()) << map.status();
+  EXPECT_TRUE(ValidatePartitionMap(*map).ok());
+  EXPECT_EQ(PsOfBlocks(*map), (std::vector<uint32_t>{0, 1, 2, 0, 1, 2, 0, 1}));
+  EXPECT_EQ(map->blocks(3).row_end() - map->blocks(3).row_begin(), 2) << "7 rows in 5 shards";
+  EXPECT_EQ(map->blocks(7).row_end() - map->blocks(7).row_begin(), 1);
+}
+
+TEST(PartitionMapTest, MoreShardsThanPsAreBalanced) {
+  const auto map =
+      PlaceVariables(std::vector<VariableExtent>{{"v", {10}, true, 5}}, 2, Placement::kBalanced);
+  ASSERT_TRUE(map.ok()) << map.status();
+  EXPECT_EQ(PsOfBlocks(*map), (std::vector<uint32_t>{0, 1, 0, 1, 0}));
+  const auto few =
+      PlaceVariables(std::vector<VariableExtent>{{"v", {3}, true, 65537}}, 2, Placement::kBalanced);
+  ASSERT_TRUE(few.ok()) << few.status();
+  EXPECT_EQ(few->blocks_size(), 3) << "at most one shard for each row";
+}
+
+TEST(PartitionMapTest, TooManyShardsAreRefused) {
+  const auto map = PlaceVariables(std::vector<VariableExtent>{{"v", {70000}, true, 65537}}, 2,
+                                  Placement::kBalanced);
+  EXPECT_EQ(map.status().code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_EQ(std::string(map.status().message()),
+            "the partitioner divides variable v into 65537 shards; a variable may have 65536");
+}
+
 TEST(PartitionMapTest, RandomModelsAreCoveredAndBalanced) {
   std::mt19937 random(7);
   for (int round = 0; round < 300; ++round) {
@@ -138,7 +186,7 @@ TEST(PartitionMapTest, RandomModelsAreCoveredAndBalanced) {
 }
 
 std::string WhyNotPlaced(std::vector<VariableExtent> variables, int ps_count = 1) {
-  return std::string(PlaceVariables(variables, ps_count, 1).status().message());
+  return std::string(PlaceVariables(variables, ps_count, Placement::kBalanced).status().message());
 }
 
 TEST(PartitionMapTest, InvalidVariablesAreRefusedByName) {

@@ -18,7 +18,6 @@ namespace cairn::fuzz {
 namespace {
 
 constexpr int kPsCount = 3;
-constexpr int64_t kMinSliceBytes = 256;
 
 // The bytes after the model, divided among the weight files that it names.
 std::vector<std::string> Deal(std::string_view bytes, size_t files) {
@@ -35,9 +34,9 @@ bool CanBePlaced(const nn::Model& model) {
   std::vector<cluster::VariableExtent> extents;
   for (const nn::VariableSpec& variable : model.variables()) {
     CAIRN_CHECK(variable.element_count() > 0);
-    extents.push_back({variable.name, variable.shape, true});
+    extents.push_back({variable.name, variable.shape, true, kPsCount});
   }
-  const auto partition = cluster::PlaceVariables(extents, kPsCount, kMinSliceBytes);
+  const auto partition = cluster::PlaceVariables(extents, kPsCount, cluster::Placement::kBalanced);
   if (!partition.ok()) return false;
   for (const auto& block : partition->blocks()) {
     CAIRN_CHECK(block.ps() < kPsCount && block.row_begin() < block.row_end());

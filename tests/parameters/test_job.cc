@@ -47,10 +47,10 @@ proto::ModelSpec MakeModel(int64_t hidden_units) {
 proto::PartitionMap Partition(const nn::Model& model, int ps_count) {
   std::vector<cluster::VariableExtent> extents;
   for (const nn::VariableSpec& variable : model.variables()) {
-    extents.push_back(
-        {variable.name, variable.shape, variable.update != nn::VariableSpec::Update::kFrozen});
+    extents.push_back({variable.name, variable.shape,
+                       variable.update != nn::VariableSpec::Update::kFrozen, ps_count});
   }
-  return OrDie(cluster::PlaceVariables(extents, ps_count, 1));
+  return OrDie(cluster::PlaceVariables(extents, ps_count, cluster::Placement::kBalanced));
 }
 
 }  // namespace

@@ -72,9 +72,11 @@ proto::JobPlan CountingPlan(const CountingOptions& options) {
   plan.set_synchronous(options.synchronous);
   plan.set_batches_per_update(options.batches_per_update);
   plan.set_window(options.synchronous ? 0 : options.window);
-  std::vector<cluster::VariableExtent> variables = {{"counter/kernel", {options.rows, 1}, true}};
+  std::vector<cluster::VariableExtent> variables = {
+      {"counter/kernel", {options.rows, 1}, true, options.ps_count}};
   if (options.frozen_layer) variables.push_back({"frozen/kernel", {1, 1}, false});
-  const auto partition = cluster::PlaceVariables(variables, options.ps_count, 1);
+  const auto partition =
+      cluster::PlaceVariables(variables, options.ps_count, cluster::Placement::kBalanced);
   CAIRN_CHECK(partition.ok());
   *plan.mutable_partition() = *partition;
   return plan;
