@@ -179,6 +179,33 @@ TEST(Strategies, AJobGoesOnWithAnyNumberOfWorkers) {
   ExpectSameBits(expected, Export(&cluster, job.name));
 }
 
+// TF_CONFIG may name the evaluator or not. It computes what a worker would.
+TEST(Strategies, AnEvaluatorMayBeInsideOrOutsideOfTheCluster) {
+  std::vector<json> losses;
+  for (const int named : {0, 1}) {
+    TestCluster cluster(/*ps_count=*/0, /*worker_count=*/2);
+    cluster.Resize("evaluator", named);
+    cluster.StartAll();
+    cluster.Start("evaluator", 0);
+    ASSERT_TRUE(WaitUntil(seconds(60), [&] {
+      for (const json& member : cluster.Cairn({"cluster", "--json"}).lines()) {
+        if (member.value("role", "") == "evaluator" && member.value("live", false)) return true;
+      }
+      return false;
+    })) << cluster.Logs();
+    const std::string path =
+        WriteAdamJob(cluster.folder("."), {.epochs = 2, .strategy = kMultiWorker});
+    json job = json::parse(ReadFile(path));
+    job["validation_fraction"] = 0.25;
+    WriteFile(path, job.dump());
+    const CommandResult result = cluster.Cairn({"submit", path, "--follow"});
+    EXPECT_EQ(result.exit_code, 0) << result.errors << cluster.Logs();
+    losses.push_back(cluster.Status("sync").at("evaluations"));
+    EXPECT_NE(cluster.LogOf("evaluator", 0).find("starting job"), std::string::npos);
+  }
+  EXPECT_EQ(losses[0], losses[1]);
+}
+
 // The client uploads the weights to all workers.
 TEST(Strategies, TrainedWeightsAreAStart) {
   std::vector<Weights> results;
