@@ -25,7 +25,8 @@ absl::StatusOr<Submission> ReadSubmission(const std::string& job_file);
 // Submits the job, and uploads initial weights to the ps if the model or resume_from has any. With
 // `reuse`, the reply is the job of the same name if it is identical; the error names the
 // differences if it is not. An interrupted upload is then repeated. `notes` (may be null) gets
-// lines for the user about the origin of the weights.
+// lines for the user about the origin of the weights. Aborted: nothing has happened, since members
+// that the job needs have not joined the cluster yet.
 absl::StatusOr<proto::SubmitReply> Submit(CoordinatorApi* api, const Submission& submission,
                                           bool reuse, std::vector<std::string>* notes = nullptr);
 

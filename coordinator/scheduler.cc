@@ -296,8 +296,9 @@ absl::Status Scheduler::CheckMembersFit(const proto::Job& job) const {
   for (const uint32_t worker : members_.options().named_workers) {
     for (const TaskId task : {WorkerTask(worker), PsTask(worker)}) {
       if (members_.Find(task) != nullptr) continue;
-      return absl::UnavailableError(
-          absl::StrCat("worker ", worker, " has not joined yet; try again"));
+      return absl::AbortedError(absl::StrCat(
+          "worker ", worker,
+          " has not joined yet: a cluster without ps takes jobs when all its workers have"));
     }
   }
   if (!job::IsOfOneWorker(job.strategy())) return absl::OkStatus();

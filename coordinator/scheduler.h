@@ -93,7 +93,7 @@ class Scheduler {
                Outbox* outbox);
   // Tells all members where the ps are, unless that is `before`.
   void SendPsAddresses(const std::vector<std::string>& before, Outbox* outbox);
-  // Whether the members have what the job's strategy needs. Unavailable: some have not joined yet.
+  // Whether the members have what the job's strategy needs. Aborted: some have not joined yet.
   absl::Status CheckMembersFit(const proto::Job& job) const;
   int64_t DefaultBatchesPerUpdate() const;
   void SendHeartbeats(EventTime now, Outbox* outbox);

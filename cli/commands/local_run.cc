@@ -138,7 +138,8 @@ absl::StatusOr<proto::SubmitReply> LocalRun::SubmitWhenReady(const Submission& s
       reply = Submit(&api, submission, /*reuse=*/false, &notes);
     }
     for (const std::string& note : notes) Say(note);
-    if (!absl::IsUnavailable(reply.status()) || clock.Now() > end) return reply;
+    const bool may_change = absl::IsUnavailable(reply.status()) || absl::IsAborted(reply.status());
+    if (!may_change || clock.Now() > end) return reply;
     std::this_thread::sleep_for(std::chrono::milliseconds(50));
   }
 }

@@ -1,4 +1,6 @@
+#include <chrono>
 #include <memory>
+#include <thread>
 
 #include "absl/strings/str_cat.h"
 #include "cli/commands/command.h"
@@ -6,15 +8,41 @@
 #include "cli/commands/follow.h"
 #include "cli/status_json.h"
 #include "cli/submission.h"
+#include "common/clock.h"
 #include "common/status_macros.h"
 
 namespace cairn::cli {
 namespace {
 
+constexpr absl::Duration kJoinTimeout = absl::Minutes(1);
+constexpr std::chrono::milliseconds kJoinPoll(50);
+
 struct SubmitFlags : CommonFlags {
   std::string job_file;
   bool follow = false;
 };
+
+// Waits for members that the job needs, since people submit right after starting a cluster.
+absl::StatusOr<proto::SubmitReply> SubmitWhenMembersAreThere(const SubmitFlags& flags,
+                                                             CoordinatorApi* api,
+                                                             const Submission& submission,
+                                                             const DetachOnInterrupt& interrupts,
+                                                             const CommandContext& context,
+                                                             std::vector<std::string>* notes) {
+  const RealClock clock;
+  const absl::Duration end = clock.Now() + kJoinTimeout;
+  std::string awaited;
+  while (true) {
+    auto reply = Submit(api, submission, /*reuse=*/false, notes);
+    if (!absl::IsAborted(reply.status()) || clock.Now() > end || interrupts.exit_code() != 0) {
+      return reply;
+    }
+    const std::string why(reply.status().message());
+    if (!flags.json && why != awaited) *context.out << "waiting: " << why << std::endl;
+    awaited = why;
+    std::this_thread::sleep_for(kJoinPoll);
+  }
+}
 
 absl::StatusOr<int> SubmitJob(const SubmitFlags& flags, const CommandContext& context) {
   CAIRN_ASSIGN_OR_RETURN(const Submission submission, ReadSubmission(flags.job_file));
@@ -23,7 +51,8 @@ absl::StatusOr<int> SubmitJob(const SubmitFlags& flags, const CommandContext& co
   DetachOnInterrupt interrupts(context);
   CAIRN_ASSIGN_OR_RETURN(api, FindCoordinator(flags.Choice(context)));
   std::vector<std::string> notes;
-  CAIRN_ASSIGN_OR_RETURN(const auto reply, Submit(api.get(), submission, /*reuse=*/false, &notes));
+  CAIRN_ASSIGN_OR_RETURN(const auto reply, SubmitWhenMembersAreThere(flags, api.get(), submission,
+                                                                     interrupts, context, &notes));
   const std::string id = absl::StrCat(reply.job_id());
   const std::string again = flags.Again("cairn follow " + id);
   if (flags.json) {

@@ -31,12 +31,9 @@ Weights Export(TestCluster* cluster, const std::string& job) {
 }
 
 void Submit(TestCluster* cluster, const AdamJob& job) {
-  // A cluster takes jobs once its workers have joined.
-  CommandResult submitted;
-  WaitUntil(seconds(60), [&] {
-    submitted = cluster->Cairn({"submit", WriteAdamJob(cluster->folder("."), job)});
-    return submitted.exit_code != 3;
-  });
+  // It waits until all workers have joined.
+  const CommandResult submitted =
+      cluster->Cairn({"submit", WriteAdamJob(cluster->folder("."), job)});
   EXPECT_EQ(submitted.exit_code, 0) << submitted.errors << cluster->Logs();
 }
 
