@@ -133,6 +133,8 @@ TEST(Strategies, WithoutAChiefWorker0StandsIn) {
   TestCluster cluster(/*ps_count=*/0, /*worker_count=*/2);
   cluster.Resize("chief", 0);
   cluster.StartAll();
+  ASSERT_TRUE(WaitUntil(seconds(60), [&] { return cluster.Cairn({"jobs"}).exit_code == 0; }))
+      << cluster.Logs();
   AdamJob placed = job;
   placed.strategy = kMultiWorker;
   const auto kill_both = [&] {
