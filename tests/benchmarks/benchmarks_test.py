@@ -265,7 +265,7 @@ class RaceTest(unittest.TestCase):
         self.assertEqual((chosen.models, chosen.ways), (["embedding"], ["ddp", "null"]))
         with self.assertRaises(SystemExit), contextlib.redirect_stderr(io.StringIO()):
             race.parse(["--ways", "horovod"])
-        self.assertEqual(race.title_of("mlp", "ddp"), "mlp, Adam: 2 workers, sync (ddp)")
+        self.assertEqual(race.title_of("mlp", "ddp"), "mlp, Adam: 2 workers (ddp)")
         self.assertEqual(race.title_of("embedding", "fit"), "embedding, SGD: 1 process (fit)")
 
 

@@ -5,8 +5,9 @@ per second and of memory.
 Usage: race.py [--quick] [--models mlp,...] [--ways parameter_server_1,...] [--profile]
 
   parameter_server_1, _2  1 or 2 workers and 1 ps, asynchronous, beside ParameterServerStrategy
-  multi_worker, ddp       2 workers and 1 ps, synchronous, beside MultiWorkerMirroredStrategy, and
-                          PyTorch's DistributedDataParallel over gloo
+  multi_worker, ddp       2 workers without ps, beside MultiWorkerMirroredStrategy, and PyTorch's
+                          DistributedDataParallel over gloo
+  mirrored                1 worker with 2 devices, beside one process of PyTorch
   fit, torch              one worker's step without a network, beside one process of Keras 3's fit,
                           and of PyTorch
   null                    steps that compute nothing, from the coordinator to 1 to 16 workers
@@ -45,14 +46,18 @@ MODELS = {"mlp": ("adam:0.001", 64), "cnn_28x28": ("adam:0.001", 64),
           "mobilenet_v2_96": ("sgd:0.01", 16), "resnet50_64": ("sgd:0.01", 16),
           "embedding": ("sgd:0.5", 64)}
 EMBEDDING = (256, HERE / "models/embedding.json")
-# Cairn's mode and workers (None: one process), the original, its name in a row, the bar.
+ASYNC = {"parameter_server": {"mode": "async"}}
+MULTI_WORKER = {"multi_worker_mirrored": {}}
+MIRRORED = {"mirrored": {"devices": ["cpu:0", "cpu:1"]}}
+# Cairn's strategy (None: one process), ps and workers, the original, its name in a row, the bar.
 WAYS = {
-    "parameter_server_1": ("async", 1, "TensorFlow", "ParameterServerStrategy", 2.0),
-    "parameter_server_2": ("async", 2, "TensorFlow", "ParameterServerStrategy", 2.0),
-    "multi_worker": ("sync", 2, "TensorFlow", "MultiWorkerMirroredStrategy", 1.3),
-    "ddp": ("sync", 2, "PyTorch 2", "PyTorch DDP, gloo", 1.3),
-    "fit": (None, 1, "TensorFlow", "Keras fit", 1.2),
-    "torch": (None, 1, "PyTorch 2", "PyTorch", 1.2),
+    "parameter_server_1": (ASYNC, 1, 1, "TensorFlow", "ParameterServerStrategy", 2.0),
+    "parameter_server_2": (ASYNC, 1, 2, "TensorFlow", "ParameterServerStrategy", 2.0),
+    "multi_worker": (MULTI_WORKER, 0, 2, "TensorFlow", "MultiWorkerMirroredStrategy", 1.3),
+    "ddp": (MULTI_WORKER, 0, 2, "PyTorch 2", "PyTorch DDP, gloo", 1.3),
+    "mirrored": (MIRRORED, 0, 1, "PyTorch 2", "PyTorch", 1.2),
+    "fit": (None, 0, 1, "TensorFlow", "Keras fit", 1.2),
+    "torch": (None, 0, 1, "PyTorch 2", "PyTorch", 1.2),
 }
 NULL_BAR = 2.0
 NEVER = 1000000
@@ -64,10 +69,11 @@ class Wrong(Exception):
 
 
 def title_of(name, way):
-    """A row's: "mlp, Adam: 2 workers, sync (ddp)"."""
-    mode, workers = WAYS[way][:2]
+    """A row's: "mlp, Adam: 2 workers (ddp)"."""
+    strategy, ps, workers = WAYS[way][:3]
     rule = "Adam" if MODELS[name][0].startswith("adam") else "SGD"
-    who = "1 process" if mode is None else f"{workers} worker{'s' * (workers > 1)}, {mode}"
+    who = f"{workers} worker{'s' * (workers > 1)}" + (", async" if ps else "")
+    who = "1 process" if strategy is None else who
     return f"{name}, {rule}: {who} ({way})"
 
 
@@ -81,20 +87,20 @@ def checked(side, answers, first_loss, parameters, others):
 
 
 class CairnCluster:
-    """Cairn's side with a ps: a cluster for each round, so that none takes the other's cores."""
+    """Cairn's side with a cluster: one for each round, so that none takes the other's cores."""
 
-    def __init__(self, mode, workers, file, optimizer, batch, folder):
+    def __init__(self, strategy, ps, workers, file, optimizer, batch, folder):
         rule, rate = optimizer.split(":")
         self.job = {"name": "race", "model": str(file),
                     "train": {"npy": {"features": f"{folder}/x.npy", "labels": f"{folder}/y.npy"}},
                     "loss": "sparse_categorical_crossentropy",
                     "optimizer": {"name": rule, "learning_rate": float(rate)},
                     "batch_size": batch, "epochs": NEVER, "checkpoint": {"every_epochs": NEVER},
-                    "strategy": {"parameter_server": {"mode": mode}}}
-        self.workers, self.first_loss = workers, None
+                    "strategy": strategy}
+        self.ps, self.workers, self.first_loss = ps, workers, None
 
     def ask(self, seconds, profile=False):
-        with LocalRun(self.job, ps=1, workers=self.workers) as run:
+        with LocalRun(self.job, ps=self.ps, workers=self.workers) as run:
             first = run.wait_for_batches(1, interval=0.01)
             self.first_loss = self.first_loss or first["loss"]
             run.wait_for_batches(WARM_UP_BATCHES * self.workers)
@@ -164,7 +170,7 @@ def cluster_profile(answers, shown=3):
 
 
 def start_original(way, python, file, optimizer, batch, threads, folder):
-    if way not in ("ddp", "torch"):
+    if way not in ("ddp", "mirrored", "torch"):
         return Program([python, HERE / "tensorflow_race.py", way, file, optimizer, batch, threads,
                         folder], threads)
     best, programs = None, {}
@@ -184,13 +190,13 @@ def start_original(way, python, file, optimizer, batch, threads, folder):
 
 def race(name, way, python, folder, rounds, seconds, with_profile):
     """A way's rows for one model."""
-    mode, workers, _, beside, bar = WAYS[way]
+    strategy, ps, workers, _, beside, bar = WAYS[way]
     optimizer = MODELS[name][0]
     batch, file = architecture(name, folder)
     threads = max(1, os.cpu_count() // workers)
     title = title_of(name, way)
-    ours = (CairnProcess(file, optimizer, batch, threads, folder) if mode is None else
-            CairnCluster(mode, workers, file, optimizer, batch, folder))
+    ours = (CairnProcess(file, optimizer, batch, threads, folder) if strategy is None else
+            CairnCluster(strategy, ps, workers, file, optimizer, batch, folder))
     if not python:
         a = [ours.ask(seconds) for _ in range(rounds)]
         ours.close()
@@ -290,7 +296,7 @@ def main():
                             folder], check=True)
             for way in chosen.ways:
                 if way != "null":
-                    or_skipped(title_of(name, way), race, name, way, found[WAYS[way][2]].python, folder,
+                    or_skipped(title_of(name, way), race, name, way, found[WAYS[way][3]].python, folder,
                                chosen.rounds, chosen.seconds, chosen.profile)
     if "null" in chosen.ways:
         for workers in (1, 16) if chosen.quick else (1, 2, 4, 8, 16):
