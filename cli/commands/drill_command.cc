@@ -52,8 +52,11 @@ Command MakeDrillCommand() {
     set->AddArgument("JOB.json", &options->job_file, /*is_required=*/true, "The job file");
     set->AddRequiredString("--plan PLAN", &options->plan, "The faults, see above");
     set->AddId("--seed", &options->seed, "Determines the faults [1]");
-    set->AddCount("--ps", &options->ps, kTasksMax, "How many parameter servers [2]");
-    set->AddCount("--workers", &options->workers, kTasksMax, "How many workers [3]");
+    set->AddCount("--ps", &options->ps, 0, kTasksMax,
+                  "How many parameter servers; 0: the workers hold the parameters [0 if the job's "
+                  "strategy has none, else 2]");
+    set->AddCount("--workers", &options->workers, kTasksMax,
+                  "How many workers [1 if the job's strategy is of one, else 3]");
     set->AddCount("--faults", &options->faults, kFaultsMax, "How many faults [the plan's number]");
     set->AddNumber("--duration SECONDS", &options->duration, 1, kDurationMax,
                    "Go on with faults for so long [soak: 600; others: until all faults were made]");

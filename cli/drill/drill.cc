@@ -10,6 +10,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
 #include "cli/drill/drill_plan.h"
 #include "cli/drill/drill_report.h"
 #include "cli/drill/drill_training.h"
@@ -24,6 +25,7 @@
 #include "common/plural.h"
 #include "common/status_macros.h"
 #include "job/job_plan.h"
+#include "job/strategy.h"
 
 namespace cairn::cli {
 namespace {
@@ -57,8 +59,11 @@ std::string LengthText(const proto::Job& job) {
 
 class Drill {
  public:
-  Drill(const DrillOptions& options, const DrillPlan& plan, const CommandContext& context)
+  // `options` has the numbers of tasks. `device`: the workers' --device, or empty.
+  Drill(const DrillOptions& options, std::string device, const DrillPlan& plan,
+        const CommandContext& context)
       : options_(options),
+        device_(std::move(device)),
         plan_(plan),
         planned_(options.faults > 0 ? options.faults : plan.faults),
         duration_(options.duration > 0 ? options.duration
@@ -106,6 +111,7 @@ class Drill {
   }
 
   const DrillOptions options_;
+  const std::string device_;
   const DrillPlan& plan_;
   const int planned_;
   const double duration_;
@@ -187,6 +193,7 @@ LocalClusterOptions Drill::ClusterOptions(const std::string& state, FaultInjecto
   options.programs_folder = context_.programs_folder;
   options.ps = options_.ps;
   options.workers = options_.workers;
+  options.device = device_;
   options.environment = context_.environment;
   options.more_flags = [this, injector](
                            const std::string& task,
@@ -274,7 +281,7 @@ absl::Status Drill::InjectFaults(DrillTraining* training, FaultInjector* injecto
       continue;
     }
     record.at = training->seconds();
-    record.goal = RecoveryGoal(record.fault.kind,
+    record.goal = RecoveryGoal(record.fault,
                                static_cast<double>(before.job.parameters()) * sizeof(float) / 1e9);
     batches_reached_ = record.batch;
     report_.faults.push_back(record);  // Reported also if an error ends the drill.
@@ -440,7 +447,13 @@ absl::StatusOr<int> Drill::Report() {
 absl::StatusOr<int> RunDrill(const DrillOptions& options, const CommandContext& context) {
   CAIRN_ASSIGN_OR_RETURN(const DrillPlan* const plan, FindDrillPlan(options.plan));
   CAIRN_ASSIGN_OR_RETURN(const Submission submission, ReadSubmission(options.job_file));
-  return Drill(options, *plan, context).Run(submission);
+  const proto::Strategy& strategy = submission.job.strategy();
+  DrillOptions chosen = options;
+  if (chosen.ps < 0) chosen.ps = job::NeedsClusterWithoutPs(strategy) ? 0 : 2;
+  if (chosen.workers == 0) chosen.workers = job::IsOfOneWorker(strategy) ? 1 : 3;
+  CAIRN_RETURN_IF_ERROR(CheckPlanFits(*plan, chosen.ps, chosen.workers));
+  return Drill(chosen, absl::StrJoin(job::NamedDevices(strategy), ","), *plan, context)
+      .Run(submission);
 }
 
 }  // namespace cairn::cli

@@ -13,8 +13,8 @@ struct DrillOptions {
   std::string job_file;
   std::string plan;
   uint64_t seed = 1;
-  int ps = 2;
-  int workers = 3;
+  int ps = -1;          // -1: those that the job's strategy needs, or 2.
+  int workers = 0;      // 0: 1 if the job's strategy is of one worker, else 3.
   int faults = 0;       // 0: the plan's number.
   double duration = 0;  // Seconds. If not 0, faults follow each other for so long.
   double every = 0;     // Seconds. If not 0, a fault begins whenever they have passed.

@@ -160,7 +160,9 @@ constexpr FaultTraits kTraits[] = {
 };
 
 std::string TaskText(const Fault& fault) {
-  if (IsOfWorker(fault.kind)) return absl::StrCat("worker ", fault.index);
+  if (IsOfWorker(fault.kind) || (IsOfPs(fault.kind) && fault.is_of_holder)) {
+    return absl::StrCat("worker ", fault.index);
+  }
   if (IsOfPs(fault.kind)) return absl::StrCat("ps ", fault.index);
   return fault.kind == FaultKind::kKillAll ? "all processes" : "the coordinator";
 }
@@ -221,10 +223,23 @@ Fault PlannedFault(const DrillPlan& plan, uint64_t seed, int number, int ps, int
   const uint64_t key = DeriveKey(DeriveKey(seed, "fault"), number);
   Fault fault;
   fault.kind = ShuffledKinds(plan.kinds, round_key)[number % kinds];
-  const int tasks = IsOfWorker(fault.kind) ? workers : IsOfPs(fault.kind) ? ps : 1;
-  fault.index = static_cast<int>(RandomBelow(key, kDrawIndex, tasks));
+  fault.is_of_holder = ps == 0;
+  const int tasks = IsOfWorker(fault.kind) ? workers
+                    : IsOfPs(fault.kind)   ? HoldersOf(ps, workers)
+                                           : 1;
+  // No network is between worker 0 and the parameters in its own process.
+  const bool not_worker_0 = fault.kind == FaultKind::kCutWorkerFromPs && fault.is_of_holder;
+  fault.index = not_worker_0 ? 1 + static_cast<int>(RandomBelow(key, kDrawIndex, tasks - 1))
+                             : static_cast<int>(RandomBelow(key, kDrawIndex, tasks));
   fault.delay_seconds = kDelayMin + (kDelayMax - kDelayMin) * RandomUniform(key, kDrawDelay);
   return fault;
+}
+
+absl::Status CheckPlanFits(const DrillPlan& plan, int ps, int workers) {
+  if (ps > 0 || workers > 1 || !UsesMeans(plan, FaultMeans::kNetwork)) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat(
+      "--plan: ", plan.name,
+      " disturbs the network between workers, and this cluster has 1 worker; use --workers 2"));
 }
 
 bool IsLasting(FaultKind kind) { return TraitsOf(kind).means != FaultMeans::kKill; }
@@ -234,9 +249,10 @@ bool UsesMeans(const DrillPlan& plan, FaultMeans means) {
                      [means](FaultKind kind) { return TraitsOf(kind).means == means; });
 }
 
-std::optional<double> RecoveryGoal(FaultKind kind, double gigabytes) {
-  switch (kind) {
+std::optional<double> RecoveryGoal(const Fault& fault, double gigabytes) {
+  switch (fault.kind) {
     case FaultKind::kKillWorker:
+      return fault.is_of_holder ? 6 + gigabytes : 5;
     case FaultKind::kKillCoordinator:
       return 5;
     case FaultKind::kKillPs:
@@ -253,7 +269,9 @@ std::string FaultText(const Fault& fault) {
 }
 
 std::vector<std::string> TasksOf(const Fault& fault, int ps, int workers) {
-  if (IsOfWorker(fault.kind)) return {absl::StrCat("worker-", fault.index)};
+  if (IsOfWorker(fault.kind) || (IsOfPs(fault.kind) && fault.is_of_holder)) {
+    return {absl::StrCat("worker-", fault.index)};
+  }
   if (IsOfPs(fault.kind)) return {absl::StrCat("ps-", fault.index)};
   std::vector<std::string> tasks = {"coordinator"};
   if (fault.kind != FaultKind::kKillAll) return tasks;

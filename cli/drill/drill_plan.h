@@ -98,13 +98,22 @@ struct Fault {
   FaultKind kind = FaultKind::kKillWorker;
   // Of the worker or ps; 0 for the other kinds.
   int index = 0;
+  // The cluster has no ps: a fault of ps N is one of worker N's process, which holds its
+  // parameters.
+  bool is_of_holder = false;
   // For how long the job must have made progress before the fault.
   double delay_seconds = 0;
 };
 
 // Fault `number` (from 0) of a drill: a pure function of its arguments. As many consecutive faults
-// as the plan has kinds contain each kind once.
+// as the plan has kinds contain each kind once. `ps` is 0 if the workers hold the parameters.
 Fault PlannedFault(const DrillPlan& plan, uint64_t seed, int number, int ps, int workers);
+
+// The number of tasks that join as ps.
+inline int HoldersOf(int ps, int workers) { return ps > 0 ? ps : workers; }
+
+// InvalidArgument: a fault of the plan cannot be made in such a cluster.
+absl::Status CheckPlanFits(const DrillPlan& plan, int ps, int workers);
 
 // It lasts for a while. The others are over at once.
 bool IsLasting(FaultKind kind);
@@ -115,7 +124,7 @@ bool UsesMeans(const DrillPlan& plan, FaultMeans means);
 // Within how many seconds the cluster should be at full speed after such a fault, if its ps have
 // `gigabytes` of variables; nullopt: there is no goal. A busy machine may miss it, so it is no part
 // of the verdict.
-std::optional<double> RecoveryGoal(FaultKind kind, double gigabytes);
+std::optional<double> RecoveryGoal(const Fault& fault, double gigabytes);
 
 // "kill -9 worker 1".
 std::string FaultText(const Fault& fault);

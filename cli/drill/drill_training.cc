@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "cli/drill/drill_plan.h"
 #include "cli/local/cluster_service.h"
 #include "cli/model/trained_model.h"
 #include "cli/state_source.h"
@@ -65,8 +66,10 @@ absl::Status DrillTraining::WaitForTasks() {
 bool DrillTraining::AllTasksLive() const {
   if (!cluster_status_) return false;
   int live = 0;
-  for (const proto::Member& member : cluster_status_->members()) live += member.live() ? 1 : 0;
-  return live == options_.ps + options_.workers;
+  for (const proto::Member& member : cluster_status_->members()) {
+    live += member.live() && member.named() ? 1 : 0;
+  }
+  return live == HoldersOf(options_.ps, options_.workers) + options_.workers;
 }
 
 bool DrillTraining::has_ended() const { return HasEnded(job_.state()); }

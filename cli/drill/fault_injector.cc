@@ -52,13 +52,15 @@ absl::StatusOr<std::vector<std::string>> FaultInjector::FlagsOf(const std::strin
   if (disturbs_disks_ && is_coordinator) {
     flags.insert(flags.end(), {"--progress_timeout", kProgressTimeout});
   }
-  if (has_failpoints_ && !absl::StartsWith(task, "worker-")) {
+  if (has_failpoints_ && (cluster.ps.empty() || !absl::StartsWith(task, "worker-"))) {
     flags.insert(flags.end(), {"--failpoint_file", FailpointFile(task)});
   }
   if (!disturbs_network_ || is_coordinator) return flags;
   std::vector<std::pair<std::string, std::string>> targets = {{"coordinator", cluster.coordinator}};
-  for (size_t i = 0; i < cluster.ps.size(); ++i) {
-    targets.emplace_back(absl::StrCat("ps-", i), cluster.ps[i]);
+  const bool has_ps = !cluster.ps.empty();
+  const std::vector<std::string>& holders = has_ps ? cluster.ps : cluster.workers;
+  for (size_t i = 0; i < holders.size(); ++i) {
+    targets.emplace_back(absl::StrCat(has_ps ? "ps-" : "worker-", i), holders[i]);
   }
   for (const auto& [target, address] : targets) {
     if (target == task) continue;
@@ -124,7 +126,7 @@ void FaultInjector::SetNetwork(const Fault& fault, const std::string& task, bool
   const LinkFault sent = is_on ? traits.sent : LinkFault();
   const LinkFault received = is_on ? traits.received : LinkFault();
   for (const Link& link : links_) {
-    if (traits.only_to_ps && link.target != "ps-0") continue;
+    if (traits.only_to_ps && link.target != (fault.is_of_holder ? "worker-0" : "ps-0")) continue;
     if (link.source == task) proxy_->SetFault(link.id, sent, received);
     if (link.target == task) proxy_->SetFault(link.id, received, sent);
   }

@@ -1,5 +1,6 @@
 // `cairn drill` on a synchronous job with a convolution, batch normalization and an LSTM: under
-// each plan, with 1 and 2 threads, the final values have the bits of the run without faults.
+// each plan, with 1 and 2 threads, with and without ps, the final values have the bits of the run
+// without faults.
 
 #include <filesystem>
 #include <random>
@@ -25,7 +26,7 @@ json Layer(const std::string& class_name, json config) {
 }
 
 // Returns the path of the job file.
-std::string WriteMixedJob(const std::string& folder) {
+std::string WriteMixedJob(const std::string& folder, const json& strategy) {
   std::filesystem::create_directories(folder);
   std::mt19937 random(7);
   std::normal_distribution<float> normal;
@@ -58,19 +59,18 @@ std::string WriteMixedJob(const std::string& folder) {
   WriteFile(folder + "/model.json", json({{"class_name", "Sequential"},
                                           {"config", {{"name", "mixed"}, {"layers", layers}}}})
                                         .dump());
-  const json job = {
-      {"name", "mixed"},
-      {"model", "model.json"},
-      {"train", {{"npy", {{"features", "x.npy"}, {"labels", "y.npy"}}}}},
-      {"loss", "sparse_categorical_crossentropy"},
-      {"metrics", {"accuracy"}},
-      {"optimizer", {{"name", "adam"}, {"learning_rate", 0.003}}},
-      {"batch_size", 16},
-      {"epochs", 40},
-      {"seed", 5},
-      {"strategy", {{"parameter_server", {{"mode", "sync"}, {"batches_per_update", 2}}}}},
-      {"checkpoint", {{"every_steps", 100}}},
-      {"partitioner", {{"min_slice_bytes", 64}}}};
+  const json job = {{"name", "mixed"},
+                    {"model", "model.json"},
+                    {"train", {{"npy", {{"features", "x.npy"}, {"labels", "y.npy"}}}}},
+                    {"loss", "sparse_categorical_crossentropy"},
+                    {"metrics", {"accuracy"}},
+                    {"optimizer", {{"name", "adam"}, {"learning_rate", 0.003}}},
+                    {"batch_size", 16},
+                    {"epochs", 40},
+                    {"seed", 5},
+                    {"strategy", strategy},
+                    {"checkpoint", {{"every_steps", 100}}},
+                    {"partitioner", {{"min_slice_bytes", 64}}}};
   WriteFile(folder + "/job.json", job.dump());
   return folder + "/job.json";
 }
@@ -79,16 +79,22 @@ struct Case {
   std::string plan;
   int faults;
   int threads;
+  bool has_ps = true;
 };
+
+json StrategyOf(const Case& drill) {
+  if (!drill.has_ps) return {{"multi_worker_mirrored", {{"batches_per_update", 2}}}};
+  return {{"parameter_server", {{"mode", "sync"}, {"batches_per_update", 2}}}};
+}
 
 class DrillBits : public ::testing::TestWithParam<Case> {};
 
 TEST_P(DrillBits, AreThoseOfTheRunWithoutFaults) {
   const TemporaryFolder folder;
   const CommandResult result =
-      RunCairn({"drill", WriteMixedJob(folder.path("job")), "--plan", GetParam().plan, "--faults",
-                std::to_string(GetParam().faults), "--threads", std::to_string(GetParam().threads),
-                "--output", folder.path("drill"), "--json"},
+      RunCairn({"drill", WriteMixedJob(folder.path("job"), StrategyOf(GetParam())), "--plan",
+                GetParam().plan, "--faults", std::to_string(GetParam().faults), "--threads",
+                std::to_string(GetParam().threads), "--output", folder.path("drill"), "--json"},
                seconds(800));
   ASSERT_EQ(result.exit_code, 0) << result.output << result.errors;
   const json report = result.lines().back();
@@ -100,12 +106,14 @@ TEST_P(DrillBits, AreThoseOfTheRunWithoutFaults) {
   for (const json& fault : report["faults"]) EXPECT_TRUE(fault["fired"]) << fault;
 }
 
-INSTANTIATE_TEST_SUITE_P(Plans, DrillBits,
-                         ::testing::Values(Case{"workers", 3, 1}, Case{"ps", 2, 2},
-                                           Case{"coordinator", 2, 1}, Case{"everything", 2, 2},
-                                           Case{"hangs", 2, 1}, Case{"partitions", 4, 2},
-                                           Case{"disk", 8, 1}),
-                         [](const auto& info) { return info.param.plan; });
+INSTANTIATE_TEST_SUITE_P(
+    Plans, DrillBits,
+    ::testing::Values(Case{"workers", 3, 1}, Case{"ps", 2, 2}, Case{"coordinator", 2, 1},
+                      Case{"everything", 2, 2}, Case{"hangs", 2, 1}, Case{"partitions", 4, 2},
+                      Case{"disk", 8, 1}, Case{"workers", 3, 1, false},
+                      Case{"everything", 2, 1, false}, Case{"hangs", 2, 1, false},
+                      Case{"partitions", 4, 1, false}, Case{"disk", 4, 1, false}),
+    [](const auto& info) { return info.param.plan + (info.param.has_ps ? "" : "_without_ps"); });
 
 }  // namespace
 }  // namespace cairn::testing

@@ -67,6 +67,31 @@ TEST(DrillPlanTest, TasksAndDelaysAreSpreadEvenly) {
   EXPECT_NEAR(most, 2.5, 0.01);
 }
 
+TEST(DrillPlanTest, WithoutPsTheirFaultsHitTheWorkersThatHoldTheParameters) {
+  std::set<int> hung;
+  for (int i = 0; i < 100; ++i) {
+    const Fault fault = PlannedFault(Plan("soak"), 3, i, 0, 3);
+    const std::string task = TasksOf(fault, 0, 3).front();
+    EXPECT_EQ(task.find("ps-"), std::string::npos) << task;
+    EXPECT_EQ(FaultText(fault).find("ps 1"), std::string::npos) << FaultText(fault);
+    if (fault.kind == FaultKind::kHangPs) hung.insert(fault.index);
+    if (fault.kind == FaultKind::kCutWorkerFromPs) {
+      EXPECT_NE(fault.index, 0) << "its parameters are its own";
+    }
+  }
+  EXPECT_GT(hung.size(), 1);
+  EXPECT_THAT(TasksOf(PlannedFault(Plan("everything"), 1, 0, 0, 2), 0, 2),
+              ElementsAre("coordinator", "worker-0", "worker-1"));
+}
+
+TEST(DrillPlanTest, ANetworkNeedsTwoTasks) {
+  EXPECT_TRUE(CheckPlanFits(Plan("partitions"), 0, 2).ok());
+  EXPECT_TRUE(CheckPlanFits(Plan("partitions"), 1, 1).ok());
+  EXPECT_TRUE(CheckPlanFits(Plan("workers"), 0, 1).ok());
+  EXPECT_THAT(std::string(CheckPlanFits(Plan("soak"), 0, 1).message()),
+              HasSubstr("use --workers 2"));
+}
+
 TEST(DrillPlanTest, FaultsNameTheTasksThatTheyHit) {
   EXPECT_THAT(TasksOf({FaultKind::kHangWorker, 2}, 2, 3), ElementsAre("worker-2"));
   EXPECT_THAT(TasksOf({FaultKind::kKillPs, 1}, 2, 3), ElementsAre("ps-1"));
@@ -106,10 +131,10 @@ TEST(DrillPlanTest, EachKindIsDescribedOnce) {
 }
 
 TEST(DrillPlanTest, GoalsAreThoseOfKills) {
-  EXPECT_EQ(RecoveryGoal(FaultKind::kKillWorker, 9), 5);
-  EXPECT_EQ(RecoveryGoal(FaultKind::kKillPs, 2), 8);
-  EXPECT_EQ(RecoveryGoal(FaultKind::kKillAll, 2), 15);
-  EXPECT_EQ(RecoveryGoal(FaultKind::kHangPs, 2), std::nullopt);
+  EXPECT_EQ(RecoveryGoal({FaultKind::kKillWorker}, 9), 5);
+  EXPECT_EQ(RecoveryGoal({FaultKind::kKillPs}, 2), 8);
+  EXPECT_EQ(RecoveryGoal({FaultKind::kKillAll}, 2), 15);
+  EXPECT_EQ(RecoveryGoal({FaultKind::kHangPs}, 2), std::nullopt);
 }
 
 }  // namespace
