@@ -32,11 +32,11 @@ def cairn_binary(name, srcs = ["main.cc"], deps = [], copts = [], **kwargs):
     )
 
 def cairn_test(name, srcs = None, deps = [], copts = [], size = "small", **kwargs):
-    """name.cc, with GoogleTest's main. At -O1, which compiles in two thirds of the time."""
+    """name.cc, with GoogleTest's main."""
     native.cc_test(
         name = name,
         srcs = [name + ".cc"] if srcs == None else srcs,
-        copts = COPTS + ["-O1"] + copts,
+        copts = COPTS + copts,
         size = size,
         deps = deps + [
             "//build_defs:tsan_suppressions",
