@@ -143,7 +143,7 @@ TEST(CommandsTest, BadUsageIsExitCodeTwoAndSaysWhereHelpIs) {
       {{"run"}, "JOB.json is required; see cairn run --help"},
       {{"run", "a.json", "b.json"}, "\"b.json\" is an extra argument"},
       {{"jobs", "--state", ""}, "--state: is empty"},
-      {{"run", "a.json", "--ps", "0"}, "--ps"},
+      {{"run", "a.json", "--ps", "-1"}, "--ps"},
       {{"run", "a.json", "--workers", "two"}, "--workers"},
       {{"run", "a.json", "--fast"}, "--fast"},
       {{"status", "--state", "a", "--coordinator", "b:1"}, "give only one"},
