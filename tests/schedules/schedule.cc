@@ -78,7 +78,9 @@ proto::Job Schedule::MakeJob(int64_t epochs) {
   }
   // Powers of two: the mean is exact.
   if (shape.mode == "sync") {
-    strategy->set_batches_per_update(shape.group = int64_t{1} << world_.Below(3));
+    shape.group = int64_t{1} << world_.Below(3);
+    while (shape.group > shape.total) shape.group /= 2;  // Wider ones are refused.
+    strategy->set_batches_per_update(shape.group);
   }
   return job;
 }
