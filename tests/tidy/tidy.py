@@ -17,6 +17,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 FILE_LINES_WARNED = 800
 FUNCTION_LINES_MAX = 70
 ROWS = {"common": 0, "proto": 0, "cluster": 1, "storage": 1, "nn": 1, "job": 2,
+        "collectives": 2,
         "parameters": 3, "ps_server": 4, "worker": 4, "coordinator": 4, "cli": 4}
 # Sources that are tested by a suite over their family, or by the test of their only user.
 SUITE_OF_FAMILY = {"nn/layers": "nn/layers/conformance_test.cc",

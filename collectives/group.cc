@@ -1,0 +1,403 @@
+#include "collectives/group.h"
+
+#include <algorithm>
+#include <cstdio>
+#include <cstring>
+#include <fstream>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
+#include "cluster/address.h"
+#include "cluster/tf_config.h"
+#include "collectives/all_reduce.h"
+#include "collectives/links.h"
+#include "collectives/timeline.h"
+#include "common/plural.h"
+#include "common/status_macros.h"
+
+namespace cairn::collectives {
+namespace {
+
+// Direct exchange has n - 1 messages in flight at each rank.
+constexpr int kDirectRanksMax = 16;
+
+bool IsFloating(DataType type) { return type != DataType::kInt32 && type != DataType::kInt64; }
+
+// FNV-1a over the arguments that must be equal on all ranks.
+class Signature {
+ public:
+  explicit Signature(std::string_view kind) {
+    for (const char c : kind) Add(static_cast<unsigned char>(c));
+  }
+  template <typename T>
+  Signature& Add(T value) {
+    unsigned char bytes[sizeof(T)];
+    std::memcpy(bytes, &value, sizeof(T));
+    for (const unsigned char byte : bytes) digest_ = (digest_ ^ byte) * 1099511628211ULL;
+    return *this;
+  }
+  uint64_t digest() const { return digest_; }
+
+ private:
+  uint64_t digest_ = 14695981039346656037ULL;
+};
+
+absl::Status CheckTensor(const Tensor& tensor) {
+  if (tensor.data != nullptr || tensor.count == 0) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat("tensor ", tensor.name, " has ", tensor.count, " elements and no memory"));
+}
+
+absl::Status CheckScale(const Tensor& tensor, const Group::Scale& scale) {
+  if (IsFloating(tensor.type) || (scale.before == 1 && scale.after == 1)) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat(
+      "tensor ", tensor.name, " has integers, which are not scaled; leave the scale out"));
+}
+
+}  // namespace
+
+absl::StatusOr<GroupOptions> GroupOptions::FromTfConfig(std::string_view tf_config) {
+  CAIRN_ASSIGN_OR_RETURN(const cluster::TfConfig config, cluster::ParseTfConfig(tf_config));
+  if (!config.task || config.task->role != proto::WORKER) {
+    return absl::InvalidArgumentError(
+        R"(TF_CONFIG task: a rank of a group needs {"type": "worker", "index": N})");
+  }
+  GroupOptions options;
+  for (const auto& [index, address] : config.workers) {
+    if (index == config.task->index) options.rank = static_cast<int>(options.addresses.size());
+    options.addresses.push_back(address.ToString());
+  }
+  return options;
+}
+
+class Group::Impl {
+ public:
+  Impl(GroupOptions options, std::unique_ptr<Links> links)
+      : options_(std::move(options)), links_(std::move(links)), timeline_(options_.rank) {}
+  ~Impl() {
+    if (!options_.timeline_file.empty()) timeline_.Write(options_.timeline_file);
+  }
+
+  static absl::StatusOr<LinksOptions> CheckOptions(const GroupOptions& options) {
+    const int size = static_cast<int>(options.addresses.size());
+    if (options.rank < 0 || options.rank >= size) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("rank ", options.rank, " is not in a group of ", Plural(size, "address"),
+                       "; ranks count from 0"));
+    }
+    LinksOptions links;
+    for (const std::string& text : options.addresses) {
+      CAIRN_ASSIGN_OR_RETURN(links.addresses.emplace_back(), cluster::ParseAddress(text));
+    }
+    for (size_t i = 1; i < links.addresses.size(); ++i) {
+      const auto end = links.addresses.begin() + static_cast<ptrdiff_t>(i);
+      const auto same = std::find(links.addresses.begin(), end, links.addresses[i]);
+      if (same == end) continue;
+      return absl::InvalidArgumentError(absl::StrCat("rank ", same - links.addresses.begin(),
+                                                     " and rank ", i, " have the same address ",
+                                                     options.addresses[i]));
+    }
+    links.rank = options.rank;
+    links.join_timeout = options.join_timeout;
+    links.timeout = options.timeout;
+    links.stall = options.stall;
+    links.on_stall = options.on_stall;
+    if (links.on_stall == nullptr) {
+      links.on_stall = [rank = options.rank](const std::string& line) {
+        std::fprintf(stderr, "rank %d: %s\n", rank, line.c_str());
+      };
+    }
+    return links;
+  }
+
+  const GroupOptions& options() const { return options_; }
+  Links& links() { return *links_; }
+  const Links& links() const { return *links_; }
+  Timeline& timeline() { return timeline_; }
+
+  bool uses_ring() const {
+    return options_.algorithm == Algorithm::kRing ||
+           (options_.algorithm == Algorithm::kAuto && links_->size() > kDirectRanksMax);
+  }
+
+  // All-reduce of one piece of memory.
+  absl::Status Reduce(const Tensor& tensor, ReduceOp op, const Scale& scale) {
+    const Operation operation = {"all_reduce", tensor.name,
+                                 Signature("all_reduce")
+                                     .Add(tensor.type)
+                                     .Add(tensor.count)
+                                     .Add(op)
+                                     .Add(scale.before)
+                                     .Add(scale.after)
+                                     .Add(uses_ring())
+                                     .digest()};
+    ScaleInPlace(tensor.type, scale.before, tensor.count, tensor.data);
+    const Timeline::Span span(&timeline_, uses_ring() ? "RING_ALLREDUCE" : "DIRECT_ALLREDUCE",
+                              tensor.name);
+    CAIRN_RETURN_IF_ERROR(uses_ring() ? RingAllReduce(links_.get(), operation, tensor, op)
+                                      : DirectAllReduce(links_.get(), operation, tensor, op));
+    if (op == ReduceOp::kAverage) {
+      DivideInPlace(tensor.type, links_->size(), tensor.count, tensor.data);
+    }
+    ScaleInPlace(tensor.type, scale.after, tensor.count, tensor.data);
+    return absl::OkStatus();
+  }
+
+  // All-reduce of several tensors of one type, in one buffer.
+  absl::Status ReduceTogether(absl::Span<const Tensor> tensors, ReduceOp op, const Scale& scale) {
+    if (tensors.size() == 1) return Reduce(tensors[0], op, scale);
+    Tensor fused;
+    fused.type = tensors[0].type;
+    fused.name = absl::StrCat(tensors[0].name, " and ", tensors.size() - 1, " more");
+    for (const Tensor& tensor : tensors) fused.count += tensor.count;
+    buffer_.resize(std::max(buffer_.size(), fused.bytes()));
+    fused.data = buffer_.data();
+    {
+      const Timeline::Span span(&timeline_, "MEMCPY_IN_FUSION_BUFFER", fused.name);
+      char* to = buffer_.data();
+      for (const Tensor& tensor : tensors) {
+        if (tensor.count > 0) std::memcpy(to, tensor.data, tensor.bytes());
+        to += tensor.bytes();
+      }
+    }
+    CAIRN_RETURN_IF_ERROR(Reduce(fused, op, scale));
+    const Timeline::Span span(&timeline_, "MEMCPY_OUT_FUSION_BUFFER", fused.name);
+    const char* from = buffer_.data();
+    for (const Tensor& tensor : tensors) {
+      if (tensor.count > 0) std::memcpy(tensor.data, from, tensor.bytes());
+      from += tensor.bytes();
+    }
+    return absl::OkStatus();
+  }
+
+  // Each rank sends send[p] to rank p, of sizes that the receiver does not know.
+  absl::StatusOr<std::vector<char>> ExchangeRagged(const Operation& operation,
+                                                   const std::vector<absl::Span<const char>>& send,
+                                                   size_t element, std::vector<size_t>* counts) {
+    const int size = links_->size();
+    const int rank = links_->rank();
+    std::vector<uint64_t> sent(size);
+    std::vector<uint64_t> received(size);
+    std::vector<Transfer> transfers;
+    for (int peer = 0; peer < size; ++peer) {
+      sent[peer] = send[peer].size();
+      if (peer == rank) continue;
+      transfers.push_back(SendTo(peer, &sent[peer], sizeof(uint64_t)));
+      transfers.push_back(ReceiveFrom(peer, &received[peer], sizeof(uint64_t)));
+    }
+    CAIRN_RETURN_IF_ERROR(links_->Exchange(operation, transfers));
+    received[rank] = sent[rank];
+    uint64_t total = 0;
+    for (int peer = 0; peer < size; ++peer) {
+      if (received[peer] % element != 0 || received[peer] > kRaggedBytesMax - total) {
+        return absl::InvalidArgumentError(
+            absl::StrCat("rank ", peer, " sends ", received[peer], " bytes, which cannot be"));
+      }
+      total += received[peer];
+    }
+    std::vector<char> result(total);
+    if (counts != nullptr) counts->clear();
+    transfers.clear();
+    char* to = result.data();
+    for (int peer = 0; peer < size; ++peer) {
+      if (peer != rank) {
+        transfers.push_back(SendTo(peer, send[peer].data(), send[peer].size()));
+        transfers.push_back(ReceiveFrom(peer, to, received[peer]));
+      } else if (!send[peer].empty()) {
+        std::memcpy(to, send[peer].data(), send[peer].size());
+      }
+      if (counts != nullptr) counts->push_back(received[peer] / element);
+      to += received[peer];
+    }
+    CAIRN_RETURN_IF_ERROR(links_->Exchange(operation, transfers));
+    return result;
+  }
+
+ private:
+  static constexpr uint64_t kRaggedBytesMax = uint64_t{1} << 40;
+
+  const GroupOptions options_;
+  const std::unique_ptr<Links> links_;
+  Timeline timeline_;
+  std::vector<char> buffer_;
+};
+
+Group::Group(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+Group::~Group() = default;
+
+absl::StatusOr<std::unique_ptr<Group>> Group::Join(const GroupOptions& options) {
+  CAIRN_ASSIGN_OR_RETURN(const LinksOptions links_options, Impl::CheckOptions(options));
+  CAIRN_ASSIGN_OR_RETURN(std::unique_ptr<Links> links, Links::Connect(links_options));
+  return std::unique_ptr<Group>(new Group(std::make_unique<Impl>(options, std::move(links))));
+}
+
+int Group::rank() const { return impl_->links().rank(); }
+int Group::size() const { return impl_->links().size(); }
+
+int Group::local_rank() const {
+  const auto& addresses = impl_->links().options().addresses;
+  return static_cast<int>(std::count_if(
+      addresses.begin(), addresses.begin() + rank(),
+      [&](const cluster::Address& address) { return address.host == addresses[rank()].host; }));
+}
+
+int Group::local_size() const {
+  const auto& addresses = impl_->links().options().addresses;
+  return static_cast<int>(std::count_if(
+      addresses.begin(), addresses.end(),
+      [&](const cluster::Address& address) { return address.host == addresses[rank()].host; }));
+}
+
+absl::Status Group::AllReduce(absl::Span<const Tensor> tensors, ReduceOp op, Scale scale) {
+  for (const Tensor& tensor : tensors) {
+    CAIRN_RETURN_IF_ERROR(CheckTensor(tensor));
+    CAIRN_RETURN_IF_ERROR(CheckScale(tensor, scale));
+  }
+  for (size_t begin = 0; begin < tensors.size();) {
+    size_t end = begin + 1;
+    size_t bytes = tensors[begin].bytes();
+    while (end < tensors.size() && tensors[end].type == tensors[begin].type &&
+           bytes + tensors[end].bytes() <= impl_->options().fusion_bytes) {
+      bytes += tensors[end++].bytes();
+    }
+    CAIRN_RETURN_IF_ERROR(impl_->ReduceTogether(tensors.subspan(begin, end - begin), op, scale));
+    begin = end;
+  }
+  return absl::OkStatus();
+}
+
+// A binomial tree: the ranks that have the tensor double in each of ceil(log2 n) steps.
+absl::Status Group::Broadcast(const Tensor& tensor, int root) {
+  CAIRN_RETURN_IF_ERROR(CheckTensor(tensor));
+  if (root < 0 || root >= size()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("the root ", root, " is not a rank of a group of ", size()));
+  }
+  const Operation operation = {
+      "broadcast", tensor.name,
+      Signature("broadcast").Add(tensor.type).Add(tensor.count).Add(root).digest()};
+  const Timeline::Span span(&impl_->timeline(), "BROADCAST", tensor.name);
+  const int distance = (rank() - root + size()) % size();
+  const auto rank_at = [&](int at) { return (at + root) % size(); };
+  for (int have = 1; have < size(); have *= 2) {
+    std::vector<Transfer> transfers;
+    if (distance < have && distance + have < size()) {
+      transfers.push_back(SendTo(rank_at(distance + have), tensor.data, tensor.bytes()));
+    } else if (distance >= have && distance < 2 * have) {
+      transfers.push_back(ReceiveFrom(rank_at(distance - have), tensor.data, tensor.bytes()));
+    }
+    CAIRN_RETURN_IF_ERROR(impl_->links().Exchange(operation, transfers));
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<std::vector<char>> Group::AllGather(const Tensor& tensor,
+                                                   std::vector<size_t>* counts) {
+  CAIRN_RETURN_IF_ERROR(CheckTensor(tensor));
+  const Timeline::Span span(&impl_->timeline(), "ALLGATHER", tensor.name);
+  const absl::Span<const char> own(static_cast<const char*>(tensor.data), tensor.bytes());
+  return impl_->ExchangeRagged(
+      {"all_gather", tensor.name, Signature("all_gather").Add(tensor.type).digest()},
+      std::vector<absl::Span<const char>>(size(), own), SizeOf(tensor.type), counts);
+}
+
+absl::StatusOr<std::vector<char>> Group::ReduceScatter(const Tensor& input, ReduceOp op,
+                                                       Scale scale) {
+  CAIRN_RETURN_IF_ERROR(CheckTensor(input));
+  CAIRN_RETURN_IF_ERROR(CheckScale(input, scale));
+  const Operation operation = {"reduce_scatter", input.name,
+                               Signature("reduce_scatter")
+                                   .Add(input.type)
+                                   .Add(input.count)
+                                   .Add(op)
+                                   .Add(scale.before)
+                                   .Add(scale.after)
+                                   .digest()};
+  const Timeline::Span span(&impl_->timeline(), "REDUCESCATTER", input.name);
+  Tensor scaled = input;
+  std::vector<char> copy;
+  if (scale.before != 1) {
+    const char* const values = static_cast<const char*>(input.data);
+    copy.assign(values, values + input.bytes());
+    scaled.data = copy.data();
+    ScaleInPlace(input.type, scale.before, input.count, scaled.data);
+  }
+  const size_t count =
+      SliceBegin(input.count, size(), rank() + 1) - SliceBegin(input.count, size(), rank());
+  std::vector<char> result(count * SizeOf(input.type));
+  CAIRN_RETURN_IF_ERROR(DirectReduceScatter(&impl_->links(), operation, scaled, op, result.data()));
+  if (op == ReduceOp::kAverage) DivideInPlace(input.type, size(), count, result.data());
+  ScaleInPlace(input.type, scale.after, count, result.data());
+  return result;
+}
+
+absl::StatusOr<std::vector<char>> Group::AllToAll(const Tensor& tensor,
+                                                  absl::Span<const size_t> counts,
+                                                  std::vector<size_t>* received) {
+  CAIRN_RETURN_IF_ERROR(CheckTensor(tensor));
+  if (static_cast<int>(counts.size()) != size()) {
+    return absl::InvalidArgumentError(absl::StrCat("all_to_all of ", tensor.name, " has ",
+                                                   Plural(counts.size(), "count"), " for ", size(),
+                                                   " ranks"));
+  }
+  const Timeline::Span span(&impl_->timeline(), "ALLTOALL", tensor.name);
+  std::vector<absl::Span<const char>> parts;
+  size_t begin = 0;
+  for (const size_t count : counts) {
+    if (count > tensor.count - begin) {
+      return absl::InvalidArgumentError(absl::StrCat("all_to_all of ", tensor.name,
+                                                     ": the counts are more than its ",
+                                                     tensor.count, " elements"));
+    }
+    parts.emplace_back(static_cast<const char*>(tensor.data) + begin * SizeOf(tensor.type),
+                       count * SizeOf(tensor.type));
+    begin += count;
+  }
+  return impl_->ExchangeRagged(
+      {"all_to_all", tensor.name, Signature("all_to_all").Add(tensor.type).digest()}, parts,
+      SizeOf(tensor.type), received);
+}
+
+absl::Status Group::Barrier() {
+  const Timeline::Span span(&impl_->timeline(), "BARRIER", "barrier");
+  std::vector<Transfer> transfers;
+  for (int peer = 0; peer < size(); ++peer) {
+    if (peer == rank()) continue;
+    transfers.push_back(SendTo(peer, nullptr, 0));
+    transfers.push_back(ReceiveFrom(peer, nullptr, 0));
+  }
+  return impl_->links().Exchange({"barrier", "the group", Signature("barrier").digest()},
+                                 transfers);
+}
+
+absl::StatusOr<std::unique_ptr<Group>> Group::Reform(int min_size, absl::Duration window) const {
+  if (impl_->links().failure().ok()) {
+    return absl::FailedPreconditionError("the group has not failed: there is nothing to reform");
+  }
+  const LinksOptions& old = impl_->links().options();
+  CAIRN_ASSIGN_OR_RETURN(const std::vector<int> survivors,
+                         FindSurvivors(old, impl_->links().lost(), window));
+  if (static_cast<int>(survivors.size()) < min_size) {
+    return absl::UnavailableError(absl::StrCat("of ", size(), " ranks ", survivors.size(),
+                                               " are left, fewer than ", min_size));
+  }
+  GroupOptions options = impl_->options();
+  options.addresses.clear();
+  LinksOptions links_options = old;
+  links_options.addresses.clear();
+  // Late calls of the old group must not get into the new one.
+  links_options.generation = old.generation + 1;
+  for (const int survivor : survivors) {
+    if (survivor == rank()) {
+      links_options.rank = options.rank = static_cast<int>(options.addresses.size());
+    }
+    options.addresses.push_back(impl_->options().addresses[survivor]);
+    links_options.addresses.push_back(old.addresses[survivor]);
+  }
+  CAIRN_ASSIGN_OR_RETURN(std::unique_ptr<Links> links, Links::Connect(links_options));
+  return std::unique_ptr<Group>(
+      new Group(std::make_unique<Impl>(std::move(options), std::move(links))));
+}
+
+}  // namespace cairn::collectives

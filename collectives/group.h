@@ -1,0 +1,120 @@
+#ifndef CAIRN_COLLECTIVES_GROUP_H_
+#define CAIRN_COLLECTIVES_GROUP_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/time/time.h"
+#include "absl/types/span.h"
+#include "collectives/tensor.h"
+
+// Collective operations of a group of processes, for programs that train in parallel:
+//
+//   GroupOptions options = *GroupOptions::FromTfConfig(getenv("TF_CONFIG"));
+//   std::unique_ptr<Group> group = *Group::Join(options);
+//   group->Broadcast(weights, /*root=*/0);
+//   while (...) {
+//     ...
+//     group->AllReduce(gradients, ReduceOp::kAverage);
+//   }
+//
+// examples/collectives/ has a whole program.
+
+namespace cairn::collectives {
+
+enum class Algorithm {
+  kAuto,    // Direct for up to 16 ranks, else ring.
+  kDirect,  // See all_reduce.h.
+  kRing,
+};
+
+struct GroupOptions {
+  std::vector<std::string> addresses;  // HOST:PORT of each rank.
+  int rank = 0;
+  Algorithm algorithm = Algorithm::kAuto;
+  // All ranks must have joined within this time.
+  absl::Duration join_timeout = absl::Seconds(60);
+  // A rank that neither sends nor reads for so long is lost.
+  absl::Duration timeout = absl::Minutes(5);
+  // Small tensors of one AllReduce travel together, in a buffer of at most this size.
+  size_t fusion_bytes = size_t{128} << 20;
+  // Gets a line that names the operation, the tensor and the missing ranks when an operation has
+  // waited for `stall`, and again after each further one. Null: standard error.
+  std::function<void(const std::string&)> on_stall = nullptr;
+  absl::Duration stall = absl::Seconds(60);
+  // A Chrome trace of the operations, written when the group is destroyed; empty: none.
+  std::string timeline_file;
+
+  // The ranks are TF_CONFIG's workers, and this process is its task. InvalidArgument: see
+  // cluster::ParseTfConfig; the task is no worker.
+  static absl::StatusOr<GroupOptions> FromTfConfig(std::string_view tf_config);
+};
+
+// A rank's view of its group. Every rank must call the same operations in the same order, with
+// tensors of the same types and sizes. Not thread-safe.
+//
+// Errors of operations: Unavailable: a rank was lost, which the message names; FailedPrecondition:
+// ranks called different operations; DeadlineExceeded: a rank hangs; InvalidArgument: the arguments
+// are wrong on this rank, and nothing was sent. After all but the last the group is over: all
+// operations on all ranks fail, and Reform makes the next group.
+class Group {
+ public:
+  // Returns when all ranks have joined. InvalidArgument: bad options, or another rank has other
+  // addresses. DeadlineExceeded: names the missing ranks. AlreadyExists: the port is in use.
+  static absl::StatusOr<std::unique_ptr<Group>> Join(const GroupOptions& options);
+  ~Group();
+  Group(const Group&) = delete;
+  Group& operator=(const Group&) = delete;
+
+  int rank() const;
+  int size() const;
+  // Among the ranks whose addresses have this rank's host.
+  int local_rank() const;
+  int local_size() const;
+
+  struct Scale {
+    double before = 1;  // The factor of each rank's values; 1 for integers.
+    double after = 1;   // The factor of the result; 1 for integers.
+  };
+
+  // Replaces each tensor by its reduction over all ranks.
+  absl::Status AllReduce(absl::Span<const Tensor> tensors, ReduceOp op, Scale scale = {1, 1});
+  // Copies `root`'s tensor to all ranks.
+  absl::Status Broadcast(const Tensor& tensor, int root);
+  // The concatenation of all ranks' tensors, which may have different numbers of elements, in the
+  // order of ranks. `counts` (may be null) gets these numbers.
+  absl::StatusOr<std::vector<char>> AllGather(const Tensor& tensor,
+                                              std::vector<size_t>* counts = nullptr);
+  // Reduces `input` and returns this rank's slice: the first count % size ranks have one element
+  // more than the others.
+  absl::StatusOr<std::vector<char>> ReduceScatter(const Tensor& input, ReduceOp op,
+                                                  Scale scale = {1, 1});
+  // Sends the first counts[0] elements to rank 0, the next counts[1] to rank 1 and so on; returns
+  // what the ranks sent to this one, in their order. `received` (may be null) gets the numbers.
+  absl::StatusOr<std::vector<char>> AllToAll(const Tensor& tensor, absl::Span<const size_t> counts,
+                                             std::vector<size_t>* received = nullptr);
+  // Returns when all ranks have called it.
+  absl::Status Barrier();
+
+  // After an error: the group of the ranks that call Reform within `window`, in their old order.
+  // Unavailable: fewer than `min_size` did (the result is never two groups of at least `min_size`
+  // if that is more than half of the size), or the others went on without this rank.
+  absl::StatusOr<std::unique_ptr<Group>> Reform(int min_size = 1,
+                                                absl::Duration window = absl::Seconds(5)) const;
+
+ private:
+  class Impl;
+  explicit Group(std::unique_ptr<Impl> impl);
+  const std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace cairn::collectives
+
+#endif  // CAIRN_COLLECTIVES_GROUP_H_

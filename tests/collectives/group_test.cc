@@ -1,0 +1,265 @@
+#include "collectives/group.h"
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <cstring>
+#include <fstream>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "tests/collectives/ranks.h"
+
+namespace cairn::collectives {
+namespace {
+
+using testing::FreeAddresses;
+using testing::RunRanks;
+
+template <typename T>
+std::vector<T> As(const std::vector<char>& bytes) {
+  std::vector<T> values(bytes.size() / sizeof(T));
+  if (!bytes.empty()) std::memcpy(values.data(), bytes.data(), bytes.size());
+  return values;
+}
+
+Tensor Of(std::vector<int32_t>* values) {
+  return {values->data(), values->size(), DataType::kInt32, "t"};
+}
+
+TEST(GroupTest, OptionsComeFromTfConfig) {
+  const auto options = GroupOptions::FromTfConfig(
+      R"({"cluster": {"worker": ["h:1", "h:2"]}, "task": {"type": "worker", "index": 1}})");
+  ASSERT_TRUE(options.ok()) << options.status();
+  EXPECT_EQ(options->addresses, (std::vector<std::string>{"h:1", "h:2"}));
+  EXPECT_EQ(options->rank, 1);
+  EXPECT_FALSE(
+      GroupOptions::FromTfConfig(
+          R"({"cluster": {"worker": ["h:1"], "chief": ["h:2"]}, "task": {"type": "chief", "index": 0}})")
+          .ok());
+  EXPECT_FALSE(GroupOptions::FromTfConfig("").ok());
+}
+
+TEST(GroupTest, EveryOperatorOfAllReduce) {
+  const std::vector<std::pair<ReduceOp, float>> cases = {{ReduceOp::kSum, 9},
+                                                         {ReduceOp::kAverage, 3},
+                                                         {ReduceOp::kMin, 2},
+                                                         {ReduceOp::kMax, 4},
+                                                         {ReduceOp::kProduct, 24}};
+  RunRanks(3, [&](Group* group) {
+    for (const auto& [op, expected] : cases) {
+      std::vector<float> values(5, static_cast<float>(group->rank() + 2));
+      ASSERT_TRUE(group->AllReduce({Tensor{values.data(), values.size()}}, op).ok());
+      EXPECT_EQ(values, std::vector<float>(5, expected)) << NameOf(op);
+    }
+    std::vector<float> scaled(2, 1.0F);
+    ASSERT_TRUE(
+        group->AllReduce({Tensor{scaled.data(), 2}}, ReduceOp::kSum, {.before = 0.5, .after = 10})
+            .ok());
+    EXPECT_EQ(scaled, std::vector<float>(2, 15.0F));
+  });
+}
+
+// Tensors of several types and sizes, in fusion buffers of 64 bytes.
+TEST(GroupTest, TensorsTravelTogetherAndComeBackEach) {
+  GroupOptions options;
+  options.fusion_bytes = 64;
+  RunRanks(
+      4,
+      [](Group* group) {
+        std::vector<std::vector<float>> floats;
+        std::vector<std::vector<int32_t>> ints;
+        for (const size_t count : {3, 1, 20, 0, 7}) {
+          floats.emplace_back(count, static_cast<float>(count + group->rank()));
+          ints.emplace_back(count, static_cast<int32_t>(count) * group->rank());
+        }
+        std::vector<Tensor> tensors;
+        for (size_t i = 0; i < floats.size(); ++i) {
+          tensors.push_back({floats[i].data(), floats[i].size(), DataType::kFloat32, "f"});
+          if (i % 2 == 0) tensors.push_back(Of(&ints[i]));
+        }
+        ASSERT_TRUE(group->AllReduce(tensors, ReduceOp::kSum).ok());
+        for (size_t i = 0; i < floats.size(); ++i) {
+          const size_t count = floats[i].size();
+          EXPECT_EQ(floats[i], std::vector<float>(count, static_cast<float>(4 * count + 6)));
+          if (i % 2 == 0) {
+            EXPECT_EQ(ints[i], std::vector<int32_t>(count, static_cast<int32_t>(count) * 6));
+          }
+        }
+      },
+      options);
+}
+
+TEST(GroupTest, BroadcastFromEachRootToAnyNumberOfRanks) {
+  for (const int size : {1, 2, 3, 5, 8}) {
+    RunRanks(size, [size](Group* group) {
+      for (int root = 0; root < size; ++root) {
+        std::vector<int32_t> values(1000, group->rank() * 10);
+        ASSERT_TRUE(group->Broadcast(Of(&values), root).ok());
+        EXPECT_EQ(values, std::vector<int32_t>(1000, root * 10));
+      }
+      std::vector<int32_t> values = {1};
+      EXPECT_EQ(group->Broadcast(Of(&values), size).code(), absl::StatusCode::kInvalidArgument);
+      EXPECT_TRUE(group->Barrier().ok()) << "wrong arguments do not end the group";
+    });
+  }
+}
+
+TEST(GroupTest, AllGatherOfDifferentSizes) {
+  RunRanks(4, [](Group* group) {
+    std::vector<int32_t> values(static_cast<size_t>(group->rank()), group->rank());
+    std::vector<size_t> counts;
+    const auto gathered = group->AllGather(Of(&values), &counts);
+    ASSERT_TRUE(gathered.ok()) << gathered.status();
+    EXPECT_EQ(As<int32_t>(*gathered), (std::vector<int32_t>{1, 2, 2, 3, 3, 3}));
+    EXPECT_EQ(counts, (std::vector<size_t>{0, 1, 2, 3}));
+  });
+}
+
+TEST(GroupTest, ReduceScatterGivesEachRankItsSlice) {
+  RunRanks(3, [](Group* group) {
+    std::vector<int32_t> values = {1, 2, 3, 4, 5};
+    const auto slice = group->ReduceScatter(Of(&values), ReduceOp::kSum);
+    ASSERT_TRUE(slice.ok()) << slice.status();
+    const std::vector<std::vector<int32_t>> expected = {{3, 6}, {9, 12}, {15}};
+    EXPECT_EQ(As<int32_t>(*slice), expected[group->rank()]);
+    EXPECT_EQ(values, (std::vector<int32_t>{1, 2, 3, 4, 5})) << "the input stays";
+    std::vector<float> floats = {3, 3, 3};
+    const auto scaled = group->ReduceScatter({floats.data(), 3}, ReduceOp::kAverage, {.before = 2});
+    ASSERT_TRUE(scaled.ok());
+    EXPECT_EQ(As<float>(*scaled), std::vector<float>{6});
+    EXPECT_EQ(floats, (std::vector<float>{3, 3, 3}));
+  });
+}
+
+TEST(GroupTest, AllToAllSendsEachRankItsPart) {
+  RunRanks(3, [](Group* group) {
+    // Rank r sends i + 1 times the number 10 r + i to rank i.
+    std::vector<int32_t> values;
+    for (int to = 0; to < 3; ++to) values.insert(values.end(), to + 1, 10 * group->rank() + to);
+    std::vector<size_t> received;
+    const auto result = group->AllToAll(Of(&values), {1, 2, 3}, &received);
+    ASSERT_TRUE(result.ok()) << result.status();
+    std::vector<int32_t> expected;
+    for (int from = 0; from < 3; ++from) {
+      expected.insert(expected.end(), group->rank() + 1, 10 * from + group->rank());
+    }
+    EXPECT_EQ(As<int32_t>(*result), expected);
+    EXPECT_EQ(received, std::vector<size_t>(3, static_cast<size_t>(group->rank() + 1)));
+    EXPECT_EQ(group->AllToAll(Of(&values), {1, 2}).status().code(),
+              absl::StatusCode::kInvalidArgument);
+    EXPECT_EQ(group->AllToAll(Of(&values), {1, 2, 4}).status().code(),
+              absl::StatusCode::kInvalidArgument);
+  });
+}
+
+TEST(GroupTest, ABarrierWaitsForAll) {
+  std::atomic<int> arrived = 0;
+  RunRanks(4, [&](Group* group) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(10 * group->rank()));
+    ++arrived;
+    ASSERT_TRUE(group->Barrier().ok());
+    EXPECT_EQ(arrived, 4);
+  });
+}
+
+TEST(GroupTest, LocalRanksAreThoseOfTheSameHost) {
+  RunRanks(3, [](Group* group) {
+    EXPECT_EQ(group->local_rank(), group->rank());
+    EXPECT_EQ(group->local_size(), 3);
+  });
+}
+
+TEST(GroupTest, ADifferentOperationIsNamedOnBothSides) {
+  RunRanks(2, [](Group* group) {
+    std::vector<int32_t> values = {1, 2};
+    const absl::Status status = group->rank() == 0 ? group->AllReduce({Of(&values)}, ReduceOp::kSum)
+                                                   : group->Broadcast(Of(&values), 0);
+    EXPECT_FALSE(status.ok());
+    EXPECT_FALSE(group->Barrier().ok()) << "the group is over";
+  });
+}
+
+TEST(GroupTest, ADifferentSizeIsAnError) {
+  RunRanks(2, [](Group* group) {
+    std::vector<int32_t> values(static_cast<size_t>(group->rank() + 4));
+    EXPECT_FALSE(group->AllReduce({Of(&values)}, ReduceOp::kSum).ok());
+  });
+}
+
+TEST(GroupTest, WrongArgumentsSendNothing) {
+  RunRanks(1, [](Group* group) {
+    std::vector<int32_t> values = {1};
+    EXPECT_EQ(group->AllReduce({Of(&values)}, ReduceOp::kSum, {.before = 2}).code(),
+              absl::StatusCode::kInvalidArgument);
+    EXPECT_EQ(group->AllReduce({Tensor{nullptr, 3}}, ReduceOp::kSum).code(),
+              absl::StatusCode::kInvalidArgument);
+    EXPECT_EQ(group->Reform().status().code(), absl::StatusCode::kFailedPrecondition);
+  });
+}
+
+TEST(GroupTest, BadOptionsAreRefused) {
+  const auto why = [](GroupOptions options) {
+    return std::string(Group::Join(options).status().message());
+  };
+  EXPECT_NE(why({.addresses = {"h:1"}, .rank = 1}).find("rank 1 is not in a group of 1 address"),
+            std::string::npos);
+  EXPECT_NE(why({}).find("rank 0 is not in a group of 0"), std::string::npos);
+  EXPECT_NE(why({.addresses = {"h:1", "h:1"}}).find("rank 0 and rank 1 have the same address"),
+            std::string::npos);
+  EXPECT_NE(why({.addresses = {"h"}}).find("port"), std::string::npos);
+}
+
+TEST(GroupTest, ARankThatDoesNotJoinIsNamed) {
+  GroupOptions options;
+  options.addresses = FreeAddresses(3);
+  options.join_timeout = absl::Milliseconds(300);
+  const auto group = Group::Join(options);
+  EXPECT_EQ(group.status().code(), absl::StatusCode::kDeadlineExceeded);
+  EXPECT_NE(group.status().message().find("rank 0 waited 300ms for rank 1, rank 2"),
+            std::string::npos)
+      << group.status();
+}
+
+TEST(GroupTest, AnotherListOfRanksIsRefused) {
+  const std::vector<std::string> addresses = FreeAddresses(3);
+  std::vector<std::thread> threads;
+  for (const int rank : {0, 1}) {
+    threads.emplace_back([&addresses, rank] {
+      GroupOptions options;
+      options.addresses = {addresses[0], addresses[1]};
+      if (rank == 1) options.addresses.push_back(addresses[2]);
+      options.rank = rank;
+      options.join_timeout = absl::Seconds(20);
+      const auto group = Group::Join(options);
+      EXPECT_EQ(group.status().code(), absl::StatusCode::kInvalidArgument) << group.status();
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+}
+
+TEST(GroupTest, TheTimelineHasEachOperation) {
+  GroupOptions options;
+  options.timeline_file = ::testing::TempDir() + "/group_timeline.json";
+  RunRanks(
+      1,
+      [](Group* group) {
+        std::vector<float> a(3);
+        std::vector<float> b(4);
+        ASSERT_TRUE(
+            group->AllReduce({Tensor{a.data(), 3}, Tensor{b.data(), 4}}, ReduceOp::kSum).ok());
+        ASSERT_TRUE(group->Barrier().ok());
+      },
+      options);
+  std::ifstream in(options.timeline_file);
+  const std::string text((std::istreambuf_iterator<char>(in)), std::istreambuf_iterator<char>());
+  for (const char* const activity :
+       {"MEMCPY_IN_FUSION_BUFFER", "DIRECT_ALLREDUCE", "MEMCPY_OUT_FUSION_BUFFER", "BARRIER"}) {
+    EXPECT_NE(text.find(activity), std::string::npos) << activity;
+  }
+}
+
+}  // namespace
+}  // namespace cairn::collectives

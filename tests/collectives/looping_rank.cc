@@ -1,0 +1,68 @@
+// A rank that adds ones until all ranks of its group have done so often enough. After the loss of a
+// rank it goes on with the others. Prints the size of the group at the end.
+//
+// Usage: looping_rank STEPS TIMEOUT_SECONDS, with TF_CONFIG
+
+#include <unistd.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "collectives/group.h"
+
+namespace {
+
+using cairn::collectives::Group;
+using cairn::collectives::GroupOptions;
+using cairn::collectives::ReduceOp;
+using cairn::collectives::Tensor;
+
+int Run(int steps, int timeout_seconds) {
+  const char* const tf_config = getenv("TF_CONFIG");
+  auto options = GroupOptions::FromTfConfig(tf_config == nullptr ? "" : tf_config);
+  if (!options.ok()) return 2;
+  options->timeout = absl::Seconds(timeout_seconds);
+  options->stall = absl::Seconds(1);
+  auto group = Group::Join(*options);
+  if (!group.ok()) {
+    std::printf("no group: %s\n", std::string(group.status().message()).c_str());
+    return 1;
+  }
+  std::printf("joined\n");
+  std::fflush(stdout);
+  for (int step = 0; step < steps;) {
+    std::vector<float> ones(1000, 1.0F);
+    const absl::Status status =
+        (*group)->AllReduce({Tensor{ones.data(), ones.size()}}, ReduceOp::kSum);
+    if (status.ok()) {
+      if (ones[999] != static_cast<float>((*group)->size())) return 3;
+      usleep(2000);
+      // The ranks may have lost one in different steps.
+      float least = static_cast<float>(++step);
+      if ((*group)->AllReduce({Tensor{&least, 1}}, ReduceOp::kMin).ok()) {
+        step = static_cast<int>(least);
+      }
+      continue;
+    }
+    std::printf("lost: %s\n", std::string(status.message()).c_str());
+    std::fflush(stdout);
+    auto next = (*group)->Reform(/*min_size=*/2, absl::Seconds(5));
+    if (!next.ok()) {
+      std::printf("alone: %s\n", std::string(next.status().message()).c_str());
+      return 4;
+    }
+    group = std::move(next);
+  }
+  std::printf("done with %d\n", (*group)->size());
+  return 0;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  return argc == 3 ? Run(std::atoi(argv[1]), std::atoi(argv[2])) : 2;
+}
