@@ -57,6 +57,8 @@ def parts(quick):
                   python("steps.py", *steps, "alone")),
         "cluster": ("2 workers and 1 ps, beside DistributedDataParallel over gloo, 2 processes",
                     python("steps.py", *steps, "cluster")),
+        "collectives": ("all-reduce over loopback TCP, beside gloo",
+                        python("all_reduce.py", *say_quick)),
         "one": ("1 worker and 1 ps, beside a torch.distributed.rpc parameter server",
                 python("steps.py", *steps, "one")),
         "dispatch": ("batches leased by a coordinator process to workers that compute nothing",
@@ -77,7 +79,7 @@ def parts(quick):
 
 
 # Measured beside PyTorch.
-BESIDE_PYTORCH = ("alone", "cluster", "one", "memory")
+BESIDE_PYTORCH = ("alone", "cluster", "collectives", "one", "memory")
 
 
 def find_peer(may_install):
