@@ -234,6 +234,7 @@ class Tasks {
     }
     WorkerTaskOptions options = plan.worker;
     for (const auto& device : tasks->devices_) {
+      if (plan.devices.size() > 1) options.device_name = plan.devices[tasks->workers_.size()].name;
       tasks->workers_.push_back(std::make_unique<WorkerTask>(options, device.get(), on_rejected));
       // The coordinator numbers the others after those that TF_CONFIG names. An evaluator has one
       // device.

@@ -31,7 +31,8 @@ bool IsOver(const absl::Status& status) {
 WorkerTask::WorkerTask(const WorkerTaskOptions& options, nn::Device* device, OnRejected on_rejected)
     : options_(options),
       device_(device),
-      device_text_(absl::StrCat(device->name(), ", ", Plural(options.threads.most(), "thread"))),
+      device_text_(absl::StrCat(options.device_name.empty() ? device->name() : options.device_name,
+                                ", ", Plural(options.threads.most(), "thread"))),
       on_rejected_(std::move(on_rejected)),
       index_(options.index) {
   cluster::SessionOptions session;
