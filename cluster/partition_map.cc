@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <numeric>
 #include <string_view>
+#include <tuple>
 
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
@@ -19,6 +20,7 @@ constexpr int64_t kElementBytes = sizeof(float);
 struct Extent {
   int64_t rows = 1;
   int64_t row_bytes = kElementBytes;
+  bool whole = false;
   int64_t bytes() const { return rows * row_bytes; }
 };
 
@@ -62,7 +64,7 @@ absl::StatusOr<std::vector<Extent>> ExtentsOf(const Variables& variables) {
   std::vector<Extent> extents;
   absl::flat_hash_set<std::string> names;
   int64_t bytes_left = kModelBytesMax;
-  for (const auto& [name, shape] : variables) {
+  for (const auto& [name, shape, whole] : variables) {
     if (name.empty()) {
       return absl::InvalidArgumentError(
           absl::StrCat("variable ", extents.size(), " has an empty name"));
@@ -70,7 +72,14 @@ absl::StatusOr<std::vector<Extent>> ExtentsOf(const Variables& variables) {
     if (!names.insert(name).second) {
       return absl::InvalidArgumentError(absl::StrCat("two variables are named ", name));
     }
-    CAIRN_ASSIGN_OR_RETURN(const Extent extent, ExtentOf(name, shape));
+    CAIRN_ASSIGN_OR_RETURN(Extent extent, ExtentOf(name, shape));
+    extent.whole = whole;
+    if (whole && extent.bytes() > kRowBytesMax) {
+      return absl::InvalidArgumentError(absl::StrCat(
+          "variable ", name, " of shape ", ShapeText(shape), " has ", extent.bytes(),
+          " bytes, but its constraint needs all rows in one block, which may have ", kRowBytesMax,
+          "; use a constraint of other axes than 0, or a smaller layer"));
+    }
     if (extent.rows > bytes_left / extent.row_bytes) return TooLarge();
     bytes_left -= extent.bytes();
     extents.push_back(extent);
@@ -121,7 +130,8 @@ std::vector<uint32_t> PlaceBalanced(const Extent& extent, int64_t shards,
 // Divides rows [begin, end) of a shard into blocks.
 void AddBlocks(uint32_t variable, const Extent& extent, int64_t begin, int64_t end, uint32_t ps,
                proto::PartitionMap* map) {
-  const int64_t rows_max = std::max<int64_t>(1, kBlockBytesMax / extent.row_bytes);
+  const int64_t rows_max =
+      extent.whole ? extent.rows : std::max<int64_t>(1, kBlockBytesMax / extent.row_bytes);
   for (int64_t row = begin; row < end; row += rows_max) {
     proto::PartitionMap::Block* block = map->add_blocks();
     block->set_variable(variable);
@@ -138,6 +148,7 @@ void AddVariable(const VariableExtent& variable, const Extent& extent,
   added->set_name(variable.name);
   added->mutable_shape()->Assign(variable.shape.begin(), variable.shape.end());
   added->set_pushed(variable.pushed);
+  added->set_whole(variable.whole);
   const auto count = static_cast<int64_t>(shards.size());
   int64_t row = 0;
   for (int64_t shard = 0; shard < count; ++shard) {
@@ -169,7 +180,12 @@ absl::Status CheckBlock(const proto::PartitionMap& map, int index, uint32_t vari
         "block ", index, " of the partition map is on ps ", block.ps(), " of ", map.ps_count()));
   }
   const int64_t rows = block.row_end() - block.row_begin();
-  if (rows > 1 && rows * extent.row_bytes > kBlockBytesMax) {
+  if (extent.whole && rows != extent.rows) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("block ", index, " of the partition map has ", rows, " rows of variable ",
+                     map.variables(variable).name(), ", which must be in one block"));
+  }
+  if (rows > 1 && rows * extent.row_bytes > kBlockBytesMax && !extent.whole) {
     return absl::InvalidArgumentError(absl::StrCat("block ", index, " of the partition map has ",
                                                    rows * extent.row_bytes, " bytes, more than ",
                                                    kBlockBytesMax));
@@ -182,14 +198,15 @@ absl::Status CheckBlock(const proto::PartitionMap& map, int index, uint32_t vari
 absl::StatusOr<proto::PartitionMap> PlaceVariables(absl::Span<const VariableExtent> variables,
                                                    int ps_count, Placement placement) {
   CAIRN_RETURN_IF_ERROR(CheckPsCount(ps_count));
-  std::vector<std::pair<std::string, absl::Span<const int64_t>>> shapes;
+  std::vector<std::tuple<std::string, absl::Span<const int64_t>, bool>> shapes;
   for (const VariableExtent& variable : variables) {
-    shapes.emplace_back(variable.name, variable.shape);
+    shapes.emplace_back(variable.name, variable.shape, variable.whole);
   }
   CAIRN_ASSIGN_OR_RETURN(const std::vector<Extent> extents, ExtentsOf(shapes));
   std::vector<int64_t> shards;
   for (size_t variable = 0; variable < variables.size(); ++variable) {
-    shards.push_back(std::clamp<int64_t>(variables[variable].shards, 1, extents[variable].rows));
+    const int64_t most = extents[variable].whole ? 1 : extents[variable].rows;
+    shards.push_back(std::clamp<int64_t>(variables[variable].shards, 1, most));
     if (shards.back() <= kShardsMax) continue;
     return absl::InvalidArgumentError(
         absl::StrCat("the partitioner divides variable ", variables[variable].name, " into ",
@@ -249,9 +266,9 @@ proto::PartitionMap RebalanceBlocks(proto::PartitionMap map, uint32_t ps_count) 
 
 absl::Status ValidatePartitionMap(const proto::PartitionMap& map) {
   CAIRN_RETURN_IF_ERROR(CheckPsCount(map.ps_count()));
-  std::vector<std::pair<std::string, absl::Span<const int64_t>>> shapes;
+  std::vector<std::tuple<std::string, absl::Span<const int64_t>, bool>> shapes;
   for (const proto::PartitionMap::Variable& variable : map.variables()) {
-    shapes.emplace_back(variable.name(), variable.shape());
+    shapes.emplace_back(variable.name(), variable.shape(), variable.whole());
   }
   CAIRN_ASSIGN_OR_RETURN(const std::vector<Extent> extents, ExtentsOf(shapes));
 

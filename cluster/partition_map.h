@@ -17,9 +17,9 @@
 
 namespace cairn::cluster {
 
-// The maximum size of a block, unless a single row is larger.
+// The maximum size of a block, unless a single row is larger or the variable is whole.
 inline constexpr int64_t kBlockBytesMax = int64_t{1} << 20;
-// The maximum size of a row, which must fit into one message.
+// The maximum size of a row or a whole variable, which must fit into one message.
 inline constexpr int64_t kRowBytesMax = int64_t{64} << 20;
 // The maximum size of all variables. A larger shape is probably a mistake.
 inline constexpr int64_t kModelBytesMax = int64_t{1} << 40;
@@ -27,12 +27,14 @@ inline constexpr int64_t kModelBytesMax = int64_t{1} << 40;
 // The maximum number of shards of a variable.
 inline constexpr int64_t kShardsMax = 65536;
 
-// A variable to be placed. `pushed` is false if it is frozen.
+// A variable to be placed. `pushed` is false if it is frozen. `whole` keeps all rows in one block
+// of at most kRowBytesMax.
 struct VariableExtent {
   std::string name;
   std::vector<int64_t> shape;
   bool pushed = true;
   int64_t shards = 1;  // At least 1; at most one for each row is made.
+  bool whole = false;
 };
 
 enum class Placement {
@@ -45,7 +47,8 @@ enum class Placement {
 
 // Assigns shards of variables to ps. Deterministic. Blocks are in the order of `variables`, and
 // within a variable in the order of rows. InvalidArgument: ps_count < 1, an empty or duplicate
-// name, a dimension < 1, a row or model that is too large, or too many shards.
+// name, a dimension < 1, a row, whole variable or model that is too large, or too many
+// shards.
 absl::StatusOr<proto::PartitionMap> PlaceVariables(absl::Span<const VariableExtent> variables,
                                                    int ps_count, Placement placement);
 

@@ -134,7 +134,8 @@ absl::StatusOr<ValidatedJob> ValidateJob(proto::SubmitRequest request, int ps_co
   for (const nn::VariableSpec& variable : (*model)->variables()) {
     extents.push_back({variable.name, variable.shape,
                        variable.update != nn::VariableSpec::Update::kFrozen,
-                       job::ShardsOf(job.partitioner(), variable.shape, ps_count)});
+                       job::ShardsOf(job.partitioner(), variable.shape, ps_count),
+                       variable.constraint.needs_all_rows()});
     learns |= extents.back().pushed;
     validated.parameters += variable.element_count();
   }

@@ -9,6 +9,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "nn/constraint.h"
 #include "nn/initializer_spec.h"
 
 namespace cairn::nn {
@@ -256,7 +257,13 @@ LayerVariable LayerConfig::Variable(const std::string& name, Shape shape,
     }
   }
   const std::string constraint_argument = prefix + "_constraint";
-  if (Has(constraint_argument)) FailArgument(constraint_argument, "is not supported");
+  if (const Value* given = Find(constraint_argument)) {
+    absl::StatusOr<Constraint> constraint = ParseConstraint(*given, variable.spec.shape.size());
+    if (constraint.ok()) variable.spec.constraint = *std::move(constraint);
+    if (!constraint.ok()) {
+      FailArgument(constraint_argument, absl::StrCat("is wrong: ", constraint.status().message()));
+    }
+  }
   return variable;
 }
 

@@ -67,8 +67,8 @@ class LayerConfig {
   // Requires "data_format" to be channels_last.
   void ExpectChannelsLast();
 
-  // Creates a variable from PREFIX_initializer, PREFIX_regularizer and PREFIX_constraint (which
-  // must be absent). PREFIX is the variable's name unless `argument_prefix` is given.
+  // Creates a variable from PREFIX_initializer, PREFIX_regularizer and PREFIX_constraint. PREFIX is
+  // the variable's name unless `argument_prefix` is given.
   LayerVariable Variable(const std::string& name, Shape shape, const char* default_initializer,
                          const char* argument_prefix = nullptr);
 

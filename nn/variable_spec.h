@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "nn/constraint.h"
 #include "nn/initializer_spec.h"
 
 namespace cairn::nn {
@@ -24,6 +25,8 @@ struct VariableSpec {
   Update update = Update::kOptimized;
   double momentum = 0;
   InitializerSpec initializer;
+  // Applied after each update of a kOptimized variable.
+  Constraint constraint;
 
   int64_t element_count() const;
 };

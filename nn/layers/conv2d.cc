@@ -41,7 +41,8 @@ Filters ReadDepthwiseFilters(const Window& window, int64_t channels, bool flat,
   const Shape shape = {window.size[0], window.size[1], channels, multiplier};
   // Keras writes these arguments of the base class Conv2D; a depthwise convolution does not use
   // them.
-  config.Ignore({"filters", "groups", "kernel_initializer", "kernel_regularizer"});
+  config.Ignore(
+      {"filters", "groups", "kernel_initializer", "kernel_regularizer", "kernel_constraint"});
   filters.kernel = config.Variable("depthwise_kernel", WithoutRow(shape, flat), "glorot_uniform",
                                    /*argument_prefix=*/"depthwise");
   return filters;

@@ -27,7 +27,7 @@ absl::StatusOr<std::unique_ptr<const Layer>> SeparableConv2DLayer::Create(LayerC
                                    input, config);
   if (config.Int("groups", 1, 1) != 1) config.FailArgument("groups", "must be 1");
   // Keras writes these arguments of the base class Conv2D; they are not used.
-  config.Ignore({"kernel_initializer", "kernel_regularizer"});
+  config.Ignore({"kernel_initializer", "kernel_regularizer", "kernel_constraint"});
   const Activation activation = config.ActivationNamed("activation");
   const bool use_bias = config.Bool("use_bias", true);
   // Created even if unused, because Keras writes the bias's arguments in any case.

@@ -31,6 +31,11 @@ absl::Status CheckVariable(const nn::VariableSpec& variable,
                                                    placed.pushed() ? "pushed" : "frozen",
                                                    " in the partition map, but not in the model"));
   }
+  if (variable.constraint.needs_all_rows() && !placed.whole()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("variable ", variable.name,
+                     " is divided in the partition map, but its constraint needs all rows"));
+  }
   return absl::OkStatus();
 }
 

@@ -1,6 +1,7 @@
 #include "parameters/blocks/update_rule.h"
 
 #include <utility>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "nn/moving_average.h"
@@ -36,11 +37,21 @@ absl::Status UpdateRule::Apply(const BlockSpec& block, const float* gradient, fl
     }
     optimizer.Apply(chunk, state->version,
                     learning_rate.value_or(optimizer.learning_rate(state->version)));
+    Constrain(block, chunk.values_out);
   }
   if (fresh_values) state->values = std::move(fresh_values);
   if (fresh_slots) state->slots = std::move(fresh_slots);
   ++state->version;
   return absl::OkStatus();
+}
+
+// Last, as in Keras: the average of use_ema is not constrained.
+void UpdateRule::Constrain(const BlockSpec& block, float* values) const {
+  const nn::VariableSpec& variable = layout_.variables()[block.variable];
+  if (variable.constraint.empty()) return;
+  std::vector<int64_t> shape = variable.shape;
+  if (!shape.empty()) shape[0] = block.row_end - block.row_begin;
+  variable.constraint.Apply(shape, values);
 }
 
 absl::Status UpdateRule::MakeWritable(const BlockSpec& block, const BlockBuffer& buffer,

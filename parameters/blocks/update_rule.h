@@ -21,7 +21,8 @@ struct BlockState {
   PushLedger ledger;
 };
 
-// Applies gradients to blocks: with the optimizer, or, for moving statistics, as a moving average.
+// Applies gradients to blocks: with the optimizer and the variable's constraint, or, for moving
+// statistics, as a moving average.
 // Thread-safe for different states.
 class UpdateRule {
  public:
@@ -31,12 +32,15 @@ class UpdateRule {
   // Applies one update: `gradient` has block.count values, and is multiplied by `scale` if the
   // block is optimized. The learning rate is that of the optimizer if it is nullopt. Updates the
   // buffers in place if the state has the only reference, and otherwise writes to new buffers; both
-  // take a single pass over memory. Does not change the ledger. ResourceExhausted: no memory for a
-  // new buffer; the state is unchanged.
+  // take a single pass over memory, and a constraint two more. Does not change the ledger.
+  // ResourceExhausted: no memory for a new buffer; the state is unchanged.
   absl::Status Apply(const BlockSpec& block, const float* gradient, float scale,
                      std::optional<float> learning_rate, BlockState* state) const;
 
  private:
+  // Applies the constraint of the block's variable, if it has one.
+  void Constrain(const BlockSpec& block, float* values) const;
+
   // If `buffer` has other references, sets `fresh` to a new buffer of its size.
   absl::Status MakeWritable(const BlockSpec& block, const BlockBuffer& buffer,
                             BlockBuffer* fresh) const;

@@ -99,6 +99,26 @@ TEST(PartitionMapTest, ARowLargerThanABlockIsItsOwnBlock) {
   EXPECT_EQ(BlockBytes(map, 1), 4 << 20);
 }
 
+TEST(PartitionMapTest, AWholeVariableIsOneBlock) {
+  const Map map = Place({{"v", {1000, 1000}, true, 1, true}, {"w", {10, 2}}}, 2, kAlwaysSlice);
+  ASSERT_EQ(map.blocks_size(), 3);
+  EXPECT_EQ(BlockElements(map, 0), 1000 * 1000);
+  Map divided = map;
+  divided.mutable_variables(0)->set_whole(false);
+  EXPECT_FALSE(ValidatePartitionMap(divided).ok());
+  divided = Place({{"v", {1000, 1000}}}, 2, kAlwaysSlice);
+  divided.mutable_variables(0)->set_whole(true);
+  EXPECT_FALSE(ValidatePartitionMap(divided).ok());
+  // 64 MiB fit into a block.
+  EXPECT_EQ(Place({{"v", {1 << 12, 1 << 12}, true, 1, true}}, 2, kAlwaysSlice).blocks_size(), 1);
+  const absl::Status status =
+      PlaceVariables(std::vector<VariableExtent>{{"v", {(1 << 12) + 1, 1 << 12}, true, 1, true}}, 2,
+                     Placement::kBalanced)
+          .status();
+  EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_NE(status.ToString().find("variable v"), std::string::npos) << status;
+}
+
 TEST(PartitionMapTest, ScalarIsOneRowOfOneElement) {
   const Map map = Place({{"s", {}, false}}, 2, kAlwaysSlice);
   ASSERT_EQ(map.blocks_size(), 1);

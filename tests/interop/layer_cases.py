@@ -46,14 +46,24 @@ class Draw:
                        keras.regularizers.L1L2(self.number(0.001, 0.01),
                                                self.number(0.001, 0.01)))
 
+    def constraint(self):
+        axis = self.of(0, 0, -1, None)
+        return self.of(None, None, keras.constraints.NonNeg(),
+                       keras.constraints.MaxNorm(self.number(0.2, 2), axis=axis),
+                       keras.constraints.UnitNorm(axis=axis),
+                       keras.constraints.MinMaxNorm(
+                           self.number(0.1, 0.5), self.number(0.5, 1), self.number(0.3, 1), axis))
+
     def kernel(self, name="kernel"):
         """Arguments of a layer with a kernel and a bias."""
         use_bias = self.yes()
         arguments = {"use_bias": use_bias, f"{name}_initializer": self.initializer(),
-                     f"{name}_regularizer": self.regularizer()}
+                     f"{name}_regularizer": self.regularizer(),
+                     f"{name}_constraint": self.constraint()}
         if use_bias:
             arguments["bias_initializer"] = keras.initializers.RandomNormal(seed=self.seed())
             arguments["bias_regularizer"] = self.regularizer()
+            arguments["bias_constraint"] = self.constraint()
         return arguments
 
 
@@ -96,7 +106,8 @@ def embedding(draw):
     masked = draw.yes()
     tensor = L.Embedding(rows, draw.between(2, 5), mask_zero=masked,
                          embeddings_initializer=keras.initializers.RandomNormal(seed=draw.seed()),
-                         embeddings_regularizer=draw.regularizer())(inputs)
+                         embeddings_regularizer=draw.regularizer(),
+                         embeddings_constraint=draw.constraint())(inputs)
     if masked:
         tensor = draw.of(L.GlobalAveragePooling1D(), L.GRU(3), L.LSTM(2), L.SimpleRNN(3))(tensor)
     return keras.Model(inputs, head(tensor))
@@ -159,7 +170,8 @@ def depthwise2d(draw):
 
 def _separable(draw):
     return {**draw.kernel("depthwise"), "pointwise_initializer": draw.initializer(),
-            "pointwise_regularizer": draw.regularizer()}
+            "pointwise_regularizer": draw.regularizer(),
+            "pointwise_constraint": draw.constraint()}
 
 
 def separable1d(draw):
@@ -312,7 +324,8 @@ def batch_normalization(draw):
     return _through(shape, _mixing(0), L.BatchNormalization(
         momentum=draw.number(0.5, 0.99), epsilon=draw.number(0.001, 0.1), center=draw.yes(),
         scale=draw.yes(), gamma_initializer=keras.initializers.RandomUniform(0.5, 1.5, seed=1),
-        beta_regularizer=draw.regularizer()))
+        beta_regularizer=draw.regularizer(), gamma_constraint=draw.constraint(),
+        beta_constraint=draw.constraint()))
 
 
 def layer_normalization(draw):
@@ -374,7 +387,7 @@ def prelu(draw):
     shape, shared = draw.of(((6,), None), ((3, 4), [1]), ((3, 3, 2), [1, 2]))
     return _through(shape, _mixing(0), L.PReLU(
         alpha_initializer=keras.initializers.RandomUniform(0, 1, seed=1), shared_axes=shared,
-        alpha_regularizer=draw.regularizer()))
+        alpha_regularizer=draw.regularizer(), alpha_constraint=draw.constraint()))
 
 
 def elu(draw):
@@ -443,7 +456,8 @@ def _recurrent(draw, kind):
     arguments = {"units": draw.between(1, 5), "activation": draw.of(*RECURRENT),
                  "return_sequences": draw.yes(), "go_backwards": draw.yes(),
                  "recurrent_initializer": keras.initializers.Orthogonal(seed=draw.seed()),
-                 "recurrent_regularizer": draw.regularizer(), **draw.kernel()}
+                 "recurrent_regularizer": draw.regularizer(),
+                 "recurrent_constraint": draw.constraint(), **draw.kernel()}
     if kind is not L.SimpleRNN:
         arguments["recurrent_activation"] = draw.of("sigmoid", "hard_sigmoid", "tanh")
     if kind is L.LSTM:
@@ -470,6 +484,7 @@ def attention(draw):
     query, value = keras.Input((3, 4)), keras.Input((5, 6))
     arguments = {"num_heads": draw.between(1, 3), "key_dim": draw.between(1, 4),
                  "use_bias": draw.yes(), "kernel_initializer": draw.initializer(),
+                 "kernel_constraint": draw.constraint(),
                  "value_dim": draw.of(None, 3), "output_shape": draw.of(None, 5)}
     layer = L.MultiHeadAttention(**arguments)
     if draw.yes():

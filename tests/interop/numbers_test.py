@@ -221,7 +221,7 @@ class Lists(unittest.TestCase):
         page = (pathlib.Path(__file__).resolve().parents[2] / "doc/keras.md").read_text()
         listed = set(re.findall(r"\w+", page.split("## What Cairn lacks")[1]))
         base = {"Layer", "Loss", "Metric", "Optimizer", "LearningRateSchedule", "Callback",
-                "CallbackList", "History", "ProgbarLogger", "Initializer", "Regularizer",
+                "CallbackList", "History", "ProgbarLogger", "Initializer", "Regularizer", "Constraint",
                 "InputLayer", "InputSpec", "DataLayer"}
         known = {
             keras.layers: set(layer_cases.LAYERS) | {"TorchModule"},
@@ -231,6 +231,7 @@ class Lists(unittest.TestCase):
             keras.optimizers.schedules: set(training_cases.SCHEDULES),
             keras.callbacks: set(cairn.translation.CALLBACKS),
             keras.regularizers: {"L1", "L2", "L1L2"},
+            keras.constraints: {"MaxNorm", "MinMaxNorm", "NonNeg", "UnitNorm"},
             keras.initializers: {type(each).__name__ for each in Initializers.known(draw_for(0))},
         }
         for module, names in known.items():

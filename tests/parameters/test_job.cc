@@ -33,10 +33,12 @@ void AddLayer(proto::ModelSpec* model, const std::string& name, const std::strin
   if (previous >= 0) layer.add_inputs(model->layers(previous).name());
 }
 
-proto::ModelSpec MakeModel(int64_t hidden_units) {
+proto::ModelSpec MakeModel(const TestJobOptions& options) {
   proto::ModelSpec model;
   AddLayer(&model, "input", "InputLayer", R"({"batch_shape": [null, 4]})");
-  AddLayer(&model, "hidden", "Dense", absl::StrCat(R"({"units": )", hidden_units, "}"));
+  AddLayer(&model, "hidden", "Dense",
+           absl::StrCat(R"({"units": )", options.hidden_units, R"(, "kernel_constraint": )",
+                        options.kernel_constraint, "}"));
   AddLayer(&model, "norm", "BatchNormalization", R"({"momentum": 0.5})");
   AddLayer(&model, "frozen", "Dense", R"({"units": 3, "trainable": false})");
   model.add_inputs("input");
@@ -48,7 +50,8 @@ proto::PartitionMap Partition(const nn::Model& model, int ps_count) {
   std::vector<cluster::VariableExtent> extents;
   for (const nn::VariableSpec& variable : model.variables()) {
     extents.push_back({variable.name, variable.shape,
-                       variable.update != nn::VariableSpec::Update::kFrozen, ps_count});
+                       variable.update != nn::VariableSpec::Update::kFrozen, ps_count,
+                       variable.constraint.needs_all_rows()});
   }
   return OrDie(cluster::PlaceVariables(extents, ps_count, cluster::Placement::kBalanced));
 }
@@ -63,7 +66,7 @@ proto::JobPlan MakePlan(const TestJobOptions& options) {
   if (options.global_clipnorm > 0) {
     plan.mutable_job()->mutable_optimizer()->set_global_clipnorm(options.global_clipnorm);
   }
-  *plan.mutable_model() = MakeModel(options.hidden_units);
+  *plan.mutable_model() = MakeModel(options);
   *plan.mutable_partition() = Partition(*OrDie(nn::Model::Create(plan.model())), options.ps_count);
   plan.set_weights_uploaded(options.weights_uploaded);
   plan.set_batch_size(options.batch_size);

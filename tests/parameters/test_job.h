@@ -26,7 +26,8 @@ struct TestJobOptions {
   uint32_t ps = 0;
   bool weights_uploaded = false;
   int64_t hidden_units = 6;
-  double global_clipnorm = 0;  // 0 if none.
+  double global_clipnorm = 0;              // 0 if none.
+  std::string kernel_constraint = "null";  // JSON, of the layer "hidden".
 };
 
 // A job with a small model that has blocks of all kinds: "hidden" is a Dense layer with 4 inputs,

@@ -48,6 +48,18 @@ TEST(JobLayout, KnowsHowEachBlockIsUpdated) {
   EXPECT_FALSE(block("frozen/kernel").pushed());
 }
 
+TEST(JobLayout, ADividedVariableThatNeedsAllRowsIsRefused) {
+  TestJobOptions options;
+  options.kernel_constraint = "\"max_norm\"";
+  proto::JobPlan plan = MakePlan(options);
+  const auto variables = (*nn::Model::Create(plan.model()))->variables();
+  EXPECT_TRUE(JobLayout::Create(plan, variables, 0).ok());
+  for (auto& variable : *plan.mutable_partition()->mutable_variables()) variable.set_whole(false);
+  const absl::Status status = JobLayout::Create(plan, variables, 0).status();
+  EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_NE(status.ToString().find("hidden/kernel is divided"), std::string::npos) << status;
+}
+
 TEST(JobLayout, ABlockOfAnotherPsIsRefusedWithThatPs) {
   TestJobOptions options;
   options.ps_count = 2;

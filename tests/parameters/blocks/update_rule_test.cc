@@ -67,6 +67,40 @@ TEST(UpdateRule, AveragesMovingStatisticsInPlaceAndInNewBuffers) {
   EXPECT_EQ(state.values.data()[0], 2.5f);
 }
 
+TEST(UpdateRule, ConstrainsTheValuesThatTheOptimizerLeaves) {
+  TestJobOptions options;
+  options.ps_count = 2;
+  options.kernel_constraint = R"({"class_name": "MaxNorm", "config": {"max_value": 3, "axis": 0}})";
+  const auto layout = MakeLayout(options);
+  const int kernel = PositionOf(*layout, "hidden/kernel");
+  // All 4 rows are in one block, although there are 2 ps.
+  ASSERT_EQ(layout->blocks()[kernel].count, 4 * 6);
+  BufferPool pool;
+  const UpdateRule rule(layout.get(), &pool);
+  BlockState state = StateOf(*layout, kernel, 1, &pool);
+  const BlockState before = state;
+  const BlockBuffer gradient = Filled(&pool, 24, -2);
+  ASSERT_TRUE(rule.Apply(layout->blocks()[kernel], gradient.data(), 1, {}, &state).ok());
+  // 1 + 2 in each of 4 rows has the norm 6.
+  for (const float value : Values(state.values)) EXPECT_NEAR(value, 1.5, 1e-6);
+  EXPECT_EQ(before.values.data()[0], 1);
+}
+
+TEST(UpdateRule, ConstrainsTheRowsOfABlock) {
+  TestJobOptions options;
+  options.ps_count = 2;
+  options.kernel_constraint = R"({"class_name": "UnitNorm", "config": {"axis": 1}})";
+  const auto layout = MakeLayout(options);
+  const int kernel = PositionOf(*layout, "hidden/kernel");
+  ASSERT_EQ(layout->blocks()[kernel].count, 2 * 6);
+  BufferPool pool;
+  const UpdateRule rule(layout.get(), &pool);
+  BlockState state = StateOf(*layout, kernel, 1, &pool);
+  const BlockBuffer gradient = Filled(&pool, 12, -2);
+  ASSERT_TRUE(rule.Apply(layout->blocks()[kernel], gradient.data(), 1, {}, &state).ok());
+  for (const float value : Values(state.values)) EXPECT_NEAR(value, 1 / std::sqrt(6), 1e-6);
+}
+
 TEST(UpdateRule, ScalesGradientsButNotStatistics) {
   TestJobOptions options;
   options.global_clipnorm = 1;
