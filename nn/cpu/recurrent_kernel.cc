@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <deque>
+#include <optional>
 
 #include "nn/cpu/kernels.h"
 #include "nn/cpu/recurrent_pass_kernel.h"
@@ -25,7 +26,8 @@ class RecurrentKernel : public Kernel {
   absl::Status Forward(const ForwardArguments& arguments) override {
     mask_ = arguments.masks.empty() ? nullptr : arguments.masks[0];
     for (RecurrentPassKernel& pass : passes_) {
-      pass.Forward(arguments.inputs[0], mask_, arguments.variables);
+      pass.Forward(arguments.inputs[0], mask_, arguments.variables,
+                   arguments.training ? std::optional(arguments.random_key) : std::nullopt);
     }
     ForEachUnit(
         [&](int64_t output, const Place& place) { arguments.output[output] = Merge(place); });

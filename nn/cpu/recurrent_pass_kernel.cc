@@ -48,14 +48,23 @@ void RecurrentPassKernel::AllocateGradients(const DnnlContext* context) {
 }
 
 void RecurrentPassKernel::Forward(const float* input, const int32_t* mask,
-                                  absl::Span<const float* const> variables) {
+                                  absl::Span<const float* const> variables,
+                                  std::optional<uint64_t> dropout_key) {
   const int64_t input_width = pass_.input_width;
+  factors_.clear();
+  if (dropout_key.has_value() && pass_.dropout > 0) {
+    for (int64_t i = 0; i < examples_ * input_width; ++i) {
+      factors_.push_back(pass_.InputFactor(*dropout_key, i / input_width, i % input_width));
+    }
+  }
   // 1. Transpose the input to (steps, examples, width), in the order of computation.
   for (int64_t step = 0; step < pass_.steps; ++step) {
     for (int64_t example = 0; example < examples_; ++example) {
       std::copy_n(input + (example * pass_.steps + at(step)) * input_width, input_width,
                   input_.get() + (step * examples_ + example) * input_width);
     }
+    float* rows = input_.get() + step * examples_ * input_width;
+    for (size_t i = 0; i < factors_.size(); ++i) rows[i] *= factors_[i];
   }
   // 2. One product of the whole sequence with the kernel, because it does not depend on the state.
   const float* bias = pass_.use_bias ? variables[pass_.first_variable + 2] : nullptr;
@@ -153,7 +162,10 @@ void RecurrentPassKernel::StoreGradients(absl::Span<const float* const> variable
   const int64_t input_width = pass_.input_width;
   for (int64_t step = 0; step < pass_.steps; ++step) {
     for (int64_t example = 0; example < examples_; ++example) {
-      const float* from = input_gradients_.get() + (step * examples_ + example) * input_width;
+      float* from = input_gradients_.get() + (step * examples_ + example) * input_width;
+      for (int64_t i = 0; !factors_.empty() && i < input_width; ++i) {
+        from[i] *= factors_[example * input_width + i];
+      }
       float* to = input_gradient + (example * pass_.steps + at(step)) * input_width;
       for (int64_t i = 0; i < input_width; ++i) to[i] += from[i];
     }

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <vector>
 
 #include "absl/types/span.h"
 #include "nn/cpu/aligned_buffer.h"
@@ -22,8 +23,9 @@ class RecurrentPassKernel {
 
   // `input` has shape (examples, steps, input width). `mask` has shape (examples, steps), or is
   // null if nothing is masked; a zero leaves the state unchanged at that step. `variables` are the
-  // layer's.
-  void Forward(const float* input, const int32_t* mask, absl::Span<const float* const> variables);
+  // layer's. `dropout_key` is the key of the dropout's draws, nullopt in inference.
+  void Forward(const float* input, const int32_t* mask, absl::Span<const float* const> variables,
+               std::optional<uint64_t> dropout_key);
   // The state after a step: (examples, units).
   const float* StateAfter(int64_t step) const { return States(h_, step + 1); }
   int64_t at(int64_t step) const { return pass_.goes_backwards ? pass_.steps - 1 - step : step; }
@@ -61,6 +63,8 @@ class RecurrentPassKernel {
   std::optional<DenseProduct> input_gradient_;
   // Layout (steps, examples, ...), so that the product of one step is one matrix product.
   AlignedBuffer<float> input_;
+  // The dropout's factors of the inputs (examples, input width). Empty if nothing is dropped.
+  std::vector<float> factors_;
   AlignedBuffer<float> x_parts_;
   AlignedBuffer<float> h_parts_;
   // steps + 1 states; the first one is the initial state, zero.

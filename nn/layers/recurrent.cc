@@ -33,10 +33,9 @@ void ReadOptions(LayerConfig& config) {
     if (config.Bool(argument, false)) config.FailArgument(argument, "is not supported");
   }
   if (config.Bool("time_major", false)) config.FailArgument("time_major", "is not supported");
-  for (const char* argument : {"dropout", "recurrent_dropout"}) {
-    if (config.Number(argument, 0) != 0) {
-      config.FailArgument(argument, "is not supported; put a Dropout layer before this one");
-    }
+  if (config.Number("recurrent_dropout", 0) != 0) {
+    config.FailArgument("recurrent_dropout",
+                        "is not supported; use 'dropout', which drops the layer's inputs");
   }
 }
 
@@ -55,6 +54,7 @@ std::optional<WrappedLayer> Wrapped(const char* argument, LayerConfig& config) {
   if (!fields.contains("class_name") || !fields.contains("config")) return {};
   WrappedLayer wrapped;
   wrapped.spec.set_name(config.spec().name());
+  wrapped.spec.set_infers(config.spec().infers());
   wrapped.spec.set_class_name(fields.at("class_name").string_value());
   *wrapped.spec.mutable_config() = fields.at("config").struct_value();
   auto& arguments = *wrapped.spec.mutable_config()->mutable_fields();
@@ -89,6 +89,9 @@ void RecurrentLayer::ReadPass(const std::string& prefix, LayerConfig& config, Ar
   const bool forgets =
       pass.kind == Kind::kLstm && config.Bool("unit_forget_bias", true) && pass.use_bias;
   pass.goes_backwards = config.Bool("go_backwards", false);
+  pass.dropout = config.Number("dropout", 0, 0, 1);
+  if (pass.dropout == 1) config.FailArgument("dropout", "must be smaller than 1");
+  if (config.spec().infers()) pass.dropout = 0;
   arguments->returns_sequences = config.Bool("return_sequences", false);
   arguments->zeroes_masked_steps = config.Bool("zero_output_for_mask", false);
   ReadOptions(config);

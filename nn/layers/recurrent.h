@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "common/random.h"
 #include "nn/layer.h"
 #include "nn/layer_config.h"
 
@@ -38,9 +39,20 @@ struct RecurrentPass {
   bool resets_after = false;
   // If true, the pass runs from the last step to the first.
   bool goes_backwards = false;
+  // During training the input is multiplied by InputFactor. The factors of a sequence are the same
+  // at all steps (Gal & Ghahramani 2016).
+  double dropout = 0;
   // Index of the pass's first variable in the layer's variables: the kernel (input width, gates *
   // units), then the recurrent kernel (units, gates * units), then the bias if used.
   int first_variable = 0;
+
+  // 0 or 1 / (1 - dropout), for a feature of an example. A pure function of the layer's key in the
+  // batch. The passes of a Bidirectional have different draws.
+  float InputFactor(uint64_t key, int64_t example, int64_t feature) const {
+    const uint64_t pass_key = DeriveKey(key, static_cast<uint64_t>(first_variable));
+    const bool drops = RandomUniform(pass_key, example * input_width + feature) < dropout;
+    return drops ? 0 : static_cast<float>(1 / (1 - dropout));
+  }
 
   int64_t gates() const { return kind == Kind::kLstm ? 4 : kind == Kind::kGru ? 3 : 1; }
 };

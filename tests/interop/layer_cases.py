@@ -493,6 +493,14 @@ def attention(draw):
     return keras.Model(query, head(layer(tensor, tensor, use_causal_mask=draw.yes())))
 
 
+def recurrent_dropout(draw):
+    layer = draw.of(L.SimpleRNN, L.LSTM, L.GRU)(
+        draw.between(1, 5), dropout=draw.number(0.1, 0.9), return_sequences=draw.yes())
+    if draw.yes():
+        layer = L.Bidirectional(layer)
+    return _through(_series(draw, 3), layer)
+
+
 def time_distributed(draw):
     inner, shape = draw.of(
         (L.Dense(3, activation=_activation(draw), **draw.kernel()), (4, 3)),
@@ -546,6 +554,7 @@ RANDOM = {  # Layers whose training is random: only inference is compared.
     "RandomFlip": random_layer(lambda draw: L.RandomFlip(
         draw.of("horizontal", "vertical", "horizontal_and_vertical")), (6, 6, 2)),
     "RandomCrop": random_crop,
+    "dropout of inputs of recurrent layers": recurrent_dropout,
 }
 
 LAYERS = {

@@ -221,8 +221,8 @@ class Lists(unittest.TestCase):
         page = (pathlib.Path(__file__).resolve().parents[2] / "doc/keras.md").read_text()
         listed = set(re.findall(r"\w+", page.split("## What Cairn lacks")[1]))
         base = {"Layer", "Loss", "Metric", "Optimizer", "LearningRateSchedule", "Callback",
-                "CallbackList", "History", "ProgbarLogger", "Initializer", "Regularizer", "Constraint",
-                "InputLayer", "InputSpec", "DataLayer"}
+                "CallbackList", "History", "ProgbarLogger", "Initializer", "Regularizer",
+                "Constraint", "InputLayer", "InputSpec", "DataLayer"}
         known = {
             keras.layers: set(layer_cases.LAYERS) | {"TorchModule"},
             keras.losses: set(training_cases.LOSSES),

@@ -46,7 +46,10 @@ class Pass {
   double FromInput(int64_t step, int64_t column) const {
     double sum = Bias(0, column);
     for (int64_t i = 0; i < pass_.input_width; ++i) {
-      sum += (*call_.inputs[0])[(example_ * pass_.steps + step) * pass_.input_width + i] *
+      const double factor = call_.batch.training && pass_.dropout > 0
+                                ? pass_.InputFactor(call_.key(), example_, i)
+                                : 1;
+      sum += (*call_.inputs[0])[(example_ * pass_.steps + step) * pass_.input_width + i] * factor *
              Variable(0)[i * pass_.gates() * n_ + column];
     }
     return sum;

@@ -306,7 +306,7 @@ std::vector<BadLayer> Sequences() {
       {"RecurrentDropout",
        "LSTM",
        R"("units": 3, "recurrent_dropout": 0.5)",
-       {"'recurrent_dropout'", "Dropout layer"},
+       {"'recurrent_dropout'", "is not supported"},
        "8, 3"},
       {"SoftmaxGates",
        "LSTM",
