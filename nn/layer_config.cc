@@ -68,8 +68,11 @@ LayerConfig::LayerConfig(const proto::LayerSpec& spec, std::vector<TensorSpec> i
   trainable_ = Bool("trainable", true);
   // Keras writes these arguments for every layer; they do not change the result.
   Ignore({"name", "batch_input_shape", "batch_shape", "input_shape", "input_dtype"});
-  // Layers compute in float32; only inputs have other types.
-  if (spec.class_name() != "InputLayer") Choice("dtype", {"float32"});
+  // Layers compute in float32; only inputs and, in Keras, the bins of Discretization have other
+  // types.
+  if (spec.class_name() != "InputLayer" && spec.class_name() != "Discretization") {
+    Choice("dtype", {"float32"});
+  }
   if (Has("activity_regularizer")) FailArgument("activity_regularizer", "is not supported");
 }
 

@@ -54,6 +54,7 @@ constexpr KnownKernel kKnownKernels[] = {
     {"Dense", CreateDenseKernel},
     {"DepthwiseConv1D", CreateConv2DKernel},
     {"DepthwiseConv2D", CreateConv2DKernel},
+    {"Discretization", CreateDiscretizationKernel},
     {"Dot", CreateDotKernel},
     {"Dropout", CreateDropoutKernel},
     {"ELU", CreateActivationKernel},

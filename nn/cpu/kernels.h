@@ -37,6 +37,8 @@ std::unique_ptr<Kernel> CreateConv2DTransposeKernel(const Layer& layer,
                                                     const KernelContext& context);
 std::unique_ptr<Kernel> CreateConv3DKernel(const Layer& layer, const KernelContext& context);
 std::unique_ptr<Kernel> CreateDenseKernel(const Layer& layer, const KernelContext& context);
+std::unique_ptr<Kernel> CreateDiscretizationKernel(const Layer& layer,
+                                                   const KernelContext& context);
 std::unique_ptr<Kernel> CreateDotKernel(const Layer& layer, const KernelContext& context);
 std::unique_ptr<Kernel> CreateDropoutKernel(const Layer& layer, const KernelContext& context);
 std::unique_ptr<Kernel> CreateEmbeddingKernel(const Layer& layer, const KernelContext& context);

@@ -16,6 +16,7 @@
 #include "nn/layers/conv2d_transpose.h"
 #include "nn/layers/conv3d.h"
 #include "nn/layers/dense.h"
+#include "nn/layers/discretization.h"
 #include "nn/layers/dot.h"
 #include "nn/layers/dropout.h"
 #include "nn/layers/embedding.h"
@@ -72,6 +73,7 @@ constexpr KnownLayer kKnownLayers[] = {
     {"Dense", DenseLayer::Create},
     {"DepthwiseConv1D", Conv2DLayer::Create},
     {"DepthwiseConv2D", Conv2DLayer::Create},
+    {"Discretization", DiscretizationLayer::Create},
     {"Dot", DotLayer::Create},
     {"Dropout", DropoutLayer::Create},
     {"ELU", ActivationLayer::Create},

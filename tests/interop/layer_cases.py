@@ -501,6 +501,16 @@ def recurrent_dropout(draw):
     return _through(_series(draw, 3), layer)
 
 
+def discretization(draw):
+    mode = draw.of("int", "one_hot", "multi_hot", "count")
+    boundaries = sorted(draw.number(-2, 2) for _ in range(draw.between(1, 5)))
+    inputs = keras.Input((draw.between(2, 5),))
+    tensor = L.Discretization(boundaries, output_mode=mode)(inputs)
+    if mode == "int":
+        tensor = L.Embedding(len(boundaries) + 1, 3)(tensor)
+    return keras.Model(inputs, head(tensor))
+
+
 def time_distributed(draw):
     inner, shape = draw.of(
         (L.Dense(3, activation=_activation(draw), **draw.kernel()), (4, 3)),
@@ -587,6 +597,7 @@ LAYERS = {
     "Permute": permute, "RepeatVector": repeat_vector, "Identity": identity,
     "SimpleRNN": recurrent(L.SimpleRNN), "LSTM": recurrent(L.LSTM), "GRU": recurrent(L.GRU),
     "Bidirectional": bidirectional, "MultiHeadAttention": attention,
+    "Discretization": discretization,
     "CategoryEncoding": category_encoding, "TimeDistributed": time_distributed,
     "CenterCrop": center_crop,
     "shared layer": shared_layer, "model as a layer": model_as_layer, "frozen layer": frozen,

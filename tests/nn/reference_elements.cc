@@ -10,6 +10,7 @@
 #include "nn/layers/category_encoding.h"
 #include "nn/layers/concatenate.h"
 #include "nn/layers/dense.h"
+#include "nn/layers/discretization.h"
 #include "nn/layers/dot.h"
 #include "nn/layers/dropout.h"
 #include "nn/layers/embedding.h"
@@ -237,6 +238,20 @@ Doubles ReferenceCategoryEncoding(const ReferenceCall& call) {
   for (size_t i = 0; i < ids.size(); ++i) {
     double& element = output[i / layer.group() * layer.tokens() + static_cast<int64_t>(ids[i])];
     element = layer.mode() == CategoryEncodingLayer::Mode::kCount ? element + 1 : 1;
+  }
+  return output;
+}
+
+Doubles ReferenceDiscretization(const ReferenceCall& call) {
+  using Mode = DiscretizationLayer::Mode;
+  const auto& layer = static_cast<const DiscretizationLayer&>(call.layer);
+  const Doubles& values = *call.inputs[0];
+  const bool is_int = layer.mode() == Mode::kInt;
+  Doubles output(is_int ? values.size() : values.size() / layer.group() * layer.bins(), 0);
+  for (size_t i = 0; i < values.size(); ++i) {
+    const int64_t bin = layer.BinOf(static_cast<float>(values[i]));
+    double& element = output[is_int ? i : i / layer.group() * layer.bins() + bin];
+    element = is_int ? bin : layer.mode() == Mode::kCount ? element + 1 : 1;
   }
   return output;
 }

@@ -52,6 +52,7 @@ Doubles ReferenceAttention(const ReferenceCall& call);
 Doubles ReferenceDense(const ReferenceCall& call);
 Doubles ReferenceEmbedding(const ReferenceCall& call);
 Doubles ReferenceCategoryEncoding(const ReferenceCall& call);
+Doubles ReferenceDiscretization(const ReferenceCall& call);
 Doubles ReferenceTimeDistributed(const ReferenceCall& call);
 Doubles ReferenceAffine(const ReferenceCall& call);
 Doubles ReferenceBatchNormalization(const ReferenceCall& call);

@@ -88,6 +88,7 @@ constexpr KnownLayer kKnownLayers[] = {
     {"Dense", ReferenceDense},
     {"DepthwiseConv1D", ReferenceConvolution},
     {"DepthwiseConv2D", ReferenceConvolution},
+    {"Discretization", ReferenceDiscretization},
     {"Dot", ReferenceDot},
     {"Dropout", ReferenceDropout},
     {"Embedding", ReferenceEmbedding},

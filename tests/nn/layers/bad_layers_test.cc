@@ -269,6 +269,8 @@ std::vector<BadLayer> Shapes() {
        R"("num_tokens": 3, "output_mode": "int")",
        {"'output_mode'", "multi_hot"}},
       {"TokensAbsurd", "CategoryEncoding", R"("num_tokens": 4000000000)", {"'num_tokens'"}},
+      {"BinsMissing", "Discretization", "", {"'bin_boundaries' is missing"}},
+      {"BinsDescending", "Discretization", R"("bin_boundaries": [2, 1])", {"ascending"}},
       {"DimsMissing", "Permute", "", {"'dims'"}},
       {"DimsTwice", "Permute", R"("dims": [1, 1, 2])", {"'dims'", "once"}},
       {"DimsTooFew", "Permute", R"("dims": [2, 1])", {"'dims'", "1 to 3"}},
