@@ -83,6 +83,8 @@ constexpr KnownKernel kKnownKernels[] = {
     {"PReLU", CreatePReLUKernel},
     {"Permute", CreateRearrangingKernel},
     {"RMSNormalization", CreateLayerNormalizationKernel},
+    {"RandomBrightness", CreateRandomColorKernel},
+    {"RandomContrast", CreateRandomColorKernel},
     {"RandomCrop", CreateRandomCropKernel},
     {"RandomFlip", CreateRandomFlipKernel},
     {"ReLU", CreateActivationKernel},

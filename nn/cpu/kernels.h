@@ -49,6 +49,7 @@ std::unique_ptr<Kernel> CreateLayerNormalizationKernel(const Layer& layer,
 std::unique_ptr<Kernel> CreateMergeKernel(const Layer& layer, const KernelContext& context);
 std::unique_ptr<Kernel> CreatePooling2DKernel(const Layer& layer, const KernelContext& context);
 std::unique_ptr<Kernel> CreatePReLUKernel(const Layer& layer, const KernelContext& context);
+std::unique_ptr<Kernel> CreateRandomColorKernel(const Layer& layer, const KernelContext& context);
 std::unique_ptr<Kernel> CreateRandomCropKernel(const Layer& layer, const KernelContext& context);
 std::unique_ptr<Kernel> CreateRandomFlipKernel(const Layer& layer, const KernelContext& context);
 std::unique_ptr<Kernel> CreateRearrangingKernel(const Layer& layer, const KernelContext& context);

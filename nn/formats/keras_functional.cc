@@ -25,7 +25,8 @@ absl::Status CheckCalls(const CalledLayer& layer, const JsonNode& inbound) {
   }
   // Keras 3 writes the default of image layers' argument. In a fit or predict it has no effect.
   const std::string& class_name = layer.body.layers(0).class_name();
-  const bool is_default = class_name == "CenterCrop" || class_name == "RandomCrop" ||
+  const bool is_default = class_name == "CenterCrop" || class_name == "RandomBrightness" ||
+                          class_name == "RandomContrast" || class_name == "RandomCrop" ||
                           class_name == "RandomFlip" || class_name == "Resizing" ||
                           class_name == "Rescaling";
   for (const LayerCall& call : layer.calls) {

@@ -94,8 +94,8 @@ class Writer {
  private:
   using Maker = absl::StatusOr<std::string> (Writer::*)();
 
+  // Writes a layer of one of the classes that an export has.
   absl::StatusOr<std::string> WriteLayer() {
-    // All layers that an export has.
     static const auto* const makers = new std::map<std::string, Maker>{
         {"Activation", &Writer::OnlyActivation},
         {"Add", &Writer::Merge},
@@ -140,6 +140,8 @@ class Writer {
         {"Normalization", &Writer::Affine},
         {"PReLU", &Writer::PRelu},
         {"Permute", &Writer::Permute},
+        {"RandomBrightness", &Writer::Same},
+        {"RandomContrast", &Writer::Same},
         {"RandomFlip", &Writer::Same},
         {"ReLU", &Writer::OnlyActivation},
         {"RepeatVector", &Writer::Repeat},

@@ -27,6 +27,7 @@
 #include "nn/layers/merge.h"
 #include "nn/layers/pooling2d.h"
 #include "nn/layers/prelu.h"
+#include "nn/layers/random_color.h"
 #include "nn/layers/random_crop.h"
 #include "nn/layers/random_flip.h"
 #include "nn/layers/rearranging.h"
@@ -105,6 +106,8 @@ constexpr KnownLayer kKnownLayers[] = {
     {"PReLU", PReLULayer::Create},
     {"Permute", RearrangingLayer::Create},
     {"RMSNormalization", LayerNormalizationLayer::CreateRms},
+    {"RandomBrightness", RandomColorLayer::Create},
+    {"RandomContrast", RandomColorLayer::Create},
     {"RandomCrop", RandomCropLayer::Create},
     {"RandomFlip", RandomFlipLayer::Create},
     {"ReLU", ActivationLayer::Create},

@@ -564,6 +564,12 @@ RANDOM = {  # Layers whose training is random: only inference is compared.
     "RandomFlip": random_layer(lambda draw: L.RandomFlip(
         draw.of("horizontal", "vertical", "horizontal_and_vertical")), (6, 6, 2)),
     "RandomCrop": random_crop,
+    "RandomBrightness": random_layer(lambda draw: L.RandomBrightness(
+        draw.of(draw.number(0.1, 1), (-0.2, 0.4)), value_range=draw.of((0, 255), (-1, 1))),
+        (6, 5, 2)),
+    "RandomContrast": random_layer(lambda draw: L.RandomContrast(
+        draw.of(draw.number(0.1, 1), (0.2, 0.4)), value_range=draw.of((0, 255), (-1, 1))),
+        (6, 5, 2)),
     "dropout of inputs of recurrent layers": recurrent_dropout,
 }
 

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "common/check.h"
+#include "nn/layers/random_color.h"
 #include "nn/layers/random_crop.h"
 #include "nn/layers/random_flip.h"
 #include "nn/layers/rearranging.h"
@@ -140,6 +141,28 @@ Doubles ReferenceRandomFlip(const ReferenceCall& call) {
         return (*call.inputs[0])[image.At(example, rows ? image.height - 1 - row : row,
                                           columns ? image.width - 1 - column : column, channel)];
       });
+}
+
+Doubles ReferenceRandomColor(const ReferenceCall& call) {
+  const auto& layer = static_cast<const RandomColorLayer&>(call.layer);
+  Doubles output = *call.inputs[0];
+  if (!call.batch.training || layer.inference_only()) return output;
+  const Image image(layer.output().shape);
+  const int64_t pixels = image.height * image.width;
+  for (int64_t i = 0; i < call.batch.size * image.channels; ++i) {
+    const int64_t example = i / image.channels;
+    double* const values = output.data() + example * pixels * image.channels + i % image.channels;
+    double mean = 0;
+    for (int64_t p = 0; p < pixels; ++p) mean += values[p * image.channels] / pixels;
+    const double draw = layer.Draw(call.key(), example);
+    for (int64_t p = 0; p < pixels; ++p) {
+      double& value = values[p * image.channels];
+      value = layer.kind() == RandomColorLayer::Kind::kContrast ? (value - mean) * draw + mean
+                                                                : value + draw;
+      value = std::min(std::max(value, layer.value_range()[0]), layer.value_range()[1]);
+    }
+  }
+  return output;
 }
 
 Doubles ReferenceRandomCrop(const ReferenceCall& call) {

@@ -40,6 +40,7 @@ Doubles ReferenceRepeatVector(const ReferenceCall& call);
 Doubles ReferenceResizing(const ReferenceCall& call);
 Doubles ReferenceRandomFlip(const ReferenceCall& call);
 Doubles ReferenceRandomCrop(const ReferenceCall& call);
+Doubles ReferenceRandomColor(const ReferenceCall& call);
 
 Doubles ReferenceVolumeConvolution(const ReferenceCall& call);
 Doubles ReferenceVolumePooling(const ReferenceCall& call);

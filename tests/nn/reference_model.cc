@@ -115,6 +115,8 @@ constexpr KnownLayer kKnownLayers[] = {
     {"PReLU", ReferencePReLU},
     {"Permute", ReferencePermute},
     {"RMSNormalization", ReferenceLayerNormalization},
+    {"RandomBrightness", ReferenceRandomColor},
+    {"RandomContrast", ReferenceRandomColor},
     {"RandomCrop", ReferenceRandomCrop},
     {"RandomFlip", ReferenceRandomFlip},
     {"RepeatVector", ReferenceRepeatVector},

@@ -198,6 +198,13 @@ std::vector<BadLayer> Images() {
        {"'pad_to_aspect_ratio' is not supported"}},
       {"FlipUnknown", "RandomFlip", R"("mode": "diagonal")", {"'mode'", "vertical"}},
       {"FlipOfVectors", "RandomFlip", "", {"3 dimension(s)"}, "8"},
+      {"BrightnessWithoutFactor", "RandomBrightness", "", {"'factor' is missing"}},
+      {"BrightnessTooBright", "RandomBrightness", R"("factor": 2)", {"'factor'", "-1 to 1"}},
+      {"ContrastNegative", "RandomContrast", R"("factor": [-0.5, 0.5])", {"'factor'", "0 to 1"}},
+      {"ContrastWithoutARange",
+       "RandomContrast",
+       R"("factor": 0.5, "value_range": [1, 1])",
+       {"'value_range'"}},
       {"CropWithoutWidth", "RandomCrop", R"("height": 3)", {"'width' is missing"}},
       {"CropNegative", "RandomCrop", R"("height": 3, "width": -3)", {"'width'"}},
   };
