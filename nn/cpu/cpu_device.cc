@@ -58,6 +58,7 @@ constexpr KnownKernel kKnownKernels[] = {
     {"Dot", CreateDotKernel},
     {"Dropout", CreateDropoutKernel},
     {"ELU", CreateActivationKernel},
+    {"EinsumDense", CreateEinsumDenseKernel},
     {"Embedding", CreateEmbeddingKernel},
     {"GRU", CreateRecurrentKernel},
     {"GaussianDropout", CreateGaussianNoiseKernel},

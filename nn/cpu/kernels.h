@@ -41,6 +41,7 @@ std::unique_ptr<Kernel> CreateDiscretizationKernel(const Layer& layer,
                                                    const KernelContext& context);
 std::unique_ptr<Kernel> CreateDotKernel(const Layer& layer, const KernelContext& context);
 std::unique_ptr<Kernel> CreateDropoutKernel(const Layer& layer, const KernelContext& context);
+std::unique_ptr<Kernel> CreateEinsumDenseKernel(const Layer& layer, const KernelContext& context);
 std::unique_ptr<Kernel> CreateEmbeddingKernel(const Layer& layer, const KernelContext& context);
 std::unique_ptr<Kernel> CreateGaussianNoiseKernel(const Layer& layer, const KernelContext& context);
 std::unique_ptr<Kernel> CreateGlobalPoolingKernel(const Layer& layer, const KernelContext& context);

@@ -19,6 +19,7 @@
 #include "nn/layers/discretization.h"
 #include "nn/layers/dot.h"
 #include "nn/layers/dropout.h"
+#include "nn/layers/einsum_dense.h"
 #include "nn/layers/embedding.h"
 #include "nn/layers/gaussian_noise.h"
 #include "nn/layers/global_pooling.h"
@@ -78,6 +79,7 @@ constexpr KnownLayer kKnownLayers[] = {
     {"Dot", DotLayer::Create},
     {"Dropout", DropoutLayer::Create},
     {"ELU", ActivationLayer::Create},
+    {"EinsumDense", EinsumDenseLayer::Create},
     {"Embedding", EmbeddingLayer::Create},
     {"Flatten", ReshapeLayer::Create},
     {"GRU", RecurrentLayer::Create},

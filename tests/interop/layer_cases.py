@@ -511,6 +511,20 @@ def discretization(draw):
     return keras.Model(inputs, head(tensor))
 
 
+def einsum_dense(draw):
+    shape, equation, output, bias = draw.of(
+        ((5,), "ab,bc->ac", 4, "c"), ((3, 4), "abc,cd->abd", (3, 5), "d"),
+        ((3, 4), "abc,cde->abed", (3, 3, 2), "de"), ((3, 4), "abc,bcd->ad", 5, "d"),
+        ((3, 4), "abc,bcd->adb", (2, 3), "db"), ((2, 3, 4), "...c,cd->...d", 5, "d"),
+        ((2, 3, 4), "ab...,bc->ac...", 5, "c"), ((2, 3, 4), "abcd,cde->abe", (2, 6), None))
+    arguments = draw.kernel()
+    if not arguments.pop("use_bias"):
+        bias = None
+    return _through(shape, _mixing(0), L.EinsumDense(
+        equation, output, bias_axes=bias, activation=_activation(draw),
+        **arguments))
+
+
 def time_distributed(draw):
     inner, shape = draw.of(
         (L.Dense(3, activation=_activation(draw), **draw.kernel()), (4, 3)),
@@ -604,6 +618,7 @@ LAYERS = {
     "SimpleRNN": recurrent(L.SimpleRNN), "LSTM": recurrent(L.LSTM), "GRU": recurrent(L.GRU),
     "Bidirectional": bidirectional, "MultiHeadAttention": attention,
     "Discretization": discretization,
+    "EinsumDense": einsum_dense,
     "CategoryEncoding": category_encoding, "TimeDistributed": time_distributed,
     "CenterCrop": center_crop,
     "shared layer": shared_layer, "model as a layer": model_as_layer, "frozen layer": frozen,

@@ -13,6 +13,7 @@
 #include "nn/layers/discretization.h"
 #include "nn/layers/dot.h"
 #include "nn/layers/dropout.h"
+#include "nn/layers/einsum_dense.h"
 #include "nn/layers/embedding.h"
 #include "nn/layers/gaussian_noise.h"
 #include "nn/layers/layer_normalization.h"
@@ -91,6 +92,43 @@ Doubles ReferenceDense(const ReferenceCall& call) {
     }
   }
   return ReferenceActivation(layer.activation(), units, output);
+}
+
+// The sum over all values of all letters, one product at a time.
+Doubles ReferenceEinsumDense(const ReferenceCall& call) {
+  const auto& layer = static_cast<const EinsumDenseLayer&>(call.layer);
+  const EinsumDenseLayer::Equation& equation = layer.equation();
+  std::vector<EinsumDenseLayer::Axis> axes;
+  for (const auto* group : {&equation.shared, &equation.rows, &equation.inner, &equation.columns}) {
+    axes.insert(axes.end(), group->begin(), group->end());
+  }
+  int64_t products = 1;
+  for (const auto& axis : axes) products *= axis.size;
+  const Shape& shape = layer.output().shape;
+  const int64_t inputs = ElementCount(layer.inputs()[0].shape);
+  const int64_t outputs = ElementCount(shape);
+  Doubles output(call.batch.size * outputs, 0);
+  for (int64_t i = 0; i < call.batch.size * products; ++i) {
+    const int64_t example = i / products;
+    EinsumDenseLayer::Axis at;
+    int64_t rest = i % products;
+    for (const auto& axis : axes) {
+      at.input_stride += rest % axis.size * axis.input_stride;
+      at.kernel_stride += rest % axis.size * axis.kernel_stride;
+      at.output_stride += rest % axis.size * axis.output_stride;
+      rest /= axis.size;
+    }
+    output[example * outputs + at.output_stride] +=
+        (*call.inputs[0])[example * inputs + at.input_stride] *
+        (*call.variables[0])[at.kernel_stride];
+  }
+  for (size_t i = 0; layer.use_bias() && i < output.size(); ++i) {
+    // The bias has the last axes of the output, with length 1 where it is the same.
+    Shape bias = layer.variables()[1].spec.shape;
+    bias.insert(bias.begin(), shape.size() - bias.size(), 1);
+    output[i] += (*call.variables[1])[BroadcastElement(bias, shape, i % outputs)];
+  }
+  return ReferenceActivation(layer.activation(), shape.back(), output);
 }
 
 Doubles ReferenceBatchNormalization(const ReferenceCall& call) {

@@ -51,6 +51,7 @@ Doubles ReferenceRecurrent(const ReferenceCall& call);
 Doubles ReferenceAttention(const ReferenceCall& call);
 
 Doubles ReferenceDense(const ReferenceCall& call);
+Doubles ReferenceEinsumDense(const ReferenceCall& call);
 Doubles ReferenceEmbedding(const ReferenceCall& call);
 Doubles ReferenceCategoryEncoding(const ReferenceCall& call);
 Doubles ReferenceDiscretization(const ReferenceCall& call);

@@ -91,6 +91,7 @@ constexpr KnownLayer kKnownLayers[] = {
     {"Discretization", ReferenceDiscretization},
     {"Dot", ReferenceDot},
     {"Dropout", ReferenceDropout},
+    {"EinsumDense", ReferenceEinsumDense},
     {"Embedding", ReferenceEmbedding},
     {"GRU", ReferenceRecurrent},
     {"GaussianDropout", ReferenceGaussianNoise},
