@@ -33,7 +33,9 @@ struct KnownKernel {
 constexpr KnownKernel kKnownKernels[] = {
     {"Activation", CreateActivationKernel},
     {"Add", CreateMergeKernel},
+    {"AdditiveAttention", CreateScoreAttentionKernel},
     {"AlphaDropout", CreateDropoutKernel},
+    {"Attention", CreateScoreAttentionKernel},
     {"Average", CreateMergeKernel},
     {"AveragePooling1D", CreatePooling2DKernel},
     {"AveragePooling2D", CreatePooling2DKernel},

@@ -56,6 +56,8 @@ std::unique_ptr<Kernel> CreateRandomFlipKernel(const Layer& layer, const KernelC
 std::unique_ptr<Kernel> CreateRearrangingKernel(const Layer& layer, const KernelContext& context);
 std::unique_ptr<Kernel> CreateRecurrentKernel(const Layer& layer, const KernelContext& context);
 std::unique_ptr<Kernel> CreateResizingKernel(const Layer& layer, const KernelContext& context);
+std::unique_ptr<Kernel> CreateScoreAttentionKernel(const Layer& layer,
+                                                   const KernelContext& context);
 std::unique_ptr<Kernel> CreateSeparableConv2DKernel(const Layer& layer,
                                                     const KernelContext& context);
 

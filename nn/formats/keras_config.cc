@@ -143,7 +143,7 @@ class Config {
     const json dtype = config.value("dtype", json());
     CAIRN_RETURN_IF_ERROR(Translate(layer, layer.class_name(), &config));
     if (layer.class_name() == "InputLayer") config["dtype"] = dtype;
-    if (layer.class_name() == "MultiHeadAttention") config.erase("use_causal_mask");
+    config.erase("use_causal_mask");  // An argument of the call.
     config["name"] = names_[node];
     return LayerObject(layer.class_name(), std::move(config));
   }

@@ -14,9 +14,11 @@
 namespace cairn::nn {
 namespace {
 
-// Keras 3 writes the layer that computes a mask; here masks follow from the layers (see
-// Layer::makes_mask).
-constexpr char kMaskMaker[] = "NotEqual";
+// Keras 3 writes the layers that compute a mask; here masks follow from the layers (see
+// Layer::makes_mask). Attention passes its mask through a ConvertToTensor.
+bool IsMaskMaker(const nlohmann::json& class_name) {
+  return class_name == "NotEqual" || class_name == "ConvertToTensor";
+}
 
 absl::Status CheckCalls(const CalledLayer& layer, const JsonNode& inbound) {
   const bool is_input = layer.body.layers(0).class_name() == "InputLayer" && !layer.is_model;
@@ -75,7 +77,7 @@ absl::StatusOr<std::vector<CalledLayer>> ReadCalledLayers(const JsonNode& layers
   std::vector<CalledLayer> called;
   std::set<std::string> mask_makers;
   for (const JsonNode& node : nodes) {
-    if (const auto name = node.Find("class_name"); name && name->json() == kMaskMaker) {
+    if (const auto name = node.Find("class_name"); name && IsMaskMaker(name->json())) {
       CAIRN_ASSIGN_OR_RETURN(const proto::LayerSpec maker, ReadKerasLayer(node));
       mask_makers.insert(maker.name());
       continue;

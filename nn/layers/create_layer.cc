@@ -35,6 +35,7 @@
 #include "nn/layers/recurrent.h"
 #include "nn/layers/reshape.h"
 #include "nn/layers/resizing.h"
+#include "nn/layers/score_attention.h"
 #include "nn/layers/separable_conv2d.h"
 #include "nn/layers/time_distributed.h"
 
@@ -54,7 +55,9 @@ absl::StatusOr<std::unique_ptr<const Layer>> CreateTimeDistributed(LayerConfig& 
 constexpr KnownLayer kKnownLayers[] = {
     {"Activation", ActivationLayer::Create},
     {"Add", MergeLayer::Create},
+    {"AdditiveAttention", ScoreAttentionLayer::Create},
     {"AlphaDropout", DropoutLayer::Create},
+    {"Attention", ScoreAttentionLayer::Create},
     {"Average", MergeLayer::Create},
     {"AveragePooling1D", Pooling2DLayer::Create},
     {"AveragePooling2D", Pooling2DLayer::Create},

@@ -525,6 +525,32 @@ def einsum_dense(draw):
         **arguments))
 
 
+def score_attention(kind):
+    def build(draw):
+        arguments = {"use_scale": draw.yes()}
+        if kind is L.Attention:
+            arguments["score_mode"] = draw.of("dot", "concat")
+        layer = kind(**arguments)
+        causal = draw.yes()
+        which = draw.of("itself", "value", "key", "masked")
+        if which == "masked":
+            inputs = keras.Input((5,), dtype="int32")
+            tensor = L.Embedding(3, 4, mask_zero=True,
+                                 embeddings_initializer=keras.initializers.RandomNormal(
+                                     seed=draw.seed()))(inputs)
+            tensor = layer([tensor, L.Dense(4)(tensor)], use_causal_mask=causal)
+            return keras.Model(inputs, head(L.GlobalAveragePooling1D()(tensor)))
+        query, value = keras.Input((3, 4)), keras.Input((5, 6))
+        if which == "itself":
+            tensor = L.Dense(4)(query)
+            return keras.Model(query, head(layer([tensor, tensor], use_causal_mask=causal)))
+        tensors = [L.Dense(4)(query), L.Dense(4 if which == "value" else 3)(value)]
+        if which == "key":
+            tensors.append(L.Dense(4)(value))
+        return keras.Model([query, value], head(layer(tensors, use_causal_mask=causal)))
+    return build
+
+
 def time_distributed(draw):
     inner, shape = draw.of(
         (L.Dense(3, activation=_activation(draw), **draw.kernel()), (4, 3)),
@@ -619,6 +645,8 @@ LAYERS = {
     "Bidirectional": bidirectional, "MultiHeadAttention": attention,
     "Discretization": discretization,
     "EinsumDense": einsum_dense,
+    "Attention": score_attention(L.Attention),
+    "AdditiveAttention": score_attention(L.AdditiveAttention),
     "CategoryEncoding": category_encoding, "TimeDistributed": time_distributed,
     "CenterCrop": center_crop,
     "shared layer": shared_layer, "model as a layer": model_as_layer, "frozen layer": frozen,

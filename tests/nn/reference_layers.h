@@ -49,6 +49,7 @@ Doubles ReferenceVolumeUpSampling(const ReferenceCall& call);
 
 Doubles ReferenceRecurrent(const ReferenceCall& call);
 Doubles ReferenceAttention(const ReferenceCall& call);
+Doubles ReferenceScoreAttention(const ReferenceCall& call);
 
 Doubles ReferenceDense(const ReferenceCall& call);
 Doubles ReferenceEinsumDense(const ReferenceCall& call);

@@ -67,7 +67,9 @@ struct KnownLayer {
 
 constexpr KnownLayer kKnownLayers[] = {
     {"Add", ReferenceMerge},
+    {"AdditiveAttention", ReferenceScoreAttention},
     {"AlphaDropout", ReferenceDropout},
+    {"Attention", ReferenceScoreAttention},
     {"Average", ReferenceMerge},
     {"AveragePooling1D", ReferencePooling},
     {"AveragePooling2D", ReferencePooling},

@@ -6,6 +6,7 @@
 #include "common/random.h"
 #include "nn/layers/attention.h"
 #include "nn/layers/recurrent.h"
+#include "nn/layers/score_attention.h"
 #include "tests/nn/reference_layers.h"
 
 namespace cairn::nn::testing {
@@ -209,6 +210,59 @@ Doubles ReferenceAttention(const ReferenceCall& call) {
     }
   }
   return Project(call, layer, Part::kOutput, heads, layer.heads() * layer.value_width());
+}
+
+Doubles ReferenceScoreAttention(const ReferenceCall& call) {
+  using Score = ScoreAttentionLayer::Score;
+  const auto& layer = static_cast<const ScoreAttentionLayer&>(call.layer);
+  const Doubles& value = *call.inputs[1];
+  const Doubles& key = *call.inputs[layer.key_input()];
+  const auto is_open = [&](size_t input, int64_t at) {
+    return call.masks.size() <= input || call.masks[input] == nullptr ||
+           (*call.masks[input])[at] != 0;
+  };
+  const auto score_of = [&](const double* q, const double* k) {
+    double score = 0;
+    for (int64_t i = 0; i < layer.width(); ++i) {
+      const double scale =
+          !layer.use_scale() ? 1 : (*call.variables[0])[layer.score() == Score::kAdditive ? i : 0];
+      score += layer.score() == Score::kDot      ? scale * q[i] * k[i]
+               : layer.score() == Score::kConcat ? std::tanh(scale * (q[i] + k[i]))
+                                                 : scale * std::tanh(q[i] + k[i]);
+    }
+    return layer.score() == Score::kConcat ? (*call.variables[layer.weight_variable()])[0] * score
+                                           : score;
+  };
+  Doubles output;
+  for (int64_t row = 0; row < call.batch.size * layer.steps(); ++row) {
+    const int64_t example = row / layer.steps();
+    Doubles scores;
+    for (int64_t position = 0; position < layer.positions(); ++position) {
+      const int64_t at = example * layer.positions() + position;
+      const bool counts = is_open(1, at) && !(layer.is_causal() && position > row % layer.steps());
+      scores.push_back(
+          score_of(call.inputs[0]->data() + row * layer.width(), key.data() + at * layer.width()) -
+          (counts ? 0 : 1e9));
+    }
+    // If everything is masked, all scores are equal: next to -1e9 a float loses the score.
+    const double largest = *std::max_element(scores.begin(), scores.end());
+    for (double& score : scores) score = largest < -1e8 ? 0 : score - largest;
+    scores = ReferenceActivation({.kind = Activation::Kind::kSoftmax}, layer.positions(),
+                                 std::move(scores));
+    Doubles sum(layer.value_width(), 0);
+    for (int64_t position = 0; position < layer.positions(); ++position) {
+      double weight = scores[position];
+      if (call.batch.training && layer.dropout() > 0) {
+        const bool drops =
+            RandomUniform(call.key(), row * layer.positions() + position) < layer.dropout();
+        weight = drops ? 0 : weight / (1 - layer.dropout());
+      }
+      const int64_t at = (example * layer.positions() + position) * layer.value_width();
+      for (int64_t i = 0; i < layer.value_width(); ++i) sum[i] += weight * value[at + i];
+    }
+    for (const double element : sum) output.push_back(is_open(0, row) ? element : 0);
+  }
+  return output;
 }
 
 }  // namespace cairn::nn::testing

@@ -331,6 +331,15 @@ std::vector<BadLayer> Merges() {
       {"DotOfTheBatch", "Dot", R"("axes": 0)", {"'axes'", "batch"}, "8", 2},
       {"DotBeyondTheAxes", "Dot", R"("axes": 3)", {"'axes'", "(8,)"}, "8", 2},
       {"DotOfDifferentLengths", "Dot", R"("axes": [1, 2])", {"different lengths"}, "8, 3", 2},
+      {"AttentionOfOne", "Attention", "", {"at least 2"}, "8, 3"},
+      {"AttentionOfVectors", "Attention", "", {"(steps, width)"}, "8", 2},
+      {"ScoreModeUnknown", "Attention", R"("score_mode": "sum")", {"dot, concat"}, "8, 3", 2},
+      {"AdditiveAttentionDropsAll",
+       "AdditiveAttention",
+       R"("dropout": 1)",
+       {"'dropout'"},
+       "8, 3",
+       2},
       {"DotOfThreeAxes", "Dot", R"("axes": [1, 1, 1])", {"'axes'"}, "8", 2},
   };
 }

@@ -80,6 +80,16 @@ std::vector<Case> MaskedCases() {
       masked("MaskedBidirectional", {"layer", "Bidirectional",
                                      R"({"layer": {"class_name": "LSTM",
                                          "config": {"units": 3}}})"}),
+      {"MaskedDotAttention",
+       {ids, table, {"layer", "Attention", "{}", {"table", "table"}}, pool, after},
+       7},
+      {"MaskedAdditiveAttention",
+       {ids,
+        table,
+        {"layer", "AdditiveAttention", R"({"use_causal_mask": true})", {"table", "table"}},
+        {"flat", "Flatten"},
+        after},
+       7},
       {"MaskedAttention",
        {ids,
         table,
@@ -114,6 +124,37 @@ std::vector<Case> AttentionCases() {
          R"({"num_heads": 2, "key_dim": 3})",
          {"query", "value", "key"}},
         {"after", "Dense", R"({"units": 2})"}}},
+  };
+}
+
+std::vector<Case> ScoreAttentionCases() {
+  const auto within = [](const std::string& name, const std::string& class_name,
+                         const std::string& config) {
+    return Between(name, "3, 2", {"layer", class_name, "{" + config + "}", {"before", "before"}});
+  };
+  const auto across = [](const std::string& name, const std::string& class_name,
+                         const std::string& config) {
+    return Case{name,
+                {{"left", "InputLayer", R"({"batch_shape": [null, 3, 2]})"},
+                 {"right", "InputLayer", R"({"batch_shape": [null, 5, 3]})"},
+                 {"query", "Dense", R"({"units": 4})", {"left"}},
+                 {"value", "Dense", R"({"units": 3})", {"right"}},
+                 {"key", "Dense", R"({"units": 4})", {"right"}},
+                 {"layer", class_name, "{" + config + "}", {"query", "value", "key"}},
+                 {"after", "Dense", R"({"units": 2})"}}};
+  };
+  return {
+      within("DotAttention", "Attention", ""),
+      within("DotAttentionScaled", "Attention", R"("use_scale": true, "use_causal_mask": true)"),
+      within("DotAttentionDropout", "Attention", R"("dropout": 0.4)"),
+      within("ConcatAttention", "Attention", R"("score_mode": "concat")"),
+      within("ConcatAttentionScaled", "Attention", R"("score_mode": "concat", "use_scale": true)"),
+      within("AdditiveAttention", "AdditiveAttention", R"("dropout": 0.3)"),
+      within("AdditiveAttentionUnscaled", "AdditiveAttention",
+             R"("use_scale": false, "use_causal_mask": true)"),
+      across("DotAttentionAcross", "Attention", R"("use_scale": true)"),
+      across("ConcatAttentionAcross", "Attention", R"("score_mode": "concat")"),
+      across("AdditiveAttentionAcross", "AdditiveAttention", ""),
   };
 }
 
@@ -182,8 +223,8 @@ std::vector<Case> StepCases() {
 
 std::vector<Case> SequenceCases() {
   std::vector<Case> all;
-  for (const auto& cases :
-       {RecurrentCases(), MaskedCases(), AttentionCases(), CallCases(), StepCases()}) {
+  for (const auto& cases : {RecurrentCases(), MaskedCases(), AttentionCases(),
+                            ScoreAttentionCases(), CallCases(), StepCases()}) {
     all.insert(all.end(), cases.begin(), cases.end());
   }
   return all;
