@@ -77,8 +77,10 @@ absl::StatusOr<std::vector<Extent>> ExtentsOf(const Variables& variables) {
     if (whole && extent.bytes() > kRowBytesMax) {
       return absl::InvalidArgumentError(absl::StrCat(
           "variable ", name, " of shape ", ShapeText(shape), " has ", extent.bytes(),
-          " bytes, but its constraint needs all rows in one block, which may have ", kRowBytesMax,
-          "; use a constraint of other axes than 0, or a smaller layer"));
+          " bytes, but its constraint or the optimizer needs all rows in one block, which may "
+          "have ",
+          kRowBytesMax,
+          "; use a smaller layer, a constraint of other axes than 0, or another optimizer"));
     }
     if (extent.rows > bytes_left / extent.row_bytes) return TooLarge();
     bytes_left -= extent.bytes();

@@ -131,11 +131,12 @@ absl::StatusOr<ValidatedJob> ValidateJob(proto::SubmitRequest request, int ps_co
   ValidatedJob validated;
   std::vector<cluster::VariableExtent> extents;
   bool learns = false;
+  const bool needs_whole = (*nn::CreateOptimizer(job.optimizer()))->needs_whole_variables();
   for (const nn::VariableSpec& variable : (*model)->variables()) {
     extents.push_back({variable.name, variable.shape,
                        variable.update != nn::VariableSpec::Update::kFrozen,
                        job::ShardsOf(job.partitioner(), variable.shape, ps_count),
-                       variable.constraint.needs_all_rows()});
+                       needs_whole || variable.constraint.needs_all_rows()});
     learns |= extents.back().pushed;
     validated.parameters += variable.element_count();
   }

@@ -49,9 +49,11 @@ void Optimizer::Apply(OptimizerRule::Chunk chunk, int64_t update_count, float le
   // The first average equals the value.
   const double momentum = update_count == 0 ? 0 : average_momentum_;
   const int average = average_slot();
+  const bool whole = needs_whole_variables();
+  if (whole) rule_->Update(chunk, update_count + 1, learning_rate);
   for (int64_t left = chunk.count; left > 0; left -= chunk.count) {
     chunk.count = std::min(kAveragedChunk, left);
-    rule_->Update(chunk, update_count + 1, learning_rate);
+    if (!whole) rule_->Update(chunk, update_count + 1, learning_rate);
     MoveAverage(chunk.count, static_cast<float>(momentum), static_cast<float>(1 - momentum),
                 chunk.slots_in[average], chunk.slots_out[average], chunk.values_out);
     if (overwrites) {

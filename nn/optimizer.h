@@ -30,13 +30,16 @@ namespace cairn::nn {
 // that slot.
 //
 // Immutable and thread-safe: all state belongs to the caller. The result is bitwise reproducible:
-// it depends neither on the machine nor on how a variable is partitioned into blocks.
+// it depends neither on the machine nor, unless needs_whole_variables(), on how a variable is
+// partitioned into blocks.
 class Optimizer {
  public:
   // Keras's name of each slot ("momentum", "velocity").
   absl::Span<const char* const> slot_names() const { return slot_names_; }
   int slot_count() const { return static_cast<int>(slot_names_.size()); }
   float initial_slot_value(int slot) const;
+  // True if Apply must get whole variables instead of blocks of them.
+  bool needs_whole_variables() const { return rule_->needs_whole_variables(); }
 
   const GradientClip& clip() const { return clip_; }
 

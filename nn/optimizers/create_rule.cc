@@ -14,6 +14,7 @@
 #include "nn/optimizers/adam.h"
 #include "nn/optimizers/adamax.h"
 #include "nn/optimizers/ftrl.h"
+#include "nn/optimizers/lamb.h"
 #include "nn/optimizers/lion.h"
 #include "nn/optimizers/nadam.h"
 #include "nn/optimizers/rmsprop.h"
@@ -50,6 +51,7 @@ std::vector<KnownRule> KnownRules() {
         "l2_regularization_strength", "l2_shrinkage_regularization_strength", "beta"},
        CreateFtrl},
       {"lion", 0.001, 0, {"beta_1", "beta_2"}, CreateLion},
+      {"lamb", 0.001, 0, moments, CreateLamb},
   };
 }
 

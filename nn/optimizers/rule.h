@@ -12,7 +12,7 @@ namespace cairn::nn {
 // The update rule of one optimizer (SGD, Adam, ...). What all optimizers share (schedules,
 // clipping, weight decay, averages) is in nn/optimizer.h. An element's update depends on its own
 // numbers only, so the result depends neither on the machine nor on how a variable is partitioned
-// into blocks. Immutable and thread-safe.
+// into blocks. A rule with needs_whole_variables() is the exception. Immutable and thread-safe.
 class OptimizerRule {
  public:
   static constexpr int kSlotsMax = 8;
@@ -39,6 +39,8 @@ class OptimizerRule {
   // Keras's name of each slot ("momentum", "velocity").
   virtual absl::Span<const char* const> slot_names() const = 0;
   virtual float initial_slot_value(int slot) const { return 0; }
+  // True if an update uses norms of the variable: each chunk must be a whole variable.
+  virtual bool needs_whole_variables() const { return false; }
 
   // Applies update number t (the first one is 1) at this learning rate, in one pass over memory.
   virtual void Update(const Chunk& chunk, int64_t t, float rate) const = 0;

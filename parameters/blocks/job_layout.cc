@@ -31,12 +31,20 @@ absl::Status CheckVariable(const nn::VariableSpec& variable,
                                                    placed.pushed() ? "pushed" : "frozen",
                                                    " in the partition map, but not in the model"));
   }
-  if (variable.constraint.needs_all_rows() && !placed.whole()) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("variable ", variable.name,
-                     " is divided in the partition map, but its constraint needs all rows"));
-  }
   return absl::OkStatus();
+}
+
+// Updates that use norms of a variable need all of its rows in one block.
+absl::Status CheckWhole(const nn::VariableSpec& variable, const nn::Optimizer& optimizer,
+                        const proto::PartitionMap::Variable& placed) {
+  const bool needs_all_rows =
+      variable.constraint.needs_all_rows() || optimizer.needs_whole_variables();
+  if (placed.whole() || !needs_all_rows || variable.update != Update::kOptimized) {
+    return absl::OkStatus();
+  }
+  return absl::InvalidArgumentError(absl::StrCat(
+      "variable ", variable.name,
+      " is divided in the partition map, but its constraint or the optimizer needs all rows"));
 }
 
 absl::Status CheckVariables(const std::vector<nn::VariableSpec>& variables,
@@ -68,6 +76,10 @@ absl::StatusOr<std::shared_ptr<const JobLayout>> JobLayout::Create(
   }
   std::shared_ptr<JobLayout> layout(new JobLayout(plan, std::move(variables), ps, consistency));
   CAIRN_ASSIGN_OR_RETURN(layout->optimizer_, nn::CreateOptimizer(plan.job().optimizer()));
+  for (size_t i = 0; i < layout->variables_.size(); ++i) {
+    CAIRN_RETURN_IF_ERROR(CheckWhole(layout->variables_[i], *layout->optimizer_,
+                                     plan.partition().variables(static_cast<int>(i))));
+  }
   layout->AddBlocks();
   return std::shared_ptr<const JobLayout>(std::move(layout));
 }

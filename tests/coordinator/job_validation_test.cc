@@ -39,6 +39,26 @@ TEST(JobValidationTest, AGoodJobIsPlaced) {
   EXPECT_TRUE(job->partition.variables(0).pushed());
 }
 
+TEST(JobValidationTest, VariablesWhoseUpdatesNeedNormsAreWhole) {
+  proto::SubmitRequest request = GoodRequest();
+  request.mutable_job()->mutable_partitioner()->set_min_slice_bytes(4);
+  EXPECT_EQ(ValidateJob(request, 2, {})->partition.blocks_size(), 4);
+  request.mutable_job()->mutable_optimizer()->set_name("lamb");
+  const auto lamb = ValidateJob(request, 2, {});
+  ASSERT_TRUE(lamb.ok()) << lamb.status();
+  EXPECT_EQ(lamb->partition.blocks_size(), 2);
+  request = GoodRequest();
+  request.mutable_job()->mutable_partitioner()->set_min_slice_bytes(4);
+  *request.mutable_model() =
+      nn::testing::SpecOf({{"input", "InputLayer", R"({"batch_shape": [null, 6]})"},
+                           {"dense", "Dense",
+                            R"({"units": 4, "activation": "softmax",
+                                "kernel_constraint": "max_norm"})"}});
+  const auto constrained = ValidateJob(request, 2, {});
+  ASSERT_TRUE(constrained.ok()) << constrained.status();
+  EXPECT_EQ(constrained->partition.blocks_size(), 3);
+}
+
 TEST(JobValidationTest, FrozenVariablesAreNotPushed) {
   proto::SubmitRequest request = GoodRequest();
   *request.mutable_model() =

@@ -81,7 +81,8 @@ std::vector<json> Jobs() {
       {{"name", "adadelta"}, {"learning_rate", 1}, {"epsilon", 0.001}},
       {{"name", "rmsprop"}, {"learning_rate", 0.01}, {"centered", true}, {"momentum", 0.5}},
       {{"name", "ftrl"}, {"learning_rate", 0.2}, {"l1_regularization_strength", 0.0001}},
-      {{"name", "lion"}, {"learning_rate", 0.005}}};
+      {{"name", "lion"}, {"learning_rate", 0.005}},
+      {{"name", "lamb"}, {"learning_rate", 0.02}}};
   std::vector<json> jobs;
   for (const json& optimizer : optimizers) {
     jobs.push_back(Job(optimizer["name"].get<std::string>(), optimizer));

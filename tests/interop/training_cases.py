@@ -265,6 +265,7 @@ OPTIMIZERS = {
                           "l2_shrinkage_regularization_strength": draw.of(0.0, 0.01),
                           "beta": draw.of(0.0, 0.1)},
     "Lion": _betas,
+    "Lamb": lambda draw: {**_betas(draw), "epsilon": draw.of(1e-7, 1e-3)},
 }
 
 S = keras.optimizers.schedules

@@ -28,8 +28,8 @@ proto::Optimizer Averaging(double momentum, int64_t frequency) {
 
 TEST(OptimizerTest, DefaultsAreKerasDefaults) {
   EXPECT_FLOAT_EQ(CreateOptimizer(OptimizerNamed("SGD")).value()->learning_rate(7), 0.01f);
-  for (const char* name :
-       {"Adam", "AdamW", "Nadam", "Adamax", "Adagrad", "Adadelta", "RMSprop", "Ftrl", "Lion"}) {
+  for (const char* name : {"Adam", "AdamW", "Nadam", "Adamax", "Adagrad", "Adadelta", "RMSprop",
+                           "Ftrl", "Lion", "Lamb"}) {
     EXPECT_FLOAT_EQ(CreateOptimizer(OptimizerNamed(name)).value()->learning_rate(0), 0.001f);
   }
   EXPECT_FLOAT_EQ(CreateOptimizer(OptimizerNamed("adagrad")).value()->initial_slot_value(0), 0.1f);
@@ -80,7 +80,7 @@ TEST(OptimizerTest, RefusesAnUnknownNameWithTheKnownOnes) {
   EXPECT_EQ(
       ErrorOf(OptimizerNamed("adma")),
       "unknown optimizer 'adma'; did you mean 'adam'? known: sgd, adam, adamw, nadam, adamax, "
-      "adagrad, adadelta, rmsprop, ftrl, lion");
+      "adagrad, adadelta, rmsprop, ftrl, lion, lamb");
   EXPECT_THAT(ErrorOf(OptimizerNamed("")), HasSubstr("unknown optimizer ''"));
 }
 

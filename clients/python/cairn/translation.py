@@ -79,7 +79,7 @@ _OPTIMIZERS = {
     "Adadelta": ["rho", "epsilon"], "RMSprop": ["rho", "momentum", "epsilon", "centered"],
     "Ftrl": ["learning_rate_power", "initial_accumulator_value", "l1_regularization_strength",
              "l2_regularization_strength", "l2_shrinkage_regularization_strength", "beta"],
-    "Lion": ["beta_1", "beta_2"],
+    "Lamb": ["beta_1", "beta_2", "epsilon"], "Lion": ["beta_1", "beta_2"],
 }
 _SCHEDULES = {
     "ExponentialDecay": ["initial_learning_rate", "decay_steps", "decay_rate", "staircase"],
