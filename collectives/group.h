@@ -17,7 +17,7 @@
 
 // Collective operations of a group of processes, for programs that train in parallel:
 //
-//   GroupOptions options = *GroupOptions::FromTfConfig(getenv("TF_CONFIG"));
+//   GroupOptions options = *GroupOptions::FromTfConfig(tf_config);  // Of the environment.
 //   std::unique_ptr<Group> group = *Group::Join(options);
 //   group->Broadcast(weights, /*root=*/0);
 //   while (...) {
