@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
+#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -24,9 +25,19 @@ bool IsCell(absl::string_view part) {
          absl::StartsWith(part, "simple_rnn_cell");
 }
 
-absl::StatusOr<nn::ImportedModel> Read(const std::string& file) {
-  CAIRN_ASSIGN_OR_RETURN(const std::string json, ReadFile(file));
-  const std::filesystem::path path = file;
+// A TF.js model and a SavedModel are folders. People name the folder, or the file in it.
+std::string FileOf(const std::string& named) {
+  std::error_code error;
+  for (const char* const name : {"model.json", "variables/variables.index"}) {
+    const std::filesystem::path file = std::filesystem::path(named) / name;
+    if (std::filesystem::is_regular_file(file, error)) return file.string();
+  }
+  return named;
+}
+
+absl::StatusOr<nn::ImportedModel> Read(const std::string& named) {
+  const std::filesystem::path path = FileOf(named);
+  CAIRN_ASSIGN_OR_RETURN(const std::string json, ReadFile(path.string()));
   CAIRN_ASSIGN_OR_RETURN(const auto weight_files,
                          nn::ModelWeightFiles(json, path.filename().string()));
   std::vector<std::string> contents;

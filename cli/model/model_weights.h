@@ -10,8 +10,8 @@
 
 namespace cairn::cli {
 
-// Reads a model file (nn/formats/model_file.h) and its weight files. Errors start with the name of
-// the wrong file.
+// Reads a model file (nn/formats/model_file.h) and its weight files. `file` may also be the folder
+// of a TF.js model or of a SavedModel. Errors start with the name of the wrong file.
 absl::StatusOr<nn::ImportedModel> ReadImportedModel(const std::string& file);
 
 // Prefixes "model FILE: " to an error that does not name the file.

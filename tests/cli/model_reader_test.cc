@@ -54,6 +54,15 @@ TEST_F(ModelReaderTest, ArchitectureAloneHasNoWeights) {
   EXPECT_EQ(model->spec.layers().rbegin()->name(), "dense");
 }
 
+TEST_F(ModelReaderTest, TheFolderOfATfjsModelStandsForItsFile) {
+  WriteTfjs("dense/kernel", "dense/bias");
+  const auto model = ReadModelFile(folder_);
+  ASSERT_TRUE(model.ok()) << model.status();
+  EXPECT_EQ(model->weights, ExampleValues());
+  EXPECT_THAT(std::string(ReadModelFile(testing::TempDir()).status().message()),
+              HasSubstr("it is a folder"));
+}
+
 TEST_F(ModelReaderTest, WeightsComeInTheOrderOfTheModelsVariablesAndKeepTheirNames) {
   const auto model = ReadModelFile(WriteTfjs("example/dense/kernel:0", "dense/bias"));
   ASSERT_TRUE(model.ok()) << model.status();
