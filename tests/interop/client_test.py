@@ -183,7 +183,7 @@ class Errors(unittest.TestCase):
             callbacks=[keras.callbacks.LearningRateScheduler(lambda epoch: 0.1)])
         self.refused("save_freq", callbacks=[keras.callbacks.ModelCheckpoint("a.keras",
                                                                              save_freq=10)])
-        self.refused("optimizer Lamb ", network(optimizer=keras.optimizers.Lamb()))
+        self.refused("optimizer Adafactor ", network(optimizer=keras.optimizers.Adafactor()))
         self.refused("gradient_accumulation_steps", network(
             optimizer=keras.optimizers.SGD(gradient_accumulation_steps=2)))
         self.refused("reduction", network(
