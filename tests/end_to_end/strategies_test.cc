@@ -155,7 +155,8 @@ TEST(Strategies, WithoutAChiefWorker0StandsIn) {
   }
 }
 
-TEST(Strategies, AJobGoesOnWithAnyNumberOfWorkers) {
+// Also with parameter servers, and back: the blocks are the same.
+TEST(Strategies, AJobGoesOnWithAnyNumberOfWorkersAndOfPs) {
   const AdamJob job = {.checkpoint_every = 100};
   const Weights expected = TrainOnPs(job);
   TestCluster cluster(/*ps_count=*/0, /*worker_count=*/3);
@@ -164,13 +165,14 @@ TEST(Strategies, AJobGoesOnWithAnyNumberOfWorkers) {
   cluster.StartAll();
   Submit(&cluster, placed);
   int64_t done = 500;
-  for (const int workers : {1, 4, 2}) {
+  for (const auto& [ps, workers] : {std::pair(0, 1), std::pair(2, 4), std::pair(0, 2)}) {
     ASSERT_TRUE(WaitUntil(seconds(60), [&] {
       return cluster.Status(job.name).value("batches_done", 0) >= done;
     })) << cluster.Logs();
     done += 500;
     cluster.KillAll();
     cluster.Resize("worker", workers);
+    cluster.Resize("ps", ps);
     cluster.StartAll();
   }
   const json status = cluster.WaitForEnd(job.name, seconds(120));
