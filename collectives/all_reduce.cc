@@ -1,5 +1,6 @@
 #include "collectives/all_reduce.h"
 
+#include <algorithm>
 #include <cstring>
 #include <vector>
 
@@ -7,6 +8,9 @@
 
 namespace cairn::collectives {
 namespace {
+
+// A multiple of the sizes of all types.
+constexpr size_t kSegmentBytes = 256 << 10;
 
 // The slices of a tensor, one for each rank.
 class Slices {
@@ -34,23 +38,34 @@ absl::Status DirectReduceScatter(Links* links, const Operation& operation, const
   const int size = links->size();
   const int rank = links->rank();
   const Slices slices(input, size);
-  const size_t own_bytes = slices.bytes(rank);
-  std::vector<std::vector<char>> received(size);
-  std::vector<Transfer> transfers;
-  for (int peer = 0; peer < size; ++peer) {
-    if (peer == rank) continue;
-    received[peer].resize(own_bytes);
-    transfers.push_back(SendTo(peer, slices.data(peer), slices.bytes(peer)));
-    transfers.push_back(ReceiveFrom(peer, received[peer].data(), own_bytes));
-  }
-  CAIRN_RETURN_IF_ERROR(links->Exchange(operation, transfers));
-  if (own_bytes == 0) return absl::OkStatus();
-  // The output may be the slice of the input, which is read at its turn.
-  std::vector<char> own(slices.data(rank), slices.data(rank) + own_bytes);
-  received[rank] = std::move(own);
-  std::memcpy(output, received[0].data(), own_bytes);
-  for (int peer = 1; peer < size; ++peer) {
-    Reduce(op, input.type, received[peer].data(), slices.elements(rank), output);
+  // In segments, whose buffers stay in the cache: fresh memory for whole slices costs more than
+  // their way over the network. Slices differ by one element at most, so all ranks make the same
+  // number.
+  std::vector<std::vector<char>> received(size, std::vector<char>(kSegmentBytes));
+  std::vector<char> reduced(kSegmentBytes);
+  const auto part_of = [&slices](int slice, size_t begin) {
+    const size_t bytes = slices.bytes(slice);
+    return begin < bytes ? std::min(kSegmentBytes, bytes - begin) : 0;
+  };
+  for (size_t begin = 0; begin == 0 || begin < slices.bytes(0); begin += kSegmentBytes) {
+    const size_t own_bytes = part_of(rank, begin);
+    std::vector<Transfer> transfers;
+    for (int peer = 0; peer < size; ++peer) {
+      if (peer == rank) continue;
+      transfers.push_back(SendTo(peer, slices.data(peer) + begin, part_of(peer, begin)));
+      transfers.push_back(ReceiveFrom(peer, received[peer].data(), own_bytes));
+    }
+    CAIRN_RETURN_IF_ERROR(links->Exchange(operation, transfers));
+    if (own_bytes == 0) continue;
+    for (int peer = 0; peer < size; ++peer) {
+      const char* const from = peer == rank ? slices.data(rank) + begin : received[peer].data();
+      if (peer == 0) {
+        std::memcpy(reduced.data(), from, own_bytes);
+      } else {
+        Reduce(op, input.type, from, own_bytes / SizeOf(input.type), reduced.data());
+      }
+    }
+    std::memcpy(static_cast<char*>(output) + begin, reduced.data(), own_bytes);
   }
   return absl::OkStatus();
 }

@@ -11,8 +11,9 @@ namespace cairn::collectives {
 // all-gather: each rank sends and receives 2 M (n-1)/n bytes, the least that is possible.
 
 // Direct exchange: each rank reduces one slice of all ranks, and sends it to all. 2 steps for any
-// n; n-1 messages of M/n bytes in each; M (n-1)/n bytes of memory. Values are combined in the order
-// of ranks, so all slices have the bits of a loop over the ranks.
+// n; n-1 messages of M/n bytes in each, those of the first step in segments of 256 KiB; n segments
+// of memory. Values are combined in the order of ranks, so all slices have the bits of a loop over
+// the ranks.
 absl::Status DirectAllReduce(Links* links, const Operation& operation, const Tensor& tensor,
                              ReduceOp op);
 
