@@ -36,6 +36,9 @@ void JournaledJob::Reopen(Outbox* outbox) {
   records_.record.clear_error();
   records_.record.clear_ended_unix_seconds();
   SetState(proto::QUEUED, outbox);
+  if (run().last_checkpoint_failures() == 0) return;
+  run().clear_last_checkpoint_failures();
+  SaveRun(outbox);
 }
 
 void JournaledJob::SetPlan(proto::JobPlan plan, Outbox* outbox) {

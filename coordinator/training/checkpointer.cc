@@ -180,8 +180,8 @@ void Checkpointer::FinishCut(EventTime now, Outbox* outbox) {
     DropCut(plan_, cut_->cut(), outbox);
     retention_.Passed(queue_.DoneCount(), now.monotonic);
     no_cut_before_ = now.monotonic + kRetryCut;
+    if (cut_->purpose().epoch + 1 == EpochCount()) LastCheckpointFailed(applied.status(), now);
     CheckpointFailed(applied.status(), outbox);
-    if (cut_->purpose().epoch + 1 == EpochCount()) LastCheckpointFailed(now);
   } else if (!cut_->Consistent(*applied)) {
     // A worker died between two pushes, or went on after its lease had expired, or the ledgers have
     // less than the workers reported. The missing batches are leased again.
@@ -234,9 +234,9 @@ void Checkpointer::FinishWrite(EventTime now, Outbox* outbox) {
   write_.reset();
   run_.mutable_kept_cut()->set_to_persist(false);
   if (manifest.ok()) return CheckpointExists(*std::move(manifest), outbox);
-  CheckpointFailed(manifest.status(), outbox);
   // After the last epoch the job waits for its final checkpoint, which is due again at once.
-  if (run_.epochs_cut() == EpochCount()) LastCheckpointFailed(now);
+  if (run_.epochs_cut() == EpochCount()) LastCheckpointFailed(manifest.status(), now);
+  CheckpointFailed(manifest.status(), outbox);
   // The renewed checkpoint of a restored job is due again at once too, but training goes on
   // meanwhile.
   if (run_.renew_checkpoint()) renew_not_before_ = now.monotonic + kRetryWriting;
@@ -244,27 +244,29 @@ void Checkpointer::FinishWrite(EventTime now, Outbox* outbox) {
   DeleteCheckpoint(plan_, run_.kept_cut().cut(), outbox);
 }
 
-void Checkpointer::LastCheckpointFailed(EventTime now) {
-  const absl::Duration pause =
-      std::min(kRetryWriting * (int64_t{1} << last_checkpoint_failures_), kRetryLastMax);
-  no_cut_before_ = now.monotonic + pause;
-  if (++last_checkpoint_failures_ < kLastCheckpointTries) return;
-  failure_ =
-      absl::StrCat("the last checkpoint could not be written in ", kLastCheckpointTries,
-                   " tries: ", run_.checkpoint_error(), "; when there is room, `cairn resume ",
-                   plan_.job_id(), "` goes on from the newest checkpoint");
+// The caller journals the count, so a restarted coordinator does not count from 0 again.
+void Checkpointer::LastCheckpointFailed(const absl::Status& why, EventTime now) {
+  const int64_t failures = run_.last_checkpoint_failures();
+  const int64_t doublings = std::min<int64_t>(failures, kLastCheckpointTries);
+  no_cut_before_ =
+      now.monotonic + std::min(kRetryWriting * (int64_t{1} << doublings), kRetryLastMax);
+  run_.set_last_checkpoint_failures(failures + 1);
+  if (failures + 1 < kLastCheckpointTries) return;
+  failure_ = absl::StrCat("the last checkpoint could not be written in ", kLastCheckpointTries,
+                          " tries: ", why.message(), "; when there is room, `cairn resume ",
+                          plan_.job_id(), "` goes on from the newest checkpoint");
 }
 
 std::string Checkpointer::FailedTries() const {
-  if (last_checkpoint_failures_ == 0) return "";
-  return absl::StrCat("try ", last_checkpoint_failures_, " of ", kLastCheckpointTries,
+  if (run_.last_checkpoint_failures() == 0) return "";
+  return absl::StrCat("try ", run_.last_checkpoint_failures(), " of ", kLastCheckpointTries,
                       " to write the last checkpoint failed: ", run_.checkpoint_error());
 }
 
 // The manifest makes the checkpoint exist. It is synced before a client or a ps is told.
 void Checkpointer::CheckpointExists(const proto::Manifest& manifest, Outbox* outbox) {
   retention_.Add(manifest, outbox);
-  last_checkpoint_failures_ = 0;
+  run_.clear_last_checkpoint_failures();
   // The end of an epoch may fall on the stop and bring a checkpoint of its own. Nothing was leased
   // in between, so the job is stopped there as well.
   run_.set_stopped(stopped_ && (manifest.reason() == kStop || run_.stopped()));

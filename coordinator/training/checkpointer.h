@@ -148,7 +148,7 @@ class Checkpointer {
   void FinishWrite(EventTime now, Outbox* outbox);
   void CheckpointExists(const proto::Manifest& manifest, Outbox* outbox);
   void CheckpointFailed(const absl::Status& why, Outbox* outbox);
-  void LastCheckpointFailed(EventTime now);
+  void LastCheckpointFailed(const absl::Status& why, EventTime now);
   void FinishEvaluation(EventTime now, Outbox* outbox);
   void ReleaseCut(Outbox* outbox);
   void FinishCopies(Outbox* outbox);
@@ -180,7 +180,6 @@ class Checkpointer {
   BatchRanges torn_;
   absl::Duration no_cut_before_ = -absl::InfiniteDuration();
   absl::Duration renew_not_before_ = -absl::InfiniteDuration();
-  int last_checkpoint_failures_ = 0;
   std::string failure_;
   uint64_t last_pause_ = 0;
   bool stopped_ = false;

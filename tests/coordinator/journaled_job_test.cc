@@ -52,6 +52,18 @@ TEST_F(JournaledJobTest, ItsPhaseIsJournalled) {
   EXPECT_EQ(Reread().record.ended_unix_seconds(), 77);
 }
 
+TEST_F(JournaledJobTest, AResumedJobMayTryToWriteItsLastCheckpointAgain) {
+  job_->run().set_last_checkpoint_failures(10);
+  job_->SaveRun(&outbox_);
+  job_->End(proto::FAILED, "the last checkpoint could not be written", {}, &outbox_);
+  EXPECT_EQ(Reread().run.last_checkpoint_failures(), 10);
+  job_->Reopen(&outbox_);
+  const storage::JobRecords records = Reread();
+  EXPECT_EQ(records.record.state(), proto::QUEUED);
+  EXPECT_EQ(records.record.error(), "");
+  EXPECT_EQ(records.run.last_checkpoint_failures(), 0);
+}
+
 TEST_F(JournaledJobTest, ANewGenerationIsJournaledAndDropsTheKeptCut) {
   job_->SetState(proto::RUNNING, &outbox_);
   job_->run().mutable_kept_cut()->set_cut(3);

@@ -115,7 +115,6 @@ TEST_F(CheckpointerTest, AFailedCheckpointIsCountedAndTrainingGoesOn) {
   EXPECT_TRUE(training_->manifests().empty());
 }
 
-// A checkpoint that is due because the last restore moved parts.
 // All batches are applied, but the disk of the ps refuses the last checkpoint.
 TEST_F(CheckpointerTest, AfterTenTriesOfTheLastCheckpointTheJobFails) {
   run_.set_stop_at_batch(10);
@@ -151,6 +150,23 @@ TEST_F(CheckpointerTest, AfterTenTriesOfTheLastCheckpointTheJobFails) {
   EXPECT_NE(training_->failure().find("cairn resume 1"), std::string::npos);
 }
 
+TEST_F(CheckpointerTest, ANewCoordinatorCountsTheTriesOfTheLastCheckpointOn) {
+  run_.set_stop_at_batch(10);
+  run_.set_last_checkpoint_failures(9);
+  Start();
+  Report(0, {}, 10);
+  Report(1, {}, 10);
+  Report(0, {0, 1, 2, 3, 4}, 10);
+  Report(1, {5, 6, 7, 8, 9}, 10);
+  AnswerCut(1, BatchRanges(10, 20), BatchRanges(10, 20));
+  Advance();
+  FailToWriteCut1();
+  Advance();
+  EXPECT_EQ(run_.last_checkpoint_failures(), 10);
+  EXPECT_NE(training_->failure().find("no space left on device"), std::string::npos);
+}
+
+// A checkpoint that is due because the last restore moved parts.
 TEST_F(CheckpointerTest, ARenewedCheckpointThatFailsIsNotTriedAgainAtOnce) {
   run_.set_renew_checkpoint(true);
   Start();
