@@ -246,9 +246,11 @@ def conv3d(draw):
 
 
 def pooling3d(kind):
-    return lambda draw: _through(_volume(draw), _mixing(3), kind(
+    """TensorFlow's gradient of MaxPooling3D goes to all inputs within 1e-5 of the maximum, so they
+    are scaled up for it."""
+    return lambda draw: _through(_volume(draw), _mixing(3), L.Rescaling(1000.0), kind(
         pool_size=_triple(draw, 1, 3), strides=draw.of(None, _triple(draw, 1, 3)),
-        padding=draw.of("valid", "same")))
+        padding=draw.of("valid", "same")), L.Rescaling(0.001))
 
 
 def zero_padding3d(draw):

@@ -4,6 +4,11 @@ For each layer, loss, metric, optimizer, schedule and callback that Cairn has a 
 initial weights, the same batches in the same order. Losses, metrics, weights and predictions agree
 to 1e-4; shapes and numbers of parameters are equal. The seed is new in each run and is printed.
 
+Some draws have no definite result in float32: two inputs of a maximum are equal but for rounding, or
+an L1 penalty changes its sign at 0. Where the two differ, Keras therefore also trains from weights
+and inputs that differ in the sixth digit. If its own results then differ by more than the tolerance,
+the case is drawn again, at most four times.
+
     numbers_test.py [CASE...]      a case: Layers.test_Dense_0
     CAIRN_SEED=N                   the seed of an earlier run
     CAIRN_VARIANTS=N               random cases of each kind [1]
@@ -14,6 +19,7 @@ import pathlib
 import re
 import tempfile
 import unittest
+import unittest.mock
 import zlib
 
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
@@ -57,19 +63,40 @@ def inputs_of(draw, model, count):
     return arrays if len(arrays) > 1 else arrays[0]
 
 
+class IllConditioned(Exception):
+    """Keras's results change by more than the tolerance if its inputs change by rounding."""
+
+
+def error_of(here, there):
+    """The largest difference, relative to the largest number if that is above 1."""
+    here, there = np.asarray(here, "float64"), np.asarray(there, "float64")
+    if here.shape != there.shape:
+        return np.inf
+    if there.size == 0:
+        return 0.0
+    scale = max(1.0, float(np.max(np.abs(np.nan_to_num(there)))))
+    return float(np.max(np.abs(np.nan_to_num(here - there)))) / scale
+
+
 class Comparison(unittest.TestCase):
     def close(self, what, here, there):
         """`here` is Cairn's, `there` Keras's."""
         here, there = np.asarray(here, "float64"), np.asarray(there, "float64")
         self.assertEqual(here.shape, there.shape, what)
-        if there.size == 0:
-            return
-        scale = max(1.0, float(np.max(np.abs(np.nan_to_num(there)))))
         self.assertTrue(np.array_equal(np.isnan(here), np.isnan(there)),
                         f"{what}: NaN: Cairn {here.ravel()[:6]}, Keras {there.ravel()[:6]}")
-        error = float(np.max(np.abs(np.nan_to_num(here - there)))) / scale
-        self.assertLessEqual(error, TOLERANCE, f"{what}: Cairn {here.ravel()[:6]}, "
-                                               f"Keras {there.ravel()[:6]}")
+        self.assertLessEqual(error_of(here, there), TOLERANCE,
+                             f"{what}: Cairn {here.ravel()[:6]}, Keras {there.ravel()[:6]}")
+
+    def drawn(self, key, compare):
+        """Calls compare(draw), again with other numbers if the first ones are ill-conditioned."""
+        for attempt in range(5):
+            try:
+                return compare(draw_for(*key, *([attempt] if attempt else [])))
+            except IllConditioned as reason:
+                print(f"drawn again, since Keras's own results are not definite: {reason}",
+                      flush=True)
+        self.fail("five ill-conditioned draws in a row")
 
     def compare(self, draw, model, loss, optimizer, labels, metrics=None, callbacks=None,
                 epochs=EPOCHS, trains=True, validates=True, unobserved=False, **fit):
@@ -79,55 +106,80 @@ class Comparison(unittest.TestCase):
                 labels(draw, EXAMPLES // 2)
         initial = [np.array(weight) for weight in model.get_weights()]
 
-        def compiled(which):
+        def compiled(which, weights=initial):
             which.compile(optimizer=type(optimizer).from_config(optimizer.get_config()), loss=loss,
                           metrics=metrics() if metrics else None, run_eagerly=True)
-            which.set_weights(initial)
+            which.set_weights(weights)
             return which
 
         make = callbacks or (lambda: [])
 
-        def train():
-            theirs = compiled(model)
-            history = theirs.fit(x, y, batch_size=BATCH, epochs=epochs, shuffle=False, verbose=0,
-                                 callbacks=make(), **fit).history
-            return theirs, history, theirs.get_weights()
+        def train(inputs=x, weights=initial):
+            """Keras's history and weights."""
+            theirs = compiled(model, weights)
+            history = theirs.fit(inputs, y, batch_size=BATCH, epochs=epochs, shuffle=False,
+                                 verbose=0, callbacks=make(), **fit).history
+            return history, theirs.get_weights()
 
-        theirs, expected, expected_weights = train()
+        expected, expected_weights = train()
         if diverges(expected["loss"], expected_weights):
             # Rounding decides then.
             config = optimizer.get_config()
             optimizer = type(optimizer).from_config(
                 {**config, "learning_rate": config["learning_rate"] / 50})
-            theirs, expected, expected_weights = train()
+            expected, expected_weights = train()
         probe = inputs_of(draw, model, 7)
-        expected_outputs = theirs.predict(probe, verbose=0)
+        expected_outputs = listed(model.predict(probe, verbose=0))
+        compared = [key for key in expected if trains or key.startswith("val_")]
+
+        def check_definite(difference):
+            """Raises IllConditioned, or else `difference`."""
+            random = np.random.default_rng(0)
+
+            def changed(array):
+                if array.dtype.kind != "f":
+                    return array
+                return (array * (1 + 1e-6 * random.uniform(-1, 1, array.shape))).astype("float32")
+
+            for _ in range(8):
+                inputs = [changed(each) for each in x] if isinstance(x, list) else changed(x)
+                history, weights = train(inputs, [changed(each) for each in initial])
+                errors = [error_of(history[key], expected[key]) for key in compared]
+                errors += map(error_of, weights, expected_weights)
+                errors += map(error_of, listed(model.predict(probe, verbose=0)), expected_outputs)
+                if max(errors) > TOLERANCE:
+                    raise IllConditioned(str(difference)) from difference
+            raise difference
 
         ours = compiled(model)
         history = cluster.fit(ours, x, y, batch_size=BATCH, epochs=epochs, shuffle=False, verbose=0,
                               strategy="sync", callbacks=make(), **fit).history
-        self.assertEqual(sorted(history), sorted(expected))
-        for key in expected:
-            if not trains and not key.startswith("val_"):
-                continue
-            here, there = np.array(history[key]), np.array(expected[key])
-            if unobserved and not key.startswith("val_"):
-                # Of an epoch whose end was not observed there is no value; see clients/python.
-                self.assertFalse(np.isnan(here[-1]), key)
-                there = np.where(np.isnan(here), np.nan, there)
-            self.close(key, here, there)
         names = [weight.path for weight in ours.weights]
-        for name, here, there in zip(names, ours.get_weights(), expected_weights):
-            self.close(name, here, there)
-        predicted = cluster.predict(ours, probe, verbose=0)
-        if not isinstance(expected_outputs, list):
-            expected_outputs, predicted = [expected_outputs], [predicted]
-        for here, there in zip(predicted, expected_outputs):
-            self.close("predict", here, there)
+        weights = ours.get_weights()
+        predicted = listed(cluster.predict(ours, probe, verbose=0))
         shown = cluster.tool.objects("status", str(ours.history.job))[-1]
         counted = sum(weight.size for name, weight in zip(names, expected_weights)
                       if not name.endswith("normalization/count"))
         self.assertEqual(shown["parameters"], counted, "number of parameters")
+        self.assertEqual(sorted(history), sorted(expected))
+        try:
+            for key in compared:
+                here, there = np.array(history[key]), np.array(expected[key])
+                if unobserved and not key.startswith("val_"):
+                    # Of an epoch whose end was not observed there is no value; see clients/python.
+                    self.assertFalse(np.isnan(here[-1]), key)
+                    there = np.where(np.isnan(here), np.nan, there)
+                self.close(key, here, there)
+            for name, here, there in zip(names, weights, expected_weights):
+                self.close(name, here, there)
+            for here, there in zip(predicted, expected_outputs):
+                self.close("predict", here, there)
+        except AssertionError as difference:
+            check_definite(difference)
+
+
+def listed(outputs):
+    return outputs if isinstance(outputs, list) else [outputs]
 
 
 def diverges(losses, weights):
@@ -175,25 +227,24 @@ class Callbacks(Comparison):
 
 class Weights(Comparison):
     def test_class_weight(self):
-        draw = draw_for("class_weight")
-        self.compare(draw, training_cases.network(draw, "softmax", training_cases.CLASSES),
-                     "sparse_categorical_crossentropy", sgd(), training_cases.sparse_labels,
-                     class_weight={i: draw.number(0, 3) for i in range(training_cases.CLASSES)})
+        self.drawn(["class_weight"], lambda draw: self.compare(
+            draw, training_cases.network(draw, "softmax", training_cases.CLASSES),
+            "sparse_categorical_crossentropy", sgd(), training_cases.sparse_labels,
+            class_weight={i: draw.number(0, 3) for i in range(training_cases.CLASSES)}))
 
     def test_sample_weight(self):
-        draw = draw_for("sample_weight")
-        self.compare(draw, training_cases.network(draw, "linear"), "mse", sgd(),
-                     training_cases.real_labels,
-                     sample_weight=draw.random.uniform(0, 2, EXAMPLES).astype("float32"))
+        self.drawn(["sample_weight"], lambda draw: self.compare(
+            draw, training_cases.network(draw, "linear"), "mse", sgd(), training_cases.real_labels,
+            sample_weight=draw.random.uniform(0, 2, EXAMPLES).astype("float32")))
 
 
 class Epochs(Comparison):
     """Arguments of fit about epochs."""
 
     def trained(self, **fit):
-        draw = draw_for("epochs", str(fit))
-        self.compare(draw, training_cases.network(draw, "linear"), "mse", sgd(),
-                     training_cases.real_labels, metrics=lambda: ["mae"], epochs=6, **fit)
+        self.drawn(["epochs", *sorted(fit)], lambda draw: self.compare(
+            draw, training_cases.network(draw, "linear"), "mse", sgd(), training_cases.real_labels,
+            metrics=lambda: ["mae"], epochs=6, **fit))
 
     def test_initial_epoch(self):
         self.trained(initial_epoch=4, steps_per_epoch=EXAMPLES // BATCH)
@@ -204,6 +255,33 @@ class Epochs(Comparison):
     def test_validation_freq(self):
         self.trained(validation_freq=2)
         self.trained(validation_freq=[1, 4])
+
+
+class Judge(Comparison):
+    """The comparison finds a wrong number, and does not blame rounding for it."""
+
+    def test_wrong_prediction(self):
+        draw = draw_for("wrong")
+        with unittest.mock.patch.object(cluster, "predict", self.shifted(cluster.predict)):
+            with self.assertRaises(AssertionError):
+                self.compare(draw, training_cases.network(draw, "linear"), "mse", sgd(),
+                             training_cases.real_labels)
+
+    def test_ill_conditioned(self):
+        draw = draw_for("tie")
+        inputs = keras.Input((4,))
+        # The gradient goes to the larger of two equal numbers.
+        kernel = keras.initializers.GlorotUniform(seed=draw.seed())
+        sides = [keras.layers.Dense(4, kernel_initializer=kernel, name=name)(inputs)
+                 for name in ("one", "other")]
+        model = keras.Model(inputs, keras.layers.Dense(3)(keras.layers.Maximum()(sides)))
+        with unittest.mock.patch.object(cluster, "predict", self.shifted(cluster.predict)):
+            with self.assertRaises(IllConditioned):
+                self.compare(draw, model, "mse", sgd(), training_cases.real_labels)
+
+    @staticmethod
+    def shifted(predict):
+        return lambda *arguments, **kwargs: predict(*arguments, **kwargs) + 3 * TOLERANCE
 
 
 class Lists(unittest.TestCase):
@@ -318,7 +396,7 @@ def add(group, name, variant, compare):
 
     def test(self):
         keras.utils.set_random_seed(SEED + variant)
-        compare(self, draw_for(group.__name__, name, variant))
+        self.drawn([group.__name__, name, variant], lambda draw: compare(self, draw))
 
     setattr(group, f"test_{key}_{variant}", test)
 
