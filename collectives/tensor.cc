@@ -90,32 +90,34 @@ T CombineIntegers(ReduceOp op, T a, T b) {
 
 // `op` is constant in each loop, so that the compiler vectorizes it.
 template <ReduceOp op, typename T>
-void ReduceFloats(const void* from, size_t count, void* into) {
-  const T* const a = static_cast<const T*>(from);
-  T* const b = static_cast<T*>(into);
-  for (size_t i = 0; i < count; ++i) FromFloat(Combine(op, ToFloat(b[i]), ToFloat(a[i])), &b[i]);
+void ReduceFloats(const void* first, const void* second, size_t count, void* to) {
+  const T* const a = static_cast<const T*>(first);
+  const T* const b = static_cast<const T*>(second);
+  T* const c = static_cast<T*>(to);
+  for (size_t i = 0; i < count; ++i) FromFloat(Combine(op, ToFloat(a[i]), ToFloat(b[i])), &c[i]);
 }
 
 template <ReduceOp op, typename T>
-void ReduceIntegers(const void* from, size_t count, void* into) {
-  const T* const a = static_cast<const T*>(from);
-  T* const b = static_cast<T*>(into);
-  for (size_t i = 0; i < count; ++i) b[i] = CombineIntegers(op, b[i], a[i]);
+void ReduceIntegers(const void* first, const void* second, size_t count, void* to) {
+  const T* const a = static_cast<const T*>(first);
+  const T* const b = static_cast<const T*>(second);
+  T* const c = static_cast<T*>(to);
+  for (size_t i = 0; i < count; ++i) c[i] = CombineIntegers(op, a[i], b[i]);
 }
 
 template <ReduceOp op>
-void ReduceOf(DataType type, const void* from, size_t count, void* into) {
+void ReduceOf(DataType type, const void* first, const void* second, size_t count, void* to) {
   switch (type) {
     case DataType::kFloat32:
-      return ReduceFloats<op, float>(from, count, into);
+      return ReduceFloats<op, float>(first, second, count, to);
     case DataType::kFloat16:
-      return ReduceFloats<op, Float16>(from, count, into);
+      return ReduceFloats<op, Float16>(first, second, count, to);
     case DataType::kBfloat16:
-      return ReduceFloats<op, Bfloat16>(from, count, into);
+      return ReduceFloats<op, Bfloat16>(first, second, count, to);
     case DataType::kInt32:
-      return ReduceIntegers<op, int32_t>(from, count, into);
+      return ReduceIntegers<op, int32_t>(first, second, count, to);
     case DataType::kInt64:
-      return ReduceIntegers<op, int64_t>(from, count, into);
+      return ReduceIntegers<op, int64_t>(first, second, count, to);
   }
 }
 
@@ -153,16 +155,21 @@ const char* NameOf(ReduceOp op) {
 }
 
 void Reduce(ReduceOp op, DataType type, const void* from, size_t count, void* into) {
+  Reduce(op, type, into, from, count, into);
+}
+
+void Reduce(ReduceOp op, DataType type, const void* first, const void* second, size_t count,
+            void* to) {
   switch (op) {
     case ReduceOp::kSum:
     case ReduceOp::kAverage:
-      return ReduceOf<ReduceOp::kSum>(type, from, count, into);
+      return ReduceOf<ReduceOp::kSum>(type, first, second, count, to);
     case ReduceOp::kMin:
-      return ReduceOf<ReduceOp::kMin>(type, from, count, into);
+      return ReduceOf<ReduceOp::kMin>(type, first, second, count, to);
     case ReduceOp::kMax:
-      return ReduceOf<ReduceOp::kMax>(type, from, count, into);
+      return ReduceOf<ReduceOp::kMax>(type, first, second, count, to);
     case ReduceOp::kProduct:
-      return ReduceOf<ReduceOp::kProduct>(type, from, count, into);
+      return ReduceOf<ReduceOp::kProduct>(type, first, second, count, to);
   }
 }
 

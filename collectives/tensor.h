@@ -29,9 +29,12 @@ enum class ReduceOp : uint8_t { kSum, kAverage, kMin, kMax, kProduct };
 // "sum".
 const char* NameOf(ReduceOp op);
 
-// `into[i]` = op(`into[i]`, `from[i]`). kAverage adds: ScaleInPlace divides at the end. float16 and
-// bfloat16 are computed in float32 and rounded to nearest even at each step.
+// `into[i]` = op(`into[i]`, `from[i]`). kAverage adds: DivideInPlace divides at the end. float16
+// and bfloat16 are computed in float32 and rounded to nearest even at each step.
 void Reduce(ReduceOp op, DataType type, const void* from, size_t count, void* into);
+// `to[i]` = op(`first[i]`, `second[i]`). `to` may be `first` or `second`.
+void Reduce(ReduceOp op, DataType type, const void* first, const void* second, size_t count,
+            void* to);
 
 // Multiplies floating point values by `factor`. Requires a factor of 1 for integers.
 void ScaleInPlace(DataType type, double factor, size_t count, void* data);
