@@ -102,6 +102,7 @@ class Group::Impl {
     links.join_timeout = options.join_timeout;
     links.timeout = options.timeout;
     links.stall = options.stall;
+    links.shared_memory = options.shared_memory == SharedMemory::kAuto;
     links.on_stall = options.on_stall;
     if (links.on_stall == nullptr) {
       links.on_stall = [rank = options.rank](const std::string& line) {
@@ -133,15 +134,17 @@ class Group::Impl {
                                      .Add(uses_ring())
                                      .digest()};
     ScaleInPlace(tensor.type, scale.before, tensor.count, tensor.data);
-    const Timeline::Span span(&timeline_, uses_ring() ? "RING_ALLREDUCE" : "DIRECT_ALLREDUCE",
-                              tensor.name);
-    CAIRN_RETURN_IF_ERROR(uses_ring() ? RingAllReduce(links_.get(), operation, tensor, op)
-                                      : DirectAllReduce(links_.get(), operation, tensor, op));
-    if (op == ReduceOp::kAverage) {
-      DivideInPlace(tensor.type, links_->size(), tensor.count, tensor.data);
+    const Reduction reduction = {op, scale.after};
+    if (uses_ring()) {
+      const Timeline::Span span(&timeline_, "RING_ALLREDUCE", tensor.name);
+      return RingAllReduce(links_.get(), operation, tensor, reduction);
     }
-    ScaleInPlace(tensor.type, scale.after, tensor.count, tensor.data);
-    return absl::OkStatus();
+    if (links_->shared() != nullptr) {
+      const Timeline::Span span(&timeline_, "SHARED_ALLREDUCE", tensor.name);
+      return SharedAllReduce(links_.get(), operation, tensor, reduction);
+    }
+    const Timeline::Span span(&timeline_, "DIRECT_ALLREDUCE", tensor.name);
+    return DirectAllReduce(links_.get(), operation, tensor, reduction);
   }
 
   // All-reduce of several tensors of one type, in one buffer.
@@ -235,6 +238,8 @@ absl::StatusOr<std::unique_ptr<Group>> Group::Join(const GroupOptions& options) 
 int Group::rank() const { return impl_->links().rank(); }
 int Group::size() const { return impl_->links().size(); }
 
+bool Group::uses_shared_memory() const { return impl_->links().shared() != nullptr; }
+
 int Group::local_rank() const {
   const auto& addresses = impl_->links().options().addresses;
   return static_cast<int>(std::count_if(
@@ -326,9 +331,12 @@ absl::StatusOr<std::vector<char>> Group::ReduceScatter(const Tensor& input, Redu
   const size_t count =
       SliceBegin(input.count, size(), rank() + 1) - SliceBegin(input.count, size(), rank());
   std::vector<char> result(count * SizeOf(input.type));
-  CAIRN_RETURN_IF_ERROR(DirectReduceScatter(&impl_->links(), operation, scaled, op, result.data()));
-  if (op == ReduceOp::kAverage) DivideInPlace(input.type, size(), count, result.data());
-  ScaleInPlace(input.type, scale.after, count, result.data());
+  const Reduction reduction = {op, scale.after};
+  Links* const links = &impl_->links();
+  CAIRN_RETURN_IF_ERROR(
+      links->shared() != nullptr
+          ? SharedReduceScatter(links, operation, scaled, reduction, result.data())
+          : DirectReduceScatter(links, operation, scaled, reduction, result.data()));
   return result;
 }
 

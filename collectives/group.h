@@ -35,10 +35,20 @@ enum class Algorithm {
   kRing,
 };
 
+enum class SharedMemory {
+  // All-reduce (direct) and reduce-scatter use it if all addresses have the same host, and the
+  // ranks
+  // are processes of one user on one machine in one network namespace; at most 16. Else sockets.
+  // The bits are the same.
+  kAuto,
+  kOff,  // On one rank: off on all.
+};
+
 struct GroupOptions {
   std::vector<std::string> addresses;  // HOST:PORT of each rank.
   int rank = 0;
   Algorithm algorithm = Algorithm::kAuto;
+  SharedMemory shared_memory = SharedMemory::kAuto;
   // All ranks must have joined within this time.
   absl::Duration join_timeout = absl::Seconds(60);
   // A rank that neither sends nor reads for so long is lost.
@@ -78,6 +88,8 @@ class Group {
   // Among the ranks whose addresses have this rank's host.
   int local_rank() const;
   int local_size() const;
+  // See SharedMemory.
+  bool uses_shared_memory() const;
 
   struct Scale {
     double before = 1;  // The factor of each rank's values; 1 for integers.

@@ -20,12 +20,16 @@ namespace {
 
 static_assert(std::endian::native == std::endian::little, "messages have the machine's byte order");
 
-constexpr uint32_t kMagic = 0x314C4F43;  // "COL1"
+constexpr uint32_t kMagic = 0x324C4F43;  // "COL2"
 constexpr absl::Duration kHelloTimeout = absl::Seconds(1);
 constexpr absl::Duration kConnectTimeout = absl::Seconds(1);
 constexpr absl::Duration kRetry = absl::Milliseconds(50);
 constexpr absl::Duration kNewsTimeout = absl::Seconds(1);
 constexpr size_t kPieceBytes = 256 << 10;
+// How often a rank that waits looks at the clock and at what has happened to the others.
+constexpr absl::Duration kLook = absl::Milliseconds(100);
+// The same in shared memory, where waiting does not end when a rank dies.
+constexpr absl::Duration kSharedLook = absl::Milliseconds(20);
 
 enum Purpose : uint32_t { kData, kNews, kSurvivors };
 
@@ -52,9 +56,11 @@ struct Header {
 struct News {
   enum Cause : uint32_t { kLost, kHangs, kMismatch };
 
+  static constexpr uint32_t kUnknown = UINT32_MAX;
+
   uint32_t magic = kMagic;
   uint32_t cause = kLost;
-  uint32_t rank = 0;  // The lost one; of the other causes the one that says so.
+  uint32_t rank = kUnknown;  // The one that is lost or hangs.
 };
 
 // FNV-1a.
@@ -144,8 +150,13 @@ struct Links::Progress {
   size_t done = 0;          // Bytes.
   std::vector<char> piece;  // Of a transfer that consumes.
   size_t in_piece = 0;
+  // The transfer before it in the same direction with the same peer, by index; -1: none.
+  int before = -1;
 
   bool complete() const { return header_done == sizeof(Header) && done == transfer.bytes; }
+  bool is_next(const std::vector<Progress>& all) const {
+    return !complete() && (before < 0 || all[before].complete());
+  }
 };
 
 // ------------------------------------------------------------------------------------- the mesh
@@ -183,6 +194,9 @@ absl::StatusOr<std::unique_ptr<Links>> Links::Connect(const LinksOptions& option
     Peer& peer = links->peers_[hello.rank];
     (hello.purpose == kData ? peer.data : peer.news) = *std::move(caller);
   }
+  // All have joined. If one is lost from now on, the next operation says so, and the others may
+  // reform.
+  links->ShareMemory().IgnoreError();
   return links;
 }
 
@@ -217,29 +231,111 @@ absl::Status Links::CallLowerRanks(absl::Time deadline) {
   return absl::OkStatus();
 }
 
+// All ranks have the same list, so all agree whether to try.
+absl::Status Links::ShareMemory() {
+  const auto is_elsewhere = [this](const cluster::Address& address) {
+    return address.host != options_.addresses[0].host;
+  };
+  if (size() == 1 || size() > SharedBuffers::kRanksMax ||
+      std::any_of(options_.addresses.begin(), options_.addresses.end(), is_elsewhere)) {
+    return absl::OkStatus();
+  }
+  const Operation operation = {"join", "the group", 0};
+  // Why there is none does not matter: sockets do the same.
+  struct Offer {
+    uint64_t token = 0;
+    uint64_t is_made = 0;
+  };
+  std::unique_ptr<SharedBuffersHost> host;
+  std::unique_ptr<SharedBuffersGuest> guest;
+  std::unique_ptr<SharedBuffers> shared;
+  Offer offer;
+  uint64_t is_ready = 0;
+  std::vector<uint64_t> ready(size(), 1);  // Of the other ranks.
+  const auto all_are_ready = [&] {
+    return is_ready == 1 &&
+           std::all_of(ready.begin(), ready.end(), [](uint64_t r) { return r == 1; });
+  };
+  const auto tell_all = [&] {
+    std::vector<Transfer> transfers;
+    for (int peer = 0; peer < size(); ++peer) {
+      if (peer == rank()) continue;
+      transfers.push_back(SendTo(peer, &is_ready, sizeof is_ready));
+      transfers.push_back(ReceiveFrom(peer, &ready[peer], sizeof(uint64_t)));
+    }
+    return Exchange(operation, transfers);
+  };
+  if (rank() == 0) {
+    auto opened = SharedBuffersHost::Open(size());
+    if (options_.shared_memory && opened.ok()) host = *std::move(opened);
+    if (host != nullptr) offer = {host->token(), 1};
+    std::vector<Transfer> transfers;
+    for (int peer = 1; peer < size(); ++peer) {
+      transfers.push_back(SendTo(peer, &offer, sizeof offer));
+    }
+    CAIRN_RETURN_IF_ERROR(Exchange(operation, transfers));
+    is_ready = offer.is_made;
+  } else {
+    CAIRN_RETURN_IF_ERROR(Exchange(operation, {ReceiveFrom(0, &offer, sizeof offer)}));
+    if (options_.shared_memory && offer.is_made == 1) {
+      auto called = SharedBuffersGuest::Call(offer.token);
+      if (called.ok()) guest = *std::move(called);
+    }
+    is_ready = guest != nullptr ? 1 : 0;
+  }
+  CAIRN_RETURN_IF_ERROR(tell_all());
+  if (!all_are_ready()) return absl::OkStatus();
+  if (rank() == 0) {
+    host->HandOut();
+    shared = host->buffers();
+  }
+  CAIRN_RETURN_IF_ERROR(tell_all());  // That it was handed out.
+  if (rank() != 0) {
+    auto received = guest->Receive(rank(), size());
+    if (received.ok()) shared = *std::move(received);
+    is_ready = received.ok() ? 1 : 0;
+  }
+  CAIRN_RETURN_IF_ERROR(tell_all());
+  if (all_are_ready()) shared_ = std::move(shared);
+  return absl::OkStatus();
+}
+
 std::string Links::Name(int rank) const {
   return absl::StrCat("rank ", rank, " (", options_.addresses[rank].ToString(), ")");
 }
 
-// ------------------------------------------------------------------------------------- exchanges
+// -------------------------------------------------------------------------------------- failures
 
 // Tells all others first: ranks that do not exchange data with the lost one would only see its
 // neighbors go.
-absl::Status Links::Fail(int lost, absl::Status status) {
+absl::Status Links::Fail(int lost, absl::Status status, int hanging) {
   if (!failure_.ok()) return failure_;
-  lost_ = lost;
+  lost_ = lost >= 0 ? lost : hanging;
   failure_ = std::move(status);
   News news;
   news.cause = absl::IsUnavailable(failure_)        ? News::kLost
                : absl::IsDeadlineExceeded(failure_) ? News::kHangs
                                                     : News::kMismatch;
-  news.rank = static_cast<uint32_t>(lost < 0 ? options_.rank : lost);
+  if (lost_ >= 0) news.rank = static_cast<uint32_t>(lost_);
   for (int rank = 0; rank < size(); ++rank) {
     if (rank == options_.rank || rank == lost || !peers_[rank].news.is_open()) continue;
     peers_[rank].news.SendAll(&news, sizeof news, kNewsTimeout).IgnoreError();
   }
   for (Peer& peer : peers_) peer = Peer();
   return failure_;
+}
+
+absl::Status Links::Lost(int peer, const Operation& operation, const std::string& why) {
+  return Fail(peer, absl::UnavailableError(absl::StrCat(Name(peer), " was lost in ", operation.kind,
+                                                        " of ", operation.name, ": ", why)));
+}
+
+absl::Status Links::Mismatch(int peer, const Operation& operation) {
+  return absl::FailedPreconditionError(absl::StrCat(
+      Name(peer), " is in another operation than this rank, which is in ", operation.kind, " of ",
+      operation.name,
+      ": all ranks must call the same operations, with tensors of the same types and sizes, in the "
+      "same order"));
 }
 
 // News, or the end of a rank that leaves: that is an error only if something is expected of it.
@@ -250,18 +346,129 @@ absl::Status Links::ReadNews(int peer) {
     peers_[peer].news.Close();
     return absl::OkStatus();
   }
-  const bool is_right = news.magic == kMagic && news.rank < options_.addresses.size();
+  const bool is_right = news.magic == kMagic &&
+                        (news.rank < options_.addresses.size() || news.rank == News::kUnknown);
   const std::string says = absl::StrCat(", as rank ", peer, " says");
+  const int named = is_right && news.rank != News::kUnknown ? static_cast<int>(news.rank) : -1;
   if (is_right && news.cause == News::kHangs) {
-    // Which one is not certain: those that wait for it are silent, too.
-    return Fail(-1, absl::DeadlineExceededError("a rank hangs" + says));
+    return Fail(-1,
+                absl::DeadlineExceededError(
+                    absl::StrCat(named < 0 ? "a rank" : Name(named), " hangs", says)),
+                named);
   }
   if (is_right && news.cause == News::kMismatch) {
     return Fail(-1, absl::FailedPreconditionError("ranks are in different operations" + says));
   }
-  const int lost = is_right ? static_cast<int>(news.rank) : peer;
+  const int lost = named < 0 ? peer : named;
   return Fail(lost, absl::UnavailableError(absl::StrCat(Name(lost), " was lost", says)));
 }
+
+// What has arrived by now.
+absl::Status Links::ReadAllNews() {
+  std::vector<pollfd> entries;
+  std::vector<int> news_of;
+  for (int rank = 0; rank < size(); ++rank) {
+    if (!peers_[rank].news.is_open()) continue;
+    entries.push_back({peers_[rank].news.descriptor(), POLLIN, 0});
+    news_of.push_back(rank);
+  }
+  poll(entries.data(), entries.size(), /*timeout=*/0);
+  for (size_t i = 0; i < news_of.size(); ++i) {
+    if (entries[i].revents != 0) CAIRN_RETURN_IF_ERROR(ReadNews(news_of[i]));
+  }
+  return absl::OkStatus();
+}
+
+// Reports a stall, and ends the group after the timeout.
+absl::Status Links::CheckWait(const Operation& operation,
+                              const std::function<std::vector<int>()>& awaited, Wait* wait) {
+  const absl::Duration waited = absl::Now() - wait->since;
+  const bool is_over = waited > options_.timeout;
+  if (!is_over && (waited <= options_.stall + wait->reported || options_.on_stall == nullptr)) {
+    return absl::OkStatus();
+  }
+  const std::vector<int> ranks = awaited();
+  const std::string names = absl::StrJoin(
+      ranks, ", ", [this](std::string* text, int rank) { absl::StrAppend(text, Name(rank)); });
+  const std::string what = absl::StrCat(operation.kind, " of ", operation.name);
+  if (is_over) {
+    return Fail(
+        -1,
+        absl::DeadlineExceededError(absl::StrCat(
+            what, ": nothing for ", absl::FormatDuration(options_.timeout), " from ", names)),
+        ranks.size() == 1 ? ranks[0] : -1);
+  }
+  wait->reported = waited;
+  options_.on_stall(absl::StrCat(what, " has waited ",
+                                 absl::FormatDuration(absl::Trunc(waited, absl::Seconds(1))),
+                                 " for ", names));
+  return absl::OkStatus();
+}
+
+// ------------------------------------------------------------------------- through shared memory
+
+SharedBuffers::Position Links::PositionIn(const Operation& operation) const {
+  return {static_cast<uint32_t>(sequence_),
+          static_cast<uint32_t>(operation.signature ^ operation.signature >> 32)};
+}
+
+absl::Status Links::BeginShared(const Operation& operation, uint32_t* first) {
+  if (!failure_.ok()) return failure_;
+  shared_->SetPosition(PositionIn(operation));
+  *first = shared_steps_;
+  return absl::OkStatus();
+}
+
+void Links::EndShared(uint32_t steps) {
+  shared_steps_ += steps;
+  ++sequence_;
+}
+
+absl::Status Links::AwaitShared(const Operation& operation, SharedBuffers::Stage stage,
+                                uint32_t steps) {
+  for (int peer = 0; peer < size(); ++peer) {
+    if (peer == rank()) continue;
+    if (!shared_->HasReached(peer, stage, steps)) {
+      Wait wait = {absl::Now()};
+      while (!shared_->WaitFor(peer, stage, steps, kSharedLook)) {
+        CAIRN_RETURN_IF_ERROR(ReadAllNews());
+        // A rank that leaves has finished its operations before.
+        if (!peers_[peer].news.is_open() && !shared_->HasReached(peer, stage, steps)) {
+          return Lost(peer, operation, "the connection was closed");
+        }
+        CAIRN_RETURN_IF_ERROR(CheckPositions(operation, peer, stage, steps));
+        CAIRN_RETURN_IF_ERROR(CheckWait(
+            operation, [peer] { return std::vector<int>{peer}; }, &wait));
+      }
+    }
+    // It needs what this rank will reduce, so it is still in its operation.
+    if (stage == SharedBuffers::kCopied && shared_->PositionOf(peer) != PositionIn(operation)) {
+      return Fail(-1, Mismatch(peer, operation));
+    }
+  }
+  return absl::OkStatus();
+}
+
+// Some operations use shared memory and others use sockets. Without this, ranks that are in
+// different ones would wait for each other until the timeout.
+absl::Status Links::CheckPositions(const Operation& operation, int shared_peer,
+                                   SharedBuffers::Stage stage, uint32_t steps) {
+  const SharedBuffers::Position own = PositionIn(operation);
+  for (int peer = 0; peer < size(); ++peer) {
+    if (peer == rank()) continue;
+    const SharedBuffers::Position position = shared_->PositionOf(peer);
+    const bool is_elsewhere =
+        position.sequence == own.sequence && position.signature != own.signature;
+    // Nobody finishes an operation in shared memory before all have begun it.
+    const bool is_ahead = peer == shared_peer &&
+                          static_cast<int32_t>(position.sequence - own.sequence) > 0 &&
+                          !shared_->HasReached(peer, stage, steps);
+    if (is_elsewhere || is_ahead) return Fail(-1, Mismatch(peer, operation));
+  }
+  return absl::OkStatus();
+}
+
+// ------------------------------------------------------------------------------- through sockets
 
 absl::Status Links::Receive(const Operation& operation, Progress* progress, bool* moved) {
   Socket& socket = peers_[progress->transfer.peer].data;
@@ -276,11 +483,7 @@ absl::Status Links::Receive(const Operation& operation, Progress* progress, bool
     const Header& header_in = progress->header;
     if (header_in.magic != kMagic || header_in.sequence != sequence_ ||
         header_in.signature != operation.signature || header_in.bytes != progress->transfer.bytes) {
-      return absl::FailedPreconditionError(absl::StrCat(
-          Name(progress->transfer.peer), " is in another operation than this rank, which is in ",
-          operation.kind, " of ", operation.name,
-          ": all ranks must call the same operations, with "
-          "tensors of the same types and sizes, in the same order"));
+      return Mismatch(progress->transfer.peer, operation);
     }
   }
   const Transfer& transfer = progress->transfer;
@@ -323,22 +526,41 @@ absl::Status Links::Advance(const Operation& operation, Progress* progress, bool
   return absl::OkStatus();
 }
 
-std::string Links::AwaitedText(const std::vector<Progress>& all) const {
-  std::vector<std::string> names;
-  for (const Progress& progress : all) {
-    const std::string name = Name(progress.transfer.peer);
-    if (progress.complete() || std::find(names.begin(), names.end(), name) != names.end()) continue;
-    names.push_back(name);
+// Until one is ready, or there is news, which it reads, or it is time to look at the clock.
+absl::Status Links::WaitForSockets(const Operation& operation, const std::vector<Progress>& all) {
+  std::vector<pollfd> entries;
+  std::vector<int> news_of;
+  for (int rank = 0; rank < size(); ++rank) {
+    if (!peers_[rank].news.is_open()) continue;
+    entries.push_back({peers_[rank].news.descriptor(), POLLIN, 0});
+    news_of.push_back(rank);
   }
-  return absl::StrJoin(names, ", ");
+  for (const Progress& progress : all) {
+    if (!progress.is_next(all)) continue;
+    const auto events = static_cast<short>(progress.transfer.sends ? POLLOUT : POLLIN);
+    entries.push_back({peers_[progress.transfer.peer].data.descriptor(), events, 0});
+  }
+  const int ready = poll(entries.data(), entries.size(), absl::ToInt64Milliseconds(kLook));
+  if (ready == 0 && shared_ != nullptr) {
+    CAIRN_RETURN_IF_ERROR(CheckPositions(operation, -1, SharedBuffers::kCopied, 0));
+  }
+  for (size_t i = 0; i < news_of.size(); ++i) {
+    if (entries[i].revents != 0) CAIRN_RETURN_IF_ERROR(ReadNews(news_of[i]));
+  }
+  return absl::OkStatus();
 }
 
 absl::Status Links::Exchange(const Operation& operation, absl::Span<const Transfer> transfers) {
   if (!failure_.ok()) return failure_;
   std::vector<Progress> all;
+  all.reserve(transfers.size());
   for (const Transfer& transfer : transfers) {
     Progress& added = all.emplace_back();
     added.transfer = transfer;
+    for (int i = static_cast<int>(all.size()) - 2; i >= 0 && added.before < 0; --i) {
+      const Transfer& other = all[i].transfer;
+      if (other.peer == transfer.peer && other.sends == transfer.sends) added.before = i;
+    }
     if (transfer.sends) {
       added.header.sequence = sequence_;
       added.header.signature = operation.signature;
@@ -347,58 +569,38 @@ absl::Status Links::Exchange(const Operation& operation, absl::Span<const Transf
       added.piece.resize(std::min(kPieceBytes, transfer.bytes));
     }
   }
-  absl::Time moved_at = absl::Now();
-  absl::Duration said_after;
+  if (shared_ != nullptr) shared_->SetPosition(PositionIn(operation));
+  Wait wait = {absl::Now()};
+  const auto awaited = [&all] {
+    std::vector<int> ranks;
+    for (const Progress& progress : all) {
+      const int peer = progress.transfer.peer;
+      if (progress.complete() || std::find(ranks.begin(), ranks.end(), peer) != ranks.end()) {
+        continue;
+      }
+      ranks.push_back(peer);
+    }
+    return ranks;
+  };
   const auto is_open = [](const Progress& progress) { return !progress.complete(); };
   while (std::any_of(all.begin(), all.end(), is_open)) {
     bool moved = false;
     for (Progress& progress : all) {
-      if (progress.complete()) continue;
+      if (!progress.is_next(all)) continue;
       const absl::Status status = Advance(operation, &progress, &moved);
       if (status.ok()) continue;
       const int peer = progress.transfer.peer;
       if (!absl::IsUnavailable(status)) return Fail(-1, status);
       // It may have gone because it knows who was lost.
       if (peers_[peer].news.is_open()) CAIRN_RETURN_IF_ERROR(ReadNews(peer));
-      return Fail(peer, absl::UnavailableError(absl::StrCat(Name(peer), " was lost in ",
-                                                            operation.kind, " of ", operation.name,
-                                                            ": ", std::string(status.message()))));
+      return Lost(peer, operation, std::string(status.message()));
     }
-    const absl::Time now = absl::Now();
     if (moved) {
-      moved_at = now;
-      said_after = absl::ZeroDuration();
+      wait = {absl::Now()};
       continue;
     }
-    const absl::Duration waited = now - moved_at;
-    if (waited > options_.timeout) {
-      return Fail(-1, absl::DeadlineExceededError(absl::StrCat(
-                          operation.kind, " of ", operation.name, ": nothing for ",
-                          absl::FormatDuration(options_.timeout), " from ", AwaitedText(all))));
-    }
-    if (waited > options_.stall + said_after && options_.on_stall != nullptr) {
-      said_after = waited;
-      options_.on_stall(absl::StrCat(operation.kind, " of ", operation.name, " has waited ",
-                                     absl::FormatDuration(absl::Trunc(waited, absl::Seconds(1))),
-                                     " for ", AwaitedText(all)));
-    }
-    // Sleeps until a socket is ready, or it is time to look at the clock.
-    std::vector<pollfd> entries;
-    std::vector<int> news_of;
-    for (int rank = 0; rank < size(); ++rank) {
-      if (!peers_[rank].news.is_open()) continue;
-      entries.push_back({peers_[rank].news.descriptor(), POLLIN, 0});
-      news_of.push_back(rank);
-    }
-    for (const Progress& progress : all) {
-      if (progress.complete()) continue;
-      const auto events = static_cast<short>(progress.transfer.sends ? POLLOUT : POLLIN);
-      entries.push_back({peers_[progress.transfer.peer].data.descriptor(), events, 0});
-    }
-    poll(entries.data(), entries.size(), /*timeout=*/100);
-    for (size_t i = 0; i < news_of.size(); ++i) {
-      if (entries[i].revents != 0) CAIRN_RETURN_IF_ERROR(ReadNews(news_of[i]));
-    }
+    CAIRN_RETURN_IF_ERROR(CheckWait(operation, awaited, &wait));
+    CAIRN_RETURN_IF_ERROR(WaitForSockets(operation, all));
   }
   ++sequence_;
   return absl::OkStatus();

@@ -14,6 +14,7 @@
 #include "absl/time/time.h"
 #include "absl/types/span.h"
 #include "cluster/address.h"
+#include "collectives/shared_buffers.h"
 #include "collectives/socket.h"
 
 namespace cairn::collectives {
@@ -28,6 +29,8 @@ struct LinksOptions {
   absl::Duration stall = absl::Seconds(60);
   // Gets a line if an exchange waits for longer than `stall`. May be null.
   std::function<void(const std::string&)> on_stall;
+  // Off on one rank: off on all.
+  bool shared_memory = true;
 };
 
 // What the ranks must agree on before they exchange data.
@@ -69,13 +72,24 @@ class Links {
   int size() const { return static_cast<int>(options_.addresses.size()); }
   const LinksOptions& options() const { return options_; }
 
-  // Makes all transfers at the same time, at most one send and one receipt with each peer. Every
-  // rank calls the same exchanges in the same order. Errors end the group, and all ranks get one:
-  // Unavailable: a rank was lost, which the message names; see lost(). DeadlineExceeded: a rank
-  // hangs. FailedPrecondition: ranks are in different operations.
+  // Makes all transfers at the same time; those of one direction with the same peer one after the
+  // other. Every rank calls the same exchanges in the same order. Errors end the group, and all
+  // ranks get one: Unavailable: a rank was lost, which the message names; see lost().
+  // DeadlineExceeded: a rank hangs. FailedPrecondition: ranks are in different operations.
   absl::Status Exchange(const Operation& operation, absl::Span<const Transfer> transfers);
 
-  // The rank that was lost first, as far as this one knows; -1: none.
+  // The memory that the ranks share; null if they are on several hosts, or there are too many, or
+  // it is switched off. All ranks have it, or none has.
+  SharedBuffers* shared() const { return shared_.get(); }
+  // An operation in shared memory, in place of an exchange; every rank begins it. Between Begin and
+  // End its steps count from `*first`.
+  absl::Status BeginShared(const Operation& operation, uint32_t* first);
+  void EndShared(uint32_t steps);
+  // Waits until all other ranks have finished `stage` of the steps before `steps`. Errors are those
+  // of Exchange.
+  absl::Status AwaitShared(const Operation& operation, SharedBuffers::Stage stage, uint32_t steps);
+
+  // The rank that was lost first or hangs, as far as this one knows; -1: none.
   int lost() const { return lost_; }
   // The error that ended the group.
   const absl::Status& failure() const { return failure_; }
@@ -86,19 +100,36 @@ class Links {
     Socket news;
   };
   struct Progress;
+  // Of the time without any progress.
+  struct Wait {
+    absl::Time since = absl::InfinitePast();
+    absl::Duration reported;
+  };
 
   explicit Links(LinksOptions options) : options_(std::move(options)), peers_(size()) {}
   absl::Status CallLowerRanks(absl::Time deadline);
-  absl::Status Fail(int lost, absl::Status status);
+  absl::Status ShareMemory();
+  // `hanging`: the rank that DeadlineExceeded means, which is told, too; -1: not certain.
+  absl::Status Fail(int lost, absl::Status status, int hanging = -1);
+  absl::Status Lost(int peer, const Operation& operation, const std::string& why);
+  absl::Status Mismatch(int peer, const Operation& operation);
   absl::Status ReadNews(int peer);
   absl::Status Advance(const Operation& operation, Progress* progress, bool* moved);
   absl::Status Receive(const Operation& operation, Progress* progress, bool* moved);
+  absl::Status ReadAllNews();
+  absl::Status WaitForSockets(const Operation& operation, const std::vector<Progress>& all);
+  absl::Status CheckWait(const Operation& operation,
+                         const std::function<std::vector<int>()>& awaited, Wait* wait);
+  absl::Status CheckPositions(const Operation& operation, int shared_peer,
+                              SharedBuffers::Stage stage, uint32_t steps);
+  SharedBuffers::Position PositionIn(const Operation& operation) const;
   std::string Name(int rank) const;
-  std::string AwaitedText(const std::vector<Progress>& all) const;
 
   const LinksOptions options_;
   std::vector<Peer> peers_;  // By rank; that of this rank is not used.
   uint64_t sequence_ = 0;    // Of exchanges.
+  std::unique_ptr<SharedBuffers> shared_;
+  uint32_t shared_steps_ = 0;  // Of all operations so far.
   int lost_ = -1;
   absl::Status failure_;
 };

@@ -1,12 +1,14 @@
 // A rank that adds ones until all ranks of its group have done so often enough. After the loss of a
 // rank it goes on with the others. Prints the size of the group at the end.
 //
-// Usage: looping_rank STEPS TIMEOUT_SECONDS, with TF_CONFIG
+// Usage: looping_rank STEPS TIMEOUT_SECONDS ELEMENTS auto|off, with TF_CONFIG. The last word is for
+// shared memory.
 
 #include <unistd.h>
 
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <memory>
 #include <string>
 #include <utility>
@@ -19,27 +21,32 @@ namespace {
 using cairn::collectives::Group;
 using cairn::collectives::GroupOptions;
 using cairn::collectives::ReduceOp;
+using cairn::collectives::SharedMemory;
 using cairn::collectives::Tensor;
 
-int Run(int steps, int timeout_seconds) {
+int Run(int steps, int timeout_seconds, size_t elements, bool shares) {
   const char* const tf_config = getenv("TF_CONFIG");
   auto options = GroupOptions::FromTfConfig(tf_config == nullptr ? "" : tf_config);
   if (!options.ok()) return 2;
   options->timeout = absl::Seconds(timeout_seconds);
   options->stall = absl::Seconds(1);
+  options->shared_memory = shares ? SharedMemory::kAuto : SharedMemory::kOff;
   auto group = Group::Join(*options);
   if (!group.ok()) {
     std::printf("no group: %s\n", std::string(group.status().message()).c_str());
     return 1;
   }
+  if ((*group)->uses_shared_memory() != shares) return 5;
   std::printf("joined\n");
   std::fflush(stdout);
   for (int step = 0; step < steps;) {
-    std::vector<float> ones(1000, 1.0F);
+    std::vector<float> ones(elements, 1.0F);
     const absl::Status status =
         (*group)->AllReduce({Tensor{ones.data(), ones.size()}}, ReduceOp::kSum);
     if (status.ok()) {
-      if (ones[999] != static_cast<float>((*group)->size())) return 3;
+      for (const float one : ones) {
+        if (one != static_cast<float>((*group)->size())) return 3;
+      }
       usleep(2000);
       // The ranks may have lost one in different steps.
       float least = static_cast<float>(++step);
@@ -64,5 +71,7 @@ int Run(int steps, int timeout_seconds) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  return argc == 3 ? Run(std::atoi(argv[1]), std::atoi(argv[2])) : 2;
+  return argc == 5 ? Run(std::atoi(argv[1]), std::atoi(argv[2]), std::strtoul(argv[3], nullptr, 10),
+                         std::strcmp(argv[4], "auto") == 0)
+                   : 2;
 }
