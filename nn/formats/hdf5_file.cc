@@ -7,6 +7,7 @@
 #include "absl/status/status.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "common/half.h"
 #include "common/status_macros.h"
 
 // The layout is that of the "HDF5 File Format Specification", version 2 (superblock 0, object
@@ -103,7 +104,7 @@ std::vector<float> Floats(std::string_view bytes, size_t element_bytes) {
     return values;
   }
   for (size_t i = 0; i < values.size(); ++i) {
-    values[i] = element_bytes == 2 ? FromFloat16(Number<uint16_t>(bytes, i * 2))
+    values[i] = element_bytes == 2 ? FloatFromFloat16(Number<uint16_t>(bytes, i * 2))
                                    : static_cast<float>(Number<double>(bytes, i * 8));
   }
   return values;

@@ -1,20 +1,9 @@
 #include "nn/formats/imported_model.h"
 
-#include <cmath>
-
 #include "absl/strings/str_cat.h"
 #include "common/status_macros.h"
 
 namespace cairn::nn {
-
-float FromFloat16(uint16_t bits) {
-  const int exponent = bits >> 10 & 31;
-  const int fraction = bits & 1023;
-  float value = exponent == 31  ? (fraction == 0 ? INFINITY : NAN)
-                : exponent == 0 ? std::ldexp(fraction, -24)
-                                : std::ldexp(1024 + fraction, exponent - 25);
-  return bits >> 15 ? -value : value;
-}
 
 absl::Status CheckFilled(const NamedTensor& tensor) {
   int64_t count = 1;

@@ -19,9 +19,6 @@ struct NamedTensor {
   std::vector<float> values;
 };
 
-// The value of a float16 number, whose bits are given.
-float FromFloat16(uint16_t bits);
-
 // InvalidArgument: the tensor does not have as many values as its shape.
 absl::Status CheckFilled(const NamedTensor& tensor);
 

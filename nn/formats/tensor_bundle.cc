@@ -11,6 +11,7 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
+#include "common/half.h"
 #include "common/status_macros.h"
 #include "nn/formats/crc32c.h"
 #include "nn/formats/json_node.h"
@@ -69,13 +70,9 @@ float FloatAt(std::string_view bytes, size_t index, tf::DataType type) {
     case tf::DT_DOUBLE:
       return static_cast<float>(Element<double>(bytes, index));
     case tf::DT_HALF:
-      return FromFloat16(Element<uint16_t>(bytes, index));
-    case tf::DT_BFLOAT16: {
-      const uint32_t bits = uint32_t{Element<uint16_t>(bytes, index)} << 16;
-      float value;
-      std::memcpy(&value, &bits, sizeof(value));
-      return value;
-    }
+      return FloatFromFloat16(Element<uint16_t>(bytes, index));
+    case tf::DT_BFLOAT16:
+      return FloatFromBfloat16(Element<uint16_t>(bytes, index));
     default:
       return Element<float>(bytes, index);
   }

@@ -9,6 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
+#include "common/half.h"
 #include "common/status_macros.h"
 
 namespace cairn::nn {
@@ -108,7 +109,7 @@ float Dequantized(std::string_view bytes, size_t index, const Entry& entry) {
   if (entry.encoding != Encoding::kUint8) {
     std::memcpy(&number, bytes.data() + index * sizeof(number), sizeof(number));
   }
-  if (entry.encoding == Encoding::kFloat16) return FromFloat16(number);
+  if (entry.encoding == Encoding::kFloat16) return FloatFromFloat16(number);
   return static_cast<float>(number * entry.scale + entry.min);
 }
 

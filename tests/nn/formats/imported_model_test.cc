@@ -2,8 +2,6 @@
 
 #include <gtest/gtest.h>
 
-#include <cmath>
-
 namespace cairn::nn {
 namespace {
 
@@ -14,14 +12,6 @@ TEST(ImportedModelTest, ATensorHasAsManyValuesAsItsShape) {
             "weight 'w' has 2 values, which do not fill its shape");
   EXPECT_FALSE(CheckFilled({"w", {-1, -2}, {1, 2}}).ok());
   EXPECT_FALSE(CheckFilled({"w", {int64_t{1} << 62, 4}, {}}).ok());
-}
-
-TEST(ImportedModelTest, Float16NumbersHaveTheirValues) {
-  EXPECT_EQ(FromFloat16(0x3c00), 1);
-  EXPECT_EQ(FromFloat16(0xc500), -5);
-  EXPECT_EQ(FromFloat16(0x0001), 0x1p-24f);
-  EXPECT_EQ(FromFloat16(0xfc00), -INFINITY);
-  EXPECT_TRUE(std::isnan(FromFloat16(0x7c01)));
 }
 
 TEST(ImportedModelTest, WeightsAreThoseOfAllVariables) {
