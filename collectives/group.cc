@@ -21,6 +21,10 @@ namespace {
 
 // Direct exchange has n - 1 messages in flight at each rank.
 constexpr int kDirectRanksMax = 16;
+// A rank has two connections to each other one.
+constexpr int kRanksMax = 1024;
+// More is a negative number that was converted, or bytes from a broken peer.
+constexpr uint64_t kBytesMax = uint64_t{1} << 40;
 
 bool IsFloating(DataType type) { return type != DataType::kInt32 && type != DataType::kInt64; }
 
@@ -43,7 +47,21 @@ class Signature {
   uint64_t digest_ = 14695981039346656037ULL;
 };
 
+absl::Status CheckPositive(const char* option, absl::Duration value) {
+  if (value > absl::ZeroDuration()) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat(option, ": ", absl::FormatDuration(value), " is not a positive time"));
+}
+
+absl::Status CheckBytes(const Tensor& tensor) {
+  if (tensor.count <= kBytesMax / SizeOf(tensor.type)) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat("tensor ", tensor.name, " has ", tensor.count,
+                   " elements, which is more than a tensor can have (or a negative number)"));
+}
+
 absl::Status CheckTensor(const Tensor& tensor) {
+  CAIRN_RETURN_IF_ERROR(CheckBytes(tensor));
   if (tensor.data != nullptr || tensor.count == 0) return absl::OkStatus();
   return absl::InvalidArgumentError(
       absl::StrCat("tensor ", tensor.name, " has ", tensor.count, " elements and no memory"));
@@ -86,6 +104,13 @@ class Group::Impl {
           absl::StrCat("rank ", options.rank, " is not in a group of ", Plural(size, "address"),
                        "; ranks count from 0"));
     }
+    if (size > kRanksMax) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("a group has at most ", kRanksMax, " ranks, not ", size));
+    }
+    CAIRN_RETURN_IF_ERROR(CheckPositive("join_timeout", options.join_timeout));
+    CAIRN_RETURN_IF_ERROR(CheckPositive("timeout", options.timeout));
+    CAIRN_RETURN_IF_ERROR(CheckPositive("stall", options.stall));
     LinksOptions links;
     for (const std::string& text : options.addresses) {
       CAIRN_ASSIGN_OR_RETURN(links.addresses.emplace_back(), cluster::ParseAddress(text));
@@ -124,6 +149,41 @@ class Group::Impl {
 
   // All-reduce of one piece of memory.
   absl::Status Reduce(const Tensor& tensor, ReduceOp op, const Scale& scale) {
+    if (options_.uneven) {
+      Call call = {.type = static_cast<uint32_t>(tensor.type), .op = static_cast<uint32_t>(op)};
+      call.count = tensor.count;
+      call.before = scale.before;
+      call.after = scale.after;
+      CAIRN_RETURN_IF_ERROR(ExchangeCalls(call, tensor.name).status());
+    }
+    ScaleInPlace(tensor.type, scale.before, tensor.count, tensor.data);
+    return ReduceScaled(tensor, op, scale);
+  }
+
+  // Takes part in what the others reduce, until all have joined.
+  absl::StatusOr<int> Join() {
+    if (!options_.uneven) {
+      return absl::InvalidArgumentError("Join needs GroupOptions::uneven, on all ranks");
+    }
+    const Timeline::Span span(&timeline_, "JOIN", "join");
+    for (Call own = {.joined = 1};; ++own.joined) {
+      CAIRN_ASSIGN_OR_RETURN(const std::vector<Call> calls, ExchangeCalls(own, "the group"));
+      const auto active = std::find_if(calls.begin(), calls.end(),
+                                       [](const Call& call) { return call.joined == 0; });
+      if (active == calls.end()) {
+        // The last one has waited for the fewest calls.
+        int last = 0;
+        for (int rank = 1; rank < links_->size(); ++rank) {
+          if (calls[rank].joined <= calls[last].joined) last = rank;
+        }
+        return last;
+      }
+      CAIRN_RETURN_IF_ERROR(ReduceNothing(*active));
+    }
+  }
+
+  // `tensor` has been multiplied by scale.before.
+  absl::Status ReduceScaled(const Tensor& tensor, ReduceOp op, const Scale& scale) {
     const Operation operation = {"all_reduce", tensor.name,
                                  Signature("all_reduce")
                                      .Add(tensor.type)
@@ -133,7 +193,6 @@ class Group::Impl {
                                      .Add(scale.after)
                                      .Add(uses_ring())
                                      .digest()};
-    ScaleInPlace(tensor.type, scale.before, tensor.count, tensor.data);
     const Reduction reduction = {op, scale.after};
     if (uses_ring()) {
       const Timeline::Span span(&timeline_, "RING_ALLREDUCE", tensor.name);
@@ -193,7 +252,7 @@ class Group::Impl {
     received[rank] = sent[rank];
     uint64_t total = 0;
     for (int peer = 0; peer < size; ++peer) {
-      if (received[peer] % element != 0 || received[peer] > kRaggedBytesMax - total) {
+      if (received[peer] % element != 0 || received[peer] > kBytesMax - total) {
         return absl::InvalidArgumentError(
             absl::StrCat("rank ", peer, " sends ", received[peer], " bytes, which cannot be"));
       }
@@ -218,7 +277,46 @@ class Group::Impl {
   }
 
  private:
-  static constexpr uint64_t kRaggedBytesMax = uint64_t{1} << 40;
+  // What a rank calls in an uneven group, told to all others before.
+  struct Call {
+    uint64_t joined = 0;  // For how many calls it has been in Join, with this one; 0: it is not.
+    uint32_t type = 0;
+    uint32_t op = 0;
+    uint64_t count = 0;
+    double before = 1;
+    double after = 1;
+  };
+
+  // The calls of all ranks, by rank.
+  absl::StatusOr<std::vector<Call>> ExchangeCalls(const Call& own, const std::string& name) {
+    std::vector<Call> calls(links_->size(), own);
+    std::vector<Transfer> transfers;
+    for (int peer = 0; peer < links_->size(); ++peer) {
+      if (peer == links_->rank()) continue;
+      transfers.push_back(SendTo(peer, &own, sizeof own));
+      transfers.push_back(ReceiveFrom(peer, &calls[peer], sizeof(Call)));
+    }
+    CAIRN_RETURN_IF_ERROR(links_->Exchange(
+        {own.joined > 0 ? "join" : "all_reduce", name, Signature("uneven").digest()}, transfers));
+    return calls;
+  }
+
+  // With memory of its own.
+  absl::Status ReduceNothing(const Call& call) {
+    Tensor tensor;
+    tensor.name = "a tensor of another rank";
+    tensor.type = static_cast<DataType>(call.type);
+    tensor.count = call.count;
+    const auto op = static_cast<ReduceOp>(call.op);
+    if (call.type > static_cast<uint32_t>(DataType::kInt64) ||
+        call.op > static_cast<uint32_t>(ReduceOp::kProduct) || !CheckBytes(tensor).ok()) {
+      return absl::InvalidArgumentError("join: another rank says that it reduces what cannot be");
+    }
+    buffer_.resize(std::max(buffer_.size(), tensor.bytes()));
+    tensor.data = buffer_.data();
+    FillNeutral(op, tensor.type, tensor.count, tensor.data);
+    return ReduceScaled(tensor, op, {call.before, call.after});
+  }
 
   const GroupOptions options_;
   const std::unique_ptr<Links> links_;
@@ -379,7 +477,14 @@ absl::Status Group::Barrier() {
                                  transfers);
 }
 
+absl::StatusOr<int> Group::Join() { return impl_->Join(); }
+
 absl::StatusOr<std::unique_ptr<Group>> Group::Reform(int min_size, absl::Duration window) const {
+  if (min_size < 1) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("a group has at least 1 rank, so min_size cannot be ", min_size));
+  }
+  CAIRN_RETURN_IF_ERROR(CheckPositive("window", window));
   if (impl_->links().failure().ok()) {
     return absl::FailedPreconditionError("the group has not failed: there is nothing to reform");
   }

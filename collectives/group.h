@@ -45,12 +45,15 @@ enum class SharedMemory {
 };
 
 struct GroupOptions {
-  std::vector<std::string> addresses;  // HOST:PORT of each rank.
+  std::vector<std::string> addresses;  // HOST:PORT of each rank; at most 1,024.
   int rank = 0;
   Algorithm algorithm = Algorithm::kAuto;
   SharedMemory shared_memory = SharedMemory::kAuto;
   // All ranks must have joined within this time.
   absl::Duration join_timeout = absl::Seconds(60);
+  // Ranks may have different numbers of batches: one that has no more calls Join, and the others go
+  // on. Must be the same on all ranks. Each AllReduce first exchanges a message with each rank.
+  bool uneven = false;
   // A rank that neither sends nor reads for so long is lost.
   absl::Duration timeout = absl::Minutes(5);
   // Small tensors of one AllReduce travel together, in a buffer of at most this size.
@@ -76,8 +79,9 @@ struct GroupOptions {
 // operations on all ranks fail, and Reform makes the next group.
 class Group {
  public:
-  // Returns when all ranks have joined. InvalidArgument: bad options, or another rank has other
-  // addresses. DeadlineExceeded: names the missing ranks. AlreadyExists: the port is in use.
+  // Enters the group. Returns when all ranks have done so. InvalidArgument: bad options, or another
+  // rank has other addresses. DeadlineExceeded: names the missing ranks. AlreadyExists: the port is
+  // in use.
   static absl::StatusOr<std::unique_ptr<Group>> Join(const GroupOptions& options);
   ~Group();
   Group(const Group&) = delete;
@@ -115,9 +119,18 @@ class Group {
   // Returns when all ranks have called it.
   absl::Status Barrier();
 
+  // For a rank without more data: takes part in the AllReduce calls of the others, with values that
+  // do not change the result (zeros for a sum), until all ranks have called Join. An average is
+  // still divided by the number of all ranks. Returns the last rank to join, which has seen the
+  // most data; of several that joined after the same AllReduce, the highest. Then the next epoch
+  // can begin. InvalidArgument: GroupOptions::uneven is not set. FailedPrecondition: another rank
+  // called another operation than AllReduce, before all had joined.
+  absl::StatusOr<int> Join();
+
   // After an error: the group of the ranks that call Reform within `window`, in their old order.
-  // Unavailable: fewer than `min_size` did (the result is never two groups of at least `min_size`
-  // if that is more than half of the size), or the others went on without this rank.
+  // InvalidArgument: a `min_size` or `window` of 0 or less. Unavailable: fewer than `min_size` did
+  // (the result is never two groups of at least `min_size` if that is more than half of the size),
+  // or the others went on without this rank.
   absl::StatusOr<std::unique_ptr<Group>> Reform(int min_size = 1,
                                                 absl::Duration window = absl::Seconds(5)) const;
 

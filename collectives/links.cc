@@ -101,7 +101,8 @@ class Door {
     while (waiting_.empty()) {
       const absl::Duration left = deadline - absl::Now();
       if (left <= absl::ZeroDuration()) return std::nullopt;
-      changed_.WaitFor(&mutex_, absl::ToChronoNanoseconds(left));
+      // Not forever: the clock of the condition variable would overflow.
+      changed_.WaitFor(&mutex_, absl::ToChronoNanoseconds(std::min(left, absl::Hours(1))));
     }
     Socket next = std::move(waiting_.front());
     waiting_.erase(waiting_.begin());

@@ -31,7 +31,7 @@ bool WaitFor(int descriptor, short events, absl::Time deadline) {
     const int64_t left = absl::ToInt64Milliseconds(deadline - absl::Now());
     if (left < 0) return false;
     pollfd entry = {descriptor, events, 0};
-    const int ready = poll(&entry, 1, static_cast<int>(std::min<int64_t>(left + 1, INT_MAX)));
+    const int ready = poll(&entry, 1, static_cast<int>(std::min<int64_t>(left, INT_MAX - 1) + 1));
     if (ready > 0) return true;
     if (ready < 0 && errno != EINTR) return false;
   }

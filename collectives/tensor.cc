@@ -1,68 +1,28 @@
 #include "collectives/tensor.h"
 
 #include <algorithm>
-#include <bit>
-#include <cmath>
 #include <limits>
 
 #include "common/check.h"
+#include "common/half.h"
 
 namespace cairn::collectives {
 namespace {
 
-// IEEE 754 binary16.
 struct Float16 {
   uint16_t bits;
 };
-// The upper half of a float32.
 struct Bfloat16 {
   uint16_t bits;
 };
 
 float ToFloat(float value) { return value; }
-
-float ToFloat(Bfloat16 value) { return std::bit_cast<float>(uint32_t{value.bits} << 16); }
-
-float ToFloat(Float16 value) {
-  const uint32_t sign = uint32_t{value.bits & 0x8000U} << 16;
-  const uint32_t exponent = (value.bits >> 10) & 0x1FU;
-  const uint32_t mantissa = value.bits & 0x3FFU;
-  if (exponent == 0) {
-    const float magnitude = std::ldexp(static_cast<float>(mantissa), -24);
-    return sign != 0 ? -magnitude : magnitude;
-  }
-  const uint32_t wide = exponent == 31 ? 255 : exponent + 112;
-  return std::bit_cast<float>(sign | wide << 23 | mantissa << 13);
-}
+float ToFloat(Bfloat16 value) { return FloatFromBfloat16(value.bits); }
+float ToFloat(Float16 value) { return FloatFromFloat16(value.bits); }
 
 void FromFloat(float value, float* out) { *out = value; }
-
-// Round to nearest, ties to even.
-void FromFloat(float value, Bfloat16* out) {
-  const uint32_t bits = std::bit_cast<uint32_t>(value);
-  if (std::isnan(value)) {
-    out->bits = static_cast<uint16_t>(bits >> 16 | 0x40U);
-    return;
-  }
-  out->bits = static_cast<uint16_t>((bits + 0x7FFFU + (bits >> 16 & 1U)) >> 16);
-}
-
-void FromFloat(float value, Float16* out) {
-  const uint32_t bits = std::bit_cast<uint32_t>(value);
-  const auto sign = static_cast<uint16_t>(bits >> 16 & 0x8000U);
-  const float magnitude = std::fabs(value);
-  if (std::isnan(value)) {
-    out->bits = sign | 0x7E00U;
-  } else if (magnitude >= 65520.0F) {  // Rounds to infinity.
-    out->bits = sign | 0x7C00U;
-  } else if (magnitude < std::ldexp(1.0F, -14)) {
-    // Subnormal: multiples of 2^-24. nearbyint rounds ties to even.
-    out->bits = sign | static_cast<uint16_t>(std::nearbyint(std::ldexp(magnitude, 24)));
-  } else {
-    const uint32_t rounded = (bits & 0x7FFFFFFFU) + 0xFFFU + (bits >> 13 & 1U);
-    out->bits = static_cast<uint16_t>(sign | ((rounded >> 13) - (112U << 10)));
-  }
-}
+void FromFloat(float value, Bfloat16* out) { out->bits = Bfloat16FromFloat(value); }
+void FromFloat(float value, Float16* out) { out->bits = Float16FromFloat(value); }
 
 template <typename T>
 T Combine(ReduceOp op, T a, T b) {
@@ -122,6 +82,32 @@ void ReduceOf(DataType type, const void* first, const void* second, size_t count
 }
 
 template <typename T>
+void Fill(T value, size_t count, void* data) {
+  std::fill_n(static_cast<T*>(data), count, value);
+}
+
+template <typename T>
+void FillNeutralFloats(ReduceOp op, size_t count, void* data) {
+  constexpr float kInfinity = std::numeric_limits<float>::infinity();
+  T value;
+  FromFloat(op == ReduceOp::kProduct ? 1.0F
+            : op == ReduceOp::kMin   ? kInfinity
+            : op == ReduceOp::kMax   ? -kInfinity
+                                     : 0.0F,
+            &value);
+  Fill(value, count, data);
+}
+
+template <typename T>
+void FillNeutralIntegers(ReduceOp op, size_t count, void* data) {
+  Fill<T>(op == ReduceOp::kProduct ? 1
+          : op == ReduceOp::kMin   ? std::numeric_limits<T>::max()
+          : op == ReduceOp::kMax   ? std::numeric_limits<T>::lowest()
+                                   : 0,
+          count, data);
+}
+
+template <typename T>
 void ScaleFloats(float factor, size_t count, void* data) {
   T* const values = static_cast<T*>(data);
   for (size_t i = 0; i < count; ++i) FromFloat(ToFloat(values[i]) * factor, &values[i]);
@@ -170,6 +156,21 @@ void Reduce(ReduceOp op, DataType type, const void* first, const void* second, s
       return ReduceOf<ReduceOp::kMax>(type, first, second, count, to);
     case ReduceOp::kProduct:
       return ReduceOf<ReduceOp::kProduct>(type, first, second, count, to);
+  }
+}
+
+void FillNeutral(ReduceOp op, DataType type, size_t count, void* data) {
+  switch (type) {
+    case DataType::kFloat32:
+      return FillNeutralFloats<float>(op, count, data);
+    case DataType::kFloat16:
+      return FillNeutralFloats<Float16>(op, count, data);
+    case DataType::kBfloat16:
+      return FillNeutralFloats<Bfloat16>(op, count, data);
+    case DataType::kInt32:
+      return FillNeutralIntegers<int32_t>(op, count, data);
+    case DataType::kInt64:
+      return FillNeutralIntegers<int64_t>(op, count, data);
   }
 }
 

@@ -36,6 +36,10 @@ void Reduce(ReduceOp op, DataType type, const void* from, size_t count, void* in
 void Reduce(ReduceOp op, DataType type, const void* first, const void* second, size_t count,
             void* to);
 
+// Sets all elements to the value that `op` does not see: 0 for a sum and an average, 1 for a
+// product, the greatest value for a minimum (infinity if there is one) and the least for a maximum.
+void FillNeutral(ReduceOp op, DataType type, size_t count, void* data);
+
 // Multiplies floating point values by `factor`. Requires a factor of 1 for integers.
 void ScaleInPlace(DataType type, double factor, size_t count, void* data);
 

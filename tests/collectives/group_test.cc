@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <cmath>
 #include <cstring>
 #include <fstream>
 #include <string>
@@ -196,7 +197,18 @@ TEST(GroupTest, WrongArgumentsSendNothing) {
               absl::StatusCode::kInvalidArgument);
     EXPECT_EQ(group->AllReduce({Tensor{nullptr, 3}}, ReduceOp::kSum).code(),
               absl::StatusCode::kInvalidArgument);
+    const Tensor negative = {values.data(), static_cast<size_t>(-1), DataType::kInt32, "n"};
+    const absl::Status status = group->AllReduce({negative}, ReduceOp::kSum);
+    EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
+    EXPECT_NE(status.message().find("tensor n has 18446744073709551615 elements"),
+              std::string::npos);
+    EXPECT_EQ(group->Broadcast(negative, 0).code(), absl::StatusCode::kInvalidArgument);
+    EXPECT_EQ(group->AllToAll(Of(&values), {static_cast<size_t>(-1)}).status().code(),
+              absl::StatusCode::kInvalidArgument);
     EXPECT_EQ(group->Reform().status().code(), absl::StatusCode::kFailedPrecondition);
+    EXPECT_EQ(group->Reform(0).status().code(), absl::StatusCode::kInvalidArgument);
+    EXPECT_EQ(group->Reform(1, absl::ZeroDuration()).status().code(),
+              absl::StatusCode::kInvalidArgument);
   });
 }
 
@@ -210,6 +222,136 @@ TEST(GroupTest, BadOptionsAreRefused) {
   EXPECT_NE(why({.addresses = {"h:1", "h:1"}}).find("rank 0 and rank 1 have the same address"),
             std::string::npos);
   EXPECT_NE(why({.addresses = {"h"}}).find("port"), std::string::npos);
+  const std::vector<std::string> one = {"h:1"};
+  const absl::Duration none;
+  EXPECT_NE(why({.addresses = one, .join_timeout = none}).find("join_timeout: 0"),
+            std::string::npos);
+  EXPECT_NE(why({.addresses = one, .timeout = absl::Seconds(-1)}).find("timeout: -1s is not"),
+            std::string::npos);
+  EXPECT_NE(why({.addresses = one, .stall = none}).find("stall: 0 is not a positive time"),
+            std::string::npos);
+  EXPECT_NE(why({.addresses = one, .rank = -1}).find("rank -1 is not in"), std::string::npos);
+  GroupOptions many;
+  for (int port = 1; port <= 1025; ++port) many.addresses.push_back(absl::StrCat("h:", port));
+  EXPECT_NE(why(many).find("at most 1024 ranks, not 1025"), std::string::npos);
+}
+
+// Options that are not wrong, only extreme.
+TEST(GroupTest, EndlessTimeoutsAndNoFusionWork) {
+  GroupOptions options;
+  options.join_timeout = options.timeout = options.stall = absl::InfiniteDuration();
+  options.fusion_bytes = 0;
+  RunRanks(
+      3,
+      [](Group* group) {
+        std::vector<int32_t> a = {1};
+        std::vector<int32_t> b = {2, 3};
+        ASSERT_TRUE(group->AllReduce({Of(&a), Of(&b)}, ReduceOp::kSum).ok());
+        EXPECT_EQ(b, (std::vector<int32_t>{6, 9}));
+      },
+      options);
+}
+
+// Each rank r has 2 r + 1 batches, in the second epoch the other way round.
+void TrainUnevenly(Group* group) {
+  const int size = group->size();
+  for (const bool is_reversed : {false, true}) {
+    const auto batches_of = [&](int rank) {
+      return 2 * (is_reversed ? size - 1 - rank : rank) + 1;
+    };
+    for (int batch = 0; batch < batches_of(group->rank()); ++batch) {
+      int active = 0;
+      for (int rank = 0; rank < size; ++rank) active += batch < batches_of(rank) ? 1 : 0;
+      const auto count = static_cast<size_t>(batch * 100 + 1);
+      std::vector<float> floats(count, 1.0F);
+      std::vector<int32_t> ints(count, 2);
+      const Tensor tensors[] = {
+          {floats.data(), count, DataType::kFloat32, "f"}, Of(&ints), Of(&ints)};
+      ASSERT_TRUE(group->AllReduce(absl::MakeSpan(tensors, 2), ReduceOp::kSum).ok());
+      EXPECT_EQ(floats, std::vector<float>(count, static_cast<float>(active)));
+      EXPECT_EQ(ints, std::vector<int32_t>(count, 2 * active));
+      ASSERT_TRUE(
+          group->AllReduce({tensors[0]}, ReduceOp::kAverage, {.before = 0.5, .after = 4}).ok());
+      EXPECT_FLOAT_EQ(floats[0], 2.0F * active * active / size) << "of all ranks";
+      for (const ReduceOp op : {ReduceOp::kMin, ReduceOp::kMax, ReduceOp::kProduct}) {
+        std::vector<float> value = {-3.0F};
+        const float expected = op == ReduceOp::kProduct ? std::pow(-3.0F, active) : -3.0F;
+        ASSERT_TRUE(group->AllReduce({Tensor{value.data(), 1}}, op).ok());
+        EXPECT_EQ(value[0], expected) << NameOf(op);
+      }
+    }
+    const auto last = group->Join();
+    ASSERT_TRUE(last.ok()) << last.status();
+    EXPECT_EQ(*last, is_reversed ? 0 : size - 1);
+  }
+}
+
+TEST(JoinTest, RanksWithoutDataTakePartUntilAllHaveJoined) {
+  for (const Algorithm algorithm : {Algorithm::kDirect, Algorithm::kRing}) {
+    for (const SharedMemory shared_memory : {SharedMemory::kAuto, SharedMemory::kOff}) {
+      GroupOptions options;
+      options.algorithm = algorithm;
+      options.shared_memory = shared_memory;
+      options.uneven = true;
+      for (const int size : {1, 2, 4}) RunRanks(size, TrainUnevenly, options);
+    }
+  }
+}
+
+TEST(JoinTest, OfRanksThatJoinTogetherTheHighestIsTheLast) {
+  GroupOptions options;
+  options.uneven = true;
+  RunRanks(
+      3,
+      [](Group* group) {
+        for (int epoch = 0; epoch < 2; ++epoch) {
+          std::vector<int32_t> values = {1};
+          if (group->rank() < 2) {
+            ASSERT_TRUE(group->AllReduce({Of(&values)}, ReduceOp::kSum).ok());
+          }
+          const auto last = group->Join();
+          ASSERT_TRUE(last.ok()) << last.status();
+          EXPECT_EQ(*last, 1);
+        }
+        EXPECT_TRUE(group->Barrier().ok());
+      },
+      options);
+}
+
+TEST(JoinTest, NeedsItsOption) {
+  RunRanks(2, [](Group* group) {
+    EXPECT_EQ(group->Join().status().code(), absl::StatusCode::kInvalidArgument);
+    EXPECT_TRUE(group->Barrier().ok()) << "the group goes on";
+  });
+}
+
+TEST(JoinTest, OtherOperationsNeedAllRanks) {
+  GroupOptions options;
+  options.uneven = true;
+  RunRanks(
+      3,
+      [](Group* group) {
+        std::vector<int32_t> values = {1};
+        const absl::Status status =
+            group->rank() == 0 ? group->Join().status() : group->Broadcast(Of(&values), 2);
+        const absl::Status failure = status.ok() ? group->Barrier() : status;
+        EXPECT_EQ(failure.code(), absl::StatusCode::kFailedPrecondition) << failure;
+      },
+      options);
+}
+
+TEST(JoinTest, ARankThatIsLostIsNamedToThoseThatHaveJoined) {
+  GroupOptions options;
+  options.uneven = true;
+  RunRanks(
+      3,
+      [](Group* group) {
+        if (group->rank() == 1) return;
+        const absl::Status status = group->Join().status();
+        EXPECT_EQ(status.code(), absl::StatusCode::kUnavailable) << status;
+        EXPECT_NE(status.message().find("rank 1 ("), std::string::npos) << status;
+      },
+      options);
 }
 
 TEST(GroupTest, ARankThatDoesNotJoinIsNamed) {

@@ -76,6 +76,67 @@ TEST(TensorTest, AddingZeroKeepsEveryHalf) {
   }
 }
 
+TEST(TensorTest, InfinityAndNoNumbersOfHalves) {
+  using Halves = std::vector<uint16_t>;
+  const auto of = [](ReduceOp op, DataType type, uint16_t a, uint16_t b) {
+    return Reduced(op, type, Halves{a}, Halves{b})[0];
+  };
+  const DataType f16 = DataType::kFloat16;
+  const DataType bf16 = DataType::kBfloat16;
+  EXPECT_EQ(of(ReduceOp::kProduct, f16, 0x7BFF, 0x4000), 0x7C00) << "65504 * 2";
+  EXPECT_EQ(of(ReduceOp::kProduct, f16, 0x0001, 0x3800), 0x0000) << "2^-24 / 2: tie to even";
+  EXPECT_EQ(of(ReduceOp::kProduct, f16, 0x8003, 0x3800), 0x8002) << "-3 2^-24 / 2: tie to even";
+  EXPECT_EQ(of(ReduceOp::kProduct, f16, 0x8000, 0x7BFF), 0x8000) << "-0";
+  EXPECT_EQ(of(ReduceOp::kMin, f16, 0xFC00, 0x0000), 0xFC00);
+  EXPECT_EQ(of(ReduceOp::kMax, f16, 0x7C00, 0x7BFF), 0x7C00);
+  EXPECT_GT(of(ReduceOp::kProduct, f16, 0x7C00, 0x0000) & 0x7FFF, 0x7C00) << "infinity * 0";
+  EXPECT_EQ(of(ReduceOp::kSum, bf16, 0x7F7F, 0x7F7F), 0x7F80) << "the greatest, twice";
+  EXPECT_EQ(of(ReduceOp::kProduct, bf16, 0x0001, 0x3F00), 0x0000) << "the least, halved";
+  EXPECT_GT(of(ReduceOp::kSum, bf16, 0x7F81, 0x3F80) & 0x7FFF, 0x7F80) << "a signaling one stays";
+  Halves averaged = {0x7BFF, 0x0001};
+  DivideInPlace(f16, 2, 2, averaged.data());
+  EXPECT_EQ(averaged, (Halves{0x77FF, 0x0000}));
+}
+
+TEST(TensorTest, ANeutralValueChangesNothing) {
+  for (const ReduceOp op : kOps) {
+    const std::vector<float> floats = {0.0F, -2.5F, 1e30F};
+    std::vector<float> neutral_floats(3);
+    FillNeutral(op, DataType::kFloat32, 3, neutral_floats.data());
+    EXPECT_EQ(Reduced(op, DataType::kFloat32, floats, neutral_floats), floats) << NameOf(op);
+    const std::vector<int64_t> longs = {0, -5, std::numeric_limits<int64_t>::max()};
+    std::vector<int64_t> neutral_longs(3);
+    FillNeutral(op, DataType::kInt64, 3, neutral_longs.data());
+    EXPECT_EQ(Reduced(op, DataType::kInt64, longs, neutral_longs), longs) << NameOf(op);
+    const std::vector<int32_t> ints = {0, -5, std::numeric_limits<int32_t>::lowest()};
+    std::vector<int32_t> neutral_ints(3);
+    FillNeutral(op, DataType::kInt32, 3, neutral_ints.data());
+    EXPECT_EQ(Reduced(op, DataType::kInt32, ints, neutral_ints), ints) << NameOf(op);
+    for (const auto& [type, infinity] :
+         {std::pair(DataType::kFloat16, 0x7C00), std::pair(DataType::kBfloat16, 0x7F80)}) {
+      const std::vector<uint16_t> halves = {0x0000, 0xBC00, static_cast<uint16_t>(infinity)};
+      std::vector<uint16_t> neutral(3);
+      FillNeutral(op, type, 3, neutral.data());
+      EXPECT_EQ(Reduced(op, type, halves, neutral), halves) << NameOf(op);
+    }
+  }
+}
+
+TEST(TensorTest, TheResultMayBeAThirdTensorOrEitherOne) {
+  const std::vector<int32_t> a = {1, 2, 3};
+  const std::vector<int32_t> b = {10, 20, 30};
+  const std::vector<int32_t> sum = {11, 22, 33};
+  std::vector<int32_t> c(3);
+  Reduce(ReduceOp::kSum, DataType::kInt32, a.data(), b.data(), 3, c.data());
+  EXPECT_EQ(c, sum);
+  std::vector<int32_t> first = a;
+  Reduce(ReduceOp::kSum, DataType::kInt32, first.data(), b.data(), 3, first.data());
+  EXPECT_EQ(first, sum);
+  std::vector<int32_t> second = b;
+  Reduce(ReduceOp::kSum, DataType::kInt32, a.data(), second.data(), 3, second.data());
+  EXPECT_EQ(second, sum);
+}
+
 TEST(TensorTest, ScalesAndDivides) {
   std::vector<float> floats = {1, 3};
   ScaleInPlace(DataType::kFloat32, 0.5, 2, floats.data());
