@@ -1,7 +1,8 @@
 // One rank of all-reduces, for all_reduce.py.
 //
-// Usage: all_reduce direct|ring, with TF_CONFIG. Reads lines "BYTES REPEATS" from standard input;
-// rank 0 answers each with the seconds of one all-reduce.
+// Usage: all_reduce direct|ring|shared, with TF_CONFIG. shared is the direct algorithm through
+// shared memory; the other two use TCP. Reads lines "BYTES REPEATS" from standard input; rank 0
+// answers each with the seconds of one all-reduce.
 
 #include <cstdio>
 #include <cstdlib>
@@ -24,7 +25,11 @@ int main(int argc, char** argv) {
       cairn::OrExit(GroupOptions::FromTfConfig(tf_config == nullptr ? "" : tf_config));
   const bool is_ring = argc > 1 && std::strcmp(argv[1], "ring") == 0;
   options.algorithm = is_ring ? Algorithm::kRing : Algorithm::kDirect;
+  const bool shares = argc > 1 && std::strcmp(argv[1], "shared") == 0;
+  options.shared_memory =
+      shares ? cairn::collectives::SharedMemory::kAuto : cairn::collectives::SharedMemory::kOff;
   const std::unique_ptr<Group> group = cairn::OrExit(Group::Join(options));
+  if (group->uses_shared_memory() != shares) return 1;
   size_t bytes = 0;
   int repeats = 0;
   while (std::cin >> bytes >> repeats) {

@@ -57,7 +57,7 @@ def parts(quick):
                   python("steps.py", *steps, "alone")),
         "cluster": ("2 workers and 1 ps, beside DistributedDataParallel over gloo, 2 processes",
                     python("steps.py", *steps, "cluster")),
-        "collectives": ("all-reduce over loopback TCP, beside gloo",
+        "collectives": ("all-reduce over TCP and shared memory, beside gloo",
                         python("all_reduce.py", *say_quick)),
         "one": ("1 worker and 1 ps, beside a torch.distributed.rpc parameter server",
                 python("steps.py", *steps, "one")),
