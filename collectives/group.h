@@ -37,9 +37,8 @@ enum class Algorithm {
 
 enum class SharedMemory {
   // All-reduce (direct) and reduce-scatter use it if all addresses have the same host, and the
-  // ranks
-  // are processes of one user on one machine in one network namespace; at most 16. Else sockets.
-  // The bits are the same.
+  // ranks are processes of one user on one machine in one network namespace; at most 16. Else
+  // sockets. The bits are the same.
   kAuto,
   kOff,  // On one rank: off on all.
 };
