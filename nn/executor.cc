@@ -27,13 +27,14 @@ int64_t GradientDivisor(int64_t batch_size) {
 }
 
 // Returns true if the loss is the only consumer of this node's output and the loss's derivative
-// cancels with the activation's.
+// cancels with the activation's. A penalty of the output is a second consumer.
 bool FusesLoss(const Model& model, int node, const Loss& loss) {
   const Layer& layer = *model.nodes()[node].layer;
   const Activation::Kind kind = layer.activation().kind;
   if (layer.is_view() || kind == Activation::Kind::kLinear || kind != loss.fused_activation()) {
     return false;
   }
+  if (!layer.activity_regularizer().empty()) return false;
   return std::none_of(
       model.nodes().begin(), model.nodes().end(),
       [node](const Model::Node& consumer) { return absl::c_linear_search(consumer.inputs, node); });
@@ -201,6 +202,8 @@ absl::Status Executor::CreateLossKernels() {
     loss_kernels_.push_back(std::move(kernel));
   }
   for (const Model::Node& node : model_->nodes()) {
+    // As in Keras, also if the layer is frozen, and in each call of a shared layer.
+    if (!node.layer->activity_regularizer().empty()) ++count;
     for (size_t v = 0; v < node.layer->variables().size(); ++v) {
       const LayerVariable& variable = node.layer->variables()[v];
       // A shared variable is penalized once. As in Keras, frozen variables are not penalized.
@@ -402,6 +405,13 @@ absl::Status Executor::ComputeLoss(const Batch& batch, bool training, BatchResul
                                            model_->variables()[penalty.variable].element_count(),
                                            values_[penalty.variable], device_results++));
   }
+  for (size_t i = 0; i < stages_.size(); ++i) {
+    const Layer& layer = *model_->nodes()[i].layer;
+    if (layer.activity_regularizer().empty()) continue;
+    CAIRN_RETURN_IF_ERROR(device_->Penalty(layer.activity_regularizer(),
+                                           batch_size_ * ElementCount(layer.output().shape),
+                                           stages_[i].output, device_results++));
+  }
   return ReadResults(results);
 }
 
@@ -421,6 +431,7 @@ absl::Status Executor::ReadResults(BatchResults* results) {
     }
   }
   for (size_t i = 0; i < penalties_.size(); ++i) results->penalty += *result++;
+  while (result != host_results_.data() + host_results_.size()) results->loss_sum += *result++;
   return absl::OkStatus();
 }
 
@@ -444,6 +455,7 @@ absl::Status Executor::Backward(absl::FunctionRef<void(int variable)> on_gradien
 absl::Status Executor::RunBackward(int i) {
   const Stage& stage = stages_[i];
   const ScopedSpan span(recorder_, SpanName(i, /*backward=*/true));
+  CAIRN_RETURN_IF_ERROR(AddActivityGradient(i));
   if (plan_->kernels[i] != nullptr) {
     plan_->kernels[i]->Backward({.inputs = stage.inputs,
                                  .output = stage.output,
@@ -461,6 +473,18 @@ absl::Status Executor::RunBackward(int i) {
         device_->Copy(stage.input_gradients[0], stage.output_gradient, count * sizeof(float)));
   }
   return AccumulateInputGradients(i);
+}
+
+// Adds the gradient of the output's penalty to the gradient of the output, which is complete.
+absl::Status Executor::AddActivityGradient(int node) {
+  const Layer& layer = *model_->nodes()[fusion_.tail(node)].layer;
+  const Regularizer& regularizer = layer.activity_regularizer();
+  if (regularizer.empty()) return absl::OkStatus();
+  const auto divisor = static_cast<double>(GradientDivisor(batch_size_));
+  return device_->AddPenaltyGradient(
+      {.l1 = regularizer.l1 / divisor, .l2 = regularizer.l2 / divisor},
+      batch_size_ * ElementCount(layer.output().shape), stages_[node].output,
+      stages_[node].output_gradient);
 }
 
 // Adds the input gradients that the kernel wrote to temporary memory, because another consumer of

@@ -64,10 +64,11 @@ class Executor {
 
   struct BatchResults {
     int64_t examples = 0;
-    // The batch's loss summed over examples, without the regularization penalty.
+    // The batch's loss summed over examples, with the penalties of outputs and without those of
+    // variables.
     double loss_sum = 0;
-    // The sum of all regularization penalties. Keras reports loss_sum / examples + penalty as the
-    // loss.
+    // The sum of all regularization penalties of variables. Keras reports loss_sum / examples +
+    // penalty as the loss.
     double penalty = 0;
     // The state of each of the objective's metrics, in the order of Objective::metrics().
     std::vector<std::vector<double>> metrics;
@@ -185,6 +186,7 @@ class Executor {
     return first_name_ + node + (backward ? static_cast<uint32_t>(stages_.size()) : 0);
   }
   absl::Status RunBackward(int node);
+  absl::Status AddActivityGradient(int node);
   absl::Status AccumulateInputGradients(int node);
   absl::Status FinishGradients(int node, absl::FunctionRef<void(int variable)> on_gradient);
 
@@ -203,7 +205,8 @@ class Executor {
   std::vector<Plan> plans_;
   std::vector<std::unique_ptr<LossKernel>> loss_kernels_;  // By output.
   std::vector<Penalty> penalties_;
-  // For each output what its loss kernel writes, then the penalties.
+  // For each output what its loss kernel writes, then the penalties of variables, then those of
+  // layers' outputs.
   double* device_results_ = nullptr;
   std::vector<double> host_results_;
   // Empty if the host and the device share memory.

@@ -29,6 +29,7 @@ class Layer {
     std::string class_name;
     bool trainable = true;
     bool inference_only = false;
+    Regularizer activity_regularizer;
     std::vector<TensorSpec> inputs;
   };
 
@@ -44,6 +45,9 @@ class Layer {
   // If true, the layer was called with training=False: it runs in inference mode even during
   // training.
   bool inference_only() const { return inference_only_; }
+  // The penalty of the layer's output. An example adds it to the loss of a batch like its own loss:
+  // the loss has the mean over the batch.
+  const Regularizer& activity_regularizer() const { return activity_regularizer_; }
 
   const std::vector<TensorSpec>& inputs() const { return inputs_; }
   const TensorSpec& output() const { return output_; }
@@ -69,6 +73,7 @@ class Layer {
         class_name_(std::move(base.class_name)),
         trainable_(base.trainable),
         inference_only_(base.inference_only),
+        activity_regularizer_(base.activity_regularizer),
         inputs_(std::move(base.inputs)),
         output_(std::move(output)),
         variables_(std::move(variables)) {}
@@ -78,6 +83,7 @@ class Layer {
   const std::string class_name_;
   const bool trainable_;
   const bool inference_only_;
+  const Regularizer activity_regularizer_;
   const std::vector<TensorSpec> inputs_;
   const TensorSpec output_;
   const std::vector<LayerVariable> variables_;

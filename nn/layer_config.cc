@@ -73,7 +73,7 @@ LayerConfig::LayerConfig(const proto::LayerSpec& spec, std::vector<TensorSpec> i
   if (spec.class_name() != "InputLayer" && spec.class_name() != "Discretization") {
     Choice("dtype", {"float32"});
   }
-  if (Has("activity_regularizer")) FailArgument("activity_regularizer", "is not supported");
+  activity_regularizer_ = ReadRegularizer("activity_regularizer");
 }
 
 const Value* LayerConfig::Find(std::string_view argument) {
@@ -227,6 +227,15 @@ void LayerConfig::Ignore(std::initializer_list<const char*> arguments) {
   for (const char* argument : arguments) Find(argument);
 }
 
+Regularizer LayerConfig::ReadRegularizer(std::string_view argument) {
+  const Value* value = Find(argument);
+  if (value == nullptr) return {};
+  const absl::StatusOr<Regularizer> regularizer = ParseRegularizer(*value);
+  if (regularizer.ok()) return *regularizer;
+  FailArgument(argument, absl::StrCat("is wrong: ", regularizer.status().message()));
+  return {};
+}
+
 void LayerConfig::ExpectChannelsLast() { Choice("data_format", {"channels_last"}); }
 
 LayerVariable LayerConfig::Variable(const std::string& name, Shape shape,
@@ -250,15 +259,7 @@ LayerVariable LayerConfig::Variable(const std::string& name, Shape shape,
     FailArgument(initializer_argument, absl::StrCat("is wrong: ", parsed.status().message()));
   }
 
-  const std::string regularizer_argument = prefix + "_regularizer";
-  if (const Value* given = Find(regularizer_argument)) {
-    absl::StatusOr<Regularizer> regularizer = ParseRegularizer(*given);
-    if (regularizer.ok()) variable.regularizer = *regularizer;
-    if (!regularizer.ok()) {
-      FailArgument(regularizer_argument,
-                   absl::StrCat("is wrong: ", regularizer.status().message()));
-    }
-  }
+  variable.regularizer = ReadRegularizer(prefix + "_regularizer");
   const std::string constraint_argument = prefix + "_constraint";
   if (const Value* given = Find(constraint_argument)) {
     absl::StatusOr<Constraint> constraint = ParseConstraint(*given, variable.spec.shape.size());
@@ -336,7 +337,8 @@ absl::Status LayerConfig::Finish() const {
 }
 
 Layer::Base LayerConfig::base() const {
-  return {spec_.name(), spec_.class_name(), trainable_, spec_.infers(), inputs_};
+  return {spec_.name(),   spec_.class_name(),    trainable_,
+          spec_.infers(), activity_regularizer_, inputs_};
 }
 
 }  // namespace cairn::nn

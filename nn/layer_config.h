@@ -97,6 +97,7 @@ class LayerConfig {
 
  private:
   const google::protobuf::Value* Find(std::string_view argument);
+  Regularizer ReadRegularizer(std::string_view argument);
   std::optional<int64_t> ReadInt(const google::protobuf::Value& value, int64_t minimum,
                                  int64_t maximum) const;
   const TensorSpec& RankedInput(size_t rank_min, size_t rank_max, bool floats_only);
@@ -108,6 +109,7 @@ class LayerConfig {
   std::vector<TensorSpec> placeholder_inputs_;
   std::vector<std::string> known_;
   bool trainable_ = true;
+  Regularizer activity_regularizer_;
   std::string first_error_;
 };
 

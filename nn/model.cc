@@ -82,6 +82,9 @@ absl::Status Model::AddLayer(const proto::LayerSpec& spec, const NodesByName& no
   if (!elements.ok()) {
     return LayerError(spec, absl::StrCat("output's ", std::string(elements.status().message())));
   }
+  if (!node.layer->activity_regularizer().empty() && node.layer->output().type != proto::FLOAT32) {
+    return LayerError(spec, "an activity regularizer needs an output of float32");
+  }
   absl::Status status = AddVariables(spec, nodes, &node);
   if (status.ok()) status = ConnectMasks(&node);
   if (!status.ok()) return LayerError(spec, std::string(status.message()));

@@ -219,6 +219,7 @@ class Writer {
   absl::StatusOr<std::string> WriteLayer() {
     static const auto* const makers = new std::map<std::string, Maker>{
         {"Activation", &Writer::OnlyActivation},
+        {"ActivityRegularization", &Writer::Same},
         {"Add", &Writer::Merge},
         {"Average", &Writer::Merge},
         {"AveragePooling1D", &Writer::Pooling},

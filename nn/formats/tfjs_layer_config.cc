@@ -61,7 +61,8 @@ bool IsNot(const json& config, const char* argument, double neutral) {
   return it != config.end() && it->is_number() && *it != neutral;
 }
 
-constexpr const char* kUnknownToTfjs[] = {"AdditiveAttention",
+constexpr const char* kUnknownToTfjs[] = {"ActivityRegularization",
+                                          "AdditiveAttention",
                                           "AlphaDropout",
                                           "Attention",
                                           "AveragePooling3D",

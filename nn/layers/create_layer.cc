@@ -54,6 +54,7 @@ absl::StatusOr<std::unique_ptr<const Layer>> CreateTimeDistributed(LayerConfig& 
 // All supported layers. A new layer is a pair of files here, one kernel per device, and one line.
 constexpr KnownLayer kKnownLayers[] = {
     {"Activation", ActivationLayer::Create},
+    {"ActivityRegularization", ReshapeLayer::Create},
     {"Add", MergeLayer::Create},
     {"AdditiveAttention", ScoreAttentionLayer::Create},
     {"AlphaDropout", DropoutLayer::Create},

@@ -159,6 +159,11 @@ absl::StatusOr<std::unique_ptr<const Layer>> RecurrentLayer::CreateBidirectional
   for (const auto& [direction, layer] : directions) {
     LayerConfig wrapped(layer->spec, config.base().inputs);
     ReadPass(absl::StrCat(direction, layer->name, "/"), wrapped, &arguments, &variables);
+    if (!wrapped.base().activity_regularizer.empty()) {
+      config.FailArgument("layer",
+                          "has an activity regularizer, which is not supported; give it to the "
+                          "Bidirectional");
+    }
     CAIRN_RETURN_IF_ERROR(wrapped.Finish());
   }
   if (arguments.passes[0].goes_backwards || !arguments.passes[1].goes_backwards ||

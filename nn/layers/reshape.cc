@@ -50,8 +50,12 @@ absl::StatusOr<std::unique_ptr<const Layer>> ReshapeLayer::Create(LayerConfig& c
     if (!target.has_value()) config.FailArgument("target_shape", "is missing");
     output.shape = ResolveTarget(target.value_or(output.shape), output.shape, config);
   }
+  Layer::Base base = config.base();
+  if (config.class_name() == "ActivityRegularization") {
+    base.activity_regularizer = {.l1 = config.Number("l1", 0, 0), .l2 = config.Number("l2", 0, 0)};
+  }
   CAIRN_RETURN_IF_ERROR(config.Finish());
-  return std::unique_ptr<const Layer>(new ReshapeLayer(config.base(), std::move(output)));
+  return std::unique_ptr<const Layer>(new ReshapeLayer(std::move(base), std::move(output)));
 }
 
 }  // namespace cairn::nn

@@ -10,12 +10,16 @@
 
 namespace cairn::nn {
 
-// Flatten, Reshape and Identity: the same elements in another shape.
+// Flatten, Reshape, Identity and ActivityRegularization: the same elements in another shape, or in
+// the same one.
 class ReshapeLayer : public Layer {
  public:
   static absl::StatusOr<std::unique_ptr<const Layer>> Create(LayerConfig& config);
 
   bool is_view() const override { return true; }
+  bool passes_mask() const override {
+    return class_name() == "Identity" || class_name() == "ActivityRegularization";
+  }
 
  private:
   ReshapeLayer(Base base, TensorSpec output) : Layer(std::move(base), std::move(output), {}) {}

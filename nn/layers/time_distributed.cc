@@ -62,6 +62,11 @@ absl::StatusOr<std::unique_ptr<const Layer>> TimeDistributedLayer::Create(LayerC
                                                 " that trains, which is not supported"));
     }
   }
+  if (!inner->activity_regularizer().empty()) {
+    config.FailArgument("layer",
+                        "has an activity regularizer, which is not supported; give it to "
+                        "the TimeDistributed");
+  }
   if (inner->makes_mask()) config.FailArgument("layer", "makes a mask, which is not supported");
   CAIRN_RETURN_IF_ERROR(config.Finish());
   TensorSpec output = inner->output();

@@ -30,6 +30,8 @@ Fusion::Fusion(const Model& model, const Device& device)
     const Model::Node& first = model.nodes()[before];
     if (first.inputs.empty() || consumers[before] != 1 || is_second(before)) continue;
     if (!first.masks.empty() || first.layer->makes_mask()) continue;
+    // The tensor between the layers is not stored, so it has no penalty either.
+    if (!first.layer->activity_regularizer().empty()) continue;
     // Backward runs both layers at the position of the first one. If the second has variables,
     // nodes between them could report their gradients in the wrong order, and shared variables rely
     // on that order.

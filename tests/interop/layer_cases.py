@@ -495,6 +495,31 @@ def attention(draw):
     return keras.Model(query, head(layer(tensor, tensor, use_causal_mask=draw.yes())))
 
 
+def activity_regularization(draw):
+    return _through((3, 4), _mixing(0), L.ActivityRegularization(
+        l1=draw.number(0, 0.1), l2=draw.number(0, 0.1)))
+
+
+def activity_regularizer(draw):
+    """Of a layer in the middle, of one called twice, and of the output."""
+    regularizer = lambda: keras.regularizers.L1L2(draw.number(0, 0.1), draw.number(0, 0.1))  # noqa
+    kind, shape = draw.of((lambda **kwargs: L.Dense(4, **kwargs), (4,)),
+                          (lambda **kwargs: L.Conv1D(3, 2, padding="same", **kwargs), (5, 3)),
+                          (lambda **kwargs: L.LSTM(4, return_sequences=True, **kwargs), (5, 4)),
+                          (lambda **kwargs: L.BatchNormalization(**kwargs), (4, 3)))
+    layer = kind(activity_regularizer=regularizer())
+    inputs = keras.Input(shape)
+    tensor = layer(L.Dense(shape[-1])(inputs))
+    if not isinstance(layer, L.BatchNormalization):
+        tensor = layer(tensor)
+    tensor = L.Activation("relu")(tensor)
+    if len(shape) > 1:
+        tensor = L.Flatten()(tensor)
+    activation = draw.of("linear", "tanh", "sigmoid", "softmax")
+    return keras.Model(inputs, L.Dense(3, activation=activation,
+                                       activity_regularizer=regularizer())(tensor))
+
+
 def recurrent_dropout(draw):
     layer = draw.of(L.SimpleRNN, L.LSTM, L.GRU)(
         draw.between(1, 5), dropout=draw.number(0.1, 0.9), return_sequences=draw.yes())
@@ -651,6 +676,8 @@ LAYERS = {
     "AdditiveAttention": score_attention(L.AdditiveAttention),
     "CategoryEncoding": category_encoding, "TimeDistributed": time_distributed,
     "CenterCrop": center_crop,
+    "ActivityRegularization": activity_regularization,
+    "activity regularizer": activity_regularizer,
     "shared layer": shared_layer, "model as a layer": model_as_layer, "frozen layer": frozen,
     **RANDOM,
 }

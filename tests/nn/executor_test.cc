@@ -214,6 +214,31 @@ TEST_F(ExecutorTest, PenaltyIsToldApartFromTheLoss) {
   EXPECT_NEAR(sums->penalty, 0.09, 1e-9);
 }
 
+// The derivative of the loss is fused with that of the activation unless the output has a penalty.
+TEST_F(ExecutorTest, ThePenaltyOfAnOutputIsPartOfEachExamplesLoss) {
+  const auto executor =
+      CreateFor({kOne, {"y", "Dense", R"({"units": 1, "use_bias": false, "activation": "sigmoid",
+                   "activity_regularizer": {"class_name": "L1L2", "config": {"l1": 0.5, "l2": 2}}})"}},
+                "binary_crossentropy", 4);
+  executor->values(0)[0] = 0.7f;
+  const std::vector<float> x = {1, -2, 0.5};
+  const std::vector<float> labels = {1, 0, 0};
+  const auto sums = executor->Forward({.size = 3, .inputs = {x.data()}, .labels = {labels.data()}},
+                                      /*training=*/true);
+  ASSERT_TRUE(sums.ok());
+  ASSERT_TRUE(executor->Backward([](int) {}).ok());
+  double loss = 0;
+  double gradient = 0;
+  for (size_t i = 0; i < x.size(); ++i) {
+    const double y = 1 / (1 + std::exp(-0.7 * x[i]));
+    loss += -std::log(labels[i] == 1 ? y : 1 - y) + 0.5 * y + 2 * y * y;
+    gradient += ((y - labels[i]) + (0.5 + 4 * y) * y * (1 - y)) * x[i] / 3;
+  }
+  EXPECT_NEAR(sums->loss_sum, loss, 1e-5);
+  EXPECT_EQ(sums->penalty, 0);
+  EXPECT_NEAR(executor->gradient(0)[0], gradient, 1e-6);
+}
+
 TEST_F(ExecutorTest, WhatIsFrozenCostsNoPenaltyAndHasNoGradient) {
   const auto executor = CreateFor(
       {kOne, {"d", "Dense", R"({"units": 1, "kernel_regularizer": "l2", "trainable": false})"}},

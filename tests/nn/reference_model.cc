@@ -172,7 +172,10 @@ Doubles ReferenceActivation(const Activation& activation, int64_t width, Doubles
   return values;
 }
 
-Doubles ReferenceOutput(const Model& model, const ReferenceBatch& batch) {
+namespace {
+
+// The outputs of all nodes.
+std::vector<Doubles> ReferenceOutputs(const Model& model, const ReferenceBatch& batch) {
   std::vector<Doubles> outputs(model.nodes().size());
   for (size_t i = 0; i < model.input_nodes().size(); ++i) {
     outputs[model.input_nodes()[i]] = batch.inputs[i];
@@ -188,18 +191,34 @@ Doubles ReferenceOutput(const Model& model, const ReferenceBatch& batch) {
     for (int mask : node.masks) call.masks.push_back(mask < 0 ? nullptr : &outputs[mask]);
     outputs[i] = ReferenceLayer(call);
   }
-  return outputs[model.output_node()];
+  return outputs;
 }
 
-double ReferencePenalty(const Model& model, const std::vector<Doubles>& variables) {
+double Penalty(const Regularizer& regularizer, const Doubles& values) {
   double penalty = 0;
-  for (const Model::Node& node : model.nodes()) {
+  for (const double value : values) {
+    penalty += regularizer.l1 * std::fabs(value) + regularizer.l2 * value * value;
+  }
+  return penalty;
+}
+
+}  // namespace
+
+Doubles ReferenceOutput(const Model& model, const ReferenceBatch& batch) {
+  return ReferenceOutputs(model, batch)[model.output_node()];
+}
+
+double ReferencePenalty(const Model& model, const ReferenceBatch& batch) {
+  const std::vector<Doubles> outputs = ReferenceOutputs(model, batch);
+  double penalty = 0;
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    const Model::Node& node = model.nodes()[i];
+    penalty +=
+        Penalty(node.layer->activity_regularizer(), outputs[i]) / static_cast<double>(batch.size);
+    if (!node.layer->trainable() || node.owner >= 0) continue;
     for (size_t v = 0; v < node.layer->variables().size(); ++v) {
-      const Regularizer& regularizer = node.layer->variables()[v].regularizer;
-      if (!node.layer->trainable() || node.owner >= 0) continue;
-      for (double value : variables[node.first_variable + v]) {
-        penalty += regularizer.l1 * std::fabs(value) + regularizer.l2 * value * value;
-      }
+      penalty +=
+          Penalty(node.layer->variables()[v].regularizer, batch.variables[node.first_variable + v]);
     }
   }
   return penalty;

@@ -23,8 +23,9 @@ struct ReferenceBatch {
 // The model's output for the batch.
 Doubles ReferenceOutput(const Model& model, const ReferenceBatch& batch);
 
-// The sum of all regularization penalties.
-double ReferencePenalty(const Model& model, const std::vector<Doubles>& variables);
+// The sum of all regularization penalties: those of variables, and those of outputs, of which an
+// example has its share.
+double ReferencePenalty(const Model& model, const ReferenceBatch& batch);
 
 // Applies an activation to `values`, whose last axis has `width` elements.
 Doubles ReferenceActivation(const Activation& activation, int64_t width, Doubles values);

@@ -88,7 +88,7 @@ class LayerConformanceTest : public ::testing::TestWithParam<ConformanceCase> {
     for (size_t i = 0; i < output.size(); ++i) {
       sum += (output[i] - labels_[i]) * (output[i] - labels_[i]);
     }
-    return sum / output.size() + ReferencePenalty(*model_, batch_.variables);
+    return sum / output.size() + ReferencePenalty(*model_, batch_);
   }
 
   double CentralDifference(double* value) {
