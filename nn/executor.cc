@@ -167,6 +167,11 @@ absl::Status Executor::AllocateOutputs() {
     if (node.inputs.empty() || node.layer->is_view() || fusion_.next[i] >= 0) continue;
     const int64_t count = options_.batch_size * ElementCount(node.layer->output().shape);
     CAIRN_ASSIGN_OR_RETURN(stages_[i].output, Allocate(count));
+    if (node.layer->computes_mask()) {
+      CAIRN_ASSIGN_OR_RETURN(float* const mask,
+                             Allocate(options_.batch_size * node.layer->output().shape[0]));
+      stages_[i].mask_output = reinterpret_cast<int32_t*>(mask);
+    }
     if (fusion_.is_second(i)) stages_[fusion_.previous[i]].output = stages_[i].output;
   }
   return absl::OkStatus();
@@ -324,8 +329,11 @@ absl::Status Executor::BindInputs(const Batch& batch) {
     }
     for (size_t input = 0; input < stages_[i].masks.size(); ++input) {
       const int mask = node.masks[input];
-      stages_[i].masks[input] =
-          mask < 0 ? nullptr : reinterpret_cast<const int32_t*>(stages_[mask].output);
+      if (mask < 0) continue;
+      const Stage& maker = stages_[mask];
+      stages_[i].masks[input] = maker.mask_output != nullptr
+                                    ? maker.mask_output
+                                    : reinterpret_cast<const int32_t*>(maker.output);
     }
     // A view is its input's memory, which may be the batch itself. Nodes are in topological order,
     // so the input's pointer is set by now.
@@ -352,6 +360,7 @@ absl::StatusOr<Executor::BatchResults> Executor::Forward(const Batch& batch, boo
          .output = stage.output,
          .variables = stage.variables,
          .masks = stage.masks,
+         .mask_output = stage.mask_output,
          .training = training && !model_->nodes()[i].layer->inference_only(),
          .random_key = stage.random_key}));
   }

@@ -130,6 +130,7 @@ class Executor {
     float* output = nullptr;
     std::vector<const float*> variables;
     std::vector<const int32_t*> masks;
+    int32_t* mask_output = nullptr;
     float* output_gradient = nullptr;
     std::vector<float*> input_gradients;
     std::vector<float*> variable_gradients;

@@ -18,6 +18,8 @@ struct ForwardArguments {
   // By input: one word per step of each example, zero if the step is masked. A null pointer means
   // that no step is masked. Empty if no input has a mask or the layer does not use masks.
   absl::Span<const int32_t* const> masks;
+  // Where to write the mask if Layer::computes_mask(). Null otherwise.
+  int32_t* mask_output = nullptr;
   bool training = false;
   // The seed of this layer's random draws in this batch.
   uint64_t random_key = 0;

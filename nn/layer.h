@@ -61,9 +61,11 @@ class Layer {
   virtual bool is_view() const { return false; }
 
   // Keras's masking: a mask tells which steps of a sequence are valid. An Embedding with mask_zero
-  // creates a mask. It propagates through layers that pass it to those that use it; other layers
-  // drop it.
+  // creates a mask, which is its input, and Masking. It propagates through layers that pass it to
+  // those that use it; other layers drop it.
   virtual bool makes_mask() const { return false; }
+  // True if the kernel writes the mask that the layer makes: one word for each step of the output.
+  virtual bool computes_mask() const { return false; }
   virtual bool passes_mask() const { return false; }
   virtual bool uses_mask() const { return false; }
 

@@ -53,6 +53,12 @@ absl::StatusOr<int> FindNode(const std::string& name, const NodesByName& nodes) 
   return absl::InvalidArgumentError(absl::StrCat("the model has no layer '", name, "'"));
 }
 
+// The number of steps of the mask that a node has or computes.
+int64_t MaskSteps(const Layer& layer) {
+  const Shape& shape = layer.output().shape;
+  return layer.computes_mask() ? shape[0] : ElementCount(shape);
+}
+
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<Model>> Model::Create(const proto::ModelSpec& spec) {
@@ -136,11 +142,10 @@ absl::Status Model::ConnectMasks(Node* node) {
     const int mask = masks_[node->inputs[i]];
     if (layer.uses_mask()) {
       node->masks.push_back(mask);
-      if (mask >= 0 &&
-          ElementCount(nodes_[mask].layer->output().shape) != layer.inputs()[i].shape[0]) {
+      if (mask >= 0 && MaskSteps(*nodes_[mask].layer) != layer.inputs()[i].shape[0]) {
         return absl::InvalidArgumentError(
             absl::StrCat("the mask of layer '", nodes_[mask].layer->name(), "' has ",
-                         ShapeText(nodes_[mask].layer->output().shape), " steps, the input ",
+                         MaskSteps(*nodes_[mask].layer), " steps, the input ",
                          ShapeText(layer.inputs()[i].shape)));
       }
     }
@@ -151,7 +156,10 @@ absl::Status Model::ConnectMasks(Node* node) {
     }
     passed = mask;
   }
-  masks_.push_back(layer.makes_mask() ? node->inputs[0] : passed);
+  if (layer.makes_mask()) {
+    passed = layer.computes_mask() ? static_cast<int>(nodes_.size()) : node->inputs[0];
+  }
+  masks_.push_back(passed);
   return absl::OkStatus();
 }
 
@@ -189,9 +197,9 @@ absl::Status Model::AddOutputs(const proto::ModelSpec& spec, const NodesByName& 
           absl::StrCat("the model's output '", name, "' is not float32"));
     }
     if (masks_[node] >= 0) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("the model's output '", name,
-                       "' has a mask (from mask_zero); a loss with masked steps is not supported"));
+      return absl::InvalidArgumentError(absl::StrCat(
+          "the model's output '", name,
+          "' has a mask (of mask_zero or Masking); a loss with masked steps is not supported"));
     }
     outputs_.push_back({name, output.shape, node});
   }

@@ -43,7 +43,7 @@ class Model {
     // Indices into nodes(), all smaller than this node's.
     std::vector<int> inputs;
     // By input, if the layer uses masks: the node whose output is the mask (zero: the step is
-    // masked), or -1. Empty otherwise.
+    // masked) or whose layer computes it (Layer::computes_mask), or -1. Empty otherwise.
     std::vector<int> masks;
     // The node that owns the variables, if this node is a further call of its layer; otherwise -1.
     int owner = -1;
@@ -91,7 +91,8 @@ class Model {
   std::vector<Input> inputs_;
   std::vector<int> input_nodes_;
   std::vector<Output> outputs_;
-  // By node: the node whose output is the mask of this node's output, or -1.
+  // By node: the node whose output is, or whose layer computes, the mask of this node's output, or
+  // -1.
   std::vector<int> masks_;
 };
 

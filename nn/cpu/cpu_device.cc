@@ -75,6 +75,7 @@ constexpr KnownKernel kKnownKernels[] = {
     {"LSTM", CreateRecurrentKernel},
     {"LayerNormalization", CreateLayerNormalizationKernel},
     {"LeakyReLU", CreateActivationKernel},
+    {"Masking", CreateMaskingKernel},
     {"MaxPooling1D", CreatePooling2DKernel},
     {"MaxPooling2D", CreatePooling2DKernel},
     {"MaxPooling3D", CreatePooling2DKernel},

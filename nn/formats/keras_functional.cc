@@ -15,9 +15,10 @@ namespace cairn::nn {
 namespace {
 
 // Keras 3 writes the layers that compute a mask; here masks follow from the layers (see
-// Layer::makes_mask). Attention passes its mask through a ConvertToTensor.
+// Layer::makes_mask). That of Masking is an Any of a NotEqual. Attention passes its mask through a
+// ConvertToTensor.
 bool IsMaskMaker(const nlohmann::json& class_name) {
-  return class_name == "NotEqual" || class_name == "ConvertToTensor";
+  return class_name == "NotEqual" || class_name == "Any" || class_name == "ConvertToTensor";
 }
 
 absl::Status CheckCalls(const CalledLayer& layer, const JsonNode& inbound) {
@@ -89,7 +90,8 @@ absl::StatusOr<std::vector<CalledLayer>> ReadCalledLayers(const JsonNode& layers
       for (const TensorName& mask : call.masks) {
         if (mask_makers.count(mask.layer) > 0) continue;
         return layers.Error(absl::StrCat("layer '", layer.name, "' is called with a mask from '",
-                                         mask.layer, "'; only what mask_zero makes is supported"));
+                                         mask.layer,
+                                         "'; only what mask_zero and Masking make is supported"));
       }
     }
   }

@@ -25,6 +25,7 @@
 #include "nn/layers/global_pooling.h"
 #include "nn/layers/input.h"
 #include "nn/layers/layer_normalization.h"
+#include "nn/layers/masking.h"
 #include "nn/layers/merge.h"
 #include "nn/layers/pooling2d.h"
 #include "nn/layers/prelu.h"
@@ -101,6 +102,7 @@ constexpr KnownLayer kKnownLayers[] = {
     {"LSTM", RecurrentLayer::Create},
     {"LayerNormalization", LayerNormalizationLayer::Create},
     {"LeakyReLU", ActivationLayer::Create},
+    {"Masking", MaskingLayer::Create},
     {"MaxPooling1D", Pooling2DLayer::Create},
     {"MaxPooling2D", Pooling2DLayer::Create},
     {"MaxPooling3D", Pooling2DLayer::Create},

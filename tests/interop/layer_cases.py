@@ -520,6 +520,20 @@ def activity_regularizer(draw):
                                        activity_regularizer=regularizer())(tensor))
 
 
+def masking(draw):
+    layer = draw.of(L.LSTM(3), L.GRU(2, go_backwards=True), L.SimpleRNN(3),
+                    L.Bidirectional(L.LSTM(2)), L.GlobalAveragePooling1D())
+    inputs = keras.Input((draw.between(3, 6),), dtype="int32")  # 0, 1 or 2.
+    # Keras's average of masked steps only is NaN; the first step is not 0.
+    value = 0.0 if isinstance(layer, L.GlobalAveragePooling1D) else draw.of(0.0, 0.5)
+    tensor = L.Rescaling(0.5)(inputs)
+    tensor = L.Reshape((-1, 1))(tensor)
+    tensor = L.Masking(value)(tensor)
+    if draw.yes():
+        tensor = L.Dense(2, activation="tanh")(tensor)
+    return keras.Model(inputs, head(layer(tensor)))
+
+
 def recurrent_dropout(draw):
     layer = draw.of(L.SimpleRNN, L.LSTM, L.GRU)(
         draw.between(1, 5), dropout=draw.number(0.1, 0.9), return_sequences=draw.yes())
@@ -676,7 +690,7 @@ LAYERS = {
     "AdditiveAttention": score_attention(L.AdditiveAttention),
     "CategoryEncoding": category_encoding, "TimeDistributed": time_distributed,
     "CenterCrop": center_crop,
-    "ActivityRegularization": activity_regularization,
+    "Masking": masking, "ActivityRegularization": activity_regularization,
     "activity regularizer": activity_regularizer,
     "shared layer": shared_layer, "model as a layer": model_as_layer, "frozen layer": frozen,
     **RANDOM,

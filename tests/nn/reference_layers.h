@@ -15,8 +15,8 @@ struct ReferenceCall {
   const Layer& layer;
   std::vector<const Doubles*> inputs;
   std::vector<const Doubles*> variables;
-  // By input: ids where zero marks a masked step, or null if there is no mask. Empty if there are
-  // no masks at all.
+  // By input: numbers where zero marks a masked step, or null if there is no mask. Empty if there
+  // are no masks at all.
   std::vector<const Doubles*> masks;
 
   // The seed of the layer's random draws.
@@ -25,6 +25,8 @@ struct ReferenceCall {
 
 // The output of any layer, by the functions below.
 Doubles ReferenceLayer(const ReferenceCall& call);
+// The mask that a Masking layer computes: by step, 0 or 1.
+Doubles ReferenceMask(const ReferenceCall& call);
 
 // The reference implementation of each family of layers, named after Keras's layers or what they
 // have in common.
@@ -47,6 +49,7 @@ Doubles ReferenceVolumePooling(const ReferenceCall& call);
 Doubles ReferenceVolumeFrame(const ReferenceCall& call);
 Doubles ReferenceVolumeUpSampling(const ReferenceCall& call);
 
+Doubles ReferenceMasking(const ReferenceCall& call);
 Doubles ReferenceRecurrent(const ReferenceCall& call);
 Doubles ReferenceAttention(const ReferenceCall& call);
 Doubles ReferenceScoreAttention(const ReferenceCall& call);

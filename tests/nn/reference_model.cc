@@ -107,6 +107,7 @@ constexpr KnownLayer kKnownLayers[] = {
     {"GroupNormalization", ReferenceLayerNormalization},
     {"LSTM", ReferenceRecurrent},
     {"LayerNormalization", ReferenceLayerNormalization},
+    {"Masking", ReferenceMasking},
     {"MaxPooling1D", ReferencePooling},
     {"MaxPooling2D", ReferencePooling},
     {"MaxPooling3D", ReferenceVolumePooling},
@@ -177,6 +178,7 @@ namespace {
 // The outputs of all nodes.
 std::vector<Doubles> ReferenceOutputs(const Model& model, const ReferenceBatch& batch) {
   std::vector<Doubles> outputs(model.nodes().size());
+  std::vector<Doubles> masks(model.nodes().size());
   for (size_t i = 0; i < model.input_nodes().size(); ++i) {
     outputs[model.input_nodes()[i]] = batch.inputs[i];
   }
@@ -188,8 +190,12 @@ std::vector<Doubles> ReferenceOutputs(const Model& model, const ReferenceBatch& 
     for (size_t v = 0; v < node.layer->variables().size(); ++v) {
       call.variables.push_back(&batch.variables[node.first_variable + v]);
     }
-    for (int mask : node.masks) call.masks.push_back(mask < 0 ? nullptr : &outputs[mask]);
+    for (int mask : node.masks) {
+      const bool is_computed = mask >= 0 && model.nodes()[mask].layer->computes_mask();
+      call.masks.push_back(mask < 0 ? nullptr : is_computed ? &masks[mask] : &outputs[mask]);
+    }
     outputs[i] = ReferenceLayer(call);
+    if (node.layer->computes_mask()) masks[i] = ReferenceMask(call);
   }
   return outputs;
 }

@@ -5,6 +5,7 @@
 
 #include "common/random.h"
 #include "nn/layers/attention.h"
+#include "nn/layers/masking.h"
 #include "nn/layers/recurrent.h"
 #include "nn/layers/score_attention.h"
 #include "tests/nn/reference_layers.h"
@@ -124,6 +125,23 @@ Doubles Project(const ReferenceCall& call, const AttentionLayer& layer, Attentio
 }
 
 }  // namespace
+
+Doubles ReferenceMask(const ReferenceCall& call) {
+  const auto& layer = static_cast<const MaskingLayer&>(call.layer);
+  Doubles mask(call.batch.size * layer.steps(), 0);
+  for (size_t i = 0; i < call.inputs[0]->size(); ++i) {
+    if ((*call.inputs[0])[i] != layer.mask_value()) mask[i / layer.width()] = 1;
+  }
+  return mask;
+}
+
+Doubles ReferenceMasking(const ReferenceCall& call) {
+  const int64_t width = call.layer.output().shape[1];
+  const Doubles mask = ReferenceMask(call);
+  Doubles output = *call.inputs[0];
+  for (size_t i = 0; i < output.size(); ++i) output[i] *= mask[i / width];
+  return output;
+}
 
 Doubles ReferenceRecurrent(const ReferenceCall& call) {
   const auto& layer = static_cast<const RecurrentLayer&>(call.layer);

@@ -100,6 +100,49 @@ std::vector<Case> MaskedCases() {
   };
 }
 
+// Ids are 0 to 3, so features of two ids are (1, 1) in some steps: what is masked.
+std::vector<Case> MaskingCases() {
+  const TestLayer ids = {"ids", "InputLayer", R"({"batch_shape": [null, 10], "dtype": "int32"})"};
+  const TestLayer floats = {"floats", "Rescaling", R"({"scale": 0.5})"};
+  const TestLayer few = {"few", "ReLU", R"({"max_value": 0.5})"};
+  const TestLayer steps = {"steps", "Reshape", R"({"target_shape": [5, 2]})"};
+  const TestLayer mask = {"mask", "Masking", R"({"mask_value": 0.5})"};
+  const TestLayer after = {"after", "Dense", R"({"units": 2})"};
+  const auto masked = [&](const std::string& name, std::vector<TestLayer> layers) {
+    std::vector<TestLayer> all = {ids, floats, few, steps, mask};
+    all.insert(all.end(), layers.begin(), layers.end());
+    all.push_back(after);
+    return Case{name, all, 7};
+  };
+  return {
+      masked("MaskingOfLSTM", {{"layer", "LSTM", R"({"units": 3})"}}),
+      masked("MaskingThroughLayers", {{"wide", "Dense", R"({"units": 3, "activation": "tanh"})"},
+                                      {"same", "Identity"},
+                                      {"view", "ActivityRegularization", R"({"l2": 0.1})"},
+                                      {"layer", "GRU", R"({"units": 3, "return_sequences": true})"},
+                                      {"pool", "GlobalAveragePooling1D"}}),
+      masked("MaskingTwice", {{"layer", "SimpleRNN", R"({"units": 2, "return_sequences": true,
+                                         "zero_output_for_mask": true})"},
+                              {"again", "Masking"},
+                              {"last", "Bidirectional",
+                               R"({"layer": {"class_name": "LSTM", "config": {"units": 2}}})"}}),
+      Between("MaskingOfNothing", "3, 2", {"layer", "Masking"}),
+      // The output of relu, and so its gradient, is zero in many places.
+      {"MaskingWithGradient",
+       {{"input", "InputLayer", R"({"batch_shape": [null, 5, 2]})"},
+        {"before", "Dense", R"({"units": 2, "activation": "relu"})"},
+        mask,
+        {"layer", "GRU", R"({"units": 3})"},
+        after}},
+      {"MaskingOfZeros",
+       {{"input", "InputLayer", R"({"batch_shape": [null, 5, 2]})"},
+        {"before", "Dense", R"({"units": 2, "activation": "relu"})"},
+        {"mask", "Masking"},
+        {"layer", "LSTM", R"({"units": 3})"},
+        after}},
+  };
+}
+
 std::vector<Case> AttentionCases() {
   const auto attention = [](const std::string& name, const std::string& config,
                             std::vector<std::string> inputs = {"before", "before"}) {
@@ -232,7 +275,7 @@ std::vector<Case> StepCases() {
 
 std::vector<Case> SequenceCases() {
   std::vector<Case> all;
-  for (const auto& cases : {RecurrentCases(), MaskedCases(), AttentionCases(),
+  for (const auto& cases : {RecurrentCases(), MaskedCases(), MaskingCases(), AttentionCases(),
                             ScoreAttentionCases(), CallCases(), StepCases()}) {
     all.insert(all.end(), cases.begin(), cases.end());
   }
