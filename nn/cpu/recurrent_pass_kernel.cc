@@ -57,6 +57,13 @@ void RecurrentPassKernel::Forward(const float* input, const int32_t* mask,
       factors_.push_back(pass_.InputFactor(*dropout_key, i / input_width, i % input_width));
     }
   }
+  state_factors_.clear();
+  if (dropout_key.has_value() && pass_.recurrent_dropout > 0) {
+    for (int64_t i = 0; i < examples_ * width_; ++i) {
+      state_factors_.push_back(
+          pass_.StateFactor(*dropout_key, i / width_, i % width_ / pass_.units, i % pass_.units));
+    }
+  }
   // 1. Transpose the input to (steps, examples, width), in the order of computation.
   for (int64_t step = 0; step < pass_.steps; ++step) {
     for (int64_t example = 0; example < examples_; ++example) {
@@ -71,7 +78,8 @@ void RecurrentPassKernel::Forward(const float* input, const int32_t* mask,
   input_product_.Run(input_.get(), variables[pass_.first_variable], bias, x_parts_.get());
   // 3. Step by step: the product with the state, then the cell.
   const bool has_second_row = pass_.resets_after && bias != nullptr;
-  steps_->Load(variables[pass_.first_variable + 1], has_second_row ? bias + width_ : nullptr);
+  steps_->Load(variables[pass_.first_variable + 1], has_second_row ? bias + width_ : nullptr,
+               state_factors_.empty() ? nullptr : state_factors_.data());
   for (int64_t step = 0; step < pass_.steps; ++step) {
     steps_->Forward({.x_part = Parts(x_parts_, step),
                      .h_part = Parts(h_parts_, step),

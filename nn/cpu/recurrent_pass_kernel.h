@@ -65,6 +65,8 @@ class RecurrentPassKernel {
   AlignedBuffer<float> input_;
   // The dropout's factors of the inputs (examples, input width). Empty if nothing is dropped.
   std::vector<float> factors_;
+  // Those of the states (examples, gates, units).
+  std::vector<float> state_factors_;
   AlignedBuffer<float> x_parts_;
   AlignedBuffer<float> h_parts_;
   // steps + 1 states; the first one is the initial state, zero.

@@ -14,7 +14,54 @@ void Add(int64_t count, const float* from, float* to) {
   for (int64_t i = 0; i < count; ++i) to[i] += from[i];
 }
 
-// One product computes the state's part of all gates; the cell does the rest.
+// The products of states that are dropped: each gate has its own factors (examples, gates, units),
+// so there is a product for each gate. Plain loops.
+struct DroppedProducts {
+  int64_t gates = 1;
+  int64_t units = 1;
+  const float* kernel = nullptr;
+  const float* factors = nullptr;
+
+  float Factor(int64_t example, int64_t gate, int64_t i) const {
+    return factors == nullptr ? 1 : factors[(example * gates + gate) * units + i];
+  }
+  // to += (state * factors) x kernel, for gates [begin, end).
+  void Add(int64_t example, const float* state, int64_t begin, int64_t end, float* to) const {
+    for (int64_t i = 0; i < units; ++i) {
+      for (int64_t gate = begin; gate < end; ++gate) {
+        const float value = state[i] * Factor(example, gate, i);
+        const float* weights = kernel + (i * gates + gate) * units;
+        for (int64_t c = 0; c < units; ++c) to[gate * units + c] += value * weights[c];
+      }
+    }
+  }
+  // The gradient of Add with respect to state[i].
+  float StateGradient(int64_t example, const float* gradient, int64_t i, int64_t begin,
+                      int64_t end) const {
+    float sum = 0;
+    for (int64_t gate = begin; gate < end; ++gate) {
+      const float* weights = kernel + (i * gates + gate) * units;
+      float product = 0;
+      for (int64_t c = 0; c < units; ++c) product += gradient[gate * units + c] * weights[c];
+      sum += product * Factor(example, gate, i);
+    }
+    return sum;
+  }
+  // Adds the gradient of Add with respect to the kernel.
+  void AddKernelGradient(int64_t example, const float* state, const float* gradient, int64_t begin,
+                         int64_t end, float* kernel_gradient) const {
+    for (int64_t i = 0; i < units; ++i) {
+      for (int64_t gate = begin; gate < end; ++gate) {
+        const float value = state[i] * Factor(example, gate, i);
+        float* to = kernel_gradient + (i * gates + gate) * units;
+        for (int64_t c = 0; c < units; ++c) to[c] += value * gradient[gate * units + c];
+      }
+    }
+  }
+};
+
+// One product computes the state's part of all gates; the cell does the rest. If states are
+// dropped, the product is a DroppedProducts.
 class CellSteps : public RecurrentSteps {
  public:
   CellSteps(const RecurrentPass& pass, int64_t examples, bool training, const DnnlContext* context)
@@ -40,13 +87,22 @@ class CellSteps : public RecurrentSteps {
     through_product_ = AlignedBuffer<float>(examples * units_);
   }
 
-  void Load(const float* kernel, const float* bias) override {
+  void Load(const float* kernel, const float* bias, const float* factors) override {
     kernel_ = kernel;
     bias_ = bias;
+    dropped_ = {.gates = width_ / units_, .units = units_, .kernel = kernel, .factors = factors};
   }
 
   void Forward(const RecurrentCell::Step& rows) override {
-    product_.Run(rows.h_before, kernel_, bias_, rows.h_part);
+    if (dropped_.factors == nullptr) {
+      product_.Run(rows.h_before, kernel_, bias_, rows.h_part);
+    } else {
+      for (int64_t row = 0; row < examples_; ++row) {
+        float* part = rows.h_part + row * width_;
+        for (int64_t i = 0; i < width_; ++i) part[i] = bias_ == nullptr ? 0 : bias_[i];
+        dropped_.Add(row, rows.h_before + row * units_, 0, dropped_.gates, part);
+      }
+    }
     for (int64_t row = 0; row < examples_; ++row) {
       const int64_t at = row * units_;
       cell_->Forward({.x_part = rows.x_part + row * width_,
@@ -74,12 +130,29 @@ class CellSteps : public RecurrentSteps {
                        .x_part_gradient = rows.x_part_gradient + part,
                        .h_part_gradient = rows.h_part_gradient + part});
     }
+    if (dropped_.factors != nullptr) {
+      for (int64_t i = 0; i < examples_ * units_; ++i) {
+        const int64_t row = i / units_;
+        rows.h_before_gradient[i] += dropped_.StateGradient(
+            row, rows.h_part_gradient + row * width_, i % units_, 0, dropped_.gates);
+      }
+      return;
+    }
     state_gradient_->Run(rows.h_part_gradient, kernel_, nullptr, through_product_.get());
     Add(examples_ * units_, through_product_.get(), rows.h_before_gradient);
   }
 
   void KernelGradient(const Gradient& gradient, float* kernel_gradient) override {
-    kernel_gradient_->Run(gradient.h_before, gradient.h_part_gradient, nullptr, kernel_gradient);
+    if (dropped_.factors == nullptr) {
+      kernel_gradient_->Run(gradient.h_before, gradient.h_part_gradient, nullptr, kernel_gradient);
+      return;
+    }
+    std::fill_n(kernel_gradient, units_ * width_, 0.0f);
+    for (int64_t row = 0; row < gradient.steps * examples_; ++row) {
+      dropped_.AddKernelGradient(row % examples_, gradient.h_before + row * units_,
+                                 gradient.h_part_gradient + row * width_, 0, dropped_.gates,
+                                 kernel_gradient);
+    }
   }
 
  private:
@@ -93,11 +166,12 @@ class CellSteps : public RecurrentSteps {
   AlignedBuffer<float> through_product_;
   const float* kernel_ = nullptr;
   const float* bias_ = nullptr;
+  DroppedProducts dropped_;
 };
 
 // A GRU with reset_after=False: n = a(x part + (r * h) U). It needs two products per step: of h for
-// z and r, then of r * h for n. The first gate of h_part keeps r * h. Plain loops suffice, because
-// only models of early Keras versions use this form.
+// z and r, then of r * h for n. The first gate of h_part keeps r * h, without the factor of
+// dropout. Plain loops suffice, because only models of early Keras versions use this form.
 class ResetBeforeSteps : public RecurrentSteps {
  public:
   ResetBeforeSteps(const RecurrentPass& pass, int64_t examples)
@@ -106,7 +180,9 @@ class ResetBeforeSteps : public RecurrentSteps {
         activation_(pass.activation),
         recurrent_(pass.recurrent_activation) {}
 
-  void Load(const float* kernel, const float*) override { kernel_ = kernel; }
+  void Load(const float* kernel, const float*, const float* factors) override {
+    products_ = {.gates = 3, .units = units_, .kernel = kernel, .factors = factors};
+  }
 
   void Forward(const RecurrentCell::Step& rows) override {
     const int64_t n = units_;
@@ -115,11 +191,11 @@ class ResetBeforeSteps : public RecurrentSteps {
       float* reset = rows.h_part + row * 3 * n;
       const float* before = rows.h_before + row * n;
       // z and r.
-      AddProduct(before, 0, 2 * n, gates);
+      products_.Add(row, before, 0, 2, gates);
       ApplyActivation(recurrent_, 1, 2 * n, gates, gates);
       // n, from the reset state.
       for (int64_t i = 0; i < n; ++i) reset[i] = gates[n + i] * before[i];
-      AddProduct(reset, 2 * n, 3 * n, gates);
+      products_.Add(row, reset, 2, 3, gates);
       ApplyActivation(activation_, 1, n, gates + 2 * n, gates + 2 * n);
       for (int64_t i = 0; i < n; ++i) {
         rows.h[row * n + i] = gates[i] * before[i] + (1 - gates[i]) * gates[2 * n + i];
@@ -142,12 +218,12 @@ class ResetBeforeSteps : public RecurrentSteps {
       }
       MultiplyByDerivative(activation_, 1, n, nullptr, gates + 2 * n, gradient + 2 * n);
       for (int64_t i = 0; i < n; ++i) {
-        const float by_reset = ProductGradient(gradient, i, 2 * n, 3 * n);
+        const float by_reset = products_.StateGradient(row, gradient, i, 2, 3);
         gradient[n + i] = by_reset * before[i];
         out[i] += by_reset * gates[n + i];
       }
       MultiplyByDerivative(recurrent_, 1, 2 * n, nullptr, gates, gradient);
-      for (int64_t i = 0; i < n; ++i) out[i] += ProductGradient(gradient, i, 0, 2 * n);
+      for (int64_t i = 0; i < n; ++i) out[i] += products_.StateGradient(row, gradient, i, 0, 2);
       std::copy_n(gradient, 3 * n, rows.h_part_gradient + row * 3 * n);
     }
   }
@@ -156,38 +232,21 @@ class ResetBeforeSteps : public RecurrentSteps {
     const int64_t n = units_;
     std::fill_n(kernel_gradient, n * 3 * n, 0.0f);
     for (int64_t row = 0; row < gradient.steps * examples_; ++row) {
+      const int64_t example = row % examples_;
       const float* by_gate = gradient.h_part_gradient + row * 3 * n;
-      for (int64_t i = 0; i < n; ++i) {
-        const float state = gradient.h_before[row * n + i];
-        const float reset = gradient.h_part[row * 3 * n + i];
-        float* to = kernel_gradient + i * 3 * n;
-        for (int64_t c = 0; c < 2 * n; ++c) to[c] += state * by_gate[c];
-        for (int64_t c = 2 * n; c < 3 * n; ++c) to[c] += reset * by_gate[c];
-      }
+      products_.AddKernelGradient(example, gradient.h_before + row * n, by_gate, 0, 2,
+                                  kernel_gradient);
+      products_.AddKernelGradient(example, gradient.h_part + row * 3 * n, by_gate, 2, 3,
+                                  kernel_gradient);
     }
   }
 
  private:
-  // to[c] += row x kernel, for the kernel's columns [begin, end).
-  void AddProduct(const float* row, int64_t begin, int64_t end, float* to) const {
-    for (int64_t i = 0; i < units_; ++i) {
-      const float* weights = kernel_ + i * 3 * units_;
-      for (int64_t c = begin; c < end; ++c) to[c] += row[i] * weights[c];
-    }
-  }
-
-  // Element i of gradient x kernel', over the kernel's columns [begin, end).
-  float ProductGradient(const float* gradient, int64_t i, int64_t begin, int64_t end) const {
-    float sum = 0;
-    for (int64_t c = begin; c < end; ++c) sum += gradient[c] * kernel_[i * 3 * units_ + c];
-    return sum;
-  }
-
   const int64_t examples_;
   const int64_t units_;
   const Activation activation_;
   const Activation recurrent_;
-  const float* kernel_ = nullptr;
+  DroppedProducts products_;
 };
 
 }  // namespace

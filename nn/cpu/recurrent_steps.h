@@ -16,9 +16,10 @@ class RecurrentSteps {
  public:
   virtual ~RecurrentSteps() = default;
 
-  // Sets the recurrent kernel (units, gates * units) and the second row of the bias (null: none)
-  // for the following steps. Both are borrowed.
-  virtual void Load(const float* kernel, const float* bias) = 0;
+  // Sets the recurrent kernel (units, gates * units), the second row of the bias (null: none) and
+  // the factors of the states in the products, (examples, gates, units) (null: all are 1), for the
+  // following steps. All are borrowed.
+  virtual void Load(const float* kernel, const float* bias, const float* factors) = 0;
   virtual void Forward(const RecurrentCell::Step& rows) = 0;
   virtual void Backward(const RecurrentCell::StepBack& rows) = 0;
   // The recurrent kernel's gradient, after Backward of all steps. The states and parts of `steps`

@@ -33,10 +33,13 @@ void ReadOptions(LayerConfig& config) {
     if (config.Bool(argument, false)) config.FailArgument(argument, "is not supported");
   }
   if (config.Bool("time_major", false)) config.FailArgument("time_major", "is not supported");
-  if (config.Number("recurrent_dropout", 0) != 0) {
-    config.FailArgument("recurrent_dropout",
-                        "is not supported; use 'dropout', which drops the layer's inputs");
-  }
+}
+
+// Reads the rate of a dropout; 0 in a layer that always runs in inference mode.
+double ReadRate(const char* argument, LayerConfig& config) {
+  const double rate = config.Number(argument, 0, 0, 1);
+  if (rate == 1) config.FailArgument(argument, "must be smaller than 1");
+  return config.spec().infers() ? 0 : rate;
 }
 
 // A layer wrapped by a Bidirectional: its spec under the wrapper's name, and its own name, which is
@@ -89,9 +92,8 @@ void RecurrentLayer::ReadPass(const std::string& prefix, LayerConfig& config, Ar
   const bool forgets =
       pass.kind == Kind::kLstm && config.Bool("unit_forget_bias", true) && pass.use_bias;
   pass.goes_backwards = config.Bool("go_backwards", false);
-  pass.dropout = config.Number("dropout", 0, 0, 1);
-  if (pass.dropout == 1) config.FailArgument("dropout", "must be smaller than 1");
-  if (config.spec().infers()) pass.dropout = 0;
+  pass.dropout = ReadRate("dropout", config);
+  pass.recurrent_dropout = ReadRate("recurrent_dropout", config);
   arguments->returns_sequences = config.Bool("return_sequences", false);
   arguments->zeroes_masked_steps = config.Bool("zero_output_for_mask", false);
   ReadOptions(config);

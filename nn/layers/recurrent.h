@@ -42,6 +42,10 @@ struct RecurrentPass {
   // During training the input is multiplied by InputFactor. The factors of a sequence are the same
   // at all steps (Gal & Ghahramani 2016).
   double dropout = 0;
+  // During training the state is multiplied by StateFactor before its product with each gate's part
+  // of the recurrent kernel, with the same factors at all steps. The mix with the state before the
+  // step in a GRU is not affected.
+  double recurrent_dropout = 0;
   // Index of the pass's first variable in the layer's variables: the kernel (input width, gates *
   // units), then the recurrent kernel (units, gates * units), then the bias if used.
   int first_variable = 0;
@@ -49,12 +53,21 @@ struct RecurrentPass {
   // 0 or 1 / (1 - dropout), for a feature of an example. A pure function of the layer's key in the
   // batch. The passes of a Bidirectional have different draws.
   float InputFactor(uint64_t key, int64_t example, int64_t feature) const {
-    const uint64_t pass_key = DeriveKey(key, static_cast<uint64_t>(first_variable));
-    const bool drops = RandomUniform(pass_key, example * input_width + feature) < dropout;
-    return drops ? 0 : static_cast<float>(1 / (1 - dropout));
+    return Factor(DeriveKey(key, static_cast<uint64_t>(first_variable)),
+                  example * input_width + feature, dropout);
+  }
+  // 0 or 1 / (1 - recurrent_dropout), for a unit of an example and a gate.
+  float StateFactor(uint64_t key, int64_t example, int64_t gate, int64_t unit) const {
+    return Factor(DeriveKey(key, static_cast<uint64_t>(first_variable + 1)),
+                  (example * gates() + gate) * units + unit, recurrent_dropout);
   }
 
   int64_t gates() const { return kind == Kind::kLstm ? 4 : kind == Kind::kGru ? 3 : 1; }
+
+ private:
+  static float Factor(uint64_t key, int64_t draw, double rate) {
+    return RandomUniform(key, draw) < rate ? 0 : static_cast<float>(1 / (1 - rate));
+  }
 };
 
 // SimpleRNN, LSTM, GRU and Bidirectional. The output is the state after the last step or after

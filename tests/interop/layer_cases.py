@@ -536,7 +536,8 @@ def masking(draw):
 
 def recurrent_dropout(draw):
     layer = draw.of(L.SimpleRNN, L.LSTM, L.GRU)(
-        draw.between(1, 5), dropout=draw.number(0.1, 0.9), return_sequences=draw.yes())
+        draw.between(1, 5), dropout=draw.number(0.1, 0.9),
+        recurrent_dropout=draw.of(0, draw.number(0.1, 0.9)), return_sequences=draw.yes())
     if draw.yes():
         layer = L.Bidirectional(layer)
     return _through(_series(draw, 3), layer)
@@ -651,7 +652,7 @@ RANDOM = {  # Layers whose training is random: only inference is compared.
     "RandomContrast": random_layer(lambda draw: L.RandomContrast(
         draw.of(draw.number(0.1, 1), (0.2, 0.4)), value_range=draw.of((0, 255), (-1, 1))),
         (6, 5, 2)),
-    "dropout of inputs of recurrent layers": recurrent_dropout,
+    "dropout of recurrent layers": recurrent_dropout,
 }
 
 LAYERS = {

@@ -58,7 +58,12 @@ class Pass {
   }
   double FromState(const Doubles& h, int64_t column) const {
     double sum = Bias(1, column);
-    for (int64_t i = 0; i < n_; ++i) sum += h[i] * Variable(1)[i * pass_.gates() * n_ + column];
+    for (int64_t i = 0; i < n_; ++i) {
+      const double factor = call_.batch.training && pass_.recurrent_dropout > 0
+                                ? pass_.StateFactor(call_.key(), example_, column / n_, i)
+                                : 1;
+      sum += h[i] * factor * Variable(1)[i * pass_.gates() * n_ + column];
+    }
     return sum;
   }
 
