@@ -51,6 +51,7 @@ std::unique_ptr<Kernel> CreateMaskingKernel(const Layer& layer, const KernelCont
 std::unique_ptr<Kernel> CreateMergeKernel(const Layer& layer, const KernelContext& context);
 std::unique_ptr<Kernel> CreatePooling2DKernel(const Layer& layer, const KernelContext& context);
 std::unique_ptr<Kernel> CreatePReLUKernel(const Layer& layer, const KernelContext& context);
+std::unique_ptr<Kernel> CreateRandomAffineKernel(const Layer& layer, const KernelContext& context);
 std::unique_ptr<Kernel> CreateRandomColorKernel(const Layer& layer, const KernelContext& context);
 std::unique_ptr<Kernel> CreateRandomCropKernel(const Layer& layer, const KernelContext& context);
 std::unique_ptr<Kernel> CreateRandomFlipKernel(const Layer& layer, const KernelContext& context);

@@ -2,6 +2,7 @@
 
 #include <nlohmann/json.hpp>
 #include <set>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -28,10 +29,11 @@ absl::Status CheckCalls(const CalledLayer& layer, const JsonNode& inbound) {
   }
   // Keras 3 writes the default of image layers' argument. In a fit or predict it has no effect.
   const std::string& class_name = layer.body.layers(0).class_name();
-  const bool is_default = class_name == "CenterCrop" || class_name == "RandomBrightness" ||
-                          class_name == "RandomContrast" || class_name == "RandomCrop" ||
-                          class_name == "RandomFlip" || class_name == "Resizing" ||
-                          class_name == "Rescaling";
+  static const auto* const image_layers = new std::set<std::string>{
+      "CenterCrop", "RandomBrightness", "RandomContrast", "RandomCrop",
+      "RandomFlip", "RandomRotation",   "RandomShear",    "RandomTranslation",
+      "RandomZoom", "Rescaling",        "Resizing"};
+  const bool is_default = image_layers->count(class_name) > 0;
   for (const LayerCall& call : layer.calls) {
     if (!call.always_trains || is_default) continue;
     return inbound.Error(absl::StrCat("layer '", layer.name, "' is called with training=True"));

@@ -29,6 +29,7 @@
 #include "nn/layers/merge.h"
 #include "nn/layers/pooling2d.h"
 #include "nn/layers/prelu.h"
+#include "nn/layers/random_affine.h"
 #include "nn/layers/random_color.h"
 #include "nn/layers/random_crop.h"
 #include "nn/layers/random_flip.h"
@@ -118,6 +119,10 @@ constexpr KnownLayer kKnownLayers[] = {
     {"RandomContrast", RandomColorLayer::Create},
     {"RandomCrop", RandomCropLayer::Create},
     {"RandomFlip", RandomFlipLayer::Create},
+    {"RandomRotation", RandomAffineLayer::Create},
+    {"RandomShear", RandomAffineLayer::Create},
+    {"RandomTranslation", RandomAffineLayer::Create},
+    {"RandomZoom", RandomAffineLayer::Create},
     {"ReLU", ActivationLayer::Create},
     {"RepeatVector", RearrangingLayer::Create},
     {"Rescaling", AffineLayer::Create},

@@ -652,6 +652,16 @@ RANDOM = {  # Layers whose training is random: only inference is compared.
     "RandomContrast": random_layer(lambda draw: L.RandomContrast(
         draw.of(draw.number(0.1, 1), (0.2, 0.4)), value_range=draw.of((0, 255), (-1, 1))),
         (6, 5, 2)),
+    "RandomTranslation": random_layer(lambda draw: L.RandomTranslation(
+        draw.number(0.1, 1), (-0.2, 0.4), fill_mode=draw.of("wrap", "nearest")), (6, 5, 2)),
+    "RandomRotation": random_layer(lambda draw: L.RandomRotation(
+        draw.of(draw.number(0.1, 1), (-0.2, 0.4)), interpolation=draw.of("nearest", "bilinear")),
+        (6, 5, 2)),
+    "RandomZoom": random_layer(lambda draw: L.RandomZoom(
+        draw.number(0.1, 0.9), draw.of(None, (-0.2, 0.4)), fill_mode="constant", fill_value=0.5),
+        (6, 5, 2)),
+    "RandomShear": random_layer(lambda draw: L.RandomShear(
+        draw.number(0.1, 1), draw.of(0.0, (0.1, 0.4))), (6, 5, 2)),
     "dropout of recurrent layers": recurrent_dropout,
 }
 

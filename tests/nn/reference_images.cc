@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "common/check.h"
+#include "nn/layers/random_affine.h"
 #include "nn/layers/random_color.h"
 #include "nn/layers/random_crop.h"
 #include "nn/layers/random_flip.h"
@@ -70,6 +71,25 @@ Doubles Interpolate(const ReferenceCall& call, const Resize& resize) {
                                v * (1 - u) * pixel(std::ceil(y), std::floor(x)) +
                                v * u * pixel(std::ceil(y), std::ceil(x));
                       });
+}
+
+// The coordinate that TensorFlow's ImageProjectiveTransformV3 reads for one outside of `n` pixels.
+double Filled(RandomAffineLayer::Fill fill, double at, double n) {
+  using Fill = RandomAffineLayer::Fill;
+  if (fill == Fill::kConstant) return at;
+  if (n == 1) return 0;
+  if (fill == Fill::kWrap) {
+    if (at < 0) at += n * (std::trunc(-at / (n - 1)) + 1);
+    if (at > n - 1) at -= n * std::trunc(at / (n - 1));
+  }
+  if (fill == Fill::kReflect && at < 0) {
+    at += 2 * n * std::trunc(-at / (2 * n));
+    at = at < -n ? at + 2 * n : -at - 1;
+  } else if (fill == Fill::kReflect && at > n - 1) {
+    at -= 2 * n * std::trunc(at / (2 * n));
+    if (at >= n) at = 2 * n - at - 1;
+  }
+  return std::clamp(at, 0.0, n - 1);
 }
 
 }  // namespace
@@ -140,6 +160,34 @@ Doubles ReferenceRandomFlip(const ReferenceCall& call) {
             layer.flips_columns() && RandomFlipLayer::Flips(call.key(), example, 1);
         return (*call.inputs[0])[image.At(example, rows ? image.height - 1 - row : row,
                                           columns ? image.width - 1 - column : column, channel)];
+      });
+}
+
+Doubles ReferenceRandomAffine(const ReferenceCall& call) {
+  const auto& layer = static_cast<const RandomAffineLayer&>(call.layer);
+  if (!call.batch.training || layer.inference_only()) return *call.inputs[0];
+  const Image image(layer.output().shape);
+  return ForEachPixel(
+      call.batch.size, image, [&](int64_t example, int64_t row, int64_t column, int64_t channel) {
+        const RandomAffineLayer::Map map = layer.Draw(call.key(), example);
+        const auto at_x = static_cast<double>(column);
+        const auto at_y = static_cast<double>(row);
+        const double x = Filled(layer.fill(), map.x(at_x, at_y), image.width);
+        const double y = Filled(layer.fill(), map.y(at_x, at_y), image.height);
+        const auto pixel = [&](double pixel_y, double pixel_x) {
+          const bool is_inside =
+              pixel_y >= 0 && pixel_x >= 0 && pixel_y < image.height && pixel_x < image.width;
+          if (!is_inside) return layer.fill_value();
+          return (*call.inputs[0])[image.At(example, static_cast<int64_t>(pixel_y),
+                                            static_cast<int64_t>(pixel_x), channel)];
+        };
+        if (layer.nearest()) return pixel(std::round(y), std::round(x));
+        const double left = std::floor(x);
+        const double above = std::floor(y);
+        const auto between = [&](double pixel_y) {
+          return (left + 1 - x) * pixel(pixel_y, left) + (x - left) * pixel(pixel_y, left + 1);
+        };
+        return (above + 1 - y) * between(above) + (y - above) * between(above + 1);
       });
 }
 

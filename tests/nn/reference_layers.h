@@ -42,6 +42,7 @@ Doubles ReferenceRepeatVector(const ReferenceCall& call);
 Doubles ReferenceResizing(const ReferenceCall& call);
 Doubles ReferenceRandomFlip(const ReferenceCall& call);
 Doubles ReferenceRandomCrop(const ReferenceCall& call);
+Doubles ReferenceRandomAffine(const ReferenceCall& call);
 Doubles ReferenceRandomColor(const ReferenceCall& call);
 
 Doubles ReferenceVolumeConvolution(const ReferenceCall& call);
