@@ -32,6 +32,12 @@ struct KnownKernel {
 // The kernel of each layer class. Layers that are always views of their input have none.
 constexpr KnownKernel kKnownKernels[] = {
     {"Activation", CreateActivationKernel},
+    {"AdaptiveAveragePooling1D", CreateAdaptivePoolingKernel},
+    {"AdaptiveAveragePooling2D", CreateAdaptivePoolingKernel},
+    {"AdaptiveAveragePooling3D", CreateAdaptivePoolingKernel},
+    {"AdaptiveMaxPooling1D", CreateAdaptivePoolingKernel},
+    {"AdaptiveMaxPooling2D", CreateAdaptivePoolingKernel},
+    {"AdaptiveMaxPooling3D", CreateAdaptivePoolingKernel},
     {"Add", CreateMergeKernel},
     {"AdditiveAttention", CreateScoreAttentionKernel},
     {"AlphaDropout", CreateDropoutKernel},

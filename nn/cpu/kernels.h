@@ -25,6 +25,8 @@ struct KernelContext {
 // threads as CpuDevice::UseThreads allows, and is itself used by one thread. A factory throws
 // dnnl::error or std::bad_alloc, which CpuDevice::CreateKernel turns into a status.
 std::unique_ptr<Kernel> CreateActivationKernel(const Layer& layer, const KernelContext& context);
+std::unique_ptr<Kernel> CreateAdaptivePoolingKernel(const Layer& layer,
+                                                    const KernelContext& context);
 std::unique_ptr<Kernel> CreateAffineKernel(const Layer& layer, const KernelContext& context);
 std::unique_ptr<Kernel> CreateAttentionKernel(const Layer& layer, const KernelContext& context);
 std::unique_ptr<Kernel> CreateBatchNormalizationKernel(const Layer& layer,

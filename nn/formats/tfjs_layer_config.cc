@@ -62,6 +62,12 @@ bool IsNot(const json& config, const char* argument, double neutral) {
 }
 
 constexpr const char* kUnknownToTfjs[] = {"ActivityRegularization",
+                                          "AdaptiveAveragePooling1D",
+                                          "AdaptiveAveragePooling2D",
+                                          "AdaptiveAveragePooling3D",
+                                          "AdaptiveMaxPooling1D",
+                                          "AdaptiveMaxPooling2D",
+                                          "AdaptiveMaxPooling3D",
                                           "AdditiveAttention",
                                           "AlphaDropout",
                                           "Attention",

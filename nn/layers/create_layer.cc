@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "nn/layer_config.h"
 #include "nn/layers/activation_layer.h"
+#include "nn/layers/adaptive_pooling.h"
 #include "nn/layers/affine.h"
 #include "nn/layers/attention.h"
 #include "nn/layers/batch_normalization.h"
@@ -57,6 +58,12 @@ absl::StatusOr<std::unique_ptr<const Layer>> CreateTimeDistributed(LayerConfig& 
 constexpr KnownLayer kKnownLayers[] = {
     {"Activation", ActivationLayer::Create},
     {"ActivityRegularization", ReshapeLayer::Create},
+    {"AdaptiveAveragePooling1D", AdaptivePoolingLayer::Create},
+    {"AdaptiveAveragePooling2D", AdaptivePoolingLayer::Create},
+    {"AdaptiveAveragePooling3D", AdaptivePoolingLayer::Create},
+    {"AdaptiveMaxPooling1D", AdaptivePoolingLayer::Create},
+    {"AdaptiveMaxPooling2D", AdaptivePoolingLayer::Create},
+    {"AdaptiveMaxPooling3D", AdaptivePoolingLayer::Create},
     {"Add", MergeLayer::Create},
     {"AdditiveAttention", ScoreAttentionLayer::Create},
     {"AlphaDropout", DropoutLayer::Create},

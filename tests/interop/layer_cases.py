@@ -288,6 +288,16 @@ def global_pooling(kind, rank):
     return build
 
 
+def adaptive_pooling(kind, rank):
+    def build(draw):
+        # Keras cannot pool axes of one pixel.
+        shape = {1: _series, 2: _image, 3: lambda draw: _volume(draw, 3)}[rank](draw)
+        below = {1: _mixing1d, 2: _mixing2d, 3: lambda: _mixing(3)}[rank]()
+        size = draw.of(draw.between(1, 4), tuple(draw.between(1, 5) for _ in range(rank)))
+        return _through(shape, below, kind(size))
+    return build
+
+
 def zero_padding1d(draw):
     return _through(_series(draw), _mixing1d(),
                     L.ZeroPadding1D(draw.of(2, (1, 3), (0, 1))))
@@ -676,6 +686,9 @@ LAYERS = {
     "GlobalMaxPooling2D": global_pooling(L.GlobalMaxPooling2D, 2),
     "GlobalAveragePooling1D": global_pooling(L.GlobalAveragePooling1D, 1),
     "GlobalAveragePooling2D": global_pooling(L.GlobalAveragePooling2D, 2),
+    **{f"Adaptive{kind}Pooling{rank}D":
+       adaptive_pooling(getattr(L, f"Adaptive{kind}Pooling{rank}D"), rank)
+       for kind in ("Average", "Max") for rank in (1, 2, 3)},
     "ZeroPadding1D": zero_padding1d, "ZeroPadding2D": zero_padding2d, "Cropping1D": cropping1d,
     "Cropping2D": cropping2d, "UpSampling1D": up_sampling1d, "UpSampling2D": up_sampling2d,
     "Conv3D": conv3d, "MaxPooling3D": pooling3d(L.MaxPooling3D),

@@ -34,6 +34,7 @@ Doubles ReferenceConvolution(const ReferenceCall& call);
 Doubles ReferenceTransposedConvolution(const ReferenceCall& call);
 Doubles ReferenceSeparableConvolution(const ReferenceCall& call);
 Doubles ReferencePooling(const ReferenceCall& call);
+Doubles ReferenceAdaptivePooling(const ReferenceCall& call);
 Doubles ReferenceGlobalPooling(const ReferenceCall& call);
 
 Doubles ReferenceFrame(const ReferenceCall& call);

@@ -66,6 +66,12 @@ struct KnownLayer {
 };
 
 constexpr KnownLayer kKnownLayers[] = {
+    {"AdaptiveAveragePooling1D", ReferenceAdaptivePooling},
+    {"AdaptiveAveragePooling2D", ReferenceAdaptivePooling},
+    {"AdaptiveAveragePooling3D", ReferenceAdaptivePooling},
+    {"AdaptiveMaxPooling1D", ReferenceAdaptivePooling},
+    {"AdaptiveMaxPooling2D", ReferenceAdaptivePooling},
+    {"AdaptiveMaxPooling3D", ReferenceAdaptivePooling},
     {"Add", ReferenceMerge},
     {"AdditiveAttention", ReferenceScoreAttention},
     {"AlphaDropout", ReferenceDropout},

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "nn/layers/adaptive_pooling.h"
 #include "nn/layers/conv3d.h"
 #include "nn/layers/pooling2d.h"
 #include "nn/layers/rearranging.h"
@@ -86,6 +87,46 @@ Doubles ReferenceVolumeConvolution(const ReferenceCall& call) {
     return sum;
   });
   return ReferenceActivation(layer.activation(), filters, std::move(values));
+}
+
+// Images and sequences are volumes of one plane, or one plane and row. A pixel belongs to an output
+// if the intervals that the two cover on the axis overlap.
+Doubles ReferenceAdaptivePooling(const ReferenceCall& call) {
+  const auto& layer = static_cast<const AdaptivePoolingLayer&>(call.layer);
+  const auto volume = [](const Shape& shape) {
+    Shape result(4 - shape.size(), 1);
+    result.insert(result.end(), shape.begin(), shape.end());
+    return result;
+  };
+  const Shape input = volume(layer.inputs()[0].shape);
+  const Shape output = volume(layer.output().shape);
+  const auto overlaps = [&](int axis, int64_t pixel, int64_t place) {
+    return pixel * output[axis] < (place + 1) * input[axis] &&
+           place * input[axis] < (pixel + 1) * output[axis];
+  };
+  Doubles values;
+  for (int64_t example = 0; example < call.batch.size; ++example) {
+    ForEachPlace(output, [&](const Place& place) {
+      for (int64_t channel = 0; channel < output[3]; ++channel) {
+        double sum = 0;
+        double count = 0;
+        double maximum = -std::numeric_limits<double>::infinity();
+        ForEachPlace(input, [&](const Place& at) {
+          if (!overlaps(0, at.z, place.z) || !overlaps(1, at.y, place.y) ||
+              !overlaps(2, at.x, place.x)) {
+            return;
+          }
+          const double value = (*call.inputs[0])[IndexOf(input, example, at, channel)];
+          sum += value;
+          ++count;
+          maximum = std::max(maximum, value);
+        });
+        const bool is_maximum = layer.kind() == AdaptivePoolingLayer::Kind::kMaximum;
+        values.push_back(is_maximum ? maximum : sum / count);
+      }
+    });
+  }
+  return values;
 }
 
 Doubles ReferenceVolumePooling(const ReferenceCall& call) {
