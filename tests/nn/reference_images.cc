@@ -79,8 +79,11 @@ double Filled(RandomAffineLayer::Fill fill, double at, double n) {
   if (fill == Fill::kConstant) return at;
   if (n == 1) return 0;
   if (fill == Fill::kWrap) {
-    if (at < 0) at += n * (std::trunc(-at / (n - 1)) + 1);
-    if (at > n - 1) at -= n * std::trunc(at / (n - 1));
+    if (at < 0) {
+      at += n * (std::trunc(-at / (n - 1)) + 1);
+    } else if (at > n - 1) {
+      at -= n * std::trunc(at / (n - 1));
+    }
   }
   if (fill == Fill::kReflect && at < 0) {
     at += 2 * n * std::trunc(-at / (2 * n));
