@@ -135,7 +135,7 @@ std::vector<Case> MaskingCases() {
                               {"again", "Masking"},
                               {"last", "Bidirectional",
                                R"({"layer": {"class_name": "LSTM", "config": {"units": 2}}})"}}),
-      Between("MaskingOfNothing", "3, 2", {"layer", "Masking"}),
+      masked("MaskingIsDropped", {{"flat", "Flatten"}}),
       // The output of relu, and so its gradient, is zero in many places.
       {"MaskingWithGradient",
        {{"input", "InputLayer", R"({"batch_shape": [null, 5, 2]})"},
