@@ -56,6 +56,7 @@ constexpr KnownKernel kKnownKernels[] = {
     {"Conv2D", CreateConv2DKernel},
     {"Conv2DTranspose", CreateConv2DTransposeKernel},
     {"Conv3D", CreateConv3DKernel},
+    {"Conv3DTranspose", CreateConv3DKernel},
     {"Cropping1D", CreateRearrangingKernel},
     {"Cropping2D", CreateRearrangingKernel},
     {"Cropping3D", CreateRearrangingKernel},

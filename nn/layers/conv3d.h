@@ -13,15 +13,20 @@
 namespace cairn::nn {
 
 // Conv3D: output = activation(conv(input, kernel) + bias) over volumes (depth, height, width,
-// channels).
+// channels). Conv3DTranspose has the transposed map: that of the gradient of a convolution with
+// respect to its input.
 class Conv3DLayer : public Layer {
  public:
   static absl::StatusOr<std::unique_ptr<const Layer>> Create(LayerConfig& config);
+  static absl::StatusOr<std::unique_ptr<const Layer>> CreateTransposed(LayerConfig& config);
 
   Activation activation() const override { return activation_; }
+  // The window of the convolution. If is_transposed(), that is the one from this layer's output to
+  // its input.
   const VolumeWindow& window() const { return window_; }
-  // The first variable is the kernel: (depth, height, width, input channels, filters). If
-  // use_bias(), the second one is the bias.
+  bool is_transposed() const { return class_name() == "Conv3DTranspose"; }
+  // The first variable is the kernel: (depth, height, width, input channels, filters), or with
+  // filters before input channels if is_transposed(). If use_bias(), the second one is the bias.
   bool use_bias() const { return variables().size() > 1; }
 
  private:

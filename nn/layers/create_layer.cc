@@ -82,6 +82,7 @@ constexpr KnownLayer kKnownLayers[] = {
     {"Conv2D", Conv2DLayer::Create},
     {"Conv2DTranspose", Conv2DTransposeLayer::Create},
     {"Conv3D", Conv3DLayer::Create},
+    {"Conv3DTranspose", Conv3DLayer::CreateTransposed},
     {"Cropping1D", RearrangingLayer::Create},
     {"Cropping2D", RearrangingLayer::Create},
     {"Cropping3D", RearrangingLayer::Create},

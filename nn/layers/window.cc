@@ -88,6 +88,31 @@ Window SlideWindow(const WindowArguments& arguments, const Shape& image, LayerCo
   return window;
 }
 
+int64_t TransposedLength(const WindowArguments& arguments, int axis, int64_t input,
+                         std::optional<int64_t> extra, LayerConfig& config) {
+  const int64_t size = arguments.size[axis];
+  const int64_t stride = arguments.strides[axis];
+  const int64_t dilation = arguments.dilation[axis];
+  if (std::max({input, size, stride, dilation, extra.value_or(0)}) > kWindowSizeMax) {
+    config.Fail(absl::StrCat("window or input has a side longer than ", kWindowSizeMax));
+    return 0;
+  }
+  if (extra.has_value() && *extra >= stride) {
+    config.FailArgument("output_padding",
+                        absl::StrCat("must be smaller than the strides, is ", *extra));
+    return 0;
+  }
+  const int64_t extent = (size - 1) * dilation + 1;
+  const bool is_same = arguments.padding == Padding::kSame;
+  int64_t length = input * stride + (is_same ? 0 : std::max<int64_t>(extent - stride, 0));
+  if (extra.has_value()) {
+    const int64_t padding = is_same ? extent / 2 : 0;
+    length = (input - 1) * stride + extent - 2 * padding + *extra;
+  }
+  if (length < 1) config.Fail("its output would be empty");
+  return std::max<int64_t>(length, 0);
+}
+
 std::array<int64_t, 3> ReadTriple(const char* argument,
                                   std::optional<std::array<int64_t, 3>> default_value,
                                   LayerConfig& config) {

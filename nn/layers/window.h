@@ -51,6 +51,12 @@ WindowArguments ReadWindowArguments(const WindowRules& rules, LayerConfig& confi
 // output would be empty.
 Window SlideWindow(const WindowArguments& arguments, const Shape& image, LayerConfig& config);
 
+// The output length of a transposed convolution along an axis (Keras's deconv_output_length).
+// `extra` is output_padding, which Keras infers if it is absent. 0 if it records an error in
+// `config`: a length or an argument that is out of range, or an empty output.
+int64_t TransposedLength(const WindowArguments& arguments, int axis, int64_t input,
+                         std::optional<int64_t> extra, LayerConfig& config);
+
 // The geometry of a window over a volume (depth, height, width, channels): one along the depth, in
 // the entries of height, and one over each plane.
 struct VolumeWindow {

@@ -207,6 +207,16 @@ def conv2d_transpose(draw):
         draw.between(1, 4), **_transposed(draw, arguments), **draw.kernel()))
 
 
+def conv3d_transpose(draw):
+    arguments = {"strides": draw.of(1, 2, (2, 1, 2)), "padding": draw.of("valid", "same")}
+    if arguments["strides"] == 2 and draw.yes():
+        arguments["output_padding"] = draw.between(0, 1)
+    shape = (draw.between(1, 4), draw.between(2, 4), draw.between(2, 3), draw.between(1, 3))
+    return _through(shape, L.Conv3DTranspose(
+        draw.between(1, 4), _triple(draw, 1, 3), activation=_activation(draw), **arguments,
+        **draw.kernel()))
+
+
 def _pooling(draw, rank):
     pair = lambda low, high: draw.between(low, high) if rank == 1 or draw.yes() else (  # noqa: E731
         draw.between(low, high), draw.between(low, high))
@@ -691,7 +701,7 @@ LAYERS = {
        for kind in ("Average", "Max") for rank in (1, 2, 3)},
     "ZeroPadding1D": zero_padding1d, "ZeroPadding2D": zero_padding2d, "Cropping1D": cropping1d,
     "Cropping2D": cropping2d, "UpSampling1D": up_sampling1d, "UpSampling2D": up_sampling2d,
-    "Conv3D": conv3d, "MaxPooling3D": pooling3d(L.MaxPooling3D),
+    "Conv3D": conv3d, "Conv3DTranspose": conv3d_transpose, "MaxPooling3D": pooling3d(L.MaxPooling3D),
     "AveragePooling3D": pooling3d(L.AveragePooling3D),
     "GlobalMaxPooling3D": global_pooling(L.GlobalMaxPooling3D, 3),
     "GlobalAveragePooling3D": global_pooling(L.GlobalAveragePooling3D, 3),

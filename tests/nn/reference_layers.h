@@ -47,6 +47,7 @@ Doubles ReferenceRandomAffine(const ReferenceCall& call);
 Doubles ReferenceRandomColor(const ReferenceCall& call);
 
 Doubles ReferenceVolumeConvolution(const ReferenceCall& call);
+Doubles ReferenceVolumeTransposedConvolution(const ReferenceCall& call);
 Doubles ReferenceVolumePooling(const ReferenceCall& call);
 Doubles ReferenceVolumeFrame(const ReferenceCall& call);
 Doubles ReferenceVolumeUpSampling(const ReferenceCall& call);

@@ -90,6 +90,7 @@ constexpr KnownLayer kKnownLayers[] = {
     {"Conv2D", ReferenceConvolution},
     {"Conv2DTranspose", ReferenceTransposedConvolution},
     {"Conv3D", ReferenceVolumeConvolution},
+    {"Conv3DTranspose", ReferenceVolumeTransposedConvolution},
     {"Cropping1D", ReferenceFrame},
     {"Cropping2D", ReferenceFrame},
     {"Cropping3D", ReferenceVolumeFrame},

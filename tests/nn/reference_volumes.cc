@@ -89,6 +89,32 @@ Doubles ReferenceVolumeConvolution(const ReferenceCall& call) {
   return ReferenceActivation(layer.activation(), filters, std::move(values));
 }
 
+Doubles ReferenceVolumeTransposedConvolution(const ReferenceCall& call) {
+  const auto& layer = static_cast<const Conv3DLayer&>(call.layer);
+  const Shape& input = layer.inputs()[0].shape;
+  const Shape& output = layer.output().shape;
+  const Shape& kernel = layer.variables()[0].spec.shape;
+  Doubles values = ForEachElement(call, [&](int64_t, const Place&, int64_t filter) {
+    return layer.use_bias() ? (*call.variables[1])[filter] : 0;
+  });
+  for (int64_t example = 0; example < call.batch.size; ++example) {
+    ForEachPlace(input, [&](const Place& from) {
+      VisitWindow(layer.window().depth, layer.window().plane, output, from,
+                  [&](const Place& at, const Place& i) {
+                    for (int64_t f = 0; f < output[3] * input[3]; ++f) {
+                      const int64_t filter = f / input[3];
+                      const int64_t channel = f % input[3];
+                      const int64_t place = (i.z * kernel[1] + i.y) * kernel[2] + i.x;
+                      values[IndexOf(output, example, at, filter)] +=
+                          (*call.variables[0])[place * output[3] * input[3] + f] *
+                          (*call.inputs[0])[IndexOf(input, example, from, channel)];
+                    }
+                  });
+    });
+  }
+  return ReferenceActivation(layer.activation(), output[3], std::move(values));
+}
+
 // Images and sequences are volumes of one plane, or one plane and row. A pixel belongs to an output
 // if the intervals that the two cover on the axis overlap.
 Doubles ReferenceAdaptivePooling(const ReferenceCall& call) {
