@@ -57,6 +57,7 @@ std::unique_ptr<Kernel> CreateRandomAffineKernel(const Layer& layer, const Kerne
 std::unique_ptr<Kernel> CreateRandomColorKernel(const Layer& layer, const KernelContext& context);
 std::unique_ptr<Kernel> CreateRandomCropKernel(const Layer& layer, const KernelContext& context);
 std::unique_ptr<Kernel> CreateRandomFlipKernel(const Layer& layer, const KernelContext& context);
+std::unique_ptr<Kernel> CreateRandomPixelsKernel(const Layer& layer, const KernelContext& context);
 std::unique_ptr<Kernel> CreateRearrangingKernel(const Layer& layer, const KernelContext& context);
 std::unique_ptr<Kernel> CreateRecurrentKernel(const Layer& layer, const KernelContext& context);
 std::unique_ptr<Kernel> CreateResizingKernel(const Layer& layer, const KernelContext& context);

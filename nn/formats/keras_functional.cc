@@ -30,9 +30,9 @@ absl::Status CheckCalls(const CalledLayer& layer, const JsonNode& inbound) {
   // Keras 3 writes the default of image layers' argument. In a fit or predict it has no effect.
   const std::string& class_name = layer.body.layers(0).class_name();
   static const auto* const image_layers = new std::set<std::string>{
-      "CenterCrop", "RandomBrightness", "RandomContrast", "RandomCrop",
-      "RandomFlip", "RandomRotation",   "RandomShear",    "RandomTranslation",
-      "RandomZoom", "Rescaling",        "Resizing"};
+      "CenterCrop",        "RandomBrightness", "RandomContrast", "RandomCrop",     "RandomErasing",
+      "RandomFlip",        "RandomGrayscale",  "RandomInvert",   "RandomRotation", "RandomShear",
+      "RandomTranslation", "RandomZoom",       "Rescaling",      "Resizing",       "Solarization"};
   const bool is_default = image_layers->count(class_name) > 0;
   for (const LayerCall& call : layer.calls) {
     if (!call.always_trains || is_default) continue;

@@ -34,6 +34,7 @@
 #include "nn/layers/random_color.h"
 #include "nn/layers/random_crop.h"
 #include "nn/layers/random_flip.h"
+#include "nn/layers/random_pixels.h"
 #include "nn/layers/rearranging.h"
 #include "nn/layers/recurrent.h"
 #include "nn/layers/reshape.h"
@@ -126,7 +127,10 @@ constexpr KnownLayer kKnownLayers[] = {
     {"RandomBrightness", RandomColorLayer::Create},
     {"RandomContrast", RandomColorLayer::Create},
     {"RandomCrop", RandomCropLayer::Create},
+    {"RandomErasing", RandomPixelsLayer::Create},
     {"RandomFlip", RandomFlipLayer::Create},
+    {"RandomGrayscale", RandomPixelsLayer::Create},
+    {"RandomInvert", RandomPixelsLayer::Create},
     {"RandomRotation", RandomAffineLayer::Create},
     {"RandomShear", RandomAffineLayer::Create},
     {"RandomTranslation", RandomAffineLayer::Create},
@@ -140,6 +144,7 @@ constexpr KnownLayer kKnownLayers[] = {
     {"SeparableConv2D", SeparableConv2DLayer::Create},
     {"SimpleRNN", RecurrentLayer::Create},
     {"Softmax", ActivationLayer::Create},
+    {"Solarization", RandomPixelsLayer::Create},
     {"SpatialDropout1D", DropoutLayer::Create},
     {"SpatialDropout2D", DropoutLayer::Create},
     {"SpatialDropout3D", DropoutLayer::Create},

@@ -682,6 +682,16 @@ RANDOM = {  # Layers whose training is random: only inference is compared.
         (6, 5, 2)),
     "RandomShear": random_layer(lambda draw: L.RandomShear(
         draw.number(0.1, 1), draw.of(0.0, (0.1, 0.4))), (6, 5, 2)),
+    "RandomErasing": random_layer(lambda draw: L.RandomErasing(
+        draw.of(draw.number(0, 1), (0.2, 0.4)), scale=(0.1, 0.2),
+        fill_value=draw.of(None, 0.5, (0, 1, 2))), (6, 5, 3)),
+    "RandomGrayscale": random_layer(lambda draw: L.RandomGrayscale(draw.number(0, 1)), (6, 5, 3)),
+    "RandomInvert": random_layer(lambda draw: L.RandomInvert(
+        draw.of(draw.number(0, 1), (0.2, 0.4)), value_range=draw.of((0, 255), (-1, 1))),
+        (6, 5, 2)),
+    "Solarization": random_layer(lambda draw: L.Solarization(
+        draw.number(0, 1), draw.of(draw.number(0, 1), (0.2, 0.4)),
+        value_range=draw.of((0, 255), (-1, 1))), (6, 5, 2)),
     "dropout of recurrent layers": recurrent_dropout,
 }
 

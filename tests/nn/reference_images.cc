@@ -8,6 +8,7 @@
 #include "nn/layers/random_color.h"
 #include "nn/layers/random_crop.h"
 #include "nn/layers/random_flip.h"
+#include "nn/layers/random_pixels.h"
 #include "nn/layers/rearranging.h"
 #include "nn/layers/resizing.h"
 #include "tests/nn/reference_layers.h"
@@ -191,6 +192,35 @@ Doubles ReferenceRandomAffine(const ReferenceCall& call) {
           return (left + 1 - x) * pixel(pixel_y, left) + (x - left) * pixel(pixel_y, left + 1);
         };
         return (above + 1 - y) * between(above) + (y - above) * between(above + 1);
+      });
+}
+
+Doubles ReferenceRandomPixels(const ReferenceCall& call) {
+  using Kind = RandomPixelsLayer::Kind;
+  const auto& layer = static_cast<const RandomPixelsLayer&>(call.layer);
+  if (!call.batch.training || layer.inference_only()) return *call.inputs[0];
+  const Image image(layer.output().shape);
+  const auto [low, high] = layer.value_range();
+  return ForEachPixel(
+      call.batch.size, image, [&](int64_t example, int64_t row, int64_t column, int64_t channel) {
+        const auto at = [&](int64_t c) {
+          return (*call.inputs[0])[image.At(example, row, column, c)];
+        };
+        const RandomPixelsLayer::Change change = layer.Draw(call.key(), example);
+        if (!change.applies) return at(channel);
+        if (layer.kind() == Kind::kInvert) return high - at(channel);
+        if (layer.kind() == Kind::kGray) {
+          return image.channels == 1 ? at(0) : 0.2989 * at(0) + 0.587 * at(1) + 0.114 * at(2);
+        }
+        if (layer.kind() == Kind::kErase) {
+          const bool is_inside = row >= change.begin[0] && row < change.end[0] &&
+                                 column >= change.begin[1] && column < change.end[1];
+          const int64_t element = image.At(0, row, column, channel);
+          return is_inside ? layer.FillValue(call.key(), example, element) : at(channel);
+        }
+        double value = (at(channel) - low) / (high - low) * 255 + change.addition;
+        value = std::min(std::max(value, 0.0), 255.0);
+        return low + (value < change.threshold ? value : 255 - value) / 255 * (high - low);
       });
 }
 

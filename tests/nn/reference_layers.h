@@ -44,6 +44,7 @@ Doubles ReferenceResizing(const ReferenceCall& call);
 Doubles ReferenceRandomFlip(const ReferenceCall& call);
 Doubles ReferenceRandomCrop(const ReferenceCall& call);
 Doubles ReferenceRandomAffine(const ReferenceCall& call);
+Doubles ReferenceRandomPixels(const ReferenceCall& call);
 Doubles ReferenceRandomColor(const ReferenceCall& call);
 
 Doubles ReferenceVolumeConvolution(const ReferenceCall& call);

@@ -1,0 +1,69 @@
+#ifndef CAIRN_NN_LAYERS_RANDOM_PIXELS_H_
+#define CAIRN_NN_LAYERS_RANDOM_PIXELS_H_
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "nn/layer.h"
+#include "nn/layer_config.h"
+
+namespace cairn::nn {
+
+// RandomInvert, RandomGrayscale, Solarization and RandomErasing: during training each image's
+// pixels get other values, as drawn for the image. In inference the layer is the identity.
+class RandomPixelsLayer : public Layer {
+ public:
+  // With a probability an image is inverted (x becomes high - x), turned gray, or a box of it is
+  // filled. Solarization adds a number to all values, scaled to 0 to 255, and inverts those that
+  // reach a threshold.
+  enum class Kind { kInvert, kGray, kSolarize, kErase };
+  // What is drawn for an image.
+  struct Change {
+    // False: the image stays as it is.
+    bool applies = true;
+    // kSolarize, in units of 0 to 255.
+    double addition = 0;
+    double threshold = 0;
+    // kErase: the pixels in [begin, end), of rows and columns.
+    std::array<double, 2> begin = {0, 0};
+    std::array<double, 2> end = {0, 0};
+  };
+
+  static absl::StatusOr<std::unique_ptr<const Layer>> Create(LayerConfig& config);
+
+  Kind kind() const { return arguments_.kind; }
+  // The smallest and the largest value that images may have.
+  const std::array<double, 2>& value_range() const { return arguments_.value_range; }
+  // An example's change. A pure function of the layer's key in the batch.
+  Change Draw(uint64_t key, int64_t example) const;
+  // kErase: the value of an element (an index into the example) in the box.
+  float FillValue(uint64_t key, int64_t example, int64_t element) const;
+
+ private:
+  using Range = std::array<double, 2>;
+  struct Arguments {
+    Kind kind = Kind::kInvert;
+    Range value_range = {0, 255};
+    // The probability is itself drawn, from this range.
+    Range probability = {1, 1};
+    Range addition = {0, 0};
+    Range threshold = {0, 0};
+    // The squares of the box's sides, as parts of the image's.
+    Range scale = {0, 0};
+    // By channel. Empty: normal draws times the largest value.
+    std::vector<double> fill;
+  };
+  RandomPixelsLayer(Base base, TensorSpec output, Arguments arguments)
+      : Layer(std::move(base), std::move(output), {}), arguments_(std::move(arguments)) {}
+  static Arguments ReadArguments(int64_t channels, LayerConfig& config);
+
+  const Arguments arguments_;
+};
+
+}  // namespace cairn::nn
+
+#endif  // CAIRN_NN_LAYERS_RANDOM_PIXELS_H_
