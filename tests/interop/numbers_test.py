@@ -284,6 +284,123 @@ class Judge(Comparison):
         return lambda *arguments, **kwargs: predict(*arguments, **kwargs) + 3 * TOLERANCE
 
 
+class Images(unittest.TestCase):
+    """What layers that change images at random do to one image in training.
+
+    The image goes through each layer into a Dense layer with the identity as its kernel. Its labels
+    are zeros, so one step of gradient descent sets its bias to the negative of what it was given.
+    """
+
+    HEIGHT, WIDTH = 10, 9
+
+    def changed(self, layers, image):
+        """What each of the layers makes of the image, by name."""
+        size = image.size
+        inputs = keras.Input(image.shape)
+        outputs = []
+        for layer in layers:
+            flat = keras.layers.Flatten()(layer(inputs))
+            outputs.append(keras.layers.Dense(size, kernel_initializer="identity",
+                                              name=f"{layer.name}_seen")(flat))
+        model = keras.Model(inputs, outputs)
+        model.compile(keras.optimizers.SGD(size / 2), loss=["mse"] * len(layers))
+        for layer in layers:
+            model.get_layer(f"{layer.name}_seen").set_weights([np.eye(size), np.zeros(size)])
+        cluster.fit(model, image[None], [np.zeros((1, size), "float32")] * len(layers),
+                    batch_size=1, verbose=0, seed=SEED)
+        return {layer.name: -model.get_layer(f"{layer.name}_seen").get_weights()[1]
+                .reshape(image.shape) for layer in layers}
+
+    def affine_layers(self, interpolation):
+        kinds = {"translation": lambda **more: keras.layers.RandomTranslation(0.15, 0.12, **more),
+                 "rotation": lambda **more: keras.layers.RandomRotation(0.1, **more),
+                 "zoom": lambda **more: keras.layers.RandomZoom(0.3, 0.2, **more),
+                 "shear": lambda **more: keras.layers.RandomShear(0.2, 0.1, **more)}
+        return [make(fill_mode=fill, fill_value=0.5, interpolation=interpolation,
+                     name=f"{kind}_{fill}")
+                for kind, make in kinds.items()
+                for fill in ("reflect", "wrap", "constant", "nearest")]
+
+    def check_map(self, kind, a, b):
+        """Rows of the map from a pixel of the output to one of the image, for x and for y."""
+        center = np.array([(self.WIDTH - 1) / 2, (self.HEIGHT - 1) / 2, 1])
+        close = lambda here, there: np.testing.assert_allclose(here, there, atol=1e-4)  # noqa
+        if kind == "translation":
+            close([a[0], a[1], b[0], b[1]], [1, 0, 0, 1])
+            self.assertLessEqual(abs(b[2]), 0.15 * self.HEIGHT + 1e-4)
+            self.assertLessEqual(abs(a[2]), 0.12 * self.WIDTH + 1e-4)
+        elif kind == "rotation":
+            close([a[0], a[1], a[0] ** 2 + a[1] ** 2], [b[1], -b[0], 1])
+            close([a @ center, b @ center], center[:2])
+            self.assertLessEqual(np.arccos(min(a[0], 1)), 0.2 * np.pi + 1e-4)
+        elif kind == "zoom":
+            close([a[1], b[0]], [0, 0])
+            close([a @ center, b @ center], center[:2])
+            self.assertLessEqual(abs(b[1] - 1), 0.3 + 1e-4)
+            self.assertLessEqual(abs(a[0] - 1), 0.2 + 1e-4)
+        else:
+            close([a[0], a[2], b[1], b[2]], [1, 0, 1, 0])
+            self.assertLessEqual(abs(a[1]), 0.2 + 1e-4)
+            self.assertLessEqual(abs(b[0]), 0.1 + 1e-4)
+
+    def test_affine_maps(self):
+        """Keras makes the same of the image with the map that two ramps in it reveal."""
+        draw = draw_for("images")
+        y, x = np.mgrid[:self.HEIGHT, :self.WIDTH].astype("float32")
+        image = np.stack([x, y, draw.random.normal(0, 1, x.shape)], -1).astype("float32")
+        smooth = self.changed(self.affine_layers("bilinear"), image)
+        whole = self.changed(self.affine_layers("nearest"), image)
+        places = np.stack([x, y, np.ones_like(x)], -1).astype("float64")
+        middle = (slice(3, 7), slice(3, 6))  # These pixels come from within the image.
+        for name, seen in smooth.items():
+            with self.subTest(name):
+                kind, fill = name.split("_")
+                columns = places[middle].reshape(-1, 3)
+                a, b = np.linalg.lstsq(columns, seen[middle].reshape(-1, 3)[:, :2], rcond=None)[0].T
+                self.check_map(kind, a, b)
+                # Rounding decides where the interpolation or the border jumps.
+                from_x, from_y = places @ a, places @ b
+                def far(jump):  # noqa
+                    return np.all([abs((at - jump + 0.5) % 1 - 0.5) > 1e-3
+                                   for at in (from_x, from_y)], 0)
+                settled = far(0) if fill == "wrap" else np.full(x.shape, True)
+                for interpolation, here in (("bilinear", seen), ("nearest", whole[name])):
+                    if interpolation == "nearest":
+                        settled = settled & far(0.5)
+                    there = keras.ops.image.affine_transform(
+                        image[None], np.array([[*a, *b, 0, 0]], "float32"), fill_value=0.5,
+                        fill_mode=fill, interpolation=interpolation)[0].numpy()
+                    np.testing.assert_allclose(here[settled], there[settled], atol=1e-3)
+
+    def test_pixels(self):
+        draw = draw_for("pixels")
+        image = draw.random.uniform(0, 1, (self.HEIGHT, self.WIDTH, 3)).astype("float32")
+        layers = [keras.layers.RandomInvert((1, 1), value_range=(0, 1), name="invert"),
+                  keras.layers.RandomGrayscale(1, name="gray"),
+                  keras.layers.Solarization(value_range=(0, 1), name="solarize"),
+                  keras.layers.Solarization(0, 1, value_range=(0, 1), name="threshold"),
+                  keras.layers.RandomErasing((1, 1), fill_value=0.5, value_range=(0, 1),
+                                             name="erase")]
+        seen = self.changed(layers, image)
+        for layer in layers[:3]:  # Nothing is drawn.
+            there = keras.ops.convert_to_numpy(layer(image[None], training=True))[0]
+            np.testing.assert_allclose(seen[layer.name], there, atol=1e-5, err_msg=layer.name)
+        inverted = abs(seen["threshold"] - image) > 1e-5
+        np.testing.assert_allclose(seen["threshold"], np.where(inverted, 1 - image, image),
+                                   atol=1e-5)
+        apart = abs(image - 0.5) > 1e-4  # 0.5 is its own inverse.
+        self.assertLessEqual(np.max(image[~inverted & apart], initial=0),
+                             np.min(image[inverted & apart], initial=1))
+        rows, columns, _ = np.nonzero(abs(seen["erase"] - image) > 1e-5)
+        box = np.zeros(image.shape, bool)
+        box[rows.min():rows.max() + 1, columns.min():columns.max() + 1] = True
+        np.testing.assert_allclose(seen["erase"], np.where(box, 0.5, image), atol=1e-5)
+        for length, least, most in ((self.HEIGHT, rows.min(), rows.max()),
+                                    (self.WIDTH, columns.min(), columns.max())):
+            self.assertLessEqual(most - least + 1, np.sqrt(0.33) * length + 1)
+            self.assertGreaterEqual(most - least + 1, np.sqrt(0.02) * length - 1)
+
+
 class Lists(unittest.TestCase):
     """Each name of Keras is compared here, or doc/keras.md says that Cairn lacks it."""
 
