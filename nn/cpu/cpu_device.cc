@@ -94,6 +94,7 @@ constexpr KnownKernel kKnownKernels[] = {
     {"PReLU", CreatePReLUKernel},
     {"Permute", CreateRearrangingKernel},
     {"RMSNormalization", CreateLayerNormalizationKernel},
+    {"RNN", CreateRecurrentKernel},
     {"RandomBrightness", CreateRandomColorKernel},
     {"RandomContrast", CreateRandomColorKernel},
     {"RandomCrop", CreateRandomCropKernel},

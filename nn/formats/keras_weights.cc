@@ -8,6 +8,7 @@
 #include "common/status_macros.h"
 #include "nn/formats/json_node.h"
 #include "nn/formats/keras_topology.h"
+#include "nn/layers/recurrent.h"
 #include "nn/layers/time_distributed.h"
 
 namespace cairn::nn {
@@ -90,6 +91,22 @@ std::string KerasVariablePath(const Layer& layer, size_t variable) {
   const size_t count = layer.variables().size();
   if (name == "LSTM" || name == "GRU" || name == "SimpleRNN") {
     return absl::StrCat("cell/vars/", variable);
+  }
+  if (name == "RNN") {
+    // StackedRNNCells number cells of one class.
+    const auto& passes = static_cast<const RecurrentLayer&>(layer).passes();
+    if (passes.size() == 1) return absl::StrCat("cell/vars/", variable);
+    KerasLayerNumbers numbers;
+    std::string cell;
+    int first = 0;
+    for (const RecurrentPass& pass : passes) {
+      if (pass.first_variable > static_cast<int>(variable)) break;
+      first = pass.first_variable;
+      cell = numbers.Next(pass.kind == RecurrentPass::Kind::kLstm  ? "LSTMCell"
+                          : pass.kind == RecurrentPass::Kind::kGru ? "GRUCell"
+                                                                   : "SimpleRNNCell");
+    }
+    return absl::StrCat("cell/cells/", cell, "/vars/", static_cast<int>(variable) - first);
   }
   if (name == "Bidirectional") {
     const size_t half = count / 2;

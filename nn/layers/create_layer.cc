@@ -124,6 +124,7 @@ constexpr KnownLayer kKnownLayers[] = {
     {"PReLU", PReLULayer::Create},
     {"Permute", RearrangingLayer::Create},
     {"RMSNormalization", LayerNormalizationLayer::CreateRms},
+    {"RNN", RecurrentLayer::CreateRnn},
     {"RandomBrightness", RandomColorLayer::Create},
     {"RandomContrast", RandomColorLayer::Create},
     {"RandomCrop", RandomCropLayer::Create},

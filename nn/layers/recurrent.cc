@@ -3,6 +3,7 @@
 #include <optional>
 
 #include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "common/status_macros.h"
 
@@ -42,18 +43,16 @@ double ReadRate(const char* argument, LayerConfig& config) {
   return config.spec().infers() ? 0 : rate;
 }
 
-// A layer wrapped by a Bidirectional: its spec under the wrapper's name, and its own name, which is
-// part of its variables' names.
+// A layer wrapped by a Bidirectional, or a cell: its spec under the wrapper's name, and its own
+// name, which is part of its variables' names.
 struct WrappedLayer {
   proto::LayerSpec spec;
   std::string name;
 };
 
-std::optional<WrappedLayer> Wrapped(const char* argument, LayerConfig& config) {
-  const auto found = config.spec().config().fields().find(argument);
-  config.Ignore({argument});
-  if (found == config.spec().config().fields().end()) return {};
-  const auto& fields = found->second.struct_value().fields();
+std::optional<WrappedLayer> ReadWrapped(const google::protobuf::Value& value,
+                                        const LayerConfig& config) {
+  const auto& fields = value.struct_value().fields();
   if (!fields.contains("class_name") || !fields.contains("config")) return {};
   WrappedLayer wrapped;
   wrapped.spec.set_name(config.spec().name());
@@ -69,6 +68,20 @@ std::optional<WrappedLayer> Wrapped(const char* argument, LayerConfig& config) {
   return wrapped;
 }
 
+std::optional<WrappedLayer> Wrapped(const char* argument, LayerConfig& config) {
+  const auto found = config.spec().config().fields().find(argument);
+  config.Ignore({argument});
+  if (found == config.spec().config().fields().end()) return {};
+  return ReadWrapped(found->second, config);
+}
+
+constexpr char kKnownCells[] =
+    "must be a SimpleRNNCell, LSTMCell, GRUCell, or StackedRNNCells of these";
+
+bool IsCell(const std::string& class_name) {
+  return class_name == "SimpleRNNCell" || class_name == "LSTMCell" || class_name == "GRUCell";
+}
+
 bool IsRecurrent(const std::string& class_name) {
   return class_name == "SimpleRNN" || class_name == "LSTM" || class_name == "GRU";
 }
@@ -79,9 +92,10 @@ void RecurrentLayer::ReadPass(const std::string& prefix, LayerConfig& config, Ar
                               std::vector<LayerVariable>* variables) {
   const Shape& input = config.FloatInput(2, 2).shape;
   RecurrentPass pass{.steps = input[0], .input_width = input[1]};
-  pass.kind = config.class_name() == "LSTM"  ? Kind::kLstm
-              : config.class_name() == "GRU" ? Kind::kGru
-                                             : Kind::kSimple;
+  // The layer, or its cell in an RNN.
+  pass.kind = absl::StartsWith(config.class_name(), "LSTM")  ? Kind::kLstm
+              : absl::StartsWith(config.class_name(), "GRU") ? Kind::kGru
+                                                             : Kind::kSimple;
   pass.units = config.Int("units", std::nullopt, 1, kUnitsMax);
   pass.activation = ReadActivation("activation", "tanh", config);
   if (pass.kind != Kind::kSimple) {
@@ -115,7 +129,7 @@ void RecurrentLayer::ReadPass(const std::string& prefix, LayerConfig& config, Ar
 absl::StatusOr<std::unique_ptr<const Layer>> RecurrentLayer::Finish(
     LayerConfig& config, Arguments arguments, std::vector<LayerVariable> variables) {
   CAIRN_RETURN_IF_ERROR(config.Finish());
-  const RecurrentPass& pass = arguments.passes[0];
+  const RecurrentPass& pass = arguments.passes.back();
   const bool doubles = arguments.passes.size() == 2 && arguments.merge == Merge::kConcatenate;
   TensorSpec output{.shape = {doubles ? 2 * pass.units : pass.units}};
   if (arguments.returns_sequences) output.shape.insert(output.shape.begin(), pass.steps);
@@ -127,6 +141,52 @@ absl::StatusOr<std::unique_ptr<const Layer>> RecurrentLayer::Create(LayerConfig&
   Arguments arguments;
   std::vector<LayerVariable> variables;
   ReadPass("", config, &arguments, &variables);
+  return Finish(config, std::move(arguments), std::move(variables));
+}
+
+absl::StatusOr<std::unique_ptr<const Layer>> RecurrentLayer::CreateRnn(LayerConfig& config) {
+  const std::optional<WrappedLayer> cell = Wrapped("cell", config);
+  std::vector<WrappedLayer> cells;
+  if (cell.has_value() && cell->spec.class_name() == "StackedRNNCells") {
+    const auto listed = cell->spec.config().fields().find("cells");
+    if (listed != cell->spec.config().fields().end()) {
+      for (const google::protobuf::Value& each : listed->second.list_value().values()) {
+        if (std::optional<WrappedLayer> read = ReadWrapped(each, config)) cells.push_back(*read);
+      }
+    }
+  } else if (cell.has_value()) {
+    cells.push_back(*cell);
+  }
+  Arguments arguments;
+  arguments.merge = Merge::kStack;
+  arguments.returns_sequences = config.Bool("return_sequences", false);
+  const bool goes_backwards = config.Bool("go_backwards", false);
+  const bool zeroes = config.Bool("zero_output_for_mask", false);
+  ReadOptions(config);
+  std::vector<LayerVariable> variables;
+  std::vector<TensorSpec> inputs = config.base().inputs;
+  const Shape input = config.FloatInput(2, 2).shape;
+  if (cells.empty()) config.FailArgument("cell", kKnownCells);
+  for (const WrappedLayer& each : cells) {
+    if (IsCell(each.spec.class_name())) continue;
+    config.FailArgument("cell",
+                        absl::StrCat("is a ", each.spec.class_name(), "; it ", kKnownCells));
+  }
+  CAIRN_RETURN_IF_ERROR(config.Finish());
+  for (WrappedLayer& each : cells) {
+    auto& fields = *each.spec.mutable_config()->mutable_fields();
+    fields["go_backwards"].set_bool_value(goes_backwards);
+    LayerConfig wrapped(each.spec, inputs);
+    const bool returns_sequences = arguments.returns_sequences;
+    // Cells of one class have the same name unless the user named them.
+    const std::string name =
+        cells.size() == 1 ? "" : absl::StrCat("cell_", arguments.passes.size(), "/");
+    ReadPass(name, wrapped, &arguments, &variables);
+    CAIRN_RETURN_IF_ERROR(wrapped.Finish());
+    arguments.returns_sequences = returns_sequences;
+    inputs = {{.shape = {input[0], arguments.passes.back().units}}};
+  }
+  arguments.zeroes_masked_steps = zeroes;
   return Finish(config, std::move(arguments), std::move(variables));
 }
 

@@ -493,6 +493,27 @@ def recurrent(kind):
     return lambda draw: _through(_series(draw, 3), _mixing(0), kind(**_recurrent(draw, kind)))
 
 
+def rnn(draw):
+    """RNN with one cell or a stack of them."""
+    def cell():
+        kind, layer = draw.of((L.SimpleRNNCell, L.SimpleRNN), (L.LSTMCell, L.LSTM),
+                              (L.GRUCell, L.GRU))
+        arguments = _recurrent(draw, layer)
+        for argument in ("return_sequences", "go_backwards"):
+            del arguments[argument]
+        return kind(**arguments)
+
+    cells = draw.of(cell(), [cell(), cell()], [cell(), cell(), cell()])
+    layer = L.RNN(cells, return_sequences=draw.yes(), go_backwards=draw.yes())
+    if draw.yes():
+        return _through(_series(draw, 3), _mixing(0), layer)
+    inputs = keras.Input((5,), dtype="int32")
+    tensor = L.Embedding(3, 4, mask_zero=True, embeddings_initializer=keras.initializers
+                         .RandomNormal(seed=draw.seed()))(inputs)
+    layer.return_sequences = False
+    return keras.Model(inputs, head(layer(tensor)))
+
+
 def bidirectional(draw):
     kind = draw.of(L.SimpleRNN, L.LSTM, L.GRU)
     arguments = _recurrent(draw, kind)
@@ -727,7 +748,7 @@ LAYERS = {
     "Concatenate": concatenate, "Dot": dot, "Flatten": flatten, "Reshape": reshape,
     "Permute": permute, "RepeatVector": repeat_vector, "Identity": identity,
     "SimpleRNN": recurrent(L.SimpleRNN), "LSTM": recurrent(L.LSTM), "GRU": recurrent(L.GRU),
-    "Bidirectional": bidirectional, "MultiHeadAttention": attention,
+    "RNN": rnn, "Bidirectional": bidirectional, "MultiHeadAttention": attention,
     "Discretization": discretization,
     "EinsumDense": einsum_dense,
     "Attention": score_attention(L.Attention),

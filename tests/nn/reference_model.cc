@@ -126,6 +126,7 @@ constexpr KnownLayer kKnownLayers[] = {
     {"PReLU", ReferencePReLU},
     {"Permute", ReferencePermute},
     {"RMSNormalization", ReferenceLayerNormalization},
+    {"RNN", ReferenceRecurrent},
     {"RandomBrightness", ReferenceRandomColor},
     {"RandomContrast", ReferenceRandomColor},
     {"RandomCrop", ReferenceRandomCrop},
