@@ -73,7 +73,7 @@ LayerConfig::LayerConfig(const proto::LayerSpec& spec, std::vector<TensorSpec> i
   if (spec.class_name() != "InputLayer" && spec.class_name() != "Discretization") {
     Choice("dtype", {"float32"});
   }
-  activity_regularizer_ = ReadRegularizer("activity_regularizer");
+  activity_regularizer_ = ReadRegularizer("activity_regularizer", {});
 }
 
 const Value* LayerConfig::Find(std::string_view argument) {
@@ -227,13 +227,25 @@ void LayerConfig::Ignore(std::initializer_list<const char*> arguments) {
   for (const char* argument : arguments) Find(argument);
 }
 
-Regularizer LayerConfig::ReadRegularizer(std::string_view argument) {
+Regularizer LayerConfig::ReadRegularizer(std::string_view argument, const Shape& shape) {
   const Value* value = Find(argument);
   if (value == nullptr) return {};
-  const absl::StatusOr<Regularizer> regularizer = ParseRegularizer(*value);
-  if (regularizer.ok()) return *regularizer;
-  FailArgument(argument, absl::StrCat("is wrong: ", regularizer.status().message()));
-  return {};
+  absl::StatusOr<Regularizer> regularizer = ParseRegularizer(*value);
+  if (!regularizer.ok()) {
+    FailArgument(argument, absl::StrCat("is wrong: ", regularizer.status().message()));
+    return {};
+  }
+  if (regularizer->orthogonal == 0) return *regularizer;
+  if (shape.size() != 2 || shape[regularizer->of_columns ? 1 : 0] < 2) {
+    FailArgument(argument,
+                 absl::StrCat("is an OrthogonalRegularizer, which is for matrices with at least "
+                              "two ",
+                              regularizer->of_columns ? "columns" : "rows", ", not for ",
+                              shape.empty() ? "outputs" : ShapeText(shape)));
+    return {};
+  }
+  regularizer->columns = shape[1];
+  return *regularizer;
 }
 
 void LayerConfig::ExpectChannelsLast() { Choice("data_format", {"channels_last"}); }
@@ -259,7 +271,7 @@ LayerVariable LayerConfig::Variable(const std::string& name, Shape shape,
     FailArgument(initializer_argument, absl::StrCat("is wrong: ", parsed.status().message()));
   }
 
-  variable.regularizer = ReadRegularizer(prefix + "_regularizer");
+  variable.regularizer = ReadRegularizer(prefix + "_regularizer", variable.spec.shape);
   const std::string constraint_argument = prefix + "_constraint";
   if (const Value* given = Find(constraint_argument)) {
     absl::StatusOr<Constraint> constraint = ParseConstraint(*given, variable.spec.shape.size());

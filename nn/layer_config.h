@@ -97,7 +97,8 @@ class LayerConfig {
 
  private:
   const google::protobuf::Value* Find(std::string_view argument);
-  Regularizer ReadRegularizer(std::string_view argument);
+  // `shape`: of the variable; empty for the output of a layer.
+  Regularizer ReadRegularizer(std::string_view argument, const Shape& shape);
   std::optional<int64_t> ReadInt(const google::protobuf::Value& value, int64_t minimum,
                                  int64_t maximum) const;
   const TensorSpec& RankedInput(size_t rank_min, size_t rank_max, bool floats_only);

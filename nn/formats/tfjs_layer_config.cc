@@ -154,7 +154,12 @@ constexpr const char* kActivationsUnknownToTfjs[] = {
 absl::Status TranslateArguments(const proto::LayerSpec& layer, const std::string& class_name,
                                 json* config) {
   for (auto& [argument, value] : config->items()) {
-    if (absl::EndsWith(argument, "_regularizer")) TranslateRegularizer(&value);
+    if (absl::EndsWith(argument, "_regularizer")) {
+      TranslateRegularizer(&value);
+      if (value.is_object() && value.value("class_name", "") == "OrthogonalRegularizer") {
+        return Refuse(layer, "OrthogonalRegularizer");
+      }
+    }
     if (absl::EndsWith(argument, "_initializer")) TranslateInitializer(&value);
     if (argument == "activation" && value == "silu") value = "swish";
     if (argument == "activation" && value == "celu") value = "elu";

@@ -536,6 +536,12 @@ def attention(draw):
     return keras.Model(query, head(layer(tensor, tensor, use_causal_mask=draw.yes())))
 
 
+def orthogonal_regularizer(draw):
+    return _through((5,), *(L.Dense(
+        4, kernel_regularizer=keras.regularizers.OrthogonalRegularizer(draw.number(0.01, 1), mode))
+        for mode in ("rows", "columns")))
+
+
 def activity_regularization(draw):
     return _through((3, 4), _mixing(0), L.ActivityRegularization(
         l1=draw.number(0, 0.1), l2=draw.number(0, 0.1)))
@@ -757,6 +763,7 @@ LAYERS = {
     "CenterCrop": center_crop,
     "Masking": masking, "ActivityRegularization": activity_regularization,
     "activity regularizer": activity_regularizer,
+    "orthogonal regularizer": orthogonal_regularizer,
     "shared layer": shared_layer, "model as a layer": model_as_layer, "frozen layer": frozen,
     **RANDOM,
 }

@@ -432,7 +432,7 @@ class Lists(unittest.TestCase):
             keras.optimizers: set(training_cases.OPTIMIZERS),
             keras.optimizers.schedules: set(training_cases.SCHEDULES),
             keras.callbacks: set(cairn.translation.CALLBACKS),
-            keras.regularizers: {"L1", "L2", "L1L2"},
+            keras.regularizers: {"L1", "L2", "L1L2", "OrthogonalRegularizer"},
             keras.constraints: {"MaxNorm", "MinMaxNorm", "NonNeg", "UnitNorm"},
             keras.initializers: {type(each).__name__ for each in Initializers.known(draw_for(0))},
         }
