@@ -78,6 +78,12 @@ def embedding():
     return keras.Model(i, L.Dense(2)(L.GRU(3)(x)))
 
 
+def masking():
+    i = keras.Input((5, 2))
+    x = L.LSTM(3, return_sequences=True)(L.Masking(.5)(i))
+    return keras.Model(i, L.Dense(2, activity_regularizer="l2")(L.GRU(3)(x)))
+
+
 def normalization():
     layer = L.Normalization()
     layer.adapt(np.random.default_rng(1).normal(3, 2, (50, 6)).astype("f"))
@@ -114,6 +120,14 @@ MODELS = {
                                  L.UpSampling2D(2, interpolation="bilinear"),
                                  L.Reshape((-1, 3))),
     "preprocessing": lambda: image(L.Resizing(6, 5), L.RandomFlip()),
+    "changed_images": lambda: image(
+        L.RandomRotation(.2), L.RandomTranslation(.1, (-.2, .1), fill_mode="wrap"),
+        L.RandomZoom(.2, interpolation="nearest"), L.RandomShear((0, .2), fill_mode="constant"),
+        L.RandomErasing(fill_value=1.), L.RandomInvert(), L.RandomGrayscale(), L.Solarization(),
+        L.ActivityRegularization(.1)),
+    "adaptive_pooling": lambda: image(L.AdaptiveMaxPooling2D(5), L.AdaptiveAveragePooling2D((3, 2))),
+    "volumes": lambda: keras.Sequential([keras.Input((2, 3, 2, 2)), L.Conv3DTranspose(3, 2, 2),
+                                         L.AdaptiveAveragePooling3D(2), L.Flatten(), L.Dense(2)]),
     "conv1d": lambda: sequence(L.Conv1D(5, 3, padding="causal", activation="tanh"),
                                L.SeparableConv1D(4, 2), L.DepthwiseConv1D(2, padding="same"),
                                L.Conv1DTranspose(3, 2, strides=2)),
@@ -127,6 +141,12 @@ MODELS = {
     "bidirectional": lambda: sequence(
         L.Bidirectional(L.LSTM(3, return_sequences=True), merge_mode="sum"),
         L.Bidirectional(L.GRU(2))),
+    "cells": lambda: sequence(
+        L.RNN(L.SimpleRNNCell(3), return_sequences=True, go_backwards=True),
+        L.RNN([L.LSTMCell(3), L.GRUCell(2, reset_after=False), L.LSTMCell(4)],
+              return_sequences=True),
+        L.GRU(3, recurrent_dropout=.2)),
+    "masking": masking,
     "repeat": lambda: keras.Sequential([keras.Input((4,)), L.RepeatVector(3), L.LSTM(2),
                                         L.Identity()]),
     "category": lambda: keras.Sequential([keras.Input((3,), dtype="int32"),
