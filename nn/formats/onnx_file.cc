@@ -141,6 +141,7 @@ class Writer {
         {"Normalization", &Writer::Affine},
         {"PReLU", &Writer::PRelu},
         {"Permute", &Writer::Permute},
+        {"RNN", &Writer::Recurrent},
         {"RandomBrightness", &Writer::Same},
         {"RandomContrast", &Writer::Same},
         {"RandomErasing", &Writer::Same},
@@ -678,6 +679,9 @@ class Writer {
     using Merge = RecurrentLayer::Merge;
     const auto& recurrent = As<RecurrentLayer>();
     const bool sequences = recurrent.returns_sequences();
+    if (recurrent.merge() == Merge::kStack && recurrent.passes().size() > 1) {
+      return Refuse("an ONNX export has no StackedRNNCells");
+    }
     CAIRN_ASSIGN_OR_RETURN(std::string y, Pass(recurrent.passes()[0], sequences));
     if (recurrent.passes().size() == 1) return y;
     CAIRN_ASSIGN_OR_RETURN(std::string other, Pass(recurrent.passes()[1], sequences));
@@ -691,6 +695,8 @@ class Writer {
         return graph_.Add("Mul", {y, other});
       case Merge::kAverage:
         return graph_.Add("Mean", {y, other});
+      case Merge::kStack:
+        break;
     }
     return y;
   }

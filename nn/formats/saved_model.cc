@@ -262,6 +262,7 @@ class Writer {
         {"Normalization", &Writer::Affine},
         {"PReLU", &Writer::PRelu},
         {"Permute", &Writer::Permute},
+        {"RNN", &Writer::Recurrent},
         {"RandomBrightness", &Writer::Same},
         {"RandomContrast", &Writer::Same},
         {"RandomErasing", &Writer::Same},
@@ -824,6 +825,9 @@ class Writer {
     if (recurrent.passes()[0].steps > kStepsMax) {
       return Refuse("a SavedModel export has no recurrent layer of more than 1000 steps");
     }
+    if (recurrent.merge() == Merge::kStack && recurrent.passes().size() > 1) {
+      return Refuse("a SavedModel export has no StackedRNNCells");
+    }
     std::vector<std::string> results;
     for (const RecurrentPass& pass : recurrent.passes()) {
       std::vector<std::string> states = Pass(pass);
@@ -842,6 +846,8 @@ class Writer {
         return Multiply(results[0], results[1]);
       case Merge::kAverage:
         return Multiply(Add(results[0], results[1]), graph_.Scalar(0.5f));
+      case Merge::kStack:
+        break;
     }
     return results[0];
   }

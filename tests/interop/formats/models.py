@@ -141,11 +141,13 @@ MODELS = {
     "bidirectional": lambda: sequence(
         L.Bidirectional(L.LSTM(3, return_sequences=True), merge_mode="sum"),
         L.Bidirectional(L.GRU(2))),
+    "cell": lambda: sequence(L.RNN(L.SimpleRNNCell(3), return_sequences=True, go_backwards=True),
+                             L.RNN(L.GRUCell(3, reset_after=True)),
+                             L.RepeatVector(2), L.LSTM(3, recurrent_dropout=.2)),
     "cells": lambda: sequence(
-        L.RNN(L.SimpleRNNCell(3), return_sequences=True, go_backwards=True),
         L.RNN([L.LSTMCell(3), L.GRUCell(2, reset_after=False), L.LSTMCell(4)],
               return_sequences=True),
-        L.GRU(3, recurrent_dropout=.2)),
+        L.GRU(3)),
     "masking": masking,
     "repeat": lambda: keras.Sequential([keras.Input((4,)), L.RepeatVector(3), L.LSTM(2),
                                         L.Identity()]),
