@@ -68,6 +68,9 @@ class Layer {
   virtual bool computes_mask() const { return false; }
   virtual bool passes_mask() const { return false; }
   virtual bool uses_mask() const { return false; }
+  // True if Keras uses a mask here and this layer does not: a model in which it has one is
+  // rejected.
+  virtual bool refuses_mask() const { return false; }
 
  protected:
   Layer(Base base, TensorSpec output, std::vector<LayerVariable> variables)

@@ -140,6 +140,11 @@ absl::Status Model::ConnectMasks(Node* node) {
   int passed = -1;
   for (size_t i = 0; i < node->inputs.size(); ++i) {
     const int mask = masks_[node->inputs[i]];
+    if (mask >= 0 && layer.refuses_mask()) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("its input has the mask of layer '", nodes_[mask].layer->name(),
+                       "', and masked steps are not supported in this layer"));
+    }
     if (layer.uses_mask()) {
       node->masks.push_back(mask);
       if (mask >= 0 && MaskSteps(*nodes_[mask].layer) != layer.inputs()[i].shape[0]) {

@@ -98,8 +98,7 @@ class ConvLstmKernel : public Kernel {
       }
       if (step == 0) break;
       // An LSTM's state reaches the next step through its convolution only.
-      recurrent_->InputGradient(h_part_gradient_.get(), arguments.variables[1],
-                                h_gradient_.get());
+      recurrent_->InputGradient(h_part_gradient_.get(), arguments.variables[1], h_gradient_.get());
     }
     if (float* kernel = arguments.variable_gradients[0]) {
       input_->KernelGradient(arguments.inputs[0], x_part_gradients_.get(), kernel);
@@ -119,9 +118,7 @@ class ConvLstmKernel : public Kernel {
 
   static Shape Gates(const Shape& image) { return {image[0], image[1], kGates * image[2]}; }
 
-  int64_t RecurrentKernelSize() const {
-    return ElementCount(layer_.variables()[1].spec.shape);
-  }
+  int64_t RecurrentKernelSize() const { return ElementCount(layer_.variables()[1].spec.shape); }
   int64_t at(int64_t step) const { return layer_.cell().goes_backwards ? steps_ - 1 - step : step; }
   // Where the input's parts of a pixel's gates are; they have the layout (examples, steps, pixels,
   // gates).

@@ -57,6 +57,8 @@ constexpr KnownKernel kKnownKernels[] = {
     {"Conv2DTranspose", CreateConv2DTransposeKernel},
     {"Conv3D", CreateConv3DKernel},
     {"Conv3DTranspose", CreateConv3DKernel},
+    {"ConvLSTM1D", CreateConvLstmKernel},
+    {"ConvLSTM2D", CreateConvLstmKernel},
     {"Cropping1D", CreateRearrangingKernel},
     {"Cropping2D", CreateRearrangingKernel},
     {"Cropping3D", CreateRearrangingKernel},

@@ -38,6 +38,7 @@ std::unique_ptr<Kernel> CreateConv2DKernel(const Layer& layer, const KernelConte
 std::unique_ptr<Kernel> CreateConv2DTransposeKernel(const Layer& layer,
                                                     const KernelContext& context);
 std::unique_ptr<Kernel> CreateConv3DKernel(const Layer& layer, const KernelContext& context);
+std::unique_ptr<Kernel> CreateConvLstmKernel(const Layer& layer, const KernelContext& context);
 std::unique_ptr<Kernel> CreateDenseKernel(const Layer& layer, const KernelContext& context);
 std::unique_ptr<Kernel> CreateDiscretizationKernel(const Layer& layer,
                                                    const KernelContext& context);

@@ -89,7 +89,8 @@ std::string KerasLayerNumbers::Next(const std::string& class_name) {
 std::string KerasVariablePath(const Layer& layer, size_t variable) {
   const std::string& name = layer.class_name();
   const size_t count = layer.variables().size();
-  if (name == "LSTM" || name == "GRU" || name == "SimpleRNN") {
+  if (name == "LSTM" || name == "GRU" || name == "SimpleRNN" || name == "ConvLSTM1D" ||
+      name == "ConvLSTM2D") {
     return absl::StrCat("cell/vars/", variable);
   }
   if (name == "RNN") {

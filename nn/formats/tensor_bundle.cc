@@ -281,7 +281,7 @@ std::string ObjectPath(const Layer& layer, size_t variable) {
   const std::vector<std::string> parts = absl::StrSplit(layer.variables()[variable].spec.name, '/');
   const std::string& class_name = layer.class_name();
   if (class_name == "LSTM" || class_name == "GRU" || class_name == "SimpleRNN" ||
-      class_name == "RNN") {
+      class_name == "RNN" || class_name == "ConvLSTM1D" || class_name == "ConvLSTM2D") {
     // The variables of a cell of StackedRNNCells are in "cell_N".
     const std::string& folder = parts[parts.size() - 2];
     const bool is_stacked = class_name == "RNN" && absl::StartsWith(folder, "cell_") &&

@@ -28,6 +28,8 @@ class BatchNormalizationLayer : public Layer {
   bool uses_batch_statistics() const { return trainable() && !inference_only(); }
   double epsilon() const { return epsilon_; }
   bool passes_mask() const override { return true; }
+  // In training Keras leaves masked steps out of the statistics.
+  bool refuses_mask() const override { return trainable() && !inference_only(); }
 
  private:
   struct Arguments {

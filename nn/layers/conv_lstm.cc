@@ -37,9 +37,9 @@ absl::StatusOr<std::unique_ptr<const Layer>> ConvLstmLayer::Create(LayerConfig& 
                                  .one_dimension = flat},
                                 arguments.input, config);
   arguments.output = {arguments.window.output[0], arguments.window.output[1], filters};
-  arguments.recurrent_window = SlideWindow(
-      {.size = arguments.window.size, .padding = WindowArguments::Padding::kSame},
-      arguments.output, config);
+  arguments.recurrent_window =
+      SlideWindow({.size = arguments.window.size, .padding = WindowArguments::Padding::kSame},
+                  arguments.output, config);
   RecurrentPass& cell = arguments.cell;
   cell.kind = RecurrentPass::Kind::kLstm;
   cell.steps = sequence[0];
@@ -54,8 +54,8 @@ absl::StatusOr<std::unique_ptr<const Layer>> ConvLstmLayer::Create(LayerConfig& 
   ReadOptions(config);
 
   const auto kernel_shape = [&](int64_t channels) {
-    return WithoutRow(
-        {arguments.window.size[0], arguments.window.size[1], channels, 4 * filters}, flat);
+    return WithoutRow({arguments.window.size[0], arguments.window.size[1], channels, 4 * filters},
+                      flat);
   };
   std::vector<LayerVariable> variables = {
       config.Variable("kernel", kernel_shape(arguments.input[2]), "glorot_uniform"),

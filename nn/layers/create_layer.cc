@@ -16,6 +16,7 @@
 #include "nn/layers/conv2d.h"
 #include "nn/layers/conv2d_transpose.h"
 #include "nn/layers/conv3d.h"
+#include "nn/layers/conv_lstm.h"
 #include "nn/layers/dense.h"
 #include "nn/layers/discretization.h"
 #include "nn/layers/dot.h"
@@ -84,6 +85,8 @@ constexpr KnownLayer kKnownLayers[] = {
     {"Conv2DTranspose", Conv2DTransposeLayer::Create},
     {"Conv3D", Conv3DLayer::Create},
     {"Conv3DTranspose", Conv3DLayer::CreateTransposed},
+    {"ConvLSTM1D", ConvLstmLayer::Create},
+    {"ConvLSTM2D", ConvLstmLayer::Create},
     {"Cropping1D", RearrangingLayer::Create},
     {"Cropping2D", RearrangingLayer::Create},
     {"Cropping3D", RearrangingLayer::Create},

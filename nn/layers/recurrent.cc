@@ -16,17 +16,6 @@ using Kind = RecurrentPass::Kind;
 // Keeps gates * units within int64.
 constexpr int64_t kUnitsMax = int64_t{1} << 24;
 
-// Reads an activation. Only elementwise functions whose derivative follows from their value are
-// supported, because the passes store values only.
-Activation ReadActivation(const char* argument, const char* default_name, LayerConfig& config) {
-  Activation activation = *ParseActivation(default_name);
-  if (config.Has(argument)) activation = config.ActivationNamed(argument);
-  if (!activation.differentiates_from_output() || activation.is_row_wise()) {
-    config.FailArgument(argument, "is not supported in a recurrent layer");
-  }
-  return activation;
-}
-
 // Reads arguments that have no effect here, and arguments that are rejected unless they are off.
 void ReadOptions(LayerConfig& config) {
   config.Ignore({"implementation", "unroll", "time_major", "use_cudnn", "seed"});
@@ -88,6 +77,15 @@ bool IsRecurrent(const std::string& class_name) {
 
 }  // namespace
 
+Activation ReadCellActivation(const char* argument, const char* default_name, LayerConfig& config) {
+  Activation activation = *ParseActivation(default_name);
+  if (config.Has(argument)) activation = config.ActivationNamed(argument);
+  if (!activation.differentiates_from_output() || activation.is_row_wise()) {
+    config.FailArgument(argument, "is not supported in a recurrent layer");
+  }
+  return activation;
+}
+
 void RecurrentLayer::ReadPass(const std::string& prefix, LayerConfig& config, Arguments* arguments,
                               std::vector<LayerVariable>* variables) {
   const Shape& input = config.FloatInput(2, 2).shape;
@@ -97,9 +95,9 @@ void RecurrentLayer::ReadPass(const std::string& prefix, LayerConfig& config, Ar
               : absl::StartsWith(config.class_name(), "GRU") ? Kind::kGru
                                                              : Kind::kSimple;
   pass.units = config.Int("units", std::nullopt, 1, kUnitsMax);
-  pass.activation = ReadActivation("activation", "tanh", config);
+  pass.activation = ReadCellActivation("activation", "tanh", config);
   if (pass.kind != Kind::kSimple) {
-    pass.recurrent_activation = ReadActivation("recurrent_activation", "sigmoid", config);
+    pass.recurrent_activation = ReadCellActivation("recurrent_activation", "sigmoid", config);
   }
   pass.use_bias = config.Bool("use_bias", true);
   if (pass.kind == Kind::kGru) pass.resets_after = config.Bool("reset_after", true);

@@ -70,6 +70,10 @@ struct RecurrentPass {
   }
 };
 
+// Reads an activation of a cell. Only elementwise functions whose derivative follows from their
+// value are supported, because the passes store values only.
+Activation ReadCellActivation(const char* argument, const char* default_name, LayerConfig& config);
+
 // SimpleRNN, LSTM, GRU, Bidirectional, and RNN with their cells. The output is the state after the
 // last step or after every step. A masked step leaves the state unchanged. Bidirectional runs one
 // layer forwards and one backwards and merges their states. StackedRNNCells in an RNN are one pass

@@ -217,6 +217,20 @@ def conv3d_transpose(draw):
         **draw.kernel()))
 
 
+def conv_lstm(rank):
+    def build(draw):
+        arguments, _ = _convolution(draw, rank)
+        kind = getattr(L, f"ConvLSTM{rank}D")
+        shape = (draw.between(2, 4), *(draw.between(5, 7) for _ in range(rank)), 2)
+        return _through(shape, kind(
+            draw.between(1, 3), return_sequences=draw.yes(), go_backwards=draw.yes(),
+            unit_forget_bias=draw.yes(), recurrent_activation=draw.of("sigmoid", "hard_sigmoid"),
+            recurrent_initializer=keras.initializers.Orthogonal(seed=draw.seed()),
+            recurrent_regularizer=draw.regularizer(), recurrent_constraint=draw.constraint(),
+            **{**_dilated(draw, arguments), "activation": draw.of(*RECURRENT)}, **draw.kernel()))
+    return build
+
+
 def _pooling(draw, rank):
     pair = lambda low, high: draw.between(low, high) if rank == 1 or draw.yes() else (  # noqa: E731
         draw.between(low, high), draw.between(low, high))
@@ -738,6 +752,7 @@ LAYERS = {
        for kind in ("Average", "Max") for rank in (1, 2, 3)},
     "ZeroPadding1D": zero_padding1d, "ZeroPadding2D": zero_padding2d, "Cropping1D": cropping1d,
     "Cropping2D": cropping2d, "UpSampling1D": up_sampling1d, "UpSampling2D": up_sampling2d,
+    "ConvLSTM1D": conv_lstm(1), "ConvLSTM2D": conv_lstm(2),
     "Conv3D": conv3d, "Conv3DTranspose": conv3d_transpose, "MaxPooling3D": pooling3d(L.MaxPooling3D),
     "AveragePooling3D": pooling3d(L.AveragePooling3D),
     "GlobalMaxPooling3D": global_pooling(L.GlobalMaxPooling3D, 3),

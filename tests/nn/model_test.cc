@@ -66,6 +66,21 @@ TEST(ModelTest, AHugeModelCostsNothingToDescribe) {
   EXPECT_EQ(model->variables()[0].element_count(), 1000000000000);
 }
 
+TEST(ModelTest, AMaskThatALayerWouldIgnoreIsRefused) {
+  const auto normalized = [](const char* config) {
+    return SpecOf(
+        {{"ids", "InputLayer", R"({"batch_shape": [null, 3], "dtype": "int32"})"},
+         {"table", "Embedding", R"({"input_dim": 7, "output_dim": 2, "mask_zero": true})"},
+         {"norm", "BatchNormalization", config},
+         {"last", "LSTM", R"({"units": 2})"}});
+  };
+  EXPECT_TRUE(Model::Create(normalized(R"({"trainable": false})")).ok());
+  const std::string error(Model::Create(normalized("{}")).status().message());
+  EXPECT_EQ(error,
+            "layer 'norm' (BatchNormalization): its input has the mask of layer 'ids', and masked "
+            "steps are not supported in this layer");
+}
+
 // An invalid model and what the error message must contain.
 struct BadModel {
   std::string name;

@@ -32,6 +32,7 @@ Doubles ReferenceMask(const ReferenceCall& call);
 // have in common.
 Doubles ReferenceConvolution(const ReferenceCall& call);
 Doubles ReferenceTransposedConvolution(const ReferenceCall& call);
+Doubles ReferenceConvLstm(const ReferenceCall& call);
 Doubles ReferenceSeparableConvolution(const ReferenceCall& call);
 Doubles ReferencePooling(const ReferenceCall& call);
 Doubles ReferenceAdaptivePooling(const ReferenceCall& call);

@@ -91,6 +91,8 @@ constexpr KnownLayer kKnownLayers[] = {
     {"Conv2DTranspose", ReferenceTransposedConvolution},
     {"Conv3D", ReferenceVolumeConvolution},
     {"Conv3DTranspose", ReferenceVolumeTransposedConvolution},
+    {"ConvLSTM1D", ReferenceConvLstm},
+    {"ConvLSTM2D", ReferenceConvLstm},
     {"Cropping1D", ReferenceFrame},
     {"Cropping2D", ReferenceFrame},
     {"Cropping3D", ReferenceVolumeFrame},

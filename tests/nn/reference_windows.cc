@@ -5,6 +5,7 @@
 
 #include "nn/layers/conv2d.h"
 #include "nn/layers/conv2d_transpose.h"
+#include "nn/layers/conv_lstm.h"
 #include "nn/layers/global_pooling.h"
 #include "nn/layers/pooling2d.h"
 #include "nn/layers/separable_conv2d.h"
@@ -114,6 +115,47 @@ Doubles ReferenceTransposedConvolution(const ReferenceCall& call) {
         return 0.0;
       });
   return AddBiasAndActivate(call, 1, std::move(values));
+}
+
+Doubles ReferenceConvLstm(const ReferenceCall& call) {
+  const auto& layer = static_cast<const ConvLstmLayer&>(call.layer);
+  const RecurrentPass& cell = layer.cell();
+  const int64_t filters = cell.units;
+  Shape gates = layer.output_image();
+  gates[2] = 4 * filters;
+  const int64_t input_size = ElementCount(layer.input_image());
+  const int64_t state_size = ElementCount(layer.output_image());
+  const auto squash = [](const Activation& activation, double x) {
+    return ReferenceActivation(activation, 1, {x})[0];
+  };
+  Doubles output;
+  for (int64_t example = 0; example < call.batch.size; ++example) {
+    Doubles h(state_size, 0);
+    Doubles c(state_size, 0);
+    for (int64_t i = 0; i < cell.steps; ++i) {
+      const int64_t step = cell.goes_backwards ? cell.steps - 1 - i : i;
+      const auto image = call.inputs[0]->begin() + (example * cell.steps + step) * input_size;
+      const Doubles from_input = Convolve({layer.window(), layer.input_image(), gates, 1}, 1,
+                                          Doubles(image, image + input_size), *call.variables[0]);
+      const Doubles from_state = Convolve(
+          {layer.recurrent_window(), layer.output_image(), gates, 1}, 1, h, *call.variables[1]);
+      for (int64_t u = 0; u < state_size; ++u) {
+        const auto gate = [&](int64_t index, const Activation& activation) {
+          const int64_t column = index * filters + u % filters;
+          const int64_t at = u / filters * 4 * filters + column;
+          const double bias = cell.use_bias ? (*call.variables[2])[column] : 0;
+          return squash(activation, from_input[at] + from_state[at] + bias);
+        };
+        c[u] = gate(1, cell.recurrent_activation) * c[u] +
+               gate(0, cell.recurrent_activation) * gate(2, cell.activation);
+        h[u] = gate(3, cell.recurrent_activation) * squash(cell.activation, c[u]);
+      }
+      if (layer.returns_sequences() || i + 1 == cell.steps) {
+        output.insert(output.end(), h.begin(), h.end());
+      }
+    }
+  }
+  return output;
 }
 
 Doubles ReferenceSeparableConvolution(const ReferenceCall& call) {

@@ -149,6 +149,9 @@ MODELS = {
               return_sequences=True),
         L.GRU(3)),
     "masking": masking,
+    "conv_lstm": lambda: keras.Sequential([
+        keras.Input((3, 5, 4, 2)), L.ConvLSTM2D(3, 2, return_sequences=True, padding="same"),
+        L.Reshape((3, 20, 3)), L.ConvLSTM1D(2, 3), L.Flatten(), L.Dense(2)]),
     "repeat": lambda: keras.Sequential([keras.Input((4,)), L.RepeatVector(3), L.LSTM(2),
                                         L.Identity()]),
     "category": lambda: keras.Sequential([keras.Input((3,), dtype="int32"),
