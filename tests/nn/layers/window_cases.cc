@@ -233,7 +233,7 @@ std::vector<Case> ImageCases() {
              "threshold_factor": [0.1, 0.9])"),
       images("SolarizationOfAll", "3, 2, 2", "Solarization", ""),
       images("RandomErasing", "5, 6, 2", "RandomErasing",
-             R"("factor": [1, 1], "scale": [0.2, 0.5], "fill_value": [0.2, 2],
+             R"("factor": [1, 1], "scale": [0.2, 0.5], "fill_value": [0.2, 2, -1, 0.5],
              "value_range": [0, 1])"),
       images("RandomErasingByNoise", "5, 6, 2", "RandomErasing",
              R"("factor": 1, "value_range": [-1, 1])"),
