@@ -68,6 +68,11 @@ void Socket::Close() {
   descriptor_ = -1;
 }
 
+void Socket::SetBufferSizes(int bytes) {
+  setsockopt(descriptor_, SOL_SOCKET, SO_SNDBUF, &bytes, sizeof bytes);
+  setsockopt(descriptor_, SOL_SOCKET, SO_RCVBUF, &bytes, sizeof bytes);
+}
+
 absl::StatusOr<Socket> Socket::Connect(const cluster::Address& address, absl::Duration timeout) {
   const absl::Time deadline = absl::Now() + timeout;
   addrinfo hints = {};

@@ -30,6 +30,10 @@ class Socket {
   bool is_open() const { return descriptor_ >= 0; }
   void Close();
 
+  // Sets the sizes of the kernel's buffers, which grow by themselves otherwise. The system may have
+  // a lower limit.
+  void SetBufferSizes(int bytes);
+
   // Sends or receives all bytes. Unavailable: the peer is gone. DeadlineExceeded: it was not done
   // within `timeout`.
   absl::Status SendAll(const void* data, size_t bytes, absl::Duration timeout);

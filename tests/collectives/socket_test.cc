@@ -54,6 +54,20 @@ TEST_F(SocketTest, MoreThanTheBuffersHoldArrivesWhole) {
   EXPECT_EQ(received, sent);
 }
 
+TEST_F(SocketTest, SmallBuffersHoldLittle) {
+  here_.SetBufferSizes(64 << 10);
+  there_->SetBufferSizes(64 << 10);
+  const std::string data(16 << 10, 'x');
+  size_t held = 0;  // Without a reader.
+  while (held < (4 << 20)) {
+    const size_t sent = here_.SendSome(data.data(), data.size()).value_or(0);
+    if (sent == 0) break;
+    held += sent;
+  }
+  EXPECT_GT(held, 0u);
+  EXPECT_LT(held, 1u << 20);
+}
+
 TEST_F(SocketTest, NothingToReadIsNoError) {
   char byte = 0;
   EXPECT_EQ(here_.ReceiveSome(&byte, 1).value_or(9), 0u);
