@@ -4,6 +4,8 @@
 #include <cstdio>
 #include <cstring>
 #include <fstream>
+#include <map>
+#include <optional>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -71,6 +73,58 @@ absl::Status CheckScale(const Tensor& tensor, const Group::Scale& scale) {
   if (IsFloating(tensor.type) || (scale.before == 1 && scale.after == 1)) return absl::OkStatus();
   return absl::InvalidArgumentError(absl::StrCat(
       "tensor ", tensor.name, " has integers, which are not scaled; leave the scale out"));
+}
+
+// A tensor that waits for the other ranks.
+struct Enqueued {
+  Tensor tensor;
+  ReduceOp op = ReduceOp::kSum;
+  Group::Scale scale;
+
+  uint64_t digest() const {
+    return Signature("enqueued")
+        .Add(tensor.type)
+        .Add(tensor.count)
+        .Add(op)
+        .Add(scale.before)
+        .Add(scale.after)
+        .digest();
+  }
+};
+
+// What a rank tells the others about its queue: for each tensor its digest, then its name.
+struct EntryHeader {
+  uint64_t digest = 0;
+  uint64_t name_bytes = 0;
+};
+
+std::string ToWire(const std::vector<Enqueued>& queue) {
+  std::string wire;
+  for (const Enqueued& entry : queue) {
+    const EntryHeader header = {entry.digest(), entry.tensor.name.size()};
+    wire.append(reinterpret_cast<const char*>(&header), sizeof header);
+    wire += entry.tensor.name;
+  }
+  return wire;
+}
+
+// The digests by name; nullopt: another format.
+// `order` (may be null) gets the names in their order.
+std::optional<std::map<std::string, uint64_t>> FromWire(absl::Span<const char> wire,
+                                                        std::vector<std::string>* order) {
+  std::map<std::string, uint64_t> digests;
+  while (!wire.empty()) {
+    EntryHeader header;
+    if (wire.size() < sizeof header) return std::nullopt;
+    std::memcpy(&header, wire.data(), sizeof header);
+    wire.remove_prefix(sizeof header);
+    if (header.name_bytes > wire.size()) return std::nullopt;
+    std::string name(wire.data(), header.name_bytes);
+    if (order != nullptr) order->push_back(name);
+    if (!digests.emplace(std::move(name), header.digest).second) return std::nullopt;
+    wire.remove_prefix(header.name_bytes);
+  }
+  return digests;
 }
 
 }  // namespace
@@ -141,6 +195,7 @@ class Group::Impl {
   Links& links() { return *links_; }
   const Links& links() const { return *links_; }
   Timeline& timeline() { return timeline_; }
+  std::vector<Enqueued>& queue() { return queue_; }
 
   bool uses_ring() const {
     return options_.algorithm == Algorithm::kRing ||
@@ -233,6 +288,52 @@ class Group::Impl {
     return absl::OkStatus();
   }
 
+  // Removes the tensors that all ranks have enqueued, and returns them in the order of rank 0.
+  absl::StatusOr<std::vector<Enqueued>> TakeReady() {
+    const std::string wire = ToWire(queue_);
+    std::vector<size_t> sizes;
+    absl::StatusOr<std::vector<char>> gathered = std::vector<char>();
+    {
+      const Timeline::Span span(&timeline_, "NEGOTIATE_ALLREDUCE", "the queue");
+      gathered = ExchangeRagged(
+          {"all_reduce", "the queue", Signature("reduce_ready").digest()},
+          std::vector<absl::Span<const char>>(links_->size(), absl::MakeConstSpan(wire)), 1,
+          &sizes);
+    }
+    CAIRN_RETURN_IF_ERROR(gathered.status());
+    std::vector<std::map<std::string, uint64_t>> queues;
+    std::vector<std::string> order;
+    absl::Span<const char> rest = absl::MakeConstSpan(*gathered);
+    for (int rank = 0; rank < links_->size(); ++rank) {
+      auto queue = FromWire(rest.subspan(0, sizes[rank]), rank == 0 ? &order : nullptr);
+      if (!queue) {
+        return absl::InvalidArgumentError(
+            absl::StrCat("rank ", rank, " has sent a queue that cannot be read"));
+      }
+      queues.push_back(*std::move(queue));
+      rest.remove_prefix(sizes[rank]);
+    }
+    std::vector<Enqueued> ready;
+    for (const std::string& name : order) {
+      const bool is_ready = std::all_of(queues.begin(), queues.end(),
+                                        [&](const auto& queue) { return queue.contains(name); });
+      if (!is_ready) continue;
+      for (int rank = 1; rank < links_->size(); ++rank) {
+        if (queues[rank][name] == queues[0][name]) continue;
+        queue_.clear();
+        return absl::InvalidArgumentError(
+            absl::StrCat("tensor ", name, " has another type, size, operator or scale on rank ",
+                         rank, " than on rank 0"));
+      }
+      const auto own = std::find_if(queue_.begin(), queue_.end(), [&](const Enqueued& entry) {
+        return entry.tensor.name == name;
+      });
+      ready.push_back(*own);
+      queue_.erase(own);
+    }
+    return ready;
+  }
+
   // Each rank sends send[p] to rank p, of sizes that the receiver does not know.
   absl::StatusOr<std::vector<char>> ExchangeRagged(const Operation& operation,
                                                    const std::vector<absl::Span<const char>>& send,
@@ -322,6 +423,7 @@ class Group::Impl {
   const std::unique_ptr<Links> links_;
   Timeline timeline_;
   std::vector<char> buffer_;
+  std::vector<Enqueued> queue_;
 };
 
 Group::Group(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
@@ -368,6 +470,48 @@ absl::Status Group::AllReduce(absl::Span<const Tensor> tensors, ReduceOp op, Sca
     begin = end;
   }
   return absl::OkStatus();
+}
+
+absl::Status Group::Enqueue(const Tensor& tensor, ReduceOp op, Scale scale) {
+  CAIRN_RETURN_IF_ERROR(CheckTensor(tensor));
+  CAIRN_RETURN_IF_ERROR(CheckScale(tensor, scale));
+  if (tensor.name.empty()) {
+    return absl::InvalidArgumentError("a tensor without a name cannot be enqueued");
+  }
+  for (const Enqueued& entry : impl_->queue()) {
+    if (entry.tensor.name != tensor.name) continue;
+    return absl::InvalidArgumentError(
+        absl::StrCat("tensor ", tensor.name, " is in the queue; call ReduceReady before"));
+  }
+  impl_->queue().push_back({tensor, op, scale});
+  return absl::OkStatus();
+}
+
+std::vector<std::string> Group::enqueued() const {
+  std::vector<std::string> names;
+  for (const Enqueued& entry : impl_->queue()) names.push_back(entry.tensor.name);
+  return names;
+}
+
+// All ranks see all queues, so they come to the same result without a coordinator.
+absl::StatusOr<std::vector<std::string>> Group::ReduceReady() {
+  CAIRN_ASSIGN_OR_RETURN(const std::vector<Enqueued> ready, impl_->TakeReady());
+  std::vector<std::string> names;
+  std::vector<Tensor> tensors;
+  for (size_t i = 0; i < ready.size(); ++i) {
+    const Enqueued& entry = ready[i];
+    names.push_back(entry.tensor.name);
+    tensors.push_back(entry.tensor);
+    // Those with the same operator travel together.
+    if (i + 1 < ready.size() && ready[i + 1].op == entry.op &&
+        ready[i + 1].scale.before == entry.scale.before &&
+        ready[i + 1].scale.after == entry.scale.after) {
+      continue;
+    }
+    CAIRN_RETURN_IF_ERROR(AllReduce(tensors, entry.op, entry.scale));
+    tensors.clear();
+  }
+  return names;
 }
 
 // A binomial tree: the ranks that have the tensor double in each of ceil(log2 n) steps.

@@ -101,6 +101,18 @@ class Group {
 
   // Replaces each tensor by its reduction over all ranks.
   absl::Status AllReduce(absl::Span<const Tensor> tensors, ReduceOp op, Scale scale = {1, 1});
+
+  // All-reduces in any order, for ranks whose gradients become ready in different orders. Enqueue
+  // sends nothing. `tensor` needs a name that is not in the queue; its memory must stay valid.
+  absl::Status Enqueue(const Tensor& tensor, ReduceOp op, Scale scale = {1, 1});
+  // Reduces the tensors that all ranks have enqueued by now, in rank 0's order, and returns their
+  // names; the others stay in the queue. All ranks call it together. InvalidArgument, on all ranks:
+  // a tensor has another type, size, operator or scale on some rank; nothing was reduced, and all
+  // queues are empty.
+  absl::StatusOr<std::vector<std::string>> ReduceReady();
+  // The names of the tensors in the queue, in their order.
+  std::vector<std::string> enqueued() const;
+
   // Copies `root`'s tensor to all ranks.
   absl::Status Broadcast(const Tensor& tensor, int root);
   // The concatenation of all ranks' tensors, which may have different numbers of elements, in the

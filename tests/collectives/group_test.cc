@@ -252,6 +252,67 @@ TEST(GroupTest, EndlessTimeoutsAndNoFusionWork) {
       options);
 }
 
+// Rank r enqueues the tensors from the r-th on, then those before.
+TEST(GroupTest, EnqueuedTensorsAreReducedInAnyOrder) {
+  for (const int size : {1, 2, 4}) {
+    RunRanks(size, [size](Group* group) {
+      constexpr int kTensors = 7;
+      std::vector<std::vector<int32_t>> values;
+      for (int i = 0; i < kTensors; ++i) values.emplace_back(10 * i, i + group->rank());
+      const auto enqueue = [&](int i) {
+        Tensor tensor = Of(&values[i]);
+        tensor.name = absl::StrCat("t", i);
+        const ReduceOp op = i % 3 == 2 ? ReduceOp::kMax : ReduceOp::kSum;
+        ASSERT_TRUE(group->Enqueue(tensor, op).ok());
+      };
+      // One is missing on the last rank.
+      const bool is_last = group->rank() == size - 1;
+      for (int i = 0; i < kTensors; ++i) {
+        const int index = (i + group->rank()) % kTensors;
+        if (index != 4 || !is_last) enqueue(index);
+      }
+      const auto reduced = group->ReduceReady();
+      ASSERT_TRUE(reduced.ok()) << reduced.status();
+      EXPECT_EQ(*reduced, (std::vector<std::string>{"t0", "t1", "t2", "t3", "t5", "t6"}));
+      EXPECT_EQ(group->enqueued(),
+                is_last ? std::vector<std::string>() : std::vector<std::string>{"t4"});
+      if (is_last) enqueue(4);
+      EXPECT_EQ(*group->ReduceReady(), std::vector<std::string>{"t4"});
+      EXPECT_EQ(*group->ReduceReady(), std::vector<std::string>());
+      for (int i = 0; i < kTensors; ++i) {
+        const int sum = size * i + size * (size - 1) / 2;
+        EXPECT_EQ(values[i], std::vector<int32_t>(10 * i, i % 3 == 2 ? i + size - 1 : sum));
+      }
+    });
+  }
+}
+
+TEST(GroupTest, EnqueuedTensorsThatDifferAreNamedOnAllRanks) {
+  RunRanks(3, [](Group* group) {
+    std::vector<int32_t> a = {1};
+    std::vector<int32_t> b(group->rank() == 2 ? 2 : 1, 1);
+    Tensor first = Of(&a);
+    first.name = "a";
+    Tensor second = Of(&b);
+    second.name = "b";
+    ASSERT_TRUE(group->Enqueue(first, ReduceOp::kSum).ok());
+    ASSERT_TRUE(group->Enqueue(second, ReduceOp::kSum).ok());
+    const absl::Status status = group->ReduceReady().status();
+    EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
+    EXPECT_NE(status.message().find("tensor b has another type, size, operator or scale on rank 2"),
+              std::string::npos)
+        << status;
+    EXPECT_EQ(a[0], 1) << "nothing was reduced";
+    EXPECT_TRUE(group->enqueued().empty());
+    ASSERT_TRUE(group->Enqueue(first, ReduceOp::kSum).ok()) << "the group goes on";
+    EXPECT_EQ(group->Enqueue(first, ReduceOp::kSum).code(), absl::StatusCode::kInvalidArgument);
+    first.name = "";
+    EXPECT_EQ(group->Enqueue(first, ReduceOp::kSum).code(), absl::StatusCode::kInvalidArgument);
+    EXPECT_TRUE(group->ReduceReady().ok());
+    EXPECT_EQ(a[0], 3);
+  });
+}
+
 // Each rank r has 2 r + 1 batches, in the second epoch the other way round.
 void TrainUnevenly(Group* group) {
   const int size = group->size();
