@@ -5,6 +5,7 @@
 #include "absl/strings/str_cat.h"
 #include "common/check.h"
 #include "common/failpoint.h"
+#include "common/status_macros.h"
 
 namespace cairn::parameters {
 
@@ -30,12 +31,15 @@ Block::Block(const JobLayout* layout, int position, const UpdateRule* rule, Bloc
     : layout_(*layout),
       consistency_(layout->consistency()),
       spec_(layout->blocks()[position]),
+      position_(position),
       rule_(*rule),
       options_(options),
       state_(std::move(initial)),
       accumulator_(MeaningOfAbsent(spec_), options.gradient_budget) {}
 
-Block::~Block() { CAIRN_CHECK(parked_pulls_.empty() && parked_pushes_.empty()); }
+Block::~Block() {
+  CAIRN_CHECK(parked_pulls_.empty() && parked_pushes_.empty() && parked_applies_.empty());
+}
 
 void Block::Pull(ParkedPulls::Pull pull) {
   if (!closed_.ok()) return pull.done(ErrorReply(closed_));
@@ -163,6 +167,7 @@ void Block::PushToUpdate(BlockPush push, BlockCallback done) {
   // The sender has pulled the current values from every block, so no worker needs the previous ones
   // any more.
   previous_values_ = BlockBuffer();
+  previous_slots_ = BlockBuffer();
   if (accumulating_ != update) {
     accumulator_.Start(batches.count);
     accumulating_ = update;
@@ -198,6 +203,15 @@ void Block::PushToUpdate(BlockPush push, BlockCallback done) {
 // All gradients of the update have arrived. If norms are clipped, the update waits for its scale
 // (ApplyUpdate). Otherwise there was no memory to apply it, and each repeated push tries again.
 void Block::AnswerReduced(BlockPush push, BlockCallback done) {
+  if (options_.replicate != nullptr && !layout_.clips_update_norms()) {
+    const bool duplicate = !push.already_buffered;
+    const job::BatchNumbers::Range batches = consistency_.BatchesOf(reduced_.update);
+    const int64_t place = push.batch - batches.first;
+    parked_pushes_.resize(static_cast<size_t>(batches.count));
+    ParkPush({push.want_values, duplicate, std::move(done)}, place);
+    if (!replicating_) Replicate(1);
+    return;
+  }
   if (!layout_.clips_update_norms()) {
     const absl::Status status = ApplyReduced(1);
     if (!status.ok()) return done(ErrorReply(status));
@@ -217,11 +231,17 @@ void Block::ParkPush(ParkedPush push, int64_t place) {
 // that their replies have the new values; pulls that waited for the update come last.
 void Block::FinishUpdate(int64_t update) {
   accumulating_ = -1;
-  std::vector<ParkedPush> parked = std::exchange(parked_pushes_, {});
   KeepReduced(update, accumulator_.TakeMean());
+  if (options_.replicate != nullptr && !layout_.clips_update_norms()) return Replicate(1);
   absl::Status status;
   if (!layout_.clips_update_norms()) status = ApplyReduced(1);
-  int64_t batch = consistency_.BatchesOf(update).first;
+  AnswerParked(status);
+}
+
+// Answers the pushes that are parked for the reduced update.
+void Block::AnswerParked(const absl::Status& status) {
+  std::vector<ParkedPush> parked = std::exchange(parked_pushes_, {});
+  int64_t batch = consistency_.BatchesOf(reduced_.update).first;
   for (ParkedPush& push : parked) {
     // Null: the sender was answered when its gradient was buffered, and has not pushed again yet.
     if (push.done != nullptr) {
@@ -240,17 +260,96 @@ void Block::KeepReduced(int64_t update, BlockBuffer mean) {
   reduced_.square_sum.Add({reduced_.mean.data(), static_cast<size_t>(reduced_.mean.count())});
 }
 
+// The update is not applied before Replicated: if this process ends, the new values, which workers
+// may have seen, must be available elsewhere.
+void Block::Replicate(float scale) {
+  replicating_ = true;
+  reduced_.scale = scale;
+  const int64_t batch = consistency_.BatchesOf(reduced_.update).first;
+  options_.replicate({position_, batch, reduced_.mean, scale});
+}
+
+void Block::Replicated(int64_t batch, const absl::Status& result) {
+  if (!closed_.ok() || !replicating_) return;
+  if (batch != consistency_.BatchesOf(reduced_.update).first) return;
+  replicating_ = false;
+  absl::Status status = result;
+  if (status.ok()) {
+    status = ApplyReduced(reduced_.scale);
+  } else {
+    status = absl::UnavailableError(
+        absl::StrCat("an update of ", spec_.name,
+                     " did not reach all replicas: ", std::string(result.message())));
+  }
+  for (ParkedApply& apply : std::exchange(parked_applies_, {})) {
+    apply.done(status.ok() ? PushReply(apply.batch, false, false) : ErrorReply(status));
+  }
+  if (!layout_.clips_update_norms()) return AnswerParked(status);
+  AnswerReadyPulls();
+}
+
+absl::Status Block::Receive(ReducedBlock update) {
+  CAIRN_CHECK(options_.is_replica);
+  CAIRN_RETURN_IF_ERROR(CheckPush());
+  CAIRN_RETURN_IF_ERROR(CheckGradient(update.mean));
+  const int64_t number = consistency_.UpdateOf(update.batch);
+  if (state_.ledger.IsApplied(update.batch)) return absl::OkStatus();
+  if (reduced_.open && reduced_.update == number) return absl::OkStatus();
+  const bool is_next =
+      reduced_.open ? number == reduced_.update + 1 : state_.ledger.AllBelowApplied(update.batch);
+  if (!is_next || consistency_.BatchesOf(number).first != update.batch) {
+    return absl::FailedPreconditionError(absl::StrCat(
+        "the replica of ", spec_.name, " has received updates below batch ",
+        reduced_.open ? consistency_.BatchesOf(reduced_.update).end() : state_.ledger.low_water(),
+        "; an update of batch ", update.batch, " is not the next"));
+  }
+  // The owner has reduced gradients of the next update, so all blocks have applied this one.
+  if (reduced_.open) CAIRN_RETURN_IF_ERROR(ApplyReduced(reduced_.scale));
+  reduced_ = {
+      .update = number, .open = true, .mean = std::move(update.mean), .scale = update.scale};
+  return absl::OkStatus();
+}
+
+ReplicatedState Block::Replicas() const {
+  ReplicatedState replicas;
+  replicas.state = state_;
+  if (options_.is_replica && reduced_.open) {
+    const int64_t batch = consistency_.BatchesOf(reduced_.update).first;
+    replicas.next = {position_, batch, reduced_.mean, reduced_.scale};
+    replicas.next_rate = RateOf(batch);
+  }
+  if (!options_.is_replica && previous_values_) {
+    const int64_t last = consistency_.UpdateOf(state_.ledger.low_water() - 1);
+    replicas.previous = {previous_values_, previous_slots_, previous_version_,
+                         PushLedger::AllBelow(consistency_.BatchesOf(last).first)};
+  }
+  return replicas;
+}
+
+void Block::ApplyUpdate(int64_t batch, float scale, BlockCallback done) {
+  if (options_.replicate == nullptr) return done(ApplyUpdate(batch, scale));
+  if (absl::Status status = CheckPush(); !status.ok()) return done(ErrorReply(status));
+  if (state_.ledger.IsApplied(batch)) return done(PushReply(batch, false, true));
+  const absl::Status status = CheckReduced(batch);
+  if (!status.ok()) return done(ErrorReply(status));
+  parked_applies_.push_back({batch, std::move(done)});
+  if (!replicating_) Replicate(scale);
+}
+
+absl::Status Block::CheckReduced(int64_t batch) const {
+  const int64_t update = consistency_.UpdateOf(batch);
+  if (reduced_.open && update == reduced_.update) return absl::OkStatus();
+  return absl::FailedPreconditionError(
+      absl::StrCat("update ", update, " of ", spec_.name,
+                   " is to be applied before all of its batches are in: nobody can know its "
+                   "norm"));
+}
+
 BlockReply Block::ApplyUpdate(int64_t batch, float scale) {
   if (absl::Status status = CheckPush(); !status.ok()) return ErrorReply(status);
   if (state_.ledger.IsApplied(batch)) return PushReply(batch, false, true);
-  const int64_t update = consistency_.UpdateOf(batch);
-  if (!reduced_.open || update != reduced_.update) {
-    return ErrorReply(absl::FailedPreconditionError(
-        absl::StrCat("update ", update, " of ", spec_.name,
-                     " is to be applied before all of its batches are in: nobody can know its "
-                     "norm")));
-  }
-  const absl::Status status = ApplyReduced(scale);
+  absl::Status status = CheckReduced(batch);
+  if (status.ok()) status = ApplyReduced(scale);
   if (!status.ok()) return ErrorReply(status);
   AnswerReadyPulls();
   return PushReply(batch, false, false);
@@ -261,12 +360,16 @@ BlockReply Block::ApplyUpdate(int64_t batch, float scale) {
 // pull them. If there is no memory, nothing changes and the update stays open.
 absl::Status Block::ApplyReduced(float scale) {
   const job::BatchNumbers::Range batches = consistency_.BatchesOf(reduced_.update);
-  previous_values_ = state_.values;
-  previous_version_ = state_.version;
+  if (!options_.is_replica) {
+    previous_values_ = state_.values;
+    previous_version_ = state_.version;
+    if (options_.replicate != nullptr) previous_slots_ = state_.slots;
+  }
   if (reduced_.mean) {
     const absl::Status status = Apply(batches.first, reduced_.mean, scale);
     if (!status.ok()) {
       previous_values_ = BlockBuffer();
+      previous_slots_ = BlockBuffer();
       return status;
     }
   }
@@ -298,9 +401,11 @@ void Block::Close(const absl::Status& why) {
   for (ParkedPush& push : std::exchange(parked_pushes_, {})) {
     if (push.done != nullptr) push.done(ErrorReply(why));
   }
+  for (ParkedApply& apply : std::exchange(parked_applies_, {})) apply.done(ErrorReply(why));
   accumulator_.Start(0);
   reduced_ = {};
   previous_values_ = BlockBuffer();
+  previous_slots_ = BlockBuffer();
 }
 
 }  // namespace cairn::parameters

@@ -2,6 +2,7 @@
 #define CAIRN_PARAMETERS_BLOCKS_BLOCK_H_
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <utility>
@@ -15,6 +16,7 @@
 #include "parameters/blocks/job_layout.h"
 #include "parameters/blocks/parked_pulls.h"
 #include "parameters/blocks/rate_changes.h"
+#include "parameters/blocks/replicated_state.h"
 #include "parameters/blocks/service_profile.h"
 #include "parameters/blocks/update_rule.h"
 
@@ -52,6 +54,14 @@ struct BlockPush {
 // arrive before those of a lower batch are buffered within a budget of bytes. Beyond the budget
 // they are rejected with ResourceExhausted, and their senders repeat them.
 //
+// Replicated jobs (synchronous): the owner of a block passes each reduced update to
+// Options::replicate, and applies it when Replicated() says that all replicas have received it.
+// Only then are pushes acknowledged and the new values visible. A replica keeps the last update
+// that it received, and applies it when it receives the next one. This proves that all blocks of
+// the cluster have applied the former. The owner keeps the state before its last update as long.
+// So with every member, each block is available in the last version that was visible on all
+// blocks: see ReplicatedState.
+//
 // If norms of updates are clipped, an update takes two steps. When its gradients are reduced, its
 // pushes are answered with the sum of squares of the mean, and the values are unchanged.
 // ApplyUpdate then applies the mean with a scale. A repeated push returns the sum again until the
@@ -65,6 +75,10 @@ class Block {
     ServiceProfile* profile = nullptr;
     // Shared by all blocks of this ps; must outlive the block. Null: no limit.
     GradientBudget* gradient_budget = nullptr;
+    // The block is a replica: it changes only by Receive.
+    bool is_replica = false;
+    // Not null: the block has replicas. Called with each reduced update; Replicated() answers.
+    std::function<void(ReducedBlock)> replicate = nullptr;
   };
 
   // `layout` and `rule` must outlive the block. `position` is its index in layout->blocks().
@@ -93,6 +107,20 @@ class Block {
   // Sets applied_before in the reply to a repeated call. Errors: FailedPrecondition (frozen block;
   // the update is not reduced), ResourceExhausted (no memory; nothing has changed).
   BlockReply ApplyUpdate(int64_t batch, float scale);
+  // The same. If the block has replicas, it answers when they have received the update.
+  void ApplyUpdate(int64_t batch, float scale, BlockCallback done);
+
+  // The replicas have received the update of `batch`, its first; or not, with an error. Then the
+  // calls that wait for it are answered with Unavailable, and each repetition tries again.
+  void Replicated(int64_t batch, const absl::Status& status);
+
+  // A replica receives an update. Repetitions change nothing. FailedPrecondition: an update between
+  // this one and those that were received is missing. ResourceExhausted: no memory to apply the
+  // previous one; nothing has changed.
+  absl::Status Receive(ReducedBlock update);
+
+  // For a block of a replicated job.
+  ReplicatedState Replicas() const;
 
   // Applies all further updates with these rates.
   void SetRates(std::shared_ptr<const RateChanges> rates) { rates_ = std::move(rates); }
@@ -106,6 +134,7 @@ class Block {
     int64_t update = -1;
     bool open = false;         // Not applied yet.
     BlockBuffer mean;          // While it is open. Null: no batch has a gradient.
+    float scale = 1;           // Of a replicated update.
     nn::SquareSum square_sum;  // If norms of updates are clipped.
   };
   struct ParkedPush {
@@ -122,11 +151,14 @@ class Block {
 
   absl::Status CheckPush() const;
   absl::Status CheckGradient(const BlockBuffer& gradient) const;
+  absl::Status CheckReduced(int64_t batch) const;
   void PushAtOnce(BlockPush push, bool is_new, BlockCallback done);
   void PushToUpdate(BlockPush push, BlockCallback done);
   void ParkPush(ParkedPush push, int64_t place);
   void AnswerReduced(BlockPush push, BlockCallback done);
   void FinishUpdate(int64_t update);
+  void Replicate(float scale);
+  void AnswerParked(const absl::Status& status);
   void KeepReduced(int64_t update, BlockBuffer mean);
   absl::Status ApplyReduced(float scale);
   void MarkApplied(int64_t batch);
@@ -136,6 +168,7 @@ class Block {
   const JobLayout& layout_;
   const Consistency& consistency_;
   const BlockSpec& spec_;
+  const int position_;
   const UpdateRule& rule_;
   const Options options_;
 
@@ -151,6 +184,13 @@ class Block {
   Reduced reduced_;
   BlockBuffer previous_values_;
   int64_t previous_version_ = 0;
+  BlockBuffer previous_slots_;  // Only if the block has replicas.
+  bool replicating_ = false;    // The reduced update was passed on and not answered.
+  struct ParkedApply {
+    int64_t batch = 0;
+    BlockCallback done;
+  };
+  std::vector<ParkedApply> parked_applies_;
 };
 
 }  // namespace cairn::parameters

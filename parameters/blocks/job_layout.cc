@@ -62,7 +62,7 @@ absl::Status CheckVariables(const std::vector<nn::VariableSpec>& variables,
 }  // namespace
 
 absl::StatusOr<std::shared_ptr<const JobLayout>> JobLayout::Create(
-    const proto::JobPlan& plan, std::vector<nn::VariableSpec> variables, uint32_t ps) {
+    const proto::JobPlan& plan, std::vector<nn::VariableSpec> variables, uint32_t ps, Part part) {
   CAIRN_ASSIGN_OR_RETURN(const Consistency consistency, Consistency::Create(plan));
   CAIRN_RETURN_IF_ERROR(cluster::ValidatePartitionMap(plan.partition()));
   CAIRN_RETURN_IF_ERROR(CheckVariables(variables, plan.partition()));
@@ -74,7 +74,8 @@ absl::StatusOr<std::shared_ptr<const JobLayout>> JobLayout::Create(
     return absl::InvalidArgumentError(
         absl::StrCat("the plan's batch_size is ", plan.batch_size(), ", but must be at least 1"));
   }
-  std::shared_ptr<JobLayout> layout(new JobLayout(plan, std::move(variables), ps, consistency));
+  std::shared_ptr<JobLayout> layout(
+      new JobLayout(plan, std::move(variables), ps, part, consistency));
   CAIRN_ASSIGN_OR_RETURN(layout->optimizer_, nn::CreateOptimizer(plan.job().optimizer()));
   for (size_t i = 0; i < layout->variables_.size(); ++i) {
     CAIRN_RETURN_IF_ERROR(CheckWhole(layout->variables_[i], *layout->optimizer_,
@@ -86,8 +87,9 @@ absl::StatusOr<std::shared_ptr<const JobLayout>> JobLayout::Create(
 
 void JobLayout::AddBlocks() {
   const proto::PartitionMap& map = plan_.partition();
-  for (const uint32_t id : cluster::BlocksOfPs(map, ps_)) {
+  for (uint32_t id = 0; id < static_cast<uint32_t>(map.blocks_size()); ++id) {
     const proto::PartitionMap::Block& placed = map.blocks(static_cast<int>(id));
+    if ((placed.ps() == ps_) != (part_ == Part::kOwned)) continue;
     const nn::VariableSpec& variable = variables_[placed.variable()];
     BlockSpec block;
     block.id = id;
@@ -117,6 +119,11 @@ absl::StatusOr<int> JobLayout::Find(uint32_t block_id) const {
     return absl::InvalidArgumentError(absl::StrCat("block ", block_id, " does not exist: job ",
                                                    job_id(), " has ", map.blocks_size(),
                                                    " blocks"));
+  }
+  if (part_ == Part::kReplicas) {
+    return absl::InvalidArgumentError(absl::StrCat("block ", block_id, " of job ", job_id(),
+                                                   " has no replica on ps ", ps_,
+                                                   ", which owns it"));
   }
   return absl::InvalidArgumentError(
       absl::StrCat("block ", block_id, " of job ", job_id(), " is on ps ",

@@ -34,15 +34,24 @@ struct BlockSpec {
   bool pushed() const { return update != nn::VariableSpec::Update::kFrozen; }
 };
 
-// The immutable part of a job on one ps: a validated plan, and derived data. Thread-safe.
+// The immutable part of a job on one ps: a validated plan, and derived data. A replicated job has a
+// second layout, of the replicas. Thread-safe.
 class JobLayout {
  public:
+  // Which blocks it contains.
+  enum class Part {
+    kOwned,     // Those of this ps.
+    kReplicas,  // Those of all other ps.
+  };
+
   // `variables` are those of the plan's model (nn::Model). InvalidArgument: the plan contradicts
   // them, or its partition map, optimizer or numbers are invalid.
   static absl::StatusOr<std::shared_ptr<const JobLayout>> Create(
-      const proto::JobPlan& plan, std::vector<nn::VariableSpec> variables, uint32_t ps);
+      const proto::JobPlan& plan, std::vector<nn::VariableSpec> variables, uint32_t ps,
+      Part part = Part::kOwned);
 
   uint64_t job_id() const { return plan_.job_id(); }
+  Part part() const { return part_; }
   const proto::JobPlan& plan() const { return plan_; }
   const Consistency& consistency() const { return consistency_; }
   const nn::Optimizer& optimizer() const { return *optimizer_; }
@@ -51,7 +60,7 @@ class JobLayout {
   bool clips_update_norms() const { return clips_update_norms_; }
   const std::vector<nn::VariableSpec>& variables() const { return variables_; }
 
-  // The blocks of this ps in ascending order of id. A "position" is an index of this vector.
+  // The blocks of this part in ascending order of id. A "position" is an index of this vector.
   const std::vector<BlockSpec>& blocks() const { return blocks_; }
   // The number of optimizer slots of a block; 0 if the optimizer does not update it.
   int slot_count(const BlockSpec& block) const;
@@ -62,9 +71,10 @@ class JobLayout {
 
  private:
   JobLayout(const proto::JobPlan& plan, std::vector<nn::VariableSpec> variables, uint32_t ps,
-            const Consistency& consistency)
+            Part part, const Consistency& consistency)
       : plan_(plan),
         ps_(ps),
+        part_(part),
         consistency_(consistency),
         clips_update_norms_(job::ClipsUpdateNorms(plan_)),
         variables_(std::move(variables)) {}
@@ -73,6 +83,7 @@ class JobLayout {
 
   const proto::JobPlan plan_;
   const uint32_t ps_;
+  const Part part_;
   const Consistency consistency_;
   const bool clips_update_norms_;
   const std::vector<nn::VariableSpec> variables_;

@@ -25,6 +25,12 @@ class PushLedger {
   static constexpr int64_t kOpenBatchesMax = job::kLedgerBatchesMax;
 
   PushLedger() = default;
+  // A ledger in which exactly the batches below `batch` are applied.
+  static PushLedger AllBelow(int64_t batch) {
+    PushLedger ledger;
+    ledger.low_water_ = batch;
+    return ledger;
+  }
 
   // Validates a ledger from a request or a snapshot. InvalidArgument: names the defect.
   static absl::StatusOr<PushLedger> FromProto(const proto::LedgerState& state);

@@ -480,6 +480,109 @@ TEST(Block, WhatIsNoGradientHasNoNormAndIsAppliedWithTheRest) {
 
 // A push that asks to be answered when its gradient is buffered, and the one that asks afterwards
 // for the answer to the update.
+// The updates that a block has passed on to its replicas.
+struct Passed {
+  std::vector<ReducedBlock> updates;
+
+  Block::Options Options() {
+    return {.replicate = [this](ReducedBlock update) { updates.push_back(std::move(update)); }};
+  }
+};
+
+Reply ApplyLater(BlockUnderTest& block, int64_t batch, float scale) {
+  auto reply = std::make_shared<std::optional<BlockReply>>();
+  block->ApplyUpdate(batch, scale, [reply](BlockReply answer) { *reply = std::move(answer); });
+  return reply;
+}
+
+TEST(Block, AnUpdateIsSeenWhenItsReplicasHaveIt) {
+  Passed passed;
+  BlockUnderTest block(Synchronous(2), "hidden/kernel", passed.Options());
+  const Reply next = block.Pull(2);
+  const Reply first = block.Push(0, -3);
+  const Reply second = block.Push(1, -5);
+  ASSERT_EQ(passed.updates.size(), 1u);
+  EXPECT_EQ(passed.updates[0].batch, 0);
+  EXPECT_EQ(passed.updates[0].mean.data()[0], -4);
+  EXPECT_FALSE(first->has_value() || second->has_value() || next->has_value());
+  EXPECT_EQ(block.value(), 0);
+  EXPECT_FALSE(block->Replicas().previous.has_value());
+  // A repeated push waits, too.
+  const Reply repeated = block.Push(1, -5);
+  EXPECT_TRUE(absl::IsUnavailable(second->value().status));
+  EXPECT_EQ(passed.updates.size(), 1u);
+  block->Replicated(0, absl::OkStatus());
+  for (const Reply& reply : {first, repeated, next}) {
+    ASSERT_TRUE(reply->has_value());
+    EXPECT_EQ(ValueIn(reply), 4);
+  }
+  EXPECT_EQ(block->Replicas().previous->values.data()[0], 0);
+  // The next update's first push proves that nobody needs it.
+  block.Push(2, -1);
+  EXPECT_FALSE(block->Replicas().previous.has_value());
+}
+
+TEST(Block, AnUpdateThatDoesNotReachItsReplicasIsPassedOnAgain) {
+  Passed passed;
+  BlockUnderTest block(Synchronous(1), "hidden/kernel", passed.Options());
+  const Reply first = block.Push(0, -3);
+  block->Replicated(0, absl::InternalError("no memory there"));
+  ASSERT_TRUE(first->has_value());
+  EXPECT_TRUE(absl::IsUnavailable(first->value().status)) << first->value().status;
+  EXPECT_EQ(block.value(), 0);
+  const Reply again = block.Push(0, -3);
+  EXPECT_EQ(passed.updates.size(), 2u);
+  block->Replicated(0, absl::OkStatus());
+  EXPECT_EQ(ValueIn(again), 3);
+}
+
+TEST(Block, AClippedUpdateIsPassedOnWithItsScale) {
+  Passed passed;
+  BlockUnderTest block(Clipped(2), "hidden/kernel", passed.Options());
+  block.Push(0, -2);
+  EXPECT_EQ(SquareSumIn(block.Push(1, -2)), 24 * 4);
+  EXPECT_TRUE(passed.updates.empty());
+  const Reply first = ApplyLater(block, 0, 0.5f);
+  const Reply second = ApplyLater(block, 1, 0.5f);
+  ASSERT_EQ(passed.updates.size(), 1u);
+  EXPECT_EQ(passed.updates[0].scale, 0.5f);
+  EXPECT_FALSE(first->has_value() || second->has_value());
+  block->Replicated(0, absl::OkStatus());
+  EXPECT_TRUE(first->value().status.ok() && second->value().status.ok());
+  EXPECT_EQ(block.value(), 1);
+}
+
+TEST(Block, AReplicaIsOneUpdateBehind) {
+  BlockUnderTest replica(Synchronous(2), "hidden/kernel", {.is_replica = true});
+  const auto receive = [&](int64_t batch, float gradient) {
+    return replica->Receive({0, batch, Filled(replica.pool(), replica.spec().count, gradient), 1});
+  };
+  ASSERT_TRUE(receive(0, -3).ok());
+  EXPECT_EQ(replica.value(), 0);
+  EXPECT_EQ(replica->Replicas().next->batch, 0);
+  EXPECT_TRUE(receive(0, -3).ok());
+  ASSERT_TRUE(receive(2, -5).ok());
+  EXPECT_EQ(replica.value(), 3);
+  EXPECT_TRUE(receive(0, -3).ok());
+  EXPECT_EQ(replica.value(), 3);
+  EXPECT_TRUE(absl::IsFailedPrecondition(receive(6, -1)));
+  EXPECT_TRUE(absl::IsFailedPrecondition(receive(5, -1)));
+  ASSERT_TRUE(receive(4, -1).ok());
+  EXPECT_EQ(replica.value(), 8);
+}
+
+TEST(Block, ClosingAnswersWhoWaitsForReplicas) {
+  Passed passed;
+  BlockUnderTest block(Clipped(2), "hidden/kernel", passed.Options());
+  block.Push(0, -2);
+  block.Push(1, -2);
+  const Reply applies = ApplyLater(block, 0, 0.5f);
+  block->Close(absl::AbortedError("it ends"));
+  EXPECT_TRUE(absl::IsAborted(applies->value().status));
+  block->Replicated(0, absl::OkStatus());
+  EXPECT_EQ(block.value(), 0);
+}
+
 TEST(Block, ASenderMayHandItsGradientOverBeforeTheUpdateIsComplete) {
   BlockUnderTest block(Synchronous(3));
   EXPECT_TRUE(block.PushBuffered(1)->value().buffered);
