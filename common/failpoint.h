@@ -77,6 +77,9 @@ inline constexpr std::string_view kFailpoints[] = {
     "ps.make_cut",
     "ps.drop_cut",
     "ps.welcome",
+    "ps.offer_replicas",
+    "ps.replicate",
+    "ps.receive_reduced",
     "upload.store",
     "upload.stored",
     "upload.read",
@@ -118,6 +121,7 @@ inline constexpr std::string_view kFailpoints[] = {
     "spool.write",
     // coordinator/: decisions, when they are in the journal and nobody was told
     "coordinator.begin_training",
+    "coordinator.choose_replicas",
     "coordinator.begin_deletion",
     "coordinator.confirm_deletion",
     "coordinator.end_deletion",

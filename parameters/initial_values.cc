@@ -77,7 +77,9 @@ absl::StatusOr<std::vector<BlockState>> MakeInitialStates(const JobLayout& layou
   states.reserve(layout.blocks().size());
   for (const BlockSpec& block : layout.blocks()) {
     CAIRN_ASSIGN_OR_RETURN(BlockState state, AllocateState(layout, block, pool));
-    if (layout.plan().weights_uploaded()) {
+    if (layout.plan().weights_uploaded() && uploads == nullptr) {
+      // The caller sets the values.
+    } else if (layout.plan().weights_uploaded()) {
       CAIRN_RETURN_IF_ERROR(CopyUpload(layout, block, uploads, state.values.data()));
     } else {
       initializers.Copy(block, state.values.data());

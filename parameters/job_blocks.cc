@@ -2,10 +2,12 @@
 
 #include <algorithm>
 #include <atomic>
+#include <iterator>
 #include <mutex>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
 #include "common/check.h"
 
 namespace cairn::parameters {
@@ -73,11 +75,21 @@ struct JobBlocks::PushRequest final : Request {
 
 struct JobBlocks::ApplyRequest final : Request {
   void Run(const std::shared_ptr<Request>&, Block* block, size_t index) override {
-    replies->CallbackFor(index)(block->ApplyUpdate(batch, scales[index].scale));
+    block->ApplyUpdate(batch, scales[index].scale, replies->CallbackFor(index));
   }
 
   int64_t batch = 0;
   std::vector<Scale> scales;
+};
+
+struct JobBlocks::ReceiveRequest final : Request {
+  void Run(const std::shared_ptr<Request>&, Block* block, size_t index) override {
+    BlockReply reply;
+    reply.status = block->Receive(std::move(updates[index]));
+    replies->CallbackFor(index)(std::move(reply));
+  }
+
+  std::vector<ReducedBlock> updates;
 };
 
 std::shared_ptr<JobBlocks> JobBlocks::Create(std::shared_ptr<const JobLayout> layout,
@@ -85,18 +97,20 @@ std::shared_ptr<JobBlocks> JobBlocks::Create(std::shared_ptr<const JobLayout> la
                                              std::vector<BlockState> states, OwnerThreads* owners,
                                              BufferPool* pool, const Options& options) {
   std::shared_ptr<JobBlocks> job(
-      new JobBlocks(std::move(layout), generation, pool, owners, options.waiting_pulls_max));
+      new JobBlocks(std::move(layout), generation, pool, owners, options));
   job->AddBlocks(std::move(states), options.block);
   return job;
 }
 
 JobBlocks::JobBlocks(std::shared_ptr<const JobLayout> layout, JobGeneration generation,
-                     BufferPool* pool, OwnerThreads* owners, size_t waiting_pulls_max)
+                     BufferPool* pool, OwnerThreads* owners, const Options& options)
     : layout_(std::move(layout)),
       generation_(generation),
       rule_(layout_.get(), pool),
       owners_(*owners),
-      waiting_pulls_(std::make_shared<WaitingPulls>(waiting_pulls_max)) {}
+      waiting_pulls_(std::make_shared<WaitingPulls>(options.waiting_pulls_max)),
+      replicator_(options.replicator),
+      reduced_(owners->count()) {}
 
 JobBlocks::~JobBlocks() = default;
 
@@ -107,9 +121,16 @@ void JobBlocks::AddBlocks(std::vector<BlockState> states, const Block::Options& 
   for (size_t position = 0; position < states.size(); ++position) {
     const auto least = std::min_element(load.begin(), load.end());
     *least += layout_->blocks()[position].count;
-    owner_of_.push_back(static_cast<int>(least - load.begin()));
+    const int thread = static_cast<int>(least - load.begin());
+    owner_of_.push_back(thread);
+    Block::Options own = options;
+    if (replicator_ != nullptr) {
+      own.replicate = [this, thread](ReducedBlock update) {
+        reduced_[thread].push_back(std::move(update));
+      };
+    }
     blocks_.push_back(std::make_unique<Block>(layout_.get(), static_cast<int>(position), &rule_,
-                                              std::move(states[position]), options));
+                                              std::move(states[position]), own));
   }
 }
 
@@ -145,6 +166,37 @@ void JobBlocks::ApplyUpdate(int64_t batch, std::vector<Scale> scales, RepliesCal
   Dispatch(request);
 }
 
+void JobBlocks::Receive(std::vector<ReducedBlock> updates, RepliesCallback done) {
+  auto request = std::make_shared<ReceiveRequest>();
+  request->replies = ReplyCollector::Create(updates.size(), std::move(done));
+  for (const ReducedBlock& update : updates) request->positions.push_back(update.position);
+  request->updates = std::move(updates);
+  Dispatch(request);
+}
+
+// A request often completes the update of many blocks: their replicas get it in one message.
+void JobBlocks::SendReduced(int thread) {
+  std::vector<ReducedBlock> all = std::exchange(reduced_[thread], {});
+  while (!all.empty()) {
+    const int64_t batch = all.front().batch;
+    const auto rest = std::stable_partition(
+        all.begin(), all.end(), [batch](const ReducedBlock& each) { return each.batch == batch; });
+    std::vector<ReducedBlock> same(std::make_move_iterator(all.begin()),
+                                   std::make_move_iterator(rest));
+    all.erase(all.begin(), rest);
+    std::vector<int> positions;
+    for (const ReducedBlock& update : same) positions.push_back(update.position);
+    replicator_->Send(std::move(same), [self = shared_from_this(), thread, batch,
+                                        positions](const absl::Status& status) {
+      absl::AnyInvocable<void()> task = [self, batch, positions, status] {
+        for (const int position : positions) self->blocks_[position]->Replicated(batch, status);
+      };
+      // The owner thread never waits for this thread, so its queue soon has room.
+      while (!self->owners_.TryRun(thread, std::move(task))) absl::SleepFor(absl::Milliseconds(1));
+    });
+  }
+}
+
 void JobBlocks::Dispatch(const std::shared_ptr<Request>& request) {
   // Each owner gets one task with all of its blocks, not one task for each block. The last block
   // may answer the request before this loop ends, which deletes request->replies;
@@ -159,6 +211,7 @@ void JobBlocks::Dispatch(const std::shared_ptr<Request>& request) {
         if (self->owner_of_[position] != thread) continue;
         request->Run(request, self->blocks_[position].get(), i);
       }
+      self->SendReduced(thread);
     };
     if (owners_.TryRun(thread, std::move(task))) continue;
     // The other owners have the request already: only this owner's blocks are refused.
@@ -183,6 +236,29 @@ std::vector<BlockState> JobBlocks::Capture() {
   return states;
 }
 
+std::vector<ReplicatedState> JobBlocks::Replicas() {
+  std::vector<ReplicatedState> states(blocks_.size());
+  owners_.RunOnAll([&](int thread) {
+    for (size_t position = 0; position < blocks_.size(); ++position) {
+      if (owner_of_[position] == thread) states[position] = blocks_[position]->Replicas();
+    }
+  });
+  return states;
+}
+
+std::vector<ReplicatedState> JobBlocks::ReplicasAndClose(const absl::Status& why) {
+  std::vector<ReplicatedState> states(blocks_.size());
+  owners_.RunOnAll([&](int thread) {
+    for (size_t position = 0; position < blocks_.size(); ++position) {
+      if (owner_of_[position] != thread) continue;
+      states[position] = blocks_[position]->Replicas();
+      blocks_[position]->Close(why);
+    }
+  });
+  if (replicator_ != nullptr) replicator_->Stop();
+  return states;
+}
+
 void JobBlocks::SetRates(std::shared_ptr<const RateChanges> rates) {
   owners_.RunOnAll([&](int thread) {
     for (size_t position = 0; position < blocks_.size(); ++position) {
@@ -197,6 +273,7 @@ void JobBlocks::Close(const absl::Status& why) {
       if (owner_of_[position] == thread) blocks_[position]->Close(why);
     }
   });
+  if (replicator_ != nullptr) replicator_->Stop();
 }
 
 }  // namespace cairn::parameters

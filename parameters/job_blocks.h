@@ -34,8 +34,21 @@ class JobBlocks : public std::enable_shared_from_this<JobBlocks> {
     float scale = 1;
   };
 
+  // Sends reduced updates, all of the same update, to every replica. `done` is called exactly once,
+  // possibly at once, with OK when all have received them.
+  class Replicator {
+   public:
+    virtual ~Replicator() = default;
+    virtual void Send(std::vector<ReducedBlock> blocks,
+                      absl::AnyInvocable<void(const absl::Status&)> done) = 0;
+    // Ends all calls and waits for their callbacks. Later ones are answered at once.
+    virtual void Stop() = 0;
+  };
+
   struct Options {
     Block::Options block = {};
+    // Not null: the blocks have replicas.
+    std::shared_ptr<Replicator> replicator = nullptr;
     // The number of pulls that may be parked; more are answered RESOURCE_EXHAUSTED. Must be less
     // than the number of calls that the server accepts (cluster::DataServerOptions), because parked
     // pulls wait for pushes, which must always get in.
@@ -69,10 +82,18 @@ class JobBlocks : public std::enable_shared_from_this<JobBlocks> {
   // Block::ApplyUpdate on each of these positions, at least one.
   void ApplyUpdate(int64_t batch, std::vector<Scale> scales, RepliesCallback done);
 
+  // Block::Receive on the block of each update, at least one.
+  void Receive(std::vector<ReducedBlock> updates, RepliesCallback done);
+
   // Returns the state of every block, by position. Each state is from between two updates of its
   // block; all are from the same moment only if there are no pushes. Waits until the queues of the
   // owner threads have been processed. Must not be called on an owner thread.
   std::vector<BlockState> Capture();
+
+  // Block::Replicas of every block, by position. Waits like Capture.
+  std::vector<ReplicatedState> Replicas();
+  // The same; each block is closed in the same step, so it cannot change afterwards.
+  std::vector<ReplicatedState> ReplicasAndClose(const absl::Status& why);
 
   // Applies all updates after this call with these rates. Waits like Capture.
   void SetRates(std::shared_ptr<const RateChanges> rates);
@@ -86,10 +107,13 @@ class JobBlocks : public std::enable_shared_from_this<JobBlocks> {
   struct PullRequest;
   struct PushRequest;
   struct ApplyRequest;
+  struct ReceiveRequest;
   struct WaitingPulls;
 
   JobBlocks(std::shared_ptr<const JobLayout> layout, JobGeneration generation, BufferPool* pool,
-            OwnerThreads* owners, size_t waiting_pulls_max);
+            OwnerThreads* owners, const Options& options);
+  // On this owner thread: sends the updates that its blocks have reduced.
+  void SendReduced(int thread);
   void AddBlocks(std::vector<BlockState> states, const Block::Options& options);
   // Queues the request on each owner thread that has a block of it.
   void Dispatch(const std::shared_ptr<Request>& request);
@@ -99,6 +123,9 @@ class JobBlocks : public std::enable_shared_from_this<JobBlocks> {
   const UpdateRule rule_;
   OwnerThreads& owners_;
   const std::shared_ptr<WaitingPulls> waiting_pulls_;
+  const std::shared_ptr<Replicator> replicator_;  // Null: no replicas.
+  // By owner thread: updates that its blocks have reduced in the task that it is running.
+  std::vector<std::vector<ReducedBlock>> reduced_;
   std::vector<int> owner_of_;                   // By position.
   std::vector<std::unique_ptr<Block>> blocks_;  // By position; only their owners access them.
 };

@@ -17,6 +17,7 @@
 #include "nn/model.h"
 #include "parameters/initial_values.h"
 #include "parameters/snapshots/snapshot.h"
+#include "parameters/update_replicator.h"
 #include "storage/disk_progress.h"
 
 namespace cairn::parameters {
@@ -36,6 +37,7 @@ constexpr auto kBackground = ThreadPool::Priority::kBackground;
 bool SameLoad(const proto::Restore& a, const proto::Restore& b) {
   return a.plan().job_id() == b.plan().job_id() && a.generation() == b.generation() &&
          a.checkpoint() == b.checkpoint() &&
+         a.replicas().SerializeAsString() == b.replicas().SerializeAsString() &&
          std::equal(a.parts().begin(), a.parts().end(), b.parts().begin(), b.parts().end(),
                     [](const auto& x, const auto& y) {
                       return x.SerializeAsString() == y.SerializeAsString();
@@ -61,6 +63,7 @@ JobControl::JobControl(const Parts& parts, Send send)
     : parts_(parts),
       send_(std::move(send)),
       loader_(parts.ps, parts.catalog, parts.fetcher, parts.pool),
+      replica_loader_(parts.ps, parts.fetcher, parts.pool),
       copier_(parts.snapshots, parts.fetcher),
       writes_cancelled_(std::make_shared<std::atomic<bool>>(false)),
       snapshots_(std::in_place, 1, "snapshots", kSnapshotQueueMax, kBackground),
@@ -103,6 +106,8 @@ void JobControl::Handle(const proto::Command& command) {
       return ListSnapshots(command.list_snapshots());
     case proto::Command::kCopySnapshot:
       return CopySnapshot(command.copy_snapshot());
+    case proto::Command::kOfferReplicas:
+      return OfferReplicas(command.offer_replicas());
     case proto::Command::kExpectUpload:
       return parts_.uploads->Expect(command.expect_upload().job_id(),
                                     command.expect_upload().bytes());
@@ -148,16 +153,23 @@ void JobControl::FillHeartbeat(proto::Heartbeat* heartbeat) {
 absl::StatusOr<proto::Restore> JobControl::WithPlan(proto::Restore command) const {
   if (command.has_plan()) return command;
   const std::shared_ptr<JobBlocks> job = parts_.store->current();
+  // Of a generation that has ended.
+  const std::shared_ptr<const ReplicaSet> kept =
+      job == nullptr ? parts_.store->replicas() : nullptr;
   MutexLock lock(&mutex_);
   if (loading_ != nullptr && loading_->command.plan_fingerprint() == command.plan_fingerprint()) {
     *command.mutable_plan() = loading_->command.plan();
     return command;
   }
-  if (job == nullptr || plan_fingerprint_ != command.plan_fingerprint()) {
-    return absl::UnavailableError("the plan of the job is missing here");
+  if (plan_fingerprint_ == command.plan_fingerprint() && job != nullptr) {
+    *command.mutable_plan() = job->layout()->plan();
+    return command;
   }
-  *command.mutable_plan() = job->layout()->plan();
-  return command;
+  if (plan_fingerprint_ == command.plan_fingerprint() && kept != nullptr) {
+    *command.mutable_plan() = kept->plan();
+    return command;
+  }
+  return absl::UnavailableError("the plan of the job is missing here");
 }
 
 void JobControl::Restore(const proto::Restore& received) {
@@ -180,8 +192,13 @@ void JobControl::Restore(const proto::Restore& received) {
   const uint64_t job_id = command.plan().job_id();
   const bool other_job = CurrentJobId() != job_id;
   CancelWrites();
-  parts_.store->Drop(absl::AbortedError(
-      absl::StrCat("job ", job_id, " is restored in generation ", command.generation())));
+  // What is in memory may be the source. It is kept until the new blocks are installed, in case the
+  // load is replaced by another one.
+  const std::shared_ptr<const ReplicaSet> kept = KeptFor(command);
+  if (kept == nullptr) {
+    parts_.store->Drop(absl::AbortedError(
+        absl::StrCat("job ", job_id, " is restored in generation ", command.generation())));
+  }
   if (other_job) parts_.pool->Trim();
   std::erase_if(loads_, [](const auto& loading) {
     if (!loading->over) return false;
@@ -191,6 +208,7 @@ void JobControl::Restore(const proto::Restore& received) {
   loads_.push_back(std::make_unique<Loading>());
   Loading* const loading = loads_.back().get();
   loading->command = command;
+  loading->kept = kept;
   {
     MutexLock lock(&mutex_);
     loading_ = loading;
@@ -203,6 +221,13 @@ void JobControl::Restore(const proto::Restore& received) {
     SendRestoreReply(
         command, NoMemoryForJob(command, absl::StrCat("a thread to load the job: ", error.what())));
   }
+}
+
+std::shared_ptr<const ReplicaSet> JobControl::KeptFor(const proto::Restore& command) const {
+  if (!command.has_replicas() || parts_.store->current() != nullptr) return nullptr;
+  std::shared_ptr<const ReplicaSet> kept = parts_.store->replicas();
+  if (kept == nullptr || kept->job_id() != command.plan().job_id()) return nullptr;
+  return kept;
 }
 
 // The status has the bytes of the job on this ps.
@@ -250,7 +275,7 @@ void JobControl::RunLoad(Loading* loading) {
       write_ended_.WaitFor(&mutex_, std::chrono::milliseconds(100));
     }
   }
-  absl::StatusOr<std::shared_ptr<JobBlocks>> job = LoadOrExhaust(*loading);
+  absl::StatusOr<Loaded> job = LoadOrExhaust(*loading);
   // Otherwise what did fit would stay in the pool.
   if (!job.ok()) parts_.pool->Trim();
   bool replaced = false;
@@ -260,10 +285,11 @@ void JobControl::RunLoad(Loading* loading) {
     replaced = loading_ != loading;
     if (!replaced && job.ok()) {
       plan_fingerprint_ = command.plan_fingerprint();
-      parts_.store->Install(*std::move(job));
+      parts_.store->Install(std::move(job->job), std::move(job->replicas));
     }
     if (!replaced) loading_ = nullptr;
   }
+  loading->kept.reset();
   if (replaced) {
     CAIRN_LOG_INFO("a restore was replaced", "job", command.plan().job_id(), "generation",
                    command.generation(), "checkpoint", command.checkpoint());
@@ -294,7 +320,7 @@ void JobControl::SendRestoreReply(const proto::Restore& command, const absl::Sta
 }
 
 // Blocks report that memory is short. Everything else throws.
-absl::StatusOr<std::shared_ptr<JobBlocks>> JobControl::LoadOrExhaust(const Loading& loading) {
+absl::StatusOr<JobControl::Loaded> JobControl::LoadOrExhaust(const Loading& loading) {
   try {
     return Load(loading);
   } catch (const std::bad_alloc&) {
@@ -304,29 +330,64 @@ absl::StatusOr<std::shared_ptr<JobBlocks>> JobControl::LoadOrExhaust(const Loadi
   }
 }
 
-absl::StatusOr<std::shared_ptr<JobBlocks>> JobControl::Load(const Loading& loading) {
+absl::StatusOr<std::vector<BlockState>> JobControl::InitialStates(const JobLayout& layout) {
+  if (!layout.plan().weights_uploaded() || layout.part() == JobLayout::Part::kOwned) {
+    return MakeInitialStates(layout, parts_.uploads, parts_.pool);
+  }
+  CAIRN_ASSIGN_OR_RETURN(std::vector<BlockState> states,
+                         MakeInitialStates(layout, nullptr, parts_.pool));
+  CAIRN_RETURN_IF_ERROR(replica_loader_.FetchUploads(layout, &states));
+  return states;
+}
+
+absl::StatusOr<std::vector<BlockState>> JobControl::LoadStates(const JobLayout& layout,
+                                                               const Loading& loading) {
+  const proto::Restore& command = loading.command;
+  if (command.has_replicas()) {
+    return replica_loader_.Load(layout, command.replicas(), loading.kept.get(), loading.replaced);
+  }
+  if (command.checkpoint() == 0) return InitialStates(layout);
+  return loader_.Load(layout, command, loading.replaced);
+}
+
+absl::StatusOr<JobControl::Loaded> JobControl::Load(const Loading& loading) {
   const proto::Restore& command = loading.command;
   const proto::JobPlan& plan = command.plan();
   CAIRN_ASSIGN_OR_RETURN(const std::unique_ptr<nn::Model> model, nn::Model::Create(plan.model()));
+  const JobGeneration generation = {command.generation(), command.checkpoint()};
+  const auto rates =
+      command.rates().empty() ? nullptr : std::make_shared<const RateChanges>(command.rates());
+  Loaded loaded;
   CAIRN_ASSIGN_OR_RETURN(std::shared_ptr<const JobLayout> layout,
                          JobLayout::Create(plan, model->variables(), parts_.ps));
-  auto states = command.checkpoint() == 0 ? MakeInitialStates(*layout, parts_.uploads, parts_.pool)
-                                          : loader_.Load(*layout, command, loading.replaced);
-  if (!states.ok()) return states.status();
+  CAIRN_ASSIGN_OR_RETURN(std::vector<BlockState> states, LoadStates(*layout, loading));
+  JobBlocks::Options options = parts_.job_options;
+  if (command.replicated()) {
+    CAIRN_ASSIGN_OR_RETURN(
+        std::shared_ptr<const JobLayout> others,
+        JobLayout::Create(plan, model->variables(), parts_.ps, JobLayout::Part::kReplicas));
+    CAIRN_ASSIGN_OR_RETURN(std::vector<BlockState> replicas, LoadStates(*others, loading));
+    JobBlocks::Options of_replicas = parts_.job_options;
+    of_replicas.block.is_replica = true;
+    loaded.replicas = JobBlocks::Create(std::move(others), generation, std::move(replicas),
+                                        parts_.owners, parts_.pool, of_replicas);
+    if (rates != nullptr) loaded.replicas->SetRates(rates);
+    options.replicator = std::make_shared<UpdateReplicator>(parts_.ps, layout, command.generation(),
+                                                            parts_.fetcher->client_options());
+  }
+  loaded.job =
+      JobBlocks::Create(layout, generation, std::move(states), parts_.owners, parts_.pool, options);
+  if (rates != nullptr) loaded.job->SetRates(rates);
   CAIRN_LOG_INFO("restored", "job", plan.job_id(), "generation", command.generation(), "checkpoint",
                  command.checkpoint(), "blocks", layout->blocks().size());
-  std::shared_ptr<JobBlocks> job =
-      JobBlocks::Create(std::move(layout), {command.generation(), command.checkpoint()},
-                        *std::move(states), parts_.owners, parts_.pool, parts_.job_options);
-  if (!command.rates().empty()) {
-    job->SetRates(std::make_shared<const RateChanges>(command.rates()));
-  }
-  return job;
+  return loaded;
 }
 
 uint64_t JobControl::CurrentJobId() const {
   const std::shared_ptr<JobBlocks> current = parts_.store->current();
-  return current != nullptr ? current->layout()->job_id() : 0;
+  if (current != nullptr) return current->layout()->job_id();
+  const std::shared_ptr<const ReplicaSet> kept = parts_.store->replicas();
+  return kept != nullptr ? kept->job_id() : 0;
 }
 
 void JobControl::StopJob(const proto::StopJob& command) {
@@ -358,6 +419,43 @@ void JobControl::StopJob(const proto::StopJob& command) {
   // remain.
   snapshots_->TrySubmit(delete_snapshots);
   copies_->TrySubmit(delete_snapshots);
+}
+
+// Ends an older generation, so that what this ps offers can no longer change.
+void JobControl::OfferReplicas(const proto::OfferReplicas& command) {
+  CAIRN_FAILPOINT("ps.offer_replicas").IgnoreError();
+  const uint64_t job_id = command.job_id();
+  {
+    // A load of an older generation must not be installed.
+    MutexLock lock(&mutex_);
+    if (loading_ != nullptr && loading_->command.generation() < command.generation()) {
+      loading_->replaced = true;
+      loading_ = nullptr;
+    }
+  }
+  const std::shared_ptr<JobBlocks> current = parts_.store->current();
+  if (current != nullptr && current->layout()->job_id() == job_id &&
+      current->generation() < command.generation()) {
+    CancelWrites();
+    parts_.store->EndGeneration(absl::AbortedError(
+        absl::StrCat("job ", job_id, " begins its generation ", command.generation())));
+  }
+  proto::TaskMessage message;
+  proto::ReplicaOffer& offer = *message.mutable_replica_offer();
+  offer.set_job_id(job_id);
+  offer.set_generation(command.generation());
+  const std::shared_ptr<const ReplicaSet> kept = parts_.store->replicas();
+  if (kept != nullptr && kept->job_id() == job_id) {
+    const VersionRange versions = kept->versions();
+    offer.set_complete(versions.lowest <= versions.newest);
+    offer.set_from_generation(kept->generation());
+    offer.set_lowest(versions.lowest);
+    offer.set_newest(versions.newest);
+  }
+  CAIRN_LOG_INFO("offers what is in memory", "job", job_id, "generation", command.generation(),
+                 "complete", offer.complete(), "from_generation", offer.from_generation(), "lowest",
+                 offer.lowest(), "newest", offer.newest());
+  send_(std::move(message));
 }
 
 void JobControl::QueryLedgers(const proto::LedgerQuery& command) {
@@ -504,6 +602,8 @@ void JobControl::SetRates(const proto::SetRates& command) {
   reply.set_job_id(command.job_id());
   reply.set_generation(command.generation());
   reply.set_changes(rates->count());
+  const auto replicas = parts_.store->FindReplicas(command.job_id(), command.generation());
+  if (replicas.ok()) (*replicas)->SetRates(rates);
   (*job)->SetRates(std::move(rates));
   CAIRN_FAILPOINT("ps.rates_set").IgnoreError();
   send_(std::move(message));

@@ -20,6 +20,7 @@
 #include "parameters/owner_threads.h"
 #include "parameters/parameter_store.h"
 #include "parameters/snapshots/checkpoint_loader.h"
+#include "parameters/snapshots/replica_loader.h"
 #include "parameters/snapshots/snapshot_catalog.h"
 #include "parameters/snapshots/snapshot_copier.h"
 #include "parameters/snapshots/snapshot_fetcher.h"
@@ -79,6 +80,7 @@ class JobControl {
   // next.
   struct Loading {
     proto::Restore command;
+    std::shared_ptr<const ReplicaSet> kept;  // What this ps has in memory; may be null.
     std::atomic<bool> replaced = false;
     std::atomic<bool> over = false;
     std::thread thread;
@@ -89,8 +91,17 @@ class JobControl {
   absl::StatusOr<bool> HasJob(const proto::Restore& command) const;
   void RunLoad(Loading* loading);
   absl::Status NoMemoryForJob(const proto::Restore& command, const std::string& what) const;
-  absl::StatusOr<std::shared_ptr<JobBlocks>> LoadOrExhaust(const Loading& loading);
-  absl::StatusOr<std::shared_ptr<JobBlocks>> Load(const Loading& loading);
+  struct Loaded {
+    std::shared_ptr<JobBlocks> job;
+    std::shared_ptr<JobBlocks> replicas;  // Null unless the job is replicated.
+  };
+  absl::StatusOr<Loaded> LoadOrExhaust(const Loading& loading);
+  absl::StatusOr<Loaded> Load(const Loading& loading);
+  absl::StatusOr<std::vector<BlockState>> LoadStates(const JobLayout& layout,
+                                                     const Loading& loading);
+  absl::StatusOr<std::vector<BlockState>> InitialStates(const JobLayout& layout);
+  // What this ps has in memory, if the command loads from there; else null.
+  std::shared_ptr<const ReplicaSet> KeptFor(const proto::Restore& command) const;
   void SendRestoreReply(const proto::Restore& command, const absl::Status& status);
   // The load in progress will neither install its blocks nor reply.
   void ReplaceLoad();
@@ -101,6 +112,7 @@ class JobControl {
   // Returns 0 if there is no job.
   uint64_t CurrentJobId() const;
   void StopJob(const proto::StopJob& command);
+  void OfferReplicas(const proto::OfferReplicas& command);
   void QueryLedgers(const proto::LedgerQuery& command);
   void MakeCut(const proto::Cut& command);
   void Persist(const proto::Persist& command);
@@ -117,6 +129,7 @@ class JobControl {
   const Parts parts_;
   const Send send_;
   const CheckpointLoader loader_;
+  const ReplicaLoader replica_loader_;
   SnapshotCopier copier_;
   // All that have not ended, the newest last. Only the thread of Handle uses the list.
   std::vector<std::unique_ptr<Loading>> loads_;

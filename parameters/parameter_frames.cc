@@ -66,6 +66,12 @@ absl::Status CheckPayload(const JobLayout& layout, const std::vector<int>& posit
                    " bytes, expected ", expected));
 }
 
+absl::Status CheckScale(const BlockSpec& block, float scale) {
+  if (scale >= 0 && scale <= 1) return absl::OkStatus();  // Nor NaN.
+  return absl::InvalidArgumentError(
+      absl::StrCat("the scale of ", block.name, " is ", scale, ", but must be in [0, 1]"));
+}
+
 absl::StatusOr<BlockBuffer> ReadGradient(const BlockSpec& block, cluster::FrameReader* reader,
                                          BufferPool* pool) {
   BlockBuffer gradient = pool->Allocate(block.count);
@@ -167,14 +173,33 @@ absl::StatusOr<std::vector<JobBlocks::Scale>> ReadScales(const JobLayout& layout
   scales.reserve(positions.size());
   for (size_t i = 0; i < positions.size(); ++i) {
     const float scale = apply.scales(static_cast<int>(i));
-    if (!(scale >= 0 && scale <= 1)) {  // Nor NaN.
-      return absl::InvalidArgumentError(absl::StrCat("the scale of ",
-                                                     layout.blocks()[positions[i]].name, " is ",
-                                                     scale, ", but must be in [0, 1]"));
-    }
+    CAIRN_RETURN_IF_ERROR(CheckScale(layout.blocks()[positions[i]], scale));
     scales.push_back({positions[i], scale});
   }
   return scales;
+}
+
+absl::StatusOr<std::vector<ReducedBlock>> ReadReduced(const JobLayout& layout,
+                                                      const proto::PushHeader& header,
+                                                      cluster::FrameReader* reader,
+                                                      BufferPool* pool) {
+  const auto& scales = header.reduced().scales();
+  if (scales.size() != header.blocks_size() + header.applied_blocks_size() ||
+      header.already_buffered()) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "the update of batch ", header.batch(), " names ", header.blocks_size(), " and ",
+        header.applied_blocks_size(), " blocks with ", scales.size(), " scales"));
+  }
+  CAIRN_ASSIGN_OR_RETURN(std::vector<BlockPush> pushes,
+                         ReadGradients(layout, header, reader, pool));
+  std::vector<ReducedBlock> updates;
+  updates.reserve(pushes.size());
+  for (BlockPush& push : pushes) {
+    const float scale = scales[static_cast<int>(updates.size())];
+    CAIRN_RETURN_IF_ERROR(CheckScale(layout.blocks()[push.position], scale));
+    updates.push_back({push.position, push.batch, std::move(push.gradient), scale});
+  }
+  return updates;
 }
 
 absl::StatusOr<std::vector<UploadStore::Upload>> ReadUploads(const proto::UploadHeader& header,

@@ -35,6 +35,13 @@ absl::StatusOr<std::vector<JobBlocks::Scale>> ReadScales(const JobLayout& layout
                                                          const proto::PushHeader& header,
                                                          const cluster::FrameReader& reader);
 
+// Reads the reduced updates that the owner of blocks sends to their replicas, whose layout this is.
+// Validates them like ReadGradients.
+absl::StatusOr<std::vector<ReducedBlock>> ReadReduced(const JobLayout& layout,
+                                                      const proto::PushHeader& header,
+                                                      cluster::FrameReader* reader,
+                                                      BufferPool* pool);
+
 // Reads the blocks of an upload. Validates them like ReadGradients.
 absl::StatusOr<std::vector<UploadStore::Upload>> ReadUploads(const proto::UploadHeader& header,
                                                              cluster::FrameReader* reader,

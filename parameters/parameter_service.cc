@@ -234,6 +234,7 @@ absl::Status ParameterService::Push(Call& call) {
   CAIRN_ASSIGN_OR_RETURN(FrameReader reader, FrameReader::Open(call->TakeRequest(), &header));
   span.set_batch(header.batch());
   CAIRN_RETURN_IF_ERROR(CheckEnvelope(header.envelope()));
+  if (header.has_reduced()) return PushReduced(header, &reader, call);
   return header.has_apply() ? PushScales(header, reader, call)
                             : PushGradients(header, &reader, call);
 }
@@ -291,6 +292,22 @@ absl::Status ParameterService::PushScales(const proto::PushHeader& header,
   return absl::OkStatus();
 }
 
+// Reduced updates need no reservation: an owner sends the next update of a block only after this
+// one was acknowledged.
+absl::Status ParameterService::PushReduced(const proto::PushHeader& header, FrameReader* reader,
+                                           Call& call) {
+  CAIRN_ASSIGN_OR_RETURN(const std::shared_ptr<JobBlocks> replicas,
+                         parts_.store->FindReplicas(header.job_id(), header.generation()));
+  CAIRN_ASSIGN_OR_RETURN(std::vector<ReducedBlock> updates,
+                         ReadReduced(*replicas->layout(), header, reader, parts_.pool));
+  CAIRN_RETURN_IF_ERROR(CAIRN_FAILPOINT("ps.receive_reduced"));
+  replicas->Receive(std::move(updates),
+                    [call = std::move(call)](const std::vector<BlockReply>& replies) {
+                      Answer(call.get(), EncodeApplyReply(replies));
+                    });
+  return absl::OkStatus();
+}
+
 absl::Status ParameterService::CheckUpload(const proto::UploadHeader& header) const {
   const std::shared_ptr<JobBlocks> job = parts_.store->current();
   if (job == nullptr || job->layout()->job_id() != header.job_id()) return absl::OkStatus();
@@ -335,9 +352,15 @@ absl::Status ParameterService::Fetch(Call& call) {
   CAIRN_RETURN_IF_ERROR(CheckEnvelope(header.envelope()));
   CAIRN_RETURN_IF_ERROR(CAIRN_FAILPOINT("ps.fetch"));
   disk_.TrySubmit([this, call = std::move(call), header = std::move(header)] {
-    Answer(call.get(), FromDisk(ReadRecords(header, *parts_.catalog)));
+    Answer(call.get(), FromDisk(ReadFetched(header)));
   });
   return absl::OkStatus();
+}
+
+absl::StatusOr<cluster::Frame> ParameterService::ReadFetched(const proto::FetchHeader& header) {
+  if (header.has_replica()) return ReadReplicas(header, *parts_.store, parts_.pool);
+  if (header.checkpoint() == 0) return ReadUploaded(header, parts_.uploads);
+  return ReadRecords(header, *parts_.catalog);
 }
 
 }  // namespace cairn::parameters

@@ -67,6 +67,8 @@ class ParameterService {
                              Call& call);
   absl::Status PushScales(const proto::PushHeader& header, const cluster::FrameReader& reader,
                           Call& call);
+  absl::Status PushReduced(const proto::PushHeader& header, cluster::FrameReader* reader,
+                           Call& call);
   absl::StatusOr<std::shared_ptr<const void>> ReservePush(const JobBlocks& job,
                                                           const proto::PushHeader& header,
                                                           const cluster::RawCall& call);
@@ -82,6 +84,7 @@ class ParameterService {
                                        uint32_t block);
   absl::StatusOr<cluster::Frame> ReadCheckpoint(const proto::PullHeader& header,
                                                 const cluster::SharedSpan& room);
+  absl::StatusOr<cluster::Frame> ReadFetched(const proto::FetchHeader& header);
   absl::StatusOr<cluster::Frame> StoreUploads(uint64_t job_id,
                                               std::vector<UploadStore::Upload> uploads);
 

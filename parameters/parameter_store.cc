@@ -32,6 +32,15 @@ absl::StatusOr<std::shared_ptr<JobBlocks>> ParameterStore::Find(uint64_t job_id,
   return job_;
 }
 
+absl::StatusOr<std::shared_ptr<JobBlocks>> ParameterStore::FindReplicas(uint64_t job_id,
+                                                                        uint64_t generation) const {
+  MutexLock lock(&mutex_);
+  CAIRN_RETURN_IF_ERROR(Check(job_id, generation));
+  if (replicas_ != nullptr) return replicas_;
+  return absl::FailedPreconditionError(
+      absl::StrCat("ps ", ps_, " has no replicas of job ", job_id, ", which is not replicated"));
+}
+
 std::shared_ptr<JobBlocks> ParameterStore::current() const {
   MutexLock lock(&mutex_);
   return job_;
@@ -43,7 +52,7 @@ proto::LedgerReply ParameterStore::Ledgers() const {
   return SummarizeLedgers(*job->layout(), job->generation(), job->Capture());
 }
 
-void ParameterStore::Install(std::shared_ptr<JobBlocks> job) {
+void ParameterStore::Install(std::shared_ptr<JobBlocks> job, std::shared_ptr<JobBlocks> replicas) {
   Drop(absl::AbortedError(
       absl::StrCat("job ", job->layout()->job_id(), " begins its generation ", job->generation())));
   MutexLock lock(&mutex_);
@@ -54,19 +63,59 @@ void ParameterStore::Install(std::shared_ptr<JobBlocks> job) {
     counters_.duplicates_refused = 0;
   }
   job_ = std::move(job);
+  replicas_ = std::move(replicas);
 }
 
 void ParameterStore::Drop(const absl::Status& why) {
   std::shared_ptr<JobBlocks> job;
+  std::shared_ptr<JobBlocks> replicas;
   std::shared_ptr<const Cut> cut;
+  std::shared_ptr<const ReplicaSet> kept;
   {
     MutexLock lock(&mutex_);
     job = std::exchange(job_, nullptr);
+    replicas = std::exchange(replicas_, nullptr);
     cut = std::exchange(cut_, nullptr);
+    kept = std::exchange(kept_, nullptr);
   }
   // Requests can no longer find the job. Those that its owner threads have queued are answered with
   // `why`.
   if (job != nullptr) job->Close(why);
+  if (replicas != nullptr) replicas->Close(why);
+}
+
+void ParameterStore::EndGeneration(const absl::Status& why) {
+  std::shared_ptr<JobBlocks> job;
+  std::shared_ptr<JobBlocks> replicas;
+  std::shared_ptr<const Cut> cut;
+  {
+    MutexLock lock(&mutex_);
+    if (job_ == nullptr || replicas_ == nullptr) return;
+    job = std::exchange(job_, nullptr);
+    replicas = std::exchange(replicas_, nullptr);
+    cut = std::exchange(cut_, nullptr);
+  }
+  // Own blocks first, so that none of them is applied any more when the replicas are closed.
+  std::vector<ReplicatedState> own = job->ReplicasAndClose(why);
+  std::vector<ReplicatedState> others = replicas->ReplicasAndClose(why);
+  auto kept = std::make_shared<const ReplicaSet>(job->generation(), job->layout(), std::move(own),
+                                                 replicas->layout(), std::move(others));
+  MutexLock lock(&mutex_);
+  kept_ = std::move(kept);
+}
+
+std::shared_ptr<const ReplicaSet> ParameterStore::replicas() const {
+  std::shared_ptr<JobBlocks> job;
+  std::shared_ptr<JobBlocks> replicas;
+  {
+    MutexLock lock(&mutex_);
+    if (job_ == nullptr) return kept_;
+    job = job_;
+    replicas = replicas_;
+  }
+  if (replicas == nullptr) return nullptr;
+  return std::make_shared<const ReplicaSet>(job->generation(), job->layout(), job->Replicas(),
+                                            replicas->layout(), replicas->Replicas());
 }
 
 absl::StatusOr<std::shared_ptr<const Cut>> ParameterStore::FindCutOrDropOlder(uint64_t job_id,

@@ -10,6 +10,7 @@
 #include "absl/status/statusor.h"
 #include "common/mutex.h"
 #include "parameters/job_blocks.h"
+#include "parameters/replica_set.h"
 #include "proto/coordinator.pb.h"
 
 namespace cairn::parameters {
@@ -25,9 +26,11 @@ struct Cut {
 };
 
 // The state of a ps in memory: at most one job, in one generation, and at most one cut of it (which
-// may take as much memory as the job). Rejects requests for another job or generation. Thread-safe.
-// The methods that change it (Install, Drop, MakeCut, DropCut) must be called on one thread, which
-// is not an owner thread; they may wait for the owner threads.
+// may take as much memory as the job). In a replicated job it has a replica of every other block,
+// too, and keeps all of them when the generation ends (EndGeneration). Rejects requests for another
+// job or generation. Thread-safe. The methods that change it (Install, Drop, EndGeneration,
+// MakeCut, DropCut) must be called on one thread, which is not an owner thread; they may wait for
+// the owner threads.
 class ParameterStore {
  public:
   struct Counters {
@@ -45,6 +48,10 @@ class ParameterStore {
   // message names both.
   absl::StatusOr<std::shared_ptr<JobBlocks>> Find(uint64_t job_id, uint64_t generation) const;
 
+  // Returns the replicas of the job. FailedPrecondition: as Find, or the job has none.
+  absl::StatusOr<std::shared_ptr<JobBlocks>> FindReplicas(uint64_t job_id,
+                                                          uint64_t generation) const;
+
   // Returns null if there is no job.
   std::shared_ptr<JobBlocks> current() const;
 
@@ -52,11 +59,19 @@ class ParameterStore {
   // owner threads.
   proto::LedgerReply Ledgers() const;
 
-  // Replaces the current job and cut.
-  void Install(std::shared_ptr<JobBlocks> job);
+  // Replaces the current job, cut and kept replicas. `replicas` is null unless the job is
+  // replicated.
+  void Install(std::shared_ptr<JobBlocks> job, std::shared_ptr<JobBlocks> replicas = nullptr);
 
-  // Removes the job and the cut. Parked calls are answered with `why`.
+  // Removes the job, the cut and the kept replicas. Parked calls are answered with `why`.
   void Drop(const absl::Status& why);
+
+  // Ends the generation of a replicated job: as Drop, but keeps its blocks and replicas, which
+  // change no more. Does nothing if there is no such job.
+  void EndGeneration(const absl::Status& why);
+  // What this ps has of a replicated job in memory: what EndGeneration kept, or the current blocks.
+  // Null if there is nothing. Waits for the owner threads.
+  std::shared_ptr<const ReplicaSet> replicas() const;
 
   // Takes a cut of the current values, and drops an earlier cut: the coordinator no longer needs it
   // when it requests another, even if the command to drop it was lost. Returns the existing cut if
@@ -83,7 +98,9 @@ class ParameterStore {
   Counters counters_;
   mutable Mutex mutex_;
   std::shared_ptr<JobBlocks> job_ ABSL_GUARDED_BY(mutex_);
-  std::shared_ptr<const Cut> cut_ ABSL_GUARDED_BY(mutex_);  // Null if there is none.
+  std::shared_ptr<JobBlocks> replicas_ ABSL_GUARDED_BY(mutex_);     // Of job_; may be null.
+  std::shared_ptr<const ReplicaSet> kept_ ABSL_GUARDED_BY(mutex_);  // Only if job_ is null.
+  std::shared_ptr<const Cut> cut_ ABSL_GUARDED_BY(mutex_);          // Null if there is none.
   uint64_t counted_job_id_ ABSL_GUARDED_BY(mutex_) = 0;
 };
 

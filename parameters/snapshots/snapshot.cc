@@ -76,6 +76,11 @@ absl::StatusOr<BlockState> ToState(const JobLayout& layout, const BlockSpec& blo
 
 }  // namespace
 
+std::string EncodeBlockHeader(const JobLayout& layout, const BlockSpec& block,
+                              const BlockState& state) {
+  return HeaderOf(layout, block, state).SerializeAsString();
+}
+
 absl::StatusOr<storage::SnapshotSummary> WriteSnapshot(const Cut& cut,
                                                        const std::atomic<bool>& stop,
                                                        storage::SnapshotStore* store) {
@@ -88,7 +93,7 @@ absl::StatusOr<storage::SnapshotSummary> WriteSnapshot(const Cut& cut,
     const BlockState& state = cut.states[position];
     std::vector<std::string_view> pieces = {BytesOf(state.values)};
     if (state.slots) pieces.push_back(BytesOf(state.slots));
-    const std::string header = HeaderOf(layout, block, state).SerializeAsString();
+    const std::string header = EncodeBlockHeader(layout, block, state);
     CAIRN_RETURN_IF_ERROR(writer->Add(block.id, header, pieces));
   }
   return writer->Finish();

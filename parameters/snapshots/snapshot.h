@@ -3,6 +3,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <string>
 
 #include "absl/status/statusor.h"
 #include "parameters/blocks/block_buffer.h"
@@ -21,6 +22,10 @@ namespace cairn::parameters {
 absl::StatusOr<storage::SnapshotSummary> WriteSnapshot(const Cut& cut,
                                                        const std::atomic<bool>& stop,
                                                        storage::SnapshotStore* store);
+
+// Returns the header of a block's record (proto::BlockHeader).
+std::string EncodeBlockHeader(const JobLayout& layout, const BlockSpec& block,
+                              const BlockState& state);
 
 // Decodes a block's record. All errors name the block. DataLoss: the record is inconsistent.
 // FailedPrecondition: it does not match the layout. ResourceExhausted: no memory.

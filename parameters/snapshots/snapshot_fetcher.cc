@@ -31,6 +31,11 @@ void SnapshotFetcher::SetCluster(std::vector<std::string> addresses, uint64_t cl
   options_.sender = sender_;
 }
 
+cluster::PsClientOptions SnapshotFetcher::client_options() const {
+  MutexLock lock(&mutex_);
+  return options_;
+}
+
 void SnapshotFetcher::Stop() {
   MutexLock lock(&mutex_);
   stopped_ = true;
@@ -74,6 +79,9 @@ SnapshotFetcher::Records SnapshotFetcher::FetchOnce(cluster::PsClient* client, c
   header.set_checkpoint(source.checkpoint);
   *header.mutable_part() = source.part;
   header.mutable_blocks()->Assign(blocks.begin(), blocks.end());
+  if (source.replica_version.has_value()) {
+    header.mutable_replica()->set_version(*source.replica_version);
+  }
   Mutex mutex;
   ConditionVariable answered;
   std::optional<Records> answer;

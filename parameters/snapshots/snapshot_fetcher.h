@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -18,7 +19,8 @@
 
 namespace cairn::parameters {
 
-// Reads snapshots of other ps over the network, a few MiB at a time. Thread-safe.
+// Reads snapshots of other ps, and blocks in their memory, over the network, a few MiB at a time.
+// Thread-safe.
 class SnapshotFetcher {
  public:
   // `sender` is this task's name, for example "ps 2". `reply_timeout` is the timeout for a reply.
@@ -35,6 +37,8 @@ class SnapshotFetcher {
     uint64_t job_id = 0;
     uint64_t checkpoint = 0;
     proto::SnapshotPart part;
+    // Set: blocks in the memory of `from` in this version, not those of `checkpoint`.
+    std::optional<int64_t> replica_version = std::nullopt;
   };
   using Visit = absl::FunctionRef<absl::Status(uint32_t block, storage::BlockRecord record)>;
 
@@ -42,6 +46,9 @@ class SnapshotFetcher {
   // Unavailable: the ps does not exist or did not answer in time. Cancelled: Stop was called.
   // NotFound, DataLoss: the ps cannot read the snapshot.
   absl::Status Fetch(const Source& source, absl::Span<const uint32_t> blocks, Visit visit);
+
+  // How to reach the other ps.
+  cluster::PsClientOptions client_options() const;
 
   // Cancels all current and future calls.
   void Stop();
@@ -55,7 +62,7 @@ class SnapshotFetcher {
 
   const std::string sender_;
   const absl::Duration reply_timeout_;
-  Mutex mutex_;
+  mutable Mutex mutex_;
   bool stopped_ ABSL_GUARDED_BY(mutex_) = false;
   uint64_t last_group_ ABSL_GUARDED_BY(mutex_) = 0;
   cluster::PsClientOptions options_ ABSL_GUARDED_BY(mutex_);

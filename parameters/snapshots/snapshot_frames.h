@@ -3,7 +3,10 @@
 
 #include "absl/status/statusor.h"
 #include "cluster/frame.h"
+#include "parameters/blocks/block_buffer.h"
+#include "parameters/parameter_store.h"
 #include "parameters/snapshots/snapshot_catalog.h"
+#include "parameters/snapshots/upload_store.h"
 #include "proto/parameter_server.pb.h"
 
 namespace cairn::parameters {
@@ -13,6 +16,13 @@ namespace cairn::parameters {
 // InvalidArgument: no block is requested.
 absl::StatusOr<cluster::Frame> ReadRecords(const proto::FetchHeader& header,
                                            const SnapshotCatalog& catalog);
+
+// The same, of initial values that were uploaded to this ps. Errors: see UploadStore::ReadRecord.
+absl::StatusOr<cluster::Frame> ReadUploaded(const proto::FetchHeader& header, UploadStore* uploads);
+
+// The same, of blocks and replicas in memory. NotFound: this ps does not have one in that version.
+absl::StatusOr<cluster::Frame> ReadReplicas(const proto::FetchHeader& header,
+                                            const ParameterStore& store, BufferPool* pool);
 
 }  // namespace cairn::parameters
 

@@ -117,6 +117,11 @@ absl::Status UploadStore::Write(uint64_t job_id, uint64_t snapshot,
 }
 
 absl::StatusOr<StoredBlock> UploadStore::Read(uint64_t job_id, uint32_t block_id) {
+  CAIRN_ASSIGN_OR_RETURN(storage::BlockRecord record, ReadRecord(job_id, block_id));
+  return StoredBlock::Parse(block_id, std::move(record));
+}
+
+absl::StatusOr<storage::BlockRecord> UploadStore::ReadRecord(uint64_t job_id, uint32_t block_id) {
   CAIRN_RETURN_IF_ERROR(CAIRN_FAILPOINT("upload.read"));
   uint64_t snapshot = 0;
   {
@@ -129,8 +134,7 @@ absl::StatusOr<StoredBlock> UploadStore::Read(uint64_t job_id, uint32_t block_id
     }
     snapshot = found->second;
   }
-  CAIRN_ASSIGN_OR_RETURN(storage::BlockRecord record, store_.ReadBlock(job_id, snapshot, block_id));
-  return StoredBlock::Parse(block_id, std::move(record));
+  return store_.ReadBlock(job_id, snapshot, block_id);
 }
 
 void UploadStore::Forget(uint64_t job_id) {

@@ -52,6 +52,8 @@ class UploadStore {
 
   // NotFound: the block was not uploaded. DataLoss: it is damaged.
   absl::StatusOr<StoredBlock> Read(uint64_t job_id, uint32_t block_id);
+  // The same, not decoded.
+  absl::StatusOr<storage::BlockRecord> ReadRecord(uint64_t job_id, uint32_t block_id);
 
   // Blocks. Must be called after the job's snapshots have been deleted from the store.
   void Forget(uint64_t job_id);

@@ -40,8 +40,8 @@ enum class Need {
 
 struct Point {
   const char* name;
-  // The task that is armed: the coordinator ("chief"), ps 0 or worker 0. Null: a unit test beside
-  // the code does it.
+  // The task that is armed: the coordinator ("chief"), ps 0 or worker 0. Null: another test does
+  // it.
   const char* task;
   const char* action;
   Need need = Need::kNothing;
@@ -80,6 +80,9 @@ constexpr Point kPoints[] = {
     {"cluster_file.sync_directory", "ps", "crash@1", Need::kEmptyDisk},
     {"cluster_file.sync_directory", "ps", "error@1", Need::kEmptyDisk},
     {"ps.welcome", "ps", "crash@1"},
+    {"ps.offer_replicas", nullptr, "tests/end_to_end/replicas_test.cc"},
+    {"ps.replicate", nullptr, "tests/end_to_end/replicas_test.cc"},
+    {"ps.receive_reduced", nullptr, "tests/end_to_end/replicas_test.cc"},
     {"ps.restore", "ps", "crash@1"},
     {"ps.restore", "ps", "error@1"},
     {"ps.restored", "ps", "crash@1"},
@@ -173,6 +176,7 @@ constexpr Point kPoints[] = {
     {"coordinator.begin_generation", "chief", "crash@1"},
     {"coordinator.choose_checkpoint", "chief", "crash@1"},
     {"coordinator.begin_training", "chief", "crash@1"},
+    {"coordinator.choose_replicas", nullptr, "tests/end_to_end/replicas_test.cc"},
     {"coordinator.mark_damaged", nullptr, "tests/coordinator/journaled_job_test.cc"},
     {"coordinator.grant", "chief", "crash@2"},
     {"coordinator.begin_cut", "chief", "crash@2"},

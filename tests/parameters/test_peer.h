@@ -22,7 +22,7 @@ namespace cairn::parameters {
 
 inline constexpr uint64_t kPeerCluster = 55;
 
-// A ps that only serves the snapshots on its disk, `root`/ps-N, over gRPC.
+// A ps that only serves the snapshots on its disk, `root`/ps-N, and what is in memory(), over gRPC.
 class TestPeer {
  public:
   // `sees_others`: its catalog includes the directories beside its own.
@@ -55,6 +55,8 @@ class TestPeer {
   storage::SnapshotStore* store() { return snapshots_.get(); }
   const SnapshotCatalog& catalog() const { return catalog_; }
   BufferPool* pool() { return &pool_; }
+  ParameterStore* memory() { return &store_; }
+  UploadStore* uploads() { return &uploads_; }
 
  private:
   static std::unique_ptr<storage::SnapshotStore> Open(const std::string& directory) {
