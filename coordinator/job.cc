@@ -121,16 +121,49 @@ void Job::NextGeneration(uint64_t checkpoint, EventTime now, Outbox* outbox) {
   active_ = true;
 }
 
+// A member of a replicated job was lost. The others have all blocks, so the job continues where it
+// stopped: every update that was applied on all blocks stays, with its records.
+void Job::Recover(const std::string& why, EventTime now, Outbox* outbox) {
+  // After a clean stop nobody has anything in memory.
+  if (!loader_->replicated() || journaled_.run().stopped()) return RollBack(why, now, outbox);
+  const uint64_t base = NewestOfGeneration();
+  LeaveTraining(absl::StrCat(why, "; the job continues from the memory of the others"), outbox);
+  proto::RunRecord& run = journaled_.run();
+  if (run.has_kept_cut()) {
+    // A part of the kept cut is gone. Nothing is trained before the evaluation is done (see
+    // Training), so the same cut can be made again. A checkpoint is written of newer values.
+    if (run.kept_cut().to_evaluate()) run.set_epochs_cut(run.kept_cut().epoch());
+    if (run.kept_cut().to_persist()) run.set_renew_checkpoint(true);
+  }
+  journaled_.Note(absl::StrCat(why, ": its blocks come from the memory of the others"), now);
+  loader_->BeginFromReplicas(base, outbox);
+  leases_.clear();
+  workers_.ForgetAll();
+  active_ = true;
+}
+
+// The newest checkpoint that is a part of the current generation's history (see
+// CheckpointRetention).
+uint64_t Job::NewestOfGeneration() const {
+  const proto::RunRecord& run = journaled_.run();
+  uint64_t newest = run.base_checkpoint();
+  for (const proto::Manifest& manifest : manifests()) {
+    const bool good = manifest.damaged().empty() && manifest.generation() == run.generation();
+    if (good) newest = std::max<uint64_t>(newest, manifest.checkpoint());
+  }
+  return newest;
+}
+
 void Job::LeaveTraining(const std::string& why, Outbox* outbox) {
   if (training_ == nullptr) return;
   journaled_.set_manifests(training_->all_manifests());
   journaled_.set_evaluations(history_->evaluations());
-  training_->Abandon(absl::AbortedError(absl::StrCat(why, "; the job rolls back")), outbox);
+  training_->Abandon(absl::AbortedError(why), outbox);
   training_.reset();
 }
 
 void Job::RollBack(const std::string& why, EventTime now, Outbox* outbox) {
-  LeaveTraining(why, outbox);
+  LeaveTraining(absl::StrCat(why, "; the job rolls back"), outbox);
   // No ps can restore one lost block alone: all ps go back to the same checkpoint, so that all
   // blocks have the same batches.
   const uint64_t checkpoint = journaled_.NewestCheckpoint();
@@ -181,8 +214,9 @@ void Job::OnNonFinite(EventTime now, Outbox* outbox) {
   // The values may have been spoiled before the checkpoint was taken. No rate helps then, but an
   // older checkpoint does. Not at once: one batch may have spoiled them since, unreported.
   const uint64_t base = run.base_checkpoint();
-  if (run.nonfinite_in_vain() > kRollbacksToBadValues && base != 0 && !training_->any_done()) {
-    LeaveTraining(why, outbox);
+  if (run.nonfinite_in_vain() > kRollbacksToBadValues && base != 0 && !run.from_replicas() &&
+      !training_->any_done()) {
+    LeaveTraining(absl::StrCat(why, "; the job rolls back"), outbox);
     journaled_.MarkDamaged(base, "no loss was finite with its values", outbox);
   }
   HalveRate(why, now, outbox);
@@ -191,7 +225,7 @@ void Job::OnNonFinite(EventTime now, Outbox* outbox) {
 // The count and the new rate are journaled with the number of the next generation, which ignores
 // reports of this one. So each event counts once.
 void Job::HalveRate(const std::string& why, EventTime now, Outbox* outbox) {
-  LeaveTraining(why, outbox);
+  LeaveTraining(absl::StrCat(why, "; the job rolls back"), outbox);
   proto::RunRecord& run = journaled_.run();
   const uint64_t checkpoint = journaled_.NewestCheckpoint();
   EpochCallbacks::HalveRate(journaled_.job(), journaled_.LowWaterOf(checkpoint), &run);
@@ -206,6 +240,9 @@ void Job::HalveRate(const std::string& why, EventTime now, Outbox* outbox) {
 
 void Job::AdvanceRecovery(EventTime now, Outbox* outbox) {
   loader_->Advance(now, outbox);
+  if (loader_->replicas_lost()) {
+    return RollBack("the lost blocks are in no worker's memory", now, outbox);
+  }
   if (!loader_->failure().empty()) return Fail(loader_->failure(), now, outbox);
   if (loader_->complete() && MissingPs().empty()) BeginTraining(now, outbox);
 }
@@ -235,12 +272,24 @@ void Job::BeginTraining(EventTime now, Outbox* outbox) {
   // A restored job trains the open batches again: their records go. A resumed job keeps all
   // records, since the ps kept their blocks.
   const bool resumed = Resuming();
-  if (!resumed) {
+  // The same holds for a job that continues from the memory of its members: a batch that was
+  // reported is applied on all blocks, and so are all replicas.
+  const bool continued = !resumed && journaled_.run().from_replicas();
+  if (continued) {
+    for (const auto& [worker, report] : buffered_reports_.TakeAll()) {
+      history_->Add(report.batches(), outbox);
+    }
+  }
+  if (!resumed && !continued) {
     const absl::Status back =
         history_->RollBack(journal_, journaled_.run().base_checkpoint(), applied->open, outbox);
     if (!back.ok()) return Fail(std::string(back.message()), now, outbox);
     journaled_.run().set_epochs_cut(EpochsCut(applied->open));
+  }
+  if (!resumed) {
     journaled_.run().set_restored(true);
+    // All members have this generation in memory.
+    journaled_.run().set_replicas_since(journaled_.run().generation());
     journaled_.SaveRun(outbox);
   }
   if (resumed) {
@@ -251,12 +300,12 @@ void Job::BeginTraining(EventTime now, Outbox* outbox) {
     journaled_.SaveRun(outbox);
   }
   journaled_.run().set_starts_exhausted(0);  // Journaled with the next change.
-  training_ =
-      std::make_unique<Training>(Training::Context{&*plan(), &journaled_.run(), history_.get(),
-                                                   members_.options().progress_timeout},
-                                 std::move(applied->open), journaled_.manifests());
-  if (resumed) {
-    training_->Resume(now, outbox);
+  training_ = std::make_unique<Training>(
+      Training::Context{&*plan(), &journaled_.run(), history_.get(),
+                        members_.options().progress_timeout, loader_->replicated()},
+      std::move(applied->open), journaled_.manifests());
+  if (resumed) training_->Resume(now, outbox);
+  if (resumed || continued) {
     for (uint32_t ps = 0; ps < plan()->partition().ps_count(); ++ps) {
       loader_->RequestSnapshotLists(ps, outbox);
     }
@@ -344,7 +393,7 @@ void Job::PsLost(uint32_t ps, EventTime now, Outbox* outbox) {
   if (!loader_.has_value()) return;
   loader_->PsLost(ps);
   if (trains() || Resuming()) {
-    RollBack(absl::StrCat("ps ", ps, " was lost"), now, outbox);
+    Recover(absl::StrCat("ps ", ps, " was lost"), now, outbox);
   }
 }
 
@@ -386,6 +435,8 @@ void Job::OnMessage(TaskId task, const proto::TaskMessage& message, EventTime no
     OnFailure(task, message.failure(), now);
   } else if (message.has_restored() && from_ps && message.restored().job_id() == id()) {
     if (loader_.has_value()) loader_->OnRestored(task.index, message.restored(), now, outbox);
+  } else if (message.has_replica_offer() && from_ps && message.replica_offer().job_id() == id()) {
+    if (Restoring()) loader_->OnReplicaOffer(task.index, message.replica_offer());
   } else if (message.has_snapshots() && from_ps && message.snapshots().job_id() == id()) {
     if (loader_.has_value()) {
       loader_->OnSnapshots(task.index, message.snapshots(), AllManifests(), outbox);
@@ -413,8 +464,24 @@ void Job::OnMessage(TaskId task, const proto::TaskMessage& message, EventTime no
   }
 }
 
+// The worker did not know that its generation had ended. In a job that continues from memory the
+// batches are applied.
+void Job::KeepLateReport(TaskId worker, const proto::WorkReport& report) {
+  const proto::RunRecord& run = journaled_.run();
+  const bool counts = Restoring() && run.from_replicas() &&
+                      report.generation() >= run.replicas_since() &&
+                      report.generation() < run.generation();
+  const bool rejects =
+      job::NonFinitePolicyOf(journaled_.job()) == job::NonFinitePolicy::kReject ||
+      std::none_of(report.batches().begin(), report.batches().end(),
+                   [](const proto::BatchRecord& record) { return record.rejected(); });
+  if (counts && rejects) buffered_reports_.Keep(worker, report);
+}
+
 void Job::OnWork(TaskId worker, const proto::WorkReport& report, EventTime now, Outbox* outbox) {
-  if (report.generation() != journaled_.run().generation()) return;
+  if (report.generation() != journaled_.run().generation()) {
+    return KeepLateReport(worker, report);
+  }
   // Before all ledgers are known there is no training to take the report; it is replayed then.
   if (Resuming()) buffered_reports_.Keep(worker, report);
   if (report.batches_size() > 0) workers_.Works(worker);

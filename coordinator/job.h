@@ -25,8 +25,10 @@
 namespace cairn::coordinator {
 
 // The life cycle of one job: wait for weights and its turn, inspect the data, load blocks on all
-// ps, train, roll back when a ps is lost, end. Every decision is journaled before it is sent. A Job
-// made from the journaled records continues where the previous one stopped.
+// ps, train, roll back when a ps is lost (or
+// continue from the memory of the others, if the job has replicas), end. Every decision is
+// journaled before it is sent. A Job made from the journaled records continues where the previous
+// one stopped.
 //
 // Pass it every event, and call Advance after each one and on ticks. Pure state machine, except
 // that it reads the history from the journal. Not thread-safe.
@@ -106,12 +108,15 @@ class Job {
   void NoteDamaged(const char* what, const proto::DamagedRecords& damaged, EventTime now);
   void OnFailure(TaskId worker, const proto::JobFailure& failure, EventTime now);
   void OnWork(TaskId worker, const proto::WorkReport& report, EventTime now, Outbox* outbox);
+  void KeepLateReport(TaskId worker, const proto::WorkReport& report);
   void OnPsHeartbeat(uint32_t ps, const proto::Heartbeat& heartbeat, EventTime now);
   void OnWorkerHeartbeat(TaskId worker, EventTime now, Outbox* outbox);
 
   void AdvanceInspection(Outbox* outbox);
   void RetryWorkers(EventTime now, Outbox* outbox);
   void AdvanceRecovery(EventTime now, Outbox* outbox);
+  void Recover(const std::string& why, EventTime now, Outbox* outbox);
+  uint64_t NewestOfGeneration() const;
   void RollBack(const std::string& why, EventTime now, Outbox* outbox);
   void LeaveTraining(const std::string& why, Outbox* outbox);
   void OnNonFinite(EventTime now, Outbox* outbox);
@@ -146,8 +151,9 @@ class Job {
   std::unique_ptr<Training> training_;
   // Leases reported by workers while the job is resuming. Adopted when training begins.
   std::map<TaskId, std::vector<proto::Split>> leases_;
-  BufferedReports buffered_reports_;  // Work reports of that time.
-  std::optional<uint32_t> lost_ps_;   // Handled by Advance.
+  // Work reports of that time, and of a generation whose end the worker did not know.
+  BufferedReports buffered_reports_;
+  std::optional<uint32_t> lost_ps_;  // Handled by Advance.
   ProgressWatch progress_;
   std::vector<uint64_t> duplicates_seen_;  // By ps, of its current process.
 };

@@ -70,10 +70,13 @@ int64_t MemoryLimitOf(const Membership& members, uint32_t ps) {
 
 absl::Status TooLarge(const std::string& where, const PsSize& size, int64_t limit) {
   return absl::FailedPreconditionError(absl::StrCat(
-      "the job does not fit into the memory of ", where, ": its blocks need ", Bytes(size.total()),
-      " (values ", Bytes(size.values), ", optimizer ", Bytes(size.slots), "), the limit is ",
-      Bytes(limit),
-      "; add machines with ps, or use a smaller model or an optimizer with less state"));
+      "the job does not fit into the memory of ", where, ": its blocks need ", Bytes(size.memory()),
+      " (values ", Bytes(size.values), ", optimizer ", Bytes(size.slots),
+      size.replicas > 0 ? absl::StrCat(", replicas ", Bytes(size.replicas)) : "",
+      "), the limit is ", Bytes(limit),
+      size.replicas > 0
+          ? R"(; use a smaller model, or "replicas": false in the strategy)"
+          : "; add machines with ps, or use a smaller model or an optimizer with less state"));
 }
 
 // The number of checkpoints that are on the disks at the same time, at least.
@@ -131,12 +134,18 @@ absl::StatusOr<std::vector<PsSize>> ComputeSizes(const proto::JobPlan& plan) {
   return ComputeSizes(plan.partition(), model->variables(), optimizer->slot_count());
 }
 
+void AddReplicas(std::vector<PsSize>* sizes) {
+  int64_t all = 0;
+  for (const PsSize& size : *sizes) all += size.total() + size.values;
+  for (PsSize& size : *sizes) size.replicas = all - size.total() - size.values;
+}
+
 SizeVerdict CheckSizes(absl::Span<const PsSize> sizes, const proto::Job& job,
                        const Membership& members) {
   SizeVerdict verdict;
   for (uint32_t ps = 0; ps < sizes.size(); ++ps) {
     const int64_t limit = MemoryLimitOf(members, ps);
-    if (limit == 0 || sizes[ps].total() <= limit) continue;
+    if (limit == 0 || sizes[ps].memory() <= limit) continue;
     verdict.refused = TooLarge(absl::StrCat("ps ", ps), sizes[ps], limit);
     return verdict;
   }
@@ -145,14 +154,15 @@ SizeVerdict CheckSizes(absl::Span<const PsSize> sizes, const proto::Job& job,
     for (const uint32_t ps : machine.ps) {
       all.values += sizes[ps].values;
       all.slots += sizes[ps].slots;
+      all.replicas += sizes[ps].replicas;
     }
     if (machine.memory == 0) continue;
-    if (all.total() > machine.memory) {
+    if (all.memory() > machine.memory) {
       verdict.refused = TooLarge(machine.Name(), all, machine.memory);
       return verdict;
     }
-    if (2 * all.total() > machine.memory) {
-      verdict.warning = absl::StrCat("the blocks need ", Bytes(all.total()), " of the ",
+    if (2 * all.memory() > machine.memory) {
+      verdict.warning = absl::StrCat("the blocks need ", Bytes(all.memory()), " of the ",
                                      Bytes(machine.memory), " of ", machine.Name(),
                                      ", and up to twice as much while a checkpoint is written");
     }
@@ -165,13 +175,13 @@ SizeVerdict CheckSizes(absl::Span<const PsSize> sizes, const proto::Job& job,
 
 bool MayExhaust(absl::Span<const PsSize> sizes, uint32_t ps, const Membership& members,
                 std::string* text) {
-  int64_t needed = sizes[ps].total();
+  int64_t needed = sizes[ps].memory();
   int64_t limit = MemoryLimitOf(members, ps);
   for (const Machine& machine : MachinesOf(members, sizes.size())) {
     if (std::find(machine.ps.begin(), machine.ps.end(), ps) == machine.ps.end()) continue;
     if (limit < machine.memory) continue;  // It has a limit of its own.
     needed = 0;
-    for (const uint32_t other : machine.ps) needed += sizes[other].total();
+    for (const uint32_t other : machine.ps) needed += sizes[other].memory();
   }
   if (limit == 0 || needed < limit / kLargePart) return false;
   *text = absl::StrCat("it needs ", Bytes(needed), " of ", Bytes(limit));

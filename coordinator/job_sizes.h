@@ -14,18 +14,23 @@
 
 namespace cairn::coordinator {
 
-// The bytes of a job's blocks on one ps. A snapshot has about the same size.
+// The bytes of a job's blocks on one ps. A snapshot has about the size total().
 struct PsSize {
   int64_t values = 0;
   int64_t slots = 0;
+  int64_t replicas = 0;  // Of the blocks of the other ps, with their last update.
 
   int64_t total() const { return values + slots; }
+  int64_t memory() const { return total() + replicas; }
 };
 
 // By ps. `slot_count`: the slots that the optimizer has for each variable that it updates.
 std::vector<PsSize> ComputeSizes(const proto::PartitionMap& partition,
                                  absl::Span<const nn::VariableSpec> variables, int slot_count);
 absl::StatusOr<std::vector<PsSize>> ComputeSizes(const proto::JobPlan& plan);
+
+// For a job in which every ps has a replica of every block: sets `replicas`.
+void AddReplicas(std::vector<PsSize>* sizes);
 
 struct SizeVerdict {
   // FailedPrecondition, with the figures and what to change: the job cannot run on this cluster.

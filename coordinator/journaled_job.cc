@@ -62,8 +62,21 @@ void JournaledJob::Note(std::string line, EventTime now) {
 }
 
 void JournaledJob::BeginGeneration(uint64_t checkpoint, Outbox* outbox) {
+  run().set_from_replicas(false);
+  // What members still have of earlier generations is another history of the job.
+  run().set_replicas_since(run().generation() + 1);
+  NextGeneration(checkpoint, outbox);
+}
+
+void JournaledJob::BeginGenerationFromReplicas(uint64_t base, Outbox* outbox) {
+  run().set_from_replicas(true);
+  NextGeneration(base, outbox);
+}
+
+void JournaledJob::NextGeneration(uint64_t base, Outbox* outbox) {
   run().set_generation(run().generation() + 1);
-  run().set_base_checkpoint(checkpoint);
+  run().set_base_checkpoint(base);
+  run().clear_replica_version();
   run().set_restored(false);
   run().clear_kept_cut();
   SaveRun(outbox);

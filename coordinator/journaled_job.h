@@ -54,6 +54,10 @@ class JournaledJob {
   // before any ps is told, so no later coordinator uses it again.
   void BeginGeneration(uint64_t checkpoint, Outbox* outbox);
 
+  // Begins the next generation from what the members of a replicated job have in memory. The newest
+  // checkpoint of the generations that they continue is `base`.
+  void BeginGenerationFromReplicas(uint64_t base, Outbox* outbox);
+
   // As of the last time that the job was not training.
   const std::vector<proto::Manifest>& manifests() const { return records_.manifests; }
   void set_manifests(std::vector<proto::Manifest> manifests) {
@@ -73,6 +77,8 @@ class JournaledJob {
   proto::JobStatus Status() const { return storage::StatusFromRecords(records_); }
 
  private:
+  void NextGeneration(uint64_t base, Outbox* outbox);
+
   storage::JobRecords records_;
   SharedPlanPtr shared_plan_;  // Of records_.plan; null until it is needed.
 };

@@ -318,7 +318,12 @@ absl::StatusOr<proto::SubmitReply> Scheduler::Submit(const ValidatedJob& job, Ev
     return SubmitAgain(known, job, now);
   }
   CAIRN_RETURN_IF_ERROR(CheckMembersFit(request.job()));
-  const SizeVerdict verdict = CheckSizes(job.sizes, request.job(), members_);
+  std::vector<PsSize> sizes = job.sizes;
+  if (members_.options().workers_hold_parameters && sizes.size() > 1 &&
+      job::KeepsReplicas(request.job().strategy())) {
+    AddReplicas(&sizes);
+  }
+  const SizeVerdict verdict = CheckSizes(sizes, request.job(), members_);
   CAIRN_RETURN_IF_ERROR(verdict.refused);
   cluster_.set_last_job_id(cluster_.last_job_id() + 1);
   // The counter and the job are one synced write: an id that a client has seen is never given to

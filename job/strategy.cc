@@ -108,6 +108,12 @@ bool IsOfOneWorker(const proto::Strategy& strategy) {
   return strategy.has_mirrored() || strategy.has_central_storage() || strategy.has_one_device();
 }
 
+bool KeepsReplicas(const proto::Strategy& strategy) {
+  if (!strategy.has_multi_worker_mirrored()) return false;
+  const proto::MultiWorkerMirroredStrategy& mirrored = strategy.multi_worker_mirrored();
+  return !mirrored.has_replicas() || mirrored.replicas();
+}
+
 bool NeedsClusterWithoutPs(const proto::Strategy& strategy) {
   return strategy.has_multi_worker_mirrored() || IsOfOneWorker(strategy);
 }

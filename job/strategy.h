@@ -54,6 +54,9 @@ UpdateNumbers UpdateNumbersOf(const proto::Strategy& strategy);
 // Whether all devices are of one worker.
 bool IsOfOneWorker(const proto::Strategy& strategy);
 
+// Whether each worker has a replica of all parameters, in a cluster of several workers.
+bool KeepsReplicas(const proto::Strategy& strategy);
+
 // Whether it runs only in clusters without ps.
 bool NeedsClusterWithoutPs(const proto::Strategy& strategy);
 

@@ -12,6 +12,7 @@
 #include "common/logging.h"
 #include "coordinator/job_sizes.h"
 #include "coordinator/training/epoch_callbacks.h"
+#include "job/strategy.h"
 #include "storage/job_records.h"
 
 namespace cairn::coordinator {
@@ -70,6 +71,7 @@ JobLoader::JobLoader(const Membership* members, JournaledJob* job)
       ps_count_(static_cast<uint32_t>(members_.options().ps_addresses.size())),
       survey_(ps_count_),
       restore_(ps_count_),
+      replicas_(ps_count_),
       disks_(ps_count_) {}
 
 void JobLoader::Begin(uint64_t checkpoint, EventTime now, Outbox* outbox) {
@@ -94,6 +96,22 @@ void JobLoader::Begin(uint64_t checkpoint, EventTime now, Outbox* outbox) {
   survey_.AskAgain();  // Checkpoints were written since the last survey.
   restore_ = RestoreTracker(ps_count_);
   choice_.reset();
+  replica_choice_.reset();
+  replicas_lost_ = false;
+}
+
+bool JobLoader::replicated() const {
+  return members_.options().workers_hold_parameters && ps_count_ > 1 &&
+         job::KeepsReplicas(job_.job().strategy());
+}
+
+void JobLoader::BeginFromReplicas(uint64_t base, Outbox* outbox) {
+  job_.BeginGenerationFromReplicas(base, outbox);
+  resuming_ = false;
+  restore_ = RestoreTracker(ps_count_);
+  replicas_.AskAgain();
+  replica_choice_.reset();
+  replicas_lost_ = false;
 }
 
 // -------------------------------------------------------------------------------------- the ps
@@ -120,7 +138,8 @@ void JobLoader::OnLedger(uint32_t ps, const proto::LedgerReply& reply) {
 
 // The process is gone: the kernel ends one that needs more memory than there is.
 void JobLoader::CountDeath(uint32_t ps, Outbox* outbox) {
-  const absl::StatusOr<std::vector<PsSize>> sizes = ComputeSizes(*job_.plan());
+  absl::StatusOr<std::vector<PsSize>> sizes = ComputeSizes(*job_.plan());
+  if (sizes.ok() && replicated()) AddReplicas(&*sizes);
   std::string needed;
   if (!sizes.ok() || !MayExhaust(*sizes, ps, members_, &needed)) return;
   CountExhausted(absl::StrCat("ps ", ps, " ended while it loaded the job: ", needed), outbox);
@@ -139,12 +158,21 @@ void JobLoader::PsAway(uint32_t ps) {
   if (restore_.Awaits(ps)) away_loading_.insert(ps);
   survey_.PsAway(ps);
   restore_.PsAway(ps);
+  replicas_.PsAway(ps);
 }
 
 void JobLoader::PsLost(uint32_t ps) {
   survey_.PsLost(ps);
   restore_.PsLost(ps);
   choice_.reset();
+  replicas_.AskAgain();
+  replica_choice_.reset();
+}
+
+void JobLoader::OnReplicaOffer(uint32_t ps, const proto::ReplicaOffer& offer) {
+  const bool awaited = !resuming_ && job_.run().from_replicas() &&
+                       offer.generation() == job_.run().generation() && replicas_.Awaits(ps);
+  if (awaited) replicas_.Reply(ps, offer);
 }
 
 void JobLoader::RequestSnapshotLists(uint32_t ps, Outbox* outbox) {
@@ -235,6 +263,9 @@ void JobLoader::OnRestored(uint32_t ps, const proto::RestoreReply& reply, EventT
     PsLost(ps);
     trouble_ = what;
     not_before_ = now.monotonic + (exhausted ? kTryExhaustedAgain : kTryAgain);
+  } else if (job_.run().from_replicas()) {
+    job_.Note(absl::StrCat("the blocks in memory cannot be loaded (", what, ")"), now);
+    replicas_lost_ = true;
     // The initial values have no older version to go back to.
   } else if (checkpoint == 0) {
     failure_ = absl::StrCat("the initial values cannot be loaded: ", what);
@@ -250,13 +281,58 @@ void JobLoader::OnRestored(uint32_t ps, const proto::RestoreReply& reply, EventT
 
 void JobLoader::Advance(EventTime now, Outbox* outbox) {
   if (resuming_ || !failure_.empty() || now.monotonic < not_before_) return;
+  // The members that are there end the last generation at once, even if others are absent.
+  if (job_.run().from_replicas()) AskForReplicas(outbox);
   // A choice needs the answers of all ps: an absent one may have the newest checkpoint.
   for (uint32_t ps = 0; ps < ps_count_; ++ps) {
     if (!members_.IsLive(PsTask(ps))) return;
   }
+  if (job_.run().from_replicas()) {
+    if (!replica_choice_.has_value()) ChooseReplicas(outbox);
+    if (replica_choice_.has_value()) TellPs(outbox);
+    return;
+  }
   GiveUpHanging(now);
   if (!choice_.has_value()) Choose(now, outbox);
   if (choice_.has_value()) TellPs(outbox);
+}
+
+void JobLoader::AskForReplicas(Outbox* outbox) {
+  for (uint32_t ps = 0; ps < ps_count_; ++ps) {
+    if (!members_.IsLive(PsTask(ps)) || !replicas_.MustAsk(ps)) continue;
+    replicas_.Asked(ps);
+    proto::Command command;
+    command.mutable_offer_replicas()->set_job_id(job_.id());
+    command.mutable_offer_replicas()->set_generation(job_.run().generation());
+    outbox->Send(PsTask(ps), std::move(command));
+  }
+}
+
+void JobLoader::ChooseReplicas(Outbox* outbox) {
+  if (!replicas_.complete()) return;
+  proto::RunRecord& run = job_.run();
+  std::optional<proto::ReplicaSource> choice = replicas_.Choose(run.replicas_since());
+  // Epochs that were cut, and perhaps evaluated, are never trained again: a version before their
+  // end cannot be one of this job's newest.
+  const int64_t end = run.has_stop_at_batch() ? run.stop_at_batch() : job_.plan()->total_batches();
+  const int64_t cut = std::min(run.epochs_cut() * job_.plan()->batches_per_epoch(), end);
+  if (!choice.has_value() || choice->version() < cut) {
+    replicas_lost_ = true;
+    return;
+  }
+  // A generation is bound to its version in the journal, as to its checkpoint.
+  if (run.has_replica_version() && run.replica_version() != choice->version()) {
+    return BeginFromReplicas(run.base_checkpoint(), outbox);
+  }
+  run.set_replica_version(choice->version());
+  job_.SaveRun(outbox);
+  outbox->AfterWrite([] { return CAIRN_FAILPOINT("coordinator.choose_replicas"); });
+  replica_choice_ = std::move(choice);
+  trouble_.clear();
+  // A ps that was told other holders may be waiting for one that is gone.
+  for (uint32_t ps = 0; ps < ps_count_; ++ps) {
+    if (restore_.Awaits(ps)) restore_.PsAway(ps);
+  }
 }
 
 void JobLoader::Choose(EventTime now, Outbox* outbox) {
@@ -362,8 +438,13 @@ void JobLoader::TellPs(Outbox* outbox) {
   restore->set_generation(job_.run().generation());
   restore->set_checkpoint(checkpoint);
   *restore->mutable_rates() = storage::RatesOf(job_.run());
-  for (const proto::SnapshotSource& part : choice_->parts) *restore->add_parts() = part;
-  if (checkpoint != 0 && !SamePlaces(PartitionOf(job_, checkpoint), job_.plan()->partition())) {
+  restore->set_replicated(replicated());
+  if (replica_choice_.has_value()) *restore->mutable_replicas() = *replica_choice_;
+  if (choice_.has_value()) {
+    for (const proto::SnapshotSource& part : choice_->parts) *restore->add_parts() = part;
+  }
+  if (choice_.has_value() && checkpoint != 0 &&
+      !SamePlaces(PartitionOf(job_, checkpoint), job_.plan()->partition())) {
     *restore->mutable_source() = PartitionOf(job_, checkpoint);
   }
   for (const uint32_t ps : restore_.TakePsToRestore()) {
@@ -378,6 +459,7 @@ std::string JobLoader::WaitingFor() const {
   }
   if (resuming_) return "";
   for (uint32_t ps = 0; ps < ps_count_; ++ps) {
+    if (replicas_.Awaits(ps)) return absl::StrCat("for ps ", ps, " to say what it has in memory");
     if (survey_.Awaits(ps)) return absl::StrCat("for ps ", ps, " to list its snapshots");
     if (restore_.Awaits(ps)) return absl::StrCat("for ps ", ps, " to load its blocks");
   }

@@ -13,6 +13,7 @@
 #include "coordinator/membership.h"
 #include "coordinator/outbox.h"
 #include "coordinator/recovery/checkpoint_choice.h"
+#include "coordinator/recovery/replica_survey.h"
 #include "coordinator/recovery/restore_tracker.h"
 #include "coordinator/recovery/snapshot_survey.h"
 #include "proto/coordinator.pb.h"
@@ -21,8 +22,10 @@ namespace cairn::coordinator {
 
 // Loads a job into the memory of every ps, both at its first start and after a loss. It asks all ps
 // which snapshots they can read, chooses the newest complete checkpoint, moves whole blocks if the
-// number of ps has changed, and has the ps load it in a new generation. Decisions are journaled in
-// the job's records before any ps is told. Deletes only snapshots that no checkpoint references.
+// number of ps has changed, and has the ps load it in a new generation. A replicated job continues
+// from the memory of its members instead, in the newest version of all blocks that one of them has.
+// Decisions are journaled in the job's records before any ps is told. Deletes only snapshots that
+// no checkpoint references.
 //
 // Pure state machine, not thread-safe.
 class JobLoader {
@@ -37,6 +40,14 @@ class JobLoader {
   // checkpoint that proves to be complete.
   void Begin(uint64_t checkpoint, EventTime now, Outbox* outbox);
 
+  // Whether the generations of the job keep replicas.
+  bool replicated() const;
+  // Begins the next generation from the memory of the members. `base`: the newest checkpoint of the
+  // generation that they continue.
+  void BeginFromReplicas(uint64_t base, Outbox* outbox);
+  // No member has all blocks: Begin from a checkpoint is required.
+  bool replicas_lost() const { return replicas_lost_; }
+
   // `has_job`: it has the job in the current generation. `continues`: the same process as before.
   void PsJoined(uint32_t ps, bool has_job, bool continues, Outbox* outbox);
   void PsAway(uint32_t ps);
@@ -48,6 +59,7 @@ class JobLoader {
   // `manifests`: all that exist now.
   void OnSnapshots(uint32_t ps, const proto::SnapshotList& list,
                    const std::vector<proto::Manifest>& manifests, Outbox* outbox);
+  void OnReplicaOffer(uint32_t ps, const proto::ReplicaOffer& offer);
   void OnRestored(uint32_t ps, const proto::RestoreReply& reply, EventTime now, Outbox* outbox);
   // A heartbeat of a ps: it has read another block if `progress` differs from its last one.
   void OnDiskProgress(uint32_t ps, uint64_t progress, EventTime now);
@@ -70,6 +82,8 @@ class JobLoader {
   void DeleteLeftovers(uint32_t ps, const proto::SnapshotList& list,
                        const std::vector<proto::Manifest>& manifests, Outbox* outbox);
   void GiveUpHanging(EventTime now);
+  void AskForReplicas(Outbox* outbox);
+  void ChooseReplicas(Outbox* outbox);
   void Choose(EventTime now, Outbox* outbox);
   void Await(const std::string& what, EventTime now);
   void Take(const CheckpointChoice& choice, EventTime now, Outbox* outbox);
@@ -84,6 +98,10 @@ class JobLoader {
   SnapshotSurvey survey_;
   RestoreTracker restore_;
   std::optional<CheckpointChoice> choice_;  // Of the current generation.
+  // Of a generation that continues from memory.
+  ReplicaSurvey replicas_;
+  std::optional<proto::ReplicaSource> replica_choice_;
+  bool replicas_lost_ = false;
   struct Disk {
     uint64_t progress = 0;
     // The last progress, or the beginning of the wait if that was later.

@@ -40,6 +40,7 @@ Training::Training(const Context& context, BatchRanges open, std::vector<proto::
       history_(*context.history),
       queue_(QueueOptions(plan_), std::move(open)),
       progress_timeout_(context.progress_timeout),
+      replicated_(context.replicated),
       checkpointer_({context.plan, context.run, context.history, &queue_, context.progress_timeout},
                     std::move(manifests)),
       epoch_callbacks_({context.plan, context.run, context.history}),
@@ -185,7 +186,11 @@ void Training::DecideEpochs(EventTime now, Outbox* outbox) {
   epoch_callbacks_.Advance(now, outbox);
   rates_.Announce(outbox);
   const int64_t allowed = epoch_callbacks_.EpochsAllowed();
-  checkpointer_.AllowEpochs(rates_.complete() ? allowed : std::min(allowed, run_.epochs_cut()));
+  // When a member is lost, so is the cut that is evaluated. It can be made again as long as nothing
+  // of the next epoch is trained.
+  const bool evaluates = replicated_ && run_.has_kept_cut() && run_.kept_cut().to_evaluate();
+  const bool may_go_on = rates_.complete() && !evaluates;
+  checkpointer_.AllowEpochs(may_go_on ? allowed : std::min(allowed, run_.epochs_cut()));
   if (epoch_callbacks_.ChooseBest(checkpointer_.manifests(), outbox))
     checkpointer_.DeleteExpired(outbox);
 }

@@ -40,6 +40,8 @@ class Training {
     History* history = nullptr;
     // See MembershipOptions.
     absl::Duration progress_timeout = absl::InfiniteDuration();
+    // The job may continue from replicas, which have the newest values only.
+    bool replicated = false;
   };
 
   // `open`: the batches that the ledgers of all ps lack. `manifests`: oldest first.
@@ -152,6 +154,7 @@ class Training {
 
   SplitQueue queue_;
   const absl::Duration progress_timeout_;
+  const bool replicated_;
   Checkpointer checkpointer_;
   EpochCallbacks epoch_callbacks_;
   LearningRateBroadcast rates_;

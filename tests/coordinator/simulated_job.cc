@@ -16,6 +16,10 @@ proto::Job SimulatedJob(const std::string& mode, int64_t epochs) {
   job.set_epochs(epochs);
   job.add_metrics("accuracy");
   job.mutable_validation();
+  if (mode == "mirrored") {
+    job.mutable_strategy()->mutable_multi_worker_mirrored()->set_batches_per_update(3);
+    return job;
+  }
   auto* strategy = job.mutable_strategy()->mutable_parameter_server();
   strategy->set_mode(mode);
   if (mode == "sync") strategy->set_batches_per_update(3);

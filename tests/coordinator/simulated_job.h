@@ -10,7 +10,8 @@
 namespace cairn::coordinator {
 
 // A job with validation and `epochs` epochs of 10 batches (the simulated data has 100 examples).
-// `mode`: async, sync (3 batches per update) or stale (window 4).
+// `mode`: async, sync (3 batches per update), stale (window 4) or mirrored
+// (sync, with replicas; the simulated ps are parts of workers).
 proto::Job SimulatedJob(const std::string& mode, int64_t epochs);
 
 // A cluster without faults for it: 2 ps, 3 workers and a fresh journal.

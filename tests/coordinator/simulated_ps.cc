@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <limits>
 #include <string>
 #include <utility>
 
@@ -49,6 +50,11 @@ void SimulatedPs::Restart(uint64_t instance_id) {
   rates_.clear();
   plan_.Clear();
   blocks_.clear();
+  replicated_ = false;
+  previous_.clear();
+  replicas_.clear();
+  kept_.clear();
+  kept_generation_ = 0;
   checkpointer_.clear();
   unread_.clear();
   expected_uploads_.clear();
@@ -76,6 +82,7 @@ proto::Join SimulatedPs::MakeJoin() const {
   join.set_role(proto::PS);
   join.set_index(index_);
   join.set_instance_id(instance_id_);
+  join.set_address("127.0.0.1:" + std::to_string(7000 + index_));
   if (generation_ == 0) return join;
   join.set_job_id(plan_.job_id());
   join.set_generation(generation_);
@@ -112,8 +119,13 @@ void SimulatedPs::Restore(const proto::Restore& restore, proto::RestoreReply* re
   const proto::PartitionMap& now = restore.plan().partition();
   const proto::PartitionMap& then = restore.has_source() ? restore.source() : now;
   Blocks blocks;
-  for (int id = 0; id < now.blocks_size(); ++id) {
-    if (now.blocks(id).ps() != index_) continue;
+  if (restore.has_replicas() && !RestoreReplicas(restore, &blocks)) {
+    reply->set_error("no member has the blocks in this version");
+    reply->set_transient(true);
+    return;
+  }
+  for (int id = 0; id < now.blocks_size() && !restore.has_replicas(); ++id) {
+    if (now.blocks(id).ps() != index_ && !restore.replicated()) continue;
     blocks[id] = Block();
     if (restore.checkpoint() == 0) continue;
     const Blocks* part = FindPart(restore, then.blocks(id).ps());
@@ -127,9 +139,149 @@ void SimulatedPs::Restore(const proto::Restore& restore, proto::RestoreReply* re
   plan_ = restore.plan();
   generation_ = restore.generation();
   rates_ = {restore.rates().begin(), restore.rates().end()};
-  blocks_ = std::move(blocks);
+  blocks_.clear();
+  previous_.clear();
+  replicas_.clear();
+  kept_.clear();
+  kept_generation_ = 0;
+  replicated_ = restore.replicated();
+  for (auto& [id, block] : blocks) {
+    if (now.blocks(static_cast<int>(id)).ps() == index_) {
+      blocks_[id] = std::move(block);
+    } else {
+      replicas_[id].current = std::move(block);
+    }
+  }
   checkpointer_.clear();
   *reply->mutable_ledger() = Ledger();
+}
+
+int64_t SimulatedPs::VersionOf(const Block& block) {
+  const auto version = static_cast<int64_t>(block.applied.size());
+  EXPECT_TRUE(version == 0 || *block.applied.rbegin() == version - 1);
+  return version;
+}
+
+SimulatedPs::Replicas SimulatedPs::All() const {
+  if (generation_ == 0) return kept_;
+  Replicas all = replicas_;
+  for (const auto& [id, block] : blocks_) {
+    all[id].current = block;
+    all[id].current.buffered.clear();
+    if (previous_.contains(id)) all[id].previous = previous_.at(id);
+  }
+  return all;
+}
+
+std::optional<std::pair<int64_t, int64_t>> SimulatedPs::RangeOf(const Replicas& all) {
+  if (all.empty()) return std::nullopt;
+  std::pair<int64_t, int64_t> range = {0, std::numeric_limits<int64_t>::max()};
+  for (const auto& [id, versions] : all) {
+    const int64_t lowest = VersionOf(versions.previous ? *versions.previous : versions.current);
+    const int64_t newest = VersionOf(versions.next ? *versions.next : versions.current);
+    range = {std::max(range.first, lowest), std::min(range.second, newest)};
+  }
+  if (range.first > range.second) return std::nullopt;
+  return range;
+}
+
+const SimulatedPs::Block* SimulatedPs::AtVersion(const Replicas& all, uint32_t id,
+                                                 int64_t version) {
+  const auto found = all.find(id);
+  if (found == all.end()) return nullptr;
+  const Versions& versions = found->second;
+  if (VersionOf(versions.current) == version) return &versions.current;
+  if (versions.previous && VersionOf(*versions.previous) == version) return &*versions.previous;
+  if (versions.next && VersionOf(*versions.next) == version) return &*versions.next;
+  return nullptr;
+}
+
+bool SimulatedPs::HasAllBlocks() const {
+  const Replicas all = All();
+  return all.size() > blocks_.size() && RangeOf(all).has_value();
+}
+
+bool SimulatedPs::RestoreReplicas(const proto::Restore& restore, Blocks* blocks) {
+  const int64_t version = restore.replicas().version();
+  Replicas own;
+  if (generation_ == 0 && kept_job_ == restore.plan().job_id()) own = kept_;
+  for (int id = 0; id < restore.plan().partition().blocks_size(); ++id) {
+    std::optional<Block> found;
+    if (const Block* block = AtVersion(own, id, version)) found = *block;
+    for (const uint32_t holder : restore.replicas().holders()) {
+      if (found.has_value() || holder == index_) continue;
+      const Replicas theirs = cluster_[holder]->All();
+      if (const Block* block = AtVersion(theirs, id, version)) found = *block;
+    }
+    if (!found.has_value()) return false;
+    (*blocks)[id] = *found;
+  }
+  return true;
+}
+
+void SimulatedPs::OfferReplicas(const proto::OfferReplicas& command, proto::ReplicaOffer* offer) {
+  offer->set_job_id(command.job_id());
+  offer->set_generation(command.generation());
+  if (generation_ != 0 && generation_ < command.generation() && replicated_ &&
+      plan_.job_id() == command.job_id()) {
+    kept_ = All();
+    kept_generation_ = generation_;
+    kept_job_ = plan_.job_id();
+    generation_ = 0;
+    checkpointer_.clear();
+  }
+  if (generation_ != 0 && !replicated_) return;
+  const auto range = RangeOf(All());
+  if (!range.has_value()) return;
+  offer->set_complete(true);
+  offer->set_from_generation(generation_ != 0 ? generation_ : kept_generation_);
+  offer->set_lowest(range->first);
+  offer->set_newest(range->second);
+}
+
+// The replica has the same state, in its current or next version.
+void SimulatedPs::Receive(uint32_t id, const Block& from, const Block& result) {
+  Versions& replica = replicas_.at(id);
+  if (replica.next.has_value() && VersionOf(*replica.next) == VersionOf(from)) {
+    replica.current = *std::exchange(replica.next, std::nullopt);
+  }
+  EXPECT_EQ(replica.current, from);
+  replica.next = result;
+}
+
+SimulatedPs::Block SimulatedPs::Updated(const Block& block, int64_t first, int64_t end) {
+  Block updated = block;
+  updated.buffered.clear();
+  for (int64_t batch = first; batch < end; ++batch) MarkApplied(&updated, batch);
+  return updated;
+}
+
+void SimulatedPs::Step() {
+  if (generation_ == 0 || !replicated_) return;
+  for (auto& [id, block] : blocks_) {
+    if (block.buffered.empty()) continue;
+    const auto [first, end] = RangeOfUpdate(plan_, *block.buffered.begin());
+    if (static_cast<int64_t>(block.buffered.size()) < end - first) continue;
+    const auto has_it = [&](const SimulatedPs& peer) {
+      if (!peer.HasJob(plan_.job_id(), generation_)) return false;
+      const std::optional<Block>& next = peer.replicas_.at(id).next;
+      return next.has_value() && VersionOf(*next) == end;
+    };
+    Block before = block;
+    before.buffered.clear();
+    for (SimulatedPs* peer : cluster_) {
+      if (peer == this || has_it(*peer) || !peer->HasJob(plan_.job_id(), generation_)) continue;
+      peer->Receive(id, before, Updated(before, first, end));
+      return;
+    }
+    const bool all_have_it =
+        std::all_of(cluster_.begin(), cluster_.end(),
+                    [&](const SimulatedPs* peer) { return peer == this || has_it(*peer); });
+    if (!all_have_it) continue;
+    block = Updated(before, first, end);
+    previous_[id] = std::move(before);
+    return;
+  }
 }
 
 proto::SnapshotPart DescribePart(uint32_t ps, const SimulatedPs::Blocks& blocks) {
@@ -174,6 +326,10 @@ bool SimulatedPs::Handle(const proto::Command& command, bool disk_fails,
   }
   if (command.has_restore()) {
     Restore(command.restore(), answer->mutable_restored());
+    return true;
+  }
+  if (command.has_offer_replicas()) {
+    OfferReplicas(command.offer_replicas(), answer->mutable_replica_offer());
     return true;
   }
   if (command.has_list_snapshots()) {
@@ -256,7 +412,10 @@ bool SimulatedPs::Handle(const proto::Command& command, bool disk_fails,
       return entry.first.first == command.delete_checkpoint().checkpoint();
     });
   }
-  if (command.has_stop_job() && plan_.job_id() == command.stop_job().job_id()) generation_ = 0;
+  if (command.has_stop_job() && plan_.job_id() == command.stop_job().job_id()) {
+    generation_ = 0;
+    kept_.clear();
+  }
   if (command.has_stop_job() && command.stop_job().delete_data()) disk_.clear();
   return false;
 }
@@ -293,12 +452,13 @@ bool SimulatedPs::Push(uint64_t job, uint64_t generation, uint32_t id, int64_t b
     MarkApplied(&block, batch);
     return true;
   }
+  if (block.buffered.empty()) previous_.erase(id);
   block.buffered.insert(batch);
   // Nothing is buffered for other updates: none of their batches can have been computed.
   const auto [first, end] = RangeOfUpdate(plan_, batch);
   EXPECT_GE(*block.buffered.begin(), first);
   EXPECT_LT(*block.buffered.rbegin(), end);
-  if (static_cast<int64_t>(block.buffered.size()) < end - first) return true;
+  if (static_cast<int64_t>(block.buffered.size()) < end - first || replicated_) return true;
   for (int64_t other = first; other < end; ++other) MarkApplied(&block, other);
   block.buffered.clear();
   return true;

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <set>
 #include <utility>
 #include <vector>
@@ -13,7 +14,8 @@ namespace cairn::coordinator {
 
 // A model of a ps, written from the protocol and reduced to its ledgers: a block's value is the
 // number of times that a batch, other than a rejected one, was applied to it. Memory is lost with
-// the process; the disk is not.
+// the process; the disk is not. In a replicated job every ps has a replica of every block of the
+// others; an update is applied when all of them have received it, one in each Step.
 class SimulatedPs {
  public:
   // The ps of the cluster, by index. Changes when the cluster does.
@@ -61,6 +63,11 @@ class SimulatedPs {
     return found == expected_uploads_.end() ? 0 : found->second;
   }
 
+  // Sends an update to a replica that lacks it, if there is one, or applies it.
+  void Step();
+  // Whether it could offer all blocks of a replicated job.
+  bool HasAllBlocks() const;
+
   // Applies a push. False: another generation, or nothing restored yet.
   bool Push(uint64_t job, uint64_t generation, uint32_t block, int64_t batch,
             bool rejected = false);
@@ -75,6 +82,23 @@ class SimulatedPs {
   uint64_t duplicates() const { return duplicates_; }
 
  private:
+  // The versions of a block: at most one of the others beside the current one.
+  struct Versions {
+    Block current;
+    std::optional<Block> previous;
+    std::optional<Block> next;
+  };
+  using Replicas = std::map<uint32_t, Versions>;
+
+  // All blocks in memory: of the current generation, or what was kept of an older one.
+  Replicas All() const;
+  static std::optional<std::pair<int64_t, int64_t>> RangeOf(const Replicas& all);
+  static const Block* AtVersion(const Replicas& all, uint32_t id, int64_t version);
+  static int64_t VersionOf(const Block& block);
+  void Receive(uint32_t id, const Block& from, const Block& result);
+  bool RestoreReplicas(const proto::Restore& restore, Blocks* blocks);
+  void OfferReplicas(const proto::OfferReplicas& command, proto::ReplicaOffer* offer);
+  Block Updated(const Block& block, int64_t first, int64_t end);
   bool ReadsOwnDisk(const proto::Command& command) const;
   void Restore(const proto::Restore& restore, proto::RestoreReply* reply);
   // nullptr if none of the named holders has it.
@@ -90,6 +114,12 @@ class SimulatedPs {
   uint64_t duplicates_ = 0;
   std::vector<proto::RateChange> rates_;
   Blocks blocks_;
+  bool replicated_ = false;
+  Blocks previous_;    // Own blocks before their last update.
+  Replicas replicas_;  // Of the blocks of others.
+  Replicas kept_;      // Of an older generation.
+  uint64_t kept_generation_ = 0;
+  uint64_t kept_job_ = 0;
   std::map<uint64_t, Blocks> checkpointer_;
   Disk disk_;
   bool disk_hangs_ = false;

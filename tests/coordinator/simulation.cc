@@ -93,9 +93,17 @@ void Simulation::Submit(const proto::Job& job, bool uploads_weights) {
   *validated.request.mutable_job()->mutable_loss() = plan.job().loss();
   validated.request.set_uploads_weights(uploads_weights);
   validated.partition = MakePartition(static_cast<int>(ps_.size()));
-  Do([&](Scheduler* scheduler, EventTime now, Outbox* outbox) {
-    EXPECT_TRUE(scheduler->Submit(validated, now, outbox).ok());
-  });
+  const auto submit = [&] {
+    bool accepted = false;
+    Do([&](Scheduler* scheduler, EventTime now, Outbox* outbox) {
+      accepted = scheduler->Submit(validated, now, outbox).ok();
+    });
+    // The coordinator may have died before it wrote the job.
+    return accepted && !scheduler_->ListJobs(Now()).jobs().empty();
+  };
+  // A cluster without ps takes jobs when all members have joined.
+  const bool waits = job.strategy().has_multi_worker_mirrored();
+  EXPECT_TRUE(waits ? RunUntil(submit) : submit());
 }
 
 void Simulation::Do(const std::function<void(Scheduler*, EventTime, Outbox*)>& request) {
@@ -113,6 +121,12 @@ bool Simulation::Chance(double per_minute) {
 void Simulation::StartCoordinator() {
   Scheduler::Options options;
   options.membership = MakeMembership(static_cast<int>(ps_.size()), options_.workers);
+  if (options_.job.strategy().has_multi_worker_mirrored()) {
+    // Worker N has ps N. The other workers are not in TF_CONFIG.
+    options.membership.workers_hold_parameters = true;
+    std::erase_if(options.membership.named_workers,
+                  [this](uint32_t worker) { return worker >= ps_.size(); });
+  }
   options.membership.progress_timeout = options_.progress_timeout;
   options.new_cluster_id = 1;
   options.journal = journal_.get();
@@ -250,6 +264,7 @@ void Simulation::StepEndpoint(Endpoint* endpoint) {
       endpoint->outbox.push_back(answer);
     }
   }
+  if (endpoint->ps != nullptr) endpoint->ps->Step();
   if (endpoint->worker == nullptr || !endpoint->worker->hangs()) endpoint->hangs_since = now_;
   std::vector<proto::TaskMessage> messages;
   for (uint64_t i = Below(3); i > 0 && endpoint->worker != nullptr; --i) {

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <random>
 #include <set>
 #include <string>
 #include <vector>
@@ -229,7 +230,12 @@ TEST_P(SimulationTest, APsMayLoseItsDiskAndNoCheckpointIsLost) {
     ASSERT_TRUE(simulation.Run()) << simulation.Status().DebugString();
     simulation.CheckFinished();
     if (HasFatalFailure()) return;
-    EXPECT_GE(simulation.Status().rollbacks(), 4);
+    // A replicated job needs no disk.
+    if (GetParam() == "mirrored") {
+      EXPECT_EQ(simulation.Status().rollbacks(), 0);
+    } else {
+      EXPECT_GE(simulation.Status().rollbacks(), 4);
+    }
   }
 }
 
@@ -324,8 +330,46 @@ TEST_P(SimulationTest, NoDeletionIsLostForLongAndNoCheckpointIsDeleted) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(AllModes, SimulationTest, ::testing::Values("async", "sync", "stale"),
+INSTANTIATE_TEST_SUITE_P(AllModes, SimulationTest,
+                         ::testing::Values("async", "sync", "stale", "mirrored"),
                          [](const auto& info) { return info.param; });
+
+// The others die at any time, also while they load, and so does the coordinator.
+TEST(ReplicatedJobs, WhileOneMemberIsLeftNothingIsComputedAgain) {
+  for (uint64_t seed = 1; seed <= 12; ++seed) {
+    SCOPED_TRACE(absl::StrCat("seed ", seed));
+    proto::Job job = SimulatedJob("mirrored", 60);
+    job.mutable_checkpoint()->set_every_steps(7);
+    Simulation::Options options = SimulatedCluster(job, seed);
+    options.ps = 3;
+    options.worker_kills = 3;
+    options.broken_streams = 6;
+    options.coordinator_kills = seed % 2 == 0 ? 6 : 0;
+    Simulation simulation(options);
+    std::mt19937_64 random(seed);
+    const auto finished = [&] { return simulation.Status().state() == proto::FINISHED; };
+    const auto run_for = [&](uint64_t ticks) {
+      return simulation.RunUntil([&] { return ticks-- == 0 || finished(); });
+    };
+    while (!finished()) {
+      ASSERT_TRUE(simulation.RunUntil([&] {
+        return finished() || (simulation.ps(0).HasAllBlocks() && simulation.ps(1).HasAllBlocks() &&
+                              simulation.ps(2).HasAllBlocks());
+      })) << simulation.Status().DebugString();
+      const int survivor = static_cast<int>(random() % 3);
+      for (uint64_t kills = random() % 5; kills > 0; --kills) {
+        ASSERT_TRUE(run_for(random() % 40));
+        if (!finished()) simulation.KillPs((survivor + 1 + static_cast<int>(random() % 2)) % 3);
+      }
+      ASSERT_TRUE(run_for(random() % 100));
+    }
+    simulation.CheckFinished();
+    if (HasFailure()) return;
+    EXPECT_EQ(simulation.Status().rollbacks(), 0);
+    // As in DyingAndStoppedWorkersCostNoBatchAndNoRollback.
+    EXPECT_GE(RecordedBatches(&simulation), 600 - simulation.Status().workers_lost());
+  }
+}
 
 }  // namespace
 }  // namespace cairn::coordinator

@@ -52,6 +52,17 @@ struct Refusal {
   std::string message;  // Its begin.
 };
 
+TEST(StrategyTest, OnlyMirroredWorkersKeepReplicasUnlessTheJobSaysNo) {
+  proto::Strategy strategy;
+  EXPECT_FALSE(KeepsReplicas(strategy));
+  strategy.mutable_mirrored();
+  EXPECT_FALSE(KeepsReplicas(strategy));
+  strategy.mutable_multi_worker_mirrored();
+  EXPECT_TRUE(KeepsReplicas(strategy));
+  strategy.mutable_multi_worker_mirrored()->set_replicas(false);
+  EXPECT_FALSE(KeepsReplicas(strategy));
+}
+
 TEST(StrategyTest, BadFieldsAreRefused) {
   std::string many = "mirrored {";
   for (int i = 0; i < 65; ++i) many += " devices: 'cpu:" + std::to_string(i) + "'";

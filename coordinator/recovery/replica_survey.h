@@ -1,0 +1,43 @@
+#ifndef CAIRN_COORDINATOR_RECOVERY_REPLICA_SURVEY_H_
+#define CAIRN_COORDINATOR_RECOVERY_REPLICA_SURVEY_H_
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "proto/coordinator.pb.h"
+
+namespace cairn::coordinator {
+
+// Collects what the members of a replicated job have in memory when a generation ends: which ps
+// were asked, and their answers. Pure state machine, not thread-safe.
+class ReplicaSurvey {
+ public:
+  explicit ReplicaSurvey(uint32_t ps_count) : ps_(ps_count) {}
+
+  // Whether this ps must be asked now.
+  bool MustAsk(uint32_t ps) const { return !ps_[ps].asked; }
+  void Asked(uint32_t ps) { ps_[ps].asked = true; }
+  // Its stream broke: the question or the answer may be lost.
+  void PsAway(uint32_t ps) { ps_[ps].asked = ps_[ps].offer.has_value(); }
+  // Its process is gone, and what others have may have changed since they answered.
+  void AskAgain() { ps_ = std::vector<Ps>(ps_.size()); }
+  void Reply(uint32_t ps, const proto::ReplicaOffer& offer) { ps_[ps].offer = offer; }
+  bool complete() const;
+  bool Awaits(uint32_t ps) const { return ps_[ps].asked && !ps_[ps].offer.has_value(); }
+
+  // Returns the newest version that a ps has of all blocks, and the ps that have it; nullopt if
+  // there is none. Offers from generations before `since` are out of date. Requires complete().
+  std::optional<proto::ReplicaSource> Choose(uint64_t since) const;
+
+ private:
+  struct Ps {
+    bool asked = false;
+    std::optional<proto::ReplicaOffer> offer;
+  };
+  std::vector<Ps> ps_;
+};
+
+}  // namespace cairn::coordinator
+
+#endif  // CAIRN_COORDINATOR_RECOVERY_REPLICA_SURVEY_H_
