@@ -1,0 +1,161 @@
+// In a cluster without parameter servers each worker has all parameters. Workers that are lost cost
+// no rollback while one is left: the job ends with the bits of a run without faults.
+
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "gtest/gtest.h"
+#include "nlohmann/json.hpp"
+#include "tests/end_to_end/adam_job.h"
+#include "tests/end_to_end/test_cluster.h"
+
+namespace cairn::testing {
+namespace {
+
+using nlohmann::json;
+using std::chrono::seconds;
+using Weights = std::map<std::string, Array>;
+
+constexpr int kWorkers = 3;
+constexpr int64_t kEpochs = 14;  // 3500 batches.
+
+Weights Train(TestCluster* cluster, const std::string& path,
+              const std::function<void()>& meanwhile = nullptr) {
+  const CommandResult submitted = cluster->Cairn({"submit", path});
+  EXPECT_EQ(submitted.exit_code, 0) << submitted.errors << cluster->Logs();
+  if (meanwhile != nullptr) meanwhile();
+  const json status = cluster->WaitForEnd("sync", seconds(120));
+  EXPECT_EQ(status.value("state", ""), "finished") << status << cluster->Logs();
+  EXPECT_EQ(status.value("batches_done", -1), status.value("total_batches", 0)) << status;
+  const std::string folder = cluster->folder("export");
+  const CommandResult exported = cluster->Cairn({"export", "sync", "--output", folder});
+  EXPECT_EQ(exported.exit_code, 0) << exported.errors;
+  return ReadTfjsWeights(folder);
+}
+
+Weights TrainWithoutFaults(const AdamJob& job) {
+  TestCluster cluster(/*ps_count=*/2, /*worker_count=*/2);
+  cluster.StartAll();
+  return Train(&cluster, WriteAdamJob(cluster.folder("."), job));
+}
+
+class Replicas : public ::testing::Test {
+ protected:
+  Replicas() {
+    cluster_.SeparateDisks();
+    // Each step takes at least 10 ms: the job must not end before the last fault.
+    cluster_.AddFlags("worker",
+                      {"--unsafe_testing", "--failpoint", "worker.forward=sleep:10@1-1000000000"});
+    cluster_.StartAll();
+    job_.strategy = {{"multi_worker_mirrored", {{"batches_per_update", 4}}}};
+  }
+
+  // Waits until all workers train, and so many more batches are done.
+  void TrainOn(int64_t batches) {
+    const int64_t end = done_ + batches;
+    json status;
+    ASSERT_TRUE(WaitUntil(seconds(60),
+                          [&] {
+                            status = cluster_.Status("sync");
+                            done_ = status.value("batches_done", int64_t{0});
+                            return done_ >= end && status.value("workers_live", 0) == kWorkers;
+                          }))
+        << status << cluster_.Logs();
+  }
+  void Kill(const std::vector<int>& workers) {
+    for (const int worker : workers) cluster_.task("worker", worker).Kill();
+    for (const int worker : workers) cluster_.Start("worker", worker);
+  }
+  // The task dies at the failpoint and comes back. `lost`: it may reach the failpoint only when
+  // this worker is lost.
+  void DieAt(const std::string& type, int index, const std::string& failpoint,
+             std::optional<int> lost = std::nullopt) {
+    SCOPED_TRACE(failpoint);
+    Process& task = cluster_.task(type, index);
+    task.Kill();
+    std::vector<std::string> flags = {"--failpoint", failpoint};
+    if (type == "chief") flags.push_back("--unsafe_testing");
+    cluster_.Start(type, index, flags);
+    if (lost.has_value()) {
+      const int64_t begin = done_;
+      ASSERT_TRUE(WaitUntil(seconds(60), [&] {
+        const json status = cluster_.Status("sync");
+        return !task.running() || (status.value("batches_done", int64_t{0}) >= begin + 40 &&
+                                   status.value("workers_live", 0) == kWorkers);
+      })) << cluster_.Logs();
+      if (task.running()) Kill({*lost});
+    }
+    ASSERT_TRUE(task.Wait(seconds(60)).has_value()) << cluster_.Logs();
+    cluster_.Start(type, index);
+    TrainOn(60);
+  }
+  int64_t Rollbacks() { return cluster_.Status("sync").value("rollbacks", int64_t{-1}); }
+
+  AdamJob job_ = {.epochs = kEpochs, .checkpoint_every = 100};
+  TestCluster cluster_{/*ps_count=*/0, kWorkers};
+  int64_t done_ = 0;
+};
+
+TEST_F(Replicas, LostWorkersCostNoRollbackUntilAllAreLost) {
+  const Weights expected = TrainWithoutFaults({.epochs = kEpochs});
+  const auto faults = [&] {
+    for (const std::vector<int>& workers :
+         {std::vector<int>{0}, {1}, {2}, {0, 1}, {1, 2}, {2, 0}}) {
+      ASSERT_NO_FATAL_FAILURE(TrainOn(100));
+      Kill(workers);
+    }
+    ASSERT_NO_FATAL_FAILURE(TrainOn(100));
+    EXPECT_EQ(Rollbacks(), 0) << cluster_.Logs();
+    Kill({0, 1, 2});
+    ASSERT_NO_FATAL_FAILURE(TrainOn(100));
+    EXPECT_EQ(Rollbacks(), 1) << cluster_.Logs();
+    Kill({1});
+  };
+  ExpectSameBits(expected, Train(&cluster_, WriteAdamJob(cluster_.folder("."), job_), faults));
+  EXPECT_EQ(Rollbacks(), 1) << cluster_.Logs();
+}
+
+// In every phase of an update's replication and of the recovery, also of the coordinator.
+TEST_F(Replicas, AWorkerMayDieAtAnyTime) {
+  const Weights expected = TrainWithoutFaults({.epochs = kEpochs});
+  const auto faults = [&] {
+    struct Death {
+      const char* type;
+      int index;
+      const char* failpoint;
+      std::optional<int> lost = std::nullopt;
+    };
+    const std::vector<Death> deaths = {
+        // While updates are replicated.
+        {"worker", 0, "ps.replicate=crash@31"},
+        {"worker", 1, "ps.receive_reduced=crash@40"},
+        {"worker", 2, "block.update_applied=crash@50"},
+        // While it comes back.
+        {"worker", 0, "ps.offer_replicas=crash@1"},
+        {"worker", 1, "ps.restored=crash@1"},
+        // While another one comes back.
+        {"worker", 2, "ps.offer_replicas=crash@2", 1},
+        {"worker", 2, "ps.restore=crash@2", 0},
+        {"worker", 0, "ps.restored=crash@2", 2},
+        {"chief", 0, "coordinator.begin_generation=crash@1", 1},
+        {"chief", 0, "coordinator.choose_replicas=crash@1", 2},
+        {"chief", 0, "coordinator.begin_training=crash@2", 0},
+        // During a checkpoint.
+        {"worker", 0, "ps.cut_made=crash@1"},
+        {"worker", 1, "ps.persisted=crash@1"},
+    };
+    TrainOn(60);
+    for (const Death& death : deaths) {
+      ASSERT_NO_FATAL_FAILURE(DieAt(death.type, death.index, death.failpoint, death.lost));
+    }
+    EXPECT_EQ(Rollbacks(), 0) << cluster_.Logs();
+  };
+  ExpectSameBits(expected, Train(&cluster_, WriteAdamJob(cluster_.folder("."), job_), faults));
+  EXPECT_EQ(Rollbacks(), 0) << cluster_.Logs();
+}
+
+}  // namespace
+}  // namespace cairn::testing
