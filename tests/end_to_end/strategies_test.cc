@@ -124,6 +124,7 @@ TEST(Strategies, KilledWorkersComeBackAndTheBitsStay) {
   const json status = cluster.Status(job.name);
   EXPECT_EQ(status.value("batches_done", 0), 12 * 250) << status;
   EXPECT_GT(status.value("workers_lost", 0), 0) << status;
+  EXPECT_EQ(status.value("rollbacks", -1), 1) << status;  // When all were killed.
 }
 
 // As in most textbooks.
@@ -149,6 +150,7 @@ TEST(Strategies, WithoutAChiefWorker0StandsIn) {
     }
   };
   ExpectSameBits(expected, Train(&cluster, placed, kill_both));
+  EXPECT_EQ(cluster.Status(job.name).value("rollbacks", -1), 0) << cluster.Logs();
   for (const int index : {1, 0}) {
     cluster.task("worker", index).Signal(SIGTERM);
     EXPECT_EQ(cluster.task("worker", index).Wait(seconds(60)).value_or(-1), 143);
