@@ -34,6 +34,11 @@ const FieldDescriptor* FieldFor(const Descriptor& type, const std::string& key, 
   if (value.is_object()) {
     if (const auto* schedule = type.FindFieldByName(key + "_schedule")) return schedule;
   }
+  // "validation_freq" is a number or a list of epochs.
+  if (value.is_array()) {
+    const auto* epochs = type.FindFieldByName(key + "_epochs");
+    if (epochs != nullptr && epochs->is_repeated()) return epochs;
+  }
   return IsJobFileField(key) ? type.FindFieldByName(key) : nullptr;
 }
 

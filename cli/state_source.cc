@@ -94,6 +94,7 @@ absl::Status StateSource::ReadHistory(const std::string& job,
   *chunk.mutable_metric_names() = records.record.job().metrics();
   *chunk.mutable_rates() = storage::RatesOf(records.run);
   if (records.plan) chunk.set_batches_per_epoch(records.plan->batches_per_epoch());
+  chunk.set_initial_epoch(records.record.job().initial_epoch());
   CAIRN_RETURN_IF_ERROR(storage::ReadBatches(*journal_, records.record.job_id(), 0,
                                              [&](const proto::BatchRecord& batch) {
                                                *chunk.add_batches() = batch;
@@ -103,7 +104,9 @@ absl::Status StateSource::ReadHistory(const std::string& job,
                                                chunk.clear_batches();
                                                return true;
                                              }));
-  chunk.mutable_evaluations()->Assign(records.evaluations.begin(), records.evaluations.end());
+  for (const proto::EvaluationRecord& evaluation : records.evaluations) {
+    *chunk.add_evaluations() = storage::NumberedEvaluation(evaluation, records.record.job());
+  }
   visit(chunk);
   return absl::OkStatus();
 }

@@ -37,10 +37,11 @@ void HistoryStream::OnSendInitialMetadataDone(bool ok) {
 absl::Status HistoryStream::ReadHeader() {
   CAIRN_ASSIGN_OR_RETURN(storage::JobRecords job, storage::ReadJob(*journal_, job_id_));
   if (job.plan.has_value()) header_.set_batches_per_epoch(job.plan->batches_per_epoch());
+  header_.set_initial_epoch(job.record.job().initial_epoch());
   *header_.mutable_metric_names() = job.record.job().metrics();
   *header_.mutable_rates() = storage::RatesOf(job.run);
-  for (proto::EvaluationRecord& evaluation : job.evaluations) {
-    *evaluations_.add_evaluations() = std::move(evaluation);
+  for (const proto::EvaluationRecord& evaluation : job.evaluations) {
+    *evaluations_.add_evaluations() = storage::NumberedEvaluation(evaluation, job.record.job());
   }
   return absl::OkStatus();
 }

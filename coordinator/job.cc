@@ -258,7 +258,7 @@ int64_t Job::EpochsCut(const BatchRanges& open) const {
   const bool at_end = low_water == std::min(epochs * per_epoch, total) &&
                       total - open.size() == low_water && epochs > 0;
   const bool evaluation_missing =
-      plan()->validation_examples() > 0 && !history_->HasEvaluation(epochs - 1);
+      job::ValidatesEpoch(*plan(), epochs - 1) && !history_->HasEvaluation(epochs - 1);
   return at_end && evaluation_missing ? epochs - 1 : epochs;
 }
 
@@ -699,7 +699,9 @@ proto::JobStatus Job::Status(absl::Duration now) {
   if (!manifests().empty()) status.set_last_checkpoint(manifests().back().checkpoint());
   status.set_batches_rejected(history_->batches_rejected());
   status.clear_evaluations();
-  for (const auto& evaluation : history_->evaluations()) *status.add_evaluations() = evaluation;
+  for (const auto& evaluation : history_->evaluations()) {
+    *status.add_evaluations() = storage::NumberedEvaluation(evaluation, plan()->job());
+  }
   const History::Means means = history_->NewestMeans();
   status.set_loss(means.loss);
   status.clear_metrics();

@@ -70,6 +70,23 @@ absl::Status CheckSkipping(const std::string& path, const proto::DataSource& sou
       "one of them");
 }
 
+absl::Status CheckRows(const std::string& path, const proto::DataSource& source) {
+  if (source.rows().empty()) return absl::OkStatus();
+  if (source.rows_size() != 2) {
+    return Invalid(path, ".rows: has ", source.rows_size(),
+                   source.rows_size() == 1 ? " number" : " numbers",
+                   "; say the first row and the one after the last: [0, 50000]");
+  }
+  if (source.rows(0) < 0 || source.rows(1) <= source.rows(0)) {
+    return Invalid(path, ".rows: ", RowsText(source),
+                   " are no rows; the first is 0 or more, and the end is above it");
+  }
+  if (source.skip_damaged() == 0) return absl::OkStatus();
+  return Invalid(path,
+                 ".rows: conflicts with \"skip_damaged\", which changes the numbers of the "
+                 "rows; keep one of them");
+}
+
 absl::Status CheckSource(const std::string& path, const proto::DataSource& source) {
   if (source.has_scale() && !std::isfinite(source.scale())) {
     return Invalid(path, ".scale: ", source.scale(), " is not a finite number");
@@ -78,6 +95,7 @@ absl::Status CheckSource(const std::string& path, const proto::DataSource& sourc
     CAIRN_RETURN_IF_ERROR(CheckFileList(path + ".sample_weight", source.sample_weight(), ""));
   }
   CAIRN_RETURN_IF_ERROR(CheckSkipping(path, source));
+  CAIRN_RETURN_IF_ERROR(CheckRows(path, source));
   return CheckFormat(path, source);
 }
 
@@ -151,6 +169,11 @@ absl::Status CheckJobData(const proto::Job& job) {
     if (job.validation().standardize() && !job.train().standardize()) {
       return Invalid("validation.standardize: belongs to the training data; set it in \"train\"");
     }
+    if (job.validation().drop_remainder()) {
+      return Invalid(
+          "validation.drop_remainder: an evaluation counts each example; set it in "
+          "\"train\", or choose examples by \"rows\"");
+    }
     CAIRN_RETURN_IF_ERROR(CheckSource("validation", ValidationSource(job)));
   }
   CAIRN_RETURN_IF_ERROR(CheckFraction(job));
@@ -173,6 +196,10 @@ std::vector<DataFile> FilesOf(const std::string& path, proto::DataSource* source
   }
   AddFiles(path + ".sample_weight", source->mutable_sample_weight(), &files);
   return files;
+}
+
+std::string RowsText(const proto::DataSource& source) {
+  return absl::StrCat("[", source.rows(0), ", ", source.rows(1), "]");
 }
 
 bool IsOneHot(const proto::DataSource& source, const std::string& output) {
@@ -217,6 +244,7 @@ void ReplaceFiles(const std::vector<std::string>& files, proto::DataSource* sour
   lists.features->Assign(files.begin(), files.end());
   if (lists.labels != nullptr) lists.labels->Clear();
   source->clear_sample_weight();
+  source->clear_rows();
 }
 
 proto::DataSource ValidationSource(const proto::Job& job) {

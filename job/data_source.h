@@ -35,6 +35,9 @@ std::vector<DataFile> FilesOf(const std::string& path, proto::DataSource* source
 // that it does not set are the training source's, except `scale`, which belongs to the files.
 proto::DataSource ValidationSource(const proto::Job& job);
 
+// The rows of a source that has some, as in the job file: "[0, 50000]".
+std::string RowsText(const proto::DataSource& source);
+
 // True if the labels of this output are class labels to be one-hot encoded.
 bool IsOneHot(const proto::DataSource& source, const std::string& output);
 
@@ -48,7 +51,7 @@ const DataFormat* FormatOf(const proto::DataSource& source);
 std::string DataFormatNames();
 
 // Replaces the files of a source with a format by others of the same format. Removes what belongs
-// to the examples of the old files: files of labels, and weights.
+// to the examples of the old files: files of labels, weights, and the choice of rows.
 void ReplaceFiles(const std::vector<std::string>& files, proto::DataSource* source);
 
 }  // namespace cairn::job

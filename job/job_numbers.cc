@@ -1,5 +1,7 @@
 #include "job/job_numbers.h"
 
+#include <utility>
+
 #include "common/status_macros.h"
 #include "job/field_checks.h"
 #include "job/partitioner.h"
@@ -20,7 +22,39 @@ absl::Status CheckLength(const proto::Job& job) {
                                                : R"(is missing, and "steps" too; set one of them)");
   }
   CAIRN_RETURN_IF_ERROR(CheckRange("epochs", job.has_epochs(), job.epochs(), 1, kTotalBatchesMax));
-  return CheckRange("steps", job.has_steps(), job.steps(), 1, kTotalBatchesMax);
+  CAIRN_RETURN_IF_ERROR(CheckRange("steps", job.has_steps(), job.steps(), 1, kTotalBatchesMax));
+  return CheckRange("steps_per_epoch", job.has_steps_per_epoch(), job.steps_per_epoch(), 1,
+                    kTotalBatchesMax);
+}
+
+absl::Status CheckInitialEpoch(const proto::Job& job) {
+  if (!job.has_initial_epoch()) return absl::OkStatus();
+  if (job.has_steps()) {
+    return BadField("initial_epoch", "is for jobs with \"epochs\", and this one has \"steps\"");
+  }
+  if (job.initial_epoch() >= 0 && job.initial_epoch() < job.epochs()) return absl::OkStatus();
+  return BadField("initial_epoch", job.initial_epoch(), " is not from 0 to ", job.epochs() - 1,
+                  ": epochs are numbered from 0, and the last is \"epochs\" - 1");
+}
+
+// When and on how much the job validates.
+absl::Status CheckValidation(const proto::Job& job) {
+  const bool validates = job.has_validation() || job.has_validation_fraction();
+  const bool has_freq = job.has_validation_freq() || !job.validation_freq_epochs().empty();
+  for (const auto& [field, is_said] : {std::pair("validation_steps", job.has_validation_steps()),
+                                       std::pair("validation_freq", has_freq)}) {
+    if (is_said && !validates) {
+      return BadField(field, "has no meaning without \"validation\" or \"validation_fraction\"");
+    }
+  }
+  CAIRN_RETURN_IF_ERROR(CheckRange("validation_steps", job.has_validation_steps(),
+                                   job.validation_steps(), 1, kTotalBatchesMax));
+  for (int i = 0; i < job.validation_freq_epochs_size(); ++i) {
+    CAIRN_RETURN_IF_ERROR(CheckRange(absl::StrCat("validation_freq[", i, "]"), true,
+                                     job.validation_freq_epochs(i), 1, kTotalBatchesMax));
+  }
+  return CheckRange("validation_freq", job.has_validation_freq(), job.validation_freq(), 1,
+                    kTotalBatchesMax);
 }
 
 absl::Status CheckStorage(const proto::Job& job) {
@@ -58,6 +92,8 @@ absl::Status CheckStorage(const proto::Job& job) {
 
 absl::Status ValidateJobLimits(const proto::Job& job) {
   CAIRN_RETURN_IF_ERROR(CheckLength(job));
+  CAIRN_RETURN_IF_ERROR(CheckInitialEpoch(job));
+  CAIRN_RETURN_IF_ERROR(CheckValidation(job));
   CAIRN_RETURN_IF_ERROR(CheckStrategy(job.strategy()));
   return CheckStorage(job);
 }

@@ -13,10 +13,10 @@ inline constexpr int64_t kTotalBatchesMax = int64_t{1} << 40;
 // The maximum batch size; nn::Executor has the same limit.
 inline constexpr int64_t kBatchSizeMax = int64_t{1} << 20;
 
-// Validates a job's batches (batch_size, epochs, steps), strategy, checkpoints and partitioner:
-// required fields are present, exclusive ones are not combined, and numbers are in the ranges of
-// doc/job_file.md. INVALID_ARGUMENT starts with the field's path in the job file and names the
-// value and the valid range.
+// Validates a job's batches (batch_size, epochs, steps and so on), validation, strategy,
+// checkpoints and partitioner: required fields are present, exclusive ones are not combined, and
+// numbers are in the ranges of doc/job_file.md. INVALID_ARGUMENT starts with the field's path in
+// the job file and names the value and the valid range.
 absl::Status ValidateJobLimits(const proto::Job& job);
 
 }  // namespace cairn::job

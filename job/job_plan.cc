@@ -30,6 +30,17 @@ absl::Status CheckBatches(const char* path, int64_t examples, int64_t batch_size
                                                  " batches; set a larger batch_size"));
 }
 
+// The batches of one pass over the training data. `per_update`: of an update.
+absl::StatusOr<int64_t> CountPass(const proto::Job& job, int64_t examples, int64_t batch_size,
+                                  int64_t per_update) {
+  if (!job.train().drop_remainder()) return BatchesOf(examples, batch_size);
+  const int64_t batches = examples / batch_size / per_update * per_update;
+  if (batches > 0) return batches;
+  return BadField("train.drop_remainder", examples, " examples are fewer than one ",
+                  per_update > 1 ? absl::StrCat("update of ", per_update, " batches") : "batch",
+                  " of ", batch_size, ", and nothing would be left; set a smaller batch_size");
+}
+
 }  // namespace
 
 JobNumbers ResolveNumbers(const proto::Job& job) {
@@ -62,14 +73,19 @@ absl::StatusOr<proto::JobPlan> MakeJobPlan(const proto::JobRecord& record,
     CAIRN_RETURN_IF_ERROR(CheckBatches("validation", inspected.validation_examples(),
                                        numbers.batch_size, kValidationBatchesMax));
   }
-  const int64_t per_epoch = BatchesOf(inspected.examples(), numbers.batch_size);
+  const int64_t per_update =
+      numbers.updates.synchronous ? std::max<int64_t>(1, record.batches_per_update()) : 1;
+  CAIRN_ASSIGN_OR_RETURN(const int64_t per_pass,
+                         CountPass(job, inspected.examples(), numbers.batch_size, per_update));
+  const int64_t per_epoch = job.has_steps_per_epoch() ? job.steps_per_epoch() : per_pass;
   const int64_t epochs_max = kTotalBatchesMax / per_epoch;
-  if (!job.has_steps() && job.epochs() > epochs_max) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("epochs: ", job.epochs(), " epochs of ", per_epoch, " batches are more than ",
-                     kTotalBatchesMax, " batches; set at most ", epochs_max));
+  const int64_t epochs = job.epochs() - job.initial_epoch();
+  if (!job.has_steps() && epochs > epochs_max) {
+    return absl::InvalidArgumentError(absl::StrCat("epochs: ", epochs, " epochs of ", per_epoch,
+                                                   " batches are more than ", kTotalBatchesMax,
+                                                   " batches; set at most ", epochs_max));
   }
-  const int64_t total = job.has_steps() ? job.steps() : job.epochs() * per_epoch;
+  const int64_t total = job.has_steps() ? job.steps() : epochs * per_epoch;
   // Only what the job says: the default is the size of the cluster, which may be larger.
   if (numbers.updates.batches_per_update > total) {
     return BadField(absl::StrCat("strategy.", StrategyName(job.strategy()), ".batches_per_update"),
@@ -84,8 +100,14 @@ absl::StatusOr<proto::JobPlan> MakeJobPlan(const proto::JobRecord& record,
   plan.set_weights_uploaded(record.uploads_weights());
   plan.set_examples(inspected.examples());
   plan.set_validation_examples(validates ? inspected.validation_examples() : 0);
+  // The check above bounds the product.
+  if (job.has_validation_steps() &&
+      job.validation_steps() < BatchesOf(plan.validation_examples(), numbers.batch_size)) {
+    plan.set_validation_examples(job.validation_steps() * numbers.batch_size);
+  }
   plan.set_batch_size(numbers.batch_size);
   plan.set_batches_per_epoch(per_epoch);
+  plan.set_batches_per_pass(per_pass);
   plan.set_total_batches(total);
   plan.set_synchronous(numbers.updates.synchronous);
   plan.set_batches_per_update(record.batches_per_update());
@@ -117,6 +139,7 @@ absl::Status CheckJournaledRecords(const proto::JobRecord& record,
                     {"plan.batch_size", plan->batch_size(), 1, INT32_MAX},
                     {"plan.total_batches", total, 1, kTotalBatchesMax},
                     {"plan.batches_per_epoch", plan->batches_per_epoch(), 1, kTotalBatchesMax},
+                    {"plan.batches_per_pass", plan->batches_per_pass(), 0, kTotalBatchesMax},
                     {"plan.batches_per_update", plan->batches_per_update(), 1,
                      synchronous ? kBatchesPerUpdateMax : 1},
                     {"plan.validation_examples", plan->validation_examples(), 0,
@@ -130,6 +153,15 @@ absl::Status CheckJournaledRecords(const proto::JobRecord& record,
         number.value, ", not between ", number.smallest, " and ", number.largest));
   }
   return absl::OkStatus();
+}
+
+bool ValidatesEpoch(const proto::JobPlan& plan, int64_t epoch) {
+  if (plan.validation_examples() == 0) return false;
+  const proto::Job& job = plan.job();
+  const int64_t number = job.initial_epoch() + epoch + 1;
+  const auto& epochs = job.validation_freq_epochs();
+  if (!epochs.empty()) return std::find(epochs.begin(), epochs.end(), number) != epochs.end();
+  return number % std::max<int64_t>(1, job.validation_freq()) == 0;
 }
 
 bool ClipsUpdateNorms(const proto::JobPlan& plan) {

@@ -27,8 +27,8 @@ NonFinitePolicy NonFinitePolicyOf(const proto::Job& job);
 // The number of ps that should store each snapshot, if there are so many.
 int64_t CopiesWanted(const proto::Job& job);
 
-// Fixes everything about a job once its data is counted. InvalidArgument: no examples, more than
-// kTotalBatchesMax batches, or too many validation batches.
+// Fixes everything about a job once its data is counted. InvalidArgument: no examples or not one
+// full batch (drop_remainder), more than kTotalBatchesMax batches, or too many validation batches.
 absl::StatusOr<proto::JobPlan> MakeJobPlan(const proto::JobRecord& record,
                                            const proto::InspectReply& inspected);
 
@@ -37,6 +37,9 @@ absl::StatusOr<proto::JobPlan> MakeJobPlan(const proto::JobRecord& record,
 // job and the number.
 absl::Status CheckJournaledRecords(const proto::JobRecord& record,
                                    const std::optional<proto::JobPlan>& plan);
+
+// Whether the job validates at the end of this epoch, counted from the first one that it trains.
+bool ValidatesEpoch(const proto::JobPlan& plan, int64_t epoch);
 
 // True if the job clips the norms of updates that combine several batches. Then no process has the
 // whole gradient: parameter servers and workers compute the norm together.

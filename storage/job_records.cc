@@ -65,9 +65,10 @@ void FillProgress(const JobRecords& job, proto::JobStatus* status) {
   status->set_total_batches(job.run.has_stop_at_batch() ? job.run.stop_at_batch()
                                                         : job.plan->total_batches());
   status->set_batches_per_epoch(job.plan->batches_per_epoch());
-  status->set_epochs((status->total_batches() + per_epoch - 1) / per_epoch);
-  status->set_epoch(last / per_epoch);
-  status->set_batch_in_epoch(job.run.batches_done() - status->epoch() * per_epoch);
+  const int64_t initial = job.record.job().initial_epoch();
+  status->set_epochs(initial + (status->total_batches() + per_epoch - 1) / per_epoch);
+  status->set_epoch(initial + last / per_epoch);
+  status->set_batch_in_epoch(job.run.batches_done() - last / per_epoch * per_epoch);
   status->set_loss(job.run.loss());
   for (int i = 0; i < job.run.metrics_size() && i < job.record.job().metrics_size(); ++i) {
     proto::NamedNumber* metric = status->add_metrics();
@@ -284,6 +285,13 @@ std::string StateName(proto::JobState state) {
                                                : absl::AsciiStrToLower(proto::JobState_Name(state));
 }
 
+proto::EvaluationRecord NumberedEvaluation(const proto::EvaluationRecord& evaluation,
+                                           const proto::Job& job) {
+  proto::EvaluationRecord numbered = evaluation;
+  numbered.set_epoch(evaluation.epoch() + job.initial_epoch());
+  return numbered;
+}
+
 proto::JobState StateFromRecords(const JobRecords& job) {
   if (job.record.state() != proto::RUNNING) return job.record.state();
   const bool restored = job.run.generation() > 1 || job.run.restored();
@@ -305,7 +313,7 @@ proto::JobStatus StatusFromRecords(const JobRecords& job) {
   status.set_ended_unix_seconds(job.record.ended_unix_seconds());
   *status.mutable_metric_names() = job.record.job().metrics();
   for (const proto::EvaluationRecord& evaluation : job.evaluations) {
-    *status.add_evaluations() = evaluation;
+    *status.add_evaluations() = NumberedEvaluation(evaluation, job.record.job());
   }
   if (!job.manifests.empty()) status.set_last_checkpoint(job.manifests.back().checkpoint());
   FillProgress(job, &status);

@@ -111,6 +111,10 @@ std::string StateName(proto::JobState state);
 proto::JobState StateFromRecords(const JobRecords& job);
 proto::JobStatus StatusFromRecords(const JobRecords& job);
 
+// The evaluation as users see it: epochs are numbered from the job's initial_epoch.
+proto::EvaluationRecord NumberedEvaluation(const proto::EvaluationRecord& evaluation,
+                                           const proto::Job& job);
+
 }  // namespace cairn::storage
 
 #endif  // CAIRN_STORAGE_JOB_RECORDS_H_

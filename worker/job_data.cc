@@ -46,6 +46,20 @@ absl::StatusOr<Split> SplitRows(const proto::Job& job, int64_t rows) {
   return split;
 }
 
+// As ChooseTrainingRows.
+absl::StatusOr<IsTrainingRow> ChooseRows(const proto::Job& job, int64_t rows) {
+  int64_t first = 0;
+  if (!job.train().rows().empty()) {
+    CAIRN_RETURN_IF_ERROR(CheckRowsExist(job.train(), rows));
+    first = job.train().rows(0);
+    rows = job.train().rows(1) - first;
+  }
+  CAIRN_ASSIGN_OR_RETURN(const Split split, SplitRows(job, rows));
+  return [split, first](int64_t row) {
+    return row >= first && row - first < split.rows && split.IsTraining(row - first);
+  };
+}
+
 // The job file's field of a source: "job field train.npy". The path alone could be taken for a file
 // name.
 std::string FieldOf(const std::string& field, const proto::DataSource& source) {
@@ -95,11 +109,8 @@ class Inspection {
     plan.mutable_train_files()->Assign(prints.begin(), prints.end());
     // Before the data are opened: opening CSV encodes text by the vocabularies in the plan.
     ChooseTrainingRows choose;
-    if (job_.has_validation_fraction()) {
-      choose = [this](int64_t rows) -> absl::StatusOr<IsTrainingRow> {
-        CAIRN_ASSIGN_OR_RETURN(const Split split, SplitRows(job_, rows));
-        return [split](int64_t row) { return split.IsTraining(row); };
-      };
+    if (job_.has_validation_fraction() || !job_.train().rows().empty()) {
+      choose = [this](int64_t rows) { return ChooseRows(job_, rows); };
     }
     CAIRN_RETURN_IF_ERROR(InspectSource(job_.train(), files, choose, &plan));
     proto::DamagedRecords damaged;
@@ -224,6 +235,12 @@ absl::StatusOr<JobData> LoadJobData(const proto::JobPlan& plan, const JobModel& 
                                          plan.data(), model, &storage);
                            }));
     data.validation = std::make_shared<const Dataset>(std::move(opened));
+  }
+  // validation_steps.
+  if (data.validation != nullptr && job.has_validation_steps() &&
+      plan.validation_examples() < data.validation->examples()) {
+    data.validation =
+        std::make_shared<const Dataset>(data.validation->First(plan.validation_examples()));
   }
   if (!train) data.train = nullptr;
   if (!validation) data.validation = nullptr;

@@ -40,7 +40,7 @@ absl::Status WriteOutputs(const std::shared_ptr<const Dataset>& inputs, int64_t 
                           nn::Executor* executor, std::vector<std::ofstream>* streams) {
   const BatchSampler order(inputs->examples(), batch_size, /*shuffle=*/false, /*seed=*/0);
   BatchLoader loader(inputs, order);
-  const int64_t batches = order.batches_per_epoch();
+  const int64_t batches = order.batches_per_pass();
   for (int64_t batch = 0; batch < batches; ++batch) {
     const bool is_last = batch + 1 == batches;
     CAIRN_ASSIGN_OR_RETURN(
@@ -145,7 +145,7 @@ absl::StatusOr<proto::EvaluationRecord> EvaluateOffline(const proto::EvaluationT
                            /*seed=*/0);
   BatchLoader loader(data.validation, order);
   Totals totals(model.objective);
-  const int64_t batches = order.batches_per_epoch();
+  const int64_t batches = order.batches_per_pass();
   for (int64_t batch = 0; batch < batches; ++batch) {
     const bool is_last = batch + 1 == batches;
     CAIRN_ASSIGN_OR_RETURN(

@@ -31,6 +31,7 @@ absl::Status ChooseData(const std::string& data, proto::JobPlan* plan) {
   }
   // The plan describes the files that were inspected, not the ones that are evaluated now.
   job->clear_validation_fraction();
+  job->clear_validation_steps();
   plan->mutable_data()->clear_validation_files();
   if (data == "train") {
     *job->mutable_validation() = job->train();

@@ -25,6 +25,7 @@ class HistoryPrinter {
 
   void PrintBatches(const proto::HistoryChunk& chunk) {
     per_epoch_ = std::max<int64_t>(1, chunk.batches_per_epoch());
+    initial_epoch_ = chunk.initial_epoch();
     metric_names_ = {chunk.metric_names().begin(), chunk.metric_names().end()};
     rates_ = {chunk.rates().begin(), chunk.rates().end()};
     for (const proto::BatchRecord& batch : chunk.batches()) {
@@ -43,7 +44,7 @@ class HistoryPrinter {
     google::protobuf::RepeatedPtrField<std::string> names(metric_names_.begin(),
                                                           metric_names_.end());
     for (const auto& evaluation : evaluations_) {
-      const int64_t last_batch = (evaluation.epoch() + 1) * per_epoch_ - 1;
+      const int64_t last_batch = (evaluation.epoch() - initial_epoch_ + 1) * per_epoch_ - 1;
       if (json_) {
         nlohmann::ordered_json line = EvaluationJson(evaluation, names);
         AddRate(last_batch, &line);
@@ -66,7 +67,7 @@ class HistoryPrinter {
 
   void PrintJson(int64_t number, const proto::BatchRecord* batch) {
     nlohmann::ordered_json line;
-    line["epoch"] = number / per_epoch_;
+    line["epoch"] = initial_epoch_ + number / per_epoch_;
     line["batch"] = number % per_epoch_;
     line["loss"] = nullptr;
     if (batch != nullptr) line["loss"] = NumberJson(batch->loss());
@@ -101,7 +102,8 @@ class HistoryPrinter {
   }
 
   void PrintText(int64_t number, const proto::BatchRecord* batch) {
-    *out_ << "epoch " << number / per_epoch_ + 1 << " batch " << number % per_epoch_ + 1 << "  ";
+    *out_ << "epoch " << initial_epoch_ + number / per_epoch_ + 1 << " batch "
+          << number % per_epoch_ + 1 << "  ";
     if (batch == nullptr) {
       *out_ << "report lost\n";
       return;
@@ -118,6 +120,7 @@ class HistoryPrinter {
   const int64_t applied_;
   std::ostream* const out_;
   int64_t per_epoch_ = 1;
+  int64_t initial_epoch_ = 0;
   int64_t next_ = 0;
   std::vector<std::string> metric_names_;
   std::vector<proto::RateChange> rates_;

@@ -4,9 +4,12 @@
 #include <memory>
 #include <optional>
 #include <system_error>
+#include <utility>
 
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
 #include "cli/commands/command.h"
 #include "cli/commands/model_flags.h"
 #include "cli/model/job_files.h"
@@ -24,10 +27,30 @@ struct PredictFlags : ModelFlags {
   std::vector<std::string> inputs;
   std::vector<std::string> outputs;
   double scale = std::numeric_limits<double>::quiet_NaN();  // Not given.
+  std::string rows;
 };
 
-std::optional<double> ScaleOf(const PredictFlags& flags) {
-  return std::isnan(flags.scale) ? std::nullopt : std::optional<double>(flags.scale);
+// The rows "FIRST:END".
+absl::StatusOr<std::pair<int64_t, int64_t>> ParseRows(const std::string& text) {
+  const std::pair<std::string, std::string> parts = absl::StrSplit(text, absl::MaxSplits(':', 1));
+  int64_t first = 0;
+  int64_t end = 0;
+  if (absl::SimpleAtoi(parts.first, &first) && absl::SimpleAtoi(parts.second, &end) && first >= 0 &&
+      end > first) {
+    return std::pair(first, end);
+  }
+  return absl::InvalidArgumentError(absl::StrCat(
+      "--rows: ", text, " are no rows; say the first and the one after the last: 0:100"));
+}
+
+absl::StatusOr<PredictionInput> InputOf(const PredictFlags& flags) {
+  PredictionInput input;
+  input.files = flags.inputs;
+  if (!std::isnan(flags.scale)) input.scale = flags.scale;
+  if (!flags.rows.empty()) {
+    CAIRN_ASSIGN_OR_RETURN(input.rows, ParseRows(flags.rows));
+  }
+  return input;
 }
 
 // Checks that there is one file for each output of the model.
@@ -74,6 +97,7 @@ absl::StatusOr<int> PredictFiles(const PredictFlags& flags, const CommandContext
   for (const std::string& file : flags.outputs) {
     CAIRN_RETURN_IF_ERROR(CheckPredictionFile("--output", file));
   }
+  CAIRN_ASSIGN_OR_RETURN(const PredictionInput input, InputOf(flags));
   OfflineOptions options;
   CAIRN_ASSIGN_OR_RETURN(options.worker_program,
                          cluster::FindProgram(context.programs_folder, "worker"));
@@ -83,8 +107,7 @@ absl::StatusOr<int> PredictFiles(const PredictFlags& flags, const CommandContext
                          ReadTrainedModel(found.source.get(), flags.job, flags.checkpoint));
   CAIRN_RETURN_IF_ERROR(CheckOutputs(flags.outputs, model.plan.model()));
   CAIRN_RETURN_IF_ERROR(CheckOverwrites(flags, model.plan.job()));
-  CAIRN_ASSIGN_OR_RETURN(const std::vector<Prediction> predictions,
-                         Predict(model, flags.inputs, ScaleOf(flags), options));
+  CAIRN_ASSIGN_OR_RETURN(const std::vector<Prediction> predictions, Predict(model, input, options));
   nlohmann::ordered_json outputs = nlohmann::ordered_json::array();
   for (size_t i = 0; i < predictions.size(); ++i) {
     CAIRN_RETURN_IF_ERROR(WritePrediction(flags.outputs[i], predictions[i]));
@@ -135,6 +158,8 @@ Command MakePredictCommand() {
                             "The .npy or .csv file to write. Once for each output of the model");
     set->AddNumber("--scale X", &flags->scale,
                    "Factor of all inputs [\"scale\" of the job's validation or training data]");
+    set->AddString("--rows FIRST:END", &flags->rows,
+                   "Only the rows from FIRST, counted from 0, to the one before END [all]");
     flags->AddCheckpoint(set);
     flags->AddJson(set);
     flags->AddCluster(set);

@@ -27,8 +27,8 @@ absl::Status CheckCount(size_t files, int inputs) {
 }  // namespace
 
 absl::StatusOr<proto::DataSource> PredictionSource(const proto::JobPlan& plan,
-                                                   const std::vector<std::string>& files,
-                                                   std::optional<double> scale) {
+                                                   const PredictionInput& input) {
+  const std::vector<std::string>& files = input.files;
   const proto::Job& job = plan.job();
   proto::DataSource source = job.has_validation() ? job::ValidationSource(job) : job.train();
   const auto npys = std::count_if(files.begin(), files.end(), IsNpy);
@@ -42,16 +42,17 @@ absl::StatusOr<proto::DataSource> PredictionSource(const proto::JobPlan& plan,
   }
   job::ReplaceFiles(files, &source);
   source.set_allow_nan(true);  // The output shows the effect.
-  if (scale) source.set_scale(*scale);
+  if (input.scale) source.set_scale(*input.scale);
+  if (input.rows) {
+    source.add_rows(input.rows->first);
+    source.add_rows(input.rows->second);
+  }
   return source;
 }
 
-absl::StatusOr<std::vector<Prediction>> Predict(TrainedModel trained,
-                                                const std::vector<std::string>& files,
-                                                std::optional<double> scale,
+absl::StatusOr<std::vector<Prediction>> Predict(TrainedModel trained, const PredictionInput& input,
                                                 const OfflineOptions& options) {
-  CAIRN_ASSIGN_OR_RETURN(const proto::DataSource source,
-                         PredictionSource(trained.plan, files, scale));
+  CAIRN_ASSIGN_OR_RETURN(const proto::DataSource source, PredictionSource(trained.plan, input));
   *trained.plan.mutable_job()->mutable_validation() = source;
   std::vector<std::vector<float>> values;
   CAIRN_ASSIGN_OR_RETURN(const proto::EvaluationResult result,

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/status/statusor.h"
@@ -20,20 +21,25 @@ struct Prediction {
   std::vector<float> values;
 };
 
+// What `cairn predict` reads.
+struct PredictionInput {
+  std::vector<std::string> files;
+  std::optional<double> scale;
+  // The first row and the one after the last; none: all rows.
+  std::optional<std::pair<int64_t, int64_t>> rows;
+};
+
 // The job's data source with other files, and without labels and weights. Files ending in .npy or
 // .npy.gz have the format npy. Others have the format and columns of the job's validation data or,
 // if it has none, of its training data. The default of `scale` is that of the same data.
 // InvalidArgument: the number of files is not that of the model's inputs, or formats are mixed.
 absl::StatusOr<proto::DataSource> PredictionSource(const proto::JobPlan& plan,
-                                                   const std::vector<std::string>& files,
-                                                   std::optional<double> scale);
+                                                   const PredictionInput& input);
 
 // Runs inference on the examples of these files, on the CPU of this machine. Inputs are
 // preprocessed as in the job. Returns the model's outputs in order. Errors as PredictionSource and
 // RunOfflineTask.
-absl::StatusOr<std::vector<Prediction>> Predict(TrainedModel trained,
-                                                const std::vector<std::string>& files,
-                                                std::optional<double> scale,
+absl::StatusOr<std::vector<Prediction>> Predict(TrainedModel trained, const PredictionInput& input,
                                                 const OfflineOptions& options);
 
 }  // namespace cairn::cli

@@ -9,7 +9,7 @@ namespace cairn::coordinator {
 
 // One epoch as a callback sees it.
 struct EpochResult {
-  int64_t epoch = 0;  // From 0.
+  int64_t epoch = 0;  // From the job's initial_epoch.
   // The monitored value; may be NaN.
   double value = 0;
   // The rate with which the epoch was trained; 0 if a schedule sets it.
@@ -38,7 +38,7 @@ class Callback {
  public:
   virtual ~Callback() = default;
 
-  // Call for each epoch in order, starting at epoch 0.
+  // Call for each epoch in order. Epochs of which there is no value are left out.
   virtual CallbackDecision OnEpochEnd(const EpochResult& result) = 0;
 
   // nullopt if it tracks none, or has none yet.

@@ -34,9 +34,11 @@ double EpochDecisions::Value(const std::string& monitor, const proto::EpochRecor
 EpochDecisions::Outcome EpochDecisions::Take(const proto::EpochRecord& record) {
   Outcome outcome;
   EpochResult result;
-  result.epoch = epochs_++;
+  result.epoch = job_->initial_epoch() + epochs_++;
   result.learning_rate = learning_rate_;
   for (MonitoringCallback& each : callbacks_.monitoring) {
+    // As in Keras: of an epoch without validation (validation_freq) there is nothing to see.
+    if (absl::StartsWith(each.monitor, "val_") && !record.has_validation()) continue;
     result.value = Value(each.monitor, record);
     CallbackDecision decision = each.callback->OnEpochEnd(result);
     outcome.stop |= decision.stop;

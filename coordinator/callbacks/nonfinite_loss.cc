@@ -16,7 +16,7 @@ constexpr char kBadData[] = ": its data are not finite";
 proto::NonFiniteLoss LossOf(const proto::JobPlan& plan, const proto::BatchRecord& record) {
   const int64_t per_epoch = std::max<int64_t>(1, plan.batches_per_epoch());
   proto::NonFiniteLoss loss;
-  loss.set_epoch(record.batch() / per_epoch);
+  loss.set_epoch(plan.job().initial_epoch() + record.batch() / per_epoch);
   loss.set_batch(record.batch() % per_epoch);
   loss.set_loss(record.loss());
   loss.set_data_not_finite(record.data_not_finite());
@@ -65,7 +65,7 @@ bool KeepNonfiniteLoss(const proto::JobPlan& plan, const proto::EvaluationRecord
                        EventTime now, proto::RunRecord* run) {
   if (std::isfinite(record.loss()) || run->has_nonfinite_validation()) return false;
   proto::NonFiniteLoss& loss = *run->mutable_nonfinite_validation();
-  loss.set_epoch(record.epoch());
+  loss.set_epoch(plan.job().initial_epoch() + record.epoch());
   loss.set_loss(record.loss());
   loss.set_data_not_finite(record.data_not_finite());
   // Values that are not finite give no other loss: that was said of the batch.

@@ -8,6 +8,7 @@
 #include "common/failpoint.h"
 #include "common/logging.h"
 #include "coordinator/callbacks/nonfinite_loss.h"
+#include "job/job_plan.h"
 #include "storage/job_records.h"
 
 namespace cairn::coordinator {
@@ -143,7 +144,7 @@ std::optional<CutPurpose> Checkpointer::DueCut(EventTime now) {
   torn_ = queue_.Unfinished(torn_);
   if (!torn_.empty()) return std::nullopt;
   if (AtEpochEnd()) {
-    const bool evaluate = plan_.validation_examples() > 0 && !history_.HasEvaluation(Epoch());
+    const bool evaluate = job::ValidatesEpoch(plan_, Epoch()) && !history_.HasEvaluation(Epoch());
     const bool is_last = Epoch() + 1 == EpochCount();
     const bool persist =
         is_last || retention_.DueAtEndOf(Epoch()) || retention_.Due(done, now.monotonic);

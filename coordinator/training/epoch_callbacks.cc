@@ -127,7 +127,8 @@ void EpochCallbacks::Decide(int64_t epoch, EventTime now, Outbox* outbox) {
 bool EpochCallbacks::ChooseBest(const std::vector<proto::Manifest>& manifests, Outbox* outbox) {
   proto::RunRecord chosen;
   for (const EpochDecisions::Best& best : decisions_->bests()) {
-    if (const proto::Manifest* manifest = FindAtEnd(manifests, EndOf(best.epoch.epoch))) {
+    if (const proto::Manifest* manifest =
+            FindAtEnd(manifests, EndOf(best.epoch.epoch - plan_.job().initial_epoch()))) {
       proto::BestCheckpoint* entry = chosen.add_best();
       entry->set_callback(best.callback);
       entry->set_monitor(best.monitor);

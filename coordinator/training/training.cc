@@ -296,7 +296,7 @@ void Training::GrantTo(TaskId worker, bool train, EventTime now, Outbox* outbox)
 void Training::FillStatus(absl::Duration now, proto::JobStatus* status) {
   const int64_t done = queue_.DoneCount();
   status->set_batches_done(done);
-  status->set_epoch(checkpointer_.Epoch());
+  status->set_epoch(plan_.job().initial_epoch() + checkpointer_.Epoch());
   status->set_batch_in_epoch(
       std::max<int64_t>(0, done - checkpointer_.Epoch() * plan_.batches_per_epoch()));
   status->set_evaluating(checkpointer_.evaluation() != nullptr);
@@ -334,8 +334,9 @@ std::string Training::NextNeeded() const {
 std::string Training::LowestBatchText() const {
   const int64_t batch = queue_.LowWater();
   if (batch >= plan_.total_batches()) return "for the end of the job";
-  const std::string name = absl::StrCat("for batch ", batch % plan_.batches_per_epoch() + 1,
-                                        " of epoch ", batch / plan_.batches_per_epoch() + 1);
+  const std::string name =
+      absl::StrCat("for batch ", batch % plan_.batches_per_epoch() + 1, " of epoch ",
+                   plan_.job().initial_epoch() + batch / plan_.batches_per_epoch() + 1);
   const std::optional<TaskId> owner = queue_.OwnerOf(batch);
   return owner.has_value() ? absl::StrCat(name, ", which ", owner->Name(), " has")
                            : absl::StrCat(name, ", which no worker has");

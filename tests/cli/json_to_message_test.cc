@@ -78,6 +78,20 @@ TEST(JsonToMessageTest, AnObjectForANumberGoesToItsSchedule) {
             "momentum: {\"name\":\"constant\"} is not a number");
 }
 
+TEST(JsonToMessageTest, AListForAPeriodIsAListOfEpochs) {
+  proto::Job job;
+  EXPECT_EQ(Refusal(R"({"validation_freq": 2})", &job), "");
+  EXPECT_EQ(job.validation_freq(), 2);
+  job.Clear();
+  EXPECT_EQ(Refusal(R"({"validation_freq": [2]})", &job), "");
+  EXPECT_FALSE(job.has_validation_freq());
+  EXPECT_EQ(job.validation_freq_epochs_size(), 1);
+  EXPECT_EQ(Refusal(R"({"validation_freq": ["2"]})", &job),
+            "validation_freq[0]: \"2\" is not a whole number");
+  proto::CheckpointPolicy policy;
+  EXPECT_THAT(Refusal(R"({"every": [2]})", &policy), HasSubstr("unknown field"));
+}
+
 TEST(JsonToMessageTest, TheScheduleHasNoNameOfItsOwn) {
   proto::Optimizer optimizer;
   for (const char* value : {R"({"name": "constant"})", R"("constant")"}) {

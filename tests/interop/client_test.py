@@ -110,6 +110,38 @@ class Fit(unittest.TestCase):
         for key in there:
             self.assertAlmostEqual(here[key], there[key], delta=1e-4)
 
+    def test_workers_share_the_steps_of_an_epoch(self):
+        """Of 70 examples the last batch has 6, which two workers share if they can."""
+        x, y = examples(70)
+        model = network()
+        twin = keras.models.clone_model(model)
+        twin.compile(optimizer="adam", loss="sparse_categorical_crossentropy",
+                     metrics=["accuracy"])
+        twin.set_weights(model.get_weights())
+        for batch_size, steps in ((16, 2), (16, 1), (64, 2)):
+            fit = {"batch_size": batch_size, "steps_per_epoch": steps, "epochs": 5,
+                   "initial_epoch": 3, "shuffle": False, "verbose": 0}
+            there = twin.fit(x, y, **fit)
+            twin.optimizer = keras.optimizers.Adam()  # It starts anew in each fit of a cluster.
+            twin.compile(optimizer="adam", loss="sparse_categorical_crossentropy",
+                         metrics=["accuracy"])
+            here = cluster.fit(model, x, y, **fit)
+            self.assertEqual(here.epoch, there.epoch)
+            self.assertEqual(here.epoch, [3, 4])
+            np.testing.assert_allclose(here.history["loss"], there.history["loss"], atol=1e-4)
+
+    def test_steps_of_evaluate_and_predict(self):
+        x, y = examples(100)
+        model = network()
+        cluster.fit(model, x, y, batch_size=50, verbose=0)
+        for steps in (1, 2, 50):
+            np.testing.assert_allclose(
+                cluster.evaluate(model, x, y, batch_size=30, steps=steps, verbose=0),
+                model.evaluate(x, y, batch_size=30, steps=steps, verbose=0), atol=1e-4)
+            np.testing.assert_allclose(
+                cluster.predict(model, x, batch_size=30, steps=steps),
+                model.predict(x, batch_size=30, steps=steps, verbose=0), atol=1e-4)
+
     def test_progress_is_printed_as_keras_prints_it(self):
         x, y = examples()
         output = io.StringIO()
@@ -170,10 +202,6 @@ class Errors(unittest.TestCase):
         self.assertIn(text, str(caught.exception))
 
     def test_what_a_job_file_cannot_express_is_refused_by_name(self):
-        self.refused("steps_per_epoch", steps_per_epoch=3)
-        self.refused("validation_steps", validation_steps=2)
-        self.refused("validation_freq", validation_freq=2, validation_split=0.5,
-                     callbacks=[keras.callbacks.EarlyStopping()])
         self.refused("nothing to train", initial_epoch=1)
         self.refused("on_train_batch_end", callbacks=[
             keras.callbacks.LambdaCallback(on_train_batch_end=print)])

@@ -246,8 +246,34 @@ class Epochs(Comparison):
             draw, training_cases.network(draw, "linear"), "mse", sgd(), training_cases.real_labels,
             metrics=lambda: ["mae"], epochs=6, **fit))
 
+    def test_steps_per_epoch(self):
+        """The data go on in the next epoch, and begin anew at their end."""
+        self.trained(steps_per_epoch=EXAMPLES // BATCH)
+        for steps, epochs in ((1, 6), (2, 2)):
+            draw = draw_for("steps_per_epoch", steps)
+            self.compare(draw, training_cases.network(draw, "linear"), "mse", sgd(),
+                         training_cases.real_labels, metrics=lambda: ["mae"], epochs=epochs,
+                         steps_per_epoch=steps)
+
+    def test_validation_steps(self):
+        self.trained(validation_steps=2)
+        self.trained(validation_steps=1, validation_freq=3)
+        self.trained(validation_steps=3, validation_batch_size=3)
+        self.trained(validation_steps=1000)
+
+    def test_callbacks_do_not_see_epochs_that_are_not_validated(self):
+        for seed, freq in enumerate((2, [1, 2, 5])):
+            draw = draw_for("unvalidated", seed)
+            self.compare(
+                draw, training_cases.network(draw, "linear"), "mse", keras.optimizers.SGD(0.3),
+                training_cases.real_labels, epochs=8, validation_freq=freq, callbacks=lambda: [
+                    keras.callbacks.ReduceLROnPlateau(patience=1, factor=0.5, min_delta=0.05),
+                    keras.callbacks.EarlyStopping(patience=2, restore_best_weights=True,
+                                                  start_from_epoch=1)])
+
     def test_initial_epoch(self):
         self.trained(initial_epoch=4, steps_per_epoch=EXAMPLES // BATCH)
+        self.trained(initial_epoch=3, validation_freq=[4, 6])
         self.trained(initial_epoch=2, callbacks=lambda: [
             keras.callbacks.LearningRateScheduler(lambda epoch, rate: rate / (epoch + 1)),
             keras.callbacks.EarlyStopping("mae", patience=1, start_from_epoch=4, min_delta=1)])

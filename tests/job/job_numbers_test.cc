@@ -68,6 +68,17 @@ TEST(JobNumbersTest, TheEndsOfEveryRangeAreTaken) {
              job->mutable_checkpoint()->set_copies(2);
            },
            [](Job* job) { job->set_on_lost_checkpoint("fail"); },
+           [](Job* job) { job->set_initial_epoch(1); },
+           [](Job* job) { job->set_steps_per_epoch(kTotalBatchesMax); },
+           [](Job* job) {
+             job->mutable_validation();
+             job->set_validation_steps(1);
+             job->set_validation_freq(1);
+           },
+           [](Job* job) {
+             job->set_validation_fraction(0.5);
+             job->add_validation_freq_epochs(kTotalBatchesMax);
+           },
            [](Job* job) { job->set_on_non_finite("rollback"); },
        }) {
     EXPECT_EQ(Refusal(change), "");
@@ -90,6 +101,45 @@ TEST(JobNumbersTest, RejectsInvalidLengths) {
          job->set_steps(0);
        },
        "steps: 0 is not from 1 to 1099511627776"},
+  });
+}
+
+TEST(JobNumbersTest, RejectsInvalidEpochsAndValidations) {
+  ExpectRefusals({
+      {[](Job* job) { job->set_steps_per_epoch(0); },
+       "steps_per_epoch: 0 is not from 1 to 1099511627776"},
+      {[](Job* job) { job->set_initial_epoch(2); },
+       "initial_epoch: 2 is not from 0 to 1: epochs are numbered from 0, and the last is "
+       "\"epochs\" - 1"},
+      {[](Job* job) { job->set_initial_epoch(-1); },
+       "initial_epoch: -1 is not from 0 to 1: epochs are numbered from 0, and the last is "
+       "\"epochs\" - 1"},
+      {[](Job* job) {
+         job->clear_epochs();
+         job->set_steps(7);
+         job->set_initial_epoch(0);
+       },
+       "initial_epoch: is for jobs with \"epochs\", and this one has \"steps\""},
+      {[](Job* job) { job->set_validation_steps(1); },
+       "validation_steps: has no meaning without \"validation\" or \"validation_fraction\""},
+      {[](Job* job) { job->add_validation_freq_epochs(1); },
+       "validation_freq: has no meaning without \"validation\" or \"validation_fraction\""},
+      {[](Job* job) {
+         job->mutable_validation();
+         job->set_validation_steps(0);
+       },
+       "validation_steps: 0 is not from 1 to 1099511627776"},
+      {[](Job* job) {
+         job->mutable_validation();
+         job->set_validation_freq(0);
+       },
+       "validation_freq: 0 is not from 1 to 1099511627776"},
+      {[](Job* job) {
+         job->mutable_validation();
+         job->add_validation_freq_epochs(1);
+         job->add_validation_freq_epochs(0);
+       },
+       "validation_freq[1]: 0 is not from 1 to 1099511627776"},
   });
 }
 

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <optional>
+#include <vector>
 
 #include "job/job_numbers.h"
 
@@ -41,6 +42,76 @@ TEST(JobPlanTest, StepsCountBatches) {
   record.mutable_job()->clear_epochs();
   record.mutable_job()->set_steps(7);
   EXPECT_EQ(MakeJobPlan(record, Inspected(100))->total_batches(), 7);
+}
+
+TEST(JobPlanTest, ADroppedRemainderIsTheLastBatchOrTheLastUpdate) {
+  proto::JobRecord record = Record();
+  record.mutable_job()->mutable_train()->set_drop_remainder(true);
+  auto plan = MakeJobPlan(record, Inspected(250));
+  ASSERT_TRUE(plan.ok());
+  EXPECT_EQ(plan->batches_per_epoch(), 7);
+  EXPECT_EQ(plan->total_batches(), 21);
+  EXPECT_EQ(MakeJobPlan(record, Inspected(256))->batches_per_epoch(), 8);
+  EXPECT_EQ(MakeJobPlan(record, Inspected(31)).status().message(),
+            "train.drop_remainder: 31 examples are fewer than one batch of 32, and nothing would "
+            "be left; set a smaller batch_size");
+  record.mutable_job()->mutable_strategy()->mutable_parameter_server()->set_mode("sync");
+  record.set_batches_per_update(4);
+  plan = MakeJobPlan(record, Inspected(250));
+  ASSERT_TRUE(plan.ok());
+  EXPECT_EQ(plan->batches_per_epoch(), 4);
+  EXPECT_EQ(MakeJobPlan(record, Inspected(127)).status().message(),
+            "train.drop_remainder: 127 examples are fewer than one update of 4 batches of 32, and "
+            "nothing would be left; set a smaller batch_size");
+}
+
+TEST(JobPlanTest, AnEpochMayHaveAnyNumberOfSteps) {
+  proto::JobRecord record = Record();
+  record.mutable_job()->set_steps_per_epoch(10);
+  const auto plan = MakeJobPlan(record, Inspected(100));
+  ASSERT_TRUE(plan.ok());
+  EXPECT_EQ(plan->batches_per_epoch(), 10);
+  EXPECT_EQ(plan->batches_per_pass(), 4);
+  EXPECT_EQ(plan->total_batches(), 30);
+}
+
+TEST(JobPlanTest, OnlyEpochsFromTheInitialOneAreTrained) {
+  proto::JobRecord record = Record();
+  record.mutable_job()->set_initial_epoch(2);
+  EXPECT_EQ(MakeJobPlan(record, Inspected(100))->total_batches(), 4);
+}
+
+TEST(JobPlanTest, ValidationStepsLimitTheExamples) {
+  proto::JobRecord record = Record();
+  record.mutable_job()->mutable_validation();
+  record.mutable_job()->set_validation_steps(2);
+  EXPECT_EQ(MakeJobPlan(record, Inspected(100, 90))->validation_examples(), 64);
+  EXPECT_EQ(MakeJobPlan(record, Inspected(100, 50))->validation_examples(), 50);
+  record.mutable_job()->set_validation_steps(kTotalBatchesMax);
+  EXPECT_EQ(MakeJobPlan(record, Inspected(100, 50))->validation_examples(), 50);
+}
+
+std::vector<int64_t> ValidatedEpochs(const proto::JobPlan& plan) {
+  std::vector<int64_t> epochs;
+  for (int64_t epoch = 0; epoch < 6; ++epoch) {
+    if (ValidatesEpoch(plan, epoch)) epochs.push_back(epoch);
+  }
+  return epochs;
+}
+
+TEST(JobPlanTest, ValidationFreqIsAPeriodOrAListOfEpochs) {
+  proto::JobPlan plan;
+  EXPECT_EQ(ValidatedEpochs(plan), std::vector<int64_t>());
+  plan.set_validation_examples(5);
+  EXPECT_EQ(ValidatedEpochs(plan), (std::vector<int64_t>{0, 1, 2, 3, 4, 5}));
+  plan.mutable_job()->set_validation_freq(3);
+  EXPECT_EQ(ValidatedEpochs(plan), (std::vector<int64_t>{2, 5}));
+  plan.mutable_job()->set_initial_epoch(2);
+  EXPECT_EQ(ValidatedEpochs(plan), (std::vector<int64_t>{0, 3}));
+  plan.mutable_job()->clear_validation_freq();
+  plan.mutable_job()->add_validation_freq_epochs(1);
+  plan.mutable_job()->add_validation_freq_epochs(4);
+  EXPECT_EQ(ValidatedEpochs(plan), (std::vector<int64_t>{1}));
 }
 
 TEST(JobPlanTest, SynchronousJobsTakeTheNumberThatWasFixedAtSubmit) {

@@ -160,6 +160,28 @@ TEST_F(JobRecordsTest, TheStatusOfAStoppedJobHasItsProgressAndFaults) {
   EXPECT_FALSE(status.has_nonfinite_validation());
 }
 
+TEST_F(JobRecordsTest, TheStatusNumbersEpochsFromTheInitialOne) {
+  proto::JobRecord record;
+  record.set_job_id(1);
+  record.set_state(proto::RUNNING);
+  record.mutable_job()->set_initial_epoch(5);
+  Put(JobKey(1), record);
+  proto::JobPlan plan;
+  plan.set_total_batches(25);
+  plan.set_batches_per_epoch(10);
+  Put(PlanKey(1), plan);
+  proto::RunRecord run;
+  run.set_batches_done(15);
+  Put(RunKey(1), run);
+  proto::EvaluationRecord evaluation;
+  Put(EvaluationKey(1, 0), evaluation);
+  const proto::JobStatus status = StatusFromRecords(*ReadJob(*journal_, 1));
+  EXPECT_EQ(status.epochs(), 8);
+  EXPECT_EQ(status.epoch(), 6);
+  EXPECT_EQ(status.batch_in_epoch(), 5);
+  EXPECT_EQ(status.evaluations(0).epoch(), 5);
+}
+
 TEST_F(JobRecordsTest, TheStatusHasTheFirstLossThatWasNotFinite) {
   PutJob(1, "mnist");
   proto::RunRecord run;

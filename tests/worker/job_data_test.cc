@@ -89,6 +89,44 @@ TEST(JobDataTest, InspectionCountsTheExamplesOfBothSources) {
   EXPECT_EQ(reply.data().validation_files_size(), 2);
 }
 
+TEST(JobDataTest, RowsAreChosenBeforeTheValidationFraction) {
+  const proto::JobPlan plan =
+      Planned(LinePlan(TenNumbers(R"(, "rows": [2, 8]}, "validation_fraction": 0.5)")));
+  EXPECT_EQ(plan.examples(), 3);
+  EXPECT_EQ(plan.validation_examples(), 3);
+  const JobData data = Open(plan);
+  EXPECT_EQ(InputsOf(*data.train), (std::vector<float>{2, 3, 4}));
+  EXPECT_EQ(InputsOf(*data.validation), (std::vector<float>{5, 6, 7}));
+}
+
+TEST(JobDataTest, RowsBeyondTheDataAreRefused) {
+  const proto::InspectReply reply =
+      InspectJob(InspectOf(LinePlan(TenNumbers(R"(, "rows": [2, 11]})"))), {});
+  EXPECT_EQ(reply.error(),
+            "job field train.npy: \"rows\": [2, 11] are not among the 10 rows of the data; the end "
+            "is at most 10");
+}
+
+TEST(JobDataTest, OnlyChosenRowsDecideVocabulariesAndMeans) {
+  const std::string csv = Quoted(WriteDataFile("rows.csv", "x,k,y\n9,c,0\n1,b,0\n,a,0\n3,b,0\n"));
+  proto::JobPlan plan = LinePlan(
+      R"({"train": {"csv": {"files": [)" + csv +
+      R"(], "labels": [{"name": "y"}], "features": [{"name": "x", "missing": {"name": "mean"}}]}, )"
+      R"("rows": [1, 4]}})");
+  const proto::InspectReply reply = InspectJob(InspectOf(plan), {});
+  EXPECT_EQ(reply.error(), "");
+  ASSERT_EQ(reply.data().fills_size(), 1);
+  EXPECT_EQ(reply.data().fills(0).value(), 2);
+  EXPECT_EQ(reply.examples(), 3);
+}
+
+TEST(JobDataTest, ValidationStepsKeepTheFirstBatches) {
+  proto::JobPlan plan = Planned(LinePlan(TenNumbers(R"(}, "validation_fraction": 0.5)")));
+  plan.mutable_job()->set_validation_steps(1);
+  plan.set_validation_examples(2);  // As MakeJobPlan does for batches of 2.
+  EXPECT_EQ(InputsOf(*Open(plan).validation), (std::vector<float>{5, 6}));
+}
+
 TEST(JobDataTest, InspectionSaysWhichSourceIsWrong) {
   proto::Inspect inspect = InspectOf(CountingPlan({.validation = true}));
   inspect.mutable_job()->mutable_validation()->mutable_npy()->set_features(0, "/gone.npy");

@@ -113,6 +113,24 @@ absl::Status Array::Append(const Array& other) {
   return absl::OkStatus();
 }
 
+Array Array::Rows(int64_t first, int64_t end) const {
+  Array selected = *this;
+  selected.parts_.clear();
+  selected.ends_.clear();
+  for (int i = 0; i < static_cast<int>(parts_.size()); ++i) {
+    const int64_t begin = std::max(first, FirstRow(i));
+    const int64_t part_end = std::min(end, ends_[i]);
+    if (begin >= part_end) continue;
+    const int64_t skipped = begin - FirstRow(i);
+    Part part = parts_[i];
+    part.offset += static_cast<uint64_t>(skipped) * layout_.stride;
+    part.first_row += skipped;
+    selected.parts_.push_back(std::move(part));
+    selected.ends_.push_back(part_end - first);
+  }
+  return selected;
+}
+
 std::string Array::ToString() const {
   nn::Shape shape = row_shape();
   shape.insert(shape.begin(), rows());
@@ -131,7 +149,8 @@ int Array::PartOf(int64_t row) const {
 
 std::string Array::Place(int64_t row) const {
   const int part = PartOf(row);
-  return absl::StrCat(parts_[part].file->name(), ", row ", row - FirstRow(part));
+  return absl::StrCat(parts_[part].file->name(), ", row ",
+                      parts_[part].first_row + row - FirstRow(part));
 }
 
 absl::StatusOr<const char*> Array::Row(int64_t row, std::string* scratch) const {

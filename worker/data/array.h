@@ -58,6 +58,9 @@ class Array {
   // shape differs.
   absl::Status Append(const Array& other);
 
+  // Only the rows [first, end), which exist. Places name the rows of the files.
+  Array Rows(int64_t first, int64_t end) const;
+
   int64_t rows() const { return ends_.empty() ? 0 : ends_.back(); }
   const nn::Shape& row_shape() const { return layout_.row_shape; }
   ElementType type() const { return layout_.type; }
@@ -94,6 +97,7 @@ class Array {
   struct Part {
     std::shared_ptr<const FileBytes> file;
     uint64_t offset = 0;
+    int64_t first_row = 0;  // In the file.
   };
 
   int PartOf(int64_t row) const;

@@ -13,7 +13,7 @@ BatchSampler::BatchSampler(int64_t examples, int64_t batch_size, bool shuffle, u
                            int64_t shuffle_block)
     : examples_(examples),
       batch_size_(batch_size),
-      batches_per_epoch_((examples - 1) / batch_size + 1),
+      batches_per_pass_((examples - 1) / batch_size + 1),
       shuffle_(shuffle),
       shuffle_block_(shuffle_block),
       key_(DeriveKey(seed, "shuffle")) {
@@ -21,8 +21,16 @@ BatchSampler::BatchSampler(int64_t examples, int64_t batch_size, bool shuffle, u
 }
 
 BatchSampler BatchSampler::ForTraining(const proto::JobPlan& plan) {
-  return BatchSampler(plan.examples(), plan.batch_size(), plan.shuffle(), plan.seed(),
-                      plan.job().shuffle_block());
+  BatchSampler sampler(plan.examples(), plan.batch_size(), plan.shuffle(), plan.seed(),
+                       plan.job().shuffle_block());
+  // Fewer than all if the remainder is dropped. An old plan has no number.
+  if (plan.batches_per_pass() > 0) {
+    sampler.batches_per_pass_ = std::min(sampler.batches_per_pass_, plan.batches_per_pass());
+  }
+  // A job that continues at epoch 3 has the orders of epoch 3 and later.
+  sampler.first_pass_ =
+      plan.job().initial_epoch() * plan.batches_per_epoch() / sampler.batches_per_pass_;
+  return sampler;
 }
 
 BatchSampler BatchSampler::ForValidation(const proto::JobPlan& plan) {
@@ -30,16 +38,16 @@ BatchSampler BatchSampler::ForValidation(const proto::JobPlan& plan) {
 }
 
 void BatchSampler::ExamplesOf(int64_t batch, std::vector<int64_t>* indices) const {
-  const int64_t epoch = batch / batches_per_epoch_;
-  const int64_t begin = batch % batches_per_epoch_ * batch_size_;
+  const int64_t pass = first_pass_ + batch / batches_per_pass_;
+  const int64_t begin = batch % batches_per_pass_ * batch_size_;
   const int64_t end = begin + std::min(batch_size_, examples_ - begin);
   indices->resize(end - begin);
   if (!shuffle_) {
     for (int64_t i = begin; i < end; ++i) (*indices)[i - begin] = i;
     return;
   }
-  // A new order in each epoch, from the seed and the epoch's number alone.
-  const uint64_t key = DeriveKey(key_, static_cast<uint64_t>(epoch));
+  // A new order in each pass, from the seed and the pass's number alone.
+  const uint64_t key = DeriveKey(key_, static_cast<uint64_t>(pass));
   if (shuffle_block_ > 0) {
     const BlockPermutation order(examples_, shuffle_block_, key);
     for (int64_t i = begin; i < end; ++i) (*indices)[i - begin] = order.At(i);

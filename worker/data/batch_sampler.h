@@ -10,8 +10,9 @@ namespace cairn::worker {
 
 // Determines the examples of each batch. The result is a pure function of the job's plan and the
 // batch's number, so it is the same on all workers and after a restart. Batches are numbered
-// consecutively through the whole job. Every epoch has each example exactly once, in a new order if
-// the job shuffles; its last batch may be smaller. Immutable, thread-safe.
+// consecutively through the whole job. Every pass over the data has each example exactly once, in a
+// new order if the job shuffles; its last batch may be smaller, or be left out. An epoch is a pass,
+// unless the job has steps_per_epoch. Immutable, thread-safe.
 class BatchSampler {
  public:
   // `examples` and `batch_size` must be positive. `shuffle_block`: the block size of
@@ -24,7 +25,7 @@ class BatchSampler {
   // The order of the validation batches: one epoch, not shuffled.
   static BatchSampler ForValidation(const proto::JobPlan& plan);
 
-  int64_t batches_per_epoch() const { return batches_per_epoch_; }
+  int64_t batches_per_pass() const { return batches_per_pass_; }
   int64_t batch_size() const { return batch_size_; }
 
   // Sets `*indices` to the examples of batch `batch` >= 0.
@@ -33,7 +34,8 @@ class BatchSampler {
  private:
   int64_t examples_;
   int64_t batch_size_;
-  int64_t batches_per_epoch_;
+  int64_t batches_per_pass_;
+  int64_t first_pass_ = 0;  // The order of batch 0's pass is that of this one.
   bool shuffle_;
   int64_t shuffle_block_;
   uint64_t key_;

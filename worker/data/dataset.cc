@@ -192,6 +192,12 @@ Dataset Dataset::Subset(int64_t first, int64_t count, std::optional<Permutation>
   return part;
 }
 
+Dataset Dataset::First(int64_t count) const {
+  Dataset part = *this;
+  part.count_ = count;
+  return part;
+}
+
 std::vector<const Array*> Dataset::Arrays() const {
   std::vector<const Array*> arrays;
   for (const Column& column : labels_) arrays.push_back(&column.array);

@@ -43,6 +43,9 @@ class Dataset {
   // The examples [first, first + count) in the order of `order`, or of the files if it is none.
   Dataset Subset(int64_t first, int64_t count, std::optional<Permutation> order) const;
 
+  // The first `count` examples, of which there are so many.
+  Dataset First(int64_t count) const;
+
   int64_t examples() const { return count_; }
   int inputs() const { return static_cast<int>(features_.size()); }
   // The number of elements of one example; each has 4 bytes.

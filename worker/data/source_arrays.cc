@@ -43,7 +43,34 @@ absl::StatusOr<std::vector<Files>> ListParts(const job::FileNames& names, size_t
   return files;
 }
 
+// Arrays of different lengths stay as they are: Dataset reports them.
+absl::Status SelectRows(const proto::DataSource& source, SourceArrays* arrays) {
+  if (source.rows().empty()) return absl::OkStatus();
+  std::vector<Array*> all;
+  for (Array& input : arrays->inputs) all.push_back(&input);
+  for (Array& label : arrays->labels) all.push_back(&label);
+  if (arrays->weights) all.push_back(&*arrays->weights);
+  for (const Array* array : all) {
+    if (array->rows() != all[0]->rows()) return absl::OkStatus();
+  }
+  if (all.empty()) return absl::OkStatus();
+  CAIRN_RETURN_IF_ERROR(CheckRowsExist(source, all[0]->rows()));
+  for (Array* array : all) *array = array->Rows(source.rows(0), source.rows(1));
+  return absl::OkStatus();
+}
+
 }  // namespace
+
+absl::Status CheckRowsExist(const proto::DataSource& source, int64_t rows) {
+  if (source.rows_size() == 2 && source.rows(0) >= 0 && source.rows(0) < source.rows(1) &&
+      source.rows(1) <= rows) {
+    return absl::OkStatus();
+  }
+  if (source.rows_size() != 2) return absl::InvalidArgumentError("rows are not two numbers");
+  return absl::InvalidArgumentError(absl::StrCat("\"rows\": ", job::RowsText(source),
+                                                 " are not among the ", rows,
+                                                 " rows of the data; the end is at most ", rows));
+}
 
 const std::vector<DataReader>& DataReaders() {
   static const auto* const readers = new std::vector<DataReader>{
@@ -87,8 +114,10 @@ absl::StatusOr<SourceArrays> ReadSource(const ReadRequest& request) {
   CAIRN_ASSIGN_OR_RETURN(const DataReader* const reader, ReaderOf(request.source));
   CAIRN_ASSIGN_OR_RETURN(SourceArrays arrays, reader->read(request));
   const Files& weights = request.files.weights;
-  if (weights.empty()) return arrays;
-  CAIRN_ASSIGN_OR_RETURN(arrays.weights, ReadArrays(weights, ReadNpyFile, request.storage));
+  if (!weights.empty()) {
+    CAIRN_ASSIGN_OR_RETURN(arrays.weights, ReadArrays(weights, ReadNpyFile, request.storage));
+  }
+  CAIRN_RETURN_IF_ERROR(SelectRows(request.source, &arrays));
   return arrays;
 }
 

@@ -38,12 +38,6 @@ if temporary:
         os.rmdir(temporary)
 """
 
-# Arguments of Keras's fit that a job does not have: the default, and the reason.
-_REFUSED = {
-    "validation_steps": (None, "all validation data are evaluated"),
-}
-_LOCAL_ONLY = ("validation_batch_size",)  # Does not change a result.
-
 
 def local(ps=2, workers=2, state=None, devices=None):
     """Starts a cluster on this machine.
@@ -114,8 +108,9 @@ class Cluster:
 
     def fit(self, model, x, y=None, batch_size=None, epochs=1, verbose="auto", callbacks=None,
             validation_split=0.0, validation_data=None, shuffle=True, class_weight=None,
-            sample_weight=None, initial_epoch=0, steps_per_epoch=None, validation_freq=1, *,
-            strategy="sync", window=None, batches_per_update=None, seed=0, name=None, **others):
+            sample_weight=None, initial_epoch=0, steps_per_epoch=None, validation_steps=None,
+            validation_batch_size=None, validation_freq=1, *, strategy="sync", window=None,
+            batches_per_update=None, seed=0, name=None):
         """Trains a compiled Keras model and sets its weights; returns Keras's History.
 
         Arguments are Keras's, and:
@@ -128,12 +123,6 @@ class Cluster:
         name: of the job [the model's].
         The optimizer starts anew, from the model's weights.
         """
-        for argument, value in others.items():
-            if argument not in _REFUSED and argument not in _LOCAL_ONLY:
-                raise TypeError(f"fit() has no argument {argument!r}")
-            if argument in _REFUSED and value != _REFUSED[argument][0]:
-                raise NotSupported(f"fit({argument}=...) is not supported: "
-                                   f"{_REFUSED[argument][1]}")
         compiled = _compiled(model)
         if isinstance(callbacks, keras.callbacks.Callback):
             callbacks = [callbacks]
@@ -155,47 +144,59 @@ class Cluster:
         job_callbacks, observers = translation.callback_fields(callbacks)
         if job_callbacks:
             job["callbacks"] = job_callbacks
-        parts = self._strategy(job, strategy, window, batches_per_update, batch_size)
+        examples = shape_of(inputs[0])[0]
+        if validation_data is None and validation_split:
+            examples = int(math.floor(examples * (1.0 - validation_split)))
+        parts = self._strategy(job, strategy, window, batches_per_update, batch_size,
+                               examples if steps_per_epoch else None)
         if initial_epoch >= epochs:
             raise NotSupported(f"initial_epoch is {initial_epoch}, epochs is {epochs}: there is "
                                f"nothing to train")
         rates = translation.scheduled_rates(callbacks, job["optimizer"]["learning_rate"],
                                             range(initial_epoch, epochs))
-        if validation_freq != 1 and job_callbacks:
-            raise NotSupported("validation_freq is not supported with callbacks that decide: they "
-                               "see the validation of each epoch")
-        job.update(epochs=int(epochs - initial_epoch), shuffle=bool(shuffle), seed=int(seed))
+        job.update(epochs=int(epochs), shuffle=bool(shuffle), seed=int(seed))
+        if initial_epoch:
+            job["initial_epoch"] = int(initial_epoch)
+        steps = math.ceil(examples / batch_size)
+        if steps_per_epoch:
+            steps = int(steps_per_epoch)
+            job["steps_per_epoch"] = steps * parts
 
         folder = self._make_folder(job["name"])
         job_file = os.path.join(folder, "job.json")
         job["model"] = model_files.write_model(model, folder)
-        examples = self._write_data(job, folder, model, inputs, y, sample_weight, validation_split,
-                                    validation_data, class_weight)
-        steps = math.ceil(examples / batch_size)
-        if steps_per_epoch not in (None, steps):
-            raise NotSupported(f"steps_per_epoch={steps_per_epoch} is not supported: an epoch is "
-                               f"all examples once, which is {steps} batches")
+        self._write_data(job, folder, model, inputs, y, sample_weight, validation_split,
+                         validation_data, class_weight, validation_steps,
+                         validation_batch_size or batch_size)
+        if "validation" in job or "validation_fraction" in job:
+            job["validation_freq"] = validation_freq if isinstance(validation_freq, int) \
+                else list(validation_freq)
         if rates is not None:
             job["optimizer"]["learning_rate"] = translation.rates_of_epochs(rates, steps)
-        for callback in job.get("callbacks", []):
-            if "start_from_epoch" in callback:
-                callback["start_from_epoch"] = max(0, callback["start_from_epoch"] - initial_epoch)
         with open(job_file, "w", encoding="utf-8") as file:
             json.dump(job, file, indent=1)
 
         run = keras.callbacks.CallbackList(
             observers, add_history=True, add_progbar=verbose != 0, model=model, epochs=epochs,
             verbose=1 if verbose == "auto" else verbose, steps=steps)
-        status = self._train(job, job_file, _output_names(model), run, parts, examples,
-                             initial_epoch, validation_freq)
-        self._take_result(model, status, callbacks or [], folder, job_file, initial_epoch)
+        status = self._train(job, job_file, _output_names(model), run, parts, examples)
+        self._take_result(model, status, callbacks or [], folder, job_file)
         run.on_train_end(status["logs"])
         model.history.job = status["job"]  # For commands of the tool: cairn history JOB.
         self._remove(folder)
         return model.history
 
-    def _strategy(self, job, strategy, window, batches_per_update, batch_size):
-        """Sets `strategy` and `batch_size`; returns the number of parts of one batch."""
+    def _strategy(self, job, strategy, window, batches_per_update, batch_size, examples):
+        """Sets `strategy` and `batch_size`; returns the number of parts of one batch.
+
+        examples: with steps_per_epoch, the number of training examples: the last batch of a pass
+            over the data, too, must have all its parts, or an update would go on with the next one.
+        """
+        def divides(parts):
+            part = batch_size // parts
+            return batch_size % parts == 0 and (
+                examples is None or
+                math.ceil(examples / part) == parts * math.ceil(examples / batch_size))
         if window is not None and strategy != "stale":
             raise NotSupported(f"window is an argument of strategy='stale', not of {strategy!r}")
         if batches_per_update is not None and strategy != "sync":
@@ -208,11 +209,14 @@ class Cluster:
             if parts is None:
                 whole = translation.needs_whole_batches(job["loss"])
                 parts = 1 if whole else max(1, self._workers())
-                while batch_size % parts != 0:
+                while not divides(parts):
                     parts -= 1
             elif batch_size % parts != 0:
                 raise NotSupported(f"batches_per_update={parts} does not divide "
                                    f"batch_size={batch_size}")
+            elif not divides(parts):
+                raise NotSupported(f"batches_per_update={parts} does not divide the last batch of "
+                                   f"{examples} examples, as steps_per_epoch needs it")
             fields["batches_per_update"] = parts
         elif strategy == "stale":
             if window is None:
@@ -252,8 +256,8 @@ class Cluster:
         shutil.rmtree(folder, ignore_errors=True)
 
     def _write_data(self, job, folder, model, inputs, y, sample_weight, validation_split,
-                    validation_data, class_weight):
-        """Sets the job's data fields; returns the number of training examples."""
+                    validation_data, class_weight, validation_steps, validation_batch_size):
+        """Sets the job's data fields."""
         names = _output_names(model)
         if y is None:
             raise NotSupported("fit needs y: a job has labels")
@@ -261,7 +265,8 @@ class Cluster:
         weights = [] if sample_weight is None else _weights(sample_weight)
         validation = None
         if validation_data is not None:
-            validation = _validation(validation_data, model, job)
+            *validation, size = _validation(validation_data, model, job)
+            validation_batch_size = size or validation_batch_size
         elif validation_split:
             if any(map(is_files, inputs + labels + weights)):
                 job["validation_fraction"] = float(validation_split)
@@ -275,17 +280,21 @@ class Cluster:
             job["validation"] = _source(self._data, folder, "validation", *validation)
         if class_weight is not None:
             job["class_weight"] = _class_weights(class_weight, model, labels)
-        examples = shape_of(inputs[0])[0]
-        if "validation_fraction" in job:
-            examples = int(math.floor(examples * (1.0 - validation_split)))
-        return examples
+        if validation_steps and (validation is not None or "validation_fraction" in job):
+            count = int(validation_steps) * validation_batch_size
+            if count % job["batch_size"] == 0:
+                job["validation_steps"] = count // job["batch_size"]
+            elif validation is not None:
+                job["validation"]["rows"] = [0, min(count, shape_of(validation[0][0])[0])]
+            else:
+                raise NotSupported(f"validation_steps={validation_steps} with "
+                                   f"validation_batch_size={validation_batch_size} and "
+                                   f"validation_split is not supported for files")
 
-    def _train(self, job, job_file, output_names, run, parts, examples, first_epoch,
-               validation_freq):
+    def _train(self, job, job_file, output_names, run, parts, examples):
         """Submits the job and shows it until it ends; returns its last status, with its logs."""
         identifier = str(self.tool.objects("submit", job_file, job_file=job_file)[0]["job"])
-        logs = EpochLogs(self.tool, identifier, job, output_names, parts, examples, run,
-                         first_epoch, validation_freq)
+        logs = EpochLogs(self.tool, identifier, job, output_names, parts, examples, run)
         status = {}
         try:
             run.on_train_begin()
@@ -315,17 +324,17 @@ class Cluster:
 
     # -------------------------------------------------------------------------------- the result
 
-    def _take_result(self, model, status, callbacks, folder, job_file, first_epoch):
+    def _take_result(self, model, status, callbacks, folder, job_file):
         for callback in callbacks:
             if isinstance(callback, keras.callbacks.ModelCheckpoint):
                 self._save(model, callback, status, folder, job_file)
             if isinstance(callback, keras.callbacks.EarlyStopping):
-                ended = first_epoch + status["epoch"] if status.get("stopped_early") else 0
+                ended = status["epoch"] if status.get("stopped_early") else 0
                 callback.stopped_epoch = ended
                 for best in status["best"]:
                     if best["is_result"]:
                         callback.best = best["value"]
-                        callback.best_epoch = first_epoch + best["epoch"]
+                        callback.best_epoch = best["epoch"]
             if isinstance(callback, keras.callbacks.ReduceLROnPlateau) and \
                     status.get("learning_rate"):
                 model.optimizer.learning_rate = status["learning_rate"]
@@ -364,13 +373,14 @@ class Cluster:
 
     # ----------------------------------------------------------------------- evaluate and predict
 
-    def evaluate(self, model, x, y=None, verbose="auto", sample_weight=None, return_dict=False, **others):
+    def evaluate(self, model, x, y=None, batch_size=None, verbose="auto", sample_weight=None,
+                 steps=None, callbacks=None, return_dict=False):
         """Loss and metrics of a model that fit has trained, as Keras's evaluate."""
-        _check_batches("evaluate", others)
+        _refuse_callbacks("evaluate", callbacks)
         job = self._job_of(model)
         dataset = from_batches("x", x)
         if dataset is not None:
-            x, y, sample_weight, _ = dataset
+            x, y, sample_weight, batch_size = dataset
         inputs = as_arrays("x", x, _input_names(model))
         labels = as_arrays("y", y, _output_names(model))
         loss = translation.objective_fields(_compiled(model), _output_names(model))
@@ -378,6 +388,8 @@ class Cluster:
         with tempfile.TemporaryDirectory(dir=self._data.folder) as folder:
             # This machine reads them, so any folder will do.
             source = _source(DataFolder(folder), folder, "data", inputs, _labels(loss, labels), weights)
+            if steps:
+                source["rows"] = [0, _rows(inputs, steps, batch_size)]
             result = self.tool.objects("evaluate", job, "--data", json.dumps(source))[-1]
         for key in ("evaluation", "epoch", "examples", "job", "checkpoint", "data"):
             result.pop(key, None)
@@ -388,18 +400,22 @@ class Cluster:
             return result
         return list(result.values()) if len(result) > 1 else result["loss"]
 
-    def predict(self, model, x, verbose="auto", **others):
+    def predict(self, model, x, batch_size=None, verbose="auto", steps=None, callbacks=None):
         """The outputs of a model that fit has trained, as Keras's predict."""
-        _check_batches("predict", others)
+        _refuse_callbacks("predict", callbacks)
         job = self._job_of(model)
         dataset = from_batches("x", x)
+        if dataset is not None:
+            batch_size = dataset[3]
         inputs = as_arrays("x", dataset[0] if dataset else x, _input_names(model))
         with tempfile.TemporaryDirectory(dir=self._data.folder) as folder:
             features = _source(DataFolder(folder), folder, "x", inputs, [], [])["npy"]["features"]
             files = features if len(inputs) > 1 else [features]
             outputs = [os.path.join(folder, f"output{i}.npy")
                        for i in range(len(_output_names(model)))]
-            self.tool.run("predict", job, *_flags("--input", files), *_flags("--output", outputs))
+            rows = ["--rows", f"0:{_rows(inputs, steps, batch_size)}"] if steps else []
+            self.tool.run("predict", job, *_flags("--input", files), *_flags("--output", outputs),
+                          *rows)
             arrays = [np.load(path) for path in outputs]
         return arrays if len(arrays) > 1 else arrays[0]
 
@@ -422,12 +438,14 @@ def _flags(flag, values):
     return [each for value in values for each in (flag, value)]
 
 
-def _check_batches(what, others):
-    for argument, value in others.items():
-        if argument not in ("batch_size", "steps", "callbacks"):
-            raise TypeError(f"{what}() has no argument {argument!r}")
-        if argument != "batch_size" and value:
-            raise NotSupported(f"{what}({argument}=...) is not supported")
+def _refuse_callbacks(what, callbacks):
+    if callbacks:
+        raise NotSupported(f"{what}(callbacks=...) is not supported: its batches are not observed")
+
+
+def _rows(inputs, steps, batch_size):
+    """The number of examples in the first `steps` batches, or all if there are fewer."""
+    return min(int(steps) * int(batch_size or 32), shape_of(inputs[0])[0])
 
 
 def _compiled(model):
@@ -479,6 +497,7 @@ def _weights(sample_weight):
 
 
 def _validation(validation_data, model, job):
+    """(inputs, labels, weights, size of a batch if it is a dataset)"""
     dataset = from_batches("validation_data", validation_data)
     if dataset is not None:
         validation_data = [each for each in dataset[:3] if each is not None]
@@ -488,7 +507,8 @@ def _validation(validation_data, model, job):
     weights = _weights(validation_data[2]) if len(validation_data) == 3 else []
     return (as_arrays("validation_data[0]", validation_data[0], _input_names(model)),
             _labels(job, as_arrays("validation_data[1]", validation_data[1],
-                                   _output_names(model))), weights)
+                                   _output_names(model))), weights,
+            dataset[3] if dataset is not None else None)
 
 
 def _class_weights(class_weight, model, labels):

@@ -12,17 +12,17 @@ _NOT_MEANS = ("precision", "recall", "auc", "mean_iou", "iou", "one_hot_iou", "o
 class EpochLogs:
     """Calls `run` (a CallbackList) as fit does, from the statuses of a job."""
 
-    def __init__(self, tool, identifier, job, output_names, parts, examples, run, first_epoch,
-                 validation_freq):
-        """first_epoch, validation_freq: fit's initial_epoch and validation_freq."""
+    def __init__(self, tool, identifier, job, output_names, parts, examples, run):
         self._tool = tool
         self._identifier = identifier
         self._run = run
-        self._first_epoch = first_epoch
-        self._validation_freq = validation_freq
+        self._first_epoch = job.get("initial_epoch", 0)
+        self._validation_freq = job.get("validation_freq", 1)
         self._parts = parts
         self._batch_size = job["batch_size"]
         self._examples = examples
+        self._batches_per_pass = math.ceil(examples / job["batch_size"])
+        self._batches_per_epoch = job.get("steps_per_epoch", self._batches_per_pass)
         self._validates = "validation" in job or "validation_fraction" in job
         self._logs_rate = any(each["name"] == "reduce_lr_on_plateau"
                               for each in job.get("callbacks", []))
@@ -40,7 +40,7 @@ class EpochLogs:
         if status.get("state") != "running" or status["epochs"] == 0:
             return
         if self._epoch < 0:
-            self._begin(0)
+            self._begin(self._first_epoch)
         epoch, batch = status["epoch"], status["batch"]
         values = {key: value for key, value in status.items()
                   if key == "loss" or key in self._kinds}
@@ -48,7 +48,8 @@ class EpochLogs:
             self._seen[epoch] = values
         elif batch == 0:
             self._seen[epoch - 1] = values
-        while epoch > self._epoch and (not self._validates or self._epoch in self._evaluations):
+        while epoch > self._epoch and (not self._shows_validation(self._epoch) or
+                                       self._epoch in self._evaluations):
             self._end(self._epoch)
             self._begin(self._epoch + 1)
         if epoch == self._epoch and batch >= self._parts:
@@ -59,7 +60,7 @@ class EpochLogs:
         self._seen[status["epoch"]] = {key: value for key, value in status.items()
                                        if key == "loss" or key in self._kinds}
         if self._epoch < 0:
-            self._begin(0)
+            self._begin(self._first_epoch)
         while True:
             self._end(self._epoch)
             if self._epoch >= status["epoch"]:
@@ -68,30 +69,32 @@ class EpochLogs:
 
     def _begin(self, epoch):
         self._epoch = epoch
-        self._run.on_epoch_begin(self._first_epoch + epoch)
+        self._run.on_epoch_begin(epoch)
 
     def _end(self, epoch):
         logs = self._training_logs(epoch)
         for key, value in self._evaluations.get(epoch, {}).items():
-            if self._shows_validation(epoch) and (key == "loss" or key in self._kinds):
+            if key == "loss" or key in self._kinds:
                 logs["val_" + key] = _float(value)
         if self._logs_rate:
             logs["learning_rate"] = self._rate
         self.last = logs
-        self._run.on_epoch_end(self._first_epoch + epoch, dict(logs))
+        self._run.on_epoch_end(epoch, dict(logs))
 
     def _shows_validation(self, epoch):
-        number = self._first_epoch + epoch + 1
+        if not self._validates:
+            return False
         if isinstance(self._validation_freq, int):
-            return number % self._validation_freq == 0
-        return number in self._validation_freq
+            return (epoch + 1) % self._validation_freq == 0
+        return epoch + 1 in self._validation_freq
 
     def _training_logs(self, epoch):
         """Loss and metrics of the epoch, from the history of its batches."""
         batches = []
         for line in self._tool.objects("history", self._identifier):
             if line.get("epoch") == epoch and "batch" in line and line["loss"] is not None:
-                first = line["batch"] * self._batch_size
+                batch = (epoch - self._first_epoch) * self._batches_per_epoch + line["batch"]
+                first = batch % self._batches_per_pass * self._batch_size
                 batches.append((min(self._batch_size, self._examples - first), line))
                 self._rate = line.get("learning_rate") or self._rate
         logs = {}

@@ -17,13 +17,15 @@ TEST(PredictionTest, NumpyFilesAreReadAsSuchWhateverTheJobHas) {
   proto::JobPlan plan = ExamplePlan();
   plan.mutable_job()->mutable_validation()->mutable_idx()->add_labels("y.idx");
   plan.mutable_job()->mutable_validation()->add_sample_weight("w.npy");
-  const auto source = PredictionSource(plan, {"x.npy"}, std::nullopt);
+  const auto source = PredictionSource(plan, {.files = {"x.npy"}});
   ASSERT_TRUE(source.ok()) << source.status();
   EXPECT_THAT(source->npy().features(), ElementsAre("x.npy"));
   EXPECT_TRUE(source->npy().labels().empty());
   EXPECT_TRUE(source->sample_weight().empty());
   EXPECT_EQ(source->scale(), 2);
-  EXPECT_EQ(PredictionSource(plan, {"x.npy"}, 0.5)->scale(), 0.5);
+  EXPECT_EQ(PredictionSource(plan, {.files = {"x.npy"}, .scale = 0.5})->scale(), 0.5);
+  EXPECT_THAT(PredictionSource(plan, {.files = {"x.npy"}, .rows = std::pair(3, 7)})->rows(),
+              ::testing::ElementsAre(3, 7));
 }
 
 TEST(PredictionTest, OtherFilesHaveTheFormatAndTheColumnsOfTheJobsData) {
@@ -33,24 +35,24 @@ TEST(PredictionTest, OtherFilesHaveTheFormatAndTheColumnsOfTheJobsData) {
   job.mutable_train()->mutable_csv()->add_labels()->set_name("y");
   job.mutable_train()->set_scale(3);
   job.clear_validation();
-  const auto source = PredictionSource(plan, {"a.csv", "b.csv"}, std::nullopt);
+  const auto source = PredictionSource(plan, {.files = {"a.csv", "b.csv"}});
   ASSERT_TRUE(source.ok()) << source.status();
   EXPECT_THAT(source->csv().files(), ElementsAre("a.csv", "b.csv"));
   EXPECT_EQ(source->csv().labels(0).name(), "y");
   EXPECT_EQ(source->scale(), 3);
   job.mutable_train()->mutable_idx()->add_features("x.idx");
-  EXPECT_THAT(PredictionSource(plan, {"new.gz"}, std::nullopt)->idx().features(),
+  EXPECT_THAT(PredictionSource(plan, {.files = {"new.gz"}})->idx().features(),
               ElementsAre("new.gz"));
   job.mutable_train()->mutable_cifar10();
-  EXPECT_THAT(PredictionSource(plan, {"a", "b"}, std::nullopt)->cifar10().files(),
+  EXPECT_THAT(PredictionSource(plan, {.files = {"a", "b"}})->cifar10().files(),
               ElementsAre("a", "b"));
 }
 
 TEST(PredictionTest, FilesThatAreNotTheModelsInputsAreRefused) {
-  EXPECT_EQ(PredictionSource(ExamplePlan(), {"x.npy", "x.npy"}, std::nullopt).status().message(),
+  EXPECT_EQ(PredictionSource(ExamplePlan(), {.files = {"x.npy", "x.npy"}}).status().message(),
             "the model has 1 input, and --input is given 2 times; give it once for each input, in "
             "this order");
-  EXPECT_EQ(PredictionSource(ExamplePlan(), {"x.npy", "x.csv"}, std::nullopt).status().message(),
+  EXPECT_EQ(PredictionSource(ExamplePlan(), {.files = {"x.npy", "x.csv"}}).status().message(),
             "--input: some files are .npy and some are not");
 }
 
@@ -67,7 +69,7 @@ TEST(PredictionTest, EveryOutputComesFromTheWorker) {
   proto::JobPlan plan = ExamplePlan();
   plan.mutable_model()->add_outputs(plan.model().inputs(0));
   const auto predictions =
-      Predict({plan, ExampleManifest(), ExampleValues()}, {"x.npy"}, std::nullopt, options);
+      Predict({plan, ExampleManifest(), ExampleValues()}, {.files = {"x.npy"}}, options);
   ASSERT_TRUE(predictions.ok()) << predictions.status();
   ASSERT_EQ(predictions->size(), 2u);
   EXPECT_EQ((*predictions)[0].output, "a");

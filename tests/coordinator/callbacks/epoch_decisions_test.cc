@@ -64,7 +64,34 @@ TEST(EpochDecisionsTest, ARecordWithoutTheValueIsNoImprovement) {
   const proto::Job job = JobOf("callbacks { name: 'early_stopping' monitor: 'val_loss' }");
   auto decisions = EpochDecisions::Create(job, 1.0f);
   decisions->Take(Epoch(1, 1, 1, 1));
-  EXPECT_TRUE(decisions->Take(proto::EpochRecord()).stop);
+  proto::EpochRecord record;
+  record.mutable_validation();
+  EXPECT_TRUE(decisions->Take(record).stop);
+}
+
+TEST(EpochDecisionsTest, AnEpochThatIsNotValidatedIsNotSeen) {
+  const proto::Job job = JobOf(
+      "callbacks { name: 'early_stopping' patience: 1 }"
+      "callbacks { name: 'early_stopping' monitor: 'loss' patience: 3 }");
+  auto decisions = EpochDecisions::Create(job, 1.0f);
+  decisions->Take(Epoch(1, 1, 1, 1));
+  proto::EpochRecord not_validated = Epoch(1, 1, 1, 1);
+  not_validated.clear_validation();
+  EXPECT_FALSE(decisions->Take(not_validated).stop);
+  EXPECT_FALSE(decisions->Take(not_validated).stop);
+  EXPECT_TRUE(decisions->Take(not_validated).stop);  // By the loss.
+}
+
+TEST(EpochDecisionsTest, EpochsAreNumberedFromTheInitialOne) {
+  proto::Job job = JobOf("callbacks { name: 'early_stopping' restore_best_weights: true }");
+  job.set_initial_epoch(5);
+  auto decisions = EpochDecisions::Create(job, 1.0f);
+  // In epoch 0 nothing would stop.
+  decisions->Take(Epoch(1, 1, 1, 1));
+  const auto outcome = decisions->Take(Epoch(1, 1, 2, 1));
+  EXPECT_TRUE(outcome.stop);
+  EXPECT_EQ(outcome.notes[0].find("early_stopping after epoch 7: "), 0u) << outcome.notes[0];
+  EXPECT_EQ(decisions->bests()[0].epoch.epoch, 5);
 }
 
 TEST(EpochDecisionsTest, OnlyCallbacksThatChangeTrainingMakeTheNextEpochWait) {

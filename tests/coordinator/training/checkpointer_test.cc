@@ -35,6 +35,19 @@ TEST_F(CheckpointerTest, TheNextEpochBeginsWhenAllLedgersHaveTheLastOne) {
   EXPECT_EQ(run_.epochs_cut(), 1);
 }
 
+TEST_F(CheckpointerTest, OnlyEpochsOfTheValidationFreqAreEvaluated) {
+  plan_.set_validation_examples(10);
+  plan_.mutable_job()->set_validation_freq(2);
+  Start();
+  training_->RemoveWorker(WorkerTask(1));
+  Report(0, {}, 10);
+  Report(0, {0, 1, 2, 3, 4, 5, 6, 7, 8, 9}, 10);
+  AnswerCut(1, BatchRanges(10, 20), BatchRanges(10, 20));
+  Advance();
+  EXPECT_FALSE(run_.kept_cut().to_evaluate());
+  EXPECT_EQ(run_.epochs_cut(), 1);
+}
+
 TEST_F(CheckpointerTest, MissingBatchesAreLeasedAgainAndTheTornCutIsDropped) {
   Start();
   Report(0, {}, 10);

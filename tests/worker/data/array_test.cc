@@ -68,6 +68,19 @@ TEST(ArrayTest, RowsLieBehindHeadersApartAndUnaligned) {
   EXPECT_EQ(out[1], -40);
 }
 
+TEST(ArrayTest, SelectedRowsKeepTheirPlacesInTheFiles) {
+  Array all = Numbers<uint8_t>(ElementType::kUint8, {0, 1, 2, 3});
+  ASSERT_TRUE(all.Append(MakeArray({.type = ElementType::kUint8}, 3, "\4\5\6", "second")).ok());
+  const Array middle = all.Rows(2, 6);
+  EXPECT_EQ(Floats(middle, 1), (std::vector<float>{2, 3, 4, 5}));
+  EXPECT_EQ(middle.Place(1), "file, row 3");
+  EXPECT_EQ(middle.Place(3), "second, row 1");
+  const Array last = middle.Rows(3, 4);
+  EXPECT_EQ(Floats(last, 1), (std::vector<float>{5}));
+  EXPECT_EQ(last.Place(0), "second, row 1");
+  EXPECT_EQ(Floats(all.Rows(0, 7), 1), Floats(all, 1));
+}
+
 TEST(ArrayTest, BigEndianElementsAreTurned) {
   const Array array = MakeArray({.type = ElementType::kInt16, .big_endian = true}, 2,
                                 std::string("\x01\x02\xff\xfe", 4));

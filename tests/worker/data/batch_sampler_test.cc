@@ -18,8 +18,8 @@ std::vector<int64_t> ExamplesOf(const BatchSampler& order, int64_t batch) {
 
 std::vector<int64_t> EpochOf(const BatchSampler& order, int64_t epoch) {
   std::vector<int64_t> all;
-  for (int64_t b = 0; b < order.batches_per_epoch(); ++b) {
-    const auto batch = ExamplesOf(order, epoch * order.batches_per_epoch() + b);
+  for (int64_t b = 0; b < order.batches_per_pass(); ++b) {
+    const auto batch = ExamplesOf(order, epoch * order.batches_per_pass() + b);
     all.insert(all.end(), batch.begin(), batch.end());
   }
   return all;
@@ -27,7 +27,7 @@ std::vector<int64_t> EpochOf(const BatchSampler& order, int64_t epoch) {
 
 TEST(BatchSamplerTest, WithoutShuffleBatchesStandInFileOrderAndTheLastIsSmaller) {
   const BatchSampler order(10, 4, false, 0);
-  EXPECT_EQ(order.batches_per_epoch(), 3);
+  EXPECT_EQ(order.batches_per_pass(), 3);
   EXPECT_EQ(ExamplesOf(order, 1), (std::vector<int64_t>{4, 5, 6, 7}));
   EXPECT_EQ(ExamplesOf(order, 2), (std::vector<int64_t>{8, 9}));
   EXPECT_EQ(ExamplesOf(order, 3), ExamplesOf(order, 0));
@@ -55,6 +55,51 @@ TEST(BatchSamplerTest, ABatchIsTheSameInAnyObjectAndOrderOfCalls) {
   EXPECT_NE(ExamplesOf(one, 123), ExamplesOf(BatchSampler(500, 7, true, 10), 123));
 }
 
+proto::JobPlan TenExamples() {
+  proto::JobPlan plan;
+  plan.set_examples(10);
+  plan.set_batch_size(4);
+  plan.set_batches_per_epoch(3);
+  plan.set_batches_per_pass(3);
+  return plan;
+}
+
+TEST(BatchSamplerTest, ADroppedRemainderIsInNoBatch) {
+  proto::JobPlan plan = TenExamples();
+  plan.set_batches_per_epoch(2);
+  plan.set_batches_per_pass(2);
+  const BatchSampler order = BatchSampler::ForTraining(plan);
+  EXPECT_EQ(ExamplesOf(order, 1), (std::vector<int64_t>{4, 5, 6, 7}));
+  EXPECT_EQ(ExamplesOf(order, 2), (std::vector<int64_t>{0, 1, 2, 3}));
+  // Shuffled, other examples are left out in each pass.
+  plan.set_shuffle(true);
+  const BatchSampler shuffled = BatchSampler::ForTraining(plan);
+  std::set<int64_t> all;
+  for (int64_t batch = 0; batch < 40; ++batch) {
+    for (const int64_t example : ExamplesOf(shuffled, batch)) all.insert(example);
+  }
+  EXPECT_EQ(all.size(), 10u);
+}
+
+TEST(BatchSamplerTest, EpochsOfOtherLengthsRepeatTheData) {
+  proto::JobPlan plan = TenExamples();
+  plan.set_batches_per_epoch(2);
+  const BatchSampler order = BatchSampler::ForTraining(plan);
+  EXPECT_EQ(ExamplesOf(order, 2), (std::vector<int64_t>{8, 9}));
+  EXPECT_EQ(ExamplesOf(order, 3), (std::vector<int64_t>{0, 1, 2, 3}));
+}
+
+TEST(BatchSamplerTest, AJobThatContinuesHasTheOrdersOfItsEpochs) {
+  proto::JobPlan plan = TenExamples();
+  plan.set_shuffle(true);
+  const BatchSampler whole = BatchSampler::ForTraining(plan);
+  plan.mutable_job()->set_initial_epoch(2);
+  const BatchSampler rest = BatchSampler::ForTraining(plan);
+  for (int64_t batch = 0; batch < 6; ++batch) {
+    EXPECT_EQ(ExamplesOf(rest, batch), ExamplesOf(whole, 6 + batch));
+  }
+}
+
 TEST(BatchSamplerTest, BlocksOfTheJobKeepABatchTogether) {
   proto::JobPlan plan;
   plan.set_examples(100000);
@@ -76,7 +121,7 @@ TEST(BatchSamplerTest, BlocksOfTheJobKeepABatchTogether) {
 
 TEST(BatchSamplerTest, ABatchLargerThanTheDataHasThemAll) {
   const BatchSampler order(3, 128, false, 0);
-  EXPECT_EQ(order.batches_per_epoch(), 1);
+  EXPECT_EQ(order.batches_per_pass(), 1);
   EXPECT_EQ(ExamplesOf(order, 5), (std::vector<int64_t>{0, 1, 2}));
 }
 
@@ -87,7 +132,7 @@ TEST(BatchSamplerTest, ValidationStandsInFileOrderWhateverTheJobShuffles) {
   plan.set_batch_size(3);
   plan.set_shuffle(true);
   EXPECT_EQ(ExamplesOf(BatchSampler::ForValidation(plan), 1), (std::vector<int64_t>{3, 4}));
-  EXPECT_EQ(BatchSampler::ForTraining(plan).batches_per_epoch(), 34);
+  EXPECT_EQ(BatchSampler::ForTraining(plan).batches_per_pass(), 34);
 }
 
 }  // namespace

@@ -76,6 +76,28 @@ TEST(SourceArraysTest, FilesOfAllFormatsFollowEachOtherInMemoryAndOnDisk) {
   }
 }
 
+TEST(SourceArraysTest, RowsOfEveryFormatAreChosenAcrossFiles) {
+  for (proto::DataSource& source : ThreeRows()) {
+    source.add_sample_weight(
+        WriteDataFile("w.npy", NpyBytes("<f4", "(3,)", Raw<float>({2, 0, 5}))));
+    source.add_rows(0);
+    source.add_rows(2);
+    auto arrays = Read(source);
+    ASSERT_TRUE(arrays.ok()) << arrays.status();
+    EXPECT_EQ(ValuesOf(arrays->inputs[0]), (std::vector<float>{1, 2, 3, 4}));
+    EXPECT_EQ(ValuesOf(arrays->labels[0]), (std::vector<float>{2, 0}));
+    EXPECT_EQ(ValuesOf(*arrays->weights), (std::vector<float>{2, 0}));
+    source.set_rows(0, 2);
+    source.set_rows(1, 3);
+    arrays = Read(source);
+    ASSERT_TRUE(arrays.ok()) << arrays.status();
+    EXPECT_EQ(ValuesOf(arrays->inputs[0]), (std::vector<float>{5, 6}));
+    source.set_rows(1, 4);
+    EXPECT_EQ(Read(source).status().message(),
+              "\"rows\": [2, 4] are not among the 3 rows of the data; the end is at most 3");
+  }
+}
+
 TEST(SourceArraysTest, WeightsFollowEachOtherBesideEveryFormat) {
   for (proto::DataSource& source : ThreeRows()) {
     source.add_sample_weight(WriteDataFile("w1.npy", NpyBytes("<f4", "(1,)", Raw<float>({2}))));
