@@ -1,7 +1,6 @@
 #include <algorithm>
 #include <deque>
 #include <optional>
-#include <vector>
 
 #include "nn/cpu/kernels.h"
 #include "nn/cpu/recurrent_pass_kernel.h"
@@ -127,113 +126,9 @@ class RecurrentKernel : public Kernel {
   const int32_t* mask_ = nullptr;
 };
 
-// Runs the passes one after the other: each has the states of the one before as its input.
-class StackedKernel : public Kernel {
- public:
-  StackedKernel(const RecurrentLayer& layer, const KernelContext& context)
-      : layer_(layer),
-        examples_(context.options.examples),
-        steps_(layer.passes()[0].steps),
-        sequences_(layer.passes().size()),
-        gradients_(layer.passes().size()) {
-    for (const RecurrentPass& pass : layer.passes()) {
-      passes_.emplace_back(pass, examples_, context.options.training, context.dnnl);
-    }
-    for (size_t i = 1; i < passes_.size(); ++i) {
-      sequences_[i].resize(examples_ * steps_ * layer.passes()[i].input_width);
-      gradients_[i].resize(context.options.training ? sequences_[i].size() : 0);
-    }
-  }
-
-  absl::Status Forward(const ForwardArguments& arguments) override {
-    mask_ = arguments.masks.empty() ? nullptr : arguments.masks[0];
-    for (size_t i = 0; i < passes_.size(); ++i) {
-      passes_[i].Forward(i == 0 ? arguments.inputs[0] : sequences_[i].data(), mask_,
-                         arguments.variables,
-                         arguments.training ? std::optional(arguments.random_key) : std::nullopt);
-      if (i + 1 == passes_.size()) break;
-      ForEachState(i, [&](int64_t step, int64_t state, int64_t place) {
-        sequences_[i + 1][place] = passes_[i].StateAfter(step)[state];
-      });
-    }
-    ForEachOutput([&](int64_t output, int64_t step, int64_t state) {
-      arguments.output[output] = IsZeroed(step, state) ? 0 : passes_.back().StateAfter(step)[state];
-    });
-    return absl::OkStatus();
-  }
-
-  void Backward(const BackwardArguments& arguments) override {
-    std::fill_n(passes_.back().GradientAfter(0), examples_ * steps_ * Units(passes_.size() - 1),
-                0.0f);
-    ForEachOutput([&](int64_t output, int64_t step, int64_t state) {
-      if (IsZeroed(step, state)) return;
-      passes_.back().GradientAfter(step)[state] = arguments.output_gradient[output];
-    });
-    for (size_t i = passes_.size(); i-- > 0;) {
-      float* input = i == 0 ? arguments.input_gradients[0] : gradients_[i].data();
-      if (input != nullptr) {
-        std::fill_n(input, examples_ * steps_ * layer_.passes()[i].input_width, 0.0f);
-      }
-      passes_[i].Backward(mask_, arguments.variables, input, arguments.variable_gradients);
-      if (i == 0) break;
-      ForEachState(i - 1, [&](int64_t step, int64_t state, int64_t place) {
-        passes_[i - 1].GradientAfter(step)[state] = gradients_[i][place];
-      });
-    }
-  }
-
- private:
-  int64_t Units(size_t pass) const { return layer_.passes()[pass].units; }
-
-  // Calls visit(step, state element, place) for all states of a pass. The place is in a sequence
-  // (examples, steps, units) in the order of the input.
-  template <typename Visit>
-  void ForEachState(size_t pass, const Visit& visit) const {
-    const int64_t units = Units(pass);
-    for (int64_t step = 0; step < steps_; ++step) {
-      for (int64_t state = 0; state < examples_ * units; ++state) {
-        const int64_t row = state / units * steps_ + passes_[pass].at(step);
-        visit(step, state, row * units + state % units);
-      }
-    }
-  }
-
-  // Calls visit(output element, step, state element), with the steps in the order of computation.
-  template <typename Visit>
-  void ForEachOutput(const Visit& visit) const {
-    const int64_t units = Units(passes_.size() - 1);
-    const int64_t rows = layer_.returns_sequences() ? steps_ : 1;
-    for (int64_t output = 0; output < examples_ * rows * units; ++output) {
-      const int64_t step = rows == 1 ? steps_ - 1 : output / units % rows;
-      visit(output, step, output / units / rows * units + output % units);
-    }
-  }
-
-  bool IsZeroed(int64_t step, int64_t state) const {
-    if (mask_ == nullptr || !layer_.zeroes_masked_steps() || !layer_.returns_sequences()) {
-      return false;
-    }
-    const int64_t example = state / Units(passes_.size() - 1);
-    return mask_[example * steps_ + passes_.back().at(step)] == 0;
-  }
-
-  const RecurrentLayer& layer_;
-  const int64_t examples_;
-  const int64_t steps_;
-  std::deque<RecurrentPassKernel> passes_;
-  // By pass, empty for the first one: its input, and the gradient with respect to it.
-  std::vector<std::vector<float>> sequences_;
-  std::vector<std::vector<float>> gradients_;
-  // The mask of the last Forward.
-  const int32_t* mask_ = nullptr;
-};
-
 }  // namespace
 
 std::unique_ptr<Kernel> CreateRecurrentKernel(const Layer& layer, const KernelContext& context) {
-  if (static_cast<const RecurrentLayer&>(layer).merge() == RecurrentLayer::Merge::kStack) {
-    return std::make_unique<StackedKernel>(static_cast<const RecurrentLayer&>(layer), context);
-  }
   return std::make_unique<RecurrentKernel>(static_cast<const RecurrentLayer&>(layer), context);
 }
 

@@ -55,14 +55,6 @@ absl::Status Translate(const proto::LayerSpec& layer, const std::string& class_n
           "): Keras 3 has no hard_sigmoid of Keras 2, so the exported model would compute "
           "something else"));
     }
-    if (class_name == "StackedRNNCells" && argument == "cells") {
-      for (json& cell : value) {
-        if (!cell.is_object() || !cell["config"].is_object()) continue;
-        const std::string wrapped = cell.value("class_name", "");
-        CAIRN_RETURN_IF_ERROR(Translate(layer, wrapped, &cell["config"]));
-        cell = LayerObject(wrapped, cell["config"]);
-      }
-    }
     const bool is_layer =
         (argument == "layer" || argument == "backward_layer" || argument == "cell") &&
         value.is_object() && value["config"].is_object();

@@ -8,7 +8,6 @@
 #include "common/status_macros.h"
 #include "nn/formats/json_node.h"
 #include "nn/formats/keras_topology.h"
-#include "nn/layers/recurrent.h"
 #include "nn/layers/time_distributed.h"
 
 namespace cairn::nn {
@@ -90,24 +89,8 @@ std::string KerasVariablePath(const Layer& layer, size_t variable) {
   const std::string& name = layer.class_name();
   const size_t count = layer.variables().size();
   if (name == "LSTM" || name == "GRU" || name == "SimpleRNN" || name == "ConvLSTM1D" ||
-      name == "ConvLSTM2D") {
+      name == "ConvLSTM2D" || name == "RNN") {
     return absl::StrCat("cell/vars/", variable);
-  }
-  if (name == "RNN") {
-    // StackedRNNCells number cells of one class.
-    const auto& passes = static_cast<const RecurrentLayer&>(layer).passes();
-    if (passes.size() == 1) return absl::StrCat("cell/vars/", variable);
-    KerasLayerNumbers numbers;
-    std::string cell;
-    int first = 0;
-    for (const RecurrentPass& pass : passes) {
-      if (pass.first_variable > static_cast<int>(variable)) break;
-      first = pass.first_variable;
-      cell = numbers.Next(pass.kind == RecurrentPass::Kind::kLstm  ? "LSTMCell"
-                          : pass.kind == RecurrentPass::Kind::kGru ? "GRUCell"
-                                                                   : "SimpleRNNCell");
-    }
-    return absl::StrCat("cell/cells/", cell, "/vars/", static_cast<int>(variable) - first);
   }
   if (name == "Bidirectional") {
     const size_t half = count / 2;

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <limits>
-#include <map>
 #include <memory>
 #include <numeric>
 #include <utility>
@@ -94,88 +94,16 @@ class Writer {
  private:
   using Maker = absl::StatusOr<std::string> (Writer::*)();
 
-  // Writes a layer of one of the classes that an export has.
+  // Writes a layer of one of kKnownLayers.
   absl::StatusOr<std::string> WriteLayer() {
-    static const auto* const makers = new std::map<std::string, Maker>{
-        {"Activation", &Writer::OnlyActivation},
-        {"ActivityRegularization", &Writer::Same},
-        {"Add", &Writer::Merge},
-        {"Average", &Writer::Merge},
-        {"AveragePooling1D", &Writer::Pooling},
-        {"AveragePooling2D", &Writer::Pooling},
-        {"BatchNormalization", &Writer::BatchNormalization},
-        {"Bidirectional", &Writer::Recurrent},
-        {"Concatenate", &Writer::Concatenate},
-        {"Conv1D", &Writer::Convolution},
-        {"Conv1DTranspose", &Writer::TransposedConvolution},
-        {"Conv2D", &Writer::Convolution},
-        {"Conv2DTranspose", &Writer::TransposedConvolution},
-        {"Cropping1D", &Writer::Pad},
-        {"Cropping2D", &Writer::Pad},
-        {"Dense", &Writer::Dense},
-        {"DepthwiseConv1D", &Writer::Convolution},
-        {"DepthwiseConv2D", &Writer::Convolution},
-        {"Dot", &Writer::Dot},
-        {"Dropout", &Writer::Same},
-        {"ELU", &Writer::OnlyActivation},
-        {"Embedding", &Writer::Embedding},
-        {"Flatten", &Writer::Reshape},
-        {"GRU", &Writer::Recurrent},
-        {"GaussianDropout", &Writer::Same},
-        {"GaussianNoise", &Writer::Same},
-        {"GlobalAveragePooling1D", &Writer::GlobalPooling},
-        {"GlobalAveragePooling2D", &Writer::GlobalPooling},
-        {"GlobalMaxPooling1D", &Writer::GlobalPooling},
-        {"GlobalMaxPooling2D", &Writer::GlobalPooling},
-        {"Identity", &Writer::Reshape},
-        {"InputLayer", &Writer::Input},
-        {"LSTM", &Writer::Recurrent},
-        {"LayerNormalization", &Writer::LayerNormalization},
-        {"LeakyReLU", &Writer::OnlyActivation},
-        {"MaxPooling1D", &Writer::Pooling},
-        {"MaxPooling2D", &Writer::Pooling},
-        {"Maximum", &Writer::Merge},
-        {"Minimum", &Writer::Merge},
-        {"MultiHeadAttention", &Writer::Attention},
-        {"Multiply", &Writer::Merge},
-        {"Normalization", &Writer::Affine},
-        {"PReLU", &Writer::PRelu},
-        {"Permute", &Writer::Permute},
-        {"RNN", &Writer::Recurrent},
-        {"RandomBrightness", &Writer::Same},
-        {"RandomContrast", &Writer::Same},
-        {"RandomErasing", &Writer::Same},
-        {"RandomFlip", &Writer::Same},
-        {"RandomGrayscale", &Writer::Same},
-        {"RandomInvert", &Writer::Same},
-        {"RandomRotation", &Writer::Same},
-        {"RandomShear", &Writer::Same},
-        {"RandomTranslation", &Writer::Same},
-        {"RandomZoom", &Writer::Same},
-        {"ReLU", &Writer::OnlyActivation},
-        {"RepeatVector", &Writer::Repeat},
-        {"Rescaling", &Writer::Affine},
-        {"Reshape", &Writer::Reshape},
-        {"Resizing", &Writer::Resizing},
-        {"SeparableConv1D", &Writer::SeparableConvolution},
-        {"SeparableConv2D", &Writer::SeparableConvolution},
-        {"SimpleRNN", &Writer::Recurrent},
-        {"Softmax", &Writer::OnlyActivation},
-        {"Solarization", &Writer::Same},
-        {"SpatialDropout1D", &Writer::Same},
-        {"SpatialDropout2D", &Writer::Same},
-        {"Subtract", &Writer::Merge},
-        {"UpSampling1D", &Writer::Resizing},
-        {"UpSampling2D", &Writer::Resizing},
-        {"ZeroPadding1D", &Writer::Pad},
-        {"ZeroPadding2D", &Writer::Pad},
-    };
-    const auto maker = makers->find(layer().class_name());
-    if (maker == makers->end()) return Refuse("an ONNX export does not have this layer");
+    const auto* const known = std::find_if(
+        std::begin(kKnownLayers), std::end(kKnownLayers),
+        [this](const KnownLayer& each) { return layer().class_name() == each.class_name; });
+    if (known == std::end(kKnownLayers)) return Refuse("an ONNX export does not have this layer");
     for (const int mask : model_.nodes()[node_].masks) {
       if (mask >= 0) return Refuse("an ONNX export has no masks (mask_zero)");
     }
-    return (this->*maker->second)();
+    return (this->*known->write)();
   }
 
   const Layer& layer() const { return *model_.nodes()[node_].layer; }
@@ -679,9 +607,6 @@ class Writer {
     using Merge = RecurrentLayer::Merge;
     const auto& recurrent = As<RecurrentLayer>();
     const bool sequences = recurrent.returns_sequences();
-    if (recurrent.merge() == Merge::kStack && recurrent.passes().size() > 1) {
-      return Refuse("an ONNX export has no StackedRNNCells");
-    }
     CAIRN_ASSIGN_OR_RETURN(std::string y, Pass(recurrent.passes()[0], sequences));
     if (recurrent.passes().size() == 1) return y;
     CAIRN_ASSIGN_OR_RETURN(std::string other, Pass(recurrent.passes()[1], sequences));
@@ -695,11 +620,89 @@ class Writer {
         return graph_.Add("Mul", {y, other});
       case Merge::kAverage:
         return graph_.Add("Mean", {y, other});
-      case Merge::kStack:
-        break;
     }
     return y;
   }
+
+  // The classes of layers that an export has.
+  struct KnownLayer {
+    const char* class_name;
+    Maker write;
+  };
+  static constexpr KnownLayer kKnownLayers[] = {
+      {"Activation", &Writer::OnlyActivation},
+      {"ActivityRegularization", &Writer::Same},
+      {"Add", &Writer::Merge},
+      {"Average", &Writer::Merge},
+      {"AveragePooling1D", &Writer::Pooling},
+      {"AveragePooling2D", &Writer::Pooling},
+      {"BatchNormalization", &Writer::BatchNormalization},
+      {"Bidirectional", &Writer::Recurrent},
+      {"Concatenate", &Writer::Concatenate},
+      {"Conv1D", &Writer::Convolution},
+      {"Conv1DTranspose", &Writer::TransposedConvolution},
+      {"Conv2D", &Writer::Convolution},
+      {"Conv2DTranspose", &Writer::TransposedConvolution},
+      {"Cropping1D", &Writer::Pad},
+      {"Cropping2D", &Writer::Pad},
+      {"Dense", &Writer::Dense},
+      {"DepthwiseConv1D", &Writer::Convolution},
+      {"DepthwiseConv2D", &Writer::Convolution},
+      {"Dot", &Writer::Dot},
+      {"Dropout", &Writer::Same},
+      {"ELU", &Writer::OnlyActivation},
+      {"Embedding", &Writer::Embedding},
+      {"Flatten", &Writer::Reshape},
+      {"GRU", &Writer::Recurrent},
+      {"GaussianDropout", &Writer::Same},
+      {"GaussianNoise", &Writer::Same},
+      {"GlobalAveragePooling1D", &Writer::GlobalPooling},
+      {"GlobalAveragePooling2D", &Writer::GlobalPooling},
+      {"GlobalMaxPooling1D", &Writer::GlobalPooling},
+      {"GlobalMaxPooling2D", &Writer::GlobalPooling},
+      {"Identity", &Writer::Reshape},
+      {"InputLayer", &Writer::Input},
+      {"LSTM", &Writer::Recurrent},
+      {"LayerNormalization", &Writer::LayerNormalization},
+      {"LeakyReLU", &Writer::OnlyActivation},
+      {"MaxPooling1D", &Writer::Pooling},
+      {"MaxPooling2D", &Writer::Pooling},
+      {"Maximum", &Writer::Merge},
+      {"Minimum", &Writer::Merge},
+      {"MultiHeadAttention", &Writer::Attention},
+      {"Multiply", &Writer::Merge},
+      {"Normalization", &Writer::Affine},
+      {"PReLU", &Writer::PRelu},
+      {"Permute", &Writer::Permute},
+      {"RNN", &Writer::Recurrent},
+      {"RandomBrightness", &Writer::Same},
+      {"RandomContrast", &Writer::Same},
+      {"RandomErasing", &Writer::Same},
+      {"RandomFlip", &Writer::Same},
+      {"RandomGrayscale", &Writer::Same},
+      {"RandomInvert", &Writer::Same},
+      {"RandomRotation", &Writer::Same},
+      {"RandomShear", &Writer::Same},
+      {"RandomTranslation", &Writer::Same},
+      {"RandomZoom", &Writer::Same},
+      {"ReLU", &Writer::OnlyActivation},
+      {"RepeatVector", &Writer::Repeat},
+      {"Rescaling", &Writer::Affine},
+      {"Reshape", &Writer::Reshape},
+      {"Resizing", &Writer::Resizing},
+      {"SeparableConv1D", &Writer::SeparableConvolution},
+      {"SeparableConv2D", &Writer::SeparableConvolution},
+      {"SimpleRNN", &Writer::Recurrent},
+      {"Softmax", &Writer::OnlyActivation},
+      {"Solarization", &Writer::Same},
+      {"SpatialDropout1D", &Writer::Same},
+      {"SpatialDropout2D", &Writer::Same},
+      {"Subtract", &Writer::Merge},
+      {"UpSampling1D", &Writer::Resizing},
+      {"UpSampling2D", &Writer::Resizing},
+      {"ZeroPadding1D", &Writer::Pad},
+      {"ZeroPadding2D", &Writer::Pad},
+  };
 
   const proto::ModelSpec& spec_;
   const Model& model_;

@@ -18,7 +18,6 @@
 #include "nn/formats/json_text.h"
 #include "nn/formats/keras_config.h"
 #include "nn/formats/sorted_table.h"
-#include "nn/layers/recurrent.h"
 #include "nn/model.h"
 #include "proto/tensorflow.pb.h"
 
@@ -282,12 +281,7 @@ std::string ObjectPath(const Layer& layer, size_t variable) {
   const std::string& class_name = layer.class_name();
   if (class_name == "LSTM" || class_name == "GRU" || class_name == "SimpleRNN" ||
       class_name == "RNN" || class_name == "ConvLSTM1D" || class_name == "ConvLSTM2D") {
-    // The variables of a cell of StackedRNNCells are in "cell_N".
-    const std::string& folder = parts[parts.size() - 2];
-    const bool is_stacked = class_name == "RNN" && absl::StartsWith(folder, "cell_") &&
-                            static_cast<const RecurrentLayer&>(layer).passes().size() > 1;
-    return is_stacked ? absl::StrCat("cell/cells/", folder.substr(5), "/", parts.back())
-                      : absl::StrCat("cell/", parts.back());
+    return absl::StrCat("cell/", parts.back());
   }
   if (class_name == "Bidirectional") {
     const bool is_forward = variable < layer.variables().size() / 2;

@@ -65,7 +65,7 @@ std::optional<WrappedLayer> Wrapped(const char* argument, LayerConfig& config) {
 }
 
 constexpr char kKnownCells[] =
-    "must be a SimpleRNNCell, LSTMCell, GRUCell, or StackedRNNCells of these";
+    "must be a SimpleRNNCell, LSTMCell or GRUCell; a stack of cells is one RNN for each of them";
 
 bool IsCell(const std::string& class_name) {
   return class_name == "SimpleRNNCell" || class_name == "LSTMCell" || class_name == "GRUCell";
@@ -143,48 +143,26 @@ absl::StatusOr<std::unique_ptr<const Layer>> RecurrentLayer::Create(LayerConfig&
 }
 
 absl::StatusOr<std::unique_ptr<const Layer>> RecurrentLayer::CreateRnn(LayerConfig& config) {
-  const std::optional<WrappedLayer> cell = Wrapped("cell", config);
-  std::vector<WrappedLayer> cells;
-  if (cell.has_value() && cell->spec.class_name() == "StackedRNNCells") {
-    const auto listed = cell->spec.config().fields().find("cells");
-    if (listed != cell->spec.config().fields().end()) {
-      for (const google::protobuf::Value& each : listed->second.list_value().values()) {
-        if (std::optional<WrappedLayer> read = ReadWrapped(each, config)) cells.push_back(*read);
-      }
-    }
-  } else if (cell.has_value()) {
-    cells.push_back(*cell);
-  }
-  Arguments arguments;
-  arguments.merge = Merge::kStack;
-  arguments.returns_sequences = config.Bool("return_sequences", false);
+  std::optional<WrappedLayer> cell = Wrapped("cell", config);
+  const bool returns_sequences = config.Bool("return_sequences", false);
   const bool goes_backwards = config.Bool("go_backwards", false);
-  const bool zeroes = config.Bool("zero_output_for_mask", false);
+  const bool zeroes_masked_steps = config.Bool("zero_output_for_mask", false);
   ReadOptions(config);
-  std::vector<LayerVariable> variables;
-  std::vector<TensorSpec> inputs = config.base().inputs;
-  const Shape input = config.FloatInput(2, 2).shape;
-  if (cells.empty()) config.FailArgument("cell", kKnownCells);
-  for (const WrappedLayer& each : cells) {
-    if (IsCell(each.spec.class_name())) continue;
+  config.FloatInput(2, 2);
+  if (!cell.has_value()) config.FailArgument("cell", kKnownCells);
+  if (cell.has_value() && !IsCell(cell->spec.class_name())) {
     config.FailArgument("cell",
-                        absl::StrCat("is a ", each.spec.class_name(), "; it ", kKnownCells));
+                        absl::StrCat("is a ", cell->spec.class_name(), "; it ", kKnownCells));
   }
   CAIRN_RETURN_IF_ERROR(config.Finish());
-  for (WrappedLayer& each : cells) {
-    auto& fields = *each.spec.mutable_config()->mutable_fields();
-    fields["go_backwards"].set_bool_value(goes_backwards);
-    LayerConfig wrapped(each.spec, inputs);
-    const bool returns_sequences = arguments.returns_sequences;
-    // Cells of one class have the same name unless the user named them.
-    const std::string name =
-        cells.size() == 1 ? "" : absl::StrCat("cell_", arguments.passes.size(), "/");
-    ReadPass(name, wrapped, &arguments, &variables);
-    CAIRN_RETURN_IF_ERROR(wrapped.Finish());
-    arguments.returns_sequences = returns_sequences;
-    inputs = {{.shape = {input[0], arguments.passes.back().units}}};
-  }
-  arguments.zeroes_masked_steps = zeroes;
+  (*cell->spec.mutable_config()->mutable_fields())["go_backwards"].set_bool_value(goes_backwards);
+  LayerConfig wrapped(cell->spec, config.base().inputs);
+  Arguments arguments;
+  std::vector<LayerVariable> variables;
+  ReadPass("", wrapped, &arguments, &variables);
+  CAIRN_RETURN_IF_ERROR(wrapped.Finish());
+  arguments.returns_sequences = returns_sequences;
+  arguments.zeroes_masked_steps = zeroes_masked_steps;
   return Finish(config, std::move(arguments), std::move(variables));
 }
 

@@ -74,20 +74,19 @@ struct RecurrentPass {
 // value are supported, because the passes store values only.
 Activation ReadCellActivation(const char* argument, const char* default_name, LayerConfig& config);
 
-// SimpleRNN, LSTM, GRU, Bidirectional, and RNN with their cells. The output is the state after the
-// last step or after every step. A masked step leaves the state unchanged. Bidirectional runs one
-// layer forwards and one backwards and merges their states. StackedRNNCells in an RNN are one pass
-// for each cell, whose input is the state of the cell before.
+// SimpleRNN, LSTM, GRU, Bidirectional, and RNN with one of their cells. The output is the state
+// after the last step or after every step. A masked step leaves the state unchanged. Bidirectional
+// runs one layer forwards and one backwards and merges their states.
 class RecurrentLayer : public Layer {
  public:
-  // How Bidirectional merges its two passes. kStack: the output is that of the last pass.
-  enum class Merge { kConcatenate, kSum, kMultiply, kAverage, kStack };
+  // How Bidirectional merges its two passes.
+  enum class Merge { kConcatenate, kSum, kMultiply, kAverage };
 
   static absl::StatusOr<std::unique_ptr<const Layer>> Create(LayerConfig& config);
   static absl::StatusOr<std::unique_ptr<const Layer>> CreateBidirectional(LayerConfig& config);
   static absl::StatusOr<std::unique_ptr<const Layer>> CreateRnn(LayerConfig& config);
 
-  // One pass, two for Bidirectional, or one for each cell of StackedRNNCells.
+  // One pass, or two for Bidirectional.
   const std::vector<RecurrentPass>& passes() const { return arguments_.passes; }
   Merge merge() const { return arguments_.merge; }
   bool returns_sequences() const { return arguments_.returns_sequences; }

@@ -508,7 +508,7 @@ def recurrent(kind):
 
 
 def rnn(draw):
-    """RNN with one cell or a stack of them."""
+    """RNN with one cell."""
     def cell():
         kind, layer = draw.of((L.SimpleRNNCell, L.SimpleRNN), (L.LSTMCell, L.LSTM),
                               (L.GRUCell, L.GRU))
@@ -517,8 +517,7 @@ def rnn(draw):
             del arguments[argument]
         return kind(**arguments)
 
-    cells = draw.of(cell(), [cell(), cell()], [cell(), cell(), cell()])
-    layer = L.RNN(cells, return_sequences=draw.yes(), go_backwards=draw.yes())
+    layer = L.RNN(cell(), return_sequences=draw.yes(), go_backwards=draw.yes())
     if draw.yes():
         return _through(_series(draw, 3), _mixing(0), layer)
     inputs = keras.Input((5,), dtype="int32")

@@ -389,14 +389,14 @@ class Images(unittest.TestCase):
                 def far(jump):  # noqa
                     return np.all([abs((at - jump + 0.5) % 1 - 0.5) > 1e-3
                                    for at in (from_x, from_y)], 0)
-                settled = far(0) if fill == "wrap" else np.full(x.shape, True)
+                stable = far(0) if fill == "wrap" else np.full(x.shape, True)
                 for interpolation, here in (("bilinear", seen), ("nearest", whole[name])):
                     if interpolation == "nearest":
-                        settled = settled & far(0.5)
+                        stable = stable & far(0.5)
                     there = keras.ops.image.affine_transform(
                         image[None], np.array([[*a, *b, 0, 0]], "float32"), fill_value=0.5,
                         fill_mode=fill, interpolation=interpolation)[0].numpy()
-                    np.testing.assert_allclose(here[settled], there[settled], atol=1e-3)
+                    np.testing.assert_allclose(here[stable], there[stable], atol=1e-3)
 
     def test_pixels(self):
         draw = draw_for("pixels")
@@ -452,7 +452,7 @@ class Lists(unittest.TestCase):
                 "Constraint", "InputLayer", "InputSpec", "DataLayer"}
         known = {
             keras.layers: set(layer_cases.LAYERS) | {
-                "TorchModule", "SimpleRNNCell", "LSTMCell", "GRUCell", "StackedRNNCells"},
+                "TorchModule", "SimpleRNNCell", "LSTMCell", "GRUCell"},
             keras.losses: set(training_cases.LOSSES),
             keras.metrics: {name.split(",")[0] for name in training_cases.METRICS},
             keras.optimizers: set(training_cases.OPTIMIZERS),

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <utility>
 
 #include "common/random.h"
 #include "nn/layers/attention.h"
@@ -149,39 +148,8 @@ Doubles ReferenceMasking(const ReferenceCall& call) {
   return output;
 }
 
-// The states of each pass but the last are the input of the next.
-Doubles ReferenceStack(const ReferenceCall& call) {
-  const auto& layer = static_cast<const RecurrentLayer&>(call.layer);
-  const int64_t steps = layer.passes()[0].steps;
-  ReferenceCall of_pass = call;
-  Doubles sequence;
-  Doubles output;
-  for (size_t i = 0; i < layer.passes().size(); ++i) {
-    const RecurrentPass& pass = layer.passes()[i];
-    Doubles next;
-    for (int64_t example = 0; example < call.batch.size; ++example) {
-      std::vector<Doubles> states = Pass(pass, of_pass, example).Run();
-      if (i + 1 == layer.passes().size()) {
-        for (int64_t step = layer.returns_sequences() ? 0 : steps - 1; step < steps; ++step) {
-          const int64_t at = pass.goes_backwards ? steps - 1 - step : step;
-          const bool is_zero = layer.zeroes_masked_steps() && layer.returns_sequences() &&
-                               !call.masks.empty() && call.masks[0] != nullptr &&
-                               (*call.masks[0])[example * steps + at] == 0;
-          for (const double value : states[step]) output.push_back(is_zero ? 0 : value);
-        }
-      }
-      if (pass.goes_backwards) std::reverse(states.begin(), states.end());
-      for (const Doubles& state : states) next.insert(next.end(), state.begin(), state.end());
-    }
-    sequence = std::move(next);
-    of_pass.inputs = {&sequence};
-  }
-  return output;
-}
-
 Doubles ReferenceRecurrent(const ReferenceCall& call) {
   const auto& layer = static_cast<const RecurrentLayer&>(call.layer);
-  if (layer.merge() == RecurrentLayer::Merge::kStack) return ReferenceStack(call);
   const int64_t steps = layer.passes()[0].steps;
   Doubles output;
   for (int64_t example = 0; example < call.batch.size; ++example) {

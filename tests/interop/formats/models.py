@@ -123,7 +123,7 @@ MODELS = {
     "changed_images": lambda: image(
         L.RandomRotation(.2), L.RandomTranslation(.1, (-.2, .1), fill_mode="wrap"),
         L.RandomZoom(.2, interpolation="nearest"), L.RandomShear((0, .2), fill_mode="constant"),
-        L.RandomErasing(fill_value=1.), L.RandomInvert(), L.RandomGrayscale(), L.Solarization(),
+        L.RandomErasing(fill_value=1.), L.RandomInvert(), L.RandomGrayscale(),
         L.ActivityRegularization(.1)),
     "adaptive_pooling": lambda: image(L.AdaptiveMaxPooling2D(5), L.AdaptiveAveragePooling2D((3, 2))),
     "volumes": lambda: keras.Sequential([keras.Input((2, 3, 2, 2)), L.Conv3DTranspose(3, 2, 2),
@@ -144,10 +144,6 @@ MODELS = {
     "cell": lambda: sequence(L.RNN(L.SimpleRNNCell(3), return_sequences=True, go_backwards=True),
                              L.RNN(L.GRUCell(3, reset_after=True)),
                              L.RepeatVector(2), L.LSTM(3, recurrent_dropout=.2)),
-    "cells": lambda: sequence(
-        L.RNN([L.LSTMCell(3), L.GRUCell(2, reset_after=False), L.LSTMCell(4)],
-              return_sequences=True),
-        L.GRU(3)),
     "masking": masking,
     "conv_lstm": lambda: keras.Sequential([
         keras.Input((3, 5, 4, 2)), L.ConvLSTM2D(3, 2, return_sequences=True, padding="same"),

@@ -19,7 +19,7 @@ from keras_files_test import compare, predictions, run_all
 REFUSED = {"embedding": "a SavedModel export has no masks", "category": "does not have this layer",
            "adaptive_pooling": "does not have this layer", "volumes": "does not have this layer",
            "conv_lstm": "does not have this layer",
-           "cells": "export has no StackedRNNCells", "masking": "does not have this layer"}
+           "masking": "does not have this layer"}
 
 
 def check(name, folder):

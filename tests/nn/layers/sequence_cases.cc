@@ -68,12 +68,6 @@ std::vector<Case> RecurrentCases() {
       Recurrent("RNNOfOneCell", "RNN",
                 R"("return_sequences": true, "go_backwards": true,
                    "cell": {"class_name": "LSTMCell", "config": {"units": 3, "name": "one"}})"),
-      Recurrent("RNNOfCells", "RNN",
-                R"("cell": {"class_name": "StackedRNNCells", "config": {"name": "all", "cells": [
-                    {"class_name": "SimpleRNNCell", "config": {"units": 3, "name": "a"}},
-                    {"class_name": "GRUCell", "config": {"units": 2, "use_bias": false}},
-                    {"class_name": "LSTMCell", "config": {"units": 4, "dropout": 0.3,
-                      "recurrent_dropout": 0.2}}]}})"),
       Bidirectional("BidirectionalLSTM", "LSTM", R"("units": 3)", "concat"),
       Bidirectional("BidirectionalSequences", "LSTM", R"("units": 2, "return_sequences": true)",
                     "concat"),
@@ -97,17 +91,6 @@ std::vector<Case> MaskedCases() {
   const TestLayer pool = {"pool", "GlobalAveragePooling1D"};
   return {
       masked("MaskedLSTM", {"layer", "LSTM", R"({"units": 3})"}),
-      {"MaskedStack",
-       {ids,
-        table,
-        {"layer", "RNN",
-         R"({"return_sequences": true, "go_backwards": true, "zero_output_for_mask": true,
-             "cell": {"class_name": "StackedRNNCells", "config": {"cells": [
-               {"class_name": "GRUCell", "config": {"units": 3}},
-               {"class_name": "LSTMCell", "config": {"units": 2}}]}}})"},
-        {"flat", "Flatten"},
-        after},
-       7},
       masked("MaskedGRU", {"layer", "GRU", R"({"units": 3})"}),
       masked("MaskedGRUBackwards", {"layer", "GRU", R"({"units": 3, "go_backwards": true})"}),
       {"MaskThroughLSTM",

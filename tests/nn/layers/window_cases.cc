@@ -191,6 +191,23 @@ std::vector<Case> ImageCases() {
              R"("height": 4, "width": 2, "interpolation": "nearest")"),
       images("ResizingToProportions", "6, 4, 2", "Resizing",
              R"("height": 3, "width": 3, "crop_to_aspect_ratio": true)"),
+      images("CenterCrop", "5, 6, 2", "CenterCrop", R"("height": 2, "width": 3)"),
+      images("CenterCropOfLittle", "2, 5, 2", "CenterCrop", R"("height": 3, "width": 3)"),
+      {"ImagesOfWholeNumbers",
+       {{"input", "InputLayer", R"({"batch_shape": [null, 3, 4, 2], "dtype": "uint8"})"},
+        {"resize", "Resizing", R"({"height": 4, "width": 5})"},
+        {"flip", "RandomFlip"},
+        {"scale", "Rescaling", R"({"scale": 0.25, "offset": -0.5})"},
+        {"after", "Dense", R"({"units": 2})"}}},
+  };
+}
+
+std::vector<Case> RandomImageCases() {
+  const auto images = [](const std::string& name, const std::string& shape,
+                         const std::string& class_name, const std::string& config) {
+    return Between(name, shape, {"layer", class_name, "{" + config + "}"});
+  };
+  return {
       images("RandomFlip", "3, 2, 2", "RandomFlip", ""),
       images("RandomFlipHorizontal", "3, 4, 2", "RandomFlip", R"("mode": "horizontal")"),
       images("RandomFlipVertical", "3, 4, 2", "RandomFlip", R"("mode": "vertical")"),
@@ -233,7 +250,7 @@ std::vector<Case> ImageCases() {
              "threshold_factor": [0.1, 0.9])"),
       images("SolarizationOfAll", "3, 2, 2", "Solarization", ""),
       images("RandomErasing", "5, 6, 2", "RandomErasing",
-             R"("factor": [1, 1], "scale": [0.2, 0.5], "fill_value": [0.2, 2, -1, 0.5],
+             R"("factor": [1, 1], "scale": [0.2, 0.5], "fill_value": [0.2, 2, 0.5, -1],
              "value_range": [0, 1])"),
       images("RandomErasingByNoise", "5, 6, 2", "RandomErasing",
              R"("factor": 1, "value_range": [-1, 1])"),
@@ -248,14 +265,6 @@ std::vector<Case> ImageCases() {
       images("RandomCrop", "5, 6, 2", "RandomCrop", R"("height": 3, "width": 2)"),
       images("RandomCropOfAll", "3, 4, 2", "RandomCrop", R"("height": 3, "width": 4)"),
       images("RandomCropOfLittle", "2, 3, 2", "RandomCrop", R"("height": 4, "width": 4)"),
-      images("CenterCrop", "5, 6, 2", "CenterCrop", R"("height": 2, "width": 3)"),
-      images("CenterCropOfLittle", "2, 5, 2", "CenterCrop", R"("height": 3, "width": 3)"),
-      {"ImagesOfWholeNumbers",
-       {{"input", "InputLayer", R"({"batch_shape": [null, 3, 4, 2], "dtype": "uint8"})"},
-        {"resize", "Resizing", R"({"height": 4, "width": 5})"},
-        {"flip", "RandomFlip"},
-        {"scale", "Rescaling", R"({"scale": 0.25, "offset": -0.5})"},
-        {"after", "Dense", R"({"units": 2})"}}},
   };
 }
 
@@ -312,7 +321,7 @@ std::vector<Case> VolumeCases() {
 std::vector<Case> WindowCases() {
   std::vector<Case> all;
   for (const auto& cases : {ConvolutionCases(), PoolingCases(), DepthwiseCases(), TransposedCases(),
-                            StepsCases(), ImageCases(), VolumeCases()}) {
+                            StepsCases(), ImageCases(), RandomImageCases(), VolumeCases()}) {
     all.insert(all.end(), cases.begin(), cases.end());
   }
   return all;
