@@ -26,6 +26,38 @@ struct Case {
   std::string message;
 };
 
+TEST(DataSourceTest, WrongChoicesOfRowsAreNamed) {
+  const std::string npy = kNpy;
+  const std::vector<Case> cases = {
+      {R"({"train": {"npy": {"features": ["x"], "labels": ["y"]}, "rows": [5]}})",
+       "train.rows: has 1 number; say the first row and the one after the last: [0, 50000]"},
+      {R"({"train": {"npy": {"features": ["x"], "labels": ["y"]}, "rows": [0, 5, 9]}})",
+       "train.rows: has 3 numbers; say the first row and the one after the last: [0, 50000]"},
+      {R"({"train": {"npy": {"features": ["x"], "labels": ["y"]}, "rows": [-1, 5]}})",
+       "train.rows: [-1, 5] are no rows; the first is 0 or more, and the end is above it"},
+      {R"({"train": {"npy": {"features": ["x"], "labels": ["y"]}, "rows": [5, 5]}})",
+       "train.rows: [5, 5] are no rows; the first is 0 or more, and the end is above it"},
+      {R"({"train": {"csv": {"files": ["x"]}, "skip_damaged": 1, "rows": [0, 5]}})",
+       R"(train.rows: conflicts with "skip_damaged", which changes the numbers of the rows; keep )"
+       "one of them"},
+      {"{" + npy +
+           R"(, "validation": {"npy": {"features": ["x"], "labels": ["y"]}, )"
+           R"("drop_remainder": true}})",
+       R"(validation.drop_remainder: an evaluation counts each example; set it in "train", or )"
+       R"(choose examples by "rows")"},
+  };
+  std::set<std::string> messages;
+  for (const Case& one : cases) {
+    const absl::Status status = CheckJobData(JobOf(one.job));
+    EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
+    EXPECT_EQ(status.message(), one.message);
+    EXPECT_TRUE(messages.insert(one.message).second);
+  }
+  EXPECT_TRUE(CheckJobData(JobOf("{" + npy + R"(, "validation_fraction": 0.25,
+      "validation_choice": "random", "shuffle_block": 64})"))
+                  .ok());
+}
+
 TEST(DataSourceTest, EveryMistakeIsNamedWithItsPath) {
   const std::string npy = kNpy;
   const std::vector<Case> cases = {
@@ -45,22 +77,6 @@ TEST(DataSourceTest, EveryMistakeIsNamedWithItsPath) {
       {R"({"train": {"csv": {"files": ["x"]}, "skip_damaged": 1, "sample_weight": ["w"]}})",
        R"(train.skip_damaged: conflicts with "sample_weight", which has a weight for each row; )"
        "keep one of them"},
-      {R"({"train": {"npy": {"features": ["x"], "labels": ["y"]}, "rows": [5]}})",
-       "train.rows: has 1 number; say the first row and the one after the last: [0, 50000]"},
-      {R"({"train": {"npy": {"features": ["x"], "labels": ["y"]}, "rows": [0, 5, 9]}})",
-       "train.rows: has 3 numbers; say the first row and the one after the last: [0, 50000]"},
-      {R"({"train": {"npy": {"features": ["x"], "labels": ["y"]}, "rows": [-1, 5]}})",
-       "train.rows: [-1, 5] are no rows; the first is 0 or more, and the end is above it"},
-      {R"({"train": {"npy": {"features": ["x"], "labels": ["y"]}, "rows": [5, 5]}})",
-       "train.rows: [5, 5] are no rows; the first is 0 or more, and the end is above it"},
-      {R"({"train": {"csv": {"files": ["x"]}, "skip_damaged": 1, "rows": [0, 5]}})",
-       R"(train.rows: conflicts with "skip_damaged", which changes the numbers of the rows; keep )"
-       "one of them"},
-      {"{" + npy +
-           R"(, "validation": {"npy": {"features": ["x"], "labels": ["y"]}, )"
-           R"("drop_remainder": true}})",
-       R"(validation.drop_remainder: an evaluation counts each example; set it in "train", or )"
-       R"(choose examples by "rows")"},
       {R"({"train": {"cifar10": {}}})",
        R"(train.cifar10.files: is missing; for example "files": "data_batch_*.bin")"},
       {R"({"train": {"cifar100": {"files": ["a"], "labels": "rough"}}})",
