@@ -12,6 +12,7 @@
 #include "nn/formats/keras_file.h"
 #include "nn/formats/keras_h5.h"
 #include "nn/formats/keras_json.h"
+#include "nn/formats/onnx_reader.h"
 #include "nn/formats/tensor_bundle.h"
 #include "nn/formats/tfjs_layers.h"
 
@@ -51,6 +52,8 @@ constexpr ImportFormat kFormats[] = {
      ReadKerasFile},
     {"a Keras .h5 file", [](std::string_view file, const json*) { return IsKerasH5(file); },
      nullptr, ReadKerasH5},
+    {"an ONNX file", [](std::string_view file, const json*) { return IsOnnxFile(file); }, nullptr,
+     ReadOnnxFile},
     {"the index of a TensorFlow checkpoint",
      [](std::string_view file, const json*) { return IsTensorBundle(file); }, TensorBundleFiles,
      ReadTensorBundle},

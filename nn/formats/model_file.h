@@ -12,8 +12,8 @@
 namespace cairn::nn {
 
 // The entry point for model files of all formats: Keras's .keras and .h5 files, a Keras
-// architecture JSON, a TF.js layers model, or a TensorFlow checkpoint. The format is detected from
-// the contents. All formats are in one table, in model_file.cc.
+// architecture JSON, a TF.js layers model, an ONNX file, or a TensorFlow checkpoint. The format is
+// detected from the contents. All formats are in one table, in model_file.cc.
 
 // The weight files, relative to the model's folder, whose contents ReadModel needs. `file_name` is
 // the file's name in its folder; weight files of a TensorFlow checkpoint are named after it.
