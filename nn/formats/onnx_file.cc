@@ -130,8 +130,12 @@ class Writer {
   const Shape& VariableShape(int variable) const {
     return layer().variables()[variable].spec.shape;
   }
+  // The name of a variable, which a constant has that is nothing but its values.
+  const std::string& WeightName(int variable) const {
+    return weights_[model_.nodes()[node_].first_variable + variable].name;
+  }
   std::string Weight(int variable) {
-    return graph_.Constant(VariableShape(variable), Values(variable));
+    return graph_.Constant(VariableShape(variable), Values(variable), WeightName(variable));
   }
 
   std::string Activate(const Activation& activation, const std::string& x) {
@@ -279,11 +283,12 @@ class Writer {
   absl::StatusOr<std::string> LayerNormalization() {
     const auto& norm = As<LayerNormalizationLayer>();
     const Shape width = {norm.width()};
-    const std::string scale = norm.gamma() < 0
-                                  ? graph_.Constant(width, std::vector<float>(norm.width(), 1))
-                                  : graph_.Constant(width, Values(norm.gamma()));
+    const std::string scale =
+        norm.gamma() < 0 ? graph_.Constant(width, std::vector<float>(norm.width(), 1))
+                         : graph_.Constant(width, Values(norm.gamma()), WeightName(norm.gamma()));
     std::vector<std::string> inputs = {graph_.Reshape(In(), width), scale};
-    if (norm.beta() >= 0) inputs.push_back(graph_.Constant(width, Values(norm.beta())));
+    if (norm.beta() >= 0)
+      inputs.push_back(graph_.Constant(width, Values(norm.beta()), WeightName(norm.beta())));
     const std::string normal =
         graph_.Add("LayerNormalization", inputs,
                    {{"axis", int64_t{-1}}, {"epsilon", static_cast<float>(norm.epsilon())}});
@@ -354,8 +359,9 @@ class Writer {
         window.size[0], window.size[1],
         static_cast<int64_t>(Values(variable).size()) / (window.size[0] * window.size[1] * filters),
         filters};
-    const std::string kernel = graph_.Constant({shape[3], shape[2], shape[0], shape[1]},
-                                               Transposed(Values(variable), shape, {3, 2, 0, 1}));
+    const std::string kernel =
+        graph_.Constant({shape[3], shape[2], shape[0], shape[1]},
+                        Transposed(Values(variable), shape, {3, 2, 0, 1}), WeightName(variable));
     return graph_.Add("Conv", {x, kernel},
                       {{"dilations", Both(window.dilation)},
                        {"group", groups},
@@ -384,8 +390,9 @@ class Writer {
     const Window& window = conv.window();
     const Shape shape = {window.size[0], window.size[1], conv.output_image()[2],
                          conv.input_image()[2]};
-    const std::string kernel = graph_.Constant({shape[3], shape[2], shape[0], shape[1]},
-                                               Transposed(Values(0), shape, {3, 2, 0, 1}));
+    const std::string kernel =
+        graph_.Constant({shape[3], shape[2], shape[0], shape[1]},
+                        Transposed(Values(0), shape, {3, 2, 0, 1}), WeightName(0));
     // What the window leaves of the output beyond the padding, or cuts off.
     Ints pads = {window.padding_before[0], window.padding_before[1], 0, 0};
     Ints extra = {0, 0};
@@ -583,8 +590,10 @@ class Writer {
     if (is_gru) attributes.push_back({"linear_before_reset", int64_t{pass.resets_after}});
     std::vector<std::string> inputs = {
         graph_.Add("Transpose", {In()}, {{"perm", Ints{1, 0, 2}}}),
-        graph_.Constant({1, width, pass.input_width}, Gates(Values(pass.first_variable), pass)),
-        graph_.Constant({1, width, pass.units}, Gates(Values(pass.first_variable + 1), pass))};
+        graph_.Constant({1, width, pass.input_width}, Gates(Values(pass.first_variable), pass),
+                        WeightName(pass.first_variable)),
+        graph_.Constant({1, width, pass.units}, Gates(Values(pass.first_variable + 1), pass),
+                        WeightName(pass.first_variable + 1))};
     if (pass.use_bias) inputs.push_back(RecurrentBias(pass));
     const char* const op = is_simple ? "RNN" : is_gru ? "GRU" : "LSTM";
     if (!returns_sequences) {

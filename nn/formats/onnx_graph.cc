@@ -1,5 +1,8 @@
 #include "nn/formats/onnx_graph.h"
 
+#include <utility>
+
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 
 namespace cairn::nn {
@@ -76,13 +79,27 @@ std::string OnnxGraph::Add(const char* op, const std::vector<std::string>& input
   return name;
 }
 
-std::string OnnxGraph::Constant(const Shape& shape, const std::vector<float>& values) {
-  onnx::TensorProto& tensor = *model_.mutable_graph()->add_initializer();
-  tensor.set_name(absl::StrCat("constant:", names_++));
+std::string OnnxGraph::Constant(const Shape& shape, const std::vector<float>& values,
+                                const std::string& weight) {
+  onnx::TensorProto tensor;
   tensor.set_data_type(onnx::TensorProto::FLOAT);
   tensor.mutable_dims()->Assign(shape.begin(), shape.end());
   tensor.set_raw_data(values.data(), values.size() * sizeof(float));
-  return tensor.name();
+  auto& initializers = *model_.mutable_graph()->mutable_initializer();
+  if (!weight.empty()) {
+    tensor.set_name(absl::EndsWith(weight, ":0") ? weight : weight + ":0");
+    const auto [place, is_new] = weights_.emplace(tensor.name(), initializers.size());
+    if (!is_new) {
+      const onnx::TensorProto& other = initializers[place->second];
+      const bool is_same = other.raw_data() == tensor.raw_data() &&
+                           Shape(other.dims().begin(), other.dims().end()) == shape;
+      if (is_same) return other.name();
+      tensor.clear_name();
+    }
+  }
+  if (tensor.name().empty()) tensor.set_name(absl::StrCat("constant:", names_++));
+  *initializers.Add() = std::move(tensor);
+  return initializers[initializers.size() - 1].name();
 }
 
 std::string OnnxGraph::Integers(const std::vector<int64_t>& values) {

@@ -2,6 +2,7 @@
 #define CAIRN_NN_FORMATS_ONNX_GRAPH_H_
 
 #include <cstdint>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -34,8 +35,10 @@ class OnnxGraph {
   std::string Add(const char* op, const std::vector<std::string>& inputs,
                   const std::vector<Attribute>& attributes = {}, int output = 0);
 
-  // Adds a constant and returns its name.
-  std::string Constant(const Shape& shape, const std::vector<float>& values);
+  // Adds a constant and returns its name: `weight`, the name of a variable ("dense/kernel"), with
+  // ":0" as TensorFlow has it, or a new one. A weight that is there already is not added again.
+  std::string Constant(const Shape& shape, const std::vector<float>& values,
+                       const std::string& weight = "");
   std::string Scalar(float value) { return Constant({}, {value}); }
   std::string Integers(const std::vector<int64_t>& values);
 
@@ -51,6 +54,7 @@ class OnnxGraph {
  private:
   onnx::ModelProto model_;
   int names_ = 0;
+  std::map<std::string, int> weights_;  // By name: the initializer.
 };
 
 }  // namespace cairn::nn

@@ -7,6 +7,7 @@
 #include <set>
 #include <utility>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "common/status_macros.h"
 #include "nn/formats/onnx_recurrent.h"
@@ -294,7 +295,11 @@ std::vector<int> FactorsFrom(const OnnxValue& value, int axis) {
 // order.
 absl::StatusOr<OnnxValue> Dense(const OnnxCall& call, const OnnxValue& value, OnnxWeight kernel,
                                 int64_t units, const OnnxWeight* bias) {
-  CAIRN_ASSIGN_OR_RETURN(const auto rows, call.layers->WithLastAxis(value, value.axes.back()));
+  CAIRN_ASSIGN_OR_RETURN(auto rows, call.layers->WithLastAxis(value, value.axes.back()));
+  // A row for each example is a vector, also after a global pooling that keeps its axes.
+  if (value.rank() == 2 && value.IsBatch(0)) {
+    CAIRN_ASSIGN_OR_RETURN(rows.value.layer, call.layers->Arranged(rows.value, {rows.factors}));
+  }
   if (units < 1 || rows.width * units != static_cast<int64_t>(kernel.values.size())) {
     return Error(absl::StrCat("has a kernel of ", kernel.values.size(), " elements for ",
                               rows.width, " inputs and ", units, " outputs"));
@@ -588,6 +593,83 @@ OnnxOutputs ReadOnnxMatMul(const OnnxCall& call) {
   CAIRN_ASSIGN_OR_RETURN(OnnxValue result,
                          Dense(call, value, std::move(kernel), shape[1], nullptr));
   return One(std::move(result));
+}
+
+OnnxOutputs ReadOnnxEinsum(const OnnxCall& call) {
+  const std::string equation = call.node.Text("equation", "");
+  if (equation != "buvw,bxvy->buwxy") {
+    return Error(absl::StrCat("has the equation '", equation, "', which no layer computes"));
+  }
+  std::vector<int> layers;
+  for (size_t i = 0; i < 2; ++i) {
+    CAIRN_ASSIGN_OR_RETURN(const OnnxValue value, call.Value(i));
+    if (value.rank() != 4 || !value.IsBatch(0)) return Error("takes inputs without 4 axes");
+    CAIRN_ASSIGN_OR_RETURN(
+        layers.emplace_back(),
+        call.layers->Arranged(value, {value.axes[1], value.axes[2], value.axes[3]}));
+  }
+  CAIRN_ASSIGN_OR_RETURN(
+      const int layer,
+      call.layers->Add("", "Dot", OnnxArguments().Numbers("axes", std::vector<int64_t>{2, 2}),
+                       layers));
+  return One(WholeValue(layer, call.layers->shape(layer)));
+}
+
+namespace {
+
+// Whether the mask keeps each step from the later ones.
+bool IsCausal(const OnnxConstant& mask, int64_t steps, int64_t positions) {
+  if (!mask.is_float || mask.is_uniform || mask.shape != Shape{steps, positions}) return false;
+  for (int64_t i = 0; i < steps; ++i) {
+    for (int64_t j = 0; j < positions; ++j) {
+      if (mask.floats[i * positions + j] != (j > i ? -1e9f : 0)) return false;
+    }
+  }
+  return true;
+}
+
+}  // namespace
+
+OnnxOutputs ReadOnnxAttention(const OnnxCall& call, const OnnxAttention& attention) {
+  std::vector<int> inputs;
+  int64_t steps[3] = {};
+  for (size_t i = 0; i < 3; ++i) {
+    CAIRN_ASSIGN_OR_RETURN(const OnnxValue value, call.Value(i));
+    if (value.rank() != 3 || !value.IsBatch(0)) return Error("takes inputs without 3 axes");
+    steps[i] = value.AxisSize(1);
+    CAIRN_ASSIGN_OR_RETURN(inputs.emplace_back(),
+                           call.layers->Arranged(value, {value.axes[1], value.axes[2]}));
+  }
+  const size_t each = attention.use_bias ? 2 : 1;
+  std::vector<OnnxWeight> weights;
+  std::vector<Shape> kernels;
+  for (size_t i = 0; i < 4 * each; ++i) {
+    CAIRN_ASSIGN_OR_RETURN(weights.emplace_back(), call.Weight(3 + i));
+    if (i % each == 0) kernels.push_back(call.ConstantOrNull(3 + i)->shape);
+    if (i % each == 0 && kernels.back().size() != 3) return Error("has kernels without 3 axes");
+  }
+  const int64_t key_width = kernels[0][2];
+  if (!IsNear(attention.scale, 1 / std::sqrt(static_cast<double>(key_width)))) {
+    return Error("scales its scores by other than the root of the keys' width");
+  }
+  OnnxArguments arguments;
+  arguments.Number("num_heads", static_cast<double>(kernels[0][1]));
+  arguments.Number("key_dim", static_cast<double>(key_width));
+  arguments.Number("value_dim", static_cast<double>(kernels[2][2]));
+  arguments.Number("output_shape", static_cast<double>(kernels[3][2]));
+  arguments.Flag("use_bias", attention.use_bias);
+  if (attention.has_mask) {
+    CAIRN_ASSIGN_OR_RETURN(const OnnxConstant* const mask, call.Constant(3 + 4 * each));
+    if (!IsCausal(*mask, steps[0], steps[1])) return Error("has a mask that is not causal");
+    arguments.Flag("use_causal_mask", true);
+  }
+  if (inputs[1] == inputs[2]) inputs.pop_back();
+  // "attention/query/kernel"
+  std::string name = OnnxLayerName(weights[0].source, "", "");
+  if (absl::EndsWith(name, ".query")) name.resize(name.size() - 6);
+  CAIRN_ASSIGN_OR_RETURN(const int layer, call.layers->Add(name, "MultiHeadAttention", arguments,
+                                                           inputs, std::move(weights)));
+  return One(WholeValue(layer, call.layers->shape(layer)));
 }
 
 OnnxOutputs ReadOnnxBatchNormalization(const OnnxCall& call) {

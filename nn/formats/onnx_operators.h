@@ -27,12 +27,16 @@ OnnxOutputs ReadOnnxMin(const OnnxCall& call);
 // Products and normalizations.
 OnnxOutputs ReadOnnxGemm(const OnnxCall& call);
 OnnxOutputs ReadOnnxMatMul(const OnnxCall& call);
+OnnxOutputs ReadOnnxEinsum(const OnnxCall& call);  // The one that a Dot is exported as.
 OnnxOutputs ReadOnnxBatchNormalization(const OnnxCall& call);
 OnnxOutputs ReadOnnxLayerNormalization(const OnnxCall& call);
 OnnxOutputs ReadOnnxGroupNormalization(const OnnxCall& call);
 
 // Applies an activation that several operators compute to the only value of the call.
 OnnxOutputs ApplyOnnxActivation(const OnnxCall& call, const OnnxActivation& activation);
+
+// Reads an attention, whose inputs are those of the call.
+OnnxOutputs ReadOnnxAttention(const OnnxCall& call, const OnnxAttention& attention);
 
 }  // namespace cairn::nn
 

@@ -6,6 +6,7 @@
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
 
 namespace cairn::nn {
 namespace {
@@ -37,12 +38,37 @@ Term Parse(std::string_view pattern, size_t* at) {
 
 bool IsNear(double a, double b) { return std::abs(a - b) <= 1e-5 * std::abs(b); }
 
+// Operators with a certain attribute, which patterns call by a name of their own.
+bool IsNamed(const std::string& name, const onnx::NodeProto& node) {
+  static constexpr std::pair<const char*, const char*> kEquations[] = {
+      {"Project", "bsw,whk->bshk"},
+      {"Scores", "bhsk,bhtk->bhst"},
+      {"Blend", "bhst,bhtv->bhsv"},
+      {"Combine", "bhsv,hvo->bso"}};
+  const auto attribute = [&node](const char* wanted) -> const onnx::AttributeProto* {
+    const bool is_only = node.attribute_size() == 1 && node.attribute(0).name() == wanted;
+    return is_only ? &node.attribute(0) : nullptr;
+  };
+  if (name == "Heads") {
+    const onnx::AttributeProto* const order = attribute("perm");
+    return node.op_type() == "Transpose" && order != nullptr &&
+           std::vector<int64_t>(order->ints().begin(), order->ints().end()) ==
+               std::vector<int64_t>{0, 2, 1, 3};
+  }
+  for (const auto& [known, equation] : kEquations) {
+    if (name != known) continue;
+    const onnx::AttributeProto* const given = attribute("equation");
+    return node.op_type() == "Einsum" && given != nullptr && given->s() == equation;
+  }
+  return node.op_type() == name;
+}
+
 class Matcher {
  public:
   explicit Matcher(const OnnxNames& names) : names_(names) {}
 
   bool MatchNode(const Term& term, const onnx::NodeProto& node, OnnxMatch* match) const {
-    const bool is_operator = node.op_type() == term.text && node.domain().empty() &&
+    const bool is_operator = IsNamed(term.text, node) && node.domain().empty() &&
                              node.input_size() == static_cast<int>(term.inputs.size());
     if (!is_operator) return false;
     if (MatchInputs(term, node, /*swapped=*/false, match)) return true;
@@ -140,6 +166,36 @@ std::optional<OnnxActivation> FindOnnxActivation(const onnx::NodeProto& node,
       if (found.threshold < 0 || found.slope < 0) continue;
     }
     return found;
+  }
+  return std::nullopt;
+}
+
+std::optional<OnnxAttention> FindOnnxAttention(const onnx::NodeProto& node,
+                                               const OnnxNames& names) {
+  if (node.op_type() != "Add" && node.op_type() != "Einsum") return std::nullopt;
+  for (const bool use_bias : {true, false}) {
+    for (const bool has_mask : {true, false}) {
+      const auto project = [&](const char* input, const char* kernel, const char* bias) {
+        const std::string product = absl::StrCat("Project(", input, ", ", kernel, ")");
+        return use_bias ? absl::StrCat("Heads(Add(", product, ", ", bias, "))")
+                        : absl::StrCat("Heads(", product, ")");
+      };
+      std::string scores = absl::StrCat("Scores(Mul(", project("x", "q", "r"), ", C), ",
+                                        project("z", "k", "l"), ")");
+      if (has_mask) scores = absl::StrCat("Add(", scores, ", m)");
+      std::string pattern =
+          absl::StrCat("Combine(Blend(Softmax(", scores, "), ", project("y", "v", "w"), "), o)");
+      if (use_bias) pattern = absl::StrCat("Add(", pattern, ", p)");
+      OnnxMatch match;
+      if (!MatchesOnnx(pattern, node, names, &match)) continue;
+      OnnxAttention found{.use_bias = use_bias, .has_mask = has_mask};
+      found.scale = match.numbers['C'];
+      for (const char letter : std::string("xyzqrklvwopm")) {
+        const auto value = match.values.find(letter);
+        if (value != match.values.end()) found.inputs.push_back(value->second);
+      }
+      return found;
+    }
   }
   return std::nullopt;
 }

@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "proto/onnx.pb.h"
 
@@ -42,6 +43,19 @@ struct OnnxActivation {
 // The activation that `node` ends, if it does.
 std::optional<OnnxActivation> FindOnnxActivation(const onnx::NodeProto& node,
                                                  const OnnxNames& names);
+
+// The operators of a multi-head attention, as Cairn exports it.
+struct OnnxAttention {
+  // The names of: the query, the value, the key; the kernel and, if there are biases, the bias of
+  // query, key, value and output; the mask, if there is one.
+  std::vector<std::string> inputs;
+  bool use_bias = false;
+  bool has_mask = false;
+  double scale = 1;  // Of the scores.
+};
+
+// The attention that `node` ends, if it does.
+std::optional<OnnxAttention> FindOnnxAttention(const onnx::NodeProto& node, const OnnxNames& names);
 
 }  // namespace cairn::nn
 

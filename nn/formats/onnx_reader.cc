@@ -48,6 +48,7 @@ const std::map<std::string, OnnxOperator>& Operators() {
       {"ConvTranspose", ReadOnnxConvTranspose},
       {"Div", ReadOnnxDiv},
       {"Dropout", ReadOnnxDropout},
+      {"Einsum", ReadOnnxEinsum},
       {"Elu", ReadOnnxActivation},
       {"Exp", ReadOnnxActivation},
       {"Expand", ReadOnnxExpand},
@@ -118,7 +119,7 @@ class Reader {
   absl::StatusOr<ImportedModel> Read() {
     CAIRN_RETURN_IF_ERROR(CheckModel());
     CAIRN_RETURN_IF_ERROR(IndexNames());
-    FindActivations();
+    FindPatterns();
     CAIRN_RETURN_IF_ERROR(ReadInputs());
     for (int i = 0; i < graph_.node_size(); ++i) {
       if (is_needed_[i]) CAIRN_RETURN_IF_ERROR(ReadNode(i));
@@ -208,8 +209,8 @@ class Reader {
   }
 
   // Which nodes the outputs need, from the last to the first, and which of them end the pattern of
-  // an activation: the nodes within it are not needed then.
-  void FindActivations() {
+  // a layer: the nodes within it are not needed then.
+  void FindPatterns() {
     const OnnxNames names = {.producer = [this](const std::string& name) -> const onnx::NodeProto* {
                                const auto found = producers_.find(name);
                                return found == producers_.end() ? nullptr : found->second;
@@ -223,6 +224,11 @@ class Reader {
         if (uses_.count(output) > 0) is_needed_[i] = true;
       }
       if (!is_needed_[i]) continue;
+      if (auto found = FindOnnxAttention(node, names)) {
+        for (const std::string& input : found->inputs) ++uses_[input];
+        attentions_[i] = *std::move(found);
+        continue;
+      }
       if (auto found = FindOnnxActivation(node, names)) {
         ++uses_[found->x];
         activations_[i] = *std::move(found);
@@ -381,8 +387,11 @@ class Reader {
       call.is_used.push_back(!output.empty() && uses_.count(output) > 0);
     }
     const auto activation = activations_.find(i);
+    const auto attention = attentions_.find(i);
+    const bool is_pattern = activation != activations_.end() || attention != attentions_.end();
     std::vector<std::string> inputs(proto.input().begin(), proto.input().end());
     if (activation != activations_.end()) inputs = {activation->second.x};
+    if (attention != attentions_.end()) inputs = attention->second.inputs;
     bool has_values = false;
     for (const std::string& input : inputs) {
       CAIRN_ASSIGN_OR_RETURN(const OnnxConstant* const constant, ConstantOf(input));
@@ -396,18 +405,19 @@ class Reader {
     }
     if (!has_values || proto.op_type() == "Shape") return ReadConstant(call);
     const auto found = Operators().find(proto.op_type());
-    if (activation == activations_.end() && found == Operators().end()) {
+    if (!is_pattern && found == Operators().end()) {
       return node.Error(
           absl::StrCat("this operator is not supported; supported: ",
                        absl::StrJoin(Operators(), ", ", [](std::string* text, const auto& one) {
                          absl::StrAppend(text, one.first);
                        })));
     }
-    OnnxOutputs outputs = activation == activations_.end()
-                              ? found->second(call)
-                              : ApplyOnnxActivation(call, activation->second);
+    OnnxOutputs outputs =
+        attention != attentions_.end()     ? ReadOnnxAttention(call, attention->second)
+        : activation != activations_.end() ? ApplyOnnxActivation(call, activation->second)
+                                           : found->second(call);
     if (!outputs.ok()) return InNode(node, outputs.status());
-    if (activation == activations_.end()) CAIRN_RETURN_IF_ERROR(call.node.CheckAllRead());
+    if (!is_pattern) CAIRN_RETURN_IF_ERROR(call.node.CheckAllRead());
     for (int k = 0; k < proto.output_size(); ++k) {
       if (!call.is_used[k]) continue;
       if (k >= static_cast<int>(outputs->size()) || (*outputs)[k].layer < 0) {
@@ -534,6 +544,7 @@ class Reader {
   std::unordered_map<std::string, int> uses_;
   std::vector<bool> is_needed_;                // By node.
   std::map<int, OnnxActivation> activations_;  // By node that ends one.
+  std::map<int, OnnxAttention> attentions_;
   std::map<std::string, OnnxConstant> constants_;
   std::map<std::string, OnnxValue> values_;
 };

@@ -192,8 +192,14 @@ absl::StatusOr<int> AddBidirectional(OnnxLayers* layers, const std::string& name
                                      google::protobuf::Struct backward, int input,
                                      std::vector<OnnxWeight> weights) {
   (*backward.mutable_fields())["go_backwards"].set_bool_value(true);
-  const std::string inner = absl::AsciiStrToLower(class_name);
-  return layers->Add(name, "Bidirectional",
+  // "bidirectional.forward_lstm": the names of the layer and of the one in it.
+  std::string outer = name;
+  std::string inner = absl::AsciiStrToLower(class_name);
+  if (const size_t at = name.rfind(".forward_"); at != std::string::npos) {
+    inner = name.substr(at + std::string(".forward_").size());
+    outer = name.substr(0, at);
+  }
+  return layers->Add(outer, "Bidirectional",
                      OnnxArguments()
                          .Text("merge_mode", mode)
                          .Set("layer", Wrapped(class_name, inner, std::move(forward)))
@@ -305,7 +311,7 @@ absl::StatusOr<std::optional<OnnxValue>> MergeOnnxDirections(const OnnxCall& cal
   OnnxValue result = first;
   CAIRN_ASSIGN_OR_RETURN(
       result.layer,
-      AddBidirectional(call.layers, call.LayerName(0), name, mode, forward.spec.config(),
+      AddBidirectional(call.layers, forward.spec.name(), name, mode, forward.spec.config(),
                        std::move(backward_config), forward.inputs[0], std::move(weights)));
   if (concatenates) result.sizes.back() *= 2;
   result.is_exclusive = true;

@@ -1,6 +1,6 @@
-// Model files: a .keras file, an .h5 file, a Keras architecture, or a TF.js model.json followed by
-// a zero byte and its weight file. An accepted model is planned as in a submission: shapes,
-// variables and blocks on 3 ps.
+// Model files: a .keras file, an .h5 file, an ONNX file, a Keras architecture, or a TF.js
+// model.json followed by a zero byte and its weight file. An accepted model is planned as in a
+// submission: shapes, variables and blocks on 3 ps.
 
 #include <algorithm>
 #include <string>
@@ -11,6 +11,7 @@
 #include "cluster/partition_map.h"
 #include "common/check.h"
 #include "nn/formats/model_file.h"
+#include "nn/formats/onnx_reader.h"
 #include "nn/model.h"
 #include "tests/fuzz/fuzz_target.h"
 
@@ -47,7 +48,8 @@ bool CanBePlaced(const nn::Model& model) {
 }  // namespace
 
 bool RunInput(std::string_view input) {
-  const bool is_binary = input.substr(0, 4) == "PK\x03\x04" || input.substr(0, 4) == "\x89HDF";
+  const bool is_binary = input.substr(0, 4) == "PK\x03\x04" || input.substr(0, 4) == "\x89HDF" ||
+                         nn::IsOnnxFile(input);
   const size_t end = is_binary ? input.size() : std::min(input.find('\0'), input.size());
   const std::string_view json = input.substr(0, end);
   const std::string_view bytes = input.substr(std::min(end + 1, input.size()));

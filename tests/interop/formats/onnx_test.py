@@ -1,12 +1,11 @@
 #!/usr/bin/env python3
-"""ONNX Runtime predicts with an exported model what Cairn predicts.
+"""ONNX Runtime predicts with an exported model what Cairn predicts, and so does Cairn, read back.
 
 Arguments: cases [all], as Models.test_NAME.
 """
 
 import os
-import sys
-import tempfile
+import pathlib
 
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
 os.environ.setdefault("CUDA_VISIBLE_DEVICES", "-1")
@@ -42,6 +41,10 @@ def check(name, folder):
     session = onnxruntime.InferenceSession(file, providers=["CPUExecutionProvider"])
     feeds = {one.name: array for one, array in zip(session.get_inputs(), inputs)}
     compare(".onnx out", predicted, session.run(names, feeds))
+    back = pathlib.Path(folder) / "back"
+    back.mkdir()
+    read = Job(back, file, inputs, list(zip(names, [y.shape[1:] for y in expected])))
+    compare(".onnx read back", predicted, read.predict())
 
 
 if __name__ == "__main__":
