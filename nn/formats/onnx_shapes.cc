@@ -259,13 +259,8 @@ absl::StatusOr<OnnxAligned> AlignOnnxValues(const OnnxCall& call, bool needs_pla
   }
   if (inputs.empty()) return Error("has no inputs");
   OnnxAligned aligned{.value = inputs[0]};
-  const auto elements = [](const OnnxValue& value) {
-    int64_t count = 1;
-    for (const int64_t size : value.sizes) count *= size;
-    return count;
-  };
   for (const OnnxValue& input : inputs) {
-    if (elements(input) > elements(aligned.value)) aligned.value = input;
+    if (ElementCount(input.sizes) > ElementCount(aligned.value.sizes)) aligned.value = input;
   }
   OnnxValue& value = aligned.value;
   bool is_simple = true;  // All have the same view of layers of one shape.

@@ -147,8 +147,8 @@ def products(g):
                               ("Add", g.weight("b2", 1))), 1)
     g.end("gemm", g.add("Gemm", g.input(4), g.weight("g.weight", 4, 3), g.weight("g.bias", 1, 3),
                         alpha=.5, beta=2.), 3)
-    transposed = g.add("Transpose", g.weight("folded", 5, 4), perm=[1, 0])
-    g.end("folded_kernel", g.add("MatMul", g.input(4), transposed), 5)
+    transposed = g.add("Transpose", g.weight("columns", 5, 4), perm=[1, 0])
+    g.end("transposed_kernel", g.add("MatMul", g.input(4), transposed), 5)
     g.end("matrices", g.add("MatMul", g.input(3, 4), g.input(4, 5)), 15)
     # The rows of a kernel after a permutation, whose elements are not in the order of memory.
     y = g.chain(g.input(3, 4, 2), ("Transpose", {"perm": [0, 2, 3, 1]}),
