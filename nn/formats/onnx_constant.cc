@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "common/half.h"
 #include "common/status_macros.h"
 #include "nn/formats/imported_model.h"
 
@@ -37,13 +38,6 @@ std::vector<T> FromBytes(const std::string& bytes) {
   return values;
 }
 
-float FromBfloat16(uint16_t bits) {
-  const uint32_t wide = static_cast<uint32_t>(bits) << 16;
-  float value;
-  std::memcpy(&value, &wide, sizeof(value));
-  return value;
-}
-
 // Elements of type T from raw bytes or from the list of the type.
 template <typename T, typename List, typename Result>
 void Read(const Tensor& tensor, const List& list, std::vector<Result>* result) {
@@ -70,8 +64,8 @@ absl::Status ReadElements(const Tensor& tensor, OnnxConstant* constant) {
     case Tensor::BFLOAT16:
       Read<uint16_t>(tensor, tensor.int32_data(), &halves);
       for (const uint16_t bits : halves) {
-        constant->floats.push_back(tensor.data_type() == Tensor::FLOAT16 ? FromFloat16(bits)
-                                                                         : FromBfloat16(bits));
+        constant->floats.push_back(tensor.data_type() == Tensor::FLOAT16 ? FloatFromFloat16(bits)
+                                                                         : FloatFromBfloat16(bits));
       }
       break;
     case Tensor::INT64:
