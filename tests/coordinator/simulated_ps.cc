@@ -7,6 +7,8 @@
 #include <string>
 #include <utility>
 
+#include "common/check.h"
+
 namespace cairn::coordinator {
 namespace {
 
@@ -158,7 +160,7 @@ void SimulatedPs::Restore(const proto::Restore& restore, proto::RestoreReply* re
 
 int64_t SimulatedPs::VersionOf(const Block& block) {
   const auto version = static_cast<int64_t>(block.applied.size());
-  EXPECT_TRUE(version == 0 || *block.applied.rbegin() == version - 1);
+  CAIRN_CHECK(version == 0 || *block.applied.rbegin() == version - 1);
   return version;
 }
 
