@@ -314,11 +314,14 @@ def global_pooling(kind, rank):
 
 def adaptive_pooling(kind, rank):
     def build(draw):
-        # Keras cannot pool axes of one pixel.
+        # Keras cannot pool axes of one pixel. In 3D it divides by 0 if the output has one pixel, and
+        # the inputs are scaled up as for MaxPooling3D.
         shape = {1: _series, 2: _image, 3: lambda draw: _volume(draw, 3)}[rank](draw)
-        below = {1: _mixing1d, 2: _mixing2d, 3: lambda: _mixing(3)}[rank]()
-        size = draw.of(draw.between(1, 4), tuple(draw.between(1, 5) for _ in range(rank)))
-        return _through(shape, below, kind(size))
+        least = 2 if rank == 3 else 1
+        size = draw.of(draw.between(least, 4), tuple(draw.between(least, 5) for _ in range(rank)))
+        if rank < 3:
+            return _through(shape, {1: _mixing1d, 2: _mixing2d}[rank](), kind(size))
+        return _through(shape, _mixing(3), L.Rescaling(1000.0), kind(size), L.Rescaling(0.001))
     return build
 
 
