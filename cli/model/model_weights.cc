@@ -22,7 +22,7 @@ namespace {
 // Keras names a recurrent layer's cell too: "lstm/lstm_cell/kernel".
 bool IsCell(absl::string_view part) {
   return absl::StartsWith(part, "lstm_cell") || absl::StartsWith(part, "gru_cell") ||
-         absl::StartsWith(part, "simple_rnn_cell");
+         absl::StartsWith(part, "simple_rnn_cell") || absl::StartsWith(part, "conv_lstm_cell");
 }
 
 // A TF.js model and a SavedModel are folders. People name the folder, or the file in it.
