@@ -15,9 +15,9 @@ using ::testing::HasSubstr;
 using ::testing::StartsWith;
 
 TEST(ModelWeightsTest, AVariableIsFoundUnderKerassLongerNames) {
-  for (const char* name : {"dense/kernel", "dense/kernel:0", "model/dense/kernel",
-                           "a/b/dense/kernel:0", "dense/lstm_cell_2/kernel",
-                           "dense/conv_lstm_cell/kernel"}) {
+  for (const char* name :
+       {"dense/kernel", "dense/kernel:0", "model/dense/kernel", "a/b/dense/kernel:0",
+        "dense/lstm_cell_2/kernel", "dense/conv_lstm_cell/kernel"}) {
     EXPECT_TRUE(IsWeightOf("dense/kernel", name)) << name;
   }
   for (const char* name : {"", "kernel", "dense/bias", "condense/kernel", "dense/kernel/m",
