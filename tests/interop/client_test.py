@@ -110,6 +110,35 @@ class Fit(unittest.TestCase):
         for key in there:
             self.assertAlmostEqual(here[key], there[key], delta=1e-4)
 
+    def test_texts_are_looked_up_by_keras(self):
+        """A layer that was not adapted adapts to the rows that are trained."""
+        random = np.random.default_rng(3)
+        city = random.choice(["Bern", "Oslo", "Rome"], 100)
+        city[90:] = "Lima"  # Of the validation rows, which nothing adapts to.
+        size, y = random.random((100, 1)).astype("float32"), random.random((100, 1))
+
+        def make(lookup):
+            inputs = [keras.Input((1,), dtype="string", name="city"), keras.Input((1,), name="size")]
+            ids = layers.Flatten()(layers.Embedding(5, 3)(lookup(inputs[0])))
+            model = keras.Model(inputs, layers.Dense(1)(layers.Concatenate()([ids, inputs[1]])))
+            model.compile(optimizer="sgd", loss="mse")
+            return model
+
+        adapted = layers.StringLookup()
+        adapted.adapt(city[:90].astype(object))
+        twin, lookup = make(adapted), layers.StringLookup()
+        model = make(lookup)
+        twin.set_weights(model.get_weights())
+        fit = {"batch_size": 30, "epochs": 2, "shuffle": False, "verbose": 0}
+        there = twin.fit([tf.constant(city[:90, None]), size[:90]], y[:90], **fit,
+                         validation_data=([tf.constant(city[90:, None]), size[90:]], y[90:]))
+        here = cluster.fit(model, [city, size], y, validation_split=0.1, **fit)
+        self.assertEqual(lookup.get_vocabulary(), adapted.get_vocabulary())
+        for key in there.history:
+            np.testing.assert_allclose(here.history[key], there.history[key], atol=1e-4)
+        expected = model.predict([tf.constant(city[:, None]), size], verbose=0)
+        np.testing.assert_allclose(cluster.predict(model, [city, size]), expected, atol=1e-5)
+
     def test_workers_share_the_steps_of_an_epoch(self):
         """Of 70 examples the last batch has 6, which two workers share if they can."""
         x, y = examples(70)

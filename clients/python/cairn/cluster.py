@@ -19,6 +19,7 @@ from cairn import model_files, translation
 from cairn.data import DataFolder, as_arrays, from_batches, is_files, shape_of, split
 from cairn.epochs import EpochLogs
 from cairn.errors import CairnError, NotSupported
+from cairn.texts import Lookups
 from cairn.tool import Tool
 
 # Ends the local cluster when its standard input closes: at close(), or when this process is gone.
@@ -136,8 +137,14 @@ class Cluster:
             shuffle = shuffle and isinstance(x, keras.utils.PyDataset)
             x, y, sample_weight, batch_size = dataset
         batch_size = int(batch_size or 32)
-        inputs = as_arrays("x", x, _input_names(model))
-        _build(model, inputs)
+        lookups = Lookups(model)
+        inputs = as_arrays("x", x, _input_names(model), lookups.takes_text)
+        lookups.adapt(_training_rows(inputs, validation_split if validation_data is None else 0))
+        texts, inputs = inputs, lookups.look_up("x", inputs)
+        lookups.cut(inputs)
+        _build(lookups.model, inputs)
+        if lookups.model is not model:
+            _build_with_texts(model, texts)
         job = {"name": _job_name(name or model.name)}
         job.update(translation.objective_fields(compiled, _output_names(model)))
         job["optimizer"] = translation.optimizer_field(model.optimizer)
@@ -164,8 +171,8 @@ class Cluster:
 
         folder = self._make_folder(job["name"])
         job_file = os.path.join(folder, "job.json")
-        job["model"] = model_files.write_model(model, folder)
-        self._write_data(job, folder, model, inputs, y, sample_weight, validation_split,
+        job["model"] = model_files.write_model(lookups.model, folder)
+        self._write_data(job, folder, model, lookups, inputs, y, sample_weight, validation_split,
                          validation_data, class_weight, validation_steps,
                          validation_batch_size or batch_size)
         if "validation" in job or "validation_fraction" in job:
@@ -255,8 +262,9 @@ class Cluster:
     def _remove(self, folder):
         shutil.rmtree(folder, ignore_errors=True)
 
-    def _write_data(self, job, folder, model, inputs, y, sample_weight, validation_split,
-                    validation_data, class_weight, validation_steps, validation_batch_size):
+    def _write_data(self, job, folder, model, lookups, inputs, y, sample_weight,
+                    validation_split, validation_data, class_weight, validation_steps,
+                    validation_batch_size):
         """Sets the job's data fields."""
         names = _output_names(model)
         if y is None:
@@ -265,7 +273,7 @@ class Cluster:
         weights = [] if sample_weight is None else _weights(sample_weight)
         validation = None
         if validation_data is not None:
-            *validation, size = _validation(validation_data, model, job)
+            *validation, size = _validation(validation_data, model, lookups, job)
             validation_batch_size = size or validation_batch_size
         elif validation_split:
             if any(map(is_files, inputs + labels + weights)):
@@ -381,7 +389,7 @@ class Cluster:
         dataset = from_batches("x", x)
         if dataset is not None:
             x, y, sample_weight, batch_size = dataset
-        inputs = as_arrays("x", x, _input_names(model))
+        inputs = _looked_up(model, x)
         labels = as_arrays("y", y, _output_names(model))
         loss = translation.objective_fields(_compiled(model), _output_names(model))
         weights = [] if sample_weight is None else _weights(sample_weight)
@@ -407,7 +415,7 @@ class Cluster:
         dataset = from_batches("x", x)
         if dataset is not None:
             batch_size = dataset[3]
-        inputs = as_arrays("x", dataset[0] if dataset else x, _input_names(model))
+        inputs = _looked_up(model, dataset[0] if dataset else x)
         with tempfile.TemporaryDirectory(dir=self._data.folder) as folder:
             features = _source(DataFolder(folder), folder, "x", inputs, [], [])["npy"]["features"]
             files = features if len(inputs) > 1 else [features]
@@ -472,6 +480,26 @@ def _build(model, inputs):
                            "keras.Sequential or keras.Model(inputs, outputs)")
 
 
+def _build_with_texts(model, texts):
+    """Builds the model around the layers that are built already."""
+    if not model.built:
+        first = texts[0][:1]
+        model(keras.ops.convert_to_tensor(first.astype(object), dtype="string")
+              if first.dtype.kind in "USO" else first)
+
+
+def _training_rows(inputs, validation_split):
+    """The rows that are no validation rows, which nothing adapts to."""
+    if not validation_split or any(map(is_files, inputs)):
+        return inputs
+    return split(inputs, validation_split)[0]
+
+
+def _looked_up(model, x):
+    lookups = Lookups(model)
+    return lookups.look_up("x", as_arrays("x", x, _input_names(model), lookups.takes_text))
+
+
 def _job_name(name):
     return re.sub(r"[^A-Za-z0-9_.-]", "_", name).lstrip("-.")[:128] or "keras"
 
@@ -496,7 +524,7 @@ def _weights(sample_weight):
     return as_arrays("sample_weight", sample_weight, ["sample_weight"])
 
 
-def _validation(validation_data, model, job):
+def _validation(validation_data, model, lookups, job):
     """(inputs, labels, weights, size of a batch if it is a dataset)"""
     dataset = from_batches("validation_data", validation_data)
     if dataset is not None:
@@ -505,7 +533,9 @@ def _validation(validation_data, model, job):
         raise NotSupported("validation_data is not (x, y) or (x, y, sample_weight): the workers "
                            "read the data themselves; give arrays, or the names of .npy files")
     weights = _weights(validation_data[2]) if len(validation_data) == 3 else []
-    return (as_arrays("validation_data[0]", validation_data[0], _input_names(model)),
+    inputs = as_arrays("validation_data[0]", validation_data[0], _input_names(model),
+                       lookups.takes_text)
+    return (lookups.look_up("validation_data[0]", inputs),
             _labels(job, as_arrays("validation_data[1]", validation_data[1],
                                    _output_names(model))), weights,
             dataset[3] if dataset is not None else None)

@@ -17,7 +17,7 @@ def is_files(value):
     return isinstance(value, (str, os.PathLike))
 
 
-def _as_array(what, value):
+def _as_array(what, value, takes_text):
     if is_files(value):
         return value
     if hasattr(value, "numpy") and not isinstance(value, np.ndarray):
@@ -30,9 +30,11 @@ def _as_array(what, value):
     array = np.asarray(value)
     if array.dtype.kind == "f":
         return array.astype(np.float32, copy=False)
+    if takes_text and array.dtype.kind in "USO":
+        return array
     if array.dtype.kind not in "iub":
-        advice = "; make them of texts by x = vectorize(texts), before fit" \
-            if array.dtype.kind in "US" else ""
+        advice = "; texts need a layer that looks them up (TextVectorization, StringLookup) as " \
+            "the first one" if array.dtype.kind in "US" else ""
         raise NotSupported(f"{what} is an array of {array.dtype}; a job takes numbers{advice}")
     return array
 
@@ -71,8 +73,11 @@ def from_batches(what, value):
     return (*columns, *[None] * (3 - len(columns)), sizes[0])
 
 
-def as_arrays(what, value, names):
-    """A list with the array, or the file, of each of the model's inputs or outputs."""
+def as_arrays(what, value, names, takes_text=lambda position: False):
+    """A list with the array, or the file, of each of the model's inputs or outputs.
+
+    takes_text: whether the input at this position may have texts.
+    """
     if isinstance(value, dict):
         missing = [name for name in names if name not in value]
         if missing:
@@ -84,7 +89,7 @@ def as_arrays(what, value, names):
         value = [value]
     if len(value) != len(names):
         raise NotSupported(f"{what} has {len(value)} arrays, the model has {len(names)}")
-    return [_as_array(what, each) for each in value]
+    return [_as_array(what, each, takes_text(i)) for i, each in enumerate(value)]
 
 
 def shape_of(array):

@@ -14,9 +14,11 @@ texts = [" ".join(random.permutation(np.concatenate([random.choice(fillers, 9),
 
 vectorize = layers.TextVectorization(max_tokens=100, output_sequence_length=12)
 vectorize.adapt(texts[:2000])
-x = np.array(vectorize(texts))
+x = np.array(texts, dtype=object)
 
 model = keras.Sequential([
+    keras.Input((1,), dtype="string"),
+    vectorize,
     layers.Embedding(100, 16),
     layers.GRU(16),
     layers.Dense(1, activation="sigmoid"),
