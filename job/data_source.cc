@@ -10,6 +10,7 @@
 #include "google/protobuf/message.h"
 #include "job/data_formats/cifar_formats.h"
 #include "job/data_formats/csv_format.h"
+#include "nn/text_input.h"
 
 namespace cairn::job {
 
@@ -149,6 +150,9 @@ absl::Status CheckSourceFits(const std::string& source_path, const proto::DataSo
   }
   if (format.check_model != nullptr) {
     CAIRN_RETURN_IF_ERROR(format.check_model(path, source, model));
+  }
+  if (!source.has_csv() && nn::TakesText(model)) {
+    return Invalid(path, ": the model has an input of text (dtype string), which only csv has");
   }
   if (model.outputs().size() == 1 || !source.one_hot()) return absl::OkStatus();
   return Invalid(source_path, ".one_hot: the model has ", model.outputs().size(),

@@ -68,9 +68,9 @@ LayerConfig::LayerConfig(const proto::LayerSpec& spec, std::vector<TensorSpec> i
   trainable_ = Bool("trainable", true);
   // Keras writes these arguments for every layer; they do not change the result.
   Ignore({"name", "batch_input_shape", "batch_shape", "input_shape", "input_dtype"});
-  // Layers compute in float32; only inputs and, in Keras, the bins of Discretization have other
-  // types.
-  if (spec.class_name() != "InputLayer" && spec.class_name() != "Discretization") {
+  // Layers compute in float32; only inputs and, in Keras, bins and indices have other types.
+  if (spec.class_name() != "InputLayer" && spec.class_name() != "Discretization" &&
+      spec.class_name() != "StringLookup") {
     Choice("dtype", {"float32"});
   }
   activity_regularizer_ = ReadRegularizer("activity_regularizer", {});

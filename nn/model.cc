@@ -7,6 +7,7 @@
 #include "common/status_macros.h"
 #include "nn/initializer.h"
 #include "nn/layers/create_layer.h"
+#include "nn/layers/input.h"
 
 namespace cairn::nn {
 namespace {
@@ -59,6 +60,31 @@ int64_t MaskSteps(const Layer& layer) {
   return layer.computes_mask() ? shape[0] : ElementCount(shape);
 }
 
+bool IsText(const Layer& layer) {
+  return layer.class_name() == "InputLayer" && static_cast<const InputLayer&>(layer).is_text();
+}
+
+// Text ends at the first layer: each text has one StringLookup, and nothing else has one.
+absl::Status CheckTexts(const Model& model) {
+  std::vector<int> uses(model.nodes().size());
+  for (const Model::Node& node : model.nodes()) {
+    const bool looks_up = node.layer->class_name() == "StringLookup";
+    for (const int input : node.inputs) {
+      const Layer& from = *model.nodes()[input].layer;
+      if (looks_up != IsText(from) || (looks_up && ++uses[input] > 1)) {
+        return absl::InvalidArgumentError(absl::StrCat(
+            "layer '", node.layer->name(), "' (", node.layer->class_name(), "): ",
+            looks_up != IsText(from)
+                ? absl::StrCat("'", from.name(),
+                               looks_up ? "' is not an InputLayer of dtype string"
+                                        : "' is text, which only a StringLookup takes")
+                : absl::StrCat("'", from.name(), "' has another StringLookup; use one for both")));
+      }
+    }
+  }
+  return absl::OkStatus();
+}
+
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<Model>> Model::Create(const proto::ModelSpec& spec) {
@@ -75,6 +101,7 @@ absl::StatusOr<std::unique_ptr<Model>> Model::Create(const proto::ModelSpec& spe
   CAIRN_RETURN_IF_ERROR(model->AddOutputs(spec, nodes));
   CAIRN_RETURN_IF_ERROR(model->AddInputs(spec));
   CAIRN_RETURN_IF_ERROR(model->ExpectAllUsed());
+  CAIRN_RETURN_IF_ERROR(CheckTexts(*model));
   return model;
 }
 

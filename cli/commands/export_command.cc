@@ -56,8 +56,8 @@ Command MakeExportCommand() {
         "a .savedmodel folder, or another folder for model.json and weights.bin (a TF.js layers "
         "model)");
     set->AddBool("--with-preprocessing", &flags->with_preprocessing,
-                 "Add layers that scale and standardize the inputs as the job does, so that the "
-                 "exported model takes the values of the files");
+                 "Add layers that scale, standardize and encode the inputs as the job does, so that "
+                 "the exported model takes the values of the files");
     flags->AddCheckpoint(set);
     flags->AddJson(set);
     flags->AddCluster(set);

@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "common/status_macros.h"
+#include "nn/text_input.h"
 
 namespace cairn::job {
 namespace {
@@ -132,6 +133,25 @@ absl::Status CheckShared(const std::string& list, const std::string& field,
   return absl::OkStatus();
 }
 
+// The columns of an input that takes text: a layer of the model has the vocabulary.
+absl::Status CheckTextColumns(const std::string& path, const proto::CsvSource& source,
+                              const std::string& input) {
+  for (int i = 0; i < source.features_size(); ++i) {
+    const proto::CsvColumn& column = source.features(i);
+    if (column.has_input() && column.input() != input) continue;
+    const char* const field = column.has_categorical()       ? "categorical"
+                              : column.vocabulary_size() > 0 ? "vocabulary"
+                              : column.has_unknown()         ? "unknown"
+                              : column.has_one_hot()         ? "one_hot"
+                              : column.has_missing()         ? "missing"
+                                                             : nullptr;
+    if (field == nullptr) continue;
+    return Invalid(path, ".features[", i, "].", field, ": the model's input \"", input,
+                   "\" takes the texts themselves, which its StringLookup looks up; leave it out");
+  }
+  return absl::OkStatus();
+}
+
 absl::Status CheckColumns(const std::string& path, const proto::DataSource& source) {
   return CheckCsvColumns(path, source.csv());
 }
@@ -202,7 +222,12 @@ absl::Status CheckCsvInputs(const std::string& path, const proto::CsvSource& sou
   for (const proto::CsvColumn& column : source.features()) {
     columns.push_back({column.has_input(), column.input()});
   }
-  return CheckShared(path + ".features", "input", NamesOf(model.inputs()), columns);
+  CAIRN_RETURN_IF_ERROR(CheckShared(path + ".features", "input", NamesOf(model.inputs()), columns));
+  for (size_t i = 0; i < model.inputs().size(); ++i) {
+    if (nn::LookupOf(model, static_cast<int>(i)) == nullptr) continue;
+    CAIRN_RETURN_IF_ERROR(CheckTextColumns(path, source, model.inputs()[i].name));
+  }
+  return absl::OkStatus();
 }
 
 absl::Status CheckCsvOutputs(const std::string& path, const proto::CsvSource& source,

@@ -120,6 +120,7 @@ constexpr KnownKernel kKnownKernels[] = {
     {"SpatialDropout1D", CreateDropoutKernel},
     {"SpatialDropout2D", CreateDropoutKernel},
     {"SpatialDropout3D", CreateDropoutKernel},
+    {"StringLookup", CreateStringLookupKernel},
     {"Subtract", CreateMergeKernel},
     {"UnitNormalization", CreateLayerNormalizationKernel},
     {"UpSampling1D", CreateResizingKernel},

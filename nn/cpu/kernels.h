@@ -64,6 +64,7 @@ std::unique_ptr<Kernel> CreateRecurrentKernel(const Layer& layer, const KernelCo
 std::unique_ptr<Kernel> CreateResizingKernel(const Layer& layer, const KernelContext& context);
 std::unique_ptr<Kernel> CreateScoreAttentionKernel(const Layer& layer,
                                                    const KernelContext& context);
+std::unique_ptr<Kernel> CreateStringLookupKernel(const Layer& layer, const KernelContext& context);
 std::unique_ptr<Kernel> CreateSeparableConv2DKernel(const Layer& layer,
                                                     const KernelContext& context);
 

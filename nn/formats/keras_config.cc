@@ -12,6 +12,7 @@
 #include "common/status_macros.h"
 #include "nn/formats/json_text.h"
 #include "nn/formats/struct_json.h"
+#include "nn/layers/input.h"
 
 namespace cairn::nn {
 namespace {
@@ -157,12 +158,17 @@ class Config {
   }
 
   json Tensor(int node) const {
-    const TensorSpec& output = model_.nodes()[node].layer->output();
+    const Layer& layer = *model_.nodes()[node].layer;
+    const TensorSpec& output = layer.output();
+    const bool is_text =
+        layer.class_name() == "InputLayer" && static_cast<const InputLayer&>(layer).is_text();
     json shape = json::array({nullptr});
     for (const int64_t size : output.shape) shape.push_back(size);
-    return {
-        {"class_name", "__keras_tensor__"},
-        {"config", {{"shape", shape}, {"dtype", "float32"}, {"keras_history", Connection(node)}}}};
+    return {{"class_name", "__keras_tensor__"},
+            {"config",
+             {{"shape", shape},
+              {"dtype", is_text ? "string" : "float32"},
+              {"keras_history", Connection(node)}}}};
   }
 
   json Call(int node) const {

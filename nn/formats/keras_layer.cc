@@ -114,9 +114,10 @@ std::optional<JsonNode> StatedInputShape(const JsonNode& config) {
 absl::StatusOr<proto::LayerSpec> MakeInputLayer(const std::string& name,
                                                 const JsonNode& batch_shape,
                                                 const std::string& dtype) {
-  if (dtype != "float32" && dtype != "int32" && dtype != "int64" && dtype != "uint8") {
+  if (dtype != "float32" && dtype != "int32" && dtype != "int64" && dtype != "uint8" &&
+      dtype != "string") {
     return batch_shape.Error(absl::StrCat("input '", name, "' is of dtype '", dtype,
-                                          "'; known: float32, int32, int64, uint8"));
+                                          "'; known: float32, int32, int64, uint8, string"));
   }
   CAIRN_ASSIGN_OR_RETURN(Value shape, ValueFromJson(batch_shape));
   if (shape.list_value().values().empty()) {

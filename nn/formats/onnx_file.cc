@@ -15,11 +15,13 @@
 #include "nn/layers/affine.h"
 #include "nn/layers/attention.h"
 #include "nn/layers/batch_normalization.h"
+#include "nn/layers/category_encoding.h"
 #include "nn/layers/concatenate.h"
 #include "nn/layers/conv2d.h"
 #include "nn/layers/conv2d_transpose.h"
 #include "nn/layers/dot.h"
 #include "nn/layers/global_pooling.h"
+#include "nn/layers/input.h"
 #include "nn/layers/layer_normalization.h"
 #include "nn/layers/merge.h"
 #include "nn/layers/pooling2d.h"
@@ -27,6 +29,7 @@
 #include "nn/layers/recurrent.h"
 #include "nn/layers/resizing.h"
 #include "nn/layers/separable_conv2d.h"
+#include "nn/layers/string_lookup.h"
 #include "nn/layers/window.h"
 #include "nn/model.h"
 
@@ -67,7 +70,11 @@ class Writer {
   absl::StatusOr<std::string> Write() {
     for (const int node : model_.input_nodes()) {
       const Layer& layer = *model_.nodes()[node].layer;
-      graph_.Input(layer.name(), layer.output());
+      if (static_cast<const InputLayer&>(layer).is_text()) {
+        graph_.TextInput(layer.name(), layer.output().shape);
+      } else {
+        graph_.Input(layer.name(), layer.output());
+      }
     }
     for (size_t i = 0; i < model_.nodes().size(); ++i) {
       node_ = static_cast<int>(i);
@@ -235,6 +242,44 @@ class Writer {
     return graph_.Add(
         "Gather",
         {Weight(0), graph_.Add("Cast", {ids}, {{"to", int64_t{onnx::TensorProto::INT64}}})});
+  }
+
+  // Vectors of the indices `x`: those of one group are one vector.
+  std::string Encode(const std::string& x, int64_t tokens, bool counts) {
+    std::vector<float> indices(tokens);
+    std::iota(indices.begin(), indices.end(), 0.0f);
+    const std::string element = graph_.Add("Unsqueeze", {x, graph_.Integers({-1})});
+    const std::string match = graph_.Add("Equal", {element, graph_.Constant({tokens}, indices)});
+    std::string vectors = graph_.Add("Cast", {match}, {{"to", int64_t{onnx::TensorProto::FLOAT}}});
+    // NaN stays NaN.
+    vectors = graph_.Add("Add", {vectors, graph_.Add("Sub", {element, element})});
+    if (layer().output().shape.size() > layer().inputs()[0].shape.size()) return vectors;
+    if (counts) {
+      return graph_.Add("ReduceSum", {vectors, graph_.Integers({-2})}, {{"keepdims", int64_t{0}}});
+    }
+    return graph_.Add("ReduceMax", {vectors}, {{"axes", Ints{-2}}, {"keepdims", int64_t{0}}});
+  }
+
+  absl::StatusOr<std::string> CategoryEncoding() {
+    using Mode = CategoryEncodingLayer::Mode;
+    const auto& encoding = As<CategoryEncodingLayer>();
+    return Encode(graph_.Add("Floor", {In()}), encoding.tokens(), encoding.mode() == Mode::kCount);
+  }
+
+  // A vocabulary without an index for other texts gives them NaN.
+  absl::StatusOr<std::string> StringLookup() {
+    using Mode = StringLookupLayer::Mode;
+    const auto& lookup = As<StringLookupLayer>();
+    std::vector<float> indices(lookup.vocabulary().size());
+    std::iota(indices.begin(), indices.end(), lookup.takes_unknown() ? 1.0f : 0.0f);
+    const float unknown = lookup.takes_unknown() ? 0 : std::numeric_limits<float>::quiet_NaN();
+    const std::string index =
+        graph_.AddMl("LabelEncoder", {values_[model_.nodes()[node_].inputs[0]]},
+                     {{"keys_strings", lookup.vocabulary()},
+                      {"values_floats", indices},
+                      {"default_float", unknown}});
+    if (lookup.mode() == Mode::kInt) return index;
+    return Encode(index, lookup.tokens(), lookup.mode() == Mode::kCount);
   }
 
   absl::StatusOr<std::string> Affine() {

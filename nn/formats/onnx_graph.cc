@@ -11,6 +11,9 @@ namespace {
 // Operator set 17 is the first one with LayerNormalization. Both versions are of 2022.
 constexpr int64_t kIrVersion = 8;
 constexpr int64_t kOperatorSet = 17;
+// Of classical models, with LabelEncoder: of 2021.
+constexpr char kMlDomain[] = "ai.onnx.ml";
+constexpr int64_t kMlOperatorSet = 3;
 
 void Describe(const std::string& name, const TensorSpec& spec, onnx::ValueInfoProto* value) {
   value->set_name(name);
@@ -79,6 +82,18 @@ std::string OnnxGraph::Add(const char* op, const std::vector<std::string>& input
   return name;
 }
 
+std::string OnnxGraph::AddMl(const char* op, const std::vector<std::string>& inputs,
+                             const std::vector<Attribute>& attributes) {
+  std::string name = Add(op, inputs, attributes);
+  auto& nodes = *model_.mutable_graph()->mutable_node();
+  nodes[nodes.size() - 1].set_domain(kMlDomain);
+  if (std::exchange(imports_ml_, true)) return name;
+  onnx::OperatorSetIdProto& set = *model_.add_opset_import();
+  set.set_domain(kMlDomain);
+  set.set_version(kMlOperatorSet);
+  return name;
+}
+
 std::string OnnxGraph::Constant(const Shape& shape, const std::vector<float>& values,
                                 const std::string& weight) {
   onnx::TensorProto tensor;
@@ -113,6 +128,12 @@ std::string OnnxGraph::Integers(const std::vector<int64_t>& values) {
 
 void OnnxGraph::Input(const std::string& name, const TensorSpec& spec) {
   Describe(name, spec, model_.mutable_graph()->add_input());
+}
+
+void OnnxGraph::TextInput(const std::string& name, const Shape& shape) {
+  onnx::ValueInfoProto* const input = model_.mutable_graph()->add_input();
+  Describe(name, {.shape = shape}, input);
+  input->mutable_type()->mutable_tensor_type()->set_elem_type(onnx::TensorProto::STRING);
 }
 
 void OnnxGraph::Output(const std::string& value, const std::string& name, const Shape& shape) {

@@ -34,6 +34,9 @@ class OnnxGraph {
   // Adds an operator and returns the name of its output number `output`. An input "" is absent.
   std::string Add(const char* op, const std::vector<std::string>& inputs,
                   const std::vector<Attribute>& attributes = {}, int output = 0);
+  // The same for an operator of ai.onnx.ml, and its first output.
+  std::string AddMl(const char* op, const std::vector<std::string>& inputs,
+                    const std::vector<Attribute>& attributes);
 
   // Adds a constant and returns its name: `weight`, the name of a variable ("dense/kernel"), with
   // ":0" as TensorFlow has it, or a new one. A weight that is there already is not added again.
@@ -44,6 +47,7 @@ class OnnxGraph {
 
   // Adds an input or an output of the graph, with the shape of an example.
   void Input(const std::string& name, const TensorSpec& spec);
+  void TextInput(const std::string& name, const Shape& shape);
   void Output(const std::string& value, const std::string& name, const Shape& shape);
 
   // The value with another shape of an example.
@@ -54,6 +58,7 @@ class OnnxGraph {
  private:
   onnx::ModelProto model_;
   int names_ = 0;
+  bool imports_ml_ = false;
   std::map<std::string, int> weights_;  // By name: the initializer.
 };
 

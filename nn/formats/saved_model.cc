@@ -16,11 +16,13 @@
 #include "nn/layers/affine.h"
 #include "nn/layers/attention.h"
 #include "nn/layers/batch_normalization.h"
+#include "nn/layers/category_encoding.h"
 #include "nn/layers/concatenate.h"
 #include "nn/layers/conv2d.h"
 #include "nn/layers/conv2d_transpose.h"
 #include "nn/layers/dot.h"
 #include "nn/layers/global_pooling.h"
+#include "nn/layers/input.h"
 #include "nn/layers/layer_normalization.h"
 #include "nn/layers/merge.h"
 #include "nn/layers/pooling2d.h"
@@ -28,6 +30,7 @@
 #include "nn/layers/recurrent.h"
 #include "nn/layers/resizing.h"
 #include "nn/layers/separable_conv2d.h"
+#include "nn/layers/string_lookup.h"
 #include "nn/layers/window.h"
 #include "nn/model.h"
 #include "proto/tensorflow.pb.h"
@@ -61,11 +64,12 @@ class Writer {
     signature.set_method_name("tensorflow/serving/predict");
     for (const int node : model_.input_nodes()) {
       const Layer& input = *model_.nodes()[node].layer;
-      Describe(values_[node], input.output(), &(*signature.mutable_inputs())[input.name()]);
+      Describe(values_[node], input.output().shape, InputType(input),
+               &(*signature.mutable_inputs())[input.name()]);
     }
     for (const Model::Output& output : model_.outputs()) {
       const std::string value = graph_.Add("Identity", {AsFloat(values_[output.node])});
-      Describe(value, {.shape = output.shape}, &(*signature.mutable_outputs())[output.name]);
+      Describe(value, output.shape, tf::DT_FLOAT, &(*signature.mutable_outputs())[output.name]);
     }
     *meta.mutable_graph_def() = graph_.Finish();
     std::string bytes;
@@ -97,15 +101,22 @@ class Writer {
         absl::StrCat("layer '", layer().name(), "' (", layer().class_name(), "): ", reason));
   }
 
-  void Describe(const std::string& value, const TensorSpec& spec, tf::TensorInfo* info) const {
+  static tf::DataType InputType(const Layer& input) {
+    return static_cast<const InputLayer&>(input).is_text()
+               ? tf::DT_STRING
+               : TensorflowGraph::TypeOf(input.output());
+  }
+
+  static void Describe(const std::string& value, const Shape& shape, tf::DataType type,
+                       tf::TensorInfo* info) {
     info->set_name(value + ":0");
-    info->set_dtype(TensorflowGraph::TypeOf(spec));
+    info->set_dtype(type);
     TensorflowGraph::SetShape({-1}, info->mutable_tensor_shape());
-    TensorflowGraph::SetShape(spec.shape, info->mutable_tensor_shape());
+    TensorflowGraph::SetShape(shape, info->mutable_tensor_shape());
   }
 
   const std::string& Value(int input) const { return values_[model_.nodes()[node_].inputs[input]]; }
-  // Only inputs of the graph are integers.
+  // Only inputs of the graph are integers, or text, which StringLookup takes as it is.
   std::string AsFloat(const std::string& value) {
     return integers_.contains(value) ? graph_.Cast(value, tf::DT_INT32, tf::DT_FLOAT) : value;
   }
@@ -218,7 +229,7 @@ class Writer {
   }
 
   absl::StatusOr<std::string> Input() {
-    std::string value = graph_.Placeholder(layer().output());
+    std::string value = graph_.Placeholder(layer().output().shape, InputType(layer()));
     if (layer().output().type == proto::INT32) integers_.insert(value);
     return value;
   }
@@ -247,6 +258,53 @@ class Writer {
     return graph_.Node(
         "GatherV2", {Weight(0), ids, graph_.Integer(0)},
         {{"Tparams", tf::DT_FLOAT}, {"Tindices", tf::DT_INT32}, {"Taxis", tf::DT_INT32}});
+  }
+
+  // Compares each element with all `tokens`: vectors with a 1 where they are equal, as floats.
+  std::string Matches(const std::string& x, const std::string& tokens, tf::DataType type) {
+    const std::string element =
+        graph_.Node("ExpandDims", {x, graph_.Integer(-1)}, {{"T", type}, {"Tdim", tf::DT_INT32}});
+    return graph_.Cast(graph_.Node("Equal", {element, tokens}, {{"T", type}}), tf::DT_BOOL,
+                       tf::DT_FLOAT);
+  }
+
+  // The vectors of a layer that encodes indices: those of one group are one vector.
+  std::string Encoded(const std::string& vectors, bool counts) {
+    if (layer().output().shape.size() > layer().inputs()[0].shape.size()) return vectors;
+    return graph_.Reduce(counts ? "Sum" : "Max", vectors, {-2}, /*keeps=*/false);
+  }
+
+  static std::vector<float> Indices(int64_t first, int64_t count) {
+    std::vector<float> indices(count);
+    std::iota(indices.begin(), indices.end(), static_cast<float>(first));
+    return indices;
+  }
+
+  absl::StatusOr<std::string> CategoryEncoding() {
+    using Mode = CategoryEncodingLayer::Mode;
+    const auto& encoding = As<CategoryEncodingLayer>();
+    const std::string tokens = graph_.Constant({encoding.tokens()}, Indices(0, encoding.tokens()));
+    return Encoded(Matches(graph_.Add("Floor", {In()}), tokens, tf::DT_FLOAT),
+                   encoding.mode() == Mode::kCount);
+  }
+
+  // A vocabulary without an index for other texts gives them NaN.
+  absl::StatusOr<std::string> StringLookup() {
+    using Mode = StringLookupLayer::Mode;
+    const auto& lookup = As<StringLookupLayer>();
+    const auto terms = static_cast<int64_t>(lookup.vocabulary().size());
+    std::string vectors = Matches(Value(0), graph_.Texts(lookup.vocabulary()), tf::DT_STRING);
+    const std::string known = graph_.Reduce("Sum", vectors, {-1}, /*keeps=*/true);
+    if (!lookup.takes_unknown()) vectors = graph_.Add("RealDiv", {vectors, known});
+    if (lookup.mode() == Mode::kInt) {
+      const std::string indices = graph_.Constant({terms}, Indices(lookup.takes_unknown(), terms));
+      return graph_.Reduce("Sum", Multiply(vectors, indices), {-1}, /*keeps=*/false);
+    }
+    if (lookup.takes_unknown()) {
+      const std::string unknown = graph_.Add("Sub", {graph_.Scalar(1), known});
+      vectors = graph_.Concatenate({unknown, vectors}, -1);
+    }
+    return Encoded(vectors, lookup.mode() == Mode::kCount);
   }
 
   absl::StatusOr<std::string> Affine() {

@@ -15,7 +15,7 @@ namespace cairn::nn {
 // of the result. It has one graph with the weights as constants, the tag "serve", and the signature
 // "serving_default", whose inputs and outputs have the names of their layers and a free first axis.
 // `weights` are the model's variables, in order. InvalidArgument names the layer that this writer
-// does not have: layers with a mask, CategoryEncoding, RandomCrop, recurrent layers of more than
+// does not have: layers with a mask, RandomCrop, recurrent layers of more than
 // 1000 steps, which are unrolled.
 absl::StatusOr<std::vector<std::string>> WriteSavedModel(const proto::ModelSpec& spec,
                                                          absl::Span<const NamedTensor> weights);

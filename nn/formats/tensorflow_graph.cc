@@ -99,13 +99,23 @@ std::string TensorflowGraph::Transpose(const std::string& x, const Ints& order) 
   return Add("Transpose", {x, Integers(order)}, {{"Tperm", tf::DT_INT32}});
 }
 
-std::string TensorflowGraph::Placeholder(const TensorSpec& spec) {
-  std::string name = Node("Placeholder", {}, {{"dtype", TypeOf(spec)}});
-  tf::TensorShapeProto shape;
-  SetShape({-1}, &shape);
-  SetShape(spec.shape, &shape);
+std::string TensorflowGraph::Placeholder(const Shape& shape, tf::DataType type) {
+  std::string name = Node("Placeholder", {}, {{"dtype", type}});
+  tf::TensorShapeProto sizes;
+  SetShape({-1}, &sizes);
+  SetShape(shape, &sizes);
   auto& attributes = *graph_.mutable_node(graph_.node_size() - 1)->mutable_attr();
-  *attributes["shape"].mutable_shape() = shape;
+  *attributes["shape"].mutable_shape() = sizes;
+  return name;
+}
+
+std::string TensorflowGraph::Texts(const std::vector<std::string>& values) {
+  std::string name = Node("Const", {}, {{"dtype", tf::DT_STRING}});
+  auto& attributes = *graph_.mutable_node(graph_.node_size() - 1)->mutable_attr();
+  tf::TensorProto& tensor = *attributes["value"].mutable_tensor();
+  tensor.set_dtype(tf::DT_STRING);
+  SetShape({static_cast<int64_t>(values.size())}, tensor.mutable_tensor_shape());
+  tensor.mutable_string_val()->Assign(values.begin(), values.end());
   return name;
 }
 

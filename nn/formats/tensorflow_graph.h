@@ -52,9 +52,11 @@ class TensorflowGraph {
   std::string Scalar(float value) { return Constant({}, {value}); }
   std::string Integer(int32_t value);
   std::string Integers(const Ints& values);
+  // A list of texts.
+  std::string Texts(const std::vector<std::string>& values);
 
   // An input of the graph with the shape of an example.
-  std::string Placeholder(const TensorSpec& spec);
+  std::string Placeholder(const Shape& shape, tensorflow::DataType type);
 
   std::string Cast(const std::string& x, tensorflow::DataType from, tensorflow::DataType to);
   // The value with another shape of an example.

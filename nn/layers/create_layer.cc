@@ -42,6 +42,7 @@
 #include "nn/layers/resizing.h"
 #include "nn/layers/score_attention.h"
 #include "nn/layers/separable_conv2d.h"
+#include "nn/layers/string_lookup.h"
 #include "nn/layers/time_distributed.h"
 
 namespace cairn::nn {
@@ -152,6 +153,7 @@ constexpr KnownLayer kKnownLayers[] = {
     {"SpatialDropout1D", DropoutLayer::Create},
     {"SpatialDropout2D", DropoutLayer::Create},
     {"SpatialDropout3D", DropoutLayer::Create},
+    {"StringLookup", StringLookupLayer::Create},
     {"Subtract", MergeLayer::Create},
     {"TimeDistributed", CreateTimeDistributed},
     {"UnitNormalization", LayerNormalizationLayer::CreateUnit},

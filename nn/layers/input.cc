@@ -45,10 +45,11 @@ absl::StatusOr<std::unique_ptr<const Layer>> InputLayer::Create(LayerConfig& con
   if (config.Bool("ragged", false)) config.FailArgument("ragged", "is not supported");
   TensorSpec output;
   output.shape = ReadShape(config.spec(), config);
-  const std::string type = config.Choice("dtype", {"float32", "int32", "int64", "uint8"});
+  const std::string type = config.Choice("dtype", {"float32", "int32", "int64", "uint8", "string"});
   output.type = type == "float32" ? proto::FLOAT32 : proto::INT32;
   CAIRN_RETURN_IF_ERROR(config.Finish());
-  return std::unique_ptr<const Layer>(new InputLayer(config.base(), std::move(output)));
+  return std::unique_ptr<const Layer>(
+      new InputLayer(config.base(), std::move(output), type == "string"));
 }
 
 }  // namespace cairn::nn

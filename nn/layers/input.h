@@ -10,13 +10,19 @@
 
 namespace cairn::nn {
 
-// InputLayer: an input of the model. It has no inputs, variables or kernel.
+// InputLayer: an input of the model. It has no inputs, variables or kernel. One of dtype string has
+// indices of texts: see StringLookupLayer.
 class InputLayer : public Layer {
  public:
   static absl::StatusOr<std::unique_ptr<const Layer>> Create(LayerConfig& config);
 
+  bool is_text() const { return is_text_; }
+
  private:
-  InputLayer(Base base, TensorSpec output) : Layer(std::move(base), std::move(output), {}) {}
+  InputLayer(Base base, TensorSpec output, bool is_text)
+      : Layer(std::move(base), std::move(output), {}), is_text_(is_text) {}
+
+  const bool is_text_;
 };
 
 }  // namespace cairn::nn

@@ -18,6 +18,7 @@
 #include "nn/layers/gaussian_noise.h"
 #include "nn/layers/layer_normalization.h"
 #include "nn/layers/merge.h"
+#include "nn/layers/string_lookup.h"
 #include "nn/layers/time_distributed.h"
 #include "tests/nn/reference_layers.h"
 
@@ -276,6 +277,19 @@ Doubles ReferenceCategoryEncoding(const ReferenceCall& call) {
   for (size_t i = 0; i < ids.size(); ++i) {
     double& element = output[i / layer.group() * layer.tokens() + static_cast<int64_t>(ids[i])];
     element = layer.mode() == CategoryEncodingLayer::Mode::kCount ? element + 1 : 1;
+  }
+  return output;
+}
+
+Doubles ReferenceStringLookup(const ReferenceCall& call) {
+  using Mode = StringLookupLayer::Mode;
+  const auto& layer = static_cast<const StringLookupLayer&>(call.layer);
+  const Doubles& ids = *call.inputs[0];
+  if (layer.mode() == Mode::kInt) return ids;
+  Doubles output(ids.size() / layer.group() * layer.tokens(), 0);
+  for (size_t i = 0; i < ids.size(); ++i) {
+    double& element = output[i / layer.group() * layer.tokens() + static_cast<int64_t>(ids[i])];
+    element = layer.mode() == Mode::kCount ? element + 1 : 1;
   }
   return output;
 }

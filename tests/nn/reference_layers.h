@@ -64,6 +64,7 @@ Doubles ReferenceEinsumDense(const ReferenceCall& call);
 Doubles ReferenceEmbedding(const ReferenceCall& call);
 Doubles ReferenceCategoryEncoding(const ReferenceCall& call);
 Doubles ReferenceDiscretization(const ReferenceCall& call);
+Doubles ReferenceStringLookup(const ReferenceCall& call);
 Doubles ReferenceTimeDistributed(const ReferenceCall& call);
 Doubles ReferenceAffine(const ReferenceCall& call);
 Doubles ReferenceBatchNormalization(const ReferenceCall& call);

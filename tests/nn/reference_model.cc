@@ -150,6 +150,7 @@ constexpr KnownLayer kKnownLayers[] = {
     {"SpatialDropout1D", ReferenceDropout},
     {"SpatialDropout2D", ReferenceDropout},
     {"SpatialDropout3D", ReferenceDropout},
+    {"StringLookup", ReferenceStringLookup},
     {"Subtract", ReferenceMerge},
     {"TimeDistributed", ReferenceTimeDistributed},
     {"UnitNormalization", ReferenceLayerNormalization},

@@ -8,6 +8,8 @@
 namespace cairn::cli {
 namespace {
 
+using ::testing::_;
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
 TEST(RawInputsTest, ScaleAndStandardizationBecomeLayersBehindTheInput) {
@@ -41,22 +43,53 @@ TEST(RawInputsTest, WithoutPreprocessingTheModelIsTheSame) {
   EXPECT_EQ(ModelOfRawInputs(plan)->DebugString(), plan.model().DebugString());
 }
 
-TEST(RawInputsTest, AVocabularyIsNoLayer) {
+// The example's input of 4 numbers as columns: city (one_hot of Bern and Rom, or 2 ids), age.
+proto::JobPlan PlanOfColumns() {
   proto::JobPlan plan = ExamplePlan();
-  auto* const column = plan.mutable_job()->mutable_train()->mutable_csv()->add_features();
-  column->set_name("city");
-  column->add_vocabulary("Rome");
-  EXPECT_THAT(std::string(ModelOfRawInputs(plan).status().message()),
-              HasSubstr("--with-preprocessing: column city"));
+  plan.mutable_job()->mutable_train()->clear_scale();
+  auto* const csv = plan.mutable_job()->mutable_train()->mutable_csv();
+  auto* const city = csv->add_features();
+  city->set_name("a/city");
+  city->set_categorical(true);
+  city->set_one_hot(true);
+  city->set_unknown(true);
+  csv->add_features()->set_name("age");
+  auto* const vocabulary = plan.mutable_data()->add_vocabularies();
+  vocabulary->set_column("a/city");
+  vocabulary->add_names("Bern");
+  vocabulary->add_names("Rom");
+  return plan;
 }
 
-TEST(RawInputsTest, WhatTheDataDecidedIsNoLayer) {
-  proto::JobPlan plan = ExamplePlan();
-  plan.mutable_data()->add_vocabularies()->set_column("country");
-  EXPECT_THAT(std::string(ModelOfRawInputs(plan).status().message()), HasSubstr("column country"));
-  plan = ExamplePlan();
-  plan.mutable_data()->add_fills()->set_column("age");
-  EXPECT_THAT(std::string(ModelOfRawInputs(plan).status().message()), HasSubstr("column age"));
+TEST(RawInputsTest, ColumnsOfCategoriesBecomeInputsOfText) {
+  const proto::JobPlan plan = PlanOfColumns();
+  const auto model = ModelOfRawInputs(plan);
+  ASSERT_TRUE(model.ok()) << model.status();
+  EXPECT_THAT(model->inputs(), ElementsAre("a_city", "age"));
+  std::vector<std::string> classes;
+  for (const auto& layer : model->layers()) classes.push_back(layer.class_name());
+  classes.resize(9);
+  EXPECT_THAT(classes, ElementsAre("InputLayer", "StringLookup", "Rescaling", "Rescaling",
+                                   "Maximum", "CategoryEncoding", "InputLayer", "Concatenate", _));
+  EXPECT_EQ(model->layers(8).inputs(0), model->layers(7).name());
+  const auto& lookup = model->layers(1).config().fields();
+  EXPECT_EQ(lookup.at("vocabulary").list_value().values(1).string_value(), "Rom");
+  EXPECT_EQ(lookup.at("num_oov_indices").number_value(), 1);
+  EXPECT_FALSE(model->sequential());
+  const auto created = nn::Model::Create(*model);
+  ASSERT_TRUE(created.ok()) << created.status();
+}
+
+TEST(RawInputsTest, WhatLayersCannotSayIsRefusedByName) {
+  proto::JobPlan plan = PlanOfColumns();
+  auto* const vocabulary = plan.mutable_data()->mutable_vocabularies(0);
+  vocabulary->set_names(0, "M\xfcnchen");
+  EXPECT_THAT(std::string(ModelOfRawInputs(plan).status().message()),
+              HasSubstr("--with-preprocessing: column a/city has the name \"M\\xfcnchen\""));
+  plan = PlanOfColumns();
+  plan.mutable_job()->mutable_train()->mutable_csv()->mutable_features(1)->mutable_missing();
+  EXPECT_THAT(std::string(ModelOfRawInputs(plan).status().message()),
+              HasSubstr("missing values of column age are replaced"));
 }
 
 }  // namespace

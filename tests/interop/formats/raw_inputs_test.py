@@ -4,6 +4,7 @@
 Arguments: cases [all], as Models.test_NAME.
 """
 
+import json
 import os
 import pathlib
 
@@ -16,7 +17,7 @@ import onnxruntime
 import tensorflow as tf
 
 import models
-from cluster import Job
+from cluster import Job, cairn
 from keras_files_test import compare, predictions, run_all
 
 L = keras.layers
@@ -24,6 +25,7 @@ MODELS = {
     "rows": lambda: models.rows(L.Dense(5, activation="tanh")),
     "images": lambda: models.image(L.Conv2D(3, 2)),
     "two_inputs": lambda: two_inputs(),
+    "columns": lambda: columns_model(),
 }
 PREPROCESSING = [{"scale": .5}, {"standardize": True}, {"scale": .01, "standardize": True}]
 
@@ -33,7 +35,84 @@ def two_inputs():
     return keras.Model([a, b], L.Dense(2)(L.Concatenate()([L.Dense(3)(a), L.Dense(3)(b)])))
 
 
+# Of raw.csv, which has texts that train.csv lacks.
+CITIES, SIZES = ["Rome", "Bern", "?", "Oslo", "Lima"], [3, -1.5, 40, 7, 0]
+KINDS, USERS = ["b", "a", "a", "c", "b"], ["ann", "eve", "bob", "bob", "ann"]
+COLUMNS = {
+    "files": "train.csv",
+    "features": [{"name": "kind", "categorical": True, "input": "ids"},
+                 {"name": "my city", "vocabulary": ["Bern", "Rome", "Oslo"], "one_hot": True,
+                  "unknown": True, "input": "wide"},
+                 {"name": "size", "input": "wide"},
+                 {"name": "user", "vocabulary": ["ann", "bob"], "unknown": True, "input": "ids"}],
+    "labels": [{"name": "y"}, {"name": "z"}]}
+
+
+def columns_model():
+    ids, wide = keras.Input((2,), dtype="int32", name="ids"), keras.Input((5,), name="wide")
+    deep = L.Flatten()(L.Embedding(3, 4)(ids))
+    return keras.Model([ids, wide], L.Dense(2)(L.Concatenate()([deep, L.Dense(3)(wide)])))
+
+
+def write_csv(file, rows):
+    lines = [",".join(map(str, row)) for row in rows]
+    file.write_text("\n".join(["kind,my city,size,user,y,z", *lines, ""]))
+
+
+def check_columns(folder):
+    """Columns of categories are inputs of text in front of the model."""
+    folder = pathlib.Path(folder)
+    keras.utils.set_random_seed(4)
+    columns_model().save(folder / "model.keras")
+    write_csv(folder / "train.csv", [["a", "Rome", 1, "ann", 0, 1], ["b", "Bern", 30, "bob", 1, 1],
+                                     ["c", "Oslo", 12.5, "x", 0, 2]])
+    write_csv(folder / "raw.csv", zip(KINDS, CITIES, SIZES, USERS, SIZES, SIZES))
+    job = {"name": "judged", "model": "model.keras", "loss": "mse", "epochs": 1, "batch_size": 3,
+           "optimizer": {"name": "sgd", "learning_rate": 1e-30},
+           "train": {"csv": COLUMNS, "scale": .5, "standardize": True}}
+    (folder / "job.json").write_text(json.dumps(job))
+    cairn("run", "job.json", "--ps", 1, "--workers", 1, "--state", "state", folder=folder)
+    cairn("predict", "judged", "--input", "raw.csv", "--output", "y.npy", "--state", "state",
+          folder=folder)
+    predicted = [np.load(folder / "y.npy")]
+    raw = {"kind": KINDS, "my city": CITIES, "size": np.array(SIZES, "f"), "user": USERS}
+    for name in ["out.keras", "out.onnx", "out.savedmodel"]:
+        cairn("export", "judged", "--output", name, "--with-preprocessing", "--state", "state",
+              folder=folder)
+    tensors = {name: tf.constant(np.reshape(values, (-1, 1))) for name, values in raw.items()}
+    loaded = keras.models.load_model(folder / "out.keras")
+    compare("columns .keras", predicted, [loaded.predict(tensors, verbose=0)])
+    session = onnxruntime.InferenceSession(str(folder / "out.onnx"),
+                                           providers=["CPUExecutionProvider"])
+    feeds = {name: np.reshape(np.array(values, "f" if name == "size" else object), (-1, 1))
+             for name, values in raw.items()}
+    compare("columns .onnx", predicted, session.run(None, feeds))
+    signature = tf.saved_model.load(str(folder / "out.savedmodel")).signatures["serving_default"]
+    compare("columns SavedModel", predicted, [next(iter(signature(**tensors).values())).numpy()])
+    check_lookup_in_the_model(folder, raw, predicted)
+
+
+def check_lookup_in_the_model(folder, raw, predicted):
+    """The exported model is one that Cairn takes itself: its layers look the texts up."""
+    job = json.loads((folder / "job.json").read_text())
+    features = [{"name": name, "input": name} for name in raw]
+    job.update(name="again", model="out.keras",
+               train={"csv": {"files": "train.csv", "features": features,
+                              "labels": [{"name": "y"}, {"name": "z"}]}})
+    (folder / "again.json").write_text(json.dumps(job))
+    cairn("run", "again.json", "--ps", 1, "--workers", 1, "--state", "again", folder=folder)
+    cairn("predict", "again", "--input", "raw.csv", "--output", "again.npy", "--state", "again",
+          folder=folder)
+    compare("texts in", predicted, [np.load(folder / "again.npy")])
+    cairn("export", "again", "--output", "again.keras", "--state", "again", folder=folder)
+    tensors = {name: tf.constant(np.reshape(values, (-1, 1))) for name, values in raw.items()}
+    loaded = keras.models.load_model(folder / "again.keras")
+    compare("texts in, .keras out", predicted, [loaded.predict(tensors, verbose=0)])
+
+
 def check(name, folder):
+    if name == "columns":
+        return check_columns(folder)
     models.MODELS.update(MODELS)
     model = models.make(name)
     random = np.random.default_rng(5)

@@ -123,5 +123,21 @@ TEST(CsvFormatTest, EveryOutputNeedsLabelsAndEveryLabelAnOutput) {
       "csv.features[0].output: is only for labels");
 }
 
+TEST(CsvFormatTest, AColumnOfTextHasItsVocabularyInTheModel) {
+  const auto model = nn::testing::ModelOf(
+      {{"city", "InputLayer", R"({"batch_shape": [null, 1], "dtype": "string"})"},
+       {"lookup", "StringLookup", R"({"vocabulary": ["Rom"]})"},
+       {"out", "Dense", R"({"units": 1})"}});
+  EXPECT_TRUE(CheckCsvInputs("csv", SourceOf(WithFeature(R"({"name": "c"})")), *model).ok());
+  for (const char* field : {"categorical", "unknown", "one_hot"}) {
+    const auto source =
+        SourceOf(WithFeature(R"({"name": "c", ")" + std::string(field) + "\": true}"));
+    EXPECT_EQ(CheckCsvInputs("csv", source, *model).message(),
+              "csv.features[0]." + std::string(field) +
+                  ": the model's input \"city\" takes the texts themselves, which its StringLookup "
+                  "looks up; leave it out");
+  }
+}
+
 }  // namespace
 }  // namespace cairn::job

@@ -55,10 +55,10 @@ TEST(OnnxFileTest, KernelsHaveTheirFiltersFirst) {
 }
 
 TEST(OnnxFileTest, RefusesByName) {
-  const auto encoding = Chain("2", R"({"class_name": "CategoryEncoding",
-                                       "config": {"name": "e", "num_tokens": 3}})");
+  const auto encoding = Chain("2, 2, 1", R"({"class_name": "RandomCrop",
+                                       "config": {"name": "e", "height": 1, "width": 1}})");
   EXPECT_EQ(WriteOnnxFile(encoding, {}).status().message(),
-            "layer 'e' (CategoryEncoding): an ONNX export does not have this layer");
+            "layer 'e' (RandomCrop): an ONNX export does not have this layer");
   const auto gru = Chain("2, 2", R"({"class_name": "GRU", "config": {"name": "g", "units": 1,
                                      "activation": "elu", "use_bias": false}})");
   EXPECT_THAT(std::string(WriteOnnxFile(gru, {{"k", {2, 3}, std::vector<float>(6)},

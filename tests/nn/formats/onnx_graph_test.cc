@@ -32,5 +32,16 @@ TEST(OnnxGraphTest, AnOutputBehindTheFirstLeavesTheOthersUnnamed) {
   EXPECT_EQ(node.output(1), state);
 }
 
+TEST(OnnxGraphTest, OperatorsOfMachineLearningHaveTheirOwnSet) {
+  OnnxGraph graph("m");
+  graph.TextInput("x", {1});
+  for (int i = 0; i < 2; ++i) graph.AddMl("LabelEncoder", {"x"}, {{"default_float", 0.0f}});
+  const onnx::ModelProto made = graph.model();
+  ASSERT_EQ(made.opset_import_size(), 2);
+  EXPECT_EQ(made.opset_import(1).domain(), "ai.onnx.ml");
+  EXPECT_EQ(made.graph().node(1).domain(), "ai.onnx.ml");
+  EXPECT_EQ(made.graph().input(0).type().tensor_type().elem_type(), onnx::TensorProto::STRING);
+}
+
 }  // namespace
 }  // namespace cairn::nn

@@ -47,9 +47,9 @@ TEST(SavedModelTest, TheSignatureHasTheNamesOfTheLayers) {
 }
 
 TEST(SavedModelTest, RefusesByName) {
-  EXPECT_EQ(Refusal(Chain("2", R"({"class_name": "CategoryEncoding",
-                                   "config": {"name": "e", "num_tokens": 3}})")),
-            "layer 'e' (CategoryEncoding): a SavedModel export does not have this layer");
+  EXPECT_EQ(Refusal(Chain("2, 2, 1", R"({"class_name": "RandomCrop",
+                                   "config": {"name": "e", "height": 1, "width": 1}})")),
+            "layer 'e' (RandomCrop): a SavedModel export does not have this layer");
   const auto steps = Chain("1001, 1", R"({"class_name": "SimpleRNN", "config": {"name": "r",
                                           "units": 1, "use_bias": false}})");
   const std::vector<NamedTensor> weights = {{"k", {1, 1}, {1}}, {"u", {1, 1}, {1}}};

@@ -9,7 +9,7 @@ namespace tf = ::cairn::tensorflow;
 
 TEST(TensorflowGraphTest, OperatorsAreConnectedByName) {
   TensorflowGraph graph;
-  const std::string x = graph.Placeholder({.shape = {2, 3}});
+  const std::string x = graph.Placeholder({2, 3}, tf::DT_FLOAT);
   const std::string sum = graph.Add("AddV2", {graph.Reshape(x, {6}), graph.Scalar(1)});
   const tf::GraphDef made = graph.Finish();
   ASSERT_EQ(made.node_size(), 5);
@@ -21,6 +21,15 @@ TEST(TensorflowGraphTest, OperatorsAreConnectedByName) {
   EXPECT_EQ(made.node(4).op(), "AddV2");
   EXPECT_EQ(made.node(4).attr().at("T").type(), tf::DT_FLOAT);
   EXPECT_EQ(made.node(4).input(0), made.node(2).name());
+}
+
+TEST(TensorflowGraphTest, TextsAreAList) {
+  TensorflowGraph graph;
+  graph.Texts({"a", ""});
+  const tf::TensorProto made = graph.Finish().node(0).attr().at("value").tensor();
+  EXPECT_EQ(made.dtype(), tf::DT_STRING);
+  EXPECT_EQ(made.tensor_shape().dim(0).size(), 2);
+  EXPECT_EQ(made.string_val(0), "a");
 }
 
 TEST(TensorflowGraphTest, WhatChangesNothingAddsNothing) {

@@ -113,6 +113,9 @@ std::vector<Case> NoiseAndShapeCases() {
 
 const TestLayer kIds = {"ids", "InputLayer", R"({"batch_shape": [null, 5], "dtype": "int32"})"};
 
+const TestLayer kTexts = {"texts", "InputLayer",
+                          R"({"batch_shape": [null, 5], "dtype": "string"})"};
+
 std::vector<Case> IdCases() {
   const TestLayer table = {"table", "Embedding",
                            R"({"input_dim": 4, "output_dim": 3, "mask_zero": true})"};
@@ -142,6 +145,20 @@ std::vector<Case> IdCases() {
       {"BinsCounted",
        {kIds,
         {"layer", "Discretization", R"({"bin_boundaries": [1, 3], "output_mode": "count"})"},
+        {"after", "Dense", R"({"units": 2})"}}},
+      {"Texts",
+       {kTexts,
+        {"layer", "StringLookup", R"({"vocabulary": ["a", "b", "c"]})"},
+        {"table", "Embedding", R"({"input_dim": 4, "output_dim": 3})"},
+        {"after", "Dense", R"({"units": 2})"}}},
+      {"TextsOneHot",
+       {kTexts,
+        {"layer", "StringLookup",
+         R"({"vocabulary": ["a", "b", "c", "d"], "num_oov_indices": 0, "output_mode": "one_hot"})"},
+        {"after", "Dense", R"({"units": 2})"}}},
+      {"TextsCounted",
+       {kTexts,
+        {"layer", "StringLookup", R"({"vocabulary": ["a", "b", "c"], "output_mode": "count"})"},
         {"after", "Dense", R"({"units": 2})"}}},
       {"BinsMultiHot",
        {kIds,

@@ -13,6 +13,7 @@
 #include "common/plural.h"
 #include "common/status_macros.h"
 #include "job/data_formats/csv_format.h"
+#include "nn/text_input.h"
 #include "worker/data/csv/csv_value.h"
 #include "worker/data/files/spool.h"
 
@@ -98,7 +99,8 @@ CsvEncoder::CsvEncoder(const proto::DataSource& source, const proto::DataPlan& p
   }
   for (const LabelSpec& label : labels_) targets_.push_back({.type = label.type});
   for (const auto& column : source_.features()) {
-    AddColumn(column, plan, PlaceOf(column.input(), model.inputs()));
+    const int input = PlaceOf(column.input(), model.inputs());
+    AddColumn(column, plan, input, nn::LookupOf(model, input));
   }
   for (const auto& column : source_.labels()) {
     AddColumn(column, plan, inputs_ + PlaceOf(column.output(), model.outputs()));
@@ -112,13 +114,15 @@ CsvEncoder::CsvEncoder(const proto::DataSource& source, const proto::DataPlan& p
   }
 }
 
-void CsvEncoder::AddColumn(const proto::CsvColumn& spec, const proto::DataPlan& plan, int target) {
+void CsvEncoder::AddColumn(const proto::CsvColumn& spec, const proto::DataPlan& plan, int target,
+                           const nn::StringLookupLayer* lookup) {
   Column column;
   column.spec = spec;
-  column.categorical = job::IsCategorical(spec);
+  column.categorical = job::IsCategorical(spec) || lookup != nullptr;
+  column.lookup = lookup;
   if (target >= inputs_) column.label = &labels_[target - inputs_];
   if (column.categorical) {
-    column.names = VocabularyOf(spec, plan);
+    column.names = lookup == nullptr ? VocabularyOf(spec, plan) : lookup->vocabulary();
     for (const std::string& name : column.names) {
       column.ids.emplace(name, static_cast<int32_t>(column.ids.size()));
     }
@@ -270,14 +274,19 @@ std::optional<CsvEncoder::Problem> CsvEncoder::CheckNumber(const Column& column,
 
 std::optional<CsvEncoder::Problem> CsvEncoder::IdOf(const Column& column, std::string_view field,
                                                     double* value) const {
-  if (IsMissing(field, source_)) {
+  // An empty text is a text.
+  if (column.lookup == nullptr && IsMissing(field, source_)) {
     if (!column.spec.has_missing()) return kMissing;
     field = column.spec.missing().name();
   }
   const auto found = column.ids.find(field);
   if (found != column.ids.end()) {
-    *value = found->second;
+    *value = found->second + (column.lookup != nullptr && column.lookup->takes_unknown());
     if (column.label != nullptr && *value > column.label->most) return kExtraName;
+    return std::nullopt;
+  }
+  if (column.lookup != nullptr && column.lookup->takes_unknown()) {
+    *value = 0;
     return std::nullopt;
   }
   if (column.label != nullptr || !column.spec.unknown()) return kUnknownName;

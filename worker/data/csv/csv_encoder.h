@@ -11,6 +11,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "nn/layers/string_lookup.h"
 #include "nn/model.h"
 #include "proto/job.pb.h"
 #include "worker/data/array.h"
@@ -23,7 +24,9 @@ namespace cairn::worker {
 
 // Encodes rows of CSV as rows of numbers: the values of the columns of each input of a model, one
 // after the other, and the labels of each output. Numbers become float32, or int32 if the input (or
-// the loss) takes whole numbers. Names become ids or one-hot vectors. Immutable, thread-safe.
+// the loss) takes whole numbers. Names become ids or one-hot vectors. Columns of an input that
+// takes text become the indices of its StringLookup. The model must outlive the encoder. Immutable,
+// thread-safe.
 class CsvEncoder {
  public:
   struct Arrays {
@@ -79,6 +82,8 @@ class CsvEncoder {
   struct Column {
     proto::CsvColumn spec;
     bool categorical = false;
+    // The layer that looks the input's texts up; null if the input takes numbers.
+    const nn::StringLookupLayer* lookup = nullptr;
     std::vector<std::string> names;  // The vocabulary.
     Ids ids;
     // The replacement of a missing value.
@@ -109,7 +114,9 @@ class CsvEncoder {
     Bytes bytes;
   };
 
-  void AddColumn(const proto::CsvColumn& spec, const proto::DataPlan& plan, int target);
+  // `lookup`: of the input; null for one of numbers.
+  void AddColumn(const proto::CsvColumn& spec, const proto::DataPlan& plan, int target,
+                 const nn::StringLookupLayer* lookup = nullptr);
   void SetBounds(Column* column) const;
   void Encode(const CsvRow& row, Rows* rows, CsvProblems* problems) const;
   // Set `value` to the encoded field, or return its problem.

@@ -86,6 +86,29 @@ TEST(CsvEncoderTest, ColumnsBecomeTheirInputsRows) {
   EXPECT_EQ(RowsOf(arrays->labels[0]), (Rows{{0.5}, {1}}));
 }
 
+TEST(CsvEncoderTest, TextsBecomeTheIndicesOfTheirLayer) {
+  const auto model = [](const std::string& indices) {
+    return nn::testing::ModelOf(
+        {{"city", "InputLayer", R"({"batch_shape": [null, 2], "dtype": "string"})"},
+         {"lookup", "StringLookup", R"({"vocabulary": ["Rom", "", "7"], )" + indices + "}"},
+         {"out", "Dense", R"({"units": 1})"}});
+  };
+  const auto source = SourceOf(R"({"features": [{"name": "to"}, {"name": "from"}],
+                                   "labels": [{"name": "y"}]})");
+  const std::string path = WriteDataFile("t.csv", "y,from,to\n0,Rom,\n1,7,Bern\n");
+  DataStorage storage({});
+  const auto takes_all = model(R"("output_mode": "int")");
+  const auto arrays = CsvEncoder(source, {}, *takes_all, {LabelOf(proto::FLOAT32)})
+                          .ReadFile(path, /*threads=*/1, &storage);
+  ASSERT_TRUE(arrays.ok()) << arrays.status();
+  EXPECT_EQ(arrays->inputs[0].ToString(), "int32 (2, 2)");
+  EXPECT_EQ(RowsOf(arrays->inputs[0]), (Rows{{2, 1}, {0, 3}}));
+  const auto takes_terms = model(R"("num_oov_indices": 0)");
+  const auto refused = CsvEncoder(source, {}, *takes_terms, {LabelOf(proto::FLOAT32)})
+                           .ReadFile(path, /*threads=*/1, &storage);
+  EXPECT_THAT(std::string(refused.status().message()), HasSubstr("Bern"));
+}
+
 TEST(CsvEncoderTest, LabelsGoToTheirOutputs) {
   const auto model = nn::testing::ModelOf({{"x", "InputLayer", R"({"batch_shape": [null, 1]})"},
                                            {"kind", "Dense", R"({"units": 2})", {"x"}},
