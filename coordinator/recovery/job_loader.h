@@ -116,9 +116,9 @@ class JobLoader {
   std::set<uint32_t> away_loading_;  // Their streams broke while they loaded.
   // By the ps that were asked while the job trains: the checkpoint that was the newest one then.
   std::map<uint32_t, uint64_t> newest_when_asked_;
-  std::string awaited_;              // The missing snapshots; all ps are asked again for them.
-  bool ask_again_ = false;           // At the next Choose.
-  std::string trouble_;              // Why a ps must try again.
+  std::string awaited_;     // The missing snapshots; all ps are asked again for them.
+  bool ask_again_ = false;  // At the next Choose.
+  std::string trouble_;     // Why a ps must try again.
   absl::Duration not_before_ = -absl::InfiniteDuration();
   std::string failure_;
 };
