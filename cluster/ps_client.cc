@@ -117,6 +117,12 @@ absl::Status CheckFetched(const google::protobuf::RepeatedField<uint32_t>& asked
                                           " that were asked for"));
 }
 
+// No ps sends CANCELLED or UNIMPLEMENTED. They are gRPC's, after bytes of the connection were
+// damaged.
+bool IsOfSpoiledConnection(const absl::Status& status) {
+  return absl::IsCancelled(status) || absl::IsUnimplemented(status);
+}
+
 absl::Status CheckCount(const char* what, size_t count, size_t blocks) {
   if (count == blocks) return absl::OkStatus();
   return absl::InvalidArgumentError(
@@ -281,10 +287,8 @@ class PsClient::Impl::Call final : public GrpcTag {
     return false;
   }
 
-  // No ps sends CANCELLED or UNIMPLEMENTED. They are gRPC's, after bytes of the connection were
-  // damaged.
   static bool CanRepeat(const absl::Status& status) {
-    return IsTransient(status) || absl::IsCancelled(status) || absl::IsUnimplemented(status);
+    return IsTransient(status) || IsOfSpoiledConnection(status);
   }
 
   static SharedArena::Allocation Allocate(SharedArena* arena, size_t bytes) {
@@ -431,17 +435,19 @@ std::shared_ptr<grpc::GenericStub> PsClient::Impl::Stub(int ps) {
   return connections_[ps].stub;
 }
 
-// A connection that damaged bytes have spoiled may live on and answer gRPC's pings, but no calls:
-// if an attempt has timed out and nothing was answered meanwhile, the next one uses a new
-// connection. A pull that the ps parks has one too many then, which costs little. Calls in flight
-// keep the old one.
+// A connection that damaged bytes have spoiled may live on, answer gRPC's pings, and deliver no
+// call, or each with a wrong name (from the table of compressed headers): if an attempt has timed
+// out and nothing was answered meanwhile, or if it has an error that no ps sends, the next one uses
+// a new connection. A pull that the ps parks has one too many then, which costs little. Calls in
+// flight keep the old one.
 void PsClient::Impl::AttemptEnded(int ps, absl::Time begun, const absl::Status& result) {
   std::shared_ptr<grpc::GenericStub> old;  // Destroyed without the lock.
   MutexLock lock(&connections_mutex_);
   Connection& connection = connections_[ps];
-  if (!absl::IsDeadlineExceeded(result)) {
+  const bool silent = absl::IsDeadlineExceeded(result) && connection.answered < begun;
+  if (!absl::IsDeadlineExceeded(result) && !IsOfSpoiledConnection(result)) {
     connection.answered = absl::Now();
-  } else if (connection.answered < begun && connection.made <= begun) {
+  } else if ((silent || IsOfSpoiledConnection(result)) && connection.made <= begun) {
     old = std::exchange(connection.stub,
                         std::make_shared<grpc::GenericStub>(CreateChannel(options_.addresses[ps])));
     connection.made = absl::Now();

@@ -307,6 +307,16 @@ TEST_F(PsClientTest, AttemptThatTimesOutIsRepeatedOnANewConnectionUnlessTheOldOn
   EXPECT_EQ(again->peer(), parked->peer());
   again->Reply(PullReply({2}));
   EXPECT_TRUE(pulls_.Take().ok());
+
+  // No ps says so: the name of the call was damaged.
+  Pull(&client, 4, {absl::MakeSpan(values)});
+  auto unknown = calls_.Take();
+  EXPECT_EQ(unknown->peer(), again->peer());
+  unknown->Fail(absl::UnimplementedError("the server does not have this service"));
+  auto known = calls_.Take();
+  EXPECT_NE(known->peer(), unknown->peer());
+  known->Reply(PullReply({4}));
+  EXPECT_TRUE(pulls_.Take().ok());
 }
 
 TEST_F(PsClientTest, ReplyOfAnotherSizeIsAnErrorAndWritesNothing) {
