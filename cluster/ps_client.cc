@@ -16,6 +16,8 @@
 
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
+#include "absl/time/time.h"
 #include "cluster/grpc_status.h"
 #include "cluster/grpc_tag.h"
 #include "cluster/rpc_channel.h"
@@ -115,6 +117,12 @@ absl::Status CheckFetched(const google::protobuf::RepeatedField<uint32_t>& asked
                                           " that were asked for"));
 }
 
+// No ps sends CANCELLED or UNIMPLEMENTED. They are gRPC's, after bytes of the connection were
+// damaged.
+bool IsOfSpoiledConnection(const absl::Status& status) {
+  return absl::IsCancelled(status) || absl::IsUnimplemented(status);
+}
+
 absl::Status CheckCount(const char* what, size_t count, size_t blocks) {
   if (count == blocks) return absl::OkStatus();
   return absl::InvalidArgumentError(
@@ -159,7 +167,7 @@ class PsClient::Impl {
   explicit Impl(const PsClientOptions& options);
   ~Impl();
 
-  int ps_count() const { return static_cast<int>(stubs_.size()); }
+  int ps_count() const { return static_cast<int>(options_.addresses.size()); }
 
   // The request's frame, to be made when it is known where it goes, unless the arguments are wrong.
   template <typename Header>
@@ -180,9 +188,19 @@ class PsClient::Impl {
 
   void Serve();
   void Ended(Call* call);
+  std::shared_ptr<grpc::GenericStub> Stub(int ps);
+  void AttemptEnded(int ps, absl::Time begun, const absl::Status& result);
+
+  // To a ps.
+  struct Connection {
+    std::shared_ptr<grpc::GenericStub> stub;
+    absl::Time made;
+    absl::Time answered;  // The last time.
+  };
 
   const PsClientOptions options_;
-  std::vector<std::unique_ptr<grpc::GenericStub>> stubs_;
+  Mutex connections_mutex_;
+  std::vector<Connection> connections_ ABSL_GUARDED_BY(connections_mutex_);
   std::vector<std::unique_ptr<SharedMemoryLink>> links_;  // Empty: memory is not shared.
   grpc::CompletionQueue queue_;
   std::atomic<uint64_t> seed_ = RandomSeed();  // Of the next call's delays.
@@ -269,10 +287,8 @@ class PsClient::Impl::Call final : public GrpcTag {
     return false;
   }
 
-  // No ps sends CANCELLED or UNIMPLEMENTED. They are gRPC's, after bytes of the connection were
-  // damaged.
   static bool CanRepeat(const absl::Status& status) {
-    return IsTransient(status) || absl::IsCancelled(status) || absl::IsUnimplemented(status);
+    return IsTransient(status) || IsOfSpoiledConnection(status);
   }
 
   static SharedArena::Allocation Allocate(SharedArena* arena, size_t bytes) {
@@ -315,18 +331,21 @@ class PsClient::Impl::Call final : public GrpcTag {
   void AttemptLocked() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
     CAIRN_FAILPOINT("ps_client.send").IgnoreError();
     ++attempts_;
+    begun_ = absl::Now();
     context_ = std::make_unique<grpc::ClientContext>();
     context_->set_deadline(TimeIn(client_->options_.attempt_timeout));
     reply_.Clear();
-    reader_ = client_->stubs_[request_.ps]->PrepareUnaryCall(
-        context_.get(), absl::StrCat("/cairn.proto.ParameterServer/", request_.method),
-        *frame_->buffer(), &client_->queue_);
+    reader_ = client_->Stub(request_.ps)
+                  ->PrepareUnaryCall(context_.get(),
+                                     absl::StrCat("/cairn.proto.ParameterServer/", request_.method),
+                                     *frame_->buffer(), &client_->queue_);
     reader_->StartCall();
     reader_->Finish(&reply_, &status_, Released());
   }
 
   absl::Status AttemptResultLocked() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
     absl::Status result = FromGrpc(status_);
+    if (!cancelled_) client_->AttemptEnded(request_.ps, begun_, result);
     if (result.ok()) result = CAIRN_FAILPOINT("ps_client.receive");
     if (result.ok() && !cancelled_) {
       auto buffer = std::make_shared<grpc::ByteBuffer>();
@@ -379,6 +398,7 @@ class PsClient::Impl::Call final : public GrpcTag {
   SharedArena::Allocation sent_ ABSL_GUARDED_BY(mutex_);
   SharedArena::Allocation received_ ABSL_GUARDED_BY(mutex_);
   // Of the attempt under way.
+  absl::Time begun_ ABSL_GUARDED_BY(mutex_);
   std::unique_ptr<grpc::ClientContext> context_ ABSL_GUARDED_BY(mutex_);
   std::unique_ptr<grpc::GenericClientAsyncResponseReader> reader_ ABSL_GUARDED_BY(mutex_);
   grpc::ByteBuffer reply_ ABSL_GUARDED_BY(mutex_);
@@ -386,8 +406,10 @@ class PsClient::Impl::Call final : public GrpcTag {
 };
 
 PsClient::Impl::Impl(const PsClientOptions& options) : options_(options) {
+  MutexLock lock(&connections_mutex_);
   for (const std::string& address : options.addresses) {
-    stubs_.push_back(std::make_unique<grpc::GenericStub>(CreateChannel(address)));
+    connections_.push_back({std::make_shared<grpc::GenericStub>(CreateChannel(address)),
+                            absl::Now(), absl::InfinitePast()});
     if (!options.share_memory) continue;
     links_.push_back(std::make_unique<SharedMemoryLink>(RouteOf(address)));
   }
@@ -406,6 +428,30 @@ PsClient::Impl::~Impl() {
   }
   queue_.Shutdown();
   thread_.join();
+}
+
+std::shared_ptr<grpc::GenericStub> PsClient::Impl::Stub(int ps) {
+  MutexLock lock(&connections_mutex_);
+  return connections_[ps].stub;
+}
+
+// A connection that damaged bytes have spoiled may live on, answer gRPC's pings, and deliver no
+// call, or each with a wrong name (from the table of compressed headers): if an attempt has timed
+// out and nothing was answered meanwhile, or if it has an error that no ps sends, the next one uses
+// a new connection. A pull that the ps parks has one too many then, which costs little. Calls in
+// flight keep the old one.
+void PsClient::Impl::AttemptEnded(int ps, absl::Time begun, const absl::Status& result) {
+  std::shared_ptr<grpc::GenericStub> old;  // Destroyed without the lock.
+  MutexLock lock(&connections_mutex_);
+  Connection& connection = connections_[ps];
+  const bool silent = absl::IsDeadlineExceeded(result) && connection.answered < begun;
+  if (!absl::IsDeadlineExceeded(result) && !IsOfSpoiledConnection(result)) {
+    connection.answered = absl::Now();
+  } else if ((silent || IsOfSpoiledConnection(result)) && connection.made <= begun) {
+    old = std::exchange(connection.stub,
+                        std::make_shared<grpc::GenericStub>(CreateChannel(options_.addresses[ps])));
+    connection.made = absl::Now();
+  }
 }
 
 void PsClient::Impl::Serve() {

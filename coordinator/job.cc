@@ -307,7 +307,7 @@ void Job::BeginTraining(EventTime now, Outbox* outbox) {
   if (resumed) training_->Resume(now, outbox);
   if (resumed || continued) {
     for (uint32_t ps = 0; ps < plan()->partition().ps_count(); ++ps) {
-      loader_->RequestSnapshotLists(ps, outbox);
+      loader_->RequestSnapshotLists(ps, AllManifests(), outbox);
     }
   }
   outbox->AfterWrite([] { return CAIRN_FAILPOINT("coordinator.begin_training"); });
@@ -374,7 +374,7 @@ void Job::PsJoined(uint32_t ps, const proto::Join& join, bool continues, Outbox*
   if (!continues) duplicates_seen_[ps] = has_job ? join.duplicates_refused() : 0;
   if (trains() && continues && has_job) {
     loader_->PsAway(ps);  // Nothing more comes over its old stream.
-    loader_->RequestSnapshotLists(ps, outbox);
+    loader_->RequestSnapshotLists(ps, AllManifests(), outbox);
     return training_->PsReconnected(ps, outbox);
   }
   if (Restoring() || (Resuming() && has_job)) {

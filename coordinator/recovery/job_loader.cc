@@ -92,6 +92,7 @@ void JobLoader::Begin(uint64_t checkpoint, EventTime now, Outbox* outbox) {
   }
   EpochCallbacks::Forget(job_.LowWaterOf(checkpoint), &job_.run());
   job_.BeginGeneration(checkpoint, outbox);
+  newest_when_asked_.clear();
   resuming_ = false;
   survey_.AskAgain();  // Checkpoints were written since the last survey.
   restore_ = RestoreTracker(ps_count_);
@@ -107,6 +108,7 @@ bool JobLoader::replicated() const {
 
 void JobLoader::BeginFromReplicas(uint64_t base, Outbox* outbox) {
   job_.BeginGenerationFromReplicas(base, outbox);
+  newest_when_asked_.clear();
   resuming_ = false;
   restore_ = RestoreTracker(ps_count_);
   replicas_.AskAgain();
@@ -156,12 +158,14 @@ void JobLoader::CountExhausted(const std::string& what, Outbox* outbox) {
 
 void JobLoader::PsAway(uint32_t ps) {
   if (restore_.Awaits(ps)) away_loading_.insert(ps);
+  newest_when_asked_.erase(ps);
   survey_.PsAway(ps);
   restore_.PsAway(ps);
   replicas_.PsAway(ps);
 }
 
 void JobLoader::PsLost(uint32_t ps) {
+  newest_when_asked_.erase(ps);
   survey_.PsLost(ps);
   restore_.PsLost(ps);
   choice_.reset();
@@ -175,8 +179,10 @@ void JobLoader::OnReplicaOffer(uint32_t ps, const proto::ReplicaOffer& offer) {
   if (awaited) replicas_.Reply(ps, offer);
 }
 
-void JobLoader::RequestSnapshotLists(uint32_t ps, Outbox* outbox) {
+void JobLoader::RequestSnapshotLists(uint32_t ps, const std::vector<proto::Manifest>& manifests,
+                                     Outbox* outbox) {
   survey_.NoteOtherQuery(ps);
+  if (!manifests.empty()) newest_when_asked_[ps] = manifests.back().checkpoint();
   outbox->Send(PsTask(ps), ListCommand(job_.id()));
 }
 
@@ -187,6 +193,34 @@ void JobLoader::OnSnapshots(uint32_t ps, const proto::SnapshotList& list,
   // What was awaited may be there.
   if (hanging != survey_.Hanging()) not_before_ = -absl::InfiniteDuration();
   DeleteLeftovers(ps, list, manifests, outbox);
+  if (!HasLostPart(ps, manifests) || list.incomplete()) return;
+  CAIRN_LOG_WARNING("a ps has lost its part of the newest checkpoint; a new one is taken", "job",
+                    job_.id(), "ps", ps, "checkpoint", manifests.back().checkpoint());
+  job_.run().set_renew_checkpoint(true);
+  job_.SaveRun(outbox);
+}
+
+// Whether the newest checkpoint is not on the ps's own disk any more, although it was when the list
+// was requested: with replicas, a member that lost its disk costs no rollback, which would notice
+// this. A checkpoint that was completed since then is on the new disk.
+bool JobLoader::HasLostPart(uint32_t ps, const std::vector<proto::Manifest>& manifests) {
+  if (survey_.Owes(ps)) return false;
+  const auto asked = newest_when_asked_.extract(ps);
+  if (asked.empty() || manifests.empty()) return false;
+  const proto::Manifest& newest = manifests.back();
+  if (newest.checkpoint() != asked.mapped() || !newest.damaged().empty()) return false;
+  // One that was passed over is not the newest of this generation's history.
+  if (newest.checkpoint() > job_.run().base_checkpoint() &&
+      newest.generation() != job_.run().generation()) {
+    return false;
+  }
+  if (newest.partition().ps_count() != ps_count_) return false;
+  for (const proto::SnapshotPart& part : newest.parts()) {
+    if (part.ps() != ps || part.blocks() == 0) continue;
+    const std::vector<uint32_t> keepers = survey_.Keepers(newest.checkpoint(), part);
+    return std::find(keepers.begin(), keepers.end(), ps) == keepers.end();
+  }
+  return false;
 }
 
 // Deletes snapshots that no manifest names or ever will: of cuts whose generation ended before all

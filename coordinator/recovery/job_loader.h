@@ -2,6 +2,7 @@
 #define CAIRN_COORDINATOR_RECOVERY_JOB_LOADER_H_
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <set>
 #include <string>
@@ -54,8 +55,10 @@ class JobLoader {
   void PsLost(uint32_t ps);
   void OnLedger(uint32_t ps, const proto::LedgerReply& reply);
   // Asks a ps for the snapshots on its disk while the job trains: commands to delete some may have
-  // been lost.
-  void RequestSnapshotLists(uint32_t ps, Outbox* outbox);
+  // been lost, or the disk. In the latter case the reply leads to a new checkpoint at once.
+  // `manifests`: all that exist now, oldest first.
+  void RequestSnapshotLists(uint32_t ps, const std::vector<proto::Manifest>& manifests,
+                            Outbox* outbox);
   // `manifests`: all that exist now.
   void OnSnapshots(uint32_t ps, const proto::SnapshotList& list,
                    const std::vector<proto::Manifest>& manifests, Outbox* outbox);
@@ -81,6 +84,7 @@ class JobLoader {
   void CountExhausted(const std::string& what, Outbox* outbox);
   void DeleteLeftovers(uint32_t ps, const proto::SnapshotList& list,
                        const std::vector<proto::Manifest>& manifests, Outbox* outbox);
+  bool HasLostPart(uint32_t ps, const std::vector<proto::Manifest>& manifests);
   void GiveUpHanging(EventTime now);
   void AskForReplicas(Outbox* outbox);
   void ChooseReplicas(Outbox* outbox);
@@ -110,9 +114,11 @@ class JobLoader {
   };
   std::vector<Disk> disks_;          // By ps.
   std::set<uint32_t> away_loading_;  // Their streams broke while they loaded.
-  std::string awaited_;              // The missing snapshots; all ps are asked again for them.
-  bool ask_again_ = false;           // At the next Choose.
-  std::string trouble_;              // Why a ps must try again.
+  // By the ps that were asked while the job trains: the checkpoint that was the newest one then.
+  std::map<uint32_t, uint64_t> newest_when_asked_;
+  std::string awaited_;     // The missing snapshots; all ps are asked again for them.
+  bool ask_again_ = false;  // At the next Choose.
+  std::string trouble_;     // Why a ps must try again.
   absl::Duration not_before_ = -absl::InfiniteDuration();
   std::string failure_;
 };

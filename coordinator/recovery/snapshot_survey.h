@@ -29,6 +29,8 @@ class SnapshotSurvey {
 
   // Ignores a reply to an older query than the newest: it may lack later snapshots.
   void Reply(uint32_t ps, const proto::SnapshotList& list);
+  // Whether further replies of this ps are to come.
+  bool Owes(uint32_t ps) const { return ps_[ps].owed > 0; }
   // Whether the reply of this ps is missing.
   bool Awaits(uint32_t ps) const;
   // Whether all ps have answered, except those whose disks hang.

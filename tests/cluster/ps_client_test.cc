@@ -284,6 +284,41 @@ TEST_F(PsClientTest, AttemptThatIsParkedTooLongIsAskedAgainAndTheOldOneAbandoned
   EXPECT_EQ(block[0], 5.0f);
 }
 
+// Damaged bytes can leave a connection that lives and delivers nothing.
+TEST_F(PsClientTest, AttemptThatTimesOutIsRepeatedOnANewConnectionUnlessTheOldOneAnswers) {
+  PsClientOptions options = Options();
+  options.attempt_timeout = absl::Seconds(2);
+  PsClient client(options);
+  std::vector<float> values(1), others(1);
+  Pull(&client, 1, {absl::MakeSpan(values)});
+  auto first = calls_.Take();
+  auto second = calls_.Take();
+  EXPECT_NE(second->peer(), first->peer());
+  second->Reply(PullReply({1}));
+  EXPECT_TRUE(pulls_.Take().ok());
+
+  Pull(&client, 2, {absl::MakeSpan(values)});
+  auto parked = calls_.Take();
+  EXPECT_EQ(parked->peer(), second->peer());
+  Pull(&client, 3, {absl::MakeSpan(others)});
+  calls_.Take()->Reply(PullReply({3}));
+  EXPECT_TRUE(pulls_.Take().ok());
+  auto again = calls_.Take();
+  EXPECT_EQ(again->peer(), parked->peer());
+  again->Reply(PullReply({2}));
+  EXPECT_TRUE(pulls_.Take().ok());
+
+  // No ps says so: the name of the call was damaged.
+  Pull(&client, 4, {absl::MakeSpan(values)});
+  auto unknown = calls_.Take();
+  EXPECT_EQ(unknown->peer(), again->peer());
+  unknown->Fail(absl::UnimplementedError("the server does not have this service"));
+  auto known = calls_.Take();
+  EXPECT_NE(known->peer(), unknown->peer());
+  known->Reply(PullReply({4}));
+  EXPECT_TRUE(pulls_.Take().ok());
+}
+
 TEST_F(PsClientTest, ReplyOfAnotherSizeIsAnErrorAndWritesNothing) {
   std::vector<float> block(3, 1.0f);
   PsClient client(Options());

@@ -126,6 +126,11 @@ def check_failpoints():
     for failpoint in re.findall(r'"([^"]+)"', listed.group(1)):
         if uses[failpoint] != 1:
             yield f"common/failpoint.h: {failpoint} is used {uses[failpoint]} times, not once"
+    # Rows of the test's table that leave a failpoint to another test.
+    table = (ROOT / "tests/end_to_end/failpoints_test.cc").read_text()
+    for failpoint, test in re.findall(r'\{"([^"]+)", nullptr, "([^"]+)"\}', table):
+        if not (ROOT / test).is_file() or f'"{failpoint}=' not in (ROOT / test).read_text():
+            yield f"tests/end_to_end/failpoints_test.cc: {test} does not arm {failpoint}"
 
 
 def check_words():
